@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The configuration of a node: as a value, and as YAML.
+ *
+ * The YAML is what "lnetctl export" writes and "lnetctl import" reads (control.md
+ * 2 and 4), with one section more, for what the reference sets as parameters of
+ * kernel modules:
+ *
+ *	tunables:
+ *	    lnet: { alive_router_check_interval: 10 }
+ *	    tcp: { sock_timeout: 20, conns_per_peer: 2 }
+ */
+#ifndef LNETX_CONF_H
+#define LNETX_CONF_H
+
+#include "info.h"
+
+struct lx_conf_ni {
+	uint32_t net;
+	char ifname[IFNAMSIZ]; /* "" if the NID says which */
+	struct lx_nid nid;     /* any if the interface says which */
+	struct lx_ni_tunables tun;      /* LX_UNSET: default */
+	struct lx_lnd_tunables lnd_tun; /* likewise */
+};
+
+struct lx_conf_route {
+	uint32_t net;
+	struct lx_nid gateway;
+	int32_t hop;      /* 1..255, or LX_UNSET */
+	int64_t priority; /* 0 best, or LX_UNSET */
+	int32_t health_sensitivity; /* or LX_UNSET */
+};
+
+struct lx_conf_peer {
+	struct lx_nid primary;
+	bool multi_rail;
+	bool lock_primary;
+	struct lx_nid *nid; /* without the primary */
+	size_t n_nids;
+};
+
+/* A module or global tunable, by name: checked when the node takes it. */
+struct lx_conf_tunable {
+	char module[8]; /* "lnet", "tcp" */
+	char name[40];
+	char value[24];
+	int line; /* in the YAML; 0 */
+};
+
+struct lx_conf {
+	struct lx_conf_ni *ni;
+	size_t n_nis;
+	struct lx_conf_route *route;
+	size_t n_routes;
+	struct lx_conf_peer *peer;
+	size_t n_peers;
+	struct lx_conf_tunable *tunable;
+	size_t n_tunables;
+	int32_t routing;           /* 0, 1, or LX_UNSET */
+	int64_t buffers[LX_POOLS]; /* total buffers, or LX_UNSET */
+};
+
+struct lx_conf_error {
+	int line, column; /* from 1; 0 if no place is to blame */
+	char text[240];
+};
+
+/**
+ * lx_conf_parse - read YAML into a configuration
+ * @len: bytes of @yaml; at most 4 MiB
+ * @ret_conf: the caller's, to be freed with lx_conf_free()
+ * @ret_err: filled on failure: where, what, and what was expected
+ *
+ * Output-only keys of an export (statistics, state, ...) are accepted and passed
+ * over. Returns 0, -EINVAL: see @ret_err; -EOPNOTSUPP: a section that this
+ * version does not implement, see @ret_err; -E2BIG; -ENOMEM.
+ */
+int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
+		  struct lx_conf_error *ret_err);
+
+/* An empty configuration: nothing configured, all unset. -ENOMEM. */
+int lx_conf_new(struct lx_conf **ret_conf);
+
+void lx_conf_free(struct lx_conf *conf);
+
+#endif

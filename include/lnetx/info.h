@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a node tells about itself: snapshots of NIs, peers, routes and counters.
+ *
+ * These are plain values, copied under the node's lock; nothing in them points
+ * back into the node. Field names and order are those of the reference's tools
+ * (control.md 3); how they are shown is the business of control.h and the CLI.
+ */
+#ifndef LNETX_INFO_H
+#define LNETX_INFO_H
+
+#include <net/if.h>
+
+#include "nid.h"
+#include "reasons.h"
+
+/* ---- counters ----------------------------------------------------------- */
+
+struct lx_io_counts { /* messages of an NI or a peer NI */
+	uint64_t send, recv, drop;
+};
+
+struct lx_type_counts { /* the same by message type */
+	uint64_t put, get, reply, ack, hello;
+};
+
+struct lx_latency { /* nanoseconds; all 0 without a sample */
+	uint64_t samples, min_nsec, max_nsec, avg_nsec;
+};
+
+struct lx_traffic {
+	struct lx_io_counts io;
+	struct lx_type_counts sent, received, dropped;
+	struct lx_latency put_egress, get_rtt, put_ack;
+};
+
+/* Global counters, in the order of control.md 3.5. */
+#define LX_STATS(X) \
+	X(msgs_alloc) X(msgs_max) X(rst_alloc) X(errors) X(send_count) X(resend_count) \
+	X(response_timeout_count) X(local_interrupt_count) X(local_dropped_count) \
+	X(local_aborted_count) X(local_no_route_count) X(local_timeout_count) \
+	X(local_error_count) X(remote_dropped_count) X(remote_error_count) \
+	X(remote_timeout_count) X(network_timeout_count) X(failed_resends) \
+	X(successful_resends) X(recv_count) X(route_count) X(drop_count) X(send_length) \
+	X(recv_length) X(route_length) X(drop_length)
+
+struct lx_stats {
+#define LX_STATS_FIELD_(name) uint64_t name;
+	LX_STATS(LX_STATS_FIELD_)
+#undef LX_STATS_FIELD_
+	uint64_t drops[LX_REASON_COUNT]; /* drop_count, by reason */
+};
+
+/* ---- local NIs ---------------------------------------------------------- */
+
+/* A setting not given in a configuration: the default holds. */
+#define LX_UNSET (-1)
+
+struct lx_ni_tunables {
+	int32_t peer_timeout; /* s */
+	int32_t peer_credits;
+	int32_t peer_buffer_credits;
+	int32_t credits;
+};
+
+#define LX_LND_TUNABLES_MAX 12
+
+/* Per-NI settings that only the transport knows; names from struct lx_lnd. */
+struct lx_lnd_tunables {
+	int32_t value[LX_LND_TUNABLES_MAX];
+};
+
+struct lx_ni_health {
+	uint32_t fatal, value, interrupts, dropped, aborted, no_route, timeouts, error;
+	uint32_t ping_count;
+	uint64_t next_ping;
+};
+
+struct lx_ni_info {
+	struct lx_nid nid;
+	uint32_t net;
+	bool up;
+	char ifname[IFNAMSIZ]; /* "" for lo */
+	struct lx_traffic traffic;
+	struct lx_ni_health health;
+	struct lx_ni_tunables tun;
+	const char *const *lnd_tunable_names; /* NULL-terminated; static */
+	struct lx_lnd_tunables lnd_tun;
+	int32_t dev_cpt;
+	int32_t tx_credits, tx_credits_min, tx_credits_max;
+	int64_t alive_s; /* seconds since the last sign of life on the net; -1 unknown */
+	uint32_t refs;
+	uint32_t n_peers; /* peers the transport knows */
+	uint32_t n_conns;
+};
+
+/* ---- peers -------------------------------------------------------------- */
+
+/* State bits of a peer (lnet.md 12.3). */
+#define LX_PEER_STATES(X) \
+	X(MULTI_RAIL, 0) X(NO_DISCOVERY, 1) X(ROUTER_ENABLED, 2) X(CONFIGURED, 3) \
+	X(DISCOVERED, 4) X(REDISCOVER, 5) X(DISCOVERING, 6) X(DATA_PRESENT, 7) \
+	X(NIDS_UPTODATE, 8) X(PING_SENT, 9) X(PUSH_SENT, 10) X(PING_FAILED, 11) \
+	X(PUSH_FAILED, 12) X(FORCE_PING, 13) X(FORCE_PUSH, 14) X(RTR_NI_FORCE_DEL, 15) \
+	X(RTR_DISCOVERY, 16) X(RTR_DISCOVERED, 17) X(MARK_DELETION, 18) \
+	X(MARK_DELETED, 19) X(LOCK_PRIMARY, 20) X(BAD_CONFIG, 21)
+
+enum lx_peer_state {
+#define LX_PEER_STATE_ENUM_(NAME, bit) LX_PEER_##NAME = 1u << (bit),
+	LX_PEER_STATES(LX_PEER_STATE_ENUM_)
+#undef LX_PEER_STATE_ENUM_
+};
+
+struct lx_peer_health {
+	uint32_t value, dropped, timeout, error, network_timeout;
+	uint32_t ping_count;
+	uint64_t next_ping;
+};
+
+enum lx_alive {
+	LX_ALIVE_NA, /* not watched */
+	LX_ALIVE_UP,
+	LX_ALIVE_DOWN
+};
+
+struct lx_peer_ni_info {
+	struct lx_nid nid;
+	enum lx_alive alive;
+	int32_t tx_credits_max, tx_credits, tx_credits_min;
+	uint64_t tx_queued_bytes;
+	int32_t rtr_credits, rtr_credits_min;
+	uint32_t refs;
+	struct lx_traffic traffic;
+	struct lx_peer_health health;
+};
+
+struct lx_peer_info {
+	struct lx_nid primary;
+	bool multi_rail;
+	uint32_t state; /* enum lx_peer_state */
+	uint32_t n_nis;
+	struct lx_peer_ni_info *ni; /* n_nis of them; one allocation with the peer list */
+};
+
+/* ---- routes and routing ------------------------------------------------- */
+
+struct lx_route_info {
+	uint32_t net;
+	struct lx_nid gateway;
+	int32_t hop; /* -1 undefined */
+	uint32_t priority;
+	int32_t health_sensitivity;
+	bool up;
+	bool multi_hop;
+};
+
+enum lx_routing_state { /* as "enable:" shows it */
+	LX_ROUTING_OFF,
+	LX_ROUTING_ON,
+	LX_ROUTING_STOPPING,
+	LX_ROUTING_STARTING
+};
+
+enum lx_pool_class { /* by payload length (lnet.md 9.2) */
+	LX_POOL_TINY,  /* 0 */
+	LX_POOL_SMALL, /* up to a page */
+	LX_POOL_LARGE, /* up to 1 MiB */
+	LX_POOLS
+};
+
+struct lx_pool_info {
+	uint32_t npages, nbuffers;
+	int32_t credits, mincredits;
+};
+
+struct lx_routing_info {
+	enum lx_routing_state state;
+	bool pools; /* false: never a router, nothing to show */
+	struct lx_pool_info pool[LX_POOLS];
+};
+
+/* ---- connections of a transport ----------------------------------------- */
+
+struct lx_conn_info {
+	struct lx_id peer;
+	struct lx_nid ni;
+	char local[64], remote[64]; /* address:port */
+	char type[12];              /* control, bulk_in, bulk_out, any */
+	uint32_t version;           /* protocol version of the transport */
+	uint64_t tx_queued_bytes, tx_bytes, rx_bytes;
+	uint32_t zc_pending; /* zero-copy requests not yet acknowledged */
+	int64_t idle_s;
+};
+
+/* ---- changes, as "lnetx monitor" shows them ----------------------------- */
+
+#define LX_CHANGES(X) \
+	X(NI_UP, "ni up") X(NI_DOWN, "ni down") X(NI_ADD, "ni add") X(NI_DEL, "ni del") \
+	X(PEER_ADD, "peer add") X(PEER_DEL, "peer del") X(PEER_UP, "peer up") \
+	X(PEER_DOWN, "peer down") X(PEER_CHANGED, "peer changed") X(ROUTE_ADD, "route add") \
+	X(ROUTE_DEL, "route del") X(ROUTE_UP, "route up") X(ROUTE_DOWN, "route down") \
+	X(ROUTING, "routing") X(CONN_UP, "conn up") X(CONN_DOWN, "conn down")
+
+enum lx_change_type {
+#define LX_CHANGE_ENUM_(NAME, name) LX_CHANGE_##NAME,
+	LX_CHANGES(LX_CHANGE_ENUM_)
+#undef LX_CHANGE_ENUM_
+	LX_CHANGE_TYPES
+};
+
+struct lx_change {
+	enum lx_change_type type;
+	struct lx_nid nid; /* of the NI, peer or gateway; any if none */
+	uint32_t net;      /* of a route; LX_NET_U32_ANY if none */
+	char text[96];     /* why, or what is new; may be empty */
+};
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * liblnetx: an LNet node in a process.
+ *
+ * A node has NIs on nets, knows peers and routes, and exchanges messages: a PUT
+ * moves data into memory that a peer has attached, a GET fetches it. Memory takes
+ * part as a memory descriptor (MD): either bound (the initiator's side of a PUT
+ * or GET) or attached below a match entry (ME) on a portal (the target's side).
+ * What happens to an MD is told by events. Rules: spec lnet.md.
+ *
+ * Threads. Every function may be called from any thread, unless it says
+ * otherwise. Event handlers and completion functions run on a thread of the
+ * node's, one at a time for one node, in the order things happened. From within
+ * them everything may be called but lx_node_stop(), lx_node_free() and
+ * lx_net_del(), which wait for handlers to end and return -EDEADLK there.
+ *
+ * Errors are negative errno values; their meanings: docs/errors.md.
+ */
+#ifndef LNETX_LNETX_H
+#define LNETX_LNETX_H
+
+#include <sys/uio.h>
+
+#include "conf.h"
+#include "info.h"
+#include "nid.h"
+#include "tunable.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lx_node;
+
+/* ---- life of a node ------------------------------------------------------- */
+
+/**
+ * lx_node_new - make a node and bring it up
+ * @conf: what to configure; copied. NULL: nothing, only 0@lo
+ * @ret_err: what was wrong and where; may be NULL
+ * @ret_node: the node, to be freed with lx_node_free()
+ *
+ * Returns 0, or what lx_node_apply() returns; then nothing is left running.
+ */
+int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
+		struct lx_node **ret_node);
+
+/* The same from YAML (conf.h). Returns also what lx_conf_parse() does. */
+int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err,
+		     struct lx_node **ret_node);
+
+/**
+ * lx_node_stop - take a node down cleanly
+ * @drain_ms: how long messages under way may go on; 0: not at all
+ *
+ * No new message is taken (-ESHUTDOWN). After @drain_ms what is left ends with
+ * -ESHUTDOWN, connections are closed, threads joined. Every MD has had its last
+ * event when this returns. Returns 0, -EDEADLK from a handler.
+ */
+int lx_node_stop(struct lx_node *node, unsigned int drain_ms);
+
+/* Stops the node if need be (without draining) and frees it. NULL is fine. */
+void lx_node_free(struct lx_node *node);
+
+/**
+ * lx_node_apply - change a running node to match a configuration
+ * @conf: the wanted state
+ * @flags: LX_APPLY_*
+ * @ret_err: the first failure
+ *
+ * With LX_APPLY_DIFF what is configured but not in @conf is removed, what is the
+ * same is left alone, connections and all. Without it, @conf is added to what is
+ * there. A failure does not undo what was done before it; the rest is still tried.
+ * Returns 0 or the first error.
+ */
+int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
+		  struct lx_conf_error *ret_err);
+#define LX_APPLY_DIFF 1u
+
+/* ---- configuration, piece by piece ---------------------------------------- */
+
+/*
+ * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
+ * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range.
+ */
+int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni);
+
+/* @ni: net, and ifname or nid to remove just one. -ENOENT: none such. */
+int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni);
+
+/*
+ * Changes a setting of an NI (nid), or of all NIs of a net (nid any).
+ * @name: a transport tunable ("conns_per_peer"), "health" is not there yet.
+ * Returns 0, -ENOENT, -EINVAL, -ERANGE, -EOPNOTSUPP.
+ */
+int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, const char *name,
+	       int32_t value);
+
+/* -EINVAL, -EHOSTUNREACH no NI on the gateway's net, -EEXIST net is local (lnet.md 10.1) */
+int lx_route_add(struct lx_node *node, const struct lx_conf_route *route);
+/* @gateway any: all routes to @net. -ENOENT. */
+int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gateway);
+
+/* -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM (peer.c). */
+int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
+/* Without NIDs the whole peer goes. -ENOENT, -EBUSY it is a gateway in use (unless @force). */
+int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force);
+
+/* -EBUSY while routing is starting or stopping (lnet.md 10.3), -ENOMEM. */
+int lx_routing_set(struct lx_node *node, bool enable);
+/* Totals by class; LX_UNSET leaves a class alone. -EINVAL, -ENOMEM. */
+int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS]);
+
+/**
+ * lx_tunable_write - set a module or global tunable
+ * @module: "lnet" or a transport's name
+ * Returns 0, -ENOENT no such module or name, -EINVAL no value, -ERANGE.
+ */
+int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
+		     const char *value);
+
+/* Calls @fn for every tunable; stops when it returns non-zero. */
+void lx_tunable_each(struct lx_node *node,
+		     int (*fn)(const char *module, const struct lx_tunable *t,
+			       const char *value, void *arg),
+		     void *arg);
+
+/* ---- state ------------------------------------------------------------------ */
+
+/* Each fills an array that the caller frees with free(). -ENOMEM. */
+int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n);
+int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *ret_n);
+int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n);
+int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n);
+
+/* One peer, by any of its NIDs; free() the result. -ENOENT, -ENOMEM. */
+int lx_peer_get(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer);
+
+void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info);
+void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats);
+void lx_stats_reset(struct lx_node *node);
+
+/* Closes connections to a peer (any: to all peers). Returns how many. */
+int lx_disconnect(struct lx_node *node, const struct lx_nid *nid);
+
+/* @fn hears of changes (info.h) on a thread of the node's; NULL stops it. */
+void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg),
+		   void *arg);
+
+/* ---- memory descriptors ------------------------------------------------------ */
+
+struct lx_handle {
+	uint64_t cookie;
+};
+#define LX_HANDLE_NONE ((struct lx_handle){ 0 })
+
+enum lx_event_type {
+	LX_EVENT_GET = 1, /* target of a GET: the data has been sent */
+	LX_EVENT_PUT,     /* target of a PUT: the data is in memory */
+	LX_EVENT_REPLY,   /* initiator of a GET */
+	LX_EVENT_ACK,     /* initiator of a PUT */
+	LX_EVENT_SEND,    /* initiator: the sending side is done */
+	LX_EVENT_UNLINK,  /* the MD went without a message (lnet.md 5) */
+};
+
+struct lx_event {
+	enum lx_event_type type;
+	struct lx_id target;     /* as the request named it */
+	struct lx_id initiator;  /* the peer by its primary NID */
+	struct lx_nid source;    /* the NID on the wire */
+	struct lx_nid sender;    /* previous hop */
+	uint32_t portal;
+	uint64_t match_bits;
+	size_t rlength;          /* bytes asked for or offered */
+	size_t mlength;          /* bytes moved */
+	size_t offset;           /* where in the MD */
+	uint64_t hdr_data;
+	struct lx_handle md;
+	void *user;              /* from the MD */
+	int status;              /* 0 or a negative errno */
+	bool unlinked;           /* the MD is gone; its memory is the caller's again */
+	enum lx_msg_type msg_type;
+};
+
+typedef void (*lx_event_fn)(const struct lx_event *event);
+
+#define LX_MD_IOV_MAX 256
+#define LX_MD_UNLIMITED (-1)
+
+enum lx_md_option { /* numbers of lnet.md 5 */
+	LX_MD_OP_PUT = 0x1,
+	LX_MD_OP_GET = 0x2,
+	LX_MD_MANAGE_REMOTE = 0x4,
+	LX_MD_TRUNCATE = 0x10,
+	LX_MD_ACK_DISABLE = 0x20,
+	LX_MD_MAX_SIZE = 0x80,
+	LX_MD_BULK_HANDLE = 0x200,
+	LX_MD_TRACK_RESPONSE = 0x400,
+	LX_MD_NO_TRACK_RESPONSE = 0x800,
+	LX_MD_DISCARD = 0x4000,
+};
+
+struct lx_md_desc {
+	void *start;             /* memory: one stretch ... */
+	size_t length;
+	const struct iovec *iov; /* ... or, if not NULL, up to LX_MD_IOV_MAX of them; copied */
+	unsigned int n_iov;
+	int threshold;           /* operations, or LX_MD_UNLIMITED */
+	size_t max_size;         /* with LX_MD_MAX_SIZE */
+	unsigned int options;
+	lx_event_fn handler;     /* NULL: no events */
+	void *user;
+	struct lx_handle bulk;   /* with LX_MD_BULK_HANDLE */
+};
+
+enum lx_unlink {
+	LX_RETAIN, /* stays when exhausted */
+	LX_UNLINK, /* goes when exhausted */
+};
+
+enum lx_me_pos {
+	LX_ME_BEFORE,
+	LX_ME_AFTER,
+	LX_ME_LOCAL, /* as AFTER: one CPU partition */
+};
+
+/**
+ * lx_me_attach - put a match entry on a portal
+ * @match: who may use it; NID and pid may be any
+ * @unlink: whether the ME goes with its MD
+ *
+ * Returns 0, -EINVAL portal out of range, -EPERM the portal holds MEs of the
+ * other kind, unique or wildcard (lnet.md 6), -ENOMEM, -ESHUTDOWN.
+ */
+int lx_me_attach(struct lx_node *node, uint32_t portal, const struct lx_id *match,
+		 uint64_t match_bits, uint64_t ignore_bits, enum lx_unlink unlink,
+		 enum lx_me_pos pos, struct lx_handle *ret_me);
+
+/* Removes an ME with its MD, as lx_md_unlink() does. -ENOENT. */
+int lx_me_unlink(struct lx_node *node, struct lx_handle me);
+
+/**
+ * lx_md_attach - give an ME its memory
+ * The memory is the node's until an event with "unlinked". Delayed messages of
+ * a lazy portal are matched now. Returns 0, -ENOENT no such ME, -EBUSY it has an
+ * MD, -EINVAL, -ENOMEM, -ESHUTDOWN.
+ */
+int lx_md_attach(struct lx_node *node, struct lx_handle me, const struct lx_md_desc *md,
+		 enum lx_unlink unlink, struct lx_handle *ret_md);
+
+/* Makes an MD to send from or to fetch into. -EINVAL, -ENOMEM, -ESHUTDOWN. */
+int lx_md_bind(struct lx_node *node, const struct lx_md_desc *md, enum lx_unlink unlink,
+	       struct lx_handle *ret_md);
+
+/**
+ * lx_md_unlink - take an MD out of use
+ * An idle one goes at once, with an UNLINK event; a busy one after its last
+ * message, whose event then says "unlinked". Returns 0, -ENOENT.
+ */
+int lx_md_unlink(struct lx_node *node, struct lx_handle md);
+
+/* Messages without a match wait on a lazy portal instead of being dropped. -EINVAL. */
+int lx_portal_set_lazy(struct lx_node *node, uint32_t portal, bool lazy);
+
+/* ---- messages ------------------------------------------------------------------ */
+
+/**
+ * lx_put - send an MD's memory to a peer
+ * @self: the local NID to send from, or NULL: the node chooses
+ * @ack: ask for an ACK (an event of its own; takes one more of the threshold)
+ * @offset: where in the target's MD, if that is managed remotely
+ *
+ * All of the MD is sent; at most 1 MiB.
+ * Events: SEND; ACK if asked for, or UNLINK with -ETIMEDOUT.
+ * Returns 0, -ENOENT no such MD or its threshold is 0, -EINVAL, -EHOSTUNREACH
+ * no route, -ESHUTDOWN, -ENOMEM.
+ */
+int lx_put(struct lx_node *node, const struct lx_nid *self, struct lx_handle md, bool ack,
+	   const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
+	   uint64_t hdr_data);
+
+/* Fetches a peer's memory into an MD. Events: SEND, then REPLY. Errors as lx_put(). */
+int lx_get(struct lx_node *node, const struct lx_nid *self, struct lx_handle md,
+	   const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset);
+
+/* ---- finding out ---------------------------------------------------------------- */
+
+/* The outcome of a ping or discovery; @info is NULL on error and else valid only now. */
+typedef void (*lx_probe_fn)(int status, const struct lx_peer_info *info, void *arg);
+
+/**
+ * lx_ping - ask a node for its NIDs (lnet.md 12); it need not be known
+ * @source: local NID to ask from, or NULL
+ * @timeout_ms: > 0
+ * @fn: called once if this returns 0. Status: 0, -ETIMEDOUT, -EHOSTUNREACH,
+ *	-EIO no answer, -EPROTO the answer was malformed.
+ */
+int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
+	    unsigned int timeout_ms, lx_probe_fn fn, void *arg);
+
+/* Runs discovery of a peer, again if @force. As lx_ping(). */
+int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_probe_fn fn,
+		void *arg);
+
+/* How far a NID is: 0 own, 1 same net, hops + 1 remote; -EHOSTUNREACH (lnet.md 15). */
+int lx_dist(struct lx_node *node, const struct lx_nid *nid);
+
+/* The primary NID of a peer as known now; @nid itself if unknown. */
+void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_nid *ret_primary);
+
+/* ---- log -------------------------------------------------------------------------- */
+
+/*
+ * Failures that no call of yours can return (a malformed HELLO, a lost peer) are
+ * told here: one line, no newline, key=value. @level: syslog's. Default: nowhere.
+ * One sink for the process.
+ */
+void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

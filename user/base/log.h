@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One line a failure, for those failures that no caller is there to be told.
+ *
+ * The library hands lines to a sink (lx_set_log(), lnetx.h) and is silent without
+ * one. A line is key=value, names the NID, and a warning says what happens next:
+ *
+ *	lx_warn("peer=%s reason=\"HELLO version 9\" action=\"connection closed\"", ...)
+ */
+#ifndef LX_BASE_LOG_H
+#define LX_BASE_LOG_H
+
+#include <syslog.h>
+
+void lx_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define lx_err(...) lx_log(LOG_ERR, __VA_ARGS__)
+#define lx_warn(...) lx_log(LOG_WARNING, __VA_ARGS__)
+#define lx_info(...) lx_log(LOG_INFO, __VA_ARGS__)
+#define lx_debug(...) lx_log(LOG_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Tables of tunables; see the header. Used by core, transports, conf and CLI. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lnetx/tunable.h>
+
+static int64_t *field(const struct lx_tunable *t, void *values)
+{
+	return (int64_t *)((char *)values + t->offset);
+}
+
+const struct lx_tunable *lx_tunable_lookup(const struct lx_tunable *table, const char *name)
+{
+	for (; table && table->name; table++) {
+		if (!strcmp(table->name, name))
+			return table;
+	}
+	return NULL;
+}
+
+void lx_tunable_defaults(const struct lx_tunable *table, void *values)
+{
+	for (; table->name; table++)
+		*field(table, values) = table->def;
+}
+
+int64_t lx_tunable_get(const struct lx_tunable *t, const void *values)
+{
+	return *(const int64_t *)((const char *)values + t->offset);
+}
+
+int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
+{
+	long long value;
+	char *end;
+
+	for (int i = 0; t->names && t->names[i]; i++) {
+		if (!strcmp(t->names[i], text)) {
+			*field(t, values) = t->min + i;
+			return 0;
+		}
+	}
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (end == text || *end)
+		return -EINVAL;
+	if (errno || value < t->min || value > t->max)
+		return -ERANGE;
+	*field(t, values) = value;
+	return 0;
+}
+
+const char *lx_tunable_format(const struct lx_tunable *t, const void *values, char *buf,
+			      size_t size)
+{
+	int64_t value = lx_tunable_get(t, values);
+
+	if (t->names)
+		snprintf(buf, size, "%s", t->names[value - t->min]);
+	else
+		snprintf(buf, size, "%" PRId64, value);
+	return buf;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Event loops and the node lock. Owned by the node (user/node); used by every
+ * transport that does real I/O.
+ *
+ * Each loop drains its queue of posted work after its poll phase (check) and before
+ * it sleeps (prepare), so work posted by the loop itself needs no wake-up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "env.h"
+
+struct lx_loop {
+	struct lx_env *env;
+	unsigned int index;
+	uv_loop_t uv;
+	uv_async_t wake;
+	uv_check_t check;
+	uv_prepare_t prepare;
+	pthread_t thread;
+	bool started, stopping;
+	struct lx_list posted; /* of lx_work; node lock */
+	void *scratch;
+};
+
+struct lx_env {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	void (*idle)(void *arg);
+	void *idle_arg;
+	unsigned int n_loops;
+	struct lx_loop loop[];
+};
+
+static __thread struct lx_loop *current_loop;
+
+void lx_env_lock(struct lx_env *env)
+{
+	pthread_mutex_lock(&env->lock);
+}
+
+void lx_env_unlock(struct lx_env *env)
+{
+	pthread_mutex_unlock(&env->lock);
+}
+
+void lx_env_wait(struct lx_env *env)
+{
+	pthread_cond_wait(&env->cond, &env->lock);
+}
+
+void lx_env_wake(struct lx_env *env)
+{
+	pthread_cond_broadcast(&env->cond);
+}
+
+unsigned int lx_env_loops(const struct lx_env *env)
+{
+	return env->n_loops;
+}
+
+struct lx_loop *lx_env_loop(struct lx_env *env, unsigned int i)
+{
+	return &env->loop[i % env->n_loops];
+}
+
+struct lx_env *lx_loop_env(struct lx_loop *loop)
+{
+	return loop->env;
+}
+
+uv_loop_t *lx_loop_uv(struct lx_loop *loop)
+{
+	return &loop->uv;
+}
+
+unsigned int lx_loop_index(const struct lx_loop *loop)
+{
+	return loop->index;
+}
+
+bool lx_loop_is_current(const struct lx_loop *loop)
+{
+	return current_loop == loop;
+}
+
+bool lx_env_on_loop(const struct lx_env *env)
+{
+	return current_loop && current_loop->env == env;
+}
+
+void lx_loop_enter(struct lx_loop *loop)
+{
+	pthread_mutex_lock(&loop->env->lock);
+}
+
+void lx_loop_leave(struct lx_loop *loop)
+{
+	pthread_mutex_unlock(&loop->env->lock);
+	if (loop->env->idle)
+		loop->env->idle(loop->env->idle_arg);
+}
+
+void *lx_loop_scratch(struct lx_loop *loop)
+{
+	return loop->scratch;
+}
+
+void lx_loop_post(struct lx_loop *loop, struct lx_work *work)
+{
+	bool was_empty = lx_list_empty(&loop->posted);
+
+	if (work->loop)
+		return;
+	work->loop = loop;
+	lx_list_append(&loop->posted, &work->link);
+	if (was_empty && !lx_loop_is_current(loop))
+		uv_async_send(&loop->wake);
+}
+
+void lx_work_cancel(struct lx_work *work)
+{
+	lx_list_del(&work->link);
+	work->loop = NULL;
+}
+
+static void drain(struct lx_loop *loop)
+{
+	struct lx_work *work;
+	struct lx_list batch;
+
+	lx_loop_enter(loop);
+	/* Work posted by this batch waits for the next turn: sockets get theirs first. */
+	lx_list_init(&batch);
+	lx_list_splice(&batch, &loop->posted);
+	while ((work = lx_list_first(&batch, struct lx_work, link))) {
+		lx_work_cancel(work);
+		work->fn(work);
+	}
+	if (!lx_list_empty(&loop->posted))
+		uv_async_send(&loop->wake);
+	lx_loop_leave(loop);
+}
+
+static void on_check(uv_check_t *check)
+{
+	drain(check->data);
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+	drain(prepare->data);
+}
+
+/* Only ends the sleep: the queue is drained by on_check(). */
+static void on_wake(uv_async_t *wake)
+{
+	struct lx_loop *loop = wake->data;
+	bool stopping;
+
+	pthread_mutex_lock(&loop->env->lock);
+	stopping = loop->stopping;
+	pthread_mutex_unlock(&loop->env->lock);
+	if (stopping) {
+		uv_close((uv_handle_t *)&loop->wake, NULL);
+		uv_close((uv_handle_t *)&loop->check, NULL);
+		uv_close((uv_handle_t *)&loop->prepare, NULL);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct lx_loop *loop = arg;
+
+	current_loop = loop;
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	return NULL;
+}
+
+static int loop_start(struct lx_env *env, unsigned int i)
+{
+	struct lx_loop *loop = &env->loop[i];
+	int r;
+
+	loop->env = env;
+	loop->index = i;
+	lx_list_init(&loop->posted);
+	loop->scratch = malloc(LX_LOOP_SCRATCH);
+	if (!loop->scratch)
+		return -ENOMEM;
+	r = uv_loop_init(&loop->uv);
+	if (r)
+		return r;
+	loop->wake.data = loop->check.data = loop->prepare.data = loop;
+	r = uv_async_init(&loop->uv, &loop->wake, on_wake);
+	if (r) {
+		uv_loop_close(&loop->uv);
+		return r;
+	}
+	uv_check_init(&loop->uv, &loop->check);
+	uv_check_start(&loop->check, on_check);
+	uv_prepare_init(&loop->uv, &loop->prepare);
+	uv_prepare_start(&loop->prepare, on_prepare);
+	r = -pthread_create(&loop->thread, NULL, run, loop);
+	if (r) {
+		loop->stopping = true;
+		on_wake(&loop->wake);
+		uv_run(&loop->uv, UV_RUN_DEFAULT);
+		uv_loop_close(&loop->uv);
+		return r;
+	}
+	loop->started = true;
+	return 0;
+}
+
+int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg, struct lx_env **ret_env)
+{
+	struct lx_env *env;
+	int r = 0;
+
+	env = calloc(1, sizeof(*env) + n_loops * sizeof(env->loop[0]));
+	if (!env)
+		return -ENOMEM;
+	pthread_mutex_init(&env->lock, NULL);
+	pthread_cond_init(&env->cond, NULL);
+	env->idle = idle;
+	env->idle_arg = arg;
+	env->n_loops = n_loops;
+	/* Threads must not see a loop without its neighbours being at least zero. */
+	pthread_mutex_lock(&env->lock);
+	for (unsigned int i = 0; i < n_loops && !r; i++)
+		r = loop_start(env, i);
+	pthread_mutex_unlock(&env->lock);
+	if (r) {
+		lx_env_free(env);
+		return r;
+	}
+	*ret_env = env;
+	return 0;
+}
+
+void lx_env_free(struct lx_env *env)
+{
+	if (!env)
+		return;
+	for (unsigned int i = 0; i < env->n_loops; i++) {
+		struct lx_loop *loop = &env->loop[i];
+
+		if (loop->started) {
+			pthread_mutex_lock(&env->lock);
+			loop->stopping = true;
+			pthread_mutex_unlock(&env->lock);
+			uv_async_send(&loop->wake);
+			pthread_join(loop->thread, NULL);
+			uv_loop_close(&loop->uv);
+		}
+		free(loop->scratch);
+	}
+	pthread_cond_destroy(&env->cond);
+	pthread_mutex_destroy(&env->lock);
+	free(env);
+}

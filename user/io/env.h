@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a node runs on: one lock, and threads that each run a libuv loop.
+ *
+ * The node lock protects the core and what transports share; it is held by all
+ * their code. A loop's callbacks take it with lx_loop_enter(), drop it around
+ * system calls that move data, and give it back with lx_loop_leave(). So protocol
+ * code reads as if there were one thread, and data moves in parallel.
+ *
+ * A libuv handle belongs to the loop it was made on and is touched on that thread
+ * only. Work for another loop is posted to it.
+ */
+#ifndef LX_IO_ENV_H
+#define LX_IO_ENV_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "../base/list.h"
+
+struct lx_env;
+struct lx_loop;
+
+/*
+ * A piece of work, embedded in what it is for. Posting what is queued already does
+ * nothing, so one work per purpose is enough. Owner: whoever embeds it; it must not
+ * be queued when freed (lx_work_cancel()).
+ */
+struct lx_work {
+	struct lx_list link;
+	void (*fn)(struct lx_work *work);
+	struct lx_loop *loop; /* while queued */
+};
+
+static inline void lx_work_init(struct lx_work *work, void (*fn)(struct lx_work *))
+{
+	lx_list_init(&work->link);
+	work->fn = fn;
+	work->loop = NULL;
+}
+
+/**
+ * lx_env_new - make the lock and @n_loops threads, each with a running loop
+ * @idle: called on a loop's thread, lock not held, each time the loop has left the
+ *	lock (lx_loop_leave()); or NULL. Must be quick when there is nothing to do.
+ * Returns 0, -ENOMEM, -EAGAIN, or another errno of thread creation.
+ */
+int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg,
+	       struct lx_env **ret_env);
+
+/* Stops the loops (every handle must be closed or closing), joins, frees. NULL is fine. */
+void lx_env_free(struct lx_env *env);
+
+void lx_env_lock(struct lx_env *env);
+void lx_env_unlock(struct lx_env *env);
+
+/* For a thread that has the lock: waits for lx_env_wake(), as a condition variable. */
+void lx_env_wait(struct lx_env *env);
+void lx_env_wake(struct lx_env *env);
+
+unsigned int lx_env_loops(const struct lx_env *env);
+/* Loop @i modulo their number. Loop 0 is the one for listening and timers. */
+struct lx_loop *lx_env_loop(struct lx_env *env, unsigned int i);
+
+struct lx_env *lx_loop_env(struct lx_loop *loop);
+uv_loop_t *lx_loop_uv(struct lx_loop *loop);
+unsigned int lx_loop_index(const struct lx_loop *loop);
+
+/* Whether the caller runs on this loop's thread (NULL: on any loop of @env). */
+bool lx_loop_is_current(const struct lx_loop *loop);
+bool lx_env_on_loop(const struct lx_env *env);
+
+/* First and last act of every libuv callback. */
+void lx_loop_enter(struct lx_loop *loop);
+void lx_loop_leave(struct lx_loop *loop);
+
+/**
+ * lx_loop_post - have work done on a loop's thread, with the lock held
+ * The lock must be held. Posted from the loop's own thread it runs at the end of
+ * the current turn, after all callbacks of ready sockets: the place to send what
+ * they queued, in one go. From elsewhere the loop is woken.
+ */
+void lx_loop_post(struct lx_loop *loop, struct lx_work *work);
+
+/* Takes work back if it has not started. The lock must be held. */
+void lx_work_cancel(struct lx_work *work);
+
+/* A buffer of LX_LOOP_SCRATCH bytes for the loop's thread, valid within one callback. */
+#define LX_LOOP_SCRATCH (256u << 10)
+void *lx_loop_scratch(struct lx_loop *loop);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Storage of one router buffer: memory, or a pipe full of references to pages.
+ *
+ * The core counts router buffers and hands them to transports; it never looks
+ * inside. A transport that can splice receives a large payload into the pipe, and
+ * the sending transport splices it out again, without a copy. Whoever needs bytes
+ * in memory calls lx_rbuf_memory(), which moves them there. Both kinds of backing
+ * are made on first use and then kept, so a router's memory grows up to what its
+ * pools may hold and not beyond.
+ *
+ * Used by one thread at a time: the one whose transport has the message.
+ */
+#ifndef LX_IO_RBUF_H
+#define LX_IO_RBUF_H
+
+#include <stddef.h>
+
+struct lx_rbuf {
+	size_t size;   /* most payload it takes */
+	void *mem;     /* NULL until needed */
+	int pipe[2];   /* -1 until needed */
+	size_t length; /* payload bytes in it */
+	size_t piped;  /* of these, how many are in the pipe (the last ones) */
+};
+
+/* Returns 0 or -ENOMEM. Allocates no backing yet. */
+int lx_rbuf_new(size_t size, struct lx_rbuf **ret_rbuf);
+void lx_rbuf_free(struct lx_rbuf *rbuf);
+
+/* Forgets the content; called when the buffer goes back to its pool. */
+void lx_rbuf_reset(struct lx_rbuf *rbuf);
+
+/**
+ * lx_rbuf_memory - the content in memory
+ * Moves what is in the pipe. Returns 0 and the start of lx_rbuf.size bytes, -ENOMEM
+ * or -EIO.
+ */
+int lx_rbuf_memory(struct lx_rbuf *rbuf, void **ret_mem);
+
+/* The write end of the pipe, made large enough for size; or -errno (use memory). */
+int lx_rbuf_pipe(struct lx_rbuf *rbuf);
+
+#endif
