@@ -91,6 +91,23 @@ LX_INLINE int lx_nid_is_nid4(const struct lx_nid *nid)
 	return nid->size == LX_NID_SIZE4 || lx_nid_is_any(nid);
 }
 
+/*
+ * Bytes that came from outside and are to be used as a NID: "any", or one of the two
+ * sizes with a clean tail. Others would never compare equal to what they look like.
+ */
+LX_INLINE int lx_nid_is_valid(const struct lx_nid *nid)
+{
+	unsigned int i;
+
+	if (lx_nid_is_any(nid) || nid->size == LX_NID_SIZE16)
+		return 1;
+	for (i = 4; i < sizeof(nid->addr); i++) {
+		if (nid->addr[i])
+			return 0;
+	}
+	return nid->size == LX_NID_SIZE4;
+}
+
 /* Length in bytes of the used part of a NID. */
 LX_INLINE unsigned int lx_nid_bytes(const struct lx_nid *nid)
 {

@@ -53,7 +53,10 @@ struct lx_hello {
 
 #define LX_HELLO_MAX (sizeof(struct lx_hello4) + 4 * LX_HELLO_IPS_MAX)
 
-/* Writes a HELLO; @flip in it asks for the other byte order (tests). Returns its length. */
+/*
+ * Writes a HELLO; @flip in it asks for the other byte order (tests). Returns its length.
+ * V1 to V3 say "any" for a NID that has no 4-byte form.
+ */
 size_t lx_proto_hello_encode(const struct lx_hello *hello, void *buf);
 
 /**
@@ -65,7 +68,7 @@ size_t lx_proto_hello_encode(const struct lx_hello *hello, void *buf);
  */
 int lx_proto_hello_need(const void *buf, size_t have);
 
-/* A complete HELLO. Returns 0, or -EPROTO: source NID any, an IP that is 0, a bad V1. */
+/* A complete HELLO. Returns 0, or -EPROTO: source NID any or none, an IP that is 0, a bad V1. */
 int lx_proto_hello_decode(const void *buf, size_t len, struct lx_hello *ret_hello);
 
 /* The type seen from the other side; LX_CTYPE_NONE if there is none (4.5). */

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * NIDs and nets as text; see the header. Pure; used by every other part.
+ *
+ * One table says for each net type how it is called and what its addresses look
+ * like (spec lnet.md 1.3 and 2); parsing and printing go by it.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <lnetx/nid.h>
+
+#include "cleanup.h"
+
+const struct lx_nid lx_nid_any = {
+	.size = 0xff,
+	.type = LX_NET_ANY,
+	.num = 0xffff,
+	.addr = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		  0xff, 0xff, 0xff },
+};
+const struct lx_nid lx_nid_lo = { .type = LX_NET_LO };
+
+enum addr_form {
+	ADDR_IP4, /* dotted quad */
+	ADDR_IP, /* dotted quad or IPv6 */
+	ADDR_NUMBER, /* decimal or 0x */
+	ADDR_ZERO, /* just 0, and the net has no number */
+};
+
+/* No name is the beginning of another, so the first that fits is the one. */
+static const struct net_form {
+	uint8_t type;
+	enum addr_form addr;
+	const char *name;
+} forms[] = {
+	{ LX_NET_TCP, ADDR_IP, "tcp" },	    { LX_NET_O2IB, ADDR_IP4, "o2ib" },
+	{ LX_NET_LO, ADDR_ZERO, "lo" },	    { LX_NET_GNI, ADDR_NUMBER, "gni" },
+	{ LX_NET_GIP, ADDR_IP4, "gip" },    { LX_NET_PTLF, ADDR_NUMBER, "ptlf" },
+	{ LX_NET_KFI, ADDR_NUMBER, "kfi" }, { LX_NET_TOFU, ADDR_NUMBER, "tofu" },
+	{ LX_NET_EFA, ADDR_IP, "efa" },	    { LX_NET_BXI3F, ADDR_NUMBER, "bxi3f" },
+};
+#define N_FORMS (sizeof(forms) / sizeof(forms[0]))
+
+static const struct net_form *form_of(uint8_t type)
+{
+	for (size_t i = 0; i < N_FORMS; i++) {
+		if (forms[i].type == type)
+			return &forms[i];
+	}
+	return NULL;
+}
+
+/*
+ * Digits only, all of @text, no sign and no space, up to @max. @text of length
+ * @len need not end there.
+ */
+static int number_parse(const char *text, size_t len, unsigned int base, uint32_t max,
+			uint32_t *ret_value)
+{
+	uint64_t value = 0;
+
+	if (!len)
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++) {
+		unsigned int c = text[i], digit;
+
+		if (c >= '0' && c <= '9')
+			digit = c - '0';
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			digit = (c | 0x20) - 'a' + 10;
+		else
+			return -EINVAL;
+		if (digit >= base)
+			return -EINVAL;
+		value = value * base + digit;
+		if (value > max)
+			return -EINVAL;
+	}
+	*ret_value = value;
+	return 0;
+}
+
+uint32_t lx_nid_hash(const struct lx_nid *nid)
+{
+	uint64_t a, b, h;
+	uint32_t c;
+
+	memcpy(&a, nid, sizeof(a));
+	memcpy(&b, (const char *)nid + 8, sizeof(b));
+	memcpy(&c, (const char *)nid + 16, sizeof(c));
+	/* Neighbours differ in the last bytes of one word: spread after each. */
+	h = a * 0x9e3779b97f4a7c15ULL;
+	h = ((h ^ (h >> 32)) + b) * 0x9e3779b97f4a7c15ULL;
+	h = ((h ^ (h >> 32)) + c) * 0x9e3779b97f4a7c15ULL;
+	return h >> 32;
+}
+
+/* ---- nets ------------------------------------------------------------------- */
+
+int lx_net_parse(const char *text, uint32_t *ret_net)
+{
+	const struct net_form *form = NULL;
+	uint32_t num = 0;
+
+	for (size_t i = 0; i < N_FORMS && !form; i++) {
+		if (!strncmp(text, forms[i].name, strlen(forms[i].name)))
+			form = &forms[i];
+	}
+	if (!form)
+		return -EINVAL;
+	text += strlen(form->name);
+	if (*text) {
+		if (form->addr == ADDR_ZERO || number_parse(text, strlen(text), 10, 65535, &num))
+			return -EINVAL;
+	}
+	*ret_net = LX_NET(form->type, num);
+	return 0;
+}
+
+const char *lx_net_format(uint32_t net, char *buf, size_t size)
+{
+	const struct net_form *form = form_of(net >> 16);
+	unsigned int num = net & 0xffff;
+
+	if (net == LX_NET_U32_ANY)
+		snprintf(buf, size, "*");
+	else if (!form || net >> 24)
+		snprintf(buf, size, "<%u:%u>", net >> 16, num);
+	else if (num)
+		snprintf(buf, size, "%s%u", form->name, num);
+	else
+		snprintf(buf, size, "%s", form->name);
+	return buf;
+}
+
+/* ---- NIDs ------------------------------------------------------------------- */
+
+static int addr_number_parse(const char *text, uint32_t max, struct lx_nid *nid)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	uint32_t number;
+	int rc;
+
+	text += hex ? 2 : 0;
+	rc = number_parse(text, strlen(text), hex ? 16 : 10, max, &number);
+	if (rc)
+		return rc;
+	number = htonl(number);
+	memcpy(nid->addr, &number, sizeof(number));
+	return 0;
+}
+
+static int addr_parse(const char *text, enum addr_form form, struct lx_nid *nid)
+{
+	switch (form) {
+	case ADDR_ZERO:
+		return addr_number_parse(text, 0, nid);
+	case ADDR_NUMBER:
+		return addr_number_parse(text, UINT32_MAX, nid);
+	case ADDR_IP:
+		if (inet_pton(AF_INET6, text, nid->addr) == 1) {
+			nid->size = LX_NID_SIZE16;
+			return 0;
+		}
+		/* fall through */
+	case ADDR_IP4:
+		break;
+	}
+	return inet_pton(AF_INET, text, nid->addr) == 1 ? 0 : -EINVAL;
+}
+
+/*
+ * Cuts "address@net" in two; the address goes to @addr, of @size bytes.
+ * Returns 0, or -EINVAL: the net is none, or the address is too long for one.
+ */
+static int text_split(const char *text, char *addr, size_t size, uint32_t *ret_net)
+{
+	const char *at = strchr(text, '@');
+	size_t len = at ? (size_t)(at - text) : strlen(text);
+
+	if (len >= size)
+		return -EINVAL;
+	memcpy(addr, text, len);
+	addr[len] = '\0';
+	*ret_net = LX_NET(LX_NET_TCP, 0);
+	return at ? lx_net_parse(at + 1, ret_net) : 0;
+}
+
+int lx_nid_parse(const char *text, struct lx_nid *ret_nid)
+{
+	struct lx_nid nid = { 0 };
+	char addr[LX_NID_TEXT];
+	uint32_t net;
+	int rc;
+
+	if (!strcmp(text, "*") || !strcmp(text, "<?>")) {
+		*ret_nid = lx_nid_any;
+		return 0;
+	}
+	rc = text_split(text, addr, sizeof(addr), &net);
+	if (rc)
+		return rc;
+	nid.type = net >> 16;
+	nid.num = lx_be16(net & 0xffff);
+	rc = addr_parse(addr, form_of(nid.type)->addr, &nid);
+	if (rc)
+		return rc;
+	*ret_nid = nid;
+	return 0;
+}
+
+/* Bytes nobody here has a form for, in hex. */
+static void addr_hex_format(const struct lx_nid *nid, char *buf, size_t size)
+{
+	size_t n = nid->size > 12 ? 16 : nid->size + 4u, at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n && at < size; i++)
+		at += snprintf(buf + at, size - at, "%02x", nid->addr[i]);
+}
+
+const char *lx_nid_format(const struct lx_nid *nid, char *buf, size_t size)
+{
+	const struct net_form *form = form_of(nid->type);
+	char addr[INET6_ADDRSTRLEN] = "", net[LX_NET_TEXT];
+	uint32_t number;
+
+	if (lx_nid_is_any(nid)) {
+		snprintf(buf, size, "<?>");
+		return buf;
+	}
+	memcpy(&number, nid->addr, sizeof(number));
+	number = ntohl(number);
+	if (nid->size == LX_NID_SIZE16 && form && form->addr == ADDR_IP)
+		inet_ntop(AF_INET6, nid->addr, addr, sizeof(addr));
+	else if (nid->size == LX_NID_SIZE4 && !form)
+		snprintf(addr, sizeof(addr), "%x", number);
+	else if (nid->size != LX_NID_SIZE4)
+		addr_hex_format(nid, addr, sizeof(addr));
+	else if (form->addr == ADDR_IP || form->addr == ADDR_IP4)
+		inet_ntop(AF_INET, nid->addr, addr, sizeof(addr));
+	else
+		snprintf(addr, sizeof(addr), "%u", number);
+	snprintf(buf, size, "%s@%s", addr, lx_net_format(lx_nid_net(nid), net, sizeof(net)));
+	return buf;
+}
+
+int lx_nid_from_sockaddr(uint32_t net, const struct sockaddr *sa, struct lx_nid *ret_nid)
+{
+	struct lx_nid nid = { .type = net >> 16, .num = lx_be16(net & 0xffff) };
+	const struct in6_addr *in6;
+
+	switch (sa->sa_family) {
+	case AF_INET:
+		memcpy(nid.addr, &((const struct sockaddr_in *)sa)->sin_addr, 4);
+		break;
+	case AF_INET6:
+		in6 = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+		if (IN6_IS_ADDR_V4MAPPED(in6)) {
+			memcpy(nid.addr, in6->s6_addr + 12, 4);
+			break;
+		}
+		nid.size = LX_NID_SIZE16;
+		memcpy(nid.addr, in6, 16);
+		break;
+	default:
+		return -EAFNOSUPPORT;
+	}
+	*ret_nid = nid;
+	return 0;
+}
+
+/* ---- process ids ------------------------------------------------------------ */
+
+#define PID_ANY_TEXT "LNET_PID_ANY"
+
+const char *lx_id_format(const struct lx_id *id, char *buf, size_t size)
+{
+	char nid[LX_NID_TEXT];
+
+	lx_nid_format(&id->nid, nid, sizeof(nid));
+	if (id->pid == LX_PID_ANY)
+		snprintf(buf, size, PID_ANY_TEXT "-%s", nid);
+	else
+		snprintf(buf, size, "%s%u-%s", id->pid & LX_PID_USERFLAG ? "U" : "",
+			 id->pid & ~LX_PID_USERFLAG, nid);
+	return buf;
+}
+
+static int pid_parse(const char *text, size_t len, uint32_t *ret_pid)
+{
+	bool user = len && text[0] == 'U';
+	uint32_t pid;
+	int rc;
+
+	if (len == strlen(PID_ANY_TEXT) && !memcmp(text, PID_ANY_TEXT, len)) {
+		*ret_pid = LX_PID_ANY;
+		return 0;
+	}
+	rc = number_parse(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX, &pid);
+	if (rc)
+		return rc;
+	*ret_pid = pid | (user ? LX_PID_USERFLAG : 0);
+	return 0;
+}
+
+int lx_id_parse(const char *text, struct lx_id *ret_id)
+{
+	struct lx_id id = { .pid = LX_PID_LUSTRE };
+	const char *dash = strchr(text, '-');
+	int rc = 0;
+
+	if (dash)
+		rc = pid_parse(text, dash - text, &id.pid);
+	if (!rc)
+		rc = lx_nid_parse(dash ? dash + 1 : text, &id.nid);
+	if (rc)
+		return rc;
+	*ret_id = id;
+	return 0;
+}
+
+/* ---- ranges (lnet.md 2) ------------------------------------------------------- */
+
+/* The values that each of the four octets of an IPv4 range may have. */
+struct octets {
+	bool has[4][256];
+};
+
+/* "a", "a-b" or "a-b/stride", @len bytes of it. */
+static int span_parse(const char *text, size_t len, bool *has)
+{
+	const char *dash = memchr(text, '-', len), *slash = memchr(text, '/', len);
+	const char *end = text + len;
+	uint32_t first, last, stride = 1;
+
+	if (!dash) {
+		if (number_parse(text, len, 10, 255, &first))
+			return -EINVAL;
+		has[first] = true;
+		return 0;
+	}
+	if (slash && number_parse(slash + 1, end - slash - 1, 10, 255, &stride))
+		return -EINVAL;
+	if (slash && slash < dash)
+		return -EINVAL;
+	if (number_parse(text, dash - text, 10, 255, &first) ||
+	    number_parse(dash + 1, (slash ? slash : end) - dash - 1, 10, 255, &last))
+		return -EINVAL;
+	if (first > last || !stride)
+		return -EINVAL;
+	for (; first <= last; first += stride)
+		has[first] = true;
+	return 0;
+}
+
+/* A number, or "[span,span,...]"; moves *@text behind it. */
+static int octet_parse(const char **text, bool *has)
+{
+	const char *at = *text;
+	size_t len;
+
+	if (*at != '[') {
+		len = strspn(at, "0123456789");
+		*text = at + len;
+		return memchr(at, '-', len) ? -EINVAL : span_parse(at, len, has);
+	}
+	do {
+		at++;
+		len = strcspn(at, ",]");
+		if (span_parse(at, len, has))
+			return -EINVAL;
+		at += len;
+	} while (*at == ',');
+	*text = at + 1;
+	return *at == ']' ? 0 : -EINVAL;
+}
+
+static int octets_parse(const char *text, struct octets *ret_octets)
+{
+	memset(ret_octets, 0, sizeof(*ret_octets));
+	for (int i = 0; i < 4; i++) {
+		if (i && *text++ != '.')
+			return -EINVAL;
+		if (octet_parse(&text, ret_octets->has[i]))
+			return -EINVAL;
+	}
+	return *text ? -EINVAL : 0;
+}
+
+static uint64_t octets_count(const struct octets *octets)
+{
+	uint64_t product = 1;
+
+	for (int i = 0; i < 4; i++) {
+		unsigned int n = 0;
+
+		for (int value = 0; value < 256; value++)
+			n += octets->has[i][value];
+		product *= n;
+	}
+	return product;
+}
+
+/* Goes to the next address, in order; all four "digits" are members of @octets. */
+static void octets_next(const struct octets *octets, uint8_t addr[4])
+{
+	for (int i = 3; i >= 0; i--) {
+		int value = addr[i];
+
+		do {
+			value = (value + 1) % 256;
+		} while (!octets->has[i][value]);
+		if (value > addr[i]) {
+			addr[i] = value;
+			return;
+		}
+		addr[i] = value; /* wrapped to its first value: carry on to the left */
+	}
+}
+
+struct nid_list {
+	struct lx_nid *nid;
+	size_t n, max;
+};
+
+/* Room for @more. Returns where they go, and *@ret_rc: 0, -E2BIG or -ENOMEM. */
+static int list_reserve(struct nid_list *list, uint64_t more)
+{
+	struct lx_nid *nid;
+
+	if (more > list->max - list->n)
+		return -E2BIG;
+	nid = realloc(list->nid, (list->n + more) * sizeof(*nid));
+	if (!nid)
+		return -ENOMEM;
+	list->nid = nid;
+	return 0;
+}
+
+static int range_expand(const char *text, struct nid_list *list)
+{
+	struct octets octets;
+	struct lx_nid nid = { 0 };
+	char addr[256];
+	uint64_t count;
+	uint32_t net;
+	int rc;
+
+	rc = text_split(text, addr, sizeof(addr), &net);
+	if (rc)
+		return rc;
+	nid.type = net >> 16;
+	nid.num = lx_be16(net & 0xffff);
+	if (form_of(nid.type)->addr != ADDR_IP && form_of(nid.type)->addr != ADDR_IP4)
+		return -EINVAL;
+	rc = octets_parse(addr, &octets);
+	if (rc)
+		return rc;
+	count = octets_count(&octets);
+	rc = list_reserve(list, count);
+	if (rc)
+		return rc;
+	for (int i = 0; i < 4; i++) {
+		while (!octets.has[i][nid.addr[i]])
+			nid.addr[i]++;
+	}
+	for (; count; count--) {
+		list->nid[list->n++] = nid;
+		octets_next(&octets, nid.addr);
+	}
+	return 0;
+}
+
+/* One item of the list. */
+static int item_expand(const char *text, struct nid_list *list)
+{
+	struct lx_nid nid;
+	int rc;
+
+	if (strchr(text, '['))
+		return range_expand(text, list);
+	if (!strcmp(text, "*"))
+		return -EINVAL;
+	rc = lx_nid_parse(text, &nid);
+	if (!rc)
+		rc = list_reserve(list, 1);
+	if (!rc)
+		list->nid[list->n++] = nid;
+	return rc;
+}
+
+/* The comma that ends an item: not one between brackets. NULL: the last item. */
+static char *item_end(char *text)
+{
+	bool inside = false;
+
+	for (; *text; text++) {
+		if (*text == '[')
+			inside = true;
+		else if (*text == ']')
+			inside = false;
+		else if (*text == ',' && !inside)
+			return text;
+	}
+	return NULL;
+}
+
+int lx_nid_expand(const char *text, size_t max, struct lx_nid **ret_nids, size_t *ret_n)
+{
+	struct nid_list list = { .max = max };
+	LX_AUTO_FREE char *copy = strdup(text);
+	int rc = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *item = copy, *end; item && !rc; item = end ? end + 1 : NULL) {
+		end = item_end(item);
+		if (end)
+			*end = '\0';
+		rc = item_expand(item, &list);
+	}
+	if (rc) {
+		free(list.nid);
+		return rc;
+	}
+	*ret_nids = list.nid;
+	*ret_n = list.n;
+	return 0;
+}
