@@ -76,7 +76,7 @@ struct lx_nid_buf {
  */
 int lx_net_parse(const char *text, uint32_t *ret_net);
 
-/* "tcp", "tcp1", "<5:3>" for an unknown type; LX_NET_TEXT bytes. Returns @buf. */
+/* "tcp", "tcp1", "<7:3>" for an unknown type, "*" for any; LX_NET_TEXT bytes. Returns @buf. */
 const char *lx_net_format(uint32_t net, char *buf, size_t size);
 
 struct lx_net_buf {
@@ -87,6 +87,8 @@ struct lx_net_buf {
 
 /* "12345-10.0.0.1@tcp"; 'U' before a userspace pid (lnet.md 2). Returns @buf. */
 const char *lx_id_format(const struct lx_id *id, char *buf, size_t size);
+
+/* The same backwards; a NID alone has pid 12345. Returns 0 or -EINVAL. */
 int lx_id_parse(const char *text, struct lx_id *ret_id);
 
 /* The type of a net, or 0 for an unknown name: "tcp" -> LX_NET_TCP. */
@@ -97,7 +99,7 @@ static inline uint8_t lx_net_type(uint32_t net)
 
 /**
  * lx_nid_from_sockaddr - the NID of an address on a net
- * @sa: AF_INET or AF_INET6
+ * @sa: AF_INET or AF_INET6; a v4-mapped one is that of an IPv4 peer
  * Returns 0, or -EAFNOSUPPORT.
  */
 struct sockaddr;

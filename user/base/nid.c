@@ -26,7 +26,7 @@ const struct lx_nid lx_nid_lo = { .type = LX_NET_LO };
 
 enum addr_form {
 	ADDR_IP4, /* dotted quad */
-	ADDR_IP, /* dotted quad or IPv6 */
+	ADDR_IP, /* dotted quad or IPv6; up to here, an IP address */
 	ADDR_NUMBER, /* decimal or 0x */
 	ADDR_ZERO, /* just 0, and the net has no number */
 };
@@ -235,13 +235,13 @@ const char *lx_nid_format(const struct lx_nid *nid, char *buf, size_t size)
 	}
 	memcpy(&number, nid->addr, sizeof(number));
 	number = ntohl(number);
-	if (nid->size == LX_NID_SIZE16 && form && form->addr == ADDR_IP)
+	if (nid->size == LX_NID_SIZE16 && form && form->addr <= ADDR_IP)
 		inet_ntop(AF_INET6, nid->addr, addr, sizeof(addr));
 	else if (nid->size == LX_NID_SIZE4 && !form)
 		snprintf(addr, sizeof(addr), "%x", number);
 	else if (nid->size != LX_NID_SIZE4)
 		addr_hex_format(nid, addr, sizeof(addr));
-	else if (form->addr == ADDR_IP || form->addr == ADDR_IP4)
+	else if (form->addr <= ADDR_IP)
 		inet_ntop(AF_INET, nid->addr, addr, sizeof(addr));
 	else
 		snprintf(addr, sizeof(addr), "%u", number);
@@ -367,7 +367,7 @@ static int octet_parse(const char **text, bool *has)
 	if (*at != '[') {
 		len = strspn(at, "0123456789");
 		*text = at + len;
-		return memchr(at, '-', len) ? -EINVAL : span_parse(at, len, has);
+		return span_parse(at, len, has);
 	}
 	do {
 		at++;
@@ -428,7 +428,7 @@ struct nid_list {
 	size_t n, max;
 };
 
-/* Room for @more. Returns where they go, and *@ret_rc: 0, -E2BIG or -ENOMEM. */
+/* Makes room for @more. */
 static int list_reserve(struct nid_list *list, uint64_t more)
 {
 	struct lx_nid *nid;
@@ -456,7 +456,7 @@ static int range_expand(const char *text, struct nid_list *list)
 		return rc;
 	nid.type = net >> 16;
 	nid.num = lx_be16(net & 0xffff);
-	if (form_of(nid.type)->addr != ADDR_IP && form_of(nid.type)->addr != ADDR_IP4)
+	if (form_of(nid.type)->addr > ADDR_IP)
 		return -EINVAL;
 	rc = octets_parse(addr, &octets);
 	if (rc)
@@ -484,11 +484,9 @@ static int item_expand(const char *text, struct nid_list *list)
 
 	if (strchr(text, '['))
 		return range_expand(text, list);
-	if (!strcmp(text, "*"))
-		return -EINVAL;
 	rc = lx_nid_parse(text, &nid);
 	if (!rc)
-		rc = list_reserve(list, 1);
+		rc = lx_nid_is_any(&nid) ? -EINVAL : list_reserve(list, 1);
 	if (!rc)
 		list->nid[list->n++] = nid;
 	return rc;
