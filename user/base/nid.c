@@ -32,17 +32,24 @@ enum addr_form {
 };
 
 /* No name is the beginning of another, so the first that fits is the one. */
+/* clang-format off */
 static const struct net_form {
 	uint8_t type;
 	enum addr_form addr;
 	const char *name;
 } forms[] = {
-	{ LX_NET_TCP, ADDR_IP, "tcp" },	    { LX_NET_O2IB, ADDR_IP4, "o2ib" },
-	{ LX_NET_LO, ADDR_ZERO, "lo" },	    { LX_NET_GNI, ADDR_NUMBER, "gni" },
-	{ LX_NET_GIP, ADDR_IP4, "gip" },    { LX_NET_PTLF, ADDR_NUMBER, "ptlf" },
-	{ LX_NET_KFI, ADDR_NUMBER, "kfi" }, { LX_NET_TOFU, ADDR_NUMBER, "tofu" },
-	{ LX_NET_EFA, ADDR_IP, "efa" },	    { LX_NET_BXI3F, ADDR_NUMBER, "bxi3f" },
+	{ LX_NET_TCP, ADDR_IP, "tcp" },
+	{ LX_NET_O2IB, ADDR_IP4, "o2ib" },
+	{ LX_NET_LO, ADDR_ZERO, "lo" },
+	{ LX_NET_GNI, ADDR_NUMBER, "gni" },
+	{ LX_NET_GIP, ADDR_IP4, "gip" },
+	{ LX_NET_PTLF, ADDR_NUMBER, "ptlf" },
+	{ LX_NET_KFI, ADDR_NUMBER, "kfi" },
+	{ LX_NET_TOFU, ADDR_NUMBER, "tofu" },
+	{ LX_NET_EFA, ADDR_IP, "efa" },
+	{ LX_NET_BXI3F, ADDR_NUMBER, "bxi3f" },
 };
+/* clang-format on */
 #define N_FORMS (sizeof(forms) / sizeof(forms[0]))
 
 static const struct net_form *form_of(uint8_t type)
