@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Interfaces and sockets of TCP transports: no state, every answer is the
+ * system's of now. Called by transports when an NI or a connection comes up.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "netif.h"
+
+/* ---- addresses -------------------------------------------------------------- */
+
+void lx_addr_init(union lx_addr *addr, const void *bytes, unsigned int n_bytes, uint16_t port)
+{
+	memset(addr, 0, sizeof(*addr));
+	if (n_bytes == 4) {
+		addr->v4.sin_family = AF_INET;
+		memcpy(&addr->v4.sin_addr, bytes, 4);
+	} else {
+		addr->v6.sin6_family = AF_INET6;
+		memcpy(&addr->v6.sin6_addr, bytes, 16);
+	}
+	lx_addr_set_port(addr, port);
+}
+
+socklen_t lx_addr_len(const union lx_addr *addr)
+{
+	return addr->sa.sa_family == AF_INET ? sizeof(addr->v4) : sizeof(addr->v6);
+}
+
+uint16_t lx_addr_port(const union lx_addr *addr)
+{
+	return ntohs(addr->sa.sa_family == AF_INET ? addr->v4.sin_port : addr->v6.sin6_port);
+}
+
+void lx_addr_set_port(union lx_addr *addr, uint16_t port)
+{
+	if (addr->sa.sa_family == AF_INET)
+		addr->v4.sin_port = htons(port);
+	else
+		addr->v6.sin6_port = htons(port);
+}
+
+bool lx_addr_same_host(const union lx_addr *a, const union lx_addr *b)
+{
+	if (a->sa.sa_family != b->sa.sa_family)
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+	return !memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof(a->v6.sin6_addr));
+}
+
+const char *lx_addr_format(const union lx_addr *addr, char *buf, size_t size)
+{
+	char host[INET6_ADDRSTRLEN];
+
+	if (addr->sa.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &addr->v4.sin_addr, host, sizeof(host));
+		snprintf(buf, size, "%s:%u", host, lx_addr_port(addr));
+	} else if (addr->sa.sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &addr->v6.sin6_addr, host, sizeof(host));
+		snprintf(buf, size, "[%s]:%u", host, lx_addr_port(addr));
+	} else {
+		snprintf(buf, size, "?");
+	}
+	return buf;
+}
+
+/* ---- interfaces ------------------------------------------------------------- */
+
+static void free_ifaddrs(struct ifaddrs **p)
+{
+	if (*p)
+		freeifaddrs(*p);
+}
+
+static bool ethtool_flag(int fd, const char *name, __u32 cmd)
+{
+	struct ethtool_value value = { .cmd = cmd };
+	struct ifreq ifr = { 0 };
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
+	ifr.ifr_data = (void *)&value;
+	return !ioctl(fd, SIOCETHTOOL, &ifr) && value.data;
+}
+
+/* Mb/s; 0 unknown. The old command: it is enough for the speed, and known everywhere. */
+static unsigned int ethtool_speed(int fd, const char *name)
+{
+	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
+	struct ifreq ifr = { 0 };
+	__u32 speed;
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
+	ifr.ifr_data = (void *)&cmd;
+	if (ioctl(fd, SIOCETHTOOL, &ifr))
+		return 0;
+	speed = ethtool_cmd_speed(&cmd);
+	return speed == (__u32)SPEED_UNKNOWN ? 0 : speed;
+}
+
+static void device_name(const char *name, char device[IFNAMSIZ])
+{
+	snprintf(device, IFNAMSIZ, "%s", name);
+	device[strcspn(device, ":")] = '\0';
+}
+
+static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
+{
+	LX_AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char device[IFNAMSIZ];
+
+	memset(ret_netif, 0, sizeof(*ret_netif));
+	snprintf(ret_netif->name, sizeof(ret_netif->name), "%s", ifa->ifa_name);
+	device_name(ifa->ifa_name, device);
+	ret_netif->index = if_nametoindex(device);
+	ret_netif->up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING);
+	ret_netif->loopback = ifa->ifa_flags & IFF_LOOPBACK;
+	if (ifa->ifa_addr->sa_family == AF_INET)
+		memcpy(&ret_netif->addr.v4, ifa->ifa_addr, sizeof(ret_netif->addr.v4));
+	else
+		memcpy(&ret_netif->addr.v6, ifa->ifa_addr, sizeof(ret_netif->addr.v6));
+	if (fd < 0)
+		return;
+	ret_netif->speed_mbps = ethtool_speed(fd, device);
+	ret_netif->offload = ethtool_flag(fd, device, ETHTOOL_GSG) &&
+			     ethtool_flag(fd, device, ETHTOOL_GTXCSUM);
+}
+
+/* How much an address is worth having: IPv4, then IPv6 but for link-local ones. */
+static int rank(const struct sockaddr *sa)
+{
+	if (!sa)
+		return 0;
+	if (sa->sa_family == AF_INET)
+		return 3;
+	if (sa->sa_family != AF_INET6)
+		return 0;
+	return IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)sa)->sin6_addr) ? 1 : 2;
+}
+
+int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	const struct ifaddrs *best = NULL;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return -errno;
+	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+		if (strcmp(ifa->ifa_name, name))
+			continue;
+		found = true;
+		if (rank(ifa->ifa_addr) > (best ? rank(best->ifa_addr) : 0))
+			best = ifa;
+	}
+	if (!best)
+		return found ? -EADDRNOTAVAIL : -ENODEV;
+	fill(best, ret_netif);
+	return 0;
+}
+
+int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif)
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	const struct ifaddrs *best = NULL;
+
+	if (getifaddrs(&list))
+		return -errno;
+	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
+		if (rank(ifa->ifa_addr) && (!name[0] || !strcmp(ifa->ifa_name, name)) &&
+		    lx_addr_same_host(addr, (const union lx_addr *)ifa->ifa_addr))
+			best = ifa;
+	}
+	/* 127.0.0.0/8 is all ours, though just one address of it is on the list. */
+	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
+		if (addr->sa.sa_family == AF_INET && (ifa->ifa_flags & IFF_LOOPBACK) &&
+		    ntohl(addr->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET &&
+		    (!name[0] || !strcmp(ifa->ifa_name, name)) && rank(ifa->ifa_addr) == 3)
+			best = ifa;
+	}
+	if (!best)
+		return -EADDRNOTAVAIL;
+	fill(best, ret_netif);
+	ret_netif->addr = *addr;
+	lx_addr_set_port(&ret_netif->addr, 0);
+	return 0;
+}
+
+/* ---- sockets ---------------------------------------------------------------- */
+
+static int new_socket(const union lx_addr *addr)
+{
+	int fd = socket(addr->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+	if (addr->sa.sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){ 1 }, sizeof(int));
+	return fd;
+}
+
+int lx_netif_listen(const union lx_addr *addr, int backlog)
+{
+	int fd = new_socket(addr), r;
+
+	if (fd < 0)
+		return fd;
+	if (!bind(fd, &addr->sa, lx_addr_len(addr)) && !listen(fd, backlog))
+		return fd;
+	r = -errno;
+	close(fd);
+	return r;
+}
+
+/* One try from one port (0: any). The fd, or -errno; tells bind's errors from connect's. */
+static int dial_from(const struct lx_netif_dial *dial, unsigned int port, bool *ret_bound)
+{
+	union lx_addr local = *dial->local;
+	int fd = new_socket(&local), r;
+
+	*ret_bound = false;
+	if (fd < 0)
+		return fd;
+	if (!port)
+		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){ 1 }, sizeof(int));
+	if (dial->prepare)
+		dial->prepare(fd, dial->arg);
+	lx_addr_set_port(&local, port);
+	if (!bind(fd, &local.sa, lx_addr_len(&local))) {
+		*ret_bound = true;
+		if (!connect(fd, &dial->remote->sa, lx_addr_len(dial->remote)) ||
+		    errno == EINPROGRESS)
+			return fd;
+	}
+	r = -errno;
+	close(fd);
+	return r;
+}
+
+int lx_netif_dial(const struct lx_netif_dial *dial, bool *ret_privileged)
+{
+	bool bound;
+	int r;
+
+	*ret_privileged = true;
+	for (unsigned int port = dial->port_first; port && port >= dial->port_last; port--) {
+		r = dial_from(dial, port, &bound);
+		if (!bound && (r == -EACCES || r == -EPERM))
+			goto any;
+		/* A port may be bound twice, but not for the same pair of addresses. */
+		if (r != -EADDRINUSE && !(bound && r == -EADDRNOTAVAIL))
+			return r;
+	}
+	if (dial->port_first)
+		return -EADDRINUSE;
+any:
+	*ret_privileged = false;
+	return dial_from(dial, 0, &bound);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Network interfaces, their addresses, and sockets bound to them.
+ */
+#ifndef LX_IO_NETIF_H
+#define LX_IO_NETIF_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* ---- addresses -------------------------------------------------------------- */
+
+union lx_addr {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* "[2001:db8::1]:65535" with a scope. */
+#define LX_ADDR_TEXT 80
+
+/* An address from its bytes, 4 or 16 in network order. */
+void lx_addr_init(union lx_addr *addr, const void *bytes, unsigned int n_bytes, uint16_t port);
+
+socklen_t lx_addr_len(const union lx_addr *addr);
+uint16_t lx_addr_port(const union lx_addr *addr);
+void lx_addr_set_port(union lx_addr *addr, uint16_t port);
+
+/* Without regard to ports. */
+bool lx_addr_same_host(const union lx_addr *a, const union lx_addr *b);
+
+/* "10.0.0.1:988", "[fd00::1]:988". Returns @buf. */
+const char *lx_addr_format(const union lx_addr *addr, char *buf, size_t size);
+
+struct lx_addr_buf {
+	char text[LX_ADDR_TEXT];
+};
+#define lx_addr_str(addr) \
+	lx_addr_format((addr), ((struct lx_addr_buf){ { 0 } }).text, LX_ADDR_TEXT)
+
+/* ---- interfaces ------------------------------------------------------------- */
+
+struct lx_netif {
+	char name[IFNAMSIZ]; /* as asked for, an alias ("eth0:1") too */
+	unsigned int index;
+	union lx_addr addr; /* port 0 */
+	bool up;            /* administratively, and the link is there */
+	bool loopback;
+	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
+	unsigned int speed_mbps; /* 0: unknown */
+};
+
+/**
+ * lx_netif_by_name - an interface and its first address
+ * @name: interface or alias
+ * An IPv4 address is preferred; of the IPv6 ones, a global one.
+ *
+ * Returns 0, -ENODEV: no such interface; -EADDRNOTAVAIL: it has no address;
+ * or another errno of getifaddrs().
+ */
+int lx_netif_by_name(const char *name, struct lx_netif *ret_netif);
+
+/**
+ * lx_netif_by_addr - the interface that has an address
+ * @name: "" any, or the one it must be on
+ * Returns 0, -EADDRNOTAVAIL: none has it; or another errno of getifaddrs().
+ */
+int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif);
+
+/* ---- sockets ---------------------------------------------------------------- */
+
+/* A listening TCP socket, non-blocking. Returns the fd or -errno. */
+int lx_netif_listen(const union lx_addr *addr, int backlog);
+
+struct lx_netif_dial {
+	const union lx_addr *local; /* the port is chosen */
+	const union lx_addr *remote;
+	unsigned int port_first, port_last; /* source ports to try, downwards; 0: any */
+	/* Called for a new socket before it connects; may be NULL. */
+	void (*prepare)(int fd, void *arg);
+	void *arg;
+};
+
+/**
+ * lx_netif_dial - begin a TCP connection, from one of the ports in turn
+ * @ret_privileged: whether the port is one of these: it is not where the system
+ *	does not let this process bind them, and then is any port
+ *
+ * Returns the non-blocking fd, connecting or connected; -EADDRINUSE: every port
+ * is taken; or another errno of bind() or connect().
+ */
+int lx_netif_dial(const struct lx_netif_dial *dial, bool *ret_privileged);
+
+#endif
