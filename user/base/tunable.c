@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Tables of tunables; see the header. Used by core, transports, conf and CLI. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +37,10 @@ int64_t lx_tunable_get(const struct lx_tunable *t, const void *values)
 
 int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 {
+	const char *digits;
 	long long value;
 	char *end;
+	bool hex;
 
 	for (int i = 0; t->names && t->names[i]; i++) {
 		if (!strcmp(t->names[i], text)) {
@@ -44,9 +48,14 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 			return 0;
 		}
 	}
+	/* strtoll() alone takes leading space and "+", and "010" for eight. */
+	digits = text + (*text == '-');
+	hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+	if (!isdigit((unsigned char)*digits))
+		return -EINVAL;
 	errno = 0;
-	value = strtoll(text, &end, 0);
-	if (end == text || *end)
+	value = strtoll(text, &end, hex ? 16 : 10);
+	if (*end)
 		return -EINVAL;
 	if (errno || value < t->min || value > t->max)
 		return -ERANGE;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What most test programs want: cmocka with what it needs, random numbers whose
+ * seed is told and can be given again (LNETX_SEED=...), bytes written as in a dump.
+ */
+#ifndef LX_TESTS_TESTLIB_H
+#define LX_TESTS_TESTLIB_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define N_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint64_t rnd_state;
+
+/* Call it once, in main(). */
+static inline void rnd_init(void)
+{
+	const char *seed = getenv("LNETX_SEED");
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	rnd_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)now.tv_sec << 30 ^ now.tv_nsec;
+	printf("seed: LNETX_SEED=%llu\n", (unsigned long long)rnd_state);
+	fflush(stdout);
+}
+
+static inline uint64_t rnd(void)
+{
+	uint64_t x = rnd_state += 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+/* 0 to @n - 1. */
+static inline uint64_t rnd_below(uint64_t n)
+{
+	return rnd() % n;
+}
+
+static inline void rnd_fill(void *buf, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		((uint8_t *)buf)[i] = rnd();
+}
+
+/* "00 71 ce ac" to bytes; returns how many. Fails the test on what is no hex. */
+static inline size_t unhex(const char *text, void *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *text; n++) {
+		unsigned int byte;
+
+		if (*text == ' ') {
+			text++;
+			n--;
+			continue;
+		}
+		assert_int_equal(sscanf(text, "%2x", &byte), 1);
+		assert_true(n < size);
+		((uint8_t *)buf)[n] = byte;
+		text += 2;
+	}
+	return n;
+}
+
+#endif
