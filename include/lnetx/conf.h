@@ -20,8 +20,22 @@ struct lx_conf_ni {
 	char ifname[IFNAMSIZ]; /* "" if the NID says which */
 	struct lx_nid nid;     /* any if the interface says which */
 	struct lx_ni_tunables tun;      /* LX_UNSET: default */
-	struct lx_lnd_tunables lnd_tun; /* likewise */
+	struct lx_lnd_tunables lnd_tun; /* likewise; order: lx_conf_lnd_settings() */
+	int line; /* in the YAML; 0 */
 };
+
+/* A setting of an NI that only its transport knows ("lnd tunables"). */
+struct lx_conf_lnd_setting {
+	const char *name;
+	int32_t min, max; /* LX_UNSET is always allowed */
+};
+
+/**
+ * lx_conf_lnd_settings - the settings that a net type's NIs have
+ * Ended by name NULL; in the order of lx_lnd_tunables.value. NULL: this version has
+ * no transport for the type that could be configured.
+ */
+const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type);
 
 struct lx_conf_route {
 	uint32_t net;
@@ -29,6 +43,7 @@ struct lx_conf_route {
 	int32_t hop;      /* 1..255, or LX_UNSET */
 	int64_t priority; /* 0 best, or LX_UNSET */
 	int32_t health_sensitivity; /* or LX_UNSET */
+	int line; /* in the YAML; 0 */
 };
 
 struct lx_conf_peer {
@@ -37,6 +52,7 @@ struct lx_conf_peer {
 	bool lock_primary;
 	struct lx_nid *nid; /* without the primary */
 	size_t n_nids;
+	int line; /* in the YAML; 0 */
 };
 
 /* A module or global tunable, by name: checked when the node takes it. */

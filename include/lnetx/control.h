@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Control of a running lnetxd: messages between the daemon and its clients.
+ *
+ * Transport: a SOCK_SEQPACKET unix socket (lx_control_path()). A request is one
+ * packet with one message; a client sends the next one when the answer is complete.
+ *
+ *	struct nlmsghdr         type LX_CONTROL_TYPE, NLM_F_* flags, seq
+ *	struct lx_control_hdr   command, version
+ *	attributes              struct nlattr; which ones: the command's schema
+ *
+ * Flags, as the reference's generic netlink family uses them (control.md 5):
+ * NLM_F_CREATE add, NLM_F_REPLACE change, none of them delete, NLM_F_DUMP show.
+ *
+ * Answers carry the request's seq:
+ *	dump:   messages of the object's schema with NLM_F_MULTI, many to a packet of
+ *	        at most LX_CONTROL_PACKET bytes, then NLMSG_DONE (an int32_t: 0 or -errno)
+ *	others: NLMSG_ERROR (struct nlmsgerr: 0 or -errno)
+ * After the number in both follow, on failure, attributes LX_CONTROL_ERR_*.
+ *
+ * A dump has a row a message: of an NI, of a peer NI (with the fields of its peer),
+ * and so on. Rows of one group follow each other.
+ *
+ * Numbers are only ever added. A change that an older program would misread takes a
+ * new LX_CONTROL_VERSION; either side refuses another version than its own.
+ */
+#ifndef LNETX_CONTROL_H
+#define LNETX_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf.h"
+#include "info.h"
+
+#define LX_CONTROL_VERSION 1
+#define LX_CONTROL_TYPE 0x6c78 /* "lx"; above the types netlink reserves */
+#define LX_CONTROL_PACKET (32u << 10)
+#define LX_CONTROL_RUNDIR "/run/lnetx"
+
+struct lx_control_hdr {
+	uint8_t command; /* enum lx_control_command */
+	uint8_t version;
+	uint16_t reserved; /* 0 */
+};
+
+/* Numbers below 32 are those of the reference (control.md 5). */
+enum lx_control_command {
+	LX_CONTROL_CONFIGURE =
+		1, /* add: start (EXCL: without NIs, APPEND: large NIDs); del: stop */
+	LX_CONTROL_NETS = 2, /* show, add, del, change: struct lx_control_set */
+	LX_CONTROL_PEERS = 3, /* show, add, del */
+	LX_CONTROL_ROUTES = 4, /* show, add, del */
+	LX_CONTROL_CONNS = 5, /* show, del: disconnect */
+	LX_CONTROL_PING = 6, /* show: ping; add: discover (EXCL: force) */
+	LX_CONTROL_ROUTING = 13, /* show, change */
+	LX_CONTROL_BUFFERS = 14, /* change */
+	LX_CONTROL_STATS = 16, /* show, del: reset */
+	LX_CONTROL_TUNABLES = 32, /* show, change */
+	LX_CONTROL_MONITOR = 33, /* show: changes, until the client closes */
+	LX_CONTROL_STATUS = 34, /* show: the daemon itself */
+	LX_CONTROL_RELOAD = 35, /* change: read the configuration file again */
+};
+
+enum lx_control_error_attr {
+	LX_CONTROL_ERR_TEXT = 1, /* string: what, why, what to do */
+	LX_CONTROL_ERR_OBJECT, /* string: which object: "net", "route", ... */
+};
+
+/* ---- requests --------------------------------------------------------------- */
+
+#define LX_CONTROL_NIDS_MAX 128 /* NIDs in a request */
+
+/* What a show is to be limited to. */
+struct lx_control_show {
+	uint32_t net; /* 0: any */
+	struct lx_nid nid; /* any: all */
+	struct lx_nid gateway;
+	int32_t hop; /* -1: any */
+	int64_t priority; /* -1: any */
+	char name[40]; /* of a tunable; "": all */
+	char module[8];
+	uint8_t level; /* LX_LEVEL_* */
+};
+
+struct lx_control_lnd_value {
+	char name[32];
+	int32_t value;
+};
+
+struct lx_control_net {
+	struct lx_conf_ni ni; /* without lnd_tun */
+	uint32_t n_lnd;
+	struct lx_control_lnd_value lnd[LX_LND_TUNABLES_MAX];
+};
+
+/* One setting of an NI (nid), of a net's NIs (net), or of all (neither). */
+struct lx_control_set {
+	uint32_t net;
+	struct lx_nid nid;
+	char name[32];
+	int32_t value;
+};
+
+struct lx_control_peer {
+	struct lx_nid primary;
+	bool multi_rail, lock_primary, force;
+	uint32_t n_nids;
+	struct lx_nid nid[LX_CONTROL_NIDS_MAX];
+};
+
+struct lx_control_ping {
+	struct lx_nid nid, source; /* source any: the node chooses */
+	uint32_t timeout_ms;
+};
+
+struct lx_control_routing {
+	int32_t enable;
+};
+
+struct lx_control_buffers {
+	int64_t total[LX_POOLS]; /* LX_UNSET: leave alone */
+};
+
+struct lx_control_disconnect {
+	struct lx_nid nid; /* any: all peers */
+};
+
+struct lx_control_tunable_value {
+	char module[8], name[40], value[24];
+};
+
+/* ---- what is shown, beyond info.h ---------------------------------------------- */
+
+struct lx_control_tunable {
+	const char *module, *name, *value, *choices, *help;
+	int64_t def, min, max;
+};
+
+struct lx_control_event {
+	int64_t time_us; /* wall clock */
+	uint64_t lost; /* changes before this one that the client was too slow for */
+	struct lx_change change;
+};
+
+struct lx_control_status {
+	const char *version, *instance, *config;
+	int64_t pid, uptime_s;
+	bool configured;
+	uint32_t clients;
+};
+
+/* ---- schemas ------------------------------------------------------------------- */
+
+/*
+ * How much is wanted: 0..LX_LEVEL_MAX as lnetctl's "--verbose n", with OWN what only
+ * this program knows; BACKUP: what a configuration has to repeat, whatever its level.
+ */
+#define LX_LEVEL_MAX 8
+#define LX_LEVEL_OWN 9
+#define LX_LEVEL_BACKUP 255
+
+struct lx_schema; /* user/base/schema.h */
+
+/*
+ * An object as it is shown: one line of "yaml:" holds a list of groups, each with
+ * rows below a key of its own; or, without @group, a list of rows.
+ */
+struct lx_control_object {
+	const char *yaml; /* "net" */
+	const struct lx_schema *group;
+	const char *rows; /* "local NI(s)" */
+	const struct lx_schema *row;
+};
+
+extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
+	lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
+	lx_control_tunables, lx_control_events, lx_control_statuses;
+
+/* Requests: which struct a command takes is in its name. */
+extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
+	lx_control_route_schema, lx_control_peer_schema, lx_control_ping_schema,
+	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
+	lx_control_value_schema;
+
+/* ---- global settings ------------------------------------------------------------- */
+
+/* A key of "global:" and "lnetctl set", and the tunable of module "lnet" behind it. */
+struct lx_control_global {
+	const char *key;
+	const char *tunable; /* NULL: derived from others, read only */
+	bool inverse; /* 1 where the tunable is 0 */
+};
+
+extern const struct lx_control_global lx_control_globals[]; /* ended by key NULL */
+
+const struct lx_control_global *lx_control_global_lookup(const char *key);
+
+/* Seconds a transport may take, from the two tunables it is derived from (lnet.md 13.4). */
+int64_t lx_control_lnd_timeout(int64_t transaction_timeout, int64_t retry_count);
+
+/* ---- where the socket is ----------------------------------------------------------- */
+
+#define LX_INSTANCE_TEXT 64
+
+/**
+ * lx_control_instance - the name of an instance
+ * @name: as the user gave it, or NULL: $LNETX_INSTANCE, else "net-<inode>" of the
+ *	caller's network namespace, so that each namespace has its own
+ * Returns 0, -EINVAL: not [A-Za-z0-9_.-]+, or too long; -errno of /proc.
+ */
+int lx_control_instance(const char *name, char *buf, size_t size);
+
+/* The instance's socket, below $LNETX_RUNDIR or LX_CONTROL_RUNDIR. -ENAMETOOLONG. */
+int lx_control_path(const char *instance, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* YAML configurations: what is understood, and where and why not. */
+#include <errno.h>
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <lnetx/conf.h>
+#include <lnetx/control.h>
+
+#include "../../user/conf/import.h"
+
+static struct lx_conf *parse(const char *yaml)
+{
+	struct lx_conf_error err;
+	struct lx_conf *conf = NULL;
+	int ret = lx_conf_parse(yaml, strlen(yaml), &conf, &err);
+
+	if (ret)
+		fail_msg("%d:%d: %s (%d)", err.line, err.column, err.text, ret);
+	return conf;
+}
+
+static void assert_nid(const struct lx_nid *nid, const char *text)
+{
+	assert_string_equal(lx_nid_str(nid), text);
+}
+
+/* ---- what is understood -------------------------------------------------------------- */
+
+static void test_empty(void **state)
+{
+	static const char *const texts[] = {
+		"", "# nothing\n", "---\n", "~\n", "---\n...\n", "{}\n"
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct lx_conf *conf = parse(texts[i]);
+
+		assert_int_equal(conf->n_nis, 0);
+		assert_int_equal(conf->routing, LX_UNSET);
+		assert_int_equal(conf->buffers[LX_POOL_LARGE], LX_UNSET);
+		lx_conf_free(conf);
+	}
+	lx_conf_free(NULL);
+}
+
+static const char whole[] = "net:\n"
+			    "-     net type: lo\n"
+			    "      local NI(s):\n"
+			    "      -     nid: 0@lo\n"
+			    "            status: up\n"
+			    "-     net type: tcp1\n"
+			    "      local NI(s):\n"
+			    "      -     interfaces:\n"
+			    "                  0: eth0\n"
+			    "            tunables:\n"
+			    "                  peer_timeout: 180\n"
+			    "                  peer_credits: 8\n"
+			    "                  peer_buffer_credits: 0\n"
+			    "                  credits: 256\n"
+			    "            lnd tunables:\n"
+			    "                  conns_per_peer: 1\n"
+			    "                  tos: -1\n"
+			    "            CPT: \"[0]\"\n"
+			    "      -     nid: 10.77.0.11@tcp1\n"
+			    "route:\n"
+			    "-     net: tcp2\n"
+			    "      gateway: 10.77.0.3@tcp1\n"
+			    "      hop: -1\n"
+			    "      priority: 0\n"
+			    "      state: up\n"
+			    "routing:\n"
+			    "    - cpt[0]:\n"
+			    "          tiny:\n"
+			    "              npages: 0\n"
+			    "    - cpt[1]:\n"
+			    "          tiny: { npages: 0 }\n"
+			    "    - enable: 1\n"
+			    "buffers: { tiny: 512, small: 4096 }\n"
+			    "peer:\n"
+			    "    - primary nid: 10.77.0.3@tcp1\n"
+			    "      Multi-Rail: False\n"
+			    "      peer ni:\n"
+			    "        - nid: 10.77.0.3@tcp1\n"
+			    "          state: up\n"
+			    "        - nid: 10.77.1.[3-4]@tcp2\n"
+			    "    - primary nid: 6@gni\n"
+			    "global:\n"
+			    "    discovery: 0\n"
+			    "    retry_count: 3\n"
+			    "    lnd_timeout: 49\n"
+			    "numa:\n"
+			    "    range: 7\n"
+			    "tunables:\n"
+			    "    lnet: { alive_router_check_interval: 10 }\n"
+			    "    tcp:\n"
+			    "        accept: all\n"
+			    "statistics:\n"
+			    "    msgs_alloc: 0\n";
+
+static void test_whole(void **state)
+{
+	static const struct lx_conf_tunable tunables[] = {
+		{ "lnet", "lnet_peer_discovery_disabled", "1", 0 },
+		{ "lnet", "lnet_retry_count", "3", 0 },
+		{ "lnet", "lnet_numa_range", "7", 0 },
+		{ "lnet", "alive_router_check_interval", "10", 0 },
+		{ "tcp", "accept", "all", 0 },
+	};
+	struct lx_conf *conf = parse(whole);
+
+	assert_int_equal(conf->n_nis, 2);
+	assert_string_equal(conf->ni[0].ifname, "eth0");
+	assert_int_equal(conf->ni[0].net, LX_NET(LX_NET_TCP, 1));
+	assert_int_equal(conf->ni[0].tun.peer_timeout, 180);
+	assert_int_equal(conf->ni[0].tun.peer_buffer_credits, 0);
+	assert_int_equal(conf->ni[0].lnd_tun.value[0], 1);
+	assert_int_equal(conf->ni[0].lnd_tun.value[1], LX_UNSET);
+	assert_int_equal(conf->ni[0].line, 8);
+	assert_true(lx_nid_eq(&conf->ni[0].nid, &lx_nid_any));
+	assert_nid(&conf->ni[1].nid, "10.77.0.11@tcp1");
+	assert_string_equal(conf->ni[1].ifname, "");
+	assert_int_equal(conf->ni[1].tun.credits, LX_UNSET);
+
+	assert_int_equal(conf->n_routes, 1);
+	assert_int_equal(conf->route[0].hop, LX_UNSET);
+	assert_int_equal(conf->route[0].priority, 0);
+	assert_nid(&conf->route[0].gateway, "10.77.0.3@tcp1");
+
+	assert_int_equal(conf->routing, 1);
+	assert_int_equal(conf->buffers[LX_POOL_TINY], 512);
+	assert_int_equal(conf->buffers[LX_POOL_LARGE], LX_UNSET);
+
+	assert_int_equal(conf->n_peers, 2);
+	assert_false(conf->peer[0].multi_rail);
+	assert_int_equal(conf->peer[0].n_nids, 2);
+	assert_nid(&conf->peer[0].nid[1], "10.77.1.4@tcp2");
+	assert_true(conf->peer[1].multi_rail);
+	assert_int_equal(conf->peer[1].n_nids, 0);
+
+	assert_int_equal(conf->n_tunables, 5);
+	for (int i = 0; i < 5; i++) {
+		assert_string_equal(conf->tunable[i].module, tunables[i].module);
+		assert_string_equal(conf->tunable[i].name, tunables[i].name);
+		assert_string_equal(conf->tunable[i].value, tunables[i].value);
+		assert_true(conf->tunable[i].line > 40);
+	}
+	lx_conf_free(conf);
+}
+
+/* A net's own settings hold for its NIs, wherever they stand; an NI's own go first. */
+static void test_net_settings(void **state)
+{
+	struct lx_conf *conf = parse("net:\n"
+				     "  - local NI(s):\n"
+				     "      - interfaces: { 0: eth0, 1: eth1 }\n"
+				     "      - interfaces: [eth2]\n"
+				     "        tunables: { credits: 7 }\n"
+				     "        lnd tunables: { tos: 104 }\n"
+				     "    lnd tunables: { conns_per_peer: 3 }\n"
+				     "    tunables: { peer_timeout: 182, credits: 256 }\n"
+				     "    CPT: [0-1, 3]\n"
+				     "    net type: tcp\n"
+				     "  - net: tcp3\n"
+				     "    interfaces: { 0: 'eth3[0,1]' }\n"
+				     "    tunables: { credits: 5 }\n");
+
+	assert_int_equal(conf->n_nis, 4);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(conf->ni[i].lnd_tun.value[0], 3);
+		assert_int_equal(conf->ni[i].tun.peer_timeout, 182);
+	}
+	assert_string_equal(conf->ni[1].ifname, "eth1");
+	assert_int_equal(conf->ni[1].tun.credits, 256);
+	assert_int_equal(conf->ni[2].tun.credits, 7);
+	assert_int_equal(conf->ni[2].lnd_tun.value[2], 104);
+	assert_string_equal(conf->ni[3].ifname, "eth3");
+	assert_int_equal(conf->ni[3].tun.credits, 5);
+	lx_conf_free(conf);
+}
+
+static void test_route_forms(void **state)
+{
+	struct lx_conf *conf = parse("route:\n"
+				     "  net: o2ib1\n"
+				     "  gateway: 192.168.1.[1-3]@tcp\n"
+				     "  hop-count: 2\n"
+				     "  health_sensitivity: 4\n"
+				     "routing: { enable: 3 }\n");
+
+	assert_int_equal(conf->n_routes, 3);
+	assert_nid(&conf->route[2].gateway, "192.168.1.3@tcp");
+	assert_int_equal(conf->route[2].hop, 2);
+	assert_int_equal(conf->route[2].priority, LX_UNSET);
+	assert_int_equal(conf->route[2].health_sensitivity, 4);
+	assert_int_equal(conf->routing, 1);
+	lx_conf_free(conf);
+}
+
+/* A section without a value is an empty one. */
+static void test_null_sections(void **state)
+{
+	struct lx_conf *conf = parse("net:\nroute:\nrouting:\nbuffers:\npeer:\nglobal:\n"
+				     "tunables:\n  lnet:\n");
+
+	assert_int_equal(conf->n_nis + conf->n_routes + conf->n_peers + conf->n_tunables, 0);
+	lx_conf_free(conf);
+}
+
+/* ---- what is not ------------------------------------------------------------------------ */
+
+struct bad {
+	const char *yaml;
+	int error, line, column;
+	const char *text; /* to be found in the message */
+};
+
+#define NET "net:\n  - net type: tcp\n    local NI(s):\n      - "
+
+static const struct bad bads[] = {
+	{ "foobar:\n", -EINVAL, 1, 1, "invalid key \"foobar\"" },
+	{ "net: [", -EINVAL, 2, 1, "not YAML" },
+	{ "net:\n\t- a\n", -EINVAL, 2, 1, "not YAML" },
+	{ "a: b\n---\nc: d\n", -EINVAL, 3, 1, "second document" },
+	{ "- a\n", -EINVAL, 1, 1, "a mapping" },
+	{ "net: 5\n", -EINVAL, 1, 6, "a sequence" },
+	{ "net:\n  - tcp\n", -EINVAL, 2, 5, "a mapping" },
+	{ "net:\n  - local NI(s): []\n", -EINVAL, 2, 5, "no value for \"net type\"" },
+	{ "net:\n  - net type: tcp\n", -EINVAL, 2, 5, "no value for \"local NI(s)\"" },
+	{ "net:\n  - net type: foo\n", -EINVAL, 2, 15, "\"foo\" is no net" },
+	{ "net:\n  - net type: o2ib\n", -EOPNOTSUPP, 2, 15, "no transport" },
+	{ "net:\n  - net type: tcp\n    net type: tcp\n", -EINVAL, 3, 5, "given twice" },
+	{ NET "status: up\n", -EINVAL, 4, 9, "without \"interfaces\"" },
+	{ NET "nid: bad\n", -EINVAL, 4, 14, "is no NID" },
+	{ NET "nid: 10.0.0.1@tcp1\n", -EINVAL, 4, 14, "is not on net tcp" },
+	{ NET "nid: 10.0.0.1@tcp\n        interfaces: {0: a, 1: b}\n", -EINVAL, 4, 9,
+	  "one \"nid\" for 2 interfaces" },
+	{ NET "interfaces: {0: abcdefghijklmnopqrst}\n", -EINVAL, 4, 25, "no interface name" },
+	{ NET "interfaces: {0: ''}\n", -EINVAL, 4, 25, "no interface name" },
+	{ NET "interfaces: eth0\n", -EINVAL, 4, 21, "a mapping" },
+	{ NET "interfaces: {0: e}\n        tunables: {credits: x}\n", -EINVAL, 5, 29,
+	  "\"x\" is no number" },
+	{ NET "interfaces: {0: e}\n        tunables: {credits: 99999999999}\n", -EINVAL, 5, 29,
+	  "is not in" },
+	{ NET "interfaces: {0: e}\n        tunables: {creditz: 1}\n", -EINVAL, 5, 20,
+	  "known: peer_timeout, peer_credits" },
+	{ NET "interfaces: {0: e}\n        lnd tunables: {conns_per_peer: 200}\n", -EINVAL, 5, 40,
+	  "200 is not in -1..127" },
+	{ NET "interfaces: {0: e}\n        lnd tunables: {ntx: 1}\n", -EINVAL, 5, 24,
+	  "invalid key \"ntx\" in lnd tunables of net type tcp" },
+	{ NET "interfaces: {0: e}\n        CPT: \"[1-0]\"\n", -EINVAL, 5, 14, "CPT" },
+	{ NET "interfaces: {0: e}\n        CPT: \"[]\"\n", -EINVAL, 5, 14, "CPT" },
+	{ NET "interfaces: {0: e}\n        CPT: [1-0]\n", -EINVAL, 5, 15, "CPT" },
+	{ NET "interfaces: {0: e}\n        CPT: []\n", -EINVAL, 5, 14, "an empty list" },
+	{ NET "interfaces: {0: e}\n        CPT: \"[0,]\"\n", -EINVAL, 5, 14, "CPT" },
+	{ NET "interfaces: {0: e}\n        CPT: \"[0\"\n", -EINVAL, 5, 14, "CPT" },
+	{ "route:\n  - net: tcp2\n", -EINVAL, 2, 5, "no value for \"gateway\"" },
+	{ "route:\n  - gateway: 1.1.1.1@tcp\n", -EINVAL, 2, 5, "no value for \"net\"" },
+	{ "route:\n  - net: tcp2\n    gateway: nobody\n", -EINVAL, 2, 5, "is no NID" },
+	{ "route:\n  - net: tcp2\n    gateway: 1.1.1.[1-200]@tcp\n", -EINVAL, 2, 5, "too many" },
+	{ "route:\n  - net: tcp2\n    hop: 300\n", -EINVAL, 3, 10, "300 is not in" },
+	{ "route:\n  - net: tcp2\n    hop: 0\n", -EINVAL, 3, 10, "1..255" },
+	{ "route:\n  - net: tcp2\n    via: x\n", -EINVAL, 3, 5, "invalid key \"via\" in route" },
+	{ "routing:\n  enable: yes\n", -EINVAL, 2, 11, "is no number" },
+	{ "routing:\n  enable: 5\n", -EINVAL, 2, 11, "is not in 0..3" },
+	{ "buffers: { huge: 1 }\n", -EINVAL, 1, 12, "known: tiny, small, large" },
+	{ "peer:\n  - Multi-Rail: true\n", -EINVAL, 2, 5, "primary nid" },
+	{ "peer:\n  - primary nid: 9.9.9.9@tcp\n    Multi-Rail: Foobar\n", -EINVAL, 3, 17,
+	  "\"Foobar\"" },
+	{ "peer:\n  - primary nid: 1.1.1.1@gni\n", -EINVAL, 2, 18, "is no NID" },
+	{ "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: [a]\n", -EINVAL, 4, 14,
+	  "a sequence, where one value" },
+	{ "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: 1.1.1.[2-255]@tcp\n",
+	  -EINVAL, 4, 14, "more than 128 NIDs" },
+	{ "global:\n  discovery:\n", -EINVAL, 2, 13, "no value for \"discovery\"" },
+	{ "global:\n  discovery: foo\n", -EINVAL, 2, 14, "invalid value for \"discovery\"" },
+	{ "global:\n  response_tracking: -10\n", -EINVAL, 2, 22, "is not in" },
+	{ "global: [1]\n", -EINVAL, 1, 9, "a mapping" },
+	{ "global:\n  what: 1\n", -EINVAL, 2, 3, "invalid key \"what\" in global" },
+	{ "numa:\n  ranges: 1\n", -EINVAL, 2, 3, "invalid key \"ranges\"" },
+	{ "tunables: { lnet: 5 }\n", -EINVAL, 1, 19, "a mapping" },
+	{ "tunables: { muchtoolonganame: { a: 1 } }\n", -EINVAL, 1, 33, "too long" },
+	{ "tunables: { lnet: { a: [] } }\n", -EINVAL, 1, 24, "invalid value for \"a\"" },
+	{ "ip2nets:\n  - net-spec: tcp\n", -EOPNOTSUPP, 2, 3, "not there in this version" },
+	{ "udsp:\n  - src: tcp\n", -EOPNOTSUPP, 2, 3, "not there in this version" },
+	{ "ping:\n  nids: {0: 1.1.1.1@tcp}\n", -EINVAL, 2, 3, "import --exec" },
+	{ "\"net\\0\": 1\n", -EINVAL, 1, 1, "NUL" },
+	{ "? [a]\n: b\n", -EINVAL, 1, 3, "a sequence" },
+};
+
+static void test_bad(void **state)
+{
+	for (size_t i = 0; i < sizeof(bads) / sizeof(bads[0]); i++) {
+		const struct bad *b = &bads[i];
+		struct lx_conf_error err;
+		struct lx_conf *conf = NULL;
+		int ret = lx_conf_parse(b->yaml, strlen(b->yaml), &conf, &err);
+
+		if (ret != b->error || err.line != b->line || err.column != b->column ||
+		    !strstr(err.text, b->text))
+			fail_msg("%s-> %d, %d:%d: %s\nexpected %d, %d:%d: %s", b->yaml, ret,
+				 err.line, err.column, err.text, b->error, b->line, b->column,
+				 b->text);
+		assert_null(conf);
+	}
+}
+
+/* Every beginning of a good file is good, or refused with a place; and nothing is lost. */
+static void test_truncated(void **state)
+{
+	for (size_t len = 0; len < sizeof(whole) - 1; len++) {
+		struct lx_conf_error err;
+		struct lx_conf *conf = NULL;
+
+		if (lx_conf_parse(whole, len, &conf, &err))
+			assert_true(err.line > 0 && err.text[0]);
+		lx_conf_free(conf);
+	}
+}
+
+static void assert_too_big(const char *yaml, size_t len, int error)
+{
+	struct lx_conf_error err;
+	struct lx_conf *conf = NULL;
+
+	assert_int_equal(lx_conf_parse(yaml, len, &conf, &err), error);
+	assert_non_null(strstr(err.text, "more than"));
+}
+
+/* Few bytes must not become much memory or time. */
+static void test_limits(void **state)
+{
+	size_t len = (4u << 20) + 1, used;
+	char *yaml = malloc(len);
+
+	memset(yaml, '#', len);
+	assert_too_big(yaml, len, -E2BIG);
+
+	/* 300 nets, each the same 300 NIs, by reference */
+	used = sprintf(yaml, "net:\n  - &n\n    net type: tcp\n    local NI(s):\n"
+			     "      - &i {interfaces: {0: e}}\n");
+	for (int i = 0; i < 300; i++)
+		used += sprintf(yaml + used, "      - *i\n");
+	for (int i = 0; i < 300; i++)
+		used += sprintf(yaml + used, "  - *n\n");
+	assert_too_big(yaml, used, -EINVAL);
+
+	/* The same where nothing is stored: counted by steps. */
+	used = sprintf(yaml, "peer:\n  - &p\n    primary nid: 1.1.1.1@tcp\n    peer ni:\n"
+			     "      - &i {nid: 1.1.1.1@tcp}\n");
+	for (int i = 0; i < 120; i++)
+		used += sprintf(yaml + used, "      - *i\n");
+	for (int i = 0; i < 5000; i++)
+		used += sprintf(yaml + used, "  - *p\n");
+	assert_too_big(yaml, used, -E2BIG);
+	free(yaml);
+}
+
+/* ---- import: sections and commands --------------------------------------------------------- */
+
+static void test_import_scan(void **state)
+{
+	static const char yaml[] = "net:\n  - anything\n"
+				   "discover:\n  nids:\n    0: 10.0.0.[1-2]@tcp\n"
+				   "ping:\n  nids: [ 10.0.0.3@tcp ]\n  timeout: 7\n"
+				   "  source: 10.0.0.9@tcp\n";
+	struct lx_import import;
+	struct lx_conf_error err;
+
+	assert_int_equal(lx_import_scan(yaml, strlen(yaml), &import, &err), 0);
+	assert_int_equal(import.sections,
+			 1 << LX_IMPORT_NET | 1 << LX_IMPORT_PING | 1 << LX_IMPORT_DISCOVER);
+	assert_int_equal(import.n_probes, 3);
+	assert_true(import.probe[1].discover);
+	assert_nid(&import.probe[1].nid, "10.0.0.2@tcp");
+	assert_false(import.probe[2].discover);
+	assert_int_equal(import.probe[2].timeout_ms, 7000);
+	assert_nid(&import.probe[2].source, "10.0.0.9@tcp");
+	lx_import_fini(&import);
+
+	assert_int_equal(lx_import_scan("ping:\n  nids: {0: x}\n", 21, &import, &err), -EINVAL);
+	assert_int_equal(err.line, 2);
+	assert_int_equal(lx_import_scan("pong: 1\n", 8, &import, &err), -EINVAL);
+}
+
+static void test_globals(void **state)
+{
+	assert_string_equal(lx_control_global_lookup("max_intf")->tunable, "lnet_interfaces_max");
+	assert_null(lx_control_global_lookup("lnet_interfaces_max"));
+	assert_int_equal(lx_control_lnd_timeout(150, 2), 49);
+	assert_int_equal(lx_control_lnd_timeout(150, 5), 24);
+	assert_int_equal(lx_control_lnd_timeout(1, 0), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),	      cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_net_settings),  cmocka_unit_test(test_route_forms),
+		cmocka_unit_test(test_null_sections), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_import_scan),   cmocka_unit_test(test_globals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

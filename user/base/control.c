@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The control protocol's tables (which fields each object and request has, how they
+ * are called and when they are shown) and the rule where the socket is. Used by the
+ * daemon and the CLI alike; owns nothing.
+ *
+ * Keys and their order are the reference's (control.md 3) as far as it has them; they
+ * are the only place where the names of shown fields are written.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <lnetx/control.h>
+
+#include "schema.h"
+
+#define END { 0 }
+#define UNSET .omit = LX_OMIT_UNSET
+#define BACKUP .backup = true
+#define OWN .level = LX_LEVEL_OWN
+
+static const char *const up_names[] = { "down", "up" };
+
+/* clang-format off */
+
+/* ---- counters --------------------------------------------------------------------- */
+
+#define LATENCY(n, prefix, m) \
+	{ LX_FIELD_NUM(n, prefix "_samples", struct lx_traffic, m.samples), .level = 3, \
+	  .omit = LX_OMIT_ZERO }, \
+	{ LX_FIELD_NUM((n) + 1, prefix "_min_nsec", struct lx_traffic, m.min_nsec), .level = 3, \
+	  .omit = LX_OMIT_ZERO }, \
+	{ LX_FIELD_NUM((n) + 2, prefix "_max_nsec", struct lx_traffic, m.max_nsec), .level = 3, \
+	  .omit = LX_OMIT_ZERO }, \
+	{ LX_FIELD_NUM((n) + 3, prefix "_avg_nsec", struct lx_traffic, m.avg_nsec), .level = 3, \
+	  .omit = LX_OMIT_ZERO }
+
+static const struct lx_field counts_fields[] = {
+	{ LX_FIELD_NUM(1, "send_count", struct lx_traffic, io.send), .col = "SENT" },
+	{ LX_FIELD_NUM(2, "recv_count", struct lx_traffic, io.recv), .col = "RECEIVED" },
+	{ LX_FIELD_NUM(3, "drop_count", struct lx_traffic, io.drop), .col = "DROPPED" },
+	LATENCY(4, "put_egress", put_egress),
+	LATENCY(8, "get_rtt", get_rtt),
+	LATENCY(12, "put_ack", put_ack),
+	END
+};
+static const struct lx_schema counts = { "statistics", sizeof(struct lx_traffic), counts_fields };
+
+static const struct lx_field types_fields[] = {
+	{ LX_FIELD_NUM(1, "put", struct lx_type_counts, put) },
+	{ LX_FIELD_NUM(2, "get", struct lx_type_counts, get) },
+	{ LX_FIELD_NUM(3, "reply", struct lx_type_counts, reply) },
+	{ LX_FIELD_NUM(4, "ack", struct lx_type_counts, ack) },
+	{ LX_FIELD_NUM(5, "hello", struct lx_type_counts, hello) },
+	END
+};
+static const struct lx_schema types = { "counts", sizeof(struct lx_type_counts), types_fields };
+
+/* ---- local NIs ---------------------------------------------------------------------- */
+
+static const struct lx_field ni_health_fields[] = {
+	{ LX_FIELD_NUM(1, "fatal_error", struct lx_ni_health, fatal) },
+	{ LX_FIELD_NUM(2, "health value", struct lx_ni_health, value), .col = "HEALTH", .wide = true },
+	{ LX_FIELD_NUM(3, "interrupts", struct lx_ni_health, interrupts) },
+	{ LX_FIELD_NUM(4, "dropped", struct lx_ni_health, dropped) },
+	{ LX_FIELD_NUM(5, "aborted", struct lx_ni_health, aborted) },
+	{ LX_FIELD_NUM(6, "no route", struct lx_ni_health, no_route) },
+	{ LX_FIELD_NUM(7, "timeouts", struct lx_ni_health, timeouts) },
+	{ LX_FIELD_NUM(8, "error", struct lx_ni_health, error) },
+	{ LX_FIELD_NUM(9, "ping_count", struct lx_ni_health, ping_count) },
+	{ LX_FIELD_NUM(10, "next_ping", struct lx_ni_health, next_ping) },
+	END
+};
+static const struct lx_schema ni_health = { "health stats", sizeof(struct lx_ni_health),
+					    ni_health_fields };
+
+static const struct lx_field ni_tunables_fields[] = {
+	{ LX_FIELD_NUM(1, "peer_timeout", struct lx_ni_tunables, peer_timeout), UNSET },
+	{ LX_FIELD_NUM(2, "peer_credits", struct lx_ni_tunables, peer_credits), UNSET },
+	{ LX_FIELD_NUM(3, "peer_buffer_credits", struct lx_ni_tunables, peer_buffer_credits), UNSET },
+	{ LX_FIELD_NUM(4, "credits", struct lx_ni_tunables, credits), UNSET },
+	END
+};
+static const struct lx_schema ni_tunables = { "tunables", sizeof(struct lx_ni_tunables),
+					      ni_tunables_fields };
+
+static const struct lx_field net_group_fields[] = {
+	{ LX_FIELD(1, "net type", NET, struct lx_ni_info, net), BACKUP, .col = "NET" },
+	END
+};
+static const struct lx_schema net_group = { "net", sizeof(struct lx_ni_info), net_group_fields };
+
+static const char *const one_cpt[] = { "[0]" };
+
+static const struct lx_field ni_fields[] = {
+	{ LX_FIELD(2, "nid", NID, struct lx_ni_info, nid), .col = "NID" },
+	{ LX_FIELD(3, "status", ENUM, struct lx_ni_info, up), .names = up_names, .n_names = 2,
+	  .col = "STATUS" },
+	{ LX_FIELD(4, "interfaces", IFACE, struct lx_ni_info, ifname), UNSET, BACKUP,
+	  .col = "INTERFACE" },
+	{ LX_FIELD(5, "statistics", NEST, struct lx_ni_info, traffic), .sub = &counts, .level = 1 },
+	{ LX_FIELD(6, "sent_stats", NEST, struct lx_ni_info, traffic.sent), .sub = &types,
+	  .level = 2 },
+	{ LX_FIELD(7, "received_stats", NEST, struct lx_ni_info, traffic.received), .sub = &types,
+	  .level = 2 },
+	{ LX_FIELD(8, "dropped_stats", NEST, struct lx_ni_info, traffic.dropped), .sub = &types,
+	  .level = 2 },
+	{ LX_FIELD(9, "health stats", NEST, struct lx_ni_info, health), .sub = &ni_health, .level = 2 },
+	{ LX_FIELD(10, "tunables", NEST, struct lx_ni_info, tun), .sub = &ni_tunables, .level = 1,
+	  BACKUP },
+	{ LX_FIELD(11, "lnd tunables", NAMED, struct lx_ni_info, lnd_tun.value), .level = 1, BACKUP,
+	  .names_offset = offsetof(struct lx_ni_info, lnd_tunable_names) },
+	{ LX_FIELD_NUM(12, "dev cpt", struct lx_ni_info, dev_cpt), .level = 1 },
+	{ .key = "CPT", .type = LX_FIELD_FIXED, .names = one_cpt, .level = 1, BACKUP },
+	{ LX_FIELD_NUM(20, "tx_credits", struct lx_ni_info, tx_credits), OWN, .col = "TX",
+	  .wide = true },
+	{ LX_FIELD_NUM(21, "tx_credits_min", struct lx_ni_info, tx_credits_min), OWN, .col = "MIN",
+	  .wide = true },
+	{ LX_FIELD_NUM(22, "tx_credits_max", struct lx_ni_info, tx_credits_max), OWN, .col = "MAX",
+	  .wide = true },
+	{ LX_FIELD_NUM(23, "alive_s", struct lx_ni_info, alive_s), OWN, UNSET },
+	{ LX_FIELD_NUM(24, "refs", struct lx_ni_info, refs), OWN },
+	{ LX_FIELD_NUM(25, "peers", struct lx_ni_info, n_peers), OWN, .col = "PEERS", .wide = true },
+	{ LX_FIELD_NUM(26, "conns", struct lx_ni_info, n_conns), OWN, .col = "CONNS", .wide = true },
+	END
+};
+static const struct lx_schema ni = { "NI", sizeof(struct lx_ni_info), ni_fields };
+
+/* ---- peers ------------------------------------------------------------------------------ */
+
+static const struct lx_field peer_health_fields[] = {
+	{ LX_FIELD_NUM(1, "health value", struct lx_peer_health, value), .col = "HEALTH",
+	  .wide = true },
+	{ LX_FIELD_NUM(2, "dropped", struct lx_peer_health, dropped) },
+	{ LX_FIELD_NUM(3, "timeout", struct lx_peer_health, timeout) },
+	{ LX_FIELD_NUM(4, "error", struct lx_peer_health, error) },
+	{ LX_FIELD_NUM(5, "network timeout", struct lx_peer_health, network_timeout) },
+	{ LX_FIELD_NUM(6, "ping_count", struct lx_peer_health, ping_count) },
+	{ LX_FIELD_NUM(7, "next_ping", struct lx_peer_health, next_ping) },
+	END
+};
+static const struct lx_schema peer_health = { "health stats", sizeof(struct lx_peer_health),
+					      peer_health_fields };
+
+static const struct lx_field peer_group_fields[] = {
+	{ LX_FIELD(1, "primary nid", NID, struct lx_peer_info, primary), BACKUP, .col = "PRIMARY" },
+	{ LX_FIELD(2, "Multi-Rail", BOOL, struct lx_peer_info, multi_rail), BACKUP, .col = "MR" },
+	{ LX_FIELD_NUM(3, "peer state", struct lx_peer_info, state), .level = 3 },
+	END
+};
+static const struct lx_schema peer_group = { "peer", sizeof(struct lx_peer_info),
+					     peer_group_fields };
+
+static const char *const alive_names[] = { "NA", "up", "down" };
+
+static const struct lx_field peer_ni_fields[] = {
+	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), BACKUP, .col = "NID" },
+	{ LX_FIELD(5, "state", ENUM, struct lx_peer_ni_info, alive), .names = alive_names,
+	  .n_names = 3, .col = "STATE" },
+	{ LX_FIELD_NUM(6, "max_ni_tx_credits", struct lx_peer_ni_info, tx_credits_max), .level = 1,
+	  .col = "MAX", .wide = true },
+	{ LX_FIELD_NUM(7, "available_tx_credits", struct lx_peer_ni_info, tx_credits), .level = 1,
+	  .col = "TX", .wide = true },
+	{ LX_FIELD_NUM(8, "min_tx_credits", struct lx_peer_ni_info, tx_credits_min), .level = 1,
+	  .col = "MIN", .wide = true },
+	{ LX_FIELD_NUM(9, "tx_q_num_of_buf", struct lx_peer_ni_info, tx_queued_bytes), .level = 1,
+	  .col = "QUEUED", .wide = true },
+	{ LX_FIELD_NUM(10, "available_rtr_credits", struct lx_peer_ni_info, rtr_credits), .level = 1,
+	  .col = "RTR", .wide = true },
+	{ LX_FIELD_NUM(11, "min_rtr_credits", struct lx_peer_ni_info, rtr_credits_min), .level = 1 },
+	{ LX_FIELD_NUM(12, "refcount", struct lx_peer_ni_info, refs), .level = 1 },
+	{ LX_FIELD(13, "statistics", NEST, struct lx_peer_ni_info, traffic), .sub = &counts,
+	  .level = 1 },
+	{ LX_FIELD(14, "sent_stats", NEST, struct lx_peer_ni_info, traffic.sent), .sub = &types,
+	  .level = 2 },
+	{ LX_FIELD(15, "received_stats", NEST, struct lx_peer_ni_info, traffic.received),
+	  .sub = &types, .level = 2 },
+	{ LX_FIELD(16, "dropped_stats", NEST, struct lx_peer_ni_info, traffic.dropped), .sub = &types,
+	  .level = 2 },
+	{ LX_FIELD(17, "health stats", NEST, struct lx_peer_ni_info, health), .sub = &peer_health,
+	  .level = 2 },
+	END
+};
+static const struct lx_schema peer_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
+					  peer_ni_fields };
+
+/* The answer to a ping or discovery is a peer too, but shown shorter. */
+static const struct lx_field ping_ni_fields[] = {
+	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), .col = "NID" },
+	END
+};
+static const struct lx_schema ping_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
+					  ping_ni_fields };
+
+/* ---- routes, routing ---------------------------------------------------------------------- */
+
+static const char *const hop_names[] = { "single-hop", "multi-hop" };
+
+static const struct lx_field route_fields[] = {
+	{ LX_FIELD(1, "net", NET, struct lx_route_info, net), BACKUP, .col = "NET" },
+	{ LX_FIELD(2, "gateway", NID, struct lx_route_info, gateway), BACKUP, .col = "GATEWAY" },
+	{ LX_FIELD_NUM(3, "hop", struct lx_route_info, hop), BACKUP, .level = 1, .col = "HOP" },
+	{ LX_FIELD_NUM(4, "priority", struct lx_route_info, priority), BACKUP, .level = 1,
+	  .col = "PRIORITY" },
+	{ LX_FIELD_NUM(5, "health_sensitivity", struct lx_route_info, health_sensitivity), BACKUP,
+	  .level = 1, .omit = LX_OMIT_ONE },
+	{ LX_FIELD(6, "state", ENUM, struct lx_route_info, up), .names = up_names, .n_names = 2,
+	  .level = 1, .col = "STATE" },
+	{ LX_FIELD(7, "type", ENUM, struct lx_route_info, multi_hop), .names = hop_names,
+	  .n_names = 2, .level = 1, .col = "TYPE" },
+	END
+};
+static const struct lx_schema route = { "route", sizeof(struct lx_route_info), route_fields };
+
+static const struct lx_field pool_fields[] = {
+	{ LX_FIELD_NUM(1, "npages", struct lx_pool_info, npages) },
+	{ LX_FIELD_NUM(2, "nbuffers", struct lx_pool_info, nbuffers) },
+	{ LX_FIELD_NUM(3, "credits", struct lx_pool_info, credits) },
+	{ LX_FIELD_NUM(4, "mincredits", struct lx_pool_info, mincredits) },
+	END
+};
+static const struct lx_schema pool = { "pool", sizeof(struct lx_pool_info), pool_fields };
+
+static const struct lx_field routing_fields[] = {
+	{ LX_FIELD_NUM(1, "enable", struct lx_routing_info, state) },
+	{ LX_FIELD(2, "tiny", NEST, struct lx_routing_info, pool[LX_POOL_TINY]), .sub = &pool },
+	{ LX_FIELD(3, "small", NEST, struct lx_routing_info, pool[LX_POOL_SMALL]), .sub = &pool },
+	{ LX_FIELD(4, "large", NEST, struct lx_routing_info, pool[LX_POOL_LARGE]), .sub = &pool },
+	END
+};
+static const struct lx_schema routing = { "routing", sizeof(struct lx_routing_info),
+					  routing_fields };
+
+/* ---- statistics ------------------------------------------------------------------------------ */
+
+enum {
+	STATS_HDR_ = 1, /* the reference's numbers begin at 2 */
+#define STATS_NUMBER_(name) STATS_##name,
+	LX_STATS(STATS_NUMBER_)
+	STATS_DROPS_
+};
+
+#define DROP_FIELD_(NAME, name_, help) \
+	{ LX_FIELD_NUM(LX_REASON_##NAME + 1, name_, struct lx_stats, drops[LX_REASON_##NAME]), \
+	  .omit = LX_OMIT_ZERO },
+static const struct lx_field drops_fields[] = {
+	LX_REASONS(DROP_FIELD_)
+	END
+};
+static const struct lx_schema drops = { "drops", sizeof(struct lx_stats), drops_fields };
+
+#define STATS_FIELD_(name) { LX_FIELD_NUM(STATS_##name, #name, struct lx_stats, name) },
+static const struct lx_field stats_fields[] = {
+	LX_STATS(STATS_FIELD_)
+	/* The struct itself again: its array of drops has the sub-schema's offsets. */
+	{ .key = "drops", .attr = STATS_DROPS_, .type = LX_FIELD_NEST, .offset = 0,
+	  .size = 0, .sub = &drops, OWN },
+	END
+};
+static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };
+
+/* ---- connections ------------------------------------------------------------------------------ */
+
+static const struct lx_field conn_fields[] = {
+	{ LX_FIELD(1, "peer", ID, struct lx_conn_info, peer), .col = "PEER" },
+	{ LX_FIELD(2, "nid", NID, struct lx_conn_info, ni), .col = "NID" },
+	{ LX_FIELD(3, "type", STR, struct lx_conn_info, type), .col = "TYPE" },
+	{ LX_FIELD(4, "local", STR, struct lx_conn_info, local), .col = "LOCAL" },
+	{ LX_FIELD(5, "remote", STR, struct lx_conn_info, remote), .col = "REMOTE" },
+	{ LX_FIELD_NUM(6, "version", struct lx_conn_info, version), .col = "V" },
+	{ LX_FIELD_NUM(7, "tx_queued_bytes", struct lx_conn_info, tx_queued_bytes), .col = "TXQ" },
+	{ LX_FIELD_NUM(8, "tx_bytes", struct lx_conn_info, tx_bytes), .col = "TX BYTES" },
+	{ LX_FIELD_NUM(9, "rx_bytes", struct lx_conn_info, rx_bytes), .col = "RX BYTES" },
+	{ LX_FIELD_NUM(10, "zc_pending", struct lx_conn_info, zc_pending), .col = "ZC", .wide = true },
+	{ LX_FIELD_NUM(11, "idle_s", struct lx_conn_info, idle_s), .col = "IDLE", .wide = true },
+	END
+};
+static const struct lx_schema conn = { "conn", sizeof(struct lx_conn_info), conn_fields };
+
+/* ---- tunables, changes, the daemon ---------------------------------------------------------------- */
+
+static const struct lx_field tunable_fields[] = {
+	{ LX_FIELD(1, "module", STRP, struct lx_control_tunable, module), .col = "MODULE" },
+	{ LX_FIELD(2, "name", STRP, struct lx_control_tunable, name), .col = "NAME" },
+	{ LX_FIELD(3, "value", STRP, struct lx_control_tunable, value), .col = "VALUE" },
+	{ LX_FIELD_NUM(4, "default", struct lx_control_tunable, def), .col = "DEFAULT" },
+	{ LX_FIELD_NUM(5, "min", struct lx_control_tunable, min), .col = "MIN", .wide = true },
+	{ LX_FIELD_NUM(6, "max", struct lx_control_tunable, max), .col = "MAX", .wide = true },
+	{ LX_FIELD(7, "choices", STRP, struct lx_control_tunable, choices), UNSET,
+	  .col = "CHOICES", .wide = true },
+	{ LX_FIELD(8, "help", STRP, struct lx_control_tunable, help), .col = "MEANING" },
+	END
+};
+static const struct lx_schema tunable = { "tunable", sizeof(struct lx_control_tunable),
+					  tunable_fields };
+
+#define CHANGE_NAME_(NAME, name) name,
+static const char *const change_names[] = { LX_CHANGES(CHANGE_NAME_) };
+
+static const struct lx_field event_fields[] = {
+	{ LX_FIELD_NUM(1, "time_us", struct lx_control_event, time_us) },
+	{ LX_FIELD_NUM(2, "lost", struct lx_control_event, lost), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD(3, "change", ENUM, struct lx_control_event, change.type), .names = change_names,
+	  .n_names = LX_CHANGE_TYPES },
+	{ LX_FIELD(4, "nid", NID, struct lx_control_event, change.nid), UNSET },
+	{ LX_FIELD(5, "net", NET, struct lx_control_event, change.net), UNSET },
+	{ LX_FIELD(6, "text", STR, struct lx_control_event, change.text), UNSET },
+	END
+};
+static const struct lx_schema event = { "event", sizeof(struct lx_control_event), event_fields };
+
+static const struct lx_field status_fields[] = {
+	{ LX_FIELD(1, "version", STRP, struct lx_control_status, version), .col = "VERSION" },
+	{ LX_FIELD(2, "instance", STRP, struct lx_control_status, instance), .col = "INSTANCE" },
+	{ LX_FIELD_NUM(3, "pid", struct lx_control_status, pid), .col = "PID" },
+	{ LX_FIELD_NUM(4, "uptime_s", struct lx_control_status, uptime_s), .col = "UPTIME" },
+	{ LX_FIELD(5, "configured", BOOL, struct lx_control_status, configured),
+	  .col = "CONFIGURED" },
+	{ LX_FIELD(6, "config", STRP, struct lx_control_status, config), UNSET, .col = "FILE" },
+	{ LX_FIELD_NUM(7, "clients", struct lx_control_status, clients), .col = "CLIENTS",
+	  .wide = true },
+	END
+};
+static const struct lx_schema status = { "daemon", sizeof(struct lx_control_status),
+					 status_fields };
+
+const struct lx_control_object lx_control_nets = { "net", &net_group, "local NI(s)", &ni };
+const struct lx_control_object lx_control_peers = { "peer", &peer_group, "peer ni", &peer_ni };
+const struct lx_control_object lx_control_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
+const struct lx_control_object lx_control_routes = { "route", NULL, NULL, &route };
+const struct lx_control_object lx_control_routing_info = { "routing", NULL, NULL, &routing };
+const struct lx_control_object lx_control_stats = { "statistics", NULL, NULL, &stats };
+const struct lx_control_object lx_control_conns = { "conn", NULL, NULL, &conn };
+const struct lx_control_object lx_control_tunables = { "tunable", NULL, NULL, &tunable };
+const struct lx_control_object lx_control_events = { "event", NULL, NULL, &event };
+const struct lx_control_object lx_control_statuses = { "daemon", NULL, NULL, &status };
+
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+#define SCHEMA(name, text, type) \
+	const struct lx_schema lx_control_##name##_schema = { text, sizeof(type), name##_fields }
+
+static const struct lx_field show_fields[] = {
+	{ LX_FIELD(1, "net", NET, struct lx_control_show, net), UNSET },
+	{ LX_FIELD(2, "nid", NID, struct lx_control_show, nid), UNSET },
+	{ LX_FIELD(3, "gateway", NID, struct lx_control_show, gateway), UNSET },
+	{ LX_FIELD_NUM(4, "hop", struct lx_control_show, hop), UNSET },
+	{ LX_FIELD_NUM(5, "priority", struct lx_control_show, priority), UNSET },
+	{ LX_FIELD(6, "name", STR, struct lx_control_show, name), UNSET },
+	{ LX_FIELD(7, "module", STR, struct lx_control_show, module), UNSET },
+	{ LX_FIELD_NUM(8, "level", struct lx_control_show, level) },
+	END
+};
+SCHEMA(show, "show", struct lx_control_show);
+
+static const struct lx_field lnd_value_fields[] = {
+	{ LX_FIELD(1, "name", STR, struct lx_control_lnd_value, name) },
+	{ LX_FIELD_NUM(2, "value", struct lx_control_lnd_value, value) },
+	END
+};
+static const struct lx_schema lnd_value = { "lnd tunable", sizeof(struct lx_control_lnd_value),
+					    lnd_value_fields };
+
+static const struct lx_field net_fields[] = {
+	{ LX_FIELD(1, "net type", NET, struct lx_control_net, ni.net), UNSET },
+	{ LX_FIELD(2, "nid", NID, struct lx_control_net, ni.nid), UNSET },
+	{ LX_FIELD(4, "interfaces", IFACE, struct lx_control_net, ni.ifname), UNSET },
+	{ LX_FIELD(10, "tunables", NEST, struct lx_control_net, ni.tun), .sub = &ni_tunables },
+	{ LX_FIELD(11, "lnd tunables", LIST, struct lx_control_net, lnd), .sub = &lnd_value,
+	  .count_offset = offsetof(struct lx_control_net, n_lnd), .max = LX_LND_TUNABLES_MAX },
+	END
+};
+SCHEMA(net, "net", struct lx_control_net);
+
+static const struct lx_field set_fields[] = {
+	{ LX_FIELD(1, "net type", NET, struct lx_control_set, net), UNSET },
+	{ LX_FIELD(2, "nid", NID, struct lx_control_set, nid), UNSET },
+	{ LX_FIELD(3, "name", STR, struct lx_control_set, name) },
+	{ LX_FIELD_NUM(4, "value", struct lx_control_set, value) },
+	END
+};
+SCHEMA(set, "net", struct lx_control_set);
+
+static const struct lx_field route_request_fields[] = {
+	{ LX_FIELD(1, "net", NET, struct lx_conf_route, net), UNSET },
+	{ LX_FIELD(2, "gateway", NID, struct lx_conf_route, gateway), UNSET },
+	{ LX_FIELD_NUM(3, "hop", struct lx_conf_route, hop), UNSET },
+	{ LX_FIELD_NUM(4, "priority", struct lx_conf_route, priority), UNSET },
+	{ LX_FIELD_NUM(5, "health_sensitivity", struct lx_conf_route, health_sensitivity), UNSET },
+	END
+};
+const struct lx_schema lx_control_route_schema = { "route", sizeof(struct lx_conf_route),
+						   route_request_fields };
+
+static const struct lx_field nid_fields[] = {
+	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0, .size = sizeof(struct lx_nid) },
+	END
+};
+static const struct lx_schema nid = { "nid", sizeof(struct lx_nid), nid_fields };
+
+static const struct lx_field peer_fields[] = {
+	{ LX_FIELD(1, "primary nid", NID, struct lx_control_peer, primary), UNSET },
+	{ LX_FIELD(2, "Multi-Rail", BOOL, struct lx_control_peer, multi_rail) },
+	{ LX_FIELD(4, "peer ni", LIST, struct lx_control_peer, nid), .sub = &nid,
+	  .count_offset = offsetof(struct lx_control_peer, n_nids), .max = LX_CONTROL_NIDS_MAX },
+	{ LX_FIELD(20, "lock_prim", BOOL, struct lx_control_peer, lock_primary) },
+	{ LX_FIELD(21, "force", BOOL, struct lx_control_peer, force) },
+	END
+};
+SCHEMA(peer, "peer", struct lx_control_peer);
+
+static const struct lx_field ping_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_control_ping, nid), UNSET },
+	{ LX_FIELD(2, "source", NID, struct lx_control_ping, source), UNSET },
+	{ LX_FIELD_NUM(3, "timeout", struct lx_control_ping, timeout_ms) },
+	END
+};
+SCHEMA(ping, "ping", struct lx_control_ping);
+
+static const struct lx_field routing_request_fields[] = {
+	{ LX_FIELD_NUM(1, "enable", struct lx_control_routing, enable) },
+	END
+};
+const struct lx_schema lx_control_routing_schema = { "routing", sizeof(struct lx_control_routing),
+						     routing_request_fields };
+
+static const struct lx_field buffers_fields[] = {
+	{ LX_FIELD_NUM(2, "tiny", struct lx_control_buffers, total[LX_POOL_TINY]), UNSET },
+	{ LX_FIELD_NUM(3, "small", struct lx_control_buffers, total[LX_POOL_SMALL]), UNSET },
+	{ LX_FIELD_NUM(4, "large", struct lx_control_buffers, total[LX_POOL_LARGE]), UNSET },
+	END
+};
+SCHEMA(buffers, "buffers", struct lx_control_buffers);
+
+static const struct lx_field disconnect_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_control_disconnect, nid), UNSET },
+	END
+};
+SCHEMA(disconnect, "conn", struct lx_control_disconnect);
+
+static const struct lx_field value_fields[] = {
+	{ LX_FIELD(1, "module", STR, struct lx_control_tunable_value, module) },
+	{ LX_FIELD(2, "name", STR, struct lx_control_tunable_value, name) },
+	{ LX_FIELD(3, "value", STR, struct lx_control_tunable_value, value) },
+	END
+};
+SCHEMA(value, "tunable", struct lx_control_tunable_value);
+
+/* ---- global settings ------------------------------------------------------------------------------ */
+
+/* In the order in which "global show" prints them. */
+const struct lx_control_global lx_control_globals[] = {
+	{ "numa_range", "lnet_numa_range", false },
+	{ "max_interfaces", "lnet_interfaces_max", false },
+	{ "discovery", "lnet_peer_discovery_disabled", true },
+	{ "drop_asym_route", "lnet_drop_asym_route", false },
+	{ "retry_count", "lnet_retry_count", false },
+	{ "transaction_timeout", "lnet_transaction_timeout", false },
+	{ "health_sensitivity", "lnet_health_sensitivity", false },
+	{ "recovery_interval", "lnet_recovery_interval", false },
+	{ "router_sensitivity", "router_sensitivity_percentage", false },
+	{ "lnd_timeout", NULL, false },
+	{ "response_tracking", "lnet_response_tracking", false },
+	{ "recovery_limit", "lnet_recovery_limit", false },
+	{ "max_recovery_ping_interval", "lnet_max_recovery_ping_interval", false },
+	{ NULL, NULL, false }
+};
+
+/* clang-format on */
+
+const struct lx_control_global *lx_control_global_lookup(const char *key)
+{
+	if (!strcmp(key, "max_intf")) /* its name in files of old */
+		key = "max_interfaces";
+	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+		if (!strcmp(g->key, key))
+			return g;
+	}
+	return NULL;
+}
+
+int64_t lx_control_lnd_timeout(int64_t transaction_timeout, int64_t retry_count)
+{
+	int64_t timeout = (transaction_timeout - 1) / (retry_count + 1);
+
+	return timeout > 1 ? timeout : 1;
+}
+
+/* ---- where the socket is -------------------------------------------------------------------- */
+
+static bool instance_ok(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_.-");
+
+	return len && !name[len] && len < LX_INSTANCE_TEXT && name[0] != '.';
+}
+
+int lx_control_instance(const char *name, char *buf, size_t size)
+{
+	struct stat st;
+
+	if (!name)
+		name = getenv("LNETX_INSTANCE");
+	if (name && !instance_ok(name))
+		return -EINVAL;
+	if (name)
+		return (size_t)snprintf(buf, size, "%s", name) < size ? 0 : -EINVAL;
+	if (stat("/proc/self/ns/net", &st) < 0)
+		return -errno;
+	snprintf(buf, size, "net-%lu", (unsigned long)st.st_ino);
+	return 0;
+}
+
+int lx_control_path(const char *instance, char *buf, size_t size)
+{
+	const char *dir = getenv("LNETX_RUNDIR");
+
+	if ((size_t)snprintf(buf, size, "%s/%s.sock", dir ? dir : LX_CONTROL_RUNDIR, instance) >=
+	    size)
+		return -ENAMETOOLONG;
+	return 0;
+}

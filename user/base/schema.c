@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Writes structs as netlink attributes and reads them back, by the tables described
+ * in the header. Called by the daemon for both directions and by the CLI; owns no
+ * state. Everything read may come from an attacker.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <lnetx/control.h>
+#include <lnetx/nid.h>
+
+#include "schema.h"
+
+/* ---- integers of any width in a struct ---------------------------------------- */
+
+static int64_t load(const void *p, const struct lx_field *f)
+{
+	switch (f->size) {
+	case 1:
+		return f->sgn ? *(const int8_t *)p : *(const uint8_t *)p;
+	case 2:
+		return f->sgn ? *(const int16_t *)p : *(const uint16_t *)p;
+	case 4:
+		return f->sgn ? (int64_t) * (const int32_t *)p : (int64_t) * (const uint32_t *)p;
+	default:
+		return *(const int64_t *)p;
+	}
+}
+
+/* Returns 0, or -EINVAL if the value does not fit. */
+static int store(void *p, const struct lx_field *f, int64_t value)
+{
+	unsigned int bits = f->size * 8;
+
+	if (bits < 64) {
+		int64_t min = f->sgn ? -(1LL << (bits - 1)) : 0;
+		int64_t max = f->sgn ? (1LL << (bits - 1)) - 1 : (1LL << bits) - 1;
+
+		if (value < min || value > max)
+			return -EINVAL;
+	}
+	switch (f->size) {
+	case 1:
+		*(uint8_t *)p = value;
+		break;
+	case 2:
+		*(uint16_t *)p = value;
+		break;
+	case 4:
+		*(uint32_t *)p = value;
+		break;
+	default:
+		*(int64_t *)p = value;
+		break;
+	}
+	return 0;
+}
+
+/* ---- writing -------------------------------------------------------------------- */
+
+static bool wanted(const struct lx_field *f, unsigned int level)
+{
+	if (f->type == LX_FIELD_FIXED)
+		return false;
+	return level == LX_LEVEL_BACKUP ? f->backup : f->level <= level;
+}
+
+static bool omitted_int(const struct lx_field *f, int64_t value)
+{
+	return (f->omit == LX_OMIT_UNSET && value == LX_UNSET) ||
+	       (f->omit == LX_OMIT_ZERO && !value) || (f->omit == LX_OMIT_ONE && value == 1);
+}
+
+static bool put_int(struct nlmsghdr *nlh, size_t size, uint16_t attr, int64_t value)
+{
+	return mnl_attr_put_u64_check(nlh, size, attr, (uint64_t)value);
+}
+
+static bool put_text(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const char *text)
+{
+	if (!text || (f->omit == LX_OMIT_UNSET && !*text))
+		return true;
+	return mnl_attr_put_strz_check(nlh, size, f->attr, text);
+}
+
+static const char *enum_name(const struct lx_field *f, int64_t value)
+{
+	return value >= 0 && value < f->n_names && f->names[value] ? f->names[value] : "?";
+}
+
+/* What a level selects from a struct, it selects from the structs in it. */
+static bool put_nest(struct nlmsghdr *nlh, size_t size, uint16_t attr, const struct lx_schema *sub,
+		     const void *obj, unsigned int level)
+{
+	struct nlattr *nest = mnl_attr_nest_start_check(nlh, size, attr);
+
+	/* A nest is backed up as a whole. */
+	if (!nest ||
+	    lx_schema_put(nlh, size, sub, obj, level == LX_LEVEL_BACKUP ? LX_LEVEL_MAX : level) < 0)
+		return false;
+	mnl_attr_nest_end(nlh, nest);
+	return true;
+}
+
+static bool put_list(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj,
+		     unsigned int level)
+{
+	uint32_t n = *(const uint32_t *)((const char *)obj + f->count_offset);
+	const char *element = (const char *)obj + f->offset;
+	struct nlattr *nest;
+
+	if (!n)
+		return true;
+	nest = mnl_attr_nest_start_check(nlh, size, f->attr);
+	if (!nest)
+		return false;
+	for (uint32_t i = 0; i < n && i < f->max; i++, element += f->sub->size) {
+		if (!put_nest(nlh, size, 1, f->sub, element, level))
+			return false;
+	}
+	mnl_attr_nest_end(nlh, nest);
+	return true;
+}
+
+/* A list of nests {1: name, 2: value}, as struct lx_control_lnd_value. */
+static bool put_named(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj)
+{
+	const char *const *names =
+		*(const char *const *const *)((const char *)obj + f->names_offset);
+	const int32_t *value = (const int32_t *)((const char *)obj + f->offset);
+	struct nlattr *nest, *entry;
+
+	if (!names || !names[0])
+		return true;
+	nest = mnl_attr_nest_start_check(nlh, size, f->attr);
+	if (!nest)
+		return false;
+	for (size_t i = 0; i < f->size / sizeof(*value) && names[i]; i++) {
+		entry = mnl_attr_nest_start_check(nlh, size, 1);
+		if (!entry || !mnl_attr_put_strz_check(nlh, size, 1, names[i]) ||
+		    !put_int(nlh, size, 2, value[i]))
+			return false;
+		mnl_attr_nest_end(nlh, entry);
+	}
+	mnl_attr_nest_end(nlh, nest);
+	return true;
+}
+
+static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj,
+		      unsigned int level)
+{
+	const void *p = (const char *)obj + f->offset;
+	char text[LX_ID_TEXT];
+
+	switch ((enum lx_field_type)f->type) {
+	case LX_FIELD_INT:
+		return omitted_int(f, load(p, f)) || put_int(nlh, size, f->attr, load(p, f));
+	case LX_FIELD_BOOL:
+		return omitted_int(f, *(const bool *)p) ||
+		       put_int(nlh, size, f->attr, *(const bool *)p);
+	case LX_FIELD_STR:
+	case LX_FIELD_IFACE:
+		return put_text(nlh, size, f, p);
+	case LX_FIELD_STRP:
+		return put_text(nlh, size, f, *(const char *const *)p);
+	case LX_FIELD_NID:
+		if (f->omit == LX_OMIT_UNSET && lx_nid_eq(p, &lx_nid_any))
+			return true;
+		return put_text(nlh, size, f, lx_nid_format(p, text, sizeof(text)));
+	case LX_FIELD_NET:
+		if (f->omit == LX_OMIT_UNSET && *(const uint32_t *)p == LX_NET_U32_ANY)
+			return true;
+		return put_text(nlh, size, f,
+				lx_net_format(*(const uint32_t *)p, text, sizeof(text)));
+	case LX_FIELD_ID:
+		return put_text(nlh, size, f, lx_id_format(p, text, sizeof(text)));
+	case LX_FIELD_ENUM:
+		return put_text(nlh, size, f, enum_name(f, load(p, f)));
+	case LX_FIELD_NEST:
+		return put_nest(nlh, size, f->attr, f->sub, p, level);
+	case LX_FIELD_LIST:
+		return put_list(nlh, size, f, obj, level);
+	case LX_FIELD_NAMED:
+		return put_named(nlh, size, f, obj);
+	case LX_FIELD_FIXED:
+		break;
+	}
+	return true;
+}
+
+int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,
+		  const void *obj, unsigned int level)
+{
+	uint32_t before = nlh->nlmsg_len;
+
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		if (wanted(f, level) && !put_field(nlh, size, f, obj, level)) {
+			nlh->nlmsg_len = before;
+			return -EMSGSIZE;
+		}
+	}
+	return 0;
+}
+
+/* ---- reading -------------------------------------------------------------------- */
+
+const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len)
+{
+	size_t head = MNL_NLMSG_HDRLEN + MNL_ALIGN(hdr);
+
+	*ret_len = nlh->nlmsg_len > head ? nlh->nlmsg_len - head : 0;
+	return (const char *)nlh + head;
+}
+
+/* Sound attributes one after the other; @rest is > 0 if not all could be read. */
+#define for_each_attr(a, attrs, len, rest)                                                         \
+	for (a = (attrs), rest = (len); (rest) > 0 && mnl_attr_ok(a, rest);                        \
+	     rest -= MNL_ALIGN((a)->nla_len), a = mnl_attr_next(a))
+
+const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr)
+{
+	const struct nlattr *a;
+	int rest;
+
+	for_each_attr(a, attrs, (int)len, rest)
+	{
+		if (mnl_attr_get_type(a) == attr)
+			return a;
+	}
+	return NULL;
+}
+
+const char *lx_schema_text(const struct nlattr *attr)
+{
+	const char *text = mnl_attr_get_payload(attr);
+	size_t len = mnl_attr_get_payload_len(attr);
+
+	return len && memchr(text, '\0', len) == text + len - 1 ? text : NULL;
+}
+
+__attribute__((format(printf, 4, 5))) static int fail(char *text, size_t size, int error,
+						      const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, size, fmt, ap);
+	va_end(ap);
+	return error;
+}
+
+static void set_default(const struct lx_field *f, void *obj)
+{
+	char *p = (char *)obj + f->offset;
+
+	switch (f->type) {
+	case LX_FIELD_INT:
+		store(p, f, f->omit == LX_OMIT_UNSET ? LX_UNSET : f->omit == LX_OMIT_ONE);
+		break;
+	case LX_FIELD_BOOL:
+		*(bool *)p = f->omit == LX_OMIT_ONE;
+		break;
+	case LX_FIELD_NID:
+		*(struct lx_nid *)p = lx_nid_any;
+		break;
+	case LX_FIELD_NET:
+		*(uint32_t *)p = LX_NET_U32_ANY;
+		break;
+	case LX_FIELD_NEST:
+		for (const struct lx_field *s = f->sub->field; s->key; s++)
+			set_default(s, p);
+		break;
+	default:
+		break;
+	}
+}
+
+static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, char *text,
+		    size_t text_size)
+{
+	const char *value = lx_schema_text(a);
+	int err = 0;
+
+	if (!value)
+		return fail(text, text_size, -EPROTO, "%s: not a text", f->key);
+	if (f->type == LX_FIELD_NID)
+		err = lx_nid_parse(value, p);
+	else if (f->type == LX_FIELD_NET)
+		err = lx_net_parse(value, p);
+	else if (strlen(value) >= f->size)
+		err = -EINVAL;
+	else
+		strcpy(p, value); /* fits: just checked */
+	if (err)
+		return fail(text, text_size, -EINVAL, "%s: cannot be \"%.80s\"", f->key, value);
+	return 0;
+}
+
+static int get_int(const struct nlattr *a, const struct lx_field *f, void *p, char *text,
+		   size_t text_size)
+{
+	int64_t value;
+
+	if (mnl_attr_get_payload_len(a) != sizeof(value))
+		return fail(text, text_size, -EPROTO, "%s: not a number", f->key);
+	value = (int64_t)mnl_attr_get_u64(a);
+	if (f->type == LX_FIELD_BOOL && (value == 0 || value == 1))
+		*(bool *)p = value;
+	else if (f->type == LX_FIELD_BOOL || store(p, f, value) < 0)
+		return fail(text, text_size, -EINVAL, "%s: %lld is out of range", f->key,
+			    (long long)value);
+	return 0;
+}
+
+static int get_list(const struct nlattr *list, const struct lx_field *f, void *obj, char *text,
+		    size_t text_size)
+{
+	uint32_t *n = (uint32_t *)((char *)obj + f->count_offset);
+	char *element = (char *)obj + f->offset;
+	const struct nlattr *a;
+	int rest, err;
+
+	*n = 0;
+	for_each_attr(a, mnl_attr_get_payload(list), (int)mnl_attr_get_payload_len(list), rest)
+	{
+		if (*n == f->max)
+			return fail(text, text_size, -EINVAL, "%s: more than %u", f->key, f->max);
+		err = lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
+				    element, text, text_size);
+		if (err)
+			return err;
+		element += f->sub->size;
+		++*n;
+	}
+	return rest > 0 ? fail(text, text_size, -EPROTO, "%s: cut off", f->key) : 0;
+}
+
+static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj, char *text,
+		     size_t text_size)
+{
+	void *p = (char *)obj + f->offset;
+
+	switch (f->type) {
+	case LX_FIELD_INT:
+	case LX_FIELD_BOOL:
+		return get_int(a, f, p, text, text_size);
+	case LX_FIELD_STR:
+	case LX_FIELD_IFACE:
+	case LX_FIELD_NID:
+	case LX_FIELD_NET:
+		return get_text(a, f, p, text, text_size);
+	case LX_FIELD_NEST:
+		return lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
+				     p, text, text_size);
+	case LX_FIELD_LIST:
+		return get_list(a, f, obj, text, text_size);
+	}
+	return fail(text, text_size, -EOPNOTSUPP, "%s: can only be shown", f->key);
+}
+
+int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
+		  char *ret_text, size_t text_size)
+{
+	const struct lx_field *f;
+	const struct nlattr *a;
+	int rest, err;
+
+	memset(obj, 0, schema->size);
+	for (f = schema->field; f->key; f++)
+		set_default(f, obj);
+	for_each_attr(a, attrs, (int)len, rest)
+	{
+		for (f = schema->field; f->key && f->attr != mnl_attr_get_type(a); f++)
+			;
+		if (!f->key)
+			return fail(ret_text, text_size, -EOPNOTSUPP,
+				    "%s: unknown attribute %u; client and daemon are of "
+				    "different releases",
+				    schema->name, mnl_attr_get_type(a));
+		err = get_field(a, f, obj, ret_text, text_size);
+		if (err)
+			return err;
+	}
+	return rest > 0 ? fail(ret_text, text_size, -EPROTO, "%s: cut off", schema->name) : 0;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * YAML into struct lx_conf (lnetx/conf.h): what "lnetctl export" writes, with or
+ * without "--backup", and what people write by hand. Called by the daemon, by
+ * lx_node_new_yaml() and by the import of the CLI; owns no state.
+ *
+ * One table of keys a mapping. Keys without a function are those that an export has
+ * beyond configuration: counters, states. Everything else unknown is an error.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lnetx/conf.h>
+#include <lnetx/control.h>
+
+#include "../base/cleanup.h"
+#include "net.h"
+#include "yaml.h"
+
+/* What the functions of the sections are given. */
+struct section {
+	struct lx_conf *conf;
+	struct lx_conf_route route;
+	const char *gateways; /* the document's */
+	struct lx_conf_peer peer;
+	const char *module;
+};
+
+/* ---- the value ------------------------------------------------------------------ */
+
+int lx_conf_new(struct lx_conf **ret_conf)
+{
+	struct lx_conf *conf = calloc(1, sizeof(*conf));
+
+	if (!conf)
+		return -ENOMEM;
+	conf->routing = LX_UNSET;
+	for (int i = 0; i < LX_POOLS; i++)
+		conf->buffers[i] = LX_UNSET;
+	*ret_conf = conf;
+	return 0;
+}
+
+void lx_conf_free(struct lx_conf *conf)
+{
+	if (!conf)
+		return;
+	for (size_t i = 0; i < conf->n_peers; i++)
+		free(conf->peer[i].nid);
+	free(conf->ni);
+	free(conf->route);
+	free(conf->peer);
+	free(conf->tunable);
+	free(conf);
+}
+
+static int section_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_conf_net(y, value, ((struct section *)arg)->conf);
+}
+
+/* ---- route ---------------------------------------------------------------------------- */
+
+static int route_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_net(y, value, "net", &((struct section *)arg)->route.net);
+}
+
+static int route_hop(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	struct lx_conf_route *route = &((struct section *)arg)->route;
+	int err = lx_yaml_int32(y, value, "hop", LX_UNSET, 255, &route->hop);
+
+	if (!err && !route->hop)
+		err = lx_yaml_fail(y, value, -EINVAL,
+				   "invalid value for \"hop\": 0 is not in 1..255");
+	return err;
+}
+
+static int route_priority(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_int(y, value, "priority", LX_UNSET, UINT32_MAX,
+			   &((struct section *)arg)->route.priority);
+}
+
+static int route_sensitivity(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_int32(y, value, "health_sensitivity", LX_UNSET, INT32_MAX,
+			     &((struct section *)arg)->route.health_sensitivity);
+}
+
+static int route_gateway(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	struct section *s = arg;
+	const char *text = lx_yaml_text(y, value, "gateway");
+
+	if (!text)
+		return -EINVAL;
+	s->gateways = text; /* expanded when the entry is complete */
+	return 0;
+}
+
+static int add_routes(struct lx_yaml *y, yaml_node_t *node, struct section *s)
+{
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err;
+
+	if (s->route.net == LX_NET_U32_ANY || !s->gateways)
+		return lx_yaml_fail(y, node, -EINVAL, "no value for \"%s\" in route",
+				    s->gateways ? "net" : "gateway");
+	err = lx_nid_expand(s->gateways, LX_YAML_NIDS, &nids, &n);
+	if (err)
+		return lx_yaml_fail(y, node, err == -E2BIG ? -EINVAL : err,
+				    "invalid value for \"gateway\": \"%.80s\" %s", s->gateways,
+				    err == -E2BIG ? "are too many NIDs" : "is no NID");
+	s->route.line = (int)node->start_mark.line + 1;
+	for (size_t i = 0; !err && i < n; i++) {
+		s->route.gateway = nids[i];
+		err = lx_yaml_append(y, node, &s->conf->route, &s->conf->n_routes, LX_YAML_ENTRIES,
+				     &s->route, sizeof(s->route));
+	}
+	return err;
+}
+
+static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
+{
+	static const struct lx_yaml_key keys[] = { { "net", route_net },
+						   { "gateway", route_gateway },
+						   { "hop", route_hop },
+						   { "hop-count", route_hop },
+						   { "priority", route_priority },
+						   { "health_sensitivity", route_sensitivity },
+						   { "state", NULL },
+						   { "type", NULL },
+						   { NULL, NULL } };
+	struct section *s = arg;
+	int err;
+
+	s->route = (struct lx_conf_route){ .net = LX_NET_U32_ANY,
+					   .hop = LX_UNSET,
+					   .priority = LX_UNSET,
+					   .health_sensitivity = LX_UNSET };
+	s->gateways = NULL;
+	err = lx_yaml_map(y, node, "route", keys, s);
+	return err ? err : add_routes(y, node, s);
+}
+
+static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_seq(y, value, "route", route_entry, arg);
+}
+
+/* ---- routing, buffers ------------------------------------------------------------------- */
+
+/* 2 and 3 are what an export in the middle of a change shows: stopping, starting. */
+static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	struct lx_conf *conf = ((struct section *)arg)->conf;
+	int err = lx_yaml_int32(y, value, "enable", 0, LX_ROUTING_STARTING, &conf->routing);
+
+	if (!err)
+		conf->routing = conf->routing & 1;
+	return err;
+}
+
+static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
+{
+	static const struct lx_yaml_key keys[] = { { "enable", routing_enable },
+						   { "cpt[0]", NULL },
+						   { NULL, NULL } };
+
+	/* An export of a reference node has an entry for each of its CPTs. */
+	if (node->type == YAML_MAPPING_NODE &&
+	    node->data.mapping.pairs.top == node->data.mapping.pairs.start + 1) {
+		yaml_node_t *key =
+			yaml_document_get_node(&y->doc, node->data.mapping.pairs.start->key);
+
+		if (key->type == YAML_SCALAR_NODE &&
+		    !strncmp((char *)key->data.scalar.value, "cpt[", 4))
+			return 0;
+	}
+	return lx_yaml_map(y, node, "routing", keys, arg);
+}
+
+static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_seq(y, value, "routing", routing_entry, arg);
+}
+
+#define BUFFERS(name, CLASS)                                                                       \
+	static int buffers_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                \
+	{                                                                                          \
+		struct lx_conf *conf = ((struct section *)arg)->conf;                              \
+		return lx_yaml_int(y, value, #name, LX_UNSET, INT32_MAX, &conf->buffers[CLASS]);   \
+	}
+BUFFERS(tiny, LX_POOL_TINY)
+BUFFERS(small, LX_POOL_SMALL)
+BUFFERS(large, LX_POOL_LARGE)
+
+static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	static const struct lx_yaml_key keys[] = { { "tiny", buffers_tiny },
+						   { "small", buffers_small },
+						   { "large", buffers_large },
+						   { NULL, NULL } };
+
+	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "buffers", keys, arg);
+}
+
+/* ---- peer --------------------------------------------------------------------------------- */
+
+static int peer_primary(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_nid(y, value, "primary nid", &((struct section *)arg)->peer.primary);
+}
+
+static int peer_multi_rail(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_bool(y, value, "Multi-Rail", &((struct section *)arg)->peer.multi_rail);
+}
+
+static int peer_lock(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_bool(y, value, "lock_prim", &((struct section *)arg)->peer.lock_primary);
+}
+
+static int peer_ni_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	struct lx_conf_peer *peer = &((struct section *)arg)->peer;
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_yaml_nids(y, value, "nid", &nids, &n);
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = lx_yaml_append(y, value, &peer->nid, &peer->n_nids, LX_YAML_NIDS, &nids[i],
+				     sizeof(nids[i]));
+	return err;
+}
+
+static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
+{
+	static const struct lx_yaml_key keys[] = { { "nid", peer_ni_nid },
+						   { "udsp info", NULL },
+						   { "state", NULL },
+						   { "max_ni_tx_credits", NULL },
+						   { "available_tx_credits", NULL },
+						   { "min_tx_credits", NULL },
+						   { "tx_q_num_of_buf", NULL },
+						   { "available_rtr_credits", NULL },
+						   { "min_rtr_credits", NULL },
+						   { "refcount", NULL },
+						   { "statistics", NULL },
+						   { "sent_stats", NULL },
+						   { "received_stats", NULL },
+						   { "dropped_stats", NULL },
+						   { "health stats", NULL },
+						   { NULL, NULL } };
+
+	return lx_yaml_map(y, node, "peer ni", keys, arg);
+}
+
+static int peer_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_seq(y, value, "peer ni", peer_ni_entry, arg);
+}
+
+/* The primary NID is among the NIs of an export, but not among a lx_conf_peer's. */
+static void peer_drop_primary(struct lx_conf_peer *peer)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < peer->n_nids; i++) {
+		if (!lx_nid_eq(&peer->nid[i], &peer->primary))
+			peer->nid[kept++] = peer->nid[i];
+	}
+	peer->n_nids = kept;
+}
+
+static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
+{
+	static const struct lx_yaml_key keys[] = {
+		{ "primary nid", peer_primary }, { "Multi-Rail", peer_multi_rail },
+		{ "peer ni", peer_nis },	 { "lock_prim", peer_lock },
+		{ "peer state", NULL },		 { NULL, NULL }
+	};
+	struct section *s = arg;
+	int err;
+
+	s->peer = (struct lx_conf_peer){ .primary = lx_nid_any, .multi_rail = true };
+	s->peer.line = (int)node->start_mark.line + 1;
+	err = lx_yaml_map(y, node, "peer", keys, s);
+	if (!err && lx_nid_eq(&s->peer.primary, &lx_nid_any))
+		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"primary nid\" in peer");
+	if (!err) {
+		peer_drop_primary(&s->peer);
+		err = lx_yaml_append(y, node, &s->conf->peer, &s->conf->n_peers, LX_YAML_ENTRIES,
+				     &s->peer, sizeof(s->peer));
+	}
+	if (err)
+		free(s->peer.nid);
+	return err;
+}
+
+static int section_peer(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_seq(y, value, "peer", peer_entry, arg);
+}
+
+/* ---- tunables: global, numa, tunables ---------------------------------------------------------
+ */
+
+static int add_tunable(struct lx_yaml *y, yaml_node_t *node, struct section *s, const char *module,
+		       const char *name, const char *value)
+{
+	struct lx_conf_tunable t = { .line = (int)node->start_mark.line + 1 };
+
+	if (strlen(module) >= sizeof(t.module) || strlen(name) >= sizeof(t.name) ||
+	    strlen(value) >= sizeof(t.value))
+		return lx_yaml_fail(y, node, -EINVAL, "invalid value for \"%.40s\": too long",
+				    name);
+	strcpy(t.module, module); /* all fit: just checked */
+	strcpy(t.name, name);
+	strcpy(t.value, value);
+	return lx_yaml_append(y, node, &s->conf->tunable, &s->conf->n_tunables, LX_YAML_ENTRIES, &t,
+			      sizeof(t));
+}
+
+static int global_value(struct lx_yaml *y, yaml_node_t *value, const char *key, struct section *s)
+{
+	const struct lx_control_global *g = lx_control_global_lookup(key);
+	int64_t number;
+	char text[24];
+	int err = lx_yaml_int(y, value, key, 0, INT32_MAX, &number);
+
+	if (err || !g->tunable) /* lnd_timeout follows from others */
+		return err;
+	snprintf(text, sizeof(text), "%" PRId64, g->inverse ? !number : number);
+	return add_tunable(y, value, s, "lnet", g->tunable, text);
+}
+
+static int global_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+		       void *arg)
+{
+	if (!lx_control_global_lookup(name))
+		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in global", name);
+	return global_value(y, value, name, arg);
+}
+
+static int section_global(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_null(value) ? 0 : lx_yaml_pairs(y, value, "global", global_pair, arg);
+}
+
+static int numa_range(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return global_value(y, value, "numa_range", arg);
+}
+
+static int section_numa(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	static const struct lx_yaml_key keys[] = { { "range", numa_range }, { NULL, NULL } };
+
+	return lx_yaml_map(y, value, "numa", keys, arg);
+}
+
+static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+			void *arg)
+{
+	struct section *s = arg;
+	const char *text = lx_yaml_text(y, value, name);
+
+	return text ? add_tunable(y, key, s, s->module, name, text) : -EINVAL;
+}
+
+static int module_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+		       void *arg)
+{
+	((struct section *)arg)->module = name;
+	return lx_yaml_null(value) ? 0 : lx_yaml_pairs(y, value, name, tunable_pair, arg);
+}
+
+static int section_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_null(value) ? 0 : lx_yaml_pairs(y, value, "tunables", module_pair, arg);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------
+ */
+
+static int section_later(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_fail(
+		y, value, -EOPNOTSUPP,
+		"sections \"ip2nets\" and \"udsp\" are not there in this version; list "
+		"the nets with their interfaces under \"net\" instead, or leave it out");
+}
+
+static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_fail(y, value, -EINVAL,
+			    "sections \"ping\" and \"discover\" are no configuration but commands, "
+			    "for \"import --exec\"");
+}
+
+int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
+		  struct lx_conf_error *ret_err)
+{
+	static const struct lx_yaml_key sections[] = {
+		{ "net", section_net },		 { "route", section_route },
+		{ "routing", section_routing },	 { "buffers", section_buffers },
+		{ "peer", section_peer },	 { "global", section_global },
+		{ "numa", section_numa },	 { "tunables", section_tunables },
+		{ "ip2nets", section_later },	 { "udsp", section_later },
+		{ "statistics", NULL },		 { "ping", section_command },
+		{ "discover", section_command }, { NULL, NULL }
+	};
+	struct section s = { 0 };
+	struct lx_yaml y;
+	int err = lx_yaml_open(&y, yaml, len, ret_err);
+
+	if (err)
+		return err;
+	err = lx_conf_new(&s.conf);
+	if (err)
+		err = lx_yaml_fail(&y, NULL, err, "out of memory");
+	else if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
+		err = lx_yaml_map(&y, lx_yaml_root(&y), "the file", sections, &s);
+	lx_yaml_close(&y);
+	if (err)
+		lx_conf_free(s.conf);
+	else
+		*ret_conf = s.conf;
+	return err;
+}

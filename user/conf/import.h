@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a YAML file has besides configuration: which sections, for "import --show",
+ * and the commands "ping" and "discover", for "import --exec".
+ *
+ *	ping:
+ *	  timeout: 2
+ *	  nids:
+ *	    0: 10.0.0.1@tcp
+ */
+#ifndef LX_CONF_IMPORT_H
+#define LX_CONF_IMPORT_H
+
+#include <lnetx/conf.h>
+
+#define LX_IMPORT_SECTIONS(X) \
+	X(NET, "net") X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") \
+	X(PEER, "peer") X(GLOBAL, "global") X(NUMA, "numa") X(TUNABLES, "tunables") \
+	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover")
+
+enum lx_import_section {
+#define LX_IMPORT_ENUM_(NAME, key) LX_IMPORT_##NAME,
+	LX_IMPORT_SECTIONS(LX_IMPORT_ENUM_)
+#undef LX_IMPORT_ENUM_
+	LX_IMPORT_COUNT
+};
+
+struct lx_import_probe {
+	bool discover; /* else ping */
+	struct lx_nid nid;
+	struct lx_nid source; /* or any */
+	uint32_t timeout_ms;
+};
+
+struct lx_import {
+	uint32_t sections; /* 1 << enum lx_import_section */
+	struct lx_import_probe *probe; /* in the order of the file */
+	size_t n_probes;
+};
+
+/* Returns 0, or what lx_conf_parse() does. The content of other sections is not looked at. */
+int lx_import_scan(const char *yaml, size_t len, struct lx_import *ret_import,
+		   struct lx_conf_error *ret_err);
+void lx_import_fini(struct lx_import *import);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A walk over a YAML document; see the header. Used by conf.c and import.c. What is
+ * read is an admin's file or what a client sent: each complaint names line and column.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "yaml.h"
+
+int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const char *fmt, ...)
+{
+	va_list ap;
+
+	y->err->line = node ? (int)node->start_mark.line + 1 : 0;
+	y->err->column = node ? (int)node->start_mark.column + 1 : 0;
+	va_start(ap, fmt);
+	vsnprintf(y->err->text, sizeof(y->err->text), fmt, ap);
+	va_end(ap);
+	return error;
+}
+
+/* The parser's own complaint: no YAML at all. */
+static int parser_error(struct lx_yaml *y, const yaml_parser_t *parser)
+{
+	if (parser->error == YAML_MEMORY_ERROR)
+		return lx_yaml_fail(y, NULL, -ENOMEM, "out of memory");
+	lx_yaml_fail(y, NULL, -EINVAL, "not YAML: %s%s%s", parser->problem ? parser->problem : "?",
+		     parser->context ? ", " : "", parser->context ? parser->context : "");
+	y->err->line = (int)parser->problem_mark.line + 1;
+	y->err->column = (int)parser->problem_mark.column + 1;
+	return -EINVAL;
+}
+
+/* What follows the first document must be nothing. */
+static int check_end(struct lx_yaml *y, yaml_parser_t *parser)
+{
+	yaml_document_t next;
+	int err = 0;
+
+	if (!yaml_parser_load(parser, &next))
+		return parser_error(y, parser);
+	if (yaml_document_get_root_node(&next))
+		err = lx_yaml_fail(y, yaml_document_get_root_node(&next), -EINVAL,
+				   "a second document begins here; one is expected");
+	yaml_document_delete(&next);
+	return err;
+}
+
+int lx_yaml_open(struct lx_yaml *y, const char *text, size_t len, struct lx_conf_error *err)
+{
+	yaml_parser_t parser;
+	int ret;
+
+	memset(y, 0, sizeof(*y));
+	memset(err, 0, sizeof(*err));
+	y->err = err;
+	if (len > LX_YAML_MAX)
+		return lx_yaml_fail(y, NULL, -E2BIG, "more than %u bytes", LX_YAML_MAX);
+	if (!yaml_parser_initialize(&parser))
+		return lx_yaml_fail(y, NULL, -ENOMEM, "out of memory");
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+	if (!yaml_parser_load(&parser, &y->doc)) {
+		ret = parser_error(y, &parser);
+		yaml_parser_delete(&parser);
+		return ret;
+	}
+	ret = check_end(y, &parser);
+	yaml_parser_delete(&parser);
+	if (ret)
+		lx_yaml_close(y);
+	return ret;
+}
+
+void lx_yaml_close(struct lx_yaml *y)
+{
+	yaml_document_delete(&y->doc);
+}
+
+yaml_node_t *lx_yaml_root(struct lx_yaml *y)
+{
+	return yaml_document_get_root_node(&y->doc);
+}
+
+bool lx_yaml_null(const yaml_node_t *node)
+{
+	const char *text;
+
+	if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+		return false;
+	text = (const char *)node->data.scalar.value;
+	return !*text || !strcmp(text, "~") || !strcasecmp(text, "null");
+}
+
+const char *lx_yaml_text(struct lx_yaml *y, const yaml_node_t *node, const char *what)
+{
+	const char *text;
+
+	if (lx_yaml_null(node)) {
+		lx_yaml_fail(y, node, -EINVAL, "no value for \"%s\"", what);
+		return NULL;
+	}
+	if (node->type != YAML_SCALAR_NODE) {
+		lx_yaml_fail(y, node, -EINVAL,
+			     "invalid value for \"%s\": a %s, where one value "
+			     "is expected",
+			     what, node->type == YAML_MAPPING_NODE ? "mapping" : "sequence");
+		return NULL;
+	}
+	text = (const char *)node->data.scalar.value;
+	if (strlen(text) != node->data.scalar.length || strlen(text) >= LX_YAML_TEXT) {
+		lx_yaml_fail(y, node, -EINVAL, "invalid value for \"%s\": %s", what,
+			     strlen(text) >= LX_YAML_TEXT ? "too long" : "a NUL in it");
+		return NULL;
+	}
+	return text;
+}
+
+int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, int64_t min,
+		int64_t max, int64_t *ret_value)
+{
+	const char *text = lx_yaml_text(y, node, what);
+	long long value;
+	char *end;
+
+	if (!text)
+		return -EINVAL;
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (end == text || *end)
+		return lx_yaml_fail(y, node, -EINVAL,
+				    "invalid value for \"%s\": \"%.40s\" is no number", what, text);
+	if (errno || value < min || value > max)
+		return lx_yaml_fail(y, node, -EINVAL,
+				    "invalid value for \"%s\": %.40s is not in %lld..%lld", what,
+				    text, (long long)min, (long long)max);
+	*ret_value = value;
+	return 0;
+}
+
+int lx_yaml_bool(struct lx_yaml *y, const yaml_node_t *node, const char *what, bool *ret_value)
+{
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
+	const char *text = lx_yaml_text(y, node, what);
+
+	if (!text)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcasecmp(text, words[i])) {
+			*ret_value = i & 1;
+			return 0;
+		}
+	}
+	return lx_yaml_fail(y, node, -EINVAL, "invalid value for \"%s\": \"%.40s\"; true or false",
+			    what, text);
+}
+
+static int step(struct lx_yaml *y, const yaml_node_t *node)
+{
+	if (++y->steps > LX_YAML_STEPS)
+		return lx_yaml_fail(y, node, -E2BIG, "more than %u entries", LX_YAML_STEPS);
+	return 0;
+}
+
+/* "known: net, gateway, ..." as far as there is room. */
+static void list_keys(const struct lx_yaml_key *keys, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (; keys->key; keys++) {
+		if (!keys->fn)
+			continue;
+		if (used + strlen(keys->key) + 3 >= size)
+			return;
+		used += snprintf(buf + used, size - used, "%s%s", used ? ", " : "", keys->key);
+	}
+}
+
+static const struct lx_yaml_key *find_key(const struct lx_yaml_key *keys, const char *name)
+{
+	while (keys->key && strcmp(keys->key, name))
+		keys++;
+	return keys->key ? keys : NULL;
+}
+
+int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
+		  int (*fn)(struct lx_yaml *y, yaml_node_t *key, const char *name,
+			    yaml_node_t *value, void *arg),
+		  void *arg)
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return lx_yaml_fail(y, node, -EINVAL,
+				    "invalid value for \"%s\": a mapping (key: value) is expected",
+				    what);
+	for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
+	     p++) {
+		yaml_node_t *key = yaml_document_get_node(&y->doc, p->key);
+		const char *name = lx_yaml_text(y, key, "key");
+		int err = name ? step(y, node) : -EINVAL;
+
+		if (!err)
+			err = fn(y, key, name, yaml_document_get_node(&y->doc, p->value), arg);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+struct map_walk {
+	const char *what;
+	const struct lx_yaml_key *keys;
+	uint64_t seen; /* of the first 64 keys */
+	void *arg;
+};
+
+static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+		    void *arg)
+{
+	struct map_walk *w = arg;
+	const struct lx_yaml_key *known = find_key(w->keys, name);
+	char list[160];
+	uint64_t bit;
+
+	if (!known) {
+		list_keys(w->keys, list, sizeof(list));
+		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in %s; known: %s", name,
+				    w->what, list);
+	}
+	bit = 1ULL << (known - w->keys);
+	if (w->seen & bit)
+		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%s\": given twice in one %s",
+				    name, w->what);
+	w->seen |= bit;
+	return known->fn ? known->fn(y, value, w->arg) : 0;
+}
+
+int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const char *what,
+		const struct lx_yaml_key *keys, void *arg)
+{
+	struct map_walk w = { .what = what, .keys = keys, .arg = arg };
+
+	return lx_yaml_pairs(y, node, what, map_pair, &w);
+}
+
+int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,
+		int (*fn)(struct lx_yaml *y, yaml_node_t *entry, void *arg), void *arg)
+{
+	int err = 0;
+
+	if (lx_yaml_null(node))
+		return 0;
+	if (node->type == YAML_MAPPING_NODE)
+		return fn(y, node, arg);
+	if (node->type != YAML_SEQUENCE_NODE)
+		return lx_yaml_fail(y, node, -EINVAL,
+				    "invalid value for \"%s\": a sequence (- ...) is expected",
+				    what);
+	for (yaml_node_item_t *i = node->data.sequence.items.start;
+	     !err && i < node->data.sequence.items.top; i++) {
+		err = step(y, node);
+		if (!err)
+			err = fn(y, yaml_document_get_node(&y->doc, *i), arg);
+	}
+	return err;
+}
+
+int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
+		   int (*fn)(struct lx_yaml *y, yaml_node_t *value, void *arg), void *arg)
+{
+	int err = 0;
+
+	if (node->type == YAML_SEQUENCE_NODE)
+		return lx_yaml_seq(y, node, what, fn, arg);
+	if (node->type != YAML_MAPPING_NODE)
+		return lx_yaml_fail(y, node, -EINVAL,
+				    "invalid value for \"%s\": a mapping (0: ...) is expected",
+				    what);
+	for (yaml_node_pair_t *p = node->data.mapping.pairs.start;
+	     !err && p < node->data.mapping.pairs.top; p++) {
+		err = step(y, node);
+		if (!err)
+			err = fn(y, yaml_document_get_node(&y->doc, p->value), arg);
+	}
+	return err;
+}
+
+/* One more element of a growing array, copied from @element. */
+int lx_yaml_append(struct lx_yaml *y, const yaml_node_t *node, void *array, size_t *n, size_t max,
+		   const void *element, size_t size)
+{
+	void *grown = *(void **)array;
+
+	if (*n >= max)
+		return lx_yaml_fail(y, node, -EINVAL, "more than %zu entries", max);
+	if (!(*n & (*n - 1))) /* full: sizes are powers of 2 */
+		grown = realloc(grown, size * (*n ? *n * 2 : 1));
+	if (!grown)
+		return lx_yaml_fail(y, node, -ENOMEM, "out of memory");
+	*(void **)array = grown;
+	memcpy((char *)grown + *n * size, element, size);
+	++*n;
+	return 0;
+}
+
+/* ---- values of more than one section ------------------------------------------- */
+
+int lx_yaml_net(struct lx_yaml *y, yaml_node_t *value, const char *what, uint32_t *ret_net)
+{
+	const char *text = lx_yaml_text(y, value, what);
+
+	if (!text)
+		return -EINVAL;
+	if (lx_net_parse(text, ret_net) < 0)
+		return lx_yaml_fail(
+			y, value, -EINVAL,
+			"invalid value for \"%s\": \"%.40s\" is no net (tcp, tcp1, ...)", what,
+			text);
+	return 0;
+}
+
+int lx_yaml_nid(struct lx_yaml *y, yaml_node_t *value, const char *what, struct lx_nid *ret_nid)
+{
+	const char *text = lx_yaml_text(y, value, what);
+
+	if (!text)
+		return -EINVAL;
+	if (lx_nid_parse(text, ret_nid) < 0 || lx_nid_eq(ret_nid, &lx_nid_any))
+		return lx_yaml_fail(
+			y, value, -EINVAL,
+			"invalid value for \"%s\": \"%.80s\" is no NID (10.0.0.1@tcp, ...)", what,
+			text);
+	return 0;
+}
+
+int lx_yaml_nids(struct lx_yaml *y, yaml_node_t *value, const char *what, struct lx_nid **ret_nids,
+		 size_t *ret_n)
+{
+	const char *text = lx_yaml_text(y, value, what);
+	int err;
+
+	if (!text)
+		return -EINVAL;
+	err = lx_nid_expand(text, LX_YAML_NIDS, ret_nids, ret_n);
+	if (err == -E2BIG)
+		return lx_yaml_fail(y, value, -EINVAL,
+				    "invalid value for \"%s\": more than %u NIDs", what,
+				    LX_YAML_NIDS);
+	if (err)
+		return lx_yaml_fail(
+			y, value, err, "invalid value for \"%s\": \"%.80s\" %s", what, text,
+			err == -ENOMEM ? "is too long"
+				       : "is no NID (10.0.0.1@tcp, 10.0.0.[1-4]@tcp, ...)");
+	return 0;
+}
+
+int lx_yaml_int32(struct lx_yaml *y, yaml_node_t *value, const char *what, int64_t min, int64_t max,
+		  int32_t *ret_value)
+{
+	int64_t number;
+	int err = lx_yaml_int(y, value, what, min, max, &number);
+
+	if (!err)
+		*ret_value = number;
+	return err;
+}
