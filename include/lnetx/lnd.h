@@ -59,7 +59,7 @@ enum lx_hstatus {
 /* A stretch of memory, or a router buffer: then rbuf is set and iov is not. */
 struct lx_payload {
 	const struct iovec *iov;
-	unsigned int niov;
+	unsigned int n_iov;
 	size_t offset; /* from the start of iov or rbuf */
 	size_t length;
 	struct lx_rbuf *rbuf;

@@ -134,7 +134,7 @@ int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t 
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n);
 
 /* One peer, by any of its NIDs; free() the result. -ENOENT, -ENOMEM. */
-int lx_peer_get(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer);
+int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer);
 
 void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info);
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats);
@@ -271,9 +271,10 @@ int lx_portal_set_lazy(struct lx_node *node, uint32_t portal, bool lazy);
  * @offset: where in the target's MD, if that is managed remotely
  *
  * All of the MD is sent; at most 1 MiB.
- * Events: SEND; ACK if asked for, or UNLINK with -ETIMEDOUT.
- * Returns 0, -ENOENT no such MD or its threshold is 0, -EINVAL, -EHOSTUNREACH
- * no route, -ESHUTDOWN, -ENOMEM.
+ * Events: SEND; ACK if asked for, or UNLINK with -ETIMEDOUT. What goes wrong on the
+ * way (-EHOSTUNREACH no route, ...) is the status of SEND; no ACK follows then, and
+ * an MD with threshold left is to be unlinked.
+ * Returns 0, -ENOENT no such MD or its threshold is 0, -EINVAL, -ESHUTDOWN, -ENOMEM.
  */
 int lx_put(struct lx_node *node, const struct lx_nid *self, struct lx_handle md, bool ack,
 	   const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,

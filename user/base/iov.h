@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Scattered memory: finding places in it and copying. */
+#ifndef LX_BASE_IOV_H
+#define LX_BASE_IOV_H
+
+#include <string.h>
+#include <sys/uio.h>
+
+/* The sum of the lengths. */
+static inline size_t lx_iov_length(const struct iovec *iov, unsigned int n)
+{
+	size_t length = 0;
+
+	while (n--)
+		length += iov[n].iov_len;
+	return length;
+}
+
+/**
+ * lx_iov_slice - the entries that cover [@offset, @offset + @length) of @iov
+ * @max: room in @ret_iov
+ * Returns how many entries it took, all of @length covered unless @max was too small;
+ * *@ret_length is what they cover.
+ */
+static inline unsigned int lx_iov_slice(const struct iovec *iov, unsigned int n, size_t offset,
+					size_t length, struct iovec *ret_iov, unsigned int max,
+					size_t *ret_length)
+{
+	unsigned int used = 0;
+	size_t covered = 0;
+
+	for (unsigned int i = 0; i < n && used < max && covered < length; i++) {
+		size_t len = iov[i].iov_len;
+
+		if (offset >= len) {
+			offset -= len;
+			continue;
+		}
+		len -= offset;
+		if (len > length - covered)
+			len = length - covered;
+		ret_iov[used++] = (struct iovec){ (char *)iov[i].iov_base + offset, len };
+		covered += len;
+		offset = 0;
+	}
+	*ret_length = covered;
+	return used;
+}
+
+/* Copies @length bytes into @iov from its byte @offset on; it must have room. */
+static inline void lx_iov_put(const struct iovec *iov, size_t offset, const void *data,
+			      size_t length)
+{
+	for (; length; iov++) {
+		size_t n = iov->iov_len;
+
+		if (offset >= n) {
+			offset -= n;
+			continue;
+		}
+		n -= offset;
+		if (n > length)
+			n = length;
+		memcpy((char *)iov->iov_base + offset, data, n);
+		data = (const char *)data + n;
+		length -= n;
+		offset = 0;
+	}
+}
+
+/* Copies @length bytes from one to the other; both must have them. */
+static inline void lx_iov_copy(const struct iovec *dst, size_t dst_offset,
+			       const struct iovec *src, size_t src_offset, size_t length)
+{
+	for (; length; src++) {
+		size_t n = src->iov_len;
+
+		if (src_offset >= n) {
+			src_offset -= n;
+			continue;
+		}
+		n -= src_offset;
+		if (n > length)
+			n = length;
+		lx_iov_put(dst, dst_offset, (const char *)src->iov_base + src_offset, n);
+		dst_offset += n;
+		length -= n;
+		src_offset = 0;
+	}
+}
+
+#endif

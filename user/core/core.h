@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The LNet core: one node's NIs, peers, routes, MDs and messages, and what happens
+ * to a message. Pure logic: no descriptor, no clock, no thread.
+ *
+ * Whoever owns a core (the node, or a test in virtual time) calls it from one thread
+ * at a time - it holds the node lock - and provides struct lx_core_ops. The core is
+ * driven by four things: the functions here, the transports' upcalls (lnetx/lnd.h),
+ * lx_core_work() soon after kick() asked for it, and lx_core_tick() when time passes.
+ */
+#ifndef LX_CORE_CORE_H
+#define LX_CORE_CORE_H
+
+#include <lnetx/lnd.h>
+#include <lnetx/lnetx.h>
+
+#include "../base/hash.h"
+#include "../base/list.h"
+#include "md.h"
+#include "ni.h"
+#include "peer.h"
+#include "pinginfo.h"
+#include "pool.h"
+#include "portal.h"
+#include "probe.h"
+#include "route.h"
+#include "tunables.h"
+
+#define LX_NSEC 1000000000ULL /* in a second */
+
+struct lx_core_ops {
+	/* Monotonic and wall-clock time, ns. */
+	uint64_t (*now)(void *arg);
+	uint64_t (*wall)(void *arg);
+	uint64_t (*random)(void *arg);
+	/* lx_core_work() is wanted, soon, but not from within this call. */
+	void (*kick)(void *arg);
+	/* Hands an event over to @fn, in the order of the calls, without the lock. */
+	void (*event)(lx_event_fn fn, const struct lx_event *event, void *arg);
+	void (*change)(const struct lx_change *change, void *arg);
+	/* The transport said its last word about an NI (lx_lnd_stopped()). */
+	void (*ni_stopped)(struct lx_ni *ni, void *arg);
+	/* Storage of router buffers; reset forgets the content. */
+	int (*rbuf_new)(size_t size, struct lx_rbuf **ret_rbuf);
+	void (*rbuf_free)(struct lx_rbuf *rbuf);
+	void (*rbuf_reset)(struct lx_rbuf *rbuf);
+};
+
+struct lx_core {
+	const struct lx_core_ops *ops;
+	void *ops_arg;
+	struct lx_core_tunables tun;
+	uint64_t cookie;    /* of this incarnation, in every handle (lnet.md 3.1) */
+	uint64_t object_seq;
+	bool stopping;
+
+	/* ni.c */
+	struct lx_list nets; /* of lx_net */
+	struct lx_core_ni *lo;
+	uint64_t net_seq;
+
+	/* peer.c */
+	struct lx_list peers;    /* of lx_peer */
+	struct lx_hash peer_nis; /* of lx_peer_ni, by NID */
+	struct lx_peer_ni *self; /* 0@lo as a peer: in neither of them */
+
+	/* route.c, pool.c, monitor.c */
+	struct lx_list rnets;    /* of lx_rnet */
+	struct lx_list gateways; /* of lx_peer that have routes */
+	enum lx_routing_state routing;
+	uint64_t routing_since_ns; /* of STARTING and STOPPING */
+	struct lx_pool pool[LX_POOLS];
+	bool pools_made;
+
+	/* md.c, portal.c */
+	struct lx_hash mds;
+	struct lx_hash mes;
+	struct lx_portal portal[LX_PORTALS];
+
+	/* msg.c */
+	struct lx_list msgs;     /* every message there is */
+	struct lx_list done;     /* finalized, not yet looked at */
+	bool finalizing;
+	struct lx_list trackers; /* responses waited for; track.c */
+	struct lx_stats stats;
+
+	/* ping.c, discover.c, probe.c */
+	struct lx_ping_target target;
+	struct lx_list discover; /* peers whose state wants a look */
+	struct lx_list probes;
+
+	uint64_t next_second_ns; /* of the monitor */
+};
+
+static inline uint64_t lx_core_now(struct lx_core *core)
+{
+	return core->ops->now(core->ops_arg);
+}
+
+static inline void lx_core_kick(struct lx_core *core)
+{
+	core->ops->kick(core->ops_arg);
+}
+
+/* ---- life ------------------------------------------------------------------- */
+
+/* A core with nothing but the tables; lx_core_start() gives it 0@lo. -ENOMEM. */
+int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **ret_core);
+int lx_core_start(struct lx_core *core, const struct lx_lnd *lo);
+
+/* True if no message is under way but those of the core itself. */
+bool lx_core_idle(const struct lx_core *core);
+
+/*
+ * Refuses new messages and ends those that wait in the core's own queues
+ * (-ESHUTDOWN). NIs are then taken down one by one (lx_ni_stop()).
+ */
+void lx_core_stop(struct lx_core *core);
+
+/* All NIs must have stopped. Unlinks and frees what is left. NULL is fine. */
+void lx_core_free(struct lx_core *core);
+
+/* ---- driving ---------------------------------------------------------------- */
+
+/* Does what was put off: discovery steps, pushes. Call with nothing else going on. */
+void lx_core_work(struct lx_core *core);
+
+/* Time has passed. Call it at lx_core_deadline() or later. */
+void lx_core_tick(struct lx_core *core);
+
+/* When lx_core_tick() is next wanted, in ops->now() time. */
+uint64_t lx_core_deadline(const struct lx_core *core);
+
+/* ---- tunables ----------------------------------------------------------------- */
+
+/* Seconds an LND may take for one attempt, and a message in all (lnet.md 13.4). */
+unsigned int lx_core_lnd_timeout(const struct lx_core *core);
+uint64_t lx_core_msg_deadline(struct lx_core *core);
+
+/* Sets one by name and lets it take effect. -ENOENT, -EINVAL, -ERANGE (lnet.md 13.4). */
+int lx_core_tunable_set(struct lx_core *core, const char *name, const char *value);
+
+/* ---- reports of what happens -------------------------------------------------- */
+
+void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
+		    uint32_t net, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* Counts a message thrown away on receipt: @bytes of payload, why. */
+void lx_core_drop(struct lx_core *core, enum lx_reason reason, size_t bytes);
+
+#endif

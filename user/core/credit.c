@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Credits (lnet.md 9). A counter below zero is the number of messages that wait.
+ *
+ *	sending:    peer NI's transmit credit ─▶ NI's transmit credit ─▶ transport
+ *	forwarding: peer NI's router credit   ─▶ buffer of its class  ─▶ transport recv
+ *
+ * A message that gets its second kind of credit late keeps the first meanwhile.
+ * Returning a credit hands it to the head of the queue; that may end the message at
+ * once (deadline, dead peer), which returns the credit again: hence the loops.
+ */
+#include <errno.h>
+
+#include "core.h"
+#include "credit.h"
+
+/* ---- sending ---------------------------------------------------------------- */
+
+/* Why a message whose turn has come is not sent after all; 0: it is. */
+static int late_check(struct lx_core_msg *msg)
+{
+	struct lx_core *core = msg->core;
+
+	if (core->stopping || msg->txni->state != LX_NI_UP) {
+		msg->m.hstatus = LX_HSTATUS_LOCAL_ABORTED;
+		return -ESHUTDOWN;
+	}
+	/* Routers know nothing of the deadlines of others (lnet.md 13.4). */
+	if (!msg->m.routing && msg->m.deadline_ns < lx_core_now(core)) {
+		msg->m.hstatus = LX_HSTATUS_NETWORK_TIMEOUT;
+		return -ETIMEDOUT;
+	}
+	if (msg->m.routing && msg->txni->ni.tun.peer_timeout > 0 &&
+	    msg->txpeer->status == LX_NI_STATUS_DOWN &&
+	    !(msg->m.target.pid & LX_PID_USERFLAG)) {
+		msg->m.hstatus = LX_HSTATUS_REMOTE_DROPPED;
+		lx_core_drop(core, LX_REASON_PEER_DEAD, msg->m.payload.length);
+		msg->txpeer->traffic.io.drop++;
+		msg->txni->traffic.io.drop++;
+		return -EHOSTUNREACH;
+	}
+	if (msg->md && msg->md->zombie && !msg->response) {
+		msg->m.hstatus = LX_HSTATUS_OK;
+		return -ECANCELED;
+	}
+	return 0;
+}
+
+static void transmit(struct lx_core_msg *msg)
+{
+	int r = late_check(msg);
+
+	msg->phase = LX_PHASE_TX;
+	msg->sent_ns = lx_core_now(msg->core);
+	if (!r)
+		r = msg->txni->ni.lnd->send(&msg->txni->ni, &msg->m);
+	if (r)
+		lx_lnd_finalize(&msg->m, r);
+}
+
+/* With the peer's credit in hand. Returns false: waits. */
+static bool take_ni_credit(struct lx_core_msg *msg)
+{
+	struct lx_core_ni *ni = msg->txni;
+
+	if (--ni->tx_credits < ni->tx_credits_min)
+		ni->tx_credits_min = ni->tx_credits;
+	msg->has_ni_credit = true;
+	if (ni->tx_credits >= 0)
+		return true;
+	msg->phase = LX_PHASE_TX_WAIT;
+	lx_list_append(&ni->tx_queue, &msg->link);
+	return false;
+}
+
+void lx_credit_send(struct lx_core_msg *msg)
+{
+	struct lx_peer_ni *peer = msg->txpeer;
+
+	if (msg->txni->ni.lnd->no_credits) {
+		transmit(msg);
+		return;
+	}
+	if (--peer->tx_credits < peer->tx_credits_min)
+		peer->tx_credits_min = peer->tx_credits;
+	peer->tx_queued_bytes += lx_credit_weight(msg);
+	msg->has_peer_credit = true;
+	if (peer->tx_credits < 0) {
+		msg->phase = LX_PHASE_TX_WAIT;
+		lx_list_append(&peer->tx_queue, &msg->link);
+		return;
+	}
+	if (take_ni_credit(msg))
+		transmit(msg);
+}
+
+void lx_credit_return_tx(struct lx_core_msg *msg)
+{
+	struct lx_core_ni *ni = msg->txni;
+	struct lx_peer_ni *peer = msg->txpeer;
+	struct lx_core_msg *next;
+
+	if (msg->has_ni_credit) {
+		msg->has_ni_credit = false;
+		ni->tx_credits++;
+		next = lx_list_first(&ni->tx_queue, struct lx_core_msg, link);
+		if (next) {
+			lx_list_del(&next->link);
+			transmit(next);
+		}
+	}
+	if (msg->has_peer_credit) {
+		msg->has_peer_credit = false;
+		peer->tx_credits++;
+		peer->tx_queued_bytes -= lx_credit_weight(msg);
+		next = lx_list_first(&peer->tx_queue, struct lx_core_msg, link);
+		if (next) {
+			lx_list_del(&next->link);
+			if (take_ni_credit(next))
+				transmit(next);
+		}
+	}
+}
+
+/* ---- forwarding -------------------------------------------------------------- */
+
+static void receive(struct lx_core_msg *msg)
+{
+	msg->rbuf = lx_pool_take(msg->pool);
+	msg->m.payload = (struct lx_payload){
+		.rbuf = msg->rbuf,
+		.length = msg->m.hdr.payload_length,
+	};
+	msg->phase = LX_PHASE_RX;
+	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload,
+				msg->m.hdr.payload_length);
+}
+
+/* A message that waits must not hold up others of its transport. */
+static void wait_for(struct lx_core_msg *msg, struct lx_list *queue)
+{
+	const struct lx_lnd *lnd = msg->rxni->ni.lnd;
+
+	if (msg->phase == LX_PHASE_NEW && lnd->eager_recv &&
+	    lnd->eager_recv(&msg->rxni->ni, msg->rx) < 0) {
+		lx_msg_drop(msg, LX_REASON_NO_MEMORY);
+		return;
+	}
+	msg->phase = LX_PHASE_RX_WAIT;
+	lx_list_append(queue, &msg->link);
+}
+
+static void take_buffer(struct lx_core_msg *msg)
+{
+	struct lx_pool *pool = msg->pool;
+
+	msg->has_pool_credit = true;
+	if (--pool->credits < pool->credits_min)
+		pool->credits_min = pool->credits;
+	if (pool->credits >= 0 && pool->n_free)
+		receive(msg);
+	else
+		wait_for(msg, &pool->queue);
+}
+
+void lx_credit_recv(struct lx_core_msg *msg)
+{
+	struct lx_peer_ni *peer = msg->rxpeer;
+
+	msg->pool = &msg->core->pool[lx_pool_class_of(msg->m.hdr.payload_length)];
+	msg->has_rtr_credit = true;
+	if (--peer->rtr_credits < peer->rtr_credits_min)
+		peer->rtr_credits_min = peer->rtr_credits;
+	if (peer->rtr_credits < 0)
+		wait_for(msg, &peer->rtr_queue);
+	else
+		take_buffer(msg);
+}
+
+void lx_credit_pool_serve(struct lx_core *core, struct lx_pool *pool)
+{
+	struct lx_core_msg *msg;
+
+	while (pool->n_free && (msg = lx_list_first(&pool->queue, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		receive(msg);
+	}
+}
+
+void lx_credit_return_rx(struct lx_core_msg *msg)
+{
+	struct lx_peer_ni *peer = msg->rxpeer;
+	struct lx_core_msg *next;
+
+	if (msg->has_pool_credit) {
+		msg->has_pool_credit = false;
+		if (msg->rbuf)
+			lx_pool_give(msg->core, msg->pool, msg->rbuf);
+		else
+			msg->pool->credits++;
+		msg->rbuf = NULL;
+		lx_credit_pool_serve(msg->core, msg->pool);
+	}
+	if (msg->has_rtr_credit) {
+		msg->has_rtr_credit = false;
+		peer->rtr_credits++;
+		next = lx_list_first(&peer->rtr_queue, struct lx_core_msg, link);
+		if (next) {
+			lx_list_del(&next->link);
+			take_buffer(next);
+		}
+	}
+}

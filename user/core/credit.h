@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Credits: who may send now, who may be received for forwarding now, and who is
+ * next when one comes back (lnet.md 9).
+ */
+#ifndef LX_CORE_CREDIT_H
+#define LX_CORE_CREDIT_H
+
+#include "msg.h"
+
+/*
+ * Takes the transmit credits for a message with txni and txpeer set and hands it to
+ * the transport, or queues it. The message may have ended when this returns.
+ */
+void lx_credit_send(struct lx_core_msg *msg);
+
+/* Gives back what the message holds for sending; the next in line are sent. */
+void lx_credit_return_tx(struct lx_core_msg *msg);
+
+/* Takes a router credit and a buffer and has the payload received, or queues. */
+void lx_credit_recv(struct lx_core_msg *msg);
+void lx_credit_return_rx(struct lx_core_msg *msg);
+
+/* Serves those who wait for a buffer; called when one came home or was made. */
+void lx_credit_pool_serve(struct lx_core *core, struct lx_pool *pool);
+
+/* What a message weighs in a peer's queue: payload and header (lnet.md 9.1). */
+static inline uint64_t lx_credit_weight(const struct lx_core_msg *msg)
+{
+	return msg->m.payload.length + sizeof(struct lx_hdr_nid4);
+}
+
+#endif

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Discovery: learning a peer's NIDs by a ping, telling it ours by a push.
+ *
+ * Whatever happens to a peer is noted in its state and the peer is queued;
+ * lx_discover_work() looks at the state and takes the one step that it calls for:
+ *
+ *	MARK_DELETION ──▶ forget what discovery learned    │
+ *	DATA_PRESENT  ──▶ merge what it told ──────────────┐
+ *	PING_FAILED   ──▶ error: end; truncated: ping again│
+ *	PUSH_FAILED   ──▶ end                              │
+ *	needs a ping  ──▶ GET, PING_SENT ─▶ reply: DATA_PRESENT
+ *	needs a push  ──▶ PUT, PUSH_SENT ─▶ ACK           ─┤
+ *	PING_SENT, PUSH_SENT: wait for the event           │
+ *	else          ──▶ discovered: end ◀────────────────┘
+ *
+ * The end releases the messages and users that wait for the peer. State bits are
+ * those of lnet.md 12.3, as users see them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/log.h"
+#include "core.h"
+#include "discover.h"
+#include "probe.h"
+
+enum step { STEP_AGAIN, STEP_WAIT, STEP_END, STEP_GONE };
+
+bool lx_discover_disabled(const struct lx_peer *peer)
+{
+	return peer->core->tun.lnet_peer_discovery_disabled ||
+	       !(peer->state & LX_PEER_MULTI_RAIL) || (peer->state & LX_PEER_NO_DISCOVERY);
+}
+
+static bool needs_ping(const struct lx_peer *peer)
+{
+	return (peer->state & LX_PEER_FORCE_PING) || !(peer->state & LX_PEER_NIDS_UPTODATE);
+}
+
+static bool needs_push(const struct lx_peer *peer)
+{
+	if (!(peer->state & LX_PEER_MULTI_RAIL))
+		return false;
+	if (peer->state & LX_PEER_FORCE_PUSH)
+		return true;
+	return !lx_discover_disabled(peer) && peer->acked_seqno != peer->core->target.seqno;
+}
+
+bool lx_discover_uptodate(const struct lx_peer *peer)
+{
+	const uint32_t unrest = LX_PEER_DISCOVERING | LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH |
+				LX_PEER_REDISCOVER;
+
+	return !(peer->state & unrest) && (peer->state & LX_PEER_DISCOVERED) &&
+	       (peer->state & LX_PEER_NIDS_UPTODATE) && !needs_push(peer);
+}
+
+void lx_discover_queue(struct lx_peer *peer)
+{
+	if (peer->deleted || peer->core->stopping)
+		return;
+	peer->state |= LX_PEER_DISCOVERING;
+	if (lx_list_empty(&peer->discover_link))
+		lx_list_append(&peer->core->discover, &peer->discover_link);
+	lx_core_kick(peer->core);
+}
+
+/* ---- what a peer tells (lnet.md 12.3 - 12.5) --------------------------------------------- */
+
+/* DISCOVERY and MULTI_RAIL bits of an answer or a push, against what we thought. */
+static void note_features(struct lx_peer *peer, uint32_t features)
+{
+	struct lx_core *core = peer->core;
+	bool local_off = core->tun.lnet_peer_discovery_disabled;
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	if (local_off || !(features & LX_PING_DISCOVERY)) {
+		/* Its NIDs were learned by discovery: start anew with the one we use. */
+		if (!(peer->state & (LX_PEER_CONFIGURED | LX_PEER_NO_DISCOVERY)) &&
+		    (peer->state & (LX_PEER_DISCOVERED | LX_PEER_MULTI_RAIL)))
+			peer->state |= LX_PEER_MARK_DELETION;
+		peer->state |= LX_PEER_NO_DISCOVERY;
+	} else {
+		peer->state &= ~LX_PEER_NO_DISCOVERY;
+	}
+
+	if (peer->state & LX_PEER_CONFIGURED) {
+		if (!(features & LX_PING_MULTI_RAIL) != !(peer->state & LX_PEER_MULTI_RAIL))
+			lx_warn("peer=%s reason=\"Multi-Rail differs from its configuration\" "
+				"action=\"configuration kept\"",
+				lx_nid_str(&peer->primary));
+	} else if (!(features & LX_PING_MULTI_RAIL)) {
+		peer->state &= ~LX_PEER_MULTI_RAIL;
+	} else if (!(peer->state & (LX_PEER_MULTI_RAIL | LX_PEER_NO_DISCOVERY))) {
+		peer->state |= LX_PEER_MULTI_RAIL;
+		lx_peer_ni_for_each(net, pni, peer)
+			pni->preferred = lx_nid_any;
+	}
+}
+
+static void data_set(struct lx_peer *peer, struct lx_pinginfo *info)
+{
+	free(peer->data);
+	peer->data = info;
+	peer->state |= LX_PEER_DATA_PRESENT;
+}
+
+/* The primary NID first in its net, its net first in the peer. */
+static void primary_first(struct lx_peer *peer)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &peer->primary);
+
+	if (!pni || lx_peer_of(pni) != peer) {
+		/* It could not be taken: another of its NIDs names the peer. */
+		pni = lx_peer_first_ni(peer);
+		peer->primary = pni->nid;
+	}
+	lx_list_del(&pni->link);
+	lx_list_push(&pni->net->nis, &pni->link);
+	lx_list_del(&pni->net->link);
+	lx_list_push(&peer->nets, &pni->net->link);
+}
+
+/* NIDs that no peer has: told by mistake or by malice. */
+static bool impossible(struct lx_core *core, const struct lx_nid *nid)
+{
+	return lx_nid_is_any(nid) || nid->type == LX_NET_LO || lx_ni_is_local_nid(core, nid);
+}
+
+static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
+{
+	for (uint32_t i = 0; i < info->n_nis; i++) {
+		const struct lx_nid *nid = &info->ni[i].nid;
+		int r;
+
+		if (impossible(peer->core, nid))
+			continue;
+		r = lx_peer_take_nid(peer, nid);
+		if (r == -ENOMEM)
+			peer->state |= LX_PEER_FORCE_PING;
+		else if (r)
+			lx_warn("peer=%s nid=%s reason=\"NID is configured for another peer\" "
+				"action=\"configuration kept\"",
+				lx_nid_str(&peer->primary), lx_nid_str(nid));
+	}
+}
+
+/* Statuses of the NIDs that are listed; these are marked for drop_unlisted(). */
+static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
+{
+	peer->merges++;
+	for (uint32_t i = 0; i < info->n_nis; i++) {
+		struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &info->ni[i].nid);
+
+		if (!pni || lx_peer_of(pni) != peer)
+			continue;
+		pni->listed = peer->merges;
+		lx_peer_status_set(peer->core, pni,
+				   info->ni[i].status == LX_NI_STATUS_UP ? LX_NI_STATUS_UP
+									 : LX_NI_STATUS_DOWN);
+	}
+}
+
+/* What was configured by hand stays, listed or not; as down, if not. */
+static void drop_unlisted(struct lx_peer *peer)
+{
+	struct lx_peer_net *net, *next_net;
+	struct lx_peer_ni *pni, *next;
+
+	lx_list_for_each_safe(net, next_net, &peer->nets, link) {
+		bool last_of_net = false;
+
+		lx_list_for_each_safe(pni, next, &net->nis, link) {
+			if (pni->listed == peer->merges || peer->n_nis == 1)
+				continue;
+			if (peer->state & LX_PEER_CONFIGURED) {
+				lx_peer_status_set(peer->core, pni, LX_NI_STATUS_DOWN);
+				continue;
+			}
+			/* The net goes with its last NID, and the loop over it must end. */
+			last_of_net = net->nis.next == net->nis.prev;
+			lx_peer_drop_nid(pni);
+			if (last_of_net)
+				break;
+		}
+	}
+}
+
+static void merge_nids(struct lx_peer *peer, const struct lx_pinginfo *info)
+{
+	bool fresh = !lx_discover_disabled(peer);
+
+	if (info->features & LX_PING_RTE_DISABLED)
+		peer->state &= ~LX_PEER_ROUTER_ENABLED;
+	else
+		peer->state |= LX_PEER_ROUTER_ENABLED;
+	if (fresh)
+		add_listed(peer, info);
+	note_statuses(peer, info);
+	if (fresh) {
+		drop_unlisted(peer);
+		primary_first(peer);
+	}
+	if (!lx_list_empty(&peer->routes))
+		lx_route_gateway_info(peer, info);
+}
+
+/* The node is known as another peer already: that one takes over what came. */
+static void hand_over(struct lx_peer *from, struct lx_peer *to, struct lx_pinginfo *info)
+{
+	if (!(from->state & LX_PEER_NO_DISCOVERY))
+		to->state &= ~LX_PEER_NO_DISCOVERY;
+	to->state |= from->state & LX_PEER_MULTI_RAIL;
+	if (!lx_nid_is_any(&from->push_from)) {
+		to->push_from = from->push_from;
+		to->push_to = from->push_to;
+	}
+	if ((to->state & LX_PEER_DATA_PRESENT) && to->data->seqno >= info->seqno)
+		free(info);
+	else
+		data_set(to, info);
+	to->state &= ~(LX_PEER_FORCE_PING | LX_PEER_PING_FAILED);
+	to->seqno = to->data->seqno;
+	lx_peer_absorb(to, from);
+	lx_discover_queue(to);
+}
+
+static enum step merge(struct lx_peer *peer)
+{
+	struct lx_core *core = peer->core;
+	struct lx_pinginfo *info = peer->data;
+	const struct lx_nid *primary = lx_pinginfo_primary(info);
+	bool renames = !(peer->state & (LX_PEER_CONFIGURED | LX_PEER_LOCK_PRIMARY)) &&
+		       !lx_discover_disabled(peer);
+	struct lx_peer_ni *pni;
+
+	peer->data = NULL;
+	peer->state &= ~LX_PEER_DATA_PRESENT;
+	peer->state |= LX_PEER_NIDS_UPTODATE;
+	if (!primary || impossible(core, primary)) {
+		free(info);
+		return STEP_AGAIN;
+	}
+	pni = lx_peer_ni_lookup(core, primary);
+	if (renames && pni && lx_peer_of(pni) != peer) {
+		hand_over(peer, lx_peer_of(pni), info);
+		return STEP_END;
+	}
+	if (renames)
+		peer->primary = *primary;
+	merge_nids(peer, info);
+	free(info);
+	lx_core_change(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY, "nids=%u",
+		       peer->n_nis);
+	return STEP_AGAIN;
+}
+
+/* A peer that gave up discovery is one NID again, and nothing more is known of it. */
+static void renew(struct lx_peer *peer)
+{
+	struct lx_peer_ni *first = lx_peer_first_ni(peer);
+
+	peer->merges++;
+	first->listed = peer->merges;
+	drop_unlisted(peer);
+	peer->primary = first->nid;
+	peer->seqno = peer->acked_seqno = 0;
+	peer->state &= LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED | LX_PEER_DISCOVERING |
+		       LX_PEER_DATA_PRESENT;
+	peer->state |= LX_PEER_NO_DISCOVERY | LX_PEER_NIDS_UPTODATE;
+}
+
+/* ---- ping ---------------------------------------------------------------------------------- */
+
+static void ping_failed(struct lx_peer *peer, int error)
+{
+	peer->state &= ~LX_PEER_PING_SENT;
+	peer->state |= LX_PEER_PING_FAILED;
+	peer->ping_error = error;
+}
+
+static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, const void *data)
+{
+	struct lx_core *core = peer->core;
+	struct lx_pinginfo *info;
+	size_t need = 0;
+	int r;
+
+	peer->push_from = event->target.nid;
+	peer->push_to = event->source;
+	r = event->status;
+	if (!r)
+		r = lx_pinginfo_decode(data, event->mlength, core->tun.lnet_interfaces_max,
+				       &need, &info);
+	if (r == -EMSGSIZE && need > peer->data_bytes && need > LX_PING_INFO_MIN) {
+		/* Ask again with more room; such a node pushes as much, too. */
+		peer->data_bytes = need;
+		if (core->target.push_bytes < need)
+			core->target.push_bytes = need;
+		ping_failed(peer, 0);
+		return;
+	}
+	if (r) {
+		if (!event->status)
+			lx_warn("peer=%s reason=\"malformed ping answer (%s)\" "
+				"action=\"answer ignored\"",
+				lx_nid_str(&peer->primary), strerror(-r));
+		ping_failed(peer, r);
+		return;
+	}
+	peer->state &= ~LX_PEER_PING_SENT;
+	note_features(peer, info->features);
+	peer->seqno = info->seqno;
+	data_set(peer, info);
+}
+
+/* False for an event of a request that was given up before. */
+static bool is_current(const struct lx_peer *peer, uint32_t sent, struct lx_handle md,
+		       const struct lx_event *event)
+{
+	return (peer->state & sent) && event->md.cookie == md.cookie;
+}
+
+static void on_ping_event(const struct lx_event *event)
+{
+	struct lx_ping_buffer *buffer = event->user;
+	struct lx_peer *peer = buffer->owner;
+
+	if (is_current(peer, LX_PEER_PING_SENT, peer->ping_md, event)) {
+		if (event->type == LX_EVENT_REPLY)
+			on_ping_reply(peer, event, buffer->data);
+		else if (event->type == LX_EVENT_UNLINK)
+			ping_failed(peer, event->status ? event->status : -ETIMEDOUT);
+		else if (event->status)
+			ping_failed(peer, event->status);
+		if (!(peer->state & LX_PEER_PING_SENT))
+			lx_discover_queue(peer);
+	}
+	if (event->unlinked) {
+		lx_ping_buffer_put(buffer);
+		lx_peer_put(peer);
+	}
+}
+
+/* An MD of our own, for one request and its response. */
+static int md_bind(struct lx_peer *peer, struct lx_ping_buffer *buffer, lx_event_fn handler,
+		   void *user, struct lx_md **ret_md)
+{
+	const struct lx_md_desc desc = {
+		.start = buffer->data,
+		.length = buffer->length,
+		.threshold = 2,
+		.options = LX_MD_TRACK_RESPONSE | LX_MD_TRUNCATE,
+		.handler = handler,
+		.user = user,
+	};
+	int r;
+
+	r = lx_md_new(peer->core, NULL, &desc, LX_UNLINK, ret_md);
+	if (r)
+		return r;
+	(*ret_md)->internal = true;
+	lx_peer_get(peer);
+	return 0;
+}
+
+/* Frees an MD that was not used after all. */
+static void md_unbind(struct lx_peer *peer, struct lx_md *md)
+{
+	lx_md_abandon(md);
+	lx_peer_put(peer);
+}
+
+/*
+ * Whom to ping, and from where. A gateway is checked on each of the nets it shares
+ * with us in turn, so the check must go over the net whose turn it is.
+ */
+static void ping_path(struct lx_peer *peer, struct lx_id *ret_target, struct lx_nid *ret_self)
+{
+	struct lx_net *net = lx_net_lookup(peer->core, peer->check_net);
+	struct lx_peer_net *peer_net = lx_peer_net_lookup(peer, peer->check_net);
+
+	*ret_target = (struct lx_id){ peer->primary, LX_PID_LUSTRE };
+	*ret_self = lx_nid_any;
+	if (!(peer->state & LX_PEER_RTR_DISCOVERY) || !net || !peer_net)
+		return;
+	ret_target->nid = lx_list_first(&peer_net->nis, struct lx_peer_ni, link)->nid;
+	*ret_self = lx_list_first(&net->nis, struct lx_core_ni, link)->ni.nid;
+}
+
+static int send_ping(struct lx_peer *peer)
+{
+	struct lx_core *core = peer->core;
+	struct lx_ping_buffer *buffer;
+	struct lx_id target;
+	struct lx_nid self;
+	struct lx_md *md;
+	int r;
+
+	peer->state &= ~LX_PEER_FORCE_PING;
+	buffer = lx_ping_buffer_new(peer->data_bytes > LX_PING_INFO_MIN ? peer->data_bytes
+									  : LX_PING_INFO_MIN);
+	if (!buffer)
+		return -ENOMEM;
+	buffer->owner = peer;
+	r = md_bind(peer, buffer, on_ping_event, buffer, &md);
+	if (r) {
+		lx_ping_buffer_put(buffer);
+		return r;
+	}
+	ping_path(peer, &target, &self);
+	peer->state |= LX_PEER_PING_SENT;
+	peer->sent_ns = lx_core_now(core);
+	peer->ping_md = md->handle;
+	r = lx_msg_get(core, lx_nid_is_any(&self) ? NULL : &self, md, &target,
+		       LX_PORTAL_RESERVED, LX_PING_MATCH_BITS, 0, true);
+	if (r) {
+		peer->state &= ~LX_PEER_PING_SENT;
+		md_unbind(peer, md);
+		lx_ping_buffer_put(buffer);
+	}
+	return r;
+}
+
+/* ---- push ----------------------------------------------------------------------------------- */
+
+static void push_failed(struct lx_peer *peer, int error)
+{
+	peer->state &= ~LX_PEER_PUSH_SENT;
+	peer->state |= LX_PEER_PUSH_FAILED;
+	peer->push_error = error;
+}
+
+/* The owner of the information pushed is the core: the peer is in the MD's user. */
+struct push {
+	struct lx_peer *peer;
+	struct lx_ping_buffer *buffer;
+};
+
+static void on_push_event(const struct lx_event *event)
+{
+	struct push *push = event->user;
+	struct lx_peer *peer = push->peer;
+
+	if (is_current(peer, LX_PEER_PUSH_SENT, peer->push_md, event)) {
+		if (event->type == LX_EVENT_UNLINK) {
+			push_failed(peer, event->status ? event->status : -ETIMEDOUT);
+		} else if (event->status) {
+			push_failed(peer, event->status);
+		} else if (event->type == LX_EVENT_ACK) {
+			peer->state &= ~LX_PEER_PUSH_SENT;
+			peer->acked_seqno = peer->pushed_seqno;
+		}
+		if (!(peer->state & LX_PEER_PUSH_SENT))
+			lx_discover_queue(peer);
+	}
+	if (event->unlinked) {
+		lx_ping_buffer_put(push->buffer);
+		free(push);
+		lx_peer_put(peer);
+	}
+}
+
+static int send_push(struct lx_peer *peer)
+{
+	struct lx_core *core = peer->core;
+	struct lx_ping_buffer *buffer = core->target.buffer;
+	struct lx_id target = { peer->primary, LX_PID_LUSTRE };
+	const struct lx_nid *self = NULL;
+	struct push *push;
+	struct lx_md *md;
+	int r;
+
+	peer->state &= ~LX_PEER_FORCE_PUSH;
+	push = calloc(1, sizeof(*push));
+	if (!push)
+		return -ENOMEM;
+	r = md_bind(peer, buffer, on_push_event, push, &md);
+	if (r) {
+		free(push);
+		return r;
+	}
+	push->peer = peer;
+	push->buffer = buffer;
+	buffer->refs++;
+
+	/* Back the way its answer came, if we know one. */
+	if (lx_ni_lookup(core, &peer->push_from)) {
+		self = &peer->push_from;
+		target.nid = peer->push_to;
+	}
+	peer->state |= LX_PEER_PUSH_SENT;
+	peer->sent_ns = lx_core_now(core);
+	peer->pushed_seqno = core->target.seqno;
+	peer->push_md = md->handle;
+	r = lx_msg_put(core, self, md, true, &target, LX_PORTAL_RESERVED, LX_PING_MATCH_BITS, 0, 0,
+		       true);
+	peer->push_from = peer->push_to = lx_nid_any;
+	if (r) {
+		peer->state &= ~LX_PEER_PUSH_SENT;
+		md_unbind(peer, md);
+		lx_ping_buffer_put(buffer);
+		free(push);
+	}
+	return r;
+}
+
+/* ---- a push that arrives (lnet.md 12.4) -------------------------------------------------------- */
+
+static void force_ping(struct lx_peer *peer)
+{
+	peer->state |= LX_PEER_FORCE_PING;
+	lx_discover_queue(peer);
+}
+
+void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
+			const void *data, size_t length)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, from);
+	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
+	struct lx_pinginfo *info = NULL;
+	size_t need = 0;
+	int r;
+
+	if (!peer)
+		return;
+	r = lx_pinginfo_decode(data, length, core->tun.lnet_interfaces_max, &need, &info);
+	if (status && status != -EMSGSIZE)
+		r = status;
+	if (r == -EMSGSIZE && core->target.push_bytes < need)
+		core->target.push_bytes = need;
+	if (r) {
+		if (r != -EMSGSIZE && !status)
+			lx_warn("peer=%s reason=\"malformed push (%s)\" action=\"pinging it\"",
+				lx_nid_str(from), strerror(-r));
+		free(info);
+		force_ping(peer);
+		return;
+	}
+	if (!(info->features & LX_PING_MULTI_RAIL)) {
+		free(info);
+		return;
+	}
+	note_features(peer, info->features);
+	peer->seqno = info->seqno;
+	if ((peer->state & LX_PEER_DATA_PRESENT) && peer->data->seqno >= info->seqno)
+		free(info);
+	else
+		data_set(peer, info);
+	lx_discover_queue(peer);
+}
+
+void lx_discover_push_all(struct lx_core *core)
+{
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->peers, link) {
+		if (needs_push(peer))
+			lx_discover_queue(peer);
+	}
+}
+
+/* ---- the machine --------------------------------------------------------------------------------- */
+
+static void md_drop(struct lx_core *core, struct lx_handle *handle)
+{
+	struct lx_md *md = lx_md_lookup(core, *handle);
+
+	*handle = LX_HANDLE_NONE;
+	if (md)
+		lx_md_retire(md);
+}
+
+static enum step step(struct lx_peer *peer, int *ret_error)
+{
+	struct lx_core *core = peer->core;
+
+	*ret_error = 0;
+	if (peer->state & LX_PEER_MARK_DELETION) {
+		renew(peer);
+		return STEP_AGAIN;
+	}
+	if (peer->state & LX_PEER_DATA_PRESENT)
+		return merge(peer);
+	if (peer->state & LX_PEER_PING_FAILED) {
+		peer->state &= ~LX_PEER_PING_FAILED;
+		peer->state |= LX_PEER_FORCE_PING;
+		md_drop(core, &peer->ping_md);
+		*ret_error = peer->ping_error;
+		return *ret_error ? STEP_END : STEP_AGAIN;
+	}
+	if (peer->state & LX_PEER_PUSH_FAILED) {
+		peer->state &= ~LX_PEER_PUSH_FAILED;
+		md_drop(core, &peer->push_md);
+		*ret_error = peer->push_error;
+		return STEP_END;
+	}
+	if (peer->state & (LX_PEER_PING_SENT | LX_PEER_PUSH_SENT))
+		return STEP_WAIT;
+	if (needs_ping(peer)) {
+		*ret_error = send_ping(peer);
+		return *ret_error ? STEP_END : STEP_WAIT;
+	}
+	if (needs_push(peer)) {
+		*ret_error = send_push(peer);
+		return *ret_error ? STEP_END : STEP_WAIT;
+	}
+	peer->state &= ~LX_PEER_FORCE_PUSH; /* a peer that is not Multi-Rail */
+	return STEP_END;
+}
+
+/* Messages go on with what is known, whether discovery succeeded or not. */
+static void release(struct lx_peer *peer, int error)
+{
+	struct lx_list pending;
+	struct lx_core_msg *msg;
+	struct lx_probe *probe;
+
+	lx_list_init(&pending);
+	lx_list_splice(&pending, &peer->pending);
+	while ((probe = lx_list_first(&peer->waiters, struct lx_probe, waiter_link)))
+		lx_probe_discovered(peer, probe, error);
+	while ((msg = lx_list_first(&pending, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		msg->phase = LX_PHASE_NEW;
+		lx_msg_route(msg);
+	}
+}
+
+static void end(struct lx_peer *peer, int error)
+{
+	peer->state &= ~LX_PEER_DISCOVERING;
+	if (error) {
+		peer->state |= LX_PEER_REDISCOVER;
+	} else {
+		peer->state &= ~LX_PEER_REDISCOVER;
+		peer->state |= LX_PEER_DISCOVERED;
+	}
+	if (!lx_list_empty(&peer->routes))
+		lx_route_gateway_checked(peer, error);
+	release(peer, error);
+}
+
+void lx_discover_work(struct lx_core *core)
+{
+	struct lx_peer *peer;
+	enum step s;
+	int error;
+
+	while ((peer = lx_list_first(&core->discover, struct lx_peer, discover_link))) {
+		lx_list_del(&peer->discover_link);
+		lx_peer_get(peer);
+		do {
+			s = peer->deleted ? STEP_GONE : step(peer, &error);
+		} while (s == STEP_AGAIN);
+		if (s == STEP_END)
+			end(peer, error);
+		lx_peer_put(peer);
+	}
+}
+
+void lx_discover_cancel(struct lx_peer *peer, int error)
+{
+	struct lx_probe *probe;
+
+	lx_list_del(&peer->discover_link);
+	peer->state &= ~(LX_PEER_DISCOVERING | LX_PEER_PING_SENT | LX_PEER_PUSH_SENT |
+			 LX_PEER_PING_FAILED | LX_PEER_PUSH_FAILED);
+	md_drop(peer->core, &peer->ping_md);
+	md_drop(peer->core, &peer->push_md);
+	while ((probe = lx_list_first(&peer->waiters, struct lx_probe, waiter_link)))
+		lx_probe_discovered(peer, probe, error);
+	lx_msg_fail_queue(&peer->pending, error, LX_HSTATUS_LOCAL_ABORTED);
+}
+
+/* The tracker of an MD ends a request too; a gateway's silence ends it sooner. */
+void lx_discover_tick(struct lx_core *core)
+{
+	uint64_t limit = (uint64_t)core->tun.router_ping_timeout * LX_NSEC;
+	uint64_t now = lx_core_now(core);
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->gateways, gateway_link) {
+		if (!(peer->state & LX_PEER_RTR_DISCOVERY) || now - peer->sent_ns < limit)
+			continue;
+		if (peer->state & LX_PEER_PING_SENT)
+			ping_failed(peer, -ETIMEDOUT);
+		else if (peer->state & LX_PEER_PUSH_SENT)
+			push_failed(peer, -ETIMEDOUT);
+		else
+			continue;
+		lx_discover_queue(peer);
+	}
+}

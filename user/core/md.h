@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Memory descriptors and match entries (lnet.md 5, 6).
+ */
+#ifndef LX_CORE_MD_H
+#define LX_CORE_MD_H
+
+#include <lnetx/lnetx.h>
+
+#include "../base/hash.h"
+#include "../base/list.h"
+
+struct lx_core;
+struct lx_portal;
+struct lx_tracker;
+
+/* Owner: core->mds. Messages that use its memory hold references. */
+struct lx_md {
+	struct lx_hash_node node;
+	struct lx_handle handle;
+	struct lx_core *core;
+	struct lx_me *me;            /* NULL: bound */
+	size_t length;
+	size_t offset;               /* locally managed */
+	size_t max_size;
+	int threshold;
+	unsigned int options;
+	enum lx_unlink unlink;
+	lx_event_fn handler;
+	void *user;
+	bool internal;               /* handler is the core's own: called at once */
+	bool zombie;                 /* unlinked, waits for the last reference */
+	int unlink_status;           /* of an UNLINK event: why it was unlinked */
+	unsigned int refs;
+	struct lx_tracker *tracker;
+	unsigned int n_iov;
+	struct iovec iov[];
+};
+
+/* Owner: its portal. */
+struct lx_me {
+	struct lx_hash_node node;
+	struct lx_handle handle;
+	struct lx_core *core;
+	struct lx_portal *portal;
+	struct lx_list link;         /* in one of the portal's lists */
+	struct lx_id match;
+	uint64_t match_bits, ignore_bits;
+	enum lx_unlink unlink;       /* whether it goes with its MD */
+	struct lx_md *md;
+};
+
+/* @me NULL: bound. -EINVAL, -ENOMEM. */
+int lx_md_new(struct lx_core *core, struct lx_me *me, const struct lx_md_desc *desc,
+	      enum lx_unlink unlink, struct lx_md **ret_md);
+
+struct lx_md *lx_md_lookup(struct lx_core *core, struct lx_handle handle);
+/* By what came over the wire; NULL also for another incarnation's handle. */
+struct lx_md *lx_md_lookup_wire(struct lx_core *core, const struct lx_wire_handle *wire);
+void lx_md_wire(const struct lx_md *md, struct lx_wire_handle *ret_wire);
+
+/* True when no further operation can use it (lnet.md 6.1 step 1). */
+bool lx_md_exhausted(const struct lx_md *md);
+
+/* Takes it out of use: at once if idle, else with the last lx_md_put(). */
+void lx_md_retire(struct lx_md *md);
+
+/* Frees it, without an event; for what the core made and then could not use. */
+void lx_md_abandon(struct lx_md *md);
+
+void lx_md_get(struct lx_md *md);
+
+/**
+ * lx_md_put - a message is done with the MD
+ * @event: what happened, or NULL for nothing to tell; its md, user and unlinked are
+ *	filled in here
+ *
+ * Unlinks the MD if this was its last use, and hands the event over.
+ */
+void lx_md_put(struct lx_md *md, struct lx_event *event);
+
+/* With the core: every ME and MD goes, with its UNLINK event. */
+void lx_md_free_all(struct lx_core *core);
+
+#endif

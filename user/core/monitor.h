@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the core does each second, and the switch that makes a node a router. */
+#ifndef LX_CORE_MONITOR_H
+#define LX_CORE_MONITOR_H
+
+struct lx_core;
+
+void lx_monitor_second(struct lx_core *core);
+
+/**
+ * lx_monitor_route - switch routing (lnet.md 10.3)
+ * @at_once: no delay; for a node that is only just starting
+ * Returns 0, -EBUSY still stopping, -ENOMEM no buffers.
+ */
+int lx_monitor_route(struct lx_core *core, bool enable, bool at_once);
+
+#endif

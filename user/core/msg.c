@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages: made for sending, put on their path, and ended. What happens to one
+ * that arrives is in parse.c; the picture of both is in msg.h.
+ *
+ * Ending a message may end others (a returned credit sends a message that fails at
+ * once), so ended messages go through a queue that the outermost caller drains.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "credit.h"
+#include "discover.h"
+#include "msg.h"
+#include "parse.h"
+#include "select.h"
+#include "track.h"
+
+struct lx_core_msg *lx_msg_new(struct lx_core *core)
+{
+	struct lx_core_msg *msg = calloc(1, sizeof(*msg));
+
+	if (!msg)
+		return NULL;
+	msg->core = core;
+	lx_list_init(&msg->link);
+	lx_list_append(&core->msgs, &msg->all);
+	if (++core->stats.msgs_alloc > core->stats.msgs_max)
+		core->stats.msgs_max = core->stats.msgs_alloc;
+	return msg;
+}
+
+static void msg_free(struct lx_core_msg *msg)
+{
+	lx_list_del(&msg->all);
+	msg->core->stats.msgs_alloc--;
+	free(msg);
+}
+
+bool lx_msg_is_reserved(const struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+
+	return (hdr->type == LX_MSG_PUT && lx_le32(hdr->cmd.put.portal) == LX_PORTAL_RESERVED) ||
+	       (hdr->type == LX_MSG_GET && lx_le32(hdr->cmd.get.portal) == LX_PORTAL_RESERVED);
+}
+
+/* ---- counters (lnet.md 15) ------------------------------------------------------ */
+
+static uint64_t *type_counter(struct lx_type_counts *counts, uint32_t type)
+{
+	switch (type) {
+	case LX_MSG_ACK:
+		return &counts->ack;
+	case LX_MSG_PUT:
+		return &counts->put;
+	case LX_MSG_GET:
+		return &counts->get;
+	case LX_MSG_REPLY:
+		return &counts->reply;
+	default:
+		return &counts->hello;
+	}
+}
+
+static void count_sent(struct lx_core_msg *msg)
+{
+	struct lx_stats *stats = &msg->core->stats;
+	uint32_t type = msg->m.hdr.type;
+
+	if (msg->m.routing) {
+		stats->route_count++;
+		stats->route_length += msg->m.hdr.payload_length;
+	} else {
+		stats->send_count++;
+		stats->send_length += msg->m.hdr.payload_length;
+	}
+	msg->txni->traffic.io.send++;
+	++*type_counter(&msg->txni->traffic.sent, type);
+	if (type == LX_MSG_PUT) {
+		uint64_t nsec = lx_core_now(msg->core) - msg->sent_ns;
+
+		lx_latency_add(&msg->txni->traffic.put_egress, nsec);
+		if (msg->txpeer)
+			lx_latency_add(&msg->txpeer->traffic.put_egress, nsec);
+	}
+	if (msg->txpeer) {
+		msg->txpeer->traffic.io.send++;
+		++*type_counter(&msg->txpeer->traffic.sent, type);
+	}
+}
+
+void lx_msg_count_received(struct lx_core_msg *msg)
+{
+	struct lx_stats *stats = &msg->core->stats;
+	uint32_t type = msg->m.hdr.type;
+
+	if (!msg->m.routing) {
+		stats->recv_count++;
+		stats->recv_length += msg->m.hdr.payload_length;
+	}
+	msg->rxni->traffic.io.recv++;
+	++*type_counter(&msg->rxni->traffic.received, type);
+	msg->rxpeer->traffic.io.recv++;
+	++*type_counter(&msg->rxpeer->traffic.received, type);
+}
+
+void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)
+{
+	ni->traffic.io.drop++;
+	++*type_counter(&ni->traffic.dropped, type);
+	if (peer) {
+		peer->traffic.io.drop++;
+		++*type_counter(&peer->traffic.dropped, type);
+	}
+}
+
+/* Whose fault it was, as the transport or the core found (lnet.md 13.2). */
+static void count_failed(struct lx_core_msg *msg)
+{
+	struct lx_ni_health none_ni = { 0 }, *ni = msg->txni ? &msg->txni->health : &none_ni;
+	struct lx_peer_health none_peer = { 0 };
+	struct lx_peer_health *peer = msg->txpeer ? &msg->txpeer->health : &none_peer;
+	struct lx_stats *stats = &msg->core->stats;
+
+	switch (msg->m.hstatus) {
+	case LX_HSTATUS_LOCAL_INTERRUPT:
+		stats->local_interrupt_count++;
+		ni->interrupts++;
+		break;
+	case LX_HSTATUS_LOCAL_DROPPED:
+		stats->local_dropped_count++;
+		ni->dropped++;
+		break;
+	case LX_HSTATUS_LOCAL_ABORTED:
+		stats->local_aborted_count++;
+		ni->aborted++;
+		break;
+	case LX_HSTATUS_LOCAL_NO_ROUTE:
+		stats->local_no_route_count++;
+		ni->no_route++;
+		break;
+	case LX_HSTATUS_LOCAL_TIMEOUT:
+		stats->local_timeout_count++;
+		ni->timeouts++;
+		break;
+	case LX_HSTATUS_LOCAL_ERROR:
+		stats->local_error_count++;
+		ni->error++;
+		break;
+	case LX_HSTATUS_REMOTE_DROPPED:
+		stats->remote_dropped_count++;
+		peer->dropped++;
+		break;
+	case LX_HSTATUS_REMOTE_ERROR:
+		stats->remote_error_count++;
+		peer->error++;
+		break;
+	case LX_HSTATUS_REMOTE_TIMEOUT:
+		stats->remote_timeout_count++;
+		peer->timeout++;
+		break;
+	case LX_HSTATUS_NETWORK_TIMEOUT:
+		stats->network_timeout_count++;
+		peer->network_timeout++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- the end -------------------------------------------------------------------- */
+
+static void msg_end(struct lx_core_msg *msg)
+{
+	struct lx_core *core = msg->core;
+
+	if (msg->phase == LX_PHASE_TX && !msg->status)
+		count_sent(msg);
+	else if (msg->status)
+		count_failed(msg);
+
+	if (msg->md) {
+		msg->event.status = msg->status;
+		/* A request that did not go out will have no response. */
+		if (msg->status && msg->event.type == LX_EVENT_SEND)
+			lx_track_end(msg->md, NULL, NULL);
+		lx_md_put(msg->md, &msg->event);
+		msg->md = NULL;
+	}
+	if (msg->txni)
+		lx_credit_return_tx(msg);
+	if (msg->rxpeer)
+		lx_credit_return_rx(msg);
+	if (msg->txpeer)
+		lx_peer_ni_put(core, msg->txpeer);
+	if (msg->rxpeer)
+		lx_peer_ni_put(core, msg->rxpeer);
+	if (msg->txni)
+		lx_ni_put(msg->txni);
+	if (msg->rxni)
+		lx_ni_put(msg->rxni);
+	msg_free(msg);
+}
+
+static void drain_done(struct lx_core *core)
+{
+	struct lx_core_msg *msg;
+
+	if (core->finalizing)
+		return;
+	core->finalizing = true;
+	while ((msg = lx_list_first(&core->done, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		if (msg->phase == LX_PHASE_RX)
+			lx_parse_received(msg);
+		else
+			msg_end(msg);
+	}
+	core->finalizing = false;
+}
+
+void lx_lnd_finalize(struct lx_msg *m, int status)
+{
+	struct lx_core_msg *msg = lx_core_msg(m);
+
+	msg->status = status;
+	lx_list_append(&msg->core->done, &msg->link);
+	drain_done(msg->core);
+}
+
+void lx_msg_finish(struct lx_core_msg *msg, int status)
+{
+	if (msg->phase != LX_PHASE_TX)
+		msg->phase = LX_PHASE_NEW;
+	lx_lnd_finalize(&msg->m, status);
+}
+
+void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus)
+{
+	struct lx_core_msg *msg;
+
+	while ((msg = lx_list_first(queue, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		msg->m.hstatus = hstatus;
+		lx_msg_finish(msg, status);
+	}
+}
+
+/* ---- the path --------------------------------------------------------------------- */
+
+static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
+{
+	struct lx_hdr *hdr = &msg->m.hdr;
+
+	msg->txni = path->ni;
+	lx_ni_get(msg->txni);
+	hdr->dst_nid = path->dst;
+	if (!msg->m.routing)
+		hdr->src_nid = path->ni->ni.nid;
+	if (!path->next_hop) {
+		msg->m.target = (struct lx_id){ path->dst, hdr->dst_pid };
+		return;
+	}
+	msg->txpeer = path->next_hop;
+	lx_peer_ni_get(msg->txpeer);
+	msg->m.target.nid = path->next_hop->nid;
+	msg->m.target.pid = path->via_gateway ? LX_PID_LUSTRE : hdr->dst_pid;
+	msg->m.target_is_router = path->via_gateway;
+	if (hdr->type == LX_MSG_GET && msg->md && path->ni->ni.lnd->can_rdma_get &&
+	    !path->via_gateway && !(lx_peer_of(path->next_hop)->state & LX_PEER_ROUTER_ENABLED))
+		msg->m.sink = (struct lx_payload){
+			.iov = msg->md->iov,
+			.n_iov = msg->md->n_iov,
+			.length = msg->md->length,
+		};
+}
+
+/* True if the message waits for its peer to be discovered (lnet.md 11.1). */
+static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
+{
+	struct lx_core *core = msg->core;
+
+	if (msg->response || msg->m.routing || msg->discovered || lx_msg_is_reserved(msg) ||
+	    core->tun.lnet_peer_discovery_disabled ||
+	    (peer->state & LX_PEER_RTR_DISCOVERY) || lx_discover_uptodate(peer))
+		return false;
+	msg->phase = LX_PHASE_PENDING;
+	msg->discovered = true;
+	lx_list_append(&peer->pending, &msg->link);
+	lx_discover_queue(peer);
+	return true;
+}
+
+static int route(struct lx_core_msg *msg)
+{
+	struct lx_core *core = msg->core;
+	struct lx_nid *dst = &msg->m.hdr.dst_nid;
+	struct lx_path path = { .ni = core->lo, .dst = lx_nid_lo };
+	struct lx_peer_ni *pni;
+	int r;
+
+	if (core->stopping && !msg->response)
+		return -ESHUTDOWN;
+	if (!msg->m.routing && lx_ni_is_local_nid(core, dst)) {
+		take_path(msg, &path);
+		return 0;
+	}
+	r = lx_peer_ni_obtain(core, dst, &pni);
+	if (r)
+		return r;
+	if (wait_for_discovery(msg, lx_peer_of(pni)))
+		return -EINPROGRESS;
+	r = lx_select_path(msg, pni, &path);
+	if (r)
+		return r;
+	take_path(msg, &path);
+	return 0;
+}
+
+void lx_msg_route(struct lx_core_msg *msg)
+{
+	int r = route(msg);
+
+	if (!r) {
+		lx_credit_send(msg);
+	} else if (r != -EINPROGRESS) {
+		if (r == -EHOSTUNREACH && msg->m.routing)
+			lx_core_drop(msg->core, LX_REASON_NO_ROUTE,
+				     msg->m.hdr.payload_length);
+		msg->m.hstatus = r == -EHOSTUNREACH ? LX_HSTATUS_REMOTE_ERROR
+						    : LX_HSTATUS_LOCAL_ERROR;
+		lx_msg_finish(msg, r);
+	}
+}
+
+/* ---- requests ------------------------------------------------------------------------ */
+
+static int request_new(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
+		       const struct lx_id *target, uint32_t portal, bool own,
+		       struct lx_core_msg **ret_msg)
+{
+	struct lx_core_msg *msg;
+
+	if (core->stopping)
+		return -ESHUTDOWN;
+	if (portal >= LX_PORTALS || md->length > LX_PAYLOAD_MAX || lx_nid_is_any(&target->nid))
+		return -EINVAL;
+	if (md->zombie || md->me || !md->threshold)
+		return -ENOENT;
+	msg = lx_msg_new(core);
+	if (!msg)
+		return -ENOMEM;
+	if (md->threshold > 0)
+		md->threshold--;
+	lx_md_get(md);
+	msg->md = md;
+	msg->own = own;
+	msg->src_param = self ? *self : lx_nid_any;
+	msg->rtr_param = lx_nid_any;
+	msg->m.deadline_ns = lx_core_msg_deadline(core);
+	msg->m.hdr.dst_nid = target->nid;
+	msg->m.hdr.dst_pid = target->pid;
+	msg->m.hdr.src_pid = LX_PID_LUSTRE;
+	msg->event = (struct lx_event){
+		.type = LX_EVENT_SEND,
+		.target = *target,
+		.initiator = { .nid = msg->src_param, .pid = LX_PID_LUSTRE },
+		.source = msg->src_param,
+		.sender = msg->src_param,
+		.portal = portal,
+		.rlength = md->length,
+		.mlength = md->length,
+	};
+	*ret_msg = msg;
+	return 0;
+}
+
+int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md, bool ack,
+	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
+	       uint64_t hdr_data, bool own)
+{
+	struct lx_core_msg *msg;
+	struct lx_hdr *hdr;
+	int r;
+
+	r = request_new(core, self, md, target, portal, own, &msg);
+	if (r)
+		return r;
+	hdr = &msg->m.hdr;
+	hdr->type = LX_MSG_PUT;
+	hdr->payload_length = md->length;
+	hdr->cmd.put.ack_md = LX_WIRE_HANDLE_NONE;
+	if (ack) {
+		struct lx_wire_handle wire;
+
+		lx_md_wire(md, &wire);
+		hdr->cmd.put.ack_md = wire;
+	}
+	hdr->cmd.put.match_bits = lx_le64(match_bits);
+	hdr->cmd.put.hdr_data = hdr_data;
+	hdr->cmd.put.portal = lx_le32(portal);
+	hdr->cmd.put.offset = lx_le32(offset);
+	msg->m.payload = (struct lx_payload){
+		.iov = md->iov, .n_iov = md->n_iov, .length = md->length,
+	};
+	msg->event.match_bits = match_bits;
+	msg->event.hdr_data = hdr_data;
+	msg->event.msg_type = LX_MSG_PUT;
+	if (ack)
+		lx_track_start(msg);
+	lx_msg_route(msg);
+	return 0;
+}
+
+int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
+	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
+	       bool own)
+{
+	struct lx_wire_handle wire;
+	struct lx_core_msg *msg;
+	struct lx_hdr *hdr;
+	int r;
+
+	r = request_new(core, self, md, target, portal, own, &msg);
+	if (r)
+		return r;
+	hdr = &msg->m.hdr;
+	hdr->type = LX_MSG_GET;
+	lx_md_wire(md, &wire);
+	hdr->cmd.get.return_md = wire;
+	hdr->cmd.get.match_bits = lx_le64(match_bits);
+	hdr->cmd.get.portal = lx_le32(portal);
+	hdr->cmd.get.src_offset = lx_le32(offset);
+	hdr->cmd.get.sink_length = lx_le32((uint32_t)md->length);
+	msg->event.match_bits = match_bits;
+	msg->event.msg_type = LX_MSG_GET;
+	lx_track_start(msg);
+	lx_msg_route(msg);
+	return 0;
+}

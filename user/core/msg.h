@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A message and its life in the core.
+ *
+ *	outgoing                               incoming
+ *	lx_msg_put/get()                       lx_lnd_parse()
+ *	     │                                      │ verdict (lnet.md 7.1)
+ *	     ▼                                      ▼
+ *	  ROUTE ◀──────── forwarded ────────┐   for us: match ── none ─▶ dropped, or
+ *	     │ discovery first? ─▶ pending  │       │                     parked (lazy)
+ *	     │ path chosen (select.c)       │       ▼
+ *	     ▼                              │   transport recv()
+ *	  CREDIT peer NI, then NI (credit.c)│       │ lx_lnd_finalize()
+ *	     │ or wait in its queue         │       ├─▶ event; PUT: ACK sent,
+ *	     ▼                              │       │   GET: has become its REPLY
+ *	  transport send()                  └── not for us: router credit and buffer
+ *	     │ lx_lnd_finalize()                    first (credit.c), then recv()
+ *	     ▼
+ *	  credits back, event
+ */
+#ifndef LX_CORE_MSG_H
+#define LX_CORE_MSG_H
+
+#include "core.h"
+
+enum lx_msg_phase {
+	LX_PHASE_NEW,       /* being prepared; on no queue */
+	LX_PHASE_PENDING,   /* waits for discovery of its peer */
+	LX_PHASE_TX_WAIT,   /* waits for a transmit credit */
+	LX_PHASE_TX,        /* the transport's, being sent */
+	LX_PHASE_RX_WAIT,   /* waits for a router credit or buffer */
+	LX_PHASE_DELAYED,   /* parked on a lazy portal */
+	LX_PHASE_RX,        /* the transport's, being received */
+};
+
+struct lx_core_msg {
+	struct lx_msg m; /* what the transport sees */
+	struct lx_core *core;
+	struct lx_list all;  /* in core->msgs */
+	struct lx_list link; /* in the queue of its phase, or core->done */
+	enum lx_msg_phase phase;
+	int status;
+
+	/* sending */
+	bool response;            /* ACK or REPLY */
+	bool discovered;          /* has waited for discovery: goes now, whatever it said */
+	bool own;                 /* the core's own traffic: not waited for when draining */
+	struct lx_nid src_param;  /* as the caller wanted it, or any */
+	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
+	struct lx_core_ni *txni;
+	struct lx_peer_ni *txpeer; /* next hop */
+	bool has_peer_credit, has_ni_credit;
+	uint64_t sent_ns;
+
+	/* receiving */
+	struct lx_core_ni *rxni;
+	struct lx_peer_ni *rxpeer; /* previous hop */
+	void *rx;                  /* the transport's name for it */
+	bool rdma_get;
+	struct lx_pool *pool;
+	struct lx_rbuf *rbuf;
+	bool has_rtr_credit, has_pool_credit;
+	bool ack_wanted;
+
+	/* memory and what will be told about it */
+	struct lx_md *md;
+	struct lx_event event;
+};
+
+static inline struct lx_core_msg *lx_core_msg(struct lx_msg *m)
+{
+	return lx_container_of(m, struct lx_core_msg, m);
+}
+
+/* NULL: out of memory. */
+struct lx_core_msg *lx_msg_new(struct lx_core *core);
+/* Ends a message with @status: credits, references, event, memory. */
+void lx_msg_finish(struct lx_core_msg *msg, int status);
+
+/* As lx_put() and lx_get() of lnetx.h; @own: sent by the core itself. */
+int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md, bool ack,
+	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
+	       uint64_t hdr_data, bool own);
+int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
+	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
+	       bool own);
+
+/* Chooses a path for a message and starts it on it; ends it if there is none. */
+void lx_msg_route(struct lx_core_msg *msg);
+
+/* Receives a parked message into what matched at last, or tells that nothing did. */
+enum lx_match_result lx_msg_deliver(struct lx_core_msg *msg);
+/* Gives a message that was to be received up: payload thrown away, counted. */
+void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason);
+
+/* Ends with @status all of a queue's messages. */
+void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus);
+
+bool lx_msg_is_reserved(const struct lx_core_msg *msg);
+
+#endif

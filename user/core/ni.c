@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Local nets and NIs. Owned by the core; the node starts and stops them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "credit.h"
+#include "msg.h"
+
+struct lx_net *lx_net_lookup(struct lx_core *core, uint32_t id)
+{
+	struct lx_net *net;
+
+	lx_list_for_each(net, &core->nets, link) {
+		if (net->id == id)
+			return net;
+	}
+	return NULL;
+}
+
+static struct lx_core_ni *ni_find(struct lx_core *core, const struct lx_nid *nid)
+{
+	struct lx_net *net = lx_net_lookup(core, lx_nid_net(nid));
+	struct lx_core_ni *ni;
+
+	if (!net)
+		return NULL;
+	lx_list_for_each(ni, &net->nis, link) {
+		if (lx_nid_eq(&ni->ni.nid, nid))
+			return ni;
+	}
+	return NULL;
+}
+
+struct lx_core_ni *lx_ni_lookup(struct lx_core *core, const struct lx_nid *nid)
+{
+	struct lx_core_ni *ni = ni_find(core, nid);
+
+	return ni && ni->state == LX_NI_UP ? ni : NULL;
+}
+
+bool lx_ni_is_local_nid(struct lx_core *core, const struct lx_nid *nid)
+{
+	return ni_find(core, nid);
+}
+
+void lx_ni_get(struct lx_core_ni *ni)
+{
+	ni->refs++;
+}
+
+void lx_ni_put(struct lx_core_ni *ni)
+{
+	if (!--ni->refs)
+		free(ni);
+}
+
+/* ---- up --------------------------------------------------------------------------------- */
+
+static int conf_check(const struct lx_conf_ni *conf)
+{
+	const struct lx_ni_tunables *t = &conf->tun;
+
+	if (t->peer_timeout < LX_UNSET || t->peer_credits < LX_UNSET || !t->peer_credits ||
+	    t->peer_buffer_credits < LX_UNSET || t->credits < LX_UNSET || !t->credits)
+		return -EINVAL;
+	return 0;
+}
+
+static struct lx_net *net_obtain(struct lx_core *core, uint32_t id)
+{
+	struct lx_net *net = lx_net_lookup(core, id);
+
+	if (net)
+		return net;
+	net = calloc(1, sizeof(*net));
+	if (!net)
+		return NULL;
+	net->id = id;
+	lx_list_init(&net->nis);
+	net->last_alive_ns = lx_core_now(core);
+	lx_list_append(&core->nets, &net->link);
+	return net;
+}
+
+static void net_free_if_empty(struct lx_net *net)
+{
+	if (!lx_list_empty(&net->nis))
+		return;
+	lx_list_del(&net->link);
+	free(net);
+}
+
+/* Same net and interface, or same NID: it is there already. */
+static bool ni_exists(struct lx_net *net, const struct lx_conf_ni *conf)
+{
+	struct lx_core_ni *ni;
+
+	lx_list_for_each(ni, &net->nis, link) {
+		if (conf->ifname[0] && !strcmp(ni->ni.ifname, conf->ifname) &&
+		    lx_nid_is_any(&conf->nid))
+			return true;
+		if (lx_nid_eq(&ni->ni.nid, &conf->nid))
+			return true;
+	}
+	return false;
+}
+
+static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
+				 struct lx_env *env, const struct lx_conf_ni *conf)
+{
+	struct lx_core_ni *ni = calloc(1, sizeof(*ni));
+
+	if (!ni)
+		return NULL;
+	ni->refs = 1;
+	lx_list_init(&ni->link);
+	lx_list_init(&ni->tx_queue);
+	ni->ni.lnd = lnd;
+	ni->ni.core = core;
+	ni->ni.env = env;
+	ni->ni.net = conf->net;
+	ni->ni.nid = conf->nid;
+	memcpy(ni->ni.ifname, conf->ifname, sizeof(ni->ni.ifname));
+	ni->ni.tun = conf->tun;
+	ni->ni.lnd_tun = conf->lnd_tun;
+	ni->ni.dev_cpt = -1;
+	ni->ni.incarnation_ns = core->ops->wall(core->ops_arg);
+	return ni;
+}
+
+int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
+		const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+	int r;
+
+	if (core->stopping)
+		return -ESHUTDOWN;
+	if (conf_check(conf) && !lnd->no_credits)
+		return -EINVAL;
+	net = net_obtain(core, conf->net);
+	if (!net)
+		return -ENOMEM;
+	if (ni_exists(net, conf)) {
+		return -EEXIST;
+	}
+	ni = ni_new(core, lnd, env, conf);
+	r = ni ? lnd->startup(&ni->ni) : -ENOMEM;
+	if (r) {
+		if (ni)
+			lx_ni_put(ni);
+		net_free_if_empty(net);
+		return r;
+	}
+	ni->net = net;
+	ni->state = LX_NI_UP;
+	ni->tx_credits = ni->tx_credits_min = ni->ni.tun.credits;
+	ni->health.value = lnd->no_credits ? 0 : LX_HEALTH_MAX;
+	lx_list_append(&net->nis, &ni->link);
+	lx_peer_net_up(core, net->id);
+	/* A net that is local now needs no route. */
+	lx_route_delete(core, net->id, &lx_nid_any);
+	lx_core_change(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s",
+		       ni->ni.ifname);
+	lx_ping_target_changed(core, true);
+	if (ret_ni)
+		*ret_ni = ni;
+	return 0;
+}
+
+/* ---- down ------------------------------------------------------------------------------- */
+
+void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
+{
+	struct lx_net *net = ni->net;
+
+	if (ni->state != LX_NI_UP)
+		return;
+	ni->state = LX_NI_STOPPING;
+	lx_list_del(&ni->link);
+	lx_core_change(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net->id, "interface=%s",
+		       ni->ni.ifname);
+	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	if (lx_list_empty(&net->nis)) {
+		/* Gone for look-ups first: what fails now finds no way over it. */
+		lx_list_del(&net->link);
+		lx_route_delete_over(core, net->id);
+		lx_peer_net_down(core, net->id);
+		free(net);
+	}
+	ni->net = NULL;
+	if (core->lo == ni)
+		core->lo = NULL;
+	lx_ping_target_changed(core, true);
+	ni->ni.lnd->shutdown(&ni->ni);
+}
+
+void lx_lnd_stopped(struct lx_ni *lni)
+{
+	struct lx_core_ni *ni = lx_core_ni(lni);
+	struct lx_core *core = lni->core;
+
+	ni->state = LX_NI_STOPPED;
+	core->ops->ni_stopped(lni, core->ops_arg);
+	lx_ni_put(ni);
+}
+
+/* ---- status ------------------------------------------------------------------------------- */
+
+static void status_changed(struct lx_core *core, struct lx_core_ni *ni)
+{
+	bool up = lx_ni_status(ni) == LX_NI_STATUS_UP;
+
+	lx_core_change(core, up ? LX_CHANGE_NI_UP : LX_CHANGE_NI_DOWN, &ni->ni.nid, ni->ni.net,
+		       "interface=%s", ni->ni.ifname);
+	lx_ping_target_changed(core, true);
+}
+
+void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent)
+{
+	uint32_t before = lx_ni_status(ni);
+
+	ni->silent = silent;
+	if (lx_ni_status(ni) != before)
+		status_changed(core, ni);
+}
+
+void lx_lnd_link(struct lx_ni *lni, bool up)
+{
+	struct lx_core_ni *ni = lx_core_ni(lni);
+	uint32_t before = lx_ni_status(ni);
+
+	if (ni->state != LX_NI_UP)
+		return;
+	ni->link_down = !up;
+	ni->health.fatal = ni->link_down;
+	if (lx_ni_status(ni) != before)
+		status_changed(lni->core, ni);
+}
+
+/* ---- what transports ask ------------------------------------------------------------------- */
+
+void lx_lnd_change(struct lx_ni *ni, const struct lx_change *change)
+{
+	ni->core->ops->change(change, ni->core->ops_arg);
+}
+
+uint64_t lx_lnd_now(struct lx_ni *ni)
+{
+	return lx_core_now(ni->core);
+}
+
+unsigned int lx_lnd_timeout(struct lx_ni *ni)
+{
+	return lx_core_lnd_timeout(ni->core);
+}
+
+/* ---- description ---------------------------------------------------------------------------- */
+
+static int count_conn(const struct lx_conn_info *info, void *arg)
+{
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
+{
+	struct lx_core *core = ni->ni.core;
+	bool lo = ni->ni.lnd->no_credits;
+
+	*ret_info = (struct lx_ni_info){
+		.nid = ni->ni.nid,
+		.net = ni->ni.net,
+		.up = lx_ni_status(ni) == LX_NI_STATUS_UP,
+		.traffic = ni->traffic,
+		.health = ni->health,
+		.tun = ni->ni.tun,
+		.lnd_tunable_names = ni->ni.lnd->ni_tunables,
+		.lnd_tun = ni->ni.lnd_tun,
+		.dev_cpt = lo ? 0 : ni->ni.dev_cpt,
+		.tx_credits = ni->tx_credits,
+		.tx_credits_min = ni->tx_credits_min,
+		.tx_credits_max = ni->ni.tun.credits,
+		.alive_s = core->routing == LX_ROUTING_OFF
+				   ? -1
+				   : (int64_t)((lx_core_now(core) - ni->net->last_alive_ns) /
+					       LX_NSEC),
+		.refs = ni->refs,
+	};
+	memcpy(ret_info->ifname, ni->ni.ifname, sizeof(ret_info->ifname));
+	if (ni->ni.lnd->conns)
+		ni->ni.lnd->conns(&ni->ni, NULL, count_conn, &ret_info->n_conns);
+}
+
+int lx_ni_describe_all(struct lx_core *core, struct lx_ni_info **ret_list, size_t *ret_n)
+{
+	struct lx_ni_info *list;
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+	size_t n = 0;
+
+	lx_ni_for_each(net, ni, core)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	n = 0;
+	lx_ni_for_each(net, ni, core)
+		lx_ni_describe(ni, &list[n++]);
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Local nets and NIs.
+ *
+ *	 lx_ni_start()          transport up             lx_ni_stop()
+ *	     │                                                │
+ *	     ▼                                                ▼
+ *	 STARTING ──startup() ok──▶ UP ──shutdown() called──▶ STOPPING
+ *	     └──────error──▶ freed       lx_lnd_stopped() ──▶ STOPPED, freed when the
+ *	                                                      last message lets go
+ */
+#ifndef LX_CORE_NI_H
+#define LX_CORE_NI_H
+
+#include <lnetx/conf.h>
+#include <lnetx/lnd.h>
+
+#include "../base/list.h"
+
+#define LX_HEALTH_MAX 1000
+
+struct lx_core;
+
+/* A local net. Owner: core->nets, while it has NIs. */
+struct lx_net {
+	struct lx_list link;
+	uint32_t id;
+	struct lx_list nis;      /* of lx_core_ni */
+	uint64_t seq;            /* last used, for round robin */
+	uint64_t last_alive_ns;  /* router: a ping came in (lnet.md 10.3) */
+};
+
+enum lx_ni_state { LX_NI_STARTING, LX_NI_UP, LX_NI_STOPPING, LX_NI_STOPPED };
+
+/* A local NI. Owner: its net; messages hold references. */
+struct lx_core_ni {
+	struct lx_ni ni; /* what the transport sees */
+	struct lx_net *net;
+	struct lx_list link;
+	enum lx_ni_state state;
+	unsigned int refs;
+	bool link_down;     /* the transport's word */
+	bool silent;        /* router: nobody pinged us through it */
+	int32_t tx_credits, tx_credits_min;
+	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */
+	uint64_t seq;
+	struct lx_traffic traffic;
+	struct lx_ni_health health;
+};
+
+static inline struct lx_core_ni *lx_core_ni(struct lx_ni *ni)
+{
+	return lx_container_of(ni, struct lx_core_ni, ni);
+}
+
+/* Status in ping information (lnet.md 12.2). */
+static inline uint32_t lx_ni_status(const struct lx_core_ni *ni)
+{
+	return ni->link_down || ni->silent ? LX_NI_STATUS_DOWN : LX_NI_STATUS_UP;
+}
+
+struct lx_net *lx_net_lookup(struct lx_core *core, uint32_t id);
+/* NIs that are up only. */
+struct lx_core_ni *lx_ni_lookup(struct lx_core *core, const struct lx_nid *nid);
+bool lx_ni_is_local_nid(struct lx_core *core, const struct lx_nid *nid);
+
+/**
+ * lx_ni_start - make an NI and bring it up
+ * @env: given to the transport
+ * Returns 0, -EEXIST, -EINVAL a value out of range, or what startup() says.
+ */
+int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
+		const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni);
+
+/*
+ * Takes an NI out of use: routes over it go, messages that wait for it end, peers
+ * behind it are forgotten, the transport shuts down. ops->ni_stopped() tells the end;
+ * the NI may be freed then.
+ */
+void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni);
+
+void lx_ni_get(struct lx_core_ni *ni);
+void lx_ni_put(struct lx_core_ni *ni);
+
+/* For every NI of every net; the body must not remove NIs. */
+#define lx_ni_for_each(netp, nip, core) \
+	lx_list_for_each(netp, &(core)->nets, link) \
+		lx_list_for_each(nip, &(netp)->nis, link)
+
+/* Something that ping information tells has changed: status of an NI. */
+void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent);
+
+void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info);
+int lx_ni_describe_all(struct lx_core *core, struct lx_ni_info **ret_list, size_t *ret_n);
+
+#endif

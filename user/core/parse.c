@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages that arrive: is it legal, is it for us, whose memory does it go to.
+ * Called by transports with each header; msg.c has the rest of a message's life.
+ *
+ * Every header that is accepted gets exactly one recv() from here or, when it had to
+ * wait, from credit.c or portal.c.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core.h"
+#include "credit.h"
+#include "discover.h"
+#include "msg.h"
+#include "parse.h"
+#include "select.h"
+#include "track.h"
+
+/* Has the transport throw the payload away. */
+static void discard(struct lx_core_msg *msg)
+{
+	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, NULL, NULL,
+				msg->m.hdr.payload_length);
+}
+
+void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason)
+{
+	lx_core_drop(msg->core, reason, msg->m.hdr.payload_length);
+	lx_msg_count_dropped(msg->rxni, msg->rxpeer, msg->m.hdr.type);
+	discard(msg);
+	lx_msg_finish(msg, 0);
+}
+
+/* ---- verdicts on the header alone (lnet.md 7.1, rows 1 to 8) ---------------------- */
+
+enum verdict { ACCEPT, DROP, ILLEGAL };
+
+static enum verdict judge_payload(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
+{
+	switch (hdr->type) {
+	case LX_MSG_ACK:
+	case LX_MSG_GET:
+		*ret_reason = LX_REASON_BAD_LENGTH;
+		return hdr->payload_length ? ILLEGAL : ACCEPT;
+	case LX_MSG_PUT:
+	case LX_MSG_REPLY:
+		*ret_reason = LX_REASON_BAD_LENGTH;
+		return hdr->payload_length > LX_PAYLOAD_MAX ? ILLEGAL : ACCEPT;
+	default:
+		*ret_reason = LX_REASON_BAD_TYPE;
+		return ILLEGAL;
+	}
+}
+
+static enum verdict judge_destination(struct lx_core_ni *ni, const struct lx_hdr *hdr,
+				      bool rdma_get, enum lx_reason *ret_reason)
+{
+	struct lx_core *core = ni->ni.core;
+
+	if (lx_nid_eq(&hdr->dst_nid, &ni->ni.nid))
+		return ACCEPT;
+	if (lx_nid_net(&hdr->dst_nid) == ni->ni.net) {
+		*ret_reason = LX_REASON_MISROUTED;
+		return ILLEGAL;
+	}
+	if (lx_ni_is_local_nid(core, &hdr->dst_nid)) {
+		*ret_reason = LX_REASON_WRONG_NET;
+		return ILLEGAL;
+	}
+	if (rdma_get) {
+		*ret_reason = LX_REASON_RDMA_NOT_FOR_ME;
+		return ILLEGAL;
+	}
+	*ret_reason = LX_REASON_ROUTING_DISABLED;
+	return core->routing == LX_ROUTING_OFF ? DROP : ACCEPT;
+}
+
+/* ---- what an accepted message says about who sent it -------------------------------- */
+
+/* A router's own NIs count as up as long as somebody pings them (lnet.md 10.3). */
+static void note_ping(struct lx_core_ni *ni, const struct lx_hdr *hdr)
+{
+	struct lx_core *core = ni->ni.core;
+
+	if (core->routing == LX_ROUTING_OFF || hdr->type != LX_MSG_GET ||
+	    lx_le32(hdr->cmd.get.portal) != LX_PORTAL_RESERVED ||
+	    lx_ni_is_local_nid(core, &hdr->src_nid))
+		return;
+	ni->net->last_alive_ns = lx_core_now(core);
+	lx_ni_status_set(core, ni, false);
+}
+
+static bool has_route_through(struct lx_peer *gateway, uint32_t net)
+{
+	struct lx_route *route;
+
+	lx_list_for_each(route, &gateway->routes, gateway_link) {
+		if (route->rnet->id == net)
+			return true;
+	}
+	return false;
+}
+
+/* Row 11, and life signs of the previous hop. Returns false: drop. */
+static bool note_sender(struct lx_core_msg *msg, const struct lx_nid *from)
+{
+	struct lx_core *core = msg->core;
+	struct lx_peer *sender = lx_peer_of(msg->rxpeer);
+	uint32_t src_net = lx_nid_net(&msg->m.hdr.src_nid);
+
+	if (src_net != lx_nid_net(from)) {
+		if (core->tun.lnet_drop_asym_route && !msg->m.routing &&
+		    !has_route_through(sender, src_net))
+			return false;
+		lx_route_gateway_heard(core, sender, src_net);
+	}
+	msg->rxpeer->last_alive_ns = lx_core_now(core);
+	if (!lx_peer_ni_up(msg->rxpeer))
+		lx_peer_status_set(core, msg->rxpeer, LX_NI_STATUS_UP);
+	return true;
+}
+
+/* ---- for us ---------------------------------------------------------------------------- */
+
+static void fill_event(struct lx_core_msg *msg, enum lx_event_type type)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	struct lx_event *event = &msg->event;
+
+	event->type = type;
+	event->msg_type = hdr->type;
+	event->target = (struct lx_id){ hdr->dst_nid, hdr->dst_pid };
+	event->source = hdr->src_nid;
+	event->sender = msg->rxpeer->nid;
+	event->initiator.pid = hdr->src_pid;
+	lx_peer_primary_of(msg->core, &hdr->src_nid, &event->initiator.nid);
+}
+
+static void receive_into(struct lx_core_msg *msg, struct lx_md *md, size_t offset,
+			 size_t mlength)
+{
+	msg->md = md;
+	msg->m.payload = (struct lx_payload){
+		.iov = md->iov, .n_iov = md->n_iov, .offset = offset, .length = mlength,
+	};
+	msg->phase = LX_PHASE_RX;
+	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload,
+				msg->m.hdr.payload_length);
+}
+
+/* The answer goes back the way the request came (lnet.md 8). */
+static void answer_to(struct lx_core_msg *answer, const struct lx_core_msg *request,
+		      const struct lx_hdr *hdr)
+{
+	answer->response = true;
+	answer->src_param = hdr->dst_nid;
+	answer->rtr_param = lx_nid_net(&hdr->src_nid) != lx_nid_net(&request->rxpeer->nid)
+				    ? request->rxpeer->nid
+				    : lx_nid_any;
+	answer->m.deadline_ns = lx_core_msg_deadline(answer->core);
+	answer->m.hdr = (struct lx_hdr){
+		.dst_nid = hdr->src_nid,
+		.dst_pid = hdr->src_pid,
+		.src_nid = hdr->dst_nid,
+		.src_pid = hdr->dst_pid,
+	};
+}
+
+static void send_ack(struct lx_core_msg *put)
+{
+	struct lx_core_msg *ack = lx_msg_new(put->core);
+
+	if (!ack)
+		return; /* as if it were lost: the initiator has a timeout */
+	ack->own = put->own;
+	answer_to(ack, put, &put->m.hdr);
+	ack->m.hdr.type = LX_MSG_ACK;
+	ack->m.hdr.cmd.ack.dst_md = put->m.hdr.cmd.put.ack_md;
+	ack->m.hdr.cmd.ack.match_bits = put->m.hdr.cmd.put.match_bits;
+	ack->m.hdr.cmd.ack.mlength = lx_le32((uint32_t)put->event.mlength);
+	lx_msg_route(ack);
+}
+
+/* A matched GET becomes its REPLY: same MD, same event, now to be sent. */
+static void become_reply(struct lx_core_msg *msg, struct lx_md *md, size_t offset,
+			 size_t mlength)
+{
+	const struct lx_hdr get = msg->m.hdr;
+
+	lx_msg_count_received(msg);
+	msg->md = md;
+	answer_to(msg, msg, &get);
+	msg->m.hdr.type = LX_MSG_REPLY;
+	msg->m.hdr.payload_length = mlength;
+	msg->m.hdr.cmd.reply.dst_md = get.cmd.get.return_md;
+	msg->m.payload = (struct lx_payload){
+		.iov = md->iov, .n_iov = md->n_iov, .offset = offset, .length = mlength,
+	};
+	if (msg->rdma_get) {
+		/* The transport moves the data itself; no REPLY is ever on the wire. */
+		msg->txni = msg->rxni;
+		lx_ni_get(msg->txni);
+		msg->phase = LX_PHASE_TX;
+		msg->sent_ns = lx_core_now(msg->core);
+		msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload, 0);
+		return;
+	}
+	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, NULL, NULL, 0);
+	lx_msg_route(msg);
+}
+
+enum lx_match_result lx_msg_deliver(struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	bool put = hdr->type == LX_MSG_PUT;
+	struct lx_match match = {
+		.initiator = msg->event.initiator,
+		.portal = lx_le32(put ? hdr->cmd.put.portal : hdr->cmd.get.portal),
+		.bits = lx_le64(put ? hdr->cmd.put.match_bits : hdr->cmd.get.match_bits),
+		.op = put ? LX_MD_OP_PUT : LX_MD_OP_GET,
+		.rlength = put ? hdr->payload_length : lx_le32(hdr->cmd.get.sink_length),
+		.roffset = lx_le32(put ? hdr->cmd.put.offset : hdr->cmd.get.src_offset),
+	};
+	enum lx_match_result result;
+	size_t offset, mlength;
+	struct lx_md *md;
+
+	/* What a REPLY can carry is also all that a GET can ask for. */
+	if (!put && match.rlength > LX_PAYLOAD_MAX)
+		match.rlength = LX_PAYLOAD_MAX;
+	result = lx_portal_match(msg->core, &match, &md, &offset, &mlength);
+	if (result != LX_MATCH_OK)
+		return result;
+	msg->event.portal = match.portal;
+	msg->event.match_bits = match.bits;
+	msg->event.rlength = match.rlength;
+	msg->event.offset = offset;
+	msg->event.mlength = mlength;
+	if (put) {
+		msg->event.hdr_data = hdr->cmd.put.hdr_data;
+		msg->ack_wanted = !(md->options & LX_MD_ACK_DISABLE) &&
+				  memcmp(&hdr->cmd.put.ack_md, &LX_WIRE_HANDLE_NONE,
+					 sizeof(hdr->cmd.put.ack_md));
+		receive_into(msg, md, offset, mlength);
+	} else {
+		become_reply(msg, md, offset, mlength);
+	}
+	return LX_MATCH_OK;
+}
+
+static void parse_request(struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	bool put = hdr->type == LX_MSG_PUT;
+	uint32_t portal = lx_le32(put ? hdr->cmd.put.portal : hdr->cmd.get.portal);
+
+	fill_event(msg, put ? LX_EVENT_PUT : LX_EVENT_GET);
+	if (portal >= LX_PORTALS) {
+		lx_msg_drop(msg, LX_REASON_BAD_PORTAL);
+		return;
+	}
+	switch (lx_msg_deliver(msg)) {
+	case LX_MATCH_OK:
+		return;
+	case LX_MATCH_TOO_LONG:
+		lx_msg_drop(msg, LX_REASON_TOO_LONG);
+		return;
+	case LX_MATCH_NONE:
+		break;
+	}
+	if (!put || !msg->core->portal[portal].lazy) {
+		lx_msg_drop(msg, LX_REASON_NO_MATCH);
+		return;
+	}
+	if (msg->rxni->ni.lnd->eager_recv &&
+	    msg->rxni->ni.lnd->eager_recv(&msg->rxni->ni, msg->rx) < 0)
+		lx_msg_drop(msg, LX_REASON_NO_MEMORY);
+	else
+		lx_portal_delay(&msg->core->portal[portal], msg);
+}
+
+/* The MD that a response is for, if it still waits for one (lnet.md 8). */
+static struct lx_md *response_md(struct lx_core *core, const struct lx_wire_handle *wire)
+{
+	struct lx_md *md = lx_md_lookup_wire(core, wire);
+
+	return md && md->threshold && !md->me ? md : NULL;
+}
+
+static void take_response(struct lx_core_msg *msg, struct lx_md *md)
+{
+	if (md->threshold > 0)
+		md->threshold--;
+	lx_md_get(md);
+	lx_track_end(md, msg->rxni, msg->rxpeer);
+}
+
+static void parse_reply(struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	struct lx_md *md = response_md(msg->core, &hdr->cmd.reply.dst_md);
+	size_t mlength = hdr->payload_length;
+
+	if (!md) {
+		lx_msg_drop(msg, LX_REASON_NO_HANDLE);
+		return;
+	}
+	if (mlength > md->length) {
+		if (!(md->options & LX_MD_TRUNCATE)) {
+			lx_msg_drop(msg, LX_REASON_TOO_LONG);
+			return;
+		}
+		mlength = md->length;
+	}
+	take_response(msg, md);
+	fill_event(msg, LX_EVENT_REPLY);
+	msg->event.rlength = hdr->payload_length;
+	msg->event.mlength = mlength;
+	receive_into(msg, md, 0, mlength);
+}
+
+static void parse_ack(struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	struct lx_md *md = response_md(msg->core, &hdr->cmd.ack.dst_md);
+
+	if (!md) {
+		/* Nobody waits any more; that is no fault, so nothing is counted. */
+		discard(msg);
+		lx_msg_finish(msg, 0);
+		return;
+	}
+	take_response(msg, md);
+	fill_event(msg, LX_EVENT_ACK);
+	msg->event.match_bits = lx_le64(hdr->cmd.ack.match_bits);
+	msg->event.mlength = lx_le32(hdr->cmd.ack.mlength);
+	receive_into(msg, md, 0, 0);
+}
+
+/* ---- the door ------------------------------------------------------------------------------ */
+
+static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_hdr *hdr,
+					const struct lx_rx_from *from, void *rx,
+					enum lx_reason *ret_reason)
+{
+	struct lx_core *core = ni->ni.core;
+	struct lx_core_msg *msg;
+	struct lx_peer_ni *peer;
+
+	*ret_reason = core->stopping ? LX_REASON_SHUTDOWN : LX_REASON_NO_MEMORY;
+	if (core->stopping || lx_peer_ni_obtain(core, &from->nid, &peer))
+		return NULL;
+	msg = lx_msg_new(core);
+	if (!msg)
+		return NULL;
+	msg->m.hdr = *hdr;
+	msg->m.routing = !lx_nid_eq(&hdr->dst_nid, &ni->ni.nid);
+	msg->rx = rx;
+	msg->rdma_get = from->rdma_get;
+	msg->rxni = ni;
+	lx_ni_get(ni);
+	msg->rxpeer = peer;
+	lx_peer_ni_get(peer);
+	return msg;
+}
+
+int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx_from *from,
+		 void *rx)
+{
+	struct lx_core_ni *ni = lx_core_ni(lni);
+	struct lx_core *core = lni->core;
+	enum lx_reason reason = LX_REASON_NONE;
+	struct lx_core_msg *msg;
+	enum verdict verdict;
+
+	verdict = judge_payload(hdr, &reason);
+	if (verdict == ACCEPT) {
+		note_ping(ni, hdr);
+		verdict = judge_destination(ni, hdr, from->rdma_get, &reason);
+	}
+	if (verdict == ILLEGAL) {
+		core->stats.errors++;
+		lx_core_drop(core, reason, 0);
+		return -EPROTO;
+	}
+	msg = verdict == ACCEPT ? incoming_new(ni, hdr, from, rx, &reason) : NULL;
+	if (!msg) {
+		lx_core_drop(core, reason, hdr->payload_length);
+		lx_msg_count_dropped(ni, NULL, hdr->type);
+		lni->lnd->recv(lni, rx, NULL, NULL, hdr->payload_length);
+		return 0;
+	}
+	if (!note_sender(msg, &from->nid)) {
+		lx_msg_drop(msg, LX_REASON_ASYM_ROUTE);
+		return 0;
+	}
+	if (msg->m.routing)
+		lx_credit_recv(msg);
+	else if (hdr->type == LX_MSG_REPLY)
+		parse_reply(msg);
+	else if (hdr->type == LX_MSG_ACK)
+		parse_ack(msg);
+	else
+		parse_request(msg);
+	return 0;
+}
+
+void lx_parse_received(struct lx_core_msg *msg)
+{
+	if (!msg->status)
+		lx_msg_count_received(msg);
+	if (!msg->status && msg->m.routing) {
+		msg->phase = LX_PHASE_NEW;
+		lx_msg_route(msg);
+		return;
+	}
+	if (!msg->status && msg->ack_wanted)
+		send_ack(msg);
+	lx_msg_finish(msg, msg->status);
+}
+
+/* ---- answers to an optimised GET (initiator) ------------------------------------------------ */
+
+struct lx_msg *lx_lnd_reply_msg(struct lx_ni *lni, struct lx_msg *m)
+{
+	struct lx_core_msg *get = lx_core_msg(m), *reply;
+	struct lx_core_ni *ni = lx_core_ni(lni);
+	struct lx_md *md = get->md;
+
+	if (!md || md->zombie || !md->threshold || !get->txpeer)
+		return NULL;
+	reply = lx_msg_new(get->core);
+	if (!reply)
+		return NULL;
+	reply->m.hdr = (struct lx_hdr){
+		.dst_nid = get->m.hdr.src_nid,
+		.dst_pid = get->m.hdr.src_pid,
+		.src_nid = get->m.hdr.dst_nid,
+		.src_pid = get->m.hdr.dst_pid,
+		.type = LX_MSG_REPLY,
+	};
+	reply->rxni = ni;
+	lx_ni_get(ni);
+	reply->rxpeer = get->txpeer;
+	lx_peer_ni_get(reply->rxpeer);
+	reply->phase = LX_PHASE_RX;
+	reply->md = md;
+	if (md->threshold > 0)
+		md->threshold--;
+	lx_md_get(md);
+	fill_event(reply, LX_EVENT_REPLY);
+	reply->event.rlength = reply->event.mlength = md->length;
+	return &reply->m;
+}
+
+void lx_lnd_reply_length(struct lx_msg *m, size_t length)
+{
+	struct lx_core_msg *reply = lx_core_msg(m);
+
+	reply->m.hdr.payload_length = length;
+	reply->event.mlength = length;
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The table of peers. Owned by the core; traffic, configuration and discovery make
+ * peers and move NIDs between them.
+ *
+ * Removal has two phases: a peer NI is cut off from its peer and the table at once,
+ * and freed when the last message lets go of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "credit.h"
+#include "discover.h"
+#include "msg.h"
+
+struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *nid)
+{
+	struct lx_peer_ni *pni;
+
+	lx_hash_for_each(pni, &core->peer_nis, lx_nid_hash(nid), node)
+		if (lx_nid_eq(&pni->nid, nid))
+			return pni;
+	return NULL;
+}
+
+struct lx_peer_net *lx_peer_net_lookup(struct lx_peer *peer, uint32_t id)
+{
+	struct lx_peer_net *net;
+
+	lx_list_for_each(net, &peer->nets, link) {
+		if (net->id == id)
+			return net;
+	}
+	return NULL;
+}
+
+void lx_peer_primary_of(struct lx_core *core, const struct lx_nid *nid, struct lx_nid *ret_nid)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	*ret_nid = pni ? lx_peer_of(pni)->primary : *nid;
+}
+
+/* ---- references ---------------------------------------------------------------------- */
+
+void lx_peer_ni_get(struct lx_peer_ni *pni)
+{
+	pni->refs++;
+}
+
+void lx_peer_ni_put(struct lx_core *core, struct lx_peer_ni *pni)
+{
+	if (!--pni->refs && !pni->net)
+		free(pni);
+}
+
+void lx_peer_get(struct lx_peer *peer)
+{
+	peer->refs++;
+}
+
+void lx_peer_put(struct lx_peer *peer)
+{
+	if (--peer->refs)
+		return;
+	free(peer->data);
+	free(peer);
+}
+
+/* ---- credits of NIDs that can be next hops --------------------------------------------- */
+
+/* What the settings of the NIs on a net say; 0 if the net is not local. */
+static void net_credits(struct lx_core *core, uint32_t id, int32_t *ret_tx, int32_t *ret_rtr)
+{
+	struct lx_net *net = lx_net_lookup(core, id);
+	struct lx_core_ni *ni = net ? lx_list_first(&net->nis, struct lx_core_ni, link) : NULL;
+
+	*ret_tx = *ret_rtr = 0;
+	if (!ni || ni->ni.lnd->no_credits)
+		return;
+	*ret_tx = *ret_rtr = ni->ni.tun.peer_credits;
+	if (ni->ni.tun.peer_buffer_credits > 0)
+		*ret_rtr = ni->ni.tun.peer_buffer_credits;
+	else if (core->tun.peer_buffer_credits > 0)
+		*ret_rtr = core->tun.peer_buffer_credits;
+}
+
+/* Brings the limits up to date; what is taken stays taken. */
+static void peer_ni_limits(struct lx_core *core, struct lx_peer_ni *pni)
+{
+	int32_t tx, rtr;
+
+	net_credits(core, lx_nid_net(&pni->nid), &tx, &rtr);
+	pni->tx_credits += tx - pni->tx_credits_max;
+	pni->tx_credits_max = tx;
+	pni->tx_credits_min = pni->tx_credits;
+	pni->rtr_credits += rtr - pni->rtr_credits_max;
+	pni->rtr_credits_max = rtr;
+	pni->rtr_credits_min = pni->rtr_credits;
+}
+
+static void each_on_net(struct lx_core *core, uint32_t id,
+			void (*fn)(struct lx_core *core, struct lx_peer_ni *pni))
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni, *tmp;
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->peers, link) {
+		net = lx_peer_net_lookup(peer, id);
+		if (!net)
+			continue;
+		lx_list_for_each_safe(pni, tmp, &net->nis, link)
+			fn(core, pni);
+	}
+}
+
+void lx_peer_net_up(struct lx_core *core, uint32_t net)
+{
+	each_on_net(core, net, peer_ni_limits);
+}
+
+static void peer_ni_unreachable(struct lx_core *core, struct lx_peer_ni *pni)
+{
+	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_msg_fail_queue(&pni->rtr_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+}
+
+void lx_peer_net_down(struct lx_core *core, uint32_t net)
+{
+	each_on_net(core, net, peer_ni_unreachable);
+	each_on_net(core, net, peer_ni_limits);
+}
+
+/* ---- making and moving ------------------------------------------------------------------- */
+
+static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *primary)
+{
+	struct lx_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	peer->core = core;
+	peer->refs = 1;
+	peer->primary = *primary;
+	peer->push_from = peer->push_to = lx_nid_any;
+	peer->check_net = LX_NET_U32_ANY;
+	lx_list_init(&peer->nets);
+	lx_list_init(&peer->gateway_link);
+	lx_list_init(&peer->routes);
+	lx_list_init(&peer->discover_link);
+	lx_list_init(&peer->pending);
+	lx_list_init(&peer->waiters);
+	lx_list_append(&core->peers, &peer->link);
+	return peer;
+}
+
+static struct lx_peer_net *peer_net_obtain(struct lx_peer *peer, uint32_t id)
+{
+	struct lx_peer_net *net = lx_peer_net_lookup(peer, id);
+
+	if (net)
+		return net;
+	net = calloc(1, sizeof(*net));
+	if (!net)
+		return NULL;
+	net->peer = peer;
+	net->id = id;
+	lx_list_init(&net->nis);
+	lx_list_append(&peer->nets, &net->link);
+	return net;
+}
+
+static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid *nid)
+{
+	struct lx_peer_ni *pni = calloc(1, sizeof(*pni));
+
+	if (!pni)
+		return NULL;
+	pni->nid = *nid;
+	pni->preferred = lx_nid_any;
+	pni->status = core->tun.check_routers_before_use ? LX_NI_STATUS_DOWN : LX_NI_STATUS_UP;
+	pni->health.value = LX_HEALTH_MAX;
+	lx_list_init(&pni->link);
+	lx_list_init(&pni->tx_queue);
+	lx_list_init(&pni->rtr_queue);
+	peer_ni_limits(core, pni);
+	return pni;
+}
+
+static void peer_ni_attach(struct lx_peer_ni *pni, struct lx_peer_net *net)
+{
+	pni->net = net;
+	lx_list_append(&net->nis, &pni->link);
+	net->peer->n_nis++;
+}
+
+/* Leaves the peer, which may be without NIDs then. */
+static void peer_ni_detach(struct lx_peer_ni *pni)
+{
+	struct lx_peer_net *net = pni->net;
+	struct lx_peer *peer = net->peer;
+
+	lx_list_del(&pni->link);
+	pni->net = NULL;
+	peer->n_nis--;
+	if (lx_list_empty(&net->nis)) {
+		lx_list_del(&net->link);
+		free(net);
+	}
+	if (peer->n_nis && lx_nid_eq(&peer->primary, &pni->nid))
+		peer->primary = lx_peer_first_ni(peer)->nid;
+}
+
+/* Takes a dead end out: what waits on it fails, what holds it lets go later. */
+static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
+{
+	pni->refs++;
+	peer_ni_detach(pni);
+	lx_hash_del(&core->peer_nis, &pni->node);
+	peer_ni_unreachable(core, pni);
+	lx_peer_ni_put(core, pni);
+}
+
+static bool peer_idle(const struct lx_peer *peer)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	if ((peer->state & (LX_PEER_CONFIGURED | LX_PEER_DISCOVERING)) ||
+	    !lx_list_empty(&peer->routes) || !lx_list_empty(&peer->pending) ||
+	    !lx_list_empty(&peer->waiters) || peer->refs > 1)
+		return false;
+	lx_peer_ni_for_each(net, pni, peer) {
+		if (pni->refs)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Peers that only traffic made are limited in number, as anybody can put any source
+ * NID in a header: at the limit the oldest one that nothing refers to makes room.
+ */
+static bool make_room(struct lx_core *core)
+{
+	struct lx_peer *peer;
+
+	if (core->peer_nis.count < core->tun.peers_max)
+		return true;
+	lx_list_for_each(peer, &core->peers, link) {
+		if (peer_idle(peer)) {
+			lx_peer_delete(peer);
+			return true;
+		}
+	}
+	return false;
+}
+
+int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
+		      struct lx_peer_ni **ret_pni)
+{
+	struct lx_peer *peer;
+	int r;
+
+	*ret_pni = lx_peer_ni_lookup(core, nid);
+	if (*ret_pni)
+		return 0;
+	if (core->stopping)
+		return -ESHUTDOWN;
+	if (nid->type == LX_NET_LO) {
+		*ret_pni = core->self;
+		return 0;
+	}
+	if (lx_nid_is_any(nid))
+		return -EINVAL;
+	if (!make_room(core))
+		return -ENOBUFS;
+	peer = peer_new(core, nid);
+	if (!peer)
+		return -ENOMEM;
+	r = lx_peer_take_nid(peer, nid);
+	if (r) {
+		lx_peer_delete(peer);
+		return r;
+	}
+	lx_core_change(core, LX_CHANGE_PEER_ADD, nid, LX_NET_U32_ANY, "%s", "");
+	*ret_pni = lx_peer_ni_lookup(core, nid);
+	return 0;
+}
+
+void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from)
+{
+	bool waiting = !lx_list_empty(&from->pending) || !lx_list_empty(&from->waiters);
+
+	lx_list_splice(&to->pending, &from->pending);
+	lx_list_splice(&to->waiters, &from->waiters);
+	lx_route_gateway_moved(from, to);
+	if (waiting)
+		lx_discover_queue(to);
+}
+
+int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
+{
+	struct lx_core *core = peer->core;
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+	struct lx_peer *other = pni ? lx_peer_of(pni) : NULL;
+	struct lx_peer_net *net;
+
+	if (other == peer)
+		return 0;
+	if (other && (other->state & LX_PEER_CONFIGURED))
+		return -EEXIST;
+	net = peer_net_obtain(peer, lx_nid_net(nid));
+	if (!net)
+		return -ENOMEM;
+	if (!pni) {
+		pni = peer_ni_new(core, nid);
+		if (!pni) {
+			if (lx_list_empty(&net->nis)) {
+				lx_list_del(&net->link);
+				free(net);
+			}
+			return -ENOMEM;
+		}
+		lx_hash_add(&core->peer_nis, &pni->node, lx_nid_hash(nid));
+	}
+	if (other)
+		peer_ni_detach(pni);
+	peer_ni_attach(pni, net);
+	if (other && !other->n_nis) {
+		lx_peer_absorb(peer, other);
+		lx_peer_delete(other);
+	}
+	return 0;
+}
+
+void lx_peer_drop_nid(struct lx_peer_ni *pni)
+{
+	struct lx_peer *peer = lx_peer_of(pni);
+
+	peer_ni_remove(peer->core, pni);
+	if (!peer->n_nis)
+		lx_peer_delete(peer);
+}
+
+void lx_peer_delete(struct lx_peer *peer)
+{
+	struct lx_core *core = peer->core;
+	struct lx_route *route;
+	struct lx_peer_net *net;
+
+	if (peer->deleted)
+		return;
+	peer->deleted = true;
+	lx_core_change(core, LX_CHANGE_PEER_DEL, &peer->primary, LX_NET_U32_ANY, "%s", "");
+	lx_discover_cancel(peer, -ESHUTDOWN);
+	while ((route = lx_list_first(&peer->routes, struct lx_route, gateway_link)))
+		lx_route_delete(core, route->rnet->id, &peer->primary);
+	while ((net = lx_list_first(&peer->nets, struct lx_peer_net, link)))
+		peer_ni_remove(core, lx_list_first(&net->nis, struct lx_peer_ni, link));
+	lx_list_del(&peer->link);
+	lx_peer_put(peer);
+}
+
+int lx_peer_self_start(struct lx_core *core)
+{
+	struct lx_peer *peer = peer_new(core, &lx_nid_lo);
+	struct lx_peer_net *net;
+
+	if (!peer)
+		return -ENOMEM;
+	lx_list_del(&peer->link);
+	net = peer_net_obtain(peer, lx_nid_net(&lx_nid_lo));
+	core->self = net ? peer_ni_new(core, &lx_nid_lo) : NULL;
+	if (!core->self) {
+		free(net);
+		lx_peer_put(peer);
+		return -ENOMEM;
+	}
+	peer_ni_attach(core->self, net);
+	return 0;
+}
+
+void lx_peer_self_stop(struct lx_core *core)
+{
+	struct lx_peer_ni *self = core->self;
+	struct lx_peer *peer;
+
+	if (!self)
+		return;
+	core->self = NULL;
+	peer = lx_peer_of(self);
+	peer_ni_detach(self);
+	free(self);
+	lx_peer_put(peer);
+}
+
+/* ---- configuration ----------------------------------------------------------------------------- */
+
+/* A NID may be taken from peers that were not configured, and from no others. */
+static int nid_free_for(struct lx_core *core, const struct lx_nid *nid, struct lx_peer *peer)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	if (lx_nid_is_any(nid) || nid->type == LX_NET_LO || lx_ni_is_local_nid(core, nid))
+		return -EINVAL;
+	if (pni && lx_peer_of(pni) != peer && (lx_peer_of(pni)->state & LX_PEER_CONFIGURED))
+		return -EEXIST;
+	return 0;
+}
+
+static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf,
+			   struct lx_peer *peer)
+{
+	bool known = peer && (peer->state & LX_PEER_CONFIGURED);
+	int r;
+
+	if (!conf->multi_rail && conf->n_nids)
+		return -EPERM; /* more NIDs make it Multi-Rail */
+	if (known && !lx_nid_eq(&peer->primary, &conf->primary))
+		return -EEXIST;
+	if (known && !(peer->state & LX_PEER_MULTI_RAIL) && conf->n_nids)
+		return -EPERM;
+	if (known && !conf->n_nids)
+		return -EEXIST;
+	r = nid_free_for(core, &conf->primary, peer);
+	for (size_t i = 0; i < conf->n_nids && !r; i++)
+		r = nid_free_for(core, &conf->nid[i], peer);
+	return r;
+}
+
+int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
+	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
+	int r;
+
+	r = configure_check(core, conf, peer);
+	if (r)
+		return r;
+	if (!peer) {
+		r = lx_peer_ni_obtain(core, &conf->primary, &pni);
+		if (r)
+			return r;
+		peer = lx_peer_of(pni);
+	}
+	peer->primary = conf->primary;
+	peer->state |= LX_PEER_CONFIGURED;
+	if (conf->multi_rail)
+		peer->state |= LX_PEER_MULTI_RAIL;
+	if (conf->lock_primary)
+		peer->state |= LX_PEER_LOCK_PRIMARY;
+	for (size_t i = 0; i < conf->n_nids && !r; i++)
+		r = lx_peer_take_nid(peer, &conf->nid[i]);
+	lx_core_change(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
+		       "configured");
+	return r;
+}
+
+int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, bool force)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
+	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
+
+	if (!peer || !lx_nid_eq(&peer->primary, &conf->primary))
+		return -ENOENT;
+	if ((peer->state & LX_PEER_LOCK_PRIMARY) && !force)
+		return -EPERM;
+	for (size_t i = 0; i < conf->n_nids; i++) {
+		pni = lx_peer_ni_lookup(core, &conf->nid[i]);
+		if (!pni || lx_peer_of(pni) != peer)
+			return -ENOENT;
+		/* The name of the peer stays as long as it has other NIDs. */
+		if (lx_nid_eq(&conf->nid[i], &peer->primary) && peer->n_nis > conf->n_nids)
+			return -EPERM;
+	}
+	if ((!conf->n_nids || conf->n_nids == peer->n_nis) && !lx_list_empty(&peer->routes) &&
+	    !force)
+		return -EBUSY;
+	if (!conf->n_nids) {
+		lx_peer_delete(peer);
+		return 0;
+	}
+	for (size_t i = 0; i < conf->n_nids; i++) {
+		pni = lx_peer_ni_lookup(core, &conf->nid[i]);
+		if (pni)
+			lx_peer_drop_nid(pni);
+	}
+	return 0;
+}
+
+/* ---- status -------------------------------------------------------------------------------------- */
+
+void lx_peer_status_set(struct lx_core *core, struct lx_peer_ni *pni, uint32_t status)
+{
+	bool up = status == LX_NI_STATUS_UP;
+
+	if (pni->status == status)
+		return;
+	pni->status = status;
+	lx_core_change(core, up ? LX_CHANGE_PEER_UP : LX_CHANGE_PEER_DOWN, &pni->nid,
+		       LX_NET_U32_ANY, "%s", "");
+	if (pni->net && !lx_list_empty(&lx_peer_of(pni)->routes))
+		lx_core_kick(core);
+}
+
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
+{
+	struct lx_core *core = ni->core;
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	if (!pni || core->stopping || !core->tun.auto_down)
+		return;
+	lx_peer_status_set(core, pni, LX_NI_STATUS_DOWN);
+	lx_route_gateway_notify(core, pni, false);
+}
+
+/* ---- description ------------------------------------------------------------------------------------ */
+
+/* Watched are gateways and, by a router, everybody on its nets (control.md 3.4). */
+static enum lx_alive alive_of(struct lx_core *core, const struct lx_peer_ni *pni)
+{
+	bool watched = !lx_list_empty(&lx_peer_of(pni)->routes) ||
+		       (core->routing != LX_ROUTING_OFF &&
+			lx_net_lookup(core, lx_nid_net(&pni->nid)));
+
+	if (!watched)
+		return LX_ALIVE_NA;
+	return lx_peer_ni_up(pni) ? LX_ALIVE_UP : LX_ALIVE_DOWN;
+}
+
+static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
+			  struct lx_peer_ni_info *ni)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	*ret_info = (struct lx_peer_info){
+		.primary = peer->primary,
+		.multi_rail = peer->state & LX_PEER_MULTI_RAIL,
+		.state = peer->state,
+		.n_nis = peer->n_nis,
+		.ni = ni,
+	};
+	lx_peer_ni_for_each(net, pni, peer) {
+		*ni++ = (struct lx_peer_ni_info){
+			.nid = pni->nid,
+			.alive = alive_of(peer->core, pni),
+			.tx_credits_max = pni->tx_credits_max,
+			.tx_credits = pni->tx_credits,
+			.tx_credits_min = pni->tx_credits_min,
+			.tx_queued_bytes = pni->tx_queued_bytes,
+			.rtr_credits = pni->rtr_credits,
+			.rtr_credits_min = pni->rtr_credits_min,
+			/* As the reference counts: itself, and the list of remote ones. */
+			.refs = pni->refs + 1 + !lx_net_lookup(peer->core, net->id),
+			.traffic = pni->traffic,
+			.health = pni->health,
+		};
+	}
+}
+
+int lx_peer_describe_all(struct lx_core *core, struct lx_peer_info **ret_list, size_t *ret_n)
+{
+	struct lx_peer_ni_info *ni;
+	struct lx_peer_info *list;
+	size_t n = 0, n_nis = 0;
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->peers, link) {
+		n++;
+		n_nis += peer->n_nis;
+	}
+	list = calloc(1, n * sizeof(*list) + n_nis * sizeof(*ni) + 1);
+	if (!list)
+		return -ENOMEM;
+	ni = (struct lx_peer_ni_info *)(list + n);
+	n = 0;
+	lx_list_for_each(peer, &core->peers, link) {
+		peer_describe(peer, &list[n++], ni);
+		ni += peer->n_nis;
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+int lx_peer_describe(struct lx_peer *peer, struct lx_peer_info **ret_info)
+{
+	struct lx_peer_info *info =
+		calloc(1, sizeof(*info) + peer->n_nis * sizeof(info->ni[0]));
+
+	if (!info)
+		return -ENOMEM;
+	peer_describe(peer, info, (struct lx_peer_ni_info *)(info + 1));
+	*ret_info = info;
+	return 0;
+}

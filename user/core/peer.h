@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Peers: other nodes, each with nets, each net with peer NIs.
+ *
+ *	lx_peer ──▶ lx_peer_net (tcp) ──▶ lx_peer_ni 10.0.0.2@tcp
+ *	        │                     └─▶ lx_peer_ni 10.0.0.3@tcp
+ *	        └─▶ lx_peer_net (o2ib) ─▶ ...
+ *
+ * A NID is in one peer only. Traffic makes a peer of one NID; discovery and
+ * configuration move NIDs between peers. So a peer NI outlives changes of its peer,
+ * and is what messages refer to.
+ */
+#ifndef LX_CORE_PEER_H
+#define LX_CORE_PEER_H
+
+#include <lnetx/conf.h>
+#include <lnetx/info.h>
+
+#include "../base/hash.h"
+#include "../base/list.h"
+#include "pinginfo.h"
+
+struct lx_core;
+struct lx_core_msg;
+struct lx_net;
+
+/* Owner: the table core->peer_nis; messages hold references. */
+struct lx_peer_ni {
+	struct lx_hash_node node;
+	struct lx_nid nid;
+	struct lx_peer_net *net; /* NULL once deleted */
+	struct lx_list link;     /* in the peer net */
+	unsigned int refs;
+
+	/* Only a NID on a local net can be a next hop and has credits. */
+	int32_t tx_credits, tx_credits_min, tx_credits_max;
+	struct lx_list tx_queue; /* of lx_core_msg that wait for a transmit credit */
+	uint64_t tx_queued_bytes;
+	int32_t rtr_credits, rtr_credits_min, rtr_credits_max;
+	struct lx_list rtr_queue; /* of lx_core_msg that wait for a router credit */
+
+	uint32_t status;         /* as its node or its transport says; INVALID: unknown */
+	uint64_t last_alive_ns;
+	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */
+	uint64_t seq;
+	uint32_t listed;         /* equals lx_peer.merges: in the last information */
+	struct lx_traffic traffic;
+	struct lx_peer_health health;
+};
+
+struct lx_peer_net {
+	struct lx_list link; /* in the peer */
+	struct lx_peer *peer;
+	uint32_t id;
+	struct lx_list nis;
+	uint64_t seq;
+	uint64_t next_check_ns; /* gateways (lnet.md 10.3) */
+};
+
+/* Owner: core->peers; discovery holds references. */
+struct lx_peer {
+	struct lx_list link;
+	struct lx_core *core;
+	struct lx_nid primary;
+	struct lx_list nets;
+	unsigned int n_nis;
+	unsigned int refs;
+	bool deleted;
+	uint32_t state; /* enum lx_peer_state */
+	uint64_t send_seq;
+
+	/* as a gateway: route.c */
+	struct lx_list gateway_link; /* in core->gateways */
+	struct lx_list routes;       /* of lx_route */
+	bool alive;
+	uint32_t check_net;          /* net checked last */
+
+	/* discovery: discover.c */
+	struct lx_list discover_link; /* in core->discover */
+	struct lx_list pending;       /* of lx_core_msg that wait for its end */
+	struct lx_list waiters;       /* of lx_probe likewise */
+	struct lx_pinginfo *data;     /* with DATA_PRESENT */
+	uint32_t merges;
+	uint32_t seqno;               /* of its information, as we have it */
+	uint32_t acked_seqno;         /* of our information, as it has it */
+	uint32_t pushed_seqno;        /* of our information, on its way to it */
+	size_t data_bytes;            /* room to offer in a ping */
+	int ping_error, push_error;
+	struct lx_handle ping_md, push_md;
+	struct lx_nid push_from, push_to; /* the path its answer took */
+	uint64_t sent_ns;             /* of the ping or push under way */
+};
+
+#define lx_peer_ni_for_each(pnetp, pnip, peer) \
+	lx_list_for_each(pnetp, &(peer)->nets, link) \
+		lx_list_for_each(pnip, &(pnetp)->nis, link)
+
+static inline struct lx_peer *lx_peer_of(const struct lx_peer_ni *pni)
+{
+	return pni->net->peer;
+}
+
+static inline bool lx_peer_ni_up(const struct lx_peer_ni *pni)
+{
+	return pni->status == LX_NI_STATUS_UP;
+}
+
+/* Makes the peer that 0@lo is to itself; nobody else sees it. -ENOMEM. */
+int lx_peer_self_start(struct lx_core *core);
+void lx_peer_self_stop(struct lx_core *core);
+
+struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *nid);
+struct lx_peer_net *lx_peer_net_lookup(struct lx_peer *peer, uint32_t net);
+
+/* The peer NI, made if need be as a peer of its own. -ENOMEM, -ESHUTDOWN, -ENOBUFS too many. */
+int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
+		      struct lx_peer_ni **ret_pni);
+
+void lx_peer_ni_get(struct lx_peer_ni *pni);
+void lx_peer_ni_put(struct lx_core *core, struct lx_peer_ni *pni);
+void lx_peer_get(struct lx_peer *peer);
+void lx_peer_put(struct lx_peer *peer);
+
+/* Primary NID of the peer that @nid belongs to; @nid itself if unknown. */
+void lx_peer_primary_of(struct lx_core *core, const struct lx_nid *nid, struct lx_nid *ret_nid);
+
+/* Brings @nid into @peer, out of another one that only traffic made. -EEXIST, -ENOMEM. */
+int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid);
+/* Takes a NID away from its peer; a peer without NIDs is deleted. */
+void lx_peer_drop_nid(struct lx_peer_ni *pni);
+void lx_peer_delete(struct lx_peer *peer);
+/* What waits for @from's discovery waits for that of @to: they are one node. */
+void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from);
+
+static inline struct lx_peer_ni *lx_peer_first_ni(const struct lx_peer *peer)
+{
+	struct lx_peer_net *net = lx_list_first(&peer->nets, struct lx_peer_net, link);
+
+	return lx_list_first(&net->nis, struct lx_peer_ni, link);
+}
+
+/* Configuration (lnetx.h: lx_peer_add(), lx_peer_del()). */
+int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf);
+int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, bool force);
+
+/* A local net came or is going: credits of the peer NIs on it, or their end. */
+void lx_peer_net_up(struct lx_core *core, uint32_t net);
+void lx_peer_net_down(struct lx_core *core, uint32_t net);
+
+void lx_peer_status_set(struct lx_core *core, struct lx_peer_ni *pni, uint32_t status);
+
+int lx_peer_describe_all(struct lx_core *core, struct lx_peer_info **ret_list, size_t *ret_n);
+int lx_peer_describe(struct lx_peer *peer, struct lx_peer_info **ret_info);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Router buffers: three pools by payload size, and who waits for one (lnet.md 9.2).
+ */
+#ifndef LX_CORE_POOL_H
+#define LX_CORE_POOL_H
+
+#include <lnetx/info.h>
+
+#include "../base/list.h"
+
+struct lx_core;
+struct lx_core_msg;
+struct lx_rbuf;
+
+struct lx_pool {
+	size_t size;             /* payload bytes of a buffer */
+	uint32_t npages;
+	uint32_t wanted;         /* buffers, as configured */
+	uint32_t made;           /* buffers there are; above wanted until they return */
+	int32_t credits, credits_min;
+	struct lx_rbuf **free;   /* stack of idle buffers */
+	uint32_t n_free, cap;
+	struct lx_list queue;    /* of lx_core_msg that wait for a buffer */
+};
+
+enum lx_pool_class lx_pool_class_of(size_t payload);
+
+/* Brings the pools to the configured sizes (tunables); -ENOMEM. */
+int lx_pool_make_all(struct lx_core *core);
+void lx_pool_free_all(struct lx_core *core);
+
+/* Changes totals (LX_UNSET: leave); kept as tunables. -EINVAL, -ENOMEM. */
+int lx_pool_resize(struct lx_core *core, const int64_t totals[LX_POOLS]);
+
+/* A buffer for a message that has the credit for it. Never fails. */
+struct lx_rbuf *lx_pool_take(struct lx_pool *pool);
+void lx_pool_give(struct lx_core *core, struct lx_pool *pool, struct lx_rbuf *rbuf);
+
+/* All buffers at home: nothing is being forwarded. */
+bool lx_pool_idle(const struct lx_core *core);
+
+void lx_pool_describe(struct lx_core *core, struct lx_routing_info *ret_info);
+
+#endif

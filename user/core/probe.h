@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Pings: answering them, taking pushes, and asking on behalf of a user.
+ * Spec lnet.md 12.
+ */
+#ifndef LX_CORE_PROBE_H
+#define LX_CORE_PROBE_H
+
+#include "md.h"
+#include "pinginfo.h"
+
+struct lx_core;
+
+/* A counted buffer: an MD's memory that may have to outlive its successor. */
+struct lx_ping_buffer {
+	unsigned int refs;
+	void *owner; /* of the MD: core, peer or probe */
+	size_t length;
+	char data[] __attribute__((aligned(8)));
+};
+
+/* What we tell about ourselves, and where pushes arrive. One per core. */
+struct lx_ping_target {
+	uint32_t seqno;
+	struct lx_ping_buffer *buffer;  /* our information */
+	struct lx_handle ping_me, push_me;
+	struct lx_ping_buffer *push;    /* what the next push is put into */
+	size_t push_bytes;              /* room it should have */
+	bool stale;                     /* rebuild when work is done */
+	bool push_unposted;             /* no memory when it was to be posted again */
+	bool push_wanted;               /* then tell the peers */
+};
+
+int lx_ping_target_start(struct lx_core *core);
+void lx_ping_target_stop(struct lx_core *core);
+
+/* Something we tell changed; @push: peers that know us are told. */
+void lx_ping_target_changed(struct lx_core *core, bool push);
+/* Does the rebuilding; part of lx_core_work(). */
+void lx_ping_target_refresh(struct lx_core *core);
+
+struct lx_ping_buffer *lx_ping_buffer_new(size_t length);
+void lx_ping_buffer_put(struct lx_ping_buffer *buffer);
+
+/* ---- asking --------------------------------------------------------------- */
+
+/*
+ * A ping or discovery that a user waits for. Owner: core->probes; it ends by its
+ * answer, its error or its timeout, whichever is first, and calls fn then.
+ */
+struct lx_probe {
+	struct lx_list link;
+	struct lx_list waiter_link; /* discovery: in lx_peer.waiters */
+	struct lx_core *core;
+	struct lx_id target;
+	struct lx_nid source;       /* or any */
+	struct lx_ping_buffer *buffer;
+	struct lx_handle md;
+	uint64_t deadline_ns;
+	lx_probe_fn fn;
+	void *arg;
+	bool ended;
+};
+
+int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct lx_nid *source,
+		  unsigned int timeout_ms, lx_probe_fn fn, void *arg);
+int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
+		      lx_probe_fn fn, void *arg);
+
+/* Discovery of the peer has ended; called by discover.c. */
+void lx_probe_discovered(struct lx_peer *peer, struct lx_probe *probe, int status);
+
+void lx_probe_tick(struct lx_core *core);
+void lx_probe_stop_all(struct lx_core *core);
+uint64_t lx_probe_deadline(const struct lx_core *core);
+
+#endif

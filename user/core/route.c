@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The route table and what is known of gateways. Owned by the core; configuration
+ * adds and deletes, discovery and transports report, select.c asks.
+ *
+ * Two ways to know that a route is alive (lnet.md 10.2). Where discovery works, the
+ * gateway's own ping information tells the state of each of its NIs, and aliveness
+ * is computed from that when asked. Where it does not, the last ping answer was
+ * judged when it came, and lx_route.alive remembers the verdict.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "discover.h"
+#include "select.h"
+
+struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net)
+{
+	struct lx_rnet *rnet;
+
+	lx_list_for_each(rnet, &core->rnets, link) {
+		if (rnet->id == net)
+			return rnet;
+	}
+	return NULL;
+}
+
+/* ---- configuration --------------------------------------------------------------- */
+
+static int route_check(struct lx_core *core, const struct lx_conf_route *conf)
+{
+	uint32_t gateway_net = lx_nid_net(&conf->gateway);
+
+	if (lx_nid_is_any(&conf->gateway) || conf->gateway.type == LX_NET_LO ||
+	    conf->net == LX_NET_U32_ANY || lx_net_type(conf->net) == LX_NET_LO ||
+	    gateway_net == conf->net)
+		return -EINVAL;
+	if (conf->hop != LX_UNSET && (conf->hop < 1 || conf->hop > 255))
+		return -EINVAL;
+	if (conf->priority != LX_UNSET && (conf->priority < 0 || conf->priority > UINT32_MAX))
+		return -EINVAL;
+	if (lx_net_lookup(core, conf->net))
+		return -EEXIST;
+	if (!lx_net_lookup(core, gateway_net))
+		return -EHOSTUNREACH;
+	return 0;
+}
+
+static struct lx_rnet *rnet_obtain(struct lx_core *core, uint32_t net)
+{
+	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
+
+	if (rnet)
+		return rnet;
+	rnet = calloc(1, sizeof(*rnet));
+	if (!rnet)
+		return NULL;
+	rnet->id = net;
+	lx_list_init(&rnet->routes);
+	lx_list_append(&core->rnets, &rnet->link);
+	return rnet;
+}
+
+/* Random order, so that nodes with the same configuration do not all start alike. */
+static void insert_somewhere(struct lx_core *core, struct lx_rnet *rnet, struct lx_route *route)
+{
+	struct lx_list *pos = &rnet->routes;
+	unsigned int n = 0, skip;
+
+	for (struct lx_list *l = pos->next; l != pos; l = l->next)
+		n++;
+	skip = core->ops->random(core->ops_arg) % (n + 1);
+	while (skip--)
+		pos = pos->next;
+	lx_list_push(pos, &route->link);
+}
+
+static void rnet_free_if_empty(struct lx_rnet *rnet)
+{
+	if (!lx_list_empty(&rnet->routes))
+		return;
+	lx_list_del(&rnet->link);
+	free(rnet);
+}
+
+int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
+{
+	struct lx_peer_ni *pni;
+	struct lx_route *route;
+	struct lx_rnet *rnet;
+	int r;
+
+	r = route_check(core, conf);
+	if (!r)
+		r = lx_peer_ni_obtain(core, &conf->gateway, &pni);
+	if (r)
+		return r;
+	rnet = rnet_obtain(core, conf->net);
+	if (!rnet)
+		return -ENOMEM;
+	lx_list_for_each(route, &rnet->routes, link) {
+		if (route->gateway == lx_peer_of(pni))
+			return 0; /* known already */
+	}
+	route = calloc(1, sizeof(*route));
+	if (!route) {
+		rnet_free_if_empty(rnet);
+		return -ENOMEM;
+	}
+	route->rnet = rnet;
+	route->gateway = lx_peer_of(pni);
+	route->nid = conf->gateway;
+	route->local_net = lx_nid_net(&conf->gateway);
+	route->hops = conf->hop;
+	route->priority = conf->priority == LX_UNSET ? 0 : conf->priority;
+	route->health_sensitivity =
+		conf->health_sensitivity == LX_UNSET ? 1 : conf->health_sensitivity;
+	route->alive = !core->tun.check_routers_before_use;
+	if (lx_list_empty(&route->gateway->routes)) {
+		route->gateway->alive = route->alive;
+		lx_list_append(&core->gateways, &route->gateway->gateway_link);
+	}
+	lx_list_append(&route->gateway->routes, &route->gateway_link);
+	insert_somewhere(core, rnet, route);
+	lx_core_change(core, LX_CHANGE_ROUTE_ADD, &route->nid, rnet->id, "%s", "");
+	/* The gateway is checked by the next second's round. */
+	return 0;
+}
+
+static void route_free(struct lx_core *core, struct lx_route *route)
+{
+	struct lx_peer *gateway = route->gateway;
+	struct lx_rnet *rnet = route->rnet;
+
+	lx_core_change(core, LX_CHANGE_ROUTE_DEL, &route->nid, rnet->id, "%s", "");
+	lx_list_del(&route->link);
+	lx_list_del(&route->gateway_link);
+	if (lx_list_empty(&gateway->routes)) {
+		lx_list_del(&gateway->gateway_link);
+		gateway->state &= ~(LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED);
+	}
+	rnet_free_if_empty(rnet);
+	free(route);
+}
+
+/* Deletes the routes that match; NULL and any match all. Returns how many. */
+static unsigned int delete_matching(struct lx_core *core, uint32_t net, uint32_t local_net,
+				    const struct lx_peer *gateway)
+{
+	struct lx_rnet *rnet;
+	struct lx_route *route, *next;
+	struct lx_list doomed;
+	unsigned int n = 0;
+
+	lx_list_init(&doomed);
+	lx_list_for_each(rnet, &core->rnets, link) {
+		if (net != LX_NET_U32_ANY && rnet->id != net)
+			continue;
+		lx_list_for_each_safe(route, next, &rnet->routes, link) {
+			if (local_net != LX_NET_U32_ANY && route->local_net != local_net)
+				continue;
+			if (gateway && route->gateway != gateway)
+				continue;
+			lx_list_del(&route->link);
+			lx_list_append(&doomed, &route->link);
+			n++;
+		}
+	}
+	lx_list_for_each_safe(route, next, &doomed, link)
+		route_free(core, route);
+	return n;
+}
+
+int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, gateway);
+
+	if (!pni && !lx_nid_is_any(gateway))
+		return -ENOENT;
+	return delete_matching(core, net, LX_NET_U32_ANY, pni ? lx_peer_of(pni) : NULL)
+		       ? 0
+		       : -ENOENT;
+}
+
+void lx_route_delete_over(struct lx_core *core, uint32_t local_net)
+{
+	delete_matching(core, LX_NET_U32_ANY, local_net, NULL);
+}
+
+/* ---- aliveness (lnet.md 10.2) ------------------------------------------------------- */
+
+static bool gateway_net_alive(struct lx_peer *gateway, uint32_t net)
+{
+	struct lx_peer_net *peer_net = lx_peer_net_lookup(gateway, net);
+	struct lx_peer_ni *pni;
+
+	if (!peer_net)
+		return false;
+	lx_list_for_each(pni, &peer_net->nis, link) {
+		if (lx_peer_ni_up(pni))
+			return true;
+	}
+	return false;
+}
+
+static bool must_be_on_net(const struct lx_route *route)
+{
+	return route->gateway->core->tun.avoid_asym_router_failure &&
+	       (route->hops == 1 || (route->hops == LX_UNSET && route->single_hop));
+}
+
+bool lx_route_alive(const struct lx_route *route)
+{
+	struct lx_peer *gateway = route->gateway;
+
+	if (!gateway->alive)
+		return false;
+	if (lx_discover_disabled(gateway))
+		return route->alive;
+	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
+		return false;
+	if (!gateway_net_alive(gateway, route->local_net))
+		return false;
+	return !must_be_on_net(route) || gateway_net_alive(gateway, route->rnet->id);
+}
+
+/* The state of a net in a gateway's ping information. */
+static void net_in_info(const struct lx_pinginfo *info, uint32_t net, bool *ret_present,
+			bool *ret_up)
+{
+	*ret_present = *ret_up = false;
+	for (uint32_t i = 0; i < info->n_nis; i++) {
+		if (lx_nid_net(&info->ni[i].nid) != net)
+			continue;
+		*ret_present = true;
+		*ret_up |= info->ni[i].status == LX_NI_STATUS_UP;
+	}
+}
+
+void lx_route_gateway_info(struct lx_peer *gateway, const struct lx_pinginfo *info)
+{
+	struct lx_route *route;
+	bool up;
+
+	lx_list_for_each(route, &gateway->routes, gateway_link) {
+		net_in_info(info, route->rnet->id, &route->single_hop, &up);
+		route->alive = !(info->features & LX_PING_RTE_DISABLED) &&
+			       gateway_net_alive(gateway, route->local_net) &&
+			       (up || !must_be_on_net(route));
+	}
+}
+
+void lx_route_gateway_checked(struct lx_peer *gateway, int error)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+	struct lx_route *route;
+
+	gateway->state &= ~LX_PEER_RTR_DISCOVERY;
+	gateway->state |= LX_PEER_RTR_DISCOVERED;
+	gateway->alive = !error;
+	if (!error)
+		return;
+	/* Only its answer tells of its NIs on other nets: without one they are down. */
+	lx_peer_ni_for_each(net, pni, gateway)
+		pni->status = LX_NI_STATUS_DOWN;
+	lx_list_for_each(route, &gateway->routes, gateway_link)
+		route->alive = false;
+}
+
+void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint32_t net)
+{
+	struct lx_peer_net *peer_net;
+	struct lx_peer_ni *pni;
+	struct lx_route *route;
+
+	if (gateway->alive || lx_list_empty(&gateway->routes))
+		return;
+	gateway->alive = true;
+	lx_list_for_each(route, &gateway->routes, gateway_link) {
+		if (route->rnet->id == net)
+			route->alive = true;
+	}
+	peer_net = lx_peer_net_lookup(gateway, net);
+	if (peer_net) {
+		lx_list_for_each(pni, &peer_net->nis, link)
+			pni->status = LX_NI_STATUS_UP;
+	}
+	lx_core_kick(core);
+}
+
+void lx_route_gateway_notify(struct lx_core *core, struct lx_peer_ni *pni, bool alive)
+{
+	struct lx_peer *gateway = lx_peer_of(pni);
+	struct lx_route *route;
+
+	if (lx_discover_disabled(gateway)) {
+		lx_list_for_each(route, &gateway->routes, gateway_link) {
+			if (lx_nid_eq(&route->nid, &pni->nid))
+				route->alive = alive;
+		}
+	}
+	if (!lx_list_empty(&gateway->routes))
+		lx_core_kick(core);
+}
+
+void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to)
+{
+	struct lx_route *route, *tmp;
+
+	if (lx_list_empty(&from->routes))
+		return;
+	lx_list_del(&from->gateway_link);
+	if (lx_list_empty(&to->routes)) {
+		lx_list_append(&from->core->gateways, &to->gateway_link);
+		to->alive = from->alive;
+	}
+	lx_list_for_each_safe(route, tmp, &from->routes, gateway_link) {
+		lx_list_del(&route->gateway_link);
+		route->gateway = to;
+		lx_list_append(&to->routes, &route->gateway_link);
+	}
+}
+
+void lx_route_report(struct lx_core *core)
+{
+	struct lx_rnet *rnet;
+	struct lx_route *route;
+
+	lx_list_for_each(rnet, &core->rnets, link) {
+		lx_list_for_each(route, &rnet->routes, link) {
+			bool alive = lx_route_alive(route);
+
+			if (alive == route->shown_alive)
+				continue;
+			route->shown_alive = alive;
+			lx_core_change(core,
+				       alive ? LX_CHANGE_ROUTE_UP : LX_CHANGE_ROUTE_DOWN,
+				       &route->nid, rnet->id, "%s", "");
+		}
+	}
+}
+
+/* ---- selection (lnet.md 11.2) --------------------------------------------------------- */
+
+struct candidate {
+	struct lx_route *route;
+	struct lx_peer_ni *gateway_ni;
+};
+
+static bool better_route(const struct candidate *a, const struct candidate *b)
+{
+	const struct lx_route *ra = a->route, *rb = b->route;
+	int hops_a = ra->hops == LX_UNSET ? 1 : ra->hops;
+	int hops_b = rb->hops == LX_UNSET ? 1 : rb->hops;
+
+	/* 1 the gateway is on the destination's preferred-router list (UDSP) */
+	if (ra->priority != rb->priority) /* 2 */
+		return ra->priority < rb->priority;
+	if (hops_a != hops_b) /* 3 */
+		return hops_a < hops_b;
+	/* 4 health of the gateway NI */
+	if (a->gateway_ni->tx_queued_bytes != b->gateway_ni->tx_queued_bytes) /* 5 */
+		return a->gateway_ni->tx_queued_bytes < b->gateway_ni->tx_queued_bytes;
+	if (a->gateway_ni->tx_credits != b->gateway_ni->tx_credits) /* 6 */
+		return a->gateway_ni->tx_credits > b->gateway_ni->tx_credits;
+	return ra->seq < rb->seq; /* 7 */
+}
+
+struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
+				 struct lx_peer_ni **ret_gateway)
+{
+	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
+	struct candidate c, best = { 0 };
+	uint64_t last_seq = 0;
+
+	if (!rnet)
+		return NULL;
+	lx_list_for_each(c.route, &rnet->routes, link) {
+		struct lx_peer_net *gateway_net = lx_peer_net_lookup(
+			c.route->gateway,
+			local_net == LX_NET_U32_ANY ? c.route->local_net : local_net);
+
+		if (c.route->seq > last_seq)
+			last_seq = c.route->seq;
+		if (!gateway_net || !lx_route_alive(c.route))
+			continue;
+		c.gateway_ni = lx_select_peer_ni(gateway_net);
+		if (!best.route || better_route(&c, &best))
+			best = c;
+	}
+	if (!best.route)
+		return NULL;
+	best.route->seq = last_seq + 1;
+	*ret_gateway = best.gateway_ni;
+	return best.route;
+}
+
+/* ---- description ------------------------------------------------------------------------ */
+
+static void route_describe(const struct lx_route *route, struct lx_route_info *ret_info)
+{
+	*ret_info = (struct lx_route_info){
+		.net = route->rnet->id,
+		.gateway = route->gateway->primary,
+		.hop = route->hops,
+		.priority = route->priority,
+		.health_sensitivity = route->health_sensitivity,
+		.up = lx_route_alive(route),
+		.multi_hop = route->hops > 1 || (route->hops == LX_UNSET && !route->single_hop),
+	};
+}
+
+int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list, size_t *ret_n)
+{
+	struct lx_route_info *list;
+	struct lx_rnet *rnet;
+	struct lx_route *route;
+	size_t n = 0;
+
+	lx_list_for_each(rnet, &core->rnets, link)
+		lx_list_for_each(route, &rnet->routes, link)
+			n++;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	n = 0;
+	lx_list_for_each(rnet, &core->rnets, link)
+		lx_list_for_each(route, &rnet->routes, link)
+			route_describe(route, &list[n++]);
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Routes to nets that are not local, and whether they are alive (lnet.md 10).
+ */
+#ifndef LX_CORE_ROUTE_H
+#define LX_CORE_ROUTE_H
+
+#include <lnetx/conf.h>
+#include <lnetx/info.h>
+
+#include "../base/list.h"
+
+struct lx_core;
+struct lx_core_ni;
+struct lx_peer;
+struct lx_peer_ni;
+
+/* A net reached through gateways. Owner: core->rnets, while it has routes. */
+struct lx_rnet {
+	struct lx_list link;
+	uint32_t id;
+	struct lx_list routes; /* in random order */
+};
+
+struct lx_route {
+	struct lx_list link;         /* in the rnet */
+	struct lx_list gateway_link; /* in the peer */
+	struct lx_rnet *rnet;
+	struct lx_peer *gateway;
+	struct lx_nid nid;           /* of the gateway, as configured */
+	uint32_t local_net;          /* that of nid */
+	int32_t hops;                /* LX_UNSET: undefined */
+	uint32_t priority;
+	int32_t health_sensitivity;
+	bool alive;        /* last computed; valid where discovery is not usable */
+	bool single_hop;   /* the gateway was seen to be on the net itself */
+	bool shown_alive;  /* last told as a change */
+	uint64_t seq;
+};
+
+struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net);
+
+/* As lx_route_add() of lnetx.h. */
+int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf);
+/* @gateway any: all to @net; @net any: all. -ENOENT. */
+int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway);
+/* Routes whose gateway is on a local net that goes away. */
+void lx_route_delete_over(struct lx_core *core, uint32_t local_net);
+
+bool lx_route_alive(const struct lx_route *route);
+
+/**
+ * lx_route_select - the best live route to a net, and the gateway NI to use
+ * @local_net: only over gateways on it; LX_NET_U32_ANY: over any
+ * Returns NULL if there is none.
+ */
+struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
+				 struct lx_peer_ni **ret_gateway);
+
+/* Discovery of a gateway ended, with its ping information merged (or error). */
+void lx_route_gateway_checked(struct lx_peer *gateway, int error);
+void lx_route_gateway_info(struct lx_peer *gateway, const struct lx_pinginfo *info);
+/* A message came from behind a gateway (lnet.md 7.1). */
+void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint32_t net);
+/* A transport lost or found a gateway's NID. */
+void lx_route_gateway_notify(struct lx_core *core, struct lx_peer_ni *pni, bool alive);
+/* Routes of @from are those of @to now: the two peers were found to be one. */
+void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to);
+
+/* Tells as changes what became alive or dead since last time. */
+void lx_route_report(struct lx_core *core);
+
+int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list, size_t *ret_n);
+
+#endif

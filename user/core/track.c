@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Responses waited for. Owned by the MD that waits; core->trackers is in order of
+ * sending, which is that of the deadlines but for changes of the timeout.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "track.h"
+
+void lx_latency_add(struct lx_latency *latency, uint64_t nsec)
+{
+	uint64_t n = ++latency->samples;
+
+	if (n == 1 || nsec < latency->min_nsec)
+		latency->min_nsec = nsec;
+	if (nsec > latency->max_nsec)
+		latency->max_nsec = nsec;
+	/* A running mean: exact enough, and it cannot overflow. */
+	if (nsec >= latency->avg_nsec)
+		latency->avg_nsec += (nsec - latency->avg_nsec) / n;
+	else
+		latency->avg_nsec -= (latency->avg_nsec - nsec) / n;
+}
+
+static bool wanted(const struct lx_core_msg *msg)
+{
+	unsigned int bit = msg->m.hdr.type == LX_MSG_GET ? 1 : 2;
+
+	if (msg->md->options & LX_MD_TRACK_RESPONSE)
+		return true;
+	if (msg->md->options & LX_MD_NO_TRACK_RESPONSE)
+		return false;
+	return msg->core->tun.lnet_response_tracking & bit;
+}
+
+void lx_track_start(struct lx_core_msg *msg)
+{
+	struct lx_core *core = msg->core;
+	struct lx_tracker *tracker;
+
+	if (!wanted(msg))
+		return;
+	lx_track_end(msg->md, NULL, NULL);
+	tracker = calloc(1, sizeof(*tracker));
+	if (!tracker)
+		return; /* unwatched: a lost response shows in the user's own timeout */
+	tracker->md = msg->md;
+	tracker->request = msg->m.hdr.type;
+	tracker->sent_ns = lx_core_now(core);
+	tracker->deadline_ns =
+		tracker->sent_ns + (uint64_t)core->tun.lnet_transaction_timeout * LX_NSEC;
+	lx_list_append(&core->trackers, &tracker->link);
+	msg->md->tracker = tracker;
+	core->stats.rst_alloc++;
+}
+
+void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *rxpeer)
+{
+	struct lx_tracker *tracker = md->tracker;
+
+	if (!tracker)
+		return;
+	if (rxni) {
+		uint64_t nsec = lx_core_now(md->core) - tracker->sent_ns;
+		bool get = tracker->request == LX_MSG_GET;
+
+		lx_latency_add(get ? &rxni->traffic.get_rtt : &rxni->traffic.put_ack, nsec);
+		lx_latency_add(get ? &rxpeer->traffic.get_rtt : &rxpeer->traffic.put_ack, nsec);
+	}
+	md->tracker = NULL;
+	md->core->stats.rst_alloc--;
+	lx_list_del(&tracker->link);
+	free(tracker);
+}
+
+static void expire(struct lx_tracker *tracker, int status)
+{
+	struct lx_md *md = tracker->md;
+
+	md->unlink_status = status;
+	lx_md_retire(md); /* ends the tracker */
+}
+
+void lx_track_tick(struct lx_core *core)
+{
+	uint64_t now = lx_core_now(core);
+	struct lx_tracker *tracker, *tmp;
+
+	lx_list_for_each_safe(tracker, tmp, &core->trackers, link) {
+		if (tracker->deadline_ns > now)
+			continue;
+		core->stats.response_timeout_count++;
+		expire(tracker, -ETIMEDOUT);
+	}
+}
+
+void lx_track_stop(struct lx_core *core)
+{
+	struct lx_tracker *tracker;
+
+	while ((tracker = lx_list_first(&core->trackers, struct lx_tracker, link)))
+		expire(tracker, -ESHUTDOWN);
+}

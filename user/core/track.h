@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Responses waited for: the REPLY to a GET, the ACK to a PUT (lnet.md 13.5), and
+ * how long they took.
+ */
+#ifndef LX_CORE_TRACK_H
+#define LX_CORE_TRACK_H
+
+#include "msg.h"
+
+struct lx_tracker {
+	struct lx_list link; /* in core->trackers */
+	struct lx_md *md;
+	uint64_t sent_ns, deadline_ns;
+	enum lx_msg_type request; /* GET or PUT */
+};
+
+/* A GET or PUT with ACK goes out; an MD tracks one response at a time. */
+void lx_track_start(struct lx_core_msg *msg);
+/* The response has come (or the MD goes): @rxni and @rxpeer get the latency, or NULL. */
+void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *rxpeer);
+
+/* Expires what is past its deadline. */
+void lx_track_tick(struct lx_core *core);
+/* Ends all, as expired: no response will come any more. */
+void lx_track_stop(struct lx_core *core);
+
+void lx_latency_add(struct lx_latency *latency, uint64_t nsec);
+
+#endif
