@@ -41,10 +41,13 @@ DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/*.c)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
 TEST_HELP_SRCS := $(filter-out $(TEST_SRCS),$(wildcard tests/unit/*.c))
+GOLDEN_SRCS := $(wildcard tests/golden/test_*.c)
+GOLDEN_HELP_SRCS := $(filter-out $(GOLDEN_SRCS),$(wildcard tests/golden/*.c))
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJS := $(call obj,$(LIB_SRCS))
-TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(TEST_SRCS))
+TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(TEST_SRCS)) \
+	$(patsubst tests/golden/%.c,$(B)/tests/%,$(GOLDEN_SRCS))
 
 all: $(B)/liblnetx.a
 
@@ -58,6 +61,11 @@ $(B)/liblnetx.a: $(LIB_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(B)/tests/%: $(B)/tests/unit/%.o $(call obj,$(TEST_HELP_SRCS)) $(call obj,$(SIM_SRCS)) $(B)/liblnetx.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(LDLIBS)
+
+$(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS)) $(call obj,$(SIM_SRCS)) $(B)/liblnetx.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(LDLIBS)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What is said in a captured socklnd stream, by our own codec. Support for the golden
+ * tests; fails the running cmocka test at the first byte that it can't explain, or
+ * that the codec would have written otherwise.
+ */
+#ifndef LX_TESTS_MESSAGES_H
+#define LX_TESTS_MESSAGES_H
+
+#include "../../lnd/sock/proto.h"
+#include "pcap.h"
+
+enum message_kind { MESSAGE_ACCEPTOR, MESSAGE_HELLO, MESSAGE_NOOP, MESSAGE_LNET };
+
+struct message {
+	const struct capture_stream *stream;
+	size_t offset, len; /* in the stream */
+	enum message_kind kind;
+	unsigned int version; /* of the HELLO that came before */
+	struct lx_nid target; /* ACCEPTOR */
+	struct lx_hello hello; /* HELLO */
+	struct lx_sock_msg msg; /* NOOP, LNET but for V1 */
+	struct lx_hdr hdr; /* LNET */
+	const uint8_t *payload; /* LNET */
+};
+
+struct messages {
+	struct message *message;
+	unsigned int n;
+};
+
+/**
+ * messages_decode - all of a stream
+ * @version: of a stream that was captured from the middle on
+ * @messages: they are added at its end
+ */
+void messages_decode(const struct capture_stream *stream, unsigned int version,
+		     struct messages *messages);
+
+/* A message as the listings beside the captures tell it, without time and place. */
+void message_describe(const struct message *message, char *buf, size_t size);
+
+#endif

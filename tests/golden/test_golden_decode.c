@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Captures of real nodes, byte by byte: every byte of every socklnd connection is
+ * decoded by our codec, encodes to the same bytes again, and reads as the listing
+ * beside the capture says (made by another decoder), line for line. On top of that
+ * what the captured nodes did must be what our rules say: types of connections,
+ * which connection carries what, which cookies are acknowledged, ping information.
+ *
+ * The captures are in LNETX_CAPTURES, else in ../shared/captures; without them the
+ * tests are skipped. Captures of o2iblnd are not for this program.
+ */
+#include "../unit/testlib.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+#include "../../user/core/pinginfo.h"
+#include "messages.h"
+
+#define CAPTURES_MAX 256
+
+static const char *folder;
+
+struct golden {
+	const char *name;
+	struct capture capture;
+	struct messages all;
+};
+
+/* ---- the listing ----------------------------------------------------------------- */
+
+/* The message that a line is about: the first one there that no line was about yet. */
+static int listed_message(const struct golden *g, const char *who, size_t offset, bool *told)
+{
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *m = &g->all.message[i];
+
+		if (!told[i] && !strcmp(m->stream->who, who)) {
+			if (m->offset != offset)
+				fail_msg("%s: +%zu expected, not +%zu", who, m->offset, offset);
+			told[i] = true;
+			return i;
+		}
+	}
+	fail_msg("%s +%zu: not decoded by us", who, offset);
+	return -1;
+}
+
+/* Returns true for a line about a message. */
+static bool listing_line(const struct golden *g, const char *line, bool *told)
+{
+	size_t offset, len;
+	char who[112], text[600];
+	unsigned int frame;
+	double at;
+	int rest = 0, i;
+
+	if (sscanf(line, "%lf #%u %111s +%zu %zu B %n", &at, &frame, who, &offset, &len, &rest) !=
+	    5) {
+		if (!strstr(line, " FIN") && !strstr(line, " RST") && *line)
+			fail_msg("listing line not understood: %s", line);
+		return false;
+	}
+	assert_true(rest > 0);
+	i = listed_message(g, who, offset, told);
+	assert_int_equal(g->all.message[i].len, len);
+	message_describe(&g->all.message[i], text, sizeof(text));
+	assert_string_equal(text, line + rest);
+	return true;
+}
+
+static void expect_listing(const struct golden *g)
+{
+	bool *told = calloc(g->all.n + 1, sizeof(*told));
+	char path[600], line[1000];
+	unsigned int lines = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%.*s.txt", folder, (int)strlen(g->name) - 5, g->name);
+	file = fopen(path, "r");
+	if (!file)
+		fail_msg("no listing %s", path);
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		lines += listing_line(g, line, told);
+	}
+	fclose(file);
+	free(told);
+	assert_int_equal(lines, g->all.n);
+}
+
+/* ---- what the nodes did ------------------------------------------------------------ */
+
+static const struct message *hello_of(const struct golden *g, const struct capture_stream *stream)
+{
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		if (g->all.message[i].stream == stream && g->all.message[i].kind == MESSAGE_HELLO)
+			return &g->all.message[i];
+	}
+	return NULL;
+}
+
+/* A reply has the version and the inverted type of the request, or type NONE (4). */
+static void expect_hello_replies(const struct golden *g)
+{
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *m = &g->all.message[i], *request;
+		const struct capture_stream *s = m->stream;
+
+		if (m->kind != MESSAGE_HELLO || s->active)
+			continue;
+		assert_true(s->reverse >= 0);
+		request = hello_of(g, &g->capture.stream[s->reverse]);
+		assert_non_null(request);
+		assert_int_equal(m->hello.version, request->hello.version);
+		assert_true(lx_nid_eq(&m->hello.dst_nid, &request->hello.src_nid) ||
+			    m->hello.version == LX_SOCK_V1);
+		if (m->hello.ctype != LX_CTYPE_NONE)
+			assert_int_equal(m->hello.ctype,
+					 lx_proto_ctype_invert(request->hello.ctype));
+	}
+}
+
+/* No message is where our table says "no" (7); where types are known. */
+static void expect_conn_choice(const struct golden *g)
+{
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *m = &g->all.message[i], *hello = hello_of(g, m->stream);
+		bool noop = m->kind == MESSAGE_NOOP;
+		bool nonblk = noop && m->version >= LX_SOCK_V3;
+		enum lx_conn_fit fit;
+
+		if (!hello || (!noop && m->kind != MESSAGE_LNET))
+			continue;
+		fit = lx_proto_conn_fit(m->version, hello->hello.ctype, noop, m->hdr.payload_length,
+					nonblk, 1024);
+		if (fit == LX_FIT_NO || (nonblk && fit != LX_FIT_YES))
+			fail_msg("%s +%zu on a connection of type %s", m->stream->who, m->offset,
+				 lx_proto_ctype_name(hello->hello.ctype));
+	}
+}
+
+/* Takes the requests that @ack acknowledges off; returns how many there were. */
+static unsigned int take_acked(const struct golden *g, const struct message *ack,
+			       const struct lx_acked *acked, bool *open)
+{
+	unsigned int found = 0;
+
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *m = &g->all.message[i];
+
+		if (open[i] && lx_acked_has(acked, m->msg.cookie[0]) &&
+		    !strcmp(m->stream->src, ack->stream->dst) &&
+		    !strcmp(m->stream->dst, ack->stream->src)) {
+			open[i] = false;
+			found++;
+		}
+	}
+	return found;
+}
+
+/* Every request is acknowledged once, and nothing else is (8). */
+static void expect_acks(const struct golden *g)
+{
+	bool *open = calloc(g->all.n + 1, sizeof(*open));
+
+	for (unsigned int i = 0; i < g->all.n; i++)
+		open[i] = g->all.message[i].kind == MESSAGE_LNET && g->all.message[i].msg.cookie[0];
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *m = &g->all.message[i];
+		struct lx_acked acked;
+
+		if (m->version == LX_SOCK_V1 ||
+		    (m->kind != MESSAGE_NOOP && m->kind != MESSAGE_LNET))
+			continue;
+		assert_int_equal(lx_proto_acked(m->version, &m->msg, &acked), 0);
+		if (acked.expected)
+			assert_int_equal(take_acked(g, m, &acked, open), acked.expected);
+	}
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		if (open[i])
+			fail_msg("%s: cookie %llu is never acknowledged",
+				 g->all.message[i].stream->who,
+				 (unsigned long long)g->all.message[i].msg.cookie[0]);
+	}
+	free(open);
+}
+
+/* ---- ping information -------------------------------------------------------------- */
+
+static bool is_ping_get(const struct message *m)
+{
+	return m->kind == MESSAGE_LNET && m->hdr.type == LX_MSG_GET &&
+	       lx_le32(m->hdr.cmd.get.portal) == LX_PORTAL_RESERVED &&
+	       lx_le64(m->hdr.cmd.get.match_bits) == LX_PING_MATCH_BITS;
+}
+
+static bool is_push(const struct message *m)
+{
+	return m->kind == MESSAGE_LNET && m->hdr.type == LX_MSG_PUT &&
+	       lx_le32(m->hdr.cmd.put.portal) == LX_PORTAL_RESERVED &&
+	       lx_le64(m->hdr.cmd.put.match_bits) == LX_PING_MATCH_BITS;
+}
+
+static bool is_ping_reply(const struct golden *g, const struct message *m)
+{
+	if (m->kind != MESSAGE_LNET || m->hdr.type != LX_MSG_REPLY)
+		return false;
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *get = &g->all.message[i];
+
+		if (is_ping_get(get) && lx_nid_eq(&get->hdr.src_nid, &m->hdr.dst_nid) &&
+		    !memcmp(&get->hdr.cmd.get.return_md, &m->hdr.cmd.reply.dst_md,
+			    sizeof(struct lx_wire_handle)))
+			return true;
+	}
+	return false;
+}
+
+/* All captured nodes are little endian. */
+static bool has_ping_magic(const struct message *m)
+{
+	return m->kind == MESSAGE_LNET && m->hdr.payload_length >= 4 &&
+	       !memcmp(m->payload, "gnip", 4);
+}
+
+static void expect_ping_info(const struct message *m)
+{
+	struct lx_pinginfo *info;
+	size_t need, len = m->hdr.payload_length;
+	void *again;
+
+	assert_int_equal(lx_pinginfo_decode(m->payload, len, 4096, &need, &info), 0);
+	assert_int_equal(need, len);
+	assert_int_equal(info->pid, LX_PID_LUSTRE);
+	assert_non_null(lx_pinginfo_primary(info));
+	assert_int_equal(lx_pinginfo_size(info), len);
+	again = calloc(1, len);
+	assert_non_null(again);
+	lx_pinginfo_encode(info, again);
+	assert_memory_equal(again, m->payload, len);
+	free(again);
+	free(info);
+}
+
+static unsigned int expect_ping_infos(const struct golden *g)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < g->all.n; i++) {
+		const struct message *m = &g->all.message[i];
+
+		assert_int_equal(is_push(m) || is_ping_reply(g, m), has_ping_magic(m));
+		if (has_ping_magic(m)) {
+			expect_ping_info(m);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* ---- captures ------------------------------------------------------------------------ */
+
+/* Of streams whose HELLO is not in the capture; the names of the captures tell it. */
+static unsigned int version_of(const char *name, const struct capture_stream *stream)
+{
+	if (strstr(name, "-v1-"))
+		return LX_SOCK_V1;
+	if (strstr(name, "-v2-"))
+		return LX_SOCK_V2;
+	return stream->v6 || strstr(name, "-v4-") ? LX_SOCK_V4 : LX_SOCK_V3;
+}
+
+static void one_capture(void **state)
+{
+	struct golden g = { .name = *state };
+	unsigned int pings;
+	size_t bytes = 0;
+	char path[600];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, g.name);
+	rc = capture_load(path, LX_SOCK_PORT, &g.capture);
+	if (rc)
+		fail_msg("%s: %s", path, rc == -EBADMSG ? g.capture.error : strerror(-rc));
+	assert_true(g.capture.n_streams > 0);
+	for (unsigned int i = 0; i < g.capture.n_streams; i++) {
+		const struct capture_stream *stream = &g.capture.stream[i];
+
+		messages_decode(stream, version_of(g.name, stream), &g.all);
+		bytes += stream->len;
+	}
+	for (unsigned int i = 0; i < g.all.n; i++)
+		bytes -= g.all.message[i].len;
+	assert_int_equal(bytes, 0);
+	expect_listing(&g);
+	expect_hello_replies(&g);
+	expect_conn_choice(&g);
+	expect_acks(&g);
+	pings = expect_ping_infos(&g);
+	printf("             %u streams, %u messages, %u of them ping information\n",
+	       g.capture.n_streams, g.all.n, pings);
+	free(g.all.message);
+	capture_free(&g.capture);
+}
+
+static bool is_o2ib(const char *name)
+{
+	return strstr(name, "-o2ib-") && !strstr(name, "-tcpside");
+}
+
+static int is_capture(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len > 5 && !strcmp(entry->d_name + len - 5, ".pcap");
+}
+
+static void no_captures(void **state)
+{
+	skip();
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[CAPTURES_MAX];
+	struct dirent **names = NULL;
+	int found, n = 0, rc;
+
+	folder = getenv("LNETX_CAPTURES");
+	if (!folder)
+		folder = "../shared/captures";
+	found = scandir(folder, &names, is_capture, alphasort);
+	if (found <= 0) {
+		const struct CMUnitTest none[] = { cmocka_unit_test(no_captures) };
+
+		printf("skipped: no captures in %s (set LNETX_CAPTURES)\n", folder);
+		return cmocka_run_group_tests_name("golden_decode", none, NULL, NULL);
+	}
+	for (int i = 0; i < found && n < CAPTURES_MAX; i++) {
+		if (!is_o2ib(names[i]->d_name))
+			tests[n++] = (struct CMUnitTest){ .name = names[i]->d_name,
+							  .test_func = one_capture,
+							  .initial_state = names[i]->d_name };
+	}
+	printf("%d captures in %s, %d of them of o2iblnd and left out\n", found, folder, found - n);
+	rc = _cmocka_run_group_tests("golden_decode", tests, n, NULL, NULL);
+	while (found)
+		free(names[--found]);
+	free(names);
+	return rc;
+}
