@@ -77,6 +77,13 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 		  struct lx_conf_error *ret_err);
 #define LX_APPLY_DIFF 1u
 
+/**
+ * lx_node_check - look over a configuration without a node
+ * Finds what the parser cannot know: tunables and modules that do not exist, values
+ * out of their range. @ret_err has the line. Returns 0, -ENOENT, -EINVAL, -ERANGE.
+ */
+int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
+
 /* ---- configuration, piece by piece ---------------------------------------- */
 
 /*
