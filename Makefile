@@ -60,7 +60,13 @@ $(B)/liblnetx.a: $(LIB_OBJS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/tests/%: $(B)/tests/unit/%.o $(call obj,$(TEST_HELP_SRCS)) $(call obj,$(SIM_SRCS)) $(B)/liblnetx.a
+# In an archive, so that a test gets only the fakes it asks for.
+$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS))
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(LDLIBS)

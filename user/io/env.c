@@ -90,6 +90,11 @@ bool lx_env_on_loop(const struct lx_env *env)
 	return current_loop && current_loop->env == env;
 }
 
+struct lx_loop *lx_loop_current(const struct lx_env *env)
+{
+	return lx_env_on_loop(env) ? current_loop : NULL;
+}
+
 void lx_loop_enter(struct lx_loop *loop)
 {
 	pthread_mutex_lock(&loop->env->lock);
@@ -153,16 +158,23 @@ static void on_prepare(uv_prepare_t *prepare)
 	drain(prepare->data);
 }
 
-/* Only ends the sleep: the queue is drained by on_check(). */
+/*
+ * Only ends the sleep: the queue is drained by on_check(). Not so the last time, when
+ * what is queued may be what closes a handle.
+ */
 static void on_wake(uv_async_t *wake)
 {
 	struct lx_loop *loop = wake->data;
-	bool stopping;
+	bool stopping, more;
 
 	pthread_mutex_lock(&loop->env->lock);
 	stopping = loop->stopping;
+	more = !lx_list_empty(&loop->posted);
 	pthread_mutex_unlock(&loop->env->lock);
-	if (stopping) {
+	if (stopping && more) {
+		drain(loop);
+		uv_async_send(wake);
+	} else if (stopping) {
 		uv_close((uv_handle_t *)&loop->wake, NULL);
 		uv_close((uv_handle_t *)&loop->check, NULL);
 		uv_close((uv_handle_t *)&loop->prepare, NULL);

@@ -70,6 +70,8 @@ unsigned int lx_loop_index(const struct lx_loop *loop);
 /* Whether the caller runs on this loop's thread (NULL: on any loop of @env). */
 bool lx_loop_is_current(const struct lx_loop *loop);
 bool lx_env_on_loop(const struct lx_env *env);
+/* The loop of @env whose thread the caller is; NULL: none. */
+struct lx_loop *lx_loop_current(const struct lx_env *env);
 
 /* First and last act of every libuv callback. */
 void lx_loop_enter(struct lx_loop *loop);

@@ -16,7 +16,7 @@
 #include "../base/cleanup.h"
 #include "netif.h"
 
-/* ---- addresses -------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------ */
 
 void lx_addr_init(union lx_addr *addr, const void *bytes, unsigned int n_bytes, uint16_t port)
 {
@@ -74,7 +74,7 @@ const char *lx_addr_format(const union lx_addr *addr, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- interfaces ------------------------------------------------------------- */
+/* ---- interfaces ----------------------------------------------------------- */
 
 static void free_ifaddrs(struct ifaddrs **p)
 {
@@ -131,8 +131,8 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 	if (fd < 0)
 		return;
 	ret_netif->speed_mbps = ethtool_speed(fd, device);
-	ret_netif->offload = ethtool_flag(fd, device, ETHTOOL_GSG) &&
-			     ethtool_flag(fd, device, ETHTOOL_GTXCSUM);
+	ret_netif->offload =
+		ethtool_flag(fd, device, ETHTOOL_GSG) && ethtool_flag(fd, device, ETHTOOL_GTXCSUM);
 }
 
 /* How much an address is worth having: IPv4, then IPv6 but for link-local ones. */
@@ -195,7 +195,7 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 	return 0;
 }
 
-/* ---- sockets ---------------------------------------------------------------- */
+/* ---- sockets -------------------------------------------------------------- */
 
 static int new_socket(const union lx_addr *addr)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* ---- addresses -------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------ */
 
 union lx_addr {
 	struct sockaddr sa;
@@ -39,16 +39,15 @@ const char *lx_addr_format(const union lx_addr *addr, char *buf, size_t size);
 struct lx_addr_buf {
 	char text[LX_ADDR_TEXT];
 };
-#define lx_addr_str(addr) \
-	lx_addr_format((addr), ((struct lx_addr_buf){ { 0 } }).text, LX_ADDR_TEXT)
+#define lx_addr_str(addr) lx_addr_format((addr), ((struct lx_addr_buf){ { 0 } }).text, LX_ADDR_TEXT)
 
-/* ---- interfaces ------------------------------------------------------------- */
+/* ---- interfaces ----------------------------------------------------------- */
 
 struct lx_netif {
 	char name[IFNAMSIZ]; /* as asked for, an alias ("eth0:1") too */
 	unsigned int index;
 	union lx_addr addr; /* port 0 */
-	bool up;            /* administratively, and the link is there */
+	bool up; /* administratively, and the link is there */
 	bool loopback;
 	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
 	unsigned int speed_mbps; /* 0: unknown */
@@ -71,7 +70,7 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif);
  */
 int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif);
 
-/* ---- sockets ---------------------------------------------------------------- */
+/* ---- sockets -------------------------------------------------------------- */
 
 /* A listening TCP socket, non-blocking. Returns the fd or -errno. */
 int lx_netif_listen(const union lx_addr *addr, int backlog);

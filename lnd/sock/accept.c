@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Listening, and the first thing a peer says: which NID it wants (spec socklnd.md 2).
+ *
+ * One listener an address and port, shared by the NIs of that address. It takes
+ * connections on loop 0 and gives each to a loop of its own, so a silent client
+ * delays nobody:
+ *
+ *	accept() ──▶ ACCEPT ── request ──▶ HELLO (hello.c)
+ *	   │            └─ not a request, unknown NID, timeout ─▶ closed
+ *	   └─ source port not privileged, accept=secure ─▶ closed
+ *
+ * Connections that have not finished with HELLO are half open. A listener has room
+ * for some; when one more comes, the one that has waited longest has to go.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "priv.h"
+
+#define HALF_OPEN_MAX 512
+#define ACCEPTS_A_TURN 64
+
+static struct lx_loop *main_loop(struct lx_sock_listener *listener)
+{
+	return lx_env_loop(listener->host->env, 0);
+}
+
+/* ---- taking connections --------------------------------------------------- */
+
+void lx_sock_accept_done(struct lx_sock_conn *conn)
+{
+	if (!conn->listener)
+		return;
+	lx_list_del(&conn->link);
+	conn->listener->n_half_open--;
+	conn->listener = NULL;
+}
+
+static bool refused(struct lx_sock_listener *listener, const union lx_addr *remote)
+{
+	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_NONE)
+		return true;
+	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_ALL ||
+	    lx_addr_port(remote) <= LX_SOCK_PRIVILEGED_PORT_MAX)
+		return false;
+	lx_warn("address=%s listener=%s reason=\"source port is not privileged\" "
+		"action=\"connection refused; accept=all would take it\"",
+		lx_addr_str(remote), lx_addr_str(&listener->addr));
+	return true;
+}
+
+static void take(struct lx_sock_listener *listener, int fd, const union lx_addr *remote)
+{
+	struct lx_sock_conn *oldest;
+
+	if (listener->n_half_open >= HALF_OPEN_MAX) {
+		oldest = lx_list_first(&listener->half_open, struct lx_sock_conn, link);
+		lx_warn("address=%s listener=%s reason=\"too many connections without HELLO\" "
+			"action=\"closed the oldest\"",
+			lx_addr_str(&oldest->remote), lx_addr_str(&listener->addr));
+		lx_sock_conn_close(oldest, -ETIMEDOUT, LX_HSTATUS_LOCAL_ERROR);
+	}
+	if (lx_sock_conn_new_passive(listener, fd, remote)) {
+		lx_err("address=%s reason=\"out of memory\" action=\"connection refused\"",
+		       lx_addr_str(remote));
+		close(fd);
+	}
+}
+
+/* Without descriptors the socket stays readable: don't spin, try again a tick later. */
+static void pause_accept(struct lx_sock_listener *listener, int error)
+{
+	uv_poll_stop(&listener->poll);
+	listener->paused = true;
+	lx_err("listener=%s reason=\"accept: %s\" action=\"peers wait; raise the limit of open "
+	       "files\"",
+	       lx_addr_str(&listener->addr), strerror(error));
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+	struct lx_sock_listener *listener = poll->data;
+	struct lx_loop *loop = main_loop(listener);
+	union lx_addr remote;
+	socklen_t len;
+	int fd;
+
+	lx_loop_enter(loop);
+	for (int i = 0; i < ACCEPTS_A_TURN && listener->users; i++) {
+		len = sizeof(remote);
+		fd = accept4(listener->fd, &remote.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				pause_accept(listener, errno);
+			else if (errno == ECONNABORTED || errno == EINTR)
+				continue;
+			break;
+		}
+		if (refused(listener, &remote))
+			close(fd);
+		else
+			take(listener, fd, &remote);
+	}
+	lx_loop_leave(loop);
+}
+
+void lx_sock_accept_tick(struct lx_sock_host *host)
+{
+	struct lx_sock_listener *listener;
+
+	lx_list_for_each (listener, &host->listeners, link) {
+		if (!listener->paused)
+			continue;
+		listener->paused = false;
+		uv_poll_start(&listener->poll, UV_READABLE, on_connection);
+	}
+}
+
+/* ---- the request ---------------------------------------------------------- */
+
+static void refuse(struct lx_sock_conn *conn, const char *reason)
+{
+	char name[LX_SOCK_NAME_TEXT];
+
+	lx_warn("%s reason=\"%s\" action=\"connection closed\"",
+		lx_sock_conn_name(conn, name, sizeof(name)), reason);
+	lx_sock_conn_close(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR);
+}
+
+/* Tell what we speak: a prober's question, or someone from the future (2.3). */
+static void tell_version(struct lx_sock_conn *conn)
+{
+	struct lx_acc_req1 answer;
+
+	lx_proto_acc_version(&answer);
+	if (send(conn->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		lx_debug("address=%s reason=\"version not told\"", lx_addr_str(&conn->remote));
+	refuse(conn, "acceptor request of unknown version");
+}
+
+static void request_done(struct lx_sock_conn *conn)
+{
+	struct lx_nid target;
+	char reason[LX_NID_TEXT + 32];
+
+	lx_proto_acc_decode(conn->rx.buf, &target);
+	conn->net = lx_sock_net_lookup(conn->host, &target);
+	if (!conn->net) {
+		snprintf(reason, sizeof(reason), "it asked for %s, no NID of ours",
+			 lx_nid_str(&target));
+		refuse(conn, reason);
+		return;
+	}
+	lx_sock_net_hold(conn->net);
+	conn->phase = LX_SOCK_HELLO;
+	conn->rx.have = 0;
+	lx_sock_hello_ready(conn);
+}
+
+void lx_sock_accept_ready(struct lx_sock_conn *conn)
+{
+	int need, r;
+
+	for (;;) {
+		need = lx_proto_acc_need(conn->rx.buf, conn->rx.have);
+		if (need == -EPROTONOSUPPORT) {
+			tell_version(conn);
+			return;
+		}
+		if (need < 0) {
+			refuse(conn, "not an acceptor request");
+			return;
+		}
+		if ((unsigned int)need == conn->rx.have) {
+			request_done(conn);
+			return;
+		}
+		r = lx_sock_conn_read(conn, need);
+		if (r <= 0) {
+			if (r < 0)
+				refuse(conn, "closed before its acceptor request was complete");
+			return;
+		}
+		conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
+	}
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+static void listener_end(struct lx_sock_listener *listener)
+{
+	struct lx_sock_net *net = listener->waiter;
+
+	free(listener);
+	lx_sock_net_release(net);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct lx_sock_listener *listener = handle->data;
+	struct lx_loop *loop = main_loop(listener);
+
+	lx_loop_enter(loop);
+	close(listener->fd);
+	listener_end(listener);
+	lx_loop_leave(loop);
+}
+
+static void listener_stop(struct lx_sock_listener *listener)
+{
+	struct lx_sock_conn *conn;
+
+	while ((conn = lx_list_first(&listener->half_open, struct lx_sock_conn, link)))
+		lx_sock_conn_close(conn, -ESHUTDOWN, LX_HSTATUS_LOCAL_ERROR);
+	if (listener->poll_open) {
+		uv_close((uv_handle_t *)&listener->poll, on_closed);
+		return;
+	}
+	close(listener->fd);
+	listener_end(listener);
+}
+
+static void on_work(struct lx_work *work)
+{
+	struct lx_sock_listener *listener = lx_container_of(work, struct lx_sock_listener, work);
+
+	if (!listener->users) {
+		listener_stop(listener);
+		return;
+	}
+	if (uv_poll_init(lx_loop_uv(main_loop(listener)), &listener->poll, listener->fd)) {
+		lx_err("listener=%s reason=\"cannot poll\" action=\"peers cannot connect\"",
+		       lx_addr_str(&listener->addr));
+		return;
+	}
+	listener->poll.data = listener;
+	listener->poll_open = true;
+	uv_poll_start(&listener->poll, UV_READABLE, on_connection);
+}
+
+static struct lx_sock_listener *lookup(struct lx_sock_host *host, const union lx_addr *addr)
+{
+	struct lx_sock_listener *listener;
+
+	lx_list_for_each (listener, &host->listeners, link) {
+		if (lx_addr_same_host(&listener->addr, addr) &&
+		    lx_addr_port(&listener->addr) == lx_addr_port(addr))
+			return listener;
+	}
+	return NULL;
+}
+
+static int listen_on(struct lx_sock_net *net, uint16_t port, struct lx_sock_listener **ret_listener)
+{
+	union lx_addr addr = net->addr;
+	struct lx_sock_listener *listener;
+
+	lx_addr_set_port(&addr, port);
+	listener = lookup(net->host, &addr);
+	if (listener) {
+		listener->users++;
+		*ret_listener = listener;
+		return 0;
+	}
+	listener = calloc(1, sizeof(*listener));
+	if (!listener)
+		return -ENOMEM;
+	listener->fd = lx_netif_listen(&addr, lx_sock_tun.accept_backlog);
+	if (listener->fd < 0) {
+		int r = listener->fd;
+
+		free(listener);
+		lx_err("nid=%s listener=%s reason=\"%s\" action=\"NI not started%s\"",
+		       lx_nid_str(&net->ni->nid), lx_addr_str(&addr), strerror(-r),
+		       r == -EACCES ? "; give it CAP_NET_BIND_SERVICE or another accept_port" : "");
+		return r;
+	}
+	listener->host = net->host;
+	listener->addr = addr;
+	listener->users = 1;
+	lx_list_init(&listener->half_open);
+	lx_work_init(&listener->work, on_work);
+	lx_list_append(&net->host->listeners, &listener->link);
+	lx_loop_post(main_loop(listener), &listener->work);
+	*ret_listener = listener;
+	return 0;
+}
+
+int lx_sock_accept_start(struct lx_sock_net *net)
+{
+	int r;
+
+	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_NONE)
+		return 0;
+	r = listen_on(net, lx_sock_tun.accept_port, &net->listener[0]);
+	if (!r && lx_sock_tun.accept_port_bulk != lx_sock_tun.accept_port)
+		r = listen_on(net, lx_sock_tun.accept_port_bulk, &net->listener[1]);
+	return r;
+}
+
+void lx_sock_accept_stop(struct lx_sock_net *net)
+{
+	for (int i = 0; i < 2; i++) {
+		struct lx_sock_listener *listener = net->listener[i];
+
+		net->listener[i] = NULL;
+		if (!listener || --listener->users)
+			continue;
+		lx_list_del(&listener->link);
+		listener->waiter = net;
+		lx_sock_net_hold(net);
+		lx_loop_post(main_loop(listener), &listener->work);
+	}
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A TCP connection from birth to death. Owner: itself; it is freed by its own loop.
+ *
+ *	passive:          ACCEPT ──▶ HELLO ──▶ UP
+ *	active:   DIAL ────────────▶ HELLO ──▶ UP
+ *	                    any ──▶ closing ──▶ closed ──▶ freed
+ *
+ * Closing is in three steps, since others may be in the middle of using it:
+ *
+ *	lx_sock_conn_close()  any thread: off the peer's list, so nobody finds it
+ *	take_apart()          its loop, when no thread is in a system call for it:
+ *	                      its messages end
+ *	gone                  its loop, the handle is closed: freed, unless the core
+ *	                      has a parsed message that it has not called recv() for
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "priv.h"
+
+/* ---- names, small questions ----------------------------------------------- */
+
+const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t size)
+{
+	char id[LX_ID_TEXT] = "unknown";
+
+	if (conn->peer)
+		lx_id_format(&conn->peer->id, id, sizeof(id));
+	snprintf(buf, size, "peer=%s address=%s%s%s", id, lx_addr_str(&conn->remote),
+		 conn->phase == LX_SOCK_UP ? " type=" : "",
+		 conn->phase == LX_SOCK_UP ? lx_proto_ctype_name(conn->ctype) : "");
+	return buf;
+}
+
+size_t lx_sock_conn_backlog(const struct lx_sock_conn *conn)
+{
+	int unsent = 0;
+
+	/* Nothing was ever sent, or all of it was acknowledged when we last looked. */
+	if (conn->tx_acked != conn->tx_bytes && ioctl(conn->fd, SIOCOUTQ, &unsent))
+		unsent = 0;
+	return conn->queued_bytes + unsent;
+}
+
+enum lx_hstatus lx_sock_hstatus(int error)
+{
+	switch (error) {
+	case 0:
+		return LX_HSTATUS_OK;
+	case -ETIMEDOUT:
+		return LX_HSTATUS_NETWORK_TIMEOUT;
+	case -ENETDOWN:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+		return LX_HSTATUS_REMOTE_DROPPED;
+	default:
+		return LX_HSTATUS_LOCAL_ERROR;
+	}
+}
+
+enum lx_hstatus lx_sock_conn_hstatus(int error)
+{
+	return error == -ETIMEDOUT ? LX_HSTATUS_REMOTE_TIMEOUT : lx_sock_hstatus(error);
+}
+
+int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need)
+{
+	struct lx_sock_rx *rx = &conn->rx;
+	ssize_t n;
+
+	while (rx->have < need) {
+		n = recv(conn->fd, rx->buf + rx->have, need - rx->have, MSG_DONTWAIT);
+		if (n > 0)
+			rx->have += n;
+		else if (!n)
+			return -ECONNRESET;
+		else if (errno == EAGAIN)
+			return 0;
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return 1;
+}
+
+/* ---- polling -------------------------------------------------------------- */
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static int wanted_events(const struct lx_sock_conn *conn)
+{
+	int events = 0;
+
+	if (conn->phase == LX_SOCK_DIAL || conn->tx_blocked)
+		events |= UV_WRITABLE;
+	if (conn->phase != LX_SOCK_DIAL && !conn->rx_stopped)
+		events |= UV_READABLE;
+	return events;
+}
+
+static void poll_update(struct lx_sock_conn *conn)
+{
+	int events = wanted_events(conn);
+
+	if (!conn->poll_open || events == conn->poll_events)
+		return;
+	conn->poll_events = events;
+	if (events)
+		uv_poll_start(&conn->poll, events, on_poll);
+	else
+		uv_poll_stop(&conn->poll);
+}
+
+/* An established one has an error, or completions of zero-copy sends. */
+static void error_ready(struct lx_sock_conn *conn)
+{
+	socklen_t len = sizeof(int);
+	int error = 0;
+
+	getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	if (error)
+		lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
+	else
+		lx_sock_zc_reap(conn);
+}
+
+static void ready(struct lx_sock_conn *conn, int events)
+{
+	switch (conn->phase) {
+	case LX_SOCK_DIAL:
+		lx_sock_connect_ready(conn);
+		break;
+	case LX_SOCK_ACCEPT:
+		lx_sock_accept_ready(conn);
+		break;
+	case LX_SOCK_HELLO:
+		lx_sock_hello_ready(conn);
+		break;
+	case LX_SOCK_UP:
+		if (events & UV_WRITABLE)
+			lx_sock_tx_ready(conn);
+		if ((events & UV_READABLE) && !conn->closing)
+			lx_sock_rx_ready(conn);
+		break;
+	}
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct lx_sock_conn *conn = poll->data;
+	struct lx_loop *loop = conn->loop;
+
+	lx_loop_enter(loop);
+	if (!conn->closing) {
+		if (status < 0) /* libuv has stopped */
+			conn->poll_events = 0;
+		if (status < 0 && conn->phase == LX_SOCK_UP)
+			error_ready(conn);
+		else
+			ready(conn, events);
+	}
+	if (!conn->closing)
+		poll_update(conn);
+	lx_loop_leave(loop);
+}
+
+/* ---- birth ---------------------------------------------------------------- */
+
+static int start(struct lx_sock_conn *conn)
+{
+	int r;
+
+	if (conn->active)
+		lx_sock_connect_open(conn);
+	if (conn->closing)
+		return 0;
+	r = uv_poll_init(lx_loop_uv(conn->loop), &conn->poll, conn->fd);
+	if (r)
+		return r;
+	conn->poll.data = conn;
+	conn->poll_open = true;
+	return 0;
+}
+
+static void take_apart(struct lx_sock_conn *conn);
+
+static void on_work(struct lx_work *work)
+{
+	struct lx_sock_conn *conn = lx_container_of(work, struct lx_sock_conn, work);
+	unsigned int todo = conn->todo;
+	int r;
+
+	conn->todo = 0;
+	if (!conn->closing && (todo & LX_SOCK_CONN_START)) {
+		r = start(conn);
+		if (r)
+			lx_sock_conn_close(conn, r, LX_HSTATUS_LOCAL_ERROR);
+	}
+	if (!conn->closing && (todo & LX_SOCK_CONN_RX))
+		lx_sock_rx_resume(conn);
+	if (conn->closing)
+		take_apart(conn);
+	else
+		poll_update(conn);
+}
+
+void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo)
+{
+	conn->todo |= todo;
+	lx_loop_post(conn->loop, &conn->work);
+}
+
+static struct lx_sock_conn *conn_new(struct lx_sock_host *host, enum lx_sock_phase phase)
+{
+	struct lx_sock_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->host = host;
+	conn->phase = phase;
+	conn->loop = lx_sock_host_loop(host);
+	conn->fd = -1;
+	conn->ctype = LX_CTYPE_NONE;
+	lx_work_init(&conn->work, on_work);
+	lx_work_init(&conn->tx_work, lx_sock_tx_work);
+	lx_list_init(&conn->link);
+	lx_list_init(&conn->queue);
+	lx_list_init(&conn->sending);
+	lx_list_init(&conn->sent);
+	lx_list_append(&host->conns, &conn->host_link);
+	lx_sock_conn_post(conn, LX_SOCK_CONN_START);
+	lx_sock_host_hurry(host);
+	return conn;
+}
+
+int lx_sock_conn_new_passive(struct lx_sock_listener *listener, int fd, const union lx_addr *remote)
+{
+	struct lx_sock_conn *conn = conn_new(listener->host, LX_SOCK_ACCEPT);
+	socklen_t len = sizeof(conn->local);
+
+	if (!conn)
+		return -ENOMEM;
+	conn->fd = fd;
+	conn->remote = *remote;
+	getsockname(fd, &conn->local.sa, &len);
+	conn->loopback = lx_addr_same_host(&conn->local, &conn->remote);
+	conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
+	conn->listener = listener;
+	listener->n_half_open++;
+	lx_list_append(&listener->half_open, &conn->link);
+	return 0;
+}
+
+int lx_sock_conn_new_active(struct lx_sock_peer *peer, uint32_t ctype,
+			    struct lx_sock_conn **ret_conn)
+{
+	struct lx_sock_conn *conn = conn_new(peer->net->host, LX_SOCK_DIAL);
+
+	if (!conn)
+		return -ENOMEM;
+	conn->active = true;
+	conn->net = peer->net;
+	lx_sock_net_hold(conn->net);
+	conn->peer = peer;
+	conn->ctype = ctype;
+	conn->remote = peer->addr;
+	lx_addr_set_port(&conn->remote, ctype == LX_CTYPE_CONTROL ? lx_sock_tun.accept_port
+								  : lx_sock_tun.accept_port_bulk);
+	conn->local = conn->net->addr;
+	conn->deadline_ns = peer->dial_deadline_ns;
+	*ret_conn = conn;
+	return 0;
+}
+
+/* ---- up ------------------------------------------------------------------- */
+
+void lx_sock_conn_set_tos(struct lx_sock_conn *conn, int tos)
+{
+	if (conn->remote.sa.sa_family == AF_INET)
+		setsockopt(conn->fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	else
+		setsockopt(conn->fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+}
+
+static void set_option(struct lx_sock_conn *conn, int level, int option, int value)
+{
+	if (setsockopt(conn->fd, level, option, &value, sizeof(value)))
+		lx_debug("address=%s option=%d reason=\"%s\"", lx_addr_str(&conn->remote), option,
+			 strerror(errno));
+}
+
+static void set_options(struct lx_sock_conn *conn)
+{
+	bool probe = lx_sock_tun.keepalive_idle && lx_sock_tun.keepalive_intvl &&
+		     lx_sock_tun.keepalive_count;
+	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
+
+	set_option(conn, IPPROTO_TCP, TCP_LINGER2, -1);
+	set_option(conn, IPPROTO_TCP, TCP_NODELAY, !lx_sock_tun.nagle);
+	if (lx_sock_tun.tx_buffer_size)
+		set_option(conn, SOL_SOCKET, SO_SNDBUF, lx_sock_tun.tx_buffer_size);
+	if (lx_sock_tun.rx_buffer_size)
+		set_option(conn, SOL_SOCKET, SO_RCVBUF, lx_sock_tun.rx_buffer_size);
+	set_option(conn, SOL_SOCKET, SO_KEEPALIVE, probe);
+	if (probe) {
+		set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, lx_sock_tun.keepalive_idle);
+		set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, lx_sock_tun.keepalive_intvl);
+		set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, lx_sock_tun.keepalive_count);
+	}
+	if (tos >= 0)
+		lx_sock_conn_set_tos(conn, tos);
+}
+
+static void tell_change(const struct lx_sock_conn *conn, const struct lx_sock_peer *peer,
+			enum lx_change_type type)
+{
+	struct lx_change change = { .type = type, .nid = peer->id.nid, .net = LX_NET_U32_ANY };
+
+	snprintf(change.text, sizeof(change.text), "%s v%u %s", lx_proto_ctype_name(conn->ctype),
+		 conn->version, lx_addr_str(&conn->remote));
+	lx_lnd_change(conn->net->ni, &change);
+}
+
+void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer)
+{
+	uint64_t now = lx_sock_now();
+
+	lx_sock_accept_done(conn);
+	conn->peer = peer;
+	conn->phase = LX_SOCK_UP;
+	conn->last_tx_ns = conn->last_rx_ns = now;
+	conn->tx_deadline_ns = now + lx_sock_net_timeout_ns(conn->net);
+	conn->rx.have = 0;
+	conn->rx.userspace = lx_sock_peer_is_userspace(peer);
+	peer->last_alive_ns = now;
+	peer->next_keepalive_ns = 0;
+	peer->dial_interval_ns = 0;
+	lx_list_append(&peer->conns, &conn->link);
+	set_options(conn);
+	lx_sock_zc_setup(conn);
+	lx_sock_peer_flush(peer, conn);
+	tell_change(conn, peer, LX_CHANGE_CONN_UP);
+}
+
+/* ---- death ---------------------------------------------------------------- */
+
+void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus)
+{
+	struct lx_sock_peer *peer = conn->peer;
+
+	if (conn->closing)
+		return;
+	conn->closing = true;
+	conn->error = error;
+	conn->hstatus = hstatus;
+	lx_sock_accept_done(conn);
+	lx_sock_conn_post(conn, 0);
+	if (conn->phase == LX_SOCK_UP) {
+		lx_list_del(&conn->link);
+		tell_change(conn, peer, LX_CHANGE_CONN_DOWN);
+		lx_sock_peer_conn_closed(peer, conn);
+	} else if (conn->active) {
+		lx_sock_connect_result(conn, error ? error : -ECONNABORTED);
+	}
+	conn->peer = NULL;
+}
+
+void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus,
+		       const char *reason)
+{
+	struct lx_sock_peer *peer = conn->peer;
+	struct lx_sock_conn *other, *next;
+	char name[LX_SOCK_NAME_TEXT];
+
+	if (conn->closing)
+		return;
+	if (reason)
+		lx_warn("%s reason=\"%s\" action=\"connections to it closed\"",
+			lx_sock_conn_name(conn, name, sizeof(name)), reason);
+	/* The one at fault last, so that the peer is lost for its reason. */
+	lx_list_for_each_safe (other, next, &peer->conns, link) {
+		if (other != conn && lx_addr_same_host(&other->remote, &conn->remote))
+			lx_sock_conn_close(other, error, hstatus);
+	}
+	lx_sock_conn_close(conn, error, hstatus);
+}
+
+static void conn_free(struct lx_sock_conn *conn)
+{
+	struct lx_sock_host *host = conn->host;
+	struct lx_sock_net *net = conn->net;
+
+	lx_list_del(&conn->host_link);
+	lx_work_cancel(&conn->work);
+	lx_work_cancel(&conn->tx_work);
+	free(conn->rx.stash);
+	free(conn);
+	lx_sock_host_conn_freed(host);
+	if (net)
+		lx_sock_net_release(net);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct lx_sock_conn *conn = handle->data;
+	struct lx_loop *loop = conn->loop;
+
+	lx_loop_enter(loop);
+	close(conn->fd);
+	conn->gone = true;
+	if (!conn->parked)
+		conn_free(conn);
+	lx_loop_leave(loop);
+}
+
+static void take_apart(struct lx_sock_conn *conn)
+{
+	bool abort = !lx_list_empty(&conn->sent);
+
+	if (conn->tx_busy)
+		return;
+	if (conn->gone) {
+		if (!conn->parked)
+			conn_free(conn);
+		return;
+	}
+	if (conn->poll_open && uv_is_closing((uv_handle_t *)&conn->poll))
+		return;
+	lx_sock_rx_abort(conn, conn->error);
+	lx_sock_tx_abort(conn, conn->error ? conn->error : -ECONNRESET,
+			 conn->error ? conn->hstatus : LX_HSTATUS_REMOTE_DROPPED);
+	/* The kernel must not send memory that is about to be someone else's again. */
+	if (abort && conn->fd >= 0)
+		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 },
+			   sizeof(struct linger));
+	if (conn->poll_open) {
+		uv_close((uv_handle_t *)&conn->poll, on_closed);
+		return;
+	}
+	if (conn->fd >= 0)
+		close(conn->fd);
+	conn->gone = true;
+	if (!conn->parked)
+		conn_free(conn);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Dialling a peer: one connection after the other until each type is there (spec
+ * socklnd.md 4.1, 5, 11).
+ *
+ *	                   nothing missing
+ *	          ┌───────────────────────────────────┐
+ *	          ▼                                   │
+ *	        IDLE ── message, not too early ──▶ BUSY: next type ─▶ result
+ *	          ▲                                   ▲                 │
+ *	          │ failed: not before dial_at        │ 0, EPROTO, ESTALE
+ *	          ├───────────────────────────────────┼─────────────────┤
+ *	          │ 3 times in a row, one of each     │ later           │ EALREADY
+ *	          └───────────────────────────────────┴────── WAIT ◀────┘
+ *
+ * A series has a deadline; what waits for a connection fails with it, unless the
+ * peer said no for a reason and will be asked again.
+ */
+#include <errno.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+#include "priv.h"
+
+#define RETRIES_MAX 3
+
+static void attempt(struct lx_sock_peer *peer);
+
+/* ---- what is missing (5) -------------------------------------------------- */
+
+static uint32_t next_type(const struct lx_sock_peer *peer)
+{
+	unsigned int in, out;
+
+	if (peer->settled)
+		return LX_CTYPE_NONE;
+	if (!lx_sock_tun.typed_conns)
+		return lx_sock_peer_count(peer, LX_CTYPE_ANY) ? LX_CTYPE_NONE : LX_CTYPE_ANY;
+	if (!lx_sock_peer_count(peer, LX_CTYPE_CONTROL))
+		return LX_CTYPE_CONTROL;
+	in = lx_sock_peer_count(peer, LX_CTYPE_BULK_IN);
+	out = lx_sock_peer_count(peer, LX_CTYPE_BULK_OUT);
+	if (in < peer->max_conns && in <= out)
+		return LX_CTYPE_BULK_IN;
+	if (out < peer->max_conns)
+		return LX_CTYPE_BULK_OUT;
+	return in < peer->max_conns ? LX_CTYPE_BULK_IN : LX_CTYPE_NONE;
+}
+
+static bool one_of_each(const struct lx_sock_peer *peer)
+{
+	return lx_sock_peer_count(peer, LX_CTYPE_CONTROL) &&
+	       lx_sock_peer_count(peer, LX_CTYPE_BULK_IN) &&
+	       lx_sock_peer_count(peer, LX_CTYPE_BULK_OUT);
+}
+
+/* ---- series --------------------------------------------------------------- */
+
+static void series_start(struct lx_sock_peer *peer)
+{
+	peer->dial_deadline_ns = lx_sock_now() + lx_sock_net_timeout_ns(peer->net);
+	attempt(peer);
+}
+
+static void series_failed(struct lx_sock_peer *peer, int error)
+{
+	uint64_t min = lx_sock_tun.min_reconnectms * LX_SOCK_MSEC;
+	uint64_t max = lx_sock_tun.max_reconnectms * LX_SOCK_MSEC;
+	uint64_t interval = 2 * peer->dial_interval_ns;
+
+	if (interval < min)
+		interval = min;
+	if (interval > max)
+		interval = max;
+	peer->dial_interval_ns = interval;
+	peer->dial_at_ns = lx_sock_now() + interval;
+	peer->dial = LX_SOCK_DIAL_IDLE;
+	lx_warn("peer=%s nid=%s reason=\"cannot connect: %s\" action=\"messages to it fail; no new "
+		"attempt for %llu ms\"",
+		lx_nid_str(&peer->id.nid), lx_nid_str(&peer->net->ni->nid), strerror(-error),
+		(unsigned long long)(interval / LX_SOCK_MSEC));
+	lx_sock_peer_fail_waiting(peer, error, lx_sock_hstatus(error));
+	if (lx_list_empty(&peer->conns))
+		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, error);
+}
+
+static void attempt(struct lx_sock_peer *peer)
+{
+	uint32_t type = next_type(peer);
+	int r = 0;
+
+	if (type == LX_CTYPE_NONE || peer->closing) {
+		peer->dial = LX_SOCK_DIAL_IDLE;
+		return;
+	}
+	peer->dial = LX_SOCK_DIAL_BUSY;
+	if (lx_sock_now() >= peer->dial_deadline_ns)
+		r = -ETIMEDOUT;
+	if (!r)
+		r = lx_sock_conn_new_active(peer, type, &peer->dialling);
+	if (r)
+		series_failed(peer, r);
+}
+
+static void again_later(struct lx_sock_peer *peer)
+{
+	if (next_type(peer) == LX_CTYPE_NONE) {
+		peer->dial = LX_SOCK_DIAL_IDLE;
+		return;
+	}
+	peer->dial = LX_SOCK_DIAL_WAIT;
+	peer->dial_at_ns = lx_sock_now() + lx_sock_tun.min_reconnectms * LX_SOCK_MSEC;
+	lx_sock_host_hurry(peer->net->host);
+}
+
+/* The peer said no, or is not the one it was. */
+static void declined(struct lx_sock_peer *peer, int why)
+{
+	if (++peer->retries < RETRIES_MAX) {
+		if (why == EALREADY)
+			again_later(peer);
+		else
+			series_start(peer);
+		return;
+	}
+	if (one_of_each(peer)) {
+		peer->settled = true;
+		peer->dial = LX_SOCK_DIAL_IDLE;
+	} else {
+		series_failed(peer, -why);
+	}
+}
+
+void lx_sock_connect_result(struct lx_sock_conn *conn, int result)
+{
+	struct lx_sock_peer *peer = conn->peer;
+
+	if (!peer || peer->dialling != conn)
+		return;
+	peer->dialling = NULL;
+	if (peer->closing) {
+		peer->dial = LX_SOCK_DIAL_IDLE;
+	} else if (!result) {
+		peer->retries = 0;
+		peer->dial_interval_ns = 0;
+		attempt(peer);
+	} else if (result > 0) {
+		declined(peer, result);
+	} else {
+		series_failed(peer, result);
+	}
+}
+
+void lx_sock_connect_start(struct lx_sock_peer *peer)
+{
+	if (peer->dial != LX_SOCK_DIAL_IDLE || peer->closing || lx_sock_peer_is_userspace(peer))
+		return;
+	if (peer->dial_interval_ns && lx_sock_now() < peer->dial_at_ns)
+		return;
+	if (!peer->dialled) {
+		peer->dialled = true;
+		peer->max_conns = lx_sock_net_conns_per_peer(peer->net);
+	}
+	if (next_type(peer) != LX_CTYPE_NONE)
+		series_start(peer);
+}
+
+void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now)
+{
+	if (peer->dial == LX_SOCK_DIAL_WAIT && now >= peer->dial_at_ns)
+		series_start(peer);
+}
+
+/* ---- one attempt ---------------------------------------------------------- */
+
+static void prepare(int fd, void *arg)
+{
+	const struct lx_sock_conn *conn = arg;
+	int size, tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
+
+	/* Before the connection is there, since the window scale depends on them. */
+	size = lx_sock_tun.tx_buffer_size;
+	if (size)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	size = lx_sock_tun.rx_buffer_size;
+	if (size)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	if (tos < 0)
+		return;
+	if (conn->remote.sa.sa_family == AF_INET)
+		setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	else
+		setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+}
+
+static void attempt_failed(struct lx_sock_conn *conn, int error)
+{
+	lx_sock_connect_result(conn, error);
+	lx_sock_conn_close(conn, error, lx_sock_hstatus(error));
+}
+
+void lx_sock_connect_open(struct lx_sock_conn *conn)
+{
+	struct lx_sock_host *host = conn->host;
+	struct lx_netif_dial dial = {
+		.local = &conn->net->addr,
+		.remote = &conn->remote,
+		.port_first = LX_SOCK_PRIVILEGED_PORT_MAX,
+		.port_last = LX_SOCK_PRIVILEGED_PORT_MIN,
+		.prepare = prepare,
+		.arg = conn,
+	};
+	bool privileged;
+
+	conn->fd = lx_netif_dial(&dial, &privileged);
+	if (conn->fd < 0) {
+		attempt_failed(conn, conn->fd);
+		return;
+	}
+	if (!privileged && !host->warned_port) {
+		host->warned_port = true;
+		lx_warn("nid=%s reason=\"no permission for source ports below 1024\" "
+			"action=\"peers "
+			"must have accept=all, and see a userspace peer; give it "
+			"CAP_NET_BIND_SERVICE\"",
+			lx_nid_str(&conn->net->ni->nid));
+	}
+}
+
+void lx_sock_connect_ready(struct lx_sock_conn *conn)
+{
+	socklen_t len = sizeof(int);
+	int error = 0, r;
+
+	if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len))
+		error = errno;
+	if (error) {
+		attempt_failed(conn, -error);
+		return;
+	}
+	len = sizeof(conn->local);
+	getsockname(conn->fd, &conn->local.sa, &len);
+	conn->loopback = lx_addr_same_host(&conn->local, &conn->remote);
+	conn->version = conn->peer->version;
+	if (!conn->version)
+		conn->version = conn->remote.sa.sa_family == AF_INET6 ? LX_SOCK_V4 : LX_SOCK_V3;
+	conn->phase = LX_SOCK_HELLO;
+	conn->deadline_ns = lx_sock_now() + lx_sock_net_timeout_ns(conn->net);
+	r = lx_sock_hello_send(conn, &conn->peer->id.nid, conn->ctype);
+	if (r)
+		attempt_failed(conn, r);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the NIs of one node share: the tick, the link watcher, and the list of
+ * everything. Made by the first NI of a node, gone with the last.
+ *
+ *	first join ─▶ RUNNING ── last leave ─▶ STOPPING ── handles closed ─▶ freed
+ *
+ * A host that is stopping is on no list any more, so an NI that comes up meanwhile
+ * gets a host of its own. All its libuv handles are on loop 0.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+#define TICK_MS 1000
+#define TICK_FAST_MS 100
+
+/* One process may have several nodes, each with a lock of its own: hence this one. */
+static pthread_mutex_t hosts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lx_list hosts = { &hosts, &hosts };
+
+static struct lx_loop *main_loop(struct lx_sock_host *host)
+{
+	return lx_env_loop(host->env, 0);
+}
+
+/* ---- tick ----------------------------------------------------------------- */
+
+/* Connections that take too long to come up. */
+static bool tick_conns(struct lx_sock_host *host, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+	char name[LX_SOCK_NAME_TEXT];
+	bool busy = false;
+
+	lx_list_for_each (conn, &host->conns, host_link) {
+		if (conn->closing || conn->phase == LX_SOCK_UP)
+			continue;
+		busy = true;
+		if (now < conn->deadline_ns)
+			continue;
+		if (!conn->active)
+			lx_warn("%s reason=\"no complete %s within the time allowed\" "
+				"action=\"connection closed\"",
+				lx_sock_conn_name(conn, name, sizeof(name)),
+				conn->phase == LX_SOCK_ACCEPT ? "acceptor request" : "HELLO");
+		lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
+	}
+	return busy;
+}
+
+static bool tick_net(struct lx_sock_net *net, uint64_t now)
+{
+	struct lx_sock_peer *peer, *next;
+	bool busy = false;
+
+	if (net->closing)
+		return false;
+	lx_list_for_each_safe (peer, next, &net->peers, link) {
+		busy |= peer->dial == LX_SOCK_DIAL_WAIT;
+		lx_sock_peer_tick(peer, now);
+	}
+	return busy;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct lx_sock_host *host = timer->data;
+	struct lx_loop *loop = main_loop(host);
+	struct lx_sock_net *net;
+	uint64_t now;
+	bool busy;
+
+	lx_loop_enter(loop);
+	if (!host->stopping) {
+		now = lx_sock_now();
+		lx_sock_accept_tick(host);
+		busy = tick_conns(host, now);
+		lx_list_for_each (net, &host->nets, link)
+			busy |= tick_net(net, now);
+		if (busy != host->tick_fast) {
+			host->tick_fast = busy;
+			uv_timer_set_repeat(timer, busy ? TICK_FAST_MS : TICK_MS);
+		}
+	}
+	lx_loop_leave(loop);
+}
+
+void lx_sock_host_hurry(struct lx_sock_host *host)
+{
+	if (host->tick_fast)
+		return;
+	host->tick_fast = true;
+	lx_loop_post(main_loop(host), &host->work);
+}
+
+/* ---- links ---------------------------------------------------------------- */
+
+static void check_link(struct lx_sock_net *net)
+{
+	struct lx_netif netif;
+	bool down = lx_netif_by_addr(&net->addr, net->ni->ifname, &netif) || !netif.up;
+
+	if (net->closing || down == net->link_down)
+		return;
+	net->link_down = down;
+	lx_lnd_link(net->ni, !down);
+}
+
+static void on_link_change(void *arg)
+{
+	struct lx_sock_host *host = arg;
+	struct lx_sock_net *net;
+
+	lx_loop_enter(main_loop(host));
+	if (!host->stopping) {
+		lx_list_for_each (net, &host->nets, link)
+			check_link(net);
+	}
+	lx_loop_leave(main_loop(host));
+}
+
+/* ---- life ----------------------------------------------------------------- */
+
+static void end(struct lx_sock_host *host)
+{
+	struct lx_sock_net *net = host->last;
+	struct lx_ni *ni = net->ni;
+
+	free(host);
+	lx_sock_net_free(net);
+	if (ni)
+		lx_lnd_stopped(ni);
+}
+
+static void on_tick_closed(uv_handle_t *handle)
+{
+	struct lx_sock_host *host = handle->data;
+	struct lx_loop *loop = main_loop(host);
+
+	lx_loop_enter(loop);
+	host->tick_open = false;
+	if (!host->watch)
+		end(host);
+	lx_loop_leave(loop);
+}
+
+static void on_watch_closed(void *arg)
+{
+	struct lx_sock_host *host = arg;
+
+	host->watch = NULL;
+	if (!host->tick_open)
+		end(host);
+}
+
+static void stop(struct lx_sock_host *host)
+{
+	if (host->tick_open)
+		uv_close((uv_handle_t *)&host->tick, on_tick_closed);
+	if (host->watch)
+		lx_netwatch_free(host->watch, on_watch_closed);
+	else if (!host->tick_open)
+		end(host);
+}
+
+static void on_work(struct lx_work *work)
+{
+	struct lx_sock_host *host = lx_container_of(work, struct lx_sock_host, work);
+
+	if (host->stopping) {
+		/* Strangers that never named an NI; the last of them posts this again. */
+		if (lx_list_empty(&host->conns))
+			stop(host);
+		return;
+	}
+	if (!host->tick_open) {
+		uv_timer_init(lx_loop_uv(main_loop(host)), &host->tick);
+		host->tick.data = host;
+		host->tick_open = true;
+	}
+	uv_timer_start(&host->tick, on_tick, host->tick_fast ? TICK_FAST_MS : TICK_MS,
+		       host->tick_fast ? TICK_FAST_MS : TICK_MS);
+}
+
+static struct lx_sock_host *host_new(struct lx_env *env)
+{
+	struct lx_sock_host *host = calloc(1, sizeof(*host));
+	int r;
+
+	if (!host)
+		return NULL;
+	host->env = env;
+	lx_list_init(&host->link);
+	lx_list_init(&host->nets);
+	lx_list_init(&host->listeners);
+	lx_list_init(&host->conns);
+	lx_work_init(&host->work, on_work);
+	r = lx_netwatch_new(main_loop(host), on_link_change, host, &host->watch);
+	if (r)
+		lx_warn("reason=\"cannot watch links: %s\" action=\"NIs stay up whatever "
+			"becomes of their interfaces\"",
+			strerror(-r));
+	lx_loop_post(main_loop(host), &host->work);
+	return host;
+}
+
+int lx_sock_host_join(struct lx_sock_net *net)
+{
+	struct lx_sock_host *host, *found = NULL;
+
+	pthread_mutex_lock(&hosts_lock);
+	lx_list_for_each (host, &hosts, link) {
+		if (host->env == net->ni->env)
+			found = host;
+	}
+	if (!found) {
+		found = host_new(net->ni->env);
+		if (found)
+			lx_list_append(&hosts, &found->link);
+	}
+	pthread_mutex_unlock(&hosts_lock);
+	if (!found)
+		return -ENOMEM;
+	net->host = found;
+	lx_list_append(&found->nets, &net->link);
+	return 0;
+}
+
+void lx_sock_host_leave(struct lx_sock_net *net)
+{
+	struct lx_sock_host *host = net->host;
+	struct lx_ni *ni = net->ni;
+
+	lx_list_del(&net->link);
+	if (lx_list_empty(&host->nets)) {
+		pthread_mutex_lock(&hosts_lock);
+		lx_list_del(&host->link);
+		pthread_mutex_unlock(&hosts_lock);
+		host->stopping = true;
+		host->last = net;
+		lx_loop_post(main_loop(host), &host->work);
+		return;
+	}
+	lx_sock_net_free(net);
+	if (ni)
+		lx_lnd_stopped(ni);
+}
+
+void lx_sock_host_conn_freed(struct lx_sock_host *host)
+{
+	if (host->stopping && lx_list_empty(&host->conns))
+		lx_loop_post(main_loop(host), &host->work);
+}
+
+struct lx_loop *lx_sock_host_loop(struct lx_sock_host *host)
+{
+	return lx_env_loop(host->env, host->next_loop++);
+}

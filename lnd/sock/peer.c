@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Peers: one a (NID, pid) that an NI has, or had lately, to do with. Owner: the net.
+ *
+ * A peer comes into being with the first message to it or the first connection from
+ * it. It goes, at a tick, when it has no connection, nothing waits, and - if it was
+ * dialled - the back-off has been over for a while; so strangers cost memory only
+ * for as long as they hold a connection.
+ *
+ * Which connection a message takes: socklnd.md 7. What waits for one is bounded: LNet
+ * messages by LNet's credits, acknowledgements by NOOPS_MAX.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+#define IDLE_S 60
+#define KEEPALIVE_PAUSE_S 10
+#define NOOPS_MAX 1024
+
+/* ---- life ----------------------------------------------------------------- */
+
+struct lx_sock_peer *lx_sock_peer_lookup(struct lx_sock_net *net, const struct lx_id *id)
+{
+	struct lx_sock_peer *peer;
+
+	lx_hash_for_each (peer, &net->peer_hash, lx_nid_hash(&id->nid), node) {
+		if (lx_id_eq(&peer->id, id))
+			return peer;
+	}
+	return NULL;
+}
+
+int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
+		     struct lx_sock_peer **ret_peer)
+{
+	struct lx_sock_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return -ENOMEM;
+	peer->net = net;
+	peer->id = *id;
+	lx_addr_init(&peer->addr, id->nid.addr, lx_nid_bytes(&id->nid) - 4, 0);
+	if (peer->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&peer->addr.v6.sin6_addr))
+		peer->addr.v6.sin6_scope_id = net->netif.index;
+	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
+	peer->last_alive_ns = lx_sock_now();
+	lx_list_init(&peer->conns);
+	lx_list_init(&peer->waiting);
+	lx_list_init(&peer->zc);
+	lx_hash_add(&net->peer_hash, &peer->node, lx_nid_hash(&id->nid));
+	lx_list_append(&net->peers, &peer->link);
+	*ret_peer = peer;
+	return 0;
+}
+
+void lx_sock_peer_free(struct lx_sock_peer *peer)
+{
+	lx_hash_del(&peer->net->peer_hash, &peer->node);
+	lx_list_del(&peer->link);
+	free(peer);
+}
+
+static bool unused(const struct lx_sock_peer *peer, uint64_t now)
+{
+	if (!lx_list_empty(&peer->conns) || !lx_list_empty(&peer->waiting) ||
+	    !lx_list_empty(&peer->zc) || peer->dial != LX_SOCK_DIAL_IDLE)
+		return false;
+	if (!peer->dialled)
+		return true;
+	return now >= peer->dial_at_ns && now >= peer->last_alive_ns + IDLE_S * LX_SOCK_SECOND;
+}
+
+/* ---- choosing a connection (7) -------------------------------------------- */
+
+unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype)
+{
+	const struct lx_sock_conn *conn;
+	unsigned int n = 0;
+
+	lx_list_for_each (conn, &peer->conns, link)
+		n += conn->ctype == ctype && lx_addr_same_host(&conn->remote, &peer->addr);
+	return n;
+}
+
+/* A candidate and its backlog, which takes a system call: asked for when there are two. */
+struct candidate {
+	struct lx_sock_conn *conn;
+	size_t backlog;
+	bool known;
+};
+
+static void compare(struct candidate *best, struct lx_sock_conn *conn)
+{
+	size_t backlog;
+
+	if (!best->conn) {
+		best->conn = conn;
+		return;
+	}
+	if (!best->known)
+		best->backlog = lx_sock_conn_backlog(best->conn);
+	best->known = true;
+	backlog = lx_sock_conn_backlog(conn);
+	if (backlog > best->backlog)
+		return;
+	if (backlog == best->backlog &&
+	    (!lx_sock_tun.round_robin || conn->last_tx_ns >= best->conn->last_tx_ns))
+		return;
+	best->conn = conn;
+	best->backlog = backlog;
+}
+
+static enum lx_conn_fit fit(const struct lx_sock_conn *conn, bool noop, size_t payload, bool nonblk)
+{
+	return lx_proto_conn_fit(conn->version, conn->ctype, noop, payload, nonblk,
+				 lx_sock_tun.min_bulk);
+}
+
+struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, size_t payload,
+				       bool nonblk)
+{
+	struct candidate best[LX_FIT_YES + 1] = { 0 };
+	struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link)
+		compare(&best[fit(conn, noop, payload, nonblk)], conn);
+	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
+	if (conn)
+		conn->last_tx_ns = lx_sock_now();
+	return conn;
+}
+
+/* ---- sending, waiting ----------------------------------------------------- */
+
+int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
+{
+	struct lx_sock_conn *conn =
+		lx_sock_peer_pick(peer, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx), tx->nonblk);
+	uint64_t now;
+
+	/*
+	 * Whom we have dialled once, we dial until everything is there. One that dialled
+	 * us is about to make the other connections itself.
+	 */
+	if (!conn || peer->dialled)
+		lx_sock_connect_start(peer);
+	if (conn) {
+		lx_sock_tx_queue(conn, tx);
+		return 0;
+	}
+	if (peer->dial == LX_SOCK_DIAL_IDLE)
+		return -EHOSTUNREACH;
+	if (lx_sock_tx_is_noop(tx) && ++peer->n_noops > NOOPS_MAX) {
+		peer->n_noops--;
+		return -ENOBUFS;
+	}
+	now = lx_sock_now();
+	if (!tx->deadline_ns || tx->deadline_ns > now + lx_sock_net_timeout_ns(peer->net))
+		tx->deadline_ns = now + lx_sock_net_timeout_ns(peer->net);
+	lx_list_append(&peer->waiting, &tx->link);
+	return 0;
+}
+
+static void unwait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
+{
+	lx_list_del(&tx->link);
+	if (lx_sock_tx_is_noop(tx))
+		peer->n_noops--;
+}
+
+void lx_sock_peer_flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
+{
+	struct lx_sock_tx *tx, *next;
+
+	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
+		if (!fit(conn, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx), tx->nonblk))
+			continue;
+		unwait(peer, tx);
+		lx_sock_tx_queue(conn, tx);
+		if (conn->closing)
+			return;
+	}
+}
+
+/* Ends those whose deadline is not after @until. */
+static void end_waiting(struct lx_sock_peer *peer, uint64_t until, int error,
+			enum lx_hstatus hstatus)
+{
+	struct lx_sock_tx *tx, *next;
+	struct lx_list ended;
+
+	/* Ending a message may bring the next one to this list: take ours off first. */
+	lx_list_init(&ended);
+	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
+		if (tx->deadline_ns > until)
+			continue;
+		unwait(peer, tx);
+		lx_list_append(&ended, &tx->link);
+	}
+	while ((tx = lx_list_first(&ended, struct lx_sock_tx, link))) {
+		lx_list_del(&tx->link);
+		lx_sock_tx_end(tx, error, hstatus);
+	}
+}
+
+void lx_sock_peer_fail_waiting(struct lx_sock_peer *peer, int error, enum lx_hstatus hstatus)
+{
+	end_waiting(peer, UINT64_MAX, error, hstatus);
+}
+
+/* Acknowledgements are for cookies of connections that are no more. */
+static void drop_noops(struct lx_sock_peer *peer)
+{
+	struct lx_sock_tx *tx, *next;
+
+	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
+		if (!lx_sock_tx_is_noop(tx))
+			continue;
+		unwait(peer, tx);
+		lx_sock_tx_end(tx, 0, LX_HSTATUS_OK);
+	}
+}
+
+void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
+{
+	int error = conn->error ? conn->error : -ECONNRESET;
+
+	peer->settled = false;
+	if (!lx_list_empty(&peer->conns))
+		return;
+	peer->version = 0;
+	drop_noops(peer);
+	if (peer->dial != LX_SOCK_DIAL_IDLE)
+		return;
+	lx_sock_peer_fail_waiting(peer, error, conn->hstatus);
+	/* What we ended ourselves, or the peer in order, is no sign of its death. */
+	if (conn->error && conn->error != -ESHUTDOWN && conn->error != -ECONNABORTED &&
+	    !peer->closing && !lx_sock_peer_is_userspace(peer))
+		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, conn->error);
+}
+
+/* ---- keepalive and timeouts (10) ------------------------------------------ */
+
+static void keepalive(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+	struct lx_sock_tx *tx;
+
+	if (peer->version < LX_SOCK_V3 || lx_list_empty(&peer->conns) || !lx_sock_tun.keepalive)
+		return;
+	if (now < peer->last_alive_ns + lx_sock_tun.keepalive * LX_SOCK_SECOND ||
+	    now < peer->next_keepalive_ns)
+		return;
+	peer->next_keepalive_ns = now + KEEPALIVE_PAUSE_S * LX_SOCK_SECOND;
+	conn = lx_sock_peer_pick(peer, true, 0, true);
+	if (conn && conn->queued_bytes)
+		return;
+	if (lx_sock_tx_new(NULL, &tx))
+		return;
+	tx->head.cookie[1] = LX_SOCK_COOKIE_KEEPALIVE;
+	tx->nonblk = true;
+	if (lx_sock_peer_send(peer, tx))
+		lx_sock_tx_end(tx, 0, LX_HSTATUS_OK);
+}
+
+/* Whether bytes that we sent have arrived since we last looked. */
+static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
+{
+	size_t unsent = lx_sock_conn_backlog(conn);
+	uint64_t acked = conn->tx_bytes + conn->queued_bytes - unsent;
+	bool progress = acked != conn->tx_acked;
+
+	if (progress)
+		conn->peer->last_alive_ns = now;
+	conn->tx_acked = acked;
+	return progress || !unsent;
+}
+
+/* Closes the connection and its siblings if it has been stuck for too long. */
+static bool conn_timed_out(struct lx_sock_conn *conn, uint64_t now)
+{
+	uint64_t timeout = lx_sock_net_timeout_ns(conn->net);
+	char reason[96];
+
+	if (conn->rx.deadline_ns && now >= conn->rx.deadline_ns &&
+	    conn->rx.state != LX_SOCK_RX_WAIT) {
+		snprintf(reason, sizeof(reason), "nothing received for %llu s inside a message",
+			 (unsigned long long)(timeout / LX_SOCK_SECOND));
+		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+		return true;
+	}
+	if (tx_progress(conn, now)) {
+		conn->tx_deadline_ns = now + timeout;
+	} else if (now >= conn->tx_deadline_ns) {
+		snprintf(reason, sizeof(reason), "the peer has taken no data for %llu s",
+			 (unsigned long long)(timeout / LX_SOCK_SECOND));
+		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+		return true;
+	}
+	if (conn->tx_nomem) {
+		conn->tx_nomem = false;
+		lx_sock_tx_kick(conn);
+	}
+	return false;
+}
+
+static bool zc_timed_out(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_tx *tx;
+	char reason[96];
+
+	lx_list_for_each (tx, &peer->zc, zc_link) {
+		if (now < tx->deadline_ns)
+			return false;
+		if (tx->conn->closing)
+			continue;
+		snprintf(reason, sizeof(reason), "zero-copy request %llu not acknowledged",
+			 (unsigned long long)tx->head.cookie[0]);
+		lx_sock_conn_fail(tx->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+		return true;
+	}
+	return false;
+}
+
+void lx_sock_peer_tick(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+
+	if (unused(peer, now)) {
+		lx_sock_peer_free(peer);
+		return;
+	}
+	keepalive(peer, now);
+	/* A failure closes several: what is left is for the next tick. */
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn_timed_out(conn, now))
+			return;
+	}
+	if (zc_timed_out(peer, now))
+		return;
+	end_waiting(peer, now, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
+	lx_sock_connect_tick(peer, now);
+}

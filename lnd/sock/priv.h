@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The objects of socklnd, and who owns whom.
+ *
+ *	host ──── one a node: listeners, the tick, the link watcher
+ *	 ├─ listener ── one an address and port; shared by the NIs of that address
+ *	 ├─ net ─────── one an NI
+ *	 │   └─ peer ── one a (NID, pid); knows version, cookies, what waits
+ *	 │       └─ tx waiting for a connection
+ *	 └─ conn ────── one a TCP connection, from accept() or connect() to close()
+ *	     ├─ tx queued, being sent, or waiting for zero-copy completion
+ *	     └─ one message being received
+ *
+ * Everything here is guarded by the node lock, but for what a thread uses while it
+ * is in a system call for a connection:
+ * - receiving: the connection's own loop only, so rx.buf and the destination are
+ *   its own for that time;
+ * - sending: whoever has set tx_busy; the txs on "sending" are its own until then.
+ * A connection is taken apart and freed by its own loop, once nobody is in a system
+ * call for it, so both may rely on its memory after they have taken the lock again;
+ * all they have to look at is "closing".
+ */
+#ifndef LX_SOCK_PRIV_H
+#define LX_SOCK_PRIV_H
+
+#include <lnetx/lnd.h>
+
+#include "../../user/base/hash.h"
+#include "../../user/base/list.h"
+#include "../../user/base/log.h"
+#include "../../user/io/env.h"
+#include "../../user/io/netif.h"
+#include "../../user/io/netwatch.h"
+#include "../../user/io/rbuf.h"
+#include "proto.h"
+#include "tunables.h"
+
+#define LX_SOCK_SECOND 1000000000ull
+#define LX_SOCK_MSEC 1000000ull
+
+struct lx_sock_conn;
+
+/* This transport lives in real time only; on the clock of lx_lnd_now(). */
+static inline uint64_t lx_sock_now(void)
+{
+	return uv_hrtime();
+}
+
+/* ---- host (host.c) -------------------------------------------------------- */
+
+struct lx_sock_host {
+	struct lx_list link; /* in the list of hosts */
+	struct lx_env *env;
+	struct lx_list nets;
+	struct lx_list listeners;
+	struct lx_list conns;
+	struct lx_netwatch *watch;
+	uv_timer_t tick;
+	bool tick_open;     /* the timer is a handle that must be closed */
+	bool tick_fast;     /* something is due soon */
+	struct lx_work work; /* start, re-arm, stop; on loop 0 */
+	bool stopping;
+	unsigned int next_loop;
+	struct lx_sock_net *last; /* told when the host is gone */
+	bool warned_port;   /* said that source ports are not privileged */
+};
+
+struct lx_sock_listener {
+	struct lx_list link;
+	struct lx_sock_host *host;
+	union lx_addr addr;
+	unsigned int users; /* nets */
+	int fd;
+	uv_poll_t poll;
+	bool poll_open;
+	bool paused;         /* no descriptors left: accept again with the next tick */
+	struct lx_work work; /* start, stop; on loop 0 */
+	struct lx_list half_open; /* conns that have not said HELLO, oldest first */
+	unsigned int n_half_open;
+	struct lx_sock_net *waiter; /* held until this is closed */
+};
+
+struct lx_sock_net {
+	struct lx_list link;
+	struct lx_sock_host *host;
+	struct lx_ni *ni;
+	union lx_addr addr;   /* the NI's, with its scope */
+	struct lx_netif netif; /* at start-up */
+	struct lx_sock_listener *listener[2]; /* accept_port, accept_port_bulk */
+	struct lx_hash peer_hash;
+	struct lx_list peers;
+	unsigned int pending; /* conns, and listeners being closed: what shutdown waits for */
+	bool closing;
+	bool link_down; /* as last told */
+};
+
+int lx_sock_host_join(struct lx_sock_net *net);
+void lx_sock_host_leave(struct lx_sock_net *net);
+/* The loop for the next connection. */
+struct lx_loop *lx_sock_host_loop(struct lx_sock_host *host);
+/* A connection is off the list of the host's. */
+void lx_sock_host_conn_freed(struct lx_sock_host *host);
+/* Something became due within a second: look more often. */
+void lx_sock_host_hurry(struct lx_sock_host *host);
+
+/* What keeps a net from being gone after shutdown. */
+void lx_sock_net_hold(struct lx_sock_net *net);
+void lx_sock_net_release(struct lx_sock_net *net);
+/* The net that has this NID, if it is up. */
+struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid);
+uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net);
+unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net);
+void lx_sock_net_free(struct lx_sock_net *net);
+
+/* ---- listener (accept.c) -------------------------------------------------- */
+
+int lx_sock_accept_start(struct lx_sock_net *net);
+void lx_sock_accept_stop(struct lx_sock_net *net);
+void lx_sock_accept_tick(struct lx_sock_host *host);
+/* A conn of phase ACCEPT or HELLO has bytes to read. */
+void lx_sock_accept_ready(struct lx_sock_conn *conn);
+/* It is not half open any more, whatever has become of it. */
+void lx_sock_accept_done(struct lx_sock_conn *conn);
+
+/* ---- transmission --------------------------------------------------------- */
+
+enum {
+	LX_SOCK_TX_SEND = 1,   /* bytes are left to be sent */
+	LX_SOCK_TX_KERNEL = 2, /* the kernel still uses the memory */
+	LX_SOCK_TX_ACK = 4,    /* the peer has not acknowledged the cookie */
+};
+
+struct lx_sock_tx {
+	struct lx_list link;    /* peer->waiting, conn->queue, ->sending or ->sent */
+	struct lx_list zc_link; /* peer->zc while TX_ACK */
+	struct lx_msg *msg;     /* NULL: a NOOP */
+	struct lx_sock_conn *conn;
+	struct lx_sock_msg head; /* CPU order, until encoded */
+	unsigned int todo;       /* LX_SOCK_TX_* */
+	bool nonblk;             /* must not wait behind bulk */
+	bool zero_copy;          /* is sent with MSG_ZEROCOPY */
+	bool piped;              /* payload comes out of a pipe */
+	uint16_t wire_len;
+	uint32_t zc_first, zc_count; /* the kernel's numbers of the sends it took */
+	uint32_t zc_open;            /* of these, not yet completed */
+	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
+	uint64_t deadline_ns;        /* waiting, or for the acknowledgement */
+	uint8_t wire[sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16)];
+};
+
+int lx_sock_tx_new(struct lx_msg *msg, struct lx_sock_tx **ret_tx);
+/* Ends the message, if it has one, and frees. @hstatus counts if @status is not 0. */
+void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus);
+static inline size_t lx_sock_tx_payload(const struct lx_sock_tx *tx)
+{
+	return tx->msg ? tx->msg->payload.length : 0;
+}
+static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
+{
+	return !tx->msg;
+}
+
+/* Puts a tx in the queue of a connection and has it sent at the end of the turn. */
+void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
+/* Adds an acknowledgement to what the connection is going to send. -ENOMEM. */
+int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
+/* Has the connection send what it can. */
+void lx_sock_tx_kick(struct lx_sock_conn *conn);
+/* The socket takes bytes again, or a second has passed after -ENOMEM. */
+void lx_sock_tx_ready(struct lx_sock_conn *conn);
+void lx_sock_tx_work(struct lx_work *work);
+/* Everything a closed connection was to send. */
+void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus);
+/* One of LX_SOCK_TX_* is over. */
+void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo);
+
+/* ---- zero copy (zc.c) ----------------------------------------------------- */
+
+/* Tests: go on with zero copy though the kernel says that it copies. */
+extern bool lx_sock_zc_force;
+
+void lx_sock_zc_setup(struct lx_sock_conn *conn);
+/* Whether this tx is to be sent with MSG_ZEROCOPY; makes it ask for an ACK. */
+void lx_sock_zc_prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
+/* The kernel took bytes of @tx without copying them. */
+void lx_sock_zc_sent(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
+/* Reads completions off the socket. */
+void lx_sock_zc_reap(struct lx_sock_conn *conn);
+/* A received message acknowledges cookies. -EPROTO. */
+int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head);
+/* A received message wants to be acknowledged. -ENOMEM, -EHOSTUNREACH. */
+int lx_sock_zc_answer(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
+
+/* ---- connection (conn.c) -------------------------------------------------- */
+
+enum lx_sock_phase {
+	LX_SOCK_DIAL,   /* connect() under way, or about to be called */
+	LX_SOCK_ACCEPT, /* acceptor request awaited */
+	LX_SOCK_HELLO,  /* HELLO awaited */
+	LX_SOCK_UP,
+};
+
+enum lx_sock_rx_state {
+	LX_SOCK_RX_HEADER,
+	LX_SOCK_RX_WAIT, /* parsed; the core has not called recv() */
+	LX_SOCK_RX_PAYLOAD,
+	LX_SOCK_RX_SLOP,
+};
+
+struct lx_sock_rx {
+	enum lx_sock_rx_state state;
+	bool parsing;   /* in lx_lnd_parse(): recv() need not wake the loop */
+	bool large;     /* the last payload was: read headers by themselves */
+	bool no_splice; /* pipes fill up on this connection */
+	bool check;     /* a checksum is to be computed */
+	bool wanted;    /* all of the payload has a destination */
+	bool remote;    /* the message was routed: its source is not the peer */
+	bool userspace; /* the peer's identity is not the header's */
+	bool spilled;   /* the pipe was full: the rest of this payload goes to memory */
+	uint8_t splices_full;
+	uint32_t csum;
+	unsigned int have; /* bytes in buf */
+	struct lx_sock_msg head; /* CPU order */
+	struct lx_msg *msg;
+	int status; /* of the message, if it has failed already */
+	struct lx_payload dst;
+	size_t done, want; /* bytes of dst that are there, and how many will be */
+	size_t slop;       /* bytes to throw away after them */
+	uint8_t *stash;    /* read off the socket, but held up by RX_WAIT */
+	size_t stash_len, stash_at;
+	uint64_t deadline_ns; /* for the next byte; 0: between messages */
+	uint8_t buf[LX_HELLO_MAX];
+};
+
+enum {
+	LX_SOCK_CONN_START = 1,
+	LX_SOCK_CONN_POLL = 2,
+	LX_SOCK_CONN_RX = 4,
+};
+
+struct lx_sock_conn {
+	struct lx_sock_host *host;
+	struct lx_sock_listener *listener; /* while half open */
+	struct lx_sock_net *net;           /* held; NULL: not known yet */
+	struct lx_sock_peer *peer;         /* NULL: not known yet, or not its any more */
+	struct lx_list link;      /* listener->half_open or peer->conns */
+	struct lx_list host_link; /* host->conns */
+	struct lx_loop *loop;
+	struct lx_work work;    /* on its own loop: todo, or taking it apart */
+	struct lx_work tx_work; /* on any loop */
+	unsigned int todo;      /* LX_SOCK_CONN_* */
+	int fd;
+	uv_poll_t poll;
+	int poll_events;
+	bool poll_open;
+	bool active;   /* dialled by us */
+	bool loopback; /* both ends have the same address */
+	bool flip;     /* the peer has the other byte order */
+	bool closing;
+	bool parked;   /* the core will call recv() with it: not to be freed */
+	bool gone;     /* handle closed: free it once it is not parked */
+	bool rx_stopped; /* input is not polled */
+	bool failed;   /* the socket has an error: tell no more */
+	enum lx_sock_phase phase;
+	uint32_t ctype; /* seen from our side */
+	unsigned int version;
+	union lx_addr local, remote;
+	uint64_t deadline_ns; /* of a phase before UP */
+	int error;            /* why it is closed */
+	enum lx_hstatus hstatus;
+
+	struct lx_sock_rx rx;
+
+	struct lx_list queue;   /* txs that may still change */
+	struct lx_list sending; /* encoded, first perhaps sent in part */
+	struct lx_list sent;    /* wait for the kernel or for an ACK */
+	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
+	unsigned int n_noops;  /* in queue */
+	size_t queued_bytes;
+	bool tx_busy;    /* a thread is sending */
+	bool tx_blocked; /* the socket is full */
+	bool tx_nomem;   /* the kernel is out of memory: try again with the next tick */
+	uint64_t tx_deadline_ns, tx_acked;
+	uint64_t last_tx_ns, last_rx_ns;
+	uint64_t tx_bytes, rx_bytes;
+	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */
+	uint8_t zc_copied;  /* times in a row that the kernel copied after all */
+	bool zc_on;
+};
+
+/* A connection from accept(): the fd is its own then. -ENOMEM. */
+int lx_sock_conn_new_passive(struct lx_sock_listener *listener, int fd,
+			     const union lx_addr *remote);
+/* A connection to be dialled. -ENOMEM. */
+int lx_sock_conn_new_active(struct lx_sock_peer *peer, uint32_t ctype,
+			    struct lx_sock_conn **ret_conn);
+
+/* Have things done on the connection's own loop. */
+void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo);
+
+/* The HELLO exchange succeeded: @conn is one of @peer's now. */
+void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer);
+
+/*
+ * Ends a connection; harmless if it is ending. Its messages end with @error (0: the
+ * peer closed it in order) and @hstatus, from its own loop, soon.
+ */
+void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus);
+
+/*
+ * The same for all connections of the peer to the same address, as the protocol
+ * has it (10), with one line in the log if there is a @reason.
+ */
+void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus,
+		       const char *reason);
+
+/* Who this is, for the log. */
+const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t size);
+#define LX_SOCK_NAME_TEXT (LX_NID_TEXT + LX_ADDR_TEXT + 32)
+
+/* Bytes queued, with those the socket has not sent yet. */
+size_t lx_sock_conn_backlog(const struct lx_sock_conn *conn);
+
+void lx_sock_conn_set_tos(struct lx_sock_conn *conn, int tos);
+
+/* Reads into rx.buf until it has @need bytes. 1: it has; 0: later; -errno, -EPROTO EOF. */
+int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need);
+
+/* Whose fault an error is (10): of connecting, or of waiting for a connection. */
+enum lx_hstatus lx_sock_hstatus(int error);
+/* The same for an error of an established connection. */
+enum lx_hstatus lx_sock_conn_hstatus(int error);
+
+/* ---- receiving (rx.c) ----------------------------------------------------- */
+
+void lx_sock_rx_init(struct lx_sock_conn *conn);
+void lx_sock_rx_ready(struct lx_sock_conn *conn);
+void lx_sock_rx_resume(struct lx_sock_conn *conn);
+void lx_sock_rx_abort(struct lx_sock_conn *conn, int error);
+void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg, const struct lx_payload *dst,
+		     size_t rlen);
+
+/* ---- peer (peer.c) -------------------------------------------------------- */
+
+enum lx_sock_dial {
+	LX_SOCK_DIAL_IDLE,
+	LX_SOCK_DIAL_BUSY, /* an attempt is under way */
+	LX_SOCK_DIAL_WAIT, /* the next one begins at dial_at_ns by itself */
+};
+
+struct lx_sock_peer {
+	struct lx_hash_node node;
+	struct lx_list link; /* net->peers */
+	struct lx_sock_net *net;
+	struct lx_id id;
+	union lx_addr addr;   /* where it would be dialled; port 0 */
+	unsigned int version; /* 0: none agreed */
+	uint64_t incarnation;
+	struct lx_list conns;
+	struct lx_list waiting; /* txs without a connection */
+	unsigned int n_noops;   /* of these, acknowledgements and the like */
+	struct lx_list zc;      /* txs without their ACK, oldest first */
+	uint64_t next_cookie;
+	bool closing;
+
+	/* connect record: of a peer that we have dialled */
+	bool dialled;
+	bool settled; /* the peer won't have more connections than it has */
+	enum lx_sock_dial dial;
+	struct lx_sock_conn *dialling;
+	unsigned int max_conns; /* of each bulk type; as it was at the first dialling */
+	unsigned int retries;
+	uint64_t dial_at_ns;       /* WAIT: when; IDLE: not before */
+	uint64_t dial_interval_ns; /* 0: the last attempt succeeded */
+	uint64_t dial_deadline_ns; /* of the series */
+
+	uint64_t last_alive_ns;
+	uint64_t next_keepalive_ns;
+};
+
+struct lx_sock_peer *lx_sock_peer_lookup(struct lx_sock_net *net, const struct lx_id *id);
+int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
+		     struct lx_sock_peer **ret_peer);
+void lx_sock_peer_free(struct lx_sock_peer *peer);
+
+/* Sends a tx over the connection that suits it best, or has it wait for one. */
+int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_sock_tx *tx);
+/* The connection for a message, or NULL. */
+struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, size_t payload,
+				       bool nonblk);
+/* A connection came up: what waits for such a one goes. */
+void lx_sock_peer_flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
+/* Ends what waits. */
+void lx_sock_peer_fail_waiting(struct lx_sock_peer *peer, int error, enum lx_hstatus hstatus);
+/* A connection of it is closed and off the list. */
+void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
+/* Timeouts, keepalive; may free the peer. */
+void lx_sock_peer_tick(struct lx_sock_peer *peer, uint64_t now);
+unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype);
+static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
+{
+	return peer->id.pid & LX_PID_USERFLAG;
+}
+
+/* ---- HELLO exchange (hello.c) --------------------------------------------- */
+
+/* Sends our HELLO. -errno. */
+int lx_sock_hello_send(struct lx_sock_conn *conn, const struct lx_nid *dst, uint32_t ctype);
+/* Bytes of the peer's HELLO to read next, or done: deals with it. */
+void lx_sock_hello_ready(struct lx_sock_conn *conn);
+
+/* ---- dialling (connect.c) ------------------------------------------------- */
+
+/* Dials what is missing, unless that is being done or it is too early. */
+void lx_sock_connect_start(struct lx_sock_peer *peer);
+/* On the connection's loop: open the socket. */
+void lx_sock_connect_open(struct lx_sock_conn *conn);
+/* connect() has ended. */
+void lx_sock_connect_ready(struct lx_sock_conn *conn);
+/*
+ * How an attempt ended: 0, a positive errno if the peer had a reason to say no
+ * (EALREADY, EPROTO, ESTALE), a negative one if it failed.
+ */
+void lx_sock_connect_result(struct lx_sock_conn *conn, int result);
+void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now);
+
+#endif

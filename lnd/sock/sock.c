@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * socklnd as the core sees it: the table of functions, NI start-up and shutdown,
+ * tunables. What is behind them: priv.h.
+ *
+ * Shutdown of an NI:
+ *
+ *	shutdown() ─▶ everything of it is told to end, each on its own loop
+ *	              conns and listeners hold the net; the last to go
+ *	              ─▶ the host, if this was its last net
+ *	              ─▶ lx_lnd_stopped()
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+#include "sock.h"
+
+static const char *const lx_sock_accept_names[] = { "secure", "all", "none", NULL };
+
+struct lx_sock_tunables lx_sock_tun;
+
+static const struct lx_tunable tunable_table[] =
+	LX_TUNABLE_TABLE(lx_sock_tunables, LX_SOCK_TUNABLES);
+
+static const char *const ni_tunable_names[] = {
+	[LX_SOCK_NI_CONNS_PER_PEER] = "conns_per_peer",
+	[LX_SOCK_NI_TIMEOUT] = "timeout",
+	[LX_SOCK_NI_TOS] = "tos",
+	NULL,
+};
+
+/* The tunables exist before main(), as a program's static data does. */
+__attribute__((constructor)) static void set_defaults(void)
+{
+	lx_tunable_defaults(tunable_table, &lx_sock_tun);
+}
+
+/* ---- net: what this transport knows of an NI ------------------------------ */
+
+void lx_sock_net_hold(struct lx_sock_net *net)
+{
+	net->pending++;
+}
+
+void lx_sock_net_release(struct lx_sock_net *net)
+{
+	if (--net->pending)
+		return;
+	while (!lx_list_empty(&net->peers))
+		lx_sock_peer_free(lx_list_first(&net->peers, struct lx_sock_peer, link));
+	lx_sock_host_leave(net);
+}
+
+void lx_sock_net_free(struct lx_sock_net *net)
+{
+	lx_hash_fini(&net->peer_hash);
+	free(net);
+}
+
+struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid)
+{
+	struct lx_sock_net *net;
+
+	lx_list_for_each (net, &host->nets, link) {
+		if (!net->closing && lx_nid_eq(&net->ni->nid, nid))
+			return net;
+	}
+	return NULL;
+}
+
+uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net)
+{
+	int32_t seconds = net->ni->lnd_tun.value[LX_SOCK_NI_TIMEOUT];
+
+	if (!seconds)
+		seconds = lx_lnd_timeout(net->ni);
+	return (seconds ? seconds : 1) * LX_SOCK_SECOND;
+}
+
+unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net)
+{
+	return net->ni->lnd_tun.value[LX_SOCK_NI_CONNS_PER_PEER];
+}
+
+/* ---- start-up ------------------------------------------------------------- */
+
+static void take_default(int32_t *value, int64_t def)
+{
+	if (*value == LX_UNSET)
+		*value = def;
+}
+
+static bool in_range(int32_t value, int32_t min, int32_t max)
+{
+	return value >= min && value <= max;
+}
+
+static bool ni_tunable_valid(unsigned int index, int32_t value)
+{
+	switch (index) {
+	case LX_SOCK_NI_CONNS_PER_PEER:
+		return in_range(value, 0, 127);
+	case LX_SOCK_NI_TIMEOUT:
+		return in_range(value, 0, 86400);
+	case LX_SOCK_NI_TOS:
+		return in_range(value, -1, 255);
+	default:
+		return false;
+	}
+}
+
+static int take_tunables(struct lx_sock_net *net)
+{
+	struct lx_ni *ni = net->ni;
+	int32_t *tun = ni->lnd_tun.value;
+
+	take_default(&ni->tun.credits, lx_sock_tun.credits);
+	take_default(&ni->tun.peer_credits, lx_sock_tun.peer_credits);
+	take_default(&ni->tun.peer_buffer_credits, lx_sock_tun.peer_buffer_credits);
+	take_default(&ni->tun.peer_timeout, lx_sock_tun.peer_timeout);
+	take_default(&tun[LX_SOCK_NI_CONNS_PER_PEER], lx_sock_tun.conns_per_peer);
+	take_default(&tun[LX_SOCK_NI_TIMEOUT], lx_sock_tun.sock_timeout);
+	take_default(&tun[LX_SOCK_NI_TOS], lx_sock_tun.tos);
+	for (unsigned int i = 0; ni_tunable_names[i]; i++) {
+		if (!ni_tunable_valid(i, tun[i]))
+			return -EINVAL;
+	}
+	if (!tun[LX_SOCK_NI_CONNS_PER_PEER])
+		tun[LX_SOCK_NI_CONNS_PER_PEER] = lx_proto_auto_conns(net->netif.speed_mbps);
+	return 0;
+}
+
+/* From the interface to the NID, or the other way round. */
+static int resolve(struct lx_sock_net *net)
+{
+	struct lx_ni *ni = net->ni;
+	int r;
+
+	if (lx_nid_is_any(&ni->nid)) {
+		r = lx_netif_by_name(ni->ifname, &net->netif);
+		if (!r)
+			r = lx_nid_from_sockaddr(ni->net, &net->netif.addr.sa, &ni->nid);
+	} else {
+		lx_addr_init(&net->addr, ni->nid.addr, lx_nid_bytes(&ni->nid) - 4, 0);
+		r = lx_netif_by_addr(&net->addr, ni->ifname, &net->netif);
+		if (!r)
+			memcpy(ni->ifname, net->netif.name, sizeof(ni->ifname));
+	}
+	if (r)
+		return r;
+	net->addr = net->netif.addr;
+	if (net->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&net->addr.v6.sin6_addr))
+		net->addr.v6.sin6_scope_id = net->netif.index;
+	return 0;
+}
+
+static int sock_startup(struct lx_ni *ni)
+{
+	struct lx_sock_net *net;
+	int r;
+
+	if (!ni->env)
+		return -EOPNOTSUPP;
+	net = calloc(1, sizeof(*net));
+	if (!net || lx_hash_init(&net->peer_hash)) {
+		free(net);
+		return -ENOMEM;
+	}
+	net->ni = ni;
+	net->pending = 1;
+	lx_list_init(&net->link);
+	lx_list_init(&net->peers);
+	r = resolve(net);
+	if (!r)
+		r = take_tunables(net);
+	if (!r)
+		r = lx_sock_host_join(net);
+	if (r) {
+		lx_sock_net_free(net);
+		return r;
+	}
+	ni->lnd_data = net;
+	r = lx_sock_accept_start(net);
+	if (!r)
+		return 0;
+	/* The core does not wait for an NI that did not come up: it is told nothing. */
+	net->ni = NULL;
+	ni->lnd_data = NULL;
+	net->closing = true;
+	lx_sock_accept_stop(net);
+	lx_sock_net_release(net);
+	return r;
+}
+
+/* ---- shutdown ------------------------------------------------------------- */
+
+static void peer_shutdown(struct lx_sock_peer *peer)
+{
+	struct lx_sock_conn *conn;
+
+	peer->closing = true;
+	if (peer->dialling)
+		lx_sock_conn_close(peer->dialling, -ESHUTDOWN, LX_HSTATUS_LOCAL_ERROR);
+	while ((conn = lx_list_first(&peer->conns, struct lx_sock_conn, link)))
+		lx_sock_conn_close(conn, -ESHUTDOWN, LX_HSTATUS_LOCAL_ERROR);
+	lx_sock_peer_fail_waiting(peer, -ESHUTDOWN, LX_HSTATUS_LOCAL_ERROR);
+}
+
+static void sock_shutdown(struct lx_ni *ni)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_conn *conn;
+	struct lx_sock_peer *peer;
+
+	net->closing = true;
+	lx_sock_accept_stop(net);
+	lx_list_for_each (peer, &net->peers, link)
+		peer_shutdown(peer);
+	/* Those that have said whom they want, but not yet who they are. */
+	lx_list_for_each (conn, &net->host->conns, host_link) {
+		if (conn->net == net)
+			lx_sock_conn_close(conn, -ESHUTDOWN, LX_HSTATUS_LOCAL_ERROR);
+	}
+	lx_sock_net_release(net);
+}
+
+/* ---- messages ------------------------------------------------------------- */
+
+static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_peer *peer;
+	struct lx_sock_tx *tx;
+	int r;
+
+	msg->hstatus = LX_HSTATUS_LOCAL_ERROR;
+	if (net->closing)
+		return -ESHUTDOWN;
+	peer = lx_sock_peer_lookup(net, &msg->target);
+	if (!peer) {
+		/* A userspace peer cannot be dialled: there is no knowing its port. */
+		if (msg->target.pid & LX_PID_USERFLAG) {
+			msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
+			return -EHOSTUNREACH;
+		}
+		r = lx_sock_peer_new(net, &msg->target, &peer);
+		if (r)
+			return r;
+	}
+	r = lx_sock_tx_new(msg, &tx);
+	if (r)
+		return r;
+	r = lx_sock_peer_send(peer, tx);
+	if (r) {
+		msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
+		free(tx);
+	}
+	return r;
+}
+
+/* ---- information and settings --------------------------------------------- */
+
+static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_peer *peer;
+	struct lx_sock_conn *conn;
+
+	if (!ni_tunable_valid(index, value))
+		return -EINVAL;
+	if (index == LX_SOCK_NI_CONNS_PER_PEER && !value)
+		value = lx_proto_auto_conns(net->netif.speed_mbps);
+	ni->lnd_tun.value[index] = value;
+	if (index != LX_SOCK_NI_TOS || value < 0)
+		return 0;
+	lx_list_for_each (peer, &net->peers, link) {
+		lx_list_for_each (conn, &peer->conns, link)
+			lx_sock_conn_set_tos(conn, value);
+	}
+	return 0;
+}
+
+static void describe(const struct lx_sock_conn *conn, struct lx_conn_info *info)
+{
+	const struct lx_sock_peer *peer = conn->peer;
+	uint64_t now = lx_sock_now();
+	uint64_t last = conn->last_rx_ns > conn->last_tx_ns ? conn->last_rx_ns : conn->last_tx_ns;
+	const struct lx_sock_tx *tx;
+
+	*info = (struct lx_conn_info){
+		.peer = peer->id,
+		.ni = conn->net->ni->nid,
+		.version = conn->version,
+		.tx_queued_bytes = conn->queued_bytes,
+		.tx_bytes = conn->tx_bytes,
+		.rx_bytes = conn->rx_bytes,
+		.idle_s = (now - last) / LX_SOCK_SECOND,
+	};
+	lx_list_for_each (tx, &peer->zc, zc_link)
+		info->zc_pending += tx->conn == conn;
+	lx_addr_format(&conn->local, info->local, sizeof(info->local));
+	lx_addr_format(&conn->remote, info->remote, sizeof(info->remote));
+	snprintf(info->type, sizeof(info->type), "%s", lx_proto_ctype_name(conn->ctype));
+}
+
+static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
+		       int (*fn)(const struct lx_conn_info *info, void *arg), void *arg)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_peer *peer;
+	struct lx_sock_conn *conn;
+	struct lx_conn_info info;
+
+	lx_list_for_each (peer, &net->peers, link) {
+		if (nid && !lx_nid_eq(nid, &peer->id.nid))
+			continue;
+		lx_list_for_each (conn, &peer->conns, link) {
+			describe(conn, &info);
+			if (fn(&info, arg))
+				return;
+		}
+	}
+}
+
+static int sock_disconnect(struct lx_ni *ni, const struct lx_nid *nid)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_peer *peer;
+	struct lx_sock_conn *conn;
+	int n = 0;
+
+	lx_list_for_each (peer, &net->peers, link) {
+		if (nid && !lx_nid_eq(nid, &peer->id.nid))
+			continue;
+		for (; (conn = lx_list_first(&peer->conns, struct lx_sock_conn, link)); n++)
+			lx_sock_conn_close(conn, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR);
+	}
+	return n;
+}
+
+const struct lx_lnd lx_sock_lnd = {
+	.name = "tcp",
+	.net_type = LX_NET_TCP,
+	.tunables = tunable_table,
+	.tunable_values = &lx_sock_tun,
+	.ni_tunables = ni_tunable_names,
+	.startup = sock_startup,
+	.shutdown = sock_shutdown,
+	.send = sock_send,
+	.recv = lx_sock_rx_recv,
+	.set_tunable = sock_set_tunable,
+	.conns = sock_conns,
+	.disconnect = sock_disconnect,
+};

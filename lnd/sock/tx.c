@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sending: the messages of one connection, in order, many with one system call.
+ *
+ *	queue ──────────▶ sending ─────────────▶ sent ──────────▶ ended
+ *	may still carry    encoded; the first     waits for the    lx_lnd_finalize()
+ *	an ACK (8.2)       perhaps sent in part   kernel or an ACK
+ *	                      └──── all done at once ────────────────▲
+ *
+ * Whoever queues something posts tx_work; at the end of the turn it sends everything
+ * there is. It runs on the loop of whoever posted it, so that a message is sent by
+ * the thread that received it; "tx_busy" keeps others out meanwhile. When the socket
+ * is full the connection's own loop waits until it is not.
+ *
+ * A payload is sent from memory, together with its neighbours; out of a router
+ * buffer's pipe with splice(); or, alone, with MSG_ZEROCOPY (zc.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "priv.h"
+
+#define BATCH_BYTES (512u << 10)
+#define BATCH_IOV 512
+#define BATCH_TXS 128
+#define TURN_BYTES (4u << 20)
+#define NOOPS_MAX 1024
+
+/* ---- life of a tx --------------------------------------------------------- */
+
+int lx_sock_tx_new(struct lx_msg *msg, struct lx_sock_tx **ret_tx)
+{
+	struct lx_sock_tx *tx = malloc(sizeof(*tx));
+
+	if (!tx)
+		return -ENOMEM;
+	/* All but the bytes that encode() fills. */
+	memset(tx, 0, offsetof(struct lx_sock_tx, wire));
+	lx_list_init(&tx->link);
+	lx_list_init(&tx->zc_link);
+	tx->msg = msg;
+	tx->head.type = msg ? LX_SOCK_LNET : LX_SOCK_NOOP;
+	tx->todo = LX_SOCK_TX_SEND;
+	if (msg)
+		tx->deadline_ns = msg->deadline_ns;
+	*ret_tx = tx;
+	return 0;
+}
+
+void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus)
+{
+	struct lx_msg *msg = tx->msg;
+
+	lx_list_del(&tx->link);
+	lx_list_del(&tx->zc_link);
+	free(tx);
+	if (!msg)
+		return;
+	msg->hstatus = status ? hstatus : LX_HSTATUS_OK;
+	lx_lnd_finalize(msg, status);
+}
+
+void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo)
+{
+	tx->todo &= ~todo;
+	if (!tx->todo)
+		lx_sock_tx_end(tx, 0, LX_HSTATUS_OK);
+}
+
+/* ---- queue, and who carries an ACK (8.2) ---------------------------------- */
+
+/*
+ * "carrier" is the first in the queue that has something to do with ACKs: a NOOP,
+ * whose cookie the next LNet message may take over, or an LNet message that has room
+ * for one. From it on, all in the queue are of one kind. On the connection for
+ * acknowledgements of V3 and V4 there are NOOPs only; there it is the last, which may
+ * take more cookies.
+ */
+static bool is_ack_conn(const struct lx_sock_conn *conn)
+{
+	return conn->version >= LX_SOCK_V3 && conn->ctype == LX_CTYPE_BULK_IN;
+}
+
+static void next_carrier(struct lx_sock_conn *conn)
+{
+	struct lx_list *next = conn->carrier->link.next;
+
+	conn->carrier =
+		next == &conn->queue ? NULL : lx_container_of(next, struct lx_sock_tx, link);
+}
+
+/* Lets what is queued take the cookie. False: nothing can. */
+static bool merge_ack(struct lx_sock_conn *conn, uint64_t cookie)
+{
+	struct lx_sock_tx *carrier = conn->carrier;
+
+	if (!carrier)
+		return false;
+	if (is_ack_conn(conn))
+		return lx_proto_ack_merge(&carrier->head, cookie);
+	if (lx_sock_tx_is_noop(carrier))
+		return false;
+	carrier->head.cookie[1] = cookie;
+	next_carrier(conn);
+	return true;
+}
+
+static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	lx_list_append(&conn->queue, &tx->link);
+	tx->conn = conn;
+	tx->length = lx_sock_tx_is_noop(tx)
+			     ? sizeof(tx->head)
+			     : lx_proto_overhead(conn->version) + lx_sock_tx_payload(tx);
+	conn->queued_bytes += tx->length;
+	if (!conn->carrier || is_ack_conn(conn))
+		conn->carrier = tx;
+}
+
+/* The message takes the NOOP's cookie and its place. */
+static void replace_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	struct lx_sock_tx *noop = conn->carrier;
+
+	next_carrier(conn);
+	append(conn, tx);
+	if (conn->carrier == tx)
+		conn->carrier = NULL;
+	tx->head.cookie[1] = noop->head.cookie[1];
+	lx_list_del(&tx->link);
+	lx_list_push(&noop->link, &tx->link);
+	conn->queued_bytes -= noop->length;
+	conn->n_noops--;
+	lx_sock_tx_end(noop, 0, LX_HSTATUS_OK);
+}
+
+static void queue_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	if (merge_ack(conn, tx->head.cookie[1])) {
+		lx_sock_tx_end(tx, 0, LX_HSTATUS_OK);
+		return;
+	}
+	append(conn, tx);
+	if (++conn->n_noops > NOOPS_MAX)
+		lx_sock_conn_fail(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR,
+				  "it asks for acknowledgements that it does not read");
+}
+
+void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	if (lx_sock_tx_is_noop(tx))
+		queue_noop(conn, tx);
+	else if (conn->version == LX_SOCK_V1 || !conn->carrier ||
+		 !lx_sock_tx_is_noop(conn->carrier))
+		append(conn, tx);
+	else
+		replace_noop(conn, tx);
+	lx_sock_tx_kick(conn);
+}
+
+int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)
+{
+	struct lx_sock_tx *tx;
+	int r;
+
+	if (merge_ack(conn, cookie))
+		return 0;
+	r = lx_sock_tx_new(NULL, &tx);
+	if (r)
+		return r;
+	tx->head.cookie[1] = cookie;
+	tx->nonblk = nonblk;
+	lx_sock_tx_queue(conn, tx);
+	return 0;
+}
+
+/* ---- encoding ------------------------------------------------------------- */
+
+/* Bytes of memory with a position, to be cut into an iovec. */
+struct cut {
+	struct iovec *iov;
+	unsigned int n, max;
+	size_t bytes;
+};
+
+static bool cut_add(struct cut *cut, void *base, size_t len)
+{
+	if (!len)
+		return true;
+	if (cut->n == cut->max)
+		return false;
+	cut->iov[cut->n].iov_base = base;
+	cut->iov[cut->n++].iov_len = len;
+	cut->bytes += len;
+	return true;
+}
+
+/* Bytes @from .. @to of a payload that is in memory. False: no room for all of it. */
+static bool cut_payload(struct cut *cut, const struct lx_payload *p, size_t from, size_t to)
+{
+	size_t at = 0, start, end;
+
+	from += p->offset;
+	to += p->offset;
+	if (p->rbuf)
+		return cut_add(cut, (char *)p->rbuf->mem + from, to - from);
+	for (unsigned int i = 0; i < p->n_iov && at < to; at += p->iov[i++].iov_len) {
+		start = from > at ? from - at : 0;
+		end = to - at < p->iov[i].iov_len ? to - at : p->iov[i].iov_len;
+		if (start < end && !cut_add(cut, (char *)p->iov[i].iov_base + start, end - start))
+			return false;
+	}
+	return true;
+}
+
+static bool csum_wanted(const struct lx_sock_conn *conn)
+{
+	return conn->version == LX_SOCK_V2 && lx_sock_tun.enable_csum;
+}
+
+static uint32_t csum(const struct lx_sock_tx *tx)
+{
+	uint32_t sum = lx_proto_csum(LX_CSUM_INIT, tx->wire, tx->wire_len);
+	struct iovec iov[64];
+	size_t from = 0, to = lx_sock_tx_payload(tx);
+
+	while (from < to) {
+		struct cut cut = { .iov = iov, .max = 64 };
+
+		cut_payload(&cut, &tx->msg->payload, from, to);
+		for (unsigned int i = 0; i < cut.n; i++)
+			sum = lx_proto_csum(sum, iov[i].iov_base, iov[i].iov_len);
+		if (!cut.bytes)
+			break;
+		from += cut.bytes;
+	}
+	return lx_sock_tun.inject_csum_error ? ~sum : sum;
+}
+
+static void encode(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	uint8_t *at = tx->wire;
+
+	if (conn->version != LX_SOCK_V1) {
+		memcpy(at, &tx->head, sizeof(tx->head));
+		at += sizeof(tx->head);
+	}
+	if (tx->msg && conn->version == LX_SOCK_V4) {
+		lx_hdr_nid16_encode(&tx->msg->hdr, (struct lx_hdr_nid16 *)at);
+		at += sizeof(struct lx_hdr_nid16);
+	} else if (tx->msg) {
+		lx_hdr_nid4_encode(&tx->msg->hdr, (struct lx_hdr_nid4 *)at);
+		at += sizeof(struct lx_hdr_nid4);
+	}
+	tx->wire_len = at - tx->wire;
+	if (csum_wanted(conn)) {
+		tx->head.csum = csum(tx);
+		memcpy(tx->wire, &tx->head, sizeof(tx->head));
+	}
+}
+
+/* Whether the payload can go from the pipe to the socket; if not it is in memory now. */
+static int settle_rbuf(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	const struct lx_payload *p = &tx->msg->payload;
+	void *mem;
+	int r;
+
+	if (p->rbuf->piped && !p->offset && p->length == p->rbuf->length && !csum_wanted(conn)) {
+		tx->piped = true;
+		return 0;
+	}
+	lx_env_unlock(conn->host->env);
+	r = lx_rbuf_memory(p->rbuf, &mem);
+	lx_env_lock(conn->host->env);
+	return r;
+}
+
+/* Makes a tx ready to go. -errno: it cannot be sent. */
+static int prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	const struct lx_hdr *hdr;
+	int r;
+
+	if (tx->msg) {
+		hdr = &tx->msg->hdr;
+		if (conn->version != LX_SOCK_V4 &&
+		    (!lx_nid_is_nid4(&hdr->src_nid) || !lx_nid_is_nid4(&hdr->dst_nid)))
+			return -EAFNOSUPPORT;
+		if (tx->msg->payload.rbuf) {
+			r = settle_rbuf(conn, tx);
+			if (r)
+				return r;
+		}
+		lx_sock_zc_prepare(conn, tx);
+	}
+	encode(conn, tx);
+	return 0;
+}
+
+static void drop(struct lx_sock_conn *conn, struct lx_sock_tx *tx, int error)
+{
+	lx_warn("peer=%s reason=\"cannot send: %s\" action=\"message dropped\"",
+		lx_nid_str(&tx->msg->target.nid),
+		error == -EAFNOSUPPORT ? "a large NID, and the peer speaks an old version"
+				       : strerror(-error));
+	conn->queued_bytes -= tx->length;
+	lx_sock_tx_end(tx, error, LX_HSTATUS_LOCAL_ERROR);
+}
+
+/* From queue to sending, until there is enough for a system call. */
+static void fill(struct lx_sock_conn *conn)
+{
+	struct lx_sock_tx *tx;
+	size_t bytes = 0;
+	unsigned int n = 0;
+	int r;
+
+	lx_list_for_each (tx, &conn->sending, link) {
+		bytes += tx->length - tx->done;
+		n++;
+	}
+	while (!conn->closing && bytes < BATCH_BYTES && n < BATCH_TXS &&
+	       (tx = lx_list_first(&conn->queue, struct lx_sock_tx, link))) {
+		if (tx == conn->carrier)
+			next_carrier(conn);
+		lx_list_del(&tx->link);
+		if (lx_sock_tx_is_noop(tx))
+			conn->n_noops--;
+		lx_list_append(&conn->sending, &tx->link);
+		r = prepare(conn, tx);
+		if (r) {
+			drop(conn, tx, r);
+			continue;
+		}
+		bytes += tx->length;
+		n++;
+	}
+}
+
+/* ---- system calls --------------------------------------------------------- */
+
+/* The part of a tx that is in memory: all of it, or up to what is in the pipe. */
+static size_t memory_end(const struct lx_sock_tx *tx)
+{
+	if (!tx->piped)
+		return tx->length;
+	return tx->wire_len + tx->msg->payload.rbuf->length - tx->msg->payload.rbuf->piped;
+}
+
+static bool cut_tx(struct cut *cut, struct lx_sock_tx *tx)
+{
+	size_t end = memory_end(tx);
+
+	if (tx->done < tx->wire_len && !cut_add(cut, tx->wire + tx->done, tx->wire_len - tx->done))
+		return false;
+	if (end == tx->wire_len)
+		return true;
+	return cut_payload(cut, &tx->msg->payload,
+			   tx->done > tx->wire_len ? tx->done - tx->wire_len : 0,
+			   end - tx->wire_len);
+}
+
+/* Takes note of @n bytes sent, and ends what is complete. */
+static void account(struct lx_sock_conn *conn, size_t n)
+{
+	struct lx_sock_tx *tx;
+	size_t part;
+
+	conn->tx_bytes += n;
+	conn->queued_bytes -= n;
+	while (n) {
+		tx = lx_list_first(&conn->sending, struct lx_sock_tx, link);
+		part = tx->length - tx->done < n ? tx->length - tx->done : n;
+		tx->done += part;
+		n -= part;
+		if (tx->done < tx->length)
+			break;
+		lx_list_del(&tx->link);
+		if (tx->todo != LX_SOCK_TX_SEND)
+			lx_list_append(&conn->sent, &tx->link);
+		lx_sock_tx_clear(tx, LX_SOCK_TX_SEND);
+	}
+}
+
+/* As many txs as fit, from memory. Returns bytes or -errno. */
+static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
+{
+	struct iovec iov[BATCH_IOV];
+	struct cut cut = { .iov = iov, .max = BATCH_IOV };
+	struct msghdr msg = { .msg_iov = iov };
+	int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+	struct lx_sock_tx *tx, *zero_copy = NULL;
+	ssize_t n;
+
+	lx_list_for_each (tx, &conn->sending, link) {
+		if (tx->zero_copy && cut.n)
+			break;
+		if (!cut_tx(&cut, tx))
+			break;
+		if (tx->piped) {
+			flags |= MSG_MORE;
+			break;
+		}
+		if (tx->zero_copy) {
+			flags |= MSG_ZEROCOPY;
+			zero_copy = tx;
+			break;
+		}
+	}
+	msg.msg_iovlen = cut.n;
+	lx_env_unlock(conn->host->env);
+	n = sendmsg(conn->fd, &msg, flags);
+	if (n < 0)
+		n = -errno;
+	lx_env_lock(conn->host->env);
+	*ret_full = n >= 0 && (size_t)n < cut.bytes;
+	if (n > 0 && zero_copy)
+		lx_sock_zc_sent(conn, zero_copy);
+	if (n == -ENOBUFS && zero_copy) {
+		/* Too much memory pinned: the kernel takes a copy of this one. */
+		zero_copy->zero_copy = false;
+		n = 0;
+	}
+	return n;
+}
+
+/* The pipe of the first tx. Returns bytes or -errno. */
+static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool *ret_full)
+{
+	struct lx_rbuf *rbuf = tx->msg->payload.rbuf;
+	size_t len = tx->length - tx->done;
+	bool more = tx->link.next != &conn->sending || !lx_list_empty(&conn->queue);
+	ssize_t n;
+	void *mem;
+	int r;
+
+	lx_env_unlock(conn->host->env);
+	n = splice(rbuf->pipe[0], NULL, conn->fd, NULL, len,
+		   SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
+	if (n < 0)
+		n = -errno;
+	lx_env_lock(conn->host->env);
+	*ret_full = n >= 0 && (size_t)n < len;
+	if (n > 0)
+		rbuf->piped -= n;
+	if (n != -EINVAL && n)
+		return n;
+	/* No splicing to this socket: the rest goes from memory. */
+	lx_env_unlock(conn->host->env);
+	r = lx_rbuf_memory(rbuf, &mem);
+	lx_env_lock(conn->host->env);
+	tx->piped = false;
+	*ret_full = false;
+	return r;
+}
+
+/* One system call. 1: go on; 0: all sent; -EAGAIN: the socket is full; -errno. */
+static int send_some(struct lx_sock_conn *conn, size_t *budget)
+{
+	struct lx_sock_tx *tx;
+	bool full;
+	ssize_t n;
+
+	fill(conn);
+	if (conn->closing)
+		return 1;
+	tx = lx_list_first(&conn->sending, struct lx_sock_tx, link);
+	if (!tx)
+		return 0;
+	if (tx->piped && tx->done >= memory_end(tx))
+		n = send_pipe(conn, tx, &full);
+	else
+		n = send_memory(conn, &full);
+	if (n == -EINTR)
+		return 1;
+	if (n < 0)
+		return n;
+	account(conn, n);
+	*budget -= (size_t)n < *budget ? (size_t)n : *budget;
+	return full ? -EAGAIN : 1;
+}
+
+/* ---- turns ---------------------------------------------------------------- */
+
+void lx_sock_tx_kick(struct lx_sock_conn *conn)
+{
+	struct lx_loop *loop;
+
+	if (conn->closing || conn->tx_busy || conn->tx_blocked || conn->tx_nomem)
+		return;
+	loop = lx_loop_current(conn->host->env);
+	lx_loop_post(loop ? loop : conn->loop, &conn->tx_work);
+}
+
+static void send_failed(struct lx_sock_conn *conn, int error)
+{
+	char reason[96];
+
+	if (error == -EAGAIN) {
+		conn->tx_blocked = true;
+		lx_sock_conn_post(conn, LX_SOCK_CONN_POLL);
+	} else if (error == -ENOMEM || error == -ENOBUFS) {
+		conn->tx_nomem = true;
+	} else {
+		snprintf(reason, sizeof(reason), "send: %s", strerror(-error));
+		lx_sock_conn_fail(conn, error, lx_sock_conn_hstatus(error), reason);
+	}
+}
+
+void lx_sock_tx_work(struct lx_work *work)
+{
+	struct lx_sock_conn *conn = lx_container_of(work, struct lx_sock_conn, tx_work);
+	size_t budget = TURN_BYTES;
+	int r = 1;
+
+	if (conn->closing || conn->tx_busy || conn->tx_blocked || conn->tx_nomem)
+		return;
+	conn->tx_busy = true;
+	while (r > 0 && budget && !conn->closing)
+		r = send_some(conn, &budget);
+	conn->tx_busy = false;
+	if (conn->closing)
+		lx_sock_conn_post(conn, 0);
+	else if (r < 0)
+		send_failed(conn, r);
+	else if (r > 0)
+		lx_sock_tx_kick(conn);
+}
+
+void lx_sock_tx_ready(struct lx_sock_conn *conn)
+{
+	conn->tx_blocked = false;
+	lx_sock_tx_work(&conn->tx_work);
+}
+
+/* ---- the end -------------------------------------------------------------- */
+
+static void abort_list(struct lx_list *list, int status, enum lx_hstatus hstatus)
+{
+	struct lx_sock_tx *tx;
+
+	while ((tx = lx_list_first(list, struct lx_sock_tx, link)))
+		lx_sock_tx_end(tx, status, hstatus);
+}
+
+void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus)
+{
+	conn->carrier = NULL;
+	conn->queued_bytes = 0;
+	abort_list(&conn->sending, status, hstatus);
+	abort_list(&conn->queue, status, hstatus);
+	/* They reached the peer's TCP: if time ran out then with the peer. */
+	abort_list(&conn->sent, status,
+		   hstatus == LX_HSTATUS_NETWORK_TIMEOUT ? LX_HSTATUS_REMOTE_TIMEOUT : hstatus);
+}
