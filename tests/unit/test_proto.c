@@ -144,7 +144,7 @@ static void acc_errors(void **state)
 
 static void acc_random(void **state)
 {
-	for (int round = 0; round < 100000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		uint8_t bytes[LX_ACC_REQ_MAX];
 		struct lx_nid nid, again;
 		int rc;
@@ -361,7 +361,7 @@ static struct lx_nid random_nid(bool large)
 
 static void hello_round_trips(void **state)
 {
-	for (int round = 0; round < 100000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		unsigned int version = 1 + rnd_below(4);
 		struct lx_hello hello = { .version = version, .flip = rnd_below(2) }, again;
 		uint8_t bytes[LX_HELLO_MAX];
@@ -393,7 +393,7 @@ static void hello_round_trips(void **state)
 /* Damaged HELLOs: an error, or values that are safe to use. */
 static void hello_damaged(void **state)
 {
-	for (int round = 0; round < 200000; round++) {
+	for (int round = 0; round < 40000; round++) {
 		uint8_t bytes[LX_HELLO_MAX];
 		struct lx_hello hello;
 		int rc;
