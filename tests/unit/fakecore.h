@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Stands in for the LNet core in tests of a transport: implements the calls of
+ * lnetx/lnd.h with the least that makes messages flow, and remembers what it saw.
+ *
+ * A fake node has one NI. PUTs and REPLYs that arrive are put into memory cut into
+ * pieces; GETs are answered. What was received is kept until the test takes it.
+ */
+#ifndef LX_TESTS_FAKECORE_H
+#define LX_TESTS_FAKECORE_H
+
+#include <lnetx/lnd.h>
+
+#include "../../user/base/list.h"
+#include "../../user/io/env.h"
+#include "../../user/io/rbuf.h"
+
+struct fake_msg {
+	struct lx_msg m; /* first */
+	struct fake_node *node;
+	struct lx_list link; /* node->received */
+	bool rx;
+	struct iovec iov[8];
+	uint8_t *buf;
+	size_t len;
+	struct lx_hdr hdr; /* received: as parsed */
+	struct lx_nid from;
+	void *rx_handle;
+	bool done;
+	int status;
+	enum lx_hstatus hstatus;
+};
+
+struct fake_node {
+	struct lx_env *env;
+	bool own_env;
+	struct lx_ni ni;
+	struct lx_list link;
+	/* what to do with messages that arrive */
+	bool hold;    /* don't call recv(): the test does, with fake_release() */
+	bool illegal; /* parse says -EPROTO */
+	bool discard; /* recv() without a destination */
+	size_t truncate; /* take only so many bytes; 0: all */
+	bool use_rbuf;   /* receive into router buffers */
+	/* where a message for someone else goes: a router */
+	struct fake_node *forward_to;
+	struct lx_id forward_id;
+	/* what happened */
+	struct lx_list received; /* of fake_msg, complete or not, oldest first */
+	unsigned int n_received; /* complete */
+	uint64_t bytes_received;
+	unsigned int n_parsed, n_lost, n_link, n_up, n_down, n_gets;
+	int lost_error;
+	bool link_up, stopped;
+	bool keep; /* received messages are kept for the test */
+};
+
+/* An NI at @nid ("127.0.0.1@tcp") with an environment of its own, or @env. Asserts. */
+struct fake_node *fake_new(const char *nid, unsigned int loops, struct lx_env *env);
+/* The same, for tests of start-up: returns what it returns. */
+int fake_try(const char *nid, const char *ifname, struct lx_env *env,
+	     struct fake_node **ret_node);
+void fake_shutdown(struct fake_node *node);
+void fake_free(struct fake_node *node);
+
+/* A message with @len bytes of payload, a pattern that fake_check() knows. */
+struct fake_msg *fake_put(struct fake_node *node, const struct lx_id *to, size_t len);
+struct fake_msg *fake_get(struct fake_node *node, const struct lx_id *to, size_t sink);
+/* For a node beyond @hop. */
+struct fake_msg *fake_put_via(struct fake_node *node, const struct lx_id *hop,
+			      const struct lx_nid *dst, size_t len);
+/* Waits for the end of a message; returns its status and frees it. */
+int fake_wait(struct fake_msg *msg, enum lx_hstatus *ret_hstatus);
+bool fake_is_done(struct fake_msg *msg);
+/* Waits for the next complete message; NULL after @ms. The caller frees. */
+struct fake_msg *fake_receive(struct fake_node *node, unsigned int ms);
+void fake_msg_free(struct fake_msg *msg);
+/* Whether the payload is the pattern of fake_put(). */
+bool fake_check(const struct fake_msg *msg);
+/* Calls recv() for the oldest held message; false: none held. */
+bool fake_release(struct fake_node *node);
+
+/* Waits until *@value is @wanted or more; looks at it under the lock. */
+bool fake_wait_count(struct fake_node *node, const unsigned int *value, unsigned int wanted,
+		     unsigned int ms);
+unsigned int fake_conns(struct fake_node *node, const char *type);
+bool fake_wait_conns(struct fake_node *node, unsigned int wanted, unsigned int ms);
+
+struct lx_id fake_id(const char *nid);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * socklnd, two nodes: connections come up, messages of all sizes arrive intact, and
+ * everything ends when an NI goes.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "../../lnd/sock/sock.h"
+#include "../../lnd/sock/tunables.h"
+#include "fakecore.h"
+#include "testlib.h"
+
+#define PORT 9880
+
+static struct fake_node *a, *b;
+static struct lx_id id_a, id_b;
+
+static int setup(void **state)
+{
+	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
+	lx_sock_tun.accept_port = lx_sock_tun.accept_port_bulk = PORT;
+	id_a = fake_id("127.0.0.1@tcp");
+	id_b = fake_id("127.0.0.2@tcp");
+	a = fake_new("127.0.0.1@tcp", 2, NULL);
+	b = fake_new("127.0.0.2@tcp", 2, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake_free(a);
+	fake_free(b);
+	return 0;
+}
+
+static void exchange(struct fake_node *from, struct fake_node *to, const struct lx_id *id,
+		     size_t len)
+{
+	struct fake_msg *msg = fake_put(from, id, len), *got;
+
+	assert_int_equal(fake_wait(msg, NULL), 0);
+	got = fake_receive(to, 5000);
+	assert_non_null(got);
+	assert_int_equal(got->status, 0);
+	assert_int_equal(got->len, len);
+	assert_true(lx_nid_eq(&got->from, &from->ni.nid));
+	assert_true(fake_check(got));
+	fake_msg_free(got);
+}
+
+static void test_sizes(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 48, 1023, 4096, 8191, 8192, 65536, 100000, 1 << 20 };
+
+	for (size_t i = 0; i < N_OF(sizes); i++) {
+		exchange(a, b, &id_b, sizes[i]);
+		exchange(b, a, &id_a, sizes[i]);
+	}
+	assert_true(fake_wait_conns(a, 3, 1000));
+	assert_int_equal(fake_conns(a, "control"), 1);
+	assert_int_equal(fake_conns(a, "bulk_in"), 1);
+	assert_int_equal(fake_conns(a, "bulk_out"), 1);
+	assert_int_equal(fake_conns(b, NULL), 3);
+}
+
+static void test_rbuf(void **state)
+{
+	static const size_t sizes[] = { 0, 100, 4096, 65535, 65536, 300000, 1 << 20 };
+
+	b->use_rbuf = true;
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < N_OF(sizes); i++)
+			exchange(a, b, &id_b, sizes[i]);
+	}
+}
+
+static void test_get(void **state)
+{
+	struct fake_msg *msg, *got;
+
+	for (size_t len = 0; len < 300000; len = len * 5 + 3) {
+		msg = fake_get(a, &id_b, len);
+		assert_int_equal(fake_wait(msg, NULL), 0);
+		got = fake_receive(a, 5000);
+		assert_non_null(got);
+		assert_int_equal(got->hdr.type, LX_MSG_REPLY);
+		assert_int_equal(got->len, len);
+		assert_true(fake_check(got));
+		fake_msg_free(got);
+	}
+}
+
+/* Many at once, of any size, both ways: everything arrives, in one piece. */
+static void flood(unsigned int n, size_t max)
+{
+	struct fake_msg **out = calloc(2 * n, sizeof(*out)), *got;
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		size_t len = rnd_below(max) >> rnd_below(16);
+
+		bytes += len;
+		out[2 * i] = fake_put(a, &id_b, len);
+		out[2 * i + 1] = fake_put(b, &id_a, len);
+	}
+	for (unsigned int i = 0; i < 2 * n; i++)
+		assert_int_equal(fake_wait(out[i], NULL), 0);
+	assert_true(fake_wait_count(a, &a->n_received, n, 10000));
+	assert_true(fake_wait_count(b, &b->n_received, n, 10000));
+	for (unsigned int i = 0; i < n; i++) {
+		got = fake_receive(a, 0);
+		assert_true(fake_check(got));
+		fake_msg_free(got);
+		got = fake_receive(b, 0);
+		assert_true(fake_check(got));
+		fake_msg_free(got);
+	}
+	assert_int_equal(a->bytes_received, bytes);
+	assert_int_equal(b->bytes_received, bytes);
+	free(out);
+}
+
+static void test_flood(void **state)
+{
+	flood(2000, 1 << 20);
+}
+
+static void test_flood_rbuf(void **state)
+{
+	a->use_rbuf = b->use_rbuf = true;
+	flood(500, 1 << 20);
+}
+
+/* recv() comes late: nothing is lost, nobody else is held up. */
+static void test_hold(void **state)
+{
+	struct fake_msg *msg[20], *got;
+
+	b->hold = true;
+	for (size_t i = 0; i < N_OF(msg); i++)
+		msg[i] = fake_put(a, &id_b, i * 1000);
+	assert_true(fake_wait_count(b, &b->n_parsed, 1, 5000));
+	exchange(b, a, &id_a, 5000);
+	usleep(20000);
+	assert_true(b->n_parsed <= 3); /* one a connection */
+	for (size_t i = 0; i < N_OF(msg); i++) {
+		while (!fake_release(b))
+			usleep(1000);
+		got = fake_receive(b, 5000);
+		assert_non_null(got);
+		assert_true(fake_check(got));
+		fake_msg_free(got);
+	}
+	for (size_t i = 0; i < N_OF(msg); i++)
+		assert_int_equal(fake_wait(msg[i], NULL), 0);
+}
+
+static void test_truncate(void **state)
+{
+	struct fake_msg *got;
+
+	b->truncate = 1000;
+	for (size_t len = 500; len < 1000000; len *= 3) {
+		assert_int_equal(fake_wait(fake_put(a, &id_b, len), NULL), 0);
+		got = fake_receive(b, 5000);
+		assert_non_null(got);
+		for (size_t i = 0; i < 500; i++)
+			assert_int_equal(got->buf[i], (uint8_t)(i * 31 + (i >> 8) * 7 + 5));
+		fake_msg_free(got);
+	}
+	b->truncate = 0;
+	b->discard = true;
+	for (size_t len = 500; len < 1000000; len *= 3)
+		assert_int_equal(fake_wait(fake_put(a, &id_b, len), NULL), 0);
+	assert_true(fake_wait_count(b, &b->n_parsed, 14, 5000));
+	b->discard = false;
+	exchange(a, b, &id_b, 5000);
+}
+
+/* A third node between the two, as a router: pipes and memory. */
+static void test_forward(void **state)
+{
+	static const size_t sizes[] = { 0, 10, 4096, 65536, 262144, 1 << 20 };
+	struct lx_id via = fake_id("127.0.0.3@tcp"), far = fake_id("127.0.0.9@tcp9");
+	struct lx_env *env;
+	struct fake_node *in, *out;
+	struct fake_msg *msg[60], *got;
+
+	assert_int_equal(lx_env_new(2, NULL, NULL, &env), 0);
+	in = fake_new("127.0.0.3@tcp", 0, env);
+	out = fake_new("127.0.0.4@tcp", 0, env);
+	in->forward_to = out;
+	in->forward_id = id_b;
+	for (size_t i = 0; i < N_OF(msg); i++)
+		msg[i] = fake_put_via(a, &via, &far.nid, sizes[i % N_OF(sizes)]);
+	for (size_t i = 0; i < N_OF(msg); i++) {
+		got = fake_receive(b, 10000);
+		assert_non_null(got);
+		assert_int_equal(got->status, 0);
+		assert_true(fake_check(got));
+		assert_true(lx_nid_eq(&got->from, &out->ni.nid));
+		assert_true(lx_nid_eq(&got->hdr.dst_nid, &far.nid));
+		fake_msg_free(got);
+		assert_int_equal(fake_wait(msg[i], NULL), 0);
+	}
+	fake_free(in);
+	fake_free(out);
+	lx_env_free(env);
+}
+
+static void test_disconnect(void **state)
+{
+	exchange(a, b, &id_b, 10);
+	assert_true(fake_wait_conns(a, 3, 2000));
+	lx_env_lock(a->env);
+	assert_int_equal(lx_sock_lnd.disconnect(&a->ni, &id_a.nid), 0);
+	assert_int_equal(lx_sock_lnd.disconnect(&a->ni, &id_b.nid), 3);
+	lx_env_unlock(a->env);
+	assert_int_equal(fake_conns(a, NULL), 0);
+	assert_true(fake_wait_conns(b, 0, 2000));
+	assert_int_equal(a->n_lost + b->n_lost, 0);
+	exchange(b, a, &id_a, 100000);
+}
+
+static void test_shutdown_busy(void **state)
+{
+	struct fake_msg *msg[50];
+	unsigned int failed = 0;
+	int r;
+
+	b->hold = true;
+	for (size_t i = 0; i < N_OF(msg); i++)
+		msg[i] = fake_put(a, &id_b, 1 << 20);
+	assert_true(fake_wait_count(b, &b->n_parsed, 1, 5000));
+	fake_shutdown(a);
+	for (size_t i = 0; i < N_OF(msg); i++) {
+		r = fake_wait(msg[i], NULL);
+		assert_true(r == 0 || r == -ESHUTDOWN);
+		failed += r != 0;
+	}
+	assert_true(failed > 0);
+	assert_true(fake_wait_conns(b, 0, 5000));
+}
+
+static void test_startup_errors(void **state)
+{
+	struct fake_node *node;
+	struct lx_env *env;
+
+	assert_int_equal(lx_env_new(1, NULL, NULL, &env), 0);
+	assert_int_equal(fake_try(NULL, "nosuchif0", env, &node), -ENODEV);
+	assert_int_equal(fake_try("192.0.2.77@tcp", NULL, env, &node), -EADDRNOTAVAIL);
+	/* the port is another node's */
+	assert_int_equal(fake_try("127.0.0.1@tcp", NULL, env, &node), -EADDRINUSE);
+	lx_env_free(env);
+}
+
+/* Two nets at one address share the listener; each NI is found by its NID. */
+static void test_shared_address(void **state)
+{
+	struct fake_node *a2 = fake_new("127.0.0.1@tcp2", 0, a->env);
+	struct fake_node *b2 = fake_new("127.0.0.2@tcp2", 0, b->env);
+	struct lx_id id_b2 = fake_id("127.0.0.2@tcp2");
+
+	exchange(a, b, &id_b, 1000);
+	exchange(a2, b2, &id_b2, 1000);
+	fake_free(b2);
+	exchange(b, a, &id_a, 1000);
+	fake_free(a2);
+	exchange(a, b, &id_b, 1000);
+}
+
+static void test_interface(void **state)
+{
+	struct fake_node *node;
+	struct lx_env *env;
+
+	lx_sock_tun.accept_port = lx_sock_tun.accept_port_bulk = PORT + 1;
+	assert_int_equal(lx_env_new(1, NULL, NULL, &env), 0);
+	assert_int_equal(fake_try(NULL, "lo", env, &node), 0);
+	assert_string_equal(lx_nid_str(&node->ni.nid), "127.0.0.1@tcp");
+	assert_int_equal(node->ni.tun.credits, 256);
+	assert_int_equal(node->ni.tun.peer_credits, 8);
+	assert_int_equal(node->ni.lnd_tun.value[LX_SOCK_NI_CONNS_PER_PEER], 1);
+	assert_int_equal(node->ni.lnd_tun.value[LX_SOCK_NI_TIMEOUT], 50);
+	fake_free(node);
+	assert_int_equal(fake_try("127.0.0.5@tcp", NULL, env, &node), 0);
+	assert_string_equal(node->ni.ifname, "lo");
+	fake_free(node);
+	lx_env_free(env);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rbuf, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_get, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flood, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flood_rbuf, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_truncate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forward, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_disconnect, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shutdown_busy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_startup_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_address, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interface, setup, teardown),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
