@@ -187,8 +187,9 @@ struct lx_lnd {
  * @hdr: header; copied if needed
  * @rx: the transport's name for the message, given back in recv()
  *
- * Returns 0: recv() has been or will be called. -EPROTO: the message is illegal;
- * close the connection that it came from (lnet.md 7.1).
+ * Returns 0: recv() has been or will be called. -EPROTO: the message is illegal,
+ * -ESHUTDOWN: the NI is going down; close the connection that it came from
+ * (lnet.md 7.1).
  */
 int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_from *from,
 		 void *rx);

@@ -24,6 +24,7 @@ struct lx_core_msg *lx_msg_new(struct lx_core *core)
 	if (!msg)
 		return NULL;
 	msg->core = core;
+	msg->src_param = msg->rtr_param = lx_nid_any;
 	lx_list_init(&msg->link);
 	lx_list_append(&core->msgs, &msg->all);
 	if (++core->stats.msgs_alloc > core->stats.msgs_max)
@@ -357,8 +358,8 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 	lx_md_get(md);
 	msg->md = md;
 	msg->own = own;
-	msg->src_param = self ? *self : lx_nid_any;
-	msg->rtr_param = lx_nid_any;
+	if (self)
+		msg->src_param = *self;
 	msg->m.deadline_ns = lx_core_msg_deadline(core);
 	msg->m.hdr.dst_nid = target->nid;
 	msg->m.hdr.dst_pid = target->pid;

@@ -176,6 +176,26 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 
 /* ---- down ------------------------------------------------------------------------------- */
 
+/* Messages that came in through an NI and wait for something: nobody receives them now. */
+static void drop_waiting_rx(struct lx_core *core, struct lx_core_ni *ni)
+{
+	struct lx_core_msg *msg, *tmp;
+	struct lx_list doomed;
+
+	lx_list_init(&doomed);
+	lx_list_for_each_safe(msg, tmp, &core->msgs, all) {
+		if (msg->rxni != ni ||
+		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_DELAYED))
+			continue;
+		lx_list_del(&msg->link);
+		lx_list_append(&doomed, &msg->link);
+	}
+	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		lx_msg_drop(msg, LX_REASON_SHUTDOWN);
+	}
+}
+
 void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 {
 	struct lx_net *net = ni->net;
@@ -187,6 +207,7 @@ void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 	lx_core_change(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net->id, "interface=%s",
 		       ni->ni.ifname);
 	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	drop_waiting_rx(core, ni);
 	if (lx_list_empty(&net->nis)) {
 		/* Gone for look-ups first: what fails now finds no way over it. */
 		lx_list_del(&net->link);

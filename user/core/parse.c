@@ -36,8 +36,13 @@ void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason)
 
 enum verdict { ACCEPT, DROP, ILLEGAL };
 
-static enum verdict judge_payload(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
+static enum verdict judge_header(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
 {
+	if (lx_nid_is_any(&hdr->src_nid) || !lx_nid_is_valid(&hdr->src_nid) ||
+	    lx_nid_is_any(&hdr->dst_nid) || !lx_nid_is_valid(&hdr->dst_nid)) {
+		*ret_reason = LX_REASON_BAD_NID;
+		return ILLEGAL;
+	}
 	switch (hdr->type) {
 	case LX_MSG_ACK:
 	case LX_MSG_GET:
@@ -155,9 +160,8 @@ static void answer_to(struct lx_core_msg *answer, const struct lx_core_msg *requ
 {
 	answer->response = true;
 	answer->src_param = hdr->dst_nid;
-	answer->rtr_param = lx_nid_net(&hdr->src_nid) != lx_nid_net(&request->rxpeer->nid)
-				    ? request->rxpeer->nid
-				    : lx_nid_any;
+	if (lx_nid_net(&hdr->src_nid) != lx_nid_net(&request->rxpeer->nid))
+		answer->rtr_param = request->rxpeer->nid;
 	answer->m.deadline_ns = lx_core_msg_deadline(answer->core);
 	answer->m.hdr = (struct lx_hdr){
 		.dst_nid = hdr->src_nid,
@@ -374,7 +378,9 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 	struct lx_core_msg *msg;
 	enum verdict verdict;
 
-	verdict = judge_payload(hdr, &reason);
+	if (ni->state != LX_NI_UP)
+		return -ESHUTDOWN;
+	verdict = judge_header(hdr, &reason);
 	if (verdict == ACCEPT) {
 		note_ping(ni, hdr);
 		verdict = judge_destination(ni, hdr, from->rdma_get, &reason);

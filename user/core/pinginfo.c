@@ -115,7 +115,7 @@ static uint64_t get64(const struct reader *r, size_t at)
 
 /*
  * Walks the large list from @at to @end. Adds to @info if there is one, else just
- * counts. Entries of sizes that no known NID has are passed over.
+ * counts. Entries that are no NID as we know them are passed over.
  */
 static int read_large(const struct reader *r, size_t at, size_t end, uint32_t max,
 		      struct lx_pinginfo *info, uint32_t *ret_n)
@@ -129,10 +129,11 @@ static int read_large(const struct reader *r, size_t at, size_t end, uint32_t ma
 
 		if (at + step > end)
 			return -EPROTO;
-		if (lx_nid_bytes(&nid) <= sizeof(nid)) {
+		if (lx_nid_bytes(&nid) <= sizeof(nid))
+			memcpy(&nid, r->buf + at + sizeof(uint32_t), lx_nid_bytes(&nid));
+		if (lx_nid_is_valid(&nid)) {
 			if (n == max)
 				return -ERANGE;
-			memcpy(&nid, r->buf + at + sizeof(uint32_t), lx_nid_bytes(&nid));
 			if (info) {
 				info->ni[info->n_nis].nid = nid;
 				info->ni[info->n_nis++].status = get32(r, at);

@@ -144,31 +144,36 @@ static void route_free(struct lx_core *core, struct lx_route *route)
 	free(route);
 }
 
-/* Deletes the routes that match; NULL and any match all. Returns how many. */
-static unsigned int delete_matching(struct lx_core *core, uint32_t net, uint32_t local_net,
-				    const struct lx_peer *gateway)
+/* The first route that matches; NULL and any match all. */
+static struct lx_route *find_matching(struct lx_core *core, uint32_t net, uint32_t local_net,
+				      const struct lx_peer *gateway)
 {
+	struct lx_route *route;
 	struct lx_rnet *rnet;
-	struct lx_route *route, *next;
-	struct lx_list doomed;
-	unsigned int n = 0;
 
-	lx_list_init(&doomed);
 	lx_list_for_each(rnet, &core->rnets, link) {
 		if (net != LX_NET_U32_ANY && rnet->id != net)
 			continue;
-		lx_list_for_each_safe(route, next, &rnet->routes, link) {
-			if (local_net != LX_NET_U32_ANY && route->local_net != local_net)
-				continue;
-			if (gateway && route->gateway != gateway)
-				continue;
-			lx_list_del(&route->link);
-			lx_list_append(&doomed, &route->link);
-			n++;
+		lx_list_for_each(route, &rnet->routes, link) {
+			if ((local_net == LX_NET_U32_ANY || route->local_net == local_net) &&
+			    (!gateway || route->gateway == gateway))
+				return route;
 		}
 	}
-	lx_list_for_each_safe(route, next, &doomed, link)
+	return NULL;
+}
+
+/* Returns how many. Freeing a route may free its rnet, hence one at a time. */
+static unsigned int delete_matching(struct lx_core *core, uint32_t net, uint32_t local_net,
+				    const struct lx_peer *gateway)
+{
+	struct lx_route *route;
+	unsigned int n = 0;
+
+	while ((route = find_matching(core, net, local_net, gateway))) {
 		route_free(core, route);
+		n++;
+	}
 	return n;
 }
 

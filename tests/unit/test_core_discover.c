@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Discovery: who learns what of whom, and what bad information can do. */
+#include "simlib.h"
+
+static struct lx_sim *sim;
+static struct lx_sim_node *a, *b;
+static char buf[4096];
+
+static int setup(void **state)
+{
+	log_clear();
+	if (lx_sim_new(rnd(), &sim_plain, &sim))
+		return -1;
+	a = NODE(sim, "10.0.0.1@tcp");
+	b = NODE(sim, "10.0.0.2@tcp", "10.1.0.2@tcp1");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	lx_sim_run(sim, 10 * SEC);
+	assert_at_rest(a);
+	assert_at_rest(b);
+	lx_sim_free(sim);
+	return 0;
+}
+
+static struct lx_peer *peer_of(struct lx_sim_node *node, const char *text)
+{
+	struct lx_nid n = nid(text);
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(node->core, &n);
+
+	return pni ? lx_peer_of(pni) : NULL;
+}
+
+struct outcome {
+	int calls, status;
+	struct lx_nid primary;
+	bool multi_rail;
+	unsigned int n_nis;
+	struct lx_nid nis[64];
+};
+
+static void outcome_set(int status, const struct lx_peer_info *info, void *arg)
+{
+	struct outcome *o = arg;
+
+	o->calls++;
+	o->status = status;
+	if (!info)
+		return;
+	o->primary = info->primary;
+	o->multi_rail = info->multi_rail;
+	o->n_nis = info->n_nis;
+	for (unsigned int i = 0; i < info->n_nis && i < 64; i++)
+		o->nis[i] = info->ni[i].nid;
+}
+
+static struct outcome discover(struct lx_sim_node *node, const char *text, bool force)
+{
+	struct outcome o = { 0 };
+	struct lx_nid n = nid(text);
+
+	assert_int_equal(lx_probe_discover(node->core, &n, force, outcome_set, &o), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(o.calls, 1);
+	return o;
+}
+
+static struct outcome ping(struct lx_sim_node *node, const char *text, unsigned int ms)
+{
+	struct outcome o = { 0 };
+	struct lx_id target = id(text);
+
+	assert_int_equal(lx_probe_ping(node->core, &target, NULL, ms, outcome_set, &o), 0);
+	lx_sim_run(sim, 2 * ms * MS);
+	assert_int_equal(o.calls, 1);
+	return o;
+}
+
+static void both_learn(void **state)
+{
+	struct outcome o = discover(a, "10.0.0.2@tcp", false);
+	struct lx_nid n1 = nid("10.0.0.2@tcp"), n2 = nid("10.1.0.2@tcp1");
+
+	assert_int_equal(o.status, 0);
+	assert_true(o.multi_rail);
+	assert_int_equal(o.n_nis, 2);
+	assert_true(lx_nid_eq(&o.primary, &n1));
+	assert_true(lx_nid_eq(&o.nis[0], &n1));
+	assert_true(lx_nid_eq(&o.nis[1], &n2));
+	assert_ptr_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
+	/* B was pushed to, took it, and pushed back. */
+	assert_true(peer_of(b, "10.0.0.1@tcp")->state & LX_PEER_MULTI_RAIL);
+	assert_true(lx_discover_uptodate(peer_of(b, "10.0.0.1@tcp")));
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->state,
+			 LX_PEER_MULTI_RAIL | LX_PEER_DISCOVERED | LX_PEER_NIDS_UPTODATE);
+	assert_int_equal(peer_of(b, "10.0.0.1@tcp")->state,
+			 LX_PEER_MULTI_RAIL | LX_PEER_DISCOVERED | LX_PEER_NIDS_UPTODATE);
+}
+
+static void traffic_discovers_first(void **state)
+{
+	post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, 1);
+	assert_int_equal(put(a, mem(a, buf, 100, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+	assert_int_equal(lx_list_empty(&peer_of(a, "10.0.0.2@tcp")->pending), 0);
+	lx_sim_run(sim, SEC);
+	the_event(LX_EVENT_ACK);
+	assert_true(lx_discover_uptodate(peer_of(a, "10.0.0.2@tcp")));
+}
+
+static void traffic_goes_on_if_discovery_fails(void **state)
+{
+	lx_sim_knobs(sim)->failure = 1000;
+	post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, 1);
+	assert_int_equal(put(a, mem(a, buf, 100, 1), false, "10.0.0.2@tcp", 5, 1), 0);
+	while (!a->core->stats.remote_dropped_count)
+		assert_true(lx_sim_step(sim, 2 * SEC));
+	/* That was the ping. The message goes out undiscovered. */
+	lx_sim_knobs(sim)->failure = 0;
+	lx_sim_run(sim, SEC);
+	the_event(LX_EVENT_SEND);
+	the_event(LX_EVENT_PUT);
+	assert_true(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_REDISCOVER);
+}
+
+static void change_is_pushed(void **state)
+{
+	discover(a, "10.0.0.2@tcp", false);
+	assert_int_equal(lx_sim_ni_add(b, "10.2.0.2@tcp2", 8, 256), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 3);
+	lx_sim_ni_del(b, "10.1.0.2@tcp1");
+	lx_sim_run(sim, SEC);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
+	assert_null(peer_of(a, "10.1.0.2@tcp1"));
+}
+
+static void primary_change_is_followed(void **state)
+{
+	struct lx_nid n = nid("10.1.0.2@tcp1");
+
+	assert_int_equal(lx_sim_ni_add(a, "10.1.0.1@tcp1", 8, 256), 0);
+	discover(a, "10.0.0.2@tcp", false);
+	lx_sim_ni_del(b, "10.0.0.2@tcp");
+	lx_sim_run(sim, SEC);
+	assert_null(peer_of(a, "10.0.0.2@tcp"));
+	assert_true(lx_nid_eq(&peer_of(a, "10.1.0.2@tcp1")->primary, &n));
+}
+
+static void two_peers_turn_out_to_be_one(void **state)
+{
+	assert_int_equal(lx_sim_ni_add(a, "10.1.0.1@tcp1", 8, 256), 0);
+	post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	/* The second NID first, so that it is a peer of its own for a while. */
+	assert_int_equal(put(a, mem(a, buf, 10, 2), true, "10.1.0.2@tcp1", 5, 1), 0);
+	assert_int_equal(put(a, mem(a, buf, 10, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+	assert_ptr_not_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_ACK), 2);
+	assert_ptr_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
+}
+
+static void discovery_off_here(void **state)
+{
+	struct outcome o;
+
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	lx_sim_run(sim, SEC);
+	post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	assert_int_equal(put(a, mem(a, buf, 10, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	the_event(LX_EVENT_ACK);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->state, 0);
+	/* Asked for, it is a plain ping: statuses, no NIDs. */
+	o = discover(a, "10.0.0.2@tcp", false);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(o.n_nis, 1);
+	assert_false(o.multi_rail);
+}
+
+static void discovery_off_there(void **state)
+{
+	struct outcome o;
+
+	discover(a, "10.0.0.2@tcp", false);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
+	tune(b, "lnet_peer_discovery_disabled", "1");
+	lx_sim_run(sim, SEC);
+	/* B cannot push that any more; the next look finds it. */
+	o = discover(a, "10.0.0.2@tcp", true);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 1);
+	assert_true(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_NO_DISCOVERY);
+	assert_false(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_MULTI_RAIL);
+	tune(b, "lnet_peer_discovery_disabled", "0");
+	lx_sim_run(sim, SEC);
+	o = discover(a, "10.0.0.2@tcp", true);
+	assert_int_equal(o.n_nis, 2);
+	assert_true(o.multi_rail);
+}
+
+static void configured_peer_stays(void **state)
+{
+	struct lx_nid extra = nid("10.9.0.2@tcp9");
+	const struct lx_conf_peer conf = {
+		.primary = nid("10.0.0.2@tcp"), .multi_rail = true, .nid = &extra, .n_nids = 1,
+	};
+	struct outcome o;
+
+	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	o = discover(a, "10.0.0.2@tcp", true);
+	assert_int_equal(o.n_nis, 3);
+	assert_int_equal(peer_of(a, "10.9.0.2@tcp9")->state & LX_PEER_CONFIGURED,
+			 LX_PEER_CONFIGURED);
+	/* What is configured belongs to one peer. */
+	assert_int_equal(lx_peer_configure(a->core, &(struct lx_conf_peer){
+		.primary = extra, .multi_rail = true }), -EEXIST);
+	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
+		.primary = conf.primary, .nid = &extra, .n_nids = 1 }, false), 0);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
+	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
+		.primary = conf.primary }, false), 0);
+	assert_null(peer_of(a, "10.0.0.2@tcp"));
+	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
+		.primary = conf.primary }, false), -ENOENT);
+}
+
+static void ping_answers(void **state)
+{
+	struct outcome o = ping(a, "10.0.0.2@tcp", 1000);
+
+	assert_int_equal(o.status, 0);
+	assert_int_equal(o.n_nis, 2);
+	assert_false(o.multi_rail); /* not discovered yet */
+	discover(a, "10.0.0.2@tcp", false);
+	assert_true(ping(a, "10.0.0.2@tcp", 1000).multi_rail);
+}
+
+static void ping_ends_in_time(void **state)
+{
+	lx_sim_knobs(sim)->loss = 1000;
+	assert_int_equal(ping(a, "10.0.0.2@tcp", 300).status, -ETIMEDOUT);
+	lx_sim_knobs(sim)->loss = 0;
+	lx_sim_dead(sim, "10.0.0.3@tcp", true);
+	assert_int_equal(ping(a, "10.0.0.3@tcp", 300).status, -EHOSTUNREACH);
+	assert_int_equal(ping(a, "10.0.0.3@tcp9", 300).status, -EHOSTUNREACH);
+}
+
+static void ping_grows_its_buffer(void **state)
+{
+	for (int i = 0; i < 30; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "10.3.0.%d@tcp3", i + 1);
+		assert_int_equal(lx_sim_ni_add(b, text, 8, 256), 0);
+	}
+	lx_sim_run(sim, SEC);
+	assert_int_equal(ping(a, "10.0.0.2@tcp", 1000).n_nis, 32);
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).n_nis, 32);
+	/* And pushes of that size are taken. */
+	lx_sim_ni_del(b, "10.3.0.7@tcp3");
+	lx_sim_run(sim, SEC);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 31);
+}
+
+static void ipv6_nids_are_told(void **state)
+{
+	struct lx_nid n = nid("2001:db8::2@tcp6");
+
+	assert_int_equal(lx_sim_ni_add(b, "2001:db8::2@tcp6", 8, 256), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).n_nis, 3);
+	assert_ptr_equal(peer_of(a, "2001:db8::2@tcp6"), peer_of(a, "10.0.0.2@tcp"));
+	assert_true(lx_peer_ni_lookup(a->core, &n)->status == LX_NI_STATUS_UP);
+}
+
+/* Sends raw bytes as a push from B to A. */
+static void push_raw(const void *data, size_t len)
+{
+	struct lx_id target = id("10.0.0.1@tcp");
+	struct lx_md *md;
+
+	md = lx_md_lookup(b->core, mem(b, (void *)(uintptr_t)data, len, 2));
+	assert_int_equal(lx_msg_put(b->core, NULL, md, true, &target, 0, LX_PING_MATCH_BITS, 0, 0,
+				    false), 0);
+	lx_sim_run(sim, SEC);
+}
+
+static void bad_pushes_do_no_harm(void **state)
+{
+	struct lx_pinginfo *info;
+	unsigned char raw[512];
+	size_t size;
+
+	discover(a, "10.0.0.2@tcp", false);
+	assert_int_equal(lx_pinginfo_new(3, &info), 0);
+	info->features = LX_PING_NI_STATUS | LX_PING_MULTI_RAIL | LX_PING_DISCOVERY;
+	info->seqno = 99;
+	info->n_nis = 3;
+	info->ni[0] = (struct lx_pinginfo_ni){ nid("10.0.0.2@tcp"), LX_NI_STATUS_UP };
+	info->ni[1] = (struct lx_pinginfo_ni){ nid("10.0.0.1@tcp"), 12345 }; /* ours */
+	info->ni[2] = (struct lx_pinginfo_ni){ nid("10.7.0.7@tcp7"), 0 };
+	size = lx_pinginfo_size(info);
+	lx_pinginfo_encode(info, raw);
+	for (int i = 0; i < 3000; i++) {
+		unsigned char bad[512];
+		size_t len = rnd_below(4) ? size : rnd_below(size);
+
+		memcpy(bad, raw, sizeof(bad));
+		for (uint64_t n = rnd_below(4); n; n--)
+			bad[rnd_below(size)] = rnd();
+		push_raw(bad, len);
+		log_clear();
+		assert_true(lx_ni_is_local_nid(a->core, &info->ni[1].nid));
+		assert_null(peer_of(a, "10.0.0.1@tcp"));
+	}
+	/* The truth comes back with the next look. */
+	assert_int_equal(discover(a, "10.0.0.2@tcp", true).status, 0);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
+	free(info);
+}
+
+static void peers_of_traffic_are_bounded(void **state)
+{
+	tune(a, "peers_max", "16");
+	for (int i = 0; i < 100; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "10.0.5.%d@tcp", i);
+		assert_int_equal(put(a, mem(a, buf, 10, 1), false, text, 5, 1), 0);
+		lx_sim_run(sim, SEC);
+		assert_true(a->core->peer_nis.count <= 16);
+		log_clear();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+		T(both_learn), T(traffic_discovers_first), T(traffic_goes_on_if_discovery_fails),
+		T(change_is_pushed), T(primary_change_is_followed),
+		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
+		T(configured_peer_stays), T(ping_answers), T(ping_ends_in_time),
+		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
+		T(peers_of_traffic_are_bounded),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: discovery", tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Messages between nodes: what moves, what is told, what is counted. */
+#include "simlib.h"
+
+static struct lx_sim *sim;
+static struct lx_sim_node *a, *b;
+static char src[1 << 20], dst[1 << 20];
+
+static int setup_with(const struct lx_sim_knobs *knobs)
+{
+	log_clear();
+	rnd_fill(src, 4096);
+	memset(dst, 0, sizeof(dst));
+	if (lx_sim_new(rnd(), knobs, &sim))
+		return -1;
+	a = NODE(sim, "10.0.0.1@tcp");
+	b = NODE(sim, "10.0.0.2@tcp");
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(&sim_plain);
+}
+
+static int setup_rdma(void **state)
+{
+	struct lx_sim_knobs knobs = sim_plain;
+
+	knobs.rdma_get = true;
+	return setup_with(&knobs);
+}
+
+static int teardown(void **state)
+{
+	lx_sim_run(sim, 10 * SEC);
+	assert_at_rest(a);
+	assert_at_rest(b);
+	lx_sim_free(sim);
+	return 0;
+}
+
+static void put_with_ack(void **state)
+{
+	const struct lx_event *e;
+	struct lx_nid nid_a = nid("10.0.0.1@tcp");
+
+	post(b, 5, NULL, 77, 0, dst, 4096, LX_MD_OP_PUT, 1);
+	assert_int_equal(put(a, mem(a, src, 1000, 2), true, "10.0.0.2@tcp", 5, 77), 0);
+	lx_sim_run(sim, SEC);
+
+	assert_memory_equal(src, dst, 1000);
+	e = the_event(LX_EVENT_PUT);
+	assert_int_equal(e->mlength, 1000);
+	assert_int_equal(e->rlength, 1000);
+	assert_int_equal(e->match_bits, 77);
+	assert_int_equal(e->hdr_data, 0x1234);
+	assert_int_equal(e->portal, 5);
+	assert_int_equal(e->initiator.pid, LX_PID_LUSTRE);
+	assert_true(lx_nid_eq(&e->initiator.nid, &nid_a));
+	assert_true(lx_nid_eq(&e->source, &nid_a));
+	assert_true(e->unlinked);
+	assert_int_equal(e->status, 0);
+	assert_false(the_event(LX_EVENT_SEND)->unlinked);
+	e = the_event(LX_EVENT_ACK);
+	assert_int_equal(e->mlength, 1000);
+	assert_true(e->unlinked);
+	assert_int_equal(n_events, 3);
+}
+
+static void put_without_ack(void **state)
+{
+	post(b, 5, NULL, 77, 0, dst, 4096, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	assert_int_equal(put(a, mem(a, src, 1000, 1), false, "10.0.0.2@tcp", 5, 77), 0);
+	lx_sim_run(sim, SEC);
+	assert_true(the_event(LX_EVENT_SEND)->unlinked);
+	assert_false(the_event(LX_EVENT_PUT)->unlinked);
+	assert_int_equal(n_events, 2);
+}
+
+static void ack_disabled(void **state)
+{
+	post(b, 5, NULL, 77, 0, dst, 4096, LX_MD_OP_PUT | LX_MD_ACK_DISABLE, 1);
+	assert_int_equal(put(a, mem(a, src, 1000, 2), true, "10.0.0.2@tcp", 5, 77), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_ACK), 0);
+	/* The initiator's tracker gives up after the transaction timeout. */
+	lx_sim_run(sim, 200 * SEC);
+	assert_int_equal(the_event(LX_EVENT_UNLINK)->status, -ETIMEDOUT);
+	assert_int_equal(a->core->stats.response_timeout_count, 1);
+}
+
+static void get_reply(void **state)
+{
+	const struct lx_event *e;
+
+	post(b, 9, "10.0.0.1@tcp", 1, 0, src, 4096, LX_MD_OP_GET, 1);
+	assert_int_equal(get(a, mem(a, dst, 3000, 2), "10.0.0.2@tcp", 9, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_memory_equal(src, dst, 3000);
+	e = the_event(LX_EVENT_REPLY);
+	assert_int_equal(e->mlength, 3000);
+	assert_true(e->unlinked);
+	e = the_event(LX_EVENT_GET);
+	assert_int_equal(e->mlength, 3000);
+	assert_true(e->unlinked);
+	the_event(LX_EVENT_SEND);
+	assert_int_equal(n_events, 3);
+	assert_int_equal(b->core->stats.send_length, 3000 + 48 + 48);
+}
+
+static void get_with_rdma(void **state)
+{
+	post(b, 9, NULL, 1, 0, src, 2000, LX_MD_OP_GET | LX_MD_TRUNCATE, 1);
+	assert_int_equal(get(a, mem(a, dst, 3000, 2), "10.0.0.2@tcp", 9, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_memory_equal(src, dst, 2000);
+	assert_int_equal(the_event(LX_EVENT_REPLY)->mlength, 2000);
+	assert_int_equal(the_event(LX_EVENT_GET)->mlength, 2000);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, 0);
+	assert_int_equal(n_events, 3);
+}
+
+static void get_with_rdma_no_match(void **state)
+{
+	assert_int_equal(get(a, mem(a, dst, 3000, 2), "10.0.0.2@tcp", 9, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_REPLY)->status, -ENODATA);
+	assert_int_equal(b->core->stats.drops[LX_REASON_NO_MATCH], 1);
+}
+
+static void get_longer_than_sink(void **state)
+{
+	post(b, 9, NULL, 1, 0, src, 4096, LX_MD_OP_GET, 1);
+	assert_int_equal(get(a, mem(a, dst, 10, 2), "10.0.0.2@tcp", 9, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_REPLY)->mlength, 10);
+}
+
+static void get_too_long_is_dropped(void **state)
+{
+	post(b, 9, NULL, 1, 0, src, 100, LX_MD_OP_GET, 1);
+	assert_int_equal(get(a, mem(a, dst, 101, 2), "10.0.0.2@tcp", 9, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(b->core->stats.drops[LX_REASON_TOO_LONG], 1);
+	assert_int_equal(n_events, 1); /* SEND */
+}
+
+static void loopback(void **state)
+{
+	post(a, 5, NULL, 1, 0, dst, 4096, LX_MD_OP_PUT | LX_MD_OP_GET, LX_MD_UNLIMITED);
+	assert_int_equal(put(a, mem(a, src, 4096, 2), true, "0@lo", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_memory_equal(src, dst, 4096);
+	the_event(LX_EVENT_ACK);
+	log_clear();
+	memset(src, 0, 4096);
+	/* An own NID is loopback too. */
+	post(a, 5, NULL, 2, 0, dst, 4096, LX_MD_OP_GET, LX_MD_UNLIMITED);
+	assert_int_equal(get(a, mem(a, src, 4096, 2), "10.0.0.1@tcp", 5, 2), 0);
+	lx_sim_run(sim, SEC);
+	assert_memory_equal(src, dst, 4096);
+	the_event(LX_EVENT_REPLY);
+	assert_int_equal(a->core->lo->traffic.io.send, 4);
+}
+
+static void unreachable(void **state)
+{
+	assert_int_equal(put(a, mem(a, src, 10, 2), true, "10.9.9.9@tcp7", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
+	assert_int_equal(n_events, 1);
+	assert_int_equal(a->core->stats.rst_alloc, 0);
+}
+
+static void dead_peer(void **state)
+{
+	lx_sim_dead(sim, "10.0.0.2@tcp", true);
+	assert_int_equal(put(a, mem(a, src, 10, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
+	/* Both the ping of discovery and the message itself. */
+	assert_int_equal(a->core->stats.remote_dropped_count, 2);
+	lx_sim_dead(sim, "10.0.0.2@tcp", false);
+}
+
+static void bad_calls(void **state)
+{
+	struct lx_handle md = mem(a, src, 10, 1);
+	struct lx_id target = id("10.0.0.2@tcp"), nobody = { lx_nid_any, LX_PID_LUSTRE };
+	struct lx_md *m = lx_md_lookup(a->core, md);
+	struct lx_md_desc desc = { .start = src, .length = 10, .threshold = 1 };
+
+	assert_int_equal(lx_msg_put(a->core, NULL, m, false, &target, 64, 0, 0, 0, false), -EINVAL);
+	assert_int_equal(lx_msg_put(a->core, NULL, m, false, &nobody, 1, 0, 0, 0, false), -EINVAL);
+	m->threshold = 0;
+	assert_int_equal(lx_msg_put(a->core, NULL, m, false, &target, 1, 0, 0, 0, false), -ENOENT);
+	assert_int_equal(lx_msg_get(a->core, NULL, m, &target, 1, 0, 0, false), -ENOENT);
+	m->length = LX_PAYLOAD_MAX + 1;
+	m->threshold = 1;
+	assert_int_equal(lx_msg_put(a->core, NULL, m, false, &target, 1, 0, 0, 0, false), -EINVAL);
+	lx_md_retire(m);
+	desc.threshold = -2;
+	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &m), -EINVAL);
+	desc.threshold = 1;
+	desc.options = LX_MD_OP_PUT;
+	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &m), -EINVAL);
+	desc.options = LX_MD_MAX_SIZE;
+	desc.max_size = 11;
+	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &m), -EINVAL);
+}
+
+static void lazy_portal_parks(void **state)
+{
+	lx_portal_lazy_set(b->core, &b->core->portal[5], true);
+	for (int i = 0; i < 3; i++) {
+		src[0] = 'a' + i;
+		assert_int_equal(put(a, mem(a, src, 100, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+		lx_sim_run(sim, SEC);
+	}
+	assert_int_equal(count_events(LX_EVENT_PUT), 0);
+	/* One conn: the second and third still stand behind the first, unread. */
+	post(b, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT, 1);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_PUT), 1);
+	lx_portal_lazy_set(b->core, &b->core->portal[5], false);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(b->core->stats.drops[LX_REASON_LAZY_CLEARED], 1);
+	assert_int_equal(b->core->stats.drops[LX_REASON_NO_MATCH], 1);
+}
+
+static void unlink_busy_md(void **state)
+{
+	struct lx_handle md = mem(a, src, 100, 2);
+
+	lx_portal_lazy_set(b->core, &b->core->portal[5], true);
+	assert_int_equal(put(a, md, true, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	lx_md_retire(lx_md_lookup(a->core, md));
+	assert_null(lx_md_lookup(a->core, md));
+	assert_int_equal(n_events, 0);
+	post(b, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT, 1);
+	lx_sim_run(sim, SEC);
+	assert_true(the_event(LX_EVENT_SEND)->unlinked);
+	assert_int_equal(count_events(LX_EVENT_ACK), 0); /* came, and found nothing */
+	lx_portal_lazy_set(b->core, &b->core->portal[5], false);
+}
+
+static void peer_credits_limit(void **state)
+{
+	struct lx_nid nid_b = nid("10.0.0.2@tcp");
+	struct lx_peer_ni *pni;
+
+	/* Discovery first, so that nothing but the test's messages takes credits. */
+	assert_int_equal(put(a, mem(a, src, 1, 1), false, "10.0.0.2@tcp", 6, 1), 0);
+	lx_sim_run(sim, SEC);
+	log_clear();
+	post(b, 5, NULL, 1, 0, dst, sizeof(dst), LX_MD_OP_PUT | LX_MD_MANAGE_REMOTE,
+	     LX_MD_UNLIMITED);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(put(a, mem(a, src, 100, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_ACK), 20);
+	pni = lx_peer_ni_lookup(a->core, &nid_b);
+	assert_int_equal(pni->tx_credits_min, 8 - 20);
+	/* Never more than the peer's credits were taken from the NI. */
+	assert_int_equal(lx_list_first(&lx_net_lookup(a->core, LX_NET(2, 0))->nis,
+				       struct lx_core_ni, link)->tx_credits_min, 256 - 8);
+}
+
+static void big_iov(void **state)
+{
+	struct iovec iov[LX_MD_IOV_MAX];
+	struct lx_md_desc desc = {
+		.iov = iov, .n_iov = LX_MD_IOV_MAX, .threshold = 1, .handler = log_event,
+	};
+	struct lx_md *md;
+	size_t at = 0;
+
+	rnd_fill(src, sizeof(src));
+	for (int i = 0; i < LX_MD_IOV_MAX; i++) {
+		iov[i] = (struct iovec){ src + at, i == 7 ? 0 : 1 + rnd_below(4096) };
+		at += iov[i].iov_len;
+	}
+	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &md), 0);
+	assert_int_equal(md->length, at);
+	post(b, 5, NULL, 1, 0, dst, sizeof(dst), LX_MD_OP_PUT, 1);
+	assert_int_equal(put(a, md->handle, false, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_memory_equal(src, dst, at);
+	desc.n_iov++;
+	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &md), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+		T(put_with_ack), T(put_without_ack), T(ack_disabled), T(get_reply),
+		T(get_longer_than_sink), T(get_too_long_is_dropped), T(loopback),
+		T(unreachable), T(dead_peer), T(bad_calls), T(lazy_portal_parks),
+		T(unlink_busy_md), T(peer_credits_limit), T(big_iov),
+		cmocka_unit_test_setup_teardown(get_with_rdma, setup_rdma, teardown),
+		cmocka_unit_test_setup_teardown(get_with_rdma_no_match, setup_rdma, teardown),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: messages", tests, NULL, NULL);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Routes, gateways and forwarding. */
+#include "simlib.h"
+
+/*
+ *	a 10.0.0.1@tcp1 ──┬── r1 10.0.0.11@tcp1 / 10.1.0.11@tcp2 ──┬── s 10.1.0.1@tcp2
+ *	                  └── r2 10.0.0.12@tcp1 / 10.1.0.12@tcp2 ──┘
+ */
+static struct lx_sim *sim;
+static struct lx_sim_node *a, *s, *r1, *r2;
+static char src[1 << 20], dst[1 << 20];
+
+static void quick(struct lx_sim_node *node)
+{
+	tune(node, "alive_router_check_interval", "2");
+	tune(node, "router_ping_timeout", "1");
+	tune(node, "lnet_transaction_timeout", "5");
+}
+
+static int setup_knobs(const struct lx_sim_knobs *knobs)
+{
+	log_clear();
+	rnd_fill(src, 8192);
+	memset(dst, 0, sizeof(dst));
+	if (lx_sim_new(rnd(), knobs, &sim))
+		return -1;
+	a = NODE(sim, "10.0.0.1@tcp1");
+	s = NODE(sim, "10.1.0.1@tcp2");
+	r1 = NODE(sim, "10.0.0.11@tcp1", "10.1.0.11@tcp2");
+	r2 = NODE(sim, "10.0.0.12@tcp1", "10.1.0.12@tcp2");
+	quick(a);
+	quick(s);
+	quick(r1);
+	quick(r2);
+	make_router(r1);
+	make_router(r2);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(a, "tcp2", "10.0.0.12@tcp1", LX_UNSET, 0);
+	add_route(s, "tcp1", "10.1.0.11@tcp2", LX_UNSET, 0);
+	add_route(s, "tcp1", "10.1.0.12@tcp2", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_knobs(&sim_plain);
+}
+
+static int teardown(void **state)
+{
+	/* Not at the full second: gateways are checked then. */
+	lx_sim_run(sim, 10 * SEC + 500 * MS);
+	assert_at_rest(a);
+	assert_at_rest(s);
+	assert_at_rest(r1);
+	assert_at_rest(r2);
+	lx_sim_free(sim);
+	return 0;
+}
+
+static unsigned int live_routes(struct lx_sim_node *node)
+{
+	struct lx_route_info *list;
+	unsigned int up = 0;
+	size_t n;
+
+	assert_int_equal(lx_route_describe_all(node->core, &list, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		up += list[i].up;
+	free(list);
+	return up;
+}
+
+/* One PUT with ACK and one GET across; returns whether all was answered. */
+static bool exchange(size_t len)
+{
+	log_clear();
+	post(s, 5, NULL, 1, 0, dst, len, LX_MD_OP_PUT, 1);
+	put(a, mem(a, src, len, 2), true, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, SEC);
+	if (count_events(LX_EVENT_ACK) != 1 || memcmp(src, dst, len))
+		return false;
+	memset(dst, 0, len);
+	log_clear();
+	post(s, 6, NULL, 1, 0, src, len, LX_MD_OP_GET, 1);
+	get(a, mem(a, dst, len, 2), "10.1.0.1@tcp2", 6, 1);
+	lx_sim_run(sim, SEC);
+	return count_events(LX_EVENT_REPLY) == 1 && !memcmp(src, dst, len);
+}
+
+static void crosses(void **state)
+{
+	uint64_t forwarded;
+
+	assert_int_equal(live_routes(a), 2);
+	assert_int_equal(live_routes(s), 2);
+	assert_true(exchange(0));
+	assert_true(exchange(100));
+	assert_true(exchange(4096));
+	assert_true(exchange(4097));
+	assert_true(exchange(1 << 20));
+	forwarded = r1->core->stats.route_count + r2->core->stats.route_count;
+	assert_true(forwarded >= 5 * 4);
+	/* Equals take turns. */
+	assert_true(r1->core->stats.route_count > 0);
+	assert_true(r2->core->stats.route_count > 0);
+	assert_int_equal(r1->core->pool[LX_POOL_LARGE].credits, 256);
+}
+
+static void priority_and_hops_decide(void **state)
+{
+	uint64_t before;
+
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 1);
+	add_route(a, "tcp2", "10.0.0.12@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	assert_true(exchange(10)); /* nobody needs to discover anybody after this */
+	log_clear();
+	before = r1->core->stats.route_count;
+	for (int i = 0; i < 5; i++) {
+		post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+		lx_sim_run(sim, SEC);
+	}
+	assert_int_equal(count_events(LX_EVENT_PUT), 5);
+	assert_int_equal(r1->core->stats.route_count, before);
+}
+
+static void bad_routes_are_refused(void **state)
+{
+	struct lx_conf_route c = { .hop = LX_UNSET, .priority = LX_UNSET,
+				   .health_sensitivity = LX_UNSET };
+	struct lx_core *core = a->core;
+
+	c.net = LX_NET(2, 9);
+	c.gateway = lx_nid_any;
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.gateway = lx_nid_lo;
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.gateway = nid("10.0.0.11@tcp9");
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.gateway = nid("10.0.0.11@tcp8");
+	assert_int_equal(lx_route_new(core, &c), -EHOSTUNREACH);
+	c.gateway = nid("10.0.0.11@tcp1");
+	c.net = LX_NET_U32_ANY;
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.net = LX_NET(LX_NET_LO, 0);
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.net = LX_NET(2, 1);
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.net = LX_NET(2, 9);
+	c.hop = 0;
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.hop = 256;
+	assert_int_equal(lx_route_new(core, &c), -EINVAL);
+	c.hop = 255;
+	assert_int_equal(lx_route_new(core, &c), 0);
+	assert_int_equal(lx_route_new(core, &c), 0); /* a duplicate changes nothing */
+	assert_int_equal(lx_route_delete(core, c.net, &c.gateway), 0);
+	assert_int_equal(lx_route_delete(core, c.net, &c.gateway), -ENOENT);
+	/* Traffic must not make a route to a net of ours. */
+	c.net = LX_NET(2, 1);
+	c.gateway = nid("10.1.0.11@tcp2");
+	assert_int_equal(lx_route_new(core, &c), -EEXIST);
+}
+
+static void dead_router_is_left_out(void **state)
+{
+	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
+	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(live_routes(a), 1);
+	assert_int_equal(live_routes(s), 1);
+	for (int i = 0; i < 4; i++)
+		assert_true(exchange(4096));
+	lx_sim_dead(sim, "10.0.0.11@tcp1", false);
+	lx_sim_dead(sim, "10.1.0.11@tcp2", false);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(live_routes(a), 2);
+}
+
+static void half_dead_router_is_left_out(void **state)
+{
+	/* Its far side is gone: nobody pings it there, it says so, the route goes. */
+	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
+	lx_sim_run(sim, 12 * SEC);
+	assert_int_equal(live_routes(a), 1);
+	for (int i = 0; i < 4; i++)
+		assert_true(exchange(100));
+	tune(a, "avoid_asym_router_failure", "0");
+	assert_int_equal(live_routes(a), 2);
+	tune(a, "avoid_asym_router_failure", "1");
+	lx_sim_dead(sim, "10.1.0.11@tcp2", false);
+	lx_sim_run(sim, 12 * SEC);
+	assert_int_equal(live_routes(a), 2);
+}
+
+static void switched_off_router_is_left_out(void **state)
+{
+	assert_int_equal(lx_monitor_route(r1->core, false, false), 0);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	assert_int_equal(lx_monitor_route(r1->core, true, false), -EBUSY);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(live_routes(a), 1); /* by the push */
+	assert_true(exchange(100));
+	lx_sim_run(sim, 10 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+	assert_int_equal(lx_monitor_route(r1->core, true, false), 0);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STARTING);
+	assert_int_equal(live_routes(a), 1);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_ON);
+	assert_int_equal(live_routes(a), 2);
+}
+
+static void no_router_drops(void **state)
+{
+	struct lx_stats *stats = &r1->core->stats;
+
+	lx_monitor_route(r1->core, false, false);
+	lx_sim_run(sim, 10 * SEC);
+	/* A stubborn sender with an old idea of the world. */
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_list_first(&lx_rnet_lookup(a->core, LX_NET(2, 2))->routes, struct lx_route, link)
+		->gateway->state |= LX_PEER_ROUTER_ENABLED;
+	put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, 10 * MS);
+	assert_int_equal(stats->drops[LX_REASON_ROUTING_DISABLED], 1);
+}
+
+static void unroutable_is_dropped_by_the_router(void **state)
+{
+	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
+	put(a, mem(a, src, 10, 1), false, "10.7.0.1@tcp7", 5, 1);
+	lx_sim_run(sim, 6 * SEC);
+	/* It was the ping of discovery; the message waited for its answer till it expired. */
+	assert_int_equal(r1->core->stats.drops[LX_REASON_NO_ROUTE], 1);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
+}
+
+static void asymmetric_route_is_dropped(void **state)
+{
+	tune(s, "lnet_drop_asym_route", "1");
+	assert_true(exchange(10));
+	lx_route_delete(s->core, LX_NET(2, 1), &lx_nid_any);
+	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+	put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, SEC);
+	assert_true(s->core->stats.drops[LX_REASON_ASYM_ROUTE] >= 1);
+}
+
+static void illegal_destinations_close(void **state)
+{
+	struct lx_nid on_net = nid("10.0.0.99@tcp1"), other = nid("10.1.0.11@tcp2");
+	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
+	struct lx_nid mine = nid("10.0.0.11@tcp1");
+	struct lx_hdr hdr = { .src_nid = from.nid, .type = LX_MSG_PUT };
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
+
+	hdr.dst_nid = on_net;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.dst_nid = other;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.dst_nid = mine;
+	hdr.type = LX_MSG_HELLO;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.type = LX_MSG_ACK;
+	hdr.payload_length = 1;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.type = LX_MSG_REPLY;
+	hdr.payload_length = LX_PAYLOAD_MAX + 1;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_MISROUTED], 1);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_WRONG_NET], 1);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_LENGTH], 2);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_TYPE], 1);
+}
+
+static void buffers_are_a_limit(void **state)
+{
+	const int64_t few[LX_POOLS] = { 1, 1, 1 };
+	struct lx_pool *pool = &r1->core->pool[LX_POOL_LARGE];
+
+	lx_monitor_route(r2->core, false, false);
+	lx_sim_run(sim, 20 * SEC);
+	assert_int_equal(lx_pool_resize(r1->core, few), 0);
+	assert_int_equal(pool->made, 1);
+	for (int i = 0; i < 10; i++) {
+		post(s, 5, NULL, i, 0, dst, 8192, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 8192, 1), false, "10.1.0.1@tcp2", 5, i);
+	}
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(count_events(LX_EVENT_PUT), 10);
+	assert_int_equal(pool->made, 1);
+	assert_int_equal(pool->credits, 1);
+}
+
+static void resizing_under_load(void **state)
+{
+	lx_sim_knobs(sim)->delay_max_ns = 5 * MS;
+	lx_sim_knobs(sim)->conns = 4;
+	for (int i = 0; i < 300; i++) {
+		const int64_t sizes[LX_POOLS] = { 1 + rnd_below(5), 1 + rnd_below(5),
+						  1 + rnd_below(5) };
+		size_t len = rnd_below(3) ? rnd_below(8192) : 0;
+
+		assert_int_equal(lx_pool_resize(rnd_below(2) ? r1->core : r2->core, sizes), 0);
+		post(s, 5, NULL, i, 0, dst, len, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, len, 1), false, "10.1.0.1@tcp2", 5, i);
+		lx_sim_run(sim, rnd_below(3 * MS));
+	}
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(count_events(LX_EVENT_PUT), 300);
+}
+
+static void redirects_to_a_live_nid(void **state)
+{
+	struct lx_nid second = nid("10.1.0.2@tcp2");
+
+	assert_int_equal(lx_sim_ni_add(s, "10.1.0.2@tcp2", 8, 256), 0);
+	assert_true(exchange(10)); /* everybody knows everybody */
+	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	for (int i = 0; i < 20; i++) {
+		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+		lx_sim_run(sim, SEC);
+	}
+	assert_true(count_events(LX_EVENT_PUT) > 0);
+	for (unsigned int i = 0; i < n_events; i++) {
+		if (event_log[i].type == LX_EVENT_PUT)
+			assert_true(lx_nid_eq(&event_log[i].target.nid, &second));
+	}
+	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+		T(crosses), T(priority_and_hops_decide), T(bad_routes_are_refused),
+		T(dead_router_is_left_out), T(half_dead_router_is_left_out),
+		T(switched_off_router_is_left_out), T(no_router_drops),
+		T(unroutable_is_dropped_by_the_router), T(asymmetric_route_is_dropped),
+		T(illegal_destinations_close), T(buffers_are_a_limit), T(resizing_under_load),
+		T(redirects_to_a_live_nid),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: routes", tests, NULL, NULL);
+}
