@@ -36,7 +36,8 @@ void lx_sock_zc_setup(struct lx_sock_conn *conn)
 
 	if (conn->version < LX_SOCK_V2)
 		return;
-	if (!lx_sock_zc_force && (conn->loopback || !conn->net->netif.offload))
+	if (!lx_sock_zc_force &&
+	    (conn->loopback || conn->net->netif.loopback || !conn->net->netif.offload))
 		return;
 	conn->zc_on = !setsockopt(conn->fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one));
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A peer of socklnd that does exactly what a test says, byte for byte: blocking
+ * sockets with a time limit, so that a test fails instead of hanging.
+ */
+#ifndef LX_TESTS_RAWPEER_H
+#define LX_TESTS_RAWPEER_H
+
+#include "../../lnd/sock/proto.h"
+
+/* Connects from @from_ip and a privileged port, or from any port. Asserts. */
+int raw_dial(const char *from_ip, bool privileged, const char *to_ip, uint16_t port);
+int raw_listen(const char *ip, uint16_t port);
+/* Takes a connection; -1 after @ms. @ret_port: the caller's; may be NULL. */
+int raw_accept(int listener, unsigned int ms, uint16_t *ret_port);
+
+void raw_write(int fd, const void *buf, size_t len);
+/* Reads all of @len; returns how many bytes came before EOF, a reset or 2 s. */
+size_t raw_read(int fd, void *buf, size_t len);
+/* Whether the other side closes without a byte more, within @ms. */
+bool raw_closed(int fd, unsigned int ms);
+
+void raw_request(int fd, const struct lx_nid *target);
+void raw_hello(int fd, const struct lx_hello *hello);
+/* False: closed or malformed. */
+bool raw_read_request(int fd, struct lx_nid *ret_target);
+bool raw_read_hello(int fd, struct lx_hello *ret_hello);
+
+/* HELLO of @src to @dst. */
+struct lx_hello raw_hello_of(unsigned int version, const struct lx_nid *src,
+			     const struct lx_nid *dst, uint32_t ctype);
+
+/* Request, HELLO, and the answer. */
+bool raw_handshake(int fd, const struct lx_hello *hello, struct lx_hello *ret_answer);
+
+struct raw_msg {
+	struct lx_sock_msg head;
+	struct lx_hdr hdr;
+	uint8_t *payload; /* the caller's to free */
+};
+
+/* @flip: the other byte order. Payload: the pattern of fake_put(), or @payload. */
+void raw_put(int fd, unsigned int version, bool flip, const struct raw_msg *msg);
+bool raw_read_msg(int fd, unsigned int version, struct raw_msg *ret_msg);
+void raw_noop(int fd, bool flip, uint64_t cookie0, uint64_t cookie1);
+
+#endif
