@@ -338,7 +338,7 @@ void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer)
 	conn->peer = peer;
 	conn->phase = LX_SOCK_UP;
 	conn->last_tx_ns = conn->last_rx_ns = now;
-	conn->tx_deadline_ns = now + lx_sock_net_timeout_ns(conn->net);
+	conn->tx_since_ns = now;
 	conn->rx.have = 0;
 	conn->rx.userspace = lx_sock_peer_is_userspace(peer);
 	peer->last_alive_ns = now;

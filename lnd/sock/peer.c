@@ -284,7 +284,7 @@ static bool conn_timed_out(struct lx_sock_conn *conn, uint64_t now)
 	uint64_t timeout = lx_sock_net_timeout_ns(conn->net);
 	char reason[96];
 
-	if (conn->rx.deadline_ns && now >= conn->rx.deadline_ns &&
+	if (conn->rx.since_ns && now >= conn->rx.since_ns + timeout &&
 	    conn->rx.state != LX_SOCK_RX_WAIT) {
 		snprintf(reason, sizeof(reason), "nothing received for %llu s inside a message",
 			 (unsigned long long)(timeout / LX_SOCK_SECOND));
@@ -292,8 +292,8 @@ static bool conn_timed_out(struct lx_sock_conn *conn, uint64_t now)
 		return true;
 	}
 	if (tx_progress(conn, now)) {
-		conn->tx_deadline_ns = now + timeout;
-	} else if (now >= conn->tx_deadline_ns) {
+		conn->tx_since_ns = now;
+	} else if (now >= conn->tx_since_ns + timeout) {
 		snprintf(reason, sizeof(reason), "the peer has taken no data for %llu s",
 			 (unsigned long long)(timeout / LX_SOCK_SECOND));
 		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);

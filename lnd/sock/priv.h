@@ -228,7 +228,7 @@ struct lx_sock_rx {
 	size_t slop;       /* bytes to throw away after them */
 	uint8_t *stash;    /* read off the socket, but held up by RX_WAIT */
 	size_t stash_len, stash_at;
-	uint64_t deadline_ns; /* for the next byte; 0: between messages */
+	uint64_t since_ns; /* in a message, without a byte more; 0: between messages */
 	uint8_t buf[LX_HELLO_MAX];
 };
 
@@ -280,7 +280,8 @@ struct lx_sock_conn {
 	bool tx_busy;    /* a thread is sending */
 	bool tx_blocked; /* the socket is full */
 	bool tx_nomem;   /* the kernel is out of memory: try again with the next tick */
-	uint64_t tx_deadline_ns, tx_acked;
+	uint64_t tx_since_ns; /* without progress in what the peer has taken ... */
+	uint64_t tx_acked;    /* ... which was this many bytes */
 	uint64_t last_tx_ns, last_rx_ns;
 	uint64_t tx_bytes, rx_bytes;
 	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */

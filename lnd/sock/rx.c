@@ -49,7 +49,7 @@
 /* So often may a pipe fill up before we stop using them. */
 #define SPLICES_FULL_MAX 3
 
-/* After @n bytes have been dealt with: the peer lives, and has time for the next. */
+/* After @n bytes have been dealt with: the peer lives. */
 static void touch(struct lx_sock_conn *conn, size_t n)
 {
 	bool between = conn->rx.state == LX_SOCK_RX_HEADER && !conn->rx.have;
@@ -58,7 +58,7 @@ static void touch(struct lx_sock_conn *conn, size_t n)
 	conn->rx_bytes += n;
 	conn->last_rx_ns = now;
 	conn->peer->last_alive_ns = now;
-	conn->rx.deadline_ns = between ? 0 : now + lx_sock_net_timeout_ns(conn->net);
+	conn->rx.since_ns = between ? 0 : now;
 }
 
 static void fail(struct lx_sock_conn *conn, int error, const char *reason)

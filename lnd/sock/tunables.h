@@ -19,7 +19,7 @@
 	X(tag, peer_timeout, 180, 0, 86400, NULL, \
 	  "seconds without a sign of life until a peer is asked for one") \
 	X(tag, nscheds, 0, 0, 1 << 10, NULL, \
-	  "scheduler threads per CPU partition; accepted without effect: event loops do the work") \
+	  "event loops, threads that move data; 0: one for each four processors") \
 	X(tag, nconnds, 4, 1, 1 << 10, NULL, \
 	  "connect threads; accepted without effect: connecting needs no thread") \
 	X(tag, nconnds_max, 64, 1, 1 << 10, NULL, \

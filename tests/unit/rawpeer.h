@@ -8,6 +8,12 @@
 
 #include "../../lnd/sock/proto.h"
 
+/*
+ * Gives the program a network of its own, with fd77::1 to fd77::9 beside 127.0.0.0/8.
+ * False: not allowed to (not root); then the tests cannot run.
+ */
+bool raw_private_net(void);
+
 /* Connects from @from_ip and a privileged port, or from any port. Asserts. */
 int raw_dial(const char *from_ip, bool privileged, const char *to_ip, uint16_t port);
 int raw_listen(const char *ip, uint16_t port);

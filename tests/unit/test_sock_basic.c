@@ -9,6 +9,7 @@
 #include "../../lnd/sock/sock.h"
 #include "../../lnd/sock/tunables.h"
 #include "fakecore.h"
+#include "rawpeer.h"
 #include "testlib.h"
 
 #define PORT 9880
@@ -310,5 +311,7 @@ int main(void)
 	};
 
 	rnd_init();
+	if (!raw_private_net())
+		return 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,11 @@ static void on_log(int level, const char *line, void *arg)
 	__atomic_add_fetch(&n_warnings, 1, __ATOMIC_SEQ_CST);
 }
 
+static unsigned int warnings(void)
+{
+	return __atomic_load_n(&n_warnings, __ATOMIC_SEQ_CST);
+}
+
 static int setup(void **state)
 {
 	lx_set_log(on_log, NULL);
@@ -48,7 +53,7 @@ static int setup(void **state)
 	assert_int_equal(lx_nid_parse(HIGH_IP "@tcp", &high), 0);
 	id_low = fake_id(LOW_IP "@tcp");
 	node = fake_new(OUR_IP "@tcp", 2, NULL);
-	n_warnings = 0;
+	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
@@ -98,12 +103,13 @@ static void receive(size_t len)
 /* One line in the log for what went wrong, and the node is as good as before. */
 static void expect_warning(const char *text)
 {
-	assert_true(fake_wait_count(node, &n_warnings, 1, 3000));
+	for (int i = 0; i < 3000 && !warnings(); i++)
+		usleep(1000);
 	usleep(2000);
 	if (!strstr(last_warning, text))
 		fail_msg("\"%s\" not in: %s", text, last_warning);
-	assert_int_equal(n_warnings, 1);
-	n_warnings = 0;
+	assert_int_equal(warnings(), 1);
+	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 }
 
 /* ---- passive side ------------------------------------------------------------ */
@@ -154,7 +160,7 @@ static void test_passive_versions(void **state)
 		if (version != LX_SOCK_V1)
 			passive_version(version, true);
 	}
-	assert_int_equal(n_warnings, 0);
+	assert_int_equal(warnings(), 0);
 }
 
 static void test_request_in_pieces(void **state)
@@ -414,7 +420,7 @@ static void test_duplicate(void **state)
 	assert_int_equal(fake_conns(node, NULL), 2);
 	close(fd);
 	close(first);
-	assert_int_equal(n_warnings, 0);
+	assert_int_equal(warnings(), 0);
 }
 
 static void test_rebooted(void **state)
@@ -568,7 +574,7 @@ static void test_settle(void **state)
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), NULL), 0);
 	assert_int_equal(raw_accept(listener, 100, NULL), -1);
 	assert_int_equal(fake_conns(node, NULL), 3);
-	assert_int_equal(n_warnings, 0);
+	assert_int_equal(warnings(), 0);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	close(listener);
@@ -688,7 +694,7 @@ static void test_refused(void **state)
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_DROPPED);
 	assert_int_equal(node->n_lost, 1);
-	assert_int_equal(n_warnings, 1);
+	assert_int_equal(warnings(), 1);
 	/* and we do not knock again at once */
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -EHOSTUNREACH);
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_ERROR);
@@ -864,5 +870,7 @@ int main(void)
 	};
 
 	rnd_init();
+	if (!raw_private_net())
+		return 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

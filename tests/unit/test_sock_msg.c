@@ -1,0 +1,848 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * socklnd against a scripted peer, after HELLO: zero-copy requests and answers,
+ * checksums, keepalive, time limits, bad messages.
+ */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <lnetx/lnetx.h>
+
+#include "../../lnd/sock/priv.h"
+#include "../../lnd/sock/sock.h"
+#include "fakecore.h"
+#include "rawpeer.h"
+#include "testlib.h"
+
+#define PORT 9884
+#define OUR_IP "127.0.0.5"
+#define PEER_IP "127.0.0.2"
+
+static struct fake_node *node;
+static struct lx_nid ours, peer;
+static struct lx_id id_peer;
+/* the peer's three connections, by its own types */
+static int control, in, out;
+
+static void on_log(int level, const char *line, void *arg)
+{
+	if (getenv("VERBOSE"))
+		printf("   <%d> %s\n", level, line);
+}
+
+static int setup(void **state)
+{
+	lx_set_log(on_log, NULL);
+	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
+	lx_sock_tun.accept_port = lx_sock_tun.accept_port_bulk = PORT;
+	lx_sock_tun.min_reconnectms = 200;
+	lx_sock_zc_force = false;
+	assert_int_equal(lx_nid_parse(OUR_IP "@tcp", &ours), 0);
+	assert_int_equal(lx_nid_parse(PEER_IP "@tcp", &peer), 0);
+	id_peer = fake_id(PEER_IP "@tcp");
+	node = fake_new(OUR_IP "@tcp", 2, NULL);
+	control = in = out = -1;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake_free(node);
+	if (control >= 0)
+		close(control);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return 0;
+}
+
+static int connected(unsigned int version, uint32_t type)
+{
+	struct lx_hello hello = raw_hello_of(version, &peer, &ours, type), answer;
+	int fd = raw_dial(PEER_IP, true, OUR_IP, PORT);
+
+	assert_true(raw_handshake(fd, &hello, &answer));
+	assert_int_equal(answer.ctype, lx_proto_ctype_invert(type));
+	return fd;
+}
+
+static void connect_all(unsigned int version)
+{
+	control = connected(version, LX_CTYPE_CONTROL);
+	in = connected(version, LX_CTYPE_BULK_IN);
+	out = connected(version, LX_CTYPE_BULK_OUT);
+}
+
+static void set_timeout(int seconds)
+{
+	lx_env_lock(node->env);
+	assert_int_equal(lx_sock_lnd.set_tunable(&node->ni, LX_SOCK_NI_TIMEOUT, seconds), 0);
+	lx_env_unlock(node->env);
+}
+
+static struct raw_msg put(size_t len, uint64_t cookie)
+{
+	return (struct raw_msg){ .head = { .cookie = { cookie, 0 } },
+				 .hdr = { .dst_nid = ours,
+					  .src_nid = peer,
+					  .dst_pid = LX_PID_LUSTRE,
+					  .src_pid = LX_PID_LUSTRE,
+					  .type = LX_MSG_PUT,
+					  .payload_length = len } };
+}
+
+static void send_put(int fd, unsigned int version, size_t len, uint64_t cookie)
+{
+	struct raw_msg msg = put(len, cookie);
+
+	raw_put(fd, version, false, &msg);
+}
+
+static void receive(size_t len)
+{
+	struct fake_msg *got = fake_receive(node, 5000);
+
+	assert_non_null(got);
+	assert_int_equal(got->status, 0);
+	assert_int_equal(got->len, len);
+	assert_true(fake_check(got));
+	fake_msg_free(got);
+}
+
+static void expect_noop(int fd, uint64_t cookie0, uint64_t cookie1)
+{
+	struct raw_msg got;
+
+	assert_true(raw_read_msg(fd, LX_SOCK_V3, &got));
+	assert_int_equal(got.head.type, LX_SOCK_NOOP);
+	assert_int_equal(got.head.csum, 0);
+	assert_int_equal(got.head.cookie[0], cookie0);
+	assert_int_equal(got.head.cookie[1], cookie1);
+}
+
+/* ---- answering cookies ------------------------------------------------------- */
+
+static void test_answer(void **state)
+{
+	connect_all(LX_SOCK_V3);
+	for (uint64_t cookie = 2; cookie < 10; cookie++) {
+		send_put(cookie % 2 ? out : control, LX_SOCK_V3, cookie * 10000, cookie);
+		receive(cookie * 10000);
+		expect_noop(out, 0, cookie);
+	}
+	node->discard = true;
+	send_put(out, LX_SOCK_V3, 100000, 77);
+	expect_noop(out, 0, 77);
+	node->discard = false;
+	node->truncate = 50;
+	send_put(out, LX_SOCK_V3, 100000, 1ull << 63);
+	expect_noop(out, 0, 1ull << 63);
+	send_put(out, LX_SOCK_V3, 0, 5);
+	expect_noop(out, 0, 5);
+}
+
+/* However they are put together, each cookie comes back exactly once. */
+static void test_answer_burst(void **state)
+{
+	enum { N = 500 };
+	static unsigned int seen[N + 2];
+	unsigned int missing = N;
+	struct raw_msg got;
+
+	connect_all(LX_SOCK_V3);
+	memset(seen, 0, sizeof(seen));
+	for (uint64_t i = 0; i < N; i++) /* not quite in order */
+		send_put(out, LX_SOCK_V3, rnd_below(3000), 2 + (i % 10 < 2 ? i ^ 1 : i));
+	while (missing) {
+		struct lx_acked acked;
+
+		assert_true(raw_read_msg(out, LX_SOCK_V3, &got));
+		assert_int_equal(got.head.type, LX_SOCK_NOOP);
+		assert_int_equal(lx_proto_acked(LX_SOCK_V3, &got.head, &acked), 0);
+		for (uint64_t c = 2; c < N + 2; c++) {
+			if (!lx_acked_has(&acked, c))
+				continue;
+			assert_int_equal(seen[c]++, 0);
+			acked.expected--;
+			missing--;
+		}
+		assert_int_equal(acked.expected, 0);
+	}
+}
+
+/* There is no connection for the ACK: our node dials one. */
+static void test_answer_dials(void **state)
+{
+	int listener = raw_listen(PEER_IP, PORT);
+	struct lx_hello hello, answer;
+	struct lx_nid target;
+
+	control = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	send_put(control, LX_SOCK_V3, 20000, 9);
+	receive(20000);
+	in = raw_accept(listener, 1500, NULL);
+	assert_true(in >= 0);
+	assert_true(raw_read_request(in, &target) && raw_read_hello(in, &hello));
+	assert_int_equal(hello.ctype, LX_CTYPE_BULK_IN);
+	answer = raw_hello_of(LX_SOCK_V3, &peer, &ours, LX_CTYPE_BULK_OUT);
+	raw_hello(in, &answer);
+	expect_noop(in, 0, 9);
+	close(listener);
+}
+
+static void test_answer_blocking(void **state)
+{
+	lx_sock_tun.nonblk_zcack = 0;
+	connect_all(LX_SOCK_V3);
+	send_put(out, LX_SOCK_V3, 20000, 9);
+	receive(20000);
+	expect_noop(control, 0, 9);
+	/* a message from behind the peer: never behind bulk */
+	struct raw_msg msg = put(20000, 10);
+
+	assert_int_equal(lx_nid_parse("10.1.1.1@tcp7", &msg.hdr.src_nid), 0);
+	raw_put(out, LX_SOCK_V3, false, &msg);
+	receive(20000);
+	expect_noop(out, 0, 10);
+}
+
+/* V2: the ACK rides on the next message of that connection, or goes as a NOOP. */
+static void test_answer_v2(void **state)
+{
+	struct fake_msg *sent;
+	struct raw_msg got;
+
+	connect_all(LX_SOCK_V2);
+	send_put(out, LX_SOCK_V2, 20000, 9);
+	receive(20000);
+	expect_noop(control, 0, 9);
+	/* the message is queued in the same turn, behind the ACK */
+	node->keep = false;
+	struct raw_msg get = put(0, 11);
+
+	get.hdr.type = LX_MSG_GET;
+	get.hdr.cmd.get.sink_length = lx_le32(100);
+	raw_put(control, LX_SOCK_V2, false, &get);
+	assert_true(raw_read_msg(control, LX_SOCK_V2, &got));
+	assert_int_equal(got.head.type, LX_SOCK_LNET);
+	assert_int_equal(got.hdr.type, LX_MSG_REPLY);
+	assert_int_equal(got.head.cookie[0], 0);
+	assert_int_equal(got.head.cookie[1], 11);
+	free(got.payload);
+	sent = fake_put(node, &id_peer, 10);
+	assert_true(raw_read_msg(control, LX_SOCK_V2, &got));
+	assert_int_equal(got.head.cookie[1], 0);
+	free(got.payload);
+	assert_int_equal(fake_wait(sent, NULL), 0);
+}
+
+/* A peer that wants to be acknowledged, but does not read. */
+static void test_answer_unread(void **state)
+{
+	struct raw_msg msg = put(0, 2);
+	uint8_t *burst = NULL;
+	size_t len = 0;
+	int size = 4096;
+
+	connect_all(LX_SOCK_V3);
+	setsockopt(out, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	node->keep = false;
+	burst = malloc(1000 * 96);
+	for (uint64_t round = 0; round < 600; round++) {
+		len = 0;
+		for (uint64_t i = 0; i < 1000; i++) {
+			msg.head.type = LX_SOCK_LNET;
+			msg.head.cookie[0] = 100 + (round * 1000 + i) * 10;
+			memcpy(burst + len, &msg.head, 24);
+			lx_hdr_nid4_encode(&msg.hdr, (void *)(burst + len + 24));
+			len += 96;
+		}
+		if (send(control, burst, len, MSG_NOSIGNAL) < 0 && errno != EAGAIN)
+			break;
+		usleep(100);
+	}
+	free(burst);
+	assert_true(fake_wait_conns(node, 0, 3000));
+}
+
+/* ---- asking -------------------------------------------------------------------- */
+
+static uint64_t read_zc(size_t len)
+{
+	struct raw_msg got;
+	uint64_t cookie;
+
+	assert_true(raw_read_msg(in, LX_SOCK_V3, &got));
+	assert_int_equal(got.head.type, LX_SOCK_LNET);
+	assert_int_equal(got.hdr.payload_length, len);
+	for (size_t i = 0; i < len; i++)
+		assert_int_equal(got.payload[i], (uint8_t)(i * 31 + (i >> 8) * 7 + 5));
+	free(got.payload);
+	cookie = got.head.cookie[0];
+	assert_int_equal(got.head.cookie[1], 0);
+	return cookie;
+}
+
+static void test_ask(void **state)
+{
+	struct fake_msg *msg[3];
+
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	/* below the limit: no cookie */
+	msg[0] = fake_put(node, &id_peer, 16383);
+	assert_int_equal(read_zc(16383), 0);
+	assert_int_equal(fake_wait(msg[0], NULL), 0);
+	for (uint64_t cookie = 2; cookie < 40; cookie++) {
+		msg[0] = fake_put(node, &id_peer, 16384 * (cookie - 1));
+		assert_int_equal(read_zc(16384 * (cookie - 1)), cookie);
+		usleep(2000);
+		assert_false(fake_is_done(msg[0]));
+		raw_noop(cookie % 2 ? in : control, false, 0, cookie);
+		assert_int_equal(fake_wait(msg[0], NULL), 0);
+	}
+	/* a range, a pair, one within an LNet message */
+	for (int i = 0; i < 3; i++) {
+		msg[i] = fake_put(node, &id_peer, 100000);
+		assert_int_equal(read_zc(100000), 40 + i);
+	}
+	raw_noop(in, false, 40, 42);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fake_wait(msg[i], NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		msg[i] = fake_put(node, &id_peer, 100000);
+		assert_int_equal(read_zc(100000), 43 + i);
+	}
+	raw_noop(in, false, 45, 43);
+	assert_int_equal(fake_wait(msg[0], NULL), 0);
+	assert_int_equal(fake_wait(msg[2], NULL), 0);
+	assert_false(fake_is_done(msg[1]));
+	struct raw_msg carry = put(10, 0);
+
+	carry.head.cookie[1] = 44;
+	raw_put(control, LX_SOCK_V3, false, &carry);
+	assert_int_equal(fake_wait(msg[1], NULL), 0);
+	assert_int_equal(fake_conns(node, NULL), 3);
+}
+
+static void expect_fallen(struct fake_msg *msg, int status)
+{
+	enum lx_hstatus hstatus;
+
+	assert_int_equal(fake_wait(msg, &hstatus), status);
+	assert_int_not_equal(hstatus, LX_HSTATUS_OK);
+	assert_int_equal(fake_conns(node, NULL), 0);
+	assert_true(raw_closed(control, 500));
+}
+
+static void test_ack_unknown(void **state)
+{
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	struct fake_msg *msg = fake_put(node, &id_peer, 20000);
+
+	assert_int_equal(read_zc(20000), 2);
+	raw_noop(control, false, 0, 3);
+	expect_fallen(msg, -EPROTO);
+	assert_int_equal(node->n_lost, 1);
+}
+
+static void test_ack_twice(void **state)
+{
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	struct fake_msg *msg[2] = { fake_put(node, &id_peer, 20000),
+				    fake_put(node, &id_peer, 20000) };
+
+	assert_int_equal(read_zc(20000), 2);
+	assert_int_equal(read_zc(20000), 3);
+	raw_noop(control, false, 0, 2);
+	assert_int_equal(fake_wait(msg[0], NULL), 0);
+	raw_noop(control, false, 0, 2);
+	expect_fallen(msg[1], -EPROTO);
+}
+
+/* A range with more in it than we have sent. */
+static void test_ack_too_many(void **state)
+{
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	struct fake_msg *msg[2] = { fake_put(node, &id_peer, 20000),
+				    fake_put(node, &id_peer, 20000) };
+
+	assert_int_equal(read_zc(20000), 2);
+	assert_int_equal(read_zc(20000), 3);
+	raw_noop(control, false, 3, ~0ull);
+	assert_int_equal(fake_wait(msg[1], NULL), 0);
+	expect_fallen(msg[0], -EPROTO);
+}
+
+static void test_ack_late(void **state)
+{
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	set_timeout(1);
+	struct fake_msg *msg = fake_put(node, &id_peer, 20000);
+
+	assert_int_equal(read_zc(20000), 2);
+	expect_fallen(msg, -ETIMEDOUT);
+}
+
+static void test_ack_closed(void **state)
+{
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	struct fake_msg *msg = fake_put(node, &id_peer, 20000);
+
+	assert_int_equal(read_zc(20000), 2);
+	close(in);
+	in = -1;
+	expect_fallen(msg, -ECONNRESET);
+}
+
+/* The kernel says that it copies: after a few times there are no cookies any more. */
+static void test_ask_gives_up(void **state)
+{
+	unsigned int asked = 0;
+
+	lx_sock_zc_force = true;
+	connect_all(LX_SOCK_V3);
+	lx_sock_zc_force = false;
+	for (int i = 0; i < 20; i++) {
+		struct fake_msg *msg = fake_put(node, &id_peer, 100000);
+		uint64_t cookie = read_zc(100000);
+
+		if (cookie) {
+			asked++;
+			raw_noop(in, false, 0, cookie);
+		}
+		assert_int_equal(fake_wait(msg, NULL), 0);
+		usleep(2000);
+	}
+	assert_in_range(asked, 1, 10);
+}
+
+/* ---- checksums --------------------------------------------------------------------- */
+
+static uint32_t csum_of(const struct raw_msg *msg, bool v2)
+{
+	struct lx_sock_msg head = msg->head;
+	struct lx_hdr_nid4 hdr;
+	uint32_t sum = LX_CSUM_INIT;
+
+	head.csum = 0;
+	lx_hdr_nid4_encode(&msg->hdr, &hdr);
+	if (v2) {
+		sum = lx_proto_csum(sum, &head, sizeof(head));
+		sum = lx_proto_csum(sum, &hdr, sizeof(hdr));
+	}
+	return lx_proto_csum(sum, msg->payload, msg->hdr.payload_length);
+}
+
+static void test_csum_sent(void **state)
+{
+	struct fake_msg *sent;
+	struct raw_msg got;
+
+	lx_sock_tun.enable_csum = 1;
+	connect_all(LX_SOCK_V2);
+	for (int wrong = 0; wrong < 2; wrong++) {
+		lx_sock_tun.inject_csum_error = wrong;
+		for (size_t len = 0; len < 300000; len = len * 9 + 50) {
+			int fd = len < 900 ? control : in;
+
+			sent = fake_put(node, &id_peer, len);
+			assert_true(raw_read_msg(fd, LX_SOCK_V2, &got));
+			assert_int_equal(wrong, got.head.csum != csum_of(&got, true));
+			assert_int_equal(fake_wait(sent, NULL), 0);
+			free(got.payload);
+		}
+	}
+}
+
+static void test_csum_not_on_v3(void **state)
+{
+	struct fake_msg *sent;
+	struct raw_msg got;
+
+	lx_sock_tun.enable_csum = 1;
+	connect_all(LX_SOCK_V3);
+	sent = fake_put(node, &id_peer, 100);
+	assert_true(raw_read_msg(control, LX_SOCK_V3, &got));
+	assert_int_equal(got.head.csum, 0);
+	assert_int_equal(fake_wait(sent, NULL), 0);
+	free(got.payload);
+}
+
+static void csum_received(unsigned int version, size_t len, bool wrong)
+{
+	struct raw_msg msg = put(len, 0);
+	struct fake_msg *got;
+
+	connect_all(version);
+	msg.payload = malloc(len + 1);
+	for (size_t i = 0; i < len; i++)
+		msg.payload[i] = i * 31 + (i >> 8) * 7 + 5;
+	msg.head.type = LX_SOCK_LNET;
+	msg.head.csum = csum_of(&msg, version == LX_SOCK_V2) ^ wrong;
+	raw_put(control, version, false, &msg);
+	free(msg.payload);
+	got = fake_receive(node, 5000);
+	assert_non_null(got);
+	assert_int_equal(got->status, wrong ? -EIO : 0);
+	if (wrong)
+		assert_true(raw_closed(control, 500));
+	fake_msg_free(got);
+	close(control);
+	close(in);
+	close(out);
+	control = in = out = -1;
+	assert_true(fake_wait_conns(node, 0, 2000));
+}
+
+static void test_csum_received(void **state)
+{
+	for (size_t len = 1; len < 300000; len = len * 9 + 50) {
+		for (unsigned int version = LX_SOCK_V2; version <= LX_SOCK_V3; version++) {
+			csum_received(version, len, false);
+			csum_received(version, len, true);
+		}
+	}
+	node->use_rbuf = true;
+	csum_received(LX_SOCK_V2, 200000, false);
+	csum_received(LX_SOCK_V2, 200000, true);
+}
+
+static void test_csum_noop(void **state)
+{
+	struct lx_sock_msg noop = { .type = LX_SOCK_NOOP };
+
+	connect_all(LX_SOCK_V2);
+	noop.csum = lx_proto_csum(LX_CSUM_INIT, &noop, sizeof(noop));
+	raw_write(control, &noop, sizeof(noop));
+	send_put(control, LX_SOCK_V2, 10, 0);
+	receive(10);
+	noop.csum ^= 4;
+	raw_write(control, &noop, sizeof(noop));
+	assert_true(raw_closed(control, 500));
+}
+
+/* ---- time ----------------------------------------------------------------------------- */
+
+static void test_keepalive(void **state)
+{
+	lx_sock_tun.keepalive = 1;
+	connect_all(LX_SOCK_V3);
+	expect_noop(out, 0, 1);
+	/* theirs is ignored */
+	raw_noop(in, false, 0, 1);
+	raw_noop(control, false, 0, 1);
+	send_put(control, LX_SOCK_V3, 10, 0);
+	receive(10);
+	assert_int_equal(fake_conns(node, NULL), 3);
+}
+
+static void test_keepalive_wrong(void **state)
+{
+	connect_all(LX_SOCK_V3);
+	raw_noop(in, false, 7, 1);
+	assert_true(raw_closed(in, 500));
+}
+
+static void test_stalled_sender(void **state)
+{
+	struct raw_msg msg = put(100000, 0);
+	uint8_t wire[96 + 500];
+	struct fake_msg *got;
+
+	for (size_t part = 10; part < sizeof(wire); part += 200) {
+		connect_all(LX_SOCK_V3);
+		set_timeout(1);
+		memset(wire, 0, sizeof(wire));
+		msg.head.type = LX_SOCK_LNET;
+		memcpy(wire, &msg.head, 24);
+		lx_hdr_nid4_encode(&msg.hdr, (void *)(wire + 24));
+		raw_write(control, wire, part);
+		assert_true(raw_closed(control, 3500));
+		assert_true(raw_closed(in, 100) && raw_closed(out, 100));
+		got = fake_receive(node, 0);
+		if (part > 96) {
+			assert_non_null(got);
+			assert_int_equal(got->status, -ETIMEDOUT);
+			assert_int_equal(got->hstatus, LX_HSTATUS_REMOTE_ERROR);
+			fake_msg_free(got);
+		}
+		close(control);
+		close(in);
+		close(out);
+	}
+	control = in = out = -1;
+	/* a message that waits for the core is not the sender's fault */
+	connect_all(LX_SOCK_V3);
+	node->hold = true;
+	send_put(control, LX_SOCK_V3, 100, 0);
+	assert_false(raw_closed(control, 2500));
+	assert_true(fake_release(node));
+	receive(100);
+}
+
+static void test_stalled_receiver(void **state)
+{
+	struct fake_msg *msg[40];
+	enum lx_hstatus hstatus;
+	unsigned int timed_out = 0;
+	int r;
+
+	connect_all(LX_SOCK_V3);
+	for (size_t i = 0; i < N_OF(msg); i++)
+		msg[i] = fake_put(node, &id_peer, 1 << 20);
+	set_timeout(1);
+	for (size_t i = 0; i < N_OF(msg); i++) {
+		r = fake_wait(msg[i], &hstatus);
+		if (r && (r != -ETIMEDOUT || hstatus != LX_HSTATUS_NETWORK_TIMEOUT))
+			fail_msg("message %zu ended with %d, health status %d", i, r, hstatus);
+		timed_out += r != 0;
+	}
+	assert_true(timed_out > 10);
+	assert_int_equal(fake_conns(node, NULL), 0);
+	assert_int_equal(node->lost_error, -ETIMEDOUT);
+}
+
+/* Slow is not stalled. */
+static void test_slow_receiver(void **state)
+{
+	struct fake_msg *msg[16];
+	char buf[100000];
+
+	connect_all(LX_SOCK_V3);
+	set_timeout(1);
+	for (size_t i = 0; i < N_OF(msg); i++)
+		msg[i] = fake_put(node, &id_peer, 1 << 20);
+	for (size_t left = N_OF(msg) * ((1 << 20) + 96); left;) {
+		size_t part = left < sizeof(buf) ? left : sizeof(buf);
+
+		assert_int_equal(raw_read(in, buf, part), part);
+		left -= part;
+		usleep(20000);
+	}
+	for (size_t i = 0; i < N_OF(msg); i++)
+		assert_int_equal(fake_wait(msg[i], NULL), 0);
+}
+
+static void test_waiting_too_long(void **state)
+{
+	enum lx_hstatus hstatus;
+	struct fake_msg *msg;
+
+	/* on V3 nothing but acknowledgements may use the BULK_IN connection */
+	in = connected(LX_SOCK_V3, LX_CTYPE_BULK_OUT);
+	set_timeout(1);
+	lx_sock_tun.min_reconnectms = 3000;
+	int listener = raw_listen(PEER_IP, PORT);
+
+	msg = fake_put(node, &id_peer, 10);
+	control = raw_accept(listener, 1000, NULL);
+	assert_int_equal(fake_wait(msg, &hstatus), -ETIMEDOUT);
+	assert_int_equal(hstatus, LX_HSTATUS_NETWORK_TIMEOUT);
+	close(listener);
+}
+
+/* ---- bad messages ------------------------------------------------------------------------ */
+
+static void test_half_message(void **state)
+{
+	struct raw_msg msg = put(100000, 0);
+	struct fake_msg *got;
+	uint8_t wire[96];
+
+	connect_all(LX_SOCK_V3);
+	msg.head.type = LX_SOCK_LNET;
+	memcpy(wire, &msg.head, 24);
+	lx_hdr_nid4_encode(&msg.hdr, (void *)(wire + 24));
+	raw_write(out, wire, sizeof(wire));
+	raw_write(out, wire, sizeof(wire));
+	close(out);
+	out = -1;
+	got = fake_receive(node, 2000);
+	assert_non_null(got);
+	assert_int_equal(got->status, -EIO);
+	assert_int_equal(got->hstatus, LX_HSTATUS_REMOTE_ERROR);
+	fake_msg_free(got);
+	assert_true(raw_closed(control, 500));
+	assert_int_equal(node->n_lost, 1);
+}
+
+/* The message waits for the core while its connection goes. */
+static void test_closed_while_held(void **state)
+{
+	struct fake_msg *got;
+
+	connect_all(LX_SOCK_V3);
+	node->hold = true;
+	send_put(out, LX_SOCK_V3, 50000, 0);
+	assert_true(fake_wait_count(node, &node->n_parsed, 1, 2000));
+	close(out);
+	close(in);
+	out = in = -1;
+	assert_true(fake_wait_conns(node, 0, 2000));
+	usleep(10000);
+	assert_true(fake_release(node));
+	got = fake_receive(node, 2000);
+	assert_non_null(got);
+	assert_int_equal(got->status, -EIO);
+	fake_msg_free(got);
+}
+
+static void test_unknown_type(void **state)
+{
+	struct lx_sock_msg head = { .type = 0xc2 };
+
+	connect_all(LX_SOCK_V3);
+	raw_write(control, &head, sizeof(head));
+	assert_true(raw_closed(control, 500) && raw_closed(in, 500) && raw_closed(out, 500));
+}
+
+static void test_illegal(void **state)
+{
+	connect_all(LX_SOCK_V3);
+	node->illegal = true;
+	send_put(control, LX_SOCK_V3, 10, 0);
+	assert_true(raw_closed(control, 500) && raw_closed(in, 500));
+}
+
+static void test_garbage(void **state)
+{
+	for (int round = 0; round < 100; round++) {
+		unsigned int version = LX_SOCK_V1 + rnd_below(4);
+		uint8_t buf[5000];
+		size_t len = rnd_below(sizeof(buf));
+
+		control = connected(version, LX_CTYPE_CONTROL);
+		rnd_fill(buf, len);
+		if (rnd_below(2)) { /* something that begins like a message */
+			struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+
+			memcpy(buf, &head, sizeof(head));
+			if (rnd_below(2))
+				memset(buf + 24 + 20, 0, 8);
+		}
+		if (send(control, buf, len, MSG_NOSIGNAL) < 0)
+			assert_true(errno == ECONNRESET || errno == EPIPE);
+		close(control);
+		control = -1;
+		assert_true(fake_wait_conns(node, 0, 2000));
+	}
+	connect_all(LX_SOCK_V3);
+	send_put(control, LX_SOCK_V3, 10, 0);
+	while (true) {
+		struct fake_msg *got = fake_receive(node, 2000);
+
+		assert_non_null(got);
+		if (got->len == 10 && !got->status && fake_check(got)) {
+			fake_msg_free(got);
+			break;
+		}
+		fake_msg_free(got);
+	}
+}
+
+/* ---- IPv6, other order ---------------------------------------------------------------------- */
+
+static void test_ipv6(void **state)
+{
+	struct lx_id id_a = fake_id("fd77::1@tcp"), id_b = fake_id("fd77::2@tcp");
+	struct fake_node *a = fake_new("fd77::1@tcp", 1, NULL), *b = fake_new("fd77::2@tcp", 1, NULL);
+	struct fake_msg *got;
+
+	for (size_t len = 10; len < 1 << 20; len *= 11) {
+		assert_int_equal(fake_wait(fake_put(a, &id_b, len), NULL), 0);
+		got = fake_receive(b, 5000);
+		assert_non_null(got);
+		assert_true(fake_check(got));
+		assert_true(lx_nid_eq(&got->from, &id_a.nid));
+		fake_msg_free(got);
+		assert_int_equal(fake_wait(fake_put(b, &id_a, len), NULL), 0);
+		got = fake_receive(a, 5000);
+		assert_non_null(got);
+		assert_true(fake_check(got));
+		fake_msg_free(got);
+	}
+	assert_true(fake_wait_conns(b, 3, 2000));
+	fake_free(a);
+	fake_free(b);
+}
+
+/* An old version has no room for a large NID. */
+static void test_large_nid_on_v3(void **state)
+{
+	struct lx_id far = fake_id("fd77::9@tcp9");
+	enum lx_hstatus hstatus;
+
+	connect_all(LX_SOCK_V3);
+	assert_int_equal(fake_wait(fake_put_via(node, &id_peer, &far.nid, 100), &hstatus),
+			 -EAFNOSUPPORT);
+	assert_int_equal(hstatus, LX_HSTATUS_LOCAL_ERROR);
+	assert_int_equal(fake_wait(fake_put(node, &id_peer, 100), NULL), 0);
+	assert_int_equal(fake_conns(node, NULL), 3);
+}
+
+static void test_flipped(void **state)
+{
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &peer, &ours, LX_CTYPE_BULK_OUT), answer;
+	struct raw_msg msg = put(20000, 0x1122334455667788);
+	struct lx_sock_msg noop;
+
+	hello.flip = true;
+	out = raw_dial(PEER_IP, true, OUR_IP, PORT);
+	assert_true(raw_handshake(out, &hello, &answer));
+	raw_noop(out, true, 0, 1);
+	raw_put(out, LX_SOCK_V3, true, &msg);
+	receive(20000);
+	assert_int_equal(raw_read(out, &noop, sizeof(noop)), sizeof(noop));
+	assert_int_equal(noop.type, LX_SOCK_NOOP);
+	assert_true(noop.cookie[1] == 0x1122334455667788);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answer_burst, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answer_dials, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answer_blocking, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answer_v2, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answer_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ask, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ack_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ack_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ack_too_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ack_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ack_closed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ask_gives_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_csum_sent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_csum_not_on_v3, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_csum_received, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_csum_noop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_keepalive, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_keepalive_wrong, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stalled_sender, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stalled_receiver, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_receiver, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waiting_too_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_half_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_closed_while_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_type, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_illegal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ipv6, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large_nid_on_v3, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flipped, setup, teardown),
+	};
+
+	rnd_init();
+	if (!raw_private_net())
+		return 0;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
