@@ -52,6 +52,7 @@ struct lx_conf_peer {
 	bool lock_primary;
 	struct lx_nid *nid; /* without the primary */
 	size_t n_nids;
+	bool primary_listed; /* the YAML has the primary among the NIDs, too */
 	int line; /* in the YAML; 0 */
 };
 

@@ -76,6 +76,7 @@ void lx_node_free(struct lx_node *node);
 int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
 		  struct lx_conf_error *ret_err);
 #define LX_APPLY_DIFF 1u
+#define LX_APPLY_START 2u /* the node only just starts: routing needs no delay (lnet.md 10.3) */
 
 /**
  * lx_node_check - look over a configuration without a node

@@ -216,3 +216,30 @@ void lx_core_drop(struct lx_core *core, enum lx_reason reason, size_t bytes)
 	core->stats.drop_length += bytes;
 	core->stats.drops[reason]++;
 }
+
+void lx_core_stats_reset(struct lx_core *core)
+{
+	const struct lx_stats now = core->stats;
+	struct lx_peer_net *peer_net;
+	struct lx_peer_ni *pni;
+	struct lx_peer *peer;
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	core->stats = (struct lx_stats){
+		.msgs_alloc = now.msgs_alloc,
+		.msgs_max = now.msgs_alloc,
+		.rst_alloc = now.rst_alloc,
+	};
+	lx_ni_for_each(net, ni, core) {
+		ni->traffic = (struct lx_traffic){ 0 };
+		ni->tx_credits_min = ni->tx_credits;
+	}
+	lx_list_for_each(peer, &core->peers, link) {
+		lx_peer_ni_for_each(peer_net, pni, peer) {
+			pni->traffic = (struct lx_traffic){ 0 };
+			pni->tx_credits_min = pni->tx_credits;
+			pni->rtr_credits_min = pni->rtr_credits;
+		}
+	}
+}

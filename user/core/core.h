@@ -52,6 +52,7 @@ struct lx_core {
 	struct lx_core_tunables tun;
 	uint64_t cookie;    /* of this incarnation, in every handle (lnet.md 3.1) */
 	uint64_t object_seq;
+	bool draining; /* no new requests, but what is under way goes on */
 	bool stopping;
 
 	/* ni.c */
@@ -144,6 +145,9 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
 		    uint32_t net, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* All counters to 0, but for what counts things that exist now. */
+void lx_core_stats_reset(struct lx_core *core);
 
 /* Counts a message thrown away on receipt: @bytes of payload, why. */
 void lx_core_drop(struct lx_core *core, enum lx_reason reason, size_t bytes);

@@ -3,6 +3,8 @@
 #ifndef LX_CORE_MONITOR_H
 #define LX_CORE_MONITOR_H
 
+#include <stdbool.h>
+
 struct lx_core;
 
 void lx_monitor_second(struct lx_core *core);

@@ -344,7 +344,7 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 {
 	struct lx_core_msg *msg;
 
-	if (core->stopping)
+	if (core->stopping || core->draining)
 		return -ESHUTDOWN;
 	if (portal >= LX_PORTALS || md->length > LX_PAYLOAD_MAX || lx_nid_is_any(&target->nid))
 		return -EINVAL;

@@ -182,8 +182,10 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 	if (r) {
 		lx_list_del(&probe->link);
 		free(probe);
+		return r;
 	}
-	return r;
+	lx_core_kick(core); /* its deadline may be the next thing to wake up for */
+	return 0;
 }
 
 /* ---- discovery ----------------------------------------------------------------------- */

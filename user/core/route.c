@@ -402,6 +402,27 @@ struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t lo
 	return best.route;
 }
 
+int lx_route_distance(struct lx_core *core, const struct lx_nid *nid)
+{
+	struct lx_rnet *rnet = lx_rnet_lookup(core, lx_nid_net(nid));
+	struct lx_route *route;
+	int hops = 0;
+
+	if (lx_ni_is_local_nid(core, nid))
+		return core->tun.local_nid_dist_zero ? 0 : 1;
+	if (lx_net_lookup(core, lx_nid_net(nid)))
+		return 1;
+	if (!rnet)
+		return -EHOSTUNREACH;
+	lx_list_for_each(route, &rnet->routes, link) {
+		int h = route->hops == LX_UNSET ? 1 : route->hops;
+
+		if (!hops || h < hops)
+			hops = h;
+	}
+	return hops + 1;
+}
+
 /* ---- description ------------------------------------------------------------------------ */
 
 static void route_describe(const struct lx_route *route, struct lx_route_info *ret_info)

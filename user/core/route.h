@@ -57,6 +57,9 @@ bool lx_route_alive(const struct lx_route *route);
 struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
 				 struct lx_peer_ni **ret_gateway);
 
+/* As lx_dist() of lnetx.h. */
+int lx_route_distance(struct lx_core *core, const struct lx_nid *nid);
+
 /* Discovery of a gateway ended, with its ping information merged (or error). */
 void lx_route_gateway_checked(struct lx_peer *gateway, int error);
 void lx_route_gateway_info(struct lx_peer *gateway, const struct lx_pinginfo *info);

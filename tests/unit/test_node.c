@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The library as an application uses it: two nodes in this process, real TCP over
+ * loopback addresses, threads.
+ */
+#include "testlib.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <lnetx/lnetx.h>
+
+static struct lx_node *a, *b;
+static const char *yaml_fmt =
+	"net:\n"
+	"    - net type: tcp\n"
+	"      local NI(s):\n"
+	"        - nid: %s@tcp\n"
+	"tunables:\n"
+	"    tcp: { accept_port: %d, accept_port_bulk: %d, accept: all, nscheds: %d }\n"
+	"%s";
+
+/* Two runs at once use different ones. */
+static int port(void)
+{
+	return 20000 + getpid() % 20000;
+}
+
+static int node_up(const char *address, const char *more, struct lx_node **ret_node)
+{
+	struct lx_conf_error err = { 0 };
+	char yaml[1024];
+	int r;
+
+	snprintf(yaml, sizeof(yaml), yaml_fmt, address, port(), port(), 2, more);
+	r = lx_node_new_yaml(yaml, strlen(yaml), &err, ret_node);
+	if (r)
+		printf("%d:%d: %s\n", err.line, err.column, err.text);
+	return r;
+}
+
+static int setup(void **state)
+{
+	return node_up("127.0.0.1", "", &a) || node_up("127.0.0.2", "", &b);
+}
+
+static int teardown(void **state)
+{
+	lx_node_free(a);
+	lx_node_free(b);
+	a = b = NULL;
+	return 0;
+}
+
+/* ---- waiting for events --------------------------------------------------------------- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static unsigned int seen[LX_EVENT_UNLINK + 1];
+static struct lx_event last[LX_EVENT_UNLINK + 1];
+
+static void on_event(const struct lx_event *event)
+{
+	pthread_mutex_lock(&mutex);
+	seen[event->type]++;
+	last[event->type] = *event;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void forget(void)
+{
+	pthread_mutex_lock(&mutex);
+	memset(seen, 0, sizeof(seen));
+	pthread_mutex_unlock(&mutex);
+}
+
+/* Waits until there were @n events of a type; false after some seconds. */
+static bool await(enum lx_event_type type, unsigned int n)
+{
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	pthread_mutex_lock(&mutex);
+	while (seen[type] < n && !r)
+		r = pthread_cond_timedwait(&cond, &mutex, &until);
+	pthread_mutex_unlock(&mutex);
+	return !r;
+}
+
+static struct lx_id id(const char *text)
+{
+	struct lx_id id = { .pid = LX_PID_LUSTRE };
+
+	assert_int_equal(lx_nid_parse(text, &id.nid), 0);
+	return id;
+}
+
+static void post(struct lx_node *node, uint64_t bits, void *mem, size_t len, unsigned int options)
+{
+	const struct lx_id anyone = { lx_nid_any, LX_PID_ANY };
+	const struct lx_md_desc desc = {
+		.start = mem, .length = len, .threshold = LX_MD_UNLIMITED,
+		.options = options | LX_MD_MANAGE_REMOTE, .handler = on_event,
+	};
+	struct lx_handle me, md;
+
+	assert_int_equal(lx_me_attach(node, 4, &anyone, bits, 0, LX_UNLINK, LX_ME_AFTER, &me), 0);
+	assert_int_equal(lx_md_attach(node, me, &desc, LX_UNLINK, &md), 0);
+}
+
+static struct lx_handle bound(struct lx_node *node, void *mem, size_t len, int threshold)
+{
+	const struct lx_md_desc desc = {
+		.start = mem, .length = len, .threshold = threshold, .handler = on_event,
+	};
+	struct lx_handle md;
+
+	assert_int_equal(lx_md_bind(node, &desc, LX_UNLINK, &md), 0);
+	return md;
+}
+
+/* ---- tests ------------------------------------------------------------------------------- */
+
+static void put_and_get(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 100, 4096, 65536, 1 << 20 };
+	static char src[1 << 20], dst[1 << 20];
+	struct lx_id to = id("127.0.0.2@tcp");
+
+	rnd_fill(src, sizeof(src));
+	post(b, 1, dst, sizeof(dst), LX_MD_OP_PUT);
+	post(b, 2, src, sizeof(src), LX_MD_OP_GET);
+	for (unsigned int i = 0; i < N_OF(sizes); i++) {
+		size_t n = sizes[i];
+
+		forget();
+		memset(dst, 0, sizeof(dst));
+		assert_int_equal(lx_put(a, NULL, bound(a, src, n, 2), true, &to, 4, 1, 0, 42), 0);
+		assert_true(await(LX_EVENT_ACK, 1));
+		assert_memory_equal(src, dst, n);
+		assert_int_equal(last[LX_EVENT_ACK].mlength, n);
+		assert_int_equal(last[LX_EVENT_PUT].hdr_data, 42);
+		assert_true(await(LX_EVENT_SEND, 1));
+
+		forget();
+		memset(dst, 0, sizeof(dst));
+		assert_int_equal(lx_get(a, NULL, bound(a, dst, n, 2), &to, 4, 2, 0), 0);
+		assert_true(await(LX_EVENT_REPLY, 1));
+		assert_memory_equal(src, dst, n);
+		assert_true(await(LX_EVENT_SEND, 1));
+	}
+}
+
+struct outcome {
+	bool done;
+	int status;
+	unsigned int n_nis;
+};
+
+static void on_probe(int status, const struct lx_peer_info *info, void *arg)
+{
+	struct outcome *o = arg;
+
+	pthread_mutex_lock(&mutex);
+	o->status = status;
+	o->n_nis = info ? info->n_nis : 0;
+	o->done = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void wait_probe(struct outcome *o)
+{
+	pthread_mutex_lock(&mutex);
+	while (!o->done)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void ping_and_discover(void **state)
+{
+	struct outcome o = { 0 };
+	struct lx_id to = id("127.0.0.2@tcp"), nobody = id("127.0.0.3@tcp");
+	struct lx_peer_info *peer;
+
+	assert_int_equal(lx_ping(a, &to, NULL, 5000, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(o.n_nis, 1);
+	o.done = false;
+	assert_int_equal(lx_discover(a, &to.nid, false, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(lx_peer_find(a, &to.nid, &peer), 0);
+	assert_true(peer->multi_rail);
+	free(peer);
+	o.done = false;
+	assert_int_equal(lx_ping(a, &nobody, NULL, 300, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_true(o.status < 0);
+}
+
+/* Handlers may call the library; they may not wait for themselves. */
+static struct outcome in_handler;
+
+static void from_handler(const struct lx_event *event)
+{
+	struct lx_id to = id("127.0.0.1@tcp");
+	struct lx_node *node = event->user;
+	struct lx_conf_ni ni = { .net = LX_NET(LX_NET_TCP, 0), .nid = lx_nid_any };
+
+	if (event->type != LX_EVENT_PUT)
+		return;
+	assert_int_equal(lx_node_stop(node, 0), -EDEADLK);
+	assert_int_equal(lx_net_del(node, &ni), -EDEADLK);
+	assert_int_equal(lx_ping(node, &to, NULL, 5000, on_probe, &in_handler), 0);
+}
+
+static void handlers_may_call(void **state)
+{
+	const struct lx_id anyone = { lx_nid_any, LX_PID_ANY };
+	struct lx_md_desc desc = {
+		.threshold = 1, .options = LX_MD_OP_PUT, .handler = from_handler, .user = b,
+	};
+	struct lx_id to = id("127.0.0.2@tcp");
+	struct lx_handle me, md;
+
+	assert_int_equal(lx_me_attach(b, 4, &anyone, 9, 0, LX_UNLINK, LX_ME_AFTER, &me), 0);
+	assert_int_equal(lx_md_attach(b, me, &desc, LX_UNLINK, &md), 0);
+	assert_int_equal(lx_put(a, NULL, bound(a, NULL, 0, 1), false, &to, 4, 9, 0, 0), 0);
+	wait_probe(&in_handler);
+	assert_int_equal(in_handler.status, 0);
+}
+
+#define THREADS 4
+#define ROUNDS 200
+
+static void *putter(void *arg)
+{
+	struct lx_id to = id("127.0.0.2@tcp");
+	static char src[8192];
+
+	for (int i = 0; i < ROUNDS; i++)
+		assert_int_equal(lx_put(a, NULL, bound(a, src, 1 + i * 40, 2), true, &to, 4, 3, 0, 0),
+				 0);
+	return NULL;
+}
+
+static void many_threads(void **state)
+{
+	static char dst[8192];
+	pthread_t thread[THREADS];
+
+	forget();
+	post(b, 3, dst, sizeof(dst), LX_MD_OP_PUT);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, putter, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	assert_true(await(LX_EVENT_ACK, THREADS * ROUNDS));
+}
+
+static void stop_under_load(void **state)
+{
+	static char buf[65536];
+	struct lx_id to = id("127.0.0.2@tcp");
+	unsigned int ends;
+
+	forget();
+	post(b, 3, buf, sizeof(buf), LX_MD_OP_PUT);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(lx_put(a, NULL, bound(a, buf, sizeof(buf), 1), false, &to, 4, 3, 0,
+					0), 0);
+	assert_int_equal(lx_node_stop(a, 0), 0);
+	assert_int_equal(lx_node_stop(a, 0), 0);
+	pthread_mutex_lock(&mutex);
+	ends = seen[LX_EVENT_SEND];
+	pthread_mutex_unlock(&mutex);
+	assert_int_equal(ends, 100); /* each has had its end */
+	assert_int_equal(lx_put(a, NULL, (struct lx_handle){ 1 }, false, &to, 4, 3, 0, 0), -ENOENT);
+}
+
+static int dist(const char *text)
+{
+	struct lx_id to = id(text);
+
+	return lx_dist(a, &to.nid);
+}
+
+static void state_is_told(void **state)
+{
+	struct lx_conf_ni ni = { .net = LX_NET(LX_NET_TCP, 7), .nid = id("127.0.0.9@tcp7").nid,
+				 .tun = { LX_UNSET, LX_UNSET, LX_UNSET, LX_UNSET } };
+	struct lx_conf_route route = { .net = LX_NET(LX_NET_TCP, 5), .hop = LX_UNSET,
+				       .priority = 3, .health_sensitivity = LX_UNSET,
+				       .gateway = id("127.0.0.2@tcp").nid };
+	struct lx_ni_info *nis;
+	struct lx_route_info *routes;
+	struct lx_routing_info routing;
+	struct lx_stats stats;
+	size_t n;
+
+	for (int i = 0; i < LX_LND_TUNABLES_MAX; i++)
+		ni.lnd_tun.value[i] = LX_UNSET;
+	assert_int_equal(lx_ni_list(a, &nis, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(nis[1].tun.peer_credits, 8);
+	assert_int_equal(nis[1].tun.credits, 256);
+	assert_true(nis[1].up);
+	free(nis);
+	assert_int_equal(lx_net_add(a, &ni), 0);
+	assert_int_equal(lx_net_add(a, &ni), -EEXIST);
+	assert_int_equal(lx_net_del(a, &ni), 0);
+	assert_int_equal(lx_net_del(a, &ni), -ENOENT);
+	ni.net = LX_NET(LX_NET_O2IB, 0);
+	assert_int_equal(lx_net_add(a, &ni), -EPROTONOSUPPORT);
+	assert_int_equal(lx_route_add(a, &route), 0);
+	assert_int_equal(lx_route_list(a, &routes, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(routes[0].priority, 3);
+	free(routes);
+	assert_int_equal(dist("127.0.0.2@tcp"), 1);
+	assert_int_equal(dist("1.2.3.4@tcp5"), 2);
+	assert_int_equal(dist("1.2.3.4@tcp6"), -EHOSTUNREACH);
+	assert_int_equal(lx_route_del(a, route.net, &route.gateway), 0);
+	assert_int_equal(lx_routing_set(a, true), 0);
+	lx_routing_get(a, &routing);
+	assert_int_equal(routing.state, LX_ROUTING_STARTING);
+	assert_int_equal(routing.pool[LX_POOL_SMALL].nbuffers, 4096);
+	lx_stats_get(a, &stats);
+	lx_stats_reset(a);
+	lx_stats_get(a, &stats);
+	assert_int_equal(stats.send_count, 0);
+	assert_int_equal(lx_tunable_write(a, "lnet", "lnet_retry_count", "7"), 0);
+	assert_int_equal(lx_tunable_write(a, "lnet", "lnet_retry_count", "-1"), -ERANGE);
+	assert_int_equal(lx_tunable_write(a, "lnet", "nosuch", "1"), -ENOENT);
+	assert_int_equal(lx_tunable_write(a, "ib", "nosuch", "1"), -ENOENT);
+	assert_int_equal(lx_tunable_write(a, "lnet", "lnet_retry_count", "2"), 0);
+}
+
+static void apply_by_difference(void **state)
+{
+	static const char *first =
+		"net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
+		"route:\n    - net: tcp5\n      gateway: 127.0.0.2@tcp\n"
+		"    - net: tcp6\n      gateway: 127.0.0.2@tcp\n"
+		"peer:\n    - primary nid: 127.0.0.2@tcp\n      Multi-Rail: true\n"
+		"global: { transaction_timeout: 30 }\n";
+	static const char *second =
+		"net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
+		"        - nid: 127.0.0.5@tcp\n"
+		"route:\n    - net: tcp5\n      gateway: 127.0.0.2@tcp\n      priority: 1\n";
+	char yaml[1024];
+	struct outcome o = { 0 };
+	struct lx_id to = id("127.0.0.2@tcp");
+	struct lx_conn_info *conns;
+	struct lx_route_info *routes;
+	struct lx_conf_error err;
+	struct lx_ni_info *nis;
+	struct lx_conf *conf;
+	size_t n, n_conns;
+
+	snprintf(yaml, sizeof(yaml), "%stunables:\n    tcp: { accept_port: %d, accept: all }\n", first,
+		 port());
+	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
+	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
+	lx_conf_free(conf);
+	assert_int_equal(lx_route_list(a, &routes, &n), 0);
+	assert_int_equal(n, 2);
+	free(routes);
+	assert_int_equal(lx_ping(a, &to, NULL, 5000, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(lx_conn_list(a, &conns, &n_conns), 0);
+	assert_true(n_conns > 0);
+	free(conns);
+
+	snprintf(yaml, sizeof(yaml), "%stunables:\n    tcp: { accept_port: %d, accept: all }\n",
+		 second, port());
+	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
+	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
+	lx_conf_free(conf);
+	assert_int_equal(lx_route_list(a, &routes, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(routes[0].priority, 1);
+	free(routes);
+	assert_int_equal(lx_ni_list(a, &nis, &n), 0);
+	assert_int_equal(n, 3);
+	free(nis);
+	/* What stayed the same kept its connections. */
+	assert_int_equal(lx_conn_list(a, &conns, &n), 0);
+	assert_true(n >= n_conns);
+	free(conns);
+}
+
+static void bad_configurations(void **state)
+{
+	static const struct {
+		const char *yaml;
+		int error, line;
+	} bad[] = {
+		{ "tunables:\n    tcp: { nosuch: 1 }\n", -ENOENT, 2 },
+		{ "tunables:\n    lnet: { lnet_retry_count: -5 }\n", -ERANGE, 2 },
+		{ "tunables:\n    ib: { x: 1 }\n", -ENOENT, 2 },
+		{ "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n"
+		  "              0: nosuch0\n", -ENODEV, 4 },
+		{ "route:\n    - net: tcp9\n      gateway: 10.0.0.1@tcp8\n", -EHOSTUNREACH, 2 },
+	};
+
+	for (unsigned int i = 0; i < N_OF(bad); i++) {
+		struct lx_conf_error err = { 0 };
+		struct lx_node *node = NULL;
+		int r;
+
+		r = lx_node_new_yaml(bad[i].yaml, strlen(bad[i].yaml), &err, &node);
+		print_message("%d:%d: %s\n", err.line, err.column, err.text);
+		if (r != -EINVAL)
+			assert_int_equal(r, bad[i].error);
+		assert_null(node);
+		assert_true(err.text[0]);
+		assert_in_range(err.line, bad[i].line, bad[i].line + 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+		T(put_and_get), T(ping_and_discover), T(handlers_may_call), T(many_threads),
+		T(stop_under_load), T(state_is_told), T(apply_by_difference),
+		T(bad_configurations),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("node", tests, NULL, NULL);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Configuration applied to a node: nets added and deleted, and what a whole
+ * configuration changes about a running node.
+ *
+ * The order is that in which things depend on each other: tunables, nets, buffers
+ * and routing, routes, peers; removal first, in the opposite order.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/monitor.h"
+#include "node.h"
+
+/* ---- nets ------------------------------------------------------------------------------ */
+
+int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
+{
+	const struct lx_lnd *lnd = lx_node_lnd(lx_net_type(conf->net));
+	int r;
+
+	if (!lnd)
+		return -EPROTONOSUPPORT;
+	lx_node_lock(node);
+	r = node->stopped ? -ESHUTDOWN : lx_ni_start(node->core, lnd, node->env, conf, NULL);
+	lx_node_unlock(node);
+	return r;
+}
+
+static bool ni_is(const struct lx_core_ni *ni, const struct lx_conf_ni *conf)
+{
+	if (ni->ni.net != conf->net || ni->state != LX_NI_UP)
+		return false;
+	if (conf->ifname[0] && strcmp(ni->ni.ifname, conf->ifname))
+		return false;
+	return lx_nid_is_any(&conf->nid) || lx_nid_eq(&ni->ni.nid, &conf->nid);
+}
+
+static struct lx_core_ni *ni_find(struct lx_core *core, const struct lx_conf_ni *conf)
+{
+	struct lx_net *net = lx_net_lookup(core, conf->net);
+	struct lx_core_ni *ni;
+
+	if (!net)
+		return NULL;
+	lx_list_for_each(ni, &net->nis, link) {
+		if (ni_is(ni, conf))
+			return ni;
+	}
+	return NULL;
+}
+
+int lx_net_del(struct lx_node *node, const struct lx_conf_ni *conf)
+{
+	struct lx_core_ni *ni;
+	int r = -ENOENT;
+
+	if (lx_node_must_not_wait(node))
+		return -EDEADLK;
+	if (lx_net_type(conf->net) == LX_NET_LO)
+		return -EINVAL;
+	lx_node_lock(node);
+	while (!node->stopped && (ni = ni_find(node->core, conf))) {
+		lx_node_ni_stop(node, ni);
+		r = 0;
+	}
+	lx_node_unlock(node);
+	return r;
+}
+
+static int lnd_tunable_index(const struct lx_lnd *lnd, const char *name)
+{
+	for (int i = 0; lnd->ni_tunables && lnd->ni_tunables[i]; i++) {
+		if (!strcmp(lnd->ni_tunables[i], name))
+			return i;
+	}
+	return -ENOENT;
+}
+
+static int ni_set(struct lx_core_ni *ni, const char *name, int32_t value)
+{
+	int index = lnd_tunable_index(ni->ni.lnd, name);
+
+	if (index < 0)
+		return index;
+	if (!ni->ni.lnd->set_tunable)
+		return -EOPNOTSUPP;
+	return ni->ni.lnd->set_tunable(&ni->ni, index, value);
+}
+
+int lx_net_set(struct lx_node *node, uint32_t net_id, const struct lx_nid *nid, const char *name,
+	       int32_t value)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+	int r = -ENOENT, one;
+
+	if (!strcmp(name, "health"))
+		return -EOPNOTSUPP;
+	lx_node_lock(node);
+	lx_ni_for_each(net, ni, node->core) {
+		if (ni->ni.lnd->no_credits || (net_id != LX_NET_U32_ANY && net_id != net->id) ||
+		    (!lx_nid_is_any(nid) && !lx_nid_eq(nid, &ni->ni.nid)))
+			continue;
+		one = ni_set(ni, name, value);
+		if (r == -ENOENT || one)
+			r = one;
+	}
+	lx_node_unlock(node);
+	return r;
+}
+
+/* ---- a whole configuration ---------------------------------------------------------------- */
+
+struct apply {
+	struct lx_node *node;
+	const struct lx_conf *conf;
+	unsigned int flags;
+	struct lx_conf_error *err; /* the first failure; may be NULL */
+	int result;
+};
+
+static void failed(struct apply *a, int r, int line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void failed(struct apply *a, int r, int line, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (!r || a->result)
+		return;
+	a->result = r;
+	if (!a->err)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(a->err->text, sizeof(a->err->text), fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n < sizeof(a->err->text))
+		snprintf(a->err->text + n, sizeof(a->err->text) - n, ": %s", strerror(-r));
+	a->err->line = line;
+	a->err->column = line ? 1 : 0;
+}
+
+/* What an errno of net add means for the person who wrote the configuration. */
+static const char *net_hint(int r)
+{
+	switch (r) {
+	case -ENODEV:
+		return " (no such interface; see: ip link)";
+	case -EADDRNOTAVAIL:
+		return " (no such address on this host; see: ip addr)";
+	case -EADDRINUSE:
+		return " (another program listens on accept_port; see: ss -ltnp)";
+	case -EPROTONOSUPPORT:
+		return " (no transport for this type of net in this version)";
+	case -EACCES:
+		return " (ports below 1024 need root or CAP_NET_BIND_SERVICE)";
+	default:
+		return "";
+	}
+}
+
+/* Wanted settings that are given and differ from those in force. */
+static bool ni_differs(const struct lx_core_ni *ni, const struct lx_conf_ni *conf)
+{
+	const int32_t *want = (const int32_t *)&conf->tun, *have = (const int32_t *)&ni->ni.tun;
+
+	for (size_t i = 0; i < sizeof(conf->tun) / sizeof(int32_t); i++) {
+		if (want[i] != LX_UNSET && want[i] != have[i])
+			return true;
+	}
+	for (size_t i = 0; i < LX_LND_TUNABLES_MAX; i++) {
+		int32_t v = conf->lnd_tun.value[i];
+
+		/* 0 and unset leave the choice to the transport. */
+		if (v != LX_UNSET && v && v != ni->ni.lnd_tun.value[i])
+			return true;
+	}
+	return false;
+}
+
+static bool ni_wanted(const struct apply *a, const struct lx_core_ni *ni)
+{
+	for (size_t i = 0; i < a->conf->n_nis; i++) {
+		if (ni_is(ni, &a->conf->ni[i]) && !ni_differs(ni, &a->conf->ni[i]))
+			return true;
+	}
+	return false;
+}
+
+static struct lx_core_ni *ni_unwanted(const struct apply *a)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	lx_ni_for_each(net, ni, a->node->core) {
+		if (!ni->ni.lnd->no_credits && !ni_wanted(a, ni))
+			return ni;
+	}
+	return NULL;
+}
+
+static bool route_wanted(const struct apply *a, const struct lx_route *route)
+{
+	for (size_t i = 0; i < a->conf->n_routes; i++) {
+		const struct lx_conf_route *c = &a->conf->route[i];
+
+		if (c->net == route->rnet->id && lx_nid_eq(&c->gateway, &route->nid) &&
+		    c->hop == route->hops &&
+		    (c->priority == LX_UNSET ? 0 : c->priority) == route->priority)
+			return true;
+	}
+	return false;
+}
+
+static void routes_remove(struct apply *a)
+{
+	struct lx_route *route, *tmp;
+	struct lx_rnet *rnet;
+	bool again;
+
+	do {
+		again = false;
+		lx_list_for_each(rnet, &a->node->core->rnets, link) {
+			lx_list_for_each_safe(route, tmp, &rnet->routes, link) {
+				if (again || route_wanted(a, route))
+					continue;
+				again = true;
+				break;
+			}
+			if (again)
+				break;
+		}
+		/* Deleting may free the net's whole list, hence from the start each time. */
+		if (again)
+			lx_route_delete(a->node->core, route->rnet->id, &route->nid);
+	} while (again);
+}
+
+static bool peer_wanted(const struct apply *a, const struct lx_peer *peer)
+{
+	for (size_t i = 0; i < a->conf->n_peers; i++) {
+		if (lx_nid_eq(&a->conf->peer[i].primary, &peer->primary))
+			return true;
+	}
+	return false;
+}
+
+static void peers_remove(struct apply *a)
+{
+	struct lx_peer *peer, *tmp;
+
+	lx_list_for_each_safe(peer, tmp, &a->node->core->peers, link) {
+		if ((peer->state & LX_PEER_CONFIGURED) && !peer_wanted(a, peer) &&
+		    lx_list_empty(&peer->routes))
+			lx_peer_delete(peer);
+	}
+}
+
+/* Removal for LX_APPLY_DIFF; dependants first. */
+static void remove_unwanted(struct apply *a)
+{
+	struct lx_core_ni *ni;
+
+	lx_node_lock(a->node);
+	peers_remove(a);
+	routes_remove(a);
+	while ((ni = ni_unwanted(a)))
+		lx_node_ni_stop(a->node, ni);
+	lx_node_unlock(a->node);
+}
+
+static const struct lx_conf_tunable *conf_tunable(const struct lx_conf *conf, const char *module,
+						  const char *name)
+{
+	for (size_t i = 0; i < conf->n_tunables; i++) {
+		if (!strcmp(conf->tunable[i].module, module) &&
+		    !strcmp(conf->tunable[i].name, name))
+			return &conf->tunable[i];
+	}
+	return NULL;
+}
+
+/* What is not in the file any more is the default again. */
+static int tunable_default(const char *module, const struct lx_tunable *t, const char *value,
+			   void *arg)
+{
+	struct apply *a = arg;
+	char text[32];
+
+	if (conf_tunable(a->conf, module, t->name))
+		return 0;
+	snprintf(text, sizeof(text), "%lld", (long long)t->def);
+	if (t->names)
+		snprintf(text, sizeof(text), "%s", t->names[t->def - t->min]);
+	if (strcmp(text, value))
+		lx_tunable_write(a->node, module, t->name, text);
+	return 0;
+}
+
+static void apply_tunables(struct apply *a)
+{
+	if (a->flags & LX_APPLY_DIFF)
+		lx_tunable_each(a->node, tunable_default, a);
+	/* Twice, as a value may be right only together with one that comes later. */
+	for (size_t i = 0; i < a->conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &a->conf->tunable[i];
+
+		lx_tunable_write(a->node, c->module, c->name, c->value);
+	}
+	for (size_t i = 0; i < a->conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &a->conf->tunable[i];
+
+		failed(a, lx_tunable_write(a->node, c->module, c->name, c->value), c->line,
+		       "tunable %s.%s=%s", c->module, c->name, c->value);
+	}
+}
+
+static void apply_nets(struct apply *a)
+{
+	for (size_t i = 0; i < a->conf->n_nis; i++) {
+		const struct lx_conf_ni *c = &a->conf->ni[i];
+		int r = lx_net_add(a->node, c);
+
+		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
+			continue;
+		failed(a, r, c->line, "net %s interface %s%s", lx_net_str(c->net),
+		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid), net_hint(r));
+	}
+}
+
+static void apply_routing(struct apply *a)
+{
+	bool start = a->flags & LX_APPLY_START;
+	int r;
+
+	failed(a, lx_buffers_set(a->node, a->conf->buffers), 0, "router buffers");
+	if (a->conf->routing == LX_UNSET && !(a->flags & LX_APPLY_DIFF))
+		return;
+	lx_node_lock(a->node);
+	r = lx_monitor_route(a->node->core, a->conf->routing == 1, start);
+	lx_node_unlock(a->node);
+	failed(a, r, 0, "routing %s", a->conf->routing == 1 ? "on" : "off");
+}
+
+static void apply_routes(struct apply *a)
+{
+	for (size_t i = 0; i < a->conf->n_routes; i++) {
+		const struct lx_conf_route *c = &a->conf->route[i];
+
+		failed(a, lx_route_add(a->node, c), c->line, "route to %s via %s",
+		       lx_net_str(c->net), lx_nid_str(&c->gateway));
+	}
+}
+
+static void apply_peers(struct apply *a)
+{
+	for (size_t i = 0; i < a->conf->n_peers; i++) {
+		const struct lx_conf_peer *c = &a->conf->peer[i];
+		int r = lx_peer_add(a->node, c);
+
+		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
+			continue;
+		failed(a, r, c->line, "peer %s", lx_nid_str(&c->primary));
+	}
+}
+
+int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
+		  struct lx_conf_error *ret_err)
+{
+	struct apply a = { .node = node, .conf = conf, .flags = flags, .err = ret_err };
+
+	if ((flags & LX_APPLY_DIFF) && lx_node_must_not_wait(node))
+		return -EDEADLK;
+	if (ret_err)
+		*ret_err = (struct lx_conf_error){ 0 };
+	if (flags & LX_APPLY_DIFF)
+		remove_unwanted(&a);
+	apply_tunables(&a);
+	apply_nets(&a);
+	apply_routing(&a);
+	apply_routes(&a);
+	apply_peers(&a);
+	return a.result;
+}
+
+int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
+{
+	struct apply a = { .conf = conf, .err = ret_err };
+	union {
+		struct lx_core_tunables core;
+		int64_t any[128];
+	} scratch;
+
+	*ret_err = (struct lx_conf_error){ 0 };
+	for (size_t i = 0; i < conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &conf->tunable[i];
+		const struct lx_tunable *table, *t;
+		void *values;
+
+		if (!lx_node_module(NULL, c->module, &table, &values)) {
+			failed(&a, -ENOENT, c->line, "no module \"%s\"", c->module);
+			continue;
+		}
+		t = lx_tunable_lookup(table, c->name);
+		if (!t)
+			failed(&a, -ENOENT, c->line, "module %s has no tunable \"%s\"", c->module,
+			       c->name);
+		else
+			failed(&a, lx_tunable_set(t, &scratch, c->value), c->line,
+			       "tunable %s.%s=%s (%lld to %lld)", c->module, c->name, c->value,
+			       (long long)t->min, (long long)t->max);
+	}
+	return a.result;
+}

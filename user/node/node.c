@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The life of a node: loops, core and 0@lo come up, configuration is applied, and
+ * everything goes down again in the opposite order.
+ *
+ * Calls out of the node (events and the like) are queued under the lock and made
+ * without it, by the loop thread that finds the queue non-empty when it has just
+ * left the lock. One thread at a time makes them, so they keep their order and never
+ * overlap.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../lnd/lo/lo.h"
+#include "../../lnd/sock/sock.h"
+#include "../core/monitor.h"
+#include "../io/rbuf.h"
+#include "node.h"
+
+static const struct lx_lnd *const transports[] = { &lx_sock_lnd };
+
+#define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
+#define LOOPS_MAX 16u
+
+const struct lx_lnd *lx_node_lnd(uint8_t net_type)
+{
+	for (unsigned int i = 0; i < N_TRANSPORTS; i++) {
+		if (transports[i]->net_type == net_type)
+			return transports[i];
+	}
+	return NULL;
+}
+
+bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tunable **ret_table,
+		    void **ret_values)
+{
+	if (!strcmp(module, "lnet")) {
+		*ret_table = lx_core_tunables_table;
+		*ret_values = node ? &node->core->tun : NULL;
+		return true;
+	}
+	for (unsigned int i = 0; i < N_TRANSPORTS; i++) {
+		if (strcmp(transports[i]->name, module))
+			continue;
+		*ret_table = transports[i]->tunables;
+		*ret_values = transports[i]->tunable_values;
+		return true;
+	}
+	return false;
+}
+
+/* ---- calls out of the node -------------------------------------------------------- */
+
+void lx_node_call(struct lx_node *node, struct lx_call *call)
+{
+	lx_list_append(&node->calls, &call->link);
+	__atomic_add_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
+	/* A loop that holds the lock makes the calls when it leaves it. */
+	if (!lx_env_on_loop(node->env))
+		lx_loop_post(lx_env_loop(node->env, 0), &node->call_work);
+}
+
+static void nothing(struct lx_work *work)
+{
+}
+
+static void make_calls(struct lx_node *node)
+{
+	struct lx_call *call;
+
+	lx_node_lock(node);
+	if (node->calling) {
+		lx_node_unlock(node);
+		return;
+	}
+	node->calling = true;
+	node->caller = pthread_self();
+	while ((call = lx_list_first(&node->calls, struct lx_call, link))) {
+		lx_list_del(&call->link);
+		lx_node_unlock(node);
+		call->run(call);
+		lx_node_lock(node);
+		__atomic_sub_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
+	}
+	node->calling = false;
+	lx_env_wake(node->env);
+	lx_node_unlock(node);
+}
+
+/* Called by each loop when it has left the lock. */
+static void on_idle(void *arg)
+{
+	struct lx_node *node = arg;
+
+	if (__atomic_load_n(&node->n_calls, __ATOMIC_RELAXED))
+		make_calls(node);
+}
+
+bool lx_node_must_not_wait(struct lx_node *node)
+{
+	return lx_env_on_loop(node->env);
+}
+
+/* ---- what the core asks of its owner ------------------------------------------------ */
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * LX_NSEC + now.tv_nsec;
+}
+
+static uint64_t op_now(void *arg)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t op_wall(void *arg)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+static uint64_t op_random(void *arg)
+{
+	uint64_t value = 0;
+
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
+		value = clock_ns(CLOCK_MONOTONIC);
+	return value;
+}
+
+static void op_kick(void *arg)
+{
+	struct lx_node *node = arg;
+
+	lx_loop_post(lx_env_loop(node->env, 0), &node->work);
+}
+
+struct event_call {
+	struct lx_call call;
+	lx_event_fn fn;
+	struct lx_event event;
+};
+
+static void run_event(struct lx_call *call)
+{
+	struct event_call *e = lx_container_of(call, struct event_call, call);
+
+	e->fn(&e->event);
+	free(e);
+}
+
+static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
+{
+	struct event_call *e = malloc(sizeof(*e));
+
+	if (!e)
+		abort(); /* an event that is lost would leave its user waiting for ever */
+	e->call.run = run_event;
+	e->fn = fn;
+	e->event = *event;
+	lx_node_call(arg, &e->call);
+}
+
+struct change_call {
+	struct lx_call call;
+	struct lx_node *node;
+	struct lx_change change;
+};
+
+static void run_change(struct lx_call *call)
+{
+	struct change_call *c = lx_container_of(call, struct change_call, call);
+	void (*fn)(const struct lx_change *, void *);
+	void *arg;
+
+	lx_node_lock(c->node);
+	fn = c->node->watch;
+	arg = c->node->watch_arg;
+	lx_node_unlock(c->node);
+	if (fn)
+		fn(&c->change, arg);
+	free(c);
+}
+
+static void op_change(const struct lx_change *change, void *arg)
+{
+	struct lx_node *node = arg;
+	struct change_call *c = node->watch ? malloc(sizeof(*c)) : NULL;
+
+	if (!c)
+		return;
+	c->call.run = run_change;
+	c->node = node;
+	c->change = *change;
+	lx_node_call(node, &c->call);
+}
+
+static void op_ni_stopped(struct lx_ni *ni, void *arg)
+{
+	struct lx_node *node = arg;
+
+	lx_env_wake(node->env);
+}
+
+static const struct lx_core_ops node_ops = {
+	.now = op_now,
+	.wall = op_wall,
+	.random = op_random,
+	.kick = op_kick,
+	.event = op_event,
+	.change = op_change,
+	.ni_stopped = op_ni_stopped,
+	.rbuf_new = lx_rbuf_new,
+	.rbuf_free = lx_rbuf_free,
+	.rbuf_reset = lx_rbuf_reset,
+};
+
+/* ---- time ------------------------------------------------------------------------------ */
+
+static void on_timer(uv_timer_t *timer);
+
+/* On loop 0. The core's deadline has been computed with the lock held. */
+static void set_timer(struct lx_node *node)
+{
+	uint64_t now = op_now(node), deadline = lx_core_deadline(node->core);
+	uint64_t ms = deadline > now ? (deadline - now + LX_NSEC / 1000 - 1) / (LX_NSEC / 1000) : 0;
+
+	if (!node->timer_up || node->core->stopping)
+		return;
+	/* libuv counts from the start of its turn. */
+	uv_update_time(lx_loop_uv(lx_env_loop(node->env, 0)));
+	uv_timer_start(&node->timer, on_timer, ms, 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct lx_node *node = timer->data;
+	struct lx_loop *loop = lx_env_loop(node->env, 0);
+
+	lx_loop_enter(loop);
+	lx_core_tick(node->core);
+	set_timer(node);
+	lx_loop_leave(loop);
+}
+
+static void on_work(struct lx_work *work)
+{
+	struct lx_node *node = lx_container_of(work, struct lx_node, work);
+
+	if (!node->timer_up && !node->stopped) {
+		uv_timer_init(lx_loop_uv(lx_env_loop(node->env, 0)), &node->timer);
+		node->timer.data = node;
+		node->timer_up = true;
+	}
+	lx_core_work(node->core);
+	set_timer(node);
+}
+
+static void on_close(struct lx_work *work)
+{
+	struct lx_node *node = lx_container_of(work, struct lx_node, close_work);
+
+	if (node->timer_up)
+		uv_close((uv_handle_t *)&node->timer, NULL);
+	node->timer_up = false;
+	lx_env_wake(node->env);
+}
+
+/* ---- up ----------------------------------------------------------------------------------- */
+
+/* One loop moves some GB/s; more of them only where there are cores to spare. */
+static unsigned int loops_wanted(void)
+{
+	const struct lx_tunable *t = lx_tunable_lookup(lx_sock_lnd.tunables, "nscheds");
+	int64_t n = t ? lx_tunable_get(t, lx_sock_lnd.tunable_values) : 0;
+
+	if (!n)
+		n = sysconf(_SC_NPROCESSORS_ONLN) / 4;
+	if (n < 1)
+		n = 1;
+	return n < LOOPS_MAX ? n : LOOPS_MAX;
+}
+
+/* Transports' tunables are the process's and say how many loops a node gets. */
+static int transport_tunables(const struct lx_conf *conf, struct lx_conf_error *ret_err)
+{
+	struct lx_conf_error err;
+	int r;
+
+	r = lx_node_check(conf, ret_err ? ret_err : &err);
+	for (size_t i = 0; i < conf->n_tunables && !r; i++) {
+		const struct lx_conf_tunable *c = &conf->tunable[i];
+		const struct lx_tunable *table;
+		void *values;
+
+		if (lx_node_module(NULL, c->module, &table, &values) && values)
+			r = lx_tunable_set(lx_tunable_lookup(table, c->name), values, c->value);
+	}
+	return r;
+}
+
+static int node_up(struct lx_node *node)
+{
+	int r;
+
+	r = lx_env_new(loops_wanted(), on_idle, node, &node->env);
+	if (r)
+		return r;
+	lx_node_lock(node);
+	r = lx_core_new(&node_ops, node, &node->core);
+	if (!r)
+		r = lx_core_start(node->core, &lx_lo_lnd);
+	if (!r)
+		op_kick(node);
+	lx_node_unlock(node);
+	return r;
+}
+
+static bool gateways_asked(struct lx_core *core)
+{
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->gateways, gateway_link) {
+		if (!(peer->state & LX_PEER_RTR_DISCOVERED))
+			return false;
+	}
+	return true;
+}
+
+/* check_routers_before_use: each gateway has answered, or will not (lnet.md 10.3). */
+static void wait_for_gateways(struct lx_node *node)
+{
+	bool asked = false;
+
+	while (!asked) {
+		lx_node_lock(node);
+		asked = !node->core->tun.check_routers_before_use || gateways_asked(node->core);
+		lx_node_unlock(node);
+		if (!asked)
+			usleep(20000);
+	}
+}
+
+int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
+		struct lx_node **ret_node)
+{
+	struct lx_node *node;
+	int r = 0;
+
+	if (ret_err)
+		*ret_err = (struct lx_conf_error){ 0 };
+	if (conf)
+		r = transport_tunables(conf, ret_err);
+	if (r)
+		return r;
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	lx_list_init(&node->calls);
+	lx_work_init(&node->work, on_work);
+	lx_work_init(&node->close_work, on_close);
+	lx_work_init(&node->call_work, nothing);
+	r = node_up(node);
+	if (!r && conf)
+		r = lx_node_apply(node, conf, LX_APPLY_START, ret_err);
+	if (r) {
+		lx_node_free(node);
+		return r;
+	}
+	wait_for_gateways(node);
+	*ret_node = node;
+	return 0;
+}
+
+int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err,
+		     struct lx_node **ret_node)
+{
+	struct lx_conf_error err;
+	struct lx_conf *conf;
+	int r;
+
+	r = lx_conf_parse(yaml, len, &conf, ret_err ? ret_err : &err);
+	if (r)
+		return r;
+	r = lx_node_new(conf, ret_err, ret_node);
+	lx_conf_free(conf);
+	return r;
+}
+
+/* ---- down ------------------------------------------------------------------------------------ */
+
+void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni)
+{
+	lx_ni_get(ni);
+	lx_ni_stop(node->core, ni);
+	while (ni->state != LX_NI_STOPPED)
+		lx_env_wait(node->env);
+	lx_ni_put(ni);
+}
+
+static void drain(struct lx_node *node, unsigned int ms)
+{
+	uint64_t until = op_now(node) + (uint64_t)ms * (LX_NSEC / 1000);
+
+	while (!lx_core_idle(node->core) && op_now(node) < until) {
+		lx_node_unlock(node);
+		usleep(2000);
+		lx_node_lock(node);
+	}
+}
+
+static void stop_nis(struct lx_node *node)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	while ((net = lx_list_first(&node->core->nets, struct lx_net, link))) {
+		ni = lx_list_first(&net->nis, struct lx_core_ni, link);
+		lx_node_ni_stop(node, ni);
+	}
+}
+
+int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
+{
+	if (lx_node_must_not_wait(node))
+		return -EDEADLK;
+	lx_node_lock(node);
+	if (node->stopped) {
+		lx_node_unlock(node);
+		return 0;
+	}
+	node->stopped = true;
+	if (node->core) {
+		node->core->draining = true;
+		drain(node, drain_ms);
+		lx_core_stop(node->core);
+		stop_nis(node);
+		lx_md_free_all(node->core);
+	}
+	/* The last events go out, then the loops have nothing left to run for. */
+	while (node->n_calls || node->calling)
+		lx_env_wait(node->env);
+	lx_loop_post(lx_env_loop(node->env, 0), &node->close_work);
+	while (node->timer_up || node->close_work.loop)
+		lx_env_wait(node->env);
+	lx_node_unlock(node);
+	return 0;
+}
+
+void lx_node_free(struct lx_node *node)
+{
+	if (!node)
+		return;
+	if (node->env)
+		lx_node_stop(node, 0);
+	lx_env_free(node->env);
+	lx_core_free(node->core);
+	free(node);
+}
+
+void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg),
+		   void *arg)
+{
+	lx_node_lock(node);
+	node->watch = fn;
+	node->watch_arg = arg;
+	lx_node_unlock(node);
+}
