@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What TCP transports stand on: interfaces, ports, links, and router buffers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lnd/sock/sock.h"
+#include "../../lnd/sock/tunables.h"
+#include "../../user/io/netif.h"
+#include "../../user/io/rbuf.h"
+#include "fakecore.h"
+#include "rawpeer.h"
+#include "testlib.h"
+
+static void run(const char *command)
+{
+	assert_int_equal(system(command), 0);
+}
+
+/* ---- router buffers ------------------------------------------------------- */
+
+static void fill(uint8_t *buf, size_t len, uint8_t seed)
+{
+	for (size_t i = 0; i < len; i++)
+		buf[i] = i * 13 + (i >> 9) + seed;
+}
+
+/* @in_mem bytes arrive in memory, then @in_pipe through the pipe. */
+static void receive(struct lx_rbuf *rbuf, const uint8_t *from, size_t in_mem, size_t in_pipe)
+{
+	size_t done = 0;
+	void *mem;
+	int fd;
+
+	if (in_mem) {
+		assert_int_equal(lx_rbuf_memory(rbuf, &mem), 0);
+		memcpy(mem, from, in_mem);
+		rbuf->length += in_mem;
+	}
+	fd = lx_rbuf_pipe(rbuf);
+	assert_true(fd >= 0);
+	while (done < in_pipe) {
+		ssize_t n = write(fd, from + in_mem + done, in_pipe - done);
+
+		assert_true(n > 0);
+		done += n;
+		rbuf->length += n;
+		rbuf->piped += n;
+	}
+}
+
+static void test_rbuf(void **state)
+{
+	size_t size = 1 << 20, mixes[][2] = { { 0, 0 },	     { 100, 0 },       { 0, 100 },
+					      { 5000, 200000 }, { 0, size },      { size, 0 },
+					      { 1, size - 1 },  { size / 2, 1000 } };
+	uint8_t *from = malloc(size);
+	struct lx_rbuf *rbuf;
+	void *mem;
+
+	assert_non_null(from);
+	assert_int_equal(lx_rbuf_new(size, &rbuf), 0);
+	assert_null(rbuf->mem);
+	assert_int_equal(rbuf->pipe[0], -1);
+	for (size_t i = 0; i < 3 * N_OF(mixes); i++) {
+		size_t *mix = mixes[i % N_OF(mixes)];
+
+		fill(from, size, i);
+		receive(rbuf, from, mix[0], mix[1]);
+		if (i % 3 < 2) {
+			assert_int_equal(lx_rbuf_memory(rbuf, &mem), 0);
+			assert_memory_equal(mem, from, mix[0] + mix[1]);
+			assert_int_equal(rbuf->piped, 0);
+		}
+		assert_int_equal(rbuf->length, mix[0] + mix[1]);
+		lx_rbuf_reset(rbuf); /* sometimes with the pipe still full */
+		assert_int_equal(rbuf->length, 0);
+	}
+	lx_rbuf_free(rbuf);
+	lx_rbuf_free(NULL);
+	free(from);
+}
+
+/* The pipe says that it has bytes which are not there: an error, no hang. */
+static void test_rbuf_short(void **state)
+{
+	struct lx_rbuf *rbuf;
+	void *mem;
+
+	assert_int_equal(lx_rbuf_new(1000, &rbuf), 0);
+	assert_true(lx_rbuf_pipe(rbuf) >= 0);
+	rbuf->length = rbuf->piped = 10;
+	assert_int_equal(lx_rbuf_memory(rbuf, &mem), -EIO);
+	lx_rbuf_free(rbuf);
+}
+
+/* ---- addresses and interfaces ------------------------------------------------ */
+
+static void test_addr(void **state)
+{
+	uint8_t v4[4] = { 10, 1, 2, 3 }, v6[16] = { 0xfd, 0x77, [15] = 9 };
+	union lx_addr a, b;
+
+	lx_addr_init(&a, v4, 4, 988);
+	assert_string_equal(lx_addr_str(&a), "10.1.2.3:988");
+	b = a;
+	lx_addr_set_port(&b, 1023);
+	assert_true(lx_addr_same_host(&a, &b));
+	assert_int_equal(lx_addr_port(&b), 1023);
+	lx_addr_init(&b, v6, 16, 65535);
+	assert_string_equal(lx_addr_str(&b), "[fd77::9]:65535");
+	assert_false(lx_addr_same_host(&a, &b));
+}
+
+static void test_netif(void **state)
+{
+	uint8_t v4[4] = { 10, 9, 8, 7 }, other[4] = { 10, 9, 8, 8 };
+	struct lx_netif netif;
+	union lx_addr addr;
+
+	run("ip link add lxt0 type veth peer name lxt1 && ip link set lxt1 up");
+	assert_int_equal(lx_netif_by_name("nosuch", &netif), -ENODEV);
+	assert_int_equal(lx_netif_by_name("lxt0", &netif), -EADDRNOTAVAIL);
+	run("ip -6 addr add fd88::7/64 dev lxt0 nodad && ip link set lxt0 up");
+	assert_int_equal(lx_netif_by_name("lxt0", &netif), 0);
+	assert_string_equal(lx_addr_str(&netif.addr), "[fd88::7]:0");
+	run("ip addr add 10.9.8.7/24 dev lxt0 && ip addr add 10.9.9.7/24 dev lxt0 label lxt0:1");
+	assert_int_equal(lx_netif_by_name("lxt0", &netif), 0);
+	assert_string_equal(lx_addr_str(&netif.addr), "10.9.8.7:0");
+	assert_true(netif.up && netif.offload && !netif.loopback);
+	assert_int_equal(netif.speed_mbps, 10000);
+	assert_int_equal(netif.index, if_nametoindex("lxt0"));
+	assert_int_equal(lx_netif_by_name("lxt0:1", &netif), 0);
+	assert_string_equal(lx_addr_str(&netif.addr), "10.9.9.7:0");
+	lx_addr_init(&addr, v4, 4, 5);
+	assert_int_equal(lx_netif_by_addr(&addr, "", &netif), 0);
+	assert_string_equal(netif.name, "lxt0");
+	assert_int_equal(lx_netif_by_addr(&addr, "lo", &netif), -EADDRNOTAVAIL);
+	lx_addr_init(&addr, other, 4, 5);
+	assert_int_equal(lx_netif_by_addr(&addr, "", &netif), -EADDRNOTAVAIL);
+	run("ip link del lxt0");
+}
+
+/* ---- ports -------------------------------------------------------------------- */
+
+static void test_dial(void **state)
+{
+	uint8_t from[4] = { 127, 0, 0, 2 }, to[4] = { 127, 0, 0, 3 };
+	union lx_addr local, remote, seen;
+	struct lx_netif_dial dial = { &local, &remote, 1023, 1020, NULL, NULL };
+	socklen_t len = sizeof(seen);
+	int listener, fd[4], status;
+	bool privileged;
+	pid_t pid;
+
+	lx_addr_init(&local, from, 4, 0);
+	lx_addr_init(&remote, to, 4, 4000);
+	listener = lx_netif_listen(&remote, 10);
+	assert_true(listener >= 0);
+	assert_int_equal(lx_netif_listen(&remote, 10), -EADDRINUSE);
+	for (int i = 0; i < 4; i++) {
+		fd[i] = lx_netif_dial(&dial, &privileged);
+		assert_true(fd[i] >= 0 && privileged);
+		assert_int_equal(getsockname(fd[i], &seen.sa, &len), 0);
+		assert_int_equal(lx_addr_port(&seen), 1023 - i);
+	}
+	assert_int_equal(lx_netif_dial(&dial, &privileged), -EADDRINUSE);
+	pid = fork();
+	if (!pid) { /* without the privilege: any port */
+		if (setuid(65534))
+			_exit(2);
+		fd[0] = lx_netif_dial(&dial, &privileged);
+		_exit(fd[0] >= 0 && !privileged ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+	close(listener);
+}
+
+/* ---- links ---------------------------------------------------------------------- */
+
+static void expect_link(struct fake_node *node, unsigned int n, bool up)
+{
+	assert_true(fake_wait_count(node, &node->n_link, n, 2000));
+	lx_env_lock(node->env);
+	assert_int_equal(node->n_link, n);
+	assert_int_equal(node->link_up, up);
+	lx_env_unlock(node->env);
+}
+
+static void test_link(void **state)
+{
+	struct fake_node *node;
+	struct lx_env *env;
+
+	run("ip link add lxt0 type veth peer name lxt1 && ip addr add 10.9.8.7/24 dev lxt0 && "
+	    "ip link set lxt0 up && ip link set lxt1 up");
+	usleep(100000);
+	assert_int_equal(lx_env_new(1, NULL, NULL, &env), 0);
+	assert_int_equal(fake_try(NULL, "lxt0", env, &node), 0);
+	assert_int_equal(node->ni.lnd_tun.value[LX_SOCK_NI_CONNS_PER_PEER], 2); /* 10 Gb/s */
+	usleep(20000);
+	expect_link(node, 0, false);
+	run("ip link set lxt1 down");
+	expect_link(node, 1, false);
+	run("ip link set lxt1 up");
+	expect_link(node, 2, true);
+	run("ip addr del 10.9.8.7/24 dev lxt0");
+	expect_link(node, 3, false);
+	run("ip addr add 10.9.8.7/24 dev lxt0");
+	expect_link(node, 4, true);
+	run("ip link add lxt2 type veth peer name lxt3 && ip link set lxt2 up && ip link del lxt2");
+	run("ip link del lxt0");
+	expect_link(node, 5, false);
+	fake_free(node);
+	lx_env_free(env);
+}
+
+/* A node that is up for a moment only. */
+static void test_short_life(void **state)
+{
+	struct fake_node *node;
+	struct lx_env *env;
+
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(lx_env_new(1 + i % 3, NULL, NULL, &env), 0);
+		assert_int_equal(fake_try("127.0.0.1@tcp", NULL, env, &node), 0);
+		if (i % 2)
+			usleep(i * 100);
+		fake_free(node);
+		lx_env_free(env);
+	}
+}
+
+static int setup(void **state)
+{
+	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rbuf),	    cmocka_unit_test(test_rbuf_short),
+		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_netif),
+		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
+		cmocka_unit_test_setup(test_short_life, setup),
+	};
+
+	if (!raw_private_net())
+		return 0;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
