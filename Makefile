@@ -39,6 +39,7 @@ LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c use
 SIM_SRCS := $(wildcard lnd/sim/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/*.c)
+FAKE_SRCS := $(wildcard tests/fake/*.c)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
 TEST_HELP_SRCS := $(filter-out $(TEST_SRCS),$(wildcard tests/unit/*.c))
 GOLDEN_SRCS := $(wildcard tests/golden/test_*.c)
@@ -60,6 +61,28 @@ $(B)/liblnetx.a: $(LIB_OBJS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS)) $(B)/liblnetx.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+
+$(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/liblnetx.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -ljansson $(LDLIBS)
+
+# One program, two grammars: it goes by its name.
+$(B)/bin/lnetctl: $(B)/bin/lnetx
+	$(Q)ln -sf lnetx $@
+
+programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl
+
+# The daemon on a node of tables: what the tools print can be compared.
+$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(FAKE_SRCS)) $(B)/liblnetx.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+
 # In an archive, so that a test gets only the fakes it asks for.
 $(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS))
 	$(call say,AR,$@)
@@ -76,12 +99,12 @@ $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS)) $(call obj,$
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(LDLIBS)
 
-unit: $(TESTS)
+unit: $(TESTS) $(B)/tests/lnetxd-fake $(B)/bin/lnetctl
 
 clean:
 	rm -rf build
 
-.PHONY: all unit clean
+.PHONY: all unit programs clean
 .SECONDARY:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -29,13 +29,13 @@ static const char *const up_names[] = { "down", "up" };
 /* ---- counters --------------------------------------------------------------------- */
 
 #define LATENCY(n, prefix, m) \
-	{ LX_FIELD_NUM(n, prefix "_samples", struct lx_traffic, m.samples), .level = 3, \
+	{ LX_FIELD_NUM(n, prefix "_samples", struct lx_traffic, m.samples), .level = 4, \
 	  .omit = LX_OMIT_ZERO }, \
-	{ LX_FIELD_NUM((n) + 1, prefix "_min_nsec", struct lx_traffic, m.min_nsec), .level = 3, \
+	{ LX_FIELD_NUM((n) + 1, prefix "_min_nsec", struct lx_traffic, m.min_nsec), .level = 4, \
 	  .omit = LX_OMIT_ZERO }, \
-	{ LX_FIELD_NUM((n) + 2, prefix "_max_nsec", struct lx_traffic, m.max_nsec), .level = 3, \
+	{ LX_FIELD_NUM((n) + 2, prefix "_max_nsec", struct lx_traffic, m.max_nsec), .level = 4, \
 	  .omit = LX_OMIT_ZERO }, \
-	{ LX_FIELD_NUM((n) + 3, prefix "_avg_nsec", struct lx_traffic, m.avg_nsec), .level = 3, \
+	{ LX_FIELD_NUM((n) + 3, prefix "_avg_nsec", struct lx_traffic, m.avg_nsec), .level = 4, \
 	  .omit = LX_OMIT_ZERO }
 
 static const struct lx_field counts_fields[] = {
@@ -97,6 +97,9 @@ static const char *const one_cpt[] = { "[0]" };
 
 static const struct lx_field ni_fields[] = {
 	{ LX_FIELD(2, "nid", NID, struct lx_ni_info, nid), .col = "NID" },
+	/* An interface stands for its IPv4 address; what else it is has to be said. */
+	{ LX_FIELD(27, "nid", NID, struct lx_ni_info, nid), .omit = LX_OMIT_SMALL,
+	  .level = LX_LEVEL_BACKUP, BACKUP },
 	{ LX_FIELD(3, "status", ENUM, struct lx_ni_info, up), .names = up_names, .n_names = 2,
 	  .col = "STATUS" },
 	{ LX_FIELD(4, "interfaces", IFACE, struct lx_ni_info, ifname), UNSET, BACKUP,

@@ -277,6 +277,7 @@ static void peer_drop_primary(struct lx_conf_peer *peer)
 		if (!lx_nid_eq(&peer->nid[i], &peer->primary))
 			peer->nid[kept++] = peer->nid[i];
 	}
+	peer->primary_listed = kept < peer->n_nids;
 	peer->n_nids = kept;
 }
 

@@ -56,17 +56,18 @@ static int pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
 /* Two walks: "nids" is last, whatever its place, as the others hold for all NIDs. */
 static int section_probe(struct lx_yaml *y, yaml_node_t *value, struct scan *s, bool discover)
 {
-	static const struct lx_yaml_key first[] = {
-		{ "nids", pass }, { "timeout", probe_timeout }, { "source", probe_source },
-		{ NULL, NULL }
-	};
+	static const struct lx_yaml_key first[] = { { "nids", pass },
+						    { "timeout", probe_timeout },
+						    { "source", probe_source },
+						    { NULL, NULL } };
 	static const struct lx_yaml_key second[] = {
 		{ "nids", probe_nids }, { "timeout", NULL }, { "source", NULL }, { NULL, NULL }
 	};
 	const char *what = discover ? "discover" : "ping";
 	int err;
 
-	s->probe = (struct lx_import_probe){ .discover = discover, .source = lx_nid_any,
+	s->probe = (struct lx_import_probe){ .discover = discover,
+					     .source = lx_nid_any,
 					     .timeout_ms = 1000 };
 	err = lx_yaml_map(y, value, what, first, s);
 	return err ? err : lx_yaml_map(y, value, what, second, s);

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The functions of lnetx.h that a daemon needs, on a node that exists in tables only:
+ * for tests of daemon and tools. It takes configuration and shows it again; pings are
+ * answered from a list. What it starts with comes from $FAKENODE_STATE (state.h) if
+ * lnetxd is started with --configure, else it starts empty.
+ *
+ * It behaves as a node would where a tool can see it: defaults, duplicates, missing
+ * interfaces (only names beginning with "eth" exist), gateways without a local net.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <lnetx/lnetx.h>
+
+#include "../../user/base/log.h"
+#include "../../user/core/tunables.h"
+#include "state.h"
+
+#define TCP_TUNABLES(X, tag)                                                                       \
+	X(tag, sock_timeout, 50, 0, 86400, NULL, "seconds")                                        \
+	X(tag, accept, 1, 0, 2, accept_names, "whom to accept")                                    \
+	X(tag, accept_port, 988, 1, 65535, NULL, "port")
+static const char *const accept_names[] = { "none", "secure", "all", NULL };
+LX_TUNABLE_STRUCT(tcp_tunables, TCP_TUNABLES);
+static const struct lx_tunable tcp_table[] = LX_TUNABLE_TABLE(tcp_tunables, TCP_TUNABLES);
+static const struct lx_tunable lnet_table[] = LX_TUNABLE_TABLE(lx_core_tunables, LX_CORE_TUNABLES);
+
+struct lx_node {
+	struct fake_state s;
+	struct lx_core_tunables lnet;
+	struct tcp_tunables tcp;
+	void (*watch)(const struct lx_change *, void *);
+	void *watch_arg;
+	unsigned int next_addr;
+};
+
+static struct lx_node *loading;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void tell(struct lx_node *node, enum lx_change_type type, const struct lx_nid *nid,
+		 uint32_t net, const char *text)
+{
+	struct lx_change change = { .type = type, .nid = *nid, .net = net };
+
+	snprintf(change.text, sizeof(change.text), "%s", text);
+	if (node->watch)
+		node->watch(&change, node->watch_arg);
+}
+
+/* ---- tunables ------------------------------------------------------------------------ */
+
+static const struct lx_tunable *find_tunable(const char *module, const char *name,
+					     struct lx_node *node, void **ret_values)
+{
+	bool lnet = !strcmp(module, "lnet");
+
+	if (!lnet && strcmp(module, "tcp"))
+		return NULL;
+	if (node)
+		*ret_values = lnet ? (void *)&node->lnet : (void *)&node->tcp;
+	return lx_tunable_lookup(lnet ? lnet_table : tcp_table, name);
+}
+
+int lx_tunable_write(struct lx_node *node, const char *module, const char *name, const char *value)
+{
+	struct lx_core_tunables old = node->lnet;
+	void *values;
+	const struct lx_tunable *t = find_tunable(module, name, node, &values);
+	int err = t ? lx_tunable_set(t, values, value) : -ENOENT;
+
+	if (!err && node->lnet.lnet_transaction_timeout <= node->lnet.lnet_retry_count) {
+		node->lnet = old;
+		err = -ERANGE;
+	}
+	return err;
+}
+
+static void each(const char *module, const struct lx_tunable *table, const void *values,
+		 int (*fn)(const char *, const struct lx_tunable *, const char *, void *),
+		 void *arg)
+{
+	char text[32];
+
+	for (const struct lx_tunable *t = table; t->name; t++)
+		fn(module, t, lx_tunable_format(t, values, text, sizeof(text)), arg);
+}
+
+void lx_tunable_each(struct lx_node *node,
+		     int (*fn)(const char *module, const struct lx_tunable *t, const char *value,
+			       void *arg),
+		     void *arg)
+{
+	each("lnet", lnet_table, &node->lnet, fn, arg);
+	each("tcp", tcp_table, &node->tcp, fn, arg);
+}
+
+int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
+{
+	struct lx_core_tunables lnet;
+	struct tcp_tunables tcp;
+
+	for (size_t i = 0; i < conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &conf->tunable[i];
+		const struct lx_tunable *t = find_tunable(c->module, c->name, NULL, NULL);
+		int err = !t ? -ENOENT
+			     : lx_tunable_set(
+				       t, strcmp(c->module, "lnet") ? (void *)&tcp : (void *)&lnet,
+				       c->value);
+
+		if (!err)
+			continue;
+		memset(ret_err, 0, sizeof(*ret_err));
+		ret_err->line = c->line;
+		snprintf(ret_err->text, sizeof(ret_err->text), "tunable %s %s: %s", c->module,
+			 c->name, strerror(-err));
+		return err;
+	}
+	return 0;
+}
+
+/* ---- NIs -------------------------------------------------------------------------------- */
+
+static int32_t or_default(int32_t value, int32_t def)
+{
+	return value == LX_UNSET ? def : value;
+}
+
+static void fill_ni(struct lx_ni_info *info, const struct lx_conf_ni *ni)
+{
+	*info = (struct lx_ni_info){
+		.nid = ni->nid, .net = ni->net, .up = true, .dev_cpt = -1, .alive_s = LX_UNSET
+	};
+	memcpy(info->ifname, ni->ifname, IFNAMSIZ);
+	info->health.value = 1000;
+	info->tun.peer_timeout = or_default(ni->tun.peer_timeout, 180);
+	info->tun.peer_credits = or_default(ni->tun.peer_credits, 8);
+	info->tun.peer_buffer_credits = or_default(ni->tun.peer_buffer_credits, 0);
+	info->tun.credits = or_default(ni->tun.credits, 256);
+	info->tx_credits = info->tx_credits_min = info->tx_credits_max = info->tun.credits;
+	info->lnd_tunable_names = fake_tcp_names;
+	info->lnd_tun.value[0] = or_default(ni->lnd_tun.value[0], 1);
+	info->lnd_tun.value[1] = or_default(ni->lnd_tun.value[1], 50);
+	info->lnd_tun.value[2] = ni->lnd_tun.value[2];
+}
+
+static void make_nid(struct lx_node *node, struct lx_ni_info *info)
+{
+	char text[LX_NID_TEXT];
+
+	if (lx_nid_eq(&info->nid, &lx_nid_any)) {
+		snprintf(text, sizeof(text), "10.0.0.%u@%s", ++node->next_addr,
+			 lx_net_str(info->net));
+		lx_nid_parse(text, &info->nid);
+	}
+	if (!info->ifname[0])
+		snprintf(info->ifname, IFNAMSIZ, "eth%u", node->next_addr);
+}
+
+int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni)
+{
+	struct fake_state *s = &node->s;
+
+	if (lx_net_type(ni->net) != LX_NET_TCP)
+		return -EPROTONOSUPPORT;
+	if (ni->ifname[0] && strncmp(ni->ifname, "eth", 3))
+		return -ENODEV;
+	for (size_t i = 0; i < s->n_nis; i++) {
+		if (s->ni[i].net == ni->net &&
+		    (lx_nid_eq(&s->ni[i].nid, &ni->nid) ||
+		     (ni->ifname[0] && !strcmp(s->ni[i].ifname, ni->ifname))))
+			return -EEXIST;
+	}
+	fill_ni(&s->ni[s->n_nis], ni);
+	make_nid(node, &s->ni[s->n_nis]);
+	tell(node, LX_CHANGE_NI_ADD, &s->ni[s->n_nis].nid, LX_NET_U32_ANY, "added");
+	s->n_nis++;
+	return 0;
+}
+
+static bool ni_matches(const struct lx_ni_info *info, const struct lx_conf_ni *ni)
+{
+	return info->net == ni->net && (!ni->ifname[0] || !strcmp(info->ifname, ni->ifname)) &&
+	       (lx_nid_eq(&ni->nid, &lx_nid_any) || lx_nid_eq(&ni->nid, &info->nid));
+}
+
+int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni)
+{
+	struct fake_state *s = &node->s;
+	size_t kept = 0, n = s->n_nis;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!ni_matches(&s->ni[i], ni))
+			s->ni[kept++] = s->ni[i];
+	}
+	s->n_nis = kept;
+	return kept < n ? 0 : -ENOENT;
+}
+
+int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, const char *name,
+	       int32_t value)
+{
+	struct lx_conf_ni match = { .net = net, .nid = *nid };
+	int at = 0, err = -ENOENT;
+
+	while (fake_tcp_names[at] && strcmp(fake_tcp_names[at], name))
+		at++;
+	if (!fake_tcp_names[at])
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < node->s.n_nis; i++) {
+		if (ni_matches(&node->s.ni[i], &match)) {
+			if (value != LX_UNSET)
+				node->s.ni[i].lnd_tun.value[at] = value;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+static bool has_net(const struct lx_node *node, uint32_t net)
+{
+	for (size_t i = 0; i < node->s.n_nis; i++) {
+		if (node->s.ni[i].net == net)
+			return true;
+	}
+	return false;
+}
+
+/* ---- peers, routes ------------------------------------------------------------------------- */
+
+static struct fake_peer *find_peer(struct lx_node *node, const struct lx_nid *nid)
+{
+	for (size_t i = 0; i < node->s.n_peers; i++) {
+		struct fake_peer *p = &node->s.peer[i];
+
+		for (uint32_t j = 0; j < p->info.n_nis; j++) {
+			if (lx_nid_eq(&p->info.ni[j].nid, nid))
+				return p;
+		}
+	}
+	return NULL;
+}
+
+static void peer_add_nid(struct fake_peer *p, const struct lx_nid *nid)
+{
+	for (uint32_t i = 0; i < p->info.n_nis; i++) {
+		if (lx_nid_eq(&p->info.ni[i].nid, nid))
+			return;
+	}
+	p->info.ni[p->info.n_nis] = (struct lx_peer_ni_info){ .nid = *nid };
+	p->info.ni[p->info.n_nis++].health.value = 1000;
+}
+
+static struct fake_peer *make_peer(struct lx_node *node, const struct lx_nid *nid)
+{
+	struct fake_peer *p = find_peer(node, nid);
+
+	if (p)
+		return p;
+	p = &node->s.peer[node->s.n_peers++];
+	memset(p, 0, sizeof(*p));
+	p->info.primary = *nid;
+	p->info.ni = calloc(256, sizeof(*p->info.ni));
+	peer_add_nid(p, nid);
+	tell(node, LX_CHANGE_PEER_ADD, nid, LX_NET_U32_ANY, "");
+	return p;
+}
+
+int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
+{
+	struct fake_peer *p = find_peer(node, &peer->primary);
+
+	if (!peer->multi_rail && peer->n_nids)
+		return -EPERM;
+	if (p && p->configured && !peer->n_nids)
+		return -EEXIST;
+	for (size_t i = 0; i < peer->n_nids; i++) {
+		struct fake_peer *other = find_peer(node, &peer->nid[i]);
+
+		if (other && other != p && other->configured)
+			return -EEXIST;
+	}
+	p = make_peer(node, &peer->primary);
+	p->configured = true;
+	p->info.multi_rail = peer->multi_rail;
+	p->info.state |= LX_PEER_CONFIGURED | (peer->multi_rail ? LX_PEER_MULTI_RAIL : 0) |
+			 (peer->lock_primary ? LX_PEER_LOCK_PRIMARY : 0);
+	for (size_t i = 0; i < peer->n_nids; i++)
+		peer_add_nid(p, &peer->nid[i]);
+	return 0;
+}
+
+static void delete_peer(struct lx_node *node, struct fake_peer *p)
+{
+	size_t at = p - node->s.peer;
+
+	free(p->info.ni);
+	memmove(p, p + 1, (node->s.n_peers - at - 1) * sizeof(*p));
+	node->s.n_peers--;
+}
+
+static void peer_del_nid(struct fake_peer *p, const struct lx_nid *nid)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < p->info.n_nis; i++) {
+		if (!lx_nid_eq(&p->info.ni[i].nid, nid))
+			p->info.ni[kept++] = p->info.ni[i];
+	}
+	p->info.n_nis = kept;
+}
+
+int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force)
+{
+	struct fake_peer *p = find_peer(node, &peer->primary);
+
+	if (!p || !lx_nid_eq(&p->info.primary, &peer->primary))
+		return -ENOENT;
+	if (p->gateway && !force)
+		return -EBUSY;
+	for (size_t i = 0; i < peer->n_nids; i++) {
+		if (find_peer(node, &peer->nid[i]) != p)
+			return -ENOENT;
+	}
+	for (size_t i = 0; i < peer->n_nids; i++)
+		peer_del_nid(p, &peer->nid[i]);
+	if (!peer->n_nids || !p->info.n_nis)
+		delete_peer(node, p);
+	return 0;
+}
+
+int lx_route_add(struct lx_node *node, const struct lx_conf_route *route)
+{
+	struct fake_state *s = &node->s;
+	uint32_t via = lx_nid_net(&route->gateway);
+
+	if (via == route->net)
+		return -EINVAL;
+	if (has_net(node, route->net))
+		return -EEXIST;
+	if (!has_net(node, via))
+		return -EHOSTUNREACH;
+	for (size_t i = 0; i < s->n_routes; i++) {
+		if (s->route[i].net == route->net &&
+		    lx_nid_eq(&s->route[i].gateway, &route->gateway))
+			return 0;
+	}
+	s->route[s->n_routes++] = (struct lx_route_info){
+		.net = route->net,
+		.gateway = route->gateway,
+		.hop = route->hop,
+		.priority = route->priority == LX_UNSET ? 0 : route->priority,
+		.health_sensitivity = or_default(route->health_sensitivity, 1),
+		.up = true,
+		.multi_hop = route->hop > 1,
+	};
+	make_peer(node, &route->gateway)->gateway = true;
+	tell(node, LX_CHANGE_ROUTE_ADD, &route->gateway, route->net, "");
+	return 0;
+}
+
+int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gateway)
+{
+	struct fake_state *s = &node->s;
+	size_t kept = 0, n = s->n_routes;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s->route[i].net != net ||
+		    (!lx_nid_eq(gateway, &lx_nid_any) && !lx_nid_eq(gateway, &s->route[i].gateway)))
+			s->route[kept++] = s->route[i];
+	}
+	s->n_routes = kept;
+	return kept < n ? 0 : -ENOENT;
+}
+
+/* ---- routing, counters, connections -----------------------------------------------------------
+ */
+
+int lx_routing_set(struct lx_node *node, bool enable)
+{
+	struct lx_routing_info *r = &node->s.routing;
+	static const uint32_t pages[LX_POOLS] = { 0, 1, 256 },
+			      buffers[LX_POOLS] = { 512, 4096, 256 };
+
+	if (r->state == LX_ROUTING_STOPPING)
+		return -EBUSY;
+	/* Turning off takes its time on a real node: here, for ever. */
+	r->state = enable		       ? LX_ROUTING_ON
+		   : r->state == LX_ROUTING_ON ? LX_ROUTING_STOPPING
+					       : r->state;
+	for (int i = 0; i < LX_POOLS && enable && !r->pools; i++)
+		r->pool[i] = (struct lx_pool_info){ pages[i], buffers[i], buffers[i], buffers[i] };
+	r->pools |= enable;
+	return 0;
+}
+
+int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
+{
+	struct lx_routing_info *r = &node->s.routing;
+
+	for (int i = 0; i < LX_POOLS; i++) {
+		if (totals[i] == 0)
+			return -EINVAL;
+		if (totals[i] == LX_UNSET || totals[i] == r->pool[i].nbuffers)
+			continue;
+		r->pool[i].nbuffers = r->pool[i].credits = r->pool[i].mincredits = totals[i];
+	}
+	return 0;
+}
+
+void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info)
+{
+	*ret_info = node->s.routing;
+}
+
+void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)
+{
+	*ret_stats = node->s.stats;
+}
+
+void lx_stats_reset(struct lx_node *node)
+{
+	memset(&node->s.stats, 0, sizeof(node->s.stats));
+}
+
+int lx_disconnect(struct lx_node *node, const struct lx_nid *nid)
+{
+	int n = node->s.n_conns;
+
+	node->s.n_conns = 0;
+	return n;
+}
+
+/* ---- lists
+ * ---------------------------------------------------------------------------------------- */
+
+static int copy_list(const void *from, size_t n, size_t size, void **ret_list, size_t *ret_n)
+{
+	*ret_list = malloc(n * size + 1);
+	memcpy(*ret_list, from, n * size);
+	*ret_n = n;
+	return 0;
+}
+
+/* 0@lo comes first, also where a file of state does not say so. */
+int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
+{
+	return copy_list(node->s.ni, node->s.n_nis, sizeof(node->s.ni[0]), (void **)ret_list,
+			 ret_n);
+}
+
+int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n)
+{
+	return copy_list(node->s.route, node->s.n_routes, sizeof(node->s.route[0]),
+			 (void **)ret_list, ret_n);
+}
+
+int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n)
+{
+	return copy_list(node->s.conn, node->s.n_conns, sizeof(node->s.conn[0]), (void **)ret_list,
+			 ret_n);
+}
+
+static int copy_peers(struct fake_peer *first, size_t n, struct lx_peer_info **ret_list)
+{
+	struct lx_peer_info *list;
+	struct lx_peer_ni_info *ni;
+	size_t n_nis = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_nis += first[i].info.n_nis;
+	list = malloc(n * sizeof(*list) + n_nis * sizeof(*ni) + 1);
+	ni = (struct lx_peer_ni_info *)(list + n);
+	for (size_t i = 0; i < n; i++) {
+		list[i] = first[i].info;
+		memcpy(ni, list[i].ni, list[i].n_nis * sizeof(*ni));
+		list[i].ni = ni;
+		ni += list[i].n_nis;
+	}
+	*ret_list = list;
+	return 0;
+}
+
+int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *ret_n)
+{
+	*ret_n = node->s.n_peers;
+	return copy_peers(node->s.peer, node->s.n_peers, ret_list);
+}
+
+int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer)
+{
+	struct fake_peer *p = find_peer(node, nid);
+
+	return p ? copy_peers(p, 1, ret_peer) : -ENOENT;
+}
+
+void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg), void *arg)
+{
+	node->watch = fn;
+	node->watch_arg = arg;
+}
+
+/* ---- probes
+ * ------------------------------------------------------------------------------------------- */
+
+struct answer {
+	lx_probe_fn fn;
+	void *arg;
+	int status;
+	struct lx_peer_info info;
+};
+
+/* On a thread of its own, as a node's answers come. */
+static void *deliver(void *arg)
+{
+	struct answer *a = arg;
+
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	a->fn(a->status, a->status ? NULL : &a->info, a->arg);
+	free(a);
+	return NULL;
+}
+
+static int probe(struct lx_node *node, const struct lx_nid *nid, lx_probe_fn fn, void *arg)
+{
+	struct answer *a = calloc(1, sizeof(*a));
+	pthread_t thread;
+
+	*a = (struct answer){ .fn = fn, .arg = arg, .status = -EHOSTUNREACH };
+	for (size_t i = 0; i < node->s.n_probes; i++) {
+		const struct fake_probe *p = &node->s.probe[i];
+		uint32_t j = 0;
+
+		if (p->error && strstr(p->text, lx_nid_str(nid)))
+			a->status = p->error;
+		while (j < p->info.n_nis && !lx_nid_eq(&p->info.ni[j].nid, nid))
+			j++;
+		if (j < p->info.n_nis) {
+			a->info = p->info;
+			a->status = 0;
+		}
+	}
+	pthread_create(&thread, NULL, deliver, a);
+	pthread_detach(thread);
+	return 0;
+}
+
+int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
+	    unsigned int timeout_ms, lx_probe_fn fn, void *arg)
+{
+	return probe(node, &target->nid, fn, arg);
+}
+
+int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_probe_fn fn,
+		void *arg)
+{
+	return probe(node, nid, fn, arg);
+}
+
+/* ---- life
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void set_loaded(const char *module, const char *name, const char *value)
+{
+	lx_tunable_write(loading, module, name, value);
+}
+
+static void note(struct lx_conf_error *err, int line, int error, const char *what)
+{
+	memset(err, 0, sizeof(*err));
+	err->line = line;
+	snprintf(err->text, sizeof(err->text), "%s: %s", what, strerror(-error));
+}
+
+static void diff(struct lx_node *node, const struct lx_conf *conf)
+{
+	for (size_t i = node->s.n_nis; i-- > 0;) {
+		struct lx_ni_info *info = &node->s.ni[i];
+		bool wanted = lx_net_type(info->net) == LX_NET_LO;
+
+		for (size_t j = 0; j < conf->n_nis; j++)
+			wanted |= ni_matches(info, &conf->ni[j]);
+		if (!wanted)
+			lx_net_del(node,
+				   &(struct lx_conf_ni){ .net = info->net, .nid = info->nid });
+	}
+}
+
+int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
+		  struct lx_conf_error *ret_err)
+{
+	int first = 0, err;
+
+#define TRY(call, at, what)                                                                        \
+	do {                                                                                       \
+		err = (call);                                                                      \
+		if (err && !(err == -EEXIST && flags & LX_APPLY_DIFF) && !first) {                 \
+			first = err;                                                               \
+			note(ret_err, at, err, what);                                              \
+		}                                                                                  \
+	} while (0)
+	for (size_t i = 0; i < conf->n_tunables; i++)
+		TRY(lx_tunable_write(node, conf->tunable[i].module, conf->tunable[i].name,
+				     conf->tunable[i].value),
+		    conf->tunable[i].line, "tunable");
+	if (flags & LX_APPLY_DIFF)
+		diff(node, conf);
+	for (size_t i = 0; i < conf->n_nis; i++)
+		TRY(lx_net_add(node, &conf->ni[i]), conf->ni[i].line, "net");
+	for (size_t i = 0; i < conf->n_routes; i++)
+		TRY(lx_route_add(node, &conf->route[i]), conf->route[i].line, "route");
+	for (size_t i = 0; i < conf->n_peers; i++)
+		TRY(lx_peer_add(node, &conf->peer[i]), conf->peer[i].line, "peer");
+	if (conf->routing != LX_UNSET)
+		TRY(lx_routing_set(node, conf->routing), 0, "routing");
+	TRY(lx_buffers_set(node, conf->buffers), 0, "buffers");
+	return first;
+}
+
+int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
+		struct lx_node **ret_node)
+{
+	struct lx_node *node = calloc(1, sizeof(*node));
+	const char *state = getenv("FAKENODE_STATE");
+	static bool loaded;
+	int err = 0;
+
+	lx_tunable_defaults(lnet_table, &node->lnet);
+	lx_tunable_defaults(tcp_table, &node->tcp);
+	pthread_mutex_lock(&lock);
+	loading = node;
+	if (state && !loaded)
+		fake_state_load(&node->s, state, set_loaded);
+	else
+		node->s.ni[node->s.n_nis++] = (struct lx_ni_info){ .nid = lx_nid_lo,
+								   .net = lx_nid_net(&lx_nid_lo),
+								   .up = true,
+								   .alive_s = LX_UNSET };
+	loaded = true; /* once: started again it is empty */
+	pthread_mutex_unlock(&lock);
+	if (conf)
+		err = lx_node_apply(node, conf, 0, ret_err);
+	if (err)
+		lx_node_free(node);
+	else
+		*ret_node = node;
+	return err;
+}
+
+int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
+{
+	lx_info("fakenode=stopped drain_ms=%u", drain_ms);
+	return 0;
+}
+
+void lx_node_free(struct lx_node *node)
+{
+	if (!node)
+		return;
+	for (size_t i = 0; i < node->s.n_peers; i++)
+		free(node->s.peer[i].info.ni);
+	for (size_t i = 0; i < node->s.n_probes; i++)
+		free(node->s.probe[i].info.ni);
+	free(node);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Texts of a command line understood; see the header. Called by action.c. */
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../user/base/cleanup.h"
+#include "args.h"
+
+int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+	       int64_t min, int64_t max, int64_t *ret_value)
+{
+	const char *text = a->v[id];
+	long long value;
+	char *end;
+
+	*ret_value = LX_UNSET;
+	if (!text)
+		return 0;
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (end == text || *end)
+		return lx_session_fail(s, -EINVAL, "%s \"%s\": a number is expected", name, text);
+	if (errno || value < min || value > max)
+		return lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, name,
+				       text, min, max);
+	*ret_value = value;
+	return 0;
+}
+
+int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net)
+{
+	*ret_net = LX_NET_U32_ANY;
+	if (a->v[id] && lx_net_parse(a->v[id], ret_net) < 0)
+		return lx_session_fail(
+			s, -ENOENT, "net \"%s\": no such type of net (tcp, tcp1, ...)", a->v[id]);
+	return 0;
+}
+
+int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+	       struct lx_nid *ret_nid)
+{
+	*ret_nid = lx_nid_any;
+	if (a->v[id] && lx_nid_parse(a->v[id], ret_nid) < 0)
+		return lx_session_fail(s, -EINVAL, "%s \"%s\": no NID (10.0.0.1@tcp, ...)", name,
+				       a->v[id]);
+	return 0;
+}
+
+/* "host@net" with a host that has to be looked up: its first address that makes a NID. */
+static int resolve(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
+	char host[256];
+	const char *at = strrchr(text, '@');
+	uint32_t net;
+	struct lx_nid *nid;
+	int err = -EINVAL;
+
+	if (!at || (size_t)(at - text) >= sizeof(host) || strchr(text, ',') ||
+	    lx_net_parse(at + 1, &net) < 0 || lx_net_type(net) != LX_NET_TCP)
+		return -EINVAL;
+	memcpy(host, text, at - text);
+	host[at - text] = '\0';
+	nid = malloc(sizeof(*nid));
+	if (!nid || getaddrinfo(host, NULL, &hints, &found)) {
+		free(nid);
+		return -EINVAL;
+	}
+	for (const struct addrinfo *i = found; err && i; i = i->ai_next)
+		err = lx_nid_from_sockaddr(net, i->ai_addr, nid);
+	freeaddrinfo(found);
+	if (err) {
+		free(nid);
+		return -EINVAL;
+	}
+	*ret_nids = nid;
+	*ret_n = 1;
+	return 0;
+}
+
+int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
+		size_t *ret_n)
+{
+	int err = lx_nid_expand(text, LX_CONTROL_NIDS_MAX, ret_nids, ret_n);
+
+	if (err == -EINVAL)
+		err = resolve(text, ret_nids, ret_n);
+	if (err == -E2BIG)
+		return lx_session_fail(s, -EINVAL, "%s \"%s\": more than %u NIDs", name, text,
+				       LX_CONTROL_NIDS_MAX);
+	if (err)
+		return lx_session_fail(s, -EINVAL,
+				       "%s \"%s\": no NID, or no such host (10.0.0.1@tcp, "
+				       "10.0.0.[1-4]@tcp, ...)",
+				       name, text);
+	return 0;
+}
+
+int lx_arg_cpt(struct lx_session *s, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']' &&
+	    strspn(text + 1, "0123456789,-/") == len - 2)
+		return 0;
+	return lx_session_fail(s, -EINVAL, "cpt \"%s\": a list in brackets is expected ([0,1])",
+			       text);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a command was given, whichever grammar it was written in: texts by meaning.
+ * They are understood, and complained about, when the command uses them.
+ */
+#ifndef LX_TOOLS_ARGS_H
+#define LX_TOOLS_ARGS_H
+
+#include "session.h"
+
+enum lx_arg_id {
+	LX_ARG_NET,
+	LX_ARG_IF,
+	LX_ARG_NID,
+	LX_ARG_GATEWAY,
+	LX_ARG_HOP,
+	LX_ARG_PRIORITY,
+	LX_ARG_SENSITIVITY,
+	LX_ARG_PEER_TIMEOUT,
+	LX_ARG_PEER_CREDITS,
+	LX_ARG_PEER_BUFFER_CREDITS,
+	LX_ARG_CREDITS,
+	LX_ARG_CONNS_PER_PEER,
+	LX_ARG_LND_TIMEOUT,
+	LX_ARG_TOS,
+	LX_ARG_CPT,
+	LX_ARG_PRIMARY,
+	LX_ARG_TIMEOUT,
+	LX_ARG_SOURCE,
+	LX_ARG_TINY,
+	LX_ARG_SMALL,
+	LX_ARG_LARGE,
+	LX_ARG_MODULE,
+	LX_ARG_NAME,
+	LX_ARG_VALUE,
+	LX_ARG_HEALTH,
+	LX_ARG_STATE,
+	LX_ARG_FILE,
+	LX_ARG_VERBOSE,
+	/* Flags: NULL or not. */
+	LX_ARG_ALL,
+	LX_ARG_LARGE_NIDS,
+	LX_ARG_NON_MR,
+	LX_ARG_LOCK_PRIMARY,
+	LX_ARG_FORCE,
+	LX_ARG_BACKUP,
+	LX_ARG_ADD,
+	LX_ARG_DEL,
+	LX_ARG_SHOW,
+	LX_ARG_EXEC,
+	LX_ARG_OLD_API,
+	LX_ARG_NO_MR_ROUTES,
+	LX_ARG_LATER, /* known, but not there yet */
+	LX_ARGS
+};
+
+struct lx_args {
+	const char *v[LX_ARGS];
+	char **rest; /* what stands without a keyword or option */
+	int n_rest;
+	const char *verb; /* the command's own name */
+};
+
+/* Each understands one text. @name: how the user calls it. Notes errors in @s. */
+
+/* A number, or LX_UNSET if not given. -EINVAL. */
+int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+	       int64_t min, int64_t max, int64_t *ret_value);
+
+/* A net, or LX_NET_U32_ANY. -ENOENT: no such net (the errno of the reference's tools). */
+int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net);
+
+/* A NID, or lx_nid_any. -EINVAL. */
+int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+	       struct lx_nid *ret_nid);
+
+/*
+ * NIDs from a list with ranges (lx_nid_expand()), free()d by the caller; host names
+ * before the '@' are resolved. -EINVAL.
+ */
+int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
+		size_t *ret_n);
+
+/* Checks a list of CPU partitions, "[0,2-3]"; it has no meaning here. -EINVAL. */
+int lx_arg_cpt(struct lx_session *s, const char *text);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The program when it is called lnetctl: finds the verb in the tables of verbs.c, reads
+ * its options, does it, and tells errors in the reference's form. Without a command it
+ * reads commands from its input.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lnetctl.h"
+#include "print.h"
+
+#define OPTIONS_MAX 32
+#define WORDS_MAX 64
+#define STATUS_USAGE 255
+#define STATUS_REFUSED 234 /* -EINVAL, as an exit status */
+
+/* ---- errors ---------------------------------------------------------------------------- */
+
+void lx_lnetctl_record(const char *op, const char *object, int error, const char *text)
+{
+	fprintf(stderr, "---\n%s:\n-     %s:\n      errno: %d\n      descr: ! ", op, object, error);
+	lx_print_quoted(stderr, text, '"');
+	fputs("\n...\n", stderr);
+}
+
+void lx_lnetctl_old_record(const char *op, const char *object, int error, const char *text)
+{
+	fprintf(stderr, "%s:\n    - %s:\n          errno: %d\n          descr: ", op, object,
+		error);
+	lx_print_quoted(stderr, text, '"');
+	fputc('\n', stderr);
+}
+
+int lx_lnetctl_error(const struct lx_session *s, const struct lx_verb *verb)
+{
+	int error = verb->map_error ? verb->map_error(s->error) : s->error;
+
+	if (verb->style == LX_ERROR_OLD) {
+		lx_lnetctl_old_record(verb->op, verb->object, error, s->text);
+		return error & 0xff;
+	}
+	lx_lnetctl_record(verb->op, verb->object, error, s->text);
+	return STATUS_REFUSED;
+}
+
+/* ---- help --------------------------------------------------------------------------------- */
+
+static void verb_help(FILE *out, const struct lx_group *g, const struct lx_verb *v)
+{
+	if (g->is_verb)
+		fprintf(out, "%s: %s\n", v->name, v->help);
+	else
+		fprintf(out, "%s %s: %s\n", g->name, v->name, v->help);
+	for (const struct lx_option *o = v->option; o && o->name; o++) {
+		if (o->help)
+			fprintf(out, "\t--%s: %s\n", o->name, o->help);
+	}
+}
+
+static void group_help(FILE *out, const struct lx_group *g)
+{
+	for (const struct lx_verb *v = g->verb; v->name; v++)
+		verb_help(out, g, v);
+}
+
+static void all_help(FILE *out)
+{
+	fputs("usage: lnetctl COMMAND ...; \"lnetctl COMMAND help\" tells more\n\n", out);
+	for (const struct lx_group *g = lx_groups; g->name; g++)
+		fprintf(out, "%-16s %s\n", g->name, g->help);
+}
+
+static int list_commands(void)
+{
+	for (const struct lx_group *g = lx_groups; g->name; g++) {
+		printf("%s", g->name);
+		for (const struct lx_verb *v = g->is_verb ? NULL : g->verb; v && v->name; v++)
+			printf(" %s", v->name);
+		putchar('\n');
+	}
+	return 0;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+struct getopt_tables {
+	struct option longs[OPTIONS_MAX + 2];
+	char shorts[OPTIONS_MAX * 3 + 4];
+};
+
+/* Values of getopt_long(): 256 and more are places in the verb's table. */
+static void make_tables(const struct lx_option *options, struct getopt_tables *t)
+{
+	char *p = t->shorts;
+	int n = 0;
+
+	memset(t, 0, sizeof(*t));
+	for (const struct lx_option *o = options; o && o->name && n < OPTIONS_MAX; o++, n++) {
+		t->longs[n] = (struct option){ o->name,
+					       o->kind == LX_OPTION_VALUE   ? required_argument
+					       : o->kind == LX_OPTION_LEVEL ? optional_argument
+									    : no_argument,
+					       NULL, 256 + n };
+		if (!o->letter)
+			continue;
+		*p++ = o->letter;
+		if (o->kind != LX_OPTION_FLAG)
+			*p++ = ':';
+		if (o->kind == LX_OPTION_LEVEL)
+			*p++ = ':';
+	}
+	t->longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
+	if (!strchr(t->shorts, 'h'))
+		*p++ = 'h';
+}
+
+static const struct lx_option *option_of(const struct lx_option *options, int opt)
+{
+	if (opt >= 256)
+		return &options[opt - 256];
+	for (const struct lx_option *o = options; o && o->name; o++) {
+		if (o->letter == opt)
+			return o;
+	}
+	return NULL;
+}
+
+/* "-v" alone is level 1; a word after it that is a number belongs to it. */
+static const char *level_value(int argc, char **argv)
+{
+	if (optarg)
+		return optarg;
+	if (optind < argc && argv[optind][0] &&
+	    strspn(argv[optind], "0123456789") == strlen(argv[optind]))
+		return argv[optind++];
+	return "1";
+}
+
+/* Returns 0, 1: help was asked for, or -EINVAL with the complaint printed. */
+static int parse_options(int argc, char **argv, const struct lx_verb *v, struct lx_args *a)
+{
+	struct getopt_tables t;
+	int opt;
+
+	make_tables(v->option, &t);
+	argv[0] = "lnetctl"; /* begins complaints */
+	optind = 0; /* begin anew */
+	while (v->option && (opt = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
+		const struct lx_option *o = option_of(v->option, opt);
+
+		if (opt == '?')
+			return -EINVAL;
+		if (!o)
+			return 1;
+		a->v[o->id] = o->kind == LX_OPTION_VALUE   ? optarg
+			      : o->kind == LX_OPTION_LEVEL ? level_value(argc, argv)
+							   : "1";
+	}
+	/* Without options every word is taken as it is: "set response_tracking -1". */
+	a->rest = v->option ? argv + optind : argv + 1;
+	a->n_rest = v->option ? argc - optind : argc - 1;
+	if (!v->option && a->n_rest && (!strcmp(a->rest[0], "--help") || !strcmp(a->rest[0], "-h")))
+		return 1;
+	if (a->n_rest > (int)v->max_rest) {
+		fprintf(stderr, "lnetctl: \"%s\" is not expected here\n", a->rest[v->max_rest]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- dispatch ---------------------------------------------------------------------------------
+ */
+
+static int refuse_later(const struct lx_group *g, const struct lx_verb *v)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "\"%s%s%s\" is not there in lnetx %s: %s", g->name,
+		 g->is_verb ? "" : " ", g->is_verb ? "" : v->name, LX_VERSION, v->later);
+	lx_lnetctl_record(v->op, v->object, -EOPNOTSUPP, text);
+	return -EOPNOTSUPP & 0xff;
+}
+
+/* argv[0] is the verb. */
+static int run_verb(struct lx_session *s, const struct lx_group *g, const struct lx_verb *v,
+		    int argc, char **argv)
+{
+	struct lx_args a = { .verb = v->name };
+	int err;
+
+	if (v->later)
+		return refuse_later(g, v);
+	err = parse_options(argc, argv, v, &a);
+	if (err) {
+		verb_help(err > 0 ? stdout : stderr, g, v);
+		return err > 0 ? 0 : STATUS_REFUSED;
+	}
+	s->error = 0;
+	err = v->fn(s, &a);
+	if (err >= LX_TOLD)
+		return err - LX_TOLD;
+	return err ? lx_lnetctl_error(s, v) : 0;
+}
+
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/*
+ * The one that has this name, or the only one that begins so. Walks both tables, of
+ * groups and of verbs: their first member is the name.
+ */
+static const void *find_name(const void *table, size_t size, const char *name, bool *ret_ambiguous)
+{
+	const void *found = NULL;
+
+	*ret_ambiguous = false;
+	for (const char *p = table; *(const char *const *)p; p += size) {
+		const char *candidate = *(const char *const *)p;
+
+		if (!strcmp(candidate, name))
+			return p;
+		if (strncmp(candidate, name, strlen(name)))
+			continue;
+		*ret_ambiguous = found;
+		found = p;
+	}
+	return *ret_ambiguous ? NULL : found;
+}
+
+static int unknown(const char *name, bool ambiguous)
+{
+	fprintf(stderr, "lnetctl: '%s' is %s; see 'lnetctl --list-commands'\n", name,
+		ambiguous ? "not unambiguous" : "no command");
+	return STATUS_USAGE;
+}
+
+/* argv[0] is the group. */
+static int run_group(struct lx_session *s, const struct lx_group *g, int argc, char **argv)
+{
+	const struct lx_verb *v;
+	bool ambiguous;
+
+	if (g->is_verb && !(argc > 1 && !strcmp(argv[1], "help")))
+		return run_verb(s, g, g->verb, argc, argv);
+	if (argc < 2) {
+		group_help(stderr, g);
+		return STATUS_USAGE;
+	}
+	if (is_help(argv[1])) {
+		group_help(stdout, g);
+		return 0;
+	}
+	v = find_name(g->verb, sizeof(*v), argv[1], &ambiguous);
+	if (!v)
+		return unknown(argv[1], ambiguous);
+	return run_verb(s, g, v, argc - 1, argv + 1);
+}
+
+static int run_words(struct lx_session *s, int argc, char **argv)
+{
+	const struct lx_group *g;
+	bool ambiguous;
+
+	if (is_help(argv[0])) {
+		all_help(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[0], "--list-commands"))
+		return list_commands();
+	if (!strcmp(argv[0], "--version")) {
+		printf("lnetctl (lnetx) %s\n", LX_VERSION);
+		return 0;
+	}
+	g = find_name(lx_groups, sizeof(*g), argv[0], &ambiguous);
+	return g ? run_group(s, g, argc, argv) : unknown(argv[0], ambiguous);
+}
+
+/* ---- commands from the input
+ * --------------------------------------------------------------------- */
+
+/* Cuts a line into words, in place; quotes keep spaces. Returns their number. */
+static int split(char *line, char **words, int max)
+{
+	char *p = line, *to;
+	int n = 0;
+
+	while (n < max) {
+		p += strspn(p, " \t\n");
+		if (!*p || *p == '#')
+			break;
+		words[n++] = to = p;
+		for (char quote = 0; *p && (quote || !strchr(" \t\n", *p)); p++) {
+			if (quote ? *p == quote : *p == '"' || *p == '\'')
+				quote = quote ? 0 : *p;
+			else
+				*to++ = *p;
+		}
+		if (*p)
+			p++;
+		*to = '\0';
+	}
+	return n;
+}
+
+static int interactive(struct lx_session *s)
+{
+	bool prompt = isatty(STDIN_FILENO);
+	char *words[WORDS_MAX + 1];
+	char *line = NULL;
+	size_t size = 0;
+	int n;
+
+	for (;;) {
+		if (prompt) {
+			fputs("lnetctl> ", stdout);
+			fflush(stdout);
+		}
+		if (getline(&line, &size, stdin) < 0)
+			break;
+		n = split(line, words, WORDS_MAX);
+		words[n] = NULL;
+		if (n && (!strcmp(words[0], "quit") || !strcmp(words[0], "exit")))
+			break;
+		if (n)
+			run_words(s, n, words);
+		fflush(stdout);
+	}
+	free(line);
+	return 0;
+}
+
+int lx_lnetctl_main(int argc, char **argv)
+{
+	const char *instance = NULL;
+	struct lx_session s;
+	int status;
+
+	/* Not the reference's, which knows one node a machine. */
+	if (argc > 2 && !strcmp(argv[1], "--instance")) {
+		instance = argv[2];
+		argv += 2;
+		argc -= 2;
+	}
+	lx_session_init(&s, instance);
+	lx_verbs_init();
+	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);
+	lx_session_fini(&s);
+	if (fflush(stdout) || ferror(stdout))
+		status = status ? status : STATUS_USAGE;
+	return status;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The grammar of the reference's tool: "lnetctl GROUP VERB --option value". Tables of
+ * verbs and options (verbs.c) and what goes by them (lnetctl.c): parsing, help,
+ * completion, error records.
+ */
+#ifndef LX_TOOLS_LNETCTL_H
+#define LX_TOOLS_LNETCTL_H
+
+#include "action.h"
+
+enum lx_option_kind {
+	LX_OPTION_FLAG,
+	LX_OPTION_VALUE,
+	LX_OPTION_LEVEL, /* a number may follow, also as a word of its own */
+};
+
+struct lx_option {
+	const char *name;
+	char letter; /* 0: none */
+	uint8_t kind;
+	enum lx_arg_id id;
+	const char *help; /* NULL: another spelling, not shown */
+};
+
+/* How an error is told, as scripts expect it: what stream, layout and exit status. */
+enum lx_error_style {
+	LX_ERROR_RECORD, /* "---", wide, stderr; status 234 */
+	LX_ERROR_OLD, /* four columns, stderr; status: the errno */
+};
+
+struct lx_verb {
+	const char *name;
+	lx_action_fn fn;
+	const char *help;
+	const struct lx_option *option; /* ended by name NULL; or NULL */
+	uint8_t style;
+	const char *op, *object; /* of the error record: "add", "net" */
+	int (*map_error)(int err); /* to the errno that the reference has; or NULL */
+	unsigned int max_rest; /* words without option that may follow */
+	const char *later; /* it is not there yet: why, and what to do */
+};
+
+struct lx_group {
+	const char *name;
+	const char *help;
+	const struct lx_verb *verb; /* ended by name NULL */
+	bool is_verb; /* the group itself is the only verb: "ping NID" */
+};
+
+extern const struct lx_group lx_groups[]; /* ended by name NULL */
+
+/* Completes the tables by what follows from others ("set"); call it first. */
+void lx_verbs_init(void);
+
+/* Prints an error record; returns what the program has to exit with. */
+int lx_lnetctl_error(const struct lx_session *s, const struct lx_verb *verb);
+void lx_lnetctl_record(const char *op, const char *object, int error, const char *text);
+void lx_lnetctl_old_record(const char *op, const char *object, int error, const char *text);
+
+/* A verb whose errors were told already returns this plus its exit status. */
+#define LX_TOLD 1000
+
+int lx_lnetctl_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Trees as YAML in the layouts of the reference's tools, as JSON, and as tables. */
+#ifndef LX_TOOLS_PRINT_H
+#define LX_TOOLS_PRINT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <lnetx/control.h>
+
+/*
+ * How far in things are. The reference prints nets, routes and peers WIDE, the rest
+ * of what it shows FOUR, and answers to probes NARROW.
+ *
+ *	WIDE                     FOUR                  NARROW
+ *	net:                     routing:              ping:
+ *	-     net type: lo           - cpt[0]:         - primary nid: ...
+ *	      local NI(s):                 tiny:         peer_ni:
+ *	      -     nid: 0@lo                  npages:   - nid: ...
+ */
+struct lx_layout {
+	unsigned int map; /* a mapping within a mapping */
+	unsigned int dash; /* a sequence's dashes within a mapping */
+	unsigned int item; /* what follows a dash */
+};
+
+extern const struct lx_layout lx_layout_wide, lx_layout_four, lx_layout_narrow;
+
+/* A mapping, as a YAML document without marks. */
+void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout);
+
+/* The same as JSON: keys in snake case ("local NI(s)" is local_ni). @pretty: with line breaks. */
+void lx_print_json(FILE *out, const json_t *value, bool pretty);
+
+/* The list of an object as a table, a line a row; @wide: with all columns. */
+void lx_print_table(FILE *out, const json_t *list, const struct lx_control_object *object,
+		    bool wide);
+
+/* A text with what YAML needs before quotes (@quote: ' or "). */
+void lx_print_quoted(FILE *out, const char *text, char quote);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The client's end of the control socket; see the header. Used by both grammars. */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../user/base/schema.h"
+#include "session.h"
+
+void lx_session_init(struct lx_session *s, const char *instance)
+{
+	s->instance = instance;
+	s->fd = -1;
+	s->seq = 0;
+	s->error = 0;
+	s->text[0] = '\0';
+}
+
+void lx_session_fini(struct lx_session *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->text, sizeof(s->text), fmt, ap);
+	va_end(ap);
+	s->error = error;
+	return error;
+}
+
+static int explain_connect(struct lx_session *s, const char *instance, const char *path, int err)
+{
+	if (err == ENOENT || err == ECONNREFUSED)
+		return lx_session_fail(s, -err,
+				       "no lnetxd runs for instance %s (%s); start it: "
+				       "systemctl start lnetxd, or lnetxd -n NAME",
+				       instance, path);
+	return lx_session_fail(s, -err, "cannot reach lnetxd at %s: %s", path, strerror(err));
+}
+
+static int connect_session(struct lx_session *s)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	char instance[LX_INSTANCE_TEXT];
+	int err = lx_control_instance(s->instance, instance, sizeof(instance));
+
+	if (err)
+		return lx_session_fail(s, err,
+				       "instance \"%s\": letters, digits, '_', '.' and '-' "
+				       "are expected",
+				       s->instance ? s->instance : "?");
+	err = lx_control_path(instance, sa.sun_path, sizeof(sa.sun_path));
+	if (err)
+		return lx_session_fail(s, err, "the path of the control socket is too long");
+	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (s->fd < 0)
+		return lx_session_fail(s, -errno, "no socket: %s", strerror(errno));
+	if (connect(s->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
+		return 0;
+	err = errno;
+	lx_session_fini(s);
+	return explain_connect(s, instance, sa.sun_path, err);
+}
+
+static int lost(struct lx_session *s, int err)
+{
+	lx_session_fini(s);
+	return lx_session_fail(s, err ? err : -ECONNRESET, "lost the connection to lnetxd: %s",
+			       err ? strerror(-err) : "it closed it");
+}
+
+static int send_request(struct lx_session *s, uint8_t command, uint16_t flags,
+			const struct lx_schema *schema, const void *obj)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(s->buf);
+	struct lx_control_hdr *hdr;
+
+	nlh->nlmsg_type = LX_CONTROL_TYPE;
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+	nlh->nlmsg_seq = ++s->seq;
+	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
+	hdr->command = command;
+	hdr->version = LX_CONTROL_VERSION;
+	if (schema && lx_schema_put(nlh, sizeof(s->buf), schema, obj, LX_LEVEL_OWN) < 0)
+		return lx_session_fail(s, -EMSGSIZE, "the request is too long");
+	if (send(s->fd, s->buf, nlh->nlmsg_len, MSG_NOSIGNAL) < 0)
+		return lost(s, -errno);
+	return 0;
+}
+
+/* The end of an answer: a number, then on failure a text. */
+static int take_end(struct lx_session *s, const struct nlmsghdr *nlh, size_t head)
+{
+	const struct nlattr *a;
+	const char *text = NULL;
+	const void *attrs;
+	int32_t error;
+	size_t len;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < head)
+		return lost(s, -EPROTO);
+	memcpy(&error, mnl_nlmsg_get_payload(nlh), sizeof(error));
+	attrs = lx_schema_attrs(nlh, head, &len);
+	a = lx_schema_find(attrs, len, LX_CONTROL_ERR_TEXT);
+	if (a)
+		text = lx_schema_text(a);
+	if (error > 0)
+		error = -EPROTO;
+	lx_session_fail(s, error, "%s", text ? text : error ? strerror(-error) : "");
+	return error;
+}
+
+/* Returns 1: more to come; else the outcome. */
+static int take_message(struct lx_session *s, const struct nlmsghdr *nlh, lx_row_fn fn, void *arg)
+{
+	const struct lx_control_hdr *hdr;
+	const void *attrs;
+	size_t len;
+	int err;
+
+	if (nlh->nlmsg_type == NLMSG_ERROR)
+		return take_end(s, nlh, sizeof(struct nlmsgerr));
+	if (nlh->nlmsg_type == NLMSG_DONE)
+		return take_end(s, nlh, sizeof(int32_t));
+	hdr = mnl_nlmsg_get_payload(nlh);
+	if (nlh->nlmsg_type != LX_CONTROL_TYPE || mnl_nlmsg_get_payload_len(nlh) < sizeof(*hdr))
+		return lost(s, -EPROTO);
+	if (hdr->version != LX_CONTROL_VERSION) {
+		lx_session_fini(s);
+		return lx_session_fail(
+			s, -EPROTONOSUPPORT,
+			"lnetxd speaks version %u of the control protocol, this program "
+			"version %u (%s); use the tools of lnetxd's release, or restart "
+			"lnetxd",
+			hdr->version, LX_CONTROL_VERSION, LX_VERSION);
+	}
+	attrs = lx_schema_attrs(nlh, sizeof(*hdr), &len);
+	err = fn ? fn(attrs, len, arg) : 0;
+	if (err) {
+		lx_session_fini(s); /* the rest of the answer is of no use */
+		return s->error ? err : lx_session_fail(s, err, "%s", strerror(-err));
+	}
+	return 1;
+}
+
+static int receive_answer(struct lx_session *s, lx_row_fn fn, void *arg)
+{
+	int more = 1;
+
+	while (more == 1) {
+		const struct nlmsghdr *nlh = (const void *)s->buf;
+		ssize_t got = recv(s->fd, s->buf, sizeof(s->buf), MSG_TRUNC);
+		int rest;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 || got > (ssize_t)sizeof(s->buf))
+			return lost(s, got < 0 ? -errno : got ? -EPROTO : 0);
+		rest = got;
+		if (!mnl_nlmsg_ok(nlh, rest))
+			return lost(s, -EPROTO);
+		for (; more == 1 && mnl_nlmsg_ok(nlh, rest); nlh = mnl_nlmsg_next(nlh, &rest))
+			more = take_message(s, nlh, fn, arg);
+	}
+	return more;
+}
+
+int lx_session_request(struct lx_session *s, uint8_t command, uint16_t flags,
+		       const struct lx_schema *schema, const void *obj, lx_row_fn fn, void *arg)
+{
+	int err = 0;
+
+	s->error = 0;
+	s->text[0] = '\0';
+	if (s->fd < 0)
+		err = connect_session(s);
+	if (!err)
+		err = send_request(s, command, flags, schema, obj);
+	return err ? err : receive_answer(s, fn, arg);
+}

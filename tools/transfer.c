@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Export and import; see the header. An import is taken apart here and done piece by
+ * piece, as if each had been typed: settings first, since NIs start with them, then
+ * NIs, routing, routes, and peers last, since routes make peers of gateways.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../user/base/cleanup.h"
+#include "../user/conf/import.h"
+#include "print.h"
+#include "transfer.h"
+
+#define FILE_MAX (4u << 20)
+
+/* ---- export ----------------------------------------------------------------------- */
+
+/* What follows from other settings is not to be configured again. */
+static void drop_derived(json_t *nets)
+{
+	json_t *net, *ni;
+	size_t i, j;
+
+	json_array_foreach(nets, i, net)
+	{
+		json_array_foreach(json_object_get(net, lx_control_nets.rows), j, ni)
+			json_object_del(json_object_get(ni, "lnd tunables"), "timeout");
+	}
+}
+
+static int export_list(struct lx_session *s, FILE *out, uint8_t command,
+		       const struct lx_control_object *object, unsigned int level)
+{
+	json_t *list, *map;
+	int err = lx_action_show_all(s, command, object, level, &list);
+
+	if (err)
+		return err;
+	if (object == &lx_control_nets && level == LX_LEVEL_BACKUP)
+		drop_derived(list);
+	map = json_pack("{so}", object->yaml, list);
+	if (json_array_size(list))
+		lx_print_yaml(out, map, &lx_layout_wide);
+	json_decref(map);
+	return 0;
+}
+
+static int export_rest(struct lx_session *s, FILE *out, bool backup)
+{
+	json_t *routing, *globals, *map;
+	int err = lx_action_routing_show(s, backup, &routing);
+
+	if (err)
+		return err;
+	lx_print_yaml(out, routing, &lx_layout_four);
+	json_decref(routing);
+	err = lx_action_globals(s, &globals);
+	if (err)
+		return err;
+	map = json_pack("{so}", "global", globals);
+	lx_print_yaml(out, map, &lx_layout_four);
+	json_decref(map);
+	return 0;
+}
+
+int lx_transfer_export(struct lx_session *s, FILE *out, bool backup)
+{
+	static const struct {
+		uint8_t command;
+		const struct lx_control_object *object;
+		unsigned int level;
+	} parts[] = {
+		{ LX_CONTROL_NETS, &lx_control_nets, 2 },
+		{ LX_CONTROL_ROUTES, &lx_control_routes, 2 },
+		{ LX_CONTROL_PEERS, &lx_control_peers, 3 },
+	};
+
+	for (int i = 0; i < 3; i++) {
+		int err = export_list(s, out, parts[i].command, parts[i].object,
+				      backup ? LX_LEVEL_BACKUP : parts[i].level);
+
+		if (err)
+			return err;
+	}
+	return export_rest(s, out, backup);
+}
+
+/* ---- import ------------------------------------------------------------------------- */
+
+struct import {
+	struct lx_session *s;
+	enum lx_transfer_mode mode;
+	lx_report_fn report;
+	lx_output_fn output;
+	void *arg;
+	int first; /* error */
+};
+
+/* Reports a failure; the outcome is that of the first. */
+static void outcome(struct import *im, int err, const char *object)
+{
+	if (!err)
+		return;
+	if (!im->first)
+		im->first = err;
+	im->report(im->s, im->mode, object, im->arg);
+}
+
+/* Whether a peer is there already with just the NIDs that are wanted. */
+static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
+{
+	char text[LX_NID_TEXT];
+	struct lx_args a = { .v[LX_ARG_NID] = lx_nid_format(&peer->primary, text, sizeof(text)) };
+	json_t *list, *group, *nis, *ni;
+	size_t i, found = 0;
+	bool same;
+
+	if (lx_action_show(s, LX_CONTROL_PEERS, &lx_control_peers, &a, 0, &list))
+		return false;
+	group = json_array_get(list, 0);
+	nis = json_object_get(group, lx_control_peers.rows);
+	json_array_foreach(nis, i, ni)
+	{
+		const char *nid = json_string_value(json_object_get(ni, "nid"));
+
+		for (size_t j = 0; nid && j < peer->n_nids; j++)
+			found += !strcmp(nid, lx_nid_str(&peer->nid[j]));
+	}
+	same = found == peer->n_nids && json_array_size(nis) == found + 1 &&
+	       json_is_true(json_object_get(group, "Multi-Rail")) == peer->multi_rail;
+	json_decref(list);
+	return same;
+}
+
+/* An export lists also peers that need not be configured, such as gateways. */
+static int add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
+{
+	int err = lx_action_add_peer(s, peer);
+	char text[sizeof(s->text)];
+
+	if (err != -EEXIST && err != -EPERM)
+		return err;
+	memcpy(text, s->text, sizeof(text));
+	return peer_is_so(s, peer) ? 0 : lx_session_fail(s, err, "%s", text);
+}
+
+static void add_conf(struct import *im, const struct lx_conf *conf)
+{
+	struct lx_session *s = im->s;
+	bool has_buffers = false;
+
+	for (size_t i = 0; i < conf->n_tunables; i++)
+		outcome(im,
+			lx_action_tunable_set(s, conf->tunable[i].module, conf->tunable[i].name,
+					      conf->tunable[i].value),
+			"global");
+	for (size_t i = 0; i < conf->n_nis; i++)
+		outcome(im, lx_action_add_ni(s, &conf->ni[i]), lx_control_nets.yaml);
+	for (int i = 0; i < LX_POOLS; i++)
+		has_buffers |= conf->buffers[i] != LX_UNSET;
+	if (has_buffers)
+		outcome(im, lx_action_set_buffers(s, conf->buffers), "buffers");
+	if (conf->routing != LX_UNSET)
+		outcome(im, lx_action_routing(s, conf->routing), lx_control_routing_info.yaml);
+	for (size_t i = 0; i < conf->n_routes; i++)
+		outcome(im, lx_action_add_route(s, &conf->route[i]), lx_control_routes.yaml);
+	for (size_t i = 0; i < conf->n_peers; i++)
+		outcome(im, add_peer(s, &conf->peer[i]), lx_control_peers.yaml);
+}
+
+/* Settings named in the file go back to their defaults. */
+static void reset_tunables(struct import *im, const struct lx_conf *conf)
+{
+	json_t *list, *row;
+	size_t j;
+	int err = lx_action_show_all(im->s, LX_CONTROL_TUNABLES, &lx_control_tunables, LX_LEVEL_OWN,
+				     &list);
+
+	outcome(im, err, "global");
+	for (size_t i = 0; !err && i < conf->n_tunables; i++) {
+		json_array_foreach(list, j, row)
+		{
+			const char *module = json_string_value(json_object_get(row, "module"));
+			const char *name = json_string_value(json_object_get(row, "name"));
+			char def[24];
+
+			if (!module || !name || strcmp(module, conf->tunable[i].module) ||
+			    strcmp(name, conf->tunable[i].name))
+				continue;
+			snprintf(def, sizeof(def), "%" JSON_INTEGER_FORMAT,
+				 json_integer_value(json_object_get(row, "default")));
+			outcome(im, lx_action_tunable_set(im->s, module, name, def), "global");
+		}
+	}
+	if (!err)
+		json_decref(list);
+}
+
+/* Routes first: a gateway in use stays. Then what they were made of. */
+static void del_conf(struct import *im, const struct lx_conf *conf)
+{
+	struct lx_session *s = im->s;
+
+	for (size_t i = 0; i < conf->n_routes; i++)
+		outcome(im, lx_action_del_route(s, &conf->route[i]), lx_control_routes.yaml);
+	for (size_t i = 0; i < conf->n_peers; i++) {
+		struct lx_conf_peer peer = conf->peer[i];
+
+		if (peer.primary_listed)
+			peer.n_nids = 0; /* with its primary NID goes the peer */
+		outcome(im, lx_action_del_peer(s, &peer, false), lx_control_peers.yaml);
+	}
+	if (conf->routing != LX_UNSET)
+		outcome(im, lx_action_routing(s, false), lx_control_routing_info.yaml);
+	for (size_t i = 0; i < conf->n_nis; i++)
+		outcome(im, lx_action_del_ni(s, &conf->ni[i]), lx_control_nets.yaml);
+	if (conf->n_tunables)
+		reset_tunables(im, conf);
+}
+
+static void show_list(struct import *im, uint8_t command, const struct lx_control_object *object)
+{
+	json_t *list;
+	int err = lx_action_show_all(im->s, command, object, 0, &list);
+
+	outcome(im, err, object->yaml);
+	if (!err)
+		im->output(object->yaml, list, im->arg);
+}
+
+static void show_routing(struct import *im)
+{
+	json_t *map, *value;
+	const char *key;
+	int err = lx_action_routing_show(im->s, false, &map);
+
+	outcome(im, err, lx_control_routing_info.yaml);
+	if (err)
+		return;
+	json_object_foreach(map, key, value) im->output(key, json_incref(value), im->arg);
+	json_decref(map);
+}
+
+static void show_stats(struct import *im)
+{
+	json_t *map;
+	int err = lx_action_stats(im->s, 0, &map);
+
+	outcome(im, err, lx_control_stats.yaml);
+	if (!err)
+		im->output(lx_control_stats.yaml, map, im->arg);
+}
+
+static void show_globals(struct import *im)
+{
+	json_t *map;
+	int err = lx_action_globals(im->s, &map);
+
+	outcome(im, err, "global");
+	if (!err)
+		im->output("global", map, im->arg);
+}
+
+static void show_sections(struct import *im, uint32_t sections)
+{
+	if (sections & 1u << LX_IMPORT_NET)
+		show_list(im, LX_CONTROL_NETS, &lx_control_nets);
+	if (sections & 1u << LX_IMPORT_ROUTE)
+		show_list(im, LX_CONTROL_ROUTES, &lx_control_routes);
+	if (sections & 1u << LX_IMPORT_PEER)
+		show_list(im, LX_CONTROL_PEERS, &lx_control_peers);
+	if (sections & (1u << LX_IMPORT_ROUTING | 1u << LX_IMPORT_BUFFERS))
+		show_routing(im);
+	if (sections & 1u << LX_IMPORT_STATISTICS)
+		show_stats(im);
+	if (sections & (1u << LX_IMPORT_GLOBAL | 1u << LX_IMPORT_NUMA))
+		show_globals(im);
+}
+
+static void exec_probes(struct import *im, const struct lx_import *what, bool discover)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < what->n_probes; i++) {
+		const struct lx_import_probe *p = &what->probe[i];
+		struct lx_control_ping ping = { .nid = p->nid,
+						.source = p->source,
+						.timeout_ms = p->timeout_ms };
+
+		if (p->discover == discover)
+			outcome(im, lx_action_probe(im->s, &ping, discover, false, list),
+				discover ? "discover" : "ping");
+	}
+	if (json_array_size(list))
+		im->output(discover ? "discover" : "ping", list, im->arg);
+	else
+		json_decref(list);
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+static int read_input(struct lx_session *s, const char *path, char **ret_text, size_t *ret_len)
+{
+	int opened LX_AUTO_CLOSE = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = path ? opened : STDIN_FILENO;
+	char *text = malloc(FILE_MAX + 1);
+	size_t len = 0;
+	ssize_t got = -1;
+
+	if (text && fd >= 0) {
+		while ((got = read(fd, text + len, FILE_MAX + 1 - len)) > 0)
+			len += got;
+	}
+	if (got < 0 || len > FILE_MAX) {
+		int err = got >= 0 ? -EFBIG : errno ? -errno : -ENOMEM;
+
+		free(text);
+		return lx_session_fail(s, err, "%s: %s", path ? path : "standard input",
+				       strerror(-err));
+	}
+	*ret_text = text;
+	*ret_len = len;
+	return 0;
+}
+
+static int do_import(struct import *im, const char *text, size_t len, struct lx_conf_error *why)
+{
+	struct lx_import what = { 0 };
+	struct lx_conf *conf = NULL;
+	int err;
+
+	if (im->mode == LX_TRANSFER_ADD || im->mode == LX_TRANSFER_DEL)
+		err = lx_conf_parse(text, len, &conf, why);
+	else
+		err = lx_import_scan(text, len, &what, why);
+	if (err)
+		return err;
+	if (im->mode == LX_TRANSFER_ADD)
+		add_conf(im, conf);
+	else if (im->mode == LX_TRANSFER_DEL)
+		del_conf(im, conf);
+	else if (im->mode == LX_TRANSFER_SHOW)
+		show_sections(im, what.sections);
+	else
+		exec_probes(im, &what, false), exec_probes(im, &what, true);
+	lx_conf_free(conf);
+	lx_import_fini(&what);
+	return 0;
+}
+
+int lx_transfer_import(struct lx_session *s, const char *path, enum lx_transfer_mode mode,
+		       lx_report_fn report, lx_output_fn output, void *arg)
+{
+	struct import im = { .s = s, .mode = mode, .report = report, .output = output, .arg = arg };
+	struct lx_conf_error why = { 0 };
+	char *text LX_AUTO_FREE = NULL;
+	size_t len = 0;
+	int err = read_input(s, path, &text, &len);
+
+	if (!err) {
+		err = do_import(&im, text, len, &why);
+		if (err)
+			lx_session_fail(s, err, "%s:%d:%d: %s", path ? path : "standard input",
+					why.line, why.column, why.text);
+	}
+	if (err)
+		report(s, mode, "import", arg);
+	return err ? err : im.first;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Whole configurations: out of a daemon into a file, and back. */
+#ifndef LX_TOOLS_TRANSFER_H
+#define LX_TOOLS_TRANSFER_H
+
+#include <stdio.h>
+
+#include "action.h"
+
+/* Writes all there is; @backup: only what has to be configured again. */
+int lx_transfer_export(struct lx_session *s, FILE *out, bool backup);
+
+enum lx_transfer_mode {
+	LX_TRANSFER_ADD,
+	LX_TRANSFER_DEL,
+	LX_TRANSFER_SHOW,
+	LX_TRANSFER_EXEC,
+};
+
+/* Told of each failure; the session has number and text. */
+typedef void (*lx_report_fn)(struct lx_session *s, enum lx_transfer_mode mode, const char *object,
+			     void *arg);
+
+/* How the results of probes and shows are wanted. */
+typedef void (*lx_output_fn)(const char *key, json_t *value, void *arg);
+
+/**
+ * lx_transfer_import - do what a YAML file says
+ * @path: the file; NULL: standard input
+ * What fails is reported, the rest is still tried. Returns 0 or the first error.
+ */
+int lx_transfer_import(struct lx_session *s, const char *path, enum lx_transfer_mode mode,
+		       lx_report_fn report, lx_output_fn output, void *arg);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a daemon answered as a tree of JSON values, from which all forms of output are
+ * printed. Keys and their order are the schema's.
+ */
+#ifndef LX_TOOLS_TREE_H
+#define LX_TOOLS_TREE_H
+
+#include <jansson.h>
+
+#include <lnetx/control.h>
+
+struct lx_schema;
+
+/* The fields of one message or nest, in the schema's order. NULL: out of memory. */
+json_t *lx_tree_fields(const struct lx_schema *schema, const void *attrs, size_t len,
+		       unsigned int level);
+
+/*
+ * Adds a row of an object to the list of what there is: to its group, which is made
+ * if it is new, or to the list itself. -ENOMEM, -EPROTO: the row has no group.
+ */
+int lx_tree_add(json_t *list, const struct lx_control_object *object, const void *attrs, size_t len,
+		unsigned int level);
+
+#endif

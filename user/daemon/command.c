@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What clients ask for: whether they may, and shows, which are answered from a
+ * snapshot at once. Changes go to change.c, pings to probe.c, monitoring to monitor.c.
+ * Called by server.c with each request.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/schema.h"
+#include "change.h"
+#include "command.h"
+#include "monitor.h"
+#include "probe.h"
+
+/* Each makes the dump for one kind of show. Returns 0 or -errno. */
+typedef int (*show_fn)(struct lx_daemon *d, const struct lx_control_show *req,
+		       struct lx_dump **ret_dump);
+
+static bool is_any(const struct lx_nid *nid)
+{
+	return lx_nid_eq(nid, &lx_nid_any);
+}
+
+/* ---- nets, peers, routes -------------------------------------------------------------- */
+
+static bool keep_ni(const void *element, const void *arg)
+{
+	const struct lx_ni_info *ni = element;
+	const struct lx_control_show *req = arg;
+
+	if (req->level == LX_LEVEL_BACKUP && lx_net_type(ni->net) == LX_NET_LO)
+		return false;
+	return (req->net == LX_NET_U32_ANY || req->net == ni->net) &&
+	       (is_any(&req->nid) || lx_nid_eq(&req->nid, &ni->nid));
+}
+
+static int show_nets(struct lx_daemon *d, const struct lx_control_show *req,
+		     struct lx_dump **ret_dump)
+{
+	struct lx_ni_info *list;
+	size_t n;
+	int err = lx_ni_list(d->node, &list, &n);
+
+	if (!err)
+		err = lx_dump_new(&lx_control_nets, req->level, list, n, sizeof(*list), ret_dump);
+	if (!err)
+		lx_dump_filter(*ret_dump, keep_ni, req);
+	return err;
+}
+
+static int show_peers(struct lx_daemon *d, const struct lx_control_show *req,
+		      struct lx_dump **ret_dump)
+{
+	struct lx_peer_info *list;
+	size_t n = 1;
+	int err;
+
+	if (is_any(&req->nid))
+		err = lx_peer_list(d->node, &list, &n);
+	else
+		err = lx_peer_find(d->node, &req->nid, &list);
+	return err ? err
+		   : lx_dump_new(&lx_control_peers, req->level, list, n, sizeof(*list), ret_dump);
+}
+
+static bool keep_route(const void *element, const void *arg)
+{
+	const struct lx_route_info *r = element;
+	const struct lx_control_show *req = arg;
+
+	return (req->net == LX_NET_U32_ANY || req->net == r->net) &&
+	       (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway)) &&
+	       (req->hop == LX_UNSET || req->hop == r->hop) &&
+	       (req->priority == LX_UNSET || req->priority == r->priority);
+}
+
+static int show_routes(struct lx_daemon *d, const struct lx_control_show *req,
+		       struct lx_dump **ret_dump)
+{
+	struct lx_route_info *list;
+	size_t n;
+	int err = lx_route_list(d->node, &list, &n);
+
+	if (!err)
+		err = lx_dump_new(&lx_control_routes, req->level, list, n, sizeof(*list), ret_dump);
+	if (!err)
+		lx_dump_filter(*ret_dump, keep_route, req);
+	return err;
+}
+
+static int show_conns(struct lx_daemon *d, const struct lx_control_show *req,
+		      struct lx_dump **ret_dump)
+{
+	struct lx_conn_info *list;
+	size_t n;
+	int err = lx_conn_list(d->node, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_conns, req->level, list, n, sizeof(*list), ret_dump);
+}
+
+/* ---- single values ------------------------------------------------------------------------ */
+
+static int show_routing(struct lx_daemon *d, const struct lx_control_show *req,
+			struct lx_dump **ret_dump)
+{
+	struct lx_routing_info *info = calloc(1, sizeof(*info));
+
+	if (!info)
+		return -ENOMEM;
+	lx_routing_get(d->node, info);
+	return lx_dump_new(&lx_control_routing_info, req->level, info, info->pools, sizeof(*info),
+			   ret_dump);
+}
+
+static int show_stats(struct lx_daemon *d, const struct lx_control_show *req,
+		      struct lx_dump **ret_dump)
+{
+	struct lx_stats *stats = calloc(1, sizeof(*stats));
+
+	if (!stats)
+		return -ENOMEM;
+	lx_stats_get(d->node, stats);
+	return lx_dump_new(&lx_control_stats, req->level, stats, 1, sizeof(*stats), ret_dump);
+}
+
+static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
+		       struct lx_dump **ret_dump)
+{
+	struct lx_control_status *status = calloc(1, sizeof(*status));
+
+	if (!status)
+		return -ENOMEM;
+	*status = (struct lx_control_status){ .version = LX_VERSION,
+					      .instance = d->instance,
+					      .config = d->config_file,
+					      .pid = getpid(),
+					      .uptime_s = time(NULL) - d->started,
+					      .configured = d->node != NULL,
+					      .clients = lx_server_clients(d->server) };
+	return lx_dump_new(&lx_control_statuses, req->level, status, 1, sizeof(*status), ret_dump);
+}
+
+/* ---- tunables ------------------------------------------------------------------------------- */
+
+/* The texts that the entry points to come along with it. */
+struct tunable_row {
+	struct lx_control_tunable t;
+	char value[32], choices[96];
+};
+
+struct tunable_walk {
+	const struct lx_control_show *req;
+	struct tunable_row *row;
+	size_t n;
+	int err;
+};
+
+static void list_choices(const struct lx_tunable *t, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; t->names && t->names[i] && used < size; i++)
+		used += snprintf(buf + used, size - used, "%s%s", i ? " " : "", t->names[i]);
+}
+
+static int add_tunable(const char *module, const struct lx_tunable *t, const char *value, void *arg)
+{
+	struct tunable_walk *w = arg;
+	struct tunable_row *grown, *row;
+
+	if ((w->req->module[0] && strcmp(w->req->module, module)) ||
+	    (w->req->name[0] && strcmp(w->req->name, t->name)))
+		return 0;
+	grown = realloc(w->row, (w->n + 1) * sizeof(*grown));
+	if (!grown) {
+		w->err = -ENOMEM;
+		return 1;
+	}
+	w->row = grown;
+	row = &grown[w->n++];
+	/* Names and help are in static tables; the rest is copied. */
+	row->t = (struct lx_control_tunable){ .module = module,
+					      .name = t->name,
+					      .help = t->help,
+					      .def = t->def,
+					      .min = t->min,
+					      .max = t->max };
+	snprintf(row->value, sizeof(row->value), "%s", value);
+	list_choices(t, row->choices, sizeof(row->choices));
+	return 0;
+}
+
+static int show_tunables(struct lx_daemon *d, const struct lx_control_show *req,
+			 struct lx_dump **ret_dump)
+{
+	struct tunable_walk w = { .req = req };
+
+	lx_tunable_each(d->node, add_tunable, &w);
+	if (w.err) {
+		free(w.row);
+		return w.err;
+	}
+	for (size_t i = 0; i < w.n; i++) {
+		w.row[i].t.value = w.row[i].value;
+		w.row[i].t.choices = w.row[i].choices;
+	}
+	return lx_dump_new(&lx_control_tunables, req->level, w.row, w.n, sizeof(*w.row), ret_dump);
+}
+
+/* ---- dispatch -----------------------------------------------------------------------------------
+ */
+
+static const struct show {
+	uint8_t command;
+	const char *object;
+	show_fn fn;
+	bool without_node;
+} shows[] = { { LX_CONTROL_NETS, "net", show_nets, false },
+	      { LX_CONTROL_PEERS, "peer", show_peers, false },
+	      { LX_CONTROL_ROUTES, "route", show_routes, false },
+	      { LX_CONTROL_CONNS, "conn", show_conns, false },
+	      { LX_CONTROL_ROUTING, "routing", show_routing, false },
+	      { LX_CONTROL_STATS, "statistics", show_stats, false },
+	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, false },
+	      { LX_CONTROL_STATUS, "daemon", show_status, true },
+	      { 0, NULL, NULL, false } };
+
+static void monitor(struct lx_client *c)
+{
+	int err = lx_monitor_join(c);
+
+	if (err)
+		lx_client_reply(c, err, "event", "%s", strerror(-err));
+}
+
+static void show(struct lx_client *c, const void *attrs, size_t len)
+{
+	struct lx_daemon *d = c->daemon;
+	const struct show *s = shows;
+	struct lx_control_show req;
+	struct lx_dump *dump;
+	char text[200];
+	int err;
+
+	while (s->object && s->command != c->command)
+		s++;
+	if (!s->object) {
+		lx_client_reply(c, -EOPNOTSUPP, "control",
+				"this lnetxd has nothing to show for command %u", c->command);
+		return;
+	}
+	err = lx_schema_get(attrs, len, &lx_control_show_schema, &req, text, sizeof(text));
+	if (!err && !d->node && !s->without_node) {
+		err = -ENETDOWN;
+		strcpy(text, "LNet is not configured in this lnetxd; start it with "
+			     "\"lnetctl lnet configure\" (lnetx daemon up)");
+	}
+	if (!err) {
+		err = s->fn(d, &req, &dump);
+		if (err)
+			snprintf(text, sizeof(text), "%s%s%s",
+				 is_any(&req.nid) ? "" : lx_nid_str(&req.nid),
+				 is_any(&req.nid) ? "" : ": ", strerror(-err));
+	}
+	if (err)
+		lx_client_reply(c, err, s->object, "%s", text);
+	else
+		lx_client_dump(c, dump);
+}
+
+/* Probes make a node send messages and keep peers: not just looking. */
+static bool allowed(struct lx_client *c, bool is_show)
+{
+	if (is_show ? c->may_read : c->may_write)
+		return true;
+	if (!is_show)
+		lx_client_reply(c, -EPERM, "control",
+				"user %ld may not do this; changes and probes are for root",
+				c->uid);
+	else
+		lx_client_reply(c, -EPERM, "control",
+				"user %ld may not look; root can, and members of group \"%s\"",
+				c->uid, c->daemon->group);
+	return false;
+}
+
+void lx_command(struct lx_client *c, const void *attrs, size_t len)
+{
+	bool is_show = (c->flags & NLM_F_DUMP) == NLM_F_DUMP && c->command != LX_CONTROL_PING;
+
+	if (!allowed(c, is_show))
+		return;
+	if (c->command == LX_CONTROL_PING)
+		lx_probe_request(c, attrs, len);
+	else if (c->command == LX_CONTROL_MONITOR && is_show)
+		monitor(c);
+	else if (is_show)
+		show(c, attrs, len);
+	else
+		lx_change_request(c, attrs, len);
+}

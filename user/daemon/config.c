@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The daemon's configuration file, and the configuration that takes its place where
+ * there is none. Called by main.c, and by change.c for "lnet configure --all".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/cleanup.h"
+#include "config.h"
+
+#define FILE_MAX (4u << 20)
+
+static int read_all(int fd, char **ret_text, size_t *ret_len)
+{
+	char *text = malloc(FILE_MAX + 1);
+	size_t len = 0;
+	ssize_t got;
+
+	if (!text)
+		return -ENOMEM;
+	while ((got = read(fd, text + len, FILE_MAX + 1 - len)) > 0)
+		len += got;
+	if (got < 0 || len > FILE_MAX) {
+		free(text);
+		return got < 0 ? -errno : -E2BIG;
+	}
+	*ret_text = text;
+	*ret_len = len;
+	return 0;
+}
+
+int lx_config_load(const char *path, struct lx_conf **ret_conf, struct lx_conf_error *ret_err)
+{
+	char *text LX_AUTO_FREE = NULL;
+	int fd LX_AUTO_CLOSE = -1;
+	size_t len = 0;
+	int err;
+
+	memset(ret_err, 0, sizeof(*ret_err));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	err = fd < 0 ? -errno : read_all(fd, &text, &len);
+	if (err) {
+		snprintf(ret_err->text, sizeof(ret_err->text), "cannot read it: %s",
+			 strerror(-err));
+		return err;
+	}
+	return lx_conf_parse(text, len, ret_conf, ret_err);
+}
+
+const char *lx_config_error(const char *path, const struct lx_conf_error *err, char *buf,
+			    size_t size)
+{
+	if (err->line && err->column)
+		snprintf(buf, size, "%s:%d:%d: %s", path, err->line, err->column, err->text);
+	else if (err->line)
+		snprintf(buf, size, "%s:%d: %s", path, err->line, err->text);
+	else
+		snprintf(buf, size, "%s: %s", path, err->text);
+	return buf;
+}
+
+static const struct ifaddrs *find_interface(const struct ifaddrs *all)
+{
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) &&
+		    !(i->ifa_flags & IFF_LOOPBACK) && strlen(i->ifa_name) < IFNAMSIZ)
+			return i;
+	}
+	return NULL;
+}
+
+/* An NI whose settings are all the defaults. */
+static void init_ni(struct lx_conf_ni *ni)
+{
+	memset(ni, 0, sizeof(*ni));
+	memset(&ni->tun, 0xff, sizeof(ni->tun)); /* -1 is LX_UNSET */
+	memset(&ni->lnd_tun, 0xff, sizeof(ni->lnd_tun));
+	ni->net = LX_NET(LX_NET_TCP, 0);
+	ni->nid = lx_nid_any;
+}
+
+int lx_config_default(struct lx_conf **ret_conf)
+{
+	const struct ifaddrs *found;
+	struct ifaddrs *all;
+	struct lx_conf *conf;
+	int err;
+
+	err = lx_conf_new(&conf);
+	if (err)
+		return err;
+	conf->ni = malloc(sizeof(*conf->ni));
+	if (!conf->ni || getifaddrs(&all) < 0) {
+		lx_conf_free(conf);
+		return -ENOMEM;
+	}
+	init_ni(conf->ni);
+	found = find_interface(all);
+	if (found) {
+		strcpy(conf->ni->ifname, found->ifa_name); /* fits: find_interface() */
+		conf->n_nis = 1;
+	}
+	freeifaddrs(all);
+	if (!conf->n_nis) {
+		lx_conf_free(conf);
+		return -ENODEV;
+	}
+	*ret_conf = conf;
+	return 0;
+}
+
+int lx_config_large_nid(uint32_t net, const char *ifname, struct lx_nid *ret_nid)
+{
+	struct ifaddrs *all;
+	int err = -EADDRNOTAVAIL;
+
+	if (getifaddrs(&all) < 0)
+		return -errno;
+	for (const struct ifaddrs *i = all; err && i; i = i->ifa_next) {
+		const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)i->ifa_addr;
+
+		if (sin6 && sin6->sin6_family == AF_INET6 && !strcmp(i->ifa_name, ifname) &&
+		    !IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
+			err = lx_nid_from_sockaddr(net, i->ifa_addr, ret_nid);
+	}
+	freeifaddrs(all);
+	return err;
+}

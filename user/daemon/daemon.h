@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The state of lnetxd. Owner: main.c; touched on the main thread only, which runs the
+ * loop. What may take long (starting, stopping and changing the node) is done by a
+ * worker thread, one change after the other (change.c).
+ *
+ *	server.c ─▶ command.c ─▶ dump.c     shows: answered at once from snapshots
+ *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
+ *	                       ├▶ probe.c   ping, discover: answered when the node is done
+ *	                       └▶ monitor.c changes of the node, as they happen
+ */
+#ifndef LX_DAEMON_DAEMON_H
+#define LX_DAEMON_DAEMON_H
+
+#include <stdbool.h>
+#include <time.h>
+#include <uv.h>
+
+#include <lnetx/lnetx.h>
+#include <lnetx/control.h>
+
+#include "../base/list.h"
+
+struct lx_server;
+struct lx_changes;
+struct lx_probes;
+struct lx_monitor;
+
+struct lx_daemon {
+	uv_loop_t *loop;
+	char instance[LX_INSTANCE_TEXT];
+	const char *config_file; /* or NULL */
+	const char *group; /* whose members may look */
+	struct lx_conf *conf; /* the file's content as last understood, or NULL */
+	struct lx_node *node; /* NULL: not configured, or being started or stopped */
+	bool large; /* interfaces stand for their IPv6 address */
+	unsigned int drain_ms;
+	time_t started;
+
+	struct lx_server *server;
+	struct lx_changes *changes;
+	struct lx_probes *probes;
+	struct lx_monitor *monitor;
+};
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Writes snapshots as messages, packet by packet, so that a long list neither blocks
+ * the daemon nor needs more than one packet of memory beyond itself. Called by
+ * server.c when a client can take more; made by command.c and probe.c.
+ */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/schema.h"
+#include "dump.h"
+
+int lx_dump_new(const struct lx_control_object *object, unsigned int level, void *list, size_t n,
+		size_t size, struct lx_dump **ret_dump)
+{
+	struct lx_dump *dump = calloc(1, sizeof(*dump));
+
+	if (!dump) {
+		free(list);
+		return -ENOMEM;
+	}
+	dump->object = object;
+	dump->level = level;
+	dump->list = list;
+	dump->n = n;
+	dump->size = size;
+	*ret_dump = dump;
+	return 0;
+}
+
+void lx_dump_free(struct lx_dump *dump)
+{
+	if (!dump)
+		return;
+	free(dump->list);
+	free(dump);
+}
+
+void lx_dump_filter(struct lx_dump *dump, bool (*keep)(const void *element, const void *arg),
+		    const void *arg)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < dump->n; i++) {
+		char *element = dump->list + i * dump->size;
+
+		if (!keep(element, arg))
+			continue;
+		if (kept != i)
+			memcpy(dump->list + kept * dump->size, element, dump->size);
+		kept++;
+	}
+	dump->n = kept;
+}
+
+struct nlmsghdr *lx_dump_header(void *buf, uint16_t type, uint16_t flags, uint32_t seq)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = flags;
+	nlh->nlmsg_seq = seq;
+	return nlh;
+}
+
+size_t lx_dump_message(const struct lx_control_object *object, const void *group, const void *row,
+		       unsigned int level, uint8_t command, uint32_t seq, void *packet, size_t used)
+{
+	size_t room = LX_CONTROL_PACKET - used;
+	struct lx_control_hdr *hdr;
+	struct nlmsghdr *nlh;
+
+	if (room < MNL_NLMSG_HDRLEN + MNL_ALIGN(sizeof(*hdr)))
+		return 0;
+	nlh = lx_dump_header((char *)packet + used, LX_CONTROL_TYPE, NLM_F_MULTI, seq);
+	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
+	hdr->command = command;
+	hdr->version = LX_CONTROL_VERSION;
+	if (group && lx_schema_put(nlh, room, object->group, group, level) < 0)
+		return 0;
+	if (row && lx_schema_put(nlh, room, object->row, row, level) < 0)
+		return 0;
+	return nlh->nlmsg_len;
+}
+
+static bool has_rows_of_peers(const struct lx_dump *dump)
+{
+	return dump->object == &lx_control_peers || dump->object == &lx_control_pings;
+}
+
+/* The next row with its group; false at the end. A peer without NIs is a row too. */
+static bool current_row(const struct lx_dump *dump, const void **ret_group, const void **ret_row)
+{
+	const void *element = dump->list + dump->next * dump->size;
+	const struct lx_peer_info *peer = element;
+
+	if (dump->next >= dump->n)
+		return false;
+	*ret_group = dump->object->group ? element : NULL;
+	*ret_row = element;
+	if (has_rows_of_peers(dump))
+		*ret_row = dump->next_ni < peer->n_nis ? &peer->ni[dump->next_ni] : NULL;
+	return true;
+}
+
+static void advance(struct lx_dump *dump)
+{
+	const struct lx_peer_info *peer =
+		(const struct lx_peer_info *)(dump->list + dump->next * dump->size);
+
+	if (has_rows_of_peers(dump) && ++dump->next_ni < peer->n_nis)
+		return;
+	dump->next_ni = 0;
+	dump->next++;
+}
+
+static size_t put_done(struct lx_dump *dump, void *packet, size_t used)
+{
+	struct nlmsghdr *nlh;
+	int32_t *error;
+
+	if (used + MNL_NLMSG_HDRLEN + sizeof(*error) > LX_CONTROL_PACKET)
+		return used;
+	nlh = lx_dump_header((char *)packet + used, NLMSG_DONE, NLM_F_MULTI, dump->seq);
+	error = mnl_nlmsg_put_extra_header(nlh, sizeof(*error));
+	*error = 0;
+	dump->done = true;
+	return used + nlh->nlmsg_len;
+}
+
+size_t lx_dump_fill(struct lx_dump *dump, void *packet)
+{
+	const void *group, *row;
+	size_t used = 0, len;
+
+	if (dump->done)
+		return 0;
+	while (current_row(dump, &group, &row)) {
+		len = lx_dump_message(dump->object, group, row, dump->level, dump->command,
+				      dump->seq, packet, used);
+		if (!len && used)
+			return used;
+		/* A row is far smaller than a packet; should one not fit, the rest still goes. */
+		used += len;
+		advance(dump);
+	}
+	return put_done(dump, packet, used);
+}

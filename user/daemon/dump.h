@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A snapshot on its way to a client: rows of one object, as many to a packet as fit.
+ * Owner: the client that asked for it.
+ */
+#ifndef LX_DAEMON_DUMP_H
+#define LX_DAEMON_DUMP_H
+
+#include "daemon.h"
+
+struct lx_dump {
+	const struct lx_control_object *object;
+	unsigned int level;
+	char *list; /* malloc'd; elements, or of peers struct lx_peer_info */
+	size_t n, size;
+	size_t next, next_ni; /* the row to be written next */
+	uint32_t seq;
+	uint8_t command;
+	bool done; /* the end has been written too */
+};
+
+/**
+ * lx_dump_new - a dump of an array
+ * @list: the dump's from now on, also on failure; free()d with it
+ * @n: elements of @size bytes
+ * Returns 0 or -ENOMEM.
+ */
+int lx_dump_new(const struct lx_control_object *object, unsigned int level, void *list, size_t n,
+		size_t size, struct lx_dump **ret_dump);
+void lx_dump_free(struct lx_dump *dump);
+
+/* Removes the elements that @keep says no to. */
+void lx_dump_filter(struct lx_dump *dump, bool (*keep)(const void *element, const void *arg),
+		    const void *arg);
+
+/* Fills a packet of LX_CONTROL_PACKET bytes. Returns its length; 0: nothing left to say. */
+size_t lx_dump_fill(struct lx_dump *dump, void *packet);
+
+/* One message of a dump, appended at @used; its length, or 0 if it does not fit. */
+size_t lx_dump_message(const struct lx_control_object *object, const void *group, const void *row,
+		       unsigned int level, uint8_t command, uint32_t seq, void *packet,
+		       size_t used);
+
+/* The header of any answer. */
+struct nlmsghdr *lx_dump_header(void *buf, uint16_t type, uint16_t flags, uint32_t seq);
+
+#endif

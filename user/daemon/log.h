@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Lines of the daemon and the library on stderr; under systemd with its level marks. */
+#ifndef LX_DAEMON_LOG_H
+#define LX_DAEMON_LOG_H
+
+/* Becomes the process's sink (lx_set_log()). @level: the least important syslog level shown. */
+void lx_daemon_log_start(int level);
+
+/* "error", "warning", "notice", "info", "debug" to a syslog level, or -EINVAL. */
+int lx_daemon_log_level(const char *name);
+
+#endif

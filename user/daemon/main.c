@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lnetxd: an LNet node as a service. This file has the order of start and stop:
+ *
+ *	options, log ─▶ file read ─▶ control socket ─▶ node up ─▶ READY ─▶ loop
+ *	                                                           │ SIGHUP: reload
+ *	exit ◀─ all closed ◀─ node stopped, drained ◀─ STOPPING ◀──┘ SIGTERM, SIGINT
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "../base/log.h"
+#include "change.h"
+#include "config.h"
+#include "daemon.h"
+#include "log.h"
+#include "monitor.h"
+#include "notify.h"
+#include "probe.h"
+#include "server.h"
+
+#define DRAIN_SECONDS 5
+#define DRAIN_SECONDS_MAX 3600
+
+struct options {
+	const char *config, *instance, *group;
+	bool test, configure;
+	int level;
+	unsigned int drain_s;
+};
+
+static struct {
+	struct lx_daemon daemon;
+	uv_loop_t loop;
+	uv_signal_t hup, term, interrupt;
+	bool stopping;
+	int exit_status;
+} lnetxd;
+
+static const char usage_text[] =
+	"usage: lnetxd [-c FILE] [-n INSTANCE] [options]\n"
+	"       lnetxd -t -c FILE\n"
+	"\n"
+	"  -c, --config FILE      read this configuration and start LNet with it\n"
+	"  -C, --configure        start LNet also without a file\n"
+	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong\n"
+	"  -n, --instance NAME    name of the control socket (default: $LNETX_INSTANCE, or one\n"
+	"                         for each network namespace)\n"
+	"  -g, --group NAME       members may look at the state (default: lnetx)\n"
+	"  -d, --drain SECONDS    on exit, how long messages under way may go on (default: 5)\n"
+	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
+	"  -f, --foreground       accepted; lnetxd never goes to the background\n"
+	"  -V, --version\n"
+	"  -h, --help\n";
+
+static int usage_error(const char *option, const char *value, const char *expected)
+{
+	fprintf(stderr, "lnetxd: %s \"%s\": %s\n", option, value, expected);
+	return -EINVAL;
+}
+
+static int parse_drain(const char *text, unsigned int *ret_seconds)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || value > DRAIN_SECONDS_MAX)
+		return usage_error("--drain", text, "a number of seconds up to 3600 is expected");
+	*ret_seconds = value;
+	return 0;
+}
+
+static int parse_level(const char *text, int *ret_level)
+{
+	*ret_level = lx_daemon_log_level(text);
+	if (*ret_level < 0)
+		return usage_error("--log-level", text,
+				   "error, warning, notice, info or debug is expected");
+	return 0;
+}
+
+/* Returns 0, 1: nothing more to do, or -EINVAL. */
+static int parse_option(int opt, struct options *o)
+{
+	switch (opt) {
+	case 'c':
+		o->config = optarg;
+		return 0;
+	case 'C':
+		o->configure = true;
+		return 0;
+	case 't':
+		o->test = true;
+		return 0;
+	case 'n':
+		o->instance = optarg;
+		return 0;
+	case 'g':
+		o->group = optarg;
+		return 0;
+	case 'd':
+		return parse_drain(optarg, &o->drain_s);
+	case 'l':
+		return parse_level(optarg, &o->level);
+	case 'f':
+		return 0;
+	case 'V':
+		printf("lnetxd %s\n", LX_VERSION);
+		return 1;
+	case 'h':
+		fputs(usage_text, stdout);
+		return 1;
+	}
+	fputs("Try \"lnetxd --help\".\n", stderr);
+	return -EINVAL;
+}
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option table[] = { { "config", required_argument, NULL, 'c' },
+					       { "configure", no_argument, NULL, 'C' },
+					       { "test", no_argument, NULL, 't' },
+					       { "instance", required_argument, NULL, 'n' },
+					       { "group", required_argument, NULL, 'g' },
+					       { "drain", required_argument, NULL, 'd' },
+					       { "log-level", required_argument, NULL, 'l' },
+					       { "foreground", no_argument, NULL, 'f' },
+					       { "version", no_argument, NULL, 'V' },
+					       { "help", no_argument, NULL, 'h' },
+					       { NULL, 0, NULL, 0 } };
+	int opt, err = 0;
+
+	while (!err && (opt = getopt_long(argc, argv, "c:Ctn:g:d:l:fVh", table, NULL)) != -1)
+		err = parse_option(opt, o);
+	if (!err && optind < argc)
+		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
+	if (!err && o->test && !o->config) {
+		fputs("lnetxd: --test needs a file: lnetxd -t -c FILE\n", stderr);
+		err = -EINVAL;
+	}
+	return err;
+}
+
+/* ---- the file -------------------------------------------------------------------------- */
+
+static int load(const char *path, struct lx_conf **ret_conf, char *text, size_t size)
+{
+	struct lx_conf_error why;
+	int err = lx_config_load(path, ret_conf, &why);
+
+	if (!err) {
+		err = lx_node_check(*ret_conf, &why);
+		if (err) {
+			lx_conf_free(*ret_conf);
+			*ret_conf = NULL;
+		}
+	}
+	if (err)
+		lx_config_error(path, &why, text, size);
+	return err;
+}
+
+static int test_file(const char *path)
+{
+	struct lx_conf *conf = NULL;
+	char text[400];
+
+	if (load(path, &conf, text, sizeof(text))) {
+		fprintf(stderr, "%s\n", text);
+		return EXIT_FAILURE;
+	}
+	lx_conf_free(conf);
+	puts("ok");
+	return EXIT_SUCCESS;
+}
+
+/* ---- stop --------------------------------------------------------------------------------- */
+
+static void close_all(struct lx_daemon *d)
+{
+	lx_server_free(d->server);
+	lx_probes_free(d->probes);
+	lx_monitor_free(d->monitor);
+	d->server = NULL;
+	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
+	uv_close((uv_handle_t *)&lnetxd.term, NULL);
+	uv_close((uv_handle_t *)&lnetxd.interrupt, NULL);
+}
+
+static void on_stopped(struct lx_daemon *d, int error, const char *text)
+{
+	close_all(d);
+}
+
+static void stop(int exit_status)
+{
+	int err;
+
+	if (lnetxd.stopping)
+		return;
+	lnetxd.stopping = true;
+	lnetxd.exit_status = exit_status;
+	lx_notify("STOPPING=1\nSTATUS=ending messages under way");
+	err = lx_change_stop(&lnetxd.daemon, on_stopped);
+	if (err) {
+		lx_err("reason=\"cannot stop in order: %s\"", strerror(-err));
+		_exit(EXIT_FAILURE);
+	}
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static void on_started(struct lx_daemon *d, int error, const char *text)
+{
+	if (error) {
+		lx_err("action=exit reason=\"%s\"", text);
+		stop(EXIT_FAILURE);
+		return;
+	}
+	lx_notify("READY=1\nSTATUS=LNet runs");
+	lx_info("instance=%s state=running", d->instance);
+}
+
+static void on_reloaded(struct lx_daemon *d, int error, const char *text)
+{
+	if (error)
+		lx_err("action=\"kept what runs\" reason=\"%s\"", text);
+	else
+		lx_info("action=reloaded%s%s%s", *text ? " reason=\"" : "", text,
+			*text ? "\"" : "");
+	lx_notify("READY=1\nSTATUS=%s", error ? text : "LNet runs");
+}
+
+static void on_hup(uv_signal_t *signal, int number)
+{
+	int err;
+
+	if (lnetxd.stopping)
+		return;
+	lx_notify_reloading();
+	err = lx_change_reload(&lnetxd.daemon, on_reloaded);
+	if (err)
+		on_reloaded(&lnetxd.daemon, err, strerror(-err));
+}
+
+static void on_term(uv_signal_t *signal, int number)
+{
+	if (lnetxd.stopping) {
+		lx_warn("action=\"exit without draining\" reason=\"second signal\"");
+		_exit(EXIT_FAILURE);
+	}
+	lx_info("signal=%s action=\"stop, draining up to %u s\"", strsignal(number),
+		lnetxd.daemon.drain_ms / 1000);
+	stop(EXIT_SUCCESS);
+}
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+static int init_daemon(struct lx_daemon *d, const struct options *o)
+{
+	int err = lx_control_instance(o->instance, d->instance, sizeof(d->instance));
+
+	if (err) {
+		lx_err("instance=%s reason=\"not a name of letters, digits, '_', '.' and '-'\"",
+		       o->instance ? o->instance : "?");
+		return err;
+	}
+	d->loop = &lnetxd.loop;
+	d->config_file = o->config;
+	d->group = o->group;
+	d->drain_ms = o->drain_s * 1000;
+	d->started = time(NULL);
+	err = uv_loop_init(d->loop);
+	if (!err)
+		err = lx_changes_new(d, &d->changes);
+	if (!err)
+		err = lx_probes_new(d, &d->probes);
+	if (!err)
+		err = lx_monitor_new(d, &d->monitor);
+	if (err)
+		lx_err("action=exit reason=\"%s\"", strerror(-err));
+	return err;
+}
+
+static int open_control(struct lx_daemon *d)
+{
+	int err = lx_server_new(d, d->group, &d->server);
+
+	if (err == -EADDRINUSE)
+		lx_err("instance=%s action=exit reason=\"a lnetxd of this name runs already; stop "
+		       "it, "
+		       "or choose another name with --instance\"",
+		       d->instance);
+	else if (err)
+		lx_err("instance=%s action=exit reason=\"no control socket below %s: %s\"",
+		       d->instance, LX_CONTROL_RUNDIR, strerror(-err));
+	else
+		lx_info("instance=%s control=%s version=%s", d->instance, lx_server_path(d->server),
+			LX_VERSION);
+	return err;
+}
+
+static void watch_signal(uv_signal_t *handle, uv_signal_cb fn, int number)
+{
+	uv_signal_init(&lnetxd.loop, handle);
+	uv_signal_start(handle, fn, number);
+}
+
+static int start(struct lx_daemon *d, const struct options *o)
+{
+	if (o->config || o->configure)
+		return lx_change_start(d, on_started);
+	lx_notify("READY=1\nSTATUS=waiting for \"lnetctl lnet configure\"");
+	lx_info("instance=%s state=\"not configured\" next=\"lnetctl lnet configure\"",
+		d->instance);
+	return 0;
+}
+
+static int run(const struct options *o)
+{
+	struct lx_daemon *d = &lnetxd.daemon;
+	char text[400];
+	int err;
+
+	lx_daemon_log_start(o->level);
+	if (o->config && load(o->config, &d->conf, text, sizeof(text))) {
+		lx_err("action=exit reason=\"%s\"", text);
+		return EXIT_FAILURE;
+	}
+	if (init_daemon(d, o) || open_control(d))
+		return EXIT_FAILURE; /* the process ends: nothing else to undo */
+	watch_signal(&lnetxd.hup, on_hup, SIGHUP);
+	watch_signal(&lnetxd.term, on_term, SIGTERM);
+	watch_signal(&lnetxd.interrupt, on_term, SIGINT);
+	err = start(d, o);
+	if (err) {
+		lx_err("action=exit reason=\"%s\"", strerror(-err));
+		stop(EXIT_FAILURE);
+	}
+	uv_run(d->loop, UV_RUN_DEFAULT);
+	uv_loop_close(d->loop);
+	lx_changes_free(d->changes);
+	lx_conf_free(d->conf);
+	return lnetxd.exit_status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .group = "lnetx", .level = LOG_INFO, .drain_s = DRAIN_SECONDS };
+	int err = parse_options(argc, argv, &o);
+
+	if (err)
+		return err > 0 ? EXIT_SUCCESS : 2;
+	signal(SIGPIPE, SIG_IGN);
+	if (o.test)
+		return test_file(o.config);
+	return run(&o);
+}

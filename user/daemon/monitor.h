@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Changes of the node, told to the clients that monitor it. */
+#ifndef LX_DAEMON_MONITOR_H
+#define LX_DAEMON_MONITOR_H
+
+#include "server.h"
+
+int lx_monitor_new(struct lx_daemon *daemon, struct lx_monitor **ret_monitor);
+/* All clients must be gone, and the node. NULL is fine. */
+void lx_monitor_free(struct lx_monitor *monitor);
+
+/* The daemon has a new node: listen to it. */
+void lx_monitor_watch(struct lx_daemon *daemon);
+
+/* A client wants to be told from now on. -ENOMEM. */
+int lx_monitor_join(struct lx_client *client);
+void lx_monitor_leave(struct lx_client *client);
+
+/* Fills a packet with what a client has not been told yet. Returns its length. */
+size_t lx_monitor_fill(struct lx_client *client, void *packet);
+
+#endif

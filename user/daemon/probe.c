@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Pings and discoveries: begun on the main thread, ended by the node on one of its
+ * own, from where the result comes back through a list and uv_async. A client that
+ * leaves meanwhile is forgotten; the probe still ends in its time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/schema.h"
+#include "probe.h"
+
+#define TIMEOUT_MAX_MS 3600000
+
+struct probe {
+	struct lx_list link; /* in done */
+	struct lx_probes *probes;
+	struct lx_client *client;
+	struct lx_nid nid;
+	bool discover;
+	unsigned int level;
+	int status;
+	struct lx_peer_info *info; /* a copy, one allocation */
+};
+
+struct lx_probes {
+	uv_async_t async;
+	pthread_mutex_t lock; /* of done */
+	struct lx_list done;
+};
+
+static struct lx_peer_info *copy_info(const struct lx_peer_info *info)
+{
+	struct lx_peer_info *copy =
+		malloc(sizeof(*copy) + info->n_nis * sizeof(struct lx_peer_ni_info));
+
+	if (!copy)
+		return NULL;
+	*copy = *info;
+	copy->ni = (struct lx_peer_ni_info *)(copy + 1);
+	memcpy(copy->ni, info->ni, info->n_nis * sizeof(struct lx_peer_ni_info));
+	return copy;
+}
+
+/* On a thread of the node's. */
+static void on_result(int status, const struct lx_peer_info *info, void *arg)
+{
+	struct probe *p = arg;
+	struct lx_probes *probes = p->probes;
+
+	p->status = status;
+	if (!status) {
+		p->info = copy_info(info);
+		if (!p->info)
+			p->status = -ENOMEM;
+	}
+	pthread_mutex_lock(&probes->lock);
+	lx_list_append(&probes->done, &p->link);
+	pthread_mutex_unlock(&probes->lock);
+	uv_async_send(&probes->async);
+}
+
+static void refuse(struct lx_client *client, const struct lx_nid *nid, bool discover, int err)
+{
+	lx_client_reply(client, err, discover ? "discover" : "ping", "failed to %s %s: %s",
+			discover ? "discover" : "ping", lx_nid_str(nid), strerror(-err));
+}
+
+static void answer(struct probe *p)
+{
+	struct lx_dump *dump;
+	int err = p->status;
+
+	if (!p->client)
+		return;
+	if (!err) {
+		err = lx_dump_new(&lx_control_pings, p->level, p->info, 1, sizeof(*p->info), &dump);
+		p->info = NULL;
+	}
+	if (err)
+		refuse(p->client, &p->nid, p->discover, err);
+	else
+		lx_client_dump(p->client, dump);
+}
+
+static void on_async(uv_async_t *async)
+{
+	struct lx_probes *probes = lx_container_of(async, struct lx_probes, async);
+	struct lx_list done;
+	struct probe *p, *next;
+
+	lx_list_init(&done);
+	pthread_mutex_lock(&probes->lock);
+	lx_list_splice(&done, &probes->done);
+	pthread_mutex_unlock(&probes->lock);
+	lx_list_for_each_safe (p, next, &done, link) {
+		answer(p);
+		free(p->info);
+		free(p);
+	}
+}
+
+/*
+ * A discovery is a "do" by its flags, but what it finds is shown: so both are
+ * answered as dumps are.
+ */
+void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
+{
+	struct lx_daemon *d = client->daemon;
+	bool discover = client->flags & NLM_F_CREATE;
+	bool force = discover && client->flags & NLM_F_EXCL;
+	struct lx_control_ping req;
+	char text[200];
+	struct probe *p;
+	int err;
+
+	client->flags |= NLM_F_DUMP;
+	err = lx_schema_get(attrs, len, &lx_control_ping_schema, &req, text, sizeof(text));
+	if (!err && lx_nid_eq(&req.nid, &lx_nid_any))
+		err = -EINVAL, strcpy(text, "say whom: a NID");
+	if (err) {
+		lx_client_reply(client, err, discover ? "discover" : "ping", "%s", text);
+		return;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p || !d->node) {
+		refuse(client, &req.nid, discover, p ? -ENETDOWN : -ENOMEM);
+		free(p);
+		return;
+	}
+	p->probes = d->probes;
+	p->nid = req.nid;
+	p->discover = discover;
+	p->level = 0;
+	if (!req.timeout_ms || req.timeout_ms > TIMEOUT_MAX_MS)
+		req.timeout_ms = 1000;
+	lx_client_wait(client, &p->client);
+	if (discover)
+		err = lx_discover(d->node, &req.nid, force, on_result, p);
+	else
+		err = lx_ping(d->node, &(struct lx_id){ req.nid, LX_PID_LUSTRE },
+			      lx_nid_eq(&req.source, &lx_nid_any) ? NULL : &req.source,
+			      req.timeout_ms, on_result, p);
+	if (err) {
+		client->waiting = NULL;
+		refuse(client, &req.nid, discover, err);
+		free(p);
+	}
+}
+
+int lx_probes_new(struct lx_daemon *daemon, struct lx_probes **ret_probes)
+{
+	struct lx_probes *probes = calloc(1, sizeof(*probes));
+	int err;
+
+	if (!probes)
+		return -ENOMEM;
+	err = uv_async_init(daemon->loop, &probes->async, on_async);
+	if (err) {
+		free(probes);
+		return err;
+	}
+	pthread_mutex_init(&probes->lock, NULL);
+	lx_list_init(&probes->done);
+	*ret_probes = probes;
+	return 0;
+}
+
+static void closed(uv_handle_t *handle)
+{
+	struct lx_probes *probes = lx_container_of(handle, struct lx_probes, async);
+
+	on_async(&probes->async); /* what ended last */
+	pthread_mutex_destroy(&probes->lock);
+	free(probes);
+}
+
+void lx_probes_free(struct lx_probes *probes)
+{
+	if (probes)
+		uv_close((uv_handle_t *)&probes->async, closed);
+}
