@@ -622,8 +622,7 @@ static int64_t tunable_value(const json_t *list, const char *name)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach((json_t *)list, i, row)
-	{
+	json_array_foreach ((json_t *)list, i, row) {
 		const char *at = json_string_value(json_object_get(row, "name"));
 
 		if (at && !strcmp(at, name))
@@ -682,8 +681,7 @@ static json_t *buffer_totals(const json_t *info)
 	json_t *totals = json_object(), *pool;
 	const char *key;
 
-	json_object_foreach((json_t *)info, key, pool)
-	{
+	json_object_foreach ((json_t *)info, key, pool) {
 		if (json_is_object(pool))
 			json_object_set(totals, key, json_object_get(pool, "nbuffers"));
 	}

@@ -120,8 +120,7 @@ static void print_counters(const json_t *map, const char *prefix)
 	const json_t *value;
 	const char *key;
 
-	json_object_foreach((json_t *)map, key, value)
-	{
+	json_object_foreach ((json_t *)map, key, value) {
 		if (json_is_object(value))
 			print_counters(value, "drop: ");
 		else if (format.more || json_integer_value(value))
@@ -160,12 +159,11 @@ static void print_routing(const json_t *info)
 	const char *name, *key;
 
 	printf("routing %s\n", info ? routing_name(json_object_get(info, "enable")) : "off");
-	json_object_foreach((json_t *)info, name, pool)
-	{
+	json_object_foreach ((json_t *)info, name, pool) {
 		if (!json_is_object(pool))
 			continue;
 		printf("%-6s", name);
-		json_object_foreach((json_t *)pool, key, count)
+		json_object_foreach ((json_t *)pool, key, count)
 			printf("  %s %" JSON_INTEGER_FORMAT, key, json_integer_value(count));
 		putchar('\n');
 	}

@@ -70,8 +70,7 @@ static void yaml_list(FILE *out, const json_t *list, const struct lx_layout *l, 
 	const json_t *item;
 	size_t i;
 
-	json_array_foreach((json_t *)list, i, item)
-	{
+	json_array_foreach ((json_t *)list, i, item) {
 		fprintf(out, "%*s-%*s", (int)column, "", (int)l->item - 1, "");
 		if (json_is_object(item)) {
 			yaml_map(out, item, l, column + l->item, true);
@@ -89,8 +88,7 @@ static void yaml_map(FILE *out, const json_t *map, const struct lx_layout *l, un
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)map, key, value)
-	{
+	json_object_foreach ((json_t *)map, key, value) {
 		fprintf(out, "%*s%s:", first_line ? 0 : (int)column, "", key);
 		first_line = false;
 		if (json_is_object(value) && json_object_size(value)) {
@@ -143,15 +141,14 @@ static json_t *snake_tree(const json_t *value)
 
 	if (json_is_array(value)) {
 		copy = json_array();
-		json_array_foreach((json_t *)value, i, child)
+		json_array_foreach ((json_t *)value, i, child)
 			json_array_append_new(copy, snake_tree(child));
 		return copy;
 	}
 	if (!json_is_object(value))
 		return json_incref((json_t *)value);
 	copy = json_object();
-	json_object_foreach((json_t *)value, key, child)
-	{
+	json_object_foreach ((json_t *)value, key, child) {
 		snake_case(key, name, sizeof(name));
 		json_object_set_new(copy, name, snake_tree(child));
 	}
@@ -265,13 +262,13 @@ static void add_rows(struct table *t, const struct lx_control_object *object, co
 	const json_t *group, *row;
 	size_t i, j;
 
-	json_array_foreach((json_t *)list, i, group)
-	{
+	json_array_foreach ((json_t *)list, i, group) {
 		const json_t *rows = object->group ? json_object_get(group, object->rows) : NULL;
 
 		if (!object->group)
 			add_row(t, object, NULL, group);
-		json_array_foreach((json_t *)rows, j, row) add_row(t, object, group, row);
+		json_array_foreach ((json_t *)rows, j, row)
+			add_row(t, object, group, row);
 	}
 }
 

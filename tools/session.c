@@ -159,19 +159,21 @@ static int receive_answer(struct lx_session *s, lx_row_fn fn, void *arg)
 	int more = 1;
 
 	while (more == 1) {
-		const struct nlmsghdr *nlh = (const void *)s->buf;
+		const struct nlmsghdr *nlh;
 		ssize_t got = recv(s->fd, s->buf, sizeof(s->buf), MSG_TRUNC);
-		int rest;
+		size_t at = 0;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0 || got > (ssize_t)sizeof(s->buf))
 			return lost(s, got < 0 ? -errno : got ? -EPROTO : 0);
-		rest = got;
-		if (!mnl_nlmsg_ok(nlh, rest))
+		if (!lx_schema_message(s->buf, got, 0))
 			return lost(s, -EPROTO);
-		for (; more == 1 && mnl_nlmsg_ok(nlh, rest); nlh = mnl_nlmsg_next(nlh, &rest))
+		while (more == 1 && at < (size_t)got &&
+		       (nlh = lx_schema_message(s->buf + at, got - at, 0))) {
+			at += MNL_ALIGN(nlh->nlmsg_len);
 			more = take_message(s, nlh, fn, arg);
+		}
 	}
 	return more;
 }

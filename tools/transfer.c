@@ -25,9 +25,8 @@ static void drop_derived(json_t *nets)
 	json_t *net, *ni;
 	size_t i, j;
 
-	json_array_foreach(nets, i, net)
-	{
-		json_array_foreach(json_object_get(net, lx_control_nets.rows), j, ni)
+	json_array_foreach (nets, i, net) {
+		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni)
 			json_object_del(json_object_get(ni, "lnd tunables"), "timeout");
 	}
 }
@@ -123,8 +122,7 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 		return false;
 	group = json_array_get(list, 0);
 	nis = json_object_get(group, lx_control_peers.rows);
-	json_array_foreach(nis, i, ni)
-	{
+	json_array_foreach (nis, i, ni) {
 		const char *nid = json_string_value(json_object_get(ni, "nid"));
 
 		for (size_t j = 0; nid && j < peer->n_nids; j++)
@@ -182,17 +180,14 @@ static void reset_tunables(struct import *im, const struct lx_conf *conf)
 
 	outcome(im, err, "global");
 	for (size_t i = 0; !err && i < conf->n_tunables; i++) {
-		json_array_foreach(list, j, row)
-		{
+		json_array_foreach (list, j, row) {
 			const char *module = json_string_value(json_object_get(row, "module"));
 			const char *name = json_string_value(json_object_get(row, "name"));
-			char def[24];
+			const char *def = json_string_value(json_object_get(row, "default"));
 
-			if (!module || !name || strcmp(module, conf->tunable[i].module) ||
+			if (!module || !name || !def || strcmp(module, conf->tunable[i].module) ||
 			    strcmp(name, conf->tunable[i].name))
 				continue;
-			snprintf(def, sizeof(def), "%" JSON_INTEGER_FORMAT,
-				 json_integer_value(json_object_get(row, "default")));
 			outcome(im, lx_action_tunable_set(im->s, module, name, def), "global");
 		}
 	}
@@ -241,7 +236,8 @@ static void show_routing(struct import *im)
 	outcome(im, err, lx_control_routing_info.yaml);
 	if (err)
 		return;
-	json_object_foreach(map, key, value) im->output(key, json_incref(value), im->arg);
+	json_object_foreach (map, key, value)
+		im->output(key, json_incref(value), im->arg);
 	json_decref(map);
 }
 

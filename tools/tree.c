@@ -33,8 +33,7 @@ static json_t *named(const struct nlattr *list)
 	json_t *map = json_object();
 	const struct nlattr *entry;
 
-	mnl_attr_for_each_nested(entry, list)
-	{
+	mnl_attr_for_each_nested (entry, list) {
 		const void *in = mnl_attr_get_payload(entry);
 		size_t len = mnl_attr_get_payload_len(entry);
 		const struct nlattr *name = lx_schema_find(in, len, 1);

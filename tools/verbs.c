@@ -91,8 +91,9 @@ static int list_peers(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	names = json_array();
-	json_array_foreach(list, i, group) json_array_append_new(
-		names, json_pack("{sO}", "nid", json_object_get(group, "primary nid")));
+	json_array_foreach (list, i, group)
+		json_array_append_new(
+			names, json_pack("{sO}", "nid", json_object_get(group, "primary nid")));
 	print("peer list", names, &lx_layout_wide);
 	json_decref(list);
 	return 0;
@@ -193,8 +194,7 @@ static void print_failures(const struct probes *p)
 	if (!json_array_size(p->failed))
 		return;
 	puts("manage:");
-	json_array_foreach(p->failed, i, one)
-	{
+	json_array_foreach (p->failed, i, one) {
 		printf("- %s:\n  errno: %" JSON_INTEGER_FORMAT "\n  descr: ! ",
 		       p->discover ? "discover" : "ping",
 		       json_integer_value(json_object_get(one, "errno")));

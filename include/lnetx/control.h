@@ -133,8 +133,8 @@ struct lx_control_tunable_value {
 /* ---- what is shown, beyond info.h ---------------------------------------------- */
 
 struct lx_control_tunable {
-	const char *module, *name, *value, *choices, *help;
-	int64_t def, min, max;
+	const char *module, *name, *value, *def, *choices, *help;
+	int64_t min, max;
 };
 
 struct lx_control_event {

@@ -47,8 +47,7 @@ static const char *text_of(yaml_node_t *node)
 
 static yaml_node_t *value_of(yaml_node_t *map, const char *key)
 {
-	FOR_EACH_PAIR(p, map)
-	{
+	FOR_EACH_PAIR (p, map) {
 		if (!strcmp(text_of(node_at(p->key)), key))
 			return node_at(p->value);
 	}
@@ -82,8 +81,7 @@ static void load_named(yaml_node_t *map, const struct lx_field *f, void *obj)
 	int32_t *value = (int32_t *)((char *)obj + f->offset);
 
 	*(const char *const **)((char *)obj + f->names_offset) = fake_tcp_names;
-	FOR_EACH_PAIR(p, map)
-	{
+	FOR_EACH_PAIR (p, map) {
 		const char *key = text_of(node_at(p->key));
 		int i = 0;
 
@@ -158,8 +156,7 @@ static void load_field(const struct lx_field *f, yaml_node_t *value, void *obj)
 static void load_struct(const struct lx_schema *schema, yaml_node_t *map, void *obj,
 			const char *skip1, const char *skip2)
 {
-	FOR_EACH_PAIR(p, map)
-	{
+	FOR_EACH_PAIR (p, map) {
 		const char *key = text_of(node_at(p->key));
 		const struct lx_field *f = schema->field;
 
@@ -178,12 +175,10 @@ static void load_struct(const struct lx_schema *schema, yaml_node_t *map, void *
 
 static void load_nets(struct fake_state *s, yaml_node_t *nets)
 {
-	FOR_EACH_ITEM(i, nets)
-	{
+	FOR_EACH_ITEM (i, nets) {
 		yaml_node_t *net = node_at(*i), *nis = value_of(net, "local NI(s)");
 
-		FOR_EACH_ITEM(j, nis)
-		{
+		FOR_EACH_ITEM (j, nis) {
 			struct lx_ni_info *ni = &s->ni[s->n_nis++];
 
 			*ni = (struct lx_ni_info){ .alive_s = LX_UNSET };
@@ -199,15 +194,14 @@ static struct lx_peer_ni_info *load_peer_nis(yaml_node_t *list, const struct lx_
 	struct lx_peer_ni_info *ni = calloc(256, sizeof(*ni));
 
 	*ret_n = 0;
-	FOR_EACH_ITEM(i, list)
-	load_struct(schema, node_at(*i), &ni[(*ret_n)++], NULL, NULL);
+	FOR_EACH_ITEM (i, list)
+		load_struct(schema, node_at(*i), &ni[(*ret_n)++], NULL, NULL);
 	return ni;
 }
 
 static void load_peers(struct fake_state *s, yaml_node_t *peers)
 {
-	FOR_EACH_ITEM(i, peers)
-	{
+	FOR_EACH_ITEM (i, peers) {
 		struct lx_peer_info *info = &s->peer[s->n_peers++].info;
 
 		load_struct(lx_control_peers.group, node_at(*i), info, "peer ni", NULL);
@@ -218,8 +212,7 @@ static void load_peers(struct fake_state *s, yaml_node_t *peers)
 
 static void load_routes(struct fake_state *s, yaml_node_t *routes)
 {
-	FOR_EACH_ITEM(i, routes)
-	{
+	FOR_EACH_ITEM (i, routes) {
 		struct lx_route_info *route = &s->route[s->n_routes++];
 
 		route->health_sensitivity = 1;
@@ -230,8 +223,7 @@ static void load_routes(struct fake_state *s, yaml_node_t *routes)
 /* "peer list:" knows the primary NIDs only. */
 static void load_peer_list(struct fake_state *s, yaml_node_t *peers)
 {
-	FOR_EACH_ITEM(i, peers)
-	{
+	FOR_EACH_ITEM (i, peers) {
 		struct lx_peer_info *info = &s->peer[s->n_peers++].info;
 
 		lx_nid_parse(text_of(value_of(node_at(*i), "nid")), &info->primary);
@@ -243,8 +235,7 @@ static void load_peer_list(struct fake_state *s, yaml_node_t *peers)
 
 static void load_probes(struct fake_state *s, yaml_node_t *list)
 {
-	FOR_EACH_ITEM(i, list)
-	{
+	FOR_EACH_ITEM (i, list) {
 		struct fake_probe *p = &s->probe[s->n_probes++];
 		yaml_node_t *error = value_of(node_at(*i), "errno");
 
@@ -263,8 +254,7 @@ static void load_probes(struct fake_state *s, yaml_node_t *list)
 static void load_routing(struct fake_state *s, yaml_node_t *list)
 {
 	s->routing.pools = true;
-	FOR_EACH_ITEM(i, list)
-	{
+	FOR_EACH_ITEM (i, list) {
 		yaml_node_t *pools = value_of(node_at(*i), "cpt[0]");
 
 		load_struct(lx_control_routing_info.row, pools ? pools : node_at(*i), &s->routing,
@@ -275,8 +265,7 @@ static void load_routing(struct fake_state *s, yaml_node_t *list)
 static void load_globals(yaml_node_t *map,
 			 void (*set)(const char *module, const char *name, const char *value))
 {
-	FOR_EACH_PAIR(p, map)
-	{
+	FOR_EACH_PAIR (p, map) {
 		const struct lx_control_global *g =
 			lx_control_global_lookup(text_of(node_at(p->key)));
 		const char *value = text_of(node_at(p->value));
@@ -300,12 +289,15 @@ static void load_section(struct fake_state *s, const char *key, yaml_node_t *val
 	else if (!strcmp(key, "route"))
 		load_routes(s, value);
 	else if (!strcmp(key, "conn"))
-		FOR_EACH_ITEM(i, value)
-	load_struct(lx_control_conns.row, node_at(*i), &s->conn[s->n_conns++], NULL, NULL);
+		FOR_EACH_ITEM (i, value)
+			load_struct(lx_control_conns.row, node_at(*i), &s->conn[s->n_conns++], NULL,
+				    NULL);
 	else if (!strcmp(key, "statistics"))
 		load_struct(lx_control_stats.row, value, &s->stats, NULL, NULL);
-	else if (!strcmp(key, "routing")) load_routing(s, value);
-	else if (!strcmp(key, "global")) load_globals(value, set);
+	else if (!strcmp(key, "routing"))
+		load_routing(s, value);
+	else if (!strcmp(key, "global"))
+		load_globals(value, set);
 	else if (!strcmp(key, "ping") || !strcmp(key, "discover") || !strcmp(key, "manage"))
 		load_probes(s, value);
 	else if (strcmp(key, "buffers")) /* totals of what routing: says */
@@ -327,8 +319,8 @@ void fake_state_load(struct fake_state *s, const char *path,
 		DIE("%s:%zu: %s", path, parser.problem_mark.line + 1, parser.problem);
 	root = yaml_document_get_root_node(&doc);
 	if (root)
-		FOR_EACH_PAIR(p, root)
-	load_section(s, text_of(node_at(p->key)), node_at(p->value), set);
+		FOR_EACH_PAIR (p, root)
+			load_section(s, text_of(node_at(p->key)), node_at(p->value), set);
 	yaml_document_delete(&doc);
 	yaml_parser_delete(&parser);
 	fclose(file);

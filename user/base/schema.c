@@ -208,6 +208,15 @@ int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *sch
 
 /* ---- reading -------------------------------------------------------------------- */
 
+const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr)
+{
+	const struct nlmsghdr *nlh = buf;
+
+	if (len < sizeof(*nlh) || nlh->nlmsg_len > len || nlh->nlmsg_len < MNL_NLMSG_HDRLEN + hdr)
+		return NULL;
+	return nlh;
+}
+
 const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len)
 {
 	size_t head = MNL_NLMSG_HDRLEN + MNL_ALIGN(hdr);
@@ -226,8 +235,7 @@ const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr)
 	const struct nlattr *a;
 	int rest;
 
-	for_each_attr(a, attrs, (int)len, rest)
-	{
+	for_each_attr (a, attrs, (int)len, rest) {
 		if (mnl_attr_get_type(a) == attr)
 			return a;
 	}
@@ -287,8 +295,9 @@ static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, c
 
 	if (!value)
 		return fail(text, text_size, -EPROTO, "%s: not a text", f->key);
+	/* "Any" is said by saying nothing. */
 	if (f->type == LX_FIELD_NID)
-		err = lx_nid_parse(value, p);
+		err = lx_nid_parse(value, p) || lx_nid_eq(p, &lx_nid_any) ? -EINVAL : 0;
 	else if (f->type == LX_FIELD_NET)
 		err = lx_net_parse(value, p);
 	else if (strlen(value) >= f->size)
@@ -325,8 +334,7 @@ static int get_list(const struct nlattr *list, const struct lx_field *f, void *o
 	int rest, err;
 
 	*n = 0;
-	for_each_attr(a, mnl_attr_get_payload(list), (int)mnl_attr_get_payload_len(list), rest)
-	{
+	for_each_attr (a, mnl_attr_get_payload(list), (int)mnl_attr_get_payload_len(list), rest) {
 		if (*n == f->max)
 			return fail(text, text_size, -EINVAL, "%s: more than %u", f->key, f->max);
 		err = lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
@@ -367,13 +375,13 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 {
 	const struct lx_field *f;
 	const struct nlattr *a;
+	uint64_t seen[4] = { 0 }; /* attribute numbers */
 	int rest, err;
 
 	memset(obj, 0, schema->size);
 	for (f = schema->field; f->key; f++)
 		set_default(f, obj);
-	for_each_attr(a, attrs, (int)len, rest)
-	{
+	for_each_attr (a, attrs, (int)len, rest) {
 		for (f = schema->field; f->key && f->attr != mnl_attr_get_type(a); f++)
 			;
 		if (!f->key)
@@ -381,6 +389,9 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 				    "%s: unknown attribute %u; client and daemon are of "
 				    "different releases",
 				    schema->name, mnl_attr_get_type(a));
+		if (seen[f->attr / 64] & 1ULL << f->attr % 64)
+			return fail(ret_text, text_size, -EPROTO, "%s: given twice", f->key);
+		seen[f->attr / 64] |= 1ULL << f->attr % 64;
 		err = get_field(a, f, obj, ret_text, text_size);
 		if (err)
 			return err;

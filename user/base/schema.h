@@ -97,6 +97,15 @@ const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr)
 /* A text attribute's text, or NULL if it is none. */
 const char *lx_schema_text(const struct nlattr *attr);
 
+/**
+ * lx_schema_message - the message at the start of what was received
+ * @len: bytes received
+ * @hdr: of its fixed header
+ * mnl_nlmsg_ok() takes a length of 2 GiB and more for a negative one; this does not.
+ * Returns NULL if no message with at least its headers is there, in all its length.
+ */
+const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr);
+
 /* A message's attributes: behind a fixed header of @hdr bytes. */
 const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len);
 

@@ -150,7 +150,7 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 /* The texts that the entry points to come along with it. */
 struct tunable_row {
 	struct lx_control_tunable t;
-	char value[32], choices[96];
+	char value[32], def[32], choices[96];
 };
 
 struct tunable_walk {
@@ -169,6 +169,15 @@ static void list_choices(const struct lx_tunable *t, char *buf, size_t size)
 		used += snprintf(buf + used, size - used, "%s%s", i ? " " : "", t->names[i]);
 }
 
+/* The default as a value is shown: by its name if it has one. */
+static void format_default(const struct lx_tunable *t, char *buf, size_t size)
+{
+	struct lx_tunable at_start = *t;
+
+	at_start.offset = 0;
+	lx_tunable_format(&at_start, &t->def, buf, size);
+}
+
 static int add_tunable(const char *module, const struct lx_tunable *t, const char *value, void *arg)
 {
 	struct tunable_walk *w = arg;
@@ -185,13 +194,11 @@ static int add_tunable(const char *module, const struct lx_tunable *t, const cha
 	w->row = grown;
 	row = &grown[w->n++];
 	/* Names and help are in static tables; the rest is copied. */
-	row->t = (struct lx_control_tunable){ .module = module,
-					      .name = t->name,
-					      .help = t->help,
-					      .def = t->def,
-					      .min = t->min,
-					      .max = t->max };
+	row->t = (struct lx_control_tunable){
+		.module = module, .name = t->name, .help = t->help, .min = t->min, .max = t->max
+	};
 	snprintf(row->value, sizeof(row->value), "%s", value);
+	format_default(t, row->def, sizeof(row->def));
 	list_choices(t, row->choices, sizeof(row->choices));
 	return 0;
 }
@@ -208,6 +215,7 @@ static int show_tunables(struct lx_daemon *d, const struct lx_control_show *req,
 	}
 	for (size_t i = 0; i < w.n; i++) {
 		w.row[i].t.value = w.row[i].value;
+		w.row[i].t.def = w.row[i].def;
 		w.row[i].t.choices = w.row[i].choices;
 	}
 	return lx_dump_new(&lx_control_tunables, req->level, w.row, w.n, sizeof(*w.row), ret_dump);

@@ -242,13 +242,13 @@ static void client_step(struct lx_client *c)
 /* A request in the server's buffer; what is no message at all ends the connection. */
 static void take_request(struct lx_client *c, size_t len)
 {
-	const struct nlmsghdr *nlh = (const void *)c->daemon->server->request;
 	const struct lx_control_hdr *hdr;
+	const struct nlmsghdr *nlh =
+		lx_schema_message(c->daemon->server->request, len, sizeof(*hdr));
 	const void *attrs;
 	size_t attrs_len;
 
-	if (!mnl_nlmsg_ok(nlh, (int)len) || nlh->nlmsg_type != LX_CONTROL_TYPE ||
-	    mnl_nlmsg_get_payload_len(nlh) < sizeof(*hdr)) {
+	if (!nlh || nlh->nlmsg_type != LX_CONTROL_TYPE) {
 		lx_warn("client_uid=%ld reason=\"malformed control message\" "
 			"action=\"connection closed\"",
 			c->uid);

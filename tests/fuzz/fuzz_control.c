@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Any bytes as a control message. The first byte chooses the request, the rest is the
+ * packet as the daemon received it.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lnetx/control.h>
+
+#include "../../user/base/schema.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct lx_schema *const requests[] = {
+	&lx_control_show_schema,    &lx_control_net_schema,	&lx_control_set_schema,
+	&lx_control_route_schema,   &lx_control_peer_schema,	&lx_control_ping_schema,
+	&lx_control_routing_schema, &lx_control_buffers_schema, &lx_control_disconnect_schema,
+	&lx_control_value_schema,
+};
+
+/* What was understood can be written, and is then understood as the same. */
+static void write_again(const struct lx_schema *schema, const void *obj)
+{
+	static _Alignas(8) char buf[2 * LX_CONTROL_PACKET];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	void *again = malloc(schema->size);
+	char text[200];
+	const void *attrs;
+	size_t len;
+	int err;
+
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct lx_control_hdr));
+	err = lx_schema_put(nlh, sizeof(buf), schema, obj, LX_LEVEL_OWN);
+	assert(!err);
+	attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
+	err = lx_schema_get(attrs, len, schema, again, text, sizeof(text));
+	assert(!err);
+	assert(!memcmp(again, obj, schema->size));
+	free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct lx_schema *schema;
+	struct nlmsghdr *nlh;
+	const void *attrs;
+	char text[200];
+	void *obj;
+	size_t len;
+
+	if (size < 1 + sizeof(*nlh) || size > LX_CONTROL_PACKET)
+		return 0;
+	schema = requests[data[0] % (sizeof(requests) / sizeof(requests[0]))];
+	nlh = malloc(size - 1);
+	memcpy(nlh, data + 1, size - 1);
+	obj = malloc(schema->size);
+	if (lx_schema_message(nlh, size - 1, sizeof(struct lx_control_hdr))) {
+		attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
+		if (!lx_schema_get(attrs, len, schema, obj, text, sizeof(text)))
+			write_again(schema, obj);
+	}
+	free(obj);
+	free(nlh);
+	return 0;
+}
