@@ -3,36 +3,66 @@
 # make            build everything        make check    all tests (root)
 # make demo       see it work (root)      make bench    measure (root)
 # make deps       install what is needed  make install  DESTDIR= PREFIX=
+# make fuzz       FUZZ_SECONDS= a target  make uninstall, make clean
 #
-# V=1 shows commands; SAN=asan or SAN=tsan builds with sanitizers, beside the
-# ordinary build; CC=clang is fine. Everything made is below build/.
+# V=1 shows commands; SAN=asan, tsan or fuzz builds with sanitizers, beside the
+# ordinary build; CC=clang and WERROR=1 are fine. Everything made is below build/.
 
+SHELL := /bin/bash
 VERSION := 0.1.0
+SONAME := liblnetx.so.0
 V ?= 0
 SAN ?=
-PREFIX ?= /usr
+WERROR ?=
 B := build/$(or $(SAN),release)
+
+PREFIX ?= /usr
+SBINDIR ?= $(PREFIX)/sbin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 
 ifeq ($(V),0)
 Q := @
 say = @printf '  %-7s %s\n' $(1) $(2)
 endif
 
+all: lib programs
+
+# ---- what it is built with ------------------------------------------------------
+
 LIBS := libuv libmnl yaml-0.1 zlib
 PKG_CONFIG ?= pkg-config
+NEED_NO_LIBS := deps check fuzz demo bench clean uninstall arrows style
 
-CPPFLAGS += -Iinclude -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' $(shell $(PKG_CONFIG) --cflags $(LIBS) jansson 2>/dev/null)
-CFLAGS ?= -O2 -g
-CFLAGS += -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla -fvisibility=hidden -fPIC -pthread
+ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
+$(error Libraries to build with are missing. Next: sudo make deps)
+endif
+endif
+
+CFLAGS ?= $(if $(SAN),-O1,-O2) -g
+LX_CPPFLAGS := -Iinclude -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
+	$(shell $(PKG_CONFIG) --cflags $(LIBS) jansson 2>/dev/null)
+LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
+	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -pthread
 
 ifeq ($(SAN),asan)
-CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=address,undefined
+LX_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 else ifeq ($(SAN),tsan)
-CFLAGS += -fsanitize=thread -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=thread
+LX_CFLAGS += -fsanitize=thread -fno-omit-frame-pointer
+else ifeq ($(SAN),fuzz)
+CC = clang
+LX_CFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+fuzz_main := -fsanitize=fuzzer
+else ifneq ($(SAN),)
+$(error SAN=$(SAN) is unknown. Next: SAN=asan, SAN=tsan or SAN=fuzz)
 endif
+
+# ---- what it is built of ----------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
 	lnd/lo/*.c lnd/sock/*.c)
@@ -41,35 +71,65 @@ DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
-TEST_HELP_SRCS := $(filter-out $(TEST_SRCS),$(wildcard tests/unit/*.c))
+TEST_FAKE_SRCS := $(wildcard tests/unit/fake*.c)
+TEST_HELP_SRCS := $(filter-out $(TEST_SRCS) $(TEST_FAKE_SRCS),$(wildcard tests/unit/*.c))
 GOLDEN_SRCS := $(wildcard tests/golden/test_*.c)
 GOLDEN_HELP_SRCS := $(filter-out $(GOLDEN_SRCS),$(wildcard tests/golden/*.c))
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+PUBLIC_HEADERS := $(addprefix include/lnetx/,lnetx.h conf.h nid.h tunable.h info.h reasons.h wire.h)
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJS := $(call obj,$(LIB_SRCS))
-TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(TEST_SRCS)) \
-	$(patsubst tests/golden/%.c,$(B)/tests/%,$(GOLDEN_SRCS))
+TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRCS) $(GOLDEN_SRCS)))
+FUZZERS := $(patsubst %.c,$(B)/tests/%,$(notdir $(FUZZ_SRCS)))
 
-all: $(B)/liblnetx.a
+# $(call link,flags): a program from the objects and archives it depends on
+define link
+$(call say,LINK,$@)
+@mkdir -p $(@D)
+$(Q)$(CC) $(LX_CFLAGS) $(CFLAGS) $(LDFLAGS) $(filter %.o %.a,$^) -o $@ $(1) $(LDLIBS)
+endef
+
+define archive
+$(call say,AR,$@)
+@mkdir -p $(@D)
+$(Q)rm -f $@ && $(AR) rcs $@ $^
+endef
 
 $(B)/%.o: %.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(LX_CPPFLAGS) $(CPPFLAGS) $(LX_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# ---- library -----------------------------------------------------------------------
 
 $(B)/liblnetx.a: $(LIB_OBJS)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(archive)
+
+# What the headers declare, and nothing else, can be called from outside.
+$(B)/liblnetx.map: tools/symbols $(PUBLIC_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)tools/symbols $(PUBLIC_HEADERS) | \
+		awk 'BEGIN { print "LNETX_0 {\nglobal:" } { print "\t" $$0 ";" } \
+		     END { print "local:\n\t*;\n};" }' >$@
+
+so_flags := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,--version-script=$(B)/liblnetx.map
+
+$(B)/$(SONAME): $(LIB_OBJS) $(B)/liblnetx.map
+	$(call link,$(so_flags))
+
+$(B)/liblnetx.so: $(B)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $@
+
+lib: $(B)/liblnetx.a $(B)/liblnetx.so
+
+# ---- programs ------------------------------------------------------------------------
 
 $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS)) $(B)/liblnetx.a
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+	$(call link)
 
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/liblnetx.a
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -ljansson $(LDLIBS)
+	$(call link,-ljansson)
 
 # One program, two grammars: it goes by its name.
 $(B)/bin/lnetctl: $(B)/bin/lnetx
@@ -77,34 +137,82 @@ $(B)/bin/lnetctl: $(B)/bin/lnetx
 
 programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl
 
+# ---- tests -----------------------------------------------------------------------------
+
 # The daemon on a node of tables: what the tools print can be compared.
 $(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(FAKE_SRCS)) $(B)/liblnetx.a
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+	$(call link)
 
-# In an archive, so that a test gets only the fakes it asks for.
+# In archives, so that a test gets only what it asks for.
 $(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS))
-	$(call say,AR,$@)
-	@mkdir -p $(@D)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(archive)
+
+# What takes the place of something real, for the tests that go without it.
+$(B)/tests/libfake.a: $(call obj,$(TEST_FAKE_SRCS))
+	$(archive)
+
+$(B)/tests/test_sock_%: $(B)/tests/unit/test_sock_%.o $(B)/tests/libhelp.a $(B)/tests/libfake.a \
+		$(B)/liblnetx.a
+	$(call link,-lcmocka)
 
 $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(LDLIBS)
+	$(call link,-lcmocka)
 
-$(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS)) $(call obj,$(SIM_SRCS)) $(B)/liblnetx.a
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(LDLIBS)
+$(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/liblnetx.a
+	$(call link,-lcmocka)
 
-unit: $(TESTS) $(B)/tests/lnetxd-fake $(B)/bin/lnetctl
+$(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,$(fuzz_main))
+
+unit: $(TESTS) $(B)/tests/lnetxd-fake programs
+
+fuzzers: $(FUZZERS)
+
+deps:
+	$(Q)tools/deps build test
+
+check:
+	$(Q)tests/run $(T)
+
+FUZZ_SECONDS ?= 600
+fuzz:
+	$(Q)tests/run -f $(FUZZ_SECONDS) 'fuzz/*'
+
+arrows style:
+	$(Q)tests/check-$@
+
+# ---- install -----------------------------------------------------------------------------
+
+# What goes where: mode:file:target
+FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
+	755:$(B)/bin/lnetx:$(SBINDIR)/lnetx \
+	644:$(B)/liblnetx.a:$(LIBDIR)/liblnetx.a \
+	755:$(B)/$(SONAME):$(LIBDIR)/$(SONAME) \
+	644:$(B)/lnetx.pc:$(LIBDIR)/pkgconfig/lnetx.pc \
+	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h)))
+# link:target
+LINKS := lnetx:$(SBINDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
+
+# Made anew each time: the directories in it may be other ones now.
+$(B)/lnetx.pc: user/node/lnetx.pc.in always
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
+
+install: all $(B)/lnetx.pc
+	$(Q)for f in $(FILES); do \
+		IFS=: read -r mode from to <<<"$$f" && \
+		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit 1; \
+	done
+	$(Q)for f in $(LINKS); do ln -sf "$${f%:*}" "$(DESTDIR)$${f#*:}" || exit 1; done
+
+uninstall:
+	$(Q)for f in $(FILES) $(LINKS); do rm -f "$(DESTDIR)$${f##*:}"; done
+	$(Q)rmdir "$(DESTDIR)$(INCLUDEDIR)/lnetx" 2>/dev/null || true
 
 clean:
 	rm -rf build
 
-.PHONY: all unit programs clean
+.PHONY: all lib programs unit fuzzers deps check fuzz arrows style always install uninstall clean
 .SECONDARY:
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -15,6 +15,8 @@
 
 #include "info.h"
 
+#pragma GCC visibility push(default) /* what liblnetx.so exports */
+
 struct lx_conf_ni {
 	uint32_t net;
 	char ifname[IFNAMSIZ]; /* "" if the NID says which */
@@ -99,5 +101,7 @@ int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
 int lx_conf_new(struct lx_conf **ret_conf);
 
 void lx_conf_free(struct lx_conf *conf);
+
+#pragma GCC visibility pop
 
 #endif

@@ -26,6 +26,8 @@
 #include "nid.h"
 #include "tunable.h"
 
+#pragma GCC visibility push(default) /* what liblnetx.so exports */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -329,5 +331,7 @@ void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg);
 #ifdef __cplusplus
 }
 #endif
+
+#pragma GCC visibility pop
 
 #endif

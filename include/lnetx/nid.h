@@ -15,6 +15,8 @@
 
 #include "wire.h"
 
+#pragma GCC visibility push(default) /* what liblnetx.so exports */
+
 struct lx_id {
 	struct lx_nid nid;
 	uint32_t pid;
@@ -116,5 +118,7 @@ int lx_nid_from_sockaddr(uint32_t net, const struct sockaddr *sa, struct lx_nid 
  * Returns 0, -EINVAL: no NID list; -E2BIG: more than @max; -ENOMEM.
  */
 int lx_nid_expand(const char *text, size_t max, struct lx_nid **ret_nids, size_t *ret_n);
+
+#pragma GCC visibility pop
 
 #endif

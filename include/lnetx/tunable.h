@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default) /* what liblnetx.so exports */
+
 struct lx_tunable {
 	const char *name;
 	int64_t min, max, def;
@@ -59,5 +61,7 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text);
 /* The value as text: its name if it has one. Returns @buf. */
 const char *lx_tunable_format(const struct lx_tunable *t, const void *values, char *buf,
 			      size_t size);
+
+#pragma GCC visibility pop
 
 #endif
