@@ -213,6 +213,6 @@ clean:
 	rm -rf build
 
 .PHONY: all lib programs unit fuzzers deps check fuzz arrows style always install uninstall clean
-.SECONDARY:
+.PRECIOUS: $(B)/%.o
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
