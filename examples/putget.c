@@ -11,7 +11,6 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define PORTAL 4
 #define BITS 0xc0ffee /* both sides name the same match bits */
@@ -49,7 +48,7 @@ static void serve(void)
 
 	check("ME", lx_me_attach(node, PORTAL, &anyone, BITS, 0, LX_UNLINK, LX_ME_AFTER, &me));
 	check("MD", lx_md_attach(node, me, &desc, LX_UNLINK, &md));
-	pause();
+	sem_wait(&answered); /* that is, for ever */
 }
 
 static void on_answer(const struct lx_event *ev)
