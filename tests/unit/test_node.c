@@ -284,6 +284,28 @@ static void stop_under_load(void **state)
 	assert_int_equal(lx_put(a, NULL, (struct lx_handle){ 1 }, false, &to, 4, 3, 0, 0), -ENOENT);
 }
 
+static unsigned int changes;
+
+static void on_change(const struct lx_change *change, void *arg)
+{
+	__atomic_add_fetch(&changes, 1, __ATOMIC_RELAXED);
+}
+
+/* Peers are forgotten when a node is freed; its watcher hears no more of that. */
+static void watched_to_the_end(void **state)
+{
+	struct outcome o = { 0 };
+	struct lx_id to = id("127.0.0.2@tcp");
+
+	lx_node_watch(a, on_change, NULL);
+	assert_int_equal(lx_discover(a, &to.nid, false, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(o.status, 0);
+	lx_node_free(a);
+	a = NULL;
+	assert_true(__atomic_load_n(&changes, __ATOMIC_RELAXED) > 0);
+}
+
 static int dist(const char *text)
 {
 	struct lx_id to = id(text);
@@ -431,8 +453,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(put_and_get), T(ping_and_discover), T(handlers_may_call), T(many_threads),
-		T(stop_under_load), T(state_is_told), T(apply_by_difference),
-		T(bad_configurations),
+		T(stop_under_load), T(watched_to_the_end), T(state_is_told),
+		T(apply_by_difference), T(bad_configurations),
 	};
 
 	rnd_init();

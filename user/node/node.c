@@ -459,6 +459,7 @@ void lx_node_free(struct lx_node *node)
 		return;
 	if (node->env)
 		lx_node_stop(node, 0);
+	node->watch = NULL; /* there is no thread any more that could tell of changes */
 	lx_env_free(node->env);
 	lx_core_free(node->core);
 	free(node);
