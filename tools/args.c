@@ -60,7 +60,9 @@ static int resolve(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
 	struct lx_nid *nid;
 	int err = -EINVAL;
 
+	/* "1@tcp" is no NID, although a resolver would make 0.0.0.1 of it. */
 	if (!at || (size_t)(at - text) >= sizeof(host) || strchr(text, ',') ||
+	    strspn(text, "0123456789.x") == (size_t)(at - text) ||
 	    lx_net_parse(at + 1, &net) < 0 || lx_net_type(net) != LX_NET_TCP)
 		return -EINVAL;
 	memcpy(host, text, at - text);

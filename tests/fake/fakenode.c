@@ -374,6 +374,10 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 			s->route[kept++] = s->route[i];
 	}
 	s->n_routes = kept;
+	for (size_t i = 0; i < s->n_peers; i++)
+		s->peer[i].gateway = false;
+	for (size_t i = 0; i < kept; i++)
+		make_peer(node, &s->route[i].gateway)->gateway = true;
 	return kept < n ? 0 : -ENOENT;
 }
 
@@ -392,8 +396,11 @@ int lx_routing_set(struct lx_node *node, bool enable)
 	r->state = enable		       ? LX_ROUTING_ON
 		   : r->state == LX_ROUTING_ON ? LX_ROUTING_STOPPING
 					       : r->state;
-	for (int i = 0; i < LX_POOLS && enable && !r->pools; i++)
-		r->pool[i] = (struct lx_pool_info){ pages[i], buffers[i], buffers[i], buffers[i] };
+	for (int i = 0; i < LX_POOLS && enable && !r->pools; i++) {
+		uint32_t n = r->pool[i].nbuffers ? r->pool[i].nbuffers : buffers[i];
+
+		r->pool[i] = (struct lx_pool_info){ pages[i], n, n, n };
+	}
 	r->pools |= enable;
 	return 0;
 }

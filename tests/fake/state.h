@@ -24,7 +24,7 @@ struct fake_state {
 	size_t n_nis;
 	struct fake_peer peer[256];
 	size_t n_peers;
-	struct lx_route_info route[600];
+	struct lx_route_info route[4000];
 	size_t n_routes;
 	struct lx_conn_info conn[64];
 	size_t n_conns;

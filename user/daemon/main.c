@@ -214,12 +214,25 @@ static void stop(int exit_status)
 	}
 }
 
+/* A text to stand in quotes in a line of the log. */
+static const char *unquoted(const char *text, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", text);
+	for (char *p = buf; *p; p++) {
+		if (*p == '"')
+			*p = '\'';
+	}
+	return buf;
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static void on_started(struct lx_daemon *d, int error, const char *text)
 {
+	char buf[400];
+
 	if (error) {
-		lx_err("action=exit reason=\"%s\"", text);
+		lx_err("action=exit reason=\"%s\"", unquoted(text, buf, sizeof(buf)));
 		stop(EXIT_FAILURE);
 		return;
 	}
@@ -229,11 +242,13 @@ static void on_started(struct lx_daemon *d, int error, const char *text)
 
 static void on_reloaded(struct lx_daemon *d, int error, const char *text)
 {
+	char buf[400];
+
+	unquoted(text, buf, sizeof(buf));
 	if (error)
-		lx_err("action=\"kept what runs\" reason=\"%s\"", text);
+		lx_err("action=\"kept what runs\" reason=\"%s\"", buf);
 	else
-		lx_info("action=reloaded%s%s%s", *text ? " reason=\"" : "", text,
-			*text ? "\"" : "");
+		lx_info("action=reloaded%s%s%s", *buf ? " reason=\"" : "", buf, *buf ? "\"" : "");
 	lx_notify("READY=1\nSTATUS=%s", error ? text : "LNet runs");
 }
 
@@ -326,12 +341,12 @@ static int start(struct lx_daemon *d, const struct options *o)
 static int run(const struct options *o)
 {
 	struct lx_daemon *d = &lnetxd.daemon;
-	char text[400];
+	char text[400], buf[400];
 	int err;
 
 	lx_daemon_log_start(o->level);
 	if (o->config && load(o->config, &d->conf, text, sizeof(text))) {
-		lx_err("action=exit reason=\"%s\"", text);
+		lx_err("action=exit reason=\"%s\"", unquoted(text, buf, sizeof(buf)));
 		return EXIT_FAILURE;
 	}
 	if (init_daemon(d, o) || open_control(d))

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Programs under test: a daemon on the fake node, tools that talk to it, what they
+ * print. Programs are looked for beside the test that runs.
+ */
+#ifndef LX_TESTS_PROC_H
+#define LX_TESTS_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Call it first, with main()'s argv[0]. Makes a directory for sockets and files. */
+void proc_init(const char *argv0);
+void proc_fini(void);
+
+/* Where files of the test go. */
+const char *proc_dir(void);
+
+/* "lnetxd-fake", "lnetx", "lnetctl": the program's path. */
+const char *proc_path(const char *program);
+
+/* Writes a file into proc_dir(); returns its path, valid until the next call. */
+const char *proc_file(const char *name, const char *content);
+/* Reads a whole file; the caller's to free. */
+char *proc_read(const char *path);
+
+struct proc_daemon {
+	pid_t pid;
+	char log[200]; /* file with what it wrote to stderr */
+};
+
+/*
+ * Starts a daemon with these arguments (ended by NULL; may be none) and waits until its
+ * socket answers. @state: the fake node's, as YAML, or NULL. All have one instance.
+ */
+void proc_daemon_start(struct proc_daemon *d, const char *state, const char *const *args);
+/* SIGTERM; returns the exit status. */
+int proc_daemon_stop(struct proc_daemon *d);
+/* Waits until a line with this text is in the log; fails after some seconds. */
+void proc_daemon_wait_log(const struct proc_daemon *d, const char *text);
+
+struct proc_result {
+	int status; /* exit status, or 128 + signal */
+	char out[1 << 16];
+	char err[1 << 16];
+};
+
+/*
+ * Runs a command line ("lnetctl net show -v 2"; quotes as in a shell). @input: its
+ * standard input, NULL: none. @uid: as whom, 0: as we are. The result is static, good
+ * until the next call.
+ */
+const struct proc_result *proc_run_as(uid_t uid, gid_t group, const char *line, const char *input);
+#define proc_run(line) proc_run_as(0, 0, line, NULL)
+
+#endif

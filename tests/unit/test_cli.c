@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lnetctl and lnetx as people and scripts use them, on the fake node: spellings,
+ * refusals, exit statuses, import and export, tables and JSON.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "testlib.h"
+
+static struct proc_daemon lnetxd;
+
+static void start(const char *state)
+{
+	static const char *const args[] = { "--configure", "--group", "users", NULL };
+
+	proc_daemon_start(&lnetxd, state, args);
+	proc_daemon_wait_log(&lnetxd, "state=running");
+}
+
+static int stop(void **state)
+{
+	if (lnetxd.pid)
+		assert_int_equal(proc_daemon_stop(&lnetxd), 0);
+	lnetxd.pid = 0;
+	return 0;
+}
+
+static const struct proc_result *expect(int status, const char *line)
+{
+	const struct proc_result *r = proc_run(line);
+
+	if (r->status != status)
+		fail_msg("$ %s\n%s%sstatus %d, not %d", line, r->out, r->err, r->status, status);
+	return r;
+}
+
+static void ok(const char *line)
+{
+	const struct proc_result *r = expect(0, line);
+
+	if (*r->err)
+		fail_msg("$ %s\nsucceeds, with a complaint: %s", line, r->err);
+}
+
+static void prints(const char *line, const char *text)
+{
+	const struct proc_result *r = expect(0, line);
+
+	if (!strstr(r->out, text))
+		fail_msg("$ %s\n%sdoes not have \"%s\"", line, r->out, text);
+}
+
+static void prints_not(const char *line, const char *text)
+{
+	const struct proc_result *r = expect(0, line);
+
+	if (strstr(r->out, text))
+		fail_msg("$ %s\n%shas \"%s\"", line, r->out, text);
+}
+
+/* Fails with this status, saying @text on the error stream. */
+static void fails(int status, const char *line, const char *text)
+{
+	const struct proc_result *r = expect(status, line);
+
+	if (!strstr(r->err, text))
+		fail_msg("$ %s\n%sdoes not say \"%s\"", line, r->err, text);
+}
+
+/* ---- lnetctl: spellings ----------------------------------------------------------------- */
+
+static void test_net_options(void **state)
+{
+	start(NULL);
+	ok("lnetctl net add --net tcp --if eth0 --peer-timeout=60 --peer-credits 16 --credits 64 "
+	   "--peer-buffer-credits 4 --conns-per-peer 3 --tos 104 --cpt [0,1] "
+	   "--skip-mr-route-setup");
+	prints("lnetctl net show -v --net tcp", "peer_timeout: 60\n");
+	prints("lnetctl net show -n tcp -v 1", "peer_credits: 16\n");
+	prints("lnetctl net show --net tcp -v1", "credits: 64\n");
+	prints("lnetctl net show -v", "peer_buffer_credits: 4\n");
+	prints("lnetctl net show --verbose", "conns_per_peer: 3\n");
+	prints("lnetctl net show --verbose 2", "tos: 104\n");
+	prints("lnetctl net show --verbose=4 --net tcp", "health value: 1000\n");
+	prints_not("lnetctl net show -v", "sent_stats");
+	prints_not("lnetctl net show", "statistics");
+	ok("lnetctl net add -n tcp1 -i eth1,eth2[0] -t -1 -c 9");
+	prints("lnetctl net show --net tcp1 -v", "0: eth2\n");
+	prints("lnetctl net show --net tcp1 -v", "peer_credits: 9\n");
+	ok("lnetctl net add --nid 10.1.2.3@tcp2,10.1.2.4@tcp2");
+	prints("lnetctl net show --net tcp2", "nid: 10.1.2.4@tcp2\n");
+	ok("lnetctl net del --nid 10.1.2.3@tcp2");
+	prints_not("lnetctl net show --net tcp2", "10.1.2.3");
+	ok("lnetctl net set --all --conns-per-peer 5");
+	prints("lnetctl net show --net tcp -v", "conns_per_peer: 5\n");
+	ok("lnetctl net set --all --conns-per-peer -1");
+	prints("lnetctl net show --net tcp -v", "conns_per_peer: 5\n");
+	ok("lnetctl net set --net tcp --lnd-timeout 51");
+	prints("lnetctl net show --net tcp -v", " timeout: 51\n");
+	prints("lnetctl net set -h", "--lnd-timeout:");
+	ok("lnetctl net del --net tcp1 --if eth2");
+	ok("lnetctl net del --net tcp1");
+}
+
+static void test_net_refused(void **state)
+{
+	start(NULL);
+	ok("lnetctl net add --net tcp --if eth0");
+	fails(234, "lnetctl net add --net tcp --if eth0", "errno: -17");
+	fails(234, "lnetctl net add --net tcp1", "errno: -22");
+	fails(234, "lnetctl net add --if eth1", "errno: -22");
+	fails(234, "lnetctl net add --net tcp1 --if nosuch", "there is no interface nosuch");
+	fails(234, "lnetctl net add --net tcp1 --if eth1 --conns-per-peer 128", "not in -1..127");
+	fails(234, "lnetctl net add --net tcp1 --if eth1 --conns-per-peer foo", "a number");
+	fails(234,
+	      "lnetctl net add --net tcp1 --if eth1 --conns-per-peer 1000000000000000000000000",
+	      "conns_per_peer");
+	fails(234, "lnetctl net add --net tcp1 --if eth1 --tos 300", "tos 300 is not in -1..255");
+	fails(234, "lnetctl net add --net tcp1 --if eth1 --credits x", "a number is expected");
+	fails(234, "lnetctl net add --net tcp1 --if eth1 --cpt 0", "cpt");
+	fails(234, "lnetctl net add --net tcp1 --if ,", "interfaces");
+	fails(234, "lnetctl net add --net tcp1 --nid 10.0.0.1@tcp1", "not both");
+	fails(234, "lnetctl net add --net o2ib --if eth1", "no transport");
+	fails(234, "lnetctl net add --ip2net 'tcp 10.*.*.*'", "errno: -95");
+	fails(234, "lnetctl net add --what x", "unrecognized option '--what'");
+	fails(234, "lnetctl net add --net", "requires an argument");
+	fails(234, "lnetctl net show --net tcp9", "errno: -2");
+	fails(234, "lnetctl net show now", "\"now\" is not expected");
+	fails(161, "lnetctl net set --all --health 100", "net:\n    - set:\n          errno: -95");
+	fails(234, "lnetctl net set --conns-per-peer 3", "errno: -22");
+	fails(234, "lnetctl net set --all --conns-per-peer 128", "not in -1..127");
+	prints_not("lnetctl net show", "tcp1");
+}
+
+static void test_routes(void **state)
+{
+	start(NULL);
+	ok("lnetctl net add --net tcp --if eth0");
+	ok("lnetctl route add -n tcp5 -g 10.0.0.[2-4/2]@tcp");
+	prints("lnetctl route show --gateway 10.0.0.4@tcp", "gateway: 10.0.0.4@tcp\n");
+	prints_not("lnetctl route show --gateway 10.0.0.4@tcp", "10.0.0.2");
+	ok("lnetctl route add --net tcp6 --gateway 10.0.0.9@tcp --hop-count 2 --priority 3 "
+	   "--health_sensitivity 7");
+	prints("lnetctl route show --net tcp6 --verbose", "hop: 2\n      priority: 3\n"
+							  "      health_sensitivity: 7\n");
+	prints("lnetctl route show --hop 2", "tcp6");
+	prints_not("lnetctl route show --hop 2", "tcp5");
+	prints("lnetctl route show -v", "type: single-hop");
+	fails(234, "lnetctl route add --net tcp7 --gateway 1@gni", "errno: -113");
+	fails(234, "lnetctl route add --net tcp7", "errno: -22");
+	fails(234, "lnetctl route add --net tcp --gateway 10.0.0.9@tcp", "errno: -22");
+	fails(234, "lnetctl route add --net tcp7 --gateway 10.0.0.9@tcp --hop 0", "not in 1..255");
+	fails(234, "lnetctl route del --net tcp5", "--gateway");
+	ok("lnetctl route del --net tcp5 --gateway 10.0.0.[2-4/2]@tcp");
+	prints_not("lnetctl route show", "tcp5");
+}
+
+static void test_peers(void **state)
+{
+	start(NULL);
+	ok("lnetctl peer add --prim 1.1.1.1@tcp --nid "
+	   "1.1.1.1@tcp,2.2.2.2@tcp,5@gni,3.3.3.[1-2]@o2ib");
+	prints("lnetctl peer show --nid 5@gni", "primary nid: 1.1.1.1@tcp\n");
+	ok("lnetctl peer del --prim_nid 1.1.1.1@tcp --nid 2.2.2.2@tcp,5@gni");
+	prints_not("lnetctl peer show", "gni");
+	ok("lnetctl peer add --prim_nid 1.1.1.2@tcp --ni 7.7.7.7@tcp");
+	prints("lnetctl peer list", "peer list:\n-     nid: 1.1.1.1@tcp\n-     nid: 1.1.1.2@tcp\n");
+	ok("lnetctl peer add --prim_nid 9.9.9.9@tcp --lock_prim");
+	prints("lnetctl peer show -v 4 --nid 9.9.9.9@tcp", "peer state: 1048585\n");
+	prints_not("lnetctl peer show -v 2 --nid 9.9.9.9@tcp", "peer state");
+	ok("lnetctl peer add --prim_nid 8.8.8.8@tcp --non_mr");
+	prints("lnetctl peer show --nid 8.8.8.8@tcp", "Multi-Rail: false\n");
+	/* With its primary NID goes the peer. */
+	ok("lnetctl peer del --prim_nid 1.1.1.1@tcp --nid 1.1.1.1@tcp,3.3.3.[1-2]@o2ib");
+	fails(234, "lnetctl peer show --nid 1.1.1.1@tcp", "errno: -2");
+	fails(234, "lnetctl peer del --prim_nid 1.1.1.1@tcp", "errno: -2");
+	fails(234, "lnetctl peer add --nid 1.1.1.1@tcp", "errno: -22");
+	fails(234, "lnetctl peer add", "errno: -22");
+	fails(234, "lnetctl peer add --prim_nid 1.1.1.1@tcp --nid 1.1.1.[2-255]@tcp",
+	      "more than 128");
+	fails(234, "lnetctl peer add --prim_nid 1.1.1.1@tcp --nid 7.7.7.7@tcp", "errno: -17");
+	static const char *const bad[] = { "foobar",
+					   "1@foo",
+					   "1@tcp",
+					   "1.1.1.1@gni",
+					   "[2-1]@gni",
+					   "256.256.256.256@tcp",
+					   "1.1.1.1.[2-5/f]@tcp",
+					   "1.[2-4,[5-6],7-8].1.1@tcp" };
+	for (size_t i = 0; i < N_OF(bad); i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "lnetctl peer add --prim_nid %s", bad[i]);
+		fails(234, line, "errno: -22");
+		snprintf(line, sizeof(line), "lnetctl peer add --prim_nid 1.1.1.1@tcp --nid %s",
+			 bad[i]);
+		fails(234, line, "errno: -22");
+	}
+	prints_not("lnetctl peer list", "1.1.1.1@tcp");
+}
+
+static void test_set(void **state)
+{
+	start(NULL);
+	ok("lnetctl set routing 1");
+	ok("lnetctl set tiny_buffers 1024");
+	prints("lnetctl routing show",
+	       "buffers:\n    tiny: 1024\n    small: 4096\n    large: 256\n");
+	fails(234, "lnetctl set tiny_buffers 0", "add:\n    - buf:\n          errno: -22");
+	fails(234, "lnetctl set routing 2", "errno: -22");
+	ok("lnetctl set response_tracking 0");
+	prints("lnetctl global show -v", "response_tracking: 0\n");
+	fails(234, "lnetctl set response_tracking -1",
+	      "- response_tracking:\n          errno: -22");
+	fails(234, "lnetctl set response_tracking 4", "errno: -22");
+	fails(195, "lnetctl set health_sensitivity 1001", "errno: -61");
+	fails(255, "lnetctl set retry_count two", "parser:\n    - set:\n          errno: -1");
+	fails(234, "lnetctl set retry_count", "needs a value");
+	fails(255, "lnetctl set lnd_timeout 5", "no command");
+	ok("lnetctl set retry_count 0");
+	prints("lnetctl global show", "lnd_timeout: 149\n");
+	ok("lnetctl set discovery 0");
+	prints("lnetctl global show", "discovery: 0\n");
+	prints("lnetctl set help", "transaction_timeout");
+}
+
+/* What is not there is refused, and says so in the form of an error. */
+static void test_later(void **state)
+{
+	static const char *const lines[] = {
+		"lnetctl udsp add --src tcp --priority 0",
+		"lnetctl udsp show",
+		"lnetctl fault drop add -s x",
+		"lnetctl fault delay show",
+		"lnetctl debug recovery --local",
+		"lnetctl debug peer --nid x",
+		"lnetctl service-id",
+		"lnetctl setup-mrrouting",
+		"lnetctl setup-sysctl",
+		"lnetctl peer set --all --health 5",
+	};
+
+	start(NULL);
+	for (size_t i = 0; i < N_OF(lines); i++)
+		fails(161, lines[i], "errno: -95");
+	fails(255, "lnetctl fault reset ''", "no command");
+	fails(255, "lnetctl nosuch", "'nosuch'");
+	fails(255, "lnetctl net nosuch", "'nosuch'");
+	fails(255, "lnetctl net", "net add");
+	prints("lnetctl net help", "--peer-credits:");
+	prints("lnetctl ping --help", "--timeout:");
+	prints("lnetctl --list-commands", "net add del show set\n");
+	ok("lnetctl cpt-of-nid 10.0.0.1@tcp");
+	fails(255, "lnetctl s show", "not unambiguous");
+	ok("lnetctl stat sho");
+}
+
+static void test_interactive(void **state)
+{
+	const struct proc_result *r;
+
+	start(NULL);
+	r = proc_run_as(0, 0, "lnetctl",
+			"net add --net tcp --if 'eth0'\n\n# nothing\nnosuch\n"
+			"net show\nquit\nglobal show\n");
+	assert_int_equal(r->status, 0);
+	assert_non_null(strstr(r->out, "0: eth0\n"));
+	assert_null(strstr(r->out, "global"));
+	assert_non_null(strstr(r->err, "'nosuch'"));
+}
+
+/* ---- import, export ---------------------------------------------------------------------- */
+
+static char *output_of(const char *line)
+{
+	return strdup(expect(0, line)->out);
+}
+
+static void import(int status, const char *options, const char *yaml)
+{
+	char line[100];
+	const struct proc_result *r;
+
+	snprintf(line, sizeof(line), "lnetctl import %s", options);
+	r = proc_run_as(0, 0, line, yaml);
+	if (r->status != status)
+		fail_msg("import %s: status %d, not %d:\n%s", options, r->status, status, r->err);
+}
+
+/* Shows the first line that differs: whole files are too long for a message. */
+static void assert_same_lines(const char *a, const char *b)
+{
+	const char *line = a;
+
+	for (const char *p = a, *q = b; *p || *q; p++, q++) {
+		if (*p != *q)
+			fail_msg("differ from here on:\n%.200s\n--- and:\n%.200s", line,
+				 b + (line - a));
+		if (*p == '\n')
+			line = p + 1;
+	}
+}
+
+static const char big_state[] =
+	"net:\n"
+	"- net type: lo\n  local NI(s):\n  - nid: 0@lo\n    status: up\n"
+	"- net type: tcp1\n  local NI(s):\n"
+	"  - nid: 10.0.0.1@tcp1\n    status: up\n    interfaces: {0: eth0}\n"
+	"    tunables: {peer_timeout: 60, peer_credits: 9, peer_buffer_credits: 3, credits: 100}\n"
+	"    lnd tunables: {conns_per_peer: 3, timeout: 50, tos: 104}\n"
+	"  - nid: fd00::1@tcp1\n    status: up\n    interfaces: {0: eth1}\n"
+	"    tunables: {peer_timeout: 60, peer_credits: 9, peer_buffer_credits: 3, credits: 100}\n"
+	"    lnd tunables: {conns_per_peer: 3, timeout: 50, tos: -1}\n"
+	"route:\n"
+	"- {net: tcp2, gateway: 10.0.0.3@tcp1, hop: -1, priority: 0, state: up, type: single-hop}\n"
+	"- {net: tcp3, gateway: 10.0.0.4@tcp1, hop: 2, priority: 5, health_sensitivity: 3, state: "
+	"up, "
+	"type: multi-hop}\n"
+	"peer:\n"
+	"- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	"  - nid: 10.0.0.3@tcp1\n    state: up\n  - nid: 10.9.0.3@tcp2\n    state: up\n"
+	"- primary nid: 10.0.0.4@tcp1\n  Multi-Rail: false\n  peer ni:\n"
+	"  - nid: 10.0.0.4@tcp1\n    state: NA\n"
+	"- primary nid: 7@gni\n  Multi-Rail: true\n  peer ni:\n  - nid: 7@gni\n    state: NA\n"
+	"routing:\n- cpt[0]:\n    tiny: {npages: 0, nbuffers: 100, credits: 100, mincredits: 90}\n"
+	"    small: {npages: 1, nbuffers: 200, credits: 100, mincredits: 90}\n"
+	"    large: {npages: 256, nbuffers: 30, credits: 30, mincredits: 3}\n"
+	"- enable: 1\n"
+	"global:\n  numa_range: 3\n  discovery: 0\n  retry_count: 4\n";
+
+static void test_round_trip(void **state)
+{
+	char *before, *after, path[200], line[300];
+
+	start(big_state);
+	snprintf(path, sizeof(path), "%s/backup", proc_dir());
+	snprintf(line, sizeof(line), "lnetctl export --backup %s", path);
+	ok(line);
+	before = proc_read(path);
+	after = output_of("lnetctl export -b");
+	assert_same_lines(before, after);
+	free(after);
+	assert_non_null(strstr(before, "nid: fd00::1@tcp1\n"));
+	assert_non_null(strstr(before, "routing:\n    enable: 1\nbuffers:\n    tiny: 100\n"));
+	assert_null(strstr(before, "timeout: 50"));
+	assert_null(strstr(before, "statistics"));
+
+	ok("lnetctl lnet unconfigure");
+	fails(234, "lnetctl export", "errno: -100");
+	ok("lnetctl lnet configure");
+	ok("lnetctl lnet configure"); /* again is no error */
+	snprintf(line, sizeof(line), "lnetctl import %s", path);
+	ok(line);
+	after = output_of("lnetctl export --backup");
+	assert_same_lines(before, after);
+	free(after);
+
+	/* And all of it away again. */
+	snprintf(line, sizeof(line), "lnetctl import --del %s", path);
+	expect(0, line);
+	prints_not("lnetctl export --backup", "tcp1");
+	prints_not("lnetctl export --backup", "gateway:");
+	prints("lnetctl global show", "retry_count: 2\n");
+	free(before);
+}
+
+static void test_full_export_is_importable(void **state)
+{
+	char *full;
+
+	start(big_state);
+	full = output_of("lnetctl export");
+	ok("lnetctl lnet unconfigure");
+	ok("lnetctl lnet configure");
+	import(0, "", full);
+	prints("lnetctl route show --net tcp3 -v", "priority: 5\n");
+	free(full);
+}
+
+static void test_import_peers(void **state)
+{
+	start(NULL);
+	import(0, "",
+	       "peer:\n    - primary nid: 1.1.1.1@tcp\n      Multi-Rail: True\n      peer ni:\n"
+	       "        - nid: 1.1.1.1@tcp\n        - nid: 2.2.2.2@tcp\n        - nid: "
+	       "4.4.4.4@tcp\n"
+	       "        - nid: 3.3.3.3@o2ib\n        - nid: 5@gni\n");
+	/* Some of the NIDs, without the primary: only they go. */
+	import(0, "--del",
+	       "peer:\n    - primary nid: 1.1.1.1@tcp\n      Multi-Rail: True\n"
+	       "      peer ni:\n        - nid: 2.2.2.2@tcp\n        - nid: 3.3.3.3@o2ib\n"
+	       "        - nid: 5@gni\n");
+	prints("lnetctl export --backup",
+	       "peer:\n-     primary nid: 1.1.1.1@tcp\n      Multi-Rail: "
+	       "true\n      peer ni:\n      -     nid: 1.1.1.1@tcp\n"
+	       "      -     nid: 4.4.4.4@tcp\n");
+	/* The same once more is no error: nothing is to be done. */
+	import(0, "-a",
+	       "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: 4.4.4.4@tcp\n");
+	import(0, "-d",
+	       "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: 1.1.1.1@tcp\n"
+	       "      - nid: 4.4.4.4@tcp\n");
+	prints_not("lnetctl export --backup", "peer:");
+}
+
+static void import_fails(const char *yaml, const char *text)
+{
+	import(234, "", yaml);
+	if (!strstr(proc_run_as(0, 0, "lnetctl import", yaml)->err, text))
+		fail_msg("the complaint is not \"%s\"", text);
+}
+
+static void test_import_refused(void **state)
+{
+	start(NULL);
+	import_fails("foobar:\n", "standard input:1:1: invalid key");
+	import_fails("global:\n  discovery:\n", "no value");
+	import_fails("global:\n  discovery: foo\n", "invalid value");
+	import_fails("global:\n  response_tracking: 10\n", "errno: -34");
+	import_fails("ip2nets:\n  - net-spec: tcp\n", "errno: -95");
+	import_fails("peer:\n  - primary nid: 99.99.99.99@tcp\n    Multi-Rail: Foobar\n", "Foobar");
+	import_fails("net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"
+		     "    lnd tunables: {conns_per_peer: 200}\n",
+		     ":5:36: invalid value");
+	prints_not("lnetctl net show", "tcp");
+	/* What can be done is done. */
+	import_fails("route:\n- {net: tcp5, gateway: 10.0.0.1@tcp9}\n"
+		     "peer:\n- {primary nid: 3.3.3.3@tcp}\n",
+		     "errno: -113");
+	prints("lnetctl peer list", "3.3.3.3@tcp");
+	fails(234, "lnetctl import /nonexistent", "No such file");
+}
+
+static void test_import_show_exec(void **state)
+{
+	const struct proc_result *r;
+
+	start("ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n  peer_ni:\n"
+	      "  - nid: 10.0.0.7@tcp\n");
+	ok("lnetctl net add --net tcp --if eth0");
+	r = proc_run_as(0, 0, "lnetctl import -e",
+			"ping:\n  nids:\n    0: 10.0.0.7@tcp\n"
+			"discover:\n  nids:\n    0: 10.0.0.7@tcp\n");
+	assert_int_equal(r->status, 0);
+	assert_string_equal(r->out, "ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
+				    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n"
+				    "discover:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
+				    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n");
+	import(234, "-e", "ping:\n  nids:\n    0: 10.0.0.8@tcp\n");
+	r = proc_run_as(0, 0, "lnetctl import --show", "net:\nglobal:\nstatistics:\n");
+	assert_int_equal(r->status, 0);
+	assert_non_null(strstr(r->out, "net:\n-     net type: tcp\n"));
+	assert_non_null(strstr(r->out, "statistics:\n    msgs_alloc: 0\n"));
+	assert_non_null(strstr(r->out, "global:\n    numa_range: 0\n"));
+}
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+static const char probe_state[] =
+	"ping:\n- primary nid: 127.0.0.1@tcp\n  Multi-Rail: false\n  peer_ni:\n"
+	"  - nid: 127.0.0.1@tcp\n"
+	"- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n  peer_ni:\n"
+	"  - nid: 10.0.0.7@tcp\n  - nid: 10.0.1.7@tcp1\n"
+	"manage:\n- ping:\n  errno: -110\n  descr: '10.0.0.9@tcp'\n";
+
+static void test_probes(void **state)
+{
+	const struct proc_result *r;
+
+	start(probe_state);
+	prints("lnetctl ping 10.0.0.7@tcp", "primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n");
+	prints("lnetctl ping localhost@tcp --timeout 3", "nid: 127.0.0.1@tcp\n");
+	ok("lnetctl ping --source 10.0.0.1@tcp 10.0.0.7@tcp");
+	ok("lnetctl discover --force 10.0.1.7@tcp1");
+	/* The good ones are told, then the bad ones; the status is that of failure. */
+	r = expect(255, "lnetctl ping 10.0.0.9@tcp 10.0.0.7@tcp");
+	assert_string_equal(r->out,
+			    "ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
+			    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n  - nid: 10.0.1.7@tcp1\n"
+			    "manage:\n- ping:\n  errno: -110\n"
+			    "  descr: ! 'failed to ping 10.0.0.9@tcp: Connection timed out'\n");
+	fails(234, "lnetctl ping nosuchhost.invalid@tcp", "manage:\n-     ping:\n      errno: -22");
+	fails(234, "lnetctl ping", "errno: -22");
+	fails(234, "lnetctl ping --timeout 0 10.0.0.7@tcp", "timeout 0");
+	fails(1, "lnetx ping 10.0.0.9@tcp", "failed to ping 10.0.0.9@tcp: Connection timed out");
+	prints("lnetx ping 10.0.0.7@tcp", "10.0.0.7@tcp: answered in ");
+	prints("lnetx ping 10.0.0.7@tcp", "10.0.0.7@tcp  yes  10.0.1.7@tcp1\n");
+	prints("lnetx -j discover 10.0.0.7@tcp force",
+	       "{\"discover\":[{\"primary_nid\":\"10.0.0.7@tcp\",\"multi_rail\":true,"
+	       "\"peer_ni\":[{\"nid\":\"10.0.0.7@tcp\"},{\"nid\":\"10.0.1.7@tcp1\"}]}]}\n");
+}
+
+/* ---- lnetx
+ * --------------------------------------------------------------------------------------- */
+
+static void test_lnetx_words(void **state)
+{
+	start(NULL);
+	ok("lnetx net add net tcp if eth0 peer_credits 16 conns_per_peer 2");
+	ok("lnetx ne a ne tcp1 if eth1");
+	ok("lnetx route add net tcp2 via 10.0.0.9@tcp hop 1 priority 0");
+	ok("lnetx route a net tcp3 via 10.0.0.[8-9]@tcp");
+	prints("lnetx route show net tcp3",
+	       "tcp3  10.0.0.8@tcp   -1         0  up     single-hop\n");
+	prints_not("lnetx route show net tcp3", "tcp2");
+	ok("lnetx route del net tcp3");
+	prints_not("lnetx route", "tcp3");
+	ok("lnetx peer add primary 1.1.1.1@tcp nid 1.1.1.[2-3]@tcp");
+	prints("lnetx peer show nid 1.1.1.3@tcp", "1.1.1.1@tcp  yes  1.1.1.2@tcp  NA");
+	ok("lnetx peer del primary 1.1.1.1@tcp");
+	ok("lnetx routing on");
+	ok("lnetx routing set large 40");
+	prints("lnetx routing", "routing on\n");
+	prints("lnetx routing", "large   npages 256  nbuffers 40  credits 40  mincredits 40\n");
+	ok("lnetx tunable set tcp accept all");
+	prints("lnetx tunable show tcp accept", "tcp     accept  all    secure   whom to accept\n");
+	prints("lnetx -s tunable show tcp accept", "none secure all");
+	ok("lnetx net set all tos 7");
+	ok("lnetx net del net tcp1");
+	prints("lnetx export", "net type: tcp\n");
+	prints("lnetx daemon", "yes");
+	ok("lnetx daemon down");
+	prints("lnetx daemon", "no");
+	fails(1, "lnetx net", "LNet is not configured");
+	ok("lnetx daemon up");
+	ok("lnetx net");
+	fails(1, "lnetx daemon reload", "without a configuration file");
+}
+
+static void test_lnetx_refused(void **state)
+{
+	start(NULL);
+	fails(2, "lnetx", "usage:");
+	fails(2, "lnetx nosuch", "\"nosuch\" is no object here; one of: net route");
+	fails(2, "lnetx net nosuch", "\"nosuch\" is no verb here; one of: show add del set");
+	fails(2, "lnetx net add nett tcp", "\"nett\" is no keyword");
+	fails(2, "lnetx net add net", "\"net\" needs a value (NET)");
+	fails(2, "lnetx d", "is no object"); /* discover, disconnect, daemon */
+	fails(2, "lnetx --what", "usage:");
+	fails(2, "lnetx net add net tcp", "an interface are needed");
+	fails(2, "lnetx ping", "whom?");
+	fails(1, "lnetx route add net tcp5 via 10.0.0.1@tcp7", "add one first (lnetx net add)");
+	fails(1, "lnetx tunable set tcp nosuch 1", "module tcp has no tunable nosuch");
+	fails(1, "lnetx tunable set tcp accept_port 0", "out of range");
+	fails(1, "lnetx -n nosuch net", "no lnetxd runs for instance nosuch");
+	fails(2, "lnetx -n a/b net", "instance \"a/b\"");
+	fails(2, "lnetx ro", "is no object"); /* route, routing */
+	prints("lnetx net help", "lnetx net add [net NET] [if IF[,IF]]");
+	prints("lnetx --help", "objects:");
+	prints("lnetx -V", "lnetx ");
+}
+
+static void test_lnetx_output(void **state)
+{
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
+	      "    interfaces: {0: eth0}\n    statistics: {send_count: 12, recv_count: 3, "
+	      "drop_count: 1, "
+	      "get_rtt_samples: 2, get_rtt_min_nsec: 5, get_rtt_max_nsec: 7, get_rtt_avg_nsec: 6}\n"
+	      "conn:\n- {peer: 12345-10.0.0.2@tcp1, nid: 10.0.0.1@tcp1, type: control, "
+	      "local: '10.0.0.1:1023', remote: '10.0.0.2:988', version: 3, tx_bytes: 70000}\n"
+	      "statistics: {send_count: 12, msgs_max: 2}\n");
+	assert_string_equal(expect(0, "lnetx net")->out,
+			    "NET   NID            STATUS  INTERFACE  SENT  RECEIVED  DROPPED\n"
+			    "tcp1  10.0.0.1@tcp1  up      eth0         12         3        1\n");
+	prints("lnetx -j net",
+	       "{\"net\":[{\"net_type\":\"tcp1\",\"local_ni\":[{\"nid\":"
+	       "\"10.0.0.1@tcp1\",\"status\":\"up\",\"interfaces\":{\"0\":\"eth0\"}");
+	prints("lnetx -j net", "\"get_rtt_samples\":2");
+	prints("lnetx -y net", "net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n");
+	prints("lnetx -jp net", "{\n  \"net\": [\n");
+	prints_not("lnetctl net show -v 2", "get_rtt");
+	prints("lnetctl net show -v 4", "get_rtt_max_nsec: 7\n");
+	prints("lnetx conn", "12345-10.0.0.2@tcp1  10.0.0.1@tcp1  control  10.0.0.1:1023");
+	assert_string_equal(expect(0, "lnetx stats")->out,
+			    "msgs_max                                2\n"
+			    "send_count                             12\n");
+	prints("lnetx -s stats", "drop_length                             0\n");
+	prints("lnetx -j stats", "{\"statistics\":{\"msgs_alloc\":0,\"msgs_max\":2,");
+	prints("lnetx disconnect all", "1 connections closed\n");
+	ok("lnetx stats reset");
+	assert_string_equal(expect(0, "lnetx stats")->out, "");
+	fails(2, "lnetx disconnect", "from whom?");
+}
+
+/* ---- others
+ * ------------------------------------------------------------------------------------------ */
+
+static void test_monitor(void **state)
+{
+	char path[200], *text = NULL;
+	pid_t pid;
+
+	start(NULL);
+	snprintf(path, sizeof(path), "%s/events", proc_dir());
+	pid = fork();
+	if (!pid) {
+		assert_non_null(freopen(path, "w", stdout));
+		execl(proc_path("lnetx"), "lnetx", "-j", "monitor", NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 500; i++) {
+		/* It may not be listening yet: so more than one. */
+		proc_run("lnetx net add net tcp if eth0");
+		proc_run("lnetx route add net tcp9 via 10.0.0.9@tcp");
+		proc_run("lnetx net del net tcp");
+		proc_run("lnetx route del net tcp9");
+		free(text);
+		text = proc_read(path);
+		if (strstr(text, "\"change\":\"route add\"") &&
+		    strstr(text, "\"change\":\"ni add\""))
+			break;
+	}
+	assert_non_null(strstr(text, "{\"time_us\":"));
+	assert_non_null(strstr(text, "\"change\":\"ni add\",\"nid\":\"10.0.0."));
+	assert_non_null(strstr(text, "\"nid\":\"10.0.0.9@tcp\",\"net\":\"tcp9\"}\n"));
+	free(text);
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
+static void as_user(int status, gid_t group, const char *line, const char *text)
+{
+	const struct proc_result *r = proc_run_as(65534, group, line, NULL);
+
+	if (r->status != status || !strstr(status ? r->err : r->out, text))
+		fail_msg("as user: $ %s\n%s%sstatus %d", line, r->out, r->err, r->status);
+}
+
+/* Members of the group look, nobody but root changes. */
+static void test_permissions(void **state)
+{
+	if (geteuid())
+		skip();
+	start(NULL);
+	as_user(1, 0, "lnetx net", "user 65534 may not look");
+	as_user(0, 100, "lnetx net", "0@lo"); /* group users */
+	as_user(0, 100, "lnetctl stats show", "send_count");
+	as_user(1, 100, "lnetx net add net tcp if eth0", "user 65534 may not do this");
+	as_user(1, 100, "lnetx ping 10.0.0.1@tcp", "for root");
+	as_user(234, 100, "lnetctl lnet unconfigure", "errno: -1");
+	as_user(1, 0, "lnetx daemon", "members of group \"users\"");
+	prints("lnetx daemon", "yes");
+}
+
+static void test_no_daemon(void **state)
+{
+	fails(1, "lnetx net", "no lnetxd runs for instance test");
+	fails(234, "lnetctl net show", "no lnetxd runs");
+	fails(234, "lnetctl ping 10.0.0.1@tcp", "no lnetxd runs");
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(fn) cmocka_unit_test_teardown(fn, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_net_options),
+		TEST(test_net_refused),
+		TEST(test_routes),
+		TEST(test_peers),
+		TEST(test_set),
+		TEST(test_later),
+		TEST(test_interactive),
+		TEST(test_round_trip),
+		TEST(test_full_export_is_importable),
+		TEST(test_import_peers),
+		TEST(test_import_refused),
+		TEST(test_import_show_exec),
+		TEST(test_probes),
+		TEST(test_lnetx_words),
+		TEST(test_lnetx_refused),
+		TEST(test_lnetx_output),
+		TEST(test_monitor),
+		TEST(test_permissions),
+		TEST(test_no_daemon),
+	};
+	int failed;
+
+	proc_init(argv[0]);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	proc_fini();
+	return failed;
+}

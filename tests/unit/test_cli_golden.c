@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lnetctl against what the reference's lnetctl was seen to print, command by command.
+ *
+ * Up to the captured export each show is run on a node that is loaded from the
+ * captured output itself; what is printed must be the very same text. From there on
+ * the captured commands change things, so they are run in order on one node, which
+ * starts as the export says. Texts of errors ("descr") are our own; their place and
+ * numbers are not. Both streams are one, as they were captured.
+ */
+#include <unistd.h>
+
+#include "proc.h"
+#include "testlib.h"
+
+struct block {
+	char *command;
+	char *output;
+	int status;
+};
+
+static const char *captures_dir(void)
+{
+	const char *dir = getenv("LNETX_CAPTURES");
+
+	return dir ? dir : "../shared/captures";
+}
+
+/* "$ command", its output, "# exit status N", again and again. */
+static size_t read_blocks(const char *text, struct block *blocks, size_t max)
+{
+	char *copy = strdup(text), *line = copy, *next;
+	struct block *b = NULL;
+	size_t n = 0;
+
+	for (; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!strncmp(line, "$ ", 2) && n < max) {
+			b = &blocks[n++];
+			b->command = strdup(line + 2);
+			b->output = calloc(1, strlen(text) + 1);
+		} else if (b && sscanf(line, "# exit status %d", &b->status) == 1) {
+			b = NULL;
+		} else if (b) {
+			strcat(strcat(b->output, line), "\n");
+		}
+	}
+	free(copy);
+	return n;
+}
+
+static void free_blocks(struct block *blocks, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(blocks[i].command);
+		free(blocks[i].output);
+	}
+}
+
+/* Cuts what is said about an error, which is not to be compared. */
+static void mask(char *text)
+{
+	char *p = text;
+
+	while ((p = strstr(p, "descr: "))) {
+		char *end = strchr(p, '\n');
+
+		p += strlen("descr: ");
+		if (end)
+			memmove(p, end, strlen(end) + 1);
+	}
+}
+
+struct difference {
+	const char *command;
+	const char *why;
+};
+
+/* Not compared. Everything else has to be equal. */
+static const struct difference differences[] = {
+	{ "lnetctl udsp", "not there yet: refused" },
+	{ "lnetctl fault", "not there yet: refused" },
+	{ "lnetctl debug", "not there yet: refused" },
+	{ "lnetctl service-id", "not there yet: refused" },
+	{ "lnetctl nosuch", "the complaint is in our own words" },
+	{ "lnetctl set bogus", "the complaint is in our own words" },
+	{ "lnetctl peer add --prim_nid 10.1.1.1@tcp1 --nid bad",
+	  "the reference says it a second time" },
+};
+
+static const struct difference *different(const char *command)
+{
+	for (size_t i = 0; i < N_OF(differences); i++) {
+		if (!strncmp(command, differences[i].command, strlen(differences[i].command)))
+			return &differences[i];
+	}
+	return NULL;
+}
+
+static void compare(const struct block *b)
+{
+	const struct proc_result *r = proc_run(b->command);
+	const struct difference *d = different(b->command);
+	char *got = calloc(1, sizeof(r->out) + sizeof(r->err)), *want = strdup(b->output);
+
+	strcat(strcat(got, r->out), r->err);
+	mask(got);
+	mask(want);
+	/* Where the reference fails without a word, ours may say why. */
+	if (b->status && !*want)
+		strcpy(got, "");
+	if (!d && (strcmp(got, want) || r->status != b->status))
+		fail_msg("$ %s\n%sstatus %d\n--- expected:\n%sstatus %d", b->command, got,
+			 r->status, want, b->status);
+	if (d && !r->status)
+		fail_msg("$ %s: succeeds, although %s", b->command, d->why);
+	free(got);
+	free(want);
+}
+
+static const struct block *find_block(const struct block *blocks, size_t n, const char *command)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(blocks[i].command, command))
+			return &blocks[i];
+	}
+	fail_msg("no \"%s\" in the capture", command);
+	return NULL;
+}
+
+static bool is_lnetctl(const struct block *b)
+{
+	return !strncmp(b->command, "lnetctl", strlen("lnetctl"));
+}
+
+/* A node as the output says. What the reference answered with "---" says nothing. */
+static void compare_alone(const struct block *b, const char *state)
+{
+	static const char *const args[] = { "--configure", NULL };
+	struct proc_daemon d;
+
+	proc_daemon_start(&d, state, args);
+	proc_daemon_wait_log(&d, "state=running");
+	compare(b);
+	assert_int_equal(proc_daemon_stop(&d), 0);
+}
+
+static void run_capture(const char *name, size_t expected)
+{
+	static const char *const args[] = { "--configure", NULL };
+	static struct block blocks[128];
+	const struct block *export, *b;
+	struct proc_daemon d;
+	char path[300], *text;
+	size_t n, compared = 0;
+
+	snprintf(path, sizeof(path), "%s/lnetctl/%s", captures_dir(), name);
+	if (access(path, R_OK) < 0) {
+		printf("skipped: no %s\n", path);
+		skip();
+	}
+	text = proc_read(path);
+	memset(blocks, 0, sizeof(blocks));
+	n = read_blocks(text, blocks, N_OF(blocks));
+	export = find_block(blocks, n, "lnetctl export");
+	for (b = blocks; b <= export; b++) {
+		compare_alone(b, strncmp(b->output, "---", 3) ? b->output : "");
+		compared++;
+	}
+	proc_daemon_start(&d, export->output, args);
+	proc_daemon_wait_log(&d, "state=running");
+	for (; b < blocks + n; b++) {
+		if (!is_lnetctl(b))
+			continue;
+		compare(b);
+		compared++;
+	}
+	assert_int_equal(proc_daemon_stop(&d), 0);
+	assert_int_equal(compared, expected);
+	free_blocks(blocks, n);
+	free(text);
+}
+
+static void test_client(void **state)
+{
+	run_capture("client-2.17.0.txt", 60);
+}
+
+static void test_router(void **state)
+{
+	run_capture("router-2.17.0.txt", 11);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_client),
+		cmocka_unit_test(test_router),
+	};
+	int failed;
+
+	proc_init(argv[0]);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	proc_fini();
+	return failed;
+}

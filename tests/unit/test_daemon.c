@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lnetxd as a service, on the fake node: options, files, signals, the service manager,
+ * its socket; and clients that misbehave.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libmnl/libmnl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <lnetx/control.h>
+
+#include "../../user/base/schema.h"
+#include "proc.h"
+#include "testlib.h"
+
+static struct proc_daemon lnetxd;
+
+static void start(const char *state, const char *const *args)
+{
+	proc_daemon_start(&lnetxd, state, args);
+	proc_daemon_wait_log(&lnetxd, "state=");
+}
+
+static void start_configured(const char *state)
+{
+	start(state, (const char *const[]){ "--configure", NULL });
+}
+
+static int stop(void **state)
+{
+	if (lnetxd.pid)
+		assert_int_equal(proc_daemon_stop(&lnetxd), 0);
+	lnetxd.pid = 0;
+	return 0;
+}
+
+/* Runs a tool; its status must be this. */
+static const struct proc_result *run(int status, const char *line)
+{
+	const struct proc_result *r = proc_run(line);
+
+	if (r->status != status)
+		fail_msg("$ %s\n%s%sstatus %d, not %d", line, r->out, r->err, r->status, status);
+	return r;
+}
+
+static bool shows(const char *line, const char *text)
+{
+	return strstr(run(0, line)->out, text);
+}
+
+static void assert_log(const char *text)
+{
+	proc_daemon_wait_log(&lnetxd, text);
+}
+
+/* ---- command line and files --------------------------------------------------------------- */
+
+static void test_options(void **state)
+{
+	static const struct {
+		int status;
+		const char *args, *text;
+	} cases[] = {
+		{ 2, "--what", "--help" },
+		{ 2, "extra", "not expected" },
+		{ 2, "--drain soon", "number of seconds" },
+		{ 2, "--drain 99999", "number of seconds" },
+		{ 2, "--log-level loud", "error, warning" },
+		{ 2, "-t", "needs a file" },
+		{ 1, "-n a/b", "not a name" },
+		{ 1, "-t -c /nonexistent", "/nonexistent: cannot read it: No such file" },
+		{ 1, "-c /nonexistent", "/nonexistent: cannot read it" },
+		{ 1, "-t -c /", "/: cannot read it: Is a directory" },
+	};
+
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "lnetxd-fake %s", cases[i].args);
+		if (!strstr(run(cases[i].status, line)->err, cases[i].text))
+			fail_msg("lnetxd %s: no \"%s\"", cases[i].args, cases[i].text);
+	}
+	assert_non_null(strstr(run(0, "lnetxd-fake --version")->out, "lnetxd "));
+	assert_non_null(strstr(run(0, "lnetxd-fake --help")->out, "--drain"));
+}
+
+static void check_file(int status, const char *yaml, const char *text)
+{
+	const char *path = proc_file("conf.yaml", yaml);
+	char line[300], want[300];
+	const struct proc_result *r;
+
+	snprintf(line, sizeof(line), "lnetxd-fake -t -c %s", path);
+	snprintf(want, sizeof(want), "%s%s", status ? path : "", text);
+	r = run(status, line);
+	if (!strstr(status ? r->err : r->out, want))
+		fail_msg("%s\n%s%s: no \"%s\"", yaml, r->out, r->err, want);
+}
+
+static void test_check(void **state)
+{
+	check_file(0, "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n", "ok\n");
+	check_file(0, "", "ok\n");
+	check_file(1, "net: [", ":2:1: not YAML");
+	check_file(1, "route:\n- {net: tcp, via: x}\n", ":2:14: invalid key \"via\"");
+	check_file(1, "tunables:\n  tcp:\n    nosuch: 1\n", ":3: tunable tcp nosuch");
+	check_file(1, "global:\n  response_tracking: 7\n",
+		   ":2: tunable lnet lnet_response_tracking");
+}
+
+#define TWO_NETS                                                                                   \
+	"net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"                       \
+	"- net type: tcp1\n  local NI(s):\n  - interfaces: {0: eth1}\n"                            \
+	"global: {retry_count: 4}\n"
+
+static const char *const with_file[] = { "--config", NULL, NULL };
+
+static const char *const *file_args(const char *yaml)
+{
+	static char path[200];
+	static const char *args[3];
+
+	memcpy(args, with_file, sizeof(with_file));
+	snprintf(path, sizeof(path), "%s", proc_file("conf.yaml", yaml));
+	args[1] = path;
+	return args;
+}
+
+static void test_start_with_file(void **state)
+{
+	start(NULL, file_args(TWO_NETS));
+	assert_true(shows("lnetctl net show", "net type: tcp1"));
+	assert_true(shows("lnetctl global show", "retry_count: 4"));
+	run(0, "lnetctl lnet unconfigure");
+	run(234, "lnetctl net show");
+	/* Without --all only the settings of the file. */
+	run(0, "lnetctl lnet configure");
+	assert_false(shows("lnetctl net show", "tcp"));
+	assert_true(shows("lnetctl global show", "retry_count: 4"));
+	run(0, "lnetctl lnet unconfigure");
+	run(0, "lnetctl lnet configure --all");
+	assert_true(shows("lnetctl net show", "net type: tcp1"));
+}
+
+/* A node that cannot be is the end of the program: the service manager must know. */
+static void test_start_fails(void **state)
+{
+	char line[300];
+	const struct proc_result *r;
+
+	snprintf(line, sizeof(line), "lnetxd-fake -c %s",
+		 proc_file("conf.yaml", "net:\n- net type: tcp\n  local NI(s):\n"
+					"  - interfaces: {0: nosuch}\n"));
+	r = run(1, line);
+	assert_non_null(strstr(r->err, "conf.yaml:4: net: No such device"));
+	assert_non_null(strstr(r->err, "level=error action=exit"));
+}
+
+static void test_starts_without(void **state)
+{
+	static const char *const none[] = { NULL };
+	const struct proc_result *r;
+
+	start(NULL, none);
+	assert_log("state=\"not configured\"");
+	r = run(234, "lnetctl net show");
+	assert_non_null(strstr(r->err, "errno: -100"));
+	r = run(234, "lnetctl net add --net tcp --if eth0");
+	assert_non_null(strstr(r->err, "lnetctl lnet configure"));
+	run(0, "lnetctl lnet configure");
+	run(0, "lnetctl net add --net tcp --if eth0");
+}
+
+static void test_reload(void **state)
+{
+	start(NULL, file_args(TWO_NETS));
+	proc_file("conf.yaml", "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"
+			       "- net type: tcp2\n  local NI(s):\n  - interfaces: {0: eth2}\n");
+	kill(lnetxd.pid, SIGHUP);
+	assert_log("action=reloaded");
+	assert_true(shows("lnetctl net show", "net type: tcp2"));
+	assert_false(shows("lnetctl net show", "net type: tcp1"));
+	/* eth0's NI is the one it was. */
+	assert_true(shows("lnetctl net show --net tcp", "nid: 10.0.0.1@tcp\n"));
+
+	proc_file("conf.yaml", "net:\n- nett type: tcp\n");
+	kill(lnetxd.pid, SIGHUP);
+	assert_log("conf.yaml:2:3: invalid key 'nett type'");
+	assert_log("kept what runs");
+	assert_true(shows("lnetctl net show", "net type: tcp2"));
+	assert_non_null(strstr(run(1, "lnetx daemon reload")->err, "conf.yaml:2:3"));
+	/* Not configured: the file is kept for later. */
+	run(0, "lnetctl lnet unconfigure");
+	proc_file("conf.yaml", TWO_NETS);
+	run(0, "lnetx daemon reload");
+	run(0, "lnetctl lnet configure --all");
+	assert_true(shows("lnetctl net show", "net type: tcp1"));
+}
+
+/* ---- service manager, log, socket ------------------------------------------------------------ */
+
+static int notify_socket(struct sockaddr_un *sa)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	sa->sun_family = AF_UNIX;
+	snprintf(sa->sun_path, sizeof(sa->sun_path), "%s/notify", proc_dir());
+	unlink(sa->sun_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)sa, sizeof(*sa)), 0);
+	setenv("NOTIFY_SOCKET", sa->sun_path, 1);
+	return fd;
+}
+
+static void assert_notified(int fd, const char *text)
+{
+	char buf[512];
+	ssize_t len = recv(fd, buf, sizeof(buf) - 1, 0);
+
+	assert_true(len > 0);
+	buf[len] = '\0';
+	if (strncmp(buf, text, strlen(text)))
+		fail_msg("told \"%s\", not \"%s\"", buf, text);
+}
+
+static void test_notify(void **state)
+{
+	struct sockaddr_un sa;
+	int fd = notify_socket(&sa);
+
+	start(NULL, file_args(TWO_NETS));
+	assert_notified(fd, "READY=1\nSTATUS=");
+	kill(lnetxd.pid, SIGHUP);
+	assert_notified(fd, "RELOADING=1\nMONOTONIC_USEC=");
+	assert_notified(fd, "READY=1\nSTATUS=");
+	stop(NULL);
+	assert_notified(fd, "STOPPING=1\n");
+	unsetenv("NOTIFY_SOCKET");
+	close(fd);
+}
+
+static void test_journal(void **state)
+{
+	setenv("JOURNAL_STREAM", "8:1", 1);
+	start_configured(NULL);
+	unsetenv("JOURNAL_STREAM");
+	assert_log("<6>instance=test state=running");
+	stop(NULL);
+	start(NULL, (const char *const[]){ "--configure", NULL });
+	assert_log("level=info instance=test state=running");
+}
+
+static void test_stop(void **state)
+{
+	start(NULL, (const char *const[]){ "--configure", "--drain", "7", NULL });
+	kill(lnetxd.pid, SIGTERM);
+	assert_log("fakenode=stopped drain_ms=7000");
+	assert_int_equal(waitpid(lnetxd.pid, NULL, 0), lnetxd.pid);
+	lnetxd.pid = 0;
+	assert_non_null(strstr(run(1, "lnetx net")->err, "no lnetxd runs"));
+}
+
+static void test_one_of_a_name(void **state)
+{
+	start_configured(NULL);
+	assert_non_null(strstr(run(1, "lnetxd-fake --configure")->err, "runs already"));
+	run(0, "lnetx net"); /* the first one is as it was */
+
+	/* A dead daemon's socket is no obstacle. */
+	kill(lnetxd.pid, SIGKILL);
+	waitpid(lnetxd.pid, NULL, 0);
+	assert_non_null(strstr(run(1, "lnetx net")->err, "no lnetxd runs"));
+	start_configured(NULL);
+	run(0, "lnetx net");
+}
+
+static void test_socket_mode(void **state)
+{
+	char path[200];
+	struct stat st;
+
+	start_configured(NULL);
+	snprintf(path, sizeof(path), "%s/test.sock", proc_dir());
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISSOCK(st.st_mode));
+	assert_int_equal(st.st_mode & 0777, 0666);
+}
+
+/* ---- clients by hand
+ * ----------------------------------------------------------------------------- */
+
+static int connect_raw(void)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/test.sock", proc_dir());
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	return fd;
+}
+
+static struct nlmsghdr *request(char *buf, uint8_t command, uint16_t flags, uint8_t version)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct lx_control_hdr *hdr;
+
+	nlh->nlmsg_type = LX_CONTROL_TYPE;
+	nlh->nlmsg_flags = flags;
+	nlh->nlmsg_seq = 77;
+	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
+	hdr->command = command;
+	hdr->version = version;
+	return nlh;
+}
+
+/* The text of the error that comes back. */
+static const char *error_of(int fd, const struct nlmsghdr *nlh, int *ret_error)
+{
+	static _Alignas(8) char buf[LX_CONTROL_PACKET];
+	const struct nlmsghdr *got = (const void *)buf;
+	const struct nlattr *text;
+	const void *attrs;
+	size_t len, head;
+
+	assert_int_equal(send(fd, nlh, nlh->nlmsg_len, 0), nlh->nlmsg_len);
+	assert_true(recv(fd, buf, sizeof(buf), 0) > 0);
+	assert_int_equal(got->nlmsg_seq, 77);
+	head = got->nlmsg_type == NLMSG_DONE ? sizeof(int32_t) : sizeof(struct nlmsgerr);
+	*ret_error = *(const int32_t *)mnl_nlmsg_get_payload(got);
+	attrs = lx_schema_attrs(got, head, &len);
+	text = lx_schema_find(attrs, len, LX_CONTROL_ERR_TEXT);
+	return text ? lx_schema_text(text) : "";
+}
+
+static void test_bad_requests(void **state)
+{
+	_Alignas(8) char buf[512];
+	struct nlmsghdr *nlh;
+	int fd, error;
+
+	start_configured(NULL);
+	fd = connect_raw();
+	nlh = request(buf, LX_CONTROL_NETS, NLM_F_DUMP, LX_CONTROL_VERSION + 1);
+	assert_non_null(strstr(error_of(fd, nlh, &error), "this client version 2"));
+	assert_int_equal(error, -EPROTONOSUPPORT);
+	nlh = request(buf, 99, 0, LX_CONTROL_VERSION);
+	assert_non_null(strstr(error_of(fd, nlh, &error), "does not know command 99"));
+	assert_int_equal(error, -EOPNOTSUPP);
+	nlh = request(buf, 99, NLM_F_DUMP, LX_CONTROL_VERSION);
+	error_of(fd, nlh, &error);
+	assert_int_equal(error, -EOPNOTSUPP);
+	nlh = request(buf, LX_CONTROL_NETS, NLM_F_CREATE, LX_CONTROL_VERSION);
+	mnl_attr_put_u64(nlh, 200, 1);
+	assert_non_null(strstr(error_of(fd, nlh, &error), "unknown attribute 200"));
+	nlh = request(buf, LX_CONTROL_PING, NLM_F_DUMP, LX_CONTROL_VERSION);
+	assert_non_null(strstr(error_of(fd, nlh, &error), "say whom"));
+	nlh = request(buf, LX_CONTROL_ROUTES, NLM_F_CREATE, LX_CONTROL_VERSION);
+	assert_non_null(strstr(error_of(fd, nlh, &error), "needs a net"));
+	/* And it is still good for more. */
+	nlh = request(buf, LX_CONTROL_STATS, 0, LX_CONTROL_VERSION);
+	error_of(fd, nlh, &error);
+	assert_int_equal(error, 0);
+	close(fd);
+}
+
+/* What is no message at all ends the connection, and nothing but it. */
+static void test_garbage(void **state)
+{
+	char buf[2 * LX_CONTROL_PACKET];
+
+	start_configured(NULL);
+	for (int i = 0; i < 200; i++) {
+		size_t len = 1 + rnd_below(i < 100 ? 64 : sizeof(buf) - 1);
+		int fd = connect_raw();
+
+		rnd_fill(buf, len);
+		if (i & 1 && len >= sizeof(struct nlmsghdr)) {
+			request(buf, rnd(), rnd(), LX_CONTROL_VERSION);
+			((struct nlmsghdr *)buf)->nlmsg_len = i & 2 ? len : rnd();
+		}
+		send(fd, buf, len, MSG_NOSIGNAL);
+		if (i % 3)
+			recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+		close(fd);
+	}
+	run(0, "lnetx daemon");
+	assert_true(shows("lnetx net", "0@lo"));
+}
+
+static char *many_peers(int n)
+{
+	char *state = malloc(n * 2000 + 100);
+	size_t used = sprintf(state, "peer:\n");
+
+	for (int i = 0; i < n; i++) {
+		used += sprintf(state + used,
+				"- primary nid: 10.1.%d.1@tcp\n  Multi-Rail: true\n"
+				"  peer ni:\n",
+				i);
+		for (int j = 1; j <= 40; j++)
+			used += sprintf(state + used, "  - {nid: 10.1.%d.%d@tcp, state: up}\n", i,
+					j);
+	}
+	return state;
+}
+
+/* A client that asks for much and does not read holds up nobody, and gets all in the end. */
+static void test_slow_reader(void **state)
+{
+	char *peers = many_peers(200);
+	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	struct lx_control_show show = { .net = LX_NET_U32_ANY,
+					.nid = lx_nid_any,
+					.gateway = lx_nid_any,
+					.hop = -1,
+					.priority = -1,
+					.level = LX_LEVEL_OWN };
+	size_t rows = 0, packets = 0;
+	struct nlmsghdr *nlh;
+	bool done = false;
+	int fd;
+
+	start_configured(peers);
+	fd = connect_raw();
+	nlh = request(buf, LX_CONTROL_PEERS, NLM_F_DUMP, LX_CONTROL_VERSION);
+	assert_int_equal(
+		lx_schema_put(nlh, sizeof(buf), &lx_control_show_schema, &show, LX_LEVEL_OWN), 0);
+	assert_int_equal(send(fd, buf, nlh->nlmsg_len, 0), nlh->nlmsg_len);
+	for (int i = 0; i < 20; i++)
+		run(0, "lnetx daemon");
+	run(0, "lnetx peer del primary 10.1.7.1@tcp"); /* the snapshot does not care */
+	while (!done) {
+		ssize_t len = recv(fd, buf, sizeof(buf), 0);
+		int rest = len;
+
+		assert_true(len > 0);
+		packets++;
+		for (nlh = (void *)buf; mnl_nlmsg_ok(nlh, rest); nlh = mnl_nlmsg_next(nlh, &rest)) {
+			done = nlh->nlmsg_type == NLMSG_DONE;
+			rows += !done;
+		}
+		assert_int_equal(rest, 0);
+	}
+	assert_int_equal(rows, 200 * 40);
+	assert_true(packets > 20);
+	/* It may go away in the middle, too. */
+	nlh = request(buf, LX_CONTROL_PEERS, NLM_F_DUMP, LX_CONTROL_VERSION);
+	send(fd, buf, nlh->nlmsg_len, 0);
+	close(fd);
+	assert_true(shows("lnetctl peer list", "10.1.199.1@tcp"));
+	free(peers);
+}
+
+/* The tools put a peer together again that came in many packets. */
+static void test_long_list(void **state)
+{
+	char *peers = many_peers(20);
+	const struct proc_result *r;
+	size_t nids = 0, primaries = 0;
+
+	start_configured(peers);
+	r = run(0, "lnetctl peer show");
+	for (const char *p = r->out; (p = strstr(p, "nid: ")); p++)
+		nids++;
+	for (const char *p = r->out; (p = strstr(p, "primary nid: ")); p++)
+		primaries++;
+	assert_int_equal(primaries, 20);
+	assert_int_equal(nids, 20 * 41);
+	free(peers);
+}
+
+static void test_too_many_clients(void **state)
+{
+	int fd[80], refused = 0;
+	char buf[512];
+
+	start_configured(NULL);
+	for (size_t i = 0; i < N_OF(fd); i++)
+		fd[i] = connect_raw();
+	proc_daemon_wait_log(&lnetxd, "too many control clients");
+	for (size_t i = 0; i < N_OF(fd); i++)
+		refused += recv(fd[i], buf, sizeof(buf), MSG_DONTWAIT) > 0;
+	assert_true(refused > 0 && refused <= 16);
+	for (size_t i = 0; i < N_OF(fd); i++)
+		close(fd[i]);
+	run(0, "lnetx daemon");
+}
+
+/* Clients that leave before they have their answer. */
+static void test_leavers(void **state)
+{
+	_Alignas(8) char buf[512];
+	struct lx_control_ping ping = { .source = lx_nid_any, .timeout_ms = 1000 };
+
+	start_configured(NULL);
+	assert_int_equal(lx_nid_parse("10.0.0.9@tcp", &ping.nid), 0);
+	for (int i = 0; i < 100; i++) {
+		int fd = connect_raw();
+		struct nlmsghdr *nlh;
+
+		if (i & 1) {
+			nlh = request(buf, LX_CONTROL_PING, NLM_F_DUMP, LX_CONTROL_VERSION);
+			lx_schema_put(nlh, sizeof(buf), &lx_control_ping_schema, &ping,
+				      LX_LEVEL_OWN);
+		} else {
+			nlh = request(buf, i & 2 ? LX_CONTROL_STATS : LX_CONTROL_CONFIGURE,
+				      i & 4 ? NLM_F_CREATE : 0, LX_CONTROL_VERSION);
+		}
+		send(fd, buf, nlh->nlmsg_len, 0);
+		close(fd);
+	}
+	run(0, "lnetctl lnet configure");
+	run(0, "lnetx net");
+}
+
+/* A monitor that does not read loses changes, and is told how many. */
+static void test_slow_monitor(void **state)
+{
+	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	uint64_t lost = 0, told = 0;
+	struct nlmsghdr *nlh;
+	int fd, small = 4096;
+
+	start_configured(NULL);
+	fd = connect_raw();
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	nlh = request(buf, LX_CONTROL_MONITOR, NLM_F_DUMP, LX_CONTROL_VERSION);
+	send(fd, buf, nlh->nlmsg_len, 0);
+	run(0, "lnetx net add net tcp if eth0");
+	for (int i = 0; i < 30; i++) {
+		char line[100];
+
+		snprintf(line, sizeof(line), "lnetx route add net tcp%d via 10.0.0.[1-100]@tcp",
+			 i + 2);
+		run(0, line);
+	}
+	run(0, "lnetx net del net tcp");
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	for (int quiet = 0; quiet < 20;) {
+		ssize_t len = recv(fd, buf, sizeof(buf), 0);
+		int rest = len;
+
+		if (len <= 0) {
+			quiet++;
+			run(0, "lnetx net add net tcp if eth0");
+			run(0, "lnetx net del net tcp");
+			continue;
+		}
+		for (nlh = (void *)buf; mnl_nlmsg_ok(nlh, rest); nlh = mnl_nlmsg_next(nlh, &rest)) {
+			const struct nlattr *a;
+			const void *attrs;
+			size_t attrs_len;
+
+			attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &attrs_len);
+			a = lx_schema_find(attrs, attrs_len, 2);
+			lost += a ? mnl_attr_get_u64(a) : 0;
+			told++;
+		}
+	}
+	close(fd);
+	/* 3000 routes, 100 peers, NIs: told or counted. */
+	assert_true(lost > 0);
+	assert_true(told + lost >= 3100);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(fn) cmocka_unit_test_teardown(fn, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_options),	     TEST(test_check),		TEST(test_start_with_file),
+		TEST(test_start_fails),	     TEST(test_starts_without), TEST(test_reload),
+		TEST(test_notify),	     TEST(test_journal),	TEST(test_stop),
+		TEST(test_one_of_a_name),    TEST(test_socket_mode),	TEST(test_bad_requests),
+		TEST(test_garbage),	     TEST(test_slow_reader),	TEST(test_long_list),
+		TEST(test_too_many_clients), TEST(test_leavers),	TEST(test_slow_monitor),
+	};
+	int failed;
+
+	rnd_init();
+	proc_init(argv[0]);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	proc_fini();
+	return failed;
+}
