@@ -181,6 +181,8 @@ fuzz:
 arrows style:
 	$(Q)tests/check-$@
 
+include tools/bench/bench.mk
+
 # ---- install -----------------------------------------------------------------------------
 
 # What goes where: mode:file:target

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The load generator, the yardsticks it is measured against, and two things to run
+# as root:
+#
+#	make bench	ROUNDS= SECONDS= CASES=route,node,ping,memory
+#	make demo	KEEP=1 leaves it up
+
+YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong)
+LOAD_SRCS := $(filter-out $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
+	$(wildcard tools/bench/*.c))
+
+$(B)/bin/lxload: $(call obj,$(LOAD_SRCS)) $(B)/liblnetx.a
+	$(link)
+
+$(YARDSTICKS): $(B)/bench/%: $(B)/tools/bench/%.o
+	$(link)
+
+$(B)/tests/test_load: $(call obj,tools/bench/stream.c tools/bench/pattern.c)
+
+bench-programs: $(B)/bin/lxload $(YARDSTICKS)
+
+bench:
+	$(Q)tools/deps build bench
+	$(Q)$(MAKE) programs bench-programs
+	$(Q)tools/bench/bench --programs $(B) --json build/bench.json \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
+		$(if $(CASES),--cases $(CASES))
+
+demo:
+	$(Q)tools/deps build bench
+	$(Q)$(MAKE) programs bench-programs
+	$(Q)tools/bench/demo --programs $(B) $(if $(filter-out 0,$(KEEP)),--keep)
+
+.PHONY: bench-programs bench demo

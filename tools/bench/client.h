@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One client of lxload: a node that keeps a number of messages under way.
+ */
+#ifndef LX_BENCH_CLIENT_H
+#define LX_BENCH_CLIENT_H
+
+#include <pthread.h>
+
+#include "hist.h"
+#include "load.h"
+
+struct lx_client;
+
+/* One message under way at a time, with its memory. */
+struct lx_slot {
+	struct lx_client *client;
+	void *buf;
+	struct lx_handle md; /* none: not bound */
+	uint64_t seq;
+	uint64_t started_ns; /* of the first attempt */
+	uint64_t retry_ns; /* when a failed one is tried again; 0: it has not failed */
+	unsigned int waits; /* for which events */
+	bool busy; /* has a message */
+	bool failed; /* this attempt has; waits until the MD is gone */
+};
+
+struct lx_client {
+	const struct lx_options *opt;
+	struct lx_node *node;
+	bool put; /* or get */
+	uint32_t stream;
+	uint64_t nonce;
+	uint64_t source_key, source_len; /* what a GET reads */
+
+	pthread_mutex_t lock; /* for all that follows */
+	pthread_cond_t answered;
+	struct lx_load_answer answer, landing;
+	uint64_t awaited; /* the call that the answer is to; 0: none */
+	int call_error; /* why the call could not be sent, last time */
+
+	struct lx_slot *slot;
+	bool running; /* begin new messages */
+	bool measuring;
+	uint64_t next_seq;
+	uint64_t oldest; /* none before it is without its end */
+	unsigned int n_busy, n_failed; /* slots */
+	uint64_t messages, bytes; /* done */
+	uint64_t attempts_failed, bad;
+	int last_error;
+	struct lx_hist hist;
+};
+
+/* Brings the node up. Says on stderr why not. Returns 0 or -errno. */
+int lx_client_new(const struct lx_options *opt, const struct lx_nid *nid,
+		  struct lx_client **ret_client);
+void lx_client_free(struct lx_client *client);
+
+/* Opens the stream: the server is there. -ETIMEDOUT, or why it cannot be reached. */
+int lx_client_open(struct lx_client *client);
+
+/* Lets messages go; from then on they follow each other. */
+void lx_client_go(struct lx_client *client);
+
+/* Sends again what failed, and fills slots that had to wait; to be called often. */
+void lx_client_tick(struct lx_client *client, uint64_t now);
+
+/* Ends the stream. @ret_answer: what the server has. As lx_client_open(). */
+int lx_client_close(struct lx_client *client, struct lx_load_answer *ret_answer);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Payload that tells where it belongs: word i of a pattern is a number of its own
+ * plus i times a constant. A byte that is lost, twice there, of another message or
+ * in another place shows.
+ */
+#ifndef LX_BENCH_PATTERN_H
+#define LX_BENCH_PATTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The pattern of message @seq of @stream. */
+uint64_t lx_pattern_key(uint64_t stream, uint64_t seq);
+
+/* The pattern that begins @bytes (a multiple of 8) into that of @key. */
+uint64_t lx_pattern_at(uint64_t key, size_t bytes);
+
+void lx_pattern_fill(void *buf, size_t len, uint64_t key);
+
+/* The place of the first wrong byte; @len: all is right. */
+size_t lx_pattern_check(const void *buf, size_t len, uint64_t key);
+
+#endif
