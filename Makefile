@@ -137,6 +137,15 @@ $(B)/bin/lnetctl: $(B)/bin/lnetx
 
 programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl
 
+MAN_PAGES := $(patsubst tools/man/%.rst,$(B)/man/%,$(wildcard tools/man/*.rst))
+
+$(B)/man/%: tools/man/%.rst
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)rst2man --strict $< $@
+
+man: $(MAN_PAGES)
+
 # ---- tests -----------------------------------------------------------------------------
 
 # The daemon on a node of tables: what the tools print can be compared.
@@ -191,16 +200,19 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:$(B)/liblnetx.a:$(LIBDIR)/liblnetx.a \
 	755:$(B)/$(SONAME):$(LIBDIR)/$(SONAME) \
 	644:$(B)/lnetx.pc:$(LIBDIR)/pkgconfig/lnetx.pc \
+	644:tools/systemd/lnetxd.service:$(UNITDIR)/lnetxd.service \
+	644:tools/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
+	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h)))
 # link:target
-LINKS := lnetx:$(SBINDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
+LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
 
 # Made anew each time: the directories in it may be other ones now.
 $(B)/lnetx.pc: user/node/lnetx.pc.in always
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
 
-install: all $(B)/lnetx.pc
+install: all man $(B)/lnetx.pc
 	$(Q)for f in $(FILES); do \
 		IFS=: read -r mode from to <<<"$$f" && \
 		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit 1; \
@@ -214,7 +226,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib programs unit fuzzers deps check fuzz arrows style always install uninstall clean
+.PHONY: all lib programs man unit fuzzers deps check fuzz arrows style always install uninstall clean
 .PRECIOUS: $(B)/%.o
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
