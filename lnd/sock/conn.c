@@ -40,14 +40,25 @@ const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t
 	return buf;
 }
 
-size_t lx_sock_conn_backlog(const struct lx_sock_conn *conn)
+size_t lx_sock_conn_unsent(struct lx_sock_conn *conn)
 {
 	int unsent = 0;
 
-	/* Nothing was ever sent, or all of it was acknowledged when we last looked. */
+	/* Nothing was ever sent, or all of it was acknowledged when the reaper looked. */
 	if (conn->tx_acked != conn->tx_bytes && ioctl(conn->fd, SIOCOUTQ, &unsent))
 		unsent = 0;
-	return conn->queued_bytes + unsent;
+	conn->unsent = unsent;
+	conn->unsent_ns = lx_sock_now();
+	conn->unsent_from = conn->tx_bytes;
+	return unsent;
+}
+
+size_t lx_sock_conn_backlog(struct lx_sock_conn *conn)
+{
+	/* The clock stands still for some milliseconds, and the answer with it. */
+	if (conn->unsent_ns != lx_sock_now())
+		lx_sock_conn_unsent(conn);
+	return conn->queued_bytes + conn->unsent + conn->tx_bytes - conn->unsent_from;
 }
 
 enum lx_hstatus lx_sock_hstatus(int error)

@@ -84,7 +84,7 @@ unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype)
 	return n;
 }
 
-/* A candidate and its backlog, which takes a system call: asked for when there are two. */
+/* A candidate and its backlog, which may take a system call: asked for when there are two. */
 struct candidate {
 	struct lx_sock_conn *conn;
 	size_t backlog;
@@ -106,7 +106,7 @@ static void compare(struct candidate *best, struct lx_sock_conn *conn)
 	if (backlog > best->backlog)
 		return;
 	if (backlog == best->backlog &&
-	    (!lx_sock_tun.round_robin || conn->last_tx_ns >= best->conn->last_tx_ns))
+	    (!lx_sock_tun.round_robin || conn->last_pick > best->conn->last_pick))
 		return;
 	best->conn = conn;
 	best->backlog = backlog;
@@ -128,7 +128,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 		compare(&best[fit(conn, noop, payload, nonblk)], conn);
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
 	if (conn)
-		conn->last_tx_ns = lx_sock_now();
+		conn->last_pick = ++peer->picks;
 	return conn;
 }
 
@@ -268,14 +268,14 @@ static void keepalive(struct lx_sock_peer *peer, uint64_t now)
 /* Whether bytes that we sent have arrived since we last looked. */
 static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
 {
-	size_t unsent = lx_sock_conn_backlog(conn);
-	uint64_t acked = conn->tx_bytes + conn->queued_bytes - unsent;
+	size_t unsent = lx_sock_conn_unsent(conn);
+	uint64_t acked = conn->tx_bytes - unsent;
 	bool progress = acked != conn->tx_acked;
 
 	if (progress)
 		conn->peer->last_alive_ns = now;
 	conn->tx_acked = acked;
-	return progress || !unsent;
+	return progress || !(unsent + conn->queued_bytes);
 }
 
 /* Closes the connection and its siblings if it has been stuck for too long. */

@@ -23,6 +23,8 @@
 #ifndef LX_SOCK_PRIV_H
 #define LX_SOCK_PRIV_H
 
+#include <time.h>
+
 #include <lnetx/lnd.h>
 
 #include "../../user/base/hash.h"
@@ -40,10 +42,16 @@
 
 struct lx_sock_conn;
 
-/* This transport lives in real time only; on the clock of lx_lnd_now(). */
+/*
+ * This transport lives in real time only; on the clock of lx_lnd_now(), but coarse: a
+ * few milliseconds do not matter to it, and it asks several times a message.
+ */
 static inline uint64_t lx_sock_now(void)
 {
-	return uv_hrtime();
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec * LX_SOCK_SECOND + now.tv_nsec;
 }
 
 /* ---- host (host.c) -------------------------------------------------------- */
@@ -283,6 +291,10 @@ struct lx_sock_conn {
 	uint64_t tx_since_ns; /* without progress in what the peer has taken ... */
 	uint64_t tx_acked;    /* ... which was this many bytes */
 	uint64_t last_tx_ns, last_rx_ns;
+	uint64_t last_pick;   /* peer->picks when it was chosen */
+	size_t unsent;        /* in the socket, at unsent_ns */
+	uint64_t unsent_ns;
+	uint64_t unsent_from; /* tx_bytes then */
 	uint64_t tx_bytes, rx_bytes;
 	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */
 	uint8_t zc_copied;  /* times in a row that the kernel copied after all */
@@ -319,8 +331,10 @@ void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hst
 const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t size);
 #define LX_SOCK_NAME_TEXT (LX_NID_TEXT + LX_ADDR_TEXT + 32)
 
-/* Bytes queued, with those the socket has not sent yet. */
-size_t lx_sock_conn_backlog(const struct lx_sock_conn *conn);
+/* Bytes that the peer's TCP has not acknowledged; a system call. */
+size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
+/* These and the bytes queued, as of a few milliseconds ago. */
+size_t lx_sock_conn_backlog(struct lx_sock_conn *conn);
 
 void lx_sock_conn_set_tos(struct lx_sock_conn *conn, int tos);
 
@@ -362,6 +376,7 @@ struct lx_sock_peer {
 	unsigned int n_noops;   /* of these, acknowledgements and the like */
 	struct lx_list zc;      /* txs without their ACK, oldest first */
 	uint64_t next_cookie;
+	uint64_t picks; /* connections chosen so far */
 	bool closing;
 
 	/* connect record: of a peer that we have dialled */

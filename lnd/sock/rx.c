@@ -71,11 +71,11 @@ static void fail(struct lx_sock_conn *conn, int error, const char *reason)
 static bool use_pipe(const struct lx_sock_conn *conn)
 {
 	const struct lx_sock_rx *rx = &conn->rx;
+	const struct lx_rbuf *rbuf = rx->dst.rbuf;
 
-	if (!rx->dst.rbuf || rx->spilled || rx->check || rx->slop)
+	if (!rbuf || rx->spilled || rx->check || rx->slop || rx->no_splice)
 		return false;
-	/* What is in the pipe already must be followed by the rest. */
-	return rx->dst.rbuf->piped || (!rx->no_splice && rx->want - rx->done >= SPLICE_MIN);
+	return rbuf->piped || rx->want - rx->done >= SPLICE_MIN;
 }
 
 /* Up to @len bytes of the destination as an iovec; how many bytes in @ret_bytes. */
@@ -112,25 +112,15 @@ static void give_up_dst(struct lx_sock_rx *rx, int error)
 	rx->wanted = false;
 }
 
-/* Makes sure that a router buffer has its memory, with what was in the pipe. */
-static bool dst_memory(struct lx_sock_conn *conn)
+/* Makes sure that a router buffer has its memory. */
+static bool dst_memory(struct lx_sock_rx *rx)
 {
-	struct lx_sock_rx *rx = &conn->rx;
-	bool piped;
 	void *mem;
-	int r;
 
-	if (!rx->dst.rbuf)
+	if (!rx->dst.rbuf || !lx_rbuf_reserve(rx->dst.rbuf, &mem))
 		return true;
-	piped = rx->dst.rbuf->piped;
-	if (piped) /* emptying it is a long copy */
-		lx_env_unlock(conn->host->env);
-	r = lx_rbuf_memory(rx->dst.rbuf, &mem);
-	if (piped)
-		lx_env_lock(conn->host->env);
-	if (r)
-		give_up_dst(rx, r);
-	return !r && !conn->closing;
+	give_up_dst(rx, -ENOMEM);
+	return false;
 }
 
 /* @n bytes more of the destination are there; they are in memory if a checksum is wanted. */
@@ -159,7 +149,7 @@ static size_t store(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 
 	if (n > rx->want - rx->done)
 		n = rx->want - rx->done;
-	if (!dst_memory(conn))
+	if (!dst_memory(rx))
 		return 0;
 	n_iov = dst_iov(&rx->dst, rx->done, n, iov, RX_IOV, &len);
 	if (len >= UNLOCK_MIN)
@@ -520,6 +510,14 @@ static bool pipe_is_full(struct lx_sock_conn *conn)
 	return !ioctl(conn->fd, FIONREAD, &readable) && readable;
 }
 
+/* What is left goes to memory; and soon all of them do, if pipes take so little. */
+static void spill(struct lx_sock_rx *rx, bool refused)
+{
+	rx->spilled = true;
+	if (refused || rx->dst.rbuf->piped < rx->want / 2)
+		rx->no_splice = refused || ++rx->splices_full >= SPLICES_FULL_MAX;
+}
+
 static struct got read_pipe(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -527,6 +525,8 @@ static struct got read_pipe(struct lx_sock_conn *conn)
 	struct got got = { .asked = rx->want - rx->done };
 	int fd;
 
+	if (!rbuf->piped)
+		rbuf->pipe_at = rx->done;
 	lx_env_unlock(conn->host->env);
 	fd = lx_rbuf_pipe(rbuf);
 	got.n = fd;
@@ -543,8 +543,7 @@ static struct got read_pipe(struct lx_sock_conn *conn)
 		rbuf->piped += got.n;
 		advance(conn);
 	} else if (fd < 0 || got.n == -EINVAL || (got.n == -EAGAIN && pipe_is_full(conn))) {
-		rx->spilled = true;
-		rx->no_splice = ++rx->splices_full >= SPLICES_FULL_MAX || got.n == -EINVAL;
+		spill(rx, got.n != -EAGAIN);
 		got.n = -EINTR;
 	}
 	return got;
@@ -562,7 +561,7 @@ static struct got read_some(struct lx_sock_conn *conn)
 			return read_pipe(conn);
 		if (rx->want - rx->done < LARGE_MIN)
 			break;
-		if (!dst_memory(conn)) /* the rest is slop now, or the connection closed */
+		if (!dst_memory(rx)) /* the rest is slop now */
 			return (struct got){ .n = -EINTR };
 		return read_payload(conn);
 	case LX_SOCK_RX_SLOP:

@@ -343,12 +343,13 @@ static void fill(struct lx_sock_conn *conn)
 
 /* ---- system calls --------------------------------------------------------- */
 
-/* The part of a tx that is in memory: all of it, or up to what is in the pipe. */
+/*
+ * Where what is in memory ends, from the byte that is next: at the end of the tx, or
+ * where the bytes are in the pipe.
+ */
 static size_t memory_end(const struct lx_sock_tx *tx)
 {
-	if (!tx->piped)
-		return tx->length;
-	return tx->wire_len + tx->msg->payload.rbuf->length - tx->msg->payload.rbuf->piped;
+	return tx->piped ? tx->wire_len + tx->msg->payload.rbuf->pipe_at : tx->length;
 }
 
 static bool cut_tx(struct cut *cut, struct lx_sock_tx *tx)
@@ -372,6 +373,7 @@ static void account(struct lx_sock_conn *conn, size_t n)
 
 	conn->tx_bytes += n;
 	conn->queued_bytes -= n;
+	conn->last_tx_ns = lx_sock_now();
 	while (n) {
 		tx = lx_list_first(&conn->sending, struct lx_sock_tx, link);
 		part = tx->length - tx->done < n ? tx->length - tx->done : n;
@@ -432,8 +434,9 @@ static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
 static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool *ret_full)
 {
 	struct lx_rbuf *rbuf = tx->msg->payload.rbuf;
-	size_t len = tx->length - tx->done;
-	bool more = tx->link.next != &conn->sending || !lx_list_empty(&conn->queue);
+	size_t len = rbuf->piped;
+	bool more = tx->done + len < tx->length || tx->link.next != &conn->sending ||
+		    !lx_list_empty(&conn->queue);
 	ssize_t n;
 	void *mem;
 	int r;
@@ -445,8 +448,11 @@ static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool 
 		n = -errno;
 	lx_env_lock(conn->host->env);
 	*ret_full = n >= 0 && (size_t)n < len;
-	if (n > 0)
+	if (n > 0) {
+		rbuf->pipe_at += n;
 		rbuf->piped -= n;
+		tx->piped = rbuf->piped;
+	}
 	if (n != -EINVAL && n)
 		return n;
 	/* No splicing to this socket: the rest goes from memory. */

@@ -29,20 +29,28 @@ static void fill(uint8_t *buf, size_t len, uint8_t seed)
 		buf[i] = i * 13 + (i >> 9) + seed;
 }
 
-/* @in_mem bytes arrive in memory, then @in_pipe through the pipe. */
-static void receive(struct lx_rbuf *rbuf, const uint8_t *from, size_t in_mem, size_t in_pipe)
+static void to_memory(struct lx_rbuf *rbuf, const uint8_t *from, size_t len)
+{
+	void *mem;
+
+	if (!len)
+		return;
+	assert_int_equal(lx_rbuf_reserve(rbuf, &mem), 0);
+	memcpy((char *)mem + rbuf->length, from + rbuf->length, len);
+	rbuf->length += len;
+}
+
+/* @in_mem bytes arrive in memory, then @in_pipe through the pipe, then the rest. */
+static void receive(struct lx_rbuf *rbuf, const uint8_t *from, size_t in_mem, size_t in_pipe,
+		    size_t rest)
 {
 	size_t done = 0;
-	void *mem;
 	int fd;
 
-	if (in_mem) {
-		assert_int_equal(lx_rbuf_memory(rbuf, &mem), 0);
-		memcpy(mem, from, in_mem);
-		rbuf->length += in_mem;
-	}
+	to_memory(rbuf, from, in_mem);
 	fd = lx_rbuf_pipe(rbuf);
 	assert_true(fd >= 0);
+	rbuf->pipe_at = in_mem;
 	while (done < in_pipe) {
 		ssize_t n = write(fd, from + in_mem + done, in_pipe - done);
 
@@ -51,13 +59,17 @@ static void receive(struct lx_rbuf *rbuf, const uint8_t *from, size_t in_mem, si
 		rbuf->length += n;
 		rbuf->piped += n;
 	}
+	to_memory(rbuf, from, rest);
 }
 
 static void test_rbuf(void **state)
 {
-	size_t size = 1 << 20, mixes[][2] = { { 0, 0 },	     { 100, 0 },       { 0, 100 },
-					      { 5000, 200000 }, { 0, size },      { size, 0 },
-					      { 1, size - 1 },  { size / 2, 1000 } };
+	static const size_t mixes[][3] = {
+		{ 0, 0, 0 },	      { 100, 0, 0 },	   { 0, 100, 0 },     { 5000, 200000, 0 },
+		{ 0, 1 << 20, 0 },    { 1 << 20, 0, 0 },   { 1, 1000000, 7 }, { 500, 1000, 50000 },
+		{ 0, 4096, 1000000 },
+	};
+	size_t size = 1 << 20;
 	uint8_t *from = malloc(size);
 	struct lx_rbuf *rbuf;
 	void *mem;
@@ -67,16 +79,16 @@ static void test_rbuf(void **state)
 	assert_null(rbuf->mem);
 	assert_int_equal(rbuf->pipe[0], -1);
 	for (size_t i = 0; i < 3 * N_OF(mixes); i++) {
-		size_t *mix = mixes[i % N_OF(mixes)];
+		const size_t *mix = mixes[i % N_OF(mixes)];
 
 		fill(from, size, i);
-		receive(rbuf, from, mix[0], mix[1]);
+		receive(rbuf, from, mix[0], mix[1], mix[2]);
 		if (i % 3 < 2) {
 			assert_int_equal(lx_rbuf_memory(rbuf, &mem), 0);
-			assert_memory_equal(mem, from, mix[0] + mix[1]);
+			assert_memory_equal(mem, from, mix[0] + mix[1] + mix[2]);
 			assert_int_equal(rbuf->piped, 0);
 		}
-		assert_int_equal(rbuf->length, mix[0] + mix[1]);
+		assert_int_equal(rbuf->length, mix[0] + mix[1] + mix[2]);
 		lx_rbuf_reset(rbuf); /* sometimes with the pipe still full */
 		assert_int_equal(rbuf->length, 0);
 	}

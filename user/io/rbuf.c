@@ -3,13 +3,13 @@
  * Router buffer storage. Owner: the core's pools, which make and free buffers;
  * transports fill and empty them.
  *
- * The bytes of a message are in two places, in this order:
+ * The bytes of a message are in two places:
  *
- *	mem: 0 .. length - piped        pipe: the last "piped" bytes
+ *	mem: 0 .. pipe_at - 1    pipe: pipe_at .. pipe_at + piped - 1    mem: the rest
  *
- * so that bytes which were read together with a header need not be pushed into
- * the pipe, and a pipe that is full before its message is complete can be emptied
- * into memory. Splicing out of the pipe just lowers "piped".
+ * so that what was read together with a header need not be pushed into the pipe, and
+ * what the pipe has no room for goes to memory as well. Splicing out of the pipe moves
+ * pipe_at on and lowers piped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,9 @@
 #include "rbuf.h"
 
 /*
- * A pipe holds references, one to a slot of a page's worth of pipe size, and a
- * network card that does not merge fills a slot with a single segment. Four times
- * the payload is room for segments of 1 KiB and more; where the kernel grants us no
- * more than fs.pipe-max-size, large pages of the sender's make up for it.
+ * A pipe holds references, one to a slot, and has a slot for each page of its size. A
+ * network card that does not merge fills a slot with a single segment, and what starts
+ * in the middle of a page takes one more: ask for room to spare.
  */
 #define PIPE_ROOM 4
 
@@ -61,13 +60,12 @@ void lx_rbuf_reset(struct lx_rbuf *rbuf)
 	/* Left over by a message that could not be sent: cheaper than reading it. */
 	if (rbuf->piped)
 		pipe_close(rbuf);
-	rbuf->piped = 0;
-	rbuf->length = 0;
+	rbuf->length = rbuf->pipe_at = rbuf->piped = 0;
 }
 
 static int pipe_read(struct lx_rbuf *rbuf)
 {
-	char *to = (char *)rbuf->mem + rbuf->length - rbuf->piped;
+	char *to = (char *)rbuf->mem + rbuf->pipe_at;
 	ssize_t n;
 
 	while (rbuf->piped) {
@@ -82,19 +80,21 @@ static int pipe_read(struct lx_rbuf *rbuf)
 	return 0;
 }
 
-int lx_rbuf_memory(struct lx_rbuf *rbuf, void **ret_mem)
+int lx_rbuf_reserve(struct lx_rbuf *rbuf, void **ret_mem)
 {
-	int r;
-
 	if (!rbuf->mem)
 		rbuf->mem = malloc(rbuf->size);
 	if (!rbuf->mem)
 		return -ENOMEM;
-	r = pipe_read(rbuf);
-	if (r)
-		return r;
 	*ret_mem = rbuf->mem;
 	return 0;
+}
+
+int lx_rbuf_memory(struct lx_rbuf *rbuf, void **ret_mem)
+{
+	int r = lx_rbuf_reserve(rbuf, ret_mem);
+
+	return r ? r : pipe_read(rbuf);
 }
 
 int lx_rbuf_pipe(struct lx_rbuf *rbuf)

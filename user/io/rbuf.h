@@ -17,11 +17,12 @@
 #include <stddef.h>
 
 struct lx_rbuf {
-	size_t size;   /* most payload it takes */
-	void *mem;     /* NULL until needed */
-	int pipe[2];   /* -1 until needed */
-	size_t length; /* payload bytes in it */
-	size_t piped;  /* of these, how many are in the pipe (the last ones) */
+	size_t size;    /* most payload it takes */
+	void *mem;      /* NULL until needed */
+	int pipe[2];    /* -1 until needed */
+	size_t length;  /* payload bytes in it */
+	size_t pipe_at; /* where in the payload the pipe's bytes belong */
+	size_t piped;   /* how many the pipe has; all others are in mem */
 };
 
 /* Returns 0 or -ENOMEM. Allocates no backing yet. */
@@ -31,6 +32,9 @@ void lx_rbuf_free(struct lx_rbuf *rbuf);
 /* Forgets the content; called when the buffer goes back to its pool. */
 void lx_rbuf_reset(struct lx_rbuf *rbuf);
 
+/* The memory, lx_rbuf.size bytes; what is in the pipe stays there. 0 or -ENOMEM. */
+int lx_rbuf_reserve(struct lx_rbuf *rbuf, void **ret_mem);
+
 /**
  * lx_rbuf_memory - the content in memory
  * Moves what is in the pipe. Returns 0 and the start of lx_rbuf.size bytes, -ENOMEM
@@ -38,7 +42,10 @@ void lx_rbuf_reset(struct lx_rbuf *rbuf);
  */
 int lx_rbuf_memory(struct lx_rbuf *rbuf, void **ret_mem);
 
-/* The write end of the pipe, made large enough for size; or -errno (use memory). */
+/*
+ * The write end of the pipe, of as many slots as the system grants; or -errno (use
+ * memory). Whoever writes to it keeps pipe_at and piped.
+ */
 int lx_rbuf_pipe(struct lx_rbuf *rbuf);
 
 #endif
