@@ -110,7 +110,8 @@ int lx_nid_from_sockaddr(uint32_t net, const struct sockaddr *sa, struct lx_nid 
 /**
  * lx_nid_expand - the NIDs that a text with ranges stands for
  * @text: comma list of NIDs; IPv4 octets may be ranges: "10.1.1.[2-4,9]@tcp,..."
- *        with strides "[2-254/2]" (lnet.md 2); "*" is not expanded
+ *        with strides "[2-254/2]" (lnet.md 2), and so may numbers: "[2-4]@gni"; "*" is
+ *        not expanded
  * @max: most NIDs wanted
  * @ret_nids: malloc'd array, the caller's
  * @ret_n: number of NIDs, at least 1

@@ -338,31 +338,41 @@ struct octets {
 	bool has[4][256];
 };
 
-/* "a", "a-b" or "a-b/stride", @len bytes of it. */
-static int span_parse(const char *text, size_t len, bool *has)
+struct span {
+	uint32_t first, last, stride;
+};
+
+/* "a", "a-b" or "a-b/stride", @len bytes of it; no number above @max. */
+static int span_parse(const char *text, size_t len, uint32_t max, struct span *ret_span)
 {
 	const char *dash = memchr(text, '-', len), *slash = memchr(text, '/', len);
 	const char *end = text + len;
-	uint32_t first, last, stride = 1;
 
+	ret_span->stride = 1;
 	if (!dash) {
-		if (number_parse(text, len, 10, 255, &first))
+		if (number_parse(text, len, 10, max, &ret_span->first))
 			return -EINVAL;
-		has[first] = true;
+		ret_span->last = ret_span->first;
 		return 0;
 	}
-	if (slash && number_parse(slash + 1, end - slash - 1, 10, 255, &stride))
+	if (slash && number_parse(slash + 1, end - slash - 1, 10, max, &ret_span->stride))
 		return -EINVAL;
 	if (slash && slash < dash)
 		return -EINVAL;
-	if (number_parse(text, dash - text, 10, 255, &first) ||
-	    number_parse(dash + 1, (slash ? slash : end) - dash - 1, 10, 255, &last))
+	if (number_parse(text, dash - text, 10, max, &ret_span->first) ||
+	    number_parse(dash + 1, (slash ? slash : end) - dash - 1, 10, max, &ret_span->last))
 		return -EINVAL;
-	if (first > last || !stride)
-		return -EINVAL;
-	for (; first <= last; first += stride)
-		has[first] = true;
-	return 0;
+	return ret_span->first > ret_span->last || !ret_span->stride ? -EINVAL : 0;
+}
+
+static int octet_span(const char *text, size_t len, bool *has)
+{
+	struct span span = { 0 };
+	int rc = span_parse(text, len, 255, &span);
+
+	for (uint32_t i = span.first; !rc && i <= span.last; i += span.stride)
+		has[i] = true;
+	return rc;
 }
 
 /* A number, or "[span,span,...]"; moves *@text behind it. */
@@ -374,12 +384,12 @@ static int octet_parse(const char **text, bool *has)
 	if (*at != '[') {
 		len = strspn(at, "0123456789");
 		*text = at + len;
-		return span_parse(at, len, has);
+		return octet_span(at, len, has);
 	}
 	do {
 		at++;
 		len = strcspn(at, ",]");
-		if (span_parse(at, len, has))
+		if (octet_span(at, len, has))
 			return -EINVAL;
 		at += len;
 	} while (*at == ',');
@@ -449,22 +459,35 @@ static int list_reserve(struct nid_list *list, uint64_t more)
 	return 0;
 }
 
-static int range_expand(const char *text, struct nid_list *list)
+/* "[span,span,...]" of a net whose addresses are numbers, in the order written. */
+static int numbers_expand(const char *addr, struct lx_nid nid, struct nid_list *list)
 {
-	struct octets octets;
-	struct lx_nid nid = { 0 };
-	char addr[256];
-	uint64_t count;
-	uint32_t net;
+	struct span span = { 0 };
+	size_t len;
 	int rc;
 
-	rc = text_split(text, addr, sizeof(addr), &net);
-	if (rc)
-		return rc;
-	nid.type = net >> 16;
-	nid.num = lx_be16(net & 0xffff);
-	if (form_of(nid.type)->addr > ADDR_IP)
-		return -EINVAL;
+	do {
+		addr++;
+		len = strcspn(addr, ",]");
+		rc = span_parse(addr, len, UINT32_MAX, &span);
+		if (!rc)
+			rc = list_reserve(list, (span.last - span.first) / span.stride + 1ULL);
+		for (uint64_t i = span.first; !rc && i <= span.last; i += span.stride) {
+			for (int byte = 0; byte < 4; byte++)
+				nid.addr[byte] = i >> (24 - 8 * byte);
+			list->nid[list->n++] = nid;
+		}
+		addr += len;
+	} while (!rc && *addr == ',');
+	return rc ? rc : strcmp(addr, "]") ? -EINVAL : 0;
+}
+
+static int octets_expand(const char *addr, struct lx_nid nid, struct nid_list *list)
+{
+	struct octets octets;
+	uint64_t count;
+	int rc;
+
 	rc = octets_parse(addr, &octets);
 	if (rc)
 		return rc;
@@ -481,6 +504,25 @@ static int range_expand(const char *text, struct nid_list *list)
 		octets_next(&octets, nid.addr);
 	}
 	return 0;
+}
+
+static int range_expand(const char *text, struct nid_list *list)
+{
+	struct lx_nid nid = { 0 };
+	enum addr_form form;
+	char addr[256];
+	uint32_t net;
+	int rc;
+
+	rc = text_split(text, addr, sizeof(addr), &net);
+	if (rc)
+		return rc;
+	nid.type = net >> 16;
+	nid.num = lx_be16(net & 0xffff);
+	form = form_of(nid.type)->addr;
+	if (form == ADDR_NUMBER)
+		return addr[0] == '[' ? numbers_expand(addr, nid, list) : -EINVAL;
+	return form <= ADDR_IP ? octets_expand(addr, nid, list) : -EINVAL;
 }
 
 /* One item of the list. */
