@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# NIDs with IPv6 addresses: protocol version 4, large NIDs in headers and pings.
+bats_require_minimum_version 1.5.0
+load lib
+
+A=fd77::1@tcp
+B=fd77::2@tcp
+
+setup() {
+	net_begin
+	net_two
+	address a eth0 fd77::1/64
+	address b eth0 fd77::2/64
+}
+
+teardown() {
+	net_end
+}
+
+by_nid() {
+	printf 'net:\n'
+	while [ $# -gt 0 ]; do
+		printf '    - net type: %s\n      local NI(s):\n        - nid: %s\n' \
+			"${1##*@}" "$1"
+		shift
+	done
+}
+
+@test "ping and discovery, with protocol version 4" {
+	by_nid $A | config a
+	by_nid $B | config b
+	start a
+	start b
+	pings a $B
+	pings b $A
+	run -0 ctl a discover $B
+	[[ $output == *"primary nid: $B"* ]]
+	equal "$(lx a -j conn show | jq -r '.conn[].version' | sort -u)" 4
+}
+
+@test "nodes with NIDs of both kinds: each learns all of the other's" {
+	by_nid 10.1.0.1@tcp fd77::1@tcp1 | config a
+	by_nid 10.1.0.2@tcp fd77::2@tcp1 | config b
+	start a
+	start b
+	ctl a discover 10.1.0.2@tcp
+	equal "$(peer_nids a 10.1.0.2@tcp)" "10.1.0.2@tcp
+fd77::2@tcp1"
+	eventually "$PATIENCE" b_knows_a
+	pings a fd77::2@tcp1
+}
+
+b_knows_a() {
+	equal "$(peer_nids b 10.1.0.1@tcp)" "10.1.0.1@tcp
+fd77::1@tcp1"
+}
+
+@test "bulk both ways" {
+	local size
+
+	load_server b $B
+	for size in 0 4k 1m; do
+		load a $A put $B -s $size -N 100 >"$DIR/put.json"
+		all_arrived "$DIR/put.json"
+		load a $A get $B -s $size -N 100 >"$DIR/get.json"
+		all_arrived "$DIR/get.json"
+	done
+}
+
+@test "a router between IPv6 and IPv4" {
+	node r1
+	link r1 eth0 fd78::2/64 b eth1 fd78::1/64
+	link a eth1 10.2.0.1/24 r1 eth1 10.2.0.2/24
+	{ by_nid 10.2.0.2@tcp1 fd78::2@tcp2; echo 'routing: { enable: 1 }'; } | config r1
+	start r1
+	load_server b fd78::1@tcp2 -r tcp1=fd78::2@tcp2
+	load a 10.2.0.1@tcp1 put fd78::1@tcp2 -r tcp2=10.2.0.2@tcp1 -s 64k -N 100 \
+		--timeout 10 >"$DIR/put.json" || cat "$DIR/put.json"
+	all_arrived "$DIR/put.json"
+}

@@ -1,0 +1,371 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# What the system tests share: nodes in network namespaces, lnetxd in them, waiting.
+#
+# A node is a namespace of its own with a name like "lx-t1234-3-client", so that two
+# runs at once do not meet; interfaces are made inside, so their names are free.
+# Everything is removed by net_end, also after a failure, and by tests/sys/sweep if a
+# test was killed.
+#
+#	load lib
+#	setup() { net_begin; net_two; }
+#	teardown() { net_end; }
+#
+# The nets that many tests use (all addresses /24):
+#
+#   net_two         a eth0 .1 ────────── 10.1.0 ────────── .2 eth0 b
+#
+#   net_rails       a eth0 .1 ────────── 10.1.0 ────────── .2 eth0 b
+#                     eth1 .1 ────────── 10.2.0 ────────── .2 eth1
+#
+#   net_routed      client eth0 .1 ── 10.1.0 ── .11 eth0 r1 eth1 .11 ── 10.2.0 ── .1 eth0 server
+#                                       tcp1                     tcp2
+#
+#   net_routed 2    client eth0 .1 ─┬ 10.1.0 ┬─ .11 eth0 r1 eth1 .11 ─┬ 10.2.0 ┬─ .1 eth0 server
+#                                   │        └─ .12 eth0 r2 eth1 .12 ─┘        │
+#                                  bridge                                    bridge
+
+cd "${BATS_TEST_DIRNAME:-$(dirname "${BASH_SOURCE[0]}")}/../.." || exit 1
+
+LNETX_BIN=${LNETX_BIN:-$PWD/build/asan/bin}
+LNETX_TESTS=${LNETX_TESTS:-$PWD/build/asan/tests}
+
+# Times are for a loaded machine and a sanitizer; nothing waits that long if all is well.
+PATIENCE=${PATIENCE:-20}
+
+declare -gA daemon_pid=() load_pid=()
+
+# ---- namespaces and links ------------------------------------------------------------------
+
+ns() {
+	echo "lx-${LNETX_TEST_TAG:-t$PPID}-${BATS_TEST_NUMBER:-0}-$1"
+}
+
+net_begin() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	DIR=$BATS_TEST_TMPDIR
+	export LNETX_RUNDIR=$DIR/run
+	mkdir -p "$LNETX_RUNDIR"
+}
+
+node() {
+	local name
+
+	for name in "$@"; do
+		ip netns add "$(ns "$name")"
+		ip -n "$(ns "$name")" link set lo up
+	done
+}
+
+# on NODE COMMAND...: run a command there
+on() {
+	local name=$1
+	shift
+
+	ip netns exec "$(ns "$name")" "$@"
+}
+
+# One flow of a veth is handled on one processor, in order, as a real card does it.
+rps() {
+	on "$1" sh -c "for f in /sys/class/net/$2/queues/rx-*/rps_cpus; do echo 1 >\$f; done"
+}
+
+# address NODE INTERFACE ADDRESS/LEN...
+address() {
+	local node=$1 dev=$2 addr
+	shift 2
+
+	for addr in "$@"; do
+		if [[ $addr == *:* ]]; then
+			ip -n "$(ns "$node")" addr add "$addr" dev "$dev" nodad
+		else
+			ip -n "$(ns "$node")" addr add "$addr" dev "$dev"
+		fi
+	done
+	ip -n "$(ns "$node")" link set "$dev" up
+	rps "$node" "$dev"
+}
+
+# link NODE IF ADDRESS NODE IF ADDRESS: a cable between two nodes
+link() {
+	ip link add "$2" netns "$(ns "$1")" type veth peer name "$5" netns "$(ns "$4")"
+	address "$1" "$2" "$3"
+	address "$4" "$5" "$6"
+}
+
+# switch NAME: a bridge, in a namespace of its own
+switch() {
+	node "$1"
+	ip -n "$(ns "$1")" link add br0 type bridge
+	ip -n "$(ns "$1")" link set br0 up
+}
+
+# plug NODE IF ADDRESS SWITCH
+plug() {
+	ip link add "$2" netns "$(ns "$1")" type veth peer name "p-$1" netns "$(ns "$4")"
+	ip -n "$(ns "$4")" link set "p-$1" master br0 up
+	address "$1" "$2" "$3"
+}
+
+net_two() {
+	node a b
+	link a eth0 10.1.0.1/24 b eth0 10.1.0.2/24
+}
+
+net_rails() {
+	net_two
+	link a eth1 10.2.0.1/24 b eth1 10.2.0.2/24
+}
+
+net_routed() {
+	local i
+
+	node client server
+	switch lan1
+	switch lan2
+	plug client eth0 10.1.0.1/24 lan1
+	plug server eth0 10.2.0.1/24 lan2
+	for i in $(seq "${1:-1}"); do
+		node "r$i"
+		plug "r$i" eth0 "10.1.0.1$i/24" lan1
+		plug "r$i" eth1 "10.2.0.1$i/24" lan2
+	done
+}
+
+# sweep TAG: ends what runs in the namespaces of a tag, and removes them
+sweep() {
+	local name pid
+
+	for name in $(ip netns list 2>/dev/null | awk -v t="lx-$1-" 'index($1, t) == 1 { print $1 }'); do
+		for pid in $(ip netns pids "$name"); do
+			kill -9 "$pid"
+		done
+		ip netns del "$name"
+	done
+}
+
+net_end() {
+	local name status=0
+
+	[ -n "${DIR:-}" ] || return 0
+	for name in "${!load_pid[@]}"; do
+		end_load "$name" || status=1
+	done
+	for name in "${!daemon_pid[@]}"; do
+		if [ -n "${BATS_ERROR_STATUS:-}" ] && [ "$BATS_ERROR_STATUS" != 0 ]; then
+			echo "# log of $name:"
+			tail -n 30 "$DIR/$name.log"
+		fi
+		stop "$name" || status=1
+	done
+	sweep "${LNETX_TEST_TAG:-t$PPID}-${BATS_TEST_NUMBER:-0}"
+	return $status
+}
+
+# ---- lnetxd and its tools --------------------------------------------------------------------
+
+# config NODE <YAML: what the next start or reload reads
+config() {
+	cat >"$DIR/$1.yaml"
+}
+
+# nets_yaml NET INTERFACE[,INTERFACE...] ...: the nets of a config
+nets_yaml() {
+	local dev
+
+	echo 'net:'
+	while [ $# -gt 0 ]; do
+		printf '    - net type: %s\n      local NI(s):\n' "$1"
+		for dev in ${2//,/ }; do
+			printf '        - interfaces:\n              0: %s\n' "$dev"
+		done
+		shift 2
+	done
+}
+
+# route_yaml NET GATEWAY...
+route_yaml() {
+	local net=$1 gateway
+	shift
+
+	echo 'route:'
+	for gateway in "$@"; do
+		printf '    - net: %s\n      gateway: %s\n' "$net" "$gateway"
+	done
+}
+
+# What would take minutes takes seconds.
+quick_yaml() {
+	printf 'tunables:\n    lnet: { '
+	printf 'alive_router_check_interval: 1, router_ping_timeout: 2, '
+	printf 'lnet_transaction_timeout: 10, lnet_retry_count: 1 }\n'
+	printf '    tcp: { sock_timeout: 10%s }\n' "${1:+, $1}"
+}
+
+# The same for lxload.
+QUICK="--set lnet.alive_router_check_interval=1 --set lnet.router_ping_timeout=2
+	--set lnet.lnet_transaction_timeout=10 --set lnet.lnet_retry_count=1
+	--set tcp.sock_timeout=10"
+
+# Routers r1, r2, ... between tcp1 on eth0 and tcp2 on eth1.
+start_routers() {
+	local i
+
+	for i in $(seq "${1:-1}"); do
+		{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml; } |
+			config "r$i"
+		start "r$i"
+	done
+}
+
+# start NODE [OPTION...]: lnetxd with the node's config, running when this returns
+start() {
+	local name=$1
+	shift
+
+	[ -e "$DIR/$name.yaml" ] || nets_yaml tcp eth0 | config "$name"
+	spawn "$name" -c "$DIR/$name.yaml" "$@"
+	eventually "$PATIENCE" is_running "$name"
+}
+
+# spawn NODE OPTION...: lnetxd, without waiting for it
+spawn() {
+	local name=$1
+	shift
+
+	ip netns exec "$(ns "$name")" "$LNETX_BIN/lnetxd" "$@" >>"$DIR/$name.log" 2>&1 3>&- &
+	daemon_pid[$name]=$!
+}
+
+is_running() {
+	kill -0 "${daemon_pid[$1]}" 2>/dev/null || { cat "$DIR/$1.log"; return 9; }
+	[ "$(lx "$1" -j daemon show | jq '.daemon[0].configured')" = true ]
+}
+
+# stop NODE [SIGNAL]: fails if it does not end well, or a sanitizer complained
+stop() {
+	local name=$1 pid=${daemon_pid[$1]:-} status=0
+
+	[ -n "$pid" ] || return 0
+	unset "daemon_pid[$name]"
+	kill "-${2:-TERM}" "$pid"
+	eventually "$PATIENCE" gone "$pid" || kill -9 "$pid"
+	wait "$pid" || status=$?
+	sane "$DIR/$name.log" || return 1
+	[ $status = 0 ] || [ "${2:-}" = KILL ] || { echo "lnetxd $name: exit status $status"; return 1; }
+}
+
+gone() {
+	! kill -0 "$1" 2>/dev/null || [ "$(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null)" = Z ]
+}
+
+# sane FILE: no sanitizer has complained in it
+sane() {
+	! grep -E -A 40 'Sanitizer|runtime error' "$1"
+}
+
+# ctl NODE ARGUMENT...: lnetctl, lx NODE ...: lnetx
+ctl() {
+	local name=$1
+	shift
+
+	on "$name" "$LNETX_BIN/lnetctl" "$@" 3>&-
+}
+
+lx() {
+	local name=$1
+	shift
+
+	on "$name" "$LNETX_BIN/lnetx" "$@" 3>&-
+}
+
+# ---- traffic ------------------------------------------------------------------------------------
+
+# load_server NODE NID [OPTION...]: takes and gives what load asks for
+load_server() {
+	local name=$1 nid=$2
+	shift 2
+
+	# A process of its own and no shell around it, for signals.
+	ip netns exec "$(ns "$name")" "$LNETX_BIN/lxload" server -V -n "$nid" "$@" \
+		>"$DIR/$name.load" 2>&1 3>&- &
+	load_pid[$name]=$!
+	eventually "$PATIENCE" grep '^ready' "$DIR/$name.load" || { cat "$DIR/$name.load"; return 1; }
+}
+
+# end_load NODE: fails if the server has seen anything wrong
+end_load() {
+	local pid=${load_pid[$1]} status=0
+
+	unset "load_pid[$1]"
+	gone "$pid" || kill "$pid"
+	wait "$pid" || status=$?
+	sane "$DIR/$1.load" || status=1
+	[ $status = 0 ] || { cat "$DIR/$1.load"; return $status; }
+}
+
+# load NODE NID VERB TARGET [OPTION...]: every byte verified; the result as JSON
+load() {
+	local name=$1 nid=$2 verb=$3
+	shift 3
+
+	on "$name" "$LNETX_BIN/lxload" "$verb" -V -j -n "$nid" "$@" 3>&-
+}
+
+# all_arrived FILE: whether a result says that nothing was lost or wrong
+all_arrived() {
+	jq -e '.ok and .verified and .bad == 0 and .lost == 0 and .messages_total > 0' "$1" ||
+		{ cat "$1"; return 1; }
+}
+
+# ---- waiting and asking -------------------------------------------------------------------------
+
+# eventually SECONDS COMMAND...: until it succeeds; its status 9 means: never
+eventually() {
+	local end=$((SECONDS + $1)) status
+	shift
+
+	while status=0; "$@" >/dev/null 2>&1 || status=$?; [ $status != 0 ]; do
+		if [ $SECONDS -ge $end ] || [ $status = 9 ]; then
+			echo "never: $*"
+			"$@"
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# log_has NODE REGEX [COUNT]: how often, at least
+log_has() {
+	[ "$(grep -cE -- "$2" "$DIR/$1.log")" -ge "${3:-1}" ]
+}
+
+# pings NODE NID...
+pings() {
+	local name=$1
+	shift
+
+	ctl "$name" ping --timeout 5 "$@"
+}
+
+# conns NODE: connections as "TYPE LOCAL REMOTE", sorted; count them with wc
+conns() {
+	lx "$1" -j conn show | jq -r '.conn[]? | "\(.type) \(.local) \(.remote)"' | sort
+}
+
+# stat_of NODE NAME: a counter
+stat_of() {
+	ctl "$1" stats show | awk -v key="$2:" '$1 == key { print $2 }'
+}
+
+# peer_nids NODE NID: the NIDs of a peer as a node knows them, sorted
+peer_nids() {
+	ctl "$1" peer show --nid "$2" |
+		awk '/^ *(- )? *nid:/ { print $NF }' | sort
+}
+
+# equal A B: with a message
+equal() {
+	[ "$1" = "$2" ] || { printf 'expected:\n%s\nis:\n%s\n' "$2" "$1"; return 1; }
+}

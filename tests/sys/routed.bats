@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# A client on tcp1, a server on tcp2, and a router between them.
+bats_require_minimum_version 1.5.0
+load lib
+
+CLIENT=10.1.0.1@tcp1
+SERVER=10.2.0.1@tcp2
+
+setup() {
+	net_begin
+	net_routed
+	start_routers
+}
+
+teardown() {
+	net_end
+}
+
+# The ends as daemons; traffic has nodes of its own.
+start_ends() {
+	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1; quick_yaml; } | config client
+	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.11@tcp2; quick_yaml; } | config server
+	start client
+	start server
+}
+
+pool() {
+	ctl r1 routing show | awk -v pool="$1:" -v field="$2:" '
+		$1 == pool { inside = 1 }
+		inside && $1 == field { print $2; exit }'
+}
+
+@test "ping and discovery across a router, both ways" {
+	start_ends
+	pings client $SERVER
+	pings server $CLIENT
+	run -0 ctl client discover $SERVER
+	[[ $output == *"primary nid: $SERVER"* ]]
+	[[ $output == *"Multi-Rail: true"* ]]
+	eventually "$PATIENCE" knows server $CLIENT
+	[ "$(stat_of r1 route_count)" -ge 4 ]
+	[ "$(stat_of r1 route_length)" -gt 0 ]
+}
+
+knows() {
+	ctl "$1" peer show --nid "$2" | grep -q 'Multi-Rail: true'
+}
+
+@test "the route is up, one hop, and its gateway a watched peer" {
+	start_ends
+	# Single-hop is known once discovery has seen the gateway's NI on tcp2.
+	eventually "$PATIENCE" route_is single-hop
+	run -0 ctl client route show --verbose
+	[[ $output == *"net: tcp2"*"gateway: 10.1.0.11@tcp1"*"state: up"* ]]
+	eventually "$PATIENCE" gateway_is_up
+}
+
+route_is() {
+	ctl client route show --verbose | grep -q "type: $1"
+}
+
+gateway_is_up() {
+	ctl client peer show --nid 10.1.0.11@tcp1 | grep -q "state: up"
+}
+
+@test "bulk across a router, both ways, in all sizes; then its buffers are free again" {
+	local size class
+
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	for size in 0 1 4k 4097 65536 1m; do
+		load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s $size -N 200 \
+			>"$DIR/put.json"
+		all_arrived "$DIR/put.json"
+		load client $CLIENT get $SERVER -r tcp2=10.1.0.11@tcp1 -s $size -N 200 \
+			>"$DIR/get.json"
+		all_arrived "$DIR/get.json"
+	done
+	[ "$(pool large mincredits)" -lt "$(pool large nbuffers)" ]
+	for class in tiny small large; do
+		equal "$(pool $class credits)" "$(pool $class nbuffers)"
+	done
+	equal "$(stat_of r1 drop_count)" 0
+}
+
+@test "several clients at a time through few buffers: queued, not lost" {
+	ctl r1 set large_buffers 4
+	ctl r1 set small_buffers 8
+	ip -n "$(ns client)" addr add 10.1.0.2/24 dev eth0
+	ip -n "$(ns client)" addr add 10.1.0.3/24 dev eth0
+	ip -n "$(ns client)" addr add 10.1.0.4/24 dev eth0
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	load client "10.1.0.[1-4]@tcp1" put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -N 50 \
+		>"$DIR/put.json"
+	all_arrived "$DIR/put.json"
+	equal "$(jq .clients "$DIR/put.json")" 4
+	# Fewer than none were free: messages have waited for a buffer, none was dropped.
+	[ "$(pool large mincredits)" -lt 0 ]
+	equal "$(pool large credits)" 4
+	equal "$(stat_of r1 drop_count)" 0
+}
+
+@test "a node that is no router drops what is not for it, and says why" {
+	start_ends
+	ctl r1 set routing 0
+	# It goes on for a while: others have to hear of it first.
+	eventually "$PATIENCE" routing_is 0
+	run -255 ctl client ping --timeout 2 $SERVER
+	# The client has been told that this router is none any more.
+	eventually "$PATIENCE" route_down
+	# Who asks it all the same is ignored.
+	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
+	on client tests/sys/peer.py stray 10.1.0.50 10.1.0.11 10.2.0.1
+	eventually "$PATIENCE" dropped routing_disabled
+	ctl r1 set routing 1
+	eventually "$PATIENCE" routing_is 1
+	eventually "$PATIENCE" pings client $SERVER
+}
+
+routing_is() {
+	ctl r1 routing show | grep -q "enable: $1"
+}
+
+route_down() {
+	ctl client route show --verbose | grep -q "state: down"
+}
+
+# dropped REASON: whether the router has dropped something for it
+dropped() {
+	[ "$(lx r1 -j stats show | jq ".statistics.drops.$1 // 0")" -ge 1 ]
+}
+
+@test "no route: the ping fails at once, with a reason" {
+	{ nets_yaml tcp1 eth0; quick_yaml; } | config client
+	start client
+	run -255 pings client $SERVER
+	[[ $output == *"errno: -113"* ]]
+	[[ $output == *"$SERVER"* ]]
+}
+
+@test "a router that dies in the middle: every operation ends, with an error" {
+	local begin=$SECONDS status=0
+
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	# shellcheck disable=SC2086 # options
+	load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 $QUICK -s 1m -t 60 --timeout 20 \
+		>"$DIR/put.json" 2>"$DIR/put.err" &
+	client=$!
+	eventually "$PATIENCE" routed_much
+	stop r1 KILL
+	wait $client || status=$?
+	equal $status 1
+	# The transaction timeout is 10 s, and the tool's patience 20.
+	[ $((SECONDS - begin)) -lt 45 ]
+	[ "$(jq .lost "$DIR/put.json")" -gt 0 ]
+	unset "load_pid[server]"
+}
+
+routed_much() {
+	[ "$(stat_of r1 route_count)" -gt 50 ]
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Two routers side by side; one of them goes while traffic is on its way.
+bats_require_minimum_version 1.5.0
+load lib
+
+CLIENT=10.1.0.1@tcp1
+SERVER=10.2.0.1@tcp2
+
+setup() {
+	net_begin
+	net_routed 2
+	start_routers 2
+}
+
+teardown() {
+	net_end
+}
+
+# The traffic of a test: 8 seconds of 64 KiB messages, in the background.
+begin_traffic() {
+	# shellcheck disable=SC2086 # options
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 -r tcp1=10.2.0.12@tcp2 $QUICK
+	# shellcheck disable=SC2086
+	load client $CLIENT "$1" $SERVER -r tcp2=10.1.0.11@tcp1 -r tcp2=10.1.0.12@tcp1 $QUICK \
+		-s 64k -t 8 >"$DIR/traffic.json" 2>"$DIR/traffic.err" &
+	traffic=$!
+	eventually "$PATIENCE" routed_by r1 100
+	eventually "$PATIENCE" routed_by r2 100
+}
+
+# The tool sends again what a dead router has swallowed; nothing may be missing.
+end_traffic() {
+	wait $traffic || { cat "$DIR/traffic.err" "$DIR/traffic.json"; return 1; }
+	all_arrived "$DIR/traffic.json"
+}
+
+routed_by() {
+	[ "$(stat_of "$1" route_count)" -gt "$2" ]
+}
+
+@test "PUTs through two routers, one is killed: the other takes over, all arrive" {
+	local before
+
+	begin_traffic put
+	stop r1 KILL
+	before=$(stat_of r2 route_count)
+	end_traffic
+	routed_by r2 $((before + 1000))
+}
+
+@test "GETs through two routers, one is killed: the other takes over, all arrive" {
+	local before
+
+	begin_traffic get
+	stop r2 KILL
+	before=$(stat_of r1 route_count)
+	end_traffic
+	routed_by r1 $((before + 1000))
+}
+
+@test "a router that falls silent is noticed, too" {
+	begin_traffic put
+	# No FIN, no reset, no link down: out of the switches.
+	ip -n "$(ns lan1)" link set p-r1 nomaster
+	ip -n "$(ns lan2)" link set p-r1 nomaster
+	end_traffic
+}
+
+@test "a router is stopped in order, and comes back" {
+	begin_traffic put
+	stop r1
+	eventually "$PATIENCE" routed_by r2 1000
+	start r1
+	end_traffic
+	eventually "$PATIENCE" routed_by r1 0
+}
+
+@test "the state of a route follows its gateway" {
+	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1 10.1.0.12@tcp1; quick_yaml; } |
+		config client
+	start client
+	eventually "$PATIENCE" route_is 11 up
+	eventually "$PATIENCE" route_is 12 up
+	stop r1 KILL
+	eventually "$PATIENCE" route_is 11 down
+	route_is 12 up
+	start r1
+	eventually "$PATIENCE" route_is 11 up
+}
+
+route_is() {
+	lx client -j route show |
+		jq -e ".route[] | select(.gateway == \"10.1.0.$1@tcp1\") | .state == \"$2\""
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Two nodes on one net: ping, discovery, bulk both ways.
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+	net_begin
+	net_two
+	start a
+	start b
+}
+
+teardown() {
+	net_end
+}
+
+@test "two nodes ping each other, and several NIDs with one command" {
+	pings a 10.1.0.2@tcp
+	pings b 10.1.0.1@tcp
+	run -0 pings a 10.1.0.2@tcp 10.1.0.1@tcp
+	equal "$(grep -c 'primary nid: 10.1.0' <<<"$output")" 2
+}
+
+@test "discovery makes both a Multi-Rail peer of the other" {
+	run -0 ctl a discover 10.1.0.2@tcp
+	[[ $output == *"Multi-Rail: true"* ]]
+	# The push that is part of it told b as much about a.
+	eventually "$PATIENCE" is_multi_rail b 10.1.0.1@tcp
+}
+
+is_multi_rail() {
+	ctl "$1" peer show --nid "$2" | grep -q 'Multi-Rail: true'
+}
+
+@test "the connections are one for control and two for bulk, or more by speed" {
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" all_types a
+	# Seen from the other side each connection has the opposite type.
+	equal "$(conns b | sed 's/bulk_in/IN/; s/bulk_out/bulk_in/; s/IN/bulk_out/' |
+		awk '{ print $1, $3, $2 }' | sort)" "$(conns a)"
+}
+
+all_types() {
+	[ "$(conns "$1" | awk '{ print $1 }' | sort -u | tr '\n' ' ')" = "bulk_in bulk_out control " ]
+}
+
+@test "a peer that is not there: no answer, and the reason is said" {
+	run -255 pings a 10.1.0.99@tcp
+	[[ $output == *"errno: -"* ]]
+	[[ $output == *"10.1.0.99@tcp"* ]]
+	run -255 pings a 10.77.0.1@tcp5
+	[[ $output == *"10.77.0.1@tcp5"* ]]
+	pings a 10.1.0.2@tcp
+}
+
+@test "counters count, and are reset" {
+	pings a 10.1.0.2@tcp
+	[ "$(stat_of a send_count)" -gt 0 ]
+	equal "$(stat_of a drop_count)" 0
+	ctl a stats reset
+	equal "$(stat_of a send_count)" 0
+}
+
+@test "bulk both ways: every byte arrives, in all sizes" {
+	local size
+
+	stop a
+	stop b
+	load_server b 10.1.0.2@tcp
+	for size in 0 1 4k 16384 65537 1m; do
+		load a 10.1.0.1@tcp put 10.1.0.2@tcp -s $size -N 200 >"$DIR/put.json"
+		all_arrived "$DIR/put.json"
+		load a 10.1.0.1@tcp get 10.1.0.2@tcp -s $size -N 200 >"$DIR/get.json"
+		all_arrived "$DIR/get.json"
+	done
+}
+
+@test "the load tool finds a byte that is wrong: the tests above can fail" {
+	stop b
+	load_server b 10.1.0.2@tcp
+	stop a
+	run -1 load a 10.1.0.1@tcp put 10.1.0.2@tcp -s 64k -N 20 --damage 10
+	grep -q 'byte .* is wrong' "$DIR/b.load"
+	end_load b || status=$?
+	equal "${status:-0}" 1
+}
