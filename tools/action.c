@@ -11,7 +11,7 @@
 #include "action.h"
 #include "tree.h"
 
-/* ---- the node ------------------------------------------------------------------------ */
+/* ---- the node ---------------------------------------------------------------------- */
 
 int lx_action_up(struct lx_session *s, const struct lx_args *a)
 {
@@ -31,7 +31,7 @@ int lx_action_reload(struct lx_session *s, const struct lx_args *a)
 	return lx_session_request(s, LX_CONTROL_RELOAD, NLM_F_REPLACE, NULL, NULL, NULL, NULL);
 }
 
-/* ---- nets ------------------------------------------------------------------------------- */
+/* ---- nets -------------------------------------------------------------------------- */
 
 void lx_action_init_ni(struct lx_conf_ni *ni)
 {
@@ -281,7 +281,7 @@ int lx_action_net_set(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
-/* ---- routes ------------------------------------------------------------------------------ */
+/* ---- routes ------------------------------------------------------------------------ */
 
 static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_conf_route *r)
 {
@@ -355,7 +355,7 @@ int lx_action_route_del(struct lx_session *s, const struct lx_args *a)
 	return lx_action_del_route(s, &r);
 }
 
-/* ---- peers --------------------------------------------------------------------------------- */
+/* ---- peers ------------------------------------------------------------------------- */
 
 static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer, uint16_t flags,
 			bool force)

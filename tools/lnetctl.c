@@ -19,7 +19,7 @@
 #define STATUS_USAGE 255
 #define STATUS_REFUSED 234 /* -EINVAL, as an exit status */
 
-/* ---- errors ---------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------ */
 
 void lx_lnetctl_record(const char *op, const char *object, int error, const char *text)
 {
@@ -48,7 +48,7 @@ int lx_lnetctl_error(const struct lx_session *s, const struct lx_verb *verb)
 	return STATUS_REFUSED;
 }
 
-/* ---- help --------------------------------------------------------------------------------- */
+/* ---- help -------------------------------------------------------------------------- */
 
 static void verb_help(FILE *out, const struct lx_group *g, const struct lx_verb *v)
 {
@@ -86,7 +86,7 @@ static int list_commands(void)
 	return 0;
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------- */
 
 struct getopt_tables {
 	struct option longs[OPTIONS_MAX + 2];

@@ -46,7 +46,7 @@ static struct {
 	bool json, yaml, pretty, more;
 } format;
 
-/* ---- output -------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 /* Prints "key: value" in the form wanted, and takes the value. */
 static void print_tree(const char *key, json_t *value)
@@ -186,7 +186,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 	return 0;
 }
 
-/* ---- changes ------------------------------------------------------------------------------ */
+/* ---- changes ----------------------------------------------------------------------- */
 
 static int routing_on(struct lx_session *s, const struct lx_args *a)
 {
@@ -220,7 +220,7 @@ static int disconnect(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
-/* ---- probes --------------------------------------------------------------------------------- */
+/* ---- probes ------------------------------------------------------------------------ */
 
 static int probe_one(struct lx_session *s, struct lx_control_ping *ping, bool discover, bool force,
 		     json_t *list)
@@ -408,7 +408,8 @@ static const struct keyword net_add[] = {
 	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" }, END
 };
 static const struct keyword net_del[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" }, END
+	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
+	  END
 };
 static const struct keyword net_set[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
@@ -442,7 +443,8 @@ static const struct command route_commands[] = {
 };
 
 static const struct keyword routing_set[] = {
-	{ "tiny", LX_ARG_TINY, "N" }, { "small", LX_ARG_SMALL, "N" }, { "large", LX_ARG_LARGE, "N" }, END
+	{ "tiny", LX_ARG_TINY, "N" }, { "small", LX_ARG_SMALL, "N" }, { "large", LX_ARG_LARGE,
+	  "N" }, END
 };
 static const struct command routing_commands[] = {
 	{ "show", show_routing, NULL, NULL, "whether messages are forwarded, and router buffers" },
@@ -517,7 +519,8 @@ static const struct command import_commands[] = {
 	NO_COMMAND
 };
 static const struct command export_commands[] = {
-	{ "export", export, all_keyword, "[FILE]", "the configuration as YAML; \"all\": with counters" },
+	{ "export", export, all_keyword, "[FILE]",
+	  "the configuration as YAML; \"all\": with counters" },
 	NO_COMMAND
 };
 

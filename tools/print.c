@@ -8,7 +8,7 @@
 #include "../user/base/schema.h"
 #include "print.h"
 
-/* ---- YAML --------------------------------------------------------------------------- */
+/* ---- YAML -------------------------------------------------------------------------- */
 
 const struct lx_layout lx_layout_wide = { .map = 6, .dash = 0, .item = 6 };
 const struct lx_layout lx_layout_four = { .map = 4, .dash = 4, .item = 2 };
@@ -112,7 +112,7 @@ void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout)
 	yaml_map(out, map, layout, 0, false);
 }
 
-/* ---- JSON --------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------- */
 
 /* "local NI(s)" to "local_ni", "Multi-Rail" to "multi_rail", "cpt[0]" to "cpt_0". */
 static void snake_case(const char *key, char *buf, size_t size)
@@ -164,7 +164,7 @@ void lx_print_json(FILE *out, const json_t *value, bool pretty)
 	json_decref(copy);
 }
 
-/* ---- tables ----------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------ */
 
 #define COLUMNS_MAX 24
 #define GAP 2

@@ -17,7 +17,7 @@
 
 #define FILE_MAX (4u << 20)
 
-/* ---- export ----------------------------------------------------------------------- */
+/* ---- export ------------------------------------------------------------------------ */
 
 /* What follows from other settings is not to be configured again. */
 static void drop_derived(json_t *nets)
@@ -88,7 +88,7 @@ int lx_transfer_export(struct lx_session *s, FILE *out, bool backup)
 	return export_rest(s, out, backup);
 }
 
-/* ---- import ------------------------------------------------------------------------- */
+/* ---- import ------------------------------------------------------------------------ */
 
 struct import {
 	struct lx_session *s;
@@ -297,7 +297,7 @@ static void exec_probes(struct import *im, const struct lx_import *what, bool di
 		json_decref(list);
 }
 
-/* ---- the file --------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------- */
 
 static int read_input(struct lx_session *s, const char *path, char **ret_text, size_t *ret_len)
 {

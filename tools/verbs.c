@@ -16,7 +16,7 @@
 #define STATUS_PROBE_FAILED 255
 #define TOLD(status) (LX_TOLD + (status))
 
-/* ---- shows ----------------------------------------------------------------------------- */
+/* ---- shows ------------------------------------------------------------------------- */
 
 static unsigned int level_of(const struct lx_args *a)
 {
@@ -143,7 +143,7 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
-/* ---- probes -------------------------------------------------------------------------------- */
+/* ---- probes ------------------------------------------------------------------------ */
 
 struct probes {
 	bool discover, force;
@@ -399,7 +399,8 @@ static int route_del(struct lx_session *s, const struct lx_args *a)
 #define OLD LX_ERROR_OLD
 
 static const struct lx_option configure_options[] = {
-	{ "all", 'a', FLAG, LX_ARG_ALL, "also add the NIs, routes and peers of the configuration file" },
+	{ "all", 'a', FLAG, LX_ARG_ALL,
+	  "also add the NIs, routes and peers of the configuration file" },
 	{ "large", 'l', FLAG, LX_ARG_LARGE_NIDS, "interfaces stand for their IPv6 address" },
 	NO_OPTION
 };
@@ -416,14 +417,18 @@ static const struct lx_option net_add_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "the net (tcp, tcp1)" },
 	{ "if", 'i', VALUE, LX_ARG_IF, "its interface, or several (eth0,eth1)" },
 	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NID that the NI shall have" },
-	{ "peer-timeout", 't', VALUE, LX_ARG_PEER_TIMEOUT, "seconds until a silent peer is asked for a sign of life" },
+	{ "peer-timeout", 't', VALUE, LX_ARG_PEER_TIMEOUT,
+	  "seconds until a silent peer is asked for a sign of life" },
 	{ "peer-credits", 'c', VALUE, LX_ARG_PEER_CREDITS, "messages sent to one peer at a time" },
-	{ "peer-buffer-credits", 'b', VALUE, LX_ARG_PEER_BUFFER_CREDITS, "router buffers one peer may occupy" },
+	{ "peer-buffer-credits", 'b', VALUE, LX_ARG_PEER_BUFFER_CREDITS,
+	  "router buffers one peer may occupy" },
 	{ "credits", 'r', VALUE, LX_ARG_CREDITS, "messages the NI sends at a time" },
 	{ "cpt", 's', VALUE, LX_ARG_CPT, "CPU partitions ([0,1]); checked, without effect here" },
-	{ "conns-per-peer", 'm', VALUE, LX_ARG_CONNS_PER_PEER, "bulk connections each way to a peer; 0: by link speed" },
+	{ "conns-per-peer", 'm', VALUE, LX_ARG_CONNS_PER_PEER,
+	  "bulk connections each way to a peer; 0: by link speed" },
 	{ "tos", 0, VALUE, LX_ARG_TOS, "type of service of the IP packets, 0..255" },
-	{ "skip-mr-route-setup", 'k', FLAG, LX_ARG_NO_MR_ROUTES, "without effect: Linux routes are never touched" },
+	{ "skip-mr-route-setup", 'k', FLAG, LX_ARG_NO_MR_ROUTES,
+	  "without effect: Linux routes are never touched" },
 	{ "ip2net", 'p', VALUE, LX_ARG_LATER, NULL },
 	{ "auth-key", 'a', VALUE, LX_ARG_LATER, NULL },
 	{ "traffic-class", 'T', VALUE, LX_ARG_LATER, NULL },
@@ -439,7 +444,8 @@ static const struct lx_option net_del_options[] = {
 
 static const struct lx_option net_show_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "only this net" },
-	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "more of each NI; 2: by message type, health; 4: latency" },
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE,
+	  "more of each NI; 2: by message type, health; 4: latency" },
 	NO_OPTION
 };
 
@@ -447,27 +453,35 @@ static const struct lx_option net_set_options[] = {
 	{ "nid", 'n', VALUE, LX_ARG_NID, "the NI" },
 	{ "net", 'i', VALUE, LX_ARG_NET, "all NIs of a net" },
 	{ "all", 'a', FLAG, LX_ARG_ALL, "all NIs" },
-	{ "conns-per-peer", 'm', VALUE, LX_ARG_CONNS_PER_PEER, "bulk connections each way to a peer, up to 127" },
-	{ "lnd-timeout", 'l', VALUE, LX_ARG_LND_TIMEOUT, "seconds the transport may take; 0: the general value" },
+	{ "conns-per-peer", 'm', VALUE, LX_ARG_CONNS_PER_PEER,
+	  "bulk connections each way to a peer, up to 127" },
+	{ "lnd-timeout", 'l', VALUE, LX_ARG_LND_TIMEOUT,
+	  "seconds the transport may take; 0: the general value" },
 	{ "health", 't', VALUE, LX_ARG_HEALTH, "health value" },
 	NO_OPTION
 };
 
 static const struct lx_verb net_verbs[] = {
-	{ "add", net_add, "add an NI to a net", net_add_options, RECORD, "add", "net", net_add_errno, 0, NULL },
-	{ "del", lx_action_net_del, "remove NIs", net_del_options, RECORD, "del", "net", net_del_errno, 0, NULL },
-	{ "show", show_net, "show nets and their NIs", net_show_options, RECORD, "show", "net", NULL, 0, NULL },
-	{ "set", lx_action_net_set, "change a setting of NIs", net_set_options, OLD, "net", "set", NULL, 0, NULL },
+	{ "add", net_add, "add an NI to a net", net_add_options, RECORD, "add", "net",
+	  net_add_errno, 0, NULL },
+	{ "del", lx_action_net_del, "remove NIs", net_del_options, RECORD, "del", "net",
+	  net_del_errno, 0, NULL },
+	{ "show", show_net, "show nets and their NIs", net_show_options, RECORD, "show", "net",
+	  NULL, 0, NULL },
+	{ "set", lx_action_net_set, "change a setting of NIs", net_set_options, OLD, "net", "set",
+	  NULL, 0, NULL },
 	NO_VERB
 };
 
 static const struct lx_option route_add_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "the remote net (tcp2)" },
-	{ "gateway", 'g', VALUE, LX_ARG_GATEWAY, "NID of the gateway, or several (10.0.0.[1-4]@tcp)" },
+	{ "gateway", 'g', VALUE, LX_ARG_GATEWAY,
+	  "NID of the gateway, or several (10.0.0.[1-4]@tcp)" },
 	{ "hop", 'c', VALUE, LX_ARG_HOP, "how many hops, 1..255" },
 	{ "hop-count", 0, VALUE, LX_ARG_HOP, NULL },
 	{ "priority", 'p', VALUE, LX_ARG_PRIORITY, "0 is best" },
-	{ "health_sensitivity", 0, VALUE, LX_ARG_SENSITIVITY, "how much a fault takes from the gateway, at least 1" },
+	{ "health_sensitivity", 0, VALUE, LX_ARG_SENSITIVITY,
+	  "how much a fault takes from the gateway, at least 1" },
 	NO_OPTION
 };
 
@@ -488,14 +502,18 @@ static const struct lx_option route_show_options[] = {
 };
 
 static const struct lx_verb route_verbs[] = {
-	{ "add", lx_action_route_add, "add a route", route_add_options, RECORD, "add", "route", NULL, 0, NULL },
-	{ "del", route_del, "remove a route", route_del_options, RECORD, "del", "route", NULL, 0, NULL },
-	{ "show", show_route, "show routes", route_show_options, RECORD, "show", "route", NULL, 0, NULL },
+	{ "add", lx_action_route_add, "add a route", route_add_options, RECORD, "add", "route",
+	  NULL, 0, NULL },
+	{ "del", route_del, "remove a route", route_del_options, RECORD, "del", "route", NULL, 0,
+	  NULL },
+	{ "show", show_route, "show routes", route_show_options, RECORD, "show", "route", NULL, 0,
+	  NULL },
 	NO_VERB
 };
 
 static const struct lx_verb routing_verbs[] = {
-	{ "show", show_routing, "show router buffers and whether routing is on", NULL, OLD, "show", "routing", NULL, 0, NULL },
+	{ "show", show_routing, "show router buffers and whether routing is on", NULL, OLD, "show",
+	  "routing", NULL, 0, NULL },
 	NO_VERB
 };
 
@@ -511,7 +529,8 @@ static const struct lx_option peer_options[] = {
 
 static const struct lx_option peer_show_options[] = {
 	{ "nid", 'n', VALUE, LX_ARG_NID, "only the peer with this NID" },
-	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "more of each peer; 2: by message type, health; 4: latency" },
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE,
+	  "more of each peer; 2: by message type, health; 4: latency" },
 	NO_OPTION
 };
 
@@ -519,17 +538,23 @@ static const char health_later[] =
 	"health of NIs and peers comes with a later version; nothing was changed";
 
 static const struct lx_verb peer_verbs[] = {
-	{ "add", peer_change, "configure a peer, or NIDs of it", peer_options, RECORD, "add", "peer", NULL, 0, NULL },
-	{ "del", peer_change, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer", NULL, 0, NULL },
-	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer", NULL, 0, NULL },
+	{ "add", peer_change, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
+	  "peer", NULL, 0, NULL },
+	{ "del", peer_change, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer",
+	  NULL, 0, NULL },
+	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
+	  NULL, 0, NULL },
 	{ "list", list_peers, "show primary NIDs", NULL, RECORD, "show", "peer", NULL, 0, NULL },
-	{ "set", NULL, "set health or state of a peer", NULL, RECORD, "set", "peer", NULL, 0, health_later },
+	{ "set", NULL, "set health or state of a peer", NULL, RECORD, "set", "peer", NULL, 0,
+	  health_later },
 	NO_VERB
 };
 
 static const struct lx_verb stats_verbs[] = {
-	{ "show", show_stats, "show the counters of the node", NULL, OLD, "show", "statistics", NULL, 0, NULL },
-	{ "reset", lx_action_stats_reset, "set the counters to 0", NULL, OLD, "reset", "statistics", NULL, 0, NULL },
+	{ "show", show_stats, "show the counters of the node", NULL, OLD, "show", "statistics",
+	  NULL, 0, NULL },
+	{ "reset", lx_action_stats_reset, "set the counters to 0", NULL, OLD, "reset", "statistics",
+	  NULL, 0, NULL },
 	NO_VERB
 };
 
@@ -539,7 +564,8 @@ static const struct lx_option global_options[] = {
 };
 
 static const struct lx_verb global_verbs[] = {
-	{ "show", show_global, "show general settings", global_options, OLD, "show", "global", NULL, 0, NULL },
+	{ "show", show_global, "show general settings", global_options, OLD, "show", "global", NULL,
+	  0, NULL },
 	NO_VERB
 };
 
@@ -553,7 +579,8 @@ static const struct lx_option import_options[] = {
 };
 
 static const struct lx_verb import_verb[] = {
-	{ "import", import, "do what a YAML file says, or the standard input", import_options, RECORD, "import", "file", NULL, 1, NULL },
+	{ "import", import, "do what a YAML file says, or the standard input", import_options,
+	  RECORD, "import", "file", NULL, 1, NULL },
 	NO_VERB
 };
 
@@ -563,7 +590,8 @@ static const struct lx_option export_options[] = {
 };
 
 static const struct lx_verb export_verb[] = {
-	{ "export", export, "write the state as YAML, to a file or the standard output", export_options, RECORD, "show", "export", NULL, 1, NULL },
+	{ "export", export, "write the state as YAML, to a file or the standard output",
+	  export_options, RECORD, "show", "export", NULL, 1, NULL },
 	NO_VERB
 };
 
@@ -574,7 +602,8 @@ static const struct lx_option ping_options[] = {
 };
 
 static const struct lx_verb ping_verb[] = {
-	{ "ping", ping, "ask nodes for their NIDs", ping_options, RECORD, "manage", "ping", NULL, LX_CONTROL_NIDS_MAX, NULL },
+	{ "ping", ping, "ask nodes for their NIDs", ping_options, RECORD, "manage", "ping", NULL,
+	  LX_CONTROL_NIDS_MAX, NULL },
 	NO_VERB
 };
 
@@ -584,62 +613,81 @@ static const struct lx_option discover_options[] = {
 };
 
 static const struct lx_verb discover_verb[] = {
-	{ "discover", discover, "find out all NIDs of nodes, and tell them ours", discover_options, RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX, NULL },
+	{ "discover", discover, "find out all NIDs of nodes, and tell them ours", discover_options,
+	  RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX, NULL },
 	NO_VERB
 };
 
 static const struct lx_verb cpt_verb[] = {
-	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", NULL, RECORD, "show", "cpt-of-nid", NULL, LX_CONTROL_NIDS_MAX, NULL },
+	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", NULL, RECORD,
+	  "show", "cpt-of-nid", NULL, LX_CONTROL_NIDS_MAX, NULL },
 	NO_VERB
 };
 
 static const char debug_later[] = "\"lnetctl peer show --verbose 4\" has what there is";
 
 static const struct lx_verb debug_verbs[] = {
-	{ "recovery", NULL, "NIs in recovery", NULL, RECORD, "show", "recovery", NULL, 0, health_later },
-	{ "peer", NULL, "internal state of a peer", NULL, RECORD, "show", "peer", NULL, 0, debug_later },
-	{ "nidlist", NULL, "how a list of NIDs is understood", NULL, RECORD, "show", "nidlist", NULL, 0, debug_later },
+	{ "recovery", NULL, "NIs in recovery", NULL, RECORD, "show", "recovery", NULL, 0,
+	  health_later },
+	{ "peer", NULL, "internal state of a peer", NULL, RECORD, "show", "peer", NULL, 0,
+	  debug_later },
+	{ "nidlist", NULL, "how a list of NIDs is understood", NULL, RECORD, "show", "nidlist",
+	  NULL, 0, debug_later },
 	NO_VERB
 };
 
-static const char udsp_later[] = "selection policies come with a later version; nothing was changed";
+static const char udsp_later[] =
+	"selection policies come with a later version; nothing was changed";
 
 static const struct lx_verb udsp_verbs[] = {
 	{ "add", NULL, "add a selection policy", NULL, RECORD, "add", "udsp", NULL, 0, udsp_later },
-	{ "del", NULL, "remove a selection policy", NULL, RECORD, "del", "udsp", NULL, 0, udsp_later },
-	{ "show", NULL, "show selection policies", NULL, RECORD, "show", "udsp", NULL, 0, udsp_later },
+	{ "del", NULL, "remove a selection policy", NULL, RECORD, "del", "udsp", NULL, 0,
+	  udsp_later },
+	{ "show", NULL, "show selection policies", NULL, RECORD, "show", "udsp", NULL, 0,
+	  udsp_later },
 	NO_VERB
 };
 
-static const char fault_later[] = "fault injection comes with a later version; nothing was changed";
+static const char fault_later[] =
+	"fault injection comes with a later version; nothing was changed";
 
 static const struct lx_verb fault_verbs[] = {
-	{ "drop", NULL, "rules that drop messages", NULL, RECORD, "add", "fault", NULL, 0, fault_later },
-	{ "delay", NULL, "rules that delay messages", NULL, RECORD, "add", "fault", NULL, 0, fault_later },
+	{ "drop", NULL, "rules that drop messages", NULL, RECORD, "add", "fault", NULL, 0,
+	  fault_later },
+	{ "delay", NULL, "rules that delay messages", NULL, RECORD, "add", "fault", NULL, 0,
+	  fault_later },
 	NO_VERB
 };
 
 static const struct lx_verb service_id_verb[] = {
-	{ "service-id", NULL, "RDMA service id", NULL, RECORD, "show", "service-id", NULL, 0, "there is no RDMA transport in this version" },
+	{ "service-id", NULL, "RDMA service id", NULL, RECORD, "show", "service-id", NULL, 0,
+	  "there is no RDMA transport in this version" },
 	NO_VERB
 };
 
 static const struct lx_verb mrrouting_verb[] = {
-	{ "setup-mrrouting", NULL, "Linux routing rules for several interfaces", NULL, RECORD, "add", "mrrouting", NULL, 0, "set up \"ip rule\" and \"ip route\" by hand, one table an interface" },
+	{ "setup-mrrouting", NULL, "Linux routing rules for several interfaces", NULL, RECORD,
+	  "add", "mrrouting", NULL, 0,
+	  "set up \"ip rule\" and \"ip route\" by hand, one table an interface" },
 	NO_VERB
 };
 
 static const struct lx_verb sysctl_verb[] = {
-	{ "setup-sysctl", NULL, "Linux settings for large systems", NULL, RECORD, "add", "sysctl", NULL, 0, "set them in /etc/sysctl.d" },
+	{ "setup-sysctl", NULL, "Linux settings for large systems", NULL, RECORD, "add", "sysctl",
+	  NULL, 0, "set them in /etc/sysctl.d" },
 	NO_VERB
 };
 
 /* tiny, small, large, routing; then the general settings; then the end. */
 static struct lx_verb set_verbs[40] = {
-	{ "tiny_buffers", set, "router buffers for messages without payload, more than 0", NULL, OLD, "add", "buf", NULL, 1, NULL },
-	{ "small_buffers", set, "router buffers for payload up to a page, more than 0", NULL, OLD, "add", "buf", NULL, 1, NULL },
-	{ "large_buffers", set, "router buffers for payload up to 1 MiB, more than 0", NULL, OLD, "add", "buf", NULL, 1, NULL },
-	{ "routing", set, "0: off, 1: forward messages between nets", NULL, OLD, "add", "routing", NULL, 1, NULL },
+	{ "tiny_buffers", set, "router buffers for messages without payload, more than 0", NULL,
+	  OLD, "add", "buf", NULL, 1, NULL },
+	{ "small_buffers", set, "router buffers for payload up to a page, more than 0", NULL, OLD,
+	  "add", "buf", NULL, 1, NULL },
+	{ "large_buffers", set, "router buffers for payload up to 1 MiB, more than 0", NULL, OLD,
+	  "add", "buf", NULL, 1, NULL },
+	{ "routing", set, "0: off, 1: forward messages between nets", NULL, OLD, "add", "routing",
+	  NULL, 1, NULL },
 	NO_VERB
 };
 

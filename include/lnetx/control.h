@@ -67,7 +67,7 @@ enum lx_control_error_attr {
 	LX_CONTROL_ERR_OBJECT, /* string: which object: "net", "route", ... */
 };
 
-/* ---- requests --------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------- */
 
 #define LX_CONTROL_NIDS_MAX 128 /* NIDs in a request */
 
@@ -130,7 +130,7 @@ struct lx_control_tunable_value {
 	char module[8], name[40], value[24];
 };
 
-/* ---- what is shown, beyond info.h ---------------------------------------------- */
+/* ---- what is shown, beyond info.h -------------------------------------------------- */
 
 struct lx_control_tunable {
 	const char *module, *name, *value, *def, *choices, *help;
@@ -150,7 +150,7 @@ struct lx_control_status {
 	uint32_t clients;
 };
 
-/* ---- schemas ------------------------------------------------------------------- */
+/* ---- schemas ----------------------------------------------------------------------- */
 
 /*
  * How much is wanted: 0..LX_LEVEL_MAX as lnetctl's "--verbose n", with OWN what only
@@ -183,7 +183,7 @@ extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_
 	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
 	lx_control_value_schema;
 
-/* ---- global settings ------------------------------------------------------------- */
+/* ---- global settings --------------------------------------------------------------- */
 
 /* A key of "global:" and "lnetctl set", and the tunable of module "lnet" behind it. */
 struct lx_control_global {

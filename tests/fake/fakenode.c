@@ -52,7 +52,7 @@ static void tell(struct lx_node *node, enum lx_change_type type, const struct lx
 		node->watch(&change, node->watch_arg);
 }
 
-/* ---- tunables ------------------------------------------------------------------------ */
+/* ---- tunables ---------------------------------------------------------------------- */
 
 static const struct lx_tunable *find_tunable(const char *module, const char *name,
 					     struct lx_node *node, void **ret_values)
@@ -123,7 +123,7 @@ int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 	return 0;
 }
 
-/* ---- NIs -------------------------------------------------------------------------------- */
+/* ---- NIs --------------------------------------------------------------------------- */
 
 static int32_t or_default(int32_t value, int32_t def)
 {
@@ -230,7 +230,7 @@ static bool has_net(const struct lx_node *node, uint32_t net)
 	return false;
 }
 
-/* ---- peers, routes ------------------------------------------------------------------------- */
+/* ---- peers, routes ----------------------------------------------------------------- */
 
 static struct fake_peer *find_peer(struct lx_node *node, const struct lx_nid *nid)
 {

@@ -171,7 +171,7 @@ static void load_struct(const struct lx_schema *schema, yaml_node_t *map, void *
 	}
 }
 
-/* ---- sections ---------------------------------------------------------------------------- */
+/* ---- sections ---------------------------------------------------------------------- */
 
 static void load_nets(struct fake_state *s, yaml_node_t *nets)
 {

@@ -165,7 +165,7 @@ void proc_daemon_wait_log(const struct proc_daemon *d, const char *text)
 	fail_msg("\"%s\" is not in the log:\n%s", text, proc_read(d->log));
 }
 
-/* ---- tools --------------------------------------------------------------------------- */
+/* ---- tools ------------------------------------------------------------------------- */
 
 static int split(char *line, char **words)
 {

@@ -72,7 +72,7 @@ static void fails(int status, const char *line, const char *text)
 		fail_msg("$ %s\n%sdoes not say \"%s\"", line, r->err, text);
 }
 
-/* ---- lnetctl: spellings ----------------------------------------------------------------- */
+/* ---- lnetctl: spellings ------------------------------------------------------------ */
 
 static void test_net_options(void **state)
 {
@@ -274,7 +274,7 @@ static void test_interactive(void **state)
 	assert_non_null(strstr(r->err, "'nosuch'"));
 }
 
-/* ---- import, export ---------------------------------------------------------------------- */
+/* ---- import, export ---------------------------------------------------------------- */
 
 static char *output_of(const char *line)
 {
@@ -459,7 +459,7 @@ static void test_import_show_exec(void **state)
 	assert_non_null(strstr(r->out, "global:\n    numa_range: 0\n"));
 }
 
-/* ---- probes ---------------------------------------------------------------------------------- */
+/* ---- probes ------------------------------------------------------------------------ */
 
 static const char probe_state[] =
 	"ping:\n- primary nid: 127.0.0.1@tcp\n  Multi-Rail: false\n  peer_ni:\n"

@@ -31,7 +31,7 @@ static void assert_nid(const struct lx_nid *nid, const char *text)
 	assert_string_equal(lx_nid_str(nid), text);
 }
 
-/* ---- what is understood -------------------------------------------------------------- */
+/* ---- what is understood ------------------------------------------------------------ */
 
 static void test_empty(void **state)
 {
@@ -213,7 +213,7 @@ static void test_null_sections(void **state)
 	lx_conf_free(conf);
 }
 
-/* ---- what is not ------------------------------------------------------------------------ */
+/* ---- what is not ------------------------------------------------------------------- */
 
 struct bad {
 	const char *yaml;
@@ -362,7 +362,7 @@ static void test_limits(void **state)
 	free(yaml);
 }
 
-/* ---- import: sections and commands --------------------------------------------------------- */
+/* ---- import: sections and commands ------------------------------------------------- */
 
 static void test_import_scan(void **state)
 {

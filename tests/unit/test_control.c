@@ -41,7 +41,7 @@ static struct lx_nid nid_of(const char *text)
 	return nid;
 }
 
-/* ---- round trips ---------------------------------------------------------------------- */
+/* ---- round trips ------------------------------------------------------------------- */
 
 static void test_net(void **state)
 {
@@ -225,7 +225,7 @@ static void test_numbers(void **state)
 		check_numbers(NULL, requests[i]);
 }
 
-/* ---- hostile requests -------------------------------------------------------------------- */
+/* ---- hostile requests -------------------------------------------------------------- */
 
 static void refuse(struct message *m, const struct lx_schema *schema, int error, const char *what)
 {
@@ -342,7 +342,7 @@ static void test_message_length(void **state)
 		assert_null(lx_schema_message(buf, len, sizeof(struct lx_control_hdr)));
 }
 
-/* ---- the socket's name ---------------------------------------------------------------------- */
+/* ---- the socket's name ------------------------------------------------------------- */
 
 static void test_instance(void **state)
 {

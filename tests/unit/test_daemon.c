@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -60,7 +61,7 @@ static void assert_log(const char *text)
 	proc_daemon_wait_log(&lnetxd, text);
 }
 
-/* ---- command line and files --------------------------------------------------------------- */
+/* ---- command line and files -------------------------------------------------------- */
 
 static void test_options(void **state)
 {
@@ -204,7 +205,7 @@ static void test_reload(void **state)
 	assert_true(shows("lnetctl net show", "net type: tcp1"));
 }
 
-/* ---- service manager, log, socket ------------------------------------------------------------ */
+/* ---- service manager, log, socket -------------------------------------------------- */
 
 static int notify_socket(struct sockaddr_un *sa)
 {
@@ -492,6 +493,30 @@ static void test_too_many_clients(void **state)
 	run(0, "lnetx daemon");
 }
 
+/* Without descriptors left, who comes is told so, and the daemon goes on. */
+static void test_few_descriptors(void **state)
+{
+	struct rlimit all, few = { 24, 24 };
+	int fd[40], refused = 0;
+	char buf[512];
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few.rlim_max = all.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	start_configured(NULL); /* inherits the limit */
+	setrlimit(RLIMIT_NOFILE, &all);
+	for (size_t i = 0; i < N_OF(fd); i++)
+		fd[i] = connect_raw();
+	assert_log("control client not accepted: Too many open files");
+	assert_true(recv(fd[39], buf, sizeof(buf), 0) > 0);
+	for (size_t i = 0; i < N_OF(fd); i++) {
+		refused += i < 39 && recv(fd[i], buf, sizeof(buf), MSG_DONTWAIT) > 0;
+		close(fd[i]);
+	}
+	assert_in_range(refused, 10, 38);
+	run(0, "lnetx daemon");
+}
+
 /* Clients that leave before they have their answer. */
 static void test_leavers(void **state)
 {
@@ -573,12 +598,13 @@ int main(int argc, char **argv)
 {
 #define TEST(fn) cmocka_unit_test_teardown(fn, stop)
 	const struct CMUnitTest tests[] = {
-		TEST(test_options),	     TEST(test_check),		TEST(test_start_with_file),
-		TEST(test_start_fails),	     TEST(test_starts_without), TEST(test_reload),
-		TEST(test_notify),	     TEST(test_journal),	TEST(test_stop),
-		TEST(test_one_of_a_name),    TEST(test_socket_mode),	TEST(test_bad_requests),
-		TEST(test_garbage),	     TEST(test_slow_reader),	TEST(test_long_list),
-		TEST(test_too_many_clients), TEST(test_leavers),	TEST(test_slow_monitor),
+		TEST(test_options),	     TEST(test_check),		 TEST(test_start_with_file),
+		TEST(test_start_fails),	     TEST(test_starts_without),	 TEST(test_reload),
+		TEST(test_notify),	     TEST(test_journal),	 TEST(test_stop),
+		TEST(test_one_of_a_name),    TEST(test_socket_mode),	 TEST(test_bad_requests),
+		TEST(test_garbage),	     TEST(test_slow_reader),	 TEST(test_long_list),
+		TEST(test_too_many_clients), TEST(test_few_descriptors), TEST(test_leavers),
+		TEST(test_slow_monitor),
 	};
 	int failed;
 

@@ -26,7 +26,7 @@ static const char *const up_names[] = { "down", "up" };
 
 /* clang-format off */
 
-/* ---- counters --------------------------------------------------------------------- */
+/* ---- counters ---------------------------------------------------------------------- */
 
 #define LATENCY(n, prefix, m) \
 	{ LX_FIELD_NUM(n, prefix "_samples", struct lx_traffic, m.samples), .level = 4, \
@@ -59,11 +59,12 @@ static const struct lx_field types_fields[] = {
 };
 static const struct lx_schema types = { "counts", sizeof(struct lx_type_counts), types_fields };
 
-/* ---- local NIs ---------------------------------------------------------------------- */
+/* ---- local NIs --------------------------------------------------------------------- */
 
 static const struct lx_field ni_health_fields[] = {
 	{ LX_FIELD_NUM(1, "fatal_error", struct lx_ni_health, fatal) },
-	{ LX_FIELD_NUM(2, "health value", struct lx_ni_health, value), .col = "HEALTH", .wide = true },
+	{ LX_FIELD_NUM(2, "health value", struct lx_ni_health, value), .col = "HEALTH",
+	  .wide = true },
 	{ LX_FIELD_NUM(3, "interrupts", struct lx_ni_health, interrupts) },
 	{ LX_FIELD_NUM(4, "dropped", struct lx_ni_health, dropped) },
 	{ LX_FIELD_NUM(5, "aborted", struct lx_ni_health, aborted) },
@@ -80,7 +81,8 @@ static const struct lx_schema ni_health = { "health stats", sizeof(struct lx_ni_
 static const struct lx_field ni_tunables_fields[] = {
 	{ LX_FIELD_NUM(1, "peer_timeout", struct lx_ni_tunables, peer_timeout), UNSET },
 	{ LX_FIELD_NUM(2, "peer_credits", struct lx_ni_tunables, peer_credits), UNSET },
-	{ LX_FIELD_NUM(3, "peer_buffer_credits", struct lx_ni_tunables, peer_buffer_credits), UNSET },
+	{ LX_FIELD_NUM(3, "peer_buffer_credits", struct lx_ni_tunables, peer_buffer_credits),
+	  UNSET },
 	{ LX_FIELD_NUM(4, "credits", struct lx_ni_tunables, credits), UNSET },
 	END
 };
@@ -111,7 +113,8 @@ static const struct lx_field ni_fields[] = {
 	  .level = 2 },
 	{ LX_FIELD(8, "dropped_stats", NEST, struct lx_ni_info, traffic.dropped), .sub = &types,
 	  .level = 2 },
-	{ LX_FIELD(9, "health stats", NEST, struct lx_ni_info, health), .sub = &ni_health, .level = 2 },
+	{ LX_FIELD(9, "health stats", NEST, struct lx_ni_info, health), .sub = &ni_health,
+	  .level = 2 },
 	{ LX_FIELD(10, "tunables", NEST, struct lx_ni_info, tun), .sub = &ni_tunables, .level = 1,
 	  BACKUP },
 	{ LX_FIELD(11, "lnd tunables", NAMED, struct lx_ni_info, lnd_tun.value), .level = 1, BACKUP,
@@ -126,13 +129,15 @@ static const struct lx_field ni_fields[] = {
 	  .wide = true },
 	{ LX_FIELD_NUM(23, "alive_s", struct lx_ni_info, alive_s), OWN, UNSET },
 	{ LX_FIELD_NUM(24, "refs", struct lx_ni_info, refs), OWN },
-	{ LX_FIELD_NUM(25, "peers", struct lx_ni_info, n_peers), OWN, .col = "PEERS", .wide = true },
-	{ LX_FIELD_NUM(26, "conns", struct lx_ni_info, n_conns), OWN, .col = "CONNS", .wide = true },
+	{ LX_FIELD_NUM(25, "peers", struct lx_ni_info, n_peers), OWN, .col = "PEERS",
+	  .wide = true },
+	{ LX_FIELD_NUM(26, "conns", struct lx_ni_info, n_conns), OWN, .col = "CONNS",
+	  .wide = true },
 	END
 };
 static const struct lx_schema ni = { "NI", sizeof(struct lx_ni_info), ni_fields };
 
-/* ---- peers ------------------------------------------------------------------------------ */
+/* ---- peers ------------------------------------------------------------------------- */
 
 static const struct lx_field peer_health_fields[] = {
 	{ LX_FIELD_NUM(1, "health value", struct lx_peer_health, value), .col = "HEALTH",
@@ -171,9 +176,11 @@ static const struct lx_field peer_ni_fields[] = {
 	  .col = "MIN", .wide = true },
 	{ LX_FIELD_NUM(9, "tx_q_num_of_buf", struct lx_peer_ni_info, tx_queued_bytes), .level = 1,
 	  .col = "QUEUED", .wide = true },
-	{ LX_FIELD_NUM(10, "available_rtr_credits", struct lx_peer_ni_info, rtr_credits), .level = 1,
+	{ LX_FIELD_NUM(10, "available_rtr_credits", struct lx_peer_ni_info, rtr_credits),
+	  .level = 1,
 	  .col = "RTR", .wide = true },
-	{ LX_FIELD_NUM(11, "min_rtr_credits", struct lx_peer_ni_info, rtr_credits_min), .level = 1 },
+	{ LX_FIELD_NUM(11, "min_rtr_credits", struct lx_peer_ni_info, rtr_credits_min),
+	  .level = 1 },
 	{ LX_FIELD_NUM(12, "refcount", struct lx_peer_ni_info, refs), .level = 1 },
 	{ LX_FIELD(13, "statistics", NEST, struct lx_peer_ni_info, traffic), .sub = &counts,
 	  .level = 1 },
@@ -181,7 +188,8 @@ static const struct lx_field peer_ni_fields[] = {
 	  .level = 2 },
 	{ LX_FIELD(15, "received_stats", NEST, struct lx_peer_ni_info, traffic.received),
 	  .sub = &types, .level = 2 },
-	{ LX_FIELD(16, "dropped_stats", NEST, struct lx_peer_ni_info, traffic.dropped), .sub = &types,
+	{ LX_FIELD(16, "dropped_stats", NEST, struct lx_peer_ni_info, traffic.dropped),
+	  .sub = &types,
 	  .level = 2 },
 	{ LX_FIELD(17, "health stats", NEST, struct lx_peer_ni_info, health), .sub = &peer_health,
 	  .level = 2 },
@@ -198,7 +206,7 @@ static const struct lx_field ping_ni_fields[] = {
 static const struct lx_schema ping_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
 					  ping_ni_fields };
 
-/* ---- routes, routing ---------------------------------------------------------------------- */
+/* ---- routes, routing --------------------------------------------------------------- */
 
 static const char *const hop_names[] = { "single-hop", "multi-hop" };
 
@@ -237,7 +245,7 @@ static const struct lx_field routing_fields[] = {
 static const struct lx_schema routing = { "routing", sizeof(struct lx_routing_info),
 					  routing_fields };
 
-/* ---- statistics ------------------------------------------------------------------------------ */
+/* ---- statistics -------------------------------------------------------------------- */
 
 enum {
 	STATS_HDR_ = 1, /* the reference's numbers begin at 2 */
@@ -265,7 +273,7 @@ static const struct lx_field stats_fields[] = {
 };
 static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };
 
-/* ---- connections ------------------------------------------------------------------------------ */
+/* ---- connections ------------------------------------------------------------------- */
 
 static const struct lx_field conn_fields[] = {
 	{ LX_FIELD(1, "peer", ID, struct lx_conn_info, peer), .col = "PEER" },
@@ -277,13 +285,14 @@ static const struct lx_field conn_fields[] = {
 	{ LX_FIELD_NUM(7, "tx_queued_bytes", struct lx_conn_info, tx_queued_bytes), .col = "TXQ" },
 	{ LX_FIELD_NUM(8, "tx_bytes", struct lx_conn_info, tx_bytes), .col = "TX BYTES" },
 	{ LX_FIELD_NUM(9, "rx_bytes", struct lx_conn_info, rx_bytes), .col = "RX BYTES" },
-	{ LX_FIELD_NUM(10, "zc_pending", struct lx_conn_info, zc_pending), .col = "ZC", .wide = true },
+	{ LX_FIELD_NUM(10, "zc_pending", struct lx_conn_info, zc_pending), .col = "ZC",
+	  .wide = true },
 	{ LX_FIELD_NUM(11, "idle_s", struct lx_conn_info, idle_s), .col = "IDLE", .wide = true },
 	END
 };
 static const struct lx_schema conn = { "conn", sizeof(struct lx_conn_info), conn_fields };
 
-/* ---- tunables, changes, the daemon ---------------------------------------------------------------- */
+/* ---- tunables, changes, the daemon ------------------------------------------------- */
 
 static const struct lx_field tunable_fields[] = {
 	{ LX_FIELD(1, "module", STRP, struct lx_control_tunable, module), .col = "MODULE" },
@@ -341,7 +350,7 @@ const struct lx_control_object lx_control_tunables = { "tunable", NULL, NULL, &t
 const struct lx_control_object lx_control_events = { "event", NULL, NULL, &event };
 const struct lx_control_object lx_control_statuses = { "daemon", NULL, NULL, &status };
 
-/* ---- requests ---------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------- */
 
 #define SCHEMA(name, text, type) \
 	const struct lx_schema lx_control_##name##_schema = { text, sizeof(type), name##_fields }
@@ -399,7 +408,8 @@ const struct lx_schema lx_control_route_schema = { "route", sizeof(struct lx_con
 						   route_request_fields };
 
 static const struct lx_field nid_fields[] = {
-	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0, .size = sizeof(struct lx_nid) },
+	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0,
+	  .size = sizeof(struct lx_nid) },
 	END
 };
 static const struct lx_schema nid = { "nid", sizeof(struct lx_nid), nid_fields };
@@ -452,7 +462,7 @@ static const struct lx_field value_fields[] = {
 };
 SCHEMA(value, "tunable", struct lx_control_tunable_value);
 
-/* ---- global settings ------------------------------------------------------------------------------ */
+/* ---- global settings --------------------------------------------------------------- */
 
 /* In the order in which "global show" prints them. */
 const struct lx_control_global lx_control_globals[] = {
@@ -492,7 +502,7 @@ int64_t lx_control_lnd_timeout(int64_t transaction_timeout, int64_t retry_count)
 	return timeout > 1 ? timeout : 1;
 }
 
-/* ---- where the socket is -------------------------------------------------------------------- */
+/* ---- where the socket is ----------------------------------------------------------- */
 
 static bool instance_ok(const char *name)
 {

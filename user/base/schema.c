@@ -14,7 +14,7 @@
 
 #include "schema.h"
 
-/* ---- integers of any width in a struct ---------------------------------------- */
+/* ---- integers of any width in a struct --------------------------------------------- */
 
 static int64_t load(const void *p, const struct lx_field *f)
 {
@@ -59,7 +59,7 @@ static int store(void *p, const struct lx_field *f, int64_t value)
 	return 0;
 }
 
-/* ---- writing -------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------- */
 
 static bool wanted(const struct lx_field *f, unsigned int level)
 {
@@ -206,7 +206,7 @@ int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *sch
 	return 0;
 }
 
-/* ---- reading -------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------- */
 
 const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr)
 {

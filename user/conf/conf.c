@@ -29,7 +29,7 @@ struct section {
 	const char *module;
 };
 
-/* ---- the value ------------------------------------------------------------------ */
+/* ---- the value --------------------------------------------------------------------- */
 
 int lx_conf_new(struct lx_conf **ret_conf)
 {
@@ -62,7 +62,7 @@ static int section_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_conf_net(y, value, ((struct section *)arg)->conf);
 }
 
-/* ---- route ---------------------------------------------------------------------------- */
+/* ---- route ------------------------------------------------------------------------- */
 
 static int route_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
@@ -154,7 +154,7 @@ static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "route", route_entry, arg);
 }
 
-/* ---- routing, buffers ------------------------------------------------------------------- */
+/* ---- routing, buffers -------------------------------------------------------------- */
 
 /* 2 and 3 are what an export in the middle of a change shows: stopping, starting. */
 static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -211,7 +211,7 @@ static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "buffers", keys, arg);
 }
 
-/* ---- peer --------------------------------------------------------------------------------- */
+/* ---- peer -------------------------------------------------------------------------- */
 
 static int peer_primary(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {

@@ -13,18 +13,19 @@
 
 #include <lnetx/conf.h>
 
-#define LX_IMPORT_SECTIONS(X)                                                                      \
-	X(NET, "net")                                                                              \
-	X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") X(PEER, "peer")              \
-		X(GLOBAL, "global") X(NUMA, "numa") X(TUNABLES, "tunables")                        \
-			X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover")
+/* clang-format off */
+#define LX_IMPORT_SECTIONS(X) \
+	X(NET, "net") X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") \
+	X(PEER, "peer") X(GLOBAL, "global") X(NUMA, "numa") X(TUNABLES, "tunables") \
+	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover")
 
 enum lx_import_section {
 #define LX_IMPORT_ENUM_(NAME, key) LX_IMPORT_##NAME,
 	LX_IMPORT_SECTIONS(LX_IMPORT_ENUM_)
 #undef LX_IMPORT_ENUM_
-		LX_IMPORT_COUNT
+	LX_IMPORT_COUNT
 };
+/* clang-format on */
 
 struct lx_import_probe {
 	bool discover; /* else ping */

@@ -307,7 +307,7 @@ int lx_yaml_append(struct lx_yaml *y, const yaml_node_t *node, void *array, size
 	return 0;
 }
 
-/* ---- values of more than one section ------------------------------------------- */
+/* ---- values of more than one section ----------------------------------------------- */
 
 int lx_yaml_net(struct lx_yaml *y, yaml_node_t *value, const char *what, uint32_t *ret_net)
 {

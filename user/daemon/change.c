@@ -77,7 +77,7 @@ __attribute__((format(printf, 3, 4))) static int say(struct change *c, int error
 	return error;
 }
 
-/* ---- nets ---------------------------------------------------------------------------- */
+/* ---- nets -------------------------------------------------------------------------- */
 
 static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 {
@@ -243,7 +243,7 @@ static int net_set(struct change *c)
 	return err ? explain_set(c, net, err) : 0;
 }
 
-/* ---- routes, peers ----------------------------------------------------------------------- */
+/* ---- routes, peers ----------------------------------------------------------------- */
 
 static int route_add(struct change *c)
 {
@@ -350,7 +350,7 @@ static int peer_del(struct change *c)
 	return peer_change(c, false);
 }
 
-/* ---- routing, counters, connections, tunables ------------------------------------------------ */
+/* ---- routing, counters, connections, tunables -------------------------------------- */
 
 static int routing_set(struct change *c)
 {

@@ -25,7 +25,7 @@ static bool is_any(const struct lx_nid *nid)
 	return lx_nid_eq(nid, &lx_nid_any);
 }
 
-/* ---- nets, peers, routes -------------------------------------------------------------- */
+/* ---- nets, peers, routes ----------------------------------------------------------- */
 
 static bool keep_ni(const void *element, const void *arg)
 {
@@ -103,7 +103,7 @@ static int show_conns(struct lx_daemon *d, const struct lx_control_show *req,
 		   : lx_dump_new(&lx_control_conns, req->level, list, n, sizeof(*list), ret_dump);
 }
 
-/* ---- single values ------------------------------------------------------------------------ */
+/* ---- single values ----------------------------------------------------------------- */
 
 static int show_routing(struct lx_daemon *d, const struct lx_control_show *req,
 			struct lx_dump **ret_dump)
@@ -145,7 +145,7 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 	return lx_dump_new(&lx_control_statuses, req->level, status, 1, sizeof(*status), ret_dump);
 }
 
-/* ---- tunables ------------------------------------------------------------------------------- */
+/* ---- tunables ---------------------------------------------------------------------- */
 
 /* The texts that the entry points to come along with it. */
 struct tunable_row {

@@ -147,7 +147,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	return err;
 }
 
-/* ---- the file -------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------- */
 
 static int load(const char *path, struct lx_conf **ret_conf, char *text, size_t size)
 {
@@ -180,7 +180,7 @@ static int test_file(const char *path)
 	return EXIT_SUCCESS;
 }
 
-/* ---- stop --------------------------------------------------------------------------------- */
+/* ---- stop -------------------------------------------------------------------------- */
 
 static void close_all(struct lx_daemon *d)
 {
@@ -225,7 +225,7 @@ static const char *unquoted(const char *text, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------ */
 
 static void on_started(struct lx_daemon *d, int error, const char *text)
 {

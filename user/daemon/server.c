@@ -36,6 +36,7 @@ struct lx_server {
 	struct sockaddr_un sa;
 	char lock_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
 	int lock_fd, fd;
+	int spare_fd; /* given up for a moment when descriptors run out */
 	bool polling;
 	uv_poll_t *poll; /* freed by the loop */
 	struct lx_list clients;
@@ -48,7 +49,7 @@ struct lx_server {
 
 static void client_step(struct lx_client *c);
 
-/* ---- who is it ------------------------------------------------------------------- */
+/* ---- who is it --------------------------------------------------------------------- */
 
 static bool in_group(const struct lx_server *s, int fd, gid_t primary)
 {
@@ -81,7 +82,7 @@ static int identify(const struct lx_server *s, struct lx_client *c)
 	return 0;
 }
 
-/* ---- clients come and go ------------------------------------------------------------ */
+/* ---- clients come and go ----------------------------------------------------------- */
 
 static void client_closed(uv_handle_t *handle)
 {
@@ -159,12 +160,26 @@ static int client_new(struct lx_server *s, int fd)
 	return 0;
 }
 
+/* A client that waits and cannot be taken would wake us for ever: it is turned away. */
+static void turn_away(struct lx_server *s)
+{
+	int fd;
+
+	close(s->spare_fd);
+	fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		reject(fd, "lnetxd has no file descriptors left; see its LimitNOFILE");
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void on_accept(uv_poll_t *poll, int status, int events)
 {
 	struct lx_server *s = poll->data;
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	int err = fd < 0 ? -errno : client_new(s, fd);
 
+	if (err == -EMFILE || err == -ENFILE)
+		turn_away(s);
 	if (!err || err == -EAGAIN || err == -ECONNABORTED || err == -EINTR)
 		return;
 	lx_warn("reason=\"control client not accepted: %s\"", strerror(-err));
@@ -172,7 +187,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		close(fd);
 }
 
-/* ---- packets -------------------------------------------------------------------------- */
+/* ---- packets ----------------------------------------------------------------------- */
 
 /* Returns 0: sent; -EAGAIN: later; other: the client is gone. */
 static int flush(struct lx_client *c)
@@ -294,7 +309,7 @@ static void on_client(uv_poll_t *poll, int status, int events)
 		client_step(c);
 }
 
-/* ---- answers ------------------------------------------------------------------------------ */
+/* ---- answers ----------------------------------------------------------------------- */
 
 void lx_client_reply(struct lx_client *c, int error, const char *object, const char *fmt, ...)
 {
@@ -357,7 +372,7 @@ void lx_client_kick(struct lx_client *c)
 		client_step(c);
 }
 
-/* ---- the socket ------------------------------------------------------------------------------ */
+/* ---- the socket -------------------------------------------------------------------- */
 
 static int take_lock(struct lx_server *s)
 {
@@ -440,6 +455,7 @@ int lx_server_new(struct lx_daemon *daemon, const char *group, struct lx_server 
 		return -ENOMEM;
 	s->daemon = daemon;
 	s->fd = s->lock_fd = -1;
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lx_list_init(&s->clients);
 	find_group(s, group);
 	err = make_paths(s, daemon->instance);
@@ -483,6 +499,8 @@ void lx_server_free(struct lx_server *s)
 		unlink(s->sa.sun_path);
 		close(s->fd);
 	}
+	if (s->spare_fd >= 0)
+		close(s->spare_fd);
 	/* The lock file stays: removing it would race with a daemon that opens it now. */
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
