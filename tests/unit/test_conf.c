@@ -13,6 +13,7 @@
 #include <lnetx/conf.h>
 #include <lnetx/control.h>
 
+#include "../../lnd/sock/sock.h"
 #include "../../user/conf/import.h"
 
 static struct lx_conf *parse(const char *yaml)
@@ -389,6 +390,20 @@ static void test_import_scan(void **state)
 	assert_int_equal(lx_import_scan("pong: 1\n", 8, &import, &err), -EINVAL);
 }
 
+/* The parser and the transport have to mean the same by a place in the list of values. */
+static void test_lnd_settings(void **state)
+{
+	const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(LX_NET_TCP);
+	const char *const *names = lx_sock_lnd.ni_tunables;
+
+	assert_null(lx_conf_lnd_settings(LX_NET_O2IB));
+	for (; set->name; set++, names++) {
+		assert_non_null(*names);
+		assert_string_equal(set->name, *names);
+	}
+	assert_null(*names);
+}
+
 static void test_globals(void **state)
 {
 	assert_string_equal(lx_control_global_lookup("max_intf")->tunable, "lnet_interfaces_max");
@@ -405,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_net_settings),  cmocka_unit_test(test_route_forms),
 		cmocka_unit_test(test_null_sections), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lnd_settings),
 		cmocka_unit_test(test_import_scan),   cmocka_unit_test(test_globals),
 	};
 

@@ -259,12 +259,19 @@ static void test_journal(void **state)
 
 static void test_stop(void **state)
 {
+	char path[200];
+
 	start(NULL, (const char *const[]){ "--configure", "--drain", "7", NULL });
 	kill(lnetxd.pid, SIGTERM);
 	assert_log("fakenode=stopped drain_ms=7000");
 	assert_int_equal(waitpid(lnetxd.pid, NULL, 0), lnetxd.pid);
 	lnetxd.pid = 0;
 	assert_non_null(strstr(run(1, "lnetx net")->err, "no lnetxd runs"));
+	/* And nothing of it is left. */
+	snprintf(path, sizeof(path), "%s/test.sock", proc_dir());
+	assert_int_equal(access(path, F_OK), -1);
+	strcat(path, ".lock");
+	assert_int_equal(access(path, F_OK), -1);
 }
 
 static void test_one_of_a_name(void **state)

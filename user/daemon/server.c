@@ -374,15 +374,29 @@ void lx_client_kick(struct lx_client *c)
 
 /* ---- the socket -------------------------------------------------------------------- */
 
+/* Whether the file that was locked is still the one of that name. */
+static bool is_current(const struct lx_server *s)
+{
+	struct stat mine, named;
+
+	return fstat(s->lock_fd, &mine) == 0 && stat(s->lock_path, &named) == 0 &&
+	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
+/* A daemon that ends removes its file, maybe after we have opened it: then again. */
 static int take_lock(struct lx_server *s)
 {
 	char pid[24];
 
-	s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (s->lock_fd < 0)
-		return -errno;
-	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+	do {
+		if (s->lock_fd >= 0)
+			close(s->lock_fd);
+		s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+		if (s->lock_fd < 0)
+			return -errno;
+		if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0)
+			return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+	} while (!is_current(s));
 	snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 	if (ftruncate(s->lock_fd, 0) < 0 || write(s->lock_fd, pid, strlen(pid)) < 0)
 		return -errno;
@@ -501,9 +515,10 @@ void lx_server_free(struct lx_server *s)
 	}
 	if (s->spare_fd >= 0)
 		close(s->spare_fd);
-	/* The lock file stays: removing it would race with a daemon that opens it now. */
-	if (s->lock_fd >= 0)
+	if (s->lock_fd >= 0) {
+		unlink(s->lock_path); /* while it is ours (take_lock()) */
 		close(s->lock_fd);
+	}
 	free(s);
 }
 
