@@ -108,6 +108,24 @@ static void crosses(void **state)
 	assert_int_equal(r1->core->pool[LX_POOL_LARGE].credits, 256);
 }
 
+/*
+ * A gateway's push makes it Multi-Rail at once; what it says of its NIs is merged a
+ * little later. Messages in between must not find the route down.
+ */
+static void first_word_of_a_gateway(void **state)
+{
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1");
+	struct lx_nid gateway = nid("10.0.0.11@tcp1");
+	struct lx_peer *peer;
+
+	add_route(b, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	peer = lx_peer_of(lx_peer_ni_lookup(b->core, &gateway));
+	peer->state |= LX_PEER_MULTI_RAIL;
+	assert_int_equal(live_routes(b), 1);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(live_routes(b), 1);
+}
+
 static void priority_and_hops_decide(void **state)
 {
 	uint64_t before;
@@ -340,7 +358,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-		T(crosses), T(priority_and_hops_decide), T(bad_routes_are_refused),
+		T(crosses), T(first_word_of_a_gateway), T(priority_and_hops_decide),
+		T(bad_routes_are_refused),
 		T(dead_router_is_left_out), T(half_dead_router_is_left_out),
 		T(switched_off_router_is_left_out), T(no_router_drops),
 		T(unroutable_is_dropped_by_the_router), T(asymmetric_route_is_dropped),

@@ -221,7 +221,8 @@ bool lx_route_alive(const struct lx_route *route)
 
 	if (!gateway->alive)
 		return false;
-	if (lx_discover_disabled(gateway))
+	/* Multi-Rail may be known of it before anything else is. */
+	if (lx_discover_disabled(gateway) || !gateway->merges)
 		return route->alive;
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
 		return false;
