@@ -33,6 +33,7 @@ struct run {
 	/* sums */
 	struct sample all;
 	uint64_t failed, bad, lost;
+	int why_failed;
 	uint64_t received, again; /* by the server */
 	struct lx_hist hist;
 };
@@ -171,6 +172,8 @@ static void settle(struct run *run)
 		int r;
 
 		run->failed += client->attempts_failed;
+		if (client->last_error)
+			run->why_failed = client->last_error;
 		run->bad += client->bad;
 		run->lost += client->n_busy;
 		lx_hist_merge(&run->hist, &client->hist);
@@ -218,10 +221,12 @@ static void print_json(struct run *run)
 	printf("\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, "
 	       "\"messages_total\": %" PRIu64 ", \"bytes_total\": %" PRIu64
 	       ", \"verified\": %s, \"bad\": %" PRIu64 ", \"lost\": %" PRIu64
-	       ", \"sent_again\": %" PRIu64 ", \"arrived_again\": %" PRIu64 ", \"ok\": %s}\n",
+	       ", \"sent_again\": %" PRIu64 ", \"why\": \"%s\", \"arrived_again\": %" PRIu64
+	       ", \"ok\": %s}\n",
 	       us(run, 50), us(run, 99), (double)run->hist.max / 1e3, run->all.messages,
 	       run->all.bytes, opt->verify ? "true" : "false", run->bad, run->lost, run->failed,
-	       run->again, all_well(run) ? "true" : "false");
+	       run->why_failed ? strerror(-run->why_failed) : "", run->again,
+	       all_well(run) ? "true" : "false");
 }
 
 static void print_text(struct run *run)
@@ -241,6 +246,8 @@ static void print_text(struct run *run)
 	       " lost; %" PRIu64 " sent again, %" PRIu64 " arrived again\n",
 	       opt->verify ? "every byte checked" : "payload not checked", run->all.messages,
 	       run->all.bytes, run->bad, run->lost, run->failed, run->again);
+	if (run->why_failed)
+		printf("sent again, last time, because of: %s\n", strerror(-run->why_failed));
 }
 
 /* ---- the order of things -------------------------------------------------------- */

@@ -122,6 +122,18 @@ static int fill(const struct lx_options *opt, const struct lx_nid *nid, size_t n
 	return r;
 }
 
+static void on_change(const struct lx_change *change, void *arg)
+{
+	static const char *const name[] = {
+#define NAME(NAME, name) name,
+		LX_CHANGES(NAME)
+#undef NAME
+	};
+
+	fprintf(stderr, "%.3f %s %s %s\n", (double)lx_load_now() / 1e9, name[change->type],
+		lx_nid_str(&change->nid), change->text);
+}
+
 int lx_setup_node(const struct lx_options *opt, const struct lx_nid *nid, size_t n_nids,
 		  struct lx_node **ret_node)
 {
@@ -139,6 +151,8 @@ int lx_setup_node(const struct lx_options *opt, const struct lx_nid *nid, size_t
 		fprintf(stderr, "lxload: %s\n", err.text);
 	else if (r)
 		fprintf(stderr, "lxload: the node did not start: %s\n", strerror(-r));
+	else if (opt->verbose)
+		lx_node_watch(*ret_node, on_change, NULL);
 	lx_conf_free(conf);
 	return r;
 }

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""A small network in namespaces, with programs in it; gone when the block is left.
+
+Used by the bench and the demo. Names carry the process id, so that several labs can
+be up at a time, and everything that is made is removed: at the end, after an error,
+on Ctrl-C.
+"""
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+
+class LabError(Exception):
+    """Something in the lab does not work; the text is for whoever started it."""
+
+
+class Lab:
+    def __init__(self, name, programs, keep=False, private=True):
+        self.prefix = f"{name}-{os.getpid()}"
+        self.programs = os.path.abspath(programs)
+        self.keep = keep
+        self.namespaces = []
+        self.processes = []
+        self.dir = tempfile.mkdtemp(prefix=self.prefix + "-")
+        self.env = dict(os.environ)
+        if private: # control sockets are in a folder of the lab's own
+            self.env["LNETX_RUNDIR"] = self.dir
+
+    def __enter__(self):
+        if os.geteuid():
+            raise LabError("network namespaces need root. Next: run it with sudo")
+        for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(sig, self._on_signal)
+        raise_file_limit()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.keep and kind is None:
+            return
+        for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(sig, signal.SIG_IGN)
+        for process in reversed(self.processes):
+            stop(process)
+        for ns in self.namespaces:
+            subprocess.run(["ip", "netns", "del", ns], stderr=subprocess.DEVNULL)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    @staticmethod
+    def _on_signal(signum, frame):
+        sys.exit(128 + signum)
+
+    # ---- the network --------------------------------------------------------------
+
+    def ns(self, name):
+        """Makes a namespace; `name` is enough wherever one is asked for."""
+        self.namespaces.append(self.full(name))
+        command("ip", "netns", "add", self.full(name))
+        self.ip(name, "link", "set", "lo", "up")
+
+    def full(self, name):
+        return f"{self.prefix}-{name}"
+
+    def ip(self, ns, *args):
+        command("ip", "-netns", self.full(ns), *args)
+
+    def ip_batch(self, ns, lines):
+        subprocess.run(["ip", "-netns", self.full(ns), "-batch", "-"], check=True,
+                       input="\n".join(lines), text=True)
+
+    def veth(self, ns, dev, peer_ns, peer_dev):
+        """A wire between two namespaces, up at both ends."""
+        self.ip(ns, "link", "add", dev, "type", "veth", "peer", "name", peer_dev,
+                "netns", self.full(peer_ns))
+        for n, d in ((ns, dev), (peer_ns, peer_dev)):
+            self.ip(n, "link", "set", d, "up")
+            self._keep_order(n, d)
+
+    def _keep_order(self, ns, dev):
+        # A veth's packets are queued on the CPU that sends them, so that a flow whose
+        # sender moves would be reordered. Steering by flow keeps each on one CPU.
+        mask = f"{(1 << os.cpu_count()) - 1:x}"
+        self.run(ns, "sh", "-c", f"echo {mask} > /sys/class/net/{dev}/queues/rx-0/rps_cpus")
+
+    def sysctl(self, ns, name, value):
+        self.run(ns, "sysctl", "-q", "-w", f"{name}={value}")
+
+    # ---- programs -----------------------------------------------------------------
+
+    def program(self, name):
+        return os.path.join(self.programs, name)
+
+    def argv(self, ns, args):
+        return ["ip", "netns", "exec", self.full(ns), *args]
+
+    def run(self, ns, *args, check=True, timeout=60):
+        """Runs a program to its end; returns the CompletedProcess, with its output."""
+        r = subprocess.run(self.argv(ns, args), env=self.env, text=True, timeout=timeout,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+        if check and r.returncode:
+            raise LabError(f"{os.path.basename(args[0])} {' '.join(args[1:])} in {ns} failed: "
+                           f"{(r.stderr or r.stdout).strip()}")
+        return r
+
+    def start(self, ns, *args, ready=None, pipe=False):
+        """Starts a program; with `ready`, waits until it prints a line with this word.
+
+        With `pipe` the caller reads what it prints, else that goes to its log.
+        """
+        log = open(os.path.join(self.dir, f"{ns}-{os.path.basename(args[0])}.log"), "a")
+        process = subprocess.Popen(self.argv(ns, args), env=self.env, text=True,
+                                   stdin=subprocess.DEVNULL, stderr=log,
+                                   stdout=subprocess.PIPE if ready or pipe else log,
+                                   start_new_session=True)
+        self.processes.append(process)
+        process.log = log.name
+        if ready and not wait_line(process.stdout, ready):
+            raise LabError(f"{os.path.basename(args[0])} in {ns} does not start: "
+                           f"{open(log.name).read().strip()}")
+        return process
+
+    def daemon(self, ns, config):
+        """Starts an lnetxd with this YAML and waits until it answers."""
+        path = os.path.join(self.dir, f"{ns}.yaml")
+        with open(path, "w") as f:
+            f.write(config)
+        process = self.start(ns, self.program("bin/lnetxd"), "-c", path, "--log-level", "notice")
+        until(lambda: self.lnetx(ns, "net", "show", check=False).returncode == 0,
+              f"lnetxd in {ns} does not start", process)
+        return process
+
+    def lnetx(self, ns, *args, check=True):
+        return self.run(ns, self.program("bin/lnetx"), *args, check=check)
+
+
+def command(*args):
+    r = subprocess.run(args, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if r.returncode:
+        raise LabError(f"{' '.join(args)}: {r.stdout.strip()}")
+
+
+def stop(process, sig=signal.SIGTERM):
+    """Ends a program that we started; "ip netns exec" has become it."""
+    if process.poll() is None:
+        process.send_signal(sig)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if process.stdout:
+        process.stdout.close()
+
+
+def wait_line(stream, word, seconds=10):
+    """Reads until a line has the word; False if it ends or takes too long."""
+    end = time.monotonic() + seconds
+    text = b""
+    while time.monotonic() < end:
+        # Not through the stream's own buffer: select() knows nothing of that.
+        if select.select([stream], [], [], 0.1)[0]:
+            more = os.read(stream.fileno(), 4096)
+            text += more
+            if word.encode() in text:
+                return True
+            if not more:
+                return False
+    return False
+
+
+def until(condition, otherwise, process=None, seconds=10):
+    """Waits for a condition; raises LabError with `otherwise` when it does not come."""
+    end = time.monotonic() + seconds
+    while not condition():
+        dead = process and process.poll() is not None
+        if dead or time.monotonic() > end:
+            log = open(process.log).read().strip() if process else ""
+            raise LabError(f"{otherwise}{': ' if log else ''}{log}")
+        time.sleep(0.02)
+
+
+def raise_file_limit():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    want = 65536
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (want, max(want, hard)))
+    except (ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def proc_status_kib(pid, key):
+    """A line of /proc/PID/status, such as VmRSS."""
+    with open(f"/proc/{pid}/status") as f:
+        for line in f:
+            if line.startswith(key + ":"):
+                return int(line.split()[1])
+    raise LabError(f"/proc/{pid}/status has no {key}")
+
+
+def cpu_busy_s():
+    """Seconds that the CPUs of this machine have worked, interrupts and all."""
+    with open("/proc/stat") as f:
+        user, nice, system, idle, iowait, irq, softirq = map(int, f.readline().split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
