@@ -322,10 +322,11 @@ static void print_event(const json_t *row)
 	if (lost)
 		printf("(%" JSON_INTEGER_FORMAT " changes lost: too slow)\n", lost);
 	printf("%s.%06d  %-12s", when, (int)(us % 1000000), text_of(row, "change"));
-	if (json_object_get(row, "net"))
+	/* Of an NI the net is in its NID. */
+	if (!strncmp(text_of(row, "change"), "route", strlen("route")))
+		printf(" %s via", text_of(row, "net"));
+	else if (!json_object_get(row, "nid"))
 		printf(" %s", text_of(row, "net"));
-	if (json_object_get(row, "net") && json_object_get(row, "nid"))
-		printf(" via");
 	if (json_object_get(row, "nid"))
 		printf(" %s", text_of(row, "nid"));
 	printf("%s%s\n", *text_of(row, "text") ? "  " : "", text_of(row, "text"));

@@ -94,7 +94,8 @@ static int send_request(struct lx_session *s, uint8_t command, uint16_t flags,
 	hdr->version = LX_CONTROL_VERSION;
 	if (schema && lx_schema_put(nlh, sizeof(s->buf), schema, obj, LX_LEVEL_OWN) < 0)
 		return lx_session_fail(s, -EMSGSIZE, "the request is too long");
-	if (send(s->fd, s->buf, nlh->nlmsg_len, MSG_NOSIGNAL) < 0)
+	/* Who was turned away finds the reason in what there is to be read. */
+	if (send(s->fd, s->buf, nlh->nlmsg_len, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return lost(s, -errno);
 	return 0;
 }
@@ -156,6 +157,7 @@ static int take_message(struct lx_session *s, const struct nlmsghdr *nlh, lx_row
 
 static int receive_answer(struct lx_session *s, lx_row_fn fn, void *arg)
 {
+	bool reset = false; /* told once, before what was sent ahead of it */
 	int more = 1;
 
 	while (more == 1) {
@@ -163,8 +165,10 @@ static int receive_answer(struct lx_session *s, lx_row_fn fn, void *arg)
 		ssize_t got = recv(s->fd, s->buf, sizeof(s->buf), MSG_TRUNC);
 		size_t at = 0;
 
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset))) {
+			reset = errno == ECONNRESET;
 			continue;
+		}
 		if (got <= 0 || got > (ssize_t)sizeof(s->buf))
 			return lost(s, got < 0 ? -errno : got ? -EPROTO : 0);
 		if (!lx_schema_message(s->buf, got, 0))
