@@ -48,7 +48,7 @@ class Lab:
         for process in reversed(self.processes):
             stop(process)
         for ns in self.namespaces:
-            subprocess.run(["ip", "netns", "del", ns], stderr=subprocess.DEVNULL)
+            remove_namespace(ns)
         shutil.rmtree(self.dir, ignore_errors=True)
 
     @staticmethod
@@ -137,6 +137,29 @@ class Lab:
 
     def lnetx(self, ns, *args, check=True):
         return self.run(ns, self.program("bin/lnetx"), *args, check=check)
+
+
+def remove_namespace(ns):
+    """With whatever runs in it, and the control socket of an lnetxd that was killed."""
+    pids = subprocess.run(["ip", "netns", "pids", ns], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL).stdout.split()
+    for sig, seconds in ((signal.SIGTERM, 3), (signal.SIGKILL, 1)):
+        for pid in pids:
+            try:
+                os.kill(int(pid), sig)
+            except ProcessLookupError:
+                pass
+        end = time.monotonic() + seconds
+        while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < end:
+            time.sleep(0.02)
+    try:
+        instance = f"/run/lnetx/net-{os.stat(f'/run/netns/{ns}').st_ino}.sock"
+    except FileNotFoundError:
+        return
+    subprocess.run(["ip", "netns", "del", ns], stderr=subprocess.DEVNULL)
+    for path in (instance, instance + ".lock"):
+        if os.path.exists(path):
+            os.remove(path)
 
 
 def command(*args):
