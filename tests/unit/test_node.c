@@ -57,13 +57,14 @@ static int teardown(void **state)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static unsigned int seen[LX_EVENT_UNLINK + 1];
+static unsigned int seen[LX_EVENT_UNLINK + 1], failures;
 static struct lx_event last[LX_EVENT_UNLINK + 1];
 
 static void on_event(const struct lx_event *event)
 {
 	pthread_mutex_lock(&mutex);
 	seen[event->type]++;
+	failures += event->status != 0;
 	last[event->type] = *event;
 	pthread_cond_broadcast(&cond);
 	pthread_mutex_unlock(&mutex);
@@ -73,6 +74,7 @@ static void forget(void)
 {
 	pthread_mutex_lock(&mutex);
 	memset(seen, 0, sizeof(seen));
+	failures = 0;
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -266,14 +268,14 @@ static void many_threads(void **state)
 
 static void stop_under_load(void **state)
 {
-	static char buf[65536];
+	static char src[65536], dst[65536];
 	struct lx_id to = id("127.0.0.2@tcp");
 	unsigned int ends;
 
 	forget();
-	post(b, 3, buf, sizeof(buf), LX_MD_OP_PUT);
+	post(b, 3, dst, sizeof(dst), LX_MD_OP_PUT);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(lx_put(a, NULL, bound(a, buf, sizeof(buf), 1), false, &to, 4, 3, 0,
+		assert_int_equal(lx_put(a, NULL, bound(a, src, sizeof(src), 1), false, &to, 4, 3, 0,
 					0), 0);
 	assert_int_equal(lx_node_stop(a, 0), 0);
 	assert_int_equal(lx_node_stop(a, 0), 0);
@@ -282,6 +284,22 @@ static void stop_under_load(void **state)
 	pthread_mutex_unlock(&mutex);
 	assert_int_equal(ends, 100); /* each has had its end */
 	assert_int_equal(lx_put(a, NULL, (struct lx_handle){ 1 }, false, &to, 4, 3, 0, 0), -ENOENT);
+}
+
+/* With time to drain, all that was begun is sent. */
+static void stop_drains(void **state)
+{
+	static char src[65536], dst[65536];
+	struct lx_id to = id("127.0.0.2@tcp");
+
+	forget();
+	post(b, 3, dst, sizeof(dst), LX_MD_OP_PUT);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(lx_put(a, NULL, bound(a, src, sizeof(src), 1), false, &to, 4, 3, 0,
+					0), 0);
+	assert_int_equal(lx_node_stop(a, 10000), 0);
+	assert_true(await(LX_EVENT_SEND, 100));
+	assert_int_equal(failures, 0);
 }
 
 static unsigned int changes;
@@ -453,8 +471,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(put_and_get), T(ping_and_discover), T(handlers_may_call), T(many_threads),
-		T(stop_under_load), T(watched_to_the_end), T(state_is_told),
-		T(apply_by_difference), T(bad_configurations),
+		T(stop_under_load), T(stop_drains), T(watched_to_the_end),
+		T(state_is_told), T(apply_by_difference), T(bad_configurations),
 	};
 
 	rnd_init();

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Setting up connections: races, numbers of them, who is admitted.
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+	net_begin
+	net_two
+}
+
+teardown() {
+	net_end
+}
+
+# tuned NODE TUNABLE...: starts it with tunables of tcp
+tuned() {
+	local name=$1
+	shift
+
+	{ nets_yaml tcp eth0; echo 'tunables:'; echo "    tcp: { $* }"; } | config "$name"
+	start "$name"
+}
+
+count_conns() {
+	conns "$1" | awk -v type="$2" '$1 == type' | wc -l
+}
+
+has_conns() {
+	equal "$(count_conns "$1" control) $(count_conns "$1" bulk_in) $(count_conns "$1" bulk_out)" \
+		"$2"
+}
+
+# Slow enough that HELLOs of both sides cross on the wire.
+slow() {
+	on a tc qdisc replace dev eth0 root tbf rate "$1" burst 1600 latency 10s
+	on b tc qdisc replace dev eth0 root tbf rate "$1" burst 1600 latency 10s
+}
+
+@test "both sides connect at the same moment: one set of connections, both pings answered" {
+	local i
+
+	tuned a conns_per_peer: 1
+	tuned b conns_per_peer: 1
+	slow 100kbit
+	for i in 1 2 3 4 5; do
+		pings a 10.1.0.2@tcp >"$DIR/a.ping" 2>&1 &
+		pings b 10.1.0.1@tcp
+		wait $!
+		eventually "$PATIENCE" has_conns a "1 1 1"
+		eventually "$PATIENCE" has_conns b "1 1 1"
+		eventually "$PATIENCE" disconnected
+	done
+}
+
+# The side that has lost the race may try once more in between.
+disconnected() {
+	lx a disconnect all
+	has_conns b "0 0 0"
+}
+
+@test "conns_per_peer of two on both sides: one for control, two each for bulk" {
+	tuned a conns_per_peer: 2
+	tuned b conns_per_peer: 2
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" has_conns a "1 2 2"
+	eventually "$PATIENCE" has_conns b "1 2 2"
+}
+
+@test "conns_per_peer does not agree: the smaller number, and traffic goes on" {
+	tuned a conns_per_peer: 3
+	tuned b conns_per_peer: 1
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" has_conns a "1 1 1"
+	pings b 10.1.0.1@tcp
+	pings a 10.1.0.2@tcp
+	has_conns b "1 1 1"
+}
+
+@test "accept=secure: who comes from an ordinary port is refused without a byte" {
+	start b
+	run ! on a tests/sys/peer.py --any-port ping 10.1.0.1 10.1.0.2
+	eventually "$PATIENCE" log_has b '10\.1\.0\.1'
+	run -0 on a tests/sys/peer.py ping 10.1.0.1 10.1.0.2
+	equal "$output" "0@lo 10.1.0.2@tcp"
+}
+
+@test "accept=all: who comes from an ordinary port is a userspace peer" {
+	tuned b accept: all
+	on a tests/sys/peer.py --any-port ping 10.1.0.1 10.1.0.2
+	# It has gone, and with it all that was known of it.
+	eventually "$PATIENCE" has_conns b "0 0 0"
+}
+
+@test "accept=none: nobody is let in, but it connects to others" {
+	tuned b accept: none
+	start a
+	run ! on a tests/sys/peer.py ping 10.1.0.1 10.1.0.2
+	[[ $output == *"Connection refused"* ]]
+	pings b 10.1.0.1@tcp
+	pings a 10.1.0.2@tcp
+}
+
+@test "a NID that is not the other node's: refused soon, and it tells who asked" {
+	local begin=$SECONDS
+
+	start a
+	nets_yaml tcp7 eth0 | config b
+	start b
+	run -255 ctl a ping --timeout 10 10.1.0.2@tcp
+	[ $((SECONDS - begin)) -lt 15 ]
+	log_has b '10\.1\.0\.2@tcp[^7].*'
+	log_has b '10\.1\.0\.1'
+}
+
+@test "no root: an ordinary port and one warning, if the other side admits it" {
+	tuned b accept: all
+	{ nets_yaml tcp eth0; echo 'tunables:'; echo '    tcp: { accept: none }'; } | config a
+	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
+	mkdir -m 777 "$DIR/open"
+	LNETX_RUNDIR=$DIR/open ip netns exec "$(ns a)" setpriv --reuid=65534 --clear-groups \
+		--inh-caps=-all --bounding-set=-all "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml" \
+		>"$DIR/a.log" 2>&1 3>&- &
+	daemon_pid[a]=$!
+	eventually "$PATIENCE" log_has a state=running
+	LNETX_RUNDIR=$DIR/open pings a 10.1.0.2@tcp
+	equal "$(grep -c 'level=warning' "$DIR/a.log")" 1
+}
+
+@test "another port than 988" {
+	tuned a accept_port: 7988, accept_port_bulk: 7989
+	tuned b accept_port: 7988, accept_port_bulk: 7989
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" on_ports
+}
+
+on_ports() {
+	conns a | awk '$1 == "control" && !/:7988/ || $1 != "control" && !/:7989/ { bad = 1 }
+		       END { exit bad || NR < 3 }'
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The life of lnetxd: its file, reload, stop, sudden death.
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+	net_begin
+}
+
+teardown() {
+	net_end
+}
+
+# ---- configuration -----------------------------------------------------------------
+
+@test "-t: a good file is ok, of a bad one line, column and what was expected are told" {
+	nets_yaml tcp eth0 >"$DIR/good.yaml"
+	run -0 "$LNETX_BIN/lnetxd" -t -c "$DIR/good.yaml"
+	equal "$output" ok
+
+	printf 'net:\n    - net type: tcp\n      local NI(z): 1\n' >"$DIR/bad.yaml"
+	run -1 "$LNETX_BIN/lnetxd" -t -c "$DIR/bad.yaml"
+	[[ $output == "$DIR/bad.yaml:3:"[0-9]*": "*"local NI(z)"* ]]
+
+	printf 'net:\n    - net type: tcp\n      local NI(s): [\n' >"$DIR/bad.yaml"
+	run -1 "$LNETX_BIN/lnetxd" -t -c "$DIR/bad.yaml"
+	[[ $output == "$DIR/bad.yaml:"[0-9]*":"[0-9]*": "* ]]
+
+	printf 'tunables:\n    tcp: { sock_timeout: -7 }\n' >"$DIR/bad.yaml"
+	run -1 "$LNETX_BIN/lnetxd" -t -c "$DIR/bad.yaml"
+	[[ $output == "$DIR/bad.yaml:2:"* ]]
+
+	run -1 "$LNETX_BIN/lnetxd" -t -c "$DIR/none.yaml"
+	[[ $output == *"none.yaml"*"No such file"* ]]
+}
+
+@test "a bad file, or a missing interface: it does not start, and says why in one line" {
+	node a
+	printf 'nets: {}\n' | config a
+	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
+	[[ $output == *"a.yaml:1:1"*"nets"* ]]
+	equal "${#lines[@]}" 1
+
+	nets_yaml tcp eth7 | config a
+	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
+	[[ $output == *"eth7"*"no such interface"* ]]
+}
+
+@test "one lnetxd for each namespace; what a dead one left is no hindrance" {
+	net_two
+	start a
+	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
+	[[ $output == *"runs already"* ]]
+	start b
+	stop a KILL
+	start a
+	pings a 10.1.0.2@tcp
+}
+
+# ---- reload -------------------------------------------------------------------------
+
+@test "SIGHUP: what changed is applied, what did not keeps its connections" {
+	local before
+
+	net_rails
+	nets_yaml tcp eth0 | config a
+	nets_yaml tcp eth0 tcp1 eth1 | config b
+	start a
+	start b
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" has_bulk a
+	before=$(conns a)
+
+	{ nets_yaml tcp eth0 tcp1 eth1; route_yaml tcp9 10.1.0.2@tcp
+		echo 'global: { retry_count: 1 }'; } | config a
+	reload a
+	pings a 10.2.0.2@tcp1
+	[[ $(ctl a route show) == *"net: tcp9"* ]]
+	[[ $(ctl a global show) == *"retry_count: 1"* ]]
+	equal "$(conns a | grep -F 10.1.0)" "$before"
+
+	nets_yaml tcp eth0 | config a
+	reload a
+	[[ $(ctl a net show) != *tcp1* ]]
+	[[ $(ctl a route show) != *tcp9* ]]
+	equal "$(conns a)" "$before"
+}
+
+has_bulk() {
+	[[ $(conns "$1") == *bulk_in*bulk_out* ]]
+}
+
+# reload NODE: by the file; done when it says so
+reload() {
+	local done_before
+
+	done_before=$(grep -c 'action=reloaded' "$DIR/$1.log" || true)
+	kill -HUP "${daemon_pid[$1]}"
+	eventually "$PATIENCE" log_has "$1" 'action=reloaded' $((done_before + 1))
+}
+
+@test "SIGHUP with a bad file: the error is logged, all goes on as before" {
+	net_two
+	start a
+	start b
+	printf 'net: [1, 2\n' | config a
+	kill -HUP "${daemon_pid[a]}"
+	eventually "$PATIENCE" log_has a 'kept what runs.*a.yaml:'
+	pings a 10.1.0.2@tcp
+
+	# One that can be read but not be done, too.
+	nets_yaml tcp eth0 tcp5 eth5 | config a
+	kill -HUP "${daemon_pid[a]}"
+	eventually "$PATIENCE" log_has a 'level=err.*eth5'
+	pings a 10.1.0.2@tcp
+	pings b 10.1.0.1@tcp
+}
+
+# ---- stop and death ---------------------------------------------------------------------
+
+sends_much() {
+	[ "$(on a cat /sys/class/net/eth0/statistics/tx_bytes)" -gt 20000000 ]
+}
+
+@test "SIGTERM with a peer that has fallen silent: it ends all the same, and soon" {
+	local begin
+
+	net_two
+	{ nets_yaml tcp eth0; quick_yaml; } | config a
+	start a
+	start b
+	pings a 10.1.0.2@tcp
+	kill -STOP "${daemon_pid[b]}"
+	run ! ctl a ping --timeout 1 10.1.0.2@tcp
+	begin=$SECONDS
+	stop a
+	[ $((SECONDS - begin)) -lt 15 ]
+	kill -CONT "${daemon_pid[b]}"
+}
+
+@test "kill -9 in the middle of a transfer: each operation of the peer ends in time" {
+	local begin
+
+	net_two
+	# shellcheck disable=SC2086 # options
+	load_server b 10.1.0.2@tcp $QUICK
+	# shellcheck disable=SC2086
+	load a 10.1.0.1@tcp put 10.1.0.2@tcp $QUICK -s 1m -t 60 --timeout 12 \
+		>"$DIR/put.json" 2>"$DIR/put.err" 3>&- &
+	eventually "$PATIENCE" sends_much
+	kill -9 "${load_pid[b]}"
+	begin=$SECONDS
+	unset 'load_pid[b]'
+	run ! wait $!
+	# transaction timeout 10 s, patience 12 s
+	[ $((SECONDS - begin)) -lt 40 ]
+	jq -e '.ok == false' "$DIR/put.json"
+	sane "$DIR/put.err"
+}
+
+@test "kill -9 and a new start: another incarnation, and both sides notice" {
+	local i
+
+	net_two
+	start a
+	start b
+	for i in 1 2 3; do
+		pings a 10.1.0.2@tcp
+		stop b KILL
+		start b
+		pings b 10.1.0.1@tcp
+		pings a 10.1.0.2@tcp
+	done
+	# The same without a FIN or a reset: a knows nothing of the death.
+	on a tc qdisc replace dev eth0 root tbf rate 1mbit burst 32k latency 1s
+	ip -n "$(ns b)" link set eth0 address 02:00:00:00:00:02
+	pings b 10.1.0.1@tcp
+}
+
+@test "the link goes down and up: said, and used again" {
+	net_two
+	start a
+	start b
+	pings a 10.1.0.2@tcp
+	ip -n "$(ns b)" link set eth0 down
+	eventually "$PATIENCE" ni_is a down
+	ip -n "$(ns b)" link set eth0 up
+	eventually "$PATIENCE" ni_is a up
+	eventually "$PATIENCE" pings a 10.1.0.2@tcp
+}
+
+ni_is() {
+	lx "$1" -j net show | jq -e ".net[] | .. | objects | select(.interfaces?) | .status == \"$2\""
+}
