@@ -5,7 +5,8 @@
 # other byte order. They know no version later than their own, so that both sides
 # have to agree.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 setup() {
 	net_begin

@@ -3,7 +3,8 @@
 #
 # Setting up connections: races, numbers of them, who is admitted.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 setup() {
 	net_begin
@@ -39,12 +40,10 @@ slow() {
 }
 
 @test "both sides connect at the same moment: one set of connections, both pings answered" {
-	local i
-
 	tuned a conns_per_peer: 1
 	tuned b conns_per_peer: 1
 	slow 100kbit
-	for i in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		pings a 10.1.0.2@tcp >"$DIR/a.ping" 2>&1 &
 		pings b 10.1.0.1@tcp
 		wait $!

@@ -3,7 +3,8 @@
 #
 # The life of lnetxd: its file, reload, stop, sudden death.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 setup() {
 	net_begin
@@ -144,10 +145,8 @@ sends_much() {
 	local begin
 
 	net_two
-	# shellcheck disable=SC2086 # options
-	load_server b 10.1.0.2@tcp $QUICK
-	# shellcheck disable=SC2086
-	load a 10.1.0.1@tcp put 10.1.0.2@tcp $QUICK -s 1m -t 60 --timeout 12 \
+	load_server b 10.1.0.2@tcp
+	load a 10.1.0.1@tcp put 10.1.0.2@tcp -s 1m -t 60 --timeout 12 \
 		>"$DIR/put.json" 2>"$DIR/put.err" 3>&- &
 	eventually "$PATIENCE" sends_much
 	kill -9 "${load_pid[b]}"
@@ -161,12 +160,10 @@ sends_much() {
 }
 
 @test "kill -9 and a new start: another incarnation, and both sides notice" {
-	local i
-
 	net_two
 	start a
 	start b
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		pings a 10.1.0.2@tcp
 		stop b KILL
 		start b

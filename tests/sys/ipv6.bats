@@ -3,7 +3,8 @@
 #
 # NIDs with IPv6 addresses: protocol version 4, large NIDs in headers and pings.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 A=fd77::1@tcp
 B=fd77::2@tcp

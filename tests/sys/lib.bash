@@ -8,7 +8,7 @@
 # Everything is removed by net_end, also after a failure, and by tests/sys/sweep if a
 # test was killed.
 #
-#	load lib
+#	source "$BATS_TEST_DIRNAME/lib.bash"
 #	setup() { net_begin; net_two; }
 #	teardown() { net_end; }
 #
@@ -29,7 +29,7 @@
 cd "${BATS_TEST_DIRNAME:-$(dirname "${BASH_SOURCE[0]}")}/../.." || exit 1
 
 LNETX_BIN=${LNETX_BIN:-$PWD/build/asan/bin}
-LNETX_TESTS=${LNETX_TESTS:-$PWD/build/asan/tests}
+LNETX_RELEASE=${LNETX_RELEASE:-$PWD/build/release} # no sanitizer
 
 # Times are for a loaded machine and a sanitizer; nothing waits that long if all is well.
 PATIENCE=${PATIENCE:-20}
@@ -195,7 +195,8 @@ route_yaml() {
 	done
 }
 
-# What would take minutes takes seconds.
+# What would take minutes takes seconds. All nodes of a test have to agree: a router
+# that nobody asks for longer than that thinks it has lost a net.
 quick_yaml() {
 	printf 'tunables:\n    lnet: { '
 	printf 'alive_router_check_interval: 1, router_ping_timeout: 2, '
@@ -203,7 +204,7 @@ quick_yaml() {
 	printf '    tcp: { sock_timeout: 10%s }\n' "${1:+, $1}"
 }
 
-# The same for lxload.
+# The same for lxload; load and load_server add it.
 QUICK="--set lnet.alive_router_check_interval=1 --set lnet.router_ping_timeout=2
 	--set lnet.lnet_transaction_timeout=10 --set lnet.lnet_retry_count=1
 	--set tcp.sock_timeout=10"
@@ -288,7 +289,8 @@ load_server() {
 	shift 2
 
 	# A process of its own and no shell around it, for signals.
-	ip netns exec "$(ns "$name")" "$LNETX_BIN/lxload" server -V -n "$nid" "$@" \
+	# shellcheck disable=SC2086 # options
+	ip netns exec "$(ns "$name")" "$LNETX_BIN/lxload" server -V -n "$nid" $QUICK "$@" \
 		>"$DIR/$name.load" 2>&1 3>&- &
 	load_pid[$name]=$!
 	eventually "$PATIENCE" grep '^ready' "$DIR/$name.load" || { cat "$DIR/$name.load"; return 1; }
@@ -310,7 +312,8 @@ load() {
 	local name=$1 nid=$2 verb=$3
 	shift 3
 
-	on "$name" "$LNETX_BIN/lxload" "$verb" -V -j -n "$nid" "$@" 3>&-
+	# shellcheck disable=SC2086 # options
+	on "$name" "$LNETX_BIN/lxload" "$verb" -V -j -n "$nid" $QUICK "$@" 3>&-
 }
 
 # all_arrived FILE: whether a result says that nothing was lost or wrong

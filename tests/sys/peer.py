@@ -11,12 +11,12 @@ peer.py bad KIND FROM TO
     Sends something malformed (see BAD), then waits for the other side to close.
     Prints "closed", or "open" after 15 s.
 peer.py stray FROM ROUTER TO
-    Sends TO, a NID on tcp2, a message through a router, from tcp1.
+    Sends TO, a NID on tcp2, a message through a router.
 peer.py idle TO COUNT FROM...
-    COUNT peers with three connections each from these addresses. Prints "ready"
-    and stays until its standard input ends.
+    COUNT peers with three connections each from these addresses, each pings once.
+    Prints "ready" and stays until it is killed.
 
-Addresses are IPv4, NIDs are on tcp if not said otherwise, source ports privileged.
+Addresses are IPv4, NIDs are on tcp (or with --net N on tcpN), ports privileged.
 """
 import argparse
 import errno
@@ -42,14 +42,18 @@ LO = 9 << 48
 NO_HANDLE = b"\xff" * 16
 
 
-def nid_of(ip, num=0):
-    return 2 << 48 | num << 32 | struct.unpack(">I", socket.inet_aton(ip))[0]
+net = 0  # tcp0, tcp1, ...
+
+
+def nid_of(ip, num=None):
+    return 2 << 48 | (net if num is None else num) << 32 | struct.unpack(">I", socket.inet_aton(ip))[0]
 
 
 def nid_text(nid):
     if nid == LO:
         return "0@lo"
-    return socket.inet_ntoa(struct.pack(">I", nid & 0xFFFFFFFF)) + "@tcp"
+    return "%s@tcp%s" % (socket.inet_ntoa(struct.pack(">I", nid & 0xFFFFFFFF)),
+                         nid >> 32 & 0xFFFF or "")
 
 
 def large(nid):
@@ -243,27 +247,30 @@ def serve(args):
         threading.Thread(target=one, args=(sock,), daemon=True).start()
 
 
-def ping(args):
-    conn = established(args.source, args.to, args)
+def pinged(conn):
+    """The NIDs that the other side answers a ping with."""
     handle = struct.pack("<QQ", 1, 2)
     conn.send(GET, handle + struct.pack("<QIII", PING_BITS, 0, 0, 272))
     kind, cmd, payload = conn.recv()
     if kind != REPLY or cmd[:16] != handle:
         raise SystemExit("%s instead of the REPLY" % NAMES[kind])
-    say(" ".join(ping_nids(payload)))
+    return ping_nids(payload)
+
+
+def ping(args):
+    say(" ".join(pinged(established(args.source, args.to, args))))
 
 
 def stray(args):
-    conn = Conn(dial(args.source, args.router), nid_of(args.source, 1))
-    router = nid_of(args.router, 1)
+    conn = Conn(dial(args.source, args.router), nid_of(args.source))
+    router = nid_of(args.router)
     conn.sock.sendall(struct.pack("<IIQ", ACCEPTOR, 1, router))
     conn.send_hello(3, router, CONTROL)
     conn.recv_hello()
     conn.peer = nid_of(args.to, 2)
     conn.send(PUT, NO_HANDLE, b"x" * 100)
     conn.peer = router
-    conn.send(GET, struct.pack("<QQQIII", 1, 2, PING_BITS, 0, 0, 272))
-    conn.recv()  # the answer: so the message before it has been looked at
+    pinged(conn)  # so the message before it has been looked at
 
 
 class Bad:
@@ -358,7 +365,9 @@ class Bad:
         conn.sock.sendall(bytes(data))
 
     def half_message(self):
-        self.up().sock.sendall(self.header(PUT, 65536) + b"x" * 100)
+        # To a portal where nobody waits for it; on portal 0 it would be parked, unread.
+        cmd = NO_HANDLE + struct.pack("<QQII", 0, 0, 5, 0)
+        self.up().sock.sendall(self.header(PUT, 65536, cmd) + b"x" * 100)
         self.sock.shutdown(socket.SHUT_WR)
 
     def cookie(self):
@@ -405,14 +414,16 @@ def idle(args):
         nid = nid_of("10.200.%d.%d" % (i >> 8, i & 255))
         for ctype in (CONTROL, BULK_IN, BULK_OUT):
             held.append(established(source, args.to, args, ctype, nid))
+        pinged(held[-3])
     say("ready")
-    sys.stdin.read()
+    threading.Event().wait()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", type=int, default=3)
+    parser.add_argument("--net", type=int, default=0)
     parser.add_argument("--ips", type=lambda t: [int(x) for x in t.split(",")], default=[])
     parser.add_argument("--big-endian", action="store_true")
     parser.add_argument("--any-port", action="store_true")
@@ -440,6 +451,8 @@ def main():
     p.add_argument("source", nargs="+")
     p.set_defaults(run=idle)
     args = parser.parse_args()
+    global net
+    net = args.net
     args.run(args)
 
 

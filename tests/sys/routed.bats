@@ -3,7 +3,8 @@
 #
 # A client on tcp1, a server on tcp2, and a router between them.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 CLIENT=10.1.0.1@tcp1
 SERVER=10.2.0.1@tcp2
@@ -111,7 +112,7 @@ gateway_is_up() {
 	eventually "$PATIENCE" route_down
 	# Who asks it all the same is ignored.
 	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
-	on client tests/sys/peer.py stray 10.1.0.50 10.1.0.11 10.2.0.1
+	on client tests/sys/peer.py --net 1 stray 10.1.0.50 10.1.0.11 10.2.0.1
 	eventually "$PATIENCE" dropped routing_disabled
 	ctl r1 set routing 1
 	eventually "$PATIENCE" routing_is 1
@@ -143,8 +144,7 @@ dropped() {
 	local begin=$SECONDS status=0
 
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
-	# shellcheck disable=SC2086 # options
-	load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 $QUICK -s 1m -t 60 --timeout 20 \
+	load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -t 60 --timeout 20 \
 		>"$DIR/put.json" 2>"$DIR/put.err" &
 	client=$!
 	eventually "$PATIENCE" routed_much

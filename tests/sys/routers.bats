@@ -3,7 +3,8 @@
 #
 # Two routers side by side; one of them goes while traffic is on its way.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 CLIENT=10.1.0.1@tcp1
 SERVER=10.2.0.1@tcp2
@@ -20,10 +21,8 @@ teardown() {
 
 # The traffic of a test: 8 seconds of 64 KiB messages, in the background.
 begin_traffic() {
-	# shellcheck disable=SC2086 # options
-	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 -r tcp1=10.2.0.12@tcp2 $QUICK
-	# shellcheck disable=SC2086
-	load client $CLIENT "$1" $SERVER -r tcp2=10.1.0.11@tcp1 -r tcp2=10.1.0.12@tcp1 $QUICK \
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 -r tcp1=10.2.0.12@tcp2
+	load client $CLIENT "$1" $SERVER -r tcp2=10.1.0.11@tcp1 -r tcp2=10.1.0.12@tcp1 \
 		-s 64k -t 8 >"$DIR/traffic.json" 2>"$DIR/traffic.err" &
 	traffic=$!
 	eventually "$PATIENCE" routed_by r1 100

@@ -3,7 +3,8 @@
 #
 # Two nodes on one net: ping, discovery, bulk both ways.
 bats_require_minimum_version 1.5.0
-load lib
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
 
 setup() {
 	net_begin

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The control socket of a real node: who may do what, nonsense on it, and a
+# configuration that survives being exported and imported.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	net_rails
+	# Others have to get at the socket, below the directories of this test.
+	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
+	nets_yaml tcp eth0,eth1 | config a
+	start a -g daemon
+	start b
+}
+
+teardown() {
+	net_end
+}
+
+# as GROUP COMMAND...: lnetctl on a, without privileges
+as() {
+	local group=$1
+	shift
+
+	on a setpriv --reuid=65534 --regid="$group" --clear-groups --inh-caps=-all \
+		"$LNETX_BIN/lnetctl" "$@" 3>&-
+}
+
+@test "reading is for root and the group, changes are for root" {
+	[[ $(ctl a net show) == *10.1.0.1@tcp* ]]
+	[[ $(as daemon net show) == *10.1.0.1@tcp* ]]
+	run ! as daemon net del --net tcp --if eth1
+	[[ $output == *"errno: -1"* ]]
+	run ! as daemon set discovery 0
+	run ! as daemon lnet unconfigure
+	run ! as nogroup net show
+	[[ $output == *"errno: -1"* ]]
+	[[ $output != *10.1.0.1@tcp* ]]
+	[[ $(ctl a net show) == *10.2.0.1@tcp* ]]
+}
+
+@test "nonsense on the socket: refused, with a log line; others are served" {
+	tests/sys/nonsense.py "$LNETX_RUNDIR"/*.sock
+	log_has a malformed
+	pings a 10.1.0.2@tcp
+	ctl b net show
+}
+
+@test "export --backup, unconfigure, configure, import: the same again" {
+	ctl a peer add --prim_nid 10.1.0.2@tcp --nid 10.2.0.2@tcp
+	ctl a route add --net tcp7 --gateway 10.1.0.2@tcp --hop 2 --priority 3
+	ctl a set routing 1
+	ctl a set small_buffers 4100
+	ctl a set retry_count 3
+	ctl a export --backup >"$DIR/first.yaml"
+	ctl a lnet unconfigure
+	run ! ctl a net show
+	ctl a lnet configure
+	[[ $(ctl a net show) != *tcp* ]]
+	ctl a import "$DIR/first.yaml"
+	ctl a export --backup >"$DIR/second.yaml"
+	diff "$DIR/first.yaml" "$DIR/second.yaml"
+	"$LNETX_BIN/lnetxd" -t -c "$DIR/first.yaml"
+	eventually "$PATIENCE" pings a 10.1.0.2@tcp
+}
+
+@test "the whole export is a configuration for lnetxd, too" {
+	ctl a export >"$DIR/whole.yaml"
+	"$LNETX_BIN/lnetxd" -t -c "$DIR/whole.yaml"
+	stop a
+	cp "$DIR/whole.yaml" "$DIR/a.yaml"
+	start a
+	pings a 10.1.0.2@tcp
+}
+
+@test "monitor tells what changes, as it happens" {
+	on a "$LNETX_BIN/lnetx" -j monitor >"$DIR/changes" 3>&- &
+	# It is only there when it has connected; so change until it tells.
+	eventually "$PATIENCE" told_of 'ni add'
+	ctl a route add --net tcp7 --gateway 10.1.0.2@tcp
+	eventually "$PATIENCE" grep -q 'route add' "$DIR/changes"
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" grep -q 'conn up' "$DIR/changes"
+	eventually "$PATIENCE" grep -q 'peer add' "$DIR/changes"
+	jq -es 'length > 0' "$DIR/changes"
+}
+
+told_of() {
+	ctl a net del --net tcp --if eth1
+	ctl a net add --net tcp --if eth1
+	grep -q "$1" "$DIR/changes"
+}
+
+@test "many clients at a time each get their answer" {
+	local i pids=()
+
+	for i in $(seq 20); do
+		ctl a net show >"$DIR/show.$i" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	for i in $(seq 20); do
+		cmp "$DIR/show.1" "$DIR/show.$i"
+	done
+}

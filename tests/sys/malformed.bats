@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Malformed input from the network: the connection goes, one line in the log names
+# who it was, and nobody else is disturbed - least of all the traffic of another peer,
+# which is verified meanwhile.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	net_routed
+	start_routers
+	ip -n "$(ns client)" addr add 10.1.0.2/24 dev eth0
+	lx r1 tunable set tcp accept_timeout 1
+}
+
+teardown() {
+	net_end
+}
+
+# Traffic to another NID of the same host, through a router, for the time of the test.
+begin_traffic() {
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+	load client 10.1.0.2@tcp1 put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 64k -t "$1" \
+		>"$DIR/traffic.json" 2>"$DIR/traffic.err" &
+	traffic=$!
+	eventually "$PATIENCE" routed_much
+}
+
+routed_much() {
+	[ "$(stat_of r1 route_count)" -gt 50 ]
+}
+
+end_traffic() {
+	wait $traffic || { cat "$DIR/traffic.err" "$DIR/traffic.json"; return 1; }
+	all_arrived "$DIR/traffic.json"
+}
+
+# Lines about a bad peer.
+complaints() {
+	grep -cE "level=(warning|err).*$1" "$DIR/r1.log" || true
+}
+
+@test "each kind of malformed input: closed, one line in the log, traffic unharmed" {
+	local kind before after
+
+	begin_traffic 20
+	for kind in $(tests/sys/peer.py bad list 0 0); do
+		before=$(complaints '10\.1\.0\.1[^0-9]')
+		run -0 on client tests/sys/peer.py --net 1 bad "$kind" 10.1.0.1 10.1.0.11
+		[[ ${lines[-1]} == closed ]] || { echo "$kind: $output"; false; }
+		sleep 0.05
+		after=$(complaints '10\.1\.0\.1[^0-9]')
+		equal "$kind: $((after - before)) lines" "$kind: 1 lines" ||
+			{ tail -n $((after - before)) "$DIR/r1.log"; false; }
+	done
+	end_traffic
+	# Counted, each for what it was, and nothing else with it.
+	equal "$(lx r1 -j stats show | jq -c '.statistics.drops | del(.[] | select(. == 0))')" \
+		'{"bad_type":1,"bad_length":3,"misrouted":1,"no_match":1}'
+	equal "$(stat_of r1 drop_count)" 6
+}
+
+@test "a silent client delays no other one" {
+	local begin
+
+	lx r1 tunable set tcp accept_timeout 15
+	for _ in 1 2 3; do
+		on client tests/sys/peer.py --net 1 bad silence 10.1.0.1 10.1.0.11 >/dev/null 3>&- &
+	done
+	begin=$SECONDS
+	run -0 on client tests/sys/peer.py --net 1 ping 10.1.0.2 10.1.0.11
+	[ $((SECONDS - begin)) -le 3 ]
+}
+
+@test "many at a time who never say a word: bounded, and the others get in" {
+	stop r1
+	# From all ports, and patient: only their number can be the limit.
+	{ nets_yaml tcp1 eth0 tcp2 eth1; quick_yaml "accept: all, accept_timeout: 3600"; } |
+		config r1
+	start r1
+	on client python3 - >"$DIR/flood" 2>&1 3>&- <<-'END' &
+		import resource, socket, time
+		resource.setrlimit(resource.RLIMIT_NOFILE, (5000, 5000))
+		held = []
+		for i in range(3000):
+		    sock = socket.socket()
+		    sock.bind(("10.1.0.1", 0))
+		    sock.setblocking(False)
+		    sock.connect_ex(("10.1.0.11", 988))
+		    held.append(sock)
+		print("flooded", flush=True)
+		time.sleep(60)
+	END
+	eventually "$PATIENCE" grep flooded "$DIR/flood"
+	run -0 on client tests/sys/peer.py --net 1 ping 10.1.0.2 10.1.0.11
+	ctl r1 net show
+	[ "$(find "/proc/${daemon_pid[r1]}/fd" | wc -l)" -lt 1500 ]
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Memory of lnetxd, of the ordinary build: idle peers, and traffic that goes on.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	net_routed
+	LNETX_BIN=$LNETX_RELEASE/bin
+}
+
+teardown() {
+	net_end
+}
+
+rss_kib() {
+	awk '$1 == "VmRSS:" { print $2 }' "/proc/${daemon_pid[$1]}/status"
+}
+
+@test "a thousand idle peers with three connections each: at most 64 MiB" {
+	local i from=()
+
+	start_routers
+	for i in $(seq 20 39); do
+		ip -n "$(ns client)" addr add "10.1.0.$i/24" dev eth0
+		from+=("10.1.0.$i")
+	done
+	on client tests/sys/peer.py --net 1 idle 10.1.0.11 1000 "${from[@]}" \
+		>"$DIR/idle" 2>&1 3>&- &
+	eventually 60 grep '^ready' "$DIR/idle"
+	equal "$(lx r1 -j peer show | jq '.peer | length')" 1000
+	equal "$(conns r1 | wc -l)" 3000
+	echo "RSS: $(rss_kib r1) KiB"
+	[ "$(rss_kib r1)" -le $((64 << 10)) ]
+	# And it is still quick to answer.
+	run -0 on server tests/sys/peer.py --net 2 ping 10.2.0.1 10.2.0.11
+}
+
+@test "a router's memory is its pools: it does not grow with traffic" {
+	local before after
+
+	start_routers
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+	route_load 2
+	before=$(rss_kib r1)
+	route_load 4
+	after=$(rss_kib r1)
+	echo "RSS: $before, then $after KiB"
+	[ "$after" -le $((before + (8 << 10))) ]
+}
+
+route_load() {
+	load client 10.1.0.1@tcp1 put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 1m -t "$1" \
+		>"$DIR/put.json"
+	all_arrived "$DIR/put.json"
+}
