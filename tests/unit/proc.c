@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -113,7 +114,9 @@ static void exec_daemon(const struct proc_daemon *d, const char *state, const ch
 
 	for (int i = 0; args && args[i] && i < WORDS_MAX - 2; i++)
 		argv[i + 1] = args[i];
+	dup2(fd, STDOUT_FILENO); /* nobody waits for what a daemon left behind may say */
 	dup2(fd, STDERR_FILENO);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* and none is left behind */
 	if (state)
 		setenv("FAKENODE_STATE", state, 1);
 	else
@@ -124,14 +127,21 @@ static void exec_daemon(const struct proc_daemon *d, const char *state, const ch
 
 void proc_daemon_start(struct proc_daemon *d, const char *state, const char *const *args)
 {
+	static pid_t last;
 	char state_path[200] = "";
 
+	/* One that a failed test did not stop; 0: it is our child still, and alive. */
+	if (last > 0 && waitpid(last, NULL, WNOHANG) == 0) {
+		kill(last, SIGKILL);
+		waitpid(last, NULL, 0);
+	}
 	snprintf(d->log, sizeof(d->log), "%s/log", work_dir);
 	if (state)
 		snprintf(state_path, sizeof(state_path), "%s", proc_file("state.yaml", state));
 	d->pid = fork();
 	if (!d->pid)
 		exec_daemon(d, state ? state_path : NULL, args);
+	last = d->pid;
 	for (int i = 0; i < 2000; i++) {
 		if (waitpid(d->pid, NULL, WNOHANG) == d->pid)
 			fail_msg("the daemon ended:\n%s", proc_read(d->log));
