@@ -200,7 +200,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:$(B)/liblnetx.a:$(LIBDIR)/liblnetx.a \
 	755:$(B)/$(SONAME):$(LIBDIR)/$(SONAME) \
 	644:$(B)/lnetx.pc:$(LIBDIR)/pkgconfig/lnetx.pc \
-	644:tools/systemd/lnetxd.service:$(UNITDIR)/lnetxd.service \
+	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h)))
@@ -212,7 +212,10 @@ $(B)/lnetx.pc: user/node/lnetx.pc.in always
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
 
-install: all man $(B)/lnetx.pc
+$(B)/lnetxd.service: tools/systemd/lnetxd.service always
+	$(Q)sed 's|/usr/sbin/|$(SBINDIR)/|' $< >$@
+
+install: all man $(B)/lnetx.pc $(B)/lnetxd.service
 	$(Q)for f in $(FILES); do \
 		IFS=: read -r mode from to <<<"$$f" && \
 		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit 1; \

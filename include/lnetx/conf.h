@@ -19,7 +19,7 @@
 
 struct lx_conf_ni {
 	uint32_t net;
-	char ifname[IFNAMSIZ]; /* "" if the NID says which */
+	char ifname[IF_NAMESIZE]; /* "" if the NID says which */
 	struct lx_nid nid;     /* any if the interface says which */
 	struct lx_ni_tunables tun;      /* LX_UNSET: default */
 	struct lx_lnd_tunables lnd_tun; /* likewise; order: lx_conf_lnd_settings() */

@@ -80,7 +80,7 @@ struct lx_ni_info {
 	struct lx_nid nid;
 	uint32_t net;
 	bool up;
-	char ifname[IFNAMSIZ]; /* "" for lo */
+	char ifname[IF_NAMESIZE]; /* "" for lo */
 	struct lx_traffic traffic;
 	struct lx_ni_health health;
 	struct lx_ni_tunables tun;

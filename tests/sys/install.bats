@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# What "make install" installs: complete, usable from outside, and gone again after
+# "make uninstall". And the checks of the sources: that they find what they look for.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	DIR=$BATS_TEST_TMPDIR
+	USR=$DIR/usr
+	export PKG_CONFIG_PATH=$USR/lib/pkgconfig LD_LIBRARY_PATH=$USR/lib
+}
+
+teardown() {
+	net_end
+}
+
+install_all() {
+	make -s install B="$LNETX_RELEASE" PREFIX="$USR" >"$DIR/make.log" 2>&1 3>&- ||
+		{ cat "$DIR/make.log"; return 1; }
+}
+
+# The example of the README, against what is installed and nothing else.
+build_example() {
+	cp examples/putget.c "$DIR"
+	(
+		cd "$DIR" || exit 1
+		# shellcheck disable=SC2046 # options
+		cc -Wall -Wextra -Werror putget.c -o putget $(pkg-config "$@" lnetx) -pthread
+	)
+}
+
+run_example() {
+	[ "$(id -u)" = 0 ] || skip "needs root for a network of its own"
+	net_begin
+	node a
+	ip netns exec "$(ns a)" "$DIR/putget" 127.0.0.1 >"$DIR/served" 2>&1 3>&- &
+	eventually "$PATIENCE" on a "$DIR/putget" 127.0.0.2 127.0.0.1 'hello, LNet'
+	run -0 on a "$DIR/putget" 127.0.0.2 127.0.0.1 'once more'
+	equal "$output" "got back: once more"
+	equal "$(tail -n 2 "$DIR/served")" "127.0.0.2@tcp put 9 bytes
+127.0.0.2@tcp got 9 bytes"
+}
+
+@test "the example is built with pkg-config against the shared library, and works" {
+	install_all
+	build_example --cflags --libs
+	[[ $(readelf -d "$DIR/putget") == *liblnetx.so.0* ]]
+	run_example
+}
+
+@test "the same with the static library" {
+	install_all
+	rm "$USR"/lib/liblnetx.so*
+	build_example --static --cflags --libs
+	[[ $(readelf -d "$DIR/putget") != *liblnetx* ]]
+	run_example
+}
+
+@test "the shared library exports what the headers declare, no more and no less" {
+	install_all
+	nm -D --defined-only "$USR/lib/liblnetx.so" | sed 's/.* //; s/@.*//' | grep -v '^LNETX_0$' |
+		sort >"$DIR/exported"
+	tools/symbols "$USR"/include/lnetx/*.h | sort >"$DIR/declared"
+	diff "$DIR/declared" "$DIR/exported"
+	grep -q '^lx_put$' "$DIR/exported"
+}
+
+@test "each public header can be included alone" {
+	local header
+
+	install_all
+	for header in "$USR"/include/lnetx/*.h; do
+		echo "#include <lnetx/${header##*/}>" >"$DIR/alone.c"
+		cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$USR/include" "$DIR/alone.c"
+	done
+}
+
+@test "programs, manual and service are installed; uninstall takes all away" {
+	local file
+
+	install_all
+	for file in sbin/lnetxd sbin/lnetx sbin/lnetctl share/man/man8/lnetxd.8 \
+		share/man/man8/lnetctl.8 share/man/man5/lnetx.conf.5 \
+		share/bash-completion/completions/lnetctl lib/systemd/system/lnetxd.service; do
+		[ -s "$USR/$file" ] || { echo "missing: $file"; false; }
+	done
+	grep -q "^ExecStart=$USR/sbin/lnetxd " "$USR/lib/systemd/system/lnetxd.service"
+	"$USR/sbin/lnetxd" --version
+	"$USR/sbin/lnetctl" --list-commands
+	make -s uninstall B="$LNETX_RELEASE" PREFIX="$USR"
+	equal "$(find "$USR" -type f -o -type l)" ""
+}
+
+# ---- the checks of the sources ---------------------------------------------------------
+
+@test "the arrow check finds a forbidden include, with file and line" {
+	local top=$PWD
+
+	cd "$DIR"
+	mkdir -p user/core lnd/sock tools user/base
+	printf '#include <stdio.h>\n#include "../io/env.h"\n' >user/core/a.c
+	printf '#include <uv.h>\n' >user/core/b.c
+	printf '#include "../sim/sim.h"\n' >lnd/sock/c.c
+	printf '\n#include "../user/core/core.h"\n' >tools/d.c
+	printf '#include "list.h"\n#include <lnetx/nid.h>\n' >user/base/fine.c
+	run -1 "$top/tests/check-arrows"
+	equal "$(sed 's/: .*//' <<<"$output" | sort)" "lnd/sock/c.c:1
+tools/d.c:2
+user/core/a.c:2
+user/core/b.c:1"
+}
