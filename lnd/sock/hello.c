@@ -203,6 +203,11 @@ static void passive_done(struct lx_sock_conn *conn, const struct lx_hello *hello
 		reject(conn, -EPROTO, "HELLO with an unknown connection type");
 		return;
 	}
+	/* A next hop is on our net; the core has no credits for any other one. */
+	if (lx_nid_net(&id.nid) != conn->net->ni->net) {
+		reject(conn, -EPROTO, "HELLO from a NID of another net");
+		return;
+	}
 	peer = lx_sock_peer_lookup(conn->net, &id);
 	if (!peer && lx_sock_peer_new(conn->net, &id, &peer)) {
 		reject(conn, -ENOMEM, "out of memory");
