@@ -70,10 +70,10 @@ static int send_slot(struct lx_slot *slot)
 		r = lx_md_bind(client->node, &desc, LX_RETAIN, &slot->md);
 	if (r)
 		return r;
-	slot->waits = WAIT_SEND | WAIT_ANSWER;
+	slot->waits = opt->no_ack ? WAIT_SEND : WAIT_SEND | WAIT_ANSWER;
 	if (client->put)
-		return lx_put(client->node, NULL, slot->md, true, &opt->target, LX_LOAD_PORTAL,
-			      bits, 0, 0);
+		return lx_put(client->node, NULL, slot->md, !opt->no_ack, &opt->target,
+			      LX_LOAD_PORTAL, bits, 0, 0);
 	return lx_get(client->node, NULL, slot->md, &opt->target, LX_LOAD_PORTAL, bits,
 		      source_offset(slot));
 }

@@ -127,6 +127,7 @@ struct lx_options {
 	double timeout; /* seconds without progress after which all is given up */
 	bool verify;
 	bool put; /* ping: with PUT and ACK instead of GET and REPLY */
+	bool no_ack;     /* PUTs are done when they are sent */
 	unsigned int damage; /* spoil each so many-th message; 0: none */
 
 	/* the server */

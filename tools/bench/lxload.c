@@ -39,6 +39,7 @@ static const char usage_text[] =
 	"  -w, --warmup S         time before that, which does not count (default: 0)\n"
 	"  -V, --verify           check every byte; each message has a pattern of its own\n"
 	"  -p, --put              ping: PUT and ACK (default: GET and REPLY)\n"
+	"      --no-ack           put: do not ask for ACKs; what is lost shows only at the end\n"
 	"      --interval S       tell how it goes every S seconds\n"
 	"      --timeout S        give up after so long without any progress (default: 30)\n"
 	"      --damage N         spoil each Nth PUT (server: byte N of what GETs read), to see\n"
@@ -62,6 +63,7 @@ enum {
 	OPT_INTERVAL,
 	OPT_TIMEOUT,
 	OPT_DAMAGE,
+	OPT_NO_ACK,
 	OPT_BUFFERS,
 	OPT_BUFFER_SIZE
 };
@@ -80,6 +82,7 @@ static const struct option long_options[] = {
 	{ "warmup", required_argument, NULL, 'w' },
 	{ "verify", no_argument, NULL, 'V' },
 	{ "put", no_argument, NULL, 'p' },
+	{ "no-ack", no_argument, NULL, OPT_NO_ACK },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "damage", required_argument, NULL, OPT_DAMAGE },
@@ -213,6 +216,9 @@ static int load_option(int option, struct lx_options *opt)
 		return small_number("--buffers", optarg, 4096, &opt->buffers);
 	case OPT_BUFFER_SIZE:
 		return size("--buffer-size", optarg, 1u << 30, &opt->buffer_size);
+	case OPT_NO_ACK:
+		opt->no_ack = opt->verb == LX_VERB_PUT;
+		return 0;
 	case 'V':
 		opt->verify = true;
 		return 0;
