@@ -26,6 +26,9 @@
 
 #include "priv.h"
 
+/* How old an answer may be that has to do with choosing a connection. */
+#define BACKLOG_AGE_NS (4 * LX_SOCK_MSEC)
+
 /* ---- names, small questions ----------------------------------------------- */
 
 const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t size)
@@ -48,15 +51,14 @@ size_t lx_sock_conn_unsent(struct lx_sock_conn *conn)
 	if (conn->tx_acked != conn->tx_bytes && ioctl(conn->fd, SIOCOUTQ, &unsent))
 		unsent = 0;
 	conn->unsent = unsent;
-	conn->unsent_ns = lx_sock_now();
+	conn->unsent_ns = lx_env_now(conn->host->env);
 	conn->unsent_from = conn->tx_bytes;
 	return unsent;
 }
 
 size_t lx_sock_conn_backlog(struct lx_sock_conn *conn)
 {
-	/* The clock stands still for some milliseconds, and the answer with it. */
-	if (conn->unsent_ns != lx_sock_now())
+	if (lx_env_now(conn->host->env) - conn->unsent_ns > BACKLOG_AGE_NS)
 		lx_sock_conn_unsent(conn);
 	return conn->queued_bytes + conn->unsent + conn->tx_bytes - conn->unsent_from;
 }
@@ -348,6 +350,7 @@ void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer)
 	lx_sock_accept_done(conn);
 	conn->peer = peer;
 	conn->phase = LX_SOCK_UP;
+	conn->overhead = lx_proto_overhead(conn->version);
 	conn->last_tx_ns = conn->last_rx_ns = now;
 	conn->tx_since_ns = now;
 	conn->rx.have = 0;

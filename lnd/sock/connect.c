@@ -154,7 +154,8 @@ void lx_sock_connect_result(struct lx_sock_conn *conn, int result)
 
 void lx_sock_connect_start(struct lx_sock_peer *peer)
 {
-	if (peer->dial != LX_SOCK_DIAL_IDLE || peer->closing || lx_sock_peer_is_userspace(peer))
+	if (peer->complete || peer->dial != LX_SOCK_DIAL_IDLE || peer->closing ||
+	    lx_sock_peer_is_userspace(peer))
 		return;
 	if (peer->dial_interval_ns && lx_sock_now() < peer->dial_at_ns)
 		return;
@@ -162,7 +163,8 @@ void lx_sock_connect_start(struct lx_sock_peer *peer)
 		peer->dialled = true;
 		peer->max_conns = lx_sock_net_conns_per_peer(peer->net);
 	}
-	if (next_type(peer) != LX_CTYPE_NONE)
+	peer->complete = next_type(peer) == LX_CTYPE_NONE;
+	if (!peer->complete)
 		series_start(peer);
 }
 

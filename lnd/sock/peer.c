@@ -134,11 +134,11 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 
 /* ---- sending, waiting ----------------------------------------------------- */
 
-int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
+/* The connection for a message; dials what is missing. */
+static struct lx_sock_conn *obtain(struct lx_sock_peer *peer, bool noop, size_t payload,
+				   bool nonblk)
 {
-	struct lx_sock_conn *conn =
-		lx_sock_peer_pick(peer, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx), tx->nonblk);
-	uint64_t now;
+	struct lx_sock_conn *conn = lx_sock_peer_pick(peer, noop, payload, nonblk);
 
 	/*
 	 * Whom we have dialled once, we dial until everything is there. One that dialled
@@ -146,20 +146,59 @@ int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 	 */
 	if (!conn || peer->dialled)
 		lx_sock_connect_start(peer);
+	return conn;
+}
+
+static void wait_for_conn(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
+{
+	uint64_t latest = lx_sock_now() + lx_sock_net_timeout_ns(peer->net);
+
+	if (!tx->deadline_ns || tx->deadline_ns > latest)
+		tx->deadline_ns = latest;
+	lx_list_append(&peer->waiting, &tx->link);
+}
+
+int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
+{
+	struct lx_sock_conn *conn = obtain(peer, false, msg->payload.length, false);
+	struct lx_sock_tx *tx;
+	int r;
+
+	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)
+		return -EHOSTUNREACH;
+	if (conn && lx_sock_tx_bundle(conn, msg))
+		return 0;
+	r = lx_sock_tx_new(peer->net->host, msg, &tx);
+	if (r)
+		return r;
+	if (conn)
+		lx_sock_tx_queue(conn, tx);
+	else
+		wait_for_conn(peer, tx);
+	return 0;
+}
+
+int lx_sock_peer_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk)
+{
+	struct lx_sock_conn *conn = obtain(peer, true, 0, nonblk);
+	struct lx_sock_tx *tx;
+	int r;
+
+	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)
+		return -EHOSTUNREACH;
+	if (!conn && peer->n_noops == NOOPS_MAX)
+		return -ENOBUFS;
+	r = lx_sock_tx_new(peer->net->host, NULL, &tx);
+	if (r)
+		return r;
+	tx->head.cookie[1] = cookie;
+	tx->nonblk = nonblk;
 	if (conn) {
 		lx_sock_tx_queue(conn, tx);
 		return 0;
 	}
-	if (peer->dial == LX_SOCK_DIAL_IDLE)
-		return -EHOSTUNREACH;
-	if (lx_sock_tx_is_noop(tx) && ++peer->n_noops > NOOPS_MAX) {
-		peer->n_noops--;
-		return -ENOBUFS;
-	}
-	now = lx_sock_now();
-	if (!tx->deadline_ns || tx->deadline_ns > now + lx_sock_net_timeout_ns(peer->net))
-		tx->deadline_ns = now + lx_sock_net_timeout_ns(peer->net);
-	lx_list_append(&peer->waiting, &tx->link);
+	peer->n_noops++;
+	wait_for_conn(peer, tx);
 	return 0;
 }
 
@@ -227,7 +266,7 @@ void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *co
 {
 	int error = conn->error ? conn->error : -ECONNRESET;
 
-	peer->settled = false;
+	peer->settled = peer->complete = false;
 	if (!lx_list_empty(&peer->conns))
 		return;
 	peer->version = 0;
@@ -246,7 +285,6 @@ void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *co
 static void keepalive(struct lx_sock_peer *peer, uint64_t now)
 {
 	struct lx_sock_conn *conn;
-	struct lx_sock_tx *tx;
 
 	if (peer->version < LX_SOCK_V3 || lx_list_empty(&peer->conns) || !lx_sock_tun.keepalive)
 		return;
@@ -257,12 +295,8 @@ static void keepalive(struct lx_sock_peer *peer, uint64_t now)
 	conn = lx_sock_peer_pick(peer, true, 0, true);
 	if (conn && conn->queued_bytes)
 		return;
-	if (lx_sock_tx_new(NULL, &tx))
-		return;
-	tx->head.cookie[1] = LX_SOCK_COOKIE_KEEPALIVE;
-	tx->nonblk = true;
-	if (lx_sock_peer_send(peer, tx))
-		lx_sock_tx_end(tx, 0, LX_HSTATUS_OK);
+	/* Not sent: there is another time, in some seconds. */
+	(void)lx_sock_peer_send_noop(peer, LX_SOCK_COOKIE_KEEPALIVE, true);
 }
 
 /* Whether bytes that we sent have arrived since we last looked. */

@@ -71,6 +71,8 @@ struct lx_sock_host {
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* told when the host is gone */
 	bool warned_port;   /* said that source ports are not privileged */
+	struct lx_list spare_txs, spare_bundles;
+	unsigned int n_spare_txs, n_spare_bundles;
 };
 
 struct lx_sock_listener {
@@ -142,21 +144,35 @@ struct lx_sock_tx {
 	struct lx_list link;    /* peer->waiting, conn->queue, ->sending or ->sent */
 	struct lx_list zc_link; /* peer->zc while TX_ACK */
 	struct lx_msg *msg;     /* NULL: a NOOP */
+	struct lx_sock_host *host;
 	struct lx_sock_conn *conn;
 	struct lx_sock_msg head; /* CPU order, until encoded */
 	unsigned int todo;       /* LX_SOCK_TX_* */
 	bool nonblk;             /* must not wait behind bulk */
 	bool zero_copy;          /* is sent with MSG_ZEROCOPY */
 	bool piped;              /* payload comes out of a pipe */
-	uint16_t wire_len;
+	bool bundle;             /* many small messages, copied and ended already */
+	uint32_t wire_len;
+	uint32_t room_at; /* bundle: 1 + where the last message's header is, if it has room */
 	uint32_t zc_first, zc_count; /* the kernel's numbers of the sends it took */
 	uint32_t zc_open;            /* of these, not yet completed */
 	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
 	uint64_t deadline_ns;        /* waiting, or for the acknowledgement */
+	/* What goes out before the payload: both headers; of a bundle, LX_SOCK_BUNDLE bytes. */
 	uint8_t wire[sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16)];
 };
 
-int lx_sock_tx_new(struct lx_msg *msg, struct lx_sock_tx **ret_tx);
+#define LX_SOCK_BUNDLE (64u << 10)
+
+/*
+ * Copies a small message into the bundle that is to be sent next, and ends it. False:
+ * it is not small, or there is no room; it needs a tx.
+ */
+bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg);
+/* @msg: NULL for a NOOP. -ENOMEM. */
+int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx);
+/* Frees it; the message goes back to whom it came from. */
+void lx_sock_tx_free(struct lx_sock_tx *tx);
 /* Ends the message, if it has one, and frees. @hstatus counts if @status is not 0. */
 void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus);
 static inline size_t lx_sock_tx_payload(const struct lx_sock_tx *tx)
@@ -165,8 +181,11 @@ static inline size_t lx_sock_tx_payload(const struct lx_sock_tx *tx)
 }
 static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 {
-	return !tx->msg;
+	return !tx->msg && !tx->bundle;
 }
+
+/* The host is going: those kept for later. */
+void lx_sock_tx_free_spare(struct lx_sock_host *host);
 
 /* Puts a tx in the queue of a connection and has it sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
@@ -272,6 +291,7 @@ struct lx_sock_conn {
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;
+	unsigned int overhead; /* bytes of the headers of an LNet message */
 	union lx_addr local, remote;
 	uint64_t deadline_ns; /* of a phase before UP */
 	int error;            /* why it is closed */
@@ -283,6 +303,7 @@ struct lx_sock_conn {
 	struct lx_list sending; /* encoded, first perhaps sent in part */
 	struct lx_list sent;    /* wait for the kernel or for an ACK */
 	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
+	struct lx_sock_tx *bundle;  /* in queue: takes more small messages */
 	unsigned int n_noops;  /* in queue */
 	size_t queued_bytes;
 	bool tx_busy;    /* a thread is sending */
@@ -381,7 +402,8 @@ struct lx_sock_peer {
 
 	/* connect record: of a peer that we have dialled */
 	bool dialled;
-	bool settled; /* the peer won't have more connections than it has */
+	bool settled;  /* the peer won't have more connections than it has */
+	bool complete; /* nothing was missing when we last looked */
 	enum lx_sock_dial dial;
 	struct lx_sock_conn *dialling;
 	unsigned int max_conns; /* of each bulk type; as it was at the first dialling */
@@ -399,8 +421,13 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 		     struct lx_sock_peer **ret_peer);
 void lx_sock_peer_free(struct lx_sock_peer *peer);
 
-/* Sends a tx over the connection that suits it best, or has it wait for one. */
-int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_sock_tx *tx);
+/*
+ * Sends a message over the connection that suits it best, or has it wait for one.
+ * -EHOSTUNREACH: there is none, nor one in the making; -ENOMEM.
+ */
+int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg);
+/* The same for a NOOP. Also -ENOBUFS: too many wait already. */
+int lx_sock_peer_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
 /* The connection for a message, or NULL. */
 struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, size_t payload,
 				       bool nonblk);

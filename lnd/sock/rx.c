@@ -42,7 +42,11 @@
 
 /* From here on a payload is worth a system call of its own. */
 #define LARGE_MIN (8u << 10)
-/* From here on splicing is cheaper than copying twice; measured, see docs. */
+/*
+ * From here on splicing is cheaper than copying twice. Measured on a router between
+ * veths, CPU time of the router for a message of 32 KiB: 18 us copied, 25 us spliced;
+ * of 64 KiB: 40 us copied, 28 us spliced; of 1 MiB: 450 us copied, 200 us spliced.
+ */
 #define SPLICE_MIN (64u << 10)
 /* From here on a copy is long enough to let others have the lock. */
 #define UNLOCK_MIN (16u << 10)
@@ -164,11 +168,6 @@ static size_t store(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 
 /* ---- messages ------------------------------------------------------------- */
 
-static unsigned int header_bytes(const struct lx_sock_conn *conn)
-{
-	return lx_proto_overhead(conn->version);
-}
-
 /* Begins the checksum: with the header as it was on the wire, on V2 (9). */
 static void csum_begin(struct lx_sock_conn *conn, size_t len)
 {
@@ -275,7 +274,7 @@ static void header(struct lx_sock_conn *conn)
 			noop_done(conn);
 		} else if (rx->head.type != LX_SOCK_LNET) {
 			fail(conn, -EPROTO, "unknown message type");
-		} else if (rx->have < header_bytes(conn)) {
+		} else if (rx->have < conn->overhead) {
 			return;
 		} else {
 			lnet_done(conn);
@@ -361,7 +360,7 @@ static size_t consume(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 			return at;
 		switch (rx->state) {
 		case LX_SOCK_RX_HEADER:
-			part = header_bytes(conn) - rx->have;
+			part = conn->overhead - rx->have;
 			if (part > n - at)
 				part = n - at;
 			memcpy(rx->buf + rx->have, p + at, part);
@@ -438,7 +437,7 @@ static struct got read_scratch(struct lx_sock_conn *conn)
 static struct got read_header(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
-	struct got got = { .asked = header_bytes(conn) - rx->have };
+	struct got got = { .asked = conn->overhead - rx->have };
 
 	got.n = sys_recv(conn, rx->buf + rx->have, got.asked, 0);
 	if (got.n > 0 && !conn->closing) {
@@ -476,7 +475,7 @@ static struct got read_payload(struct lx_sock_conn *conn)
 	got.asked = len;
 	if (len == rx->want - rx->done && !rx->slop) {
 		iov[msg.msg_iovlen].iov_base = tail;
-		iov[msg.msg_iovlen].iov_len = rx->large ? header_bytes(conn) : RX_BATCH;
+		iov[msg.msg_iovlen].iov_len = rx->large ? conn->overhead : RX_BATCH;
 		got.asked += iov[msg.msg_iovlen++].iov_len;
 	}
 	lx_env_unlock(conn->host->env);

@@ -231,7 +231,6 @@ static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
 {
 	struct lx_sock_net *net = ni->lnd_data;
 	struct lx_sock_peer *peer;
-	struct lx_sock_tx *tx;
 	int r;
 
 	msg->hstatus = LX_HSTATUS_LOCAL_ERROR;
@@ -248,14 +247,9 @@ static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
 		if (r)
 			return r;
 	}
-	r = lx_sock_tx_new(msg, &tx);
-	if (r)
-		return r;
-	r = lx_sock_peer_send(peer, tx);
-	if (r) {
+	r = lx_sock_peer_send(peer, msg);
+	if (r == -EHOSTUNREACH)
 		msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
-		free(tx);
-	}
 	return r;
 }
 

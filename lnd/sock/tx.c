@@ -7,6 +7,10 @@
  *	an ACK (8.2)       perhaps sent in part   kernel or an ACK
  *	                      └──── all done at once ────────────────▲
  *
+ * Small messages are copied into a bundle, which is a tx like others, and are over with
+ * that, as they would be in the socket's buffer. So the credits and router buffers they
+ * hold are free again at once, and what comes in one by one leaves in one piece.
+ *
  * Whoever queues something posts tx_work; at the end of the turn it sends everything
  * there is. It runs on the loop of whoever posted it, so that a message is sent by
  * the thread that received it; "tx_busy" keeps others out meanwhile. When the socket
@@ -31,32 +35,99 @@
 
 /* ---- life of a tx --------------------------------------------------------- */
 
-int lx_sock_tx_new(struct lx_msg *msg, struct lx_sock_tx **ret_tx)
+/* So many ended ones are kept for the next: malloc() is slow at giving and taking. */
+#define SPARE_TXS 256
+#define SPARE_BUNDLES 16
+
+static void *spare_take(struct lx_list *list, unsigned int *n)
 {
-	struct lx_sock_tx *tx = malloc(sizeof(*tx));
+	struct lx_sock_tx *tx = lx_list_first(list, struct lx_sock_tx, link);
 
 	if (!tx)
-		return -ENOMEM;
-	/* All but the bytes that encode() fills. */
+		return NULL;
+	lx_list_del(&tx->link);
+	--*n;
+	return tx;
+}
+
+static void spare_give(struct lx_list *list, unsigned int *n, unsigned int max,
+		       struct lx_sock_tx *tx)
+{
+	if (*n == max) {
+		free(tx);
+		return;
+	}
+	lx_list_push(list, &tx->link);
+	++*n;
+}
+
+/* All but the bytes that encode() fills. */
+static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
+{
 	memset(tx, 0, offsetof(struct lx_sock_tx, wire));
 	lx_list_init(&tx->link);
 	lx_list_init(&tx->zc_link);
+	tx->host = host;
+	tx->todo = LX_SOCK_TX_SEND;
+}
+
+int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx)
+{
+	struct lx_sock_tx *tx = spare_take(&host->spare_txs, &host->n_spare_txs);
+
+	if (!tx)
+		tx = malloc(sizeof(*tx));
+	if (!tx)
+		return -ENOMEM;
+	tx_init(tx, host);
 	tx->msg = msg;
 	tx->head.type = msg ? LX_SOCK_LNET : LX_SOCK_NOOP;
-	tx->todo = LX_SOCK_TX_SEND;
 	if (msg)
 		tx->deadline_ns = msg->deadline_ns;
 	*ret_tx = tx;
 	return 0;
 }
 
+static struct lx_sock_tx *bundle_new(struct lx_sock_host *host)
+{
+	struct lx_sock_tx *tx = spare_take(&host->spare_bundles, &host->n_spare_bundles);
+
+	if (!tx)
+		tx = malloc(offsetof(struct lx_sock_tx, wire) + LX_SOCK_BUNDLE);
+	if (!tx)
+		return NULL;
+	tx_init(tx, host);
+	tx->bundle = true;
+	return tx;
+}
+
+void lx_sock_tx_free(struct lx_sock_tx *tx)
+{
+	struct lx_sock_host *host = tx->host;
+
+	lx_list_del(&tx->link);
+	lx_list_del(&tx->zc_link);
+	if (tx->bundle)
+		spare_give(&host->spare_bundles, &host->n_spare_bundles, SPARE_BUNDLES, tx);
+	else
+		spare_give(&host->spare_txs, &host->n_spare_txs, SPARE_TXS, tx);
+}
+
+void lx_sock_tx_free_spare(struct lx_sock_host *host)
+{
+	struct lx_sock_tx *tx;
+
+	while ((tx = spare_take(&host->spare_txs, &host->n_spare_txs)))
+		free(tx);
+	while ((tx = spare_take(&host->spare_bundles, &host->n_spare_bundles)))
+		free(tx);
+}
+
 void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus)
 {
 	struct lx_msg *msg = tx->msg;
 
-	lx_list_del(&tx->link);
-	lx_list_del(&tx->zc_link);
-	free(tx);
+	lx_sock_tx_free(tx);
 	if (!msg)
 		return;
 	msg->hstatus = status ? hstatus : LX_HSTATUS_OK;
@@ -75,7 +146,8 @@ void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo)
 /*
  * "carrier" is the first in the queue that has something to do with ACKs: a NOOP,
  * whose cookie the next LNet message may take over, or an LNet message that has room
- * for one. From it on, all in the queue are of one kind. On the connection for
+ * for one. From it on, all in the queue are of one kind, but for bundles, which have no
+ * part in this. On the connection for
  * acknowledgements of V3 and V4 there are NOOPs only; there it is the last, which may
  * take more cookies.
  */
@@ -86,10 +158,27 @@ static bool is_ack_conn(const struct lx_sock_conn *conn)
 
 static void next_carrier(struct lx_sock_conn *conn)
 {
-	struct lx_list *next = conn->carrier->link.next;
+	struct lx_list *at = conn->carrier->link.next;
 
-	conn->carrier =
-		next == &conn->queue ? NULL : lx_container_of(next, struct lx_sock_tx, link);
+	for (; at != &conn->queue; at = at->next) {
+		conn->carrier = lx_container_of(at, struct lx_sock_tx, link);
+		if (!conn->carrier->bundle)
+			return;
+	}
+	conn->carrier = NULL;
+}
+
+/* The last message of the bundle takes the cookie, if it has none yet. */
+static bool bundle_ack(struct lx_sock_conn *conn, uint64_t cookie)
+{
+	struct lx_sock_tx *tx = conn->bundle;
+
+	if (!tx || !tx->room_at)
+		return false;
+	memcpy(tx->wire + tx->room_at - 1 + offsetof(struct lx_sock_msg, cookie[1]), &cookie,
+	       sizeof(cookie));
+	tx->room_at = 0;
+	return true;
 }
 
 /* Lets what is queued take the cookie. False: nothing can. */
@@ -98,7 +187,7 @@ static bool merge_ack(struct lx_sock_conn *conn, uint64_t cookie)
 	struct lx_sock_tx *carrier = conn->carrier;
 
 	if (!carrier)
-		return false;
+		return bundle_ack(conn, cookie);
 	if (is_ack_conn(conn))
 		return lx_proto_ack_merge(&carrier->head, cookie);
 	if (lx_sock_tx_is_noop(carrier))
@@ -112,29 +201,27 @@ static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	lx_list_append(&conn->queue, &tx->link);
 	tx->conn = conn;
-	tx->length = lx_sock_tx_is_noop(tx)
-			     ? sizeof(tx->head)
-			     : lx_proto_overhead(conn->version) + lx_sock_tx_payload(tx);
+	tx->length =
+		lx_sock_tx_is_noop(tx) ? sizeof(tx->head) : conn->overhead + lx_sock_tx_payload(tx);
 	conn->queued_bytes += tx->length;
 	if (!conn->carrier || is_ack_conn(conn))
 		conn->carrier = tx;
 }
 
-/* The message takes the NOOP's cookie and its place. */
-static void replace_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+/* Takes the first waiting NOOP away; its cookie goes with the message instead. 0: none. */
+static uint64_t take_noop(struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *noop = conn->carrier;
+	uint64_t cookie;
 
+	if (conn->version == LX_SOCK_V1 || !noop || !lx_sock_tx_is_noop(noop))
+		return 0;
 	next_carrier(conn);
-	append(conn, tx);
-	if (conn->carrier == tx)
-		conn->carrier = NULL;
-	tx->head.cookie[1] = noop->head.cookie[1];
-	lx_list_del(&tx->link);
-	lx_list_push(&noop->link, &tx->link);
+	cookie = noop->head.cookie[1];
 	conn->queued_bytes -= noop->length;
 	conn->n_noops--;
 	lx_sock_tx_end(noop, 0, LX_HSTATUS_OK);
+	return cookie;
 }
 
 static void queue_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
@@ -149,15 +236,28 @@ static void queue_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 				  "it asks for acknowledgements that it does not read");
 }
 
+static void queue_msg(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	bool others = false;
+
+	tx->head.cookie[1] = take_noop(conn);
+	others = conn->carrier;
+	append(conn, tx);
+	/* It has no room any more. */
+	if (tx->head.cookie[1] && !others)
+		conn->carrier = NULL;
+}
+
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
-	if (lx_sock_tx_is_noop(tx))
+	if (lx_sock_tx_is_noop(tx)) {
 		queue_noop(conn, tx);
-	else if (conn->version == LX_SOCK_V1 || !conn->carrier ||
-		 !lx_sock_tx_is_noop(conn->carrier))
-		append(conn, tx);
-	else
-		replace_noop(conn, tx);
+	} else if (lx_sock_tx_bundle(conn, tx->msg)) {
+		lx_sock_tx_free(tx);
+		return;
+	} else {
+		queue_msg(conn, tx);
+	}
 	lx_sock_tx_kick(conn);
 }
 
@@ -168,7 +268,7 @@ int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk
 
 	if (merge_ack(conn, cookie))
 		return 0;
-	r = lx_sock_tx_new(NULL, &tx);
+	r = lx_sock_tx_new(conn->host, NULL, &tx);
 	if (r)
 		return r;
 	tx->head.cookie[1] = cookie;
@@ -221,46 +321,112 @@ static bool csum_wanted(const struct lx_sock_conn *conn)
 	return conn->version == LX_SOCK_V2 && lx_sock_tun.enable_csum;
 }
 
-static uint32_t csum(const struct lx_sock_tx *tx)
+static uint32_t payload_csum(uint32_t sum, const struct lx_payload *payload)
 {
-	uint32_t sum = lx_proto_csum(LX_CSUM_INIT, tx->wire, tx->wire_len);
 	struct iovec iov[64];
-	size_t from = 0, to = lx_sock_tx_payload(tx);
+	size_t from = 0;
 
-	while (from < to) {
+	while (from < payload->length) {
 		struct cut cut = { .iov = iov, .max = 64 };
 
-		cut_payload(&cut, &tx->msg->payload, from, to);
+		cut_payload(&cut, payload, from, payload->length);
 		for (unsigned int i = 0; i < cut.n; i++)
 			sum = lx_proto_csum(sum, iov[i].iov_base, iov[i].iov_len);
 		if (!cut.bytes)
 			break;
 		from += cut.bytes;
 	}
-	return lx_sock_tun.inject_csum_error ? ~sum : sum;
+	return sum;
 }
 
-static void encode(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+/* Writes the headers; @head.csum is computed here. Returns how many bytes. */
+static size_t encode(const struct lx_sock_conn *conn, struct lx_sock_msg *head,
+		     const struct lx_msg *msg, uint8_t *to)
 {
-	uint8_t *at = tx->wire;
+	size_t at = conn->version == LX_SOCK_V1 ? 0 : sizeof(*head);
 
-	if (conn->version != LX_SOCK_V1) {
-		memcpy(at, &tx->head, sizeof(tx->head));
-		at += sizeof(tx->head);
-	}
-	if (tx->msg && conn->version == LX_SOCK_V4) {
-		lx_hdr_nid16_encode(&tx->msg->hdr, (struct lx_hdr_nid16 *)at);
-		at += sizeof(struct lx_hdr_nid16);
-	} else if (tx->msg) {
-		lx_hdr_nid4_encode(&tx->msg->hdr, (struct lx_hdr_nid4 *)at);
-		at += sizeof(struct lx_hdr_nid4);
-	}
-	tx->wire_len = at - tx->wire;
+	if (at)
+		memcpy(to, head, at);
+	if (msg && conn->version == LX_SOCK_V4)
+		lx_hdr_nid16_encode(&msg->hdr, (struct lx_hdr_nid16 *)(to + at));
+	else if (msg)
+		lx_hdr_nid4_encode(&msg->hdr, (struct lx_hdr_nid4 *)(to + at));
+	at += msg ? lx_sock_hdr_bytes(conn->version) : 0;
 	if (csum_wanted(conn)) {
-		tx->head.csum = csum(tx);
-		memcpy(tx->wire, &tx->head, sizeof(tx->head));
+		head->csum = lx_proto_csum(LX_CSUM_INIT, to, at);
+		if (msg)
+			head->csum = payload_csum(head->csum, &msg->payload);
+		head->csum ^= lx_sock_tun.inject_csum_error;
+		memcpy(to, head, sizeof(*head));
 	}
+	return at;
 }
+
+/* ---- bundles -------------------------------------------------------------- */
+
+/* The largest payload that is copied, and how much may be queued before it is not. */
+#define BUNDLE_PAYLOAD 4096
+#define BUNDLE_QUEUED (2 * LX_SOCK_BUNDLE)
+
+static bool nids_fit(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
+{
+	return conn->version == LX_SOCK_V4 ||
+	       (lx_nid_is_nid4(&hdr->src_nid) && lx_nid_is_nid4(&hdr->dst_nid));
+}
+
+/* The bundle with room for @len bytes more, or NULL. */
+static struct lx_sock_tx *bundle_for(struct lx_sock_conn *conn, size_t len)
+{
+	struct lx_sock_tx *tx = conn->bundle;
+
+	if (tx && tx->wire_len + len <= LX_SOCK_BUNDLE)
+		return tx;
+	/* Beyond that LNet's credits shall notice that the peer is slow. */
+	if (conn->queued_bytes > BUNDLE_QUEUED)
+		return NULL;
+	tx = bundle_new(conn->host);
+	if (!tx)
+		return NULL;
+	tx->conn = conn;
+	lx_list_append(&conn->queue, &tx->link);
+	conn->bundle = tx;
+	return tx;
+}
+
+bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg)
+{
+	const struct lx_payload *payload = &msg->payload;
+	struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+	struct iovec iov[16];
+	struct cut cut = { .iov = iov, .max = 16 };
+	struct lx_sock_tx *tx;
+	size_t len;
+
+	if (payload->length > BUNDLE_PAYLOAD || (payload->rbuf && payload->rbuf->piped) ||
+	    !nids_fit(conn, &msg->hdr) || !cut_payload(&cut, payload, 0, payload->length))
+		return false;
+	len = conn->overhead + payload->length;
+	tx = bundle_for(conn, len);
+	if (!tx)
+		return false;
+	head.cookie[1] = take_noop(conn);
+	tx->room_at = 0;
+	if (conn->version != LX_SOCK_V1 && !head.cookie[1] && !csum_wanted(conn))
+		tx->room_at = tx->wire_len + 1;
+	tx->wire_len += encode(conn, &head, msg, tx->wire + tx->wire_len);
+	for (unsigned int i = 0; i < cut.n; i++) {
+		memcpy(tx->wire + tx->wire_len, iov[i].iov_base, iov[i].iov_len);
+		tx->wire_len += iov[i].iov_len;
+	}
+	tx->length = tx->wire_len;
+	conn->queued_bytes += len;
+	lx_sock_tx_kick(conn);
+	msg->hstatus = LX_HSTATUS_OK;
+	lx_lnd_finalize(msg, 0);
+	return true;
+}
+
+/* ---- getting ready -------------------------------------------------------- */
 
 /* Whether the payload can go from the pipe to the socket; if not it is in memory now. */
 static int settle_rbuf(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
@@ -282,13 +448,12 @@ static int settle_rbuf(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 /* Makes a tx ready to go. -errno: it cannot be sent. */
 static int prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
-	const struct lx_hdr *hdr;
 	int r;
 
+	if (tx->bundle)
+		return 0;
 	if (tx->msg) {
-		hdr = &tx->msg->hdr;
-		if (conn->version != LX_SOCK_V4 &&
-		    (!lx_nid_is_nid4(&hdr->src_nid) || !lx_nid_is_nid4(&hdr->dst_nid)))
+		if (!nids_fit(conn, &tx->msg->hdr))
 			return -EAFNOSUPPORT;
 		if (tx->msg->payload.rbuf) {
 			r = settle_rbuf(conn, tx);
@@ -297,7 +462,7 @@ static int prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 		}
 		lx_sock_zc_prepare(conn, tx);
 	}
-	encode(conn, tx);
+	tx->wire_len = encode(conn, &tx->head, tx->msg, tx->wire);
 	return 0;
 }
 
@@ -327,6 +492,8 @@ static void fill(struct lx_sock_conn *conn)
 	       (tx = lx_list_first(&conn->queue, struct lx_sock_tx, link))) {
 		if (tx == conn->carrier)
 			next_carrier(conn);
+		if (tx == conn->bundle)
+			conn->bundle = NULL;
 		lx_list_del(&tx->link);
 		if (lx_sock_tx_is_noop(tx))
 			conn->n_noops--;
@@ -499,7 +666,7 @@ void lx_sock_tx_kick(struct lx_sock_conn *conn)
 	if (conn->closing || conn->tx_busy || conn->tx_blocked || conn->tx_nomem)
 		return;
 	loop = lx_loop_current(conn->host->env);
-	lx_loop_post(loop ? loop : conn->loop, &conn->tx_work);
+	lx_loop_post_last(loop ? loop : conn->loop, &conn->tx_work);
 }
 
 static void send_failed(struct lx_sock_conn *conn, int error)
@@ -555,7 +722,7 @@ static void abort_list(struct lx_list *list, int status, enum lx_hstatus hstatus
 
 void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus)
 {
-	conn->carrier = NULL;
+	conn->carrier = conn->bundle = NULL;
 	conn->queued_bytes = 0;
 	abort_list(&conn->sending, status, hstatus);
 	abort_list(&conn->queue, status, hstatus);

@@ -158,18 +158,8 @@ int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head)
 int lx_sock_zc_answer(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)
 {
 	struct lx_sock_conn *by = lx_sock_peer_pick(conn->peer, true, 0, nonblk);
-	struct lx_sock_tx *tx;
-	int r;
 
 	if (by)
 		return lx_sock_tx_queue_ack(by, cookie, nonblk);
-	r = lx_sock_tx_new(NULL, &tx);
-	if (r)
-		return r;
-	tx->head.cookie[1] = cookie;
-	tx->nonblk = nonblk;
-	r = lx_sock_peer_send(conn->peer, tx);
-	if (r)
-		lx_sock_tx_end(tx, 0, LX_HSTATUS_OK);
-	return r;
+	return lx_sock_peer_send_noop(conn->peer, cookie, nonblk);
 }

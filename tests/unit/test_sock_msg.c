@@ -371,11 +371,14 @@ static void test_ack_too_many(void **state)
 	connect_all(LX_SOCK_V3);
 	struct fake_msg *msg[2] = { fake_put(node, &id_peer, 20000),
 				    fake_put(node, &id_peer, 20000) };
+	int r;
 
 	assert_int_equal(read_zc(20000), 2);
 	assert_int_equal(read_zc(20000), 3);
 	raw_noop(control, false, 3, ~0ull);
-	assert_int_equal(fake_wait(msg[1], NULL), 0);
+	/* acknowledged; but the kernel may not be done with it when the connection goes */
+	r = fake_wait(msg[1], NULL);
+	assert_true(r == 0 || r == -EPROTO);
 	expect_fallen(msg[0], -EPROTO);
 }
 
@@ -617,7 +620,7 @@ static void test_slow_receiver(void **state)
 	char buf[100000];
 
 	connect_all(LX_SOCK_V3);
-	set_timeout(1);
+	set_timeout(2);
 	for (size_t i = 0; i < N_OF(msg); i++)
 		msg[i] = fake_put(node, &id_peer, 1 << 20);
 	for (size_t left = N_OF(msg) * ((1 << 20) + 96); left;) {

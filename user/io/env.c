@@ -3,30 +3,38 @@
  * Event loops and the node lock. Owned by the node (user/node); used by every
  * transport that does real I/O.
  *
- * Each loop drains its queue of posted work after its poll phase (check) and before
- * it sleeps (prepare), so work posted by the loop itself needs no wake-up.
+ * Each loop does posted work before it sleeps, so what it posts itself needs no
+ * wake-up.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "env.h"
 
+/*
+ * One thing leads to another: a message that is sent gives back the credit that the
+ * next one has waited for. So often in a row, then sockets have their turn.
+ */
+#define ROUNDS_A_TURN 32
+
 struct lx_loop {
 	struct lx_env *env;
 	unsigned int index;
 	uv_loop_t uv;
 	uv_async_t wake;
-	uv_check_t check;
 	uv_prepare_t prepare;
 	pthread_t thread;
 	bool started, stopping;
 	struct lx_list posted; /* of lx_work; node lock */
+	struct lx_list last; /* the same, for the end of the turn */
+	bool has_posted; /* something in one of them, to be asked without the lock */
 	void *scratch;
 };
 
 struct lx_env {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
+	uint64_t now_ns; /* 0: not asked for since the lock was taken */
 	void (*idle)(void *arg);
 	void *idle_arg;
 	unsigned int n_loops;
@@ -38,6 +46,7 @@ static __thread struct lx_loop *current_loop;
 void lx_env_lock(struct lx_env *env)
 {
 	pthread_mutex_lock(&env->lock);
+	env->now_ns = 0;
 }
 
 void lx_env_unlock(struct lx_env *env)
@@ -48,6 +57,14 @@ void lx_env_unlock(struct lx_env *env)
 void lx_env_wait(struct lx_env *env)
 {
 	pthread_cond_wait(&env->cond, &env->lock);
+	env->now_ns = 0;
+}
+
+uint64_t lx_env_now(struct lx_env *env)
+{
+	if (!env->now_ns)
+		env->now_ns = uv_hrtime();
+	return env->now_ns;
 }
 
 void lx_env_wake(struct lx_env *env)
@@ -97,7 +114,7 @@ struct lx_loop *lx_loop_current(const struct lx_env *env)
 
 void lx_loop_enter(struct lx_loop *loop)
 {
-	pthread_mutex_lock(&loop->env->lock);
+	lx_env_lock(loop->env);
 }
 
 void lx_loop_leave(struct lx_loop *loop)
@@ -112,16 +129,27 @@ void *lx_loop_scratch(struct lx_loop *loop)
 	return loop->scratch;
 }
 
-void lx_loop_post(struct lx_loop *loop, struct lx_work *work)
+static void post(struct lx_loop *loop, struct lx_list *list, struct lx_work *work)
 {
-	bool was_empty = lx_list_empty(&loop->posted);
+	bool was_empty = lx_list_empty(list);
 
 	if (work->loop)
 		return;
 	work->loop = loop;
-	lx_list_append(&loop->posted, &work->link);
+	lx_list_append(list, &work->link);
+	__atomic_store_n(&loop->has_posted, true, __ATOMIC_RELAXED);
 	if (was_empty && !lx_loop_is_current(loop))
 		uv_async_send(&loop->wake);
+}
+
+void lx_loop_post(struct lx_loop *loop, struct lx_work *work)
+{
+	post(loop, &loop->posted, work);
+}
+
+void lx_loop_post_last(struct lx_loop *loop, struct lx_work *work)
+{
+	post(loop, &loop->last, work);
 }
 
 void lx_work_cancel(struct lx_work *work)
@@ -130,27 +158,40 @@ void lx_work_cancel(struct lx_work *work)
 	work->loop = NULL;
 }
 
-static void drain(struct lx_loop *loop)
+/* Does what has been posted; what is posted by that is for the next round. */
+static void drain_round(struct lx_list *list)
 {
 	struct lx_work *work;
 	struct lx_list batch;
 
-	lx_loop_enter(loop);
-	/* Work posted by this batch waits for the next turn: sockets get theirs first. */
 	lx_list_init(&batch);
-	lx_list_splice(&batch, &loop->posted);
+	lx_list_splice(&batch, list);
 	while ((work = lx_list_first(&batch, struct lx_work, link))) {
 		lx_work_cancel(work);
 		work->fn(work);
 	}
-	if (!lx_list_empty(&loop->posted))
-		uv_async_send(&loop->wake);
-	lx_loop_leave(loop);
 }
 
-static void on_check(uv_check_t *check)
+static void drain(struct lx_loop *loop)
 {
-	drain(check->data);
+	bool more;
+
+	/* Who posts from another thread wakes the loop after it has set this. */
+	if (!__atomic_load_n(&loop->has_posted, __ATOMIC_RELAXED))
+		return;
+	lx_loop_enter(loop);
+	for (int i = 0; i < ROUNDS_A_TURN; i++) {
+		if (!lx_list_empty(&loop->posted))
+			drain_round(&loop->posted);
+		else
+			drain_round(&loop->last);
+	}
+	drain_round(&loop->last);
+	more = !lx_list_empty(&loop->posted) || !lx_list_empty(&loop->last);
+	__atomic_store_n(&loop->has_posted, more, __ATOMIC_RELAXED);
+	lx_loop_leave(loop);
+	if (more)
+		uv_async_send(&loop->wake);
 }
 
 static void on_prepare(uv_prepare_t *prepare)
@@ -159,8 +200,8 @@ static void on_prepare(uv_prepare_t *prepare)
 }
 
 /*
- * Only ends the sleep: the queue is drained by on_check(). Not so the last time, when
- * what is queued may be what closes a handle.
+ * Only ends the sleep: work is done by on_prepare(). Not so the last time, when what is
+ * queued may be what closes a handle.
  */
 static void on_wake(uv_async_t *wake)
 {
@@ -169,14 +210,13 @@ static void on_wake(uv_async_t *wake)
 
 	pthread_mutex_lock(&loop->env->lock);
 	stopping = loop->stopping;
-	more = !lx_list_empty(&loop->posted);
+	more = !lx_list_empty(&loop->posted) || !lx_list_empty(&loop->last);
 	pthread_mutex_unlock(&loop->env->lock);
 	if (stopping && more) {
 		drain(loop);
 		uv_async_send(wake);
 	} else if (stopping) {
 		uv_close((uv_handle_t *)&loop->wake, NULL);
-		uv_close((uv_handle_t *)&loop->check, NULL);
 		uv_close((uv_handle_t *)&loop->prepare, NULL);
 	}
 }
@@ -198,20 +238,19 @@ static int loop_start(struct lx_env *env, unsigned int i)
 	loop->env = env;
 	loop->index = i;
 	lx_list_init(&loop->posted);
+	lx_list_init(&loop->last);
 	loop->scratch = malloc(LX_LOOP_SCRATCH);
 	if (!loop->scratch)
 		return -ENOMEM;
 	r = uv_loop_init(&loop->uv);
 	if (r)
 		return r;
-	loop->wake.data = loop->check.data = loop->prepare.data = loop;
+	loop->wake.data = loop->prepare.data = loop;
 	r = uv_async_init(&loop->uv, &loop->wake, on_wake);
 	if (r) {
 		uv_loop_close(&loop->uv);
 		return r;
 	}
-	uv_check_init(&loop->uv, &loop->check);
-	uv_check_start(&loop->check, on_check);
 	uv_prepare_init(&loop->uv, &loop->prepare);
 	uv_prepare_start(&loop->prepare, on_prepare);
 	r = -pthread_create(&loop->thread, NULL, run, loop);

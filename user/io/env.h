@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "../base/list.h"
@@ -55,6 +56,12 @@ void lx_env_free(struct lx_env *env);
 void lx_env_lock(struct lx_env *env);
 void lx_env_unlock(struct lx_env *env);
 
+/*
+ * Monotonic time in ns, read once for each time that the lock is taken: whoever has it
+ * asks often, and is quick. The lock must be held.
+ */
+uint64_t lx_env_now(struct lx_env *env);
+
 /* For a thread that has the lock: waits for lx_env_wake(), as a condition variable. */
 void lx_env_wait(struct lx_env *env);
 void lx_env_wake(struct lx_env *env);
@@ -80,10 +87,16 @@ void lx_loop_leave(struct lx_loop *loop);
 /**
  * lx_loop_post - have work done on a loop's thread, with the lock held
  * The lock must be held. Posted from the loop's own thread it runs at the end of
- * the current turn, after all callbacks of ready sockets: the place to send what
- * they queued, in one go. From elsewhere the loop is woken.
+ * the current turn, after all callbacks of ready sockets. From elsewhere the loop is
+ * woken.
  */
 void lx_loop_post(struct lx_loop *loop, struct lx_work *work);
+
+/*
+ * The same, but when nothing of the first kind is left in this turn: the place to send
+ * what all the others have queued, in one go.
+ */
+void lx_loop_post_last(struct lx_loop *loop, struct lx_work *work);
 
 /* Takes work back if it has not started. The lock must be held. */
 void lx_work_cancel(struct lx_work *work);

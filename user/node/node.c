@@ -117,7 +117,9 @@ static uint64_t clock_ns(clockid_t id)
 
 static uint64_t op_now(void *arg)
 {
-	return clock_ns(CLOCK_MONOTONIC);
+	struct lx_node *node = arg;
+
+	return lx_env_now(node->env);
 }
 
 static uint64_t op_wall(void *arg)
