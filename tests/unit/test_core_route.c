@@ -184,6 +184,23 @@ static void bad_routes_are_refused(void **state)
 	assert_int_equal(lx_route_new(core, &c), -EEXIST);
 }
 
+/* A gateway whose last NID is taken away takes its routes with it. */
+static void gateway_is_forgotten(void **state)
+{
+	struct lx_nid gateway = nid("10.0.0.50@tcp1");
+	const struct lx_conf_peer conf = { .primary = gateway, .nid = &gateway, .n_nids = 1 };
+	struct lx_route_info *routes;
+	size_t n;
+
+	add_route(a, "tcp7", "10.0.0.50@tcp1", LX_UNSET, 0);
+	assert_int_equal(lx_peer_unconfigure(a->core, &conf, false), -EBUSY);
+	assert_int_equal(lx_peer_unconfigure(a->core, &conf, true), 0);
+	assert_null(lx_rnet_lookup(a->core, LX_NET(2, 7)));
+	assert_int_equal(lx_route_describe_all(a->core, &routes, &n), 0);
+	assert_int_equal(n, 2);
+	free(routes);
+}
+
 static void dead_router_is_left_out(void **state)
 {
 	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
@@ -359,8 +376,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(crosses), T(first_word_of_a_gateway), T(priority_and_hops_decide),
-		T(bad_routes_are_refused),
-		T(dead_router_is_left_out), T(half_dead_router_is_left_out),
+		T(bad_routes_are_refused), T(gateway_is_forgotten), T(dead_router_is_left_out),
+		T(half_dead_router_is_left_out),
 		T(switched_off_router_is_left_out), T(no_router_drops),
 		T(unroutable_is_dropped_by_the_router), T(asymmetric_route_is_dropped),
 		T(illegal_destinations_close), T(buffers_are_a_limit), T(resizing_under_load),

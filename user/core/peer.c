@@ -348,7 +348,6 @@ void lx_peer_drop_nid(struct lx_peer_ni *pni)
 void lx_peer_delete(struct lx_peer *peer)
 {
 	struct lx_core *core = peer->core;
-	struct lx_route *route;
 	struct lx_peer_net *net;
 
 	if (peer->deleted)
@@ -356,8 +355,7 @@ void lx_peer_delete(struct lx_peer *peer)
 	peer->deleted = true;
 	lx_core_change(core, LX_CHANGE_PEER_DEL, &peer->primary, LX_NET_U32_ANY, "%s", "");
 	lx_discover_cancel(peer, -ESHUTDOWN);
-	while ((route = lx_list_first(&peer->routes, struct lx_route, gateway_link)))
-		lx_route_delete(core, route->rnet->id, &peer->primary);
+	lx_route_delete_through(peer);
 	while ((net = lx_list_first(&peer->nets, struct lx_peer_net, link)))
 		peer_ni_remove(core, lx_list_first(&net->nis, struct lx_peer_ni, link));
 	lx_list_del(&peer->link);

@@ -144,19 +144,30 @@ static void route_free(struct lx_core *core, struct lx_route *route)
 	free(route);
 }
 
-/* The first route that matches; NULL and any match all. */
-static struct lx_route *find_matching(struct lx_core *core, uint32_t net, uint32_t local_net,
-				      const struct lx_peer *gateway)
+struct which {
+	uint32_t net, local_net;     /* or LX_NET_U32_ANY */
+	const struct lx_nid *nid;    /* gateway: its NID as configured, ... */
+	const struct lx_peer *peer;  /* ... or whose it is now; both NULL: any */
+};
+
+static bool is_of(const struct lx_route *route, const struct which *w)
+{
+	if (w->net != LX_NET_U32_ANY && w->net != route->rnet->id)
+		return false;
+	if (w->local_net != LX_NET_U32_ANY && w->local_net != route->local_net)
+		return false;
+	return (!w->nid && !w->peer) || route->gateway == w->peer ||
+	       (w->nid && lx_nid_eq(&route->nid, w->nid));
+}
+
+static struct lx_route *find_matching(struct lx_core *core, const struct which *w)
 {
 	struct lx_route *route;
 	struct lx_rnet *rnet;
 
 	lx_list_for_each(rnet, &core->rnets, link) {
-		if (net != LX_NET_U32_ANY && rnet->id != net)
-			continue;
 		lx_list_for_each(route, &rnet->routes, link) {
-			if ((local_net == LX_NET_U32_ANY || route->local_net == local_net) &&
-			    (!gateway || route->gateway == gateway))
+			if (is_of(route, w))
 				return route;
 		}
 	}
@@ -164,13 +175,12 @@ static struct lx_route *find_matching(struct lx_core *core, uint32_t net, uint32
 }
 
 /* Returns how many. Freeing a route may free its rnet, hence one at a time. */
-static unsigned int delete_matching(struct lx_core *core, uint32_t net, uint32_t local_net,
-				    const struct lx_peer *gateway)
+static unsigned int delete_matching(struct lx_core *core, const struct which *w)
 {
 	struct lx_route *route;
 	unsigned int n = 0;
 
-	while ((route = find_matching(core, net, local_net, gateway))) {
+	while ((route = find_matching(core, w))) {
 		route_free(core, route);
 		n++;
 	}
@@ -180,17 +190,32 @@ static unsigned int delete_matching(struct lx_core *core, uint32_t net, uint32_t
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, gateway);
+	const struct which w = {
+		.net = net,
+		.local_net = LX_NET_U32_ANY,
+		.nid = lx_nid_is_any(gateway) ? NULL : gateway,
+		.peer = pni ? lx_peer_of(pni) : NULL,
+	};
 
-	if (!pni && !lx_nid_is_any(gateway))
-		return -ENOENT;
-	return delete_matching(core, net, LX_NET_U32_ANY, pni ? lx_peer_of(pni) : NULL)
-		       ? 0
-		       : -ENOENT;
+	return delete_matching(core, &w) ? 0 : -ENOENT;
 }
 
 void lx_route_delete_over(struct lx_core *core, uint32_t local_net)
 {
-	delete_matching(core, LX_NET_U32_ANY, local_net, NULL);
+	const struct which w = { .net = LX_NET_U32_ANY, .local_net = local_net };
+
+	delete_matching(core, &w);
+}
+
+void lx_route_delete_through(struct lx_peer *gateway)
+{
+	const struct which w = {
+		.net = LX_NET_U32_ANY,
+		.local_net = LX_NET_U32_ANY,
+		.peer = gateway,
+	};
+
+	delete_matching(gateway->core, &w);
 }
 
 /* ---- aliveness (lnet.md 10.2) ------------------------------------------------------- */

@@ -46,6 +46,8 @@ int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf);
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway);
 /* Routes whose gateway is on a local net that goes away. */
 void lx_route_delete_over(struct lx_core *core, uint32_t local_net);
+/* Routes whose gateway is forgotten. */
+void lx_route_delete_through(struct lx_peer *gateway);
 
 bool lx_route_alive(const struct lx_route *route);
 
