@@ -76,6 +76,7 @@ TEST_HELP_SRCS := $(filter-out $(TEST_SRCS) $(TEST_FAKE_SRCS),$(wildcard tests/u
 GOLDEN_SRCS := $(wildcard tests/golden/test_*.c)
 GOLDEN_HELP_SRCS := $(filter-out $(GOLDEN_SRCS),$(wildcard tests/golden/*.c))
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_HELP_SRCS := $(filter-out $(FUZZ_SRCS),$(wildcard tests/fuzz/*.c))
 PUBLIC_HEADERS := $(addprefix include/lnetx/,lnetx.h conf.h nid.h tunable.h info.h reasons.h wire.h)
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -170,7 +171,11 @@ $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
-$(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
+$(B)/tests/libfuzz.a: $(call obj,$(FUZZ_HELP_SRCS))
+	$(archive)
+
+$(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libfuzz.a $(B)/tests/libhelp.a \
+		$(B)/liblnetx.a
 	$(call link,$(fuzz_main))
 
 unit: $(TESTS) $(B)/tests/lnetxd-fake programs
