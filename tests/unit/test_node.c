@@ -238,6 +238,39 @@ static void handlers_may_call(void **state)
 	assert_int_equal(in_handler.status, 0);
 }
 
+/* A PUT that a handler sends goes out at once, not when the loop wakes up by chance. */
+#define CHAIN 2000
+
+static unsigned int chain;
+
+static void next_of_chain(const struct lx_event *event)
+{
+	struct lx_id to = id("127.0.0.2@tcp");
+
+	if (event->type == LX_EVENT_SEND && ++chain < CHAIN)
+		assert_int_equal(lx_put(a, NULL, event->md, false, &to, 4, 3, 0, 0), 0);
+	on_event(event);
+}
+
+static void handlers_send_at_once(void **state)
+{
+	static char src[4096], dst[4096];
+	const struct lx_md_desc desc = {
+		.start = src, .length = sizeof(src), .threshold = LX_MD_UNLIMITED,
+		.handler = next_of_chain,
+	};
+	struct lx_id to = id("127.0.0.2@tcp");
+	struct lx_handle md;
+
+	forget();
+	chain = 0;
+	post(b, 3, dst, sizeof(dst), LX_MD_OP_PUT);
+	assert_int_equal(lx_md_bind(a, &desc, LX_RETAIN, &md), 0);
+	assert_int_equal(lx_put(a, NULL, md, false, &to, 4, 3, 0, 0), 0);
+	assert_true(await(LX_EVENT_SEND, CHAIN));
+	assert_true(await(LX_EVENT_PUT, CHAIN));
+}
+
 #define THREADS 4
 #define ROUNDS 200
 
@@ -474,8 +507,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-		T(put_and_get), T(ping_and_discover), T(handlers_may_call), T(many_threads),
-		T(stop_under_load), T(stop_drains), T(watched_to_the_end),
+		T(put_and_get), T(ping_and_discover), T(handlers_may_call),
+		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(watched_to_the_end),
 		T(state_is_told), T(apply_by_difference), T(bad_configurations),
 	};
 

@@ -174,8 +174,6 @@ static void drain_round(struct lx_list *list)
 
 static void drain(struct lx_loop *loop)
 {
-	bool more;
-
 	/* Who posts from another thread wakes the loop after it has set this. */
 	if (!__atomic_load_n(&loop->has_posted, __ATOMIC_RELAXED))
 		return;
@@ -187,10 +185,12 @@ static void drain(struct lx_loop *loop)
 			drain_round(&loop->last);
 	}
 	drain_round(&loop->last);
-	more = !lx_list_empty(&loop->posted) || !lx_list_empty(&loop->last);
-	__atomic_store_n(&loop->has_posted, more, __ATOMIC_RELAXED);
+	__atomic_store_n(&loop->has_posted,
+			 !lx_list_empty(&loop->posted) || !lx_list_empty(&loop->last),
+			 __ATOMIC_RELAXED);
 	lx_loop_leave(loop);
-	if (more)
+	/* Left over, or posted by what was called when the lock was left. */
+	if (__atomic_load_n(&loop->has_posted, __ATOMIC_RELAXED))
 		uv_async_send(&loop->wake);
 }
 
