@@ -129,7 +129,8 @@ static void end(struct lx_sock_host *host)
 	struct lx_sock_net *net = host->last;
 	struct lx_ni *ni = net->ni;
 
-	lx_sock_tx_free_spare(host);
+	lx_spares_fini(&host->spare_txs);
+	lx_spares_fini(&host->spare_bundles);
 	free(host);
 	lx_sock_net_free(net);
 	if (ni)
@@ -198,8 +199,6 @@ static struct lx_sock_host *host_new(struct lx_env *env)
 	lx_list_init(&host->nets);
 	lx_list_init(&host->listeners);
 	lx_list_init(&host->conns);
-	lx_list_init(&host->spare_txs);
-	lx_list_init(&host->spare_bundles);
 	lx_work_init(&host->work, on_work);
 	r = lx_netwatch_new(main_loop(host), on_link_change, host, &host->watch);
 	if (r)

@@ -30,6 +30,7 @@
 #include "../../user/base/hash.h"
 #include "../../user/base/list.h"
 #include "../../user/base/log.h"
+#include "../../user/base/spare.h"
 #include "../../user/io/env.h"
 #include "../../user/io/netif.h"
 #include "../../user/io/netwatch.h"
@@ -71,8 +72,7 @@ struct lx_sock_host {
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* told when the host is gone */
 	bool warned_port;   /* said that source ports are not privileged */
-	struct lx_list spare_txs, spare_bundles;
-	unsigned int n_spare_txs, n_spare_bundles;
+	struct lx_spares spare_txs, spare_bundles;
 };
 
 struct lx_sock_listener {
@@ -183,9 +183,6 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 {
 	return !tx->msg && !tx->bundle;
 }
-
-/* The host is going: those kept for later. */
-void lx_sock_tx_free_spare(struct lx_sock_host *host);
 
 /* Puts a tx in the queue of a connection and has it sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);

@@ -35,31 +35,9 @@
 
 /* ---- life of a tx --------------------------------------------------------- */
 
-/* So many ended ones are kept for the next: malloc() is slow at giving and taking. */
+/* So many ended ones are kept for the next. */
 #define SPARE_TXS 256
 #define SPARE_BUNDLES 16
-
-static void *spare_take(struct lx_list *list, unsigned int *n)
-{
-	struct lx_sock_tx *tx = lx_list_first(list, struct lx_sock_tx, link);
-
-	if (!tx)
-		return NULL;
-	lx_list_del(&tx->link);
-	--*n;
-	return tx;
-}
-
-static void spare_give(struct lx_list *list, unsigned int *n, unsigned int max,
-		       struct lx_sock_tx *tx)
-{
-	if (*n == max) {
-		free(tx);
-		return;
-	}
-	lx_list_push(list, &tx->link);
-	++*n;
-}
 
 /* All but the bytes that encode() fills. */
 static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
@@ -73,10 +51,8 @@ static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
 
 int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx)
 {
-	struct lx_sock_tx *tx = spare_take(&host->spare_txs, &host->n_spare_txs);
+	struct lx_sock_tx *tx = lx_spare_take(&host->spare_txs, sizeof(*tx));
 
-	if (!tx)
-		tx = malloc(sizeof(*tx));
 	if (!tx)
 		return -ENOMEM;
 	tx_init(tx, host);
@@ -90,10 +66,9 @@ int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock
 
 static struct lx_sock_tx *bundle_new(struct lx_sock_host *host)
 {
-	struct lx_sock_tx *tx = spare_take(&host->spare_bundles, &host->n_spare_bundles);
+	struct lx_sock_tx *tx = lx_spare_take(
+		&host->spare_bundles, offsetof(struct lx_sock_tx, wire) + LX_SOCK_BUNDLE);
 
-	if (!tx)
-		tx = malloc(offsetof(struct lx_sock_tx, wire) + LX_SOCK_BUNDLE);
 	if (!tx)
 		return NULL;
 	tx_init(tx, host);
@@ -108,19 +83,9 @@ void lx_sock_tx_free(struct lx_sock_tx *tx)
 	lx_list_del(&tx->link);
 	lx_list_del(&tx->zc_link);
 	if (tx->bundle)
-		spare_give(&host->spare_bundles, &host->n_spare_bundles, SPARE_BUNDLES, tx);
+		lx_spare_give(&host->spare_bundles, tx, SPARE_BUNDLES);
 	else
-		spare_give(&host->spare_txs, &host->n_spare_txs, SPARE_TXS, tx);
-}
-
-void lx_sock_tx_free_spare(struct lx_sock_host *host)
-{
-	struct lx_sock_tx *tx;
-
-	while ((tx = spare_take(&host->spare_txs, &host->n_spare_txs)))
-		free(tx);
-	while ((tx = spare_take(&host->spare_bundles, &host->n_spare_bundles)))
-		free(tx);
+		lx_spare_give(&host->spare_txs, tx, SPARE_TXS);
 }
 
 void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus)

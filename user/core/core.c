@@ -107,6 +107,7 @@ void lx_core_free(struct lx_core *core)
 	lx_hash_fini(&core->peer_nis);
 	lx_hash_fini(&core->mds);
 	lx_hash_fini(&core->mes);
+	lx_spares_fini(&core->spare_msgs);
 	free(core);
 }
 

@@ -16,6 +16,7 @@
 
 #include "../base/hash.h"
 #include "../base/list.h"
+#include "../base/spare.h"
 #include "md.h"
 #include "ni.h"
 #include "peer.h"
@@ -82,6 +83,7 @@ struct lx_core {
 	struct lx_list msgs;     /* every message there is */
 	struct lx_list done;     /* finalized, not yet looked at */
 	bool finalizing;
+	struct lx_spares spare_msgs;
 	struct lx_list trackers; /* responses waited for; track.c */
 	struct lx_stats stats;
 

@@ -7,7 +7,7 @@
  * once), so ended messages go through a queue that the outermost caller drains.
  */
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 #include "credit.h"
@@ -17,12 +17,16 @@
 #include "select.h"
 #include "track.h"
 
+/* So many ended ones are kept for the next: what a few busy peers have under way. */
+#define SPARE_MSGS 256
+
 struct lx_core_msg *lx_msg_new(struct lx_core *core)
 {
-	struct lx_core_msg *msg = calloc(1, sizeof(*msg));
+	struct lx_core_msg *msg = lx_spare_take(&core->spare_msgs, sizeof(*msg));
 
 	if (!msg)
 		return NULL;
+	memset(msg, 0, sizeof(*msg));
 	msg->core = core;
 	msg->src_param = msg->rtr_param = lx_nid_any;
 	lx_list_init(&msg->link);
@@ -36,7 +40,7 @@ static void msg_free(struct lx_core_msg *msg)
 {
 	lx_list_del(&msg->all);
 	msg->core->stats.msgs_alloc--;
-	free(msg);
+	lx_spare_give(&msg->core->spare_msgs, msg, SPARE_MSGS);
 }
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg)

@@ -164,7 +164,6 @@ static void run_probe(struct lx_call *call)
 
 	p->fn(p->status, p->info, p->arg);
 	free(p->info);
-	free(p);
 }
 
 /* The core's info is valid only now. */

@@ -68,6 +68,17 @@ static void nothing(struct lx_work *work)
 {
 }
 
+/* So many events at a time are usual. */
+#define SPARE_EVENTS 256
+
+static void call_free(struct lx_call *call)
+{
+	if (call->spares)
+		lx_spare_give(call->spares, call, SPARE_EVENTS);
+	else
+		free(call);
+}
+
 static void make_calls(struct lx_node *node)
 {
 	struct lx_call *call;
@@ -78,12 +89,12 @@ static void make_calls(struct lx_node *node)
 		return;
 	}
 	node->calling = true;
-	node->caller = pthread_self();
 	while ((call = lx_list_first(&node->calls, struct lx_call, link))) {
 		lx_list_del(&call->link);
 		lx_node_unlock(node);
 		call->run(call);
 		lx_node_lock(node);
+		call_free(call);
 		__atomic_sub_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
 	}
 	node->calling = false;
@@ -154,19 +165,20 @@ static void run_event(struct lx_call *call)
 	struct event_call *e = lx_container_of(call, struct event_call, call);
 
 	e->fn(&e->event);
-	free(e);
 }
 
 static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
 {
-	struct event_call *e = malloc(sizeof(*e));
+	struct lx_node *node = arg;
+	struct event_call *e = lx_spare_take(&node->spare_events, sizeof(*e));
 
 	if (!e)
 		abort(); /* an event that is lost would leave its user waiting for ever */
 	e->call.run = run_event;
+	e->call.spares = &node->spare_events;
 	e->fn = fn;
 	e->event = *event;
-	lx_node_call(arg, &e->call);
+	lx_node_call(node, &e->call);
 }
 
 struct change_call {
@@ -187,13 +199,12 @@ static void run_change(struct lx_call *call)
 	lx_node_unlock(c->node);
 	if (fn)
 		fn(&c->change, arg);
-	free(c);
 }
 
 static void op_change(const struct lx_change *change, void *arg)
 {
 	struct lx_node *node = arg;
-	struct change_call *c = node->watch ? malloc(sizeof(*c)) : NULL;
+	struct change_call *c = node->watch ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c)
 		return;
@@ -464,6 +475,7 @@ void lx_node_free(struct lx_node *node)
 	node->watch = NULL; /* there is no thread any more that could tell of changes */
 	lx_env_free(node->env);
 	lx_core_free(node->core);
+	lx_spares_fini(&node->spare_events);
 	free(node);
 }
 

@@ -7,13 +7,18 @@
 
 #include <lnetx/lnetx.h>
 
+#include "../base/spare.h"
 #include "../core/core.h"
 #include "../io/env.h"
 
-/* A call out of the node, made without the lock: event, completion or change. */
+/*
+ * A call out of the node, made without the lock: event, completion or change. It is the
+ * first member of what it belongs to, and freed with that when it has been made.
+ */
 struct lx_call {
 	struct lx_list link;
-	void (*run)(struct lx_call *call); /* frees it */
+	void (*run)(struct lx_call *call);
+	struct lx_spares *spares; /* where its memory goes to; NULL: free() */
 };
 
 struct lx_node {
@@ -27,7 +32,7 @@ struct lx_node {
 	struct lx_list calls;      /* of lx_call, in order */
 	unsigned int n_calls;      /* written under the lock, peeked at without it */
 	bool calling;              /* one thread makes the calls */
-	pthread_t caller;
+	struct lx_spares spare_events;
 	struct lx_work call_work;  /* makes a loop notice calls queued elsewhere */
 
 	void (*watch)(const struct lx_change *change, void *arg);
