@@ -35,7 +35,7 @@ all: lib programs
 
 LIBS := libuv libmnl yaml-0.1 zlib
 PKG_CONFIG ?= pkg-config
-NEED_NO_LIBS := deps check fuzz demo bench clean uninstall arrows style
+NEED_NO_LIBS := deps check fuzz demo bench clean uninstall includes style
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
@@ -192,7 +192,7 @@ FUZZ_SECONDS ?= 600
 fuzz:
 	$(Q)tests/run -f $(FUZZ_SECONDS) 'fuzz/*'
 
-arrows style:
+includes style:
 	$(Q)tests/check-$@
 
 include tools/bench/bench.mk
@@ -234,7 +234,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib programs man unit fuzzers deps check fuzz arrows style always install uninstall clean
+.PHONY: all lib programs man unit fuzzers deps check fuzz includes style always install uninstall clean
 .PRECIOUS: $(B)/%.o
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

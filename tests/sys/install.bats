@@ -106,9 +106,9 @@ run_example() {
 	printf '#include "../sim/sim.h"\n' >lnd/sock/c.c
 	printf '\n#include "../user/core/core.h"\n' >tools/d.c
 	printf '#include "list.h"\n#include <lnetx/nid.h>\n' >user/base/fine.c
-	run -1 "$top/tests/check-arrows"
-	equal "$(sed 's/: .*//' <<<"$output" | sort)" "lnd/sock/c.c:1
-tools/d.c:2
-user/core/a.c:2
-user/core/b.c:1"
+	run -1 "$top/tests/check-includes"
+	equal "$(awk '{ print $1 }' <<<"$output" | sort)" "lnd/sock/c.c:1:
+tools/d.c:2:
+user/core/a.c:2:
+user/core/b.c:1:"
 }

@@ -343,6 +343,10 @@ class Bad:
         self.sock.sendall(request(self.args.to))
         self.hello(ctype=77)
 
+    def hello_other_net(self):
+        self.sock.sendall(request(self.args.to))
+        self.hello(me=nid_of(self.args.source, 77))
+
     def message_type(self):
         self.up().sock.sendall(struct.pack("<IIQQ", 0x77, 0, 0, 0))
 
