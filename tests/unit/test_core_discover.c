@@ -247,6 +247,36 @@ static void ping_ends_in_time(void **state)
 	assert_int_equal(ping(a, "10.0.0.3@tcp9", 300).status, -EHOSTUNREACH);
 }
 
+/* A request that has not left when the time is over: the reason is worth a wait. */
+static void ping_waits_for_the_reason(void **state)
+{
+	struct lx_id dead = id("10.0.0.3@tcp"), slow = id("10.0.0.2@tcp");
+	struct outcome o = { 0 }, o2 = { 0 };
+
+	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 3 * SEC;
+	lx_sim_dead(sim, "10.0.0.3@tcp", true);
+	assert_int_equal(lx_probe_ping(a->core, &dead, NULL, 1000, outcome_set, &o), 0);
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(o.calls, 0);
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(o.calls, 1);
+	assert_int_equal(o.status, -EHOSTUNREACH);
+
+	/* It leaves at last, and its answer comes too late to count; or it never leaves. */
+	o = (struct outcome){ 0 };
+	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 1000, outcome_set, &o), 0);
+	lx_sim_run(sim, 4 * SEC);
+	assert_int_equal(o.status, -ETIMEDOUT);
+	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 20 * SEC;
+	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 1000, outcome_set, &o2), 0);
+	lx_sim_run(sim, 7 * SEC);
+	assert_int_equal(o2.calls, 1);
+	assert_int_equal(o2.status, -ETIMEDOUT);
+	lx_sim_run(sim, 60 * SEC);
+	assert_int_equal(o.calls, 1);
+	assert_int_equal(o2.calls, 1);
+}
+
 static void ping_grows_its_buffer(void **state)
 {
 	for (int i = 0; i < 30; i++) {
@@ -343,6 +373,7 @@ int main(void)
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
 		T(configured_peer_stays), T(ping_answers), T(ping_ends_in_time),
+		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
 		T(peers_of_traffic_are_bounded),
 	};

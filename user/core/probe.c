@@ -10,6 +10,12 @@
 #include "discover.h"
 #include "msg.h"
 
+/*
+ * How long a ping whose time is over waits for the transport's word, if its request has
+ * not left yet: "no route to host" tells more than "no answer", and ARP takes 3 s to say so.
+ */
+#define UNSENT_GRACE_NS (5 * LX_NSEC)
+
 static int probe_new(struct lx_core *core, const struct lx_id *target,
 		     const struct lx_nid *source, lx_probe_fn fn, void *arg,
 		     struct lx_probe **ret_probe)
@@ -124,7 +130,7 @@ static void on_event(const struct lx_event *event)
 			probe_end(probe, event->status, NULL);
 		else if (event->type == LX_EVENT_REPLY)
 			on_answer(probe, event);
-		else if (event->type == LX_EVENT_UNLINK)
+		else if (event->unlinked)
 			probe_end(probe, -ETIMEDOUT, NULL);
 	}
 	if (event->unlinked)
@@ -240,13 +246,25 @@ uint64_t lx_probe_deadline(const struct lx_core *core)
 	return first;
 }
 
+/* No answer counts from now on. True if the request is still on its way out. */
+static bool wait_for_send(struct lx_probe *probe)
+{
+	struct lx_md *md = lx_md_lookup(probe->core, probe->md);
+
+	if (!md || !md->refs)
+		return false;
+	probe->deadline_ns += UNSENT_GRACE_NS;
+	lx_md_retire(md);
+	return true;
+}
+
 void lx_probe_tick(struct lx_core *core)
 {
 	uint64_t now = lx_core_now(core);
 	struct lx_probe *probe, *tmp;
 
 	lx_list_for_each_safe(probe, tmp, &core->probes, link) {
-		if (probe->deadline_ns <= now)
+		if (probe->deadline_ns <= now && !wait_for_send(probe))
 			probe_end(probe, -ETIMEDOUT, NULL);
 	}
 }

@@ -59,7 +59,6 @@ struct lx_probe {
 	uint64_t deadline_ns;
 	lx_probe_fn fn;
 	void *arg;
-	bool ended;
 };
 
 int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct lx_nid *source,
