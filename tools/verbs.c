@@ -153,10 +153,17 @@ struct probes {
 	json_t *failed;
 };
 
+/* To the reference's ping no answer is an I/O error, however it came about. */
 static void note_failure(struct probes *p, const struct lx_session *s)
 {
-	json_array_append_new(p->failed,
-			      json_pack("{si, ss}", "errno", s->error, "descr", s->text));
+	bool silent = !p->discover && s->error == -ETIMEDOUT;
+	char text[512];
+
+	if (silent)
+		snprintf(text, sizeof(text), "failed to ping %s: %s", lx_nid_str(&p->ping.nid),
+			 strerror(EIO));
+	json_array_append_new(p->failed, json_pack("{si, ss}", "errno", silent ? -EIO : s->error,
+						   "descr", silent ? text : s->text));
 }
 
 /* -ECONNREFUSED and the like concern the daemon, not the one NID. */

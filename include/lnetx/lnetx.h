@@ -113,7 +113,11 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 
 /* -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM (peer.c). */
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
-/* Without NIDs the whole peer goes. -ENOENT, -EBUSY it is a gateway in use (unless @force). */
+/*
+ * Without NIDs, or with the primary one among them, the whole peer goes; of one with a locked
+ * primary NID that NID stays (unless @force). -ENOENT, -ENODEV not its primary NID, -EBUSY it
+ * is a gateway in use (unless @force).
+ */
 int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force);
 
 /* -EBUSY while routing is starting or stopping (lnet.md 10.3), -ENOMEM. */
@@ -302,9 +306,10 @@ typedef void (*lx_probe_fn)(int status, const struct lx_peer_info *info, void *a
 /**
  * lx_ping - ask a node for its NIDs (lnet.md 12); it need not be known
  * @source: local NID to ask from, or NULL
- * @timeout_ms: > 0
- * @fn: called once if this returns 0. Status: 0, -ETIMEDOUT, -EHOSTUNREACH,
- *	-EIO no answer, -EPROTO the answer was malformed.
+ * @timeout_ms: > 0, for the answer. A request that has not even left by then is given
+ *	up to 5 s more, for the reason.
+ * @fn: called once if this returns 0. Status: 0, -ETIMEDOUT no answer, -EPROTO the
+ *	answer was malformed; else why it could not be sent: -EHOSTUNREACH, ...
  */
 int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
 	    unsigned int timeout_ms, lx_probe_fn fn, void *arg);

@@ -265,6 +265,8 @@ static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 		return -EINVAL;
 	if (index == LX_SOCK_NI_CONNS_PER_PEER && !value)
 		value = lx_proto_auto_conns(net->netif.speed_mbps);
+	if (index == LX_SOCK_NI_TIMEOUT && !value)
+		value = lx_lnd_timeout(ni);
 	ni->lnd_tun.value[index] = value;
 	if (index != LX_SOCK_NI_TOS || value < 0)
 		return 0;

@@ -226,6 +226,42 @@ static void configured_peer_stays(void **state)
 		.primary = conf.primary }, false), -ENOENT);
 }
 
+static int unconfigure(const char *primary, const char *one, bool force)
+{
+	struct lx_nid n = nid(one ? one : primary);
+	const struct lx_conf_peer conf = {
+		.primary = nid(primary), .nid = &n, .n_nids = one ? 1 : 0,
+	};
+
+	return lx_peer_unconfigure(a->core, &conf, force);
+}
+
+static void configured_peer_goes(void **state)
+{
+	struct lx_nid extra = nid("10.9.0.2@tcp9");
+	struct lx_conf_peer conf = {
+		.primary = nid("10.9.0.1@tcp9"), .multi_rail = true, .nid = &extra, .n_nids = 1,
+	};
+
+	/* By its primary NID only, which takes the others along. */
+	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(unconfigure("10.9.0.2@tcp9", NULL, false), -ENODEV);
+	assert_int_equal(unconfigure("10.9.0.1@tcp9", "10.9.0.3@tcp9", false), -ENOENT);
+	assert_int_equal(peer_of(a, "10.9.0.1@tcp9")->n_nis, 2);
+	assert_int_equal(unconfigure("10.9.0.1@tcp9", "10.9.0.1@tcp9", false), 0);
+	assert_null(peer_of(a, "10.9.0.1@tcp9"));
+	assert_null(peer_of(a, "10.9.0.2@tcp9"));
+
+	/* A locked one stays, with nothing but its name. */
+	conf.lock_primary = true;
+	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(unconfigure("10.9.0.1@tcp9", NULL, false), 0);
+	assert_int_equal(peer_of(a, "10.9.0.1@tcp9")->n_nis, 1);
+	assert_null(peer_of(a, "10.9.0.2@tcp9"));
+	assert_int_equal(unconfigure("10.9.0.1@tcp9", NULL, true), 0);
+	assert_null(peer_of(a, "10.9.0.1@tcp9"));
+}
+
 static void ping_answers(void **state)
 {
 	struct outcome o = ping(a, "10.0.0.2@tcp", 1000);
@@ -372,7 +408,7 @@ int main(void)
 		T(both_learn), T(traffic_discovers_first), T(traffic_goes_on_if_discovery_fails),
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
-		T(configured_peer_stays), T(ping_answers), T(ping_ends_in_time),
+		T(configured_peer_stays), T(configured_peer_goes), T(ping_answers), T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
 		T(peers_of_traffic_are_bounded),

@@ -474,6 +474,42 @@ static void apply_by_difference(void **state)
 	free(conns);
 }
 
+/* The NIs of a net share the first one's tunables: a second one's own are no news. */
+static void same_again_changes_nothing(void **state)
+{
+	static const char *text =
+		"net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
+		"          tunables: { credits: 100 }\n"
+		"        - nid: 127.0.0.5@tcp\n          tunables: { credits: 200 }\n";
+	struct lx_nid source = id("127.0.0.5@tcp").nid;
+	struct lx_id to = id("127.0.0.2@tcp");
+	struct outcome o = { 0 };
+	struct lx_conf_error err;
+	struct lx_ni_info *nis;
+	struct lx_conf *conf;
+	char yaml[1024];
+	size_t n;
+
+	snprintf(yaml, sizeof(yaml), "%stunables:\n    tcp: { accept_port: %d, accept: all }\n", text,
+		 port());
+	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
+	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
+	assert_int_equal(lx_ping(a, &to, &source, 5000, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
+	lx_conf_free(conf);
+	assert_int_equal(lx_ni_list(a, &nis, &n), 0);
+	assert_int_equal(n, 3);
+	for (size_t i = 0; i < n; i++) {
+		if (!lx_nid_eq(&nis[i].nid, &source))
+			continue;
+		assert_int_equal(nis[i].tun.credits, 100);
+		assert_true(nis[i].traffic.sent.get > 0);
+	}
+	free(nis);
+}
+
 static void bad_configurations(void **state)
 {
 	static const struct {
@@ -509,7 +545,8 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(put_and_get), T(ping_and_discover), T(handlers_may_call),
 		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(watched_to_the_end),
-		T(state_is_told), T(apply_by_difference), T(bad_configurations),
+		T(state_is_told), T(apply_by_difference), T(same_again_changes_nothing),
+		T(bad_configurations),
 	};
 
 	rnd_init();

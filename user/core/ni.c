@@ -133,12 +133,31 @@ static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
 	return ni;
 }
 
+/*
+ * A net has one set of tunables, its first NI's: credits are those of peers on the net.
+ * Returns true if others were asked for.
+ */
+static bool take_net_tunables(const struct lx_net *net, struct lx_core_ni *ni)
+{
+	const struct lx_core_ni *first = lx_list_first(&net->nis, struct lx_core_ni, link);
+	const int32_t *have = first ? (const int32_t *)&first->ni.tun : NULL;
+	int32_t *want = (int32_t *)&ni->ni.tun;
+	bool other = false;
+
+	for (size_t i = 0; first && i < sizeof(ni->ni.tun) / sizeof(int32_t); i++) {
+		other = other || (want[i] != LX_UNSET && want[i] != have[i]);
+		want[i] = have[i];
+	}
+	return other;
+}
+
 int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
 		const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni)
 {
 	struct lx_core_ni *ni;
 	struct lx_net *net;
-	int r;
+	bool other = false;
+	int r = -ENOMEM;
 
 	if (core->stopping)
 		return -ESHUTDOWN;
@@ -147,11 +166,13 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 	net = net_obtain(core, conf->net);
 	if (!net)
 		return -ENOMEM;
-	if (ni_exists(net, conf)) {
+	if (ni_exists(net, conf))
 		return -EEXIST;
-	}
 	ni = ni_new(core, lnd, env, conf);
-	r = ni ? lnd->startup(&ni->ni) : -ENOMEM;
+	if (ni) {
+		other = take_net_tunables(net, ni);
+		r = lnd->startup(&ni->ni);
+	}
 	if (r) {
 		if (ni)
 			lx_ni_put(ni);
@@ -166,8 +187,8 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 	lx_peer_net_up(core, net->id);
 	/* A net that is local now needs no route. */
 	lx_route_delete(core, net->id, &lx_nid_any);
-	lx_core_change(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s",
-		       ni->ni.ifname);
+	lx_core_change(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s%s",
+		       ni->ni.ifname, other ? " (its tunables are those of the net's first NI)" : "");
 	lx_ping_target_changed(core, true);
 	if (ret_ni)
 		*ret_ni = ni;

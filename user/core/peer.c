@@ -457,28 +457,52 @@ int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf)
 	return r;
 }
 
+static struct lx_peer_ni *first_but_primary(const struct lx_peer *peer)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer) {
+		if (!lx_nid_eq(&pni->nid, &peer->primary))
+			return pni;
+	}
+	return NULL;
+}
+
+/* The peer goes; a locked primary NID stays where it is, and all others go (control.md 2). */
+static void unconfigure_whole(struct lx_peer *peer, bool force)
+{
+	struct lx_peer_ni *pni;
+
+	if (!(peer->state & LX_PEER_LOCK_PRIMARY) || force) {
+		lx_peer_delete(peer);
+		return;
+	}
+	while ((pni = first_but_primary(peer)))
+		lx_peer_drop_nid(pni);
+}
+
 int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, bool force)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
+	bool whole = !conf->n_nids;
 
-	if (!peer || !lx_nid_eq(&peer->primary, &conf->primary))
+	if (!peer)
 		return -ENOENT;
-	if ((peer->state & LX_PEER_LOCK_PRIMARY) && !force)
-		return -EPERM;
+	if (!lx_nid_eq(&peer->primary, &conf->primary))
+		return -ENODEV;
 	for (size_t i = 0; i < conf->n_nids; i++) {
 		pni = lx_peer_ni_lookup(core, &conf->nid[i]);
 		if (!pni || lx_peer_of(pni) != peer)
 			return -ENOENT;
-		/* The name of the peer stays as long as it has other NIDs. */
-		if (lx_nid_eq(&conf->nid[i], &peer->primary) && peer->n_nis > conf->n_nids)
-			return -EPERM;
+		/* There is no peer without its primary NID. */
+		whole = whole || lx_nid_eq(&conf->nid[i], &peer->primary);
 	}
-	if ((!conf->n_nids || conf->n_nids == peer->n_nis) && !lx_list_empty(&peer->routes) &&
-	    !force)
+	if (whole && !lx_list_empty(&peer->routes) && !force)
 		return -EBUSY;
-	if (!conf->n_nids) {
-		lx_peer_delete(peer);
+	if (whole) {
+		unconfigure_whole(peer, force);
 		return 0;
 	}
 	for (size_t i = 0; i < conf->n_nids; i++) {

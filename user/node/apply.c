@@ -165,11 +165,23 @@ static const char *net_hint(int r)
 }
 
 /* Wanted settings that are given and differ from those in force. */
-static bool ni_differs(const struct lx_core_ni *ni, const struct lx_conf_ni *conf)
+/* The NIs of a net share the tunables of the first: others' are not what counts. */
+static const struct lx_conf_ni *first_of_net(const struct lx_conf *conf, uint32_t net)
 {
-	const int32_t *want = (const int32_t *)&conf->tun, *have = (const int32_t *)&ni->ni.tun;
+	size_t i = 0;
 
-	for (size_t i = 0; i < sizeof(conf->tun) / sizeof(int32_t); i++) {
+	while (conf->ni[i].net != net)
+		i++;
+	return &conf->ni[i];
+}
+
+static bool ni_differs(const struct apply *a, const struct lx_core_ni *ni,
+		       const struct lx_conf_ni *conf)
+{
+	const struct lx_ni_tunables *tun = &first_of_net(a->conf, conf->net)->tun;
+	const int32_t *want = (const int32_t *)tun, *have = (const int32_t *)&ni->ni.tun;
+
+	for (size_t i = 0; i < sizeof(*tun) / sizeof(int32_t); i++) {
 		if (want[i] != LX_UNSET && want[i] != have[i])
 			return true;
 	}
@@ -186,7 +198,7 @@ static bool ni_differs(const struct lx_core_ni *ni, const struct lx_conf_ni *con
 static bool ni_wanted(const struct apply *a, const struct lx_core_ni *ni)
 {
 	for (size_t i = 0; i < a->conf->n_nis; i++) {
-		if (ni_is(ni, &a->conf->ni[i]) && !ni_differs(ni, &a->conf->ni[i]))
+		if (ni_is(ni, &a->conf->ni[i]) && !ni_differs(a, ni, &a->conf->ni[i]))
 			return true;
 	}
 	return false;
