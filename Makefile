@@ -33,18 +33,23 @@ all: lib programs
 
 # ---- what it is built with ------------------------------------------------------
 
-LIBS := libuv libmnl yaml-0.1 zlib
+LIBS := libuv libmnl yaml-0.1 zlib libbpf
 PKG_CONFIG ?= pkg-config
+BPF_CC ?= clang
+BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
 NEED_NO_LIBS := deps check fuzz demo bench clean uninstall includes style
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
 $(error Libraries to build with are missing. Next: sudo make deps)
 endif
+ifeq ($(and $(shell command -v $(BPF_CC)),$(shell command -v $(BPFTOOL))),)
+$(error clang or bpftool, which the BPF programs are built with, are missing. Next: sudo make deps)
+endif
 endif
 
 CFLAGS ?= $(if $(SAN),-O1,-O2) -g
-LX_CPPFLAGS := -Iinclude -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
+LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
 	$(shell $(PKG_CONFIG) --cflags $(LIBS) jansson 2>/dev/null)
 LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
 	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
@@ -65,7 +70,7 @@ endif
 # ---- what it is built of ----------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
-	lnd/lo/*.c lnd/sock/*.c)
+	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c)
 SIM_SRCS := $(wildcard lnd/sim/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/*.c)
@@ -101,6 +106,32 @@ $(B)/%.o: %.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LX_CPPFLAGS) $(CPPFLAGS) $(LX_CFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# ---- BPF programs ------------------------------------------------------------------
+#
+# bpf/NAME.bpf.c becomes build/bpf/NAME.skel.h: the program's bytes and its maps by name,
+# for user/bpf, which loads it. The same whatever CC and SAN are. "gen object" leaves the
+# debugging information out, but for BTF.
+
+BPF_SKELETONS := $(patsubst bpf/%.bpf.c,build/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
+# Where distributions have asm/types.h; clang does not look there for its BPF target.
+BPF_CPPFLAGS := -Iinclude $(addprefix -idirafter ,$(wildcard /usr/include/$(shell uname -m)-linux-gnu))
+BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter \
+	$(if $(WERROR),-Werror)
+
+build/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(BPF_CC) $(BPF_CPPFLAGS) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
+	$(Q)$(BPFTOOL) gen object $@ $@.tmp && rm $@.tmp
+
+build/bpf/%.skel.h: build/bpf/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
+
+# Compiled when the skeletons are there; from then on the *.d files know who needs which.
+$(call obj,$(wildcard user/bpf/*.c)): | $(BPF_SKELETONS)
+
+bpf: $(BPF_SKELETONS)
 
 # ---- library -----------------------------------------------------------------------
 
@@ -234,7 +265,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib programs man unit fuzzers deps check fuzz includes style always install uninstall clean
-.PRECIOUS: $(B)/%.o
+.PHONY: all lib bpf programs man unit fuzzers deps check fuzz includes style always install uninstall clean
+.PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) build/bpf -name '*.d' 2>/dev/null)

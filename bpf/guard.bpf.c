@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The guard: an XDP program on the interfaces of TCP NIs, in front of the acceptor.
+ * What it decides is in guard.h; here are its maps and the program.
+ *
+ * Only the stable headers of linux/ are needed: an XDP program sees bytes, and no
+ * structs of the kernel. So no vmlinux.h is made from the kernel that happens to run
+ * where this is built. Programs that look into the kernel's structs declare the few
+ * members that they use, with preserve_access_index, and are relocated on loading.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../include/lnetx/abi.h"
+
+#define memset __builtin_memset
+#define memcpy __builtin_memcpy
+#include "guard.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lx_abi);
+} abi SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lx_guard_config);
+} config SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LX_GUARD_LISTENERS_MAX);
+	__type(key, struct lx_guard_listener);
+	__type(value, __u32);
+} listeners SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LX_GUARD_BANS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct lx_guard_address);
+	__type(value, struct lx_guard_ban);
+} bans SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, LX_GUARD_PREFIXES_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct lx_guard_prefix);
+	__type(value, struct lx_guard_rule);
+} prefixes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LX_GUARD_SOURCES_MAX);
+	__type(key, struct lx_guard_address);
+	__type(value, struct lx_guard_source);
+} sources SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LX_GUARD_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+static struct lx_guard_ban *lx_guard_ban_of(const struct lx_packet *p)
+{
+	return bpf_map_lookup_elem(&bans, p->src);
+}
+
+static struct lx_guard_rule *lx_guard_rule_of(const struct lx_packet *p)
+{
+	struct lx_guard_prefix key = { .bits = 128 };
+
+	memcpy(key.addr, p->src, sizeof(key.addr));
+	return bpf_map_lookup_elem(&prefixes, &key);
+}
+
+static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p)
+{
+	struct lx_guard_source *source = bpf_map_lookup_elem(&sources, p->src);
+	struct lx_guard_source fresh = { 0 };
+
+	if (source)
+		return source;
+	bpf_map_update_elem(&sources, p->src, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&sources, p->src);
+}
+
+static int lx_guard_is_listener(const struct lx_packet *p)
+{
+	struct lx_guard_listener key = { .port = p->dport };
+
+	memcpy(key.addr, p->dst, sizeof(key.addr));
+	return bpf_map_lookup_elem(&listeners, &key) != 0;
+}
+
+SEC("xdp.frags")
+int lnetx_guard(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data;
+	const void *end = (const void *)(long)ctx->data_end;
+	struct lx_packet packet = { 0 };
+	struct lx_guard_config *cfg;
+	enum lx_packet_kind kind;
+	__u32 verdict, zero = 0;
+	__u64 *count;
+
+	cfg = bpf_map_lookup_elem(&config, &zero);
+	if (!cfg)
+		return XDP_PASS;
+	kind = lx_packet_parse(data, end, &packet);
+	verdict = lx_guard_judge(cfg, kind, &packet, bpf_ktime_get_ns());
+	count = bpf_map_lookup_elem(&counters, &verdict);
+	if (count)
+		++*count;
+	return verdict >= LX_GUARD_FIRST_DROP ? XDP_DROP : XDP_PASS;
+}
+
+/* The licence that helpers want to hear of; the file's own is above. */
+char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a received frame is: from the Ethernet header to the TCP ports and flags.
+ *
+ * One pass with a cursor; compiles natively, for tests and the fuzzer, and for BPF.
+ * A reader function returns NULL if what it wants is not all there.
+ *
+ * A frame with a VLAN number belongs to another interface, stacked on this one, and
+ * is told as LX_PACKET_OTHER; number 0 is only a priority. Of fragments the first one
+ * is looked at: systems discard datagrams whose fragments overlap, so the header that
+ * we see is the one that counts.
+ */
+#ifndef LX_BPF_PACKET_H
+#define LX_BPF_PACKET_H
+
+#include <linux/if_ether.h>
+
+#include "../include/lnetx/wire.h"
+
+#ifndef __bpf__
+#include <string.h>
+#endif
+
+#define LX_PACKET_TAGS 2 /* VLAN tags that are followed */
+#define LX_PACKET_EXTENSIONS 8 /* IPv6 extension headers */
+
+enum lx_packet_kind {
+	LX_PACKET_OTHER, /* not IP, or not of this interface */
+	LX_PACKET_CUT, /* headers are cut off, or there are too many */
+	LX_PACKET_IP, /* source and destination are known, no more */
+	LX_PACKET_TCP_FRAGMENT, /* ports too, but the flags are in a later fragment */
+	LX_PACKET_TCP,
+};
+
+#define LX_TCP_SYN 0x02
+#define LX_TCP_ACK 0x10
+
+struct lx_packet {
+	__u8 src[16], dst[16]; /* IPv4 mapped */
+	__be16 sport, dport;
+	__u32 flags; /* of TCP */
+};
+
+struct lx_cursor {
+	const __u8 *at, *end;
+};
+
+/* Headers as far as they are of interest, in network order. */
+struct lx_vlan_hdr {
+	__be16 tci, proto;
+};
+
+struct lx_ip4_hdr {
+	__u8 ver_ihl, tos;
+	__be16 len, id, frag;
+	__u8 ttl, proto;
+	__u16 csum;
+	__u8 src[4], dst[4];
+};
+
+struct lx_ip6_hdr {
+	__be32 flow;
+	__be16 len;
+	__u8 next, hops;
+	__u8 src[16], dst[16];
+};
+
+struct lx_ip6_ext_hdr {
+	__u8 next, len;
+	__be16 frag; /* of a fragment header */
+	__u32 id;
+};
+
+struct lx_tcp_start {
+	__be16 sport, dport;
+	__be32 seq;
+};
+
+struct lx_tcp_flags {
+	__be32 ack;
+	__u8 offset, flags;
+};
+
+LX_INLINE const void *lx_cursor_take(struct lx_cursor *c, __u32 len)
+{
+	const __u8 *at = c->at;
+
+	if (at + len > c->end)
+		return 0;
+	c->at = at + len;
+	return at;
+}
+
+LX_INLINE void lx_packet_map(__u8 *to, const __u8 *v4)
+{
+	memset(to, 0, 10);
+	to[10] = to[11] = 0xff;
+	memcpy(to + 12, v4, 4);
+}
+
+LX_INLINE enum lx_packet_kind lx_packet_tcp(struct lx_cursor *c, int fragment, struct lx_packet *p)
+{
+	const struct lx_tcp_start *start = lx_cursor_take(c, sizeof(*start));
+	const struct lx_tcp_flags *flags;
+
+	if (!start)
+		return LX_PACKET_CUT;
+	p->sport = start->sport;
+	p->dport = start->dport;
+	flags = lx_cursor_take(c, 6); /* sizeof(*flags) has padding */
+	if (!flags)
+		return fragment ? LX_PACKET_TCP_FRAGMENT : LX_PACKET_CUT;
+	p->flags = flags->flags;
+	return LX_PACKET_TCP;
+}
+
+LX_INLINE enum lx_packet_kind lx_packet_ip4(struct lx_cursor *c, struct lx_packet *p)
+{
+	const struct lx_ip4_hdr *ip = lx_cursor_take(c, sizeof(*ip));
+	__u32 options, frag;
+
+	if (!ip)
+		return LX_PACKET_CUT;
+	lx_packet_map(p->src, ip->src);
+	lx_packet_map(p->dst, ip->dst);
+	frag = lx_be16(ip->frag);
+	options = (ip->ver_ihl & 15) * 4;
+	if (options < sizeof(*ip) || ip->proto != 6 || (frag & 0x1fff))
+		return LX_PACKET_IP;
+	if (!lx_cursor_take(c, (options - sizeof(*ip)) & 63))
+		return LX_PACKET_CUT;
+	return lx_packet_tcp(c, frag & 0x2000, p);
+}
+
+/* Whether a header is one of those that stand between IPv6 and TCP. */
+LX_INLINE int lx_packet_is_extension(__u8 next)
+{
+	return next == 0 || next == 43 || next == 44 || next == 51 || next == 60;
+}
+
+LX_INLINE enum lx_packet_kind lx_packet_ip6(struct lx_cursor *c, struct lx_packet *p)
+{
+	const struct lx_ip6_hdr *ip = lx_cursor_take(c, sizeof(*ip));
+	const struct lx_ip6_ext_hdr *ext;
+	int i, fragment = 0;
+	__u32 more;
+	__u8 next;
+
+	if (!ip)
+		return LX_PACKET_CUT;
+	memcpy(p->src, ip->src, 16);
+	memcpy(p->dst, ip->dst, 16);
+	next = ip->next;
+	for (i = 0; i < LX_PACKET_EXTENSIONS && lx_packet_is_extension(next); i++) {
+		ext = lx_cursor_take(c, sizeof(*ext));
+		if (!ext)
+			return LX_PACKET_CUT;
+		/* In units of 8 bytes behind the first 8; AH's: of 4. */
+		more = next == 44 ? 0 : next == 51 ? ext->len * 4 : ext->len * 8;
+		if (next == 44) {
+			if (lx_be16(ext->frag) & 0xfff8)
+				return LX_PACKET_IP;
+			fragment = lx_be16(ext->frag) & 1;
+		}
+		next = ext->next;
+		if (!lx_cursor_take(c, more & 0x7ff))
+			return LX_PACKET_CUT;
+	}
+	if (lx_packet_is_extension(next))
+		return LX_PACKET_CUT;
+	return next == 6 ? lx_packet_tcp(c, fragment, p) : LX_PACKET_IP;
+}
+
+/**
+ * lx_packet_parse - look at a frame
+ * Source and destination are set from LX_PACKET_IP on, and where headers behind them
+ * are cut off (@p was zeroed by the caller), ports from LX_PACKET_TCP_FRAGMENT on.
+ */
+LX_INLINE enum lx_packet_kind lx_packet_parse(const void *data, const void *end,
+					      struct lx_packet *p)
+{
+	struct lx_cursor c = { .at = data, .end = end };
+	const struct ethhdr *eth = lx_cursor_take(&c, sizeof(*eth));
+	const struct lx_vlan_hdr *vlan;
+	__u16 proto;
+	int i;
+
+	if (!eth)
+		return LX_PACKET_OTHER;
+	proto = lx_be16(eth->h_proto);
+	for (i = 0; i < LX_PACKET_TAGS && (proto == ETH_P_8021Q || proto == ETH_P_8021AD); i++) {
+		vlan = lx_cursor_take(&c, sizeof(*vlan));
+		if (!vlan || (lx_be16(vlan->tci) & 0xfff))
+			return LX_PACKET_OTHER;
+		proto = lx_be16(vlan->proto);
+	}
+	if (proto == ETH_P_IP)
+		return lx_packet_ip4(&c, p);
+	if (proto == ETH_P_IPV6)
+		return lx_packet_ip6(&c, p);
+	return LX_PACKET_OTHER;
+}
+
+#endif

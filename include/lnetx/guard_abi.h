@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The guard's maps: what the program in front of the acceptor (bpf/guard.bpf.c) and
+ * the daemon share. As abi.h: fixed-width fields, struct lx_abi in map "abi" is read
+ * first. Fields are written by one side only: U the daemon, B the program.
+ *
+ * Addresses are 16 bytes in network order; IPv4 ones are mapped (::ffff:a.b.c.d), so
+ * that one table serves both.
+ */
+#ifndef LNETX_GUARD_ABI_H
+#define LNETX_GUARD_ABI_H
+
+#include "wire.h"
+
+#define LX_GUARD_MAGIC 0x6c6e7867u /* "lnxg" */
+#define LX_GUARD_VERSION 1u
+
+#define LX_GUARD_LISTENERS_MAX 256
+#define LX_GUARD_BANS_MAX 4096
+#define LX_GUARD_PREFIXES_MAX 4096
+#define LX_GUARD_SOURCES_MAX 16384 /* the longest silent one makes room */
+
+/* Map "config", one element. */
+struct lx_guard_config {
+	__u64 secure;      /* U: 1: SYNs need a privileged source port */
+	__u64 interval_ns; /* U: time a SYN of one source costs; 0: no limit */
+	__u64 burst_ns;    /* U: how much of it may be saved up */
+	__u64 bans;        /* U: how many there are; 0 spares packets the look-up */
+};
+LX_LAYOUT(struct lx_guard_config, 32);
+
+/* Map "listeners": where the acceptor is. Nothing else is touched, but for bans. */
+struct lx_guard_listener {
+	__u8 addr[16];
+	__be16 port;
+	__u16 zero;
+};
+LX_LAYOUT(struct lx_guard_listener, 20);
+
+/* Map "bans": by source address; everything from it is dropped. */
+struct lx_guard_address {
+	__u8 addr[16];
+};
+LX_LAYOUT(struct lx_guard_address, 16);
+
+struct lx_guard_ban {
+	__u64 since_s; /* U: wall clock */
+	__u64 packets; /* B: dropped */
+};
+LX_LAYOUT(struct lx_guard_ban, 16);
+
+/* Map "prefixes": the longest that matches a source decides. Bits of a mapped IPv4
+ * prefix count from the start of the 16 bytes: 10.0.0.0/8 has 104. */
+struct lx_guard_prefix {
+	__u32 bits;
+	__u8 addr[16];
+};
+LX_LAYOUT(struct lx_guard_prefix, 20);
+
+enum lx_guard_action {
+	LX_GUARD_ALLOW = 1, /* connections are taken, at any rate */
+	LX_GUARD_DENY,      /* no connection is taken */
+};
+
+struct lx_guard_rule {
+	__u64 action; /* U: enum lx_guard_action */
+	__u64 syns;   /* B: that it decided */
+};
+LX_LAYOUT(struct lx_guard_rule, 16);
+
+/* Map "sources": by address. The time at which all that a source has sent is paid for. */
+struct lx_guard_source {
+	__u64 paid_ns; /* B */
+};
+LX_LAYOUT(struct lx_guard_source, 8);
+
+/* Map "counters", for each processor: packets by what became of them. Append only. */
+#define LX_GUARD_VERDICTS(X) \
+	X(OTHER, "other", "passed: not for the acceptor") \
+	X(ACCEPTED, "accepted", "passed: for the acceptor") \
+	X(UNPARSED, "unparsed", "passed: headers cut off, or more of them than are followed") \
+	X(BANNED, "banned", "dropped: the source is banned") \
+	X(UNPRIVILEGED, "unprivileged", "dropped: SYN from a source port above 1023, accept=secure") \
+	X(DENIED, "denied", "dropped: SYN from a denied prefix") \
+	X(RATE, "rate", "dropped: SYN beyond the rate of its source") \
+	X(FRAGMENT, "fragment", "dropped: fragment for the acceptor that hides its TCP flags")
+
+enum lx_guard_verdict {
+#define LX_GUARD_ENUM_(NAME, name, help) LX_GUARD_##NAME,
+	LX_GUARD_VERDICTS(LX_GUARD_ENUM_)
+#undef LX_GUARD_ENUM_
+	LX_GUARD_COUNT
+};
+#define LX_GUARD_FIRST_DROP LX_GUARD_BANNED
+
+#endif

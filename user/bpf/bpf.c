@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Instances and sets: loading, taking over, unloading, telling. Finding out what the
+ * kernel can do is in feature.c, pins in pin.c, single attachments in hook.c.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "bpf.h"
+#include "pin.h"
+
+struct lx_bpf {
+	bool enabled;
+	char pins[LX_BPF_PATH];
+	char pins_note[LX_BPF_TEXT];
+	struct lx_bpf_feature_info feature[LX_BPF_FEATURE_COUNT];
+	struct lx_list sets;
+};
+
+struct lx_bpf_set {
+	struct lx_list link;
+	struct lx_bpf *bpf;
+	const char *name;
+	struct bpf_object_skeleton *skeleton;
+	bool loaded, taken_over;
+	char dir[LX_BPF_PATH]; /* of its pins; "": none */
+	char reason[LX_BPF_TEXT];
+	struct lx_list hooks;
+};
+
+/* ---- instances --------------------------------------------------------------------- */
+
+int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
+{
+	struct lx_bpf *bpf = calloc(1, sizeof(*bpf));
+
+	if (!bpf)
+		return -ENOMEM;
+	bpf->enabled = enabled;
+	lx_list_init(&bpf->sets);
+	lx_bpf_feature_probe(bpf->feature);
+	if (!lx_bpf_has(bpf, LX_BPF_LOAD))
+		snprintf(bpf->pins_note, sizeof(bpf->pins_note), "no programs to pin");
+	else
+		lx_pin_open(instance, bpf->pins, bpf->pins_note);
+	if (!enabled && bpf->pins[0]) {
+		lx_pin_clean(bpf->pins);
+		bpf->pins[0] = '\0';
+	}
+	*ret_bpf = bpf;
+	return 0;
+}
+
+void lx_bpf_free(struct lx_bpf *bpf)
+{
+	if (!bpf)
+		return;
+	lx_pin_close(bpf->pins);
+	free(bpf);
+}
+
+bool lx_bpf_has(const struct lx_bpf *bpf, enum lx_bpf_feature feature)
+{
+	return bpf->feature[feature].have;
+}
+
+const char *lx_bpf_pins(const struct lx_bpf *bpf)
+{
+	return bpf->pins;
+}
+
+/* ---- what libbpf has to say -------------------------------------------------------- */
+
+/* Of the load under way: libbpf has one printer for the process. */
+static __thread char *first_line;
+
+static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char line[2048];
+	const char *p = line, *end;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, ap);
+	if (first_line && !first_line[0]) {
+		p = strncmp(line, "libbpf: ", 8) ? line : line + 8;
+		snprintf(first_line, LX_BPF_TEXT, "%.*s", (int)strcspn(p, "\n"), p);
+	}
+	for (p = line; *p; p = end + !!*end) {
+		end = p + strcspn(p, "\n");
+		lx_debug("bpf=\"%.*s\"", (int)(end - p), p);
+	}
+	return 0;
+}
+
+/* ---- loading ----------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static int fail(struct lx_bpf_set *set, int error,
+						      const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(set->reason, sizeof(set->reason), fmt, ap);
+	va_end(ap);
+	return error;
+}
+
+static int check_needs(struct lx_bpf_set *set, uint32_t need)
+{
+	const struct lx_bpf *bpf = set->bpf;
+
+	if (!bpf->enabled)
+		return fail(set, -EOPNOTSUPP, "switched off: lnetxd runs with --no-bpf");
+	for (int i = 0; i < LX_BPF_FEATURE_COUNT; i++) {
+		const struct lx_bpf_feature_info *f = &bpf->feature[i];
+
+		if ((need & 1u << i) && !f->have)
+			return fail(set, -EOPNOTSUPP, "needs %s: %.180s", f->name, f->reason);
+	}
+	return 0;
+}
+
+/* Of what a daemon has left. Returns 0, -ENOENT nothing, -ESTALE another version. */
+static int check_stamp(const struct lx_bpf_set *set, const struct lx_abi *abi)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info), zero = 0;
+	char path[LX_BPF_PATH];
+	struct lx_abi found;
+	int fd LX_AUTO_CLOSE = -1;
+
+	if (!set->dir[0] || access(set->dir, F_OK))
+		return -ENOENT;
+	if (!lx_pin_path(set->dir, "abi", path))
+		fd = bpf_obj_get(path);
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != sizeof(found) ||
+	    bpf_map_lookup_elem(fd, &zero, &found))
+		return -ESTALE;
+	if (found.magic != abi->magic || found.version != abi->version ||
+	    found.streams_max != abi->streams_max || found.lanes_max != abi->lanes_max ||
+	    found.hops_max != abi->hops_max)
+		return -ESTALE;
+	return 0;
+}
+
+static int set_pin_paths(struct lx_bpf_set *set)
+{
+	struct bpf_object *object = *set->skeleton->obj;
+	char path[LX_BPF_PATH];
+	struct bpf_map *map;
+	int err;
+
+	bpf_object__for_each_map (map, object) {
+		if (bpf_map__is_internal(map))
+			continue;
+		err = lx_pin_path(set->dir, bpf_map__name(map), path);
+		if (!err)
+			err = bpf_map__set_pin_path(map, path);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void pin_programs(struct lx_bpf_set *set)
+{
+	char name[80], path[LX_BPF_PATH];
+	struct bpf_program *program;
+
+	bpf_object__for_each_program (program, *set->skeleton->obj) {
+		snprintf(name, sizeof(name), "prog_%s", bpf_program__name(program));
+		if (lx_pin_path(set->dir, name, path))
+			continue;
+		unlink(path);
+		if (bpf_program__pin(program, path))
+			lx_debug("pin=%s reason=\"%s\"", path, strerror(errno));
+	}
+}
+
+/* Hooks that the daemon before has left, still with its programs. */
+static void adopt_hooks(struct lx_bpf_set *set)
+{
+	DIR *d = opendir(set->dir);
+	const struct dirent *e;
+	struct lx_hook *h;
+
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		h = calloc(1, sizeof(*h));
+		if (!h)
+			break;
+		if (lx_hook_adopt(h, set->dir, e->d_name))
+			free(h);
+		else
+			lx_list_append(&set->hooks, &h->link);
+	}
+	closedir(d);
+}
+
+static int write_stamp(struct lx_bpf_set *set, struct lx_abi abi)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(*set->skeleton->obj, "abi");
+	struct timespec now;
+	uint32_t zero = 0;
+
+	if (!map)
+		return -EINVAL;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	abi.pid = (uint32_t)getpid();
+	abi.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return bpf_map__update_elem(map, &zero, sizeof(zero), &abi, sizeof(abi), BPF_ANY);
+}
+
+static int load(struct lx_bpf_set *set, const struct lx_bpf_want *want)
+{
+	libbpf_print_fn_t before;
+	char line[LX_BPF_TEXT] = "";
+	int err = set->dir[0] ? set_pin_paths(set) : 0;
+
+	if (err)
+		return fail(set, err, "cannot be pinned below %.160s: %s", set->dir, strerror(-err));
+	before = libbpf_set_print(print);
+	first_line = line;
+	err = bpf_object__load_skeleton(set->skeleton);
+	first_line = NULL;
+	libbpf_set_print(before);
+	if (!err)
+		err = write_stamp(set, want->abi);
+	if (err)
+		return fail(set, err, "the kernel refused it: %s (%s)", strerror(-err),
+			    line[0] ? line : "no reason given");
+	return 0;
+}
+
+static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
+{
+	int stamp;
+
+	if (!set->bpf->pins[0] || lx_pin_path(set->bpf->pins, want->name, set->dir))
+		return;
+	stamp = check_stamp(set, &want->abi);
+	if (stamp == -ESTALE) {
+		lx_warn("pins=%s reason=\"left by another version of lnetxd\" action=removed",
+			set->dir);
+		lx_pin_clean(set->dir);
+	}
+	set->taken_over = !stamp;
+}
+
+int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
+		struct bpf_object_skeleton *skeleton, struct lx_bpf_set **ret_set)
+{
+	struct lx_bpf_set *set = calloc(1, sizeof(*set));
+	int err;
+
+	if (!set)
+		return -ENOMEM;
+	set->bpf = bpf;
+	set->name = want->name;
+	set->skeleton = skeleton;
+	lx_list_init(&set->hooks);
+	lx_list_append(&bpf->sets, &set->link);
+	*ret_set = set;
+	err = check_needs(set, want->need);
+	if (err)
+		return err;
+	prepare_pins(set, want);
+	err = load(set, want);
+	if (err) {
+		/* What does not load does not go on with what is pinned, either. */
+		if (set->dir[0])
+			lx_pin_clean(set->dir);
+		set->taken_over = false;
+		lx_warn("bpf=%s reason=\"%s\" action=\"runs without it\"", set->name, set->reason);
+		return err;
+	}
+	set->loaded = true;
+	if (set->dir[0]) {
+		adopt_hooks(set);
+		pin_programs(set);
+	}
+	lx_info("bpf=%s action=%s pins=%s", set->name,
+		set->taken_over ? "\"loaded, state taken over\"" : "loaded",
+		set->dir[0] ? set->dir : "none");
+	return 0;
+}
+
+const char *lx_bpf_reason(const struct lx_bpf_set *set)
+{
+	return set->reason;
+}
+
+bool lx_bpf_taken_over(const struct lx_bpf_set *set)
+{
+	return set->taken_over;
+}
+
+/* ---- attaching --------------------------------------------------------------------- */
+
+static void hook_free(struct lx_hook *h)
+{
+	lx_list_del(&h->link);
+	lx_hook_close(h);
+	free(h);
+}
+
+/* The interface may have gone, and come back as another one. */
+static struct lx_hook *hook_of(struct lx_bpf_set *set, const char *ifname,
+			       enum lx_bpf_hook_kind kind)
+{
+	struct lx_hook *h;
+
+	lx_list_for_each (h, &set->hooks, link) {
+		if (h->kind != kind || strcmp(h->ifname, ifname))
+			continue;
+		if (lx_hook_valid(h))
+			return h;
+		lx_hook_detach(h);
+		hook_free(h);
+		return NULL;
+	}
+	return NULL;
+}
+
+static int hook_new(struct lx_bpf_set *set, const char *ifname, enum lx_bpf_hook_kind kind,
+		    struct lx_hook **ret_hook)
+{
+	struct lx_hook *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->kind = kind;
+	h->ifindex = if_nametoindex(ifname);
+	snprintf(h->ifname, sizeof(h->ifname), "%s", ifname);
+	h->tcx = kind != LX_BPF_HOOK_XDP && lx_bpf_has(set->bpf, LX_BPF_TCX);
+	h->fd = -1;
+	h->mode = "none";
+	lx_list_append(&set->hooks, &h->link);
+	*ret_hook = h;
+	return 0;
+}
+
+int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
+		  enum lx_bpf_hook_kind kind)
+{
+	struct lx_hook *h = hook_of(set, ifname, kind);
+	const char *name = bpf_program__name(program);
+	bool told;
+	int err;
+
+	if (!set->loaded)
+		return -EOPNOTSUPP;
+	if (h && h->program && strcmp(h->mode, "none"))
+		return 0;
+	if (!if_nametoindex(ifname))
+		return -ENODEV;
+	err = h ? 0 : hook_new(set, ifname, kind, &h);
+	if (err)
+		return err;
+	told = h->reason[0];
+	h->program = name;
+	err = lx_hook_attach(h, bpf_program__fd(program), set->dir);
+	if (!err)
+		lx_info("bpf=%s interface=%s hook=%s mode=%s action=attached", set->name, ifname,
+			lx_hook_kind_name(kind), h->mode);
+	else if (!told)
+		lx_warn("bpf=%s interface=%s hook=%s reason=\"%s\" action=\"runs without it\"",
+			set->name, ifname, lx_hook_kind_name(kind), h->reason);
+	return err;
+}
+
+void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg), void *arg)
+{
+	struct lx_hook *h, *next;
+
+	lx_list_for_each_safe (h, next, &set->hooks, link) {
+		if (wanted && wanted(h->ifname, arg))
+			continue;
+		if (strcmp(h->mode, "none"))
+			lx_info("bpf=%s interface=%s hook=%s action=detached", set->name, h->ifname,
+				lx_hook_kind_name(h->kind));
+		lx_hook_detach(h);
+		hook_free(h);
+	}
+}
+
+void lx_bpf_unload(struct lx_bpf_set *set, bool keep)
+{
+	if (!set)
+		return;
+	lx_bpf_detach(set, NULL, NULL);
+	if (set->dir[0] && (!keep || !set->loaded))
+		lx_pin_clean(set->dir);
+	lx_list_del(&set->link);
+	free(set);
+}
+
+/* ---- telling ----------------------------------------------------------------------- */
+
+/* "memlock:" of a descriptor: bytes that the kernel holds for it. */
+static uint64_t memory_of(int fd)
+{
+	char path[64], line[128];
+	unsigned long long bytes = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f) && sscanf(line, "memlock: %llu", &bytes) != 1)
+		;
+	fclose(f);
+	return bytes;
+}
+
+static void add_object(struct lx_bpf_info *info, const struct lx_bpf_set *set, const char *kind,
+		       const char *name, uint32_t id, uint32_t entries, int fd)
+{
+	struct lx_bpf_object_info *o;
+
+	if (info->n_objects == LX_BPF_OBJECTS_MAX)
+		return;
+	o = &info->object[info->n_objects++];
+	*o = (struct lx_bpf_object_info){ .set = set->name, .kind = kind, .id = id,
+					  .entries = entries, .memory = memory_of(fd) };
+	snprintf(o->name, sizeof(o->name), "%s", name);
+	info->memory += o->memory;
+}
+
+static void add_objects(struct lx_bpf_info *info, const struct lx_bpf_set *set)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program (program, *set->skeleton->obj) {
+		struct bpf_prog_info p = { 0 };
+		uint32_t len = sizeof(p);
+		int fd = bpf_program__fd(program);
+
+		if (!bpf_obj_get_info_by_fd(fd, &p, &len))
+			add_object(info, set, "program", bpf_program__name(program), p.id, 0, fd);
+	}
+	bpf_object__for_each_map (map, *set->skeleton->obj) {
+		struct bpf_map_info m = { 0 };
+		uint32_t len = sizeof(m);
+		int fd = bpf_map__fd(map);
+
+		if (!bpf_obj_get_info_by_fd(fd, &m, &len))
+			add_object(info, set, "map", m.name, m.id, m.max_entries, fd);
+	}
+}
+
+static void add_hooks(struct lx_bpf_info *info, const struct lx_bpf_set *set)
+{
+	const struct lx_hook *h;
+
+	lx_list_for_each (h, &set->hooks, link) {
+		struct lx_bpf_hook_info *to = &info->hook[info->n_hooks];
+
+		if (info->n_hooks == LX_BPF_HOOKS_MAX)
+			return;
+		*to = (struct lx_bpf_hook_info){ .set = set->name,
+						 .program = h->program,
+						 .hook = lx_hook_kind_name(h->kind),
+						 .mode = h->mode };
+		strcpy(to->ifname, h->ifname);
+		strcpy(to->reason, h->reason);
+		info->n_hooks++;
+	}
+}
+
+void lx_bpf_info(const struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
+{
+	const struct lx_bpf_set *set;
+	struct utsname u;
+
+	memset(ret_info, 0, sizeof(*ret_info));
+	if (!uname(&u))
+		snprintf(ret_info->kernel, sizeof(ret_info->kernel), "%.40s %.36s", u.release,
+			 u.machine);
+	ret_info->enabled = bpf->enabled;
+	strcpy(ret_info->pins, bpf->pins);
+	strcpy(ret_info->reason, bpf->pins_note);
+	ret_info->n_features = LX_BPF_FEATURE_COUNT;
+	memcpy(ret_info->feature, bpf->feature, sizeof(bpf->feature));
+	lx_list_for_each (set, &bpf->sets, link) {
+		struct lx_bpf_set_info *to = &ret_info->set[ret_info->n_sets];
+
+		if (ret_info->n_sets == LX_BPF_SETS_MAX)
+			break;
+		*to = (struct lx_bpf_set_info){ .name = set->name,
+						.loaded = set->loaded,
+						.taken_over = set->taken_over };
+		strcpy(to->reason, set->reason);
+		ret_info->n_sets++;
+		add_hooks(ret_info, set);
+		if (set->loaded)
+			add_objects(ret_info, set);
+	}
+}

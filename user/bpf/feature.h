@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What this kernel can do for BPF programs, found out by trying. */
+#ifndef LX_BPF_FEATURE_H
+#define LX_BPF_FEATURE_H
+
+#include <lnetx/bpf_info.h>
+
+/* X(NAME, "name", "what it is for, and since which kernel") */
+#define LX_BPF_FEATURES(X) \
+	X(LOAD, "load", "load programs; needs root, or CAP_BPF and CAP_NET_ADMIN") \
+	X(BTF, "btf", "type information of the kernel, CONFIG_DEBUG_INFO_BTF") \
+	X(ATOMICS, "atomics", "compare-and-swap in programs, 5.12") \
+	X(XDP, "xdp", "programs in front of the network stack, 4.8") \
+	X(XDP_LINK, "xdp_link", "attachments of XDP that go with their owner, 5.9") \
+	X(XDP_FRAGS, "xdp_frags", "XDP on interfaces with large packets, 5.18") \
+	X(TC, "tc", "programs in traffic control, CONFIG_NET_CLS_BPF") \
+	X(TCX, "tcx", "their attachment as links, 6.6; below, clsact is used") \
+	X(LPM_TRIE, "lpm_trie", "tables of address prefixes, 4.11") \
+	X(LRU_HASH, "lru_hash", "tables that forget what is oldest, 4.10") \
+	X(RINGBUF, "ringbuf", "records for userspace, 5.8") \
+	X(LOOP, "loop", "bpf_loop(), 5.17") \
+	X(SKC_LOOKUP, "skc_lookup", "bpf_skc_lookup_tcp() in traffic control, 5.2")
+
+enum lx_bpf_feature {
+#define LX_BPF_FEATURE_ENUM_(NAME, name, help) LX_BPF_##NAME,
+	LX_BPF_FEATURES(LX_BPF_FEATURE_ENUM_)
+#undef LX_BPF_FEATURE_ENUM_
+	LX_BPF_FEATURE_COUNT
+};
+_Static_assert(LX_BPF_FEATURE_COUNT <= LX_BPF_FEATURES_MAX, "room in struct lx_bpf_info");
+
+#define LX_BPF_NEED(NAME) (1u << LX_BPF_##NAME)
+
+/* Tries each; a few milliseconds. @ret_feature: LX_BPF_FEATURE_COUNT of them. */
+void lx_bpf_feature_probe(struct lx_bpf_feature_info *ret_feature);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Attaching programs to interfaces: XDP, tcx, clsact. Owned by the sets of bpf.c. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hook.h"
+#include "pin.h"
+
+#define TC_HANDLE 1
+#define TC_PRIORITY 0x6c78 /* "lx": nobody else's, behind the usual ones */
+
+static const char *const kind_names[] = { "xdp", "ingress", "egress" };
+
+const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind)
+{
+	return kind_names[kind];
+}
+
+/* ---- clsact ------------------------------------------------------------------------ */
+
+static struct bpf_tc_hook tc_hook(const struct lx_hook *h)
+{
+	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook),
+				     .ifindex = (int)h->ifindex,
+				     .attach_point = h->kind == LX_BPF_HOOK_EGRESS ? BPF_TC_EGRESS
+										   : BPF_TC_INGRESS };
+}
+
+static int clsact_attach(struct lx_hook *h, int prog_fd)
+{
+	struct bpf_tc_hook hook = tc_hook(h);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = prog_fd, .handle = TC_HANDLE,
+		    .priority = TC_PRIORITY, .flags = BPF_TC_F_REPLACE);
+	int err = bpf_tc_hook_create(&hook);
+
+	if (err && err != -EEXIST)
+		return err;
+	err = bpf_tc_attach(&hook, &opts);
+	if (!err)
+		h->mode = "clsact";
+	return err;
+}
+
+/* The qdisc stays: others may use it by now. */
+static void clsact_detach(struct lx_hook *h)
+{
+	struct bpf_tc_hook hook = tc_hook(h);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = TC_PRIORITY);
+
+	bpf_tc_detach(&hook, &opts);
+}
+
+/* ---- links ------------------------------------------------------------------------- */
+
+static int link_create(struct lx_hook *h, int prog_fd, int attach_type, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
+
+	h->fd = bpf_link_create(prog_fd, (int)h->ifindex, attach_type, &opts);
+	return h->fd < 0 ? h->fd : 0;
+}
+
+static const char *xdp_mode(unsigned int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, opts);
+
+	if (bpf_xdp_query((int)ifindex, 0, &opts))
+		return "unknown";
+	return opts.attach_mode == XDP_ATTACHED_DRV   ? "native"
+	       : opts.attach_mode == XDP_ATTACHED_SKB ? "generic"
+	       : opts.attach_mode == XDP_ATTACHED_HW  ? "offload"
+						      : "unknown";
+}
+
+/* Some drivers have it, but not for this program, MTU or number of queues. */
+static int xdp_attach(struct lx_hook *h, int prog_fd)
+{
+	int err = link_create(h, prog_fd, BPF_XDP, 0);
+
+	if (err && err != -EBUSY && err != -EEXIST)
+		err = link_create(h, prog_fd, BPF_XDP, XDP_FLAGS_SKB_MODE);
+	if (!err)
+		h->mode = xdp_mode(h->ifindex);
+	return err;
+}
+
+static int tcx_attach(struct lx_hook *h, int prog_fd)
+{
+	int err = link_create(h, prog_fd,
+			      h->kind == LX_BPF_HOOK_EGRESS ? LX_BPF_TCX_EGRESS
+							    : LX_BPF_TCX_INGRESS,
+			      0);
+
+	if (!err)
+		h->mode = "tcx";
+	return err;
+}
+
+static void pin_name(const struct lx_hook *h, char *buf, size_t size)
+{
+	snprintf(buf, size, "link_%s_%s", kind_names[h->kind], h->ifname);
+}
+
+static void pin(struct lx_hook *h, const char *dir)
+{
+	char name[IF_NAMESIZE + 24];
+
+	if (h->fd < 0 || !dir[0])
+		return;
+	pin_name(h, name, sizeof(name));
+	if (lx_pin_path(dir, name, h->pin))
+		return;
+	unlink(h->pin);
+	if (bpf_obj_pin(h->fd, h->pin))
+		h->pin[0] = '\0';
+}
+
+static void explain(struct lx_hook *h, int err)
+{
+	if (err == -EBUSY || err == -EEXIST)
+		snprintf(h->reason, sizeof(h->reason),
+			 "another program is attached to %s; see \"bpftool net show dev %s\"",
+			 h->ifname, h->ifname);
+	else
+		snprintf(h->reason, sizeof(h->reason), "cannot attach to %s: %s", h->ifname,
+			 strerror(-err));
+}
+
+int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
+{
+	int err;
+
+	h->reason[0] = '\0';
+	if (h->fd >= 0) {
+		err = bpf_link_update(h->fd, prog_fd, NULL);
+		if (!err)
+			return 0;
+		lx_hook_detach(h);
+	}
+	err = h->kind == LX_BPF_HOOK_XDP ? xdp_attach(h, prog_fd)
+	      : h->tcx			 ? tcx_attach(h, prog_fd)
+					 : clsact_attach(h, prog_fd);
+	if (err) {
+		h->mode = "none";
+		explain(h, err);
+		return err;
+	}
+	pin(h, dir);
+	return 0;
+}
+
+void lx_hook_close(struct lx_hook *h)
+{
+	if (h->fd >= 0)
+		close(h->fd);
+	h->fd = -1;
+}
+
+void lx_hook_detach(struct lx_hook *h)
+{
+	if (h->fd < 0 && h->kind != LX_BPF_HOOK_XDP && !h->tcx && h->program)
+		clsact_detach(h);
+	if (h->pin[0])
+		unlink(h->pin);
+	h->pin[0] = '\0';
+	lx_hook_close(h);
+}
+
+bool lx_hook_valid(const struct lx_hook *h)
+{
+	return if_nametoindex(h->ifname) == h->ifindex;
+}
+
+/* ---- taking over ------------------------------------------------------------------- */
+
+static unsigned int link_ifindex(int fd)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	/* tcx has its index where XDP has it; older headers do not know of tcx. */
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.xdp.ifindex;
+}
+
+int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
+{
+	char expected[IF_NAMESIZE + 24], path[LX_BPF_PATH];
+	enum lx_bpf_hook_kind kind = 0;
+
+	while (kind < LX_BPF_HOOK_KINDS) {
+		size_t n = snprintf(expected, sizeof(expected), "link_%s_", kind_names[kind]);
+
+		if (!strncmp(name, expected, n))
+			break;
+		kind++;
+	}
+	if (kind == LX_BPF_HOOK_KINDS || lx_pin_path(dir, name, path))
+		return -ENOENT;
+	*h = (struct lx_hook){ .kind = kind, .fd = bpf_obj_get(path), .mode = "none" };
+	h->ifindex = h->fd < 0 ? 0 : link_ifindex(h->fd);
+	strcpy(h->pin, path);
+	if (!h->ifindex || !if_indextoname(h->ifindex, h->ifname)) {
+		lx_hook_detach(h);
+		return -ENOENT;
+	}
+	h->tcx = kind != LX_BPF_HOOK_XDP;
+	h->mode = h->tcx ? "tcx" : xdp_mode(h->ifindex);
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One program on one interface. Attachments are links: they end when nobody holds
+ * them, be it a process or a pin. clsact, which stands in for tcx below Linux 6.6, has
+ * no links; what is attached there stays until it is taken off.
+ */
+#ifndef LX_BPF_HOOK_H
+#define LX_BPF_HOOK_H
+
+#include <lnetx/bpf_info.h>
+
+#include "../base/list.h"
+
+/* The header of the system may be older than the kernel. */
+#define LX_BPF_TCX_INGRESS 46
+#define LX_BPF_TCX_EGRESS 47
+
+enum lx_bpf_hook_kind {
+	LX_BPF_HOOK_XDP,
+	LX_BPF_HOOK_INGRESS,
+	LX_BPF_HOOK_EGRESS,
+	LX_BPF_HOOK_KINDS
+};
+
+struct lx_hook {
+	struct lx_list link;
+	enum lx_bpf_hook_kind kind;
+	unsigned int ifindex;
+	char ifname[IF_NAMESIZE];
+	const char *program; /* NULL: taken over, the program is the daemon's before */
+	const char *mode; /* as it is shown */
+	bool tcx; /* what to use for traffic control */
+	int fd; /* of the link; -1: none */
+	char pin[LX_BPF_PATH]; /* of the link; "": none */
+	char reason[LX_BPF_TEXT]; /* why it is not attached */
+};
+
+const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind);
+
+/**
+ * lx_hook_attach - attach a program, or put it into what is attached already
+ * @dir: for the pin; "": none
+ * XDP is native where the driver has it, else generic. Returns 0, -EBUSY another
+ * program is there, or another -errno; h->reason has it in words.
+ */
+int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir);
+
+/* Detaches, and removes the pin. */
+void lx_hook_detach(struct lx_hook *h);
+
+/* Lets go without detaching what is pinned. */
+void lx_hook_close(struct lx_hook *h);
+
+/* Whether its interface is still the same. */
+bool lx_hook_valid(const struct lx_hook *h);
+
+/**
+ * lx_hook_adopt - fill a hook from a pin that a daemon left
+ * @name: of the file in @dir
+ * Returns 0, -ENOENT it is no hook's pin, or its interface is gone: the pin is removed.
+ */
+int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name);
+
+#endif

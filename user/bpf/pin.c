@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Pins: finding a bpffs, and folders in it. A folder's symbolic link "owner" says
+ * which network namespace it belongs to ("netns:7 pid:1234"): names of instances come
+ * from inode numbers, which are used again, and one namespace must not take over the
+ * state of another.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "pin.h"
+
+#define STANDARD "/sys/fs/bpf"
+#define OF_INIT "/proc/1/root/sys/fs/bpf"
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+static bool is_bpffs(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
+}
+
+/* Whether process 1 sees the mounts that we see. */
+static bool with_init(void)
+{
+	struct stat ours, init;
+
+	return stat("/proc/self/ns/mnt", &ours) || stat("/proc/1/ns/mnt", &init) ||
+	       (ours.st_ino == init.st_ino && ours.st_dev == init.st_dev);
+}
+
+static int find_bpffs(const char **ret_root, char ret_note[LX_BPF_TEXT])
+{
+	ret_note[0] = '\0';
+	*ret_root = STANDARD;
+	if (is_bpffs(STANDARD))
+		return 0;
+	if (!with_init() && is_bpffs(OF_INIT)) {
+		*ret_root = OF_INIT;
+		snprintf(ret_note, LX_BPF_TEXT, "this is " STANDARD " of process 1");
+		return 0;
+	}
+	if (mount("bpf", STANDARD, "bpf", 0, "mode=0700")) {
+		snprintf(ret_note, LX_BPF_TEXT,
+			 "no bpffs: cannot mount it at " STANDARD
+			 ": %s; next: mount -t bpf bpf " STANDARD,
+			 strerror(errno));
+		return -errno;
+	}
+	if (!with_init())
+		snprintf(ret_note, LX_BPF_TEXT,
+			 "private to the mount namespace of lnetxd: elsewhere prefix it with "
+			 "/proc/%d/root, or mount a bpffs at " STANDARD " before it starts",
+			 (int)getpid());
+	return 0;
+}
+
+int lx_pin_path(const char *dir, const char *name, char ret_path[LX_BPF_PATH])
+{
+	size_t at = strlen(dir) + 1;
+
+	if (at + strlen(name) >= LX_BPF_PATH)
+		return -ENAMETOOLONG;
+	memcpy(ret_path, dir, at - 1);
+	ret_path[at - 1] = '/';
+	strcpy(ret_path + at, name);
+	for (char *p = ret_path + at; *p; p++) {
+		if (*p == '.')
+			*p = '%';
+	}
+	return 0;
+}
+
+void lx_pin_clean(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	char path[LX_BPF_PATH];
+
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' || lx_pin_path(dir, e->d_name, path))
+			continue;
+		if (e->d_type == DT_DIR)
+			lx_pin_clean(path);
+		else
+			unlink(path);
+	}
+	closedir(d);
+	rmdir(dir);
+}
+
+/* Whether there is nothing but the owner's name. */
+static bool is_bare(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool bare = true;
+
+	if (!d)
+		return false;
+	while ((e = readdir(d)))
+		bare = bare && (e->d_name[0] == '.' || !strcmp(e->d_name, "owner"));
+	closedir(d);
+	return bare;
+}
+
+void lx_pin_close(const char *dir)
+{
+	if (dir[0] && is_bare(dir))
+		lx_pin_clean(dir);
+}
+
+/* A number that no other network namespace has had since the system started. */
+static uint64_t netns(void)
+{
+	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint64_t cookie;
+	socklen_t len = sizeof(cookie);
+	struct stat st;
+
+	if (fd >= 0 && !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len))
+		return cookie;
+	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino; /* before 5.14 */
+}
+
+/* Makes the folder ours. */
+static int claim(const char *dir)
+{
+	char path[LX_BPF_PATH], owner[80] = "", expected[40], now[80];
+	ssize_t n;
+	int err = lx_pin_path(dir, "owner", path);
+
+	if (err)
+		return err;
+	n = readlink(path, owner, sizeof(owner) - 1);
+	snprintf(expected, sizeof(expected), "netns:%llu ", (unsigned long long)netns());
+	if (n > 0 && strncmp(owner, expected, strlen(expected))) {
+		lx_warn("pins=%s owner=\"%s\" reason=\"left by another network namespace\" "
+			"action=removed",
+			dir, owner);
+		lx_pin_clean(dir);
+		if (mkdir(dir, 0700) && errno != EEXIST)
+			return -errno;
+	}
+	unlink(path);
+	snprintf(now, sizeof(now), "%spid:%d", expected, (int)getpid());
+	return symlink(now, path) ? -errno : 0;
+}
+
+int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[LX_BPF_TEXT])
+{
+	char all[LX_BPF_PATH];
+	const char *root;
+	int err;
+
+	ret_dir[0] = '\0';
+	err = find_bpffs(&root, ret_note);
+	if (err)
+		return err;
+	err = lx_pin_path(root, "lnetx", all);
+	if (!err && mkdir(all, 0700) && errno != EEXIST)
+		err = -errno;
+	if (!err)
+		err = lx_pin_path(all, instance, ret_dir);
+	if (!err && mkdir(ret_dir, 0700) && errno != EEXIST)
+		err = -errno;
+	if (!err)
+		err = claim(ret_dir);
+	if (err) {
+		snprintf(ret_note, LX_BPF_TEXT, "cannot make %s/lnetx/%s: %s", root, instance,
+			 strerror(-err));
+		ret_dir[0] = '\0';
+	}
+	return err;
+}
