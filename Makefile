@@ -4,6 +4,7 @@
 # make demo       see it work (root)      make bench    measure (root)
 # make deps       install what is needed  make install  DESTDIR= PREFIX=
 # make fuzz       FUZZ_SECONDS= a target  make uninstall, make clean
+# make vmtest     the same on other kernels, in QEMU: KERNELS='6.1 6.12' SUITES='...'
 #
 # V=1 shows commands; SAN=asan, tsan or fuzz builds with sanitizers, beside the
 # ordinary build; CC=clang and WERROR=1 are fine. Everything made is below build/.
@@ -37,7 +38,7 @@ LIBS := libuv libmnl yaml-0.1 zlib libbpf
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps check fuzz demo bench clean uninstall includes style
+NEED_NO_LIBS := deps check fuzz vmtest demo bench clean uninstall includes style
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
@@ -223,6 +224,15 @@ FUZZ_SECONDS ?= 600
 fuzz:
 	$(Q)tests/run -f $(FUZZ_SECONDS) 'fuzz/*'
 
+# Kernels are series of Debian or directories, suites are patterns: vmtest/run -l.
+KERNELS ?=
+SUITES ?=
+vmtest:
+	$(Q)tools/deps build test vmtest
+	$(Q)$(MAKE) -s all unit
+	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
+	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
+
 includes style:
 	$(Q)tests/check-$@
 
@@ -265,7 +275,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit fuzzers deps check fuzz includes style always install uninstall clean
+.PHONY: all lib bpf programs man unit fuzzers deps check fuzz vmtest includes style always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 -include $(shell find $(B) build/bpf -name '*.d' 2>/dev/null)

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The harness itself: what hangs, panics, resets, complains or lies is never a pass. On
+# the machine that vmtest/run is used on, as part of make vmtest.
+
+setup_file() {
+	cd "$BATS_TEST_DIRNAME/.." || return 1
+	vmtest/run -k "${KERNEL:-6.1}" --suites vmtest/harness/suites --skips vmtest/harness/skips \
+		>"$BATS_FILE_TMPDIR/out" || true
+	export OUT=$BATS_FILE_TMPDIR/out
+}
+
+setup() {
+	cat "$OUT"
+}
+
+@test "a suite whose tests pass has passed" {
+	grep '^ok  .* good: 1 passed, 1 skipped' "$OUT"
+}
+
+@test "a suite that does not end has failed" {
+	grep '^FAILED .* hang: no end within' "$OUT"
+}
+
+@test "tests that fail, an exit status, missing tests, an unlisted skip: failed" {
+	grep '^FAILED .* failing: 1 failed' "$OUT"
+	grep '^FAILED .* status: exit status 3' "$OUT"
+	grep '^FAILED .* short: 2 tests planned, 1 seen' "$OUT"
+	grep '^FAILED .* skipping: skipped, and not listed' "$OUT"
+}
+
+@test "nobody without the token ends a suite" {
+	grep '^FAILED .* forged: exit status 1' "$OUT"
+}
+
+@test "a warning of the kernel fails the suite it comes in" {
+	grep '^FAILED .* warning: kernel of machine 1: .*on purpose' "$OUT"
+}
+
+@test "a panic, and a machine that resets, are failures" {
+	grep -E '^FAILED .* panic: kernel of machine 1: .*(panic|crash)' "$OUT"
+	grep '^FAILED .* reset: the machine went away' "$OUT"
+}
+
+@test "the last line tells" {
+	[ "$(tail -1 "$OUT")" = "1 passed, 9 failed" ]
+}
