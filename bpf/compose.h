@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the sender of a stream is told: how much has arrived, what it may send, and
+ * what is missing.
+ *
+ * Arrived is the contiguous prefix over the slots, each judged by what the receiver
+ * of its bytes has acknowledged: a next hop's TCP, or our own socket's. So nobody is
+ * ever told of a byte that only we have seen.
+ *
+ * The window is what our socket would take if everything still to come went to it,
+ * since a message is given to a lane only if the next hop takes all of it; and no
+ * more than LX_AHEAD beyond what is framed. It never shrinks.
+ */
+#ifndef LX_BPF_COMPOSE_H
+#define LX_BPF_COMPOSE_H
+
+#include "parse.h"
+
+#define LX_AHEAD (1ull << 20)
+/* In RAW the sender gets this far beyond the boundary that is known. */
+#define LX_RAW_AHEAD (16ull << 10)
+/* Without progress for so long, more is told of what is missing. */
+#define LX_STUCK_NS 3000000ull
+#define LX_SACK_SLOTS 24
+
+struct lx_told {
+	__u64 ack, edge;
+	__u32 n_sack;
+	__u32 reserved;
+	struct lx_sack sack[3];
+};
+
+/* ---- the prefix ------------------------------------------------------------------- */
+
+LX_INLINE __u64 lx_slot_una(struct lx_stream *s, const struct lx_slot *slot)
+{
+	struct lx_lane *lane;
+
+	if (!lx_slot_is_lane(slot))
+		return s->socket_una;
+	lane = lx_lane_at(slot->lane);
+	return lane ? lane->una : slot->lane_start;
+}
+
+/* The message has arrived: its cookie is the daemon's to answer. */
+LX_INLINE void lx_cookie_release(struct lx_stream *s, __u32 index, struct lx_slot *slot)
+{
+	__u32 at = s->cookie_tail;
+
+	LX_OPAQUE(at);
+	s->cookie[at & (LX_STREAM_COOKIES - 1)] = slot->cookie;
+	slot->cookie = 0;
+	LX_ADD(&s->cookie_tail, 1);
+	if (!LX_CAS(&s->cookies_told, 0, 1))
+		lx_tell(LX_RECORD_COOKIES, index, 0);
+}
+
+struct lx_prefix {
+	struct lx_stream *s;
+	__u32 index, tail;
+};
+
+/* Looks at the head; returns 0 if it is complete and gone. */
+static long lx_prefix_one(__u32 i, void *arg)
+{
+	struct lx_prefix *p = arg;
+	struct lx_stream *s = p->s;
+	struct lx_slot *slot = lx_slot_at(s, s->head);
+	int last = s->head + 1 == p->tail;
+	__s64 done;
+
+	(void)i;
+	if (s->head == p->tail)
+		return 1;
+	done = lx_pos_diff(lx_slot_una(s, slot), slot->lane_start);
+	if (done < 0)
+		done = 0;
+	if (done > (__s64)slot->len && !(last && s->raw))
+		done = slot->len;
+	s->acked = lx_pos_max(s->acked, slot->start + done);
+	if (!lx_slot_is_lane(slot))
+		s->kacked = lx_pos_max(s->kacked, slot->lane_start + done);
+	if (done < (__s64)slot->len)
+		return 1;
+	if (slot->cookie)
+		lx_cookie_release(s, p->index, slot);
+	if (last)
+		return 1;
+	s->head++;
+	return 0;
+}
+
+/* ---- the window ---------------------------------------------------------------------- */
+
+LX_INLINE void lx_edge_update(struct lx_stream *s)
+{
+	__u64 edge = s->socket_edge + s->diverted;
+
+	if (s->flags & LX_STREAM_HOLD)
+		return;
+	if (!s->raw)
+		edge = lx_pos_min(edge, s->parse_next + LX_AHEAD);
+	else if (!s->broken && !(s->flags & LX_STREAM_NO_LANES))
+		edge = lx_pos_min(edge, s->boundary + s->diverted + LX_RAW_AHEAD);
+	s->edge = lx_pos_max(s->edge, edge);
+}
+
+/* ---- what is missing -------------------------------------------------------------------- */
+
+struct lx_sacking {
+	struct lx_stream *s;
+	struct lx_told *told;
+	__u32 tail;
+	__u32 reserved;
+};
+
+/* Adds a block; blocks come in rising order. */
+LX_INLINE void lx_sack_add(struct lx_told *told, __u64 start, __u64 end, __u64 acked)
+{
+	__u32 n = told->n_sack;
+
+	/* One that begins where all has arrived would read as if bytes were taken back. */
+	if (!lx_pos_before(acked, start) || !lx_pos_before(start, end))
+		return;
+	if (n == 1 && told->sack[0].end == start) {
+		told->sack[0].end = end;
+	} else if (n == 2 && told->sack[1].end == start) {
+		told->sack[1].end = end;
+	} else if (n == 3 && told->sack[2].end == start) {
+		told->sack[2].end = end;
+	} else if (n < 3) {
+		/* Not indexed by n: this is verified more easily. */
+		struct lx_sack *block = n == 0 ? &told->sack[0]
+					: n == 1 ? &told->sack[1]
+						 : &told->sack[2];
+
+		*block = (struct lx_sack){ start, end };
+		told->n_sack = n + 1;
+	}
+}
+
+/* A block of the receiver's, cut to the slot and brought to stream positions. */
+LX_INLINE void lx_sack_translate(struct lx_sacking *k, const struct lx_slot *slot, int open,
+				 const struct lx_sack *block)
+{
+	__u64 start = block->start, end = block->end;
+
+	start = lx_pos_max(start, slot->lane_start);
+	if (!open)
+		end = lx_pos_min(end, slot->lane_start + slot->len);
+	lx_sack_add(k->told, slot->start + (start - slot->lane_start),
+		    slot->start + (end - slot->lane_start), k->s->acked);
+}
+
+static long lx_sack_slot(__u32 i, void *arg)
+{
+	struct lx_sacking *k = arg;
+	struct lx_stream *s = k->s;
+	struct lx_slot *slot = lx_slot_at(s, s->head + i);
+	const struct lx_sack *blocks = s->sack;
+	int open = s->raw && s->head + i + 1 == k->tail;
+	__u32 n = s->n_sack;
+	struct lx_lane *lane;
+	__s64 done;
+
+	if (s->head + i == k->tail || k->told->n_sack >= 3)
+		return 1;
+	if (lx_slot_is_lane(slot)) {
+		lane = lx_lane_at(slot->lane);
+		if (!lane)
+			return 1;
+		blocks = lane->sack;
+		n = lane->n_sack;
+	}
+	done = lx_pos_diff(lx_slot_una(s, slot), slot->lane_start);
+	if (i && done > 0)
+		lx_sack_add(k->told, slot->start,
+			    slot->start + (done < (__s64)slot->len || open ? done : slot->len),
+			    s->acked);
+	if (done >= (__s64)slot->len && !open)
+		return 0;
+	if (n > 0)
+		lx_sack_translate(k, slot, open, &blocks[0]);
+	if (n > 1)
+		lx_sack_translate(k, slot, open, &blocks[1]);
+	if (n > 2)
+		lx_sack_translate(k, slot, open, &blocks[2]);
+	return 0;
+}
+
+/*
+ * How many slots to look at. Within the head only, as a later lane that is faster is
+ * no sign of loss; unless the head's next byte was never here, or nothing has moved
+ * for a while.
+ */
+LX_INLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 tail, __u64 now_ns)
+{
+	struct lx_slot *head = lx_slot_at(s, s->head);
+	struct lx_lane *lane;
+
+	if (s->head == tail)
+		return 0;
+	if (now_ns - s->progress_ns > LX_STUCK_NS)
+		return LX_SACK_SLOTS;
+	if (!lx_slot_is_lane(head))
+		return lx_pos_before(s->socket_una, s->socket_sent) ? 1 : LX_SACK_SLOTS;
+	lane = lx_lane_at(head->lane);
+	return !lane || lx_pos_before(lane->una, lane->sent) ? 1 : LX_SACK_SLOTS;
+}
+
+LX_INLINE __u32 lx_sack_digest(const struct lx_told *told)
+{
+	__u32 d = told->n_sack;
+
+	if (told->n_sack > 0)
+		d += (__u32)told->sack[0].start * 3 + (__u32)told->sack[0].end * 5;
+	if (told->n_sack > 1)
+		d += (__u32)told->sack[1].start * 7 + (__u32)told->sack[1].end * 11;
+	if (told->n_sack > 2)
+		d += (__u32)told->sack[2].start * 13 + (__u32)told->sack[2].end * 17;
+	return d;
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+struct lx_compose_once {
+	struct lx_stream *s;
+	struct lx_told *told;
+	__u64 now_ns;
+	__u32 index, reserved;
+};
+
+static long lx_compose_once(__u32 i, void *arg)
+{
+	struct lx_compose_once *c = arg;
+	struct lx_stream *s = c->s;
+	struct lx_prefix prefix = { .s = s, .index = c->index };
+	struct lx_sacking sacking = { .s = s, .told = c->told };
+	__u64 gate;
+
+	(void)i;
+	s->compose_again = 0;
+	prefix.tail = sacking.tail = LX_ACQUIRE(&s->tail);
+	bpf_loop(LX_STREAM_SLOTS, lx_prefix_one, &prefix, 0);
+	lx_edge_update(s);
+	if (s->acked != s->told_ack || s->head == prefix.tail)
+		s->progress_ns = c->now_ns;
+	c->told->n_sack = 0;
+	bpf_loop(lx_sack_reach(s, prefix.tail, c->now_ns), lx_sack_slot, &sacking, 0);
+	gate = s->gate;
+	if (gate && !lx_pos_before(s->kacked, gate) && LX_CAS(&s->gate, gate, 0) == gate)
+		lx_tell(LX_RECORD_GATE, c->index, s->kacked);
+	return !LX_ACQUIRE(&s->compose_again);
+}
+
+/* With the section entered; leaves it. */
+LX_INLINE int lx_compose_entered(struct lx_compose_once *c)
+{
+	struct lx_stream *s = c->s;
+	struct lx_told *told = c->told;
+	__u32 digest;
+	int news;
+
+	bpf_loop(4, lx_compose_once, c, 0);
+	told->ack = s->acked;
+	told->edge = s->edge;
+	digest = lx_sack_digest(told);
+	news = s->force || told->ack != s->told_ack || told->edge != s->told_edge ||
+	       digest != s->told_sack;
+	s->force = 0;
+	s->told_ack = told->ack;
+	s->told_edge = told->edge;
+	s->told_sack = digest;
+	lx_leave(&s->composing);
+	return news;
+}
+
+/**
+ * lx_compose - work out what the sender is to be told
+ * Returns 1: news, or an answer is due; 0: nothing new; -1: another processor is at
+ * it and takes into account what this one has brought.
+ */
+static LX_NOINLINE int lx_compose(struct lx_stream *s, __u32 index, __u64 now_ns,
+				  struct lx_told *told)
+{
+	struct lx_compose_once c = { .s = s, .told = told, .now_ns = now_ns, .index = index };
+	int news;
+
+	if (!s || !told)
+		return -1;
+	s->compose_again = 1;
+	if (!lx_try_enter(&s->composing))
+		return -1;
+	news = lx_compose_entered(&c);
+	/* Somebody may have come between our last look and the door. */
+	if (LX_ACQUIRE(&s->compose_again) && lx_try_enter(&s->composing))
+		news |= lx_compose_entered(&c);
+	return news;
+}
+
+/* The window field for the sender. Rounded up: rounding down leaves bytes unsendable. */
+LX_INLINE __u16 lx_window_field(const struct lx_told *told, __u32 wscale)
+{
+	__s64 window = lx_pos_diff(told->edge, told->ack);
+	__u64 field;
+
+	wscale &= 15;
+	if (window <= 0)
+		return 0;
+	field = ((__u64)window + (1u << wscale) - 1) >> wscale;
+	return field > 65535 ? 65535 : field;
+}
+
+#endif

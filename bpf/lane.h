@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Lanes: who may send on one, and what the next hop has acknowledged.
+ *
+ * A lane belongs to the stream that sends on it for as long as bytes of it are
+ * unacknowledged; then anyone may take it. Owner and next byte are one word, so that
+ * taking is one compare-and-swap:
+ *
+ *	        take (idle, or mine): next += length
+ *	idle ──────────────────────────────────────▶ busy, owner
+ *	  ▲                                            │
+ *	  └────── the ACK that reaches next byte ──────┘
+ *
+ * Going busy takes a transmit credit of the next hop and a router credit of the
+ * sender, going idle returns them: a credit is one run of messages under way.
+ */
+#ifndef LX_BPF_LANE_H
+#define LX_BPF_LANE_H
+
+#include "pos.h"
+
+/* ---- credits ------------------------------------------------------------------ */
+
+LX_INLINE int lx_credit_take(__s32 *credits, __s32 *min)
+{
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		__s32 have = *credits, low;
+
+		if (have <= 0)
+			return 0;
+		if (LX_CAS(credits, have, have - 1) != have)
+			continue;
+		low = *min;
+		if (have - 1 < low)
+			LX_CAS(min, low, have - 1);
+		return 1;
+	}
+	return 0;
+}
+
+LX_INLINE void lx_credit_give(__u32 hop, __s32 *credits)
+{
+	/* Below zero somebody in the slow path waits for it. */
+	if (LX_ADD(credits, 1) < 0)
+		lx_tell(LX_RECORD_CREDIT, hop, 0);
+}
+
+/* Both or none. @to: the lane's hop; @from: the stream's. */
+LX_INLINE int lx_lane_credits_take(__u32 to, __u32 from)
+{
+	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
+
+	if (!next || !sender)
+		return 0;
+	if (!lx_credit_take(&sender->rtr_credits, &sender->rtr_credits_min))
+		return 0;
+	if (lx_credit_take(&next->tx_credits, &next->tx_credits_min))
+		return 1;
+	lx_credit_give(from, &sender->rtr_credits);
+	return 0;
+}
+
+LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
+{
+	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
+
+	if (next)
+		lx_credit_give(to, &next->tx_credits);
+	if (sender)
+		lx_credit_give(from, &sender->rtr_credits);
+}
+
+/* ---- the word -------------------------------------------------------------------- */
+
+LX_INLINE __u32 lx_lane_owner(__u64 word)
+{
+	return (word >> 32) & LX_LANE_OWNER;
+}
+
+LX_INLINE int lx_lane_busy(__u64 word)
+{
+	return (word >> 32 & LX_LANE_BUSY) != 0;
+}
+
+/* The position of the next byte; @una must have been read before or after, near it. */
+LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
+{
+	return lx_pos_of((__u32)word, 0, una);
+}
+
+/**
+ * lx_lane_take - reserve @len bytes of a lane for a message of stream @me
+ * Returns 0 and the message's place, or the reason why not.
+ */
+LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u32 from,
+					    __u32 len, __u64 *ret_start)
+{
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		__u64 word = lane->word, una = lane->una, start, taken;
+		int busy = lx_lane_busy(word);
+
+		start = lx_lane_next(word, una);
+		if (lane->state != LX_LANE_LIVE || (lx_lane_owner(word) != me && start != una))
+			return LX_LANE0_NO_LANE;
+		if (lx_pos_diff(lane->edge, start) < (__s64)len)
+			return LX_LANE0_WINDOW;
+		if (!busy && !lx_lane_credits_take(lane->hop, from))
+			return LX_LANE0_CREDIT;
+		taken = (__u64)(me | LX_LANE_BUSY) << 32 | (__u32)(start + len);
+		if (LX_CAS(&lane->word, word, taken) == word) {
+			if (!busy)
+				lane->takes++;
+			lane->messages++;
+			lane->bytes += len;
+			*ret_start = start;
+			return 0;
+		}
+		if (!busy)
+			lx_lane_credits_give(lane->hop, from);
+	}
+	return LX_LANE0_NO_LANE;
+}
+
+/**
+ * lx_lane_acked - the next hop has acknowledged up to @una, and takes up to @edge
+ * Returns the stream that sends on the lane, or LX_LANE_OWNER: none, nothing to tell.
+ */
+LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u64 una, __u64 edge)
+{
+	__u64 word = lane->word;
+	struct lx_stream *stream;
+	__u32 owner;
+
+	if (lx_pos_before(lane->edge, edge))
+		lane->edge = edge;
+	if (lx_pos_before(lane->una, una))
+		lane->una = una;
+	owner = lx_lane_owner(word);
+	if (lx_lane_busy(word) && (__u32)word == (__u32)una &&
+	    LX_CAS(&lane->word, word, word & ~((__u64)LX_LANE_BUSY << 32)) == word) {
+		stream = lx_stream_at(owner);
+		if (stream)
+			lx_lane_credits_give(lane->hop, stream->hop);
+		if (lane->state == LX_LANE_DRAIN)
+			lx_tell(LX_RECORD_LANE_IDLE, 0, una);
+	}
+	return owner;
+}
+
+#endif

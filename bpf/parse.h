@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Framing: finding the messages in what a peer sends, and choosing a way for each.
+ *
+ *	           header complete
+ *	FRAMED ◀──────────────────┐ choose, append a slot, go on behind the message
+ *	  │  └────────────────────┘
+ *	  │ a header is lost or reordered away, or is none
+ *	  ▼
+ *	 RAW   everything goes to the socket, in one slot without an end
+ *	  │ the slow path knows a boundary behind all that was passed up
+ *	  └──▶ FRAMED
+ *
+ * A header that is cut by the end of a packet is kept: its bytes are neither passed
+ * on nor acknowledged until the rest is there and the way is chosen.
+ */
+#ifndef LX_BPF_PARSE_H
+#define LX_BPF_PARSE_H
+
+#include "lane.h"
+#include "slot.h"
+
+/* What a data packet brings. */
+struct lx_segment {
+	__u64 pos, end; /* stream positions of its payload */
+	void *packet;
+};
+
+/* ---- RAW ------------------------------------------------------------------------- */
+
+LX_INLINE void lx_raw_enter(struct lx_stream *s, enum lx_lane0_reason reason)
+{
+	if (s->raw)
+		return;
+	/* Without room for it nothing is passed up: the sender will try again. */
+	if (!lx_slot_room(s))
+		return;
+	s->raw_high = s->parse_next;
+	s->raw = 1; /* before the slot can be seen */
+	lx_slot_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
+	s->have = 0;
+	s->raws++;
+	LX_ADD(&s->reasons[reason & 15], 1);
+	if (reason == LX_LANE0_MALFORMED)
+		s->broken = 1;
+}
+
+/* Back to framing, if the slow path has told of a boundary that is not behind us. */
+LX_INLINE void lx_raw_leave(struct lx_stream *s)
+{
+	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
+	__u64 boundary = s->boundary + s->diverted;
+
+	if (!s->raw || s->broken || (s->flags & LX_STREAM_NO_LANES) || lx_pos_before(boundary, s->raw_high) ||
+	    lx_pos_before(boundary, last->start) || boundary - last->start >= 1u << 30)
+		return;
+	last->len = boundary - last->start;
+	s->parse_next = boundary;
+	s->order = boundary - s->diverted;
+	s->have = 0;
+	LX_CAS(&s->raw, 1, 0);
+}
+
+/* ---- choosing ----------------------------------------------------------------------- */
+
+/* A message as its header tells. */
+struct lx_message {
+	__u32 len; /* all of it */
+	__u32 noop;
+	__u32 extras; /* a checksum, or an acknowledgement that is for us */
+	__u32 reserved;
+	__u64 cookie;
+	struct lx_nid dst;
+};
+
+struct lx_choice {
+	struct lx_stream *s;
+	__u32 index; /* the stream's */
+	__u32 hop;
+	__u32 len;
+	__u32 own; /* look for a lane of ours, else for an idle one */
+	__u32 found; /* one of ours: the only one that may be taken, for order's sake */
+	__u32 lane;
+	__u32 reason;
+	__u64 start;
+};
+
+/* The two sides' segments must have the same shape: nothing is ever inserted. */
+LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s)
+{
+	return lane->options == s->options && lane->family == s->family &&
+	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
+}
+
+static long lx_choose_lane(__u32 i, void *arg)
+{
+	struct lx_choice *c = arg;
+	struct lx_hop *hop = lx_hop_at(c->hop);
+	struct lx_lane *lane;
+	__u32 index, own;
+
+	if (!hop || i >= hop->n_lanes)
+		return 1;
+	LX_OPAQUE(i);
+	index = hop->lane[i & (LX_HOP_LANES - 1)];
+	lane = lx_lane_at(index);
+	if (!lane || lane->hop != c->hop)
+		return 0;
+	own = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
+	if (own != c->own)
+		return 0;
+	if (!lx_lane_fits(lane, c->s)) {
+		c->reason = LX_LANE0_FORM;
+		return 0;
+	}
+	c->found |= own;
+	c->reason = lx_lane_take(lane, c->index, c->s->hop, c->len, &c->start);
+	if (!c->reason)
+		c->lane = index;
+	return own || !c->reason;
+}
+
+/* Sets lane and start, or lane LX_NO_LANE and the reason. */
+static LX_NOINLINE int lx_choose(struct lx_choice *c, struct lx_message *m)
+{
+	struct lx_stream *s;
+	struct lx_dest *dest;
+
+	if (!c || !m)
+		return 0;
+	s = c->s;
+	if (!s)
+		return 0;
+	c->lane = LX_NO_LANE;
+	c->len = m->len;
+	c->reason = LX_LANE0_LOCAL;
+	if (m->noop)
+		return 0;
+	dest = lx_dest_of(&m->dst);
+	if (!dest) {
+		c->reason = LX_LANE0_UNKNOWN;
+		return 0;
+	}
+	if (!dest->n)
+		return 0;
+	c->hop = dest->hop[c->index % dest->n & (LX_DEST_HOPS - 1)];
+	if (m->extras)
+		c->reason = LX_LANE0_EXTRAS;
+	else if (lx_pos_before(s->through, s->order))
+		c->reason = LX_LANE0_ORDER;
+	else if (!lx_slot_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
+		c->reason = LX_LANE0_RING;
+	else
+		c->reason = LX_LANE0_NO_LANE;
+	if (c->reason != LX_LANE0_NO_LANE)
+		return 0;
+	c->own = 1;
+	bpf_loop(LX_HOP_LANES, lx_choose_lane, c, 0);
+	if (c->found)
+		return 0;
+	c->own = 0;
+	bpf_loop(LX_HOP_LANES, lx_choose_lane, c, 0);
+	return 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------- */
+
+struct lx_framing {
+	struct lx_stream *s;
+	struct lx_segment *seg;
+	__u32 index;
+	__u32 saved; /* bytes of a header that came before: to be sent on by themselves */
+	__u32 dirty; /* lane headers in this packet are not yet as they must leave */
+	__u64 saved_pos;
+};
+
+LX_INLINE __u32 lx_get32(const __u8 *p, int flip)
+{
+	__u32 v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	return flip ? __builtin_bswap32(v) : v;
+}
+
+LX_INLINE __u64 lx_get64(const __u8 *p, int flip)
+{
+	__u64 v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	return flip ? __builtin_bswap64(v) : v;
+}
+
+LX_INLINE __u32 lx_overhead(__u32 version)
+{
+	return sizeof(struct lx_sock_msg) + (version == LX_SOCK_V4 ? sizeof(struct lx_hdr_nid16)
+								   : sizeof(struct lx_hdr_nid4));
+}
+
+/*
+ * Reads s->header, of which s->have bytes are there. Returns 1 and the message, 0: more
+ * is needed, -1: no message.
+ */
+LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_m)
+{
+	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
+	__u32 type, payload, overhead = lx_overhead(s->version);
+	int flip = s->flip;
+
+	if (s->have < sizeof(struct lx_sock_msg))
+		return 0;
+	type = lx_get32(s->header, flip);
+	ret_m->noop = type == LX_SOCK_NOOP;
+	ret_m->extras = lx_get32(s->header + 4, flip) || lx_get64(s->header + 16, flip);
+	ret_m->cookie = lx_get64(s->header + 8, flip);
+	ret_m->len = sizeof(struct lx_sock_msg);
+	if (ret_m->noop)
+		return 1;
+	if (type != LX_SOCK_LNET)
+		return -1;
+	if (s->have < overhead)
+		return 0;
+	if (s->version == LX_SOCK_V4) {
+		__builtin_memcpy(&ret_m->dst, lnet, sizeof(ret_m->dst));
+		payload = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16,
+								     payload_length), 0));
+	} else {
+		lx_nid_from_u64(lx_le64(lx_get64(lnet, 0)), &ret_m->dst);
+		payload = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4,
+								     payload_length), 0));
+	}
+	if (payload > LX_PAYLOAD_MAX)
+		return -1;
+	ret_m->len = overhead + payload;
+	return 1;
+}
+
+/* Fills s->header up from the packet. Returns 0, or -1: the packet cannot be read. */
+LX_INLINE int lx_header_fill(struct lx_framing *f)
+{
+	struct lx_stream *s = f->s;
+	__u64 there = f->seg->end - s->parse_next;
+	__u32 want = lx_overhead(s->version), have = s->have, n;
+	__u64 at = s->parse_next + have - f->seg->pos;
+
+	if (there < want)
+		want = there;
+	if (want <= have)
+		return 0;
+	n = want - have;
+	LX_OPAQUE(have);
+	LX_OPAQUE(n);
+	have &= 127;
+	n &= 127;
+	if (!n || lx_packet_load(f->seg->packet, at, s->header + have, n))
+		return -1;
+	s->have = want;
+	return 0;
+}
+
+/* Appends the message; -1 if that can't be done now. */
+LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
+			       const struct lx_choice *c)
+{
+	struct lx_stream *s = f->s;
+
+	if (c->lane == LX_NO_LANE) {
+		if (!lx_slot_push_socket(s, m->len))
+			return -1;
+		s->parse_next += m->len;
+		if (!m->noop && c->reason != LX_LANE0_LOCAL)
+			s->order = s->parse_next - s->diverted;
+		LX_ADD(&s->reasons[c->reason & 15], 1);
+	} else {
+		lx_slot_push(s, s->parse_next, m->len, c->lane, c->start, m->cookie);
+		if (m->cookie) {
+			LX_ADD(&s->cookies_due, 1);
+			f->dirty = 1;
+		}
+		s->diverted += m->len;
+		s->parse_next += m->len;
+		s->cur_lane = c->lane;
+		s->lane_messages++;
+		s->lane_bytes += m->len;
+	}
+	s->messages++;
+	s->have = 0;
+	return 0;
+}
+
+static long lx_frame_one(__u32 i, void *arg)
+{
+	struct lx_framing *f = arg;
+	struct lx_stream *s = f->s;
+	struct lx_message m = { 0 };
+	struct lx_choice c = { .s = s, .index = f->index };
+	__u32 before = s->have;
+	int r;
+
+	(void)i;
+	if (!lx_pos_before(s->parse_next + before, f->seg->end))
+		return 1;
+	r = lx_header_fill(f);
+	if (!r)
+		r = lx_message_read(s, &m);
+	if (r < 0) {
+		lx_raw_enter(s, LX_LANE0_MALFORMED);
+		return 1;
+	}
+	if (!r)
+		return 1;
+	if (before) {
+		__builtin_memcpy(s->saved, s->header, LX_HEADER_MAX);
+		f->saved = before;
+		f->saved_pos = s->parse_next;
+	}
+	lx_choose(&c, &m);
+	if (lx_message_place(f, &m, &c)) {
+		/* The ring is full of slots that nothing merges with: as if it were lost. */
+		s->have = before;
+		f->saved = 0;
+		return 1;
+	}
+	return 0;
+}
+
+/* Most messages that one packet can bring: 64 KiB of NOOPs. */
+#define LX_FRAME_MAX 2800
+
+/**
+ * lx_frame - frame what a data packet brings
+ * @f: s, seg and index set; afterwards saved tells of a header cut by the packet before
+ *
+ * Returns 0, or -1: another processor is at it; treat the packet as lost.
+ */
+LX_INLINE int lx_frame(struct lx_framing *f)
+{
+	struct lx_stream *s = f->s;
+
+	if (!lx_try_enter(&s->parsing))
+		return -1;
+	lx_raw_leave(s);
+	/* Sent again, it need not be what it was the first time. */
+	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
+	if (!s->raw && lx_pos_before(s->parse_next, f->seg->end)) {
+		if ((s->flags & LX_STREAM_NO_LANES) && !s->have)
+			lx_raw_enter(s, LX_LANE0_POLICY);
+		else if (lx_pos_before(s->parse_next + s->have, f->seg->pos))
+			lx_raw_enter(s, LX_LANE0_RAW);
+		else
+			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
+	}
+	if (s->raw)
+		s->raw_high = lx_pos_max(s->raw_high, f->seg->end);
+	s->high = lx_pos_max(s->high, f->seg->end);
+	lx_leave(&s->parsing);
+	return 0;
+}
+
+#endif

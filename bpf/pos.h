@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sequence numbers and positions.
+ *
+ * A position is a 64-bit count of bytes; a sequence number is its low 32 bits plus
+ * where the connection started. Behind this door nothing wraps: comparing is plain
+ * comparing, whatever the age of a position.
+ */
+#ifndef LX_BPF_POS_H
+#define LX_BPF_POS_H
+
+#include "compat.h"
+
+/* The position of @seq that is within 2 GiB of @near. May be below 0: then it is huge. */
+LX_INLINE __u64 lx_pos_of(__u32 seq, __u32 base_seq, __u64 near)
+{
+	return near + (__s32)(seq - (base_seq + (__u32)near));
+}
+
+LX_INLINE __u32 lx_seq_of(__u64 pos, __u32 base_seq)
+{
+	return base_seq + (__u32)pos;
+}
+
+/* a - b as a signed number. */
+LX_INLINE __s64 lx_pos_diff(__u64 a, __u64 b)
+{
+	return (__s64)(a - b);
+}
+
+LX_INLINE int lx_pos_before(__u64 a, __u64 b)
+{
+	return lx_pos_diff(a, b) < 0;
+}
+
+LX_INLINE __u64 lx_pos_max(__u64 a, __u64 b)
+{
+	return lx_pos_before(a, b) ? b : a;
+}
+
+LX_INLINE __u64 lx_pos_min(__u64 a, __u64 b)
+{
+	return lx_pos_before(a, b) ? a : b;
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Slots: which bytes of a stream went where. A ring in the order of the stream, one
+ * slot for each message on a lane and for each run of bytes that went up to the
+ * socket.
+ *
+ * Whoever frames appends at the tail; whoever composes takes complete ones off the
+ * head, but never the last one: that one may still grow. In RAW it has no end.
+ */
+#ifndef LX_BPF_SLOT_H
+#define LX_BPF_SLOT_H
+
+#include "pos.h"
+
+LX_INLINE struct lx_slot *lx_slot_at(struct lx_stream *s, __u32 count)
+{
+	LX_OPAQUE(count);
+	count &= LX_STREAM_SLOTS - 1;
+	return &s->slot[count];
+}
+
+LX_INLINE int lx_slot_room(const struct lx_stream *s)
+{
+	return s->tail - s->head < LX_STREAM_SLOTS - 1;
+}
+
+LX_INLINE __u64 lx_slot_end(const struct lx_slot *slot)
+{
+	return slot->start + slot->len;
+}
+
+LX_INLINE int lx_slot_is_lane(const struct lx_slot *slot)
+{
+	return slot->lane != LX_NO_LANE;
+}
+
+/* Appends; there must be room. What it says is complete before others can see it. */
+LX_INLINE void lx_slot_push(struct lx_stream *s, __u64 start, __u32 len, __u16 lane,
+			    __u64 lane_start, __u64 cookie)
+{
+	struct lx_slot *slot = lx_slot_at(s, s->tail);
+
+	slot->start = start;
+	slot->lane_start = lane_start;
+	slot->cookie = cookie;
+	slot->len = len;
+	slot->lane = lane;
+	LX_ADD(&s->tail, 1);
+}
+
+/*
+ * @len bytes more for the socket, at the end of what is known. Runs grow, but not for
+ * ever: a length has 32 bits. Returns 0 if there is no room for a run that has to
+ * begin.
+ */
+LX_INLINE int lx_slot_push_socket(struct lx_stream *s, __u32 len)
+{
+	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
+
+	if (s->tail != s->head && !lx_slot_is_lane(last) && last->len < 1u << 30) {
+		last->len += len;
+		return 1;
+	}
+	if (!lx_slot_room(s))
+		return 0;
+	lx_slot_push(s, s->parse_next, len, LX_NO_LANE, s->parse_next - s->diverted, 0);
+	return 1;
+}
+
+struct lx_slot_search {
+	struct lx_stream *s;
+	__u64 pos;
+	__u32 low, high; /* the slot is in [low, high) */
+};
+
+static long lx_slot_halve(__u32 i, void *arg)
+{
+	struct lx_slot_search *search = arg;
+	__u32 mid = search->low + (search->high - search->low) / 2;
+
+	(void)i;
+	if (search->high - search->low <= 1)
+		return 1;
+	if (lx_pos_before(search->pos, lx_slot_at(search->s, mid)->start))
+		search->high = mid;
+	else
+		search->low = mid;
+	return 0;
+}
+
+/**
+ * lx_slot_find - the slot that has a position
+ * Slots cover everything between the head's start and parse_next without a gap.
+ * Returns its count, to be used with lx_slot_at(), and 1; or 0: before the first.
+ */
+LX_INLINE int lx_slot_find(struct lx_stream *s, __u64 pos, __u32 *ret_count)
+{
+	struct lx_slot_search search = {
+		.s = s, .pos = pos, .low = s->head, .high = LX_ACQUIRE(&s->tail),
+	};
+
+	if (search.low == search.high || lx_pos_before(pos, lx_slot_at(s, search.low)->start))
+		return 0;
+	/* Nearly always the last, or the one before it. */
+	if (!lx_pos_before(pos, lx_slot_at(s, search.high - 1)->start)) {
+		*ret_count = search.high - 1;
+		return 1;
+	}
+	bpf_loop(16, lx_slot_halve, &search, 0);
+	*ret_count = search.low;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the fast path's programs and the daemon share: keys and values of maps, and
+ * the records of the ring buffer.
+ *
+ * Fixed-width fields, no implicit padding, sizes asserted. Whoever opens a pinned
+ * map reads struct lx_abi first and touches nothing if the version is another one
+ * (-ESTALE). Fields are written by one side only; the comment says by which: U the
+ * daemon, B the programs.
+ *
+ * Positions. A TCP sequence number is 32 bits and wraps; everything here is counted
+ * in 64-bit positions instead, which are made of sequence numbers at the door
+ * (bpf/pos.h). There are three kinds:
+ *
+ *	stream	bytes that the peer has sent on a connection, from 0
+ *	socket	bytes of these that went up to our own socket: the same, less what
+ *		was diverted to lanes
+ *	lane	bytes sent on a lane, from 0
+ */
+#ifndef LNETX_ABI_H
+#define LNETX_ABI_H
+
+#include "sock_wire.h"
+
+#define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
+#define LX_ABI_VERSION 1u
+
+struct lx_abi {
+	__u32 magic;
+	__u32 version;
+	__u32 streams_max;
+	__u32 lanes_max;
+	__u32 hops_max;
+	__u32 pid; /* of the daemon that owns the state */
+	__u64 started_ns;
+};
+LX_LAYOUT(struct lx_abi, 32);
+
+/* ---- flows: which connection is what ------------------------------------------- */
+
+enum lx_flow_kind {
+	LX_FLOW_STREAM = 1, /* what a peer sends is followed message by message */
+	LX_FLOW_LANE = 2,   /* what goes to a next hop is put in by the programs */
+};
+
+/* As a packet coming in has it. IPv4 addresses are mapped (::ffff:a.b.c.d). */
+struct lx_flow_key {
+	__u8 remote[16];
+	__u8 local[16];
+	__be16 remote_port;
+	__be16 local_port;
+};
+LX_LAYOUT(struct lx_flow_key, 36);
+
+struct lx_flow {
+	__u32 kind; /* enum lx_flow_kind */
+	__u32 index;
+};
+LX_LAYOUT(struct lx_flow, 8);
+
+/* ---- next hops: where messages may go --------------------------------------------- */
+
+#define LX_HOP_LANES 32
+#define LX_DEST_HOPS 4
+#define LX_NO_LANE 0xffffu
+
+/* By destination NID (U). Not there: the slow path decides. */
+struct lx_dest {
+	__u32 n; /* of hop[]; streams spread over them */
+	__u32 hop[LX_DEST_HOPS];
+};
+LX_LAYOUT(struct lx_dest, 20);
+
+/* A peer NI that messages are forwarded to, and the lanes to it. */
+struct lx_hop {
+	struct lx_nid nid;      /* U */
+	__u32 n_lanes;          /* U */
+	__u16 lane[LX_HOP_LANES]; /* U */
+	__s32 tx_credits;       /* both, atomic: transmit credits of the peer NI */
+	__s32 tx_credits_min;   /* both */
+	__s32 rtr_credits;      /* both: its router credits, as a sender to us */
+	__s32 rtr_credits_min;  /* both */
+	__u32 reserved;
+};
+LX_LAYOUT(struct lx_hop, 108);
+
+/* ---- lanes ---------------------------------------------------------------------------- */
+
+enum lx_lane_state {
+	LX_LANE_FREE,   /* no connection */
+	LX_LANE_LIVE,   /* streams may take it */
+	LX_LANE_DRAIN,  /* no new message; what is on it goes on */
+	LX_LANE_DEAD,   /* of no use any more; its connection is being closed */
+};
+
+/* Low 32 bits of lx_lane.word: position of the next byte. High 32: */
+#define LX_LANE_BUSY 0x80000000u  /* bytes are unacknowledged, credits are held */
+#define LX_LANE_OWNER 0x7fffffffu /* stream that sent last; LX_LANE_OWNER: none */
+
+struct lx_sack {
+	__u64 start, end;
+};
+
+struct lx_peer_stamp { /* TCP timestamps of a connection, both directions */
+	__u32 recent;     /* B: the peer's last value, to be echoed */
+	__u32 offset;     /* B: our value less milliseconds of the monotonic clock */
+	__u32 last;       /* B: our last value; it never goes back */
+	__u32 known;      /* B: offset is valid */
+};
+
+struct lx_lane {
+	__u64 word;       /* B: next byte (32), busy and owner (32) */
+	__u64 una;        /* B: acknowledged by the next hop */
+	__u64 edge;       /* B: the next hop takes bytes up to here */
+	__u64 sent;       /* B: highest position put on the wire */
+	__u64 kernel;     /* B: bytes that the lane's own socket has sent */
+	__u64 kernel_una; /* B: of these, acknowledged */
+	struct lx_sack sack[3]; /* B */
+	__u32 n_sack;     /* B */
+	__u32 state;      /* U: enum lx_lane_state */
+	__u32 hop;        /* U */
+	__u32 ifindex;    /* U: where the next hop is */
+	__u32 base_seq;   /* B: sequence number of position 0 */
+	__u32 based;      /* B: base_seq is known */
+	__u32 ack_seq;    /* B: our socket's acknowledgement, as it last left */
+	__u16 window;     /* B: likewise, unscaled */
+	__u8 wscale;      /* U: shift of the next hop's windows */
+	__u8 version;     /* U: socklnd's, decides the header's length */
+	__u8 options;     /* U: bytes of TCP options in a data segment: 0 or 12 */
+	__u8 family;      /* U: AF_INET, AF_INET6 */
+	__u16 reserved;
+	struct lx_flow_key key; /* U */
+	struct lx_peer_stamp stamp;
+	__u64 messages, bytes, acks, takes; /* B: counters */
+};
+
+/* ---- streams ---------------------------------------------------------------------------- */
+
+#define LX_STREAM_SLOTS 512 /* a power of two */
+#define LX_HEADER_MAX 120   /* message header and nid16 header */
+#define LX_HEADER_ROOM 256  /* twice as much: offset and length are masked apart */
+
+/* A message on a lane, or a run of what went up to the socket. */
+struct lx_slot {
+	__u64 start;      /* stream position */
+	__u64 lane_start; /* position on the lane, or of the socket */
+	__u64 cookie;     /* zero-copy request of the peer; 0: none */
+	__u32 len;
+	__u16 lane;       /* LX_NO_LANE: the socket */
+	__u16 reserved;
+};
+LX_LAYOUT(struct lx_slot, 32);
+
+enum lx_stream_state {
+	LX_STREAM_FREE,
+	LX_STREAM_ARMED, /* waits for a packet that tells base_seq */
+	LX_STREAM_ON,
+};
+
+enum lx_stream_flag { /* U */
+	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
+	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window does not open */
+};
+
+/* Cookies of messages that have arrived, for the daemon to acknowledge. */
+#define LX_STREAM_COOKIES 256 /* a power of two */
+
+struct lx_stream {
+	/* set up by the daemon */
+	__u32 state;      /* U, then B: enum lx_stream_state */
+	__u32 flags;      /* U: enum lx_stream_flag */
+	__u32 hop;        /* U: the peer as a hop, for its router credits */
+	__u32 ifindex;    /* U */
+	__u8 version;     /* U: socklnd's */
+	__u8 wscale;      /* U: shift of the windows that we advertise */
+	__u8 options;     /* U: bytes of TCP options in a data segment: 0 or 12 */
+	__u8 family;      /* U */
+	__u8 flip;        /* U: the peer has the other byte order */
+	__u8 reserved[3];
+	struct lx_flow_key key; /* U */
+	__u32 base_seq;   /* B: sequence number of position 0 */
+
+	/* told by the daemon while it reads; socket positions */
+	__u64 boundary;   /* U: a message begins here */
+	__u64 through;    /* U: everything below is dealt with for good */
+	__u64 gate;       /* U: tell when kacked is this much; 0: no */
+
+	/* receiving */
+	__u64 parse_next; /* B: first byte that is not part of a known message */
+	__u64 diverted;   /* B: bytes before it that went to lanes */
+	__u64 acked;      /* B: the peer has been told that everything below arrived */
+	__u64 kacked;     /* B: of these, bytes of the socket */
+	__u64 edge;       /* B: the window that the peer has been told */
+	__u64 order;      /* B: socket position behind the last message that must keep order */
+	__u64 high;       /* B: highest stream position seen */
+	__u64 raw_high;   /* B: in RAW: highest position passed up */
+	__u32 head, tail; /* B: of slot[]; they count, and wrap at the ring's size */
+	__u32 have;       /* B: bytes of header[] */
+	__u32 raw;        /* B: framing is lost: the last slot has no end */
+	__u32 broken;     /* B: and will not come back */
+	__u32 cookies_told; /* B, cleared by U: a record says that cookies are to be read */
+	__u32 parsing;    /* B: a processor is framing */
+	__u32 composing;  /* B: a processor works out what to tell the peer */
+	__u32 compose_again; /* B: and has to do it once more */
+	__u32 cur_lane;   /* B: where the last lane message went */
+
+	/* our own socket, as it was last seen leaving: socket positions */
+	__u64 socket_una;
+	__u64 socket_edge;
+	__u64 socket_sent; /* passed up */
+	__u32 socket_seq; /* its send sequence number */
+	__u32 n_sack;
+	struct lx_sack sack[3];
+
+	/* last told to the peer */
+	__u64 told_ack, told_edge;
+	__u32 told_sack;  /* a digest */
+	__u32 force;      /* answer even if there is no news */
+	__u64 progress_ns;
+	struct lx_peer_stamp stamp;
+
+	/* counters */
+	__u64 packets, bytes, messages, lane_messages, lane_bytes;
+	__u64 bounces, raws, retransmits, acks;
+	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
+
+	__u32 cookie_head; /* U: read up to here */
+	__u32 cookie_tail; /* B */
+	__u32 cookies_due; /* B: in slots and in cookie[]: bounded by its size */
+	__u32 reserved3;
+	__u64 cookie[LX_STREAM_COOKIES]; /* B */
+
+	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
+	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
+	struct lx_slot slot[LX_STREAM_SLOTS];
+};
+
+/* Why a message goes to lane 0, our own socket. */
+#define LX_LANE0_REASONS(X) \
+	X(LOCAL, "local", "for this node, or a NOOP") \
+	X(UNKNOWN, "unknown", "destination not in the table of destinations") \
+	X(NO_LANE, "no_lane", "every lane to the next hop is taken") \
+	X(WINDOW, "window", "the next hop's window is too small for the message") \
+	X(CREDIT, "credit", "no credit of the next hop or of the sender") \
+	X(ORDER, "order", "an earlier message is still with the slow path") \
+	X(RING, "ring", "too many messages of the stream are under way") \
+	X(EXTRAS, "extras", "the message has a checksum or brings an acknowledgement") \
+	X(FORM, "form", "header form or options differ between the two sides") \
+	X(POLICY, "policy", "lanes are switched off for this stream") \
+	X(RAW, "raw", "a header was lost; framing resumes at a known boundary") \
+	X(MALFORMED, "malformed", "not a socklnd message; the slow path closes it")
+
+enum lx_lane0_reason {
+#define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,
+	LX_LANE0_REASONS(LX_LANE0_ENUM_)
+#undef LX_LANE0_ENUM_
+	LX_LANE0_COUNT
+};
+_Static_assert(LX_LANE0_COUNT <= 16, "room in lx_stream.reasons");
+
+/* ---- ring buffer records ------------------------------------------------------------------ */
+
+enum lx_record_type {
+	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
+	LX_RECORD_GATE,        /* index: stream; kacked reached gate */
+	LX_RECORD_CREDIT,      /* index: hop; a credit came back that somebody waits for */
+	LX_RECORD_LANE_GONE,   /* index: lane; the next hop closed or reset it */
+	LX_RECORD_LANE_IDLE,   /* index: lane; draining is over */
+	LX_RECORD_BASE,        /* index: stream or lane: base_seq could not be found */
+};
+
+struct lx_record {
+	__u32 type;
+	__u32 index;
+	__u64 value;
+	__u64 time_ns;
+};
+LX_LAYOUT(struct lx_record, 24);
+
+#endif

@@ -1,0 +1,979 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path's logic, compiled natively, between model TCPs: senders whose segments
+ * are cut, lost, doubled, reordered and sent again with other contents; next hops and
+ * our own sockets that acknowledge what is contiguous and offer windows as they like;
+ * a slow path that reads, publishes boundaries, gates and forwards. The scheduler is
+ * the seed.
+ *
+ * What must hold, whatever the schedule:
+ * 1. a next hop gets whole messages, untouched but for what is per hop, none twice,
+ *    and those of one stream to one next hop in order;
+ * 2. a sender is never told of a byte that its receiver's TCP has not got;
+ * 3. a window's edge never moves back, and what is sent within it is acceptable;
+ * 4. everything arrives in the end, lanes or not, whatever policy does meanwhile;
+ * 5. the ring never overflows; 6. credits: taken = returned + lanes busy.
+ */
+#include "testlib.h"
+
+#include <stdbool.h>
+
+#include "../../bpf/compose.h"
+#include "../../bpf/piece.h"
+
+#define STREAMS 4
+#define LANES 12
+#define HOPS 2
+#define BYTES (3u << 17) /* a stream in all */
+#define FLIGHT 256       /* segments on their way, in all */
+
+/* ---- what the logic works on --------------------------------------------------------- */
+
+static struct lx_stream stream[STREAMS];
+static struct lx_lane lane[LANES];
+static struct lx_hop hop[HOPS + 1]; /* the last: the senders */
+static struct lx_dest dest[HOPS];
+
+static struct lx_stream *lx_stream_at(__u32 i)
+{
+	return i < STREAMS ? &stream[i] : NULL;
+}
+
+static struct lx_lane *lx_lane_at(__u32 i)
+{
+	return i < LANES ? &lane[i] : NULL;
+}
+
+static struct lx_hop *lx_hop_at(__u32 i)
+{
+	return i <= HOPS ? &hop[i] : NULL;
+}
+
+/* 10.0.0.<hop>@tcp; 10.0.1.0 is ours, anything else unknown. */
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	static struct lx_dest local;
+
+	if (nid->addr[2] == 1)
+		return &local;
+	return nid->addr[3] < HOPS ? &dest[nid->addr[3]] : NULL;
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	memcpy(to, (const char *)packet + at, len);
+	return 0;
+}
+
+static unsigned long told_cookies;
+
+static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+{
+	told_cookies += type == LX_RECORD_COOKIES;
+}
+
+/* ---- messages --------------------------------------------------------------------------- */
+
+struct message {
+	__u64 start;
+	__u32 len;
+	int to; /* hop; -1 local, -2 unknown */
+	bool noop, extras;
+	__u64 cookie;
+	bool delivered;
+};
+
+struct segment {
+	unsigned long born;
+	int kind; /* 0 free, 1 data to the router, 2 data on a lane, 3 ACK of a lane, 4 to the socket */
+	int who;
+	__u64 pos, end;
+	char *data;
+	__u64 ack, edge;
+	struct lx_sack sack[3];
+	int n_sack;
+};
+
+/* A receiver that puts a byte stream together. */
+struct receiver {
+	__u64 next;        /* contiguous up to here */
+	__u64 edge;        /* offered */
+	__u32 slack;       /* a window is told rounded up */
+	char *bytes;
+	unsigned char *got; /* a flag a byte */
+	__u64 cap;
+	__u64 parsed;      /* of the contiguous bytes: whole messages looked at */
+};
+
+struct sender {
+	char *bytes;
+	struct message *message;
+	unsigned int n_messages, next_delivery[HOPS];
+	__u64 una, sent, edge;
+	__u32 wire_edge; /* as a window field had it */
+	struct receiver socket;
+	/* the slow path */
+	__u64 read;        /* socket position it has parsed up to */
+	__u64 boundary;
+	unsigned int through_msg;
+	struct pending {
+		__u64 end;
+		unsigned int msg;
+		bool done;
+	} *pending;
+	unsigned int n_pending, first_pending;
+	unsigned int acked_cookies, wanted_cookies;
+};
+
+static struct sender sender[STREAMS];
+static struct receiver lane_rx[LANES];
+static struct segment flight[FLIGHT];
+static unsigned int n_flight;
+static __u64 now_ns;
+static unsigned long n_cases, n_lane_messages, n_socket_messages, n_raws, n_held, n_mixed;
+static unsigned int reorder, loss; /* of 1000 */
+static unsigned long n_reasons[LX_LANE0_COUNT];
+static unsigned long births;
+static int evil; /* senders repeat themselves with other contents */
+
+static void *xalloc(size_t n)
+{
+	void *p = calloc(1, n);
+
+	assert_non_null(p);
+	return p;
+}
+
+static struct segment *fly(int kind, int who)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (!flight[i].kind) {
+			flight[i] = (struct segment){ .kind = kind, .who = who, .born = ++births };
+			n_flight++;
+			return &flight[i];
+		}
+	}
+	return NULL; /* the network is full: lost */
+}
+
+static void land(struct segment *seg)
+{
+	free(seg->data);
+	seg->data = NULL;
+	seg->kind = 0;
+	n_flight--;
+}
+
+static void receiver_init(struct receiver *r, __u64 cap, __u64 edge)
+{
+	r->bytes = xalloc(cap);
+	r->got = xalloc(cap);
+	r->cap = cap;
+	r->next = r->parsed = 0;
+	r->edge = edge;
+}
+
+static void receiver_take(struct receiver *r, __u64 pos, const char *data, __u64 len)
+{
+	for (__u64 i = 0; i < len; i++) {
+		if ((__s64)(pos + i) < (__s64)r->next)
+			continue; /* TCP trims what is old */
+		assert_true(pos + i < r->edge + r->slack); /* 3: acceptable */
+		assert_true(pos + i < r->cap);
+		if (!r->got[pos + i])
+			r->bytes[pos + i] = data[i];
+		r->got[pos + i] = 1;
+	}
+	while (r->next < r->cap && r->got[r->next])
+		r->next++;
+}
+
+static int receiver_sack(const struct receiver *r, struct lx_sack *sack)
+{
+	int n = 0;
+
+	for (__u64 i = r->next; i < r->edge && i < r->cap && n < 3; i++) {
+		if (!r->got[i] || (i && r->got[i - 1]))
+			continue;
+		sack[n].start = i;
+		while (i < r->cap && r->got[i])
+			i++;
+		sack[n++].end = i;
+	}
+	return n;
+}
+
+static const char *const reason_name[] = {
+#define NAME_(NAME, name, help) name,
+	LX_LANE0_REASONS(NAME_)
+#undef NAME_
+};
+
+/* ---- making a world ------------------------------------------------------------------------ */
+
+static void make_messages(struct sender *t, int index)
+{
+	__u32 overhead = lx_overhead(stream[index].version);
+	__u64 at = 0;
+
+	t->bytes = xalloc(BYTES + 70000);
+	t->message = xalloc(sizeof(*t->message) * (BYTES / 24 + 1));
+	t->pending = xalloc(sizeof(*t->pending) * (BYTES / 24 + 1));
+	rnd_fill(t->bytes, BYTES + 70000);
+	t->n_messages = 0;
+	while (at < BYTES) {
+		struct message *m = &t->message[t->n_messages++];
+		struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+		__u32 payload = rnd_below(3) ? rnd_below(300) : rnd_below(3) ? rnd_below(5000)
+									    : rnd_below(60000);
+		int kind = rnd_below(300);
+
+		*m = (struct message){ .start = at, .to = rnd_below(HOPS) };
+		if (kind == 0)
+			m->noop = true;
+		else if (kind == 1)
+			m->to = -1;
+		else if (kind == 2)
+			m->to = -2;
+		else if (kind == 3)
+			m->extras = true;
+		else if (kind < 150)
+			m->cookie = 2 + rnd();
+		if (t->n_messages > 1 && rnd_below(4) && !m->noop)
+			m->to = t->message[t->n_messages - 2].to;
+		if (m->noop) {
+			head.type = LX_SOCK_NOOP;
+			head.cookie[1] = 1;
+			m->to = -1;
+		}
+		head.cookie[0] = m->noop ? 0 : m->cookie;
+		if (m->extras)
+			head.csum = 1 + rnd_below(1000);
+		if (stream[index].flip) {
+			head.type = __builtin_bswap32(head.type);
+			head.csum = __builtin_bswap32(head.csum);
+			head.cookie[0] = __builtin_bswap64(head.cookie[0]);
+			head.cookie[1] = __builtin_bswap64(head.cookie[1]);
+		}
+		memcpy(t->bytes + at, &head, sizeof(head));
+		m->len = m->noop ? 24 : overhead + payload;
+		if (!m->noop) {
+			struct lx_hdr hdr = { .payload_length = payload, .type = LX_MSG_PUT };
+
+			hdr.dst_nid = (struct lx_nid){ .type = LX_NET_TCP };
+			hdr.dst_nid.addr[0] = 10;
+			hdr.dst_nid.addr[2] = m->to == -1;
+			hdr.dst_nid.addr[3] = m->to == -2 ? 77 : m->to < 0 ? 0 : m->to;
+			hdr.src_nid = hdr.dst_nid;
+			rnd_fill(&hdr.cmd, sizeof(hdr.cmd));
+			if (stream[index].version == LX_SOCK_V4)
+				lx_hdr_nid16_encode(&hdr, (void *)(t->bytes + at + 24));
+			else
+				lx_hdr_nid4_encode(&hdr, (void *)(t->bytes + at + 24));
+		}
+		t->wanted_cookies += m->cookie && !m->noop;
+		at += m->len;
+	}
+	t->message[t->n_messages].start = at;
+}
+
+static __u64 stream_len(const struct sender *t)
+{
+	return t->message[t->n_messages].start;
+}
+
+static void make_world(void)
+{
+	int version = LX_SOCK_V3 + rnd_below(2);
+
+	memset(stream, 0, sizeof(stream));
+	memset(lane, 0, sizeof(lane));
+	memset(hop, 0, sizeof(hop));
+	memset(sender, 0, sizeof(sender));
+	memset(flight, 0, sizeof(flight));
+	n_flight = 0;
+	now_ns = 1;
+	evil = rnd_below(3) == 0;
+	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
+	loss = rnd_below(2) ? 0 : rnd_below(2) ? 5 : 80;
+	hop[HOPS].tx_credits = hop[HOPS].rtr_credits =
+		1 + rnd_below(rnd_below(3) ? 60 : 8);
+	for (int i = 0; i < HOPS; i++) {
+		hop[i].tx_credits = hop[i].tx_credits_min =
+			1 + rnd_below(rnd_below(3) ? 60 : 8);
+		hop[i].rtr_credits = 8;
+		dest[i] = (struct lx_dest){ .n = 1, .hop = { i } };
+	}
+	for (int i = 0; i < LANES; i++) {
+		int h = rnd_below(HOPS);
+
+		lane[i].word = (__u64)LX_LANE_OWNER << 32;
+		lane[i].state = LX_LANE_LIVE;
+		lane[i].hop = h;
+		lane[i].version = version;
+		lane[i].edge = 200 + rnd_below(70000);
+		hop[h].lane[hop[h].n_lanes++] = i;
+		receiver_init(&lane_rx[i], (__u64)STREAMS * (BYTES + 70000), lane[i].edge);
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		struct sender *t = &sender[i];
+		struct lx_stream *s = &stream[i];
+
+		s->state = LX_STREAM_ON;
+		s->version = version;
+		s->hop = HOPS;
+		s->wscale = rnd_below(9);
+		s->flip = rnd_below(4) == 0;
+		make_messages(t, i);
+		receiver_init(&t->socket, BYTES + 70000, 3000 + rnd_below(60000));
+		t->socket.slack = (1 << s->wscale) - 1;
+		s->socket_edge = t->socket.edge;
+		s->edge = s->told_edge = t->edge = t->socket.edge;
+		t->wire_edge = t->edge;
+		/* Arming is RAW with nothing diverted; the slow path knows boundary 0. */
+	}
+}
+
+static void unmake_world(void)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (flight[i].kind)
+			land(&flight[i]);
+	}
+	for (int i = 0; i < LANES; i++) {
+		free(lane_rx[i].bytes);
+		free(lane_rx[i].got);
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		free(sender[i].bytes);
+		free(sender[i].message);
+		free(sender[i].pending);
+		free(sender[i].socket.bytes);
+		free(sender[i].socket.got);
+	}
+}
+
+/* ---- delivery, and the checks of invariant 1 -------------------------------------------------- */
+
+static void delivered(int who, unsigned int index)
+{
+	struct message *m = &sender[who].message[index];
+
+	assert_false(m->delivered);
+	m->delivered = true;
+	if (m->to < 0)
+		return;
+	/* In order among those of this stream to this next hop. */
+	for (unsigned int i = sender[who].next_delivery[m->to]; i < index; i++) {
+		const struct message *o = &sender[who].message[i];
+
+		assert_true(o->to != m->to || o->delivered);
+	}
+	sender[who].next_delivery[m->to] = index;
+}
+
+static void check_lane_message(int l, __u64 at, __u32 len)
+{
+	struct receiver *r = &lane_rx[l];
+	char expect[24] = { 0 };
+	__u32 type = LX_SOCK_LNET;
+
+	memcpy(expect, &type, 4);
+	assert_memory_equal(r->bytes + at, expect, 24);
+	for (int i = 0; i < STREAMS; i++) {
+		struct sender *t = &sender[i];
+
+		for (unsigned int k = t->next_delivery[lane[l].hop]; k < t->n_messages; k++) {
+			struct message *m = &t->message[k];
+
+			if (m->delivered || m->len != len || m->to != (int)lane[l].hop || m->noop)
+				continue;
+			/* The command area is random: it tells which message it is. */
+			if (memcmp(t->bytes + m->start + 24, r->bytes + at + 24, len - 24))
+				continue;
+			assert_false(m->extras);
+			delivered(i, k);
+			n_lane_messages++;
+			return;
+		}
+	}
+	fail_msg("a lane brought something that nobody sent");
+}
+
+static void lane_parse(int l)
+{
+	struct receiver *r = &lane_rx[l];
+	__u32 overhead = lx_overhead(lane[l].version), len;
+	__le32 payload;
+
+	while (r->next - r->parsed >= overhead) {
+		memcpy(&payload, r->bytes + r->parsed + 24 +
+				 (lane[l].version == LX_SOCK_V4 ? 52 : 28), 4);
+		len = overhead + lx_le32(payload);
+		assert_true(len <= overhead + LX_PAYLOAD_MAX);
+		if (r->next - r->parsed < len)
+			return;
+		check_lane_message(l, r->parsed, len);
+		r->parsed += len;
+	}
+}
+
+/* ---- what the programs do with a packet ---------------------------------------------------------- */
+
+static void send_on_lane(int l, __u64 target, const char *data, __u32 len)
+{
+	struct segment *seg;
+
+	assert_true(target + len <= lx_lane_next(lane[l].word, lane[l].una));
+	lane[l].sent = lx_pos_max(lane[l].sent, target + len);
+	seg = fly(2, l);
+	if (!seg)
+		return;
+	seg->pos = target;
+	seg->end = target + len;
+	seg->data = xalloc(len);
+	memcpy(seg->data, data, len);
+}
+
+static void send_up(int who, __u64 target, const char *data, __u32 len)
+{
+	struct segment *seg = fly(4, who);
+
+	stream[who].socket_sent = lx_pos_max(stream[who].socket_sent, target + len);
+	if (!seg)
+		return;
+	seg->pos = target;
+	seg->end = target + len;
+	seg->data = xalloc(len);
+	memcpy(seg->data, data, len);
+}
+
+static void apply_patch(const struct lx_patch *patch, __u64 pos, __u64 end, char *data)
+{
+	__u32 skip, n = lx_patch_cut(patch, pos, end, &skip);
+
+	if (n)
+		memcpy(data + (patch->pos + skip - pos), patch->bytes + skip, n);
+}
+
+static void patch_piece(struct lx_stream *s, const struct lx_piece *p, char *data)
+{
+	struct lx_slot *slot = lx_slot_at(s, p->slot);
+	struct lx_patch patch;
+
+	lx_patch_header(slot, &patch);
+	apply_patch(&patch, p->pos, p->end, data);
+	lx_patch_length(slot, s->version, &patch);
+	apply_patch(&patch, p->pos, p->end, data);
+}
+
+/* A header's first bytes, which came with an earlier packet. */
+static void send_saved(int who, struct lx_framing *f)
+{
+	struct lx_stream *s = &stream[who];
+	struct lx_piece p;
+	char data[LX_HEADER_MAX];
+
+	lx_piece_at(s, f->saved_pos, f->saved_pos + f->saved, &p);
+	if (p.kind != LX_PIECE_UP && p.kind != LX_PIECE_LANE)
+		return;
+	assert_int_equal(p.end - p.pos, f->saved);
+	memcpy(data, s->saved, f->saved);
+	if (p.kind == LX_PIECE_LANE) {
+		patch_piece(s, &p, data);
+		send_on_lane(p.lane, p.target, data, f->saved);
+	} else {
+		send_up(who, p.target, data, f->saved);
+	}
+	n_held++;
+}
+
+static void tell_sender(int who);
+
+static void on_data(int who, struct segment *seg)
+{
+	struct lx_stream *s = &stream[who];
+	struct lx_segment in = { .pos = seg->pos, .end = seg->end, .packet = seg->data };
+	struct lx_framing f = { .s = s, .seg = &in, .index = who };
+	unsigned int pieces = 0;
+	__u64 pos = seg->pos;
+
+	if (!lx_pos_before(s->acked, seg->end)) {
+		s->force = 1;
+		tell_sender(who);
+		return;
+	}
+	if (lx_pos_before(seg->pos, s->acked))
+		s->force = 1;
+	assert_int_equal(lx_frame(&f), 0);
+	assert_true(s->tail - s->head < LX_STREAM_SLOTS); /* 5 */
+	if (f.saved)
+		send_saved(who, &f);
+	while (lx_pos_before(pos, seg->end)) {
+		char *data = seg->data + (pos - seg->pos);
+		struct lx_piece p;
+
+		lx_piece_at(s, pos, seg->end, &p);
+		assert_true(lx_pos_before(pos, p.end));
+		if (p.kind == LX_PIECE_LANE) {
+			if (f.dirty)
+				patch_piece(s, &p, data);
+			send_on_lane(p.lane, p.target, data, p.end - p.pos);
+		} else if (p.kind == LX_PIECE_UP) {
+			send_up(who, p.target, data, p.end - p.pos);
+		}
+		pos = p.end;
+		pieces++;
+	}
+	n_mixed += pieces > 1;
+	n_cases++;
+}
+
+static void told_up_to(int who, __u64 ack)
+{
+	struct lx_stream *s = &stream[who];
+
+	/* 2: each byte has arrived where it went. Slots tell where. */
+	for (__u32 c = s->head; c != s->tail; c++) {
+		struct lx_slot *slot = lx_slot_at(s, c);
+		__u64 end = s->raw && c + 1 == s->tail ? ack : lx_slot_end(slot);
+		__u64 to = ack < end ? ack : end;
+
+		if (to <= slot->start)
+			break;
+		to = slot->lane_start + (to - slot->start);
+		if (lx_slot_is_lane(slot))
+			assert_true(to <= lane_rx[slot->lane].next);
+		else
+			assert_true(to <= sender[who].socket.next);
+	}
+}
+
+static void tell_sender(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct sender *t = &sender[who];
+	struct lx_told told;
+	__u64 edge;
+	int news;
+
+	news = lx_compose(s, who, now_ns, &told);
+	assert_true(news >= 0);
+	told_up_to(who, told.ack);
+	for (unsigned int i = 0; i < told.n_sack; i++) {
+		assert_true(told.sack[i].start > told.ack);
+		assert_true(told.sack[i].end > told.sack[i].start);
+		assert_true(told.sack[i].end <= s->high);
+		assert_true(!i || told.sack[i].start > told.sack[i - 1].end);
+	}
+	if (!news || rnd_below(1000) < loss) /* ACKs get lost, too */
+		return;
+	edge = told.ack + ((__u64)lx_window_field(&told, s->wscale) << s->wscale);
+	/* 3: but for rounding up, which depends on the ack. */
+	assert_true((__s64)(edge - t->edge) >= -(1 << s->wscale) || told.ack < t->una);
+	if (told.ack > t->una)
+		t->una = told.ack;
+	if (edge > t->edge)
+		t->edge = edge;
+}
+
+/* ---- the actors ------------------------------------------------------------------------------------ */
+
+/*
+ * Other contents in headers of messages that are on a lane, where they could do harm.
+ * Other payload would just be the sender's own confusion, and what goes up to our
+ * socket is for the slow path to judge.
+ */
+static void confuse(int who, __u64 pos, __u64 end, char *data)
+{
+	struct sender *t = &sender[who];
+
+	for (unsigned int k = 0; k < t->n_messages; k++) {
+		const struct message *m = &t->message[k];
+		__u32 length_at = 24 + (stream[who].version == LX_SOCK_V4 ? 52 : 28);
+		struct lx_piece p;
+
+		if (m->start >= end || m->start + m->len <= pos)
+			continue;
+		lx_piece_at(&stream[who], m->start, m->start + 1, &p);
+		if (p.kind != LX_PIECE_LANE)
+			continue;
+		for (__u32 i = 0; i < length_at + 4; i++) {
+			if ((i < 24 || i >= length_at) && m->start + i >= pos && m->start + i < end)
+				data[m->start + i - pos] = rnd();
+		}
+	}
+}
+
+static void sender_send(int who)
+{
+	struct sender *t = &sender[who];
+	__u64 len = stream_len(t), pos, end, room;
+	struct segment *seg;
+	char *data;
+
+	pos = t->sent;
+	/* Sometimes something old again, cut anew. */
+	if (t->sent > t->una &&
+	    (rnd_below(1000) < loss + 5 || ((pos >= len || pos >= t->edge) && rnd_below(20) == 0)))
+		pos = rnd_below(2) ? t->una : t->una + rnd_below(t->sent - t->una);
+	room = t->edge < len ? t->edge : len;
+	/* Nothing under way and no window: a probe, which has no data, asks for one. */
+	if (pos >= room && t->sent == t->una && pos < len && rnd_below(20) == 0) {
+		stream[who].force = 1;
+		tell_sender(who);
+	}
+	if (pos >= room)
+		return;
+	end = pos + 1 + (rnd_below(5) ? rnd_below(1448) : rnd_below(30000));
+	if (end > room)
+		end = room;
+	data = xalloc(end - pos);
+	memcpy(data, t->bytes + pos, end - pos);
+	if (evil && pos < t->sent && rnd_below(2))
+		confuse(who, pos, end, data);
+	if (end > t->sent)
+		t->sent = end;
+	seg = fly(1, who);
+	if (!seg) {
+		free(data);
+		return;
+	}
+	seg->pos = pos;
+	seg->end = end;
+	seg->data = data;
+}
+
+static void lane_ack(int l)
+{
+	struct receiver *r = &lane_rx[l];
+	struct segment *seg;
+	__u64 edge = r->next + (rnd_below(4) ? 200000 : 200 + rnd_below(70000));
+
+	if (edge > r->edge)
+		r->edge = edge;
+	seg = fly(3, l);
+	if (!seg)
+		return;
+	seg->ack = r->next;
+	seg->edge = r->edge;
+	seg->n_sack = receiver_sack(r, seg->sack);
+}
+
+static void on_lane_ack(int l, const struct segment *seg)
+{
+	struct lx_lane *t = &lane[l];
+	__u32 owner;
+
+	if (seg->ack < t->una)
+		return;
+	memcpy(t->sack, seg->sack, sizeof(t->sack));
+	t->n_sack = seg->n_sack;
+	owner = lx_lane_acked(t, seg->ack, seg->edge);
+	if (owner < STREAMS)
+		tell_sender(owner);
+}
+
+/* Our own kernel: acknowledges what is contiguous, offers a window. */
+static void socket_ack(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct receiver *r = &sender[who].socket;
+	__u64 edge = sender[who].read + 3000 + rnd_below(rnd_below(2) ? 4000 : 40000);
+
+	if (edge > r->edge)
+		r->edge = edge;
+	s->socket_una = r->next;
+	s->socket_edge = r->edge;
+	s->n_sack = receiver_sack(r, s->sack);
+	tell_sender(who);
+}
+
+/* Which message begins at the slow path's place: found by its random command area. */
+static int slow_find(int who)
+{
+	struct sender *t = &sender[who];
+	__u32 overhead = lx_overhead(stream[who].version);
+
+	for (unsigned int i = t->through_msg; i < t->n_messages; i++) {
+		const struct message *m = &t->message[i];
+		__u64 n = m->noop ? 24 : overhead;
+
+		if (t->socket.next - t->read < n)
+			continue;
+		if (!memcmp(t->socket.bytes + t->read, t->bytes + m->start, n))
+			return i;
+	}
+	return -1;
+}
+
+static void slow_read(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct sender *t = &sender[who];
+	const struct message *m;
+	int i;
+
+	if (t->boundary > t->read) { /* the rest of a message */
+		__u64 upto = t->socket.next < t->boundary ? t->socket.next : t->boundary;
+
+		t->read = upto;
+		return;
+	}
+	i = slow_find(who);
+	if (i < 0)
+		return;
+	m = &t->message[i];
+	assert_false(m->delivered);
+	/* lane to lane 0: what went before by lanes must be through. */
+	if (m->to >= 0 && !m->noop && s->kacked < t->read + 1) {
+		s->gate = t->read + 1;
+		return;
+	}
+	t->pending[t->n_pending++] =
+		(struct pending){ .end = t->read + m->len, .msg = i };
+	t->through_msg = i + 1;
+	t->boundary = t->read + m->len;
+	s->boundary = t->boundary;
+	t->read = t->socket.next < t->boundary ? t->socket.next : t->boundary;
+}
+
+/* Forwards, in order, once the whole message is there. */
+static void slow_forward(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct sender *t = &sender[who];
+	struct pending *p = &t->pending[t->first_pending];
+
+	if (t->first_pending == t->n_pending || t->socket.next < p->end)
+		return;
+	delivered(who, p->msg);
+	n_socket_messages++;
+	/* Cookies of these the slow path answers itself. */
+	if (t->message[p->msg].cookie && !t->message[p->msg].noop)
+		t->acked_cookies++;
+	s->through = p->end;
+	t->first_pending++;
+}
+
+static void cookies(int who)
+{
+	struct lx_stream *s = &stream[who];
+
+	s->cookies_told = 0;
+	while (s->cookie_head != s->cookie_tail) {
+		__u64 cookie = s->cookie[s->cookie_head++ & (LX_STREAM_COOKIES - 1)];
+		bool found = false;
+
+		for (unsigned int i = 0; i < sender[who].n_messages && !found; i++)
+			found = sender[who].message[i].cookie == cookie;
+		assert_true(found);
+		s->cookies_due--;
+		sender[who].acked_cookies++;
+	}
+}
+
+static void policy(int who)
+{
+	struct lx_stream *s = &stream[who];
+
+	/* The way back to lanes: let the sender run dry until all is through. */
+	if (s->order > s->through && !(s->flags & LX_STREAM_NO_LANES))
+		s->flags |= LX_STREAM_HOLD;
+	else if (s->order <= s->through)
+		s->flags &= ~LX_STREAM_HOLD;
+	switch (rnd_below(400)) {
+	case 0:
+		s->flags |= LX_STREAM_NO_LANES;
+		break;
+	case 7:
+	case 8:
+	case 9:
+		s->flags &= ~LX_STREAM_NO_LANES;
+		break;
+	case 1:
+		s->flags |= LX_STREAM_HOLD;
+		break;
+	case 2:
+	case 3:
+		s->flags &= ~LX_STREAM_HOLD;
+		break;
+	case 4:
+		lane[rnd_below(LANES)].state = LX_LANE_DRAIN;
+		break;
+	case 5:
+	case 6:
+		lane[rnd_below(LANES)].state = LX_LANE_LIVE;
+		break;
+	}
+}
+
+static void network(bool losses)
+{
+	int i = rnd_below(FLIGHT), n = 0;
+	struct segment *seg;
+
+	while (!flight[i].kind && n++ < FLIGHT)
+		i = (i + 1) % FLIGHT;
+	seg = &flight[i];
+	if (!seg->kind)
+		return;
+	if (rnd_below(1000) >= reorder) {
+		/* The oldest of those on the same way. */
+		for (int k = 0; k < FLIGHT; k++) {
+			if (flight[k].kind == seg->kind && flight[k].who == seg->who &&
+			    flight[k].born < seg->born)
+				seg = &flight[k];
+		}
+	}
+	if (losses && rnd_below(1000) < loss) {
+		if (seg->kind != 4) /* nothing is lost within the host */
+			land(seg);
+		return;
+	}
+	switch (seg->kind) {
+	case 1:
+		on_data(seg->who, seg);
+		break;
+	case 2:
+		receiver_take(&lane_rx[seg->who], seg->pos, seg->data, seg->end - seg->pos);
+		lane_parse(seg->who);
+		if (rnd_below(2))
+			lane_ack(seg->who);
+		break;
+	case 3:
+		on_lane_ack(seg->who, seg);
+		break;
+	case 4:
+		receiver_take(&sender[seg->who].socket, seg->pos, seg->data, seg->end - seg->pos);
+		if (rnd_below(2))
+			socket_ack(seg->who);
+		break;
+	}
+	/* Some arrive twice. */
+	if (losses && seg->kind == 1 && rnd_below(1000) < loss)
+		return;
+	land(seg);
+}
+
+static bool all_done(void)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		if (sender[i].una < stream_len(&sender[i]) ||
+		    sender[i].first_pending < sender[i].n_pending ||
+		    sender[i].read < sender[i].socket.next)
+			return false;
+	}
+	return true;
+}
+
+static void check_credits(void)
+{
+	int busy_by_hop[HOPS] = { 0 }, busy = 0;
+	static int total[HOPS + 1];
+
+	for (int l = 0; l < LANES; l++) {
+		busy += lx_lane_busy(lane[l].word);
+		busy_by_hop[lane[l].hop] += lx_lane_busy(lane[l].word);
+	}
+	if (now_ns == 1) {
+		for (int h = 0; h <= HOPS; h++)
+			total[h] = h < HOPS ? hop[h].tx_credits : hop[h].rtr_credits;
+		return;
+	}
+	for (int h = 0; h < HOPS; h++)
+		assert_int_equal(hop[h].tx_credits + busy_by_hop[h], total[h]);
+	assert_int_equal(hop[HOPS].rtr_credits + busy, total[HOPS]);
+}
+
+static void one_world(void)
+{
+	unsigned long steps = 0;
+
+	make_world();
+	check_credits();
+	while (!all_done()) {
+		bool losses = steps < 40000;
+		int who = rnd_below(STREAMS);
+
+		now_ns += rnd_below(200000);
+		assert_true(++steps < 4000000); /* 4: it ends */
+		switch (rnd_below(12)) {
+		case 0:
+		case 1:
+			sender_send(who);
+			break;
+		case 2:
+		case 3:
+		case 4:
+		case 5:
+			network(losses);
+			break;
+		case 6:
+			socket_ack(who);
+			lane_ack(rnd_below(LANES));
+			break;
+		case 7:
+			slow_read(who);
+			break;
+		case 8:
+		case 10:
+			for (int k = rnd_below(8); k >= 0; k--) {
+				slow_read(who);
+				slow_forward(who);
+			}
+			cookies(who);
+			break;
+		case 9:
+		case 11:
+			if (losses)
+				policy(who);
+			else
+				stream[who].flags &= ~LX_STREAM_HOLD;
+			break;
+		}
+		if (steps % 64 == 0)
+			check_credits();
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		cookies(i);
+		n_raws += stream[i].raws;
+		for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
+			n_reasons[k] += stream[i].reasons[k];
+		for (unsigned int k = 0; k < sender[i].n_messages; k++)
+			assert_true(sender[i].message[k].delivered);
+		assert_int_equal(sender[i].acked_cookies, sender[i].wanted_cookies);
+	}
+	for (int l = 0; l < LANES; l++) {
+		lane_ack(l);
+		lane[l].state = LX_LANE_LIVE;
+	}
+	while (n_flight)
+		network(false);
+	check_credits();
+	unmake_world();
+}
+
+static void random_worlds(void **state)
+{
+	const char *rounds = getenv("LNETX_ROUNDS");
+	int n = rounds ? atoi(rounds) : 12;
+
+	for (int i = 0; i < n; i++)
+		one_world();
+	printf("random_worlds: %d worlds, %lu data packets (%lu mixed, %lu headers cut), "
+	       "%lu messages by lanes, %lu by the socket, RAW %lu times\n",
+	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_raws);
+	for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
+		printf(" %s %lu", reason_name[k], n_reasons[k]);
+	putchar('\n');
+	assert_true(n_lane_messages > n_socket_messages / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_worlds) };
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: model", tests, NULL, NULL);
+}
