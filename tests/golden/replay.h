@@ -22,7 +22,7 @@ struct replay {
 	const char *capture[REPLAY_CHAIN];  /* one after the other, on the same node */
 	const char *also[REPLAY_CHAIN];     /* other side of a router, at the same time */
 	char us;                            /* 'A', 'B', 'R' or 'S' of the captures */
-	unsigned int messages;              /* play only so many; 0: all */
+	unsigned int steps;                 /* play only so many; 0: all */
 	int conns_per_peer;                 /* of ours; 0: 1 */
 	unsigned int version;               /* that the captured node dialled with; 0: its default */
 	bool other_net;                     /* ours has its address on another net only */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* See the header. */
+#include "../unit/testlib.h"
+
+#include "script.h"
+
+/* ---- who is who ----------------------------------------------------------- */
+
+/* Who has which addresses in the captures. */
+static const struct {
+	char name;
+	const char *addr[4];
+} hosts[] = {
+	{ 'A', { "10.77.0.1", "10.77.0.11", "fd77::1" } },
+	{ 'B', { "10.77.0.2", "fd77::2" } },
+	{ 'R', { "10.77.0.3", "10.77.1.3" } },
+	{ 'S', { "10.77.1.2" } },
+};
+
+bool script_host_has(char host, const char *addr)
+{
+	for (unsigned int i = 0; i < N_OF(hosts); i++) {
+		for (unsigned int j = 0; hosts[i].name == host && hosts[i].addr[j]; j++) {
+			if (!strcmp(hosts[i].addr[j], addr))
+				return true;
+		}
+	}
+	return false;
+}
+
+const char *script_address(unsigned int i)
+{
+	for (unsigned int j = 0; j < N_OF(hosts); j++) {
+		for (unsigned int k = 0; hosts[j].addr[k]; k++) {
+			if (!i--)
+				return hosts[j].addr[k];
+		}
+	}
+	return NULL;
+}
+
+void script_nid_addr(const struct lx_nid *nid, char addr[LX_NID_TEXT])
+{
+	lx_nid_format(nid, addr, LX_NID_TEXT);
+	addr[strcspn(addr, "@")] = '\0';
+}
+
+bool script_find_nid(const struct script *script, const char *addr, struct lx_nid *nid)
+{
+	char text[LX_NID_TEXT];
+
+	for (unsigned int i = 0; i < script->all.n; i++) {
+		const struct message *m = &script->all.message[i];
+		const struct lx_nid *nids[] = { &m->target, &m->hello.src_nid, &m->hello.dst_nid,
+						&m->hdr.src_nid, &m->hdr.dst_nid };
+
+		for (unsigned int j = 0; j < N_OF(nids); j++) {
+			script_nid_addr(nids[j], text);
+			if (strcmp(text, addr) || nids[j]->type != LX_NET_TCP)
+				continue;
+			*nid = *nids[j];
+			return true;
+		}
+	}
+	return false;
+}
+
+struct lx_nid script_nid_of(const struct script *script, const char *addr)
+{
+	struct lx_nid nid = lx_nid_any;
+
+	if (!script_find_nid(script, addr, &nid))
+		fail_msg("%s: which NID has %s?", script->name, addr);
+	return nid;
+}
+
+/* ---- loading -------------------------------------------------------------- */
+
+unsigned int script_version(const struct script *script, const struct capture_stream *stream)
+{
+	const char *name = script->name;
+
+	if (strstr(name, "-v1-"))
+		return LX_SOCK_V1;
+	if (strstr(name, "-v2-"))
+		return LX_SOCK_V2;
+	return stream->v6 || strstr(name, "-v4-") ? LX_SOCK_V4 : LX_SOCK_V3;
+}
+
+unsigned int script_stream(const struct script *script, const struct capture_stream *stream)
+{
+	return stream - script->capture.stream;
+}
+
+static unsigned int order_of(const struct capture *capture, unsigned int stream, size_t offset)
+{
+	for (unsigned int i = 0; i < capture->n_events; i++) {
+		const struct capture_event *e = &capture->event[i];
+
+		if (e->what == CAPTURE_DATA && e->stream == stream && offset >= e->offset &&
+		    offset < e->offset + e->len)
+			return i;
+	}
+	fail_msg("no event for %s +%zu", capture->stream[stream].who, offset);
+	return 0;
+}
+
+static void add_step(struct script *script, char us, const struct message *m, unsigned int stream,
+		     unsigned int order)
+{
+	script->step[script->n++] = (struct step){
+		.m = m,
+		.stream = stream,
+		.order = order,
+		.ours = script_host_has(us, script->capture.stream[stream].src),
+	};
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	if (!x->m || !y->m)
+		return !x->m - !y->m;
+	return x->m->offset < y->m->offset ? -1 : 1;
+}
+
+void script_load(struct script *script, const char *folder, const char *name, char us)
+{
+	bool ended[SCRIPT_STREAMS] = { 0 };
+	char path[600];
+
+	memset(script, 0, sizeof(*script));
+	script->name = name;
+	snprintf(path, sizeof(path), "%s/%s.pcap", folder, name);
+	if (capture_load(path, LX_SOCK_PORT, &script->capture))
+		fail_msg("%s: %s", path, script->capture.error);
+	assert_true(script->capture.n_streams <= SCRIPT_STREAMS);
+	for (unsigned int i = 0; i < script->capture.n_streams; i++) {
+		const struct capture_stream *s = &script->capture.stream[i];
+
+		messages_decode(s, script_version(script, s), &script->all);
+	}
+	script->step = calloc(script->all.n + script->capture.n_events, sizeof(*script->step));
+	for (unsigned int i = 0; i < script->all.n; i++) {
+		const struct message *m = &script->all.message[i];
+		unsigned int stream = script_stream(script, m->stream);
+
+		add_step(script, us, m, stream, order_of(&script->capture, stream, m->offset));
+	}
+	for (unsigned int i = 0; i < script->capture.n_events; i++) {
+		const struct capture_event *e = &script->capture.event[i];
+
+		if ((e->what == CAPTURE_FIN || e->what == CAPTURE_RST) && !ended[e->stream]) {
+			ended[e->stream] = true;
+			add_step(script, us, NULL, e->stream, i);
+		}
+	}
+	qsort(script->step, script->n, sizeof(*script->step), by_order);
+}
+
+void script_free(struct script *script)
+{
+	free(script->step);
+	free(script->all.message);
+	capture_free(&script->capture);
+}
+
+/* ---- asking --------------------------------------------------------------- */
+
+const struct capture_stream *script_dialled(const struct script *script, unsigned int stream)
+{
+	const struct capture_stream *s = &script->capture.stream[stream];
+
+	return s->active || s->reverse < 0 ? s : &script->capture.stream[s->reverse];
+}
+
+bool script_in_middle(const struct capture_stream *s)
+{
+	return !s->begun;
+}
+
+bool script_is_ping(const struct message *m)
+{
+	return m->hdr.type == LX_MSG_GET && lx_le32(m->hdr.cmd.get.portal) == LX_PORTAL_RESERVED;
+}
+
+bool script_is_push(const struct message *m)
+{
+	return m->hdr.type == LX_MSG_PUT && lx_le32(m->hdr.cmd.put.portal) == LX_PORTAL_RESERVED;
+}
+
+bool script_has_lnet(const struct script *script)
+{
+	for (unsigned int i = 0; i < script->all.n; i++) {
+		if (script->all.message[i].kind == MESSAGE_LNET)
+			return true;
+	}
+	return false;
+}

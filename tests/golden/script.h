@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A capture as a script: what the hosts said, message by message, in order, and when
+ * they ended their connections. Support for the replay of captures.
+ */
+#ifndef LX_TESTS_SCRIPT_H
+#define LX_TESTS_SCRIPT_H
+
+#include "messages.h"
+
+#define SCRIPT_STREAMS 64
+
+struct wire;
+
+struct step {
+	const struct message *m; /* NULL: the connection ends */
+	unsigned int stream, order;
+	bool ours; /* of the host whose place our node has */
+	bool asked; /* for the user: our node's program was made to do it */
+};
+
+struct script {
+	const char *name;
+	struct capture capture;
+	struct messages all;
+	struct step *step;
+	unsigned int n, at;
+	struct wire *wire[SCRIPT_STREAMS]; /* by stream; both directions */
+};
+
+/* @us: our node's host. */
+void script_load(struct script *script, const char *folder, const char *name, char us);
+void script_free(struct script *script);
+
+/* Whether a host of the captures ('A', 'B', 'R', 'S') has an address. */
+bool script_host_has(char host, const char *addr);
+/* Addresses of all hosts, one after the other; NULL at the end. */
+const char *script_address(unsigned int i);
+
+/* The address of a NID. */
+void script_nid_addr(const struct lx_nid *nid, char addr[LX_NID_TEXT]);
+/* The NID of an address, as some message has it. */
+bool script_find_nid(const struct script *script, const char *addr, struct lx_nid *nid);
+struct lx_nid script_nid_of(const struct script *script, const char *addr);
+
+unsigned int script_stream(const struct script *script, const struct capture_stream *stream);
+/* The direction of a stream's connection that dialled. */
+const struct capture_stream *script_dialled(const struct script *script, unsigned int stream);
+/* That its capture takes for granted. */
+bool script_in_middle(const struct capture_stream *stream);
+/* Of a connection whose HELLO was not captured. */
+unsigned int script_version(const struct script *script, const struct capture_stream *stream);
+
+/* Of the protocol that LNet itself speaks: asks a node for its NIDs, tells own NIDs. */
+bool script_is_ping(const struct message *m);
+bool script_is_push(const struct message *m);
+/* Whether there is more than attempts to connect. */
+bool script_has_lnet(const struct script *script);
+
+#endif
