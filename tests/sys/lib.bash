@@ -296,7 +296,19 @@ load_server() {
 	eventually "$PATIENCE" grep '^ready' "$DIR/$name.load" || { cat "$DIR/$name.load"; return 1; }
 }
 
-# end_load NODE: fails if the server has seen anything wrong
+# begin_load NODE NID VERB TARGET [OPTION...]: as load, but until end_load; the result is
+# then in $DIR/NODE.json
+begin_load() {
+	local name=$1 nid=$2 verb=$3
+	shift 3
+
+	# shellcheck disable=SC2086 # options
+	ip netns exec "$(ns "$name")" "$LNETX_BIN/lxload" "$verb" -V -j -n "$nid" $QUICK "$@" \
+		>"$DIR/$name.json" 2>"$DIR/$name.load" 3>&- &
+	load_pid[$name]=$!
+}
+
+# end_load NODE: fails if it has seen anything wrong
 end_load() {
 	local pid=${load_pid[$1]} status=0
 
