@@ -71,7 +71,7 @@ endif
 # ---- what it is built of ----------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
-	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c)
+	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/proto.c)
 SIM_SRCS := $(wildcard lnd/sim/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/*.c)
