@@ -37,6 +37,9 @@ enum lx_arg_id {
 	LX_ARG_STATE,
 	LX_ARG_FILE,
 	LX_ARG_VERBOSE,
+	LX_ARG_RATE,
+	LX_ARG_BURST,
+	LX_ARG_ACCEPT,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LARGE_NIDS,

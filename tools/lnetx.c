@@ -21,35 +21,22 @@
 
 #define REST_MAX 64
 
-struct keyword {
-	const char *name;
-	enum lx_arg_id id;
-	const char *value; /* how it is called in help; NULL: it has none */
-};
-
-struct command {
-	const char *name;
-	lx_action_fn fn;
-	const struct keyword *keyword; /* ended by name NULL; or NULL */
-	const char *rest; /* what stands without a keyword, for help; NULL: nothing */
-	const char *help;
-};
-
 struct object {
 	const char *name;
-	const struct command *command; /* ended by name NULL; the first one is the default */
+	const struct lx_command *command; /* ended by name NULL; the first one is the default */
 	const char *help;
 };
 
-/* How shows are wanted. */
-static struct {
-	bool json, yaml, pretty, more;
-} format;
+static struct lx_format format;
 
 /* ---- output ------------------------------------------------------------------------ */
 
-/* Prints "key: value" in the form wanted, and takes the value. */
-static void print_tree(const char *key, json_t *value)
+const struct lx_format *lx_lnetx_format(void)
+{
+	return &format;
+}
+
+void lx_lnetx_print(const char *key, json_t *value)
 {
 	json_t *map = json_pack("{so}", key, value);
 
@@ -69,7 +56,7 @@ static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
 	if (err)
 		return err;
 	if (format.json || format.yaml) {
-		print_tree(object->yaml, list);
+		lx_lnetx_print(object->yaml, list);
 		return 0;
 	}
 	lx_print_table(stdout, list, object, format.more);
@@ -137,7 +124,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	if (format.json || format.yaml) {
-		print_tree(lx_control_stats.yaml, map);
+		lx_lnetx_print(lx_control_stats.yaml, map);
 		return 0;
 	}
 	print_counters(map, "");
@@ -179,7 +166,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 		return err;
 	info = json_array_get(list, 0);
 	if (format.json || format.yaml)
-		print_tree(lx_control_routing_info.yaml, info ? json_incref(info) : json_object());
+		lx_lnetx_print(lx_control_routing_info.yaml, info ? json_incref(info) : json_object());
 	else
 		print_routing(info);
 	json_decref(list);
@@ -282,7 +269,7 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 		err = probe_words(s, a, &ping, discover, list);
 	}
 	if (json_array_size(list) && (format.json || format.yaml))
-		print_tree(discover ? "discover" : "ping", json_incref(list));
+		lx_lnetx_print(discover ? "discover" : "ping", json_incref(list));
 	else if (json_array_size(list))
 		lx_print_table(stdout, list, &lx_control_pings, format.more);
 	json_decref(list);
@@ -341,7 +328,7 @@ static int on_event(const void *attrs, size_t len, void *arg)
 	if (format.json)
 		lx_print_json(stdout, row, false); /* a line each, for programs that read along */
 	else if (format.yaml)
-		print_tree(lx_control_events.yaml, json_incref(row));
+		lx_lnetx_print(lx_control_events.yaml, json_incref(row));
 	else
 		print_event(row);
 	json_decref(row);
@@ -363,7 +350,7 @@ static void report(struct lx_session *s, enum lx_transfer_mode mode, const char 
 
 static void output(const char *key, json_t *value, void *arg)
 {
-	print_tree(key, value);
+	lx_lnetx_print(key, value);
 }
 
 static int import(struct lx_session *s, const struct lx_args *a)
@@ -398,26 +385,26 @@ static int export(struct lx_session *s, const struct lx_args *a)
 #define END { NULL, 0, NULL }
 #define NO_COMMAND { NULL, NULL, NULL, NULL, NULL }
 
-static const struct keyword net_filter[] = {
+static const struct lx_keyword net_filter[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, END
 };
-static const struct keyword net_add[] = {
+static const struct lx_keyword net_add[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
 	{ "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
 	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
 	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
 	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" }, END
 };
-static const struct keyword net_del[] = {
+static const struct lx_keyword net_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
 	  END
 };
-static const struct keyword net_set[] = {
+static const struct lx_keyword net_set[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
 	{ "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" }, { "timeout", LX_ARG_LND_TIMEOUT, "S" },
 	{ "tos", LX_ARG_TOS, "N" }, END
 };
-static const struct command net_commands[] = {
+static const struct lx_command net_commands[] = {
 	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },
 	{ "add", lx_action_net_add, net_add, NULL, "an NI, by net and interface or by NID" },
 	{ "del", lx_action_net_del, net_del, NULL, "NIs of a net, or one" },
@@ -425,29 +412,29 @@ static const struct command net_commands[] = {
 	NO_COMMAND
 };
 
-static const struct keyword route_filter[] = {
+static const struct lx_keyword route_filter[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NID" }, { "hop", LX_ARG_HOP, "N" },
 	{ "priority", LX_ARG_PRIORITY, "N" }, END
 };
-static const struct keyword route_add[] = {
+static const struct lx_keyword route_add[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, { "hop", LX_ARG_HOP, "N" },
 	{ "priority", LX_ARG_PRIORITY, "N" }, { "sensitivity", LX_ARG_SENSITIVITY, "N" }, END
 };
-static const struct keyword route_del[] = {
+static const struct lx_keyword route_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, END
 };
-static const struct command route_commands[] = {
+static const struct lx_command route_commands[] = {
 	{ "show", show_routes, route_filter, NULL, "routes" },
 	{ "add", lx_action_route_add, route_add, NULL, "a route to a net by one or more gateways" },
 	{ "del", lx_action_route_del, route_del, NULL, "a route, or all to a net" },
 	NO_COMMAND
 };
 
-static const struct keyword routing_set[] = {
+static const struct lx_keyword routing_set[] = {
 	{ "tiny", LX_ARG_TINY, "N" }, { "small", LX_ARG_SMALL, "N" }, { "large", LX_ARG_LARGE,
 	  "N" }, END
 };
-static const struct command routing_commands[] = {
+static const struct lx_command routing_commands[] = {
 	{ "show", show_routing, NULL, NULL, "whether messages are forwarded, and router buffers" },
 	{ "on", routing_on, NULL, NULL, "forward messages between nets" },
 	{ "off", routing_off, NULL, NULL, "stop forwarding" },
@@ -455,80 +442,80 @@ static const struct command routing_commands[] = {
 	NO_COMMAND
 };
 
-static const struct keyword peer_filter[] = { { "nid", LX_ARG_NID, "NID" }, END };
-static const struct keyword peer_add[] = {
+static const struct lx_keyword peer_filter[] = { { "nid", LX_ARG_NID, "NID" }, END };
+static const struct lx_keyword peer_add[] = {
 	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
 	{ "non_mr", LX_ARG_NON_MR, NULL }, { "lock", LX_ARG_LOCK_PRIMARY, NULL }, END
 };
-static const struct keyword peer_del[] = {
+static const struct lx_keyword peer_del[] = {
 	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
 	{ "force", LX_ARG_FORCE, NULL }, END
 };
-static const struct command peer_commands[] = {
+static const struct lx_command peer_commands[] = {
 	{ "show", show_peers, peer_filter, NULL, "peers and their NIDs" },
 	{ "add", lx_action_peer_add, peer_add, NULL, "a peer, or NIDs of it" },
 	{ "del", lx_action_peer_del, peer_del, NULL, "a peer, or NIDs of it" },
 	NO_COMMAND
 };
 
-static const struct keyword all_keyword[] = { { "all", LX_ARG_ALL, NULL }, END };
-static const struct command conn_commands[] = {
+static const struct lx_keyword all_keyword[] = { { "all", LX_ARG_ALL, NULL }, END };
+static const struct lx_command conn_commands[] = {
 	{ "show", show_conns, NULL, NULL, "connections of the transports" },
 	{ "del", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
 	NO_COMMAND
 };
-static const struct command disconnect_commands[] = {
+static const struct lx_command disconnect_commands[] = {
 	{ "disconnect", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
 	NO_COMMAND
 };
 
-static const struct command stats_commands[] = {
+static const struct lx_command stats_commands[] = {
 	{ "show", show_stats, NULL, NULL, "counters that are not 0; all with -s" },
 	{ "reset", lx_action_stats_reset, NULL, NULL, "counters to 0" },
 	NO_COMMAND
 };
 
-static const struct command tunable_commands[] = {
+static const struct lx_command tunable_commands[] = {
 	{ "show", show_tunables, NULL, "[MODULE [NAME]]", "settings; with -s their ranges" },
 	{ "set", set_tunable, NULL, "MODULE NAME VALUE", "a setting" },
 	NO_COMMAND
 };
 
-static const struct keyword ping_keywords[] = {
+static const struct lx_keyword ping_keywords[] = {
 	{ "timeout", LX_ARG_TIMEOUT, "S" }, { "source", LX_ARG_SOURCE, "NID" }, END
 };
-static const struct command ping_commands[] = {
+static const struct lx_command ping_commands[] = {
 	{ "ping", ping, ping_keywords, "NIDS...", "ask nodes for their NIDs" },
 	NO_COMMAND
 };
-static const struct keyword discover_keywords[] = { { "force", LX_ARG_FORCE, NULL }, END };
-static const struct command discover_commands[] = {
+static const struct lx_keyword discover_keywords[] = { { "force", LX_ARG_FORCE, NULL }, END };
+static const struct lx_command discover_commands[] = {
 	{ "discover", discover, discover_keywords, "NIDS...", "find out all NIDs of nodes" },
 	NO_COMMAND
 };
 
-static const struct command monitor_commands[] = {
+static const struct lx_command monitor_commands[] = {
 	{ "monitor", monitor, NULL, NULL, "changes as they happen; with -j an object a line" },
 	NO_COMMAND
 };
 
-static const struct keyword import_keywords[] = {
+static const struct lx_keyword import_keywords[] = {
 	{ "del", LX_ARG_DEL, NULL }, { "exec", LX_ARG_EXEC, NULL }, END
 };
-static const struct command import_commands[] = {
+static const struct lx_command import_commands[] = {
 	{ "import", import, import_keywords, "[FILE]", "configure what a YAML file says" },
 	NO_COMMAND
 };
-static const struct command export_commands[] = {
+static const struct lx_command export_commands[] = {
 	{ "export", export, all_keyword, "[FILE]",
 	  "the configuration as YAML; \"all\": with counters" },
 	NO_COMMAND
 };
 
-static const struct keyword up_keywords[] = {
+static const struct lx_keyword up_keywords[] = {
 	{ "all", LX_ARG_ALL, NULL }, { "large", LX_ARG_LARGE_NIDS, NULL }, END
 };
-static const struct command daemon_commands[] = {
+static const struct lx_command daemon_commands[] = {
 	{ "show", show_daemon, NULL, NULL, "the running lnetxd" },
 	{ "up", lx_action_up, up_keywords, NULL, "start LNet; \"all\": as its file says" },
 	{ "down", lx_action_down, NULL, NULL, "stop LNet; lnetxd goes on" },
@@ -550,6 +537,8 @@ static const struct object objects[] = {
 	{ "import", import_commands, "configure from YAML" },
 	{ "export", export_commands, "the configuration as YAML" },
 	{ "disconnect", disconnect_commands, "close connections" },
+	{ "guard", lx_guard_commands, "who may connect, and who is cut off" },
+	{ "bpf", lx_bpf_commands, "programs in the kernel" },
 	{ "daemon", daemon_commands, "lnetxd itself" },
 	{ NULL, NULL, NULL }
 };
@@ -588,21 +577,21 @@ static bool is_verbless(const struct object *o)
 	return !strcmp(o->name, o->command->name);
 }
 
-static void command_help(FILE *out, const struct object *o, const struct command *c)
+static void command_help(FILE *out, const struct object *o, const struct lx_command *c)
 {
 	fprintf(out, "lnetx %s", o->name);
 	if (!is_verbless(o))
 		fprintf(out, " %s", c->name);
 	if (c->rest)
 		fprintf(out, " %s", c->rest);
-	for (const struct keyword *k = c->keyword; k && k->name; k++)
+	for (const struct lx_keyword *k = c->keyword; k && k->name; k++)
 		fprintf(out, k->value ? " [%s %s]" : " [%s]", k->name, k->value);
 	fprintf(out, "\n\t%s\n", c->help);
 }
 
 static void object_help(FILE *out, const struct object *o)
 {
-	for (const struct command *c = o->command; c->name; c++)
+	for (const struct lx_command *c = o->command; c->name; c++)
 		command_help(out, o, c);
 }
 
@@ -610,9 +599,9 @@ static void object_help(FILE *out, const struct object *o)
 static void list_words(void)
 {
 	for (const struct object *o = objects; o->name; o++) {
-		for (const struct command *c = o->command; c->name; c++) {
+		for (const struct lx_command *c = o->command; c->name; c++) {
 			printf("%s %s", o->name, is_verbless(o) ? "-" : c->name);
-			for (const struct keyword *k = c->keyword; k && k->name; k++)
+			for (const struct lx_keyword *k = c->keyword; k && k->name; k++)
 				printf(" %s", k->name);
 			putchar('\n');
 		}
@@ -655,14 +644,14 @@ static int unknown(const char *what, const char *word, const void *table, size_t
 }
 
 /* Keywords with their values; other words are the rest, where a command takes some. */
-static int parse_words(int argc, char **argv, const struct object *o, const struct command *c,
+static int parse_words(int argc, char **argv, const struct object *o, const struct lx_command *c,
 		       struct lx_args *a)
 {
 	static char *rest[REST_MAX];
 
 	a->rest = rest;
 	for (int i = 0; i < argc; i++) {
-		const struct keyword *k = find_name(c->keyword, sizeof(*k), argv[i]);
+		const struct lx_keyword *k = find_name(c->keyword, sizeof(*k), argv[i]);
 
 		/* NIDs and files are not taken for keywords cut short. */
 		if (k && c->rest && strcmp(k->name, argv[i]))
@@ -700,7 +689,7 @@ static int failed(const struct lx_session *s)
 						  : LX_EXIT_USAGE;
 }
 
-static int run_command(const char *instance, const struct object *o, const struct command *c,
+static int run_command(const char *instance, const struct object *o, const struct lx_command *c,
 		       int argc, char **argv)
 {
 	struct lx_args a = { .verb = c->name };
@@ -722,7 +711,7 @@ static int run_command(const char *instance, const struct object *o, const struc
 static int run_object(const char *instance, int argc, char **argv)
 {
 	const struct object *o = find_name(objects, sizeof(*o), argv[0]);
-	const struct command *c;
+	const struct lx_command *c;
 
 	if (!o)
 		return unknown("object", argv[0], objects, sizeof(*o));

@@ -6,9 +6,41 @@
 #ifndef LX_TOOLS_LNETX_H
 #define LX_TOOLS_LNETX_H
 
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "action.h"
+
 /* Exit status. */
 #define LX_EXIT_REFUSED 1 /* the daemon said no, or is not there */
 #define LX_EXIT_USAGE 2 /* the command is not understood */
+
+struct lx_keyword {
+	const char *name;
+	enum lx_arg_id id;
+	const char *value; /* how it is called in help; NULL: it has none */
+};
+
+struct lx_command {
+	const char *name;
+	lx_action_fn fn;
+	const struct lx_keyword *keyword; /* ended by name NULL; or NULL */
+	const char *rest; /* what stands without a keyword, for help; NULL: nothing */
+	const char *help;
+};
+
+/* The verbs of objects that have a file of their own; ended by name NULL. */
+extern const struct lx_command lx_guard_commands[], lx_bpf_commands[];
+
+/* How shows are wanted. */
+struct lx_format {
+	bool json, yaml, pretty, more;
+};
+
+const struct lx_format *lx_lnetx_format(void);
+
+/* Prints "key: value" as JSON or YAML, as wanted, and takes the value. */
+void lx_lnetx_print(const char *key, json_t *value);
 
 int lx_lnetx_main(int argc, char **argv);
 

@@ -51,6 +51,19 @@ static json_t *boolean(const struct nlattr *a)
 							       : NULL;
 }
 
+/* Structs within a struct. */
+static json_t *list_of(const struct lx_schema *schema, const struct nlattr *a, unsigned int level)
+{
+	json_t *list = json_array();
+	const struct nlattr *entry;
+
+	mnl_attr_for_each_nested (entry, a)
+		json_array_append_new(list,
+				      lx_tree_fields(schema, mnl_attr_get_payload(entry),
+						     mnl_attr_get_payload_len(entry), level));
+	return list;
+}
+
 static json_t *field_value(const struct lx_field *f, const struct nlattr *a, unsigned int level)
 {
 	switch ((enum lx_field_type)f->type) {
@@ -72,7 +85,8 @@ static json_t *field_value(const struct lx_field *f, const struct nlattr *a, uns
 	case LX_FIELD_ID:
 	case LX_FIELD_ENUM:
 		return text(a);
-	case LX_FIELD_LIST: /* in requests only */
+	case LX_FIELD_LIST:
+		return list_of(f->sub, a, level);
 	case LX_FIELD_FIXED:
 		break;
 	}

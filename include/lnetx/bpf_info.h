@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "guard_abi.h"
+#include "nid.h"
 
 #define LX_BPF_FEATURES_MAX 32
 #define LX_BPF_SETS_MAX 4
@@ -60,6 +61,32 @@ struct lx_bpf_info {
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];
 	struct lx_bpf_hook_info hook[LX_BPF_HOOKS_MAX];
 	struct lx_bpf_object_info object[LX_BPF_OBJECTS_MAX];
+};
+
+/* ---- the guard --------------------------------------------------------------------- */
+
+struct lx_guard_info {
+	bool loaded;
+	bool active; /* there is something to watch for, and it is attached somewhere */
+	char reason[LX_BPF_TEXT]; /* why it is not */
+	bool secure; /* tunable tcp accept=secure */
+	uint32_t rate, burst; /* SYNs a second and source; 0: no limit */
+	uint32_t sources; /* that have a history, if there is a limit */
+	uint64_t count[LX_GUARD_COUNT]; /* packets, by enum lx_guard_verdict */
+};
+
+struct lx_guard_ban_info {
+	struct lx_nid nid;
+	uint64_t packets; /* dropped */
+	int64_t age_s;
+};
+
+#define LX_GUARD_PREFIX_TEXT 64
+
+struct lx_guard_prefix_info {
+	char prefix[LX_GUARD_PREFIX_TEXT];
+	uint32_t action; /* enum lx_guard_action */
+	uint64_t syns; /* that it decided about */
 };
 
 #endif

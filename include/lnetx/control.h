@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf_info.h"
 #include "conf.h"
 #include "info.h"
 
@@ -60,6 +61,10 @@ enum lx_control_command {
 	LX_CONTROL_MONITOR = 33, /* show: changes, until the client closes */
 	LX_CONTROL_STATUS = 34, /* show: the daemon itself */
 	LX_CONTROL_RELOAD = 35, /* change: read the configuration file again */
+	LX_CONTROL_BPF = 36, /* show: what is loaded and attached, what the kernel lacks */
+	LX_CONTROL_GUARD = 37, /* show, change */
+	LX_CONTROL_BANS = 38, /* show, add, del */
+	LX_CONTROL_PREFIXES = 39, /* show, add (also another action), del */
 };
 
 enum lx_control_error_attr {
@@ -130,6 +135,19 @@ struct lx_control_tunable_value {
 	char module[8], name[40], value[24];
 };
 
+struct lx_control_guard { /* LX_UNSET: leave alone */
+	int64_t rate, burst;
+};
+
+struct lx_control_ban {
+	struct lx_nid nid;
+};
+
+struct lx_control_prefix {
+	char prefix[LX_GUARD_PREFIX_TEXT];
+	uint32_t action; /* enum lx_guard_action; of a removal 0 */
+};
+
 /* ---- what is shown, beyond info.h -------------------------------------------------- */
 
 struct lx_control_tunable {
@@ -177,11 +195,17 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 	lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
 	lx_control_tunables, lx_control_events, lx_control_statuses;
 
+/* "bpf status", and the lists in it; what the guard has. */
+extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
+	lx_control_bpf_hooks, lx_control_bpf_objects, lx_control_guards, lx_control_bans,
+	lx_control_prefixes;
+
 /* Requests: which struct a command takes is in its name. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
 	lx_control_route_schema, lx_control_peer_schema, lx_control_ping_schema,
 	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
-	lx_control_value_schema;
+	lx_control_value_schema, lx_control_guard_schema, lx_control_ban_schema,
+	lx_control_prefix_schema;
 
 /* ---- global settings --------------------------------------------------------------- */
 

@@ -44,10 +44,12 @@ struct lx_guard_address {
 LX_LAYOUT(struct lx_guard_address, 16);
 
 struct lx_guard_ban {
-	__u64 since_s; /* U: wall clock */
-	__u64 packets; /* B: dropped */
+	__u64 since_s;     /* U: wall clock */
+	__u64 packets;     /* B: dropped */
+	struct lx_nid nid; /* U: as it was asked for */
+	__u32 zero;
 };
-LX_LAYOUT(struct lx_guard_ban, 16);
+LX_LAYOUT(struct lx_guard_ban, 40);
 
 /* Map "prefixes": the longest that matches a source decides. Bits of a mapped IPv4
  * prefix count from the start of the 16 bytes: 10.0.0.0/8 has 104. */

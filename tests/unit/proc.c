@@ -109,11 +109,12 @@ static bool answers(void)
 
 static void exec_daemon(const struct proc_daemon *d, const char *state, const char *const *args)
 {
-	const char *argv[WORDS_MAX] = { "lnetxd" };
+	/* Its NIs are made up, but the machine may have interfaces of these names. */
+	const char *argv[WORDS_MAX] = { "lnetxd", "--no-bpf" };
 	int fd = open(d->log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 
-	for (int i = 0; args && args[i] && i < WORDS_MAX - 2; i++)
-		argv[i + 1] = args[i];
+	for (int i = 0; args && args[i] && i < WORDS_MAX - 3; i++)
+		argv[i + 2] = args[i];
 	dup2(fd, STDOUT_FILENO); /* nobody waits for what a daemon left behind may say */
 	dup2(fd, STDERR_FILENO);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* and none is left behind */

@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct lx_bpf {
 	char pins[LX_BPF_PATH];
 	char pins_note[LX_BPF_TEXT];
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURE_COUNT];
+	pthread_mutex_t lock; /* of the sets and what is in them */
 	struct lx_list sets;
 };
 
@@ -49,15 +51,12 @@ int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
 		return -ENOMEM;
 	bpf->enabled = enabled;
 	lx_list_init(&bpf->sets);
+	pthread_mutex_init(&bpf->lock, NULL);
 	lx_bpf_feature_probe(bpf->feature);
-	if (!lx_bpf_has(bpf, LX_BPF_LOAD))
-		snprintf(bpf->pins_note, sizeof(bpf->pins_note), "no programs to pin");
-	else
+	if (!enabled)
+		lx_pin_forget(instance);
+	else if (lx_bpf_has(bpf, LX_BPF_LOAD))
 		lx_pin_open(instance, bpf->pins, bpf->pins_note);
-	if (!enabled && bpf->pins[0]) {
-		lx_pin_clean(bpf->pins);
-		bpf->pins[0] = '\0';
-	}
 	*ret_bpf = bpf;
 	return 0;
 }
@@ -67,6 +66,7 @@ void lx_bpf_free(struct lx_bpf *bpf)
 	if (!bpf)
 		return;
 	lx_pin_close(bpf->pins);
+	pthread_mutex_destroy(&bpf->lock);
 	free(bpf);
 }
 
@@ -260,20 +260,10 @@ static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	set->taken_over = !stamp;
 }
 
-int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
-		struct bpf_object_skeleton *skeleton, struct lx_bpf_set **ret_set)
+static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 {
-	struct lx_bpf_set *set = calloc(1, sizeof(*set));
 	int err;
 
-	if (!set)
-		return -ENOMEM;
-	set->bpf = bpf;
-	set->name = want->name;
-	set->skeleton = skeleton;
-	lx_list_init(&set->hooks);
-	lx_list_append(&bpf->sets, &set->link);
-	*ret_set = set;
 	err = check_needs(set, want->need);
 	if (err)
 		return err;
@@ -296,6 +286,26 @@ int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
 		set->taken_over ? "\"loaded, state taken over\"" : "loaded",
 		set->dir[0] ? set->dir : "none");
 	return 0;
+}
+
+int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
+		struct bpf_object_skeleton *skeleton, struct lx_bpf_set **ret_set)
+{
+	struct lx_bpf_set *set = calloc(1, sizeof(*set));
+	int err;
+
+	if (!set)
+		return -ENOMEM;
+	set->bpf = bpf;
+	set->name = want->name;
+	set->skeleton = skeleton;
+	lx_list_init(&set->hooks);
+	pthread_mutex_lock(&bpf->lock);
+	lx_list_append(&bpf->sets, &set->link);
+	err = load_locked(set, want);
+	pthread_mutex_unlock(&bpf->lock);
+	*ret_set = set;
+	return err;
 }
 
 const char *lx_bpf_reason(const struct lx_bpf_set *set)
@@ -353,8 +363,8 @@ static int hook_new(struct lx_bpf_set *set, const char *ifname, enum lx_bpf_hook
 	return 0;
 }
 
-int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
-		  enum lx_bpf_hook_kind kind)
+static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *program,
+			 const char *ifname, enum lx_bpf_hook_kind kind)
 {
 	struct lx_hook *h = hook_of(set, ifname, kind);
 	const char *name = bpf_program__name(program);
@@ -382,7 +392,19 @@ int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, con
 	return err;
 }
 
-void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg), void *arg)
+int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
+		  enum lx_bpf_hook_kind kind)
+{
+	int err;
+
+	pthread_mutex_lock(&set->bpf->lock);
+	err = attach_locked(set, program, ifname, kind);
+	pthread_mutex_unlock(&set->bpf->lock);
+	return err;
+}
+
+static void detach_locked(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg),
+			  void *arg)
 {
 	struct lx_hook *h, *next;
 
@@ -397,14 +419,25 @@ void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, vo
 	}
 }
 
+void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg), void *arg)
+{
+	pthread_mutex_lock(&set->bpf->lock);
+	detach_locked(set, wanted, arg);
+	pthread_mutex_unlock(&set->bpf->lock);
+}
+
 void lx_bpf_unload(struct lx_bpf_set *set, bool keep)
 {
+	struct lx_bpf *bpf = set ? set->bpf : NULL;
+
 	if (!set)
 		return;
-	lx_bpf_detach(set, NULL, NULL);
+	pthread_mutex_lock(&bpf->lock);
+	detach_locked(set, NULL, NULL);
 	if (set->dir[0] && (!keep || !set->loaded))
 		lx_pin_clean(set->dir);
 	lx_list_del(&set->link);
+	pthread_mutex_unlock(&bpf->lock);
 	free(set);
 }
 
@@ -483,7 +516,7 @@ static void add_hooks(struct lx_bpf_info *info, const struct lx_bpf_set *set)
 	}
 }
 
-void lx_bpf_info(const struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
+void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 {
 	const struct lx_bpf_set *set;
 	struct utsname u;
@@ -497,6 +530,7 @@ void lx_bpf_info(const struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 	strcpy(ret_info->reason, bpf->pins_note);
 	ret_info->n_features = LX_BPF_FEATURE_COUNT;
 	memcpy(ret_info->feature, bpf->feature, sizeof(bpf->feature));
+	pthread_mutex_lock(&bpf->lock);
 	lx_list_for_each (set, &bpf->sets, link) {
 		struct lx_bpf_set_info *to = &ret_info->set[ret_info->n_sets];
 
@@ -511,4 +545,5 @@ void lx_bpf_info(const struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 		if (set->loaded)
 			add_objects(ret_info, set);
 	}
+	pthread_mutex_unlock(&bpf->lock);
 }

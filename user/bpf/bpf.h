@@ -13,8 +13,7 @@
  *	lx_bpf_load() ─▶ lx_bpf_attach() ... lx_bpf_detach() ─▶ lx_bpf_unload()
  *
  * Nothing here is needed for LNet to work, and no failure ends anything: reasons are
- * kept for "lnetx bpf status". Not for several threads at once, but for lx_bpf_info()
- * of one that the caller has locked.
+ * kept for "lnetx bpf status". Any thread may call any of it: an instance has a lock.
  */
 #ifndef LX_BPF_BPF_H
 #define LX_BPF_BPF_H
@@ -82,7 +81,8 @@ int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, con
 
 /**
  * lx_bpf_detach - take the set off interfaces
- * @wanted: called with each interface: whether to stay; NULL: off all of them
+ * @wanted: called with each interface: whether to stay; NULL: off all of them. It may
+ *	call nothing here
  */
 void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg),
 		   void *arg);
@@ -94,6 +94,6 @@ void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, vo
 void lx_bpf_unload(struct lx_bpf_set *set, bool keep);
 
 /* Fills all of it. */
-void lx_bpf_info(const struct lx_bpf *bpf, struct lx_bpf_info *ret_info);
+void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info);
 
 #endif

@@ -39,15 +39,15 @@ static int try_program(enum bpf_prog_type type, uint32_t flags)
 	return fd < 0 ? fd : 0;
 }
 
-/* A kernel that knows the kind of link gets as far as looking for the interface. */
-static int try_link(enum bpf_prog_type type, int attach_type)
+/* A kernel that knows this kind of link gets as far as looking for the interface. */
+static int try_tcx(void)
 {
-	int prog LX_AUTO_CLOSE = load_nothing(type, 0);
+	int prog LX_AUTO_CLOSE = load_nothing(BPF_PROG_TYPE_SCHED_CLS, 0);
 	int fd LX_AUTO_CLOSE = -1;
 
 	if (prog < 0)
 		return prog;
-	fd = bpf_link_create(prog, NO_INTERFACE, attach_type, NULL);
+	fd = bpf_link_create(prog, NO_INTERFACE, LX_BPF_TCX_INGRESS, NULL);
 	return fd == -ENODEV ? 0 : fd < 0 ? fd : -EINVAL;
 }
 
@@ -88,14 +88,12 @@ static int try_feature(enum lx_bpf_feature feature)
 		return try_atomics();
 	case LX_BPF_XDP:
 		return try_program(BPF_PROG_TYPE_XDP, 0);
-	case LX_BPF_XDP_LINK:
-		return try_link(BPF_PROG_TYPE_XDP, BPF_XDP);
 	case LX_BPF_XDP_FRAGS:
 		return try_program(BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS);
 	case LX_BPF_TC:
 		return try_program(BPF_PROG_TYPE_SCHED_CLS, 0);
 	case LX_BPF_TCX:
-		return try_link(BPF_PROG_TYPE_SCHED_CLS, LX_BPF_TCX_INGRESS);
+		return try_tcx();
 	case LX_BPF_LPM_TRIE:
 		return outcome(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_LPM_TRIE, NULL));
 	case LX_BPF_LRU_HASH:

@@ -9,9 +9,8 @@
 #define LX_BPF_FEATURES(X) \
 	X(LOAD, "load", "load programs; needs root, or CAP_BPF and CAP_NET_ADMIN") \
 	X(BTF, "btf", "type information of the kernel, CONFIG_DEBUG_INFO_BTF") \
-	X(ATOMICS, "atomics", "compare-and-swap in programs, 5.12") \
+	X(ATOMICS, "atomics", "compare-and-swap in programs, 5.12; links of XDP are older") \
 	X(XDP, "xdp", "programs in front of the network stack, 4.8") \
-	X(XDP_LINK, "xdp_link", "attachments of XDP that go with their owner, 5.9") \
 	X(XDP_FRAGS, "xdp_frags", "XDP on interfaces with large packets, 5.18") \
 	X(TC, "tc", "programs in traffic control, CONFIG_NET_CLS_BPF") \
 	X(TCX, "tcx", "their attachment as links, 6.6; below, clsact is used") \

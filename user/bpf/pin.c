@@ -34,37 +34,42 @@ static bool is_bpffs(const char *path)
 	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
 }
 
-/* Whether process 1 sees the mounts that we see. */
-static bool with_init(void)
+/* Whether process 1 has the same files there. Not to be allowed to look: no. */
+static bool is_of_init(const char *path, const char *of_init)
 {
 	struct stat ours, init;
 
-	return stat("/proc/self/ns/mnt", &ours) || stat("/proc/1/ns/mnt", &init) ||
-	       (ours.st_ino == init.st_ino && ours.st_dev == init.st_dev);
+	return !stat(path, &ours) && !stat(of_init, &init) && ours.st_dev == init.st_dev;
+}
+
+/* Which of the places there is; NULL: none. */
+static const char *look(void)
+{
+	if (is_bpffs(STANDARD))
+		return STANDARD;
+	return is_bpffs(OF_INIT) ? OF_INIT : NULL;
 }
 
 static int find_bpffs(const char **ret_root, char ret_note[LX_BPF_TEXT])
 {
 	ret_note[0] = '\0';
-	*ret_root = STANDARD;
-	if (is_bpffs(STANDARD))
-		return 0;
-	if (!with_init() && is_bpffs(OF_INIT)) {
-		*ret_root = OF_INIT;
-		snprintf(ret_note, LX_BPF_TEXT, "this is " STANDARD " of process 1");
+	*ret_root = look();
+	if (*ret_root && strcmp(*ret_root, STANDARD)) {
+		strcpy(ret_note, "this is " STANDARD " of process 1");
 		return 0;
 	}
-	if (mount("bpf", STANDARD, "bpf", 0, "mode=0700")) {
+	if (!*ret_root && mount("bpf", STANDARD, "bpf", 0, "mode=0700")) {
 		snprintf(ret_note, LX_BPF_TEXT,
 			 "no bpffs: cannot mount it at " STANDARD
 			 ": %s; next: mount -t bpf bpf " STANDARD,
 			 strerror(errno));
 		return -errno;
 	}
-	if (!with_init())
+	*ret_root = STANDARD;
+	if (!is_of_init(STANDARD, OF_INIT))
 		snprintf(ret_note, LX_BPF_TEXT,
-			 "private to the mount namespace of lnetxd: elsewhere prefix it with "
-			 "/proc/%d/root, or mount a bpffs at " STANDARD " before it starts",
+			 "from another mount namespace: below /proc/%d/root; it goes with "
+			 "this mount namespace, as that of \"ip netns exec\" does",
 			 (int)getpid());
 	return 0;
 }
@@ -161,6 +166,15 @@ static int claim(const char *dir)
 	unlink(path);
 	snprintf(now, sizeof(now), "%spid:%d", expected, (int)getpid());
 	return symlink(now, path) ? -errno : 0;
+}
+
+void lx_pin_forget(const char *instance)
+{
+	char all[LX_BPF_PATH], dir[LX_BPF_PATH];
+	const char *root = look();
+
+	if (root && !lx_pin_path(root, "lnetx", all) && !lx_pin_path(all, instance, dir))
+		lx_pin_clean(dir);
 }
 
 int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[LX_BPF_TEXT])

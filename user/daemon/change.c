@@ -19,6 +19,7 @@
 #include "change.h"
 #include "config.h"
 #include "monitor.h"
+#include "offload.h"
 
 #define QUEUE_MAX 256
 
@@ -51,6 +52,9 @@ struct change {
 		struct lx_control_buffers buffers;
 		struct lx_control_disconnect disconnect;
 		struct lx_control_tunable_value value;
+		struct lx_control_guard guard;
+		struct lx_control_ban ban;
+		struct lx_control_prefix prefix;
 	} req;
 	struct lx_node *node; /* to work on; of a start: the new one */
 	struct lx_conf *conf; /* ours if not the daemon's */
@@ -418,6 +422,33 @@ static int tunable_set(struct change *c)
 	return say(c, err, "%s %s: %s", v->module, v->name, strerror(-err));
 }
 
+/* ---- the guard --------------------------------------------------------------------- */
+
+static int guard_set(struct change *c)
+{
+	return lx_offload_guard_set(c->daemon->offload, &c->req.guard, c->text, sizeof(c->text));
+}
+
+static int ban_add(struct change *c)
+{
+	return lx_offload_ban(c->daemon->offload, c->node, &c->req.ban, c->text, sizeof(c->text));
+}
+
+static int ban_del(struct change *c)
+{
+	return lx_offload_unban(c->daemon->offload, &c->req.ban, c->text, sizeof(c->text));
+}
+
+static int prefix_add(struct change *c)
+{
+	return lx_offload_prefix_add(c->daemon->offload, &c->req.prefix, c->text, sizeof(c->text));
+}
+
+static int prefix_del(struct change *c)
+{
+	return lx_offload_prefix_del(c->daemon->offload, &c->req.prefix, c->text, sizeof(c->text));
+}
+
 /* ---- the node itself
  * ----------------------------------------------------------------------------- */
 
@@ -489,6 +520,12 @@ static const struct kind kinds[] = {
 	{ LX_CONTROL_CONNS, 0, "conn", &lx_control_disconnect_schema, disconnect, false },
 	{ LX_CONTROL_TUNABLES, NLM_F_REPLACE, "tunable", &lx_control_value_schema, tunable_set,
 	  false },
+	{ LX_CONTROL_GUARD, NLM_F_REPLACE, "guard", &lx_control_guard_schema, guard_set, true },
+	{ LX_CONTROL_BANS, NLM_F_CREATE, "ban", &lx_control_ban_schema, ban_add, true },
+	{ LX_CONTROL_BANS, 0, "ban", &lx_control_ban_schema, ban_del, true },
+	{ LX_CONTROL_PREFIXES, NLM_F_CREATE, "prefix", &lx_control_prefix_schema, prefix_add,
+	  true },
+	{ LX_CONTROL_PREFIXES, 0, "prefix", &lx_control_prefix_schema, prefix_del, true },
 	{ 0, 0, NULL, NULL, NULL, false }
 };
 
@@ -572,6 +609,7 @@ static void run(uv_work_t *work)
 	struct change *c = lx_container_of(work, struct change, work);
 
 	c->error = c->kind->run(c);
+	lx_offload_follow(c->daemon->offload, c->node);
 }
 
 static void finish(uv_work_t *work, int status)
@@ -704,6 +742,17 @@ int lx_change_start(struct lx_daemon *d, lx_change_fn done)
 int lx_change_reload(struct lx_daemon *d, lx_change_fn done)
 {
 	return own_change(d, LX_CONTROL_RELOAD, NLM_F_REPLACE, done);
+}
+
+void lx_change_interfaces(struct lx_daemon *d)
+{
+	struct change *c;
+
+	if (!d->node || d->changes->stopped ||
+	    change_new(d, find_kind(LX_CONTROL_GUARD, NLM_F_REPLACE), &c))
+		return;
+	c->req.guard = (struct lx_control_guard){ LX_UNSET, LX_UNSET };
+	enqueue(c);
 }
 
 int lx_change_stop(struct lx_daemon *d, lx_change_fn done)

@@ -14,6 +14,7 @@
 #include "change.h"
 #include "command.h"
 #include "monitor.h"
+#include "offload.h"
 #include "probe.h"
 
 /* Each makes the dump for one kind of show. Returns 0 or -errno. */
@@ -237,6 +238,10 @@ static const struct show {
 	      { LX_CONTROL_STATS, "statistics", show_stats, false },
 	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, false },
 	      { LX_CONTROL_STATUS, "daemon", show_status, true },
+	      { LX_CONTROL_BPF, "bpf", lx_offload_show_bpf, true },
+	      { LX_CONTROL_GUARD, "guard", lx_offload_show_guard, true },
+	      { LX_CONTROL_BANS, "ban", lx_offload_show_bans, true },
+	      { LX_CONTROL_PREFIXES, "prefix", lx_offload_show_prefixes, true },
 	      { 0, NULL, NULL, false } };
 
 static void monitor(struct lx_client *c)

@@ -6,6 +6,7 @@
  *
  *	server.c ─▶ command.c ─▶ dump.c     shows: answered at once from snapshots
  *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
+ *	                       ├▶ offload.c BPF: the guard follows each change
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
  *	                       └▶ monitor.c changes of the node, as they happen
  */
@@ -25,6 +26,7 @@ struct lx_server;
 struct lx_changes;
 struct lx_probes;
 struct lx_monitor;
+struct lx_offload;
 
 struct lx_daemon {
 	uv_loop_t *loop;
@@ -41,6 +43,7 @@ struct lx_daemon {
 	struct lx_changes *changes;
 	struct lx_probes *probes;
 	struct lx_monitor *monitor;
+	struct lx_offload *offload;
 };
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * lnetxd: an LNet node as a service. This file has the order of start and stop:
  *
- *	options, log ─▶ file read ─▶ control socket ─▶ node up ─▶ READY ─▶ loop
+ *	options, log ─▶ file read ─▶ control socket ─▶ BPF ─▶ node up ─▶ READY ─▶ loop
  *	                                                           │ SIGHUP: reload
  *	exit ◀─ all closed ◀─ node stopped, drained ◀─ STOPPING ◀──┘ SIGTERM, SIGINT
  */
@@ -22,6 +22,7 @@
 #include "log.h"
 #include "monitor.h"
 #include "notify.h"
+#include "offload.h"
 #include "probe.h"
 #include "server.h"
 
@@ -30,7 +31,7 @@
 
 struct options {
 	const char *config, *instance, *group;
-	bool test, configure;
+	bool test, configure, no_bpf;
 	int level;
 	unsigned int drain_s;
 };
@@ -55,6 +56,7 @@ static const char usage_text[] =
 	"  -g, --group NAME       members may look at the state (default: lnetx)\n"
 	"  -d, --drain SECONDS    on exit, how long messages under way may go on (default: 5)\n"
 	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
+	"  -B, --no-bpf           load no BPF programs; LNet works without them\n"
 	"  -f, --foreground       accepted; lnetxd never goes to the background\n"
 	"  -V, --version\n"
 	"  -h, --help\n";
@@ -108,6 +110,9 @@ static int parse_option(int opt, struct options *o)
 		return parse_drain(optarg, &o->drain_s);
 	case 'l':
 		return parse_level(optarg, &o->level);
+	case 'B':
+		o->no_bpf = true;
+		return 0;
 	case 'f':
 		return 0;
 	case 'V':
@@ -130,13 +135,14 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { "group", required_argument, NULL, 'g' },
 					       { "drain", required_argument, NULL, 'd' },
 					       { "log-level", required_argument, NULL, 'l' },
+					       { "no-bpf", no_argument, NULL, 'B' },
 					       { "foreground", no_argument, NULL, 'f' },
 					       { "version", no_argument, NULL, 'V' },
 					       { "help", no_argument, NULL, 'h' },
 					       { NULL, 0, NULL, 0 } };
 	int opt, err = 0;
 
-	while (!err && (opt = getopt_long(argc, argv, "c:Ctn:g:d:l:fVh", table, NULL)) != -1)
+	while (!err && (opt = getopt_long(argc, argv, "c:Ctn:g:d:l:BfVh", table, NULL)) != -1)
 		err = parse_option(opt, o);
 	if (!err && optind < argc)
 		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
@@ -351,6 +357,11 @@ static int run(const struct options *o)
 	}
 	if (init_daemon(d, o) || open_control(d))
 		return EXIT_FAILURE; /* the process ends: nothing else to undo */
+	err = lx_offload_new(d, !o->no_bpf, &d->offload);
+	if (err) {
+		lx_err("action=exit reason=\"%s\"", strerror(-err));
+		return EXIT_FAILURE;
+	}
 	watch_signal(&lnetxd.hup, on_hup, SIGHUP);
 	watch_signal(&lnetxd.term, on_term, SIGTERM);
 	watch_signal(&lnetxd.interrupt, on_term, SIGINT);
@@ -362,6 +373,7 @@ static int run(const struct options *o)
 	uv_run(d->loop, UV_RUN_DEFAULT);
 	uv_loop_close(d->loop);
 	lx_changes_free(d->changes);
+	lx_offload_free(d->offload);
 	lx_conf_free(d->conf);
 	return lnetxd.exit_status;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "monitor.h"
 
 #define INBOX 1024
@@ -26,6 +27,7 @@ struct lx_ring {
 };
 
 struct lx_monitor {
+	struct lx_daemon *daemon;
 	struct lx_list rings;
 	uv_async_t async;
 	pthread_mutex_t lock; /* of what follows */
@@ -78,16 +80,20 @@ static void on_async(uv_async_t *async)
 {
 	struct lx_monitor *m = lx_container_of(async, struct lx_monitor, async);
 	struct lx_ring *r, *next;
+	bool interfaces = false;
 
 	pthread_mutex_lock(&m->lock);
 	for (unsigned int i = 0; i < m->n; i++) {
 		lx_list_for_each (r, &m->rings, link)
 			ring_put(r, &m->inbox[i]);
+		interfaces |= m->inbox[i].change.type == LX_CHANGE_NI_UP;
 	}
 	m->n = 0;
 	pthread_mutex_unlock(&m->lock);
 	lx_list_for_each_safe (r, next, &m->rings, link)
 		lx_client_kick(r->client);
+	if (interfaces)
+		lx_change_interfaces(m->daemon);
 }
 
 size_t lx_monitor_fill(struct lx_client *client, void *packet)
@@ -147,6 +153,7 @@ int lx_monitor_new(struct lx_daemon *daemon, struct lx_monitor **ret_monitor)
 		free(m);
 		return err;
 	}
+	m->daemon = daemon;
 	pthread_mutex_init(&m->lock, NULL);
 	lx_list_init(&m->rings);
 	*ret_monitor = m;

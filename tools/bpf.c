@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* "lnetx bpf": what of the daemon runs in the kernel, and what could not. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lnetx.h"
+#include "print.h"
+
+static const char *text_of(const json_t *map, const char *key)
+{
+	const char *text = json_string_value(json_object_get(map, key));
+
+	return text ? text : "";
+}
+
+static void print_lacks(const json_t *features)
+{
+	const json_t *f;
+	size_t i, lacks = 0;
+
+	json_array_foreach ((json_t *)features, i, f) {
+		if (json_is_true(json_object_get(f, "have")))
+			continue;
+		printf("%-8s  %s: %s\n          for: %s\n", lacks++ ? "" : "lacks",
+		       text_of(f, "name"), text_of(f, "reason"), text_of(f, "help"));
+	}
+	if (!lacks)
+		puts("lacks     nothing");
+}
+
+static void print_status(const json_t *info)
+{
+	bool more = lx_lnetx_format()->more;
+	const char *pins = text_of(info, "pins");
+
+	printf("kernel    %s\n", text_of(info, "kernel"));
+	if (!json_is_true(json_object_get(info, "enabled")))
+		puts("bpf       off: lnetxd runs with --no-bpf");
+	printf("pins      %s\n", *pins ? pins : "none");
+	if (*text_of(info, "reason"))
+		printf("          %s\n", text_of(info, "reason"));
+	printf("memory    %" JSON_INTEGER_FORMAT " bytes\n",
+	       json_integer_value(json_object_get(info, "memory")));
+	print_lacks(json_object_get(info, "features"));
+	putchar('\n');
+	lx_print_table(stdout, json_object_get(info, "sets"), &lx_control_bpf_sets, more);
+	if (json_array_size(json_object_get(info, "hooks")))
+		putchar('\n');
+	lx_print_table(stdout, json_object_get(info, "hooks"), &lx_control_bpf_hooks, more);
+	if (!more)
+		return;
+	putchar('\n');
+	lx_print_table(stdout, json_object_get(info, "objects"), &lx_control_bpf_objects, true);
+	putchar('\n');
+	lx_print_table(stdout, json_object_get(info, "features"), &lx_control_bpf_features, true);
+}
+
+static int status(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list, *info;
+	int err = lx_action_show_all(s, LX_CONTROL_BPF, &lx_control_bpf, LX_LEVEL_OWN, &list);
+
+	if (err)
+		return err;
+	info = json_incref(json_array_get(list, 0));
+	json_decref(list);
+	if (lx_lnetx_format()->json || lx_lnetx_format()->yaml) {
+		lx_lnetx_print(lx_control_bpf.yaml, info);
+		return 0;
+	}
+	print_status(info);
+	json_decref(info);
+	return 0;
+}
+
+const struct lx_command lx_bpf_commands[] = {
+	{ "status", status, NULL, NULL,
+	  "what is loaded and attached, what this kernel lacks; with -s all of it" },
+	{ NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* "lnetx guard": who may connect to the acceptor, and who is cut off altogether. */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../user/base/cleanup.h"
+#include "lnetx.h"
+#include "print.h"
+
+/* ---- show -------------------------------------------------------------------------- */
+
+static json_int_t number(const json_t *map, const char *key)
+{
+	return json_integer_value(json_object_get(map, key));
+}
+
+static const char *accept_text(bool secure)
+{
+	return secure ? "secure: only privileged source ports" : "any source port";
+}
+
+static void print_guard(const json_t *guard)
+{
+	static const struct {
+		const char *name, *help;
+	} verdict[] = {
+#define VERDICT_(NAME, name, help) { name, help },
+		LX_GUARD_VERDICTS(VERDICT_)
+#undef VERDICT_
+	};
+	const json_t *packets = json_object_get(guard, "packets");
+	const char *reason = json_string_value(json_object_get(guard, "reason"));
+
+	printf("guard     %s%s%s\n", json_is_true(json_object_get(guard, "active")) ? "on" : "off",
+	       reason ? ": " : "", reason ? reason : "");
+	printf("accept    %s\n", accept_text(json_is_true(json_object_get(guard, "secure"))));
+	if (number(guard, "rate"))
+		printf("rate      %" JSON_INTEGER_FORMAT " connections a second and source, %"
+		       JSON_INTEGER_FORMAT " at once\n",
+		       number(guard, "rate"), number(guard, "burst"));
+	else
+		puts("rate      no limit");
+	for (size_t i = 0; i < sizeof(verdict) / sizeof(verdict[0]); i++)
+		printf("%12" JSON_INTEGER_FORMAT "  %-12s  %s\n", number(packets, verdict[i].name),
+		       verdict[i].name, verdict[i].help);
+}
+
+static void print_rows(json_t *list, const struct lx_control_object *object)
+{
+	if (json_array_size(list))
+		putchar('\n');
+	lx_print_table(stdout, list, object, lx_lnetx_format()->more);
+}
+
+static int show(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *guards = NULL, *bans = NULL, *prefixes = NULL, *guard;
+	int err = lx_action_show_all(s, LX_CONTROL_GUARD, &lx_control_guards, LX_LEVEL_OWN,
+				     &guards);
+
+	if (!err)
+		err = lx_action_show_all(s, LX_CONTROL_BANS, &lx_control_bans, LX_LEVEL_OWN, &bans);
+	if (!err)
+		err = lx_action_show_all(s, LX_CONTROL_PREFIXES, &lx_control_prefixes, LX_LEVEL_OWN,
+					 &prefixes);
+	guard = err ? NULL : json_array_get(guards, 0);
+	if (guard && (lx_lnetx_format()->json || lx_lnetx_format()->yaml)) {
+		json_object_set(guard, "bans", bans);
+		json_object_set(guard, "prefixes", prefixes);
+		lx_lnetx_print(lx_control_guards.yaml, json_incref(guard));
+	} else if (guard) {
+		print_guard(guard);
+		print_rows(bans, &lx_control_bans);
+		print_rows(prefixes, &lx_control_prefixes);
+	}
+	json_decref(guards);
+	json_decref(bans);
+	json_decref(prefixes);
+	return err;
+}
+
+/* ---- changes ----------------------------------------------------------------------- */
+
+/* The NIDs of one word after the other. */
+static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t flags)
+{
+	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
+
+	for (int i = 0; !err && i < a->n_rest; i++) {
+		struct lx_nid *nids LX_AUTO_FREE = NULL;
+		size_t n = 0;
+
+		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+		for (size_t j = 0; !err && j < n; j++) {
+			struct lx_control_ban req = { .nid = nids[j] };
+
+			err = lx_session_request(s, LX_CONTROL_BANS, flags, &lx_control_ban_schema,
+						 &req, NULL, NULL);
+			if (!err && *s->text)
+				puts(s->text);
+		}
+	}
+	return err;
+}
+
+static int ban(struct lx_session *s, const struct lx_args *a)
+{
+	return ban_words(s, a, NLM_F_CREATE);
+}
+
+static int unban(struct lx_session *s, const struct lx_args *a)
+{
+	return ban_words(s, a, 0);
+}
+
+static int prefix_words(struct lx_session *s, const struct lx_args *a, uint16_t flags,
+			enum lx_guard_action action)
+{
+	int err = a->n_rest ? 0
+			    : lx_session_fail(s, -EINVAL, "which? Give prefixes, as 10.1.0.0/16");
+
+	for (int i = 0; !err && i < a->n_rest; i++) {
+		struct lx_control_prefix req = { .action = action };
+
+		if (strlen(a->rest[i]) >= sizeof(req.prefix))
+			return lx_session_fail(s, -EINVAL, "\"%s\" is no prefix", a->rest[i]);
+		strcpy(req.prefix, a->rest[i]); /* fits: just checked */
+		err = lx_session_request(s, LX_CONTROL_PREFIXES, flags, &lx_control_prefix_schema,
+					 &req, NULL, NULL);
+	}
+	return err;
+}
+
+static int allow(struct lx_session *s, const struct lx_args *a)
+{
+	return prefix_words(s, a, NLM_F_CREATE, LX_GUARD_ALLOW);
+}
+
+static int deny(struct lx_session *s, const struct lx_args *a)
+{
+	return prefix_words(s, a, NLM_F_CREATE, LX_GUARD_DENY);
+}
+
+static int forget(struct lx_session *s, const struct lx_args *a)
+{
+	return prefix_words(s, a, 0, 0);
+}
+
+/* The acceptor checks the same again: one tunable for both. */
+static int set(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_control_guard req;
+	int err = lx_arg_int(s, a, LX_ARG_RATE, "rate", 0, INT32_MAX, &req.rate);
+
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_BURST, "burst", 1, INT32_MAX, &req.burst);
+	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST])
+		err = lx_session_fail(s, -EINVAL, "set what? See \"lnetx guard help\"");
+	if (!err && a->v[LX_ARG_ACCEPT])
+		err = lx_action_tunable_set(s, "tcp", "accept", a->v[LX_ARG_ACCEPT]);
+	if (!err && (a->v[LX_ARG_RATE] || a->v[LX_ARG_BURST]))
+		err = lx_session_request(s, LX_CONTROL_GUARD, NLM_F_REPLACE,
+					 &lx_control_guard_schema, &req, NULL, NULL);
+	return err;
+}
+
+static const struct lx_keyword set_keywords[] = {
+	{ "accept", LX_ARG_ACCEPT, "secure|all|none" },
+	{ "rate", LX_ARG_RATE, "N" },
+	{ "burst", LX_ARG_BURST, "N" },
+	{ NULL, 0, NULL },
+};
+
+const struct lx_command lx_guard_commands[] = {
+	{ "show", show, NULL, NULL, "rules, bans, and packets by what became of them" },
+	{ "ban", ban, NULL, "NIDS...", "drop all packets of peers, close their connections" },
+	{ "unban", unban, NULL, "NIDS...", "take bans back" },
+	{ "allow", allow, NULL, "PREFIX...", "these may connect, at any rate" },
+	{ "deny", deny, NULL, "PREFIX...", "these may not; the longest prefix decides" },
+	{ "forget", forget, NULL, "PREFIX...", "prefixes that were allowed or denied" },
+	{ "set", set, set_keywords, NULL,
+	  "whose connections are taken, and how many a second of each source; rate 0: all" },
+	{ NULL, NULL, NULL, NULL, NULL },
+};

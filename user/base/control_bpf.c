@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The control protocol's tables of BPF and the guard, as control.c has those of LNet. */
+#include <lnetx/control.h>
+
+#include "schema.h"
+
+#define END { 0 }
+#define UNSET .omit = LX_OMIT_UNSET
+#define LIST(n, k, member, count, most, schema) \
+	LX_FIELD(n, k, LIST, struct lx_bpf_info, member), .sub = &schema, \
+	.count_offset = offsetof(struct lx_bpf_info, count), .max = most
+
+/* clang-format off */
+
+/* ---- bpf status -------------------------------------------------------------------- */
+
+static const struct lx_field feature_fields[] = {
+	{ LX_FIELD(1, "name", STRP, struct lx_bpf_feature_info, name), .col = "KERNEL" },
+	{ LX_FIELD(2, "have", BOOL, struct lx_bpf_feature_info, have), .col = "HAS IT" },
+	{ LX_FIELD(3, "help", STRP, struct lx_bpf_feature_info, help), .col = "FOR" },
+	{ LX_FIELD(4, "reason", STR, struct lx_bpf_feature_info, reason), UNSET,
+	  .col = "WHY NOT" },
+	END
+};
+static const struct lx_schema feature = { "feature", sizeof(struct lx_bpf_feature_info),
+					  feature_fields };
+
+static const struct lx_field set_fields[] = {
+	{ LX_FIELD(1, "set", STRP, struct lx_bpf_set_info, name), .col = "SET" },
+	{ LX_FIELD(2, "loaded", BOOL, struct lx_bpf_set_info, loaded), .col = "LOADED" },
+	{ LX_FIELD(3, "taken_over", BOOL, struct lx_bpf_set_info, taken_over),
+	  .col = "TAKEN OVER" },
+	{ LX_FIELD(4, "reason", STR, struct lx_bpf_set_info, reason), UNSET, .col = "WHY NOT" },
+	END
+};
+static const struct lx_schema set = { "set", sizeof(struct lx_bpf_set_info), set_fields };
+
+static const struct lx_field hook_fields[] = {
+	{ LX_FIELD(1, "set", STRP, struct lx_bpf_hook_info, set), .col = "SET" },
+	{ LX_FIELD(2, "interface", STR, struct lx_bpf_hook_info, ifname), .col = "INTERFACE" },
+	{ LX_FIELD(3, "hook", STRP, struct lx_bpf_hook_info, hook), .col = "HOOK" },
+	{ LX_FIELD(4, "mode", STRP, struct lx_bpf_hook_info, mode), .col = "MODE" },
+	{ LX_FIELD(5, "program", STRP, struct lx_bpf_hook_info, program), .col = "PROGRAM" },
+	{ LX_FIELD(6, "reason", STR, struct lx_bpf_hook_info, reason), UNSET, .col = "WHY NOT" },
+	END
+};
+static const struct lx_schema hook = { "hook", sizeof(struct lx_bpf_hook_info), hook_fields };
+
+static const struct lx_field object_fields[] = {
+	{ LX_FIELD(1, "set", STRP, struct lx_bpf_object_info, set), .col = "SET" },
+	{ LX_FIELD(2, "kind", STRP, struct lx_bpf_object_info, kind), .col = "KIND" },
+	{ LX_FIELD_NUM(3, "id", struct lx_bpf_object_info, id), .col = "ID" },
+	{ LX_FIELD(4, "name", STR, struct lx_bpf_object_info, name), .col = "NAME" },
+	{ LX_FIELD_NUM(5, "entries", struct lx_bpf_object_info, entries), .omit = LX_OMIT_ZERO,
+	  .col = "ENTRIES" },
+	{ LX_FIELD_NUM(6, "memory", struct lx_bpf_object_info, memory), .col = "BYTES" },
+	END
+};
+static const struct lx_schema object = { "object", sizeof(struct lx_bpf_object_info),
+					 object_fields };
+
+static const struct lx_field bpf_fields[] = {
+	{ LX_FIELD(1, "kernel", STR, struct lx_bpf_info, kernel) },
+	{ LX_FIELD(2, "enabled", BOOL, struct lx_bpf_info, enabled) },
+	{ LX_FIELD(3, "pins", STR, struct lx_bpf_info, pins), UNSET },
+	{ LX_FIELD(4, "reason", STR, struct lx_bpf_info, reason), UNSET },
+	{ LX_FIELD_NUM(5, "memory", struct lx_bpf_info, memory) },
+	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
+	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },
+	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },
+	{ LIST(9, "objects", object, n_objects, LX_BPF_OBJECTS_MAX, object) },
+	END
+};
+static const struct lx_schema bpf = { "bpf", sizeof(struct lx_bpf_info), bpf_fields };
+
+/* ---- guard show -------------------------------------------------------------------- */
+
+#define COUNTER_(NAME, name, help) \
+	{ LX_FIELD_NUM(LX_GUARD_##NAME + 1, name, struct lx_guard_info, count[LX_GUARD_##NAME]) },
+static const struct lx_field counters_fields[] = {
+	LX_GUARD_VERDICTS(COUNTER_)
+	END
+};
+static const struct lx_schema counters = { "packets", sizeof(struct lx_guard_info),
+					   counters_fields };
+
+static const struct lx_field guard_fields[] = {
+	{ LX_FIELD(1, "active", BOOL, struct lx_guard_info, active) },
+	{ LX_FIELD(2, "reason", STR, struct lx_guard_info, reason), UNSET },
+	{ LX_FIELD(3, "secure", BOOL, struct lx_guard_info, secure) },
+	{ LX_FIELD_NUM(4, "rate", struct lx_guard_info, rate) },
+	{ LX_FIELD_NUM(5, "burst", struct lx_guard_info, burst), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(6, "sources", struct lx_guard_info, sources), .omit = LX_OMIT_ZERO },
+	/* The struct itself again: its array of counters has the sub-schema's offsets. */
+	{ .key = "packets", .attr = 7, .type = LX_FIELD_NEST, .sub = &counters },
+	END
+};
+static const struct lx_schema guard = { "guard", sizeof(struct lx_guard_info), guard_fields };
+
+static const struct lx_field ban_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_guard_ban_info, nid), .col = "BANNED" },
+	{ LX_FIELD_NUM(2, "age_s", struct lx_guard_ban_info, age_s), .col = "SECONDS" },
+	{ LX_FIELD_NUM(3, "packets", struct lx_guard_ban_info, packets), .col = "DROPPED" },
+	END
+};
+static const struct lx_schema ban = { "ban", sizeof(struct lx_guard_ban_info), ban_fields };
+
+static const char *const action_names[] = { NULL, "allow", "deny" };
+
+static const struct lx_field prefix_fields[] = {
+	{ LX_FIELD(1, "prefix", STR, struct lx_guard_prefix_info, prefix), .col = "PREFIX" },
+	{ LX_FIELD(2, "action", ENUM, struct lx_guard_prefix_info, action), .names = action_names,
+	  .n_names = 3, .col = "ACTION" },
+	{ LX_FIELD_NUM(3, "syns", struct lx_guard_prefix_info, syns), .col = "SYNS" },
+	END
+};
+static const struct lx_schema prefix = { "prefix", sizeof(struct lx_guard_prefix_info),
+					 prefix_fields };
+
+const struct lx_control_object lx_control_bpf = { "bpf", NULL, NULL, &bpf };
+const struct lx_control_object lx_control_bpf_features = { "features", NULL, NULL, &feature };
+const struct lx_control_object lx_control_bpf_sets = { "sets", NULL, NULL, &set };
+const struct lx_control_object lx_control_bpf_hooks = { "hooks", NULL, NULL, &hook };
+const struct lx_control_object lx_control_bpf_objects = { "objects", NULL, NULL, &object };
+const struct lx_control_object lx_control_guards = { "guard", NULL, NULL, &guard };
+const struct lx_control_object lx_control_bans = { "ban", NULL, NULL, &ban };
+const struct lx_control_object lx_control_prefixes = { "prefix", NULL, NULL, &prefix };
+
+/* ---- requests ---------------------------------------------------------------------- */
+
+#define SCHEMA(name, text, type) \
+	const struct lx_schema lx_control_##name##_schema = { text, sizeof(type), \
+							      name##_request_fields }
+
+static const struct lx_field guard_request_fields[] = {
+	{ LX_FIELD_NUM(1, "rate", struct lx_control_guard, rate), UNSET },
+	{ LX_FIELD_NUM(2, "burst", struct lx_control_guard, burst), UNSET },
+	END
+};
+SCHEMA(guard, "guard", struct lx_control_guard);
+
+static const struct lx_field ban_request_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_control_ban, nid), UNSET },
+	END
+};
+SCHEMA(ban, "ban", struct lx_control_ban);
+
+static const struct lx_field prefix_request_fields[] = {
+	{ LX_FIELD(1, "prefix", STR, struct lx_control_prefix, prefix) },
+	{ LX_FIELD_NUM(2, "action", struct lx_control_prefix, action) },
+	END
+};
+SCHEMA(prefix, "prefix", struct lx_control_prefix);
+
+/* clang-format on */

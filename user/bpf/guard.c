@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Owns the guard's set: its maps are written and read here and nowhere else. Called by
+ * user/daemon when NIs come and go, and for what clients ask.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "guard.skel.h"
+
+#include "../base/log.h"
+#include "bpf.h"
+#include "guard.h"
+
+#define SECOND 1000000000ULL
+
+struct lx_guard {
+	pthread_mutex_t lock; /* of what follows */
+	struct guard_bpf *skeleton; /* NULL: could not be opened */
+	struct lx_bpf_set *set;
+	bool loaded;
+	struct lx_guard_config config; /* as in the map */
+	size_t n_prefixes;
+	struct lx_guard_ni *ni; /* where to be */
+	size_t n_nis;
+	unsigned int attached;
+};
+
+/* ---- texts ------------------------------------------------------------------------- */
+
+int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16])
+{
+	if (nid->type != LX_NET_TCP)
+		return -EAFNOSUPPORT;
+	if (nid->size == LX_NID_SIZE16) {
+		memcpy(ret_addr, nid->addr, 16);
+		return 0;
+	}
+	memset(ret_addr, 0, 10);
+	memset(ret_addr + 10, 0xff, 2);
+	memcpy(ret_addr + 12, nid->addr, 4);
+	return 0;
+}
+
+static bool is_mapped(const uint8_t addr[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(addr, mapped, sizeof(mapped));
+}
+
+/* Whether all bits from @bits on are 0. */
+static bool is_tidy(const uint8_t addr[16], unsigned int bits)
+{
+	for (unsigned int i = bits; i < 128; i++) {
+		if (addr[i / 8] & 0x80 >> i % 8)
+			return false;
+	}
+	return true;
+}
+
+int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix)
+{
+	struct lx_guard_prefix p = { 0 };
+	char buf[LX_GUARD_PREFIX_TEXT], *slash, *end;
+	unsigned long bits, most = 128;
+
+	if (strlen(text) >= sizeof(buf))
+		return -EINVAL;
+	strcpy(buf, text);
+	slash = strchr(buf, '/');
+	if (slash)
+		*slash++ = '\0';
+	if (inet_pton(AF_INET, buf, p.addr + 12) == 1) {
+		memset(p.addr + 10, 0xff, 2);
+		most = 32;
+	} else if (inet_pton(AF_INET6, buf, p.addr) != 1) {
+		return -EINVAL;
+	}
+	bits = most;
+	if (slash) {
+		bits = strtoul(slash, &end, 10);
+		if (*slash < '0' || *slash > '9' || *end || bits > most)
+			return -EINVAL;
+	}
+	p.bits = (uint32_t)(bits + 128 - most);
+	if (!is_tidy(p.addr, p.bits))
+		return -EINVAL;
+	*ret_prefix = p;
+	return 0;
+}
+
+const char *lx_guard_format(const struct lx_guard_prefix *prefix, char *buf)
+{
+	bool v4 = is_mapped(prefix->addr) && prefix->bits >= 96;
+	char addr[INET6_ADDRSTRLEN];
+
+	inet_ntop(v4 ? AF_INET : AF_INET6, prefix->addr + (v4 ? 12 : 0), addr, sizeof(addr));
+	snprintf(buf, LX_GUARD_PREFIX_TEXT, "%s/%u", addr, prefix->bits - (v4 ? 96 : 0));
+	return buf;
+}
+
+/* ---- life -------------------------------------------------------------------------- */
+
+static int write_config(struct lx_guard *g)
+{
+	uint32_t zero = 0;
+
+	return bpf_map__update_elem(g->skeleton->maps.config, &zero, sizeof(zero), &g->config,
+				    sizeof(g->config), BPF_ANY);
+}
+
+/* Elements of a map, by walking it; one that changes meanwhile may begin anew. */
+static size_t count(const struct bpf_map *map)
+{
+	size_t most = bpf_map__max_entries(map);
+	char key[64];
+	size_t n = 0;
+	void *last = NULL;
+
+	while (n < most && !bpf_map__get_next_key(map, last, key, bpf_map__key_size(map))) {
+		last = key;
+		n++;
+	}
+	return n;
+}
+
+static void forget_listeners(struct lx_guard *g)
+{
+	const struct bpf_map *map = g->skeleton->maps.listeners;
+	struct lx_guard_listener key;
+
+	while (!bpf_map__get_next_key(map, NULL, &key, sizeof(key)))
+		bpf_map__delete_elem(map, &key, sizeof(key), 0);
+}
+
+/* What a daemon before has left: its rules are kept, where it listened is not. */
+static void take_over(struct lx_guard *g)
+{
+	uint32_t zero = 0;
+
+	if (!lx_bpf_taken_over(g->set))
+		return;
+	bpf_map__lookup_elem(g->skeleton->maps.config, &zero, sizeof(zero), &g->config,
+			     sizeof(g->config), 0);
+	g->config.bans = count(g->skeleton->maps.bans);
+	g->n_prefixes = count(g->skeleton->maps.prefixes);
+	forget_listeners(g);
+	lx_info("guard=\"taken over\" bans=%llu prefixes=%zu rate=%llu",
+		(unsigned long long)g->config.bans, g->n_prefixes,
+		(unsigned long long)(g->config.interval_ns ? SECOND / g->config.interval_ns : 0));
+}
+
+int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
+{
+	static const struct lx_bpf_want want = {
+		.name = "guard",
+		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(ATOMICS) | LX_BPF_NEED(XDP) |
+			LX_BPF_NEED(LPM_TRIE) | LX_BPF_NEED(LRU_HASH),
+		.abi = { .magic = LX_GUARD_MAGIC, .version = LX_GUARD_VERSION },
+	};
+	struct lx_guard *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return -ENOMEM;
+	pthread_mutex_init(&g->lock, NULL);
+	g->skeleton = guard_bpf__open();
+	if (!g->skeleton) {
+		lx_guard_free(g);
+		return -ENOMEM;
+	}
+	/* Without it a program sees only frames that are in one piece; that is enough. */
+	if (!lx_bpf_has(bpf, LX_BPF_XDP_FRAGS))
+		bpf_program__set_flags(g->skeleton->progs.lnetx_guard, 0);
+	g->loaded = !lx_bpf_load(bpf, &want, g->skeleton->skeleton, &g->set);
+	if (g->loaded)
+		take_over(g);
+	*ret_guard = g;
+	return 0;
+}
+
+static bool has_rules(const struct lx_guard *g)
+{
+	return g->config.bans || g->n_prefixes || g->config.interval_ns;
+}
+
+void lx_guard_free(struct lx_guard *g)
+{
+	if (!g)
+		return;
+	if (g->loaded && has_rules(g))
+		lx_info("guard=\"left pinned\" bans=%llu prefixes=%zu "
+			"action=\"taken over at the next start\"",
+			(unsigned long long)g->config.bans, g->n_prefixes);
+	lx_bpf_unload(g->set, has_rules(g));
+	guard_bpf__destroy(g->skeleton);
+	pthread_mutex_destroy(&g->lock);
+	free(g->ni);
+	free(g);
+}
+
+/* ---- where it stands --------------------------------------------------------------- */
+
+static bool is_wanted(const char *ifname, void *arg)
+{
+	const struct lx_guard *g = arg;
+
+	for (size_t i = 0; i < g->n_nis; i++) {
+		if (!strcmp(g->ni[i].ifname, ifname))
+			return true;
+	}
+	return false;
+}
+
+/* Attaches it where it is wanted, or nowhere if it has nothing to do. Lock held. */
+static void settle(struct lx_guard *g)
+{
+	bool active = g->config.secure || has_rules(g);
+
+	lx_bpf_detach(g->set, active ? is_wanted : NULL, g);
+	g->attached = 0;
+	for (size_t i = 0; active && i < g->n_nis; i++) {
+		if (!lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard, g->ni[i].ifname,
+				   LX_BPF_HOOK_XDP))
+			g->attached++;
+	}
+}
+
+static bool is_guarded(const struct lx_guard_ni *ni, size_t n, const uint8_t addr[16])
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!memcmp(ni[i].addr, addr, 16))
+			return true;
+	}
+	return false;
+}
+
+static void listener_add(struct lx_guard *g, const struct lx_guard_ni *ni, uint16_t port)
+{
+	struct lx_guard_listener key = { .port = htons(port) };
+	uint32_t one = 1;
+
+	memcpy(key.addr, ni->addr, 16);
+	bpf_map__update_elem(g->skeleton->maps.listeners, &key, sizeof(key), &one, sizeof(one),
+			     BPF_ANY);
+}
+
+static void listener_del(struct lx_guard *g, const struct lx_guard_ni *ni, uint16_t port)
+{
+	struct lx_guard_listener key = { .port = htons(port) };
+
+	memcpy(key.addr, ni->addr, 16);
+	bpf_map__delete_elem(g->skeleton->maps.listeners, &key, sizeof(key), 0);
+}
+
+/* Makes @ni what is guarded; those that stay keep their ports. */
+static void change_listeners(struct lx_guard *g, struct lx_guard_ni *ni, size_t n)
+{
+	for (size_t i = 0; i < g->n_nis; i++) {
+		if (is_guarded(ni, n, g->ni[i].addr))
+			continue;
+		listener_del(g, &g->ni[i], g->ni[i].port);
+		listener_del(g, &g->ni[i], g->ni[i].port_bulk);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct lx_guard_ni *old = NULL;
+
+		for (size_t j = 0; j < g->n_nis && !old; j++)
+			old = memcmp(g->ni[j].addr, ni[i].addr, 16) ? NULL : &g->ni[j];
+		if (old) {
+			ni[i].port = old->port;
+			ni[i].port_bulk = old->port_bulk;
+			continue;
+		}
+		listener_add(g, &ni[i], ni[i].port);
+		listener_add(g, &ni[i], ni[i].port_bulk);
+	}
+	free(g->ni);
+	g->ni = ni;
+	g->n_nis = n;
+}
+
+void lx_guard_place(struct lx_guard *g, const struct lx_guard_ni *ni, size_t n, bool secure)
+{
+	struct lx_guard_ni *copy;
+
+	if (!g->loaded)
+		return;
+	copy = calloc(n ? n : 1, sizeof(*copy));
+	if (!copy) {
+		lx_warn("guard=\"out of memory\" action=\"stays where it was\"");
+		return;
+	}
+	memcpy(copy, ni, n * sizeof(*copy));
+	pthread_mutex_lock(&g->lock);
+	change_listeners(g, copy, n);
+	g->config.secure = secure;
+	write_config(g);
+	settle(g);
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- rules ------------------------------------------------------------------------- */
+
+/* After a change of the rules: the program hears of it, and is there if need be. */
+static int apply(struct lx_guard *g)
+{
+	int err = write_config(g);
+
+	settle(g);
+	return err;
+}
+
+static int ban(struct lx_guard *g, const struct lx_nid *nid, const uint8_t addr[16])
+{
+	struct lx_guard_ban value = { .since_s = (uint64_t)time(NULL), .nid = *nid };
+	int err = bpf_map__update_elem(g->skeleton->maps.bans, addr, 16, &value, sizeof(value),
+				       BPF_NOEXIST);
+
+	if (err)
+		return err;
+	g->config.bans++;
+	return apply(g);
+}
+
+static int unban(struct lx_guard *g, const uint8_t addr[16])
+{
+	int err = bpf_map__delete_elem(g->skeleton->maps.bans, addr, 16, 0);
+
+	if (err)
+		return err;
+	g->config.bans--;
+	return apply(g);
+}
+
+int lx_guard_ban(struct lx_guard *g, const struct lx_nid *nid)
+{
+	uint8_t addr[16];
+	int err = g->loaded ? lx_guard_addr(nid, addr) : -EOPNOTSUPP;
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&g->lock);
+	err = ban(g, nid, addr);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+int lx_guard_unban(struct lx_guard *g, const struct lx_nid *nid)
+{
+	uint8_t addr[16];
+	int err = g->loaded ? lx_guard_addr(nid, addr) : -EOPNOTSUPP;
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&g->lock);
+	err = unban(g, addr);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+/* A trie takes the place of what is there without saying so. */
+static bool has_prefix(struct lx_guard *g, const struct lx_guard_prefix *prefix)
+{
+	struct lx_guard_prefix key;
+	void *last = NULL;
+
+	while (!bpf_map__get_next_key(g->skeleton->maps.prefixes, last, &key, sizeof(key))) {
+		if (!memcmp(&key, prefix, sizeof(key)))
+			return true;
+		last = &key;
+	}
+	return false;
+}
+
+int lx_guard_prefix_set(struct lx_guard *g, const struct lx_guard_prefix *prefix,
+			enum lx_guard_action action)
+{
+	struct lx_guard_rule rule = { .action = action };
+	bool is_new;
+	int err;
+
+	if (!g->loaded)
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&g->lock);
+	is_new = !has_prefix(g, prefix);
+	err = bpf_map__update_elem(g->skeleton->maps.prefixes, prefix, sizeof(*prefix), &rule,
+				   sizeof(rule), BPF_ANY);
+	if (err == -ENOSPC)
+		err = -E2BIG;
+	if (!err) {
+		g->n_prefixes += is_new;
+		err = apply(g);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+int lx_guard_prefix_del(struct lx_guard *g, const struct lx_guard_prefix *prefix)
+{
+	int err;
+
+	if (!g->loaded)
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&g->lock);
+	err = bpf_map__delete_elem(g->skeleton->maps.prefixes, prefix, sizeof(*prefix), 0);
+	if (!err) {
+		g->n_prefixes--;
+		err = apply(g);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+int lx_guard_rate(struct lx_guard *g, uint32_t rate, uint32_t burst)
+{
+	int err;
+
+	if (!g->loaded)
+		return -EOPNOTSUPP;
+	if (rate > SECOND || (rate && !burst))
+		return -EINVAL;
+	pthread_mutex_lock(&g->lock);
+	g->config.interval_ns = rate ? SECOND / rate : 0;
+	g->config.burst_ns = g->config.interval_ns * burst;
+	err = apply(g);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+/* ---- telling ----------------------------------------------------------------------- */
+
+static int sum_counters(const struct lx_guard *g, uint64_t *ret_count)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t *value;
+	int err = 0;
+
+	if (cpus < 0)
+		return cpus;
+	value = calloc((size_t)cpus, sizeof(*value));
+	if (!value)
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < LX_GUARD_COUNT; i++) {
+		err = bpf_map__lookup_elem(g->skeleton->maps.counters, &i, sizeof(i), value,
+					   (size_t)cpus * sizeof(*value), 0);
+		ret_count[i] = 0;
+		for (int cpu = 0; cpu < cpus; cpu++)
+			ret_count[i] += value[cpu];
+	}
+	free(value);
+	return err;
+}
+
+int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
+{
+	const struct lx_guard_config *c = &g->config;
+	int err = 0;
+
+	memset(ret_info, 0, sizeof(*ret_info));
+	pthread_mutex_lock(&g->lock);
+	ret_info->loaded = g->loaded;
+	ret_info->active = g->attached > 0;
+	ret_info->secure = c->secure;
+	if (c->interval_ns) {
+		ret_info->rate = (uint32_t)((SECOND + c->interval_ns / 2) / c->interval_ns);
+		ret_info->burst = (uint32_t)(c->burst_ns / c->interval_ns);
+		ret_info->sources = (uint32_t)count(g->skeleton->maps.sources);
+	}
+	if (!g->loaded)
+		snprintf(ret_info->reason, LX_BPF_TEXT, "%s", lx_bpf_reason(g->set));
+	else if (!c->secure && !has_rules(g))
+		strcpy(ret_info->reason, "nothing to watch for: accept is not secure, no rules");
+	else if (!g->n_nis)
+		strcpy(ret_info->reason, "no NI on a tcp net");
+	else if (!g->attached)
+		strcpy(ret_info->reason, "could not be attached; see \"lnetx bpf status\"");
+	if (g->loaded)
+		err = sum_counters(g, ret_info->count);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct lx_guard_ban_info *x = a, *y = b;
+
+	return (x->age_s < y->age_s) - (x->age_s > y->age_s);
+}
+
+int lx_guard_bans(struct lx_guard *g, struct lx_guard_ban_info **ret_list, size_t *ret_n)
+{
+	const struct bpf_map *map = g->loaded ? g->skeleton->maps.bans : NULL;
+	struct lx_guard_ban_info *list = calloc(LX_GUARD_BANS_MAX, sizeof(*list));
+	struct lx_guard_address key;
+	struct lx_guard_ban ban;
+	void *last = NULL;
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	pthread_mutex_lock(&g->lock);
+	while (map && n < LX_GUARD_BANS_MAX &&
+	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
+		last = &key;
+		if (bpf_map__lookup_elem(map, &key, sizeof(key), &ban, sizeof(ban), 0))
+			continue;
+		list[n++] = (struct lx_guard_ban_info){ .nid = ban.nid,
+							.packets = ban.packets,
+							.age_s = time(NULL) - (int64_t)ban.since_s };
+	}
+	pthread_mutex_unlock(&g->lock);
+	qsort(list, n, sizeof(*list), by_age);
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+	return strcmp(((const struct lx_guard_prefix_info *)a)->prefix,
+		      ((const struct lx_guard_prefix_info *)b)->prefix);
+}
+
+int lx_guard_prefixes(struct lx_guard *g, struct lx_guard_prefix_info **ret_list, size_t *ret_n)
+{
+	const struct bpf_map *map = g->loaded ? g->skeleton->maps.prefixes : NULL;
+	struct lx_guard_prefix_info *list = calloc(LX_GUARD_PREFIXES_MAX, sizeof(*list));
+	struct lx_guard_prefix key;
+	struct lx_guard_rule rule;
+	void *last = NULL;
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	pthread_mutex_lock(&g->lock);
+	while (map && n < LX_GUARD_PREFIXES_MAX &&
+	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
+		last = &key;
+		/* Looks up the longest match, which for a whole key is itself. */
+		if (bpf_map__lookup_elem(map, &key, sizeof(key), &rule, sizeof(rule), 0))
+			continue;
+		list[n].action = (uint32_t)rule.action;
+		list[n].syns = rule.syns;
+		lx_guard_format(&key, list[n++].prefix);
+	}
+	pthread_mutex_unlock(&g->lock);
+	qsort(list, n, sizeof(*list), by_prefix);
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+int lx_guard_prog_fd(const struct lx_guard *g)
+{
+	return g->loaded ? bpf_program__fd(g->skeleton->progs.lnetx_guard) : -EOPNOTSUPP;
+}

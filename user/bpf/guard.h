@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The guard in front of the acceptor: which sources may connect, and who is cut off
+ * altogether (bpf/guard.bpf.c does it, include/lnetx/guard_abi.h has its maps).
+ *
+ * It is attached only while there is something to watch for: accept=secure, a ban, a
+ * prefix, a rate. Bans, prefixes and the rate stay pinned when a daemon ends, so that
+ * the next one goes on with them; without any of them nothing is left.
+ *
+ * Any thread may call any of it.
+ */
+#ifndef LX_BPF_GUARD_H
+#define LX_BPF_GUARD_H
+
+#include <stddef.h>
+
+#include <lnetx/bpf_info.h>
+
+/* Connections a second, and at once. Peers with many connections need some at once. */
+#define LX_GUARD_RATE_MAX 1000000
+#define LX_GUARD_BURST 64
+
+struct lx_bpf;
+struct lx_guard;
+
+/* An NI to stand in front of. */
+struct lx_guard_ni {
+	char ifname[IF_NAMESIZE];
+	uint8_t addr[16]; /* of the acceptor; IPv4 mapped */
+	uint16_t port, port_bulk; /* may be equal */
+};
+
+/* The address in a NID on a TCP net, IPv4 mapped. -EAFNOSUPPORT: another kind of net. */
+int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16]);
+
+/**
+ * lx_guard_parse - a prefix from text
+ * @text: "10.1.0.0/16", "fd00::/8"; without "/n" a single address
+ * Returns 0, -EINVAL also where bits beyond the prefix are set.
+ */
+int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix);
+
+/* The other way round. Returns @buf, of LX_GUARD_PREFIX_TEXT bytes. */
+const char *lx_guard_format(const struct lx_guard_prefix *prefix, char *buf);
+
+/**
+ * lx_guard_new - load the guard
+ * Returns 0 also where it cannot be loaded: then changes return -EOPNOTSUPP, and
+ * lx_guard_info() has the reason. -ENOMEM.
+ */
+int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard);
+
+/* Detaches it. NULL is fine. */
+void lx_guard_free(struct lx_guard *guard);
+
+/**
+ * lx_guard_place - put it in front of these NIs, and of no others
+ * @secure: refuse SYNs from unprivileged ports
+ * Ports of an address that is guarded already stay: its listener does not move.
+ * What cannot be attached is in lx_bpf_info().
+ */
+void lx_guard_place(struct lx_guard *guard, const struct lx_guard_ni *ni, size_t n, bool secure);
+
+/* -EEXIST, -E2BIG LX_GUARD_BANS_MAX are there, -EAFNOSUPPORT, -EOPNOTSUPP. */
+int lx_guard_ban(struct lx_guard *guard, const struct lx_nid *nid);
+/* -ENOENT, -EAFNOSUPPORT, -EOPNOTSUPP. */
+int lx_guard_unban(struct lx_guard *guard, const struct lx_nid *nid);
+
+/* Adds a prefix, or changes what is done with it. -E2BIG, -EOPNOTSUPP. */
+int lx_guard_prefix_set(struct lx_guard *guard, const struct lx_guard_prefix *prefix,
+			enum lx_guard_action action);
+/* -ENOENT, -EOPNOTSUPP. */
+int lx_guard_prefix_del(struct lx_guard *guard, const struct lx_guard_prefix *prefix);
+
+/**
+ * lx_guard_rate - limit new connections of each source
+ * @rate: SYNs a second; 0: no limit
+ * @burst: as many may come at once; > 0
+ */
+int lx_guard_rate(struct lx_guard *guard, uint32_t rate, uint32_t burst);
+
+/* Each list is malloc'd. -ENOMEM, -errno of reading the map. */
+int lx_guard_info(struct lx_guard *guard, struct lx_guard_info *ret_info);
+int lx_guard_bans(struct lx_guard *guard, struct lx_guard_ban_info **ret_list, size_t *ret_n);
+int lx_guard_prefixes(struct lx_guard *guard, struct lx_guard_prefix_info **ret_list,
+		      size_t *ret_n);
+
+/* The program, for tests that run it on packets. Negative: not loaded. */
+int lx_guard_prog_fd(const struct lx_guard *guard);
+
+#endif

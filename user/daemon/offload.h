@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* BPF of the daemon: the guard in front of the node's acceptor, and what is told of both. */
+#ifndef LX_DAEMON_OFFLOAD_H
+#define LX_DAEMON_OFFLOAD_H
+
+#include "dump.h"
+
+/**
+ * lx_offload_new - probe the kernel and load what is there to load
+ * @enabled: false: nothing; only what is left of a daemon before is removed
+ * The control socket is ours already: nobody else uses our pins. A kernel without BPF
+ * is no error. Returns 0 or -ENOMEM.
+ */
+int lx_offload_new(struct lx_daemon *daemon, bool enabled, struct lx_offload **ret_offload);
+/* The node must be gone. NULL is fine. */
+void lx_offload_free(struct lx_offload *offload);
+
+/* The node, or its NIs or tunables, have changed: the guard goes along. NULL: none. */
+void lx_offload_follow(struct lx_offload *offload, struct lx_node *node);
+
+/* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
+int lx_offload_guard_set(struct lx_offload *offload, const struct lx_control_guard *req, char *text,
+			 size_t size);
+int lx_offload_ban(struct lx_offload *offload, struct lx_node *node,
+		   const struct lx_control_ban *req, char *text, size_t size);
+int lx_offload_unban(struct lx_offload *offload, const struct lx_control_ban *req, char *text,
+		     size_t size);
+int lx_offload_prefix_add(struct lx_offload *offload, const struct lx_control_prefix *req,
+			  char *text, size_t size);
+int lx_offload_prefix_del(struct lx_offload *offload, const struct lx_control_prefix *req,
+			  char *text, size_t size);
+
+/* Shows, as command.c has them. */
+int lx_offload_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
+			struct lx_dump **ret_dump);
+int lx_offload_show_guard(struct lx_daemon *d, const struct lx_control_show *req,
+			  struct lx_dump **ret_dump);
+int lx_offload_show_bans(struct lx_daemon *d, const struct lx_control_show *req,
+			 struct lx_dump **ret_dump);
+int lx_offload_show_prefixes(struct lx_daemon *d, const struct lx_control_show *req,
+			     struct lx_dump **ret_dump);
+
+#endif
