@@ -166,7 +166,7 @@ static void test_start_fails(void **state)
 	char line[300];
 	const struct proc_result *r;
 
-	snprintf(line, sizeof(line), "lnetxd-fake -c %s",
+	snprintf(line, sizeof(line), "lnetxd-fake --no-bpf -c %s",
 		 proc_file("conf.yaml", "net:\n- net type: tcp\n  local NI(s):\n"
 					"  - interfaces: {0: nosuch}\n"));
 	r = run(1, line);

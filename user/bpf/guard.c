@@ -297,7 +297,8 @@ void lx_guard_place(struct lx_guard *g, const struct lx_guard_ni *ni, size_t n, 
 		lx_warn("guard=\"out of memory\" action=\"stays where it was\"");
 		return;
 	}
-	memcpy(copy, ni, n * sizeof(*copy));
+	if (n)
+		memcpy(copy, ni, n * sizeof(*copy));
 	pthread_mutex_lock(&g->lock);
 	change_listeners(g, copy, n);
 	g->config.secure = secure;

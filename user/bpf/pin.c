@@ -34,7 +34,7 @@ static bool is_bpffs(const char *path)
 	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
 }
 
-/* Whether process 1 has the same files there. Not to be allowed to look: no. */
+/* Whether process 1 has the same files there. If we may not look: no. */
 static bool is_of_init(const char *path, const char *of_init)
 {
 	struct stat ours, init;
@@ -54,11 +54,12 @@ static int find_bpffs(const char **ret_root, char ret_note[LX_BPF_TEXT])
 {
 	ret_note[0] = '\0';
 	*ret_root = look();
-	if (*ret_root && strcmp(*ret_root, STANDARD)) {
-		strcpy(ret_note, "this is " STANDARD " of process 1");
+	if (*ret_root) {
+		if (strcmp(*ret_root, STANDARD))
+			strcpy(ret_note, "this is " STANDARD " of process 1");
 		return 0;
 	}
-	if (!*ret_root && mount("bpf", STANDARD, "bpf", 0, "mode=0700")) {
+	if (mount("bpf", STANDARD, "bpf", 0, "mode=0700")) {
 		snprintf(ret_note, LX_BPF_TEXT,
 			 "no bpffs: cannot mount it at " STANDARD
 			 ": %s; next: mount -t bpf bpf " STANDARD,
@@ -68,8 +69,7 @@ static int find_bpffs(const char **ret_root, char ret_note[LX_BPF_TEXT])
 	*ret_root = STANDARD;
 	if (!is_of_init(STANDARD, OF_INIT))
 		snprintf(ret_note, LX_BPF_TEXT,
-			 "from another mount namespace: below /proc/%d/root; it goes with "
-			 "this mount namespace, as that of \"ip netns exec\" does",
+			 "mounted just now; from other mount namespaces it is below /proc/%d/root",
 			 (int)getpid());
 	return 0;
 }
