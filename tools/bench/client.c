@@ -267,6 +267,12 @@ static void deadline(uint64_t ns, struct timespec *ret)
 	ret->tv_nsec = ns % 1000000000u;
 }
 
+/* What has begun is ended in order. */
+static bool told_to_stop(enum lx_load_op op)
+{
+	return op == LX_LOAD_OPEN ? lx_load_stopping() : lx_load_giving_up();
+}
+
 /* Asks, and asks again, until there is an answer, the time is over or a signal came. */
 static int call(struct lx_client *client, enum lx_load_op op)
 {
@@ -284,7 +290,7 @@ static int call(struct lx_client *client, enum lx_load_op op)
 
 	pthread_mutex_lock(&client->lock);
 	client->awaited = op;
-	while (client->awaited && lx_load_now() < end && !lx_load_stopping()) {
+	while (client->awaited && lx_load_now() < end && !told_to_stop(op)) {
 		/* Sent without the lock: failures are told on another thread. */
 		pthread_mutex_unlock(&client->lock);
 		r = lx_note_send(client->node, &opt->target,

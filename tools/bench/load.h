@@ -152,12 +152,17 @@ static inline const char *lx_load_verb_name(enum lx_load_verb verb)
 	return name[verb];
 }
 
-/* Set by SIGINT and SIGTERM: come to an end. */
+/* Counts SIGINT and SIGTERM. The first: the time is over. The next: give up. */
 extern int lx_load_stop;
 
 static inline bool lx_load_stopping(void)
 {
 	return __atomic_load_n(&lx_load_stop, __ATOMIC_RELAXED);
+}
+
+static inline bool lx_load_giving_up(void)
+{
+	return __atomic_load_n(&lx_load_stop, __ATOMIC_RELAXED) > 1;
 }
 
 /* ---- setup.c ---------------------------------------------------------------- */

@@ -307,7 +307,7 @@ static int parse(int argc, char **argv, struct lx_options *opt)
 
 static void on_signal(int sig)
 {
-	__atomic_store_n(&lx_load_stop, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&lx_load_stop, 1, __ATOMIC_RELAXED);
 }
 
 static void on_log(int level, const char *line, void *arg)

@@ -116,7 +116,7 @@ static bool tick(struct run *run)
 		run->progress_ns = now.ns;
 	seen = now.messages;
 	run->stuck = seconds_between(run->progress_ns, now.ns) > run->opt->timeout;
-	return !run->stuck && !lx_load_stopping();
+	return !run->stuck && !lx_load_giving_up();
 }
 
 static void measure(struct run *run)
@@ -133,7 +133,7 @@ static void measure(struct run *run)
 	run->start = last;
 	for (unsigned int i = 0; i < run->n; i++)
 		lx_client_go(run->client[i]);
-	while (now < until) {
+	while (now < until && !lx_load_stopping()) {
 		if (!warmed && now >= warm) {
 			warmed = true;
 			set_state(run, true, true);
