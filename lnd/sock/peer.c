@@ -134,6 +134,19 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 
 /* ---- sending, waiting ----------------------------------------------------- */
 
+/* Small messages of one turn are spread over connections by the bundle, not one by one. */
+static struct lx_sock_conn *bundling(struct lx_sock_peer *peer, size_t payload)
+{
+	struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (lx_sock_tx_bundling(conn, payload) &&
+		    fit(conn, false, payload, false) == LX_FIT_YES)
+			return conn;
+	}
+	return NULL;
+}
+
 /* The connection for a message; dials what is missing. */
 static struct lx_sock_conn *obtain(struct lx_sock_peer *peer, bool noop, size_t payload,
 				   bool nonblk)
@@ -160,10 +173,12 @@ static void wait_for_conn(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 
 int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
 {
-	struct lx_sock_conn *conn = obtain(peer, false, msg->payload.length, false);
+	struct lx_sock_conn *conn = bundling(peer, msg->payload.length);
 	struct lx_sock_tx *tx;
 	int r;
 
+	if (!conn)
+		conn = obtain(peer, false, msg->payload.length, false);
 	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)
 		return -EHOSTUNREACH;
 	if (conn && lx_sock_tx_bundle(conn, msg))

@@ -169,6 +169,8 @@ struct lx_sock_tx {
  * it is not small, or there is no room; it needs a tx.
  */
 bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg);
+/* Whether there is a bundle with room for such a message, which leaves soon. */
+bool lx_sock_tx_bundling(const struct lx_sock_conn *conn, size_t payload);
 /* @msg: NULL for a NOOP. -ENOMEM. */
 int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx);
 /* Frees it; the message goes back to whom it came from. */

@@ -358,6 +358,13 @@ static struct lx_sock_tx *bundle_for(struct lx_sock_conn *conn, size_t len)
 	return tx;
 }
 
+bool lx_sock_tx_bundling(const struct lx_sock_conn *conn, size_t payload)
+{
+	return conn->bundle && !conn->tx_blocked && !conn->tx_nomem &&
+	       payload <= BUNDLE_PAYLOAD &&
+	       conn->bundle->wire_len + conn->overhead + payload <= LX_SOCK_BUNDLE;
+}
+
 bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg)
 {
 	const struct lx_payload *payload = &msg->payload;
