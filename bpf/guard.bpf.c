@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard: an XDP program on the interfaces of TCP NIs, in front of the acceptor.
- * What it decides is in guard.h; here are its maps and the program.
+ * The guard: programs on the interfaces of TCP NIs, in front of the acceptor. What they
+ * decide is in guard.h; here are their maps, and the same program for XDP and for
+ * traffic control (docs/decisions/0006-guard-xdp-or-tc.md).
  *
- * Only the stable headers of linux/ are needed: an XDP program sees bytes, and no
+ * Only the stable headers of linux/ are needed: these programs see bytes, and no
  * structs of the kernel. So no vmlinux.h is made from the kernel that happens to run
  * where this is built. Programs that look into the kernel's structs declare the few
  * members that they use, with preserve_access_index, and are relocated on loading.
  */
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
 #include "../include/lnetx/abi.h"
@@ -16,6 +18,8 @@
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
 #include "guard.h"
+
+#define HEADERS 512 /* bytes in which headers are looked for */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -100,26 +104,50 @@ static int lx_guard_is_listener(const struct lx_packet *p)
 	return bpf_map_lookup_elem(&listeners, &key) != 0;
 }
 
-SEC("xdp.frags")
-int lnetx_guard(struct xdp_md *ctx)
+/* Whether a packet is to be dropped; it is counted. */
+static __always_inline int is_refused(enum lx_packet_kind kind, const struct lx_packet *packet)
 {
-	const void *data = (const void *)(long)ctx->data;
-	const void *end = (const void *)(long)ctx->data_end;
-	struct lx_packet packet = { 0 };
 	struct lx_guard_config *cfg;
-	enum lx_packet_kind kind;
 	__u32 verdict, zero = 0;
 	__u64 *count;
 
 	cfg = bpf_map_lookup_elem(&config, &zero);
 	if (!cfg)
-		return XDP_PASS;
-	kind = lx_packet_parse(data, end, &packet);
-	verdict = lx_guard_judge(cfg, kind, &packet, bpf_ktime_get_ns());
+		return 0;
+	verdict = lx_guard_judge(cfg, kind, packet, bpf_ktime_get_ns());
 	count = bpf_map_lookup_elem(&counters, &verdict);
 	if (count)
 		++*count;
-	return verdict >= LX_GUARD_FIRST_DROP ? XDP_DROP : XDP_PASS;
+	return verdict >= LX_GUARD_FIRST_DROP;
+}
+
+SEC("xdp.frags")
+int lnetx_guard(struct xdp_md *ctx)
+{
+	struct lx_packet packet = { 0 };
+	enum lx_packet_kind kind;
+
+	kind = lx_packet_parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, &packet);
+	return is_refused(kind, &packet) ? XDP_DROP : XDP_PASS;
+}
+
+SEC("tc")
+int lnetx_guard_tc(struct __sk_buff *skb)
+{
+	struct lx_packet packet = { 0 };
+	enum lx_packet_kind kind;
+
+	/* A tag that has been taken off already; see lx_packet_parse(). */
+	if (skb->vlan_tci & 0xfff)
+		return TC_ACT_UNSPEC;
+	kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &packet);
+	if (kind == LX_PACKET_CUT &&
+	    !bpf_skb_pull_data(skb, skb->len < HEADERS ? skb->len : HEADERS)) {
+		packet = (struct lx_packet){ 0 };
+		kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end,
+				       &packet);
+	}
+	return is_refused(kind, &packet) ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
 /* The licence that helpers want to hear of; the file's own is above. */

@@ -36,6 +36,7 @@ static void print_guard(const json_t *guard)
 
 	printf("guard     %s%s%s\n", json_is_true(json_object_get(guard, "active")) ? "on" : "off",
 	       reason ? ": " : "", reason ? reason : "");
+	printf("mode      %s\n", json_string_value(json_object_get(guard, "mode")));
 	printf("accept    %s\n", accept_text(json_is_true(json_object_get(guard, "secure"))));
 	if (number(guard, "rate"))
 		printf("rate      %" JSON_INTEGER_FORMAT " connections a second and source, %"
@@ -149,6 +150,22 @@ static int forget(struct lx_session *s, const struct lx_args *a)
 	return prefix_words(s, a, 0, 0);
 }
 
+/* A mode by its name, or LX_UNSET. */
+static int parse_mode(struct lx_session *s, const char *text, int64_t *ret_mode)
+{
+	static const char *const names[LX_GUARD_MODES] = { "auto", "native", "generic", "tc" };
+
+	*ret_mode = LX_UNSET;
+	for (int i = 0; text && i < LX_GUARD_MODES; i++) {
+		if (!strcmp(text, names[i]))
+			*ret_mode = i;
+	}
+	if (!text || *ret_mode != LX_UNSET)
+		return 0;
+	return lx_session_fail(s, -EINVAL, "mode \"%s\": auto, native, generic or tc is expected",
+			       text);
+}
+
 /* The acceptor checks the same again: one tunable for both. */
 static int set(struct lx_session *s, const struct lx_args *a)
 {
@@ -157,11 +174,14 @@ static int set(struct lx_session *s, const struct lx_args *a)
 
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_BURST, "burst", 1, INT32_MAX, &req.burst);
-	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST])
+	if (!err)
+		err = parse_mode(s, a->v[LX_ARG_MODE], &req.mode);
+	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST] &&
+	    !a->v[LX_ARG_MODE])
 		err = lx_session_fail(s, -EINVAL, "set what? See \"lnetx guard help\"");
 	if (!err && a->v[LX_ARG_ACCEPT])
 		err = lx_action_tunable_set(s, "tcp", "accept", a->v[LX_ARG_ACCEPT]);
-	if (!err && (a->v[LX_ARG_RATE] || a->v[LX_ARG_BURST]))
+	if (!err && (a->v[LX_ARG_RATE] || a->v[LX_ARG_BURST] || a->v[LX_ARG_MODE]))
 		err = lx_session_request(s, LX_CONTROL_GUARD, NLM_F_REPLACE,
 					 &lx_control_guard_schema, &req, NULL, NULL);
 	return err;
@@ -171,6 +191,7 @@ static const struct lx_keyword set_keywords[] = {
 	{ "accept", LX_ARG_ACCEPT, "secure|all|none" },
 	{ "rate", LX_ARG_RATE, "N" },
 	{ "burst", LX_ARG_BURST, "N" },
+	{ "mode", LX_ARG_MODE, "auto|native|generic|tc" },
 	{ NULL, 0, NULL },
 };
 
@@ -182,6 +203,7 @@ const struct lx_command lx_guard_commands[] = {
 	{ "deny", deny, NULL, "PREFIX...", "these may not; the longest prefix decides" },
 	{ "forget", forget, NULL, "PREFIX...", "prefixes that were allowed or denied" },
 	{ "set", set, set_keywords, NULL,
-	  "whose connections are taken, and how many a second of each source; rate 0: all" },
+	  "whose connections are taken, how many a second of each source (rate 0: all), and\n"
+	  "\twhere the guard stands" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -69,6 +69,7 @@ struct lx_guard_info {
 	bool loaded;
 	bool active; /* there is something to watch for, and it is attached somewhere */
 	char reason[LX_BPF_TEXT]; /* why it is not */
+	uint32_t mode; /* enum lx_guard_mode */
 	bool secure; /* tunable tcp accept=secure */
 	uint32_t rate, burst; /* SYNs a second and source; 0: no limit */
 	uint32_t sources; /* that have a history, if there is a limit */

@@ -137,6 +137,7 @@ struct lx_control_tunable_value {
 
 struct lx_control_guard { /* LX_UNSET: leave alone */
 	int64_t rate, burst;
+	int64_t mode; /* enum lx_guard_mode */
 };
 
 struct lx_control_ban {

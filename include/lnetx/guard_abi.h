@@ -26,8 +26,18 @@ struct lx_guard_config {
 	__u64 interval_ns; /* U: time a SYN of one source costs; 0: no limit */
 	__u64 burst_ns;    /* U: how much of it may be saved up */
 	__u64 bans;        /* U: how many there are; 0 spares packets the look-up */
+	__u64 mode;        /* U: enum lx_guard_mode, for a daemon that takes over */
 };
-LX_LAYOUT(struct lx_guard_config, 32);
+LX_LAYOUT(struct lx_guard_config, 40);
+
+/* Where the guard stands. */
+enum lx_guard_mode {
+	LX_GUARD_AUTO,    /* XDP in the driver where that costs nothing, else TC */
+	LX_GUARD_NATIVE,  /* XDP in the driver */
+	LX_GUARD_GENERIC, /* XDP behind the driver */
+	LX_GUARD_TC,      /* traffic control: the same place, and packets stay as they are */
+	LX_GUARD_MODES
+};
 
 /* Map "listeners": where the acceptor is. Nothing else is touched, but for bans. */
 struct lx_guard_listener {

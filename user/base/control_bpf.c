@@ -84,9 +84,13 @@ static const struct lx_field counters_fields[] = {
 static const struct lx_schema counters = { "packets", sizeof(struct lx_guard_info),
 					   counters_fields };
 
+static const char *const mode_names[] = { "auto", "native", "generic", "tc" };
+
 static const struct lx_field guard_fields[] = {
 	{ LX_FIELD(1, "active", BOOL, struct lx_guard_info, active) },
 	{ LX_FIELD(2, "reason", STR, struct lx_guard_info, reason), UNSET },
+	{ LX_FIELD(8, "mode", ENUM, struct lx_guard_info, mode), .names = mode_names,
+	  .n_names = LX_GUARD_MODES },
 	{ LX_FIELD(3, "secure", BOOL, struct lx_guard_info, secure) },
 	{ LX_FIELD_NUM(4, "rate", struct lx_guard_info, rate) },
 	{ LX_FIELD_NUM(5, "burst", struct lx_guard_info, burst), .omit = LX_OMIT_ZERO },
@@ -135,6 +139,7 @@ const struct lx_control_object lx_control_prefixes = { "prefix", NULL, NULL, &pr
 static const struct lx_field guard_request_fields[] = {
 	{ LX_FIELD_NUM(1, "rate", struct lx_control_guard, rate), UNSET },
 	{ LX_FIELD_NUM(2, "burst", struct lx_control_guard, burst), UNSET },
+	{ LX_FIELD_NUM(3, "mode", struct lx_control_guard, mode), UNSET },
 	END
 };
 SCHEMA(guard, "guard", struct lx_control_guard);

@@ -364,7 +364,7 @@ static int hook_new(struct lx_bpf_set *set, const char *ifname, enum lx_bpf_hook
 }
 
 static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *program,
-			 const char *ifname, enum lx_bpf_hook_kind kind)
+			 const char *ifname, enum lx_bpf_hook_kind kind, unsigned int flags)
 {
 	struct lx_hook *h = hook_of(set, ifname, kind);
 	const char *name = bpf_program__name(program);
@@ -382,10 +382,13 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 		return err;
 	told = h->reason[0];
 	h->program = name;
+	h->flags = flags;
 	err = lx_hook_attach(h, bpf_program__fd(program), set->dir);
 	if (!err)
 		lx_info("bpf=%s interface=%s hook=%s mode=%s action=attached", set->name, ifname,
 			lx_hook_kind_name(kind), h->mode);
+	else if (flags & LX_BPF_TRY)
+		hook_free(h);
 	else if (!told)
 		lx_warn("bpf=%s interface=%s hook=%s reason=\"%s\" action=\"runs without it\"",
 			set->name, ifname, lx_hook_kind_name(kind), h->reason);
@@ -393,23 +396,23 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 }
 
 int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
-		  enum lx_bpf_hook_kind kind)
+		  enum lx_bpf_hook_kind kind, unsigned int flags)
 {
 	int err;
 
 	pthread_mutex_lock(&set->bpf->lock);
-	err = attach_locked(set, program, ifname, kind);
+	err = attach_locked(set, program, ifname, kind, flags);
 	pthread_mutex_unlock(&set->bpf->lock);
 	return err;
 }
 
-static void detach_locked(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg),
-			  void *arg)
+static void detach_locked(struct lx_bpf_set *set,
+			  bool (*wanted)(const struct lx_hook *h, void *arg), void *arg)
 {
 	struct lx_hook *h, *next;
 
 	lx_list_for_each_safe (h, next, &set->hooks, link) {
-		if (wanted && wanted(h->ifname, arg))
+		if (wanted && wanted(h, arg))
 			continue;
 		if (strcmp(h->mode, "none"))
 			lx_info("bpf=%s interface=%s hook=%s action=detached", set->name, h->ifname,
@@ -419,7 +422,8 @@ static void detach_locked(struct lx_bpf_set *set, bool (*wanted)(const char *ifn
 	}
 }
 
-void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg), void *arg)
+void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const struct lx_hook *h, void *arg),
+		   void *arg)
 {
 	pthread_mutex_lock(&set->bpf->lock);
 	detach_locked(set, wanted, arg);

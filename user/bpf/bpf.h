@@ -72,19 +72,20 @@ bool lx_bpf_taken_over(const struct lx_bpf_set *set);
 
 /**
  * lx_bpf_attach - attach a program of the set to an interface
+ * @flags: LX_BPF_NATIVE, ...
  * Idempotent: what is attached there already is left, what a daemon before has
  * attached gets the new program, without a gap. Returns 0, -ENODEV, -EBUSY another
  * program is there, -ENOMEM, or another -errno; the reason is in lx_bpf_info().
  */
 int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
-		  enum lx_bpf_hook_kind kind);
+		  enum lx_bpf_hook_kind kind, unsigned int flags);
 
 /**
  * lx_bpf_detach - take the set off interfaces
- * @wanted: called with each interface: whether to stay; NULL: off all of them. It may
- *	call nothing here
+ * @wanted: called for each place: whether to stay there; NULL: nowhere. Has no program:
+ *	left by a daemon before, and not attached again since. It may call nothing here
  */
-void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const char *ifname, void *arg),
+void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const struct lx_hook *h, void *arg),
 		   void *arg);
 
 /**

@@ -7,13 +7,18 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "guard.skel.h"
 
+#include "../base/cleanup.h"
 #include "../base/log.h"
 #include "bpf.h"
 #include "guard.h"
@@ -162,7 +167,7 @@ int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
 	static const struct lx_bpf_want want = {
 		.name = "guard",
 		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(ATOMICS) | LX_BPF_NEED(XDP) |
-			LX_BPF_NEED(LPM_TRIE) | LX_BPF_NEED(LRU_HASH),
+			LX_BPF_NEED(TC) | LX_BPF_NEED(LPM_TRIE) | LX_BPF_NEED(LRU_HASH),
 		.abi = { .magic = LX_GUARD_MAGIC, .version = LX_GUARD_VERSION },
 	};
 	struct lx_guard *g = calloc(1, sizeof(*g));
@@ -207,15 +212,57 @@ void lx_guard_free(struct lx_guard *g)
 
 /* ---- where it stands --------------------------------------------------------------- */
 
-static bool is_wanted(const char *ifname, void *arg)
+static bool is_wanted(const struct lx_hook *h, void *arg)
 {
 	const struct lx_guard *g = arg;
 
-	for (size_t i = 0; i < g->n_nis; i++) {
-		if (!strcmp(g->ni[i].ifname, ifname))
+	for (size_t i = 0; h->program && i < g->n_nis; i++) {
+		if (!strcmp(g->ni[i].ifname, h->ifname))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Of these drivers XDP has a price that all packets pay: large ones are not let through
+ * any more (veth: not even sent by the other side).
+ */
+static bool is_costly(const char *ifname)
+{
+	static const char *const costly[] = { "veth", "virtio_net", "tun" };
+	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ethtool_drvinfo drv = { .cmd = ETHTOOL_GDRVINFO };
+	struct ifreq req = { .ifr_data = (void *)&drv };
+
+	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", ifname);
+	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &req))
+		return false;
+	for (size_t i = 0; i < sizeof(costly) / sizeof(costly[0]); i++) {
+		if (!strncmp(drv.driver, costly[i], sizeof(drv.driver)))
+			return true;
+	}
+	return false;
+}
+
+static int attach_xdp(struct lx_guard *g, const char *ifname, unsigned int flags)
+{
+	return lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard, ifname, LX_BPF_HOOK_XDP,
+			     flags);
+}
+
+static int attach(struct lx_guard *g, const char *ifname)
+{
+	switch (g->config.mode) {
+	case LX_GUARD_NATIVE:
+		return attach_xdp(g, ifname, LX_BPF_NATIVE);
+	case LX_GUARD_GENERIC:
+		return attach_xdp(g, ifname, LX_BPF_GENERIC);
+	case LX_GUARD_AUTO:
+		if (!is_costly(ifname) && !attach_xdp(g, ifname, LX_BPF_NATIVE | LX_BPF_TRY))
+			return 0;
+	}
+	return lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard_tc, ifname,
+			     LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);
 }
 
 /* Attaches it where it is wanted, or nowhere if it has nothing to do. Lock held. */
@@ -223,13 +270,10 @@ static void settle(struct lx_guard *g)
 {
 	bool active = g->config.secure || has_rules(g);
 
-	lx_bpf_detach(g->set, active ? is_wanted : NULL, g);
 	g->attached = 0;
-	for (size_t i = 0; active && i < g->n_nis; i++) {
-		if (!lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard, g->ni[i].ifname,
-				   LX_BPF_HOOK_XDP))
-			g->attached++;
-	}
+	for (size_t i = 0; active && i < g->n_nis; i++)
+		g->attached += !attach(g, g->ni[i].ifname);
+	lx_bpf_detach(g->set, active ? is_wanted : NULL, g);
 }
 
 static bool is_guarded(const struct lx_guard_ni *ni, size_t n, const uint8_t addr[16])
@@ -435,6 +479,22 @@ int lx_guard_rate(struct lx_guard *g, uint32_t rate, uint32_t burst)
 	return err;
 }
 
+int lx_guard_mode(struct lx_guard *g, enum lx_guard_mode mode)
+{
+	int err = 0;
+
+	if (!g->loaded)
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&g->lock);
+	if (g->config.mode != mode) {
+		g->config.mode = mode;
+		lx_bpf_detach(g->set, NULL, NULL);
+		err = apply(g);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
 /* ---- telling ----------------------------------------------------------------------- */
 
 static int sum_counters(const struct lx_guard *g, uint64_t *ret_count)
@@ -468,6 +528,7 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 	pthread_mutex_lock(&g->lock);
 	ret_info->loaded = g->loaded;
 	ret_info->active = g->attached > 0;
+	ret_info->mode = (uint32_t)c->mode;
 	ret_info->secure = c->secure;
 	if (c->interval_ns) {
 		ret_info->rate = (uint32_t)((SECOND + c->interval_ns / 2) / c->interval_ns);
@@ -558,7 +619,10 @@ int lx_guard_prefixes(struct lx_guard *g, struct lx_guard_prefix_info **ret_list
 	return 0;
 }
 
-int lx_guard_prog_fd(const struct lx_guard *g)
+int lx_guard_prog_fd(const struct lx_guard *g, bool tc)
 {
-	return g->loaded ? bpf_program__fd(g->skeleton->progs.lnetx_guard) : -EOPNOTSUPP;
+	if (!g->loaded)
+		return -EOPNOTSUPP;
+	return bpf_program__fd(tc ? g->skeleton->progs.lnetx_guard_tc
+				  : g->skeleton->progs.lnetx_guard);
 }

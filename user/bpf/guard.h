@@ -72,6 +72,9 @@ int lx_guard_prefix_set(struct lx_guard *guard, const struct lx_guard_prefix *pr
 /* -ENOENT, -EOPNOTSUPP. */
 int lx_guard_prefix_del(struct lx_guard *guard, const struct lx_guard_prefix *prefix);
 
+/* Where it stands, from now on. -EOPNOTSUPP. */
+int lx_guard_mode(struct lx_guard *guard, enum lx_guard_mode mode);
+
 /**
  * lx_guard_rate - limit new connections of each source
  * @rate: SYNs a second; 0: no limit
@@ -85,7 +88,7 @@ int lx_guard_bans(struct lx_guard *guard, struct lx_guard_ban_info **ret_list, s
 int lx_guard_prefixes(struct lx_guard *guard, struct lx_guard_prefix_info **ret_list,
 		      size_t *ret_n);
 
-/* The program, for tests that run it on packets. Negative: not loaded. */
-int lx_guard_prog_fd(const struct lx_guard *guard);
+/* The programs for XDP and TC, for tests that run them on packets. Negative: not loaded. */
+int lx_guard_prog_fd(const struct lx_guard *guard, bool tc);
 
 #endif

@@ -14,6 +14,7 @@
 
 #define TC_HANDLE 1
 #define TC_PRIORITY 0x6c78 /* "lx": nobody else's, behind the usual ones */
+#define TCX_BEFORE (1u << 3) /* BPF_F_BEFORE; of nothing: of all */
 
 static const char *const kind_names[] = { "xdp", "ingress", "egress" };
 
@@ -23,6 +24,11 @@ const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind)
 }
 
 /* ---- clsact ------------------------------------------------------------------------ */
+
+static uint32_t tc_priority(const struct lx_hook *h)
+{
+	return h->flags & LX_BPF_FIRST ? TC_PRIORITY - 1 : TC_PRIORITY;
+}
 
 static struct bpf_tc_hook tc_hook(const struct lx_hook *h)
 {
@@ -36,7 +42,7 @@ static int clsact_attach(struct lx_hook *h, int prog_fd)
 {
 	struct bpf_tc_hook hook = tc_hook(h);
 	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = prog_fd, .handle = TC_HANDLE,
-		    .priority = TC_PRIORITY, .flags = BPF_TC_F_REPLACE);
+		    .priority = tc_priority(h), .flags = BPF_TC_F_REPLACE);
 	int err = bpf_tc_hook_create(&hook);
 
 	if (err && err != -EEXIST)
@@ -51,7 +57,7 @@ static int clsact_attach(struct lx_hook *h, int prog_fd)
 static void clsact_detach(struct lx_hook *h)
 {
 	struct bpf_tc_hook hook = tc_hook(h);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = TC_PRIORITY);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = tc_priority(h));
 
 	bpf_tc_detach(&hook, &opts);
 }
@@ -81,9 +87,11 @@ static const char *xdp_mode(unsigned int ifindex)
 /* Some drivers have it, but not for this program, MTU or number of queues. */
 static int xdp_attach(struct lx_hook *h, int prog_fd)
 {
-	int err = link_create(h, prog_fd, BPF_XDP, 0);
+	int err = -EOPNOTSUPP;
 
-	if (err && err != -EBUSY && err != -EEXIST)
+	if (!(h->flags & LX_BPF_GENERIC))
+		err = link_create(h, prog_fd, BPF_XDP, XDP_FLAGS_DRV_MODE);
+	if (err && err != -EBUSY && err != -EEXIST && !(h->flags & LX_BPF_NATIVE))
 		err = link_create(h, prog_fd, BPF_XDP, XDP_FLAGS_SKB_MODE);
 	if (!err)
 		h->mode = xdp_mode(h->ifindex);
@@ -95,7 +103,7 @@ static int tcx_attach(struct lx_hook *h, int prog_fd)
 	int err = link_create(h, prog_fd,
 			      h->kind == LX_BPF_HOOK_EGRESS ? LX_BPF_TCX_EGRESS
 							    : LX_BPF_TCX_INGRESS,
-			      0);
+			      h->flags & LX_BPF_FIRST ? TCX_BEFORE : 0);
 
 	if (!err)
 		h->mode = "tcx";

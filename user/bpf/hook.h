@@ -22,9 +22,16 @@ enum lx_bpf_hook_kind {
 	LX_BPF_HOOK_KINDS
 };
 
+/* How to attach. */
+#define LX_BPF_NATIVE 1u /* of XDP: in the driver or not at all */
+#define LX_BPF_GENERIC 2u /* of XDP: behind the driver */
+#define LX_BPF_FIRST 4u /* of traffic control: in front of other programs */
+#define LX_BPF_TRY 8u /* a failure is no news: not logged, and no hook is left of it */
+
 struct lx_hook {
 	struct lx_list link;
 	enum lx_bpf_hook_kind kind;
+	unsigned int flags;
 	unsigned int ifindex;
 	char ifname[IF_NAMESIZE];
 	const char *program; /* NULL: taken over, the program is the daemon's before */
@@ -40,7 +47,7 @@ const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind);
 /**
  * lx_hook_attach - attach a program, or put it into what is attached already
  * @dir: for the pin; "": none
- * XDP is native where the driver has it, else generic. Returns 0, -EBUSY another
+ * XDP without flags is native where the driver has it, else generic. Returns 0, -EBUSY another
  * program is there, or another -errno; h->reason has it in words.
  */
 int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir);

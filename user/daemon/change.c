@@ -751,7 +751,7 @@ void lx_change_interfaces(struct lx_daemon *d)
 	if (!d->node || d->changes->stopped ||
 	    change_new(d, find_kind(LX_CONTROL_GUARD, NLM_F_REPLACE), &c))
 		return;
-	c->req.guard = (struct lx_control_guard){ LX_UNSET, LX_UNSET };
+	c->req.guard = (struct lx_control_guard){ LX_UNSET, LX_UNSET, LX_UNSET };
 	enqueue(c);
 }
 

@@ -143,15 +143,14 @@ static int explain(struct lx_offload *o, int err, const char *what, char *text, 
 	return say(text, size, err, "%s: %s", what, strerror(-err));
 }
 
-int lx_offload_guard_set(struct lx_offload *o, const struct lx_control_guard *req, char *text,
-			 size_t size)
+static int set_rate(struct lx_offload *o, const struct lx_control_guard *req, char *text,
+		    size_t size)
 {
 	int64_t burst = req->burst;
 	int err;
 
 	if (req->rate == LX_UNSET)
-		return say(text, size, req->burst == LX_UNSET ? 0 : -EINVAL,
-			   req->burst == LX_UNSET ? "" : "a burst needs a rate: rate N burst M");
+		return say(text, size, -EINVAL, "a burst needs a rate: rate N burst M");
 	if (burst == LX_UNSET)
 		burst = req->rate > LX_GUARD_BURST ? req->rate : LX_GUARD_BURST;
 	if (req->rate < 0 || req->rate > LX_GUARD_RATE_MAX)
@@ -162,6 +161,21 @@ int lx_offload_guard_set(struct lx_offload *o, const struct lx_control_guard *re
 			   (long long)burst, LX_GUARD_RATE_MAX);
 	err = lx_guard_rate(o->guard, (uint32_t)req->rate, (uint32_t)burst);
 	return err ? explain(o, err, "rate not set", text, size) : 0;
+}
+
+int lx_offload_guard_set(struct lx_offload *o, const struct lx_control_guard *req, char *text,
+			 size_t size)
+{
+	int err = 0;
+
+	if (req->mode != LX_UNSET && (req->mode < 0 || req->mode >= LX_GUARD_MODES))
+		return say(text, size, -EINVAL, "mode %lld is unknown", (long long)req->mode);
+	if (req->rate != LX_UNSET || req->burst != LX_UNSET)
+		err = set_rate(o, req, text, size);
+	if (err || req->mode == LX_UNSET)
+		return err;
+	err = lx_guard_mode(o->guard, (enum lx_guard_mode)req->mode);
+	return err ? explain(o, err, "mode not set", text, size) : 0;
 }
 
 static bool is_neighbour(struct lx_node *node, const struct lx_nid *nid)
