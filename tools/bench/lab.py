@@ -88,7 +88,8 @@ class Lab:
         self.run(ns, "sh", "-c", f"echo {mask} > /sys/class/net/{dev}/queues/rx-0/rps_cpus")
 
     def sysctl(self, ns, name, value):
-        self.run(ns, "sysctl", "-q", "-w", f"{name}={value}")
+        path = f"/proc/sys/{name.replace('.', '/')}"
+        self.run(ns, "sh", "-c", f"echo {value} > {path}")
 
     # ---- programs -----------------------------------------------------------------
 
