@@ -263,6 +263,10 @@ LX_INLINE int lx_compose_entered(struct lx_compose_once *c)
 
 	bpf_loop(4, lx_compose_once, c, 0);
 	told->ack = s->acked;
+	/* A FIN has a sequence number of its own. In RAW it is part of the last slot. */
+	if (s->fin && !s->raw && s->acked == s->parse_next &&
+	    lx_pos_before(s->acked - s->diverted, s->socket_una))
+		told->ack++;
 	told->edge = s->edge;
 	digest = lx_sack_digest(told);
 	news = s->force || told->ack != s->told_ack || told->edge != s->told_edge ||

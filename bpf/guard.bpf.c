@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The guard: programs on the interfaces of TCP NIs, in front of the acceptor. What they
- * decide is in guard.h; here are their maps, and the same program for XDP and for
+ * decide is in judge.h; here are their maps, and the same program for XDP and for
  * traffic control (docs/decisions/0006-guard-xdp-or-tc.md).
  *
  * Only the stable headers of linux/ are needed: these programs see bytes, and no
@@ -17,7 +17,7 @@
 
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
-#include "guard.h"
+#include "judge.h"
 
 #define HEADERS 512 /* bytes in which headers are looked for */
 

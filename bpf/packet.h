@@ -45,10 +45,12 @@ struct lx_cursor {
 	const __u8 *at, *end;
 };
 
-/* Headers as far as they are of interest, in network order. */
+/* Headers as far as they are of interest, in network order; frames begin anywhere even. */
+#define LX_PACKET_HDR __attribute__((packed, aligned(2)))
+
 struct lx_vlan_hdr {
 	__be16 tci, proto;
-};
+} LX_PACKET_HDR;
 
 struct lx_ip4_hdr {
 	__u8 ver_ihl, tos;
@@ -56,30 +58,30 @@ struct lx_ip4_hdr {
 	__u8 ttl, proto;
 	__u16 csum;
 	__u8 src[4], dst[4];
-};
+} LX_PACKET_HDR;
 
 struct lx_ip6_hdr {
 	__be32 flow;
 	__be16 len;
 	__u8 next, hops;
 	__u8 src[16], dst[16];
-};
+} LX_PACKET_HDR;
 
 struct lx_ip6_ext_hdr {
 	__u8 next, len;
 	__be16 frag; /* of a fragment header */
 	__u32 id;
-};
+} LX_PACKET_HDR;
 
 struct lx_tcp_start {
 	__be16 sport, dport;
 	__be32 seq;
-};
+} LX_PACKET_HDR;
 
 struct lx_tcp_flags {
 	__be32 ack;
 	__u8 offset, flags;
-};
+} LX_PACKET_HDR;
 
 LX_INLINE const void *lx_cursor_take(struct lx_cursor *c, __u32 len)
 {
@@ -107,7 +109,7 @@ LX_INLINE enum lx_packet_kind lx_packet_tcp(struct lx_cursor *c, int fragment, s
 		return LX_PACKET_CUT;
 	p->sport = start->sport;
 	p->dport = start->dport;
-	flags = lx_cursor_take(c, 6); /* sizeof(*flags) has padding */
+	flags = lx_cursor_take(c, sizeof(*flags));
 	if (!flags)
 		return fragment ? LX_PACKET_TCP_FRAGMENT : LX_PACKET_CUT;
 	p->flags = flags->flags;

@@ -51,8 +51,10 @@ LX_INLINE void lx_raw_leave(struct lx_stream *s)
 	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
 	__u64 boundary = s->boundary + s->diverted;
 
-	if (!s->raw || s->broken || (s->flags & LX_STREAM_NO_LANES) || lx_pos_before(boundary, s->raw_high) ||
-	    lx_pos_before(boundary, last->start) || boundary - last->start >= 1u << 30)
+	if (!s->raw || s->broken || (s->flags & LX_STREAM_NO_LANES))
+		return;
+	if (lx_pos_before(boundary, s->raw_high) || lx_pos_before(boundary, last->start) ||
+	    boundary - last->start >= 1u << 30)
 		return;
 	last->len = boundary - last->start;
 	s->parse_next = boundary;
@@ -88,7 +90,7 @@ struct lx_choice {
 /* The two sides' segments must have the same shape: nothing is ever inserted. */
 LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s)
 {
-	return lane->options == s->options && lane->family == s->family &&
+	return lane->options == s->options && lane->family == s->family && lane->mtu >= s->mtu &&
 	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
 }
 
@@ -171,7 +173,6 @@ struct lx_framing {
 	__u32 index;
 	__u32 saved; /* bytes of a header that came before: to be sent on by themselves */
 	__u32 dirty; /* lane headers in this packet are not yet as they must leave */
-	__u64 saved_pos;
 };
 
 LX_INLINE __u32 lx_get32(const __u8 *p, int flip)
@@ -196,6 +197,15 @@ LX_INLINE __u32 lx_overhead(__u32 version)
 								   : sizeof(struct lx_hdr_nid4));
 }
 
+/* So much of a message tells where it goes and how long it is. */
+LX_INLINE __u32 lx_header_len(__u32 version)
+{
+	return sizeof(struct lx_sock_msg) +
+	       (version == LX_SOCK_V4 ? __builtin_offsetof(struct lx_hdr_nid16, payload_length)
+				      : __builtin_offsetof(struct lx_hdr_nid4, payload_length)) +
+	       sizeof(__le32);
+}
+
 /*
  * Reads s->header, of which s->have bytes are there. Returns 1 and the message, 0: more
  * is needed, -1: no message.
@@ -217,7 +227,7 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 		return 1;
 	if (type != LX_SOCK_LNET)
 		return -1;
-	if (s->have < overhead)
+	if (s->have < lx_header_len(s->version))
 		return 0;
 	if (s->version == LX_SOCK_V4) {
 		__builtin_memcpy(&ret_m->dst, lnet, sizeof(ret_m->dst));
@@ -239,7 +249,7 @@ LX_INLINE int lx_header_fill(struct lx_framing *f)
 {
 	struct lx_stream *s = f->s;
 	__u64 there = f->seg->end - s->parse_next;
-	__u32 want = lx_overhead(s->version), have = s->have, n;
+	__u32 want = lx_header_len(s->version), have = s->have, n;
 	__u64 at = s->parse_next + have - f->seg->pos;
 
 	if (there < want)
@@ -310,8 +320,8 @@ static long lx_frame_one(__u32 i, void *arg)
 		return 1;
 	if (before) {
 		__builtin_memcpy(s->saved, s->header, LX_HEADER_MAX);
-		f->saved = before;
-		f->saved_pos = s->parse_next;
+		s->saved_pos = s->parse_next;
+		s->saved_len = f->saved = before;
 	}
 	lx_choose(&c, &m);
 	if (lx_message_place(f, &m, &c)) {
@@ -328,7 +338,7 @@ static long lx_frame_one(__u32 i, void *arg)
 
 /**
  * lx_frame - frame what a data packet brings
- * @f: s, seg and index set; afterwards saved tells of a header cut by the packet before
+ * @f: s, seg and index set; afterwards saved tells of the bytes of a header that came before
  *
  * Returns 0, or -1: another processor is at it; treat the packet as lost.
  */

@@ -9,8 +9,8 @@
  *
  * In doubt a frame passes: the acceptor checks all of it again, but for the lists.
  */
-#ifndef LX_BPF_GUARD_H
-#define LX_BPF_GUARD_H
+#ifndef LX_BPF_JUDGE_H
+#define LX_BPF_JUDGE_H
 
 #include "../include/lnetx/guard_abi.h"
 #include "packet.h"
