@@ -30,6 +30,8 @@
 /* Keeps the compiler from telling the verifier that a value is constant. */
 #define LX_OPAQUE(x) asm volatile("" : "+r"(x))
 #define LX_NOINLINE __attribute__((noinline))
+/* Verified once, whoever calls it; must check its pointers. */
+#define LX_GLOBAL LX_NOINLINE
 
 #else
 
@@ -37,6 +39,7 @@
 
 #define LX_OPAQUE(x) ((void)(x))
 #define LX_NOINLINE
+#define LX_GLOBAL static
 
 /* bpf_loop(), as the kernel has it. */
 static inline long bpf_loop(__u32 n, long (*fn)(__u32 i, void *arg), void *arg, __u64 flags)

@@ -76,7 +76,6 @@ struct lx_message {
 };
 
 struct lx_choice {
-	struct lx_stream *s;
 	__u32 index; /* the stream's */
 	__u32 hop;
 	__u32 len;
@@ -96,12 +95,13 @@ LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s
 
 static long lx_choose_lane(__u32 i, void *arg)
 {
-	struct lx_choice *c = arg;
+	struct lx_choice *c = *(struct lx_choice **)arg;
+	struct lx_stream *s = lx_stream_at(c->index);
 	struct lx_hop *hop = lx_hop_at(c->hop);
 	struct lx_lane *lane;
 	__u32 index, own;
 
-	if (!hop || i >= hop->n_lanes)
+	if (!s || !hop || i >= hop->n_lanes)
 		return 1;
 	LX_OPAQUE(i);
 	index = hop->lane[i & (LX_HOP_LANES - 1)];
@@ -111,26 +111,26 @@ static long lx_choose_lane(__u32 i, void *arg)
 	own = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
 	if (own != c->own)
 		return 0;
-	if (!lx_lane_fits(lane, c->s)) {
+	if (!lx_lane_fits(lane, s)) {
 		c->reason = LX_LANE0_FORM;
 		return 0;
 	}
 	c->found |= own;
-	c->reason = lx_lane_take(lane, c->index, c->s->hop, c->len, &c->start);
+	c->reason = lx_lane_take(lane, c->index, s->hop, c->len, &c->start);
 	if (!c->reason)
 		c->lane = index;
 	return own || !c->reason;
 }
 
 /* Sets lane and start, or lane LX_NO_LANE and the reason. */
-static LX_NOINLINE int lx_choose(struct lx_choice *c, struct lx_message *m)
+LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 {
 	struct lx_stream *s;
 	struct lx_dest *dest;
 
 	if (!c || !m)
 		return 0;
-	s = c->s;
+	s = lx_stream_at(c->index);
 	if (!s)
 		return 0;
 	c->lane = LX_NO_LANE;
@@ -157,11 +157,11 @@ static LX_NOINLINE int lx_choose(struct lx_choice *c, struct lx_message *m)
 	if (c->reason != LX_LANE0_NO_LANE)
 		return 0;
 	c->own = 1;
-	bpf_loop(LX_HOP_LANES, lx_choose_lane, c, 0);
+	bpf_loop(LX_HOP_LANES, lx_choose_lane, &c, 0);
 	if (c->found)
 		return 0;
 	c->own = 0;
-	bpf_loop(LX_HOP_LANES, lx_choose_lane, c, 0);
+	bpf_loop(LX_HOP_LANES, lx_choose_lane, &c, 0);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ static long lx_frame_one(__u32 i, void *arg)
 	struct lx_framing *f = arg;
 	struct lx_stream *s = f->s;
 	struct lx_message m = { 0 };
-	struct lx_choice c = { .s = s, .index = f->index };
+	struct lx_choice c = { .index = f->index };
 	__u32 before = s->have;
 	int r;
 

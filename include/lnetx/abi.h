@@ -6,7 +6,8 @@
  * Fixed-width fields, no implicit padding, sizes asserted. Whoever opens a pinned
  * map reads struct lx_abi first and touches nothing if the version is another one
  * (-ESTALE). Fields are written by one side only; the comment says by which: U the
- * daemon, B the programs.
+ * daemon, B the programs in the way of packets, A the program that looks into the
+ * kernel's socket when the daemon asks for it (bpf/arm.h).
  *
  * Positions. A TCP sequence number is 32 bits and wraps; everything here is counted
  * in 64-bit positions instead, which are made of sequence numbers at the door
@@ -60,6 +61,7 @@ LX_LAYOUT(struct lx_flow, 8);
 
 /* ---- next hops: where messages may go --------------------------------------------- */
 
+#define LX_DESTS_MAX 4096
 #define LX_HOP_LANES 32
 #define LX_DEST_HOPS 4
 #define LX_NO_LANE 0xffffu
@@ -101,11 +103,9 @@ struct lx_sack {
 	__u64 start, end;
 };
 
-struct lx_peer_stamp { /* TCP timestamps of a connection, both directions */
-	__u32 recent;     /* B: the peer's last value, to be echoed */
-	__u32 offset;     /* B: our value less milliseconds of the monotonic clock */
-	__u32 last;       /* B: our last value; it never goes back */
-	__u32 known;      /* B: offset is valid */
+struct lx_stamp { /* TCP timestamps of a connection */
+	__u32 recent; /* A, B: the peer's last value, to be echoed */
+	__u32 offset; /* A: our value less milliseconds of the monotonic clock */
 };
 
 struct lx_lane {
@@ -113,32 +113,29 @@ struct lx_lane {
 	__u64 una;        /* B: acknowledged by the next hop */
 	__u64 edge;       /* B: the next hop takes bytes up to here */
 	__u64 sent;       /* B: highest position put on the wire */
-	__u64 kernel;     /* B: bytes that the lane's own socket has sent */
-	__u64 kernel_una; /* B: of these, acknowledged */
 	struct lx_sack sack[3]; /* B */
 	__u32 n_sack;     /* B */
 	__u32 state;      /* U: enum lx_lane_state */
 	__u32 hop;        /* U */
 	__u32 ifindex;    /* U: where the next hop is */
-	__u32 base_seq;   /* B: sequence number of position 0 */
-	__u32 based;      /* B: base_seq is known */
-	__u32 ack_seq;    /* B: our socket's acknowledgement, as it last left */
-	__u16 window;     /* B: likewise, unscaled */
-	__u8 wscale;      /* U: shift of the next hop's windows */
+	__u32 base_seq;   /* A: of position 0, where the socket had come to */
+	__u32 ack_seq;    /* A, B: our socket's acknowledgement, as it last left */
+	__u16 window;     /* A, B: likewise, unscaled */
+	__u8 wscale;      /* A: shift of the next hop's windows */
 	__u8 version;     /* U: socklnd's, decides the header's length */
-	__u8 options;     /* U: bytes of TCP options in a data segment: 0 or 12 */
+	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
 	__u8 family;      /* U: AF_INET, AF_INET6 */
-	__u16 reserved;
+	__u16 mtu;        /* U: of the way to the next hop */
 	struct lx_flow_key key; /* U */
-	struct lx_peer_stamp stamp;
+	struct lx_stamp stamp;
 	__u64 messages, bytes, acks, takes; /* B: counters */
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
 #define LX_STREAM_SLOTS 512 /* a power of two */
-#define LX_HEADER_MAX 120   /* message header and nid16 header */
-#define LX_HEADER_ROOM 256  /* twice as much: offset and length are masked apart */
+#define LX_HEADER_MAX 80    /* of a message: up to and with its payload length */
+#define LX_HEADER_ROOM 256  /* more: offset and length are masked apart */
 
 /* A message on a lane, or a run of what went up to the socket. */
 struct lx_slot {
@@ -153,7 +150,7 @@ LX_LAYOUT(struct lx_slot, 32);
 
 enum lx_stream_state {
 	LX_STREAM_FREE,
-	LX_STREAM_ARMED, /* waits for a packet that tells base_seq */
+	LX_STREAM_ARMED, /* what comes goes to the socket, and is seen */
 	LX_STREAM_ON,
 };
 
@@ -167,18 +164,19 @@ enum lx_stream_flag { /* U */
 
 struct lx_stream {
 	/* set up by the daemon */
-	__u32 state;      /* U, then B: enum lx_stream_state */
+	__u32 state;      /* A: enum lx_stream_state */
 	__u32 flags;      /* U: enum lx_stream_flag */
 	__u32 hop;        /* U: the peer as a hop, for its router credits */
 	__u32 ifindex;    /* U */
 	__u8 version;     /* U: socklnd's */
-	__u8 wscale;      /* U: shift of the windows that we advertise */
-	__u8 options;     /* U: bytes of TCP options in a data segment: 0 or 12 */
+	__u8 wscale;      /* A: shift of the windows that we advertise */
+	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
 	__u8 family;      /* U */
 	__u8 flip;        /* U: the peer has the other byte order */
-	__u8 reserved[3];
+	__u8 reserved;
+	__u16 mtu;        /* U: its packets may be this large */
 	struct lx_flow_key key; /* U */
-	__u32 base_seq;   /* B: sequence number of position 0 */
+	__u32 base_seq;   /* A: sequence number of position 0 */
 
 	/* told by the daemon while it reads; socket positions */
 	__u64 boundary;   /* U: a message begins here */
@@ -217,19 +215,22 @@ struct lx_stream {
 	__u32 told_sack;  /* a digest */
 	__u32 force;      /* answer even if there is no news */
 	__u64 progress_ns;
-	struct lx_peer_stamp stamp;
+	struct lx_stamp stamp;
 
 	/* counters */
 	__u64 packets, bytes, messages, lane_messages, lane_bytes;
-	__u64 bounces, raws, retransmits, acks;
+	__u64 cuts, pieces, raws, acks, busy, lost;
 	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
 
 	__u32 cookie_head; /* U: read up to here */
 	__u32 cookie_tail; /* B */
 	__u32 cookies_due; /* B: in slots and in cookie[]: bounded by its size */
-	__u32 reserved3;
+	__u32 fin;        /* B: the peer's FIN has gone up, behind parse_next */
 	__u64 cookie[LX_STREAM_COOKIES]; /* B */
 
+	__u64 saved_pos;  /* B: stream position of saved[] */
+	__u32 saved_len;  /* B */
+	__u32 reserved4;
 	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
 	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
 	struct lx_slot slot[LX_STREAM_SLOTS];
@@ -258,6 +259,48 @@ enum lx_lane0_reason {
 };
 _Static_assert(LX_LANE0_COUNT <= 16, "room in lx_stream.reasons");
 
+/* ---- asking for a look into the kernel's socket ------------------------------------------- */
+
+/* "Packet" of program lnetx_arm, by BPF_PROG_TEST_RUN; the stream or lane has its key. */
+struct lx_arm {
+	__u32 kind;   /* enum lx_flow_kind */
+	__u32 index;
+	__u32 on;     /* streams: 0 ARMED, 1 ON */
+	__u32 reserved;
+};
+LX_LAYOUT(struct lx_arm, 16);
+
+/* What the program returns. */
+enum lx_armed {
+	LX_ARMED_OK,
+	LX_ARMED_NO_SOCKET,
+	LX_ARMED_BUSY,   /* bytes of the lane's socket are on their way: try again */
+	LX_ARMED_UNFIT,  /* timestamps in another unit */
+};
+
+/* What programs are told of the machine (U). */
+struct lx_settings {
+	__u32 cutter; /* ifindex of the pair that cuts super-packets up; 0: none */
+	__u32 reserved;
+};
+LX_LAYOUT(struct lx_settings, 8);
+
+/*
+ * Marks of packets on their way between programs: LX_MARK | kind, and 16 bits of its
+ * own. None is left on a packet that leaves the machine or goes to a socket.
+ */
+#define LX_MARK 0x4c580000u
+#define LX_MARK_MASK 0xfff80000u
+#define LX_MARK_KIND 0x00070000u
+enum lx_mark_kind {
+	LX_MARK_DONE = 1 << 16,  /* leaves as it is */
+	LX_MARK_KICK = 2 << 16,  /* the daemon's: to become an acknowledgement */
+	LX_MARK_CUT = 3 << 16,   /* to be cut up, then to come in on interface # again */
+	LX_MARK_AGAIN = 4 << 16, /* has been cut up */
+	LX_MARK_PIECE = 5 << 16, /* only the piece at payload offset # */
+	LX_MARK_SAVED = 6 << 16, /* to become the beginning of a header that was kept */
+};
+
 /* ---- ring buffer records ------------------------------------------------------------------ */
 
 enum lx_record_type {
@@ -266,7 +309,7 @@ enum lx_record_type {
 	LX_RECORD_CREDIT,      /* index: hop; a credit came back that somebody waits for */
 	LX_RECORD_LANE_GONE,   /* index: lane; the next hop closed or reset it */
 	LX_RECORD_LANE_IDLE,   /* index: lane; draining is over */
-	LX_RECORD_BASE,        /* index: stream or lane: base_seq could not be found */
+	LX_RECORD_KICK,        /* index: stream; there is news for its peer, but no packet */
 };
 
 struct lx_record {

@@ -474,7 +474,7 @@ static void send_saved(int who, struct lx_framing *f)
 	struct lx_piece p;
 	char data[LX_HEADER_MAX];
 
-	lx_piece_at(s, f->saved_pos, f->saved_pos + f->saved, &p);
+	lx_piece_at(s, s->saved_pos, s->saved_pos + s->saved_len, &p);
 	if (p.kind != LX_PIECE_UP && p.kind != LX_PIECE_LANE)
 		return;
 	assert_int_equal(p.end - p.pos, f->saved);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A look into the kernel's socket, when the daemon hands a connection to the programs:
+ * sequence numbers, windows and timestamps are what only the kernel knows.
+ *
+ * The members that are read are declared here and relocated when the program is
+ * loaded, so nothing of the building machine's kernel is in it.
+ */
+#ifndef LX_BPF_ARM_H
+#define LX_BPF_ARM_H
+
+#include <bpf/bpf_core_read.h>
+
+#include "next_hop.h"
+
+struct rb_root___lx {
+	void *rb_node;
+} __attribute__((preserve_access_index));
+
+struct tcp_options_received___lx {
+	__u32 ts_recent;
+	__u16 tstamp_ok : 1;
+	__u16 snd_wscale : 4;
+	__u16 rcv_wscale : 4;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock___lx {
+	__u32 rcv_nxt, rcv_wup, rcv_wnd, snd_nxt, snd_una, snd_wnd, write_seq, tsoffset;
+	__u64 bytes_received;
+	struct rb_root___lx out_of_order_queue;
+	struct tcp_options_received___lx rx_opt;
+	__u8 tcp_usec_ts : 1; /* since 6.7 */
+} __attribute__((preserve_access_index));
+
+/* The socket's sequence numbers have positions from the first byte that it received. */
+LX_INLINE int lx_arm_stream(struct lx_stream *s, const struct tcp_sock___lx *tp, int on)
+{
+	__u64 received = tp->bytes_received;
+
+	s->base_seq = tp->rcv_nxt - (__u32)received;
+	if (!on) {
+		s->high = s->acked = received;
+		s->state = LX_STREAM_ARMED;
+		return LX_ARMED_OK;
+	}
+	s->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
+	s->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_STAMP_LEN : 0;
+	s->stamp.offset = tp->tsoffset;
+	s->stamp.recent = tp->rx_opt.ts_recent;
+	s->socket_seq = tp->snd_nxt;
+	s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
+	s->socket_edge = s->socket_una + tp->rcv_wnd;
+	s->socket_sent = lx_pos_max(received, s->high);
+	s->acked = s->kacked = s->told_ack = s->socket_una;
+	s->edge = s->told_edge = s->socket_edge;
+	/* It begins in RAW: what the slow path has not yet read has no frame. */
+	s->parse_next = s->acked;
+	s->raw = 0;
+	lx_raw_enter(s, LX_LANE0_RAW);
+	s->raw_high = tp->out_of_order_queue.rb_node ? s->edge : s->socket_sent;
+	s->high = s->socket_sent;
+	s->state = LX_STREAM_ON;
+	return LX_ARMED_OK;
+}
+
+/* Position 0 is what the socket would send next. */
+LX_INLINE int lx_arm_lane(struct lx_lane *lane, const struct tcp_sock___lx *tp)
+{
+	if (tp->snd_una != tp->snd_nxt || tp->write_seq != tp->snd_nxt)
+		return LX_ARMED_BUSY;
+	lane->base_seq = tp->snd_nxt;
+	lane->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
+	lane->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_STAMP_LEN : 0;
+	lane->stamp.offset = tp->tsoffset;
+	lane->stamp.recent = tp->rx_opt.ts_recent;
+	lane->word = (__u64)LX_LANE_OWNER << 32;
+	lane->una = lane->sent = 0;
+	lane->edge = tp->snd_wnd;
+	lane->n_sack = 0;
+	lane->ack_seq = tp->rcv_nxt;
+	lane->window = tp->rcv_wnd >> BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
+	lane->state = LX_LANE_LIVE;
+	return LX_ARMED_OK;
+}
+
+LX_INLINE struct bpf_sock *lx_arm_lookup(struct __sk_buff *skb, const struct lx_flow_key *key,
+					 __u32 family)
+{
+	struct bpf_sock_tuple tuple;
+
+	__builtin_memset(&tuple, 0, sizeof(tuple));
+	if (family == LX_AF_INET6) {
+		__builtin_memcpy(tuple.ipv6.saddr, key->remote, 16);
+		__builtin_memcpy(tuple.ipv6.daddr, key->local, 16);
+		tuple.ipv6.sport = key->remote_port;
+		tuple.ipv6.dport = key->local_port;
+		return bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+	}
+	__builtin_memcpy(&tuple.ipv4.saddr, key->remote + 12, 4);
+	__builtin_memcpy(&tuple.ipv4.daddr, key->local + 12, 4);
+	tuple.ipv4.sport = key->remote_port;
+	tuple.ipv4.dport = key->local_port;
+	return bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+}
+
+LX_INLINE int lx_arm(struct __sk_buff *skb, const struct lx_arm *arm)
+{
+	struct lx_stream *s = arm->kind == LX_FLOW_STREAM ? lx_stream_at(arm->index) : 0;
+	struct lx_lane *lane = arm->kind == LX_FLOW_LANE ? lx_lane_at(arm->index) : 0;
+	const struct tcp_sock___lx *tp;
+	int r = LX_ARMED_NO_SOCKET;
+	struct bpf_sock *sk;
+
+	if (s)
+		sk = lx_arm_lookup(skb, &s->key, s->family);
+	else if (lane)
+		sk = lx_arm_lookup(skb, &lane->key, lane->family);
+	else
+		return r;
+	if (!sk)
+		return r;
+	tp = (void *)bpf_skc_to_tcp_sock(sk);
+	if (tp && bpf_core_field_exists(tp->tcp_usec_ts) &&
+	    BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
+		r = LX_ARMED_UNFIT;
+	else if (tp && s)
+		r = lx_arm_stream(s, tp, arm->on);
+	else if (tp)
+		r = lx_arm_lane(lane, tp);
+	bpf_sk_release(sk);
+	return r;
+}
+
+#endif

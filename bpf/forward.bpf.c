@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path: traffic-control programs on the interfaces of TCP NIs. What they do is
+ * in the headers, from the bottom up:
+ *
+ *	abi.h       what is in the maps
+ *	pos.h       sequence numbers and positions
+ *	slot.h      which bytes of a stream went where
+ *	lane.h      who may send on a lane, credits
+ *	parse.h     framing, choosing a way for each message
+ *	compose.h   what a sender is told
+ *	piece.h     parts of a packet, canonical headers
+ *	tcp.h       reading and writing segments
+ *	out.h       packets that leave
+ *	stream.h    packets of streams
+ *	next_hop.h  packets of lanes
+ *	arm.h       a look into the kernel's socket
+ */
+#include <linux/bpf.h>
+
+#define memset __builtin_memset
+#define memcpy __builtin_memcpy
+#include "arm.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lx_abi);
+} abi SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lx_settings);
+} settings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* these three: set before loading */
+	__type(key, struct lx_flow_key);
+	__type(value, struct lx_flow);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LX_DESTS_MAX);
+	__type(key, struct lx_nid);
+	__type(value, struct lx_dest);
+} dests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lx_hop);
+} hops SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lx_lane);
+} lanes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lx_stream);
+} streams SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} records SEC(".maps");
+
+/* A packet that is sent while another one is received: the second has a place of its own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct lx_work);
+} work SEC(".maps");
+
+static struct lx_stream *lx_stream_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&streams, &index);
+}
+
+static struct lx_lane *lx_lane_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&lanes, &index);
+}
+
+static struct lx_hop *lx_hop_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&hops, &index);
+}
+
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	return bpf_map_lookup_elem(&dests, nid);
+}
+
+static struct lx_settings *lx_settings(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&settings, &zero);
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	__u32 which = 0;
+	struct lx_work *w = bpf_map_lookup_elem(&work, &which);
+
+	if (!w)
+		return -1;
+	return bpf_skb_load_bytes(packet, lx_seg_payload(&w->g) + at, to, len);
+}
+
+static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+{
+	struct lx_record r = { .type = type, .index = index, .value = value,
+			       .time_ns = bpf_ktime_get_ns() };
+
+	bpf_ringbuf_output(&records, &r, sizeof(r), 0);
+}
+
+SEC("tc")
+int lnetx_ingress(struct __sk_buff *skb)
+{
+	__u32 which = 0;
+	struct lx_work *w = bpf_map_lookup_elem(&work, &which);
+	struct lx_flow *flow;
+
+	if (!w)
+		return LX_GO_ON;
+	w->g.ours = 0;
+	if (!lx_seg_read(skb, &w->g))
+		return LX_GO_ON;
+	flow = bpf_map_lookup_elem(&flows, &w->g.key);
+	if (!flow)
+		return LX_GO_ON;
+	w->index = flow->index;
+	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
+}
+
+SEC("tc")
+int lnetx_egress(struct __sk_buff *skb)
+{
+	__u32 which = 1;
+	struct lx_work *w;
+	struct lx_flow *flow;
+
+	if ((skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_DONE)) {
+		skb->mark = 0;
+		return LX_GO_ON;
+	}
+	w = bpf_map_lookup_elem(&work, &which);
+	if (!w)
+		return LX_GO_ON;
+	w->g.ours = 1;
+	if (!lx_seg_read(skb, &w->g))
+		return LX_GO_ON;
+	flow = bpf_map_lookup_elem(&flows, &w->g.key);
+	if (!flow)
+		return LX_GO_ON;
+	w->index = flow->index;
+	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
+}
+
+/* On the far end of the pair that cuts up: back to where the packet came from. */
+SEC("tc")
+int lnetx_cut(struct __sk_buff *skb)
+{
+	__u32 mark = skb->mark;
+
+	if ((mark & ~0xffffu) != (LX_MARK | LX_MARK_CUT))
+		return LX_DROP;
+	skb->mark = LX_MARK | LX_MARK_AGAIN;
+	return bpf_redirect(mark & 0xffff, BPF_F_INGRESS);
+}
+
+/* Run by the daemon, not by packets. Returns enum lx_armed. */
+SEC("tc")
+int lnetx_arm(struct __sk_buff *skb)
+{
+	struct lx_arm arm;
+
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &arm, sizeof(arm)))
+		return LX_ARMED_NO_SOCKET;
+	return lx_arm(skb, &arm);
+}
+
+/* The licence that helpers want to hear of; the file's own is above. */
+char _license[] SEC("license") = "Dual BSD/GPL";

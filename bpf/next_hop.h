@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Packets of a lane: a connection to a next hop on which the programs send, and whose
+ * own socket does not know of it. To the socket nothing has been sent since the lane
+ * was made; position 0 is where it believes to be.
+ */
+#ifndef LX_BPF_NEXT_HOP_H
+#define LX_BPF_NEXT_HOP_H
+
+#include "stream.h"
+
+/* ---- coming in ------------------------------------------------------------------------- */
+
+/* Up to the socket, which has sent nothing but perhaps its FIN. */
+LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_work *w, struct lx_lane *lane,
+			 __u64 una, __u64 next)
+{
+	struct lx_seg *g = &w->g;
+
+	if ((g->flags & LX_TCP_ACK) && !(g->flags & LX_TCP_RST))
+		lx_seg_put_ack(skb, g, lane->base_seq + (lx_pos_before(next, una) ? 1 : 0));
+	if (lx_seg_drop_blocks(skb, g))
+		return LX_DROP;
+	return LX_GO_ON;
+}
+
+/* Takes the acknowledgement in. Returns 1 if it says anything new. */
+LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 una, __u64 edge,
+			   __u32 *ret_owner)
+{
+	struct lx_sack sack[3];
+	__u32 n = g->n_block;
+	int news;
+
+	lx_block_pos(&sack[0], &g->block[0], lane->base_seq, una);
+	lx_block_pos(&sack[1], &g->block[1], lane->base_seq, una);
+	lx_block_pos(&sack[2], &g->block[2], lane->base_seq, una);
+	if (n > 3)
+		n = 3;
+	/* The first block may tell of a duplicate, which concerns this hop only. */
+	if (n && !lx_pos_before(una, sack[0].start)) {
+		sack[0] = sack[1];
+		sack[1] = sack[2];
+		n--;
+	}
+	news = lx_pos_before(lane->una, una) || lx_pos_before(lane->edge, edge) ||
+	       n != lane->n_sack || (n && sack[0].end != lane->sack[0].end) ||
+	       (n && sack[0].start != lane->sack[0].start);
+	lane->sack[0] = sack[0];
+	lane->sack[1] = sack[1];
+	lane->sack[2] = sack[2];
+	lane->n_sack = n;
+	*ret_owner = lx_lane_acked(lane, una, edge);
+	return news;
+}
+
+static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
+{
+	struct lx_lane *lane = lx_lane_at(w->index);
+	struct lx_seg *g = &w->g;
+	__u64 una, edge, next;
+	__u32 owner;
+	int news;
+
+	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
+		return LX_GO_ON;
+	una = lx_pos_of(g->ack, lane->base_seq, lane->una);
+	edge = una + ((__u64)g->window << (lane->wscale & 15));
+	next = lx_lane_next(lane->word, lane->una);
+	if (g->stamped && (__s32)(g->tsval - lane->stamp.recent) > 0)
+		lane->stamp.recent = g->tsval;
+	if (!(g->flags & LX_TCP_ACK) || (g->flags & LX_TCP_RST) ||
+	    lx_pos_before(next + 1, una) || lx_pos_before(una, lane->una))
+		return lx_lane_up(skb, w, lane, una, next);
+	LX_ADD(&lane->acks, 1);
+	news = lx_lane_note(lane, g, lx_pos_min(una, next), edge, &owner);
+	if (!news || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una)) {
+		/* The sender hears of it with the next acknowledgement, or by the daemon. */
+		if (news && owner != LX_LANE_OWNER)
+			lx_tell(LX_RECORD_KICK, owner, 0);
+		return lx_lane_up(skb, w, lane, una, next);
+	}
+	if (owner == LX_LANE_OWNER)
+		return lx_lane_up(skb, w, lane, una, next);
+	return lx_answer(skb, w, owner);
+}
+
+/* ---- going out --------------------------------------------------------------------------- */
+
+/* What the socket says comes after what the programs have sent. */
+static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_work *w)
+{
+	struct lx_lane *lane = lx_lane_at(w->index);
+	struct lx_seg *g = &w->g;
+
+	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
+		return LX_GO_ON;
+	/* It has nothing to send; if it had, this would be in the middle of a message. */
+	if (g->len)
+		return LX_DROP;
+	lane->ack_seq = g->ack;
+	lane->window = g->window;
+	lx_seg_put_seq(skb, g, g->seq + (__u32)lane->word);
+	return LX_GO_ON;
+}
+
+#endif

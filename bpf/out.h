@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Packets that leave the programs: data for a lane, data for our own socket, and what
+ * a sender is told. The packet at hand becomes it; nothing is allocated.
+ */
+#ifndef LX_BPF_OUT_H
+#define LX_BPF_OUT_H
+
+#include "piece.h"
+#include "tcp.h"
+
+/* What a program works with; in a map, one for each processor and direction. */
+struct lx_work {
+	struct lx_seg g;
+	struct lx_told told;
+	struct lx_piece piece;
+	__u64 pos, end; /* stream positions of the payload */
+	__u32 index;    /* of the stream or lane */
+	__u32 dirty;    /* lx_framing */
+	__u32 data_at;  /* offset in the packet of piece.pos */
+	__u32 budget;   /* so many clones yet */
+};
+
+#define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
+#define LX_DROP 2
+
+/* Through the neighbour table, as any packet of this machine's. */
+LX_INLINE int lx_send(struct __sk_buff *skb, __u32 ifindex)
+{
+	skb->mark = LX_MARK | LX_MARK_DONE;
+	return bpf_redirect_neigh(ifindex, 0, 0, 0);
+}
+
+/* ---- what a sender is told ---------------------------------------------------------- */
+
+LX_INLINE void lx_make_blocks(struct lx_seg *g, const struct lx_told *told, __u32 at, __u32 base)
+{
+	LX_OPAQUE(at);
+	at &= 3;
+	g->out_options[at] = lx_be32(0x01010502 + 8 * told->n_sack);
+	g->out_options[at + 1] = lx_be32(lx_seq_of(told->sack[0].start, base));
+	g->out_options[at + 2] = lx_be32(lx_seq_of(told->sack[0].end, base));
+	g->out_options[at + 3] = lx_be32(lx_seq_of(told->sack[1].start, base));
+	g->out_options[at + 4] = lx_be32(lx_seq_of(told->sack[1].end, base));
+	g->out_options[at + 5] = lx_be32(lx_seq_of(told->sack[2].start, base));
+	g->out_options[at + 6] = lx_be32(lx_seq_of(told->sack[2].end, base));
+}
+
+/* Turns the packet into an acknowledgement for stream w->told is about. 0, or -1. */
+static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_seg *g = &w->g;
+	const struct lx_told *told = &w->told;
+	__u32 hlen = sizeof(g->tcp) + (s->options ? LX_TCP_STAMP_LEN : 0), need;
+	int partial = lx_csum_is_partial(g);
+
+	if (told->n_sack)
+		hlen += 4 + 8 * told->n_sack;
+	if (hlen > 60)
+		return -1;
+	lx_seg_make_ip(g, s->key.local, s->key.remote, s->family, hlen);
+	need = g->l4 + hlen;
+	if (skb->len != need && bpf_skb_change_tail(skb, need, 0))
+		return -1;
+	lx_seg_make_tcp(g, hlen, LX_TCP_ACK);
+	g->out.sport = s->key.local_port;
+	g->out.dport = s->key.remote_port;
+	g->out.seq = lx_be32(s->socket_seq);
+	g->out.ack = lx_be32(lx_seq_of(told->ack, s->base_seq));
+	g->out.window = lx_be16(lx_window_field(told, s->wscale));
+	if (s->options)
+		lx_seg_make_stamp(g, &s->stamp);
+	if (told->n_sack)
+		lx_make_blocks(g, told, s->options ? 3 : 0, s->base_seq);
+	/* What is behind the header's end does not count. */
+	if (told->n_sack == 1)
+		g->out_options[s->options ? 6 : 3] = g->out_options[s->options ? 7 : 4] = 0;
+	if (told->n_sack == 1 || told->n_sack == 2)
+		g->out_options[s->options ? 8 : 5] = g->out_options[s->options ? 9 : 6] = 0;
+	lx_seg_make_csum(g, s->family, hlen, partial);
+	if (lx_seg_store(skb, g, s->family, hlen, 0))
+		return -1;
+	LX_ADD(&s->acks, 1);
+	return 0;
+}
+
+/* Works out what the sender is to be told, and sends it if it is news. */
+LX_GLOBAL int lx_answer(struct __sk_buff *skb, struct lx_work *w, __u32 index)
+{
+	struct lx_stream *s = lx_stream_at(index);
+
+	if (!w || !s || s->state != LX_STREAM_ON)
+		return LX_DROP;
+	if (lx_compose(s, index, bpf_ktime_get_ns(), &w->told) <= 0)
+		return LX_DROP;
+	if (lx_make_ack(skb, w, s)) {
+		LX_ADD(&s->lost, 1);
+		return LX_DROP;
+	}
+	return lx_send(skb, s->ifindex);
+}
+
+/* ---- canonical headers -------------------------------------------------------------------- */
+
+/* Writes @n bytes, and brings the checksum up to date. */
+LX_INLINE int lx_overwrite(struct __sk_buff *skb, const struct lx_work *w, __u32 at,
+			   const __u8 *bytes, __u32 n)
+{
+	__u8 old[24] = { 0 }, new[24] = { 0 };
+	__u32 diff;
+
+	if (n == 0 || n > sizeof(old))
+		return 0;
+	if (bpf_skb_load_bytes(skb, at, old, n))
+		return -1;
+	__builtin_memcpy(new, bytes, sizeof(new));
+	/* Bytes behind the patch are equal in both, and so change no checksum. */
+	if (n < 24) {
+		__u32 i;
+
+		for (i = 0; i < sizeof(new); i++) {
+			if (i >= n)
+				new[i] = 0;
+		}
+	}
+	if (bpf_skb_store_bytes(skb, at, new, n, 0))
+		return -1;
+	diff = lx_csum_fold((__u32)bpf_csum_diff((__be32 *)old, sizeof(old), (__be32 *)new,
+						 sizeof(new), 0));
+	/* A checksum is of 16-bit words from the TCP header on. */
+	if ((at - w->g.l4) & 1)
+		diff = (diff >> 8 | diff << 8) & 0xffff;
+	return bpf_l4_csum_replace(skb, lx_csum_at(&w->g), 0, diff, 0);
+}
+
+LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_work *w, const struct lx_patch *patch)
+{
+	const struct lx_piece *p = &w->piece;
+	__u8 bytes[24];
+	__u32 skip = 0, i;
+	__u32 n = lx_patch_cut(patch, p->pos, p->end, &skip);
+
+	if (!n)
+		return 0;
+	for (i = 0; i < sizeof(bytes); i++) {
+		__u32 from = i + skip;
+
+		LX_OPAQUE(from);
+		bytes[i] = from < sizeof(patch->bytes) ? patch->bytes[from] : 0;
+	}
+	return lx_overwrite(skb, w, w->data_at + (__u32)(patch->pos + skip - p->pos), bytes, n);
+}
+
+struct lx_patching {
+	struct __sk_buff *skb;
+	struct lx_work *w;
+	struct lx_stream *s;
+	__u32 failed;
+};
+
+static long lx_patch_slot(__u32 i, void *arg)
+{
+	struct lx_patching *a = arg;
+	__u32 count = a->w->piece.slot + i;
+	struct lx_slot *slot;
+	struct lx_patch patch;
+
+	if (count == a->s->tail)
+		return 1;
+	slot = lx_slot_at(a->s, count);
+	if (!lx_pos_before(slot->start, a->w->piece.end))
+		return 1;
+	lx_patch_header(slot, &patch);
+	if (lx_apply(a->skb, a->w, &patch)) {
+		a->failed = 1;
+		return 1;
+	}
+	lx_patch_length(slot, a->s->version, &patch);
+	if (lx_apply(a->skb, a->w, &patch))
+		a->failed = 1;
+	return a->failed;
+}
+
+/* Writes the headers of the messages of a lane piece as they have to be. */
+LX_INLINE int lx_patch_piece(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_patching a = { .skb = skb, .w = w, .s = s };
+
+	bpf_loop(LX_STREAM_SLOTS, lx_patch_slot, &a, 0);
+	return a.failed ? -1 : 0;
+}
+
+/* ---- data: the whole packet ------------------------------------------------------------------ */
+
+/* Headers for a lane, of a segment that keeps its length. 0, or -1. */
+LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_work *w, const struct lx_lane *lane)
+{
+	struct lx_seg *g = &w->g;
+	__u32 at = lx_csum_at(g);
+	__s64 diff, pseudo;
+
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, g->hlen + g->len);
+	g->out = g->tcp;
+	g->out.sport = lane->key.local_port;
+	g->out.dport = lane->key.remote_port;
+	g->out.seq = lx_be32(lx_seq_of(w->piece.target, lane->base_seq));
+	g->out.ack = lx_be32(lane->ack_seq);
+	g->out.flags = (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK;
+	g->out.window = lx_be16(lane->window);
+	if (lane->options) {
+		lx_seg_make_stamp(g, &lane->stamp);
+		diff = bpf_csum_diff((__be32 *)&g->tcp, 32, (__be32 *)&g->out, 32, 0);
+	} else {
+		diff = bpf_csum_diff((__be32 *)&g->tcp, 20, (__be32 *)&g->out, 20, 0);
+	}
+	if (lane->family == LX_AF_INET6)
+		pseudo = bpf_csum_diff((__be32 *)&g->l3[8], 32, (__be32 *)&g->out_l3[8], 32, 0);
+	else
+		pseudo = bpf_csum_diff((__be32 *)&g->l3[12], 8, (__be32 *)&g->out_l3[12], 8, 0);
+	if (lx_seg_store(skb, g, lane->family, lane->options ? 32 : 20, 0))
+		return -1;
+	if (bpf_l4_csum_replace(skb, at, 0, diff, 0))
+		return -1;
+	return bpf_l4_csum_replace(skb, at, 0, pseudo, BPF_F_PSEUDO_HDR);
+}
+
+/* All of the packet is w->piece, and goes to a lane. */
+LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_work *w, __u32 index)
+{
+	struct lx_stream *s = lx_stream_at(index);
+	struct lx_lane *lane;
+
+	if (!w || !s)
+		return LX_DROP;
+	lane = lx_lane_at(w->piece.lane);
+	if (!lane)
+		return LX_DROP;
+	w->data_at = lx_seg_payload(&w->g);
+	if ((w->dirty && lx_patch_piece(skb, w, s)) || lx_retarget(skb, w, lane)) {
+		LX_ADD(&s->lost, 1);
+		return LX_DROP;
+	}
+	lane->sent = lx_pos_max(lane->sent, w->piece.target + (w->piece.end - w->piece.pos));
+	return lx_send(skb, lane->ifindex);
+}
+
+/* ---- data: a piece of the packet, which is no super-packet ------------------------------------- */
+
+struct lx_moving {
+	struct __sk_buff *skb;
+	__u32 from, to, len;
+	__u32 failed;
+	__u64 sum;
+};
+
+/* Checks all the lengths that the verifier wants to see checked. */
+static long lx_move_some(__u32 i, void *arg)
+{
+	struct lx_moving *m = arg;
+	__u32 at = i * 64, n;
+	__u8 bytes[64] = { 0 };
+
+	if (at >= m->len)
+		return 1;
+	n = m->len - at;
+	if (n > 64)
+		n = 64;
+	LX_OPAQUE(n);
+	n = ((n - 1) & 63) + 1;
+	if (bpf_skb_load_bytes(m->skb, m->from + at, bytes, n) ||
+	    (m->from != m->to &&
+	     bpf_skb_store_bytes(m->skb, m->to + at, bytes, n, BPF_F_RECOMPUTE_CSUM))) {
+		m->failed = 1;
+		return 1;
+	}
+	m->sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)bytes, 64, 0);
+	return 0;
+}
+
+/* Moves the payload to where it begins behind its new headers, and cuts the rest off. */
+LX_INLINE int lx_move(struct __sk_buff *skb, __u32 from, __u32 to, __u32 len, __u64 *ret_sum)
+{
+	struct lx_moving m = { .skb = skb, .from = from, .to = to, .len = len };
+
+	bpf_loop(1024, lx_move_some, &m, 0);
+	*ret_sum = m.sum;
+	if (m.failed)
+		return -1;
+	return skb->len == to + len || !bpf_skb_change_tail(skb, to + len, 0) ? 0 : -1;
+}
+
+/* The headers of w->piece, for our own socket. Returns the length of TCP's. */
+LX_INLINE __u32 lx_make_up(struct lx_work *w, const struct lx_stream *s, __u32 len)
+{
+	struct lx_seg *g = &w->g;
+	__u32 hlen = sizeof(g->tcp) + (g->stamped ? LX_TCP_STAMP_LEN : 0);
+
+	lx_seg_make_ip(g, g->key.remote, g->key.local, g->family, hlen + len);
+	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
+	g->out.sport = g->tcp.sport;
+	g->out.dport = g->tcp.dport;
+	g->out.seq = lx_be32(lx_seq_of(w->piece.target, s->base_seq));
+	g->out.ack = g->tcp.ack;
+	g->out.window = g->tcp.window;
+	if (g->stamped) {
+		g->out_options[0] = lx_be32(LX_TCP_STAMP_START);
+		g->out_options[1] = lx_be32(g->tsval);
+		g->out_options[2] = lx_be32(g->tsecr);
+	}
+	return hlen;
+}
+
+/* Likewise for a lane. */
+LX_INLINE __u32 lx_make_lane(struct lx_work *w, const struct lx_lane *lane, __u32 len)
+{
+	struct lx_seg *g = &w->g;
+	__u32 hlen = sizeof(g->tcp) + (lane->options ? LX_TCP_STAMP_LEN : 0);
+
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, hlen + len);
+	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
+	g->out.sport = lane->key.local_port;
+	g->out.dport = lane->key.remote_port;
+	g->out.seq = lx_be32(lx_seq_of(w->piece.target, lane->base_seq));
+	g->out.ack = lx_be32(lane->ack_seq);
+	g->out.window = lx_be16(lane->window);
+	if (lane->options)
+		lx_seg_make_stamp(g, &lane->stamp);
+	return hlen;
+}
+
+/*
+ * The packet becomes a segment of w->piece alone, whose bytes are at w->data_at now.
+ * Returns a verdict.
+ */
+LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index)
+{
+	struct lx_stream *s = lx_stream_at(index);
+	struct lx_lane *lane = 0;
+	int up, partial;
+	struct lx_seg *g;
+	__u32 len, hlen;
+	__u64 sum = 0;
+
+	if (!w || !s)
+		return LX_DROP;
+	g = &w->g;
+	up = w->piece.kind == LX_PIECE_UP;
+	partial = lx_csum_is_partial(g);
+	len = w->piece.end - w->piece.pos;
+	if (!up) {
+		lane = lx_lane_at(w->piece.lane);
+		if (!lane)
+			return LX_DROP;
+	}
+	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
+	if (lx_move(skb, w->data_at, g->l4 + hlen, len, &sum))
+		goto lost;
+	w->data_at = g->l4 + hlen;
+	g->out.csum = 0;
+	if (!partial)
+		sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)&g->out, 60, 0);
+	else
+		sum = 0;
+	sum += lx_csum_pseudo(g->out_l3, g->family, hlen + len);
+	g->out.csum = partial ? lx_csum_fold(sum) : (__u16)~lx_csum_fold(sum);
+	if (lx_seg_store(skb, g, g->family, hlen, BPF_F_RECOMPUTE_CSUM))
+		goto lost;
+	LX_ADD(&s->pieces, 1);
+	if (up) {
+		s->socket_sent = lx_pos_max(s->socket_sent, w->piece.target + len);
+		skb->mark = 0;
+		return LX_GO_ON;
+	}
+	if (lx_patch_piece(skb, w, s))
+		goto lost;
+	lane->sent = lx_pos_max(lane->sent, w->piece.target + len);
+	return lx_send(skb, lane->ifindex);
+lost:
+	LX_ADD(&s->lost, 1);
+	return LX_DROP;
+}
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Packets of a stream: a connection on which a peer sends us messages, some of which
+ * our own socket never sees.
+ */
+#ifndef LX_BPF_STREAM_H
+#define LX_BPF_STREAM_H
+
+#include "out.h"
+
+static struct lx_settings *lx_settings(void);
+
+/* ---- coming in: no payload ------------------------------------------------------------ */
+
+/* Acknowledgements, and probes for one. */
+LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	/* From before what it knows has arrived: it wants to hear of us. */
+	if (lx_pos_before(w->pos, s->acked)) {
+		s->force = 1;
+		return lx_answer(skb, w, w->index);
+	}
+	lx_seg_put_seq(skb, &w->g, lx_seq_of(s->socket_sent, s->base_seq));
+	return LX_GO_ON;
+}
+
+/* The end of what the peer sends: goes up when everything before it has arrived. */
+LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	if (w->end == s->acked && (s->raw || w->end == s->parse_next)) {
+		s->fin = 1;
+		lx_seg_put_seq(skb, &w->g, lx_seq_of(w->pos - s->diverted, s->base_seq));
+		return LX_GO_ON;
+	}
+	s->force = 1;
+	return lx_answer(skb, w, w->index);
+}
+
+/* A reset counts if it is where the peer has come to; else our socket asks back. */
+LX_INLINE int lx_stream_reset_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	__u64 target = s->socket_una;
+
+	if (w->pos != s->acked && w->pos != s->high)
+		target++;
+	lx_seg_put_seq(skb, &w->g, lx_seq_of(target, s->base_seq));
+	return LX_GO_ON;
+}
+
+/* ---- coming in: data -------------------------------------------------------------------- */
+
+struct lx_run {
+	struct lx_stream *s;
+	struct lx_piece *p;
+	__u64 end;
+};
+
+static long lx_run_grow(__u32 i, void *arg)
+{
+	struct lx_run *r = arg;
+	struct lx_piece next, *p = r->p;
+
+	if (!lx_pos_before(p->end, r->end))
+		return 1;
+	lx_piece_at(r->s, p->end, r->end, &next);
+	if (next.kind != p->kind || next.lane != p->lane ||
+	    ((p->kind == LX_PIECE_LANE || p->kind == LX_PIECE_UP) &&
+	     next.target != p->target + (p->end - p->pos)))
+		return 1;
+	p->end = next.end;
+	return 0;
+}
+
+/* The longest piece from @pos on that goes one way: messages that follow each other there. */
+LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos)
+{
+	struct lx_stream *s = lx_stream_at(index);
+	struct lx_run r = { .s = s };
+
+	if (!w || !s)
+		return 0;
+	r.p = &w->piece;
+	r.end = w->end;
+	lx_piece_at(s, pos, w->end, &w->piece);
+	bpf_loop(LX_STREAM_SLOTS, lx_run_grow, &r, 0);
+	return 0;
+}
+
+/* The packet has parts that go different ways: a copy of it comes in again for each. */
+struct lx_spreading {
+	struct __sk_buff *skb;
+	struct lx_stream *s;
+	struct lx_work *w;
+	__u64 pos;
+};
+
+static long lx_spread_one(__u32 i, void *arg)
+{
+	struct lx_spreading *a = arg;
+	struct lx_work *w = a->w;
+
+	if (!lx_pos_before(a->pos, w->end))
+		return 1;
+	lx_run_at(w, w->index, a->pos);
+	if (w->piece.kind == LX_PIECE_LANE || w->piece.kind == LX_PIECE_UP) {
+		a->skb->mark = LX_MARK | LX_MARK_PIECE | ((__u32)(a->pos - w->pos) & 0xffff);
+		bpf_clone_redirect(a->skb, a->skb->ifindex, BPF_F_INGRESS);
+	}
+	a->pos = w->piece.end;
+	return 0;
+}
+
+LX_INLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_spreading a = { .skb = skb, .s = s, .w = w, .pos = w->pos };
+	struct lx_settings *settings = lx_settings();
+
+	if (skb->gso_size) {
+		LX_ADD(&s->cuts, 1);
+		if (!settings || !settings->cutter)
+			return LX_DROP;
+		skb->mark = LX_MARK | LX_MARK_CUT | (skb->ifindex & 0xffff);
+		return bpf_redirect(settings->cutter, 0);
+	}
+	bpf_loop(128, lx_spread_one, &a, 0);
+	return LX_DROP;
+}
+
+/* All of the packet goes up. */
+LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_seg *g = &w->g;
+
+	s->socket_sent = lx_pos_max(s->socket_sent, w->piece.target + g->len);
+	if (g->flags & LX_TCP_FIN)
+		s->fin = 1;
+	lx_seg_put_seq(skb, g, lx_seq_of(w->piece.target, s->base_seq));
+	skb->mark = 0;
+	return LX_GO_ON;
+}
+
+/* Whether a packet can go out as it is but for its headers. */
+LX_INLINE int lx_is_whole(const struct lx_work *w, const struct lx_stream *s)
+{
+	const struct lx_seg *g = &w->g;
+
+	if (w->piece.pos != w->pos || w->piece.end != w->end)
+		return 0;
+	if (w->piece.kind == LX_PIECE_UP)
+		return !(g->flags & LX_TCP_FIN) || !lx_pos_before(s->acked, w->pos);
+	return w->piece.kind == LX_PIECE_LANE && g->hlen == sizeof(g->tcp) + s->options &&
+	       (g->stamped != 0) == (s->options != 0);
+}
+
+LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_segment in = { .pos = w->pos, .end = w->end, .packet = skb };
+	struct lx_framing f = { .s = s, .seg = &in, .index = w->index };
+
+	if (!lx_pos_before(s->acked, w->end)) {
+		s->force = 1;
+		return lx_answer(skb, w, w->index);
+	}
+	if (lx_pos_before(w->pos, s->acked))
+		s->force = 1;
+	if (lx_frame(&f)) {
+		LX_ADD(&s->busy, 1);
+		return LX_DROP;
+	}
+	w->dirty = f.dirty;
+	if (f.saved) {
+		skb->mark = LX_MARK | LX_MARK_SAVED;
+		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+		skb->mark = 0;
+	}
+	lx_run_at(w, w->index, w->pos);
+	if (!lx_is_whole(w, s))
+		return lx_stream_spread(skb, w, s);
+	LX_ADD(&s->bytes, w->g.len);
+	return w->piece.kind == LX_PIECE_UP ? lx_whole_up(skb, w, s)
+					    : lx_whole_to_lane(skb, w, w->index);
+}
+
+/* ---- coming in again ---------------------------------------------------------------------- */
+
+/* A copy of a packet, for one of its pieces: from @offset on. */
+LX_INLINE int lx_stream_piece_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s,
+				 __u32 offset)
+{
+	if (offset >= w->g.len)
+		return LX_DROP;
+	lx_run_at(w, w->index, w->pos + offset);
+	if (w->piece.kind != LX_PIECE_UP && w->piece.kind != LX_PIECE_LANE)
+		return LX_DROP;
+	w->data_at = lx_seg_payload(&w->g) + offset;
+	return lx_piece_out(skb, w, w->index);
+}
+
+/* A copy of the packet that completed a header: to become the part that came before. */
+LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	__u32 n = s->saved_len, at = lx_seg_payload(&w->g);
+
+	w->pos = s->saved_pos;
+	w->end = w->pos + n;
+	LX_OPAQUE(n);
+	n &= 127;
+	if (!n || n > LX_HEADER_MAX)
+		return LX_DROP;
+	lx_run_at(w, w->index, w->pos);
+	if (w->piece.end != w->end ||
+	    (w->piece.kind != LX_PIECE_UP && w->piece.kind != LX_PIECE_LANE))
+		return LX_DROP;
+	if (bpf_skb_change_tail(skb, at + n, 0) || bpf_skb_store_bytes(skb, at, s->saved, n, 0))
+		return LX_DROP;
+	w->data_at = at;
+	return lx_piece_out(skb, w, w->index);
+}
+
+/* A packet of the stream, from the network or from ourselves. */
+static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
+{
+	struct lx_stream *s = lx_stream_at(w->index);
+	struct lx_seg *g = &w->g;
+	__u32 mark = skb->mark, kind = 0;
+
+	if (!s || s->state == LX_STREAM_FREE || (g->flags & LX_TCP_SYN))
+		return LX_GO_ON;
+	w->pos = lx_pos_of(g->seq, s->base_seq, s->acked);
+	w->end = w->pos + g->len;
+	if ((mark & LX_MARK_MASK) == LX_MARK) {
+		kind = mark & LX_MARK_KIND;
+		skb->mark = 0;
+	}
+	if (s->state == LX_STREAM_ARMED) {
+		s->high = lx_pos_max(s->high, w->end);
+		return LX_GO_ON;
+	}
+	if (kind == LX_MARK_PIECE)
+		return lx_stream_piece_in(skb, w, s, mark & 0xffff);
+	if (kind == LX_MARK_SAVED)
+		return lx_stream_saved_in(skb, w, s);
+	LX_ADD(&s->packets, 1);
+	if (g->stamped && !lx_pos_before(s->told_ack, w->pos) &&
+	    (__s32)(g->tsval - s->stamp.recent) > 0)
+		s->stamp.recent = g->tsval;
+	if (g->flags & LX_TCP_RST)
+		return lx_stream_reset_in(skb, w, s);
+	if (g->len)
+		return lx_stream_data_in(skb, w, s);
+	if (g->flags & LX_TCP_FIN)
+		return lx_stream_fin_in(skb, w, s);
+	return lx_stream_ack_in(skb, w, s);
+}
+
+/* ---- going out: what our own socket says ------------------------------------------------------ */
+
+LX_INLINE void lx_block_pos(struct lx_sack *to, const struct lx_block *from, __u32 base, __u64 near)
+{
+	to->start = lx_pos_of(from->start, base, near);
+	to->end = lx_pos_of(from->end, base, near);
+}
+
+/* Takes note of what a segment of our socket says of itself. */
+LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
+{
+	__u64 una = lx_pos_of(g->ack, s->base_seq, s->socket_una);
+	__u64 edge = una + ((__u64)g->window << (s->wscale & 15));
+	__u32 end = g->seq + g->len + (g->flags & LX_TCP_FIN ? 1 : 0), n = g->n_block;
+
+	if (lx_pos_before(una, s->socket_una))
+		return;
+	s->socket_una = una;
+	s->socket_edge = lx_pos_max(s->socket_edge, edge);
+	if ((__s32)(end - s->socket_seq) > 0)
+		s->socket_seq = end;
+	lx_block_pos(&s->sack[0], &g->block[0], s->base_seq, una);
+	lx_block_pos(&s->sack[1], &g->block[1], s->base_seq, una);
+	lx_block_pos(&s->sack[2], &g->block[2], s->base_seq, una);
+	s->n_sack = n > 3 ? 3 : n;
+}
+
+/* A segment with data, FIN or RST: acknowledgement and window are brought up to date. */
+LX_INLINE int lx_stream_data_out(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_seg *g = &w->g;
+	struct lx_told told = { .ack = s->told_ack, .edge = s->told_edge };
+	__be16 window = lx_be16(lx_window_field(&told, s->wscale));
+
+	bpf_skb_store_bytes(skb, g->l4 + __builtin_offsetof(struct lx_tcp_hdr, window), &window,
+			    sizeof(window), 0);
+	bpf_l4_csum_replace(skb, lx_csum_at(g), g->tcp.window, window, sizeof(window));
+	lx_seg_put_ack(skb, g, lx_seq_of(told.ack, s->base_seq));
+	if (g->stamped && g->option_at >= LX_TCP_STAMP_LEN)
+		lx_seg_put32(skb, lx_csum_at(g), g->l4 + 28, lx_be32(g->tsecr),
+			     lx_be32(s->stamp.recent));
+	s->told_sack = ~0u; /* gaps are told next time */
+	if (lx_seg_drop_blocks(skb, g))
+		return LX_DROP;
+	return LX_GO_ON;
+}
+
+static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_work *w)
+{
+	struct lx_stream *s = lx_stream_at(w->index);
+	struct lx_seg *g = &w->g;
+	int kick = (skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_KICK), news;
+
+	if (!s || s->state != LX_STREAM_ON || (g->flags & LX_TCP_SYN))
+		return kick ? LX_DROP : LX_GO_ON;
+	if (kick)
+		skb->mark = 0;
+	else
+		lx_stream_note(s, g);
+	news = lx_compose(s, w->index, bpf_ktime_get_ns(), &w->told);
+	if (g->len || (g->flags & (LX_TCP_FIN | LX_TCP_RST)))
+		return lx_stream_data_out(skb, w, s);
+	/* A probe of our socket's, to see whether the peer is there: never left out. */
+	if (!kick && (__s32)(g->seq - s->socket_seq) < 0)
+		return lx_stream_data_out(skb, w, s);
+	if (news <= 0)
+		return LX_DROP;
+	return lx_make_ack(skb, w, s) ? LX_DROP : LX_GO_ON;
+}
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A TCP segment in a packet: reading its headers, and writing others in their place.
+ *
+ * Checksums come in two kinds. On a received packet, or one for an interface that
+ * cannot compute them, the field covers everything; on a packet of this machine that
+ * an interface shall complete, it covers the pseudo header only ("partial"). The
+ * kernel does not tell which; but a partial one is known from its value.
+ */
+#ifndef LX_BPF_TCP_H
+#define LX_BPF_TCP_H
+
+#include <linux/if_ether.h>
+
+#include "compose.h"
+#include "packet.h"
+
+#define LX_TCP_FIN 0x01
+#define LX_TCP_RST 0x04
+#define LX_TCP_PSH 0x08
+#define LX_TCP_URG 0x20
+
+#define LX_AF_INET 2
+#define LX_AF_INET6 10
+
+struct lx_tcp_hdr {
+	__be16 sport, dport;
+	__be32 seq, ack;
+	__u8 offset, flags;
+	__be16 window;
+	__u16 csum, urgent;
+};
+LX_LAYOUT(struct lx_tcp_hdr, 20);
+
+#define LX_TCP_OPTIONS_MAX 40
+#define LX_TCP_STAMP_LEN 12
+#define LX_TCP_STAMP_START 0x0101080au /* NOP NOP TIMESTAMP 10, as everyone writes it */
+
+struct lx_block {
+	__u32 start, end;
+};
+
+/* A segment; in a map, since it is too large for the stack. */
+struct lx_seg {
+	struct lx_flow_key key; /* as one that comes in has it */
+	__u32 ours;     /* it goes out: key is turned round */
+	__u32 family;
+	__u32 l4;       /* offset of the TCP header */
+	__u32 hlen;     /* length of that */
+	__u32 len;      /* of the payload */
+	__u32 seq, ack, window, flags; /* host order */
+	__u32 stamped, tsval, tsecr;
+	__u32 n_block, block_at; /* offset in options[] */
+	struct lx_block block[4]; /* SACK */
+	__u32 option_at; /* offset in options[]; of the parser */
+	union {
+		struct lx_ip4_hdr ip4;
+		struct lx_ip6_hdr ip6;
+		__u8 l3[40];
+	};
+	struct lx_tcp_hdr tcp; /* as it is in the packet */
+	__u8 options[LX_TCP_OPTIONS_MAX + 24]; /* read as it is; room for masking */
+	/* Headers being made: IP, then TCP, then zeroes. */
+	__u8 out_l3[40];
+	struct lx_tcp_hdr out;
+	__be32 out_options[LX_TCP_OPTIONS_MAX / 4];
+	__be32 end;
+};
+
+LX_INLINE __u32 lx_seg_payload(const struct lx_seg *g)
+{
+	return g->l4 + g->hlen;
+}
+
+/* ---- reading ------------------------------------------------------------------------ */
+
+LX_INLINE __u32 lx_option32(const struct lx_seg *g, __u32 at)
+{
+	__be32 v;
+
+	LX_OPAQUE(at);
+	at &= 63;
+	if (at > sizeof(g->options) - sizeof(v))
+		return 0;
+	__builtin_memcpy(&v, &g->options[at], sizeof(v));
+	return lx_be32(v);
+}
+
+LX_INLINE __u8 lx_option8(const struct lx_seg *g, __u32 at)
+{
+	LX_OPAQUE(at);
+	return g->options[at & 63];
+}
+
+/* The SACK blocks of an option at @at of @len bytes. */
+LX_INLINE void lx_seg_blocks(struct lx_seg *g, __u32 at, __u32 len)
+{
+	g->block_at = at;
+	g->n_block = (len - 2) / 8;
+	if (g->n_block > 4)
+		g->n_block = 4;
+	g->block[0] = (struct lx_block){ lx_option32(g, at + 2), lx_option32(g, at + 6) };
+	g->block[1] = (struct lx_block){ lx_option32(g, at + 10), lx_option32(g, at + 14) };
+	g->block[2] = (struct lx_block){ lx_option32(g, at + 18), lx_option32(g, at + 22) };
+	g->block[3] = (struct lx_block){ lx_option32(g, at + 26), lx_option32(g, at + 30) };
+}
+
+static long lx_seg_option(__u32 i, void *arg)
+{
+	struct lx_seg *g = *(struct lx_seg **)arg; /* the argument has to be on the stack */
+	__u32 at = g->option_at, kind, len;
+
+	(void)i;
+	if (at + 20 >= g->hlen)
+		return 1;
+	kind = lx_option8(g, at);
+	if (kind == 0)
+		return 1;
+	if (kind == 1) {
+		g->option_at = at + 1;
+		return 0;
+	}
+	len = lx_option8(g, at + 1);
+	if (len < 2)
+		return 1;
+	if (kind == 8 && len == 10) {
+		g->stamped = 1;
+		g->tsval = lx_option32(g, at + 2);
+		g->tsecr = lx_option32(g, at + 6);
+	}
+	if (kind == 5)
+		lx_seg_blocks(g, at, len);
+	g->option_at = at + len;
+	return 0;
+}
+
+LX_INLINE void lx_seg_options(struct lx_seg *g)
+{
+	g->stamped = 0;
+	g->n_block = 0;
+	g->option_at = 0;
+	if (g->hlen == sizeof(struct lx_tcp_hdr))
+		return;
+	if (lx_option32(g, 0) == LX_TCP_STAMP_START) {
+		g->stamped = 1;
+		g->tsval = lx_option32(g, 4);
+		g->tsecr = lx_option32(g, 8);
+		g->option_at = LX_TCP_STAMP_LEN;
+	}
+	if (g->option_at + sizeof(struct lx_tcp_hdr) < g->hlen)
+		bpf_loop(LX_TCP_OPTIONS_MAX, lx_seg_option, &g, 0);
+}
+
+#ifdef __bpf__
+
+/* The length of the TCP segment, or 0: not a packet of ours. */
+LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 all;
+
+	if (skb->protocol == lx_be16(ETH_P_IP)) {
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip4, sizeof(g->ip4)))
+			return 0;
+		if (g->ip4.ver_ihl != 0x45 || g->ip4.proto != 6 || (lx_be16(g->ip4.frag) & 0x3fff))
+			return 0;
+		g->family = LX_AF_INET;
+		g->l4 = ETH_HLEN + sizeof(g->ip4);
+		lx_packet_map(g->ours ? g->key.local : g->key.remote, g->ip4.src);
+		lx_packet_map(g->ours ? g->key.remote : g->key.local, g->ip4.dst);
+		all = lx_be16(g->ip4.len);
+		return all > sizeof(g->ip4) ? all - sizeof(g->ip4) : 0;
+	}
+	if (skb->protocol != lx_be16(ETH_P_IPV6) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip6, sizeof(g->ip6)) || g->ip6.next != 6)
+		return 0;
+	g->family = LX_AF_INET6;
+	g->l4 = ETH_HLEN + sizeof(g->ip6);
+	__builtin_memcpy(g->ours ? g->key.local : g->key.remote, g->ip6.src, 16);
+	__builtin_memcpy(g->ours ? g->key.remote : g->key.local, g->ip6.dst, 16);
+	return lx_be16(g->ip6.len);
+}
+
+/**
+ * lx_seg_read - read the headers of a packet
+ * @g: ours set
+ * Returns 1, or 0: not TCP, or not in a form that the fast path deals with.
+ */
+LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 all, n;
+
+	if (skb->vlan_present)
+		return 0;
+	all = lx_seg_read_ip(skb, g);
+	if (all < sizeof(g->tcp) || bpf_skb_load_bytes(skb, g->l4, &g->tcp, sizeof(g->tcp)))
+		return 0;
+	g->hlen = (g->tcp.offset >> 4) * 4;
+	if (g->hlen < sizeof(g->tcp) || all < g->hlen || skb->len < g->l4 + all)
+		return 0;
+	n = g->hlen - sizeof(g->tcp);
+	LX_OPAQUE(n);
+	n &= 63;
+	if (n > LX_TCP_OPTIONS_MAX)
+		return 0;
+	if (n && bpf_skb_load_bytes(skb, g->l4 + sizeof(g->tcp), g->options, n))
+		return 0;
+	g->len = all - g->hlen;
+	g->key.remote_port = g->ours ? g->tcp.dport : g->tcp.sport;
+	g->key.local_port = g->ours ? g->tcp.sport : g->tcp.dport;
+	g->seq = lx_be32(g->tcp.seq);
+	g->ack = lx_be32(g->tcp.ack);
+	g->window = lx_be16(g->tcp.window);
+	g->flags = g->tcp.flags;
+	lx_seg_options(g);
+	return 1;
+}
+
+/* ---- checksums ------------------------------------------------------------------------ */
+
+LX_INLINE __u16 lx_csum_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* Of a pseudo header; not inverted. @l3: IP header of @family. */
+LX_INLINE __u64 lx_csum_pseudo(const __u8 *l3, __u32 family, __u32 len)
+{
+	__u64 sum = (__u64)lx_be16(6) + lx_be16(len & 0xffff);
+	const __u8 *at = l3 + (family == LX_AF_INET6 ? 8 : 12);
+	__be32 word;
+	__u32 i, n = family == LX_AF_INET6 ? 8 : 2;
+
+	for (i = 0; i < 8; i++) {
+		if (i >= n)
+			break;
+		__builtin_memcpy(&word, at + 4 * i, sizeof(word));
+		sum += word;
+	}
+	return sum;
+}
+
+LX_INLINE int lx_csum_is_partial(const struct lx_seg *g)
+{
+	return g->tcp.csum == lx_csum_fold(lx_csum_pseudo(g->l3, g->family, g->hlen + g->len));
+}
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+LX_INLINE __u32 lx_now_ms(void)
+{
+	return bpf_ktime_get_ns() / 1000000;
+}
+
+/* An IP header with @len bytes of TCP behind it. Sets g->l4. */
+LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst, __u32 family,
+			      __u32 len)
+{
+	struct lx_ip4_hdr *ip4 = (void *)g->out_l3;
+	struct lx_ip6_hdr *ip6 = (void *)g->out_l3;
+	__u64 sum = 0;
+	__u32 i;
+
+	__builtin_memset(g->out_l3, 0, sizeof(g->out_l3));
+	if (family == LX_AF_INET6) {
+		ip6->flow = lx_be32(0x60000000);
+		ip6->len = lx_be16(len);
+		ip6->next = 6;
+		ip6->hops = 64;
+		__builtin_memcpy(ip6->src, src, 16);
+		__builtin_memcpy(ip6->dst, dst, 16);
+		g->l4 = ETH_HLEN + sizeof(*ip6);
+		return;
+	}
+	ip4->ver_ihl = 0x45;
+	ip4->len = lx_be16(len + sizeof(*ip4));
+	ip4->frag = lx_be16(0x4000);
+	ip4->ttl = 64;
+	ip4->proto = 6;
+	__builtin_memcpy(ip4->src, src + 12, 4);
+	__builtin_memcpy(ip4->dst, dst + 12, 4);
+	for (i = 0; i < sizeof(*ip4) / 4; i++) {
+		__be32 word;
+
+		__builtin_memcpy(&word, &g->out_l3[4 * i], sizeof(word));
+		sum += word;
+	}
+	ip4->csum = ~lx_csum_fold(sum);
+	g->l4 = ETH_HLEN + sizeof(*ip4);
+}
+
+/* A TCP header without options; ports, seq, ack and window are the caller's. */
+LX_INLINE void lx_seg_make_tcp(struct lx_seg *g, __u32 hlen, __u8 flags)
+{
+	__builtin_memset(&g->out, 0, sizeof(g->out));
+	__builtin_memset(g->out_options, 0, sizeof(g->out_options));
+	g->out.offset = hlen / 4 << 4;
+	g->out.flags = flags;
+}
+
+LX_INLINE void lx_seg_make_stamp(struct lx_seg *g, const struct lx_stamp *stamp)
+{
+	g->out_options[0] = lx_be32(LX_TCP_STAMP_START);
+	g->out_options[1] = lx_be32(lx_now_ms() + stamp->offset);
+	g->out_options[2] = lx_be32(stamp->recent);
+}
+
+/* Writes what was made over the packet's headers; @hlen: of TCP. */
+LX_INLINE int lx_seg_store(struct __sk_buff *skb, struct lx_seg *g, __u32 family, __u32 hlen,
+			   __u64 flags)
+{
+	__u32 n = hlen;
+
+	if (bpf_skb_store_bytes(skb, ETH_HLEN, g->out_l3,
+				family == LX_AF_INET6 ? sizeof(struct lx_ip6_hdr)
+						      : sizeof(struct lx_ip4_hdr), flags))
+		return -1;
+	LX_OPAQUE(n);
+	n &= 63;
+	if (n < sizeof(g->out) || n > 60)
+		return -1;
+	return bpf_skb_store_bytes(skb, g->l4, &g->out, n, flags) ? -1 : 0;
+}
+
+/* The checksum of a segment with no payload. */
+LX_INLINE void lx_seg_make_csum(struct lx_seg *g, __u32 family, __u32 hlen, int partial)
+{
+	__u64 sum = lx_csum_pseudo(g->out_l3, family, hlen);
+
+	g->out.csum = 0;
+	if (!partial)
+		sum += bpf_csum_diff(0, 0, (__be32 *)&g->out, 60, 0);
+	g->out.csum = partial ? lx_csum_fold(sum) : (__u16)~lx_csum_fold(sum);
+}
+
+/*
+ * Changes 4 bytes of a segment that keeps the rest. @from: what is there, network
+ * order.
+ */
+LX_INLINE void lx_seg_put32(struct __sk_buff *skb, __u32 csum_at, __u32 at, __be32 from, __be32 to)
+{
+	if (from == to)
+		return;
+	bpf_skb_store_bytes(skb, at, &to, sizeof(to), 0);
+	bpf_l4_csum_replace(skb, csum_at, from, to, sizeof(to));
+}
+
+LX_INLINE __u32 lx_csum_at(const struct lx_seg *g)
+{
+	return g->l4 + __builtin_offsetof(struct lx_tcp_hdr, csum);
+}
+
+LX_INLINE void lx_seg_put_seq(struct __sk_buff *skb, const struct lx_seg *g, __u32 seq)
+{
+	lx_seg_put32(skb, lx_csum_at(g), g->l4 + __builtin_offsetof(struct lx_tcp_hdr, seq),
+		     g->tcp.seq, lx_be32(seq));
+}
+
+LX_INLINE void lx_seg_put_ack(struct __sk_buff *skb, const struct lx_seg *g, __u32 ack)
+{
+	lx_seg_put32(skb, lx_csum_at(g), g->l4 + __builtin_offsetof(struct lx_tcp_hdr, ack),
+		     g->tcp.ack, lx_be32(ack));
+}
+
+/* What is told of gaps is not true for the other side: NOPs in its place. */
+LX_INLINE int lx_seg_drop_blocks(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 at = g->block_at, n = 4 + 8 * g->n_block, i;
+	__s64 diff;
+
+	if (!g->n_block)
+		return 0;
+	LX_OPAQUE(at);
+	/* Everyone writes NOP NOP SACK, so that words stay words. */
+	if ((at & 3) != 2 || at > 30 || n > 36)
+		return -1;
+	for (i = 0; i < LX_TCP_OPTIONS_MAX / 4; i++)
+		g->out_options[i] = lx_be32(0x01010101);
+	diff = bpf_csum_diff((__be32 *)&g->options[(at - 2) & 31], n, g->out_options, n, 0);
+	if (bpf_skb_store_bytes(skb, g->l4 + sizeof(g->tcp) + at - 2, g->out_options, n, 0))
+		return -1;
+	return bpf_l4_csum_replace(skb, lx_csum_at(g), 0, diff, 0);
+}
+
+#endif
+
+#endif
