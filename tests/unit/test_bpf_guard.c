@@ -491,6 +491,10 @@ static void random_shape(struct shape *s)
 			     .options = rnd_below(3) ? 0 : rnd_below(11),
 			     .n_ext = rnd_below(2) ? 0 : rnd_below(10),
 			     .cut = rnd_below(3) ? 0 : rnd_below(40) };
+	if (!rnd_below(20)) { /* seldom met by chance: the flags in a later fragment */
+		s->frag = 0x2000;
+		s->cut = 12;
+	}
 	for (unsigned int i = 0; i < s->n_ext; i++)
 		s->ext[i] = ext[rnd_below(sizeof(ext))];
 	for (int i = 0; i < 2 && !rnd_below(3); i++)

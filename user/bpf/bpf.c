@@ -155,6 +155,35 @@ static int check_stamp(const struct lx_bpf_set *set, const struct lx_abi *abi)
 	return 0;
 }
 
+static bool same_shape(const struct bpf_map *map, const char *path)
+{
+	int fd LX_AUTO_CLOSE = bpf_obj_get(path);
+	struct bpf_map_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len) &&
+	       info.type == (uint32_t)bpf_map__type(map) &&
+	       info.key_size == bpf_map__key_size(map) &&
+	       info.value_size == bpf_map__value_size(map) &&
+	       info.max_entries == bpf_map__max_entries(map) &&
+	       info.map_flags == bpf_map__map_flags(map);
+}
+
+/* Versions are made by people. Returns 0, -ESTALE a map is not what ours would be. */
+static int check_shapes(const struct lx_bpf_set *set)
+{
+	char path[LX_BPF_PATH];
+	struct bpf_map *map;
+
+	bpf_object__for_each_map (map, *set->skeleton->obj) {
+		if (bpf_map__is_internal(map) || lx_pin_path(set->dir, bpf_map__name(map), path))
+			continue;
+		if (!access(path, F_OK) && !same_shape(map, path))
+			return -ESTALE;
+	}
+	return 0;
+}
+
 static int set_pin_paths(struct lx_bpf_set *set)
 {
 	struct bpf_object *object = *set->skeleton->obj;
@@ -252,6 +281,8 @@ static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	if (!set->bpf->pins[0] || lx_pin_path(set->bpf->pins, want->name, set->dir))
 		return;
 	stamp = check_stamp(set, &want->abi);
+	if (!stamp)
+		stamp = check_shapes(set);
 	if (stamp == -ESTALE) {
 		lx_warn("pins=%s reason=\"left by another version of lnetxd\" action=removed",
 			set->dir);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a daemon leaves pinned, and what the next one does with it. "Daemons" are child
+ * processes that end without a word; skipped where BPF is not allowed.
+ */
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "testlib.h"
+
+#include "../../user/bpf/bpf.h"
+#include "../../user/bpf/guard.h"
+#include "../../user/bpf/pin.h"
+
+static char instance[40];
+static char dir[LX_BPF_PATH]; /* of the guard's pins */
+static bool possible;
+
+struct daemon {
+	struct lx_bpf *bpf;
+	struct lx_guard *guard;
+};
+
+static void begin(struct daemon *d, bool enabled)
+{
+	assert_int_equal(lx_bpf_new(instance, enabled, &d->bpf), 0);
+	assert_int_equal(lx_guard_new(d->bpf, &d->guard), 0);
+}
+
+static void end(struct daemon *d)
+{
+	lx_guard_free(d->guard);
+	lx_bpf_free(d->bpf);
+}
+
+static void ban(struct daemon *d, const char *text)
+{
+	struct lx_nid nid;
+
+	assert_int_equal(lx_nid_parse(text, &nid), 0);
+	assert_int_equal(lx_guard_ban(d->guard, &nid), 0);
+}
+
+static size_t n_bans(struct daemon *d)
+{
+	struct lx_guard_ban_info *list;
+	size_t n;
+
+	assert_int_equal(lx_guard_bans(d->guard, &list, &n), 0);
+	free(list);
+	return n;
+}
+
+/* Runs it in a process that is gone afterwards, as if it had crashed. */
+static void crash(void (*fn)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		fn();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void leave_rules(void)
+{
+	struct lx_guard_prefix prefix;
+	struct daemon d;
+
+	begin(&d, true);
+	ban(&d, "10.1.0.2@tcp");
+	ban(&d, "10.1.0.3@tcp");
+	assert_int_equal(lx_guard_parse("10.2.0.0/16", &prefix), 0);
+	assert_int_equal(lx_guard_prefix_set(d.guard, &prefix, LX_GUARD_DENY), 0);
+	assert_int_equal(lx_guard_rate(d.guard, 7, 70), 0);
+	assert_int_equal(lx_guard_mode(d.guard, LX_GUARD_TC), 0);
+}
+
+static bool has_pins(void)
+{
+	return !access(dir, F_OK);
+}
+
+static void forget(void)
+{
+	lx_pin_forget(instance);
+	assert_false(has_pins());
+}
+
+#define NEEDS_BPF()                                                                                \
+	do {                                                                                       \
+		if (!possible)                                                                     \
+			skip();                                                                    \
+	} while (0)
+
+static void test_crash(void **state)
+{
+	struct lx_guard_prefix_info *list;
+	struct lx_guard_info info;
+	struct daemon d;
+	size_t n;
+
+	NEEDS_BPF();
+	crash(leave_rules);
+	assert_true(has_pins());
+	begin(&d, true);
+	assert_int_equal(n_bans(&d), 2);
+	assert_int_equal(lx_guard_info(d.guard, &info), 0);
+	assert_int_equal(info.rate, 7);
+	assert_int_equal(info.burst, 70);
+	assert_int_equal(info.mode, LX_GUARD_TC);
+	assert_int_equal(lx_guard_prefixes(d.guard, &list, &n), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(list[0].prefix, "10.2.0.0/16");
+	free(list);
+	end(&d);
+	/* An end in order leaves rules for the next daemon, too. */
+	begin(&d, true);
+	assert_int_equal(n_bans(&d), 2);
+	end(&d);
+	forget();
+}
+
+static void test_nothing_left(void **state)
+{
+	struct daemon d;
+
+	NEEDS_BPF();
+	begin(&d, true);
+	assert_true(has_pins());
+	end(&d);
+	assert_false(has_pins());
+	begin(&d, true);
+	ban(&d, "10.1.0.2@tcp");
+	end(&d);
+	assert_true(has_pins());
+	begin(&d, false); /* --no-bpf */
+	assert_false(has_pins());
+	end(&d);
+	assert_false(has_pins());
+}
+
+/* What is pinned by another version is not touched, but removed. */
+static void change_version(void)
+{
+	struct lx_abi abi;
+	uint32_t zero = 0;
+	char path[LX_BPF_PATH];
+	int fd;
+
+	leave_rules();
+	assert_int_equal(lx_pin_path(dir, "abi", path), 0);
+	fd = bpf_obj_get(path);
+	assert_true(fd >= 0);
+	assert_int_equal(bpf_map_lookup_elem(fd, &zero, &abi), 0);
+	assert_int_equal(abi.magic, LX_GUARD_MAGIC);
+	assert_int_equal(abi.pid, getpid());
+	abi.version++;
+	assert_int_equal(bpf_map_update_elem(fd, &zero, &abi, BPF_ANY), 0);
+}
+
+static void test_other_version(void **state)
+{
+	struct daemon d;
+
+	NEEDS_BPF();
+	crash(change_version);
+	begin(&d, true);
+	assert_int_equal(n_bans(&d), 0);
+	end(&d);
+	assert_false(has_pins());
+}
+
+/* A map of a shape that this version does not have: nothing of it is used. */
+static void change_shape(void)
+{
+	char path[LX_BPF_PATH];
+	int fd;
+
+	leave_rules();
+	assert_int_equal(lx_pin_path(dir, "bans", path), 0);
+	assert_int_equal(unlink(path), 0);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bans", 4, 8, 1, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(bpf_obj_pin(fd, path), 0);
+}
+
+static void test_other_shape(void **state)
+{
+	struct lx_guard_info info;
+	struct daemon d;
+
+	NEEDS_BPF();
+	crash(change_shape);
+	begin(&d, true);
+	assert_int_equal(lx_guard_info(d.guard, &info), 0);
+	assert_true(info.loaded);
+	assert_int_equal(n_bans(&d), 0);
+	end(&d);
+	assert_false(has_pins());
+}
+
+static void leave_from_elsewhere(void)
+{
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	leave_rules();
+}
+
+/* Names come from inode numbers, which are used again. */
+static void test_other_namespace(void **state)
+{
+	struct daemon d;
+
+	NEEDS_BPF();
+	crash(leave_from_elsewhere);
+	assert_true(has_pins());
+	begin(&d, true);
+	assert_int_equal(n_bans(&d), 0);
+	end(&d);
+	assert_false(has_pins());
+}
+
+static unsigned int n_hooks(struct daemon *d)
+{
+	static struct lx_bpf_info info;
+
+	lx_bpf_info(d->bpf, &info);
+	return info.n_hooks;
+}
+
+/* An attachment outlives its daemon. The next one goes on with it, or ends it. */
+static void second_daemon(void)
+{
+	struct lx_guard_ni ni = { .ifname = "lxpin0", .port = 988, .port_bulk = 988 };
+	struct daemon d;
+
+	begin(&d, true);
+	assert_int_equal(n_hooks(&d), 1); /* adopted */
+	lx_guard_place(d.guard, &ni, 1, true);
+	assert_int_equal(n_hooks(&d), 1); /* and kept */
+	lx_guard_place(d.guard, NULL, 0, true);
+	assert_int_equal(n_hooks(&d), 0);
+	lx_guard_place(d.guard, &ni, 1, true);
+	assert_int_equal(n_hooks(&d), 1);
+}
+
+static void third_daemon(void)
+{
+	struct lx_guard_ni ni = { .ifname = "lxpin1", .port = 988, .port_bulk = 988 };
+	struct daemon d;
+
+	begin(&d, true);
+	lx_guard_place(d.guard, &ni, 1, true); /* elsewhere: the old place is left */
+	assert_int_equal(n_hooks(&d), 1);
+	end(&d);
+}
+
+static void three_daemons(void)
+{
+	struct lx_guard_ni ni = { .ifname = "lxpin0", .port = 988, .port_bulk = 988 };
+	struct daemon d;
+
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_int_equal(system("ip link add lxpin0 type veth peer name lxpin1"), 0);
+	begin(&d, true);
+	ban(&d, "10.1.0.2@tcp");
+	lx_guard_place(d.guard, &ni, 1, true);
+	assert_int_equal(n_hooks(&d), 1);
+	crash(second_daemon);
+	crash(third_daemon);
+}
+
+static void test_attached(void **state)
+{
+	NEEDS_BPF();
+	crash(three_daemons);
+	forget();
+}
+
+static void test_place_of_pins(void **state)
+{
+	char path[LX_BPF_PATH], longer[300];
+
+	assert_int_equal(lx_pin_path("/a/b.c", "eth0.100", path), 0);
+	assert_string_equal(path, "/a/b.c/eth0%100");
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(lx_pin_path("/a", longer, path), -ENAMETOOLONG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_crash),	      cmocka_unit_test(test_nothing_left),
+		cmocka_unit_test(test_other_version), cmocka_unit_test(test_other_shape),
+		cmocka_unit_test(test_other_namespace), cmocka_unit_test(test_attached),
+		cmocka_unit_test(test_place_of_pins),
+	};
+	struct lx_guard_info info;
+	struct daemon d;
+
+	snprintf(instance, sizeof(instance), "unit-pins-%d", (int)getpid());
+	begin(&d, true);
+	lx_guard_info(d.guard, &info);
+	possible = info.loaded && lx_bpf_pins(d.bpf)[0];
+	if (possible)
+		lx_pin_path(lx_bpf_pins(d.bpf), "guard", dir);
+	else
+		printf("# skipped: %s\n", info.loaded ? "no pins here" : info.reason);
+	end(&d);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
