@@ -1,0 +1,306 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# The guard in front of the acceptor: secure ports, bans, prefixes, rates; what it
+# leaves behind. Node a is guarded, b is the peer.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	net_two
+}
+
+teardown() {
+	net_end
+}
+
+# start_here NODE [OPTION...]: as start, but lnetxd sees the /sys of the test, so that
+# its pins outlive it. "ip netns exec" would give it one of its own.
+start_here() {
+	local name=$1
+	shift
+
+	[ -e "$DIR/$name.yaml" ] || nets_yaml tcp eth0 | config "$name"
+	bpffs
+	nsenter --net="/run/netns/$(ns "$name")" "$LNETX_BIN/lnetxd" -c "$DIR/$name.yaml" "$@" \
+		>>"$DIR/$name.log" 2>&1 3>&- &
+	daemon_pid[$name]=$!
+	eventually "$PATIENCE" is_running "$name"
+}
+
+bpffs() {
+	(
+		flock 9
+		[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || mount -t bpf bpf /sys/fs/bpf
+	) 9>"/run/lx-bpffs.lock"
+}
+
+guarded() {
+	start a "$@"
+	[ "$(lx a -j bpf status | jq '.bpf.sets[0].loaded')" = true ] ||
+		skip "no guard here: $(lx a -j bpf status | jq -r '.bpf.sets[0].reason')"
+}
+
+# counter NODE NAME
+counter() {
+	lx "$1" -j guard show | jq ".guard.packets.$2"
+}
+
+counted() {
+	[ "$(counter "$1" "$2")" -ge "$3" ]
+}
+
+# mode NODE: where the guard stands
+mode() {
+	lx "$1" -j bpf status | jq -r '.bpf.hooks[] | select(.set == "guard") | "\(.interface) \(.hook) \(.mode)"'
+}
+
+pins_of() {
+	lx "$1" -j bpf status | jq -r .bpf.pins
+}
+
+# knock NODE ADDRESS PORT [SOURCE-PORT]: whether a TCP connection is taken
+knock() {
+	on "$1" python3 - "$2" "$3" "${4:-0}" <<-'END'
+		import socket, sys
+		host, port, source = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+		s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+		s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+		if source:
+		    s.bind(("", source))
+		s.settimeout(1.5)
+		try:
+		    s.connect((host, port))
+		except OSError as e:
+		    sys.exit(str(e))
+	END
+}
+
+# reaches NODE ADDRESS: whether the system there answers, on a port where nobody listens
+reaches() {
+	run knock "$1" "$2" 9
+	[[ $output == *refused* ]]
+}
+
+@test "secure: a SYN from an unprivileged port is dropped before there is a connection" {
+	guarded
+	start b
+	run -1 knock b 10.1.0.1 988
+	[[ $output == *timed\ out* ]]
+	[ "$(counter a unprivileged)" -ge 1 ]
+	run ! log_has a 'not privileged'
+	knock b 10.1.0.1 988 700
+	pings b 10.1.0.1@tcp
+	pings a 10.1.0.2@tcp
+}
+
+@test "the guard follows the tunable accept, and is not there without anything to do" {
+	guarded
+	[ -n "$(mode a)" ]
+	lx a guard set accept all
+	equal "$(mode a)" ""
+	knock b 10.1.0.1 988
+	equal "$(lx a -j guard show | jq -r .guard.active)" false
+	lx a tunable set tcp accept secure
+	run -1 knock b 10.1.0.1 988
+	# Other ports are nobody's business.
+	run -1 knock b 10.1.0.1 80
+	[[ $output == *refused* ]]
+}
+
+@test "the guard stands where it is told to: XDP native and generic, traffic control" {
+	guarded
+	start b
+	equal "$(mode a)" "eth0 ingress $(tc_mode)" # of veth, XDP would cost too much
+	for one in native:xdp:native generic:xdp:generic tc:ingress:"$(tc_mode)"; do
+		IFS=: read -r want hook how <<<"$one"
+		lx a guard set mode "$want"
+		equal "$(mode a)" "eth0 $hook $how"
+		before=$(counter a unprivileged)
+		run -1 knock b 10.1.0.1 988
+		counted a unprivileged $((before + 1))
+		pings b 10.1.0.1@tcp
+	done
+}
+
+# By what the kernel has.
+tc_mode() {
+	lx a -j bpf status |
+		jq -r '.bpf.features[] | select(.name == "tcx") | if .have then "tcx" else "clsact" end'
+}
+
+@test "a ban cuts off an established connection at once, unban lets it come back" {
+	guarded
+	start b
+	pings b 10.1.0.1@tcp
+	[ "$(conns a | wc -l)" -gt 0 ]
+	run -0 lx a guard ban 10.1.0.2@tcp
+	[[ $output == *"10.1.0.2@tcp is banned, "*" connections closed"* ]]
+	equal "$(conns a)" ""
+	run -255 ctl b ping --timeout 2 10.1.0.1@tcp
+	run -1 knock b 10.1.0.1 988 700
+	run ! reaches b 10.1.0.1 # on other ports, either
+	[ "$(counter a banned)" -ge 1 ]
+	equal "$(lx a -j guard show | jq -r '.guard.bans[].nid')" 10.1.0.2@tcp
+	run -1 lx a guard ban 10.1.0.2@tcp
+	[[ $output == *"is banned already"* ]]
+	lx a guard unban 10.1.0.2@tcp
+	eventually "$PATIENCE" pings b 10.1.0.1@tcp
+	run -1 lx a guard unban 10.1.0.2@tcp
+	[[ $output == *"is not banned"* ]]
+	run -1 lx a guard ban 10.77.0.2@tcp7
+	[[ $output == *"no NI on net tcp7"* ]]
+}
+
+@test "prefixes: the longest decides" {
+	guarded
+	lx a guard deny 0.0.0.0/0 ::/0
+	run -1 knock b 10.1.0.1 988 700
+	[ "$(counter a denied)" -ge 1 ]
+	lx a guard allow 10.1.0.0/24
+	knock b 10.1.0.1 988 700
+	lx a guard deny 10.1.0.2
+	run -1 knock b 10.1.0.1 988 701
+	equal "$(lx a -j guard show | jq -c '[.guard.prefixes[] | .prefix + " " + .action]')" \
+		'["0.0.0.0/0 deny","10.1.0.0/24 allow","10.1.0.2/32 deny","::/0 deny"]'
+	lx a guard forget 10.1.0.2 10.1.0.0/24 0.0.0.0/0 ::/0
+	knock b 10.1.0.1 988 702
+	run -1 lx a guard forget 10.1.0.2
+	[[ $output == *"no prefix 10.1.0.2"* ]]
+	run -1 lx a guard deny 10.1.0.2/24
+	[[ $output == *"without bits behind it"* ]]
+}
+
+@test "rate: a source has its burst and then waits; other sources do not" {
+	guarded
+	ip -n "$(ns b)" addr add 10.1.0.3/24 dev eth0
+	lx a guard set rate 1 burst 2
+	knock b 10.1.0.1 988 700
+	knock b 10.1.0.1 988 701
+	# The system tries again a second later: what counts is that it had to.
+	knock b 10.1.0.1 988 702
+	[ "$(counter a rate)" -ge 1 ]
+	lx a guard set rate 0
+	before=$(counter a rate)
+	for port in 703 704 705 706; do
+		knock b 10.1.0.1 988 $port
+	done
+	equal "$(counter a rate)" "$before"
+	run -1 lx a guard set burst 3
+	[[ $output == *"needs a rate"* ]]
+}
+
+@test "IPv6 is guarded as IPv4" {
+	ip -n "$(ns a)" addr add fd00::1/64 dev eth0 nodad
+	ip -n "$(ns b)" addr add fd00::2/64 dev eth0 nodad
+	printf 'net:\n    - net type: tcp\n      local NI(s):\n        - nid: fd00::1@tcp\n' | config a
+	guarded
+	run -1 knock b fd00::1 988
+	[ "$(counter a unprivileged)" -ge 1 ]
+	knock b fd00::1 988 700
+	lx a guard ban fd00::2@tcp
+	run -1 knock b fd00::1 988 701
+	lx a guard unban fd00::2@tcp
+	knock b fd00::1 988 702
+}
+
+@test "NIs that come and go take the guard with them; lo is never guarded" {
+	guarded
+	ip link add eth1 netns "$(ns a)" type veth peer name eth1 netns "$(ns b)"
+	address a eth1 10.2.0.1/24
+	address b eth1 10.2.0.2/24
+	lx a net add net tcp1 if eth1
+	equal "$(mode a | awk '{ print $1 }' | sort | tr '\n' ' ')" "eth0 eth1 "
+	run -1 knock b 10.2.0.1 988
+	lx a net del net tcp1
+	equal "$(mode a | awk '{ print $1 }')" eth0
+	ctl a lnet unconfigure
+	equal "$(mode a)" ""
+	ctl a lnet configure --all
+	equal "$(mode a | awk '{ print $1 }')" eth0
+	lx a net add net tcp2 if lo
+	equal "$(mode a | awk '{ print $1 }')" eth0
+}
+
+@test "a daemon that is killed leaves the guard standing; the next one takes it over" {
+	start_here a
+	[ -n "$(mode a)" ] || skip "no guard here"
+	pins=$(pins_of a)
+	lx a guard ban 10.1.0.2@tcp
+	run -1 knock b 10.1.0.1 988 700
+	stop a KILL
+	[ -e "$pins/guard/bans" ]
+	start_here a
+	log_has a 'guard="taken over" bans=1'
+	equal "$(lx a -j bpf status | jq '.bpf.sets[0].taken_over')" true
+	run -1 knock b 10.1.0.1 988 701
+	lx a guard unban 10.1.0.2@tcp
+	knock b 10.1.0.1 988 702
+	stop a
+	[ ! -e "$pins" ]
+}
+
+@test "an end in order keeps bans for the next start, and leaves nothing without any" {
+	start_here a
+	[ -n "$(mode a)" ] || skip "no guard here"
+	pins=$(pins_of a)
+	stop a
+	[ ! -e "$pins" ]
+	start_here a
+	lx a guard ban 10.1.0.2@tcp
+	stop a
+	[ -e "$pins/guard/bans" ]
+	[ ! -e "$pins/guard/link_ingress_eth0" ]
+	reaches b 10.1.0.1 # nothing is attached meanwhile
+	start_here a
+	run -1 knock b 10.1.0.1 988 701
+	stop a
+	start_here a --no-bpf # and this is how to be rid of all of it
+	[ ! -e "$pins" ]
+	knock b 10.1.0.1 988 702
+}
+
+@test "two daemons in two namespaces do not meet" {
+	start_here a
+	start_here b
+	[ -n "$(mode a)" ] || skip "no guard here"
+	[ "$(pins_of a)" != "$(pins_of b)" ]
+	lx a guard ban 10.1.0.99@tcp
+	equal "$(lx b -j guard show | jq '.guard.bans | length')" 0
+	stop b
+	equal "$(lx a -j guard show | jq '.guard.bans | length')" 1
+	[ -e "$(pins_of a)/guard/bans" ]
+	lx a guard unban 10.1.0.99@tcp
+}
+
+@test "another program on the interface is left alone, and the guard says so" {
+	guarded
+	lx a guard set mode native
+	printf '%s\n' 'int pass(void *ctx) { return 2; }' '__attribute__((section("license"))) char l[] = "GPL";' |
+		sed 's/^int/__attribute__((section("xdp"))) int/' >"$DIR/other.c"
+	clang -target bpf -O2 -c "$DIR/other.c" -o "$DIR/other.o"
+	ip -n "$(ns b)" link set dev eth0 xdpgeneric obj "$DIR/other.o" sec xdp 2>/dev/null ||
+		skip "this ip cannot attach XDP"
+	nets_yaml tcp eth0 | config b
+	start b
+	lx b guard set mode generic
+	run -0 lx b bpf status
+	[[ $output == *"another program is attached to eth0"* ]]
+	pings b 10.1.0.1@tcp
+	lx b guard set mode auto
+	equal "$(mode b)" "eth0 ingress $(tc_mode)"
+}
+
+@test "without BPF all works, and the reason is said" {
+	start a --no-bpf
+	start b
+	pings b 10.1.0.1@tcp
+	run -0 lx a bpf status
+	[[ $output == *"lnetxd runs with --no-bpf"* ]]
+	run -1 lx a guard ban 10.1.0.2@tcp
+	[[ $output == *"the guard is not loaded: switched off"* ]]
+	knock b 10.1.0.1 988 # taken by the system, closed by the acceptor
+	eventually "$PATIENCE" log_has a 'not privileged'
+}
