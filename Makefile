@@ -7,7 +7,8 @@
 # make vmtest     the same on other kernels, in QEMU: KERNELS='6.1 6.12' SUITES='...'
 #
 # V=1 shows commands; SAN=asan, tsan or fuzz builds with sanitizers, beside the
-# ordinary build; CC=clang and WERROR=1 are fine. Everything made is below build/.
+# ordinary build; CC=clang and WERROR=1 are fine; O2IB=0 leaves out o2iblnd, and with
+# it libibverbs and librdmacm. Everything made is below build/.
 
 SHELL := /bin/bash
 VERSION := 0.1.0
@@ -15,7 +16,9 @@ SONAME := liblnetx.so.0
 V ?= 0
 SAN ?=
 WERROR ?=
-B := build/$(or $(SAN),release)
+O2IB ?= 1
+no_o2ib := $(if $(filter 0 no,$(O2IB)),-no-o2ib)
+B := build/$(or $(SAN),release)$(no_o2ib)
 
 PREFIX ?= /usr
 SBINDIR ?= $(PREFIX)/sbin
@@ -34,7 +37,7 @@ all: lib programs
 
 # ---- what it is built with ------------------------------------------------------
 
-LIBS := libuv libmnl yaml-0.1 zlib libbpf
+LIBS := libuv libmnl yaml-0.1 zlib libbpf $(if $(no_o2ib),,libibverbs librdmacm)
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
@@ -71,7 +74,12 @@ endif
 # ---- what it is built of ----------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
-	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/proto.c)
+	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
+ifdef no_o2ib
+LIB_SRCS := $(filter-out lnd/o2ib/verbs.c,$(LIB_SRCS))
+else
+LX_CPPFLAGS += -DLX_O2IB
+endif
 SIM_SRCS := $(wildcard lnd/sim/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/*.c)

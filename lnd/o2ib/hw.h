@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What o2iblnd asks of RDMA hardware and of the connection manager, and what it is told.
+ *
+ * Everything else of the transport is protocol: it runs on libibverbs and librdmacm
+ * (verbs.c), and in virtual time on a fake (tests/unit/simib.c). The node lock is held
+ * in both directions. Calls that succeed later are answered through lx_o2ib_cm_*(),
+ * lx_o2ib_sent() and lx_o2ib_received(), never from within the call.
+ */
+#ifndef LX_O2IB_HW_H
+#define LX_O2IB_HW_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lx_o2ib_conn;
+struct lx_o2ib_net;
+struct lx_list;
+
+/* Registered memory. */
+struct lx_o2ib_mr {
+	void *priv;
+	uint32_t lkey, rkey;
+};
+
+struct lx_o2ib_sge {
+	const void *addr;
+	uint32_t length, lkey;
+};
+
+/* An RDMA write from up to two pieces of memory. */
+struct lx_o2ib_write {
+	uint64_t remote;
+	uint32_t rkey;
+	unsigned int n_sge;
+	struct lx_o2ib_sge sge[2];
+};
+
+/* How the connection manager says no. */
+enum lx_o2ib_cm_reject {
+	LX_O2IB_CM_CONSUMER,    /* the peer's transport: private data tells */
+	LX_O2IB_CM_STALE,       /* the peer's hardware still has an old connection */
+	LX_O2IB_CM_NO_LISTENER, /* nothing listens there */
+	LX_O2IB_CM_OTHER,
+};
+
+struct lx_o2ib_hw {
+	/**
+	 * net_open - take the device that has net->addr, and listen
+	 * Nets of one address share a port. Returns 0, -ENODEV: the address is not on
+	 * an RDMA device; -EADDRINUSE, or another errno.
+	 */
+	int (*net_open)(struct lx_o2ib_net *net);
+	/* Answered with lx_o2ib_net_closed(). Its connections are gone already. */
+	void (*net_close)(struct lx_o2ib_net *net);
+
+	/**
+	 * dial - connect to conn->peer
+	 * @pdata: goes out with the request; receive buffers are posted before that
+	 * Returns 0 or an errno; then there will be no answer.
+	 */
+	int (*dial)(struct lx_o2ib_conn *conn, const void *pdata, size_t len);
+	/* Takes a request; 0 or an errno (the request is gone then, rejected). */
+	int (*accept)(struct lx_o2ib_conn *conn, void *request, const void *pdata, size_t len);
+	void (*reject)(struct lx_o2ib_net *net, void *request, const void *pdata, size_t len);
+	/*
+	 * Ends a connection, or the attempt: when this returns its memory is not
+	 * touched any more, and nothing more is told about it.
+	 */
+	void (*close)(struct lx_o2ib_conn *conn);
+	/* The connection is about to be freed. */
+	void (*free)(struct lx_o2ib_conn *conn);
+
+	int (*post_recv)(struct lx_o2ib_conn *conn, unsigned int rx);
+	/**
+	 * post_send - RDMA writes and then the message in a send slot
+	 * Told by lx_o2ib_sent() when all is done, or the first fails.
+	 */
+	int (*post_send)(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob,
+			 const struct lx_o2ib_write *writes, unsigned int n_writes);
+
+	/* @remote: the peer may write to it. Returns 0 or an errno. */
+	int (*reg)(struct lx_o2ib_net *net, void *addr, size_t len, bool remote,
+		   struct lx_o2ib_mr *ret_mr);
+	void (*dereg)(struct lx_o2ib_mr *mr);
+};
+
+/* libibverbs and librdmacm. */
+extern const struct lx_o2ib_hw lx_o2ib_verbs;
+
+/* What the transport runs on; NULL: built without (make O2IB=0). Tests put their own here. */
+extern const struct lx_o2ib_hw *lx_o2ib_hw;
+
+/* ---- what it is told ---------------------------------------------------------- */
+
+void lx_o2ib_net_closed(struct lx_o2ib_net *net);
+
+/**
+ * lx_o2ib_cm_request - somebody wants to connect
+ * @nets: those of the port it came in on, by port_link
+ * @request: for accept or reject, of which one is called before this returns
+ */
+void lx_o2ib_cm_request(struct lx_list *nets, void *request, const void *pdata, size_t len,
+			uint16_t source_port);
+/* @pdata: of the answer; for the passive side there is none. */
+void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t len);
+void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
+			 const void *pdata, size_t len);
+/* An attempt failed, or a connection ended; 0: the peer ended it. */
+void lx_o2ib_cm_failed(struct lx_o2ib_conn *conn, int error);
+
+void lx_o2ib_sent(struct lx_o2ib_conn *conn, unsigned int slot, bool ok);
+void lx_o2ib_received(struct lx_o2ib_conn *conn, unsigned int rx, size_t len, bool ok);
+
+/* About once a second. */
+void lx_o2ib_tick(struct lx_o2ib_net *net);
+
+#endif

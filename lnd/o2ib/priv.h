@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The objects of o2iblnd, and who owns whom.
+ *
+ *	net ────────── one an NI
+ *	 ├─ peer ───── one a NID, as long as there is a connection or a wish for one
+ *	 │   └─ tx waiting for a connection
+ *	 └─ conn ───── one a queue pair, from the attempt until nobody uses it
+ *	     ├─ slab: receive buffers and send slots, one registration
+ *	     └─ tx ─── queued, posted, or waiting for the peer's answer
+ *
+ * All of it is guarded by the node lock, which is never dropped here.
+ */
+#ifndef LX_O2IB_PRIV_H
+#define LX_O2IB_PRIV_H
+
+#include <lnetx/lnd.h>
+
+#include "../../user/base/hash.h"
+#include "../../user/base/iov.h"
+#include "../../user/base/list.h"
+#include "../../user/base/log.h"
+#include "../../user/io/rbuf.h"
+#include "hw.h"
+#include "proto.h"
+#include "tunables.h"
+
+#define LX_O2IB_SECOND 1000000000ull
+
+/* NOOPs that need no credit: at most so many on their way. */
+#define LX_O2IB_OOB_NOOPS 2
+
+/* ---- net (o2ib.c) ------------------------------------------------------------- */
+
+struct lx_o2ib_net {
+	struct lx_list port_link; /* the hardware's */
+	void *port;               /* likewise */
+	struct lx_ni *ni;
+	struct in_addr addr;
+	uint64_t stamp; /* our incarnation: us of wall clock */
+	uint64_t next_cookie;
+	struct lx_hash peer_hash;
+	struct lx_list peers;
+	struct lx_list conns;
+	unsigned int n_accepting;
+	unsigned int pending; /* conns, and the port: what shutdown waits for */
+	bool closing;
+};
+
+void lx_o2ib_net_put(struct lx_o2ib_net *net);
+uint64_t lx_o2ib_net_timeout_ns(const struct lx_o2ib_net *net);
+static inline uint64_t lx_o2ib_now(const struct lx_o2ib_net *net)
+{
+	return lx_lnd_now(net->ni);
+}
+
+/* ---- transmission (tx.c) -------------------------------------------------------- */
+
+struct lx_o2ib_tx {
+	struct lx_list link; /* peer->waiting, a queue of the conn, or conn->active */
+	struct lx_o2ib_net *net;
+	struct lx_o2ib_conn *conn; /* NULL while it waits for one */
+	struct lx_msg *msg;        /* ended with the tx; NULL: a NOOP, or only an answer */
+	struct lx_msg *reply;      /* of an optimised GET */
+	uint8_t type;              /* enum lx_o2ib_type: what is sent next */
+	bool queued, waiting;
+	unsigned int sending;
+	int status;
+	enum lx_hstatus hstatus;
+	uint64_t deadline_ns;
+	uint64_t cookie;      /* ours */
+	uint64_t peer_cookie; /* in answers */
+	int32_t answer;       /* status in PUT_NAK, PUT_DONE, GET_DONE */
+
+	/* memory: what is sent from, or what the peer writes to */
+	struct lx_o2ib_mr mr[4];
+	unsigned int n_mrs;
+	void *bounce;            /* in its place, if it is in too many pieces */
+	struct lx_payload sink;  /* where bytes are wanted in the end; length 0: nowhere */
+	void *sink_addr;         /* where the peer writes */
+	size_t length;           /* bytes offered to the peer, or to be written */
+
+	/* writes into the peer's memory */
+	struct lx_o2ib_write *writes;
+	unsigned int n_writes;
+};
+
+struct lx_o2ib_tx *lx_o2ib_tx_new(struct lx_o2ib_net *net, uint8_t type);
+/*
+ * A tx for a message of the core in the form that suits it (o2iblnd.md 10). -ENOMEM,
+ * -EINVAL: a NID that this transport cannot name.
+ */
+int lx_o2ib_tx_for(struct lx_o2ib_net *net, struct lx_msg *msg, struct lx_o2ib_tx **ret_tx);
+/* The message goes back to whom it came from. */
+void lx_o2ib_tx_free(struct lx_o2ib_tx *tx);
+/* Ends it if nothing is awaited any more. */
+void lx_o2ib_tx_check_done(struct lx_o2ib_tx *tx);
+/* Ends it now, with an error. It is on no list any more and not known to the hardware. */
+void lx_o2ib_tx_fail(struct lx_o2ib_tx *tx, int status, enum lx_hstatus hstatus);
+/* Offers memory to the peer. 0 or an errno. */
+int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink);
+/*
+ * Plans the writes of a payload into the peer's memory, as much as goes in; sets
+ * tx->length. 0 or an errno.
+ */
+int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
+		    const struct lx_o2ib_desc *desc, bool flip);
+/* Writes the message that is next into a buffer of LX_O2IB_MSG_MAX; its length. */
+size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits);
+/* Bytes of a payload, as pieces of memory; -ENOMEM, -EIO. @ret_one: room for one. */
+int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
+			const struct iovec **ret_iov, unsigned int *ret_n);
+
+/* ---- connection (conn.c) ---------------------------------------------------------- */
+
+enum lx_o2ib_state {
+	LX_O2IB_DIALLING,
+	LX_O2IB_ACCEPTING, /* we said yes, the peer's last word is missing */
+	LX_O2IB_UP,
+};
+
+struct lx_o2ib_rx {
+	struct lx_o2ib_conn *conn;
+	struct lx_o2ib_msg msg; /* refers to the buffer */
+	bool parked;            /* the core will call recv() with it */
+};
+
+struct lx_o2ib_slot {
+	struct lx_o2ib_tx *tx;
+	unsigned int n_wrs;
+	bool noop;
+};
+
+struct lx_o2ib_conn {
+	struct lx_list link;     /* peer->conns when UP */
+	struct lx_list net_link; /* net->conns */
+	struct lx_o2ib_net *net;
+	struct lx_o2ib_peer *peer; /* NULL when closed */
+	void *hw;
+	enum lx_o2ib_state state;
+	bool active;
+	bool closing;
+	unsigned int refs; /* 1 until closed, one a parked rx, one a caller */
+	struct lx_nid nid; /* the peer's */
+	uint64_t peer_stamp;
+	uint16_t version;
+	uint16_t depth, max_frags;
+	uint64_t deadline_ns; /* until UP */
+
+	char *slab; /* n_rxs receive buffers, n_slots send slots of LX_O2IB_MSG_MAX */
+	unsigned int n_rxs, n_slots, n_wrs;
+	struct lx_o2ib_rx *rx;
+	struct lx_o2ib_slot *slot;
+	unsigned int *free_slot, n_free_slots;
+	unsigned int wrs_free;
+
+	unsigned int credits, outstanding, reserved, noops_posted;
+	struct lx_list q_reserved; /* requests without their reservation */
+	struct lx_list q_nocred;   /* answers */
+	struct lx_list q_normal;   /* what needs a credit */
+	struct lx_list active_txs; /* posted, or waiting for an answer */
+	bool pushing;
+
+	uint64_t last_tx_ns, last_rx_ns;
+	uint64_t tx_bytes, rx_bytes;
+};
+
+/* Of a peer that is to be dialled, or has been accepted. -ENOMEM. */
+int lx_o2ib_conn_new(struct lx_o2ib_peer *peer, bool active, uint16_t version, uint16_t depth,
+		     uint16_t max_frags, struct lx_o2ib_conn **ret_conn);
+static inline void *lx_o2ib_conn_rx_buf(const struct lx_o2ib_conn *conn, unsigned int i)
+{
+	return conn->slab + (size_t)i * LX_O2IB_MSG_MAX;
+}
+static inline void *lx_o2ib_conn_slot_buf(const struct lx_o2ib_conn *conn, unsigned int i)
+{
+	return conn->slab + (size_t)(conn->n_rxs + i) * LX_O2IB_MSG_MAX;
+}
+static inline size_t lx_o2ib_conn_slab_bytes(const struct lx_o2ib_conn *conn)
+{
+	return (size_t)(conn->n_rxs + conn->n_slots) * LX_O2IB_MSG_MAX;
+}
+void lx_o2ib_conn_get(struct lx_o2ib_conn *conn);
+void lx_o2ib_conn_put(struct lx_o2ib_conn *conn);
+/*
+ * For a walk along net->conns that may close any of them: gives back @conn and holds the
+ * next one (NULL: the first); NULL at the end.
+ */
+struct lx_o2ib_conn *lx_o2ib_conn_next(struct lx_o2ib_net *net, struct lx_o2ib_conn *conn);
+/* Sends what waits, as credits allow. */
+void lx_o2ib_conn_push(struct lx_o2ib_conn *conn);
+/* Queues a tx where it belongs and pushes. */
+void lx_o2ib_conn_queue(struct lx_o2ib_conn *conn, struct lx_o2ib_tx *tx);
+/* @error: why; 0: the peer, or we, wanted it so. Harmless if it is closing. */
+void lx_o2ib_conn_close(struct lx_o2ib_conn *conn, int error, enum lx_hstatus hstatus);
+/* The same for a fault of the peer's, with a line in the log. */
+void lx_o2ib_conn_fault(struct lx_o2ib_conn *conn, int error, const char *reason);
+void lx_o2ib_conn_tick(struct lx_o2ib_conn *conn, uint64_t now);
+unsigned int lx_o2ib_conn_load(const struct lx_o2ib_conn *conn);
+
+/* ---- receiving (rx.c) ---------------------------------------------------------------- */
+
+void lx_o2ib_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg, const struct lx_payload *dst,
+		     size_t rlen);
+
+/* ---- peer (peer.c) ------------------------------------------------------------------- */
+
+struct lx_o2ib_peer {
+	struct lx_hash_node node;
+	struct lx_list link; /* net->peers */
+	struct lx_o2ib_net *net;
+	struct lx_nid nid;
+	struct lx_list conns;   /* UP */
+	struct lx_list waiting; /* txs without a connection */
+	struct lx_o2ib_conn *dialling;
+	unsigned int n_accepting;
+	uint64_t stamp;   /* 0: not known */
+	uint16_t version; /* to be tried next, and that of its connections */
+	uint16_t depth, max_frags; /* likewise: lowered by rejects */
+	unsigned int tries, races;
+	uint64_t retry_at_ns; /* 0: not waiting for a moment to try again */
+};
+
+struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct lx_nid *nid);
+int lx_o2ib_peer_send(struct lx_o2ib_net *net, const struct lx_nid *nid, struct lx_o2ib_tx *tx);
+/* A connection of it is up: what waits goes. */
+void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn);
+/* It is closed, or the attempt failed, and off all lists. */
+void lx_o2ib_peer_conn_closed(struct lx_o2ib_peer *peer, int error, enum lx_hstatus hstatus);
+void lx_o2ib_peer_tick(struct lx_o2ib_peer *peer, uint64_t now);
+void lx_o2ib_peer_shutdown(struct lx_o2ib_peer *peer);
+/* Frees those that nobody needs. */
+void lx_o2ib_peers_sweep(struct lx_o2ib_net *net);
+/* Whose fault it is that no connection came about (o2iblnd.md 13). */
+enum lx_hstatus lx_o2ib_connect_hstatus(int error);
+
+#endif
