@@ -790,6 +790,55 @@ static void test_ipv6(void **state)
 	fake_free(b);
 }
 
+struct turn {
+	struct lx_work work;
+	struct fake_msg *msg[8];
+	unsigned int n;
+};
+
+/* On the loop's thread: nothing of this leaves before it returns. */
+static void put_some(struct lx_work *work)
+{
+	struct turn *turn = lx_container_of(work, struct turn, work);
+
+	lx_env_unlock(node->env);
+	for (unsigned int i = 0; i < N_OF(turn->msg); i++)
+		turn->msg[i] = fake_put(node, &id_peer, 2048);
+	lx_env_lock(node->env);
+	turn->n = N_OF(turn->msg);
+}
+
+/* Small messages of one turn leave on one connection, though there are two for bulk. */
+static void test_turn_in_one_bundle(void **state)
+{
+	struct turn turn = { 0 };
+	struct raw_msg got;
+	struct pollfd fd[2];
+
+	lx_env_lock(node->env);
+	lx_sock_lnd.set_tunable(&node->ni, LX_SOCK_NI_CONNS_PER_PEER, 2);
+	lx_env_unlock(node->env);
+	connect_all(LX_SOCK_V3);
+	fd[0] = (struct pollfd){ .fd = in, .events = POLLIN };
+	fd[1] = (struct pollfd){ .fd = connected(LX_SOCK_V3, LX_CTYPE_BULK_IN), .events = POLLIN };
+	assert_true(fake_wait_conns(node, 4, 5000));
+	lx_work_init(&turn.work, put_some);
+	lx_env_lock(node->env);
+	lx_loop_post(lx_env_loop(node->env, 0), &turn.work);
+	lx_env_unlock(node->env);
+	assert_true(fake_wait_count(node, &turn.n, N_OF(turn.msg), 5000));
+	for (unsigned int i = 0; i < N_OF(turn.msg); i++)
+		assert_int_equal(fake_wait(turn.msg[i], NULL), 0);
+	assert_int_equal(poll(fd, 2, 5000), 1);
+	for (unsigned int i = 0; i < N_OF(turn.msg); i++) {
+		assert_true(raw_read_msg(fd[0].revents ? fd[0].fd : fd[1].fd, LX_SOCK_V3, &got));
+		assert_int_equal(got.hdr.payload_length, 2048);
+		free(got.payload);
+	}
+	assert_int_equal(poll(fd, 2, 0), 0);
+	close(fd[1].fd);
+}
+
 /* An old version has no room for a large NID. */
 static void test_large_nid_on_v3(void **state)
 {
@@ -853,6 +902,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_illegal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ipv6, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_turn_in_one_bundle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_large_nid_on_v3, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flipped, setup, teardown),
 	};
