@@ -125,7 +125,7 @@ static void test_net_refused(void **state)
 	fails(234, "lnetctl net add --net tcp1 --if eth1 --cpt 0", "cpt");
 	fails(234, "lnetctl net add --net tcp1 --if ,", "interfaces");
 	fails(234, "lnetctl net add --net tcp1 --nid 10.0.0.1@tcp1", "not both");
-	fails(234, "lnetctl net add --net o2ib --if eth1", "no transport");
+	fails(234, "lnetctl net add --net kfi --if eth1", "no transport");
 	fails(234, "lnetctl net add --ip2net 'tcp 10.*.*.*'", "errno: -95");
 	fails(234, "lnetctl net add --what x", "unrecognized option '--what'");
 	fails(234, "lnetctl net add --net", "requires an argument");

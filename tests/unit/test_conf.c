@@ -13,6 +13,7 @@
 #include <lnetx/conf.h>
 #include <lnetx/control.h>
 
+#include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
 #include "../../user/conf/import.h"
 
@@ -235,7 +236,7 @@ static const struct bad bads[] = {
 	{ "net:\n  - local NI(s): []\n", -EINVAL, 2, 5, "no value for \"net type\"" },
 	{ "net:\n  - net type: tcp\n", -EINVAL, 2, 5, "no value for \"local NI(s)\"" },
 	{ "net:\n  - net type: foo\n", -EINVAL, 2, 15, "\"foo\" is no net" },
-	{ "net:\n  - net type: o2ib\n", -EOPNOTSUPP, 2, 15, "no transport" },
+	{ "net:\n  - net type: kfi\n", -EOPNOTSUPP, 2, 15, "no transport" },
 	{ "net:\n  - net type: tcp\n    net type: tcp\n", -EINVAL, 3, 5, "given twice" },
 	{ NET "status: up\n", -EINVAL, 4, 9, "without \"interfaces\"" },
 	{ NET "nid: bad\n", -EINVAL, 4, 14, "is no NID" },
@@ -393,15 +394,19 @@ static void test_import_scan(void **state)
 /* The parser and the transport have to mean the same by a place in the list of values. */
 static void test_lnd_settings(void **state)
 {
-	const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(LX_NET_TCP);
-	const char *const *names = lx_sock_lnd.ni_tunables;
+	static const struct lx_lnd *const lnds[] = { &lx_sock_lnd, &lx_o2ib_lnd };
 
-	assert_null(lx_conf_lnd_settings(LX_NET_O2IB));
-	for (; set->name; set++, names++) {
-		assert_non_null(*names);
-		assert_string_equal(set->name, *names);
+	assert_null(lx_conf_lnd_settings(LX_NET_KFI));
+	for (unsigned int i = 0; i < sizeof(lnds) / sizeof(lnds[0]); i++) {
+		const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(lnds[i]->net_type);
+		const char *const *names = lnds[i]->ni_tunables;
+
+		for (; set && set->name; set++, names++) {
+			assert_non_null(*names);
+			assert_string_equal(set->name, *names);
+		}
+		assert_true(!set || !*names);
 	}
-	assert_null(*names);
 }
 
 static void test_globals(void **state)

@@ -393,7 +393,7 @@ static void state_is_told(void **state)
 	assert_int_equal(lx_net_add(a, &ni), -EEXIST);
 	assert_int_equal(lx_net_del(a, &ni), 0);
 	assert_int_equal(lx_net_del(a, &ni), -ENOENT);
-	ni.net = LX_NET(LX_NET_O2IB, 0);
+	ni.net = LX_NET(LX_NET_KFI, 0);
 	assert_int_equal(lx_net_add(a, &ni), -EPROTONOSUPPORT);
 	assert_int_equal(lx_route_add(a, &route), 0);
 	assert_int_equal(lx_route_list(a, &routes, &n), 0);

@@ -19,6 +19,12 @@ struct walk {
 	bool has_nis;
 };
 
+#ifdef LX_O2IB
+#define LX_KNOWN_NETS "tcp, o2ib"
+#else
+#define LX_KNOWN_NETS "tcp"
+#endif
+
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
 {
 	static const struct lx_conf_lnd_setting tcp[] = { { "conns_per_peer", 0, 127 },
@@ -26,6 +32,19 @@ const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
 							  { "tos", 0, 255 },
 							  { NULL, 0, 0 } };
 
+#ifdef LX_O2IB
+	static const struct lx_conf_lnd_setting o2ib[] = {
+		{ "peercredits_hiw", 0, 253 },	   { "concurrent_sends", 0, 508 },
+		{ "conns_per_peer", 1, 16 },	   { "map_on_demand", 0, 256 },
+		{ "fmr_pool_size", 0, INT32_MAX }, { "fmr_flush_trigger", 0, INT32_MAX },
+		{ "fmr_cache", 0, 1 },		   { "ntx", 1, INT32_MAX },
+		{ "timeout", 1, 86400 },	   { "tos", 0, 255 },
+		{ NULL, 0, 0 }
+	};
+
+	if (net_type == LX_NET_O2IB)
+		return o2ib;
+#endif
 	return net_type == LX_NET_TCP ? tcp : NULL;
 }
 
@@ -260,7 +279,7 @@ static int net_type(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	if (!err && lx_net_type(s->net.net) != LX_NET_LO &&
 	    !lx_conf_lnd_settings(lx_net_type(s->net.net)))
 		err = lx_yaml_fail(y, value, -EOPNOTSUPP,
-				   "net type %s: this version has no transport for it (known: tcp)",
+				   "net type %s: this version has no transport for it (known: " LX_KNOWN_NETS ")",
 				   lx_net_str(s->net.net));
 	return err;
 }

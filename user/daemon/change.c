@@ -109,6 +109,10 @@ static int explain_net_add(struct change *c, const char *name, int err)
 			   "cannot add NI %s: its port is in use by another program; see "
 			   "\"ss -ltnp\", or set tunable accept_port",
 			   name);
+	case -ENXIO:
+		return say(c, err,
+			   "cannot add NI %s: its address is on no RDMA device; see \"rdma link\"",
+			   name);
 	case -EPROTONOSUPPORT:
 		return say(c, err, "cannot add NI %s: no transport for this type of net", name);
 	case -EINVAL:

@@ -157,6 +157,8 @@ static const char *net_hint(int r)
 		return " (another program listens on accept_port; see: ss -ltnp)";
 	case -EPROTONOSUPPORT:
 		return " (no transport for this type of net in this version)";
+	case -ENXIO:
+		return " (its address is on no RDMA device; see: rdma link)";
 	case -EACCES:
 		return " (ports below 1024 need root or CAP_NET_BIND_SERVICE)";
 	default:

@@ -16,12 +16,13 @@
 #include <unistd.h>
 
 #include "../../lnd/lo/lo.h"
+#include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
 #include "../core/monitor.h"
 #include "../io/rbuf.h"
 #include "node.h"
 
-static const struct lx_lnd *const transports[] = { &lx_sock_lnd };
+static const struct lx_lnd *const transports[] = { &lx_sock_lnd, &lx_o2ib_lnd };
 
 #define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
 #define LOOPS_MAX 16u
