@@ -496,6 +496,22 @@ bool fake_wait_conns(struct fake_node *node, unsigned int wanted, unsigned int m
 	return true;
 }
 
+bool fake_wait_lost(struct fake_node *node, int error)
+{
+	int last = 0;
+
+	for (unsigned int i = 0; i < 5000; i++) {
+		lx_env_lock(node->env);
+		last = node->lost_error;
+		lx_env_unlock(node->env);
+		if (last == error)
+			return true;
+		usleep(1000);
+	}
+	print_message("peer lost: %s\n", strerror(-last));
+	return false;
+}
+
 struct lx_id fake_id(const char *nid)
 {
 	struct lx_id id = { .pid = LX_PID_LUSTRE };

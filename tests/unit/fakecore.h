@@ -85,6 +85,8 @@ bool fake_wait_count(struct fake_node *node, const unsigned int *value, unsigned
 		     unsigned int ms);
 unsigned int fake_conns(struct fake_node *node, const char *type);
 bool fake_wait_conns(struct fake_node *node, unsigned int wanted, unsigned int ms);
+/* The transport tells, perhaps only after the messages have ended, why a peer is lost. */
+bool fake_wait_lost(struct fake_node *node, int error);
 
 struct lx_id fake_id(const char *nid);
 

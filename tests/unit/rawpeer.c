@@ -127,6 +127,11 @@ bool raw_closed(int fd, unsigned int ms)
 	return poll(&pfd, 1, ms) == 1 && recv(fd, &byte, 1, 0) <= 0;
 }
 
+bool raw_closes(int fd)
+{
+	return raw_closed(fd, 10 * PATIENCE_MS);
+}
+
 void raw_request(int fd, const struct lx_nid *target)
 {
 	uint8_t buf[LX_ACC_REQ_MAX];

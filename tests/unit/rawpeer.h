@@ -25,6 +25,8 @@ void raw_write(int fd, const void *buf, size_t len);
 size_t raw_read(int fd, void *buf, size_t len);
 /* Whether the other side closes without a byte more, within @ms. */
 bool raw_closed(int fd, unsigned int ms);
+/* The other side is about to close. False: it has sent something, or never does. */
+bool raw_closes(int fd);
 
 void raw_request(int fd, const struct lx_nid *target);
 void raw_hello(int fd, const struct lx_hello *hello);

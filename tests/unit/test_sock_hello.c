@@ -206,7 +206,7 @@ static void test_request_bad(void **state)
 	for (size_t i = 0; i < N_OF(magics); i++) {
 		fd = dial(LOW_IP);
 		raw_write(fd, &magics[i], 4);
-		assert_true(raw_closed(fd, 500));
+		assert_true(raw_closes(fd));
 		close(fd);
 		expect_warning("not an acceptor request");
 	}
@@ -219,14 +219,14 @@ static void test_request_bad(void **state)
 		assert_int_equal(answer.magic, LX_PROTO_ACC_MAGIC);
 		assert_int_equal(answer.version, 1);
 		assert_int_equal(answer.nid, 0);
-		assert_true(raw_closed(fd, 500));
+		assert_true(raw_closes(fd));
 		close(fd);
 		expect_warning("unknown version");
 	}
 	/* a NID that is none of ours */
 	fd = dial(LOW_IP);
 	raw_request(fd, &high);
-	assert_true(raw_closed(fd, 500));
+	assert_true(raw_closes(fd));
 	close(fd);
 	expect_warning(HIGH_IP "@tcp");
 	/* cut off */
@@ -251,7 +251,7 @@ static void test_silent(void **state)
 	}
 	good = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
 	for (size_t i = 0; i < N_OF(fd); i++) {
-		assert_true(raw_closed(fd[i], 2500));
+		assert_true(raw_closes(fd[i]));
 		close(fd[i]);
 	}
 	assert_false(raw_closed(good, 100));
@@ -270,8 +270,8 @@ static void test_half_open_limit(void **state)
 	for (int i = 0; i < N; i++)
 		fd[i] = raw_dial(LOW_IP, false, OUR_IP, PORT);
 	good = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
-	assert_true(raw_closed(fd[0], 1000));
-	assert_true(raw_closed(fd[100], 1000));
+	assert_true(raw_closes(fd[0]));
+	assert_true(raw_closes(fd[100]));
 	assert_false(raw_closed(fd[N - 1], 100));
 	for (int i = 0; i < N; i++)
 		close(fd[i]);
@@ -286,7 +286,7 @@ static void bad_hello(const void *buf, size_t len, const char *why)
 
 	raw_request(fd, &ours);
 	raw_write(fd, buf, len);
-	assert_true(raw_closed(fd, 500));
+	assert_true(raw_closes(fd));
 	close(fd);
 	expect_warning(why);
 }
@@ -351,7 +351,7 @@ static void test_unknown_version(void **state)
 	assert_int_equal(answer.version, LX_SOCK_V3);
 	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
 	assert_true(lx_nid_eq(&answer.dst_nid, &ours));
-	assert_true(raw_closed(fd, 500));
+	assert_true(raw_closes(fd));
 	close(fd);
 	expect_warning("unknown version");
 }
@@ -360,7 +360,7 @@ static void test_secure(void **state)
 {
 	int fd = raw_dial(LOW_IP, false, OUR_IP, PORT);
 
-	assert_true(raw_closed(fd, 500));
+	assert_true(raw_closes(fd));
 	close(fd);
 	expect_warning("not privileged");
 }
@@ -409,7 +409,7 @@ static void test_duplicate(void **state)
 		assert_true(raw_handshake(fd, &hello, &answer));
 		assert_int_equal(answer.ctype, LX_CTYPE_NONE);
 		assert_int_equal(answer.version, LX_SOCK_V3);
-		assert_true(raw_closed(fd, 500));
+		assert_true(raw_closes(fd));
 		close(fd);
 	}
 	assert_int_equal(fake_conns(node, NULL), 1);
@@ -432,7 +432,7 @@ static void test_rebooted(void **state)
 	hello.src_incarnation++;
 	assert_true(raw_handshake(fd, &hello, &answer));
 	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
-	assert_true(raw_closed(fd, 500) && raw_closed(control, 500) && raw_closed(in, 500));
+	assert_true(raw_closes(fd) && raw_closes(control) && raw_closes(in));
 	close(fd);
 	close(control);
 	close(in);
@@ -450,7 +450,7 @@ static void test_version_changed(void **state)
 	assert_true(raw_handshake(fd, &hello, &answer));
 	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
 	assert_int_equal(answer.version, LX_SOCK_V2);
-	assert_true(raw_closed(control, 500));
+	assert_true(raw_closes(control));
 	close(fd);
 	close(control);
 	close(connected(LX_SOCK_V2, LX_CTYPE_CONTROL));
@@ -566,7 +566,7 @@ static void test_settle(void **state)
 		answer = answer_to(&hello);
 		answer.ctype = LX_CTYPE_NONE;
 		raw_hello(extra, &answer);
-		assert_true(raw_closed(extra, 500));
+		assert_true(raw_closes(extra));
 		close(extra);
 	}
 	assert_int_equal(raw_accept(listener, 600, NULL), -1);
@@ -600,7 +600,7 @@ static void test_downgrade(void **state)
 		answer.version = version;
 		answer.ctype = LX_CTYPE_NONE;
 		raw_hello(fd, &answer);
-		assert_true(raw_closed(fd, 500));
+		assert_true(raw_closes(fd));
 		close(fd);
 		accept_attempt(listener, LX_CTYPE_CONTROL, version, &fd);
 		assert_true(raw_read_msg(fd, version, &got));
@@ -649,12 +649,12 @@ static void failed_answer(const struct lx_hello *answer, const void *bytes, size
 		raw_hello(fd, answer);
 	else
 		raw_write(fd, bytes, len);
-	assert_true(raw_closed(fd, 500));
+	assert_true(raw_closes(fd));
 	close(fd);
 	assert_int_equal(fake_wait(out, &hstatus), -EPROTO);
 	assert_int_equal(hstatus, LX_HSTATUS_LOCAL_ERROR);
 	assert_int_equal(node->n_lost, 1);
-	assert_int_equal(node->lost_error, -EPROTO);
+	assert_true(fake_wait_lost(node, -EPROTO));
 	close(listener);
 	assert_non_null(why);
 	fake_free(node);
@@ -728,7 +728,7 @@ static void test_dead_answer(void **state)
 	fd = attempt(listener, 1500, &hello);
 	assert_int_equal(fake_wait(out, &hstatus), -ETIMEDOUT);
 	assert_int_equal(hstatus, LX_HSTATUS_NETWORK_TIMEOUT);
-	assert_int_equal(node->lost_error, -ETIMEDOUT);
+	assert_true(fake_wait_lost(node, -ETIMEDOUT));
 	close(fd);
 	close(listener);
 }
@@ -747,7 +747,7 @@ static void test_race_low(void **state)
 	fd = dial(LOW_IP);
 	assert_true(raw_handshake(fd, &mine, &answer));
 	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
-	assert_true(raw_closed(fd, 500));
+	assert_true(raw_closes(fd));
 	close(fd);
 	answer = answer_to(&hello);
 	raw_hello(theirs, &answer);
@@ -779,7 +779,7 @@ static void test_race_high(void **state)
 	assert_int_equal(fake_wait(out, NULL), 0);
 	answer = raw_hello_of(LX_SOCK_V3, &high, &ours, LX_CTYPE_NONE);
 	raw_hello(theirs, &answer);
-	assert_true(raw_closed(theirs, 500));
+	assert_true(raw_closes(theirs));
 	close(theirs);
 	/* a little later it goes on with the types that are missing */
 	theirs = raw_accept(listener, 1500, NULL);
@@ -806,7 +806,7 @@ static void test_peer_rebooted_under_us(void **state)
 	answer = answer_to(&hello);
 	answer.src_incarnation++;
 	raw_hello(bulk, &answer);
-	assert_true(raw_closed(bulk, 500) && raw_closed(fd, 500));
+	assert_true(raw_closes(bulk) && raw_closes(fd));
 	close(bulk);
 	close(fd);
 	/* from the beginning, at once */
@@ -832,7 +832,7 @@ static void test_shutdown_handshakes(void **state)
 	fake_shutdown(node);
 	assert_int_equal(fake_wait(out, NULL), -ESHUTDOWN);
 	for (int i = 0; i < 4; i++) {
-		assert_true(raw_closed(fd[i], 500));
+		assert_true(raw_closes(fd[i]));
 		close(fd[i]);
 	}
 	close(listener);
