@@ -90,7 +90,7 @@ static bool has_pins(void)
 
 static void forget(void)
 {
-	lx_pin_forget(instance);
+	lx_pin_forget(instance, NULL, NULL);
 	assert_false(has_pins());
 }
 

@@ -41,7 +41,30 @@ struct lx_bpf_set {
 	struct lx_list hooks;
 };
 
+static int print(enum libbpf_print_level level, const char *fmt, va_list ap);
+
+/* Removes a set's pins, and ends what is attached without one. */
+static void clean_set(const struct lx_bpf *bpf, const char *dir)
+{
+	struct lx_hook *h, *next;
+	struct lx_list hooks;
+
+	lx_list_init(&hooks);
+	if (!lx_bpf_has(bpf, LX_BPF_TCX))
+		lx_hook_find(dir, &hooks);
+	lx_list_for_each_safe (h, next, &hooks, link) {
+		lx_hook_detach(h);
+		free(h);
+	}
+	lx_pin_clean(dir);
+}
+
 /* ---- instances --------------------------------------------------------------------- */
+
+static void forget_set(const char *dir, void *arg)
+{
+	clean_set(arg, dir);
+}
 
 int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
 {
@@ -53,8 +76,9 @@ int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
 	lx_list_init(&bpf->sets);
 	pthread_mutex_init(&bpf->lock, NULL);
 	lx_bpf_feature_probe(bpf->feature);
+	libbpf_set_print(print);
 	if (!enabled)
-		lx_pin_forget(instance);
+		lx_pin_forget(instance, forget_set, bpf);
 	else if (lx_bpf_has(bpf, LX_BPF_LOAD))
 		lx_pin_open(instance, bpf->pins, bpf->pins_note);
 	*ret_bpf = bpf;
@@ -225,6 +249,8 @@ static void adopt_hooks(struct lx_bpf_set *set)
 	const struct dirent *e;
 	struct lx_hook *h;
 
+	if (!lx_bpf_has(set->bpf, LX_BPF_TCX))
+		lx_hook_find(set->dir, &set->hooks);
 	if (!d)
 		return;
 	while ((e = readdir(d))) {
@@ -255,17 +281,14 @@ static int write_stamp(struct lx_bpf_set *set, struct lx_abi abi)
 
 static int load(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 {
-	libbpf_print_fn_t before;
 	char line[LX_BPF_TEXT] = "";
 	int err = set->dir[0] ? set_pin_paths(set) : 0;
 
 	if (err)
 		return fail(set, err, "cannot be pinned below %.160s: %s", set->dir, strerror(-err));
-	before = libbpf_set_print(print);
 	first_line = line;
 	err = bpf_object__load_skeleton(set->skeleton);
 	first_line = NULL;
-	libbpf_set_print(before);
 	if (!err)
 		err = write_stamp(set, want->abi);
 	if (err)
@@ -286,7 +309,7 @@ static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	if (stamp == -ESTALE) {
 		lx_warn("pins=%s reason=\"left by another version of lnetxd\" action=removed",
 			set->dir);
-		lx_pin_clean(set->dir);
+		clean_set(set->bpf, set->dir);
 	}
 	set->taken_over = !stamp;
 }
@@ -303,7 +326,7 @@ static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	if (err) {
 		/* What does not load does not go on with what is pinned, either. */
 		if (set->dir[0])
-			lx_pin_clean(set->dir);
+			clean_set(set->bpf, set->dir);
 		set->taken_over = false;
 		lx_warn("bpf=%s reason=\"%s\" action=\"runs without it\"", set->name, set->reason);
 		return err;
@@ -470,7 +493,7 @@ void lx_bpf_unload(struct lx_bpf_set *set, bool keep)
 	pthread_mutex_lock(&bpf->lock);
 	detach_locked(set, NULL, NULL);
 	if (set->dir[0] && (!keep || !set->loaded))
-		lx_pin_clean(set->dir);
+		clean_set(bpf, set->dir);
 	lx_list_del(&set->link);
 	pthread_mutex_unlock(&bpf->lock);
 	free(set);

@@ -2,6 +2,7 @@
 /* Attaching programs to interfaces: XDP, tcx, clsact. Owned by the sets of bpf.c. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/if_link.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/cleanup.h"
 #include "hook.h"
 #include "pin.h"
 
@@ -172,8 +174,12 @@ void lx_hook_close(struct lx_hook *h)
 
 void lx_hook_detach(struct lx_hook *h)
 {
-	if (h->fd < 0 && h->kind != LX_BPF_HOOK_XDP && !h->tcx && h->program)
+	if (!strcmp(h->mode, "clsact"))
 		clsact_detach(h);
+	h->mode = "none";
+	/* The last one to let go of a link may be a file that is freed some time later. */
+	if (h->fd >= 0)
+		bpf_link_detach(h->fd);
 	if (h->pin[0])
 		unlink(h->pin);
 	h->pin[0] = '\0';
@@ -220,4 +226,59 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 	h->tcx = kind != LX_BPF_HOOK_XDP;
 	h->mode = h->tcx ? "tcx" : xdp_mode(h->ifindex);
 	return 0;
+}
+
+/* A program on one interface, wherever we would have put it. */
+static void find_on(const struct if_nameindex *dev, uint32_t prog_id, struct lx_list *hooks)
+{
+	for (int i = 0; i < 4; i++) {
+		struct lx_hook h = { .kind = i & 1 ? LX_BPF_HOOK_EGRESS : LX_BPF_HOOK_INGRESS,
+				     .flags = i & 2 ? LX_BPF_FIRST : 0,
+				     .ifindex = dev->if_index,
+				     .mode = "clsact",
+				     .fd = -1 };
+		struct bpf_tc_hook at = tc_hook(&h);
+		LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = tc_priority(&h));
+		struct lx_hook *found;
+
+		if (bpf_tc_query(&at, &opts) || opts.prog_id != prog_id)
+			continue;
+		found = malloc(sizeof(*found));
+		if (!found)
+			return;
+		*found = h;
+		snprintf(found->ifname, sizeof(found->ifname), "%s", dev->if_name);
+		lx_list_append(hooks, &found->link);
+	}
+}
+
+static uint32_t pinned_prog_id(const char *dir, const char *name)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+	char path[LX_BPF_PATH];
+	int fd LX_AUTO_CLOSE = -1;
+
+	if (strncmp(name, "prog_", strlen("prog_")) || lx_pin_path(dir, name, path))
+		return 0;
+	fd = bpf_obj_get(path);
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
+}
+
+void lx_hook_find(const char *dir, struct lx_list *hooks)
+{
+	struct if_nameindex *devs = if_nameindex();
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	uint32_t id;
+
+	while (devs && d && (e = readdir(d))) {
+		id = pinned_prog_id(dir, e->d_name);
+		for (const struct if_nameindex *dev = devs; id && dev->if_index; dev++)
+			find_on(dev, id, hooks);
+	}
+	if (d)
+		closedir(d);
+	if (devs)
+		if_freenameindex(devs);
 }

@@ -68,4 +68,10 @@ bool lx_hook_valid(const struct lx_hook *h);
  */
 int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name);
 
+/*
+ * Adds hooks (malloc'd) to a list: where programs that are pinned in @dir are attached
+ * by clsact, which leaves no pin of its own.
+ */
+void lx_hook_find(const char *dir, struct lx_list *hooks);
+
 #endif

@@ -168,13 +168,30 @@ static int claim(const char *dir)
 	return symlink(now, path) ? -errno : 0;
 }
 
-void lx_pin_forget(const char *instance)
+static void each_folder(const char *dir, void (*fn)(const char *dir, void *arg), void *arg)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	char path[LX_BPF_PATH];
+
+	while (d && (e = readdir(d))) {
+		if (e->d_type == DT_DIR && e->d_name[0] != '.' && !lx_pin_path(dir, e->d_name, path))
+			fn(path, arg);
+	}
+	if (d)
+		closedir(d);
+}
+
+void lx_pin_forget(const char *instance, void (*set)(const char *dir, void *arg), void *arg)
 {
 	char all[LX_BPF_PATH], dir[LX_BPF_PATH];
 	const char *root = look();
 
-	if (root && !lx_pin_path(root, "lnetx", all) && !lx_pin_path(all, instance, dir))
-		lx_pin_clean(dir);
+	if (!root || lx_pin_path(root, "lnetx", all) || lx_pin_path(all, instance, dir))
+		return;
+	if (set)
+		each_folder(dir, set, arg);
+	lx_pin_clean(dir);
 }
 
 int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[LX_BPF_TEXT])

@@ -31,8 +31,11 @@ int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[L
 /* "DIR/NAME", with what bpffs does not take ('.') as '%'. -ENAMETOOLONG. */
 int lx_pin_path(const char *dir, const char *name, char ret_path[LX_BPF_PATH]);
 
-/* Removes what a daemon of this name has left, if there is a place for pins at all. */
-void lx_pin_forget(const char *instance);
+/*
+ * Removes what a daemon of this name has left, if there is a place for pins at all.
+ * @set: called for the folder of each set before; or NULL
+ */
+void lx_pin_forget(const char *instance, void (*set)(const char *dir, void *arg), void *arg);
 
 /* Removes the folder of an instance if no set has left anything in it. @dir "": none. */
 void lx_pin_close(const char *dir);
