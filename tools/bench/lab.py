@@ -109,7 +109,7 @@ class Lab:
                            f"{(r.stderr or r.stdout).strip()}")
         return r
 
-    def start(self, ns, *args, ready=None, pipe=False):
+    def start(self, ns, *args, ready=None, pipe=False, seconds=10):
         """Starts a program; with `ready`, waits until it prints a line with this word.
 
         With `pipe` the caller reads what it prints, else that goes to its log.
@@ -121,7 +121,7 @@ class Lab:
                                    start_new_session=True)
         self.processes.append(process)
         process.log = log.name
-        if ready and not wait_line(process.stdout, ready):
+        if ready and not wait_line(process.stdout, ready, seconds):
             raise LabError(f"{os.path.basename(args[0])} in {ns} does not start: "
                            f"{open(log.name).read().strip()}")
         return process
@@ -182,7 +182,7 @@ def stop(process, sig=signal.SIGTERM):
         process.stdout.close()
 
 
-def wait_line(stream, word, seconds=10):
+def wait_line(stream, word, seconds):
     """Reads until a line has the word; False if it ends or takes too long."""
     end = time.monotonic() + seconds
     text = b""
