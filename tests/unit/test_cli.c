@@ -647,6 +647,29 @@ static void test_permissions(void **state)
 	prints("lnetx daemon", "yes");
 }
 
+/* The daemon of these tests has no BPF: all of it is understood, and refused with the reason. */
+static void test_guard(void **state)
+{
+	start(NULL);
+	prints("lnetx bpf status", "off: lnetxd runs with --no-bpf");
+	prints("lnetx -s bpf", "bpf_loop()");
+	prints("lnetx -j bpf", "\"enabled\":false");
+	prints("lnetx guard", "off: switched off: lnetxd runs with --no-bpf");
+	prints("lnetx -j guard show", "\"bans\":[]");
+	fails(1, "lnetx guard ban 10.0.0.2@tcp", "no NI on net tcp");
+	fails(1, "lnetx guard deny 10.0.0.0/8", "guard is not loaded: switched off");
+	fails(1, "lnetx guard forget 10.0.0.0/8", "guard is not loaded");
+	fails(1, "lnetx guard deny 10.0.0.1/8", "without bits behind it");
+	fails(1, "lnetx guard set rate 5", "guard is not loaded");
+	fails(1, "lnetx guard set rate 2000000", "not in 0..1000000");
+	fails(1, "lnetx guard set burst 5", "needs a rate");
+	fails(1, "lnetx guard unban 10.0.0.2@tcp", "guard is not loaded");
+	fails(2, "lnetx guard ban", "whom?");
+	fails(2, "lnetx guard allow", "which?");
+	fails(2, "lnetx guard set", "set what?");
+	fails(2, "lnetx guard set mode fast", "auto, native, generic or tc");
+}
+
 static void test_no_daemon(void **state)
 {
 	fails(1, "lnetx net", "no lnetxd runs for instance test");
@@ -761,6 +784,7 @@ int main(int argc, char **argv)
 		TEST(test_lnetx_output),
 		TEST(test_monitor),
 		TEST(test_permissions),
+		TEST(test_guard),
 		TEST(test_no_daemon),
 		TEST(test_completion),
 		TEST(test_manual),
