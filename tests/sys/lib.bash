@@ -374,6 +374,12 @@ stat_of() {
 	ctl "$1" stats show | awk -v key="$2:" '$1 == key { print $2 }'
 }
 
+# routes_up NODE: all of them. A router tells that its NI is down while nobody on that
+# net has asked it for 3 s (quick_yaml), so that a route is up once both ends are there.
+routes_up() {
+	lx "$1" -j route show | jq -e '[.route[].state] | all(. == "up")'
+}
+
 # peer_nids NODE NID: the NIDs of a peer as a node knows them, sorted
 peer_nids() {
 	ctl "$1" peer show --nid "$2" |

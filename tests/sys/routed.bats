@@ -25,6 +25,8 @@ start_ends() {
 	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.11@tcp2; quick_yaml; } | config server
 	start client
 	start server
+	eventually "$PATIENCE" routes_up client
+	eventually "$PATIENCE" routes_up server
 }
 
 pool() {

@@ -78,7 +78,10 @@ takes_over() {
 @test "the state of a route follows its gateway" {
 	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1 10.1.0.12@tcp1; quick_yaml; } |
 		config client
+	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.11@tcp2 10.2.0.12@tcp2; quick_yaml; } |
+		config server
 	start client
+	start server
 	eventually "$PATIENCE" route_is 11 up
 	eventually "$PATIENCE" route_is 12 up
 	stop r1 KILL
