@@ -96,10 +96,9 @@ LX_INLINE void lx_edge_update(struct lx_stream *s)
 {
 	__u64 edge = s->socket_edge + s->diverted;
 
-	if (s->flags & LX_STREAM_HOLD)
-		return;
+	/* Held, the sender may end the message that it is in. */
 	if (!s->raw)
-		edge = lx_pos_min(edge, s->parse_next + LX_AHEAD);
+		edge = lx_pos_min(edge, s->parse_next + (s->flags & LX_STREAM_HOLD ? 0 : LX_AHEAD));
 	else if (!s->broken && !(s->flags & LX_STREAM_NO_LANES))
 		edge = lx_pos_min(edge, s->boundary + s->diverted + LX_RAW_AHEAD);
 	s->edge = lx_pos_max(s->edge, edge);

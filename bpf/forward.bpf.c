@@ -133,6 +133,15 @@ static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
 	bpf_ringbuf_output(&records, &r, sizeof(r), 0);
 }
 
+/* A new connection with the ports of an old one is none of ours. */
+static int lx_is_stale(const struct lx_work *w)
+{
+	if (!(w->g.flags & LX_TCP_SYN))
+		return 0;
+	bpf_map_delete_elem(&flows, &w->g.key);
+	return 1;
+}
+
 SEC("tc")
 int lnetx_ingress(struct __sk_buff *skb)
 {
@@ -146,7 +155,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 	if (!lx_seg_read(skb, &w->g))
 		return LX_GO_ON;
 	flow = bpf_map_lookup_elem(&flows, &w->g.key);
-	if (!flow)
+	if (!flow || lx_is_stale(w))
 		return LX_GO_ON;
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
@@ -170,7 +179,7 @@ int lnetx_egress(struct __sk_buff *skb)
 	if (!lx_seg_read(skb, &w->g))
 		return LX_GO_ON;
 	flow = bpf_map_lookup_elem(&flows, &w->g.key);
-	if (!flow)
+	if (!flow || lx_is_stale(w))
 		return LX_GO_ON;
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);

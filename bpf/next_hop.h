@@ -62,7 +62,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 	__u32 owner;
 	int news;
 
-	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
+	if (!lane || lane->state == LX_LANE_FREE)
 		return LX_GO_ON;
 	una = lx_pos_of(g->ack, lane->base_seq, lane->una);
 	edge = una + ((__u64)g->window << (lane->wscale & 15));
@@ -93,7 +93,7 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_work *w)
 	struct lx_lane *lane = lx_lane_at(w->index);
 	struct lx_seg *g = &w->g;
 
-	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
+	if (!lane || lane->state == LX_LANE_FREE)
 		return LX_GO_ON;
 	/* It has nothing to send; if it had, this would be in the middle of a message. */
 	if (g->len)

@@ -224,7 +224,7 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 	struct lx_seg *g = &w->g;
 	__u32 mark = skb->mark, kind = 0;
 
-	if (!s || s->state == LX_STREAM_FREE || (g->flags & LX_TCP_SYN))
+	if (!s || s->state == LX_STREAM_FREE)
 		return LX_GO_ON;
 	w->pos = lx_pos_of(g->seq, s->base_seq, s->acked);
 	w->end = w->pos + g->len;
@@ -306,7 +306,7 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_work *w)
 	struct lx_seg *g = &w->g;
 	int kick = (skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_KICK), news;
 
-	if (!s || s->state != LX_STREAM_ON || (g->flags & LX_TCP_SYN))
+	if (!s || s->state != LX_STREAM_ON)
 		return kick ? LX_DROP : LX_GO_ON;
 	if (kick)
 		skb->mark = 0;

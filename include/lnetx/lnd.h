@@ -165,6 +165,9 @@ struct lx_lnd {
 	/* A peer that discovery or routing found dead or alive again. May be NULL. */
 	void (*notify)(struct lx_ni *ni, const struct lx_nid *nid, bool alive);
 
+	/* Routes, peers or NIs have changed: the next hops seen so far may not hold. May be NULL. */
+	void (*policy_changed)(struct lx_ni *ni);
+
 	/* A new value of one of lnd_tun while the NI is up; -EOPNOTSUPP if fixed. */
 	int (*set_tunable)(struct lx_ni *ni, unsigned int index, int32_t value);
 
@@ -217,6 +220,9 @@ void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error);
 
 /* Last act of shutdown(): nothing of the transport touches the NI any more. */
 void lx_lnd_stopped(struct lx_ni *ni);
+
+/* Messages from a neighbour that are being forwarded, up to the transport's last byte. */
+unsigned int lx_lnd_forwarding(struct lx_ni *ni, const struct lx_nid *from);
 
 /* The NI's link or address went away (up false) or came back. */
 void lx_lnd_link(struct lx_ni *ni, bool up);

@@ -24,7 +24,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "fast.h"
 
 /* How old an answer may be that has to do with choosing a connection. */
 #define BACKLOG_AGE_NS (4 * LX_SOCK_MSEC)
@@ -243,6 +243,7 @@ static struct lx_sock_conn *conn_new(struct lx_sock_host *host, enum lx_sock_pha
 	conn->loop = lx_sock_host_loop(host);
 	conn->fd = -1;
 	conn->ctype = LX_CTYPE_NONE;
+	conn->stream = conn->lane = -1;
 	lx_work_init(&conn->work, on_work);
 	lx_work_init(&conn->tx_work, lx_sock_tx_work);
 	lx_list_init(&conn->link);
@@ -351,7 +352,7 @@ void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer)
 	conn->peer = peer;
 	conn->phase = LX_SOCK_UP;
 	conn->overhead = lx_proto_overhead(conn->version);
-	conn->last_tx_ns = conn->last_rx_ns = now;
+	conn->up_ns = conn->last_tx_ns = conn->last_rx_ns = now;
 	conn->tx_since_ns = now;
 	conn->rx.have = 0;
 	conn->rx.userspace = lx_sock_peer_is_userspace(peer);
@@ -378,6 +379,7 @@ void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hs
 	conn->hstatus = hstatus;
 	lx_sock_accept_done(conn);
 	lx_sock_conn_post(conn, 0);
+	lx_sock_fast_conn_closing(conn);
 	if (conn->phase == LX_SOCK_UP) {
 		lx_list_del(&conn->link);
 		tell_change(conn, peer, LX_CHANGE_CONN_DOWN);
@@ -430,6 +432,7 @@ static void on_closed(uv_handle_t *handle)
 
 	lx_loop_enter(loop);
 	close(conn->fd);
+	lx_sock_fast_conn_gone(conn);
 	conn->gone = true;
 	if (!conn->parked)
 		conn_free(conn);
@@ -438,7 +441,7 @@ static void on_closed(uv_handle_t *handle)
 
 static void take_apart(struct lx_sock_conn *conn)
 {
-	bool abort = !lx_list_empty(&conn->sent);
+	bool abort = conn->reset || !lx_list_empty(&conn->sent);
 
 	if (conn->tx_busy)
 		return;

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "priv.h"
+#include "fast.h"
 
 #define IDLE_S 60
 #define KEEPALIVE_PAUSE_S 10
@@ -45,6 +45,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 	if (peer->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&peer->addr.v6.sin6_addr))
 		peer->addr.v6.sin6_scope_id = net->netif.index;
 	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
+	peer->hop = -1;
 	peer->last_alive_ns = lx_sock_now();
 	lx_list_init(&peer->conns);
 	lx_list_init(&peer->waiting);
@@ -57,6 +58,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 
 void lx_sock_peer_free(struct lx_sock_peer *peer)
 {
+	lx_sock_fast_peer_gone(peer);
 	lx_hash_del(&peer->net->peer_hash, &peer->node);
 	lx_list_del(&peer->link);
 	free(peer);
@@ -124,8 +126,10 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	struct candidate best[LX_FIT_YES + 1] = { 0 };
 	struct lx_sock_conn *conn;
 
-	lx_list_for_each (conn, &peer->conns, link)
-		compare(&best[fit(conn, noop, payload, nonblk)], conn);
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn->lane < 0) /* else it is not ours to send on */
+			compare(&best[fit(conn, noop, payload, nonblk)], conn);
+	}
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
 	if (conn)
 		conn->last_pick = ++peer->picks;
@@ -177,6 +181,8 @@ int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
 	struct lx_sock_tx *tx;
 	int r;
 
+	if (msg->routing)
+		lx_sock_fast_learn(peer, &msg->hdr.dst_nid);
 	if (!conn)
 		conn = obtain(peer, false, msg->payload.length, false);
 	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)

@@ -72,6 +72,7 @@ struct lx_sock_host {
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* told when the host is gone */
 	bool warned_port;   /* said that source ports are not privileged */
+	struct lx_sock_fast *fast; /* NULL: none, or not yet */
 	struct lx_spares spare_txs, spare_bundles;
 };
 
@@ -254,6 +255,10 @@ struct lx_sock_rx {
 	size_t slop;       /* bytes to throw away after them */
 	uint8_t *stash;    /* read off the socket, but held up by RX_WAIT */
 	size_t stash_len, stash_at;
+	uint64_t taken; /* bytes that have come this far */
+	size_t ahead;   /* bytes that were read with them, and have not */
+	uint64_t gate;  /* fast path: where the message begins that waits ... */
+	bool gated;     /* ... for earlier ones, which took lanes */
 	uint64_t since_ns; /* in a message, without a byte more; 0: between messages */
 	uint8_t buf[LX_HELLO_MAX];
 };
@@ -287,6 +292,9 @@ struct lx_sock_conn {
 	bool gone;     /* handle closed: free it once it is not parked */
 	bool rx_stopped; /* input is not polled */
 	bool failed;   /* the socket has an error: tell no more */
+	bool reset;    /* to be ended with a reset: it cannot end in order */
+	bool no_stream; /* the fast path cannot have it */
+	int stream, lane; /* of the fast path; -1: none */
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;
@@ -310,7 +318,7 @@ struct lx_sock_conn {
 	bool tx_nomem;   /* the kernel is out of memory: try again with the next tick */
 	uint64_t tx_since_ns; /* without progress in what the peer has taken ... */
 	uint64_t tx_acked;    /* ... which was this many bytes */
-	uint64_t last_tx_ns, last_rx_ns;
+	uint64_t up_ns, last_tx_ns, last_rx_ns;
 	uint64_t last_pick;   /* peer->picks when it was chosen */
 	size_t unsent;        /* in the socket, at unsent_ns */
 	uint64_t unsent_ns;
@@ -397,6 +405,7 @@ struct lx_sock_peer {
 	struct lx_list zc;      /* txs without their ACK, oldest first */
 	uint64_t next_cookie;
 	uint64_t picks; /* connections chosen so far */
+	int hop;        /* of the fast path; -1: none */
 	bool closing;
 
 	/* connect record: of a peer that we have dialled */

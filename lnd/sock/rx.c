@@ -34,7 +34,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "priv.h"
+#include "fast.h"
 
 #define RX_BATCH (64u << 10)
 /* So much, then what came is sent on: it is still in the CPU's cache. */
@@ -207,6 +207,7 @@ static void noop_done(struct lx_sock_conn *conn)
 		fail(conn, -EPROTO, "checksum error");
 		return;
 	}
+	lx_sock_fast_message(conn, NULL, sizeof(rx->head));
 	rx->have -= sizeof(rx->head);
 	memmove(rx->buf, rx->buf + sizeof(rx->head), rx->have);
 	take_acks(conn);
@@ -224,35 +225,54 @@ static void decode(const struct lx_sock_conn *conn, struct lx_hdr *hdr)
 		lx_hdr_nid4_decode((const struct lx_hdr_nid4 *)at, hdr);
 }
 
-static void lnet_done(struct lx_sock_conn *conn)
+/* Gives the message in the header buffer to the core. */
+static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 {
 	struct lx_sock_rx *rx = &conn->rx;
 	struct lx_rx_from from = { .nid = conn->peer->id.nid };
-	struct lx_hdr hdr;
 	char reason[96];
 	int r;
+
+	if (rx->userspace) {
+		hdr->src_nid = conn->peer->id.nid;
+		hdr->src_pid = conn->peer->id.pid;
+	}
+	rx->remote = !lx_nid_eq(&hdr->src_nid, &conn->peer->id.nid);
+	rx->have = 0;
+	rx->parsing = true;
+	conn->parked = true;
+	r = lx_lnd_parse(conn->net->ni, hdr, &from, conn);
+	rx->parsing = false;
+	if (r < 0) {
+		conn->parked = false;
+		snprintf(reason, sizeof(reason), "illegal message: type %u, %u bytes, from %s",
+			 hdr->type, hdr->payload_length, lx_nid_str(&hdr->src_nid));
+		fail(conn, r, reason);
+	}
+}
+
+static void lnet_done(struct lx_sock_conn *conn)
+{
+	struct lx_sock_rx *rx = &conn->rx;
+	struct lx_hdr hdr;
 
 	csum_begin(conn, rx->have);
 	if (!take_acks(conn))
 		return;
 	decode(conn, &hdr);
-	if (rx->userspace) {
-		hdr.src_nid = conn->peer->id.nid;
-		hdr.src_pid = conn->peer->id.pid;
-	}
-	rx->remote = !lx_nid_eq(&hdr.src_nid, &conn->peer->id.nid);
-	rx->have = 0;
 	rx->state = LX_SOCK_RX_WAIT;
-	rx->parsing = true;
-	conn->parked = true;
-	r = lx_lnd_parse(conn->net->ni, &hdr, &from, conn);
-	rx->parsing = false;
-	if (r < 0) {
-		conn->parked = false;
-		snprintf(reason, sizeof(reason), "illegal message: type %u, %u bytes, from %s",
-			 hdr.type, hdr.payload_length, lx_nid_str(&hdr.src_nid));
-		fail(conn, r, reason);
-	}
+	if (lx_sock_fast_message(conn, &hdr, conn->overhead + hdr.payload_length))
+		parse(conn, &hdr);
+}
+
+/* It had to wait for messages that went by the fast path. */
+static void lnet_ungated(struct lx_sock_conn *conn)
+{
+	struct lx_hdr hdr;
+
+	conn->rx.gated = false;
+	decode(conn, &hdr);
+	parse(conn, &hdr);
 }
 
 /* Deals with what is complete in the header buffer. */
@@ -366,15 +386,20 @@ static size_t consume(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 				part = n - at;
 			memcpy(rx->buf + rx->have, p + at, part);
 			rx->have += part;
+			rx->taken += part;
 			at += part;
+			rx->ahead = n - at;
 			header(conn);
 			break;
 		case LX_SOCK_RX_PAYLOAD:
-			at += store(conn, p + at, n - at);
+			part = store(conn, p + at, n - at);
+			rx->taken += part;
+			at += part;
 			break;
 		case LX_SOCK_RX_SLOP:
 			part = rx->slop < n - at ? rx->slop : n - at;
 			rx->slop -= part;
+			rx->taken += part;
 			at += part;
 			break;
 		case LX_SOCK_RX_WAIT:
@@ -443,6 +468,8 @@ static struct got read_header(struct lx_sock_conn *conn)
 	got.n = sys_recv(conn, rx->buf + rx->have, got.asked, 0);
 	if (got.n > 0 && !conn->closing) {
 		rx->have += got.n;
+		rx->taken += got.n;
+		rx->ahead = 0;
 		header(conn);
 		advance(conn);
 	}
@@ -457,6 +484,7 @@ static struct got read_slop(struct lx_sock_conn *conn)
 	got.n = sys_recv(conn, NULL, got.asked, MSG_TRUNC);
 	if (got.n > 0 && !conn->closing) {
 		conn->rx.slop -= got.n;
+		conn->rx.taken += got.n;
 		advance(conn);
 	}
 	return got;
@@ -486,13 +514,16 @@ static struct got read_payload(struct lx_sock_conn *conn)
 	lx_env_lock(conn->host->env);
 	if (got.n <= 0 || conn->closing)
 		return got;
-	dst_filled(rx, iov, (size_t)got.n < len ? (size_t)got.n : len);
 	rest = (size_t)got.n > len ? got.n - len : 0;
+	rx->taken += got.n - rest;
+	dst_filled(rx, iov, got.n - rest);
 	advance(conn);
 	if (conn->closing || !rest)
 		return got;
 	if (tail == rx->buf) {
 		rx->have = rest;
+		rx->taken += rest;
+		rx->ahead = 0;
 		header(conn);
 		advance(conn);
 	} else {
@@ -539,6 +570,7 @@ static struct got read_pipe(struct lx_sock_conn *conn)
 		return got;
 	if (got.n > 0) {
 		rx->done += got.n;
+		rx->taken += got.n;
 		rbuf->length += got.n;
 		rbuf->piped += got.n;
 		advance(conn);
@@ -623,6 +655,8 @@ void lx_sock_rx_resume(struct lx_sock_conn *conn)
 	struct lx_sock_rx *rx = &conn->rx;
 	bool stopped = conn->rx_stopped;
 
+	if (rx->gated && lx_sock_fast_clear(conn))
+		lnet_ungated(conn);
 	advance(conn);
 	if (rx->stash) {
 		rx->stash_at +=

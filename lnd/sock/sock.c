@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "priv.h"
+#include "fast.h"
 #include "sock.h"
 
 static const char *const lx_sock_accept_names[] = { "secure", "all", "none", NULL };
@@ -319,6 +319,14 @@ static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
 	}
 }
 
+static void sock_policy_changed(struct lx_ni *ni)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+
+	if (net && net->host)
+		lx_sock_fast_forget(net->host);
+}
+
 static int sock_disconnect(struct lx_ni *ni, const struct lx_nid *nid)
 {
 	struct lx_sock_net *net = ni->lnd_data;
@@ -348,4 +356,5 @@ const struct lx_lnd lx_sock_lnd = {
 	.set_tunable = sock_set_tunable,
 	.conns = sock_conns,
 	.disconnect = sock_disconnect,
+	.policy_changed = sock_policy_changed,
 };

@@ -199,6 +199,31 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 /* ---- reports ---------------------------------------------------------------------- */
 
+/* What may make another next hop the right one. */
+static bool is_policy(enum lx_change_type type)
+{
+	switch (type) {
+	case LX_CHANGE_PEER_ADD:
+	case LX_CHANGE_PEER_UP:
+	case LX_CHANGE_CONN_UP:
+	case LX_CHANGE_CONN_DOWN:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void tell_transports(struct lx_core *core)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	lx_ni_for_each(net, ni, core) {
+		if (ni->ni.lnd->policy_changed)
+			ni->ni.lnd->policy_changed(&ni->ni);
+	}
+}
+
 void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
 		    uint32_t net, const char *fmt, ...)
 {
@@ -208,6 +233,8 @@ void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct
 	va_start(ap, fmt);
 	vsnprintf(change.text, sizeof(change.text), fmt, ap);
 	va_end(ap);
+	if (is_policy(type))
+		tell_transports(core);
 	core->ops->change(&change, core->ops_arg);
 }
 

@@ -14,15 +14,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <lnetx/offload.h>
+
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../bpf/bpf.h"
+#include "../bpf/forward.h"
 #include "../bpf/guard.h"
 #include "offload.h"
+
+/* Connections that messages to be routed come by, and that they go by. */
+#define STREAMS 512
+#define LANES 512
 
 struct lx_offload {
 	struct lx_bpf *bpf;
 	struct lx_guard *guard;
+	struct lx_forward *forward;
+	bool forwards; /* it is loaded */
 };
 
 int lx_offload_new(struct lx_daemon *daemon, bool enabled, struct lx_offload **ret_offload)
@@ -35,6 +44,11 @@ int lx_offload_new(struct lx_daemon *daemon, bool enabled, struct lx_offload **r
 	err = lx_bpf_new(daemon->instance, enabled, &o->bpf);
 	if (!err)
 		err = lx_guard_new(o->bpf, &o->guard);
+	if (!err) {
+		/* Without it the slow path does everything; "lnetx bpf status" says why. */
+		o->forwards = !lx_forward_new(o->bpf, STREAMS, LANES, &o->forward);
+		err = o->forward ? 0 : -ENOMEM;
+	}
 	if (err) {
 		lx_offload_free(o);
 		return err;
@@ -47,6 +61,7 @@ void lx_offload_free(struct lx_offload *o)
 {
 	if (!o)
 		return;
+	lx_forward_free(o->forward);
 	lx_guard_free(o->guard);
 	lx_bpf_free(o->bpf);
 	free(o);
@@ -118,6 +133,11 @@ void lx_offload_follow(struct lx_offload *o, struct lx_node *node)
 	for (size_t i = 0; i < n; i++)
 		n_guarded += describe(&list[i], &a, &ni[n_guarded]);
 	lx_guard_place(o->guard, ni, n_guarded, a.secure);
+	if (!node || !o->forwards)
+		return;
+	lx_node_set_forward(node, o->forward);
+	for (size_t i = 0; i < n_guarded; i++)
+		lx_forward_attach(o->forward, ni[i].ifname);
 }
 
 /* ---- changes ----------------------------------------------------------------------- */

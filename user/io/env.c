@@ -37,11 +37,22 @@ struct lx_env {
 	uint64_t now_ns; /* 0: not asked for since the lock was taken */
 	void (*idle)(void *arg);
 	void *idle_arg;
+	struct lx_forward *forward;
 	unsigned int n_loops;
 	struct lx_loop loop[];
 };
 
 static __thread struct lx_loop *current_loop;
+
+void lx_env_set_forward(struct lx_env *env, struct lx_forward *forward)
+{
+	env->forward = forward;
+}
+
+struct lx_forward *lx_env_forward(const struct lx_env *env)
+{
+	return env->forward;
+}
 
 void lx_env_lock(struct lx_env *env)
 {

@@ -50,6 +50,14 @@ static inline void lx_work_init(struct lx_work *work, void (*fn)(struct lx_work 
 int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg,
 	       struct lx_env **ret_env);
 
+/*
+ * The kernel's fast path that this node's transports may use; NULL: none. Set once, and
+ * not freed before the node.
+ */
+struct lx_forward;
+void lx_env_set_forward(struct lx_env *env, struct lx_forward *forward);
+struct lx_forward *lx_env_forward(const struct lx_env *env);
+
 /* Stops the loops (every handle must be closed or closing), joins, frees. NULL is fine. */
 void lx_env_free(struct lx_env *env);
 

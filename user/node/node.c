@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <lnetx/offload.h>
+
 #include "../../lnd/lo/lo.h"
 #include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
@@ -284,6 +286,13 @@ static void on_close(struct lx_work *work)
 		uv_close((uv_handle_t *)&node->timer, NULL);
 	node->timer_up = false;
 	lx_env_wake(node->env);
+}
+
+void lx_node_set_forward(struct lx_node *node, struct lx_forward *forward)
+{
+	lx_node_lock(node);
+	lx_env_set_forward(node->env, forward);
+	lx_node_unlock(node);
 }
 
 /* ---- up ----------------------------------------------------------------------------------- */

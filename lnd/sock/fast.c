@@ -1,0 +1,790 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * See fast.h. The life of a stream:
+ *
+ *	first message to be routed ─▶ ARMED ─ 5 ms ─▶ ON, RAW ─ a boundary ─▶ ON, framed
+ *
+ * A stream that has messages with us must not overtake them with one on a lane: the
+ * programs wait until we say that we are through. With traffic that never pauses that
+ * moment does not come by itself, so we make one: HOLD has the sender run dry.
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "../../user/bpf/forward.h"
+#include "../../user/io/tcpinfo.h"
+#include "fast.h"
+
+#define TICK_MS 5
+#define IDLE_TICK_MS 100
+#define ARM_NS (5 * LX_SOCK_MSEC)
+#define HOLD_MAX_NS (100 * LX_SOCK_MSEC)
+#define HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+#define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
+/* A hold was worth it if so much went by lanes before the next one was called for. */
+#define HOLD_WORTH 64
+/* A lane's window has to take a whole message: so much, or the connection is old. */
+#define WARM_WINDOW ((1u << 20) + (1u << 16))
+#define WARM_BYTES (1u << 20)
+#define WARM_NS (2 * LX_SOCK_SECOND)
+
+struct stream_state {
+	struct lx_sock_conn *conn; /* NULL: free */
+	uint64_t since_ns;
+	uint64_t pos_offset;       /* stream socket position less conn->rx.taken */
+	uint64_t hold_ns;          /* since when; 0: not held */
+	uint64_t hold_after_ns;    /* not again before */
+	uint64_t hold_pause_ns;
+	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
+	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+};
+
+struct dest {
+	struct lx_hash_node node;
+	struct lx_list link;
+	struct lx_nid nid;
+	int hop;
+};
+
+struct lx_sock_fast {
+	struct lx_sock_host *host; /* NULL: stopping */
+	struct lx_loop *loop;
+	struct lx_forward *forward;
+	uv_poll_t poll;
+	uv_timer_t timer;
+	unsigned int open; /* handles */
+	bool quick;        /* the timer is at TICK_MS */
+	struct stream_state *stream;
+	struct lx_sock_conn **lane;
+	struct lx_sock_peer **hop;
+	unsigned int n_streams, n_lanes, n_hops; /* in use */
+	struct lx_hash dests;
+	struct lx_list dest_list;
+	bool full; /* said that there are no more streams */
+};
+
+static struct lx_stream *stream_of(const struct lx_sock_conn *conn)
+{
+	return lx_forward_stream(conn->host->fast->forward, conn->stream);
+}
+
+/* ---- keys ------------------------------------------------------------------- */
+
+static void key_addr(const union lx_addr *addr, uint8_t to[16], __be16 *ret_port)
+{
+	memset(to, 0, 16);
+	if (addr->sa.sa_family == AF_INET6) {
+		memcpy(to, &addr->v6.sin6_addr, 16);
+		*ret_port = addr->v6.sin6_port;
+		return;
+	}
+	to[10] = to[11] = 0xff;
+	memcpy(to + 12, &addr->v4.sin_addr, 4);
+	*ret_port = addr->v4.sin_port;
+}
+
+static void key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
+{
+	union lx_addr local;
+	socklen_t len = sizeof(local);
+
+	if (getsockname(conn->fd, &local.sa, &len))
+		local = conn->local;
+	key_addr(&conn->remote, ret_key->remote, &ret_key->remote_port);
+	key_addr(&local, ret_key->local, &ret_key->local_port);
+}
+
+static uint16_t mtu_of(const struct lx_sock_conn *conn)
+{
+	struct ifreq ifr = { 0 };
+
+	memcpy(ifr.ifr_name, conn->net->ni->ifname, IFNAMSIZ);
+	ifr.ifr_name[IFNAMSIZ - 1] = '\0';
+	ifr.ifr_name[strcspn(ifr.ifr_name, ":")] = '\0';
+	return ioctl(conn->fd, SIOCGIFMTU, &ifr) ? 0 : ifr.ifr_mtu > 65535 ? 65535 : ifr.ifr_mtu;
+}
+
+/* ---- hops: peers that messages come from, or go to ---------------------------- */
+
+static int hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
+{
+	const struct lx_ni_tunables *tun = &peer->net->ni->tun;
+	struct lx_hop *hop;
+
+	if (peer->hop >= 0)
+		return peer->hop;
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i])
+			continue;
+		hop = lx_forward_hop(fast->forward, i);
+		memset(hop, 0, sizeof(*hop));
+		hop->nid = peer->id.nid;
+		hop->tx_credits = hop->tx_credits_min = tun->peer_credits;
+		hop->rtr_credits = hop->rtr_credits_min =
+			tun->peer_buffer_credits > 0 ? tun->peer_buffer_credits : tun->peer_credits;
+		fast->hop[i] = peer;
+		fast->n_hops++;
+		peer->hop = (int)i;
+		return peer->hop;
+	}
+	return -ENOSPC;
+}
+
+static void forget(struct lx_sock_fast *fast, struct dest *dest)
+{
+	lx_forward_dest_set(fast->forward, &dest->nid, NULL);
+	lx_hash_del(&fast->dests, &dest->node);
+	lx_list_del(&dest->link);
+	free(dest);
+}
+
+void lx_sock_fast_forget(struct lx_sock_host *host)
+{
+	struct lx_sock_fast *fast = host->fast;
+	struct dest *dest;
+
+	while (fast && (dest = lx_list_first(&fast->dest_list, struct dest, link)))
+		forget(fast, dest);
+}
+
+void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
+{
+	struct lx_sock_fast *fast = peer->net->host ? peer->net->host->fast : NULL;
+	struct dest *dest, *next;
+
+	if (!fast || peer->hop < 0)
+		return;
+	lx_list_for_each_safe (dest, next, &fast->dest_list, link) {
+		if (dest->hop == peer->hop)
+			forget(fast, dest);
+	}
+	fast->hop[peer->hop] = NULL;
+	fast->n_hops--;
+	peer->hop = -1;
+}
+
+static struct dest *dest_lookup(struct lx_sock_fast *fast, const struct lx_nid *nid)
+{
+	struct dest *dest;
+
+	lx_hash_for_each (dest, &fast->dests, lx_nid_hash(nid), node) {
+		if (lx_nid_eq(&dest->nid, nid))
+			return dest;
+	}
+	return NULL;
+}
+
+void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
+{
+	struct lx_sock_fast *fast = peer->net->host->fast;
+	struct lx_dest value = { .n = 1 };
+	struct dest *dest;
+	int hop;
+
+	if (!fast)
+		return;
+	dest = dest_lookup(fast, dst);
+	if (dest && dest->hop == peer->hop)
+		return;
+	hop = hop_obtain(fast, peer);
+	if (hop < 0)
+		return;
+	if (!dest) {
+		dest = calloc(1, sizeof(*dest));
+		if (!dest)
+			return;
+		dest->nid = *dst;
+		lx_hash_add(&fast->dests, &dest->node, lx_nid_hash(dst));
+		lx_list_append(&fast->dest_list, &dest->link);
+	}
+	dest->hop = hop;
+	value.hop[0] = hop;
+	if (lx_forward_dest_set(fast->forward, dst, &value))
+		forget(fast, dest);
+}
+
+/* ---- streams ------------------------------------------------------------------- */
+
+/* Bytes of the connection's socket that have been dealt with, from its beginning. */
+static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
+{
+	struct lx_tcpinfo before, after;
+	int waiting, r;
+
+	do {
+		r = lx_tcpinfo_read(conn->fd, &before);
+		if (!r && ioctl(conn->fd, SIOCINQ, &waiting))
+			r = -errno;
+		if (!r)
+			r = lx_tcpinfo_read(conn->fd, &after);
+	} while (!r && before.received != after.received);
+	/* What this turn of the loop has read already, but has not come to. */
+	*ret_offset = before.received - waiting - conn->rx.ahead - conn->rx.taken;
+	return r;
+}
+
+static int stream_free_index(struct lx_sock_fast *fast)
+{
+	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+		if (!fast->stream[i].conn)
+			return (int)i;
+	}
+	if (!fast->full)
+		lx_warn("streams=%u reason=\"all of them are in use\" action=\"further "
+			"connections are served without the kernel\"",
+			fast->n_streams);
+	fast->full = true;
+	return -ENOSPC;
+}
+
+static void stream_add(struct lx_sock_conn *conn)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+	struct stream_state *state;
+	int index = stream_free_index(fast), hop;
+	struct lx_stream *s;
+
+	hop = index < 0 ? index : hop_obtain(fast, conn->peer);
+	if (hop < 0)
+		return;
+	s = lx_forward_stream(fast->forward, index);
+	state = &fast->stream[index];
+	memset(s, 0, sizeof(*s));
+	memset(state, 0, sizeof(*state));
+	if (find_offset(conn, &state->pos_offset))
+		return;
+	s->version = conn->version;
+	s->family = conn->remote.sa.sa_family;
+	s->flip = conn->flip;
+	s->hop = hop;
+	s->ifindex = conn->net->netif.index;
+	s->mtu = mtu_of(conn);
+	key_of(conn, &s->key);
+	if (lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index))
+		return;
+	if (lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, false)) {
+		lx_forward_flow_del(fast->forward, &s->key);
+		conn->no_stream = true;
+		return;
+	}
+	state->conn = conn;
+	state->since_ns = lx_sock_now();
+	state->hold_pause_ns = HOLD_PAUSE_MIN_NS;
+	conn->stream = index;
+	fast->n_streams++;
+}
+
+static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
+{
+	if (conn->no_stream || conn->lane >= 0 || conn->version < LX_SOCK_V2 || conn->loopback ||
+	    conn->net->netif.loopback || conn->rx.userspace)
+		return false;
+	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+}
+
+/* Whether all that came before this position of the socket and went to lanes has arrived. */
+static bool lanes_are_through(struct lx_sock_fast *fast, struct lx_stream *s, uint64_t pos)
+{
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+	for (; head != tail; head++) {
+		const struct lx_slot *slot = &s->slot[head % LX_STREAM_SLOTS];
+		const struct lx_lane *lane;
+
+		if (slot->lane == LX_NO_LANE) {
+			if (pos < slot->lane_start + slot->len)
+				return true;
+			continue;
+		}
+		lane = lx_forward_lane(fast->forward, slot->lane);
+		if (lane && __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) <
+				    slot->lane_start + slot->len)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t pos_now(const struct lx_sock_conn *conn)
+{
+	return conn->host->fast->stream[conn->stream].pos_offset + conn->rx.taken;
+}
+
+bool lx_sock_fast_clear(struct lx_sock_conn *conn)
+{
+	if (conn->stream < 0)
+		return true;
+	return lanes_are_through(conn->host->fast, stream_of(conn), conn->rx.gate);
+}
+
+/* Tells the programs where the next message begins. */
+static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uint64_t boundary)
+{
+	uint64_t stream_pos;
+
+	__atomic_store_n(&s->boundary, boundary, __ATOMIC_RELEASE);
+	if (!s->raw || s->state != LX_STREAM_ON)
+		return;
+	/* The sender may have come to the end of what it was allowed. */
+	stream_pos = boundary + s->diverted;
+	if (stream_pos >= s->raw_high || s->told_edge <= stream_pos)
+		lx_forward_kick(conn->host->fast->forward, conn->stream);
+}
+
+bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+	struct lx_stream *s;
+	uint64_t start;
+
+	if (!fast || !fast->host)
+		return true;
+	if (conn->stream < 0) {
+		if (!hdr || !may_stream(conn, hdr))
+			return true;
+		stream_add(conn);
+		if (conn->stream < 0)
+			return true;
+	}
+	s = stream_of(conn);
+	start = pos_now(conn) - conn->rx.have;
+	publish_boundary(conn, s, start + len);
+	if (!hdr || s->state != LX_STREAM_ON)
+		return true;
+	conn->rx.gate = start;
+	if (lanes_are_through(fast, s, start))
+		return true;
+	conn->rx.gated = true;
+	return false;
+}
+
+static bool peer_drained(struct lx_sock_peer *peer)
+{
+	struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn->lane < 0 && (conn->queued_bytes || lx_sock_conn_unsent(conn)))
+			return false;
+	}
+	return lx_list_empty(&peer->waiting);
+}
+
+/* Whether everything that we had of the peer has gone, and arrived. */
+static bool is_through(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct dest *dest;
+
+	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
+	    lx_lnd_forwarding(conn->net->ni, &conn->peer->id.nid))
+		return false;
+	lx_list_for_each (dest, &fast->dest_list, link) {
+		if (fast->hop[dest->hop] && !peer_drained(fast->hop[dest->hop]))
+			return false;
+	}
+	return true;
+}
+
+static void release(struct lx_sock_fast *fast, unsigned int index)
+{
+	struct stream_state *state = &fast->stream[index];
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+
+	state->hold_ns = 0;
+	__atomic_and_fetch(&s->flags, ~LX_STREAM_HOLD, __ATOMIC_RELEASE);
+	lx_forward_kick(fast->forward, index);
+}
+
+static void hold(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct stream_state *state = &fast->stream[index];
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH;
+
+	state->hold_pause_ns = worth ? HOLD_PAUSE_MIN_NS : 2 * state->hold_pause_ns;
+	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
+		state->hold_pause_ns = HOLD_PAUSE_MAX_NS;
+	state->lanes_at_hold = s->lane_messages;
+	state->hold_ns = now;
+	state->hold_after_ns = now + state->hold_pause_ns;
+	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
+}
+
+static bool has_lanes(struct lx_sock_fast *fast)
+{
+	return fast->n_lanes > 0;
+}
+
+/* Messages went our way for nothing but the order: find a moment to change over. */
+static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct stream_state *state = &fast->stream[index];
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	uint64_t order = s->reasons[LX_LANE0_ORDER];
+	bool asked = order != state->order_seen || s->raw;
+
+	state->order_seen = order;
+	if (s->order > s->through || s->raw) {
+		if (is_through(fast, state->conn))
+			__atomic_store_n(&s->through, pos_now(state->conn), __ATOMIC_RELEASE);
+	}
+	if (state->hold_ns && (s->order <= s->through || now >= state->hold_ns + HOLD_MAX_NS))
+		release(fast, index);
+	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast) &&
+		 now >= state->hold_after_ns)
+		hold(fast, index, now);
+}
+
+static void stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct stream_state *state = &fast->stream[index];
+	struct lx_sock_conn *conn = state->conn;
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+
+	if (s->state == LX_STREAM_ARMED) {
+		if (now >= state->since_ns + ARM_NS &&
+		    lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, true))
+			lx_debug("stream=%u reason=\"its socket is gone\"", index);
+		return;
+	}
+	if (conn->rx.gated)
+		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+	stream_order(fast, index, now);
+}
+
+/* ---- lanes ------------------------------------------------------------------------ */
+
+static bool is_idle(const struct lx_sock_conn *conn)
+{
+	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
+	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
+	       lx_list_empty(&conn->sent);
+}
+
+/* The next hop opens its window when it has seen that we send a lot. */
+static bool is_warm(const struct lx_sock_conn *conn, uint64_t now)
+{
+	struct lx_tcpinfo info;
+
+	if (lx_tcpinfo_read(conn->fd, &info))
+		return false;
+	return info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES ||
+	       now >= conn->up_ns + WARM_NS;
+}
+
+static int lane_free_index(const struct lx_sock_fast *fast)
+{
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		if (!fast->lane[i])
+			return (int)i;
+	}
+	return -ENOSPC;
+}
+
+static void hop_lane_add(struct lx_hop *hop, unsigned int index)
+{
+	hop->lane[hop->n_lanes] = index;
+	__atomic_store_n(&hop->n_lanes, hop->n_lanes + 1, __ATOMIC_RELEASE);
+}
+
+static void hop_lane_del(struct lx_hop *hop, unsigned int index)
+{
+	for (unsigned int i = 0; i < hop->n_lanes; i++) {
+		if (hop->lane[i] != index)
+			continue;
+		hop->lane[i] = hop->lane[hop->n_lanes - 1];
+		__atomic_store_n(&hop->n_lanes, hop->n_lanes - 1, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_hop *hop = lx_forward_hop(fast->forward, conn->peer->hop);
+	int index = lane_free_index(fast), r;
+	struct lx_lane *lane;
+
+	if (index < 0 || hop->n_lanes == LX_HOP_LANES)
+		return;
+	lane = lx_forward_lane(fast->forward, index);
+	memset(lane, 0, sizeof(*lane));
+	lane->hop = conn->peer->hop;
+	lane->ifindex = conn->net->netif.index;
+	lane->version = conn->version;
+	lane->family = conn->remote.sa.sa_family;
+	lane->mtu = mtu_of(conn);
+	key_of(conn, &lane->key);
+	if (lx_forward_flow_add(fast->forward, &lane->key, LX_FLOW_LANE, index))
+		return;
+	r = lx_forward_arm(fast->forward, LX_FLOW_LANE, index, true);
+	if (r) {
+		lx_forward_flow_del(fast->forward, &lane->key);
+		return;
+	}
+	fast->lane[index] = conn;
+	fast->n_lanes++;
+	conn->lane = index;
+	hop_lane_add(hop, index);
+}
+
+/* One bulk connection stays with us, unless it is the only one: then small ones do. */
+static void hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+	unsigned int bulk = 0, lanes = 0, others = 0;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
+		others += conn->ctype != LX_CTYPE_BULK_OUT;
+		lanes += conn->lane >= 0;
+	}
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn->ctype != LX_CTYPE_BULK_OUT || conn->lane >= 0 || conn->loopback)
+			continue;
+		if (lanes + 1 >= bulk && (bulk > 1 || !others))
+			return;
+		if (!is_idle(conn) || !is_warm(conn, now) || lx_sock_conn_unsent(conn))
+			continue;
+		lane_add(fast, conn);
+		lanes += conn->lane >= 0;
+	}
+}
+
+/* Credits of a run that will not end by itself. */
+static void lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
+{
+	uint64_t word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+	uint32_t owner = (word >> 32) & LX_LANE_OWNER;
+	struct lx_stream *s = lx_forward_stream(fast->forward, owner);
+	struct lx_hop *from = s ? lx_forward_hop(fast->forward, s->hop) : NULL;
+	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
+
+	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
+		return;
+	__atomic_fetch_add(&lx_forward_hop(fast->forward, lane->hop)->tx_credits, 1,
+			   __ATOMIC_ACQ_REL);
+	if (from)
+		__atomic_fetch_add(&from->rtr_credits, 1, __ATOMIC_ACQ_REL);
+}
+
+static bool lane_is_busy(const struct lx_lane *lane)
+{
+	return (lane->word >> 32 & LX_LANE_BUSY) != 0;
+}
+
+static uint32_t lane_owner(const struct lx_lane *lane)
+{
+	return (lane->word >> 32) & LX_LANE_OWNER;
+}
+
+/* ---- connections end --------------------------------------------------------------- */
+
+/* What this peer has begun on lanes will never be complete: the next hops must drop it. */
+static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_stream *s = stream_of(conn);
+
+	s->flags |= LX_STREAM_NO_LANES;
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+
+		if (fast->lane[i] && lane_is_busy(lane) && lane_owner(lane) == (uint32_t)conn->stream)
+			lx_sock_conn_close(fast->lane[i], -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
+	}
+	conn->reset = conn->reset || s->diverted;
+}
+
+/* What the next hop has not acknowledged is lost: its sender has to hear of it. */
+static void lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
+	uint32_t owner = lane_owner(lane);
+
+	lane->state = LX_LANE_DEAD;
+	if (conn->peer && conn->peer->hop >= 0)
+		hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
+	conn->reset = true;
+	if (!lane_is_busy(lane))
+		return;
+	lane_drop_credits(fast, lane);
+	if (owner < lx_forward_streams(fast->forward) && fast->stream[owner].conn)
+		lx_sock_conn_close(fast->stream[owner].conn, -ECONNRESET,
+				   LX_HSTATUS_REMOTE_DROPPED);
+}
+
+void lx_sock_fast_conn_closing(struct lx_sock_conn *conn)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+
+	if (fast && conn->stream >= 0)
+		stream_closing(fast, conn);
+	if (fast && conn->lane >= 0)
+		lane_closing(fast, conn);
+}
+
+void lx_sock_fast_conn_gone(struct lx_sock_conn *conn)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+
+	if (fast && conn->stream >= 0) {
+		struct lx_stream *s = stream_of(conn);
+
+		lx_forward_flow_del(fast->forward, &s->key);
+		s->state = LX_STREAM_FREE;
+		fast->stream[conn->stream].conn = NULL;
+		fast->n_streams--;
+		fast->full = false;
+	}
+	if (fast && conn->lane >= 0) {
+		struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
+
+		lx_forward_flow_del(fast->forward, &lane->key);
+		lane->state = LX_LANE_FREE;
+		fast->lane[conn->lane] = NULL;
+		fast->n_lanes--;
+	}
+	conn->stream = conn->lane = -1;
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+/* Messages that had cookies have arrived: the peer wants to hear of it. */
+static void answer_cookies(struct lx_sock_fast *fast, unsigned int index)
+{
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	struct lx_sock_conn *conn = s ? fast->stream[index].conn : NULL;
+	uint64_t cookie;
+
+	if (!conn)
+		return;
+	__atomic_store_n(&s->cookies_told, 0, __ATOMIC_SEQ_CST);
+	while (s->cookie_head != __atomic_load_n(&s->cookie_tail, __ATOMIC_ACQUIRE)) {
+		cookie = s->cookie[s->cookie_head++ % LX_STREAM_COOKIES];
+		__atomic_sub_fetch(&s->cookies_due, 1, __ATOMIC_ACQ_REL);
+		if (!conn->closing && lx_sock_zc_answer(conn, cookie, true))
+			lx_sock_conn_fail(conn, -ENOMEM, LX_HSTATUS_LOCAL_ERROR,
+					  "cannot acknowledge a zero-copy message");
+	}
+}
+
+static void on_record(const struct lx_record *record, void *arg)
+{
+	struct lx_sock_fast *fast = arg;
+
+	switch (record->type) {
+	case LX_RECORD_COOKIES:
+		answer_cookies(fast, record->index);
+		break;
+	case LX_RECORD_KICK:
+		lx_forward_kick(fast->forward, record->index);
+		break;
+	}
+}
+
+static void on_records(uv_poll_t *poll, int status, int events)
+{
+	struct lx_sock_fast *fast = poll->data;
+
+	lx_loop_enter(fast->loop);
+	if (fast->host)
+		lx_forward_dispatch(fast->forward, on_record, fast);
+	lx_loop_leave(fast->loop);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static void set_pace(struct lx_sock_fast *fast)
+{
+	bool quick = fast->n_streams > 0;
+
+	if (quick == fast->quick)
+		return;
+	fast->quick = quick;
+	uv_timer_set_repeat(&fast->timer, quick ? TICK_MS : IDLE_TICK_MS);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct lx_sock_fast *fast = timer->data;
+	uint64_t now = lx_sock_now();
+
+	lx_loop_enter(fast->loop);
+	for (unsigned int i = 0; fast->host && i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i])
+			hop_lanes(fast, fast->hop[i], now);
+	}
+	for (unsigned int i = 0; fast->host && i < lx_forward_streams(fast->forward); i++) {
+		if (fast->stream[i].conn && !fast->stream[i].conn->closing)
+			stream_tick(fast, i, now);
+	}
+	if (fast->host)
+		set_pace(fast);
+	lx_loop_leave(fast->loop);
+}
+
+static void fast_free(struct lx_sock_fast *fast)
+{
+	lx_hash_fini(&fast->dests);
+	free(fast->stream);
+	free(fast->lane);
+	free(fast->hop);
+	free(fast);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct lx_sock_fast *fast = handle->data;
+
+	if (!--fast->open)
+		fast_free(fast);
+}
+
+static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forward *forward)
+{
+	struct lx_sock_fast *fast = calloc(1, sizeof(*fast));
+
+	if (!fast)
+		return NULL;
+	fast->host = host;
+	fast->loop = lx_env_loop(host->env, 0);
+	fast->forward = forward;
+	lx_list_init(&fast->dest_list);
+	fast->stream = calloc(lx_forward_streams(forward), sizeof(*fast->stream));
+	fast->lane = calloc(lx_forward_lanes(forward), sizeof(*fast->lane));
+	fast->hop = calloc(lx_forward_hops(forward), sizeof(*fast->hop));
+	if (!fast->stream || !fast->lane || !fast->hop || lx_hash_init(&fast->dests)) {
+		fast_free(fast);
+		return NULL;
+	}
+	fast->poll.data = fast->timer.data = fast;
+	uv_timer_init(lx_loop_uv(fast->loop), &fast->timer);
+	uv_timer_start(&fast->timer, on_timer, IDLE_TICK_MS, IDLE_TICK_MS);
+	uv_poll_init(lx_loop_uv(fast->loop), &fast->poll, lx_forward_fd(forward));
+	uv_poll_start(&fast->poll, UV_READABLE, on_records);
+	fast->open = 2;
+	return fast;
+}
+
+void lx_sock_fast_tick(struct lx_sock_host *host)
+{
+	struct lx_forward *forward = lx_env_forward(host->env);
+
+	if (!host->fast && forward)
+		host->fast = fast_new(host, forward);
+}
+
+void lx_sock_fast_stop(struct lx_sock_host *host)
+{
+	struct lx_sock_fast *fast = host->fast;
+
+	if (!fast)
+		return;
+	lx_sock_fast_forget(host);
+	host->fast = NULL;
+	fast->host = NULL;
+	uv_close((uv_handle_t *)&fast->timer, on_handle_closed);
+	uv_close((uv_handle_t *)&fast->poll, on_handle_closed);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The kernel's fast path, as this transport uses it (docs/fastpath.md).
+ *
+ * A connection on which messages to be routed come in becomes a *stream*: programs at
+ * the interface carry what they can of it, the rest arrives here as ever. Connections
+ * to a next hop become *lanes*: the programs send on them, and we do not.
+ *
+ * Everything is called with the node lock held. Without a fast path all of it does
+ * nothing.
+ */
+#ifndef LX_SOCK_FAST_H
+#define LX_SOCK_FAST_H
+
+#include "priv.h"
+
+/* Now and then: begins, once the node has been given a fast path. */
+void lx_sock_fast_tick(struct lx_sock_host *host);
+/* The host is going; all connections are closed. */
+void lx_sock_fast_stop(struct lx_sock_host *host);
+
+/**
+ * lx_sock_fast_message - a header has been read
+ * @len: of the message, all of it; @hdr: NULL for a NOOP
+ * Returns false: earlier messages of the peer are still on lanes, so this one has to
+ * wait; rx.gated is set, and the connection is posted LX_SOCK_CONN_RX when it may have
+ * become otherwise.
+ */
+bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len);
+/* Whether a message that had to wait may go on. */
+bool lx_sock_fast_clear(struct lx_sock_conn *conn);
+
+/* A message for @dst is being forwarded to @peer: what follows can take a lane there. */
+void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst);
+/* Routes, peers or NIs have changed: what was learned may not be true any more. */
+void lx_sock_fast_forget(struct lx_sock_host *host);
+
+/* The connection is being closed; its descriptor has been; its peer is no more. */
+void lx_sock_fast_conn_closing(struct lx_sock_conn *conn);
+void lx_sock_fast_conn_gone(struct lx_sock_conn *conn);
+void lx_sock_fast_peer_gone(struct lx_sock_peer *peer);
+
+#endif

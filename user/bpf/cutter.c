@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <errno.h>
+#include <fcntl.h>
+#include <libmnl/libmnl.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <linux/veth.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "cutter.h"
+
+#define MTU 65535
+#define BUF 8192
+
+/* ---- rtnetlink ----------------------------------------------------------------------- */
+
+static int ask(struct nlmsghdr *request)
+{
+	struct mnl_socket *nl = mnl_socket_open(NETLINK_ROUTE);
+	char buf[BUF];
+	ssize_t n;
+	int r = 0;
+
+	if (!nl)
+		return -errno;
+	request->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+	request->nlmsg_seq = 1;
+	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    mnl_socket_sendto(nl, request, request->nlmsg_len) < 0)
+		r = -errno;
+	while (!r) {
+		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+		if (n < 0)
+			r = -errno;
+		else if (mnl_cb_run(buf, n, 1, mnl_socket_get_portid(nl), NULL, NULL) <= 0)
+			break;
+	}
+	if (!r && n >= (ssize_t)sizeof(struct nlmsgerr) &&
+	    ((struct nlmsghdr *)buf)->nlmsg_type == NLMSG_ERROR)
+		r = ((struct nlmsgerr *)mnl_nlmsg_get_payload((struct nlmsghdr *)buf))->error;
+	mnl_socket_close(nl);
+	return r;
+}
+
+static struct nlmsghdr *link_request(char *buf, uint16_t type, uint16_t flags)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ifinfomsg *ifi;
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = flags;
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_family = AF_UNSPEC;
+	return nlh;
+}
+
+/* Down, so that what each end shall not do can be switched off before there is traffic. */
+static int add_pair(void)
+{
+	char buf[BUF];
+	struct nlmsghdr *nlh = link_request(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+	struct nlattr *info, *data, *peer;
+	struct ifinfomsg *ifi;
+
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, LX_CUTTER_IN);
+	mnl_attr_put_u32(nlh, IFLA_MTU, MTU);
+	info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
+	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
+	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
+	peer = mnl_attr_nest_start(nlh, VETH_INFO_PEER);
+	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	ifi->ifi_family = AF_UNSPEC;
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, LX_CUTTER_OUT);
+	mnl_attr_put_u32(nlh, IFLA_MTU, MTU);
+	mnl_attr_nest_end(nlh, peer);
+	mnl_attr_nest_end(nlh, data);
+	mnl_attr_nest_end(nlh, info);
+	return ask(nlh);
+}
+
+static int set_up(const char *ifname)
+{
+	char buf[BUF];
+	struct nlmsghdr *nlh = link_request(buf, RTM_NEWLINK, 0);
+	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+	ifi->ifi_index = if_nametoindex(ifname);
+	ifi->ifi_flags = ifi->ifi_change = IFF_UP | IFF_NOARP;
+	return ask(nlh);
+}
+
+void lx_cutter_del(void)
+{
+	char buf[BUF];
+	struct nlmsghdr *nlh = link_request(buf, RTM_DELLINK, 0);
+	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+
+	ifi->ifi_index = if_nametoindex(LX_CUTTER_IN);
+	if (ifi->ifi_index)
+		(void)ask(nlh);
+}
+
+/* ---- what an end shall not do ----------------------------------------------------------- */
+
+static int feature_off(int fd, const char *ifname, uint32_t command)
+{
+	struct ethtool_value value = { .cmd = command };
+	struct ifreq ifr = { .ifr_data = (void *)&value };
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	return ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
+}
+
+/* No address of its own, no neighbour discovery. */
+static void no_ipv6(const char *ifname)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/disable_ipv6", ifname);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* Without it there is just some noise on the pair. */
+	if (write(fd, "1", 1) < 0)
+		(void)errno;
+	close(fd);
+}
+
+/* What comes out must not be put together again, either. */
+static int prepare(const char *ifname)
+{
+	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	no_ipv6(ifname);
+	r = feature_off(fd, ifname, ETHTOOL_STSO);
+	if (!r)
+		r = feature_off(fd, ifname, ETHTOOL_SGRO);
+	return r ? r : set_up(ifname);
+}
+
+int lx_cutter_add(void)
+{
+	int r;
+
+	lx_cutter_del();
+	r = add_pair();
+	if (!r)
+		r = prepare(LX_CUTTER_IN);
+	if (!r)
+		r = prepare(LX_CUTTER_OUT);
+	if (r) {
+		lx_cutter_del();
+		return r;
+	}
+	return (int)if_nametoindex(LX_CUTTER_IN);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "forward.skel.h"
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "bpf.h"
+#include "cutter.h"
+#include "forward.h"
+
+struct lx_forward {
+	struct forward_bpf *skeleton;
+	struct lx_bpf_set *set;
+	bool loaded;
+	unsigned int n_streams, n_lanes, n_hops;
+	struct lx_stream *stream;
+	struct lx_lane *lane;
+	struct lx_hop *hop;
+	struct ring_buffer *ring;
+	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
+	void *arg;
+	int raw4, raw6; /* sockets for kicks; -1 */
+	bool cutter;
+};
+
+/* ---- mapped memory ----------------------------------------------------------------- */
+
+static size_t map_bytes(const struct bpf_map *map)
+{
+	size_t each = (bpf_map__value_size(map) + 7) & ~7ul;
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (each * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+}
+
+static void *map_open(const struct bpf_map *map)
+{
+	void *p = mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
+		       0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	memset(p, 0, map_bytes(map));
+	return p;
+}
+
+static void map_close(void *p, const struct bpf_map *map)
+{
+	if (p)
+		munmap(p, map_bytes(map));
+}
+
+/* What a daemon before has left: its connections have gone with it. */
+static void map_empty(const struct bpf_map *map)
+{
+	char key[64];
+
+	while (!bpf_map__get_next_key(map, NULL, key, bpf_map__key_size(map)) &&
+	       !bpf_map__delete_elem(map, key, bpf_map__key_size(map), 0))
+		;
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct lx_forward *f = arg;
+
+	if (size >= sizeof(struct lx_record))
+		f->fn(data, f->arg);
+	return 0;
+}
+
+static int raw_socket(int family)
+{
+	int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_MARK, &(int){ LX_MARK | LX_MARK_KICK },
+				  sizeof(int))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* The pair for super-packets with parts for several hops; without it they are dropped. */
+static int cutter_start(struct lx_forward *f)
+{
+	struct lx_settings settings = { 0 };
+	uint32_t zero = 0;
+	int r = lx_cutter_add();
+
+	if (r < 0)
+		return r;
+	settings.cutter = r;
+	f->cutter = true;
+	r = bpf_map__update_elem(f->skeleton->maps.settings, &zero, sizeof(zero), &settings,
+				 sizeof(settings), BPF_ANY);
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, LX_CUTTER_OUT,
+				     LX_BPF_HOOK_INGRESS, 0);
+}
+
+static int start(struct lx_forward *f)
+{
+	map_empty(f->skeleton->maps.flows);
+	map_empty(f->skeleton->maps.dests);
+	f->stream = map_open(f->skeleton->maps.streams);
+	f->lane = map_open(f->skeleton->maps.lanes);
+	f->hop = map_open(f->skeleton->maps.hops);
+	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
+	f->raw4 = raw_socket(AF_INET);
+	f->raw6 = raw_socket(AF_INET6);
+	if (!f->stream || !f->lane || !f->hop || !f->ring || f->raw4 < 0)
+		return errno ? -errno : -ENOMEM;
+	return cutter_start(f);
+}
+
+int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
+		   struct lx_forward **ret_forward)
+{
+	const struct lx_bpf_want want = {
+		.name = "forward",
+		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(BTF) | LX_BPF_NEED(ATOMICS) |
+			LX_BPF_NEED(TC) | LX_BPF_NEED(RINGBUF) | LX_BPF_NEED(LOOP) |
+			LX_BPF_NEED(SKC_LOOKUP),
+		.abi = { .magic = LX_ABI_MAGIC, .version = LX_ABI_VERSION,
+			 .streams_max = streams, .lanes_max = lanes, .hops_max = streams + lanes },
+	};
+	struct lx_forward *f = calloc(1, sizeof(*f));
+	int r;
+
+	*ret_forward = f;
+	if (!f)
+		return -ENOMEM;
+	f->raw4 = f->raw6 = -1;
+	f->n_streams = streams;
+	f->n_lanes = lanes;
+	f->n_hops = streams + lanes;
+	f->skeleton = forward_bpf__open();
+	if (!f->skeleton)
+		return -ENOMEM;
+	bpf_map__set_max_entries(f->skeleton->maps.streams, streams);
+	bpf_map__set_max_entries(f->skeleton->maps.lanes, lanes);
+	bpf_map__set_max_entries(f->skeleton->maps.hops, f->n_hops);
+	bpf_map__set_max_entries(f->skeleton->maps.flows, 2 * f->n_hops);
+	r = lx_bpf_load(bpf, &want, f->skeleton->skeleton, &f->set);
+	f->loaded = !r;
+	return r ? r : start(f);
+}
+
+void lx_forward_free(struct lx_forward *f)
+{
+	if (!f)
+		return;
+	if (f->loaded) {
+		map_close(f->stream, f->skeleton->maps.streams);
+		map_close(f->lane, f->skeleton->maps.lanes);
+		map_close(f->hop, f->skeleton->maps.hops);
+	}
+	ring_buffer__free(f->ring);
+	lx_bpf_unload(f->set, false);
+	if (f->cutter)
+		lx_cutter_del();
+	if (f->raw4 >= 0)
+		close(f->raw4);
+	if (f->raw6 >= 0)
+		close(f->raw6);
+	forward_bpf__destroy(f->skeleton);
+	free(f);
+}
+
+int lx_forward_attach(struct lx_forward *f, const char *ifname)
+{
+	int r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, ifname,
+			      LX_BPF_HOOK_INGRESS, 0);
+
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
+				     LX_BPF_HOOK_EGRESS, 0);
+}
+
+/* ---- tables ----------------------------------------------------------------------------- */
+
+struct lx_stream *lx_forward_stream(struct lx_forward *f, unsigned int index)
+{
+	return index < f->n_streams ? &f->stream[index] : NULL;
+}
+
+struct lx_lane *lx_forward_lane(struct lx_forward *f, unsigned int index)
+{
+	return index < f->n_lanes ? &f->lane[index] : NULL;
+}
+
+struct lx_hop *lx_forward_hop(struct lx_forward *f, unsigned int index)
+{
+	/* Elements of the map are padded to 8 bytes. */
+	size_t each = (sizeof(struct lx_hop) + 7) & ~7ul;
+
+	return index < f->n_hops ? (struct lx_hop *)((char *)f->hop + index * each) : NULL;
+}
+
+unsigned int lx_forward_streams(const struct lx_forward *f)
+{
+	return f->n_streams;
+}
+
+unsigned int lx_forward_lanes(const struct lx_forward *f)
+{
+	return f->n_lanes;
+}
+
+unsigned int lx_forward_hops(const struct lx_forward *f)
+{
+	return f->n_hops;
+}
+
+int lx_forward_flow_add(struct lx_forward *f, const struct lx_flow_key *key,
+			enum lx_flow_kind kind, unsigned int index)
+{
+	struct lx_flow flow = { .kind = kind, .index = index };
+
+	return bpf_map__update_elem(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
+				    BPF_ANY);
+}
+
+void lx_forward_flow_del(struct lx_forward *f, const struct lx_flow_key *key)
+{
+	bpf_map__delete_elem(f->skeleton->maps.flows, key, sizeof(*key), 0);
+}
+
+int lx_forward_dest_set(struct lx_forward *f, const struct lx_nid *nid, const struct lx_dest *dest)
+{
+	const struct bpf_map *map = f->skeleton->maps.dests;
+
+	if (!dest)
+		return bpf_map__delete_elem(map, nid, sizeof(*nid), 0);
+	return bpf_map__update_elem(map, nid, sizeof(*nid), dest, sizeof(*dest), BPF_ANY);
+}
+
+/* ---- asking the kernel -------------------------------------------------------------------- */
+
+int lx_forward_arm(struct lx_forward *f, enum lx_flow_kind kind, unsigned int index, bool on)
+{
+	/* A program of this kind is run with a packet: what we ask for is in it. */
+	struct {
+		uint8_t ethernet[14];
+		struct lx_arm arm;
+	} __attribute__((packed)) packet = { .arm = { .kind = kind, .index = index, .on = on } };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &packet, .data_size_in = sizeof(packet));
+	int r = bpf_prog_test_run_opts(bpf_program__fd(f->skeleton->progs.lnetx_arm), &opts);
+
+	if (r)
+		return -errno;
+	switch (opts.retval) {
+	case LX_ARMED_OK:
+		return 0;
+	case LX_ARMED_BUSY:
+		return -EAGAIN;
+	case LX_ARMED_UNFIT:
+		return -EOPNOTSUPP;
+	}
+	return -ENOTCONN;
+}
+
+/* ---- kicks ----------------------------------------------------------------------------------- */
+
+/*
+ * A segment of no meaning from the connection's ports: the program at the interface
+ * makes an acknowledgement of it. A lost one does no harm.
+ */
+static void kick4(struct lx_forward *f, const struct lx_flow_key *key)
+{
+	struct {
+		struct iphdr ip;
+		struct tcphdr tcp;
+	} p = { 0 };
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	p.ip.version = 4;
+	p.ip.ihl = 5;
+	p.ip.ttl = 64;
+	p.ip.protocol = IPPROTO_TCP;
+	p.ip.frag_off = htons(IP_DF);
+	memcpy(&p.ip.saddr, key->local + 12, 4);
+	memcpy(&p.ip.daddr, key->remote + 12, 4);
+	p.tcp.source = key->local_port;
+	p.tcp.dest = key->remote_port;
+	p.tcp.doff = 5;
+	p.tcp.ack = 1;
+	to.sin_addr.s_addr = p.ip.daddr;
+	(void)!sendto(f->raw4, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to));
+}
+
+static void kick6(struct lx_forward *f, const struct lx_flow_key *key)
+{
+	struct {
+		struct ip6_hdr ip;
+		struct tcphdr tcp;
+	} p = { 0 };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
+
+	p.ip.ip6_flow = htonl(6u << 28);
+	p.ip.ip6_plen = htons(sizeof(p.tcp));
+	p.ip.ip6_nxt = IPPROTO_TCP;
+	p.ip.ip6_hlim = 64;
+	memcpy(&p.ip.ip6_src, key->local, 16);
+	memcpy(&p.ip.ip6_dst, key->remote, 16);
+	p.tcp.source = key->local_port;
+	p.tcp.dest = key->remote_port;
+	p.tcp.doff = 5;
+	p.tcp.ack = 1;
+	memcpy(&to.sin6_addr, key->remote, 16);
+	(void)!sendto(f->raw6, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to));
+}
+
+void lx_forward_kick(struct lx_forward *f, unsigned int stream)
+{
+	const struct lx_stream *s = lx_forward_stream(f, stream);
+
+	if (!s || s->state != LX_STREAM_ON)
+		return;
+	if (s->family == AF_INET6)
+		kick6(f, &s->key);
+	else
+		kick4(f, &s->key);
+}
+
+/* ---- records ----------------------------------------------------------------------------------- */
+
+int lx_forward_fd(const struct lx_forward *f)
+{
+	return ring_buffer__epoll_fd(f->ring);
+}
+
+void lx_forward_dispatch(struct lx_forward *f,
+			 void (*fn)(const struct lx_record *record, void *arg), void *arg)
+{
+	f->fn = fn;
+	f->arg = arg;
+	ring_buffer__consume(f->ring);
+}

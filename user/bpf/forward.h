@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The forwarding programs (bpf/forward.bpf.c) and the maps that they share with a
+ * transport: streams, lanes, hops and destinations (abi.h).
+ *
+ * The transport decides what is a stream and what a lane; it reads and writes their
+ * fields in mapped memory, each side the fields that are its own. Not for several
+ * threads at once.
+ */
+#ifndef LX_BPF_FORWARD_H
+#define LX_BPF_FORWARD_H
+
+#include <stdbool.h>
+
+#include <lnetx/abi.h>
+
+struct lx_bpf;
+struct lx_forward;
+
+/**
+ * lx_forward_new - load the programs
+ * @streams, @lanes: at most so many; memory is about 22 KiB a stream
+ * @ret_forward: set on failure, too, if there is memory; then nothing but
+ *	lx_forward_free() may be called with it
+ *
+ * Nothing is taken over from a daemon before: its connections are gone. Returns 0,
+ * -ENOMEM, or as lx_bpf_load(), where the reason is kept.
+ */
+int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
+		   struct lx_forward **ret_forward);
+void lx_forward_free(struct lx_forward *forward);
+
+/* Attaches to an interface that has NIs; idempotent. Returns 0 or as lx_bpf_attach(). */
+int lx_forward_attach(struct lx_forward *forward, const char *ifname);
+
+/* By index; NULL: out of range. There are as many hops as streams and lanes together. */
+struct lx_stream *lx_forward_stream(struct lx_forward *forward, unsigned int index);
+struct lx_lane *lx_forward_lane(struct lx_forward *forward, unsigned int index);
+struct lx_hop *lx_forward_hop(struct lx_forward *forward, unsigned int index);
+unsigned int lx_forward_streams(const struct lx_forward *forward);
+unsigned int lx_forward_lanes(const struct lx_forward *forward);
+unsigned int lx_forward_hops(const struct lx_forward *forward);
+
+/* Packets of a connection are the programs' from now on; or not any more. -errno. */
+int lx_forward_flow_add(struct lx_forward *forward, const struct lx_flow_key *key,
+			enum lx_flow_kind kind, unsigned int index);
+void lx_forward_flow_del(struct lx_forward *forward, const struct lx_flow_key *key);
+
+/**
+ * lx_forward_arm - have what only the kernel's socket knows filled in
+ * @on: streams: first false, then, some milliseconds after the flow was added, true
+ * Returns 0, -ENOTCONN no such connection, -EAGAIN bytes are under way, -EOPNOTSUPP
+ * the socket is unfit, or another -errno.
+ */
+int lx_forward_arm(struct lx_forward *forward, enum lx_flow_kind kind, unsigned int index,
+		   bool on);
+
+/* Where messages for a NID go; NULL: forget it. -errno. */
+int lx_forward_dest_set(struct lx_forward *forward, const struct lx_nid *nid,
+			const struct lx_dest *dest);
+
+/* Tells a stream's peer what is new. */
+void lx_forward_kick(struct lx_forward *forward, unsigned int stream);
+
+/* A descriptor that polls readable when there are records, and reading them. */
+int lx_forward_fd(const struct lx_forward *forward);
+void lx_forward_dispatch(struct lx_forward *forward,
+			 void (*fn)(const struct lx_record *record, void *arg), void *arg);
+
+#endif

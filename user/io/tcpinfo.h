@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the kernel knows of a TCP connection; apart, as the C library's header is older. */
+#ifndef LX_IO_TCPINFO_H
+#define LX_IO_TCPINFO_H
+
+#include <stdint.h>
+
+struct lx_tcpinfo {
+	uint64_t received; /* bytes of payload in order, read or not */
+	uint32_t window;   /* that the peer offers, bytes; 0 below Linux 5.4 */
+};
+
+/* Returns 0 or -errno. */
+int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info);
+
+#endif
