@@ -294,6 +294,11 @@ uint64_t lx_lnd_now(struct lx_ni *ni)
 	return uv_hrtime();
 }
 
+unsigned int lx_lnd_forwarding(struct lx_ni *ni, const struct lx_nid *from)
+{
+	return 0;
+}
+
 unsigned int lx_lnd_timeout(struct lx_ni *ni)
 {
 	return 49;
