@@ -80,8 +80,7 @@ knock() {
 
 # reaches NODE ADDRESS: whether the system there answers, on a port where nobody listens
 reaches() {
-	run knock "$1" "$2" 9
-	[[ $output == *refused* ]]
+	[[ $(knock "$1" "$2" 9 2>&1) == *refused* ]]
 }
 
 # knock_at_once NODE ADDRESS PORT: eight SYNs, from ports 900 to 907
@@ -103,7 +102,7 @@ knock_at_once() {
 	start b
 	run -1 knock b 10.1.0.1 988
 	[[ $output == *timed\ out* ]]
-	[ "$(counter a unprivileged)" -ge 1 ]
+	eventually "$PATIENCE" counted a unprivileged 1
 	run ! log_has a 'not privileged'
 	knock b 10.1.0.1 988 700
 	pings b 10.1.0.1@tcp
@@ -134,7 +133,7 @@ knock_at_once() {
 		equal "$(mode a)" "eth0 $hook $how"
 		before=$(counter a unprivileged)
 		run -1 knock b 10.1.0.1 988
-		counted a unprivileged $((before + 1))
+		eventually "$PATIENCE" counted a unprivileged $((before + 1))
 		pings b 10.1.0.1@tcp
 	done
 }
@@ -156,7 +155,7 @@ tc_mode() {
 	run -255 ctl b ping --timeout 2 10.1.0.1@tcp
 	run -1 knock b 10.1.0.1 988 700
 	run ! reaches b 10.1.0.1 # on other ports, either
-	[ "$(counter a banned)" -ge 1 ]
+	eventually "$PATIENCE" counted a banned 1
 	equal "$(lx a -j guard show | jq -r '.guard.bans[].nid')" 10.1.0.2@tcp
 	run -1 lx a guard ban 10.1.0.2@tcp
 	[[ $output == *"is banned already"* ]]
@@ -172,7 +171,7 @@ tc_mode() {
 	guarded
 	lx a guard deny 0.0.0.0/0 ::/0
 	run -1 knock b 10.1.0.1 988 700
-	[ "$(counter a denied)" -ge 1 ]
+	eventually "$PATIENCE" counted a denied 1
 	lx a guard allow 10.1.0.0/24
 	knock b 10.1.0.1 988 700
 	lx a guard deny 10.1.0.2
@@ -210,7 +209,7 @@ tc_mode() {
 	printf 'net:\n    - net type: tcp\n      local NI(s):\n        - nid: fd00::1@tcp\n' | config a
 	guarded
 	run -1 knock b fd00::1 988
-	[ "$(counter a unprivileged)" -ge 1 ]
+	eventually "$PATIENCE" counted a unprivileged 1
 	knock b fd00::1 988 700
 	lx a guard ban fd00::2@tcp
 	run -1 knock b fd00::1 988 701
@@ -234,6 +233,24 @@ tc_mode() {
 	equal "$(mode a | awk '{ print $1 }')" eth0
 	lx a net add net tcp2 if lo
 	equal "$(mode a | awk '{ print $1 }')" eth0
+}
+
+@test "an interface that goes and comes back as another one is guarded again" {
+	guarded
+	first=$(on a cat /sys/class/net/eth0/ifindex)
+	ip -n "$(ns a)" link del eth0
+	link a eth0 10.1.0.1/24 b eth0 10.1.0.2/24
+	[ "$(on a cat /sys/class/net/eth0/ifindex)" != "$first" ]
+	eventually "$PATIENCE" sees_packets a
+	run -1 knock b 10.1.0.1 988
+	eventually "$PATIENCE" counted a unprivileged 1
+}
+
+# By what the programs have counted, not by what the daemon says.
+sees_packets() {
+	before=$(counter "$1" other)
+	reaches b 10.1.0.1
+	[ "$(counter "$1" other)" -gt "$before" ]
 }
 
 @test "a daemon that is killed leaves the guard standing; the next one takes it over" {
