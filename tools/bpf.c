@@ -21,7 +21,7 @@ static void print_lacks(const json_t *features)
 	json_array_foreach ((json_t *)features, i, f) {
 		if (json_is_true(json_object_get(f, "have")))
 			continue;
-		printf("%-8s  %s: %s\n          for: %s\n", lacks++ ? "" : "lacks",
+		printf("%-8s  %s: %s\n              for: %s\n", lacks++ ? "" : "lacks",
 		       text_of(f, "name"), text_of(f, "reason"), text_of(f, "help"));
 	}
 	if (!lacks)

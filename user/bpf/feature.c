@@ -112,10 +112,16 @@ static int try_feature(enum lx_bpf_feature feature)
 	return -EINVAL;
 }
 
+_Static_assert(LX_BPF_LOAD == 0, "tried first");
+
 static void explain(struct lx_bpf_feature_info *f, int err)
 {
 	const char *what = "this kernel does not have it";
 
+	if (err == -ECANCELED) {
+		strcpy(f->reason, "not tried, as programs cannot be loaded");
+		return;
+	}
 	if (err == -EPERM || err == -EACCES)
 		what = "not permitted; run as root, or with CAP_BPF, CAP_NET_ADMIN and "
 		       "CAP_PERFMON";
@@ -136,7 +142,9 @@ void lx_bpf_feature_probe(struct lx_bpf_feature_info *ret_feature)
 	libbpf_print_fn_t before = libbpf_set_print(NULL); /* tries that fail are no news */
 
 	for (int i = 0; i < LX_BPF_FEATURE_COUNT; i++) {
-		int err = try_feature(i);
+		/* Who may not load anything cannot find out. */
+		bool futile = i > LX_BPF_LOAD && i != LX_BPF_BTF && !ret_feature[0].have;
+		int err = futile ? -ECANCELED : try_feature(i);
 
 		ret_feature[i] = (struct lx_bpf_feature_info){ .name = table[i].name,
 							       .help = table[i].help,
