@@ -103,7 +103,8 @@ static unsigned int ethtool_speed(int fd, const char *name)
 	ifr.ifr_data = (void *)&cmd;
 	if (ioctl(fd, SIOCETHTOOL, &ifr))
 		return 0;
-	speed = ethtool_cmd_speed(&cmd);
+	/* Not ethtool_cmd_speed(): of the unknown speed, 65535 twice, it makes an int. */
+	speed = (__u32)cmd.speed_hi << 16 | cmd.speed;
 	return speed == (__u32)SPEED_UNKNOWN ? 0 : speed;
 }
 
