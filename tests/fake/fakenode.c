@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include <lnetx/lnetx.h>
+#include <lnetx/offload.h>
 
 #include "../../user/base/log.h"
 #include "../../user/core/tunables.h"
@@ -509,6 +510,11 @@ void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, vo
 {
 	node->watch = fn;
 	node->watch_arg = arg;
+}
+
+/* It has no connections. */
+void lx_node_set_forward(struct lx_node *node, struct lx_forward *forward)
+{
 }
 
 /* ---- probes
