@@ -97,9 +97,14 @@ struct lx_conf_error {
 int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
 		  struct lx_conf_error *ret_err);
 
-/* An empty configuration: nothing configured, all unset. -ENOMEM. */
+/**
+ * lx_conf_new - an empty configuration: nothing configured, all unset
+ * @ret_conf: to be freed with lx_conf_free()
+ * Returns 0 or -ENOMEM.
+ */
 int lx_conf_new(struct lx_conf **ret_conf);
 
+/** lx_conf_free - frees it with all that is in it; NULL is fine */
 void lx_conf_free(struct lx_conf *conf);
 
 #pragma GCC visibility pop

@@ -47,7 +47,11 @@ struct lx_node;
 int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 		struct lx_node **ret_node);
 
-/* The same from YAML (conf.h). Returns also what lx_conf_parse() does. */
+/**
+ * lx_node_new_yaml - the same from YAML (conf.h)
+ * @len: bytes of @yaml
+ * Returns what lx_node_new() and lx_conf_parse() do.
+ */
 int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err,
 		     struct lx_node **ret_node);
 
@@ -61,7 +65,10 @@ int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err
  */
 int lx_node_stop(struct lx_node *node, unsigned int drain_ms);
 
-/* Stops the node if need be (without draining) and frees it. NULL is fine. */
+/**
+ * lx_node_free - the end of a node
+ * Stops it if need be, without draining. NULL is fine. Not from a handler.
+ */
 void lx_node_free(struct lx_node *node);
 
 /**
@@ -89,40 +96,71 @@ int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
 
 /* ---- configuration, piece by piece ---------------------------------------- */
 
-/*
+/**
+ * lx_net_add - bring an NI up (lnet.md 4)
+ * @ni: net, and an interface or a NID; the NIs of a net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
  * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range.
  */
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni);
 
-/* @ni: net, and ifname or nid to remove just one. -ENOENT: none such. */
+/**
+ * lx_net_del - take NIs down; messages under way on them end with -ESHUTDOWN
+ * @ni: net, and ifname or nid to remove just one
+ * Returns 0, or -ENOENT: none such.
+ */
 int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni);
 
-/*
- * Changes a setting of an NI (nid), or of all NIs of a net (nid any).
+/**
+ * lx_net_set - change a setting of an NI, or of all NIs of a net
+ * @nid: of the NI; any: all of @net
  * @name: a transport tunable ("conns_per_peer"), "health" is not there yet.
  * Returns 0, -ENOENT, -EINVAL, -ERANGE, -EOPNOTSUPP.
  */
 int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, const char *name,
 	       int32_t value);
 
-/* -EINVAL, -EHOSTUNREACH no NI on the gateway's net, -EEXIST net is local (lnet.md 10.1) */
+/**
+ * lx_route_add - add a route (lnet.md 10.1); one that is there gets new hops and priority
+ * Returns 0, -EINVAL, -EHOSTUNREACH no NI on the gateway's net, -EEXIST the net is local,
+ * -ENOMEM.
+ */
 int lx_route_add(struct lx_node *node, const struct lx_conf_route *route);
-/* @gateway any: all routes to @net. -ENOENT. */
+
+/**
+ * lx_route_del - remove routes
+ * @gateway: by any of its NIDs; any: all routes to @net
+ * Returns 0 or -ENOENT.
+ */
 int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gateway);
 
-/* -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM (peer.c). */
+/**
+ * lx_peer_add - configure a peer, or more NIDs of one (lnet.md 11)
+ * Returns 0, -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM the peer was
+ * not configured but is a gateway, or its Multi-Rail setting differs, -ENOMEM.
+ */
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
-/*
- * Without NIDs, or with the primary one among them, the whole peer goes; of one with a locked
- * primary NID that NID stays (unless @force). -ENOENT, -ENODEV not its primary NID, -EBUSY it
- * is a gateway in use (unless @force).
+
+/**
+ * lx_peer_del - forget a peer, or NIDs of it (control.md 2)
+ * @peer: without NIDs, or with the primary one among them, the whole peer goes; of one with
+ *	a locked primary NID that NID stays
+ * @force: also a gateway in use, also a locked NID
+ * Returns 0, -ENOENT, -ENODEV not its primary NID, -EBUSY it is a gateway in use.
  */
 int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force);
 
-/* -EBUSY while routing is starting or stopping (lnet.md 10.3), -ENOMEM. */
+/**
+ * lx_routing_set - forward messages for others, or stop doing so (lnet.md 10.3)
+ * Returns 0, -EBUSY while routing is starting or stopping, -ENOMEM.
+ */
 int lx_routing_set(struct lx_node *node, bool enable);
-/* Totals by class; LX_UNSET leaves a class alone. -EINVAL, -ENOMEM. */
+
+/**
+ * lx_buffers_set - how many router buffers there are (lnet.md 9)
+ * @totals: by class; LX_UNSET leaves a class alone
+ * Returns 0, -EINVAL, -ENOMEM.
+ */
 int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS]);
 
 /**
@@ -133,7 +171,11 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS]);
 int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
 		     const char *value);
 
-/* Calls @fn for every tunable; stops when it returns non-zero. */
+/**
+ * lx_tunable_each - go through all tunables
+ * @fn: called for each, with the node locked; stops when it returns non-zero. @value is
+ *	valid only in the call.
+ */
 void lx_tunable_each(struct lx_node *node,
 		     int (*fn)(const char *module, const struct lx_tunable *t,
 			       const char *value, void *arg),
@@ -141,23 +183,50 @@ void lx_tunable_each(struct lx_node *node,
 
 /* ---- state ------------------------------------------------------------------ */
 
-/* Each fills an array that the caller frees with free(). -ENOMEM. */
+/**
+ * lx_ni_list - what NIs there are; 0@lo is the first
+ * @ret_list: an array of @ret_n, to be freed with free(); so are those of the next three
+ * Returns 0 or -ENOMEM; so do the next three.
+ */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n);
+
+/** lx_peer_list - what peers there are, in no order */
 int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *ret_n);
+
+/** lx_route_list - what routes there are, by net */
 int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n);
+
+/** lx_conn_list - connections of all transports */
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n);
 
-/* One peer, by any of its NIDs; free() the result. -ENOENT, -ENOMEM. */
+/**
+ * lx_peer_find - one peer, by any of its NIDs
+ * @ret_peer: to be freed with free()
+ * Returns 0, -ENOENT, -ENOMEM.
+ */
 int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer);
 
+/** lx_routing_get - whether it routes, and its buffer pools */
 void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info);
+
+/** lx_stats_get - the global counters (lnet.md 16) */
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats);
+
+/** lx_stats_reset - set all counters to 0, those of NIs and peers too */
 void lx_stats_reset(struct lx_node *node);
 
-/* Closes connections to a peer (any: to all peers). Returns how many. */
+/**
+ * lx_disconnect - close connections
+ * @nid: of the peer; any: all peers
+ * Messages on them fail and are not sent again. Returns how many.
+ */
 int lx_disconnect(struct lx_node *node, const struct lx_nid *nid);
 
-/* @fn hears of changes (info.h) on a thread of the node's; NULL stops it. */
+/**
+ * lx_node_watch - be told of changes (info.h)
+ * @fn: called on a thread of the node's, in order with events; NULL: no more. One watcher
+ *	a node.
+ */
 void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg),
 		   void *arg);
 
@@ -250,7 +319,10 @@ int lx_me_attach(struct lx_node *node, uint32_t portal, const struct lx_id *matc
 		 uint64_t match_bits, uint64_t ignore_bits, enum lx_unlink unlink,
 		 enum lx_me_pos pos, struct lx_handle *ret_me);
 
-/* Removes an ME with its MD, as lx_md_unlink() does. -ENOENT. */
+/**
+ * lx_me_unlink - remove an ME with its MD, as lx_md_unlink() does
+ * Returns 0 or -ENOENT.
+ */
 int lx_me_unlink(struct lx_node *node, struct lx_handle me);
 
 /**
@@ -262,7 +334,11 @@ int lx_me_unlink(struct lx_node *node, struct lx_handle me);
 int lx_md_attach(struct lx_node *node, struct lx_handle me, const struct lx_md_desc *md,
 		 enum lx_unlink unlink, struct lx_handle *ret_md);
 
-/* Makes an MD to send from or to fetch into. -EINVAL, -ENOMEM, -ESHUTDOWN. */
+/**
+ * lx_md_bind - make an MD to send from or to fetch into
+ * Its memory is the node's until an event with "unlinked". Returns 0, -EINVAL, -ENOMEM,
+ * -ESHUTDOWN.
+ */
 int lx_md_bind(struct lx_node *node, const struct lx_md_desc *md, enum lx_unlink unlink,
 	       struct lx_handle *ret_md);
 
@@ -273,7 +349,10 @@ int lx_md_bind(struct lx_node *node, const struct lx_md_desc *md, enum lx_unlink
  */
 int lx_md_unlink(struct lx_node *node, struct lx_handle md);
 
-/* Messages without a match wait on a lazy portal instead of being dropped. -EINVAL. */
+/**
+ * lx_portal_set_lazy - have messages without a match wait instead of being dropped
+ * With @lazy false those that wait are dropped. Returns 0, or -EINVAL portal out of range.
+ */
 int lx_portal_set_lazy(struct lx_node *node, uint32_t portal, bool lazy);
 
 /* ---- messages ------------------------------------------------------------------ */
@@ -294,7 +373,12 @@ int lx_put(struct lx_node *node, const struct lx_nid *self, struct lx_handle md,
 	   const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
 	   uint64_t hdr_data);
 
-/* Fetches a peer's memory into an MD. Events: SEND, then REPLY. Errors as lx_put(). */
+/**
+ * lx_get - fetch a peer's memory into an MD
+ * @offset: where in the target's MD, if that is managed remotely
+ * As much as the MD has room for. Events: SEND, then REPLY, or UNLINK with -ETIMEDOUT.
+ * Returns what lx_put() does.
+ */
 int lx_get(struct lx_node *node, const struct lx_nid *self, struct lx_handle md,
 	   const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset);
 
@@ -314,22 +398,34 @@ typedef void (*lx_probe_fn)(int status, const struct lx_peer_info *info, void *a
 int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
 	    unsigned int timeout_ms, lx_probe_fn fn, void *arg);
 
-/* Runs discovery of a peer, again if @force. As lx_ping(). */
+/**
+ * lx_discover - find out a peer's NIDs, and tell it ours (lnet.md 12)
+ * @force: also if it is known already
+ * @fn: as for lx_ping(); the node's own timeouts apply
+ * Returns 0, -ENOMEM, -ESHUTDOWN.
+ */
 int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_probe_fn fn,
 		void *arg);
 
-/* How far a NID is: 0 own, 1 same net, hops + 1 remote; -EHOSTUNREACH (lnet.md 15). */
+/**
+ * lx_dist - how far a NID is (lnet.md 15)
+ * Returns 0 own, 1 same net, hops + 1 remote, or -EHOSTUNREACH.
+ */
 int lx_dist(struct lx_node *node, const struct lx_nid *nid);
 
-/* The primary NID of a peer as known now; @nid itself if unknown. */
+/**
+ * lx_primary_nid - the name of a peer
+ * @ret_primary: as known now; @nid itself if it is unknown
+ */
 void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_nid *ret_primary);
 
 /* ---- log -------------------------------------------------------------------------- */
 
-/*
- * Failures that no call of yours can return (a malformed HELLO, a lost peer) are
- * told here: one line, no newline, key=value. @level: syslog's. Default: nowhere.
- * One sink for the process.
+/**
+ * lx_set_log - hear of failures that no call of yours can return
+ * @fn: called with one line, no newline, key=value, on any thread; @level: syslog's.
+ *	NULL: nowhere, which is the default
+ * A malformed HELLO, a lost peer. One sink for the process.
  */
 void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg);
 

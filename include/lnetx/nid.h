@@ -46,6 +46,7 @@ static inline bool lx_id_eq(const struct lx_id *a, const struct lx_id *b)
 	return a->pid == b->pid && lx_nid_eq(&a->nid, &b->nid);
 }
 
+/** lx_nid_hash - the same number for equal NIDs, well spread */
 uint32_t lx_nid_hash(const struct lx_nid *nid);
 
 /**
@@ -78,7 +79,10 @@ struct lx_nid_buf {
  */
 int lx_net_parse(const char *text, uint32_t *ret_net);
 
-/* "tcp", "tcp1", "<7:3>" for an unknown type, "*" for any; LX_NET_TEXT bytes. Returns @buf. */
+/**
+ * lx_net_format - write a net: "tcp", "tcp1", "<7:3>" for an unknown type, "*" for any
+ * Returns @buf, always terminated. Use LX_NET_TEXT bytes.
+ */
 const char *lx_net_format(uint32_t net, char *buf, size_t size);
 
 struct lx_net_buf {
@@ -87,10 +91,16 @@ struct lx_net_buf {
 #define lx_net_str(net) \
 	lx_net_format((net), ((struct lx_net_buf){ { 0 } }).text, LX_NET_TEXT)
 
-/* "12345-10.0.0.1@tcp"; 'U' before a userspace pid (lnet.md 2). Returns @buf. */
+/**
+ * lx_id_format - write a process: "12345-10.0.0.1@tcp"; 'U' before a userspace pid (lnet.md 2)
+ * Returns @buf, always terminated.
+ */
 const char *lx_id_format(const struct lx_id *id, char *buf, size_t size);
 
-/* The same backwards; a NID alone has pid 12345. Returns 0 or -EINVAL. */
+/**
+ * lx_id_parse - the same backwards; a NID alone has pid 12345
+ * Returns 0 or -EINVAL.
+ */
 int lx_id_parse(const char *text, struct lx_id *ret_id);
 
 /* The type of a net, or 0 for an unknown name: "tcp" -> LX_NET_TCP. */
@@ -99,12 +109,12 @@ static inline uint8_t lx_net_type(uint32_t net)
 	return net >> 16;
 }
 
+struct sockaddr;
 /**
  * lx_nid_from_sockaddr - the NID of an address on a net
  * @sa: AF_INET or AF_INET6; a v4-mapped one is that of an IPv4 peer
  * Returns 0, or -EAFNOSUPPORT.
  */
-struct sockaddr;
 int lx_nid_from_sockaddr(uint32_t net, const struct sockaddr *sa, struct lx_nid *ret_nid);
 
 /**

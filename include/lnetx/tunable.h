@@ -46,9 +46,10 @@ struct lx_tunable {
  */
 const struct lx_tunable *lx_tunable_lookup(const struct lx_tunable *table, const char *name);
 
-/* Fills @values, a struct that @table describes, with the defaults. */
+/** lx_tunable_defaults - fill @values, a struct that @table describes, with the defaults */
 void lx_tunable_defaults(const struct lx_tunable *table, void *values);
 
+/** lx_tunable_get - the value in @values, a struct that @t's table describes */
 int64_t lx_tunable_get(const struct lx_tunable *t, const void *values);
 
 /**
@@ -58,7 +59,7 @@ int64_t lx_tunable_get(const struct lx_tunable *t, const void *values);
  */
 int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text);
 
-/* The value as text: its name if it has one. Returns @buf. */
+/** lx_tunable_format - the value as text: its name if it has one. Returns @buf. */
 const char *lx_tunable_format(const struct lx_tunable *t, const void *values, char *buf,
 			      size_t size);
 
