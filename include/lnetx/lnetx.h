@@ -173,7 +173,7 @@ int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
 
 /**
  * lx_tunable_each - go through all tunables
- * @fn: called for each, with the node locked; stops when it returns non-zero. @value is
+ * @fn: called for each, with nothing locked; stops when it returns non-zero. @value is
  *	valid only in the call.
  */
 void lx_tunable_each(struct lx_node *node,
