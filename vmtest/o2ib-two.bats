@@ -94,7 +94,7 @@ pid_of() {
 		client=$!
 		sleep 2
 		at 2 "sleep $delay; kill -9 \$(cat $RUN/server.pid)"
-		run wait $client
+		wait $client || true # it has seen messages fail
 		! grep -E -A 40 'Sanitizer|runtime error' "$BATS_TEST_TMPDIR/out"
 	done
 	server 2 10.77.0.12@o2ib
@@ -103,17 +103,21 @@ pid_of() {
 	stop 2 server
 }
 
-@test "a peer that starts anew behind a broken link: its former life is forgotten" {
+@test "a peer that vanishes and starts anew: its former life is forgotten" {
 	nets_yaml 10.77.0.1@o2ib | daemon 1 a
 	nets_yaml 10.77.0.2@o2ib | daemon 2 b
 	ctl 1 a ping 10.77.0.2@o2ib
-	# It has no chance to say goodbye.
-	at 2 "setsid sh -c 'sleep 0.5; ip link set eth0 down; kill -9 $(pid_of 2 b); sleep 3;
-		ip link set eth0 up' >/dev/null 2>&1 </dev/null &"
+	# It has no chance to say goodbye. (The link is not taken down: rxe does not survive
+	# a datagram of the CM that meets a link that is down.)
+	at 2 "modprobe sch_netem && setsid sh -c 'sleep 0.5
+		tc qdisc add dev eth0 root netem loss 100%; kill -9 $(pid_of 2 b); sleep 3
+		tc qdisc del dev eth0 root' >/dev/null 2>&1 </dev/null &"
 	sleep 6
 	nets_yaml 10.77.0.2@o2ib | daemon 2 b
-	eventually "$PATIENCE" ctl 2 b ping --timeout 10 10.77.0.1@o2ib
-	eventually "$PATIENCE" ctl 1 a ping --timeout 10 10.77.0.2@o2ib
+	ctl 2 b ping --timeout 20 10.77.0.1@o2ib
+	ctl 1 a ping --timeout 20 10.77.0.2@o2ib
+	# Only the new connection is left.
+	[ "$(lx 1 a -j conn show | jq '.conn | length')" = 1 ]
 	stop 1 a
 	stop 2 b
 }

@@ -437,6 +437,8 @@ static void cm_link(struct link *link, const struct cm_event *ev)
 {
 	struct lx_o2ib_conn *conn = link->conn;
 
+	lx_debug("ni=%s peer=%s cm=%s status=%d", lx_nid_str(&conn->net->ni->nid),
+		 lx_nid_str(&conn->nid), rdma_event_str(ev->type), ev->status);
 	switch (ev->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		cm_step(link, resolve_route(link));
