@@ -3,10 +3,11 @@
 # The load generator, the yardsticks it is measured against, and two things to run
 # as root:
 #
-#	make bench	ROUNDS= SECONDS= CASES=route,node,ping,memory
+#	make bench	ROUNDS= SECONDS= CASES=route,change,few,loss,crowd,ping,node,memory
+#			QUICK=1 for a first look
 #	make demo	KEEP=1 leaves it up
 
-YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong)
+YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy)
 LOAD_SRCS := $(filter-out $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
 	$(wildcard tools/bench/*.c))
 
@@ -25,7 +26,7 @@ bench:
 	$(Q)$(MAKE) programs bench-programs
 	$(Q)tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
-		$(if $(CASES),--cases $(CASES))
+		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick)
 
 demo:
 	$(Q)tools/deps build bench

@@ -30,13 +30,28 @@
 
 static void on_event(const struct lx_event *event);
 
+static unsigned int target_of(const struct lx_slot *slot)
+{
+	const struct lx_options *opt = slot->client->opt;
+
+	return slot->seq / opt->train % opt->n_targets;
+}
+
+/* The message's number among those to its target. */
+static uint64_t number_of(const struct lx_slot *slot)
+{
+	const struct lx_options *opt = slot->client->opt;
+
+	return slot->seq / opt->train / opt->n_targets * opt->train + slot->seq % opt->train;
+}
+
 /* GETs read the source at ever other places. */
 static uint32_t source_offset(const struct lx_slot *slot)
 {
 	const struct lx_client *client = slot->client;
-	uint64_t room = client->source_len - client->opt->size;
+	uint64_t room = client->source[target_of(slot)].len - client->opt->size;
 
-	return (slot->seq * 40503 * 8) % (room + 1) / 8 * 8;
+	return (number_of(slot) * 40503 * 8) % (room + 1) / 8 * 8;
 }
 
 static void fill(struct lx_slot *slot)
@@ -46,7 +61,7 @@ static void fill(struct lx_slot *slot)
 
 	if (!opt->verify || !client->put || !opt->size)
 		return;
-	lx_pattern_fill(slot->buf, opt->size, lx_pattern_key(client->stream, slot->seq));
+	lx_pattern_fill(slot->buf, opt->size, lx_pattern_key(client->stream, number_of(slot)));
 	if (opt->damage && !((slot->seq + 1) % opt->damage))
 		((unsigned char *)slot->buf)[slot->seq % opt->size] ^= 0x10;
 }
@@ -63,7 +78,8 @@ static int send_slot(struct lx_slot *slot)
 		.user = slot,
 	};
 	enum lx_load_kind kind = client->put ? LX_LOAD_PUT : LX_LOAD_GET;
-	uint64_t bits = lx_load_bits(kind, client->stream, slot->seq);
+	uint64_t bits = lx_load_bits(kind, client->stream, number_of(slot));
+	const struct lx_id *target = &opt->target[target_of(slot)];
 	int r = 0;
 
 	if (!slot->md.cookie)
@@ -72,9 +88,9 @@ static int send_slot(struct lx_slot *slot)
 		return r;
 	slot->waits = opt->no_ack ? WAIT_SEND : WAIT_SEND | WAIT_ANSWER;
 	if (client->put)
-		return lx_put(client->node, NULL, slot->md, !opt->no_ack, &opt->target,
+		return lx_put(client->node, NULL, slot->md, !opt->no_ack, target,
 			      LX_LOAD_PORTAL, bits, 0, 0);
-	return lx_get(client->node, NULL, slot->md, &opt->target, LX_LOAD_PORTAL, bits,
+	return lx_get(client->node, NULL, slot->md, target, LX_LOAD_PORTAL, bits,
 		      source_offset(slot));
 }
 
@@ -138,7 +154,7 @@ static void begin(struct lx_slot *slot)
 static void check_payload(struct lx_slot *slot)
 {
 	struct lx_client *client = slot->client;
-	uint64_t key = lx_pattern_at(client->source_key, source_offset(slot));
+	uint64_t key = lx_pattern_at(client->source[target_of(slot)].key, source_offset(slot));
 	size_t at = lx_pattern_check(slot->buf, client->opt->size, key);
 
 	if (at == client->opt->size)
@@ -274,7 +290,7 @@ static bool told_to_stop(enum lx_load_op op)
 }
 
 /* Asks, and asks again, until there is an answer, the time is over or a signal came. */
-static int call(struct lx_client *client, enum lx_load_op op)
+static int call(struct lx_client *client, unsigned int target, enum lx_load_op op)
 {
 	const struct lx_options *opt = client->opt;
 	uint64_t end = lx_load_now() + (uint64_t)(opt->timeout * 1e9);
@@ -293,7 +309,7 @@ static int call(struct lx_client *client, enum lx_load_op op)
 	while (client->awaited && lx_load_now() < end && !told_to_stop(op)) {
 		/* Sent without the lock: failures are told on another thread. */
 		pthread_mutex_unlock(&client->lock);
-		r = lx_note_send(client->node, &opt->target,
+		r = lx_note_send(client->node, &opt->target[target],
 				 lx_load_bits(LX_LOAD_CALL, client->stream, 0), &call, sizeof(call),
 				 on_call_failed, client);
 		deadline(CALL_AGAIN_NS, &until);
@@ -314,24 +330,28 @@ static int call(struct lx_client *client, enum lx_load_op op)
 
 int lx_client_open(struct lx_client *client)
 {
+	unsigned int at = 0;
 	int r;
 
+	/* One number at all targets; where it is taken, the next one begins anew. */
 	do {
-		if (getrandom(&client->nonce, sizeof(client->nonce), 0) < 0)
+		if (!at && getrandom(&client->nonce, sizeof(client->nonce), 0) < 0)
 			return -errno;
 		client->stream = client->nonce & LX_LOAD_STREAM_MASK;
-		r = call(client, LX_LOAD_OPEN);
-	} while (r == -EEXIST);
-	client->source_key = lx_le64(client->answer.source_key);
-	client->source_len = lx_le64(client->answer.source_len);
-	if (!r && client->source_len < client->opt->size)
-		r = -EPROTO;
+		r = call(client, at, LX_LOAD_OPEN);
+		client->source[at].key = lx_le64(client->answer.source_key);
+		client->source[at].len = lx_le64(client->answer.source_len);
+		if (!r && client->source[at].len < client->opt->size)
+			r = -EPROTO;
+		at = r ? 0 : at + 1;
+	} while (r == -EEXIST || (!r && at < client->opt->n_targets));
 	return r;
 }
 
-int lx_client_close(struct lx_client *client, struct lx_load_answer *ret_answer)
+int lx_client_close(struct lx_client *client, unsigned int target,
+		    struct lx_load_answer *ret_answer)
 {
-	int r = call(client, LX_LOAD_CLOSE);
+	int r = call(client, target, LX_LOAD_CLOSE);
 
 	if (!r)
 		*ret_answer = client->answer;

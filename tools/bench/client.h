@@ -17,7 +17,7 @@ struct lx_slot {
 	struct lx_client *client;
 	void *buf;
 	struct lx_handle md; /* none: not bound */
-	uint64_t seq;
+	uint64_t seq; /* of the client's messages; a target counts its own */
 	uint64_t started_ns; /* of the first attempt */
 	uint64_t retry_ns; /* when a failed one is tried again; 0: it has not failed */
 	unsigned int waits; /* for which events */
@@ -31,7 +31,9 @@ struct lx_client {
 	bool put; /* or get */
 	uint32_t stream;
 	uint64_t nonce;
-	uint64_t source_key, source_len; /* what a GET reads */
+	struct {
+		uint64_t key, len;
+	} source[LX_LOAD_LIST_MAX]; /* what a GET reads at each target */
 
 	pthread_mutex_t lock; /* for all that follows */
 	pthread_cond_t answered;
@@ -65,7 +67,8 @@ void lx_client_go(struct lx_client *client);
 /* Sends again what failed, and fills slots that had to wait; to be called often. */
 void lx_client_tick(struct lx_client *client, uint64_t now);
 
-/* Ends the stream. @ret_answer: what the server has. As lx_client_open(). */
-int lx_client_close(struct lx_client *client, struct lx_load_answer *ret_answer);
+/* Ends the stream at a target. @ret_answer: what the server has. As lx_client_open(). */
+int lx_client_close(struct lx_client *client, unsigned int target,
+		    struct lx_load_answer *ret_answer);
 
 #endif

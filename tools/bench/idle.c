@@ -51,7 +51,7 @@ static void ping_from_all(const struct lx_options *opt, struct lx_node *node)
 		pthread_mutex_lock(&lock);
 		under_way++;
 		pthread_mutex_unlock(&lock);
-		r = lx_ping(node, &opt->target, &opt->nid[i], timeout_ms, on_ping, NULL);
+		r = lx_ping(node, &opt->target[0], &opt->nid[i], timeout_ms, on_ping, NULL);
 		if (r)
 			on_ping(r, NULL, NULL);
 	}
@@ -87,7 +87,7 @@ int lx_idle_run(const struct lx_options *opt)
 	fflush(stdout);
 	if (unanswered)
 		fprintf(stderr, "lxload: %u of %zu pings of %s failed: %s\n", unanswered,
-			opt->n_nids, lx_nid_str(&opt->target.nid), strerror(-last_error));
+			opt->n_nids, lx_nid_str(&opt->target[0].nid), strerror(-last_error));
 	while (!lx_load_stopping() && lx_load_now() < end)
 		usleep(20000);
 	lx_node_free(node);

@@ -103,7 +103,8 @@ enum lx_load_verb {
 
 struct lx_options {
 	enum lx_load_verb verb;
-	struct lx_id target;
+	struct lx_id target[LX_LOAD_LIST_MAX];
+	unsigned int n_targets;
 
 	/* the node */
 	const char *file; /* YAML; instead of the next three */
@@ -120,6 +121,7 @@ struct lx_options {
 	/* the load */
 	size_t size;
 	unsigned int inflight;
+	unsigned int train; /* messages to one target before it is the next one's turn */
 	uint64_t count; /* messages of each client; 0: as long as @seconds */
 	double seconds;
 	double warmup; /* seconds that do not count */

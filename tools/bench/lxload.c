@@ -16,8 +16,8 @@ int lx_load_stop;
 
 static const char usage_text[] =
 	"usage: lxload server [options]            take and give what clients ask for\n"
-	"       lxload put TARGET [options]        send messages to a server\n"
-	"       lxload get TARGET [options]        fetch messages from a server\n"
+	"       lxload put TARGET... [options]     send messages to a server, or several in turn\n"
+	"       lxload get TARGET... [options]     fetch messages from there\n"
 	"       lxload ping TARGET [options]       one empty message at a time: latency\n"
 	"       lxload idle TARGET [options]       connect from each NID, ping, and just be there\n"
 	"\n"
@@ -34,6 +34,8 @@ static const char usage_text[] =
 	"the load:\n"
 	"  -s, --size BYTES       of a message: 0 to 1m (default: 1m; ping: 0)\n"
 	"  -i, --inflight N       messages of a client under way at a time (default: 16)\n"
+	"      --train N          so many messages to a target, then it is the next one's turn\n"
+	"                         (default: 1)\n"
 	"  -N, --count N          messages of each client, or\n"
 	"  -t, --seconds S        time (default: 10)\n"
 	"  -w, --warmup S         time before that, which does not count (default: 0)\n"
@@ -65,7 +67,8 @@ enum {
 	OPT_DAMAGE,
 	OPT_NO_ACK,
 	OPT_BUFFERS,
-	OPT_BUFFER_SIZE
+	OPT_BUFFER_SIZE,
+	OPT_TRAIN
 };
 
 static const struct option long_options[] = {
@@ -77,6 +80,7 @@ static const struct option long_options[] = {
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "size", required_argument, NULL, 's' },
 	{ "inflight", required_argument, NULL, 'i' },
+	{ "train", required_argument, NULL, OPT_TRAIN },
 	{ "count", required_argument, NULL, 'N' },
 	{ "seconds", required_argument, NULL, 't' },
 	{ "warmup", required_argument, NULL, 'w' },
@@ -200,6 +204,8 @@ static int load_option(int option, struct lx_options *opt)
 		return size("--size", optarg, LX_LOAD_SIZE_MAX, &opt->size);
 	case 'i':
 		return small_number("--inflight", optarg, LX_LOAD_INFLIGHT_MAX, &opt->inflight);
+	case OPT_TRAIN:
+		return small_number("--train", optarg, UINT32_MAX, &opt->train);
 	case 'N':
 		return number("--count", optarg, true, LX_LOAD_SEQ_MASK, &opt->count);
 	case 't':
@@ -246,23 +252,36 @@ static int parse_verb(const char *text, enum lx_load_verb *ret_verb)
 	return bad("verb", text, "server, put, get, ping or idle");
 }
 
-static int check(struct lx_options *opt, int n_args, char **arg)
+static int targets(struct lx_options *opt, int n_args, char **arg)
 {
 	bool server = opt->verb == LX_VERB_SERVER;
+	bool several = opt->verb == LX_VERB_PUT || opt->verb == LX_VERB_GET;
+	int max = server ? 0 : several ? LX_LOAD_LIST_MAX : 1;
 
-	if (n_args != !server) {
+	if (n_args < !server || n_args > max) {
 		fprintf(stderr, server ? "lxload: a server takes no target\n"
-				       : "lxload: one target NID is expected\n");
+				       : "lxload: one target NID is expected, of put and get up to "
+					 "%d\n", LX_LOAD_LIST_MAX);
 		return -EINVAL;
 	}
-	if (!server && lx_id_parse(arg[0], &opt->target))
-		return bad("target", arg[0], "a NID such as 10.0.0.1@tcp");
+	for (int i = 0; i < n_args; i++) {
+		if (lx_id_parse(arg[i], &opt->target[i]))
+			return bad("target", arg[i], "a NID such as 10.0.0.1@tcp");
+	}
+	opt->n_targets = n_args;
+	return 0;
+}
+
+static int check(struct lx_options *opt, int n_args, char **arg)
+{
+	if (targets(opt, n_args, arg))
+		return -EINVAL;
 	if (!opt->n_nids && !opt->ifname && !opt->file) {
 		fprintf(stderr, "lxload: who am I? Give --nid, --net and --if, or --config\n");
 		return -EINVAL;
 	}
-	if (!opt->inflight || !opt->buffers || opt->buffer_size < LX_LOAD_SIZE_MAX) {
-		fprintf(stderr, "lxload: --inflight and --buffers are at least 1, "
+	if (!opt->inflight || !opt->train || !opt->buffers || opt->buffer_size < LX_LOAD_SIZE_MAX) {
+		fprintf(stderr, "lxload: --inflight, --train and --buffers are at least 1, "
 				"--buffer-size is at least 1m\n");
 		return -EINVAL;
 	}
@@ -333,6 +352,7 @@ int main(int argc, char **argv)
 		.net = LX_NET(LX_NET_TCP, 0),
 		.size = 1 << 20,
 		.inflight = 16,
+		.train = 1,
 		.seconds = 10,
 		.timeout = 30,
 		.buffers = 8,

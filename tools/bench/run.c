@@ -162,14 +162,29 @@ static void add_answer(struct run *run, const struct lx_load_answer *answer)
 	run->bad += lx_le64(answer->bad);
 }
 
-/* Every stream is closed, and what the server says must be what was sent. */
+static void close_client(struct run *run, struct lx_client *client)
+{
+	struct lx_load_answer answer;
+	int r;
+
+	for (unsigned int i = 0; i < run->opt->n_targets; i++) {
+		r = lx_client_close(client, i, &answer);
+		if (!r) {
+			add_answer(run, &answer);
+			continue;
+		}
+		run->error = r;
+		fprintf(stderr, "lxload: %s does not tell what it has: %s\n",
+			lx_nid_str(&run->opt->target[i].nid), strerror(-r));
+	}
+}
+
+/* Every stream is closed, and what the servers say must be what was sent. */
 static void settle(struct run *run)
 {
 	run->all = take_sample(run);
 	for (unsigned int i = 0; i < run->n; i++) {
 		struct lx_client *client = run->client[i];
-		struct lx_load_answer answer;
-		int r;
 
 		run->failed += client->attempts_failed;
 		if (client->last_error)
@@ -181,14 +196,7 @@ static void settle(struct run *run)
 			run->error = client->last_error ? client->last_error : -ETIMEDOUT;
 			continue; /* there is no hope for a call either */
 		}
-		r = lx_client_close(client, &answer);
-		if (r) {
-			run->error = r;
-			fprintf(stderr, "lxload: %s does not tell what it has: %s\n",
-				lx_nid_str(&run->opt->target.nid), strerror(-r));
-			continue;
-		}
-		add_answer(run, &answer);
+		close_client(run, client);
 	}
 	if (run->client[0]->put)
 		run->lost += run->all.messages - run->received;
@@ -214,7 +222,7 @@ static void print_json(struct run *run)
 	printf("{\"op\": \"%s\", \"target\": \"%s\", \"clients\": %u, \"size\": %zu, "
 	       "\"inflight\": %u, \"seconds\": %.3f, \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64
 	       ", \"mbps\": %.1f, \"per_s\": %.0f, ",
-	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target.nid), run->n, opt->size,
+	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target[0].nid), run->n, opt->size,
 	       opt->inflight, s, run->end.messages - run->start.messages,
 	       run->end.bytes - run->start.bytes, mbps(&run->start, &run->end),
 	       s > 0 ? (double)(run->end.messages - run->start.messages) / s : 0);
@@ -237,7 +245,7 @@ static void print_text(struct run *run)
 
 	printf("%s %s: %" PRIu64 " messages of %zu bytes in %.2f s from %u client%s: "
 	       "%.1f MB/s, %.0f messages/s\n",
-	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target.nid), messages, opt->size, s,
+	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target[0].nid), messages, opt->size, s,
 	       run->n, run->n == 1 ? "" : "s", mbps(&run->start, &run->end) / 8,
 	       s > 0 ? (double)messages / s : 0);
 	printf("time of a message: p50 %.1f us, p99 %.1f us, longest %.1f us\n", us(run, 50),
@@ -268,7 +276,7 @@ static int open_all(struct run *run)
 			fprintf(stderr,
 				"lxload: no answer from %s: %s; is \"lxload server\" up "
 				"there, and is there a route both ways?\n",
-				lx_nid_str(&opt->target.nid), strerror(-r));
+				lx_nid_str(&opt->target[0].nid), strerror(-r));
 			return r;
 		}
 	}

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The bench's tables for people, and what the project wants to reach."""
+import os
+import platform
+
+REACH_RELAY = 1.0
+REACH_IP_1M = 0.45
+REACH_NODE = 0.85
+REACH_PING = 1.6
+REACH_PEERS_MIB = 64
+REACH_CPU = 6
+STALL_US = 1e6
+
+# The fast path: which rows, compared with what, at least so much (ping: at most).
+REACH_FAST = (
+    ({"bench": "route", "clients": 1, "size": 65536}, "ratio_ip", 0.95),
+    ({"bench": "route", "clients": 1, "size": 1 << 20}, "ratio_ip", 0.95),
+    ({"bench": "route", "clients": 8, "size": 4096}, "ratio_ip", 0.90),
+    ({"bench": "route", "clients": 8, "size": 65536}, "ratio_ip", 0.90),
+    ({"bench": "route", "clients": 8, "size": 1 << 20}, "ratio_ip", 0.90),
+    ({"bench": "change", "size": 1 << 20}, "ratio_ip", 0.85),
+    ({"bench": "change", "train": 16}, "ratio_ip", 0.80),
+    ({"bench": "change", "size": 65536, "train": 1}, "ratio_slow", 1.0),
+    ({"bench": "change", "size": 4096}, "ratio_slow", 1.0),
+    ({"bench": "few"}, "ratio_slow", 1.0),
+    ({"bench": "loss", "loss": ("behind", 2000)}, "ratio_ip", 0.85),
+    ({"bench": "loss", "loss": ("behind", 300)}, "ratio_ip", 0.60),
+    ({"bench": "loss", "loss": ("front", 2000)}, "ratio_slow", 1.0),
+    ({"bench": "loss", "loss": ("front", 300)}, "ratio_slow", 1.0),
+    ({"bench": "loss", "loss": ("front", 50)}, "ratio_slow", 1.0),
+    ({"bench": "crowd", "slow_clients": 2}, "ratio_alone", 0.90),
+    ({"bench": "ping"}, "ratio_ip", 1.3),
+)
+
+
+def size_text(size):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def verdict(met):
+    return "met" if met else "NOT met"
+
+
+def select(rows, **want):
+    return [r for r in rows if all(r[k] == v for k, v in want.items())]
+
+
+def find(rows, **want):
+    return select(rows, **want)[0]
+
+
+def gbits(row):
+    return f"{row['mbps'] / 1e3:5.1f}"
+
+
+def spread_text(row, name):
+    return "{:4.2f} ({:.2f}-{:.2f})".format(row[name], *row[name + "_spread"])
+
+
+def what_text(row):
+    """What sets a row apart within its bench."""
+    text = f"{row['clients']} to {row['servers']}, {size_text(row['size'])}"
+    if row["bench"] == "change":
+        text += f", {row['train']} to each in turn"
+    if row["bench"] == "few":
+        text += ", 2 lanes"
+    if row["loss"]:
+        text += f", 1/{row['loss'][1]} lost {row['loss'][0]}"
+    if row["bench"] == "crowd":
+        text += f", {row['slow_clients']} slow ones beside them"
+    return text
+
+
+def print_route(rows):
+    print("\nRouted PUTs: client - router - server. Gbit/s of payload; router CPU in s per GB.\n")
+    print("  size    clients |    ip  relay   slow   fast | slow/relay       reach 1.0 | "
+          "slow/ip  reach 0.45 |  CPU ip relay  slow  fast | p50/p99 us slow")
+    for slow in select(rows, bench="route", path="slow"):
+        same = {"bench": "route", "size": slow["size"], "clients": slow["clients"]}
+        ip, relay, fast = (find(rows, path=p, **same) for p in ("ip", "relay", "fast"))
+        reach_ip = verdict(slow["ratio_ip"] >= REACH_IP_1M) if slow["size"] == 1 << 20 else "-"
+        cpu = "  ".join(f"{r['cpu_s_per_gb']:5.2f}" for r in (ip, relay, slow, fast))
+        print(f"  {size_text(slow['size']):8}{slow['clients']:6}  | "
+              f"{'  '.join(map(gbits, (ip, relay, slow, fast)))} | "
+              f"{spread_text(slow, 'ratio_relay')}  "
+              f"{verdict(slow['ratio_relay'] >= REACH_RELAY):>7} | "
+              f"   {slow['ratio_ip']:4.2f}     {reach_ip:>7} | {cpu} | "
+              f"{slow['p50_us']:.0f} / {slow['p99_us']:.0f}")
+
+
+def print_fast(rows):
+    done = [(row, name, bar) for want, name, bar in REACH_FAST
+            for row in select(rows, path="fast", **want) if row.get(name) is not None]
+    if not done:
+        return
+    print("\nThe fast path. Gbit/s of payload (ping: median, us).\n")
+    print(f"  {'':44} |    ip   slow   fast |   fast/ip           fast/slow         | reach")
+    for row, name, bar in done:
+        ping = row["bench"] == "ping"
+        same = {k: row[k] for k in ("bench", "size", "clients", "op", "servers", "train", "loss",
+                                    "slow_clients")}
+        cells = {r["path"]: f"{r['p50_us']:5.1f}" if ping else gbits(r)
+                 for r in select(rows, **same)}
+        ratios = [spread_text(row, n) if row.get(n) else "-" for n in ("ratio_ip", "ratio_slow")]
+        met = row[name] <= bar if ping else row[name] >= bar
+        alone = f" {spread_text(row, name)}" if name == "ratio_alone" else ""
+        print(f"  {('ping, routed' if ping else what_text(row)):44} | "
+              f"{'  '.join(cells.get(p, '    -') for p in ('ip', 'slow', 'fast'))} | "
+              f"{ratios[0]:17} {ratios[1]:17} | {name[6:]} {bar}: {verdict(met)}{alone}")
+    print_fast_limits(rows)
+
+
+def print_fast_limits(rows):
+    fast = select(rows, path="fast")
+    worst = max((r for r in fast if r["worst_us"]), key=lambda r: r["worst_us"])
+    print(f"\n  longest time of a message: {worst['worst_us'] / 1e3:.1f} ms ({worst['bench']}, "
+          f"{what_text(worst)})   reach 1 s: {verdict(worst['worst_us'] < STALL_US)}")
+    for row in select(fast, bench="route", clients=8):
+        if row["size"] == 4096 or row["cpu_s_per_gb"] is None:
+            continue
+        slow = find(rows, path="slow", bench="route", clients=8, size=row["size"])
+        print(f"  router CPU, 8 to 1, {size_text(row['size'])}: slow {slow['cpu_s_per_gb']:.3f}, "
+              f"fast {row['cpu_s_per_gb']:.3f} s per GB   reach 1/{REACH_CPU}: "
+              f"{verdict(row['cpu_s_per_gb'] * REACH_CPU <= slow['cpu_s_per_gb'])}")
+
+
+def print_node(rows):
+    yard = find(rows, bench="node", path="iperf3")
+    print(f"\nNode to node, 1 MiB messages; iperf3: {yard['mbps'] / 1e3:.1f} Gbit/s.\n")
+    for op in ("put", "get"):
+        row = find(rows, bench="node", path="slow", op=op)
+        print(f"  {op.upper()}  {gbits(row)} Gbit/s   lnetx/iperf3 "
+              f"{spread_text(row, 'ratio_iperf3')}   reach {REACH_NODE}: "
+              f"{verdict(row['ratio_iperf3'] >= REACH_NODE)}")
+
+
+def print_ping(rows):
+    yard = find(rows, bench="ping", path="tcp")
+    print(f"\nOne empty message and its answer; the same bytes over raw TCP: "
+          f"p50 {yard['p50_us']:.1f} us, p99 {yard['p99_us']:.1f} us.\n")
+    for op in ("get", "put"):
+        row = find(rows, bench="ping", path="slow", op=op)
+        name = {"get": "GET + REPLY", "put": "PUT + ACK"}[op]
+        print(f"  {name:12}  p50 {row['p50_us']:5.1f} us  p99 {row['p99_us']:6.1f} us   "
+              f"lnetx/tcp {spread_text(row, 'ratio_tcp')}   reach {REACH_PING}: "
+              f"{verdict(row['ratio_tcp'] <= REACH_PING)}")
+
+
+def print_memory(rows):
+    print("\nResident memory of lnetxd.\n")
+    for row in rows:
+        line = f"  {row['what']:30} {row['rss_kib'] / 1024:7.1f} MiB"
+        if "pools_kib" in row:
+            line += f"   its pools may take {row['pools_kib'] / 1024:.0f} MiB"
+        if "connections" in row:
+            met = verdict(row["rss_kib"] <= REACH_PEERS_MIB * 1024)
+            line += (f"   {row['connections']} connections, {row['bytes_per_connection']} bytes "
+                     f"each   reach {REACH_PEERS_MIB} MiB: {met}")
+        print(line)
+
+
+def print_all(rows, memory, rounds, seconds):
+    print(f"Medians of {rounds} rounds of {seconds:g} s a run (smallest-largest), "
+          f"{os.cpu_count()} CPUs, Linux {platform.release()}, veth.")
+    benches = {r["bench"] for r in rows}
+    for name, fn in (("route", print_route), ("node", print_node), ("ping", print_ping)):
+        if name in benches:
+            fn(rows)
+    print_fast(rows)
+    if memory:
+        print_memory(memory)
