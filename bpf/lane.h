@@ -21,29 +21,30 @@
 
 /* ---- credits ------------------------------------------------------------------ */
 
-LX_INLINE int lx_credit_take(__s32 *credits, __s32 *min)
+/* Only what nobody waits for. */
+LX_INLINE int lx_hop_credit_take(struct lx_credit *credit)
 {
 	int i;
 
 	for (i = 0; i < 8; i++) {
-		__s32 have = *credits, low;
+		__s32 have = credit->now, low;
 
 		if (have <= 0)
 			return 0;
-		if (LX_CAS(credits, have, have - 1) != have)
+		if (LX_CAS(&credit->now, have, have - 1) != have)
 			continue;
-		low = *min;
+		low = credit->min;
 		if (have - 1 < low)
-			LX_CAS(min, low, have - 1);
+			LX_CAS(&credit->min, low, have - 1);
 		return 1;
 	}
 	return 0;
 }
 
-LX_INLINE void lx_credit_give(__u32 hop, __s32 *credits)
+LX_INLINE void lx_hop_credit_give(__u32 hop, struct lx_credit *credit)
 {
 	/* Below zero somebody in the slow path waits for it. */
-	if (LX_ADD(credits, 1) < 0)
+	if (LX_ADD(&credit->now, 1) < 0)
 		lx_tell(LX_RECORD_CREDIT, hop, 0);
 }
 
@@ -54,11 +55,11 @@ LX_INLINE int lx_lane_credits_take(__u32 to, __u32 from)
 
 	if (!next || !sender)
 		return 0;
-	if (!lx_credit_take(&sender->rtr_credits, &sender->rtr_credits_min))
+	if (!lx_hop_credit_take(&sender->rtr))
 		return 0;
-	if (lx_credit_take(&next->tx_credits, &next->tx_credits_min))
+	if (lx_hop_credit_take(&next->tx))
 		return 1;
-	lx_credit_give(from, &sender->rtr_credits);
+	lx_hop_credit_give(from, &sender->rtr);
 	return 0;
 }
 
@@ -67,9 +68,9 @@ LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
 	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
 
 	if (next)
-		lx_credit_give(to, &next->tx_credits);
+		lx_hop_credit_give(to, &next->tx);
 	if (sender)
-		lx_credit_give(from, &sender->rtr_credits);
+		lx_hop_credit_give(from, &sender->rtr);
 }
 
 /* ---- the word -------------------------------------------------------------------- */

@@ -78,10 +78,8 @@ struct lx_hop {
 	struct lx_nid nid;      /* U */
 	__u32 n_lanes;          /* U */
 	__u16 lane[LX_HOP_LANES]; /* U */
-	__s32 tx_credits;       /* both, atomic: transmit credits of the peer NI */
-	__s32 tx_credits_min;   /* both */
-	__s32 rtr_credits;      /* both: its router credits, as a sender to us */
-	__s32 rtr_credits_min;  /* both */
+	struct lx_credit tx;    /* both: transmit credits of the peer NI */
+	struct lx_credit rtr;   /* both: its router credits, as a sender to us */
 	__u32 reserved;
 };
 LX_LAYOUT(struct lx_hop, 108);

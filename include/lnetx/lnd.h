@@ -221,8 +221,23 @@ void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error);
 /* Last act of shutdown(): nothing of the transport touches the NI any more. */
 void lx_lnd_stopped(struct lx_ni *ni);
 
-/* Messages from a neighbour that are being forwarded, up to the transport's last byte. */
-unsigned int lx_lnd_forwarding(struct lx_ni *ni, const struct lx_nid *from);
+/* ---- what a transport with a fast path calls --------------------------------- */
+
+/* Messages that came as @rx (lx_lnd_parse()) and are being forwarded, to their last byte. */
+unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx);
+
+/**
+ * lx_lnd_share_credits - keep a neighbour's credits where others can take them, too
+ * @tx, @rtr: memory for its transmit and router credits, valid until they are moved again;
+ *	NULL: back to the core's own
+ * @tx_taken, @rtr_taken: so many are out already
+ * Idempotent. Returns 0 or -ENOENT no such peer.
+ */
+int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
+			 struct lx_credit *rtr, int32_t tx_taken, int32_t rtr_taken);
+
+/* Others have given such credits back: messages that wait for them go on. */
+void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid);
 
 /* The NI's link or address went away (up false) or came back. */
 void lx_lnd_link(struct lx_ni *ni, bool up);

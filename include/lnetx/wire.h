@@ -342,4 +342,16 @@ LX_LAYOUT(struct lx_ping_large_ni, 24);
 
 #define LX_PING_INFO_MIN 272u /* least room a requester offers: 16 records */
 
+/* ---- credits (lnet.md 9.1) ------------------------------------------------ */
+
+/*
+ * Below zero so many wait. The kernel's fast path may have the same credits at the same
+ * time, so @now is changed by atomic operations only.
+ */
+struct lx_credit {
+	__s32 now;
+	__s32 min; /* lowest ever */
+};
+LX_LAYOUT(struct lx_credit, 8);
+
 #endif

@@ -41,6 +41,8 @@ struct stream_state {
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+	uint64_t quiet_pos;        /* everything before it had been sent on ... */
+	uint32_t quiet_barrier;    /* ... and has arrived when this barrier is down; 0: none */
 };
 
 struct dest {
@@ -61,7 +63,10 @@ struct lx_sock_fast {
 	struct stream_state *stream;
 	struct lx_sock_conn **lane;
 	struct lx_sock_peer **hop;
+	bool *shared; /* by hop: the core knows the peer */
 	unsigned int n_streams, n_lanes, n_hops; /* in use */
+	uint32_t barrier, barrier_down; /* the last one begun, the last one that is down */
+	bool barrier_wanted;
 	struct lx_hash dests;
 	struct lx_list dest_list;
 	bool full; /* said that there are no more streams */
@@ -110,9 +115,42 @@ static uint16_t mtu_of(const struct lx_sock_conn *conn)
 
 /* ---- hops: peers that messages come from, or go to ---------------------------- */
 
+static bool lane_is_busy(const struct lx_lane *lane)
+{
+	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;
+}
+
+static uint32_t lane_owner(const struct lx_lane *lane)
+{
+	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
+}
+
+/*
+ * The core and the programs take the same credits. Again after the core has made a new
+ * peer of a deleted one.
+ */
+static void hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
+{
+	struct lx_hop *hop = lx_forward_hop(fast->forward, peer->hop);
+	int32_t sent = 0, received = 0;
+
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		const struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+		const struct lx_stream *s;
+
+		if (!fast->lane[i] || !lane_is_busy(lane))
+			continue;
+		s = lx_forward_stream(fast->forward, lane_owner(lane));
+		sent += lane->hop == (uint32_t)peer->hop;
+		received += s && s->hop == (uint32_t)peer->hop;
+	}
+	/* The core may come to know it only with the message at hand: until then no credits. */
+	fast->shared[peer->hop] = !lx_lnd_share_credits(peer->net->ni, &peer->id.nid, &hop->tx,
+							&hop->rtr, sent, received);
+}
+
 static int hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 {
-	const struct lx_ni_tunables *tun = &peer->net->ni->tun;
 	struct lx_hop *hop;
 
 	if (peer->hop >= 0)
@@ -123,12 +161,10 @@ static int hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 		hop = lx_forward_hop(fast->forward, i);
 		memset(hop, 0, sizeof(*hop));
 		hop->nid = peer->id.nid;
-		hop->tx_credits = hop->tx_credits_min = tun->peer_credits;
-		hop->rtr_credits = hop->rtr_credits_min =
-			tun->peer_buffer_credits > 0 ? tun->peer_buffer_credits : tun->peer_credits;
 		fast->hop[i] = peer;
 		fast->n_hops++;
 		peer->hop = (int)i;
+		hop_share(fast, peer);
 		return peer->hop;
 	}
 	return -ENOSPC;
@@ -149,6 +185,10 @@ void lx_sock_fast_forget(struct lx_sock_host *host)
 
 	while (fast && (dest = lx_list_first(&fast->dest_list, struct dest, link)))
 		forget(fast, dest);
+	for (unsigned int i = 0; fast && i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i])
+			hop_share(fast, fast->hop[i]);
+	}
 }
 
 void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
@@ -162,6 +202,7 @@ void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
 		if (dest->hop == peer->hop)
 			forget(fast, dest);
 	}
+	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL, 0, 0);
 	fast->hop[peer->hop] = NULL;
 	fast->n_hops--;
 	peer->hop = -1;
@@ -362,30 +403,73 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	return false;
 }
 
-static bool peer_drained(struct lx_sock_peer *peer)
+/* ---- barriers: what was sent has arrived ---------------------------------------- */
+
+/*
+ * A barrier is what all connections to next hops had been given at one moment; it is
+ * down when the next hops' TCP has acknowledged that much. One at a time.
+ */
+static void barrier_begin(struct lx_sock_fast *fast)
 {
 	struct lx_sock_conn *conn;
 
-	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn->lane < 0 && (conn->queued_bytes || lx_sock_conn_unsent(conn)))
-			return false;
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (!fast->hop[i])
+			continue;
+		lx_list_for_each (conn, &fast->hop[i]->conns, link)
+			conn->barrier = conn->tx_bytes;
 	}
-	return lx_list_empty(&peer->waiting);
+	fast->barrier++;
 }
 
-/* Whether everything that we had of the peer has gone, and arrived. */
-static bool is_through(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+static bool barrier_is_down(struct lx_sock_fast *fast)
 {
-	struct dest *dest;
+	struct lx_sock_conn *conn;
 
-	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
-	    lx_lnd_forwarding(conn->net->ni, &conn->peer->id.nid))
-		return false;
-	lx_list_for_each (dest, &fast->dest_list, link) {
-		if (fast->hop[dest->hop] && !peer_drained(fast->hop[dest->hop]))
-			return false;
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (!fast->hop[i])
+			continue;
+		lx_list_for_each (conn, &fast->hop[i]->conns, link) {
+			if (conn->barrier && conn->tx_bytes - lx_sock_conn_unsent(conn) < conn->barrier)
+				return false;
+			conn->barrier = 0;
+		}
 	}
 	return true;
+}
+
+static void barrier_tick(struct lx_sock_fast *fast)
+{
+	if (fast->barrier != fast->barrier_down && barrier_is_down(fast))
+		fast->barrier_down = fast->barrier;
+	if (fast->barrier == fast->barrier_down && fast->barrier_wanted) {
+		fast->barrier_wanted = false;
+		barrier_begin(fast);
+	}
+}
+
+/*
+ * Publishes how far everything is dealt with: between two messages, when all before has
+ * been sent on, and then has arrived.
+ */
+static void publish_through(struct lx_sock_fast *fast, struct stream_state *state,
+			    struct lx_stream *s)
+{
+	struct lx_sock_conn *conn = state->conn;
+
+	if (state->quiet_barrier && (int32_t)(fast->barrier_down - state->quiet_barrier) >= 0) {
+		__atomic_store_n(&s->through, state->quiet_pos, __ATOMIC_RELEASE);
+		state->quiet_barrier = 0;
+	}
+	if (state->quiet_barrier || s->order <= s->through)
+		return;
+	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
+	    lx_lnd_forwarding(conn->net->ni, conn))
+		return;
+	state->quiet_pos = pos_now(conn);
+	/* The next one to begin; what is under way began too early. */
+	state->quiet_barrier = fast->barrier + 1;
+	fast->barrier_wanted = true;
 }
 
 static void release(struct lx_sock_fast *fast, unsigned int index)
@@ -427,10 +511,7 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	bool asked = order != state->order_seen || s->raw;
 
 	state->order_seen = order;
-	if (s->order > s->through || s->raw) {
-		if (is_through(fast, state->conn))
-			__atomic_store_n(&s->through, pos_now(state->conn), __ATOMIC_RELEASE);
-	}
+	publish_through(fast, state, s);
 	if (state->hold_ns && (s->order <= s->through || now >= state->hold_ns + HOLD_MAX_NS))
 		release(fast, index);
 	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast) &&
@@ -564,20 +645,9 @@ static void lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
 
 	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
 		return;
-	__atomic_fetch_add(&lx_forward_hop(fast->forward, lane->hop)->tx_credits, 1,
-			   __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&lx_forward_hop(fast->forward, lane->hop)->tx.now, 1, __ATOMIC_ACQ_REL);
 	if (from)
-		__atomic_fetch_add(&from->rtr_credits, 1, __ATOMIC_ACQ_REL);
-}
-
-static bool lane_is_busy(const struct lx_lane *lane)
-{
-	return (lane->word >> 32 & LX_LANE_BUSY) != 0;
-}
-
-static uint32_t lane_owner(const struct lx_lane *lane)
-{
-	return (lane->word >> 32) & LX_LANE_OWNER;
+		__atomic_fetch_add(&from->rtr.now, 1, __ATOMIC_ACQ_REL);
 }
 
 /* ---- connections end --------------------------------------------------------------- */
@@ -670,6 +740,14 @@ static void answer_cookies(struct lx_sock_fast *fast, unsigned int index)
 	}
 }
 
+static void credits_back(struct lx_sock_fast *fast, unsigned int hop)
+{
+	struct lx_sock_peer *peer = hop < lx_forward_hops(fast->forward) ? fast->hop[hop] : NULL;
+
+	if (peer)
+		lx_lnd_credits_back(peer->net->ni, &peer->id.nid);
+}
+
 static void on_record(const struct lx_record *record, void *arg)
 {
 	struct lx_sock_fast *fast = arg;
@@ -677,6 +755,9 @@ static void on_record(const struct lx_record *record, void *arg)
 	switch (record->type) {
 	case LX_RECORD_COOKIES:
 		answer_cookies(fast, record->index);
+		break;
+	case LX_RECORD_CREDIT:
+		credits_back(fast, record->index);
 		break;
 	case LX_RECORD_KICK:
 		lx_forward_kick(fast->forward, record->index);
@@ -713,9 +794,15 @@ static void on_timer(uv_timer_t *timer)
 
 	lx_loop_enter(fast->loop);
 	for (unsigned int i = 0; fast->host && i < lx_forward_hops(fast->forward); i++) {
-		if (fast->hop[i])
-			hop_lanes(fast, fast->hop[i], now);
+		if (!fast->hop[i])
+			continue;
+		if (!fast->shared[i])
+			hop_share(fast, fast->hop[i]);
+		hop_lanes(fast, fast->hop[i], now);
+		credits_back(fast, i); /* a record may have been lost */
 	}
+	if (fast->host)
+		barrier_tick(fast);
 	for (unsigned int i = 0; fast->host && i < lx_forward_streams(fast->forward); i++) {
 		if (fast->stream[i].conn && !fast->stream[i].conn->closing)
 			stream_tick(fast, i, now);
@@ -731,6 +818,7 @@ static void fast_free(struct lx_sock_fast *fast)
 	free(fast->stream);
 	free(fast->lane);
 	free(fast->hop);
+	free(fast->shared);
 	free(fast);
 }
 
@@ -755,7 +843,8 @@ static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forwar
 	fast->stream = calloc(lx_forward_streams(forward), sizeof(*fast->stream));
 	fast->lane = calloc(lx_forward_lanes(forward), sizeof(*fast->lane));
 	fast->hop = calloc(lx_forward_hops(forward), sizeof(*fast->hop));
-	if (!fast->stream || !fast->lane || !fast->hop || lx_hash_init(&fast->dests)) {
+	fast->shared = calloc(lx_forward_hops(forward), sizeof(*fast->shared));
+	if (!fast->stream || !fast->lane || !fast->hop || !fast->shared || lx_hash_init(&fast->dests)) {
 		fast_free(fast);
 		return NULL;
 	}

@@ -295,6 +295,7 @@ struct lx_sock_conn {
 	bool reset;    /* to be ended with a reset: it cannot end in order */
 	bool no_stream; /* the fast path cannot have it */
 	int stream, lane; /* of the fast path; -1: none */
+	uint64_t barrier; /* of tx_bytes so many; 0: none (fast.c) */
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;

@@ -294,9 +294,19 @@ uint64_t lx_lnd_now(struct lx_ni *ni)
 	return uv_hrtime();
 }
 
-unsigned int lx_lnd_forwarding(struct lx_ni *ni, const struct lx_nid *from)
+unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx)
 {
 	return 0;
+}
+
+int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
+			 struct lx_credit *rtr, int32_t tx_taken, int32_t rtr_taken)
+{
+	return 0;
+}
+
+void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid)
+{
 }
 
 unsigned int lx_lnd_timeout(struct lx_ni *ni)

@@ -163,8 +163,8 @@ void assert_at_rest(struct lx_sim_node *node)
 	lx_list_for_each(peer, &core->peers, link) {
 		assert_true(lx_list_empty(&peer->pending));
 		lx_peer_ni_for_each(peer_net, pni, peer) {
-			assert_int_equal(pni->tx_credits, pni->tx_credits_max);
-			assert_int_equal(pni->rtr_credits, pni->rtr_credits_max);
+			assert_int_equal(pni->tx->now, pni->tx_max);
+			assert_int_equal(pni->rtr->now, pni->rtr_max);
 			assert_int_equal(pni->tx_queued_bytes, 0);
 			assert_true(lx_list_empty(&pni->tx_queue));
 			assert_true(lx_list_empty(&pni->rtr_queue));

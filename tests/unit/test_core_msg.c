@@ -262,7 +262,7 @@ static void peer_credits_limit(void **state)
 	lx_sim_run(sim, SEC);
 	assert_int_equal(count_events(LX_EVENT_ACK), 20);
 	pni = lx_peer_ni_lookup(a->core, &nid_b);
-	assert_int_equal(pni->tx_credits_min, 8 - 20);
+	assert_int_equal(pni->tx->min, 8 - 20);
 	/* Never more than the peer's credits were taken from the NI. */
 	assert_int_equal(lx_list_first(&lx_net_lookup(a->core, LX_NET(2, 0))->nis,
 				       struct lx_core_ni, link)->tx_credits_min, 256 - 8);

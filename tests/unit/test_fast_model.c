@@ -296,12 +296,12 @@ static void make_world(void)
 	evil = rnd_below(3) == 0;
 	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
 	loss = rnd_below(2) ? 0 : rnd_below(2) ? 5 : 80;
-	hop[HOPS].tx_credits = hop[HOPS].rtr_credits =
+	hop[HOPS].tx.now = hop[HOPS].rtr.now =
 		1 + rnd_below(rnd_below(3) ? 60 : 8);
 	for (int i = 0; i < HOPS; i++) {
-		hop[i].tx_credits = hop[i].tx_credits_min =
+		hop[i].tx.now = hop[i].tx.min =
 			1 + rnd_below(rnd_below(3) ? 60 : 8);
-		hop[i].rtr_credits = 8;
+		hop[i].rtr.now = 8;
 		dest[i] = (struct lx_dest){ .n = 1, .hop = { i } };
 	}
 	for (int i = 0; i < LANES; i++) {
@@ -878,12 +878,12 @@ static void check_credits(void)
 	}
 	if (now_ns == 1) {
 		for (int h = 0; h <= HOPS; h++)
-			total[h] = h < HOPS ? hop[h].tx_credits : hop[h].rtr_credits;
+			total[h] = h < HOPS ? hop[h].tx.now : hop[h].rtr.now;
 		return;
 	}
 	for (int h = 0; h < HOPS; h++)
-		assert_int_equal(hop[h].tx_credits + busy_by_hop[h], total[h]);
-	assert_int_equal(hop[HOPS].rtr_credits + busy, total[HOPS]);
+		assert_int_equal(hop[h].tx.now + busy_by_hop[h], total[h]);
+	assert_int_equal(hop[HOPS].rtr.now + busy, total[HOPS]);
 }
 
 static void one_world(void)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "credit.h"
 #include "discover.h"
 #include "monitor.h"
 #include "msg.h"
@@ -266,8 +267,8 @@ void lx_core_stats_reset(struct lx_core *core)
 	lx_list_for_each(peer, &core->peers, link) {
 		lx_peer_ni_for_each(peer_net, pni, peer) {
 			pni->traffic = (struct lx_traffic){ 0 };
-			pni->tx_credits_min = pni->tx_credits;
-			pni->rtr_credits_min = pni->rtr_credits;
+			pni->tx->min = lx_credit_now(pni->tx);
+			pni->rtr->min = lx_credit_now(pni->rtr);
 		}
 	}
 }

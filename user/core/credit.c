@@ -81,17 +81,27 @@ void lx_credit_send(struct lx_core_msg *msg)
 		transmit(msg);
 		return;
 	}
-	if (--peer->tx_credits < peer->tx_credits_min)
-		peer->tx_credits_min = peer->tx_credits;
 	peer->tx_queued_bytes += lx_credit_weight(msg);
 	msg->has_peer_credit = true;
-	if (peer->tx_credits < 0) {
+	if (lx_credit_take(peer->tx) < 0) {
 		msg->phase = LX_PHASE_TX_WAIT;
 		lx_list_append(&peer->tx_queue, &msg->link);
 		return;
 	}
 	if (take_ni_credit(msg))
 		transmit(msg);
+}
+
+/* Who waits for a credit of the peer's goes on. */
+static void serve_tx(struct lx_peer_ni *peer)
+{
+	struct lx_core_msg *next = lx_list_first(&peer->tx_queue, struct lx_core_msg, link);
+
+	if (!next)
+		return;
+	lx_list_del(&next->link);
+	if (take_ni_credit(next))
+		transmit(next);
 }
 
 void lx_credit_return_tx(struct lx_core_msg *msg)
@@ -111,14 +121,9 @@ void lx_credit_return_tx(struct lx_core_msg *msg)
 	}
 	if (msg->has_peer_credit) {
 		msg->has_peer_credit = false;
-		peer->tx_credits++;
+		lx_credit_give(peer->tx);
 		peer->tx_queued_bytes -= lx_credit_weight(msg);
-		next = lx_list_first(&peer->tx_queue, struct lx_core_msg, link);
-		if (next) {
-			lx_list_del(&next->link);
-			if (take_ni_credit(next))
-				transmit(next);
-		}
+		serve_tx(peer);
 	}
 }
 
@@ -169,9 +174,7 @@ void lx_credit_recv(struct lx_core_msg *msg)
 
 	msg->pool = &msg->core->pool[lx_pool_class_of(msg->m.hdr.payload_length)];
 	msg->has_rtr_credit = true;
-	if (--peer->rtr_credits < peer->rtr_credits_min)
-		peer->rtr_credits_min = peer->rtr_credits;
-	if (peer->rtr_credits < 0)
+	if (lx_credit_take(peer->rtr) < 0)
 		wait_for(msg, &peer->rtr_queue);
 	else
 		take_buffer(msg);
@@ -187,10 +190,19 @@ void lx_credit_pool_serve(struct lx_core *core, struct lx_pool *pool)
 	}
 }
 
+static void serve_rtr(struct lx_peer_ni *peer)
+{
+	struct lx_core_msg *next = lx_list_first(&peer->rtr_queue, struct lx_core_msg, link);
+
+	if (!next)
+		return;
+	lx_list_del(&next->link);
+	take_buffer(next);
+}
+
 void lx_credit_return_rx(struct lx_core_msg *msg)
 {
 	struct lx_peer_ni *peer = msg->rxpeer;
-	struct lx_core_msg *next;
 
 	if (msg->has_pool_credit) {
 		msg->has_pool_credit = false;
@@ -203,11 +215,64 @@ void lx_credit_return_rx(struct lx_core_msg *msg)
 	}
 	if (msg->has_rtr_credit) {
 		msg->has_rtr_credit = false;
-		peer->rtr_credits++;
-		next = lx_list_first(&peer->rtr_queue, struct lx_core_msg, link);
-		if (next) {
-			lx_list_del(&next->link);
-			take_buffer(next);
-		}
+		lx_credit_give(peer->rtr);
+		serve_rtr(peer);
 	}
+}
+
+/* ---- with the fast path ------------------------------------------------------------- */
+
+static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to,
+		 int32_t taken)
+{
+	struct lx_credit *from = *credit;
+
+	if (!to)
+		to = own;
+	if (from == to)
+		return;
+	*to = (struct lx_credit){ .now = from->now - taken, .min = from->min };
+	*credit = to;
+}
+
+int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
+			 struct lx_credit *rtr, int32_t tx_taken, int32_t rtr_taken)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
+
+	if (!pni)
+		return -ENOENT;
+	move(&pni->tx, &pni->own_tx, tx, tx_taken);
+	move(&pni->rtr, &pni->own_rtr, rtr, rtr_taken);
+	return 0;
+}
+
+static bool has_turn(const struct lx_credit *credit, const struct lx_list *queue)
+{
+	const struct lx_list *at;
+	int32_t n = 0;
+
+	for (at = queue->next; at != queue; at = at->next)
+		n++;
+	return n && n > -lx_credit_now(credit);
+}
+
+void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
+
+	while (pni && has_turn(pni->tx, &pni->tx_queue))
+		serve_tx(pni);
+	while (pni && has_turn(pni->rtr, &pni->rtr_queue))
+		serve_rtr(pni);
+}
+
+unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx)
+{
+	const struct lx_core_msg *msg;
+	unsigned int n = 0;
+
+	lx_list_for_each (msg, &ni->core->msgs, all)
+		n += msg->has_rtr_credit && msg->rx == rx;
+	return n;
 }

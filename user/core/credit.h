@@ -8,6 +8,26 @@
 
 #include "msg.h"
 
+/* Takes one whether there is one or not; returns what is left, below 0: wait. */
+static inline int32_t lx_credit_take(struct lx_credit *credit)
+{
+	int32_t now = __atomic_sub_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
+
+	if (now < credit->min)
+		credit->min = now;
+	return now;
+}
+
+static inline void lx_credit_give(struct lx_credit *credit)
+{
+	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
+}
+
+static inline int32_t lx_credit_now(const struct lx_credit *credit)
+{
+	return __atomic_load_n(&credit->now, __ATOMIC_ACQUIRE);
+}
+
 /*
  * Takes the transmit credits for a message with txni and txpeer set and hands it to
  * the transport, or queues it. The message may have ended when this returns.

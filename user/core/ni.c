@@ -303,15 +303,6 @@ unsigned int lx_lnd_timeout(struct lx_ni *ni)
 	return lx_core_lnd_timeout(ni->core);
 }
 
-unsigned int lx_lnd_forwarding(struct lx_ni *ni, const struct lx_nid *from)
-{
-	const struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, from);
-
-	if (!pni || pni->rtr_credits >= pni->rtr_credits_max)
-		return 0;
-	return pni->rtr_credits_max - pni->rtr_credits;
-}
-
 /* ---- description ---------------------------------------------------------------------------- */
 
 static int count_conn(const struct lx_conn_info *info, void *arg)

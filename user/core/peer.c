@@ -92,12 +92,12 @@ static void peer_ni_limits(struct lx_core *core, struct lx_peer_ni *pni)
 	int32_t tx, rtr;
 
 	net_credits(core, lx_nid_net(&pni->nid), &tx, &rtr);
-	pni->tx_credits += tx - pni->tx_credits_max;
-	pni->tx_credits_max = tx;
-	pni->tx_credits_min = pni->tx_credits;
-	pni->rtr_credits += rtr - pni->rtr_credits_max;
-	pni->rtr_credits_max = rtr;
-	pni->rtr_credits_min = pni->rtr_credits;
+	__atomic_add_fetch(&pni->tx->now, tx - pni->tx_max, __ATOMIC_ACQ_REL);
+	pni->tx_max = tx;
+	pni->tx->min = lx_credit_now(pni->tx);
+	__atomic_add_fetch(&pni->rtr->now, rtr - pni->rtr_max, __ATOMIC_ACQ_REL);
+	pni->rtr_max = rtr;
+	pni->rtr->min = lx_credit_now(pni->rtr);
 }
 
 static void each_on_net(struct lx_core *core, uint32_t id,
@@ -185,6 +185,8 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 	lx_list_init(&pni->link);
 	lx_list_init(&pni->tx_queue);
 	lx_list_init(&pni->rtr_queue);
+	pni->tx = &pni->own_tx;
+	pni->rtr = &pni->own_rtr;
 	peer_ni_limits(core, pni);
 	return pni;
 }
@@ -570,12 +572,12 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 		*ni++ = (struct lx_peer_ni_info){
 			.nid = pni->nid,
 			.alive = alive_of(peer->core, pni),
-			.tx_credits_max = pni->tx_credits_max,
-			.tx_credits = pni->tx_credits,
-			.tx_credits_min = pni->tx_credits_min,
+			.tx_credits_max = pni->tx_max,
+			.tx_credits = lx_credit_now(pni->tx),
+			.tx_credits_min = pni->tx->min,
 			.tx_queued_bytes = pni->tx_queued_bytes,
-			.rtr_credits = pni->rtr_credits,
-			.rtr_credits_min = pni->rtr_credits_min,
+			.rtr_credits = lx_credit_now(pni->rtr),
+			.rtr_credits_min = pni->rtr->min,
 			/* As the reference counts: itself, and the list of remote ones. */
 			.refs = pni->refs + 1 + !lx_net_lookup(peer->core, net->id),
 			.traffic = pni->traffic,

@@ -33,10 +33,13 @@ struct lx_peer_ni {
 	unsigned int refs;
 
 	/* Only a NID on a local net can be a next hop and has credits. */
-	int32_t tx_credits, tx_credits_min, tx_credits_max;
+	struct lx_credit *tx; /* own_tx, or where the fast path has them too (credit.h) */
+	struct lx_credit own_tx;
+	int32_t tx_max;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a transmit credit */
 	uint64_t tx_queued_bytes;
-	int32_t rtr_credits, rtr_credits_min, rtr_credits_max;
+	struct lx_credit *rtr, own_rtr; /* likewise */
+	int32_t rtr_max;
 	struct lx_list rtr_queue; /* of lx_core_msg that wait for a router credit */
 
 	uint32_t status;         /* as its node or its transport says; INVALID: unknown */

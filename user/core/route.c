@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "credit.h"
 #include "discover.h"
 #include "select.h"
 
@@ -394,8 +395,8 @@ static bool better_route(const struct candidate *a, const struct candidate *b)
 	/* 4 health of the gateway NI */
 	if (a->gateway_ni->tx_queued_bytes != b->gateway_ni->tx_queued_bytes) /* 5 */
 		return a->gateway_ni->tx_queued_bytes < b->gateway_ni->tx_queued_bytes;
-	if (a->gateway_ni->tx_credits != b->gateway_ni->tx_credits) /* 6 */
-		return a->gateway_ni->tx_credits > b->gateway_ni->tx_credits;
+	if (lx_credit_now(a->gateway_ni->tx) != lx_credit_now(b->gateway_ni->tx)) /* 6 */
+		return lx_credit_now(a->gateway_ni->tx) > lx_credit_now(b->gateway_ni->tx);
 	return ra->seq < rb->seq; /* 7 */
 }
 

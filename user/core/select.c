@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "core.h"
+#include "credit.h"
 #include "select.h"
 
 /* Decides by one criterion; goes on to the next when it is a tie. */
@@ -37,7 +38,7 @@ static bool better_peer_ni(const struct lx_peer_ni *a, const struct lx_peer_ni *
 	PREFER_MORE(lx_peer_ni_up(a), lx_peer_ni_up(b)); /* 1 health: down is none */
 	/* 2 UDSP priority */
 	/* 3 the chosen local NI is on its preferred list */
-	PREFER_MORE(a->tx_credits, b->tx_credits); /* 4 */
+	PREFER_MORE(lx_credit_now(a->tx), lx_credit_now(b->tx)); /* 4 */
 	return a->seq < b->seq;			   /* 5 */
 }
 
