@@ -228,6 +228,18 @@ static void hand_over(struct lx_peer *from, struct lx_peer *to, struct lx_pingin
 	lx_discover_queue(to);
 }
 
+/* A number that changes with what others base decisions on: NIDs, and what the peer does. */
+static uint32_t fingerprint(const struct lx_peer *peer)
+{
+	uint32_t sum = lx_nid_hash(&peer->primary) * 3;
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer)
+		sum += lx_nid_hash(&pni->nid);
+	return sum + (peer->state & (LX_PEER_ROUTER_ENABLED | LX_PEER_MULTI_RAIL));
+}
+
 static enum step merge(struct lx_peer *peer)
 {
 	struct lx_core *core = peer->core;
@@ -235,6 +247,7 @@ static enum step merge(struct lx_peer *peer)
 	const struct lx_nid *primary = lx_pinginfo_primary(info);
 	bool renames = !(peer->state & (LX_PEER_CONFIGURED | LX_PEER_LOCK_PRIMARY)) &&
 		       !lx_discover_disabled(peer);
+	uint32_t before = fingerprint(peer);
 	struct lx_peer_ni *pni;
 
 	peer->data = NULL;
@@ -253,8 +266,9 @@ static enum step merge(struct lx_peer *peer)
 		peer->primary = *primary;
 	merge_nids(peer, info);
 	free(info);
-	lx_core_change(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY, "nids=%u",
-		       peer->n_nis);
+	if (fingerprint(peer) != before)
+		lx_core_change(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
+			       "nids=%u", peer->n_nis);
 	return STEP_AGAIN;
 }
 
