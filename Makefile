@@ -76,7 +76,7 @@ endif
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
 	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
 ifdef no_o2ib
-LIB_SRCS := $(filter-out lnd/o2ib/verbs.c,$(LIB_SRCS))
+LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
 else
 LX_CPPFLAGS += -DLX_O2IB
 endif

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * o2iblnd on libibverbs and librdmacm.
- *
- *	port ──── one an IPv4 address: listener, protection domain, event channels, tick;
- *	 │        all on one loop; shared by the nets of that address
- *	 └─ link ─ one a connection: CM id, queue pair, completion queue, the slab's MR
+ * o2iblnd on libibverbs and librdmacm: connections, what is sent and received on them.
  *
  * A link that is closed gives up queue pair and memory at once, but its CM id stays for
  * the peer's answer to our goodbye, or LINGER_NS, so that the goodbye is repeated.
@@ -13,83 +9,24 @@
  * destroyed while one of its events is not.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <pthread.h>
-#include <rdma/rdma_cma.h>
 #include <stdlib.h>
 
-#include "../../user/io/env.h"
-#include "../../user/io/netif.h"
-#include "../../user/io/netwatch.h"
-#include "priv.h"
+#include "verbs.h"
 
 #define RESOLVE_MS 5000
 #define LINGER_NS (2 * LX_O2IB_SECOND)
-#define TICK_MS 500
-#define BACKLOG 128
-#define EVENTS_A_TURN 64
 #define PDATA_MAX 256
-#define CHAIN_MAX (LX_O2IB_FRAGS_MAX + 8)
 
 /* Reasons of the CM's REJ. */
 #define REJ_NO_SERVICE 8
 #define REJ_STALE 10
 #define REJ_CONSUMER 28
 
-struct port {
-	struct lx_list link; /* in ports */
-	struct lx_env *env;
-	struct lx_loop *loop;
-	struct in_addr addr;
-	struct lx_list nets;
-	struct lx_list links; /* closed ones, too, until their id is gone */
-	struct rdma_event_channel *cm;
-	struct rdma_cm_id *listener;
-	struct ibv_context *verbs;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *comp;
-	struct lx_netwatch *watch;
-	bool link_down;
-	uv_poll_t cm_poll, comp_poll;
-	uv_timer_t tick;
-	unsigned int n_handles;
-	struct lx_work work;
-	bool stopping;
-	struct lx_o2ib_net *last; /* told when the port is gone */
-	/* one chain of work requests at a time */
-	struct ibv_send_wr wr[CHAIN_MAX];
-	struct ibv_sge sge[CHAIN_MAX][2];
-};
-
-struct link {
-	struct lx_list link;
-	struct port *port;
-	struct lx_o2ib_conn *conn; /* NULL: closed */
-	struct rdma_cm_id *id;
-	struct ibv_cq *cq;
-	struct ibv_mr *mr;
-	bool connected; /* a goodbye is due */
-	bool busy;      /* its completions are being looked at */
-	uint64_t linger_until;
-	uint8_t pdata[LX_O2IB_CONN_BYTES];
-	size_t pdata_len;
-};
-
-/* One process may have several nodes, each with a lock of its own: hence this one. */
-static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct lx_list ports = { &ports, &ports };
-
-static struct port *port_of(const struct lx_o2ib_net *net)
-{
-	return net->port;
-}
-
 /* ---- links ------------------------------------------------------------------------------ */
 
-static struct link *link_new(struct port *port, struct lx_o2ib_conn *conn)
+static struct lx_o2ib_link *link_new(struct lx_o2ib_port *port, struct lx_o2ib_conn *conn)
 {
-	struct link *link = calloc(1, sizeof(*link));
+	struct lx_o2ib_link *link = calloc(1, sizeof(*link));
 
 	if (!link)
 		return NULL;
@@ -100,21 +37,19 @@ static struct link *link_new(struct port *port, struct lx_o2ib_conn *conn)
 	return link;
 }
 
-static void port_check_gone(struct port *port);
-
-static void link_free(struct link *link)
+void lx_o2ib_link_free(struct lx_o2ib_link *link)
 {
-	struct port *port = link->port;
+	struct lx_o2ib_port *port = link->port;
 
 	if (link->id)
 		rdma_destroy_id(link->id);
 	lx_list_del(&link->link);
 	free(link);
-	port_check_gone(port);
+	lx_o2ib_port_link_gone(port);
 }
 
 /* Queue pair and memory; the hardware lets go of everything here. */
-static void link_release(struct link *link)
+static void link_release(struct lx_o2ib_link *link)
 {
 	if (link->id && link->id->qp)
 		rdma_destroy_qp(link->id);
@@ -126,10 +61,10 @@ static void link_release(struct link *link)
 	link->cq = NULL;
 }
 
-static int link_setup(struct link *link)
+static int link_setup(struct lx_o2ib_link *link)
 {
 	struct lx_o2ib_conn *conn = link->conn;
-	struct port *port = link->port;
+	struct lx_o2ib_port *port = link->port;
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = conn->n_wrs, .max_recv_wr = conn->n_rxs,
@@ -172,7 +107,7 @@ static struct rdma_conn_param param(const struct lx_o2ib_net *net, const void *p
 
 static void verbs_close(struct lx_o2ib_conn *conn)
 {
-	struct link *link = conn->hw;
+	struct lx_o2ib_link *link = conn->hw;
 
 	conn->hw = NULL;
 	if (!link)
@@ -184,7 +119,7 @@ static void verbs_close(struct lx_o2ib_conn *conn)
 	if (link->connected)
 		link->linger_until = lx_o2ib_now(conn->net) + LINGER_NS;
 	else if (!link->busy)
-		link_free(link);
+		lx_o2ib_link_free(link);
 }
 
 static void verbs_free(struct lx_o2ib_conn *conn)
@@ -195,7 +130,7 @@ static void verbs_free(struct lx_o2ib_conn *conn)
 
 static int verbs_post_recv(struct lx_o2ib_conn *conn, unsigned int rx)
 {
-	struct link *link = conn->hw;
+	struct lx_o2ib_link *link = conn->hw;
 	struct ibv_sge sge = { (uintptr_t)lx_o2ib_conn_rx_buf(conn, rx), LX_O2IB_MSG_MAX,
 			       link->mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = (uint64_t)rx << 1, .sg_list = &sge, .num_sge = 1 }, *bad;
@@ -206,12 +141,12 @@ static int verbs_post_recv(struct lx_o2ib_conn *conn, unsigned int rx)
 static int verbs_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob,
 			   const struct lx_o2ib_write *writes, unsigned int n_writes)
 {
-	struct link *link = conn->hw;
-	struct port *port = link->port;
+	struct lx_o2ib_link *link = conn->hw;
+	struct lx_o2ib_port *port = link->port;
 	struct ibv_send_wr *wr = port->wr, *bad;
 	uint64_t id = (uint64_t)slot << 1 | 1;
 
-	if (n_writes + 1 > CHAIN_MAX)
+	if (n_writes + 1 > LX_O2IB_CHAIN_MAX)
 		return -EINVAL;
 	for (unsigned int i = 0; i < n_writes; i++) {
 		const struct lx_o2ib_write *w = &writes[i];
@@ -238,7 +173,7 @@ static int verbs_reg(struct lx_o2ib_net *net, void *addr, size_t len, bool remot
 {
 	/* What is only read may be memory that we cannot write to. */
 	int access = remote ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
-	struct ibv_mr *mr = ibv_reg_mr(port_of(net)->pd, addr, len, access);
+	struct ibv_mr *mr = ibv_reg_mr(lx_o2ib_port_of(net)->pd, addr, len, access);
 
 	if (!mr)
 		return -errno;
@@ -253,7 +188,7 @@ static void verbs_dereg(struct lx_o2ib_mr *mr)
 
 /* ---- completions ------------------------------------------------------------------------------ */
 
-static void completed(struct link *link, const struct ibv_wc *wc)
+static void completed(struct lx_o2ib_link *link, const struct ibv_wc *wc)
 {
 	struct lx_o2ib_conn *conn = link->conn;
 	bool ok = wc->status == IBV_WC_SUCCESS;
@@ -268,7 +203,7 @@ static void completed(struct link *link, const struct ibv_wc *wc)
 		lx_o2ib_received(conn, wc->wr_id >> 1, ok ? wc->byte_len : 0, ok);
 }
 
-static void poll_link(struct link *link)
+static void poll_link(struct lx_o2ib_link *link)
 {
 	struct ibv_wc wc[16];
 	struct lx_o2ib_conn *conn = link->conn;
@@ -286,26 +221,23 @@ static void poll_link(struct link *link)
 	link->busy = false;
 	lx_o2ib_conn_put(conn);
 	if (!link->conn && !link->linger_until)
-		link_free(link);
+		lx_o2ib_link_free(link);
 }
 
-static void on_comp(uv_poll_t *poll, int status, int events)
+void lx_o2ib_port_comp_ready(struct lx_o2ib_port *port)
 {
-	struct port *port = poll->data;
 	struct ibv_cq *cq;
 	void *link;
 
-	lx_loop_enter(port->loop);
-	for (int i = 0; i < EVENTS_A_TURN && !ibv_get_cq_event(port->comp, &cq, &link); i++) {
+	for (int i = 0; i < LX_O2IB_EVENTS_A_TURN && !ibv_get_cq_event(port->comp, &cq, &link); i++) {
 		ibv_ack_cq_events(cq, 1);
 		poll_link(link);
 	}
-	lx_loop_leave(port->loop);
 }
 
 /* ---- dialling ------------------------------------------------------------------------------- */
 
-static int bind_source(struct port *port, struct rdma_cm_id *id)
+static int bind_source(struct lx_o2ib_port *port, struct rdma_cm_id *id)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = port->addr };
 	int reuse = 1;
@@ -325,9 +257,9 @@ static int bind_source(struct port *port, struct rdma_cm_id *id)
 
 static int verbs_dial(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
 {
-	struct port *port = port_of(conn->net);
+	struct lx_o2ib_port *port = lx_o2ib_port_of(conn->net);
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(lx_o2ib_tun.service) };
-	struct link *link = link_new(port, conn);
+	struct lx_o2ib_link *link = link_new(port, conn);
 	int r;
 
 	if (!link)
@@ -345,7 +277,7 @@ static int verbs_dial(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
 	return rdma_resolve_addr(link->id, NULL, (struct sockaddr *)&to, RESOLVE_MS) ? -errno : 0;
 }
 
-static int connect_link(struct link *link)
+static int connect_link(struct lx_o2ib_link *link)
 {
 	struct rdma_conn_param p = param(link->conn->net, link->pdata, link->pdata_len);
 	int r = link_setup(link);
@@ -355,7 +287,7 @@ static int connect_link(struct link *link)
 	return rdma_connect(link->id, &p) ? -errno : 0;
 }
 
-static int resolve_route(struct link *link)
+static int resolve_route(struct lx_o2ib_link *link)
 {
 	int32_t tos = link->conn->net->ni->lnd_tun.value[LX_O2IB_NI_TOS];
 	uint8_t value = tos;
@@ -376,7 +308,7 @@ static void verbs_reject(struct lx_o2ib_net *net, void *request, const void *pda
 static int verbs_accept(struct lx_o2ib_conn *conn, void *request, const void *pdata, size_t len)
 {
 	struct rdma_conn_param p = param(conn->net, pdata, len);
-	struct link *link = link_new(port_of(conn->net), conn);
+	struct lx_o2ib_link *link = link_new(lx_o2ib_port_of(conn->net), conn);
 	int r;
 
 	if (!link) {
@@ -416,7 +348,7 @@ static enum lx_o2ib_cm_reject reject_of(int status)
 	}
 }
 
-static void cm_request(struct port *port, const struct cm_event *ev)
+static void cm_request(struct lx_o2ib_port *port, const struct cm_event *ev)
 {
 	uint16_t sport = ntohs(rdma_get_dst_port(ev->id));
 
@@ -427,13 +359,13 @@ static void cm_request(struct port *port, const struct cm_event *ev)
 }
 
 /* The next step of an attempt; if it fails, so does the attempt. */
-static void cm_step(struct link *link, int r)
+static void cm_step(struct lx_o2ib_link *link, int r)
 {
 	if (r)
 		lx_o2ib_cm_failed(link->conn, r);
 }
 
-static void cm_link(struct link *link, const struct cm_event *ev)
+static void cm_link(struct lx_o2ib_link *link, const struct cm_event *ev)
 {
 	struct lx_o2ib_conn *conn = link->conn;
 
@@ -474,9 +406,9 @@ static void cm_link(struct link *link, const struct cm_event *ev)
 	}
 }
 
-static void cm_dispatch(struct port *port, const struct cm_event *ev)
+static void cm_dispatch(struct lx_o2ib_port *port, const struct cm_event *ev)
 {
-	struct link *link;
+	struct lx_o2ib_link *link;
 
 	if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		cm_request(port, ev);
@@ -495,17 +427,15 @@ static void cm_dispatch(struct port *port, const struct cm_event *ev)
 	}
 	if (ev->type == RDMA_CM_EVENT_DISCONNECTED || ev->type == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
 	    ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		link_free(link);
+		lx_o2ib_link_free(link);
 }
 
-static void on_cm(uv_poll_t *poll, int status, int events)
+void lx_o2ib_port_cm_ready(struct lx_o2ib_port *port)
 {
-	struct port *port = poll->data;
 	struct rdma_cm_event *event;
 	struct cm_event ev;
 
-	lx_loop_enter(port->loop);
-	for (int i = 0; i < EVENTS_A_TURN && !rdma_get_cm_event(port->cm, &event); i++) {
+	for (int i = 0; i < LX_O2IB_EVENTS_A_TURN && !rdma_get_cm_event(port->cm, &event); i++) {
 		ev.type = event->event;
 		ev.id = event->id;
 		ev.status = event->status;
@@ -517,236 +447,11 @@ static void on_cm(uv_poll_t *poll, int status, int events)
 		rdma_ack_cm_event(event);
 		cm_dispatch(port, &ev);
 	}
-	lx_loop_leave(port->loop);
-}
-
-/* ---- ports: events that come with time ------------------------------------------------------------- */
-
-static void on_tick(uv_timer_t *timer)
-{
-	struct port *port = timer->data;
-	struct lx_o2ib_net *net, *next;
-	struct link *link, *tmp;
-	uint64_t now;
-
-	lx_loop_enter(port->loop);
-	now = lx_env_now(port->env);
-	lx_list_for_each_safe (net, next, &port->nets, port_link)
-		lx_o2ib_tick(net);
-	lx_list_for_each_safe (link, tmp, &port->links, link) {
-		if (!link->conn && now >= link->linger_until)
-			link_free(link);
-	}
-	lx_loop_leave(port->loop);
-}
-
-static void on_link_change(void *arg)
-{
-	struct port *port = arg;
-	struct lx_o2ib_net *net;
-	struct lx_netif netif;
-	union lx_addr addr;
-	bool down;
-
-	lx_addr_init(&addr, &port->addr, 4, 0);
-	lx_loop_enter(port->loop);
-	down = lx_netif_by_addr(&addr, "", &netif) || !netif.up;
-	if (down != port->link_down && !port->stopping) {
-		port->link_down = down;
-		lx_list_for_each (net, &port->nets, port_link)
-			lx_lnd_link(net->ni, !down);
-	}
-	lx_loop_leave(port->loop);
-}
-
-/* ---- ports: life ------------------------------------------------------------------------------------- */
-
-/* What needs no loop. */
-static void port_free(struct port *port)
-{
-	if (port->listener)
-		rdma_destroy_id(port->listener);
-	if (port->comp)
-		ibv_destroy_comp_channel(port->comp);
-	if (port->pd)
-		ibv_dealloc_pd(port->pd);
-	if (port->cm)
-		rdma_destroy_event_channel(port->cm);
-	free(port);
-}
-
-static void handle_gone(struct port *port)
-{
-	struct lx_o2ib_net *last = port->last;
-
-	if (--port->n_handles)
-		return;
-	port_free(port);
-	lx_o2ib_net_closed(last);
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-	struct port *port = handle->data;
-	struct lx_loop *loop = port->loop;
-
-	lx_loop_enter(loop);
-	handle_gone(port);
-	lx_loop_leave(loop);
-}
-
-static void on_watch_closed(void *arg)
-{
-	handle_gone(arg);
-}
-
-static void close_handles(struct port *port)
-{
-	uv_close((uv_handle_t *)&port->cm_poll, on_closed);
-	uv_close((uv_handle_t *)&port->comp_poll, on_closed);
-	uv_close((uv_handle_t *)&port->tick, on_closed);
-	if (port->watch)
-		lx_netwatch_free(port->watch, on_watch_closed);
-}
-
-static void open_handles(struct port *port)
-{
-	uv_loop_t *uv = lx_loop_uv(port->loop);
-
-	uv_poll_init(uv, &port->cm_poll, port->cm->fd);
-	uv_poll_init(uv, &port->comp_poll, port->comp->fd);
-	uv_timer_init(uv, &port->tick);
-	port->cm_poll.data = port->comp_poll.data = port->tick.data = port;
-	uv_poll_start(&port->cm_poll, UV_READABLE, on_cm);
-	uv_poll_start(&port->comp_poll, UV_READABLE, on_comp);
-	uv_timer_start(&port->tick, on_tick, TICK_MS, TICK_MS);
-	port->n_handles += 3;
-}
-
-static void on_work(struct lx_work *work)
-{
-	struct port *port = lx_container_of(work, struct port, work);
-
-	if (!uv_handle_get_loop((uv_handle_t *)&port->tick))
-		open_handles(port);
-	if (port->stopping && lx_list_empty(&port->links))
-		close_handles(port);
-}
-
-/* The last goodbye has been answered. */
-static void port_check_gone(struct port *port)
-{
-	if (port->stopping && lx_list_empty(&port->links))
-		lx_loop_post(port->loop, &port->work);
-}
-
-static int nonblock(int fd)
-{
-	return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) ? -errno : 0;
-}
-
-static int port_listen(struct port *port)
-{
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = port->addr,
-				  .sin_port = htons(lx_o2ib_tun.service) };
-
-	port->cm = rdma_create_event_channel();
-	if (!port->cm)
-		return errno == ENOENT ? -ENODEV : -errno;
-	if (rdma_create_id(port->cm, &port->listener, NULL, RDMA_PS_TCP)) {
-		port->listener = NULL;
-		return -errno;
-	}
-	if (rdma_bind_addr(port->listener, (struct sockaddr *)&sa))
-		return errno == EADDRNOTAVAIL ? -ENODEV : -errno;
-	port->verbs = port->listener->verbs;
-	if (!port->verbs)
-		return -ENODEV;
-	if (rdma_listen(port->listener, BACKLOG))
-		return -errno;
-	return nonblock(port->cm->fd);
-}
-
-static int port_new(struct lx_env *env, struct in_addr addr, struct port **ret_port)
-{
-	struct port *port = calloc(1, sizeof(*port));
-	int r;
-
-	if (!port)
-		return -ENOMEM;
-	port->env = env;
-	port->loop = lx_env_loop(env, 0);
-	port->addr = addr;
-	lx_list_init(&port->link);
-	lx_list_init(&port->nets);
-	lx_list_init(&port->links);
-	lx_work_init(&port->work, on_work);
-	r = port_listen(port);
-	if (!r && !(port->pd = ibv_alloc_pd(port->verbs)))
-		r = -errno;
-	if (!r && !(port->comp = ibv_create_comp_channel(port->verbs)))
-		r = -errno;
-	if (!r)
-		r = nonblock(port->comp->fd);
-	if (r) {
-		port_free(port);
-		return r;
-	}
-	if (!lx_netwatch_new(port->loop, on_link_change, port, &port->watch))
-		port->n_handles++;
-	lx_loop_post(port->loop, &port->work);
-	*ret_port = port;
-	return 0;
-}
-
-static int verbs_net_open(struct lx_o2ib_net *net)
-{
-	struct port *port, *found = NULL;
-	int r = 0;
-
-	if (!net->ni->env)
-		return -EOPNOTSUPP;
-	pthread_mutex_lock(&ports_lock);
-	lx_list_for_each (port, &ports, link) {
-		if (port->env == net->ni->env && port->addr.s_addr == net->addr.s_addr)
-			found = port;
-	}
-	if (!found) {
-		r = port_new(net->ni->env, net->addr, &found);
-		if (!r)
-			lx_list_append(&ports, &found->link);
-	}
-	pthread_mutex_unlock(&ports_lock);
-	if (r)
-		return r;
-	net->port = found;
-	lx_list_append(&found->nets, &net->port_link);
-	return 0;
-}
-
-static void verbs_net_close(struct lx_o2ib_net *net)
-{
-	struct port *port = port_of(net);
-
-	lx_list_del(&net->port_link);
-	if (!lx_list_empty(&port->nets)) {
-		lx_o2ib_net_closed(net);
-		return;
-	}
-	pthread_mutex_lock(&ports_lock);
-	lx_list_del(&port->link);
-	pthread_mutex_unlock(&ports_lock);
-	port->stopping = true;
-	port->last = net;
-	/* A new NI of this address may listen at once. */
-	rdma_destroy_id(port->listener);
-	port->listener = NULL;
-	port_check_gone(port);
 }
 
 const struct lx_o2ib_hw lx_o2ib_verbs = {
-	.net_open = verbs_net_open,
-	.net_close = verbs_net_close,
+	.net_open = lx_o2ib_port_open,
+	.net_close = lx_o2ib_port_close,
 	.dial = verbs_dial,
 	.accept = verbs_accept,
 	.reject = verbs_reject,

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The life of a transmission (lnd/o2ib/tx.c) in every order of events: completions that
+ * succeed or fail, the peer's answers, a goodbye, a timeout. All sequences are walked
+ * through, each from a fresh connection; after each event the message has ended exactly
+ * when the rules say so (o2iblnd.md 9), once, with the right result, and in the end no
+ * memory is registered any more.
+ *
+ * Neither core nor hardware is there: both are played by this file.
+ */
+#include "testlib.h"
+
+#include <errno.h>
+
+#include "../../lnd/o2ib/o2ib.h"
+#include "../../lnd/o2ib/priv.h"
+#include "../../user/io/env.h"
+
+#define PEER_NID 0x000500000a000002ULL
+#define BIG 10000
+#define SLOTS 4
+
+/* ---- what the transport is told and tells ---------------------------------------------- */
+
+static struct lx_ni ni;
+static uint64_t now_ns;
+static struct lx_msg msg, reply;
+static unsigned int msg_ended, reply_ended, live_mrs;
+static int msg_status, reply_status;
+static size_t reply_length;
+static bool stopped;
+static void *parsed_rx;
+
+void lx_lnd_finalize(struct lx_msg *m, int status)
+{
+	if (m == &msg) {
+		msg_ended++;
+		msg_status = status;
+	} else {
+		assert_ptr_equal(m, &reply);
+		reply_ended++;
+		reply_status = status;
+	}
+}
+
+int lx_lnd_parse(struct lx_ni *n, const struct lx_hdr *hdr, const struct lx_rx_from *from, void *rx)
+{
+	parsed_rx = rx;
+	return 0;
+}
+
+struct lx_msg *lx_lnd_reply_msg(struct lx_ni *n, struct lx_msg *get)
+{
+	return &reply;
+}
+
+void lx_lnd_reply_length(struct lx_msg *r, size_t length)
+{
+	reply_length = length;
+}
+
+void lx_lnd_peer_lost(struct lx_ni *n, const struct lx_nid *nid, int error)
+{
+}
+
+void lx_lnd_stopped(struct lx_ni *n)
+{
+	stopped = true;
+}
+
+void lx_lnd_link(struct lx_ni *n, bool up)
+{
+}
+
+void lx_lnd_change(struct lx_ni *n, const struct lx_change *change)
+{
+}
+
+uint64_t lx_lnd_now(struct lx_ni *n)
+{
+	return now_ns;
+}
+
+unsigned int lx_lnd_timeout(struct lx_ni *n)
+{
+	return 50;
+}
+
+/* ---- hardware by hand --------------------------------------------------------------------- */
+
+static struct lx_o2ib_conn *conn;
+static struct lx_o2ib_net *net;
+static struct {
+	bool open; /* posted, not completed */
+	uint8_t type;
+} posted[SLOTS];
+static unsigned int n_posted, next_rx;
+static uint64_t their_cookie_for_us; /* the cookie we sent in our last request or PUT_ACK */
+
+static int hand_open(struct lx_o2ib_net *n)
+{
+	net = n;
+	return 0;
+}
+
+static void hand_net_close(struct lx_o2ib_net *n)
+{
+	lx_o2ib_net_closed(n);
+}
+
+static int hand_dial(struct lx_o2ib_conn *c, const void *pdata, size_t len)
+{
+	conn = c;
+	return 0;
+}
+
+static int hand_accept(struct lx_o2ib_conn *c, void *request, const void *pdata, size_t len)
+{
+	return -ENOSYS;
+}
+
+static void hand_reject(struct lx_o2ib_net *n, void *request, const void *pdata, size_t len)
+{
+}
+
+static void hand_close(struct lx_o2ib_conn *c)
+{
+	conn = NULL;
+}
+
+static void hand_free(struct lx_o2ib_conn *c)
+{
+}
+
+static int hand_post_recv(struct lx_o2ib_conn *c, unsigned int rx)
+{
+	return 0;
+}
+
+static int hand_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
+			  const struct lx_o2ib_write *writes, unsigned int n_writes)
+{
+	struct lx_o2ib_msg m;
+
+	assert_int_equal(lx_o2ib_decode(lx_o2ib_conn_slot_buf(c, slot), nob, &m), 0);
+	assert_true(slot < c->n_slots);
+	if (m.type == LX_O2IB_PUT_REQ || m.type == LX_O2IB_GET_REQ)
+		their_cookie_for_us = m.cookie;
+	if (m.type == LX_O2IB_PUT_ACK)
+		their_cookie_for_us = m.dst_cookie;
+	/* The slot's number has no meaning for the walk: posts count. */
+	assert_true(n_posted < SLOTS);
+	posted[n_posted].open = true;
+	posted[n_posted++].type = slot;
+	return 0;
+}
+
+static int hand_reg(struct lx_o2ib_net *n, void *addr, size_t len, bool remote,
+		    struct lx_o2ib_mr *ret_mr)
+{
+	*ret_mr = (struct lx_o2ib_mr){ NULL, 1, 2 };
+	live_mrs++;
+	return 0;
+}
+
+static void hand_dereg(struct lx_o2ib_mr *mr)
+{
+	live_mrs--;
+}
+
+static const struct lx_o2ib_hw hand = {
+	.net_open = hand_open,
+	.net_close = hand_net_close,
+	.dial = hand_dial,
+	.accept = hand_accept,
+	.reject = hand_reject,
+	.close = hand_close,
+	.free = hand_free,
+	.post_recv = hand_post_recv,
+	.post_send = hand_post_send,
+	.reg = hand_reg,
+	.dereg = hand_dereg,
+};
+
+/* ---- the peer -------------------------------------------------------------------------------- */
+
+static void receive(struct lx_o2ib_msg m, unsigned int n)
+{
+	unsigned int rx = next_rx++ % conn->n_rxs;
+
+	m.version = LX_O2IB_V2;
+	m.src_nid = PEER_NID;
+	m.src_stamp = 99;
+	m.dst_nid = lx_nid_to_u64(&ni.nid);
+	m.dst_stamp = net->stamp;
+	m.nob = lx_o2ib_nob(m.type, n);
+	lx_o2ib_encode(&m, lx_o2ib_conn_rx_buf(conn, rx), false);
+	lx_o2ib_received(conn, rx, m.nob, true);
+}
+
+static void answer(uint8_t type, int32_t status, uint64_t cookie)
+{
+	uint8_t frag[12];
+	struct lx_o2ib_msg m = { .type = type, .cookie = cookie, .status = status };
+
+	if (type == LX_O2IB_PUT_ACK) {
+		lx_o2ib_frag_put(frag, 0, BIG, 0x1000);
+		m.desc = (struct lx_o2ib_desc){ 7, 1, frag };
+		m.dst_cookie = 4711;
+	}
+	receive(m, 1);
+}
+
+static void request(uint8_t type)
+{
+	uint8_t frag[12];
+	struct lx_o2ib_msg m = { .type = type, .cookie = 4711 };
+
+	m.hdr.type = type == LX_O2IB_PUT_REQ ? LX_MSG_PUT : LX_MSG_GET;
+	lx_nid_from_u64(PEER_NID, &m.hdr.src_nid);
+	m.hdr.dst_nid = ni.nid;
+	lx_o2ib_frag_put(frag, 0, BIG, 0x1000);
+	m.desc = (struct lx_o2ib_desc){ 7, 1, frag };
+	receive(m, 1);
+}
+
+/* ---- scenes: what is transmitted ----------------------------------------------------------------- */
+
+enum scene { IMMEDIATE, PUT, PUT_TARGET, GET, GET_TARGET, SCENES };
+
+static char data[BIG];
+static struct iovec iov = { data, BIG };
+
+static void connect_up(void)
+{
+	struct lx_o2ib_msg m = { .version = LX_O2IB_V2, .type = LX_O2IB_CONNACK, .nob = 56,
+				 .src_nid = PEER_NID, .src_stamp = 99,
+				 .params = { 8, 257, 4096 } };
+	uint8_t buf[56];
+
+	m.dst_nid = lx_nid_to_u64(&ni.nid);
+	m.dst_stamp = net->stamp;
+	lx_o2ib_encode(&m, buf, false);
+	lx_o2ib_cm_established(conn, buf, 56);
+}
+
+static void send_msg(uint32_t type, size_t len, size_t sink)
+{
+	msg.hdr.type = type;
+	msg.hdr.src_nid = ni.nid;
+	lx_nid_from_u64(PEER_NID, &msg.hdr.dst_nid);
+	msg.target.nid = msg.hdr.dst_nid;
+	msg.payload = (struct lx_payload){ .iov = &iov, .n_iov = 1, .length = len };
+	msg.sink = (struct lx_payload){ .iov = &iov, .n_iov = 1, .length = sink };
+	assert_int_equal(lx_o2ib_lnd.send(&ni, &msg), 0);
+}
+
+static void begin(enum scene scene)
+{
+	struct lx_payload all = { .iov = &iov, .n_iov = 1, .length = BIG };
+
+	memset(&ni, 0, sizeof(ni));
+	memset(&msg, 0, sizeof(msg));
+	memset(&reply, 0, sizeof(reply));
+	memset(posted, 0, sizeof(posted));
+	msg_ended = reply_ended = n_posted = next_rx = 0;
+	msg_status = reply_status = 1;
+	reply_length = 0;
+	stopped = false;
+	now_ns = LX_O2IB_SECOND;
+	assert_int_equal(lx_nid_parse("10.0.0.1@o2ib", &ni.nid), 0);
+	ni.net = lx_nid_net(&ni.nid);
+	memset(&ni.tun, 0xff, sizeof(ni.tun));
+	memset(&ni.lnd_tun, 0xff, sizeof(ni.lnd_tun));
+	assert_int_equal(lx_o2ib_lnd.startup(&ni), 0);
+	/* Something has to be sent for a connection to be; that is the message, or a stranger. */
+	if (scene == IMMEDIATE || scene == PUT || scene == GET) {
+		send_msg(scene == GET ? LX_MSG_GET : LX_MSG_PUT,
+			 scene == PUT ? BIG : 0, scene == GET ? BIG : 0);
+		connect_up();
+		return;
+	}
+	send_msg(LX_MSG_PUT, 0, 0);
+	connect_up();
+	lx_o2ib_sent(conn, posted[0].type, true);
+	assert_int_equal(msg_ended, 1);
+	msg_ended = n_posted = 0;
+	request(scene == PUT_TARGET ? LX_O2IB_PUT_REQ : LX_O2IB_GET_REQ);
+	msg.payload = all;
+	lx_o2ib_lnd.recv(&ni, parsed_rx, &msg, scene == PUT_TARGET ? &all : &msg.payload, BIG);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------ */
+
+/* What has happened so far; what the rules need to know. */
+struct past {
+	bool completed[SLOTS];
+	bool answered, refused, failed_answer, closed;
+};
+
+enum event {
+	COMPLETE_0, COMPLETE_1, FAIL_0, FAIL_1, ANSWER, ANSWER_NO, ANSWER_ERROR, ANSWER_WRONG,
+	GOODBYE, LATE, EVENTS
+};
+
+static uint8_t good_answer(enum scene scene)
+{
+	return scene == PUT ? LX_O2IB_PUT_ACK : scene == GET ? LX_O2IB_GET_DONE : LX_O2IB_PUT_DONE;
+}
+
+static bool possible(enum scene scene, const struct past *p, enum event event)
+{
+	bool asks = scene == PUT || scene == GET || scene == PUT_TARGET;
+
+	if (p->closed || !conn)
+		return false;
+	switch (event) {
+	case COMPLETE_0:
+	case FAIL_0:
+		return posted[0].open;
+	case COMPLETE_1:
+	case FAIL_1:
+		return posted[1].open;
+	case ANSWER:
+	case ANSWER_ERROR:
+	case ANSWER_WRONG:
+		return asks && n_posted && !p->answered;
+	case ANSWER_NO:
+		return scene == PUT && !p->answered;
+	case GOODBYE:
+	case LATE:
+		return !msg_ended;
+	default:
+		return false;
+	}
+}
+
+static void complete(struct past *p, unsigned int i, bool ok)
+{
+	posted[i].open = false;
+	p->completed[i] = ok;
+	p->closed = !ok;
+	lx_o2ib_sent(conn, posted[i].type, ok);
+}
+
+static void happen(enum scene scene, struct past *p, enum event event)
+{
+	switch (event) {
+	case COMPLETE_0:
+	case COMPLETE_1:
+		complete(p, event - COMPLETE_0, true);
+		break;
+	case FAIL_0:
+	case FAIL_1:
+		complete(p, event - FAIL_0, false);
+		break;
+	case ANSWER:
+		p->answered = true;
+		answer(good_answer(scene), scene == GET ? BIG - 1 : 0, their_cookie_for_us);
+		break;
+	case ANSWER_NO: /* not a byte is wanted: fine */
+		p->answered = p->refused = true;
+		answer(LX_O2IB_PUT_NAK, 0, their_cookie_for_us);
+		break;
+	case ANSWER_ERROR:
+		p->answered = p->refused = p->failed_answer = true;
+		answer(scene == PUT ? LX_O2IB_PUT_NAK : good_answer(scene), -ENODATA,
+		       their_cookie_for_us);
+		break;
+	case ANSWER_WRONG:
+		p->closed = true;
+		answer(good_answer(scene), 0, 123456789);
+		break;
+	case GOODBYE:
+		p->closed = true;
+		lx_o2ib_cm_failed(conn, 0);
+		break;
+	case LATE:
+		p->closed = true;
+		now_ns += 100 * LX_O2IB_SECOND;
+		lx_o2ib_tick(net);
+		break;
+	default:
+		fail();
+	}
+}
+
+/* Whether the message has to have ended by now. */
+static bool due(enum scene scene, const struct past *p)
+{
+	if (p->closed)
+		return true;
+	switch (scene) {
+	case PUT:
+		return p->answered && p->completed[0] && (p->refused || p->completed[1]);
+	case GET:
+	case PUT_TARGET:
+		return p->answered && p->completed[0];
+	default:
+		return p->completed[0];
+	}
+}
+
+static void expect(enum scene scene, const struct past *p, bool was_due)
+{
+	bool now_due = due(scene, p) || was_due;
+
+	assert_int_equal(msg_ended, now_due);
+	assert_int_equal(reply_ended, scene == GET && now_due);
+	if (!now_due)
+		return;
+	assert_int_equal(live_mrs, 0);
+	if (was_due)
+		return; /* the result cannot change any more */
+	if (p->closed && scene == GET && p->failed_answer) {
+		/* The request itself was fine, whatever became of the connection. */
+		assert_int_equal(reply_status, -ENODATA);
+	} else if (p->closed) {
+		assert_true(msg_status < 0 && (scene != GET || reply_status < 0));
+	} else if (p->failed_answer) {
+		assert_int_equal(scene == GET ? reply_status : msg_status, -ENODATA);
+	} else {
+		assert_int_equal(msg_status, 0);
+		if (scene == GET) {
+			assert_int_equal(reply_status, 0);
+			assert_int_equal(reply_length, BIG - 1);
+		}
+	}
+}
+
+static void end_scene(void)
+{
+	lx_o2ib_lnd.shutdown(&ni);
+	assert_true(stopped);
+	assert_int_equal(live_mrs, 0);
+	assert_true(msg_ended == 1);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------- */
+
+#define DEPTH 12
+
+/*
+ * One sequence: the choices made so far, then always the first possible event. Leaves in
+ * @choice what was chosen and how many there were to choose from; returns its length.
+ */
+static unsigned int walk(enum scene scene, unsigned int *choice, unsigned int *of,
+			 unsigned int given)
+{
+	struct past p = { 0 };
+	unsigned int n = 0;
+
+	begin(scene);
+	for (;; n++) {
+		enum event can[EVENTS];
+		unsigned int n_can = 0;
+		bool was_due = due(scene, &p);
+
+		for (unsigned int e = 0; e < EVENTS; e++) {
+			if (possible(scene, &p, e))
+				can[n_can++] = e;
+		}
+		if (!n_can)
+			break;
+		assert_true(n < DEPTH);
+		if (n >= given)
+			choice[n] = 0;
+		of[n] = n_can;
+		happen(scene, &p, can[choice[n]]);
+		expect(scene, &p, was_due);
+	}
+	end_scene();
+	return n;
+}
+
+static void every_order(void **state)
+{
+	static const char *const names[] = { "IMMEDIATE", "PUT", "PUT target", "GET", "GET target" };
+
+	for (unsigned int scene = 0; scene < SCENES; scene++) {
+		unsigned int choice[DEPTH] = { 0 }, of[DEPTH], given = 0, n, walks = 0;
+
+		do {
+			n = walk(scene, choice, of, given);
+			walks++;
+			while (n && choice[n - 1] + 1 == of[n - 1])
+				n--;
+			given = n;
+			if (n)
+				choice[n - 1]++;
+		} while (n);
+		printf("             %s: %u sequences\n", names[scene], walks);
+		assert_true(walks >= 4);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_order) };
+
+	lx_o2ib_hw = &hand;
+	return cmocka_run_group_tests_name("o2ib_tx", tests, NULL, NULL);
+}
