@@ -237,7 +237,8 @@ KERNELS ?=
 SUITES ?=
 vmtest:
 	$(Q)tools/deps build test vmtest
-	$(Q)$(MAKE) -s all unit
+	$(Q)$(MAKE) -s all
+	$(Q)$(MAKE) -s SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
 
