@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * libFuzzer target: an o2iblnd node whose peer, core and hardware do as the input says.
+ * Whatever a peer sends and however the hardware orders things: each message ends once,
+ * no memory stays registered, nothing is used after its end.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lnd/o2ib/o2ib.h"
+#include "../../lnd/o2ib/priv.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define PEER_NID 0x000500000a000002ULL
+#define MSGS 64
+#define PARKED 64
+#define MEM 20000
+
+struct out {
+	struct lx_msg msg;
+	bool open; /* the transport has it */
+};
+
+struct qp { /* what the hardware knows of one connection */
+	struct lx_o2ib_conn *conn;
+	unsigned int slot[64], n_slots;
+	unsigned int rx[600], n_rxs;
+};
+
+static const uint8_t *in;
+static size_t left;
+static struct lx_ni ni;
+static struct lx_o2ib_net *net;
+static struct qp qps[8];
+static struct out outs[MSGS];
+static void *parked[PARKED];
+static unsigned int n_parked, live_mrs;
+static uint64_t now_ns, last_cookie;
+static bool stopped, direct;
+static char mem[MEM];
+static struct iovec iov[2] = { { mem, MEM / 2 }, { mem + MEM / 2, MEM / 2 } };
+
+static uint8_t byte(void)
+{
+	return left ? (left--, *in++) : 0;
+}
+
+static uint32_t u16(void)
+{
+	return byte() << 8 | byte();
+}
+
+/* ---- the core ----------------------------------------------------------------------- */
+
+void lx_lnd_finalize(struct lx_msg *msg, int status)
+{
+	struct out *out = lx_container_of(msg, struct out, msg);
+
+	assert(out >= outs && out < outs + MSGS && out->open);
+	out->open = false;
+}
+
+static struct lx_msg *msg_new(void)
+{
+	for (unsigned int i = 0; i < MSGS; i++) {
+		if (outs[i].open)
+			continue;
+		memset(&outs[i], 0, sizeof(outs[i]));
+		outs[i].open = true;
+		return &outs[i].msg;
+	}
+	return NULL;
+}
+
+static struct lx_payload memory(size_t length)
+{
+	struct lx_payload p = { .iov = iov, .n_iov = 2, .offset = byte(), .length = length };
+
+	if (p.length > MEM - p.offset)
+		p.length = MEM - p.offset;
+	return p;
+}
+
+/* The core has made up its mind about what it was asked. */
+static void decide(unsigned int i)
+{
+	struct lx_o2ib_rx *rx = parked[i];
+	struct lx_payload p = memory(rx->msg.hdr.payload_length);
+	struct lx_msg *msg = byte() & 1 ? msg_new() : NULL;
+
+	parked[i] = parked[--n_parked];
+	if (p.length > rx->msg.hdr.payload_length)
+		p.length = rx->msg.hdr.payload_length;
+	if (rx->msg.type == LX_O2IB_GET_REQ)
+		p = memory(u16());
+	if (msg)
+		msg->payload = p;
+	lx_o2ib_lnd.recv(&ni, rx, msg, msg ? &msg->payload : NULL, rx->msg.hdr.payload_length);
+}
+
+int lx_lnd_parse(struct lx_ni *n, const struct lx_hdr *hdr, const struct lx_rx_from *from, void *rx)
+{
+	if (n_parked == PARKED || hdr->type > LX_MSG_REPLY || hdr->payload_length > LX_PAYLOAD_MAX)
+		return -EPROTO;
+	parked[n_parked++] = rx;
+	if (direct)
+		decide(n_parked - 1);
+	return 0;
+}
+
+struct lx_msg *lx_lnd_reply_msg(struct lx_ni *n, struct lx_msg *get)
+{
+	return msg_new();
+}
+
+void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
+{
+	assert(length <= MEM);
+}
+
+void lx_lnd_peer_lost(struct lx_ni *n, const struct lx_nid *nid, int error)
+{
+}
+
+void lx_lnd_stopped(struct lx_ni *n)
+{
+	stopped = true;
+}
+
+void lx_lnd_link(struct lx_ni *n, bool up)
+{
+}
+
+void lx_lnd_change(struct lx_ni *n, const struct lx_change *change)
+{
+}
+
+uint64_t lx_lnd_now(struct lx_ni *n)
+{
+	return now_ns;
+}
+
+unsigned int lx_lnd_timeout(struct lx_ni *n)
+{
+	return 50;
+}
+
+/* ---- the hardware ---------------------------------------------------------------------- */
+
+static struct lx_list nets = { &nets, &nets };
+
+static int hw_open(struct lx_o2ib_net *n)
+{
+	net = n;
+	lx_list_append(&nets, &n->port_link);
+	return 0;
+}
+
+static void hw_net_close(struct lx_o2ib_net *n)
+{
+	lx_list_del(&n->port_link);
+	lx_o2ib_net_closed(n);
+}
+
+static int hw_post_recv(struct lx_o2ib_conn *conn, unsigned int rx)
+{
+	struct qp *qp = conn->hw;
+
+	assert(rx < conn->n_rxs && qp->n_rxs < conn->n_rxs);
+	qp->rx[qp->n_rxs++] = rx;
+	return 0;
+}
+
+static int qp_new(struct lx_o2ib_conn *conn)
+{
+	for (unsigned int i = 0; i < 8; i++) {
+		if (qps[i].conn)
+			continue;
+		qps[i] = (struct qp){ .conn = conn };
+		conn->hw = &qps[i];
+		for (unsigned int j = 0; j < conn->n_rxs; j++)
+			hw_post_recv(conn, j);
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int hw_dial(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
+{
+	return qp_new(conn);
+}
+
+static int hw_accept(struct lx_o2ib_conn *conn, void *request, const void *pdata, size_t len)
+{
+	return qp_new(conn);
+}
+
+static void hw_reject(struct lx_o2ib_net *n, void *request, const void *pdata, size_t len)
+{
+}
+
+static void hw_close(struct lx_o2ib_conn *conn)
+{
+	struct qp *qp = conn->hw;
+
+	if (qp)
+		qp->conn = NULL;
+	conn->hw = NULL;
+}
+
+static void hw_free(struct lx_o2ib_conn *conn)
+{
+	assert(!conn->hw);
+}
+
+static int hw_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob,
+			const struct lx_o2ib_write *writes, unsigned int n_writes)
+{
+	struct qp *qp = conn->hw;
+	struct lx_o2ib_msg m;
+
+	assert(!lx_o2ib_decode(lx_o2ib_conn_slot_buf(conn, slot), nob, &m));
+	assert(qp->n_slots < 64 && n_writes <= LX_O2IB_FRAGS_MAX + 4);
+	for (unsigned int i = 0; i < n_writes; i++) {
+		assert(writes[i].n_sge >= 1 && writes[i].n_sge <= 2);
+		for (unsigned int j = 0; j < writes[i].n_sge; j++)
+			assert(writes[i].sge[j].length <= MEM);
+	}
+	qp->slot[qp->n_slots++] = slot;
+	if (m.type == LX_O2IB_PUT_REQ || m.type == LX_O2IB_GET_REQ)
+		last_cookie = m.cookie;
+	if (m.type == LX_O2IB_PUT_ACK)
+		last_cookie = m.dst_cookie;
+	return 0;
+}
+
+static int hw_reg(struct lx_o2ib_net *n, void *addr, size_t len, bool remote,
+		  struct lx_o2ib_mr *ret_mr)
+{
+	if (byte() == 0xee)
+		return -ENOMEM;
+	*ret_mr = (struct lx_o2ib_mr){ NULL, 1, 2 };
+	live_mrs++;
+	return 0;
+}
+
+static void hw_dereg(struct lx_o2ib_mr *mr)
+{
+	live_mrs--;
+}
+
+static const struct lx_o2ib_hw hw = {
+	.net_open = hw_open,
+	.net_close = hw_net_close,
+	.dial = hw_dial,
+	.accept = hw_accept,
+	.reject = hw_reject,
+	.close = hw_close,
+	.free = hw_free,
+	.post_recv = hw_post_recv,
+	.post_send = hw_post_send,
+	.reg = hw_reg,
+	.dereg = hw_dereg,
+};
+
+/* ---- what happens ------------------------------------------------------------------------ */
+
+static struct lx_o2ib_msg peer_msg(uint8_t type)
+{
+	struct lx_o2ib_msg m = { .version = byte() == 0x11 ? LX_O2IB_V1 : LX_O2IB_V2, .type = type,
+				 .src_nid = PEER_NID, .src_stamp = 99 };
+
+	m.dst_nid = lx_nid_to_u64(&ni.nid);
+	m.dst_stamp = net->stamp;
+	return m;
+}
+
+/* The middle of a connection: an answer to our request, its private data from the input. */
+static void handshake(struct qp *qp)
+{
+	struct lx_o2ib_msg m = peer_msg(LX_O2IB_CONNACK);
+	struct lx_o2ib_rej rej = { .version = LX_O2IB_V2, .why = byte() & 15, .stamp = byte() };
+	uint8_t buf[LX_O2IB_CONN_BYTES];
+
+	m.params = (struct lx_o2ib_params){ 1 + byte() % 9, 257 - byte(), 4096 };
+	m.nob = LX_O2IB_CONN_BYTES;
+	switch (byte() & 3) {
+	case 0:
+		rej.params = m.params;
+		lx_o2ib_cm_rejected(qp->conn, byte() & 3, buf, lx_o2ib_rej_encode(&rej, buf));
+		break;
+	case 1:
+		lx_o2ib_cm_failed(qp->conn, -ETIMEDOUT);
+		break;
+	default:
+		lx_o2ib_encode(&m, buf, false);
+		lx_o2ib_cm_established(qp->conn, buf, sizeof(buf));
+	}
+}
+
+static void connect_request(void)
+{
+	struct lx_o2ib_msg m = peer_msg(byte() == 1 ? LX_O2IB_NOOP : LX_O2IB_CONNREQ);
+	uint8_t buf[LX_O2IB_CONN_BYTES] = { 0 };
+
+	m.params = (struct lx_o2ib_params){ byte() % 10, 257 - byte(), 4096 };
+	m.nob = lx_o2ib_nob(m.type, 0);
+	m.src_stamp += byte() == 7;
+	m.dst_stamp = byte() & 1 ? net->stamp : 0;
+	m.dst_nid += byte() == 9;
+	lx_o2ib_encode(&m, buf, false);
+	lx_o2ib_cm_request(&nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
+}
+
+/* A message of the peer's: well-formed for the most part, with sense or without. */
+static void arrive(struct qp *qp)
+{
+	struct lx_o2ib_msg m = peer_msg(LX_O2IB_NOOP + byte() % 8);
+	unsigned int n = byte(), rx;
+	uint8_t *buf;
+
+	if (!qp->n_rxs)
+		return;
+	rx = qp->rx[0];
+	memmove(qp->rx, qp->rx + 1, --qp->n_rxs * sizeof(qp->rx[0]));
+	buf = lx_o2ib_conn_rx_buf(qp->conn, rx);
+	m.version = qp->conn->version;
+	m.credits = byte() & 3;
+	m.cookie = byte() & 7 ? last_cookie : byte();
+	m.dst_cookie = byte();
+	m.status = (int8_t)byte() * 100;
+	m.hdr.type = byte() % 5;
+	m.hdr.payload_length = byte() & 3 ? n : u16();
+	m.desc = (struct lx_o2ib_desc){ byte(), 1 + byte() % 5, NULL };
+	for (unsigned int i = 0; i < m.desc.n_frags; i++)
+		lx_o2ib_frag_put(buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136), i, u16(), u16());
+	m.desc.frags = buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136);
+	m.nob = lx_o2ib_nob(m.type, m.type == LX_O2IB_IMMEDIATE ? n : m.desc.n_frags);
+	m.src_stamp += byte() == 0xfe;
+	lx_o2ib_encode(&m, buf, false);
+	if (byte() == 0xfd)
+		buf[byte()] = byte();
+	lx_o2ib_received(qp->conn, rx, m.nob, byte() != 0xfc);
+}
+
+static void completion(struct qp *qp)
+{
+	unsigned int i, slot;
+
+	if (!qp->n_slots)
+		return;
+	i = byte() % qp->n_slots;
+	slot = qp->slot[i];
+	memmove(qp->slot + i, qp->slot + i + 1, (--qp->n_slots - i) * sizeof(qp->slot[0]));
+	lx_o2ib_sent(qp->conn, slot, byte() != 0xfb);
+}
+
+static void send_one(void)
+{
+	struct lx_msg *msg = msg_new();
+
+	if (!msg)
+		return;
+	msg->hdr.type = byte() & 3;
+	msg->hdr.src_nid = ni.nid;
+	lx_nid_from_u64(PEER_NID, &msg->hdr.dst_nid);
+	msg->target.nid = msg->hdr.dst_nid;
+	if (msg->hdr.type == LX_MSG_PUT || msg->hdr.type == LX_MSG_REPLY)
+		msg->payload = memory(u16());
+	if (msg->hdr.type == LX_MSG_GET)
+		msg->sink = memory(u16());
+	msg->hdr.payload_length = msg->payload.length;
+	if (lx_o2ib_lnd.send(&ni, msg)) {
+		assert(lx_container_of(msg, struct out, msg)->open);
+		lx_container_of(msg, struct out, msg)->open = false;
+	}
+}
+
+static void step(void)
+{
+	uint8_t op = byte();
+	struct qp *qp = &qps[byte() & 7];
+
+	direct = op & 0x80;
+	if ((op & 15) < 8 && !qp->conn)
+		qp = &qps[0];
+	if ((op & 15) < 8 && !qp->conn)
+		return;
+	switch (op & 15) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		arrive(qp);
+		break;
+	case 4:
+	case 5:
+		completion(qp);
+		break;
+	case 6:
+		handshake(qp);
+		break;
+	case 7:
+		lx_o2ib_cm_failed(qp->conn, 0);
+		break;
+	case 8:
+		connect_request();
+		break;
+	case 9:
+		now_ns += (uint64_t)byte() * LX_O2IB_SECOND;
+		lx_o2ib_tick(net);
+		break;
+	case 10:
+	case 11:
+		if (n_parked)
+			decide(byte() % n_parked);
+		break;
+	default:
+		send_one();
+	}
+}
+
+static void begin(void)
+{
+	memset(&ni, 0, sizeof(ni));
+	memset(qps, 0, sizeof(qps));
+	memset(outs, 0, sizeof(outs));
+	n_parked = live_mrs = 0;
+	now_ns = LX_O2IB_SECOND;
+	last_cookie = 1;
+	stopped = false;
+	lx_o2ib_hw = &hw;
+	assert(!lx_nid_parse("10.0.0.1@o2ib", &ni.nid));
+	ni.net = lx_nid_net(&ni.nid);
+	memset(&ni.tun, 0xff, sizeof(ni.tun));
+	memset(&ni.lnd_tun, 0xff, sizeof(ni.lnd_tun));
+	assert(!lx_o2ib_lnd.startup(&ni));
+}
+
+static void end(void)
+{
+	left = 0;
+	lx_o2ib_lnd.shutdown(&ni);
+	while (n_parked)
+		decide(n_parked - 1);
+	assert(stopped);
+	assert(!live_mrs);
+	for (unsigned int i = 0; i < MSGS; i++)
+		assert(!outs[i].open);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	in = data;
+	left = size;
+	begin();
+	while (left)
+		step();
+	end();
+	return 0;
+}
