@@ -27,6 +27,7 @@ struct tcp_options_received___lx {
 struct tcp_sock___lx {
 	__u32 rcv_nxt, rcv_wup, rcv_wnd, snd_nxt, snd_una, snd_wnd, write_seq, tsoffset;
 	__u64 bytes_received;
+	__u8 ecn_flags;
 	struct rb_root___lx out_of_order_queue;
 	struct tcp_options_received___lx rx_opt;
 	__u8 tcp_usec_ts : 1; /* since 6.7 */
@@ -38,18 +39,19 @@ LX_INLINE int lx_arm_stream(struct lx_stream *s, const struct tcp_sock___lx *tp,
 	__u64 received = tp->bytes_received;
 
 	s->base_seq = tp->rcv_nxt - (__u32)received;
+	s->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 	if (!on) {
 		s->high = s->acked = received;
+		s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
 		s->state = LX_STREAM_ARMED;
 		return LX_ARMED_OK;
 	}
-	s->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 	s->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_STAMP_LEN : 0;
 	s->stamp.offset = tp->tsoffset;
 	s->stamp.recent = tp->rx_opt.ts_recent;
 	s->socket_seq = tp->snd_nxt;
 	s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
-	s->socket_edge = s->socket_una + tp->rcv_wnd;
+	s->socket_edge = lx_pos_max(s->socket_edge, s->socket_una + tp->rcv_wnd);
 	s->socket_sent = lx_pos_max(received, s->high);
 	s->acked = s->kacked = s->told_ack = s->socket_una;
 	s->edge = s->told_edge = s->socket_edge;
@@ -103,6 +105,14 @@ LX_INLINE struct bpf_sock *lx_arm_lookup(struct __sk_buff *skb, const struct lx_
 	return bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
 }
 
+/* Timestamps in microseconds; congestion marks, which would have to be passed on. */
+LX_INLINE int lx_arm_unfit(const struct tcp_sock___lx *tp)
+{
+	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
+		return 1;
+	return bpf_core_field_exists(tp->ecn_flags) && (tp->ecn_flags & 1);
+}
+
 LX_INLINE int lx_arm(struct __sk_buff *skb, const struct lx_arm *arm)
 {
 	struct lx_stream *s = arm->kind == LX_FLOW_STREAM ? lx_stream_at(arm->index) : 0;
@@ -120,8 +130,7 @@ LX_INLINE int lx_arm(struct __sk_buff *skb, const struct lx_arm *arm)
 	if (!sk)
 		return r;
 	tp = (void *)bpf_skc_to_tcp_sock(sk);
-	if (tp && bpf_core_field_exists(tp->tcp_usec_ts) &&
-	    BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
+	if (tp && lx_arm_unfit(tp))
 		r = LX_ARMED_UNFIT;
 	else if (tp && s)
 		r = lx_arm_stream(s, tp, arm->on);

@@ -142,6 +142,30 @@ static int lx_is_stale(const struct lx_work *w)
 	return 1;
 }
 
+/*
+ * A packet in a form that we do not read (IP options, fragments) may still be one of a
+ * flow. Its sequence numbers would be wrong for our socket: as lost, then.
+ */
+LX_GLOBAL int lx_is_odd(struct __sk_buff *skb)
+{
+	struct lx_packet p = { 0 };
+	struct lx_flow_key key;
+	__u32 len = skb->len;
+
+	if (len > 256)
+		len = 256;
+	if (bpf_skb_pull_data(skb, len))
+		return 0;
+	if (lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &p) <
+	    LX_PACKET_TCP_FRAGMENT)
+		return 0;
+	memcpy(key.remote, p.src, sizeof(key.remote));
+	memcpy(key.local, p.dst, sizeof(key.local));
+	key.remote_port = p.sport;
+	key.local_port = p.dport;
+	return bpf_map_lookup_elem(&flows, &key) != 0;
+}
+
 SEC("tc")
 int lnetx_ingress(struct __sk_buff *skb)
 {
@@ -153,7 +177,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 		return LX_GO_ON;
 	w->g.ours = 0;
 	if (!lx_seg_read(skb, &w->g))
-		return LX_GO_ON;
+		return lx_seg_may_be_tcp(skb, &w->g) && lx_is_odd(skb) ? LX_DROP : LX_GO_ON;
 	flow = bpf_map_lookup_elem(&flows, &w->g.key);
 	if (!flow || lx_is_stale(w))
 		return LX_GO_ON;

@@ -58,7 +58,7 @@ static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_work *w, str
 		hlen += 4 + 8 * told->n_sack;
 	if (hlen > 60)
 		return -1;
-	lx_seg_make_ip(g, s->key.local, s->key.remote, s->family, hlen);
+	lx_seg_make_ip(g, s->key.local, s->key.remote, s->family, s->tos, hlen);
 	need = g->l4 + hlen;
 	if (skb->len != need && bpf_skb_change_tail(skb, need, 0))
 		return -1;
@@ -199,7 +199,8 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_work *w, const struct
 	__u32 at = lx_csum_at(g);
 	__s64 diff, pseudo;
 
-	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, g->hlen + g->len);
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos,
+		       g->hlen + g->len);
 	g->out = g->tcp;
 	g->out.sport = lane->key.local_port;
 	g->out.dport = lane->key.remote_port;
@@ -207,6 +208,7 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_work *w, const struct
 	g->out.ack = lx_be32(lane->ack_seq);
 	g->out.flags = (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK;
 	g->out.window = lx_be16(lane->window);
+	g->out.urgent = 0;
 	if (lane->options) {
 		lx_seg_make_stamp(g, &lane->stamp);
 		diff = bpf_csum_diff((__be32 *)&g->tcp, 32, (__be32 *)&g->out, 32, 0);
@@ -295,7 +297,7 @@ LX_INLINE __u32 lx_make_up(struct lx_work *w, const struct lx_stream *s, __u32 l
 	struct lx_seg *g = &w->g;
 	__u32 hlen = sizeof(g->tcp) + (g->stamped ? LX_TCP_STAMP_LEN : 0);
 
-	lx_seg_make_ip(g, g->key.remote, g->key.local, g->family, hlen + len);
+	lx_seg_make_ip(g, g->key.remote, g->key.local, g->family, 0, hlen + len);
 	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
 	g->out.sport = g->tcp.sport;
 	g->out.dport = g->tcp.dport;
@@ -316,7 +318,7 @@ LX_INLINE __u32 lx_make_lane(struct lx_work *w, const struct lx_lane *lane, __u3
 	struct lx_seg *g = &w->g;
 	__u32 hlen = sizeof(g->tcp) + (lane->options ? LX_TCP_STAMP_LEN : 0);
 
-	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, hlen + len);
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos, hlen + len);
 	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
 	g->out.sport = lane->key.local_port;
 	g->out.dport = lane->key.remote_port;

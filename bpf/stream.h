@@ -306,8 +306,11 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_work *w)
 	struct lx_seg *g = &w->g;
 	int kick = (skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_KICK), news;
 
-	if (!s || s->state != LX_STREAM_ON)
+	if (!s || s->state != LX_STREAM_ON) {
+		if (s && s->state == LX_STREAM_ARMED && !kick)
+			lx_stream_note(s, g);
 		return kick ? LX_DROP : LX_GO_ON;
+	}
 	if (kick)
 		skb->mark = 0;
 	else

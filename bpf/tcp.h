@@ -167,7 +167,8 @@ LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 		g->l4 = ETH_HLEN + sizeof(g->ip4);
 		lx_packet_map(g->ours ? g->key.local : g->key.remote, g->ip4.src);
 		lx_packet_map(g->ours ? g->key.remote : g->key.local, g->ip4.dst);
-		all = lx_be16(g->ip4.len);
+		/* A super-packet may be longer than the field can say. */
+		all = g->ip4.len ? lx_be16(g->ip4.len) : skb->len - ETH_HLEN;
 		return all > sizeof(g->ip4) ? all - sizeof(g->ip4) : 0;
 	}
 	if (skb->protocol != lx_be16(ETH_P_IPV6) ||
@@ -178,6 +179,17 @@ LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 	__builtin_memcpy(g->ours ? g->key.local : g->key.remote, g->ip6.src, 16);
 	__builtin_memcpy(g->ours ? g->key.remote : g->key.local, g->ip6.dst, 16);
 	return lx_be16(g->ip6.len);
+}
+
+/* Of what lx_seg_read() has refused: whether it is worth a closer look. */
+LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
+{
+	if (skb->vlan_present)
+		return 0;
+	if (skb->protocol == lx_be16(ETH_P_IP))
+		return g->ip4.proto == 6;
+	return skb->protocol == lx_be16(ETH_P_IPV6) &&
+	       (g->ip6.next == 6 || lx_packet_is_extension(g->ip6.next));
 }
 
 /**
@@ -257,7 +269,7 @@ LX_INLINE __u32 lx_now_ms(void)
 
 /* An IP header with @len bytes of TCP behind it. Sets g->l4. */
 LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst, __u32 family,
-			      __u32 len)
+			      __u32 tos, __u32 len)
 {
 	struct lx_ip4_hdr *ip4 = (void *)g->out_l3;
 	struct lx_ip6_hdr *ip6 = (void *)g->out_l3;
@@ -266,7 +278,7 @@ LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst
 
 	__builtin_memset(g->out_l3, 0, sizeof(g->out_l3));
 	if (family == LX_AF_INET6) {
-		ip6->flow = lx_be32(0x60000000);
+		ip6->flow = lx_be32(0x60000000 | (tos & 0xff) << 20);
 		ip6->len = lx_be16(len);
 		ip6->next = 6;
 		ip6->hops = 64;
@@ -276,6 +288,7 @@ LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst
 		return;
 	}
 	ip4->ver_ihl = 0x45;
+	ip4->tos = tos;
 	ip4->len = lx_be16(len + sizeof(*ip4));
 	ip4->frag = lx_be16(0x4000);
 	ip4->ttl = 64;

@@ -127,6 +127,8 @@ struct lx_lane {
 	struct lx_flow_key key; /* U */
 	struct lx_stamp stamp;
 	__u64 messages, bytes, acks, takes; /* B: counters */
+	__u32 tos;        /* U: of packets to it */
+	__u32 reserved;
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */
@@ -171,7 +173,7 @@ struct lx_stream {
 	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
 	__u8 family;      /* U */
 	__u8 flip;        /* U: the peer has the other byte order */
-	__u8 reserved;
+	__u8 tos;         /* U: of packets to it */
 	__u16 mtu;        /* U: its packets may be this large */
 	struct lx_flow_key key; /* U */
 	__u32 base_seq;   /* A: sequence number of position 0 */

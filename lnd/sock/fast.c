@@ -41,6 +41,7 @@ struct stream_state {
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+	int to_hop;                /* where the last message of it went; -1: not known */
 	uint64_t quiet_pos;        /* everything before it had been sent on ... */
 	uint32_t quiet_barrier;    /* ... and has arrived when this barrier is down; 0: none */
 };
@@ -101,6 +102,13 @@ static void key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
 		local = conn->local;
 	key_addr(&conn->remote, ret_key->remote, &ret_key->remote_port);
 	key_addr(&local, ret_key->local, &ret_key->local_port);
+}
+
+static uint8_t tos_of(const struct lx_sock_conn *conn)
+{
+	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
+
+	return tos > 0 ? tos : 0;
 }
 
 static uint16_t mtu_of(const struct lx_sock_conn *conn)
@@ -304,6 +312,7 @@ static void stream_add(struct lx_sock_conn *conn)
 	s->hop = hop;
 	s->ifindex = conn->net->netif.index;
 	s->mtu = mtu_of(conn);
+	s->tos = tos_of(conn);
 	key_of(conn, &s->key);
 	if (lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index))
 		return;
@@ -315,13 +324,15 @@ static void stream_add(struct lx_sock_conn *conn)
 	state->conn = conn;
 	state->since_ns = lx_sock_now();
 	state->hold_pause_ns = HOLD_PAUSE_MIN_NS;
+	state->to_hop = -1;
 	conn->stream = index;
 	fast->n_streams++;
 }
 
 static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 {
-	if (conn->no_stream || conn->lane >= 0 || conn->version < LX_SOCK_V2 || conn->loopback ||
+	if (conn->no_stream || conn->lane >= 0 ||
+	    !lx_forward_is_attached(conn->host->fast->forward, conn->net->netif.index) || conn->version < LX_SOCK_V2 || conn->loopback ||
 	    conn->net->netif.loopback || conn->rx.userspace)
 		return false;
 	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
@@ -368,7 +379,7 @@ static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uin
 	uint64_t stream_pos;
 
 	__atomic_store_n(&s->boundary, boundary, __ATOMIC_RELEASE);
-	if (!s->raw || s->state != LX_STREAM_ON)
+	if (!s->raw || s->state != LX_STREAM_ON || (s->flags & LX_STREAM_NO_LANES))
 		return;
 	/* The sender may have come to the end of what it was allowed. */
 	stream_pos = boundary + s->diverted;
@@ -379,6 +390,7 @@ static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uin
 bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
 {
 	struct lx_sock_fast *fast = conn->host->fast;
+	const struct dest *dest;
 	struct lx_stream *s;
 	uint64_t start;
 
@@ -396,6 +408,9 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	publish_boundary(conn, s, start + len);
 	if (!hdr || s->state != LX_STREAM_ON)
 		return true;
+	dest = dest_lookup(fast, &hdr->dst_nid);
+	if (dest)
+		fast->stream[conn->stream].to_hop = dest->hop;
 	conn->rx.gate = start;
 	if (lanes_are_through(fast, s, start))
 		return true;
@@ -497,9 +512,9 @@ static void hold(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
 }
 
-static bool has_lanes(struct lx_sock_fast *fast)
+static bool has_lanes(struct lx_sock_fast *fast, const struct stream_state *state)
 {
-	return fast->n_lanes > 0;
+	return state->to_hop >= 0 && lx_forward_hop(fast->forward, state->to_hop)->n_lanes > 0;
 }
 
 /* Messages went our way for nothing but the order: find a moment to change over. */
@@ -514,7 +529,7 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	publish_through(fast, state, s);
 	if (state->hold_ns && (s->order <= s->through || now >= state->hold_ns + HOLD_MAX_NS))
 		release(fast, index);
-	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast) &&
+	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast, state) &&
 		 now >= state->hold_after_ns)
 		hold(fast, index, now);
 }
@@ -597,6 +612,7 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	lane->version = conn->version;
 	lane->family = conn->remote.sa.sa_family;
 	lane->mtu = mtu_of(conn);
+	lane->tos = tos_of(conn);
 	key_of(conn, &lane->key);
 	if (lx_forward_flow_add(fast->forward, &lane->key, LX_FLOW_LANE, index))
 		return;
@@ -623,7 +639,8 @@ static void hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint
 		lanes += conn->lane >= 0;
 	}
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn->ctype != LX_CTYPE_BULK_OUT || conn->lane >= 0 || conn->loopback)
+		if (conn->ctype != LX_CTYPE_BULK_OUT || conn->lane >= 0 || conn->loopback ||
+		    !lx_forward_is_attached(fast->forward, conn->net->netif.index))
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;

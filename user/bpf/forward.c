@@ -3,11 +3,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <net/if.h>
+#include <net/if_arp.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -18,6 +22,8 @@
 #include "bpf.h"
 #include "cutter.h"
 #include "forward.h"
+
+#define INTERFACES 64
 
 struct lx_forward {
 	struct forward_bpf *skeleton;
@@ -32,6 +38,7 @@ struct lx_forward {
 	void *arg;
 	int raw4, raw6; /* sockets for kicks; -1 */
 	bool cutter;
+	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */
 };
 
 /* ---- mapped memory ----------------------------------------------------------------- */
@@ -49,10 +56,7 @@ static void *map_open(const struct bpf_map *map)
 	void *p = mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
 		       0);
 
-	if (p == MAP_FAILED)
-		return NULL;
-	memset(p, 0, map_bytes(map));
-	return p;
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static void map_close(void *p, const struct bpf_map *map)
@@ -123,6 +127,11 @@ static int start(struct lx_forward *f)
 	f->raw6 = raw_socket(AF_INET6);
 	if (!f->stream || !f->lane || !f->hop || !f->ring || f->raw4 < 0)
 		return errno ? -errno : -ENOMEM;
+	if (lx_bpf_taken_over(f->set)) { /* its connections have gone with it */
+		memset(f->stream, 0, map_bytes(f->skeleton->maps.streams));
+		memset(f->lane, 0, map_bytes(f->skeleton->maps.lanes));
+		memset(f->hop, 0, map_bytes(f->skeleton->maps.hops));
+	}
 	return cutter_start(f);
 }
 
@@ -180,13 +189,45 @@ void lx_forward_free(struct lx_forward *f)
 	free(f);
 }
 
+/* The programs read Ethernet headers. */
+static bool is_ethernet(const char *ifname)
+{
+	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr = { 0 };
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	return fd >= 0 && !ioctl(fd, SIOCGIFHWADDR, &ifr) &&
+	       ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
+}
+
+bool lx_forward_is_attached(const struct lx_forward *f, unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		if (__atomic_load_n(&f->ifindex[i], __ATOMIC_ACQUIRE) == ifindex)
+			return ifindex;
+	}
+	return false;
+}
+
 int lx_forward_attach(struct lx_forward *f, const char *ifname)
 {
-	int r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, ifname,
-			      LX_BPF_HOOK_INGRESS, 0);
+	unsigned int ifindex = if_nametoindex(ifname), i = 0;
+	int r = is_ethernet(ifname) ? 0 : -EAFNOSUPPORT;
 
-	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
-				     LX_BPF_HOOK_EGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, ifname,
+				  LX_BPF_HOOK_INGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
+				  LX_BPF_HOOK_EGRESS, 0);
+	if (r || lx_forward_is_attached(f, ifindex))
+		return r;
+	while (i < INTERFACES && f->ifindex[i])
+		i++;
+	if (i == INTERFACES)
+		return -ENOSPC;
+	__atomic_store_n(&f->ifindex[i], ifindex, __ATOMIC_RELEASE);
+	return 0;
 }
 
 /* ---- tables ----------------------------------------------------------------------------- */

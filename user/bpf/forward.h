@@ -30,8 +30,13 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 		   struct lx_forward **ret_forward);
 void lx_forward_free(struct lx_forward *forward);
 
-/* Attaches to an interface that has NIs; idempotent. Returns 0 or as lx_bpf_attach(). */
+/**
+ * lx_forward_attach - attach to an interface that has NIs; idempotent
+ * Returns 0, -EAFNOSUPPORT it is no Ethernet, -ENOSPC too many, or as lx_bpf_attach().
+ */
 int lx_forward_attach(struct lx_forward *forward, const char *ifname);
+/* Only connections over such interfaces may be streams and lanes. Any thread. */
+bool lx_forward_is_attached(const struct lx_forward *forward, unsigned int ifindex);
 
 /* By index; NULL: out of range. There are as many hops as streams and lanes together. */
 struct lx_stream *lx_forward_stream(struct lx_forward *forward, unsigned int index);
