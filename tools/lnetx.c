@@ -64,6 +64,12 @@ static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
 	return 0;
 }
 
+int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
+		      const struct lx_control_object *object)
+{
+	return show(s, &(struct lx_args){ 0 }, command, object);
+}
+
 static int show_nets(struct lx_session *s, const struct lx_args *a)
 {
 	return show(s, a, LX_CONTROL_NETS, &lx_control_nets);
@@ -539,6 +545,8 @@ static const struct object objects[] = {
 	{ "disconnect", disconnect_commands, "close connections" },
 	{ "guard", lx_guard_commands, "who may connect, and who is cut off" },
 	{ "bpf", lx_bpf_commands, "programs in the kernel" },
+	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
+	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
 	{ "daemon", daemon_commands, "lnetxd itself" },
 	{ NULL, NULL, NULL }
 };

@@ -30,7 +30,8 @@ struct lx_command {
 };
 
 /* The verbs of objects that have a file of their own; ended by name NULL. */
-extern const struct lx_command lx_guard_commands[], lx_bpf_commands[];
+extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
+	lx_lane_commands[];
 
 /* How shows are wanted. */
 struct lx_format {
@@ -41,6 +42,10 @@ const struct lx_format *lx_lnetx_format(void);
 
 /* Prints "key: value" as JSON or YAML, as wanted, and takes the value. */
 void lx_lnetx_print(const char *key, json_t *value);
+
+/* Shows all rows of an object, in the way that is wanted. */
+int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
+		      const struct lx_control_object *object);
 
 int lx_lnetx_main(int argc, char **argv);
 

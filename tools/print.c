@@ -186,6 +186,25 @@ static void out_of_memory(void)
 	exit(1);
 }
 
+/* "order 3, raw 1": what a mapping counts. */
+static char *counters_text(const json_t *map)
+{
+	const json_t *value;
+	const char *key;
+	size_t size;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	json_object_foreach ((json_t *)map, key, value)
+		fprintf(out, "%s%s %" JSON_INTEGER_FORMAT, ftell(out) ? ", " : "", key,
+			json_integer_value(value));
+	if (!json_object_size(map))
+		fputc('-', out);
+	return fclose(out) ? NULL : text;
+}
+
 static char *cell_text(const json_t *value)
 {
 	char *text = NULL;
@@ -193,10 +212,10 @@ static char *cell_text(const json_t *value)
 	if (json_is_integer(value)) {
 		if (asprintf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value)) < 0)
 			text = NULL;
-	} else if (json_is_object(value)) { /* of an interface: its name */
-		const json_t *name = json_object_get(value, "0");
+	} else if (json_is_object(value)) {
+		const json_t *name = json_object_get(value, "0"); /* of an interface */
 
-		text = strdup(json_is_string(name) ? json_string_value(name) : "-");
+		text = json_is_string(name) ? strdup(json_string_value(name)) : counters_text(value);
 	} else if (json_is_boolean(value)) {
 		text = strdup(json_is_true(value) ? "yes" : "no");
 	} else {
@@ -215,7 +234,8 @@ static bool is_column(const struct table *t, const struct lx_field *f)
 static void add_columns(struct table *t, const struct lx_schema *schema)
 {
 	for (const struct lx_field *f = schema ? schema->field : NULL; f && f->key; f++) {
-		if (f->type == LX_FIELD_NEST) {
+		/* A nest with a heading is a cell, not columns of its own. */
+		if (f->type == LX_FIELD_NEST && !f->col) {
 			add_columns(t, f->sub);
 		} else if (is_column(t, f)) {
 			t->number[t->n] = f->type == LX_FIELD_INT;
@@ -231,7 +251,7 @@ static void add_cells(struct table *t, const struct lx_schema *schema, const jso
 	for (const struct lx_field *f = schema ? schema->field : NULL; f && f->key; f++) {
 		const json_t *value = json_object_get(map, f->key);
 
-		if (f->type == LX_FIELD_NEST) {
+		if (f->type == LX_FIELD_NEST && !f->col) {
 			add_cells(t, f->sub, value, at);
 		} else if (f->col && (t->wide || !f->wide) && *at < t->n) {
 			char *text = cell_text(value);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is told about BPF: "lnetx bpf status" and "lnetx guard show". Plain values, as
- * in info.h; user/bpf fills them, the daemon sends them on.
+ * What is told about BPF: "lnetx bpf status", "lnetx stream show", "lnetx lane show" and
+ * "lnetx guard show". Plain values, as in info.h; user/bpf fills them, the daemon sends
+ * them on.
  */
 #ifndef LNETX_BPF_INFO_H
 #define LNETX_BPF_INFO_H
@@ -10,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi.h"
 #include "guard_abi.h"
 #include "nid.h"
 
@@ -61,6 +63,62 @@ struct lx_bpf_info {
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];
 	struct lx_bpf_hook_info hook[LX_BPF_HOOKS_MAX];
 	struct lx_bpf_object_info object[LX_BPF_OBJECTS_MAX];
+};
+
+/* ---- the fast path ----------------------------------------------------------------- */
+
+#define LX_FLOW_TEXT 56 /* "[address]:port" */
+
+/* What programs do with the messages of a stream. */
+#define LX_STREAM_SHOWN(X) \
+	X(ARMED, "armed") /* nothing yet: packets are only counted */ \
+	X(RAW, "raw") /* everything to lane 0, until a boundary is known */ \
+	X(FRAMED, "framed") /* each goes its way */ \
+	X(HELD, "hold") /* the sender runs dry, to change over to lanes in order */ \
+	X(OFF, "off") /* everything to lane 0: lnetx bpf off */ \
+	X(BROKEN, "broken") /* what came is not socklnd; everything to lane 0 */
+
+enum lx_stream_shown {
+#define LX_STREAM_SHOWN_ENUM_(NAME, name) LX_STREAM_SHOWN_##NAME,
+	LX_STREAM_SHOWN(LX_STREAM_SHOWN_ENUM_)
+#undef LX_STREAM_SHOWN_ENUM_
+	LX_STREAM_SHOWN_COUNT
+};
+
+struct lx_stream_info {
+	uint32_t index;
+	uint32_t state; /* enum lx_stream_shown */
+	struct lx_nid peer; /* that sends */
+	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
+	uint64_t messages, lane_messages; /* without those that went up unseen, in RAW */
+	uint64_t bytes, lane_bytes; /* all that the peer has sent since it is a stream */
+	uint32_t lane_percent; /* of bytes */
+	uint32_t slots; /* messages and runs that the peer does not know to have arrived */
+	uint32_t cookies; /* zero-copy messages to be acknowledged, of those under way */
+	int32_t credits, credits_min; /* router credits of the peer */
+	uint64_t reasons[LX_LANE0_COUNT]; /* messages to lane 0 */
+	uint64_t packets, cuts, pieces, raws, acks, busy;
+};
+
+/* What a lane does; its names are in control_bpf.c. */
+enum lx_lane_shown {
+	LX_LANE_SHOWN_IDLE,
+	LX_LANE_SHOWN_BUSY, /* bytes are under way, credits are taken */
+	LX_LANE_SHOWN_DRAIN, /* takes no message more */
+	LX_LANE_SHOWN_DEAD, /* its connection is being closed */
+	LX_LANE_SHOWN_COUNT
+};
+
+struct lx_lane_info {
+	uint32_t index;
+	uint32_t state; /* enum lx_lane_shown */
+	struct lx_nid hop; /* where it goes */
+	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
+	int64_t stream; /* whose messages are under way; -1: none */
+	uint64_t window; /* bytes that the next hop still takes */
+	uint64_t unacked; /* bytes under way */
+	uint64_t messages, bytes, takes, acks;
+	int32_t credits, credits_min; /* transmit credits of the next hop */
 };
 
 /* ---- the guard --------------------------------------------------------------------- */

@@ -65,6 +65,8 @@ enum lx_control_command {
 	LX_CONTROL_GUARD = 37, /* show, change */
 	LX_CONTROL_BANS = 38, /* show, add, del */
 	LX_CONTROL_PREFIXES = 39, /* show, add (also another action), del */
+	LX_CONTROL_STREAMS = 40, /* show: what the fast path does with what peers send */
+	LX_CONTROL_LANES = 41, /* show: what it sends on */
 };
 
 enum lx_control_error_attr {
@@ -196,10 +198,10 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 	lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
 	lx_control_tunables, lx_control_events, lx_control_statuses;
 
-/* "bpf status", and the lists in it; what the guard has. */
+/* "bpf status", and the lists in it; the fast path's tables; what the guard has. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
-	lx_control_bpf_hooks, lx_control_bpf_objects, lx_control_guards, lx_control_bans,
-	lx_control_prefixes;
+	lx_control_bpf_hooks, lx_control_bpf_objects, lx_control_streams, lx_control_lanes,
+	lx_control_guards, lx_control_bans, lx_control_prefixes;
 
 /* Requests: which struct a command takes is in its name. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,

@@ -73,6 +73,78 @@ static const struct lx_field bpf_fields[] = {
 };
 static const struct lx_schema bpf = { "bpf", sizeof(struct lx_bpf_info), bpf_fields };
 
+/* ---- stream show, lane show -------------------------------------------------------- */
+
+#define REASON_(NAME, name, help) \
+	{ LX_FIELD_NUM(LX_LANE0_##NAME + 1, name, struct lx_stream_info, \
+		       reasons[LX_LANE0_##NAME]), .omit = LX_OMIT_ZERO },
+static const struct lx_field lane0_fields[] = {
+	LX_LANE0_REASONS(REASON_)
+	END
+};
+static const struct lx_schema lane0 = { "lane0", sizeof(struct lx_stream_info), lane0_fields };
+
+#define NAME_(NAME, name) name,
+static const char *const stream_names[] = { LX_STREAM_SHOWN(NAME_) };
+static const char *const lane_names[] = { "idle", "busy", "drain", "dead" };
+
+static const struct lx_field stream_fields[] = {
+	{ LX_FIELD_NUM(1, "stream", struct lx_stream_info, index), .col = "STREAM" },
+	{ LX_FIELD(2, "peer", NID, struct lx_stream_info, peer), .col = "PEER" },
+	{ LX_FIELD(3, "remote", STR, struct lx_stream_info, remote), .col = "REMOTE" },
+	{ LX_FIELD(4, "local", STR, struct lx_stream_info, local), .col = "LOCAL", .wide = true },
+	{ LX_FIELD(5, "state", ENUM, struct lx_stream_info, state), .names = stream_names,
+	  .n_names = LX_STREAM_SHOWN_COUNT, .col = "STATE" },
+	{ LX_FIELD_NUM(6, "messages", struct lx_stream_info, messages), .col = "MESSAGES" },
+	{ LX_FIELD_NUM(7, "lane_messages", struct lx_stream_info, lane_messages),
+	  .col = "BY LANES" },
+	{ LX_FIELD_NUM(8, "bytes", struct lx_stream_info, bytes), .col = "BYTES" },
+	{ LX_FIELD_NUM(9, "lane_bytes", struct lx_stream_info, lane_bytes),
+	  .col = "LANE BYTES", .wide = true },
+	{ LX_FIELD_NUM(10, "lane_percent", struct lx_stream_info, lane_percent), .col = "%" },
+	{ LX_FIELD_NUM(11, "slots", struct lx_stream_info, slots), .col = "SLOTS" },
+	{ LX_FIELD_NUM(12, "cookies", struct lx_stream_info, cookies), .col = "COOKIES",
+	  .wide = true },
+	{ LX_FIELD_NUM(13, "credits", struct lx_stream_info, credits), .col = "CREDITS" },
+	{ LX_FIELD_NUM(14, "credits_min", struct lx_stream_info, credits_min), .col = "MIN" },
+	{ LX_FIELD_NUM(15, "packets", struct lx_stream_info, packets), .col = "PACKETS",
+	  .wide = true },
+	{ LX_FIELD_NUM(16, "cuts", struct lx_stream_info, cuts), .col = "CUT UP", .wide = true },
+	{ LX_FIELD_NUM(17, "pieces", struct lx_stream_info, pieces), .col = "PIECES",
+	  .wide = true },
+	{ LX_FIELD_NUM(18, "raws", struct lx_stream_info, raws), .col = "RAWS", .wide = true },
+	{ LX_FIELD_NUM(19, "acks", struct lx_stream_info, acks), .col = "ACKS", .wide = true },
+	{ LX_FIELD_NUM(20, "busy", struct lx_stream_info, busy), .col = "BUSY", .wide = true },
+	/* The struct itself again, as with the guard's counters. */
+	{ .key = "lane0", .attr = 21, .type = LX_FIELD_NEST, .sub = &lane0,
+	  .col = "TO LANE 0, BECAUSE" },
+	END
+};
+static const struct lx_schema stream = { "stream", sizeof(struct lx_stream_info), stream_fields };
+
+static const struct lx_field lane_fields[] = {
+	{ LX_FIELD_NUM(1, "lane", struct lx_lane_info, index), .col = "LANE" },
+	{ LX_FIELD(2, "hop", NID, struct lx_lane_info, hop), .col = "NEXT HOP" },
+	{ LX_FIELD(3, "remote", STR, struct lx_lane_info, remote), .col = "REMOTE",
+	  .wide = true },
+	{ LX_FIELD(4, "local", STR, struct lx_lane_info, local), .col = "LOCAL" },
+	{ LX_FIELD(5, "state", ENUM, struct lx_lane_info, state), .names = lane_names,
+	  .n_names = LX_LANE_SHOWN_COUNT, .col = "STATE" },
+	{ LX_FIELD_NUM(6, "stream", struct lx_lane_info, stream), UNSET, .col = "STREAM" },
+	{ LX_FIELD_NUM(7, "window", struct lx_lane_info, window), .col = "WINDOW" },
+	{ LX_FIELD_NUM(8, "unacked", struct lx_lane_info, unacked), .col = "UNACKED" },
+	{ LX_FIELD_NUM(9, "messages", struct lx_lane_info, messages), .col = "MESSAGES" },
+	{ LX_FIELD_NUM(10, "bytes", struct lx_lane_info, bytes), .col = "BYTES" },
+	{ LX_FIELD_NUM(11, "takes", struct lx_lane_info, takes), .col = "TAKES" },
+	{ LX_FIELD_NUM(12, "acks", struct lx_lane_info, acks), .col = "ACKS", .wide = true },
+	{ LX_FIELD_NUM(13, "hop_credits", struct lx_lane_info, credits), .col = "HOP CREDITS",
+	  .wide = true },
+	{ LX_FIELD_NUM(14, "hop_credits_min", struct lx_lane_info, credits_min), .col = "MIN",
+	  .wide = true },
+	END
+};
+static const struct lx_schema lane = { "lane", sizeof(struct lx_lane_info), lane_fields };
+
 /* ---- guard show -------------------------------------------------------------------- */
 
 #define COUNTER_(NAME, name, help) \
@@ -126,6 +198,8 @@ const struct lx_control_object lx_control_bpf_features = { "features", NULL, NUL
 const struct lx_control_object lx_control_bpf_sets = { "sets", NULL, NULL, &set };
 const struct lx_control_object lx_control_bpf_hooks = { "hooks", NULL, NULL, &hook };
 const struct lx_control_object lx_control_bpf_objects = { "objects", NULL, NULL, &object };
+const struct lx_control_object lx_control_streams = { "stream", NULL, NULL, &stream };
+const struct lx_control_object lx_control_lanes = { "lane", NULL, NULL, &lane };
 const struct lx_control_object lx_control_guards = { "guard", NULL, NULL, &guard };
 const struct lx_control_object lx_control_bans = { "ban", NULL, NULL, &ban };
 const struct lx_control_object lx_control_prefixes = { "prefix", NULL, NULL, &prefix };

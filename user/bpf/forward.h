@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include <lnetx/abi.h>
+#include <lnetx/bpf_info.h>
 
 struct lx_bpf;
 struct lx_forward;
@@ -45,6 +46,15 @@ struct lx_hop *lx_forward_hop(struct lx_forward *forward, unsigned int index);
 unsigned int lx_forward_streams(const struct lx_forward *forward);
 unsigned int lx_forward_lanes(const struct lx_forward *forward);
 unsigned int lx_forward_hops(const struct lx_forward *forward);
+
+/*
+ * What is in use, for people; any thread may ask. @ret_list: free() it. Returns 0 or
+ * -ENOMEM.
+ */
+int lx_forward_stream_list(struct lx_forward *forward, struct lx_stream_info **ret_list,
+			   size_t *ret_n);
+int lx_forward_lane_list(struct lx_forward *forward, struct lx_lane_info **ret_list,
+			 size_t *ret_n);
 
 /* Packets of a connection are the programs' from now on; or not any more. -errno. */
 int lx_forward_flow_add(struct lx_forward *forward, const struct lx_flow_key *key,

@@ -374,3 +374,28 @@ int lx_offload_show_prefixes(struct lx_daemon *d, const struct lx_control_show *
 		   : lx_dump_new(&lx_control_prefixes, req->level, list, n, sizeof(*list),
 				 ret_dump);
 }
+
+/* Not loaded: nothing to show; "lnetx bpf status" says why. */
+int lx_offload_show_streams(struct lx_daemon *d, const struct lx_control_show *req,
+			    struct lx_dump **ret_dump)
+{
+	struct lx_stream_info *list = NULL;
+	size_t n = 0;
+	int err = d->offload->forwards ?
+			  lx_forward_stream_list(d->offload->forward, &list, &n) : 0;
+
+	return err ? err
+		   : lx_dump_new(&lx_control_streams, req->level, list, n, sizeof(*list), ret_dump);
+}
+
+int lx_offload_show_lanes(struct lx_daemon *d, const struct lx_control_show *req,
+			  struct lx_dump **ret_dump)
+{
+	struct lx_lane_info *list = NULL;
+	size_t n = 0;
+	int err = d->offload->forwards ?
+			  lx_forward_lane_list(d->offload->forward, &list, &n) : 0;
+
+	return err ? err
+		   : lx_dump_new(&lx_control_lanes, req->level, list, n, sizeof(*list), ret_dump);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* BPF of the daemon: the guard in front of the node's acceptor, and what is told of both. */
+/* BPF of the daemon: the guard in front of the node's acceptor, the fast path, and what is told of both. */
 #ifndef LX_DAEMON_OFFLOAD_H
 #define LX_DAEMON_OFFLOAD_H
 
@@ -39,5 +39,9 @@ int lx_offload_show_bans(struct lx_daemon *d, const struct lx_control_show *req,
 			 struct lx_dump **ret_dump);
 int lx_offload_show_prefixes(struct lx_daemon *d, const struct lx_control_show *req,
 			     struct lx_dump **ret_dump);
+int lx_offload_show_streams(struct lx_daemon *d, const struct lx_control_show *req,
+			    struct lx_dump **ret_dump);
+int lx_offload_show_lanes(struct lx_daemon *d, const struct lx_control_show *req,
+			  struct lx_dump **ret_dump);
 
 #endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path's tables for people: "lnetx stream show" and "lnetx lane show". Reads
+ * what programs and transport are changing meanwhile: each number is one that was, but
+ * they are not of one moment.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forward.h"
+
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+static void format_end(const uint8_t addr[16], __be16 port, char buf[LX_FLOW_TEXT])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char text[INET6_ADDRSTRLEN];
+	bool v4 = !memcmp(addr, mapped, sizeof(mapped));
+
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? addr + 12 : addr, text, sizeof(text));
+	snprintf(buf, LX_FLOW_TEXT, v4 ? "%s:%u" : "[%s]:%u", text, ntohs(port));
+}
+
+/* ---- streams ----------------------------------------------------------------------- */
+
+static enum lx_stream_shown stream_state(const struct lx_stream *s)
+{
+	uint32_t flags = READ(s->flags);
+
+	if (READ(s->state) == LX_STREAM_ARMED)
+		return LX_STREAM_SHOWN_ARMED;
+	if (READ(s->broken))
+		return LX_STREAM_SHOWN_BROKEN;
+	if (flags & LX_STREAM_NO_LANES)
+		return LX_STREAM_SHOWN_OFF;
+	if (flags & LX_STREAM_HOLD)
+		return LX_STREAM_SHOWN_HELD;
+	return READ(s->raw) ? LX_STREAM_SHOWN_RAW : LX_STREAM_SHOWN_FRAMED;
+}
+
+static void stream_describe(struct lx_forward *f, uint32_t index, const struct lx_stream *s,
+			    struct lx_stream_info *ret_info)
+{
+	const struct lx_hop *hop = lx_forward_hop(f, READ(s->hop));
+
+	*ret_info = (struct lx_stream_info){
+		.index = index,
+		.state = stream_state(s),
+		.messages = READ(s->messages),
+		.lane_messages = READ(s->lane_messages),
+		.bytes = READ(s->raw) ? READ(s->raw_high) : READ(s->parse_next),
+		.lane_bytes = READ(s->lane_bytes),
+		.slots = READ(s->tail) - READ(s->head),
+		.cookies = READ(s->cookies_due),
+		.packets = READ(s->packets),
+		.cuts = READ(s->cuts),
+		.pieces = READ(s->pieces),
+		.raws = READ(s->raws),
+		.acks = READ(s->acks),
+		.busy = READ(s->busy),
+	};
+	if (ret_info->bytes)
+		ret_info->lane_percent = ret_info->lane_bytes * 100 / ret_info->bytes;
+	for (int i = 0; i < LX_LANE0_COUNT; i++)
+		ret_info->reasons[i] = READ(s->reasons[i]);
+	format_end(s->key.remote, s->key.remote_port, ret_info->remote);
+	format_end(s->key.local, s->key.local_port, ret_info->local);
+	if (hop) {
+		ret_info->peer = hop->nid;
+		ret_info->credits = READ(hop->rtr_credits);
+		ret_info->credits_min = READ(hop->rtr_credits_min);
+	}
+}
+
+int lx_forward_stream_list(struct lx_forward *f, struct lx_stream_info **ret_list, size_t *ret_n)
+{
+	struct lx_stream_info *list = calloc(lx_forward_streams(f), sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < lx_forward_streams(f); i++) {
+		const struct lx_stream *s = lx_forward_stream(f, i);
+
+		if (READ(s->state) != LX_STREAM_FREE)
+			stream_describe(f, i, s, &list[n++]);
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- lanes ------------------------------------------------------------------------- */
+
+static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
+{
+	switch (READ(lane->state)) {
+	case LX_LANE_LIVE:
+		return busy ? LX_LANE_SHOWN_BUSY : LX_LANE_SHOWN_IDLE;
+	case LX_LANE_DRAIN:
+		return LX_LANE_SHOWN_DRAIN;
+	}
+	return LX_LANE_SHOWN_DEAD;
+}
+
+static void lane_describe(struct lx_forward *f, uint32_t index, const struct lx_lane *lane,
+			  struct lx_lane_info *ret_info)
+{
+	const struct lx_hop *hop = lx_forward_hop(f, READ(lane->hop));
+	uint64_t una = READ(lane->una), edge = READ(lane->edge), word = READ(lane->word);
+	bool busy = word >> 32 & LX_LANE_BUSY;
+	/* The word has only 32 bits of the next byte's position, which is near. */
+	int64_t unacked = (int32_t)((uint32_t)word - (uint32_t)una);
+	int64_t window = edge - una - unacked;
+
+	*ret_info = (struct lx_lane_info){
+		.index = index,
+		.state = lane_state(lane, busy),
+		.stream = busy ? (int64_t)(word >> 32 & LX_LANE_OWNER) : -1,
+		.window = window > 0 ? window : 0,
+		.unacked = unacked > 0 ? unacked : 0,
+		.messages = READ(lane->messages),
+		.bytes = READ(lane->bytes),
+		.takes = READ(lane->takes),
+		.acks = READ(lane->acks),
+	};
+	format_end(lane->key.remote, lane->key.remote_port, ret_info->remote);
+	format_end(lane->key.local, lane->key.local_port, ret_info->local);
+	if (hop) {
+		ret_info->hop = hop->nid;
+		ret_info->credits = READ(hop->tx_credits);
+		ret_info->credits_min = READ(hop->tx_credits_min);
+	}
+}
+
+int lx_forward_lane_list(struct lx_forward *f, struct lx_lane_info **ret_list, size_t *ret_n)
+{
+	struct lx_lane_info *list = calloc(lx_forward_lanes(f), sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < lx_forward_lanes(f); i++) {
+		const struct lx_lane *lane = lx_forward_lane(f, i);
+
+		if (READ(lane->state) != LX_LANE_FREE)
+			lane_describe(f, i, lane, &list[n++]);
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
