@@ -70,8 +70,8 @@ static void stream_describe(struct lx_forward *f, uint32_t index, const struct l
 	format_end(s->key.local, s->key.local_port, ret_info->local);
 	if (hop) {
 		ret_info->peer = hop->nid;
-		ret_info->credits = READ(hop->rtr_credits);
-		ret_info->credits_min = READ(hop->rtr_credits_min);
+		ret_info->credits = READ(hop->rtr.now);
+		ret_info->credits_min = READ(hop->rtr.min);
 	}
 }
 
@@ -131,8 +131,8 @@ static void lane_describe(struct lx_forward *f, uint32_t index, const struct lx_
 	format_end(lane->key.local, lane->key.local_port, ret_info->local);
 	if (hop) {
 		ret_info->hop = hop->nid;
-		ret_info->credits = READ(hop->tx_credits);
-		ret_info->credits_min = READ(hop->tx_credits_min);
+		ret_info->credits = READ(hop->tx.now);
+		ret_info->credits_min = READ(hop->tx.min);
 	}
 }
 
