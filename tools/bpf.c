@@ -2,6 +2,7 @@
 /* "lnetx bpf": what of the daemon runs in the kernel, and what could not. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lnetx.h"
 #include "print.h"
@@ -36,6 +37,8 @@ static void print_status(const json_t *info)
 	printf("kernel    %s\n", text_of(info, "kernel"));
 	if (!json_is_true(json_object_get(info, "enabled")))
 		puts("bpf       off: lnetxd runs with --no-bpf");
+	if (!json_is_true(json_object_get(info, "fast_path")))
+		puts("fast path off: \"lnetx bpf on\" lets the kernel forward messages again");
 	printf("pins      %s\n", *pins ? pins : "none");
 	if (*text_of(info, "reason"))
 		printf("          %s\n", text_of(info, "reason"));
@@ -55,15 +58,25 @@ static void print_status(const json_t *info)
 	lx_print_table(stdout, json_object_get(info, "features"), &lx_control_bpf_features, true);
 }
 
-static int status(struct lx_session *s, const struct lx_args *a)
+static int get_info(struct lx_session *s, json_t **ret_info)
 {
-	json_t *list, *info;
+	json_t *list;
 	int err = lx_action_show_all(s, LX_CONTROL_BPF, &lx_control_bpf, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
-	info = json_incref(json_array_get(list, 0));
+	*ret_info = json_incref(json_array_get(list, 0));
 	json_decref(list);
+	return 0;
+}
+
+static int status(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *info;
+	int err = get_info(s, &info);
+
+	if (err)
+		return err;
 	if (lx_lnetx_format()->json || lx_lnetx_format()->yaml) {
 		lx_lnetx_print(lx_control_bpf.yaml, info);
 		return 0;
@@ -73,8 +86,43 @@ static int status(struct lx_session *s, const struct lx_args *a)
 	return 0;
 }
 
+/* ---- on, off ----------------------------------------------------------------------- */
+
+/* Whoever switches on what cannot run should hear of it. */
+static int warn_not_loaded(struct lx_session *s)
+{
+	json_t *info, *set;
+	size_t i;
+	int err = get_info(s, &info);
+
+	if (err)
+		return err;
+	json_array_foreach (json_object_get(info, "sets"), i, set) {
+		if (!strcmp(text_of(set, "set"), "forward") &&
+		    !json_is_true(json_object_get(set, "loaded")))
+			fprintf(stderr, "lnetx: on, but not loaded: %s; see \"lnetx bpf status\"\n",
+				text_of(set, "reason"));
+	}
+	json_decref(info);
+	return 0;
+}
+
+static int on(struct lx_session *s, const struct lx_args *a)
+{
+	int err = lx_action_tunable_set(s, "tcp", "fast_path", "on");
+
+	return err ? err : warn_not_loaded(s);
+}
+
+static int off(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_action_tunable_set(s, "tcp", "fast_path", "off");
+}
+
 const struct lx_command lx_bpf_commands[] = {
 	{ "status", status, NULL, NULL,
 	  "what is loaded and attached, what this kernel lacks; with -s all of it" },
+	{ "off", off, NULL, NULL, "from the next message on lnetxd forwards, not the kernel" },
+	{ "on", on, NULL, NULL, "the kernel forwards what it can" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -55,6 +55,7 @@ struct lx_bpf_object_info {
 struct lx_bpf_info {
 	char kernel[80];
 	bool enabled; /* false: lnetxd --no-bpf */
+	bool fast_path; /* false: lnetx bpf off, tunable tcp fast_path */
 	char pins[LX_BPF_PATH]; /* where maps and programs are pinned; "": nowhere */
 	char reason[LX_BPF_TEXT]; /* why nowhere, or what to know about it */
 	uint64_t memory; /* of all objects */

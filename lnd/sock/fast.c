@@ -331,7 +331,7 @@ static void stream_add(struct lx_sock_conn *conn)
 
 static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 {
-	if (conn->no_stream || conn->lane >= 0 ||
+	if (!lx_sock_tun.fast_path || conn->no_stream || conn->lane >= 0 ||
 	    !lx_forward_is_attached(conn->host->fast->forward, conn->net->netif.index) || conn->version < LX_SOCK_V2 || conn->loopback ||
 	    conn->net->netif.loopback || conn->rx.userspace)
 		return false;
@@ -534,6 +534,22 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 		hold(fast, index, now);
 }
 
+/* Goes along with tunable fast_path. Returns whether lanes may be used. */
+static bool stream_switch(struct lx_sock_fast *fast, unsigned int index)
+{
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	bool off = !lx_sock_tun.fast_path;
+
+	if (off == !!(s->flags & LX_STREAM_NO_LANES))
+		return !off;
+	if (off)
+		__atomic_or_fetch(&s->flags, LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	else
+		__atomic_and_fetch(&s->flags, ~LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	release(fast, index);
+	return !off;
+}
+
 static void stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 {
 	struct stream_state *state = &fast->stream[index];
@@ -548,7 +564,8 @@ static void stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t 
 	}
 	if (conn->rx.gated)
 		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
-	stream_order(fast, index, now);
+	if (stream_switch(fast, index))
+		stream_order(fast, index, now);
 }
 
 /* ---- lanes ------------------------------------------------------------------------ */
@@ -648,6 +665,20 @@ static void hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint
 			continue;
 		lane_add(fast, conn);
 		lanes += conn->lane >= 0;
+	}
+}
+
+/* Goes along with tunable fast_path: what is on lanes goes on, nothing more is put there. */
+static void lanes_switch(struct lx_sock_fast *fast)
+{
+	uint32_t from = lx_sock_tun.fast_path ? LX_LANE_DRAIN : LX_LANE_LIVE;
+	uint32_t to = lx_sock_tun.fast_path ? LX_LANE_LIVE : LX_LANE_DRAIN;
+
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+
+		if (fast->lane[i] && lane->state == from)
+			__atomic_store_n(&lane->state, to, __ATOMIC_RELEASE);
 	}
 }
 
@@ -815,11 +846,14 @@ static void on_timer(uv_timer_t *timer)
 			continue;
 		if (!fast->shared[i])
 			hop_share(fast, fast->hop[i]);
-		hop_lanes(fast, fast->hop[i], now);
+		if (lx_sock_tun.fast_path)
+			hop_lanes(fast, fast->hop[i], now);
 		credits_back(fast, i); /* a record may have been lost */
 	}
-	if (fast->host)
+	if (fast->host) {
+		lanes_switch(fast);
 		barrier_tick(fast);
+	}
 	for (unsigned int i = 0; fast->host && i < lx_forward_streams(fast->forward); i++) {
 		if (fast->stream[i].conn && !fast->stream[i].conn->closing)
 			stream_tick(fast, i, now);

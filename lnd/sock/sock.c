@@ -17,6 +17,7 @@
 #include "sock.h"
 
 static const char *const lx_sock_accept_names[] = { "secure", "all", "none", NULL };
+static const char *const lx_sock_switch_names[] = { "off", "on", NULL };
 
 struct lx_sock_tunables lx_sock_tun;
 

@@ -69,7 +69,9 @@
 	  "TCP port for bulk connections; as accept_port: no port of its own") \
 	X(tag, accept_backlog, 127, 1, 65535, NULL, "connections the system keeps waiting") \
 	X(tag, accept_timeout, 5, 1, 3600, NULL, \
-	  "seconds a connecting peer has for each part of its request")
+	  "seconds a connecting peer has for each part of its request") \
+	X(tag, fast_path, 1, 0, 1, lx_sock_switch_names, \
+	  "let programs in the kernel forward messages, where they are loaded; an own setting")
 
 LX_TUNABLE_STRUCT(lx_sock_tunables, LX_SOCK_TUNABLES);
 

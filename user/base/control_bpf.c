@@ -68,6 +68,7 @@ static const struct lx_field bpf_fields[] = {
 	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
 	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },
 	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },
+	{ LX_FIELD(10, "fast_path", BOOL, struct lx_bpf_info, fast_path) },
 	{ LIST(9, "objects", object, n_objects, LX_BPF_OBJECTS_MAX, object) },
 	END
 };

@@ -69,20 +69,23 @@ void lx_offload_free(struct lx_offload *o)
 
 /* ---- going along with the node ----------------------------------------------------- */
 
-struct acceptor {
+/* Tunables of module tcp. */
+struct settings {
 	uint16_t port, port_bulk;
-	bool secure;
+	bool secure, fast_path;
 };
 
 static int read_tunable(const char *module, const struct lx_tunable *t, const char *value,
 			void *arg)
 {
-	struct acceptor *a = arg;
+	struct settings *a = arg;
 
 	if (strcmp(module, "tcp"))
 		return 0;
 	if (!strcmp(t->name, "accept"))
 		a->secure = !strcmp(value, "secure");
+	else if (!strcmp(t->name, "fast_path"))
+		a->fast_path = !strcmp(value, "on");
 	else if (!strcmp(t->name, "accept_port"))
 		a->port = (uint16_t)atoi(value);
 	else if (!strcmp(t->name, "accept_port_bulk"))
@@ -101,7 +104,7 @@ static bool is_loopback(const char *ifname)
 }
 
 /* False: an NI that is not to be guarded. */
-static bool describe(const struct lx_ni_info *ni, const struct acceptor *a,
+static bool describe(const struct lx_ni_info *ni, const struct settings *a,
 		     struct lx_guard_ni *ret_ni)
 {
 	if (lx_guard_addr(&ni->nid, ret_ni->addr))
@@ -117,7 +120,7 @@ void lx_offload_follow(struct lx_offload *o, struct lx_node *node)
 {
 	struct lx_ni_info *list LX_AUTO_FREE = NULL;
 	struct lx_guard_ni *ni LX_AUTO_FREE = NULL;
-	struct acceptor a = { 0 };
+	struct settings a = { 0 };
 	size_t n = 0, n_guarded = 0;
 
 	if (node) {
@@ -332,10 +335,14 @@ int lx_offload_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 			struct lx_dump **ret_dump)
 {
 	struct lx_bpf_info *info = calloc(1, sizeof(*info));
+	struct settings tcp = { .fast_path = true };
 
 	if (!info)
 		return -ENOMEM;
+	if (d->node)
+		lx_tunable_each(d->node, read_tunable, &tcp);
 	lx_bpf_info(d->offload->bpf, info);
+	info->fast_path = tcp.fast_path;
 	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);
 }
 
