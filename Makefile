@@ -41,7 +41,7 @@ LIBS := libuv libmnl yaml-0.1 zlib libbpf $(if $(no_o2ib),,libibverbs librdmacm)
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps check fuzz vmtest demo bench clean uninstall includes style
+NEED_NO_LIBS := deps check fuzz vmtest bench-o2ib demo bench clean uninstall includes style
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
@@ -242,6 +242,11 @@ vmtest:
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
 
+bench-o2ib:
+	$(Q)tools/deps build bench vmtest
+	$(Q)$(MAKE) -s all bench-programs
+	$(Q)vmtest/run -v $(or $(KERNELS:%=-k %),-k 6.12) --suites vmtest/bench.suites
+
 includes style:
 	$(Q)tests/check-$@
 
@@ -284,7 +289,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit fuzzers deps check fuzz vmtest includes style always install uninstall clean
+.PHONY: all lib bpf programs man unit fuzzers deps check fuzz vmtest bench-o2ib includes style always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 -include $(shell find $(B) build/bpf -name '*.d' 2>/dev/null)
