@@ -165,7 +165,13 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 	bpf_map__set_max_entries(f->skeleton->maps.flows, 2 * f->n_hops);
 	r = lx_bpf_load(bpf, &want, f->skeleton->skeleton, &f->set);
 	f->loaded = !r;
-	return r ? r : start(f);
+	if (r)
+		return r;
+	r = start(f);
+	if (r)
+		lx_warn("bpf=forward reason=\"%s\" action=\"messages are routed without the "
+			"kernel\"", strerror(-r));
+	return r;
 }
 
 void lx_forward_free(struct lx_forward *f)
