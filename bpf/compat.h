@@ -55,6 +55,21 @@ static inline long bpf_loop(__u32 n, long (*fn)(__u32 i, void *arg), void *arg, 
 
 #endif
 
+struct lx_message;
+struct lx_choice;
+
+/* Tells who traces of a message whose way is chosen; its header is in @s. */
+#ifdef __bpf__
+static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_message *m,
+		     const struct lx_choice *c);
+#else
+static inline void lx_trace(void *packet, const struct lx_stream *s, const struct lx_message *m,
+			    const struct lx_choice *c)
+{
+	(void)packet, (void)s, (void)m, (void)c;
+}
+#endif
+
 /*
  * Where things are; the program defines them over its maps, a test over arrays. They
  * return NULL for an index out of range.

@@ -80,6 +80,13 @@ struct {
 	__uint(max_entries, 1 << 18);
 } records SEC(".maps");
 
+/* For "lnetx trace", and for bpftool map event_pipe. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} trace SEC(".maps");
+
 /* A packet that is sent while another one is received: the second has a place of its own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -131,6 +138,32 @@ static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
 			       .time_ns = bpf_ktime_get_ns() };
 
 	bpf_ringbuf_output(&records, &r, sizeof(r), 0);
+}
+
+static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_message *m,
+		     const struct lx_choice *c)
+{
+	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
+	struct lx_settings *settings = lx_settings();
+	struct lx_trace t;
+
+	if (!settings || !settings->trace || m->noop)
+		return;
+	t.time_ns = bpf_ktime_get_ns();
+	t.stream = c->index;
+	t.bytes = m->len - lx_overhead(s->version);
+	t.lane = c->lane;
+	t.reason = c->reason;
+	t.dst = m->dst;
+	if (s->version == LX_SOCK_V4) {
+		memcpy(&t.src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid), sizeof(t.src));
+		t.type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, type), 0));
+	} else {
+		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
+									    src_nid), 0)), &t.src);
+		t.type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, type), 0));
+	}
+	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
 }
 
 /* A new connection with the ports of an old one is none of ours. */

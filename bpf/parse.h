@@ -330,6 +330,7 @@ static long lx_frame_one(__u32 i, void *arg)
 		f->saved = 0;
 		return 1;
 	}
+	lx_trace(f->seg->packet, s, &m, &c);
 	return 0;
 }
 

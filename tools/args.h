@@ -41,6 +41,7 @@ enum lx_arg_id {
 	LX_ARG_BURST,
 	LX_ARG_ACCEPT,
 	LX_ARG_MODE,
+	LX_ARG_TYPE,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LARGE_NIDS,

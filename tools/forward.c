@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* "lnetx stream" and "lnetx lane": what the kernel forwards, and on what. */
+/* "lnetx stream", "lnetx lane", "lnetx trace": what the kernel forwards, and on what. */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <lnetx/wire.h>
+
 #include "lnetx.h"
 
 static int show_streams(struct lx_session *s, const struct lx_args *a)
@@ -21,5 +28,78 @@ const struct lx_command lx_stream_commands[] = {
 const struct lx_command lx_lane_commands[] = {
 	{ "show", show_lanes, NULL, NULL,
 	  "who has each, what went by it; with -s the next hop's credits" },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+/* ---- trace ------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *row, const char *key)
+{
+	const char *text = json_string_value(json_object_get(row, key));
+
+	return text ? text : "";
+}
+
+static json_int_t number_of(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+static void print_message(const json_t *row)
+{
+	const json_t *lane = json_object_get(row, "lane");
+
+	lx_lnetx_print_time(row, "messages");
+	printf("stream %" JSON_INTEGER_FORMAT "  %s > %s  %s %" JSON_INTEGER_FORMAT "  ",
+	       number_of(row, "stream"), text_of(row, "src"), text_of(row, "dst"),
+	       text_of(row, "type"), number_of(row, "bytes"));
+	if (lane)
+		printf("lane %" JSON_INTEGER_FORMAT "\n", json_integer_value(lane));
+	else
+		printf("%s\n", text_of(row, "reason"));
+}
+
+static int on_message(const void *attrs, size_t len, void *arg)
+{
+	return lx_lnetx_event(&lx_control_traces, attrs, len, print_message);
+}
+
+static int parse_type(struct lx_session *s, const char *text, int64_t *ret_type)
+{
+	static const char *const names[] = { [LX_MSG_ACK] = "ack", [LX_MSG_PUT] = "put",
+					     [LX_MSG_GET] = "get", [LX_MSG_REPLY] = "reply" };
+
+	*ret_type = LX_UNSET;
+	for (int i = 0; text && i <= LX_MSG_REPLY; i++) {
+		if (!strcmp(text, names[i]))
+			*ret_type = i;
+	}
+	if (!text || *ret_type != LX_UNSET)
+		return 0;
+	return lx_session_fail(s, -EINVAL, "type \"%s\": put, get, ack or reply is expected", text);
+}
+
+static int trace(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_control_filter req;
+	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+
+	if (!err)
+		err = parse_type(s, a->v[LX_ARG_TYPE], &req.type);
+	if (!err)
+		err = lx_session_request(s, LX_CONTROL_TRACE, NLM_F_DUMP, &lx_control_filter_schema,
+					 &req, on_message, NULL);
+	return err;
+}
+
+static const struct lx_keyword trace_keywords[] = {
+	{ "nid", LX_ARG_NID, "NID" },
+	{ "type", LX_ARG_TYPE, "put|get|ack|reply" },
+	{ NULL, 0, NULL },
+};
+
+const struct lx_command lx_trace_commands[] = {
+	{ "trace", trace, trace_keywords, NULL,
+	  "each message with its lane, or why it went to lane 0; with -j an object a line" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

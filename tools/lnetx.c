@@ -302,7 +302,7 @@ static const char *text_of(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-static void print_event(const json_t *row)
+void lx_lnetx_print_time(const json_t *row, const char *what)
 {
 	json_int_t us = json_integer_value(json_object_get(row, "time_us"));
 	json_int_t lost = json_integer_value(json_object_get(row, "lost"));
@@ -313,8 +313,14 @@ static void print_event(const json_t *row)
 	localtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%F %T", &tm);
 	if (lost)
-		printf("(%" JSON_INTEGER_FORMAT " changes lost: too slow)\n", lost);
-	printf("%s.%06d  %-12s", when, (int)(us % 1000000), text_of(row, "change"));
+		printf("(%" JSON_INTEGER_FORMAT " %s lost: too slow)\n", lost, what);
+	printf("%s.%06d  ", when, (int)(us % 1000000));
+}
+
+static void print_event(const json_t *row)
+{
+	lx_lnetx_print_time(row, "changes");
+	printf("%-12s", text_of(row, "change"));
 	/* Of an NI the net is in its NID. */
 	if (!strncmp(text_of(row, "change"), "route", strlen("route")))
 		printf(" %s via", text_of(row, "net"));
@@ -325,20 +331,26 @@ static void print_event(const json_t *row)
 	printf("%s%s\n", *text_of(row, "text") ? "  " : "", text_of(row, "text"));
 }
 
-static int on_event(const void *attrs, size_t len, void *arg)
+int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
+		   void (*print)(const json_t *row))
 {
-	json_t *row = lx_tree_fields(lx_control_events.row, attrs, len, LX_LEVEL_OWN);
+	json_t *row = lx_tree_fields(object->row, attrs, len, LX_LEVEL_OWN);
 
 	if (!row)
 		return -ENOMEM;
 	if (format.json)
 		lx_print_json(stdout, row, false); /* a line each, for programs that read along */
 	else if (format.yaml)
-		lx_lnetx_print(lx_control_events.yaml, json_incref(row));
+		lx_lnetx_print(object->yaml, json_incref(row));
 	else
-		print_event(row);
+		print(row);
 	json_decref(row);
 	return fflush(stdout) ? -EPIPE : 0;
+}
+
+static int on_event(const void *attrs, size_t len, void *arg)
+{
+	return lx_lnetx_event(&lx_control_events, attrs, len, print_event);
 }
 
 static int monitor(struct lx_session *s, const struct lx_args *a)
@@ -547,6 +559,7 @@ static const struct object objects[] = {
 	{ "bpf", lx_bpf_commands, "programs in the kernel" },
 	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
 	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
+	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
 	{ "daemon", daemon_commands, "lnetxd itself" },
 	{ NULL, NULL, NULL }
 };

@@ -31,7 +31,7 @@ struct lx_command {
 
 /* The verbs of objects that have a file of their own; ended by name NULL. */
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
-	lx_lane_commands[];
+	lx_lane_commands[], lx_trace_commands[];
 
 /* How shows are wanted. */
 struct lx_format {
@@ -42,6 +42,13 @@ const struct lx_format *lx_lnetx_format(void);
 
 /* Prints "key: value" as JSON or YAML, as wanted, and takes the value. */
 void lx_lnetx_print(const char *key, json_t *value);
+
+/* "2026-11-21 09:15:05.123456", of the row's time_us; and how many were lost before it. */
+void lx_lnetx_print_time(const json_t *row, const char *what);
+
+/* Prints a row of what is told as it happens: JSON and YAML, or by @print. */
+int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
+		   void (*print)(const json_t *row));
 
 /* Shows all rows of an object, in the way that is wanted. */
 int lx_lnetx_show_all(struct lx_session *s, uint8_t command,

@@ -281,7 +281,7 @@ enum lx_armed {
 /* What programs are told of the machine (U). */
 struct lx_settings {
 	__u32 cutter; /* ifindex of the pair that cuts super-packets up; 0: none */
-	__u32 reserved;
+	__u32 trace;  /* each message makes an event, struct lx_trace */
 };
 LX_LAYOUT(struct lx_settings, 8);
 
@@ -300,6 +300,20 @@ enum lx_mark_kind {
 	LX_MARK_PIECE = 5 << 16, /* only the piece at payload offset # */
 	LX_MARK_SAVED = 6 << 16, /* to become the beginning of a header that was kept */
 };
+
+/* ---- tracing -------------------------------------------------------------------------------- */
+
+/* A message that has been framed; an event of perf map "trace". */
+struct lx_trace {
+	__u64 time_ns; /* monotonic */
+	__u32 stream;
+	__u32 bytes;   /* of payload */
+	__u32 type;    /* LX_MSG_* */
+	__u16 lane;    /* LX_NO_LANE: to the socket */
+	__u16 reason;  /* then: enum lx_lane0_reason */
+	struct lx_nid src, dst;
+};
+LX_LAYOUT(struct lx_trace, 64);
 
 /* ---- ring buffer records ------------------------------------------------------------------ */
 

@@ -67,6 +67,7 @@ enum lx_control_command {
 	LX_CONTROL_PREFIXES = 39, /* show, add (also another action), del */
 	LX_CONTROL_STREAMS = 40, /* show: what the fast path does with what peers send */
 	LX_CONTROL_LANES = 41, /* show: what it sends on */
+	LX_CONTROL_TRACE = 42, /* show: messages that it sees, until the client closes */
 };
 
 enum lx_control_error_attr {
@@ -151,6 +152,12 @@ struct lx_control_prefix {
 	uint32_t action; /* enum lx_guard_action; of a removal 0 */
 };
 
+/* Which messages are to be traced. */
+struct lx_control_filter {
+	struct lx_nid nid; /* as source or destination; any: all */
+	int64_t type; /* LX_MSG_*; LX_UNSET: all */
+};
+
 /* ---- what is shown, beyond info.h -------------------------------------------------- */
 
 struct lx_control_tunable {
@@ -158,10 +165,25 @@ struct lx_control_tunable {
 	int64_t min, max;
 };
 
-struct lx_control_event {
+/* What everything begins with that is told as it happens. */
+struct lx_control_mark {
 	int64_t time_us; /* wall clock */
-	uint64_t lost; /* changes before this one that the client was too slow for */
+	uint64_t lost; /* of its kind before this one, that the client was too slow for */
+};
+
+struct lx_control_event {
+	struct lx_control_mark mark;
 	struct lx_change change;
+};
+
+struct lx_control_trace {
+	struct lx_control_mark mark;
+	uint32_t stream;
+	uint32_t type; /* LX_MSG_* */
+	struct lx_nid src, dst;
+	uint64_t bytes; /* of payload */
+	int64_t lane; /* -1: lane 0, our own socket */
+	const char *reason; /* why lane 0, else NULL */
 };
 
 struct lx_control_status {
@@ -201,14 +223,14 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 /* "bpf status", and the lists in it; the fast path's tables; what the guard has. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
 	lx_control_bpf_hooks, lx_control_bpf_objects, lx_control_streams, lx_control_lanes,
-	lx_control_guards, lx_control_bans, lx_control_prefixes;
+	lx_control_traces, lx_control_guards, lx_control_bans, lx_control_prefixes;
 
 /* Requests: which struct a command takes is in its name. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
 	lx_control_route_schema, lx_control_peer_schema, lx_control_ping_schema,
 	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
 	lx_control_value_schema, lx_control_guard_schema, lx_control_ban_schema,
-	lx_control_prefix_schema;
+	lx_control_prefix_schema, lx_control_filter_schema;
 
 /* ---- global settings --------------------------------------------------------------- */
 

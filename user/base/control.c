@@ -313,8 +313,8 @@ static const struct lx_schema tunable = { "tunable", sizeof(struct lx_control_tu
 static const char *const change_names[] = { LX_CHANGES(CHANGE_NAME_) };
 
 static const struct lx_field event_fields[] = {
-	{ LX_FIELD_NUM(1, "time_us", struct lx_control_event, time_us) },
-	{ LX_FIELD_NUM(2, "lost", struct lx_control_event, lost), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(1, "time_us", struct lx_control_event, mark.time_us) },
+	{ LX_FIELD_NUM(2, "lost", struct lx_control_event, mark.lost), .omit = LX_OMIT_ZERO },
 	{ LX_FIELD(3, "change", ENUM, struct lx_control_event, change.type), .names = change_names,
 	  .n_names = LX_CHANGE_TYPES },
 	{ LX_FIELD(4, "nid", NID, struct lx_control_event, change.nid), UNSET },

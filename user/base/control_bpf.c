@@ -146,6 +146,25 @@ static const struct lx_field lane_fields[] = {
 };
 static const struct lx_schema lane = { "lane", sizeof(struct lx_lane_info), lane_fields };
 
+/* ---- trace ------------------------------------------------------------------------- */
+
+static const char *const type_names[] = { "ack", "put", "get", "reply", "hello" };
+
+static const struct lx_field trace_fields[] = {
+	{ LX_FIELD_NUM(1, "time_us", struct lx_control_trace, mark.time_us) },
+	{ LX_FIELD_NUM(2, "lost", struct lx_control_trace, mark.lost), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(3, "stream", struct lx_control_trace, stream) },
+	{ LX_FIELD(4, "src", NID, struct lx_control_trace, src) },
+	{ LX_FIELD(5, "dst", NID, struct lx_control_trace, dst) },
+	{ LX_FIELD(6, "type", ENUM, struct lx_control_trace, type), .names = type_names,
+	  .n_names = 5 },
+	{ LX_FIELD_NUM(7, "bytes", struct lx_control_trace, bytes) },
+	{ LX_FIELD_NUM(8, "lane", struct lx_control_trace, lane), UNSET },
+	{ LX_FIELD(9, "reason", STRP, struct lx_control_trace, reason), UNSET },
+	END
+};
+static const struct lx_schema trace = { "trace", sizeof(struct lx_control_trace), trace_fields };
+
 /* ---- guard show -------------------------------------------------------------------- */
 
 #define COUNTER_(NAME, name, help) \
@@ -201,6 +220,7 @@ const struct lx_control_object lx_control_bpf_hooks = { "hooks", NULL, NULL, &ho
 const struct lx_control_object lx_control_bpf_objects = { "objects", NULL, NULL, &object };
 const struct lx_control_object lx_control_streams = { "stream", NULL, NULL, &stream };
 const struct lx_control_object lx_control_lanes = { "lane", NULL, NULL, &lane };
+const struct lx_control_object lx_control_traces = { "trace", NULL, NULL, &trace };
 const struct lx_control_object lx_control_guards = { "guard", NULL, NULL, &guard };
 const struct lx_control_object lx_control_bans = { "ban", NULL, NULL, &ban };
 const struct lx_control_object lx_control_prefixes = { "prefix", NULL, NULL, &prefix };
@@ -231,5 +251,12 @@ static const struct lx_field prefix_request_fields[] = {
 	END
 };
 SCHEMA(prefix, "prefix", struct lx_control_prefix);
+
+static const struct lx_field filter_request_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_control_filter, nid), UNSET },
+	{ LX_FIELD_NUM(2, "type", struct lx_control_filter, type), UNSET },
+	END
+};
+SCHEMA(filter, "trace", struct lx_control_filter);
 
 /* clang-format on */

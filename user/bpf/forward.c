@@ -38,6 +38,10 @@ struct lx_forward {
 	void *arg;
 	int raw4, raw6; /* sockets for kicks; -1 */
 	bool cutter;
+	struct lx_settings settings; /* as the programs have them */
+	struct perf_buffer *trace; /* NULL: nobody traces */
+	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
+	void *trace_arg;
 	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */
 };
 
@@ -98,19 +102,24 @@ static int raw_socket(int family)
 	return fd;
 }
 
+static int settings_write(struct lx_forward *f)
+{
+	uint32_t zero = 0;
+
+	return bpf_map__update_elem(f->skeleton->maps.settings, &zero, sizeof(zero), &f->settings,
+				    sizeof(f->settings), BPF_ANY);
+}
+
 /* The pair for super-packets with parts for several hops; without it they are dropped. */
 static int cutter_start(struct lx_forward *f)
 {
-	struct lx_settings settings = { 0 };
-	uint32_t zero = 0;
 	int r = lx_cutter_add();
 
 	if (r < 0)
 		return r;
-	settings.cutter = r;
+	f->settings.cutter = r;
 	f->cutter = true;
-	r = bpf_map__update_elem(f->skeleton->maps.settings, &zero, sizeof(zero), &settings,
-				 sizeof(settings), BPF_ANY);
+	r = settings_write(f);
 	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, LX_CUTTER_OUT,
 				     LX_BPF_HOOK_INGRESS, 0);
 }
@@ -184,6 +193,7 @@ void lx_forward_free(struct lx_forward *f)
 		map_close(f->hop, f->skeleton->maps.hops);
 	}
 	ring_buffer__free(f->ring);
+	perf_buffer__free(f->trace);
 	lx_bpf_unload(f->set, false);
 	if (f->cutter)
 		lx_cutter_del();
@@ -395,4 +405,57 @@ void lx_forward_dispatch(struct lx_forward *f,
 	f->fn = fn;
 	f->arg = arg;
 	ring_buffer__consume(f->ring);
+}
+
+/* ---- tracing ----------------------------------------------------------------------------------- */
+
+#define TRACE_PAGES 64 /* a processor, while somebody traces */
+
+static void on_trace(void *arg, int cpu, void *data, uint32_t size)
+{
+	struct lx_forward *f = arg;
+
+	if (size >= sizeof(struct lx_trace))
+		f->trace_fn(data, 0, f->trace_arg);
+}
+
+static void on_trace_lost(void *arg, int cpu, unsigned long long lost)
+{
+	struct lx_forward *f = arg;
+
+	f->trace_fn(NULL, lost, f->trace_arg);
+}
+
+int lx_forward_trace_start(struct lx_forward *f)
+{
+	int r;
+
+	f->trace = perf_buffer__new(bpf_map__fd(f->skeleton->maps.trace), TRACE_PAGES, on_trace,
+				    on_trace_lost, f, NULL);
+	if (!f->trace)
+		return -errno;
+	f->settings.trace = 1;
+	r = settings_write(f);
+	if (r) {
+		lx_forward_trace_stop(f);
+		return r;
+	}
+	return perf_buffer__epoll_fd(f->trace);
+}
+
+void lx_forward_trace_stop(struct lx_forward *f)
+{
+	f->settings.trace = 0;
+	settings_write(f);
+	perf_buffer__free(f->trace);
+	f->trace = NULL;
+}
+
+void lx_forward_trace_read(struct lx_forward *f,
+			   void (*fn)(const struct lx_trace *t, uint64_t lost, void *arg),
+			   void *arg)
+{
+	f->trace_fn = fn;
+	f->trace_arg = arg;
+	perf_buffer__consume(f->trace);
 }

@@ -74,6 +74,18 @@ int lx_forward_arm(struct lx_forward *forward, enum lx_flow_kind kind, unsigned 
 int lx_forward_dest_set(struct lx_forward *forward, const struct lx_nid *nid,
 			const struct lx_dest *dest);
 
+/*
+ * Tracing: the programs make an event of each message that they frame. Main thread of
+ * the daemon only. Start returns a descriptor that polls readable when there are some,
+ * or -errno. Whoever follows the map with bpftool meanwhile gets the events instead.
+ */
+int lx_forward_trace_start(struct lx_forward *forward);
+void lx_forward_trace_stop(struct lx_forward *forward);
+/* @fn: with an event, or with NULL and how many were lost. */
+void lx_forward_trace_read(struct lx_forward *forward,
+			   void (*fn)(const struct lx_trace *t, uint64_t lost, void *arg),
+			   void *arg);
+
 /* Tells a stream's peer what is new. */
 void lx_forward_kick(struct lx_forward *forward, unsigned int stream);
 

@@ -16,6 +16,7 @@
 #include "monitor.h"
 #include "offload.h"
 #include "probe.h"
+#include "trace.h"
 
 /* Each makes the dump for one kind of show. Returns 0 or -errno. */
 typedef int (*show_fn)(struct lx_daemon *d, const struct lx_control_show *req,
@@ -289,14 +290,14 @@ static void show(struct lx_client *c, const void *attrs, size_t len)
 		lx_client_dump(c, dump);
 }
 
-/* Probes make a node send messages and keep peers: not just looking. */
+/* Probes make a node send messages and keep peers, traces slow it: not just looking. */
 static bool allowed(struct lx_client *c, bool is_show)
 {
 	if (is_show ? c->may_read : c->may_write)
 		return true;
 	if (!is_show)
 		lx_client_reply(c, -EPERM, "control",
-				"user %ld may not do this; changes and probes are for root",
+				"user %ld may not do this; changes, probes and traces are for root",
 				c->uid);
 	else
 		lx_client_reply(c, -EPERM, "control",
@@ -307,12 +308,15 @@ static bool allowed(struct lx_client *c, bool is_show)
 
 void lx_command(struct lx_client *c, const void *attrs, size_t len)
 {
-	bool is_show = (c->flags & NLM_F_DUMP) == NLM_F_DUMP && c->command != LX_CONTROL_PING;
+	bool is_show = (c->flags & NLM_F_DUMP) == NLM_F_DUMP && c->command != LX_CONTROL_PING &&
+		       c->command != LX_CONTROL_TRACE;
 
 	if (!allowed(c, is_show))
 		return;
 	if (c->command == LX_CONTROL_PING)
 		lx_probe_request(c, attrs, len);
+	else if (c->command == LX_CONTROL_TRACE)
+		lx_trace_request(c, attrs, len);
 	else if (c->command == LX_CONTROL_MONITOR && is_show)
 		monitor(c);
 	else if (is_show)

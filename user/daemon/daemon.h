@@ -7,6 +7,7 @@
  *	server.c ─▶ command.c ─▶ dump.c     shows: answered at once from snapshots
  *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
  *	                       ├▶ offload.c BPF: the guard follows each change
+ *	                       ├▶ trace.c   messages that the fast path sees
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
  *	                       └▶ monitor.c changes of the node, as they happen
  */
@@ -26,6 +27,7 @@ struct lx_server;
 struct lx_changes;
 struct lx_probes;
 struct lx_monitor;
+struct lx_tracer;
 struct lx_offload;
 
 struct lx_daemon {
@@ -43,6 +45,7 @@ struct lx_daemon {
 	struct lx_changes *changes;
 	struct lx_probes *probes;
 	struct lx_monitor *monitor;
+	struct lx_tracer *tracer;
 	struct lx_offload *offload;
 };
 

@@ -25,6 +25,7 @@
 #include "offload.h"
 #include "probe.h"
 #include "server.h"
+#include "trace.h"
 
 #define DRAIN_SECONDS 5
 #define DRAIN_SECONDS_MAX 3600
@@ -193,6 +194,7 @@ static void close_all(struct lx_daemon *d)
 	lx_server_free(d->server);
 	lx_probes_free(d->probes);
 	lx_monitor_free(d->monitor);
+	lx_tracer_free(d->tracer);
 	d->server = NULL;
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
@@ -305,6 +307,8 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 		err = lx_probes_new(d, &d->probes);
 	if (!err)
 		err = lx_monitor_new(d, &d->monitor);
+	if (!err)
+		err = lx_tracer_new(d, &d->tracer);
 	if (err)
 		lx_err("action=exit reason=\"%s\"", strerror(-err));
 	return err;

@@ -14,18 +14,9 @@
 
 #include "change.h"
 #include "monitor.h"
+#include "ring.h"
 
 #define INBOX 1024
-#define RING 256
-
-struct lx_ring {
-	struct lx_list link; /* in the monitor */
-	struct lx_client *client;
-	struct lx_control_event event[RING];
-	unsigned int first, n;
-	uint64_t lost;
-};
-
 struct lx_monitor {
 	struct lx_daemon *daemon;
 	struct lx_list rings;
@@ -53,27 +44,13 @@ static void on_change(const struct lx_change *change, void *arg)
 	if (m->n == INBOX) {
 		m->lost++;
 	} else {
-		m->inbox[m->n++] = (struct lx_control_event){ .time_us = wall_us(),
-							      .lost = m->lost,
+		m->inbox[m->n++] = (struct lx_control_event){ .mark.time_us = wall_us(),
+							      .mark.lost = m->lost,
 							      .change = *change };
 		m->lost = 0;
 	}
 	pthread_mutex_unlock(&m->lock);
 	uv_async_send(&m->async);
-}
-
-static void ring_put(struct lx_ring *r, const struct lx_control_event *event)
-{
-	struct lx_control_event *slot = &r->event[(r->first + r->n) % RING];
-
-	if (r->n == RING) {
-		r->lost += 1 + event->lost;
-		return;
-	}
-	*slot = *event;
-	slot->lost += r->lost;
-	r->lost = 0;
-	r->n++;
 }
 
 static void on_async(uv_async_t *async)
@@ -85,7 +62,7 @@ static void on_async(uv_async_t *async)
 	pthread_mutex_lock(&m->lock);
 	for (unsigned int i = 0; i < m->n; i++) {
 		lx_list_for_each (r, &m->rings, link)
-			ring_put(r, &m->inbox[i]);
+			lx_ring_put(r, &m->inbox[i]);
 		interfaces |= m->inbox[i].change.type == LX_CHANGE_NI_UP;
 	}
 	m->n = 0;
@@ -96,44 +73,12 @@ static void on_async(uv_async_t *async)
 		lx_change_interfaces(m->daemon);
 }
 
-size_t lx_monitor_fill(struct lx_client *client, void *packet)
-{
-	struct lx_ring *r = client->ring;
-	size_t used = 0, len;
-
-	while (r->n) {
-		const struct lx_control_event *event = &r->event[r->first];
-
-		len = lx_dump_message(&lx_control_events, NULL, event, LX_LEVEL_OWN,
-				      LX_CONTROL_MONITOR, client->seq, packet, used);
-		if (!len)
-			break;
-		used += len;
-		r->first = (r->first + 1) % RING;
-		r->n--;
-	}
-	return used;
-}
-
 int lx_monitor_join(struct lx_client *client)
 {
-	struct lx_ring *r = calloc(1, sizeof(*r));
+	struct lx_ring *r;
 
-	if (!r)
-		return -ENOMEM;
-	r->client = client;
-	lx_list_append(&client->daemon->monitor->rings, &r->link);
-	client->ring = r;
-	return 0;
-}
-
-void lx_monitor_leave(struct lx_client *client)
-{
-	if (!client->ring)
-		return;
-	lx_list_del(&client->ring->link);
-	free(client->ring);
-	client->ring = NULL;
+	return lx_ring_new(client, &lx_control_events, sizeof(struct lx_control_event),
+			   &client->daemon->monitor->rings, &r);
 }
 
 void lx_monitor_watch(struct lx_daemon *daemon)

@@ -14,9 +14,5 @@ void lx_monitor_watch(struct lx_daemon *daemon);
 
 /* A client wants to be told from now on. -ENOMEM. */
 int lx_monitor_join(struct lx_client *client);
-void lx_monitor_leave(struct lx_client *client);
-
-/* Fills a packet with what a client has not been told yet. Returns its length. */
-size_t lx_monitor_fill(struct lx_client *client, void *packet);
 
 #endif

@@ -67,6 +67,11 @@ void lx_offload_free(struct lx_offload *o)
 	free(o);
 }
 
+struct lx_forward *lx_offload_forward(const struct lx_offload *o)
+{
+	return o->forwards ? o->forward : NULL;
+}
+
 /* ---- going along with the node ----------------------------------------------------- */
 
 /* Tunables of module tcp. */

@@ -3,6 +3,7 @@
 #ifndef LX_DAEMON_OFFLOAD_H
 #define LX_DAEMON_OFFLOAD_H
 
+#include "daemon.h"
 #include "dump.h"
 
 /**
@@ -17,6 +18,9 @@ void lx_offload_free(struct lx_offload *offload);
 
 /* The node, or its NIs or tunables, have changed: the guard goes along. NULL: none. */
 void lx_offload_follow(struct lx_offload *offload, struct lx_node *node);
+
+/* The fast path; NULL: it is not loaded. */
+struct lx_forward *lx_offload_forward(const struct lx_offload *offload);
 
 /* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
 int lx_offload_guard_set(struct lx_offload *offload, const struct lx_control_guard *req, char *text,

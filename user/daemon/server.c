@@ -24,7 +24,7 @@
 #include "../base/log.h"
 #include "../base/schema.h"
 #include "command.h"
-#include "monitor.h"
+#include "ring.h"
 #include "server.h"
 
 #define REQUEST_MAX LX_CONTROL_PACKET
@@ -103,7 +103,7 @@ static void client_close(struct lx_client *c)
 	c->waiting = NULL;
 	lx_dump_free(c->dump);
 	c->dump = NULL;
-	lx_monitor_leave(c);
+	lx_ring_free(c->ring);
 	lx_list_del(&c->link);
 	c->daemon->server->n_clients--;
 	uv_close((uv_handle_t *)&c->poll, client_closed);
@@ -227,7 +227,7 @@ static bool produce(struct lx_client *c)
 			c->dump = NULL;
 		}
 	} else {
-		c->out_len = lx_monitor_fill(c, c->out);
+		c->out_len = lx_ring_fill(c->ring, c->out);
 	}
 	return c->out_len > 0;
 }

@@ -11,7 +11,7 @@
 #define LX_CLIENTS_MAX 64
 #define LX_CLIENTS_ROOT 8 /* of them, for root alone */
 
-struct lx_ring; /* monitor.c */
+struct lx_ring; /* ring.h */
 
 /*
  * A connected client. Owner: server.c. It has one request at a time:
@@ -21,7 +21,7 @@ struct lx_ring; /* monitor.c */
  *	                  out      a packet waits for room in the socket
  *	                  dump     a snapshot is being sent
  *	                  waiting  change.c or probe.c will answer
- *	                  ring     it monitors, until it closes
+ *	                  ring     it monitors or traces, until it closes
  */
 struct lx_client {
 	struct lx_list link;

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * From the programs to the clients that trace:
+ *
+ *	perf events of map "trace" ─ uv_poll ─▶ filter ─▶ ring of each client (ring.h)
+ *
+ * The programs make events only while there is a client: with the first one they are
+ * switched on, with the last one off.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/schema.h"
+#include "../bpf/forward.h"
+#include "offload.h"
+#include "ring.h"
+#include "trace.h"
+
+struct lx_tracer {
+	struct lx_daemon *daemon;
+	struct lx_list rings;
+	uv_poll_t *poll; /* NULL: off */
+	int64_t wall_offset_ns; /* wall clock less monotonic */
+	uint64_t lost;
+};
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool wanted(const struct lx_control_filter *filter, const struct lx_control_trace *event)
+{
+	if (filter->type != LX_UNSET && filter->type != event->type)
+		return false;
+	return lx_nid_eq(&filter->nid, &lx_nid_any) || lx_nid_eq(&filter->nid, &event->src) ||
+	       lx_nid_eq(&filter->nid, &event->dst);
+}
+
+static void on_message(const struct lx_trace *t, uint64_t lost, void *arg)
+{
+	static const char *const reasons[] = {
+#define NAME_(NAME, name, help) name,
+		LX_LANE0_REASONS(NAME_)
+#undef NAME_
+	};
+	struct lx_tracer *tracer = arg;
+	struct lx_control_trace event;
+	struct lx_ring *r;
+
+	tracer->lost += lost;
+	if (!t)
+		return;
+	event = (struct lx_control_trace){
+		.mark = { .time_us = ((int64_t)t->time_ns + tracer->wall_offset_ns) / 1000,
+			  .lost = tracer->lost },
+		.stream = t->stream,
+		.type = t->type,
+		.src = t->src,
+		.dst = t->dst,
+		.bytes = t->bytes,
+		.lane = t->lane == LX_NO_LANE ? -1 : t->lane,
+		.reason = t->lane == LX_NO_LANE && t->reason < LX_LANE0_COUNT ? reasons[t->reason]
+									       : NULL,
+	};
+	tracer->lost = 0;
+	lx_list_for_each (r, &tracer->rings, link) {
+		if (wanted(&r->filter, &event))
+			lx_ring_put(r, &event);
+		else
+			r->lost += event.mark.lost;
+	}
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct lx_tracer *tracer = poll->data;
+	struct lx_ring *r, *next;
+
+	tracer->wall_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	lx_forward_trace_read(lx_offload_forward(tracer->daemon->offload), on_message, tracer);
+	lx_list_for_each_safe (r, next, &tracer->rings, link)
+		lx_client_kick(r->client);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+static int begin(struct lx_tracer *tracer)
+{
+	struct lx_forward *forward = lx_offload_forward(tracer->daemon->offload);
+	int fd = forward ? lx_forward_trace_start(forward) : -EOPNOTSUPP;
+
+	if (fd < 0)
+		return fd;
+	tracer->poll = calloc(1, sizeof(*tracer->poll));
+	if (!tracer->poll || uv_poll_init(tracer->daemon->loop, tracer->poll, fd)) {
+		free(tracer->poll);
+		tracer->poll = NULL;
+		lx_forward_trace_stop(forward);
+		return -ENOMEM;
+	}
+	tracer->poll->data = tracer;
+	uv_poll_start(tracer->poll, UV_READABLE, on_readable);
+	return 0;
+}
+
+static void end(struct lx_tracer *tracer)
+{
+	if (!tracer->poll)
+		return;
+	uv_poll_stop(tracer->poll); /* before its descriptor goes */
+	uv_close((uv_handle_t *)tracer->poll, on_closed);
+	tracer->poll = NULL;
+	lx_forward_trace_stop(lx_offload_forward(tracer->daemon->offload));
+}
+
+static void on_left(struct lx_ring *r)
+{
+	struct lx_tracer *tracer = r->client->daemon->tracer;
+
+	if (lx_list_empty(&tracer->rings))
+		end(tracer);
+}
+
+void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
+{
+	struct lx_tracer *tracer = client->daemon->tracer;
+	struct lx_control_filter filter;
+	struct lx_ring *r;
+	char text[200];
+	int err = lx_schema_get(attrs, len, &lx_control_filter_schema, &filter, text, sizeof(text));
+
+	if (err) {
+		lx_client_reply(client, err, "trace", "%s", text);
+		return;
+	}
+	if (!tracer->poll)
+		err = begin(tracer);
+	if (!err)
+		err = lx_ring_new(client, &lx_control_traces, sizeof(struct lx_control_trace),
+				  &tracer->rings, &r);
+	if (err == -EOPNOTSUPP)
+		lx_client_reply(client, err, "trace", "the fast path is not loaded, so there is "
+				"nothing to trace; \"lnetx bpf status\" says why");
+	else if (err)
+		lx_client_reply(client, err, "trace", "cannot trace: %s", strerror(-err));
+	if (err)
+		return;
+	r->filter = filter;
+	r->left = on_left;
+}
+
+int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer)
+{
+	struct lx_tracer *tracer = calloc(1, sizeof(*tracer));
+
+	if (!tracer)
+		return -ENOMEM;
+	tracer->daemon = daemon;
+	lx_list_init(&tracer->rings);
+	*ret_tracer = tracer;
+	return 0;
+}
+
+void lx_tracer_free(struct lx_tracer *tracer)
+{
+	free(tracer);
+}

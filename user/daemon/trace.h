@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* "lnetx trace": each message that the fast path sees, told to the clients that want it. */
+#ifndef LX_DAEMON_TRACE_H
+#define LX_DAEMON_TRACE_H
+
+#include "server.h"
+
+int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer);
+/* All clients must be gone. NULL is fine. */
+void lx_tracer_free(struct lx_tracer *tracer);
+
+/* A client's request: it is told from now on, or answered with an error. */
+void lx_trace_request(struct lx_client *client, const void *attrs, size_t len);
+
+#endif
