@@ -12,7 +12,8 @@
  *	  └──▶ FRAMED
  *
  * A header that is cut by the end of a packet is kept: its bytes are neither passed
- * on nor acknowledged until the rest is there and the way is chosen.
+ * on nor acknowledged until the rest is there and the way is chosen. If it comes again
+ * without the rest, the sender's window ends there, and it waits for us: RAW.
  */
 #ifndef LX_BPF_PARSE_H
 #define LX_BPF_PARSE_H
@@ -258,10 +259,9 @@ LX_INLINE int lx_header_fill(struct lx_framing *f)
 		return 0;
 	n = want - have;
 	LX_OPAQUE(have);
-	LX_OPAQUE(n);
 	have &= 127;
-	n &= 127;
-	if (!n || lx_packet_load(f->seg->packet, at, s->header + have, n))
+	n = LX_LENGTH(n, 127);
+	if (lx_packet_load(f->seg->packet, at, s->header + have, n))
 		return -1;
 	s->have = want;
 	return 0;
@@ -356,6 +356,8 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		if ((s->flags & LX_STREAM_NO_LANES) && !s->have)
 			lx_raw_enter(s, LX_LANE0_POLICY);
 		else if (lx_pos_before(s->parse_next + s->have, f->seg->pos))
+			lx_raw_enter(s, LX_LANE0_RAW);
+		else if (s->have && !lx_pos_before(s->parse_next + s->have, f->seg->end))
 			lx_raw_enter(s, LX_LANE0_RAW);
 		else
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);

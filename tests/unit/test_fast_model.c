@@ -135,6 +135,7 @@ static unsigned int reorder, loss; /* of 1000 */
 static unsigned long n_reasons[LX_LANE0_COUNT];
 static unsigned long births;
 static int evil; /* senders repeat themselves with other contents */
+static int stubborn; /* ... one segment, until it is acknowledged: a window of one */
 
 static void *xalloc(size_t n)
 {
@@ -294,6 +295,7 @@ static void make_world(void)
 	n_flight = 0;
 	now_ns = 1;
 	evil = rnd_below(3) == 0;
+	stubborn = rnd_below(6) == 0;
 	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
 	loss = rnd_below(2) ? 0 : rnd_below(2) ? 5 : 80;
 	hop[HOPS].tx.now = hop[HOPS].rtr.now =
@@ -625,7 +627,11 @@ static void sender_send(int who)
 	}
 	if (pos >= room)
 		return;
+	if (stubborn)
+		pos = t->una;
 	end = pos + 1 + (rnd_below(5) ? rnd_below(1448) : rnd_below(30000));
+	if (stubborn && t->sent > t->una)
+		end = t->sent;
 	if (end > room)
 		end = room;
 	data = xalloc(end - pos);
