@@ -138,7 +138,8 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
 # Compiled when the skeletons are there; from then on the *.d files know who needs which.
-$(call obj,$(wildcard user/bpf/*.c)): | $(BPF_SKELETONS)
+$(call obj,$(wildcard user/bpf/*.c) tests/unit/test_bpf_forward.c \
+	tests/unit/bpfworld.c): | $(BPF_SKELETONS)
 
 bpf: $(BPF_SKELETONS)
 

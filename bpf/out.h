@@ -238,7 +238,8 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_work *w, __u32 i
 	if (!lane)
 		return LX_DROP;
 	w->data_at = lx_seg_payload(&w->g);
-	if ((w->dirty && lx_patch_piece(skb, w, s)) || lx_retarget(skb, w, lane)) {
+	/* In this order: the headers are written with the checksum that was read. */
+	if (lx_retarget(skb, w, lane) || (w->dirty && lx_patch_piece(skb, w, s))) {
 		LX_ADD(&s->lost, 1);
 		return LX_DROP;
 	}

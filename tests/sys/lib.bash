@@ -334,6 +334,34 @@ all_arrived() {
 		{ cat "$1"; return 1; }
 }
 
+# lossy NODE IF EVERY: from now on one in EVERY packets that come in there is lost
+lossy() {
+	local dir=$BATS_TEST_DIRNAME include
+
+	include=/usr/include/$(uname -m)-linux-gnu
+	"${BPF_CC:-clang}" -target bpf -O2 -g -DEVERY="$3" -idirafter "$include" \
+		-c "$dir/drop.bpf.c" -o "$DIR/drop-$3.o"
+	on "$1" tc qdisc replace dev "$2" clsact
+	on "$1" tc filter replace dev "$2" ingress prio 1 handle 1 \
+		bpf direct-action object-file "$DIR/drop-$3.o" section tc
+}
+
+# fast_sum NODE FIELD: of all the streams that the router's programs have had, added up;
+# a field of struct lx_stream (include/lnetx/abi.h). FIELD may be an expression of jq.
+fast_sum() {
+	local id i sum=0 tool
+
+	tool=$(PATH=$PATH:/usr/sbin command -v bpftool)
+	id=$(lx "$1" -j bpf status |
+		jq '.bpf.objects[]? | select(.set == "forward" and .name == "streams").id')
+	[ -n "$id" ] || { echo 0; return; }
+	for i in {0..31}; do
+		sum=$((sum + $("$tool" -j map lookup id "$id" key "$i" 0 0 0 |
+			jq ".formatted.value | .$2")))
+	done
+	echo $sum
+}
+
 # ---- waiting and asking -------------------------------------------------------------------------
 
 # eventually SECONDS COMMAND...: until it succeeds; its status 9 means: never

@@ -1,0 +1,323 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Routed messages that the kernel carries: all of them arrive, whole and once, whatever
+# the network, the nodes and the daemon do meanwhile.
+bats_require_minimum_version 1.5.0
+# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+CLIENT=10.1.0.1@tcp1
+SERVER=10.2.0.1@tcp2
+
+setup() {
+	net_begin
+	net_routed
+}
+
+teardown() {
+	net_end
+}
+
+# fast_router CONNS_PER_PEER [OPTION...]: r1; the load gets as many connections.
+fast_router() {
+	local conns=$1
+	shift
+
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'
+		quick_yaml "conns_per_peer: $conns"; } | config r1
+	start r1 "$@"
+	QUICK="$QUICK --set tcp.conns_per_peer=$conns"
+	[ $# -gt 0 ] || lx r1 -j bpf status |
+		jq -e '.bpf.sets[] | select(.set == "forward").loaded' ||
+		skip "this kernel lacks what the fast path needs: lnetx bpf status"
+}
+
+start_server() {
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+}
+
+# moves VERB OPTION...: load from the client to the server, all of which arrives
+moves() {
+	local verb=$1
+	shift
+
+	load client "${FROM:-$CLIENT}" "$verb" $SERVER -r tcp2=10.1.0.11@tcp1 "$@" \
+		>"$DIR/$verb.json"
+	all_arrived "$DIR/$verb.json"
+}
+
+# Connections to a next hop become lanes once they are warm.
+warm_up() {
+	moves put -s 64k -t 3
+}
+
+# At least half of the bytes went by lanes. Counters of a stream are those of its last
+# user, so this is about the loads just before.
+most_by_lanes() {
+	local lanes all
+
+	lanes=$(fast_sum r1 diverted)
+	all=$(fast_sum r1 parse_next)
+	echo "# $lanes of $all bytes by lanes"
+	[ "$lanes" -gt 100000 ] && [ $((2 * lanes)) -ge "$all" ]
+}
+
+# On all lanes that there are to the takers or the server.
+messages_on_lanes() {
+	lx r1 -j lane show | jq '[.lane[].messages] | add // 0'
+}
+
+# taker NODE ADDRESS: takes trains; trains OPTION...: from the client to the takers
+taker() {
+	on "$1" tests/sys/trains.py --net 2 take "$2" >"$DIR/$2.taken" 2>&1 3>&- &
+	eventually "$PATIENCE" grep ready "$DIR/$2.taken"
+	takers+=("$2")
+}
+
+trains() {
+	SEED=$((${SEED:-0} + 1))
+	run -0 on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
+		--seed $SEED "$@"
+	echo "$output"
+}
+
+# took COUNT: the takers have so many in all, none is bad
+took() {
+	local taken=("${takers[@]/%/.taken}")
+
+	[ "$(tail -qn 1 "${taken[@]/#/$DIR/}" |
+		awk '{ n += $1; bad += $3 } END { print n, bad }')" = "$1 0" ]
+}
+
+@test "put and get of 4 KiB, 64 KiB, 1 MiB: most by lanes" {
+	local size
+
+	fast_router 8
+	start_server
+	warm_up
+	for size in 4k 64k 1m; do
+		moves put -s $size -t 2
+		most_by_lanes
+		moves get -s $size -t 2
+	done
+	equal "$(fast_sum r1 lost)" 0
+	equal "$(stat_of r1 drop_count)" 0
+}
+
+@test "one, two connections to a peer" {
+	local conns
+
+	for conns in 1 2; do
+		fast_router $conns
+		start_server
+		warm_up
+		moves put -s 64k -t 2
+		most_by_lanes
+		moves get -s 1m -t 2
+		end_load server
+		stop r1
+	done
+}
+
+@test "several clients with too few lanes: the rest goes by the daemon" {
+	fast_router 3
+	address client eth0 10.1.0.2/24 10.1.0.3/24 10.1.0.4/24
+	FROM="10.1.0.[1-4]@tcp1"
+	start_server
+	warm_up
+	moves put -s 64k -t 3
+	moves put -s 1m -t 2
+	[ "$(fast_sum r1 lane_messages)" -gt 100 ]
+	[ "$(fast_sum r1 'reasons[2]')" -gt 0 ]
+	equal "$(stat_of r1 drop_count)" 0
+}
+
+@test "trains for two servers: cut up where their ways part, headers cut, every byte" {
+	local version
+
+	fast_router 4
+	address server eth0 10.2.0.2/24
+	taker server 10.2.0.1
+	taker server 10.2.0.2
+	trains --count 1500
+	for version in 2 3; do
+		trains --version $version --count 1000
+		trains --version $version --count 800 --train 16
+		trains --version $version --count 500 --chop
+	done
+	eventually "$PATIENCE" took 6100
+	[ "$(messages_on_lanes)" -gt 1000 ]
+	[ "$(fast_sum r1 cuts)" -gt 0 ]
+	[ "$(fast_sum r1 pieces)" -gt 0 ]
+}
+
+@test "header forms that differ go by the daemon" {
+	fast_router 4
+	taker server 10.2.0.1
+	trains --version 4 --count 1500
+	eventually "$PATIENCE" took 1500
+	equal "$(fast_sum r1 lane_messages)" 0
+	[ "$(fast_sum r1 'reasons[8]')" -gt 0 ]
+}
+
+@test "without BPF: the same" {
+	fast_router 4 --no-bpf
+	address server eth0 10.2.0.2/24
+	taker server 10.2.0.2
+	trains --version 3 --count 1000
+	trains --version 2 --count 500 --chop
+	eventually "$PATIENCE" took 1500
+	start_server
+	moves put -s 64k -t 1
+	moves get -s 1m -t 1
+}
+
+ipv6_yaml() {
+	printf 'net:\n'
+	printf '    - net type: %s\n      local NI(s):\n        - nid: %s\n' \
+		tcp1 fd71::11@tcp1 tcp2 fd72::11@tcp2
+}
+
+@test "IPv6, protocol version 4" {
+	fast_router 1 && stop r1
+	address client eth0 fd71::1/64
+	address r1 eth0 fd71::11/64
+	address r1 eth1 fd72::11/64
+	address server eth0 fd72::1/64
+	{ ipv6_yaml; echo 'routing: { enable: 1 }'; quick_yaml "conns_per_peer: 4"; } | config r1
+	start r1
+	QUICK="$QUICK --set tcp.conns_per_peer=4"
+	SERVER=fd72::1@tcp2
+	load_server server $SERVER -r tcp1=fd72::11@tcp2
+	for size in 64k 64k 4k 1m; do
+		load client fd71::1@tcp1 put $SERVER -r tcp2=fd71::11@tcp1 -s $size -t 2 \
+			>"$DIR/put.json"
+		all_arrived "$DIR/put.json"
+	done
+	most_by_lanes
+	load client fd71::1@tcp1 get $SERVER -r tcp2=fd71::11@tcp1 -s 64k -t 2 >"$DIR/get.json"
+	all_arrived "$DIR/get.json"
+}
+
+# Ways to the router and from it, as ports of the switches that packets come in by.
+@test "loss in front of the router" {
+	local every
+
+	fast_router 8
+	start_server
+	warm_up
+	for every in 300 50; do
+		lossy lan1 p-client $every
+		moves put -s 64k -t 3
+		moves put -s 1m -t 3
+	done
+	[ "$(fast_sum r1 raws)" -gt 1 ]
+	[ "$(fast_sum r1 lane_messages)" -gt 0 ]
+}
+
+@test "loss behind the router, of data and of acknowledgements" {
+	local every
+
+	fast_router 8
+	start_server
+	warm_up
+	for every in 300 50; do
+		lossy lan2 p-r1 $every
+		lossy lan2 p-server $every
+		moves put -s 64k -t 3
+		moves put -s 1m -t 3
+	done
+	[ "$(fast_sum r1 lane_messages)" -gt 0 ]
+}
+
+@test "trains and loss, everywhere" {
+	fast_router 4
+	address server eth0 10.2.0.2/24
+	taker server 10.2.0.1
+	taker server 10.2.0.2
+	trains --count 1500
+	lossy lan1 p-client 100
+	lossy lan1 p-r1 100
+	lossy lan2 p-r1 100
+	lossy lan2 p-server 100
+	trains --count 1000
+	trains --count 500 --train 16
+	trains --count 500 --chop
+	eventually "$PATIENCE" took 3500
+}
+
+# Load that goes on for a while, whatever happens; then what became of it.
+begin_put() {
+	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s "$1" -t "$2" --timeout 30
+}
+
+carries() {
+	[ "$(fast_sum r1 lane_messages)" -gt 50 ]
+}
+
+# Ends the load; operations may have been lost, but no byte was wrong.
+end_put() {
+	wait "${load_pid[client]}" || true
+	unset "load_pid[client]"
+	sane "$DIR/client.load"
+	jq -e '.bad == 0 and .messages_total > 0' "$DIR/client.json" || {
+		cat "$DIR/client.json" "$DIR/client.load"; return 1; }
+}
+
+@test "the daemon is killed: its programs go with it, peers recover" {
+	fast_router 8
+	start_server
+	warm_up
+	# What was under way is given up after 10 s (quick_yaml), and sent again.
+	begin_put 64k 18
+	eventually "$PATIENCE" carries
+	stop r1 KILL
+	start r1
+	eventually "$PATIENCE" carries
+	end_put
+	moves put -s 64k -t 1
+}
+
+@test "the next hop is killed: clients get errors, and go on when it is back" {
+	fast_router 8
+	start_server
+	warm_up
+	begin_put 1m 15
+	eventually "$PATIENCE" carries
+	kill -9 "${load_pid[server]}"
+	wait "${load_pid[server]}" || true
+	unset "load_pid[server]"
+	sleep 2
+	start_server
+	end_put
+	moves put -s 64k -t 2
+	moves put -s 64k -t 2
+	most_by_lanes
+}
+
+@test "a client is killed in the middle of a message: others go on" {
+	local i
+
+	fast_router 8
+	address client eth0 10.1.0.2/24
+	start_server
+	warm_up
+	begin_put 64k 10
+	for i in 1 2 3; do
+		# shellcheck disable=SC2086 # options
+		ip netns exec "$(ns client)" "$LNETX_BIN/lxload" put $SERVER -n 10.1.0.2@tcp1 $QUICK \
+			-r tcp2=10.1.0.11@tcp1 -s 1m -t 60 >"$DIR/other" 2>&1 3>&- &
+		other=$!
+		eventually "$PATIENCE" carries
+		sleep 0.5
+		kill -9 "$other"
+		wait "$other" || true
+	done
+	wait "${load_pid[client]}"
+	unset "load_pid[client]"
+	all_arrived "$DIR/client.json"
+	moves put -s 1m -t 2
+	most_by_lanes
+}

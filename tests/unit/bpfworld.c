@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "testlib.h"
+
+#include "bpfworld.h"
+
+/* ---- the world ------------------------------------------------------------------------- */
+
+struct forward_bpf *bpf;
+struct lx_stream *s;
+struct lx_lane *lane;
+struct lx_settings *settings;
+bool v6;
+static uint8_t *hops;
+
+static void *map_memory(const struct bpf_map *map)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t each = (bpf_map__value_size(map) + 7) & ~7ul;
+	size_t all = (each * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+	void *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return 0;
+}
+
+int kernel_open(void **state)
+{
+	libbpf_set_print(quiet);
+	if (geteuid() || unshare(CLONE_NEWNET))
+		return 0;
+	bpf = forward_bpf__open();
+	assert_non_null(bpf);
+	bpf_map__set_max_entries(bpf->maps.hops, 4);
+	bpf_map__set_max_entries(bpf->maps.flows, 16);
+	if (forward_bpf__load(bpf)) {
+		forward_bpf__destroy(bpf);
+		bpf = NULL;
+		return 0;
+	}
+	s = map_memory(bpf->maps.streams);
+	lane = map_memory(bpf->maps.lanes);
+	hops = map_memory(bpf->maps.hops);
+	settings = map_memory(bpf->maps.settings);
+	return 0;
+}
+
+int kernel_close(void **state)
+{
+	forward_bpf__destroy(bpf);
+	return 0;
+}
+
+/* 0: the peer as a sender, 1: the next hop. Elements are padded to 8 bytes. */
+struct lx_hop *hop_at(int i)
+{
+	return (struct lx_hop *)(hops + i * ((sizeof(struct lx_hop) + 7) & ~7ul));
+}
+
+/* NET.LAST, in either family. */
+static void address(int net, int last, uint8_t addr[16])
+{
+	memset(addr, 0, 16);
+	if (v6) {
+		addr[0] = 0xfd;
+		addr[1] = net;
+	} else {
+		addr[10] = addr[11] = 0xff;
+		addr[12] = 10;
+		addr[13] = net;
+	}
+	addr[15] = last;
+}
+
+static void make_key(struct lx_flow_key *key, int net, uint16_t remote_port, uint16_t local_port)
+{
+	address(net, 2, key->remote);
+	address(net, 1, key->local);
+	key->remote_port = htons(remote_port);
+	key->local_port = htons(local_port);
+}
+
+static struct lx_nid nid_of(int net, int last)
+{
+	struct lx_nid nid = { .type = LX_NET_TCP, .num = htons(net) };
+	uint8_t addr[16];
+
+	address(net, last, addr);
+	if (v6) {
+		nid.size = 12;
+		memcpy(nid.addr, addr, 16);
+	} else {
+		memcpy(nid.addr, addr + 12, 4);
+	}
+	return nid;
+}
+
+static void flow(const struct lx_flow_key *key, enum lx_flow_kind kind)
+{
+	struct lx_flow value = { .kind = kind };
+
+	assert_int_equal(bpf_map__update_elem(bpf->maps.flows, key, sizeof(*key), &value,
+					      sizeof(value), BPF_ANY), 0);
+}
+
+static void dest(struct lx_nid nid, uint32_t n)
+{
+	struct lx_dest value = { .n = n, .hop = { 1 } };
+
+	assert_int_equal(bpf_map__update_elem(bpf->maps.dests, &nid, sizeof(nid), &value,
+					      sizeof(value), BPF_ANY), 0);
+}
+
+/* A stream that is framed at position 0, and an idle lane. */
+void world(bool ipv6)
+{
+	if (!bpf)
+		skip();
+	v6 = ipv6;
+	memset(s, 0, sizeof(*s));
+	memset(lane, 0, sizeof(*lane));
+	memset(hop_at(0), 0, sizeof(struct lx_hop));
+	memset(hop_at(1), 0, sizeof(struct lx_hop));
+	memset(settings, 0, sizeof(*settings));
+	s->state = LX_STREAM_ON;
+	s->version = lane->version = v6 ? LX_SOCK_V4 : LX_SOCK_V3;
+	s->family = lane->family = v6 ? AF_INET6 : AF_INET;
+	s->wscale = lane->wscale = 7;
+	s->options = lane->options = 12;
+	s->mtu = lane->mtu = 1500;
+	s->ifindex = lane->ifindex = 1;
+	make_key(&s->key, 1, 1021, 988);
+	make_key(&lane->key, 2, 988, 1020);
+	s->base_seq = STREAM_BASE;
+	s->socket_seq = SOCKET_SEQ;
+	s->socket_edge = s->edge = s->told_edge = EDGE;
+	s->tos = 0x48;
+	lane->tos = 0x28;
+	s->stamp = (struct lx_stamp){ .recent = 500, .offset = 7000000 };
+	lane->state = LX_LANE_LIVE;
+	lane->hop = 1;
+	lane->base_seq = LANE_BASE;
+	lane->ack_seq = LANE_ACK;
+	lane->window = 777;
+	lane->edge = EDGE;
+	lane->word = (__u64)LX_LANE_OWNER << 32;
+	lane->stamp = (struct lx_stamp){ .recent = 600, .offset = 9000000 };
+	hop_at(0)->rtr.now = 8;
+	hop_at(1)->tx.now = 8;
+	hop_at(1)->n_lanes = 1;
+	flow(&s->key, LX_FLOW_STREAM);
+	flow(&lane->key, LX_FLOW_LANE);
+	dest(nid_of(2, 2), 1);
+	dest(nid_of(1, 1), 0);
+}
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+/* One for the next hop, or for us. Returns its length. */
+uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload)
+{
+	struct lx_sock_msg head = { .type = LX_SOCK_LNET, .cookie = { cookie } };
+	struct lx_hdr hdr = { .payload_length = payload, .type = LX_MSG_PUT };
+	uint32_t overhead = lx_overhead(s->version);
+
+	hdr.dst_nid = ours ? nid_of(1, 1) : nid_of(2, 2);
+	hdr.src_nid = nid_of(1, 2);
+	memcpy(at, &head, sizeof(head));
+	if (v6)
+		lx_hdr_nid16_encode(&hdr, (void *)(at + sizeof(head)));
+	else
+		lx_hdr_nid4_encode(&hdr, (void *)(at + sizeof(head)));
+	rnd_fill(at + overhead, payload);
+	return overhead + payload;
+}
+
+/* ---- running them --------------------------------------------------------------------------- */
+
+int run_frame(const struct frame *in, bool out, uint32_t mark, uint32_t gso,
+		     struct frame *ret_frame, uint32_t *ret_mark)
+{
+	struct __sk_buff ctx = { .mark = mark, .gso_size = gso }, ctx_out = { 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in->bytes, .data_size_in = in->len,
+		    .data_out = ret_frame->bytes, .data_size_out = sizeof(ret_frame->bytes),
+		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .ctx_out = &ctx_out,
+		    .ctx_size_out = sizeof(ctx_out));
+	const struct bpf_program *program =
+		out ? bpf->progs.lnetx_egress : bpf->progs.lnetx_ingress;
+
+	memset(ret_frame, 0, sizeof(*ret_frame));
+	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(program), &opts), 0);
+	ret_frame->len = opts.data_size_out;
+	*ret_mark = ctx_out.mark;
+	return (int)opts.retval;
+}
+
+/* Runs a segment; what became of it, as a segment of @key that goes @out. */
+int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct seg *ret)
+{
+	struct frame f, g;
+	uint32_t mark;
+	int verdict;
+
+	segment_write(in, &f);
+	verdict = run_frame(&f, in->out, in->mark, in->gso, &g, &mark);
+	/* No mark of ours is left on what goes on. */
+	if (verdict == GO_ON)
+		assert_int_equal(mark, 0);
+	if (verdict == DROP)
+		return verdict;
+	segment_read(&g, v6, key, out, ret);
+	if (!in->partial && !ret->csum_ok)
+		fail_msg("wrong checksum");
+	return verdict;
+}
+
+/* ---- what happens on the two connections ------------------------------------------------ */
+
+static uint64_t peer_ts = 1000;
+
+/* Data of the peer's, from a stream position on. */
+struct seg data_at(uint64_t pos, const uint8_t *data, uint32_t len)
+{
+	return (struct seg){ .v6 = v6, .key = s->key, .seq = STREAM_BASE + (uint32_t)pos,
+			     .ack = SOCKET_SEQ, .window = 500, .tsval = ++peer_ts, .tsecr = 1, .data = data,
+			     .len = len };
+}
+
+struct seg lane_ack(uint64_t pos, uint16_t window)
+{
+	return (struct seg){ .v6 = v6, .key = lane->key, .seq = LANE_ACK, .ack = LANE_BASE + (uint32_t)pos,
+			     .window = window, .tsval = 700, .tsecr = 1 };
+}
+
+/* Our socket's acknowledgement; a socket position. */
+struct seg socket_ack(uint64_t pos, uint16_t window)
+{
+	return (struct seg){ .v6 = v6, .key = s->key, .out = true, .seq = SOCKET_SEQ,
+			     .ack = STREAM_BASE + (uint32_t)pos, .window = window, .tsval = 3,
+			     .tsecr = 4 };
+}
+
+static void is_near_ms(uint32_t tsval, uint32_t offset)
+{
+	struct timespec now;
+	uint32_t ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = now.tv_sec * 1000 + now.tv_nsec / 1000000 + offset;
+	assert_in_range(ms - tsval, 0, 5000);
+}
+
+/* It has become a segment of the lane's. */
+void is_on_lane(const struct seg *g, uint64_t pos)
+{
+	assert_int_equal(g->seq, LANE_BASE + (uint32_t)pos);
+	assert_int_equal(g->ack, LANE_ACK);
+	assert_int_equal(g->window, lane->window);
+	assert_int_equal(g->flags & ~8, ACK);
+	assert_int_equal(g->hlen, 32);
+	assert_int_equal(g->tos, lane->tos);
+	is_near_ms(g->tsval, lane->stamp.offset);
+	assert_int_equal(g->tsecr, lane->stamp.recent);
+}
+
+/* It has become an acknowledgement for the peer. */
+void is_told(const struct seg *g, uint64_t pos)
+{
+	assert_int_equal(g->len, 0);
+	assert_int_equal(g->ack, STREAM_BASE + (uint32_t)pos);
+	assert_int_equal(g->seq, SOCKET_SEQ);
+	assert_int_equal(g->flags, ACK);
+	is_near_ms(g->tsval, s->stamp.offset);
+	assert_int_equal(g->tsecr, s->stamp.recent);
+}
+
+/* A message of the peer's that goes to the lane, whole; its length. */
+uint32_t carried(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes)
+{
+	uint32_t n = message(bytes, false, 0, payload);
+	struct seg in = data_at(pos, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, lane_pos);
+	assert_int_equal(out.len, n);
+	assert_memory_equal(out.data, bytes, n);
+	return n;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The forwarding programs in the kernel with one stream from a peer and one lane to a
+ * next hop, set up by hand as arming does: a world for tests that run packets one by
+ * one. Sequence numbers of both connections are about to wrap.
+ */
+#ifndef LX_TESTS_BPFWORLD_H
+#define LX_TESTS_BPFWORLD_H
+
+#include "forward.skel.h"
+#include "segment.h"
+
+#include "../../bpf/parse.h"
+
+#define STREAM_BASE 0xffffff00u
+#define LANE_BASE 0xffffffc0u
+#define SOCKET_SEQ 0x1000u /* what our socket says next to the peer */
+#define LANE_ACK 0x2000u   /* and on the lane */
+#define EDGE 100000
+#define GO_ON (-1)
+#define DROP 2
+#define REDIRECT 7
+#define FIN 1
+#define SYN 2
+#define RST 4
+#define ACK 16
+
+extern struct forward_bpf *bpf; /* NULL: not to be had here */
+extern struct lx_stream *s;
+extern struct lx_lane *lane;
+extern struct lx_settings *settings;
+extern bool v6; /* what the world has been made for */
+
+/* Of a group of tests. The programs run in a network namespace of their own. */
+int kernel_open(void **state);
+int kernel_close(void **state);
+
+/* A stream that is framed at position 0, and an idle lane; skips the test without BPF. */
+void world(bool ipv6);
+/* 0: the peer as a sender, 1: the next hop. */
+struct lx_hop *hop_at(int i);
+
+/* Writes a message with random payload for the next hop, or for us; its length. */
+uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload);
+
+/* Runs a frame. Returns GO_ON, DROP or REDIRECT. */
+int run_frame(const struct frame *in, bool out, uint32_t mark, uint32_t gso,
+		     struct frame *ret_frame, uint32_t *ret_mark);
+/* Runs a segment; what became of it, as a segment of @key that goes @out. */
+int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct seg *ret);
+
+/* Data of the peer's, from a stream position on. */
+struct seg data_at(uint64_t pos, const uint8_t *data, uint32_t len);
+/* The next hop's acknowledgement of a lane position, our socket's of a socket position. */
+struct seg lane_ack(uint64_t pos, uint16_t window);
+struct seg socket_ack(uint64_t pos, uint16_t window);
+
+/* It has become a segment of the lane's, an acknowledgement for the peer. */
+void is_on_lane(const struct seg *g, uint64_t pos);
+void is_told(const struct seg *g, uint64_t pos);
+/* A message of the peer's goes to the lane, whole; its length. */
+uint32_t carried(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes);
+
+/* Not asked for: only the sizes of headers are taken from parse.h. */
+static struct lx_stream *lx_stream_at(__u32 index)
+{
+	return NULL;
+}
+
+static struct lx_lane *lx_lane_at(__u32 index)
+{
+	return NULL;
+}
+
+static struct lx_hop *lx_hop_at(__u32 index)
+{
+	return NULL;
+}
+
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	return NULL;
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	return -1;
+}
+
+static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+{
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * TCP segments as frames, written and read: what tests of the forwarding programs give
+ * them, and what becomes of it.
+ */
+#ifndef LX_TESTS_SEGMENT_H
+#define LX_TESTS_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <lnetx/abi.h>
+
+struct seg {
+	bool v6;
+	struct lx_flow_key key;
+	bool out; /* it leaves: from local to remote */
+	uint32_t seq, ack;
+	uint16_t window;
+	uint8_t flags;
+	bool no_stamp, partial;
+	uint32_t tsval, tsecr;
+	unsigned int n_block;
+	uint32_t block[3][2];
+	const uint8_t *data;
+	uint32_t len;
+	uint32_t mark, gso; /* of the packet, when it is run */
+	/* when read: */
+	uint32_t hlen;
+	uint8_t tos;
+	bool csum_ok;
+	uint8_t bytes[2000];
+};
+
+struct frame {
+	uint8_t bytes[2000];
+	uint32_t len;
+};
+
+/* With checksums; timestamps and SACK blocks in the order that everyone uses. */
+void segment_write(const struct seg *seg, struct frame *ret_frame);
+
+/*
+ * Reads a frame that has to be a segment of @key's connection, from local to remote
+ * (@out) or back; lengths and the IP header are checked, csum_ok and partial are told.
+ */
+void segment_read(const struct frame *frame, bool v6, const struct lx_flow_key *key, bool out,
+		  struct seg *ret_seg);
+
+/* In network order. */
+void segment_put16(uint8_t *at, uint16_t value);
+void segment_put32(uint8_t *at, uint32_t value);
+
+#endif

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The forwarding programs in the kernel, packet by packet (PROG_TEST_RUN): one stream
+ * from a peer, one lane to a next hop, set up by hand as arming does. Both connections'
+ * sequence numbers are about to wrap. Where BPF is not allowed the tests are skipped.
+ *
+ * What a test run cannot have: packets whose checksum an interface completes. The
+ * system tests (tests/sys/fast.bats) go over interfaces that do that.
+ */
+#include <bpf/bpf.h>
+
+#include "testlib.h"
+
+#include "bpfworld.h"
+
+/* ---- cases ----------------------------------------------------------------------------- */
+
+static void both(void (*test)(void))
+{
+	world(false);
+	test();
+	world(true);
+	test();
+}
+
+static void lane_and_back(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t n = message(bytes, false, 4711, 500);
+	struct seg in = data_at(0, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, n);
+	assert_memory_equal(out.data, expect, 24); /* the cookie is not the next hop's */
+	assert_memory_equal(out.data + 24, bytes + 24, n - 24);
+	assert_int_equal(s->acked, 0); /* nobody but we have seen it */
+	assert_int_equal(s->stamp.recent, in.tsval);
+
+	in = lane_ack(100, 600); /* a part of it */
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, 100);
+	assert_int_equal(lane->stamp.recent, 700);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	/* The edge stays where it was: EDGE in socket positions, and as much was diverted. */
+	assert_in_range((uint64_t)out.window << 7, EDGE, EDGE + 127);
+	assert_false(lx_lane_busy(lane->word));
+	assert_int_equal(s->cookie_tail, 1);
+	assert_int_equal(s->cookie[0], 4711);
+	assert_int_equal(hop_at(0)->rtr.now, 8);
+	assert_int_equal(hop_at(1)->tx.now, 8);
+	assert_int_equal(lx_lane_next(lane->word, lane->una), n);
+}
+
+static void test_lane(void **state)
+{
+	both(lane_and_back);
+}
+
+static void diverted(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 301, bytes), m;
+	struct seg in, out;
+
+	/* What our socket gets is less by what it has not seen. */
+	m = message(bytes, true, 99, 64);
+	in = data_at(n, bytes, m);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.len, m);
+	assert_memory_equal(out.data, bytes, m); /* its cookie, too */
+
+	/* The socket has it, the next hop has not: the peer hears of a gap at most. */
+	in = socket_ack(m, 900);
+	(void)run(&in, &s->key, true, &out);
+	assert_int_equal(s->acked, 0);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n + m);
+	/* A segment of the socket's with data tells the same. */
+	in = socket_ack(m, 900);
+	in.data = bytes;
+	in.len = 24;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.ack, STREAM_BASE + n + m);
+	assert_int_equal(out.seq, SOCKET_SEQ);
+	assert_int_equal(out.tsecr, s->stamp.recent);
+	assert_memory_equal(out.data, bytes, 24);
+	/* Nothing new: nothing is said - but of gaps once, which had no place there. */
+	in = socket_ack(m, 900);
+	in.seq += 24;
+	(void)run(&in, &s->key, true, &out);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
+static void test_diverted(void **state)
+{
+	both(diverted);
+}
+
+static void window(void)
+{
+	struct seg in, out;
+	uint8_t bytes[1448];
+	uint32_t n;
+
+	/* Less room in the socket than it has offered: the edge that was told stays. */
+	in = socket_ack(0, 10);
+	in.data = (void *)"x";
+	in.len = 1;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_in_range((uint64_t)out.window << 7, EDGE, EDGE + 127);
+	/* More: told. But no more than 1 MiB beyond what is framed. */
+	in = socket_ack(0, 2000);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal((uint64_t)out.window << 7, 2000 << 7);
+	in = socket_ack(0, 60000);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal((uint64_t)out.window << 7, 1 << 20);
+	/* A next hop with a small window gets no message that it might not take. */
+	lane->edge = 200;
+	n = message(bytes, false, 0, 500);
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_WINDOW], 1);
+	assert_int_equal(out.seq, STREAM_BASE);
+}
+
+static void test_window(void **state)
+{
+	both(window);
+}
+
+static void sack(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 1000);
+	struct seg in = data_at(0, bytes, 400), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = data_at(400, bytes + 400, n - 400);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 400);
+	in = lane_ack(100, 600);
+	in.n_block = 2;
+	in.block[0][0] = LANE_BASE + 700;
+	in.block[0][1] = LANE_BASE + 800;
+	in.block[1][0] = LANE_BASE + 400;
+	in.block[1][1] = LANE_BASE + 600;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, 100);
+	assert_int_equal(out.n_block, 2);
+	assert_int_equal(out.block[0][0], STREAM_BASE + 700);
+	assert_int_equal(out.block[0][1], STREAM_BASE + 800);
+	assert_int_equal(out.block[1][0], STREAM_BASE + 400);
+	assert_int_equal(out.block[1][1], STREAM_BASE + 600);
+	/* A duplicate is the next hop's affair. */
+	in = lane_ack(n, 600);
+	in.n_block = 1;
+	in.block[0][0] = LANE_BASE;
+	in.block[0][1] = LANE_BASE + 100;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	assert_int_equal(out.n_block, 0);
+	/* The socket's own gaps are not in its segments with data. */
+	in = socket_ack(0, 900);
+	in.data = bytes;
+	in.len = 10;
+	in.n_block = 1;
+	in.block[0][0] = STREAM_BASE + 50;
+	in.block[0][1] = STREAM_BASE + 60;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.n_block, 0);
+}
+
+static void test_sack(void **state)
+{
+	both(sack);
+}
+
+static void old_and_probes(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 333, bytes);
+	struct seg in = lane_ack(n, 600), out;
+
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	/* Our acknowledgement was lost: the peer sends again, or probes. */
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	in = data_at(n - 1, NULL, 0);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	assert_int_equal(lx_lane_next(lane->word, lane->una), n);
+	/* A pure acknowledgement of the peer's is for the socket, at what it knows. */
+	in = data_at(n, NULL, 0);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.ack, SOCKET_SEQ);
+	/* The socket's own probe gets out, as a segment from before. */
+	in = socket_ack(0, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	in.seq--;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, SOCKET_SEQ - 1);
+	assert_int_equal(out.ack, STREAM_BASE + n);
+}
+
+static void test_old(void **state)
+{
+	both(old_and_probes);
+}
+
+static void cut_header(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t n = message(bytes, false, 12, 200);
+	struct seg in = data_at(0, bytes, 41), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
+	assert_int_equal(s->have, 41);
+	assert_int_equal(s->acked, 0);
+	in = data_at(41, bytes + 41, n - 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 41);
+	assert_memory_equal(out.data, bytes + 41, n - 41);
+	/* The copy that comes in again for what was kept. */
+	in.mark = LX_MARK | LX_MARK_SAVED;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, 41);
+	assert_memory_equal(out.data, expect, 24);
+	assert_memory_equal(out.data + 24, bytes + 24, 41 - 24);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+}
+
+static void test_cut_header(void **state)
+{
+	both(cut_header);
+}
+
+static void pieces(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t a = message(bytes, false, 0, 101), b, c;
+	struct seg in, out;
+
+	b = a + message(bytes + a, true, 0, 50);
+	c = b + message(bytes + b, false, 8, 77);
+	in = data_at(0, bytes, c);
+	/* Three ways: a copy for each comes in again. */
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	in.mark = LX_MARK | LX_MARK_PIECE;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, a);
+	assert_memory_equal(out.data, bytes, a);
+	in.mark = LX_MARK | LX_MARK_PIECE | a;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.len, b - a);
+	assert_memory_equal(out.data, bytes + a, b - a);
+	in.mark = LX_MARK | LX_MARK_PIECE | b;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, a);
+	assert_int_equal(out.len, c - b);
+	assert_memory_equal(out.data, expect, 24);
+	assert_memory_equal(out.data + 24, bytes + b + 24, c - b - 24);
+	/* Checksums that an interface would complete: they stay such. */
+	in.mark = LX_MARK | LX_MARK_PIECE;
+	in.partial = true;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_true(out.partial);
+	assert_int_equal(out.len, a);
+}
+
+static void test_pieces(void **state)
+{
+	both(pieces);
+}
+
+static void super_packet(void)
+{
+	uint8_t bytes[1448];
+	uint32_t a = message(bytes, false, 0, 101);
+	struct seg in, out;
+
+	in = data_at(0, bytes, a + message(bytes + a, true, 0, 50));
+	in.gso = 300;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* nothing to cut it with */
+	settings->cutter = 1;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(s->cuts, 2);
+	assert_memory_equal(out.data, bytes, in.len);
+}
+
+static void test_super_packet(void **state)
+{
+	both(super_packet);
+}
+
+/* An odd length before it: the header's bytes are at odd places of the checksum. */
+static void odd_cookie(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t a = message(bytes, false, 0x1122334455667788, 101);
+	uint32_t b = a + message(bytes + a, false, 0x99aabbccddeeff01, 3);
+	struct seg in = data_at(0, bytes, b), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, b);
+	assert_memory_equal(out.data, expect, 24);
+	assert_memory_equal(out.data + a, expect, 24);
+	assert_memory_equal(out.data + a + 24, bytes + a + 24, b - a - 24);
+	assert_int_equal(s->cookies_due, 2);
+}
+
+static void test_cookies(void **state)
+{
+	both(odd_cookie);
+}
+
+/* The same bytes again with another length: framing is as it was decided. */
+static void other_contents(void)
+{
+	uint8_t bytes[1448], other[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(0, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	memcpy(other, bytes, n);
+	memset(other, 0xee, 24);
+	memset(other + lx_header_len(s->version) - 4, 0x11, 4);
+	in = data_at(0, other, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_memory_equal(out.data, bytes, n);
+}
+
+static void test_other_contents(void **state)
+{
+	both(other_contents);
+}
+
+static void gap(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(n, bytes, n), out;
+
+	/* What comes cannot be framed: it is the socket's, as it is. */
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + n);
+	assert_int_equal(s->raw, 1);
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(s->lane_messages, 0);
+	/* The daemon knows a boundary, and is through: back on the lane. */
+	in = socket_ack(2 * n, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	is_told(&out, 2 * n);
+	s->boundary = s->through = 2 * n;
+	carried(2 * n, 0, 100, bytes);
+	assert_int_equal(s->raw, 0);
+}
+
+static void test_gap(void **state)
+{
+	both(gap);
+}
+
+static void malformed(void)
+{
+	uint8_t bytes[1448] = { 0x77 };
+	struct seg in = data_at(0, bytes, 200), out;
+
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->broken, 1);
+	assert_int_equal(s->reasons[LX_LANE0_MALFORMED], 1);
+	s->boundary = s->through = 200;
+	in = data_at(200, bytes, message(bytes, false, 0, 10));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + 200);
+}
+
+static void test_malformed(void **state)
+{
+	both(malformed);
+}
+
+static void end_of_stream(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 123, bytes);
+	struct seg in = data_at(n, NULL, 0), out;
+
+	/* Not before all has arrived. */
+	in.flags = FIN | ACK;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, 0);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	in = data_at(n, NULL, 0);
+	in.flags = FIN | ACK;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.flags, FIN | ACK);
+	in = socket_ack(1, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	is_told(&out, n + 1);
+}
+
+static void test_fin(void **state)
+{
+	both(end_of_stream);
+}
+
+static void reset(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 123, bytes);
+	struct seg in = data_at(n, NULL, 0), out;
+
+	in.flags = RST;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.flags, RST);
+	assert_int_equal(out.seq, STREAM_BASE); /* where the socket believes to be */
+	/* A blind guess does not become a hit. */
+	in.seq += 77777;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_not_equal(out.seq, STREAM_BASE);
+	/* The next hop's, as it is. */
+	in = lane_ack(0, 0);
+	in.flags = RST | ACK;
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.flags, RST | ACK);
+	assert_int_equal(out.seq, LANE_ACK);
+}
+
+static void test_reset(void **state)
+{
+	both(reset);
+}
+
+static bool is_known(const struct lx_flow_key *key)
+{
+	struct lx_flow value;
+
+	return !bpf_map__lookup_elem(bpf->maps.flows, key, sizeof(*key), &value, sizeof(value), 0);
+}
+
+static void new_connection(void)
+{
+	struct seg in = data_at(5000, NULL, 0), out;
+
+	in.flags = SYN;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + 5000);
+	assert_false(is_known(&s->key));
+	in = lane_ack(0, 0);
+	in.flags = SYN;
+	in.out = true;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_false(is_known(&lane->key));
+}
+
+static void test_syn(void **state)
+{
+	both(new_connection);
+}
+
+/* What the lane's own socket and the next hop say to each other besides. */
+static void other_direction(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 123, bytes);
+	struct seg in = lane_ack(n, 600), out;
+
+	in.data = bytes;
+	in.len = 24;
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE); /* the socket has sent nothing */
+	assert_memory_equal(out.data, bytes, 24);
+	assert_int_equal(lane->una, n); /* but we have heard it */
+	in = lane_ack(0, 333);
+	in.out = true;
+	in.seq = LANE_BASE;
+	in.ack = LANE_ACK + 24;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	assert_int_equal(lane->ack_seq, LANE_ACK + 24);
+	assert_int_equal(lane->window, 333);
+	in.flags = FIN | ACK;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	in.data = bytes;
+	in.len = 5;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+}
+
+static void test_other_direction(void **state)
+{
+	both(other_direction);
+}
+
+/* More than 4 GiB have gone by: the lane's word holds the low half only. */
+static void long_ago(void)
+{
+	uint8_t bytes[1448];
+	uint64_t at = (1ull << 32) - 50;
+	struct seg in, out;
+	uint32_t n;
+
+	lane->una = lane->sent = at;
+	lane->edge = at + EDGE;
+	lane->word = (__u64)LX_LANE_OWNER << 32 | (__u32)at;
+	s->parse_next = s->acked = s->told_ack = s->high = at + 7;
+	s->diverted = at;
+	s->socket_una = s->kacked = s->socket_sent = s->through = s->order = 7;
+	s->edge = s->told_edge = EDGE + at;
+	n = carried(at + 7, at, 123, bytes);
+	in = lane_ack(at + n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, at + 7 + n);
+	assert_false(lx_lane_busy(lane->word));
+	carried(at + 7 + n, at + n, 55, bytes);
+}
+
+static void test_long_ago(void **state)
+{
+	both(long_ago);
+}
+
+/* Goes on as it is; or not at all, when it is a stream's but in a form that is not read. */
+static void is_not_read(const struct frame *f, int verdict)
+{
+	uint64_t packets = s->packets;
+	struct frame out;
+	uint32_t mark;
+
+	assert_int_equal(run_frame(f, false, 0, 0, &out, &mark), verdict);
+	assert_int_equal(out.len, f->len);
+	assert_memory_equal(out.bytes, f->bytes, f->len);
+	assert_int_equal(s->packets, packets);
+}
+
+static void forms(const struct frame *f, int verdict)
+{
+	struct frame g = *f; /* the first fragment, a later one */
+
+	g.bytes[14 + 6] = 0x20;
+	is_not_read(&g, verdict);
+	g.bytes[14 + 6] = 0;
+	g.bytes[14 + 7] = 1;
+	is_not_read(&g, GO_ON);
+	g = *f; /* IP options */
+	memmove(g.bytes + 14 + 24, g.bytes + 14 + 20, f->len - 34);
+	memset(g.bytes + 34, 1, 4);
+	g.bytes[14] = 0x46;
+	segment_put16(g.bytes + 16, f->len - 14 + 4);
+	g.len += 4;
+	is_not_read(&g, verdict);
+	g = *f; /* another VLAN's */
+	memmove(g.bytes + 16, g.bytes + 12, f->len - 12);
+	segment_put32(g.bytes + 12, 0x81000065);
+	g.len += 4;
+	is_not_read(&g, GO_ON);
+	g = *f; /* no TCP */
+	g.bytes[14 + 9] = 17;
+	is_not_read(&g, GO_ON);
+	g = *f; /* shorter than it says */
+	g.len -= 10;
+	is_not_read(&g, verdict);
+	g = *f; /* a header length that cannot be */
+	g.bytes[34 + 12] = 0x40;
+	is_not_read(&g, verdict);
+}
+
+static void test_forms(void **state)
+{
+	uint8_t bytes[1448];
+	struct frame f;
+	struct seg in;
+
+	world(false);
+	in = data_at(0, bytes, message(bytes, false, 0, 300));
+	segment_write(&in, &f);
+	forms(&f, DROP);
+	in.key.remote_port++; /* nobody's */
+	segment_write(&in, &f);
+	is_not_read(&f, GO_ON);
+	forms(&f, GO_ON);
+}
+
+/* Any bytes at all in headers: nothing crashes, and what leaves has a whole header. */
+static void test_random(void **state)
+{
+	const char *rounds = getenv("LNETX_ROUNDS");
+	int n = rounds ? atoi(rounds) : 20000, verdict;
+	unsigned long count[3] = { 0 };
+	uint8_t bytes[1448];
+	struct frame f, out;
+	uint32_t mark;
+	struct seg in;
+
+	for (int i = 0; i < n; i++) {
+		if (i % 50 == 0)
+			world(rnd_below(2));
+		if (s->raw) {
+			s->boundary = s->through = s->raw_high - s->diverted;
+			s->order = s->through;
+		}
+		in = data_at(s->parse_next + (rnd_below(9) ? 0 : rnd_below(500)), bytes,
+			     message(bytes, rnd_below(4) == 0, rnd_below(2), rnd_below(300)));
+		if (rnd_below(3) == 0)
+			in = lane_ack(lane->una + rnd_below(500), rnd_below(1000));
+		segment_write(&in, &f);
+		/* Mostly in TCP's header and the message's, as others make it nobody's packet. */
+		for (int k = rnd_below(4), from; k > 0; k--) {
+			from = rnd_below(20) ? v6 ? 58 : 38 : 14;
+			f.bytes[from + rnd_below(f.len - from < 80 ? f.len - from : 80)] = rnd();
+		}
+		verdict = run_frame(&f, rnd_below(4) == 0,
+				    rnd_below(8) ? 0 : LX_MARK | rnd_below(1 << 19), 0, &out, &mark);
+		assert_true(verdict == GO_ON || verdict == DROP || verdict == REDIRECT);
+		count[verdict == GO_ON ? 0 : verdict == DROP ? 1 : 2]++;
+		assert_true(s->tail - s->head < LX_STREAM_SLOTS);
+		assert_false(lx_pos_before(s->parse_next, s->diverted));
+	}
+	printf("random: %d packets, %lu went on, %lu dropped, %lu sent\n", n, count[0], count[1],
+	       count[2]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lane),
+		cmocka_unit_test(test_diverted),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_sack),
+		cmocka_unit_test(test_old),
+		cmocka_unit_test(test_cut_header),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_super_packet),
+		cmocka_unit_test(test_cookies),
+		cmocka_unit_test(test_other_contents),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_fin),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_syn),
+		cmocka_unit_test(test_other_direction),
+		cmocka_unit_test(test_long_ago),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_random),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: programs", tests, kernel_open, kernel_close);
+}
