@@ -154,15 +154,13 @@ static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_me
 	t.bytes = m->len - lx_overhead(s->version);
 	t.lane = c->lane;
 	t.reason = c->reason;
+	t.type = m->type;
 	t.dst = m->dst;
-	if (s->version == LX_SOCK_V4) {
+	if (s->version == LX_SOCK_V4)
 		memcpy(&t.src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid), sizeof(t.src));
-		t.type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, type), 0));
-	} else {
+	else
 		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
 									    src_nid), 0)), &t.src);
-		t.type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, type), 0));
-	}
 	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
 }
 

@@ -71,7 +71,7 @@ struct lx_message {
 	__u32 len; /* all of it */
 	__u32 noop;
 	__u32 extras; /* a checksum, or an acknowledgement that is for us */
-	__u32 reserved;
+	__u32 type;   /* LX_MSG_* */
 	__u64 cookie;
 	struct lx_nid dst;
 };
@@ -232,15 +232,21 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 		return 0;
 	if (s->version == LX_SOCK_V4) {
 		__builtin_memcpy(&ret_m->dst, lnet, sizeof(ret_m->dst));
+		ret_m->type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, type),
+					       0));
 		payload = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16,
 								     payload_length), 0));
 	} else {
 		lx_nid_from_u64(lx_le64(lx_get64(lnet, 0)), &ret_m->dst);
+		ret_m->type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, type),
+					       0));
 		payload = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4,
 								     payload_length), 0));
 	}
 	if (payload > LX_PAYLOAD_MAX)
 		return -1;
+	/* Of no such type: the slow path says what is wrong, and closes. */
+	ret_m->extras |= ret_m->type >= LX_LANE_TYPES;
 	ret_m->len = overhead + payload;
 	return 1;
 }
@@ -281,6 +287,8 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 			s->order = s->parse_next - s->diverted;
 		LX_ADD(&s->reasons[c->reason & 15], 1);
 	} else {
+		struct lx_lane *lane = lx_lane_at(c->lane);
+
 		lx_slot_push(s, s->parse_next, m->len, c->lane, c->start, m->cookie);
 		if (m->cookie) {
 			LX_ADD(&s->cookies_due, 1);
@@ -291,6 +299,10 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		s->cur_lane = c->lane;
 		s->lane_messages++;
 		s->lane_bytes += m->len;
+		s->lane_payload += m->len - lx_overhead(s->version);
+		s->lane_types[m->type & (LX_LANE_TYPES - 1)]++;
+		if (lane)
+			LX_ADD(&lane->types[m->type & (LX_LANE_TYPES - 1)], 1);
 	}
 	s->messages++;
 	s->have = 0;

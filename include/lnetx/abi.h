@@ -86,6 +86,9 @@ LX_LAYOUT(struct lx_hop, 108);
 
 /* ---- lanes ---------------------------------------------------------------------------- */
 
+/* Types of messages that go by lanes: LX_MSG_ACK to LX_MSG_REPLY. */
+#define LX_LANE_TYPES 4
+
 enum lx_lane_state {
 	LX_LANE_FREE,   /* no connection */
 	LX_LANE_LIVE,   /* streams may take it */
@@ -127,6 +130,7 @@ struct lx_lane {
 	struct lx_flow_key key; /* U */
 	struct lx_stamp stamp;
 	__u64 messages, bytes, acks, takes; /* B: counters */
+	__u64 types[LX_LANE_TYPES]; /* B: messages by type */
 	__u32 tos;        /* U: of packets to it */
 	__u32 reserved;
 };
@@ -219,6 +223,8 @@ struct lx_stream {
 
 	/* counters */
 	__u64 packets, bytes, messages, lane_messages, lane_bytes;
+	__u64 lane_payload; /* lane_bytes without headers */
+	__u64 lane_types[LX_LANE_TYPES]; /* of lane_messages */
 	__u64 cuts, pieces, raws, acks, busy, lost;
 	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
 

@@ -168,6 +168,9 @@ struct lx_lnd {
 	/* Routes, peers or NIs have changed: the next hops seen so far may not hold. May be NULL. */
 	void (*policy_changed)(struct lx_ni *ni);
 
+	/* Calls lx_lnd_carried() with what has not been counted yet. May be NULL. */
+	void (*count)(struct lx_ni *ni);
+
 	/* A new value of one of lnd_tun while the NI is up; -EOPNOTSUPP if fixed. */
 	int (*set_tunable)(struct lx_ni *ni, unsigned int index, int32_t value);
 
@@ -238,6 +241,14 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 
 /* Others have given such credits back: messages that wait for them go on. */
 void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid);
+
+/* Messages of a neighbour that were forwarded without the core having seen them. */
+struct lx_carried {
+	struct lx_type_counts received, sent; /* from it, to it */
+	uint64_t payload; /* bytes of those received */
+};
+
+void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried);
 
 /* The NI's link or address went away (up false) or came back. */
 void lx_lnd_link(struct lx_ni *ni, bool up);

@@ -320,6 +320,11 @@ static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
 	}
 }
 
+static void sock_count(struct lx_ni *ni)
+{
+	lx_sock_fast_count(((struct lx_sock_net *)ni->lnd_data)->host);
+}
+
 static void sock_policy_changed(struct lx_ni *ni)
 {
 	struct lx_sock_net *net = ni->lnd_data;
@@ -357,5 +362,6 @@ const struct lx_lnd lx_sock_lnd = {
 	.set_tunable = sock_set_tunable,
 	.conns = sock_conns,
 	.disconnect = sock_disconnect,
+	.count = sock_count,
 	.policy_changed = sock_policy_changed,
 };

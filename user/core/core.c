@@ -246,15 +246,28 @@ void lx_core_drop(struct lx_core *core, enum lx_reason reason, size_t bytes)
 	core->stats.drops[reason]++;
 }
 
+void lx_core_count(struct lx_core *core)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	lx_ni_for_each(net, ni, core) {
+		if (ni->ni.lnd->count)
+			ni->ni.lnd->count(&ni->ni);
+	}
+}
+
 void lx_core_stats_reset(struct lx_core *core)
 {
-	const struct lx_stats now = core->stats;
 	struct lx_peer_net *peer_net;
 	struct lx_peer_ni *pni;
 	struct lx_peer *peer;
 	struct lx_core_ni *ni;
+	struct lx_stats now;
 	struct lx_net *net;
 
+	lx_core_count(core);
+	now = core->stats;
 	core->stats = (struct lx_stats){
 		.msgs_alloc = now.msgs_alloc,
 		.msgs_max = now.msgs_alloc,

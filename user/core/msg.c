@@ -111,6 +111,34 @@ void lx_msg_count_received(struct lx_core_msg *msg)
 	++*type_counter(&msg->rxpeer->traffic.received, type);
 }
 
+static uint64_t add_types(struct lx_type_counts *to, const struct lx_type_counts *n)
+{
+	to->put += n->put;
+	to->get += n->get;
+	to->reply += n->reply;
+	to->ack += n->ack;
+	return n->put + n->get + n->reply + n->ack;
+}
+
+static void add_carried(struct lx_traffic *traffic, const struct lx_carried *c)
+{
+	traffic->io.recv += add_types(&traffic->received, &c->received);
+	traffic->io.send += add_types(&traffic->sent, &c->sent);
+}
+
+void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *c)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
+	struct lx_type_counts routed = { 0 };
+
+	/* Counted where it comes from: what goes out is the same messages. */
+	ni->core->stats.route_count += add_types(&routed, &c->received);
+	ni->core->stats.route_length += c->payload;
+	add_carried(&lx_core_ni(ni)->traffic, c);
+	if (pni)
+		add_carried(&pni->traffic, c);
+}
+
 void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)
 {
 	ni->traffic.io.drop++;
