@@ -29,6 +29,13 @@
 
 /* Keeps the compiler from telling the verifier that a value is constant. */
 #define LX_OPAQUE(x) asm volatile("" : "+r"(x))
+/* A length of 1 to @mask + 1, so that every verifier sees that it is. Not 0. */
+#define LX_LENGTH(n, mask)                                                                         \
+	({                                                                                         \
+		__u32 n_ = (n);                                                                    \
+		LX_OPAQUE(n_);                                                                     \
+		((n_ - 1) & (mask)) + 1;                                                           \
+	})
 #define LX_NOINLINE __attribute__((noinline))
 /* Verified once, whoever calls it; must check its pointers. */
 #define LX_GLOBAL LX_NOINLINE
@@ -38,6 +45,7 @@
 #include <string.h>
 
 #define LX_OPAQUE(x) ((void)(x))
+#define LX_LENGTH(n, mask) (n)
 #define LX_NOINLINE
 #define LX_GLOBAL static
 

@@ -112,7 +112,9 @@ static struct lx_hop *lx_hop_at(__u32 index)
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
-	return bpf_map_lookup_elem(&dests, nid);
+	struct lx_nid key = *nid; /* older kernels want it on the stack */
+
+	return bpf_map_lookup_elem(&dests, &key);
 }
 
 static struct lx_settings *lx_settings(void)

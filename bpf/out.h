@@ -14,6 +14,8 @@ struct lx_work {
 	struct lx_seg g;
 	struct lx_told told;
 	struct lx_piece piece;
+	struct lx_patch patch;
+	__u8 old[32];
 	__u64 pos, end; /* stream positions of the payload */
 	__u32 index;    /* of the stream or lane */
 	__u32 dirty;    /* lx_framing */
@@ -102,53 +104,28 @@ LX_GLOBAL int lx_answer(struct __sk_buff *skb, struct lx_work *w, __u32 index)
 
 /* ---- canonical headers -------------------------------------------------------------------- */
 
-/* Writes @n bytes, and brings the checksum up to date. */
-LX_INLINE int lx_overwrite(struct __sk_buff *skb, const struct lx_work *w, __u32 at,
-			   const __u8 *bytes, __u32 n)
+/* Writes the part of w->patch that is in w->piece, and brings the checksum up to date. */
+LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_work *w)
 {
-	__u8 old[24] = { 0 }, new[24] = { 0 };
-	__u32 diff;
+	__u32 skip = 0, n = lx_patch_cut(&w->patch, w->piece.pos, w->piece.end, &skip), at, diff;
+	__u8 *new;
 
-	if (n == 0 || n > sizeof(old))
+	if (!n)
 		return 0;
-	if (bpf_skb_load_bytes(skb, at, old, n))
+	at = w->data_at + (__u32)(w->patch.pos + skip - w->piece.pos);
+	LX_OPAQUE(skip);
+	new = &w->patch.bytes[skip & 31];
+	n = LX_LENGTH(n, 31);
+	/* What is behind the patch is equal in both, and so changes no checksum. */
+	__builtin_memcpy(w->old, new, sizeof(w->old));
+	if (bpf_skb_load_bytes(skb, at, w->old, n) || bpf_skb_store_bytes(skb, at, new, n, 0))
 		return -1;
-	__builtin_memcpy(new, bytes, sizeof(new));
-	/* Bytes behind the patch are equal in both, and so change no checksum. */
-	if (n < 24) {
-		__u32 i;
-
-		for (i = 0; i < sizeof(new); i++) {
-			if (i >= n)
-				new[i] = 0;
-		}
-	}
-	if (bpf_skb_store_bytes(skb, at, new, n, 0))
-		return -1;
-	diff = lx_csum_fold((__u32)bpf_csum_diff((__be32 *)old, sizeof(old), (__be32 *)new,
-						 sizeof(new), 0));
+	diff = lx_csum_fold((__u32)bpf_csum_diff((__be32 *)w->old, sizeof(w->old), (__be32 *)new,
+						 sizeof(w->old), 0));
 	/* A checksum is of 16-bit words from the TCP header on. */
 	if ((at - w->g.l4) & 1)
 		diff = (diff >> 8 | diff << 8) & 0xffff;
 	return bpf_l4_csum_replace(skb, lx_csum_at(&w->g), 0, diff, 0);
-}
-
-LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_work *w, const struct lx_patch *patch)
-{
-	const struct lx_piece *p = &w->piece;
-	__u8 bytes[24];
-	__u32 skip = 0, i;
-	__u32 n = lx_patch_cut(patch, p->pos, p->end, &skip);
-
-	if (!n)
-		return 0;
-	for (i = 0; i < sizeof(bytes); i++) {
-		__u32 from = i + skip;
-
-		LX_OPAQUE(from);
-		bytes[i] = from < sizeof(patch->bytes) ? patch->bytes[from] : 0;
-	}
-	return lx_overwrite(skb, w, w->data_at + (__u32)(patch->pos + skip - p->pos), bytes, n);
 }
 
 struct lx_patching {
@@ -163,20 +140,19 @@ static long lx_patch_slot(__u32 i, void *arg)
 	struct lx_patching *a = arg;
 	__u32 count = a->w->piece.slot + i;
 	struct lx_slot *slot;
-	struct lx_patch patch;
 
 	if (count == a->s->tail)
 		return 1;
 	slot = lx_slot_at(a->s, count);
 	if (!lx_pos_before(slot->start, a->w->piece.end))
 		return 1;
-	lx_patch_header(slot, &patch);
-	if (lx_apply(a->skb, a->w, &patch)) {
+	lx_patch_header(slot, &a->w->patch);
+	if (lx_apply(a->skb, a->w)) {
 		a->failed = 1;
 		return 1;
 	}
-	lx_patch_length(slot, a->s->version, &patch);
-	if (lx_apply(a->skb, a->w, &patch))
+	lx_patch_length(slot, a->s->version, &a->w->patch);
+	if (lx_apply(a->skb, a->w))
 		a->failed = 1;
 	return a->failed;
 }
@@ -375,6 +351,9 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 		return LX_GO_ON;
 	}
 	if (lx_patch_piece(skb, w, s))
+		goto lost;
+	lane = lx_lane_at(w->piece.lane); /* again: some verifiers have forgotten it */
+	if (!lane)
 		goto lost;
 	lane->sent = lx_pos_max(lane->sent, w->piece.target + len);
 	return lx_send(skb, lane->ifindex);

@@ -76,7 +76,7 @@ LX_INLINE void lx_piece_at(struct lx_stream *s, __u64 pos, __u64 end, struct lx_
 struct lx_patch {
 	__u64 pos;
 	__u32 len;
-	__u8 bytes[sizeof(struct lx_sock_msg)];
+	__u8 bytes[64]; /* at most 24; an offset and a length may be masked apart */
 };
 
 LX_INLINE __u64 lx_length_pos(const struct lx_slot *slot, __u32 version)

@@ -203,9 +203,10 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_work *w, struc
 
 	w->pos = s->saved_pos;
 	w->end = w->pos + n;
-	LX_OPAQUE(n);
-	n &= 127;
-	if (!n || n > LX_HEADER_MAX)
+	if (!n)
+		return LX_DROP;
+	n = LX_LENGTH(n, 127);
+	if (n > LX_HEADER_MAX)
 		return LX_DROP;
 	lx_run_at(w, w->index, w->pos);
 	if (w->piece.end != w->end ||

@@ -210,12 +210,12 @@ LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
 	if (g->hlen < sizeof(g->tcp) || all < g->hlen || skb->len < g->l4 + all)
 		return 0;
 	n = g->hlen - sizeof(g->tcp);
-	LX_OPAQUE(n);
-	n &= 63;
-	if (n > LX_TCP_OPTIONS_MAX)
-		return 0;
-	if (n && bpf_skb_load_bytes(skb, g->l4 + sizeof(g->tcp), g->options, n))
-		return 0;
+	if (n) {
+		n = LX_LENGTH(n, 63);
+		if (n > LX_TCP_OPTIONS_MAX ||
+		    bpf_skb_load_bytes(skb, g->l4 + sizeof(g->tcp), g->options, n))
+			return 0;
+	}
 	g->len = all - g->hlen;
 	g->key.remote_port = g->ours ? g->tcp.dport : g->tcp.sport;
 	g->key.local_port = g->ours ? g->tcp.sport : g->tcp.dport;
@@ -331,9 +331,8 @@ LX_INLINE int lx_seg_store(struct __sk_buff *skb, struct lx_seg *g, __u32 family
 				family == LX_AF_INET6 ? sizeof(struct lx_ip6_hdr)
 						      : sizeof(struct lx_ip4_hdr), flags))
 		return -1;
-	LX_OPAQUE(n);
-	n &= 63;
-	if (n < sizeof(g->out) || n > 60)
+	n = LX_LENGTH(n, 63);
+	if (n > 60)
 		return -1;
 	return bpf_skb_store_bytes(skb, g->l4, &g->out, n, flags) ? -1 : 0;
 }

@@ -520,8 +520,8 @@ static void assert_at_rest(struct wire *w)
 	lx_list_for_each(peer, &core->peers, link) {
 		assert(lx_list_empty(&peer->pending));
 		lx_peer_ni_for_each(peer_net, pni, peer) {
-			assert(pni->tx_credits == pni->tx_credits_max);
-			assert(pni->rtr_credits == pni->rtr_credits_max);
+			assert(pni->tx->now == pni->tx_max);
+			assert(pni->rtr->now == pni->rtr_max);
 			assert(!pni->tx_queued_bytes);
 			assert(lx_list_empty(&pni->tx_queue));
 			assert(lx_list_empty(&pni->rtr_queue));
