@@ -420,7 +420,7 @@ void lx_tunable_each(struct lx_node *node,
 			       void *arg),
 		     void *arg)
 {
-	static const char *const modules[] = { "lnet", "tcp" };
+	static const char *const modules[] = { "lnet", "tcp", "o2ib" };
 	const struct lx_tunable *t;
 	char value[32];
 	void *values;
