@@ -305,6 +305,10 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 	return 0;
 }
 
+void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried)
+{
+}
+
 void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid)
 {
 }
