@@ -25,8 +25,10 @@
 #define TCP_TUNABLES(X, tag)                                                                       \
 	X(tag, sock_timeout, 50, 0, 86400, NULL, "seconds")                                        \
 	X(tag, accept, 1, 0, 2, accept_names, "whom to accept")                                    \
-	X(tag, accept_port, 988, 1, 65535, NULL, "port")
+	X(tag, accept_port, 988, 1, 65535, NULL, "port")                                           \
+	X(tag, fast_path, 1, 0, 1, switch_names, "whether the kernel forwards")
 static const char *const accept_names[] = { "none", "secure", "all", NULL };
+static const char *const switch_names[] = { "off", "on", NULL };
 LX_TUNABLE_STRUCT(tcp_tunables, TCP_TUNABLES);
 static const struct lx_tunable tcp_table[] = LX_TUNABLE_TABLE(tcp_tunables, TCP_TUNABLES);
 static const struct lx_tunable lnet_table[] = LX_TUNABLE_TABLE(lx_core_tunables, LX_CORE_TUNABLES);

@@ -654,6 +654,18 @@ static void test_guard(void **state)
 	prints("lnetx bpf status", "off: lnetxd runs with --no-bpf");
 	prints("lnetx -s bpf", "bpf_loop()");
 	prints("lnetx -j bpf", "\"enabled\":false");
+	prints_not("lnetx bpf status", "fast path off");
+	ok("lnetx bpf off");
+	prints("lnetx bpf status", "fast path off: \"lnetx bpf on\"");
+	prints("lnetx -j bpf", "\"fast_path\":false");
+	prints("lnetx tunable show tcp fast_path", "off");
+	expect(0, "lnetx bpf on");
+	prints("lnetx -j bpf", "\"fast_path\":true");
+	prints("lnetx -j stream", "{\"stream\":[]}");
+	prints("lnetx -j lane show", "{\"lane\":[]}");
+	fails(1, "lnetx trace", "the fast path is not loaded");
+	fails(2, "lnetx trace type foo", "put, get, ack or reply");
+	fails(2, "lnetx trace nid foo", "foo");
 	prints("lnetx guard", "off: switched off: lnetxd runs with --no-bpf");
 	prints("lnetx -j guard show", "\"bans\":[]");
 	fails(1, "lnetx guard ban 10.0.0.2@tcp", "no NI on net tcp");
