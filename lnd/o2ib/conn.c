@@ -393,20 +393,34 @@ void lx_o2ib_conn_fault(struct lx_o2ib_conn *conn, int error, const char *reason
 	lx_o2ib_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
 
-static bool is_late(const struct lx_list *list, uint64_t now)
+static const struct lx_o2ib_tx *late(const struct lx_list *list, uint64_t now)
 {
 	struct lx_o2ib_tx *tx;
 
 	lx_list_for_each (tx, list, link) {
 		if (now >= tx->deadline_ns)
-			return true;
+			return tx;
 	}
-	return false;
+	return NULL;
+}
+
+/* Whose fault it is that something takes too long; OK: nothing does (o2iblnd.md 13). */
+static enum lx_hstatus timed_out(const struct lx_o2ib_conn *conn, uint64_t now)
+{
+	const struct lx_o2ib_tx *tx;
+
+	if (late(&conn->q_reserved, now) || late(&conn->q_nocred, now) ||
+	    late(&conn->q_normal, now))
+		return LX_HSTATUS_LOCAL_TIMEOUT;
+	tx = late(&conn->active_txs, now);
+	if (!tx)
+		return LX_HSTATUS_OK;
+	return tx->sending ? LX_HSTATUS_NETWORK_TIMEOUT : LX_HSTATUS_REMOTE_TIMEOUT;
 }
 
 void lx_o2ib_conn_tick(struct lx_o2ib_conn *conn, uint64_t now)
 {
-	enum lx_hstatus hstatus = LX_HSTATUS_OK;
+	enum lx_hstatus hstatus;
 
 	if (conn->closing)
 		return;
@@ -415,11 +429,7 @@ void lx_o2ib_conn_tick(struct lx_o2ib_conn *conn, uint64_t now)
 			lx_o2ib_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
 		return;
 	}
-	if (is_late(&conn->q_reserved, now) || is_late(&conn->q_nocred, now) ||
-	    is_late(&conn->q_normal, now))
-		hstatus = LX_HSTATUS_LOCAL_TIMEOUT;
-	else if (is_late(&conn->active_txs, now))
-		hstatus = LX_HSTATUS_REMOTE_TIMEOUT;
+	hstatus = timed_out(conn, now);
 	if (hstatus == LX_HSTATUS_OK) {
 		lx_o2ib_conn_push(conn); /* a keepalive may be due */
 		return;
@@ -427,6 +437,6 @@ void lx_o2ib_conn_tick(struct lx_o2ib_conn *conn, uint64_t now)
 	lx_warn("ni=%s peer=%s reason=\"a message %s within the time allowed\" "
 		"action=\"connection closed\" next=\"see whether the peer is up: lnetx ping\"",
 		lx_nid_str(&conn->net->ni->nid), lx_nid_str(&conn->nid),
-		hstatus == LX_HSTATUS_LOCAL_TIMEOUT ? "could not be sent" : "was not answered");
+		hstatus == LX_HSTATUS_REMOTE_TIMEOUT ? "was not answered" : "could not be sent");
 	lx_o2ib_conn_close(conn, -ETIMEDOUT, hstatus);
 }

@@ -379,6 +379,10 @@ static void happen(enum scene scene, struct past *p, enum event event)
 		p->closed = true;
 		now_ns += 100 * LX_O2IB_SECOND;
 		lx_o2ib_tick(net);
+		if (!p->failed_answer)
+			assert_int_equal(msg.hstatus, posted[0].open || posted[1].open ?
+							      LX_HSTATUS_NETWORK_TIMEOUT :
+							      LX_HSTATUS_REMOTE_TIMEOUT);
 		break;
 	default:
 		fail();
