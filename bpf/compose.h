@@ -19,6 +19,8 @@
 #define LX_AHEAD (1ull << 20)
 /* In RAW the sender gets this far beyond the boundary that is known. */
 #define LX_RAW_AHEAD (16ull << 10)
+/* The end of a message, for a sender that is held: less than the first window of TCP. */
+#define LX_LAST_GO (12ull << 10)
 /* Without progress for so long, more is told of what is missing. */
 #define LX_STUCK_NS 3000000ull
 #define LX_SACK_SLOTS 24
@@ -92,13 +94,25 @@ static long lx_prefix_one(__u32 i, void *arg)
 
 /* ---- the window ---------------------------------------------------------------------- */
 
+/*
+ * Held, the sender may end the message that it is in, and no more. TCP sends nothing into
+ * a window below a full segment; but it fills a larger one to the last byte if it can do
+ * so at once. So it is stopped a bit before the end, and is given the rest in one go.
+ */
+LX_INLINE __u64 lx_held_edge(const struct lx_stream *s)
+{
+	__s64 rest = lx_pos_diff(s->parse_next, s->high);
+
+	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mtu ? LX_LAST_GO : 0);
+}
+
 LX_INLINE void lx_edge_update(struct lx_stream *s)
 {
 	__u64 edge = s->socket_edge + s->diverted;
 
-	/* Held, the sender may end the message that it is in. */
 	if (!s->raw)
-		edge = lx_pos_min(edge, s->parse_next + (s->flags & LX_STREAM_HOLD ? 0 : LX_AHEAD));
+		edge = lx_pos_min(edge, s->flags & LX_STREAM_HOLD ? lx_held_edge(s)
+								  : s->parse_next + LX_AHEAD);
 	else if (!s->broken && !(s->flags & LX_STREAM_NO_LANES))
 		edge = lx_pos_min(edge, s->boundary + s->diverted + LX_RAW_AHEAD);
 	s->edge = lx_pos_max(s->edge, edge);

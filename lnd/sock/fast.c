@@ -20,9 +20,13 @@
 #include "fast.h"
 
 #define TICK_MS 5
+#define HELD_TICK_MS 1
 #define IDLE_TICK_MS 100
 #define ARM_NS (5 * LX_SOCK_MSEC)
-#define HOLD_MAX_NS (100 * LX_SOCK_MSEC)
+/* Held, a sender waits for no more than we still have of it: giving up gains little. */
+#define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
+/* In the middle of a message the sender does not stand still, unless it cannot end it. */
+#define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
@@ -47,6 +51,8 @@ struct stream_state {
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+	uint64_t high_seen;        /* s->high, held, and since when */
+	uint64_t high_ns;
 	int to_hop;                /* where the last message of it went; -1: not known */
 	uint64_t quiet_pos;        /* everything before it had been sent on ... */
 	uint32_t quiet_barrier;    /* ... and has arrived when this barrier is down; 0: none */
@@ -66,7 +72,9 @@ struct lx_sock_fast {
 	uv_poll_t poll;
 	uv_timer_t timer;
 	unsigned int open; /* handles */
-	bool quick;        /* the timer is at TICK_MS */
+	unsigned int pace_ms; /* the timer's */
+	uint64_t hops_ns;  /* when hops were looked after */
+	unsigned int n_changing; /* streams held, being armed or RAW, at the last look */
 	struct stream_state *stream;
 	struct lx_sock_conn **lane;
 	struct counted *lane_counted;
@@ -413,11 +421,11 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	s = stream_of(conn);
 	start = pos_now(conn) - conn->rx.have;
 	publish_boundary(conn, s, start + len);
-	if (!hdr || s->state != LX_STREAM_ON)
-		return true;
-	dest = dest_lookup(fast, &hdr->dst_nid);
+	dest = hdr ? dest_lookup(fast, &hdr->dst_nid) : NULL;
 	if (dest)
 		fast->stream[conn->stream].to_hop = dest->hop;
+	if (!hdr || s->state != LX_STREAM_ON)
+		return true;
 	conn->rx.gate = start;
 	if (lanes_are_through(fast, s, start))
 		return true;
@@ -514,7 +522,7 @@ static void hold(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
 		state->hold_pause_ns = HOLD_PAUSE_MAX_NS;
 	state->lanes_at_hold = s->lane_messages;
-	state->hold_ns = now;
+	state->hold_ns = state->high_ns = now;
 	state->hold_after_ns = now + state->hold_pause_ns;
 	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
 }
@@ -522,6 +530,21 @@ static void hold(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 static bool has_lanes(struct lx_sock_fast *fast, const struct stream_state *state)
 {
 	return state->to_hop >= 0 && lx_forward_hop(fast->forward, state->to_hop)->n_lanes > 0;
+}
+
+/* Whether a sender that is held has stopped in the middle of a message. */
+static bool hold_is_stuck(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct stream_state *state = &fast->stream[index];
+	const struct lx_stream *s = lx_forward_stream(fast->forward, index);
+
+	if (s->high != state->high_seen || s->raw || s->high == s->parse_next) {
+		state->high_seen = s->high;
+		state->high_ns = now;
+	}
+	if (s->told_edge < s->parse_next)
+		lx_forward_kick(fast->forward, index); /* to its end now? */
+	return now >= state->high_ns + HOLD_STUCK_NS;
 }
 
 /* Messages went our way for nothing but the order: find a moment to change over. */
@@ -534,7 +557,9 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 
 	state->order_seen = order;
 	publish_through(fast, state, s);
-	if (state->hold_ns && (s->order <= s->through || now >= state->hold_ns + HOLD_MAX_NS))
+	if (state->hold_ns && ((!s->raw && s->order <= s->through) ||
+			       now >= state->hold_ns + HOLD_MAX_NS ||
+			       hold_is_stuck(fast, index, now)))
 		release(fast, index);
 	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast, state) &&
 		 now >= state->hold_after_ns)
@@ -567,12 +592,17 @@ static void stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t 
 		if (now >= state->since_ns + ARM_NS &&
 		    lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, true))
 			lx_debug("stream=%u reason=\"its socket is gone\"", index);
+		else if (s->state == LX_STREAM_ON && stream_switch(fast, index) &&
+			 has_lanes(fast, state))
+			hold(fast, index, now); /* from the start, while there is little to wait for */
+		fast->n_changing++;
 		return;
 	}
 	if (conn->rx.gated)
 		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 	if (stream_switch(fast, index))
 		stream_order(fast, index, now);
+	fast->n_changing += state->hold_ns || s->raw || state->quiet_barrier;
 }
 
 /* ---- lanes ------------------------------------------------------------------------ */
@@ -893,21 +923,20 @@ static void on_records(uv_poll_t *poll, int status, int events)
 
 static void set_pace(struct lx_sock_fast *fast)
 {
-	bool quick = fast->n_streams > 0;
+	unsigned int pace_ms = fast->n_changing	 ? HELD_TICK_MS
+			       : fast->n_streams ? TICK_MS
+						 : IDLE_TICK_MS;
 
-	if (quick == fast->quick)
+	if (pace_ms == fast->pace_ms)
 		return;
-	fast->quick = quick;
-	uv_timer_set_repeat(&fast->timer, quick ? TICK_MS : IDLE_TICK_MS);
+	fast->pace_ms = pace_ms;
+	uv_timer_set_repeat(&fast->timer, pace_ms);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void hops_tick(struct lx_sock_fast *fast, uint64_t now)
 {
-	struct lx_sock_fast *fast = timer->data;
-	uint64_t now = lx_sock_now();
-
-	lx_loop_enter(fast->loop);
-	for (unsigned int i = 0; fast->host && i < lx_forward_hops(fast->forward); i++) {
+	fast->hops_ns = now;
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
 		if (!fast->hop[i])
 			continue;
 		if (!fast->shared[i])
@@ -916,14 +945,30 @@ static void on_timer(uv_timer_t *timer)
 			hop_lanes(fast, fast->hop[i], now);
 		credits_back(fast, i); /* a record may have been lost */
 	}
-	if (fast->host) {
-		lanes_switch(fast);
-		barrier_tick(fast);
-	}
-	for (unsigned int i = 0; fast->host && i < lx_forward_streams(fast->forward); i++) {
+	lanes_switch(fast);
+}
+
+static void streams_tick(struct lx_sock_fast *fast, uint64_t now)
+{
+	barrier_tick(fast);
+	fast->n_changing = 0;
+	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
 		if (fast->stream[i].conn && !fast->stream[i].conn->closing)
 			stream_tick(fast, i, now);
 	}
+	barrier_tick(fast); /* one that was asked for can begin at once */
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct lx_sock_fast *fast = timer->data;
+	uint64_t now = lx_sock_now();
+
+	lx_loop_enter(fast->loop);
+	if (fast->host && now >= fast->hops_ns + (TICK_MS - 1) * LX_SOCK_MSEC)
+		hops_tick(fast, now);
+	if (fast->host)
+		streams_tick(fast, now);
 	if (fast->host)
 		set_pace(fast);
 	lx_loop_leave(fast->loop);
