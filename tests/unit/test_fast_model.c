@@ -13,6 +13,10 @@
  * 3. a window's edge never moves back, and what is sent within it is acceptable;
  * 4. everything arrives in the end, lanes or not, whatever policy does meanwhile;
  * 5. the ring never overflows; 6. credits: taken = returned + lanes busy.
+ *
+ * Sequence numbers wrap, on streams and on lanes, and so do the low halves of a lane's
+ * positions. Connections die: a next hop's takes the sender with it that was on it, a
+ * sender's the lanes that it was on; new ones take their places, and the others go on.
  */
 #include "testlib.h"
 
@@ -123,7 +127,14 @@ struct sender {
 	} *pending;
 	unsigned int n_pending, first_pending;
 	unsigned int acked_cookies, wanted_cookies;
+	bool dead;
 };
+
+/* Where a connection's sequence numbers, a lane's positions begin. */
+static __u32 stream_base[STREAMS], lane_base[LANES];
+static __u64 lane_origin[LANES];
+static unsigned int mortality; /* of 1000 decisions of policy */
+static unsigned long n_dead_lanes, n_dead_streams;
 
 static struct sender sender[STREAMS];
 static struct receiver lane_rx[LANES];
@@ -210,6 +221,17 @@ static const char *const reason_name[] = {
 #undef NAME_
 };
 
+/* As packets have it, and programs read it. */
+static __u64 over_wire(__u64 pos, __u32 base, __u64 near)
+{
+	return lx_pos_of(lx_seq_of(pos, base), base, near);
+}
+
+static __u32 about_to_wrap(void)
+{
+	return rnd_below(3) ? -(__u32)rnd_below(BYTES) : rnd();
+}
+
 /* ---- making a world ------------------------------------------------------------------------ */
 
 static void make_messages(struct sender *t, int index)
@@ -283,6 +305,24 @@ static __u64 stream_len(const struct sender *t)
 	return t->message[t->n_messages].start;
 }
 
+/* A fresh connection to a next hop, as lane @l. */
+static void make_lane(int l)
+{
+	struct lx_lane *t = &lane[l];
+	__u64 at = rnd_below(2) ? 0 : (1ull << 32) - rnd_below(BYTES);
+
+	lane_origin[l] = at;
+	lane_base[l] = about_to_wrap();
+	t->word = (__u64)LX_LANE_OWNER << 32 | (__u32)at;
+	t->una = t->sent = at;
+	t->n_sack = 0;
+	t->state = LX_LANE_LIVE;
+	t->edge = at + 200 + rnd_below(70000);
+	free(lane_rx[l].bytes);
+	free(lane_rx[l].got);
+	receiver_init(&lane_rx[l], (__u64)STREAMS * (BYTES + 70000), t->edge - at);
+}
+
 static void make_world(void)
 {
 	int version = LX_SOCK_V3 + rnd_below(2);
@@ -292,6 +332,7 @@ static void make_world(void)
 	memset(hop, 0, sizeof(hop));
 	memset(sender, 0, sizeof(sender));
 	memset(flight, 0, sizeof(flight));
+	mortality = rnd_below(3) ? 0 : rnd_below(15);
 	n_flight = 0;
 	now_ns = 1;
 	evil = rnd_below(3) == 0;
@@ -309,18 +350,16 @@ static void make_world(void)
 	for (int i = 0; i < LANES; i++) {
 		int h = rnd_below(HOPS);
 
-		lane[i].word = (__u64)LX_LANE_OWNER << 32;
-		lane[i].state = LX_LANE_LIVE;
 		lane[i].hop = h;
 		lane[i].version = version;
-		lane[i].edge = 200 + rnd_below(70000);
 		hop[h].lane[hop[h].n_lanes++] = i;
-		receiver_init(&lane_rx[i], (__u64)STREAMS * (BYTES + 70000), lane[i].edge);
+		make_lane(i);
 	}
 	for (int i = 0; i < STREAMS; i++) {
 		struct sender *t = &sender[i];
 		struct lx_stream *s = &stream[i];
 
+		stream_base[i] = about_to_wrap();
 		s->state = LX_STREAM_ON;
 		s->version = version;
 		s->hop = HOPS;
@@ -345,6 +384,7 @@ static void unmake_world(void)
 	for (int i = 0; i < LANES; i++) {
 		free(lane_rx[i].bytes);
 		free(lane_rx[i].got);
+		lane_rx[i] = (struct receiver){ 0 };
 	}
 	for (int i = 0; i < STREAMS; i++) {
 		free(sender[i].bytes);
@@ -431,8 +471,8 @@ static void send_on_lane(int l, __u64 target, const char *data, __u32 len)
 	seg = fly(2, l);
 	if (!seg)
 		return;
-	seg->pos = target;
-	seg->end = target + len;
+	seg->pos = over_wire(target, lane_base[l], lane[l].una) - lane_origin[l];
+	seg->end = seg->pos + len;
 	seg->data = xalloc(len);
 	memcpy(seg->data, data, len);
 }
@@ -495,12 +535,14 @@ static void tell_sender(int who);
 static void on_data(int who, struct segment *seg)
 {
 	struct lx_stream *s = &stream[who];
-	struct lx_segment in = { .pos = seg->pos, .end = seg->end, .packet = seg->data };
+	struct lx_segment in = { .packet = seg->data };
 	struct lx_framing f = { .s = s, .seg = &in, .index = who };
 	unsigned int pieces = 0;
 	__u64 pos = seg->pos;
 
-	if (!lx_pos_before(s->acked, seg->end)) {
+	in.pos = over_wire(pos, stream_base[who], s->acked);
+	in.end = in.pos + (seg->end - pos);
+	if (!lx_pos_before(s->acked, in.end)) {
 		s->force = 1;
 		tell_sender(who);
 		return;
@@ -545,7 +587,7 @@ static void told_up_to(int who, __u64 ack)
 			break;
 		to = slot->lane_start + (to - slot->start);
 		if (lx_slot_is_lane(slot))
-			assert_true(to <= lane_rx[slot->lane].next);
+			assert_true(to - lane_origin[slot->lane] <= lane_rx[slot->lane].next);
 		else
 			assert_true(to <= sender[who].socket.next);
 	}
@@ -570,6 +612,7 @@ static void tell_sender(int who)
 	}
 	if (!news || rnd_below(1000) < loss) /* ACKs get lost, too */
 		return;
+	told.ack = over_wire(told.ack, stream_base[who], t->una);
 	edge = told.ack + ((__u64)lx_window_field(&told, s->wscale) << s->wscale);
 	/* 3: but for rounding up, which depends on the ack. */
 	assert_true((__s64)(edge - t->edge) >= -(1 << s->wscale) || told.ack < t->una);
@@ -661,22 +704,27 @@ static void lane_ack(int l)
 	seg = fly(3, l);
 	if (!seg)
 		return;
-	seg->ack = r->next;
-	seg->edge = r->edge;
+	seg->ack = r->next + lane_origin[l];
+	seg->edge = r->edge + lane_origin[l];
 	seg->n_sack = receiver_sack(r, seg->sack);
+	for (int i = 0; i < seg->n_sack; i++) {
+		seg->sack[i].start += lane_origin[l];
+		seg->sack[i].end += lane_origin[l];
+	}
 }
 
 static void on_lane_ack(int l, const struct segment *seg)
 {
 	struct lx_lane *t = &lane[l];
+	__u64 una = over_wire(seg->ack, lane_base[l], t->una);
 	__u32 owner;
 
-	if (seg->ack < t->una)
+	if (lx_pos_before(una, t->una))
 		return;
 	memcpy(t->sack, seg->sack, sizeof(t->sack));
 	t->n_sack = seg->n_sack;
-	owner = lx_lane_acked(t, seg->ack, seg->edge);
-	if (owner < STREAMS)
+	owner = lx_lane_acked(t, una, una + (seg->edge - seg->ack));
+	if (owner < STREAMS && !sender[owner].dead)
 		tell_sender(owner);
 }
 
@@ -689,7 +737,7 @@ static void socket_ack(int who)
 
 	if (edge > r->edge)
 		r->edge = edge;
-	s->socket_una = r->next;
+	s->socket_una = over_wire(r->next, stream_base[who], s->socket_una);
 	s->socket_edge = r->edge;
 	s->n_sack = receiver_sack(r, s->sack);
 	tell_sender(who);
@@ -779,15 +827,90 @@ static void cookies(int who)
 	}
 }
 
+/* ---- connections end ------------------------------------------------------------------------------ */
+
+static void forget_flight(int kind, int who)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (flight[i].kind == kind && flight[i].who == who)
+			land(&flight[i]);
+	}
+}
+
+/* Whether a stream that lives still has to know what became of messages on a lane. */
+static bool is_referred(int l)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		for (__u32 c = stream[i].head; !sender[i].dead && c != stream[i].tail; c++) {
+			if (lx_slot_at(&stream[i], c)->lane == l)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void stream_dies(int who);
+
+/* What was not acknowledged is lost, and half a message dropped by the next hop. */
+static void lane_dies(int l)
+{
+	struct lx_lane *t = &lane[l];
+	__u32 owner = lx_lane_owner(t->word);
+
+	if (t->state == LX_LANE_DEAD)
+		return;
+	n_dead_lanes++;
+	t->state = LX_LANE_DEAD;
+	forget_flight(2, l);
+	forget_flight(3, l);
+	if (!lx_lane_busy(t->word))
+		return;
+	t->word &= ~((__u64)LX_LANE_BUSY << 32);
+	hop[t->hop].tx.now++;
+	hop[HOPS].rtr.now++;
+	stream_dies(owner);
+}
+
+static void stream_dies(int who)
+{
+	if (sender[who].dead)
+		return;
+	n_dead_streams++;
+	sender[who].dead = true;
+	stream[who].flags |= LX_STREAM_NO_LANES;
+	forget_flight(1, who);
+	forget_flight(4, who);
+	for (int l = 0; l < LANES; l++) {
+		if (lx_lane_busy(lane[l].word) && lx_lane_owner(lane[l].word) == (__u32)who)
+			lane_dies(l);
+	}
+}
+
+/* A new connection takes the place of a dead one. */
+static void lane_returns(int l)
+{
+	if (lane[l].state == LX_LANE_DEAD && !is_referred(l))
+		make_lane(l);
+}
+
 static void policy(int who)
 {
 	struct lx_stream *s = &stream[who];
+	int l;
 
 	/* The way back to lanes: let the sender run dry until all is through. */
 	if (s->order > s->through && !(s->flags & LX_STREAM_NO_LANES))
 		s->flags |= LX_STREAM_HOLD;
 	else if (s->order <= s->through)
 		s->flags &= ~LX_STREAM_HOLD;
+	if (rnd_below(1000) < mortality) {
+		if (rnd_below(4))
+			lane_dies(rnd_below(LANES));
+		else
+			stream_dies(who);
+		return;
+	}
+	lane_returns(rnd_below(LANES));
 	switch (rnd_below(400)) {
 	case 0:
 		s->flags |= LX_STREAM_NO_LANES;
@@ -805,11 +928,15 @@ static void policy(int who)
 		s->flags &= ~LX_STREAM_HOLD;
 		break;
 	case 4:
-		lane[rnd_below(LANES)].state = LX_LANE_DRAIN;
+		l = rnd_below(LANES);
+		if (lane[l].state == LX_LANE_LIVE)
+			lane[l].state = LX_LANE_DRAIN;
 		break;
 	case 5:
 	case 6:
-		lane[rnd_below(LANES)].state = LX_LANE_LIVE;
+		l = rnd_below(LANES);
+		if (lane[l].state == LX_LANE_DRAIN)
+			lane[l].state = LX_LANE_LIVE;
 		break;
 	}
 }
@@ -865,6 +992,8 @@ static void network(bool losses)
 static bool all_done(void)
 {
 	for (int i = 0; i < STREAMS; i++) {
+		if (sender[i].dead)
+			continue;
 		if (sender[i].una < stream_len(&sender[i]) ||
 		    sender[i].first_pending < sender[i].n_pending ||
 		    sender[i].read < sender[i].socket.next)
@@ -900,9 +1029,11 @@ static void one_world(void)
 	check_credits();
 	while (!all_done()) {
 		bool losses = steps < 40000;
-		int who = rnd_below(STREAMS);
+		int who = rnd_below(STREAMS), l;
 
 		now_ns += rnd_below(200000);
+		while (sender[who].dead)
+			who = (who + 1) % STREAMS;
 		assert_true(++steps < 4000000); /* 4: it ends */
 		switch (rnd_below(12)) {
 		case 0:
@@ -917,7 +1048,9 @@ static void one_world(void)
 			break;
 		case 6:
 			socket_ack(who);
-			lane_ack(rnd_below(LANES));
+			l = rnd_below(LANES);
+			if (lane[l].state != LX_LANE_DEAD)
+				lane_ack(l);
 			break;
 		case 7:
 			slow_read(who);
@@ -942,6 +1075,8 @@ static void one_world(void)
 			check_credits();
 	}
 	for (int i = 0; i < STREAMS; i++) {
+		if (sender[i].dead)
+			continue;
 		cookies(i);
 		n_raws += stream[i].raws;
 		for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
@@ -951,6 +1086,8 @@ static void one_world(void)
 		assert_int_equal(sender[i].acked_cookies, sender[i].wanted_cookies);
 	}
 	for (int l = 0; l < LANES; l++) {
+		if (lane[l].state == LX_LANE_DEAD)
+			continue;
 		lane_ack(l);
 		lane[l].state = LX_LANE_LIVE;
 	}
@@ -968,8 +1105,10 @@ static void random_worlds(void **state)
 	for (int i = 0; i < n; i++)
 		one_world();
 	printf("random_worlds: %d worlds, %lu data packets (%lu mixed, %lu headers cut), "
-	       "%lu messages by lanes, %lu by the socket, RAW %lu times\n",
-	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_raws);
+	       "%lu messages by lanes, %lu by the socket, RAW %lu times; "
+	       "%lu lanes and %lu streams died\n",
+	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_raws,
+	       n_dead_lanes, n_dead_streams);
 	for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
 		printf(" %s %lu", reason_name[k], n_reasons[k]);
 	putchar('\n');
