@@ -20,7 +20,7 @@
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lx_list ports = { &ports, &ports };
 
-/* ---- events that come with time ------------------------------------------------------------- */
+/* ---- events that come with time ---------------------------------------------------- */
 
 static void on_tick(uv_timer_t *timer)
 {
@@ -59,7 +59,7 @@ static void on_link_change(void *arg)
 	lx_loop_leave(port->loop);
 }
 
-/* ---- events of the device -------------------------------------------------------------------- */
+/* ---- events of the device ---------------------------------------------------------- */
 
 static void device_link(const struct lx_o2ib_port *from, bool up)
 {
@@ -100,7 +100,8 @@ static struct lx_o2ib_link *link_of_cq(const struct lx_o2ib_port *from, const st
 }
 
 /* The connection of a broken queue; on whichever port of the device it is. */
-static void device_queue(const struct lx_o2ib_port *from, const struct ibv_async_event *ev, bool is_cq)
+static void device_queue(const struct lx_o2ib_port *from, const struct ibv_async_event *ev,
+			 bool is_cq)
 {
 	struct lx_o2ib_link *link = NULL;
 	struct lx_o2ib_port *port;
@@ -157,7 +158,7 @@ static void on_async(uv_poll_t *poll, int status, int events)
 	lx_loop_leave(port->loop);
 }
 
-/* ---- what verbs.c sees to -------------------------------------------------------------------- */
+/* ---- what verbs.c sees to ---------------------------------------------------------- */
 
 static void on_comp(uv_poll_t *poll, int status, int events)
 {
@@ -177,7 +178,7 @@ static void on_cm(uv_poll_t *poll, int status, int events)
 	lx_loop_leave(port->loop);
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------- */
 
 /* What needs no loop. */
 static void port_free(struct lx_o2ib_port *port)

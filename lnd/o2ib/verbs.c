@@ -22,7 +22,7 @@
 #define REJ_STALE 10
 #define REJ_CONSUMER 28
 
-/* ---- links ------------------------------------------------------------------------------ */
+/* ---- links ------------------------------------------------------------------------- */
 
 static struct lx_o2ib_link *link_new(struct lx_o2ib_port *port, struct lx_o2ib_conn *conn)
 {
@@ -126,7 +126,7 @@ static void verbs_free(struct lx_o2ib_conn *conn)
 {
 }
 
-/* ---- work requests ------------------------------------------------------------------------- */
+/* ---- work requests ----------------------------------------------------------------- */
 
 static int verbs_post_recv(struct lx_o2ib_conn *conn, unsigned int rx)
 {
@@ -186,7 +186,7 @@ static void verbs_dereg(struct lx_o2ib_mr *mr)
 	ibv_dereg_mr(mr->priv);
 }
 
-/* ---- completions ------------------------------------------------------------------------------ */
+/* ---- completions ------------------------------------------------------------------- */
 
 static void completed(struct lx_o2ib_link *link, const struct ibv_wc *wc)
 {
@@ -235,7 +235,7 @@ void lx_o2ib_port_comp_ready(struct lx_o2ib_port *port)
 	}
 }
 
-/* ---- dialling ------------------------------------------------------------------------------- */
+/* ---- dialling ---------------------------------------------------------------------- */
 
 static int bind_source(struct lx_o2ib_port *port, struct rdma_cm_id *id)
 {
@@ -297,7 +297,7 @@ static int resolve_route(struct lx_o2ib_link *link)
 	return rdma_resolve_route(link->id, RESOLVE_MS) ? -errno : 0;
 }
 
-/* ---- accepting -------------------------------------------------------------------------------- */
+/* ---- accepting --------------------------------------------------------------------- */
 
 static void verbs_reject(struct lx_o2ib_net *net, void *request, const void *pdata, size_t len)
 {
@@ -324,7 +324,7 @@ static int verbs_accept(struct lx_o2ib_conn *conn, void *request, const void *pd
 	return r;
 }
 
-/* ---- events of the CM --------------------------------------------------------------------------- */
+/* ---- events of the CM -------------------------------------------------------------- */
 
 struct cm_event {
 	enum rdma_cm_event_type type;

@@ -32,7 +32,7 @@ teardown() {
 @test "a configuration with such an NI says so, too" {
 	nets_yaml tcp eth0 o2ib eth0 | config b
 	spawn b -c "$DIR/b.yaml"
-	! wait "${daemon_pid[b]}"
+	if wait "${daemon_pid[b]}"; then false; fi
 	unset "daemon_pid[b]"
 	log_has b 'o2ib.*its address is on no RDMA device'
 	sane "$DIR/b.log"

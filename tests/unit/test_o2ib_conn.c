@@ -90,8 +90,8 @@ static void expect_rest(void)
 	assert_int_equal(x->wrs_free, x->n_wrs);
 }
 
-static void put_one(struct lx_sim_node *from, struct lx_sim_node *to, const char *to_nid, size_t len,
-		    size_t room, bool ack)
+static void put_one(struct lx_sim_node *from, struct lx_sim_node *to, const char *to_nid,
+		    size_t len, size_t room, bool ack)
 {
 	struct lx_handle md;
 
@@ -110,7 +110,8 @@ static void put_one(struct lx_sim_node *from, struct lx_sim_node *to, const char
 	expect_rest();
 }
 
-static void get_one(struct lx_sim_node *from, struct lx_sim_node *of, const char *of_nid, size_t len)
+static void get_one(struct lx_sim_node *from, struct lx_sim_node *of, const char *of_nid,
+		    size_t len)
 {
 	struct lx_handle md;
 
@@ -126,7 +127,7 @@ static void get_one(struct lx_sim_node *from, struct lx_sim_node *of, const char
 	expect_rest();
 }
 
-/* ---- forms ------------------------------------------------------------------------------ */
+/* ---- forms ------------------------------------------------------------------------- */
 
 static const size_t sizes[] = { 0, 1, 100, 3975, 3976, 3977, 4096, 65536, 1000001, BIG };
 
@@ -227,7 +228,7 @@ static void checksums(void **state)
 	get_one(a, b, B, BIG);
 }
 
-/* ---- connecting -------------------------------------------------------------------------- */
+/* ---- connecting -------------------------------------------------------------------- */
 
 static void depth_negotiated(void **state)
 {
@@ -431,7 +432,7 @@ static void passive_checks(void **state)
 			 LX_O2IB_REJ_FATAL);
 }
 
-/* ---- trouble ------------------------------------------------------------------------------ */
+/* ---- trouble ----------------------------------------------------------------------- */
 
 static void silent_peer(void **state)
 {
@@ -534,7 +535,7 @@ static void failures(void **state)
 	put_one(a, b, B, BIG, BIG, true);
 }
 
-/* ---- routing ---------------------------------------------------------------------------- */
+/* ---- routing ----------------------------------------------------------------------- */
 
 static void routed(void **state)
 {

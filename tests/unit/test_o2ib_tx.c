@@ -20,7 +20,7 @@
 #define BIG 10000
 #define SLOTS 4
 
-/* ---- what the transport is told and tells ---------------------------------------------- */
+/* ---- what the transport is told and tells ------------------------------------------ */
 
 static struct lx_ni ni;
 static uint64_t now_ns;
@@ -86,7 +86,7 @@ unsigned int lx_lnd_timeout(struct lx_ni *n)
 	return 50;
 }
 
-/* ---- hardware by hand --------------------------------------------------------------------- */
+/* ---- hardware by hand -------------------------------------------------------------- */
 
 static struct lx_o2ib_conn *conn;
 static struct lx_o2ib_net *net;
@@ -182,7 +182,7 @@ static const struct lx_o2ib_hw hand = {
 	.dereg = hand_dereg,
 };
 
-/* ---- the peer -------------------------------------------------------------------------------- */
+/* ---- the peer ---------------------------------------------------------------------- */
 
 static void receive(struct lx_o2ib_msg m, unsigned int n)
 {
@@ -224,7 +224,7 @@ static void request(uint8_t type)
 	receive(m, 1);
 }
 
-/* ---- scenes: what is transmitted ----------------------------------------------------------------- */
+/* ---- scenes: what is transmitted --------------------------------------------------- */
 
 enum scene { IMMEDIATE, PUT, PUT_TARGET, GET, GET_TARGET, SCENES };
 
@@ -290,7 +290,7 @@ static void begin(enum scene scene)
 	lx_o2ib_lnd.recv(&ni, parsed_rx, &msg, scene == PUT_TARGET ? &all : &msg.payload, BIG);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------------------ */
 
 /* What has happened so far; what the rules need to know. */
 struct past {
@@ -440,7 +440,7 @@ static void end_scene(void)
 	assert_true(msg_ended == 1);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------- */
 
 #define DEPTH 12
 
