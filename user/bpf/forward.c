@@ -414,9 +414,12 @@ void lx_forward_dispatch(struct lx_forward *f,
 static void on_trace(void *arg, int cpu, void *data, uint32_t size)
 {
 	struct lx_forward *f = arg;
+	struct lx_trace t;
 
-	if (size >= sizeof(struct lx_trace))
-		f->trace_fn(data, 0, f->trace_arg);
+	if (size < sizeof(t))
+		return;
+	memcpy(&t, data, sizeof(t)); /* behind a length of 4 bytes, so not aligned */
+	f->trace_fn(&t, 0, f->trace_arg);
 }
 
 static void on_trace_lost(void *arg, int cpu, unsigned long long lost)

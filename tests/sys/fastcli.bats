@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Looking at the fast path and steering it: streams, lanes, traces, off and on, counters.
+# The client writes to the server by way of r1, whose kernel forwards most of it.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	node client server r1
+	link client eth0 10.1.0.1/24 r1 eth0 10.1.0.11/24
+	link server eth0 10.2.0.1/24 r1 eth1 10.2.0.11/24
+	QUICK="$QUICK --set tcp.conns_per_peer=4"
+}
+
+teardown() {
+	net_end
+}
+
+# router [TUNABLE: VALUE]: r1 runs, and its kernel can forward
+router() {
+	{
+		nets_yaml tcp1 eth0 tcp2 eth1
+		echo 'routing: { enable: 1 }'
+		quick_yaml "conns_per_peer: 4${1:+, $1}"
+	} | config r1
+	start r1
+	lx r1 -j bpf status >"$DIR/bpf"
+	jq -e '.bpf.sets[] | select(.set == "forward") | .loaded' "$DIR/bpf" ||
+		skip "no fast path here: $(jq -r '.bpf.sets[] | select(.set == "forward") | .reason' "$DIR/bpf")"
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+}
+
+# writing [OPTION...]: the client writes until end_load
+writing() {
+	begin_load client 10.1.0.1@tcp1 put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 65536 -t 60 "$@"
+}
+
+# total OBJECT FIELD: over all streams, or all lanes
+total() {
+	lx r1 -j "$1" show | jq "[.$1[]?.$2] | add // 0"
+}
+
+# more_than OBJECT FIELD NUMBER
+more_than() {
+	[ "$(total "$1" "$2")" -gt "$3" ]
+}
+
+# all_are OBJECT STATE: and there are some
+all_are() {
+	lx r1 -j "$1" show | jq -e --arg s "$2" "[.$1[]?.state] | length > 0 and all(. == \$s)"
+}
+
+ended_well() {
+	end_load client
+	all_arrived "$DIR/client.json"
+}
+
+@test "streams and lanes agree with each other, and credits come back" {
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	run -0 lx r1 stream show
+	[[ $output == STREAM* && $output == *10.1.0.1@tcp1* && $output == *"TO LANE 0, BECAUSE"* ]]
+	run -0 lx r1 -s lane show
+	[[ $output == LANE* && $output == *10.2.0.1@tcp2* && $output == *"HOP CREDITS"* ]]
+	kill -STOP "${load_pid[client]}"
+	eventually "$PATIENCE" quiet
+	equal "$(total lane messages)" "$(total stream lane_messages)"
+	equal "$(total lane bytes)" "$(total stream lane_bytes)"
+	# Each message has gone by a lane, or for one reason to lane 0.
+	lx r1 -j stream show | jq -e '.stream | all(.messages >= .lane_messages and
+		.lane_percent == ((.lane_bytes * 100 / .bytes) | floor))'
+	lx r1 -j lane show | jq -e '.lane | all(.hop_credits == 8 and (has("stream") | not))'
+	kill -CONT "${load_pid[client]}"
+	ended_well
+}
+
+# Nothing is under way.
+quiet() {
+	lx r1 -j lane show | jq -e '.lane | all(.unacked == 0 and .state == "idle")'
+}
+
+@test "switched off and on again in the middle of traffic nothing is lost" {
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	lx r1 bpf off
+	eventually "$PATIENCE" all_are stream off
+	eventually "$PATIENCE" all_are lane drain
+	run -0 lx r1 bpf status
+	[[ $output == *'fast path off: "lnetx bpf on"'* ]]
+	local before bytes
+	before=$(total stream lane_messages)
+	bytes=$(total stream bytes)
+	eventually "$PATIENCE" more_than stream bytes $((bytes + (8 << 20)))
+	equal "$(total stream lane_messages)" "$before"
+	lx r1 bpf on
+	eventually "$PATIENCE" more_than stream lane_messages $((before + 500))
+	for _ in 1 2 3 4 5 6; do
+		lx r1 bpf off
+		sleep 0.1
+		lx r1 bpf on
+		sleep 0.1
+	done
+	before=$(total stream lane_messages)
+	eventually "$PATIENCE" more_than stream lane_messages "$before"
+	ended_well
+}
+
+@test "a router that starts with the fast path off has no streams until it is on" {
+	router 'fast_path: off'
+	lx r1 -j bpf status | jq -e '.bpf.fast_path == false'
+	writing
+	eventually "$PATIENCE" routed_some
+	equal "$(total stream messages)" 0
+	equal "$(total lane messages)" 0
+	lx r1 bpf on
+	eventually "$PATIENCE" more_than stream lane_messages 100
+	ended_well
+}
+
+routed_some() {
+	[ "$(stat_of r1 route_count)" -gt 500 ]
+}
+
+@test "a trace has source, destination, type, size and lane, and only what was asked for" {
+	router
+	run -2 lx r1 trace nid 10.1.0.1@tcp1 type foo
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	on r1 timeout 1 "$LNETX_BIN/lnetx" -j trace type put nid 10.1.0.1@tcp1 >"$DIR/trace" 3>&- || true
+	jq -se 'length > 0 and all(.src == "10.1.0.1@tcp1" and .type == "put" and
+		(has("lane") or has("reason")))' "$DIR/trace"
+	jq -se 'any(has("lane") and .bytes == 65536 and .dst == "10.2.0.1@tcp2")' "$DIR/trace"
+	on r1 timeout 0.5 "$LNETX_BIN/lnetx" trace nid 10.9.9.9@tcp1 >"$DIR/none" 3>&- || true
+	[ ! -s "$DIR/none" ]
+	on r1 timeout 0.5 "$LNETX_BIN/lnetx" trace type ack >"$DIR/lines" 3>&- || true
+	grep -E '^[-0-9]+ [:0-9.]+  stream [0-9]+  10.2.0.1@tcp2 > 10.1.0.1@tcp1  ack 0  (lane [0-9]+|[a-z_]+)$' "$DIR/lines"
+	ended_well
+}
+
+@test "bpftool follows the map of the trace" {
+	local pins pid cutter b
+	command -v bpftool >/dev/null || skip "no bpftool"
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	pins=$(jq -r .bpf.pins "$DIR/bpf")/forward pid=${daemon_pid[r1]}
+	cutter=$(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
+		jq '.[0].formatted.value.cutter')
+	for b in 0 8 16 24; do
+		bytes+=" $(((cutter >> b) & 255))"
+	done
+	# shellcheck disable=SC2086 # bytes
+	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $bytes 1 0 0 0
+	timeout -s INT 1 nsenter -m -t "$pid" bpftool map event_pipe pinned "$pins/trace" \
+		>"$DIR/pipe" 3>&- || true
+	grep '^== @' "$DIR/pipe" >"$DIR/events"
+	ended_well
+}
+
+@test "counters of LNet have what the kernel carried" {
+	router
+	ctl r1 stats reset
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	ended_well
+	local messages routed length net
+	messages=$(jq .messages_total "$DIR/client.json")
+	routed=$(stat_of r1 route_count)
+	length=$(stat_of r1 route_length)
+	# PUT and ACK of each, and a few pings and pushes.
+	[ "$routed" -ge $((2 * messages)) ] && [ "$routed" -le $((2 * messages + 100)) ]
+	[ "$length" -ge $((messages * 65536)) ] && [ "$length" -le $((messages * 65536 + (64 << 10))) ]
+	for net in tcp1 tcp2; do
+		ctl r1 net show -v 2 --net $net >"$DIR/$net"
+	done
+	# What came in on one net has gone out on the other, by type.
+	[ "$(type_of tcp1 received_stats put)" -ge "$messages" ]
+	[ "$(type_of tcp2 sent_stats put)" -ge "$messages" ]
+	[ "$(type_of tcp2 received_stats ack)" -ge "$messages" ]
+	[ "$(type_of tcp1 sent_stats ack)" -ge "$messages" ]
+}
+
+# type_of NET received_stats|sent_stats TYPE
+type_of() {
+	awk -v s="$2:" -v t="$3:" '$1 == s { on = 1 } on && $1 == t { print $2; exit }' "$DIR/$1"
+}
