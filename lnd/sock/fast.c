@@ -625,10 +625,30 @@ static bool is_warm(const struct lx_sock_conn *conn, uint64_t now)
 	       now >= conn->up_ns + WARM_NS;
 }
 
+/*
+ * Whether a stream still has to know what has arrived on a lane: behind a message that
+ * waits for another lane there may be some that this one has carried. Its positions
+ * must not begin anew before that is over.
+ */
+static bool lane_is_referred(const struct lx_sock_fast *fast, unsigned int index)
+{
+	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+		const struct lx_stream *s = lx_forward_stream(fast->forward, i);
+		uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+		for (; fast->stream[i].conn && head != tail; head++) {
+			if (s->slot[head % LX_STREAM_SLOTS].lane == index)
+				return true;
+		}
+	}
+	return false;
+}
+
 static int lane_free_index(const struct lx_sock_fast *fast)
 {
 	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
-		if (!fast->lane[i])
+		if (!fast->lane[i] && !lane_is_referred(fast, i))
 			return (int)i;
 	}
 	return -ENOSPC;
