@@ -36,13 +36,7 @@
 #define WARM_BYTES (1u << 20)
 #define WARM_NS (2 * LX_SOCK_SECOND)
 
-/* What the core has been told of a stream or lane. */
-struct counted {
-	uint64_t types[LX_LANE_TYPES], payload;
-};
-
 struct stream_state {
-	struct counted counted;
 	struct lx_sock_conn *conn; /* NULL: free */
 	uint64_t since_ns;
 	uint64_t pos_offset;       /* stream socket position less conn->rx.taken */
@@ -77,7 +71,6 @@ struct lx_sock_fast {
 	unsigned int n_changing; /* streams held, being armed or RAW, at the last look */
 	struct stream_state *stream;
 	struct lx_sock_conn **lane;
-	struct counted *lane_counted;
 	struct lx_sock_peer **hop;
 	bool *shared; /* by hop: the core knows the peer */
 	unsigned int n_streams, n_lanes, n_hops; /* in use */
@@ -696,7 +689,6 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 		return;
 	}
 	fast->lane[index] = conn;
-	memset(&fast->lane_counted[index], 0, sizeof(fast->lane_counted[index]));
 	fast->n_lanes++;
 	conn->lane = index;
 	hop_lane_add(hop, index);
@@ -756,62 +748,6 @@ static void lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
 		__atomic_fetch_add(&from->rtr.now, 1, __ATOMIC_ACQ_REL);
 }
 
-/* ---- counting ----------------------------------------------------------------------- */
-
-/* What the programs have counted, less what is told; now it is. */
-static struct lx_type_counts types_since(struct counted *told, const __u64 now[LX_LANE_TYPES])
-{
-	uint64_t new[LX_LANE_TYPES];
-
-	for (int i = 0; i < LX_LANE_TYPES; i++) {
-		uint64_t n = __atomic_load_n(&now[i], __ATOMIC_RELAXED);
-
-		new[i] = n - told->types[i];
-		told->types[i] = n;
-	}
-	return (struct lx_type_counts){ .ack = new[LX_MSG_ACK], .put = new[LX_MSG_PUT],
-					.get = new[LX_MSG_GET], .reply = new[LX_MSG_REPLY] };
-}
-
-static void stream_count(struct lx_sock_fast *fast, unsigned int index)
-{
-	const struct lx_stream *s = lx_forward_stream(fast->forward, index);
-	struct stream_state *state = &fast->stream[index];
-	struct lx_sock_conn *conn = state->conn;
-	uint64_t payload = __atomic_load_n(&s->lane_payload, __ATOMIC_RELAXED);
-	struct lx_carried carried = { .received = types_since(&state->counted, s->lane_types),
-				      .payload = payload - state->counted.payload };
-
-	state->counted.payload = payload;
-	if (conn->peer)
-		lx_lnd_carried(conn->net->ni, &conn->peer->id.nid, &carried);
-}
-
-static void lane_count(struct lx_sock_fast *fast, unsigned int index)
-{
-	const struct lx_lane *lane = lx_forward_lane(fast->forward, index);
-	struct lx_sock_conn *conn = fast->lane[index];
-	struct lx_carried carried = { .sent = types_since(&fast->lane_counted[index],
-							  lane->types) };
-
-	if (conn->peer)
-		lx_lnd_carried(conn->net->ni, &conn->peer->id.nid, &carried);
-}
-
-void lx_sock_fast_count(struct lx_sock_host *host)
-{
-	struct lx_sock_fast *fast = host ? host->fast : NULL;
-
-	for (unsigned int i = 0; fast && i < lx_forward_streams(fast->forward); i++) {
-		if (fast->stream[i].conn && !fast->stream[i].conn->closing)
-			stream_count(fast, i);
-	}
-	for (unsigned int i = 0; fast && i < lx_forward_lanes(fast->forward); i++) {
-		if (fast->lane[i] && !fast->lane[i]->closing)
-			lane_count(fast, i);
-	}
-}
-
 /* ---- connections end --------------------------------------------------------------- */
 
 /* What this peer has begun on lanes will never be complete: the next hops must drop it. */
@@ -820,7 +756,7 @@ static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	struct lx_stream *s = stream_of(conn);
 
 	s->flags |= LX_STREAM_NO_LANES;
-	stream_count(fast, conn->stream);
+	lx_sock_fast_count_conn(conn);
 	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
 		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
 
@@ -837,7 +773,7 @@ static void lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	uint32_t owner = lane_owner(lane);
 
 	lane->state = LX_LANE_DEAD;
-	lane_count(fast, conn->lane);
+	lx_sock_fast_count_conn(conn);
 	if (conn->peer && conn->peer->hop >= 0)
 		hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
 	conn->reset = true;
@@ -999,7 +935,6 @@ static void fast_free(struct lx_sock_fast *fast)
 	lx_hash_fini(&fast->dests);
 	free(fast->stream);
 	free(fast->lane);
-	free(fast->lane_counted);
 	free(fast->hop);
 	free(fast->shared);
 	free(fast);
@@ -1025,10 +960,9 @@ static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forwar
 	lx_list_init(&fast->dest_list);
 	fast->stream = calloc(lx_forward_streams(forward), sizeof(*fast->stream));
 	fast->lane = calloc(lx_forward_lanes(forward), sizeof(*fast->lane));
-	fast->lane_counted = calloc(lx_forward_lanes(forward), sizeof(*fast->lane_counted));
 	fast->hop = calloc(lx_forward_hops(forward), sizeof(*fast->hop));
 	fast->shared = calloc(lx_forward_hops(forward), sizeof(*fast->shared));
-	if (!fast->stream || !fast->lane || !fast->lane_counted || !fast->hop || !fast->shared || lx_hash_init(&fast->dests)) {
+	if (!fast->stream || !fast->lane || !fast->hop || !fast->shared || lx_hash_init(&fast->dests)) {
 		fast_free(fast);
 		return NULL;
 	}

@@ -35,8 +35,9 @@ void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst);
 /* Routes, peers or NIs have changed: what was learned may not be true any more. */
 void lx_sock_fast_forget(struct lx_sock_host *host);
 
-/* Has the core count what went by lanes. */
-void lx_sock_fast_count(struct lx_sock_host *host);
+/* Has the core count what went by lanes (fast_count.c): of all of a net, of one. */
+void lx_sock_fast_count(struct lx_sock_net *net);
+void lx_sock_fast_count_conn(struct lx_sock_conn *conn);
 
 /* The connection is being closed; its descriptor has been; its peer is no more. */
 void lx_sock_fast_conn_closing(struct lx_sock_conn *conn);

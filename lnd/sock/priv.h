@@ -25,6 +25,7 @@
 
 #include <time.h>
 
+#include <lnetx/abi.h>
 #include <lnetx/lnd.h>
 
 #include "../../user/base/hash.h"
@@ -294,6 +295,9 @@ struct lx_sock_conn {
 	bool failed;   /* the socket has an error: tell no more */
 	bool reset;    /* to be ended with a reset: it cannot end in order */
 	bool no_stream; /* the fast path cannot have it */
+	struct { /* messages by lanes that the core has counted (fast_count.c) */
+		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
+	} fast_told;
 	int stream, lane; /* of the fast path; -1: none */
 	uint64_t barrier; /* of tx_bytes so many; 0: none (fast.c) */
 	enum lx_sock_phase phase;

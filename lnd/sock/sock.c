@@ -322,7 +322,7 @@ static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
 
 static void sock_count(struct lx_ni *ni)
 {
-	lx_sock_fast_count(((struct lx_sock_net *)ni->lnd_data)->host);
+	lx_sock_fast_count(ni->lnd_data);
 }
 
 static void sock_policy_changed(struct lx_ni *ni)

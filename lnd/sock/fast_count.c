@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the kernel has carried, for the counters of LNet. Called with the node lock held,
+ * before counters are looked at, and when a connection ends.
+ */
+#include "../../user/bpf/forward.h"
+#include "fast.h"
+
+/* What the programs have counted, less what is told; now it is. */
+static struct lx_type_counts types_since(uint64_t told[LX_LANE_TYPES],
+					 const __u64 now[LX_LANE_TYPES])
+{
+	uint64_t new[LX_LANE_TYPES];
+
+	for (int i = 0; i < LX_LANE_TYPES; i++) {
+		uint64_t n = __atomic_load_n(&now[i], __ATOMIC_RELAXED);
+
+		new[i] = n - told[i];
+		told[i] = n;
+	}
+	return (struct lx_type_counts){ .ack = new[LX_MSG_ACK], .put = new[LX_MSG_PUT],
+					.get = new[LX_MSG_GET], .reply = new[LX_MSG_REPLY] };
+}
+
+void lx_sock_fast_count_conn(struct lx_sock_conn *conn)
+{
+	struct lx_forward *forward = lx_env_forward(conn->host->env);
+	struct lx_carried carried = { 0 };
+	const struct lx_stream *s;
+	uint64_t payload;
+
+	if (!forward || !conn->peer || (conn->stream < 0 && conn->lane < 0))
+		return;
+	if (conn->stream >= 0) {
+		s = lx_forward_stream(forward, conn->stream);
+		payload = __atomic_load_n(&s->lane_payload, __ATOMIC_RELAXED);
+		carried.received = types_since(conn->fast_told.received, s->lane_types);
+		carried.payload = payload - conn->fast_told.payload;
+		conn->fast_told.payload = payload;
+	}
+	if (conn->lane >= 0)
+		carried.sent = types_since(conn->fast_told.sent,
+					   lx_forward_lane(forward, conn->lane)->types);
+	lx_lnd_carried(conn->net->ni, &conn->peer->id.nid, &carried);
+}
+
+void lx_sock_fast_count(struct lx_sock_net *net)
+{
+	struct lx_sock_peer *peer;
+	struct lx_sock_conn *conn;
+
+	if (!net)
+		return;
+	lx_list_for_each (peer, &net->peers, link) {
+		lx_list_for_each (conn, &peer->conns, link)
+			lx_sock_fast_count_conn(conn);
+	}
+}
