@@ -31,6 +31,14 @@
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
 #define HOLD_WORTH 64
+/*
+ * A super-packet whose messages go different ways is cut up into segments, which costs more
+ * than the slow path does if it happens for less than so many bytes carried.
+ */
+#define CUT_WORTH (256u << 10)
+#define CUTS_MIN 32
+#define ASIDE_MIN_NS (500 * LX_SOCK_MSEC)
+#define ASIDE_MAX_NS (8 * LX_SOCK_SECOND)
 /* A lane's window has to take a whole message: so much, or the connection is old. */
 #define WARM_WINDOW ((1u << 20) + (1u << 16))
 #define WARM_BYTES (1u << 20)
@@ -44,6 +52,9 @@ struct stream_state {
 	uint64_t hold_after_ns;    /* not again before */
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
+	uint64_t aside_ns;         /* no lanes until then: cutting costs too much */
+	uint64_t aside_pause_ns;
+	uint64_t cuts_seen, lane_bytes_seen, no_lane_seen; /* at the last judgement */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;
@@ -520,9 +531,17 @@ static void hold(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
 }
 
+/* Whether its messages could take a lane if it had none of ours before them. */
 static bool has_lanes(struct lx_sock_fast *fast, const struct stream_state *state)
 {
-	return state->to_hop >= 0 && lx_forward_hop(fast->forward, state->to_hop)->n_lanes > 0;
+	const struct lx_hop *hop =
+		state->to_hop >= 0 ? lx_forward_hop(fast->forward, state->to_hop) : NULL;
+
+	for (unsigned int i = 0; hop && i < hop->n_lanes; i++) {
+		if (!lane_is_busy(lx_forward_lane(fast->forward, hop->lane[i])))
+			return true;
+	}
+	return false;
 }
 
 /* Whether a sender that is held has stopped in the middle of a message. */
@@ -559,11 +578,43 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 		hold(fast, index, now);
 }
 
+/* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
+static void stream_yield(struct lx_sock_fast *fast, struct stream_state *state,
+			 const struct lx_stream *s, uint64_t now)
+{
+	uint64_t no_lane = s->reasons[LX_LANE0_NO_LANE];
+
+	if (no_lane != state->no_lane_seen && state->to_hop >= 0 &&
+	    lx_forward_hop(fast->forward, state->to_hop)->n_lanes)
+		state->aside_ns = now + ASIDE_MIN_NS;
+	state->no_lane_seen = no_lane;
+}
+
+/* Messages that change their destination all the time are better off with us. */
+static void stream_judge(struct stream_state *state, const struct lx_stream *s, uint64_t now)
+{
+	uint64_t cuts = s->cuts - state->cuts_seen;
+	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
+
+	if (cuts < CUTS_MIN)
+		return;
+	state->cuts_seen = s->cuts;
+	state->lane_bytes_seen = s->lane_bytes;
+	if (bytes / cuts >= CUT_WORTH) {
+		state->aside_pause_ns = 0;
+		return;
+	}
+	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
+	if (state->aside_pause_ns > ASIDE_MAX_NS)
+		state->aside_pause_ns = ASIDE_MAX_NS;
+	state->aside_ns = now + state->aside_pause_ns;
+}
+
 /* Goes along with tunable fast_path. Returns whether lanes may be used. */
-static bool stream_switch(struct lx_sock_fast *fast, unsigned int index)
+static bool stream_switch(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 {
 	struct lx_stream *s = lx_forward_stream(fast->forward, index);
-	bool off = !lx_sock_tun.fast_path;
+	bool off = !lx_sock_tun.fast_path || now < fast->stream[index].aside_ns;
 
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))
 		return !off;
@@ -585,7 +636,7 @@ static void stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t 
 		if (now >= state->since_ns + ARM_NS &&
 		    lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, true))
 			lx_debug("stream=%u reason=\"its socket is gone\"", index);
-		else if (s->state == LX_STREAM_ON && stream_switch(fast, index) &&
+		else if (s->state == LX_STREAM_ON && stream_switch(fast, index, now) &&
 			 has_lanes(fast, state))
 			hold(fast, index, now); /* from the start, while there is little to wait for */
 		fast->n_changing++;
@@ -593,9 +644,12 @@ static void stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t 
 	}
 	if (conn->rx.gated)
 		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
-	if (stream_switch(fast, index))
+	stream_yield(fast, state, s, now);
+	stream_judge(state, s, now);
+	if (stream_switch(fast, index, now))
 		stream_order(fast, index, now);
-	fast->n_changing += state->hold_ns || s->raw || state->quiet_barrier;
+	fast->n_changing += state->hold_ns || state->quiet_barrier ||
+			    (s->raw && !(s->flags & LX_STREAM_NO_LANES));
 }
 
 /* ---- lanes ------------------------------------------------------------------------ */
