@@ -539,6 +539,31 @@ static void test_long_ago(void **state)
 	both(long_ago);
 }
 
+/* More messages than slots, and no word of the next hop: as if lost, until there is. */
+static void ring(void)
+{
+	uint8_t bytes[1448];
+	struct seg in, out;
+	uint64_t pos = 0;
+
+	s->socket_edge = lane->edge = 1 << 20;
+	for (int i = 0; i < LX_STREAM_SLOTS - 1; i++)
+		pos += carried(pos, pos, 10, bytes);
+	in = data_at(pos, bytes, message(bytes, false, 0, 10));
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(s->tail - s->head, LX_STREAM_SLOTS - 1);
+	assert_int_equal(s->parse_next, pos);
+	in = lane_ack(pos, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, pos);
+	carried(pos, pos, 10, bytes);
+}
+
+static void test_ring(void **state)
+{
+	both(ring);
+}
+
 /* Goes on as it is; or not at all, when it is a stream's but in a form that is not read. */
 static void is_not_read(const struct frame *f, int verdict)
 {
@@ -659,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_syn),
 		cmocka_unit_test(test_other_direction),
 		cmocka_unit_test(test_long_ago),
+		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_random),
 	};
