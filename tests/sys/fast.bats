@@ -3,8 +3,8 @@
 #
 # Routed messages that the kernel carries: all of them arrive, whole and once, whatever
 # the network, the nodes and the daemon do meanwhile.
-bats_require_minimum_version 1.5.0
 # shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
