@@ -143,7 +143,7 @@ routed_some() {
 }
 
 @test "bpftool follows the map of the trace" {
-	local pins pid cutter b
+	local pins pid cutter b value
 	command -v bpftool >/dev/null || skip "no bpftool"
 	router
 	writing
@@ -152,10 +152,10 @@ routed_some() {
 	cutter=$(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
 		jq '.[0].formatted.value.cutter')
 	for b in 0 8 16 24; do
-		bytes+=" $(((cutter >> b) & 255))"
+		value+=" $(((cutter >> b) & 255))"
 	done
-	# shellcheck disable=SC2086 # bytes
-	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $bytes 1 0 0 0
+	# shellcheck disable=SC2086 # value
+	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $value 1 0 0 0
 	timeout -s INT 1 nsenter -m -t "$pid" bpftool map event_pipe pinned "$pins/trace" \
 		>"$DIR/pipe" 3>&- || true
 	grep '^== @' "$DIR/pipe" >"$DIR/events"

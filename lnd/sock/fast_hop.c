@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Peers as hops of the fast path, and which of them messages for a NID go to. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "fast_priv.h"
+
+/* ---- keys ------------------------------------------------------------------- */
+
+static void key_addr(const union lx_addr *addr, uint8_t to[16], __be16 *ret_port)
+{
+	memset(to, 0, 16);
+	if (addr->sa.sa_family == AF_INET6) {
+		memcpy(to, &addr->v6.sin6_addr, 16);
+		*ret_port = addr->v6.sin6_port;
+		return;
+	}
+	to[10] = to[11] = 0xff;
+	memcpy(to + 12, &addr->v4.sin_addr, 4);
+	*ret_port = addr->v4.sin_port;
+}
+
+void lx_fast_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
+{
+	union lx_addr local;
+	socklen_t len = sizeof(local);
+
+	if (getsockname(conn->fd, &local.sa, &len))
+		local = conn->local;
+	key_addr(&conn->remote, ret_key->remote, &ret_key->remote_port);
+	key_addr(&local, ret_key->local, &ret_key->local_port);
+}
+
+uint8_t lx_fast_tos_of(const struct lx_sock_conn *conn)
+{
+	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
+
+	return tos > 0 ? tos : 0;
+}
+
+uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn)
+{
+	struct ifreq ifr = { 0 };
+
+	memcpy(ifr.ifr_name, conn->net->ni->ifname, IFNAMSIZ);
+	ifr.ifr_name[IFNAMSIZ - 1] = '\0';
+	ifr.ifr_name[strcspn(ifr.ifr_name, ":")] = '\0';
+	return ioctl(conn->fd, SIOCGIFMTU, &ifr) ? 0 : ifr.ifr_mtu > 65535 ? 65535 : ifr.ifr_mtu;
+}
+
+/* ---- hops: peers that messages come from, or go to ---------------------------- */
+
+/*
+ * The core and the programs take the same credits. Again after the core has made a new
+ * peer of a deleted one.
+ */
+void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
+{
+	struct lx_hop *hop = lx_forward_hop(fast->forward, peer->hop);
+	int32_t sent = 0, received = 0;
+
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		const struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+		const struct lx_stream *s;
+
+		if (!fast->lane[i] || !lx_fast_lane_is_busy(lane))
+			continue;
+		s = lx_forward_stream(fast->forward, lx_fast_lane_owner(lane));
+		sent += lane->hop == (uint32_t)peer->hop;
+		received += s && s->hop == (uint32_t)peer->hop;
+	}
+	/* The core may come to know it only with the message at hand: until then no credits. */
+	fast->shared[peer->hop] = !lx_lnd_share_credits(peer->net->ni, &peer->id.nid, &hop->tx,
+							&hop->rtr, sent, received);
+}
+
+int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
+{
+	struct lx_hop *hop;
+
+	if (peer->hop >= 0)
+		return peer->hop;
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i])
+			continue;
+		hop = lx_forward_hop(fast->forward, i);
+		memset(hop, 0, sizeof(*hop));
+		hop->nid = peer->id.nid;
+		fast->hop[i] = peer;
+		fast->n_hops++;
+		peer->hop = (int)i;
+		lx_fast_hop_share(fast, peer);
+		return peer->hop;
+	}
+	return -ENOSPC;
+}
+
+static void forget(struct lx_sock_fast *fast, struct lx_fast_dest *dest)
+{
+	lx_forward_dest_set(fast->forward, &dest->nid, NULL);
+	lx_hash_del(&fast->dests, &dest->node);
+	lx_list_del(&dest->link);
+	free(dest);
+}
+
+void lx_sock_fast_forget(struct lx_sock_host *host)
+{
+	struct lx_sock_fast *fast = host->fast;
+	struct lx_fast_dest *dest;
+
+	while (fast && (dest = lx_list_first(&fast->dest_list, struct lx_fast_dest, link)))
+		forget(fast, dest);
+	for (unsigned int i = 0; fast && i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i])
+			lx_fast_hop_share(fast, fast->hop[i]);
+	}
+}
+
+void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
+{
+	struct lx_sock_fast *fast = peer->net->host ? peer->net->host->fast : NULL;
+	struct lx_fast_dest *dest, *next;
+
+	if (!fast || peer->hop < 0)
+		return;
+	lx_list_for_each_safe (dest, next, &fast->dest_list, link) {
+		if (dest->hop == peer->hop)
+			forget(fast, dest);
+	}
+	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL, 0, 0);
+	fast->hop[peer->hop] = NULL;
+	fast->n_hops--;
+	peer->hop = -1;
+}
+
+struct lx_fast_dest *lx_fast_dest_lookup(struct lx_sock_fast *fast, const struct lx_nid *nid)
+{
+	struct lx_fast_dest *dest;
+
+	lx_hash_for_each (dest, &fast->dests, lx_nid_hash(nid), node) {
+		if (lx_nid_eq(&dest->nid, nid))
+			return dest;
+	}
+	return NULL;
+}
+
+void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
+{
+	struct lx_sock_fast *fast = peer->net->host->fast;
+	struct lx_dest value = { .n = 1 };
+	struct lx_fast_dest *dest;
+	int hop;
+
+	if (!fast)
+		return;
+	dest = lx_fast_dest_lookup(fast, dst);
+	if (dest && dest->hop == peer->hop)
+		return;
+	hop = lx_fast_hop_obtain(fast, peer);
+	if (hop < 0)
+		return;
+	if (!dest) {
+		dest = calloc(1, sizeof(*dest));
+		if (!dest)
+			return;
+		dest->nid = *dst;
+		lx_hash_add(&fast->dests, &dest->node, lx_nid_hash(dst));
+		lx_list_append(&fast->dest_list, &dest->link);
+	}
+	dest->hop = hop;
+	value.hop[0] = hop;
+	if (lx_forward_dest_set(fast->forward, dst, &value))
+		forget(fast, dest);
+}

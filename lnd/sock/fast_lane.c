@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Lanes: connections to next hops that the programs send on. */
+#include <errno.h>
+#include <string.h>
+
+#include "../../user/io/tcpinfo.h"
+#include "fast_priv.h"
+
+/* A lane's window has to take a whole message: so much, or the connection is old. */
+#define WARM_WINDOW ((1u << 20) + (1u << 16))
+#define WARM_BYTES (1u << 20)
+#define WARM_NS (2 * LX_SOCK_SECOND)
+
+static bool is_idle(const struct lx_sock_conn *conn)
+{
+	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
+	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
+	       lx_list_empty(&conn->sent);
+}
+
+/* The next hop opens its window when it has seen that we send a lot. */
+static bool is_warm(const struct lx_sock_conn *conn, uint64_t now)
+{
+	struct lx_tcpinfo info;
+
+	if (lx_tcpinfo_read(conn->fd, &info))
+		return false;
+	return info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES ||
+	       now >= conn->up_ns + WARM_NS;
+}
+
+/*
+ * Whether a stream still has to know what has arrived on a lane: behind a message that
+ * waits for another lane there may be some that this one has carried. Its positions
+ * must not begin anew before that is over.
+ */
+static bool lane_is_referred(const struct lx_sock_fast *fast, unsigned int index)
+{
+	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+		const struct lx_stream *s = lx_forward_stream(fast->forward, i);
+		uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+		for (; fast->stream[i].conn && head != tail; head++) {
+			if (s->slot[head % LX_STREAM_SLOTS].lane == index)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int lane_free_index(const struct lx_sock_fast *fast)
+{
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		if (!fast->lane[i] && !lane_is_referred(fast, i))
+			return (int)i;
+	}
+	return -ENOSPC;
+}
+
+static void hop_lane_add(struct lx_hop *hop, unsigned int index)
+{
+	hop->lane[hop->n_lanes] = index;
+	__atomic_store_n(&hop->n_lanes, hop->n_lanes + 1, __ATOMIC_RELEASE);
+}
+
+void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index)
+{
+	for (unsigned int i = 0; i < hop->n_lanes; i++) {
+		if (hop->lane[i] != index)
+			continue;
+		hop->lane[i] = hop->lane[hop->n_lanes - 1];
+		__atomic_store_n(&hop->n_lanes, hop->n_lanes - 1, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_hop *hop = lx_forward_hop(fast->forward, conn->peer->hop);
+	int index = lane_free_index(fast), r;
+	struct lx_lane *lane;
+
+	if (index < 0 || hop->n_lanes == LX_HOP_LANES)
+		return;
+	lane = lx_forward_lane(fast->forward, index);
+	memset(lane, 0, sizeof(*lane));
+	lane->hop = conn->peer->hop;
+	lane->ifindex = conn->net->netif.index;
+	lane->version = conn->version;
+	lane->family = conn->remote.sa.sa_family;
+	lane->mtu = lx_fast_mtu_of(conn);
+	lane->tos = lx_fast_tos_of(conn);
+	lx_fast_key_of(conn, &lane->key);
+	if (lx_forward_flow_add(fast->forward, &lane->key, LX_FLOW_LANE, index))
+		return;
+	r = lx_forward_arm(fast->forward, LX_FLOW_LANE, index, true);
+	if (r) {
+		lx_forward_flow_del(fast->forward, &lane->key);
+		return;
+	}
+	fast->lane[index] = conn;
+	fast->n_lanes++;
+	conn->lane = index;
+	hop_lane_add(hop, index);
+}
+
+/* One bulk connection stays with us, unless it is the only one: then small ones do. */
+void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+	unsigned int bulk = 0, lanes = 0, others = 0;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
+		others += conn->ctype != LX_CTYPE_BULK_OUT;
+		lanes += conn->lane >= 0;
+	}
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn->ctype != LX_CTYPE_BULK_OUT || conn->lane >= 0 || conn->loopback ||
+		    !lx_forward_is_attached(fast->forward, conn->net->netif.index))
+			continue;
+		if (lanes + 1 >= bulk && (bulk > 1 || !others))
+			return;
+		if (!is_idle(conn) || !is_warm(conn, now) || lx_sock_conn_unsent(conn))
+			continue;
+		lane_add(fast, conn);
+		lanes += conn->lane >= 0;
+	}
+}
+
+/* Goes along with tunable fast_path: what is on lanes goes on, nothing more is put there. */
+void lx_fast_lanes_switch(struct lx_sock_fast *fast)
+{
+	uint32_t from = lx_sock_tun.fast_path ? LX_LANE_DRAIN : LX_LANE_LIVE;
+	uint32_t to = lx_sock_tun.fast_path ? LX_LANE_LIVE : LX_LANE_DRAIN;
+
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+
+		if (fast->lane[i] && lane->state == from)
+			__atomic_store_n(&lane->state, to, __ATOMIC_RELEASE);
+	}
+}
+
+/* Credits of a run that will not end by itself. */
+void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
+{
+	uint64_t word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+	uint32_t owner = (word >> 32) & LX_LANE_OWNER;
+	struct lx_stream *s = lx_forward_stream(fast->forward, owner);
+	struct lx_hop *from = s ? lx_forward_hop(fast->forward, s->hop) : NULL;
+	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
+
+	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
+		return;
+	__atomic_fetch_add(&lx_forward_hop(fast->forward, lane->hop)->tx.now, 1, __ATOMIC_ACQ_REL);
+	if (from)
+		__atomic_fetch_add(&from->rtr.now, 1, __ATOMIC_ACQ_REL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Streams between lane 0 and lanes. One that has messages with us must not overtake them
+ * with one on a lane: the programs wait until we say that we are through. With traffic
+ * that never pauses that moment does not come by itself, so we make one: HOLD has the
+ * sender run dry.
+ */
+#include "fast_priv.h"
+
+#define ARM_NS (5 * LX_SOCK_MSEC)
+/* Held, a sender waits for no more than we still have of it: giving up gains little. */
+#define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
+/* In the middle of a message the sender does not stand still, unless it cannot end it. */
+#define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
+/* In the middle of a message the sender does not stand still, unless it cannot end it. */
+#define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
+/* A hold was worth it if so much went by lanes before the next one was called for. */
+#define HOLD_WORTH 64
+/*
+ * A super-packet whose messages go different ways is cut up into segments, which costs more
+ * than the slow path does if it happens for less than so many bytes carried.
+ */
+#define CUT_WORTH (256u << 10)
+#define CUTS_MIN 32
+#define ASIDE_MIN_NS (500 * LX_SOCK_MSEC)
+#define ASIDE_MAX_NS (8 * LX_SOCK_SECOND)
+
+/* ---- barriers: what was sent has arrived ---------------------------------------- */
+
+/*
+ * A barrier is what all connections to next hops had been given at one moment; it is
+ * down when the next hops' TCP has acknowledged that much. One at a time.
+ */
+static void barrier_begin(struct lx_sock_fast *fast)
+{
+	struct lx_sock_conn *conn;
+
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (!fast->hop[i])
+			continue;
+		lx_list_for_each (conn, &fast->hop[i]->conns, link)
+			conn->barrier = conn->tx_bytes;
+	}
+	fast->barrier++;
+}
+
+static bool barrier_is_down(struct lx_sock_fast *fast)
+{
+	struct lx_sock_conn *conn;
+
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (!fast->hop[i])
+			continue;
+		lx_list_for_each (conn, &fast->hop[i]->conns, link) {
+			if (conn->barrier && conn->tx_bytes - lx_sock_conn_unsent(conn) < conn->barrier)
+				return false;
+			conn->barrier = 0;
+		}
+	}
+	return true;
+}
+
+void lx_fast_barrier_tick(struct lx_sock_fast *fast)
+{
+	if (fast->barrier != fast->barrier_down && barrier_is_down(fast))
+		fast->barrier_down = fast->barrier;
+	if (fast->barrier == fast->barrier_down && fast->barrier_wanted) {
+		fast->barrier_wanted = false;
+		barrier_begin(fast);
+	}
+}
+
+/*
+ * Publishes how far everything is dealt with: between two messages, when all before has
+ * been sent on, and then has arrived.
+ */
+static void publish_through(struct lx_sock_fast *fast, struct lx_fast_stream *state,
+			    struct lx_stream *s)
+{
+	struct lx_sock_conn *conn = state->conn;
+
+	if (state->quiet_barrier && (int32_t)(fast->barrier_down - state->quiet_barrier) >= 0) {
+		__atomic_store_n(&s->through, state->quiet_pos, __ATOMIC_RELEASE);
+		state->quiet_barrier = 0;
+	}
+	if (state->quiet_barrier || s->order <= s->through)
+		return;
+	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
+	    lx_lnd_forwarding(conn->net->ni, conn))
+		return;
+	state->quiet_pos = lx_fast_pos_now(conn);
+	/* The next one to begin; what is under way began too early. */
+	state->quiet_barrier = fast->barrier + 1;
+	fast->barrier_wanted = true;
+}
+
+/* ---- holding ---------------------------------------------------------------------- */
+
+static void release(struct lx_sock_fast *fast, unsigned int index)
+{
+	struct lx_fast_stream *state = &fast->stream[index];
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+
+	state->hold_ns = 0;
+	__atomic_and_fetch(&s->flags, ~LX_STREAM_HOLD, __ATOMIC_RELEASE);
+	lx_forward_kick(fast->forward, index);
+}
+
+static void hold(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct lx_fast_stream *state = &fast->stream[index];
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH;
+
+	state->hold_pause_ns = worth ? LX_FAST_HOLD_PAUSE_MIN_NS : 2 * state->hold_pause_ns;
+	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
+		state->hold_pause_ns = HOLD_PAUSE_MAX_NS;
+	state->lanes_at_hold = s->lane_messages;
+	state->hold_ns = state->high_ns = now;
+	state->hold_after_ns = now + state->hold_pause_ns;
+	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
+}
+
+/* Whether its messages could take a lane if it had none of ours before them. */
+static bool has_lanes(struct lx_sock_fast *fast, const struct lx_fast_stream *state)
+{
+	const struct lx_hop *hop =
+		state->to_hop >= 0 ? lx_forward_hop(fast->forward, state->to_hop) : NULL;
+
+	for (unsigned int i = 0; hop && i < hop->n_lanes; i++) {
+		if (!lx_fast_lane_is_busy(lx_forward_lane(fast->forward, hop->lane[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a sender that is held has stopped in the middle of a message. */
+static bool hold_is_stuck(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct lx_fast_stream *state = &fast->stream[index];
+	const struct lx_stream *s = lx_forward_stream(fast->forward, index);
+
+	if (s->high != state->high_seen || s->raw || s->high >= s->parse_next) {
+		state->high_seen = s->high;
+		state->high_ns = now;
+	}
+	if (s->told_edge < s->parse_next)
+		lx_forward_kick(fast->forward, index); /* to its end now? */
+	return now >= state->high_ns + HOLD_STUCK_NS;
+}
+
+/* Messages went our way for nothing but the order: find a moment to change over. */
+static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct lx_fast_stream *state = &fast->stream[index];
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	uint64_t order = s->reasons[LX_LANE0_ORDER];
+	bool asked = order != state->order_seen || s->raw;
+
+	state->order_seen = order;
+	publish_through(fast, state, s);
+	if (state->hold_ns && ((!s->raw && s->order <= s->through) ||
+			       now >= state->hold_ns + HOLD_MAX_NS ||
+			       hold_is_stuck(fast, index, now)))
+		release(fast, index);
+	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast, state) &&
+		 now >= state->hold_after_ns)
+		hold(fast, index, now);
+}
+
+/* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
+static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state,
+			 const struct lx_stream *s, uint64_t now)
+{
+	uint64_t no_lane = s->reasons[LX_LANE0_NO_LANE];
+
+	if (no_lane != state->no_lane_seen && state->to_hop >= 0 &&
+	    lx_forward_hop(fast->forward, state->to_hop)->n_lanes)
+		state->aside_ns = now + ASIDE_MIN_NS;
+	state->no_lane_seen = no_lane;
+}
+
+/* Messages that change their destination all the time are better off with us. */
+static void stream_judge(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
+{
+	uint64_t cuts = s->cuts - state->cuts_seen;
+	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
+
+	if (cuts < CUTS_MIN)
+		return;
+	state->cuts_seen = s->cuts;
+	state->lane_bytes_seen = s->lane_bytes;
+	if (bytes / cuts >= CUT_WORTH) {
+		state->aside_pause_ns = 0;
+		return;
+	}
+	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
+	if (state->aside_pause_ns > ASIDE_MAX_NS)
+		state->aside_pause_ns = ASIDE_MAX_NS;
+	state->aside_ns = now + state->aside_pause_ns;
+}
+
+/* Goes along with tunable fast_path. Returns whether lanes may be used. */
+static bool stream_switch(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	bool off = !lx_sock_tun.fast_path || now < fast->stream[index].aside_ns;
+
+	if (off == !!(s->flags & LX_STREAM_NO_LANES))
+		return !off;
+	if (off)
+		__atomic_or_fetch(&s->flags, LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	else
+		__atomic_and_fetch(&s->flags, ~LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	release(fast, index);
+	return !off;
+}
+
+void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct lx_fast_stream *state = &fast->stream[index];
+	struct lx_sock_conn *conn = state->conn;
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+
+	if (s->state == LX_STREAM_ARMED) {
+		if (now >= state->since_ns + ARM_NS &&
+		    lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, true))
+			lx_debug("stream=%u reason=\"its socket is gone\"", index);
+		else if (s->state == LX_STREAM_ON && stream_switch(fast, index, now) &&
+			 has_lanes(fast, state))
+			hold(fast, index, now); /* from the start, while there is little to wait for */
+		fast->n_changing++;
+		return;
+	}
+	if (conn->rx.gated)
+		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+	stream_yield(fast, state, s, now);
+	stream_judge(state, s, now);
+	if (stream_switch(fast, index, now))
+		stream_order(fast, index, now);
+	fast->n_changing += state->hold_ns || state->quiet_barrier ||
+			    (s->raw && !(s->flags & LX_STREAM_NO_LANES));
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Between the files of the fast path (fast.h), and for nobody else:
+ *
+ *	fast.c        its life, its ticks, records, connections that end
+ *	fast_hop.c    peers as hops, and what was learned of destinations
+ *	fast_stream.c connections that messages to be routed come in by
+ *	fast_order.c  streams between lane 0 and lanes
+ *	fast_lane.c   connections that they go out by
+ *	fast_count.c  counters
+ */
+#ifndef LX_SOCK_FAST_PRIV_H
+#define LX_SOCK_FAST_PRIV_H
+
+#include "../../user/bpf/forward.h"
+#include "fast.h"
+
+#define LX_FAST_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+
+struct lx_fast_stream {
+	struct lx_sock_conn *conn; /* NULL: free */
+	uint64_t since_ns;
+	uint64_t pos_offset;       /* stream socket position less conn->rx.taken */
+	uint64_t hold_ns;          /* since when; 0: not held */
+	uint64_t hold_after_ns;    /* not again before */
+	uint64_t hold_pause_ns;
+	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
+	uint64_t aside_ns;         /* no lanes until then: cutting costs too much */
+	uint64_t aside_pause_ns;
+	uint64_t cuts_seen, lane_bytes_seen, no_lane_seen; /* at the last judgement */
+	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+	uint64_t high_seen;        /* s->high, held, and since when */
+	uint64_t high_ns;
+	int to_hop;                /* where the last message of it went; -1: not known */
+	uint64_t quiet_pos;        /* everything before it had been sent on ... */
+	uint32_t quiet_barrier;    /* ... and has arrived when this barrier is down; 0: none */
+};
+
+struct lx_fast_dest {
+	struct lx_hash_node node;
+	struct lx_list link;
+	struct lx_nid nid;
+	int hop;
+};
+
+struct lx_sock_fast {
+	struct lx_sock_host *host; /* NULL: stopping */
+	struct lx_loop *loop;
+	struct lx_forward *forward;
+	uv_poll_t poll;
+	uv_timer_t timer;
+	unsigned int open; /* handles */
+	unsigned int pace_ms; /* the timer's */
+	uint64_t hops_ns;  /* when hops were looked after */
+	unsigned int n_changing; /* streams held, being armed or RAW, at the last look */
+	struct lx_fast_stream *stream;
+	struct lx_sock_conn **lane;
+	struct lx_sock_peer **hop;
+	bool *shared; /* by hop: the core knows the peer */
+	unsigned int n_streams, n_lanes, n_hops; /* in use */
+	uint32_t barrier, barrier_down; /* the last one begun, the last one that is down */
+	bool barrier_wanted;
+	struct lx_hash dests;
+	struct lx_list dest_list;
+	bool full; /* said that there are no more streams */
+};
+
+static inline struct lx_stream *lx_fast_stream_of(const struct lx_sock_conn *conn)
+{
+	return lx_forward_stream(conn->host->fast->forward, conn->stream);
+}
+
+static inline bool lx_fast_lane_is_busy(const struct lx_lane *lane)
+{
+	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;
+}
+
+static inline uint32_t lx_fast_lane_owner(const struct lx_lane *lane)
+{
+	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
+}
+
+/* ---- fast_hop.c */
+
+void lx_fast_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key);
+uint8_t lx_fast_tos_of(const struct lx_sock_conn *conn);
+uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn);
+/* Has the core and the programs take the same credits; again when a peer was made anew. */
+void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
+/* The index of a peer's hop, made if need be; -ENOSPC. */
+int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
+struct lx_fast_dest *lx_fast_dest_lookup(struct lx_sock_fast *fast, const struct lx_nid *nid);
+
+/* ---- fast_stream.c */
+
+/* Socket position up to which everything has been read and dealt with. */
+uint64_t lx_fast_pos_now(const struct lx_sock_conn *conn);
+
+/* ---- fast_order.c */
+
+void lx_fast_barrier_tick(struct lx_sock_fast *fast);
+void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t now);
+
+/* ---- fast_lane.c */
+
+/* Makes lanes of a next hop's connections that can be. */
+void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint64_t now);
+void lx_fast_lanes_switch(struct lx_sock_fast *fast);
+void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index);
+void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Streams: connections that messages to be routed come in by. The life of one:
+ *
+ *	first message to be routed ─▶ ARMED ─ 5 ms ─▶ ON, RAW ─ a boundary ─▶ ON, framed
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "../../user/io/tcpinfo.h"
+#include "fast_priv.h"
+
+/* ---- streams ------------------------------------------------------------------- */
+
+/* Bytes of the connection's socket that have been dealt with, from its beginning. */
+static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
+{
+	struct lx_tcpinfo before, after;
+	int waiting, r;
+
+	do {
+		r = lx_tcpinfo_read(conn->fd, &before);
+		if (!r && ioctl(conn->fd, SIOCINQ, &waiting))
+			r = -errno;
+		if (!r)
+			r = lx_tcpinfo_read(conn->fd, &after);
+	} while (!r && before.received != after.received);
+	/* What this turn of the loop has read already, but has not come to. */
+	*ret_offset = before.received - waiting - conn->rx.ahead - conn->rx.taken;
+	return r;
+}
+
+static int stream_free_index(struct lx_sock_fast *fast)
+{
+	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+		if (!fast->stream[i].conn)
+			return (int)i;
+	}
+	if (!fast->full)
+		lx_warn("streams=%u reason=\"all of them are in use\" action=\"further "
+			"connections are served without the kernel\"",
+			fast->n_streams);
+	fast->full = true;
+	return -ENOSPC;
+}
+
+static void stream_add(struct lx_sock_conn *conn)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+	struct lx_fast_stream *state;
+	int index = stream_free_index(fast), hop;
+	struct lx_stream *s;
+
+	hop = index < 0 ? index : lx_fast_hop_obtain(fast, conn->peer);
+	if (hop < 0)
+		return;
+	s = lx_forward_stream(fast->forward, index);
+	state = &fast->stream[index];
+	memset(s, 0, sizeof(*s));
+	memset(state, 0, sizeof(*state));
+	if (find_offset(conn, &state->pos_offset))
+		return;
+	s->version = conn->version;
+	s->family = conn->remote.sa.sa_family;
+	s->flip = conn->flip;
+	s->hop = hop;
+	s->ifindex = conn->net->netif.index;
+	s->mtu = lx_fast_mtu_of(conn);
+	s->tos = lx_fast_tos_of(conn);
+	lx_fast_key_of(conn, &s->key);
+	if (lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index))
+		return;
+	if (lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, false)) {
+		lx_forward_flow_del(fast->forward, &s->key);
+		conn->no_stream = true;
+		return;
+	}
+	state->conn = conn;
+	state->since_ns = lx_sock_now();
+	state->hold_pause_ns = LX_FAST_HOLD_PAUSE_MIN_NS;
+	state->to_hop = -1;
+	conn->stream = index;
+	fast->n_streams++;
+}
+
+static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
+{
+	if (!lx_sock_tun.fast_path || conn->no_stream || conn->lane >= 0 ||
+	    !lx_forward_is_attached(conn->host->fast->forward, conn->net->netif.index) || conn->version < LX_SOCK_V2 || conn->loopback ||
+	    conn->net->netif.loopback || conn->rx.userspace)
+		return false;
+	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+}
+
+/* Whether all that came before this position of the socket and went to lanes has arrived. */
+static bool lanes_are_through(struct lx_sock_fast *fast, struct lx_stream *s, uint64_t pos)
+{
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+	for (; head != tail; head++) {
+		const struct lx_slot *slot = &s->slot[head % LX_STREAM_SLOTS];
+		const struct lx_lane *lane;
+
+		if (slot->lane == LX_NO_LANE) {
+			if (pos < slot->lane_start + slot->len)
+				return true;
+			continue;
+		}
+		lane = lx_forward_lane(fast->forward, slot->lane);
+		if (lane && __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) <
+				    slot->lane_start + slot->len)
+			return false;
+	}
+	return true;
+}
+
+uint64_t lx_fast_pos_now(const struct lx_sock_conn *conn)
+{
+	return conn->host->fast->stream[conn->stream].pos_offset + conn->rx.taken;
+}
+
+bool lx_sock_fast_clear(struct lx_sock_conn *conn)
+{
+	if (conn->stream < 0)
+		return true;
+	return lanes_are_through(conn->host->fast, lx_fast_stream_of(conn), conn->rx.gate);
+}
+
+/* Tells the programs where the next message begins. */
+static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uint64_t boundary)
+{
+	uint64_t stream_pos;
+
+	__atomic_store_n(&s->boundary, boundary, __ATOMIC_RELEASE);
+	if (!s->raw || s->state != LX_STREAM_ON || (s->flags & LX_STREAM_NO_LANES))
+		return;
+	/* The sender may have come to the end of what it was allowed. */
+	stream_pos = boundary + s->diverted;
+	if (stream_pos >= s->raw_high || s->told_edge <= stream_pos)
+		lx_forward_kick(conn->host->fast->forward, conn->stream);
+}
+
+bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+	const struct lx_fast_dest *dest;
+	struct lx_stream *s;
+	uint64_t start;
+
+	if (!fast || !fast->host)
+		return true;
+	if (conn->stream < 0) {
+		if (!hdr || !may_stream(conn, hdr))
+			return true;
+		stream_add(conn);
+		if (conn->stream < 0)
+			return true;
+	}
+	s = lx_fast_stream_of(conn);
+	start = lx_fast_pos_now(conn) - conn->rx.have;
+	publish_boundary(conn, s, start + len);
+	dest = hdr ? lx_fast_dest_lookup(fast, &hdr->dst_nid) : NULL;
+	if (dest)
+		fast->stream[conn->stream].to_hop = dest->hop;
+	if (!hdr || s->state != LX_STREAM_ON)
+		return true;
+	conn->rx.gate = start;
+	if (lanes_are_through(fast, s, start))
+		return true;
+	conn->rx.gated = true;
+	return false;
+}
