@@ -23,10 +23,6 @@
 
 #include <bpf/bpf_helpers.h>
 
-#ifndef lx_likely
-#define lx_likely(x) __builtin_expect(!!(x), 1)
-#endif
-
 /* Keeps the compiler from telling the verifier that a value is constant. */
 #define LX_OPAQUE(x) asm volatile("" : "+r"(x))
 /* A length of 1 to @mask + 1, so that every verifier sees that it is. Not 0. */

@@ -249,7 +249,6 @@ static long lx_compose_once(__u32 i, void *arg)
 	struct lx_stream *s = c->s;
 	struct lx_prefix prefix = { .s = s, .index = c->index };
 	struct lx_sacking sacking = { .s = s, .told = c->told };
-	__u64 gate;
 
 	(void)i;
 	s->compose_again = 0;
@@ -260,9 +259,6 @@ static long lx_compose_once(__u32 i, void *arg)
 		s->progress_ns = c->now_ns;
 	c->told->n_sack = 0;
 	bpf_loop(lx_sack_reach(s, prefix.tail, c->now_ns), lx_sack_slot, &sacking, 0);
-	gate = s->gate;
-	if (gate && !lx_pos_before(s->kacked, gate) && LX_CAS(&s->gate, gate, 0) == gate)
-		lx_tell(LX_RECORD_GATE, c->index, s->kacked);
 	return !LX_ACQUIRE(&s->compose_again);
 }
 

@@ -146,8 +146,6 @@ LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u64 una, __u64 edge)
 		stream = lx_stream_at(owner);
 		if (stream)
 			lx_lane_credits_give(lane->hop, stream->hop);
-		if (lane->state == LX_LANE_DRAIN)
-			lx_tell(LX_RECORD_LANE_IDLE, 0, una);
 	}
 	return owner;
 }

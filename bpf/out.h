@@ -20,7 +20,6 @@ struct lx_work {
 	__u32 index;    /* of the stream or lane */
 	__u32 dirty;    /* lx_framing */
 	__u32 data_at;  /* offset in the packet of piece.pos */
-	__u32 budget;   /* so many clones yet */
 };
 
 #define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
@@ -168,6 +167,18 @@ LX_INLINE int lx_patch_piece(struct __sk_buff *skb, struct lx_work *w, struct lx
 
 /* ---- data: the whole packet ------------------------------------------------------------------ */
 
+/* What is a lane's in the header of any segment that goes to it. */
+LX_INLINE void lx_make_lane_tcp(struct lx_seg *g, const struct lx_lane *lane, __u64 target)
+{
+	g->out.sport = lane->key.local_port;
+	g->out.dport = lane->key.remote_port;
+	g->out.seq = lx_be32(lx_seq_of(target, lane->base_seq));
+	g->out.ack = lx_be32(lane->ack_seq);
+	g->out.window = lx_be16(lane->window);
+	if (lane->options)
+		lx_seg_make_stamp(g, &lane->stamp);
+}
+
 /* Headers for a lane, of a segment that keeps its length. 0, or -1. */
 LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_work *w, const struct lx_lane *lane)
 {
@@ -178,19 +189,13 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_work *w, const struct
 	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos,
 		       g->hlen + g->len);
 	g->out = g->tcp;
-	g->out.sport = lane->key.local_port;
-	g->out.dport = lane->key.remote_port;
-	g->out.seq = lx_be32(lx_seq_of(w->piece.target, lane->base_seq));
-	g->out.ack = lx_be32(lane->ack_seq);
 	g->out.flags = (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK;
-	g->out.window = lx_be16(lane->window);
 	g->out.urgent = 0;
-	if (lane->options) {
-		lx_seg_make_stamp(g, &lane->stamp);
+	lx_make_lane_tcp(g, lane, w->piece.target);
+	if (lane->options)
 		diff = bpf_csum_diff((__be32 *)&g->tcp, 32, (__be32 *)&g->out, 32, 0);
-	} else {
+	else
 		diff = bpf_csum_diff((__be32 *)&g->tcp, 20, (__be32 *)&g->out, 20, 0);
-	}
 	if (lane->family == LX_AF_INET6)
 		pseudo = bpf_csum_diff((__be32 *)&g->l3[8], 32, (__be32 *)&g->out_l3[8], 32, 0);
 	else
@@ -244,8 +249,7 @@ static long lx_move_some(__u32 i, void *arg)
 	n = m->len - at;
 	if (n > 64)
 		n = 64;
-	LX_OPAQUE(n);
-	n = ((n - 1) & 63) + 1;
+	n = LX_LENGTH(n, 63);
 	if (bpf_skb_load_bytes(m->skb, m->from + at, bytes, n) ||
 	    (m->from != m->to &&
 	     bpf_skb_store_bytes(m->skb, m->to + at, bytes, n, BPF_F_RECOMPUTE_CSUM))) {
@@ -297,13 +301,7 @@ LX_INLINE __u32 lx_make_lane(struct lx_work *w, const struct lx_lane *lane, __u3
 
 	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos, hlen + len);
 	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
-	g->out.sport = lane->key.local_port;
-	g->out.dport = lane->key.remote_port;
-	g->out.seq = lx_be32(lx_seq_of(w->piece.target, lane->base_seq));
-	g->out.ack = lx_be32(lane->ack_seq);
-	g->out.window = lx_be16(lane->window);
-	if (lane->options)
-		lx_seg_make_stamp(g, &lane->stamp);
+	lx_make_lane_tcp(g, lane, w->piece.target);
 	return hlen;
 }
 
@@ -332,7 +330,8 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 			return LX_DROP;
 	}
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
-	if (lx_move(skb, w->data_at, g->l4 + hlen, len, &sum))
+	/* Moved towards the end it would overwrite itself: headers of lanes never grow. */
+	if (g->l4 + hlen > w->data_at || lx_move(skb, w->data_at, g->l4 + hlen, len, &sum))
 		goto lost;
 	w->data_at = g->l4 + hlen;
 	g->out.csum = 0;

@@ -296,7 +296,6 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		}
 		s->diverted += m->len;
 		s->parse_next += m->len;
-		s->cur_lane = c->lane;
 		s->lane_messages++;
 		s->lane_bytes += m->len;
 		s->lane_payload += m->len - lx_overhead(s->version);

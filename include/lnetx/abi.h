@@ -185,7 +185,6 @@ struct lx_stream {
 	/* told by the daemon while it reads; socket positions */
 	__u64 boundary;   /* U: a message begins here */
 	__u64 through;    /* U: everything below is dealt with for good */
-	__u64 gate;       /* U: tell when kacked is this much; 0: no */
 
 	/* receiving */
 	__u64 parse_next; /* B: first byte that is not part of a known message */
@@ -204,7 +203,6 @@ struct lx_stream {
 	__u32 parsing;    /* B: a processor is framing */
 	__u32 composing;  /* B: a processor works out what to tell the peer */
 	__u32 compose_again; /* B: and has to do it once more */
-	__u32 cur_lane;   /* B: where the last lane message went */
 
 	/* our own socket, as it was last seen leaving: socket positions */
 	__u64 socket_una;
@@ -325,10 +323,7 @@ LX_LAYOUT(struct lx_trace, 64);
 
 enum lx_record_type {
 	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
-	LX_RECORD_GATE,        /* index: stream; kacked reached gate */
 	LX_RECORD_CREDIT,      /* index: hop; a credit came back that somebody waits for */
-	LX_RECORD_LANE_GONE,   /* index: lane; the next hop closed or reset it */
-	LX_RECORD_LANE_IDLE,   /* index: lane; draining is over */
 	LX_RECORD_KICK,        /* index: stream; there is news for its peer, but no packet */
 };
 

@@ -90,7 +90,6 @@ int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 		memset(hop, 0, sizeof(*hop));
 		hop->nid = peer->id.nid;
 		fast->hop[i] = peer;
-		fast->n_hops++;
 		peer->hop = (int)i;
 		lx_fast_hop_share(fast, peer);
 		return peer->hop;
@@ -132,7 +131,6 @@ void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
 	}
 	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL, 0, 0);
 	fast->hop[peer->hop] = NULL;
-	fast->n_hops--;
 	peer->hop = -1;
 }
 

@@ -146,9 +146,7 @@ void lx_fast_lanes_switch(struct lx_sock_fast *fast)
 /* Credits of a run that will not end by itself. */
 void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
 {
-	uint64_t word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
-	uint32_t owner = (word >> 32) & LX_LANE_OWNER;
-	struct lx_stream *s = lx_forward_stream(fast->forward, owner);
+	struct lx_stream *s = lx_forward_stream(fast->forward, lx_fast_lane_owner(lane));
 	struct lx_hop *from = s ? lx_forward_hop(fast->forward, s->hop) : NULL;
 	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
 

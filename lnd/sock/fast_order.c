@@ -12,7 +12,6 @@
 #define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
 /* In the middle of a message the sender does not stand still, unless it cannot end it. */
 #define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
-/* In the middle of a message the sender does not stand still, unless it cannot end it. */
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
 #define HOLD_WORTH 64

@@ -57,7 +57,7 @@ struct lx_sock_fast {
 	struct lx_sock_conn **lane;
 	struct lx_sock_peer **hop;
 	bool *shared; /* by hop: the core knows the peer */
-	unsigned int n_streams, n_lanes, n_hops; /* in use */
+	unsigned int n_streams, n_lanes; /* in use */
 	uint32_t barrier, barrier_down; /* the last one begun, the last one that is down */
 	bool barrier_wanted;
 	struct lx_hash dests;

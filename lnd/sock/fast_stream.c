@@ -12,8 +12,6 @@
 #include "../../user/io/tcpinfo.h"
 #include "fast_priv.h"
 
-/* ---- streams ------------------------------------------------------------------- */
-
 /* Bytes of the connection's socket that have been dealt with, from its beginning. */
 static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
 {
@@ -88,8 +86,10 @@ static void stream_add(struct lx_sock_conn *conn)
 static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 {
 	if (!lx_sock_tun.fast_path || conn->no_stream || conn->lane >= 0 ||
-	    !lx_forward_is_attached(conn->host->fast->forward, conn->net->netif.index) || conn->version < LX_SOCK_V2 || conn->loopback ||
-	    conn->net->netif.loopback || conn->rx.userspace)
+	    conn->version < LX_SOCK_V2 || conn->loopback || conn->net->netif.loopback ||
+	    conn->rx.userspace)
+		return false;
+	if (!lx_forward_is_attached(conn->host->fast->forward, conn->net->netif.index))
 		return false;
 	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
 }

@@ -569,7 +569,6 @@ static void slow_read(int who)
 	assert_false(m->delivered);
 	/* lane to lane 0: what went before by lanes must be through. */
 	if (m->to >= 0 && !m->noop && s->kacked < t->read + 1) {
-		s->gate = t->read + 1;
 		return;
 	}
 	t->pending[t->n_pending++] =
