@@ -285,6 +285,28 @@ static void test_pieces(void **state)
 	both(pieces);
 }
 
+/* A segment whose header would have to grow is as lost: its bytes are never overwritten. */
+static void bare(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(0, bytes, n), out;
+
+	in.no_stamp = true;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* comes in again as a piece */
+	in.mark = LX_MARK | LX_MARK_PIECE;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(s->lost, 1);
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_memory_equal(out.data, bytes, n);
+}
+
+static void test_bare(void **state)
+{
+	both(bare);
+}
+
 static void super_packet(void)
 {
 	uint8_t bytes[1448];
@@ -674,6 +696,7 @@ int main(void)
 		cmocka_unit_test(test_old),
 		cmocka_unit_test(test_cut_header),
 		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_super_packet),
 		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_other_contents),
