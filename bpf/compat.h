@@ -86,9 +86,6 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *nid);
 /* Bytes of the packet at hand, counted from the start of its TCP payload. */
 static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len);
 
-/* A record for the daemon; may be lost when it does not keep up. */
-static void lx_tell(enum lx_record_type type, __u32 index, __u64 value);
-
 /* Enters a section that one processor at a time may be in; false: it is taken. */
 LX_INLINE int lx_try_enter(__u32 *flag)
 {

@@ -5,7 +5,8 @@
  *
  * Arrived is the contiguous prefix over the slots, each judged by what the receiver
  * of its bytes has acknowledged: a next hop's TCP, or our own socket's. So nobody is
- * ever told of a byte that only we have seen.
+ * ever told of a byte that only we have seen; but of those that nobody can get any more,
+ * as their connection to the next hop is gone.
  *
  * The window is what our socket would take if everything still to come went to it,
  * since a message is given to a lane only if the next hop takes all of it; and no
@@ -25,6 +26,9 @@
 #define LX_STUCK_NS 3000000ull
 #define LX_SACK_SLOTS 24
 
+/* A record for the daemon; may be lost when it does not keep up. */
+static void lx_tell(enum lx_record_type type, __u32 index, __u64 value);
+
 struct lx_told {
 	__u64 ack, edge;
 	__u32 n_sack;
@@ -34,14 +38,21 @@ struct lx_told {
 
 /* ---- the prefix ------------------------------------------------------------------- */
 
-LX_INLINE __u64 lx_slot_una(struct lx_stream *s, const struct lx_slot *slot)
+/*
+ * How much of a slot is done with. What has not arrived on a lane that is gone never will:
+ * the router drops it as it does on the slow path, and so it is done when it was here.
+ */
+LX_INLINE __s64 lx_slot_done(struct lx_stream *s, const struct lx_slot *slot)
 {
 	struct lx_lane *lane;
 
 	if (!lx_slot_is_lane(slot))
-		return s->socket_una;
+		return lx_pos_diff(s->socket_una, slot->lane_start);
 	lane = lx_lane_at(slot->lane);
-	return lane ? lane->una : slot->lane_start;
+	if (!lane)
+		return 0;
+	return lx_lane_is_gone(lane) ? lx_pos_diff(s->high, slot->start)
+				     : lx_pos_diff(lane->una, slot->lane_start);
 }
 
 /* The message has arrived: its cookie is the daemon's to answer. */
@@ -74,7 +85,7 @@ static long lx_prefix_one(__u32 i, void *arg)
 	(void)i;
 	if (s->head == p->tail)
 		return 1;
-	done = lx_pos_diff(lx_slot_una(s, slot), slot->lane_start);
+	done = lx_slot_done(s, slot);
 	if (done < 0)
 		done = 0;
 	if (done > (__s64)slot->len && !(last && s->raw))
@@ -185,7 +196,7 @@ static long lx_sack_slot(__u32 i, void *arg)
 		blocks = lane->sack;
 		n = lane->n_sack;
 	}
-	done = lx_pos_diff(lx_slot_una(s, slot), slot->lane_start);
+	done = lx_slot_done(s, slot);
 	if (i && done > 0)
 		lx_sack_add(k->told, slot->start,
 			    slot->start + (done < (__s64)slot->len || open ? done : slot->len),
@@ -218,7 +229,9 @@ LX_INLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 tail, __u64 now_ns)
 	if (!lx_slot_is_lane(head))
 		return lx_pos_before(s->socket_una, s->socket_sent) ? 1 : LX_SACK_SLOTS;
 	lane = lx_lane_at(head->lane);
-	return !lane || lx_pos_before(lane->una, lane->sent) ? 1 : LX_SACK_SLOTS;
+	if (!lane || lx_lane_is_gone(lane))
+		return LX_SACK_SLOTS;
+	return lx_pos_before(lane->una, lane->sent) ? 1 : LX_SACK_SLOTS;
 }
 
 LX_INLINE __u32 lx_sack_digest(const struct lx_told *told)

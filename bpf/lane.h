@@ -12,7 +12,8 @@
  *	  └────── the ACK that reaches next byte ──────┘
  *
  * Going busy takes a transmit credit of the next hop and a router credit of the
- * sender, going idle returns them: a credit is one run of messages under way.
+ * sender, going idle returns them: a credit is one run of messages under way. There is
+ * always one for a lane: its owner being alone, lanes are what limits the fast path.
  */
 #ifndef LX_BPF_LANE_H
 #define LX_BPF_LANE_H
@@ -21,46 +22,33 @@
 
 /* ---- credits ------------------------------------------------------------------ */
 
-/* Only what nobody waits for. */
-LX_INLINE int lx_hop_credit_take(struct lx_credit *credit)
+/* The order of the two makes others see too many credits for a moment, never too few. */
+LX_INLINE void lx_hop_credit_take(struct lx_credit *credit)
 {
-	int i;
+	__s32 now, min;
 
-	for (i = 0; i < 8; i++) {
-		__s32 have = credit->now, low;
-
-		if (have <= 0)
-			return 0;
-		if (LX_CAS(&credit->now, have, have - 1) != have)
-			continue;
-		low = credit->min;
-		if (have - 1 < low)
-			LX_CAS(&credit->min, low, have - 1);
-		return 1;
-	}
-	return 0;
+	LX_ADD(&credit->lanes, 1);
+	now = LX_ADD(&credit->now, -1) - 1;
+	min = credit->min;
+	if (now < min)
+		LX_CAS(&credit->min, min, now);
 }
 
-LX_INLINE void lx_hop_credit_give(__u32 hop, struct lx_credit *credit)
+LX_INLINE void lx_hop_credit_give(struct lx_credit *credit)
 {
-	/* Below zero somebody in the slow path waits for it. */
-	if (LX_ADD(&credit->now, 1) < 0)
-		lx_tell(LX_RECORD_CREDIT, hop, 0);
+	LX_ADD(&credit->now, 1);
+	LX_ADD(&credit->lanes, -1);
 }
 
-/* Both or none. @to: the lane's hop; @from: the stream's. */
-LX_INLINE int lx_lane_credits_take(__u32 to, __u32 from)
+/* @to: the lane's hop; @from: the stream's. */
+LX_INLINE void lx_lane_credits_take(__u32 to, __u32 from)
 {
 	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
 
-	if (!next || !sender)
-		return 0;
-	if (!lx_hop_credit_take(&sender->rtr))
-		return 0;
-	if (lx_hop_credit_take(&next->tx))
-		return 1;
-	lx_hop_credit_give(from, &sender->rtr);
-	return 0;
+	if (next)
+		lx_hop_credit_take(&next->tx);
+	if (sender)
+		lx_hop_credit_take(&sender->rtr);
 }
 
 LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
@@ -68,9 +56,9 @@ LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
 	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
 
 	if (next)
-		lx_hop_credit_give(to, &next->tx);
+		lx_hop_credit_give(&next->tx);
 	if (sender)
-		lx_hop_credit_give(from, &sender->rtr);
+		lx_hop_credit_give(&sender->rtr);
 }
 
 /* ---- the word -------------------------------------------------------------------- */
@@ -83,6 +71,12 @@ LX_INLINE __u32 lx_lane_owner(__u64 word)
 LX_INLINE int lx_lane_busy(__u64 word)
 {
 	return (word >> 32 & LX_LANE_BUSY) != 0;
+}
+
+/* Its connection has ended: what is on it will never arrive. */
+LX_INLINE int lx_lane_is_gone(const struct lx_lane *lane)
+{
+	return lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE;
 }
 
 /* The position of the next byte; @una must have been read before or after, near it. */
@@ -109,8 +103,8 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 			return LX_LANE0_NO_LANE;
 		if (lx_pos_diff(lane->edge, start) < (__s64)len)
 			return LX_LANE0_WINDOW;
-		if (!busy && !lx_lane_credits_take(lane->hop, from))
-			return LX_LANE0_CREDIT;
+		if (!busy)
+			lx_lane_credits_take(lane->hop, from);
 		taken = (__u64)(me | LX_LANE_BUSY) << 32 | (__u32)(start + len);
 		if (LX_CAS(&lane->word, word, taken) == word) {
 			if (!busy)

@@ -218,6 +218,8 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_work *w, __u32 i
 	lane = lx_lane_at(w->piece.lane);
 	if (!lane)
 		return LX_DROP;
+	if (lx_lane_is_gone(lane))
+		return lx_answer(skb, w, index);
 	w->data_at = lx_seg_payload(&w->g);
 	/* In this order: the headers are written with the checksum that was read. */
 	if (lx_retarget(skb, w, lane) || (w->dirty && lx_patch_piece(skb, w, s))) {
@@ -328,6 +330,8 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 		lane = lx_lane_at(w->piece.lane);
 		if (!lane)
 			return LX_DROP;
+		if (lx_lane_is_gone(lane))
+			return lx_answer(skb, w, index);
 	}
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
 	/* Moved towards the end it would overwrite itself: headers of lanes never grow. */

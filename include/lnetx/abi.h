@@ -24,7 +24,7 @@
 #include "sock_wire.h"
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 1u
+#define LX_ABI_VERSION 2u
 
 struct lx_abi {
 	__u32 magic;
@@ -82,7 +82,7 @@ struct lx_hop {
 	struct lx_credit rtr;   /* both: its router credits, as a sender to us */
 	__u32 reserved;
 };
-LX_LAYOUT(struct lx_hop, 108);
+LX_LAYOUT(struct lx_hop, 116);
 
 /* ---- lanes ---------------------------------------------------------------------------- */
 
@@ -246,7 +246,6 @@ struct lx_stream {
 	X(UNKNOWN, "unknown", "destination not in the table of destinations") \
 	X(NO_LANE, "no_lane", "every lane to the next hop is taken") \
 	X(WINDOW, "window", "the next hop's window is too small for the message") \
-	X(CREDIT, "credit", "no credit of the next hop or of the sender") \
 	X(ORDER, "order", "an earlier message is still with the slow path") \
 	X(RING, "ring", "too many messages of the stream are under way") \
 	X(EXTRAS, "extras", "the message has a checksum or brings an acknowledgement") \
@@ -323,7 +322,6 @@ LX_LAYOUT(struct lx_trace, 64);
 
 enum lx_record_type {
 	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
-	LX_RECORD_CREDIT,      /* index: hop; a credit came back that somebody waits for */
 	LX_RECORD_KICK,        /* index: stream; there is news for its peer, but no packet */
 };
 

@@ -230,17 +230,13 @@ void lx_lnd_stopped(struct lx_ni *ni);
 unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx);
 
 /**
- * lx_lnd_share_credits - keep a neighbour's credits where others can take them, too
+ * lx_lnd_share_credits - keep a neighbour's credits where the fast path counts its own
  * @tx, @rtr: memory for its transmit and router credits, valid until they are moved again;
- *	NULL: back to the core's own
- * @tx_taken, @rtr_taken: so many are out already
+ *	what the fast path has taken of them stays taken. NULL: back to the core's own
  * Idempotent. Returns 0 or -ENOENT no such peer.
  */
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
-			 struct lx_credit *rtr, int32_t tx_taken, int32_t rtr_taken);
-
-/* Others have given such credits back: messages that wait for them go on. */
-void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid);
+			 struct lx_credit *rtr);
 
 /* Messages of a neighbour that were forwarded without the core having seen them. */
 struct lx_carried {

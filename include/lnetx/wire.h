@@ -345,13 +345,15 @@ LX_LAYOUT(struct lx_ping_large_ni, 24);
 /* ---- credits (lnet.md 9.1) ------------------------------------------------ */
 
 /*
- * Below zero so many wait. The kernel's fast path may have the same credits at the same
- * time, so @now is changed by atomic operations only.
+ * Below zero so many wait. The kernel's fast path counts what it carries here, too, so
+ * fields are changed by atomic operations only. It neither waits for a credit nor has
+ * others wait for its own: who wants to know whether there is one left adds @lanes.
  */
 struct lx_credit {
 	__s32 now;
-	__s32 min; /* lowest ever */
+	__s32 min;   /* lowest ever */
+	__s32 lanes; /* taken by the fast path; never more than @now is less for it */
 };
-LX_LAYOUT(struct lx_credit, 8);
+LX_LAYOUT(struct lx_credit, 12);
 
 #endif

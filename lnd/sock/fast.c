@@ -11,7 +11,7 @@
 
 /* ---- connections end --------------------------------------------------------------- */
 
-/* What this peer has begun on lanes will never be complete: the next hops must drop it. */
+/* What this peer has begun on lanes and not ended will never be: the next hops must drop it. */
 static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
 	struct lx_stream *s = lx_fast_stream_of(conn);
@@ -21,19 +21,39 @@ static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
 		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
 
-		if (fast->lane[i] && lx_fast_lane_is_busy(lane) && lx_fast_lane_owner(lane) == (uint32_t)conn->stream)
+		if (!fast->lane[i] || !lx_fast_lane_is_busy(lane) ||
+		    lx_fast_lane_owner(lane) != (uint32_t)conn->stream)
+			continue;
+		if (!lx_fast_lane_leave(fast, lane))
 			lx_sock_conn_close(fast->lane[i], -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 	}
 	conn->reset = conn->reset || s->diverted;
 }
 
-/* What the next hop has not acknowledged is lost: its sender has to hear of it. */
+static unsigned int lost_messages(struct lx_sock_fast *fast, unsigned int stream, int lane)
+{
+	const struct lx_stream *s = lx_forward_stream(fast->forward, stream);
+	uint64_t una = lx_forward_lane(fast->forward, lane)->una;
+	unsigned int n = 0;
+
+	for (uint32_t i = s->head; i != s->tail; i++) {
+		const struct lx_slot *slot = &s->slot[i % LX_STREAM_SLOTS];
+
+		n += slot->lane == lane && una < slot->lane_start + slot->len;
+	}
+	return n;
+}
+
+/*
+ * What the next hop has not acknowledged is lost, as it would be if we had it in our
+ * buffers. The sender goes on: its other messages go elsewhere.
+ */
 static void lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
 	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
 	uint32_t owner = lx_fast_lane_owner(lane);
 
-	lane->state = LX_LANE_DEAD;
+	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
 	lx_sock_fast_count_conn(conn);
 	if (conn->peer && conn->peer->hop >= 0)
 		lx_fast_hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
@@ -41,9 +61,13 @@ static void lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	if (!lx_fast_lane_is_busy(lane))
 		return;
 	lx_fast_lane_drop_credits(fast, lane);
-	if (owner < lx_forward_streams(fast->forward) && fast->stream[owner].conn)
-		lx_sock_conn_close(fast->stream[owner].conn, -ECONNRESET,
-				   LX_HSTATUS_REMOTE_DROPPED);
+	if (owner < lx_forward_streams(fast->forward) && fast->stream[owner].conn) {
+		lx_warn("nid=%s next_hop=%s messages=%u reason=\"the connection that they were "
+			"sent on has ended\" action=\"dropped; their senders time out or try again\"",
+			lx_nid_str(&fast->stream[owner].conn->peer->id.nid),
+			lx_nid_str(&conn->peer->id.nid), lost_messages(fast, owner, conn->lane));
+		lx_forward_kick(fast->forward, owner);
+	}
 }
 
 void lx_sock_fast_conn_closing(struct lx_sock_conn *conn)
@@ -101,14 +125,6 @@ static void answer_cookies(struct lx_sock_fast *fast, unsigned int index)
 	}
 }
 
-static void credits_back(struct lx_sock_fast *fast, unsigned int hop)
-{
-	struct lx_sock_peer *peer = hop < lx_forward_hops(fast->forward) ? fast->hop[hop] : NULL;
-
-	if (peer)
-		lx_lnd_credits_back(peer->net->ni, &peer->id.nid);
-}
-
 static void on_record(const struct lx_record *record, void *arg)
 {
 	struct lx_sock_fast *fast = arg;
@@ -116,9 +132,6 @@ static void on_record(const struct lx_record *record, void *arg)
 	switch (record->type) {
 	case LX_RECORD_COOKIES:
 		answer_cookies(fast, record->index);
-		break;
-	case LX_RECORD_CREDIT:
-		credits_back(fast, record->index);
 		break;
 	case LX_RECORD_KICK:
 		lx_forward_kick(fast->forward, record->index);
@@ -160,9 +173,9 @@ static void hops_tick(struct lx_sock_fast *fast, uint64_t now)
 			lx_fast_hop_share(fast, fast->hop[i]);
 		if (lx_sock_tun.fast_path)
 			lx_fast_hop_lanes(fast, fast->hop[i], now);
-		credits_back(fast, i); /* a record may have been lost */
 	}
 	lx_fast_lanes_switch(fast);
+	lx_fast_lanes_left(fast, now);
 }
 
 static void streams_tick(struct lx_sock_fast *fast, uint64_t now)

@@ -54,27 +54,16 @@ uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn)
 /* ---- hops: peers that messages come from, or go to ---------------------------- */
 
 /*
- * The core and the programs take the same credits. Again after the core has made a new
+ * The core and the programs count in the same credits. Again after the core has made a new
  * peer of a deleted one.
  */
 void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 {
 	struct lx_hop *hop = lx_forward_hop(fast->forward, peer->hop);
-	int32_t sent = 0, received = 0;
 
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
-		const struct lx_lane *lane = lx_forward_lane(fast->forward, i);
-		const struct lx_stream *s;
-
-		if (!fast->lane[i] || !lx_fast_lane_is_busy(lane))
-			continue;
-		s = lx_forward_stream(fast->forward, lx_fast_lane_owner(lane));
-		sent += lane->hop == (uint32_t)peer->hop;
-		received += s && s->hop == (uint32_t)peer->hop;
-	}
-	/* The core may come to know it only with the message at hand: until then no credits. */
+	/* The core may come to know it only with the message at hand. */
 	fast->shared[peer->hop] = !lx_lnd_share_credits(peer->net->ni, &peer->id.nid, &hop->tx,
-							&hop->rtr, sent, received);
+							&hop->rtr);
 }
 
 int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
@@ -129,7 +118,7 @@ void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
 		if (dest->hop == peer->hop)
 			forget(fast, dest);
 	}
-	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL, 0, 0);
+	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL);
 	fast->hop[peer->hop] = NULL;
 	peer->hop = -1;
 }

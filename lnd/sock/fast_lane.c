@@ -10,6 +10,8 @@
 #define WARM_WINDOW ((1u << 20) + (1u << 16))
 #define WARM_BYTES (1u << 20)
 #define WARM_NS (2 * LX_SOCK_SECOND)
+/* More than a delayed acknowledgement takes. */
+#define LEFT_NS (500 * LX_SOCK_MSEC)
 
 static bool is_idle(const struct lx_sock_conn *conn)
 {
@@ -143,6 +145,40 @@ void lx_fast_lanes_switch(struct lx_sock_fast *fast)
 	}
 }
 
+bool lx_fast_lane_leave(struct lx_sock_fast *fast, struct lx_lane *lane)
+{
+	if ((uint32_t)lane->word != (uint32_t)lane->sent)
+		return false;
+	lx_fast_lane_drop_credits(fast, lane);
+	__atomic_fetch_or(&lane->word, (uint64_t)LX_LANE_OWNER << 32, __ATOMIC_ACQ_REL);
+	return true;
+}
+
+void lx_fast_lanes_left(struct lx_sock_fast *fast, uint64_t now)
+{
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		const struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+		struct lx_sock_conn *conn = fast->lane[i];
+
+		if (!conn || conn->closing)
+			continue;
+		if (lx_fast_lane_owner(lane) != LX_LANE_OWNER ||
+		    (uint32_t)lane->word == (uint32_t)lane->una)
+			conn->left_ns = 0;
+		else if (!conn->left_ns)
+			conn->left_ns = now;
+		else if (now >= conn->left_ns + LEFT_NS)
+			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
+	}
+}
+
+/* As the programs do (bpf/lane.h). */
+static void credit_give(struct lx_credit *credit)
+{
+	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
+	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
+}
+
 /* Credits of a run that will not end by itself. */
 void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
 {
@@ -152,7 +188,7 @@ void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane)
 
 	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
 		return;
-	__atomic_fetch_add(&lx_forward_hop(fast->forward, lane->hop)->tx.now, 1, __ATOMIC_ACQ_REL);
+	credit_give(&lx_forward_hop(fast->forward, lane->hop)->tx);
 	if (from)
-		__atomic_fetch_add(&from->rtr.now, 1, __ATOMIC_ACQ_REL);
+		credit_give(&from->rtr);
 }

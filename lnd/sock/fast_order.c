@@ -15,12 +15,15 @@
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
 #define HOLD_WORTH 64
+/* Nor does a pause pay for messages that are smaller on average. */
+#define BULKY 1024u
 /*
- * A super-packet whose messages go different ways is cut up into segments, which costs more
- * than the slow path does if it happens for less than so many bytes carried.
+ * A packet whose messages go different ways is copied for each, a super-packet cut up into
+ * segments before. That costs more than the slow path does if less is carried for a copy.
  */
-#define CUT_WORTH (256u << 10)
-#define CUTS_MIN 32
+#define COPY_WORTH (8u << 10)
+#define COPIES_MIN 1024
+#define COPIES_OF_CUT 32
 #define ASIDE_MIN_NS (500 * LX_SOCK_MSEC)
 #define ASIDE_MAX_NS (8 * LX_SOCK_SECOND)
 
@@ -162,8 +165,8 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 			       now >= state->hold_ns + HOLD_MAX_NS ||
 			       hold_is_stuck(fast, index, now)))
 		release(fast, index);
-	else if (!state->hold_ns && asked && s->order > s->through && has_lanes(fast, state) &&
-		 now >= state->hold_after_ns)
+	else if (!state->hold_ns && asked && (s->raw || state->bulky) &&
+		 s->order > s->through && has_lanes(fast, state) && now >= state->hold_after_ns)
 		hold(fast, index, now);
 }
 
@@ -179,17 +182,29 @@ static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state
 	state->no_lane_seen = no_lane;
 }
 
+static void stream_weigh(struct lx_fast_stream *state, const struct lx_stream *s)
+{
+	uint64_t messages = s->messages - state->messages_seen;
+
+	if (messages < 16 && state->messages_seen)
+		return;
+	state->bulky = s->parse_next - state->framed_seen >= BULKY * messages;
+	state->messages_seen = s->messages;
+	state->framed_seen = s->parse_next;
+}
+
 /* Messages that change their destination all the time are better off with us. */
 static void stream_judge(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
 {
-	uint64_t cuts = s->cuts - state->cuts_seen;
+	uint64_t cost = COPIES_OF_CUT * s->cuts + s->pieces;
+	uint64_t copies = cost - state->cost_seen;
 	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
 
-	if (cuts < CUTS_MIN)
+	if (copies < COPIES_MIN)
 		return;
-	state->cuts_seen = s->cuts;
+	state->cost_seen = cost;
 	state->lane_bytes_seen = s->lane_bytes;
-	if (bytes / cuts >= CUT_WORTH) {
+	if (bytes / copies >= COPY_WORTH) {
 		state->aside_pause_ns = 0;
 		return;
 	}
@@ -234,6 +249,7 @@ void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	if (conn->rx.gated)
 		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 	stream_yield(fast, state, s, now);
+	stream_weigh(state, s);
 	stream_judge(state, s, now);
 	if (stream_switch(fast, index, now))
 		stream_order(fast, index, now);

@@ -27,7 +27,9 @@ struct lx_fast_stream {
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
 	uint64_t aside_ns;         /* no lanes until then: cutting costs too much */
 	uint64_t aside_pause_ns;
-	uint64_t cuts_seen, lane_bytes_seen, no_lane_seen; /* at the last judgement */
+	uint64_t cost_seen, lane_bytes_seen, no_lane_seen; /* at the last judgement */
+	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
+	bool bulky;                /* its messages are not tiny */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;
@@ -108,5 +110,12 @@ void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uin
 void lx_fast_lanes_switch(struct lx_sock_fast *fast);
 void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index);
 void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane);
+/*
+ * Its stream has ended. Returns whether the lane can be used again when what was sent on it
+ * is acknowledged; false: it ends in the middle of a message.
+ */
+bool lx_fast_lane_leave(struct lx_sock_fast *fast, struct lx_lane *lane);
+/* Closes those for which that takes too long: nobody sends again what got lost. */
+void lx_fast_lanes_left(struct lx_sock_fast *fast, uint64_t now);
 
 #endif

@@ -110,8 +110,8 @@ static bool lanes_are_through(struct lx_sock_fast *fast, struct lx_stream *s, ui
 			continue;
 		}
 		lane = lx_forward_lane(fast->forward, slot->lane);
-		if (lane && __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) <
-				    slot->lane_start + slot->len)
+		if (lane && lane->state != LX_LANE_DEAD && lane->state != LX_LANE_FREE &&
+		    __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) < slot->lane_start + slot->len)
 			return false;
 	}
 	return true;

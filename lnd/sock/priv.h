@@ -294,6 +294,7 @@ struct lx_sock_conn {
 	bool rx_stopped; /* input is not polled */
 	bool failed;   /* the socket has an error: tell no more */
 	bool reset;    /* to be ended with a reset: it cannot end in order */
+	uint64_t left_ns; /* a lane whose stream has ended, with something unacknowledged */
 	bool no_stream; /* the fast path cannot have it */
 	struct { /* messages by lanes that the core has counted (fast_count.c) */
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;

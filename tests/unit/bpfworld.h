@@ -87,8 +87,4 @@ static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 	return -1;
 }
 
-static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
-{
-}
-
 #endif

@@ -300,16 +300,12 @@ unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx)
 }
 
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
-			 struct lx_credit *rtr, int32_t tx_taken, int32_t rtr_taken)
+			 struct lx_credit *rtr)
 {
 	return 0;
 }
 
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried)
-{
-}
-
-void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid)
 {
 }
 

@@ -69,7 +69,7 @@ struct message {
 	int to; /* hop; -1 local, -2 unknown */
 	bool noop, extras;
 	__u64 cookie;
-	bool delivered;
+	bool delivered, lost; /* with the lane that it was on */
 };
 
 struct segment {
@@ -119,7 +119,7 @@ struct sender {
 static __u32 stream_base[STREAMS], lane_base[LANES];
 static __u64 lane_origin[LANES];
 static unsigned int mortality; /* of 1000 decisions of policy */
-static unsigned long n_dead_lanes, n_dead_streams;
+static unsigned long n_dead_lanes, n_dead_streams, n_lost;
 
 static struct sender sender[STREAMS];
 static struct receiver lane_rx[LANES];

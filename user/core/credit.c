@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Credits (lnet.md 9). A counter below zero is the number of messages that wait.
+ * Credits (lnet.md 9). A counter below zero, less what the fast path has of it, is the
+ * number of messages that wait.
  *
  *	sending:    peer NI's transmit credit ─▶ NI's transmit credit ─▶ transport
  *	forwarding: peer NI's router credit   ─▶ buffer of its class  ─▶ transport recv
@@ -222,8 +223,19 @@ void lx_credit_return_rx(struct lx_core_msg *msg)
 
 /* ---- with the fast path ------------------------------------------------------------- */
 
-static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to,
-		 int32_t taken)
+/* What there would be without the fast path. */
+static int32_t without_lanes(const struct lx_credit *credit)
+{
+	int32_t lanes, now;
+
+	do {
+		lanes = __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
+		now = lx_credit_now(credit);
+	} while (lanes != __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE));
+	return now + lanes;
+}
+
+static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to)
 {
 	struct lx_credit *from = *credit;
 
@@ -231,40 +243,21 @@ static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_cre
 		to = own;
 	if (from == to)
 		return;
-	*to = (struct lx_credit){ .now = from->now - taken, .min = from->min };
+	__atomic_add_fetch(&to->now, without_lanes(from) - without_lanes(to), __ATOMIC_ACQ_REL);
+	to->min = from->min;
 	*credit = to;
 }
 
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
-			 struct lx_credit *rtr, int32_t tx_taken, int32_t rtr_taken)
+			 struct lx_credit *rtr)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
 
 	if (!pni)
 		return -ENOENT;
-	move(&pni->tx, &pni->own_tx, tx, tx_taken);
-	move(&pni->rtr, &pni->own_rtr, rtr, rtr_taken);
+	move(&pni->tx, &pni->own_tx, tx);
+	move(&pni->rtr, &pni->own_rtr, rtr);
 	return 0;
-}
-
-static bool has_turn(const struct lx_credit *credit, const struct lx_list *queue)
-{
-	const struct lx_list *at;
-	int32_t n = 0;
-
-	for (at = queue->next; at != queue; at = at->next)
-		n++;
-	return n && n > -lx_credit_now(credit);
-}
-
-void lx_lnd_credits_back(struct lx_ni *ni, const struct lx_nid *nid)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
-
-	while (pni && has_turn(pni->tx, &pni->tx_queue))
-		serve_tx(pni);
-	while (pni && has_turn(pni->rtr, &pni->rtr_queue))
-		serve_rtr(pni);
 }
 
 unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx)

@@ -8,14 +8,17 @@
 
 #include "msg.h"
 
-/* Takes one whether there is one or not; returns what is left, below 0: wait. */
+/* Takes one whether there is one or not; returns what is left for us, below 0: wait. */
 static inline int32_t lx_credit_take(struct lx_credit *credit)
 {
 	int32_t now = __atomic_sub_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
+	int32_t min = __atomic_load_n(&credit->min, __ATOMIC_RELAXED);
 
-	if (now < credit->min)
-		credit->min = now;
-	return now;
+	while (now < min && !__atomic_compare_exchange_n(&credit->min, &min, now, false,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	/* In doubt more than there is: a message too many, but none that waits for nobody. */
+	return now + __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
 }
 
 static inline void lx_credit_give(struct lx_credit *credit)
