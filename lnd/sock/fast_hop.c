@@ -134,21 +134,11 @@ struct lx_fast_dest *lx_fast_dest_lookup(struct lx_sock_fast *fast, const struct
 	return NULL;
 }
 
-void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
+static void learn(struct lx_sock_fast *fast, const struct lx_nid *dst, int hop)
 {
-	struct lx_sock_fast *fast = peer->net->host->fast;
-	struct lx_dest value = { .n = 1 };
-	struct lx_fast_dest *dest;
-	int hop;
+	struct lx_fast_dest *dest = lx_fast_dest_lookup(fast, dst);
+	struct lx_dest value = { .n = hop >= 0 };
 
-	if (!fast)
-		return;
-	dest = lx_fast_dest_lookup(fast, dst);
-	if (dest && dest->hop == peer->hop)
-		return;
-	hop = lx_fast_hop_obtain(fast, peer);
-	if (hop < 0)
-		return;
 	if (!dest) {
 		dest = calloc(1, sizeof(*dest));
 		if (!dest)
@@ -158,7 +148,30 @@ void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
 		lx_list_append(&fast->dest_list, &dest->link);
 	}
 	dest->hop = hop;
-	value.hop[0] = hop;
+	if (hop >= 0)
+		value.hop[0] = hop;
 	if (lx_forward_dest_set(fast->forward, dst, &value))
 		forget(fast, dest);
+}
+
+void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
+{
+	struct lx_sock_fast *fast = peer->net->host->fast;
+	const struct lx_fast_dest *dest;
+	int hop;
+
+	if (!fast)
+		return;
+	dest = lx_fast_dest_lookup(fast, dst);
+	if (dest && dest->hop >= 0 && dest->hop == peer->hop)
+		return;
+	hop = lx_fast_hop_obtain(fast, peer);
+	if (hop >= 0)
+		learn(fast, dst, hop);
+}
+
+void lx_fast_learn_own(struct lx_sock_fast *fast, const struct lx_nid *dst)
+{
+	if (!lx_fast_dest_lookup(fast, dst))
+		learn(fast, dst, -1);
 }

@@ -6,10 +6,14 @@
 #include "../../user/io/tcpinfo.h"
 #include "fast_priv.h"
 
-/* A lane's window has to take a whole message: so much, or the connection is old. */
+/*
+ * A lane's window has to take a whole message: so much, or the connection is old. Where
+ * nobody has sent anything so far it will be small messages, until we learn better.
+ */
 #define WARM_WINDOW ((1u << 20) + (1u << 16))
 #define WARM_BYTES (1u << 20)
 #define WARM_NS (2 * LX_SOCK_SECOND)
+#define UNUSED_NS (50 * LX_SOCK_MSEC)
 /* More than a delayed acknowledgement takes. */
 #define LEFT_NS (500 * LX_SOCK_MSEC)
 
@@ -29,6 +33,23 @@ static bool is_warm(const struct lx_sock_conn *conn, uint64_t now)
 		return false;
 	return info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES ||
 	       now >= conn->up_ns + WARM_NS;
+}
+
+static bool is_unused(const struct lx_sock_conn *conn, uint64_t now)
+{
+	return !conn->tx_bytes && !conn->peer->wide && now >= conn->up_ns + UNUSED_NS;
+}
+
+/* Messages did not fit: another connection takes its place, on which we send first. */
+static void widen(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
+{
+	struct lx_sock_conn *conn, *next;
+
+	lx_list_for_each_safe (conn, next, &peer->conns, link) {
+		if (conn->narrow && conn->lane >= 0 && !conn->closing &&
+		    !lx_fast_lane_is_busy(lx_forward_lane(fast->forward, conn->lane)))
+			lx_sock_conn_close(conn, 0, LX_HSTATUS_OK);
+	}
 }
 
 /*
@@ -113,6 +134,8 @@ void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uin
 	struct lx_sock_conn *conn;
 	unsigned int bulk = 0, lanes = 0, others = 0;
 
+	if (peer->wide)
+		widen(fast, peer);
 	lx_list_for_each (conn, &peer->conns, link) {
 		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
 		others += conn->ctype != LX_CTYPE_BULK_OUT;
@@ -124,7 +147,9 @@ void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uin
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;
-		if (!is_idle(conn) || !is_warm(conn, now) || lx_sock_conn_unsent(conn))
+		conn->narrow = is_unused(conn, now);
+		if (!is_idle(conn) || (!conn->narrow && !is_warm(conn, now)) ||
+		    lx_sock_conn_unsent(conn))
 			continue;
 		lane_add(fast, conn);
 		lanes += conn->lane >= 0;

@@ -15,8 +15,9 @@
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
 #define HOLD_WORTH 64
-/* Nor does a pause pay for messages that are smaller on average. */
+/* Nor does a pause pay for messages that are smaller on average, unless all go one way. */
 #define BULKY 1024u
+#define ONE_WAY 256
 /*
  * A packet whose messages go different ways is copied for each, a super-packet cut up into
  * segments before. That costs more than the slow path does if less is carried for a copy.
@@ -136,6 +137,12 @@ static bool has_lanes(struct lx_sock_fast *fast, const struct lx_fast_stream *st
 	return false;
 }
 
+/* Whether it could be worth to have the sender pause. */
+static bool pays(const struct lx_fast_stream *state, const struct lx_stream *s)
+{
+	return s->raw || state->bulky || state->n_to_hop >= ONE_WAY;
+}
+
 /* Whether a sender that is held has stopped in the middle of a message. */
 static bool hold_is_stuck(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 {
@@ -165,9 +172,19 @@ static void stream_order(struct lx_sock_fast *fast, unsigned int index, uint64_t
 			       now >= state->hold_ns + HOLD_MAX_NS ||
 			       hold_is_stuck(fast, index, now)))
 		release(fast, index);
-	else if (!state->hold_ns && asked && (s->raw || state->bulky) &&
-		 s->order > s->through && has_lanes(fast, state) && now >= state->hold_after_ns)
+	else if (!state->hold_ns && asked && pays(state, s) && s->order > s->through &&
+		 has_lanes(fast, state) && now >= state->hold_after_ns)
 		hold(fast, index, now);
+}
+
+static void stream_window(struct lx_sock_fast *fast, struct lx_fast_stream *state,
+			  const struct lx_stream *s)
+{
+	uint64_t window = s->reasons[LX_LANE0_WINDOW];
+
+	if (window != state->window_seen && state->to_hop >= 0 && fast->hop[state->to_hop])
+		fast->hop[state->to_hop]->wide = true;
+	state->window_seen = window;
 }
 
 /* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
@@ -248,6 +265,7 @@ void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	}
 	if (conn->rx.gated)
 		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+	stream_window(fast, state, s);
 	stream_yield(fast, state, s, now);
 	stream_weigh(state, s);
 	stream_judge(state, s, now);

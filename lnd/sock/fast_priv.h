@@ -27,13 +27,14 @@ struct lx_fast_stream {
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
 	uint64_t aside_ns;         /* no lanes until then: cutting costs too much */
 	uint64_t aside_pause_ns;
-	uint64_t cost_seen, lane_bytes_seen, no_lane_seen; /* at the last judgement */
+	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last judgement */
 	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
 	bool bulky;                /* its messages are not tiny */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;
 	int to_hop;                /* where the last message of it went; -1: not known */
+	unsigned int n_to_hop;     /* and so many before it, without another one between */
 	uint64_t quiet_pos;        /* everything before it had been sent on ... */
 	uint32_t quiet_barrier;    /* ... and has arrived when this barrier is down; 0: none */
 };
@@ -42,7 +43,7 @@ struct lx_fast_dest {
 	struct lx_hash_node node;
 	struct lx_list link;
 	struct lx_nid nid;
-	int hop;
+	int hop; /* -1: it is ours */
 };
 
 struct lx_sock_fast {
@@ -91,6 +92,8 @@ uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn);
 void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
 /* The index of a peer's hop, made if need be; -ENOSPC. */
 int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
+/* Messages for a NID of this node stay here, and order does not matter to them. */
+void lx_fast_learn_own(struct lx_sock_fast *fast, const struct lx_nid *dst);
 struct lx_fast_dest *lx_fast_dest_lookup(struct lx_sock_fast *fast, const struct lx_nid *nid);
 
 /* ---- fast_stream.c */

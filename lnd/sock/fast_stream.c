@@ -143,6 +143,12 @@ static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uin
 		lx_forward_kick(conn->host->fast->forward, conn->stream);
 }
 
+static void note_hop(struct lx_fast_stream *state, int hop)
+{
+	state->n_to_hop = hop == state->to_hop ? state->n_to_hop + 1 : 0;
+	state->to_hop = hop;
+}
+
 bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
 {
 	struct lx_sock_fast *fast = conn->host->fast;
@@ -162,9 +168,11 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	s = lx_fast_stream_of(conn);
 	start = lx_fast_pos_now(conn) - conn->rx.have;
 	publish_boundary(conn, s, start + len);
+	if (hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid))
+		lx_fast_learn_own(fast, &hdr->dst_nid);
 	dest = hdr ? lx_fast_dest_lookup(fast, &hdr->dst_nid) : NULL;
-	if (dest)
-		fast->stream[conn->stream].to_hop = dest->hop;
+	if (dest && dest->hop >= 0)
+		note_hop(&fast->stream[conn->stream], dest->hop);
 	if (!hdr || s->state != LX_STREAM_ON)
 		return true;
 	conn->rx.gate = start;
