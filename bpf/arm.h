@@ -70,7 +70,7 @@ LX_INLINE int lx_arm_lane(struct lx_lane *lane, const struct tcp_sock___lx *tp)
 {
 	if (tp->snd_una != tp->snd_nxt || tp->write_seq != tp->snd_nxt)
 		return LX_ARMED_BUSY;
-	lane->base_seq = tp->snd_nxt;
+	lane->base_seq = tp->snd_nxt + lane->shift;
 	lane->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	lane->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_STAMP_LEN : 0;
 	lane->stamp.offset = tp->tsoffset;

@@ -2,7 +2,8 @@
 /*
  * Packets of a lane: a connection to a next hop on which the programs send, and whose
  * own socket does not know of it. To the socket nothing has been sent since the lane
- * was made; position 0 is where it believes to be.
+ * was made; position 0 is where it believes to be. When it is given the connection back
+ * (LX_LANE_SOCKET), its sequence numbers are shifted by what was sent meanwhile.
  */
 #ifndef LX_BPF_NEXT_HOP_H
 #define LX_BPF_NEXT_HOP_H
@@ -18,10 +19,21 @@ LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_work *w, struct lx_lan
 	struct lx_seg *g = &w->g;
 
 	if ((g->flags & LX_TCP_ACK) && !(g->flags & LX_TCP_RST))
-		lx_seg_put_ack(skb, g, lane->base_seq + (lx_pos_before(next, una) ? 1 : 0));
+		lx_seg_put_ack(skb, g, lane->base_seq - lane->shift +
+					       (lx_pos_before(next, una) ? 1 : 0));
 	if (lx_seg_drop_blocks(skb, g))
 		return LX_DROP;
 	return LX_GO_ON;
+}
+
+/* The socket sends by itself. */
+LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_work *w, struct lx_lane *lane)
+{
+	struct lx_seg *g = &w->g;
+
+	if (g->flags & LX_TCP_ACK)
+		lx_seg_put_ack(skb, g, g->ack - lane->shift);
+	return lx_seg_shift_blocks(skb, g, lane->shift) ? LX_DROP : LX_GO_ON;
 }
 
 /* Takes the acknowledgement in. Returns 1 if it says anything new. */
@@ -64,6 +76,8 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 
 	if (!lane || lane->state == LX_LANE_FREE)
 		return LX_GO_ON;
+	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
+		return lx_lane_shift_in(skb, w, lane);
 	una = lx_pos_of(g->ack, lane->base_seq, lane->una);
 	edge = una + ((__u64)g->window << (lane->wscale & 15));
 	next = lx_lane_next(lane->word, lane->una);
@@ -95,12 +109,16 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_work *w)
 
 	if (!lane || lane->state == LX_LANE_FREE)
 		return LX_GO_ON;
+	if (lx_lane_owner(lane->word) == LX_LANE_OURS) {
+		lx_seg_put_seq(skb, g, g->seq + lane->shift);
+		return LX_GO_ON;
+	}
 	/* It has nothing to send; if it had, this would be in the middle of a message. */
 	if (g->len)
 		return LX_DROP;
 	lane->ack_seq = g->ack;
 	lane->window = g->window;
-	lx_seg_put_seq(skb, g, g->seq + (__u32)lane->word);
+	lx_seg_put_seq(skb, g, g->seq + lane->shift + (__u32)lane->word);
 	return LX_GO_ON;
 }
 

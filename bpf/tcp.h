@@ -377,24 +377,47 @@ LX_INLINE void lx_seg_put_ack(struct __sk_buff *skb, const struct lx_seg *g, __u
 		     g->tcp.ack, lx_be32(ack));
 }
 
-/* What is told of gaps is not true for the other side: NOPs in its place. */
-LX_INLINE int lx_seg_drop_blocks(struct __sk_buff *skb, struct lx_seg *g)
+/* Writes g->out_options where the blocks are. */
+LX_INLINE int lx_seg_put_blocks(struct __sk_buff *skb, struct lx_seg *g)
 {
-	__u32 at = g->block_at, n = 4 + 8 * g->n_block, i;
+	__u32 at = g->block_at, n = 4 + 8 * g->n_block;
 	__s64 diff;
 
-	if (!g->n_block)
-		return 0;
 	LX_OPAQUE(at);
 	/* Everyone writes NOP NOP SACK, so that words stay words. */
 	if ((at & 3) != 2 || at > 30 || n > 36)
 		return -1;
-	for (i = 0; i < LX_TCP_OPTIONS_MAX / 4; i++)
-		g->out_options[i] = lx_be32(0x01010101);
 	diff = bpf_csum_diff((__be32 *)&g->options[(at - 2) & 31], n, g->out_options, n, 0);
 	if (bpf_skb_store_bytes(skb, g->l4 + sizeof(g->tcp) + at - 2, g->out_options, n, 0))
 		return -1;
 	return bpf_l4_csum_replace(skb, lx_csum_at(g), 0, diff, 0);
+}
+
+/* What is told of gaps is not true for the other side: NOPs in its place. */
+LX_INLINE int lx_seg_drop_blocks(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 i;
+
+	if (!g->n_block)
+		return 0;
+	for (i = 0; i < LX_TCP_OPTIONS_MAX / 4; i++)
+		g->out_options[i] = lx_be32(0x01010101);
+	return lx_seg_put_blocks(skb, g);
+}
+
+/* The other side counts from elsewhere. */
+LX_INLINE int lx_seg_shift_blocks(struct __sk_buff *skb, struct lx_seg *g, __u32 shift)
+{
+	__u32 i;
+
+	if (!g->n_block)
+		return 0;
+	g->out_options[0] = lx_be32(0x01010502 + 8 * g->n_block);
+	for (i = 0; i < 4; i++) {
+		g->out_options[1 + 2 * i] = lx_be32(g->block[i].start - shift);
+		g->out_options[2 + 2 * i] = lx_be32(g->block[i].end - shift);
+	}
+	return lx_seg_put_blocks(skb, g);
 }
 
 #endif

@@ -94,11 +94,13 @@ enum lx_lane_state {
 	LX_LANE_LIVE,   /* streams may take it */
 	LX_LANE_DRAIN,  /* no new message; what is on it goes on */
 	LX_LANE_DEAD,   /* of no use any more; its connection is being closed */
+	LX_LANE_SOCKET, /* taken back: our own socket sends on it */
 };
 
 /* Low 32 bits of lx_lane.word: position of the next byte. High 32: */
 #define LX_LANE_BUSY 0x80000000u  /* bytes are unacknowledged, credits are held */
 #define LX_LANE_OWNER 0x7fffffffu /* stream that sent last; LX_LANE_OWNER: none */
+#define LX_LANE_OURS 0x7ffffffeu  /* instead of a stream: our own socket */
 
 struct lx_sack {
 	__u64 start, end;
@@ -132,7 +134,7 @@ struct lx_lane {
 	__u64 messages, bytes, acks, takes; /* B: counters */
 	__u64 types[LX_LANE_TYPES]; /* B: messages by type */
 	__u32 tos;        /* U: of packets to it */
-	__u32 reserved;
+	__u32 shift;      /* U: bytes that the socket does not know of, but for those from position 0 */
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */

@@ -106,6 +106,7 @@ enum lx_lane_shown {
 	LX_LANE_SHOWN_IDLE,
 	LX_LANE_SHOWN_BUSY, /* bytes are under way, credits are taken */
 	LX_LANE_SHOWN_DRAIN, /* takes no message more */
+	LX_LANE_SHOWN_SOCKET, /* the daemon sends on it, until its window is large */
 	LX_LANE_SHOWN_DEAD, /* its connection is being closed */
 	LX_LANE_SHOWN_COUNT
 };

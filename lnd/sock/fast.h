@@ -35,6 +35,12 @@ void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst);
 /* Routes, peers or NIs have changed: what was learned may not be true any more. */
 void lx_sock_fast_forget(struct lx_sock_host *host);
 
+/* Whether a connection is a lane, on which we must not send. */
+static inline bool lx_sock_fast_has(const struct lx_sock_conn *conn)
+{
+	return conn->lane >= 0 && conn->lane_state != LX_SOCK_LANE_BACK;
+}
+
 /* Has the core count what went by lanes (fast_count.c): of all of a net, of one. */
 void lx_sock_fast_count(struct lx_sock_net *net);
 void lx_sock_fast_count_conn(struct lx_sock_conn *conn);

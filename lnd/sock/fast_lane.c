@@ -8,7 +8,8 @@
 
 /*
  * A lane's window has to take a whole message: so much, or the connection is old. Where
- * nobody has sent anything so far it will be small messages, until we learn better.
+ * nobody has sent anything so far it will be small messages; when others come, we take
+ * the lane back and send on it until its window is large.
  */
 #define WARM_WINDOW ((1u << 20) + (1u << 16))
 #define WARM_BYTES (1u << 20)
@@ -25,31 +26,20 @@ static bool is_idle(const struct lx_sock_conn *conn)
 }
 
 /* The next hop opens its window when it has seen that we send a lot. */
-static bool is_warm(const struct lx_sock_conn *conn, uint64_t now)
+static bool is_wide(const struct lx_sock_conn *conn)
 {
 	struct lx_tcpinfo info;
 
-	if (lx_tcpinfo_read(conn->fd, &info))
-		return false;
-	return info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES ||
-	       now >= conn->up_ns + WARM_NS;
+	return !lx_tcpinfo_read(conn->fd, &info) &&
+	       (info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES);
 }
 
-static bool is_unused(const struct lx_sock_conn *conn, uint64_t now)
+/* Whether there is no use in waiting for a larger window. */
+static bool is_due(const struct lx_sock_conn *conn, uint64_t now)
 {
-	return !conn->tx_bytes && !conn->peer->wide && now >= conn->up_ns + UNUSED_NS;
-}
+	uint64_t since = conn->back_ns ? conn->back_ns : conn->up_ns;
 
-/* Messages did not fit: another connection takes its place, on which we send first. */
-static void widen(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
-{
-	struct lx_sock_conn *conn, *next;
-
-	lx_list_for_each_safe (conn, next, &peer->conns, link) {
-		if (conn->narrow && conn->lane >= 0 && !conn->closing &&
-		    !lx_fast_lane_is_busy(lx_forward_lane(fast->forward, conn->lane)))
-			lx_sock_conn_close(conn, 0, LX_HSTATUS_OK);
-	}
+	return now >= since + (conn->tx_bytes || conn->back_ns ? WARM_NS : UNUSED_NS);
 }
 
 /*
@@ -100,11 +90,10 @@ void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index)
 
 static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
-	struct lx_hop *hop = lx_forward_hop(fast->forward, conn->peer->hop);
 	int index = lane_free_index(fast), r;
 	struct lx_lane *lane;
 
-	if (index < 0 || hop->n_lanes == LX_HOP_LANES)
+	if (index < 0)
 		return;
 	lane = lx_forward_lane(fast->forward, index);
 	memset(lane, 0, sizeof(*lane));
@@ -125,34 +114,79 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	fast->lane[index] = conn;
 	fast->n_lanes++;
 	conn->lane = index;
-	hop_lane_add(hop, index);
+}
+
+/* Gives the programs a connection, for the first time or again. */
+static void lane_give(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_hop *hop = lx_forward_hop(fast->forward, conn->peer->hop);
+
+	if (hop->n_lanes == LX_HOP_LANES)
+		return;
+	if (conn->lane < 0)
+		lane_add(fast, conn);
+	else if (lane_is_referred(fast, conn->lane) ||
+		 lx_forward_arm(fast->forward, LX_FLOW_LANE, conn->lane, true))
+		return;
+	if (conn->lane < 0)
+		return;
+	conn->narrow = !is_wide(conn);
+	conn->lane_state = LX_SOCK_LANE_GIVEN;
+	conn->back_ns = 0;
+	hop_lane_add(hop, conn->lane);
+}
+
+/* Takes it back, when the last byte on it has been acknowledged. */
+static void lane_take_back(struct lx_sock_fast *fast, struct lx_sock_conn *conn, uint64_t now)
+{
+	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
+	uint64_t word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+
+	if (conn->lane_state == LX_SOCK_LANE_GIVEN) {
+		lx_fast_hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
+		__atomic_store_n(&lane->state, LX_LANE_DRAIN, __ATOMIC_RELEASE);
+		conn->lane_state = LX_SOCK_LANE_WANTED;
+	}
+	if (lx_fast_lane_is_busy(lane) || (uint32_t)word != (uint32_t)lane->una)
+		return;
+	/* Whoever has seen it live and is about to take it, fails. */
+	if (!__atomic_compare_exchange_n(&lane->word, &word, (uint64_t)LX_LANE_OURS << 32 |
+					 (uint32_t)word, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return;
+	lane->shift += (uint32_t)word;
+	__atomic_store_n(&lane->state, LX_LANE_SOCKET, __ATOMIC_RELEASE);
+	conn->lane_state = LX_SOCK_LANE_BACK;
+	conn->back_ns = now;
 }
 
 /* One bulk connection stays with us, unless it is the only one: then small ones do. */
 void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint64_t now)
 {
-	struct lx_sock_conn *conn;
 	unsigned int bulk = 0, lanes = 0, others = 0;
+	struct lx_sock_conn *conn;
 
-	if (peer->wide)
-		widen(fast, peer);
 	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn->lane_state == LX_SOCK_LANE_WANTED ||
+		    (peer->wide && conn->narrow && conn->lane >= 0 &&
+		     conn->lane_state == LX_SOCK_LANE_GIVEN))
+			lane_take_back(fast, conn, now);
 		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
 		others += conn->ctype != LX_CTYPE_BULK_OUT;
-		lanes += conn->lane >= 0;
+		lanes += lx_sock_fast_has(conn);
 	}
+	peer->wide = false;
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn->ctype != LX_CTYPE_BULK_OUT || conn->lane >= 0 || conn->loopback ||
+		if (conn->ctype != LX_CTYPE_BULK_OUT || lx_sock_fast_has(conn) || conn->loopback ||
 		    !lx_forward_is_attached(fast->forward, conn->net->netif.index))
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;
-		conn->narrow = is_unused(conn, now);
-		if (!is_idle(conn) || (!conn->narrow && !is_warm(conn, now)) ||
+		if (!is_idle(conn) || (!is_wide(conn) && !is_due(conn, now)) ||
 		    lx_sock_conn_unsent(conn))
 			continue;
-		lane_add(fast, conn);
-		lanes += conn->lane >= 0;
+		lane_give(fast, conn);
+		lanes += lx_sock_fast_has(conn);
 	}
 }
 
@@ -165,7 +199,8 @@ void lx_fast_lanes_switch(struct lx_sock_fast *fast)
 	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
 		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
 
-		if (fast->lane[i] && lane->state == from)
+		if (fast->lane[i] && lane->state == from &&
+		    fast->lane[i]->lane_state == LX_SOCK_LANE_GIVEN)
 			__atomic_store_n(&lane->state, to, __ATOMIC_RELEASE);
 	}
 }

@@ -295,7 +295,13 @@ struct lx_sock_conn {
 	bool failed;   /* the socket has an error: tell no more */
 	bool reset;    /* to be ended with a reset: it cannot end in order */
 	uint64_t left_ns; /* a lane whose stream has ended, with something unacknowledged */
-	bool narrow;   /* a lane made before its window was large */
+	bool narrow;   /* a lane whose window was small when it was made */
+	uint64_t back_ns; /* a lane taken back: since when we send on it */
+	enum {
+		LX_SOCK_LANE_GIVEN,   /* the programs send on it */
+		LX_SOCK_LANE_WANTED,  /* we want it back */
+		LX_SOCK_LANE_BACK,    /* we send on it */
+	} lane_state;
 	bool no_stream; /* the fast path cannot have it */
 	struct { /* messages by lanes that the core has counted (fast_count.c) */
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
@@ -413,7 +419,7 @@ struct lx_sock_peer {
 	uint64_t next_cookie;
 	uint64_t picks; /* connections chosen so far */
 	int hop;        /* of the fast path; -1: none */
-	bool wide;      /* lanes to it have to take large messages */
+	bool wide;      /* messages were too large for windows of lanes to it */
 	bool closing;
 
 	/* connect record: of a peer that we have dialled */

@@ -533,6 +533,71 @@ static void test_other_direction(void **state)
 	both(other_direction);
 }
 
+/* Our own socket sends on the lane again, and does not know of what was sent meanwhile. */
+static void taken_back(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 500, bytes);
+	struct seg in = lane_ack(n, 600), out;
+
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	lane->shift = n;
+	lane->word = (__u64)LX_LANE_OURS << 32 | n;
+	lane->state = LX_LANE_SOCKET;
+	in = (struct seg){ .v6 = v6, .key = lane->key, .out = true, .seq = LANE_BASE,
+			   .ack = LANE_ACK, .window = 5, .flags = ACK, .data = bytes, .len = 99 };
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	assert_int_equal(out.len, 99);
+	assert_memory_equal(out.data, bytes, 99);
+	in = lane_ack(n + 10, 600);
+	in.n_block = 2;
+	in.block[0][0] = LANE_BASE + n + 60;
+	in.block[0][1] = LANE_BASE + n + 70;
+	in.block[1][0] = LANE_BASE + n + 20;
+	in.block[1][1] = LANE_BASE + n + 99;
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE + 10);
+	assert_int_equal(out.n_block, 2);
+	assert_int_equal(out.block[0][0], LANE_BASE + 60);
+	assert_int_equal(out.block[0][1], LANE_BASE + 70);
+	assert_int_equal(out.block[1][0], LANE_BASE + 20);
+	assert_int_equal(out.block[1][1], LANE_BASE + 99);
+	/* Messages go by our socket meanwhile. */
+	in = data_at(n, bytes, message(bytes, false, 0, 80));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_NO_LANE], 1);
+}
+
+static void test_taken_back(void **state)
+{
+	both(taken_back);
+}
+
+/* The next hop's connection has ended: what is on it is dropped, and its sender goes on. */
+static void gone(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 9, 500);
+	struct seg in = data_at(0, bytes, 200), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	lane->state = LX_LANE_DEAD;
+	in = data_at(200, bytes + 200, n - 200);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	assert_int_equal(s->cookie[0], 9);
+	in = data_at(n, bytes, message(bytes, true, 0, 80));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+}
+
+static void test_gone(void **state)
+{
+	both(gone);
+}
+
 /* More than 4 GiB have gone by: the lane's word holds the low half only. */
 static void long_ago(void)
 {
@@ -706,6 +771,8 @@ int main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_syn),
 		cmocka_unit_test(test_other_direction),
+		cmocka_unit_test(test_taken_back),
+		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_long_ago),
 		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_forms),

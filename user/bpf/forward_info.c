@@ -102,6 +102,8 @@ static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
 		return busy ? LX_LANE_SHOWN_BUSY : LX_LANE_SHOWN_IDLE;
 	case LX_LANE_DRAIN:
 		return LX_LANE_SHOWN_DRAIN;
+	case LX_LANE_SOCKET:
+		return LX_LANE_SHOWN_SOCKET;
 	}
 	return LX_LANE_SHOWN_DEAD;
 }
