@@ -29,7 +29,8 @@ struct lx_fast_stream {
 	uint64_t aside_pause_ns;
 	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last judgement */
 	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
-	bool bulky;                /* its messages are not tiny */
+	uint64_t mean;             /* bytes of a message, of late */
+	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: no */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;
