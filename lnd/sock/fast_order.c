@@ -29,8 +29,13 @@
 #define STOP_MEAN (256u << 10)
 #define STOP_COPIES 128
 #define STOP_NS LX_SOCK_SECOND
-#define ASIDE_MIN_NS (500 * LX_SOCK_MSEC)
-#define ASIDE_MAX_NS (8 * LX_SOCK_SECOND)
+/* Where headers get lost that often, time is spent on changing over. */
+#define LOSS_WORTH (8u << 20)
+#define LOSSES_MIN 4
+#define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
+#define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
+/* No lane is free: another try is cheap. */
+#define YIELD_NS (500 * LX_SOCK_MSEC)
 
 /* ---- barriers: what was sent has arrived ---------------------------------------- */
 
@@ -199,7 +204,7 @@ static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state
 
 	if (no_lane != state->no_lane_seen && state->to_hop >= 0 &&
 	    lx_forward_hop(fast->forward, state->to_hop)->n_lanes)
-		state->aside_ns = now + ASIDE_MIN_NS;
+		state->aside_ns = now + YIELD_NS;
 	state->no_lane_seen = no_lane;
 }
 
@@ -219,6 +224,26 @@ static void stream_stop(struct lx_fast_stream *state, struct lx_stream *s, uint6
 	if (!state->stop_ns)
 		__atomic_or_fetch(&s->flags, LX_STREAM_STOP, __ATOMIC_RELEASE);
 	state->stop_ns = now + STOP_NS;
+}
+
+static void stream_aside(struct lx_fast_stream *state, uint64_t now)
+{
+	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
+	if (state->aside_pause_ns > ASIDE_MAX_NS)
+		state->aside_pause_ns = ASIDE_MAX_NS;
+	state->aside_ns = now + state->aside_pause_ns;
+}
+
+static void stream_losses(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
+{
+	uint64_t losses = s->reasons[LX_LANE0_RAW] - state->losses_seen;
+
+	if (losses < LOSSES_MIN)
+		return;
+	if ((s->lane_bytes - state->lossy_bytes_seen) / losses < LOSS_WORTH)
+		stream_aside(state, now);
+	state->losses_seen = s->reasons[LX_LANE0_RAW];
+	state->lossy_bytes_seen = s->lane_bytes;
 }
 
 /* Messages that change their destination all the time: stop between them, or have them with us. */
@@ -244,10 +269,7 @@ static void stream_judge(struct lx_fast_stream *state, struct lx_stream *s, uint
 		stream_stop(state, s, now);
 		return;
 	}
-	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
-	if (state->aside_pause_ns > ASIDE_MAX_NS)
-		state->aside_pause_ns = ASIDE_MAX_NS;
-	state->aside_ns = now + state->aside_pause_ns;
+	stream_aside(state, now);
 }
 
 /* Goes along with tunable fast_path. Returns whether lanes may be used. */
@@ -287,6 +309,7 @@ void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	stream_window(fast, state, s);
 	stream_yield(fast, state, s, now);
 	stream_weigh(state, s);
+	stream_losses(state, s, now);
 	stream_judge(state, s, now);
 	if (stream_switch(fast, index, now))
 		stream_order(fast, index, now);

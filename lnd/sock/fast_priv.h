@@ -28,6 +28,7 @@ struct lx_fast_stream {
 	uint64_t aside_ns;         /* no lanes until then: cutting costs too much */
 	uint64_t aside_pause_ns;
 	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last judgement */
+	uint64_t losses_seen, lossy_bytes_seen; /* likewise */
 	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
 	uint64_t mean;             /* bytes of a message, of late */
 	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: no */
