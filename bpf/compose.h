@@ -295,6 +295,18 @@ static long lx_compose_once(__u32 i, void *arg)
 	return !LX_ACQUIRE(&s->compose_again);
 }
 
+/*
+ * A window's edge is told in units, rounded up. Held, the sender must not get beyond its
+ * message; so the edge is told to the byte, with an acknowledgement that is a bit behind.
+ */
+LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
+{
+	__u32 unit = 1u << (s->wscale & 15);
+	__u64 ack = s->acked - (-(__u32)(s->edge - s->acked) & (unit - 1));
+
+	return lx_pos_before(ack, s->told_ack) ? s->acked : ack;
+}
+
 /* With the section entered; leaves it. */
 LX_INLINE int lx_compose_entered(struct lx_compose_once *c)
 {
@@ -304,7 +316,7 @@ LX_INLINE int lx_compose_entered(struct lx_compose_once *c)
 	int news;
 
 	bpf_loop(4, lx_compose_once, c, 0);
-	told->ack = s->acked;
+	told->ack = (s->flags & LX_STREAM_HOLD) && !s->raw ? lx_held_ack(s) : s->acked;
 	/* A FIN has a sequence number of its own. In RAW it is part of the last slot. */
 	if (s->fin && !s->raw && s->acked == s->parse_next &&
 	    lx_pos_before(s->acked - s->diverted, s->socket_una))

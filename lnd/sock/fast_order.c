@@ -238,9 +238,12 @@ static void stream_losses(struct lx_fast_stream *state, const struct lx_stream *
 {
 	uint64_t losses = s->reasons[LX_LANE0_RAW] - state->losses_seen;
 
-	if (losses < LOSSES_MIN)
+	uint64_t bytes = s->lane_bytes - state->lossy_bytes_seen;
+
+	if (bytes && losses < LOSSES_MIN)
 		return;
-	if ((s->lane_bytes - state->lossy_bytes_seen) / losses < LOSS_WORTH)
+	/* Without anything on lanes it was no loss, but a beginning. */
+	if (bytes && bytes / losses < LOSS_WORTH)
 		stream_aside(state, now);
 	state->losses_seen = s->reasons[LX_LANE0_RAW];
 	state->lossy_bytes_seen = s->lane_bytes;
