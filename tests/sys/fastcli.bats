@@ -83,6 +83,25 @@ quiet() {
 	lx r1 -j lane show | jq -e '.lane | all(.unacked == 0 and .state == "idle")'
 }
 
+# lane_to HOP FILTER: whether a lane to it is so
+lane_to() {
+	lx r1 -j lane show | jq -e --arg hop "$1" "any(.lane[]; .hop == \$hop and ($2))"
+}
+
+@test "a lane whose window is small is taken back, and is one again when that has opened" {
+	QUICK="$QUICK --set tcp.conns_per_peer=1"
+	router
+	address server eth0 10.2.0.2/24
+	load_server client 10.1.0.1@tcp1 -r tcp2=10.1.0.11@tcp1
+	local put=(load server 10.2.0.2@tcp2 put 10.1.0.1@tcp1 -r tcp1=10.2.0.11@tcp2)
+	"${put[@]}" -s 64 -n 20 >"$DIR/small.json"
+	all_arrived "$DIR/small.json"
+	eventually "$PATIENCE" lane_to 10.1.0.1@tcp1 '.window < 200000'
+	"${put[@]}" -s 1M -t 2 >"$DIR/large.json"
+	all_arrived "$DIR/large.json"
+	lane_to 10.1.0.1@tcp1 '.bytes > 10 * 1048576'
+}
+
 @test "switched off and on again in the middle of traffic nothing is lost" {
 	router
 	writing
