@@ -94,7 +94,7 @@ lane_to() {
 	address server eth0 10.2.0.2/24
 	load_server client 10.1.0.1@tcp1 -r tcp2=10.1.0.11@tcp1
 	local put=(load server 10.2.0.2@tcp2 put 10.1.0.1@tcp1 -r tcp1=10.2.0.11@tcp2)
-	"${put[@]}" -s 64 -N 20 >"$DIR/small.json"
+	"${put[@]}" -s 64 -N 300 >"$DIR/small.json"
 	all_arrived "$DIR/small.json"
 	eventually "$PATIENCE" lane_to 10.1.0.1@tcp1 '.window < 200000'
 	"${put[@]}" -s 1M -t 2 >"$DIR/large.json"
