@@ -95,7 +95,7 @@ has_narrow_lane() {
 
 # large_by_lane COMMAND...
 large_by_lane() {
-	"$@" -s 1M -N 50 >"$DIR/large.json" && all_arrived "$DIR/large.json" &&
+	"$@" -s 1M -t 1 >"$DIR/large.json" && all_arrived "$DIR/large.json" &&
 		lane_to 10.1.0.1@tcp1 '.bytes > 10 * 1048576'
 }
 
