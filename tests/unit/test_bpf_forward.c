@@ -129,6 +129,66 @@ static void window(void)
 	assert_int_equal(out.seq, STREAM_BASE);
 }
 
+static uint64_t told_edge(const struct seg *g)
+{
+	return (uint32_t)(g->ack - STREAM_BASE) + ((uint64_t)g->window << s->wscale);
+}
+
+/* Held, the sender gets to the end of its message, and not a byte beyond. */
+static void held(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 1200);
+	struct seg in = data_at(0, bytes, 700), out;
+
+	s->edge = s->told_edge = 0;
+	s->flags = LX_STREAM_HOLD;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(650, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(told_edge(&out), n);
+	assert_true(out.ack - STREAM_BASE <= 650 && out.ack - STREAM_BASE > 650 - 128);
+	in = data_at(700, bytes + 700, n - 700);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(out.ack, STREAM_BASE + n);
+	assert_int_equal(out.window, 0);
+}
+
+static void test_held(void **state)
+{
+	both(held);
+}
+
+/* Stopped, it gets near the end first, and then a segment beyond. */
+static void stopped(void)
+{
+	uint8_t bytes[1448];
+	struct seg in, out;
+	uint32_t n = 20000;
+	__le32 len = lx_le32(n - lx_overhead(s->version));
+
+	(void)message(bytes, false, 0, 1200);
+	memcpy(bytes + 24 + (v6 ? 52 : 28), &len, 4);
+	s->edge = s->told_edge = 0;
+	s->flags = LX_STREAM_STOP;
+	in = data_at(0, bytes, 1448);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(1448, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_in_range(told_edge(&out), n - 2 * s->mtu, n - 2 * s->mtu + 127);
+	s->high = n - 2 * s->mtu;
+	in = lane_ack(2000, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_in_range(told_edge(&out), n + s->mtu, n + s->mtu + 127);
+}
+
+static void test_stopped(void **state)
+{
+	both(stopped);
+}
+
 static void test_window(void **state)
 {
 	both(window);
@@ -756,6 +816,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lane),
 		cmocka_unit_test(test_diverted),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_sack),
 		cmocka_unit_test(test_old),

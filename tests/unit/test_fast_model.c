@@ -140,6 +140,7 @@ static void make_world(void)
 
 		lane[i].hop = h;
 		lane[i].version = version;
+		lane[i].mtu = MTU;
 		hop[h].lane[hop[h].n_lanes++] = i;
 		make_lane(i);
 	}
@@ -151,6 +152,7 @@ static void make_world(void)
 		s->state = LX_STREAM_ON;
 		s->version = version;
 		s->hop = HOPS;
+		s->mtu = MTU;
 		s->wscale = rnd_below(9);
 		s->flip = rnd_below(4) == 0;
 		make_messages(t, i);
@@ -732,6 +734,12 @@ static void policy(int who)
 		break;
 	case 1:
 		s->flags |= LX_STREAM_HOLD;
+		break;
+	case 10:
+		s->flags |= LX_STREAM_STOP;
+		break;
+	case 11:
+		s->flags &= ~LX_STREAM_STOP;
 		break;
 	case 2:
 	case 3:
