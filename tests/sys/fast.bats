@@ -20,18 +20,10 @@ teardown() {
 	net_end
 }
 
-# fast_router CONNS_PER_PEER [OPTION...]: r1; the load gets as many connections.
+# fast_router CONNS_PER_PEER: r1; the load gets as many connections.
 fast_router() {
-	local conns=$1
-	shift
-
-	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'
-		quick_yaml "conns_per_peer: $conns"; } | config r1
-	start r1 "$@"
-	QUICK="$QUICK --set tcp.conns_per_peer=$conns"
-	[ $# -gt 0 ] || lx r1 -j bpf status |
-		jq -e '.bpf.sets[] | select(.set == "forward").loaded' ||
-		skip "this kernel lacks what the fast path needs: lnetx bpf status"
+	start_routers 1 "conns_per_peer: $1"
+	QUICK="$QUICK --set tcp.conns_per_peer=$1"
 }
 
 start_server() {
@@ -176,7 +168,7 @@ cutting() {
 }
 
 @test "without BPF: the same" {
-	fast_router 4 --no-bpf
+	LNETX_BPF=off fast_router 4
 	address server eth0 10.2.0.2/24
 	taker server 10.2.0.2
 	trains --version 3 --count 1000

@@ -21,15 +21,8 @@ teardown() {
 
 # router [TUNABLE: VALUE]: r1 runs, and its kernel can forward
 router() {
-	{
-		nets_yaml tcp1 eth0 tcp2 eth1
-		echo 'routing: { enable: 1 }'
-		quick_yaml "conns_per_peer: 4${1:+, $1}"
-	} | config r1
-	start r1
+	start_routers 1 "conns_per_peer: 4${1:+, $1}"
 	lx r1 -j bpf status >"$DIR/bpf"
-	jq -e '.bpf.sets[] | select(.set == "forward") | .loaded' "$DIR/bpf" ||
-		skip "no fast path here: $(jq -r '.bpf.sets[] | select(.set == "forward") | .reason' "$DIR/bpf")"
 	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
 }
 

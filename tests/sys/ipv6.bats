@@ -70,12 +70,14 @@ fd77::1@tcp1"
 	done
 }
 
+# bats test_tags=router
 @test "a router between IPv6 and IPv4" {
 	node r1
 	link r1 eth0 fd78::2/64 b eth1 fd78::1/64
 	link a eth1 10.2.0.1/24 r1 eth1 10.2.0.2/24
 	{ by_nid 10.2.0.2@tcp1 fd78::2@tcp2; echo 'routing: { enable: 1 }'; } | config r1
 	start r1
+	fast_path_as_told r1
 	load_server b fd78::1@tcp2 -r tcp1=fd78::2@tcp2
 	load a 10.2.0.1@tcp1 put fd78::1@tcp2 -r tcp2=10.2.0.2@tcp1 -s 64k -N 100 \
 		--timeout 10 >"$DIR/put.json" || cat "$DIR/put.json"

@@ -34,6 +34,12 @@ LNETX_RELEASE=${LNETX_RELEASE:-$PWD/build/release} # no sanitizer
 # Times are for a loaded machine and a sanitizer; nothing waits that long if all is well.
 PATIENCE=${PATIENCE:-20}
 
+# off: all daemons of a run are without BPF. What routes has to come to the same.
+LNETX_BPF=${LNETX_BPF:-on}
+
+# Seconds until a peer is given up, and what it has not answered.
+GIVE_UP=${GIVE_UP:-10}
+
 declare -gA daemon_pid=() load_pid=()
 
 # ---- namespaces and links ------------------------------------------------------------------
@@ -200,23 +206,25 @@ route_yaml() {
 quick_yaml() {
 	printf 'tunables:\n    lnet: { '
 	printf 'alive_router_check_interval: 1, router_ping_timeout: 2, '
-	printf 'lnet_transaction_timeout: 10, lnet_retry_count: 1 }\n'
-	printf '    tcp: { sock_timeout: 10%s }\n' "${1:+, $1}"
+	printf 'lnet_transaction_timeout: %d, lnet_retry_count: 1 }\n' "$GIVE_UP"
+	printf '    tcp: { sock_timeout: %d%s }\n' "$GIVE_UP" "${1:+, $1}"
 }
 
 # The same for lxload; load and load_server add it.
 QUICK="--set lnet.alive_router_check_interval=1 --set lnet.router_ping_timeout=2
-	--set lnet.lnet_transaction_timeout=10 --set lnet.lnet_retry_count=1
-	--set tcp.sock_timeout=10"
+	--set lnet.lnet_transaction_timeout=$GIVE_UP --set lnet.lnet_retry_count=1
+	--set tcp.sock_timeout=$GIVE_UP"
 
-# Routers r1, r2, ... between tcp1 on eth0 and tcp2 on eth1.
+# start_routers [N [TUNABLE: VALUE]]: r1, r2, ... between tcp1 on eth0 and tcp2 on eth1;
+# with a tunable of tcp
 start_routers() {
 	local i
 
 	for i in $(seq "${1:-1}"); do
-		{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml; } |
-			config "r$i"
+		{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'
+			quick_yaml "${2:-}"; } | config "r$i"
 		start "r$i"
+		fast_path_as_told "r$i"
 	done
 }
 
@@ -235,6 +243,7 @@ spawn() {
 	local name=$1
 	shift
 
+	[ "$LNETX_BPF" = on ] || set -- "$@" --no-bpf
 	ip netns exec "$(ns "$name")" "$LNETX_BIN/lnetxd" "$@" >>"$DIR/$name.log" 2>&1 3>&- &
 	daemon_pid[$name]=$!
 }
@@ -344,6 +353,32 @@ lossy() {
 	on "$1" tc qdisc replace dev "$2" clsact
 	on "$1" tc filter replace dev "$2" ingress prio 1 handle 1 \
 		bpf direct-action object-file "$DIR/drop-$3.o" section tc
+}
+
+# ---- the fast path -----------------------------------------------------------------------------
+
+# fast_path_as_told NODE: it is there, or with LNETX_BPF=off it is not. Skips the test if
+# the kernel lacks something; it is run without, too.
+fast_path_as_told() {
+	local set
+
+	set=$(lx "$1" -j bpf status | jq '.bpf.sets[] | select(.set == "forward")')
+	if [ "$LNETX_BPF" = off ]; then
+		equal "$(jq .loaded <<<"$set")" false
+	elif jq -e '.reason // "" | startswith("needs ")' <<<"$set"; then
+		skip "no fast path here: it $(jq -r .reason <<<"$set")"
+	else
+		jq -e .loaded <<<"$set" || { echo "$set"; return 1; }
+	fi
+}
+
+# fast_path_used NODE: its kernel has forwarded messages; with LNETX_BPF=off, none
+fast_path_used() {
+	local messages
+
+	messages=$(fast_sum "$1" lane_messages)
+	echo "# $messages messages by lanes, LNETX_BPF=$LNETX_BPF"
+	[ "$([ "$messages" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
 }
 
 # fast_sum NODE FIELD: of all the streams that the router's programs have had, added up;

@@ -4,6 +4,7 @@
 # Malformed input from the network: the connection goes, one line in the log names
 # who it was, and nobody else is disturbed - least of all the traffic of another peer,
 # which is verified meanwhile.
+# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -57,6 +58,7 @@ complaints() {
 			{ tail -n $((after - before)) "$DIR/r1.log"; false; }
 	done
 	end_traffic
+	fast_path_used r1
 	# Counted, each for what it was, and nothing else with it.
 	equal "$(lx r1 -j stats show | jq -c '.statistics.drops | del(.[] | select(. == 0))')" \
 		'{"bad_type":1,"bad_length":3,"misrouted":1,"no_match":1}'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Memory of lnetxd, of the ordinary build: idle peers, and traffic that goes on.
+# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -48,6 +49,7 @@ rss_kib() {
 	before=$(rss_kib r1)
 	route_load 4
 	after=$(rss_kib r1)
+	fast_path_used r1
 	echo "RSS: $before, then $after KiB"
 	[ "$after" -le $((before + (8 << 10))) ]
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # A client on tcp1, a server on tcp2, and a router between them.
+# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -85,6 +86,7 @@ gateway_is_up() {
 		equal "$(pool $class credits)" "$(pool $class nbuffers)"
 	done
 	equal "$(stat_of r1 drop_count)" 0
+	fast_path_used r1
 }
 
 @test "several clients at a time through few buffers: queued, not lost" {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Two routers side by side; one of them goes while traffic is on its way.
+# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -26,6 +27,8 @@ begin_traffic() {
 		-s 64k -t 300
 	eventually "$PATIENCE" routed_by r1 100
 	eventually "$PATIENCE" routed_by r2 100
+	eventually "$PATIENCE" fast_path_used r1
+	eventually "$PATIENCE" fast_path_used r2
 }
 
 # The tool sends again what a dead router has swallowed; nothing may be missing.
