@@ -61,28 +61,6 @@ messages_on_lanes() {
 	lx r1 -j lane show | jq '[.lane[].messages] | add // 0'
 }
 
-# taker NODE ADDRESS: takes trains; trains OPTION...: from the client to the takers
-taker() {
-	on "$1" tests/sys/trains.py --net 2 take "$2" >"$DIR/$2.taken" 2>&1 3>&- &
-	eventually "$PATIENCE" grep ready "$DIR/$2.taken"
-	takers+=("$2")
-}
-
-trains() {
-	SEED=$((${SEED:-0} + 1))
-	run -0 on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
-		--seed $SEED "$@"
-	echo "$output"
-}
-
-# took COUNT: the takers have so many in all, none is bad
-took() {
-	local taken=("${takers[@]/%/.taken}")
-
-	[ "$(tail -qn 1 "${taken[@]/#/$DIR/}" |
-		awk '{ n += $1; bad += $3 } END { print n, bad }')" = "$1 0" ]
-}
-
 @test "put and get of 4 KiB, 64 KiB, 1 MiB: most by lanes" {
 	local size
 

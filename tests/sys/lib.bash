@@ -343,6 +343,30 @@ all_arrived() {
 		{ cat "$1"; return 1; }
 }
 
+# taker NODE ADDRESS: takes trains, and looks at every byte
+taker() {
+	on "$1" tests/sys/trains.py --net 2 take "$2" >"$DIR/$2.taken" 2>&1 3>&- &
+	eventually "$PATIENCE" grep ready "$DIR/$2.taken"
+	takers+=("$2")
+}
+
+# trains OPTION...: from the client to the takers
+trains() {
+	SEED=$((${SEED:-0} + 1))
+	run -0 on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
+		--seed $SEED "$@"
+	# shellcheck disable=SC2154 # of run
+	echo "$output"
+}
+
+# took COUNT: the takers have so many in all, none is bad
+took() {
+	local taken=("${takers[@]/%/.taken}")
+
+	[ "$(tail -qn 1 "${taken[@]/#/$DIR/}" |
+		awk '{ n += $1; bad += $3 } END { print n, bad }')" = "$1 0" ]
+}
+
 # lossy NODE IF EVERY: from now on one in EVERY packets that come in there is lost
 lossy() {
 	local dir=$BATS_TEST_DIRNAME include

@@ -4,11 +4,18 @@
 
 trains.py take IP
     A node that takes PUTs. Prints a line for each that is not what was sent, and a
-    line "N messages, N bad" whenever nothing has come for a second.
+    line "N messages, N bad, N cut" whenever nothing has come for a second. Cut are
+    those in which a connection has ended: they do not count as messages.
 trains.py send FROM ROUTER TO... [options]
     One connection to the router; messages of random sizes for the nodes TO in turn,
     --train N at a time, all of it written at once or (--chop) in random small pieces,
-    so that headers are cut. Prints "sent N" once each was acknowledged.
+    so that headers are cut. Prints "sent N" once each was acknowledged; on SIGTERM
+    that is the end, too.
+    --end fin: nothing more is sent behind the last message, and nobody waits for what
+    was not acknowledged. half: behind them there is half of one more, of 1 MiB;
+    prints "half", and stays until it is killed. half-fin: both, and no waiting. Prints
+    "closed" when the router has closed the connection, or "open" after --timeout.
+    pause: after 5 s the other half.
 
 Each message tells in its command area who sent it, its number and the seed of its
 payload, so that the other side can check every byte, and that none comes twice.
@@ -16,8 +23,10 @@ payload, so that the other side can check every byte, and that none comes twice.
 import argparse
 import random
 import selectors
+import signal
 import socket
 import struct
+import threading
 import time
 
 import peer
@@ -76,8 +85,10 @@ class Taker:
         if length != len(payload):
             return text + "has %d" % len(payload)
         sent = payload_of(seed, length)
+        if sent == payload:
+            return None
         wrong = [i for i in range(length) if sent[i] != payload[i]]
-        return text + "%d wrong from %d on" % (len(wrong), wrong[0]) if wrong else None
+        return text + "%d wrong from %d on" % (len(wrong), wrong[0])
 
     def take(self, counts):
         piece = self.sock.recv(1 << 20)
@@ -98,12 +109,12 @@ def take(args):
     events = selectors.DefaultSelector()
     listener = socket.create_server((args.ip, peer.PORT), backlog=128)
     events.register(listener, selectors.EVENT_READ)
-    counts, seen = [0, 0], set()
+    counts, seen = [0, 0, 0], set()
     peer.say("ready")
     while True:
         ready = events.select(1)
         if not ready:
-            peer.say("%d messages, %d bad" % tuple(counts))
+            peer.say("%d messages, %d bad, %d cut" % tuple(counts))
         for key, _ in ready:
             if key.fileobj is listener:
                 taker = Taker(listener.accept()[0], args.ip, seen)
@@ -114,6 +125,7 @@ def take(args):
             except OSError:
                 alive = False
             if not alive:
+                counts[2] += len(key.data.data) > 0
                 events.unregister(key.fileobj)
                 key.fileobj.close()
 
@@ -126,6 +138,7 @@ class Sender:
         router = peer.nid_of(args.router)
         self.rnd = random.Random(args.seed)
         self.args, self.number, self.due = args, 0, set()
+        signal.signal(signal.SIGTERM, self.enough)
         self.conn = peer.Conn(peer.dial(args.source, args.router), peer.nid_of(args.source))
         self.conn.sock.sendall(struct.pack("<IIQ", peer.ACCEPTOR, 1, router) if args.version < 4
                                else struct.pack("<II", peer.ACCEPTOR, 2) + peer.large(router))
@@ -135,13 +148,17 @@ class Sender:
             raise SystemExit("the router answers with version %d" % self.conn.version)
         self.conn.sock.settimeout(args.timeout)
 
+    def enough(self, *_):
+        self.args.count = self.number
+
     def size(self):
+        """Of a message's payload."""
         kind = self.rnd.randrange(8)
         return self.rnd.randrange(200 if kind < 3 else 5000 if kind < 6 else self.args.max + 1)
 
-    def message(self):
+    def message(self, length):
         to = self.args.to[self.number // self.args.train % len(self.args.to)]
-        length, seed = self.size(), self.rnd.getrandbits(64)
+        seed = self.rnd.getrandbits(64)
         cookie = 0
         if self.rnd.randrange(2):
             cookie = self.number + 2  # 1 is no cookie
@@ -184,10 +201,31 @@ class Sender:
     def run(self):
         while self.number < self.args.count:
             n = min(self.args.batch, self.args.count - self.number)
-            self.write(b"".join(self.message() for _ in range(n)))
+            self.write(b"".join(self.message(self.size()) for _ in range(n)))
+            if self.args.end == "fin" and self.number == self.args.count:
+                return self.fin()
             self.acknowledged()
             time.sleep(self.args.pause)
         peer.say("sent %d" % self.number)
+        if self.args.end:
+            self.half()
+
+    def half(self):
+        time.sleep(0.3)  # all is quiet, and it may go another way than those before
+        message = self.message(MAX)
+        self.write(message[:len(message) // 2])
+        if self.args.end == "half-fin":
+            return self.fin()
+        peer.say("half")
+        if self.args.end == "half":
+            threading.Event().wait()
+        time.sleep(5)
+        self.write(message[len(message) // 2:])
+        self.acknowledged()
+
+    def fin(self):
+        self.conn.sock.shutdown(socket.SHUT_WR)
+        peer.say("closed" if peer.closes(self.conn.sock, self.args.timeout) else "open")
 
 
 def main():
@@ -212,6 +250,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--timeout", type=float, default=20)
     p.add_argument("--chop", action="store_true")
+    p.add_argument("--end", choices=["fin", "half", "half-fin", "pause"])
     p.set_defaults(run=lambda args: Sender(args).run())
     args = parser.parse_args()
     peer.net = args.net
