@@ -33,8 +33,9 @@
 #include "nid.h"
 #include "tunable.h"
 
-struct lx_env;  /* event loops and the node lock: user/io/env.h */
-struct lx_rbuf; /* storage of a router buffer: user/io/rbuf.h */
+struct lx_env;    /* event loops and the node lock: user/io/env.h */
+struct lx_rbuf;   /* storage of a router buffer: user/io/rbuf.h */
+struct lx_region; /* memory that outlives a message: user/base/region.h */
 struct lx_core;
 
 /* ---- health status of a message (lnet.md 13.2) -------------------------- */
@@ -63,6 +64,7 @@ struct lx_payload {
 	size_t offset; /* from the start of iov or rbuf */
 	size_t length;
 	struct lx_rbuf *rbuf;
+	struct lx_region *region; /* that iov lies in, or NULL */
 };
 
 /* The part of a message that a transport sees. Owner: the core. */

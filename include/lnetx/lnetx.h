@@ -327,7 +327,7 @@ int lx_me_unlink(struct lx_node *node, struct lx_handle me);
 
 /**
  * lx_md_attach - give an ME its memory
- * The memory is the node's until an event with "unlinked". Delayed messages of
+ * The memory is the node's until an event with "unlinked"; it stays mapped. Delayed messages of
  * a lazy portal are matched now. Returns 0, -ENOENT no such ME, -EBUSY it has an
  * MD, -EINVAL, -ENOMEM, -ESHUTDOWN.
  */
@@ -336,8 +336,8 @@ int lx_md_attach(struct lx_node *node, struct lx_handle me, const struct lx_md_d
 
 /**
  * lx_md_bind - make an MD to send from or to fetch into
- * Its memory is the node's until an event with "unlinked". Returns 0, -EINVAL, -ENOMEM,
- * -ESHUTDOWN.
+ * Its memory is the node's until an event with "unlinked"; it stays mapped. Returns 0,
+ * -EINVAL, -ENOMEM, -ESHUTDOWN.
  */
 int lx_md_bind(struct lx_node *node, const struct lx_md_desc *md, enum lx_unlink unlink,
 	       struct lx_handle *ret_md);
@@ -354,6 +354,22 @@ int lx_md_unlink(struct lx_node *node, struct lx_handle md);
  * With @lazy false those that wait are dropped. Returns 0, or -EINVAL portal out of range.
  */
 int lx_portal_set_lazy(struct lx_node *node, uint32_t portal, bool lazy);
+
+/**
+ * lx_memory_add - tell of memory that MDs will be made of, again and again
+ * What a transport has to prepare for memory - RDMA hardware wants it registered - is done
+ * once for an MD, and undone with it. For MDs that lie in such memory it is done once for
+ * all of them. It must stay mapped, as it is, until lx_memory_del(). A few large stretches
+ * serve better than many small ones.
+ * Returns 0, -EINVAL, -EEXIST some of it has been told of, -ENOMEM, -ESHUTDOWN.
+ */
+int lx_memory_add(struct lx_node *node, void *start, size_t length);
+
+/**
+ * lx_memory_del - the memory that begins at @start may go away
+ * Returns 0, -ENOENT, -EBUSY an MD lies in it, -ESHUTDOWN: it is free already.
+ */
+int lx_memory_del(struct lx_node *node, void *start);
 
 /* ---- messages ------------------------------------------------------------------ */
 

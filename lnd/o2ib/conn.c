@@ -18,7 +18,7 @@
 #include "priv.h"
 
 /* Writes of the longest plan: a peer's fragments and the pieces of our memory. */
-#define WRITES_MAX (LX_O2IB_FRAGS_MAX + 4)
+#define WRITES_MAX (LX_O2IB_FRAGS_MAX + LX_O2IB_PIECES)
 
 /* ---- life --------------------------------------------------------------------------- */
 

@@ -142,18 +142,19 @@ static int open_hw(struct lx_o2ib_net *net)
 	return r;
 }
 
-static int o2ib_startup(struct lx_ni *ni)
+static void net_free(struct lx_o2ib_net *net)
 {
-	struct lx_o2ib_net *net;
-	int r;
+	lx_o2ib_mem_fini(&net->mem);
+	lx_hash_fini(&net->peer_hash);
+	free(net);
+}
 
-	if (!lx_o2ib_hw)
-		return -EPROTONOSUPPORT;
-	net = calloc(1, sizeof(*net));
-	if (!net || lx_hash_init(&net->peer_hash)) {
-		free(net);
-		return -ENOMEM;
-	}
+static struct lx_o2ib_net *net_new(struct lx_ni *ni)
+{
+	struct lx_o2ib_net *net = calloc(1, sizeof(*net));
+
+	if (!net)
+		return NULL;
 	net->ni = ni;
 	net->pending = 1;
 	net->stamp = ni->incarnation_ns / 1000;
@@ -161,14 +162,30 @@ static int o2ib_startup(struct lx_ni *ni)
 	lx_list_init(&net->port_link);
 	lx_list_init(&net->peers);
 	lx_list_init(&net->conns);
+	if (lx_hash_init(&net->peer_hash) || lx_o2ib_mem_init(&net->mem)) {
+		net_free(net);
+		return NULL;
+	}
+	return net;
+}
+
+static int o2ib_startup(struct lx_ni *ni)
+{
+	struct lx_o2ib_net *net;
+	int r;
+
+	if (!lx_o2ib_hw)
+		return -EPROTONOSUPPORT;
+	net = net_new(ni);
+	if (!net)
+		return -ENOMEM;
 	r = resolve(net);
 	if (!r)
 		r = take_tunables(ni);
 	if (!r)
 		r = open_hw(net);
 	if (r) {
-		lx_hash_fini(&net->peer_hash);
-		free(net);
+		net_free(net);
 		return r;
 	}
 	ni->lnd_data = net;
@@ -184,8 +201,7 @@ void lx_o2ib_net_put(struct lx_o2ib_net *net)
 	if (--net->pending)
 		return;
 	lx_o2ib_peers_sweep(net);
-	lx_hash_fini(&net->peer_hash);
-	free(net);
+	net_free(net);
 	lx_lnd_stopped(ni);
 }
 
@@ -218,6 +234,7 @@ static void o2ib_shutdown(struct lx_ni *ni)
 	lx_list_for_each (peer, &net->peers, link)
 		lx_o2ib_peer_shutdown(peer);
 	close_all(net, NULL, -ESHUTDOWN);
+	lx_o2ib_mem_drop(&net->mem);
 	lx_o2ib_hw->net_close(net);
 	lx_o2ib_net_put(net);
 }

@@ -20,6 +20,7 @@
 #include "../../user/base/iov.h"
 #include "../../user/base/list.h"
 #include "../../user/base/log.h"
+#include "../../user/base/region.h"
 #include "../../user/io/rbuf.h"
 #include "hw.h"
 #include "proto.h"
@@ -29,6 +30,38 @@
 
 /* NOOPs that need no credit: at most so many on their way. */
 #define LX_O2IB_OOB_NOOPS 2
+/* Pieces of memory that a payload may be in, or it is copied. */
+#define LX_O2IB_PIECES 4
+
+/* ---- registered memory (mem.c) -------------------------------------------------- */
+
+#define LX_O2IB_BOUNCES 8 /* kept */
+
+struct lx_o2ib_reg;
+
+struct lx_o2ib_mem {
+	struct lx_hash kept; /* of lx_o2ib_reg: used again and again */
+	struct lx_list idle; /* those of them that no message uses, oldest first */
+	size_t bytes;        /* of those that are kept */
+	struct lx_rbuf *bounce[LX_O2IB_BOUNCES];
+	unsigned int n_bounces;
+};
+
+int lx_o2ib_mem_init(struct lx_o2ib_mem *mem); /* -ENOMEM */
+void lx_o2ib_mem_fini(struct lx_o2ib_mem *mem);
+/* All that is kept and not in use. */
+void lx_o2ib_mem_drop(struct lx_o2ib_mem *mem);
+/*
+ * Registered memory that has these bytes, until it is put. @region: that they lie in, or
+ * NULL; @remote: the peer writes to it. 0 or an errno.
+ */
+int lx_o2ib_reg_get(struct lx_o2ib_net *net, struct lx_region *region, const struct iovec *bytes,
+		    bool remote, struct lx_o2ib_reg **ret_reg);
+void lx_o2ib_reg_put(struct lx_o2ib_reg *reg);
+const struct lx_o2ib_mr *lx_o2ib_reg_mr(const struct lx_o2ib_reg *reg);
+/* Memory for a payload that is copied on its way. -ENOMEM. */
+int lx_o2ib_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf);
+void lx_o2ib_bounce_put(struct lx_o2ib_net *net, struct lx_rbuf *rbuf);
 
 /* ---- net (o2ib.c) ------------------------------------------------------------- */
 
@@ -42,6 +75,7 @@ struct lx_o2ib_net {
 	struct lx_hash peer_hash;
 	struct lx_list peers;
 	struct lx_list conns;
+	struct lx_o2ib_mem mem;
 	unsigned int n_accepting;
 	unsigned int pending; /* conns, and the port: what shutdown waits for */
 	bool closing;
@@ -73,9 +107,9 @@ struct lx_o2ib_tx {
 	int32_t answer;       /* status in PUT_NAK, PUT_DONE, GET_DONE */
 
 	/* memory: what is sent from, or what the peer writes to */
-	struct lx_o2ib_mr mr[4];
-	unsigned int n_mrs;
-	void *bounce;            /* in its place, if it is in too many pieces */
+	struct lx_o2ib_reg *reg[LX_O2IB_PIECES];
+	unsigned int n_regs;
+	struct lx_rbuf *bounce;  /* in its place, if it is in too many pieces */
 	struct lx_payload sink;  /* where bytes are wanted in the end; length 0: nowhere */
 	void *sink_addr;         /* where the peer writes */
 	size_t length;           /* bytes offered to the peer, or to be written */

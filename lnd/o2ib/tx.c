@@ -35,14 +35,15 @@ struct lx_o2ib_tx *lx_o2ib_tx_new(struct lx_o2ib_net *net, uint8_t type)
 
 static void unmap(struct lx_o2ib_tx *tx)
 {
-	while (tx->n_mrs)
-		lx_o2ib_hw->dereg(&tx->mr[--tx->n_mrs]);
+	while (tx->n_regs)
+		lx_o2ib_reg_put(tx->reg[--tx->n_regs]);
 }
 
 void lx_o2ib_tx_free(struct lx_o2ib_tx *tx)
 {
 	unmap(tx);
-	free(tx->bounce);
+	if (tx->bounce)
+		lx_o2ib_bounce_put(tx->net, tx->bounce);
 	free(tx->writes);
 	free(tx);
 }
@@ -99,17 +100,34 @@ static unsigned int pieces_of(const struct iovec *iov, unsigned int n_iov, size_
 	return n;
 }
 
-static int map(struct lx_o2ib_tx *tx, const struct iovec *piece, bool remote)
+/* A copy takes the place of what is in too many pieces. */
+static int bounce(struct lx_o2ib_tx *tx, size_t length, struct iovec *ret_piece)
 {
-	int r = lx_o2ib_hw->reg(tx->net, piece->iov_base, piece->iov_len, remote,
-				&tx->mr[tx->n_mrs]);
+	int r = lx_o2ib_bounce_get(tx->net, &tx->bounce);
+
+	if (!r)
+		*ret_piece = (struct iovec){ tx->bounce->mem, length };
+	return r;
+}
+
+static struct lx_region *region_of(const struct lx_o2ib_tx *tx, const struct lx_payload *payload)
+{
+	if (tx->bounce)
+		return lx_rbuf_region(tx->bounce);
+	return payload->rbuf ? lx_rbuf_region(payload->rbuf) : payload->region;
+}
+
+static int map(struct lx_o2ib_tx *tx, struct lx_region *region, const struct iovec *piece,
+	       bool remote)
+{
+	int r = lx_o2ib_reg_get(tx->net, region, piece, remote, &tx->reg[tx->n_regs]);
 
 	if (r == -ENOMEM)
 		lx_warn("ni=%s reason=\"memory cannot be registered\" action=\"message fails\" "
 			"next=\"raise the limit of locked memory: ulimit -l, LimitMEMLOCK=\"",
 			lx_nid_str(&tx->net->ni->nid));
 	if (!r)
-		tx->n_mrs++;
+		tx->n_regs++;
 	return r;
 }
 
@@ -119,7 +137,7 @@ int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink)
 	unsigned int n_iov = sink->n_iov;
 	struct iovec one, piece;
 	void *mem;
-	int r;
+	int r = 0;
 
 	if (sink->rbuf) {
 		r = lx_rbuf_reserve(sink->rbuf, &mem);
@@ -130,13 +148,10 @@ int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink)
 		n_iov = 1;
 	}
 	/* A descriptor has one key, so it can offer one registration. */
-	if (pieces_of(iov, n_iov, sink->offset, sink->length, &piece, 1) != 1) {
-		tx->bounce = malloc(sink->length);
-		if (!tx->bounce)
-			return -ENOMEM;
-		piece = (struct iovec){ tx->bounce, sink->length };
-	}
-	r = map(tx, &piece, true);
+	if (pieces_of(iov, n_iov, sink->offset, sink->length, &piece, 1) != 1)
+		r = bounce(tx, sink->length, &piece);
+	if (!r)
+		r = map(tx, region_of(tx, sink), &piece, true);
 	if (r)
 		return r;
 	tx->sink = *sink;
@@ -148,7 +163,7 @@ int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink)
 /* What the peer has written is where it was wanted. @n: bytes. */
 static void sink_filled(struct lx_o2ib_tx *tx, size_t n)
 {
-	const struct iovec all = { tx->bounce, n };
+	const struct iovec all = { tx->sink_addr, n };
 
 	if (tx->sink.rbuf)
 		tx->sink.rbuf->length = n;
@@ -161,27 +176,24 @@ static void sink_filled(struct lx_o2ib_tx *tx, size_t n)
 static int map_source(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 		      struct iovec *piece, unsigned int *ret_n)
 {
-	const unsigned int max = sizeof(tx->mr) / sizeof(tx->mr[0]);
 	const struct iovec *iov;
-	struct iovec one, all;
+	struct iovec one;
 	unsigned int n;
 	int r;
 
 	r = lx_o2ib_payload_iov(payload, &one, &iov, &n);
 	if (r)
 		return r;
-	*ret_n = pieces_of(iov, n, payload->offset, payload->length, piece, max);
+	*ret_n = pieces_of(iov, n, payload->offset, payload->length, piece, LX_O2IB_PIECES);
 	if (!*ret_n) {
-		tx->bounce = malloc(payload->length);
-		if (!tx->bounce)
-			return -ENOMEM;
-		all = (struct iovec){ tx->bounce, payload->length };
-		lx_iov_copy(&all, 0, iov, payload->offset, payload->length);
-		piece[0] = all;
+		r = bounce(tx, payload->length, piece);
+		if (r)
+			return r;
+		lx_iov_copy(piece, 0, iov, payload->offset, payload->length);
 		*ret_n = 1;
 	}
 	for (unsigned int i = 0; i < *ret_n; i++) {
-		r = map(tx, &piece[i], false);
+		r = map(tx, region_of(tx, payload), &piece[i], false);
 		if (r)
 			return r;
 	}
@@ -202,7 +214,7 @@ static size_t plan_one(struct lx_o2ib_tx *tx, struct iovec *piece, unsigned int 
 		size_t len = p->iov_len < room - done ? p->iov_len : room - done;
 
 		write->sge[write->n_sge++] =
-			(struct lx_o2ib_sge){ p->iov_base, len, tx->mr[*at].lkey };
+			(struct lx_o2ib_sge){ p->iov_base, len, lx_o2ib_reg_mr(tx->reg[*at])->lkey };
 		p->iov_base = (char *)p->iov_base + len;
 		p->iov_len -= len;
 		done += len;
@@ -215,7 +227,7 @@ static size_t plan_one(struct lx_o2ib_tx *tx, struct iovec *piece, unsigned int 
 int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 		    const struct lx_o2ib_desc *desc, bool flip)
 {
-	struct iovec piece[sizeof(tx->mr) / sizeof(tx->mr[0])];
+	struct iovec piece[LX_O2IB_PIECES];
 	uint64_t sink = lx_o2ib_desc_bytes(desc, flip), addr;
 	size_t left = payload->length < sink ? payload->length : sink, room, n;
 	unsigned int n_pieces, at = 0;
@@ -331,7 +343,7 @@ size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits)
 		m.dst_cookie = tx->cookie;
 	if (tx->type == LX_O2IB_PUT_ACK || tx->type == LX_O2IB_GET_REQ) {
 		lx_o2ib_frag_put(&frag, 0, tx->length, (uintptr_t)tx->sink_addr);
-		m.desc = (struct lx_o2ib_desc){ tx->mr[0].rkey, 1, &frag };
+		m.desc = (struct lx_o2ib_desc){ lx_o2ib_reg_mr(tx->reg[0])->rkey, 1, &frag };
 		n = 1;
 	}
 	m.nob = lx_o2ib_nob(tx->type, n);

@@ -175,7 +175,7 @@ int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_
 	msg->from = from->nid;
 	msg->rx_handle = rx;
 	if (node->use_rbuf || node->forward_to) {
-		assert_int_equal(lx_rbuf_new(LX_PAYLOAD_MAX, &msg->m.payload.rbuf), 0);
+		assert_int_equal(lx_rbuf_new(LX_PAYLOAD_MAX, 1, &msg->m.payload.rbuf), 0);
 		msg->m.payload.iov = NULL;
 		msg->m.payload.n_iov = 0;
 	}

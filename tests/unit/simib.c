@@ -9,10 +9,11 @@
 
 struct simib_knobs simib;
 unsigned int simib_sent[256], simib_rejects[16], simib_established;
+unsigned int simib_regs, simib_live;
+size_t simib_pinned;
 
 static struct lx_sim *sim;
 static const struct lx_o2ib_hw *real_hw;
-static unsigned int live_mrs;
 static uint32_t next_key;
 
 /* Nets of one address. */
@@ -173,14 +174,19 @@ static int fake_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_t n
 static int fake_reg(struct lx_o2ib_net *net, void *addr, size_t len, bool remote,
 		    struct lx_o2ib_mr *ret_mr)
 {
-	struct region *r = calloc(1, sizeof(*r));
+	struct region *r;
 
+	if (simib.memlock && simib_pinned + len > simib.memlock)
+		return -ENOMEM;
+	r = calloc(1, sizeof(*r));
 	assert(r && len);
 	*r = (struct region){ .addr = addr, .len = len, .key = ++next_key, .remote = remote,
 			      .live = true };
 	lx_list_append(&regions, &r->link);
 	*ret_mr = (struct lx_o2ib_mr){ r, r->key, r->key };
-	live_mrs++;
+	simib_regs++;
+	simib_live++;
+	simib_pinned += len;
 	return 0;
 }
 
@@ -190,7 +196,8 @@ static void fake_dereg(struct lx_o2ib_mr *mr)
 
 	assert(r->live);
 	r->live = false;
-	live_mrs--;
+	simib_live--;
+	simib_pinned -= r->len;
 	lx_list_del(&r->link);
 	free(r);
 }
@@ -474,7 +481,7 @@ void simib_begin(struct lx_sim *the_sim)
 	memset(&simib, 0, sizeof(simib));
 	memset(simib_sent, 0, sizeof(simib_sent));
 	memset(simib_rejects, 0, sizeof(simib_rejects));
-	simib_established = 0;
+	simib_established = simib_regs = 0;
 	lx_tunable_defaults(lx_o2ib_lnd.tunables, &lx_o2ib_tun);
 }
 
@@ -484,7 +491,8 @@ void simib_end(void)
 	struct qp *qp;
 
 	lx_sim_free(sim);
-	assert_int_equal(live_mrs, 0);
+	assert_int_equal(simib_live, 0);
+	assert_int_equal(simib_pinned, 0);
 	while ((qp = lx_list_first(&qps, struct qp, link))) {
 		assert_null(qp->conn);
 		lx_list_del(&qp->link);

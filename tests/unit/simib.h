@@ -19,12 +19,17 @@ struct simib_knobs {
 	unsigned int failure; /* of 1000 messages: the connection breaks instead */
 	unsigned int refuse;  /* of 1000 requests: the CM refuses */
 	bool silent;          /* requests and messages are lost without a word */
+	size_t memlock;       /* bytes that can be registered at a time; 0: any */
 	bool trace;
 };
 extern struct simib_knobs simib;
 
 /* What went over the wire so far, by type; and connections made. */
 extern unsigned int simib_sent[256], simib_rejects[16], simib_established;
+
+/* Memory registered so far, and what is now: registrations, bytes. */
+extern unsigned int simib_regs, simib_live;
+extern size_t simib_pinned;
 
 /* Puts the fake in place of the hardware; at the end checks that nothing is left of it. */
 void simib_begin(struct lx_sim *sim);

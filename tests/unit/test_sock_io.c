@@ -75,7 +75,7 @@ static void test_rbuf(void **state)
 	void *mem;
 
 	assert_non_null(from);
-	assert_int_equal(lx_rbuf_new(size, &rbuf), 0);
+	assert_int_equal(lx_rbuf_new(size, 1, &rbuf), 0);
 	assert_null(rbuf->mem);
 	assert_int_equal(rbuf->pipe[0], -1);
 	for (size_t i = 0; i < 3 * N_OF(mixes); i++) {
@@ -97,13 +97,51 @@ static void test_rbuf(void **state)
 	free(from);
 }
 
+static unsigned int n_cut;
+
+static void count_cut(struct lx_tie *tie)
+{
+	n_cut++;
+}
+
+/* Buffers that were made together share a stretch of memory, and what is tied to it. */
+static void test_rbuf_slab(void **state)
+{
+	struct lx_tie tie = { .cut = count_cut };
+	struct lx_rbuf *rbuf[3];
+	const struct iovec *stretch;
+	void *mem[3];
+
+	n_cut = 0;
+	assert_int_equal(lx_rbuf_new(10000, 3, rbuf), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(lx_rbuf_reserve(rbuf[i], &mem[i]), 0);
+		memset(mem[i], i, 10000);
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(((char *)mem[i])[0], i);
+		assert_int_equal(((char *)mem[i])[9999], i);
+		assert_ptr_equal(lx_rbuf_region(rbuf[i]), lx_rbuf_region(rbuf[0]));
+		stretch = lx_region_find(lx_rbuf_region(rbuf[i]), mem[i], 10000);
+		assert_non_null(stretch);
+		assert_int_equal(stretch->iov_len, 30000);
+	}
+	assert_null(lx_region_find(lx_rbuf_region(rbuf[0]), mem[2], 10001));
+	lx_region_tie(lx_rbuf_region(rbuf[0]), &tie);
+	lx_rbuf_free(rbuf[1]);
+	lx_rbuf_free(rbuf[0]);
+	assert_int_equal(n_cut, 0);
+	lx_rbuf_free(rbuf[2]);
+	assert_int_equal(n_cut, 1);
+}
+
 /* The pipe says that it has bytes which are not there: an error, no hang. */
 static void test_rbuf_short(void **state)
 {
 	struct lx_rbuf *rbuf;
 	void *mem;
 
-	assert_int_equal(lx_rbuf_new(1000, &rbuf), 0);
+	assert_int_equal(lx_rbuf_new(1000, 1, &rbuf), 0);
 	assert_true(lx_rbuf_pipe(rbuf) >= 0);
 	rbuf->length = rbuf->piped = 10;
 	assert_int_equal(lx_rbuf_memory(rbuf, &mem), -EIO);
@@ -260,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rbuf),	    cmocka_unit_test(test_rbuf_short),
+		cmocka_unit_test(test_rbuf_slab),
 		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_netif),
 		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
 		cmocka_unit_test_setup(test_short_life, setup),

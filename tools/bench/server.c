@@ -255,9 +255,20 @@ static int post_all(struct server *server)
 	return r;
 }
 
+/* MDs come and go in it; what a transport prepares for it stays. */
+static int tell_of(struct server *server)
+{
+	int r = 0;
+
+	for (unsigned int i = 0; i < server->n_sinks && !r; i++)
+		r = lx_memory_add(server->node, server->sink[i].mem, server->sink[i].len);
+	return r;
+}
+
 static int make(struct server *server)
 {
 	const struct lx_options *opt = server->opt;
+	int r;
 
 	server->n_sinks = opt->buffers + CALL_SINKS;
 	server->sink = calloc(server->n_sinks, sizeof(server->sink[0]));
@@ -277,7 +288,8 @@ static int make(struct server *server)
 		if (!sink->mem)
 			return -ENOMEM;
 	}
-	return lx_setup_node(opt, opt->nid, opt->n_nids, &server->node);
+	r = lx_setup_node(opt, opt->nid, opt->n_nids, &server->node);
+	return r ? r : tell_of(server);
 }
 
 static void tell_ready(struct lx_node *node)

@@ -36,6 +36,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	lx_list_init(&core->trackers);
 	lx_list_init(&core->discover);
 	lx_list_init(&core->probes);
+	lx_list_init(&core->memory);
 	for (unsigned int i = 0; i < LX_POOLS; i++)
 		lx_list_init(&core->pool[i].queue);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
@@ -102,6 +103,7 @@ void lx_core_free(struct lx_core *core)
 		lx_peer_delete(peer);
 	lx_peer_self_stop(core);
 	lx_md_free_all(core);
+	lx_core_memory_free_all(core);
 	lx_pool_free_all(core);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
 		lx_portal_fini(&core->portal[i]);

@@ -18,6 +18,7 @@
 #include "../base/list.h"
 #include "../base/spare.h"
 #include "md.h"
+#include "memory.h"
 #include "ni.h"
 #include "peer.h"
 #include "pinginfo.h"
@@ -42,7 +43,7 @@ struct lx_core_ops {
 	/* The transport said its last word about an NI (lx_lnd_stopped()). */
 	void (*ni_stopped)(struct lx_ni *ni, void *arg);
 	/* Storage of router buffers; reset forgets the content. */
-	int (*rbuf_new)(size_t size, struct lx_rbuf **ret_rbuf);
+	int (*rbuf_new)(size_t size, unsigned int n, struct lx_rbuf **ret_rbufs);
 	void (*rbuf_free)(struct lx_rbuf *rbuf);
 	void (*rbuf_reset)(struct lx_rbuf *rbuf);
 };
@@ -74,8 +75,9 @@ struct lx_core {
 	struct lx_pool pool[LX_POOLS];
 	bool pools_made;
 
-	/* md.c, portal.c */
+	/* md.c, memory.c, portal.c */
 	struct lx_hash mds;
+	struct lx_list memory; /* of lx_memory */
 	struct lx_hash mes;
 	struct lx_portal portal[LX_PORTALS];
 

@@ -80,6 +80,10 @@ int lx_md_new(struct lx_core *core, struct lx_me *me, const struct lx_md_desc *d
 		memcpy(md->iov, desc->iov, n_iov * sizeof(md->iov[0]));
 	else if (n_iov)
 		md->iov[0] = (struct iovec){ desc->start, desc->length };
+	lx_region_init(&md->region, md->iov, n_iov);
+	md->memory = lx_core_memory_find(core, md->iov, n_iov);
+	if (md->memory)
+		md->memory->n_mds++;
 	md->handle = next_handle(core);
 	lx_hash_add(&core->mds, &md->node, lx_hash_u64(md->handle.cookie));
 	if (me)
@@ -117,9 +121,30 @@ bool lx_md_exhausted(const struct lx_md *md)
 	       ((md->options & LX_MD_MAX_SIZE) && md->offset + md->max_size > md->length);
 }
 
+struct lx_payload lx_md_payload(struct lx_md *md, size_t offset, size_t length)
+{
+	return (struct lx_payload){
+		.iov = md->iov,
+		.n_iov = md->n_iov,
+		.offset = offset,
+		.length = length,
+		.region = md->memory ? &md->memory->region : &md->region,
+	};
+}
+
+/* Nobody uses the memory any more: it is about to be the caller's again. */
+static void let_go(struct lx_md *md)
+{
+	lx_region_end(&md->region);
+	if (md->memory)
+		md->memory->n_mds--;
+	md->memory = NULL;
+}
+
 /* Nothing refers to the MD: gone. */
 static void md_free(struct lx_md *md)
 {
+	let_go(md);
 	lx_hash_del(&md->core->mds, &md->node);
 	free(md);
 }
@@ -168,6 +193,7 @@ void lx_md_retire(struct lx_md *md)
 	md_unlink(md);
 	if (md->refs)
 		return;
+	let_go(md);
 	tell_unlink(md);
 	md_free(md);
 }
@@ -190,6 +216,8 @@ void lx_md_put(struct lx_md *md, struct lx_event *event)
 	/* A bound MD goes by its own threshold; one below an ME was judged when matched. */
 	if (md->refs == 1 && !md->zombie && md->unlink == LX_UNLINK && lx_md_exhausted(md))
 		md_unlink(md);
+	if (md->refs == 1 && md->zombie)
+		let_go(md);
 	/* The reference is kept while a handler of the core's runs: it may retire the MD. */
 	if (event && md->handler) {
 		told = event->unlinked = md->refs == 1 && md->zombie;

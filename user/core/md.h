@@ -5,12 +5,15 @@
 #ifndef LX_CORE_MD_H
 #define LX_CORE_MD_H
 
+#include <lnetx/lnd.h>
 #include <lnetx/lnetx.h>
 
 #include "../base/hash.h"
 #include "../base/list.h"
+#include "../base/region.h"
 
 struct lx_core;
+struct lx_memory;
 struct lx_portal;
 struct lx_tracker;
 
@@ -33,6 +36,8 @@ struct lx_md {
 	int unlink_status;           /* of an UNLINK event: why it was unlinked */
 	unsigned int refs;
 	struct lx_tracker *tracker;
+	struct lx_memory *memory;    /* that it lies in, or NULL */
+	struct lx_region region;     /* its own, if it does not */
 	unsigned int n_iov;
 	struct iovec iov[];
 };
@@ -67,6 +72,9 @@ void lx_md_retire(struct lx_md *md);
 
 /* Frees it, without an event; for what the core made and then could not use. */
 void lx_md_abandon(struct lx_md *md);
+
+/* Some of its bytes, as transports want them. */
+struct lx_payload lx_md_payload(struct lx_md *md, size_t offset, size_t length);
 
 void lx_md_get(struct lx_md *md);
 

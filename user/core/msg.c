@@ -303,11 +303,7 @@ static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
 	msg->m.target_is_router = path->via_gateway;
 	if (hdr->type == LX_MSG_GET && msg->md && path->ni->ni.lnd->can_rdma_get &&
 	    !path->via_gateway && !(lx_peer_of(path->next_hop)->state & LX_PEER_ROUTER_ENABLED))
-		msg->m.sink = (struct lx_payload){
-			.iov = msg->md->iov,
-			.n_iov = msg->md->n_iov,
-			.length = msg->md->length,
-		};
+		msg->m.sink = lx_md_payload(msg->md, 0, msg->md->length);
 }
 
 /* True if the message waits for its peer to be discovered (lnet.md 11.1). */
@@ -435,9 +431,7 @@ int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	hdr->cmd.put.hdr_data = hdr_data;
 	hdr->cmd.put.portal = lx_le32(portal);
 	hdr->cmd.put.offset = lx_le32(offset);
-	msg->m.payload = (struct lx_payload){
-		.iov = md->iov, .n_iov = md->n_iov, .length = md->length,
-	};
+	msg->m.payload = lx_md_payload(md, 0, md->length);
 	msg->event.match_bits = match_bits;
 	msg->event.hdr_data = hdr_data;
 	msg->event.msg_type = LX_MSG_PUT;

@@ -146,9 +146,7 @@ static void receive_into(struct lx_core_msg *msg, struct lx_md *md, size_t offse
 			 size_t mlength)
 {
 	msg->md = md;
-	msg->m.payload = (struct lx_payload){
-		.iov = md->iov, .n_iov = md->n_iov, .offset = offset, .length = mlength,
-	};
+	msg->m.payload = lx_md_payload(md, offset, mlength);
 	msg->phase = LX_PHASE_RX;
 	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload,
 				msg->m.hdr.payload_length);
@@ -198,9 +196,7 @@ static void become_reply(struct lx_core_msg *msg, struct lx_md *md, size_t offse
 	msg->m.hdr.type = LX_MSG_REPLY;
 	msg->m.hdr.payload_length = mlength;
 	msg->m.hdr.cmd.reply.dst_md = get.cmd.get.return_md;
-	msg->m.payload = (struct lx_payload){
-		.iov = md->iov, .n_iov = md->n_iov, .offset = offset, .length = mlength,
-	};
+	msg->m.payload = lx_md_payload(md, offset, mlength);
 	if (msg->rdma_get) {
 		/* The transport moves the data itself; no REPLY is ever on the wire. */
 		msg->txni = msg->rxni;

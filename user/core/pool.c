@@ -14,6 +14,8 @@
 #include "credit.h"
 
 #define PAGE 4096u
+/* Bytes of buffers that are made together, and share memory. */
+#define SLAB_BYTES (16u << 20)
 
 /* Buffers if nothing is configured: what one CPU partition has (lnet.md 9.2). */
 static const uint32_t pool_default[LX_POOLS] = { 512, 4096, 256 };
@@ -49,13 +51,17 @@ static int grow(struct lx_core *core, struct lx_pool *pool)
 		pool->cap = pool->wanted;
 	}
 	while (pool->made < pool->wanted) {
-		int r = core->ops->rbuf_new(pool->size, &pool->free[pool->n_free]);
+		uint32_t n = pool->wanted - pool->made;
+		int r;
 
+		if (pool->size && n > SLAB_BYTES / pool->size)
+			n = SLAB_BYTES / pool->size;
+		r = core->ops->rbuf_new(pool->size, n, &pool->free[pool->n_free]);
 		if (r)
 			return r;
-		pool->made++;
-		pool->n_free++;
-		pool->credits++;
+		pool->made += n;
+		pool->n_free += n;
+		pool->credits += n;
 	}
 	return 0;
 }

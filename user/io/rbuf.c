@@ -25,15 +25,29 @@
  */
 #define PIPE_ROOM 4
 
-int lx_rbuf_new(size_t size, struct lx_rbuf **ret_rbuf)
-{
-	struct lx_rbuf *rbuf = calloc(1, sizeof(*rbuf));
+#define SLAB_ALIGN 4096
 
-	if (!rbuf)
+/* Buffers that were made together; pages that were never touched cost nothing. */
+struct lx_rbuf_slab {
+	struct lx_region region;
+	struct iovec memory;
+	unsigned int n; /* that are not freed */
+	struct lx_rbuf rbuf[];
+};
+
+int lx_rbuf_new(size_t size, unsigned int n, struct lx_rbuf **ret_rbufs)
+{
+	struct lx_rbuf_slab *slab = calloc(1, sizeof(*slab) + n * sizeof(slab->rbuf[0]));
+
+	if (!slab)
 		return -ENOMEM;
-	rbuf->size = size;
-	rbuf->pipe[0] = rbuf->pipe[1] = -1;
-	*ret_rbuf = rbuf;
+	slab->memory.iov_len = size * n;
+	slab->n = n;
+	lx_region_init(&slab->region, &slab->memory, 1);
+	for (unsigned int i = 0; i < n; i++) {
+		ret_rbufs[i] = &slab->rbuf[i];
+		*ret_rbufs[i] = (struct lx_rbuf){ .slab = slab, .size = size, .pipe = { -1, -1 } };
+	}
 	return 0;
 }
 
@@ -51,8 +65,16 @@ void lx_rbuf_free(struct lx_rbuf *rbuf)
 	if (!rbuf)
 		return;
 	pipe_close(rbuf);
-	free(rbuf->mem);
-	free(rbuf);
+	if (--rbuf->slab->n)
+		return;
+	lx_region_end(&rbuf->slab->region);
+	free(rbuf->slab->memory.iov_base);
+	free(rbuf->slab);
+}
+
+struct lx_region *lx_rbuf_region(struct lx_rbuf *rbuf)
+{
+	return &rbuf->slab->region;
 }
 
 void lx_rbuf_reset(struct lx_rbuf *rbuf)
@@ -82,10 +104,14 @@ static int pipe_read(struct lx_rbuf *rbuf)
 
 int lx_rbuf_reserve(struct lx_rbuf *rbuf, void **ret_mem)
 {
-	if (!rbuf->mem)
-		rbuf->mem = malloc(rbuf->size);
-	if (!rbuf->mem)
+	struct lx_rbuf_slab *slab = rbuf->slab;
+
+	if (!slab->memory.iov_base &&
+	    posix_memalign(&slab->memory.iov_base, SLAB_ALIGN, slab->memory.iov_len)) {
+		slab->memory.iov_base = NULL;
 		return -ENOMEM;
+	}
+	rbuf->mem = (char *)slab->memory.iov_base + (rbuf - slab->rbuf) * rbuf->size;
 	*ret_mem = rbuf->mem;
 	return 0;
 }

@@ -9,6 +9,9 @@
  * are made on first use and then kept, so a router's memory grows up to what its
  * pools may hold and not beyond.
  *
+ * The memory of buffers that were made together is one stretch, a slab, which transports
+ * prepare at once (user/base/region.h). It is free when the last of them is.
+ *
  * Used by one thread at a time: the one whose transport has the message.
  */
 #ifndef LX_IO_RBUF_H
@@ -16,7 +19,10 @@
 
 #include <stddef.h>
 
+#include "../base/region.h"
+
 struct lx_rbuf {
+	struct lx_rbuf_slab *slab;
 	size_t size;    /* most payload it takes */
 	void *mem;      /* NULL until needed */
 	int pipe[2];    /* -1 until needed */
@@ -25,9 +31,12 @@ struct lx_rbuf {
 	size_t piped;   /* how many the pipe has; all others are in mem */
 };
 
-/* Returns 0 or -ENOMEM. Allocates no backing yet. */
-int lx_rbuf_new(size_t size, struct lx_rbuf **ret_rbuf);
+/* Makes @n of them. Returns 0 or -ENOMEM. Allocates no backing yet. */
+int lx_rbuf_new(size_t size, unsigned int n, struct lx_rbuf **ret_rbufs);
 void lx_rbuf_free(struct lx_rbuf *rbuf);
+
+/* The region that its memory is in. */
+struct lx_region *lx_rbuf_region(struct lx_rbuf *rbuf);
 
 /* Forgets the content; called when the buffer goes back to its pool. */
 void lx_rbuf_reset(struct lx_rbuf *rbuf);

@@ -22,6 +22,16 @@
 
 /* ---- memory -------------------------------------------------------------------------- */
 
+int lx_memory_add(struct lx_node *node, void *start, size_t length)
+{
+	return LOCKED(node, lx_core_memory_add(node->core, start, length));
+}
+
+int lx_memory_del(struct lx_node *node, void *start)
+{
+	return LOCKED(node, lx_core_memory_del(node->core, start));
+}
+
 int lx_me_attach(struct lx_node *node, uint32_t portal, const struct lx_id *match,
 		 uint64_t match_bits, uint64_t ignore_bits, enum lx_unlink unlink,
 		 enum lx_me_pos pos, struct lx_handle *ret_me)
