@@ -89,13 +89,14 @@ TEST_FAKE_SRCS := $(wildcard tests/unit/fake*.c)
 TEST_HELP_SRCS := $(filter-out $(TEST_SRCS) $(TEST_FAKE_SRCS),$(wildcard tests/unit/*.c))
 GOLDEN_SRCS := $(wildcard tests/golden/test_*.c)
 GOLDEN_HELP_SRCS := $(filter-out $(GOLDEN_SRCS),$(wildcard tests/golden/*.c))
+RDMA_SRCS := $(if $(no_o2ib),,$(wildcard tests/rdma/test_*.c))
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_HELP_SRCS := $(filter-out $(FUZZ_SRCS),$(wildcard tests/fuzz/*.c))
 PUBLIC_HEADERS := $(addprefix include/lnetx/,lnetx.h conf.h nid.h tunable.h info.h reasons.h wire.h)
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJS := $(call obj,$(LIB_SRCS))
-TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRCS) $(GOLDEN_SRCS)))
+TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRCS) $(GOLDEN_SRCS) $(RDMA_SRCS)))
 FUZZERS := $(patsubst %.c,$(B)/tests/%,$(notdir $(FUZZ_SRCS)))
 
 # $(call link,flags): a program from the objects and archives it depends on
@@ -210,6 +211,10 @@ $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/liblnetx.a
+	$(call link,-lcmocka)
+
+# For machines that have RDMA: those of make vmtest.
+$(B)/tests/%: $(B)/tests/rdma/%.o $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 $(B)/tests/libfuzz.a: $(call obj,$(FUZZ_HELP_SRCS))

@@ -5,6 +5,7 @@
 #
 #	at VM COMMAND             a line for the shell of a machine; 1 is this one
 #	rdma_up VM DEV ADDRESS... an RDMA device (rxe) over an interface
+#	rdma_here                 one on this machine, of 10.9.0.1 and 10.9.0.2, for all on it
 #	daemon VM NAME <YAML      lnetxd with this configuration, running
 #	server VM NID [OPTION...] lxload server
 #	load VM NID VERB TARGET [OPTION...]
@@ -13,7 +14,6 @@
 PATIENCE=${PATIENCE:-30}
 BIN=${LNETX_BIN:-build/asan/bin}
 RUN=/tmp/o2ib
-
 
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
 
@@ -39,6 +39,13 @@ rdma_up() {
 	commands+=" && { rdma link show rxe0/1 >/dev/null 2>&1 ||"
 	commands+=" rdma link add rxe0 type rxe netdev $dev; }"
 	at "$vm" "$commands"
+}
+
+rdma_here() {
+	ip link show veth0 >/dev/null 2>&1 || ip link add veth0 type veth peer name veth1
+	ip link set veth1 up
+	ip link set veth0 up
+	rdma_up 1 veth0 10.9.0.1 10.9.0.2
 }
 
 daemon() {

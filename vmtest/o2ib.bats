@@ -8,10 +8,7 @@ bats_require_minimum_version 1.5.0
 source "$BATS_TEST_DIRNAME/o2ib.bash"
 
 setup_file() {
-	ip link add veth0 type veth peer name veth1
-	ip link set veth1 up
-	ip link set veth0 up
-	rdma_up 1 veth0 10.9.0.1 10.9.0.2
+	rdma_here
 }
 
 teardown() {
