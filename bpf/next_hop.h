@@ -88,8 +88,9 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 		return lx_lane_up(skb, w, lane, una, next);
 	LX_ADD(&lane->acks, 1);
 	news = lx_lane_note(lane, g, lx_pos_min(una, next), edge, &owner);
-	if (!news || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una)) {
+	if (lane->probed || !news || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una)) {
 		/* The sender hears of it with the next acknowledgement, or by the daemon. */
+		lane->probed = 0;
 		if (news && owner != LX_LANE_OWNER)
 			lx_tell(LX_RECORD_KICK, owner, 0);
 		return lx_lane_up(skb, w, lane, una, next);
@@ -118,6 +119,12 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_work *w)
 		return LX_DROP;
 	lane->ack_seq = g->ack;
 	lane->window = g->window;
+	/* A probe: it asks for an answer if it is of what has arrived, and the socket waits for that. */
+	if ((__s32)(g->seq - (lane->base_seq - lane->shift)) < 0) {
+		lane->probed = 1;
+		lx_seg_put_seq(skb, g, lx_seq_of(lane->una, lane->base_seq) - 1);
+		return LX_GO_ON;
+	}
 	lx_seg_put_seq(skb, g, g->seq + lane->shift + (__u32)lane->word);
 	return LX_GO_ON;
 }

@@ -27,9 +27,15 @@ LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_work *w, struct 
 /* The end of what the peer sends: goes up when everything before it has arrived. */
 LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
 {
-	if (w->end == s->acked && (s->raw || w->end == s->parse_next)) {
+	struct lx_slot *last;
+	__u64 end;
+
+	/* In the middle of a message on a lane the socket has already got all before that. */
+	if (w->end == s->acked) {
+		last = lx_slot_at(s, s->tail - 1);
+		end = lx_slot_is_lane(last) ? s->parse_next : w->end;
 		s->fin = 1;
-		lx_seg_put_seq(skb, &w->g, lx_seq_of(w->pos - s->diverted, s->base_seq));
+		lx_seg_put_seq(skb, &w->g, lx_seq_of(end - s->diverted, s->base_seq));
 		return LX_GO_ON;
 	}
 	s->force = 1;

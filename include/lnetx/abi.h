@@ -135,6 +135,8 @@ struct lx_lane {
 	__u64 types[LX_LANE_TYPES]; /* B: messages by type */
 	__u32 tos;        /* U: of packets to it */
 	__u32 shift;      /* U: bytes that the socket does not know of, but for those from position 0 */
+	__u32 probed;     /* B: the socket has asked whether the next hop is there */
+	__u32 reserved;
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */
