@@ -166,15 +166,6 @@ static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_me
 	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
 }
 
-/* A new connection with the ports of an old one is none of ours. */
-static int lx_is_stale(const struct lx_work *w)
-{
-	if (!(w->g.flags & LX_TCP_SYN))
-		return 0;
-	bpf_map_delete_elem(&flows, &w->g.key);
-	return 1;
-}
-
 /*
  * A packet in a form that we do not read (IP options, fragments) may still be one of a
  * flow. Its sequence numbers would be wrong for our socket: as lost, then.
@@ -212,7 +203,8 @@ int lnetx_ingress(struct __sk_buff *skb)
 	if (!lx_seg_read(skb, &w->g))
 		return lx_seg_may_be_tcp(skb, &w->g) && lx_is_odd(skb) ? LX_DROP : LX_GO_ON;
 	flow = bpf_map_lookup_elem(&flows, &w->g.key);
-	if (!flow || lx_is_stale(w))
+	/* Our socket answers a SYN, if only to hear whether it is meant. */
+	if (!flow || (w->g.flags & LX_TCP_SYN))
 		return LX_GO_ON;
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
@@ -236,8 +228,13 @@ int lnetx_egress(struct __sk_buff *skb)
 	if (!lx_seg_read(skb, &w->g))
 		return LX_GO_ON;
 	flow = bpf_map_lookup_elem(&flows, &w->g.key);
-	if (!flow || lx_is_stale(w))
+	if (!flow)
 		return LX_GO_ON;
+	if (w->g.flags & LX_TCP_SYN) {
+		/* A new connection of ours with the ports of an old one, which is no more. */
+		bpf_map_delete_elem(&flows, &w->g.key);
+		return LX_GO_ON;
+	}
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
 }

@@ -546,7 +546,8 @@ static void new_connection(void)
 	in.flags = SYN;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + 5000);
-	assert_false(is_known(&s->key));
+	/* Anybody could have sent it. */
+	assert_true(is_known(&s->key));
 	in = lane_ack(0, 0);
 	in.flags = SYN;
 	in.out = true;
