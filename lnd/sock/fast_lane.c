@@ -140,7 +140,7 @@ static void lane_give(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 static void lane_take_back(struct lx_sock_fast *fast, struct lx_sock_conn *conn, uint64_t now)
 {
 	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
-	uint64_t word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
 
 	if (conn->lane_state == LX_SOCK_LANE_GIVEN) {
 		lx_fast_hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
