@@ -66,6 +66,7 @@ static void begin(uint8_t form)
 	memset(lane, 0, sizeof(lane));
 	memset(hop, 0, sizeof(hop));
 	s.state = LX_STREAM_ON;
+	s.mtu = 1500;
 	s.version = form & 1 ? LX_SOCK_V4 : LX_SOCK_V3;
 	s.flip = form >> 1 & 1;
 	s.wscale = form >> 2 & 15;
@@ -75,7 +76,7 @@ static void begin(uint8_t form)
 	for (int i = 0; i < LANES; i++) {
 		lane[i] = (struct lx_lane){ .word = (__u64)LX_LANE_OWNER << 32, .hop = 1,
 					    .edge = 1 << 16, .state = LX_LANE_LIVE,
-					    .version = s.version };
+					    .version = s.version, .mtu = s.mtu };
 		hop[1].lane[i] = i;
 	}
 }
@@ -132,8 +133,9 @@ static void tell(void)
 	struct lx_told told;
 	__u64 may = s.socket_una;
 
+	/* What is on a lane that is gone is done when it was here. */
 	for (int i = 0; i < LANES; i++)
-		may += lane[i].una;
+		may += lx_lane_is_gone(&lane[i]) ? lx_pos_max(s.high, lane[i].una) : lane[i].una;
 	assert(lx_compose(&s, 0, 0, &told) >= 0);
 	assert(!lx_pos_before(told.edge, edge) && !lx_pos_before(s.acked, acked));
 	assert(told.n_sack <= 3 && !lx_pos_before(may, s.acked));
@@ -175,10 +177,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 1:
 			s.boundary = s.through = s.socket_una;
-			s.flags = what >> 3 & 3;
+			s.flags = what >> 3 & 7;
 			break;
 		case 2:
-			lane[what >> 3 & 1].state = what >> 4 & 3;
+			if (lane[what >> 3 & 1].state != LX_LANE_DEAD)
+				lane[what >> 3 & 1].state = LX_LANE_LIVE + (what >> 4 & 3) % 3;
 			break;
 		default:
 			if (n > end - data)
