@@ -110,6 +110,14 @@ no_conn() {
 	! conns r1 | grep -F " $1:"
 }
 
+# reset_conns NODE ADDRESS: those with it, by the kernel of the node
+reset_conns() {
+	on "$1" ss -K -Ht state established dst "$2" >"$DIR/reset" 2>&1 || true
+	! grep 'not supported' "$DIR/reset" ||
+		skip "this kernel cannot reset connections: CONFIG_INET_DIAG_DESTROY"
+	grep ':988' "$DIR/reset"
+}
+
 @test "peers that are there are not given up: lanes that are busy for long" {
 	routed "$PROBES"
 	begin_traffic
@@ -199,6 +207,23 @@ half_way() {
 	eventually $BOUND no_conn 10.1.0.1
 	ip -n "$(ns lan1)" link set p-client master br0
 	trains --count 300
+	end_others 600
+}
+
+@test "a client comes back with the ports of connections that it knows nothing of" {
+	local begin
+
+	routed
+	taker server 10.2.0.1
+	begin_others
+	half_way
+	ip -n "$(ns lan1)" link set p-client nomaster
+	reset_conns client 10.1.0.11
+	kill -9 $victim
+	ip -n "$(ns lan1)" link set p-client master br0
+	begin=$SECONDS
+	trains --count 300
+	[ $((SECONDS - begin)) -le $QUIET ]
 	end_others 600
 }
 
@@ -377,14 +402,6 @@ moved() {
 }
 
 # ---- connections ----------------------------------------------------------------------------------
-
-# reset_conns NODE ADDRESS: those with it, by the kernel of the node
-reset_conns() {
-	on "$1" ss -K -Ht state established dst "$2" >"$DIR/reset" 2>&1 || true
-	! grep 'not supported' "$DIR/reset" ||
-		skip "this kernel cannot reset connections: CONFIG_INET_DIAG_DESTROY"
-	grep ':988' "$DIR/reset"
-}
 
 @test "connections are reset on each side of the router" {
 	routed
