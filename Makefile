@@ -243,7 +243,7 @@ KERNELS ?=
 SUITES ?=
 vmtest:
 	$(Q)tools/deps build test vmtest
-	$(Q)$(MAKE) -s all
+	$(Q)$(MAKE) -s all bench-programs
 	$(Q)$(MAKE) -s SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)

@@ -5,6 +5,7 @@
 #
 #	at VM COMMAND             a line for the shell of a machine; 1 is this one
 #	rdma_up VM DEV ADDRESS... an RDMA device (rxe) over an interface
+#	rdma_two                  on the LAN of two machines: .1 and .11, .2 and .12
 #	rdma_here                 one on this machine, of 10.9.0.1 and 10.9.0.2, for all on it
 #	daemon VM NAME <YAML      lnetxd with this configuration, running
 #	server VM NID [OPTION...] lxload server
@@ -12,7 +13,12 @@
 #	                          traffic with every byte verified; fails if any is lost
 
 PATIENCE=${PATIENCE:-30}
-BIN=${LNETX_BIN:-build/asan/bin}
+# Sanitizers watch the suites on one machine; several emulated ones are slow enough.
+if [ "${VMTEST_VMS:-1}" = 1 ]; then
+	BIN=${LNETX_BIN:-build/asan/bin}
+else
+	BIN=${LNETX_BIN:-build/release/bin}
+fi
 RUN=/tmp/o2ib
 
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
@@ -39,6 +45,17 @@ rdma_up() {
 	commands+=" && { rdma link show rxe0/1 >/dev/null 2>&1 ||"
 	commands+=" rdma link add rxe0 type rxe netdev $dev; }"
 	at "$vm" "$commands"
+	# The kernel makes GIDs of the addresses when it finds the time.
+	for addr in "$@"; do
+		# shellcheck disable=SC2046,SC2086 # the numbers of an address
+		eventually "$PATIENCE" at "$vm" "grep -qi ffff:$(printf '%02x%02x:%02x%02x' ${addr//./ })$ \
+			/sys/class/infiniband/rxe0/ports/1/gids/*"
+	done
+}
+
+rdma_two() {
+	rdma_up 1 eth0 10.77.0.1 10.77.0.11
+	rdma_up 2 eth0 10.77.0.2 10.77.0.12
 }
 
 rdma_here() {

@@ -97,6 +97,9 @@ extern const struct lx_o2ib_hw *lx_o2ib_hw;
 
 void lx_o2ib_net_closed(struct lx_o2ib_net *net);
 
+/* Its device is gone: so is everything connected or registered. */
+void lx_o2ib_net_lost(struct lx_o2ib_net *net, int error);
+
 /**
  * lx_o2ib_cm_request - somebody wants to connect
  * @nets: those of the port it came in on, by port_link

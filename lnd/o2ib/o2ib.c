@@ -224,6 +224,12 @@ static int close_all(struct lx_o2ib_net *net, const struct lx_nid *nid, int erro
 	return n;
 }
 
+void lx_o2ib_net_lost(struct lx_o2ib_net *net, int error)
+{
+	close_all(net, NULL, error);
+	lx_o2ib_mem_drop(&net->mem);
+}
+
 static void o2ib_shutdown(struct lx_ni *ni)
 {
 	struct lx_o2ib_net *net = ni->lnd_data;

@@ -33,46 +33,92 @@ static void on_tick(uv_timer_t *timer)
 	now = lx_env_now(port->env);
 	lx_list_for_each_safe (net, next, &port->nets, port_link)
 		lx_o2ib_tick(net);
-	lx_list_for_each_safe (link, tmp, &port->links, link) {
-		if (!link->conn && now >= link->linger_until)
-			lx_o2ib_link_free(link);
-	}
+	lx_list_for_each_safe (link, tmp, &port->links, link)
+		lx_o2ib_link_tick(link, now);
 	lx_loop_leave(port->loop);
 }
 
-static void on_link_change(void *arg)
+/* ---- up and down --------------------------------------------------------------------- */
+
+bool lx_o2ib_port_active(const struct lx_o2ib_port *port)
 {
-	struct lx_o2ib_port *port = arg;
+	struct ibv_port_attr attr;
+
+	return !port->lost && port->listener &&
+	       !ibv_query_port(port->verbs, port->listener->port_num, &attr) &&
+	       attr.state == IBV_PORT_ACTIVE;
+}
+
+/* Tells the nets if it has changed. */
+static void look(struct lx_o2ib_port *port)
+{
 	struct lx_o2ib_net *net;
 	struct lx_netif netif;
 	union lx_addr addr;
 	bool down;
 
+	if (port->stopping)
+		return;
 	lx_addr_init(&addr, &port->addr, 4, 0);
-	lx_loop_enter(port->loop);
-	down = lx_netif_by_addr(&addr, "", &netif) || !netif.up;
-	if (down != port->link_down && !port->stopping) {
-		port->link_down = down;
-		lx_list_for_each (net, &port->nets, port_link)
-			lx_lnd_link(net->ni, !down);
+	down = lx_netif_by_addr(&addr, "", &netif) || !netif.up || !lx_o2ib_port_active(port);
+	if (down == port->down)
+		return;
+	port->down = down;
+	lx_list_for_each (net, &port->nets, port_link) {
+		if (!down)
+			lx_info("ni=%s state=up", lx_nid_str(&net->ni->nid));
+		else if (!port->lost)
+			lx_warn("ni=%s reason=\"its port is down\" action=\"NI is down\" "
+				"next=\"ip link show %s; rdma link\"",
+				lx_nid_str(&net->ni->nid), net->ni->ifname);
+		lx_lnd_link(net->ni, !down);
 	}
+}
+
+static void on_link_change(void *arg)
+{
+	struct lx_o2ib_port *port = arg;
+
+	lx_loop_enter(port->loop);
+	look(port);
 	lx_loop_leave(port->loop);
+}
+
+/*
+ * rxe has no way to take itself from programs: its removal goes on when the program has
+ * ended. From others the device is taken.
+ */
+void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason)
+{
+	struct lx_o2ib_net *net;
+
+	if (port->lost)
+		return;
+	port->lost = true;
+	lx_list_for_each (net, &port->nets, port_link) {
+		lx_err("ni=%s reason=\"%s\" action=\"NI is down\" next=\"lnetx net del, and net "
+		       "add when it is back; rxe: stop lnetxd, which its removal waits for\"",
+		       lx_nid_str(&net->ni->nid), reason);
+		lx_o2ib_net_lost(net, -ENODEV);
+	}
+	look(port);
 }
 
 /* ---- events of the device ---------------------------------------------------------- */
 
-static void device_link(const struct lx_o2ib_port *from, bool up)
+/* Something has happened to the device: all its ports are concerned. */
+static void device_changed(const struct lx_o2ib_port *from, bool broken)
 {
-	struct lx_o2ib_net *net;
 	struct lx_o2ib_port *port;
 
 	pthread_mutex_lock(&ports_lock);
 	lx_list_for_each (port, &ports, link) {
-		if (port->env != from->env || port->verbs != from->verbs || port->link_down == !up)
+		if (port->env != from->env || port->verbs != from->verbs)
 			continue;
-		port->link_down = !up;
-		lx_list_for_each (net, &port->nets, port_link)
-			lx_lnd_link(net->ni, up);
+		if (broken)
+			lx_o2ib_port_lose(port, "its RDMA device has failed; see dmesg");
+		else
+			look(port);
 	}
 	pthread_mutex_unlock(&ports_lock);
 }
@@ -122,13 +168,10 @@ static void device_event(struct lx_o2ib_port *port, const struct ibv_async_event
 	switch (ev->event_type) {
 	case IBV_EVENT_PORT_ACTIVE:
 	case IBV_EVENT_PORT_ERR:
-		device_link(port, ev->event_type == IBV_EVENT_PORT_ACTIVE);
+		device_changed(port, false);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
-		lx_err("device=%s reason=\"the device has failed\" action=\"its NIs are down\" "
-		       "next=\"see dmesg; lnetx net del, and add them again when it works\"",
-		       ibv_get_device_name(port->verbs->device));
-		device_link(port, false);
+		device_changed(port, true);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:

@@ -3,7 +3,8 @@
  * o2iblnd on libibverbs and librdmacm: connections, what is sent and received on them.
  *
  * A link that is closed gives up queue pair and memory at once, but its CM id stays for
- * the peer's answer to our goodbye, or LINGER_NS, so that the goodbye is repeated.
+ * the peer's answer to our goodbye, or LINGER_NS, so that the goodbye is repeated. While
+ * the port is down nothing is said: rxe's CM breaks for good on what it cannot send.
  *
  * Events of the CM are acknowledged before they are looked at: an id cannot be
  * destroyed while one of its events is not.
@@ -105,6 +106,24 @@ static struct rdma_conn_param param(const struct lx_o2ib_net *net, const void *p
 	};
 }
 
+static void say_goodbye(struct lx_o2ib_link *link, uint64_t now)
+{
+	if (!lx_o2ib_port_active(link->port))
+		return;
+	rdma_disconnect(link->id);
+	link->linger_until = now + LINGER_NS;
+}
+
+void lx_o2ib_link_tick(struct lx_o2ib_link *link, uint64_t now)
+{
+	if (link->conn)
+		return;
+	if (link->linger_until ? now >= link->linger_until : link->port->stopping)
+		lx_o2ib_link_free(link);
+	else if (!link->linger_until)
+		say_goodbye(link, now);
+}
+
 static void verbs_close(struct lx_o2ib_conn *conn)
 {
 	struct lx_o2ib_link *link = conn->hw;
@@ -113,12 +132,11 @@ static void verbs_close(struct lx_o2ib_conn *conn)
 	if (!link)
 		return;
 	link->conn = NULL;
-	if (link->connected)
-		rdma_disconnect(link->id);
+	link->lingers = link->connected && !link->port->lost;
+	if (link->lingers)
+		say_goodbye(link, lx_o2ib_now(conn->net));
 	link_release(link);
-	if (link->connected)
-		link->linger_until = lx_o2ib_now(conn->net) + LINGER_NS;
-	else if (!link->busy)
+	if (!link->lingers && !link->busy)
 		lx_o2ib_link_free(link);
 }
 
@@ -220,7 +238,7 @@ static void poll_link(struct lx_o2ib_link *link)
 	}
 	link->busy = false;
 	lx_o2ib_conn_put(conn);
-	if (!link->conn && !link->linger_until)
+	if (!link->conn && !link->lingers)
 		lx_o2ib_link_free(link);
 }
 
@@ -264,6 +282,10 @@ static int verbs_dial(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
 
 	if (!link)
 		return -ENOMEM;
+	if (port->lost)
+		return -ENODEV;
+	if (!lx_o2ib_port_active(port))
+		return -ENETDOWN;
 	memcpy(&to.sin_addr, conn->nid.addr, sizeof(to.sin_addr));
 	memcpy(link->pdata, pdata, len);
 	link->pdata_len = len;
@@ -417,8 +439,7 @@ static void cm_dispatch(struct lx_o2ib_port *port, const struct cm_event *ev)
 	link = ev->id->context;
 	if (!link) {
 		if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			lx_err("reason=\"an RDMA device was removed\" action=\"its NI is of no use\" "
-			       "next=\"lnetx net del, and add it again when the device is back\"");
+			lx_o2ib_port_lose(port, "its RDMA device is being removed");
 		return;
 	}
 	if (link->conn) {

@@ -35,7 +35,8 @@ struct lx_o2ib_port {
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *comp;
 	struct lx_netwatch *watch;
-	bool link_down;
+	bool down; /* as the nets were told */
+	bool lost; /* the device was removed, or is broken */
 	int async_fd; /* a duplicate: ports of one device must not poll the same */
 	uv_poll_t cm_poll, comp_poll, async_poll;
 	uv_timer_t tick;
@@ -57,7 +58,8 @@ struct lx_o2ib_link {
 	struct ibv_mr *mr;
 	bool connected; /* a goodbye is due */
 	bool busy;      /* its completions are being looked at */
-	uint64_t linger_until;
+	bool lingers;   /* closed, but for its id */
+	uint64_t linger_until; /* 0: the goodbye has not been said yet */
 	uint8_t pdata[LX_O2IB_CONN_BYTES];
 	size_t pdata_len;
 };
@@ -70,6 +72,10 @@ static inline struct lx_o2ib_port *lx_o2ib_port_of(const struct lx_o2ib_net *net
 /* port.c */
 int lx_o2ib_port_open(struct lx_o2ib_net *net);
 void lx_o2ib_port_close(struct lx_o2ib_net *net);
+/* Whether packets can leave. */
+bool lx_o2ib_port_active(const struct lx_o2ib_port *port);
+/* The device of a port is no more: so are its connections. */
+void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason);
 /* A link is gone: it may have been what a port that stops has waited for. */
 void lx_o2ib_port_link_gone(struct lx_o2ib_port *port);
 
@@ -77,5 +83,7 @@ void lx_o2ib_port_link_gone(struct lx_o2ib_port *port);
 void lx_o2ib_port_cm_ready(struct lx_o2ib_port *port);
 void lx_o2ib_port_comp_ready(struct lx_o2ib_port *port);
 void lx_o2ib_link_free(struct lx_o2ib_link *link);
+/* For a closed link, now and then: goodbyes are said, ids freed. */
+void lx_o2ib_link_tick(struct lx_o2ib_link *link, uint64_t now);
 
 #endif

@@ -96,6 +96,8 @@ static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 
 static int explain_net_add(struct change *c, const char *name, int err)
 {
+	bool o2ib = lx_net_type(c->req.net.ni.net) == LX_NET_O2IB;
+
 	switch (err) {
 	case -EEXIST:
 		return say(c, err, "NI %s exists already", name);
@@ -107,8 +109,9 @@ static int explain_net_add(struct change *c, const char *name, int err)
 	case -EADDRINUSE:
 		return say(c, err,
 			   "cannot add NI %s: its port is in use by another program; see "
-			   "\"ss -ltnp\", or set tunable accept_port",
-			   name);
+			   "\"%s\", or set tunable %s",
+			   name, o2ib ? "rdma resource show cm_id" : "ss -ltnp",
+			   o2ib ? "service of o2ib" : "accept_port");
 	case -ENXIO:
 		return say(c, err,
 			   "cannot add NI %s: its address is on no RDMA device; see \"rdma link\"",

@@ -146,15 +146,19 @@ static void failed(struct apply *a, int r, int line, const char *fmt, ...)
 }
 
 /* What an errno of net add means for the person who wrote the configuration. */
-static const char *net_hint(int r)
+static const char *net_hint(uint32_t net, int r)
 {
+	bool o2ib = lx_net_type(net) == LX_NET_O2IB;
+
 	switch (r) {
 	case -ENODEV:
 		return " (no such interface; see: ip link)";
 	case -EADDRNOTAVAIL:
 		return " (no such address on this host; see: ip addr)";
 	case -EADDRINUSE:
-		return " (another program listens on accept_port; see: ss -ltnp)";
+		return o2ib ? " (another program, or ko2iblnd, listens on o2ib.service; see: "
+			      "rdma resource show cm_id)" :
+			      " (another program listens on accept_port; see: ss -ltnp)";
 	case -EPROTONOSUPPORT:
 		return " (no transport for this type of net in this version)";
 	case -ENXIO:
@@ -343,7 +347,7 @@ static void apply_nets(struct apply *a)
 		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
 			continue;
 		failed(a, r, c->line, "net %s interface %s%s", lx_net_str(c->net),
-		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid), net_hint(r));
+		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid), net_hint(c->net, r));
 	}
 }
 
