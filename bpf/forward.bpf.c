@@ -203,8 +203,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 	if (!lx_seg_read(skb, &w->g))
 		return lx_seg_may_be_tcp(skb, &w->g) && lx_is_odd(skb) ? LX_DROP : LX_GO_ON;
 	flow = bpf_map_lookup_elem(&flows, &w->g.key);
-	/* Our socket answers a SYN, if only to hear whether it is meant. */
-	if (!flow || (w->g.flags & LX_TCP_SYN))
+	if (!flow)
 		return LX_GO_ON;
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);

@@ -74,7 +74,8 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 	__u32 owner;
 	int news;
 
-	if (!lane || lane->state == LX_LANE_FREE)
+	/* The socket asks back whether a SYN is meant. */
+	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
 		return LX_GO_ON;
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
 		return lx_lane_shift_in(skb, w, lane);

@@ -42,14 +42,29 @@ LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_work *w, struct 
 	return lx_answer(skb, w, w->index);
 }
 
-/* A reset counts if it is where the peer has come to; else our socket asks back. */
+/*
+ * A reset counts if it is where the peer has come to, or what it was told last; else our
+ * socket asks back.
+ */
 LX_INLINE int lx_stream_reset_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
 {
-	__u64 target = s->socket_una;
+	__u64 target = s->socket_sent;
 
-	if (w->pos != s->acked && w->pos != s->high)
+	if (w->pos != s->acked && w->pos != s->told_ack && w->pos != s->high) {
+		s->force = 1;
 		target++;
+	}
 	lx_seg_put_seq(skb, &w->g, lx_seq_of(target, s->base_seq));
+	return LX_GO_ON;
+}
+
+/*
+ * A new connection with the ports of this one, or anybody's forgery: our socket asks back,
+ * and a peer that does not know of this one resets it.
+ */
+LX_INLINE int lx_stream_syn_in(struct lx_stream *s)
+{
+	s->force = 1;
 	return LX_GO_ON;
 }
 
@@ -248,6 +263,8 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 		return lx_stream_piece_in(skb, w, s, mark & 0xffff);
 	if (kind == LX_MARK_SAVED)
 		return lx_stream_saved_in(skb, w, s);
+	if (g->flags & LX_TCP_SYN)
+		return lx_stream_syn_in(s);
 	LX_ADD(&s->packets, 1);
 	if (g->stamped && !lx_pos_before(s->told_ack, w->pos) &&
 	    (__s32)(g->tsval - s->stamp.recent) > 0)

@@ -505,6 +505,25 @@ static void test_fin(void **state)
 	both(end_of_stream);
 }
 
+/* What our socket says has no news. */
+static void says_nothing(void)
+{
+	struct seg in = socket_ack(0, 10), out;
+
+	(void)run(&in, &s->key, true, &out);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
+/* It does not believe what came in: its answer has no news, and yet goes out. */
+static void asks_back(void)
+{
+	struct seg in = socket_ack(0, 10), out;
+
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.ack, STREAM_BASE + s->acked);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
 static void reset(void)
 {
 	uint8_t bytes[1448];
@@ -515,10 +534,12 @@ static void reset(void)
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.flags, RST);
 	assert_int_equal(out.seq, STREAM_BASE); /* where the socket believes to be */
+	says_nothing();
 	/* A blind guess does not become a hit. */
 	in.seq += 77777;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_not_equal(out.seq, STREAM_BASE);
+	asks_back();
 	/* The next hop's, as it is. */
 	in = lane_ack(0, 0);
 	in.flags = RST | ACK;
@@ -543,11 +564,13 @@ static void new_connection(void)
 {
 	struct seg in = data_at(5000, NULL, 0), out;
 
+	says_nothing();
 	in.flags = SYN;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + 5000);
 	/* Anybody could have sent it. */
 	assert_true(is_known(&s->key));
+	asks_back();
 	in = lane_ack(0, 0);
 	in.flags = SYN;
 	in.out = true;
