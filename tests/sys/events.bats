@@ -15,7 +15,7 @@ GIVE_UP=6
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
-QUIET=6
+QUIET=10
 BOUND=$((2 * GIVE_UP + 6))
 
 CLIENT=10.1.0.1@tcp1
