@@ -24,6 +24,8 @@
 #define LX_LAST_GO (12ull << 10)
 /* Without progress for so long, more is told of what is missing. */
 #define LX_STUCK_NS 3000000ull
+/* So long parts of a super-packet are on their way to being joined; others overtake them. */
+#define LX_CUT_NS 1000000ull
 #define LX_SACK_SLOTS 24
 
 /* A record for the daemon; may be lost when it does not keep up. */
@@ -117,25 +119,9 @@ LX_INLINE __u64 lx_held_edge(const struct lx_stream *s)
 	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mtu ? LX_LAST_GO : 0);
 }
 
-/*
- * Stopped, it sends its message in packets of which only the last, a small one, has the
- * beginning of the next message, too: that is what has to be cut up where they part.
- */
-LX_INLINE __u64 lx_stop_edge(const struct lx_stream *s)
-{
-	__s64 rest = lx_pos_diff(s->parse_next, s->high), last = 2 * s->mtu;
-
-	if (rest > last + s->mtu)
-		return s->parse_next - last;
-	/* So that a segment fits in which the message ends, and one with the rest of a header. */
-	return lx_pos_max(s->parse_next, s->high) + s->mtu;
-}
-
 LX_INLINE __u64 lx_framed_edge(const struct lx_stream *s)
 {
-	if (s->flags & LX_STREAM_HOLD)
-		return lx_held_edge(s);
-	return s->flags & LX_STREAM_STOP ? lx_stop_edge(s) : s->parse_next + LX_AHEAD;
+	return s->flags & LX_STREAM_HOLD ? lx_held_edge(s) : s->parse_next + LX_AHEAD;
 }
 
 LX_INLINE void lx_edge_update(struct lx_stream *s)
@@ -251,6 +237,8 @@ LX_INLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 tail, __u64 now_ns)
 	lane = lx_lane_at(head->lane);
 	if (!lane || lx_lane_is_gone(lane))
 		return LX_SACK_SLOTS;
+	if ((__s64)(now_ns - lane->cut_ns) < (__s64)LX_CUT_NS)
+		return 0;
 	return lx_pos_before(lane->una, lane->sent) ? 1 : LX_SACK_SLOTS;
 }
 

@@ -199,6 +199,10 @@ int lnetx_ingress(struct __sk_buff *skb)
 
 	if (!w)
 		return LX_GO_ON;
+	if ((skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_JOIN_UP)) {
+		skb->mark = 0;
+		return LX_GO_ON;
+	}
 	w->g.ours = 0;
 	if (!lx_seg_read(skb, &w->g))
 		return lx_seg_may_be_tcp(skb, &w->g) && lx_is_odd(skb) ? LX_DROP : LX_GO_ON;
@@ -238,16 +242,17 @@ int lnetx_egress(struct __sk_buff *skb)
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
 }
 
-/* On the far end of the pair that cuts up: back to where the packet came from. */
+/* Behind GRO: what has been put together again goes where its parts would have gone. */
 SEC("tc")
-int lnetx_cut(struct __sk_buff *skb)
+int lnetx_join(struct __sk_buff *skb)
 {
-	__u32 mark = skb->mark;
+	__u32 mark = skb->mark, kind = mark & ~0xffffu;
 
-	if ((mark & ~0xffffu) != (LX_MARK | LX_MARK_CUT))
-		return LX_DROP;
-	skb->mark = LX_MARK | LX_MARK_AGAIN;
-	return bpf_redirect(mark & 0xffff, BPF_F_INGRESS);
+	if (kind == (LX_MARK | LX_MARK_JOIN))
+		return lx_send(skb, mark & 0xffff);
+	if (kind == (LX_MARK | LX_MARK_JOIN_UP))
+		return bpf_redirect(mark & 0xffff, BPF_F_INGRESS);
+	return LX_DROP;
 }
 
 /* Run by the daemon, not by packets. Returns enum lx_armed. */

@@ -10,6 +10,8 @@
 #include "tcp.h"
 
 /* What a program works with; in a map, one for each processor and direction. */
+static struct lx_settings *lx_settings(void);
+
 struct lx_work {
 	struct lx_seg g;
 	struct lx_told told;
@@ -20,6 +22,7 @@ struct lx_work {
 	__u32 index;    /* of the stream or lane */
 	__u32 dirty;    /* lx_framing */
 	__u32 data_at;  /* offset in the packet of piece.pos */
+	__u32 cut;      /* part of a super-packet: others that go the same way follow */
 };
 
 #define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
@@ -30,6 +33,38 @@ LX_INLINE int lx_send(struct __sk_buff *skb, __u32 ifindex)
 {
 	skb->mark = LX_MARK | LX_MARK_DONE;
 	return bpf_redirect_neigh(ifindex, 0, 0, 0);
+}
+
+/*
+ * Parts of a super-packet cost as much as whole ones wherever they come to: those that go
+ * one way are put together again, by the kernel's GRO.
+ */
+LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
+{
+	struct lx_settings *settings = lx_settings();
+
+	if (!settings || !settings->joiner)
+		return LX_DROP;
+	skb->mark = LX_MARK | kind | (ifindex & 0xffff);
+	return bpf_redirect(settings->joiner, 0);
+}
+
+/* On a lane. */
+LX_INLINE int lx_send_on(struct __sk_buff *skb, const struct lx_work *w, struct lx_lane *lane)
+{
+	if (!w->cut)
+		return lx_send(skb, lane->ifindex);
+	lane->cut_ns = bpf_ktime_get_ns();
+	return lx_join(skb, LX_MARK_JOIN, lane->ifindex);
+}
+
+/* To our own socket. */
+LX_INLINE int lx_pass_up(struct __sk_buff *skb, const struct lx_work *w, const struct lx_stream *s)
+{
+	if (w->cut)
+		return lx_join(skb, LX_MARK_JOIN_UP, s->ifindex);
+	skb->mark = 0;
+	return LX_GO_ON;
 }
 
 /* ---- what a sender is told ---------------------------------------------------------- */
@@ -227,7 +262,7 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_work *w, __u32 i
 		return LX_DROP;
 	}
 	lane->sent = lx_pos_max(lane->sent, w->piece.target + (w->piece.end - w->piece.pos));
-	return lx_send(skb, lane->ifindex);
+	return lx_send_on(skb, w, lane);
 }
 
 /* ---- data: a piece of the packet, which is no super-packet ------------------------------------- */
@@ -350,8 +385,7 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 	LX_ADD(&s->pieces, 1);
 	if (up) {
 		s->socket_sent = lx_pos_max(s->socket_sent, w->piece.target + len);
-		skb->mark = 0;
-		return LX_GO_ON;
+		return lx_pass_up(skb, w, s);
 	}
 	if (lx_patch_piece(skb, w, s))
 		goto lost;
@@ -359,7 +393,7 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 	if (!lane)
 		goto lost;
 	lane->sent = lx_pos_max(lane->sent, w->piece.target + len);
-	return lx_send(skb, lane->ifindex);
+	return lx_send_on(skb, w, lane);
 lost:
 	LX_ADD(&s->lost, 1);
 	return LX_DROP;

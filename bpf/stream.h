@@ -8,8 +8,6 @@
 
 #include "out.h"
 
-static struct lx_settings *lx_settings(void);
-
 /* ---- coming in: no payload ------------------------------------------------------------ */
 
 /* Acknowledgements, and probes for one. */
@@ -124,7 +122,8 @@ static long lx_spread_one(__u32 i, void *arg)
 		return 1;
 	lx_run_at(w, w->index, a->pos);
 	if (w->piece.kind == LX_PIECE_LANE || w->piece.kind == LX_PIECE_UP) {
-		a->skb->mark = LX_MARK | LX_MARK_PIECE | ((__u32)(a->pos - w->pos) & 0xffff);
+		a->skb->mark = LX_MARK | (w->cut ? LX_MARK_CUT_PIECE : LX_MARK_PIECE) |
+			       ((__u32)(a->pos - w->pos) & 0xffff);
 		bpf_clone_redirect(a->skb, a->skb->ifindex, BPF_F_INGRESS);
 	}
 	a->pos = w->piece.end;
@@ -140,12 +139,11 @@ LX_INLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w, struct 
 		LX_ADD(&s->cuts, 1);
 		if (!settings || !settings->cutter)
 			return LX_DROP;
-		skb->mark = LX_MARK | LX_MARK_CUT | (skb->ifindex & 0xffff);
+		skb->mark = LX_MARK | LX_MARK_CUT;
 		return bpf_redirect(settings->cutter, 0);
 	}
 	bpf_loop(128, lx_spread_one, &a, 0);
-	/* Of no more use, it can tell a sender that has stopped to go on. */
-	return s->flags & LX_STREAM_STOP ? lx_answer(skb, w, w->index) : LX_DROP;
+	return LX_DROP;
 }
 
 /* All of the packet goes up. */
@@ -157,8 +155,7 @@ LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_work *w, struct lx_st
 	if (g->flags & LX_TCP_FIN)
 		s->fin = 1;
 	lx_seg_put_seq(skb, g, lx_seq_of(w->piece.target, s->base_seq));
-	skb->mark = 0;
-	return LX_GO_ON;
+	return lx_pass_up(skb, w, s);
 }
 
 /* Whether a packet can go out as it is but for its headers. */
@@ -259,7 +256,8 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 		s->high = lx_pos_max(s->high, w->end);
 		return LX_GO_ON;
 	}
-	if (kind == LX_MARK_PIECE)
+	w->cut = kind == LX_MARK_CUT || kind == LX_MARK_CUT_PIECE;
+	if (kind == LX_MARK_PIECE || kind == LX_MARK_CUT_PIECE)
 		return lx_stream_piece_in(skb, w, s, mark & 0xffff);
 	if (kind == LX_MARK_SAVED)
 		return lx_stream_saved_in(skb, w, s);

@@ -24,7 +24,7 @@
 #include "sock_wire.h"
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 2u
+#define LX_ABI_VERSION 3u
 
 struct lx_abi {
 	__u32 magic;
@@ -117,6 +117,7 @@ struct lx_lane {
 	__u64 edge;       /* B: the next hop takes bytes up to here */
 	__u64 sent;       /* B: highest position put on the wire */
 	struct lx_sack sack[3]; /* B */
+	__u64 cut_ns;     /* B: when a part of a super-packet was last sent; those are late */
 	__u32 n_sack;     /* B */
 	__u32 state;      /* U: enum lx_lane_state */
 	__u32 hop;        /* U */
@@ -165,7 +166,6 @@ enum lx_stream_state {
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
 	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its message */
-	LX_STREAM_STOP = 4,     /* let it stop briefly where each large message ends */
 };
 
 /* Cookies of messages that have arrived, for the daemon to acknowledge. */
@@ -288,25 +288,28 @@ enum lx_armed {
 
 /* What programs are told of the machine (U). */
 struct lx_settings {
-	__u32 cutter; /* ifindex of the pair that cuts super-packets up; 0: none */
+	__u32 cutter; /* ifindex of where super-packets are cut up; 0: none */
+	__u32 joiner; /* and of where packets that go one way are put together again */
 	__u32 trace;  /* each message makes an event, struct lx_trace */
 };
-LX_LAYOUT(struct lx_settings, 8);
+LX_LAYOUT(struct lx_settings, 12);
 
 /*
  * Marks of packets on their way between programs: LX_MARK | kind, and 16 bits of its
  * own. None is left on a packet that leaves the machine or goes to a socket.
  */
-#define LX_MARK 0x4c580000u
-#define LX_MARK_MASK 0xfff80000u
-#define LX_MARK_KIND 0x00070000u
+#define LX_MARK 0x4c500000u
+#define LX_MARK_MASK 0xfff00000u
+#define LX_MARK_KIND 0x000f0000u
 enum lx_mark_kind {
 	LX_MARK_DONE = 1 << 16,  /* leaves as it is */
 	LX_MARK_KICK = 2 << 16,  /* the daemon's: to become an acknowledgement */
-	LX_MARK_CUT = 3 << 16,   /* to be cut up, then to come in on interface # again */
-	LX_MARK_AGAIN = 4 << 16, /* has been cut up */
-	LX_MARK_PIECE = 5 << 16, /* only the piece at payload offset # */
+	LX_MARK_CUT = 3 << 16,   /* a super-packet to be cut up, or a part of one that was */
+	LX_MARK_PIECE = 4 << 16, /* only the piece at payload offset # */
+	LX_MARK_CUT_PIECE = 5 << 16, /* likewise, of a part of a super-packet */
 	LX_MARK_SAVED = 6 << 16, /* to become the beginning of a header that was kept */
+	LX_MARK_JOIN = 7 << 16,  /* to be joined with others, then leaves by interface # */
+	LX_MARK_JOIN_UP = 8 << 16, /* likewise, then comes in at interface # as it is */
 };
 
 /* ---- tracing -------------------------------------------------------------------------------- */

@@ -162,16 +162,17 @@ routed_some() {
 }
 
 @test "bpftool follows the map of the trace" {
-	local pins pid cutter b value
+	local pins pid field b value
 	command -v bpftool >/dev/null || skip "no bpftool"
 	router
 	writing
 	eventually "$PATIENCE" more_than stream lane_messages 500
 	pins=$(jq -r .bpf.pins "$DIR/bpf")/forward pid=${daemon_pid[r1]}
-	cutter=$(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
-		jq '.[0].formatted.value.cutter')
-	for b in 0 8 16 24; do
-		value+=" $(((cutter >> b) & 255))"
+	for field in $(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
+		jq '.[0].formatted.value | .cutter, .joiner'); do
+		for b in 0 8 16 24; do
+			value+=" $(((field >> b) & 255))"
+		done
 	done
 	# shellcheck disable=SC2086 # value
 	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $value 1 0 0 0

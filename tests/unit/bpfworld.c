@@ -188,16 +188,17 @@ uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload)
 
 /* ---- running them --------------------------------------------------------------------------- */
 
-int run_frame(const struct frame *in, bool out, uint32_t mark, uint32_t gso,
-		     struct frame *ret_frame, uint32_t *ret_mark)
+int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint32_t gso,
+	      struct frame *ret_frame, uint32_t *ret_mark)
 {
 	struct __sk_buff ctx = { .mark = mark, .gso_size = gso }, ctx_out = { 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in->bytes, .data_size_in = in->len,
 		    .data_out = ret_frame->bytes, .data_size_out = sizeof(ret_frame->bytes),
 		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .ctx_out = &ctx_out,
 		    .ctx_size_out = sizeof(ctx_out));
-	const struct bpf_program *program =
-		out ? bpf->progs.lnetx_egress : bpf->progs.lnetx_ingress;
+	const struct bpf_program *program = where == IN	   ? bpf->progs.lnetx_ingress
+					    : where == OUT ? bpf->progs.lnetx_egress
+							   : bpf->progs.lnetx_join;
 
 	memset(ret_frame, 0, sizeof(*ret_frame));
 	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(program), &opts), 0);
@@ -214,7 +215,7 @@ int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct se
 	int verdict;
 
 	segment_write(in, &f);
-	verdict = run_frame(&f, in->out, in->mark, in->gso, &g, &mark);
+	verdict = run_frame(&f, in->out ? OUT : IN, in->mark, in->gso, &g, &mark);
 	/* No mark of ours is left on what goes on. */
 	if (verdict == GO_ON)
 		assert_int_equal(mark, 0);
@@ -223,6 +224,7 @@ int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct se
 	segment_read(&g, v6, key, out, ret);
 	if (!in->partial && !ret->csum_ok)
 		fail_msg("wrong checksum");
+	ret->mark = mark;
 	return verdict;
 }
 

@@ -43,10 +43,12 @@ struct lx_hop *hop_at(int i);
 /* Writes a message with random payload for the next hop, or for us; its length. */
 uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload);
 
+/* What a frame comes to: LX_MARK_* as @mark makes a difference. */
+enum run_where { IN, OUT, JOINED };
 /* Runs a frame. Returns GO_ON, DROP or REDIRECT. */
-int run_frame(const struct frame *in, bool out, uint32_t mark, uint32_t gso,
-		     struct frame *ret_frame, uint32_t *ret_mark);
-/* Runs a segment; what became of it, as a segment of @key that goes @out. */
+int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint32_t gso,
+	      struct frame *ret_frame, uint32_t *ret_mark);
+/* Runs a segment; what became of it, its mark too, as a segment of @key that goes @out. */
 int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct seg *ret);
 
 /* Data of the peer's, from a stream position on. */

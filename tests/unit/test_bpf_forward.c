@@ -161,34 +161,6 @@ static void test_held(void **state)
 	both(held);
 }
 
-/* Stopped, it gets near the end first, and then a segment beyond. */
-static void stopped(void)
-{
-	uint8_t bytes[1448];
-	struct seg in, out;
-	uint32_t n = 20000;
-	__le32 len = lx_le32(n - lx_overhead(s->version));
-
-	(void)message(bytes, false, 0, 1200);
-	memcpy(bytes + 24 + (v6 ? 52 : 28), &len, 4);
-	s->edge = s->told_edge = 0;
-	s->flags = LX_STREAM_STOP;
-	in = data_at(0, bytes, 1448);
-	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-	in = lane_ack(1448, 600);
-	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_in_range(told_edge(&out), n - 2 * s->mtu, n - 2 * s->mtu + 127);
-	s->high = n - 2 * s->mtu;
-	in = lane_ack(2000, 600);
-	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_in_range(told_edge(&out), n + s->mtu, n + s->mtu + 127);
-}
-
-static void test_stopped(void **state)
-{
-	both(stopped);
-}
-
 static void test_window(void **state)
 {
 	both(window);
@@ -205,13 +177,21 @@ static void sack(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 400);
 	in = lane_ack(100, 600);
+	in.n_block = 1;
+	in.block[0][0] = LANE_BASE + 400;
+	in.block[0][1] = LANE_BASE + 600;
+	/* Parts of a super-packet are just on their way: the gap may close by itself. */
+	lane->cut_ns = INT64_MAX;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, 100);
+	assert_int_equal(out.n_block, 0);
+	lane->cut_ns = 0;
 	in.n_block = 2;
 	in.block[0][0] = LANE_BASE + 700;
 	in.block[0][1] = LANE_BASE + 800;
 	in.block[1][0] = LANE_BASE + 400;
 	in.block[1][1] = LANE_BASE + 600;
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, 100);
 	assert_int_equal(out.n_block, 2);
 	assert_int_equal(out.block[0][0], STREAM_BASE + 700);
 	assert_int_equal(out.block[0][1], STREAM_BASE + 800);
@@ -385,6 +365,62 @@ static void super_packet(void)
 static void test_super_packet(void **state)
 {
 	both(super_packet);
+}
+
+/* What a mark says of what GRO has made of such parts. */
+static void joins(const struct seg *in, uint32_t mark, int verdict, uint32_t expect)
+{
+	struct frame f, out;
+	uint32_t left;
+
+	segment_write(in, &f);
+	assert_int_equal(run_frame(&f, JOINED, mark, 0, &out, &left), verdict);
+	assert_memory_equal(out.bytes + 14, f.bytes + 14, f.len - 14);
+	if (verdict == REDIRECT)
+		assert_int_equal(left, expect);
+}
+
+/* A part of a super-packet is as any other, but meets its neighbours before it goes on. */
+static void part(void)
+{
+	const uint32_t up = LX_MARK | LX_MARK_JOIN_UP | 5, on = LX_MARK | LX_MARK_JOIN | 6;
+	uint8_t bytes[1448];
+	uint32_t a = message(bytes, false, 0, 101);
+	struct seg in, out;
+
+	s->ifindex = 5;
+	lane->ifindex = 6;
+	in = data_at(0, bytes, a);
+	in.mark = LX_MARK | LX_MARK_CUT;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* nowhere to meet them */
+	settings->joiner = 1;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.mark, on);
+	is_on_lane(&out, 0);
+	joins(&out, on, REDIRECT, LX_MARK | LX_MARK_DONE);
+	in = data_at(a, bytes, message(bytes, true, 0, 50));
+	in.mark = LX_MARK | LX_MARK_CUT;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(out.mark, up);
+	assert_int_equal(out.seq, STREAM_BASE);
+	joins(&out, up, REDIRECT, up);
+	/* There it is our socket's, whatever it would be without its mark. */
+	in.mark = up;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, in.seq);
+	/* Two ways within it: a copy for each comes in again, and is still a part. */
+	in = data_at(0, bytes, a);
+	in.mark = LX_MARK | LX_MARK_CUT_PIECE | 30;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.mark, on);
+	is_on_lane(&out, 30);
+	joins(&in, 0, DROP, 0);
+	joins(&in, LX_MARK | LX_MARK_CUT, DROP, 0);
+}
+
+static void test_part(void **state)
+{
+	both(part);
 }
 
 /* An odd length before it: the header's bytes are at odd places of the checksum. */
@@ -742,7 +778,7 @@ static void is_not_read(const struct frame *f, int verdict)
 	struct frame out;
 	uint32_t mark;
 
-	assert_int_equal(run_frame(f, false, 0, 0, &out, &mark), verdict);
+	assert_int_equal(run_frame(f, IN, 0, 0, &out, &mark), verdict);
 	assert_int_equal(out.len, f->len);
 	assert_memory_equal(out.bytes, f->bytes, f->len);
 	assert_int_equal(s->packets, packets);
@@ -824,8 +860,8 @@ static void test_random(void **state)
 			from = rnd_below(20) ? v6 ? 58 : 38 : 14;
 			f.bytes[from + rnd_below(f.len - from < 80 ? f.len - from : 80)] = rnd();
 		}
-		verdict = run_frame(&f, rnd_below(4) == 0,
-				    rnd_below(8) ? 0 : LX_MARK | rnd_below(1 << 19), 0, &out, &mark);
+		verdict = run_frame(&f, rnd_below(4) ? IN : OUT,
+				    rnd_below(8) ? 0 : LX_MARK | rnd_below(1 << 20), 0, &out, &mark);
 		assert_true(verdict == GO_ON || verdict == DROP || verdict == REDIRECT);
 		count[verdict == GO_ON ? 0 : verdict == DROP ? 1 : 2]++;
 		assert_true(s->tail - s->head < LX_STREAM_SLOTS);
@@ -841,7 +877,6 @@ int main(void)
 		cmocka_unit_test(test_lane),
 		cmocka_unit_test(test_diverted),
 		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_sack),
 		cmocka_unit_test(test_old),
@@ -849,6 +884,7 @@ int main(void)
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_super_packet),
+		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_other_contents),
 		cmocka_unit_test(test_gap),

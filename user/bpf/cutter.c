@@ -108,11 +108,11 @@ void lx_cutter_del(void)
 		(void)ask(nlh);
 }
 
-/* ---- what an end shall not do ----------------------------------------------------------- */
+/* ---- what an end does to packets ----------------------------------------------------------- */
 
-static int feature_off(int fd, const char *ifname, uint32_t command)
+static int feature(int fd, const char *ifname, uint32_t command, bool on)
 {
-	struct ethtool_value value = { .cmd = command };
+	struct ethtool_value value = { .cmd = command, .data = on };
 	struct ifreq ifr = { .ifr_data = (void *)&value };
 
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
@@ -135,17 +135,17 @@ static void no_ipv6(const char *ifname)
 	close(fd);
 }
 
-/* What comes out must not be put together again, either. */
-static int prepare(const char *ifname)
+/* What comes out of the one end must not be put together again; out of the other it is. */
+static int prepare(const char *ifname, bool gro)
 {
 	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
 
 	if (fd < 0)
 		return -errno;
 	no_ipv6(ifname);
-	r = feature_off(fd, ifname, ETHTOOL_STSO);
+	r = feature(fd, ifname, ETHTOOL_STSO, false);
 	if (!r)
-		r = feature_off(fd, ifname, ETHTOOL_SGRO);
+		r = feature(fd, ifname, ETHTOOL_SGRO, gro);
 	return r ? r : set_up(ifname);
 }
 
@@ -156,12 +156,10 @@ int lx_cutter_add(void)
 	lx_cutter_del();
 	r = add_pair();
 	if (!r)
-		r = prepare(LX_CUTTER_IN);
+		r = prepare(LX_CUTTER_IN, true);
 	if (!r)
-		r = prepare(LX_CUTTER_OUT);
-	if (r) {
+		r = prepare(LX_CUTTER_OUT, false);
+	if (r)
 		lx_cutter_del();
-		return r;
-	}
-	return (int)if_nametoindex(LX_CUTTER_IN);
+	return r;
 }

@@ -110,17 +110,21 @@ static int settings_write(struct lx_forward *f)
 				    sizeof(f->settings), BPF_ANY);
 }
 
-/* The pair for super-packets with parts for several hops; without it they are dropped. */
+/* The pair for super-packets with parts for several hops; without it those are dropped. */
 static int cutter_start(struct lx_forward *f)
 {
 	int r = lx_cutter_add();
 
-	if (r < 0)
+	if (r)
 		return r;
-	f->settings.cutter = r;
+	f->settings.cutter = if_nametoindex(LX_CUTTER_IN);
+	f->settings.joiner = if_nametoindex(LX_CUTTER_OUT);
 	f->cutter = true;
 	r = settings_write(f);
-	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, LX_CUTTER_OUT,
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, LX_CUTTER_OUT,
+				  LX_BPF_HOOK_INGRESS, 0);
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, LX_CUTTER_IN,
 				     LX_BPF_HOOK_INGRESS, 0);
 }
 
