@@ -119,9 +119,25 @@ LX_INLINE __u64 lx_held_edge(const struct lx_stream *s)
 	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mtu ? LX_LAST_GO : 0);
 }
 
+/*
+ * Stopped, it sends its message in packets of which only the last, a small one, has the
+ * beginning of the next message, too: that is what has to be cut up where they part.
+ */
+LX_INLINE __u64 lx_stop_edge(const struct lx_stream *s)
+{
+	__s64 rest = lx_pos_diff(s->parse_next, s->high), last = 2 * s->mtu;
+
+	if (rest > last + s->mtu)
+		return s->parse_next - last;
+	/* So that a segment fits in which the message ends, and one with the rest of a header. */
+	return lx_pos_max(s->parse_next, s->high) + s->mtu;
+}
+
 LX_INLINE __u64 lx_framed_edge(const struct lx_stream *s)
 {
-	return s->flags & LX_STREAM_HOLD ? lx_held_edge(s) : s->parse_next + LX_AHEAD;
+	if (s->flags & LX_STREAM_HOLD)
+		return lx_held_edge(s);
+	return s->flags & LX_STREAM_STOP ? lx_stop_edge(s) : s->parse_next + LX_AHEAD;
 }
 
 LX_INLINE void lx_edge_update(struct lx_stream *s)

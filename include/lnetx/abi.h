@@ -166,6 +166,7 @@ enum lx_stream_state {
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
 	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its message */
+	LX_STREAM_STOP = 4,     /* let it stop briefly where each large message ends */
 };
 
 /* Cookies of messages that have arrived, for the daemon to acknowledge. */

@@ -25,6 +25,10 @@
 #define COPY_WORTH (8u << 10)
 #define COPIES_MIN 1024
 #define COPIES_OF_CUT 32
+/* Large messages are better sent to their end and then the next one: less has to be cut up. */
+#define STOP_MEAN (256u << 10)
+#define STOP_COPIES 128
+#define STOP_NS LX_SOCK_SECOND
 /* Where headers get lost that often, time is spent on changing over. */
 #define LOSS_WORTH (8u << 20)
 #define LOSSES_MIN 4
@@ -215,6 +219,13 @@ static void stream_weigh(struct lx_fast_stream *state, const struct lx_stream *s
 	state->framed_seen = s->parse_next;
 }
 
+static void stream_stop(struct lx_fast_stream *state, struct lx_stream *s, uint64_t now)
+{
+	if (!state->stop_ns)
+		__atomic_or_fetch(&s->flags, LX_STREAM_STOP, __ATOMIC_RELEASE);
+	state->stop_ns = now + STOP_NS;
+}
+
 static void stream_aside(struct lx_fast_stream *state, uint64_t now)
 {
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
@@ -238,21 +249,30 @@ static void stream_losses(struct lx_fast_stream *state, const struct lx_stream *
 	state->lossy_bytes_seen = s->lane_bytes;
 }
 
-/* Messages that change their destination all the time are better with us. */
+/* Messages that change their destination all the time: stop between them, or have them with us. */
 static void stream_judge(struct lx_fast_stream *state, struct lx_stream *s, uint64_t now)
 {
 	uint64_t cost = COPIES_OF_CUT * s->cuts + s->pieces;
 	uint64_t copies = cost - state->cost_seen;
 	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
 
-	if (copies < COPIES_MIN)
+	if (state->stop_ns && now >= state->stop_ns) {
+		state->stop_ns = 0;
+		__atomic_and_fetch(&s->flags, ~LX_STREAM_STOP, __ATOMIC_RELEASE);
+	}
+	if (copies < (state->mean >= STOP_MEAN ? STOP_COPIES : COPIES_MIN))
 		return;
 	state->cost_seen = cost;
 	state->lane_bytes_seen = s->lane_bytes;
-	if (bytes / copies >= COPY_WORTH)
+	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH)) {
 		state->aside_pause_ns = 0;
-	else
-		stream_aside(state, now);
+		return;
+	}
+	if (state->mean >= STOP_MEAN) {
+		stream_stop(state, s, now);
+		return;
+	}
+	stream_aside(state, now);
 }
 
 /* Goes along with tunable fast_path. Returns whether lanes may be used. */

@@ -31,6 +31,7 @@ struct lx_fast_stream {
 	uint64_t losses_seen, lossy_bytes_seen; /* likewise */
 	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
 	uint64_t mean;             /* bytes of a message, of late */
+	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: no */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;

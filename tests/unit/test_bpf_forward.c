@@ -161,6 +161,34 @@ static void test_held(void **state)
 	both(held);
 }
 
+/* Stopped, it gets near the end first, and then a segment beyond. */
+static void stopped(void)
+{
+	uint8_t bytes[1448];
+	struct seg in, out;
+	uint32_t n = 20000;
+	__le32 len = lx_le32(n - lx_overhead(s->version));
+
+	(void)message(bytes, false, 0, 1200);
+	memcpy(bytes + 24 + (v6 ? 52 : 28), &len, 4);
+	s->edge = s->told_edge = 0;
+	s->flags = LX_STREAM_STOP;
+	in = data_at(0, bytes, 1448);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(1448, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_in_range(told_edge(&out), n - 2 * s->mtu, n - 2 * s->mtu + 127);
+	s->high = n - 2 * s->mtu;
+	in = lane_ack(2000, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_in_range(told_edge(&out), n + s->mtu, n + s->mtu + 127);
+}
+
+static void test_stopped(void **state)
+{
+	both(stopped);
+}
+
 static void test_window(void **state)
 {
 	both(window);
@@ -877,6 +905,7 @@ int main(void)
 		cmocka_unit_test(test_lane),
 		cmocka_unit_test(test_diverted),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_sack),
 		cmocka_unit_test(test_old),

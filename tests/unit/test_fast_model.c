@@ -736,7 +736,10 @@ static void policy(int who)
 		s->flags |= LX_STREAM_HOLD;
 		break;
 	case 10:
-		lane[rnd_below(LANES)].cut_ns = now_ns;
+		s->flags |= LX_STREAM_STOP;
+		break;
+	case 11:
+		s->flags &= ~LX_STREAM_STOP;
 		break;
 	case 2:
 	case 3:
