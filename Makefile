@@ -207,6 +207,10 @@ $(B)/tests/test_sock_%: $(B)/tests/unit/test_sock_%.o $(B)/tests/libhelp.a $(B)/
 		$(B)/liblnetx.a
 	$(call link,-lcmocka)
 
+$(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/unit/%.o \
+		$(B)/tests/unit/fakeo2ib.o $(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka)
+
 $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
@@ -219,6 +223,10 @@ $(B)/tests/%: $(B)/tests/rdma/%.o $(B)/liblnetx.a
 
 $(B)/tests/libfuzz.a: $(call obj,$(FUZZ_HELP_SRCS))
 	$(archive)
+
+$(B)/tests/fuzz_o2ib_conn: $(B)/tests/fuzz/fuzz_o2ib_conn.o $(B)/tests/unit/fakeo2ib.o \
+		$(B)/liblnetx.a
+	$(call link,$(fuzz_main))
 
 $(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libfuzz.a $(B)/tests/libhelp.a \
 		$(B)/liblnetx.a

@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lnd/o2ib/o2ib.h"
-#include "../../lnd/o2ib/priv.h"
+#include "../unit/fakeo2ib.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define PEER_NID 0x000500000a000002ULL
 #define MSGS 64
 #define PARKED 64
 #define MEM 20000
@@ -32,14 +30,12 @@ struct qp { /* what the hardware knows of one connection */
 
 static const uint8_t *in;
 static size_t left;
-static struct lx_ni ni;
-static struct lx_o2ib_net *net;
 static struct qp qps[8];
 static struct out outs[MSGS];
 static void *parked[PARKED];
-static unsigned int n_parked, live_mrs;
-static uint64_t now_ns, last_cookie;
-static bool stopped, direct;
+static unsigned int n_parked;
+static uint64_t last_cookie;
+static bool direct;
 static char mem[MEM];
 static struct iovec iov[2] = { { mem, MEM / 2 }, { mem + MEM / 2, MEM / 2 } };
 
@@ -55,7 +51,7 @@ static uint32_t u16(void)
 
 /* ---- the core ----------------------------------------------------------------------- */
 
-void lx_lnd_finalize(struct lx_msg *msg, int status)
+static void core_finalize(struct lx_msg *msg, int status)
 {
 	struct out *out = lx_container_of(msg, struct out, msg);
 
@@ -98,10 +94,10 @@ static void decide(unsigned int i)
 		p = memory(u16());
 	if (msg)
 		msg->payload = p;
-	lx_o2ib_lnd.recv(&ni, rx, msg, msg ? &msg->payload : NULL, rx->msg.hdr.payload_length);
+	lx_o2ib_lnd.recv(&hand.ni, rx, msg, msg ? &msg->payload : NULL, rx->msg.hdr.payload_length);
 }
 
-int lx_lnd_parse(struct lx_ni *n, const struct lx_hdr *hdr, const struct lx_rx_from *from, void *rx)
+static int core_parse(const struct lx_hdr *hdr, void *rx)
 {
 	if (n_parked == PARKED || hdr->type > LX_MSG_REPLY || hdr->payload_length > LX_PAYLOAD_MAX)
 		return -EPROTO;
@@ -111,59 +107,12 @@ int lx_lnd_parse(struct lx_ni *n, const struct lx_hdr *hdr, const struct lx_rx_f
 	return 0;
 }
 
-struct lx_msg *lx_lnd_reply_msg(struct lx_ni *n, struct lx_msg *get)
-{
-	return msg_new();
-}
-
-void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
+static void core_reply_length(size_t length)
 {
 	assert(length <= MEM);
 }
 
-void lx_lnd_peer_lost(struct lx_ni *n, const struct lx_nid *nid, int error)
-{
-}
-
-void lx_lnd_stopped(struct lx_ni *n)
-{
-	stopped = true;
-}
-
-void lx_lnd_link(struct lx_ni *n, bool up)
-{
-}
-
-void lx_lnd_change(struct lx_ni *n, const struct lx_change *change)
-{
-}
-
-uint64_t lx_lnd_now(struct lx_ni *n)
-{
-	return now_ns;
-}
-
-unsigned int lx_lnd_timeout(struct lx_ni *n)
-{
-	return 50;
-}
-
 /* ---- the hardware ---------------------------------------------------------------------- */
-
-static struct lx_list nets = { &nets, &nets };
-
-static int hw_open(struct lx_o2ib_net *n)
-{
-	net = n;
-	lx_list_append(&nets, &n->port_link);
-	return 0;
-}
-
-static void hw_net_close(struct lx_o2ib_net *n)
-{
-	lx_list_del(&n->port_link);
-	lx_o2ib_net_closed(n);
-}
 
 static int hw_post_recv(struct lx_o2ib_conn *conn, unsigned int rx)
 {
@@ -196,10 +145,6 @@ static int hw_dial(struct lx_o2ib_conn *conn, const void *pdata, size_t len)
 static int hw_accept(struct lx_o2ib_conn *conn, void *request, const void *pdata, size_t len)
 {
 	return qp_new(conn);
-}
-
-static void hw_reject(struct lx_o2ib_net *n, void *request, const void *pdata, size_t len)
-{
 }
 
 static void hw_close(struct lx_o2ib_conn *conn)
@@ -242,39 +187,16 @@ static int hw_reg(struct lx_o2ib_net *n, void *addr, size_t len, bool remote,
 {
 	if (byte() == 0xee)
 		return -ENOMEM;
-	*ret_mr = (struct lx_o2ib_mr){ NULL, 1, 2 };
-	live_mrs++;
-	return 0;
+	return hand_reg(n, addr, len, remote, ret_mr);
 }
-
-static void hw_dereg(struct lx_o2ib_mr *mr)
-{
-	live_mrs--;
-}
-
-static const struct lx_o2ib_hw hw = {
-	.net_open = hw_open,
-	.net_close = hw_net_close,
-	.dial = hw_dial,
-	.accept = hw_accept,
-	.reject = hw_reject,
-	.close = hw_close,
-	.free = hw_free,
-	.post_recv = hw_post_recv,
-	.post_send = hw_post_send,
-	.reg = hw_reg,
-	.dereg = hw_dereg,
-};
 
 /* ---- what happens ------------------------------------------------------------------------ */
 
 static struct lx_o2ib_msg peer_msg(uint8_t type)
 {
-	struct lx_o2ib_msg m = { .version = byte() == 0x11 ? LX_O2IB_V1 : LX_O2IB_V2, .type = type,
-				 .src_nid = PEER_NID, .src_stamp = 99 };
+	struct lx_o2ib_msg m = hand_msg(type);
 
-	m.dst_nid = lx_nid_to_u64(&ni.nid);
-	m.dst_stamp = net->stamp;
+	m.version = byte() == 0x11 ? LX_O2IB_V1 : LX_O2IB_V2;
 	return m;
 }
 
@@ -309,10 +231,10 @@ static void connect_request(void)
 	m.params = (struct lx_o2ib_params){ byte() % 10, 257 - byte(), 4096 };
 	m.nob = lx_o2ib_nob(m.type, 0);
 	m.src_stamp += byte() == 7;
-	m.dst_stamp = byte() & 1 ? net->stamp : 0;
+	m.dst_stamp = byte() & 1 ? hand.net->stamp : 0;
 	m.dst_nid += byte() == 9;
 	lx_o2ib_encode(&m, buf, false);
-	lx_o2ib_cm_request(&nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
+	lx_o2ib_cm_request(&hand.nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
 }
 
 /* A message of the peer's: well-formed for the most part, with sense or without. */
@@ -365,15 +287,15 @@ static void send_one(void)
 	if (!msg)
 		return;
 	msg->hdr.type = byte() & 3;
-	msg->hdr.src_nid = ni.nid;
-	lx_nid_from_u64(PEER_NID, &msg->hdr.dst_nid);
+	msg->hdr.src_nid = hand.ni.nid;
+	lx_nid_from_u64(HAND_PEER, &msg->hdr.dst_nid);
 	msg->target.nid = msg->hdr.dst_nid;
 	if (msg->hdr.type == LX_MSG_PUT || msg->hdr.type == LX_MSG_REPLY)
 		msg->payload = memory(u16());
 	if (msg->hdr.type == LX_MSG_GET)
 		msg->sink = memory(u16());
 	msg->hdr.payload_length = msg->payload.length;
-	if (lx_o2ib_lnd.send(&ni, msg)) {
+	if (lx_o2ib_lnd.send(&hand.ni, msg)) {
 		assert(lx_container_of(msg, struct out, msg)->open);
 		lx_container_of(msg, struct out, msg)->open = false;
 	}
@@ -410,8 +332,8 @@ static void step(void)
 		connect_request();
 		break;
 	case 9:
-		now_ns += (uint64_t)byte() * LX_O2IB_SECOND;
-		lx_o2ib_tick(net);
+		hand.now_ns += (uint64_t)byte() * LX_O2IB_SECOND;
+		lx_o2ib_tick(hand.net);
 		break;
 	case 10:
 	case 11:
@@ -425,29 +347,29 @@ static void step(void)
 
 static void begin(void)
 {
-	memset(&ni, 0, sizeof(ni));
 	memset(qps, 0, sizeof(qps));
 	memset(outs, 0, sizeof(outs));
-	n_parked = live_mrs = 0;
-	now_ns = LX_O2IB_SECOND;
+	n_parked = 0;
 	last_cookie = 1;
-	stopped = false;
-	lx_o2ib_hw = &hw;
-	assert(!lx_nid_parse("10.0.0.1@o2ib", &ni.nid));
-	ni.net = lx_nid_net(&ni.nid);
-	memset(&ni.tun, 0xff, sizeof(ni.tun));
-	memset(&ni.lnd_tun, 0xff, sizeof(ni.lnd_tun));
-	assert(!lx_o2ib_lnd.startup(&ni));
+	hand_core = (struct hand_core){ core_finalize, core_parse, msg_new, core_reply_length };
+	hand_hw.dial = hw_dial;
+	hand_hw.accept = hw_accept;
+	hand_hw.close = hw_close;
+	hand_hw.free = hw_free;
+	hand_hw.post_recv = hw_post_recv;
+	hand_hw.post_send = hw_post_send;
+	hand_hw.reg = hw_reg;
+	hand_begin(LX_UNSET);
 }
 
 static void end(void)
 {
 	left = 0;
-	lx_o2ib_lnd.shutdown(&ni);
+	hand_shutdown();
 	while (n_parked)
 		decide(n_parked - 1);
-	assert(stopped);
-	assert(!live_mrs);
+	assert(hand.stopped);
+	assert(!hand.live_mrs);
 	for (unsigned int i = 0; i < MSGS; i++)
 		assert(!outs[i].open);
 }

@@ -12,26 +12,20 @@
 
 #include <errno.h>
 
-#include "../../lnd/o2ib/o2ib.h"
-#include "../../lnd/o2ib/priv.h"
-#include "../../user/io/env.h"
+#include "fakeo2ib.h"
 
-#define PEER_NID 0x000500000a000002ULL
 #define BIG 10000
 #define SLOTS 4
 
 /* ---- what the transport is told and tells ------------------------------------------ */
 
-static struct lx_ni ni;
-static uint64_t now_ns;
 static struct lx_msg msg, reply;
-static unsigned int msg_ended, reply_ended, live_mrs;
+static unsigned int msg_ended, reply_ended;
 static int msg_status, reply_status;
 static size_t reply_length;
-static bool stopped;
 static void *parsed_rx;
 
-void lx_lnd_finalize(struct lx_msg *m, int status)
+static void core_finalize(struct lx_msg *m, int status)
 {
 	if (m == &msg) {
 		msg_ended++;
@@ -43,53 +37,25 @@ void lx_lnd_finalize(struct lx_msg *m, int status)
 	}
 }
 
-int lx_lnd_parse(struct lx_ni *n, const struct lx_hdr *hdr, const struct lx_rx_from *from, void *rx)
+static int core_parse(const struct lx_hdr *hdr, void *rx)
 {
 	parsed_rx = rx;
 	return 0;
 }
 
-struct lx_msg *lx_lnd_reply_msg(struct lx_ni *n, struct lx_msg *get)
+static struct lx_msg *core_reply_msg(void)
 {
 	return &reply;
 }
 
-void lx_lnd_reply_length(struct lx_msg *r, size_t length)
+static void core_reply_length(size_t length)
 {
 	reply_length = length;
-}
-
-void lx_lnd_peer_lost(struct lx_ni *n, const struct lx_nid *nid, int error)
-{
-}
-
-void lx_lnd_stopped(struct lx_ni *n)
-{
-	stopped = true;
-}
-
-void lx_lnd_link(struct lx_ni *n, bool up)
-{
-}
-
-void lx_lnd_change(struct lx_ni *n, const struct lx_change *change)
-{
-}
-
-uint64_t lx_lnd_now(struct lx_ni *n)
-{
-	return now_ns;
-}
-
-unsigned int lx_lnd_timeout(struct lx_ni *n)
-{
-	return 50;
 }
 
 /* ---- hardware by hand -------------------------------------------------------------- */
 
 static struct lx_o2ib_conn *conn;
-static struct lx_o2ib_net *net;
 static struct {
 	bool open; /* posted, not completed */
 	uint8_t type;
@@ -97,48 +63,19 @@ static struct {
 static unsigned int n_posted, next_rx;
 static uint64_t their_cookie_for_us; /* the cookie we sent in our last request or PUT_ACK */
 
-static int hand_open(struct lx_o2ib_net *n)
-{
-	net = n;
-	return 0;
-}
-
-static void hand_net_close(struct lx_o2ib_net *n)
-{
-	lx_o2ib_net_closed(n);
-}
-
-static int hand_dial(struct lx_o2ib_conn *c, const void *pdata, size_t len)
+static int hw_dial(struct lx_o2ib_conn *c, const void *pdata, size_t len)
 {
 	conn = c;
 	return 0;
 }
 
-static int hand_accept(struct lx_o2ib_conn *c, void *request, const void *pdata, size_t len)
-{
-	return -ENOSYS;
-}
-
-static void hand_reject(struct lx_o2ib_net *n, void *request, const void *pdata, size_t len)
-{
-}
-
-static void hand_close(struct lx_o2ib_conn *c)
+static void hw_close(struct lx_o2ib_conn *c)
 {
 	conn = NULL;
 }
 
-static void hand_free(struct lx_o2ib_conn *c)
-{
-}
-
-static int hand_post_recv(struct lx_o2ib_conn *c, unsigned int rx)
-{
-	return 0;
-}
-
-static int hand_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
-			  const struct lx_o2ib_write *writes, unsigned int n_writes)
+static int hw_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
+			const struct lx_o2ib_write *writes, unsigned int n_writes)
 {
 	struct lx_o2ib_msg m;
 
@@ -155,58 +92,24 @@ static int hand_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
 	return 0;
 }
 
-static int hand_reg(struct lx_o2ib_net *n, void *addr, size_t len, bool remote,
-		    struct lx_o2ib_mr *ret_mr)
-{
-	*ret_mr = (struct lx_o2ib_mr){ NULL, 1, 2 };
-	live_mrs++;
-	return 0;
-}
-
-static void hand_dereg(struct lx_o2ib_mr *mr)
-{
-	live_mrs--;
-}
-
-static const struct lx_o2ib_hw hand = {
-	.net_open = hand_open,
-	.net_close = hand_net_close,
-	.dial = hand_dial,
-	.accept = hand_accept,
-	.reject = hand_reject,
-	.close = hand_close,
-	.free = hand_free,
-	.post_recv = hand_post_recv,
-	.post_send = hand_post_send,
-	.reg = hand_reg,
-	.dereg = hand_dereg,
-};
-
 /* ---- the peer ---------------------------------------------------------------------- */
 
 static void receive(struct lx_o2ib_msg m, unsigned int n)
 {
-	unsigned int rx = next_rx++ % conn->n_rxs;
-
-	m.version = LX_O2IB_V2;
-	m.src_nid = PEER_NID;
-	m.src_stamp = 99;
-	m.dst_nid = lx_nid_to_u64(&ni.nid);
-	m.dst_stamp = net->stamp;
-	m.nob = lx_o2ib_nob(m.type, n);
-	lx_o2ib_encode(&m, lx_o2ib_conn_rx_buf(conn, rx), false);
-	lx_o2ib_received(conn, rx, m.nob, true);
+	hand_receive(conn, next_rx++ % conn->n_rxs, &m, n);
 }
 
 static void answer(uint8_t type, int32_t status, uint64_t cookie)
 {
 	uint8_t frag[12];
-	struct lx_o2ib_msg m = { .type = type, .cookie = cookie, .status = status };
+	struct lx_o2ib_msg m = hand_msg(type);
 
+	m.cookie = cookie;
+	m.status = status;
 	if (type == LX_O2IB_PUT_ACK) {
 		lx_o2ib_frag_put(frag, 0, BIG, 0x1000);
 		m.desc = (struct lx_o2ib_desc){ 7, 1, frag };
-		m.dst_cookie = 4711;
+		m.dst_cookie = HAND_PEER_COOKIE;
 	}
 	receive(m, 1);
 }
@@ -214,11 +117,12 @@ static void answer(uint8_t type, int32_t status, uint64_t cookie)
 static void request(uint8_t type)
 {
 	uint8_t frag[12];
-	struct lx_o2ib_msg m = { .type = type, .cookie = 4711 };
+	struct lx_o2ib_msg m = hand_msg(type);
 
+	m.cookie = HAND_PEER_COOKIE;
 	m.hdr.type = type == LX_O2IB_PUT_REQ ? LX_MSG_PUT : LX_MSG_GET;
-	lx_nid_from_u64(PEER_NID, &m.hdr.src_nid);
-	m.hdr.dst_nid = ni.nid;
+	lx_nid_from_u64(HAND_PEER, &m.hdr.src_nid);
+	m.hdr.dst_nid = hand.ni.nid;
 	lx_o2ib_frag_put(frag, 0, BIG, 0x1000);
 	m.desc = (struct lx_o2ib_desc){ 7, 1, frag };
 	receive(m, 1);
@@ -231,63 +135,43 @@ enum scene { IMMEDIATE, PUT, PUT_TARGET, GET, GET_TARGET, SCENES };
 static char data[BIG];
 static struct iovec iov = { data, BIG };
 
-static void connect_up(void)
-{
-	struct lx_o2ib_msg m = { .version = LX_O2IB_V2, .type = LX_O2IB_CONNACK, .nob = 56,
-				 .src_nid = PEER_NID, .src_stamp = 99,
-				 .params = { 8, 257, 4096 } };
-	uint8_t buf[56];
-
-	m.dst_nid = lx_nid_to_u64(&ni.nid);
-	m.dst_stamp = net->stamp;
-	lx_o2ib_encode(&m, buf, false);
-	lx_o2ib_cm_established(conn, buf, 56);
-}
-
 static void send_msg(uint32_t type, size_t len, size_t sink)
 {
 	msg.hdr.type = type;
-	msg.hdr.src_nid = ni.nid;
-	lx_nid_from_u64(PEER_NID, &msg.hdr.dst_nid);
+	msg.hdr.src_nid = hand.ni.nid;
+	lx_nid_from_u64(HAND_PEER, &msg.hdr.dst_nid);
 	msg.target.nid = msg.hdr.dst_nid;
 	msg.payload = (struct lx_payload){ .iov = &iov, .n_iov = 1, .length = len };
 	msg.sink = (struct lx_payload){ .iov = &iov, .n_iov = 1, .length = sink };
-	assert_int_equal(lx_o2ib_lnd.send(&ni, &msg), 0);
+	assert_int_equal(lx_o2ib_lnd.send(&hand.ni, &msg), 0);
 }
 
 static void begin(enum scene scene)
 {
 	struct lx_payload all = { .iov = &iov, .n_iov = 1, .length = BIG };
 
-	memset(&ni, 0, sizeof(ni));
 	memset(&msg, 0, sizeof(msg));
 	memset(&reply, 0, sizeof(reply));
 	memset(posted, 0, sizeof(posted));
 	msg_ended = reply_ended = n_posted = next_rx = 0;
 	msg_status = reply_status = 1;
 	reply_length = 0;
-	stopped = false;
-	now_ns = LX_O2IB_SECOND;
-	assert_int_equal(lx_nid_parse("10.0.0.1@o2ib", &ni.nid), 0);
-	ni.net = lx_nid_net(&ni.nid);
-	memset(&ni.tun, 0xff, sizeof(ni.tun));
-	memset(&ni.lnd_tun, 0xff, sizeof(ni.lnd_tun));
-	assert_int_equal(lx_o2ib_lnd.startup(&ni), 0);
+	hand_begin(LX_UNSET);
 	/* Something has to be sent for a connection to be; that is the message, or a stranger. */
 	if (scene == IMMEDIATE || scene == PUT || scene == GET) {
 		send_msg(scene == GET ? LX_MSG_GET : LX_MSG_PUT,
 			 scene == PUT ? BIG : 0, scene == GET ? BIG : 0);
-		connect_up();
+		hand_connack(conn);
 		return;
 	}
 	send_msg(LX_MSG_PUT, 0, 0);
-	connect_up();
+	hand_connack(conn);
 	lx_o2ib_sent(conn, posted[0].type, true);
 	assert_int_equal(msg_ended, 1);
 	msg_ended = n_posted = 0;
 	request(scene == PUT_TARGET ? LX_O2IB_PUT_REQ : LX_O2IB_GET_REQ);
 	msg.payload = all;
-	lx_o2ib_lnd.recv(&ni, parsed_rx, &msg, scene == PUT_TARGET ? &all : &msg.payload, BIG);
+	lx_o2ib_lnd.recv(&hand.ni, parsed_rx, &msg, scene == PUT_TARGET ? &all : &msg.payload, BIG);
 }
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -377,8 +261,8 @@ static void happen(enum scene scene, struct past *p, enum event event)
 		break;
 	case LATE:
 		p->closed = true;
-		now_ns += 100 * LX_O2IB_SECOND;
-		lx_o2ib_tick(net);
+		hand.now_ns += 100 * LX_O2IB_SECOND;
+		lx_o2ib_tick(hand.net);
 		if (!p->failed_answer)
 			assert_int_equal(msg.hstatus, posted[0].open || posted[1].open ?
 							      LX_HSTATUS_NETWORK_TIMEOUT :
@@ -413,7 +297,7 @@ static void expect(enum scene scene, const struct past *p, bool was_due)
 	assert_int_equal(reply_ended, scene == GET && now_due);
 	if (!now_due)
 		return;
-	assert_int_equal(live_mrs, 0);
+	assert_int_equal(hand.live_mrs, 0);
 	if (was_due)
 		return; /* the result cannot change any more */
 	if (p->closed && scene == GET && p->failed_answer) {
@@ -434,9 +318,9 @@ static void expect(enum scene scene, const struct past *p, bool was_due)
 
 static void end_scene(void)
 {
-	lx_o2ib_lnd.shutdown(&ni);
-	assert_true(stopped);
-	assert_int_equal(live_mrs, 0);
+	hand_shutdown();
+	assert_true(hand.stopped);
+	assert_int_equal(hand.live_mrs, 0);
 	assert_true(msg_ended == 1);
 }
 
@@ -502,6 +386,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(every_order) };
 
-	lx_o2ib_hw = &hand;
+	hand_core = (struct hand_core){ core_finalize, core_parse, core_reply_msg, core_reply_length };
+	hand_hw.dial = hw_dial;
+	hand_hw.close = hw_close;
+	hand_hw.post_send = hw_post_send;
 	return cmocka_run_group_tests_name("o2ib_tx", tests, NULL, NULL);
 }
