@@ -21,8 +21,11 @@ struct walk {
 
 #ifdef LX_O2IB
 #define LX_KNOWN_NETS "tcp, o2ib"
+#define LX_NO_O2IB ""
 #else
 #define LX_KNOWN_NETS "tcp"
+#define LX_NO_O2IB "it was built without RDMA; install libibverbs-dev and librdmacm-dev, " \
+		   "and build it again without O2IB=0"
 #endif
 
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
@@ -275,13 +278,14 @@ static int net_type(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct walk *s = arg;
 	int err = lx_yaml_net(y, value, "net type", &s->net.net);
+	uint8_t type = lx_net_type(s->net.net);
 
-	if (!err && lx_net_type(s->net.net) != LX_NET_LO &&
-	    !lx_conf_lnd_settings(lx_net_type(s->net.net)))
-		err = lx_yaml_fail(y, value, -EOPNOTSUPP,
-				   "net type %s: this version has no transport for it (known: " LX_KNOWN_NETS ")",
-				   lx_net_str(s->net.net));
-	return err;
+	if (err || type == LX_NET_LO || lx_conf_lnd_settings(type))
+		return err;
+	return lx_yaml_fail(y, value, -EOPNOTSUPP,
+			    "net type %s: this version has no transport for it%s",
+			    lx_net_str(s->net.net),
+			    type == LX_NET_O2IB ? "; " LX_NO_O2IB : " (known: " LX_KNOWN_NETS ")");
 }
 
 static int net_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)

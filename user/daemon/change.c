@@ -117,7 +117,10 @@ static int explain_net_add(struct change *c, const char *name, int err)
 			   "cannot add NI %s: its address is on no RDMA device; see \"rdma link\"",
 			   name);
 	case -EPROTONOSUPPORT:
-		return say(c, err, "cannot add NI %s: no transport for this type of net", name);
+		return say(c, err, "cannot add NI %s: %s", name,
+			   o2ib ? "lnetxd was built without RDMA; install libibverbs-dev and "
+				  "librdmacm-dev, and build it again without O2IB=0" :
+				  "no transport for this type of net");
 	case -EINVAL:
 		return say(c, err, "cannot add NI %s: a setting is out of range", name);
 	}
