@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * o2iblnd on real RDMA: memory that is given back and mapped again, and a peer that is
- * killed at each stage of a connection and of a transfer. Run by make vmtest, over rxe.
+ * o2iblnd on real RDMA: memory that is given back and mapped again, events of the device,
+ * and a peer that is killed at each stage of a connection and of a transfer. Run by make
+ * vmtest, over rxe.
  *
  * The node under test lives here; its peer is a child, this program again, whose hardware
  * (lnd/o2ib/hw.h) is wrapped: when a stage is reached, it kills itself there and then.
@@ -10,9 +11,11 @@
  */
 #include "../unit/testlib.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <rdma/rdma_cma.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -457,6 +460,129 @@ static void read_only(void **state)
 	munmap(p, BIG);
 }
 
+/* ---- events of the device ---------------------------------------------------------------------- */
+
+/*
+ * A completion queue with room for one overruns, for real: completions come while nobody
+ * can look, as the one who posts holds the node's lock. The kernel's event about it is then
+ * taken for the one that a test wants to see.
+ */
+static bool small_cq;
+static volatile unsigned int posts_to_hold; /* at the last of them nobody goes on for a while */
+static enum ibv_event_type event_wanted;
+static struct ibv_async_event event_real;
+static struct ibv_qp *last_qp;
+
+#define REAL(fn) ((typeof(&fn))dlsym(RTLD_NEXT, #fn))
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *verbs, int cqe, void *context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	return REAL(ibv_create_cq)(verbs, small_cq ? 1 : cqe, context, channel, vector);
+}
+
+int rdma_create_qp(struct rdma_cm_id *cm, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	int r = REAL(rdma_create_qp)(cm, pd, attr);
+
+	last_qp = cm->qp;
+	return r;
+}
+
+int ibv_get_async_event(struct ibv_context *verbs, struct ibv_async_event *ev)
+{
+	int r = REAL(ibv_get_async_event)(verbs, ev);
+
+	event_real = *ev;
+	if (!r && ev->event_type == IBV_EVENT_CQ_ERR && event_wanted != IBV_EVENT_CQ_ERR) {
+		ev->event_type = event_wanted;
+		ev->element.qp = last_qp;
+	}
+	return r;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *ev)
+{
+	REAL(ibv_ack_async_event)(&event_real);
+}
+
+static int holding_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob,
+			     const struct lx_o2ib_write *writes, unsigned int n_writes)
+{
+	int r = lx_o2ib_verbs.post_send(conn, slot, nob, writes, n_writes);
+
+	if (posts_to_hold && !--posts_to_hold)
+		usleep(500000);
+	return r;
+}
+
+/* As many PUTs as there are credits; all end, and not all well. */
+static void overrun(enum ibv_event_type wanted)
+{
+	struct told told[8];
+	struct lx_handle md[N_OF(told)];
+	unsigned int failed = 0;
+
+	event_wanted = wanted;
+	small_cq = true;
+	posts_to_hold = N_OF(told);
+	for (unsigned int i = 0; i < N_OF(told); i++) {
+		md[i] = bind_md(own, 100, &told[i]);
+		assert_int_equal(start_op(true, md[i], peer_nid), 0);
+	}
+	for (unsigned int i = 0; i < N_OF(told); i++) {
+		if (!await(&told[i].sent, PROMPT))
+			fail_msg("nobody tells what became of message %u", i);
+		failed += told[i].send_status < 0;
+		lx_md_unlink(node, md[i]);
+		assert_true(await(&told[i].unlinked, PROMPT));
+	}
+	assert_int_equal(posts_to_hold, 0);
+	assert_true(failed > 0);
+	small_cq = false;
+}
+
+/* A queue that is broken is the end of its connection, and of nothing else. */
+static void queue_event(enum ibv_event_type event)
+{
+	peer_start(0);
+	overrun(event);
+	rnd_fill(own, BIG);
+	there_and_back(own);
+	peer_end(false);
+}
+
+static void cq_overrun(void **state)
+{
+	queue_event(IBV_EVENT_CQ_ERR);
+}
+
+static void qp_fatal(void **state)
+{
+	queue_event(IBV_EVENT_QP_FATAL);
+}
+
+/* A device that is broken is the end of the NI; with another one all is well. */
+static void device_fatal(void **state)
+{
+	struct told told;
+	struct lx_handle md;
+
+	peer_start(0);
+	overrun(IBV_EVENT_DEVICE_FATAL);
+	md = bind_md(own, BIG, &told);
+	if (!start_op(true, md, peer_nid)) {
+		assert_true(await(&told.sent, PROMPT));
+		assert_true(told.send_status < 0);
+	}
+	lx_md_unlink(node, md);
+	assert_true(await(&told.unlinked, PROMPT));
+	lx_node_free(node);
+	assert_int_equal(node_up(own_nid), 0);
+	there_and_back(own);
+	peer_end(false);
+}
+
 /* ---- a peer that is killed ------------------------------------------------------------------- */
 
 /* We have begun it: it ends, and did not succeed where it cannot have. */
@@ -524,13 +650,17 @@ static void after_all(void **state)
 
 int main(int argc, char **argv)
 {
+	static struct lx_o2ib_hw holding;
 	struct CMUnitTest tests[8 + N_OF(stages)] = {
 		cmocka_unit_test(mapped_again),
 		cmocka_unit_test(told_of),
 		cmocka_unit_test(written_later),
 		cmocka_unit_test(read_only),
+		cmocka_unit_test(cq_overrun),
+		cmocka_unit_test(qp_fatal),
+		cmocka_unit_test(device_fatal),
 	};
-	unsigned int n = 4;
+	unsigned int n = 7;
 	int r;
 
 	if (argc == 5 && !strcmp(argv[1], "--peer"))
@@ -542,6 +672,9 @@ int main(int argc, char **argv)
 	program = argv[0];
 	own_nid = argv[1];
 	peer_nid = argv[2];
+	holding = lx_o2ib_verbs;
+	holding.post_send = holding_post_send;
+	lx_o2ib_hw = &holding;
 	rnd_init();
 	own = malloc(BIG);
 	copy = malloc(BIG);
