@@ -34,6 +34,11 @@ setup() {
 	grep '^FAILED .* forged: exit status 1' "$OUT"
 }
 
+@test "BPF programs that the kernel does not take fail the suite that loads them" {
+	grep '^FAILED .* broken: skipped, and not listed' "$OUT"
+	grep 'the kernel refused it' "$OUT"
+}
+
 @test "a warning of the kernel fails the suite it comes in" {
 	grep '^FAILED .* warning: kernel of machine 1: .*on purpose' "$OUT"
 }
@@ -44,5 +49,5 @@ setup() {
 }
 
 @test "the last line tells" {
-	[ "$(tail -1 "$OUT")" = "1 passed, 9 failed" ]
+	[ "$(tail -1 "$OUT")" = "1 passed, 10 failed" ]
 }
