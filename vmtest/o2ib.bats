@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # o2iblnd on a kernel's own RDMA: two nodes on one machine, through one rxe device. What
-# takes two machines is in o2ib-two.bats.
+# takes more machines is in o2ib-*.bats.
 bats_require_minimum_version 1.5.0
 # shellcheck source=vmtest/o2ib.bash
 source "$BATS_TEST_DIRNAME/o2ib.bash"
