@@ -12,6 +12,9 @@
 #	load VM NID VERB TARGET [OPTION...]
 #	                          traffic with every byte verified; fails if any is lost
 
+# shellcheck source=tests/eventually.bash
+source tests/eventually.bash
+
 PATIENCE=${PATIENCE:-30}
 # Sanitizers watch the suites on one machine; several emulated ones are slow enough.
 if [ "${VMTEST_VMS:-1}" = 1 ]; then
@@ -129,21 +132,6 @@ load() {
 	out=$(at "$vm" "$BIN/lxload $verb -V -j -n $nid $*") || { echo "$out"; return 1; }
 	jq -e '.ok and .verified and .bad == 0 and .lost == 0 and .messages_total > 0' \
 		>/dev/null <<<"$out" || { echo "$out"; return 1; }
-}
-
-# eventually SECONDS COMMAND...: until it succeeds; its status 9 means: never
-eventually() {
-	local end=$((SECONDS + $1)) status
-	shift
-
-	while status=0; "$@" >/dev/null 2>&1 || status=$?; [ $status != 0 ]; do
-		if [ $SECONDS -ge $end ] || [ $status = 9 ]; then
-			echo "never: $*"
-			"$@"
-			return 1
-		fi
-		sleep 0.2
-	done
 }
 
 # Whatever a test left running, on machines 1 to N.

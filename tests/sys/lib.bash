@@ -27,6 +27,8 @@
 #                                  bridge                                    bridge
 
 cd "${BATS_TEST_DIRNAME:-$(dirname "${BASH_SOURCE[0]}")}/../.." || exit 1
+# shellcheck source=tests/eventually.bash
+source tests/eventually.bash
 
 LNETX_BIN=${LNETX_BIN:-$PWD/build/asan/bin}
 LNETX_RELEASE=${LNETX_RELEASE:-$PWD/build/release} # no sanitizer
@@ -422,21 +424,6 @@ fast_sum() {
 }
 
 # ---- waiting and asking -------------------------------------------------------------------------
-
-# eventually SECONDS COMMAND...: until it succeeds; its status 9 means: never
-eventually() {
-	local end=$((SECONDS + $1)) status
-	shift
-
-	while status=0; "$@" >/dev/null 2>&1 || status=$?; [ $status != 0 ]; do
-		if [ $SECONDS -ge $end ] || [ $status = 9 ]; then
-			echo "never: $*"
-			"$@"
-			return 1
-		fi
-		sleep 0.1
-	done
-}
 
 # log_has NODE REGEX [COUNT]: how often, at least
 log_has() {

@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# eventually SECONDS COMMAND...: until it succeeds; its status 9 means: never
+eventually() {
+	local end=$((SECONDS + $1)) status
+	shift
+
+	while status=0; "$@" >/dev/null 2>&1 || status=$?; [ $status != 0 ]; do
+		if [ $SECONDS -ge $end ] || [ $status = 9 ]; then
+			echo "never: $*"
+			"$@"
+			return 1
+		fi
+		sleep 0.1
+	done
+}
