@@ -221,34 +221,57 @@ static void completed(struct lx_o2ib_link *link, const struct ibv_wc *wc)
 		lx_o2ib_received(conn, wc->wr_id >> 1, ok ? wc->byte_len : 0, ok);
 }
 
-static void poll_link(struct lx_o2ib_link *link)
+/*
+ * Asks for the next event when nothing is left, and looks once more: what came before
+ * that raises none. What comes while others are looked at needs none.
+ */
+static void poll_cq(struct lx_o2ib_link *link)
 {
 	struct ibv_wc wc[16];
-	struct lx_o2ib_conn *conn = link->conn;
+	bool asked = false;
 	int n;
+
+	while (link->cq) {
+		n = ibv_poll_cq(link->cq, 16, wc);
+		for (int i = 0; i < n && link->conn; i++)
+			completed(link, &wc[i]);
+		if (n > 0)
+			continue;
+		if (asked)
+			return;
+		ibv_req_notify_cq(link->cq, 0);
+		asked = true;
+	}
+}
+
+static void poll_link(struct lx_o2ib_link *link)
+{
+	struct lx_o2ib_conn *conn = link->conn;
 
 	if (!conn)
 		return;
 	link->busy = true;
 	lx_o2ib_conn_get(conn);
-	ibv_req_notify_cq(link->cq, 0);
-	while (link->cq && (n = ibv_poll_cq(link->cq, 16, wc)) > 0) {
-		for (int i = 0; i < n && link->conn; i++)
-			completed(link, &wc[i]);
-	}
+	poll_cq(link);
 	link->busy = false;
 	lx_o2ib_conn_put(conn);
 	if (!link->conn && !link->lingers)
 		lx_o2ib_link_free(link);
 }
 
+/* While one connection has all the traffic, the read that finds nothing more is saved. */
 void lx_o2ib_port_comp_ready(struct lx_o2ib_port *port)
 {
+	bool again = true;
 	struct ibv_cq *cq;
 	void *link;
 
-	for (int i = 0; i < LX_O2IB_EVENTS_A_TURN && !ibv_get_cq_event(port->comp, &cq, &link); i++) {
+	for (int i = 0; i < LX_O2IB_EVENTS_A_TURN && again; i++) {
+		if (ibv_get_cq_event(port->comp, &cq, &link))
+			return;
 		ibv_ack_cq_events(cq, 1);
+		again = link != port->polled;
+		port->polled = link;
 		poll_link(link);
 	}
 }

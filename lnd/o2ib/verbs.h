@@ -34,6 +34,7 @@ struct lx_o2ib_port {
 	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *comp;
+	void *polled; /* the link of the last completion event; may be gone */
 	struct lx_netwatch *watch;
 	bool down; /* as the nets were told */
 	bool lost; /* the device was removed, or is broken */
