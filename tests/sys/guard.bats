@@ -263,6 +263,8 @@ sees_packets() {
 	[ -e "$pins/guard/bans" ]
 	start_here a
 	log_has a 'guard="taken over" bans=1'
+	log_has a 'forward reason="left by a lnetxd that has ended" action=removed'
+	run ! log_has a 'another version'
 	equal "$(lx a -j bpf status | jq '.bpf.sets[0].taken_over')" true
 	run -1 knock b 10.1.0.1 988 701
 	lx a guard unban 10.1.0.2@tcp

@@ -189,7 +189,8 @@ static bool same_shape(const struct bpf_map *map, const char *path)
 	       info.type == (uint32_t)bpf_map__type(map) &&
 	       info.key_size == bpf_map__key_size(map) &&
 	       info.value_size == bpf_map__value_size(map) &&
-	       info.max_entries == bpf_map__max_entries(map) &&
+	       /* 0: libbpf's choice, by processors */
+	       (info.max_entries == bpf_map__max_entries(map) || !bpf_map__max_entries(map)) &&
 	       info.map_flags == bpf_map__map_flags(map);
 }
 
@@ -306,12 +307,15 @@ static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	stamp = check_stamp(set, &want->abi);
 	if (!stamp)
 		stamp = check_shapes(set);
-	if (stamp == -ESTALE) {
+	if (stamp == -ESTALE)
 		lx_warn("pins=%s reason=\"left by another version of lnetxd\" action=removed",
 			set->dir);
+	else if (!stamp && !want->keep)
+		lx_info("pins=%s reason=\"left by a lnetxd that has ended\" action=removed",
+			set->dir);
+	set->taken_over = !stamp && want->keep;
+	if (stamp != -ENOENT && !set->taken_over)
 		clean_set(set->bpf, set->dir);
-	}
-	set->taken_over = !stamp;
 }
 
 static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want)

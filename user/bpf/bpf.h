@@ -51,6 +51,7 @@ const char *lx_bpf_pins(const struct lx_bpf *bpf);
 struct lx_bpf_want {
 	const char *name; /* static; its folder */
 	uint32_t need; /* LX_BPF_NEED(...) | ... */
+	bool keep;     /* it is of use to the next daemon; else it is removed before loading */
 	struct lx_abi abi; /* magic, version and sizes must be equal to be taken over */
 };
 

@@ -69,16 +69,6 @@ static void map_close(void *p, const struct bpf_map *map)
 		munmap(p, map_bytes(map));
 }
 
-/* What a daemon before has left: its connections have gone with it. */
-static void map_empty(const struct bpf_map *map)
-{
-	char key[64];
-
-	while (!bpf_map__get_next_key(map, NULL, key, bpf_map__key_size(map)) &&
-	       !bpf_map__delete_elem(map, key, bpf_map__key_size(map), 0))
-		;
-}
-
 /* ---- life ---------------------------------------------------------------------------- */
 
 static int on_record(void *arg, void *data, size_t size)
@@ -130,8 +120,6 @@ static int cutter_start(struct lx_forward *f)
 
 static int start(struct lx_forward *f)
 {
-	map_empty(f->skeleton->maps.flows);
-	map_empty(f->skeleton->maps.dests);
 	f->stream = map_open(f->skeleton->maps.streams);
 	f->lane = map_open(f->skeleton->maps.lanes);
 	f->hop = map_open(f->skeleton->maps.hops);
@@ -140,11 +128,6 @@ static int start(struct lx_forward *f)
 	f->raw6 = raw_socket(AF_INET6);
 	if (!f->stream || !f->lane || !f->hop || !f->ring || f->raw4 < 0)
 		return errno ? -errno : -ENOMEM;
-	if (lx_bpf_taken_over(f->set)) { /* its connections have gone with it */
-		memset(f->stream, 0, map_bytes(f->skeleton->maps.streams));
-		memset(f->lane, 0, map_bytes(f->skeleton->maps.lanes));
-		memset(f->hop, 0, map_bytes(f->skeleton->maps.hops));
-	}
 	return cutter_start(f);
 }
 
@@ -156,6 +139,7 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(BTF) | LX_BPF_NEED(ATOMICS) |
 			LX_BPF_NEED(TC) | LX_BPF_NEED(RINGBUF) | LX_BPF_NEED(LOOP) |
 			LX_BPF_NEED(SKC_LOOKUP),
+		/* Not kept: the connections that it is about have gone with their daemon. */
 		.abi = { .magic = LX_ABI_MAGIC, .version = LX_ABI_VERSION,
 			 .streams_max = streams, .lanes_max = lanes, .hops_max = streams + lanes },
 	};

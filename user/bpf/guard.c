@@ -168,6 +168,7 @@ int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
 		.name = "guard",
 		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(ATOMICS) | LX_BPF_NEED(XDP) |
 			LX_BPF_NEED(TC) | LX_BPF_NEED(LPM_TRIE) | LX_BPF_NEED(LRU_HASH),
+		.keep = true,
 		.abi = { .magic = LX_GUARD_MAGIC, .version = LX_GUARD_VERSION },
 	};
 	struct lx_guard *g = calloc(1, sizeof(*g));
