@@ -119,7 +119,7 @@ $(B)/%.o: %.c
 
 # ---- BPF programs ------------------------------------------------------------------
 #
-# bpf/NAME.bpf.c becomes build/bpf/NAME.skel.h: the program's bytes and its maps by name,
+# NAME.bpf.c becomes build/bpf/NAME.skel.h: the program's bytes and its maps by name,
 # for user/bpf, which loads it. The same whatever CC and SAN are. "gen object" leaves the
 # debugging information out, but for BTF.
 
@@ -129,7 +129,9 @@ BPF_CPPFLAGS := -Iinclude $(addprefix -idirafter ,$(wildcard /usr/include/$(shel
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror)
 
-build/bpf/%.bpf.o: bpf/%.bpf.c
+vpath %.bpf.c bpf tools/bench
+
+build/bpf/%.bpf.o: %.bpf.c
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(BPF_CC) $(BPF_CPPFLAGS) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp

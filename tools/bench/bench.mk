@@ -3,13 +3,15 @@
 # The load generator, the yardsticks it is measured against, and two things to run
 # as root:
 #
-#	make bench	ROUNDS= SECONDS= CASES=route,change,few,loss,crowd,ping,node,memory
-#			QUICK=1 for a first look
+#	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
+#			CASES=route,change,few,loss,crowd,ping,node,cost,memory
 #	make demo	KEEP=1 leaves it up
 
-YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy)
-LOAD_SRCS := $(filter-out $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
+YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy softirq)
+LOAD_SRCS := $(filter-out %.bpf.c $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
 	$(wildcard tools/bench/*.c))
+
+$(B)/tools/bench/softirq.o: | build/bpf/softirq.skel.h
 
 $(B)/bin/lxload: $(call obj,$(LOAD_SRCS)) $(B)/liblnetx.a
 	$(link)

@@ -79,12 +79,13 @@ class Lab:
                 "netns", self.full(peer_ns))
         for n, d in ((ns, dev), (peer_ns, peer_dev)):
             self.ip(n, "link", "set", d, "up")
-            self._keep_order(n, d)
+            self.steer(n, d)
 
-    def _keep_order(self, ns, dev):
+    def steer(self, ns, dev, cpus=None):
+        """Steers packets that come in to the first CPUs, or to all."""
         # A veth's packets are queued on the CPU that sends them, so that a flow whose
         # sender moves would be reordered. Steering by flow keeps each on one CPU.
-        mask = f"{(1 << os.cpu_count()) - 1:x}"
+        mask = f"{(1 << (cpus or os.cpu_count())) - 1:x}"
         self.run(ns, "sh", "-c", f"echo {mask} > /sys/class/net/{dev}/queues/rx-0/rps_cpus")
 
     def sysctl(self, ns, name, value):

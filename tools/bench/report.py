@@ -60,6 +60,10 @@ def spread_text(row, name):
     return "{:4.2f} ({:.2f}-{:.2f})".format(row[name], *row[name + "_spread"])
 
 
+def range_text(row, name, form):
+    return "-".join(format(v, form) for v in row[name + "_spread"])
+
+
 def what_text(row):
     """What sets a row apart within its bench."""
     text = f"{row['clients']} to {row['servers']}, {size_text(row['size'])}"
@@ -149,6 +153,42 @@ def print_ping(rows):
               f"{verdict(row['ratio_tcp'] <= REACH_PING)}")
 
 
+def print_cost(rows):
+    rows = select(rows, bench="cost")
+    print("\nCPU of the router in s per GB, 8 to 1: by parts (cost.py), and by difference of "
+          "totals.\n")
+    print("  size     path | programs  daemon  softirq |   sum                  to slow          "
+          "reach 1/6 | totals  to slow  reach 1/6")
+    for row in select(rows, op="cpu"):
+        slow = find(rows, op="cpu", path="slow", size=row["size"])
+        parts = "  ".join(f"{row[p + '_s_per_gb']:7.3f}" for p in ("programs", "daemon", "softirq"))
+        by_totals = row["cpu_s_per_gb"] / slow["cpu_s_per_gb"]
+        reach = [verdict(r * REACH_CPU <= 1) if row["path"] == "fast" else "-"
+                 for r in (row["ratio_slow_cpu"], by_totals)]
+        print(f"  {size_text(row['size']):8} {row['path']:4} | {parts} | "
+              f"{row['router_s_per_gb']:.3f} ({range_text(row, 'router_s_per_gb', '.3f')})  "
+              f"{spread_text(row, 'ratio_slow_cpu'):17} {reach[0]:>9} | "
+              f"{row['cpu_s_per_gb']:6.3f}  {by_totals:7.2f}  {reach[1]:>9}")
+    print("\nBytes that the router holds, the most in a run, 8 to 1.\n")
+    print("  size     path |         in sockets            | in lanes' sockets  reach 0 | "
+          "in buffers, at most")
+    for row in select(rows, op="held"):
+        met = verdict(row["lane_socket_bytes_spread"][1] == 0) if row["path"] == "fast" else "-"
+        print(f"  {size_text(row['size']):8} {row['path']:4} | {row['socket_bytes']:9.0f} "
+              f"({range_text(row, 'socket_bytes', '.0f'):17}) | "
+              f"{row['lane_socket_bytes']:5.0f} ({range_text(row, 'lane_socket_bytes', '.0f'):7}) "
+              f"{met:>8} | {row['buffer_bytes']:9.0f} in {row['buffers']:g}")
+    print("\nPackets that the router receives steered to one processor and to all, path fast.\n")
+    print("  size    to  | Gbit/s  to one            | ingress ns  runs/s | egress ns  runs/s | "
+          "dropped: stream taken")
+    for row in (r for op in ("one", "all") for r in select(rows, op=op)):
+        ratio = spread_text(row, "ratio_one") if "ratio_one" in row else "-"
+        print(f"  {size_text(row['size']):7} {row['op']:3} |  {gbits(row)}  {ratio:17} | "
+              f"{row['ingress_ns']:10.0f} {row['ingress_per_s']:7.0f} | {row['egress_ns']:9.0f} "
+              f"{row['egress_per_s']:7.0f} | {row['taken_per_s']:.0f}/s "
+              f"({range_text(row, 'taken_per_s', '.0f')})")
+
+
 def print_memory(rows):
     print("\nResident memory of lnetxd.\n")
     for row in rows:
@@ -166,7 +206,8 @@ def print_all(rows, memory, rounds, seconds):
     print(f"Medians of {rounds} rounds of {seconds:g} s a run (smallest-largest), "
           f"{os.cpu_count()} CPUs, Linux {platform.release()}, veth.")
     benches = {r["bench"] for r in rows}
-    for name, fn in (("route", print_route), ("node", print_node), ("ping", print_ping)):
+    for name, fn in (("route", print_route), ("node", print_node), ("ping", print_ping),
+                     ("cost", print_cost)):
         if name in benches:
             fn(rows)
     print_fast(rows)

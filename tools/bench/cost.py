@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What a router's work costs, what it holds meanwhile, and what sharing costs.
+
+cpu     CPU of the router, in seconds per GB that it received from clients, once the
+        first moments are over; of three parts:
+
+            programs  run time of the daemon's BPF programs, from the kernel's bpf_stats
+            daemon    its process: user and system time, less the softirqs in it
+            softirq   (softirqs of the machine, less the programs' time) times
+                      (packets that the router's interfaces received, of those that
+                      interfaces of client, router and server received)
+
+        Softirqs are timed at their tracepoints (softirq.bpf.c), for two reasons: most
+        kernels count them as time of the process that they interrupt, as well, and
+        /proc/stat knows them by ticks, too many of which find a softirq (one that was
+        due while interrupts were off comes when a softirq lets them in): in a virtual
+        machine with two CPUs it had 1.3 to 1.7 times as much. softirq_ticks_s_per_gb is
+        the third part by /proc/stat (softirq and irq), to compare; not in the sum. A packet counts the same whoever receives it,
+        an acknowledgement the same as 64 KiB. What clients and servers do in processes
+        is not in it, nor are hardware interrupts. A program that runs where the daemon
+        sends, not in a softirq, counts twice, with the programs and with the daemon.
+        IP forwarding is softirq only: it is the floor.
+
+held    Bytes of the router's, the largest of some 20 samples: what is in its TCP sockets
+        (Recv-Q and Send-Q), in those of them that are lanes, and in its buffers, where
+        one in use is as full as a message can fill it. A lane that the daemon has taken
+        back is a socket like others.
+
+one, all
+        Contention: packets that come in at the router's interfaces are steered to one
+        processor, or to all. Time of a run of a program, runs a second, and packets a
+        second that were dropped because another processor had their stream.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from lab import LabError, stop
+
+FIELDS = {
+    "cpu": ("programs_s_per_gb", "daemon_s_per_gb", "softirq_s_per_gb", "router_s_per_gb",
+            "softirq_ticks_s_per_gb"),
+    "held": ("socket_bytes", "lane_socket_bytes", "buffers", "buffer_bytes", "samples"),
+    "one": ("ingress_ns", "ingress_per_s", "egress_ns", "egress_per_s", "taken_per_s"),
+}
+FIELDS["all"] = FIELDS["one"]
+
+BPF_STATS = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
+SAMPLES = 20
+PAGE = 4096
+
+
+class Cost:
+    """What a router does while a client runs; daemon: None if its kernel forwards packets."""
+
+    def __init__(self, lab, ns, daemon, size, warmup, seconds):
+        self.lab = lab
+        self.ns, self.daemon = ns, daemon
+        self.size = size
+        self.warmup, self.seconds = warmup, seconds
+        objects = self.show("bpf", "status").get("objects", ()) if self.daemon else ()
+        self.ids = {o["id"] for o in objects if o["kind"] == "program"}
+
+    def measure(self, op, run):
+        """Has the client run; returns what it told, with FIELDS[op]."""
+        return {"cpu": self.cpu, "held": self.held, "one": self.one, "all": self.all}[op](run)
+
+    # ---- CPU --------------------------------------------------------------------------
+
+    def cpu(self, run):
+        with bpf_stats(), self.softirqs() as softirqs:
+            r, (before, after) = self.sampled(run, 2, lambda: self.counters(softirqs))
+        d = {name: after[name] - before[name] for name in after}
+        softirq, ticks = (max(0, d[name] - d["programs"]) * d["ours"] / d["packets"]
+                          for name in ("all", "ticks"))
+        parts = (d["programs"], max(0, d["process"] - d["in_process"]), softirq)
+        return r | {f: s / d["gb"] for f, s in zip(FIELDS["cpu"], (*parts, sum(parts), ticks))}
+
+    def counters(self, softirqs):
+        n = softirqs() | {"process": process_s(self.daemon.pid) if self.daemon else 0,
+                          "ticks": softirq_ticks_s()}
+        received = {ns: self.received(ns) for ns in (self.ns, "client", "server")}
+        return n | {"gb": received[self.ns]["eth0"][0] / 1e9,
+                    "ours": sum(packets for _, packets in received[self.ns].values()),
+                    "packets": sum(p for devs in received.values() for _, p in devs.values()),
+                    "programs": sum(ns for ns, _ in self.programs().values()) / 1e9}
+
+    def received(self, ns):
+        """Interface -> (bytes, packets)."""
+        lines = self.lab.run(ns, "cat", "/proc/net/dev").stdout.splitlines()[2:]
+        devices = ((name.strip(), n.split()) for name, n in (x.split(":") for x in lines))
+        return {name: (int(n[0]), int(n[1])) for name, n in devices}
+
+    @contextlib.contextmanager
+    def softirqs(self):
+        """Something to call for seconds so far: in all of the machine, and in the daemon."""
+        pid = self.daemon.pid if self.daemon else os.getpid()
+        process = self.lab.start(self.ns, self.lab.program("bench/softirq"), str(pid),
+                                 ready="ready")
+
+        def ask():
+            process.send_signal(signal.SIGUSR1)
+            return json.loads(process.stdout.readline())
+        try:
+            yield ask
+        finally:
+            stop(process)
+
+    def programs(self):
+        """Those of the daemon: name -> (ns, runs)."""
+        if not self.ids:
+            return {}
+        loaded = json.loads(self.lab.run(self.ns, "bpftool", "-j", "prog", "show").stdout)
+        return {p["name"]: (p.get("run_time_ns", 0), p.get("run_cnt", 0))
+                for p in loaded if p["id"] in self.ids}
+
+    # ---- what it holds ------------------------------------------------------------------
+
+    def held(self, run):
+        r, samples = self.sampled(run, SAMPLES, self.held_now)
+        return r | {f: max(s[f] for s in samples) for f in samples[0]} | {"samples": len(samples)}
+
+    def held_now(self):
+        # Lanes only if they are before and after: they change.
+        lanes, queues, after = self.lanes(), self.queues(), self.lanes()
+        pools = self.show("routing", "show")
+        used = {p: pools[p]["nbuffers"] - pools[p]["credits"] for p in ("tiny", "small", "large")}
+        return {"socket_bytes": sum(queues.values()),
+                "lane_socket_bytes": sum(queues.get(ends, 0) for ends in lanes & after),
+                "buffers": sum(used.values()),
+                "buffer_bytes": sum(n * min(self.size, pools[p]["npages"] * PAGE)
+                                    for p, n in used.items())}
+
+    def lanes(self):
+        return {(x["local"], x["remote"]) for x in self.show("lane", "show")
+                if x["state"] != "socket"}
+
+    def queues(self):
+        """(local, remote) -> bytes, of each TCP connection."""
+        rows = (x.split() for x in self.lab.run(self.ns, "ss", "-tnH").stdout.splitlines())
+        return {(local, remote): int(rx) + int(tx) for _, rx, tx, local, remote, *_ in rows}
+
+    # ---- contention ---------------------------------------------------------------------
+
+    def one(self, run):
+        for dev in ("eth0", "eth1"):
+            self.lab.steer(self.ns, dev, 1)
+        try:
+            return self.all(run)
+        finally:
+            for dev in ("eth0", "eth1"):
+                self.lab.steer(self.ns, dev)
+
+    def all(self, run):
+        with bpf_stats():
+            r, samples = self.sampled(run, 2, self.work_now)
+        (t0, programs0, taken0), (t1, programs1, taken1) = samples
+        seconds = t1 - t0
+        for side in ("ingress", "egress"):
+            ns, runs = (b - a for a, b in zip(*(p[f"lnetx_{side}"]
+                                                for p in (programs0, programs1))))
+            r |= {f"{side}_ns": ns / max(runs, 1), f"{side}_per_s": runs / seconds}
+        taken = sum(n - taken0.get(stream, 0) for stream, n in taken1.items())
+        return r | {"taken_per_s": taken / seconds}
+
+    def work_now(self):
+        streams = {(s["stream"], s["remote"]): s["busy"] for s in self.show("stream", "show")}
+        return time.monotonic(), self.programs(), streams
+
+    # ---- how ----------------------------------------------------------------------------
+
+    def show(self, *what):
+        answer = json.loads(self.lab.lnetx(self.ns, "-s", "-j", *what).stdout)
+        return next(iter(answer.values()))
+
+    def sampled(self, run, n, sample):
+        """Runs it, and samples n times between its first moments and its end."""
+        samples = []
+        with ThreadPoolExecutor(1) as pool:
+            start = time.monotonic() + self.warmup
+            running = pool.submit(run)
+            for i in range(n):
+                time.sleep(max(0, start + 0.9 * self.seconds * i / (n - 1) - time.monotonic()))
+                if running.done():
+                    break
+                samples.append(sample())
+            r = running.result()
+        if len(samples) < 2:
+            raise LabError("a run is over before it could be looked at. Next: more --seconds")
+        return r, samples
+
+
+@contextlib.contextmanager
+def bpf_stats():
+    """The kernel times BPF programs, as long as the block runs."""
+    before = BPF_STATS.read_text()
+    BPF_STATS.write_text("1\n")
+    try:
+        yield
+    finally:
+        BPF_STATS.write_text(before)
+
+
+def process_s(pid):
+    """User and system time of a process, with all threads."""
+    with open(f"/proc/{pid}/stat") as f:
+        utime, stime = f.read().rpartition(")")[2].split()[11:13]
+    return (int(utime) + int(stime)) / os.sysconf("SC_CLK_TCK")
+
+
+def softirq_ticks_s():
+    """What the kernel says of softirqs and interrupts, of all CPUs."""
+    with open("/proc/stat") as f:
+        irq, softirq = map(int, f.readline().split()[6:8])
+    return (irq + softirq) / os.sysconf("SC_CLK_TCK")
