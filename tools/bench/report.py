@@ -170,14 +170,15 @@ def print_cost(rows):
               f"{spread_text(row, 'ratio_slow_cpu'):17} {reach[0]:>9} | "
               f"{row['cpu_s_per_gb']:6.3f}  {by_totals:7.2f}  {reach[1]:>9}")
     print("\nBytes that the router holds, the most in a run, 8 to 1.\n")
-    print("  size     path |         in sockets            | in lanes' sockets  reach 0 | "
+    print("  size     path |         in sockets            | in lanes' sockets       reach 0 | "
           "in buffers, at most")
     for row in select(rows, op="held"):
-        met = verdict(row["lane_socket_bytes_spread"][1] == 0) if row["path"] == "fast" else "-"
+        fast = row["path"] == "fast"
+        met = verdict(row["lanes"] and row["lane_socket_bytes_spread"][1] == 0) if fast else "-"
         print(f"  {size_text(row['size']):8} {row['path']:4} | {row['socket_bytes']:9.0f} "
               f"({range_text(row, 'socket_bytes', '.0f'):17}) | "
-              f"{row['lane_socket_bytes']:5.0f} ({range_text(row, 'lane_socket_bytes', '.0f'):7}) "
-              f"{met:>8} | {row['buffer_bytes']:9.0f} in {row['buffers']:g}")
+              f"{row['lane_socket_bytes']:5.0f} ({range_text(row, 'lane_socket_bytes', '.0f'):5}) "
+              f"of {row['lanes']:3.0f} {met:>8} | {row['buffer_bytes']:9.0f} in {row['buffers']:g}")
     print("\nPackets that the router receives steered to one processor and to all, path fast.\n")
     print("  size    to  | Gbit/s  to one            | ingress ns  runs/s | egress ns  runs/s | "
           "dropped: stream taken")

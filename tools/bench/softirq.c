@@ -3,7 +3,7 @@
  * "softirq PID": counts, until SIGTERM, how long softirqs ran on all processors, and for
  * how long they had interrupted this process; prints both, in seconds, for each SIGUSR1.
  * What the kernel says of a process includes the softirqs that interrupt it, mostly
- * somebody else's, and does not tell how much that was.
+ * somebody else's, and does not tell which part that was.
  */
 #include <errno.h>
 #include <signal.h>
