@@ -741,6 +741,9 @@ static void policy(int who)
 	case 11:
 		s->flags &= ~LX_STREAM_STOP;
 		break;
+	case 12:
+		lane[rnd_below(LANES)].cut_ns = now_ns;
+		break;
 	case 2:
 	case 3:
 		s->flags &= ~LX_STREAM_HOLD;
