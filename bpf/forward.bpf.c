@@ -199,7 +199,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 
 	if (!w)
 		return LX_GO_ON;
-	if ((skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_JOIN_UP)) {
+	if (lx_is_marked(skb, LX_MARK_JOIN_UP)) {
 		skb->mark = 0;
 		return LX_GO_ON;
 	}
@@ -220,7 +220,7 @@ int lnetx_egress(struct __sk_buff *skb)
 	struct lx_work *w;
 	struct lx_flow *flow;
 
-	if ((skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_DONE)) {
+	if (lx_is_marked(skb, LX_MARK_DONE)) {
 		skb->mark = 0;
 		return LX_GO_ON;
 	}
@@ -246,12 +246,12 @@ int lnetx_egress(struct __sk_buff *skb)
 SEC("tc")
 int lnetx_join(struct __sk_buff *skb)
 {
-	__u32 mark = skb->mark, kind = mark & ~0xffffu;
+	__u32 ifindex = skb->mark & 0xffff;
 
-	if (kind == (LX_MARK | LX_MARK_JOIN))
-		return lx_send(skb, mark & 0xffff);
-	if (kind == (LX_MARK | LX_MARK_JOIN_UP))
-		return bpf_redirect(mark & 0xffff, BPF_F_INGRESS);
+	if (lx_is_marked(skb, LX_MARK_JOIN))
+		return lx_send(skb, ifindex);
+	if (lx_is_marked(skb, LX_MARK_JOIN_UP))
+		return bpf_redirect(ifindex, BPF_F_INGRESS);
 	return LX_DROP;
 }
 

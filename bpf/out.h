@@ -9,9 +9,9 @@
 #include "piece.h"
 #include "tcp.h"
 
-/* What a program works with; in a map, one for each processor and direction. */
 static struct lx_settings *lx_settings(void);
 
+/* What a program works with; in a map, one for each processor and direction. */
 struct lx_work {
 	struct lx_seg g;
 	struct lx_told told;
@@ -27,6 +27,12 @@ struct lx_work {
 
 #define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
 #define LX_DROP 2
+
+/* Whether a packet is on its way between programs, for this. */
+LX_INLINE int lx_is_marked(const struct __sk_buff *skb, enum lx_mark_kind kind)
+{
+	return (skb->mark & ~0xffffu) == (LX_MARK | kind);
+}
 
 /* Through the neighbour table, as any packet of this machine's. */
 LX_INLINE int lx_send(struct __sk_buff *skb, __u32 ifindex)

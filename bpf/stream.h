@@ -328,7 +328,7 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_work *w)
 {
 	struct lx_stream *s = lx_stream_at(w->index);
 	struct lx_seg *g = &w->g;
-	int kick = (skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_KICK), news;
+	int kick = lx_is_marked(skb, LX_MARK_KICK), news;
 
 	if (!s || s->state != LX_STREAM_ON) {
 		if (s && s->state == LX_STREAM_ARMED && !kick)
