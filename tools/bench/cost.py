@@ -41,7 +41,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from lab import LabError, stop
+from lab import LabError, cpu_s, stop
 
 FIELDS = {
     "cpu": ("programs_s_per_gb", "daemon_s_per_gb", "softirq_s_per_gb", "router_s_per_gb"),
@@ -83,7 +83,7 @@ class Cost:
 
     def counters(self, traced):
         n = traced() | {"process": process_s(self.daemon.pid) if self.daemon else 0,
-                        "softirq": softirq_s()}
+                        "softirq": cpu_s()[1]}
         received = {ns: self.received(ns) for ns in (self.ns, "client", "server")}
         return n | {"gb": received[self.ns]["eth0"][0] / 1e9,
                     "ours": sum(packets for _, packets in received[self.ns].values()),
@@ -213,10 +213,3 @@ def process_s(pid):
     with open(f"/proc/{pid}/stat") as f:
         utime, stime = f.read().rpartition(")")[2].split()[11:13]
     return (int(utime) + int(stime)) / os.sysconf("SC_CLK_TCK")
-
-
-def softirq_s():
-    """What the kernel says of softirqs and interrupts, of all CPUs."""
-    with open("/proc/stat") as f:
-        irq, softirq = map(int, f.readline().split()[6:8])
-    return (irq + softirq) / os.sysconf("SC_CLK_TCK")

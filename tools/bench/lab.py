@@ -229,8 +229,9 @@ def proc_status_kib(pid, key):
     raise LabError(f"/proc/{pid}/status has no {key}")
 
 
-def cpu_busy_s():
-    """Seconds that the CPUs of this machine have worked, interrupts and all."""
+def cpu_s():
+    """Seconds of the CPUs of this machine: that they have worked, and with interrupts of it."""
     with open("/proc/stat") as f:
         user, nice, system, idle, iowait, irq, softirq = map(int, f.readline().split()[1:8])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+    tick = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / tick, (irq + softirq) / tick
