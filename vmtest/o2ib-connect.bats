@@ -11,7 +11,7 @@ setup_file() {
 }
 
 teardown() {
-	[ "${BATS_TEST_COMPLETED:-}" = 1 ] || logs
+	logs
 	clean
 }
 

@@ -19,7 +19,7 @@ setup() {
 
 teardown() {
 	ip link set eth0 up
-	[ "${BATS_TEST_COMPLETED:-}" = 1 ] || logs
+	logs
 	clean
 }
 

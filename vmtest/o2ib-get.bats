@@ -14,7 +14,7 @@ setup_file() {
 }
 
 teardown() {
-	[ "${BATS_TEST_COMPLETED:-}" = 1 ] || logs
+	logs
 }
 
 teardown_file() {

@@ -19,7 +19,7 @@ setup() {
 }
 
 teardown() {
-	[ "${BATS_TEST_COMPLETED:-}" = 1 ] || logs
+	logs
 	clean
 }
 

@@ -144,10 +144,11 @@ clean() {
 	done
 }
 
-# The logs, of a test that failed.
+# The logs, if the test has failed. For teardown.
 logs() {
 	local vm
 
+	[ "${BATS_TEST_COMPLETED:-}" != 1 ] || return 0
 	for vm in $(seq "${VMTEST_VMS:-1}"); do
 		at "$vm" "tail -n 30 $RUN/*.log 2>/dev/null" | sed "s/^/# $vm: /" || true
 	done

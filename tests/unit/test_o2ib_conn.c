@@ -3,67 +3,19 @@
  * o2iblnd between whole nodes in virtual time, on fake hardware: connections and their
  * negotiation, every form of message, credits, failures.
  */
-#include "simib.h"
+#include "o2ibworld.h"
 
 #include <errno.h>
 
-#include "../../lnd/o2ib/o2ib.h"
-#include "../../lnd/o2ib/priv.h"
 #include "../../user/base/log.h"
 
-#define A "10.0.0.1@o2ib"
-#define B "10.0.0.2@o2ib"
 #define A_NID 0x000500000a000001ULL
 #define B_NID 0x000500000a000002ULL
 #define BIG (1u << 20)
 
-static struct lx_sim *sim;
-static struct lx_sim_node *a, *b;
-static char *src, *dst;
-
-static struct lx_sim_node *node_on(const char *nid, int peer_credits)
-{
-	struct lx_sim_node *node;
-
-	assert_int_equal(lx_sim_node_new(sim, &node), 0);
-	tune(node, "lnet_peer_discovery_disabled", "1");
-	simib_ni_add(node, nid, peer_credits);
-	return node;
-}
-
 static int setup(void **state)
 {
-	assert_int_equal(lx_sim_new(rnd(), &sim_plain, &sim), 0);
-	simib_begin(sim);
-	log_clear();
-	src = malloc(BIG);
-	dst = calloc(1, BIG);
-	assert_non_null(src);
-	assert_non_null(dst);
-	rnd_fill(src, BIG);
-	a = node_on(A, 8);
-	b = node_on(B, 8);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	simib_end();
-	free(src);
-	free(dst);
-	return 0;
-}
-
-static struct lx_o2ib_net *net_of(struct lx_sim_node *node)
-{
-	struct lx_net *net;
-	struct lx_core_ni *ni;
-
-	lx_ni_for_each(net, ni, node->core) {
-		if (ni->ni.lnd == &lx_o2ib_lnd)
-			return ni->ni.lnd_data;
-	}
-	return NULL;
+	return o2ib_world_begin(BIG);
 }
 
 static struct lx_o2ib_conn *conn_of(struct lx_sim_node *node)
@@ -579,7 +531,7 @@ static void routed(void **state)
 	assert_at_rest(c);
 }
 
-#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, o2ib_world_end)
 
 int main(void)
 {

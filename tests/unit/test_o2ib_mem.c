@@ -4,65 +4,21 @@
  * is registered once and serves again, what ends it, how much of it there may be. The fake
  * hardware fails a test that uses a registration after its end.
  */
-#include "simib.h"
+#include "o2ibworld.h"
 
 #include <errno.h>
 
-#include "../../lnd/o2ib/o2ib.h"
-#include "../../lnd/o2ib/priv.h"
-
-#define A "10.0.0.1@o2ib"
-#define B "10.0.0.2@o2ib"
 #define MIB (1u << 20)
 #define BIG (40 * MIB)
 
-static struct lx_sim *sim;
-static struct lx_sim_node *a, *b;
-static char *src, *dst;
-
-static struct lx_sim_node *node_on(const char *nid)
-{
-	struct lx_sim_node *node;
-
-	assert_int_equal(lx_sim_node_new(sim, &node), 0);
-	tune(node, "lnet_peer_discovery_disabled", "1");
-	simib_ni_add(node, nid, 8);
-	return node;
-}
-
 static int setup(void **state)
 {
-	assert_int_equal(lx_sim_new(rnd(), &sim_plain, &sim), 0);
-	simib_begin(sim);
-	log_clear();
-	src = malloc(BIG);
-	dst = calloc(1, BIG);
-	assert_non_null(src);
-	assert_non_null(dst);
-	rnd_fill(src, BIG);
-	a = node_on(A);
-	b = node_on(B);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	simib_end();
-	free(src);
-	free(dst);
-	return 0;
+	return o2ib_world_begin(BIG);
 }
 
 static struct lx_o2ib_mem *mem_of(struct lx_sim_node *node)
 {
-	struct lx_net *net;
-	struct lx_core_ni *ni;
-
-	lx_ni_for_each (net, ni, node->core) {
-		if (ni->ni.lnd == &lx_o2ib_lnd)
-			return &((struct lx_o2ib_net *)ni->ni.lnd_data)->mem;
-	}
-	return NULL;
+	return &net_of(node)->mem;
 }
 
 static void unlink_md(struct lx_sim_node *node, struct lx_handle md)
@@ -272,7 +228,7 @@ static void pools(void **state)
 	simib_ni_add(r, "10.1.0.9@o2ib1", 8);
 	tune(r, "large_router_buffers", "40");
 	make_router(r);
-	c = node_on("10.1.0.1@o2ib1");
+	c = node_on("10.1.0.1@o2ib1", 8);
 	add_route(c, "o2ib", "10.1.0.9@o2ib1", 1, 0);
 	add_route(a, "o2ib1", "10.0.0.9@o2ib", 1, 0);
 	lx_sim_run(sim, 5 * SEC);
@@ -466,7 +422,7 @@ static void all_sorts(void **state)
 	assert_true(arrived > 1000);
 }
 
-#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, o2ib_world_end)
 
 int main(void)
 {
