@@ -94,6 +94,7 @@ LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s
 	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
 }
 
+/* Looks at the lane that was taken last, nearly always the one, then at those of the hop. */
 static long lx_choose_lane(__u32 i, void *arg)
 {
 	struct lx_choice *c = *(struct lx_choice **)arg;
@@ -102,12 +103,12 @@ static long lx_choose_lane(__u32 i, void *arg)
 	struct lx_lane *lane;
 	__u32 index, own;
 
-	if (!s || !hop || i >= hop->n_lanes)
+	if (!s || !hop || i > hop->n_lanes)
 		return 1;
 	LX_OPAQUE(i);
-	index = hop->lane[i & (LX_HOP_LANES - 1)];
+	index = i ? hop->lane[(i - 1) & (LX_HOP_LANES - 1)] : s->lane;
 	lane = lx_lane_at(index);
-	if (!lane || lane->hop != c->hop)
+	if (!lane || lane->hop != c->hop || lane->state == LX_LANE_FREE)
 		return 0;
 	own = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
 	if (own != c->own)
@@ -119,7 +120,7 @@ static long lx_choose_lane(__u32 i, void *arg)
 	c->found |= own;
 	c->reason = lx_lane_take(lane, c->index, s->hop, c->len, &c->start);
 	if (!c->reason)
-		c->lane = index;
+		c->lane = s->lane = index;
 	return own || !c->reason;
 }
 
@@ -158,11 +159,11 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 	if (c->reason != LX_LANE0_NO_LANE)
 		return 0;
 	c->own = 1;
-	bpf_loop(LX_HOP_LANES, lx_choose_lane, &c, 0);
+	bpf_loop(LX_HOP_LANES + 1, lx_choose_lane, &c, 0);
 	if (c->found)
 		return 0;
 	c->own = 0;
-	bpf_loop(LX_HOP_LANES, lx_choose_lane, &c, 0);
+	bpf_loop(LX_HOP_LANES + 1, lx_choose_lane, &c, 0);
 	return 0;
 }
 
@@ -174,6 +175,7 @@ struct lx_framing {
 	__u32 index;
 	__u32 saved; /* bytes of a header that came before: to be sent on by themselves */
 	__u32 dirty; /* lane headers in this packet are not yet as they must leave */
+	__u32 near;  /* the slot that the packet begins in, or the one before it */
 };
 
 LX_INLINE __u32 lx_get32(const __u8 *p, int flip)
@@ -350,7 +352,8 @@ static long lx_frame_one(__u32 i, void *arg)
 
 /**
  * lx_frame - frame what a data packet brings
- * @f: s, seg and index set; afterwards saved tells of the bytes of a header that came before
+ * @f: s, seg and index set; afterwards saved tells of the bytes of a header that came
+ *     before, dirty and near are set
  *
  * Returns 0, or -1: another processor is at it; treat the packet as lost.
  */
@@ -361,6 +364,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 	if (!lx_try_enter(&s->parsing))
 		return -1;
 	lx_raw_leave(s);
+	f->near = s->tail - 1;
 	/* Sent again, it need not be what it was the first time. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
 	if (!s->raw && lx_pos_before(s->parse_next, f->seg->end)) {
@@ -375,6 +379,8 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 	}
 	if (s->raw)
 		s->raw_high = lx_pos_max(s->raw_high, f->seg->end);
+	if (lx_pos_before(s->high, f->seg->pos))
+		s->gaps++;
 	s->high = lx_pos_max(s->high, f->seg->end);
 	lx_leave(&s->parsing);
 	return 0;

@@ -29,8 +29,9 @@ struct lx_piece {
 	__u32 reserved;
 };
 
-/* The piece at @pos of a packet that ends at @end. */
-LX_INLINE void lx_piece_at(struct lx_stream *s, __u64 pos, __u64 end, struct lx_piece *ret_piece)
+/* The piece at @pos of a packet that ends at @end; @near: of lx_slot_find(). */
+LX_INLINE void lx_piece_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 near,
+			   struct lx_piece *ret_piece)
 {
 	struct lx_piece *p = ret_piece;
 	__u64 acked = s->acked, known = s->parse_next, limit;
@@ -51,7 +52,7 @@ LX_INLINE void lx_piece_at(struct lx_stream *s, __u64 pos, __u64 end, struct lx_
 	p->kind = LX_PIECE_HELD;
 	if (!s->raw && !lx_pos_before(pos, known))
 		return;
-	if (!lx_slot_find(s, pos, &count)) {
+	if (!lx_slot_find(s, pos, near, &count)) {
 		p->kind = LX_PIECE_OLD; /* it was acknowledged a moment ago */
 		return;
 	}
@@ -68,6 +69,48 @@ LX_INLINE void lx_piece_at(struct lx_stream *s, __u64 pos, __u64 end, struct lx_
 		p->kind = LX_PIECE_HELD;
 		p->end = end;
 	}
+}
+
+struct lx_run {
+	struct lx_stream *s;
+	struct lx_piece *p;
+	__u64 end;
+	__u32 count, tail; /* of slots: the last one in the run, the ring's */
+};
+
+static long lx_run_grow(__u32 i, void *arg)
+{
+	struct lx_run *r = arg;
+	struct lx_piece *p = r->p;
+	struct lx_slot *slot;
+
+	(void)i;
+	if (!lx_pos_before(p->end, r->end) || ++r->count == r->tail)
+		return 1;
+	slot = lx_slot_at(r->s, r->count);
+	if (slot->start != p->end || slot->lane != p->lane ||
+	    slot->lane_start != p->target + (p->end - p->pos))
+		return 1;
+	p->end = r->s->raw && r->count + 1 == r->tail ? r->end
+						      : lx_pos_min(r->end, lx_slot_end(slot));
+	return 0;
+}
+
+/*
+ * The longest piece at @pos: messages that follow each other on their way, too, are one.
+ * Its slot is the first one's.
+ */
+LX_INLINE void lx_piece_run(struct lx_stream *s, __u64 pos, __u64 end, __u32 near,
+			    struct lx_piece *ret_piece)
+{
+	struct lx_run r = { .s = s, .p = ret_piece, .end = end };
+
+	lx_piece_at(s, pos, end, near, ret_piece);
+	if (ret_piece->kind != LX_PIECE_UP && ret_piece->kind != LX_PIECE_LANE)
+		return;
+	r.count = ret_piece->slot;
+	r.tail = LX_ACQUIRE(&s->tail);
+	bpf_loop(LX_STREAM_SLOTS, lx_run_grow, &r, 0);
 }
 
 /* ---- canonical headers --------------------------------------------------------------- */

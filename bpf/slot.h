@@ -88,12 +88,21 @@ static long lx_slot_halve(__u32 i, void *arg)
 	return 0;
 }
 
+/* Whether it is slot @count, of those before @tail, that has a position. */
+LX_INLINE int lx_slot_has(struct lx_stream *s, __u32 count, __u32 tail, __u64 pos)
+{
+	if (count - s->head >= tail - s->head || lx_pos_before(pos, lx_slot_at(s, count)->start))
+		return 0;
+	return count + 1 == tail || lx_pos_before(pos, lx_slot_at(s, count + 1)->start);
+}
+
 /**
  * lx_slot_find - the slot that has a position
+ * @near: it is probably this one, or the next
  * Slots cover everything between the head's start and parse_next without a gap.
  * Returns its count, to be used with lx_slot_at(), and 1; or 0: before the first.
  */
-LX_INLINE int lx_slot_find(struct lx_stream *s, __u64 pos, __u32 *ret_count)
+LX_INLINE int lx_slot_find(struct lx_stream *s, __u64 pos, __u32 near, __u32 *ret_count)
 {
 	struct lx_slot_search search = {
 		.s = s, .pos = pos, .low = s->head, .high = LX_ACQUIRE(&s->tail),
@@ -101,9 +110,9 @@ LX_INLINE int lx_slot_find(struct lx_stream *s, __u64 pos, __u32 *ret_count)
 
 	if (search.low == search.high || lx_pos_before(pos, lx_slot_at(s, search.low)->start))
 		return 0;
-	/* Nearly always the last, or the one before it. */
-	if (!lx_pos_before(pos, lx_slot_at(s, search.high - 1)->start)) {
-		*ret_count = search.high - 1;
+	if (lx_slot_has(s, near, search.high, pos) ||
+	    lx_slot_has(s, ++near, search.high, pos)) {
+		*ret_count = near;
 		return 1;
 	}
 	bpf_loop(16, lx_slot_halve, &search, 0);

@@ -68,40 +68,13 @@ LX_INLINE int lx_stream_syn_in(struct lx_stream *s)
 
 /* ---- coming in: data -------------------------------------------------------------------- */
 
-struct lx_run {
-	struct lx_stream *s;
-	struct lx_piece *p;
-	__u64 end;
-};
-
-static long lx_run_grow(__u32 i, void *arg)
-{
-	struct lx_run *r = arg;
-	struct lx_piece next, *p = r->p;
-
-	if (!lx_pos_before(p->end, r->end))
-		return 1;
-	lx_piece_at(r->s, p->end, r->end, &next);
-	if (next.kind != p->kind || next.lane != p->lane ||
-	    ((p->kind == LX_PIECE_LANE || p->kind == LX_PIECE_UP) &&
-	     next.target != p->target + (p->end - p->pos)))
-		return 1;
-	p->end = next.end;
-	return 0;
-}
-
-/* The longest piece from @pos on that goes one way: messages that follow each other there. */
-LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos)
+/* Sets w->piece; @near: of lx_slot_find(). */
+LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos, __u32 near)
 {
 	struct lx_stream *s = lx_stream_at(index);
-	struct lx_run r = { .s = s };
 
-	if (!w || !s)
-		return 0;
-	r.p = &w->piece;
-	r.end = w->end;
-	lx_piece_at(s, pos, w->end, &w->piece);
-	bpf_loop(LX_STREAM_SLOTS, lx_run_grow, &r, 0);
+	if (w && s)
+		lx_piece_run(s, pos, w->end, near, &w->piece);
 	return 0;
 }
 
@@ -120,7 +93,7 @@ static long lx_spread_one(__u32 i, void *arg)
 
 	if (!lx_pos_before(a->pos, w->end))
 		return 1;
-	lx_run_at(w, w->index, a->pos);
+	lx_run_at(w, w->index, a->pos, w->piece.slot);
 	if (w->piece.kind == LX_PIECE_LANE || w->piece.kind == LX_PIECE_UP) {
 		a->skb->mark = LX_MARK | (w->cut ? LX_MARK_CUT_PIECE : LX_MARK_PIECE) |
 			       ((__u32)(a->pos - w->pos) & 0xffff);
@@ -193,7 +166,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct
 		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
 		skb->mark = 0;
 	}
-	lx_run_at(w, w->index, w->pos);
+	lx_run_at(w, w->index, w->pos, f.near);
 	if (!lx_is_whole(w, s))
 		return lx_stream_spread(skb, w, s);
 	LX_ADD(&s->bytes, w->g.len);
@@ -209,7 +182,7 @@ LX_INLINE int lx_stream_piece_in(struct __sk_buff *skb, struct lx_work *w, struc
 {
 	if (offset >= w->g.len)
 		return LX_DROP;
-	lx_run_at(w, w->index, w->pos + offset);
+	lx_run_at(w, w->index, w->pos + offset, s->tail - 1);
 	if (w->piece.kind != LX_PIECE_UP && w->piece.kind != LX_PIECE_LANE)
 		return LX_DROP;
 	w->data_at = lx_seg_payload(&w->g) + offset;
@@ -228,7 +201,7 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_work *w, struc
 	n = LX_LENGTH(n, 127);
 	if (n > LX_HEADER_MAX)
 		return LX_DROP;
-	lx_run_at(w, w->index, w->pos);
+	lx_run_at(w, w->index, w->pos, s->tail - 2);
 	if (w->piece.end != w->end ||
 	    (w->piece.kind != LX_PIECE_UP && w->piece.kind != LX_PIECE_LANE))
 		return LX_DROP;

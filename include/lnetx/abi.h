@@ -24,7 +24,7 @@
 #include "sock_wire.h"
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 3u
+#define LX_ABI_VERSION 4u
 
 struct lx_abi {
 	__u32 magic;
@@ -206,6 +206,7 @@ struct lx_stream {
 	__u32 raw;        /* B: framing is lost: the last slot has no end */
 	__u32 broken;     /* B: and will not come back */
 	__u32 cookies_told; /* B, cleared by U: a record says that cookies are to be read */
+	__u32 lane;       /* B: the one that was taken last */
 	__u32 parsing;    /* B: a processor is framing */
 	__u32 composing;  /* B: a processor works out what to tell the peer */
 	__u32 compose_again; /* B: and has to do it once more */
@@ -230,6 +231,7 @@ struct lx_stream {
 	__u64 lane_payload; /* lane_bytes without headers */
 	__u64 lane_types[LX_LANE_TYPES]; /* of lane_messages */
 	__u64 cuts, pieces, raws, acks, busy, lost;
+	__u64 gaps; /* times that something in front of a packet had not come */
 	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
 
 	__u32 cookie_head; /* U: read up to here */

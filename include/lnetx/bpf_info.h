@@ -98,7 +98,7 @@ struct lx_stream_info {
 	uint32_t cookies; /* zero-copy messages to be acknowledged, of those under way */
 	int32_t credits, credits_min; /* router credits of the peer */
 	uint64_t reasons[LX_LANE0_COUNT]; /* messages to lane 0 */
-	uint64_t packets, cuts, pieces, raws, acks, busy;
+	uint64_t packets, cuts, pieces, raws, gaps, acks, busy;
 };
 
 /* What a lane does; its names are in control_bpf.c. */

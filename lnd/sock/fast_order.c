@@ -29,9 +29,12 @@
 #define STOP_MEAN (256u << 10)
 #define STOP_COPIES 128
 #define STOP_NS LX_SOCK_SECOND
-/* Where headers get lost that often, time is spent on changing over. */
-#define LOSS_WORTH (8u << 20)
-#define LOSSES_MIN 4
+/*
+ * Where that often something is lost in front of us, our socket tells of it sooner than a
+ * next hop further away; and changing over takes time where a header is lost.
+ */
+#define GAP_WORTH (8u << 20)
+#define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /* No lane is free: another try is cheap. */
@@ -234,19 +237,18 @@ static void stream_aside(struct lx_fast_stream *state, uint64_t now)
 	state->aside_ns = now + state->aside_pause_ns;
 }
 
-static void stream_losses(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
+static void stream_gaps(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
 {
-	uint64_t losses = s->reasons[LX_LANE0_RAW] - state->losses_seen;
+	uint64_t bytes = s->lane_bytes - state->gaps_bytes_seen;
+	uint64_t gaps = s->gaps - state->gaps_seen;
 
-	uint64_t bytes = s->lane_bytes - state->lossy_bytes_seen;
-
-	if (bytes && losses < LOSSES_MIN)
+	/* Those of a time without lanes tell nothing of them. */
+	if (bytes && gaps < GAPS_MIN)
 		return;
-	/* Without anything on lanes it was no loss, but a beginning. */
-	if (bytes && bytes / losses < LOSS_WORTH)
+	if (bytes && bytes / gaps < GAP_WORTH)
 		stream_aside(state, now);
-	state->losses_seen = s->reasons[LX_LANE0_RAW];
-	state->lossy_bytes_seen = s->lane_bytes;
+	state->gaps_seen = s->gaps;
+	state->gaps_bytes_seen = s->lane_bytes;
 }
 
 /* Messages that change their destination all the time: stop between them, or have them with us. */
@@ -312,7 +314,7 @@ void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	stream_window(fast, state, s);
 	stream_yield(fast, state, s, now);
 	stream_weigh(state, s);
-	stream_losses(state, s, now);
+	stream_gaps(state, s, now);
 	stream_judge(state, s, now);
 	if (stream_switch(fast, index, now))
 		stream_order(fast, index, now);

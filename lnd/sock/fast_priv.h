@@ -25,10 +25,10 @@ struct lx_fast_stream {
 	uint64_t hold_after_ns;    /* not again before */
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
-	uint64_t aside_ns;         /* no lanes until then: cutting costs too much */
+	uint64_t aside_ns;         /* no lanes until then: they do not pay */
 	uint64_t aside_pause_ns;
 	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last judgement */
-	uint64_t losses_seen, lossy_bytes_seen; /* likewise */
+	uint64_t gaps_seen, gaps_bytes_seen; /* likewise */
 	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
 	uint64_t mean;             /* bytes of a message, of late */
 	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: no */

@@ -97,10 +97,14 @@ static void check_slots(void)
 
 static void check_pieces(__u64 pos, __u64 end)
 {
-	struct lx_piece p;
+	struct lx_piece p, same;
+	__u32 near = s.head;
 
 	while (lx_pos_before(pos, end)) {
-		lx_piece_at(&s, pos, end, &p);
+		lx_piece_run(&s, pos, end, near++, &p);
+		/* Where one begins to look changes nothing. */
+		lx_piece_run(&s, pos, end, s.head - 9, &same);
+		assert(p.kind == same.kind && p.end == same.end && p.target == same.target);
 		assert(p.pos == pos && lx_pos_before(pos, p.end) && !lx_pos_before(end, p.end));
 		if (p.kind == LX_PIECE_LANE)
 			assert(!lx_pos_before(lx_lane_next(lane[p.lane].word, lane[p.lane].una),

@@ -504,10 +504,12 @@ static void gap(void)
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + n);
 	assert_int_equal(s->raw, 1);
+	assert_int_equal(s->gaps, 1);
 	in = data_at(0, bytes, n);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_int_equal(s->lane_messages, 0);
+	assert_int_equal(s->gaps, 1);
 	/* The daemon knows a boundary, and is through: back on the lane. */
 	in = socket_ack(2 * n, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);

@@ -290,13 +290,17 @@ static void apply_patch(const struct lx_patch *patch, __u64 pos, __u64 end, char
 
 static void patch_piece(struct lx_stream *s, const struct lx_piece *p, char *data)
 {
-	struct lx_slot *slot = lx_slot_at(s, p->slot);
-	struct lx_patch patch;
+	for (__u32 count = p->slot; count != s->tail; count++) {
+		struct lx_slot *slot = lx_slot_at(s, count);
+		struct lx_patch patch;
 
-	lx_patch_header(slot, &patch);
-	apply_patch(&patch, p->pos, p->end, data);
-	lx_patch_length(slot, s->version, &patch);
-	apply_patch(&patch, p->pos, p->end, data);
+		if (!lx_pos_before(slot->start, p->end))
+			return;
+		lx_patch_header(slot, &patch);
+		apply_patch(&patch, p->pos, p->end, data);
+		lx_patch_length(slot, s->version, &patch);
+		apply_patch(&patch, p->pos, p->end, data);
+	}
 }
 
 static void tell_sender(int who);
@@ -308,7 +312,7 @@ static void send_saved(int who, struct lx_framing *f)
 	struct lx_piece p;
 	char data[LX_HEADER_MAX];
 
-	lx_piece_at(s, s->saved_pos, s->saved_pos + s->saved_len, &p);
+	lx_piece_at(s, s->saved_pos, s->saved_pos + s->saved_len, s->tail - 2, &p);
 	if (p.kind != LX_PIECE_UP && p.kind != LX_PIECE_LANE)
 		return;
 	assert_int_equal(p.end - p.pos, f->saved);
@@ -331,6 +335,7 @@ static void on_data(int who, struct segment *seg)
 	struct lx_framing f = { .s = s, .seg = &in, .index = who };
 	unsigned int pieces = 0;
 	__u64 pos = seg->pos;
+	__u32 near;
 
 	in.pos = over_wire(pos, stream_base[who], s->acked);
 	in.end = in.pos + (seg->end - pos);
@@ -345,11 +350,13 @@ static void on_data(int who, struct segment *seg)
 	assert_true(s->tail - s->head < LX_STREAM_SLOTS); /* 5 */
 	if (f.saved)
 		send_saved(who, &f);
+	near = f.near;
 	while (lx_pos_before(pos, seg->end)) {
 		char *data = seg->data + (pos - seg->pos);
 		struct lx_piece p;
 
-		lx_piece_at(s, pos, seg->end, &p);
+		lx_piece_run(s, pos, seg->end, near, &p);
+		near = p.slot;
 		assert_true(lx_pos_before(pos, p.end));
 		if (p.kind == LX_PIECE_LANE && lx_lane_is_gone(&lane[p.lane])) {
 			tell_sender(who);
@@ -436,7 +443,7 @@ static void confuse(int who, __u64 pos, __u64 end, char *data)
 
 		if (m->start >= end || m->start + m->len <= pos)
 			continue;
-		lx_piece_at(&stream[who], m->start, m->start + 1, &p);
+		lx_piece_at(&stream[who], m->start, m->start + 1, 0, &p);
 		if (p.kind != LX_PIECE_LANE)
 			continue;
 		for (__u32 i = 0; i < length_at + 4; i++) {

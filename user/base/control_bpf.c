@@ -114,6 +114,7 @@ static const struct lx_field stream_fields[] = {
 	{ LX_FIELD_NUM(17, "pieces", struct lx_stream_info, pieces), .col = "PIECES",
 	  .wide = true },
 	{ LX_FIELD_NUM(18, "raws", struct lx_stream_info, raws), .col = "RAWS", .wide = true },
+	{ LX_FIELD_NUM(22, "gaps", struct lx_stream_info, gaps), .col = "GAPS", .wide = true },
 	{ LX_FIELD_NUM(19, "acks", struct lx_stream_info, acks), .col = "ACKS", .wide = true },
 	{ LX_FIELD_NUM(20, "busy", struct lx_stream_info, busy), .col = "BUSY", .wide = true },
 	/* The struct itself again, as with the guard's counters. */

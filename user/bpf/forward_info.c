@@ -59,6 +59,7 @@ static void stream_describe(struct lx_forward *f, uint32_t index, const struct l
 		.cuts = READ(s->cuts),
 		.pieces = READ(s->pieces),
 		.raws = READ(s->raws),
+		.gaps = READ(s->gaps),
 		.acks = READ(s->acks),
 		.busy = READ(s->busy),
 	};
