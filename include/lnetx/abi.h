@@ -169,6 +169,14 @@ enum lx_stream_flag { /* U */
 	LX_STREAM_STOP = 4,     /* let it stop briefly where each large message ends */
 };
 
+/* Why the daemon has a stream to itself for a while; LX_STREAM_NO_LANES is set, too. */
+enum lx_stream_aside { /* U */
+	LX_STREAM_ASIDE_NO,
+	LX_STREAM_ASIDE_CROWDED, /* it found no free lane: those are left to others */
+	LX_STREAM_ASIDE_COSTLY,  /* its packets have to be copied for several ways */
+	LX_STREAM_ASIDE_LOSSY,   /* they get lost in front of us */
+};
+
 /* Cookies of messages that have arrived, for the daemon to acknowledge. */
 #define LX_STREAM_COOKIES 256 /* a power of two */
 
@@ -242,7 +250,7 @@ struct lx_stream {
 
 	__u64 saved_pos;  /* B: stream position of saved[] */
 	__u32 saved_len;  /* B */
-	__u32 reserved4;
+	__u32 aside;      /* U: enum lx_stream_aside */
 	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
 	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
 	struct lx_slot slot[LX_STREAM_SLOTS];

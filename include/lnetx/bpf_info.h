@@ -77,6 +77,9 @@ struct lx_bpf_info {
 	X(FRAMED, "framed") /* each goes its way */ \
 	X(HELD, "hold") /* the sender runs dry, to change over to lanes in order */ \
 	X(OFF, "off") /* everything to lane 0: lnetx bpf off */ \
+	X(CROWDED, "crowded") /* likewise, for a while: it found no free lane */ \
+	X(COSTLY, "costly") /* likewise: its packets have to be copied for several ways */ \
+	X(LOSSY, "lossy") /* likewise: its packets get lost in front of us */ \
 	X(BROKEN, "broken") /* what came is not socklnd; everything to lane 0 */
 
 enum lx_stream_shown {

@@ -107,6 +107,15 @@ void lx_sock_fast_forget(struct lx_sock_host *host)
 	}
 }
 
+static bool dest_has(const struct lx_fast_dest *dest, int hop)
+{
+	for (unsigned int i = 0; i < dest->to.n; i++) {
+		if ((int)dest->to.hop[i] == hop)
+			return true;
+	}
+	return false;
+}
+
 void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
 {
 	struct lx_sock_fast *fast = peer->net->host ? peer->net->host->fast : NULL;
@@ -115,7 +124,7 @@ void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
 	if (!fast || peer->hop < 0)
 		return;
 	lx_list_for_each_safe (dest, next, &fast->dest_list, link) {
-		if (dest->hop == peer->hop)
+		if (dest_has(dest, peer->hop))
 			forget(fast, dest);
 	}
 	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL);
@@ -134,44 +143,64 @@ struct lx_fast_dest *lx_fast_dest_lookup(struct lx_sock_fast *fast, const struct
 	return NULL;
 }
 
-static void learn(struct lx_sock_fast *fast, const struct lx_nid *dst, int hop)
+int lx_fast_dest_hop(const struct lx_fast_dest *dest, unsigned int stream)
 {
-	struct lx_fast_dest *dest = lx_fast_dest_lookup(fast, dst);
-	struct lx_dest value = { .n = hop >= 0 };
+	return dest->to.n ? (int)dest->to.hop[stream % dest->to.n] : -1;
+}
 
-	if (!dest) {
-		dest = calloc(1, sizeof(*dest));
-		if (!dest)
-			return;
-		dest->nid = *dst;
-		lx_hash_add(&fast->dests, &dest->node, lx_nid_hash(dst));
-		lx_list_append(&fast->dest_list, &dest->link);
-	}
-	dest->hop = hop;
-	if (hop >= 0)
-		value.hop[0] = hop;
-	if (lx_forward_dest_set(fast->forward, dst, &value))
+static struct lx_fast_dest *dest_obtain(struct lx_sock_fast *fast, const struct lx_nid *nid)
+{
+	struct lx_fast_dest *dest = lx_fast_dest_lookup(fast, nid);
+
+	if (dest)
+		return dest;
+	dest = calloc(1, sizeof(*dest));
+	if (!dest)
+		return NULL;
+	dest->nid = *nid;
+	lx_hash_add(&fast->dests, &dest->node, lx_nid_hash(nid));
+	lx_list_append(&fast->dest_list, &dest->link);
+	return dest;
+}
+
+static void publish(struct lx_sock_fast *fast, struct lx_fast_dest *dest)
+{
+	if (lx_forward_dest_set(fast->forward, &dest->nid, &dest->to))
 		forget(fast, dest);
 }
 
+/*
+ * The slow path balances gateways that are equal; those that it has used since the policy
+ * changed may be used by the programs, too, which spread streams over them.
+ */
 void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
 {
 	struct lx_sock_fast *fast = peer->net->host->fast;
-	const struct lx_fast_dest *dest;
+	struct lx_fast_dest *dest;
 	int hop;
 
 	if (!fast)
 		return;
 	dest = lx_fast_dest_lookup(fast, dst);
-	if (dest && dest->hop >= 0 && dest->hop == peer->hop)
+	if (dest && (dest->to.n == LX_DEST_HOPS || dest_has(dest, peer->hop)))
 		return;
 	hop = lx_fast_hop_obtain(fast, peer);
-	if (hop >= 0)
-		learn(fast, dst, hop);
+	if (hop < 0)
+		return;
+	dest = dest_obtain(fast, dst);
+	if (!dest)
+		return;
+	dest->to.hop[dest->to.n++] = hop;
+	publish(fast, dest);
 }
 
 void lx_fast_learn_own(struct lx_sock_fast *fast, const struct lx_nid *dst)
 {
-	if (!lx_fast_dest_lookup(fast, dst))
-		learn(fast, dst, -1);
+	struct lx_fast_dest *dest;
+
+	if (lx_fast_dest_lookup(fast, dst))
+		return;
+	dest = dest_obtain(fast, dst);
+	if (dest)
+		publish(fast, dest);
 }

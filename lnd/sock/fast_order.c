@@ -199,6 +199,12 @@ static void stream_window(struct lx_sock_fast *fast, struct lx_fast_stream *stat
 	state->window_seen = window;
 }
 
+static void stream_aside(struct lx_fast_stream *state, enum lx_stream_aside why, uint64_t until)
+{
+	state->aside = why;
+	state->aside_ns = until;
+}
+
 /* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
 static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state,
 			 const struct lx_stream *s, uint64_t now)
@@ -207,7 +213,7 @@ static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state
 
 	if (no_lane != state->no_lane_seen && state->to_hop >= 0 &&
 	    lx_forward_hop(fast->forward, state->to_hop)->n_lanes)
-		state->aside_ns = now + YIELD_NS;
+		stream_aside(state, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
 	state->no_lane_seen = no_lane;
 }
 
@@ -229,12 +235,13 @@ static void stream_stop(struct lx_fast_stream *state, struct lx_stream *s, uint6
 	state->stop_ns = now + STOP_NS;
 }
 
-static void stream_aside(struct lx_fast_stream *state, uint64_t now)
+/* For longer each time. */
+static void stream_no_use(struct lx_fast_stream *state, enum lx_stream_aside why, uint64_t now)
 {
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
 	if (state->aside_pause_ns > ASIDE_MAX_NS)
 		state->aside_pause_ns = ASIDE_MAX_NS;
-	state->aside_ns = now + state->aside_pause_ns;
+	stream_aside(state, why, now + state->aside_pause_ns);
 }
 
 static void stream_gaps(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
@@ -246,7 +253,7 @@ static void stream_gaps(struct lx_fast_stream *state, const struct lx_stream *s,
 	if (bytes && gaps < GAPS_MIN)
 		return;
 	if (bytes && bytes / gaps < GAP_WORTH)
-		stream_aside(state, now);
+		stream_no_use(state, LX_STREAM_ASIDE_LOSSY, now);
 	state->gaps_seen = s->gaps;
 	state->gaps_bytes_seen = s->lane_bytes;
 }
@@ -274,15 +281,20 @@ static void stream_judge(struct lx_fast_stream *state, struct lx_stream *s, uint
 		stream_stop(state, s, now);
 		return;
 	}
-	stream_aside(state, now);
+	stream_no_use(state, LX_STREAM_ASIDE_COSTLY, now);
 }
 
 /* Goes along with tunable fast_path. Returns whether lanes may be used. */
 static bool stream_switch(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 {
+	struct lx_fast_stream *state = &fast->stream[index];
 	struct lx_stream *s = lx_forward_stream(fast->forward, index);
-	bool off = !lx_sock_tun.fast_path || now < fast->stream[index].aside_ns;
+	bool off;
 
+	if (!lx_sock_tun.fast_path || now >= state->aside_ns)
+		state->aside = LX_STREAM_ASIDE_NO;
+	off = !lx_sock_tun.fast_path || state->aside;
+	__atomic_store_n(&s->aside, state->aside, __ATOMIC_RELAXED);
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))
 		return !off;
 	if (off)

@@ -25,7 +25,8 @@ struct lx_fast_stream {
 	uint64_t hold_after_ns;    /* not again before */
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
-	uint64_t aside_ns;         /* no lanes until then: they do not pay */
+	enum lx_stream_aside aside; /* why it has no lanes ... */
+	uint64_t aside_ns;         /* ... until then */
 	uint64_t aside_pause_ns;
 	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last judgement */
 	uint64_t gaps_seen, gaps_bytes_seen; /* likewise */
@@ -45,7 +46,7 @@ struct lx_fast_dest {
 	struct lx_hash_node node;
 	struct lx_list link;
 	struct lx_nid nid;
-	int hop; /* -1: it is ours */
+	struct lx_dest to; /* as the programs have it; without a hop: it is ours */
 };
 
 struct lx_sock_fast {
@@ -97,6 +98,8 @@ int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
 /* Messages for a NID of this node stay here, and order does not matter to them. */
 void lx_fast_learn_own(struct lx_sock_fast *fast, const struct lx_nid *dst);
 struct lx_fast_dest *lx_fast_dest_lookup(struct lx_sock_fast *fast, const struct lx_nid *nid);
+/* The hop by which a stream's messages go there; -1: they are ours. */
+int lx_fast_dest_hop(const struct lx_fast_dest *dest, unsigned int stream);
 
 /* ---- fast_stream.c */
 

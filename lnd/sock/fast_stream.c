@@ -171,8 +171,8 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	if (hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid))
 		lx_fast_learn_own(fast, &hdr->dst_nid);
 	dest = hdr ? lx_fast_dest_lookup(fast, &hdr->dst_nid) : NULL;
-	if (dest && dest->hop >= 0)
-		note_hop(&fast->stream[conn->stream], dest->hop);
+	if (dest && dest->to.n)
+		note_hop(&fast->stream[conn->stream], lx_fast_dest_hop(dest, conn->stream));
 	if (!hdr || s->state != LX_STREAM_ON)
 		return true;
 	conn->rx.gate = start;

@@ -407,14 +407,19 @@ fast_path_used() {
 	[ "$([ "$messages" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
 }
 
+# fast_map NODE NAME: the id of one of the maps of the fast path's programs; nothing without them
+fast_map() {
+	lx "$1" -j bpf status | jq --arg name "$2" \
+		'.bpf.objects[]? | select(.set == "forward" and .name == $name).id'
+}
+
 # fast_sum NODE FIELD: of all the streams that the router's programs have had, added up;
 # a field of struct lx_stream (include/lnetx/abi.h). FIELD may be an expression of jq.
 fast_sum() {
 	local id i sum=0 tool
 
 	tool=$(PATH=$PATH:/usr/sbin command -v bpftool)
-	id=$(lx "$1" -j bpf status |
-		jq '.bpf.objects[]? | select(.set == "forward" and .name == "streams").id')
+	id=$(fast_map "$1" streams)
 	[ -n "$id" ] || { echo 0; return; }
 	for i in {0..31}; do
 		sum=$((sum + $("$tool" -j map lookup id "$id" key "$i" 0 0 0 |

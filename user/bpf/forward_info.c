@@ -26,6 +26,19 @@ static void format_end(const uint8_t addr[16], __be16 port, char buf[LX_FLOW_TEX
 
 /* ---- streams ----------------------------------------------------------------------- */
 
+static enum lx_stream_shown stream_without_lanes(const struct lx_stream *s)
+{
+	switch (READ(s->aside)) {
+	case LX_STREAM_ASIDE_CROWDED:
+		return LX_STREAM_SHOWN_CROWDED;
+	case LX_STREAM_ASIDE_COSTLY:
+		return LX_STREAM_SHOWN_COSTLY;
+	case LX_STREAM_ASIDE_LOSSY:
+		return LX_STREAM_SHOWN_LOSSY;
+	}
+	return LX_STREAM_SHOWN_OFF;
+}
+
 static enum lx_stream_shown stream_state(const struct lx_stream *s)
 {
 	uint32_t flags = READ(s->flags);
@@ -35,7 +48,7 @@ static enum lx_stream_shown stream_state(const struct lx_stream *s)
 	if (READ(s->broken))
 		return LX_STREAM_SHOWN_BROKEN;
 	if (flags & LX_STREAM_NO_LANES)
-		return LX_STREAM_SHOWN_OFF;
+		return stream_without_lanes(s);
 	if (flags & LX_STREAM_HOLD)
 		return LX_STREAM_SHOWN_HELD;
 	return READ(s->raw) ? LX_STREAM_SHOWN_RAW : LX_STREAM_SHOWN_FRAMED;
