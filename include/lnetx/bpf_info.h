@@ -104,13 +104,18 @@ struct lx_stream_info {
 	uint64_t packets, cuts, pieces, raws, gaps, acks, busy;
 };
 
-/* What a lane does; its names are in control_bpf.c. */
+/* What a lane does. */
+#define LX_LANE_SHOWN(X) \
+	X(IDLE, "idle") \
+	X(BUSY, "busy") /* bytes are under way, credits are taken */ \
+	X(DRAIN, "drain") /* takes no message more */ \
+	X(SOCKET, "socket") /* the daemon sends on it, until its window is large */ \
+	X(DEAD, "dead") /* its connection is being closed */
+
 enum lx_lane_shown {
-	LX_LANE_SHOWN_IDLE,
-	LX_LANE_SHOWN_BUSY, /* bytes are under way, credits are taken */
-	LX_LANE_SHOWN_DRAIN, /* takes no message more */
-	LX_LANE_SHOWN_SOCKET, /* the daemon sends on it, until its window is large */
-	LX_LANE_SHOWN_DEAD, /* its connection is being closed */
+#define LX_LANE_SHOWN_ENUM_(NAME, name) LX_LANE_SHOWN_##NAME,
+	LX_LANE_SHOWN(LX_LANE_SHOWN_ENUM_)
+#undef LX_LANE_SHOWN_ENUM_
 	LX_LANE_SHOWN_COUNT
 };
 

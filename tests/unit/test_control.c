@@ -166,6 +166,31 @@ static void test_backup_large_nid(void **state)
 	assert_non_null(lx_schema_find(m.attrs, m.len, 27));
 }
 
+/* States have names, in the order of their enum; a value that has none is not looked up. */
+static void test_names(void **state)
+{
+	static const struct {
+		uint32_t state;
+		const char *name;
+	} cases[] = {
+		{ LX_LANE_SHOWN_IDLE, "idle" },	    { LX_LANE_SHOWN_BUSY, "busy" },
+		{ LX_LANE_SHOWN_DRAIN, "drain" },   { LX_LANE_SHOWN_SOCKET, "socket" },
+		{ LX_LANE_SHOWN_DEAD, "dead" },	    { LX_LANE_SHOWN_COUNT, "?" },
+	};
+
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct lx_lane_info lane = { .state = cases[i].state };
+		struct message m;
+
+		begin(&m);
+		assert_int_equal(
+			lx_schema_put(m.nlh, sizeof(m.buf), lx_control_lanes.row, &lane, 0), 0);
+		finish(&m);
+		assert_string_equal(lx_schema_text(lx_schema_find(m.attrs, m.len, 5)),
+				    cases[i].name);
+	}
+}
+
 /* A message that does not fit is left as it was. */
 static void test_no_room(void **state)
 {
@@ -388,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_backup_large_nid),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_refused),

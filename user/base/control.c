@@ -102,7 +102,7 @@ static const struct lx_field ni_fields[] = {
 	/* An interface stands for its IPv4 address; what else it is has to be said. */
 	{ LX_FIELD(27, "nid", NID, struct lx_ni_info, nid), .omit = LX_OMIT_SMALL,
 	  .level = LX_LEVEL_BACKUP, BACKUP },
-	{ LX_FIELD(3, "status", ENUM, struct lx_ni_info, up), .names = up_names, .n_names = 2,
+	{ LX_FIELD(3, "status", ENUM, struct lx_ni_info, up), LX_FIELD_NAMES(up_names),
 	  .col = "STATUS" },
 	{ LX_FIELD(4, "interfaces", IFACE, struct lx_ni_info, ifname), UNSET, BACKUP,
 	  .col = "INTERFACE" },
@@ -166,8 +166,8 @@ static const char *const alive_names[] = { "NA", "up", "down" };
 
 static const struct lx_field peer_ni_fields[] = {
 	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), BACKUP, .col = "NID" },
-	{ LX_FIELD(5, "state", ENUM, struct lx_peer_ni_info, alive), .names = alive_names,
-	  .n_names = 3, .col = "STATE" },
+	{ LX_FIELD(5, "state", ENUM, struct lx_peer_ni_info, alive),
+	  LX_FIELD_NAMES(alive_names), .col = "STATE" },
 	{ LX_FIELD_NUM(6, "max_ni_tx_credits", struct lx_peer_ni_info, tx_credits_max), .level = 1,
 	  .col = "MAX", .wide = true },
 	{ LX_FIELD_NUM(7, "available_tx_credits", struct lx_peer_ni_info, tx_credits), .level = 1,
@@ -218,10 +218,10 @@ static const struct lx_field route_fields[] = {
 	  .col = "PRIORITY" },
 	{ LX_FIELD_NUM(5, "health_sensitivity", struct lx_route_info, health_sensitivity), BACKUP,
 	  .level = 1, .omit = LX_OMIT_ONE },
-	{ LX_FIELD(6, "state", ENUM, struct lx_route_info, up), .names = up_names, .n_names = 2,
+	{ LX_FIELD(6, "state", ENUM, struct lx_route_info, up), LX_FIELD_NAMES(up_names),
 	  .level = 1, .col = "STATE" },
-	{ LX_FIELD(7, "type", ENUM, struct lx_route_info, multi_hop), .names = hop_names,
-	  .n_names = 2, .level = 1, .col = "TYPE" },
+	{ LX_FIELD(7, "type", ENUM, struct lx_route_info, multi_hop),
+	  LX_FIELD_NAMES(hop_names), .level = 1, .col = "TYPE" },
 	END
 };
 static const struct lx_schema route = { "route", sizeof(struct lx_route_info), route_fields };
@@ -315,8 +315,8 @@ static const char *const change_names[] = { LX_CHANGES(CHANGE_NAME_) };
 static const struct lx_field event_fields[] = {
 	{ LX_FIELD_NUM(1, "time_us", struct lx_control_event, mark.time_us) },
 	{ LX_FIELD_NUM(2, "lost", struct lx_control_event, mark.lost), .omit = LX_OMIT_ZERO },
-	{ LX_FIELD(3, "change", ENUM, struct lx_control_event, change.type), .names = change_names,
-	  .n_names = LX_CHANGE_TYPES },
+	{ LX_FIELD(3, "change", ENUM, struct lx_control_event, change.type),
+	  LX_FIELD_NAMES(change_names) },
 	{ LX_FIELD(4, "nid", NID, struct lx_control_event, change.nid), UNSET },
 	{ LX_FIELD(5, "net", NET, struct lx_control_event, change.net), UNSET },
 	{ LX_FIELD(6, "text", STR, struct lx_control_event, change.text), UNSET },

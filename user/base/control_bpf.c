@@ -87,15 +87,15 @@ static const struct lx_schema lane0 = { "lane0", sizeof(struct lx_stream_info), 
 
 #define NAME_(NAME, name) name,
 static const char *const stream_names[] = { LX_STREAM_SHOWN(NAME_) };
-static const char *const lane_names[] = { "idle", "busy", "drain", "dead" };
+static const char *const lane_names[] = { LX_LANE_SHOWN(NAME_) };
 
 static const struct lx_field stream_fields[] = {
 	{ LX_FIELD_NUM(1, "stream", struct lx_stream_info, index), .col = "STREAM" },
 	{ LX_FIELD(2, "peer", NID, struct lx_stream_info, peer), .col = "PEER" },
 	{ LX_FIELD(3, "remote", STR, struct lx_stream_info, remote), .col = "REMOTE" },
 	{ LX_FIELD(4, "local", STR, struct lx_stream_info, local), .col = "LOCAL", .wide = true },
-	{ LX_FIELD(5, "state", ENUM, struct lx_stream_info, state), .names = stream_names,
-	  .n_names = LX_STREAM_SHOWN_COUNT, .col = "STATE" },
+	{ LX_FIELD(5, "state", ENUM, struct lx_stream_info, state),
+	  LX_FIELD_NAMES(stream_names), .col = "STATE" },
 	{ LX_FIELD_NUM(6, "messages", struct lx_stream_info, messages), .col = "MESSAGES" },
 	{ LX_FIELD_NUM(7, "lane_messages", struct lx_stream_info, lane_messages),
 	  .col = "BY LANES" },
@@ -130,8 +130,8 @@ static const struct lx_field lane_fields[] = {
 	{ LX_FIELD(3, "remote", STR, struct lx_lane_info, remote), .col = "REMOTE",
 	  .wide = true },
 	{ LX_FIELD(4, "local", STR, struct lx_lane_info, local), .col = "LOCAL" },
-	{ LX_FIELD(5, "state", ENUM, struct lx_lane_info, state), .names = lane_names,
-	  .n_names = LX_LANE_SHOWN_COUNT, .col = "STATE" },
+	{ LX_FIELD(5, "state", ENUM, struct lx_lane_info, state),
+	  LX_FIELD_NAMES(lane_names), .col = "STATE" },
 	{ LX_FIELD_NUM(6, "stream", struct lx_lane_info, stream), UNSET, .col = "STREAM" },
 	{ LX_FIELD_NUM(7, "window", struct lx_lane_info, window), .col = "WINDOW" },
 	{ LX_FIELD_NUM(8, "unacked", struct lx_lane_info, unacked), .col = "UNACKED" },
@@ -157,8 +157,7 @@ static const struct lx_field trace_fields[] = {
 	{ LX_FIELD_NUM(3, "stream", struct lx_control_trace, stream) },
 	{ LX_FIELD(4, "src", NID, struct lx_control_trace, src) },
 	{ LX_FIELD(5, "dst", NID, struct lx_control_trace, dst) },
-	{ LX_FIELD(6, "type", ENUM, struct lx_control_trace, type), .names = type_names,
-	  .n_names = 5 },
+	{ LX_FIELD(6, "type", ENUM, struct lx_control_trace, type), LX_FIELD_NAMES(type_names) },
 	{ LX_FIELD_NUM(7, "bytes", struct lx_control_trace, bytes) },
 	{ LX_FIELD_NUM(8, "lane", struct lx_control_trace, lane), UNSET },
 	{ LX_FIELD(9, "reason", STRP, struct lx_control_trace, reason), UNSET },
@@ -182,8 +181,7 @@ static const char *const mode_names[] = { "auto", "native", "generic", "tc" };
 static const struct lx_field guard_fields[] = {
 	{ LX_FIELD(1, "active", BOOL, struct lx_guard_info, active) },
 	{ LX_FIELD(2, "reason", STR, struct lx_guard_info, reason), UNSET },
-	{ LX_FIELD(8, "mode", ENUM, struct lx_guard_info, mode), .names = mode_names,
-	  .n_names = LX_GUARD_MODES },
+	{ LX_FIELD(8, "mode", ENUM, struct lx_guard_info, mode), LX_FIELD_NAMES(mode_names) },
 	{ LX_FIELD(3, "secure", BOOL, struct lx_guard_info, secure) },
 	{ LX_FIELD_NUM(4, "rate", struct lx_guard_info, rate) },
 	{ LX_FIELD_NUM(5, "burst", struct lx_guard_info, burst), .omit = LX_OMIT_ZERO },
@@ -206,8 +204,8 @@ static const char *const action_names[] = { NULL, "allow", "deny" };
 
 static const struct lx_field prefix_fields[] = {
 	{ LX_FIELD(1, "prefix", STR, struct lx_guard_prefix_info, prefix), .col = "PREFIX" },
-	{ LX_FIELD(2, "action", ENUM, struct lx_guard_prefix_info, action), .names = action_names,
-	  .n_names = 3, .col = "ACTION" },
+	{ LX_FIELD(2, "action", ENUM, struct lx_guard_prefix_info, action),
+	  LX_FIELD_NAMES(action_names), .col = "ACTION" },
 	{ LX_FIELD_NUM(3, "syns", struct lx_guard_prefix_info, syns), .col = "SYNS" },
 	END
 };

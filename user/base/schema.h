@@ -71,6 +71,8 @@ struct lx_schema {
 #define LX_FIELD(n, k, kind, t, m)                                                                 \
 	.attr = (n), .key = (k), .type = LX_FIELD_##kind, LX_FIELD_AT_(t, m)
 #define LX_FIELD_NUM(n, k, t, m) LX_FIELD(n, k, INT, t, m), .sgn = (__typeof__(((t *)0)->m))-1 < 1
+/* Of an ENUM: an array, which need not have all values. */
+#define LX_FIELD_NAMES(array) .names = (array), .n_names = sizeof(array) / sizeof((array)[0])
 
 /**
  * lx_schema_put - append a struct's fields to a message
