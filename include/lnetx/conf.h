@@ -39,6 +39,9 @@ struct lx_conf_lnd_setting {
  */
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type);
 
+/* What an errno of lx_net_add() means, and what to look at next; NULL: what strerror() says. */
+const char *lx_conf_net_why(uint32_t net, int err);
+
 struct lx_conf_route {
 	uint32_t net;
 	struct lx_nid gateway;

@@ -114,7 +114,7 @@ static void test_net_refused(void **state)
 	fails(234, "lnetctl net add --net tcp --if eth0", "errno: -17");
 	fails(234, "lnetctl net add --net tcp1", "errno: -22");
 	fails(234, "lnetctl net add --if eth1", "errno: -22");
-	fails(234, "lnetctl net add --net tcp1 --if nosuch", "there is no interface nosuch");
+	fails(234, "lnetctl net add --net tcp1 --if nosuch", "there is no such interface");
 	fails(234, "lnetctl net add --net tcp1 --if eth1 --conns-per-peer 128", "not in -1..127");
 	fails(234, "lnetctl net add --net tcp1 --if eth1 --conns-per-peer foo", "a number");
 	fails(234,

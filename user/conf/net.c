@@ -21,7 +21,7 @@ struct walk {
 
 #ifdef LX_O2IB
 #define LX_KNOWN_NETS "tcp, o2ib"
-#define LX_NO_O2IB ""
+#define LX_NO_O2IB "no transport for it"
 #else
 #define LX_KNOWN_NETS "tcp"
 #define LX_NO_O2IB "it was built without RDMA; install libibverbs-dev and librdmacm-dev, " \
@@ -286,6 +286,32 @@ static int net_type(struct lx_yaml *y, yaml_node_t *value, void *arg)
 			    "net type %s: this version has no transport for it%s",
 			    lx_net_str(s->net.net),
 			    type == LX_NET_O2IB ? "; " LX_NO_O2IB : " (known: " LX_KNOWN_NETS ")");
+}
+
+const char *lx_conf_net_why(uint32_t net, int err)
+{
+	bool o2ib = lx_net_type(net) == LX_NET_O2IB;
+
+	switch (err) {
+	case -ENODEV:
+		return "there is no such interface; see \"ip link\"";
+	case -EADDRNOTAVAIL:
+		return "no usable address; see \"ip address\"";
+	case -EADDRINUSE:
+		return o2ib ? "another program, or ko2iblnd, has its service; see \"rdma resource "
+			      "show cm_id\", or set tunable service of o2ib" :
+			      "another program listens on its port; see \"ss -ltnp\", or set "
+			      "tunable accept_port of tcp";
+	case -ENXIO:
+		return "its address is on no RDMA device; see \"rdma link\"";
+	case -EPROTONOSUPPORT:
+		return o2ib ? LX_NO_O2IB : "no transport for this type of net in this version";
+	case -EACCES:
+		return "ports below 1024 need root or CAP_NET_BIND_SERVICE";
+	case -EINVAL:
+		return "a setting is out of range";
+	}
+	return NULL;
 }
 
 static int net_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)

@@ -96,35 +96,11 @@ static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 
 static int explain_net_add(struct change *c, const char *name, int err)
 {
-	bool o2ib = lx_net_type(c->req.net.ni.net) == LX_NET_O2IB;
+	const char *why = lx_conf_net_why(c->req.net.ni.net, err);
 
-	switch (err) {
-	case -EEXIST:
+	if (err == -EEXIST)
 		return say(c, err, "NI %s exists already", name);
-	case -ENODEV:
-		return say(c, err, "cannot add NI %s: there is no interface %s; see \"ip link\"",
-			   name, c->req.net.ni.ifname);
-	case -EADDRNOTAVAIL:
-		return say(c, err, "cannot add NI %s: no usable address; see \"ip address\"", name);
-	case -EADDRINUSE:
-		return say(c, err,
-			   "cannot add NI %s: its port is in use by another program; see "
-			   "\"%s\", or set tunable %s",
-			   name, o2ib ? "rdma resource show cm_id" : "ss -ltnp",
-			   o2ib ? "service of o2ib" : "accept_port");
-	case -ENXIO:
-		return say(c, err,
-			   "cannot add NI %s: its address is on no RDMA device; see \"rdma link\"",
-			   name);
-	case -EPROTONOSUPPORT:
-		return say(c, err, "cannot add NI %s: %s", name,
-			   o2ib ? "lnetxd was built without RDMA; install libibverbs-dev and "
-				  "librdmacm-dev, and build it again without O2IB=0" :
-				  "no transport for this type of net");
-	case -EINVAL:
-		return say(c, err, "cannot add NI %s: a setting is out of range", name);
-	}
-	return say(c, err, "cannot add NI %s: %s", name, strerror(-err));
+	return say(c, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
 }
 
 /* The net's type says what the settings by name mean. */

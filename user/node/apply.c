@@ -145,32 +145,6 @@ static void failed(struct apply *a, int r, int line, const char *fmt, ...)
 	a->err->column = line ? 1 : 0;
 }
 
-/* What an errno of net add means for the person who wrote the configuration. */
-static const char *net_hint(uint32_t net, int r)
-{
-	bool o2ib = lx_net_type(net) == LX_NET_O2IB;
-
-	switch (r) {
-	case -ENODEV:
-		return " (no such interface; see: ip link)";
-	case -EADDRNOTAVAIL:
-		return " (no such address on this host; see: ip addr)";
-	case -EADDRINUSE:
-		return o2ib ? " (another program, or ko2iblnd, listens on o2ib.service; see: "
-			      "rdma resource show cm_id)" :
-			      " (another program listens on accept_port; see: ss -ltnp)";
-	case -EPROTONOSUPPORT:
-		return " (no transport for this type of net in this version)";
-	case -ENXIO:
-		return " (its address is on no RDMA device; see: rdma link)";
-	case -EACCES:
-		return " (ports below 1024 need root or CAP_NET_BIND_SERVICE)";
-	default:
-		return "";
-	}
-}
-
-/* Wanted settings that are given and differ from those in force. */
 /* The NIs of a net share the tunables of the first: others' are not what counts. */
 static const struct lx_conf_ni *first_of_net(const struct lx_conf *conf, uint32_t net)
 {
@@ -181,6 +155,7 @@ static const struct lx_conf_ni *first_of_net(const struct lx_conf *conf, uint32_
 	return &conf->ni[i];
 }
 
+/* Wanted settings that are given and differ from those in force. */
 static bool ni_differs(const struct apply *a, const struct lx_core_ni *ni,
 		       const struct lx_conf_ni *conf)
 {
@@ -343,11 +318,13 @@ static void apply_nets(struct apply *a)
 	for (size_t i = 0; i < a->conf->n_nis; i++) {
 		const struct lx_conf_ni *c = &a->conf->ni[i];
 		int r = lx_net_add(a->node, c);
+		const char *why = lx_conf_net_why(c->net, r);
 
 		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
 			continue;
-		failed(a, r, c->line, "net %s interface %s%s", lx_net_str(c->net),
-		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid), net_hint(c->net, r));
+		failed(a, r, c->line, "net %s interface %s%s%s%s", lx_net_str(c->net),
+		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid), why ? " (" : "",
+		       why ? why : "", why ? ")" : "");
 	}
 }
 
