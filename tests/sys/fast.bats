@@ -184,17 +184,23 @@ ipv6_yaml() {
 	all_arrived "$DIR/get.json"
 }
 
-# Load that goes on for a while, whatever happens; then what became of it.
+# begin_put SIZE: load that goes on whatever happens, until end_put (or end_load)
 begin_put() {
-	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s "$1" -t "$2" --timeout 30
+	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s "$1" -t 300 --timeout 30
 }
 
 carries() {
 	[ "$(fast_sum r1 lane_messages)" -gt 50 ]
 }
 
+# routes_on SINCE: r1 has routed more than that many messages, and some
+routes_on() {
+	[ "$(stat_of r1 route_count)" -gt $(($1 + 100)) ]
+}
+
 # Ends the load; operations may have been lost, but no byte was wrong.
 end_put() {
+	gone "${load_pid[client]}" || kill "${load_pid[client]}"
 	wait "${load_pid[client]}" || true
 	unset "load_pid[client]"
 	sane "$DIR/client.load"
@@ -268,7 +274,7 @@ is_lossy() {
 	[ "$(fast_sum r1 raws)" -gt 1 ]
 	[ "$(fast_sum r1 lane_messages)" -gt 0 ]
 	# Where that many are lost, streams are left to the daemon, for a while.
-	begin_put 1m 5
+	begin_put 1m
 	eventually 4 is_lossy
 	end_put
 }
@@ -309,7 +315,7 @@ is_lossy() {
 	start_server
 	warm_up
 	# What was under way is given up after 10 s (quick_yaml), and sent again.
-	begin_put 64k 18
+	begin_put 64k
 	eventually "$PATIENCE" carries
 	stop r1 KILL
 	start r1
@@ -319,16 +325,20 @@ is_lossy() {
 }
 
 @test "the next hop is killed: clients get errors, and go on when it is back" {
+	local before
+
 	fast_router 8
 	start_server
 	warm_up
-	begin_put 1m 15
+	begin_put 1m
 	eventually "$PATIENCE" carries
 	kill -9 "${load_pid[server]}"
 	wait "${load_pid[server]}" || true
 	unset "load_pid[server]"
 	sleep 2
+	before=$(stat_of r1 route_count)
 	start_server
+	eventually "$PATIENCE" routes_on "$before"
 	end_put
 	moves put -s 64k -t 2
 	moves put -s 64k -t 2
@@ -342,7 +352,7 @@ is_lossy() {
 	address client eth0 10.1.0.2/24
 	start_server
 	warm_up
-	begin_put 64k 10
+	begin_put 64k
 	for i in 1 2 3; do
 		# shellcheck disable=SC2086 # options
 		ip netns exec "$(ns client)" "$LNETX_BIN/lxload" put $SERVER -n 10.1.0.2@tcp1 $QUICK \
@@ -353,8 +363,7 @@ is_lossy() {
 		kill -9 "$other"
 		wait "$other" || true
 	done
-	wait "${load_pid[client]}"
-	unset "load_pid[client]"
+	end_load client
 	all_arrived "$DIR/client.json"
 	moves put -s 1m -t 2
 	most_by_lanes
