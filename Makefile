@@ -141,7 +141,7 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
 # Compiled when the skeletons are there; from then on the *.d files know who needs which.
-$(call obj,$(wildcard user/bpf/*.c) tests/unit/test_bpf_forward.c \
+$(call obj,$(wildcard user/bpf/*.c) $(wildcard tests/unit/test_bpf_*.c) \
 	tests/unit/bpfworld.c): | $(BPF_SKELETONS)
 
 bpf: $(BPF_SKELETONS)

@@ -165,6 +165,14 @@ void world(bool ipv6)
 	dest(nid_of(1, 1), 0);
 }
 
+void both(void (*test)(void))
+{
+	world(false);
+	test();
+	world(true);
+	test();
+}
+
 /* ---- messages ----------------------------------------------------------------------------- */
 
 /* One for the next hop, or for us. Returns its length. */

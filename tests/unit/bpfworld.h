@@ -37,6 +37,8 @@ int kernel_close(void **state);
 
 /* A stream that is framed at position 0, and an idle lane; skips the test without BPF. */
 void world(bool ipv6);
+/* A test in such a world, with IPv4 and with IPv6. */
+void both(void (*test)(void));
 /* 0: the peer as a sender, 1: the next hop. */
 struct lx_hop *hop_at(int i);
 

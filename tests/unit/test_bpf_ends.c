@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The forwarding programs in the kernel, packet by packet, as in test_bpf_forward: how
+ * streams and lanes end, in order or not, and what comes in the other direction.
+ */
+#include <bpf/bpf.h>
+
+#include "testlib.h"
+
+#include "bpfworld.h"
+
+static void malformed(void)
+{
+	uint8_t bytes[1448] = { 0x77 };
+	struct seg in = data_at(0, bytes, 200), out;
+
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->broken, 1);
+	assert_int_equal(s->reasons[LX_LANE0_MALFORMED], 1);
+	s->boundary = s->through = 200;
+	in = data_at(200, bytes, message(bytes, false, 0, 10));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + 200);
+}
+
+static void test_malformed(void **state)
+{
+	both(malformed);
+}
+
+static void end_of_stream(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 123, bytes);
+	struct seg in = data_at(n, NULL, 0), out;
+
+	/* Not before all has arrived. */
+	in.flags = FIN | ACK;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, 0);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	in = data_at(n, NULL, 0);
+	in.flags = FIN | ACK;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.flags, FIN | ACK);
+	in = socket_ack(1, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	is_told(&out, n + 1);
+}
+
+static void test_fin(void **state)
+{
+	both(end_of_stream);
+}
+
+/* What our socket says has no news. */
+static void says_nothing(void)
+{
+	struct seg in = socket_ack(0, 10), out;
+
+	(void)run(&in, &s->key, true, &out);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
+/* It does not believe what came in: its answer has no news, and yet goes out. */
+static void asks_back(void)
+{
+	struct seg in = socket_ack(0, 10), out;
+
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.ack, STREAM_BASE + s->acked);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
+static void reset(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 123, bytes);
+	struct seg in = data_at(n, NULL, 0), out;
+
+	in.flags = RST;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.flags, RST);
+	assert_int_equal(out.seq, STREAM_BASE); /* where the socket believes to be */
+	says_nothing();
+	/* A blind guess does not become a hit. */
+	in.seq += 77777;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_not_equal(out.seq, STREAM_BASE);
+	asks_back();
+	/* The next hop's, as it is. */
+	in = lane_ack(0, 0);
+	in.flags = RST | ACK;
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.flags, RST | ACK);
+	assert_int_equal(out.seq, LANE_ACK);
+}
+
+static void test_reset(void **state)
+{
+	both(reset);
+}
+
+static bool is_known(const struct lx_flow_key *key)
+{
+	struct lx_flow value;
+
+	return !bpf_map__lookup_elem(bpf->maps.flows, key, sizeof(*key), &value, sizeof(value), 0);
+}
+
+static void new_connection(void)
+{
+	struct seg in = data_at(5000, NULL, 0), out;
+
+	says_nothing();
+	in.flags = SYN;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + 5000);
+	/* Anybody could have sent it. */
+	assert_true(is_known(&s->key));
+	asks_back();
+	in = lane_ack(0, 0);
+	in.flags = SYN;
+	in.out = true;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_false(is_known(&lane->key));
+}
+
+static void test_syn(void **state)
+{
+	both(new_connection);
+}
+
+/* What the lane's own socket and the next hop say to each other besides. */
+static void other_direction(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 123, bytes);
+	struct seg in = lane_ack(n, 600), out;
+
+	in.data = bytes;
+	in.len = 24;
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE); /* the socket has sent nothing */
+	assert_memory_equal(out.data, bytes, 24);
+	assert_int_equal(lane->una, n); /* but we have heard it */
+	in = lane_ack(0, 333);
+	in.out = true;
+	in.seq = LANE_BASE;
+	in.ack = LANE_ACK + 24;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	assert_int_equal(lane->ack_seq, LANE_ACK + 24);
+	assert_int_equal(lane->window, 333);
+	in.flags = FIN | ACK;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	in.data = bytes;
+	in.len = 5;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+}
+
+static void test_other_direction(void **state)
+{
+	both(other_direction);
+}
+
+/* Our own socket sends on the lane again, and does not know of what was sent meanwhile. */
+static void taken_back(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 500, bytes);
+	struct seg in = lane_ack(n, 600), out;
+
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	lane->shift = n;
+	lane->word = (__u64)LX_LANE_OURS << 32 | n;
+	lane->state = LX_LANE_SOCKET;
+	in = (struct seg){ .v6 = v6, .key = lane->key, .out = true, .seq = LANE_BASE,
+			   .ack = LANE_ACK, .window = 5, .flags = ACK, .data = bytes, .len = 99 };
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	assert_int_equal(out.len, 99);
+	assert_memory_equal(out.data, bytes, 99);
+	in = lane_ack(n + 10, 600);
+	in.n_block = 2;
+	in.block[0][0] = LANE_BASE + n + 60;
+	in.block[0][1] = LANE_BASE + n + 70;
+	in.block[1][0] = LANE_BASE + n + 20;
+	in.block[1][1] = LANE_BASE + n + 99;
+	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
+	assert_int_equal(out.ack, LANE_BASE + 10);
+	assert_int_equal(out.n_block, 2);
+	assert_int_equal(out.block[0][0], LANE_BASE + 60);
+	assert_int_equal(out.block[0][1], LANE_BASE + 70);
+	assert_int_equal(out.block[1][0], LANE_BASE + 20);
+	assert_int_equal(out.block[1][1], LANE_BASE + 99);
+	/* Messages go by our socket meanwhile. */
+	in = data_at(n, bytes, message(bytes, false, 0, 80));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_NO_LANE], 1);
+}
+
+static void test_taken_back(void **state)
+{
+	both(taken_back);
+}
+
+/* The next hop's connection has ended: what is on it is dropped, and its sender goes on. */
+static void gone(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 9, 500);
+	struct seg in = data_at(0, bytes, 200), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	lane->state = LX_LANE_DEAD;
+	in = data_at(200, bytes + 200, n - 200);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_told(&out, n);
+	assert_int_equal(s->cookie[0], 9);
+	in = data_at(n, bytes, message(bytes, true, 0, 80));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+}
+
+static void test_gone(void **state)
+{
+	both(gone);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_fin),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_syn),
+		cmocka_unit_test(test_other_direction),
+		cmocka_unit_test(test_taken_back),
+		cmocka_unit_test(test_gone),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: ends", tests, kernel_open, kernel_close);
+}
