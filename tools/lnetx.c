@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnetx: objects, verbs and keywords, by tables; any of them may be cut short as long
- * as it stays unambiguous. Shows are tables, JSON or YAML from the same tree.
+ * lnetx: objects, verbs and keywords; any of them may be cut short as long as it stays
+ * unambiguous. Shows are tables, JSON or YAML from the same tree.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <linux/netlink.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../user/base/cleanup.h"
-#include "action.h"
 #include "lnetx.h"
 #include "print.h"
-#include "transfer.h"
 #include "tree.h"
 
 #define REST_MAX 64
 
-struct object {
-	const char *name;
-	const struct lx_command *command; /* ended by name NULL; the first one is the default */
-	const char *help;
-};
-
 static struct lx_format format;
 
-/* ---- output ------------------------------------------------------------------------ */
+/* ---- output ----------------------------------------------------------------------- */
 
 const struct lx_format *lx_lnetx_format(void)
 {
@@ -47,261 +35,6 @@ void lx_lnetx_print(const char *key, json_t *value)
 	json_decref(map);
 }
 
-static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
-		const struct lx_control_object *object)
-{
-	json_t *list;
-	int err = lx_action_show(s, command, object, a, LX_LEVEL_OWN, &list);
-
-	if (err)
-		return err;
-	if (format.json || format.yaml) {
-		lx_lnetx_print(object->yaml, list);
-		return 0;
-	}
-	lx_print_table(stdout, list, object, format.more);
-	json_decref(list);
-	return 0;
-}
-
-int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
-		      const struct lx_control_object *object)
-{
-	return show(s, &(struct lx_args){ 0 }, command, object);
-}
-
-static int show_nets(struct lx_session *s, const struct lx_args *a)
-{
-	return show(s, a, LX_CONTROL_NETS, &lx_control_nets);
-}
-
-static int show_routes(struct lx_session *s, const struct lx_args *a)
-{
-	return show(s, a, LX_CONTROL_ROUTES, &lx_control_routes);
-}
-
-static int show_peers(struct lx_session *s, const struct lx_args *a)
-{
-	return show(s, a, LX_CONTROL_PEERS, &lx_control_peers);
-}
-
-static int show_conns(struct lx_session *s, const struct lx_args *a)
-{
-	return show(s, a, LX_CONTROL_CONNS, &lx_control_conns);
-}
-
-static int show_daemon(struct lx_session *s, const struct lx_args *a)
-{
-	return show(s, a, LX_CONTROL_STATUS, &lx_control_statuses);
-}
-
-/* Words without keyword: a module, or a module and a name. */
-static int show_tunables(struct lx_session *s, const struct lx_args *a)
-{
-	struct lx_args named = *a;
-
-	if (a->n_rest > 0)
-		named.v[LX_ARG_MODULE] = a->rest[0];
-	if (a->n_rest > 1)
-		named.v[LX_ARG_NAME] = a->rest[1];
-	return show(s, &named, LX_CONTROL_TUNABLES, &lx_control_tunables);
-}
-
-/* A line a counter; those that are 0 only when asked for more. */
-static void print_counters(const json_t *map, const char *prefix)
-{
-	const json_t *value;
-	const char *key;
-
-	json_object_foreach ((json_t *)map, key, value) {
-		if (json_is_object(value))
-			print_counters(value, "drop: ");
-		else if (format.more || json_integer_value(value))
-			printf("%s%-*s %12" JSON_INTEGER_FORMAT "\n", prefix,
-			       28 - (int)strlen(prefix), key, json_integer_value(value));
-	}
-}
-
-static int show_stats(struct lx_session *s, const struct lx_args *a)
-{
-	json_t *map;
-	int err = lx_action_stats(s, LX_LEVEL_OWN, &map);
-
-	if (err)
-		return err;
-	if (format.json || format.yaml) {
-		lx_lnetx_print(lx_control_stats.yaml, map);
-		return 0;
-	}
-	print_counters(map, "");
-	json_decref(map);
-	return 0;
-}
-
-static const char *routing_name(const json_t *enable)
-{
-	static const char *const names[] = { "off", "on", "stopping", "starting" };
-	json_int_t state = json_integer_value(enable);
-
-	return state >= 0 && state < 4 ? names[state] : "?";
-}
-
-static void print_routing(const json_t *info)
-{
-	const json_t *pool, *count;
-	const char *name, *key;
-
-	printf("routing %s\n", info ? routing_name(json_object_get(info, "enable")) : "off");
-	json_object_foreach ((json_t *)info, name, pool) {
-		if (!json_is_object(pool))
-			continue;
-		printf("%-6s", name);
-		json_object_foreach ((json_t *)pool, key, count)
-			printf("  %s %" JSON_INTEGER_FORMAT, key, json_integer_value(count));
-		putchar('\n');
-	}
-}
-
-static int show_routing(struct lx_session *s, const struct lx_args *a)
-{
-	json_t *list, *info;
-	int err = lx_action_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
-				     &list);
-
-	if (err)
-		return err;
-	info = json_array_get(list, 0);
-	if (format.json || format.yaml)
-		lx_lnetx_print(lx_control_routing_info.yaml, info ? json_incref(info) : json_object());
-	else
-		print_routing(info);
-	json_decref(list);
-	return 0;
-}
-
-/* ---- changes ----------------------------------------------------------------------- */
-
-static int routing_on(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_action_routing(s, true);
-}
-
-static int routing_off(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_action_routing(s, false);
-}
-
-static int set_tunable(struct lx_session *s, const struct lx_args *a)
-{
-	if (a->n_rest != 3)
-		return lx_session_fail(s, -EINVAL,
-				       "tunable set MODULE NAME VALUE; see \"lnetx "
-				       "tunable show\"");
-	return lx_action_tunable_set(s, a->rest[0], a->rest[1], a->rest[2]);
-}
-
-static int disconnect(struct lx_session *s, const struct lx_args *a)
-{
-	struct lx_args named = *a;
-	int err;
-
-	if (a->n_rest)
-		named.v[LX_ARG_NID] = a->rest[0];
-	err = lx_action_disconnect(s, &named);
-	if (!err && *s->text)
-		puts(s->text);
-	return err;
-}
-
-/* ---- probes ------------------------------------------------------------------------ */
-
-static int probe_one(struct lx_session *s, struct lx_control_ping *ping, bool discover, bool force,
-		     json_t *list)
-{
-	struct timespec before, after;
-	int err;
-
-	clock_gettime(CLOCK_MONOTONIC, &before);
-	err = lx_action_probe(s, ping, discover, force, list);
-	clock_gettime(CLOCK_MONOTONIC, &after);
-	if (!err && !format.json && !format.yaml)
-		printf("%s: %s in %.3f ms\n", lx_nid_str(&ping->nid),
-		       discover ? "discovered" : "answered",
-		       (after.tv_sec - before.tv_sec) * 1e3 +
-			       (after.tv_nsec - before.tv_nsec) / 1e6);
-	return err;
-}
-
-static int probe_words(struct lx_session *s, const struct lx_args *a, struct lx_control_ping *ping,
-		       bool discover, json_t *list)
-{
-	int first = 0;
-
-	for (int i = 0; i < a->n_rest; i++) {
-		struct lx_nid *nids LX_AUTO_FREE = NULL;
-		size_t n = 0;
-		int err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
-
-		if (err)
-			return err;
-		for (size_t j = 0; j < n; j++) {
-			ping->nid = nids[j];
-			err = probe_one(s, ping, discover, a->v[LX_ARG_FORCE], list);
-			if (err)
-				fprintf(stderr, "lnetx: %s\n", s->text);
-			if (err && !first)
-				first = err;
-		}
-	}
-	if (first)
-		s->text[0] = '\0'; /* told already */
-	return first;
-}
-
-static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
-{
-	struct lx_control_ping ping = { 0 };
-	json_t *list = json_array();
-	int64_t timeout;
-	int err;
-
-	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &ping.source);
-	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
-	if (!err && !a->n_rest)
-		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
-	if (!err) {
-		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
-		err = probe_words(s, a, &ping, discover, list);
-	}
-	if (json_array_size(list) && (format.json || format.yaml))
-		lx_lnetx_print(discover ? "discover" : "ping", json_incref(list));
-	else if (json_array_size(list))
-		lx_print_table(stdout, list, &lx_control_pings, format.more);
-	json_decref(list);
-	return err;
-}
-
-static int ping(struct lx_session *s, const struct lx_args *a)
-{
-	return probe(s, a, false);
-}
-
-static int discover(struct lx_session *s, const struct lx_args *a)
-{
-	return probe(s, a, true);
-}
-
-/* ---- monitor -----------------------------------------------------------------------------------
- */
-
-static const char *text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text ? text : "";
-}
-
 void lx_lnetx_print_time(const json_t *row, const char *what)
 {
 	json_int_t us = json_integer_value(json_object_get(row, "time_us"));
@@ -315,20 +48,6 @@ void lx_lnetx_print_time(const json_t *row, const char *what)
 	if (lost)
 		printf("(%" JSON_INTEGER_FORMAT " %s lost: too slow)\n", lost, what);
 	printf("%s.%06d  ", when, (int)(us % 1000000));
-}
-
-static void print_event(const json_t *row)
-{
-	lx_lnetx_print_time(row, "changes");
-	printf("%-12s", text_of(row, "change"));
-	/* Of an NI the net is in its NID. */
-	if (!strncmp(text_of(row, "change"), "route", strlen("route")))
-		printf(" %s via", text_of(row, "net"));
-	else if (!json_object_get(row, "nid"))
-		printf(" %s", text_of(row, "net"));
-	if (json_object_get(row, "nid"))
-		printf(" %s", text_of(row, "nid"));
-	printf("%s%s\n", *text_of(row, "text") ? "  " : "", text_of(row, "text"));
 }
 
 int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
@@ -348,227 +67,7 @@ int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, si
 	return fflush(stdout) ? -EPIPE : 0;
 }
 
-static int on_event(const void *attrs, size_t len, void *arg)
-{
-	return lx_lnetx_event(&lx_control_events, attrs, len, print_event);
-}
-
-static int monitor(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_session_request(s, LX_CONTROL_MONITOR, NLM_F_DUMP, NULL, NULL, on_event, NULL);
-}
-
-/* ---- import, export
- * --------------------------------------------------------------------------------- */
-
-static void report(struct lx_session *s, enum lx_transfer_mode mode, const char *object, void *arg)
-{
-	fprintf(stderr, "lnetx: %s\n", s->text);
-}
-
-static void output(const char *key, json_t *value, void *arg)
-{
-	lx_lnetx_print(key, value);
-}
-
-static int import(struct lx_session *s, const struct lx_args *a)
-{
-	enum lx_transfer_mode mode = a->v[LX_ARG_DEL]	 ? LX_TRANSFER_DEL
-				     : a->v[LX_ARG_EXEC] ? LX_TRANSFER_EXEC
-							 : LX_TRANSFER_ADD;
-	int err = lx_transfer_import(s, a->n_rest ? a->rest[0] : NULL, mode, report, output, NULL);
-
-	s->text[0] = '\0'; /* told already */
-	return err;
-}
-
-static int export(struct lx_session *s, const struct lx_args *a)
-{
-	FILE *out = a->n_rest ? fopen(a->rest[0], "w") : stdout;
-	int err;
-
-	if (!out)
-		return lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
-	err = lx_transfer_export(s, out, !a->v[LX_ARG_ALL]);
-	if (a->n_rest && fclose(out) && !err)
-		err = lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
-	return err;
-}
-
-/* ---- tables
- * -------------------------------------------------------------------------------------------- */
-
-/* clang-format off */
-
-#define END { NULL, 0, NULL }
-#define NO_COMMAND { NULL, NULL, NULL, NULL, NULL }
-
-static const struct lx_keyword net_filter[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, END
-};
-static const struct lx_keyword net_add[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
-	{ "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
-	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
-	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
-	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" }, END
-};
-static const struct lx_keyword net_del[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
-	  END
-};
-static const struct lx_keyword net_set[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
-	{ "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" }, { "timeout", LX_ARG_LND_TIMEOUT, "S" },
-	{ "tos", LX_ARG_TOS, "N" }, END
-};
-static const struct lx_command net_commands[] = {
-	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },
-	{ "add", lx_action_net_add, net_add, NULL, "an NI, by net and interface or by NID" },
-	{ "del", lx_action_net_del, net_del, NULL, "NIs of a net, or one" },
-	{ "set", lx_action_net_set, net_set, NULL, "a setting of NIs that are up" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword route_filter[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NID" }, { "hop", LX_ARG_HOP, "N" },
-	{ "priority", LX_ARG_PRIORITY, "N" }, END
-};
-static const struct lx_keyword route_add[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, { "hop", LX_ARG_HOP, "N" },
-	{ "priority", LX_ARG_PRIORITY, "N" }, { "sensitivity", LX_ARG_SENSITIVITY, "N" }, END
-};
-static const struct lx_keyword route_del[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, END
-};
-static const struct lx_command route_commands[] = {
-	{ "show", show_routes, route_filter, NULL, "routes" },
-	{ "add", lx_action_route_add, route_add, NULL, "a route to a net by one or more gateways" },
-	{ "del", lx_action_route_del, route_del, NULL, "a route, or all to a net" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword routing_set[] = {
-	{ "tiny", LX_ARG_TINY, "N" }, { "small", LX_ARG_SMALL, "N" }, { "large", LX_ARG_LARGE,
-	  "N" }, END
-};
-static const struct lx_command routing_commands[] = {
-	{ "show", show_routing, NULL, NULL, "whether messages are forwarded, and router buffers" },
-	{ "on", routing_on, NULL, NULL, "forward messages between nets" },
-	{ "off", routing_off, NULL, NULL, "stop forwarding" },
-	{ "set", lx_action_buffers, routing_set, NULL, "numbers of router buffers" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword peer_filter[] = { { "nid", LX_ARG_NID, "NID" }, END };
-static const struct lx_keyword peer_add[] = {
-	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
-	{ "non_mr", LX_ARG_NON_MR, NULL }, { "lock", LX_ARG_LOCK_PRIMARY, NULL }, END
-};
-static const struct lx_keyword peer_del[] = {
-	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
-	{ "force", LX_ARG_FORCE, NULL }, END
-};
-static const struct lx_command peer_commands[] = {
-	{ "show", show_peers, peer_filter, NULL, "peers and their NIDs" },
-	{ "add", lx_action_peer_add, peer_add, NULL, "a peer, or NIDs of it" },
-	{ "del", lx_action_peer_del, peer_del, NULL, "a peer, or NIDs of it" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword all_keyword[] = { { "all", LX_ARG_ALL, NULL }, END };
-static const struct lx_command conn_commands[] = {
-	{ "show", show_conns, NULL, NULL, "connections of the transports" },
-	{ "del", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
-	NO_COMMAND
-};
-static const struct lx_command disconnect_commands[] = {
-	{ "disconnect", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
-	NO_COMMAND
-};
-
-static const struct lx_command stats_commands[] = {
-	{ "show", show_stats, NULL, NULL, "counters that are not 0; all with -s" },
-	{ "reset", lx_action_stats_reset, NULL, NULL, "counters to 0" },
-	NO_COMMAND
-};
-
-static const struct lx_command tunable_commands[] = {
-	{ "show", show_tunables, NULL, "[MODULE [NAME]]", "settings; with -s their ranges" },
-	{ "set", set_tunable, NULL, "MODULE NAME VALUE", "a setting" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword ping_keywords[] = {
-	{ "timeout", LX_ARG_TIMEOUT, "S" }, { "source", LX_ARG_SOURCE, "NID" }, END
-};
-static const struct lx_command ping_commands[] = {
-	{ "ping", ping, ping_keywords, "NIDS...", "ask nodes for their NIDs" },
-	NO_COMMAND
-};
-static const struct lx_keyword discover_keywords[] = { { "force", LX_ARG_FORCE, NULL }, END };
-static const struct lx_command discover_commands[] = {
-	{ "discover", discover, discover_keywords, "NIDS...", "find out all NIDs of nodes" },
-	NO_COMMAND
-};
-
-static const struct lx_command monitor_commands[] = {
-	{ "monitor", monitor, NULL, NULL, "changes as they happen; with -j an object a line" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword import_keywords[] = {
-	{ "del", LX_ARG_DEL, NULL }, { "exec", LX_ARG_EXEC, NULL }, END
-};
-static const struct lx_command import_commands[] = {
-	{ "import", import, import_keywords, "[FILE]", "configure what a YAML file says" },
-	NO_COMMAND
-};
-static const struct lx_command export_commands[] = {
-	{ "export", export, all_keyword, "[FILE]",
-	  "the configuration as YAML; \"all\": with counters" },
-	NO_COMMAND
-};
-
-static const struct lx_keyword up_keywords[] = {
-	{ "all", LX_ARG_ALL, NULL }, { "large", LX_ARG_LARGE_NIDS, NULL }, END
-};
-static const struct lx_command daemon_commands[] = {
-	{ "show", show_daemon, NULL, NULL, "the running lnetxd" },
-	{ "up", lx_action_up, up_keywords, NULL, "start LNet; \"all\": as its file says" },
-	{ "down", lx_action_down, NULL, NULL, "stop LNet; lnetxd goes on" },
-	{ "reload", lx_action_reload, NULL, NULL, "read the file again, change what differs" },
-	NO_COMMAND
-};
-
-static const struct object objects[] = {
-	{ "net", net_commands, "nets and NIs" },
-	{ "route", route_commands, "routes to other nets" },
-	{ "routing", routing_commands, "being a router" },
-	{ "peer", peer_commands, "other nodes" },
-	{ "conn", conn_commands, "connections" },
-	{ "stats", stats_commands, "counters of the node" },
-	{ "tunable", tunable_commands, "settings of LNet and its transports" },
-	{ "ping", ping_commands, "ask nodes for their NIDs" },
-	{ "discover", discover_commands, "find out all NIDs of nodes" },
-	{ "monitor", monitor_commands, "changes as they happen" },
-	{ "import", import_commands, "configure from YAML" },
-	{ "export", export_commands, "the configuration as YAML" },
-	{ "disconnect", disconnect_commands, "close connections" },
-	{ "guard", lx_guard_commands, "who may connect, and who is cut off" },
-	{ "bpf", lx_bpf_commands, "programs in the kernel" },
-	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
-	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
-	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
-	{ "daemon", daemon_commands, "lnetxd itself" },
-	{ NULL, NULL, NULL }
-};
-
-/* clang-format on */
-
-/* ---- help
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------- */
 
 static const char options_text[] =
 	"options:\n"
@@ -586,19 +85,19 @@ static void help(FILE *out)
 	fputs("usage: lnetx [OPTIONS] OBJECT [VERB] [KEYWORD VALUE ...]\n"
 	      "       lnetx OBJECT help\n\nobjects:\n",
 	      out);
-	for (const struct object *o = objects; o->name; o++)
+	for (const struct lx_object *o = lx_objects; o->name; o++)
 		fprintf(out, "  %-12s %s\n", o->name, o->help);
 	fputc('\n', out);
 	fputs(options_text, out);
 }
 
 /* A command that is called as its object has no verb. */
-static bool is_verbless(const struct object *o)
+static bool is_verbless(const struct lx_object *o)
 {
 	return !strcmp(o->name, o->command->name);
 }
 
-static void command_help(FILE *out, const struct object *o, const struct lx_command *c)
+static void command_help(FILE *out, const struct lx_object *o, const struct lx_command *c)
 {
 	fprintf(out, "lnetx %s", o->name);
 	if (!is_verbless(o))
@@ -610,7 +109,7 @@ static void command_help(FILE *out, const struct object *o, const struct lx_comm
 	fprintf(out, "\n\t%s\n", c->help);
 }
 
-static void object_help(FILE *out, const struct object *o)
+static void object_help(FILE *out, const struct lx_object *o)
 {
 	for (const struct lx_command *c = o->command; c->name; c++)
 		command_help(out, o, c);
@@ -619,7 +118,7 @@ static void object_help(FILE *out, const struct object *o)
 /* For the shell's completion: words that may come next, a line for each command. */
 static void list_words(void)
 {
-	for (const struct object *o = objects; o->name; o++) {
+	for (const struct lx_object *o = lx_objects; o->name; o++) {
 		for (const struct lx_command *c = o->command; c->name; c++) {
 			printf("%s %s", o->name, is_verbless(o) ? "-" : c->name);
 			for (const struct lx_keyword *k = c->keyword; k && k->name; k++)
@@ -629,12 +128,11 @@ static void list_words(void)
 	}
 }
 
-/* ---- the command line
- * ---------------------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------- */
 
 /*
- * The entry that is called so, or the only one that begins so. For all tables above:
- * their first member is the name.
+ * The entry that is called so, or the only one that begins so. For the tables of
+ * lnetx.h: their first member is the name.
  */
 static const void *find_name(const void *table, size_t size, const char *word)
 {
@@ -665,7 +163,7 @@ static int unknown(const char *what, const char *word, const void *table, size_t
 }
 
 /* Keywords with their values; other words are the rest, where a command takes some. */
-static int parse_words(int argc, char **argv, const struct object *o, const struct lx_command *c,
+static int parse_words(int argc, char **argv, const struct lx_object *o, const struct lx_command *c,
 		       struct lx_args *a)
 {
 	static char *rest[REST_MAX];
@@ -710,7 +208,7 @@ static int failed(const struct lx_session *s)
 						  : LX_EXIT_USAGE;
 }
 
-static int run_command(const char *instance, const struct object *o, const struct lx_command *c,
+static int run_command(const char *instance, const struct lx_object *o, const struct lx_command *c,
 		       int argc, char **argv)
 {
 	struct lx_args a = { .verb = c->name };
@@ -731,11 +229,11 @@ static int run_command(const char *instance, const struct object *o, const struc
 /* argv[0] is the object. */
 static int run_object(const char *instance, int argc, char **argv)
 {
-	const struct object *o = find_name(objects, sizeof(*o), argv[0]);
+	const struct lx_object *o = find_name(lx_objects, sizeof(*o), argv[0]);
 	const struct lx_command *c;
 
 	if (!o)
-		return unknown("object", argv[0], objects, sizeof(*o));
+		return unknown("object", argv[0], lx_objects, sizeof(*o));
 	if (argc > 1 && is_help(argv[1])) {
 		object_help(stdout, o);
 		return 0;

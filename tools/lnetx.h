@@ -29,6 +29,15 @@ struct lx_command {
 	const char *help;
 };
 
+struct lx_object {
+	const char *name;
+	const struct lx_command *command; /* ended by name NULL; the first one is the default */
+	const char *help;
+};
+
+/* All of them (objects.c); ended by name NULL. */
+extern const struct lx_object lx_objects[];
+
 /* The verbs of objects that have a file of their own; ended by name NULL. */
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
 	lx_lane_commands[], lx_trace_commands[];
