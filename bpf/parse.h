@@ -13,7 +13,8 @@
  *
  * A header that is cut by the end of a packet is kept: its bytes are neither passed
  * on nor acknowledged until the rest is there and the way is chosen. If it comes again
- * without the rest, the sender's window ends there, and it waits for us: RAW.
+ * without the rest, the sender waits for us: for a window, if that ends there, else for
+ * an acknowledgement, which only the socket can give: RAW.
  */
 #ifndef LX_BPF_PARSE_H
 #define LX_BPF_PARSE_H
@@ -350,6 +351,22 @@ static long lx_frame_one(__u32 i, void *arg)
 /* Most messages that one packet can bring: 64 KiB of NOOPs. */
 #define LX_FRAME_MAX 2800
 
+/* Held, its window ends with its message, so that is not why the sender waits. */
+LX_INLINE int lx_window_ends_in_header(const struct lx_stream *s)
+{
+	return !(s->flags & LX_STREAM_HOLD) &&
+	       lx_pos_before(s->told_edge, s->parse_next + lx_header_len(s->version));
+}
+
+/* The beginning of a header has come again, and nothing behind it. */
+LX_INLINE void lx_frame_again(struct lx_stream *s)
+{
+	if (lx_window_ends_in_header(s))
+		s->force = 1;
+	else
+		lx_raw_enter(s, LX_LANE0_RAW);
+}
+
 /**
  * lx_frame - frame what a data packet brings
  * @f: s, seg and index set; afterwards saved tells of the bytes of a header that came
@@ -373,7 +390,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		else if (lx_pos_before(s->parse_next + s->have, f->seg->pos))
 			lx_raw_enter(s, LX_LANE0_RAW);
 		else if (s->have && !lx_pos_before(s->parse_next + s->have, f->seg->end))
-			lx_raw_enter(s, LX_LANE0_RAW);
+			lx_frame_again(s);
 		else
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
 	}

@@ -116,8 +116,8 @@ LX_INLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w, struct 
 		return bpf_redirect(settings->cutter, 0);
 	}
 	bpf_loop(128, lx_spread_one, &a, 0);
-	/* Of no more use, it can tell a sender that has stopped to go on. */
-	return s->flags & LX_STREAM_STOP ? lx_answer(skb, w, w->index) : LX_DROP;
+	/* Of no more use, it can tell a sender that has stopped or asks again to go on. */
+	return s->force || (s->flags & LX_STREAM_STOP) ? lx_answer(skb, w, w->index) : LX_DROP;
 }
 
 /* All of the packet goes up. */

@@ -300,6 +300,37 @@ static void cut_header(void)
 	is_told(&out, n);
 }
 
+/* A window that ends in a header is opened; nobody has to wait, and framing goes on. */
+static void window_in_header(void)
+{
+	uint8_t bytes[1448], next[1448];
+	uint32_t n = message(bytes, false, 0, 200), m = message(next, false, 0, 200);
+	struct seg in = data_at(0, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	s->told_edge = s->edge = n + 41;
+	in = data_at(n, next, 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
+	/* Once more, by the sender's timer: it has room for no more. */
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(out.ack, STREAM_BASE);
+	assert_in_range(told_edge(&out), n + m, EDGE + n + 127);
+	assert_int_equal(s->raw, 0);
+	in = data_at(n + 41, next + 41, m - 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, n + 41);
+	/* It had room, and does not send the rest: the socket gets what there is. */
+	in = data_at(n + m, bytes, 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->raw, 1);
+}
+
+static void test_window_in_header(void **state)
+{
+	both(window_in_header);
+}
+
 static void test_cut_header(void **state)
 {
 	both(cut_header);
@@ -714,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_sack),
 		cmocka_unit_test(test_old),
 		cmocka_unit_test(test_cut_header),
+		cmocka_unit_test(test_window_in_header),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_super_packet),

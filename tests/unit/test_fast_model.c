@@ -335,6 +335,7 @@ static void on_data(int who, struct segment *seg)
 	struct lx_framing f = { .s = s, .seg = &in, .index = who };
 	unsigned int pieces = 0;
 	__u64 pos = seg->pos;
+	bool whole = true;
 	__u32 near;
 
 	in.pos = over_wire(pos, stream_base[who], s->acked);
@@ -367,9 +368,12 @@ static void on_data(int who, struct segment *seg)
 		} else if (p.kind == LX_PIECE_UP) {
 			send_up(who, p.target, data, p.end - p.pos);
 		}
+		whole &= p.end == seg->end && p.kind != LX_PIECE_HELD && !pieces;
 		pos = p.end;
 		pieces++;
 	}
+	if (!whole && (s->force || (s->flags & LX_STREAM_STOP)))
+		tell_sender(who);
 	n_mixed += pieces > 1;
 	n_cases++;
 }
