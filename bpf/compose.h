@@ -17,7 +17,8 @@
 
 #include "parse.h"
 
-#define LX_AHEAD (1ull << 20)
+/* Not as long as usual messages are: it would end where headers are, again and again. */
+#define LX_AHEAD (3ull << 19)
 /* In RAW the sender gets this far beyond the boundary that is known. */
 #define LX_RAW_AHEAD (16ull << 10)
 /* The end of a message, for a sender that is held: less than the first window of TCP. */
