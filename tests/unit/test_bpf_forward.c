@@ -111,7 +111,7 @@ static void window(void)
 	assert_int_equal((uint64_t)out.window << 7, 2000 << 7);
 	in = socket_ack(0, 60000);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
-	assert_int_equal((uint64_t)out.window << 7, 1 << 20);
+	assert_int_equal((uint64_t)out.window << 7, 3 << 19);
 	/* A next hop with a small window gets no message that it might not take. */
 	lane->edge = 200;
 	n = message(bytes, false, 0, 500);
