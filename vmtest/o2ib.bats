@@ -21,7 +21,7 @@ teardown() {
 	run ! ctl 1 a net add --net o2ib --if lo
 	[[ $output == *"on no RDMA device"* ]]
 	run ! ctl 1 a net add --net o2ib --if nosuch
-	[[ $output == *"no interface nosuch"* ]]
+	[[ $output == *"nosuch: there is no such interface"* ]]
 	stop 1 a
 }
 

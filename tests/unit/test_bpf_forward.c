@@ -105,7 +105,7 @@ static void window(void)
 	in.len = 1;
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	assert_in_range((uint64_t)out.window << 7, EDGE, EDGE + 127);
-	/* More: told. But no more than 1 MiB beyond what is framed. */
+	/* More: told. But no more than 1.5 MiB beyond what is framed. */
 	in = socket_ack(0, 2000);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	assert_int_equal((uint64_t)out.window << 7, 2000 << 7);
