@@ -77,7 +77,7 @@ static int status(struct lx_session *s, const struct lx_args *a)
 
 	if (err)
 		return err;
-	if (lx_lnetx_format()->json || lx_lnetx_format()->yaml) {
+	if (lx_lnetx_as_tree()) {
 		lx_lnetx_print(lx_control_bpf.yaml, info);
 		return 0;
 	}

@@ -68,7 +68,7 @@ static int show(struct lx_session *s, const struct lx_args *a)
 		err = lx_action_show_all(s, LX_CONTROL_PREFIXES, &lx_control_prefixes, LX_LEVEL_OWN,
 					 &prefixes);
 	guard = err ? NULL : json_array_get(guards, 0);
-	if (guard && (lx_lnetx_format()->json || lx_lnetx_format()->yaml)) {
+	if (guard && lx_lnetx_as_tree()) {
 		json_object_set(guard, "bans", bans);
 		json_object_set(guard, "prefixes", prefixes);
 		lx_lnetx_print(lx_control_guards.yaml, json_incref(guard));

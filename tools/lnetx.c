@@ -24,6 +24,11 @@ const struct lx_format *lx_lnetx_format(void)
 	return &format;
 }
 
+bool lx_lnetx_as_tree(void)
+{
+	return format.json || format.yaml;
+}
+
 void lx_lnetx_print(const char *key, json_t *value)
 {
 	json_t *map = json_pack("{so}", key, value);

@@ -48,6 +48,8 @@ struct lx_format {
 };
 
 const struct lx_format *lx_lnetx_format(void);
+/* Whether a show is to be JSON or YAML; else it is a table, or lines. */
+bool lx_lnetx_as_tree(void);
 
 /* Prints "key: value" as JSON or YAML, as wanted, and takes the value. */
 void lx_lnetx_print(const char *key, json_t *value);

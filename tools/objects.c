@@ -27,7 +27,7 @@ static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
 
 	if (err)
 		return err;
-	if (lx_lnetx_format()->json || lx_lnetx_format()->yaml) {
+	if (lx_lnetx_as_tree()) {
 		lx_lnetx_print(object->yaml, list);
 		return 0;
 	}
@@ -101,7 +101,7 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 
 	if (err)
 		return err;
-	if (lx_lnetx_format()->json || lx_lnetx_format()->yaml) {
+	if (lx_lnetx_as_tree()) {
 		lx_lnetx_print(lx_control_stats.yaml, map);
 		return 0;
 	}
@@ -143,7 +143,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	info = json_array_get(list, 0);
-	if (lx_lnetx_format()->json || lx_lnetx_format()->yaml)
+	if (lx_lnetx_as_tree())
 		lx_lnetx_print(lx_control_routing_info.yaml, info ? json_incref(info) : json_object());
 	else
 		print_routing(info);
@@ -196,7 +196,7 @@ static int probe_one(struct lx_session *s, struct lx_control_ping *ping, bool di
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	err = lx_action_probe(s, ping, discover, force, list);
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	if (!err && !lx_lnetx_format()->json && !lx_lnetx_format()->yaml)
+	if (!err && !lx_lnetx_as_tree())
 		printf("%s: %s in %.3f ms\n", lx_nid_str(&ping->nid),
 		       discover ? "discovered" : "answered",
 		       (after.tv_sec - before.tv_sec) * 1e3 +
@@ -246,7 +246,7 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
 		err = probe_words(s, a, &ping, discover, list);
 	}
-	if (json_array_size(list) && (lx_lnetx_format()->json || lx_lnetx_format()->yaml))
+	if (json_array_size(list) && lx_lnetx_as_tree())
 		lx_lnetx_print(discover ? "discover" : "ping", json_incref(list));
 	else if (json_array_size(list))
 		lx_print_table(stdout, list, &lx_control_pings, lx_lnetx_format()->more);

@@ -148,13 +148,10 @@ int lx_fast_dest_hop(const struct lx_fast_dest *dest, unsigned int stream)
 	return dest->to.n ? (int)dest->to.hop[stream % dest->to.n] : -1;
 }
 
-static struct lx_fast_dest *dest_obtain(struct lx_sock_fast *fast, const struct lx_nid *nid)
+static struct lx_fast_dest *dest_add(struct lx_sock_fast *fast, const struct lx_nid *nid)
 {
-	struct lx_fast_dest *dest = lx_fast_dest_lookup(fast, nid);
+	struct lx_fast_dest *dest = calloc(1, sizeof(*dest));
 
-	if (dest)
-		return dest;
-	dest = calloc(1, sizeof(*dest));
 	if (!dest)
 		return NULL;
 	dest->nid = *nid;
@@ -187,7 +184,8 @@ void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
 	hop = lx_fast_hop_obtain(fast, peer);
 	if (hop < 0)
 		return;
-	dest = dest_obtain(fast, dst);
+	if (!dest)
+		dest = dest_add(fast, dst);
 	if (!dest)
 		return;
 	dest->to.hop[dest->to.n++] = hop;
@@ -200,7 +198,7 @@ void lx_fast_learn_own(struct lx_sock_fast *fast, const struct lx_nid *dst)
 
 	if (lx_fast_dest_lookup(fast, dst))
 		return;
-	dest = dest_obtain(fast, dst);
+	dest = dest_add(fast, dst);
 	if (dest)
 		publish(fast, dest);
 }

@@ -199,21 +199,22 @@ static void stream_window(struct lx_sock_fast *fast, struct lx_fast_stream *stat
 	state->window_seen = window;
 }
 
-static void stream_aside(struct lx_fast_stream *state, enum lx_stream_aside why, uint64_t until)
+static void stream_aside(struct lx_fast_stream *state, struct lx_stream *s,
+			 enum lx_stream_aside why, uint64_t until)
 {
-	state->aside = why;
+	__atomic_store_n(&s->aside, why, __ATOMIC_RELAXED);
 	state->aside_ns = until;
 }
 
 /* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
 static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state,
-			 const struct lx_stream *s, uint64_t now)
+			 struct lx_stream *s, uint64_t now)
 {
 	uint64_t no_lane = s->reasons[LX_LANE0_NO_LANE];
 
 	if (no_lane != state->no_lane_seen && state->to_hop >= 0 &&
 	    lx_forward_hop(fast->forward, state->to_hop)->n_lanes)
-		stream_aside(state, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
+		stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
 	state->no_lane_seen = no_lane;
 }
 
@@ -236,15 +237,16 @@ static void stream_stop(struct lx_fast_stream *state, struct lx_stream *s, uint6
 }
 
 /* For longer each time. */
-static void stream_no_use(struct lx_fast_stream *state, enum lx_stream_aside why, uint64_t now)
+static void stream_no_use(struct lx_fast_stream *state, struct lx_stream *s,
+			  enum lx_stream_aside why, uint64_t now)
 {
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
 	if (state->aside_pause_ns > ASIDE_MAX_NS)
 		state->aside_pause_ns = ASIDE_MAX_NS;
-	stream_aside(state, why, now + state->aside_pause_ns);
+	stream_aside(state, s, why, now + state->aside_pause_ns);
 }
 
-static void stream_gaps(struct lx_fast_stream *state, const struct lx_stream *s, uint64_t now)
+static void stream_gaps(struct lx_fast_stream *state, struct lx_stream *s, uint64_t now)
 {
 	uint64_t bytes = s->lane_bytes - state->gaps_bytes_seen;
 	uint64_t gaps = s->gaps - state->gaps_seen;
@@ -253,7 +255,7 @@ static void stream_gaps(struct lx_fast_stream *state, const struct lx_stream *s,
 	if (bytes && gaps < GAPS_MIN)
 		return;
 	if (bytes && bytes / gaps < GAP_WORTH)
-		stream_no_use(state, LX_STREAM_ASIDE_LOSSY, now);
+		stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
 	state->gaps_seen = s->gaps;
 	state->gaps_bytes_seen = s->lane_bytes;
 }
@@ -281,7 +283,7 @@ static void stream_judge(struct lx_fast_stream *state, struct lx_stream *s, uint
 		stream_stop(state, s, now);
 		return;
 	}
-	stream_no_use(state, LX_STREAM_ASIDE_COSTLY, now);
+	stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
 }
 
 /* Goes along with tunable fast_path. Returns whether lanes may be used. */
@@ -291,10 +293,9 @@ static bool stream_switch(struct lx_sock_fast *fast, unsigned int index, uint64_
 	struct lx_stream *s = lx_forward_stream(fast->forward, index);
 	bool off;
 
-	if (!lx_sock_tun.fast_path || now >= state->aside_ns)
-		state->aside = LX_STREAM_ASIDE_NO;
-	off = !lx_sock_tun.fast_path || state->aside;
-	__atomic_store_n(&s->aside, state->aside, __ATOMIC_RELAXED);
+	if (s->aside && (!lx_sock_tun.fast_path || now >= state->aside_ns))
+		stream_aside(state, s, LX_STREAM_ASIDE_NO, 0);
+	off = !lx_sock_tun.fast_path || s->aside;
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))
 		return !off;
 	if (off)

@@ -25,8 +25,7 @@ struct lx_fast_stream {
 	uint64_t hold_after_ns;    /* not again before */
 	uint64_t hold_pause_ns;
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
-	enum lx_stream_aside aside; /* why it has no lanes ... */
-	uint64_t aside_ns;         /* ... until then */
+	uint64_t aside_ns;         /* lx_stream.aside until then */
 	uint64_t aside_pause_ns;
 	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last judgement */
 	uint64_t gaps_seen, gaps_bytes_seen; /* likewise */

@@ -155,6 +155,7 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	const struct lx_fast_dest *dest;
 	struct lx_stream *s;
 	uint64_t start;
+	int hop;
 
 	if (!fast || !fast->host)
 		return true;
@@ -171,8 +172,9 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	if (hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid))
 		lx_fast_learn_own(fast, &hdr->dst_nid);
 	dest = hdr ? lx_fast_dest_lookup(fast, &hdr->dst_nid) : NULL;
-	if (dest && dest->to.n)
-		note_hop(&fast->stream[conn->stream], lx_fast_dest_hop(dest, conn->stream));
+	hop = dest ? lx_fast_dest_hop(dest, conn->stream) : -1;
+	if (hop >= 0)
+		note_hop(&fast->stream[conn->stream], hop);
 	if (!hdr || s->state != LX_STREAM_ON)
 		return true;
 	conn->rx.gate = start;

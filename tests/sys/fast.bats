@@ -234,7 +234,7 @@ by_lanes_to() {
 
 # Both are in the programs' table at once, and both carry.
 by_both() {
-	PATH=$PATH:/usr/sbin bpftool -j map dump id "$(fast_map r1 dests)" |
+	bpf_tool -j map dump id "$(fast_map r1 dests)" |
 		jq -e 'any(.[].formatted.value; .n == 2)' &&
 		[ "$(by_lanes_to 10.2.0.12@tcp2)" -gt 50 ] &&
 		[ "$(by_lanes_to 10.2.0.13@tcp2)" -gt 50 ]
@@ -250,7 +250,7 @@ by_both() {
 	all_arrived "$DIR/client.json"
 	# One of them goes: all of it by the other, from the next message on.
 	stop r2 KILL
-	SERVER=10.3.0.1@tcp3 load client $CLIENT put 10.3.0.1@tcp3 -r tcp3=10.1.0.11@tcp1 \
+	load client $CLIENT put 10.3.0.1@tcp3 -r tcp3=10.1.0.11@tcp1 \
 		-s 64k -t 4 --timeout 30 >"$DIR/put.json"
 	all_arrived "$DIR/put.json"
 }

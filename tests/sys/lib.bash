@@ -413,16 +413,20 @@ fast_map() {
 		'.bpf.objects[]? | select(.set == "forward" and .name == $name).id'
 }
 
+# bpftool, also where PATH has no place for administrators' programs
+bpf_tool() {
+	PATH=$PATH:/usr/sbin bpftool "$@"
+}
+
 # fast_sum NODE FIELD: of all the streams that the router's programs have had, added up;
 # a field of struct lx_stream (include/lnetx/abi.h). FIELD may be an expression of jq.
 fast_sum() {
-	local id i sum=0 tool
+	local id i sum=0
 
-	tool=$(PATH=$PATH:/usr/sbin command -v bpftool)
 	id=$(fast_map "$1" streams)
 	[ -n "$id" ] || { echo 0; return; }
 	for i in {0..31}; do
-		sum=$((sum + $("$tool" -j map lookup id "$id" key "$i" 0 0 0 |
+		sum=$((sum + $(bpf_tool -j map lookup id "$id" key "$i" 0 0 0 |
 			jq ".formatted.value | .$2")))
 	done
 	echo $sum

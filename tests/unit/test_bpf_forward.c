@@ -300,6 +300,11 @@ static void cut_header(void)
 	is_told(&out, n);
 }
 
+static void test_cut_header(void **state)
+{
+	both(cut_header);
+}
+
 /* A window that ends in a header is opened; nobody has to wait, and framing goes on. */
 static void window_in_header(void)
 {
@@ -329,11 +334,6 @@ static void window_in_header(void)
 static void test_window_in_header(void **state)
 {
 	both(window_in_header);
-}
-
-static void test_cut_header(void **state)
-{
-	both(cut_header);
 }
 
 static void pieces(void)
