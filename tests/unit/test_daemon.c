@@ -376,6 +376,9 @@ static void test_bad_requests(void **state)
 	nlh = request(buf, LX_CONTROL_NETS, NLM_F_CREATE, LX_CONTROL_VERSION);
 	mnl_attr_put_u64(nlh, 200, 1);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "unknown attribute 200"));
+	nlh = request(buf, LX_CONTROL_CONFIGURE, 0, LX_CONTROL_VERSION); /* stop */
+	mnl_attr_put_u64(nlh, 1, 1);
+	assert_non_null(strstr(error_of(fd, nlh, &error), "unknown attribute 1"));
 	nlh = request(buf, LX_CONTROL_PING, NLM_F_DUMP, LX_CONTROL_VERSION);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "say whom"));
 	nlh = request(buf, LX_CONTROL_ROUTES, NLM_F_CREATE, LX_CONTROL_VERSION);
@@ -398,7 +401,8 @@ static void test_garbage(void **state)
 		int fd = connect_raw();
 
 		rnd_fill(buf, len);
-		if (i & 1 && len >= sizeof(struct nlmsghdr)) {
+		/* Headers alone may be a request: to stop, for one. */
+		if (i & 1 && len > MNL_NLMSG_HDRLEN + sizeof(struct lx_control_hdr)) {
 			request(buf, rnd(), rnd(), LX_CONTROL_VERSION);
 			((struct nlmsghdr *)buf)->nlmsg_len = i & 2 ? len : rnd();
 		}

@@ -30,7 +30,7 @@ struct kind {
 	uint8_t command;
 	uint16_t verb; /* NLM_F_CREATE, NLM_F_REPLACE or 0 */
 	const char *object;
-	const struct lx_schema *schema; /* NULL: nothing but the command */
+	const struct lx_schema *schema;
 	int (*run)(struct change *c);
 	bool without_node; /* makes sense when nothing is configured */
 };
@@ -487,10 +487,13 @@ static int node_apply(struct change *c)
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
+static const struct lx_field no_fields[] = { { .key = NULL } };
+static const struct lx_schema nothing = { "request", 0, no_fields };
+
 static const struct kind kinds[] = {
-	{ LX_CONTROL_CONFIGURE, NLM_F_CREATE, "lnet", NULL, node_start, true },
-	{ LX_CONTROL_CONFIGURE, 0, "lnet", NULL, node_stop, true },
-	{ LX_CONTROL_RELOAD, NLM_F_REPLACE, "config", NULL, node_apply, true },
+	{ LX_CONTROL_CONFIGURE, NLM_F_CREATE, "lnet", &nothing, node_start, true },
+	{ LX_CONTROL_CONFIGURE, 0, "lnet", &nothing, node_stop, true },
+	{ LX_CONTROL_RELOAD, NLM_F_REPLACE, "config", &nothing, node_apply, true },
 	{ LX_CONTROL_NETS, NLM_F_CREATE, "net", &lx_control_net_schema, net_add, false },
 	{ LX_CONTROL_NETS, 0, "net", &lx_control_net_schema, net_del, false },
 	{ LX_CONTROL_NETS, NLM_F_REPLACE, "net", &lx_control_set_schema, net_set, false },
@@ -502,7 +505,7 @@ static const struct kind kinds[] = {
 	  false },
 	{ LX_CONTROL_BUFFERS, NLM_F_REPLACE, "buffers", &lx_control_buffers_schema, buffers_set,
 	  false },
-	{ LX_CONTROL_STATS, 0, "statistics", NULL, stats_reset, false },
+	{ LX_CONTROL_STATS, 0, "statistics", &nothing, stats_reset, false },
 	{ LX_CONTROL_CONNS, 0, "conn", &lx_control_disconnect_schema, disconnect, false },
 	{ LX_CONTROL_TUNABLES, NLM_F_REPLACE, "tunable", &lx_control_value_schema, tunable_set,
 	  false },
@@ -693,7 +696,7 @@ void lx_change_request(struct lx_client *client, const void *attrs, size_t len)
 		return;
 	}
 	err = change_new(d, kind, &c);
-	if (!err && kind->schema)
+	if (!err)
 		err = lx_schema_get(attrs, len, kind->schema, &c->req, text, sizeof(text));
 	if (err) {
 		lx_client_reply(client, err, kind->object, "%s", *text ? text : strerror(-err));
