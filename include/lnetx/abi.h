@@ -174,7 +174,7 @@ enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
 	LX_STREAM_ASIDE_CROWDED, /* it found no free lane: those are left to others */
 	LX_STREAM_ASIDE_COSTLY,  /* its packets have to be copied for several ways */
-	LX_STREAM_ASIDE_LOSSY,   /* they get lost in front of us */
+	LX_STREAM_ASIDE_LOSSY,   /* they get lost, or overtaken, in front of us */
 };
 
 /* Cookies of messages that have arrived, for the daemon to acknowledge. */

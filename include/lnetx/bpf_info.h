@@ -79,7 +79,7 @@ struct lx_bpf_info {
 	X(OFF, "off") /* everything to lane 0: lnetx bpf off */ \
 	X(CROWDED, "crowded") /* likewise, for a while: it found no free lane */ \
 	X(COSTLY, "costly") /* likewise: its packets have to be copied for several ways */ \
-	X(LOSSY, "lossy") /* likewise: its packets get lost in front of us */ \
+	X(LOSSY, "lossy") /* likewise: its packets get lost, or overtaken, in front of us */ \
 	X(BROKEN, "broken") /* what came is not socklnd; everything to lane 0 */
 
 enum lx_stream_shown {

@@ -279,6 +279,25 @@ is_lossy() {
 	end_put
 }
 
+@test "packets that overtake others, in front of the router and behind it" {
+	local round
+
+	[ "$(nproc)" -gt 1 ] || skip "one processor: nothing is overtaken"
+	fast_router 8
+	start_server
+	warm_up
+	rps lan1 p-client 0
+	rps lan2 p-r1 0
+	rps lan2 p-server 0
+	for round in 1 2 3 4; do
+		moves put -s 64k -t 2
+		[ "$(fast_sum r1 gaps)" = 0 ] || break
+	done
+	[ "$(fast_sum r1 gaps)" -gt 0 ]
+	moves put -s 1m -t 2
+	moves get -s 64k -t 2
+}
+
 @test "loss behind the router, of data and of acknowledgements" {
 	local every
 

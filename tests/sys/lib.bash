@@ -74,9 +74,10 @@ on() {
 	ip netns exec "$(ns "$name")" "$@"
 }
 
-# One flow of a veth is handled on one processor, in order, as a real card does it.
+# rps NODE INTERFACE [MASK]: one flow of a veth is handled on one processor, in order, as a
+# real card does it; with MASK 0 where the sender is, which may have moved meanwhile.
 rps() {
-	on "$1" sh -c "for f in /sys/class/net/$2/queues/rx-*/rps_cpus; do echo 1 >\$f; done"
+	on "$1" sh -c "for f in /sys/class/net/$2/queues/rx-*/rps_cpus; do echo ${3:-1} >\$f; done"
 }
 
 # address NODE INTERFACE ADDRESS/LEN...
@@ -113,6 +114,7 @@ switch() {
 plug() {
 	ip link add "$2" netns "$(ns "$1")" type veth peer name "p-$1" netns "$(ns "$4")"
 	ip -n "$(ns "$4")" link set "p-$1" master br0 up
+	rps "$4" "p-$1"
 	address "$1" "$2" "$3"
 }
 
