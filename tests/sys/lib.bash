@@ -357,10 +357,7 @@ taker() {
 # trains OPTION...: from the client to the takers
 trains() {
 	SEED=$((${SEED:-0} + 1))
-	run -0 on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
-		--seed $SEED "$@"
-	# shellcheck disable=SC2154 # of run
-	echo "$output"
+	on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" --seed $SEED "$@" 2>&1 3>&-
 }
 
 # took COUNT: the takers have so many in all, none is bad

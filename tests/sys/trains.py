@@ -9,8 +9,9 @@ trains.py take IP
 trains.py send FROM ROUTER TO... [options]
     One connection to the router; messages of random sizes for the nodes TO in turn,
     --train N at a time, all of it written at once or (--chop) in random small pieces,
-    so that headers are cut. Prints "sent N" once each was acknowledged; on SIGTERM
-    that is the end, too.
+    so that headers are cut. Prints "sent N" once each was acknowledged, and waits until
+    the router has closed the connection, too: what it sends on one whose end was lost
+    would break those that come after. On SIGTERM that is the end, too.
     --end fin: nothing more is sent behind the last message, and nobody waits for what
     was not acknowledged. half: behind them there is half of one more, of 1 MiB;
     prints "half", and stays until it is killed. half-fin: both, and no waiting. Prints
@@ -209,6 +210,8 @@ class Sender:
         peer.say("sent %d" % self.number)
         if self.args.end:
             self.half()
+        elif not self.closed():
+            raise SystemExit("the router does not close the connection")
 
     def half(self):
         time.sleep(0.3)  # all is quiet, and it may go another way than those before
@@ -223,9 +226,12 @@ class Sender:
         self.write(message[len(message) // 2:])
         self.acknowledged()
 
-    def fin(self):
+    def closed(self):
         self.conn.sock.shutdown(socket.SHUT_WR)
-        peer.say("closed" if peer.closes(self.conn.sock, self.args.timeout) else "open")
+        return peer.closes(self.conn.sock, self.args.timeout)
+
+    def fin(self):
+        peer.say("closed" if self.closed() else "open")
 
 
 def main():
