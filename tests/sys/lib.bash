@@ -357,7 +357,12 @@ taker() {
 # trains OPTION...: from the client to the takers
 trains() {
 	SEED=$((${SEED:-0} + 1))
-	on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" --seed $SEED "$@" 2>&1 3>&-
+	run on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
+		--seed $SEED "$@"
+	# shellcheck disable=SC2154 # of run
+	echo "$output"
+	# shellcheck disable=SC2154
+	[ "$status" = 0 ]
 }
 
 # took COUNT: the takers have so many in all, none is bad
