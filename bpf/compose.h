@@ -217,7 +217,7 @@ static long lx_sack_slot(__u32 i, void *arg)
 		if (!lane)
 			return 1;
 		blocks = lane->sack;
-		n = lane->n_sack;
+		n = lx_lane_is_gone(lane) ? 0 : lane->n_sack; /* all is done with */
 	}
 	done = lx_slot_done(s, slot);
 	if (i && done > 0)

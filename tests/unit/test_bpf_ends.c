@@ -233,6 +233,40 @@ static void test_gone(void **state)
 	both(gone);
 }
 
+/* Behind something that has not arrived it counts as arrived, once: whatever the lane knew. */
+static void gone_behind_gap(void)
+{
+	uint8_t bytes[1448];
+	uint32_t first = message(bytes, true, 0, 80), n;
+	struct seg in = data_at(0, bytes, first), out;
+
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	message(bytes, false, 0, 500);
+	n = 400; /* of it has come */
+	in = data_at(first, bytes, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	in = lane_ack(0, 600);
+	in.n_block = 1;
+	in.block[0][0] = LANE_BASE + 200;
+	in.block[0][1] = LANE_BASE + 300;
+	run(&in, &s->key, true, &out);
+	lane->state = LX_LANE_DEAD;
+	s->progress_ns = 0; /* for long */
+	s->force = 1;
+	in = socket_ack(0, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	is_told(&out, 0);
+	assert_int_equal(out.n_block, 1);
+	assert_int_equal(out.block[0][0], STREAM_BASE + first);
+	assert_int_equal(out.block[0][1], STREAM_BASE + first + n);
+}
+
+static void test_gone_behind_gap(void **state)
+{
+	both(gone_behind_gap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_other_direction),
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_gone_behind_gap),
 	};
 
 	rnd_init();
