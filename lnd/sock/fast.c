@@ -171,10 +171,8 @@ static void hops_tick(struct lx_sock_fast *fast, uint64_t now)
 			continue;
 		if (!fast->shared[i])
 			lx_fast_hop_share(fast, fast->hop[i]);
-		if (lx_sock_tun.fast_path)
-			lx_fast_hop_lanes(fast, fast->hop[i], now);
+		lx_fast_hop_lanes(fast, fast->hop[i], now);
 	}
-	lx_fast_lanes_switch(fast);
 	lx_fast_lanes_left(fast, now);
 }
 

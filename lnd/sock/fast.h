@@ -41,6 +41,12 @@ static inline bool lx_sock_fast_has(const struct lx_sock_conn *conn)
 	return conn->lane >= 0 && conn->lane_state != LX_SOCK_LANE_BACK;
 }
 
+/* Likewise, or soon. */
+static inline bool lx_sock_fast_wants(const struct lx_sock_conn *conn)
+{
+	return lx_sock_fast_has(conn) || conn->lane_due;
+}
+
 /* Has the core count what went by lanes (fast_count.c): of all of a net, of one. */
 void lx_sock_fast_count(struct lx_sock_net *net);
 void lx_sock_fast_count_conn(struct lx_sock_conn *conn);

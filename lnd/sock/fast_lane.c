@@ -160,6 +160,13 @@ static void lane_take_back(struct lx_sock_fast *fast, struct lx_sock_conn *conn,
 	conn->back_ns = now;
 }
 
+/* Switched off, or of no use to the programs as it is. */
+static bool is_wanted_back(const struct lx_sock_conn *conn)
+{
+	return !lx_sock_tun.fast_path || conn->lane_state == LX_SOCK_LANE_WANTED ||
+	       (conn->peer->wide && conn->narrow);
+}
+
 /* One bulk connection stays with us, unless it is the only one: then small ones do. */
 void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint64_t now)
 {
@@ -167,41 +174,28 @@ void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uin
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn->lane_state == LX_SOCK_LANE_WANTED ||
-		    (peer->wide && conn->narrow && conn->lane >= 0 &&
-		     conn->lane_state == LX_SOCK_LANE_GIVEN))
+		conn->lane_due = false;
+		if (lx_sock_fast_has(conn) && is_wanted_back(conn))
 			lane_take_back(fast, conn, now);
 		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
 		others += conn->ctype != LX_CTYPE_BULK_OUT;
 		lanes += lx_sock_fast_has(conn);
 	}
 	peer->wide = false;
+	if (!lx_sock_tun.fast_path)
+		return;
 	lx_list_for_each (conn, &peer->conns, link) {
 		if (conn->ctype != LX_CTYPE_BULK_OUT || lx_sock_fast_has(conn) || conn->loopback ||
 		    !lx_forward_is_attached(fast->forward, conn->net->netif.index))
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;
-		if (!is_idle(conn) || (!is_wide(conn) && !is_due(conn, now)) ||
-		    lx_sock_conn_unsent(conn))
+		if (!is_wide(conn) && !is_due(conn, now))
 			continue;
-		lane_give(fast, conn);
-		lanes += lx_sock_fast_has(conn);
-	}
-}
-
-/* Goes along with tunable fast_path: what is on lanes goes on, nothing more is put there. */
-void lx_fast_lanes_switch(struct lx_sock_fast *fast)
-{
-	uint32_t from = lx_sock_tun.fast_path ? LX_LANE_DRAIN : LX_LANE_LIVE;
-	uint32_t to = lx_sock_tun.fast_path ? LX_LANE_LIVE : LX_LANE_DRAIN;
-
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
-		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
-
-		if (fast->lane[i] && lane->state == from &&
-		    fast->lane[i]->lane_state == LX_SOCK_LANE_GIVEN)
-			__atomic_store_n(&lane->state, to, __ATOMIC_RELEASE);
+		conn->lane_due = !is_idle(conn) || lx_sock_conn_unsent(conn);
+		if (!conn->lane_due)
+			lane_give(fast, conn);
+		lanes += conn->lane_due || lx_sock_fast_has(conn);
 	}
 }
 

@@ -127,7 +127,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (!lx_sock_fast_has(conn)) /* else it is not ours to send on */
+		if (!lx_sock_fast_wants(conn)) /* else it is not ours to send on */
 			compare(&best[fit(conn, noop, payload, nonblk)], conn);
 	}
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;

@@ -302,6 +302,7 @@ struct lx_sock_conn {
 		LX_SOCK_LANE_WANTED,  /* we want it back */
 		LX_SOCK_LANE_BACK,    /* we send on it */
 	} lane_state;
+	bool lane_due;  /* to become a lane when all that was sent on it has arrived */
 	bool no_stream; /* the fast path cannot have it */
 	struct { /* messages by lanes that the core has counted (fast_count.c) */
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;

@@ -102,13 +102,19 @@ large_by_lane() {
 	eventually "$PATIENCE" large_by_lane "${put[@]}"
 }
 
+# sending COUNT: so many of r1's connections to the server have sent something just now
+sending() {
+	[ "$(on r1 ss -tinHO dst 10.2.0.1 | grep -cvE 'lastsnd:[0-9]{3,}')" -ge "$1" ]
+}
+
 @test "switched off and on again in the middle of traffic nothing is lost" {
 	router
 	writing
 	eventually "$PATIENCE" more_than stream lane_messages 500
 	lx r1 bpf off
 	eventually "$PATIENCE" all_are stream off
-	eventually "$PATIENCE" all_are lane drain
+	eventually "$PATIENCE" all_are lane socket
+	eventually "$PATIENCE" sending 4 # the daemon has them back
 	run -0 lx r1 bpf status
 	[[ $output == *'fast path off: "lnetx bpf on"'* ]]
 	local before bytes
