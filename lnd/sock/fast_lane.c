@@ -18,11 +18,11 @@
 /* More than a delayed acknowledgement takes. */
 #define LEFT_NS (500 * LX_SOCK_MSEC)
 
-static bool is_idle(const struct lx_sock_conn *conn)
+static bool is_idle(struct lx_sock_conn *conn)
 {
 	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
 	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
-	       lx_list_empty(&conn->sent);
+	       lx_list_empty(&conn->sent) && !lx_sock_conn_unsent(conn);
 }
 
 /* The next hop opens its window when it has seen that we send a lot. */
@@ -116,13 +116,18 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	conn->lane = index;
 }
 
+/* Whether there is room for it in the tables. */
+static bool has_room(const struct lx_sock_fast *fast, const struct lx_sock_conn *conn)
+{
+	return lx_forward_hop(fast->forward, conn->peer->hop)->n_lanes < LX_HOP_LANES &&
+	       (conn->lane >= 0 || fast->n_lanes < lx_forward_lanes(fast->forward));
+}
+
 /* Gives the programs a connection, for the first time or again. */
 static void lane_give(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
 	struct lx_hop *hop = lx_forward_hop(fast->forward, conn->peer->hop);
 
-	if (hop->n_lanes == LX_HOP_LANES)
-		return;
 	if (conn->lane < 0)
 		lane_add(fast, conn);
 	else if (lane_is_referred(fast, conn->lane) ||
@@ -190,9 +195,9 @@ void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uin
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;
-		if (!is_wide(conn) && !is_due(conn, now))
+		if (!has_room(fast, conn) || (!is_due(conn, now) && !is_wide(conn)))
 			continue;
-		conn->lane_due = !is_idle(conn) || lx_sock_conn_unsent(conn);
+		conn->lane_due = !is_idle(conn);
 		if (!conn->lane_due)
 			lane_give(fast, conn);
 		lanes += conn->lane_due || lx_sock_fast_has(conn);

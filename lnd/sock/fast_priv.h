@@ -112,7 +112,7 @@ void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t
 
 /* ---- fast_lane.c */
 
-/* Makes lanes of a next hop's connections that can be. */
+/* Makes lanes of a next hop's connections that can be; takes back those that are wanted. */
 void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uint64_t now);
 void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index);
 void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane);

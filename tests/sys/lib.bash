@@ -355,13 +355,12 @@ taker() {
 }
 
 # trains OPTION...: from the client to the takers
+# shellcheck disable=SC2154 # what run sets
 trains() {
 	SEED=$((${SEED:-0} + 1))
 	run on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
 		--seed $SEED "$@"
-	# shellcheck disable=SC2154 # of run
 	echo "$output"
-	# shellcheck disable=SC2154
 	[ "$status" = 0 ]
 }
 

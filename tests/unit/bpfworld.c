@@ -253,6 +253,16 @@ struct seg lane_ack(uint64_t pos, uint16_t window)
 			     .window = window, .tsval = 700, .tsecr = 1 };
 }
 
+struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end)
+{
+	struct seg g = lane_ack(pos, window);
+
+	g.n_block = 1;
+	g.block[0][0] = LANE_BASE + start;
+	g.block[0][1] = LANE_BASE + end;
+	return g;
+}
+
 /* Our socket's acknowledgement; a socket position. */
 struct seg socket_ack(uint64_t pos, uint16_t window)
 {

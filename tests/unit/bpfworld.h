@@ -58,6 +58,8 @@ struct seg data_at(uint64_t pos, const uint8_t *data, uint32_t len);
 /* The next hop's acknowledgement of a lane position, our socket's of a socket position. */
 struct seg lane_ack(uint64_t pos, uint16_t window);
 struct seg socket_ack(uint64_t pos, uint16_t window);
+/* The next hop's, with a block of lane positions that have arrived, too. */
+struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end);
 
 /* It has become a segment of the lane's, an acknowledgement for the peer. */
 void is_on_lane(const struct seg *g, uint64_t pos);

@@ -246,10 +246,7 @@ static void gone_behind_gap(void)
 	in = data_at(first, bytes, n);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
-	in = lane_ack(0, 600);
-	in.n_block = 1;
-	in.block[0][0] = LANE_BASE + 200;
-	in.block[0][1] = LANE_BASE + 300;
+	in = lane_sack(0, 600, 200, 300);
 	run(&in, &s->key, true, &out);
 	lane->state = LX_LANE_DEAD;
 	s->progress_ns = 0; /* for long */

@@ -196,10 +196,7 @@ static void sack(void)
 	in = data_at(400, bytes + 400, n - 400);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 400);
-	in = lane_ack(100, 600);
-	in.n_block = 1;
-	in.block[0][0] = LANE_BASE + 400;
-	in.block[0][1] = LANE_BASE + 600;
+	in = lane_sack(100, 600, 400, 600);
 	/* Parts of a super-packet are just on their way: the gap may close by itself. */
 	lane->cut_ns = INT64_MAX;
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
@@ -218,10 +215,7 @@ static void sack(void)
 	assert_int_equal(out.block[1][0], STREAM_BASE + 400);
 	assert_int_equal(out.block[1][1], STREAM_BASE + 600);
 	/* A duplicate is the next hop's affair. */
-	in = lane_ack(n, 600);
-	in.n_block = 1;
-	in.block[0][0] = LANE_BASE;
-	in.block[0][1] = LANE_BASE + 100;
+	in = lane_sack(n, 600, 0, 100);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_told(&out, n);
 	assert_int_equal(out.n_block, 0);
