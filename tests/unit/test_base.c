@@ -13,6 +13,7 @@
 #include "../../user/base/hash.h"
 #include "../../user/base/list.h"
 #include "../../user/base/log.h"
+#include "../../user/base/ratelimit.h"
 
 /* ---- list -------------------------------------------------------------------- */
 
@@ -261,6 +262,32 @@ static void log_threads(void **state)
 	assert_true(got.lines > 0);
 }
 
+static void ratelimit(void **state)
+{
+	const uint64_t min = LX_RATELIMIT_MINUTE;
+	struct lx_ratelimit limit = { 0 };
+	unsigned int missed = 99;
+
+	/* One line per key and minute, and the next one tells how many were left out. */
+	assert_true(lx_ratelimit(&limit, 7, 1, min, &missed));
+	assert_int_equal(missed, 0);
+	for (int i = 0; i < 5; i++)
+		assert_false(lx_ratelimit(&limit, 7, 2, min, &missed));
+	assert_true(lx_ratelimit(&limit, 8, 2, min, &missed));
+	assert_int_equal(missed, 0);
+	assert_true(lx_ratelimit(&limit, 7, min + 1, min, &missed));
+	assert_int_equal(missed, 5);
+	assert_false(lx_ratelimit(&limit, 7, min + 2, min, &missed));
+
+	/* Made-up keys get no more lines than there is room for, and old ones make room. */
+	for (unsigned int key = 100; key < 1000; key++)
+		assert_int_equal(lx_ratelimit(&limit, key, min + 3, min, &missed),
+				 key < 100 + LX_RATELIMIT_KEYS - 1);
+	assert_false(lx_ratelimit(&limit, 7, 2 * min, min, &missed));
+	assert_true(lx_ratelimit(&limit, 999, 3 * min, min, &missed));
+	assert_int_equal(missed, 0);
+}
+
 static void cleanups(void **state)
 {
 	int fds[2], copy;
@@ -285,7 +312,7 @@ int main(void)
 		cmocka_unit_test(list),	     cmocka_unit_test(hash_model),
 		cmocka_unit_test(hash_same), cmocka_unit_test(log_lines),
 		cmocka_unit_test(log_flood), cmocka_unit_test(log_threads),
-		cmocka_unit_test(cleanups),
+		cmocka_unit_test(ratelimit), cmocka_unit_test(cleanups),
 	};
 
 	rnd_init();

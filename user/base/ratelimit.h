@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Log lines that a peer can cause at any rate: one per key and interval, with the number of
+ * those that were left out. A key is a net, a NID's hash, or what else the line is about.
+ *
+ *	if (lx_ratelimit(&core->no_route, net, now, LX_RATELIMIT_MINUTE, &missed))
+ *		lx_warn("net=%s missed=%u reason=...", ...)
+ *
+ * Zeroed memory is a limit that has seen nothing. The caller provides locking and time.
+ */
+#ifndef LX_BASE_RATELIMIT_H
+#define LX_BASE_RATELIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LX_RATELIMIT_KEYS 16
+#define LX_RATELIMIT_MINUTE 60000000000ULL /* ns */
+
+struct lx_ratelimit {
+	struct {
+		uint64_t key;
+		uint64_t until_ns; /* no line before; 0: free */
+		unsigned int missed;
+	} slot[LX_RATELIMIT_KEYS];
+};
+
+/**
+ * lx_ratelimit - may a line be logged now?
+ * @now_ns: monotonic time
+ * @ret_missed: when true, lines of this key that were left out since its last one
+ *
+ * If more keys than there is room for come within one interval, lines of the surplus are left
+ * out, too: the log stays bounded whatever a peer makes up.
+ */
+static inline bool lx_ratelimit(struct lx_ratelimit *limit, uint64_t key, uint64_t now_ns,
+				uint64_t interval_ns, unsigned int *ret_missed)
+{
+	unsigned int at = LX_RATELIMIT_KEYS, i;
+
+	for (i = 0; i < LX_RATELIMIT_KEYS; i++) {
+		if (limit->slot[i].until_ns && limit->slot[i].key == key)
+			break;
+		/* The key that has been silent for longest makes room. */
+		if (limit->slot[i].until_ns <= now_ns &&
+		    (at == LX_RATELIMIT_KEYS || limit->slot[i].until_ns < limit->slot[at].until_ns))
+			at = i;
+	}
+	if (i < LX_RATELIMIT_KEYS) {
+		if (limit->slot[i].until_ns > now_ns) {
+			limit->slot[i].missed++;
+			return false;
+		}
+		*ret_missed = limit->slot[i].missed;
+	} else if (at < LX_RATELIMIT_KEYS) {
+		i = at;
+		*ret_missed = 0;
+	} else {
+		return false;
+	}
+	limit->slot[i].key = key;
+	limit->slot[i].until_ns = now_ns + interval_ns;
+	limit->slot[i].missed = 0;
+	return true;
+}
+
+#endif
