@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,6 +134,54 @@ static void test_rbuf_slab(void **state)
 	assert_int_equal(n_cut, 0);
 	lx_rbuf_free(rbuf[2]);
 	assert_int_equal(n_cut, 1);
+}
+
+enum { RACERS = 4 };
+
+struct racer {
+	struct lx_rbuf *rbuf;
+	pthread_barrier_t *start;
+	void *mem;
+	int result;
+};
+
+static void *race(void *arg)
+{
+	struct racer *racer = arg;
+
+	pthread_barrier_wait(racer->start);
+	racer->result = lx_rbuf_memory(racer->rbuf, &racer->mem);
+	if (!racer->result)
+		memset(racer->mem, racer->rbuf->size % 251, racer->rbuf->size);
+	return NULL;
+}
+
+/* Buffers of one slab, each used by another thread: they get one stretch all the same. */
+static void test_rbuf_threads(void **state)
+{
+	enum { ROUNDS = 100, SIZE = 5000 };
+	struct racer racer[RACERS];
+	struct lx_rbuf *rbuf[RACERS];
+	pthread_t thread[RACERS];
+	pthread_barrier_t start;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		assert_int_equal(lx_rbuf_new(SIZE, RACERS, rbuf), 0);
+		pthread_barrier_init(&start, NULL, RACERS);
+		for (int i = 0; i < RACERS; i++) {
+			racer[i] = (struct racer){ .rbuf = rbuf[i], .start = &start };
+			assert_int_equal(pthread_create(&thread[i], NULL, race, &racer[i]), 0);
+		}
+		for (int i = 0; i < RACERS; i++)
+			pthread_join(thread[i], NULL);
+		pthread_barrier_destroy(&start);
+		for (int i = 0; i < RACERS; i++) {
+			assert_int_equal(racer[i].result, 0);
+			assert_ptr_equal(racer[i].mem, (char *)racer[0].mem + i * SIZE);
+		}
+		for (int i = 0; i < RACERS; i++)
+			lx_rbuf_free(rbuf[i]);
+	}
 }
 
 /* The pipe says that it has bytes which are not there: an error, no hang. */
@@ -298,7 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rbuf),	    cmocka_unit_test(test_rbuf_short),
-		cmocka_unit_test(test_rbuf_slab),
+		cmocka_unit_test(test_rbuf_slab),   cmocka_unit_test(test_rbuf_threads),
 		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_netif),
 		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
 		cmocka_unit_test_setup(test_short_life, setup),

@@ -30,7 +30,7 @@
 /* Buffers that were made together; pages that were never touched cost nothing. */
 struct lx_rbuf_slab {
 	struct lx_region region;
-	struct iovec memory;
+	struct iovec memory; /* iov_base: NULL until needed, then never changed (slab_memory()) */
 	unsigned int n; /* that are not freed */
 	struct lx_rbuf rbuf[];
 };
@@ -102,16 +102,33 @@ static int pipe_read(struct lx_rbuf *rbuf)
 	return 0;
 }
 
+/*
+ * The slab's memory, allocated by whoever needs it first; NULL: out of memory. Threads
+ * that have different buffers of the slab come here at once, with the node lock and
+ * without: the first one's allocation is taken, the others free theirs.
+ */
+static void *slab_memory(struct lx_rbuf_slab *slab)
+{
+	void *memory = __atomic_load_n(&slab->memory.iov_base, __ATOMIC_ACQUIRE), *theirs = NULL;
+
+	if (memory)
+		return memory;
+	if (posix_memalign(&memory, SLAB_ALIGN, slab->memory.iov_len))
+		return NULL;
+	if (__atomic_compare_exchange_n(&slab->memory.iov_base, &theirs, memory, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return memory;
+	free(memory);
+	return theirs;
+}
+
 int lx_rbuf_reserve(struct lx_rbuf *rbuf, void **ret_mem)
 {
-	struct lx_rbuf_slab *slab = rbuf->slab;
+	char *memory = slab_memory(rbuf->slab);
 
-	if (!slab->memory.iov_base &&
-	    posix_memalign(&slab->memory.iov_base, SLAB_ALIGN, slab->memory.iov_len)) {
-		slab->memory.iov_base = NULL;
+	if (!memory)
 		return -ENOMEM;
-	}
-	rbuf->mem = (char *)slab->memory.iov_base + (rbuf - slab->rbuf) * rbuf->size;
+	rbuf->mem = memory + (rbuf - rbuf->slab->rbuf) * rbuf->size;
 	*ret_mem = rbuf->mem;
 	return 0;
 }

@@ -12,7 +12,9 @@
  * The memory of buffers that were made together is one stretch, a slab, which transports
  * prepare at once (user/base/region.h). It is free when the last of them is.
  *
- * Used by one thread at a time: the one whose transport has the message.
+ * A buffer is used by one thread at a time, the one whose transport has the message; with
+ * the node lock or without. Buffers of one slab may be used by several threads at once.
+ * lx_rbuf_new() and lx_rbuf_free() need the lock.
  */
 #ifndef LX_IO_RBUF_H
 #define LX_IO_RBUF_H
