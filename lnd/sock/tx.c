@@ -594,13 +594,15 @@ static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool 
 	}
 	if (n != -EINVAL && n)
 		return n;
-	/* No splicing to this socket: the rest goes from memory. */
+	/* No splicing to this socket: the rest goes from memory. -ENOMEM: tried again later. */
 	lx_env_unlock(conn->host->env);
 	r = lx_rbuf_memory(rbuf, &mem);
 	lx_env_lock(conn->host->env);
+	if (r)
+		return r;
 	tx->piped = false;
 	*ret_full = false;
-	return r;
+	return 0;
 }
 
 /* One system call. 1: go on; 0: all sent; -EAGAIN: the socket is full; -errno. */

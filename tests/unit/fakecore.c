@@ -61,6 +61,12 @@ static uint8_t pattern(size_t i)
 	return i * 31 + (i >> 8) * 7 + 5;
 }
 
+void fake_fill(uint8_t *buf, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		buf[i] = pattern(i);
+}
+
 bool fake_check(const struct fake_msg *msg)
 {
 	for (size_t i = 0; i < msg->len; i++) {
@@ -87,8 +93,7 @@ static struct fake_msg *send_new(struct fake_node *node, const struct lx_id *hop
 {
 	struct fake_msg *msg = msg_new(node, len);
 
-	for (size_t i = 0; i < len; i++)
-		msg->buf[i] = pattern(i);
+	fake_fill(msg->buf, len);
 	msg->m.target = *hop;
 	msg->m.hdr = (struct lx_hdr){ .dst_nid = *dst,
 				      .src_nid = node->ni.nid,
@@ -113,6 +118,18 @@ struct fake_msg *fake_put_via(struct fake_node *node, const struct lx_id *hop,
 struct fake_msg *fake_put(struct fake_node *node, const struct lx_id *to, size_t len)
 {
 	return fake_put_via(node, to, &to->nid, len);
+}
+
+struct fake_msg *fake_put_rbuf(struct fake_node *node, const struct lx_id *to,
+			       struct lx_rbuf *rbuf)
+{
+	struct fake_msg *msg = send_new(node, to, &to->nid, LX_MSG_PUT, rbuf->length);
+
+	msg->m.payload = (struct lx_payload){ .rbuf = rbuf, .length = rbuf->length };
+	lx_env_lock(node->env);
+	submit(node, msg);
+	lx_env_unlock(node->env);
+	return msg;
 }
 
 struct fake_msg *fake_get(struct fake_node *node, const struct lx_id *to, size_t sink)

@@ -65,6 +65,9 @@ void fake_free(struct fake_node *node);
 
 /* A message with @len bytes of payload, a pattern that fake_check() knows. */
 struct fake_msg *fake_put(struct fake_node *node, const struct lx_id *to, size_t len);
+/* The same with the payload in a router buffer, which the message frees. */
+struct fake_msg *fake_put_rbuf(struct fake_node *node, const struct lx_id *to,
+			       struct lx_rbuf *rbuf);
 struct fake_msg *fake_get(struct fake_node *node, const struct lx_id *to, size_t sink);
 /* For a node beyond @hop. */
 struct fake_msg *fake_put_via(struct fake_node *node, const struct lx_id *hop,
@@ -75,7 +78,8 @@ bool fake_is_done(struct fake_msg *msg);
 /* Waits for the next complete message; NULL after @ms. The caller frees. */
 struct fake_msg *fake_receive(struct fake_node *node, unsigned int ms);
 void fake_msg_free(struct fake_msg *msg);
-/* Whether the payload is the pattern of fake_put(). */
+/* The pattern of fake_put(), and whether a payload is that. */
+void fake_fill(uint8_t *buf, size_t len);
 bool fake_check(const struct fake_msg *msg);
 /* Calls recv() for the oldest held message; false: none held. */
 bool fake_release(struct fake_node *node);

@@ -4,10 +4,12 @@
  * everything ends when an NI goes.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../lnd/sock/priv.h"
 #include "../../lnd/sock/sock.h"
-#include "../../lnd/sock/tunables.h"
 #include "fakecore.h"
 #include "rawpeer.h"
 #include "testlib.h"
@@ -74,6 +76,76 @@ static void test_rbuf(void **state)
 		for (size_t i = 0; i < N_OF(sizes); i++)
 			exchange(a, b, &id_b, sizes[i]);
 	}
+}
+
+/* What cannot be allocated is not a bug here: the sanitizer shall say so as libc does. */
+#define SANITIZER_OPTIONS(tool) \
+	const char *__##tool##_default_options(void); \
+	__attribute__((visibility("default"))) const char *__##tool##_default_options(void) \
+	{ \
+		return "allocator_may_return_null=1"; \
+	}
+SANITIZER_OPTIONS(asan)
+SANITIZER_OPTIONS(tsan)
+
+static bool out_of_memory(struct fake_node *node)
+{
+	struct lx_sock_net *net = node->ni.lnd_data;
+	struct lx_sock_conn *conn;
+	bool found = false;
+
+	lx_env_lock(node->env);
+	lx_list_for_each (conn, &net->host->conns, host_link)
+		found |= conn->tx_nomem;
+	lx_env_unlock(node->env);
+	return found;
+}
+
+/* A router buffer that never gets memory, with all of its payload in the pipe. */
+static struct lx_rbuf *piped(size_t len)
+{
+	uint8_t *bytes = malloc(len);
+	struct lx_rbuf *rbuf;
+
+	assert_non_null(bytes);
+	fake_fill(bytes, len);
+	assert_int_equal(lx_rbuf_new((size_t)1 << 46, 1, &rbuf), 0);
+	assert_int_equal(pipe2(rbuf->pipe, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(write(rbuf->pipe[1], bytes, len), len);
+	rbuf->length = rbuf->piped = len;
+	free(bytes);
+	return rbuf;
+}
+
+/*
+ * The socket does not take a payload from its pipe, and there is no memory to move it to:
+ * it stays in the pipe, and is sent when that works again.
+ */
+static void test_no_memory_for_piped(void **state)
+{
+	enum { LEN = 50000 };
+	struct lx_rbuf *rbuf = piped(LEN);
+	int file = memfd_create("no pipe", MFD_CLOEXEC), pipe = rbuf->pipe[0];
+	struct fake_msg *msg, *got;
+
+	assert_true(file >= 0);
+	exchange(a, b, &id_b, LEN); /* the connections are there */
+	rbuf->pipe[0] = file;
+	msg = fake_put_rbuf(a, &id_b, rbuf);
+	for (int i = 0; i < 5000 && !out_of_memory(a); i++)
+		usleep(1000);
+	lx_env_lock(a->env);
+	rbuf->pipe[0] = pipe;
+	assert_false(msg->done);
+	lx_env_unlock(a->env);
+	got = fake_receive(b, 5000);
+	assert_non_null(got);
+	assert_int_equal(got->status, 0);
+	assert_int_equal(got->len, LEN);
+	assert_true(fake_check(got));
+	fake_msg_free(got);
+	assert_int_equal(fake_wait(msg, NULL), 0);
+	close(file);
 }
 
 static void test_get(void **state)
@@ -297,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rbuf, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_memory_for_piped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_get, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flood, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flood_rbuf, setup, teardown),
