@@ -13,6 +13,7 @@
 #include "testlib.h"
 
 #include "../../user/bpf/bpf.h"
+#include "../../user/bpf/cutter.h"
 #include "../../user/bpf/guard.h"
 #include "../../user/bpf/pin.h"
 
@@ -295,13 +296,78 @@ static void test_place_of_pins(void **state)
 	assert_int_equal(lx_pin_path("/a", longer, path), -ENAMETOOLONG);
 }
 
+/* ---- the pair of interfaces -------------------------------------------------------- */
+
+static void alias_of(const char *ifname, char *ret_alias, size_t size)
+{
+	char command[80];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "ip link show dev %s | sed -n 's/.*alias //p'", ifname);
+	f = popen(command, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(ret_alias, size, f));
+	pclose(f);
+}
+
+/* Two daemons in one network namespace, and one of them started again after a crash. */
+static void two_instances(void)
+{
+	struct lx_cutter one, two, again;
+	unsigned int in, out;
+	char alias[80];
+
+	if (unshare(CLONE_NEWNET))
+		return;
+	assert_int_equal(lx_cutter_add("one", &one), 0);
+	in = if_nametoindex(one.in);
+	out = if_nametoindex(one.out);
+	assert_true(in && out);
+	assert_int_equal(lx_cutter_add("two", &two), 0);
+	assert_string_not_equal(one.in, two.in);
+	assert_string_not_equal(one.out, two.out);
+	assert_int_equal(if_nametoindex(one.in), in);
+	assert_int_equal(if_nametoindex(one.out), out);
+	alias_of(two.in, alias, sizeof(alias));
+	assert_non_null(strstr(alias, "lnetxd two:"));
+	assert_int_equal(lx_cutter_add("one", &again), 0);
+	assert_string_equal(again.in, one.in);
+	assert_int_not_equal(if_nametoindex(one.in), in);
+	assert_true(if_nametoindex(two.in) && if_nametoindex(two.out));
+	lx_cutter_del("one");
+	assert_false(if_nametoindex(one.in) || if_nametoindex(one.out));
+	assert_true(if_nametoindex(two.in) && if_nametoindex(two.out));
+	lx_cutter_del("two");
+	lx_cutter_del("two");
+	assert_false(if_nametoindex(two.in) || if_nametoindex(two.out));
+}
+
+static void test_cutter(void **state)
+{
+	crash(two_instances);
+}
+
+static void test_cutter_names(void **state)
+{
+	char longest[64] = "";
+	struct lx_cutter a, b;
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	a = lx_cutter_names(longest);
+	assert_int_equal(strlen(a.in), IF_NAMESIZE - 1);
+	longest[sizeof(longest) - 2] = 'y';
+	b = lx_cutter_names(longest);
+	assert_string_not_equal(a.in, b.in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_crash),	      cmocka_unit_test(test_nothing_left),
 		cmocka_unit_test(test_other_version), cmocka_unit_test(test_other_shape),
 		cmocka_unit_test(test_other_namespace), cmocka_unit_test(test_attached),
-		cmocka_unit_test(test_place_of_pins),
+		cmocka_unit_test(test_place_of_pins), cmocka_unit_test(test_cutter),
+		cmocka_unit_test(test_cutter_names),
 	};
 	struct lx_guard_info info;
 	struct daemon d;

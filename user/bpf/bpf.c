@@ -23,6 +23,7 @@
 
 struct lx_bpf {
 	bool enabled;
+	char instance[LX_BPF_TEXT];
 	char pins[LX_BPF_PATH];
 	char pins_note[LX_BPF_TEXT];
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURE_COUNT];
@@ -73,6 +74,7 @@ int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
 	if (!bpf)
 		return -ENOMEM;
 	bpf->enabled = enabled;
+	snprintf(bpf->instance, sizeof(bpf->instance), "%s", instance);
 	lx_list_init(&bpf->sets);
 	pthread_mutex_init(&bpf->lock, NULL);
 	lx_bpf_feature_probe(bpf->feature);
@@ -92,6 +94,11 @@ void lx_bpf_free(struct lx_bpf *bpf)
 	lx_pin_close(bpf->pins);
 	pthread_mutex_destroy(&bpf->lock);
 	free(bpf);
+}
+
+const char *lx_bpf_instance(const struct lx_bpf *bpf)
+{
+	return bpf->instance;
 }
 
 bool lx_bpf_has(const struct lx_bpf *bpf, enum lx_bpf_feature feature)

@@ -42,6 +42,9 @@ int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf);
 /* All sets must be unloaded. NULL is fine. */
 void lx_bpf_free(struct lx_bpf *bpf);
 
+/* Whose it is. */
+const char *lx_bpf_instance(const struct lx_bpf *bpf);
+
 bool lx_bpf_has(const struct lx_bpf *bpf, enum lx_bpf_feature feature);
 
 /* "/sys/fs/bpf/lnetx/<instance>", or "" if nothing can be pinned. */

@@ -19,6 +19,27 @@
 
 #define MTU 65535
 #define BUF 8192
+#define NAME_DIGITS 5
+
+/*
+ * Instances may share a network namespace, and each finds again what it left there. A
+ * name has no room for that of an instance: its hash (FNV-1a) has to do.
+ */
+struct lx_cutter lx_cutter_names(const char *instance)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	char hash[NAME_DIGITS + 1] = "";
+	uint64_t h = 0xcbf29ce484222325;
+	struct lx_cutter cutter;
+
+	for (const char *p = instance; *p; p++)
+		h = (h ^ (uint8_t)*p) * 0x100000001b3;
+	for (unsigned int i = 0; i < NAME_DIGITS; i++, h /= sizeof(digits) - 1)
+		hash[i] = digits[h % (sizeof(digits) - 1)];
+	snprintf(cutter.in, sizeof(cutter.in), "lnetx-cut%s0", hash);
+	snprintf(cutter.out, sizeof(cutter.out), "lnetx-cut%s1", hash);
+	return cutter;
+}
 
 /* ---- rtnetlink ----------------------------------------------------------------------- */
 
@@ -63,14 +84,14 @@ static struct nlmsghdr *link_request(char *buf, uint16_t type, uint16_t flags)
 }
 
 /* Down, so that what each end shall not do can be switched off before there is traffic. */
-static int add_pair(void)
+static int add_pair(const struct lx_cutter *cutter)
 {
 	char buf[BUF];
 	struct nlmsghdr *nlh = link_request(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
 	struct nlattr *info, *data, *peer;
 	struct ifinfomsg *ifi;
 
-	mnl_attr_put_strz(nlh, IFLA_IFNAME, LX_CUTTER_IN);
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, cutter->in);
 	mnl_attr_put_u32(nlh, IFLA_MTU, MTU);
 	info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
 	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
@@ -78,7 +99,7 @@ static int add_pair(void)
 	peer = mnl_attr_nest_start(nlh, VETH_INFO_PEER);
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_family = AF_UNSPEC;
-	mnl_attr_put_strz(nlh, IFLA_IFNAME, LX_CUTTER_OUT);
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, cutter->out);
 	mnl_attr_put_u32(nlh, IFLA_MTU, MTU);
 	mnl_attr_nest_end(nlh, peer);
 	mnl_attr_nest_end(nlh, data);
@@ -86,24 +107,27 @@ static int add_pair(void)
 	return ask(nlh);
 }
 
-static int set_up(const char *ifname)
+static int set_up(const char *ifname, const char *instance)
 {
-	char buf[BUF];
+	char buf[BUF], alias[128];
 	struct nlmsghdr *nlh = link_request(buf, RTM_NEWLINK, 0);
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 
 	ifi->ifi_index = if_nametoindex(ifname);
 	ifi->ifi_flags = ifi->ifi_change = IFF_UP | IFF_NOARP;
+	snprintf(alias, sizeof(alias), "lnetxd %s: splits GSO packets", instance);
+	mnl_attr_put_strz(nlh, IFLA_IFALIAS, alias);
 	return ask(nlh);
 }
 
-void lx_cutter_del(void)
+void lx_cutter_del(const char *instance)
 {
 	char buf[BUF];
 	struct nlmsghdr *nlh = link_request(buf, RTM_DELLINK, 0);
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	struct lx_cutter cutter = lx_cutter_names(instance);
 
-	ifi->ifi_index = if_nametoindex(LX_CUTTER_IN);
+	ifi->ifi_index = if_nametoindex(cutter.in);
 	if (ifi->ifi_index)
 		(void)ask(nlh);
 }
@@ -136,7 +160,7 @@ static void no_ipv6(const char *ifname)
 }
 
 /* What comes out of the one end must not be put together again; out of the other it is. */
-static int prepare(const char *ifname, bool gro)
+static int prepare(const char *ifname, const char *instance, bool gro)
 {
 	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
 
@@ -146,20 +170,23 @@ static int prepare(const char *ifname, bool gro)
 	r = feature(fd, ifname, ETHTOOL_STSO, false);
 	if (!r)
 		r = feature(fd, ifname, ETHTOOL_SGRO, gro);
-	return r ? r : set_up(ifname);
+	return r ? r : set_up(ifname, instance);
 }
 
-int lx_cutter_add(void)
+int lx_cutter_add(const char *instance, struct lx_cutter *ret_cutter)
 {
+	struct lx_cutter cutter = lx_cutter_names(instance);
 	int r;
 
-	lx_cutter_del();
-	r = add_pair();
+	lx_cutter_del(instance);
+	r = add_pair(&cutter);
 	if (!r)
-		r = prepare(LX_CUTTER_IN, true);
+		r = prepare(cutter.in, instance, true);
 	if (!r)
-		r = prepare(LX_CUTTER_OUT, false);
+		r = prepare(cutter.out, instance, false);
 	if (r)
-		lx_cutter_del();
+		lx_cutter_del(instance);
+	else
+		*ret_cutter = cutter;
 	return r;
 }

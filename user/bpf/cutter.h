@@ -10,14 +10,24 @@
 
 #include <net/if.h>
 
-#define LX_CUTTER_IN "lnetx-cut0"
-#define LX_CUTTER_OUT "lnetx-cut1"
+struct lx_cutter {
+	char in[IF_NAMESIZE], out[IF_NAMESIZE];
+};
 
 /**
- * lx_cutter_add - make the pair in this network namespace; one that is there is replaced
+ * lx_cutter_names - what the interfaces of an lnetxd are called: "lnetx-cut...0" and "...1"
+ * @instance: its name, which is in the interfaces' alias, too ("ip link")
+ */
+struct lx_cutter lx_cutter_names(const char *instance);
+
+/**
+ * lx_cutter_add - make the pair in this network namespace; the instance's old one is replaced
+ * @ret_cutter: its names
  * Returns 0, or -errno.
  */
-int lx_cutter_add(void);
-void lx_cutter_del(void);
+int lx_cutter_add(const char *instance, struct lx_cutter *ret_cutter);
+
+/* Removes the pair of an instance, perhaps left by a daemon that crashed; none: fine. */
+void lx_cutter_del(const char *instance);
 
 #endif

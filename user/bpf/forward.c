@@ -26,6 +26,7 @@
 #define INTERFACES 64
 
 struct lx_forward {
+	struct lx_bpf *bpf;
 	struct forward_bpf *skeleton;
 	struct lx_bpf_set *set;
 	bool loaded;
@@ -37,7 +38,6 @@ struct lx_forward {
 	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
 	void *arg;
 	int raw4, raw6; /* sockets for kicks; -1 */
-	bool cutter;
 	struct lx_settings settings; /* as the programs have them */
 	struct perf_buffer *trace; /* NULL: nobody traces */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
@@ -103,18 +103,18 @@ static int settings_write(struct lx_forward *f)
 /* The pair for super-packets with parts for several hops; without it those are dropped. */
 static int cutter_start(struct lx_forward *f)
 {
-	int r = lx_cutter_add();
+	struct lx_cutter cutter;
+	int r = lx_cutter_add(lx_bpf_instance(f->bpf), &cutter);
 
 	if (r)
 		return r;
-	f->settings.cutter = if_nametoindex(LX_CUTTER_IN);
-	f->settings.joiner = if_nametoindex(LX_CUTTER_OUT);
-	f->cutter = true;
+	f->settings.cutter = if_nametoindex(cutter.in);
+	f->settings.joiner = if_nametoindex(cutter.out);
 	r = settings_write(f);
 	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, LX_CUTTER_OUT,
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, cutter.out,
 				  LX_BPF_HOOK_INGRESS, 0);
-	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, LX_CUTTER_IN,
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, cutter.in,
 				     LX_BPF_HOOK_INGRESS, 0);
 }
 
@@ -149,10 +149,13 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 	*ret_forward = f;
 	if (!f)
 		return -ENOMEM;
+	f->bpf = bpf;
 	f->raw4 = f->raw6 = -1;
 	f->n_streams = streams;
 	f->n_lanes = lanes;
 	f->n_hops = streams + lanes;
+	/* Of a daemon that crashed; where nothing can be loaded now it is in the way. */
+	lx_cutter_del(lx_bpf_instance(bpf));
 	f->skeleton = forward_bpf__open();
 	if (!f->skeleton)
 		return -ENOMEM;
@@ -183,8 +186,7 @@ void lx_forward_free(struct lx_forward *f)
 	ring_buffer__free(f->ring);
 	perf_buffer__free(f->trace);
 	lx_bpf_unload(f->set, false);
-	if (f->cutter)
-		lx_cutter_del();
+	lx_cutter_del(lx_bpf_instance(f->bpf));
 	if (f->raw4 >= 0)
 		close(f->raw4);
 	if (f->raw6 >= 0)
