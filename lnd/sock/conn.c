@@ -50,10 +50,11 @@ size_t lx_sock_conn_unsent(struct lx_sock_conn *conn)
 	/* Nothing was ever sent, or all of it was acknowledged when the reaper looked. */
 	if (conn->tx_acked != conn->tx_bytes && ioctl(conn->fd, SIOCOUTQ, &unsent))
 		unsent = 0;
-	conn->unsent = unsent;
+	/* Our HELLO came before the messages, and is not counted. */
+	conn->unsent = (uint64_t)unsent < conn->tx_bytes ? (size_t)unsent : conn->tx_bytes;
 	conn->unsent_ns = lx_env_now(conn->host->env);
 	conn->unsent_from = conn->tx_bytes;
-	return unsent;
+	return conn->unsent;
 }
 
 size_t lx_sock_conn_backlog(struct lx_sock_conn *conn)
@@ -390,11 +391,22 @@ void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hs
 	conn->peer = NULL;
 }
 
+/* Another connection of the peer to the same address. */
+static struct lx_sock_conn *sibling(const struct lx_sock_conn *conn)
+{
+	struct lx_sock_conn *other;
+
+	lx_list_for_each (other, &conn->peer->conns, link) {
+		if (other != conn && lx_addr_same_host(&other->remote, &conn->remote))
+			return other;
+	}
+	return NULL;
+}
+
 void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus,
 		       const char *reason)
 {
-	struct lx_sock_peer *peer = conn->peer;
-	struct lx_sock_conn *other, *next;
+	struct lx_sock_conn *other;
 	char name[LX_SOCK_NAME_TEXT];
 
 	if (conn->closing)
@@ -402,11 +414,12 @@ void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hst
 	if (reason)
 		lx_warn("%s reason=\"%s\" action=\"connections to it closed\"",
 			lx_sock_conn_name(conn, name, sizeof(name)), reason);
-	/* The one at fault last, so that the peer is lost for its reason. */
-	lx_list_for_each_safe (other, next, &peer->conns, link) {
-		if (other != conn && lx_addr_same_host(&other->remote, &conn->remote))
-			lx_sock_conn_close(other, error, hstatus);
-	}
+	/*
+	 * The one at fault last, so that the peer is lost for its reason. Closing one may close
+	 * others of the peer, lanes: the list is looked at anew each time.
+	 */
+	while (!conn->closing && (other = sibling(conn)))
+		lx_sock_conn_close(other, error, hstatus);
 	lx_sock_conn_close(conn, error, hstatus);
 }
 

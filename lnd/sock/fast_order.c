@@ -43,8 +43,8 @@
 /* ---- barriers: what was sent has arrived ---------------------------------------- */
 
 /*
- * A barrier is what all connections to next hops had been given at one moment; it is
- * down when the next hops' TCP has acknowledged that much. One at a time.
+ * A barrier is what all connections to next hops had been given to send at one moment; it
+ * is down when the next hops' TCP has acknowledged all of it. One at a time.
  */
 static void barrier_begin(struct lx_sock_fast *fast)
 {
@@ -54,7 +54,7 @@ static void barrier_begin(struct lx_sock_fast *fast)
 		if (!fast->hop[i])
 			continue;
 		lx_list_for_each (conn, &fast->hop[i]->conns, link)
-			conn->barrier = conn->tx_bytes;
+			lx_sock_tx_mark(conn, &conn->barrier);
 	}
 	fast->barrier++;
 }
@@ -67,9 +67,8 @@ static bool barrier_is_down(struct lx_sock_fast *fast)
 		if (!fast->hop[i])
 			continue;
 		lx_list_for_each (conn, &fast->hop[i]->conns, link) {
-			if (conn->barrier && conn->tx_bytes - lx_sock_conn_unsent(conn) < conn->barrier)
+			if (!lx_sock_tx_has_arrived(conn, &conn->barrier))
 				return false;
-			conn->barrier = 0;
 		}
 	}
 	return true;

@@ -158,6 +158,7 @@ struct lx_sock_tx {
 	uint32_t room_at; /* bundle: 1 + where the last message's header is, if it has room */
 	uint32_t zc_first, zc_count; /* the kernel's numbers of the sends it took */
 	uint32_t zc_open;            /* of these, not yet completed */
+	uint64_t number;             /* in the order of the connection's queue, from 1 */
 	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
 	uint64_t deadline_ns;        /* waiting, or for the acknowledgement */
 	/* What goes out before the payload: both headers; of a bundle, LX_SOCK_BUNDLE bytes. */
@@ -187,6 +188,16 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 {
 	return !tx->msg && !tx->bundle;
 }
+
+/* What a connection had been given to send at one moment, messages that are over included. */
+struct lx_sock_tx_mark {
+	uint64_t number; /* of the last tx; 0: they have all been sent */
+	uint64_t bytes;  /* then: of tx_bytes */
+};
+
+void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark);
+/* Whether the peer's TCP has acknowledged all of that. May take a system call. */
+bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *mark);
 
 /* Puts a tx in the queue of a connection and has it sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
@@ -308,7 +319,7 @@ struct lx_sock_conn {
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
 	} fast_told;
 	int stream, lane; /* of the fast path; -1: none */
-	uint64_t barrier; /* of tx_bytes so many; 0: none (fast.c) */
+	struct lx_sock_tx_mark barrier; /* fast_order.c */
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;
@@ -326,6 +337,7 @@ struct lx_sock_conn {
 	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
 	struct lx_sock_tx *bundle;  /* in queue: takes more small messages */
 	unsigned int n_noops;  /* in queue */
+	uint64_t n_queued;     /* txs, ever */
 	size_t queued_bytes;
 	bool tx_busy;    /* a thread is sending */
 	bool tx_blocked; /* the socket is full */

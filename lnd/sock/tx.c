@@ -162,10 +162,16 @@ static bool merge_ack(struct lx_sock_conn *conn, uint64_t cookie)
 	return true;
 }
 
-static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+static void enqueue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	lx_list_append(&conn->queue, &tx->link);
 	tx->conn = conn;
+	tx->number = ++conn->n_queued;
+}
+
+static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
+{
+	enqueue(conn, tx);
 	tx->length =
 		lx_sock_tx_is_noop(tx) ? sizeof(tx->head) : conn->overhead + lx_sock_tx_payload(tx);
 	conn->queued_bytes += tx->length;
@@ -352,8 +358,7 @@ static struct lx_sock_tx *bundle_for(struct lx_sock_conn *conn, size_t len)
 	tx = bundle_new(conn->host);
 	if (!tx)
 		return NULL;
-	tx->conn = conn;
-	lx_list_append(&conn->queue, &tx->link);
+	enqueue(conn, tx);
 	conn->bundle = tx;
 	return tx;
 }
@@ -682,6 +687,41 @@ void lx_sock_tx_ready(struct lx_sock_conn *conn)
 {
 	conn->tx_blocked = false;
 	lx_sock_tx_work(&conn->tx_work);
+}
+
+/* ---- what has arrived ------------------------------------------------------ */
+
+/*
+ * Not a count of bytes: those of a bundle are not sent when its messages are over, and a
+ * NOOP that is queued may come to nothing.
+ */
+void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark)
+{
+	*ret_mark = (struct lx_sock_tx_mark){ .number = conn->n_queued, .bytes = conn->tx_bytes };
+}
+
+/* The kernel has taken all of the txs up to this number. */
+static bool is_sent(const struct lx_sock_conn *conn, uint64_t number)
+{
+	const struct lx_sock_tx *first = lx_list_first(&conn->sending, struct lx_sock_tx, link);
+
+	if (!first)
+		first = lx_list_first(&conn->queue, struct lx_sock_tx, link);
+	return !first || first->number > number;
+}
+
+bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *mark)
+{
+	if (mark->number) {
+		if (!is_sent(conn, mark->number))
+			return false;
+		mark->number = 0;
+		mark->bytes = conn->tx_bytes;
+	}
+	if (mark->bytes && conn->tx_bytes - lx_sock_conn_unsent(conn) < mark->bytes)
+		return false;
+	mark->bytes = 0;
+	return true;
 }
 
 /* ---- the end -------------------------------------------------------------- */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What socklnd does for the kernel's fast path, without the kernel's part: two NIs of one
+ * router, a scripted client on the one side, a scripted server on the other. The maps are
+ * plain memory (fakeforward.h), and the test does what programs would do.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <lnetx/lnetx.h>
+
+#include "../../lnd/sock/priv.h"
+#include "../../lnd/sock/sock.h"
+#include "fakecore.h"
+#include "fakeforward.h"
+#include "rawpeer.h"
+#include "testlib.h"
+
+#define PORT 9886
+#define IN_IP "10.1.0.5"
+#define OUT_IP "10.2.0.5"
+#define CLIENT_IP "10.1.0.2"
+#define SERVER_IP "10.2.0.2"
+#define V LX_SOCK_V3
+
+static struct lx_env *env;
+static struct lx_forward *forward;
+static struct fake_node *in, *out; /* the router's NIs */
+static struct lx_nid in_nid, out_nid, client, server;
+static int fds[16];
+static unsigned int n_fds;
+static char logged[4096];
+
+static void on_log(int level, const char *line, void *arg)
+{
+	size_t have = strlen(logged);
+
+	snprintf(logged + have, sizeof(logged) - have, "%s\n", line);
+	if (getenv("VERBOSE"))
+		printf("   <%d> %s\n", level, line);
+}
+
+static int setup(void **state)
+{
+	logged[0] = '\0';
+	lx_set_log(on_log, NULL);
+	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
+	lx_sock_tun.accept_port = lx_sock_tun.accept_port_bulk = PORT;
+	assert_int_equal(lx_nid_parse(IN_IP "@tcp", &in_nid), 0);
+	assert_int_equal(lx_nid_parse(OUT_IP "@tcp1", &out_nid), 0);
+	assert_int_equal(lx_nid_parse(CLIENT_IP "@tcp", &client), 0);
+	assert_int_equal(lx_nid_parse(SERVER_IP "@tcp1", &server), 0);
+	forward = fake_forward_new();
+	assert_int_equal(lx_env_new(2, NULL, NULL, &env), 0);
+	lx_env_lock(env);
+	lx_env_set_forward(env, forward);
+	lx_env_unlock(env);
+	in = fake_new(IN_IP "@tcp", 0, env);
+	out = fake_new(OUT_IP "@tcp1", 0, env);
+	in->forward_to = out;
+	in->forward_id = fake_id(SERVER_IP "@tcp1");
+	n_fds = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake_free(in);
+	fake_free(out);
+	lx_env_free(env);
+	fake_forward_free(forward);
+	while (n_fds)
+		close(fds[--n_fds]);
+	return 0;
+}
+
+/* ---- peers --------------------------------------------------------------------------- */
+
+/* Segments that come to the socket are lost, as if the way to it were cut; or not any more. */
+static void cut_off(int fd, bool cut)
+{
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog prog = { .len = 1, .filter = &nothing };
+
+	if (cut)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)), 0);
+	else
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &(int){ 0 },
+					    sizeof(int)), 0);
+}
+
+/* A connection of a peer's, by its own type. */
+static int dialled(const char *ip, const struct lx_nid *nid, uint32_t ctype, bool cut)
+{
+	bool to_in = nid == &client;
+	struct lx_hello hello = raw_hello_of(V, nid, to_in ? &in_nid : &out_nid, ctype), answer;
+	int fd = raw_dial(ip, true, to_in ? IN_IP : OUT_IP, PORT);
+	uint8_t buf[LX_ACC_REQ_MAX];
+	size_t n;
+
+	fds[n_fds++] = fd;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ 16384 }, sizeof(int));
+	if (!cut) {
+		assert_true(raw_handshake(fd, &hello, &answer));
+		assert_int_equal(answer.ctype, lx_proto_ctype_invert(ctype));
+		return fd;
+	}
+	n = lx_proto_acc_encode(&hello.dst_nid, buf);
+	cut_off(fd, true);
+	raw_write(fd, buf, n);
+	raw_hello(fd, &hello);
+	return fd;
+}
+
+/* @n messages from the client to the server, on one of its connections. */
+static void send_puts(int fd, unsigned int n, size_t len)
+{
+	struct raw_msg msg = { .hdr = { .dst_nid = server,
+					.src_nid = client,
+					.dst_pid = LX_PID_LUSTRE,
+					.src_pid = LX_PID_LUSTRE,
+					.type = LX_MSG_PUT,
+					.payload_length = len } };
+
+	for (unsigned int i = 0; i < n; i++)
+		raw_put(fd, V, false, &msg);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------- */
+
+static struct lx_sock_host *host(void)
+{
+	return ((struct lx_sock_net *)in->ni.lnd_data)->host;
+}
+
+static bool fast_is_there(void)
+{
+	return host()->fast;
+}
+
+static bool stream_is_on(void)
+{
+	return forward->stream[0].state == LX_STREAM_ON;
+}
+
+static bool lane_is_live(void)
+{
+	return forward->lane[0].state == LX_LANE_LIVE;
+}
+
+/* Asks under the node lock. */
+static bool eventually(bool (*ready)(void), unsigned int ms)
+{
+	bool is;
+
+	for (unsigned int i = 0;; i++) {
+		lx_env_lock(env);
+		is = ready();
+		lx_env_unlock(env);
+		if (is || i == ms)
+			return is;
+		usleep(1000);
+	}
+}
+
+/* ---- 1: the order between lane 0 and lanes -------------------------------------------------- */
+
+static uint64_t through(void)
+{
+	uint64_t pos;
+
+	lx_env_lock(env);
+	pos = forward->stream[0].through;
+	lx_env_unlock(env);
+	return pos;
+}
+
+/* Bytes that the socket has got: those read, and those that wait. */
+static uint64_t arrived(int fd, uint64_t n_read)
+{
+	int waiting = 0;
+
+	assert_int_equal(ioctl(fd, SIOCINQ, &waiting), 0);
+	return n_read + waiting;
+}
+
+/* What a stream's positions begin with: the peer's request and HELLO. */
+static uint64_t origin(void)
+{
+	struct lx_hello hello = raw_hello_of(V, &client, &in_nid, LX_CTYPE_BULK_OUT);
+	uint8_t buf[LX_HELLO_MAX];
+
+	return lx_proto_acc_encode(&in_nid, buf) + lx_proto_hello_encode(&hello, buf);
+}
+
+/* A stream whose messages all went to lane 0, so that it waits for them to be through. */
+static int stream_in_order(void)
+{
+	int fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 5000));
+	lx_env_lock(env);
+	forward->stream[0].order = 1ull << 40;
+	lx_env_unlock(env);
+	return fd;
+}
+
+/* Whatever is said to be through has come to the server's TCP. */
+static void check_through(int fd, uint64_t n_read)
+{
+	uint64_t told = through();
+
+	if (told)
+		assert_true(arrived(fd, n_read) >= told - origin());
+}
+
+static void test_through_queue(void **state)
+{
+	enum { N = 700, LEN = 200, EACH = 24 + 72 + LEN, ALL = N * EACH + 24 + 72 };
+	uint8_t buf[4096];
+	uint64_t n_read = 0;
+	int to, from;
+
+	/* Little in the socket, so that much of it is in bundles, and over with for the core. */
+	lx_sock_tun.tx_buffer_size = 2048;
+	to = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	assert_true(eventually(fast_is_there, 5000));
+	from = stream_in_order();
+	send_puts(from, N, LEN);
+	while (n_read < ALL) {
+		usleep(10000);
+		check_through(to, n_read);
+		n_read += raw_read(to, buf, ALL - n_read < sizeof(buf) ? ALL - n_read : sizeof(buf));
+	}
+	for (int i = 0; through() < origin() + ALL && i < 2000; i++)
+		usleep(1000);
+	assert_int_equal(through(), origin() + ALL);
+}
+
+/* Our HELLO is on its way, too, and not counted among the messages' bytes. */
+static void test_through_hello(void **state)
+{
+	enum { ALL = 2 * (24 + 72) };
+	int to, from;
+
+	to = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, true);
+	assert_true(eventually(fast_is_there, 5000));
+	assert_true(fake_wait_conns(out, 1, 5000));
+	from = stream_in_order();
+	send_puts(from, 1, 0);
+	for (int i = 0; i < 100; i++) {
+		usleep(3000);
+		assert_int_equal(through(), 0);
+	}
+	cut_off(to, false);
+	for (int i = 0; through() < origin() + ALL && i < 5000; i++)
+		usleep(1000);
+	assert_int_equal(through(), origin() + ALL);
+}
+
+/* ---- connections that end together ----------------------------------------------------------- */
+
+/* The @len first bytes of @all of a message are on the lane. */
+static void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, uint32_t len)
+{
+	struct lx_lane *l = &forward->lane[lane];
+
+	lx_env_lock(env);
+	l->word = (uint64_t)(LX_LANE_BUSY | stream) << 32 | all;
+	l->sent = len;
+	l->una = 0;
+	lx_env_unlock(env);
+}
+
+/*
+ * A peer that is a next hop of its own messages: one of its connections fails, all are
+ * closed, and with its stream the lane it was on, which comes next.
+ */
+static void test_close_siblings(void **state)
+{
+	struct lx_sock_msg garbage = { .type = 0x77 };
+	int first;
+
+	assert_true(eventually(fast_is_there, 5000));
+	first = dialled(CLIENT_IP, &client, LX_CTYPE_CONTROL, false);
+	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
+	assert_true(eventually(stream_is_on, 5000));
+	dialled(CLIENT_IP, &client, LX_CTYPE_BULK_IN, false);
+	assert_true(eventually(lane_is_live, 5000));
+	begin_on_lane(0, 0, 1000, 500);
+	raw_write(first, &garbage, sizeof(garbage));
+	assert_true(fake_wait_conns(in, 0, 5000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_through_queue, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_through_hello, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
+	};
+
+	rnd_init();
+	if (!raw_private_net())
+		return 0;
+	if (system("ip link add d0 type veth peer name d1 && ip addr add " IN_IP "/24 dev d0 && "
+		   "ip addr add " CLIENT_IP "/24 dev d0 && ip addr add " OUT_IP "/24 dev d0 && "
+		   "ip addr add " SERVER_IP "/24 dev d0 && ip link set d0 up && ip link set d1 up"))
+		return 1;
+	alarm(120); /* a loop without end holds the node lock */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
