@@ -2,7 +2,7 @@
 /*
  * Export and import; see the header. An import is taken apart here and done piece by
  * piece, as if each had been typed: settings first, since NIs start with them, then
- * NIs, routing, routes, and peers last, since routes make peers of gateways.
+ * NIs, routing, peers, and routes last: what they made a gateway cannot be configured.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +140,7 @@ static int add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
 	int err = lx_action_add_peer(s, peer);
 	char text[sizeof(s->text)];
 
-	if (err != -EEXIST && err != -EPERM)
+	if (err != -EEXIST && err != -EPERM && err != -EBUSY)
 		return err;
 	memcpy(text, s->text, sizeof(text));
 	return peer_is_so(s, peer) ? 0 : lx_session_fail(s, err, "%s", text);
@@ -164,10 +164,10 @@ static void add_conf(struct import *im, const struct lx_conf *conf)
 		outcome(im, lx_action_set_buffers(s, conf->buffers), "buffers");
 	if (conf->routing != LX_UNSET)
 		outcome(im, lx_action_routing(s, conf->routing), lx_control_routing_info.yaml);
-	for (size_t i = 0; i < conf->n_routes; i++)
-		outcome(im, lx_action_add_route(s, &conf->route[i]), lx_control_routes.yaml);
 	for (size_t i = 0; i < conf->n_peers; i++)
 		outcome(im, add_peer(s, &conf->peer[i]), lx_control_peers.yaml);
+	for (size_t i = 0; i < conf->n_routes; i++)
+		outcome(im, lx_action_add_route(s, &conf->route[i]), lx_control_routes.yaml);
 }
 
 /* Settings named in the file go back to their defaults. */

@@ -136,8 +136,8 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 
 /**
  * lx_peer_add - configure a peer, or more NIDs of one (lnet.md 11)
- * Returns 0, -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM the peer was
- * not configured but is a gateway, or its Multi-Rail setting differs, -ENOMEM.
+ * Returns 0, -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM its Multi-Rail
+ * setting differs, -EBUSY it is a gateway: configure the peer first, then its routes; -ENOMEM.
  */
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
 

@@ -277,6 +277,8 @@ int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
 {
 	struct fake_peer *p = find_peer(node, &peer->primary);
 
+	if (p && p->gateway)
+		return -EBUSY;
 	if (!peer->multi_rail && peer->n_nids)
 		return -EPERM;
 	if (p && p->configured && !peer->n_nids)

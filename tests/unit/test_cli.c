@@ -204,6 +204,36 @@ static void test_peers(void **state)
 	prints_not("lnetctl peer list", "1.1.1.1@tcp");
 }
 
+static void import(int status, const char *options, const char *yaml)
+{
+	char line[100];
+	const struct proc_result *r;
+
+	snprintf(line, sizeof(line), "lnetctl import %s", options);
+	r = proc_run_as(0, 0, line, yaml);
+	if (r->status != status)
+		fail_msg("import %s: status %d, not %d:\n%s", options, r->status, status, r->err);
+}
+
+/* What routes made a gateway is not to be configured, but a peer may become one. */
+static void test_gateway_peers(void **state)
+{
+	start(NULL);
+	ok("lnetctl net add --net tcp --if eth0");
+	ok("lnetctl route add --net tcp2 --gateway 10.0.0.9@tcp");
+	fails(234, "lnetctl peer add --prim_nid 10.0.0.9@tcp", "it is a gateway");
+	fails(234, "lnetctl peer add --prim_nid 10.0.0.9@tcp --nid 10.9.0.9@tcp2", "errno: -16");
+	fails(234, "lnetctl peer add --prim_nid 10.0.0.9@tcp --non_mr", "lnetx route del");
+	prints_not("lnetctl peer show", "10.9.0.9@tcp2");
+	import(0, "",
+	       "route:\n- {net: tcp2, gateway: 10.0.0.8@tcp}\n"
+	       "peer:\n- primary nid: 10.0.0.8@tcp\n  peer ni:\n  - nid: 10.0.0.8@tcp\n"
+	       "  - nid: 10.9.0.8@tcp2\n");
+	prints("lnetctl peer show --nid 10.9.0.8@tcp2", "primary nid: 10.0.0.8@tcp\n");
+	/* Once more: all of it is so already. */
+	import(0, "", "peer:\n- primary nid: 10.0.0.8@tcp\n  peer ni:\n  - nid: 10.9.0.8@tcp2\n");
+}
+
 static void test_set(void **state)
 {
 	start(NULL);
@@ -279,17 +309,6 @@ static void test_interactive(void **state)
 static char *output_of(const char *line)
 {
 	return strdup(expect(0, line)->out);
-}
-
-static void import(int status, const char *options, const char *yaml)
-{
-	char line[100];
-	const struct proc_result *r;
-
-	snprintf(line, sizeof(line), "lnetctl import %s", options);
-	r = proc_run_as(0, 0, line, yaml);
-	if (r->status != status)
-		fail_msg("import %s: status %d, not %d:\n%s", options, r->status, status, r->err);
 }
 
 /* Shows the first line that differs: whole files are too long for a message. */
@@ -782,6 +801,7 @@ int main(int argc, char **argv)
 		TEST(test_net_refused),
 		TEST(test_routes),
 		TEST(test_peers),
+		TEST(test_gateway_peers),
 		TEST(test_set),
 		TEST(test_later),
 		TEST(test_interactive),

@@ -67,15 +67,22 @@ static struct outcome discover(struct lx_sim_node *node, const char *text, bool 
 	return o;
 }
 
-static struct outcome ping(struct lx_sim_node *node, const char *text, unsigned int ms)
+static struct outcome ping_from(struct lx_sim_node *node, const char *source, const char *text,
+				unsigned int ms)
 {
+	struct lx_nid from = source ? nid(source) : lx_nid_any;
 	struct outcome o = { 0 };
 	struct lx_id target = id(text);
 
-	assert_int_equal(lx_probe_ping(node->core, &target, NULL, ms, outcome_set, &o), 0);
+	assert_int_equal(lx_probe_ping(node->core, &target, &from, ms, outcome_set, &o), 0);
 	lx_sim_run(sim, 2 * ms * MS);
 	assert_int_equal(o.calls, 1);
 	return o;
+}
+
+static struct outcome ping(struct lx_sim_node *node, const char *text, unsigned int ms)
+{
+	return ping_from(node, NULL, text, ms);
 }
 
 static void both_learn(void **state)
@@ -262,6 +269,56 @@ static void configured_peer_goes(void **state)
 	assert_null(peer_of(a, "10.9.0.1@tcp9"));
 }
 
+/* A gateway is what its routes made of it: not to be configured by any of its NIDs. */
+static void gateway_is_not_configured(void **state)
+{
+	struct lx_nid far = nid("10.1.0.2@tcp1"), extra = nid("10.0.0.99@tcp");
+	const struct lx_conf_peer refused[] = {
+		{ .primary = nid("10.0.0.2@tcp"), .multi_rail = true },
+		{ .primary = nid("10.0.0.2@tcp") },
+		{ .primary = nid("10.0.0.2@tcp"), .multi_rail = true, .nid = &far, .n_nids = 1 },
+		{ .primary = nid("10.0.0.2@tcp"), .multi_rail = true, .nid = &extra, .n_nids = 1 },
+		{ .primary = far, .multi_rail = true },
+	};
+	const struct lx_conf_peer first = {
+		.primary = nid("10.0.0.2@tcp"), .multi_rail = true, .nid = &far, .n_nids = 1,
+	};
+
+	add_route(a, "tcp1", "10.0.0.2@tcp", LX_UNSET, 0);
+	discover(a, "10.0.0.2@tcp", true);
+	for (size_t i = 0; i < N_OF(refused); i++)
+		assert_int_equal(lx_peer_configure(a->core, &refused[i]), -EBUSY);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
+	assert_null(peer_of(a, "10.0.0.99@tcp"));
+	/* Without routes it is a peer as any other, which may become a gateway again. */
+	assert_int_equal(lx_route_delete(a->core, LX_NET(LX_NET_TCP, 1), &first.primary), 0);
+	assert_int_equal(lx_peer_configure(a->core, &first), 0);
+	add_route(a, "tcp1", "10.0.0.2@tcp", LX_UNSET, 0);
+	assert_int_equal(lx_peer_configure(a->core, &refused[0]), -EBUSY);
+}
+
+/* A source that cannot reach the target: no other one takes its place. */
+static void ping_goes_from_its_source(void **state)
+{
+	struct lx_id target = id("10.0.0.1@tcp");
+	struct lx_nid stranger = nid("10.0.0.7@tcp");
+	struct outcome o;
+
+	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "10.0.0.1@tcp", 1000).status, 0);
+	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.1@tcp", 1000).status,
+			 -EHOSTUNREACH);
+	assert_int_equal(ping_from(b, "0@lo", "10.0.0.1@tcp", 1000).status, -EHOSTUNREACH);
+	assert_int_equal(lx_probe_ping(b->core, &target, &stranger, 1000, outcome_set, &o),
+			 -EINVAL);
+	/* The same for own NIDs, but for 0@lo: it is at home on all nets. */
+	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "10.0.0.2@tcp", 1000).status, 0);
+	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "0@lo", 1000).status, 0);
+	assert_int_equal(ping_from(b, "0@lo", "0@lo", 1000).status, 0);
+	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.2@tcp", 1000).status,
+			 -EHOSTUNREACH);
+	assert_int_equal(ping_from(b, "0@lo", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
+}
+
 static void ping_answers(void **state)
 {
 	struct outcome o = ping(a, "10.0.0.2@tcp", 1000);
@@ -408,7 +465,9 @@ int main(void)
 		T(both_learn), T(traffic_discovers_first), T(traffic_goes_on_if_discovery_fails),
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
-		T(configured_peer_stays), T(configured_peer_goes), T(ping_answers), T(ping_ends_in_time),
+		T(configured_peer_stays), T(configured_peer_goes),
+		T(gateway_is_not_configured), T(ping_goes_from_its_source), T(ping_answers),
+		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
 		T(peers_of_traffic_are_bounded),

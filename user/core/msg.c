@@ -322,6 +322,13 @@ static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
 	return true;
 }
 
+/* An own NID is reached from the NIs of its net, 0@lo from all (lnet.md 11.1). */
+static bool source_reaches_self(const struct lx_core_msg *msg, const struct lx_nid *dst)
+{
+	return msg->response || lx_nid_is_any(&msg->src_param) || dst->type == LX_NET_LO ||
+	       lx_nid_net(&msg->src_param) == lx_nid_net(dst);
+}
+
 static int route(struct lx_core_msg *msg)
 {
 	struct lx_core *core = msg->core;
@@ -333,6 +340,8 @@ static int route(struct lx_core_msg *msg)
 	if (core->stopping && !msg->response)
 		return -ESHUTDOWN;
 	if (!msg->m.routing && lx_ni_is_local_nid(core, dst)) {
+		if (!source_reaches_self(msg, dst))
+			return -EHOSTUNREACH;
 		take_path(msg, &path);
 		return 0;
 	}

@@ -417,6 +417,8 @@ static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf
 	bool known = peer && (peer->state & LX_PEER_CONFIGURED);
 	int r;
 
+	if (peer && !lx_list_empty(&peer->routes))
+		return -EBUSY; /* a gateway: its routes and discovery say what it is */
 	if (!conf->multi_rail && conf->n_nids)
 		return -EPERM; /* more NIDs make it Multi-Rail */
 	if (known && !lx_nid_eq(&peer->primary, &conf->primary))

@@ -296,8 +296,8 @@ static int explain_peer(struct change *c, const char *what, int err)
 			   what, primary);
 	case -EPERM:
 		return say(c, err,
-			   "cannot %s peer %s: it exists and was not configured, is a gateway, "
-			   "or its Multi-Rail setting differs",
+			   "cannot %s peer %s: it exists and was not configured, or its "
+			   "Multi-Rail setting differs",
 			   what, primary);
 	case -ENOENT:
 		return say(c, err,
@@ -305,7 +305,8 @@ static int explain_peer(struct change *c, const char *what, int err)
 			   primary);
 	case -EBUSY:
 		return say(c, err,
-			   "cannot %s peer %s: it is a gateway in use; remove its routes first",
+			   "cannot %s peer %s: it is a gateway; remove its routes first (lnetx "
+			   "route del)",
 			   what, primary);
 	case -ENODEV:
 		return say(c, err, "cannot %s peer %s: this is not the peer's primary NID", what,

@@ -4,7 +4,8 @@
  * configuration changes about a running node.
  *
  * The order is that in which things depend on each other: tunables, nets, buffers
- * and routing, routes, peers; removal first, in the opposite order.
+ * and routing, peers, routes (which make gateways of peers); removal first, in the
+ * opposite order.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -358,7 +359,8 @@ static void apply_peers(struct apply *a)
 		const struct lx_conf_peer *c = &a->conf->peer[i];
 		int r = lx_peer_add(a->node, c);
 
-		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
+		/* -EBUSY: a gateway, whose NIDs discovery knows. */
+		if ((r == -EEXIST || r == -EBUSY) && (a->flags & LX_APPLY_DIFF))
 			continue;
 		failed(a, r, c->line, "peer %s", lx_nid_str(&c->primary));
 	}
@@ -378,8 +380,8 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 	apply_tunables(&a);
 	apply_nets(&a);
 	apply_routing(&a);
-	apply_routes(&a);
 	apply_peers(&a);
+	apply_routes(&a);
 	return a.result;
 }
 
