@@ -173,6 +173,13 @@ struct lx_lnd {
 	/* Calls lx_lnd_carried() with what has not been counted yet. May be NULL. */
 	void (*count)(struct lx_ni *ni);
 
+	/**
+	 * retune - one of @tunables has another value, while NIs are up
+	 * Called once, with any NI of the node's. <0: it cannot be; nothing has
+	 * changed then, and the old value is put back. May be NULL.
+	 */
+	int (*retune)(struct lx_ni *ni);
+
 	/* A new value of one of lnd_tun while the NI is up; -EOPNOTSUPP if fixed. */
 	int (*set_tunable)(struct lx_ni *ni, unsigned int index, int32_t value);
 

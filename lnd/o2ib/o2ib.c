@@ -157,6 +157,7 @@ static struct lx_o2ib_net *net_new(struct lx_ni *ni)
 		return NULL;
 	net->ni = ni;
 	net->pending = 1;
+	net->service = lx_o2ib_tun.service;
 	net->stamp = ni->incarnation_ns / 1000;
 	net->next_cookie = 1;
 	lx_list_init(&net->port_link);
@@ -360,6 +361,14 @@ static void o2ib_conns(struct lx_ni *ni, const struct lx_nid *nid,
 	}
 }
 
+/* A listener does not move. */
+static int o2ib_retune(struct lx_ni *ni)
+{
+	const struct lx_o2ib_net *net = ni->lnd_data;
+
+	return lx_o2ib_tun.service == net->service ? 0 : -EBUSY;
+}
+
 static int o2ib_disconnect(struct lx_ni *ni, const struct lx_nid *nid)
 {
 	return close_all(ni->lnd_data, nid, -ECONNABORTED);
@@ -376,6 +385,7 @@ const struct lx_lnd lx_o2ib_lnd = {
 	.shutdown = o2ib_shutdown,
 	.send = o2ib_send,
 	.recv = lx_o2ib_rx_recv,
+	.retune = o2ib_retune,
 	.set_tunable = o2ib_set_tunable,
 	.conns = o2ib_conns,
 	.disconnect = o2ib_disconnect,

@@ -70,6 +70,7 @@ struct lx_o2ib_net {
 	void *port;               /* likewise */
 	struct lx_ni *ni;
 	struct in_addr addr;
+	uint16_t service; /* where it listens */
 	uint64_t stamp; /* our incarnation: us of wall clock */
 	uint64_t next_cookie;
 	struct lx_hash peer_hash;

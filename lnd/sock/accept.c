@@ -254,7 +254,9 @@ static struct lx_sock_listener *lookup(struct lx_sock_host *host, const union lx
 	return NULL;
 }
 
-static int listen_on(struct lx_sock_net *net, uint16_t port, struct lx_sock_listener **ret_listener)
+/* @otherwise: what happens if it cannot, for the log. */
+static int listen_on(struct lx_sock_net *net, uint16_t port, const char *otherwise,
+		     struct lx_sock_listener **ret_listener)
 {
 	union lx_addr addr = net->addr;
 	struct lx_sock_listener *listener;
@@ -274,8 +276,8 @@ static int listen_on(struct lx_sock_net *net, uint16_t port, struct lx_sock_list
 		int r = listener->fd;
 
 		free(listener);
-		lx_err("nid=%s listener=%s reason=\"%s\" action=\"NI not started%s\"",
-		       lx_nid_str(&net->ni->nid), lx_addr_str(&addr), strerror(-r),
+		lx_err("nid=%s listener=%s reason=\"%s\" action=\"%s%s\"",
+		       lx_nid_str(&net->ni->nid), lx_addr_str(&addr), strerror(-r), otherwise,
 		       r == -EACCES ? "; give it CAP_NET_BIND_SERVICE or another accept_port" : "");
 		return r;
 	}
@@ -290,29 +292,68 @@ static int listen_on(struct lx_sock_net *net, uint16_t port, struct lx_sock_list
 	return 0;
 }
 
-int lx_sock_accept_start(struct lx_sock_net *net)
+static void release(struct lx_sock_net *net, struct lx_sock_listener *listener[2])
+{
+	for (int i = 0; i < 2; i++) {
+		struct lx_sock_listener *l = listener[i];
+
+		listener[i] = NULL;
+		if (!l || --l->users)
+			continue;
+		lx_list_del(&l->link);
+		l->waiter = net;
+		lx_sock_net_hold(net);
+		lx_loop_post(main_loop(l), &l->work);
+	}
+}
+
+/* As the tunables say; without an entry for bulk if it has no port of its own. */
+static int obtain(struct lx_sock_net *net, const char *otherwise,
+		  struct lx_sock_listener *listener[2])
 {
 	int r;
 
+	listener[0] = listener[1] = NULL;
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_NONE)
 		return 0;
-	r = listen_on(net, lx_sock_tun.accept_port, &net->listener[0]);
-	if (!r && lx_sock_tun.accept_port_bulk != lx_sock_tun.accept_port)
-		r = listen_on(net, lx_sock_tun.accept_port_bulk, &net->listener[1]);
+	r = listen_on(net, lx_sock_tun.accept_port, otherwise, &listener[0]);
+	if (!r && lx_sock_bulk_port() != lx_sock_tun.accept_port)
+		r = listen_on(net, lx_sock_bulk_port(), otherwise, &listener[1]);
+	if (r)
+		release(net, listener);
 	return r;
+}
+
+int lx_sock_accept_start(struct lx_sock_net *net)
+{
+	return obtain(net, "NI not started", net->listener);
 }
 
 void lx_sock_accept_stop(struct lx_sock_net *net)
 {
-	for (int i = 0; i < 2; i++) {
-		struct lx_sock_listener *listener = net->listener[i];
+	release(net, net->listener);
+}
 
-		net->listener[i] = NULL;
-		if (!listener || --listener->users)
-			continue;
-		lx_list_del(&listener->link);
-		listener->waiter = net;
-		lx_sock_net_hold(net);
-		lx_loop_post(main_loop(listener), &listener->work);
+/* New ones first, so that a port which is kept stays open. */
+int lx_sock_accept_follow(struct lx_sock_host *host)
+{
+	struct lx_sock_net *net;
+	int r = 0;
+
+	lx_list_for_each (net, &host->nets, link) {
+		if (!r && !net->closing)
+			r = obtain(net, "listens where it did", net->next_listener);
 	}
+	lx_list_for_each (net, &host->nets, link) {
+		if (net->closing)
+			continue;
+		if (!r) {
+			release(net, net->listener);
+			memcpy(net->listener, net->next_listener, sizeof(net->listener));
+			memset(net->next_listener, 0, sizeof(net->next_listener));
+		} else {
+			release(net, net->next_listener);
+		}
+	}
+	return r;
 }

@@ -289,7 +289,7 @@ int lx_sock_conn_new_active(struct lx_sock_peer *peer, uint32_t ctype,
 	conn->ctype = ctype;
 	conn->remote = peer->addr;
 	lx_addr_set_port(&conn->remote, ctype == LX_CTYPE_CONTROL ? lx_sock_tun.accept_port
-								  : lx_sock_tun.accept_port_bulk);
+								  : lx_sock_bulk_port());
 	conn->local = conn->net->addr;
 	conn->deadline_ns = peer->dial_deadline_ns;
 	*ret_conn = conn;

@@ -99,6 +99,7 @@ struct lx_sock_net {
 	union lx_addr addr;   /* the NI's, with its scope */
 	struct lx_netif netif; /* at start-up */
 	struct lx_sock_listener *listener[2]; /* accept_port, accept_port_bulk */
+	struct lx_sock_listener *next_listener[2]; /* while they change */
 	struct lx_hash peer_hash;
 	struct lx_list peers;
 	unsigned int pending; /* conns, and listeners being closed: what shutdown waits for */
@@ -126,8 +127,16 @@ void lx_sock_net_free(struct lx_sock_net *net);
 
 /* ---- listener (accept.c) -------------------------------------------------- */
 
+static inline uint16_t lx_sock_bulk_port(void)
+{
+	return lx_sock_tun.accept_port_bulk ? lx_sock_tun.accept_port_bulk
+					    : lx_sock_tun.accept_port;
+}
+
 int lx_sock_accept_start(struct lx_sock_net *net);
 void lx_sock_accept_stop(struct lx_sock_net *net);
+/* All nets listen where the tunables say now; on an error, where they did before. */
+int lx_sock_accept_follow(struct lx_sock_host *host);
 void lx_sock_accept_tick(struct lx_sock_host *host);
 /* A conn of phase ACCEPT or HELLO has bytes to read. */
 void lx_sock_accept_ready(struct lx_sock_conn *conn);

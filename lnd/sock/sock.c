@@ -256,6 +256,14 @@ static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
 
 /* ---- information and settings --------------------------------------------- */
 
+/* All but where to listen is looked up when it is needed. */
+static int sock_retune(struct lx_ni *ni)
+{
+	struct lx_sock_net *net = ni->lnd_data;
+
+	return lx_sock_accept_follow(net->host);
+}
+
 static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 {
 	struct lx_sock_net *net = ni->lnd_data;
@@ -359,6 +367,7 @@ const struct lx_lnd lx_sock_lnd = {
 	.shutdown = sock_shutdown,
 	.send = sock_send,
 	.recv = lx_sock_rx_recv,
+	.retune = sock_retune,
 	.set_tunable = sock_set_tunable,
 	.conns = sock_conns,
 	.disconnect = sock_disconnect,

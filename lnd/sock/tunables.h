@@ -65,8 +65,8 @@
 	X(tag, accept, 0, 0, 2, lx_sock_accept_names, \
 	  "whose connections are taken: secure (privileged source ports), all, none") \
 	X(tag, accept_port, 988, 1, 65535, NULL, "TCP port to listen on, and of the peers") \
-	X(tag, accept_port_bulk, 988, 1, 65535, NULL, \
-	  "TCP port for bulk connections; as accept_port: no port of its own") \
+	X(tag, accept_port_bulk, 0, 0, 65535, NULL, \
+	  "TCP port for bulk connections, here and of the peers; 0: accept_port") \
 	X(tag, accept_backlog, 127, 1, 65535, NULL, "connections the system keeps waiting") \
 	X(tag, accept_timeout, 5, 1, 3600, NULL, \
 	  "seconds a connecting peer has for each part of its request") \

@@ -136,6 +136,31 @@ disconnected() {
 }
 
 on_ports() {
-	conns a | awk '$1 == "control" && !/:7988/ || $1 != "control" && !/:7989/ { bad = 1 }
-		       END { exit bad || NR < 3 }'
+	conns a | awk -v bulk=":${1:-7989}" '$1 == "control" && !/:7988/ ||
+		$1 != "control" && !index($0, bulk) { bad = 1 } END { exit bad || NR < 3 }'
+}
+
+@test "ports change while NIs are up; bulk goes where control goes unless told otherwise" {
+	tuned a accept_port: 7988
+	tuned b accept_port: 7988
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" on_ports 7988
+	lx a tunable set tcp accept_port_bulk 7989
+	lx b tunable set tcp accept_port_bulk 7989
+	lx a disconnect all
+	pings a 10.1.0.2@tcp
+	eventually "$PATIENCE" on_ports 7989
+	# One that is taken: refused, and all stays as it was.
+	on b python3 -c 'import socket, time
+s = socket.create_server(("10.1.0.2", 7990)); time.sleep(60)' 3>&- &
+	eventually "$PATIENCE" knocks b 7990
+	run -1 lx b tunable set tcp accept_port_bulk 7990
+	kill $!
+	[[ $output == *"another program listens on port 7990"* ]]
+	[[ $(lx b tunable show tcp accept_port_bulk) == *7989* ]]
+	knocks b 7989
+}
+
+knocks() {
+	on "$1" bash -c "</dev/tcp/10.1.0.2/$2"
 }

@@ -123,6 +123,18 @@ knock_at_once() {
 	[[ $output == *refused* ]]
 }
 
+@test "the guard follows the ports of the acceptor" {
+	guarded
+	lx a tunable set tcp accept_port 7988
+	before=$(counter a unprivileged)
+	run -1 knock b 10.1.0.1 7988
+	[[ $output == *timed\ out* ]]
+	eventually "$PATIENCE" counted a unprivileged $((before + 1))
+	knock b 10.1.0.1 7988 700
+	run -1 knock b 10.1.0.1 988
+	[[ $output == *refused* ]]
+}
+
 @test "the guard stands where it is told to: XDP native and generic, traffic control" {
 	guarded
 	start b

@@ -5,6 +5,7 @@
  */
 #include "testlib.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -539,6 +540,81 @@ static void bad_configurations(void **state)
 	}
 }
 
+/* ---- tunables of a running node -------------------------------------------------- */
+
+static bool listens(int at)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(at) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
+	ok = !connect(fd, (struct sockaddr *)&sa, sizeof(sa));
+	close(fd);
+	return ok;
+}
+
+static bool stops_listening(int at)
+{
+	for (int i = 0; i < 1000 && listens(at); i++)
+		usleep(5000);
+	return !listens(at);
+}
+
+static int write_port(const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	return lx_tunable_write(a, "tcp", name, text);
+}
+
+static int read_port(const char *module, const struct lx_tunable *t, const char *value, void *arg)
+{
+	if (!strcmp(module, "tcp") && !strcmp(t->name, "accept_port_bulk"))
+		*(int *)arg = atoi(value);
+	return 0;
+}
+
+static int taken_port(int *ret_fd)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET };
+	socklen_t len = sizeof(sa);
+
+	*ret_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	inet_pton(AF_INET, "127.0.0.1", &sa.sin_addr);
+	assert_int_equal(bind(*ret_fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(listen(*ret_fd, 1), 0);
+	getsockname(*ret_fd, (struct sockaddr *)&sa, &len);
+	return ntohs(sa.sin_port);
+}
+
+/* The ports to listen on are those that the tunables say, also of NIs that are up. */
+static void listeners_follow(void **state)
+{
+	int fd, now = -1, taken = taken_port(&fd);
+
+	assert_true(listens(port()));
+	assert_int_equal(write_port("accept_port_bulk", port() + 20000), 0);
+	assert_true(listens(port()) && listens(port() + 20000));
+	/* One that cannot be had changes nothing. */
+	assert_int_equal(write_port("accept_port_bulk", taken), -EADDRINUSE);
+	lx_tunable_each(a, read_port, &now);
+	assert_int_equal(now, port() + 20000);
+	assert_true(listens(port() + 20000));
+	/* 0: as accept_port, wherever that goes. */
+	assert_int_equal(write_port("accept_port_bulk", 0), 0);
+	assert_true(stops_listening(port() + 20000) && listens(port()));
+	assert_int_equal(write_port("accept_port", port() + 20000), 0);
+	assert_true(listens(port() + 20000) && stops_listening(port()));
+	assert_int_equal(lx_tunable_write(a, "tcp", "accept", "none"), 0);
+	assert_true(stops_listening(port() + 20000));
+	assert_int_equal(lx_tunable_write(a, "tcp", "accept", "all"), 0);
+	assert_true(listens(port() + 20000));
+	assert_int_equal(write_port("accept_port", port()), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,7 +622,7 @@ int main(void)
 		T(put_and_get), T(ping_and_discover), T(handlers_may_call),
 		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(watched_to_the_end),
 		T(state_is_told), T(apply_by_difference), T(same_again_changes_nothing),
-		T(bad_configurations),
+		T(bad_configurations), T(listeners_follow),
 	};
 
 	rnd_init();

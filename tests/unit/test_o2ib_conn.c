@@ -230,6 +230,11 @@ static void several_conns(void **state)
 	struct lx_o2ib_conn *conn;
 	unsigned int n = 0;
 
+	/* Where it listens cannot change meanwhile; all else can. */
+	assert_int_equal(lx_o2ib_lnd.retune(net_of(a)->ni), 0);
+	lx_o2ib_tun.service++;
+	assert_int_equal(lx_o2ib_lnd.retune(net_of(a)->ni), -EBUSY);
+	lx_o2ib_tun.service--;
 	assert_int_equal(lx_o2ib_lnd.set_tunable(net_of(a)->ni, LX_O2IB_NI_CONNS_PER_PEER, 3), 0);
 	post(b, 20, NULL, 1, 0, dst, BIG, LX_MD_OP_PUT | LX_MD_MANAGE_REMOTE, 50);
 	for (unsigned int i = 0; i < 50; i++) {

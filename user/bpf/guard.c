@@ -277,10 +277,12 @@ static void settle(struct lx_guard *g)
 	lx_bpf_detach(g->set, active ? is_wanted : NULL, g);
 }
 
-static bool is_guarded(const struct lx_guard_ni *ni, size_t n, const uint8_t addr[16])
+static bool is_listener(const struct lx_guard_ni *ni, size_t n, const uint8_t addr[16],
+			uint16_t port)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!memcmp(ni[i].addr, addr, 16))
+		if (!memcmp(ni[i].addr, addr, 16) &&
+		    (ni[i].port == port || ni[i].port_bulk == port))
 			return true;
 	}
 	return false;
@@ -296,33 +298,26 @@ static void listener_add(struct lx_guard *g, const struct lx_guard_ni *ni, uint1
 			     BPF_ANY);
 }
 
-static void listener_del(struct lx_guard *g, const struct lx_guard_ni *ni, uint16_t port)
+/* Unless it is one of the @n that are guarded from now on. */
+static void listener_del(struct lx_guard *g, const struct lx_guard_ni *old, uint16_t port,
+			 const struct lx_guard_ni *ni, size_t n)
 {
 	struct lx_guard_listener key = { .port = htons(port) };
 
-	memcpy(key.addr, ni->addr, 16);
+	if (is_listener(ni, n, old->addr, port))
+		return;
+	memcpy(key.addr, old->addr, 16);
 	bpf_map__delete_elem(g->skeleton->maps.listeners, &key, sizeof(key), 0);
 }
 
-/* Makes @ni what is guarded; those that stay keep their ports. */
+/* Makes @ni what is guarded. */
 static void change_listeners(struct lx_guard *g, struct lx_guard_ni *ni, size_t n)
 {
 	for (size_t i = 0; i < g->n_nis; i++) {
-		if (is_guarded(ni, n, g->ni[i].addr))
-			continue;
-		listener_del(g, &g->ni[i], g->ni[i].port);
-		listener_del(g, &g->ni[i], g->ni[i].port_bulk);
+		listener_del(g, &g->ni[i], g->ni[i].port, ni, n);
+		listener_del(g, &g->ni[i], g->ni[i].port_bulk, ni, n);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct lx_guard_ni *old = NULL;
-
-		for (size_t j = 0; j < g->n_nis && !old; j++)
-			old = memcmp(g->ni[j].addr, ni[i].addr, 16) ? NULL : &g->ni[j];
-		if (old) {
-			ni[i].port = old->port;
-			ni[i].port_bulk = old->port_bulk;
-			continue;
-		}
 		listener_add(g, &ni[i], ni[i].port);
 		listener_add(g, &ni[i], ni[i].port_bulk);
 	}

@@ -56,7 +56,6 @@ void lx_guard_free(struct lx_guard *guard);
 /**
  * lx_guard_place - put it in front of these NIs, and of no others
  * @secure: refuse SYNs from unprivileged ports
- * Ports of an address that is guarded already stay: its listener does not move.
  * What cannot be attached is in lx_bpf_info().
  */
 void lx_guard_place(struct lx_guard *guard, const struct lx_guard_ni *ni, size_t n, bool secure);

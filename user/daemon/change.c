@@ -405,6 +405,16 @@ static int tunable_set(struct change *c)
 	case -ERANGE:
 		return say(c, err, "%s %s: %s is out of range; see \"lnetx -s tunable show %s %s\"",
 			   v->module, v->name, v->value, v->module, v->name);
+	case -EADDRINUSE:
+		return say(c, err,
+			   "%s %s: another program listens on port %s of an NI's address; see "
+			   "\"ss -ltnp\". It stays as it was",
+			   v->module, v->name, v->value);
+	case -EBUSY:
+		return say(c, err,
+			   "%s %s cannot change while NIs are up; remove them first (lnetx net del), or "
+			   "have it in the configuration",
+			   v->module, v->name);
 	}
 	return say(c, err, "%s %s: %s", v->module, v->name, strerror(-err));
 }

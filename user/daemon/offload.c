@@ -94,7 +94,7 @@ static int read_tunable(const char *module, const struct lx_tunable *t, const ch
 	else if (!strcmp(t->name, "accept_port"))
 		a->port = (uint16_t)atoi(value);
 	else if (!strcmp(t->name, "accept_port_bulk"))
-		a->port_bulk = (uint16_t)atoi(value);
+		a->port_bulk = (uint16_t)atoi(value); /* 0: the other one */
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static bool describe(const struct lx_ni_info *ni, const struct settings *a,
 	memcpy(ret_ni->ifname, ni->ifname, sizeof(ret_ni->ifname));
 	ret_ni->ifname[strcspn(ret_ni->ifname, ":")] = '\0'; /* "eth0:1" is on eth0 */
 	ret_ni->port = a->port;
-	ret_ni->port_bulk = a->port_bulk;
+	ret_ni->port_bulk = a->port_bulk ? a->port_bulk : a->port;
 	return ret_ni->ifname[0] && !is_loopback(ret_ni->ifname);
 }
 

@@ -406,9 +406,40 @@ int lx_disconnect(struct lx_node *node, const struct lx_nid *nid)
 
 /* ---- tunables ----------------------------------------------------------------------------------- */
 
+/* NIs that are up go along with it, or it stays as it was. */
+static int retune(struct lx_node *node, const void *values)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	lx_ni_for_each(net, ni, node->core) {
+		if (ni->state == LX_NI_UP && ni->ni.lnd->tunable_values == values)
+			return ni->ni.lnd->retune ? ni->ni.lnd->retune(&ni->ni) : 0;
+	}
+	return 0;
+}
+
+static int transport_tunable_set(struct lx_node *node, const struct lx_tunable *t, void *values,
+				 const char *value)
+{
+	char old[32];
+	int r;
+
+	if (!t)
+		return -ENOENT;
+	lx_tunable_format(t, values, old, sizeof(old));
+	r = lx_tunable_set(t, values, value);
+	if (r)
+		return r;
+	r = retune(node, values);
+	if (r)
+		lx_tunable_set(t, values, old);
+	return r;
+}
+
 int lx_tunable_write(struct lx_node *node, const char *module, const char *name, const char *value)
 {
-	const struct lx_tunable *table, *t;
+	const struct lx_tunable *table;
 	void *values;
 	int r;
 
@@ -418,8 +449,7 @@ int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
 	} else if (values == &node->core->tun) {
 		r = lx_core_tunable_set(node->core, name, value);
 	} else {
-		t = lx_tunable_lookup(table, name);
-		r = t ? lx_tunable_set(t, values, value) : -ENOENT;
+		r = transport_tunable_set(node, lx_tunable_lookup(table, name), values, value);
 	}
 	lx_node_unlock(node);
 	return r;
