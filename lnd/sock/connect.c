@@ -14,7 +14,8 @@
  *	          └───────────────────────────────────┴────── WAIT ◀────┘
  *
  * A series has a deadline; what waits for a connection fails with it, unless the
- * peer said no for a reason and will be asked again.
+ * peer said no for a reason and will be asked again. How often it said no is counted from
+ * IDLE to IDLE: what a peer said last time is no reason to give up on it now.
  */
 #include <errno.h>
 #include <netinet/ip.h>
@@ -63,7 +64,7 @@ static void series_start(struct lx_sock_peer *peer)
 	attempt(peer);
 }
 
-static void series_failed(struct lx_sock_peer *peer, int error)
+static void series_failed(struct lx_sock_peer *peer, int error, const char *reason)
 {
 	uint64_t min = lx_sock_tun.min_reconnectms * LX_SOCK_MSEC;
 	uint64_t max = lx_sock_tun.max_reconnectms * LX_SOCK_MSEC;
@@ -78,7 +79,7 @@ static void series_failed(struct lx_sock_peer *peer, int error)
 	peer->dial = LX_SOCK_DIAL_IDLE;
 	lx_warn("peer=%s nid=%s reason=\"cannot connect: %s\" action=\"messages to it fail; no new "
 		"attempt for %llu ms\"",
-		lx_nid_str(&peer->id.nid), lx_nid_str(&peer->net->ni->nid), strerror(-error),
+		lx_nid_str(&peer->id.nid), lx_nid_str(&peer->net->ni->nid), reason,
 		(unsigned long long)(interval / LX_SOCK_MSEC));
 	lx_sock_peer_fail_waiting(peer, error, lx_sock_hstatus(error));
 	if (lx_list_empty(&peer->conns))
@@ -100,7 +101,7 @@ static void attempt(struct lx_sock_peer *peer)
 	if (!r)
 		r = lx_sock_conn_new_active(peer, type, &peer->dialling);
 	if (r)
-		series_failed(peer, r);
+		series_failed(peer, r, strerror(-r));
 }
 
 static void again_later(struct lx_sock_peer *peer)
@@ -117,6 +118,8 @@ static void again_later(struct lx_sock_peer *peer)
 /* The peer said no, or is not the one it was. */
 static void declined(struct lx_sock_peer *peer, int why)
 {
+	char reason[96];
+
 	if (++peer->retries < RETRIES_MAX) {
 		if (why == EALREADY)
 			again_later(peer);
@@ -128,7 +131,9 @@ static void declined(struct lx_sock_peer *peer, int why)
 		peer->settled = true;
 		peer->dial = LX_SOCK_DIAL_IDLE;
 	} else {
-		series_failed(peer, -why);
+		snprintf(reason, sizeof(reason), "declined %d times, last: %s", RETRIES_MAX,
+			 lx_sock_hello_why(why));
+		series_failed(peer, why == EALREADY ? -ECONNREFUSED : -why, reason);
 	}
 }
 
@@ -148,7 +153,7 @@ void lx_sock_connect_result(struct lx_sock_conn *conn, int result)
 	} else if (result > 0) {
 		declined(peer, result);
 	} else {
-		series_failed(peer, result);
+		series_failed(peer, result, strerror(-result));
 	}
 }
 
@@ -163,6 +168,7 @@ void lx_sock_connect_start(struct lx_sock_peer *peer)
 		peer->dialled = true;
 		peer->max_conns = lx_sock_net_conns_per_peer(peer->net);
 	}
+	peer->retries = 0;
 	peer->complete = next_type(peer) == LX_CTYPE_NONE;
 	if (!peer->complete)
 		series_start(peer);

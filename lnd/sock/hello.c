@@ -25,11 +25,17 @@
 
 #include "priv.h"
 
-static const char *const why_not[] = {
-	[EALREADY] = "duplicate, or both dialled at once",
-	[EPROTO] = "version",
-	[ESTALE] = "peer restarted or changed its version",
-};
+const char *lx_sock_hello_why(int why)
+{
+	switch (why) {
+	case EALREADY:
+		return "duplicate, or both dialled at once";
+	case EPROTO:
+		return "the peer speaks another version";
+	default: /* ESTALE */
+		return "the peer restarted or changed its version";
+	}
+}
 
 int lx_sock_hello_send(struct lx_sock_conn *conn, const struct lx_nid *dst, uint32_t ctype)
 {
@@ -75,7 +81,7 @@ static void decline(struct lx_sock_conn *conn, const struct lx_nid *dst, int why
 	char name[LX_SOCK_NAME_TEXT];
 
 	lx_debug("%s reason=\"%s\" action=\"connection closed\"",
-		 lx_sock_conn_name(conn, name, sizeof(name)), why_not[why]);
+		 lx_sock_conn_name(conn, name, sizeof(name)), lx_sock_hello_why(why));
 	if (conn->active)
 		lx_sock_connect_result(conn, why);
 	else if (lx_sock_hello_send(conn, dst, LX_CTYPE_NONE))
@@ -97,14 +103,20 @@ static unsigned int duplicates(const struct lx_sock_conn *conn, const struct lx_
 	return n;
 }
 
-/* Everything we agreed on with the peer that was there before. */
-static void forget(struct lx_sock_peer *peer)
+/*
+ * The peer is not the one it was: what we agreed on with that one is void, and what
+ * @hello says is what we begin with next time. That spares the new one's declining a
+ * version that it does not speak, which counts.
+ */
+static void replaced(struct lx_sock_peer *peer, const struct lx_sock_conn *hello,
+		     uint64_t incarnation)
 {
 	struct lx_sock_conn *conn;
 
 	while ((conn = lx_list_first(&peer->conns, struct lx_sock_conn, link)))
 		lx_sock_conn_close(conn, -ESTALE, LX_HSTATUS_LOCAL_ERROR);
-	peer->version = 0;
+	peer->version = hello->version;
+	peer->incarnation = incarnation;
 }
 
 /* @answer: what the peer said to the active side: 0, EALREADY, EPROTO. */
@@ -124,7 +136,7 @@ static int admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer, uint64_t 
 		peer->incarnation = incarnation;
 	}
 	if (peer->version != conn->version || peer->incarnation != incarnation) {
-		forget(peer);
+		replaced(peer, conn, incarnation);
 		return ESTALE;
 	}
 	if (answer)

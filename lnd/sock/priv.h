@@ -451,7 +451,7 @@ struct lx_sock_peer {
 	enum lx_sock_dial dial;
 	struct lx_sock_conn *dialling;
 	unsigned int max_conns; /* of each bulk type; as it was at the first dialling */
-	unsigned int retries;
+	unsigned int retries; /* in a row the peer said no, since dialling began */
 	uint64_t dial_at_ns;       /* WAIT: when; IDLE: not before */
 	uint64_t dial_interval_ns; /* 0: the last attempt succeeded */
 	uint64_t dial_deadline_ns; /* of the series */
@@ -495,6 +495,8 @@ static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
 int lx_sock_hello_send(struct lx_sock_conn *conn, const struct lx_nid *dst, uint32_t ctype);
 /* Bytes of the peer's HELLO to read next, or done: deals with it. */
 void lx_sock_hello_ready(struct lx_sock_conn *conn);
+/* What a positive result of an attempt (lx_sock_connect_result()) means. */
+const char *lx_sock_hello_why(int why);
 
 /* ---- dialling (connect.c) ------------------------------------------------- */
 

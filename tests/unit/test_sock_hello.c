@@ -25,6 +25,7 @@ static struct lx_nid ours, low, high;
 static struct lx_id id_low;
 static unsigned int n_warnings;
 static char last_warning[512];
+static uint64_t reboots; /* of the peer that answers */
 
 static void on_log(int level, const char *line, void *arg)
 {
@@ -54,6 +55,7 @@ static int setup(void **state)
 	id_low = fake_id(LOW_IP "@tcp");
 	node = fake_new(OUR_IP "@tcp", 2, NULL);
 	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
+	reboots = 0;
 	return 0;
 }
 
@@ -478,8 +480,11 @@ static int attempt(int listener, unsigned int ms, struct lx_hello *ret_hello)
 /* The answer of a well-behaved peer. */
 static struct lx_hello answer_to(const struct lx_hello *hello)
 {
-	return raw_hello_of(hello->version, &low, &hello->src_nid,
-			    lx_proto_ctype_invert(hello->ctype));
+	struct lx_hello answer = raw_hello_of(hello->version, &low, &hello->src_nid,
+					      lx_proto_ctype_invert(hello->ctype));
+
+	answer.src_incarnation += reboots;
+	return answer;
 }
 
 static void accept_attempt(int listener, uint32_t type, unsigned int version, int *ret_fd)
@@ -545,11 +550,27 @@ static void test_conns_per_peer(void **state)
 	close(listener);
 }
 
-/* Answers every attempt for a surplus connection with NONE: after three we have enough. */
-static void test_settle(void **state)
+/* Says no to our node's next attempt, in @answer_version; that is of type and version. */
+static void decline_attempt(int listener, uint32_t type, unsigned int version,
+			    unsigned int answer_version)
 {
-	int listener = raw_listen(LOW_IP, PORT), fd[3], extra;
 	struct lx_hello hello, answer;
+	int fd = attempt(listener, 1500, &hello);
+
+	assert_true(fd >= 0);
+	assert_int_equal(hello.ctype, type);
+	assert_int_equal(hello.version, version);
+	answer = answer_to(&hello);
+	answer.version = answer_version;
+	answer.ctype = LX_CTYPE_NONE;
+	raw_hello(fd, &answer);
+	assert_true(raw_closes(fd));
+	close(fd);
+}
+
+/* A peer with fewer connections than we want: it says no three times. */
+static void settle(int listener, int fd[3])
+{
 	struct fake_msg *out;
 
 	lx_env_lock(node->env);
@@ -559,18 +580,18 @@ static void test_settle(void **state)
 	accept_attempt(listener, LX_CTYPE_CONTROL, LX_SOCK_V3, &fd[0]);
 	accept_attempt(listener, LX_CTYPE_BULK_IN, LX_SOCK_V3, &fd[1]);
 	accept_attempt(listener, LX_CTYPE_BULK_OUT, LX_SOCK_V3, &fd[2]);
-	for (int i = 0; i < 3; i++) {
-		extra = attempt(listener, 1500, &hello);
-		assert_true(extra >= 0);
-		assert_int_equal(hello.ctype, LX_CTYPE_BULK_IN);
-		answer = answer_to(&hello);
-		answer.ctype = LX_CTYPE_NONE;
-		raw_hello(extra, &answer);
-		assert_true(raw_closes(extra));
-		close(extra);
-	}
+	for (int i = 0; i < 3; i++)
+		decline_attempt(listener, LX_CTYPE_BULK_IN, LX_SOCK_V3, LX_SOCK_V3);
 	assert_int_equal(raw_accept(listener, 600, NULL), -1);
 	assert_int_equal(fake_wait(out, NULL), 0);
+}
+
+/* Answers every attempt for a surplus connection with NONE: after three we have enough. */
+static void test_settle(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT), fd[3];
+
+	settle(listener, fd);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), NULL), 0);
 	assert_int_equal(raw_accept(listener, 100, NULL), -1);
 	assert_int_equal(fake_conns(node, NULL), 3);
@@ -613,6 +634,85 @@ static void test_downgrade(void **state)
 		fake_free(node);
 		node = fake_new(OUR_IP "@tcp", 2, NULL);
 	}
+}
+
+/* Accepts the next attempt, which must be in this version, and gets the message. */
+static void goes_through(int listener, struct fake_msg *out, unsigned int version)
+{
+	struct raw_msg got;
+	int fd;
+
+	accept_attempt(listener, LX_CTYPE_CONTROL, version, &fd);
+	assert_true(raw_read_msg(fd, version, &got));
+	free(got.payload);
+	assert_int_equal(fake_wait(out, NULL), 0);
+	assert_int_equal(warnings(), 0);
+	close(fd);
+	close(listener);
+}
+
+/* It had said no three times, for another reason; that is forgotten when it is back. */
+static void test_older_after_settling(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT), fd[3];
+	struct fake_msg *out;
+
+	settle(listener, fd);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+	assert_true(fake_wait_conns(node, 0, 2000));
+	expect_warning("reset by peer");
+	reboots++;
+	out = fake_put(node, &id_low, 100);
+	decline_attempt(listener, LX_CTYPE_CONTROL, LX_SOCK_V3, LX_SOCK_V1);
+	goes_through(listener, out, LX_SOCK_V1);
+}
+
+/* Rebooted twice while we dial: each answer is what counts next. */
+static void test_older_and_older(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT);
+	struct fake_msg *out = fake_put(node, &id_low, 100);
+
+	decline_attempt(listener, LX_CTYPE_CONTROL, LX_SOCK_V3, LX_SOCK_V2);
+	reboots++;
+	decline_attempt(listener, LX_CTYPE_CONTROL, LX_SOCK_V2, LX_SOCK_V1);
+	goes_through(listener, out, LX_SOCK_V1);
+}
+
+/* We have connections in V3, and the peer, which has been replaced, wants one in V1. */
+static void test_older_comes_to_us(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT), control = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V1, &low, &ours, LX_CTYPE_CONTROL), answer;
+	int fd = dial(LOW_IP);
+
+	assert_true(raw_handshake(fd, &hello, &answer));
+	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
+	assert_true(raw_closes(fd) && raw_closes(control));
+	close(fd);
+	close(control);
+	goes_through(listener, fake_put(node, &id_low, 100), LX_SOCK_V1);
+}
+
+/* Never the same twice: three times, then the message fails, and a while later three more. */
+static void test_never_content(void **state)
+{
+	static const unsigned int version[] = { 3, 1, 2, 1, 2, 1, 2 };
+	int listener = raw_listen(LOW_IP, PORT);
+	struct fake_msg *out;
+
+	for (int i = 0; i < 2; i++) {
+		out = fake_put(node, &id_low, 100);
+		for (int j = 0; j < 3; j++, reboots++)
+			decline_attempt(listener, LX_CTYPE_CONTROL, version[3 * i + j],
+					version[3 * i + j + 1]);
+		assert_int_equal(fake_wait(out, NULL), -ESTALE);
+		expect_warning("its version");
+		assert_int_equal(fake_wait(fake_put(node, &id_low, 10), NULL), -EHOSTUNREACH);
+		usleep(i ? 0 : 250000); /* min_reconnectms */
+	}
+	close(listener);
 }
 
 /* Another version with a proper type is taken as it comes. */
@@ -859,6 +959,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_conns_per_peer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_settle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_downgrade, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_after_settling, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_and_older, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_comes_to_us, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_never_content, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_version_accepted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_answers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
