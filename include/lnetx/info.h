@@ -161,6 +161,13 @@ enum lx_routing_state { /* as "enable:" shows it */
 	LX_ROUTING_STARTING
 };
 
+/* A neighbour that uses this node as a router: it asks for it, or sends by it, now and then. */
+struct lx_neighbour_info {
+	struct lx_nid nid;
+	int64_t idle_s; /* since it did so last */
+	bool told;      /* it knows what this node now says about its routing */
+};
+
 enum lx_pool_class { /* by payload length (lnet.md 9.2) */
 	LX_POOL_TINY,  /* 0 */
 	LX_POOL_SMALL, /* up to a page */
@@ -212,7 +219,7 @@ struct lx_change {
 	enum lx_change_type type;
 	struct lx_nid nid; /* of the NI, peer or gateway; any if none */
 	uint32_t net;      /* of a route; LX_NET_U32_ANY if none */
-	char text[96];     /* why, or what is new; may be empty */
+	char text[160];    /* why, or what is new; may be empty */
 };
 
 #endif

@@ -59,9 +59,9 @@ int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err
  * lx_node_stop - take a node down cleanly
  * @drain_ms: how long messages under way may go on; 0: not at all
  *
- * No new message is taken (-ESHUTDOWN). After @drain_ms what is left ends with
- * -ESHUTDOWN, connections are closed, threads joined. Every MD has had its last
- * event when this returns. Returns 0, -EDEADLK from a handler.
+ * No new message is taken (-ESHUTDOWN). A router first stops routing, as lx_routing_stop()
+ * does. After @drain_ms what is left ends with -ESHUTDOWN, connections are closed, threads
+ * joined. Every MD has had its last event when this returns. Returns 0, -EDEADLK from a handler.
  */
 int lx_node_stop(struct lx_node *node, unsigned int drain_ms);
 
@@ -155,6 +155,35 @@ int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool forc
  * Returns 0, -EBUSY while routing is starting or stopping, -ENOMEM.
  */
 int lx_routing_set(struct lx_node *node, bool enable);
+
+/**
+ * lx_routing_stop - stop forwarding messages for others without losing any, and wait for that
+ * @limit_ms: at most so long; 0: at once, whoever still sends
+ *
+ * Neighbours are told. Messages are forwarded until all who use this node as a router know
+ * and none is under way: some seconds if they do discovery, else until they next check their
+ * gateways (alive_router_check_interval, 60 s by default). lx_routing_set(false) does the same
+ * without waiting. Returns 0, also if it does not route; -ETIMEDOUT when the time was over
+ * before that, -EDEADLK from a handler.
+ */
+int lx_routing_stop(struct lx_node *node, unsigned int limit_ms);
+
+/**
+ * lx_neighbour_list - those who use this node as a router, to be announced to later
+ * @ret_list: an array of @ret_n, to be freed with free()
+ * Returns 0 or -ENOMEM.
+ */
+int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list, size_t *ret_n);
+
+/**
+ * lx_announce - tell neighbours that this node routes (again), as soon as it does
+ * @nid: @n of them, as lx_neighbour_list() had them before; the most likely ones first
+ *
+ * Each is pinged and pushed to, up to 200 a second, up to three times if it does not answer. A
+ * gateway that has been down is in use again as soon as it has been heard; without this it
+ * takes until it is next checked. Returns 0, -ENOBUFS there are too many, -ENOMEM.
+ */
+int lx_announce(struct lx_node *node, const struct lx_nid *nid, size_t n);
 
 /**
  * lx_buffers_set - how many router buffers there are (lnet.md 9)

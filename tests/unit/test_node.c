@@ -219,6 +219,7 @@ static void from_handler(const struct lx_event *event)
 	if (event->type != LX_EVENT_PUT)
 		return;
 	assert_int_equal(lx_node_stop(node, 0), -EDEADLK);
+	assert_int_equal(lx_routing_stop(node, 0), -EDEADLK);
 	assert_int_equal(lx_net_del(node, &ni), -EDEADLK);
 	assert_int_equal(lx_ping(node, &to, NULL, 5000, on_probe, &in_handler), 0);
 }
@@ -338,6 +339,55 @@ static void stop_drains(void **state)
 	bad = failures;
 	pthread_mutex_unlock(&mutex);
 	assert_int_equal(bad, 0);
+}
+
+static enum lx_routing_state routing_of(struct lx_node *node)
+{
+	struct lx_routing_info info;
+
+	lx_routing_get(node, &info);
+	return info.state;
+}
+
+/* A stop waits until its neighbours know; a neighbour that is announced to knows at once. */
+static void router_stops_and_comes_back(void **state)
+{
+	struct lx_nid nid_b = id("127.0.0.2@tcp").nid;
+	struct lx_neighbour_info *list;
+	struct lx_peer_info *peer;
+	struct lx_id to = id("127.0.0.1@tcp");
+	struct outcome o = { 0 };
+	size_t n;
+
+	assert_int_equal(lx_routing_stop(a, 0), 0); /* it does not route */
+	lx_node_free(a);
+	assert_int_equal(node_up("127.0.0.1", "routing: { enable: 1 }\n", &a), 0);
+	assert_int_equal(routing_of(a), LX_ROUTING_ON);
+	assert_int_equal(lx_ping(b, &to, NULL, 5000, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(lx_neighbour_list(a, &list, &n), 0);
+	assert_int_equal(n, 1);
+	assert_true(lx_nid_eq(&list[0].nid, &nid_b));
+	assert_true(list[0].told);
+	free(list);
+	assert_int_equal(lx_routing_stop(a, 60000), 0);
+	assert_int_equal(routing_of(a), LX_ROUTING_OFF);
+
+	lx_node_free(a);
+	assert_int_equal(node_up("127.0.0.1", "routing: { enable: 1 }\n", &a), 0);
+	assert_int_equal(lx_announce(a, &nid_b, 1), 0);
+	for (int i = 0; i < 1000; i++) {
+		usleep(10000);
+		assert_int_equal(lx_peer_find(b, &to.nid, &peer), 0);
+		n = peer->state & LX_PEER_ROUTER_ENABLED;
+		free(peer);
+		if (n)
+			break;
+	}
+	assert_true(n);
+	/* Without any time, whoever has to be told. */
+	assert_int_equal(lx_routing_stop(a, 0), -ETIMEDOUT);
+	assert_int_equal(routing_of(a), LX_ROUTING_OFF);
 }
 
 static unsigned int changes;
@@ -620,7 +670,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(put_and_get), T(ping_and_discover), T(handlers_may_call),
-		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(watched_to_the_end),
+		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(router_stops_and_comes_back),
+		T(watched_to_the_end),
 		T(state_is_told), T(apply_by_difference), T(same_again_changes_nothing),
 		T(bad_configurations), T(listeners_follow),
 	};

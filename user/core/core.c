@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "announce.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -37,6 +38,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	lx_list_init(&core->discover);
 	lx_list_init(&core->probes);
 	lx_list_init(&core->memory);
+	lx_list_init(&core->announcements);
 	for (unsigned int i = 0; i < LX_POOLS; i++)
 		lx_list_init(&core->pool[i].queue);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
@@ -69,13 +71,18 @@ int lx_core_start(struct lx_core *core, const struct lx_lnd *lo)
 
 bool lx_core_idle(const struct lx_core *core)
 {
+	struct lx_tracker *tracker;
 	struct lx_core_msg *msg;
 
 	lx_list_for_each(msg, &core->msgs, all) {
 		if (!msg->own && msg->phase != LX_PHASE_DELAYED)
 			return false;
 	}
-	return lx_list_empty(&core->trackers);
+	lx_list_for_each(tracker, &core->trackers, link) {
+		if (!tracker->md->internal)
+			return false;
+	}
+	return true;
 }
 
 void lx_core_stop(struct lx_core *core)
@@ -83,6 +90,7 @@ void lx_core_stop(struct lx_core *core)
 	struct lx_peer *peer;
 
 	core->stopping = true;
+	lx_announce_stop(core);
 	lx_probe_stop_all(core);
 	lx_list_for_each(peer, &core->peers, link)
 		lx_discover_cancel(peer, -ESHUTDOWN);

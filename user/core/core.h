@@ -71,9 +71,16 @@ struct lx_core {
 	struct lx_list rnets;    /* of lx_rnet */
 	struct lx_list gateways; /* of lx_peer that have routes */
 	enum lx_routing_state routing;
-	uint64_t routing_since_ns; /* of STARTING and STOPPING */
+	uint64_t routing_since_ns;
+	uint64_t routing_until_ns; /* STOPPING: not longer */
+	uint64_t routing_report_ns; /* STOPPING: of the last report of progress */
 	struct lx_pool pool[LX_POOLS];
 	bool pools_made;
+
+	/* announce.c */
+	struct lx_list announcements; /* neighbours to be told that we route, or will not */
+	unsigned int n_announcements;
+	uint32_t announced_seqno; /* of the information that tells it first */
 
 	/* md.c, memory.c, portal.c */
 	struct lx_hash mds;

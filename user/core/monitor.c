@@ -4,21 +4,32 @@
  * that starts or stops, messages and responses past their deadlines.
  *
  *	        enable                  delay over
- *	OFF ──────────────▶ STARTING ──────────────▶ ON
+ *	OFF ──────────────▶ STARTING ──────────────▶ ON ─ remembered neighbours are told
  *	 ▲                      │                    │ disable
- *	 │  delay over, and     │ disable            ▼
- *	 └──buffers at home ────┴────────────── STOPPING
+ *	 │                      │ disable            ▼
+ *	 └── users told, quiet ─┴────────────── STOPPING ─ neighbours are told
+ *	     or time over
  *
  * While STARTING and STOPPING messages are forwarded but RTE_DISABLED is told, so
- * that peers have time to learn.
+ * that peers have time to learn. A stop ends when nothing would be lost by it: everybody
+ * who used us has been told (announce.c), no message has come to be forwarded for
+ * QUIET_NS, and none is under way. It is the same for "routing off", a reload that turns
+ * routing off and the end of the node; what differs is how long it may take at most.
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 
+#include "announce.h"
 #include "core.h"
+#include "credit.h"
 #include "discover.h"
 #include "monitor.h"
 #include "msg.h"
 #include "track.h"
+
+#define QUIET_NS (2 * LX_NSEC)
+#define PROGRESS_NS (5 * LX_NSEC)
 
 /* ---- gateways (lnet.md 10.3) ------------------------------------------------------ */
 
@@ -91,14 +102,29 @@ static void check_own_nis(struct lx_core *core)
 	}
 }
 
+static unsigned int seconds(uint64_t ns)
+{
+	return (ns + LX_NSEC - 1) / LX_NSEC;
+}
+
+/* What is told of routing changes with ON, and with nothing else. */
 static void routing_changed(struct lx_core *core, enum lx_routing_state state)
 {
-	static const char *const name[] = { "off", "on", "stopping", "starting" };
-
+	if ((core->routing == LX_ROUTING_ON) != (state == LX_ROUTING_ON))
+		lx_announce_begin(core);
 	core->routing = state;
 	core->routing_since_ns = lx_core_now(core);
-	lx_core_change(core, LX_CHANGE_ROUTING, &lx_nid_any, LX_NET_U32_ANY, "%s", name[state]);
-	lx_ping_target_changed(core, true);
+}
+
+__attribute__((format(printf, 2, 3))) static void report(struct lx_core *core, const char *fmt, ...)
+{
+	char text[sizeof(((struct lx_change *)0)->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	lx_core_change(core, LX_CHANGE_ROUTING, &lx_nid_any, LX_NET_U32_ANY, "%s", text);
 }
 
 /* The silence of nets counts only while we are a router. */
@@ -113,13 +139,92 @@ static void forget_silence(struct lx_core *core)
 	}
 }
 
+static void routing_start(struct lx_core *core, bool at_once)
+{
+	uint64_t delay = at_once ? 0 : announce_ns(core);
+
+	forget_silence(core);
+	routing_changed(core, delay ? LX_ROUTING_STARTING : LX_ROUTING_ON);
+	if (delay)
+		report(core, "starting, on in %u s: neighbours have to see this node first",
+		       seconds(delay));
+	else
+		report(core, "on");
+}
+
+static void routing_end(struct lx_core *core)
+{
+	struct lx_announce_users users;
+
+	lx_announce_users(core, &users);
+	forget_silence(core);
+	routing_changed(core, LX_ROUTING_OFF);
+	if (users.untold + users.sending)
+		report(core, "off, its time is over: %u not told, %u still sending, one is %s",
+		       users.untold, users.sending, lx_nid_str(&users.nid));
+	else
+		report(core, "off");
+}
+
+/* Messages on lanes hold credits of their neighbours, and nothing else that we see. */
+static bool lanes_idle(const struct lx_core *core)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->peers, link) {
+		lx_peer_ni_for_each(net, pni, peer) {
+			if (__atomic_load_n(&pni->rtr->lanes, __ATOMIC_ACQUIRE))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void stopping_step(struct lx_core *core, uint64_t now)
+{
+	struct lx_announce_users users;
+	uint64_t left = core->routing_until_ns > now ? core->routing_until_ns - now : 0;
+
+	lx_announce_users(core, &users);
+	if (!left || (now - core->routing_since_ns >= QUIET_NS && !users.untold && !users.sending &&
+		      lx_pool_idle(core) && lanes_idle(core))) {
+		routing_end(core);
+		return;
+	}
+	if (now - core->routing_report_ns < PROGRESS_NS)
+		return;
+	core->routing_report_ns = now;
+	if (users.untold + users.sending)
+		report(core, "stopping, %u s left: %u not told, %u still sending, one is %s",
+		       seconds(left), users.untold, users.sending, lx_nid_str(&users.nid));
+	else
+		report(core, "stopping, %u s left: messages are under way", seconds(left));
+}
+
+static void routing_step(struct lx_core *core)
+{
+	uint64_t now = lx_core_now(core);
+
+	if (core->routing == LX_ROUTING_STARTING &&
+	    now - core->routing_since_ns >= announce_ns(core)) {
+		routing_changed(core, LX_ROUTING_ON);
+		report(core, "on");
+	} else if (core->routing == LX_ROUTING_STOPPING) {
+		stopping_step(core, now);
+	}
+	if (core->routing == LX_ROUTING_ON)
+		check_own_nis(core);
+	lx_announce_work(core);
+}
+
 int lx_monitor_route(struct lx_core *core, bool enable, bool at_once)
 {
 	int r;
 
 	if (!enable) {
-		if (core->routing == LX_ROUTING_ON || core->routing == LX_ROUTING_STARTING)
-			routing_changed(core, LX_ROUTING_STOPPING);
+		lx_monitor_route_stop(core, 3 * announce_ns(core));
 		return 0;
 	}
 	if (core->routing == LX_ROUTING_STOPPING)
@@ -127,28 +232,29 @@ int lx_monitor_route(struct lx_core *core, bool enable, bool at_once)
 	if (core->routing != LX_ROUTING_OFF)
 		return 0;
 	r = lx_pool_make_all(core);
-	if (r)
-		return r;
-	forget_silence(core);
-	routing_changed(core, at_once || !announce_ns(core) ? LX_ROUTING_ON
-							    : LX_ROUTING_STARTING);
-	return 0;
+	if (!r)
+		routing_start(core, at_once);
+	return r;
 }
 
-static void routing_step(struct lx_core *core)
+void lx_monitor_route_stop(struct lx_core *core, uint64_t limit_ns)
 {
-	uint64_t waited = lx_core_now(core) - core->routing_since_ns;
-	uint64_t delay = announce_ns(core);
+	uint64_t now = lx_core_now(core);
 
-	if (core->routing == LX_ROUTING_STARTING && waited >= delay) {
-		routing_changed(core, LX_ROUTING_ON);
-	} else if (core->routing == LX_ROUTING_STOPPING && waited >= delay &&
-		   (lx_pool_idle(core) || waited >= 3 * delay)) {
-		forget_silence(core);
-		routing_changed(core, LX_ROUTING_OFF);
+	if (core->routing == LX_ROUTING_OFF)
+		return;
+	if (core->routing == LX_ROUTING_STOPPING) {
+		if (now + limit_ns < core->routing_until_ns)
+			core->routing_until_ns = now + limit_ns;
+	} else {
+		core->routing_until_ns = now + limit_ns;
+		core->routing_report_ns = now;
+		routing_changed(core, LX_ROUTING_STOPPING);
+		report(core, "stopping, forwarding until all have moved away, at most %u s",
+		       seconds(limit_ns));
 	}
-	if (core->routing == LX_ROUTING_ON)
-		check_own_nis(core);
+	if (core->routing_until_ns <= now)
+		routing_end(core);
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 #define LX_CORE_MONITOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct lx_core;
 
@@ -15,5 +16,11 @@ void lx_monitor_second(struct lx_core *core);
  * Returns 0, -EBUSY still stopping, -ENOMEM no buffers.
  */
 int lx_monitor_route(struct lx_core *core, bool enable, bool at_once);
+
+/**
+ * lx_monitor_route_stop - switch routing off within a time
+ * @limit_ns: from now; a stop that has begun already takes no longer than this any more
+ */
+void lx_monitor_route_stop(struct lx_core *core, uint64_t limit_ns);
 
 #endif

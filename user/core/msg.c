@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "announce.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -135,8 +136,11 @@ void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_
 	ni->core->stats.route_count += add_types(&routed, &c->received);
 	ni->core->stats.route_length += c->payload;
 	add_carried(&lx_core_ni(ni)->traffic, c);
-	if (pni)
-		add_carried(&pni->traffic, c);
+	if (!pni)
+		return;
+	add_carried(&pni->traffic, c);
+	if (routed.put + routed.get + routed.reply + routed.ack)
+		lx_announce_routed(ni->core, pni);
 }
 
 void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)
@@ -381,7 +385,7 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 {
 	struct lx_core_msg *msg;
 
-	if (core->stopping || core->draining)
+	if (core->stopping || (core->draining && !own))
 		return -ESHUTDOWN;
 	if (portal >= LX_PORTALS || md->length > LX_PAYLOAD_MAX || lx_nid_is_any(&target->nid))
 		return -EINVAL;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "announce.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -83,13 +84,17 @@ static enum verdict judge_destination(struct lx_core_ni *ni, const struct lx_hdr
 
 /* ---- what an accepted message says about who sent it -------------------------------- */
 
+static bool is_ping(const struct lx_hdr *hdr)
+{
+	return hdr->type == LX_MSG_GET && lx_le32(hdr->cmd.get.portal) == LX_PORTAL_RESERVED;
+}
+
 /* A router's own NIs count as up as long as somebody pings them (lnet.md 10.3). */
 static void note_ping(struct lx_core_ni *ni, const struct lx_hdr *hdr)
 {
 	struct lx_core *core = ni->ni.core;
 
-	if (core->routing == LX_ROUTING_OFF || hdr->type != LX_MSG_GET ||
-	    lx_le32(hdr->cmd.get.portal) != LX_PORTAL_RESERVED ||
+	if (core->routing == LX_ROUTING_OFF || !is_ping(hdr) ||
 	    lx_ni_is_local_nid(core, &hdr->src_nid))
 		return;
 	ni->net->last_alive_ns = lx_core_now(core);
@@ -120,6 +125,10 @@ static bool note_sender(struct lx_core_msg *msg, const struct lx_nid *from)
 			return false;
 		lx_route_gateway_heard(core, sender, src_net);
 	}
+	if (msg->m.routing)
+		lx_announce_routed(core, msg->rxpeer);
+	else if (is_ping(&msg->m.hdr) && lx_nid_eq(&msg->m.hdr.src_nid, from))
+		lx_announce_asked(core, msg->rxpeer);
 	msg->rxpeer->last_alive_ns = lx_core_now(core);
 	if (!lx_peer_ni_up(msg->rxpeer))
 		lx_peer_status_set(core, msg->rxpeer, LX_NI_STATUS_UP);

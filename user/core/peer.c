@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "announce.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -225,7 +226,7 @@ static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 	lx_peer_ni_put(core, pni);
 }
 
-static bool peer_idle(const struct lx_peer *peer)
+bool lx_peer_idle(const struct lx_peer *peer)
 {
 	struct lx_peer_net *net;
 	struct lx_peer_ni *pni;
@@ -252,7 +253,7 @@ static bool make_room(struct lx_core *core)
 	if (core->peer_nis.count < core->tun.peers_max)
 		return true;
 	lx_list_for_each(peer, &core->peers, link) {
-		if (peer_idle(peer)) {
+		if (lx_peer_idle(peer)) {
 			lx_peer_delete(peer);
 			return true;
 		}
@@ -299,6 +300,7 @@ void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from)
 	lx_list_splice(&to->pending, &from->pending);
 	lx_list_splice(&to->waiters, &from->waiters);
 	lx_route_gateway_moved(from, to);
+	lx_announce_absorb(to, from);
 	if (waiting)
 		lx_discover_queue(to);
 }

@@ -92,6 +92,11 @@ struct lx_peer {
 	struct lx_handle ping_md, push_md;
 	struct lx_nid push_from, push_to; /* the path its answer took */
 	uint64_t sent_ns;             /* of the ping or push under way */
+
+	/* of us as a router: announce.c */
+	uint64_t routed_ns;           /* it has sent a message for others; 0: never */
+	uint64_t asked_ns;            /* it has fetched our ping information; 0: never */
+	uint32_t asked_seqno;         /* of what it got then */
 };
 
 #define lx_peer_ni_for_each(pnetp, pnip, peer) \
@@ -132,6 +137,8 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid);
 /* Takes a NID away from its peer; a peer without NIDs is deleted. */
 void lx_peer_drop_nid(struct lx_peer_ni *pni);
 void lx_peer_delete(struct lx_peer *peer);
+/* Nothing but its entry would be lost with it. */
+bool lx_peer_idle(const struct lx_peer *peer);
 /* What waits for @from's discovery waits for that of @to: they are one node. */
 void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from);
 

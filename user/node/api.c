@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/announce.h"
 #include "../core/monitor.h"
 #include "../core/msg.h"
 #include "node.h"
@@ -280,6 +281,26 @@ int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool forc
 int lx_routing_set(struct lx_node *node, bool enable)
 {
 	return LOCKED(node, lx_monitor_route(node->core, enable, false));
+}
+
+static int announce(struct lx_core *core, const struct lx_nid *nid, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = lx_announce_add(core, &nid[i]);
+	lx_announce_work(core);
+	return r;
+}
+
+int lx_announce(struct lx_node *node, const struct lx_nid *nid, size_t n)
+{
+	return LOCKED(node, announce(node->core, nid, n));
+}
+
+int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list, size_t *ret_n)
+{
+	return LOCKED(node, lx_announce_describe(node->core, ret_list, ret_n));
 }
 
 int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])

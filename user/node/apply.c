@@ -3,9 +3,9 @@
  * Configuration applied to a node: nets added and deleted, and what a whole
  * configuration changes about a running node.
  *
- * The order is that in which things depend on each other: tunables, nets, buffers
- * and routing, peers, routes (which make gateways of peers); removal first, in the
- * opposite order.
+ * The order is that in which things depend on each other: tunables, buffers and routing,
+ * nets, peers, routes (which make gateways of peers); removal first, in the opposite order.
+ * A router routes before it has nets, so that no message comes too early.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -378,8 +378,8 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 	if (flags & LX_APPLY_DIFF)
 		remove_unwanted(&a);
 	apply_tunables(&a);
-	apply_nets(&a);
 	apply_routing(&a);
+	apply_nets(&a);
 	apply_peers(&a);
 	apply_routes(&a);
 	return a.result;

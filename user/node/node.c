@@ -427,15 +427,49 @@ void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni)
 	lx_ni_put(ni);
 }
 
+static void nap(struct lx_node *node)
+{
+	lx_node_unlock(node);
+	usleep(2000);
+	lx_node_lock(node);
+}
+
+/* Until the core's rounds find that nobody needs us any more (monitor.c), or time is over. */
+static int stop_routing(struct lx_node *node, uint64_t until)
+{
+	uint64_t now = op_now(node);
+
+	lx_monitor_route_stop(node->core, until > now ? until - now : 0);
+	while (node->core->routing != LX_ROUTING_OFF && op_now(node) < until)
+		nap(node);
+	if (op_now(node) < until)
+		return 0;
+	lx_monitor_route_stop(node->core, 0);
+	return -ETIMEDOUT;
+}
+
+int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
+{
+	uint64_t until;
+	int r = 0;
+
+	if (lx_node_must_not_wait(node))
+		return -EDEADLK;
+	lx_node_lock(node);
+	until = op_now(node) + (uint64_t)limit_ms * (LX_NSEC / 1000);
+	if (!node->stopped && node->core->routing != LX_ROUTING_OFF)
+		r = stop_routing(node, until);
+	lx_node_unlock(node);
+	return r;
+}
+
 static void drain(struct lx_node *node, unsigned int ms)
 {
 	uint64_t until = op_now(node) + (uint64_t)ms * (LX_NSEC / 1000);
 
-	while (!lx_core_idle(node->core) && op_now(node) < until) {
-		lx_node_unlock(node);
-		usleep(2000);
-		lx_node_lock(node);
-	}
+	stop_routing(node, until);
+	while (!lx_core_idle(node->core) && op_now(node) < until)
+		nap(node);
 }
 
 static void stop_nis(struct lx_node *node)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Telling neighbours that this node routes now, or will not any more (lnet.md 10.3).
+ */
+#ifndef LX_CORE_ANNOUNCE_H
+#define LX_CORE_ANNOUNCE_H
+
+#include <lnetx/info.h>
+
+struct lx_core;
+struct lx_peer;
+struct lx_peer_ni;
+
+/* A neighbour has sent a message for others; or it has fetched our ping information. */
+void lx_announce_routed(struct lx_core *core, struct lx_peer_ni *from);
+void lx_announce_asked(struct lx_core *core, struct lx_peer_ni *from);
+/* Two peers were found to be one. */
+void lx_announce_absorb(struct lx_peer *to, const struct lx_peer *from);
+
+/* What we tell about routing changes: from now on nobody has been told. */
+void lx_announce_begin(struct lx_core *core);
+
+/**
+ * lx_announce_add - tell a neighbour, known or not, once routing is on: ping and push
+ * A NID that is not on a local net is ignored. Returns 0, -ENOBUFS too many, -ENOMEM.
+ */
+int lx_announce_add(struct lx_core *core, const struct lx_nid *nid);
+
+/* One round: tells the next few of those that are to be told. */
+void lx_announce_work(struct lx_core *core);
+
+/* Nobody is to be told any more. */
+void lx_announce_stop(struct lx_core *core);
+
+/* Those who use this node as a router and keep it from being switched off. */
+struct lx_announce_users {
+	unsigned int untold;  /* do not know yet that routing ends */
+	unsigned int sending; /* have sent a message for others a moment ago */
+	struct lx_nid nid;    /* of one of them: who is untold before who sends */
+};
+
+void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users);
+
+/* As lx_neighbour_list() of lnetx.h. */
+int lx_announce_describe(struct lx_core *core, struct lx_neighbour_info **ret_list,
+			 size_t *ret_n);
+
+#endif
