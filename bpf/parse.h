@@ -7,7 +7,7 @@
  *	  │  └────────────────────┘
  *	  │ a header is lost or reordered away, or is none
  *	  ▼
- *	 RAW   everything goes to the socket, in one slot without an end
+ *	 RAW   everything goes to the socket, in a slot without an end
  *	  │ the slow path knows a boundary behind all that was passed up
  *	  └──▶ FRAMED
  *
@@ -47,6 +47,21 @@ LX_INLINE void lx_raw_enter(struct lx_stream *s, enum lx_lane0_reason reason)
 		s->broken = 1;
 }
 
+/*
+ * Closes the last slot if it has become too long for its length to be told. Any place
+ * will do: the next one goes on where it ends, on both sides.
+ */
+LX_INLINE void lx_raw_split(struct lx_stream *s)
+{
+	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
+
+	if (lx_pos_diff(s->raw_high, last->start) < LX_RUN_MAX || !lx_slot_room(s))
+		return;
+	last->len = LX_RUN_MAX;
+	s->parse_next = lx_slot_end(last);
+	lx_slot_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
+}
+
 /* Back to framing, if the slow path has told of a boundary that is not behind us. */
 LX_INLINE void lx_raw_leave(struct lx_stream *s)
 {
@@ -56,7 +71,7 @@ LX_INLINE void lx_raw_leave(struct lx_stream *s)
 	if (!s->raw || s->broken || (s->flags & LX_STREAM_NO_LANES))
 		return;
 	if (lx_pos_before(boundary, s->raw_high) || lx_pos_before(boundary, last->start) ||
-	    boundary - last->start >= 1u << 30)
+	    boundary - last->start > ~0u)
 		return;
 	last->len = boundary - last->start;
 	s->parse_next = boundary;
@@ -394,8 +409,10 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		else
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
 	}
-	if (s->raw)
+	if (s->raw) {
 		s->raw_high = lx_pos_max(s->raw_high, f->seg->end);
+		lx_raw_split(s);
+	}
 	if (lx_pos_before(s->high, f->seg->pos))
 		s->gaps++;
 	s->high = lx_pos_max(s->high, f->seg->end);

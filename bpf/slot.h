@@ -5,7 +5,8 @@
  * socket.
  *
  * Whoever frames appends at the tail; whoever composes takes complete ones off the
- * head, but never the last one: that one may still grow. In RAW it has no end.
+ * head, but never the last one: that one may still grow. In RAW it has no end, until
+ * it has become so long that it is closed and another one begins.
  */
 #ifndef LX_BPF_SLOT_H
 #define LX_BPF_SLOT_H
@@ -48,16 +49,18 @@ LX_INLINE void lx_slot_push(struct lx_stream *s, __u64 start, __u32 len, __u16 l
 	LX_ADD(&s->tail, 1);
 }
 
+/* A run for the socket grows no further than this and one message: a length has 32 bits. */
+#define LX_RUN_MAX (1u << 28)
+
 /*
- * @len bytes more for the socket, at the end of what is known. Runs grow, but not for
- * ever: a length has 32 bits. Returns 0 if there is no room for a run that has to
- * begin.
+ * @len bytes more for the socket, at the end of what is known. Returns 0 if there is no
+ * room for a run that has to begin.
  */
 LX_INLINE int lx_slot_push_socket(struct lx_stream *s, __u32 len)
 {
 	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
 
-	if (s->tail != s->head && !lx_slot_is_lane(last) && last->len < 1u << 30) {
+	if (s->tail != s->head && !lx_slot_is_lane(last) && last->len < LX_RUN_MAX) {
 		last->len += len;
 		return 1;
 	}
