@@ -19,6 +19,8 @@
 #ifndef LX_BPF_PARSE_H
 #define LX_BPF_PARSE_H
 
+#include "../include/lnetx/admit.h"
+
 #include "lane.h"
 #include "slot.h"
 
@@ -164,7 +166,9 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 	if (!dest->n)
 		return 0;
 	c->hop = dest->hop[c->index % dest->n & (LX_DEST_HOPS - 1)];
-	if (m->extras)
+	if (lx_admit_transit(&m->dst, s->net))
+		c->reason = LX_LANE0_MALFORMED;
+	else if (m->extras)
 		c->reason = LX_LANE0_EXTRAS;
 	else if (lx_pos_before(s->through, s->order))
 		c->reason = LX_LANE0_ORDER;
@@ -225,15 +229,41 @@ LX_INLINE __u32 lx_header_len(__u32 version)
 	       sizeof(__le32);
 }
 
+/* Reads what is in a header of LNet. Returns the length of the payload. */
+LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_message *ret_m,
+			       struct lx_nid *ret_src)
+{
+	__u32 type, length;
+
+	if (version == LX_SOCK_V4) {
+		__builtin_memcpy(&ret_m->dst, lnet, sizeof(ret_m->dst));
+		__builtin_memcpy(ret_src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid),
+				 sizeof(*ret_src));
+		type = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, type), 0);
+		length = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, payload_length),
+				  0);
+	} else {
+		lx_nid_from_u64(lx_le64(lx_get64(lnet, 0)), &ret_m->dst);
+		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
+									    src_nid), 0)), ret_src);
+		type = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, type), 0);
+		length = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, payload_length),
+				  0);
+	}
+	ret_m->type = lx_le32(type);
+	return lx_le32(length);
+}
+
 /*
  * Reads s->header, of which s->have bytes are there. Returns 1 and the message, 0: more
- * is needed, -1: no message.
+ * is needed, -1: no message, or one that the slow path closes the connection for.
  */
 LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_m)
 {
 	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
 	__u32 type, payload, overhead = lx_overhead(s->version);
 	int flip = s->flip;
+	struct lx_nid src;
 
 	if (s->have < sizeof(struct lx_sock_msg))
 		return 0;
@@ -248,23 +278,9 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 		return -1;
 	if (s->have < lx_header_len(s->version))
 		return 0;
-	if (s->version == LX_SOCK_V4) {
-		__builtin_memcpy(&ret_m->dst, lnet, sizeof(ret_m->dst));
-		ret_m->type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16, type),
-					       0));
-		payload = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid16,
-								     payload_length), 0));
-	} else {
-		lx_nid_from_u64(lx_le64(lx_get64(lnet, 0)), &ret_m->dst);
-		ret_m->type = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, type),
-					       0));
-		payload = lx_le32(lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4,
-								     payload_length), 0));
-	}
-	if (payload > LX_PAYLOAD_MAX)
+	payload = lx_header_read(lnet, s->version, ret_m, &src);
+	if (lx_admit_header(&src, &ret_m->dst, ret_m->type, payload))
 		return -1;
-	/* Of no such type: the slow path says what is wrong, and closes. */
-	ret_m->extras |= ret_m->type >= LX_LANE_TYPES;
 	ret_m->len = overhead + payload;
 	return 1;
 }

@@ -24,7 +24,7 @@
 #include "sock_wire.h"
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 4u
+#define LX_ABI_VERSION 5u
 
 struct lx_abi {
 	__u32 magic;
@@ -186,6 +186,7 @@ struct lx_stream {
 	__u32 flags;      /* U: enum lx_stream_flag */
 	__u32 hop;        /* U: the peer as a hop, for its router credits */
 	__u32 ifindex;    /* U */
+	__u32 net;        /* U: of the NI: messages for others on it are none to be forwarded */
 	__u8 version;     /* U: socklnd's */
 	__u8 wscale;      /* A: shift of the windows that we advertise */
 	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
@@ -268,7 +269,7 @@ struct lx_stream {
 	X(FORM, "form", "header form or options differ between the two sides") \
 	X(POLICY, "policy", "lanes are switched off for this stream") \
 	X(RAW, "raw", "a header was lost; framing resumes at a known boundary") \
-	X(MALFORMED, "malformed", "not a socklnd message; the slow path closes it")
+	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,

@@ -97,15 +97,12 @@ LX_INLINE int lx_nid_is_nid4(const struct lx_nid *nid)
  */
 LX_INLINE int lx_nid_is_valid(const struct lx_nid *nid)
 {
-	unsigned int i;
+	__u32 tail[3];
 
 	if (lx_nid_is_any(nid) || nid->size == LX_NID_SIZE16)
 		return 1;
-	for (i = 4; i < sizeof(nid->addr); i++) {
-		if (nid->addr[i])
-			return 0;
-	}
-	return nid->size == LX_NID_SIZE4;
+	__builtin_memcpy(tail, nid->addr + 4, sizeof(tail));
+	return nid->size == LX_NID_SIZE4 && !(tail[0] | tail[1] | tail[2]);
 }
 
 /* Length in bytes of the used part of a NID. */

@@ -65,6 +65,7 @@ static void stream_add(struct lx_sock_conn *conn)
 	s->flip = conn->flip;
 	s->hop = hop;
 	s->ifindex = conn->net->netif.index;
+	s->net = conn->net->ni->net;
 	s->mtu = lx_fast_mtu_of(conn);
 	s->tos = lx_fast_tos_of(conn);
 	lx_fast_key_of(conn, &s->key);

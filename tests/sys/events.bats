@@ -174,6 +174,24 @@ reset_conns() {
 	was_cut
 }
 
+@test "a client that sends what is illegal is closed: nobody else, and no next hop" {
+	local kind version
+
+	routed
+	taker server 10.2.0.1
+	begin_others
+	for version in 3 4; do
+		for kind in get any; do
+			trains --count 300 --batch 20 --end $kind --version $version --timeout 5
+			equal "${lines[-1]}" closed
+		done
+	done
+	fast_path_used r1
+	end_others 1200
+	[ "$(grep -c 'illegal message' "$DIR/r1.log")" = 4 ]
+	run ! grep -E 'nid=10.(1.0.5|2.0.1)@' "$DIR/r1.log"
+}
+
 # half_way: the client has sent half a message, and waits to be killed: $victim
 half_way() {
 	SEED=$((${SEED:-0} + 1))

@@ -16,7 +16,8 @@ trains.py send FROM ROUTER TO... [options]
     was not acknowledged. half: behind them there is half of one more, of 1 MiB;
     prints "half", and stays until it is killed. half-fin: both, and no waiting. Prints
     "closed" when the router has closed the connection, or "open" after --timeout.
-    pause: after 5 s the other half.
+    pause: after 5 s the other half. get: a GET with a payload, any: a message from nobody;
+    both are illegal. Prints "closed" or "open", as above.
 
 Each message tells in its command area who sent it, its number and the seed of its
 payload, so that the other side can check every byte, and that none comes twice.
@@ -66,8 +67,11 @@ class Taker:
             if len(self.data) < header:
                 return
             kind, length = struct.unpack_from("<II", self.data, header - 48)
-            if length > MAX:
-                raise SystemExit("length %d" % length)
+            if length > (MAX if kind in (peer.PUT, peer.REPLY) else 0):
+                raise SystemExit("type %d, length %d" % (kind, length))
+            # Of a NID's small form the type is in bytes 6 and 7, of the large one in byte 1.
+            if self.data[38 if self.conn.version < 4 else 45] == 0xFF:
+                raise SystemExit("from nobody")
             if len(self.data) < header + length:
                 return
             message = bytes(self.data[:header + length])
@@ -157,7 +161,7 @@ class Sender:
         kind = self.rnd.randrange(8)
         return self.rnd.randrange(200 if kind < 3 else 5000 if kind < 6 else self.args.max + 1)
 
-    def message(self, length):
+    def message(self, length, kind=peer.PUT, nobody=False):
         to = self.args.to[self.number // self.args.train % len(self.args.to)]
         seed = self.rnd.getrandbits(64)
         cookie = 0
@@ -165,12 +169,13 @@ class Sender:
             cookie = self.number + 2  # 1 is no cookie
             self.due.add(cookie)
         cmd = struct.pack(CMD, peer.NO_HANDLE, self.conn.me, self.number, length, seed)
-        hdr = struct.pack("<IIII", peer.PID, peer.PID, peer.PUT, length) + cmd
+        hdr = struct.pack("<IIII", peer.PID, peer.PID, kind, length) + cmd
         dst = peer.nid_of(to, self.args.to_net)
         if self.args.version < 4:
-            nids = struct.pack("<QQ", dst, self.conn.me)
+            dst, src = struct.pack("<Q", dst), struct.pack("<Q", self.conn.me)
         else:
-            nids = peer.large(dst) + peer.large(self.conn.me)
+            dst, src = peer.large(dst), peer.large(self.conn.me)
+        nids = dst + (b"\xff" * len(src) if nobody else src)
         self.number += 1
         return struct.pack("<IIQQ", peer.LNET, 0, cookie, 0) + nids + hdr + payload_of(seed, length)
 
@@ -208,7 +213,9 @@ class Sender:
             self.acknowledged()
             time.sleep(self.args.pause)
         peer.say("sent %d" % self.number)
-        if self.args.end:
+        if self.args.end in ("get", "any"):
+            self.illegal()
+        elif self.args.end:
             self.half()
         elif not self.closed():
             raise SystemExit("the router does not close the connection")
@@ -225,6 +232,13 @@ class Sender:
         time.sleep(5)
         self.write(message[len(message) // 2:])
         self.acknowledged()
+
+    def illegal(self):
+        time.sleep(0.3)
+        get = self.args.end == "get"
+        self.write(self.message(100, peer.GET if get else peer.PUT, not get) +
+                   self.message(100))
+        peer.say("closed" if peer.closes(self.conn.sock, self.args.timeout) else "open")
 
     def closed(self):
         self.conn.sock.shutdown(socket.SHUT_WR)
@@ -256,7 +270,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--timeout", type=float, default=20)
     p.add_argument("--chop", action="store_true")
-    p.add_argument("--end", choices=["fin", "half", "half-fin", "pause"])
+    p.add_argument("--end", choices=["fin", "half", "half-fin", "pause", "get", "any"])
     p.set_defaults(run=lambda args: Sender(args).run())
     args = parser.parse_args()
     peer.net = args.net

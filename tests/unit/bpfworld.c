@@ -136,6 +136,7 @@ void world(bool ipv6)
 	s->state = LX_STREAM_ON;
 	s->version = lane->version = v6 ? LX_SOCK_V4 : LX_SOCK_V3;
 	s->family = lane->family = v6 ? AF_INET6 : AF_INET;
+	s->net = LX_NET(LX_NET_TCP, 1);
 	s->wscale = lane->wscale = 7;
 	s->options = lane->options = 12;
 	s->mtu = lane->mtu = 1500;

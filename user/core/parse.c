@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <lnetx/admit.h>
+
 #include "announce.h"
 #include "core.h"
 #include "credit.h"
@@ -39,24 +41,9 @@ enum verdict { ACCEPT, DROP, ILLEGAL };
 
 static enum verdict judge_header(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
 {
-	if (lx_nid_is_any(&hdr->src_nid) || !lx_nid_is_valid(&hdr->src_nid) ||
-	    lx_nid_is_any(&hdr->dst_nid) || !lx_nid_is_valid(&hdr->dst_nid)) {
-		*ret_reason = LX_REASON_BAD_NID;
-		return ILLEGAL;
-	}
-	switch (hdr->type) {
-	case LX_MSG_ACK:
-	case LX_MSG_GET:
-		*ret_reason = LX_REASON_BAD_LENGTH;
-		return hdr->payload_length ? ILLEGAL : ACCEPT;
-	case LX_MSG_PUT:
-	case LX_MSG_REPLY:
-		*ret_reason = LX_REASON_BAD_LENGTH;
-		return hdr->payload_length > LX_PAYLOAD_MAX ? ILLEGAL : ACCEPT;
-	default:
-		*ret_reason = LX_REASON_BAD_TYPE;
-		return ILLEGAL;
-	}
+	*ret_reason = lx_admit_header(&hdr->src_nid, &hdr->dst_nid, hdr->type,
+				      hdr->payload_length);
+	return *ret_reason ? ILLEGAL : ACCEPT;
 }
 
 static enum verdict judge_destination(struct lx_core_ni *ni, const struct lx_hdr *hdr,
@@ -66,10 +53,9 @@ static enum verdict judge_destination(struct lx_core_ni *ni, const struct lx_hdr
 
 	if (lx_nid_eq(&hdr->dst_nid, &ni->ni.nid))
 		return ACCEPT;
-	if (lx_nid_net(&hdr->dst_nid) == ni->ni.net) {
-		*ret_reason = LX_REASON_MISROUTED;
+	*ret_reason = lx_admit_transit(&hdr->dst_nid, ni->ni.net);
+	if (*ret_reason)
 		return ILLEGAL;
-	}
 	if (lx_ni_is_local_nid(core, &hdr->dst_nid)) {
 		*ret_reason = LX_REASON_WRONG_NET;
 		return ILLEGAL;

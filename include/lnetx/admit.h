@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which message headers a node takes, and which a router forwards: one rule, for the
+ * library and for the programs of the fast path. What the one refuses the other must
+ * not forward: the next hop would refuse it, and close the router's connections instead of
+ * the offender's.
+ *
+ * Compiles natively and for BPF. Source of the rules: spec lnet.md, section 7.1.
+ */
+#ifndef LNETX_ADMIT_H
+#define LNETX_ADMIT_H
+
+#include "reasons.h"
+#include "wire.h"
+
+/**
+ * lx_admit_header - whether a header is legal, whoever it is for
+ * @type: enum lx_msg_type, unchecked; @length: of the payload, in bytes
+ * Returns LX_REASON_NONE, or why its connection has to be closed (rows 1 to 3).
+ */
+LX_INLINE enum lx_reason lx_admit_header(const struct lx_nid *src, const struct lx_nid *dst,
+					 __u32 type, __u32 length)
+{
+	if (lx_nid_is_any(src) || !lx_nid_is_valid(src) || lx_nid_is_any(dst) ||
+	    !lx_nid_is_valid(dst))
+		return LX_REASON_BAD_NID;
+	switch (type) {
+	case LX_MSG_ACK:
+	case LX_MSG_GET:
+		return length ? LX_REASON_BAD_LENGTH : LX_REASON_NONE;
+	case LX_MSG_PUT:
+	case LX_MSG_REPLY:
+		return length > LX_PAYLOAD_MAX ? LX_REASON_BAD_LENGTH : LX_REASON_NONE;
+	}
+	return LX_REASON_BAD_TYPE;
+}
+
+/**
+ * lx_admit_transit - whether a router may forward a message that is not for itself
+ * @net: of the NI that it came in by; whoever is on it is reached without a router
+ * Returns LX_REASON_NONE, or why its connection has to be closed (row 5).
+ */
+LX_INLINE enum lx_reason lx_admit_transit(const struct lx_nid *dst, __u32 net)
+{
+	return lx_nid_net(dst) == net ? LX_REASON_MISROUTED : LX_REASON_NONE;
+}
+
+#endif
