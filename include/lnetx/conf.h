@@ -17,6 +17,10 @@
 
 #pragma GCC visibility push(default) /* what liblnetx.so exports */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lx_conf_ni {
 	uint32_t net;
 	char ifname[IF_NAMESIZE]; /* "" if the NID says which */
@@ -109,6 +113,10 @@ int lx_conf_new(struct lx_conf **ret_conf);
 
 /** lx_conf_free - frees it with all that is in it; NULL is fine */
 void lx_conf_free(struct lx_conf *conf);
+
+#ifdef __cplusplus
+}
+#endif
 
 #pragma GCC visibility pop
 

@@ -264,7 +264,7 @@ void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, vo
 struct lx_handle {
 	uint64_t cookie;
 };
-#define LX_HANDLE_NONE ((struct lx_handle){ 0 })
+#define LX_HANDLE_NONE LX_VALUE(lx_handle, 0)
 
 enum lx_event_type {
 	LX_EVENT_GET = 1, /* target of a GET: the data has been sent */

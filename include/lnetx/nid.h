@@ -17,6 +17,10 @@
 
 #pragma GCC visibility push(default) /* what liblnetx.so exports */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lx_id {
 	struct lx_nid nid;
 	uint32_t pid;
@@ -68,8 +72,7 @@ const char *lx_nid_format(const struct lx_nid *nid, char *buf, size_t size);
 struct lx_nid_buf {
 	char text[LX_NID_TEXT];
 };
-#define lx_nid_str(nid) \
-	lx_nid_format((nid), ((struct lx_nid_buf){ { 0 } }).text, LX_NID_TEXT)
+#define lx_nid_str(nid) lx_nid_format((nid), LX_VALUE(lx_nid_buf, { 0 }).text, LX_NID_TEXT)
 
 /**
  * lx_net_parse - read a net: "tcp", "tcp0", "o2ib2", "lo"
@@ -88,8 +91,7 @@ const char *lx_net_format(uint32_t net, char *buf, size_t size);
 struct lx_net_buf {
 	char text[LX_NET_TEXT];
 };
-#define lx_net_str(net) \
-	lx_net_format((net), ((struct lx_net_buf){ { 0 } }).text, LX_NET_TEXT)
+#define lx_net_str(net) lx_net_format((net), LX_VALUE(lx_net_buf, { 0 }).text, LX_NET_TEXT)
 
 /**
  * lx_id_format - write a process: "12345-10.0.0.1@tcp"; 'U' before a userspace pid (lnet.md 2)
@@ -129,6 +131,10 @@ int lx_nid_from_sockaddr(uint32_t net, const struct sockaddr *sa, struct lx_nid 
  * Returns 0, -EINVAL: no NID list; -E2BIG: more than @max; -ENOMEM.
  */
 int lx_nid_expand(const char *text, size_t max, struct lx_nid **ret_nids, size_t *ret_n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #pragma GCC visibility pop
 

@@ -15,6 +15,10 @@
 
 #pragma GCC visibility push(default) /* what liblnetx.so exports */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct lx_tunable {
 	const char *name;
 	int64_t min, max, def;
@@ -37,7 +41,7 @@ struct lx_tunable {
 		LIST(LX_TUNABLE_FIELD_, tag) \
 	}
 #define LX_TUNABLE_TABLE(tag, LIST) \
-	{ LIST(LX_TUNABLE_ENTRY_, tag){ 0 } }
+	{ LIST(LX_TUNABLE_ENTRY_, tag){ NULL, 0, 0, 0, NULL, NULL, 0 } }
 
 /**
  * lx_tunable_lookup - find a tunable by name
@@ -62,6 +66,10 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text);
 /** lx_tunable_format - the value as text: its name if it has one. Returns @buf. */
 const char *lx_tunable_format(const struct lx_tunable *t, const void *values, char *buf,
 			      size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #pragma GCC visibility pop
 

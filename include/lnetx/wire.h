@@ -15,10 +15,17 @@
 
 #define LX_INLINE static inline __attribute__((always_inline, unused))
 #define LX_PACKED __attribute__((packed))
+#ifdef __cplusplus
+#define LX_STATIC_ASSERT static_assert
+#define LX_VALUE(tag, ...) (tag{ __VA_ARGS__ }) /* of struct @tag, in an expression */
+#else
+#define LX_STATIC_ASSERT _Static_assert
+#define LX_VALUE(tag, ...) ((struct tag){ __VA_ARGS__ })
+#endif
 #define LX_LAYOUT(type, size) \
-	_Static_assert(sizeof(type) == (size), #type " is " #size " bytes on the wire")
+	LX_STATIC_ASSERT(sizeof(type) == (size), #type " is " #size " bytes on the wire")
 #define LX_OFFSET(type, field, offset) \
-	_Static_assert(__builtin_offsetof(type, field) == (offset), #type "." #field)
+	LX_STATIC_ASSERT(__builtin_offsetof(type, field) == (offset), #type "." #field)
 
 /* ---- byte order ------------------------------------------------------- */
 
@@ -164,7 +171,7 @@ struct lx_wire_handle {
 } LX_PACKED;
 LX_LAYOUT(struct lx_wire_handle, 16);
 
-#define LX_WIRE_HANDLE_NONE ((struct lx_wire_handle){ ~0ULL, ~0ULL })
+#define LX_WIRE_HANDLE_NONE LX_VALUE(lx_wire_handle, ~0ULL, ~0ULL)
 
 /*
  * The command area, as on the wire: 40 bytes, little endian but for
@@ -321,6 +328,9 @@ struct lx_ping_ni {
 } LX_PACKED;
 LX_LAYOUT(struct lx_ping_ni, 16);
 
+/* C++ has no such array; its compilers do. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 struct lx_ping_info {
 	__u32 magic;
 	__u32 features;
@@ -328,6 +338,7 @@ struct lx_ping_info {
 	__u32 n_nis;
 	struct lx_ping_ni ni[];
 } LX_PACKED;
+#pragma GCC diagnostic pop
 LX_LAYOUT(struct lx_ping_info, 16);
 
 /* An entry of the large list, followed by lx_nid_bytes() - 8 address bytes. */

@@ -68,13 +68,31 @@ run_example() {
 	grep -q '^lx_put$' "$DIR/exported"
 }
 
-@test "each public header can be included alone" {
+@test "each public header can be included alone, in C and in C++" {
 	local header
 
 	install_all
 	for header in "$USR"/include/lnetx/*.h; do
 		echo "#include <lnetx/${header##*/}>" >"$DIR/alone.c"
 		cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$USR/include" "$DIR/alone.c"
+		g++ -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+			-I"$USR/include" "$DIR/alone.c"
+	done
+}
+
+# C++ from 2011 on; pedantic: what is an extension there cannot be in a header either.
+@test "a C++ program is compiled and linked against what is installed, and works" {
+	local compiler std
+
+	install_all
+	for compiler in g++ clang++; do
+		for std in c++11 c++20; do
+			# shellcheck disable=SC2046 # options
+			"$compiler" -std=$std -Wall -Wextra -Wpedantic -Werror tests/sys/cplusplus.cc \
+				-o "$DIR/cplusplus" $(pkg-config --cflags --libs lnetx) -pthread
+			run -0 "$DIR/cplusplus"
+			equal "$output" "from C++, 10.1.2.3@tcp4 on tcp4, shade 4"
+		done
 	done
 }
 
