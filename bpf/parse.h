@@ -90,6 +90,8 @@ struct lx_message {
 	__u32 noop;
 	__u32 extras; /* a checksum, or an acknowledgement that is for us */
 	__u32 type;   /* LX_MSG_* */
+	__u32 src_net;
+	__u32 reserved;
 	__u64 cookie;
 	struct lx_nid dst;
 };
@@ -279,6 +281,7 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 	if (s->have < lx_header_len(s->version))
 		return 0;
 	payload = lx_header_read(lnet, s->version, ret_m, &src);
+	ret_m->src_net = lx_nid_net(&src);
 	if (lx_admit_header(&src, &ret_m->dst, ret_m->type, payload))
 		return -1;
 	ret_m->len = overhead + payload;
@@ -333,6 +336,7 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		s->lane_messages++;
 		s->lane_bytes += m->len;
 		s->lane_payload += m->len - lx_overhead(s->version);
+		s->src_net = m->src_net;
 		s->lane_types[m->type & (LX_LANE_TYPES - 1)]++;
 		if (lane)
 			LX_ADD(&lane->types[m->type & (LX_LANE_TYPES - 1)], 1);

@@ -252,6 +252,8 @@ struct lx_stream {
 	__u64 saved_pos;  /* B: stream position of saved[] */
 	__u32 saved_len;  /* B */
 	__u32 aside;      /* U: enum lx_stream_aside */
+	__u32 src_net;    /* B: of the source of the last message on a lane */
+	__u32 reserved;
 	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
 	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
 	struct lx_slot slot[LX_STREAM_SLOTS];

@@ -251,8 +251,13 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 struct lx_carried {
 	struct lx_type_counts received, sent; /* from it, to it */
 	uint64_t payload; /* bytes of those received */
+	uint32_t src_net; /* where the last of those received was sent; if there are any */
 };
 
+/*
+ * Counts them, and takes those received as a sign of life of the NI, the neighbour and, if
+ * it is a gateway, its routes. To be called every second while there are some.
+ */
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried);
 
 /* The NI's link or address went away (up false) or came back. */

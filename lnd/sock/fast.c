@@ -250,9 +250,12 @@ static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forwar
 void lx_sock_fast_tick(struct lx_sock_host *host)
 {
 	struct lx_forward *forward = lx_env_forward(host->env);
+	struct lx_sock_net *net;
 
 	if (!host->fast && forward)
 		host->fast = fast_new(host, forward);
+	lx_list_for_each (net, &host->nets, link)
+		lx_sock_fast_count(net);
 }
 
 void lx_sock_fast_stop(struct lx_sock_host *host)

@@ -14,7 +14,7 @@
 
 #include "priv.h"
 
-/* Now and then: begins, once the node has been given a fast path. */
+/* Each second: begins, once the node has been given a fast path; counts. */
 void lx_sock_fast_tick(struct lx_sock_host *host);
 /* The host is going; all connections are closed. */
 void lx_sock_fast_stop(struct lx_sock_host *host);

@@ -95,25 +95,36 @@ static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr
 	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
 }
 
-/* Whether all that came before this position of the socket and went to lanes has arrived. */
+/* Whether a message on a lane is done with: it has arrived, or never will. */
+static bool slot_is_done(struct lx_sock_fast *fast, const struct lx_slot *slot)
+{
+	const struct lx_lane *lane = lx_forward_lane(fast->forward, slot->lane);
+
+	return !lane || lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE ||
+	       __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) >= slot->lane_start + slot->len;
+}
+
+/*
+ * Whether all messages on lanes that came before this position of the socket are done with:
+ * those in front of the run of bytes that has it. Our kernel acknowledges that run at once,
+ * and the ring loses it as soon as all before it is done; so if it is not there, what is
+ * came later, and does not matter.
+ */
 static bool lanes_are_through(struct lx_sock_fast *fast, struct lx_stream *s, uint64_t pos)
 {
+	bool raw = __atomic_load_n(&s->raw, __ATOMIC_ACQUIRE), done = true;
 	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
 
 	for (; head != tail; head++) {
 		const struct lx_slot *slot = &s->slot[head % LX_STREAM_SLOTS];
-		const struct lx_lane *lane;
 
-		if (slot->lane == LX_NO_LANE) {
-			if (pos < slot->lane_start + slot->len)
-				return true;
-			continue;
-		}
-		lane = lx_forward_lane(fast->forward, slot->lane);
-		if (lane && lane->state != LX_LANE_DEAD && lane->state != LX_LANE_FREE &&
-		    __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) < slot->lane_start + slot->len)
-			return false;
+		if (slot->lane != LX_NO_LANE)
+			done = done && slot_is_done(fast, slot);
+		else if (pos < slot->lane_start)
+			return true;
+		else if (pos < slot->lane_start + slot->len || (raw && head + 1 == tail))
+			return done;
 	}
 	return true;
 }
@@ -156,6 +167,7 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	const struct lx_fast_dest *dest;
 	struct lx_stream *s;
 	uint64_t start;
+	bool ours;
 	int hop;
 
 	if (!fast || !fast->host)
@@ -170,13 +182,15 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 	s = lx_fast_stream_of(conn);
 	start = lx_fast_pos_now(conn) - conn->rx.have;
 	publish_boundary(conn, s, start + len);
-	if (hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid))
+	ours = hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+	if (ours)
 		lx_fast_learn_own(fast, &hdr->dst_nid);
 	dest = hdr ? lx_fast_dest_lookup(fast, &hdr->dst_nid) : NULL;
 	hop = dest ? lx_fast_dest_hop(dest, conn->stream) : -1;
 	if (hop >= 0)
 		note_hop(&fast->stream[conn->stream], hop);
-	if (!hdr || s->state != LX_STREAM_ON)
+	/* Order is that of messages to one node: with what goes elsewhere, ours have none. */
+	if (!hdr || ours || s->state != LX_STREAM_ON)
 		return true;
 	conn->rx.gate = start;
 	if (lanes_are_through(fast, s, start))

@@ -324,8 +324,9 @@ struct lx_sock_conn {
 	} lane_state;
 	bool lane_due;  /* to become a lane when all that was sent on it has arrived */
 	bool no_stream; /* the fast path cannot have it */
-	struct { /* messages by lanes that the core has counted (fast_count.c) */
+	struct { /* what went by lanes, as far as it is counted (fast_count.c) */
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
+		uint64_t high, una;
 	} fast_told;
 	int stream, lane; /* of the fast path; -1: none */
 	struct lx_sock_tx_mark barrier; /* fast_order.c */

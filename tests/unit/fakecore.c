@@ -324,6 +324,12 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried)
 {
+	if (!carried->received.put)
+		return;
+	node_of(ni)->n_carried += carried->received.put;
+	node_of(ni)->carried_from = *nid;
+	node_of(ni)->carried_src_net = carried->src_net;
+	lx_env_wake(ni->env);
 }
 
 unsigned int lx_lnd_timeout(struct lx_ni *ni)

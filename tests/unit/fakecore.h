@@ -50,6 +50,9 @@ struct fake_node {
 	unsigned int n_received; /* complete */
 	uint64_t bytes_received;
 	unsigned int n_parsed, n_lost, n_link, n_up, n_down, n_gets;
+	unsigned int n_carried; /* PUTs by lanes */
+	struct lx_nid carried_from;
+	uint32_t carried_src_net;
 	int lost_error;
 	bool link_up, stopped;
 	bool keep; /* received messages are kept for the test */

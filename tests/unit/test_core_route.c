@@ -234,6 +234,83 @@ static void half_dead_router_is_left_out(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
+static struct lx_core_ni *ni_of(struct lx_sim_node *node, const char *text)
+{
+	struct lx_nid n = nid(text);
+
+	return lx_ni_lookup(node->core, &n);
+}
+
+/* What a transport's fast path has forwarded for a neighbour of r1. */
+static void carried(const char *by, const char *from, uint32_t src_net)
+{
+	const struct lx_carried c = { .received = { .put = 1 }, .payload = 100,
+				      .src_net = src_net };
+	struct lx_nid n = nid(from);
+
+	lx_lnd_carried(&ni_of(r1, by)->ni, &n, &c);
+}
+
+static bool r1_is_up(void)
+{
+	return lx_ni_status(ni_of(r1, "10.0.0.11@tcp1")) == LX_NI_STATUS_UP &&
+	       lx_ni_status(ni_of(r1, "10.1.0.11@tcp2")) == LX_NI_STATUS_UP;
+}
+
+static void nobody_pings(void)
+{
+	tune(a, "alive_router_check_interval", "1000");
+	tune(s, "alive_router_check_interval", "1000");
+	lx_sim_run(sim, 3 * SEC); /* the last ones */
+}
+
+/* Nobody pings it, but messages come by it: it works. An idle one cannot know. */
+static void busy_router_is_up(void **state)
+{
+	nobody_pings();
+	for (int i = 0; i < 6; i++) {
+		assert_true(exchange(100));
+		assert_true(r1_is_up());
+	}
+	assert_int_equal(live_routes(a), 2);
+	lx_sim_run(sim, 6 * SEC);
+	assert_false(r1_is_up());
+	assert_int_equal(live_routes(a), 0);
+}
+
+static void router_busy_without_the_core_is_up(void **state)
+{
+	struct lx_nid gone = nid("10.0.0.1@tcp1");
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(r1->core, &gone);
+
+	nobody_pings();
+	for (int i = 0; i < 10; i++) {
+		carried("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
+		carried("10.1.0.11@tcp2", "10.1.0.1@tcp2", LX_NET(2, 2));
+		lx_sim_run(sim, SEC);
+		assert_true(r1_is_up());
+	}
+	lx_peer_status_set(r1->core, pni, LX_NI_STATUS_DOWN);
+	carried("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
+	assert_true(lx_peer_ni_up(pni));
+	assert_int_equal(pni->last_alive_ns, lx_core_now(r1->core));
+}
+
+/* Messages from beyond a gateway that was given up: it is back. */
+static void gateway_heard_without_the_core(void **state)
+{
+	struct lx_nid gateway = nid("10.0.0.11@tcp1");
+	const struct lx_carried c = { .received = { .reply = 1 }, .src_net = LX_NET(2, 2) };
+	struct lx_core_ni *ni = ni_of(a, "10.0.0.1@tcp1");
+
+	lx_route_gateway_checked(lx_peer_of(lx_peer_ni_lookup(a->core, &gateway)), -ETIMEDOUT);
+	assert_int_equal(live_routes(a), 1);
+	lx_lnd_carried(&ni->ni, &gateway, &(struct lx_carried){ .sent = { .put = 1 } });
+	assert_int_equal(live_routes(a), 1);
+	lx_lnd_carried(&ni->ni, &gateway, &c);
+	assert_int_equal(live_routes(a), 2);
+}
+
 static void switched_off_router_is_left_out(void **state)
 {
 	assert_int_equal(lx_monitor_route(r1->core, false, false), 0);
@@ -570,6 +647,8 @@ int main(void)
 		T(crosses), T(first_word_of_a_gateway), T(priority_and_hops_decide),
 		T(bad_routes_are_refused), T(gateway_is_forgotten), T(dead_router_is_left_out),
 		T(half_dead_router_is_left_out),
+		T(busy_router_is_up), T(router_busy_without_the_core_is_up),
+		T(gateway_heard_without_the_core),
 		T(switched_off_router_is_left_out), T(a_stop_ends_when_all_have_moved_away),
 		T(a_stop_waits_for_the_next_check), T(a_stop_ends_when_its_time_is_over),
 		T(a_stop_does_not_wait_for_the_dead), T(a_router_that_comes_back_is_used_at_once),

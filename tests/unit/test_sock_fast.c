@@ -263,6 +263,155 @@ static void test_through_hello(void **state)
 	assert_int_equal(through(), origin() + ALL);
 }
 
+/* ---- messages of lane 0 behind lanes ------------------------------------------------------------ */
+
+static void send_local(int fd)
+{
+	struct raw_msg msg = { .hdr = { .dst_nid = in_nid,
+					.src_nid = client,
+					.dst_pid = LX_PID_LUSTRE,
+					.src_pid = LX_PID_LUSTRE,
+					.type = LX_MSG_PUT } };
+
+	raw_put(fd, V, false, &msg);
+}
+
+/* The ring of the stream, from @head on. */
+static void set_ring(uint32_t head, const struct lx_slot *slots, uint32_t n)
+{
+	struct lx_stream *s = &forward->stream[0];
+
+	lx_env_lock(env);
+	for (uint32_t i = 0; i < n; i++)
+		s->slot[(head + i) % LX_STREAM_SLOTS] = slots[i];
+	s->head = head;
+	s->tail = head + n;
+	lx_env_unlock(env);
+}
+
+static void lane_has_acked(uint64_t una)
+{
+	lx_env_lock(env);
+	forward->lane[0].una = una;
+	lx_env_unlock(env);
+}
+
+static bool parsed(unsigned int n)
+{
+	return fake_wait_count(in, &in->n_parsed, n, 2000);
+}
+
+/* Whether so many messages and no more are looked at, for now. */
+static bool stays_parsed(unsigned int n)
+{
+	usleep(50000);
+	return parsed(n) && !fake_wait_count(in, &in->n_parsed, n + 1, 0);
+}
+
+static int with_lane(void)
+{
+	int fd = stream_in_order();
+
+	lx_env_lock(env);
+	forward->lane[0].state = LX_LANE_LIVE;
+	lx_env_unlock(env);
+	return fd;
+}
+
+static void test_gate(void **state)
+{
+	enum { EACH = 24 + 72 };
+	uint64_t pos = origin() + EACH; /* behind the first message */
+	struct lx_slot slots[] = {
+		{ .lane = 0, .lane_start = 0, .len = 1000 },
+		{ .lane = LX_NO_LANE, .lane_start = pos, .len = 2 * EACH },
+	};
+	int fd;
+
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	assert_true(eventually(fast_is_there, 5000));
+	fd = with_lane();
+	assert_true(parsed(1));
+	set_ring(0, slots, 2);
+	send_local(fd); /* has nothing to wait for */
+	assert_true(parsed(2));
+	send_puts(fd, 1, 0);
+	assert_true(stays_parsed(2));
+	lane_has_acked(999);
+	assert_true(stays_parsed(2));
+	lane_has_acked(1000);
+	assert_true(parsed(3));
+}
+
+/* What is on lanes behind a message is no reason to wait. */
+static void test_gate_later(void **state)
+{
+	enum { EACH = 24 + 72 };
+	uint64_t pos = origin() + EACH;
+	struct lx_slot slots[] = {
+		{ .lane = 0, .lane_start = 0, .len = 1000 },
+		{ .lane = LX_NO_LANE, .lane_start = pos + 2 * EACH, .len = EACH },
+		{ .lane = 0, .lane_start = 1000, .len = 1000 },
+	};
+	int fd;
+
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	assert_true(eventually(fast_is_there, 5000));
+	fd = with_lane();
+	assert_true(parsed(1));
+	/* Its run has been acknowledged by our kernel, and left the ring. */
+	set_ring(0, slots, 1);
+	send_puts(fd, 1, 0);
+	assert_true(parsed(2));
+	set_ring(0, slots, 3);
+	send_puts(fd, 1, 0);
+	assert_true(parsed(3));
+	/* In the run that is there. */
+	send_puts(fd, 1, 0);
+	assert_true(stays_parsed(3));
+	lane_has_acked(1000);
+	assert_true(parsed(4));
+}
+
+/* In RAW the last run has no end. */
+static void test_gate_raw(void **state)
+{
+	struct lx_slot slots[] = {
+		{ .lane = 0, .lane_start = 0, .len = 1000 },
+		{ .lane = LX_NO_LANE, .lane_start = origin() + 24 + 72 },
+	};
+	int fd;
+
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	assert_true(eventually(fast_is_there, 5000));
+	fd = with_lane();
+	assert_true(parsed(1));
+	set_ring(0, slots, 2);
+	lx_env_lock(env);
+	forward->stream[0].raw = 1;
+	lx_env_unlock(env);
+	send_puts(fd, 1, 0);
+	assert_true(stays_parsed(1));
+	lane_has_acked(1000);
+	assert_true(parsed(2));
+}
+
+/* ---- signs of life --------------------------------------------------------------------------- */
+
+/* Nobody asks for counters, and the core hears of what went by lanes. */
+static void test_life(void **state)
+{
+	assert_true(eventually(fast_is_there, 5000));
+	stream_in_order();
+	lx_env_lock(env);
+	forward->stream[0].lane_types[LX_MSG_PUT] = 5;
+	forward->stream[0].src_net = LX_NET(LX_NET_TCP, 7);
+	lx_env_unlock(env);
+	assert_true(fake_wait_count(in, &in->n_carried, 5, 5000));
+	assert_true(lx_nid_eq(&in->carried_from, &client));
+	assert_int_equal(in->carried_src_net, LX_NET(LX_NET_TCP, 7));
+}
+
 /* ---- connections that end together ----------------------------------------------------------- */
 
 /* The @len first bytes of @all of a message are on the lane. */
@@ -302,6 +451,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_through_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_through_hello, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gate_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gate_raw, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
 	};
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "announce.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -131,16 +130,16 @@ void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
 	struct lx_type_counts routed = { 0 };
+	uint64_t n = add_types(&routed, &c->received);
 
 	/* Counted where it comes from: what goes out is the same messages. */
-	ni->core->stats.route_count += add_types(&routed, &c->received);
+	ni->core->stats.route_count += n;
 	ni->core->stats.route_length += c->payload;
 	add_carried(&lx_core_ni(ni)->traffic, c);
-	if (!pni)
-		return;
-	add_carried(&pni->traffic, c);
-	if (routed.put + routed.get + routed.reply + routed.ack)
-		lx_announce_routed(ni->core, pni);
+	if (pni)
+		add_carried(&pni->traffic, c);
+	if (n)
+		lx_parse_carried(lx_core_ni(ni), pni, c->src_net);
 }
 
 void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)

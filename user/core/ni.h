@@ -27,7 +27,7 @@ struct lx_net {
 	uint32_t id;
 	struct lx_list nis;      /* of lx_core_ni */
 	uint64_t seq;            /* last used, for round robin */
-	uint64_t last_alive_ns;  /* router: a ping came in (lnet.md 10.3) */
+	uint64_t last_alive_ns;  /* router: a ping came in, or a message to be forwarded */
 };
 
 enum lx_ni_state { LX_NI_STARTING, LX_NI_UP, LX_NI_STOPPING, LX_NI_STOPPED };

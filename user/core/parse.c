@@ -75,13 +75,15 @@ static bool is_ping(const struct lx_hdr *hdr)
 	return hdr->type == LX_MSG_GET && lx_le32(hdr->cmd.get.portal) == LX_PORTAL_RESERVED;
 }
 
-/* A router's own NIs count as up as long as somebody pings them (lnet.md 10.3). */
-static void note_ping(struct lx_core_ni *ni, const struct lx_hdr *hdr)
+/*
+ * A router's own NIs count as up as long as somebody pings them (lnet.md 10.3), or has
+ * messages forwarded: a busy one need not be asked whether it is there.
+ */
+static void note_ni(struct lx_core_ni *ni)
 {
 	struct lx_core *core = ni->ni.core;
 
-	if (core->routing == LX_ROUTING_OFF || !is_ping(hdr) ||
-	    lx_ni_is_local_nid(core, &hdr->src_nid))
+	if (core->routing == LX_ROUTING_OFF)
 		return;
 	ni->net->last_alive_ns = lx_core_now(core);
 	lx_ni_status_set(core, ni, false);
@@ -98,27 +100,35 @@ static bool has_route_through(struct lx_peer *gateway, uint32_t net)
 	return false;
 }
 
-/* Row 11, and life signs of the previous hop. Returns false: drop. */
-static bool note_sender(struct lx_core_msg *msg, const struct lx_nid *from)
+/* Life signs of the previous hop. */
+static void note_sender(struct lx_core *core, struct lx_peer_ni *from, uint32_t src_net)
 {
-	struct lx_core *core = msg->core;
-	struct lx_peer *sender = lx_peer_of(msg->rxpeer);
+	if (src_net != lx_nid_net(&from->nid))
+		lx_route_gateway_heard(core, lx_peer_of(from), src_net);
+	from->last_alive_ns = lx_core_now(core);
+	if (!lx_peer_ni_up(from))
+		lx_peer_status_set(core, from, LX_NI_STATUS_UP);
+}
+
+/* Row 11. */
+static bool is_asymmetric(const struct lx_core_msg *msg, const struct lx_nid *from)
+{
 	uint32_t src_net = lx_nid_net(&msg->m.hdr.src_nid);
 
-	if (src_net != lx_nid_net(from)) {
-		if (core->tun.lnet_drop_asym_route && !msg->m.routing &&
-		    !has_route_through(sender, src_net))
-			return false;
-		lx_route_gateway_heard(core, sender, src_net);
-	}
-	if (msg->m.routing)
-		lx_announce_routed(core, msg->rxpeer);
-	else if (is_ping(&msg->m.hdr) && lx_nid_eq(&msg->m.hdr.src_nid, from))
-		lx_announce_asked(core, msg->rxpeer);
-	msg->rxpeer->last_alive_ns = lx_core_now(core);
-	if (!lx_peer_ni_up(msg->rxpeer))
-		lx_peer_status_set(core, msg->rxpeer, LX_NI_STATUS_UP);
-	return true;
+	return msg->core->tun.lnet_drop_asym_route && !msg->m.routing &&
+	       src_net != lx_nid_net(from) &&
+	       !has_route_through(lx_peer_of(msg->rxpeer), src_net);
+}
+
+void lx_parse_carried(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net)
+{
+	if (ni->state != LX_NI_UP)
+		return;
+	note_ni(ni);
+	if (!from)
+		return;
+	note_sender(ni->ni.core, from, src_net);
+	lx_announce_routed(ni->ni.core, from);
 }
 
 /* ---- for us ---------------------------------------------------------------------------- */
@@ -373,7 +383,8 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 		return -ESHUTDOWN;
 	verdict = judge_header(hdr, &reason);
 	if (verdict == ACCEPT) {
-		note_ping(ni, hdr);
+		if (is_ping(hdr) && !lx_ni_is_local_nid(core, &hdr->src_nid))
+			note_ni(ni);
 		verdict = judge_destination(ni, hdr, from->rdma_get, &reason);
 	}
 	if (verdict == ILLEGAL) {
@@ -388,9 +399,16 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 		lni->lnd->recv(lni, rx, NULL, NULL, hdr->payload_length);
 		return 0;
 	}
-	if (!note_sender(msg, &from->nid)) {
+	if (is_asymmetric(msg, &from->nid)) {
 		lx_msg_drop(msg, LX_REASON_ASYM_ROUTE);
 		return 0;
+	}
+	note_sender(core, msg->rxpeer, lx_nid_net(&hdr->src_nid));
+	if (msg->m.routing) {
+		note_ni(ni);
+		lx_announce_routed(core, msg->rxpeer);
+	} else if (is_ping(hdr) && lx_nid_eq(&hdr->src_nid, &from->nid)) {
+		lx_announce_asked(core, msg->rxpeer);
 	}
 	if (msg->m.routing)
 		lx_credit_recv(msg);
