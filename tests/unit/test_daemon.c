@@ -160,6 +160,29 @@ static void test_start_with_file(void **state)
 	assert_true(shows("lnetctl net show", "net type: tcp1"));
 }
 
+/* As the parameters of a module do, they last until the daemon ends or reads its file anew. */
+static void test_settings_survive(void **state)
+{
+	start(NULL, file_args(TWO_NETS));
+	run(0, "lnetctl set retry_count 5");
+	run(0, "lnetx tunable set tcp sock_timeout 77");
+	run(0, "lnetctl lnet unconfigure");
+	run(0, "lnetctl lnet configure");
+	assert_true(shows("lnetctl global show", "retry_count: 5"));
+	assert_true(shows("lnetx tunable show tcp sock_timeout", " 77 "));
+	run(0, "lnetctl lnet unconfigure");
+	run(0, "lnetctl lnet configure --all");
+	assert_true(shows("lnetctl net show", "net type: tcp1"));
+	assert_true(shows("lnetctl global show", "retry_count: 5"));
+	assert_true(shows("lnetx tunable show tcp sock_timeout", " 77 "));
+	/* The file has the last word when it is read again, also if that is meanwhile. */
+	run(0, "lnetctl lnet unconfigure");
+	run(0, "lnetx daemon reload");
+	run(0, "lnetctl lnet configure --all");
+	assert_true(shows("lnetctl global show", "retry_count: 4"));
+	assert_true(shows("lnetx tunable show tcp sock_timeout", " 50 "));
+}
+
 /* A node that cannot be is the end of the program: the service manager must know. */
 static void test_start_fails(void **state)
 {
@@ -623,7 +646,7 @@ int main(int argc, char **argv)
 #define TEST(fn) cmocka_unit_test_teardown(fn, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_options),	     TEST(test_check),		 TEST(test_start_with_file),
-		TEST(test_start_fails),	     TEST(test_starts_without),	 TEST(test_reload),
+		TEST(test_settings_survive), TEST(test_start_fails),	     TEST(test_starts_without),	 TEST(test_reload),
 		TEST(test_notify),	     TEST(test_journal),	 TEST(test_stop),
 		TEST(test_one_of_a_name),    TEST(test_socket_mode),	 TEST(test_bad_requests),
 		TEST(test_garbage),	     TEST(test_slow_reader),	 TEST(test_long_list),

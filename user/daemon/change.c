@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The queue of changes and what each of them does. Requests come from command.c,
- * starting, reloading and stopping from main.c. Owns the changes; the node belongs to
- * the daemon, but for the time it is being started or stopped:
+ * The queue of changes; what changes pieces of a node is done by edit.c. Requests come
+ * from command.c, starting, reloading and stopping from main.c. Owns the changes; the
+ * node belongs to the daemon, but for the time it is being started or stopped:
  *
  *	main thread                          worker thread
  *	queued ── begin(): takes the node ─▶ run(): lx_node_*() ─┐
@@ -14,10 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../base/schema.h"
 #include "change.h"
 #include "config.h"
+#include "edit.h"
 #include "monitor.h"
 #include "offload.h"
 
@@ -32,6 +34,7 @@ struct kind {
 	const char *object;
 	const struct lx_schema *schema;
 	int (*run)(struct change *c);
+	int (*edit)(struct lx_edit *edit); /* of run_edit() */
 	bool without_node; /* makes sense when nothing is configured */
 };
 
@@ -43,21 +46,10 @@ struct change {
 	uint16_t flags;
 	struct lx_client *client; /* who waits for the answer, or NULL */
 	lx_change_fn done; /* likewise within the daemon */
-	union {
-		struct lx_control_net net;
-		struct lx_control_set set;
-		struct lx_conf_route route;
-		struct lx_control_peer peer;
-		struct lx_control_routing routing;
-		struct lx_control_buffers buffers;
-		struct lx_control_disconnect disconnect;
-		struct lx_control_tunable_value value;
-		struct lx_control_guard guard;
-		struct lx_control_ban ban;
-		struct lx_control_prefix prefix;
-	} req;
+	union lx_edit_request req;
 	struct lx_node *node; /* to work on; of a start: the new one */
 	struct lx_conf *conf; /* ours if not the daemon's */
+	struct lx_saved saved; /* of a stop: what held in the node */
 	int error;
 	char text[400];
 };
@@ -81,373 +73,7 @@ __attribute__((format(printf, 3, 4))) static int say(struct change *c, int error
 	return error;
 }
 
-/* ---- nets -------------------------------------------------------------------------- */
-
-static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
-{
-	if (!lx_nid_eq(&ni->nid, &lx_nid_any))
-		snprintf(buf, size, "%s", lx_nid_str(&ni->nid));
-	else if (ni->ifname[0])
-		snprintf(buf, size, "%s on %s", lx_net_str(ni->net), ni->ifname);
-	else
-		snprintf(buf, size, "%s", lx_net_str(ni->net));
-	return buf;
-}
-
-static int explain_net_add(struct change *c, const char *name, int err)
-{
-	const char *why = lx_conf_net_why(c->req.net.ni.net, err);
-
-	if (err == -EEXIST)
-		return say(c, err, "NI %s exists already", name);
-	return say(c, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
-}
-
-/* The net's type says what the settings by name mean. */
-static int take_lnd_settings(struct change *c)
-{
-	struct lx_control_net *req = &c->req.net;
-	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(req->ni.net));
-
-	memset(&req->ni.lnd_tun, 0xff, sizeof(req->ni.lnd_tun)); /* -1 is LX_UNSET */
-	for (uint32_t i = 0; i < req->n_lnd; i++) {
-		const struct lx_control_lnd_value *v = &req->lnd[i];
-		int at = 0;
-
-		while (known && known[at].name && strcmp(known[at].name, v->name))
-			at++;
-		if (!known || !known[at].name)
-			return say(c, -EOPNOTSUPP, "nets of type %s have no setting \"%s\"",
-				   lx_net_str(req->ni.net), v->name);
-		if (v->value != LX_UNSET && (v->value < known[at].min || v->value > known[at].max))
-			return say(c, -EINVAL, "%s %d is not in %d..%d", v->name, v->value,
-				   known[at].min, known[at].max);
-		req->ni.lnd_tun.value[at] = v->value;
-	}
-	return 0;
-}
-
-static int net_add(struct change *c)
-{
-	struct lx_conf_ni *ni = &c->req.net.ni;
-	bool by_nid = !lx_nid_eq(&ni->nid, &lx_nid_any);
-	char name[LX_NID_TEXT];
-	int err;
-
-	if (by_nid && ni->net == LX_NET_U32_ANY)
-		ni->net = lx_nid_net(&ni->nid);
-	if (ni->net == LX_NET_U32_ANY || (!by_nid && !ni->ifname[0]))
-		return say(c, -EINVAL, "an NI needs a net and an interface, or a NID");
-	if (by_nid && lx_nid_net(&ni->nid) != ni->net)
-		return say(c, -EINVAL, "NID %s is not on net %s", lx_nid_str(&ni->nid),
-			   lx_net_str(ni->net));
-	err = take_lnd_settings(c);
-	if (err)
-		return err;
-	if (c->daemon->large && !by_nid)
-		lx_config_large_nid(ni->net, ni->ifname, &ni->nid);
-	err = lx_net_add(c->node, ni);
-	return err ? explain_net_add(c, ni_name(ni, name, sizeof(name)), err) : 0;
-}
-
-static int net_del(struct change *c)
-{
-	struct lx_conf_ni *ni = &c->req.net.ni;
-	char name[LX_NID_TEXT];
-	int err;
-
-	if (ni->net == LX_NET_U32_ANY && !lx_nid_eq(&ni->nid, &lx_nid_any))
-		ni->net = lx_nid_net(&ni->nid);
-	if (ni->net == LX_NET_U32_ANY)
-		return say(c, -EINVAL, "say which: a net, or the NID of an NI");
-	err = lx_net_del(c->node, ni);
-	if (!err)
-		return 0;
-	ni_name(ni, name, sizeof(name));
-	if (err == -ENOENT)
-		return say(c, err, "there is no NI %s; see \"lnetx net show\"", name);
-	return say(c, err, "cannot remove NI %s: %s", name, strerror(-err));
-}
-
-static int explain_set(struct change *c, uint32_t net, int err)
-{
-	const struct lx_control_set *req = &c->req.set;
-
-	switch (err) {
-	case -ENOENT:
-		return say(c, err, "there is no NI %s; see \"lnetx net show\"",
-			   lx_nid_eq(&req->nid, &lx_nid_any) ? lx_net_str(net)
-							     : lx_nid_str(&req->nid));
-	case -EOPNOTSUPP:
-		return say(c, err, "\"%s\" of NIs on %s cannot be set in this version", req->name,
-			   lx_net_str(net));
-	case -EINVAL:
-	case -ERANGE:
-		return say(c, err, "%s %d is out of range on net %s", req->name, req->value,
-			   lx_net_str(net));
-	}
-	return say(c, err, "cannot set %s of NIs on %s: %s", req->name, lx_net_str(net),
-		   strerror(-err));
-}
-
-static bool in_list_before(const struct lx_ni_info *nis, size_t i)
-{
-	for (size_t j = 0; j < i; j++) {
-		if (nis[j].net == nis[i].net)
-			return true;
-	}
-	return false;
-}
-
-static int set_all(struct change *c)
-{
-	const struct lx_control_set *req = &c->req.set;
-	struct lx_ni_info *nis;
-	int first = 0, err;
-	size_t n;
-
-	err = lx_ni_list(c->node, &nis, &n);
-	if (err)
-		return say(c, err, "%s", strerror(-err));
-	for (size_t i = 0; i < n; i++) {
-		if (lx_net_type(nis[i].net) == LX_NET_LO || in_list_before(nis, i))
-			continue;
-		err = lx_net_set(c->node, nis[i].net, &lx_nid_any, req->name, req->value);
-		if (err && !first)
-			first = explain_set(c, nis[i].net, err);
-	}
-	free(nis);
-	return first;
-}
-
-static int net_set(struct change *c)
-{
-	const struct lx_control_set *req = &c->req.set;
-	bool by_nid = !lx_nid_eq(&req->nid, &lx_nid_any);
-	uint32_t net = by_nid ? lx_nid_net(&req->nid) : req->net;
-	int err;
-
-	if (net == LX_NET_U32_ANY)
-		return set_all(c);
-	err = lx_net_set(c->node, net, &req->nid, req->name, req->value);
-	return err ? explain_set(c, net, err) : 0;
-}
-
-/* ---- routes, peers ----------------------------------------------------------------- */
-
-static int route_add(struct change *c)
-{
-	const struct lx_conf_route *r = &c->req.route;
-	int err;
-
-	if (r->net == LX_NET_U32_ANY || lx_nid_eq(&r->gateway, &lx_nid_any))
-		return say(c, -EINVAL, "a route needs a net and a gateway");
-	if (r->hop != LX_UNSET && (r->hop < 1 || r->hop > 255))
-		return say(c, -EINVAL, "route to %s: hop %d is not in 1..255", lx_net_str(r->net),
-			   r->hop);
-	err = lx_route_add(c->node, r);
-	switch (err) {
-	case 0:
-		return 0;
-	case -EHOSTUNREACH:
-		return say(c, err,
-			   "route to %s via %s: this node has no NI on the gateway's net; "
-			   "add one first (lnetx net add)",
-			   lx_net_str(r->net), lx_nid_str(&r->gateway));
-	case -EEXIST:
-		return say(c, err, "route to %s: the net is local, it needs no gateway",
-			   lx_net_str(r->net));
-	case -EINVAL:
-		return say(c, err,
-			   "route to %s via %s: not a possible gateway for this net, or a "
-			   "value is out of range",
-			   lx_net_str(r->net), lx_nid_str(&r->gateway));
-	}
-	return say(c, err, "route to %s via %s: %s", lx_net_str(r->net), lx_nid_str(&r->gateway),
-		   strerror(-err));
-}
-
-static int route_del(struct change *c)
-{
-	const struct lx_conf_route *r = &c->req.route;
-	int err;
-
-	if (r->net == LX_NET_U32_ANY)
-		return say(c, -EINVAL,
-			   "say which route: a net, and a gateway if there are several");
-	err = lx_route_del(c->node, r->net, &r->gateway);
-	if (err == -ENOENT)
-		return say(c, err, "there is no route to %s via %s; see \"lnetx route show\"",
-			   lx_net_str(r->net),
-			   lx_nid_eq(&r->gateway, &lx_nid_any) ? "any gateway"
-							       : lx_nid_str(&r->gateway));
-	return err ? say(c, err, "route to %s: %s", lx_net_str(r->net), strerror(-err)) : 0;
-}
-
-static int explain_peer(struct change *c, const char *what, int err)
-{
-	const char *primary = lx_nid_str(&c->req.peer.primary);
-
-	switch (err) {
-	case -EEXIST:
-		return say(c, err,
-			   "cannot %s peer %s: a NID belongs to another configured peer; see "
-			   "\"lnetx peer show\"",
-			   what, primary);
-	case -EPERM:
-		return say(c, err,
-			   "cannot %s peer %s: it exists and was not configured, or its "
-			   "Multi-Rail setting differs",
-			   what, primary);
-	case -ENOENT:
-		return say(c, err,
-			   "cannot %s peer %s: no such peer or NID; see \"lnetx peer show\"", what,
-			   primary);
-	case -EBUSY:
-		return say(c, err,
-			   "cannot %s peer %s: it is a gateway; remove its routes first (lnetx "
-			   "route del)",
-			   what, primary);
-	case -ENODEV:
-		return say(c, err, "cannot %s peer %s: this is not the peer's primary NID", what,
-			   primary);
-	}
-	return say(c, err, "cannot %s peer %s: %s", what, primary, strerror(-err));
-}
-
-static int peer_change(struct change *c, bool add)
-{
-	struct lx_control_peer *req = &c->req.peer;
-	struct lx_conf_peer peer = { .primary = req->primary,
-				     .multi_rail = req->multi_rail,
-				     .lock_primary = req->lock_primary,
-				     .nid = req->nid,
-				     .n_nids = req->n_nids };
-	int err;
-
-	if (lx_nid_eq(&req->primary, &lx_nid_any))
-		return say(c, -EINVAL, "say which peer: its primary NID");
-	err = add ? lx_peer_add(c->node, &peer) : lx_peer_del(c->node, &peer, req->force);
-	return err ? explain_peer(c, add ? "add" : "remove", err) : 0;
-}
-
-static int peer_add(struct change *c)
-{
-	return peer_change(c, true);
-}
-
-static int peer_del(struct change *c)
-{
-	return peer_change(c, false);
-}
-
-/* ---- routing, counters, connections, tunables -------------------------------------- */
-
-static int routing_set(struct change *c)
-{
-	int err;
-
-	if (c->req.routing.enable != 0 && c->req.routing.enable != 1)
-		return say(c, -EINVAL, "routing is 0 (off) or 1 (on)");
-	err = lx_routing_set(c->node, c->req.routing.enable);
-	if (err == -EBUSY)
-		return say(c, err,
-			   "routing is just being started or stopped; wait until \"lnetx "
-			   "routing show\" says 0 or 1");
-	if (err == -ENOMEM)
-		return say(c, err,
-			   "no memory for the router buffers; ask for fewer (lnetx routing "
-			   "set large ...)");
-	return err ? say(c, err, "cannot turn routing %s: %s", c->req.routing.enable ? "on" : "off",
-			 strerror(-err))
-		   : 0;
-}
-
-static int buffers_set(struct change *c)
-{
-	int err = lx_buffers_set(c->node, c->req.buffers.total);
-
-	if (err == -EINVAL)
-		return say(c, err, "a number of router buffers is out of range");
-	return err ? say(c, err, "cannot change the router buffers: %s", strerror(-err)) : 0;
-}
-
-static int stats_reset(struct change *c)
-{
-	lx_stats_reset(c->node);
-	return 0;
-}
-
-static int disconnect(struct change *c)
-{
-	int closed = lx_disconnect(c->node, &c->req.disconnect.nid);
-
-	if (closed < 0)
-		return say(c, closed, "cannot disconnect: %s", strerror(-closed));
-	return say(c, 0, "%d connections closed", closed);
-}
-
-static int tunable_set(struct change *c)
-{
-	const struct lx_control_tunable_value *v = &c->req.value;
-	int err = lx_tunable_write(c->node, v->module, v->name, v->value);
-
-	switch (err) {
-	case 0:
-		return 0;
-	case -ENOENT:
-		return say(c, err, "module %s has no tunable %s; see \"lnetx tunable show\"",
-			   v->module, v->name);
-	case -EINVAL:
-		return say(c, err,
-			   "%s %s: \"%s\" is no value for it; see \"lnetx tunable show %s %s\"",
-			   v->module, v->name, v->value, v->module, v->name);
-	case -ERANGE:
-		return say(c, err, "%s %s: %s is out of range; see \"lnetx -s tunable show %s %s\"",
-			   v->module, v->name, v->value, v->module, v->name);
-	case -EADDRINUSE:
-		return say(c, err,
-			   "%s %s: another program listens on port %s of an NI's address; see "
-			   "\"ss -ltnp\". It stays as it was",
-			   v->module, v->name, v->value);
-	case -EBUSY:
-		return say(c, err,
-			   "%s %s cannot change while NIs are up; remove them first (lnetx net del), or "
-			   "have it in the configuration",
-			   v->module, v->name);
-	}
-	return say(c, err, "%s %s: %s", v->module, v->name, strerror(-err));
-}
-
-/* ---- the guard --------------------------------------------------------------------- */
-
-static int guard_set(struct change *c)
-{
-	return lx_offload_guard_set(c->daemon->offload, &c->req.guard, c->text, sizeof(c->text));
-}
-
-static int ban_add(struct change *c)
-{
-	return lx_offload_ban(c->daemon->offload, c->node, &c->req.ban, c->text, sizeof(c->text));
-}
-
-static int ban_del(struct change *c)
-{
-	return lx_offload_unban(c->daemon->offload, &c->req.ban, c->text, sizeof(c->text));
-}
-
-static int prefix_add(struct change *c)
-{
-	return lx_offload_prefix_add(c->daemon->offload, &c->req.prefix, c->text, sizeof(c->text));
-}
-
-static int prefix_del(struct change *c)
-{
-	return lx_offload_prefix_del(c->daemon->offload, &c->req.prefix, c->text, sizeof(c->text));
-}
-
-/* ---- the node itself
- * ----------------------------------------------------------------------------- */
+/* ---- the node itself ------------------------------------------------------------ */
 
 static int explain_conf(struct change *c, int err, const struct lx_conf_error *why)
 {
@@ -461,27 +87,32 @@ static int explain_conf(struct change *c, int err, const struct lx_conf_error *w
 /* With NLM_F_EXCL only the settings of a configuration, without NIs, routes, peers. */
 static int node_start(struct change *c)
 {
+	struct lx_conf_ni *nis LX_AUTO_FREE = NULL;
 	struct lx_conf_error why = { 0 };
-	struct lx_conf settings;
-	int err;
+	struct lx_conf conf = { .routing = LX_UNSET, .buffers = { LX_UNSET, LX_UNSET, LX_UNSET } };
+	int err = 0;
 
-	if (c->conf && c->flags & NLM_F_EXCL) {
-		settings = *c->conf;
-		settings.n_nis = settings.n_routes = settings.n_peers = 0;
-		settings.routing = LX_UNSET;
-		for (int i = 0; i < LX_POOLS; i++)
-			settings.buffers[i] = LX_UNSET;
-		err = lx_node_new(&settings, &why, &c->node);
-	} else {
-		err = lx_node_new(c->conf, &why, &c->node);
+	if (c->conf && !(c->flags & NLM_F_EXCL)) {
+		conf = *c->conf;
+		if (c->daemon->large)
+			err = lx_config_large_nids(&conf, &nis);
+	} else if (c->conf) {
+		conf.tunable = c->conf->tunable;
+		conf.n_tunables = c->conf->n_tunables;
 	}
+	lx_saved_give(&c->daemon->saved, &conf);
+	if (!err)
+		err = lx_node_new(&conf, &why, &c->node);
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
 static int node_stop(struct change *c)
 {
-	if (c->node)
-		lx_node_stop(c->node, c->daemon->drain_ms);
+	if (!c->node)
+		return 0;
+	if (lx_saved_take(c->node, &c->saved))
+		lx_warn("reason=\"out of memory\" action=\"settings made at run time are forgotten\"");
+	lx_node_stop(c->node, c->daemon->drain_ms);
 	lx_node_free(c->node);
 	c->node = NULL;
 	return 0;
@@ -489,48 +120,63 @@ static int node_stop(struct change *c)
 
 static int node_apply(struct change *c)
 {
+	struct lx_conf_ni *nis LX_AUTO_FREE = NULL;
 	struct lx_conf_error why = { 0 };
-	int err;
+	struct lx_conf conf = *c->conf;
+	int err = 0;
 
 	if (!c->node)
 		return say(c, 0, "taken for the next \"lnet configure --all\"");
-	err = lx_node_apply(c->node, c->conf, LX_APPLY_DIFF, &why);
+	if (c->daemon->large)
+		err = lx_config_large_nids(&conf, &nis);
+	if (!err)
+		err = lx_node_apply(c->node, &conf, LX_APPLY_DIFF, &why);
 	return err ? explain_conf(c, err, &why) : 0;
+}
+
+static int run_edit(struct change *c)
+{
+	struct lx_edit edit = { .daemon = c->daemon,
+				.node = c->node,
+				.req = &c->req,
+				.text = c->text,
+				.size = sizeof(c->text) };
+
+	return c->kind->edit(&edit);
 }
 
 static const struct lx_field no_fields[] = { { .key = NULL } };
 static const struct lx_schema nothing = { "request", 0, no_fields };
 
+/* clang-format off */
 static const struct kind kinds[] = {
-	{ LX_CONTROL_CONFIGURE, NLM_F_CREATE, "lnet", &nothing, node_start, true },
-	{ LX_CONTROL_CONFIGURE, 0, "lnet", &nothing, node_stop, true },
-	{ LX_CONTROL_RELOAD, NLM_F_REPLACE, "config", &nothing, node_apply, true },
-	{ LX_CONTROL_NETS, NLM_F_CREATE, "net", &lx_control_net_schema, net_add, false },
-	{ LX_CONTROL_NETS, 0, "net", &lx_control_net_schema, net_del, false },
-	{ LX_CONTROL_NETS, NLM_F_REPLACE, "net", &lx_control_set_schema, net_set, false },
-	{ LX_CONTROL_ROUTES, NLM_F_CREATE, "route", &lx_control_route_schema, route_add, false },
-	{ LX_CONTROL_ROUTES, 0, "route", &lx_control_route_schema, route_del, false },
-	{ LX_CONTROL_PEERS, NLM_F_CREATE, "peer", &lx_control_peer_schema, peer_add, false },
-	{ LX_CONTROL_PEERS, 0, "peer", &lx_control_peer_schema, peer_del, false },
-	{ LX_CONTROL_ROUTING, NLM_F_REPLACE, "routing", &lx_control_routing_schema, routing_set,
-	  false },
-	{ LX_CONTROL_BUFFERS, NLM_F_REPLACE, "buffers", &lx_control_buffers_schema, buffers_set,
-	  false },
-	{ LX_CONTROL_STATS, 0, "statistics", &nothing, stats_reset, false },
-	{ LX_CONTROL_CONNS, 0, "conn", &lx_control_disconnect_schema, disconnect, false },
-	{ LX_CONTROL_TUNABLES, NLM_F_REPLACE, "tunable", &lx_control_value_schema, tunable_set,
-	  false },
-	{ LX_CONTROL_GUARD, NLM_F_REPLACE, "guard", &lx_control_guard_schema, guard_set, true },
-	{ LX_CONTROL_BANS, NLM_F_CREATE, "ban", &lx_control_ban_schema, ban_add, true },
-	{ LX_CONTROL_BANS, 0, "ban", &lx_control_ban_schema, ban_del, true },
-	{ LX_CONTROL_PREFIXES, NLM_F_CREATE, "prefix", &lx_control_prefix_schema, prefix_add,
-	  true },
-	{ LX_CONTROL_PREFIXES, 0, "prefix", &lx_control_prefix_schema, prefix_del, true },
-	{ 0, 0, NULL, NULL, NULL, false }
+	{ LX_CONTROL_CONFIGURE, NLM_F_CREATE, "lnet", &nothing, node_start, NULL, true },
+	{ LX_CONTROL_CONFIGURE, 0, "lnet", &nothing, node_stop, NULL, true },
+	{ LX_CONTROL_RELOAD, NLM_F_REPLACE, "config", &nothing, node_apply, NULL, true },
+#define EDIT(COMMAND, VERB, object, schema, edit, without_node) \
+	{ LX_CONTROL_##COMMAND, VERB, object, schema, run_edit, lx_edit_##edit, without_node }
+	EDIT(NETS, NLM_F_CREATE, "net", &lx_control_net_schema, net_add, false),
+	EDIT(NETS, 0, "net", &lx_control_net_schema, net_del, false),
+	EDIT(NETS, NLM_F_REPLACE, "net", &lx_control_set_schema, net_set, false),
+	EDIT(ROUTES, NLM_F_CREATE, "route", &lx_control_route_schema, route_add, false),
+	EDIT(ROUTES, 0, "route", &lx_control_route_schema, route_del, false),
+	EDIT(PEERS, NLM_F_CREATE, "peer", &lx_control_peer_schema, peer_add, false),
+	EDIT(PEERS, 0, "peer", &lx_control_peer_schema, peer_del, false),
+	EDIT(ROUTING, NLM_F_REPLACE, "routing", &lx_control_routing_schema, routing_set, false),
+	EDIT(BUFFERS, NLM_F_REPLACE, "buffers", &lx_control_buffers_schema, buffers_set, false),
+	EDIT(STATS, 0, "statistics", &nothing, stats_reset, false),
+	EDIT(CONNS, 0, "conn", &lx_control_disconnect_schema, disconnect, false),
+	EDIT(TUNABLES, NLM_F_REPLACE, "tunable", &lx_control_value_schema, tunable_set, false),
+	EDIT(GUARD, NLM_F_REPLACE, "guard", &lx_control_guard_schema, guard_set, true),
+	EDIT(BANS, NLM_F_CREATE, "ban", &lx_control_ban_schema, ban_add, true),
+	EDIT(BANS, 0, "ban", &lx_control_ban_schema, ban_del, true),
+	EDIT(PREFIXES, NLM_F_CREATE, "prefix", &lx_control_prefix_schema, prefix_add, true),
+	EDIT(PREFIXES, 0, "prefix", &lx_control_prefix_schema, prefix_del, true),
+	{ 0, 0, NULL, NULL, NULL, NULL, false }
 };
+/* clang-format on */
 
-/* ---- the queue
- * ------------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------ */
 
 static void start_next(struct lx_daemon *d);
 
@@ -560,7 +206,7 @@ static bool begin_start(struct change *c)
 		return false; /* it runs already, which is what was asked for */
 	c->conf = d->conf;
 	if (!c->conf && !(c->flags & NLM_F_EXCL)) {
-		c->error = lx_config_default(&c->conf);
+		c->error = lx_config_default(c->flags & NLM_F_APPEND, &c->conf);
 		if (c->error)
 			say(c, c->error,
 			    "no interface is up with an IPv4 address; add NIs by hand "
@@ -625,6 +271,11 @@ static void finish(uv_work_t *work, int status)
 	if (c->kind->run == node_apply && !c->error) {
 		lx_conf_free(d->conf);
 		d->conf = c->conf;
+	}
+	/* After a reload there are none: the file says it all. */
+	if (c->saved.tunable || (c->kind->run == node_apply && !c->error)) {
+		lx_saved_clear(&d->saved);
+		d->saved = c->saved;
 	}
 	answer(c);
 	start_next(d);

@@ -67,11 +67,18 @@ const char *lx_config_error(const char *path, const struct lx_conf_error *err, c
 	return buf;
 }
 
-static const struct ifaddrs *find_interface(const struct ifaddrs *all)
+static bool is_global(const struct sockaddr *sa)
+{
+	return sa->sa_family != AF_INET6 ||
+	       !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)sa)->sin6_addr);
+}
+
+static const struct ifaddrs *find_interface(const struct ifaddrs *all, int family)
 {
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) &&
-		    !(i->ifa_flags & IFF_LOOPBACK) && strlen(i->ifa_name) < IFNAMSIZ)
+		if (i->ifa_addr && i->ifa_addr->sa_family == family && is_global(i->ifa_addr) &&
+		    (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK) &&
+		    strlen(i->ifa_name) < IFNAMSIZ)
 			return i;
 	}
 	return NULL;
@@ -87,7 +94,7 @@ static void init_ni(struct lx_conf_ni *ni)
 	ni->nid = lx_nid_any;
 }
 
-int lx_config_default(struct lx_conf **ret_conf)
+int lx_config_default(bool large, struct lx_conf **ret_conf)
 {
 	const struct ifaddrs *found;
 	struct ifaddrs *all;
@@ -103,7 +110,9 @@ int lx_config_default(struct lx_conf **ret_conf)
 		return -ENOMEM;
 	}
 	init_ni(conf->ni);
-	found = find_interface(all);
+	found = find_interface(all, AF_INET);
+	if (!found && large)
+		found = find_interface(all, AF_INET6);
 	if (found) {
 		strcpy(conf->ni->ifname, found->ifa_name); /* fits: find_interface() */
 		conf->n_nis = 1;
@@ -117,20 +126,34 @@ int lx_config_default(struct lx_conf **ret_conf)
 	return 0;
 }
 
-int lx_config_large_nid(uint32_t net, const char *ifname, struct lx_nid *ret_nid)
+/* Other transports have no place for such an address. */
+void lx_config_large_nid(struct lx_conf_ni *ni)
 {
 	struct ifaddrs *all;
-	int err = -EADDRNOTAVAIL;
 
-	if (getifaddrs(&all) < 0)
-		return -errno;
-	for (const struct ifaddrs *i = all; err && i; i = i->ifa_next) {
-		const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)i->ifa_addr;
-
-		if (sin6 && sin6->sin6_family == AF_INET6 && !strcmp(i->ifa_name, ifname) &&
-		    !IN6_IS_ADDR_LINKLOCAL(&sin6->sin6_addr))
-			err = lx_nid_from_sockaddr(net, i->ifa_addr, ret_nid);
+	if (lx_net_type(ni->net) != LX_NET_TCP || !ni->ifname[0] ||
+	    !lx_nid_eq(&ni->nid, &lx_nid_any) || getifaddrs(&all) < 0)
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 && is_global(i->ifa_addr) &&
+		    !strcmp(i->ifa_name, ni->ifname) &&
+		    !lx_nid_from_sockaddr(ni->net, i->ifa_addr, &ni->nid))
+			break;
 	}
 	freeifaddrs(all);
-	return err;
+}
+
+int lx_config_large_nids(struct lx_conf *conf, struct lx_conf_ni **ret_ni)
+{
+	struct lx_conf_ni *ni = calloc(conf->n_nis ? conf->n_nis : 1, sizeof(*ni));
+
+	if (!ni)
+		return -ENOMEM;
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		ni[i] = conf->ni[i];
+		lx_config_large_nid(&ni[i]);
+	}
+	conf->ni = ni;
+	*ret_ni = ni;
+	return 0;
 }

@@ -16,10 +16,22 @@ int lx_config_load(const char *path, struct lx_conf **ret_conf, struct lx_conf_e
 const char *lx_config_error(const char *path, const struct lx_conf_error *err, char *buf,
 			    size_t size);
 
-/* One NI on net tcp, on the first interface that is up and has an IPv4 address. -ENODEV. */
-int lx_config_default(struct lx_conf **ret_conf);
+/**
+ * lx_config_default - one NI on net tcp, on the first interface that is up
+ * @large: one with an IPv6 address will do if none has an IPv4 address
+ * Returns 0, -ENODEV there is none; -ENOMEM.
+ */
+int lx_config_default(bool large, struct lx_conf **ret_conf);
 
-/* The NID on @net of the first global IPv6 address of an interface. -EADDRNOTAVAIL. */
-int lx_config_large_nid(uint32_t net, const char *ifname, struct lx_nid *ret_nid);
+/* Names the NI by the first global IPv6 address of its interface, if that has one. */
+void lx_config_large_nid(struct lx_conf_ni *ni);
+
+/**
+ * lx_config_large_nids - the same for all NIs of a configuration
+ * @conf: gets a list of NIs of its own; who had the old one keeps it
+ * @ret_ni: that list, to be freed
+ * Returns 0 or -ENOMEM.
+ */
+int lx_config_large_nids(struct lx_conf *conf, struct lx_conf_ni **ret_ni);
 
 #endif

@@ -6,6 +6,7 @@
  *
  *	server.c ─▶ command.c ─▶ dump.c     shows: answered at once from snapshots
  *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
+ *	                       │   └▶ edit.c   pieces of the node's configuration
  *	                       ├▶ offload.c BPF: the guard follows each change
  *	                       ├▶ trace.c   messages that the fast path sees
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
@@ -22,6 +23,7 @@
 #include <lnetx/control.h>
 
 #include "../base/list.h"
+#include "saved.h"
 
 struct lx_server;
 struct lx_changes;
@@ -38,6 +40,7 @@ struct lx_daemon {
 	struct lx_conf *conf; /* the file's content as last understood, or NULL */
 	struct lx_node *node; /* NULL: not configured, or being started or stopped */
 	bool large; /* interfaces stand for their IPv6 address */
+	struct lx_saved saved; /* of the node that was here before */
 	unsigned int drain_ms;
 	time_t started;
 

@@ -379,6 +379,7 @@ static int run(const struct options *o)
 	lx_changes_free(d->changes);
 	lx_offload_free(d->offload);
 	lx_conf_free(d->conf);
+	lx_saved_clear(&d->saved);
 	return lnetxd.exit_status;
 }
 

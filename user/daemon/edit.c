@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What clients change of a node, piece by piece, and what there is to say when it cannot
+ * be. Called by change.c on its worker thread; owns nothing.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "edit.h"
+#include "offload.h"
+
+/* Notes what went wrong, or on success what there is to say. Returns @error. */
+__attribute__((format(printf, 3, 4))) static int say(struct lx_edit *e, int error, const char *fmt,
+						     ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->text, e->size, fmt, ap);
+	va_end(ap);
+	return error;
+}
+
+/* ---- nets -------------------------------------------------------------------------- */
+
+static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
+{
+	if (!lx_nid_eq(&ni->nid, &lx_nid_any))
+		snprintf(buf, size, "%s", lx_nid_str(&ni->nid));
+	else if (ni->ifname[0])
+		snprintf(buf, size, "%s on %s", lx_net_str(ni->net), ni->ifname);
+	else
+		snprintf(buf, size, "%s", lx_net_str(ni->net));
+	return buf;
+}
+
+static int explain_net_add(struct lx_edit *e, const char *name, int err)
+{
+	const char *why = lx_conf_net_why(e->req->net.ni.net, err);
+
+	if (err == -EEXIST)
+		return say(e, err, "NI %s exists already", name);
+	return say(e, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
+}
+
+/* The net's type says what the settings by name mean. */
+static int take_lnd_settings(struct lx_edit *e)
+{
+	struct lx_control_net *req = &e->req->net;
+	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(req->ni.net));
+
+	memset(&req->ni.lnd_tun, 0xff, sizeof(req->ni.lnd_tun)); /* -1 is LX_UNSET */
+	for (uint32_t i = 0; i < req->n_lnd; i++) {
+		const struct lx_control_lnd_value *v = &req->lnd[i];
+		int at = 0;
+
+		while (known && known[at].name && strcmp(known[at].name, v->name))
+			at++;
+		if (!known || !known[at].name)
+			return say(e, -EOPNOTSUPP, "nets of type %s have no setting \"%s\"",
+				   lx_net_str(req->ni.net), v->name);
+		if (v->value != LX_UNSET && (v->value < known[at].min || v->value > known[at].max))
+			return say(e, -EINVAL, "%s %d is not in %d..%d", v->name, v->value,
+				   known[at].min, known[at].max);
+		req->ni.lnd_tun.value[at] = v->value;
+	}
+	return 0;
+}
+
+int lx_edit_net_add(struct lx_edit *e)
+{
+	struct lx_conf_ni *ni = &e->req->net.ni;
+	bool by_nid = !lx_nid_eq(&ni->nid, &lx_nid_any);
+	char name[LX_NID_TEXT];
+	int err;
+
+	if (by_nid && ni->net == LX_NET_U32_ANY)
+		ni->net = lx_nid_net(&ni->nid);
+	if (ni->net == LX_NET_U32_ANY || (!by_nid && !ni->ifname[0]))
+		return say(e, -EINVAL, "an NI needs a net and an interface, or a NID");
+	if (by_nid && lx_nid_net(&ni->nid) != ni->net)
+		return say(e, -EINVAL, "NID %s is not on net %s", lx_nid_str(&ni->nid),
+			   lx_net_str(ni->net));
+	err = take_lnd_settings(e);
+	if (err)
+		return err;
+	if (e->daemon->large)
+		lx_config_large_nid(ni);
+	err = lx_net_add(e->node, ni);
+	return err ? explain_net_add(e, ni_name(ni, name, sizeof(name)), err) : 0;
+}
+
+int lx_edit_net_del(struct lx_edit *e)
+{
+	struct lx_conf_ni *ni = &e->req->net.ni;
+	char name[LX_NID_TEXT];
+	int err;
+
+	if (ni->net == LX_NET_U32_ANY && !lx_nid_eq(&ni->nid, &lx_nid_any))
+		ni->net = lx_nid_net(&ni->nid);
+	if (ni->net == LX_NET_U32_ANY)
+		return say(e, -EINVAL, "say which: a net, or the NID of an NI");
+	err = lx_net_del(e->node, ni);
+	if (!err)
+		return 0;
+	ni_name(ni, name, sizeof(name));
+	if (err == -ENOENT)
+		return say(e, err, "there is no NI %s; see \"lnetx net show\"", name);
+	return say(e, err, "cannot remove NI %s: %s", name, strerror(-err));
+}
+
+static int explain_set(struct lx_edit *e, uint32_t net, int err)
+{
+	const struct lx_control_set *req = &e->req->set;
+
+	switch (err) {
+	case -ENOENT:
+		return say(e, err, "there is no NI %s; see \"lnetx net show\"",
+			   lx_nid_eq(&req->nid, &lx_nid_any) ? lx_net_str(net)
+							     : lx_nid_str(&req->nid));
+	case -EOPNOTSUPP:
+		return say(e, err, "\"%s\" of NIs on %s cannot be set in this version", req->name,
+			   lx_net_str(net));
+	case -EINVAL:
+	case -ERANGE:
+		return say(e, err, "%s %d is out of range on net %s", req->name, req->value,
+			   lx_net_str(net));
+	}
+	return say(e, err, "cannot set %s of NIs on %s: %s", req->name, lx_net_str(net),
+		   strerror(-err));
+}
+
+static bool in_list_before(const struct lx_ni_info *nis, size_t i)
+{
+	for (size_t j = 0; j < i; j++) {
+		if (nis[j].net == nis[i].net)
+			return true;
+	}
+	return false;
+}
+
+static int set_all(struct lx_edit *e)
+{
+	const struct lx_control_set *req = &e->req->set;
+	struct lx_ni_info *nis;
+	int first = 0, err;
+	size_t n;
+
+	err = lx_ni_list(e->node, &nis, &n);
+	if (err)
+		return say(e, err, "%s", strerror(-err));
+	for (size_t i = 0; i < n; i++) {
+		if (lx_net_type(nis[i].net) == LX_NET_LO || in_list_before(nis, i))
+			continue;
+		err = lx_net_set(e->node, nis[i].net, &lx_nid_any, req->name, req->value);
+		if (err && !first)
+			first = explain_set(e, nis[i].net, err);
+	}
+	free(nis);
+	return first;
+}
+
+int lx_edit_net_set(struct lx_edit *e)
+{
+	const struct lx_control_set *req = &e->req->set;
+	bool by_nid = !lx_nid_eq(&req->nid, &lx_nid_any);
+	uint32_t net = by_nid ? lx_nid_net(&req->nid) : req->net;
+	int err;
+
+	if (net == LX_NET_U32_ANY)
+		return set_all(e);
+	err = lx_net_set(e->node, net, &req->nid, req->name, req->value);
+	return err ? explain_set(e, net, err) : 0;
+}
+
+/* ---- routes, peers ----------------------------------------------------------------- */
+
+int lx_edit_route_add(struct lx_edit *e)
+{
+	const struct lx_conf_route *r = &e->req->route;
+	int err;
+
+	if (r->net == LX_NET_U32_ANY || lx_nid_eq(&r->gateway, &lx_nid_any))
+		return say(e, -EINVAL, "a route needs a net and a gateway");
+	if (r->hop != LX_UNSET && (r->hop < 1 || r->hop > 255))
+		return say(e, -EINVAL, "route to %s: hop %d is not in 1..255", lx_net_str(r->net),
+			   r->hop);
+	err = lx_route_add(e->node, r);
+	switch (err) {
+	case 0:
+		return 0;
+	case -EHOSTUNREACH:
+		return say(e, err,
+			   "route to %s via %s: this node has no NI on the gateway's net; "
+			   "add one first (lnetx net add)",
+			   lx_net_str(r->net), lx_nid_str(&r->gateway));
+	case -EEXIST:
+		return say(e, err, "route to %s: the net is local, it needs no gateway",
+			   lx_net_str(r->net));
+	case -EINVAL:
+		return say(e, err,
+			   "route to %s via %s: not a possible gateway for this net, or a "
+			   "value is out of range",
+			   lx_net_str(r->net), lx_nid_str(&r->gateway));
+	}
+	return say(e, err, "route to %s via %s: %s", lx_net_str(r->net), lx_nid_str(&r->gateway),
+		   strerror(-err));
+}
+
+int lx_edit_route_del(struct lx_edit *e)
+{
+	const struct lx_conf_route *r = &e->req->route;
+	int err;
+
+	if (r->net == LX_NET_U32_ANY)
+		return say(e, -EINVAL,
+			   "say which route: a net, and a gateway if there are several");
+	err = lx_route_del(e->node, r->net, &r->gateway);
+	if (err == -ENOENT)
+		return say(e, err, "there is no route to %s via %s; see \"lnetx route show\"",
+			   lx_net_str(r->net),
+			   lx_nid_eq(&r->gateway, &lx_nid_any) ? "any gateway"
+							       : lx_nid_str(&r->gateway));
+	return err ? say(e, err, "route to %s: %s", lx_net_str(r->net), strerror(-err)) : 0;
+}
+
+static int explain_peer(struct lx_edit *e, const char *what, int err)
+{
+	const char *primary = lx_nid_str(&e->req->peer.primary);
+
+	switch (err) {
+	case -EEXIST:
+		return say(e, err,
+			   "cannot %s peer %s: a NID belongs to another configured peer; see "
+			   "\"lnetx peer show\"",
+			   what, primary);
+	case -EPERM:
+		return say(e, err,
+			   "cannot %s peer %s: it exists and was not configured, or its "
+			   "Multi-Rail setting differs",
+			   what, primary);
+	case -ENOENT:
+		return say(e, err,
+			   "cannot %s peer %s: no such peer or NID; see \"lnetx peer show\"", what,
+			   primary);
+	case -EBUSY:
+		return say(e, err,
+			   "cannot %s peer %s: it is a gateway; remove its routes first (lnetx "
+			   "route del)",
+			   what, primary);
+	case -ENODEV:
+		return say(e, err, "cannot %s peer %s: this is not the peer's primary NID", what,
+			   primary);
+	}
+	return say(e, err, "cannot %s peer %s: %s", what, primary, strerror(-err));
+}
+
+static int peer_change(struct lx_edit *e, bool add)
+{
+	struct lx_control_peer *req = &e->req->peer;
+	struct lx_conf_peer peer = { .primary = req->primary,
+				     .multi_rail = req->multi_rail,
+				     .lock_primary = req->lock_primary,
+				     .nid = req->nid,
+				     .n_nids = req->n_nids };
+	int err;
+
+	if (lx_nid_eq(&req->primary, &lx_nid_any))
+		return say(e, -EINVAL, "say which peer: its primary NID");
+	err = add ? lx_peer_add(e->node, &peer) : lx_peer_del(e->node, &peer, req->force);
+	return err ? explain_peer(e, add ? "add" : "remove", err) : 0;
+}
+
+int lx_edit_peer_add(struct lx_edit *e)
+{
+	return peer_change(e, true);
+}
+
+int lx_edit_peer_del(struct lx_edit *e)
+{
+	return peer_change(e, false);
+}
+
+/* ---- routing, counters, connections, tunables -------------------------------------- */
+
+int lx_edit_routing_set(struct lx_edit *e)
+{
+	int err;
+
+	if (e->req->routing.enable != 0 && e->req->routing.enable != 1)
+		return say(e, -EINVAL, "routing is 0 (off) or 1 (on)");
+	err = lx_routing_set(e->node, e->req->routing.enable);
+	if (err == -EBUSY)
+		return say(e, err,
+			   "routing is just being started or stopped; wait until \"lnetx "
+			   "routing show\" says 0 or 1");
+	if (err == -ENOMEM)
+		return say(e, err,
+			   "no memory for the router buffers; ask for fewer (lnetx routing "
+			   "set large ...)");
+	return err ? say(e, err, "cannot turn routing %s: %s",
+			 e->req->routing.enable ? "on" : "off", strerror(-err))
+		   : 0;
+}
+
+int lx_edit_buffers_set(struct lx_edit *e)
+{
+	int err = lx_buffers_set(e->node, e->req->buffers.total);
+
+	if (err == -EINVAL)
+		return say(e, err, "a number of router buffers is out of range");
+	return err ? say(e, err, "cannot change the router buffers: %s", strerror(-err)) : 0;
+}
+
+int lx_edit_stats_reset(struct lx_edit *e)
+{
+	lx_stats_reset(e->node);
+	return 0;
+}
+
+int lx_edit_disconnect(struct lx_edit *e)
+{
+	int closed = lx_disconnect(e->node, &e->req->disconnect.nid);
+
+	if (closed < 0)
+		return say(e, closed, "cannot disconnect: %s", strerror(-closed));
+	return say(e, 0, "%d connections closed", closed);
+}
+
+int lx_edit_tunable_set(struct lx_edit *e)
+{
+	const struct lx_control_tunable_value *v = &e->req->value;
+	int err = lx_tunable_write(e->node, v->module, v->name, v->value);
+
+	switch (err) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		return say(e, err, "module %s has no tunable %s; see \"lnetx tunable show\"",
+			   v->module, v->name);
+	case -EINVAL:
+		return say(e, err,
+			   "%s %s: \"%s\" is no value for it; see \"lnetx tunable show %s %s\"",
+			   v->module, v->name, v->value, v->module, v->name);
+	case -ERANGE:
+		return say(e, err, "%s %s: %s is out of range; see \"lnetx -s tunable show %s %s\"",
+			   v->module, v->name, v->value, v->module, v->name);
+	case -EADDRINUSE:
+		return say(e, err,
+			   "%s %s: another program listens on port %s of an NI's address; see "
+			   "\"ss -ltnp\". It stays as it was",
+			   v->module, v->name, v->value);
+	case -EBUSY:
+		return say(e, err,
+			   "%s %s cannot change while NIs are up; remove them first (lnetx net "
+			   "del), or "
+			   "have it in the configuration",
+			   v->module, v->name);
+	}
+	return say(e, err, "%s %s: %s", v->module, v->name, strerror(-err));
+}
+
+/* ---- the guard --------------------------------------------------------------------- */
+
+int lx_edit_guard_set(struct lx_edit *e)
+{
+	return lx_offload_guard_set(e->daemon->offload, &e->req->guard, e->text, e->size);
+}
+
+int lx_edit_ban_add(struct lx_edit *e)
+{
+	return lx_offload_ban(e->daemon->offload, e->node, &e->req->ban, e->text, e->size);
+}
+
+int lx_edit_ban_del(struct lx_edit *e)
+{
+	return lx_offload_unban(e->daemon->offload, &e->req->ban, e->text, e->size);
+}
+
+int lx_edit_prefix_add(struct lx_edit *e)
+{
+	return lx_offload_prefix_add(e->daemon->offload, &e->req->prefix, e->text, e->size);
+}
+
+int lx_edit_prefix_del(struct lx_edit *e)
+{
+	return lx_offload_prefix_del(e->daemon->offload, &e->req->prefix, e->text, e->size);
+}

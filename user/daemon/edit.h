@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Pieces of a node's configuration that clients change. */
+#ifndef LX_DAEMON_EDIT_H
+#define LX_DAEMON_EDIT_H
+
+#include "daemon.h"
+
+union lx_edit_request {
+	struct lx_control_net net;
+	struct lx_control_set set;
+	struct lx_conf_route route;
+	struct lx_control_peer peer;
+	struct lx_control_routing routing;
+	struct lx_control_buffers buffers;
+	struct lx_control_disconnect disconnect;
+	struct lx_control_tunable_value value;
+	struct lx_control_guard guard;
+	struct lx_control_ban ban;
+	struct lx_control_prefix prefix;
+};
+
+struct lx_edit {
+	struct lx_daemon *daemon;
+	struct lx_node *node;
+	union lx_edit_request *req;
+	char *text; /* gets what there is to say */
+	size_t size;
+};
+
+/* Each returns 0 or a negative errno. */
+int lx_edit_net_add(struct lx_edit *edit);
+int lx_edit_net_del(struct lx_edit *edit);
+int lx_edit_net_set(struct lx_edit *edit);
+int lx_edit_route_add(struct lx_edit *edit);
+int lx_edit_route_del(struct lx_edit *edit);
+int lx_edit_peer_add(struct lx_edit *edit);
+int lx_edit_peer_del(struct lx_edit *edit);
+int lx_edit_routing_set(struct lx_edit *edit);
+int lx_edit_buffers_set(struct lx_edit *edit);
+int lx_edit_stats_reset(struct lx_edit *edit);
+int lx_edit_disconnect(struct lx_edit *edit);
+int lx_edit_tunable_set(struct lx_edit *edit);
+int lx_edit_guard_set(struct lx_edit *edit);
+int lx_edit_ban_add(struct lx_edit *edit);
+int lx_edit_ban_del(struct lx_edit *edit);
+int lx_edit_prefix_add(struct lx_edit *edit);
+int lx_edit_prefix_del(struct lx_edit *edit);
+
+#endif
