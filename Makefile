@@ -10,6 +10,11 @@
 # ordinary build; CC=clang and WERROR=1 are fine; O2IB=0 leaves out o2iblnd, and with
 # it libibverbs and librdmacm. Everything made is below build/.
 
+# Make's own rules are of no use here, and looking for one of them for each header that the
+# *.d files name takes a minute.
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
 SHELL := /bin/bash
 VERSION := 0.1.0
 SONAME := liblnetx.so.0
