@@ -46,7 +46,7 @@ LIBS := libuv libmnl yaml-0.1 zlib libbpf $(if $(no_o2ib),,libibverbs librdmacm)
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps check fuzz vmtest bench-o2ib demo bench clean uninstall includes style
+NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
@@ -239,7 +239,14 @@ $(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libfuzz.a $(B)/tests/libh
 		$(B)/liblnetx.a
 	$(call link,$(fuzz_main))
 
-unit: $(TESTS) $(B)/tests/lnetxd-fake programs
+# What Lustre's own nodes said: for the golden tests.
+build/captures: tests/golden/captures/captures.tar.xz
+	$(Q)rm -rf $@ $@.tmp && mkdir -p $@.tmp
+	$(Q)tar -xJf $< -C $@.tmp && touch $@.tmp && mv $@.tmp $@
+
+captures: build/captures
+
+unit: $(TESTS) $(B)/tests/lnetxd-fake programs captures
 
 fuzzers: $(FUZZERS)
 
@@ -310,7 +317,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit fuzzers deps check fuzz vmtest bench-o2ib includes style always install uninstall clean
+.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 -include $(shell find $(B) build/bpf -name '*.d' 2>/dev/null)

@@ -29,6 +29,12 @@ static void note_nid(struct run *run, const struct lx_nid *nid)
 
 void actor_note_nids(struct run *run, const struct script *script)
 {
+	struct lx_nid nid;
+
+	for (unsigned int i = 0; i < N_OF(run->replay->nids) && run->replay->nids[i]; i++) {
+		assert_int_equal(lx_nid_parse(run->replay->nids[i], &nid), 0);
+		note_nid(run, &nid);
+	}
 	for (unsigned int i = 0; i < script->all.n; i++) {
 		const struct message *m = &script->all.message[i];
 
@@ -95,6 +101,33 @@ static void set(struct lx_conf *conf, const char *module, const char *name, int 
 	snprintf(t->value, sizeof(t->value), "%d", value);
 }
 
+static void configure(struct run *run, const char *yaml)
+{
+	struct lx_conf_error err;
+	struct lx_conf *conf;
+
+	if (lx_conf_parse(yaml, strlen(yaml), &conf, &err))
+		fail_msg("line %d: %s", err.line, err.text);
+	for (size_t i = 0; i < conf->n_peers; i++)
+		assert_int_equal(lx_peer_add(run->node, &conf->peer[i]), 0);
+	for (size_t i = 0; i < conf->n_routes; i++)
+		assert_int_equal(lx_route_add(run->node, &conf->route[i]), 0);
+	lx_conf_free(conf);
+}
+
+/* The address is there, the link of its interface is not. */
+static void lose_carrier(const struct lx_nid *nid)
+{
+	char addr[LX_NID_TEXT], command[400];
+
+	script_nid_addr(nid, addr);
+	snprintf(command, sizeof(command),
+		 "ip addr del %s/32 dev lo && ip link add cut type veth peer other && "
+		 "ip addr add %s/32 dev cut && ip link set cut up",
+		 addr, addr);
+	assert_int_equal(system(command), 0);
+}
+
 void actor_start(struct run *run)
 {
 	const struct replay *replay = run->replay;
@@ -107,30 +140,42 @@ void actor_start(struct run *run)
 	set(conf, "tcp", "keepalive", replay->keepalive ? replay->keepalive : 30);
 	set(conf, "lnet", "alive_router_check_interval", 0);
 	set(conf, "lnet", "router_start_delay", 3600);
+	set(conf, "lnet", "lnet_peer_discovery_disabled", replay->no_discovery);
 	r = lx_node_new(conf, &err, &run->node);
 	if (r)
 		fail_msg("no node: %s", err.text);
 	lx_conf_free(conf);
 	for (unsigned int i = 0; i < run->n_nids; i++)
 		net_add(run, i);
+	if (replay->no_carrier)
+		lose_carrier(&run->nid[0]);
+	if (replay->conf)
+		configure(run, replay->conf);
 	if (replay->us == 'R')
 		assert_int_equal(lx_routing_set(run->node, true), 0);
+}
+
+void actor_dial(struct run *run, const struct lx_nid *src, const struct lx_nid *dst)
+{
+	struct lx_id to = { .nid = *dst, .pid = LX_PID_LUSTRE };
+
+	lx_ping(run->node, &to, src, 60000, on_probe, NULL);
 }
 
 /* Nets that are not ours are behind the far host of a connection. */
 void actor_add_routes(struct run *run, const struct script *script)
 {
-	for (unsigned int i = 0; i < script->all.n; i++) {
-		const struct message *m = &script->all.message[i];
-		const char *far = script_host_has(run->replay->us, m->stream->src) ? m->stream->dst
-										   : m->stream->src;
+	for (unsigned int i = 0; i < script->n; i++) {
+		const struct message *m = script->step[i].m;
+		const char *far;
 		struct lx_conf_route route = { .hop = LX_UNSET,
 					       .priority = LX_UNSET,
 					       .health_sensitivity = LX_UNSET };
 		bool local = false;
 
-		if (m->kind != MESSAGE_LNET || run->replay->us == 'R')
+		if (!m || m->kind != MESSAGE_LNET || run->replay->us == 'R')
 			continue;
+		far = script->step[i].ours ? m->stream->dst : m->stream->src;
 		route.net = lx_nid_net(far == m->stream->dst ? &m->hdr.dst_nid : &m->hdr.src_nid);
 		for (unsigned int j = 0; j < run->n_nids; j++)
 			local |= lx_nid_net(&run->nid[j]) == route.net;
@@ -191,22 +236,21 @@ void actor_expect(struct run *run, const struct script *script, const struct mes
 
 /* ---- what it does --------------------------------------------------------- */
 
-/* To a router of ours: of its regular checks. */
-static bool is_check(const struct run *run, const struct message *m)
+static bool to_router(const struct run *run, const struct message *m)
 {
 	char addr[LX_NID_TEXT];
 
 	script_nid_addr(&m->hdr.dst_nid, addr);
-	return run->replay->us != 'R' && script_is_ping(m) && script_host_has('R', addr);
+	return run->replay->router && script_host_has(run->replay->router, addr);
 }
 
 /* Regular checks are switched on until there is the one that the script has. */
 static void check_routers(struct run *run, bool on)
 {
+	run->checking = on;
 	assert_int_equal(
 		lx_tunable_write(run->node, "lnet", "alive_router_check_interval", on ? "1" : "0"),
 		0);
-	run->checking = on;
 }
 
 static bool is_request(const struct run *run, const struct step *step)
@@ -270,7 +314,7 @@ static void do_request(struct run *run, struct script *script, unsigned int at)
 	step->asked = true;
 	if (!script_is_ping(step->m))
 		request(run, step->m);
-	else if (is_check(run, step->m))
+	else if (is_discovery(run, script, at) && to_router(run, step->m))
 		check_routers(run, true);
 	else if (is_discovery(run, script, at))
 		lx_discover(run->node, &to.nid, true, on_probe, NULL);
@@ -361,6 +405,7 @@ void actor_act(struct run *run, struct script *script)
 
 void actor_heard(struct run *run, const struct message *captured)
 {
-	if (captured->kind == MESSAGE_LNET && is_check(run, captured))
+	if (run->checking && captured->kind == MESSAGE_LNET && script_is_ping(captured) &&
+	    to_router(run, captured))
 		check_routers(run, false);
 }

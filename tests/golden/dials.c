@@ -51,8 +51,8 @@ static struct lx_hello make_hello(const struct script *script, unsigned int vers
 static struct wire *dial_before(struct run *run, const struct script *script,
 				const struct capture_stream *s, uint16_t port)
 {
-	struct lx_hello hello =
-		make_hello(script, script_version(script, s), s->src, s->dst, type_of_port(port));
+	struct lx_hello hello = make_hello(script, messages_version(script->name, s), s->src,
+					   s->dst, type_of_port(port));
 	struct wire *wire = wires_dial(&run->wires, s->src, port, s->dst);
 	uint8_t buf[LX_ACC_REQ_MAX + LX_HELLO_MAX];
 	size_t len = lx_proto_acc_encode(&hello.dst_nid, buf);
@@ -84,6 +84,52 @@ static struct wire *existing(const struct run *run, const struct capture_stream 
 	return NULL;
 }
 
+/* The first thing said on a connection is the far host's, and our node dialled it. */
+static bool far_speaks_first(const struct script *script, const struct capture_stream *s)
+{
+	for (unsigned int i = 0; i < script->n; i++) {
+		const struct step *step = &script->step[i];
+
+		if (script_dialled(script, step->stream) == s)
+			return step->m && !step->ours;
+	}
+	return false;
+}
+
+/* Takes the ping that our node has connected for: it is no business of the script's. */
+static bool take_ping(struct run *run, const struct capture_stream *s)
+{
+	for (unsigned int i = 0; i < run->wires.n; i++) {
+		struct wire *w = run->wires.wire[i];
+
+		for (unsigned int j = 0; j < w->n; j++) {
+			if (strcmp(w->node, s->src) || strcmp(w->far, s->dst) || w->msg[j].taken ||
+			    w->msg[j].m.kind != MESSAGE_LNET)
+				continue;
+			assert_true(script_is_ping(&w->msg[j].m));
+			return w->msg[j].taken = true;
+		}
+	}
+	return false;
+}
+
+/* Our node is made to dial what its capture takes for granted. */
+static void dial_ours(struct run *run, struct script *script, const struct capture_stream *s)
+{
+	struct lx_nid src = script_nid_of(script, s->src), dst = script_nid_of(script, s->dst);
+	unsigned int stream = script_stream(script, s);
+	bool pinged = false;
+
+	actor_dial(run, &src, &dst);
+	for (int i = 0; i < 200 && (!pinged || !script->wire[stream]); i++) {
+		wires_poll(&run->wires, 20);
+		dials_answer(run);
+		pinged = pinged || take_ping(run, s);
+	}
+	assert_true(pinged);
+	assert_non_null(script->wire[stream]);
+}
+
 void dials_prepare(struct run *run, struct script *script)
 {
 	for (unsigned int i = 0; i < script->capture.n_streams; i++) {
@@ -91,6 +137,8 @@ void dials_prepare(struct run *run, struct script *script)
 		bool ours = script_host_has(run->replay->us, s->src);
 		struct wire *wire;
 
+		if (!script_concerns_us(script, i))
+			continue;
 		wires_listen(&run->wires, ours ? s->dst : s->src);
 		if (!script_in_middle(s) || script->wire[i])
 			continue;
@@ -108,6 +156,8 @@ void dials_prepare(struct run *run, struct script *script)
 		}
 		if (wire)
 			dials_own(script, script_stream(script, s), wire);
+		else if (ours && far_speaks_first(script, s))
+			dial_ours(run, script, s);
 	}
 }
 

@@ -30,14 +30,24 @@ struct messages {
 };
 
 /**
- * messages_decode - all of a stream
- * @version: of a stream that was captured from the middle on
- * @messages: they are added at its end
+ * messages_load - all streams of a capture, and all that is said in them
+ * @folder, @name: of the file, without ".pcap"
+ * @capture: capture_free() it
+ * @messages: stream by stream; free() messages->message
  */
-void messages_decode(const struct capture_stream *stream, unsigned int version,
-		     struct messages *messages);
+void messages_load(const char *folder, const char *name, struct capture *capture,
+		   struct messages *messages);
+
+/* Of a connection whose HELLO was not captured; the names of the captures tell it. */
+unsigned int messages_version(const char *name, const struct capture_stream *stream);
+
+/* The stream of a capture that messages_load() leaves out (see there), or NULL. */
+const char *messages_stray(const char *name);
 
 /* A message as the listings beside the captures tell it, without time and place. */
 void message_describe(const struct message *message, char *buf, size_t size);
+
+/* What the listings of lnet_selftest add; nothing if the message is none of its. */
+void message_describe_lst(const struct message *message, char *buf, size_t size);
 
 #endif

@@ -31,6 +31,7 @@ struct reader {
 	size_t size;
 	bool swapped, nanoseconds;
 	uint16_t port;
+	const char *without;
 	uint64_t first_us, now_us;
 	struct early *early;
 };
@@ -115,6 +116,11 @@ static int find(const struct capture *c, const char *src, uint16_t sport, const 
 	return -1;
 }
 
+static void stream_name(const struct segment *seg, char who[112])
+{
+	snprintf(who, 112, "%s:%u>%s:%u", seg->src, seg->sport, seg->dst, seg->dport);
+}
+
 static unsigned int stream_new(struct reader *r, const struct segment *seg)
 {
 	struct capture *c = r->capture;
@@ -125,7 +131,7 @@ static unsigned int stream_new(struct reader *r, const struct segment *seg)
 	s = &c->stream[c->n_streams];
 	memcpy(s->src, seg->src, sizeof(s->src));
 	memcpy(s->dst, seg->dst, sizeof(s->dst));
-	snprintf(s->who, sizeof(s->who), "%s:%u>%s:%u", s->src, seg->sport, s->dst, seg->dport);
+	stream_name(seg, s->who);
 	s->sport = seg->sport;
 	s->dport = seg->dport;
 	s->v6 = seg->v6;
@@ -226,9 +232,15 @@ static int segment_data(struct reader *r, unsigned int i, const struct segment *
 
 static int segment(struct reader *r, const struct segment *seg)
 {
-	unsigned int i = stream_of(r, seg);
-	int rc = seg->len ? segment_data(r, i, seg) : 0;
+	unsigned int i;
+	char who[112];
+	int rc;
 
+	stream_name(seg, who);
+	if (r->without && !strcmp(who, r->without))
+		return 0;
+	i = stream_of(r, seg);
+	rc = seg->len ? segment_data(r, i, seg) : 0;
 	if (seg->flags & (TCP_FIN | TCP_RST) && !r->capture->stream[i].ended) {
 		r->capture->stream[i].ended = true;
 		event(r, seg->flags & TCP_RST ? CAPTURE_RST : CAPTURE_FIN, i, 0, 0);
@@ -373,9 +385,9 @@ static int file_read(struct reader *r, const char *path)
 	return rc;
 }
 
-int capture_load(const char *path, uint16_t port, struct capture *capture)
+int capture_load(const char *path, uint16_t port, const char *without, struct capture *capture)
 {
-	struct reader r = { .capture = capture, .port = port };
+	struct reader r = { .capture = capture, .port = port, .without = without };
 	int rc;
 
 	memset(capture, 0, sizeof(*capture));

@@ -55,11 +55,12 @@ struct capture {
 /**
  * capture_load - read a file
  * @port: the port of the side that listens
+ * @without: a stream that is left out, by its capture_stream.who; NULL: none
  * @capture: filled; capture_free() it in any case
  *
  * Returns 0, a negative errno of the file, or -EBADMSG: see capture->error.
  */
-int capture_load(const char *path, uint16_t port, struct capture *capture);
+int capture_load(const char *path, uint16_t port, const char *without, struct capture *capture);
 void capture_free(struct capture *capture);
 
 #endif

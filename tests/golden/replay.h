@@ -21,12 +21,18 @@ struct replay {
 	const char *name;                   /* of the test */
 	const char *capture[REPLAY_CHAIN];  /* one after the other, on the same node */
 	const char *also[REPLAY_CHAIN];     /* other side of a router, at the same time */
-	char us;                            /* 'A', 'B', 'R' or 'S' of the captures */
+	char us;                            /* host of the captures: script.h */
 	unsigned int steps;                 /* play only so many; 0: all */
 	int conns_per_peer;                 /* of ours; 0: 1 */
 	unsigned int version;               /* that the captured node dialled with; 0: its default */
 	bool other_net;                     /* ours has its address on another net only */
-	int keepalive;                      /* s; 0: default */
+	int keepalive;                      /* s; 0: default, and those captured are not played */
+	const char *nids[3];                /* of ours, in order; others: as the captures name them */
+	bool no_discovery;                  /* was before: ours knows whom it talks to */
+	bool no_carrier;                    /* the interface with ours' first NID has none */
+	const char *conf;                   /* peers and routes that ours had, as YAML */
+	char router;                        /* host that ours checks */
+	const char *not_played;             /* why it is only listed */
 };
 
 /* @folder: of the captures. */
@@ -34,7 +40,7 @@ void replay_run(const struct replay *replay, const char *folder);
 /* After each, however it ended. */
 void replay_end(void);
 
-/* A network of its own with the addresses of the captures. False: not allowed to. */
+/* A network of its own, with the addresses of the captures. False: not allowed to. */
 bool replay_network(void);
 
 #endif

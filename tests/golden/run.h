@@ -25,7 +25,7 @@ struct run {
 	struct lx_nid nid[8]; /* our node's */
 	bool nid_gone[8];
 	unsigned int n_nids;
-	bool checking; /* our node is to check its routers */
+	bool checking; /* our node is to check its router */
 	unsigned int n_errors; /* of requests and what is matched */
 	void *memory[1024];
 	unsigned int n_memory;
@@ -49,6 +49,8 @@ int actor_nid(const struct run *run, const struct lx_nid *nid);
 void actor_note_nids(struct run *run, const struct script *script);
 void actor_start(struct run *run);
 void actor_add_routes(struct run *run, const struct script *script);
+/* Our node pings, so that it connects. */
+void actor_dial(struct run *run, const struct lx_nid *src, const struct lx_nid *dst);
 /* A far host is about to say this: someone on our node has to expect it. */
 void actor_expect(struct run *run, const struct script *script, const struct message *m);
 /* Nothing comes by itself: does what the program or the admin did then. */

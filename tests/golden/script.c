@@ -6,15 +6,17 @@
 
 /* ---- who is who ----------------------------------------------------------- */
 
-/* Who has which addresses in the captures. */
+/* Who has which addresses in the captures; R and G are one machine. */
 static const struct {
 	char name;
-	const char *addr[4];
+	const char *addr[5]; /* and NULL */
 } hosts[] = {
-	{ 'A', { "10.77.0.1", "10.77.0.11", "fd77::1" } },
-	{ 'B', { "10.77.0.2", "fd77::2" } },
+	{ 'A', { "10.77.0.1", "10.77.0.11", "10.78.0.1", "fd77::1" } },
+	{ 'B', { "10.77.0.2", "10.78.0.2", "fd77::2" } },
 	{ 'R', { "10.77.0.3", "10.77.1.3" } },
+	{ 'G', { "10.77.0.3", "10.78.0.3" } },
 	{ 'S', { "10.77.1.2" } },
+	{ 'H', { "10.77.0.254" } },
 };
 
 bool script_host_has(char host, const char *addr)
@@ -28,11 +30,21 @@ bool script_host_has(char host, const char *addr)
 	return false;
 }
 
+/* The first host that has an address. */
+static char first_with(const char *addr)
+{
+	unsigned int i = 0;
+
+	while (!script_host_has(hosts[i].name, addr))
+		i++;
+	return hosts[i].name;
+}
+
 const char *script_address(unsigned int i)
 {
 	for (unsigned int j = 0; j < N_OF(hosts); j++) {
 		for (unsigned int k = 0; hosts[j].addr[k]; k++) {
-			if (!i--)
+			if (first_with(hosts[j].addr[k]) == hosts[j].name && !i--)
 				return hosts[j].addr[k];
 		}
 	}
@@ -67,25 +79,14 @@ bool script_find_nid(const struct script *script, const char *addr, struct lx_ni
 
 struct lx_nid script_nid_of(const struct script *script, const char *addr)
 {
-	struct lx_nid nid = lx_nid_any;
+	struct lx_nid nid;
 
-	if (!script_find_nid(script, addr, &nid))
+	if (!script_find_nid(script, addr, &nid) && lx_nid_parse(addr, &nid))
 		fail_msg("%s: which NID has %s?", script->name, addr);
 	return nid;
 }
 
 /* ---- loading -------------------------------------------------------------- */
-
-unsigned int script_version(const struct script *script, const struct capture_stream *stream)
-{
-	const char *name = script->name;
-
-	if (strstr(name, "-v1-"))
-		return LX_SOCK_V1;
-	if (strstr(name, "-v2-"))
-		return LX_SOCK_V2;
-	return stream->v6 || strstr(name, "-v4-") ? LX_SOCK_V4 : LX_SOCK_V3;
-}
 
 unsigned int script_stream(const struct script *script, const struct capture_stream *stream)
 {
@@ -127,22 +128,30 @@ static int by_order(const void *a, const void *b)
 	return x->m->offset < y->m->offset ? -1 : 1;
 }
 
+/* What others said to each other. */
+static void drop_others(struct script *script)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < script->all.n; i++) {
+		const struct message *m = &script->all.message[i];
+
+		if (script_concerns_us(script, script_stream(script, m->stream)))
+			script->all.message[n++] = *m;
+	}
+	script->all.n = n;
+}
+
 void script_load(struct script *script, const char *folder, const char *name, char us)
 {
 	bool ended[SCRIPT_STREAMS] = { 0 };
-	char path[600];
 
 	memset(script, 0, sizeof(*script));
 	script->name = name;
-	snprintf(path, sizeof(path), "%s/%s.pcap", folder, name);
-	if (capture_load(path, LX_SOCK_PORT, &script->capture))
-		fail_msg("%s: %s", path, script->capture.error);
+	script->us = us;
+	messages_load(folder, name, &script->capture, &script->all);
 	assert_true(script->capture.n_streams <= SCRIPT_STREAMS);
-	for (unsigned int i = 0; i < script->capture.n_streams; i++) {
-		const struct capture_stream *s = &script->capture.stream[i];
-
-		messages_decode(s, script_version(script, s), &script->all);
-	}
+	drop_others(script);
 	script->step = calloc(script->all.n + script->capture.n_events, sizeof(*script->step));
 	for (unsigned int i = 0; i < script->all.n; i++) {
 		const struct message *m = &script->all.message[i];
@@ -153,7 +162,8 @@ void script_load(struct script *script, const char *folder, const char *name, ch
 	for (unsigned int i = 0; i < script->capture.n_events; i++) {
 		const struct capture_event *e = &script->capture.event[i];
 
-		if ((e->what == CAPTURE_FIN || e->what == CAPTURE_RST) && !ended[e->stream]) {
+		if ((e->what == CAPTURE_FIN || e->what == CAPTURE_RST) && !ended[e->stream] &&
+		    script_concerns_us(script, e->stream)) {
 			ended[e->stream] = true;
 			add_step(script, us, NULL, e->stream, i);
 		}
@@ -175,6 +185,13 @@ const struct capture_stream *script_dialled(const struct script *script, unsigne
 	const struct capture_stream *s = &script->capture.stream[stream];
 
 	return s->active || s->reverse < 0 ? s : &script->capture.stream[s->reverse];
+}
+
+bool script_concerns_us(const struct script *script, unsigned int stream)
+{
+	const struct capture_stream *s = &script->capture.stream[stream];
+
+	return script_host_has(script->us, s->src) || script_host_has(script->us, s->dst);
 }
 
 bool script_in_middle(const struct capture_stream *s)

@@ -21,8 +21,9 @@ struct step {
 
 struct script {
 	const char *name;
+	char us;
 	struct capture capture;
-	struct messages all;
+	struct messages all; /* but for what others said to each other */
 	struct step *step;
 	unsigned int n, at;
 	struct wire *wire[SCRIPT_STREAMS]; /* by stream; both directions */
@@ -32,24 +33,25 @@ struct script {
 void script_load(struct script *script, const char *folder, const char *name, char us);
 void script_free(struct script *script);
 
-/* Whether a host of the captures ('A', 'B', 'R', 'S') has an address. */
+/* Whether a host of the captures ('A', 'B', 'R', 'G', 'S', 'H') has an address. */
 bool script_host_has(char host, const char *addr);
-/* Addresses of all hosts, one after the other; NULL at the end. */
+/* Addresses of all hosts, one after the other, each once; NULL at the end. */
 const char *script_address(unsigned int i);
 
 /* The address of a NID. */
 void script_nid_addr(const struct lx_nid *nid, char addr[LX_NID_TEXT]);
 /* The NID of an address, as some message has it. */
 bool script_find_nid(const struct script *script, const char *addr, struct lx_nid *nid);
+/* Likewise; if none has it, the one on tcp. */
 struct lx_nid script_nid_of(const struct script *script, const char *addr);
 
 unsigned int script_stream(const struct script *script, const struct capture_stream *stream);
 /* The direction of a stream's connection that dialled. */
 const struct capture_stream *script_dialled(const struct script *script, unsigned int stream);
+/* Our node is one of the two. */
+bool script_concerns_us(const struct script *script, unsigned int stream);
 /* That its capture takes for granted. */
 bool script_in_middle(const struct capture_stream *stream);
-/* Of a connection whose HELLO was not captured. */
-unsigned int script_version(const struct script *script, const struct capture_stream *stream);
 
 /* Of the protocol that LNet itself speaks: asks a node for its NIDs, tells own NIDs. */
 bool script_is_ping(const struct message *m);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -52,6 +53,24 @@ static inline void rnd_fill(void *buf, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		((uint8_t *)buf)[i] = rnd();
+}
+
+/* What Lustre's own nodes said, as make has unpacked it, or in LNETX_CAPTURES. Ends the
+ * program if it is not there. */
+static inline const char *captures_dir(void)
+{
+	const char *dir = getenv("LNETX_CAPTURES");
+
+	if (!dir)
+		dir = "build/captures";
+	if (access(dir, R_OK | X_OK)) {
+		fprintf(stderr,
+			"no captures in %s. Next: run it in the project's folder after "
+			"make captures, or set LNETX_CAPTURES\n",
+			dir);
+		exit(1);
+	}
+	return dir;
 }
 
 /* "00 71 ce ac" to bytes; returns how many. Fails the test on what is no hex. */
