@@ -146,7 +146,8 @@ struct lx_peer_info {
 
 struct lx_route_info {
 	uint32_t net;
-	struct lx_nid gateway;
+	struct lx_nid gateway; /* as configured */
+	struct lx_nid primary; /* the same node by its primary NID, as far as it is known */
 	int32_t hop; /* -1 undefined */
 	uint32_t priority;
 	int32_t health_sensitivity;

@@ -121,15 +121,17 @@ int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, con
 	       int32_t value);
 
 /**
- * lx_route_add - add a route (lnet.md 10.1); one that is there gets new hops and priority
- * Returns 0, -EINVAL, -EHOSTUNREACH no NI on the gateway's net, -EEXIST the net is local,
- * -ENOMEM.
+ * lx_route_add - add a route (lnet.md 10.1)
+ * The gateway is named by its NID on a net of ours. Two NIDs of one gateway make two routes.
+ * Returns 0, -EINVAL, -EHOSTUNREACH no NI on the gateway's net, -EEXIST the net is local or
+ * has a route via this NID, -ELOOP the gateway is this node, -ENOMEM.
  */
 int lx_route_add(struct lx_node *node, const struct lx_conf_route *route);
 
 /**
  * lx_route_del - remove routes
- * @gateway: by any of its NIDs; any: all routes to @net
+ * @gateway: the NID that the route was added with, else any NID of the gateway, for all
+ *	routes to @net through it; any: all routes to @net
  * Returns 0 or -ENOENT.
  */
 int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gateway);

@@ -352,11 +352,12 @@ int lx_route_add(struct lx_node *node, const struct lx_conf_route *route)
 	for (size_t i = 0; i < s->n_routes; i++) {
 		if (s->route[i].net == route->net &&
 		    lx_nid_eq(&s->route[i].gateway, &route->gateway))
-			return 0;
+			return -EEXIST;
 	}
 	s->route[s->n_routes++] = (struct lx_route_info){
 		.net = route->net,
 		.gateway = route->gateway,
+		.primary = make_peer(node, &route->gateway)->info.primary,
 		.hop = route->hop,
 		.priority = route->priority == LX_UNSET ? 0 : route->priority,
 		.health_sensitivity = or_default(route->health_sensitivity, 1),
@@ -463,6 +464,13 @@ int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n
 {
 	return copy_list(node->s.ni, node->s.n_nis, sizeof(node->s.ni[0]), (void **)ret_list,
 			 ret_n);
+}
+
+void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_nid *ret_primary)
+{
+	struct fake_peer *p = find_peer(node, nid);
+
+	*ret_primary = p ? p->info.primary : *nid;
 }
 
 int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n)

@@ -177,13 +177,77 @@ static void bad_routes_are_refused(void **state)
 	assert_int_equal(lx_route_new(core, &c), -EINVAL);
 	c.hop = 255;
 	assert_int_equal(lx_route_new(core, &c), 0);
-	assert_int_equal(lx_route_new(core, &c), 0); /* a duplicate changes nothing */
+	assert_int_equal(lx_route_new(core, &c), -EEXIST);
+	c.hop = 1;
+	assert_int_equal(lx_route_new(core, &c), -EEXIST);
 	assert_int_equal(lx_route_delete(core, c.net, &c.gateway), 0);
 	assert_int_equal(lx_route_delete(core, c.net, &c.gateway), -ENOENT);
 	/* Traffic must not make a route to a net of ours. */
 	c.net = LX_NET(2, 1);
 	c.gateway = nid("10.1.0.11@tcp2");
 	assert_int_equal(lx_route_new(core, &c), -EEXIST);
+}
+
+static const struct lx_route_info *routes_of(struct lx_sim_node *node, size_t *ret_n)
+{
+	static struct lx_route_info *list;
+
+	free(list);
+	assert_int_equal(lx_route_describe_all(node->core, &list, ret_n), 0);
+	return list;
+}
+
+/* Discovery may find that the gateway's first NID is on the far net: that is no gateway for us. */
+static void route_keeps_the_nid_it_was_given(void **state)
+{
+	struct lx_nid near = nid("10.0.0.13@tcp1"), far = nid("10.1.0.13@tcp2");
+	struct lx_sim_node *g = NODE(sim, "10.1.0.13@tcp2", "10.0.0.13@tcp1");
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1");
+	const struct lx_route_info *r;
+	size_t n;
+
+	make_router(g);
+	quick(b);
+	add_route(b, "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	r = routes_of(b, &n);
+	assert_int_equal(n, 1);
+	assert_true(r->up);
+	assert_true(lx_nid_eq(&r->primary, &far));
+	assert_true(lx_nid_eq(&r->gateway, &near));
+	/* And by that NID of its, nobody could add it again. */
+	assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &far), 0);
+	assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &near), -ENOENT);
+	add_route(b, "tcp2", "10.0.0.13@tcp1", 1, 2);
+	r = routes_of(b, &n);
+	assert_true(lx_nid_eq(&r->gateway, &near));
+	assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &near), 0);
+}
+
+/* Two NIDs of one gateway are two ways to it, whenever it is found that they are. */
+static void two_nids_of_a_gateway_are_two_routes(void **state)
+{
+	struct lx_nid one = nid("10.0.0.13@tcp1"), two = nid("10.2.0.13@tcp3");
+	struct lx_sim_node *g = NODE(sim, "10.0.0.13@tcp1", "10.2.0.13@tcp3", "10.1.0.13@tcp2");
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1", "10.2.0.2@tcp3");
+	const struct lx_route_info *r;
+	size_t n;
+
+	make_router(g);
+	quick(b);
+	for (int i = 0; i < 2; i++) {
+		add_route(b, "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+		add_route(b, "tcp2", "10.2.0.13@tcp3", LX_UNSET, 0);
+		lx_sim_run(sim, 5 * SEC);
+		r = routes_of(b, &n);
+		assert_int_equal(n, 2);
+		assert_true(lx_nid_eq(&r[0].primary, &r[1].primary));
+		assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &two), 0);
+		r = routes_of(b, &n);
+		assert_int_equal(n, 1);
+		assert_true(lx_nid_eq(&r->gateway, &one));
+		assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &two), 0);
+	}
 }
 
 /* A gateway whose last NID is taken away takes its routes with it. */
@@ -645,7 +709,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(crosses), T(first_word_of_a_gateway), T(priority_and_hops_decide),
-		T(bad_routes_are_refused), T(gateway_is_forgotten), T(dead_router_is_left_out),
+		T(bad_routes_are_refused), T(route_keeps_the_nid_it_was_given),
+		T(two_nids_of_a_gateway_are_two_routes), T(gateway_is_forgotten), T(dead_router_is_left_out),
 		T(half_dead_router_is_left_out),
 		T(busy_router_is_up), T(router_busy_without_the_core_is_up),
 		T(gateway_heard_without_the_core),

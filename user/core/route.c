@@ -27,6 +27,20 @@ struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net)
 	return NULL;
 }
 
+struct lx_route *lx_route_lookup(struct lx_core *core, uint32_t net, const struct lx_nid *nid)
+{
+	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
+	struct lx_route *route;
+
+	if (!rnet)
+		return NULL;
+	lx_list_for_each(route, &rnet->routes, link) {
+		if (lx_nid_eq(&route->nid, nid))
+			return route;
+	}
+	return NULL;
+}
+
 /* ---- configuration --------------------------------------------------------------- */
 
 static int route_check(struct lx_core *core, const struct lx_conf_route *conf)
@@ -41,7 +55,7 @@ static int route_check(struct lx_core *core, const struct lx_conf_route *conf)
 		return -EINVAL;
 	if (conf->priority != LX_UNSET && (conf->priority < 0 || conf->priority > UINT32_MAX))
 		return -EINVAL;
-	if (lx_net_lookup(core, conf->net))
+	if (lx_net_lookup(core, conf->net) || lx_route_lookup(core, conf->net, &conf->gateway))
 		return -EEXIST;
 	if (!lx_net_lookup(core, gateway_net))
 		return -EHOSTUNREACH;
@@ -100,10 +114,6 @@ int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
 	rnet = rnet_obtain(core, conf->net);
 	if (!rnet)
 		return -ENOMEM;
-	lx_list_for_each(route, &rnet->routes, link) {
-		if (route->gateway == lx_peer_of(pni))
-			return 0; /* known already */
-	}
 	route = calloc(1, sizeof(*route));
 	if (!route) {
 		rnet_free_if_empty(rnet);
@@ -146,9 +156,9 @@ static void route_free(struct lx_core *core, struct lx_route *route)
 }
 
 struct which {
-	uint32_t net, local_net;     /* or LX_NET_U32_ANY */
-	const struct lx_nid *nid;    /* gateway: its NID as configured, ... */
-	const struct lx_peer *peer;  /* ... or whose it is now; both NULL: any */
+	uint32_t net, local_net;    /* or LX_NET_U32_ANY */
+	const struct lx_nid *nid;   /* as configured, or NULL */
+	const struct lx_peer *peer; /* or NULL */
 };
 
 static bool is_of(const struct lx_route *route, const struct which *w)
@@ -157,8 +167,8 @@ static bool is_of(const struct lx_route *route, const struct which *w)
 		return false;
 	if (w->local_net != LX_NET_U32_ANY && w->local_net != route->local_net)
 		return false;
-	return (!w->nid && !w->peer) || route->gateway == w->peer ||
-	       (w->nid && lx_nid_eq(&route->nid, w->nid));
+	return (!w->nid || lx_nid_eq(&route->nid, w->nid)) &&
+	       (!w->peer || route->gateway == w->peer);
 }
 
 static struct lx_route *find_matching(struct lx_core *core, const struct which *w)
@@ -188,16 +198,22 @@ static unsigned int delete_matching(struct lx_core *core, const struct which *w)
 	return n;
 }
 
+/* The route that was given this NID; if there is none, those of the node that has it. */
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway)
 {
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, gateway);
-	const struct which w = {
-		.net = net,
-		.local_net = LX_NET_U32_ANY,
-		.nid = lx_nid_is_any(gateway) ? NULL : gateway,
-		.peer = pni ? lx_peer_of(pni) : NULL,
-	};
+	struct which w = { .net = net, .local_net = LX_NET_U32_ANY };
+	struct lx_peer_ni *pni;
 
+	if (lx_nid_is_any(gateway))
+		return delete_matching(core, &w) ? 0 : -ENOENT;
+	w.nid = gateway;
+	if (delete_matching(core, &w))
+		return 0;
+	pni = lx_peer_ni_lookup(core, gateway);
+	if (!pni)
+		return -ENOENT;
+	w.nid = NULL;
+	w.peer = lx_peer_of(pni);
 	return delete_matching(core, &w) ? 0 : -ENOENT;
 }
 
@@ -456,7 +472,8 @@ static void route_describe(const struct lx_route *route, struct lx_route_info *r
 {
 	*ret_info = (struct lx_route_info){
 		.net = route->rnet->id,
-		.gateway = route->gateway->primary,
+		.gateway = route->nid,
+		.primary = route->gateway->primary,
 		.hop = route->hops,
 		.priority = route->priority,
 		.health_sensitivity = route->health_sensitivity,

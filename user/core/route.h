@@ -39,10 +39,12 @@ struct lx_route {
 };
 
 struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net);
+/* By the NID that it was configured with. */
+struct lx_route *lx_route_lookup(struct lx_core *core, uint32_t net, const struct lx_nid *nid);
 
 /* As lx_route_add() of lnetx.h. */
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf);
-/* @gateway any: all to @net; @net any: all. -ENOENT. */
+/* As lx_route_del() of lnetx.h; @net any: to every net. -ENOENT. */
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway);
 /* Routes whose gateway is on a local net that goes away. */
 void lx_route_delete_over(struct lx_core *core, uint32_t local_net);

@@ -69,13 +69,21 @@ static int show_peers(struct lx_daemon *d, const struct lx_control_show *req,
 		   : lx_dump_new(&lx_control_peers, req->level, list, n, sizeof(*list), ret_dump);
 }
 
+/* What routes are to be shown; a gateway may be named by any of its NIDs. */
+struct route_filter {
+	const struct lx_control_show *req;
+	struct lx_nid primary; /* of the node that has req->gateway */
+};
+
 static bool keep_route(const void *element, const void *arg)
 {
 	const struct lx_route_info *r = element;
-	const struct lx_control_show *req = arg;
+	const struct route_filter *f = arg;
+	const struct lx_control_show *req = f->req;
 
 	return (req->net == LX_NET_U32_ANY || req->net == r->net) &&
-	       (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway)) &&
+	       (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway) ||
+		lx_nid_eq(&f->primary, &r->primary)) &&
 	       (req->hop == LX_UNSET || req->hop == r->hop) &&
 	       (req->priority == LX_UNSET || req->priority == r->priority);
 }
@@ -83,14 +91,16 @@ static bool keep_route(const void *element, const void *arg)
 static int show_routes(struct lx_daemon *d, const struct lx_control_show *req,
 		       struct lx_dump **ret_dump)
 {
+	struct route_filter filter = { .req = req };
 	struct lx_route_info *list;
 	size_t n;
 	int err = lx_route_list(d->node, &list, &n);
 
+	lx_primary_nid(d->node, &req->gateway, &filter.primary);
 	if (!err)
 		err = lx_dump_new(&lx_control_routes, req->level, list, n, sizeof(*list), ret_dump);
 	if (!err)
-		lx_dump_filter(*ret_dump, keep_route, req);
+		lx_dump_filter(*ret_dump, keep_route, &filter);
 	return err;
 }
 

@@ -199,8 +199,10 @@ int lx_edit_route_add(struct lx_edit *e)
 			   "add one first (lnetx net add)",
 			   lx_net_str(r->net), lx_nid_str(&r->gateway));
 	case -EEXIST:
-		return say(e, err, "route to %s: the net is local, it needs no gateway",
-			   lx_net_str(r->net));
+		return say(e, err,
+			   "route to %s via %s: there is one already, or the net is local and "
+			   "needs none; see \"lnetx route show\", \"lnetx net show\"",
+			   lx_net_str(r->net), lx_nid_str(&r->gateway));
 	case -EINVAL:
 		return say(e, err,
 			   "route to %s via %s: not a possible gateway for this net, or a "

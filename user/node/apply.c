@@ -343,12 +343,24 @@ static void apply_routing(struct apply *a)
 	failed(a, r, 0, "routing %s", a->conf->routing == 1 ? "on" : "off");
 }
 
+static bool has_route(struct apply *a, const struct lx_conf_route *conf)
+{
+	bool has;
+
+	lx_node_lock(a->node);
+	has = lx_route_lookup(a->node->core, conf->net, &conf->gateway);
+	lx_node_unlock(a->node);
+	return has;
+}
+
 static void apply_routes(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_routes; i++) {
 		const struct lx_conf_route *c = &a->conf->route[i];
+		/* routes_remove() has left the one that is as it should be. */
+		bool same = (a->flags & LX_APPLY_DIFF) && has_route(a, c);
 
-		failed(a, lx_route_add(a->node, c), c->line, "route to %s via %s",
+		failed(a, same ? 0 : lx_route_add(a->node, c), c->line, "route to %s via %s",
 		       lx_net_str(c->net), lx_nid_str(&c->gateway));
 	}
 }
