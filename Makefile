@@ -320,4 +320,6 @@ clean:
 .PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
+# Made along with the objects; no search for rules that could make them.
+%.d: ;
 -include $(shell find $(B) build/bpf -name '*.d' 2>/dev/null)
