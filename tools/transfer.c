@@ -19,20 +19,91 @@
 
 /* ---- export ------------------------------------------------------------------------ */
 
-/* What follows from other settings is not to be configured again. */
-static void drop_derived(json_t *nets)
+static const char *text_of(const json_t *row, const char *key)
 {
-	json_t *net, *ni;
+	const char *text = json_string_value(json_object_get(row, key));
+
+	return text ? text : "";
+}
+
+/* The time-out that NIs of a net take if they are given none. */
+static int64_t timeout_of(const json_t *tunables, const char *net)
+{
+	const char *type;
+	uint32_t id;
+	json_t *row;
+	size_t i;
+
+	if (lx_net_parse(net, &id) < 0)
+		return LX_UNSET;
+	type = lx_net_str(LX_NET(lx_net_type(id), 0));
+	json_array_foreach ((json_t *)tunables, i, row) {
+		const char *name = text_of(row, "name");
+
+		if (!strcmp(text_of(row, "module"), type) &&
+		    (!strcmp(name, "sock_timeout") || !strcmp(name, "timeout")))
+			return strtoll(text_of(row, "value"), NULL, 10);
+	}
+	return LX_UNSET;
+}
+
+/* What follows from other settings is not to be configured again. */
+static void drop_derived(json_t *nets, const json_t *tunables)
+{
+	json_t *net, *ni, *settings;
 	size_t i, j;
 
 	json_array_foreach (nets, i, net) {
-		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni)
-			json_object_del(json_object_get(ni, "lnd tunables"), "timeout");
+		int64_t timeout = timeout_of(tunables, text_of(net, "net type"));
+
+		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+			settings = json_object_get(ni, "lnd tunables");
+			if (json_integer_value(json_object_get(settings, "timeout")) == timeout)
+				json_object_del(settings, "timeout");
+		}
 	}
 }
 
+/* Whether section "global" or "buffers" tells it. */
+static bool is_told(const char *module, const char *name, bool has_buffers)
+{
+	if (strcmp(module, "lnet"))
+		return false;
+	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+		if (g->tunable && !strcmp(name, g->tunable))
+			return true;
+	}
+	return has_buffers && strstr(name, "_router_buffers");
+}
+
+/* Settings that the reference has as parameters of modules: those that were changed. */
+static void export_tunables(FILE *out, const json_t *tunables, bool has_buffers)
+{
+	json_t *modules = json_object(), *row, *map;
+	size_t i;
+
+	json_array_foreach ((json_t *)tunables, i, row) {
+		const char *module = text_of(row, "module"), *name = text_of(row, "name");
+
+		if (is_told(module, name, has_buffers) ||
+		    !strcmp(text_of(row, "value"), text_of(row, "default")))
+			continue;
+		map = json_object_get(modules, module);
+		if (!map) {
+			map = json_object();
+			json_object_set_new(modules, module, map);
+		}
+		json_object_set(map, name, json_object_get(row, "value"));
+	}
+	map = json_pack("{so}", "tunables", modules);
+	if (json_object_size(modules))
+		lx_print_yaml(out, map, &lx_layout_four);
+	json_decref(map);
+}
+
 static int export_list(struct lx_session *s, FILE *out, uint8_t command,
-		       const struct lx_control_object *object, unsigned int level)
+		       const struct lx_control_object *object, unsigned int level,
+		       const json_t *tunables)
 {
 	json_t *list, *map;
 	int err = lx_action_show_all(s, command, object, level, &list);
@@ -40,7 +111,7 @@ static int export_list(struct lx_session *s, FILE *out, uint8_t command,
 	if (err)
 		return err;
 	if (object == &lx_control_nets && level == LX_LEVEL_BACKUP)
-		drop_derived(list);
+		drop_derived(list, tunables);
 	map = json_pack("{so}", object->yaml, list);
 	if (json_array_size(list))
 		lx_print_yaml(out, map, &lx_layout_wide);
@@ -48,14 +119,16 @@ static int export_list(struct lx_session *s, FILE *out, uint8_t command,
 	return 0;
 }
 
-static int export_rest(struct lx_session *s, FILE *out, bool backup)
+static int export_rest(struct lx_session *s, FILE *out, bool backup, const json_t *tunables)
 {
 	json_t *routing, *globals, *map;
 	int err = lx_action_routing_show(s, backup, &routing);
+	bool has_buffers;
 
 	if (err)
 		return err;
 	lx_print_yaml(out, routing, &lx_layout_four);
+	has_buffers = json_object_get(routing, "buffers");
 	json_decref(routing);
 	err = lx_action_globals(s, &globals);
 	if (err)
@@ -63,6 +136,7 @@ static int export_rest(struct lx_session *s, FILE *out, bool backup)
 	map = json_pack("{so}", "global", globals);
 	lx_print_yaml(out, map, &lx_layout_four);
 	json_decref(map);
+	export_tunables(out, tunables, has_buffers);
 	return 0;
 }
 
@@ -78,14 +152,19 @@ int lx_transfer_export(struct lx_session *s, FILE *out, bool backup)
 		{ LX_CONTROL_PEERS, &lx_control_peers, 3 },
 	};
 
-	for (int i = 0; i < 3; i++) {
-		int err = export_list(s, out, parts[i].command, parts[i].object,
-				      backup ? LX_LEVEL_BACKUP : parts[i].level);
+	json_t *tunables;
+	int err = lx_action_show_all(s, LX_CONTROL_TUNABLES, &lx_control_tunables, LX_LEVEL_OWN,
+				     &tunables);
 
-		if (err)
-			return err;
-	}
-	return export_rest(s, out, backup);
+	if (err)
+		return err;
+	for (int i = 0; i < 3 && !err; i++)
+		err = export_list(s, out, parts[i].command, parts[i].object,
+				  backup ? LX_LEVEL_BACKUP : parts[i].level, tunables);
+	if (!err)
+		err = export_rest(s, out, backup, tunables);
+	json_decref(tunables);
+	return err;
 }
 
 /* ---- import ------------------------------------------------------------------------ */
@@ -146,16 +225,28 @@ static int add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
 	return peer_is_so(s, peer) ? 0 : lx_session_fail(s, err, "%s", text);
 }
 
+/* Twice, as a value may be right only together with one that comes later. */
+static void set_tunables(struct import *im, const struct lx_conf *conf)
+{
+	const struct lx_conf_tunable *t;
+
+	for (size_t i = 0; i < 2 * conf->n_tunables; i++) {
+		bool again = i >= conf->n_tunables;
+		int err;
+
+		t = &conf->tunable[i % conf->n_tunables];
+		err = lx_action_tunable_set(im->s, t->module, t->name, t->value);
+		if (again)
+			outcome(im, err, "global");
+	}
+}
+
 static void add_conf(struct import *im, const struct lx_conf *conf)
 {
 	struct lx_session *s = im->s;
 	bool has_buffers = false;
 
-	for (size_t i = 0; i < conf->n_tunables; i++)
-		outcome(im,
-			lx_action_tunable_set(s, conf->tunable[i].module, conf->tunable[i].name,
-					      conf->tunable[i].value),
-			"global");
+	set_tunables(im, conf);
 	for (size_t i = 0; i < conf->n_nis; i++)
 		outcome(im, lx_action_add_ni(s, &conf->ni[i]), lx_control_nets.yaml);
 	for (int i = 0; i < LX_POOLS; i++)
@@ -164,8 +255,10 @@ static void add_conf(struct import *im, const struct lx_conf *conf)
 		outcome(im, lx_action_set_buffers(s, conf->buffers), "buffers");
 	if (conf->routing != LX_UNSET)
 		outcome(im, lx_action_routing(s, conf->routing), lx_control_routing_info.yaml);
-	for (size_t i = 0; i < conf->n_peers; i++)
-		outcome(im, add_peer(s, &conf->peer[i]), lx_control_peers.yaml);
+	for (size_t i = 0; i < conf->n_peers; i++) {
+		if (lx_import_peer_says(conf, &conf->peer[i]))
+			outcome(im, add_peer(s, &conf->peer[i]), lx_control_peers.yaml);
+	}
 	for (size_t i = 0; i < conf->n_routes; i++)
 		outcome(im, lx_action_add_route(s, &conf->route[i]), lx_control_routes.yaml);
 }

@@ -81,6 +81,7 @@ struct lx_ni_info {
 	uint32_t net;
 	bool up;
 	char ifname[IF_NAMESIZE]; /* "" for lo */
+	struct lx_nid given; /* nid, if the interface alone does not say it; else any */
 	struct lx_traffic traffic;
 	struct lx_ni_health health;
 	struct lx_ni_tunables tun;
@@ -137,6 +138,7 @@ struct lx_peer_ni_info {
 struct lx_peer_info {
 	struct lx_nid primary;
 	bool multi_rail;
+	bool lock_primary;
 	uint32_t state; /* enum lx_peer_state */
 	uint32_t n_nis;
 	struct lx_peer_ni_info *ni; /* n_nis of them; one allocation with the peer list */

@@ -292,6 +292,7 @@ int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
 	p = make_peer(node, &peer->primary);
 	p->configured = true;
 	p->info.multi_rail = peer->multi_rail;
+	p->info.lock_primary |= peer->lock_primary;
 	p->info.state |= LX_PEER_CONFIGURED | (peer->multi_rail ? LX_PEER_MULTI_RAIL : 0) |
 			 (peer->lock_primary ? LX_PEER_LOCK_PRIMARY : 0);
 	for (size_t i = 0; i < peer->n_nids; i++)
@@ -462,6 +463,11 @@ static int copy_list(const void *from, size_t n, size_t size, void **ret_list, s
 /* 0@lo comes first, also where a file of state does not say so. */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
+	for (size_t i = 0; i < node->s.n_nis; i++) {
+		struct lx_ni_info *ni = &node->s.ni[i];
+
+		ni->given = lx_nid_is_nid4(&ni->nid) ? lx_nid_any : ni->nid;
+	}
 	return copy_list(node->s.ni, node->s.n_nis, sizeof(node->s.ni[0]), (void **)ret_list,
 			 ret_n);
 }

@@ -122,7 +122,7 @@ static void exec_daemon(const struct proc_daemon *d, const char *state, const ch
 		setenv("FAKENODE_STATE", state, 1);
 	else
 		unsetenv("FAKENODE_STATE");
-	execv(proc_path("lnetxd-fake"), (char **)argv);
+	execv(proc_path(d->program ? d->program : "lnetxd-fake"), (char **)argv);
 	_exit(127);
 }
 

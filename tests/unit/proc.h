@@ -26,6 +26,7 @@ const char *proc_file(const char *name, const char *content);
 char *proc_read(const char *path);
 
 struct proc_daemon {
+	const char *program; /* NULL: lnetxd-fake */
 	pid_t pid;
 	char log[200]; /* file with what it wrote to stderr */
 };

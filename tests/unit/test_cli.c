@@ -343,9 +343,10 @@ static const char big_state[] =
 	"peer:\n"
 	"- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
 	"  - nid: 10.0.0.3@tcp1\n    state: up\n  - nid: 10.9.0.3@tcp2\n    state: up\n"
+	"- primary nid: 7@gni\n  Multi-Rail: true\n  peer ni:\n  - nid: 7@gni\n    state: NA\n"
+	/* Last: its route makes it, as the entry says nothing else. */
 	"- primary nid: 10.0.0.4@tcp1\n  Multi-Rail: false\n  peer ni:\n"
 	"  - nid: 10.0.0.4@tcp1\n    state: NA\n"
-	"- primary nid: 7@gni\n  Multi-Rail: true\n  peer ni:\n  - nid: 7@gni\n    state: NA\n"
 	"routing:\n- cpt[0]:\n    tiny: {npages: 0, nbuffers: 100, credits: 100, mincredits: 90}\n"
 	"    small: {npages: 1, nbuffers: 200, credits: 100, mincredits: 90}\n"
 	"    large: {npages: 256, nbuffers: 30, credits: 30, mincredits: 3}\n"

@@ -152,18 +152,22 @@ static void test_levels(void **state)
 	}
 }
 
-/* An IPv6 NI has to be named in a backup: its interface alone means an IPv4 address. */
-static void test_backup_large_nid(void **state)
+/* An NI that its interface alone does not mean has to be named in a backup. */
+static void test_backup_given_nid(void **state)
 {
-	struct lx_ni_info ni = { .ifname = "eth0" };
+	struct lx_ni_info ni = { .ifname = "eth0", .given = lx_nid_any };
 	struct message m;
 
-	ni.nid = nid_of("fd00::7@tcp");
-	begin(&m);
-	assert_int_equal(
-		lx_schema_put(m.nlh, sizeof(m.buf), lx_control_nets.row, &ni, LX_LEVEL_BACKUP), 0);
-	finish(&m);
-	assert_non_null(lx_schema_find(m.attrs, m.len, 27));
+	ni.nid = nid_of("10.0.0.7@tcp");
+	for (int given = 0; given < 2; given++) {
+		if (given)
+			ni.given = ni.nid;
+		begin(&m);
+		assert_int_equal(lx_schema_put(m.nlh, sizeof(m.buf), lx_control_nets.row, &ni,
+					       LX_LEVEL_BACKUP), 0);
+		finish(&m);
+		assert_int_equal(!!lx_schema_find(m.attrs, m.len, 27), given);
+	}
 }
 
 /* States have names, in the order of their enum; a value that has none is not looked up. */
@@ -412,7 +416,7 @@ int main(void)
 		cmocka_unit_test(test_peer),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_backup_large_nid),
+		cmocka_unit_test(test_backup_given_nid),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_numbers),

@@ -99,9 +99,9 @@ static const char *const one_cpt[] = { "[0]" };
 
 static const struct lx_field ni_fields[] = {
 	{ LX_FIELD(2, "nid", NID, struct lx_ni_info, nid), .col = "NID" },
-	/* An interface stands for its IPv4 address; what else it is has to be said. */
-	{ LX_FIELD(27, "nid", NID, struct lx_ni_info, nid), .omit = LX_OMIT_SMALL,
-	  .level = LX_LEVEL_BACKUP, BACKUP },
+	/* An interface stands for its first IPv4 address; another one has to be said. */
+	{ LX_FIELD(27, "nid", NID, struct lx_ni_info, given), UNSET, .level = LX_LEVEL_BACKUP,
+	  BACKUP },
 	{ LX_FIELD(3, "status", ENUM, struct lx_ni_info, up), LX_FIELD_NAMES(up_names),
 	  .col = "STATUS" },
 	{ LX_FIELD(4, "interfaces", IFACE, struct lx_ni_info, ifname), UNSET, BACKUP,
@@ -157,6 +157,8 @@ static const struct lx_field peer_group_fields[] = {
 	{ LX_FIELD(1, "primary nid", NID, struct lx_peer_info, primary), BACKUP, .col = "PRIMARY" },
 	{ LX_FIELD(2, "Multi-Rail", BOOL, struct lx_peer_info, multi_rail), BACKUP, .col = "MR" },
 	{ LX_FIELD_NUM(3, "peer state", struct lx_peer_info, state), .level = 3 },
+	{ LX_FIELD(20, "lock_prim", BOOL, struct lx_peer_info, lock_primary), OWN, BACKUP,
+	  .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema peer_group = { "peer", sizeof(struct lx_peer_info),

@@ -167,8 +167,7 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	case LX_FIELD_STRP:
 		return put_text(nlh, size, f, *(const char *const *)p);
 	case LX_FIELD_NID:
-		if ((f->omit == LX_OMIT_UNSET && lx_nid_eq(p, &lx_nid_any)) ||
-		    (f->omit == LX_OMIT_SMALL && !((const struct lx_nid *)p)->size))
+		if (f->omit == LX_OMIT_UNSET && lx_nid_eq(p, &lx_nid_any))
 			return true;
 		return put_text(nlh, size, f, lx_nid_format(p, text, sizeof(text)));
 	case LX_FIELD_NET:

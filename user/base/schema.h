@@ -39,7 +39,6 @@ enum lx_field_omit {
 	LX_OMIT_UNSET, /* -1, "", any; also the default when a request lacks it */
 	LX_OMIT_ZERO,
 	LX_OMIT_ONE,
-	LX_OMIT_SMALL, /* a NID with a 4-byte address */
 };
 
 struct lx_field {

@@ -111,6 +111,17 @@ int lx_import_scan(const char *yaml, size_t len, struct lx_import *ret_import,
 	return err;
 }
 
+bool lx_import_peer_says(const struct lx_conf *conf, const struct lx_conf_peer *peer)
+{
+	if (peer->multi_rail || peer->n_nids || peer->lock_primary)
+		return true;
+	for (size_t i = 0; i < conf->n_routes; i++) {
+		if (lx_nid_eq(&conf->route[i].gateway, &peer->primary))
+			return false;
+	}
+	return true;
+}
+
 void lx_import_fini(struct lx_import *import)
 {
 	free(import->probe);

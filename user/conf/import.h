@@ -45,4 +45,12 @@ int lx_import_scan(const char *yaml, size_t len, struct lx_import *ret_import,
 		   struct lx_conf_error *ret_err);
 void lx_import_fini(struct lx_import *import);
 
+/**
+ * lx_import_peer_says - whether an entry of a configuration's peers is to be configured
+ * An export lists all peers that are known. Of a gateway that nobody could discover yet it
+ * says one NID, not Multi-Rail: taken as an order, that would keep the gateway from being
+ * discovered ever after.
+ */
+bool lx_import_peer_says(const struct lx_conf *conf, const struct lx_conf_peer *peer);
+
 #endif

@@ -125,6 +125,7 @@ static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
 	ni->ni.env = env;
 	ni->ni.net = conf->net;
 	ni->ni.nid = conf->nid;
+	ni->by_nid = !lx_nid_is_any(&conf->nid);
 	memcpy(ni->ni.ifname, conf->ifname, sizeof(ni->ni.ifname));
 	ni->ni.tun = conf->tun;
 	ni->ni.lnd_tun = conf->lnd_tun;
@@ -319,6 +320,7 @@ void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
 	*ret_info = (struct lx_ni_info){
 		.nid = ni->ni.nid,
 		.net = ni->ni.net,
+		.given = ni->by_nid || !lx_nid_is_nid4(&ni->ni.nid) ? ni->ni.nid : lx_nid_any,
 		.up = lx_ni_status(ni) == LX_NI_STATUS_UP,
 		.traffic = ni->traffic,
 		.health = ni->health,

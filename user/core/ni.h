@@ -39,6 +39,7 @@ struct lx_core_ni {
 	struct lx_list link;
 	enum lx_ni_state state;
 	unsigned int refs;
+	bool by_nid;        /* configured by its NID */
 	bool link_down;     /* the transport's word */
 	bool silent;        /* router: nobody pinged us through it */
 	int32_t tx_credits, tx_credits_min;

@@ -568,6 +568,7 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 	*ret_info = (struct lx_peer_info){
 		.primary = peer->primary,
 		.multi_rail = peer->state & LX_PEER_MULTI_RAIL,
+		.lock_primary = peer->state & LX_PEER_LOCK_PRIMARY,
 		.state = peer->state,
 		.n_nis = peer->n_nis,
 		.ni = ni,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../conf/import.h"
 #include "../core/monitor.h"
 #include "node.h"
 
@@ -205,7 +206,9 @@ static bool route_wanted(const struct apply *a, const struct lx_route *route)
 
 		if (c->net == route->rnet->id && lx_nid_eq(&c->gateway, &route->nid) &&
 		    c->hop == route->hops &&
-		    (c->priority == LX_UNSET ? 0 : c->priority) == route->priority)
+		    (c->priority == LX_UNSET ? 0 : c->priority) == route->priority &&
+		    (c->health_sensitivity == LX_UNSET ? 1 : c->health_sensitivity) ==
+			    route->health_sensitivity)
 			return true;
 	}
 	return false;
@@ -369,8 +372,11 @@ static void apply_peers(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_peers; i++) {
 		const struct lx_conf_peer *c = &a->conf->peer[i];
-		int r = lx_peer_add(a->node, c);
+		int r;
 
+		if (!lx_import_peer_says(a->conf, c))
+			continue;
+		r = lx_peer_add(a->node, c);
 		/* -EBUSY: a gateway, whose NIDs discovery knows. */
 		if ((r == -EEXIST || r == -EBUSY) && (a->flags & LX_APPLY_DIFF))
 			continue;
