@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The client's end of the control socket; see the header. Used by both grammars. */
+#include <dirent.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../user/base/cleanup.h"
+#include "../user/base/netns.h"
 #include "../user/base/schema.h"
 #include "session.h"
 
@@ -39,19 +44,97 @@ int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
 	return error;
 }
 
+/* The inode in "net-4026531840", the name that a namespace gives; else 0. */
+static unsigned long netns_of(const char *instance)
+{
+	unsigned long inode;
+	int end = 0;
+
+	return sscanf(instance, "net-%lu%n", &inode, &end) == 1 && !instance[end] ? inode : 0;
+}
+
+/* The connected socket, or -errno. @path gets where it was looked for. */
+static int connect_to(const char *instance, char *path, size_t size)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd, err = lx_control_path(instance, sa.sun_path, sizeof(sa.sun_path));
+
+	if (err)
+		return err;
+	snprintf(path, size, "%s", sa.sun_path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&sa, sizeof(sa)))
+		return fd;
+	err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* "net-4026531840 (pid 812, network namespace the machine's)", if it answers. */
+static bool describe_running(const char *instance, char *buf, size_t size)
+{
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)], name[NAME_MAX + 1];
+	int fd LX_AUTO_CLOSE = connect_to(instance, path, sizeof(path));
+	unsigned long netns = netns_of(instance);
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return false;
+	snprintf(buf, size, "%s (pid %d%s%s)", instance, (int)cred.pid,
+		 netns ? ", network namespace " : "",
+		 netns ? lx_netns_name(netns, name, sizeof(name)) : "");
+	return true;
+}
+
+/* The instances that do run, as far as there is room. */
+static void list_running(const char *path, char *buf, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)], one[LX_INSTANCE_TEXT + NAME_MAX + 64];
+	struct dirent **entry = NULL;
+	size_t used = 0;
+	int n;
+
+	buf[0] = '\0';
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+	n = scandir(dir, &entry, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		char *dot = strrchr(entry[i]->d_name, '.');
+
+		if (dot && !strcmp(dot, ".sock")) {
+			*dot = '\0';
+			if (describe_running(entry[i]->d_name, one, sizeof(one)) &&
+			    used + strlen(one) + 3 < size)
+				used += snprintf(buf + used, size - used, "%s%s",
+						 used ? ", " : "", one);
+		}
+		free(entry[i]);
+	}
+	free(entry);
+}
+
 static int explain_connect(struct lx_session *s, const char *instance, const char *path, int err)
 {
-	if (err == ENOENT || err == ECONNREFUSED)
-		return lx_session_fail(s, -err,
-				       "no lnetxd runs for instance %s (%s); start it: "
-				       "systemctl start lnetxd, or lnetxd -n NAME",
-				       instance, path);
-	return lx_session_fail(s, -err, "cannot reach lnetxd at %s: %s", path, strerror(err));
+	unsigned long netns = netns_of(instance);
+	char name[NAME_MAX + 1], running[300];
+
+	if (err != -ENOENT && err != -ECONNREFUSED)
+		return lx_session_fail(s, err, "cannot reach lnetxd at %s: %s", path,
+				       strerror(-err));
+	list_running(path, running, sizeof(running));
+	return lx_session_fail(s, err, "no lnetxd runs for instance %s%s%s (%s)%s%s; %s", instance,
+			       netns ? ", of network namespace " : "",
+			       netns ? lx_netns_name(netns, name, sizeof(name)) : "", path,
+			       *running ? ". Running: " : "", running,
+			       *running ? "LNETX_INSTANCE=NAME chooses one"
+					: "start it: systemctl start lnetxd, or lnetxd -n NAME");
 }
 
 static int connect_session(struct lx_session *s)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)] = "";
 	char instance[LX_INSTANCE_TEXT];
 	int err = lx_control_instance(s->instance, instance, sizeof(instance));
 
@@ -60,17 +143,14 @@ static int connect_session(struct lx_session *s)
 				       "instance \"%s\": letters, digits, '_', '.' and '-' "
 				       "are expected",
 				       s->instance ? s->instance : "?");
-	err = lx_control_path(instance, sa.sun_path, sizeof(sa.sun_path));
-	if (err)
-		return lx_session_fail(s, err, "the path of the control socket is too long");
-	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (s->fd < 0)
-		return lx_session_fail(s, -errno, "no socket: %s", strerror(errno));
-	if (connect(s->fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
+	s->fd = connect_to(instance, path, sizeof(path));
+	if (s->fd >= 0)
 		return 0;
-	err = errno;
-	lx_session_fini(s);
-	return explain_connect(s, instance, sa.sun_path, err);
+	err = s->fd;
+	s->fd = -1;
+	if (err == -ENAMETOOLONG)
+		return lx_session_fail(s, err, "the path of the control socket is too long");
+	return explain_connect(s, instance, path, err);
 }
 
 static int lost(struct lx_session *s, int err)

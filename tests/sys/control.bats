@@ -95,6 +95,36 @@ told_of() {
 	grep -q "$1" "$DIR/changes"
 }
 
+# instance_of NODE: the name of the lnetxd there
+instance_of() {
+	echo "net-$(on "$1" stat -L -c %i /proc/self/ns/net)"
+}
+
+@test "in a namespace without lnetxd, and with one elsewhere: which one and where is said" {
+	local instance
+
+	instance=$(instance_of a)
+	stop b
+	run -234 ctl b net show
+	[[ $output == *"no lnetxd runs for instance $(instance_of b), of network namespace $(ns b)"* ]]
+	[[ $output == *"$instance (pid ${daemon_pid[a]}, network namespace $(ns a))"* ]]
+	run -1 lx b -n nosuch net show
+	[[ $output == *"no lnetxd runs for instance nosuch"*"$instance (pid "* ]]
+
+	# Asked from b to take an interface of b, it looks for it in a.
+	ip -n "$(ns b)" link add eth7 type veth peer name eth8
+	export LNETX_INSTANCE=$instance
+	run -234 ctl b net add --net tcp7 --if eth7
+	[[ $output == *"errno: -100"*"eth7"*"no such interface"* ]]
+	[[ $output == *"lnetxd $instance (pid ${daemon_pid[a]}) is in network namespace $(ns a)"* ]]
+	[[ $output == *"this command in $(ns b)"* ]]
+	run -234 ctl b net add --nid 10.9.9.9@tcp7
+	[[ $output == *"this command in $(ns b)"* ]]
+	run -234 ctl a net add --net tcp7 --if eth7
+	[[ $output != *"this command"* ]]
+	unset LNETX_INSTANCE
+}
+
 @test "many clients at a time each get their answer" {
 	local i pids=()
 

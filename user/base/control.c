@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <lnetx/control.h>
 
+#include "netns.h"
 #include "schema.h"
 
 #define END { 0 }
@@ -516,7 +516,7 @@ static bool instance_ok(const char *name)
 
 int lx_control_instance(const char *name, char *buf, size_t size)
 {
-	struct stat st;
+	unsigned long netns = lx_netns_own();
 
 	if (!name)
 		name = getenv("LNETX_INSTANCE");
@@ -524,9 +524,9 @@ int lx_control_instance(const char *name, char *buf, size_t size)
 		return -EINVAL;
 	if (name)
 		return (size_t)snprintf(buf, size, "%s", name) < size ? 0 : -EINVAL;
-	if (stat("/proc/self/ns/net", &st) < 0)
+	if (!netns)
 		return -errno;
-	snprintf(buf, size, "net-%lu", (unsigned long)st.st_ino);
+	snprintf(buf, size, "net-%lu", netns);
 	return 0;
 }
 

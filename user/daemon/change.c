@@ -45,6 +45,7 @@ struct change {
 	const struct kind *kind;
 	uint16_t flags;
 	struct lx_client *client; /* who waits for the answer, or NULL */
+	unsigned long netns; /* where it is; 0: not known */
 	lx_change_fn done; /* likewise within the daemon */
 	union lx_edit_request req;
 	struct lx_node *node; /* to work on; of a start: the new one */
@@ -139,6 +140,7 @@ static int run_edit(struct change *c)
 	struct lx_edit edit = { .daemon = c->daemon,
 				.node = c->node,
 				.req = &c->req,
+				.netns = c->netns,
 				.text = c->text,
 				.size = sizeof(c->text) };
 
@@ -366,6 +368,7 @@ void lx_change_request(struct lx_client *client, const void *attrs, size_t len)
 		return;
 	}
 	c->flags = client->flags;
+	c->netns = client->netns;
 	lx_client_wait(client, &c->client);
 	enqueue(c);
 }

@@ -4,11 +4,14 @@
  * be. Called by change.c on its worker thread; owns nothing.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../base/netns.h"
 #include "config.h"
 #include "edit.h"
 #include "offload.h"
@@ -38,12 +41,30 @@ static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 	return buf;
 }
 
+/* Interfaces and addresses are those of lnetxd's namespace; who asks may be in another. */
+static int explain_place(struct lx_edit *e, const char *name, const char *why, int err)
+{
+	char here[NAME_MAX], there[NAME_MAX];
+	unsigned long own = lx_netns_own();
+
+	if (!e->netns || e->netns == own)
+		return say(e, err, "cannot add NI %s: %s", name, why);
+	return say(e, err,
+		   "cannot add NI %s: %s. lnetxd %s (pid %d) is in network namespace %s, this "
+		   "command in %s",
+		   name, why, e->daemon->instance, (int)getpid(),
+		   lx_netns_name(own, here, sizeof(here)),
+		   lx_netns_name(e->netns, there, sizeof(there)));
+}
+
 static int explain_net_add(struct lx_edit *e, const char *name, int err)
 {
 	const char *why = lx_conf_net_why(e->req->net.ni.net, err);
 
 	if (err == -EEXIST)
 		return say(e, err, "NI %s exists already", name);
+	if (err == -ENODEV || err == -EADDRNOTAVAIL)
+		return explain_place(e, name, why, err);
 	return say(e, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
 }
 

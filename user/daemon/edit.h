@@ -23,6 +23,7 @@ struct lx_edit {
 	struct lx_daemon *daemon;
 	struct lx_node *node;
 	union lx_edit_request *req;
+	unsigned long netns; /* where the client is; 0: not known */
 	char *text; /* gets what there is to say */
 	size_t size;
 };

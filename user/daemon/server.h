@@ -29,6 +29,7 @@ struct lx_client {
 	uv_poll_t poll;
 	int fd;
 	long uid;
+	unsigned long netns; /* where it is, by lx_netns_own(); 0: not known */
 	bool may_read, may_write;
 
 	uint32_t seq; /* of the request */
