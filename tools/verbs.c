@@ -14,6 +14,8 @@
 #include "transfer.h"
 
 #define STATUS_PROBE_FAILED 255
+#define STATUS_NO_SERVICE 214
+#define RDMA_PORT_SPACE_TCP 0x0106ul
 #define TOLD(status) (LX_TOLD + (status))
 
 /* ---- shows ------------------------------------------------------------------------- */
@@ -141,6 +143,30 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 	else
 		print("cpt-of-nid", list, &lx_layout_narrow);
 	return err;
+}
+
+/* What o2iblnd listens on, as RDMA CM names it: port space and port. */
+static int service_id(struct lx_session *s, const struct lx_args *a)
+{
+	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" } };
+	char text[24] = "";
+	json_t *list;
+	int err = lx_action_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which, LX_LEVEL_OWN,
+				 &list);
+	const char *port = err ? NULL : json_string_value(json_object_get(json_array_get(list, 0),
+									   "value"));
+
+	if (port)
+		snprintf(text, sizeof(text), "0x%lx", RDMA_PORT_SPACE_TCP << 16 | strtoul(port, NULL, 10));
+	if (!err)
+		json_decref(list);
+	if (*text) {
+		print("service_id", json_pack("{ss}", "value", text), &lx_layout_four);
+		return 0;
+	}
+	fprintf(stderr, "error:\n    msg: \"no service id: %s\"\n",
+		err ? s->text : "this lnetxd has no o2ib");
+	return TOLD(STATUS_NO_SERVICE);
 }
 
 /* ---- probes ------------------------------------------------------------------------ */
@@ -667,8 +693,8 @@ static const struct lx_verb fault_verbs[] = {
 };
 
 static const struct lx_verb service_id_verb[] = {
-	{ "service-id", NULL, "RDMA service id", NULL, RECORD, "show", "service-id", NULL, 0,
-	  "there is no RDMA transport in this version" },
+	{ "service-id", service_id, "what o2iblnd listens on, as RDMA CM names it", NULL, RECORD,
+	  "show", "service-id", NULL, 0, NULL },
 	NO_VERB
 };
 
@@ -715,7 +741,7 @@ const struct lx_group lx_groups[] = {
 	{ "debug", "not there yet", debug_verbs, false },
 	{ "udsp", "not there yet: selection policies", udsp_verbs, false },
 	{ "fault", "not there yet: fault injection", fault_verbs, false },
-	{ "service-id", "not there yet: RDMA", service_id_verb, true },
+	{ "service-id", "RDMA service of o2iblnd", service_id_verb, true },
 	{ "setup-mrrouting", "not there", mrrouting_verb, true },
 	{ "setup-sysctl", "not there", sysctl_verb, true },
 	{ NULL, NULL, NULL, false }

@@ -29,14 +29,18 @@
 	X(tag, fast_path, 1, 0, 1, switch_names, "whether the kernel forwards")
 static const char *const accept_names[] = { "none", "secure", "all", NULL };
 static const char *const switch_names[] = { "off", "on", NULL };
+#define O2IB_TUNABLES(X, tag) X(tag, service, 987, 1, 65535, NULL, "port")
 LX_TUNABLE_STRUCT(tcp_tunables, TCP_TUNABLES);
+LX_TUNABLE_STRUCT(o2ib_tunables, O2IB_TUNABLES);
 static const struct lx_tunable tcp_table[] = LX_TUNABLE_TABLE(tcp_tunables, TCP_TUNABLES);
+static const struct lx_tunable o2ib_table[] = LX_TUNABLE_TABLE(o2ib_tunables, O2IB_TUNABLES);
 static const struct lx_tunable lnet_table[] = LX_TUNABLE_TABLE(lx_core_tunables, LX_CORE_TUNABLES);
 
 struct lx_node {
 	struct fake_state s;
 	struct lx_core_tunables lnet;
 	struct tcp_tunables tcp;
+	struct o2ib_tunables o2ib;
 	void (*watch)(const struct lx_change *, void *);
 	void *watch_arg;
 	unsigned int next_addr;
@@ -100,6 +104,8 @@ void lx_tunable_each(struct lx_node *node,
 {
 	each("lnet", lnet_table, &node->lnet, fn, arg);
 	each("tcp", tcp_table, &node->tcp, fn, arg);
+	if (getenv("FAKENODE_O2IB"))
+		each("o2ib", o2ib_table, &node->o2ib, fn, arg);
 }
 
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
@@ -663,6 +669,7 @@ int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 
 	lx_tunable_defaults(lnet_table, &node->lnet);
 	lx_tunable_defaults(tcp_table, &node->tcp);
+	lx_tunable_defaults(o2ib_table, &node->o2ib);
 	pthread_mutex_lock(&lock);
 	loading = node;
 	if (state && !loaded)

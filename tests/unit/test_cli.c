@@ -269,7 +269,6 @@ static void test_later(void **state)
 		"lnetctl fault delay show",
 		"lnetctl debug recovery --local",
 		"lnetctl debug peer --nid x",
-		"lnetctl service-id",
 		"lnetctl setup-mrrouting",
 		"lnetctl setup-sysctl",
 		"lnetctl peer set --all --health 5",
@@ -288,6 +287,20 @@ static void test_later(void **state)
 	ok("lnetctl cpt-of-nid 10.0.0.1@tcp");
 	fails(255, "lnetctl s show", "not unambiguous");
 	ok("lnetctl stat sho");
+}
+
+/* Service of RDMA CM: port space TCP (0x0106), and the port. */
+static void test_service_id(void **state)
+{
+	start(NULL);
+	fails(214, "lnetctl service-id", "error:\n    msg: \"");
+	stop(NULL);
+	setenv("FAKENODE_O2IB", "1", 1);
+	start(NULL);
+	unsetenv("FAKENODE_O2IB");
+	assert_string_equal(expect(0, "lnetctl service-id")->out,
+			    "service_id:\n    value: 0x10603db\n");
+	fails(234, "lnetctl service-id extra", "not expected");
 }
 
 static void test_interactive(void **state)
@@ -805,6 +818,7 @@ int main(int argc, char **argv)
 		TEST(test_gateway_peers),
 		TEST(test_set),
 		TEST(test_later),
+		TEST(test_service_id),
 		TEST(test_interactive),
 		TEST(test_round_trip),
 		TEST(test_full_export_is_importable),

@@ -74,7 +74,7 @@ static const struct difference differences[] = {
 	{ "lnetctl udsp", "not there yet: refused" },
 	{ "lnetctl fault", "not there yet: refused" },
 	{ "lnetctl debug", "not there yet: refused" },
-	{ "lnetctl service-id", "not there yet: refused" },
+	{ "lnetctl service-id", "the complaint is in our own words" },
 	{ "lnetctl nosuch", "the complaint is in our own words" },
 	{ "lnetctl set bogus", "the complaint is in our own words" },
 	{ "lnetctl peer add --prim_nid 10.1.1.1@tcp1 --nid bad",
