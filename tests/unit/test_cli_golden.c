@@ -130,7 +130,7 @@ static bool is_lnetctl(const struct block *b)
 static void compare_alone(const struct block *b, const char *state)
 {
 	static const char *const args[] = { "--configure", NULL };
-	struct proc_daemon d;
+	struct proc_daemon d = { 0 };
 
 	proc_daemon_start(&d, state, args);
 	proc_daemon_wait_log(&d, "state=running");
@@ -143,7 +143,7 @@ static void run_capture(const char *name, size_t expected)
 	static const char *const args[] = { "--configure", NULL };
 	static struct block blocks[128];
 	const struct block *export, *b;
-	struct proc_daemon d;
+	struct proc_daemon d = { 0 };
 	char path[300], *text;
 	size_t n, compared = 0;
 
