@@ -418,6 +418,32 @@ int lx_routing_set(struct lx_node *node, bool enable)
 	return 0;
 }
 
+int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
+{
+	if (node->s.routing.state != LX_ROUTING_OFF)
+		lx_info("fakenode=\"stopped routing\" limit_ms=%u", limit_ms);
+	node->s.routing.state = LX_ROUTING_OFF;
+	return 0;
+}
+
+/* All peers use it, each a minute later than the one before. */
+int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list, size_t *ret_n)
+{
+	*ret_list = calloc(node->s.n_peers + 1, sizeof(**ret_list));
+	for (size_t i = 0; i < node->s.n_peers; i++)
+		(*ret_list)[i] = (struct lx_neighbour_info){ .nid = node->s.peer[i].info.primary,
+							     .idle_s = 60 * i };
+	*ret_n = node->s.n_peers;
+	return 0;
+}
+
+int lx_announce(struct lx_node *node, const struct lx_nid *nid, size_t n)
+{
+	lx_info("fakenode=announces n=%zu first=%s last=%s", n, lx_nid_str(&nid[0]),
+		lx_nid_str(&nid[n - 1]));
+	return 0;
+}
+
 int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 {
 	struct lx_routing_info *r = &node->s.routing;

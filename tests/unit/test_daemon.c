@@ -296,7 +296,7 @@ static void test_stop(void **state)
 
 	start(NULL, (const char *const[]){ "--configure", "--drain", "7", NULL });
 	kill(lnetxd.pid, SIGTERM);
-	assert_log("fakenode=stopped drain_ms=7000");
+	assert_log("fakenode=stopped drain_ms=6"); /* what is left of 7000 */
 	assert_int_equal(waitpid(lnetxd.pid, NULL, 0), lnetxd.pid);
 	lnetxd.pid = 0;
 	assert_non_null(strstr(run(1, "lnetx net")->err, "no lnetxd runs"));
@@ -305,6 +305,101 @@ static void test_stop(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	strcat(path, ".lock");
 	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* ---- a router's neighbours ---------------------------------------------------------- */
+
+#define ROUTER                                                                                     \
+	"net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"                       \
+	"routing: {enable: 1}\n"                                                                   \
+	"peer:\n- primary nid: 10.0.0.7@tcp\n- primary nid: 10.0.0.8@tcp\n"
+
+#define NEIGHBOURS "10.0.0.1@tcp.neighbours"
+
+static char *neighbours_file(void)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/" NEIGHBOURS, proc_dir());
+	return proc_read(path);
+}
+
+/* A stop has two halves; what used the router is remembered, and told when it is back. */
+static void test_router(void **state)
+{
+	long long seen[3], now = time(NULL);
+	char line[200], *file;
+
+	start(NULL, file_args(ROUTER));
+	kill(lnetxd.pid, SIGTERM);
+	assert_log("fakenode=\"stopped routing\" limit_ms=70000");
+	assert_log("fakenode=stopped drain_ms=69");
+	assert_int_equal(waitpid(lnetxd.pid, NULL, 0), lnetxd.pid);
+	file = neighbours_file();
+	assert_int_equal(sscanf(file, "10.0.0.7@tcp %lld\n10.0.0.8@tcp %lld\n", &seen[0], &seen[1]),
+			 2);
+	assert_in_range(seen[0], now, now + 60);
+	assert_in_range(seen[1], now - 60, now);
+	free(file);
+
+	/* What cannot be read is skipped; the latest come first; what is old is told, too ... */
+	snprintf(line, sizeof(line), "10.0.0.5@tcp 100\nx@y 5\n\n10.0.0.6@tcp %lld\n* 7\nhalf",
+		 now - 3600);
+	proc_file(NEIGHBOURS, line);
+	start(NULL, file_args(ROUTER));
+	assert_log("fakenode=announces n=2 first=10.0.0.6@tcp last=10.0.0.5@tcp");
+	stop(NULL);
+	/* ... but not remembered longer. */
+	file = neighbours_file();
+	assert_int_equal(sscanf(file, "10.0.0.7@tcp %lld\n10.0.0.8@tcp %lld\n10.0.0.6@tcp %lld\n",
+				&seen[0], &seen[1], &seen[2]), 3);
+	assert_int_equal(seen[2], now - 3600);
+	assert_null(strstr(file, "10.0.0.5@tcp"));
+	free(file);
+}
+
+/* So large is the file at most. */
+static void test_many_neighbours(void **state)
+{
+	char *text = malloc(10000 * 40), *file, *p = text;
+	unsigned int lines = 0;
+
+	for (int i = 0; i < 10000; i++)
+		p += sprintf(p, "10.1.%d.%d@tcp %lld\n", i / 250, i % 250, (long long)time(NULL));
+	proc_file(NEIGHBOURS, text);
+	free(text);
+	start(NULL, file_args(ROUTER));
+	assert_log("fakenode=announces n=4096");
+	stop(NULL);
+	file = neighbours_file();
+	for (p = file; *p; p++)
+		lines += *p == '\n';
+	assert_int_equal(lines, 4096);
+	assert_non_null(strstr(file, "10.0.0.7@tcp"));
+	free(file);
+}
+
+/* Nobody is remembered by a node that does not route. */
+static void test_no_router(void **state)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/" NEIGHBOURS, proc_dir());
+	unlink(path);
+	start(NULL, file_args(TWO_NETS "peer:\n- primary nid: 10.0.0.7@tcp\n"));
+	stop(NULL);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* A reload that turns routing off is a stop of it first. */
+static void test_reload_without_routing(void **state)
+{
+	start(NULL, file_args(ROUTER));
+	proc_file("conf.yaml", TWO_NETS);
+	kill(lnetxd.pid, SIGHUP);
+	assert_log("fakenode=\"stopped routing\" limit_ms=70000");
+	assert_log("action=reloaded");
+	assert_true(shows("lnetctl net show", "net type: tcp1"));
 }
 
 static void test_one_of_a_name(void **state)
@@ -651,7 +746,8 @@ int main(int argc, char **argv)
 		TEST(test_one_of_a_name),    TEST(test_socket_mode),	 TEST(test_bad_requests),
 		TEST(test_garbage),	     TEST(test_slow_reader),	 TEST(test_long_list),
 		TEST(test_too_many_clients), TEST(test_few_descriptors), TEST(test_leavers),
-		TEST(test_slow_monitor),
+		TEST(test_slow_monitor),     TEST(test_router),		 TEST(test_many_neighbours),
+		TEST(test_no_router),	     TEST(test_reload_without_routing),
 	};
 	int failed;
 

@@ -21,6 +21,7 @@
 #include "config.h"
 #include "edit.h"
 #include "monitor.h"
+#include "neighbours.h"
 #include "offload.h"
 
 #define QUEUE_MAX 256
@@ -60,6 +61,7 @@ struct lx_changes {
 	unsigned int length;
 	struct change *running;
 	bool stopped;
+	uint64_t stop_by_ns; /* of uv_hrtime(): when a stop that has begun is to end */
 };
 
 /* Notes what went wrong, or on success what there is to say. Returns @error. */
@@ -107,13 +109,30 @@ static int node_start(struct change *c)
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
+/*
+ * The first half of a stop: neighbours are told, and what they still send is forwarded.
+ * The second half has what is left of the time.
+ */
+static int routing_end(struct change *c)
+{
+	struct lx_daemon *d = c->daemon;
+
+	d->changes->stop_by_ns = uv_hrtime() + d->drain_ms * 1000000ULL;
+	if (lx_routing_stop(c->node, d->drain_ms) == -ETIMEDOUT)
+		lx_warn("drain_s=%u reason=\"neighbours still use this router\" "
+			"action=\"their messages are dropped from now on\"", d->drain_ms / 1000);
+	return 0;
+}
+
 static int node_stop(struct change *c)
 {
+	uint64_t now = uv_hrtime(), by = c->daemon->changes->stop_by_ns;
+
 	if (!c->node)
 		return 0;
 	if (lx_saved_take(c->node, &c->saved))
 		lx_warn("reason=\"out of memory\" action=\"settings made at run time are forgotten\"");
-	lx_node_stop(c->node, c->daemon->drain_ms);
+	lx_node_stop(c->node, by > now ? (by - now) / 1000000 : 0);
 	lx_node_free(c->node);
 	c->node = NULL;
 	return 0;
@@ -128,6 +147,8 @@ static int node_apply(struct change *c)
 
 	if (!c->node)
 		return say(c, 0, "taken for the next \"lnet configure --all\"");
+	if (c->conf->routing != 1)
+		routing_end(c); /* before anything that it needs goes */
 	if (c->daemon->large)
 		err = lx_config_large_nids(&conf, &nis);
 	if (!err)
@@ -177,6 +198,9 @@ static const struct kind kinds[] = {
 	{ 0, 0, NULL, NULL, NULL, NULL, false }
 };
 /* clang-format on */
+
+/* In front of each stop; no client asks for it. */
+static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
 
 /* ---- the queue ------------------------------------------------------------------ */
 
@@ -269,6 +293,7 @@ static void finish(uv_work_t *work, int status)
 	if (c->kind->run == node_start && !c->error) {
 		d->node = c->node;
 		lx_monitor_watch(d);
+		lx_neighbours_announce(d);
 	}
 	if (c->kind->run == node_apply && !c->error) {
 		lx_conf_free(d->conf);
@@ -328,12 +353,27 @@ static int change_new(struct lx_daemon *d, const struct kind *kind, struct chang
 	return 0;
 }
 
-static void enqueue(struct change *c)
+static void append(struct change *c)
 {
 	struct lx_changes *changes = c->daemon->changes;
 
 	lx_list_append(&changes->queue, &c->link);
 	changes->length++;
+}
+
+/* A stop has two halves: during the first one the node can still be looked at. */
+static void enqueue(struct change *c)
+{
+	struct change *first;
+
+	if (c->kind->run == node_stop) {
+		lx_neighbours_save(c->daemon);
+		if (!change_new(c->daemon, &end_of_routing, &first))
+			append(first);
+		else
+			c->daemon->changes->stop_by_ns = uv_hrtime();
+	}
+	append(c);
 	start_next(c->daemon);
 }
 

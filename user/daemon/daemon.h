@@ -31,6 +31,7 @@ struct lx_probes;
 struct lx_monitor;
 struct lx_tracer;
 struct lx_offload;
+struct lx_neighbours;
 
 struct lx_daemon {
 	uv_loop_t *loop;
@@ -50,6 +51,7 @@ struct lx_daemon {
 	struct lx_monitor *monitor;
 	struct lx_tracer *tracer;
 	struct lx_offload *offload;
+	struct lx_neighbours *neighbours;
 };
 
 #endif

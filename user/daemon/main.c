@@ -21,14 +21,18 @@
 #include "daemon.h"
 #include "log.h"
 #include "monitor.h"
+#include "neighbours.h"
 #include "notify.h"
 #include "offload.h"
 #include "probe.h"
 #include "server.h"
 #include "trace.h"
 
-#define DRAIN_SECONDS 5
+/* Neighbours without discovery check their gateways once in 60 s. */
+#define DRAIN_SECONDS 70
 #define DRAIN_SECONDS_MAX 3600
+/* What else a stop takes, at most. */
+#define STOP_SECONDS 15
 
 struct options {
 	const char *config, *instance, *group;
@@ -55,7 +59,8 @@ static const char usage_text[] =
 	"  -n, --instance NAME    name of the control socket (default: $LNETX_INSTANCE, or one\n"
 	"                         for each network namespace)\n"
 	"  -g, --group NAME       members may look at the state (default: lnetx)\n"
-	"  -d, --drain SECONDS    on exit, how long messages under way may go on (default: 5)\n"
+	"  -d, --drain SECONDS    on exit, how long at most messages are still forwarded and those\n"
+	"                         under way may go on (default: 70)\n"
 	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
 	"  -B, --no-bpf           load no BPF programs; LNet works without them\n"
 	"  -f, --foreground       accepted; lnetxd never goes to the background\n"
@@ -195,6 +200,7 @@ static void close_all(struct lx_daemon *d)
 	lx_probes_free(d->probes);
 	lx_monitor_free(d->monitor);
 	lx_tracer_free(d->tracer);
+	lx_neighbours_free(d->neighbours);
 	d->server = NULL;
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
@@ -214,7 +220,8 @@ static void stop(int exit_status)
 		return;
 	lnetxd.stopping = true;
 	lnetxd.exit_status = exit_status;
-	lx_notify("STOPPING=1\nSTATUS=ending messages under way");
+	lx_notify("STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu\nSTATUS=ending messages under way",
+		  (lnetxd.daemon.drain_ms / 1000 + STOP_SECONDS) * 1000000ULL);
 	err = lx_change_stop(&lnetxd.daemon, on_stopped);
 	if (err) {
 		lx_err("reason=\"cannot stop in order: %s\"", strerror(-err));
@@ -278,8 +285,8 @@ static void on_term(uv_signal_t *signal, int number)
 		lx_warn("action=\"exit without draining\" reason=\"second signal\"");
 		_exit(EXIT_FAILURE);
 	}
-	lx_info("signal=%s action=\"stop, draining up to %u s\"", strsignal(number),
-		lnetxd.daemon.drain_ms / 1000);
+	lx_info("signal=%s action=\"stop, draining up to %u s\" next=\"a second signal ends it at "
+		"once\"", strsignal(number), lnetxd.daemon.drain_ms / 1000);
 	stop(EXIT_SUCCESS);
 }
 
@@ -309,6 +316,8 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 		err = lx_monitor_new(d, &d->monitor);
 	if (!err)
 		err = lx_tracer_new(d, &d->tracer);
+	if (!err)
+		err = lx_neighbours_new(d, &d->neighbours);
 	if (err)
 		lx_err("action=exit reason=\"%s\"", strerror(-err));
 	return err;

@@ -14,6 +14,7 @@
 
 #include "change.h"
 #include "monitor.h"
+#include "neighbours.h"
 #include "ring.h"
 
 #define INBOX 1024
@@ -57,13 +58,15 @@ static void on_async(uv_async_t *async)
 {
 	struct lx_monitor *m = lx_container_of(async, struct lx_monitor, async);
 	struct lx_ring *r, *next;
-	bool interfaces = false;
+	bool interfaces = false, routing = false;
 
 	pthread_mutex_lock(&m->lock);
 	for (unsigned int i = 0; i < m->n; i++) {
 		lx_list_for_each (r, &m->rings, link)
 			lx_ring_put(r, &m->inbox[i]);
 		interfaces |= m->inbox[i].change.type == LX_CHANGE_NI_UP;
+		routing |= m->inbox[i].change.type == LX_CHANGE_ROUTING ||
+			   m->inbox[i].change.type == LX_CHANGE_NI_ADD;
 	}
 	m->n = 0;
 	pthread_mutex_unlock(&m->lock);
@@ -71,6 +74,10 @@ static void on_async(uv_async_t *async)
 		lx_client_kick(r->client);
 	if (interfaces)
 		lx_change_interfaces(m->daemon);
+	if (routing) {
+		lx_neighbours_save(m->daemon);
+		lx_neighbours_announce(m->daemon);
+	}
 }
 
 int lx_monitor_join(struct lx_client *client)

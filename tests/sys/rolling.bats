@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Routers that are stopped and come back while traffic goes through them: nothing is lost
+# and nothing is late. Peers have the timers that they have by default (gateways are
+# checked once in 60 s), so that all of it hangs on what routers tell.
+#
+#	sudo RESTARTS=10 PAUSE=15 bats tests/sys/rolling.bats	as long as in real life
+#
+# bats file_tags=router
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+CLIENT=10.1.0.1@tcp1
+SERVER=10.2.0.1@tcp2
+
+RESTARTS=${RESTARTS:-4}
+PAUSE=${PAUSE:-0}   # seconds from one restart to the next, at least
+LONGEST=${LONGEST:-2} # seconds that a message may take
+
+# shellcheck disable=SC2034 # read by load
+QUICK=
+
+setup() {
+	net_begin
+	net_routed 2
+}
+
+teardown() {
+	net_end
+}
+
+router() {
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; } | config "$1"
+	start "$1"
+	fast_path_as_told "$1"
+}
+
+# begin_traffic OPTION...: both ways, by both routers
+begin_traffic() {
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 -r tcp1=10.2.0.12@tcp2
+	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -r tcp2=10.1.0.12@tcp1 \
+		-s 64k -t 3000 "$@"
+	eventually "$PATIENCE" routes r1 100
+	eventually "$PATIENCE" routes r2 100
+}
+
+end_traffic() {
+	end_load client
+	all_arrived "$DIR/client.json"
+	# Nothing was sent twice, either: no attempt has failed.
+	jq -e ".sent_again == 0" "$DIR/client.json" || { cat "$DIR/client.json"; return 1; }
+	jq -e ".max_us <= $LONGEST * 1e6" "$DIR/client.json" || { cat "$DIR/client.json"; return 1; }
+}
+
+# routes ROUTER N: it has forwarded so many messages
+routes() {
+	[ "$(stat_of "$1" route_count)" -gt "$2" ]
+}
+
+# routing_is ROUTER STATE
+routing_is() {
+	[ "$(lx "$1" routing show | awk 'NR == 1 { print $2 }')" = "$2" ]
+}
+
+# silent ROUTER: no message is dropped by it
+silent() {
+	equal "$(stat_of "$1" drop_count)" 0
+}
+
+@test "routers restarted in turn: no message is lost, none is late" {
+	local i name began
+
+	router r1
+	router r2
+	begin_traffic
+	for i in $(seq "$RESTARTS"); do
+		name=r$((i % 2 + 1))
+		began=$SECONDS
+		stop "$name"
+		start "$name"
+		# In use again, and not only after 60 s.
+		eventually 10 routes "$name" 100
+		echo "# $name was back after $((SECONDS - began)) s"
+		while [ $((SECONDS - began)) -lt "$PAUSE" ]; do sleep 1; done
+	done
+	end_traffic
+	run ! grep -E 'level=(warning|error)' "$DIR/r1.log" "$DIR/r2.log"
+}
+
+@test "routing is switched off, by command and by a reload: no message is lost, none is late" {
+	router r1
+	router r2
+	begin_traffic
+	lx r1 routing off
+	routing_is r1 stopping
+	eventually "$PATIENCE" routing_is r1 off
+	silent r1
+	stop r1
+	router r1
+	eventually 10 routes r1 100
+	nets_yaml tcp1 eth0 | config r2
+	kill -HUP "${daemon_pid[r2]}"
+	eventually "$PATIENCE" log_has r2 'action=reloaded'
+	routing_is r2 off
+	silent r2
+	end_traffic
+}
+
+# What it had under way is lost; the client sends it again when its time is over.
+@test "a router that was killed is in use again as soon as it is back" {
+	# shellcheck disable=SC2034 # read by load
+	local QUICK="--set lnet.lnet_transaction_timeout=10 --set lnet.lnet_retry_count=1
+		--set tcp.sock_timeout=10"
+
+	router r1
+	router r2
+	begin_traffic
+	stop r1
+	start r1
+	eventually 10 routes r1 100
+	stop r1 KILL
+	start r1
+	eventually 30 routes r1 100
+	end_load client
+	all_arrived "$DIR/client.json"
+}
