@@ -144,6 +144,13 @@ static long lx_choose_lane(__u32 i, void *arg)
 	return own || !c->reason;
 }
 
+LX_INLINE int lx_is_way_back(const struct lx_stream *s, __u32 hop)
+{
+	const struct lx_hop *to = lx_hop_at(hop), *from = lx_hop_at(s->hop);
+
+	return to && from && lx_hop_is_back(to, from);
+}
+
 /* Sets lane and start, or lane LX_NO_LANE and the reason. */
 LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 {
@@ -170,6 +177,8 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 	c->hop = dest->hop[c->index % dest->n & (LX_DEST_HOPS - 1)];
 	if (lx_admit_transit(&m->dst, s->net))
 		c->reason = LX_LANE0_MALFORMED;
+	else if (lx_is_way_back(s, c->hop))
+		c->reason = LX_LANE0_LOOP;
 	else if (m->extras)
 		c->reason = LX_LANE0_EXTRAS;
 	else if (lx_pos_before(s->through, s->order))

@@ -80,9 +80,18 @@ struct lx_hop {
 	__u16 lane[LX_HOP_LANES]; /* U */
 	struct lx_credit tx;    /* both: transmit credits of the peer NI */
 	struct lx_credit rtr;   /* both: its router credits, as a sender to us */
-	__u32 reserved;
+	__u32 node;             /* U: a number that all NIDs of one peer share; 0: not known */
 };
 LX_LAYOUT(struct lx_hop, 116);
+
+/*
+ * Whether a next hop is the peer that a message comes from, by whichever NID. It must not
+ * get it back: two routers whose routes lead to each other would send it to and fro for ever.
+ */
+LX_INLINE int lx_hop_is_back(const struct lx_hop *to, const struct lx_hop *from)
+{
+	return to == from || (to->node && to->node == from->node);
+}
 
 /* ---- lanes ---------------------------------------------------------------------------- */
 
@@ -271,7 +280,8 @@ struct lx_stream {
 	X(FORM, "form", "header form or options differ between the two sides") \
 	X(POLICY, "policy", "lanes are switched off for this stream") \
 	X(RAW, "raw", "a header was lost; framing resumes at a known boundary") \
-	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it")
+	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it") \
+	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,

@@ -49,6 +49,7 @@ struct lx_stats {
 	LX_STATS(LX_STATS_FIELD_)
 #undef LX_STATS_FIELD_
 	uint64_t drops[LX_REASON_COUNT]; /* drop_count, by reason */
+	uint64_t loops; /* messages seen to go in a circle of routers */
 };
 
 /* ---- local NIs ---------------------------------------------------------- */

@@ -247,6 +247,9 @@ unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx);
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
 			 struct lx_credit *rtr);
 
+/* A number that all NIDs of one peer share, until peers change; 0: no such peer. */
+uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid);
+
 /* Messages of a neighbour that were forwarded without the core having seen them. */
 struct lx_carried {
 	struct lx_type_counts received, sent; /* from it, to it */

@@ -28,7 +28,8 @@
 	X(LAZY_CLEARED, "lazy_cleared", "was parked on a portal that is no longer lazy (lnet.md 6.1)") \
 	X(SHUTDOWN, "shutdown", "the NI or the node is going down") \
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)") \
-	X(BAD_NID, "bad_nid", "source or destination is no NID of a node; connection closed")
+	X(BAD_NID, "bad_nid", "source or destination is no NID of a node; connection closed") \
+	X(LOOP, "loop", "the next hop is the peer that it came from: routes lead back to each other")
 
 enum lx_reason {
 #define LX_REASON_ENUM_(NAME, name, help) LX_REASON_##NAME,

@@ -55,11 +55,13 @@ uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn)
 
 /*
  * The core and the programs count in the same credits. Again after the core has made a new
- * peer of a deleted one.
+ * peer of a deleted one, or moved NIDs between peers.
  */
 void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 {
 	struct lx_hop *hop = lx_forward_hop(fast->forward, peer->hop);
+
+	hop->node = lx_lnd_peer_number(peer->net->ni, &peer->id.nid);
 
 	/* The core may come to know it only with the message at hand. */
 	fast->shared[peer->hop] = !lx_lnd_share_credits(peer->net->ni, &peer->id.nid, &hop->tx,

@@ -155,8 +155,15 @@ static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uin
 		lx_forward_kick(conn->host->fast->forward, conn->stream);
 }
 
-static void note_hop(struct lx_fast_stream *state, int hop)
+/* What would go back to its sender never gets a lane, so it is no reason to wait for one. */
+static void note_hop(struct lx_sock_conn *conn, int hop)
 {
+	struct lx_forward *forward = conn->host->fast->forward;
+	struct lx_fast_stream *state = &conn->host->fast->stream[conn->stream];
+
+	if (hop < 0 || lx_hop_is_back(lx_forward_hop(forward, hop),
+				      lx_forward_hop(forward, lx_fast_stream_of(conn)->hop)))
+		return;
 	state->n_to_hop = hop == state->to_hop ? state->n_to_hop + 1 : 0;
 	state->to_hop = hop;
 }
@@ -187,8 +194,7 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 		lx_fast_learn_own(fast, &hdr->dst_nid);
 	dest = hdr ? lx_fast_dest_lookup(fast, &hdr->dst_nid) : NULL;
 	hop = dest ? lx_fast_dest_hop(dest, conn->stream) : -1;
-	if (hop >= 0)
-		note_hop(&fast->stream[conn->stream], hop);
+	note_hop(conn, hop);
 	/* Order is that of messages to one node: with what goes elsewhere, ours have none. */
 	if (!hdr || ours || s->state != LX_STREAM_ON)
 		return true;

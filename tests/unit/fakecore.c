@@ -322,6 +322,11 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 	return 0;
 }
 
+uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
+{
+	return node_of(ni)->peer_number;
+}
+
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried)
 {
 	if (!carried->received.put)

@@ -42,6 +42,7 @@ struct fake_node {
 	bool discard; /* recv() without a destination */
 	size_t truncate; /* take only so many bytes; 0: all */
 	bool use_rbuf;   /* receive into router buffers */
+	uint32_t peer_number; /* of every peer */
 	/* where a message for someone else goes: a router */
 	struct fake_node *forward_to;
 	struct lx_id forward_id;

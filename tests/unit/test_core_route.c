@@ -599,6 +599,147 @@ static void no_router_drops(void **state)
 	assert_int_equal(stats->drops[LX_REASON_ROUTING_DISABLED], 1);
 }
 
+/* ---- circles: LNet's header has no hop limit -------------------------------------------- */
+
+static unsigned int loop_lines;
+static char loop_line[800];
+
+static void count_loop_lines(int level, const char *line, void *arg)
+{
+	if (!strstr(line, arg))
+		return;
+	loop_lines++;
+	snprintf(loop_line, sizeof(loop_line), "%s", line);
+}
+
+static void own_nid_is_no_gateway(void **state)
+{
+	struct lx_conf_route c = { .net = LX_NET(2, 9), .gateway = nid("10.0.0.1@tcp1"),
+				   .hop = LX_UNSET, .priority = LX_UNSET,
+				   .health_sensitivity = LX_UNSET };
+	size_t n;
+
+	assert_int_equal(lx_route_new(a->core, &c), -ELOOP);
+	/* Nor one that becomes our own later. */
+	add_route(a, "tcp9", "10.0.0.99@tcp1", LX_UNSET, 0);
+	assert_int_equal(lx_sim_ni_add(a, "10.0.0.99@tcp1", 8, 256), 0);
+	routes_of(a, &n);
+	assert_int_equal(n, 2);
+}
+
+/* Two routers that point at each other: the second one does not give it back. */
+static void two_routers_do_not_circle(void **state)
+{
+	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
+	/* It knows the sender by another of its NIDs, too. */
+	add_route(r2, "tcp9", "10.1.0.11@tcp2", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	loop_lines = 0;
+	lx_set_log(count_loop_lines, "net=tcp9");
+	r1->core->stats.route_count = 0;
+	for (int i = 0; i < 10; i++)
+		put(a, mem(a, src, 10, 1), false, "10.9.0.1@tcp9", 5, 1);
+	lx_sim_run(sim, 20 * SEC);
+	lx_set_log(NULL, NULL);
+	assert_true(r2->core->stats.drops[LX_REASON_LOOP] > 0);
+	assert_int_equal(r2->core->stats.drops[LX_REASON_LOOP], r2->core->stats.drop_count);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_LOOP], 0);
+	assert_in_range(r1->core->stats.route_count, 1, 20);
+	assert_int_equal(loop_lines, 1);
+	assert_non_null(strstr(loop_line, "from=10.0.0.11@tcp1"));
+	assert_non_null(strstr(loop_line, "next_hop=10.1.0.11@tcp2"));
+}
+
+/* There is another gateway: then it is that one's turn, whatever its priority. */
+static void another_gateway_is_taken_instead(void **state)
+{
+	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1", "10.9.0.13@tcp9");
+	struct lx_sim_node *end = NODE(sim, "10.9.0.1@tcp9");
+
+	quick(r3);
+	quick(end);
+	make_router(r3);
+	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
+	add_route(r2, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r2, "tcp9", "10.0.0.13@tcp1", LX_UNSET, 1);
+	add_route(end, "tcp1", "10.9.0.13@tcp9", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	log_clear();
+	post(end, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+	put(a, mem(a, src, 10, 2), true, "10.9.0.1@tcp9", 5, 1);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_ACK), 1);
+	assert_int_equal(r2->core->stats.drops[LX_REASON_LOOP], 0);
+}
+
+/* Three of them cannot see it by that; who had the message first sees it come back. */
+static void longer_circle_is_found(void **state)
+{
+	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1");
+	struct lx_nid any = lx_nid_any;
+
+	quick(r3);
+	make_router(r3);
+	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
+	add_route(r2, "tcp9", "10.0.0.13@tcp1", LX_UNSET, 0);
+	add_route(r3, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	loop_lines = 0;
+	lx_set_log(count_loop_lines, "circle");
+	put(a, mem(a, src, 10, 1), false, "10.9.0.1@tcp9", 5, 1);
+	lx_sim_run(sim, 100 * MS);
+	lx_set_log(NULL, NULL);
+	assert_int_equal(r1->core->stats.loops, 1); /* the ping of discovery */
+	assert_int_equal(r2->core->stats.loops, 0);
+	assert_int_equal(r3->core->stats.loops, 0);
+	assert_int_equal(loop_lines, 1);
+	assert_non_null(strstr(loop_line, "first_from=10.0.0.1@tcp1 again_from=10.0.0.13@tcp1 "
+					  "next_hop=10.0.0.12@tcp1"));
+	lx_route_delete(r3->core, LX_NET(2, 9), &any);
+	lx_sim_run(sim, 10 * MS);
+}
+
+/*
+ * The same header again is no circle: one that its sender repeats, by one gateway or by two,
+ * or one that is sent again by other gateways since the first one did not answer.
+ */
+static void repeated_header_is_no_circle(void **state)
+{
+	struct lx_nid via[] = { nid("10.0.0.21@tcp1"), nid("10.0.0.22@tcp1"),
+				nid("10.0.0.23@tcp1"), nid("10.0.0.24@tcp1") };
+	struct lx_nid mine = nid("10.0.0.11@tcp1");
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
+	struct lx_hdr hdr = { .src_nid = nid("10.7.0.1@tcp7"), .dst_nid = nid("10.9.0.1@tcp9"),
+			      .type = LX_MSG_PUT, .cmd.put.match_bits = 77 };
+	struct lx_core_msg msg = { .core = r1->core, .m.hdr = hdr, .rxni = ni };
+	struct lx_peer_ni *pni[N_OF(via)];
+
+	for (unsigned int i = 0; i < N_OF(via); i++)
+		assert_int_equal(lx_peer_ni_obtain(r1->core, &via[i], &pni[i]), 0);
+	msg.txpeer = pni[3];
+	for (int i = 0; i < 100; i++) {
+		msg.rxpeer = pni[i % 2];
+		lx_loop_watch(&msg);
+		lx_sim_run(sim, 10 * MS);
+	}
+	msg.m.hdr.cmd.put.match_bits++;
+	for (int i = 0; i < 3; i++) {
+		msg.rxpeer = pni[i];
+		lx_loop_watch(&msg);
+	}
+	assert_int_equal(r1->core->stats.loops, 0);
+	/* Not so if it comes from one and the same, but not from the first. */
+	msg.m.hdr.cmd.put.match_bits++;
+	for (int i = 0; i < 5; i++) {
+		msg.rxpeer = pni[i > 0];
+		lx_loop_watch(&msg);
+	}
+	assert_int_equal(r1->core->stats.loops, 1);
+}
+
 static void unroutable_is_dropped_by_the_router(void **state)
 {
 	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
@@ -710,7 +851,10 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(crosses), T(first_word_of_a_gateway), T(priority_and_hops_decide),
 		T(bad_routes_are_refused), T(route_keeps_the_nid_it_was_given),
-		T(two_nids_of_a_gateway_are_two_routes), T(gateway_is_forgotten), T(dead_router_is_left_out),
+		T(two_nids_of_a_gateway_are_two_routes),
+		T(own_nid_is_no_gateway), T(two_routers_do_not_circle),
+		T(another_gateway_is_taken_instead), T(longer_circle_is_found),
+		T(repeated_header_is_no_circle), T(gateway_is_forgotten), T(dead_router_is_left_out),
 		T(half_dead_router_is_left_out),
 		T(busy_router_is_up), T(router_busy_without_the_core_is_up),
 		T(gateway_heard_without_the_core),

@@ -168,11 +168,39 @@ static void raw_without_room(void **state)
 	assert_int_equal(stream.parse_next, 2 * GIB + MIB);
 }
 
+/* ---- choosing --------------------------------------------------------------------- */
+
+/* A message whose next hop is its sender stays with the slow path, which drops it. */
+static void way_back(void **state)
+{
+	static const struct {
+		__u32 from, node[2]; /* the sender's hop, numbers of the peers */
+		bool back;
+	} cases[] = {
+		{ 0, { 0, 0 }, false }, { 0, { 1, 2 }, false }, { 0, { 1, 0 }, false },
+		{ 1, { 0, 0 }, true },	{ 1, { 1, 2 }, true },	{ 0, { 7, 7 }, true },
+	};
+	char packet[200];
+	struct lx_segment seg = { .packet = packet, .end = message(packet, 100) };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		world(LX_SOCK_V3);
+		stream.hop = cases[i].from;
+		hop[0].node = cases[i].node[0];
+		hop[1].node = cases[i].node[1];
+		assert_int_equal(lx_frame(&f), 0);
+		assert_int_equal(stream.lane_messages, !cases[i].back);
+		assert_int_equal(stream.reasons[LX_LANE0_LOOP], cases[i].back);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(raw_ends),
 		cmocka_unit_test(raw_without_room),
+		cmocka_unit_test(way_back),
 	};
 
 	rnd_init();

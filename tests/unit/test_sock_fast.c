@@ -412,6 +412,25 @@ static void test_life(void **state)
 	assert_int_equal(in->carried_src_net, LX_NET(LX_NET_TCP, 7));
 }
 
+/* ---- who is who ------------------------------------------------------------------------------ */
+
+/* The programs know which NIDs are one peer's, also when that has changed. */
+static void test_peer_number(void **state)
+{
+	assert_true(eventually(fast_is_there, 5000));
+	in->peer_number = 5;
+	out->peer_number = 6;
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	send_puts(stream_in_order(), 1, 0);
+	lx_env_lock(env);
+	assert_int_equal(forward->hop[0].node + forward->hop[1].node, 5 + 6);
+	in->peer_number = 6;
+	in->ni.lnd->policy_changed(&in->ni);
+	assert_int_equal(forward->hop[0].node, 6);
+	assert_int_equal(forward->hop[1].node, 6);
+	lx_env_unlock(env);
+}
+
 /* ---- connections that end together ----------------------------------------------------------- */
 
 /* The @len first bytes of @all of a message are on the lane. */
@@ -455,6 +474,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gate_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gate_raw, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
 	};
 

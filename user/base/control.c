@@ -253,7 +253,8 @@ enum {
 	STATS_HDR_ = 1, /* the reference's numbers begin at 2 */
 #define STATS_NUMBER_(name) STATS_##name,
 	LX_STATS(STATS_NUMBER_)
-	STATS_DROPS_
+	STATS_DROPS_,
+	STATS_LOOPS_
 };
 
 #define DROP_FIELD_(NAME, name_, help) \
@@ -271,6 +272,7 @@ static const struct lx_field stats_fields[] = {
 	/* The struct itself again: its array of drops has the sub-schema's offsets. */
 	{ .key = "drops", .attr = STATS_DROPS_, .type = LX_FIELD_NEST, .offset = 0,
 	  .size = 0, .sub = &drops, OWN },
+	{ LX_FIELD_NUM(STATS_LOOPS_, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };

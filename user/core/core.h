@@ -17,6 +17,7 @@
 #include "../base/hash.h"
 #include "../base/list.h"
 #include "../base/spare.h"
+#include "loop.h"
 #include "md.h"
 #include "memory.h"
 #include "ni.h"
@@ -66,6 +67,7 @@ struct lx_core {
 	struct lx_list peers;    /* of lx_peer */
 	struct lx_hash peer_nis; /* of lx_peer_ni, by NID */
 	struct lx_peer_ni *self; /* 0@lo as a peer: in neither of them */
+	uint32_t peer_seq;       /* the last peer's number */
 
 	/* route.c, pool.c, monitor.c */
 	struct lx_list rnets;    /* of lx_rnet */
@@ -81,6 +83,8 @@ struct lx_core {
 	struct lx_list announcements; /* neighbours to be told that we route, or will not */
 	unsigned int n_announcements;
 	uint32_t announced_seqno; /* of the information that tells it first */
+
+	struct lx_loops loops;
 
 	/* md.c, memory.c, portal.c */
 	struct lx_hash mds;

@@ -354,9 +354,13 @@ static int route(struct lx_core_msg *msg)
 	if (wait_for_discovery(msg, lx_peer_of(pni)))
 		return -EINPROGRESS;
 	r = lx_select_path(msg, pni, &path);
+	if (r == -ELOOP)
+		lx_loop_refused(msg, path.next_hop);
 	if (r)
 		return r;
 	take_path(msg, &path);
+	if (msg->m.routing && msg->m.target_is_router)
+		lx_loop_watch(msg);
 	return 0;
 }
 
@@ -367,8 +371,8 @@ void lx_msg_route(struct lx_core_msg *msg)
 	if (!r) {
 		lx_credit_send(msg);
 	} else if (r != -EINPROGRESS) {
-		if (r == -EHOSTUNREACH && msg->m.routing)
-			lx_core_drop(msg->core, LX_REASON_NO_ROUTE,
+		if ((r == -EHOSTUNREACH || r == -ELOOP) && msg->m.routing)
+			lx_core_drop(msg->core, r == -ELOOP ? LX_REASON_LOOP : LX_REASON_NO_ROUTE,
 				     msg->m.hdr.payload_length);
 		msg->m.hstatus = r == -EHOSTUNREACH ? LX_HSTATUS_REMOTE_ERROR
 						    : LX_HSTATUS_LOCAL_ERROR;

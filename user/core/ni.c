@@ -186,8 +186,9 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 	ni->health.value = lnd->no_credits ? 0 : LX_HEALTH_MAX;
 	lx_list_append(&net->nis, &ni->link);
 	lx_peer_net_up(core, net->id);
-	/* A net that is local now needs no route. */
+	/* A net that is local now needs no route, and we are nobody's gateway to ourselves. */
 	lx_route_delete(core, net->id, &lx_nid_any);
+	lx_route_delete_own(core, &ni->ni.nid);
 	lx_core_change(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s%s",
 		       ni->ni.ifname, other ? " (its tunables are those of the net's first NI)" : "");
 	lx_ping_target_changed(core, true);

@@ -143,6 +143,7 @@ static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *prima
 	if (!peer)
 		return NULL;
 	peer->core = core;
+	peer->number = ++core->peer_seq;
 	peer->refs = 1;
 	peer->primary = *primary;
 	peer->push_from = peer->push_to = lx_nid_any;
@@ -543,6 +544,13 @@ void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
 		return;
 	lx_peer_status_set(core, pni, LX_NI_STATUS_DOWN);
 	lx_route_gateway_notify(core, pni, false);
+}
+
+uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
+
+	return pni ? lx_peer_of(pni)->number : 0;
 }
 
 /* ---- description ------------------------------------------------------------------------------------ */

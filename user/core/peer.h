@@ -65,6 +65,7 @@ struct lx_peer {
 	struct lx_list link;
 	struct lx_core *core;
 	struct lx_nid primary;
+	uint32_t number; /* unlike that of any other peer */
 	struct lx_list nets;
 	unsigned int n_nis;
 	unsigned int refs;

@@ -51,6 +51,8 @@ static int route_check(struct lx_core *core, const struct lx_conf_route *conf)
 	    conf->net == LX_NET_U32_ANY || lx_net_type(conf->net) == LX_NET_LO ||
 	    gateway_net == conf->net)
 		return -EINVAL;
+	if (lx_ni_is_local_nid(core, &conf->gateway))
+		return -ELOOP;
 	if (conf->hop != LX_UNSET && (conf->hop < 1 || conf->hop > 255))
 		return -EINVAL;
 	if (conf->priority != LX_UNSET && (conf->priority < 0 || conf->priority > UINT32_MAX))
@@ -215,6 +217,13 @@ int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gat
 	w.nid = NULL;
 	w.peer = lx_peer_of(pni);
 	return delete_matching(core, &w) ? 0 : -ENOENT;
+}
+
+void lx_route_delete_own(struct lx_core *core, const struct lx_nid *nid)
+{
+	const struct which w = { .net = LX_NET_U32_ANY, .local_net = LX_NET_U32_ANY, .nid = nid };
+
+	delete_matching(core, &w);
 }
 
 void lx_route_delete_over(struct lx_core *core, uint32_t local_net)
@@ -417,7 +426,7 @@ static bool better_route(const struct candidate *a, const struct candidate *b)
 }
 
 struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
-				 struct lx_peer_ni **ret_gateway)
+				 const struct lx_peer *but, struct lx_peer_ni **ret_gateway)
 {
 	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
 	struct candidate c, best = { 0 };
@@ -432,7 +441,7 @@ struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t lo
 
 		if (c.route->seq > last_seq)
 			last_seq = c.route->seq;
-		if (!gateway_net || !lx_route_alive(c.route))
+		if (!gateway_net || c.route->gateway == but || !lx_route_alive(c.route))
 			continue;
 		c.gateway_ni = lx_select_peer_ni(gateway_net);
 		if (!best.route || better_route(&c, &best))

@@ -46,6 +46,8 @@ struct lx_route *lx_route_lookup(struct lx_core *core, uint32_t net, const struc
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf);
 /* As lx_route_del() of lnetx.h; @net any: to every net. -ENOENT. */
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway);
+/* Routes via a NID that is one of our own now. */
+void lx_route_delete_own(struct lx_core *core, const struct lx_nid *nid);
 /* Routes whose gateway is on a local net that goes away. */
 void lx_route_delete_over(struct lx_core *core, uint32_t local_net);
 /* Routes whose gateway is forgotten. */
@@ -56,10 +58,11 @@ bool lx_route_alive(const struct lx_route *route);
 /**
  * lx_route_select - the best live route to a net, and the gateway NI to use
  * @local_net: only over gateways on it; LX_NET_U32_ANY: over any
+ * @but: not by this gateway; may be NULL
  * Returns NULL if there is none.
  */
 struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
-				 struct lx_peer_ni **ret_gateway);
+				 const struct lx_peer *but, struct lx_peer_ni **ret_gateway);
 
 /* As lx_dist() of lnetx.h. */
 int lx_route_distance(struct lx_core *core, const struct lx_nid *nid);

@@ -147,6 +147,24 @@ static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer 
 	return best;
 }
 
+/* Of what is forwarded, the peer that it came from: it must not get it back. */
+static const struct lx_peer *sender_of(const struct lx_core_msg *msg)
+{
+	return msg->m.routing && msg->rxpeer->net ? lx_peer_of(msg->rxpeer) : NULL;
+}
+
+static int pick_gateway(struct lx_core_msg *msg, uint32_t net, uint32_t local_net,
+			struct lx_peer_ni **ret_gateway)
+{
+	const struct lx_peer *sender = sender_of(msg);
+
+	if (lx_route_select(msg->core, net, local_net, sender, ret_gateway))
+		return 0;
+	return sender && lx_route_select(msg->core, net, local_net, NULL, ret_gateway)
+		       ? -ELOOP
+		       : -EHOSTUNREACH;
+}
+
 static int pick_remote(struct lx_core_msg *msg, struct lx_peer_ni *dst, bool multi_rail,
 		       struct lx_path *path)
 {
@@ -154,6 +172,7 @@ static int pick_remote(struct lx_core_msg *msg, struct lx_peer_ni *dst, bool mul
 	struct lx_peer_ni *gateway = NULL;
 	struct lx_peer_net *net = NULL;
 	struct lx_net *local;
+	int r;
 
 	if (!lx_nid_is_any(&msg->rtr_param))
 		gateway = lx_peer_ni_lookup(core, &msg->rtr_param);
@@ -162,9 +181,11 @@ static int pick_remote(struct lx_core_msg *msg, struct lx_peer_ni *dst, bool mul
 			net = pick_remote_net(core, lx_peer_of(dst));
 		if (net)
 			dst = lx_select_peer_ni(net);
-		if (!lx_route_select(core, lx_nid_net(&dst->nid),
-				     path->ni ? path->ni->ni.net : LX_NET_U32_ANY, &gateway))
-			return -EHOSTUNREACH;
+		r = pick_gateway(msg, lx_nid_net(&dst->nid),
+				 path->ni ? path->ni->ni.net : LX_NET_U32_ANY, &gateway);
+		path->next_hop = gateway;
+		if (r)
+			return r;
 	}
 	if (!path->ni) {
 		local = lx_net_lookup(core, lx_nid_net(&gateway->nid));
@@ -200,7 +221,7 @@ int lx_select_path(struct lx_core_msg *msg, struct lx_peer_ni *dst, struct lx_pa
 			     : lx_nid_net(&msg->src_param) == dst_net;
 	bool multi_rail = peer->state & LX_PEER_MULTI_RAIL;
 	struct lx_path path = { .dst = dst->nid };
-	int r;
+	int r = 0;
 
 	if (!src_any) {
 		path.ni = lx_ni_lookup(core, &msg->src_param);
@@ -216,12 +237,13 @@ int lx_select_path(struct lx_core_msg *msg, struct lx_peer_ni *dst, struct lx_pa
 		path.dst = path.next_hop->nid;
 	} else if (!local) {
 		r = pick_remote(msg, dst, multi_rail, &path);
-		if (r)
-			return r;
 	} else if (!pick_single_rail(msg, dst, &path)) {
-		return -EHOSTUNREACH;
+		r = -EHOSTUNREACH;
 	}
-	take_turn(core, &path);
+	if (!r && sender_of(msg) && lx_peer_of(path.next_hop) == sender_of(msg))
+		r = -ELOOP;
+	if (!r)
+		take_turn(core, &path);
 	*ret_path = path;
-	return 0;
+	return r;
 }

@@ -15,7 +15,8 @@ struct lx_path {
 /**
  * lx_select_path - choose the path of a message to its target
  * @dst: the peer NI that the caller named
- * Returns 0, -EHOSTUNREACH no live route, or -EINVAL the source NID is none of ours.
+ * Returns 0, -EHOSTUNREACH no live route, -EINVAL the source NID is none of ours, or -ELOOP:
+ * forwarded, it would go back to the peer that it came from, @ret_path->next_hop.
  */
 int lx_select_path(struct lx_core_msg *msg, struct lx_peer_ni *dst, struct lx_path *ret_path);
 

@@ -224,6 +224,11 @@ int lx_edit_route_add(struct lx_edit *e)
 			   "route to %s via %s: there is one already, or the net is local and "
 			   "needs none; see \"lnetx route show\", \"lnetx net show\"",
 			   lx_net_str(r->net), lx_nid_str(&r->gateway));
+	case -ELOOP:
+		return say(e, err,
+			   "route to %s via %s: that NID is this node's own; name the router that "
+			   "is next on the way",
+			   lx_net_str(r->net), lx_nid_str(&r->gateway));
 	case -EINVAL:
 		return say(e, err,
 			   "route to %s via %s: not a possible gateway for this net, or a "

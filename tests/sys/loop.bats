@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Routers whose routes lead back to each other. LNet's header has no hop limit, so what they
+# send each other would go round for ever.
+# bats file_tags=router
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	net_routed 2
+	start_routers 2
+}
+
+teardown() {
+	net_end
+}
+
+# send N: messages to a net that is nowhere, through r1
+send() {
+	on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 10.9.0.1 --to-net 9 \
+		--max 4096 --count "$1" 3>&-
+}
+
+drops_of() {
+	lx "$1" -s -j stats show | jq ".statistics.drops.$2 // 0"
+}
+
+drops() {
+	[ "$(drops_of "$1" "$2")" -ge "$3" ]
+}
+
+# forwarded NODE AT_MOST
+forwarded() {
+	local n
+
+	n=$(stat_of "$1" route_count)
+	echo "# $1 has forwarded $n messages"
+	[ "$n" -le "$2" ]
+}
+
+# sent_back NODE: messages that its fast path has refused to send back
+sent_back() {
+	lx "$1" -j stream show | jq '[.stream[].lane0.loop // 0] | add'
+}
+
+@test "a route via a NID of one's own is refused" {
+	run -1 lx r1 route add net tcp9 via 10.1.0.11@tcp1
+	[[ $output == *"this node's own"* ]]
+	run -234 ctl r1 route add --net tcp9 --gateway 10.2.0.11@tcp2
+	[[ $output == *"errno: -40"* ]]
+	equal "$(lx r1 -j route show net tcp9 | jq '.route | length')" 0
+}
+
+@test "two routers that point at each other: the second one drops it" {
+	lx r1 route add net tcp9 via 10.1.0.12@tcp1
+	lx r2 route add net tcp9 via 10.1.0.11@tcp1
+	send 1000
+	eventually "$PATIENCE" drops r2 loop 1000
+	equal "$(drops_of r1 loop)" 0
+	forwarded r1 1010
+	forwarded r2 10
+	equal "$(grep -c 'reason="it would go back' "$DIR/r2.log")" 1
+	grep 'net=tcp9 .* from=10.1.0.11@tcp1 next_hop=10.1.0.11@tcp1' "$DIR/r2.log"
+}
+
+@test "a router gets back what it sent, by another NID of the next hop: it drops it" {
+	# r2 takes r1's NIDs for two peers; r1 knows better.
+	stop r2
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml
+		echo 'global: { discovery: 0 }'; route_yaml tcp9 10.2.0.11@tcp2; } | config r2
+	start r2
+	ctl r1 peer add --prim_nid 10.1.0.12@tcp1 --nid 10.2.0.12@tcp2
+	lx r1 route add net tcp9 via 10.1.0.12@tcp1
+	eventually "$PATIENCE" routes_up r1
+	send 5000
+	eventually "$PATIENCE" drops r1 loop 5000
+	forwarded r1 5010
+	equal "$(grep -c 'reason="it would go back' "$DIR/r1.log")" 1
+	[ "$LNETX_BPF" = off ] || [ "$(sent_back r1)" -gt 1000 ]
+}
+
+@test "a longer circle is found, told and counted" {
+	# Neither knows the other's NIDs for one peer's: as if there was a third router.
+	for r in r1 r2; do
+		stop $r
+	done
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml
+		echo 'global: { discovery: 0 }'; route_yaml tcp9 10.1.0.12@tcp1; } | config r1
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml
+		echo 'global: { discovery: 0 }'; route_yaml tcp9 10.2.0.11@tcp2; } | config r2
+	start r1
+	start r2
+	eventually "$PATIENCE" routes_up r1
+	eventually "$PATIENCE" routes_up r2
+	send 3
+	eventually "$PATIENCE" grep 'net=tcp9 dst=10.9.0.1@tcp9 .* in a circle' "$DIR/r1.log"
+	equal "$(grep -c 'in a circle' "$DIR/r1.log")" 1
+	grep 'first_from=10.1.0.1@tcp1 again_from=10.2.0.12@tcp2 next_hop=10.1.0.12@tcp1' "$DIR/r1.log"
+	[ "$(lx r1 -s -j stats show | jq .statistics.loops)" -ge 1 ]
+	# And it ends with the route.
+	lx r2 route del net tcp9 via 10.2.0.11@tcp2
+	eventually "$PATIENCE" drops r2 no_route 3
+}
