@@ -117,7 +117,7 @@ LX_INLINE __u64 lx_held_edge(const struct lx_stream *s)
 {
 	__s64 rest = lx_pos_diff(s->parse_next, s->high);
 
-	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mtu ? LX_LAST_GO : 0);
+	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mss ? LX_LAST_GO : 0);
 }
 
 /*
@@ -126,12 +126,12 @@ LX_INLINE __u64 lx_held_edge(const struct lx_stream *s)
  */
 LX_INLINE __u64 lx_stop_edge(const struct lx_stream *s)
 {
-	__s64 rest = lx_pos_diff(s->parse_next, s->high), last = 2 * s->mtu;
+	__s64 rest = lx_pos_diff(s->parse_next, s->high), last = 2 * s->mss;
 
-	if (rest > last + s->mtu)
+	if (rest > last + s->mss)
 		return s->parse_next - last;
 	/* So that a segment fits in which the message ends, and one with the rest of a header. */
-	return lx_pos_max(s->parse_next, s->high) + s->mtu;
+	return lx_pos_max(s->parse_next, s->high) + s->mss;
 }
 
 LX_INLINE __u64 lx_framed_edge(const struct lx_stream *s)

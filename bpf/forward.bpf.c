@@ -14,6 +14,7 @@
  *	out.h       packets that leave
  *	stream.h    packets of streams
  *	next_hop.h  packets of lanes
+ *	icmp.h      what routers tell of packets of lanes
  *	arm.h       a look into the kernel's socket
  */
 #include <linux/bpf.h>
@@ -21,6 +22,7 @@
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
 #include "arm.h"
+#include "icmp.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -124,6 +126,11 @@ static struct lx_settings *lx_settings(void)
 	return bpf_map_lookup_elem(&settings, &zero);
 }
 
+static struct lx_flow *lx_flow_of(const struct lx_flow_key *key)
+{
+	return bpf_map_lookup_elem(&flows, key);
+}
+
 static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 {
 	__u32 which = 0;
@@ -187,7 +194,7 @@ LX_GLOBAL int lx_is_odd(struct __sk_buff *skb)
 	memcpy(key.local, p.dst, sizeof(key.local));
 	key.remote_port = p.sport;
 	key.local_port = p.dport;
-	return bpf_map_lookup_elem(&flows, &key) != 0;
+	return lx_flow_of(&key) != 0;
 }
 
 SEC("tc")
@@ -204,9 +211,12 @@ int lnetx_ingress(struct __sk_buff *skb)
 		return LX_GO_ON;
 	}
 	w->g.ours = 0;
-	if (!lx_seg_read(skb, &w->g))
+	if (!lx_seg_read(skb, &w->g)) {
+		if (lx_seg_is_icmp(skb, &w->g))
+			return lx_icmp_in(skb, w);
 		return lx_seg_may_be_tcp(skb, &w->g) && lx_is_odd(skb) ? LX_DROP : LX_GO_ON;
-	flow = bpf_map_lookup_elem(&flows, &w->g.key);
+	}
+	flow = lx_flow_of(&w->g.key);
 	if (!flow)
 		return LX_GO_ON;
 	w->index = flow->index;
@@ -230,7 +240,7 @@ int lnetx_egress(struct __sk_buff *skb)
 	w->g.ours = 1;
 	if (!lx_seg_read(skb, &w->g))
 		return LX_GO_ON;
-	flow = bpf_map_lookup_elem(&flows, &w->g.key);
+	flow = lx_flow_of(&w->g.key);
 	if (!flow)
 		return LX_GO_ON;
 	if (w->g.flags & LX_TCP_SYN) {

@@ -10,6 +10,7 @@
 #include "tcp.h"
 
 static struct lx_settings *lx_settings(void);
+static struct lx_flow *lx_flow_of(const struct lx_flow_key *key);
 
 /* What a program works with; in a map, one for each processor and direction. */
 struct lx_work {
@@ -19,6 +20,8 @@ struct lx_work {
 	struct lx_patch patch;
 	__u8 old[32];
 	__u64 pos, end; /* stream positions of the payload */
+	__u32 size;     /* of the segments in the packet */
+	__u32 reserved;
 	__u32 index;    /* of the stream or lane */
 	__u32 dirty;    /* lx_framing */
 	__u32 data_at;  /* offset in the packet of piece.pos */

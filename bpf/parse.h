@@ -27,6 +27,7 @@
 /* What a data packet brings. */
 struct lx_segment {
 	__u64 pos, end; /* stream positions of its payload */
+	__u32 size;     /* of the TCP segments that it is made of */
 	void *packet;
 };
 
@@ -110,7 +111,7 @@ struct lx_choice {
 /* The two sides' segments must have the same shape: nothing is ever inserted. */
 LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s)
 {
-	return lane->options == s->options && lane->family == s->family && lane->mtu >= s->mtu &&
+	return lane->options == s->options && lane->family == s->family &&
 	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
 }
 
@@ -133,11 +134,11 @@ static long lx_choose_lane(__u32 i, void *arg)
 	own = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
 	if (own != c->own)
 		return 0;
-	if (!lx_lane_fits(lane, s)) {
-		c->reason = LX_LANE0_FORM;
-		return 0;
-	}
 	c->found |= own;
+	if (!lx_lane_fits(lane, s) || lane->mss < s->mss) {
+		c->reason = lane->mss < s->mss ? LX_LANE0_MSS : LX_LANE0_FORM;
+		return own;
+	}
 	c->reason = lx_lane_take(lane, c->index, s->hop, c->len, &c->start);
 	if (!c->reason)
 		c->lane = s->lane = index;
@@ -424,6 +425,8 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 
 	if (!lx_try_enter(&s->parsing))
 		return -1;
+	if (f->seg->size > s->mss)
+		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
 	lx_raw_leave(s);
 	f->near = s->tail - 1;
 	/* Sent again, it need not be what it was the first time. */

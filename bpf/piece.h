@@ -113,6 +113,21 @@ LX_INLINE void lx_piece_run(struct lx_stream *s, __u64 pos, __u64 end, __u32 nea
 	bpf_loop(LX_STREAM_SLOTS, lx_run_grow, &r, 0);
 }
 
+/*
+ * Segments of @size bytes that are larger than a lane takes go on it in parts: its next hop
+ * has come to take less since the message was put there, or the peer sends more at a time.
+ */
+LX_INLINE void lx_piece_fit(struct lx_piece *p, __u32 size)
+{
+	struct lx_lane *lane;
+
+	if (p->kind != LX_PIECE_LANE)
+		return;
+	lane = lx_lane_at(p->lane);
+	if (lane && size > lane->mss && lane->mss)
+		p->end = lx_pos_min(p->end, p->pos + lane->mss);
+}
+
 /* ---- canonical headers --------------------------------------------------------------- */
 
 /* Bytes to be written at a stream position. */

@@ -73,8 +73,10 @@ LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos, __u32 near)
 {
 	struct lx_stream *s = lx_stream_at(index);
 
-	if (w && s)
-		lx_piece_run(s, pos, w->end, near, &w->piece);
+	if (!w || !s)
+		return 0;
+	lx_piece_run(s, pos, w->end, near, &w->piece);
+	lx_piece_fit(&w->piece, w->size);
 	return 0;
 }
 
@@ -147,7 +149,7 @@ LX_INLINE int lx_is_whole(const struct lx_work *w, const struct lx_stream *s)
 
 LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
 {
-	struct lx_segment in = { .pos = w->pos, .end = w->end, .packet = skb };
+	struct lx_segment in = { .pos = w->pos, .end = w->end, .size = w->size, .packet = skb };
 	struct lx_framing f = { .s = s, .seg = &in, .index = w->index };
 
 	if (!lx_pos_before(s->acked, w->end)) {
@@ -222,6 +224,7 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 		return LX_GO_ON;
 	w->pos = lx_pos_of(g->seq, s->base_seq, s->acked);
 	w->end = w->pos + g->len;
+	w->size = skb->gso_size ? skb->gso_size : g->len;
 	if ((mark & LX_MARK_MASK) == LX_MARK) {
 		kind = mark & LX_MARK_KIND;
 		skb->mark = 0;

@@ -192,6 +192,17 @@ LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
 	       (g->ip6.next == 6 || lx_packet_is_extension(g->ip6.next));
 }
 
+/* Likewise: whether it is a message of ICMP, in the usual form. */
+LX_INLINE int lx_seg_is_icmp(struct __sk_buff *skb, const struct lx_seg *g)
+{
+	if (skb->vlan_present)
+		return 0;
+	if (skb->protocol == lx_be16(ETH_P_IP))
+		return g->ip4.ver_ihl == 0x45 && g->ip4.proto == 1 &&
+		       !(lx_be16(g->ip4.frag) & 0x3fff);
+	return skb->protocol == lx_be16(ETH_P_IPV6) && g->ip6.next == 58;
+}
+
 /**
  * lx_seg_read - read the headers of a packet
  * @g: ours set

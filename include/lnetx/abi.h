@@ -138,7 +138,7 @@ struct lx_lane {
 	__u8 version;     /* U: socklnd's, decides the header's length */
 	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
 	__u8 family;      /* U: AF_INET, AF_INET6 */
-	__u16 mtu;        /* U: of the way to the next hop */
+	__u16 mss;        /* U: payload of the largest segment that gets to the next hop */
 	struct lx_flow_key key; /* U */
 	struct lx_stamp stamp;
 	__u64 messages, bytes, acks, takes; /* B: counters */
@@ -202,7 +202,7 @@ struct lx_stream {
 	__u8 family;      /* U */
 	__u8 flip;        /* U: the peer has the other byte order */
 	__u8 tos;         /* U: of packets to it */
-	__u16 mtu;        /* U: its packets may be this large */
+	__u16 mss;        /* U, B: payload of the peer's largest segments; a larger one raises it */
 	struct lx_flow_key key; /* U */
 	__u32 base_seq;   /* A: sequence number of position 0 */
 
@@ -281,7 +281,8 @@ struct lx_stream {
 	X(POLICY, "policy", "lanes are switched off for this stream") \
 	X(RAW, "raw", "a header was lost; framing resumes at a known boundary") \
 	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it") \
-	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it")
+	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it") \
+	X(MSS, "mss", "the sender's segments are larger than the next hop takes")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,
@@ -355,6 +356,7 @@ LX_LAYOUT(struct lx_trace, 64);
 enum lx_record_type {
 	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
 	LX_RECORD_KICK,        /* index: stream; there is news for its peer, but no packet */
+	LX_RECORD_MSS,         /* index: lane; a router on the way has told of a smaller MTU */
 };
 
 struct lx_record {

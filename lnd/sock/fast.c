@@ -136,6 +136,10 @@ static void on_record(const struct lx_record *record, void *arg)
 	case LX_RECORD_KICK:
 		lx_forward_kick(fast->forward, record->index);
 		break;
+	case LX_RECORD_MSS: /* by the next tick its socket knows, too */
+		if (record->index < lx_forward_lanes(fast->forward) && fast->lane[record->index])
+			fast->lane[record->index]->mss_ns = 0;
+		break;
 	}
 }
 
@@ -173,7 +177,7 @@ static void hops_tick(struct lx_sock_fast *fast, uint64_t now)
 			lx_fast_hop_share(fast, fast->hop[i]);
 		lx_fast_hop_lanes(fast, fast->hop[i], now);
 	}
-	lx_fast_lanes_left(fast, now);
+	lx_fast_lanes_tick(fast, now);
 }
 
 static void streams_tick(struct lx_sock_fast *fast, uint64_t now)

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "../../user/io/tcpinfo.h"
 #include "fast_priv.h"
 
 /* ---- keys ------------------------------------------------------------------- */
@@ -41,14 +41,12 @@ uint8_t lx_fast_tos_of(const struct lx_sock_conn *conn)
 	return tos > 0 ? tos : 0;
 }
 
-uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn)
+uint16_t lx_fast_mss_of(const struct lx_sock_conn *conn)
 {
-	struct ifreq ifr = { 0 };
+	int mss = lx_tcpinfo_mss(conn->fd, conn->remote.sa.sa_family);
 
-	memcpy(ifr.ifr_name, conn->net->ni->ifname, IFNAMSIZ);
-	ifr.ifr_name[IFNAMSIZ - 1] = '\0';
-	ifr.ifr_name[strcspn(ifr.ifr_name, ":")] = '\0';
-	return ioctl(conn->fd, SIOCGIFMTU, &ifr) ? 0 : ifr.ifr_mtu > 65535 ? 65535 : ifr.ifr_mtu;
+	/* What nothing fits in. */
+	return mss < 1 ? 1 : mss > UINT16_MAX ? UINT16_MAX : mss;
 }
 
 /* ---- hops: peers that messages come from, or go to ---------------------------- */

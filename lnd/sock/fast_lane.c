@@ -17,6 +17,8 @@
 #define UNUSED_NS (50 * LX_SOCK_MSEC)
 /* More than a delayed acknowledgement takes. */
 #define LEFT_NS (500 * LX_SOCK_MSEC)
+/* So often it is asked how large segments may be; at once if a router tells. */
+#define MSS_NS (250 * LX_SOCK_MSEC)
 
 static bool is_idle(struct lx_sock_conn *conn)
 {
@@ -101,7 +103,7 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	lane->ifindex = conn->net->netif.index;
 	lane->version = conn->version;
 	lane->family = conn->remote.sa.sa_family;
-	lane->mtu = lx_fast_mtu_of(conn);
+	lane->mss = lx_fast_mss_of(conn);
 	lane->tos = lx_fast_tos_of(conn);
 	lx_fast_key_of(conn, &lane->key);
 	if (lx_forward_flow_add(fast->forward, &lane->key, LX_FLOW_LANE, index))
@@ -213,21 +215,38 @@ bool lx_fast_lane_leave(struct lx_sock_fast *fast, struct lx_lane *lane)
 	return true;
 }
 
-void lx_fast_lanes_left(struct lx_sock_fast *fast, uint64_t now)
+/* Nobody sends again what got lost of a stream that has ended. */
+static bool lane_is_stuck(const struct lx_lane *lane, struct lx_sock_conn *conn, uint64_t now)
+{
+	if (lx_fast_lane_owner(lane) != LX_LANE_OWNER ||
+	    (uint32_t)lane->word == (uint32_t)lane->una)
+		conn->left_ns = 0;
+	else if (!conn->left_ns)
+		conn->left_ns = now;
+	return conn->left_ns && now >= conn->left_ns + LEFT_NS;
+}
+
+/* The next hop, or a router on the way, may have come to take smaller segments, or larger. */
+static void lane_measure(struct lx_lane *lane, struct lx_sock_conn *conn, uint64_t now)
+{
+	if (now < conn->mss_ns)
+		return;
+	conn->mss_ns = now + MSS_NS;
+	__atomic_store_n(&lane->mss, lx_fast_mss_of(conn), __ATOMIC_RELAXED);
+}
+
+void lx_fast_lanes_tick(struct lx_sock_fast *fast, uint64_t now)
 {
 	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
-		const struct lx_lane *lane = lx_forward_lane(fast->forward, i);
+		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
 		struct lx_sock_conn *conn = fast->lane[i];
 
 		if (!conn || conn->closing)
 			continue;
-		if (lx_fast_lane_owner(lane) != LX_LANE_OWNER ||
-		    (uint32_t)lane->word == (uint32_t)lane->una)
-			conn->left_ns = 0;
-		else if (!conn->left_ns)
-			conn->left_ns = now;
-		else if (now >= conn->left_ns + LEFT_NS)
+		if (lane_is_stuck(lane, conn, now))
 			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
+		else
+			lane_measure(lane, conn, now);
 	}
 }
 

@@ -89,7 +89,8 @@ static inline uint32_t lx_fast_lane_owner(const struct lx_lane *lane)
 
 void lx_fast_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key);
 uint8_t lx_fast_tos_of(const struct lx_sock_conn *conn);
-uint16_t lx_fast_mtu_of(const struct lx_sock_conn *conn);
+/* Bytes of payload in the largest segment that gets to the peer; its own are as large, mostly. */
+uint16_t lx_fast_mss_of(const struct lx_sock_conn *conn);
 /* Has the core and the programs take the same credits; again when a peer was made anew. */
 void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
 /* The index of a peer's hop, made if need be; -ENOSPC. */
@@ -121,7 +122,7 @@ void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane);
  * is acknowledged; false: it ends in the middle of a message.
  */
 bool lx_fast_lane_leave(struct lx_sock_fast *fast, struct lx_lane *lane);
-/* Closes those for which that takes too long: nobody sends again what got lost. */
-void lx_fast_lanes_left(struct lx_sock_fast *fast, uint64_t now);
+/* Closes those for which that takes too long; measures what the others take. */
+void lx_fast_lanes_tick(struct lx_sock_fast *fast, uint64_t now);
 
 #endif

@@ -66,7 +66,7 @@ static void stream_add(struct lx_sock_conn *conn)
 	s->hop = hop;
 	s->ifindex = conn->net->netif.index;
 	s->net = conn->net->ni->net;
-	s->mtu = lx_fast_mtu_of(conn);
+	s->mss = lx_fast_mss_of(conn);
 	s->tos = lx_fast_tos_of(conn);
 	lx_fast_key_of(conn, &s->key);
 	if (lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index))

@@ -314,6 +314,7 @@ struct lx_sock_conn {
 	bool rx_stopped; /* input is not polled */
 	bool failed;   /* the socket has an error: tell no more */
 	bool reset;    /* to be ended with a reset: it cannot end in order */
+	uint64_t mss_ns;  /* a lane: when to ask how large segments may be */
 	uint64_t left_ns; /* a lane whose stream has ended, with something unacknowledged */
 	bool narrow;   /* a lane whose window was small when it was made */
 	uint64_t back_ns; /* a lane taken back: since when we send on it */

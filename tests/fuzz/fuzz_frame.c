@@ -66,7 +66,7 @@ static void begin(uint8_t form)
 	memset(lane, 0, sizeof(lane));
 	memset(hop, 0, sizeof(hop));
 	s.state = LX_STREAM_ON;
-	s.mtu = 1500;
+	s.mss = 1448;
 	s.version = form & 1 ? LX_SOCK_V4 : LX_SOCK_V3;
 	s.flip = form >> 1 & 1;
 	s.wscale = form >> 2 & 15;
@@ -76,7 +76,7 @@ static void begin(uint8_t form)
 	for (int i = 0; i < LANES; i++) {
 		lane[i] = (struct lx_lane){ .word = (__u64)LX_LANE_OWNER << 32, .hop = 1,
 					    .edge = 1 << 16, .state = LX_LANE_LIVE,
-					    .version = s.version, .mtu = s.mtu };
+					    .version = s.version, .mss = s.mss };
 		hop[1].lane[i] = i;
 	}
 }

@@ -314,6 +314,78 @@ cut_to_mtu() {
 	ends_within $BOUND
 }
 
+# Jumbo frames everywhere but at the server, which drops them without a word.
+small_server() {
+	cut_to_mtu
+	mtu lan1 client eth0 9000
+	mtu lan2 server eth1 9000
+	ip -n "$(ns server)" link set eth0 mtu 1500
+}
+
+# segments_fit: what did not was not sent on lanes, and there was such
+segments_fit() {
+	[ "$LNETX_BPF" = off ] ||
+		lx r1 -j stream show | jq -e '[.stream[].lane0.mss] | add > 0'
+}
+
+@test "a server whose MTU is smaller than all others: nothing is lost" {
+	routed
+	small_server
+	begin_traffic
+	goes_on $QUIET
+	segments_fit
+	ends_within $QUIET
+	jq -e '.sent_again == 0' "$DIR/client.json"
+	run ! log_has r1 level=warning
+}
+
+@test "the server's MTU alone goes down and up" {
+	routed
+	cut_to_mtu
+	mtu lan1 client eth0 9000
+	mtu lan2 server eth1 9000
+	begin_traffic
+	ip -n "$(ns server)" link set eth0 mtu 1500
+	goes_on
+	ends_within $BOUND
+	begin_client
+	goes_on
+	ip -n "$(ns server)" link set eth0 mtu 9000
+	goes_on $QUIET
+	ends_within $BOUND
+}
+
+# A gateway of IP between the router and the server, with large segments on all links.
+net_gateway() {
+	node client r1 gw server
+	link client eth0 10.1.0.1/24 r1 eth0 10.1.0.11/24
+	link r1 eth1 10.2.0.11/24 gw eth0 10.2.0.254/24
+	link gw eth1 10.3.0.254/24 server eth0 10.3.0.1/24
+	ip -n "$(ns r1)" route add 10.3.0.0/24 via 10.2.0.254
+	# It takes large segments, and sends none: those would be lost without a word.
+	ip -n "$(ns server)" route add 10.2.0.0/24 via 10.3.0.254 mtu lock 1500 advmss 8960
+	on gw sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+	for link in client/eth0 r1/eth0 r1/eth1 gw/eth0 gw/eth1 server/eth0; do
+		ip -n "$(ns "${link%/*}")" link set "${link#*/}" mtu 9000
+	done
+}
+
+@test "a gateway on the way to the server tells of a smaller MTU" {
+	net_gateway
+	start_routers 1 "conns_per_peer: 4"
+	QUICK="$QUICK --set tcp.conns_per_peer=4"
+	load_server server 10.3.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+	SERVER=10.3.0.1@tcp2 begin_client
+	eventually "$PATIENCE" routed_by r1 500
+	eventually "$PATIENCE" fast_path_used r1
+	ip -n "$(ns gw)" link set eth1 mtu 1500
+	goes_on $QUIET
+	segments_fit
+	ends_within $QUIET
+	jq -e '.sent_again == 0' "$DIR/client.json"
+	run ! log_has r1 level=warning
+}
+
 @test "the router's interfaces go down and up" {
 	local dev
 

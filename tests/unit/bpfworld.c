@@ -139,7 +139,7 @@ void world(bool ipv6)
 	s->net = LX_NET(LX_NET_TCP, 1);
 	s->wscale = lane->wscale = 7;
 	s->options = lane->options = 12;
-	s->mtu = lane->mtu = 1500;
+	s->mss = lane->mss = 1448;
 	s->ifindex = lane->ifindex = 1;
 	make_key(&s->key, 1, 1021, 988);
 	make_key(&lane->key, 2, 988, 1020);

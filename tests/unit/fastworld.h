@@ -14,7 +14,7 @@
 #define LANES 12
 #define HOPS 2
 #define BYTES (3u << 17) /* a stream in all */
-#define MTU 1500
+#define MSS 1448
 #define FLIGHT 256       /* segments on their way, in all */
 
 /* ---- what the logic works on --------------------------------------------------------- */

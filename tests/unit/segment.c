@@ -158,3 +158,53 @@ void segment_read(const struct frame *f, bool v6, const struct lx_flow_key *key,
 	g->csum_ok = sum16(tcp, all, pseudo(l3, v6, all)) == 0xffff;
 	g->partial = get16(tcp + 16) == pseudo(l3, v6, all);
 }
+
+#define QUOTED 100 /* bytes of a packet */
+
+/* Of a message of ICMP; right if it is 0xffff. */
+static uint32_t icmp_sum(const struct frame *f, bool v6)
+{
+	const uint8_t *l3 = f->bytes + 14;
+	uint32_t len = 8 + QUOTED;
+
+	/* That of IPv6 is about addresses, too. */
+	return v6 ? sum16(l3 + 40, len, sum16(l3 + 8, 32, 58 + len)) : sum16(l3 + 20, len, 0);
+}
+
+void segment_quote(const struct seg *lost, uint32_t mtu, struct frame *f)
+{
+	uint8_t *l3 = f->bytes + 14, *icmp = l3 + (lost->v6 ? 40 : 20);
+	struct frame quoted;
+
+	segment_write(lost, &quoted);
+	memset(f, 0, sizeof(*f));
+	/* The same headers, turned round, but for what they are of. */
+	memcpy(f->bytes, quoted.bytes, icmp - f->bytes);
+	if (lost->v6) {
+		segment_put16(l3 + 4, 8 + QUOTED);
+		l3[6] = 58;
+		memcpy(l3 + 8, lost->key.remote, 16);
+		memcpy(l3 + 24, lost->key.local, 16);
+		icmp[0] = 2;
+		segment_put32(icmp + 4, mtu);
+	} else {
+		segment_put16(l3 + 2, 20 + 8 + QUOTED);
+		l3[9] = 1;
+		memcpy(l3 + 12, lost->key.remote + 12, 4);
+		memcpy(l3 + 16, lost->key.local + 12, 4);
+		segment_put16(l3 + 10, 0);
+		segment_put16(l3 + 10, ~sum16(l3, 20, 0));
+		icmp[0] = 3;
+		icmp[1] = 4;
+		segment_put32(icmp + 4, mtu);
+	}
+	memcpy(icmp + 8, quoted.bytes + 14, QUOTED);
+	segment_put16(icmp + 2, ~icmp_sum(f, lost->v6));
+	f->len = icmp + 8 + QUOTED - f->bytes;
+}
+
+uint32_t segment_quoted(const struct frame *f, bool v6)
+{
+	assert_int_equal(icmp_sum(f, v6), 0xffff);
+	return get32(f->bytes + 14 + (v6 ? 40 + 8 + 40 : 20 + 8 + 20) + 4);
+}

@@ -47,6 +47,11 @@ void segment_write(const struct seg *seg, struct frame *ret_frame);
 void segment_read(const struct frame *frame, bool v6, const struct lx_flow_key *key, bool out,
 		  struct seg *ret_seg);
 
+/* What a router says of a segment of @lost that was larger than @mtu, with checksums. */
+void segment_quote(const struct seg *lost, uint32_t mtu, struct frame *ret_frame);
+/* The sequence number that is quoted; fails the test if a checksum is wrong. */
+uint32_t segment_quoted(const struct frame *frame, bool v6);
+
 /* In network order. */
 void segment_put16(uint8_t *at, uint16_t value);
 void segment_put32(uint8_t *at, uint32_t value);

@@ -169,11 +169,11 @@ static void stopped(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	in = lane_ack(1448, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_in_range(told_edge(&out), n - 2 * s->mtu, n - 2 * s->mtu + 127);
-	s->high = n - 2 * s->mtu;
+	assert_in_range(told_edge(&out), n - 2 * s->mss, n - 2 * s->mss + 127);
+	s->high = n - 2 * s->mss;
 	in = lane_ack(2000, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_in_range(told_edge(&out), n + s->mtu, n + s->mtu + 127);
+	assert_in_range(told_edge(&out), n + s->mss, n + s->mss + 127);
 }
 
 static void test_stopped(void **state)

@@ -7,6 +7,8 @@
 
 #include "bpfworld.h"
 
+/* ---- headers ----------------------------------------------------------------------- */
+
 /* Changes 4 bytes of the header of LNet, which are elsewhere in its two forms. */
 static void change(uint8_t *message, unsigned int at4, unsigned int at6, uint32_t value)
 {
@@ -54,10 +56,148 @@ static void test_illegal(void **state)
 	both(illegal);
 }
 
+/* ---- segments that a lane does not take -------------------------------------------- */
+
+/* Messages of a sender whose segments would be too large go up; nothing is cut for them. */
+static void too_large(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 500);
+	struct seg in = data_at(0, bytes, n), out;
+
+	lane->mss = 1447;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_MSS], 1);
+	s->through = s->order;
+	/* The next hop takes as much: small ones, too. */
+	lane->mss = 1448;
+	carried(n, 0, 300, bytes);
+}
+
+static void test_too_large(void **state)
+{
+	both(too_large);
+}
+
+/* It announced less than it sends, which is believed from then on. */
+static void announced_less(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n, m;
+	struct seg in, out;
+
+	s->mss = lane->mss = 600;
+	n = carried(0, 0, 400, bytes);
+	m = message(bytes, false, 0, 700);
+	in = data_at(n, bytes, m);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->mss, m);
+	assert_int_equal(s->reasons[LX_LANE0_MSS], 1);
+	/* A GSO packet is as large as its segments. */
+	in = data_at(n + m, bytes, message(bytes, false, 0, 900));
+	in.gso = 800;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->mss, m > 800 ? m : 800);
+}
+
+static void test_announced_less(void **state)
+{
+	both(announced_less);
+}
+
+/* A part of the message at @offset, as a piece of the packet @in. */
+static void is_part(struct seg in, uint32_t offset, uint32_t len)
+{
+	struct seg out;
+
+	in.mark = LX_MARK | LX_MARK_PIECE | offset;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, offset);
+	assert_int_equal(out.len, len);
+	assert_memory_equal(out.data, in.data + offset, len);
+}
+
+/* The lane takes less than when a message was put there: that goes on, in parts. */
+static void shrinks(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 1200, bytes);
+	struct seg in = data_at(0, bytes, n), out;
+
+	lane->mss = 500;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* comes in again in parts */
+	is_part(in, 0, 500);
+	is_part(in, 500, 500);
+	is_part(in, 1000, n - 1000);
+	/* Larger packets of segments that fit are fine as they are, those of others are cut. */
+	settings->cutter = 1;
+	in.mark = 0;
+	in.gso = 500;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, n);
+	in.gso = 501;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(out.mark, LX_MARK | LX_MARK_CUT);
+	assert_int_equal(out.len, n);
+}
+
+static void test_shrinks(void **state)
+{
+	both(shrinks);
+}
+
+/* ---- what routers tell of them ------------------------------------------------------ */
+
+/* What the lane's socket is told of a packet of that lane position. */
+static uint32_t quoted(uint64_t pos)
+{
+	static uint8_t bytes[200];
+	struct seg lost = { .v6 = v6, .key = lane->key, .out = true,
+			    .seq = LANE_BASE + (uint32_t)pos, .data = bytes, .len = sizeof(bytes) };
+	struct frame f, out;
+	uint32_t mark;
+
+	segment_quote(&lost, 1400, &f);
+	assert_int_equal(run_frame(&f, IN, 0, 0, &out, &mark), GO_ON);
+	assert_int_equal(out.len, f.len);
+	return segment_quoted(&out, v6);
+}
+
+/* The socket believes what is told of bytes that are under way, and of no others. */
+static void told_of_mtu(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = carried(0, 0, 1200, bytes);
+
+	lane->shift = 77; /* its socket has sent before, and again since */
+	assert_int_equal(quoted(0), LANE_BASE - 77);
+	assert_int_equal(quoted(n - 1), LANE_BASE - 77);
+	assert_int_equal(quoted(n), LANE_BASE + n);
+	lane->una = 500;
+	assert_int_equal(quoted(499), LANE_BASE + 499);
+	assert_int_equal(quoted(500), LANE_BASE - 77);
+	/* It sends by itself. */
+	lane->word = (__u64)LX_LANE_OURS << 32;
+	assert_int_equal(quoted(500), LANE_BASE + 500 - 77);
+	/* Streams are not shifted on the way out. */
+	lane->key = s->key;
+	assert_int_equal(quoted(100), LANE_BASE + 100);
+}
+
+static void test_told_of_mtu(void **state)
+{
+	both(told_of_mtu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_illegal),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_announced_less),
+		cmocka_unit_test(test_shrinks),
+		cmocka_unit_test(test_told_of_mtu),
 	};
 
 	rnd_init();

@@ -59,7 +59,7 @@ static void world(int version)
 	memset(hop, 0, sizeof(hop));
 	stream.state = LX_STREAM_ON;
 	stream.version = lane.version = version;
-	stream.mtu = lane.mtu = 1500;
+	stream.mss = lane.mss = 1448;
 	lane.state = LX_LANE_LIVE;
 	lane.hop = 1;
 	lane.word = (__u64)LX_LANE_OWNER << 32;

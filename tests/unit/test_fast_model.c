@@ -140,7 +140,7 @@ static void make_world(void)
 
 		lane[i].hop = h;
 		lane[i].version = version;
-		lane[i].mtu = MTU;
+		lane[i].mss = MSS;
 		hop[h].lane[hop[h].n_lanes++] = i;
 		make_lane(i);
 	}
@@ -152,7 +152,7 @@ static void make_world(void)
 		s->state = LX_STREAM_ON;
 		s->version = version;
 		s->hop = HOPS;
-		s->mtu = MTU;
+		s->mss = MSS;
 		s->wscale = rnd_below(9);
 		s->flip = rnd_below(4) == 0;
 		make_messages(t, i);
@@ -332,6 +332,7 @@ static void on_data(int who, struct segment *seg)
 {
 	struct lx_stream *s = &stream[who];
 	struct lx_segment in = { .packet = seg->data };
+	__u32 size = seg->end - seg->pos < MSS ? seg->end - seg->pos : MSS;
 	struct lx_framing f = { .s = s, .seg = &in, .index = who };
 	unsigned int pieces = 0;
 	__u64 pos = seg->pos;
@@ -357,6 +358,9 @@ static void on_data(int who, struct segment *seg)
 		struct lx_piece p;
 
 		lx_piece_run(s, pos, seg->end, near, &p);
+		lx_piece_fit(&p, size);
+		assert_true(p.kind != LX_PIECE_LANE || size <= lane[p.lane].mss ||
+			    p.end - p.pos <= lane[p.lane].mss);
 		near = p.slot;
 		assert_true(lx_pos_before(pos, p.end));
 		if (p.kind == LX_PIECE_LANE && lx_lane_is_gone(&lane[p.lane])) {
@@ -754,6 +758,9 @@ static void policy(int who)
 		break;
 	case 12:
 		lane[rnd_below(LANES)].cut_ns = now_ns;
+		break;
+	case 13: /* the way to a next hop takes less, or more */
+		lane[rnd_below(LANES)].mss = rnd_below(2) ? MSS : 100 + rnd_below(MSS);
 		break;
 	case 2:
 	case 3:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <errno.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -18,4 +19,25 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 	ret_info->received = info.tcpi_bytes_received;
 	ret_info->window = info.tcpi_snd_wnd;
 	return 0;
+}
+
+int lx_tcpinfo_mss(int fd, int family)
+{
+	int mtu, header = family == AF_INET6 ? sizeof(struct ip6_hdr) : sizeof(struct iphdr);
+	socklen_t len = sizeof(mtu), info_len;
+	struct tcp_info info = { 0 };
+	int r;
+
+	info_len = sizeof(info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_len))
+		return -errno;
+	header += sizeof(struct tcphdr);
+	if (info.tcpi_options & TCPI_OPT_TIMESTAMPS)
+		header += 12;
+	r = family == AF_INET6 ? getsockopt(fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &len)
+			       : getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len);
+	/* Without a route at the moment: what was true last. */
+	if (r || mtu - header > (int)info.tcpi_snd_mss)
+		return info.tcpi_snd_mss;
+	return mtu > header ? mtu - header : 1;
 }

@@ -13,4 +13,11 @@ struct lx_tcpinfo {
 /* Returns 0 or -errno. */
 int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info);
 
+/**
+ * lx_tcpinfo_mss - how large a segment the peer and the way to it take
+ * The kernel's own value follows the MTU of the way only when the socket sends, so that is
+ * asked for, too. Returns bytes of payload, or -errno.
+ */
+int lx_tcpinfo_mss(int fd, int family);
+
 #endif
