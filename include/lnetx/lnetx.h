@@ -404,17 +404,42 @@ int lx_memory_del(struct lx_node *node, void *start);
 
 /* ---- messages ------------------------------------------------------------------ */
 
+/*
+ * A request - PUT or GET - takes one of its MD's threshold when it is made, and keeps one
+ * more for its response, if there is to be one: an ACK or a REPLY (lnet.md 8). So a GET
+ * needs an MD with a threshold of 2, and so does a PUT with an ACK; with 1 the response
+ * would find an MD that takes nothing any more. Such a request is refused, instead of
+ * telling of a success that is none.
+ *
+ * Its events:
+ *
+ *	SEND, status 0        it is out, or copied; a response follows, if one was asked for
+ *	SEND, status not 0    it did not go out: no response will come, and what was kept of
+ *	                      the threshold for one is taken, as if it had
+ *	ACK, REPLY            the response
+ *	UNLINK, -ETIMEDOUT    there is no response (lnet_transaction_timeout); the MD is gone
+ *
+ * SEND and the response may come in either order. What becomes of the MD is told by
+ * "unlinked" in each event, and only there: if it is true the MD is gone, this was its last
+ * event, and its memory is the caller's again. If it is false the MD is as it was, whatever
+ * the status, and can be used for the next request or be unlinked. A request that is
+ * refused has no event, and leaves the MD as it was.
+ */
+
 /**
  * lx_put - send an MD's memory to a peer
  * @self: the local NID to send from, or NULL: the node chooses
- * @ack: ask for an ACK (an event of its own; takes one more of the threshold)
+ * @md: bound with lx_md_bind(); threshold 1, with @ack 2, or more
+ * @ack: ask for an ACK
+ * @target: of any of the peer's NIDs; pid LX_PID_LUSTRE
+ * @portal: 1 .. LX_PORTALS - 1
  * @offset: where in the target's MD, if that is managed remotely
+ * @hdr_data: 8 bytes for the target's event
  *
- * All of the MD is sent; at most 1 MiB.
- * Events: SEND; ACK if asked for, or UNLINK with -ETIMEDOUT. What goes wrong on the
- * way (-EHOSTUNREACH no route, ...) is the status of SEND; no ACK follows then, and
- * an MD with threshold left is to be unlinked.
- * Returns 0, -ENOENT no such MD or its threshold is 0, -EINVAL, -ESHUTDOWN, -ENOMEM.
+ * All of the MD is sent; at most LX_PAYLOAD_MAX. Events: see above.
+ * Returns 0; -ENOENT no such MD, or its threshold is 0; -EINVAL too little is left of the
+ * threshold, the portal is out of range, the MD is too long or @target is "any";
+ * -ESHUTDOWN; -ENOMEM.
  */
 int lx_put(struct lx_node *node, const struct lx_nid *self, struct lx_handle md, bool ack,
 	   const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
@@ -422,8 +447,10 @@ int lx_put(struct lx_node *node, const struct lx_nid *self, struct lx_handle md,
 
 /**
  * lx_get - fetch a peer's memory into an MD
+ * @md: bound with lx_md_bind(); threshold 2 or more
  * @offset: where in the target's MD, if that is managed remotely
- * As much as the MD has room for. Events: SEND, then REPLY, or UNLINK with -ETIMEDOUT.
+ *
+ * As much as the MD has room for; at most LX_PAYLOAD_MAX. Events: see above.
  * Returns what lx_put() does.
  */
 int lx_get(struct lx_node *node, const struct lx_nid *self, struct lx_handle md,

@@ -210,6 +210,123 @@ static void bad_calls(void **state)
 	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &m), -EINVAL);
 }
 
+/* What a request and its response need of a threshold has to be there before it leaves. */
+static void no_room_for_the_response(void **state)
+{
+	struct lx_handle md = mem(a, dst, 100, 1);
+
+	post(b, 5, NULL, 1, 0, src, 4096, LX_MD_OP_PUT | LX_MD_OP_GET, LX_MD_UNLIMITED);
+	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), -EINVAL);
+	assert_int_equal(put(a, md, true, "10.0.0.2@tcp", 5, 1), -EINVAL);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(n_events, 0);
+	assert_int_equal(put(a, md, false, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_true(the_event(LX_EVENT_SEND)->unlinked);
+	log_clear();
+	/* Two under way: what the first one's response takes is not the second one's. */
+	md = mem(a, dst, 100, 3);
+	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), 0);
+	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), -EINVAL);
+	assert_int_equal(put(a, md, false, "10.0.0.2@tcp", 5, 1), 0);
+	assert_int_equal(put(a, md, false, "10.0.0.2@tcp", 5, 1), -EINVAL);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_SEND), 2);
+	assert_int_equal(the_event(LX_EVENT_REPLY)->mlength, 100);
+	assert_null(lx_md_lookup(a->core, md));
+}
+
+struct failing {
+	const char *to;
+	int threshold;
+	bool get, ack;
+	enum lx_unlink unlink;
+	bool unlinked; /* by the one event that there is */
+};
+
+/* Two ways to fail: no route, and nobody there. */
+#define NOWHERE "10.9.9.9@tcp7"
+#define DEAD "10.0.0.2@tcp"
+
+static void fail_once(const struct failing *f)
+{
+	const struct lx_md_desc desc = { .start = src,
+					 .length = 10,
+					 .threshold = f->threshold,
+					 .handler = log_event };
+	struct lx_md *md;
+	struct lx_handle handle;
+
+	log_clear();
+	assert_int_equal(lx_md_new(a->core, NULL, &desc, f->unlink, &md), 0);
+	handle = md->handle;
+	assert_int_equal(f->get ? get(a, handle, f->to, 5, 1) : put(a, handle, f->ack, f->to, 5, 1),
+			 0);
+	lx_sim_run(sim, 200 * SEC); /* longer than any response is waited for */
+	assert_int_equal(n_events, 1);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
+	assert_int_equal(the_event(LX_EVENT_SEND)->unlinked, f->unlinked);
+	md = lx_md_lookup(a->core, handle);
+	assert_int_equal(!md, f->unlinked);
+	if (md)
+		lx_md_retire(md);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(n_events, 1 + !f->unlinked);
+	assert_true(event_log[n_events - 1].unlinked);
+}
+
+/* It takes of the threshold what it would have taken; "unlinked" tells of the MD. */
+static void failed_send(void **state)
+{
+	static const struct failing cases[] = {
+		{ NOWHERE, 1, false, false, LX_UNLINK, true },
+		{ NOWHERE, 2, false, false, LX_UNLINK, false },
+		{ NOWHERE, 2, false, true, LX_UNLINK, true },
+		{ NOWHERE, 2, true, false, LX_UNLINK, true },
+		{ NOWHERE, 3, true, false, LX_UNLINK, false },
+		{ NOWHERE, 2, true, false, LX_RETAIN, false },
+		{ NOWHERE, LX_MD_UNLIMITED, true, false, LX_UNLINK, false },
+		{ DEAD, 1, false, false, LX_UNLINK, true },
+		{ DEAD, 2, false, true, LX_UNLINK, true },
+		{ DEAD, 2, true, false, LX_UNLINK, true },
+		{ DEAD, 4, false, true, LX_UNLINK, false },
+		{ DEAD, 2, false, true, LX_RETAIN, false },
+		{ DEAD, LX_MD_UNLIMITED, false, true, LX_UNLINK, false },
+	};
+
+	lx_sim_dead(sim, DEAD, true);
+	for (size_t i = 0; i < N_OF(cases); i++)
+		fail_once(&cases[i]);
+	lx_sim_dead(sim, DEAD, false);
+}
+
+/* A response that nobody asked for, or not any more, does not get at an MD. */
+static void unasked_response(void **state)
+{
+	struct lx_handle md = mem(a, dst, 100, LX_MD_UNLIMITED);
+	struct lx_core_msg *reply;
+	struct lx_nid nid_a = nid("10.0.0.1@tcp");
+
+	post(b, 5, NULL, 1, 0, src, 4096, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	assert_int_equal(put(a, md, false, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	log_clear();
+	memset(dst, 'x', 100);
+	reply = lx_msg_new(b->core);
+	reply->response = true;
+	reply->m.deadline_ns = UINT64_MAX;
+	reply->m.hdr = (struct lx_hdr){ .type = LX_MSG_REPLY,
+					.dst_nid = nid_a,
+					.dst_pid = LX_PID_LUSTRE,
+					.src_pid = LX_PID_LUSTRE };
+	lx_md_wire(lx_md_lookup(a->core, md), &reply->m.hdr.cmd.reply.dst_md);
+	lx_msg_route(reply);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(a->core->stats.drops[LX_REASON_NO_HANDLE], 1);
+	assert_int_equal(n_events, 0);
+	lx_md_retire(lx_md_lookup(a->core, md));
+}
+
 static void lazy_portal_parks(void **state)
 {
 	lx_portal_lazy_set(b->core, &b->core->portal[5], true);
@@ -298,7 +415,9 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(put_with_ack), T(put_without_ack), T(ack_disabled), T(get_reply),
 		T(get_longer_than_sink), T(get_too_long_is_dropped), T(loopback),
-		T(unreachable), T(dead_peer), T(bad_calls), T(lazy_portal_parks),
+		T(unreachable), T(dead_peer), T(bad_calls),
+		T(no_room_for_the_response), T(failed_send), T(unasked_response),
+		T(lazy_portal_parks),
 		T(unlink_busy_md), T(peer_credits_limit), T(big_iov),
 		cmocka_unit_test_setup_teardown(get_with_rdma, setup_rdma, teardown),
 		cmocka_unit_test_setup_teardown(get_with_rdma_no_match, setup_rdma, teardown),

@@ -115,6 +115,28 @@ void lx_md_wire(const struct lx_md *md, struct lx_wire_handle *ret_wire)
 	ret_wire->object_cookie = md->handle.cookie;
 }
 
+int lx_md_take_request(struct lx_md *md, bool response)
+{
+	if (md->zombie || md->me || !md->threshold)
+		return -ENOENT;
+	if (md->threshold > 0 && (unsigned int)md->threshold < md->awaited + 1 + response)
+		return -EINVAL;
+	if (md->threshold > 0)
+		md->threshold--;
+	md->awaited += response;
+	return 0;
+}
+
+bool lx_md_take_response(struct lx_md *md)
+{
+	if (!md->awaited)
+		return false;
+	md->awaited--;
+	if (md->threshold > 0)
+		md->threshold--;
+	return true;
+}
+
 bool lx_md_exhausted(const struct lx_md *md)
 {
 	return !md->threshold ||

@@ -27,6 +27,7 @@ struct lx_md {
 	size_t offset;               /* locally managed */
 	size_t max_size;
 	int threshold;
+	unsigned int awaited;        /* responses; each has one of the threshold kept for it */
 	unsigned int options;
 	enum lx_unlink unlink;
 	lx_event_fn handler;
@@ -63,6 +64,20 @@ struct lx_md *lx_md_lookup(struct lx_core *core, struct lx_handle handle);
 /* By what came over the wire; NULL also for another incarnation's handle. */
 struct lx_md *lx_md_lookup_wire(struct lx_core *core, const struct lx_wire_handle *wire);
 void lx_md_wire(const struct lx_md *md, struct lx_wire_handle *ret_wire);
+
+/**
+ * lx_md_take_request - take one of the threshold for a request, as initiator (lnet.md 8)
+ * @response: keep one more, for its response
+ * Returns 0, -ENOENT the MD is out of use or a target's, -EINVAL not so much is left: the
+ * response would find an MD that takes nothing any more, or is gone.
+ */
+int lx_md_take_request(struct lx_md *md, bool response);
+
+/*
+ * Takes what is kept for a response: it is there, or will not come since the request did
+ * not go out. False: none is awaited.
+ */
+bool lx_md_take_response(struct lx_md *md);
 
 /* True when no further operation can use it (lnet.md 6.1 step 1). */
 bool lx_md_exhausted(const struct lx_md *md);

@@ -220,8 +220,10 @@ static void msg_end(struct lx_core_msg *msg)
 	if (msg->md) {
 		msg->event.status = msg->status;
 		/* A request that did not go out will have no response. */
-		if (msg->status && msg->event.type == LX_EVENT_SEND)
+		if (msg->status && msg->awaits) {
 			lx_track_end(msg->md, NULL, NULL);
+			lx_md_take_response(msg->md);
+		}
 		lx_md_put(msg->md, &msg->event);
 		msg->md = NULL;
 	}
@@ -383,24 +385,27 @@ void lx_msg_route(struct lx_core_msg *msg)
 /* ---- requests ------------------------------------------------------------------------ */
 
 static int request_new(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
-		       const struct lx_id *target, uint32_t portal, bool own,
+		       const struct lx_id *target, uint32_t portal, bool awaits, bool own,
 		       struct lx_core_msg **ret_msg)
 {
 	struct lx_core_msg *msg;
+	int r;
 
 	if (core->stopping || (core->draining && !own))
 		return -ESHUTDOWN;
 	if (portal >= LX_PORTALS || md->length > LX_PAYLOAD_MAX || lx_nid_is_any(&target->nid))
 		return -EINVAL;
-	if (md->zombie || md->me || !md->threshold)
-		return -ENOENT;
 	msg = lx_msg_new(core);
 	if (!msg)
 		return -ENOMEM;
-	if (md->threshold > 0)
-		md->threshold--;
+	r = lx_md_take_request(md, awaits);
+	if (r) {
+		msg_free(msg);
+		return r;
+	}
 	lx_md_get(md);
 	msg->md = md;
+	msg->awaits = awaits;
 	msg->own = own;
 	if (self)
 		msg->src_param = *self;
@@ -430,7 +435,7 @@ int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	struct lx_hdr *hdr;
 	int r;
 
-	r = request_new(core, self, md, target, portal, own, &msg);
+	r = request_new(core, self, md, target, portal, ack, own, &msg);
 	if (r)
 		return r;
 	hdr = &msg->m.hdr;
@@ -466,7 +471,7 @@ int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	struct lx_hdr *hdr;
 	int r;
 
-	r = request_new(core, self, md, target, portal, own, &msg);
+	r = request_new(core, self, md, target, portal, true, own, &msg);
 	if (r)
 		return r;
 	hdr = &msg->m.hdr;

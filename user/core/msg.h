@@ -43,6 +43,7 @@ struct lx_core_msg {
 
 	/* sending */
 	bool response;            /* ACK or REPLY */
+	bool awaits;              /* an ACK or REPLY: its MD keeps one of the threshold for it */
 	bool discovered;          /* has waited for discovery: goes now, whatever it said */
 	bool own;                 /* the core's own traffic: not waited for when draining */
 	struct lx_nid src_param;  /* as the caller wanted it, or any */

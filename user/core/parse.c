@@ -290,13 +290,12 @@ static struct lx_md *response_md(struct lx_core *core, const struct lx_wire_hand
 {
 	struct lx_md *md = lx_md_lookup_wire(core, wire);
 
-	return md && md->threshold && !md->me ? md : NULL;
+	return md && md->awaited ? md : NULL;
 }
 
 static void take_response(struct lx_core_msg *msg, struct lx_md *md)
 {
-	if (md->threshold > 0)
-		md->threshold--;
+	lx_md_take_response(md);
 	lx_md_get(md);
 	lx_track_end(md, msg->rxni, msg->rxpeer);
 }
@@ -443,7 +442,7 @@ struct lx_msg *lx_lnd_reply_msg(struct lx_ni *lni, struct lx_msg *m)
 	struct lx_core_ni *ni = lx_core_ni(lni);
 	struct lx_md *md = get->md;
 
-	if (!md || md->zombie || !md->threshold || !get->txpeer)
+	if (!md || md->zombie || !md->awaited || !get->txpeer)
 		return NULL;
 	reply = lx_msg_new(get->core);
 	if (!reply)
@@ -461,8 +460,7 @@ struct lx_msg *lx_lnd_reply_msg(struct lx_ni *lni, struct lx_msg *m)
 	lx_peer_ni_get(reply->rxpeer);
 	reply->phase = LX_PHASE_RX;
 	reply->md = md;
-	if (md->threshold > 0)
-		md->threshold--;
+	lx_md_take_response(md);
 	lx_md_get(md);
 	fill_event(reply, LX_EVENT_REPLY);
 	reply->event.rlength = reply->event.mlength = md->length;
