@@ -21,6 +21,7 @@
 extern "C" {
 #endif
 
+/* Numbers that are not given are LX_UNSET, not 0. */
 struct lx_conf_ni {
 	uint32_t net;
 	char ifname[IF_NAMESIZE]; /* "" if the NID says which */

@@ -98,7 +98,26 @@ struct lx_ni_info {
 
 /* ---- peers -------------------------------------------------------------- */
 
-/* State bits of a peer (lnet.md 12.3). */
+/*
+ * State bits of a peer (lnet.md 12.3):
+ *	MULTI_RAIL               its NIDs are used as one peer's
+ *	NO_DISCOVERY             it takes no part in discovery
+ *	ROUTER_ENABLED           it forwards
+ *	CONFIGURED               made by configuration; others by traffic
+ *	DISCOVERED               it has been asked for its NIDs ...
+ *	NIDS_UPTODATE            ... and these are they
+ *	REDISCOVER               is to be asked again
+ *	DISCOVERING              is being asked; messages to it wait
+ *	PING_SENT, PUSH_SENT     asked for its NIDs, told of ours: no answer yet
+ *	PING_FAILED, PUSH_FAILED there will be none
+ *	DATA_PRESENT             the answer is there, and not looked at yet
+ *	FORCE_PING, FORCE_PUSH   to be done whatever is known
+ *	RTR_DISCOVERY            a gateway that is being checked ...
+ *	RTR_DISCOVERED           ... and has been
+ *	MARK_DELETION, MARK_DELETED  it is being forgotten
+ *	LOCK_PRIMARY             its primary NID stays, whatever it says
+ *	RTR_NI_FORCE_DEL, BAD_CONFIG  not used
+ */
 #define LX_PEER_STATES(X) \
 	X(MULTI_RAIL, 0) X(NO_DISCOVERY, 1) X(ROUTER_ENABLED, 2) X(CONFIGURED, 3) \
 	X(DISCOVERED, 4) X(REDISCOVER, 5) X(DISCOVERING, 6) X(DATA_PRESENT, 7) \

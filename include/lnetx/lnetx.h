@@ -9,12 +9,34 @@
  * What happens to an MD is told by events. Rules: spec lnet.md.
  *
  * Threads. Every function may be called from any thread, unless it says
- * otherwise. Event handlers and completion functions run on a thread of the
- * node's, one at a time for one node, in the order things happened. From within
- * them everything may be called but lx_node_stop(), lx_node_free() and
- * lx_net_del(), which wait for handlers to end and return -EDEADLK there.
+ * otherwise. Event handlers, completions of probes and watchers of changes are
+ * called on a thread of the node's, one at a time for one node, in the order
+ * things happened. From within them everything may be called but what waits for
+ * them to end: lx_node_stop(), lx_routing_stop(), lx_net_del() and lx_node_apply()
+ * with LX_APPLY_DIFF return -EDEADLK there, lx_node_free() ends the process with a
+ * message.
  *
- * Errors are negative errno values; their meanings: docs/errors.md.
+ * A handler must not wait: not for another event, not for a lock that is held for
+ * long, not for a disk. The thread that it is called on moves messages; while it
+ * waits no other handler is called, and connections stand still. Hand what takes
+ * time to a thread of your own. One that has not returned for a second is told of
+ * in the log (lx_set_log()).
+ *
+ * Errors are negative errno values, from calls and in the status of events:
+ *
+ *	-EINVAL           an argument makes no sense      -ENOENT   no such object
+ *	-EEXIST           there is one already            -EBUSY    in use
+ *	-ENOMEM           out of memory                   -EPERM    the object forbids it
+ *	-ERANGE           a value outside its range       -EDEADLK  called from a handler
+ *	-ESHUTDOWN        the NI or the node goes down
+ *	-EOPNOTSUPP, -EPROTONOSUPPORT   not in this version, or not in this build
+ *	-EHOSTUNREACH     no route, no gateway alive, or nobody at the address
+ *	-ECONNREFUSED, -ECONNRESET      the peer does not listen; it closed the connection
+ *	-ETIMEDOUT        no connection, or no response, in time
+ *	-ESTALE           the peer has restarted: sent to its predecessor
+ *	-EPROTO           the peer sent something malformed
+ *	-ENODATA          the target of a GET had nothing for it (RDMA nets only)
+ *	-ECANCELED        the MD was unlinked before the message left
  */
 #ifndef LNETX_LNETX_H
 #define LNETX_LNETX_H
@@ -61,13 +83,15 @@ int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err
  *
  * No new message is taken (-ESHUTDOWN). A router first stops routing, as lx_routing_stop()
  * does. After @drain_ms what is left ends with -ESHUTDOWN, connections are closed, threads
- * joined. Every MD has had its last event when this returns. Returns 0, -EDEADLK from a handler.
+ * joined. Every MD has had its last event when this returns. If another thread is stopping
+ * the node, this waits for that one. Returns 0, -EDEADLK from a handler.
  */
 int lx_node_stop(struct lx_node *node, unsigned int drain_ms);
 
 /**
  * lx_node_free - the end of a node
- * Stops it if need be, without draining. NULL is fine. Not from a handler.
+ * Stops it if need be, without draining. NULL is fine. No other thread may be using the
+ * node. In one of its handlers it ends the process, with a message on the standard error.
  */
 void lx_node_free(struct lx_node *node);
 
@@ -84,7 +108,7 @@ void lx_node_free(struct lx_node *node);
  */
 int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
 		  struct lx_conf_error *ret_err);
-#define LX_APPLY_DIFF 1u
+#define LX_APPLY_DIFF 1u  /* what is not in @conf goes */
 #define LX_APPLY_START 2u /* the node only just starts: routing needs no delay (lnet.md 10.3) */
 
 /**
@@ -98,7 +122,8 @@ int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
 
 /**
  * lx_net_add - bring an NI up (lnet.md 4)
- * @ni: net, and an interface or a NID; the NIs of a net share the first one's tunables
+ * @ni: net, and an interface or a NID; what is to have its default is LX_UNSET, not 0. The
+ *	NIs of a net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
  * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range.
  */
@@ -196,7 +221,8 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS]);
 
 /**
  * lx_tunable_write - set a module or global tunable
- * @module: "lnet" or a transport's name
+ * @module: "lnet" or a transport's name. A transport's are the process's: all its nodes
+ *	have the same ones
  * Returns 0, -ENOENT no such module or name, -EINVAL no value, -ERANGE.
  */
 int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
@@ -255,26 +281,27 @@ int lx_disconnect(struct lx_node *node, const struct lx_nid *nid);
 
 /**
  * lx_node_watch - be told of changes (info.h)
- * @fn: called on a thread of the node's, in order with events; NULL: no more. One watcher
- *	a node.
+ * @fn: called on a thread of the node's, in order with events; NULL: no more, but for one
+ *	call that may be under way. One watcher a node.
  */
 void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg),
 		   void *arg);
 
 /* ---- memory descriptors ------------------------------------------------------ */
 
+/* Names an MD or an ME. It is never used again for another one. */
 struct lx_handle {
 	uint64_t cookie;
 };
 #define LX_HANDLE_NONE LX_VALUE(lx_handle, 0)
 
 enum lx_event_type {
-	LX_EVENT_GET = 1, /* target of a GET: the data has been sent */
-	LX_EVENT_PUT,     /* target of a PUT: the data is in memory */
-	LX_EVENT_REPLY,   /* initiator of a GET */
-	LX_EVENT_ACK,     /* initiator of a PUT */
-	LX_EVENT_SEND,    /* initiator: the sending side is done */
-	LX_EVENT_UNLINK,  /* the MD went without a message (lnet.md 5) */
+	LX_EVENT_GET = 1,    /* target of a GET: the data has been sent */
+	LX_EVENT_PUT = 2,    /* target of a PUT: the data is in memory */
+	LX_EVENT_REPLY = 3,  /* initiator of a GET: the data is in memory */
+	LX_EVENT_ACK = 4,    /* initiator of a PUT: the data is in the target's memory */
+	LX_EVENT_SEND = 5,   /* initiator: the request is out, or has failed (lx_put()) */
+	LX_EVENT_UNLINK = 6, /* the MD is gone, with no message: asked for, or timed out */
 };
 
 struct lx_event {
@@ -288,30 +315,35 @@ struct lx_event {
 	size_t rlength;          /* bytes asked for or offered */
 	size_t mlength;          /* bytes moved */
 	size_t offset;           /* where in the MD */
-	uint64_t hdr_data;
+	uint64_t hdr_data;       /* of a PUT: what lx_put() was given */
 	struct lx_handle md;
 	void *user;              /* from the MD */
 	int status;              /* 0 or a negative errno */
 	bool unlinked;           /* the MD is gone; its memory is the caller's again */
-	enum lx_msg_type msg_type;
+	enum lx_msg_type msg_type; /* of the message that was sent, or came */
 };
 
+/* @event is valid only in the call. It must not wait: see "Threads" above. */
 typedef void (*lx_event_fn)(const struct lx_event *event);
 
-#define LX_MD_IOV_MAX 256
-#define LX_MD_UNLIMITED (-1)
+#define LX_MD_IOV_MAX 256    /* stretches of memory of one MD */
+#define LX_MD_UNLIMITED (-1) /* threshold: any number of operations */
 
-enum lx_md_option { /* numbers of lnet.md 5 */
-	LX_MD_OP_PUT = 0x1,
-	LX_MD_OP_GET = 0x2,
-	LX_MD_MANAGE_REMOTE = 0x4,
-	LX_MD_TRUNCATE = 0x10,
-	LX_MD_ACK_DISABLE = 0x20,
-	LX_MD_MAX_SIZE = 0x80,
-	LX_MD_BULK_HANDLE = 0x200,
-	LX_MD_TRACK_RESPONSE = 0x400,
-	LX_MD_NO_TRACK_RESPONSE = 0x800,
-	LX_MD_DISCARD = 0x4000,
+/* What a target's MD takes, and how. A bound one has neither OP_PUT nor OP_GET. */
+enum lx_md_option {
+	LX_MD_OP_PUT = 0x1,             /* takes PUTs */
+	LX_MD_OP_GET = 0x2,             /* takes GETs */
+	LX_MD_MANAGE_REMOTE = 0x4,      /* the offset is the initiator's; else each message
+					 * goes behind the one before */
+	LX_MD_TRUNCATE = 0x10,          /* what is too long is cut; else it is dropped */
+	LX_MD_ACK_DISABLE = 0x20,       /* PUTs are not acknowledged, though they ask for it */
+	LX_MD_MAX_SIZE = 0x80,          /* a message has at most max_size bytes, and the MD is
+					 * exhausted when less than that is left */
+	LX_MD_BULK_HANDLE = 0x200,      /* bulk: an MD near which an NI should be; not used yet */
+	LX_MD_TRACK_RESPONSE = 0x400,   /* no response in lnet_transaction_timeout: UNLINK with
+					 * -ETIMEDOUT; else as lnet_response_tracking says */
+	LX_MD_NO_TRACK_RESPONSE = 0x800, /* wait for ever */
+	LX_MD_DISCARD = 0x4000,         /* the memory will not be read; not used yet */
 };
 
 struct lx_md_desc {
@@ -319,28 +351,33 @@ struct lx_md_desc {
 	size_t length;
 	const struct iovec *iov; /* ... or, if not NULL, up to LX_MD_IOV_MAX of them; copied */
 	unsigned int n_iov;
-	int threshold;           /* operations, or LX_MD_UNLIMITED */
+	int threshold;           /* operations that it is good for, or LX_MD_UNLIMITED; a
+				  * request with a response takes two (lx_put()); 0: none */
 	size_t max_size;         /* with LX_MD_MAX_SIZE */
-	unsigned int options;
+	unsigned int options;    /* enum lx_md_option */
 	lx_event_fn handler;     /* NULL: no events */
-	void *user;
+	void *user;              /* for the handler */
 	struct lx_handle bulk;   /* with LX_MD_BULK_HANDLE */
 };
 
+/* What becomes of an MD, or an ME, when it is exhausted: threshold 0, or too little room. */
 enum lx_unlink {
-	LX_RETAIN, /* stays when exhausted */
-	LX_UNLINK, /* goes when exhausted */
+	LX_RETAIN = 0, /* it stays, and takes nothing more, until it is unlinked */
+	LX_UNLINK = 1, /* it goes; the event of the last message says "unlinked" */
 };
 
+/* Where in the portal's list, which is searched from its beginning. */
 enum lx_me_pos {
-	LX_ME_BEFORE,
-	LX_ME_AFTER,
-	LX_ME_LOCAL, /* as AFTER: one CPU partition */
+	LX_ME_BEFORE = 0, /* at the beginning */
+	LX_ME_AFTER = 1,  /* at the end */
+	LX_ME_LOCAL = 2,  /* as LX_ME_AFTER: there is one CPU partition */
 };
 
 /**
  * lx_me_attach - put a match entry on a portal
- * @match: who may use it; NID and pid may be any
+ * @portal: 1 .. LX_PORTALS - 1; LX_PORTAL_RESERVED is the node's own
+ * @match: who may use it; NID and pid may be any (lx_nid_any, LX_PID_ANY)
+ * @match_bits: must be the request's, but for those set in @ignore_bits
  * @unlink: whether the ME goes with its MD
  *
  * Returns 0, -EINVAL portal out of range, -EPERM the portal holds MEs of the
@@ -497,8 +534,10 @@ void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_ni
 
 /**
  * lx_set_log - hear of failures that no call of yours can return
- * @fn: called with one line, no newline, key=value, on any thread; @level: syslog's.
- *	NULL: nowhere, which is the default
+ * @fn: called with one line, no newline, key=value, on any thread; @level: 3 error, 4 warning,
+ *	6 information, 7 for debugging (those of syslog(3)). NULL: nowhere, which is the
+ *	default. It may be called with the node locked: it must not wait, and must not call
+ *	the library
  * A malformed HELLO, a lost peer. One sink for the process.
  */
 void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg);

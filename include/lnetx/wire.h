@@ -144,9 +144,9 @@ LX_INLINE void lx_nid_from_u64(__u64 u64, struct lx_nid *ret_nid)
 
 /* ---- process ids (lnet.md 1.4) ---------------------------------------- */
 
-#define LX_PID_ANY (~0U)
-#define LX_PID_LUSTRE 12345u
-#define LX_PID_USERFLAG 0x80000000u
+#define LX_PID_ANY (~0U)              /* of an ME: whoever */
+#define LX_PID_LUSTRE 12345u          /* of every node */
+#define LX_PID_USERFLAG 0x80000000u   /* of one that dialled from an unprivileged port */
 
 /* ---- message header (lnet.md 3) --------------------------------------- */
 
@@ -159,7 +159,7 @@ enum lx_msg_type {
 	LX_MSG_TYPES
 };
 
-#define LX_PAYLOAD_MAX (1u << 20)
+#define LX_PAYLOAD_MAX (1u << 20) /* bytes of a PUT or REPLY */
 
 /*
  * A handle ("wire cookie"). Made and understood by one node alone; everyone else
@@ -296,20 +296,20 @@ LX_INLINE void lx_hdr_nid16_encode(const struct lx_hdr *hdr, struct lx_hdr_nid16
 
 /* ---- ping information (lnet.md 12) ------------------------------------ */
 
-#define LX_PORTALS 64
+#define LX_PORTALS 64        /* 0 .. 63 */
 #define LX_PORTAL_RESERVED 0 /* ping and discovery */
 #define LX_PING_MATCH_BITS 0x8000000000000000ULL
 #define LX_PING_MAGIC 0x70696e67u
 
 enum lx_ping_feature {
-	LX_PING_BASE = 1,
-	LX_PING_NI_STATUS = 2,
-	LX_PING_RTE_DISABLED = 4,
-	LX_PING_MULTI_RAIL = 8,
-	LX_PING_DISCOVERY = 16,
-	LX_PING_LARGE_ADDR = 32,
-	LX_PING_PRIMARY_LARGE = 64,
-	LX_PING_METADATA = 128,
+	LX_PING_BASE = 1,           /* the ping of old; not set any more */
+	LX_PING_NI_STATUS = 2,      /* NIs have a status; always set */
+	LX_PING_RTE_DISABLED = 4,   /* it does not forward */
+	LX_PING_MULTI_RAIL = 8,     /* its NIDs are one peer's */
+	LX_PING_DISCOVERY = 16,     /* it takes part in discovery */
+	LX_PING_LARGE_ADDR = 32,    /* there are NIDs with 16-byte addresses, too */
+	LX_PING_PRIMARY_LARGE = 64, /* the first of those is the primary NID */
+	LX_PING_METADATA = 128,     /* data of the transports comes behind all NIDs */
 };
 
 #define LX_NI_STATUS_INVALID 0u

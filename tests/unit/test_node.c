@@ -8,6 +8,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <lnetx/lnetx.h>
@@ -238,6 +240,105 @@ static void handlers_may_call(void **state)
 	assert_int_equal(lx_put(a, NULL, bound(a, NULL, 0, 1), false, &to, 4, 9, 0, 0), 0);
 	wait_probe(&in_handler);
 	assert_int_equal(in_handler.status, 0);
+}
+
+/* ---- handlers that should not -------------------------------------------------------- */
+
+static struct {
+	pthread_mutex_t lock;
+	bool waits, returned; /* what the log has told */
+} watched = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static bool let_go;
+
+static void on_log(int level, const char *line, void *arg)
+{
+	pthread_mutex_lock(&watched.lock);
+	watched.waits |= strstr(line, "has not returned for a second") != NULL;
+	watched.returned |= strstr(line, "handler has returned") != NULL;
+	pthread_mutex_unlock(&watched.lock);
+}
+
+static bool told(const bool *what)
+{
+	bool yes;
+
+	for (int i = 0; i < 2000; i++) {
+		pthread_mutex_lock(&watched.lock);
+		yes = *what;
+		pthread_mutex_unlock(&watched.lock);
+		if (yes)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void blocks(const struct lx_event *event)
+{
+	while (!__atomic_load_n(&let_go, __ATOMIC_RELAXED))
+		usleep(1000);
+}
+
+static void handle_with(lx_event_fn handler, struct lx_node *node, void *user)
+{
+	const struct lx_md_desc desc = { .threshold = 1, .handler = handler, .user = user };
+	struct lx_id to = id("0@lo");
+	struct lx_handle md;
+
+	assert_int_equal(lx_md_bind(node, &desc, LX_UNLINK, &md), 0);
+	assert_int_equal(lx_put(node, NULL, md, false, &to, 4, 9, 0, 0), 0);
+}
+
+/* There is nobody else to say why nothing happens. */
+static void blocked_handler_is_told(void **state)
+{
+	lx_set_log(on_log, NULL);
+	handle_with(blocks, a, NULL);
+	assert_true(told(&watched.waits));
+	assert_false(watched.returned);
+	__atomic_store_n(&let_go, true, __ATOMIC_RELAXED);
+	assert_true(told(&watched.returned));
+	lx_set_log(NULL, NULL);
+}
+
+static void frees_its_node(const struct lx_event *event)
+{
+	lx_node_free(event->user);
+}
+
+/* Ends the process if all is well: the test runs it in one of its own. */
+static int free_in_handler(void)
+{
+	if (lx_node_new(NULL, NULL, &a))
+		return 2;
+	handle_with(frees_its_node, a, a);
+	sleep(20);
+	return 3;
+}
+
+static void free_in_handler_is_told(void **state)
+{
+	char out[4096] = "";
+	int end[2], status;
+	size_t at = 0;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(end), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(end[1], 2);
+		execl("/proc/self/exe", "test_node", "--free-in-handler", NULL);
+		_exit(4);
+	}
+	close(end[1]);
+	while (at < sizeof(out) - 1 && (n = read(end[0], out + at, sizeof(out) - 1 - at)) > 0)
+		at += n;
+	close(end[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	print_message("%s", out);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert_non_null(strstr(out, "lx_node_free() was called from a handler"));
 }
 
 /* A PUT that a handler sends goes out at once, not when the loop wakes up by chance. */
@@ -665,7 +766,43 @@ static void listeners_follow(void **state)
 	close(fd);
 }
 
-int main(void)
+/* Somebody who takes connections and never says a word. */
+static int mute(const char *address)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port()) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	inet_pton(AF_INET, address, &sa.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(listen(fd, 9), 0);
+	return fd;
+}
+
+static void *stops_slowly(void *arg)
+{
+	assert_int_equal(lx_node_stop(a, 500), 0);
+	return NULL;
+}
+
+/* Whoever asks second returns when the node is down, too, and not before. */
+static void stopped_twice_at_once(void **state)
+{
+	struct lx_id to = id("127.0.0.77@tcp");
+	int fd = mute("127.0.0.77");
+	pthread_t thread;
+
+	assert_int_equal(lx_put(a, NULL, bound(a, NULL, 0, 1), false, &to, 4, 9, 0, 0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, stops_slowly, NULL), 0);
+	while (lx_dist(a, &to.nid) != -ESHUTDOWN)
+		usleep(1000);
+	assert_true(listens(port()));
+	assert_int_equal(lx_node_stop(a, 0), 0);
+	assert_false(listens(port()));
+	pthread_join(thread, NULL);
+	close(fd);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -673,9 +810,12 @@ int main(void)
 		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(router_stops_and_comes_back),
 		T(watched_to_the_end),
 		T(state_is_told), T(apply_by_difference), T(same_again_changes_nothing),
-		T(bad_configurations), T(listeners_follow),
+		T(bad_configurations), T(listeners_follow), T(blocked_handler_is_told),
+		T(free_in_handler_is_told), T(stopped_twice_at_once),
 	};
 
+	if (argc > 1)
+		return free_in_handler();
 	rnd_init();
 	return cmocka_run_group_tests_name("node", tests, NULL, NULL);
 }

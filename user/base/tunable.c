@@ -35,6 +35,16 @@ int64_t lx_tunable_get(const struct lx_tunable *t, const void *values)
 	return *(const int64_t *)((const char *)values + t->offset);
 }
 
+/*
+ * A transport's tunables are the process's, and other nodes read them with their own lock
+ * held: what is set to what it is, as in each application of a file, is not written.
+ */
+static void store(const struct lx_tunable *t, void *values, int64_t value)
+{
+	if (*field(t, values) != value)
+		*field(t, values) = value;
+}
+
 int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 {
 	const char *digits;
@@ -44,7 +54,7 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 
 	for (int i = 0; t->names && t->names[i]; i++) {
 		if (!strcmp(t->names[i], text)) {
-			*field(t, values) = t->min + i;
+			store(t, values, t->min + i);
 			return 0;
 		}
 	}
@@ -59,7 +69,7 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 		return -EINVAL;
 	if (errno || value < t->min || value > t->max)
 		return -ERANGE;
-	*field(t, values) = value;
+	store(t, values, value);
 	return 0;
 }
 

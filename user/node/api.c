@@ -210,6 +210,8 @@ static struct probe_call *probe_call_new(struct lx_node *node, lx_probe_fn fn, v
 	if (!p)
 		return NULL;
 	p->call.run = run_probe;
+	p->call.what = "completion of a probe";
+	p->call.function = fn;
 	p->node = node;
 	p->fn = fn;
 	p->arg = arg;

@@ -9,6 +9,7 @@
  * overlap.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -82,6 +83,20 @@ static void call_free(struct lx_call *call)
 		free(call);
 }
 
+/* Lock held, dropped meanwhile. */
+static void make_call(struct lx_node *node, struct lx_call *call)
+{
+	node->call = call;
+	__atomic_add_fetch(&node->call_number, 1, __ATOMIC_RELAXED);
+	lx_node_unlock(node);
+	call->run(call);
+	lx_node_lock(node);
+	__atomic_add_fetch(&node->call_number, 1, __ATOMIC_RELAXED);
+	node->call = NULL;
+	call_free(call);
+	__atomic_sub_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
+}
+
 static void make_calls(struct lx_node *node)
 {
 	struct lx_call *call;
@@ -94,11 +109,7 @@ static void make_calls(struct lx_node *node)
 	node->calling = true;
 	while ((call = lx_list_first(&node->calls, struct lx_call, link))) {
 		lx_list_del(&call->link);
-		lx_node_unlock(node);
-		call->run(call);
-		lx_node_lock(node);
-		call_free(call);
-		__atomic_sub_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
+		make_call(node, call);
 	}
 	node->calling = false;
 	lx_env_wake(node->env);
@@ -178,6 +189,8 @@ static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
 	if (!e)
 		abort(); /* an event that is lost would leave its user waiting for ever */
 	e->call.run = run_event;
+	e->call.what = "event handler";
+	e->call.function = fn;
 	e->call.spares = &node->spare_events;
 	e->fn = fn;
 	e->event = *event;
@@ -212,6 +225,8 @@ static void op_change(const struct lx_change *change, void *arg)
 	if (!c)
 		return;
 	c->call.run = run_change;
+	c->call.what = "watcher of changes";
+	c->call.function = node->watch;
 	c->node = node;
 	c->change = *change;
 	lx_node_call(node, &c->call);
@@ -390,6 +405,8 @@ int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 	lx_work_init(&node->close_work, on_close);
 	lx_work_init(&node->call_work, nothing);
 	r = node_up(node);
+	if (!r)
+		r = lx_watchdog_new(node, &node->watchdog);
 	if (!r && conf)
 		r = lx_node_apply(node, conf, LX_APPLY_START, ret_err);
 	if (r) {
@@ -489,6 +506,8 @@ int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
 		return -EDEADLK;
 	lx_node_lock(node);
 	if (node->stopped) {
+		while (!node->down)
+			lx_env_wait(node->env);
 		lx_node_unlock(node);
 		return 0;
 	}
@@ -506,6 +525,8 @@ int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
 	lx_loop_post(lx_env_loop(node->env, 0), &node->close_work);
 	while (node->timer_up || node->close_work.loop)
 		lx_env_wait(node->env);
+	node->down = true;
+	lx_env_wake(node->env);
 	lx_node_unlock(node);
 	return 0;
 }
@@ -514,8 +535,16 @@ void lx_node_free(struct lx_node *node)
 {
 	if (!node)
 		return;
+	if (node->env && lx_node_must_not_wait(node)) {
+		/* There is no way on: the thread that is to be joined is this one. */
+		fputs("liblnetx: lx_node_free() was called from a handler of the node's, which it "
+		      "would wait for; call it from another thread\n",
+		      stderr);
+		abort();
+	}
 	if (node->env)
 		lx_node_stop(node, 0);
+	lx_watchdog_free(node->watchdog);
 	node->watch = NULL; /* there is no thread any more that could tell of changes */
 	lx_env_free(node->env);
 	lx_core_free(node->core);

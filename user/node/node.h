@@ -18,8 +18,12 @@
 struct lx_call {
 	struct lx_list link;
 	void (*run)(struct lx_call *call);
+	const char *what;         /* "event handler", for the log */
+	void *function;           /* the user's */
 	struct lx_spares *spares; /* where its memory goes to; NULL: free() */
 };
+
+struct lx_watchdog;
 
 struct lx_node {
 	struct lx_env *env;
@@ -32,12 +36,16 @@ struct lx_node {
 	struct lx_list calls;      /* of lx_call, in order */
 	unsigned int n_calls;      /* written under the lock, peeked at without it */
 	bool calling;              /* one thread makes the calls */
+	struct lx_call *call;      /* that is being made; NULL: none */
+	uint64_t call_number;      /* odd: of that one; peeked at without the lock */
+	struct lx_watchdog *watchdog;
 	struct lx_spares spare_events;
 	struct lx_work call_work;  /* makes a loop notice calls queued elsewhere */
 
 	void (*watch)(const struct lx_change *change, void *arg);
 	void *watch_arg;
 	bool stopped;
+	bool down;                 /* lx_node_stop() is through */
 };
 
 static inline void lx_node_lock(struct lx_node *node)
@@ -52,6 +60,12 @@ static inline void lx_node_unlock(struct lx_node *node)
 
 /* Queues a call; its order among calls is that of queueing. Lock held. */
 void lx_node_call(struct lx_node *node, struct lx_call *call);
+
+#define LX_CALL_UNDER_WAY(number) ((number) & 1)
+
+/* Looks after the calls (watchdog.c). -ENOMEM, -EAGAIN no thread. NULL is fine to free. */
+int lx_watchdog_new(struct lx_node *node, struct lx_watchdog **ret_watchdog);
+void lx_watchdog_free(struct lx_watchdog *watchdog);
 
 /* True on a thread that the node needs for what the caller wants to wait for. */
 bool lx_node_must_not_wait(struct lx_node *node);
