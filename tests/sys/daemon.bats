@@ -183,8 +183,15 @@ sends_much() {
 	pings a 10.1.0.2@tcp
 	ip -n "$(ns b)" link set eth0 down
 	eventually "$PATIENCE" ni_is a down
+	eventually "$PATIENCE" log_has a \
+		'level=warning event="ni down" .*nid=10.1.0.1@tcp .*eth0.* next="peers are told, no'
 	ip -n "$(ns b)" link set eth0 up
 	eventually "$PATIENCE" ni_is a up
+	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp '
+	ip -n "$(ns a)" addr del 10.1.0.1/24 dev eth0
+	eventually "$PATIENCE" log_has a 'level=warning event="ni down" .*nid=10.1.0.1@tcp ' 2
+	ip -n "$(ns a)" addr add 10.1.0.1/24 dev eth0
+	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp ' 2
 	eventually "$PATIENCE" pings a 10.1.0.2@tcp
 }
 

@@ -97,6 +97,9 @@ silent() {
 	routing_is r1 stopping
 	eventually "$PATIENCE" routing_is r1 off
 	silent r1
+	log_has r1 'command="routing set" enable=0 client_uid=0 client_pid='
+	log_has r1 'level=info routing="stopping, forwarding until all have moved away, at most 330 s"'
+	eventually "$PATIENCE" log_has r1 'level=info routing="off"'
 	stop r1
 	router r1
 	eventually 10 routes r1 100

@@ -90,8 +90,11 @@ takes_over() {
 	stop r1 KILL
 	eventually "$PATIENCE" route_is 11 down
 	route_is 12 up
+	eventually "$PATIENCE" log_has client \
+		'event="route down" net=tcp2 nid=10.1.0.11@tcp1 .*next="messages to tcp2 go by 10.1.0.12@tcp1"'
 	start r1
 	eventually "$PATIENCE" route_is 11 up
+	eventually "$PATIENCE" log_has client 'level=info event="route up" net=tcp2 nid=10.1.0.11@tcp1'
 }
 
 route_is() {

@@ -750,6 +750,51 @@ static void unroutable_is_dropped_by_the_router(void **state)
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
 }
 
+/* The one line that a log has of each kind. */
+static char logged[4][300];
+static unsigned int n_logged;
+
+static void take_line(int level, const char *line, void *arg)
+{
+	if (n_logged < N_OF(logged))
+		snprintf(logged[n_logged], sizeof(logged[0]), "%d %s", level, line);
+	n_logged++;
+}
+
+/* Who cannot be answered for want of a route is named once a minute, with what to do. */
+static void a_missing_route_is_logged(void **state)
+{
+	n_logged = 0;
+	memset(logged, 0, sizeof(logged));
+	lx_set_log(take_line, NULL);
+	usual_pace();
+	lx_route_delete(s->core, LX_NET(2, 1), &lx_nid_any);
+	for (int i = 0; i < 70; i++) {
+		post(s, 5, NULL, i, 0, dst, 10, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 10, 2), true, "10.1.0.1@tcp2", 5, i);
+		lx_sim_run(sim, SEC);
+		log_clear();
+	}
+	assert_int_equal(n_logged, 2);
+	assert_non_null(strstr(logged[0], "4 net=tcp1 from=10.1.0.1@tcp2 to=10.0.0.1@tcp1 by=10.1.0.1"));
+	assert_non_null(strstr(logged[0], "missed=0 reason=\"a request cannot be answered: no route "
+					  "to its net is configured\" next=\"lnetx route add\""));
+	assert_non_null(strstr(logged[1], "net=tcp1"));
+	assert_null(strstr(logged[1], "missed=0"));
+
+	/* The same for a router that cannot forward. */
+	n_logged = 0;
+	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
+	for (int i = 0; i < 3; i++)
+		put(a, mem(a, src, 10, 1), false, "10.7.0.1@tcp7", 5, 1);
+	lx_sim_run(sim, 6 * SEC);
+	lx_set_log(NULL, NULL);
+	assert_int_equal(n_logged, 1);
+	assert_non_null(strstr(logged[0], "net=tcp7 from=10.0.0.1@tcp1 to=10.7.0.1@tcp7 "
+					  "by=10.0.0.1@tcp1"));
+	assert_non_null(strstr(logged[0], "a message cannot be forwarded"));
+}
+
 static void asymmetric_route_is_dropped(void **state)
 {
 	tune(s, "lnet_drop_asym_route", "1");
@@ -862,7 +907,8 @@ int main(void)
 		T(a_stop_waits_for_the_next_check), T(a_stop_ends_when_its_time_is_over),
 		T(a_stop_does_not_wait_for_the_dead), T(a_router_that_comes_back_is_used_at_once),
 		T(announcing_is_bounded), T(neighbours_are_known), T(no_router_drops),
-		T(unroutable_is_dropped_by_the_router), T(asymmetric_route_is_dropped),
+		T(unroutable_is_dropped_by_the_router), T(a_missing_route_is_logged),
+		 T(asymmetric_route_is_dropped),
 		T(illegal_destinations_close), T(buffers_are_a_limit), T(resizing_under_load),
 		T(redirects_to_a_live_nid),
 	};

@@ -281,13 +281,68 @@ static void test_notify(void **state)
 
 static void test_journal(void **state)
 {
+	char text[100], *log, zone;
+	int n[8], end = 0;
+	struct stat st;
+
+	/* The log is the journal's stream ... */
+	assert_int_equal(stat(proc_file("log", ""), &st), 0);
+	snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", text, 1);
+	start_configured(NULL);
+	assert_log("\n<6>instance=test state=running nis=0 routes=0 routing=off\n");
+	stop(NULL);
+	/* ... or goes elsewhere, though there is one: a line has its time then. */
 	setenv("JOURNAL_STREAM", "8:1", 1);
 	start_configured(NULL);
 	unsetenv("JOURNAL_STREAM");
-	assert_log("<6>instance=test state=running");
-	stop(NULL);
-	start(NULL, (const char *const[]){ "--configure", NULL });
-	assert_log("level=info instance=test state=running");
+	assert_log(" level=info instance=test state=running");
+	log = proc_read(lnetxd.log);
+	assert_int_equal(sscanf(log, "%4d-%2d-%2dT%2d:%2d:%2d.%3d%c%4d level=info %n", &n[0], &n[1],
+				&n[2], &n[3], &n[4], &n[5], &n[6], &zone, &n[7], &end), 9);
+	assert_true(end == 40 && (zone == '+' || zone == '-'));
+	assert_in_range(n[0], 2020, 2200);
+	free(log);
+}
+
+/* Who changed what; what was not done is not there. */
+static void test_commands(void **state)
+{
+	static const char *const lines[][2] = {
+		{ "lnetctl net add --net tcp --if eth0 --peer-credits 16 --conns-per-peer 2",
+		  "command=\"net add\" net_type=tcp interfaces=eth0 peer_credits=16 "
+		  "lnd_tunables=conns_per_peer:2" },
+		{ "lnetctl route add --net tcp7 --gateway 10.0.0.9@tcp --hop 2",
+		  "command=\"route add\" net=tcp7 gateway=10.0.0.9@tcp hop=2" },
+		{ "lnetctl route del --net tcp7 --gateway 10.0.0.9@tcp",
+		  "command=\"route del\" net=tcp7 gateway=10.0.0.9@tcp" },
+		{ "lnetctl peer add --prim_nid 10.0.0.20@tcp --nid 10.0.0.21@tcp",
+		  "command=\"peer add\" primary_nid=10.0.0.20@tcp Multi-Rail=true "
+		  "peer_ni=10.0.0.21@tcp" },
+		{ "lnetctl set transaction_timeout 60",
+		  "command=\"tunable set\" module=lnet name=lnet_transaction_timeout value=60" },
+		{ "lnetctl set routing 1", "command=\"routing set\" enable=1" },
+		{ "lnetctl set large_buffers 300", "command=\"buffers set\" large=300" },
+		{ "lnetctl stats reset", "command=\"statistics reset\"" },
+		{ "lnetctl net del --net tcp", "command=\"net del\" net_type=tcp" },
+		{ "lnetctl lnet unconfigure", "command=\"lnet unconfigure\"" },
+		{ "lnetctl lnet configure", "command=\"lnet configure\"" },
+	};
+	char want[300], *log;
+
+	start_configured(NULL);
+	for (size_t i = 0; i < N_OF(lines); i++) {
+		run(0, lines[i][0]);
+		snprintf(want, sizeof(want), "%s client_uid=%d client_pid=", lines[i][1], getuid());
+		assert_log(want);
+	}
+	run(234, "lnetctl route add --net tcp8 --gateway 10.0.0.9@tcp9");
+	run(0, "lnetx net");
+	log = proc_read(lnetxd.log);
+	assert_null(strstr(log, "tcp8"));
+	assert_null(strstr(log, "client_pid=0"));
+	free(log);
 }
 
 static void test_stop(void **state)
@@ -747,6 +802,7 @@ int main(int argc, char **argv)
 		TEST(test_garbage),	     TEST(test_slow_reader),	 TEST(test_long_list),
 		TEST(test_too_many_clients), TEST(test_few_descriptors), TEST(test_leavers),
 		TEST(test_slow_monitor),     TEST(test_router),		 TEST(test_many_neighbours),
+		TEST(test_commands),
 		TEST(test_no_router),	     TEST(test_reload_without_routing),
 	};
 	int failed;

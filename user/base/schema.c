@@ -397,3 +397,117 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 	}
 	return rest > 0 ? fail(ret_text, text_size, -EPROTO, "%s: cut off", schema->name) : 0;
 }
+
+/* ---- as text ----------------------------------------------------------------------- */
+
+struct text {
+	char *buf;
+	size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
+{
+	size_t room = t->size - t->used;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->buf + t->used, room, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* Texts are a client's: nothing in them may look like another line, or another key. */
+static void add_text(struct text *t, const char *text)
+{
+	for (; *text; text++)
+		add(t, "%c", *text > ' ' && *text != '"' && *text != '=' ? *text : '_');
+}
+
+/* False: it has its default value, which says nothing. */
+static bool says_something(const struct lx_field *f, const void *p)
+{
+	switch (f->type) {
+	case LX_FIELD_INT:
+		return !omitted_int(f, load(p, f));
+	case LX_FIELD_BOOL:
+		return *(const bool *)p;
+	case LX_FIELD_STR:
+	case LX_FIELD_IFACE:
+		return *(const char *)p;
+	case LX_FIELD_NID:
+		return !lx_nid_eq(p, &lx_nid_any);
+	case LX_FIELD_NET:
+		return *(const uint32_t *)p != LX_NET_U32_ANY;
+	}
+	return false;
+}
+
+static void format_value(struct text *t, const struct lx_field *f, const void *p)
+{
+	char nid[LX_NID_TEXT];
+
+	switch (f->type) {
+	case LX_FIELD_INT:
+		add(t, "%lld", (long long)load(p, f));
+		break;
+	case LX_FIELD_BOOL:
+		add(t, "%s", *(const bool *)p ? "true" : "false");
+		break;
+	case LX_FIELD_STR:
+	case LX_FIELD_IFACE:
+		add_text(t, p);
+		break;
+	case LX_FIELD_NID:
+		add(t, "%s", lx_nid_format(p, nid, sizeof(nid)));
+		break;
+	case LX_FIELD_NET:
+		add(t, "%s", lx_net_format(*(const uint32_t *)p, nid, sizeof(nid)));
+		break;
+	}
+}
+
+/* "nid,nid" or "name:value,name:value". */
+static void format_list(struct text *t, const struct lx_field *list, const void *obj)
+{
+	uint32_t n = *(const uint32_t *)((const char *)obj + list->count_offset);
+	const char *element = (const char *)obj + list->offset;
+
+	for (uint32_t i = 0; i < n && i < list->max; i++, element += list->sub->size) {
+		for (const struct lx_field *f = list->sub->field; f->key; f++) {
+			add(t, "%s", f != list->sub->field ? ":" : i ? "," : "");
+			format_value(t, f, element + f->offset);
+		}
+	}
+}
+
+static void format_fields(struct text *t, const struct lx_schema *schema, const void *obj)
+{
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		const void *p = (const char *)obj + f->offset;
+		bool list = f->type == LX_FIELD_LIST;
+
+		if (f->type == LX_FIELD_NEST)
+			format_fields(t, f->sub, p);
+		else if (list ? *(const uint32_t *)((const char *)obj + f->count_offset)
+			      : says_something(f, p)) {
+			add(t, "%s", t->used ? " " : "");
+			add_text(t, f->key);
+			add(t, "=");
+			if (list)
+				format_list(t, f, obj);
+			else
+				format_value(t, f, p);
+		}
+	}
+}
+
+char *lx_schema_format(const struct lx_schema *schema, const void *obj, char *buf, size_t size)
+{
+	struct text t = { .buf = buf, .size = size };
+
+	buf[0] = '\0';
+	format_fields(&t, schema, obj);
+	return buf;
+}

@@ -92,6 +92,12 @@ int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *sch
 int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
 		  char *ret_text, size_t text_size);
 
+/**
+ * lx_schema_format - what a request asks for, for the log: "net=tcp9 gateway=10.0.0.1@tcp hop=2"
+ * Fields with their default value are left out. Returns @buf, cut off if it is too small.
+ */
+char *lx_schema_format(const struct lx_schema *schema, const void *obj, char *buf, size_t size);
+
 /* The (first) attribute of a number, or NULL. */
 const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr);
 

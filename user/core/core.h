@@ -16,6 +16,7 @@
 
 #include "../base/hash.h"
 #include "../base/list.h"
+#include "../base/ratelimit.h"
 #include "../base/spare.h"
 #include "loop.h"
 #include "md.h"
@@ -99,6 +100,7 @@ struct lx_core {
 	struct lx_spares spare_msgs;
 	struct lx_list trackers; /* responses waited for; track.c */
 	struct lx_stats stats;
+	struct lx_ratelimit no_route; /* by net */
 
 	/* ping.c, discover.c, probe.c */
 	struct lx_ping_target target;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../base/log.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -366,6 +367,31 @@ static int route(struct lx_core_msg *msg)
 	return 0;
 }
 
+/*
+ * Nobody else hears of it: who sent the request waits for its timeout, and so does who sent
+ * what is to be forwarded. A line a minute for each net says what is missing here.
+ */
+static void report_no_route(struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	uint32_t net = lx_nid_net(&hdr->dst_nid);
+	struct lx_core *core = msg->core;
+	unsigned int missed;
+
+	if ((!msg->response && !msg->m.routing) ||
+	    !lx_ratelimit(&core->no_route, net, lx_core_now(core), LX_RATELIMIT_MINUTE, &missed))
+		return;
+	lx_warn("net=%s from=%s to=%s by=%s missed=%u reason=\"%s: %s\" next=\"lnetx route %s\"",
+		lx_net_str(net), lx_nid_str(&hdr->src_nid), lx_nid_str(&hdr->dst_nid),
+		msg->rxpeer ? lx_nid_str(&msg->rxpeer->nid)
+			    : lx_nid_is_any(&msg->rtr_param) ? "" : lx_nid_str(&msg->rtr_param),
+		missed,
+		msg->response ? "a request cannot be answered" : "a message cannot be forwarded",
+		lx_rnet_lookup(core, net) ? "all routes to its net are down"
+					  : "no route to its net is configured",
+		lx_rnet_lookup(core, net) ? "show" : "add");
+}
+
 void lx_msg_route(struct lx_core_msg *msg)
 {
 	int r = route(msg);
@@ -373,6 +399,8 @@ void lx_msg_route(struct lx_core_msg *msg)
 	if (!r) {
 		lx_credit_send(msg);
 	} else if (r != -EINPROGRESS) {
+		if (r == -EHOSTUNREACH)
+			report_no_route(msg);
 		if ((r == -EHOSTUNREACH || r == -ELOOP) && msg->m.routing)
 			lx_core_drop(msg->core, r == -ELOOP ? LX_REASON_LOOP : LX_REASON_NO_ROUTE,
 				     msg->m.hdr.payload_length);

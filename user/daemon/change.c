@@ -47,6 +47,7 @@ struct change {
 	uint16_t flags;
 	struct lx_client *client; /* who waits for the answer, or NULL */
 	unsigned long netns; /* where it is; 0: not known */
+	long uid, pid; /* whose it is; pid 0: the daemon itself */
 	lx_change_fn done; /* likewise within the daemon */
 	union lx_edit_request req;
 	struct lx_node *node; /* to work on; of a start: the new one */
@@ -213,9 +214,32 @@ static void change_free(struct change *c)
 	free(c);
 }
 
+static const char *verb_of(const struct kind *kind)
+{
+	if (kind->run != run_edit)
+		return kind->run == node_start ? "configure" :
+		       kind->run == node_stop  ? "unconfigure" : "reload";
+	if (kind->edit == lx_edit_stats_reset)
+		return "reset";
+	return kind->verb == NLM_F_CREATE ? "add" : kind->verb == NLM_F_REPLACE ? "set" : "del";
+}
+
+/* Who changed what; who failed to has been told why. */
+static void log_change(const struct change *c)
+{
+	char args[300];
+
+	if (!c->pid || c->error)
+		return;
+	lx_schema_format(c->kind->schema, &c->req, args, sizeof(args));
+	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld", c->kind->object,
+		verb_of(c->kind), *args ? " " : "", args, c->uid, c->pid);
+}
+
 /* Tells whoever asked, and is gone. */
 static void answer(struct change *c)
 {
+	log_change(c);
 	if (c->client)
 		lx_client_reply(c->client, c->error, c->kind->object, "%s", c->text);
 	if (c->done)
@@ -409,6 +433,8 @@ void lx_change_request(struct lx_client *client, const void *attrs, size_t len)
 	}
 	c->flags = client->flags;
 	c->netns = client->netns;
+	c->uid = client->uid;
+	c->pid = client->pid;
 	lx_client_wait(client, &c->client);
 	enqueue(c);
 }

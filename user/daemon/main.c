@@ -25,6 +25,7 @@
 #include "notify.h"
 #include "offload.h"
 #include "probe.h"
+#include "report.h"
 #include "server.h"
 #include "trace.h"
 
@@ -252,7 +253,7 @@ static void on_started(struct lx_daemon *d, int error, const char *text)
 		return;
 	}
 	lx_notify("READY=1\nSTATUS=LNet runs");
-	lx_info("instance=%s state=running", d->instance);
+	lx_report_start(d);
 }
 
 static void on_reloaded(struct lx_daemon *d, int error, const char *text)

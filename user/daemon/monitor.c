@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From the node's thread to the monitoring clients:
+ * From the node's thread to the log and the monitoring clients:
  *
- *	lx_node_watch() ─▶ inbox (bounded, mutex) ─ uv_async ─▶ ring of each client
- *	node's thread                                           main thread, server.c
+ *	lx_node_watch() ─▶ inbox (bounded, mutex) ─ uv_async ─┬▶ log (report.c)
+ *	node's thread                                         └▶ ring of each client
+ *	                                                         main thread, server.c
  *
  * Whoever is too slow loses the newest changes and is told how many, before the next
  * one that finds room. Neither the node nor the daemon ever waits for a client.
@@ -15,6 +16,7 @@
 #include "change.h"
 #include "monitor.h"
 #include "neighbours.h"
+#include "report.h"
 #include "ring.h"
 
 #define INBOX 1024
@@ -23,9 +25,10 @@ struct lx_monitor {
 	struct lx_list rings;
 	uv_async_t async;
 	pthread_mutex_t lock; /* of what follows */
-	struct lx_control_event inbox[INBOX];
+	struct lx_control_event *inbox; /* one of @half; the other one is being told */
 	unsigned int n;
 	uint64_t lost;
+	struct lx_control_event half[2][INBOX];
 };
 
 static int64_t wall_us(void)
@@ -54,30 +57,55 @@ static void on_change(const struct lx_change *change, void *arg)
 	uv_async_send(&m->async);
 }
 
+/* All that is in it; the node's thread goes on with the other half. */
+static const struct lx_control_event *empty_inbox(struct lx_monitor *m, unsigned int *ret_n)
+{
+	const struct lx_control_event *full;
+
+	pthread_mutex_lock(&m->lock);
+	full = m->inbox;
+	*ret_n = m->n;
+	m->inbox = m->half[full == m->half[0]];
+	m->n = 0;
+	pthread_mutex_unlock(&m->lock);
+	return full;
+}
+
+/* Other parts of the daemon follow what the node does. */
+static void follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n)
+{
+	bool interfaces = false, routing = false;
+
+	for (unsigned int i = 0; i < n; i++) {
+		enum lx_change_type type = event[i].change.type;
+
+		interfaces |= type == LX_CHANGE_NI_UP;
+		routing |= type == LX_CHANGE_ROUTING || type == LX_CHANGE_NI_ADD;
+	}
+	if (interfaces)
+		lx_change_interfaces(d);
+	if (routing) {
+		lx_neighbours_save(d);
+		lx_neighbours_announce(d);
+	}
+}
+
 static void on_async(uv_async_t *async)
 {
 	struct lx_monitor *m = lx_container_of(async, struct lx_monitor, async);
+	const struct lx_control_event *event;
 	struct lx_ring *r, *next;
-	bool interfaces = false, routing = false;
+	unsigned int n;
 
-	pthread_mutex_lock(&m->lock);
-	for (unsigned int i = 0; i < m->n; i++) {
-		lx_list_for_each (r, &m->rings, link)
-			lx_ring_put(r, &m->inbox[i]);
-		interfaces |= m->inbox[i].change.type == LX_CHANGE_NI_UP;
-		routing |= m->inbox[i].change.type == LX_CHANGE_ROUTING ||
-			   m->inbox[i].change.type == LX_CHANGE_NI_ADD;
+	event = empty_inbox(m, &n);
+	for (unsigned int i = 0; i < n; i++) {
+		lx_report_change(m->daemon, &event[i].change);
+		lx_list_for_each(r, &m->rings, link)
+			lx_ring_put(r, &event[i]);
 	}
-	m->n = 0;
-	pthread_mutex_unlock(&m->lock);
 	lx_list_for_each_safe (r, next, &m->rings, link)
 		lx_client_kick(r->client);
-	if (interfaces)
-		lx_change_interfaces(m->daemon);
-	if (routing) {
-		lx_neighbours_save(m->daemon);
-		lx_neighbours_announce(m->daemon);
-	}
+	follow(m->daemon, event, n);
 }
 
 int lx_monitor_join(struct lx_client *client)
@@ -106,6 +134,7 @@ int lx_monitor_new(struct lx_daemon *daemon, struct lx_monitor **ret_monitor)
 		return err;
 	}
 	m->daemon = daemon;
+	m->inbox = m->half[0];
 	pthread_mutex_init(&m->lock, NULL);
 	lx_list_init(&m->rings);
 	*ret_monitor = m;
@@ -122,6 +151,8 @@ static void closed(uv_handle_t *handle)
 
 void lx_monitor_free(struct lx_monitor *m)
 {
-	if (m)
-		uv_close((uv_handle_t *)&m->async, closed);
+	if (!m)
+		return;
+	on_async(&m->async); /* what the node said last */
+	uv_close((uv_handle_t *)&m->async, closed);
 }

@@ -78,6 +78,7 @@ static int identify(const struct lx_server *s, struct lx_client *c)
 	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return -errno;
 	c->uid = cred.uid;
+	c->pid = cred.pid;
 	c->netns = lx_netns_of_socket(c->fd);
 	c->may_write = cred.uid == 0 || cred.uid == geteuid();
 	c->may_read = c->may_write || in_group(s, c->fd, cred.gid);

@@ -28,7 +28,7 @@ struct lx_client {
 	struct lx_daemon *daemon;
 	uv_poll_t poll;
 	int fd;
-	long uid;
+	long uid, pid;
 	unsigned long netns; /* where it is, by lx_netns_own(); 0: not known */
 	bool may_read, may_write;
 

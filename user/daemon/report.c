@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Changes of the node as lines of the log: what happened, the reason that the node gives,
+ * and what it means for messages. Called on the main thread, some time after the node has
+ * told of it: what comes next is what holds now.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "report.h"
+
+#define NEXT_TEXT 200
+
+static const char *name_of(enum lx_change_type type)
+{
+	static const char *const names[] = {
+#define NAME_(NAME, name) [LX_CHANGE_##NAME] = name,
+		LX_CHANGES(NAME_)
+#undef NAME_
+	};
+
+	return names[type];
+}
+
+/* Up and down are for everybody; that peers and connections come and go is for debugging. */
+static int level_of(enum lx_change_type type)
+{
+	switch (type) {
+	case LX_CHANGE_NI_DOWN:
+	case LX_CHANGE_ROUTE_DOWN:
+		return LOG_WARNING;
+	case LX_CHANGE_NI_UP:
+	case LX_CHANGE_ROUTE_UP:
+	case LX_CHANGE_ROUTING:
+		return LOG_INFO;
+	default:
+		return LOG_DEBUG;
+	}
+}
+
+/* ---- what comes next ----------------------------------------------------------------- */
+
+static void after_route_down(struct lx_node *node, const struct lx_change *change, char *next)
+{
+	const char *net = lx_net_str(change->net);
+	struct lx_route_info *list LX_AUTO_FREE = NULL;
+	const struct lx_route_info *other = NULL;
+	size_t n = 0, up = 0;
+
+	if (lx_route_list(node, &list, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].net != change->net || !list[i].up)
+			continue;
+		other = &list[i];
+		up++;
+	}
+	if (up)
+		snprintf(next, NEXT_TEXT, "messages to %s go by %s%s", net,
+			 lx_nid_str(&other->gateway), up > 1 ? " and others" : "");
+	else
+		snprintf(next, NEXT_TEXT, "messages to %s fail: no other route to it is up", net);
+}
+
+static void after_ni_down(struct lx_node *node, const struct lx_change *change, char *next)
+{
+	const char *net = lx_net_str(lx_nid_net(&change->nid));
+	struct lx_ni_info *list LX_AUTO_FREE = NULL;
+	const struct lx_ni_info *other = NULL;
+	size_t n = 0;
+
+	if (lx_ni_list(node, &list, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].net == lx_nid_net(&change->nid) && list[i].up)
+			other = &list[i];
+	}
+	if (other)
+		snprintf(next, NEXT_TEXT, "peers are told, messages go by %s",
+			 lx_nid_str(&other->nid));
+	else
+		snprintf(next, NEXT_TEXT, "peers are told, no other NI on %s is up", net);
+}
+
+static void find_next(struct lx_node *node, const struct lx_change *change, char *next)
+{
+	next[0] = '\0';
+	if (node && change->type == LX_CHANGE_ROUTE_DOWN)
+		after_route_down(node, change, next);
+	if (node && change->type == LX_CHANGE_NI_DOWN)
+		after_ni_down(node, change, next);
+}
+
+/* ---- lines ----------------------------------------------------------------------------- */
+
+void lx_report_change(struct lx_daemon *d, const struct lx_change *change)
+{
+	bool has_net = change->net != LX_NET_U32_ANY;
+	bool has_nid = !lx_nid_eq(&change->nid, &lx_nid_any);
+	char next[NEXT_TEXT];
+
+	if (change->type == LX_CHANGE_ROUTING) {
+		lx_info("routing=\"%s\"", change->text);
+		return;
+	}
+	find_next(d->node, change, next);
+	lx_log(level_of(change->type), "event=\"%s\"%s%s%s%s%s%s%s%s%s%s", name_of(change->type),
+	       has_net ? " net=" : "", has_net ? lx_net_str(change->net) : "",
+	       has_nid ? " nid=" : "", has_nid ? lx_nid_str(&change->nid) : "",
+	       change->text[0] ? " reason=\"" : "", change->text, change->text[0] ? "\"" : "",
+	       next[0] ? " next=\"" : "", next, next[0] ? "\"" : "");
+}
+
+static const char *routing_now(struct lx_node *node)
+{
+	static const char *const names[] = { "off", "on", "stopping", "starting" };
+	struct lx_routing_info info;
+
+	lx_routing_get(node, &info);
+	return names[info.state];
+}
+
+void lx_report_start(struct lx_daemon *d)
+{
+	struct lx_route_info *routes LX_AUTO_FREE = NULL;
+	struct lx_ni_info *nis LX_AUTO_FREE = NULL;
+	size_t n_nis = 0, n_routes = 0, own = 0;
+
+	lx_ni_list(d->node, &nis, &n_nis);
+	lx_route_list(d->node, &routes, &n_routes);
+	for (size_t i = 0; i < n_nis; i++)
+		own += lx_net_type(nis[i].net) != LX_NET_LO;
+	lx_info("instance=%s state=running nis=%zu routes=%zu routing=%s", d->instance, own,
+		n_routes, routing_now(d->node));
+}
