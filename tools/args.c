@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../user/base/cleanup.h"
+#include "../user/conf/cpt.h"
 #include "args.h"
 
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
@@ -104,11 +105,12 @@ int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct
 
 int lx_arg_cpt(struct lx_session *s, const char *text)
 {
-	size_t len = strlen(text);
+	char why[160];
 
-	if (len > 2 && text[0] == '[' && text[len - 1] == ']' &&
-	    strspn(text + 1, "0123456789,-/") == len - 2)
-		return 0;
-	return lx_session_fail(s, -EINVAL, "cpt \"%s\": a list in brackets is expected ([0,1])",
-			       text);
+	if (text[0] != '[')
+		return lx_session_fail(s, -EINVAL,
+				       "cpt \"%s\": a list in brackets is expected ([0,1])", text);
+	if (lx_conf_cpt(text, why, sizeof(why)))
+		return lx_session_fail(s, -EINVAL, "cpt %s", why);
+	return 0;
 }

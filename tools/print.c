@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Trees on paper; see the header. Called by both grammars; owns nothing. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../user/base/key.h"
 #include "../user/base/schema.h"
 #include "print.h"
 
@@ -114,24 +114,6 @@ void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout)
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-/* "local NI(s)" to "local_ni", "Multi-Rail" to "multi_rail", "cpt[0]" to "cpt_0". */
-static void snake_case(const char *key, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	for (; *key && used + 2 < size; key++) {
-		if (!strncmp(key, "(s)", 3))
-			key += 2;
-		else if (isalnum((unsigned char)*key))
-			buf[used++] = tolower((unsigned char)*key);
-		else if (used && buf[used - 1] != '_')
-			buf[used++] = '_';
-	}
-	while (used && buf[used - 1] == '_')
-		used--;
-	buf[used] = '\0';
-}
-
 static json_t *snake_tree(const json_t *value)
 {
 	json_t *copy, *child;
@@ -149,7 +131,7 @@ static json_t *snake_tree(const json_t *value)
 		return json_incref((json_t *)value);
 	copy = json_object();
 	json_object_foreach ((json_t *)value, key, child) {
-		snake_case(key, name, sizeof(name));
+		lx_key_snake(key, name, sizeof(name));
 		json_object_set_new(copy, name, snake_tree(child));
 	}
 	return copy;

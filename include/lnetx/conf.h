@@ -21,6 +21,11 @@
 extern "C" {
 #endif
 
+/* In the YAML, from 1; 0: it did not come from there. */
+struct lx_conf_place {
+	int line, column;
+};
+
 /* Numbers that are not given are LX_UNSET, not 0. */
 struct lx_conf_ni {
 	uint32_t net;
@@ -28,7 +33,7 @@ struct lx_conf_ni {
 	struct lx_nid nid;     /* any if the interface says which */
 	struct lx_ni_tunables tun;      /* LX_UNSET: default */
 	struct lx_lnd_tunables lnd_tun; /* likewise; order: lx_conf_lnd_settings() */
-	int line; /* in the YAML; 0 */
+	struct lx_conf_place at; /* of the interface or NID */
 };
 
 /* A setting of an NI that only its transport knows ("lnd tunables"). */
@@ -53,7 +58,7 @@ struct lx_conf_route {
 	int32_t hop;      /* 1..255, or LX_UNSET */
 	int64_t priority; /* 0 best, or LX_UNSET */
 	int32_t health_sensitivity; /* or LX_UNSET */
-	int line; /* in the YAML; 0 */
+	struct lx_conf_place at, net_at; /* of the gateway, of the net */
 };
 
 struct lx_conf_peer {
@@ -63,7 +68,7 @@ struct lx_conf_peer {
 	struct lx_nid *nid; /* without the primary */
 	size_t n_nids;
 	bool primary_listed; /* the YAML has the primary among the NIDs, too */
-	int line; /* in the YAML; 0 */
+	struct lx_conf_place at; /* of the primary NID */
 };
 
 /* A module or global tunable, by name: checked when the node takes it. */
@@ -71,7 +76,8 @@ struct lx_conf_tunable {
 	char module[8]; /* "lnet", "tcp" */
 	char name[40];
 	char value[24];
-	int line; /* in the YAML; 0 */
+	bool global; /* said by its key in section "global" */
+	struct lx_conf_place at, value_at; /* of the name, of the value */
 };
 
 struct lx_conf {
@@ -84,6 +90,7 @@ struct lx_conf {
 	struct lx_conf_tunable *tunable;
 	size_t n_tunables;
 	int32_t routing;           /* 0, 1, or LX_UNSET */
+	struct lx_conf_place routing_at;
 	int64_t buffers[LX_POOLS]; /* total buffers, or LX_UNSET */
 };
 

@@ -198,6 +198,10 @@ enum lx_pool_class { /* by payload length (lnet.md 9.2) */
 	LX_POOLS
 };
 
+/* Most buffers in a pool. */
+#define LX_BUFFERS_MAX (1 << 24)
+#define LX_BUFFERS_LARGE_MAX (1 << 20)
+
 struct lx_pool_info {
 	uint32_t npages, nbuffers;
 	int32_t credits, mincredits;

@@ -116,6 +116,8 @@ struct lx_lnd {
 	bool can_rdma_get;      /* lets the core offer lx_msg.sink */
 	const struct lx_tunable *tunables; /* module tunables, or NULL */
 	void *tunable_values;              /* the struct they describe */
+	/* The first conflict among @values, of tunables; NULL: none. May be NULL. */
+	const struct lx_tunable_conflict *(*conflict)(const void *values);
 	const char *const *ni_tunables;    /* names of lx_lnd_tunables, NULL-terminated */
 
 	/**

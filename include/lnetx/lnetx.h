@@ -113,10 +113,26 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 
 /**
  * lx_node_check - look over a configuration without a node
- * Finds what the parser cannot know: tunables and modules that do not exist, values
- * out of their range. @ret_err has the line. Returns 0, -ENOENT, -EINVAL, -ERANGE.
+ * @ret_err: the first mistake, in the order of the file; may be NULL
+ *
+ * Finds what the parser cannot know: tunables that do not exist or have values out of their
+ * range, what is there twice, routes and peers that no node with these NIs could have,
+ * interfaces and addresses that this machine has not. lx_node_new() begins with it.
+ * Returns 0, or the errno that the node would have had: -ENOENT, -ERANGE, -EINVAL, -EEXIST,
+ * -EHOSTUNREACH, -EPERM, -ENODEV, -EADDRNOTAVAIL; -ENOMEM.
  */
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
+
+/**
+ * lx_node_check_yaml - all that is wrong with a YAML configuration
+ * @len: bytes of @yaml; at most 4 MiB
+ * @flags: LX_CHECK_*
+ * @fn: told of each mistake, in the order of the file; of a hundred at most
+ * Returns 0: there is none; else what lx_conf_parse() or lx_node_check() return for the first.
+ */
+int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
+		       void (*fn)(const struct lx_conf_error *err, void *arg), void *arg);
+#define LX_CHECK_FILE 1u /* the file alone: this machine's interfaces do not matter */
 
 /* ---- configuration, piece by piece ---------------------------------------- */
 

@@ -27,6 +27,12 @@ struct lx_tunable {
 	size_t offset;            /* of an int64_t */
 };
 
+/* Two tunables of a module whose values cannot both be so. */
+struct lx_tunable_conflict {
+	const char *name[2];
+	const char *why; /* with both names */
+};
+
 /*
  * #define MY_TUNABLES(X, tag) \
  *	X(tag, name, default, min, max, names, "help, with the unit")

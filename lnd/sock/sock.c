@@ -37,6 +37,17 @@ __attribute__((constructor)) static void set_defaults(void)
 	lx_tunable_defaults(tunable_table, &lx_sock_tun);
 }
 
+static const struct lx_tunable_conflict *tunables_conflict(const void *values)
+{
+	static const struct lx_tunable_conflict reconnect = {
+		.name = { "min_reconnectms", "max_reconnectms" },
+		.why = "min_reconnectms is greater than max_reconnectms",
+	};
+	const struct lx_sock_tunables *tun = values;
+
+	return tun->min_reconnectms > tun->max_reconnectms ? &reconnect : NULL;
+}
+
 /* ---- net: what this transport knows of an NI ------------------------------ */
 
 void lx_sock_net_hold(struct lx_sock_net *net)
@@ -362,6 +373,7 @@ const struct lx_lnd lx_sock_lnd = {
 	.net_type = LX_NET_TCP,
 	.tunables = tunable_table,
 	.tunable_values = &lx_sock_tun,
+	.conflict = tunables_conflict,
 	.ni_tunables = ni_tunable_names,
 	.startup = sock_startup,
 	.shutdown = sock_shutdown,

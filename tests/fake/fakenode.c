@@ -19,6 +19,7 @@
 #include <lnetx/offload.h>
 
 #include "../../user/base/log.h"
+#include "../../user/conf/check.h"
 #include "../../user/core/tunables.h"
 #include "state.h"
 
@@ -108,28 +109,36 @@ void lx_tunable_each(struct lx_node *node,
 		each("o2ib", o2ib_table, &node->o2ib, fn, arg);
 }
 
+static void check(const struct lx_conf *conf, struct lx_conf_report *report)
+{
+	static const struct lx_conf_module modules[] = { { "lnet", lnet_table },
+							 { "tcp", tcp_table },
+							 { NULL, NULL } };
+
+	lx_conf_check(conf, modules, report);
+}
+
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 {
-	struct lx_core_tunables lnet;
-	struct tcp_tunables tcp;
+	struct lx_conf_report report = { 0 };
 
-	for (size_t i = 0; i < conf->n_tunables; i++) {
-		const struct lx_conf_tunable *c = &conf->tunable[i];
-		const struct lx_tunable *t = find_tunable(c->module, c->name, NULL, NULL);
-		int err = !t ? -ENOENT
-			     : lx_tunable_set(
-				       t, strcmp(c->module, "lnet") ? (void *)&tcp : (void *)&lnet,
-				       c->value);
+	check(conf, &report);
+	return lx_conf_report_end(&report, ret_err);
+}
 
-		if (!err)
-			continue;
-		memset(ret_err, 0, sizeof(*ret_err));
-		ret_err->line = c->line;
-		snprintf(ret_err->text, sizeof(ret_err->text), "tunable %s %s: %s", c->module,
-			 c->name, strerror(-err));
-		return err;
-	}
-	return 0;
+int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
+		       void (*fn)(const struct lx_conf_error *err, void *arg), void *arg)
+{
+	struct lx_conf_report report = { 0 };
+	struct lx_conf *conf = NULL;
+
+	if (!lx_conf_read(yaml, len, &report, &conf))
+		check(conf, &report);
+	lx_conf_free(conf);
+	lx_conf_report_sort(&report);
+	for (size_t i = 0; i < report.n; i++)
+		fn(&report.list[i].what, arg);
+	return lx_conf_report_end(&report, NULL);
 }
 
 /* ---- NIs --------------------------------------------------------------------------- */
@@ -633,10 +642,11 @@ static void set_loaded(const char *module, const char *name, const char *value)
 	lx_tunable_write(loading, module, name, value);
 }
 
-static void note(struct lx_conf_error *err, int line, int error, const char *what)
+static void note(struct lx_conf_error *err, struct lx_conf_place at, int error, const char *what)
 {
 	memset(err, 0, sizeof(*err));
-	err->line = line;
+	err->line = at.line;
+	err->column = at.column;
 	snprintf(err->text, sizeof(err->text), "%s: %s", what, strerror(-error));
 }
 
@@ -670,18 +680,18 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 	for (size_t i = 0; i < conf->n_tunables; i++)
 		TRY(lx_tunable_write(node, conf->tunable[i].module, conf->tunable[i].name,
 				     conf->tunable[i].value),
-		    conf->tunable[i].line, "tunable");
+		    conf->tunable[i].at, "tunable");
 	if (flags & LX_APPLY_DIFF)
 		diff(node, conf);
 	for (size_t i = 0; i < conf->n_nis; i++)
-		TRY(lx_net_add(node, &conf->ni[i]), conf->ni[i].line, "net");
+		TRY(lx_net_add(node, &conf->ni[i]), conf->ni[i].at, "net");
 	for (size_t i = 0; i < conf->n_routes; i++)
-		TRY(lx_route_add(node, &conf->route[i]), conf->route[i].line, "route");
+		TRY(lx_route_add(node, &conf->route[i]), conf->route[i].at, "route");
 	for (size_t i = 0; i < conf->n_peers; i++)
-		TRY(lx_peer_add(node, &conf->peer[i]), conf->peer[i].line, "peer");
+		TRY(lx_peer_add(node, &conf->peer[i]), conf->peer[i].at, "peer");
 	if (conf->routing != LX_UNSET)
-		TRY(lx_routing_set(node, conf->routing), 0, "routing");
-	TRY(lx_buffers_set(node, conf->buffers), 0, "buffers");
+		TRY(lx_routing_set(node, conf->routing), conf->routing_at, "routing");
+	TRY(lx_buffers_set(node, conf->buffers), conf->routing_at, "buffers");
 	return first;
 }
 

@@ -64,13 +64,13 @@ as() {
 	ctl a import "$DIR/first.yaml"
 	ctl a export --backup >"$DIR/second.yaml"
 	diff "$DIR/first.yaml" "$DIR/second.yaml"
-	"$LNETX_BIN/lnetxd" -t -c "$DIR/first.yaml"
+	on a "$LNETX_BIN/lnetxd" -t -c "$DIR/first.yaml"
 	eventually "$PATIENCE" pings a 10.1.0.2@tcp
 }
 
 @test "the whole export is a configuration for lnetxd, too" {
 	ctl a export >"$DIR/whole.yaml"
-	"$LNETX_BIN/lnetxd" -t -c "$DIR/whole.yaml"
+	on a "$LNETX_BIN/lnetxd" -t -c "$DIR/whole.yaml"
 	stop a
 	cp "$DIR/whole.yaml" "$DIR/a.yaml"
 	start a

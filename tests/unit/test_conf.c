@@ -15,6 +15,7 @@
 
 #include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
+#include "../../user/conf/check.h"
 #include "../../user/conf/import.h"
 
 static struct lx_conf *parse(const char *yaml)
@@ -108,12 +109,14 @@ static const char whole[] = "net:\n"
 
 static void test_whole(void **state)
 {
-	static const struct lx_conf_tunable tunables[] = {
-		{ "lnet", "lnet_peer_discovery_disabled", "1", 0 },
-		{ "lnet", "lnet_retry_count", "3", 0 },
-		{ "lnet", "lnet_numa_range", "7", 0 },
-		{ "lnet", "alive_router_check_interval", "10", 0 },
-		{ "tcp", "accept", "all", 0 },
+	static const struct {
+		const char *module, *name, *value;
+	} tunables[] = {
+		{ "lnet", "lnet_peer_discovery_disabled", "1" },
+		{ "lnet", "lnet_retry_count", "3" },
+		{ "lnet", "lnet_numa_range", "7" },
+		{ "lnet", "alive_router_check_interval", "10" },
+		{ "tcp", "accept", "all" },
 	};
 	struct lx_conf *conf = parse(whole);
 
@@ -124,7 +127,8 @@ static void test_whole(void **state)
 	assert_int_equal(conf->ni[0].tun.peer_buffer_credits, 0);
 	assert_int_equal(conf->ni[0].lnd_tun.value[0], 1);
 	assert_int_equal(conf->ni[0].lnd_tun.value[1], LX_UNSET);
-	assert_int_equal(conf->ni[0].line, 8);
+	assert_int_equal(conf->ni[0].at.line, 9);
+	assert_int_equal(conf->ni[0].at.column, 22);
 	assert_true(lx_nid_eq(&conf->ni[0].nid, &lx_nid_any));
 	assert_nid(&conf->ni[1].nid, "10.77.0.11@tcp1");
 	assert_string_equal(conf->ni[1].ifname, "");
@@ -151,7 +155,10 @@ static void test_whole(void **state)
 		assert_string_equal(conf->tunable[i].module, tunables[i].module);
 		assert_string_equal(conf->tunable[i].name, tunables[i].name);
 		assert_string_equal(conf->tunable[i].value, tunables[i].value);
-		assert_true(conf->tunable[i].line > 40);
+		assert_true(conf->tunable[i].at.line > 40);
+		assert_int_equal(conf->tunable[i].at.line, conf->tunable[i].value_at.line);
+		assert_true(conf->tunable[i].at.column < conf->tunable[i].value_at.column ||
+			    i == 2);
 	}
 	lx_conf_free(conf);
 }
@@ -167,7 +174,7 @@ static void test_net_settings(void **state)
 				     "        lnd tunables: { tos: 104 }\n"
 				     "    lnd tunables: { conns_per_peer: 3 }\n"
 				     "    tunables: { peer_timeout: 182, credits: 256 }\n"
-				     "    CPT: [0-1, 3]\n"
+				     "    CPT: [0, 0-0]\n"
 				     "    net type: tcp\n"
 				     "  - net: tcp3\n"
 				     "    interfaces: { 0: 'eth3[0,1]' }\n"
@@ -251,7 +258,17 @@ static const struct bad bads[] = {
 	{ NET "interfaces: {0: e}\n        tunables: {credits: 99999999999}\n", -EINVAL, 5, 29,
 	  "is not in" },
 	{ NET "interfaces: {0: e}\n        tunables: {creditz: 1}\n", -EINVAL, 5, 20,
+	  "invalid key \"creditz\" in tunables; did you mean \"credits\"?" },
+	{ NET "interfaces: {0: e}\n        tunables: {foobar: 1}\n", -EINVAL, 5, 20,
 	  "known: peer_timeout, peer_credits" },
+	{ NET "interfaces: {0: e}\n        tunables: {peer_credits: 0}\n", -EINVAL, 5, 34,
+	  "0 is not in 1..1048576" },
+	{ NET "interfaces: {0: e}\n        tunables: {peer_timeout: 90000}\n", -EINVAL, 5, 34,
+	  "90000 is not in" },
+	{ NET "interfaces: {0: e}\n        lnd tunables: {timeout: 90000}\n", -EINVAL, 5, 33,
+	  "90000 is not in -1..86400" },
+	{ NET "interfaces: {0: e}\n        lnd tunables: {conn_per_peer: 2}\n", -EINVAL, 5, 24,
+	  "did you mean \"conns_per_peer\"?" },
 	{ NET "interfaces: {0: e}\n        lnd tunables: {conns_per_peer: 200}\n", -EINVAL, 5, 40,
 	  "200 is not in -1..127" },
 	{ NET "interfaces: {0: e}\n        lnd tunables: {ntx: 1}\n", -EINVAL, 5, 24,
@@ -261,17 +278,22 @@ static const struct bad bads[] = {
 	{ NET "interfaces: {0: e}\n        CPT: [1-0]\n", -EINVAL, 5, 15, "CPT" },
 	{ NET "interfaces: {0: e}\n        CPT: []\n", -EINVAL, 5, 14, "an empty list" },
 	{ NET "interfaces: {0: e}\n        CPT: \"[0,]\"\n", -EINVAL, 5, 14, "CPT" },
+	{ NET "interfaces: {0: e}\n        CPT: \"[99999]\"\n", -EINVAL, 5, 14,
+	  "this machine has " },
 	{ NET "interfaces: {0: e}\n        CPT: \"[0\"\n", -EINVAL, 5, 14, "CPT" },
 	{ "route:\n  - net: tcp2\n", -EINVAL, 2, 5, "no value for \"gateway\"" },
 	{ "route:\n  - gateway: 1.1.1.1@tcp\n", -EINVAL, 2, 5, "no value for \"net\"" },
-	{ "route:\n  - net: tcp2\n    gateway: nobody\n", -EINVAL, 2, 5, "is no NID" },
-	{ "route:\n  - net: tcp2\n    gateway: 1.1.1.[1-200]@tcp\n", -EINVAL, 2, 5, "too many" },
+	{ "route:\n  - net: tcp2\n    gateway: nobody\n", -EINVAL, 3, 14, "is no NID" },
+	{ "route:\n  - net: tcp2\n    gateway: 1.1.1.[1-200]@tcp\n", -EINVAL, 3, 14, "too many" },
+	{ "route:\n  - net: tcp2\n    hop: 1\n    hop-count: 2\n", -EINVAL, 4, 5,
+	  "\"hop\" given twice" },
 	{ "route:\n  - net: tcp2\n    hop: 300\n", -EINVAL, 3, 10, "300 is not in" },
 	{ "route:\n  - net: tcp2\n    hop: 0\n", -EINVAL, 3, 10, "1..255" },
 	{ "route:\n  - net: tcp2\n    via: x\n", -EINVAL, 3, 5, "invalid key \"via\" in route" },
 	{ "routing:\n  enable: yes\n", -EINVAL, 2, 11, "is no number" },
 	{ "routing:\n  enable: 5\n", -EINVAL, 2, 11, "is not in 0..3" },
 	{ "buffers: { huge: 1 }\n", -EINVAL, 1, 12, "known: tiny, small, large" },
+	{ "buffers: { large: 2000000 }\n", -EINVAL, 1, 19, "is not in -1..1048576" },
 	{ "peer:\n  - Multi-Rail: true\n", -EINVAL, 2, 5, "primary nid" },
 	{ "peer:\n  - primary nid: 9.9.9.9@tcp\n    Multi-Rail: Foobar\n", -EINVAL, 3, 17,
 	  "\"Foobar\"" },
@@ -285,6 +307,13 @@ static const struct bad bads[] = {
 	{ "global:\n  response_tracking: -10\n", -EINVAL, 2, 22, "is not in" },
 	{ "global: [1]\n", -EINVAL, 1, 9, "a mapping" },
 	{ "global:\n  what: 1\n", -EINVAL, 2, 3, "invalid key \"what\" in global" },
+	{ "global:\n  retry: 1\n", -EINVAL, 2, 3, "did you mean \"retry_count\"?" },
+	{ "global:\n  discovery: 2\n", -EINVAL, 2, 14, "is not in 0..1" },
+	{ "global:\n  retry_count: 1\n  retry_count: 1\n", -EINVAL, 3, 3, "first in line 2" },
+	{ "tunables:\n  tcp: { accept: all, sock_timeout: 1, accept: all }\n", -EINVAL, 2, 40,
+	  "given twice" },
+	{ NET "interfaces: {0: eth0, 0: eth1}\n", -EINVAL, 4, 31, "given twice" },
+	{ "statistics:\n  a: { b: 1, c: 2, b: 1 }\n", -EINVAL, 2, 20, "given twice" },
 	{ "numa:\n  ranges: 1\n", -EINVAL, 2, 3, "invalid key \"ranges\"" },
 	{ "tunables: { lnet: 5 }\n", -EINVAL, 1, 19, "a mapping" },
 	{ "tunables: { muchtoolonganame: { a: 1 } }\n", -EINVAL, 1, 33, "too long" },
@@ -311,6 +340,180 @@ static void test_bad(void **state)
 				 b->text);
 		assert_null(conf);
 	}
+}
+
+/* ---- all mistakes, not the first ---------------------------------------------------- */
+
+static const char *const modes[] = { "off", "on", "auto", NULL };
+static const struct lx_tunable lnet_table[] = {
+	{ "lnet_retry_count", 0, 100, 2, NULL, "times", 0 },
+	{ "lnet_numa_range", 0, 100, 0, NULL, "", 0 },
+	{ 0 },
+};
+static const struct lx_tunable tcp_table[] = { { "accept", 0, 2, 0, modes, "who", 0 },
+					       { "port", 1, 65535, 988, NULL, "", 0 },
+					       { 0 } };
+static const struct lx_conf_module modules[] = { { "lnet", lnet_table },
+						 { "tcp", tcp_table },
+						 { NULL, NULL } };
+
+struct told {
+	int line, column;
+	const char *text;
+};
+
+/* Exactly these, in this order. */
+static void tells(const char *yaml, const struct told *told, size_t n)
+{
+	struct lx_conf_report r = { 0 };
+	struct lx_conf *conf = NULL;
+
+	assert_int_equal(lx_conf_read(yaml, strlen(yaml), &r, &conf), 0);
+	lx_conf_check(conf, modules, &r);
+	lx_conf_report_sort(&r);
+	for (size_t i = 0; i < r.n || i < n; i++) {
+		const struct lx_conf_error *e = i < r.n ? &r.list[i].what : NULL;
+
+		if (!e || i >= n || e->line != told[i].line || e->column != told[i].column ||
+		    !strstr(e->text, told[i].text))
+			fail_msg("%s\nmistake %zu is %d:%d: %s\nnot %d:%d: %s", yaml, i,
+				 e ? e->line : 0, e ? e->column : 0, e ? e->text : "-",
+				 i < n ? told[i].line : 0, i < n ? told[i].column : 0,
+				 i < n ? told[i].text : "-");
+		assert_true(r.list[i].error < 0);
+	}
+	assert_int_equal(!lx_conf_report_end(&r, NULL), !n);
+	lx_conf_free(conf);
+}
+#define TELLS(yaml, ...)                                                                           \
+	tells(yaml, (const struct told[]){ __VA_ARGS__ },                                          \
+	      sizeof((const struct told[]){ __VA_ARGS__ }) / sizeof(struct told))
+
+#define TWO_NETS                                                                                   \
+	"net:\n"                                                                                   \
+	"- {net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}\n"                              \
+	"- {net type: tcp1, local NI(s): [{interfaces: {0: eth1}}]}\n"
+
+static void test_all_mistakes(void **state)
+{
+	TELLS("net:\n"
+	      "    - net type: tcp\n"
+	      "      local NI(s):\n"
+	      "        - interfaces: { 0: eth0 }\n"
+	      "          tunables: { creditz: 5, peer_credits: x }\n"
+	      "          what: 1\n"
+	      "        - interfaces: { 0: toolongforaninterface }\n"
+	      "    - net type: foo\n"
+	      "      local NI(s): [{nid: bad}]\n"
+	      "rout:\n"
+	      "route:\n"
+	      "    - net: tcp7\n"
+	      "      gateway: nobody\n"
+	      "      hop: 300\n"
+	      "    - { net: tcp8, gateway: 10.9.9.9@tcp9 }\n"
+	      "global: { retry_count: 5, retry_cont: 5, discovery: x }\n"
+	      "tunables:\n"
+	      "    tcp: { acept: all, port: 0, accept: maybe }\n"
+	      "    tpc: { port: 5 }\n"
+	      "peer: [1]\n",
+	      { 5, 23, "did you mean \"credits\"?" }, { 5, 49, "\"x\" is no number" },
+	      { 6, 11, "invalid key \"what\"" }, { 7, 28, "no interface name" },
+	      { 8, 17, "is no net" }, { 10, 1, "did you mean \"route\"?" },
+	      { 13, 16, "\"nobody\"" }, { 14, 12, "300 is not in" },
+	      /* What goes by nets is not looked at: not all of them could be read. */
+	      { 16, 27, "did you mean \"retry_count\"?" }, { 16, 53, "\"x\" is no number" },
+	      { 18, 12, "tcp: no tunable \"acept\"; did you mean accept?" },
+	      { 18, 30, "tcp: port: \"0\" is out of range; expected: 1..65535" },
+	      { 18, 41, "tcp: accept: \"maybe\" is no value for it; expected: off, on, auto" },
+	      { 19, 12, "no module \"tpc\" has a tunable port; did you mean tcp?" },
+	      { 20, 8, "a mapping" });
+}
+
+static void test_what_cannot_be(void **state)
+{
+	TELLS(TWO_NETS "route:\n"
+		       "- {net: tcp1, gateway: 10.0.0.1@tcp}\n"
+		       "- {net: tcp2, gateway: 10.0.0.1@tcp3}\n"
+		       "- {net: tcp4, gateway: 10.0.0.1@tcp4}\n"
+		       "- {net: tcp4, gateway: 10.0.0.1@tcp}\n"
+		       "- {net: lo, gateway: 10.0.0.1@tcp}\n"
+		       "- {net: tcp4, gateway: '10.0.0.[1-2]@tcp'}\n",
+	      { 5, 9, "the net is local" },
+	      { 6, 24, "there is no NI on the gateway's net tcp3 (nets: tcp, tcp1)" },
+	      { 7, 24, "a gateway is a neighbour on another net" }, { 9, 9, "nobody needs one" },
+	      { 10, 24, "given twice; first in line 8" });
+	TELLS("net:\n"
+	      "- net type: tcp\n"
+	      "  local NI(s):\n"
+	      "  - interfaces: {0: eth0, 1: eth1, 2: eth0}\n"
+	      "  - nid: 10.0.0.1@tcp\n"
+	      "- net type: tcp1\n"
+	      "  local NI(s): [{interfaces: {0: eth0}}]\n"
+	      "- net type: tcp\n"
+	      "  local NI(s): [{interfaces: {0: eth1}}, {nid: 10.0.0.1@tcp}]\n",
+	      { 4, 39, "eth0 is on net tcp twice; first in line 4" },
+	      { 9, 34, "eth1 is on net tcp twice; first in line 4" },
+	      { 9, 48, "10.0.0.1@tcp is on net tcp twice; first in line 5" });
+	TELLS("peer:\n"
+	      "- {primary nid: 1.1.1.1@tcp, peer ni: [{nid: 1.1.1.1@tcp}, {nid: 1.1.1.2@tcp}]}\n"
+	      "- {primary nid: 1.1.1.3@tcp, peer ni: [{nid: 1.1.1.2@tcp}]}\n"
+	      "- {primary nid: 1.1.1.3@tcp}\n"
+	      "- {primary nid: 1.1.1.9@tcp, Multi-Rail: false, peer ni: [{nid: 1.1.1.8@tcp}]}\n",
+	      { 3, 17, "1.1.1.2@tcp belongs to the peer in line 2, too" },
+	      { 4, 17, "1.1.1.3@tcp belongs to the peer in line 3, too" },
+	      { 5, 17, "not Multi-Rail has one NID, not 2" });
+	TELLS("global: { retry_count: 200 }\nnuma: { range: 5 }\n"
+	      "tunables: { lnet: { lnet_numa_range: 6 } }\n",
+	      { 1, 24, "global: retry_count: \"200\" is out of range; expected: 0..100" },
+	      { 2, 16, "numa_range: line 3 sets lnet_numa_range of lnet to another value" });
+}
+
+static void test_nothing_to_tell(void **state)
+{
+	tells(TWO_NETS
+	      "route:\n- {net: tcp2, gateway: 10.0.0.1@tcp}\n"
+	      "- {net: tcp2, gateway: 10.0.0.2@tcp}\n- {net: tcp3, gateway: 10.0.0.1@tcp}\n"
+	      "peer:\n- {primary nid: 1.1.1.1@tcp, peer ni: [{nid: 1.1.1.2@tcp}]}\n"
+	      "global: { retry_count: 2 }\ntunables: { lnet: { lnet_retry_count: 2 } }\n",
+	      NULL, 0);
+	/* Zeros of an export, where there is nothing to set. */
+	tells("net:\n- net type: lo\n  local NI(s):\n  - nid: 0@lo\n"
+	      "    tunables: {peer_timeout: 0, peer_credits: 0, credits: 0}\n",
+	      NULL, 0);
+	/* The keys of JSON. */
+	tells("{\"net\":[{\"net_type\":\"tcp\",\"local_ni\":[{\"interfaces\":{\"0\":\"eth0\"},"
+	      "\"lnd_tunables\":{\"tos\":3},\"cpt\":\"[0]\"}]}],\"routing\":[{\"cpt_0\":{}},"
+	      "{\"enable\":1}],\"peer\":[{\"primary_nid\":\"1.1.1.1@tcp\",\"multi_rail\":true,"
+	      "\"peer_ni\":[{\"nid\":\"1.1.1.2@tcp\"}]}]}",
+	      NULL, 0);
+}
+
+/* A file of nothing but mistakes is no reason to run out of memory or time. */
+static void test_many_mistakes(void **state)
+{
+	struct lx_conf_report r = { 0 };
+	struct lx_conf_error err;
+	struct lx_conf *conf = NULL;
+	char *yaml = malloc(3u << 20);
+	size_t used = sprintf(yaml, "route:\n");
+
+	for (int i = 0; i < 60000; i++)
+		used += sprintf(yaml + used, "- {net: tcp%d, gateway: x%d}\n", i % 7, i);
+	assert_int_equal(lx_conf_read(yaml, used, &r, &conf), 0);
+	assert_int_equal(r.n, LX_CONF_MISTAKES_MAX);
+	assert_int_equal(lx_conf_report_end(&r, &err), -EINVAL);
+	assert_int_equal(err.line, 2);
+	lx_conf_free(conf);
+	used = sprintf(yaml, "route:\n");
+	for (int i = 0; i < 60000; i++)
+		used += sprintf(yaml + used, "- {net: tcp%d, gateway: 10.0.0.1@tcp}\n", i % 60 + 1);
+	assert_int_equal(lx_conf_read(yaml, used, &r, &conf), 0);
+	assert_int_equal(conf->n_routes, 60000);
+	lx_conf_check(conf, modules, &r);
+	assert_int_equal(r.n, LX_CONF_MISTAKES_MAX);
+	assert_int_equal(lx_conf_report_end(&r, &err), -EHOSTUNREACH);
+	lx_conf_free(conf);
+	free(yaml);
 }
 
 /* Every beginning of a good file is good, or refused with a place; and nothing is lost. */
@@ -421,12 +624,14 @@ static void test_globals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),	      cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_net_settings),  cmocka_unit_test(test_route_forms),
-		cmocka_unit_test(test_null_sections), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lnd_settings),
-		cmocka_unit_test(test_import_scan),   cmocka_unit_test(test_globals),
+		cmocka_unit_test(test_empty),		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_net_settings),	cmocka_unit_test(test_route_forms),
+		cmocka_unit_test(test_null_sections),	cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_all_mistakes),	cmocka_unit_test(test_what_cannot_be),
+		cmocka_unit_test(test_nothing_to_tell), cmocka_unit_test(test_many_mistakes),
+		cmocka_unit_test(test_truncated),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lnd_settings),	cmocka_unit_test(test_import_scan),
+		cmocka_unit_test(test_globals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

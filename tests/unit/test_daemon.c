@@ -121,9 +121,50 @@ static void test_check(void **state)
 	check_file(0, "", "ok\n");
 	check_file(1, "net: [", ":2:1: not YAML");
 	check_file(1, "route:\n- {net: tcp, via: x}\n", ":2:14: invalid key \"via\"");
-	check_file(1, "tunables:\n  tcp:\n    nosuch: 1\n", ":3: tunable tcp nosuch");
+	check_file(1, "tunables:\n  tcp:\n    nosuch: 1\n", ":3:5: tcp: no tunable \"nosuch\"");
+	check_file(1, "tunables:\n  tcp:\n    acept: 1\n",
+		   ":3:5: tcp: no tunable \"acept\"; did you mean accept?");
 	check_file(1, "global:\n  response_tracking: 7\n",
-		   ":2: tunable lnet lnet_response_tracking");
+		   ":2:22: global: response_tracking: \"7\" is out of range; expected: 0..3");
+}
+
+#define THREE_MISTAKES                                                                             \
+	"route:\n- {net: tcp2, gateway: 10.0.0.1@tcp9}\n"                                          \
+	"tunables: { tcp: { acept: all } }\nglobal: { retry_count: x }\n"
+
+static unsigned int count(const char *text, const char *part)
+{
+	unsigned int n = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}
+
+/* All of them, by -t, by a start, and by a reload, in one form. */
+static void test_all_mistakes(void **state)
+{
+	static const char *const told[] = { "conf.yaml:2:24: route to tcp2 via 10.0.0.1@tcp9: ",
+					    "conf.yaml:3:20: tcp: no tunable ",
+					    "conf.yaml:4:24: invalid value for " };
+	const char *path = proc_file("conf.yaml", THREE_MISTAKES);
+	const struct proc_result *r;
+	char line[300];
+
+	snprintf(line, sizeof(line), "lnetxd-fake -t -c %s", path);
+	r = run(1, line);
+	assert_int_equal(count(r->err, "\n"), N_OF(told));
+	for (size_t i = 0; i < N_OF(told); i++)
+		assert_int_equal(count(r->err, told[i]), 1);
+	assert_true(strstr(r->err, told[0]) < strstr(r->err, told[2]));
+
+	snprintf(line, sizeof(line), "lnetxd-fake --no-bpf -c %s", path);
+	r = run(1, line);
+	assert_int_equal(count(r->err, "level=error action=exit reason=\"/"), N_OF(told));
+	for (size_t i = 0; i < N_OF(told); i++)
+		assert_int_equal(count(r->err, told[i]), 1);
 }
 
 #define TWO_NETS                                                                                   \
@@ -193,7 +234,7 @@ static void test_start_fails(void **state)
 		 proc_file("conf.yaml", "net:\n- net type: tcp\n  local NI(s):\n"
 					"  - interfaces: {0: nosuch}\n"));
 	r = run(1, line);
-	assert_non_null(strstr(r->err, "conf.yaml:4: net: No such device"));
+	assert_non_null(strstr(r->err, "conf.yaml:4:21: net: No such device"));
 	assert_non_null(strstr(r->err, "level=error action=exit"));
 }
 
@@ -230,6 +271,13 @@ static void test_reload(void **state)
 	assert_log("kept what runs");
 	assert_true(shows("lnetctl net show", "net type: tcp2"));
 	assert_non_null(strstr(run(1, "lnetx daemon reload")->err, "conf.yaml:2:3"));
+	/* What cannot be is refused before anything has changed. */
+	proc_file("conf.yaml", THREE_MISTAKES);
+	assert_non_null(
+		strstr(run(1, "lnetx daemon reload")->err, "conf.yaml:2:24: route to tcp2"));
+	assert_non_null(strstr(run(1, "lnetx daemon reload")->err,
+			       "the first of 3 mistakes; \"lnetxd -t -c "));
+	assert_true(shows("lnetctl net show", "net type: tcp2"));
 	/* Not configured: the file is kept for later. */
 	run(0, "lnetctl lnet unconfigure");
 	proc_file("conf.yaml", TWO_NETS);
@@ -795,15 +843,32 @@ int main(int argc, char **argv)
 {
 #define TEST(fn) cmocka_unit_test_teardown(fn, stop)
 	const struct CMUnitTest tests[] = {
-		TEST(test_options),	     TEST(test_check),		 TEST(test_start_with_file),
-		TEST(test_settings_survive), TEST(test_start_fails),	     TEST(test_starts_without),	 TEST(test_reload),
-		TEST(test_notify),	     TEST(test_journal),	 TEST(test_stop),
-		TEST(test_one_of_a_name),    TEST(test_socket_mode),	 TEST(test_bad_requests),
-		TEST(test_garbage),	     TEST(test_slow_reader),	 TEST(test_long_list),
-		TEST(test_too_many_clients), TEST(test_few_descriptors), TEST(test_leavers),
-		TEST(test_slow_monitor),     TEST(test_router),		 TEST(test_many_neighbours),
+		TEST(test_options),
+		TEST(test_check),
+		TEST(test_all_mistakes),
+		TEST(test_start_with_file),
+		TEST(test_settings_survive),
+		TEST(test_start_fails),
+		TEST(test_starts_without),
+		TEST(test_reload),
+		TEST(test_notify),
+		TEST(test_journal),
+		TEST(test_stop),
+		TEST(test_one_of_a_name),
+		TEST(test_socket_mode),
+		TEST(test_bad_requests),
+		TEST(test_garbage),
+		TEST(test_slow_reader),
+		TEST(test_long_list),
+		TEST(test_too_many_clients),
+		TEST(test_few_descriptors),
+		TEST(test_leavers),
+		TEST(test_slow_monitor),
+		TEST(test_router),
+		TEST(test_many_neighbours),
 		TEST(test_commands),
-		TEST(test_no_router),	     TEST(test_reload_without_routing),
+		TEST(test_no_router),
+		TEST(test_reload_without_routing),
 	};
 	int failed;
 

@@ -17,6 +17,8 @@
 #include <lnetx/control.h>
 
 #include "../base/cleanup.h"
+#include "../base/suggest.h"
+#include "check.h"
 #include "net.h"
 #include "yaml.h"
 
@@ -25,6 +27,7 @@ struct section {
 	struct lx_conf *conf;
 	struct lx_conf_route route;
 	const char *gateways; /* the document's */
+	const yaml_node_t *gateway; /* which has that text */
 	struct lx_conf_peer peer;
 	const char *module;
 };
@@ -59,14 +62,20 @@ void lx_conf_free(struct lx_conf *conf)
 
 static int section_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_net(y, value, ((struct section *)arg)->conf);
+	int err = lx_conf_net(y, value, ((struct section *)arg)->conf);
+
+	y->report->nets_unsure |= err < 0;
+	return err;
 }
 
 /* ---- route ------------------------------------------------------------------------- */
 
 static int route_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_yaml_net(y, value, "net", &((struct section *)arg)->route.net);
+	struct lx_conf_route *route = &((struct section *)arg)->route;
+
+	route->net_at = lx_yaml_at(value);
+	return lx_yaml_net(y, value, "net", &route->net);
 }
 
 static int route_hop(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -100,25 +109,23 @@ static int route_gateway(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	if (!text)
 		return -EINVAL;
 	s->gateways = text; /* expanded when the entry is complete */
+	s->gateway = value;
 	return 0;
 }
 
+/* What there is of the route, also if the entry has mistakes: it may have more. */
 static int add_routes(struct lx_yaml *y, yaml_node_t *node, struct section *s)
 {
 	struct lx_nid *nids LX_AUTO_FREE = NULL;
 	size_t n = 0;
-	int err;
+	int err = lx_nid_expand(s->gateways, LX_YAML_NIDS, &nids, &n);
 
-	if (s->route.net == LX_NET_U32_ANY || !s->gateways)
-		return lx_yaml_fail(y, node, -EINVAL, "no value for \"%s\" in route",
-				    s->gateways ? "net" : "gateway");
-	err = lx_nid_expand(s->gateways, LX_YAML_NIDS, &nids, &n);
 	if (err)
-		return lx_yaml_fail(y, node, err == -E2BIG ? -EINVAL : err,
+		return lx_yaml_fail(y, s->gateway, err == -E2BIG ? -EINVAL : err,
 				    "invalid value for \"gateway\": \"%.80s\" %s", s->gateways,
 				    err == -E2BIG ? "are too many NIDs" : "is no NID");
-	s->route.line = (int)node->start_mark.line + 1;
-	for (size_t i = 0; !err && i < n; i++) {
+	s->route.at = lx_yaml_at(s->gateway);
+	for (size_t i = 0; !err && s->route.net != LX_NET_U32_ANY && i < n; i++) {
 		s->route.gateway = nids[i];
 		err = lx_yaml_append(y, node, &s->conf->route, &s->conf->n_routes, LX_YAML_ENTRIES,
 				     &s->route, sizeof(s->route));
@@ -138,7 +145,7 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "type", NULL },
 						   { NULL, NULL } };
 	struct section *s = arg;
-	int err;
+	int err, more = 0;
 
 	s->route = (struct lx_conf_route){ .net = LX_NET_U32_ANY,
 					   .hop = LX_UNSET,
@@ -146,7 +153,12 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 					   .health_sensitivity = LX_UNSET };
 	s->gateways = NULL;
 	err = lx_yaml_map(y, node, "route", keys, s);
-	return err ? err : add_routes(y, node, s);
+	if (!err && (s->route.net == LX_NET_U32_ANY || !s->gateways))
+		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"%s\" in route",
+				   s->gateways ? "net" : "gateway");
+	if (s->gateways && !lx_conf_is_fatal(err))
+		more = add_routes(y, node, s);
+	return err ? err : more;
 }
 
 static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -162,6 +174,7 @@ static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	struct lx_conf *conf = ((struct section *)arg)->conf;
 	int err = lx_yaml_int32(y, value, "enable", 0, LX_ROUTING_STARTING, &conf->routing);
 
+	conf->routing_at = lx_yaml_at(value);
 	if (!err)
 		conf->routing = conf->routing & 1;
 	return err;
@@ -180,7 +193,8 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 			yaml_document_get_node(&y->doc, node->data.mapping.pairs.start->key);
 
 		if (key->type == YAML_SCALAR_NODE &&
-		    !strncmp((char *)key->data.scalar.value, "cpt[", 4))
+		    (!strncmp((char *)key->data.scalar.value, "cpt[", 4) ||
+		     !strncmp((char *)key->data.scalar.value, "cpt_", 4)))
 			return 0;
 	}
 	return lx_yaml_map(y, node, "routing", keys, arg);
@@ -191,15 +205,15 @@ static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "routing", routing_entry, arg);
 }
 
-#define BUFFERS(name, CLASS)                                                                       \
+#define BUFFERS(name, CLASS, max)                                                                  \
 	static int buffers_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                \
 	{                                                                                          \
 		struct lx_conf *conf = ((struct section *)arg)->conf;                              \
-		return lx_yaml_int(y, value, #name, LX_UNSET, INT32_MAX, &conf->buffers[CLASS]);   \
+		return lx_yaml_int(y, value, #name, LX_UNSET, max, &conf->buffers[CLASS]);         \
 	}
-BUFFERS(tiny, LX_POOL_TINY)
-BUFFERS(small, LX_POOL_SMALL)
-BUFFERS(large, LX_POOL_LARGE)
+BUFFERS(tiny, LX_POOL_TINY, LX_BUFFERS_MAX)
+BUFFERS(small, LX_POOL_SMALL, LX_BUFFERS_MAX)
+BUFFERS(large, LX_POOL_LARGE, LX_BUFFERS_LARGE_MAX)
 
 static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
@@ -215,7 +229,10 @@ static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int peer_primary(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_yaml_nid(y, value, "primary nid", &((struct section *)arg)->peer.primary);
+	struct lx_conf_peer *peer = &((struct section *)arg)->peer;
+
+	peer->at = lx_yaml_at(value);
+	return lx_yaml_nid(y, value, "primary nid", &peer->primary);
 }
 
 static int peer_multi_rail(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -289,21 +306,20 @@ static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 		{ "peer state", NULL },		 { NULL, NULL }
 	};
 	struct section *s = arg;
-	int err;
+	int err, more = 1; /* not taken */
 
 	s->peer = (struct lx_conf_peer){ .primary = lx_nid_any, .multi_rail = true };
-	s->peer.line = (int)node->start_mark.line + 1;
 	err = lx_yaml_map(y, node, "peer", keys, s);
 	if (!err && lx_nid_eq(&s->peer.primary, &lx_nid_any))
 		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"primary nid\" in peer");
-	if (!err) {
+	if (!lx_nid_eq(&s->peer.primary, &lx_nid_any) && !lx_conf_is_fatal(err)) {
 		peer_drop_primary(&s->peer);
-		err = lx_yaml_append(y, node, &s->conf->peer, &s->conf->n_peers, LX_YAML_ENTRIES,
-				     &s->peer, sizeof(s->peer));
+		more = lx_yaml_append(y, node, &s->conf->peer, &s->conf->n_peers, LX_YAML_ENTRIES,
+				      &s->peer, sizeof(s->peer));
 	}
-	if (err)
+	if (more)
 		free(s->peer.nid);
-	return err;
+	return err ? err : more < 0 ? more : 0;
 }
 
 static int section_peer(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -314,41 +330,58 @@ static int section_peer(struct lx_yaml *y, yaml_node_t *value, void *arg)
 /* ---- tunables: global, numa, tunables ---------------------------------------------------------
  */
 
-static int add_tunable(struct lx_yaml *y, yaml_node_t *node, struct section *s, const char *module,
-		       const char *name, const char *value)
+static int add_tunable(struct lx_yaml *y, const yaml_node_t *key, struct section *s,
+		       struct lx_conf_tunable *t, const char *module, const char *name,
+		       const char *value)
 {
-	struct lx_conf_tunable t = { .line = (int)node->start_mark.line + 1 };
+	const struct {
+		const char *from;
+		char *to;
+		size_t size;
+	} part[] = { { module, t->module, sizeof(t->module) },
+		     { name, t->name, sizeof(t->name) },
+		     { value, t->value, sizeof(t->value) } };
 
-	if (strlen(module) >= sizeof(t.module) || strlen(name) >= sizeof(t.name) ||
-	    strlen(value) >= sizeof(t.value))
-		return lx_yaml_fail(y, node, -EINVAL, "invalid value for \"%.40s\": too long",
-				    name);
-	strcpy(t.module, module); /* all fit: just checked */
-	strcpy(t.name, name);
-	strcpy(t.value, value);
-	return lx_yaml_append(y, node, &s->conf->tunable, &s->conf->n_tunables, LX_YAML_ENTRIES, &t,
-			      sizeof(t));
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		if (strlen(part[i].from) >= part[i].size)
+			return lx_yaml_fail(y, key, -EINVAL,
+					    "invalid value for \"%.40s\": \"%.40s\" is too long",
+					    name, part[i].from);
+		strcpy(part[i].to, part[i].from); /* fits: just checked */
+	}
+	t->at = lx_yaml_at(key);
+	return lx_yaml_append(y, key, &s->conf->tunable, &s->conf->n_tunables, LX_YAML_ENTRIES, t,
+			      sizeof(*t));
 }
 
-static int global_value(struct lx_yaml *y, yaml_node_t *value, const char *key, struct section *s)
+/* @key: where the name is; it may be that of another section. */
+static int global_value(struct lx_yaml *y, yaml_node_t *key, yaml_node_t *value, const char *name,
+			struct section *s)
 {
-	const struct lx_control_global *g = lx_control_global_lookup(key);
+	const struct lx_control_global *g = lx_control_global_lookup(name);
+	struct lx_conf_tunable t = { .global = true, .value_at = lx_yaml_at(value) };
 	int64_t number;
 	char text[24];
-	int err = lx_yaml_int(y, value, key, 0, INT32_MAX, &number);
+	int err = lx_yaml_int(y, value, name, 0, g->inverse ? 1 : INT32_MAX, &number);
 
 	if (err || !g->tunable) /* lnd_timeout follows from others */
 		return err;
 	snprintf(text, sizeof(text), "%" PRId64, g->inverse ? !number : number);
-	return add_tunable(y, value, s, "lnet", g->tunable, text);
+	return add_tunable(y, key, s, &t, "lnet", g->tunable, text);
 }
 
 static int global_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
 		       void *arg)
 {
-	if (!lx_control_global_lookup(name))
-		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in global", name);
-	return global_value(y, value, name, arg);
+	struct lx_suggest meant = lx_suggest(name);
+
+	if (lx_control_global_lookup(name))
+		return global_value(y, key, value, name, arg);
+	for (const struct lx_control_global *g = lx_control_globals; g->key; g++)
+		lx_suggest_offer(&meant, g->key);
+	return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in global; %s%s%s", name,
+			    meant.best ? "did you mean \"" : "see lnetx.conf(5)",
+			    meant.best ? meant.best : "", meant.best ? "\"?" : "");
 }
 
 static int section_global(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -358,7 +391,7 @@ static int section_global(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int numa_range(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return global_value(y, value, "numa_range", arg);
+	return global_value(y, value, value, "numa_range", arg);
 }
 
 static int section_numa(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -372,9 +405,10 @@ static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, y
 			void *arg)
 {
 	struct section *s = arg;
+	struct lx_conf_tunable t = { .value_at = lx_yaml_at(value) };
 	const char *text = lx_yaml_text(y, value, name);
 
-	return text ? add_tunable(y, key, s, s->module, name, text) : -EINVAL;
+	return text ? add_tunable(y, key, s, &t, s->module, name, text) : -EINVAL;
 }
 
 static int module_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
@@ -407,8 +441,9 @@ static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
 			    "for \"import --exec\"");
 }
 
-int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
-		  struct lx_conf_error *ret_err)
+/* Fills @conf with what can be understood. Returns the first error. */
+static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
+		    struct lx_conf_report *report)
 {
 	static const struct lx_yaml_key sections[] = {
 		{ "net", section_net },		 { "route", section_route },
@@ -419,21 +454,49 @@ int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
 		{ "statistics", NULL },		 { "ping", section_command },
 		{ "discover", section_command }, { NULL, NULL }
 	};
-	struct section s = { 0 };
+	struct section s = { .conf = conf };
 	struct lx_yaml y;
-	int err = lx_yaml_open(&y, yaml, len, ret_err);
+	int err = lx_yaml_open(&y, yaml, len, report);
 
 	if (err)
 		return err;
-	err = lx_conf_new(&s.conf);
-	if (err)
-		err = lx_yaml_fail(&y, NULL, err, "out of memory");
-	else if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
+	if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
 		err = lx_yaml_map(&y, lx_yaml_root(&y), "the file", sections, &s);
 	lx_yaml_close(&y);
+	return err;
+}
+
+int lx_conf_read(const char *yaml, size_t len, struct lx_conf_report *report,
+		 struct lx_conf **ret_conf)
+{
+	struct lx_conf *conf;
+	int err = lx_conf_new(&conf);
+
 	if (err)
-		lx_conf_free(s.conf);
+		return lx_conf_note(report, err, (struct lx_conf_place){ 0 }, "out of memory");
+	err = read_all(conf, yaml, len, report);
+	if (lx_conf_is_fatal(err)) {
+		lx_conf_free(conf);
+		return err;
+	}
+	*ret_conf = conf;
+	return 0;
+}
+
+int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
+		  struct lx_conf_error *ret_err)
+{
+	struct lx_conf_report report = { 0 };
+	struct lx_conf *conf = NULL;
+	int err = lx_conf_read(yaml, len, &report, &conf), first;
+
+	memset(ret_err, 0, sizeof(*ret_err));
+	first = lx_conf_report_end(&report, ret_err);
+	if (!err)
+		err = first;
+	if (err)
+		lx_conf_free(conf);
 	else
-		*ret_conf = s.conf;
+		*ret_conf = conf;
 	return err;
 }

@@ -48,15 +48,10 @@ static int probe_source(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_nid(y, value, "source", &((struct scan *)arg)->probe.source);
 }
 
-static int pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return 0;
-}
-
 /* Two walks: "nids" is last, whatever its place, as the others hold for all NIDs. */
 static int section_probe(struct lx_yaml *y, yaml_node_t *value, struct scan *s, bool discover)
 {
-	static const struct lx_yaml_key first[] = { { "nids", pass },
+	static const struct lx_yaml_key first[] = { { "nids", lx_yaml_pass },
 						    { "timeout", probe_timeout },
 						    { "source", probe_source },
 						    { NULL, NULL } };
@@ -96,14 +91,17 @@ int lx_import_scan(const char *yaml, size_t len, struct lx_import *ret_import,
 {
 	struct lx_import import = { 0 };
 	struct scan s = { .import = &import };
+	struct lx_conf_report report = { 0 };
 	struct lx_yaml y;
-	int err = lx_yaml_open(&y, yaml, len, ret_err);
+	int err = lx_yaml_open(&y, yaml, len, &report);
 
-	if (err)
-		return err;
-	if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
-		err = lx_yaml_pairs(&y, lx_yaml_root(&y), "the file", section, &s);
-	lx_yaml_close(&y);
+	if (!err) {
+		if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
+			lx_yaml_pairs(&y, lx_yaml_root(&y), "the file", section, &s);
+		lx_yaml_close(&y);
+	}
+	memset(ret_err, 0, sizeof(*ret_err));
+	err = lx_conf_report_end(&report, ret_err);
 	if (err)
 		lx_import_fini(&import);
 	else

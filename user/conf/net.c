@@ -4,18 +4,28 @@
  * Called by conf.c only; owns no state.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../base/suggest.h"
+#include "cpt.h"
 #include "net.h"
+
+/* An interface of an entry, and where it stands. */
+struct named {
+	char ifname[IFNAMSIZ];
+	struct lx_conf_place at;
+};
 
 /* What the functions of the keys are given. */
 struct walk {
 	struct lx_conf *conf;
 	struct lx_conf_ni net; /* what a net says for all its NIs */
 	struct lx_conf_ni ni;
-	char (*ifname)[IFNAMSIZ]; /* of the NI's entry */
-	size_t n_ifnames;
+	struct named *named; /* of the NI's entry */
+	size_t n_named;
 	bool has_nis;
 };
 
@@ -31,7 +41,7 @@ struct walk {
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
 {
 	static const struct lx_conf_lnd_setting tcp[] = { { "conns_per_peer", 0, 127 },
-							  { "timeout", 0, INT32_MAX },
+							  { "timeout", 0, 86400 },
 							  { "tos", 0, 255 },
 							  { NULL, 0, 0 } };
 
@@ -51,16 +61,32 @@ const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
 	return net_type == LX_NET_TCP ? tcp : NULL;
 }
 
-#define NI_TUNABLE(name)                                                                           \
+/* 0@lo has none of them; an export shows zeros there. */
+static int ni_tunable(struct lx_yaml *y, yaml_node_t *value, const char *name, int32_t min,
+		      int32_t max, const struct lx_conf_ni *ni, int32_t *ret_value)
+{
+	int err;
+
+	if (lx_net_type(ni->net) == LX_NET_LO)
+		return 0;
+	err = lx_yaml_int32(y, value, name, LX_UNSET, max, ret_value);
+	if (!err && *ret_value != LX_UNSET && *ret_value < min)
+		err = lx_yaml_fail(y, value, -EINVAL,
+				   "invalid value for \"%s\": %d is not in %d..%d", name,
+				   *ret_value, min, max);
+	return err;
+}
+
+#define NI_TUNABLE(name, min, max)                                                                 \
 	static int tun_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                    \
 	{                                                                                          \
 		struct lx_conf_ni *ni = arg;                                                       \
-		return lx_yaml_int32(y, value, #name, LX_UNSET, INT32_MAX, &ni->tun.name);         \
+		return ni_tunable(y, value, #name, min, max, ni, &ni->tun.name);                   \
 	}
-NI_TUNABLE(peer_timeout)
-NI_TUNABLE(peer_credits)
-NI_TUNABLE(peer_buffer_credits)
-NI_TUNABLE(credits)
+NI_TUNABLE(peer_timeout, 0, 86400)
+NI_TUNABLE(peer_credits, 1, 1 << 20)
+NI_TUNABLE(peer_buffer_credits, 0, 1 << 20)
+NI_TUNABLE(credits, 1, 1 << 20)
 
 static int ni_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
@@ -74,6 +100,20 @@ static int ni_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_map(y, value, "tunables", keys, arg);
 }
 
+static int unknown_lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name,
+			       const struct lx_conf_ni *ni)
+{
+	const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
+	struct lx_suggest meant = lx_suggest(name);
+
+	for (; set && set->name; set++)
+		lx_suggest_offer(&meant, set->name);
+	return lx_yaml_fail(y, key, -EINVAL,
+			    "invalid key \"%.40s\" in lnd tunables of net type %s%s%s%s", name,
+			    lx_net_str(ni->net), meant.best ? "; did you mean \"" : "",
+			    meant.best ? meant.best : "", meant.best ? "\"?" : "");
+}
+
 static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
 		       void *arg)
 {
@@ -84,9 +124,7 @@ static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 	while (set && set[i].name && strcmp(set[i].name, name))
 		i++;
 	if (!set || !set[i].name)
-		return lx_yaml_fail(y, key, -EINVAL,
-				    "invalid key \"%.40s\" in lnd tunables of net type %s", name,
-				    lx_net_str(ni->net));
+		return unknown_lnd_tunable(y, key, name, ni);
 	return lx_yaml_int32(y, value, name, LX_UNSET, set[i].max, &ni->lnd_tun.value[i]);
 }
 
@@ -96,7 +134,7 @@ static int lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni
 }
 
 /* "0", "0-3" or "0-6/2"; moves *text behind it. */
-static bool cpt_item(const char **text)
+static bool cpt_item(const char **text, unsigned long *ret_last)
 {
 	unsigned long lo, hi, stride;
 	char *end;
@@ -112,30 +150,45 @@ static bool cpt_item(const char **text)
 			return false;
 	}
 	*text = end;
+	if (hi > *ret_last)
+		*ret_last = hi;
 	return lo <= hi;
+}
+
+/* A partition has at least one processor. */
+int lx_conf_cpt(const char *text, char *ret_text, size_t size)
+{
+	unsigned long last = 0, cpus = sysconf(_SC_NPROCESSORS_CONF);
+	const char *p = text + (*text == '[');
+	bool ok = cpt_item(&p, &last);
+
+	while (ok && *p == ',') {
+		p++;
+		ok = cpt_item(&p, &last);
+	}
+	if (ok && *text == '[')
+		ok = *p++ == ']';
+	if (!ok || *p) {
+		snprintf(ret_text, size, "\"%.40s\"; \"[0]\", \"[0,2-4]\", ... is expected", text);
+		return -EINVAL;
+	}
+	if (last < cpus)
+		return 0;
+	snprintf(ret_text, size, "\"%.40s\": this machine has %lu processors, so partitions 0..%lu",
+		 text, cpus, cpus - 1);
+	return -ERANGE;
 }
 
 static int cpt_text(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	const char *text = lx_yaml_text(y, value, "CPT"), *p = text;
-	bool bracket, ok;
+	const char *text = lx_yaml_text(y, value, "CPT");
+	char why[160];
 
 	if (!text)
 		return -EINVAL;
-	bracket = *p == '[';
-	p += bracket;
-	ok = cpt_item(&p);
-	while (ok && *p == ',') {
-		p++;
-		ok = cpt_item(&p);
-	}
-	if (ok && bracket)
-		ok = *p++ == ']';
-	if (!ok || *p)
-		return lx_yaml_fail(
-			y, value, -EINVAL,
-			"invalid value for \"CPT\": \"%.40s\"; \"[0]\", \"[0,2-4]\", ...", text);
-	return 0;
+	if (!lx_conf_cpt(text, why, sizeof(why)))
+		return 0;
+	return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"CPT\": %s", why);
 }
 
 /* CPU partitions have no meaning here; a file that has them is still checked. */
@@ -147,6 +200,16 @@ static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 		return lx_yaml_fail(y, value, -EINVAL,
 				    "invalid value for \"CPT\": an empty list; [0], [0,2-4], ...");
 	return lx_yaml_seq(y, value, "CPT", cpt_text, arg);
+}
+
+static int add_ifname(struct lx_yaml *y, const yaml_node_t *value, struct walk *s,
+		      const char name[IFNAMSIZ])
+{
+	struct named named = { .at = lx_yaml_at(value) };
+
+	memcpy(named.ifname, name, IFNAMSIZ);
+	return lx_yaml_append(y, value, &s->named, &s->n_named, LX_YAML_ENTRIES, &named,
+			      sizeof(named));
 }
 
 static int ifname(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -164,8 +227,7 @@ static int ifname(struct lx_yaml *y, yaml_node_t *value, void *arg)
 			y, value, -EINVAL,
 			"invalid value for \"interfaces\": \"%.40s\" is no interface name", text);
 	memcpy(name, text, len);
-	return lx_yaml_append(y, value, &s->ifname, &s->n_ifnames, LX_YAML_ENTRIES, name,
-			      sizeof(name));
+	return add_ifname(y, value, s, name);
 }
 
 static int ni_interfaces(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -178,6 +240,7 @@ static int ni_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	struct walk *s = arg;
 	int err = lx_yaml_nid(y, value, "nid", &s->ni.nid);
 
+	s->ni.at = lx_yaml_at(value);
 	if (!err && lx_nid_net(&s->ni.nid) != s->ni.net)
 		err = lx_yaml_fail(y, value, -EINVAL,
 				   "invalid value for \"nid\": %s is not on net %s",
@@ -195,31 +258,35 @@ static int ni_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lnd_tunables(y, value, &((struct walk *)arg)->ni);
 }
 
-/* One NI for the NID, or one for each interface. */
-static int add_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s)
+/*
+ * One NI for the NID, or one for each interface. @err: what was wrong with the entry; it is
+ * taken all the same, as there may be more wrong with it. Returns that, or what is wrong now.
+ */
+static int add_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s, int err)
 {
 	bool has_nid = !lx_nid_eq(&s->ni.nid, &lx_nid_any);
-	int err = 0;
+	int more = 0;
 
-	s->ni.line = (int)node->start_mark.line + 1;
 	if (lx_net_type(s->ni.net) == LX_NET_LO)
-		return 0; /* always there */
-	if (!s->n_ifnames && !has_nid)
-		return lx_yaml_fail(y, node, -EINVAL,
-				    "an NI of net %s without \"interfaces\" and \"nid\"; give one",
-				    lx_net_str(s->ni.net));
-	if (s->n_ifnames > 1 && has_nid)
-		return lx_yaml_fail(y, node, -EINVAL, "one \"nid\" for %zu interfaces",
-				    s->n_ifnames);
-	if (!s->n_ifnames)
-		return lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES,
+		return err; /* always there */
+	if (!s->n_named && !has_nid)
+		return err ? err
+			   : lx_yaml_fail(y, node, -EINVAL,
+					  "an NI of net %s without \"interfaces\" and \"nid\"; "
+					  "give one",
+					  lx_net_str(s->ni.net));
+	if (s->n_named > 1 && has_nid)
+		return lx_yaml_fail(y, node, -EINVAL, "one \"nid\" for %zu interfaces", s->n_named);
+	if (!s->n_named)
+		more = lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES,
 				      &s->ni, sizeof(s->ni));
-	for (size_t i = 0; !err && i < s->n_ifnames; i++) {
-		memcpy(s->ni.ifname, s->ifname[i], IFNAMSIZ);
-		err = lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES,
-				     &s->ni, sizeof(s->ni));
+	for (size_t i = 0; !more && i < s->n_named; i++) {
+		memcpy(s->ni.ifname, s->named[i].ifname, IFNAMSIZ);
+		s->ni.at = s->named[i].at;
+		more = lx_yaml_append(y, node, &s->conf->ni, &s->conf->n_nis, LX_YAML_ENTRIES,
+				      &s->ni, sizeof(s->ni));
 	}
-	return err;
+	return err ? err : more;
 }
 
 static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
@@ -243,12 +310,12 @@ static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 
 	s->has_nis = true;
 	s->ni = s->net;
-	s->n_ifnames = 0;
+	s->n_named = 0;
 	err = lx_yaml_map(y, node, "local NI(s)", keys, s);
-	if (!err)
-		err = add_nis(y, node, s);
-	free(s->ifname);
-	s->ifname = NULL;
+	if (!lx_conf_is_fatal(err))
+		err = add_nis(y, node, s, err);
+	free(s->named);
+	s->named = NULL;
 	return err;
 }
 
@@ -265,26 +332,30 @@ static int net_interfaces(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 	s->has_nis = true;
 	s->ni = s->net;
-	s->n_ifnames = 0;
+	s->n_named = 0;
 	err = ni_interfaces(y, value, s);
-	if (!err)
-		err = add_nis(y, value, s);
-	free(s->ifname);
-	s->ifname = NULL;
+	if (!lx_conf_is_fatal(err))
+		err = add_nis(y, value, s, err);
+	free(s->named);
+	s->named = NULL;
 	return err;
 }
 
 static int net_type(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct walk *s = arg;
-	int err = lx_yaml_net(y, value, "net type", &s->net.net);
-	uint8_t type = lx_net_type(s->net.net);
+	uint32_t net = LX_NET_U32_ANY;
+	int err = lx_yaml_net(y, value, "net type", &net);
+	uint8_t type = lx_net_type(net);
 
-	if (err || type == LX_NET_LO || lx_conf_lnd_settings(type))
+	if (err)
 		return err;
+	if (type == LX_NET_LO || lx_conf_lnd_settings(type)) {
+		s->net.net = net;
+		return 0;
+	}
 	return lx_yaml_fail(y, value, -EOPNOTSUPP,
-			    "net type %s: this version has no transport for it%s",
-			    lx_net_str(s->net.net),
+			    "net type %s: this version has no transport for it%s", lx_net_str(net),
 			    type == LX_NET_O2IB ? "; " LX_NO_O2IB : " (known: " LX_KNOWN_NETS ")");
 }
 
@@ -324,11 +395,6 @@ static int net_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lnd_tunables(y, value, &((struct walk *)arg)->net);
 }
 
-static int pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return 0;
-}
-
 static void net_reset(struct walk *s)
 {
 	memset(&s->net, 0, sizeof(s->net));
@@ -345,17 +411,20 @@ static void net_reset(struct walk *s)
  */
 static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
-	static const struct lx_yaml_key first[] = {
-		{ "net type", net_type }, { "net", net_type },
-		{ "local NI(s)", pass },  { "interfaces", pass },
-		{ "tunables", net_tun },  { "lnd tunables", pass },
-		{ "CPT", cpt },		  { "status", NULL },
-		{ "nid", NULL },	  { NULL, NULL }
-	};
+	static const struct lx_yaml_key first[] = { { "net type", net_type },
+						    { "net", net_type },
+						    { "local NI(s)", lx_yaml_pass },
+						    { "interfaces", lx_yaml_pass },
+						    { "tunables", lx_yaml_pass },
+						    { "lnd tunables", lx_yaml_pass },
+						    { "CPT", cpt },
+						    { "status", NULL },
+						    { "nid", NULL },
+						    { NULL, NULL } };
 	static const struct lx_yaml_key second[] = {
-		{ "net type", NULL },	{ "net", NULL },      { "local NI(s)", NULL },
-		{ "interfaces", NULL }, { "tunables", NULL }, { "lnd tunables", net_lnd_tun },
-		{ "CPT", NULL },	{ "status", NULL },   { "nid", NULL },
+		{ "net type", NULL },	{ "net", NULL },	 { "local NI(s)", NULL },
+		{ "interfaces", NULL }, { "tunables", net_tun }, { "lnd tunables", net_lnd_tun },
+		{ "CPT", NULL },	{ "status", NULL },	 { "nid", NULL },
 		{ NULL, NULL }
 	};
 	static const struct lx_yaml_key third[] = { { "net type", NULL },
@@ -368,21 +437,28 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						    { "status", NULL },
 						    { "nid", NULL },
 						    { NULL, NULL } };
+	static const struct lx_yaml_key *const walks[] = { first, second, third };
 	struct walk *s = arg;
-	int err;
+	int ret = 0;
 
 	net_reset(s);
-	err = lx_yaml_map(y, node, "net", first, s);
-	if (!err && s->net.net == LX_NET_U32_ANY)
-		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"net type\" in net");
-	if (!err)
-		err = lx_yaml_map(y, node, "net", second, s);
-	if (!err)
-		err = lx_yaml_map(y, node, "net", third, s);
-	if (!err && !s->has_nis)
-		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"local NI(s)\" of net %s",
+	for (int i = 0; i < 3; i++) {
+		int err = lx_yaml_map(y, node, "net", walks[i], s);
+
+		if (!ret)
+			ret = err;
+		if (lx_conf_is_fatal(err))
+			return err;
+		if (s->net.net != LX_NET_U32_ANY)
+			continue;
+		/* What its NIs may have is not known then. */
+		return ret ? ret
+			   : lx_yaml_fail(y, node, -EINVAL, "no value for \"net type\" in net");
+	}
+	if (!ret && !s->has_nis)
+		ret = lx_yaml_fail(y, node, -EINVAL, "no value for \"local NI(s)\" of net %s",
 				   lx_net_str(s->net.net));
-	return err;
+	return ret;
 }
 
 int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf)

@@ -10,30 +10,45 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../base/cleanup.h"
+#include "../base/key.h"
+#include "../base/suggest.h"
 #include "yaml.h"
+
+struct lx_conf_place lx_yaml_at(const yaml_node_t *node)
+{
+	return (struct lx_conf_place){ (int)node->start_mark.line + 1,
+				       (int)node->start_mark.column + 1 };
+}
 
 int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const char *fmt, ...)
 {
+	char text[sizeof(((struct lx_conf_error *)0)->text)];
 	va_list ap;
 
-	y->err->line = node ? (int)node->start_mark.line + 1 : 0;
-	y->err->column = node ? (int)node->start_mark.column + 1 : 0;
 	va_start(ap, fmt);
-	vsnprintf(y->err->text, sizeof(y->err->text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return error;
+	return lx_conf_note(y->report, error, node ? lx_yaml_at(node) : (struct lx_conf_place){ 0 },
+			    "%s", text);
+}
+
+int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return 0;
 }
 
 /* The parser's own complaint: no YAML at all. */
 static int parser_error(struct lx_yaml *y, const yaml_parser_t *parser)
 {
+	const struct lx_conf_place at = { (int)parser->problem_mark.line + 1,
+					  (int)parser->problem_mark.column + 1 };
+
 	if (parser->error == YAML_MEMORY_ERROR)
 		return lx_yaml_fail(y, NULL, -ENOMEM, "out of memory");
-	lx_yaml_fail(y, NULL, -EINVAL, "not YAML: %s%s%s", parser->problem ? parser->problem : "?",
-		     parser->context ? ", " : "", parser->context ? parser->context : "");
-	y->err->line = (int)parser->problem_mark.line + 1;
-	y->err->column = (int)parser->problem_mark.column + 1;
-	return -EINVAL;
+	return lx_conf_note(y->report, -EINVAL, at, "not YAML: %s%s%s",
+			    parser->problem ? parser->problem : "?", parser->context ? ", " : "",
+			    parser->context ? parser->context : "");
 }
 
 /* What follows the first document must be nothing. */
@@ -51,14 +66,59 @@ static int check_end(struct lx_yaml *y, yaml_parser_t *parser)
 	return err;
 }
 
-int lx_yaml_open(struct lx_yaml *y, const char *text, size_t len, struct lx_conf_error *err)
+/* ---- keys that are there twice ----------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+	const yaml_node_t *x = *(const yaml_node_t *const *)a, *y = *(const yaml_node_t *const *)b;
+	int order = strcmp((char *)x->data.scalar.value, (char *)y->data.scalar.value);
+
+	return order ? order : (x > y) - (x < y); /* nodes are in the order of the file */
+}
+
+static int note_twice(struct lx_yaml *y, const yaml_node_t *map)
+{
+	size_t room = map->data.mapping.pairs.top - map->data.mapping.pairs.start, n = 0;
+	const yaml_node_t **key LX_AUTO_FREE = calloc(room ? room : 1, sizeof(*key));
+
+	if (!key)
+		return lx_yaml_fail(y, NULL, -ENOMEM, "out of memory");
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
+	     p++) {
+		key[n] = yaml_document_get_node(&y->doc, p->key);
+		n += key[n]->type == YAML_SCALAR_NODE;
+	}
+	qsort(key, n, sizeof(*key), by_text);
+	for (size_t i = 1; i < n; i++) {
+		const char *text = (char *)key[i]->data.scalar.value;
+
+		if (!strcmp(text, (char *)key[i - 1]->data.scalar.value))
+			lx_yaml_fail(y, key[i], -EINVAL,
+				     "invalid key \"%.40s\": given twice; first in line %d", text,
+				     lx_yaml_at(key[i - 1]).line);
+	}
+	return 0;
+}
+
+/* In all mappings, also where nothing is read. */
+static int check_twice(struct lx_yaml *y)
+{
+	int err = 0;
+
+	for (yaml_node_t *node = y->doc.nodes.start; !err && node < y->doc.nodes.top; node++) {
+		if (node->type == YAML_MAPPING_NODE)
+			err = note_twice(y, node);
+	}
+	return err;
+}
+
+int lx_yaml_open(struct lx_yaml *y, const char *text, size_t len, struct lx_conf_report *report)
 {
 	yaml_parser_t parser;
 	int ret;
 
 	memset(y, 0, sizeof(*y));
-	memset(err, 0, sizeof(*err));
-	y->err = err;
+	y->report = report;
 	if (len > LX_YAML_MAX)
 		return lx_yaml_fail(y, NULL, -E2BIG, "more than %u bytes", LX_YAML_MAX);
 	if (!yaml_parser_initialize(&parser))
@@ -71,6 +131,8 @@ int lx_yaml_open(struct lx_yaml *y, const char *text, size_t len, struct lx_conf
 	}
 	ret = check_end(y, &parser);
 	yaml_parser_delete(&parser);
+	if (!ret)
+		ret = check_twice(y);
 	if (ret)
 		lx_yaml_close(y);
 	return ret;
@@ -166,26 +228,42 @@ static int step(struct lx_yaml *y, const yaml_node_t *node)
 	return 0;
 }
 
-/* "known: net, gateway, ..." as far as there is room. */
-static void list_keys(const struct lx_yaml_key *keys, char *buf, size_t size)
+/* "did you mean net?", or else "known: net, gateway, ..." as far as there is room. */
+static void list_keys(const struct lx_yaml_key *keys, const char *name, char *buf, size_t size)
 {
+	struct lx_suggest meant = lx_suggest(name);
 	size_t used = 0;
 
-	buf[0] = '\0';
+	for (const struct lx_yaml_key *k = keys; k->key; k++)
+		lx_suggest_offer(&meant, k->key);
+	if (meant.best) {
+		snprintf(buf, size, "did you mean \"%s\"?", meant.best);
+		return;
+	}
+	used = snprintf(buf, size, "known: ");
 	for (; keys->key; keys++) {
 		if (!keys->fn)
 			continue;
 		if (used + strlen(keys->key) + 3 >= size)
 			return;
-		used += snprintf(buf + used, size - used, "%s%s", used ? ", " : "", keys->key);
+		used += snprintf(buf + used, size - used, "%s%s",
+				 used > strlen("known: ") ? ", " : "", keys->key);
 	}
 }
 
 static const struct lx_yaml_key *find_key(const struct lx_yaml_key *keys, const char *name)
 {
-	while (keys->key && strcmp(keys->key, name))
+	while (keys->key && !lx_key_is(keys->key, name))
 		keys++;
 	return keys->key ? keys : NULL;
+}
+
+/* The first error of a walk stays; true: it goes on. */
+static bool goes_on(int err, int *ret)
+{
+	if (!*ret)
+		*ret = err;
+	return !lx_conf_is_fatal(err);
 }
 
 int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
@@ -193,6 +271,8 @@ int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
 			    yaml_node_t *value, void *arg),
 		  void *arg)
 {
+	int ret = 0;
+
 	if (node->type != YAML_MAPPING_NODE)
 		return lx_yaml_fail(y, node, -EINVAL,
 				    "invalid value for \"%s\": a mapping (key: value) is expected",
@@ -201,14 +281,16 @@ int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
 	     p++) {
 		yaml_node_t *key = yaml_document_get_node(&y->doc, p->key);
 		const char *name = lx_yaml_text(y, key, "key");
-		int err = name ? step(y, node) : -EINVAL;
+		int err = step(y, node);
 
 		if (!err)
-			err = fn(y, key, name, yaml_document_get_node(&y->doc, p->value), arg);
-		if (err)
+			err = name ? fn(y, key, name, yaml_document_get_node(&y->doc, p->value),
+					arg)
+				   : -EINVAL;
+		if (!goes_on(err, &ret))
 			return err;
 	}
-	return 0;
+	return ret;
 }
 
 struct map_walk {
@@ -218,24 +300,35 @@ struct map_walk {
 	void *arg;
 };
 
+/* Another spelling of the same key that was there before, or NULL. */
+static const char *same_before(const struct map_walk *w, const struct lx_yaml_key *known)
+{
+	for (const struct lx_yaml_key *k = w->keys; k->key; k++) {
+		if (w->seen & 1ULL << (k - w->keys) &&
+		    (k == known || (k->fn == known->fn && k->fn && k->fn != lx_yaml_pass)))
+			return k->key;
+	}
+	return NULL;
+}
+
 static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
 		    void *arg)
 {
 	struct map_walk *w = arg;
 	const struct lx_yaml_key *known = find_key(w->keys, name);
+	const char *before = known ? same_before(w, known) : NULL;
 	char list[160];
-	uint64_t bit;
 
 	if (!known) {
-		list_keys(w->keys, list, sizeof(list));
-		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in %s; known: %s", name,
+		list_keys(w->keys, name, list, sizeof(list));
+		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in %s; %s", name,
 				    w->what, list);
 	}
-	bit = 1ULL << (known - w->keys);
-	if (w->seen & bit)
-		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%s\": given twice in one %s",
-				    name, w->what);
-	w->seen |= bit;
+	if (before)
+		return lx_yaml_fail(y, key, -EINVAL,
+				    "invalid key \"%.40s\": \"%s\" given twice in one %s", name,
+				    before, w->what);
+	w->seen |= 1ULL << (known - w->keys);
 	return known->fn ? known->fn(y, value, w->arg) : 0;
 }
 
@@ -250,7 +343,7 @@ int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const char *what,
 int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		int (*fn)(struct lx_yaml *y, yaml_node_t *entry, void *arg), void *arg)
 {
-	int err = 0;
+	int ret = 0;
 
 	if (lx_yaml_null(node))
 		return 0;
@@ -261,18 +354,21 @@ int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,
 				    "invalid value for \"%s\": a sequence (- ...) is expected",
 				    what);
 	for (yaml_node_item_t *i = node->data.sequence.items.start;
-	     !err && i < node->data.sequence.items.top; i++) {
-		err = step(y, node);
+	     i < node->data.sequence.items.top; i++) {
+		int err = step(y, node);
+
 		if (!err)
 			err = fn(y, yaml_document_get_node(&y->doc, *i), arg);
+		if (!goes_on(err, &ret))
+			return err;
 	}
-	return err;
+	return ret;
 }
 
 int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		   int (*fn)(struct lx_yaml *y, yaml_node_t *value, void *arg), void *arg)
 {
-	int err = 0;
+	int ret = 0;
 
 	if (node->type == YAML_SEQUENCE_NODE)
 		return lx_yaml_seq(y, node, what, fn, arg);
@@ -280,13 +376,16 @@ int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		return lx_yaml_fail(y, node, -EINVAL,
 				    "invalid value for \"%s\": a mapping (0: ...) is expected",
 				    what);
-	for (yaml_node_pair_t *p = node->data.mapping.pairs.start;
-	     !err && p < node->data.mapping.pairs.top; p++) {
-		err = step(y, node);
+	for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
+	     p++) {
+		int err = step(y, node);
+
 		if (!err)
 			err = fn(y, yaml_document_get_node(&y->doc, p->value), arg);
+		if (!goes_on(err, &ret))
+			return err;
 	}
-	return err;
+	return ret;
 }
 
 /* One more element of a growing array, copied from @element. */

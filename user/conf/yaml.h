@@ -4,7 +4,12 @@
  *
  * A mapping is walked by a table: each key has a function for its value, or none if
  * it is only ever printed and to be passed over. Depth follows the tables, so no
- * input can make the walk recurse.
+ * input can make the walk recurse. Keys may be written as JSON output has them, too
+ * ("local_ni" for "local NI(s)").
+ *
+ * A mistake does not end a walk: what comes after it is looked at, so that all of them
+ * are told. The walk returns the first error then, and its caller does without what
+ * could not be read.
  */
 #ifndef LX_CONF_YAML_H
 #define LX_CONF_YAML_H
@@ -16,6 +21,8 @@
 #include <lnetx/conf.h>
 #include <lnetx/control.h>
 
+#include "report.h"
+
 #define LX_YAML_MAX (4u << 20) /* bytes of input */
 #define LX_YAML_TEXT 4096 /* bytes of a scalar */
 #define LX_YAML_NIDS LX_CONTROL_NIDS_MAX /* of one text, or one peer */
@@ -24,7 +31,7 @@
 
 struct lx_yaml {
 	yaml_document_t doc;
-	struct lx_conf_error *err;
+	struct lx_conf_report *report;
 	unsigned int steps;
 };
 
@@ -36,13 +43,21 @@ struct lx_yaml_key {
 
 /**
  * lx_yaml_open - parse one document
- * Returns 0, -EINVAL with the place in @err, -E2BIG, -ENOMEM.
+ * @report: where this and what follows notes mistakes
+ * Returns 0; also where keys are there twice, which is noted. Else it is not open:
+ * -EINVAL it is no YAML, -E2BIG, -ENOMEM.
  */
-int lx_yaml_open(struct lx_yaml *y, const char *text, size_t len, struct lx_conf_error *err);
+int lx_yaml_open(struct lx_yaml *y, const char *text, size_t len, struct lx_conf_report *report);
 void lx_yaml_close(struct lx_yaml *y);
 
 /* The top of the document; NULL: it is empty. */
 yaml_node_t *lx_yaml_root(struct lx_yaml *y);
+
+/* Where a node begins. */
+struct lx_conf_place lx_yaml_at(const yaml_node_t *node);
+
+/* For keys that another walk over the same mapping looks at. */
+int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg);
 
 /* Notes an error at a node (NULL: nowhere) and returns @error. */
 int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const char *fmt, ...)

@@ -170,10 +170,20 @@ uint64_t lx_core_msg_deadline(struct lx_core *core)
 	return lx_core_now(core) + s * LX_NSEC;
 }
 
-/* Rules between values (lnet.md 13.4). */
-static int tunables_check(const struct lx_core_tunables *tun)
+/* Without health nothing is sent again. */
+static int64_t retries_of(const struct lx_core_tunables *tun)
 {
-	return tun->lnet_transaction_timeout > tun->lnet_retry_count ? 0 : -EINVAL;
+	return tun->lnet_health_sensitivity ? tun->lnet_retry_count : 0;
+}
+
+const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun)
+{
+	static const struct lx_tunable_conflict timeout = {
+		.name = { "lnet_transaction_timeout", "lnet_retry_count" },
+		.why = "transaction_timeout has to be greater than retry_count",
+	};
+
+	return tun->lnet_transaction_timeout > retries_of(tun) ? NULL : &timeout;
 }
 
 int lx_core_tunable_set(struct lx_core *core, const char *name, const char *value)
@@ -187,11 +197,9 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 	r = lx_tunable_set(t, &tun, value);
 	if (r)
 		return r;
-	if (!tun.lnet_health_sensitivity)
-		tun.lnet_retry_count = 0;
-	r = tunables_check(&tun);
-	if (r)
-		return r;
+	tun.lnet_retry_count = retries_of(&tun);
+	if (lx_core_tunables_conflict(&tun))
+		return -EINVAL;
 
 	if (tun.tiny_router_buffers != core->tun.tiny_router_buffers ||
 	    tun.small_router_buffers != core->tun.small_router_buffers ||

@@ -155,6 +155,9 @@ uint64_t lx_core_deadline(const struct lx_core *core);
 unsigned int lx_core_lnd_timeout(const struct lx_core *core);
 uint64_t lx_core_msg_deadline(struct lx_core *core);
 
+/* Values that cannot both be so (lnet.md 13.4); NULL: there are none. */
+const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun);
+
 /* Sets one by name and lets it take effect. -ENOENT, -EINVAL, -ERANGE (lnet.md 13.4). */
 int lx_core_tunable_set(struct lx_core *core, const char *name, const char *value);
 

@@ -123,7 +123,9 @@ int lx_pool_resize(struct lx_core *core, const int64_t totals[LX_POOLS])
 	int r = 0;
 
 	for (unsigned int i = 0; i < LX_POOLS; i++) {
-		if (totals[i] != LX_UNSET && (totals[i] < 0 || totals[i] > 1 << 24))
+		int64_t most = i == LX_POOL_LARGE ? LX_BUFFERS_LARGE_MAX : LX_BUFFERS_MAX;
+
+		if (totals[i] != LX_UNSET && (totals[i] < 0 || totals[i] > most))
 			return -EINVAL;
 	}
 	for (unsigned int i = 0; i < LX_POOLS && !r; i++) {

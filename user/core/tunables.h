@@ -8,6 +8,7 @@
 #ifndef LX_CORE_TUNABLES_H
 #define LX_CORE_TUNABLES_H
 
+#include <lnetx/info.h>
 #include <lnetx/tunable.h>
 
 #define LX_CORE_TUNABLES(X, tag) \
@@ -33,9 +34,10 @@
 	  "bit 0: expect the REPLY to a GET, bit 1: the ACK to a PUT") \
 	X(tag, lock_prim_nid, 1, 0, 1, NULL, "1: a primary NID given by the user stays primary") \
 	X(tag, portal_rotor, 3, 0, 3, NULL, "no effect: one CPU partition") \
-	X(tag, tiny_router_buffers, 0, 0, 1 << 24, NULL, "buffers; 0 = 512") \
-	X(tag, small_router_buffers, 0, 0, 1 << 24, NULL, "buffers; 0 = 4096") \
-	X(tag, large_router_buffers, 0, 0, 1 << 20, NULL, "buffers of 1 MiB; 0 = 256") \
+	X(tag, tiny_router_buffers, 0, 0, LX_BUFFERS_MAX, NULL, "buffers; 0 = 512") \
+	X(tag, small_router_buffers, 0, 0, LX_BUFFERS_MAX, NULL, "buffers; 0 = 4096") \
+	X(tag, large_router_buffers, 0, 0, LX_BUFFERS_LARGE_MAX, NULL, \
+	  "buffers of 1 MiB; 0 = 256") \
 	X(tag, peer_buffer_credits, 0, 0, INT32_MAX, NULL, \
 	  "router buffers a peer may hold; 0 = its peer_credits") \
 	X(tag, auto_down, 1, 0, 1, NULL, "1: believe a transport that a peer is down") \

@@ -266,18 +266,35 @@ static bool begin_start(struct change *c)
 	return !c->error;
 }
 
+struct mistakes {
+	struct change *change;
+	unsigned int n;
+};
+
+static void on_mistake(const char *text, void *arg)
+{
+	struct mistakes *m = arg;
+
+	if (!m->n++)
+		snprintf(m->change->text, sizeof(m->change->text), "%s", text);
+}
+
 static bool begin_reload(struct change *c)
 {
 	const char *file = c->daemon->config_file;
-	struct lx_conf_error why;
+	struct mistakes m = { .change = c };
+	size_t used;
 
 	if (!file) {
 		c->error = say(c, -ENOENT, "lnetxd was started without a configuration file");
 		return false;
 	}
-	c->error = lx_config_load(file, &c->conf, &why);
-	if (c->error)
-		lx_config_error(file, &why, c->text, sizeof(c->text));
+	/* An interface that is away for a moment is no reason to refuse the rest. */
+	c->error = lx_config_load(file, LX_CHECK_FILE, &c->conf, on_mistake, &m);
+	used = strlen(c->text);
+	if (m.n > 1)
+		snprintf(c->text + used, sizeof(c->text) - used,
+			 " (the first of %u mistakes; \"lnetxd -t -c %s\" tells all)", m.n, file);
 	return !c->error;
 }
 

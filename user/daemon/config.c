@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <lnetx/lnetx.h>
+
 #include "../base/cleanup.h"
 #include "config.h"
 
@@ -37,22 +39,44 @@ static int read_all(int fd, char **ret_text, size_t *ret_len)
 	return 0;
 }
 
-int lx_config_load(const char *path, struct lx_conf **ret_conf, struct lx_conf_error *ret_err)
+struct load {
+	const char *path;
+	lx_config_fn fn;
+	void *arg;
+};
+
+static void on_mistake(const struct lx_conf_error *err, void *arg)
 {
+	const struct load *load = arg;
+	char text[LX_CONFIG_TEXT];
+
+	load->fn(lx_config_error(load->path, err, text, sizeof(text)), load->arg);
+}
+
+int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_conf, lx_config_fn fn,
+		   void *arg)
+{
+	struct load load = { .path = path, .fn = fn, .arg = arg };
+	struct lx_conf_error why = { 0 };
 	char *text LX_AUTO_FREE = NULL;
 	int fd LX_AUTO_CLOSE = -1;
 	size_t len = 0;
 	int err;
 
-	memset(ret_err, 0, sizeof(*ret_err));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	err = fd < 0 ? -errno : read_all(fd, &text, &len);
 	if (err) {
-		snprintf(ret_err->text, sizeof(ret_err->text), "cannot read it: %s",
-			 strerror(-err));
+		snprintf(why.text, sizeof(why.text), "cannot read it: %s", strerror(-err));
+		on_mistake(&why, &load);
 		return err;
 	}
-	return lx_conf_parse(text, len, ret_conf, ret_err);
+	err = lx_node_check_yaml(text, len, flags, on_mistake, &load);
+	if (err)
+		return err;
+	err = lx_conf_parse(text, len, ret_conf, &why);
+	if (err) /* not for what is in it: that was checked */
+		on_mistake(&why, &load);
+	return err;
 }
 
 const char *lx_config_error(const char *path, const struct lx_conf_error *err, char *buf,

@@ -5,12 +5,19 @@
 
 #include <lnetx/conf.h>
 
+#define LX_CONFIG_TEXT 400 /* of a mistake, with the file's name */
+
+/* Told of each mistake: "FILE:LINE:COL: text". */
+typedef void (*lx_config_fn)(const char *text, void *arg);
+
 /**
- * lx_config_load - read and parse a file
- * @ret_err: filled on failure; line 0: the file as a whole
- * Returns 0, -errno of opening or reading, or what lx_conf_parse() returns.
+ * lx_config_load - read, check and parse a file
+ * @flags: LX_CHECK_*
+ * @fn: told of all that is wrong
+ * Returns 0, -errno of opening or reading, or of the first mistake.
  */
-int lx_config_load(const char *path, struct lx_conf **ret_conf, struct lx_conf_error *ret_err);
+int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_conf, lx_config_fn fn,
+		   void *arg);
 
 /* "FILE:LINE:COL: text", without the numbers where there are none. Returns @buf. */
 const char *lx_config_error(const char *path, const struct lx_conf_error *err, char *buf,

@@ -340,7 +340,10 @@ int lx_edit_buffers_set(struct lx_edit *e)
 	int err = lx_buffers_set(e->node, e->req->buffers.total);
 
 	if (err == -EINVAL)
-		return say(e, err, "a number of router buffers is out of range");
+		return say(e, err,
+			   "a number of router buffers is out of range: tiny and small up to %d, "
+			   "large up to %d",
+			   LX_BUFFERS_MAX, LX_BUFFERS_LARGE_MAX);
 	return err ? say(e, err, "cannot change the router buffers: %s", strerror(-err)) : 0;
 }
 

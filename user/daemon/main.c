@@ -162,35 +162,38 @@ static int parse_options(int argc, char **argv, struct options *o)
 
 /* ---- the file ---------------------------------------------------------------------- */
 
-static int load(const char *path, struct lx_conf **ret_conf, char *text, size_t size)
+static void print_mistake(const char *text, void *arg)
 {
-	struct lx_conf_error why;
-	int err = lx_config_load(path, ret_conf, &why);
-
-	if (!err) {
-		err = lx_node_check(*ret_conf, &why);
-		if (err) {
-			lx_conf_free(*ret_conf);
-			*ret_conf = NULL;
-		}
-	}
-	if (err)
-		lx_config_error(path, &why, text, size);
-	return err;
+	fprintf(stderr, "%s\n", text);
 }
 
 static int test_file(const char *path)
 {
 	struct lx_conf *conf = NULL;
-	char text[400];
 
-	if (load(path, &conf, text, sizeof(text))) {
-		fprintf(stderr, "%s\n", text);
+	if (lx_config_load(path, 0, &conf, print_mistake, NULL))
 		return EXIT_FAILURE;
-	}
 	lx_conf_free(conf);
 	puts("ok");
 	return EXIT_SUCCESS;
+}
+
+/* A text to stand in quotes in a line of the log. */
+static const char *unquoted(const char *text, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", text);
+	for (char *p = buf; *p; p++) {
+		if (*p == '"')
+			*p = '\'';
+	}
+	return buf;
+}
+
+static void log_mistake(const char *text, void *arg)
+{
+	char buf[LX_CONFIG_TEXT];
+
+	lx_err("action=exit reason=\"%s\"", unquoted(text, buf, sizeof(buf)));
 }
 
 /* ---- stop -------------------------------------------------------------------------- */
@@ -228,17 +231,6 @@ static void stop(int exit_status)
 		lx_err("reason=\"cannot stop in order: %s\"", strerror(-err));
 		_exit(EXIT_FAILURE);
 	}
-}
-
-/* A text to stand in quotes in a line of the log. */
-static const char *unquoted(const char *text, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s", text);
-	for (char *p = buf; *p; p++) {
-		if (*p == '"')
-			*p = '\'';
-	}
-	return buf;
 }
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -361,14 +353,11 @@ static int start(struct lx_daemon *d, const struct options *o)
 static int run(const struct options *o)
 {
 	struct lx_daemon *d = &lnetxd.daemon;
-	char text[400], buf[400];
 	int err;
 
 	lx_daemon_log_start(o->level);
-	if (o->config && load(o->config, &d->conf, text, sizeof(text))) {
-		lx_err("action=exit reason=\"%s\"", unquoted(text, buf, sizeof(buf)));
+	if (o->config && lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
-	}
 	if (init_daemon(d, o) || open_control(d))
 		return EXIT_FAILURE; /* the process ends: nothing else to undo */
 	err = lx_offload_new(d, !o->no_bpf, &d->offload);

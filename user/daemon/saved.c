@@ -29,7 +29,7 @@ static int take_one(const char *module, const struct lx_tunable *t, const char *
 		}
 		s->tunable = grown;
 	}
-	s->tunable[s->n] = (struct lx_conf_tunable){ .line = 0 };
+	s->tunable[s->n] = (struct lx_conf_tunable){ .global = false };
 	snprintf(s->tunable[s->n].module, sizeof(s->tunable[s->n].module), "%s", module);
 	snprintf(s->tunable[s->n].name, sizeof(s->tunable[s->n].name), "%s", t->name);
 	snprintf(s->tunable[s->n].value, sizeof(s->tunable[s->n].value), "%s", value);

@@ -125,10 +125,12 @@ struct apply {
 	int result;
 };
 
-static void failed(struct apply *a, int r, int line, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
+		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-static void failed(struct apply *a, int r, int line, const char *fmt, ...)
+/* @why: NULL: what strerror() says. */
+static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
+		   const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -142,9 +144,10 @@ static void failed(struct apply *a, int r, int line, const char *fmt, ...)
 	n = vsnprintf(a->err->text, sizeof(a->err->text), fmt, ap);
 	va_end(ap);
 	if (n > 0 && (size_t)n < sizeof(a->err->text))
-		snprintf(a->err->text + n, sizeof(a->err->text) - n, ": %s", strerror(-r));
-	a->err->line = line;
-	a->err->column = line ? 1 : 0;
+		snprintf(a->err->text + n, sizeof(a->err->text) - n, ": %s",
+			 why ? why : strerror(-r));
+	a->err->line = at.line;
+	a->err->column = at.column;
 }
 
 /* The NIs of a net share the tunables of the first: others' are not what counts. */
@@ -312,8 +315,8 @@ static void apply_tunables(struct apply *a)
 	for (size_t i = 0; i < a->conf->n_tunables; i++) {
 		const struct lx_conf_tunable *c = &a->conf->tunable[i];
 
-		failed(a, lx_tunable_write(a->node, c->module, c->name, c->value), c->line,
-		       "tunable %s.%s=%s", c->module, c->name, c->value);
+		failed(a, lx_tunable_write(a->node, c->module, c->name, c->value), c->value_at,
+		       NULL, "%s: %s: \"%s\"", c->module, c->name, c->value);
 	}
 }
 
@@ -326,9 +329,8 @@ static void apply_nets(struct apply *a)
 
 		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
 			continue;
-		failed(a, r, c->line, "net %s interface %s%s%s%s", lx_net_str(c->net),
-		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid), why ? " (" : "",
-		       why ? why : "", why ? ")" : "");
+		failed(a, r, c->at, why, "net %s on %s", lx_net_str(c->net),
+		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid));
 	}
 }
 
@@ -337,13 +339,14 @@ static void apply_routing(struct apply *a)
 	bool start = a->flags & LX_APPLY_START;
 	int r;
 
-	failed(a, lx_buffers_set(a->node, a->conf->buffers), 0, "router buffers");
+	failed(a, lx_buffers_set(a->node, a->conf->buffers), a->conf->routing_at, NULL,
+	       "router buffers");
 	if (a->conf->routing == LX_UNSET && !(a->flags & LX_APPLY_DIFF))
 		return;
 	lx_node_lock(a->node);
 	r = lx_monitor_route(a->node->core, a->conf->routing == 1, start);
 	lx_node_unlock(a->node);
-	failed(a, r, 0, "routing %s", a->conf->routing == 1 ? "on" : "off");
+	failed(a, r, a->conf->routing_at, NULL, "routing %s", a->conf->routing == 1 ? "on" : "off");
 }
 
 static bool has_route(struct apply *a, const struct lx_conf_route *conf)
@@ -363,7 +366,7 @@ static void apply_routes(struct apply *a)
 		/* routes_remove() has left the one that is as it should be. */
 		bool same = (a->flags & LX_APPLY_DIFF) && has_route(a, c);
 
-		failed(a, same ? 0 : lx_route_add(a->node, c), c->line, "route to %s via %s",
+		failed(a, same ? 0 : lx_route_add(a->node, c), c->at, NULL, "route to %s via %s",
 		       lx_net_str(c->net), lx_nid_str(&c->gateway));
 	}
 }
@@ -380,7 +383,7 @@ static void apply_peers(struct apply *a)
 		/* -EBUSY: a gateway, whose NIDs discovery knows. */
 		if ((r == -EEXIST || r == -EBUSY) && (a->flags & LX_APPLY_DIFF))
 			continue;
-		failed(a, r, c->line, "peer %s", lx_nid_str(&c->primary));
+		failed(a, r, c->at, NULL, "peer %s", lx_nid_str(&c->primary));
 	}
 }
 
@@ -400,35 +403,5 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 	apply_nets(&a);
 	apply_peers(&a);
 	apply_routes(&a);
-	return a.result;
-}
-
-int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
-{
-	struct apply a = { .conf = conf, .err = ret_err };
-	union {
-		struct lx_core_tunables core;
-		int64_t any[128];
-	} scratch;
-
-	*ret_err = (struct lx_conf_error){ 0 };
-	for (size_t i = 0; i < conf->n_tunables; i++) {
-		const struct lx_conf_tunable *c = &conf->tunable[i];
-		const struct lx_tunable *table, *t;
-		void *values;
-
-		if (!lx_node_module(NULL, c->module, &table, &values)) {
-			failed(&a, -ENOENT, c->line, "no module \"%s\"", c->module);
-			continue;
-		}
-		t = lx_tunable_lookup(table, c->name);
-		if (!t)
-			failed(&a, -ENOENT, c->line, "module %s has no tunable \"%s\"", c->module,
-			       c->name);
-		else
-			failed(&a, lx_tunable_set(t, &scratch, c->value), c->line,
-			       "tunable %s.%s=%s (%lld to %lld)", c->module, c->name, c->value,
-			       (long long)t->min, (long long)t->max);
-	}
 	return a.result;
 }

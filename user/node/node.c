@@ -328,10 +328,8 @@ static unsigned int loops_wanted(void)
 /* Transports' tunables are the process's and say how many loops a node gets. */
 static int transport_tunables(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 {
-	struct lx_conf_error err;
-	int r;
+	int r = lx_node_check(conf, ret_err);
 
-	r = lx_node_check(conf, ret_err ? ret_err : &err);
 	for (size_t i = 0; i < conf->n_tunables && !r; i++) {
 		const struct lx_conf_tunable *c = &conf->tunable[i];
 		const struct lx_tunable *table;

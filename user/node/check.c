@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Configurations looked over before a node is made of them: what user/conf/check.c finds,
+ * settings that do not go together, and interfaces that this machine does not have.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lnd/o2ib/o2ib.h"
+#include "../../lnd/sock/sock.h"
+#include "../base/cleanup.h"
+#include "../conf/check.h"
+#include "../io/netif.h"
+#include "node.h"
+
+static const struct lx_lnd *const transports[] = { &lx_sock_lnd, &lx_o2ib_lnd };
+
+#define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
+
+/* ---- settings that do not go together ------------------------------------------------ */
+
+/* Room for the values of any module. */
+union values {
+	struct lx_core_tunables core;
+	int64_t any[128];
+};
+
+static void take_values(const struct lx_conf *conf, const char *module,
+			const struct lx_tunable *table, union values *values)
+{
+	lx_tunable_defaults(table, values);
+	for (size_t i = 0; i < conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &conf->tunable[i];
+		const struct lx_tunable *t =
+			strcmp(c->module, module) ? NULL : lx_tunable_lookup(table, c->name);
+
+		if (t)
+			lx_tunable_set(t, values, c->value);
+	}
+}
+
+/* At the later one of the two, if it was given. */
+static void note_conflict(const struct lx_conf *conf, const char *module,
+			  const struct lx_tunable_conflict *conflict, struct lx_conf_report *report)
+{
+	struct lx_conf_place at = { 0 };
+
+	for (size_t i = 0; i < conf->n_tunables; i++) {
+		const struct lx_conf_tunable *c = &conf->tunable[i];
+
+		if (!strcmp(c->module, module) &&
+		    (!strcmp(c->name, conflict->name[0]) || !strcmp(c->name, conflict->name[1])))
+			at = c->at;
+	}
+	lx_conf_note(report, -EINVAL, at, "%s: %s", module, conflict->why);
+}
+
+static void check_conflicts(const struct lx_conf *conf, struct lx_conf_report *report)
+{
+	const struct lx_tunable_conflict *conflict;
+	union values values;
+
+	take_values(conf, "lnet", lx_core_tunables_table, &values);
+	conflict = lx_core_tunables_conflict(&values.core);
+	if (conflict)
+		note_conflict(conf, "lnet", conflict, report);
+	for (size_t i = 0; i < N_TRANSPORTS; i++) {
+		const struct lx_lnd *lnd = transports[i];
+
+		take_values(conf, lnd->name, lnd->tunables, &values);
+		conflict = lnd->conflict ? lnd->conflict(&values) : NULL;
+		if (conflict)
+			note_conflict(conf, lnd->name, conflict, report);
+	}
+}
+
+/* ---- this machine --------------------------------------------------------------------- */
+
+/* The NID that an NI would have, as transports find it. */
+static int resolve(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
+{
+	struct lx_netif netif;
+	union lx_addr addr;
+	int r;
+
+	if (!lx_nid_is_any(&ni->nid)) {
+		*ret_nid = ni->nid;
+		lx_addr_init(&addr, ni->nid.addr, lx_nid_bytes(&ni->nid) - 4, 0);
+		return lx_netif_by_addr(&addr, ni->ifname, &netif);
+	}
+	r = lx_netif_by_name(ni->ifname, &netif);
+	return r ? r : lx_nid_from_sockaddr(ni->net, &netif.addr.sa, ret_nid);
+}
+
+/* The place of the NI of @nis (@n of them) that has a NID; NULL: none has. */
+static const struct lx_conf_place *own(const struct lx_conf *conf, const struct lx_nid *nids,
+				       size_t n, const struct lx_nid *nid)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (lx_nid_eq(&nids[i], nid))
+			return &conf->ni[i].at;
+	}
+	return NULL;
+}
+
+static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
+		      struct lx_conf_report *report)
+{
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		const struct lx_conf_ni *ni = &conf->ni[i];
+		const struct lx_conf_place *first;
+		int r = resolve(ni, &nids[i]);
+
+		if (r) {
+			const char *why = lx_conf_net_why(ni->net, r);
+
+			nids[i] = lx_nid_any;
+			lx_conf_note(report, r, ni->at, "net %s on %s: %s", lx_net_str(ni->net),
+				     ni->ifname[0] ? ni->ifname : lx_nid_str(&ni->nid),
+				     why ? why : strerror(-r));
+			continue;
+		}
+		first = own(conf, nids, i, &nids[i]);
+		if (first)
+			lx_conf_note(report, -EEXIST, ni->at, "%s is there twice; first in line %d",
+				     lx_nid_str(&nids[i]), first->line);
+	}
+}
+
+/* What a node cannot be to itself. */
+static void check_own(const struct lx_conf *conf, const struct lx_nid *nids,
+		      struct lx_conf_report *report)
+{
+	for (size_t i = 0; i < conf->n_routes; i++) {
+		const struct lx_conf_route *r = &conf->route[i];
+
+		if (own(conf, nids, conf->n_nis, &r->gateway))
+			lx_conf_note(report, -EINVAL, r->at,
+				     "route to %s via %s: the gateway is this node itself",
+				     lx_net_str(r->net), lx_nid_str(&r->gateway));
+	}
+	for (size_t i = 0; i < conf->n_peers; i++) {
+		const struct lx_conf_peer *p = &conf->peer[i];
+		const struct lx_nid *nid =
+			own(conf, nids, conf->n_nis, &p->primary) ? &p->primary : NULL;
+
+		for (size_t j = 0; !nid && j < p->n_nids; j++)
+			nid = own(conf, nids, conf->n_nis, &p->nid[j]) ? &p->nid[j] : NULL;
+		if (nid)
+			lx_conf_note(report, -EINVAL, p->at, "peer %s: %s is this node's own",
+				     lx_nid_str(&p->primary), lx_nid_str(nid));
+	}
+}
+
+static void check_machine(const struct lx_conf *conf, struct lx_conf_report *report)
+{
+	struct lx_nid *nids LX_AUTO_FREE = calloc(conf->n_nis + 1, sizeof(*nids));
+
+	report->out_of_memory |= !nids;
+	if (!nids)
+		return;
+	check_nis(conf, nids, report);
+	check_own(conf, nids, report);
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf_report *report)
+{
+	struct lx_conf_module modules[N_TRANSPORTS + 2] = { { "lnet", lx_core_tunables_table } };
+
+	for (size_t i = 0; i < N_TRANSPORTS; i++)
+		modules[i + 1] =
+			(struct lx_conf_module){ transports[i]->name, transports[i]->tunables };
+	lx_conf_check(conf, modules, report);
+	check_conflicts(conf, report);
+	if (!(flags & LX_CHECK_FILE))
+		check_machine(conf, report);
+}
+
+int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
+{
+	struct lx_conf_report report = { 0 };
+
+	if (ret_err)
+		*ret_err = (struct lx_conf_error){ 0 };
+	check(conf, 0, &report);
+	return lx_conf_report_end(&report, ret_err);
+}
+
+int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
+		       void (*fn)(const struct lx_conf_error *err, void *arg), void *arg)
+{
+	struct lx_conf_report report = { 0 };
+	struct lx_conf *conf = NULL;
+
+	if (!lx_conf_read(yaml, len, &report, &conf))
+		check(conf, flags, &report);
+	lx_conf_free(conf);
+	lx_conf_report_sort(&report);
+	for (size_t i = 0; i < report.n; i++)
+		fn(&report.list[i].what, arg);
+	return lx_conf_report_end(&report, NULL);
+}
