@@ -32,6 +32,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+DOCDIR ?= $(PREFIX)/share/doc/lnetx
 
 ifeq ($(V),0)
 Q := @
@@ -291,7 +292,8 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \
-	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h)))
+	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
+	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
 # link:target
 LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
 
@@ -312,7 +314,8 @@ install: all man $(B)/lnetx.pc $(B)/lnetxd.service
 
 uninstall:
 	$(Q)for f in $(FILES) $(LINKS); do rm -f "$(DESTDIR)$${f##*:}"; done
-	$(Q)rmdir "$(DESTDIR)$(INCLUDEDIR)/lnetx" 2>/dev/null || true
+	$(Q)rmdir "$(DESTDIR)$(INCLUDEDIR)/lnetx" "$(DESTDIR)$(DOCDIR)/spec" "$(DESTDIR)$(DOCDIR)" \
+		2>/dev/null || true
 
 clean:
 	rm -rf build

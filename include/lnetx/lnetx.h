@@ -6,7 +6,9 @@
  * moves data into memory that a peer has attached, a GET fetches it. Memory takes
  * part as a memory descriptor (MD): either bound (the initiator's side of a PUT
  * or GET) or attached below a match entry (ME) on a portal (the target's side).
- * What happens to an MD is told by events. Rules: spec lnet.md.
+ * What happens to an MD is told by events. Rules: lnet.md.
+ *
+ * lnet.md and the other pages that headers cite are installed in share/doc/lnetx/spec.
  *
  * Threads. Every function may be called from any thread, unless it says
  * otherwise. Event handlers, completions of probes and watchers of changes are
@@ -137,7 +139,7 @@ int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
 /* ---- configuration, piece by piece ---------------------------------------- */
 
 /**
- * lx_net_add - bring an NI up (lnet.md 4)
+ * lx_net_add - bring an NI up (control.md 1.1)
  * @ni: net, and an interface or a NID; what is to have its default is LX_UNSET, not 0. The
  *	NIs of a net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
@@ -178,14 +180,14 @@ int lx_route_add(struct lx_node *node, const struct lx_conf_route *route);
 int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gateway);
 
 /**
- * lx_peer_add - configure a peer, or more NIDs of one (lnet.md 11)
+ * lx_peer_add - configure a peer, or more NIDs of one (lnet.md 12.5)
  * Returns 0, -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM its Multi-Rail
  * setting differs, -EBUSY it is a gateway: configure the peer first, then its routes; -ENOMEM.
  */
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
 
 /**
- * lx_peer_del - forget a peer, or NIDs of it (control.md 2)
+ * lx_peer_del - forget a peer, or NIDs of it (control.md 1.3)
  * @peer: without NIDs, or with the primary one among them, the whole peer goes; of one with
  *	a locked primary NID that NID stays
  * @force: also a gateway in use, also a locked NID
@@ -282,7 +284,7 @@ int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_
 /** lx_routing_get - whether it routes, and its buffer pools */
 void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info);
 
-/** lx_stats_get - the global counters (lnet.md 16) */
+/** lx_stats_get - the global counters (lnet.md 15) */
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats);
 
 /** lx_stats_reset - set all counters to 0, those of NIs and peers too */

@@ -101,6 +101,17 @@ run_example() {
 	done
 }
 
+@test "what the public headers cite is installed" {
+	local cited page
+
+	install_all
+	cited=$(grep -ohE '[a-z0-9]+\.md' "$USR"/include/lnetx/*.h | sort -u)
+	[[ $cited == *lnet.md* ]]
+	for page in $cited; do
+		[ -s "$USR/share/doc/lnetx/spec/$page" ] || { echo "not installed: $page"; false; }
+	done
+}
+
 @test "programs, manual and service are installed; uninstall takes all away" {
 	local file
 
@@ -134,4 +145,25 @@ run_example() {
 tools/d.c:2:
 user/core/a.c:2:
 user/core/b.c:1:"
+}
+
+@test "the reference check finds what leads nowhere, with file and line" {
+	local top=$PWD m=md # so that it does not find them here
+
+	cd "$DIR"
+	mkdir -p docs/spec
+	printf '## 1. One\n### 1.2 Two\n| 3 | row |\n' >"docs/spec/lnet.$m"
+	printf '/* Fine: %s 1, 1.2 and %s 1.2, row 3 (%s\n * 1.2). */\n' lnet.$m{,,} >fine.c
+	echo "md.$m = f.$m;" >>fine.c
+	echo "/* lnet.$m 1 and 2 */" >a.c
+	printf '/* Rules: %s,\n * sections 1 and 4.5. */\n' lnet.$m >b.h
+	printf '\n# %s 1.2 row 4\n' lnet.$m >c.sh
+	printf 'see [it](docs/spec/%s#1) and\n[that](gone.txt), %s\n' lnet.$m nowhere.$m >d.$m
+	run -0 "$top/tests/check-refs" fine.c docs/spec/lnet.$m
+	run -1 "$top/tests/check-refs" fine.c a.c b.h c.sh d.$m
+	equal "$output" "a.c:1: no section 2 in docs/spec/lnet.$m
+b.h:2: no section 4.5 in docs/spec/lnet.$m
+c.sh:2: no row 4 in section 1.2 of docs/spec/lnet.$m
+d.$m:2: no file nowhere.$m
+d.$m:2: link to nowhere: gone.txt"
 }

@@ -476,7 +476,7 @@ static struct lx_peer_ni *first_but_primary(const struct lx_peer *peer)
 	return NULL;
 }
 
-/* The peer goes; a locked primary NID stays where it is, and all others go (control.md 2). */
+/* The peer goes; a locked primary NID stays where it is, and all others go (control.md 1.3). */
 static void unconfigure_whole(struct lx_peer *peer, bool force)
 {
 	struct lx_peer_ni *pni;
