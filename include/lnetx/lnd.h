@@ -169,8 +169,13 @@ struct lx_lnd {
 	/* A peer that discovery or routing found dead or alive again. May be NULL. */
 	void (*notify)(struct lx_ni *ni, const struct lx_nid *nid, bool alive);
 
-	/* Routes, peers or NIs have changed: the next hops seen so far may not hold. May be NULL. */
-	void (*policy_changed)(struct lx_ni *ni);
+	/**
+	 * policy_changed - next hops seen so far may not hold
+	 * @nid: of a peer NI: only for what is sent to it or by way of it; NULL: for all
+	 * @net: only for what is sent to this net; LX_NET_U32_ANY: to any
+	 * Routes, peers or NIs have changed. May be NULL.
+	 */
+	void (*policy_changed)(struct lx_ni *ni, const struct lx_nid *nid, uint32_t net);
 
 	/* Calls lx_lnd_carried() with what has not been counted yet. May be NULL. */
 	void (*count)(struct lx_ni *ni);

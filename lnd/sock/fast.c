@@ -268,7 +268,7 @@ void lx_sock_fast_stop(struct lx_sock_host *host)
 
 	if (!fast)
 		return;
-	lx_sock_fast_forget(host);
+	lx_sock_fast_forget(host, NULL, LX_NET_U32_ANY);
 	host->fast = NULL;
 	fast->host = NULL;
 	uv_close((uv_handle_t *)&fast->timer, on_handle_closed);

@@ -32,8 +32,8 @@ bool lx_sock_fast_clear(struct lx_sock_conn *conn);
 
 /* A message for @dst is being forwarded to @peer: what follows can take a lane there. */
 void lx_sock_fast_learn(struct lx_sock_peer *peer, const struct lx_nid *dst);
-/* Routes, peers or NIs have changed: what was learned may not be true any more. */
-void lx_sock_fast_forget(struct lx_sock_host *host);
+/* What was learned may not be true any more; of what, as policy_changed() (lnd.h). */
+void lx_sock_fast_forget(struct lx_sock_host *host, const struct lx_nid *nid, uint32_t net);
 
 /* Whether a connection is a lane, on which we must not send. */
 static inline bool lx_sock_fast_has(const struct lx_sock_conn *conn)

@@ -94,15 +94,34 @@ static void forget(struct lx_sock_fast *fast, struct lx_fast_dest *dest)
 	free(dest);
 }
 
-void lx_sock_fast_forget(struct lx_sock_host *host)
+/* Whether messages for a destination may have to go elsewhere; as policy_changed(). */
+static bool is_concerned(const struct lx_sock_fast *fast, const struct lx_fast_dest *dest,
+			 const struct lx_nid *nid, uint32_t net)
+{
+	if (net != LX_NET_U32_ANY && lx_nid_net(&dest->nid) != net)
+		return false;
+	if (!nid || lx_nid_eq(&dest->nid, nid))
+		return true;
+	for (unsigned int i = 0; i < dest->to.n; i++) {
+		if (lx_nid_eq(&fast->hop[dest->to.hop[i]]->id.nid, nid))
+			return true;
+	}
+	return false;
+}
+
+void lx_sock_fast_forget(struct lx_sock_host *host, const struct lx_nid *nid, uint32_t net)
 {
 	struct lx_sock_fast *fast = host->fast;
-	struct lx_fast_dest *dest;
+	struct lx_fast_dest *dest, *next;
 
-	while (fast && (dest = lx_list_first(&fast->dest_list, struct lx_fast_dest, link)))
-		forget(fast, dest);
-	for (unsigned int i = 0; fast && i < lx_forward_hops(fast->forward); i++) {
-		if (fast->hop[i])
+	if (!fast)
+		return;
+	lx_list_for_each_safe (dest, next, &fast->dest_list, link) {
+		if (is_concerned(fast, dest, nid, net))
+			forget(fast, dest);
+	}
+	for (unsigned int i = 0; net == LX_NET_U32_ANY && i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i] && (!nid || lx_nid_eq(&fast->hop[i]->id.nid, nid)))
 			lx_fast_hop_share(fast, fast->hop[i]);
 	}
 }

@@ -344,12 +344,12 @@ static void sock_count(struct lx_ni *ni)
 	lx_sock_fast_count(ni->lnd_data);
 }
 
-static void sock_policy_changed(struct lx_ni *ni)
+static void sock_policy_changed(struct lx_ni *ni, const struct lx_nid *nid, uint32_t id)
 {
 	struct lx_sock_net *net = ni->lnd_data;
 
 	if (net && net->host)
-		lx_sock_fast_forget(net->host);
+		lx_sock_fast_forget(net->host, nid, id);
 }
 
 static int sock_disconnect(struct lx_ni *ni, const struct lx_nid *nid)

@@ -73,7 +73,16 @@ void lx_forward_flow_del(struct lx_forward *f, const struct lx_flow_key *key)
 
 int lx_forward_dest_set(struct lx_forward *f, const struct lx_nid *nid, const struct lx_dest *dest)
 {
-	f->n_dests += dest ? 1 : -1;
+	unsigned int i = 0;
+
+	while (i < f->n_dests && !lx_nid_eq(&f->dest[i], nid))
+		i++;
+	if (!dest && i < f->n_dests)
+		f->dest[i] = f->dest[--f->n_dests];
+	if (!dest || i < f->n_dests)
+		return 0;
+	assert_true(i < FAKE_DESTS);
+	f->dest[f->n_dests++] = *nid;
 	return 0;
 }
 

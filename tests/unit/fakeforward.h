@@ -11,6 +11,7 @@
 
 #define FAKE_STREAMS 8
 #define FAKE_LANES 16
+#define FAKE_DESTS 16
 
 struct lx_forward {
 	struct lx_stream stream[FAKE_STREAMS];
@@ -18,6 +19,7 @@ struct lx_forward {
 	struct lx_hop hop[FAKE_STREAMS + FAKE_LANES];
 	int fd;
 	unsigned int kicks[FAKE_STREAMS];
+	struct lx_nid dest[FAKE_DESTS]; /* that are known */
 	unsigned int n_dests;
 };
 

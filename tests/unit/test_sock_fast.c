@@ -276,6 +276,16 @@ static void send_local(int fd)
 	raw_put(fd, V, false, &msg);
 }
 
+/* To somebody behind the server. */
+static void send_for_far(int fd)
+{
+	struct lx_nid near = server;
+
+	assert_int_equal(lx_nid_parse("10.7.0.1@tcp7", &server), 0);
+	send_puts(fd, 1, 0);
+	server = near;
+}
+
 /* The ring of the stream, from @head on. */
 static void set_ring(uint32_t head, const struct lx_slot *slots, uint32_t n)
 {
@@ -425,10 +435,60 @@ static void test_peer_number(void **state)
 	lx_env_lock(env);
 	assert_int_equal(forward->hop[0].node + forward->hop[1].node, 5 + 6);
 	in->peer_number = 6;
-	in->ni.lnd->policy_changed(&in->ni);
+	in->ni.lnd->policy_changed(&in->ni, &server, LX_NET_U32_ANY);
+	assert_int_equal(forward->hop[0].node + forward->hop[1].node, 5 + 6);
+	in->ni.lnd->policy_changed(&in->ni, NULL, LX_NET_U32_ANY);
 	assert_int_equal(forward->hop[0].node, 6);
 	assert_int_equal(forward->hop[1].node, 6);
 	lx_env_unlock(env);
+}
+
+/* ---- where messages go ------------------------------------------------------------------------ */
+
+/* Tells of a change of policy; returns how many destinations are known then. */
+static unsigned int known_after(const char *nid, uint32_t net)
+{
+	struct lx_nid of;
+	unsigned int n;
+
+	if (nid)
+		assert_int_equal(lx_nid_parse(nid, &of), 0);
+	lx_env_lock(env);
+	in->ni.lnd->policy_changed(&in->ni, nid ? &of : NULL, net);
+	n = forward->n_dests;
+	lx_env_unlock(env);
+	return n;
+}
+
+static bool knows_two(void)
+{
+	return forward->n_dests == 2;
+}
+
+/* Destinations are forgotten if their next hop may be another one now, and no others. */
+static void test_forget(void **state)
+{
+	int fd;
+
+	assert_true(eventually(fast_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	fd = stream_in_order(); /* with a message for the server */
+	send_for_far(fd);
+	assert_true(eventually(knows_two, 5000));
+	assert_int_equal(known_after("10.2.0.99@tcp1", LX_NET_U32_ANY), 2);
+	assert_int_equal(known_after(NULL, LX_NET(LX_NET_TCP, 9)), 2);
+	assert_int_equal(known_after(NULL, LX_NET(LX_NET_TCP, 7)), 1);
+	send_for_far(fd);
+	assert_true(eventually(knows_two, 5000));
+	assert_int_equal(known_after("10.7.0.1@tcp7", LX_NET_U32_ANY), 1);
+	send_for_far(fd);
+	assert_true(eventually(knows_two, 5000));
+	/* The one is it, the other goes by way of it. */
+	assert_int_equal(known_after(SERVER_IP "@tcp1", LX_NET_U32_ANY), 0);
+	send_puts(fd, 1, 0);
+	send_for_far(fd);
+	assert_true(eventually(knows_two, 5000));
+	assert_int_equal(known_after(NULL, LX_NET_U32_ANY), 0);
 }
 
 /* ---- connections that end together ----------------------------------------------------------- */
@@ -475,6 +535,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gate_raw, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
 	};
 

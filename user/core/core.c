@@ -218,28 +218,52 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 /* ---- reports ---------------------------------------------------------------------- */
 
-/* What may make another next hop the right one. */
-static bool is_policy(enum lx_change_type type)
-{
-	switch (type) {
-	case LX_CHANGE_PEER_ADD:
-	case LX_CHANGE_PEER_UP:
-	case LX_CHANGE_CONN_UP:
-	case LX_CHANGE_CONN_DOWN:
-		return false;
-	default:
-		return true;
-	}
-}
-
-static void tell_transports(struct lx_core *core)
+void lx_core_policy_changed(struct lx_core *core, const struct lx_nid *nid, uint32_t id)
 {
 	struct lx_core_ni *ni;
 	struct lx_net *net;
 
 	lx_ni_for_each(net, ni, core) {
 		if (ni->ni.lnd->policy_changed)
-			ni->ni.lnd->policy_changed(&ni->ni);
+			ni->ni.lnd->policy_changed(&ni->ni, nid, id);
+	}
+}
+
+static void peer_policy_changed(struct lx_core *core, const struct lx_nid *primary)
+{
+	struct lx_peer_ni *first = lx_peer_ni_lookup(core, primary), *pni;
+	struct lx_peer_net *net;
+
+	if (!first || !first->net)
+		return;
+	lx_peer_ni_for_each(net, pni, lx_peer_of(first))
+		lx_core_policy_changed(core, &pni->nid, LX_NET_U32_ANY);
+}
+
+/* What may make another next hop the right one, and of which messages. */
+static void note_policy(struct lx_core *core, const struct lx_change *change)
+{
+	switch (change->type) {
+	case LX_CHANGE_PEER_ADD:
+	case LX_CHANGE_PEER_UP:
+	case LX_CHANGE_PEER_DEL: /* its NIDs leave it one by one (peer.c) */
+	case LX_CHANGE_CONN_UP:
+	case LX_CHANGE_CONN_DOWN:
+		break;
+	case LX_CHANGE_PEER_DOWN:
+		lx_core_policy_changed(core, &change->nid, LX_NET_U32_ANY);
+		break;
+	case LX_CHANGE_PEER_CHANGED:
+		peer_policy_changed(core, &change->nid);
+		break;
+	case LX_CHANGE_ROUTE_ADD:
+	case LX_CHANGE_ROUTE_DEL:
+	case LX_CHANGE_ROUTE_UP:
+	case LX_CHANGE_ROUTE_DOWN:
+		lx_core_policy_changed(core, NULL, change->net);
+		break;
+	default:
+		lx_core_policy_changed(core, NULL, LX_NET_U32_ANY);
 	}
 }
 
@@ -252,8 +276,7 @@ void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct
 	va_start(ap, fmt);
 	vsnprintf(change.text, sizeof(change.text), fmt, ap);
 	va_end(ap);
-	if (is_policy(type))
-		tell_transports(core);
+	note_policy(core, &change);
 	core->ops->change(&change, core->ops_arg);
 }
 

@@ -166,6 +166,9 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
 		    uint32_t net, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* Tells transports that next hops may be others now, and of what; as policy_changed() (lnd.h). */
+void lx_core_policy_changed(struct lx_core *core, const struct lx_nid *nid, uint32_t net);
+
 /* Brings the counters up to date with what transports carry by themselves. */
 void lx_core_count(struct lx_core *core);
 

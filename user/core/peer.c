@@ -215,6 +215,7 @@ static void peer_ni_detach(struct lx_peer_ni *pni)
 	}
 	if (peer->n_nis && lx_nid_eq(&peer->primary, &pni->nid))
 		peer->primary = lx_peer_first_ni(peer)->nid;
+	lx_core_policy_changed(peer->core, &pni->nid, LX_NET_U32_ANY);
 }
 
 /* Takes a dead end out: what waits on it fails, what holds it lets go later. */
