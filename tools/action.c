@@ -690,7 +690,7 @@ static json_t *buffer_totals(const json_t *info)
 
 int lx_action_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 {
-	json_t *list, *info, *map, *enable;
+	json_t *list, *info, *map, *enable, *left;
 	int err = lx_action_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
 				     &list);
 
@@ -703,6 +703,10 @@ int lx_action_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 
 		enable = json_pack("{sO}", "enable", json_object_get(info, "enable"));
 		json_object_del(info, "enable");
+		left = json_object_get(info, "seconds_left");
+		if (left && !backup)
+			json_object_set(enable, "seconds_left", left);
+		json_object_del(info, "seconds_left");
 		if (backup)
 			json_object_set_new(map, "routing", enable);
 		else

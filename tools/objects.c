@@ -120,10 +120,13 @@ static const char *routing_name(const json_t *enable)
 
 static void print_routing(const json_t *info)
 {
-	const json_t *pool, *count;
+	const json_t *pool, *count, *left = json_object_get(info, "seconds_left");
 	const char *name, *key;
 
-	printf("routing %s\n", info ? routing_name(json_object_get(info, "enable")) : "off");
+	printf("routing %s", info ? routing_name(json_object_get(info, "enable")) : "off");
+	if (left)
+		printf(", %" JSON_INTEGER_FORMAT " s left", json_integer_value(left));
+	putchar('\n');
 	json_object_foreach ((json_t *)info, name, pool) {
 		if (!json_is_object(pool))
 			continue;

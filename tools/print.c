@@ -157,6 +157,7 @@ struct table {
 	unsigned int n;
 	const char *title[COLUMNS_MAX];
 	bool number[COLUMNS_MAX];
+	bool hidden[COLUMNS_MAX]; /* until a value is in it */
 	size_t width[COLUMNS_MAX];
 	char **cell; /* n a row */
 	size_t n_rows;
@@ -221,6 +222,7 @@ static void add_columns(struct table *t, const struct lx_schema *schema)
 			add_columns(t, f->sub);
 		} else if (is_column(t, f)) {
 			t->number[t->n] = f->type == LX_FIELD_INT;
+			t->hidden[t->n] = f->rare;
 			t->title[t->n++] = f->col;
 		}
 	}
@@ -239,6 +241,7 @@ static void add_cells(struct table *t, const struct lx_schema *schema, const jso
 			char *text = cell_text(value);
 
 			t->cell[t->n_rows * t->n + *at] = text;
+			t->hidden[*at] = t->hidden[*at] && !value;
 			if (strlen(text) > t->width[*at])
 				t->width[*at] = strlen(text);
 			++*at;
@@ -277,12 +280,15 @@ static void add_rows(struct table *t, const struct lx_control_object *object, co
 /* Numbers to the right; nothing behind the last column. */
 static void print_line(const struct table *t, char *const *cell)
 {
+	int gap = 0;
+
 	for (unsigned int i = 0; i < t->n; i++) {
 		int pad = (int)(t->width[i] - strlen(cell[i]));
 
-		fprintf(t->out, "%*s%s", t->number[i] ? pad : 0, "", cell[i]);
-		if (i + 1 < t->n)
-			fprintf(t->out, "%*s", (t->number[i] ? 0 : pad) + GAP, "");
+		if (t->hidden[i])
+			continue;
+		fprintf(t->out, "%*s%s", gap + (t->number[i] ? pad : 0), "", cell[i]);
+		gap = GAP + (t->number[i] ? 0 : pad);
 	}
 	fputc('\n', t->out);
 }

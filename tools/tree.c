@@ -84,6 +84,7 @@ static json_t *field_value(const struct lx_field *f, const struct nlattr *a, uns
 	case LX_FIELD_NET:
 	case LX_FIELD_ID:
 	case LX_FIELD_ENUM:
+	case LX_FIELD_TIME:
 		return text(a);
 	case LX_FIELD_LIST:
 		return list_of(f->sub, a, level);

@@ -52,6 +52,41 @@ struct lx_stats {
 	uint64_t loops; /* messages seen to go in a circle of routers */
 };
 
+/* ---- what is down ------------------------------------------------------- */
+
+/* X(NAME, "text"); some texts are followed by a net, or by what an errno means */
+#define LX_DOWN_WHYS(X) \
+	X(NO, "") \
+	X(INTERFACE, "its interface is switched off") \
+	X(CARRIER, "its interface has no carrier") \
+	X(ADDRESS, "its interface is gone, or has another address") \
+	X(PORT, "its RDMA port is not active") \
+	X(SILENT, "no neighbour has asked this router, or sent through it, on") \
+	X(NOT_ASKED, "it has not answered yet") \
+	X(LOST, "no connection to it") \
+	X(CHECK, "it does not answer pings") \
+	X(TOLD, "it says so itself") \
+	X(UNLISTED, "its node does not list it any more") \
+	X(GATEWAY, "its gateway does not answer pings") \
+	X(GATEWAY_LOST, "no connection to its gateway") \
+	X(NOT_ROUTING, "its gateway does not route: routing is off there, or just starting") \
+	X(NEAR_NET, "its gateway has no NI that is up on") \
+	X(FAR_NET, "its gateway has no NI that is up on the far net,")
+
+enum lx_down_why {
+#define LX_DOWN_ENUM_(NAME, text) LX_DOWN_##NAME,
+	LX_DOWN_WHYS(LX_DOWN_ENUM_)
+#undef LX_DOWN_ENUM_
+	LX_DOWN_WHY_COUNT
+};
+
+#define LX_DOWN_TEXT 128
+
+struct lx_down {
+	char reason[LX_DOWN_TEXT]; /* a sentence; "" if it is up */
+	int64_t since_s;           /* seconds since 1970; 0 if it is up */
+};
+
 /* ---- local NIs ---------------------------------------------------------- */
 
 /* A setting not given in a configuration: the default holds. */
@@ -81,6 +116,7 @@ struct lx_ni_info {
 	struct lx_nid nid;
 	uint32_t net;
 	bool up;
+	struct lx_down down;
 	char ifname[IF_NAMESIZE]; /* "" for lo */
 	struct lx_nid given; /* nid, if the interface alone does not say it; else any */
 	struct lx_traffic traffic;
@@ -147,6 +183,7 @@ enum lx_alive {
 struct lx_peer_ni_info {
 	struct lx_nid nid;
 	enum lx_alive alive;
+	struct lx_down down;
 	int32_t tx_credits_max, tx_credits, tx_credits_min;
 	uint64_t tx_queued_bytes;
 	int32_t rtr_credits, rtr_credits_min;
@@ -174,6 +211,7 @@ struct lx_route_info {
 	uint32_t priority;
 	int32_t health_sensitivity;
 	bool up;
+	struct lx_down down;
 	bool multi_hop;
 };
 
@@ -210,6 +248,7 @@ struct lx_pool_info {
 struct lx_routing_info {
 	enum lx_routing_state state;
 	bool pools; /* false: never a router, nothing to show */
+	uint32_t seconds_left; /* starting: until it is on; stopping: until it is off, at most */
 	struct lx_pool_info pool[LX_POOLS];
 };
 

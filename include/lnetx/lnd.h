@@ -270,8 +270,8 @@ struct lx_carried {
  */
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried);
 
-/* The NI's link or address went away (up false) or came back. */
-void lx_lnd_link(struct lx_ni *ni, bool up);
+/* The NI's link or address went away, and why, or came back (LX_DOWN_NO). */
+void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why);
 
 /* Something worth a line in "lnetx monitor". */
 void lx_lnd_change(struct lx_ni *ni, const struct lx_change *change);

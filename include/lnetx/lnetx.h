@@ -197,7 +197,7 @@ int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool forc
 
 /**
  * lx_routing_set - forward messages for others, or stop doing so (lnet.md 10.3)
- * Returns 0, -EBUSY while routing is starting or stopping, -ENOMEM.
+ * Returns 0, -EBUSY it is to be switched on while it is stopping, -ENOMEM.
  */
 int lx_routing_set(struct lx_node *node, bool enable);
 

@@ -53,25 +53,32 @@ bool lx_o2ib_port_active(const struct lx_o2ib_port *port)
 static void look(struct lx_o2ib_port *port)
 {
 	struct lx_o2ib_net *net;
+	enum lx_down_why down = LX_DOWN_NO;
+	bool was_down;
 	struct lx_netif netif;
 	union lx_addr addr;
-	bool down;
 
 	if (port->stopping)
 		return;
 	lx_addr_init(&addr, &port->addr, 4, 0);
-	down = lx_netif_by_addr(&addr, "", &netif) || !netif.up || !lx_o2ib_port_active(port);
+	if (lx_netif_by_addr(&addr, "", &netif))
+		down = LX_DOWN_ADDRESS;
+	else if (!netif.up)
+		down = netif.enabled ? LX_DOWN_CARRIER : LX_DOWN_INTERFACE;
+	else if (!lx_o2ib_port_active(port))
+		down = LX_DOWN_PORT;
 	if (down == port->down)
 		return;
+	was_down = port->down;
 	port->down = down;
 	lx_list_for_each (net, &port->nets, port_link) {
 		if (!down)
 			lx_info("ni=%s state=up", lx_nid_str(&net->ni->nid));
-		else if (!port->lost)
+		else if (!was_down && !port->lost)
 			lx_warn("ni=%s reason=\"its port is down\" action=\"NI is down\" "
 				"next=\"ip link show %s; rdma link\"",
 				lx_nid_str(&net->ni->nid), net->ni->ifname);
-		lx_lnd_link(net->ni, !down);
+		lx_lnd_link(net->ni, down);
 	}
 }
 

@@ -36,7 +36,7 @@ struct lx_o2ib_port {
 	struct ibv_comp_channel *comp;
 	void *polled; /* the link of the last completion event; may be gone */
 	struct lx_netwatch *watch;
-	bool down; /* as the nets were told */
+	enum lx_down_why down; /* as the nets were told */
 	bool lost; /* the device was removed, or is broken */
 	int async_fd; /* a duplicate: ports of one device must not poll the same */
 	uv_poll_t cm_poll, comp_poll, async_poll;

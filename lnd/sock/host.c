@@ -101,13 +101,17 @@ void lx_sock_host_hurry(struct lx_sock_host *host)
 
 static void check_link(struct lx_sock_net *net)
 {
+	enum lx_down_why why = LX_DOWN_NO;
 	struct lx_netif netif;
-	bool down = lx_netif_by_addr(&net->addr, net->ni->ifname, &netif) || !netif.up;
 
-	if (net->closing || down == net->link_down)
+	if (lx_netif_by_addr(&net->addr, net->ni->ifname, &netif))
+		why = LX_DOWN_ADDRESS;
+	else if (!netif.up)
+		why = netif.enabled ? LX_DOWN_CARRIER : LX_DOWN_INTERFACE;
+	if (net->closing || why == net->link_down)
 		return;
-	net->link_down = down;
-	lx_lnd_link(net->ni, !down);
+	net->link_down = why;
+	lx_lnd_link(net->ni, why);
 }
 
 static void on_link_change(void *arg)

@@ -104,7 +104,7 @@ struct lx_sock_net {
 	struct lx_list peers;
 	unsigned int pending; /* conns, and listeners being closed: what shutdown waits for */
 	bool closing;
-	bool link_down; /* as last told */
+	enum lx_down_why link_down; /* as last told */
 };
 
 int lx_sock_host_join(struct lx_sock_net *net);

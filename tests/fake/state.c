@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <yaml.h>
 
 #include <lnetx/control.h>
@@ -104,6 +105,17 @@ static void load_enum(const char *text, const struct lx_field *f, void *p)
 	DIE("%s: unknown value %s", f->key, text);
 }
 
+static void load_time(const char *text, int64_t *s)
+{
+	struct tm tm = { 0 };
+	long offset;
+
+	if (!strptime(text, "%FT%T%z", &tm))
+		DIE("%s: no time", text);
+	offset = tm.tm_gmtoff;
+	*s = timegm(&tm) - offset;
+}
+
 static void load_field(const struct lx_field *f, yaml_node_t *value, void *obj)
 {
 	void *p = (char *)obj + f->offset;
@@ -142,6 +154,9 @@ static void load_field(const struct lx_field *f, yaml_node_t *value, void *obj)
 		break;
 	case LX_FIELD_NAMED:
 		load_named(value, f, obj);
+		break;
+	case LX_FIELD_TIME:
+		load_time(text_of(value), p);
 		break;
 	case LX_FIELD_FIXED:
 		if (strcmp(text_of(value), f->names[0]))

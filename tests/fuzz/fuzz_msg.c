@@ -216,7 +216,7 @@ static void change(struct scene *s)
 
 	switch (what % 10) {
 	case 0:
-		lx_lnd_link(&s->ni[what >> 7]->ni, what & 32);
+		lx_lnd_link(&s->ni[what >> 7]->ni, what & 32 ? LX_DOWN_NO : LX_DOWN_CARRIER);
 		break;
 	case 1:
 		lx_lnd_peer_lost(&s->ni[0]->ni, &who, -ECONNRESET);

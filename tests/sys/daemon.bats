@@ -258,14 +258,23 @@ sends_much() {
 	eventually "$PATIENCE" ni_is a down
 	eventually "$PATIENCE" log_has a \
 		'level=warning event="ni down" .*nid=10.1.0.1@tcp .*eth0.* next="peers are told, no'
+	equal "$(why_down a)" "its interface has no carrier"
+	equal "$(why_down b)" "its interface is switched off"
 	ip -n "$(ns b)" link set eth0 up
 	eventually "$PATIENCE" ni_is a up
 	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp '
+	equal "$(why_down a)" null
 	ip -n "$(ns a)" addr del 10.1.0.1/24 dev eth0
 	eventually "$PATIENCE" log_has a 'level=warning event="ni down" .*nid=10.1.0.1@tcp ' 2
+	equal "$(why_down a)" "its interface is gone, or has another address"
+	ctl a net show | grep -E '^ *down_since: 20[0-9-]+T[0-9:]+[+-][0-9]{4}$'
 	ip -n "$(ns a)" addr add 10.1.0.1/24 dev eth0
 	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp ' 2
 	eventually "$PATIENCE" pings a 10.1.0.2@tcp
+}
+
+why_down() {
+	lx "$1" -j net show | jq -r '.net[] | .. | objects | select(.interfaces?) | .down_reason'
 }
 
 ni_is() {

@@ -290,10 +290,10 @@ void lx_lnd_stopped(struct lx_ni *ni)
 	lx_env_wake(ni->env);
 }
 
-void lx_lnd_link(struct lx_ni *ni, bool up)
+void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why)
 {
 	node_of(ni)->n_link++;
-	node_of(ni)->link_up = up;
+	node_of(ni)->link_up = !why;
 	lx_env_wake(ni->env);
 }
 

@@ -39,7 +39,7 @@ void lx_lnd_stopped(struct lx_ni *ni)
 	hand.stopped = true;
 }
 
-void lx_lnd_link(struct lx_ni *ni, bool up)
+void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why)
 {
 }
 

@@ -620,6 +620,74 @@ static void test_lnetx_output(void **state)
 	fails(2, "lnetx disconnect", "from whom?");
 }
 
+/* What is down has a reason and a time, behind what the reference shows; what is up has none. */
+static void test_down(void **state)
+{
+	char path[200], line[300];
+	static const char down[] =
+		"net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: down\n"
+		"    interfaces: {0: eth0}\n    down_since: 2026-08-05T14:03:07+0200\n"
+		"    down_reason: its interface has no carrier\n"
+		"  - nid: 10.0.0.2@tcp1\n    status: up\n    interfaces: {0: eth1}\n"
+		"route:\n- {net: tcp2, gateway: 10.0.0.3@tcp1, hop: -1, priority: 0, state: down, "
+		"type: single-hop, down_since: 2026-08-05T14:03:08+0200, "
+		"down_reason: 'its gateway does not answer pings: Connection timed out'}\n"
+		"peer:\n- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+		"  - nid: 10.0.0.3@tcp1\n    state: down\n    down_since: 2026-08-05T14:03:09+0200\n"
+		"    down_reason: 'no connection to it: Connection refused'\n"
+		"  - nid: 10.9.0.3@tcp2\n    state: up\n";
+
+	setenv("TZ", "UTC", 1);
+	start(down);
+	unsetenv("TZ");
+	assert_string_equal(expect(0, "lnetctl net show")->out,
+			    "net:\n-     net type: tcp1\n      local NI(s):\n"
+			    "      -     nid: 10.0.0.1@tcp1\n            status: down\n"
+			    "            interfaces:\n                  0: eth0\n"
+			    "            down_since: 2026-08-05T12:03:07+0000\n"
+			    "            down_reason: its interface has no carrier\n"
+			    "      -     nid: 10.0.0.2@tcp1\n            status: up\n"
+			    "            interfaces:\n                  0: eth1\n");
+	prints("lnetctl route show -v", "      state: down\n      type: single-hop\n"
+	       "      down_since: 2026-08-05T12:03:08+0000\n      down_reason: \"its gateway");
+	prints_not("lnetctl route show", "down");
+	prints("lnetctl peer show", "            state: down\n"
+	       "            down_since: 2026-08-05T12:03:09+0000\n            down_reason: \"no conn");
+	assert_string_equal(expect(0, "lnetx route")->out,
+			    "NET   GATEWAY        HOP  PRIORITY  STATE  TYPE        DOWN SINCE               "
+			    " REASON\n"
+			    "tcp2  10.0.0.3@tcp1   -1         0  down   single-hop  2026-08-05T12:03:08+0000 "
+			    " its gateway does not answer pings: Connection timed out\n");
+	prints("lnetx -j net", "\"down_since\":\"2026-08-05T12:03:07+0000\"");
+	prints("lnetx -y peer", "down_reason: \"no connection to it: Connection refused\"");
+	prints("lnetx peer", "no connection to it: Connection refused\n");
+	prints_not("lnetctl export --backup", "down_");
+	/* The export of a node in trouble is a configuration, too. */
+	prints("lnetctl export", "down_reason");
+	snprintf(path, sizeof(path), "%s",
+		 proc_file("down.yaml", expect(0, "lnetctl export")->out));
+	snprintf(line, sizeof(line), "lnetxd -t -c %s", path);
+	ok(line);
+}
+
+/* Routing that starts or stops says how long it will take, and what to wait for is what is shown. */
+static void test_routing_left(void **state)
+{
+	char line[300];
+
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
+	      "routing:\n- cpt[0]:\n    tiny: {npages: 0, nbuffers: 1, credits: 1, mincredits: 1}\n"
+	      "- enable: 2\n  seconds_left: 57\n");
+	prints("lnetx routing", "routing stopping, 57 s left\ntiny ");
+	prints("lnetx -j routing", "\"seconds_left\":57");
+	prints("lnetctl routing show", "    - enable: 2\n      seconds_left: 57\n");
+	prints_not("lnetctl export --backup", "seconds_left");
+	fails(240, "lnetctl set routing 1", "for at most 57 s more; wait until");
+	snprintf(line, sizeof(line), "lnetxd -t -c %s",
+		 proc_file("starts.yaml", "routing:\n    - enable: 3\n      seconds_left: 57\n"));
+	ok(line);
+}
+
 /* ---- others
  * ------------------------------------------------------------------------------------------ */
 
@@ -829,6 +897,8 @@ int main(int argc, char **argv)
 		TEST(test_lnetx_words),
 		TEST(test_lnetx_refused),
 		TEST(test_lnetx_output),
+		TEST(test_down),
+		TEST(test_routing_left),
 		TEST(test_monitor),
 		TEST(test_permissions),
 		TEST(test_guard),

@@ -61,6 +61,26 @@ static int teardown(void **state)
 	return 0;
 }
 
+static const char *why_down(struct lx_sim_node *node, const char *gateway)
+{
+	static char reason[LX_DOWN_TEXT];
+	struct lx_nid nid_of = nid(gateway);
+	struct lx_route_info *list;
+	size_t n;
+
+	assert_int_equal(lx_route_describe_all(node->core, &list, &n), 0);
+	strcpy(reason, "no such route");
+	for (size_t i = 0; i < n; i++) {
+		if (!lx_nid_eq(&list[i].gateway, &nid_of))
+			continue;
+		assert_int_equal(list[i].up, !list[i].down.reason[0]);
+		assert_int_equal(list[i].up, !list[i].down.since_s);
+		strcpy(reason, list[i].down.reason);
+	}
+	free(list);
+	return reason;
+}
+
 static unsigned int live_routes(struct lx_sim_node *node)
 {
 	struct lx_route_info *list;
@@ -274,6 +294,8 @@ static void dead_router_is_left_out(void **state)
 	lx_sim_run(sim, 5 * SEC);
 	assert_int_equal(live_routes(a), 1);
 	assert_int_equal(live_routes(s), 1);
+	assert_non_null(strstr(why_down(a, "10.0.0.11@tcp1"), "its gateway does not answer pings: "));
+	assert_string_equal(why_down(a, "10.0.0.12@tcp1"), "");
 	for (int i = 0; i < 4; i++)
 		assert_true(exchange(4096));
 	lx_sim_dead(sim, "10.0.0.11@tcp1", false);
@@ -282,12 +304,48 @@ static void dead_router_is_left_out(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
+static unsigned int far_down, far_up;
+static char route_down[sizeof(((struct lx_change *)0)->text)];
+
+static void count_far_changes(struct lx_sim_node *node, const struct lx_change *change)
+{
+	struct lx_nid far = nid("10.1.0.11@tcp2");
+
+	if (change->type == LX_CHANGE_ROUTE_DOWN)
+		snprintf(route_down, sizeof(route_down), "%s", change->text);
+	if (!lx_nid_eq(&change->nid, &far))
+		return;
+	far_down += change->type == LX_CHANGE_PEER_DOWN;
+	far_up += change->type == LX_CHANGE_PEER_UP;
+}
+
+/* Whoever watches is told of each NID of a gateway that is given up, and when it is back. */
+static void dead_router_is_told_of(void **state)
+{
+	far_down = far_up = 0;
+	a->change = count_far_changes;
+	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
+	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(far_down, 1);
+	assert_int_equal(far_up, 0);
+	assert_non_null(strstr(route_down, "its gateway "));
+	lx_sim_dead(sim, "10.0.0.11@tcp1", false);
+	lx_sim_dead(sim, "10.1.0.11@tcp2", false);
+	lx_sim_run(sim, 5 * SEC);
+	a->change = NULL;
+	assert_int_equal(far_down, 1);
+	assert_int_equal(far_up, 1);
+}
+
 static void half_dead_router_is_left_out(void **state)
 {
 	/* Its far side is gone: nobody pings it there, it says so, the route goes. */
 	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
 	lx_sim_run(sim, 12 * SEC);
 	assert_int_equal(live_routes(a), 1);
+	assert_string_equal(why_down(a, "10.0.0.11@tcp1"),
+			    "its gateway has no NI that is up on the far net, tcp2: it says so itself");
 	for (int i = 0; i < 4; i++)
 		assert_true(exchange(100));
 	tune(a, "avoid_asym_router_failure", "0");
@@ -354,7 +412,7 @@ static void router_busy_without_the_core_is_up(void **state)
 		lx_sim_run(sim, SEC);
 		assert_true(r1_is_up());
 	}
-	lx_peer_status_set(r1->core, pni, LX_NI_STATUS_DOWN);
+	lx_peer_ni_set_down(r1->core, pni, LX_DOWN_LOST, -ECONNRESET);
 	carried("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
 	assert_true(lx_peer_ni_up(pni));
 	assert_int_equal(pni->last_alive_ns, lx_core_now(r1->core));
@@ -382,11 +440,16 @@ static void switched_off_router_is_left_out(void **state)
 	assert_int_equal(lx_monitor_route(r1->core, true, false), -EBUSY);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(live_routes(a), 1); /* by the push */
+	assert_string_equal(why_down(a, "10.0.0.11@tcp1"),
+			    "its gateway does not route: routing is off there, or just starting");
 	assert_true(exchange(100));
 	lx_sim_run(sim, 10 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 	assert_int_equal(lx_monitor_route(r1->core, true, false), 0);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STARTING);
+	assert_int_equal(lx_monitor_route_left(r1->core), 3); /* of quick() */
+	lx_sim_run(sim, 900 * MS);
+	assert_in_range(lx_monitor_route_left(r1->core), 2, 3);
 	assert_int_equal(live_routes(a), 1);
 	lx_sim_run(sim, 5 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_ON);
@@ -899,7 +962,7 @@ int main(void)
 		T(two_nids_of_a_gateway_are_two_routes),
 		T(own_nid_is_no_gateway), T(two_routers_do_not_circle),
 		T(another_gateway_is_taken_instead), T(longer_circle_is_found),
-		T(repeated_header_is_no_circle), T(gateway_is_forgotten), T(dead_router_is_left_out),
+		T(repeated_header_is_no_circle), T(gateway_is_forgotten), T(dead_router_is_left_out), T(dead_router_is_told_of),
 		T(half_dead_router_is_left_out),
 		T(busy_router_is_up), T(router_busy_without_the_core_is_up),
 		T(gateway_heard_without_the_core),

@@ -26,6 +26,13 @@ static const char *const up_names[] = { "down", "up" };
 
 /* clang-format off */
 
+/* Behind the fields of the reference; nothing is there of what is up. */
+#define DOWN(n, t, lowest) \
+	{ LX_FIELD(n, "down_since", TIME, t, down.since_s), .level = (lowest), \
+	  .col = "DOWN SINCE", .rare = true }, \
+	{ LX_FIELD((n) + 1, "down_reason", STR, t, down.reason), UNSET, .level = (lowest), \
+	  .col = "REASON", .rare = true }
+
 /* ---- counters ---------------------------------------------------------------------- */
 
 #define LATENCY(n, prefix, m) \
@@ -133,6 +140,7 @@ static const struct lx_field ni_fields[] = {
 	  .wide = true },
 	{ LX_FIELD_NUM(26, "conns", struct lx_ni_info, n_conns), OWN, .col = "CONNS",
 	  .wide = true },
+	DOWN(28, struct lx_ni_info, 0),
 	END
 };
 static const struct lx_schema ni = { "NI", sizeof(struct lx_ni_info), ni_fields };
@@ -195,6 +203,7 @@ static const struct lx_field peer_ni_fields[] = {
 	  .level = 2 },
 	{ LX_FIELD(17, "health stats", NEST, struct lx_peer_ni_info, health), .sub = &peer_health,
 	  .level = 2 },
+	DOWN(21, struct lx_peer_ni_info, 0),
 	END
 };
 static const struct lx_schema peer_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
@@ -224,6 +233,7 @@ static const struct lx_field route_fields[] = {
 	  .level = 1, .col = "STATE" },
 	{ LX_FIELD(7, "type", ENUM, struct lx_route_info, multi_hop),
 	  LX_FIELD_NAMES(hop_names), .level = 1, .col = "TYPE" },
+	DOWN(8, struct lx_route_info, 1),
 	END
 };
 static const struct lx_schema route = { "route", sizeof(struct lx_route_info), route_fields };
@@ -242,6 +252,8 @@ static const struct lx_field routing_fields[] = {
 	{ LX_FIELD(2, "tiny", NEST, struct lx_routing_info, pool[LX_POOL_TINY]), .sub = &pool },
 	{ LX_FIELD(3, "small", NEST, struct lx_routing_info, pool[LX_POOL_SMALL]), .sub = &pool },
 	{ LX_FIELD(4, "large", NEST, struct lx_routing_info, pool[LX_POOL_LARGE]), .sub = &pool },
+	{ LX_FIELD_NUM(5, "seconds_left", struct lx_routing_info, seconds_left),
+	  .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema routing = { "routing", sizeof(struct lx_routing_info),

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <lnetx/control.h>
 #include <lnetx/nid.h>
@@ -149,6 +150,19 @@ static bool put_named(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	return true;
 }
 
+/* "2026-08-05T14:03:07+0200" */
+static bool put_time(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, int64_t s)
+{
+	time_t t = s;
+	char text[40];
+	struct tm tm;
+
+	if (!s)
+		return true;
+	strftime(text, sizeof(text), "%FT%T%z", localtime_r(&t, &tm));
+	return put_text(nlh, size, f, text);
+}
+
 static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj,
 		      unsigned int level)
 {
@@ -185,6 +199,8 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 		return put_list(nlh, size, f, obj, level);
 	case LX_FIELD_NAMED:
 		return put_named(nlh, size, f, obj);
+	case LX_FIELD_TIME:
+		return put_time(nlh, size, f, *(const int64_t *)p);
 	case LX_FIELD_FIXED:
 		break;
 	}

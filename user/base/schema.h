@@ -31,6 +31,7 @@ enum lx_field_type {
 	LX_FIELD_NEST, /* a struct within, described by sub */
 	LX_FIELD_LIST, /* an array within, with a count */
 	LX_FIELD_NAMED, /* int32_t[] with names known at run time; written only */
+	LX_FIELD_TIME, /* int64_t, seconds since 1970; written only, as local time */
 	LX_FIELD_FIXED, /* no member: always the text in names[0]; not on the wire */
 };
 
@@ -50,6 +51,7 @@ struct lx_field {
 	bool backup; /* part of a configuration */
 	bool sgn; /* of an integer */
 	bool wide; /* a column only when asked for more */
+	bool rare; /* a column only if there is a value in it */
 	const char *col; /* heading in tables; NULL: not in tables */
 	uint16_t offset, size;
 	const struct lx_schema *sub;

@@ -143,6 +143,8 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "health_sensitivity", route_sensitivity },
 						   { "state", NULL },
 						   { "type", NULL },
+						   { "down_since", NULL },
+						   { "down_reason", NULL },
 						   { NULL, NULL } };
 	struct section *s = arg;
 	int err, more = 0;
@@ -183,6 +185,7 @@ static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "enable", routing_enable },
+						   { "seconds_left", NULL },
 						   { "cpt[0]", NULL },
 						   { NULL, NULL } };
 
@@ -274,6 +277,8 @@ static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "sent_stats", NULL },
 						   { "received_stats", NULL },
 						   { "dropped_stats", NULL },
+						   { "down_since", NULL },
+						   { "down_reason", NULL },
 						   { "health stats", NULL },
 						   { NULL, NULL } };
 

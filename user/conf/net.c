@@ -301,6 +301,8 @@ static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "sent_stats", NULL },
 						   { "received_stats", NULL },
 						   { "dropped_stats", NULL },
+						   { "down_since", NULL },
+						   { "down_reason", NULL },
 						   { "health stats", NULL },
 						   { "udsp info", NULL },
 						   { "dev cpt", NULL },

@@ -158,9 +158,10 @@ static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
 		if (!pni || lx_peer_of(pni) != peer)
 			continue;
 		pni->listed = peer->merges;
-		lx_peer_status_set(peer->core, pni,
-				   info->ni[i].status == LX_NI_STATUS_UP ? LX_NI_STATUS_UP
-									 : LX_NI_STATUS_DOWN);
+		if (info->ni[i].status == LX_NI_STATUS_UP)
+			lx_peer_ni_set_up(peer->core, pni);
+		else
+			lx_peer_ni_set_down(peer->core, pni, LX_DOWN_TOLD, 0);
 	}
 }
 
@@ -177,7 +178,7 @@ static void drop_unlisted(struct lx_peer *peer)
 			if (pni->listed == peer->merges || peer->n_nis == 1)
 				continue;
 			if (peer->state & LX_PEER_CONFIGURED) {
-				lx_peer_status_set(peer->core, pni, LX_NI_STATUS_DOWN);
+				lx_peer_ni_set_down(peer->core, pni, LX_DOWN_UNLISTED, 0);
 				continue;
 			}
 			/* The net goes with its last NID, and the loop over it must end. */

@@ -257,6 +257,17 @@ void lx_monitor_route_stop(struct lx_core *core, uint64_t limit_ns)
 		routing_end(core);
 }
 
+unsigned int lx_monitor_route_left(struct lx_core *core)
+{
+	uint64_t now = lx_core_now(core), until = now;
+
+	if (core->routing == LX_ROUTING_STARTING)
+		until = core->routing_since_ns + announce_ns(core);
+	else if (core->routing == LX_ROUTING_STOPPING)
+		until = core->routing_until_ns;
+	return until > now ? seconds(until - now) : 0;
+}
+
 /* ---- messages ------------------------------------------------------------------------------ */
 
 /* Those that still wait in a queue of ours; a transport watches its own. */

@@ -23,4 +23,7 @@ int lx_monitor_route(struct lx_core *core, bool enable, bool at_once);
  */
 void lx_monitor_route_stop(struct lx_core *core, uint64_t limit_ns);
 
+/* Seconds until routing that starts is on, or routing that stops is off, at most; else 0. */
+unsigned int lx_monitor_route_left(struct lx_core *core);
+
 #endif

@@ -257,35 +257,45 @@ void lx_lnd_stopped(struct lx_ni *lni)
 
 /* ---- status ------------------------------------------------------------------------------- */
 
-static void status_changed(struct lx_core *core, struct lx_core_ni *ni)
+/* Brings status and reason up to what link_down and silent say. */
+static void status_update(struct lx_core *core, struct lx_core_ni *ni)
 {
-	bool up = lx_ni_status(ni) == LX_NI_STATUS_UP;
+	bool was_down = ni->down.why;
 
-	lx_core_change(core, up ? LX_CHANGE_NI_UP : LX_CHANGE_NI_DOWN, &ni->ni.nid, ni->ni.net,
-		       "interface=%s", ni->ni.ifname);
+	if (ni->link_down)
+		lx_down_set(core, &ni->down, ni->link_down, 0, LX_NET_U32_ANY);
+	else if (ni->silent)
+		lx_down_set(core, &ni->down, LX_DOWN_SILENT, 0, ni->ni.net);
+	else
+		lx_down_clear(&ni->down);
+	if (was_down == !!ni->down.why)
+		return;
+	if (was_down)
+		lx_core_change(core, LX_CHANGE_NI_UP, &ni->ni.nid, ni->ni.net, "interface=%s",
+			       ni->ni.ifname);
+	else
+		lx_core_change(core, LX_CHANGE_NI_DOWN, &ni->ni.nid, ni->ni.net,
+			       "interface=%s: %s", ni->ni.ifname, lx_down_str(&ni->down));
 	lx_ping_target_changed(core, true);
 }
 
 void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent)
 {
-	uint32_t before = lx_ni_status(ni);
-
+	if (ni->silent == silent)
+		return;
 	ni->silent = silent;
-	if (lx_ni_status(ni) != before)
-		status_changed(core, ni);
+	status_update(core, ni);
 }
 
-void lx_lnd_link(struct lx_ni *lni, bool up)
+void lx_lnd_link(struct lx_ni *lni, enum lx_down_why why)
 {
 	struct lx_core_ni *ni = lx_core_ni(lni);
-	uint32_t before = lx_ni_status(ni);
 
 	if (ni->state != LX_NI_UP)
 		return;
-	ni->link_down = !up;
-	ni->health.fatal = ni->link_down;
-	if (lx_ni_status(ni) != before)
-		status_changed(lni->core, ni);
+	ni->link_down = why;
+	ni->health.fatal = why != LX_DOWN_NO;
+	status_update(lni->core, ni);
 }
 
 /* ---- what transports ask ------------------------------------------------------------------- */
@@ -339,6 +349,7 @@ void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
 		.refs = ni->refs,
 	};
 	memcpy(ret_info->ifname, ni->ni.ifname, sizeof(ret_info->ifname));
+	lx_down_describe(&ni->down, &ret_info->down);
 	if (ni->ni.lnd->conns)
 		ni->ni.lnd->conns(&ni->ni, NULL, count_conn, &ret_info->n_conns);
 }

@@ -16,6 +16,7 @@
 #include <lnetx/lnd.h>
 
 #include "../base/list.h"
+#include "down.h"
 
 #define LX_HEALTH_MAX 1000
 
@@ -40,13 +41,14 @@ struct lx_core_ni {
 	enum lx_ni_state state;
 	unsigned int refs;
 	bool by_nid;        /* configured by its NID */
-	bool link_down;     /* the transport's word */
+	enum lx_down_why link_down; /* the transport's word */
 	bool silent;        /* router: nobody pinged us through it */
 	int32_t tx_credits, tx_credits_min;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */
 	uint64_t seq;
 	struct lx_traffic traffic;
 	struct lx_ni_health health;
+	struct lx_cause down;
 };
 
 static inline struct lx_core_ni *lx_core_ni(struct lx_ni *ni)

@@ -106,8 +106,7 @@ static void note_sender(struct lx_core *core, struct lx_peer_ni *from, uint32_t 
 	if (src_net != lx_nid_net(&from->nid))
 		lx_route_gateway_heard(core, lx_peer_of(from), src_net);
 	from->last_alive_ns = lx_core_now(core);
-	if (!lx_peer_ni_up(from))
-		lx_peer_status_set(core, from, LX_NI_STATUS_UP);
+	lx_peer_ni_set_up(core, from);
 }
 
 /* Row 11. */

@@ -182,7 +182,11 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 		return NULL;
 	pni->nid = *nid;
 	pni->preferred = lx_nid_any;
-	pni->status = core->tun.check_routers_before_use ? LX_NI_STATUS_DOWN : LX_NI_STATUS_UP;
+	pni->status = LX_NI_STATUS_UP;
+	if (core->tun.check_routers_before_use) {
+		pni->status = LX_NI_STATUS_DOWN;
+		lx_down_set(core, &pni->down, LX_DOWN_NOT_ASKED, 0, LX_NET_U32_ANY);
+	}
 	pni->health.value = LX_HEALTH_MAX;
 	lx_list_init(&pni->link);
 	lx_list_init(&pni->tx_queue);
@@ -523,17 +527,31 @@ int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, b
 
 /* ---- status -------------------------------------------------------------------------------------- */
 
-void lx_peer_status_set(struct lx_core *core, struct lx_peer_ni *pni, uint32_t status)
+static void status_changed(struct lx_core *core, struct lx_peer_ni *pni,
+			   enum lx_change_type type)
 {
-	bool up = status == LX_NI_STATUS_UP;
-
-	if (pni->status == status)
-		return;
-	pni->status = status;
-	lx_core_change(core, up ? LX_CHANGE_PEER_UP : LX_CHANGE_PEER_DOWN, &pni->nid,
-		       LX_NET_U32_ANY, "%s", "");
+	lx_core_change(core, type, &pni->nid, LX_NET_U32_ANY, "%s", lx_down_str(&pni->down));
 	if (pni->net && !lx_list_empty(&lx_peer_of(pni)->routes))
 		lx_core_kick(core);
+}
+
+void lx_peer_ni_set_up(struct lx_core *core, struct lx_peer_ni *pni)
+{
+	if (lx_peer_ni_up(pni))
+		return;
+	pni->status = LX_NI_STATUS_UP;
+	lx_down_clear(&pni->down);
+	status_changed(core, pni, LX_CHANGE_PEER_UP);
+}
+
+void lx_peer_ni_set_down(struct lx_core *core, struct lx_peer_ni *pni, enum lx_down_why why,
+			 int error)
+{
+	lx_down_set(core, &pni->down, why, error, LX_NET_U32_ANY);
+	if (pni->status == LX_NI_STATUS_DOWN)
+		return;
+	pni->status = LX_NI_STATUS_DOWN;
+	status_changed(core, pni, LX_CHANGE_PEER_DOWN);
 }
 
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
@@ -543,8 +561,8 @@ void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
 
 	if (!pni || core->stopping || !core->tun.auto_down)
 		return;
-	lx_peer_status_set(core, pni, LX_NI_STATUS_DOWN);
-	lx_route_gateway_notify(core, pni, false);
+	lx_peer_ni_set_down(core, pni, LX_DOWN_LOST, error);
+	lx_route_gateway_lost(core, pni, error);
 }
 
 uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
@@ -583,7 +601,7 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 		.ni = ni,
 	};
 	lx_peer_ni_for_each(net, pni, peer) {
-		*ni++ = (struct lx_peer_ni_info){
+		*ni = (struct lx_peer_ni_info){
 			.nid = pni->nid,
 			.alive = alive_of(peer->core, pni),
 			.tx_credits_max = pni->tx_max,
@@ -597,6 +615,9 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 			.traffic = pni->traffic,
 			.health = pni->health,
 		};
+		if (ni->alive == LX_ALIVE_DOWN)
+			lx_down_describe(&pni->down, &ni->down);
+		ni++;
 	}
 }
 

@@ -18,6 +18,7 @@
 
 #include "../base/hash.h"
 #include "../base/list.h"
+#include "down.h"
 #include "pinginfo.h"
 
 struct lx_core;
@@ -43,6 +44,7 @@ struct lx_peer_ni {
 	struct lx_list rtr_queue; /* of lx_core_msg that wait for a router credit */
 
 	uint32_t status;         /* as its node or its transport says; INVALID: unknown */
+	struct lx_cause down;    /* why it is LX_NI_STATUS_DOWN */
 	uint64_t last_alive_ns;
 	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */
 	uint64_t seq;
@@ -77,6 +79,7 @@ struct lx_peer {
 	struct lx_list gateway_link; /* in core->gateways */
 	struct lx_list routes;       /* of lx_route */
 	bool alive;
+	struct lx_cause down;        /* why it is not alive */
 	uint32_t check_net;          /* net checked last */
 
 	/* discovery: discover.c */
@@ -158,7 +161,10 @@ int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, b
 void lx_peer_net_up(struct lx_core *core, uint32_t net);
 void lx_peer_net_down(struct lx_core *core, uint32_t net);
 
-void lx_peer_status_set(struct lx_core *core, struct lx_peer_ni *pni, uint32_t status);
+/* The only ways by which a peer NI's status changes: who watches is told. */
+void lx_peer_ni_set_up(struct lx_core *core, struct lx_peer_ni *pni);
+void lx_peer_ni_set_down(struct lx_core *core, struct lx_peer_ni *pni, enum lx_down_why why,
+			 int error);
 
 int lx_peer_describe_all(struct lx_core *core, struct lx_peer_info **ret_list, size_t *ret_n);
 int lx_peer_describe(struct lx_peer *peer, struct lx_peer_info **ret_info);

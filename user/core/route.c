@@ -6,10 +6,12 @@
  * Two ways to know that a route is alive (lnet.md 10.2). Where discovery works, the
  * gateway's own ping information tells the state of each of its NIs, and aliveness
  * is computed from that when asked. Where it does not, the last ping answer was
- * judged when it came, and lx_route.alive remembers the verdict.
+ * judged when it came, and lx_route.verdict remembers what came of it.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 #include "credit.h"
@@ -101,6 +103,19 @@ static void rnet_free_if_empty(struct lx_rnet *rnet)
 	free(rnet);
 }
 
+static void gateway_begin(struct lx_peer *gateway, enum lx_down_why verdict)
+{
+	struct lx_core *core = gateway->core;
+
+	lx_list_append(&core->gateways, &gateway->gateway_link);
+	gateway->alive = !verdict;
+	lx_down_clear(&gateway->down);
+	if (verdict)
+		lx_down_set(core, &gateway->down, verdict, 0, LX_NET_U32_ANY);
+}
+
+static void update(struct lx_route *route);
+
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
 {
 	struct lx_peer_ni *pni;
@@ -129,13 +144,12 @@ int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
 	route->priority = conf->priority == LX_UNSET ? 0 : conf->priority;
 	route->health_sensitivity =
 		conf->health_sensitivity == LX_UNSET ? 1 : conf->health_sensitivity;
-	route->alive = !core->tun.check_routers_before_use;
-	if (lx_list_empty(&route->gateway->routes)) {
-		route->gateway->alive = route->alive;
-		lx_list_append(&core->gateways, &route->gateway->gateway_link);
-	}
+	route->verdict = core->tun.check_routers_before_use ? LX_DOWN_NOT_ASKED : LX_DOWN_NO;
+	if (lx_list_empty(&route->gateway->routes))
+		gateway_begin(route->gateway, route->verdict);
 	lx_list_append(&route->gateway->routes, &route->gateway_link);
 	insert_somewhere(core, rnet, route);
+	update(route);
 	lx_core_change(core, LX_CHANGE_ROUTE_ADD, &route->nid, rnet->id, "%s", "");
 	/* The gateway is checked by the next second's round. */
 	return 0;
@@ -266,20 +280,75 @@ static bool must_be_on_net(const struct lx_route *route)
 	       (route->hops == 1 || (route->hops == LX_UNSET && route->single_hop));
 }
 
-bool lx_route_alive(const struct lx_route *route)
+/* LX_DOWN_NO: it is alive. */
+static enum lx_down_why why_down(const struct lx_route *route)
 {
 	struct lx_peer *gateway = route->gateway;
 
 	if (!gateway->alive)
-		return false;
+		return gateway->down.why == LX_DOWN_NOT_ASKED ? LX_DOWN_NOT_ASKED : LX_DOWN_GATEWAY;
 	/* Multi-Rail may be known of it before anything else is. */
 	if (lx_discover_disabled(gateway) || !gateway->merges)
-		return route->alive;
+		return route->verdict;
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
-		return false;
+		return LX_DOWN_NOT_ROUTING;
 	if (!gateway_net_alive(gateway, route->local_net))
-		return false;
-	return !must_be_on_net(route) || gateway_net_alive(gateway, route->rnet->id);
+		return LX_DOWN_NEAR_NET;
+	if (must_be_on_net(route) && !gateway_net_alive(gateway, route->rnet->id))
+		return LX_DOWN_FAR_NET;
+	return LX_DOWN_NO;
+}
+
+bool lx_route_alive(const struct lx_route *route)
+{
+	return !why_down(route);
+}
+
+/* As why_down(), and since when. */
+static void cause_of(const struct lx_route *route, struct lx_cause *ret_cause)
+{
+	enum lx_down_why why = why_down(route);
+	uint32_t net = why == LX_DOWN_NEAR_NET	? route->local_net
+		       : why == LX_DOWN_FAR_NET ? route->rnet->id
+						: LX_NET_U32_ANY;
+	int error = why == LX_DOWN_GATEWAY	  ? route->gateway->down.error
+		    : why == LX_DOWN_GATEWAY_LOST ? route->verdict_error
+						  : 0;
+
+	*ret_cause = route->down;
+	if (why)
+		lx_down_set(route->gateway->core, ret_cause, why, error, net);
+	else
+		lx_down_clear(ret_cause);
+}
+
+/* What is meant by a net without an NI that is up is said by one of those that are there. */
+static void describe_down(const struct lx_route *route, struct lx_down *ret_down)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+	struct lx_cause cause;
+	size_t used;
+
+	cause_of(route, &cause);
+	lx_down_describe(&cause, ret_down);
+	if (cause.why != LX_DOWN_NEAR_NET && cause.why != LX_DOWN_FAR_NET)
+		return;
+	net = lx_peer_net_lookup(route->gateway, cause.net);
+	if (!net)
+		return;
+	pni = lx_list_first(&net->nis, struct lx_peer_ni, link);
+	used = strlen(ret_down->reason);
+	snprintf(ret_down->reason + used, sizeof(ret_down->reason) - used, ": %s",
+		 lx_down_str(&pni->down));
+}
+
+static void update(struct lx_route *route)
+{
+	struct lx_cause cause;
+
+	cause_of(route, &cause);
+	route->down = cause;
 }
 
 /* The state of a net in a gateway's ping information. */
@@ -302,9 +371,13 @@ void lx_route_gateway_info(struct lx_peer *gateway, const struct lx_pinginfo *in
 
 	lx_list_for_each(route, &gateway->routes, gateway_link) {
 		net_in_info(info, route->rnet->id, &route->single_hop, &up);
-		route->alive = !(info->features & LX_PING_RTE_DISABLED) &&
-			       gateway_net_alive(gateway, route->local_net) &&
-			       (up || !must_be_on_net(route));
+		route->verdict = LX_DOWN_NO;
+		if (info->features & LX_PING_RTE_DISABLED)
+			route->verdict = LX_DOWN_NOT_ROUTING;
+		else if (!gateway_net_alive(gateway, route->local_net))
+			route->verdict = LX_DOWN_NEAR_NET;
+		else if (!up && must_be_on_net(route))
+			route->verdict = LX_DOWN_FAR_NET;
 	}
 }
 
@@ -317,13 +390,18 @@ void lx_route_gateway_checked(struct lx_peer *gateway, int error)
 	gateway->state &= ~LX_PEER_RTR_DISCOVERY;
 	gateway->state |= LX_PEER_RTR_DISCOVERED;
 	gateway->alive = !error;
-	if (!error)
+	if (!error) {
+		lx_down_clear(&gateway->down);
 		return;
+	}
+	lx_down_set(gateway->core, &gateway->down, LX_DOWN_CHECK, error, LX_NET_U32_ANY);
 	/* Only its answer tells of its NIs on other nets: without one they are down. */
 	lx_peer_ni_for_each(net, pni, gateway)
-		pni->status = LX_NI_STATUS_DOWN;
-	lx_list_for_each(route, &gateway->routes, gateway_link)
-		route->alive = false;
+		lx_peer_ni_set_down(gateway->core, pni, LX_DOWN_CHECK, error);
+	lx_list_for_each(route, &gateway->routes, gateway_link) {
+		route->verdict = LX_DOWN_GATEWAY_LOST;
+		route->verdict_error = error;
+	}
 }
 
 void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint32_t net)
@@ -335,27 +413,30 @@ void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint3
 	if (gateway->alive || lx_list_empty(&gateway->routes))
 		return;
 	gateway->alive = true;
+	lx_down_clear(&gateway->down);
 	lx_list_for_each(route, &gateway->routes, gateway_link) {
 		if (route->rnet->id == net)
-			route->alive = true;
+			route->verdict = LX_DOWN_NO;
 	}
 	peer_net = lx_peer_net_lookup(gateway, net);
 	if (peer_net) {
 		lx_list_for_each(pni, &peer_net->nis, link)
-			pni->status = LX_NI_STATUS_UP;
+			lx_peer_ni_set_up(core, pni);
 	}
 	lx_core_kick(core);
 }
 
-void lx_route_gateway_notify(struct lx_core *core, struct lx_peer_ni *pni, bool alive)
+void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error)
 {
 	struct lx_peer *gateway = lx_peer_of(pni);
 	struct lx_route *route;
 
 	if (lx_discover_disabled(gateway)) {
 		lx_list_for_each(route, &gateway->routes, gateway_link) {
-			if (lx_nid_eq(&route->nid, &pni->nid))
-				route->alive = alive;
+			if (!lx_nid_eq(&route->nid, &pni->nid))
+				continue;
+			route->verdict = LX_DOWN_GATEWAY_LOST;
+			route->verdict_error = error;
 		}
 	}
 	if (!lx_list_empty(&gateway->routes))
@@ -372,6 +453,7 @@ void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to)
 	if (lx_list_empty(&to->routes)) {
 		lx_list_append(&from->core->gateways, &to->gateway_link);
 		to->alive = from->alive;
+		to->down = from->down;
 	}
 	lx_list_for_each_safe(route, tmp, &from->routes, gateway_link) {
 		lx_list_del(&route->gateway_link);
@@ -384,17 +466,18 @@ void lx_route_report(struct lx_core *core)
 {
 	struct lx_rnet *rnet;
 	struct lx_route *route;
+	struct lx_down down;
 
 	lx_list_for_each(rnet, &core->rnets, link) {
 		lx_list_for_each(route, &rnet->routes, link) {
-			bool alive = lx_route_alive(route);
-
-			if (alive == route->shown_alive)
+			update(route);
+			if (!route->down.why == route->shown_alive)
 				continue;
-			route->shown_alive = alive;
+			route->shown_alive = !route->down.why;
+			describe_down(route, &down);
 			lx_core_change(core,
-				       alive ? LX_CHANGE_ROUTE_UP : LX_CHANGE_ROUTE_DOWN,
-				       &route->nid, rnet->id, "%s", "");
+				       route->down.why ? LX_CHANGE_ROUTE_DOWN : LX_CHANGE_ROUTE_UP,
+				       &route->nid, rnet->id, "%s", down.reason);
 		}
 	}
 }
@@ -489,6 +572,7 @@ static void route_describe(const struct lx_route *route, struct lx_route_info *r
 		.up = lx_route_alive(route),
 		.multi_hop = route->hops > 1 || (route->hops == LX_UNSET && !route->single_hop),
 	};
+	describe_down(route, &ret_info->down);
 }
 
 int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list, size_t *ret_n)

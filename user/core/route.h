@@ -9,6 +9,7 @@
 #include <lnetx/info.h>
 
 #include "../base/list.h"
+#include "down.h"
 
 struct lx_core;
 struct lx_core_ni;
@@ -32,9 +33,11 @@ struct lx_route {
 	int32_t hops;                /* LX_UNSET: undefined */
 	uint32_t priority;
 	int32_t health_sensitivity;
-	bool alive;        /* last computed; valid where discovery is not usable */
+	enum lx_down_why verdict; /* last computed; valid where discovery is not usable */
+	int verdict_error;
 	bool single_hop;   /* the gateway was seen to be on the net itself */
 	bool shown_alive;  /* last told as a change */
+	struct lx_cause down; /* as it was then */
 	uint64_t seq;
 };
 
@@ -72,8 +75,8 @@ void lx_route_gateway_checked(struct lx_peer *gateway, int error);
 void lx_route_gateway_info(struct lx_peer *gateway, const struct lx_pinginfo *info);
 /* A message came from behind a gateway (lnet.md 7.1). */
 void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint32_t net);
-/* A transport lost or found a gateway's NID. */
-void lx_route_gateway_notify(struct lx_core *core, struct lx_peer_ni *pni, bool alive);
+/* A transport lost a gateway's NID. */
+void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error);
 /* Routes of @from are those of @to now: the two peers were found to be one. */
 void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to);
 

@@ -315,6 +315,17 @@ int lx_edit_peer_del(struct lx_edit *e)
 
 /* ---- routing, counters, connections, tunables -------------------------------------- */
 
+/* Only a stop has to be waited for. */
+static int explain_busy(struct lx_edit *e)
+{
+	struct lx_routing_info info;
+
+	lx_routing_get(e->node, &info);
+	return say(e, -EBUSY,
+		   "routing is stopping, for at most %u s more; wait until \"lnetx routing show\" "
+		   "says \"routing off\" (lnetctl: \"enable: 0\")", info.seconds_left);
+}
+
 int lx_edit_routing_set(struct lx_edit *e)
 {
 	int err;
@@ -323,9 +334,7 @@ int lx_edit_routing_set(struct lx_edit *e)
 		return say(e, -EINVAL, "routing is 0 (off) or 1 (on)");
 	err = lx_routing_set(e->node, e->req->routing.enable);
 	if (err == -EBUSY)
-		return say(e, err,
-			   "routing is just being started or stopped; wait until \"lnetx "
-			   "routing show\" says 0 or 1");
+		return explain_busy(e);
 	if (err == -ENOMEM)
 		return say(e, err,
 			   "no memory for the router buffers; ask for fewer (lnetx routing "

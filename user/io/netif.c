@@ -123,7 +123,8 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 	snprintf(ret_netif->name, sizeof(ret_netif->name), "%s", ifa->ifa_name);
 	device_name(ifa->ifa_name, device);
 	ret_netif->index = if_nametoindex(device);
-	ret_netif->up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING);
+	ret_netif->enabled = ifa->ifa_flags & IFF_UP;
+	ret_netif->up = ret_netif->enabled && (ifa->ifa_flags & IFF_RUNNING);
 	ret_netif->loopback = ifa->ifa_flags & IFF_LOOPBACK;
 	if (ifa->ifa_addr->sa_family == AF_INET)
 		memcpy(&ret_netif->addr.v4, ifa->ifa_addr, sizeof(ret_netif->addr.v4));

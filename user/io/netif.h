@@ -47,7 +47,8 @@ struct lx_netif {
 	char name[IFNAMSIZ]; /* as asked for, an alias ("eth0:1") too */
 	unsigned int index;
 	union lx_addr addr; /* port 0 */
-	bool up; /* administratively, and the link is there */
+	bool enabled; /* administratively */
+	bool up; /* enabled, and the link is there */
 	bool loopback;
 	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
 	unsigned int speed_mbps; /* 0: unknown */

@@ -394,6 +394,7 @@ void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info)
 {
 	lx_node_lock(node);
 	lx_pool_describe(node->core, ret_info);
+	ret_info->seconds_left = lx_monitor_route_left(node->core);
 	lx_node_unlock(node);
 }
 
