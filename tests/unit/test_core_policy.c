@@ -106,12 +106,12 @@ static void peer_down(void **state)
 	/* Discovery: all of its NIDs may be used from now on. */
 	assert_true(TOLD_NID("10.0.0.2@tcp1") && TOLD_NID("10.0.0.3@tcp1"));
 	n_told = 0;
-	lx_peer_status_set(a->core, lx_peer_ni_lookup(a->core, &one), LX_NI_STATUS_DOWN);
+	lx_peer_ni_set_down(a->core, lx_peer_ni_lookup(a->core, &one), LX_DOWN_LOST, 0);
 	assert_int_equal(n_told, 1);
 	assert_true(TOLD_NID("10.0.0.3@tcp1"));
 	/* Up again it is one more to choose from: those that go elsewhere may stay there. */
 	n_told = 0;
-	lx_peer_status_set(a->core, lx_peer_ni_lookup(a->core, &one), LX_NI_STATUS_UP);
+	lx_peer_ni_set_up(a->core, lx_peer_ni_lookup(a->core, &one));
 	assert_int_equal(n_told, 0);
 	/* It leaves its peer. */
 	lx_peer_drop_nid(lx_peer_ni_lookup(a->core, &one));

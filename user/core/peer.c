@@ -569,7 +569,8 @@ uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
 
-	return pni ? lx_peer_of(pni)->number : 0;
+	/* It may be between two peers. */
+	return pni && pni->net ? lx_peer_of(pni)->number : 0;
 }
 
 /* ---- description ------------------------------------------------------------------------------------ */
