@@ -623,7 +623,6 @@ static void test_lnetx_output(void **state)
 /* What is down has a reason and a time, behind what the reference shows; what is up has none. */
 static void test_down(void **state)
 {
-	char path[200], line[300];
 	static const char down[] =
 		"net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: down\n"
 		"    interfaces: {0: eth0}\n    down_since: 2026-08-05T14:03:07+0200\n"
@@ -662,12 +661,7 @@ static void test_down(void **state)
 	prints("lnetx -y peer", "down_reason: \"no connection to it: Connection refused\"");
 	prints("lnetx peer", "no connection to it: Connection refused\n");
 	prints_not("lnetctl export --backup", "down_");
-	/* The export of a node in trouble is a configuration, too. */
 	prints("lnetctl export", "down_reason");
-	snprintf(path, sizeof(path), "%s",
-		 proc_file("down.yaml", expect(0, "lnetctl export")->out));
-	snprintf(line, sizeof(line), "lnetxd -t -c %s", path);
-	ok(line);
 }
 
 /* Routing that starts or stops says how long it will take, and what to wait for is what is shown. */

@@ -15,6 +15,7 @@
 
 #include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
+#include "../../user/base/schema.h"
 #include "../../user/conf/check.h"
 #include "../../user/conf/import.h"
 
@@ -210,6 +211,35 @@ static void test_route_forms(void **state)
 	assert_int_equal(conf->route[2].health_sensitivity, 4);
 	assert_int_equal(conf->routing, 1);
 	lx_conf_free(conf);
+}
+
+/* Whatever a show prints an export may have: no key of it is unknown. */
+static void all_known(const struct lx_schema *schema, const char *before)
+{
+	struct lx_conf_error err;
+	char yaml[300];
+
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		struct lx_conf *conf = NULL;
+
+		if (f->level > LX_LEVEL_MAX && !f->backup)
+			continue;
+		snprintf(yaml, sizeof(yaml), "%s%s: 1\n", before, f->key);
+		if (lx_conf_parse(yaml, strlen(yaml), &conf, &err) && strstr(err.text, "invalid key"))
+			fail_msg("%s: %s", yaml, err.text);
+		lx_conf_free(conf);
+	}
+}
+
+static void test_shown_keys(void **state)
+{
+	all_known(lx_control_nets.group, "net:\n  - ");
+	all_known(lx_control_nets.row, "net:\n  - net type: tcp\n    local NI(s):\n      - ");
+	all_known(lx_control_peers.group, "peer:\n  - ");
+	all_known(lx_control_peers.row, "peer:\n  - primary nid: 1@tcp\n    peer ni:\n      - ");
+	all_known(lx_control_routes.row, "route:\n  - ");
+	/* As lnetctl has it, behind "enable". */
+	lx_conf_free(parse("routing:\n    - enable: 3\n      seconds_left: 57\n"));
 }
 
 /* A section without a value is an empty one. */
@@ -631,7 +661,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_to_tell), cmocka_unit_test(test_many_mistakes),
 		cmocka_unit_test(test_truncated),	cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_lnd_settings),	cmocka_unit_test(test_import_scan),
-		cmocka_unit_test(test_globals),
+		cmocka_unit_test(test_globals),		cmocka_unit_test(test_shown_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
