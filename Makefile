@@ -100,6 +100,7 @@ FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_HELP_SRCS := $(filter-out $(FUZZ_SRCS),$(wildcard tests/fuzz/*.c))
 PUBLIC_HEADERS := $(addprefix include/lnetx/,lnetx.h conf.h nid.h tunable.h info.h reasons.h wire.h)
 
+comma := ,
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJS := $(call obj,$(LIB_SRCS))
 TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRCS) $(GOLDEN_SRCS) $(RDMA_SRCS)))
@@ -218,6 +219,10 @@ $(B)/tests/test_sock_%: $(B)/tests/unit/test_sock_%.o $(B)/tests/libhelp.a $(B)/
 $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/unit/%.o \
 		$(B)/tests/unit/fakeo2ib.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
+
+# Its allocations fail.
+$(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka -Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)
 
 $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)

@@ -105,6 +105,11 @@ struct lx_ni {
 struct lx_rx_from {
 	struct lx_nid nid; /* the previous hop, as the transport knows it */
 	bool rdma_get;     /* a GET that carries a sink: recv() is asked to fill it */
+	/*
+	 * Counts the messages that came by this way and are being forwarded, to their last
+	 * byte; NULL: nobody asks. Valid until lx_lnd_forwarding_end().
+	 */
+	unsigned int *forwarding;
 };
 
 /* ---- the transport's table ---------------------------------------------- */
@@ -242,8 +247,8 @@ void lx_lnd_stopped(struct lx_ni *ni);
 
 /* ---- what a transport with a fast path calls --------------------------------- */
 
-/* Messages that came as @rx (lx_lnd_parse()) and are being forwarded, to their last byte. */
-unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx);
+/* A counter that lx_lnd_parse() was given goes away: nobody counts in it any more. */
+void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding);
 
 /**
  * lx_lnd_share_credits - keep a neighbour's credits where the fast path counts its own

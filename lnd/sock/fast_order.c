@@ -100,7 +100,7 @@ static void publish_through(struct lx_sock_fast *fast, struct lx_fast_stream *st
 	if (state->quiet_barrier || s->order <= s->through)
 		return;
 	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
-	    lx_lnd_forwarding(conn->net->ni, conn))
+	    conn->forwarding)
 		return;
 	state->quiet_pos = lx_fast_pos_now(conn);
 	/* The next one to begin; what is under way began too early. */

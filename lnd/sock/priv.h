@@ -361,6 +361,7 @@ struct lx_sock_conn {
 	uint64_t unsent_ns;
 	uint64_t unsent_from; /* tx_bytes then */
 	uint64_t tx_bytes, rx_bytes;
+	unsigned int forwarding; /* messages that came by it and are not sent on yet (the core's) */
 	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */
 	uint8_t zc_copied;  /* times in a row that the kernel copied after all */
 	bool zc_on;

@@ -229,7 +229,7 @@ static void decode(const struct lx_sock_conn *conn, struct lx_hdr *hdr)
 static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 {
 	struct lx_sock_rx *rx = &conn->rx;
-	struct lx_rx_from from = { .nid = conn->peer->id.nid };
+	struct lx_rx_from from = { .nid = conn->peer->id.nid, .forwarding = &conn->forwarding };
 	char reason[96];
 	int r;
 

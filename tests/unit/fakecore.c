@@ -311,9 +311,8 @@ uint64_t lx_lnd_now(struct lx_ni *ni)
 	return uv_hrtime();
 }
 
-unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx)
+void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding)
 {
-	return 0;
 }
 
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,

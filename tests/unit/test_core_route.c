@@ -896,6 +896,42 @@ static void illegal_destinations_close(void **state)
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_TYPE], 1);
 }
 
+static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg,
+			 const struct lx_payload *payload, size_t rlen)
+{
+	if (msg)
+		lx_lnd_finalize(msg, 0);
+}
+
+/* A transport can have it counted what is being forwarded of one connection's messages. */
+static void forwarding_is_counted(void **state)
+{
+	struct lx_nid near = nid("10.0.0.11@tcp1");
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &near);
+	const struct lx_lnd *real = ni->ni.lnd;
+	struct lx_lnd lnd = *real;
+	unsigned int conn[2] = { 0, 0 };
+	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
+	struct lx_hdr hdr = { .src_nid = from.nid, .dst_nid = nid("10.1.0.1@tcp2"),
+			      .type = LX_MSG_PUT, .cmd.put.ack_md = LX_WIRE_HANDLE_NONE,
+			      .cmd.put.portal = lx_le32(5) };
+
+	lnd.recv = recv_at_once;
+	ni->ni.lnd = &lnd;
+	for (int i = 0; i < 8; i++) {
+		from.forwarding = &conn[i % 2];
+		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), 0);
+	}
+	ni->ni.lnd = real;
+	assert_int_equal(conn[0], 4);
+	assert_int_equal(conn[1], 4);
+	/* The second connection is freed; what came by it is forwarded all the same. */
+	lx_lnd_forwarding_end(&ni->ni, &conn[1]);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(conn[0], 0);
+	assert_int_equal(conn[1], 4);
+}
+
 static void buffers_are_a_limit(void **state)
 {
 	const int64_t few[LX_POOLS] = { 1, 1, 1 };
@@ -972,7 +1008,7 @@ int main(void)
 		T(announcing_is_bounded), T(neighbours_are_known), T(no_router_drops),
 		T(unroutable_is_dropped_by_the_router), T(a_missing_route_is_logged),
 		 T(asymmetric_route_is_dropped),
-		T(illegal_destinations_close), T(buffers_are_a_limit), T(resizing_under_load),
+		T(illegal_destinations_close), T(forwarding_is_counted), T(buffers_are_a_limit), T(resizing_under_load),
 		T(redirects_to_a_live_nid),
 	};
 

@@ -100,6 +100,7 @@ void lx_core_stop(struct lx_core *core)
 	lx_track_stop(core);
 }
 
+/* It may be half built: nothing here looks anything up, as a table may be missing. */
 void lx_core_free(struct lx_core *core)
 {
 	struct lx_peer *peer;

@@ -175,6 +175,8 @@ void lx_credit_recv(struct lx_core_msg *msg)
 
 	msg->pool = &msg->core->pool[lx_pool_class_of(msg->m.hdr.payload_length)];
 	msg->has_rtr_credit = true;
+	if (msg->forwarding)
+		++*msg->forwarding;
 	if (lx_credit_take(peer->rtr) < 0)
 		wait_for(msg, &peer->rtr_queue);
 	else
@@ -216,6 +218,9 @@ void lx_credit_return_rx(struct lx_core_msg *msg)
 	}
 	if (msg->has_rtr_credit) {
 		msg->has_rtr_credit = false;
+		if (msg->forwarding)
+			--*msg->forwarding;
+		msg->forwarding = NULL;
 		lx_credit_give(peer->rtr);
 		serve_rtr(peer);
 	}
@@ -260,12 +265,14 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 	return 0;
 }
 
-unsigned int lx_lnd_forwarding(struct lx_ni *ni, const void *rx)
+void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding)
 {
-	const struct lx_core_msg *msg;
-	unsigned int n = 0;
+	struct lx_core_msg *msg;
 
-	lx_list_for_each (msg, &ni->core->msgs, all)
-		n += msg->has_rtr_credit && msg->rx == rx;
-	return n;
+	if (!*forwarding)
+		return;
+	lx_list_for_each(msg, &ni->core->msgs, all) {
+		if (msg->forwarding == forwarding)
+			msg->forwarding = NULL;
+	}
 }

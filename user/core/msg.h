@@ -57,6 +57,7 @@ struct lx_core_msg {
 	struct lx_core_ni *rxni;
 	struct lx_peer_ni *rxpeer; /* previous hop */
 	void *rx;                  /* the transport's name for it */
+	unsigned int *forwarding;  /* counts it while it is being forwarded; may be NULL */
 	bool rdma_get;
 	struct lx_pool *pool;
 	struct lx_rbuf *rbuf;
