@@ -52,7 +52,7 @@ begin_traffic() {
 }
 
 begin_client() {
-	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s 64k -t 300
+	begin_load client $CLIENT put "$SERVER" -r tcp2=10.1.0.11@tcp1 -s 64k -t 300
 }
 
 routed_by() {
