@@ -122,6 +122,30 @@ s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
 	[[ $output == *"a.yaml:5:18: net tcp on lo: another program listens on its port"* ]]
 }
 
+@test "a file that may be missing: lnetxd waits, and takes it when it is there" {
+	net_two
+	start b
+	spawn a -c "$DIR/a.yaml" --missing-ok
+	eventually "$PATIENCE" log_has a 'state="not configured" reason="there is no .*a.yaml"'
+	equal "$(lx a -j daemon show | jq '.daemon[0].configured')" false
+	nets_yaml tcp eth0 | config a
+	kill -HUP "${daemon_pid[a]}"
+	eventually "$PATIENCE" log_has a 'action=reloaded'
+	ctl a lnet configure --all
+	pings a 10.1.0.2@tcp
+	stop a
+	start a --missing-ok
+	pings a 10.1.0.2@tcp
+	# A file that is there has to be right.
+	stop a
+	echo 'nets: {}' | config a
+	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml" --missing-ok
+	[[ $output == *"a.yaml:1:1"*"nets"* ]]
+	rm "$DIR/a.yaml"
+	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
+	[[ $output == *"No such file"* ]]
+}
+
 @test "one lnetxd for each namespace; what a dead one left is no hindrance" {
 	net_two
 	start a

@@ -128,6 +128,22 @@ run_example() {
 	equal "$(find "$USR" -type f -o -type l)" ""
 }
 
+@test "the unit starts without a configuration file, as the README says" {
+	local unit=$USR/lib/systemd/system/lnetxd.service command
+
+	install_all
+	net_begin
+	node a
+	run -1 grep -E '^(Condition|Assert)' "$unit"
+	command=$(sed -n 's/^ExecStart=//p' "$unit")
+	# shellcheck disable=SC2086 # a command and its arguments
+	ip netns exec "$(ns a)" ${command/\/etc\/lnetx.conf/$DIR/none.conf} >"$DIR/a.log" 2>&1 3>&- &
+	daemon_pid[a]=$!
+	eventually "$PATIENCE" log_has a 'reason="there is no .*none.conf" next="lnetctl lnet configure'
+	ctl a lnet configure
+	[[ $(ctl a net show) == *"0@lo"* ]]
+}
+
 # ---- the checks of the sources ---------------------------------------------------------
 
 @test "the arrow check finds a forbidden include, with file and line" {

@@ -472,8 +472,7 @@ static int own_change(struct lx_daemon *d, uint8_t command, uint16_t flags, lx_c
 /* Without a file just the node: nobody has asked for the net that "--all" would choose. */
 int lx_change_start(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, LX_CONTROL_CONFIGURE, NLM_F_CREATE | (d->config_file ? 0 : NLM_F_EXCL),
-			  done);
+	return own_change(d, LX_CONTROL_CONFIGURE, NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
 }
 
 int lx_change_reload(struct lx_daemon *d, lx_change_fn done)

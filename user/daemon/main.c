@@ -37,7 +37,7 @@
 
 struct options {
 	const char *config, *instance, *group;
-	bool test, configure, no_bpf;
+	bool test, configure, missing_ok, no_bpf;
 	int level;
 	unsigned int drain_s;
 };
@@ -55,6 +55,7 @@ static const char usage_text[] =
 	"       lnetxd -t -c FILE\n"
 	"\n"
 	"  -c, --config FILE      read this configuration and start LNet with it\n"
+	"  -m, --missing-ok       if there is no FILE, wait for \"lnetctl lnet configure\"\n"
 	"  -C, --configure        start LNet also without a file\n"
 	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong\n"
 	"  -n, --instance NAME    name of the control socket (default: $LNETX_INSTANCE, or one\n"
@@ -101,6 +102,9 @@ static int parse_option(int opt, struct options *o)
 	case 'c':
 		o->config = optarg;
 		return 0;
+	case 'm':
+		o->missing_ok = true;
+		return 0;
 	case 'C':
 		o->configure = true;
 		return 0;
@@ -136,6 +140,7 @@ static int parse_option(int opt, struct options *o)
 static int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option table[] = { { "config", required_argument, NULL, 'c' },
+					       { "missing-ok", no_argument, NULL, 'm' },
 					       { "configure", no_argument, NULL, 'C' },
 					       { "test", no_argument, NULL, 't' },
 					       { "instance", required_argument, NULL, 'n' },
@@ -149,7 +154,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { NULL, 0, NULL, 0 } };
 	int opt, err = 0;
 
-	while (!err && (opt = getopt_long(argc, argv, "c:Ctn:g:d:l:BfVh", table, NULL)) != -1)
+	while (!err && (opt = getopt_long(argc, argv, "c:mCtn:g:d:l:BfVh", table, NULL)) != -1)
 		err = parse_option(opt, o);
 	if (!err && optind < argc)
 		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
@@ -165,6 +170,11 @@ static int parse_options(int argc, char **argv, struct options *o)
 static void print_mistake(const char *text, void *arg)
 {
 	fprintf(stderr, "%s\n", text);
+}
+
+static bool may_be_missing(const struct options *o)
+{
+	return o->missing_ok && access(o->config, F_OK) && errno == ENOENT;
 }
 
 static int test_file(const char *path)
@@ -342,11 +352,16 @@ static void watch_signal(uv_signal_t *handle, uv_signal_cb fn, int number)
 
 static int start(struct lx_daemon *d, const struct options *o)
 {
-	if (o->config || o->configure)
+	if (d->conf || o->configure)
 		return lx_change_start(d, on_started);
 	lx_notify("READY=1\nSTATUS=waiting for \"lnetctl lnet configure\"");
-	lx_info("instance=%s state=\"not configured\" next=\"lnetctl lnet configure\"",
-		d->instance);
+	if (o->config)
+		lx_info("instance=%s state=\"not configured\" reason=\"there is no %s\" "
+			"next=\"lnetctl lnet configure; or write that file and restart lnetxd\"",
+			d->instance, o->config);
+	else
+		lx_info("instance=%s state=\"not configured\" next=\"lnetctl lnet configure\"",
+			d->instance);
 	return 0;
 }
 
@@ -356,7 +371,8 @@ static int run(const struct options *o)
 	int err;
 
 	lx_daemon_log_start(o->level);
-	if (o->config && lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
+	if (o->config && !may_be_missing(o) &&
+	    lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
 	if (init_daemon(d, o) || open_control(d))
 		return EXIT_FAILURE; /* the process ends: nothing else to undo */
