@@ -624,6 +624,55 @@ static void test_import_scan(void **state)
 	assert_int_equal(lx_import_scan("pong: 1\n", 8, &import, &err), -EINVAL);
 }
 
+/* The shapes of a section: as documented, as it is printed, and as JSON. */
+static void test_import_shapes(void **state)
+{
+	static const struct {
+		const char *yaml, *nids; /* in order, with a "d" in front of what is discovered */
+	} shapes[] = {
+		{ "ping: { nids: { 0: 1.1.1.1@tcp, 1: 1.1.1.2@tcp } }\n",
+		  "1.1.1.1@tcp 1.1.1.2@tcp " },
+		{ "ping:\n- nids: [ 1.1.1.1@tcp ]\n- nids: { 0: '1.1.1.[2-3]@tcp' }\n",
+		  "1.1.1.1@tcp 1.1.1.2@tcp 1.1.1.3@tcp " },
+		{ "ping:\n- primary nid: 1.1.1.1@tcp\n  Multi-Rail: true\n  peer_ni:\n"
+		  "  - nid: 1.1.1.1@tcp\n  - nid: 1.1.1.9@tcp\n- primary nid: 1.1.1.2@tcp\n"
+		  "  rtt_us: 5\n"
+		  "manage:\n- ping:\n  errno: -5\n  descr: ! 'failed'\n",
+		  "1.1.1.1@tcp 1.1.1.2@tcp " },
+		{ "discover:\n- primary nid: 1.1.1.1@tcp\n  Multi-Rail: true\n  peer_ni: []\n",
+		  "d1.1.1.1@tcp " },
+		{ "ping:\n- 1.1.1.1@tcp\n- nid: 1.1.1.2@tcp\n", "1.1.1.1@tcp 1.1.1.2@tcp " },
+		{ "ping: 1.1.1.1@tcp\n", "1.1.1.1@tcp " },
+		{ "{\"ping\":[{\"primary_nid\":\"1.1.1.1@tcp\",\"multi_rail\":true,\"peer_ni\":[]},"
+		  "{\"nid\":\"1.1.1.2@tcp\",\"error\":{\"errno\":-5}}],\"error\":{\"errno\":-5}}",
+		  "1.1.1.1@tcp 1.1.1.2@tcp " },
+		{ "ping:\ndiscover: []\n", "" },
+	};
+	struct lx_conf_error err;
+	struct lx_import import;
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		char nids[400] = "";
+
+		if (lx_import_scan(shapes[i].yaml, strlen(shapes[i].yaml), &import, &err))
+			fail_msg("%s-> %d:%d: %s", shapes[i].yaml, err.line, err.column, err.text);
+		for (size_t j = 0; j < import.n_probes; j++) {
+			const struct lx_import_probe *p = &import.probe[j];
+
+			sprintf(nids + strlen(nids), "%s%s ", p->discover ? "d" : "",
+				lx_nid_str(&p->nid));
+		}
+		assert_string_equal(nids, shapes[i].nids);
+		lx_import_fini(&import);
+	}
+	assert_int_equal(lx_import_scan("ping: { timeout: 5 }\n", 21, &import, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "no value for \"nids\""));
+	assert_int_equal(lx_import_scan("ping: { nods: {0: x} }\n", 23, &import, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "did you mean \"nids\"?"));
+	assert_int_equal(lx_import_scan("pnig: {}\n", 9, &import, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "did you mean \"ping\"?"));
+}
+
 /* The parser and the transport have to mean the same by a place in the list of values. */
 static void test_lnd_settings(void **state)
 {
@@ -661,7 +710,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_to_tell), cmocka_unit_test(test_many_mistakes),
 		cmocka_unit_test(test_truncated),	cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_lnd_settings),	cmocka_unit_test(test_import_scan),
-		cmocka_unit_test(test_globals),		cmocka_unit_test(test_shown_keys),
+		cmocka_unit_test(test_import_shapes),	cmocka_unit_test(test_globals),
+		cmocka_unit_test(test_shown_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/suggest.h"
 #include "import.h"
 #include "yaml.h"
 
 struct scan {
 	struct lx_import *import;
-	struct lx_import_probe probe; /* what the section says for all its NIDs */
+	struct lx_import_probe probe; /* what the entry says for all its NIDs */
+	bool has_nids;
 };
 
 static int probe_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -20,6 +22,7 @@ static int probe_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	size_t n = 0;
 	int err = lx_yaml_nids(y, value, "nids", &nids, &n);
 
+	s->has_nids = true;
 	for (size_t i = 0; !err && i < n; i++) {
 		s->probe.nid = nids[i];
 		err = lx_yaml_append(y, value, &s->import->probe, &s->import->n_probes,
@@ -48,24 +51,47 @@ static int probe_source(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_nid(y, value, "source", &((struct scan *)arg)->probe.source);
 }
 
-/* Two walks: "nids" is last, whatever its place, as the others hold for all NIDs. */
-static int section_probe(struct lx_yaml *y, yaml_node_t *value, struct scan *s, bool discover)
+/* Two walks: NIDs are last, whatever their place, as the others hold for all of them. */
+static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	static const struct lx_yaml_key first[] = { { "nids", lx_yaml_pass },
-						    { "timeout", probe_timeout },
-						    { "source", probe_source },
-						    { NULL, NULL } };
-	static const struct lx_yaml_key second[] = {
-		{ "nids", probe_nids }, { "timeout", NULL }, { "source", NULL }, { NULL, NULL }
+	static const struct lx_yaml_key first[] = {
+		{ "nids", lx_yaml_pass },   { "timeout", probe_timeout },
+		{ "source", probe_source }, { "nid", NULL },
+		{ "primary nid", NULL },    { "Multi-Rail", NULL },
+		{ "peer_ni", NULL },	    { "rtt_us", NULL },
+		{ "error", NULL },	    { NULL, NULL }
 	};
-	const char *what = discover ? "discover" : "ping";
+	static const struct lx_yaml_key second[] = {
+		{ "nids", probe_nids }, { "nid", probe_nid }, { "primary nid", probe_nid },
+		{ "timeout", NULL },	{ "source", NULL },   { "Multi-Rail", NULL },
+		{ "peer_ni", NULL },	{ "rtt_us", NULL },   { "error", NULL },
+		{ NULL, NULL }
+	};
+	struct scan *s = arg;
+	const char *what = s->probe.discover ? "discover" : "ping";
 	int err;
 
+	if (value->type == YAML_SCALAR_NODE)
+		return probe_nid(y, value, s);
+	s->probe.source = lx_nid_any;
+	s->probe.timeout_ms = 1000;
+	s->has_nids = false;
+	err = lx_yaml_map(y, value, what, first, s);
+	if (!err)
+		err = lx_yaml_map(y, value, what, second, s);
+	if (!err && !s->has_nids)
+		err = lx_yaml_fail(y, value, -EINVAL, "no value for \"nids\" in %s", what);
+	return err;
+}
+
+static int section_probe(struct lx_yaml *y, yaml_node_t *value, struct scan *s, bool discover)
+{
 	s->probe = (struct lx_import_probe){ .discover = discover,
 					     .source = lx_nid_any,
 					     .timeout_ms = 1000 };
-	err = lx_yaml_map(y, value, what, first, s);
-	return err ? err : lx_yaml_map(y, value, what, second, s);
+	if (value->type == YAML_SCALAR_NODE && !lx_yaml_null(value))
+		return probe_entry(y, value, s);
+	return lx_yaml_seq(y, value, discover ? "discover" : "ping", probe_entry, s);
 }
 
 static int section(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
@@ -73,13 +99,16 @@ static int section(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_n
 {
 #define KEY_(NAME, key) key,
 	static const char *const names[] = { LX_IMPORT_SECTIONS(KEY_) };
+	struct lx_suggest meant = lx_suggest(name);
 	struct scan *s = arg;
 	unsigned int i = 0;
 
 	while (i < LX_IMPORT_COUNT && strcmp(names[i], name))
-		i++;
+		lx_suggest_offer(&meant, names[i++]);
 	if (i == LX_IMPORT_COUNT)
-		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in the file", name);
+		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in the file%s%s%s",
+				    name, meant.best ? "; did you mean \"" : "",
+				    meant.best ? meant.best : "", meant.best ? "\"?" : "");
 	s->import->sections |= 1u << i;
 	if (i == LX_IMPORT_PING || i == LX_IMPORT_DISCOVER)
 		return section_probe(y, value, s, i == LX_IMPORT_DISCOVER);

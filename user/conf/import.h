@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a YAML file has besides configuration: which sections, for "import --show",
- * and the commands "ping" and "discover", for "import --exec".
+ * and the commands "ping" and "discover", for "import --exec". These are written so, once
+ * or as a list, or as they are printed, where each entry stands for its primary NID:
  *
- *	ping:
- *	  timeout: 2
- *	  nids:
- *	    0: 10.0.0.1@tcp
+ *	ping:                            ping:
+ *	  timeout: 2                     - primary nid: 10.0.0.1@tcp
+ *	  source: 10.0.0.9@tcp             Multi-Rail: true
+ *	  nids:                            peer_ni:
+ *	    0: 10.0.0.1@tcp                - nid: 10.0.0.1@tcp
  */
 #ifndef LX_CONF_IMPORT_H
 #define LX_CONF_IMPORT_H
@@ -17,7 +19,8 @@
 #define LX_IMPORT_SECTIONS(X) \
 	X(NET, "net") X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") \
 	X(PEER, "peer") X(GLOBAL, "global") X(NUMA, "numa") X(TUNABLES, "tunables") \
-	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover")
+	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover") \
+	X(MANAGE, "manage") X(ERROR, "error") /* with the two before: what failed; passed over */
 
 enum lx_import_section {
 #define LX_IMPORT_ENUM_(NAME, key) LX_IMPORT_##NAME,
