@@ -224,6 +224,9 @@ $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/u
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)
 
+$(B)/tests/test_cli_json: $(B)/tests/unit/test_cli_json.o $(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka -ljansson)
+
 $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 

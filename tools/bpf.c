@@ -98,8 +98,13 @@ static int warn_not_loaded(struct lx_session *s)
 	if (err)
 		return err;
 	json_array_foreach (json_object_get(info, "sets"), i, set) {
-		if (!strcmp(text_of(set, "set"), "forward") &&
-		    !json_is_true(json_object_get(set, "loaded")))
+		if (strcmp(text_of(set, "set"), "forward") ||
+		    json_is_true(json_object_get(set, "loaded")))
+			continue;
+		if (lx_lnetx_as_tree())
+			lx_lnetx_print("warning", json_sprintf("on, but not loaded: %s",
+							       text_of(set, "reason")));
+		else
 			fprintf(stderr, "lnetx: on, but not loaded: %s; see \"lnetx bpf status\"\n",
 				text_of(set, "reason"));
 	}

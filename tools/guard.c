@@ -85,8 +85,26 @@ static int show(struct lx_session *s, const struct lx_args *a)
 
 /* ---- changes ----------------------------------------------------------------------- */
 
+/* What came of one NID: now, or in the list of all. */
+static void tell(const struct lx_session *s, const struct lx_nid *nid, json_t *list)
+{
+	json_t *entry;
+
+	if (!lx_lnetx_as_tree()) {
+		if (*s->text)
+			puts(s->text);
+		return;
+	}
+	entry = json_pack("{ss}", "nid", lx_nid_str(nid));
+	if (s->count != LX_UNSET)
+		json_object_set_new(entry, "connections", json_integer(s->count));
+	if (*s->text)
+		json_object_set_new(entry, "text", json_string(s->text));
+	json_array_append_new(list, entry);
+}
+
 /* The NIDs of one word after the other. */
-static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t flags)
+static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t flags, json_t *list)
 {
 	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
 
@@ -100,21 +118,38 @@ static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t fla
 
 			err = lx_session_request(s, LX_CONTROL_BANS, flags, &lx_control_ban_schema,
 						 &req, NULL, NULL);
-			if (!err && *s->text)
-				puts(s->text);
+			if (!err)
+				tell(s, &nids[j], list);
 		}
 	}
 	return err;
 }
 
+/* What was done before something failed is told with the failure. */
+static int ban_or_not(struct lx_session *s, const struct lx_args *a, uint16_t flags)
+{
+	json_t *list = json_array(), *map;
+	int err = ban_words(s, a, flags, list);
+
+	if (lx_lnetx_as_tree() && json_array_size(list)) {
+		map = json_pack("{sO}", flags ? "ban" : "unban", list);
+		if (err)
+			json_object_set_new(map, "error", lx_lnetx_error(err, s->text));
+		lx_lnetx_print_map(map);
+		s->text[0] = '\0'; /* told already */
+	}
+	json_decref(list);
+	return err;
+}
+
 static int ban(struct lx_session *s, const struct lx_args *a)
 {
-	return ban_words(s, a, NLM_F_CREATE);
+	return ban_or_not(s, a, NLM_F_CREATE);
 }
 
 static int unban(struct lx_session *s, const struct lx_args *a)
 {
-	return ban_words(s, a, 0);
+	return ban_or_not(s, a, 0);
 }
 
 static int prefix_words(struct lx_session *s, const struct lx_args *a, uint16_t flags,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../user/base/suggest.h"
 #include "lnetctl.h"
 #include "print.h"
 
@@ -70,7 +71,7 @@ static void group_help(FILE *out, const struct lx_group *g)
 
 static void all_help(FILE *out)
 {
-	fputs("usage: lnetctl COMMAND ...; \"lnetctl COMMAND help\" tells more\n\n", out);
+	fputs("usage: lnetctl COMMAND ...; \"lnetctl help COMMAND\" tells more\n\n", out);
 	for (const struct lx_group *g = lx_groups; g->name; g++)
 		fprintf(out, "%-16s %s\n", g->name, g->help);
 }
@@ -164,7 +165,7 @@ static int parse_options(int argc, char **argv, const struct lx_verb *v, struct 
 	/* Without options every word is taken as it is: "set response_tracking -1". */
 	a->rest = v->option ? argv + optind : argv + 1;
 	a->n_rest = v->option ? argc - optind : argc - 1;
-	if (!v->option && a->n_rest && (!strcmp(a->rest[0], "--help") || !strcmp(a->rest[0], "-h")))
+	if (!v->option && a->n_rest && !strcmp(a->rest[0], "-h"))
 		return 1;
 	if (a->n_rest > (int)v->max_rest) {
 		fprintf(stderr, "lnetctl: \"%s\" is not expected here\n", a->rest[v->max_rest]);
@@ -186,6 +187,23 @@ static int refuse_later(const struct lx_group *g, const struct lx_verb *v)
 	return -EOPNOTSUPP & 0xff;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* "help" alone, or "--help" anywhere; "-h" is left to the options, which may have one. */
+static bool wants_help(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "help"))
+		return true;
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help"))
+			return true;
+	}
+	return false;
+}
+
 /* argv[0] is the verb. */
 static int run_verb(struct lx_session *s, const struct lx_group *g, const struct lx_verb *v,
 		    int argc, char **argv)
@@ -193,6 +211,10 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 	struct lx_args a = { .verb = v->name };
 	int err;
 
+	if (wants_help(argc, argv)) {
+		verb_help(stdout, g, v);
+		return 0;
+	}
 	if (v->later)
 		return refuse_later(g, v);
 	err = parse_options(argc, argv, v, &a);
@@ -207,83 +229,99 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 	return err ? lx_lnetctl_error(s, v) : 0;
 }
 
-static bool is_help(const char *word)
-{
-	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
-}
-
 /*
  * The one that has this name, or the only one that begins so. Walks both tables, of
- * groups and of verbs: their first member is the name.
+ * groups and of verbs: their first member is the name. NULL: complained about.
  */
-static const void *find_name(const void *table, size_t size, const char *name, bool *ret_ambiguous)
+static const void *find_name(const void *table, size_t size, const char *name)
 {
+	struct lx_suggest meant = lx_suggest(name);
 	const void *found = NULL;
+	char list[300] = "";
+	size_t used = 0, n = 0;
 
-	*ret_ambiguous = false;
 	for (const char *p = table; *(const char *const *)p; p += size) {
 		const char *candidate = *(const char *const *)p;
 
 		if (!strcmp(candidate, name))
 			return p;
+		lx_suggest_offer(&meant, candidate);
 		if (strncmp(candidate, name, strlen(name)))
 			continue;
-		*ret_ambiguous = found;
 		found = p;
+		if (used < sizeof(list))
+			used += snprintf(list + used, sizeof(list) - used, "%s%s", n++ ? ", " : "",
+					 candidate);
 	}
-	return *ret_ambiguous ? NULL : found;
-}
-
-static int unknown(const char *name, bool ambiguous)
-{
-	fprintf(stderr, "lnetctl: '%s' is %s; see 'lnetctl --list-commands'\n", name,
-		ambiguous ? "not unambiguous" : "no command");
-	return STATUS_USAGE;
+	if (n == 1)
+		return found;
+	if (n)
+		fprintf(stderr, "lnetctl: '%s' is ambiguous: %s\n", name, list);
+	else
+		fprintf(stderr,
+			"lnetctl: '%s' is no command%s%s%s; see 'lnetctl --list-commands'\n", name,
+			meant.best ? "; did you mean '" : "", meant.best ? meant.best : "",
+			meant.best ? "'?" : "");
+	return NULL;
 }
 
 /* argv[0] is the group. */
 static int run_group(struct lx_session *s, const struct lx_group *g, int argc, char **argv)
 {
 	const struct lx_verb *v;
-	bool ambiguous;
 
-	if (g->is_verb && !(argc > 1 && !strcmp(argv[1], "help")))
+	if (g->is_verb)
 		return run_verb(s, g, g->verb, argc, argv);
 	if (argc < 2) {
 		group_help(stderr, g);
 		return STATUS_USAGE;
 	}
-	if (is_help(argv[1])) {
+	if (is_help(argv[1]) && argc == 2) {
 		group_help(stdout, g);
 		return 0;
 	}
-	v = find_name(g->verb, sizeof(*v), argv[1], &ambiguous);
+	v = find_name(g->verb, sizeof(*v), argv[is_help(argv[1]) ? 2 : 1]);
 	if (!v)
-		return unknown(argv[1], ambiguous);
+		return STATUS_USAGE;
+	if (is_help(argv[1])) {
+		verb_help(stdout, g, v);
+		return 0;
+	}
 	return run_verb(s, g, v, argc - 1, argv + 1);
+}
+
+/* "help [GROUP [VERB]]"; argv[0] is the group. */
+static int run_help(struct lx_session *s, int argc, char **argv)
+{
+	char *words[] = { NULL, "help", argc > 1 ? argv[1] : NULL, NULL };
+	const struct lx_group *g;
+
+	if (!argc) {
+		all_help(stdout);
+		return 0;
+	}
+	g = find_name(lx_groups, sizeof(*g), argv[0]);
+	words[0] = argv[0];
+	return g ? run_group(s, g, g->is_verb || argc == 1 ? 2 : 3, words) : STATUS_USAGE;
 }
 
 static int run_words(struct lx_session *s, int argc, char **argv)
 {
 	const struct lx_group *g;
-	bool ambiguous;
 
-	if (is_help(argv[0])) {
-		all_help(stdout);
-		return 0;
-	}
+	if (is_help(argv[0]))
+		return run_help(s, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "--list-commands"))
 		return list_commands();
 	if (!strcmp(argv[0], "--version")) {
 		printf("lnetctl (lnetx) %s\n", LX_VERSION);
 		return 0;
 	}
-	g = find_name(lx_groups, sizeof(*g), argv[0], &ambiguous);
-	return g ? run_group(s, g, argc, argv) : unknown(argv[0], ambiguous);
+	g = find_name(lx_groups, sizeof(*g), argv[0]);
+	return g ? run_group(s, g, argc, argv) : STATUS_USAGE;
 }
 
-/* ---- commands from the input
- * --------------------------------------------------------------------- */
+/* ---- commands from the input -------------------------------------------------------- */
 
 /* Cuts a line into words, in place; quotes keep spaces. Returns their number. */
 static int split(char *line, char **words, int max)
@@ -309,13 +347,14 @@ static int split(char *line, char **words, int max)
 	return n;
 }
 
+/* Returns the status of the last command that failed, 0 if none did. */
 static int interactive(struct lx_session *s)
 {
 	bool prompt = isatty(STDIN_FILENO);
 	char *words[WORDS_MAX + 1];
+	int n, one, status = 0;
 	char *line = NULL;
 	size_t size = 0;
-	int n;
 
 	for (;;) {
 		if (prompt) {
@@ -328,27 +367,40 @@ static int interactive(struct lx_session *s)
 		words[n] = NULL;
 		if (n && (!strcmp(words[0], "quit") || !strcmp(words[0], "exit")))
 			break;
-		if (n)
-			run_words(s, n, words);
+		one = n ? run_words(s, n, words) : 0;
+		if (one)
+			status = one;
 		fflush(stdout);
 	}
 	free(line);
-	return 0;
+	return status;
+}
+
+/* Not the reference's, which knows one node a machine. Taken out, wherever it stands. */
+static const char *take_instance(int *argc, char **argv)
+{
+	const char *instance = NULL;
+	int kept = 1;
+
+	for (int i = 1; i < *argc; i++) {
+		if (!strncmp(argv[i], "--instance=", strlen("--instance=")))
+			instance = argv[i] + strlen("--instance=");
+		else if (!strcmp(argv[i], "--instance") && i + 1 < *argc)
+			instance = argv[++i];
+		else
+			argv[kept++] = argv[i];
+	}
+	*argc = kept;
+	argv[kept] = NULL;
+	return instance;
 }
 
 int lx_lnetctl_main(int argc, char **argv)
 {
-	const char *instance = NULL;
 	struct lx_session s;
 	int status;
 
-	/* Not the reference's, which knows one node a machine. */
-	if (argc > 2 && !strcmp(argv[1], "--instance")) {
-		instance = argv[2];
-		argv += 2;
-		argc -= 2;
-	}
-	lx_session_init(&s, instance);
+	lx_session_init(&s, take_instance(&argc, argv));
 	lx_verbs_init();
 	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);
 	lx_session_fini(&s);

@@ -4,11 +4,13 @@
  * unambiguous. Shows are tables, JSON or YAML from the same tree.
  */
 #include <errno.h>
-#include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../user/base/suggest.h"
 #include "lnetx.h"
 #include "print.h"
 #include "tree.h"
@@ -16,6 +18,7 @@
 #define REST_MAX 64
 
 static struct lx_format format;
+static bool printed; /* a document */
 
 /* ---- output ----------------------------------------------------------------------- */
 
@@ -29,15 +32,40 @@ bool lx_lnetx_as_tree(void)
 	return format.json || format.yaml;
 }
 
-void lx_lnetx_print(const char *key, json_t *value)
+void lx_lnetx_print_map(json_t *map)
 {
-	json_t *map = json_pack("{so}", key, value);
-
 	if (format.json)
 		lx_print_json(stdout, map, format.pretty);
 	else
 		lx_print_yaml(stdout, map, &lx_layout_narrow);
 	json_decref(map);
+	printed = true;
+}
+
+void lx_lnetx_print(const char *key, json_t *value)
+{
+	lx_lnetx_print_map(json_pack("{so}", key, value));
+}
+
+json_t *lx_lnetx_error(int error, const char *reason)
+{
+	return json_pack("{si, ss}", "errno", error, "reason", reason);
+}
+
+/* What could not be understood: the user's affair. */
+__attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (lx_lnetx_as_tree())
+		lx_lnetx_print("error", lx_lnetx_error(-EINVAL, text));
+	else
+		fprintf(stderr, "lnetx: %s\n", text);
+	return LX_EXIT_USAGE;
 }
 
 void lx_lnetx_print_time(const json_t *row, const char *what)
@@ -88,11 +116,12 @@ static const char options_text[] =
 static void help(FILE *out)
 {
 	fputs("usage: lnetx [OPTIONS] OBJECT [VERB] [KEYWORD VALUE ...]\n"
-	      "       lnetx OBJECT help\n\nobjects:\n",
+	      "       lnetx help [OBJECT [VERB]]\n\nobjects:\n",
 	      out);
 	for (const struct lx_object *o = lx_objects; o->name; o++)
 		fprintf(out, "  %-12s %s\n", o->name, o->help);
-	fputc('\n', out);
+	fputs("\nObjects, verbs and keywords may be cut short; options may stand anywhere.\n\n",
+	      out);
 	fputs(options_text, out);
 }
 
@@ -102,6 +131,11 @@ static bool is_verbless(const struct lx_object *o)
 	return !strcmp(o->name, o->command->name);
 }
 
+bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword)
+{
+	return keyword != command->keyword && keyword[-1].id == keyword->id;
+}
+
 static void command_help(FILE *out, const struct lx_object *o, const struct lx_command *c)
 {
 	fprintf(out, "lnetx %s", o->name);
@@ -109,8 +143,10 @@ static void command_help(FILE *out, const struct lx_object *o, const struct lx_c
 		fprintf(out, " %s", c->name);
 	if (c->rest)
 		fprintf(out, " %s", c->rest);
-	for (const struct lx_keyword *k = c->keyword; k && k->name; k++)
-		fprintf(out, k->value ? " [%s %s]" : " [%s]", k->name, k->value);
+	for (const struct lx_keyword *k = c->keyword; k && k->name; k++) {
+		if (!lx_keyword_is_alias(c, k))
+			fprintf(out, k->value ? " [%s %s]" : " [%s]", k->name, k->value);
+	}
 	fprintf(out, "\n\t%s\n", c->help);
 }
 
@@ -135,15 +171,113 @@ static void list_words(void)
 
 /* ---- the command line ------------------------------------------------------------- */
 
+/* What is left of it. Options may stand between words, but not in place of a value. */
+struct line {
+	char **word; /* ended by NULL */
+	const char *instance;
+	bool help, version;
+	const char *bad; /* an option that needs a value, and has none */
+};
+
+static const struct {
+	char letter;
+	const char *name;
+} options[] = { { 'j', "json" },     { 'y', "yaml" }, { 'p', "pretty" },  { 's', "stats" },
+		{ 'n', "instance" }, { 'h', "help" }, { 'V', "version" }, { 0, NULL } };
+
+static void take_flag(struct line *l, char letter)
+{
+	format.json |= letter == 'j';
+	format.yaml |= letter == 'y';
+	format.pretty |= letter == 'p';
+	format.more |= letter == 's';
+	l->help |= letter == 'h';
+	l->version |= letter == 'V';
+}
+
+/* @value: what stands behind it in the same word, or NULL: the next word is it. */
+static void take_instance(struct line *l, const char *value)
+{
+	if (!value && l->word[1])
+		value = *++l->word;
+	if (value)
+		l->instance = value;
+	else
+		l->bad = "--instance";
+}
+
+static char letter_of(const char *name, size_t len)
+{
+	for (int i = 0; options[i].name; i++) {
+		if (strlen(options[i].name) == len && !strncmp(options[i].name, name, len))
+			return options[i].letter;
+	}
+	return 0;
+}
+
+/* "--json", "--instance=NAME", "--instance NAME" */
+static bool take_long(struct line *l, const char *name)
+{
+	const char *value = strchr(name, '=');
+	char letter = letter_of(name, value ? (size_t)(value - name) : strlen(name));
+
+	if (!letter || (value && letter != 'n'))
+		return false;
+	if (letter == 'n')
+		take_instance(l, value ? value + 1 : NULL);
+	else
+		take_flag(l, letter);
+	return true;
+}
+
+/* "-jp", "-nNAME", "-n NAME"; "-1" is none. */
+static bool take_short(struct line *l, const char *letters)
+{
+	size_t flags = strspn(letters, "jypshV");
+
+	if (letters[flags] && letters[flags] != 'n')
+		return false;
+	for (size_t i = 0; i < flags; i++)
+		take_flag(l, letters[i]);
+	if (letters[flags] == 'n')
+		take_instance(l, letters[flags + 1] ? letters + flags + 1 : NULL);
+	return true;
+}
+
+static bool take_option(struct line *l)
+{
+	const char *word = *l->word;
+
+	if (word[0] != '-' || !word[1])
+		return false;
+	if (word[1] == '-' ? !take_long(l, word + 2) : !take_short(l, word + 1))
+		return false;
+	l->word++;
+	return true;
+}
+
+/* The next one that is no option; NULL: there is none. */
+static char *next_word(struct line *l)
+{
+	while (*l->word && take_option(l))
+		;
+	return *l->word ? *l->word++ : NULL;
+}
+
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "help");
+}
+
 /*
  * The entry that is called so, or the only one that begins so. For the tables of
  * lnetx.h: their first member is the name.
  */
-static const void *find_name(const void *table, size_t size, const char *word)
+static const void *find_name(const void *table, size_t size, const char *word, bool *ret_ambiguous)
 {
 	const void *found = NULL;
-	bool ambiguous = false;
 
+	*ret_ambiguous = false;
 	for (const char *p = table; p && *(const char *const *)p; p += size) {
 		const char *name = *(const char *const *)p;
 
@@ -151,157 +285,195 @@ static const void *find_name(const void *table, size_t size, const char *word)
 			return p;
 		if (strncmp(name, word, strlen(word)))
 			continue;
-		ambiguous = found;
+		*ret_ambiguous |= found != NULL;
 		found = p;
 	}
-	return ambiguous ? NULL : found;
+	return *ret_ambiguous ? NULL : found;
 }
 
 /* Complains about a word, with what could stand there. */
-static int unknown(const char *what, const char *word, const void *table, size_t size)
+static int unknown(const char *what, const char *word, const void *table, size_t size,
+		   bool ambiguous)
 {
-	fprintf(stderr, "lnetx: \"%s\" is no %s here; one of:", word, what);
-	for (const char *p = table; p && *(const char *const *)p; p += size)
-		fprintf(stderr, " %s", *(const char *const *)p);
-	fputc('\n', stderr);
-	return LX_EXIT_USAGE;
+	struct lx_suggest meant = lx_suggest(word);
+	char list[400] = "";
+	size_t used = 0;
+
+	for (const char *p = table; p && *(const char *const *)p; p += size) {
+		const char *name = *(const char *const *)p;
+
+		lx_suggest_offer(&meant, name);
+		if ((!ambiguous || !strncmp(name, word, strlen(word))) && used < sizeof(list))
+			used += snprintf(list + used, sizeof(list) - used, " %s", name);
+	}
+	if (ambiguous)
+		return complain("\"%s\" is ambiguous:%s", word, list);
+	return complain("\"%s\" is no %s here; %s%s%sone of:%s", word, what,
+			meant.best ? "did you mean \"" : "", meant.best ? meant.best : "",
+			meant.best ? "\"? " : "", list);
 }
 
-/* Keywords with their values; other words are the rest, where a command takes some. */
-static int parse_words(int argc, char **argv, const struct lx_object *o, const struct lx_command *c,
+/* Of a keyword what it is for is shown, too. */
+static int unknown_keyword(const char *word, const struct lx_object *o, const struct lx_command *c,
+			   bool ambiguous)
+{
+	int status = word[0] == '-'
+			     ? complain("there is no option \"%s\"", word)
+			     : unknown("keyword", word, c->keyword, sizeof(*c->keyword), ambiguous);
+
+	if (!lx_lnetx_as_tree())
+		command_help(stderr, o, c);
+	return status;
+}
+
+/*
+ * Keywords with their values; other words are the rest, where a command takes some.
+ * Returns 0, an exit status, or -1: help is asked for.
+ */
+static int parse_words(struct line *l, const struct lx_object *o, const struct lx_command *c,
 		       struct lx_args *a)
 {
 	static char *rest[REST_MAX];
+	char *word;
 
 	a->rest = rest;
-	for (int i = 0; i < argc; i++) {
-		const struct lx_keyword *k = find_name(c->keyword, sizeof(*k), argv[i]);
+	while ((word = next_word(l))) {
+		bool ambiguous;
+		const struct lx_keyword *k = find_name(c->keyword, sizeof(*k), word, &ambiguous);
 
 		/* NIDs and files are not taken for keywords cut short. */
-		if (k && c->rest && strcmp(k->name, argv[i]))
+		if (k && c->rest && strcmp(k->name, word))
 			k = NULL;
-		if (!k && c->rest && a->n_rest < REST_MAX) {
-			rest[a->n_rest++] = argv[i];
+		if (is_help(word) && (!c->rest || (!a->n_rest && !*l->word)))
+			return -1;
+		if (!k && c->rest && a->n_rest < REST_MAX && strncmp(word, "--", 2)) {
+			rest[a->n_rest++] = word;
 			continue;
 		}
-		if (!k) {
-			unknown("keyword", argv[i], c->keyword, sizeof(*k));
-			command_help(stderr, o, c);
-			return LX_EXIT_USAGE;
-		}
-		if (k->value && i + 1 == argc) {
-			fprintf(stderr, "lnetx: \"%s\" needs a value (%s)\n", k->name, k->value);
-			return LX_EXIT_USAGE;
-		}
-		a->v[k->id] = k->value ? argv[++i] : "1";
+		if (!k)
+			return unknown_keyword(word, o, c, ambiguous);
+		if (k->value && !*l->word)
+			return complain("\"%s\" needs a value (%s)", k->name, k->value);
+		a->v[k->id] = k->value ? *l->word++ : "1";
 	}
-	return 0;
-}
-
-static bool is_help(const char *word)
-{
-	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+	return l->help ? -1 : 0;
 }
 
 /* What could not be understood is the user's affair, what was refused the daemon's. */
 static int failed(const struct lx_session *s)
 {
-	if (*s->text)
+	if (*s->text && lx_lnetx_as_tree())
+		lx_lnetx_print("error", lx_lnetx_error(s->error, s->text));
+	else if (*s->text)
 		fprintf(stderr, "lnetx: %s\n", s->text);
 	return s->seq				  ? LX_EXIT_REFUSED
 	       : s->fd < 0 && s->error != -EINVAL ? LX_EXIT_REFUSED
 						  : LX_EXIT_USAGE;
 }
 
-static int run_command(const char *instance, const struct lx_object *o, const struct lx_command *c,
-		       int argc, char **argv)
+static int print_version(void)
+{
+	printf("lnetx %s\n", LX_VERSION);
+	return 0;
+}
+
+static int run_command(struct line *l, const struct lx_object *o, const struct lx_command *c)
 {
 	struct lx_args a = { .verb = c->name };
 	struct lx_session s;
-	int status = parse_words(argc, argv, o, c, &a);
+	int status = parse_words(l, o, c, &a);
 
+	if (status < 0)
+		command_help(stdout, o, c);
 	if (status)
-		return status;
-	lx_session_init(&s, instance);
+		return status < 0 ? 0 : status;
+	if (l->version)
+		return print_version();
+	if (l->bad)
+		return complain("%s needs a value", l->bad);
+	lx_session_init(&s, l->instance);
 	if (c->fn(&s, &a))
 		status = failed(&s);
 	lx_session_fini(&s);
+	/* With -j there is a document in any case. */
+	if (format.json && !printed && !status)
+		lx_lnetx_print_map(json_object());
 	if (fflush(stdout) || ferror(stdout))
 		status = status ? status : LX_EXIT_REFUSED;
 	return status;
 }
 
-/* argv[0] is the object. */
-static int run_object(const char *instance, int argc, char **argv)
+/* "help [OBJECT [VERB]]", with @o if the object is known already. */
+static int run_help(struct line *l, const struct lx_object *o)
 {
-	const struct lx_object *o = find_name(lx_objects, sizeof(*o), argv[0]);
+	const struct lx_command *c = NULL;
+	char *word = next_word(l);
+	bool ambiguous;
+
+	if (!o && word) {
+		o = find_name(lx_objects, sizeof(*o), word, &ambiguous);
+		if (!o)
+			return unknown("object", word, lx_objects, sizeof(*o), ambiguous);
+		word = next_word(l);
+	}
+	if (o && word) {
+		c = find_name(o->command, sizeof(*c), word, &ambiguous);
+		if (!c)
+			return unknown("verb", word, o->command, sizeof(*c), ambiguous);
+	}
+	if (c)
+		command_help(stdout, o, c);
+	else if (o)
+		object_help(stdout, o);
+	else
+		help(stdout);
+	return 0;
+}
+
+static int run_object(struct line *l, const char *name)
+{
+	bool ambiguous;
+	const struct lx_object *o = find_name(lx_objects, sizeof(*o), name, &ambiguous);
 	const struct lx_command *c;
+	char *word;
 
 	if (!o)
-		return unknown("object", argv[0], lx_objects, sizeof(*o));
-	if (argc > 1 && is_help(argv[1])) {
-		object_help(stdout, o);
-		return 0;
-	}
+		return unknown("object", name, lx_objects, sizeof(*o), ambiguous);
 	if (is_verbless(o))
-		return run_command(instance, o, o->command, argc - 1, argv + 1);
-	if (argc == 1)
-		return run_command(instance, o, o->command, 0, argv);
-	c = find_name(o->command, sizeof(*c), argv[1]);
+		return run_command(l, o, o->command);
+	word = next_word(l);
+	if (word ? is_help(word) : l->help)
+		return run_help(l, o);
+	if (!word)
+		return run_command(l, o, o->command);
+	c = find_name(o->command, sizeof(*c), word, &ambiguous);
 	if (!c)
-		return unknown("verb", argv[1], o->command, sizeof(*c));
-	return run_command(instance, o, c, argc - 2, argv + 2);
+		return unknown("verb", word, o->command, sizeof(*c), ambiguous);
+	return run_command(l, o, c);
 }
 
 int lx_lnetx_main(int argc, char **argv)
 {
-	static const struct option table[] = { { "json", no_argument, NULL, 'j' },
-					       { "yaml", no_argument, NULL, 'y' },
-					       { "pretty", no_argument, NULL, 'p' },
-					       { "stats", no_argument, NULL, 's' },
-					       { "instance", required_argument, NULL, 'n' },
-					       { "version", no_argument, NULL, 'V' },
-					       { "help", no_argument, NULL, 'h' },
-					       { "list-commands", no_argument, NULL, 'L' },
-					       { NULL, 0, NULL, 0 } };
-	const char *instance = NULL;
-	int opt;
+	struct line l = { .word = argv + 1 };
+	char *word;
 
-	/* '+': options end where the object begins. */
-	while ((opt = getopt_long(argc, argv, "+jypsn:Vh", table, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			format.json = true;
-			break;
-		case 'y':
-			format.yaml = true;
-			break;
-		case 'p':
-			format.pretty = true;
-			break;
-		case 's':
-			format.more = true;
-			break;
-		case 'n':
-			instance = optarg;
-			break;
-		case 'V':
-			printf("lnetx %s\n", LX_VERSION);
-			return 0;
-		case 'L':
-			list_words();
-			return 0;
-		case 'h':
-			help(stdout);
-			return 0;
-		default:
-			help(stderr);
-			return LX_EXIT_USAGE;
-		}
+	if (argc > 1 && !strcmp(argv[1], "--list-commands")) {
+		list_words();
+		return 0;
 	}
-	if (optind == argc || is_help(argv[optind])) {
-		help(optind == argc ? stderr : stdout);
-		return optind == argc ? LX_EXIT_USAGE : 0;
-	}
-	return run_object(instance, argc - optind, argv + optind);
+	word = next_word(&l);
+	if (l.version && !word)
+		return print_version();
+	if (l.bad)
+		return complain("%s needs a value", l.bad);
+	if (word ? is_help(word) : l.help)
+		return run_help(&l, NULL);
+	if (word && word[0] == '-')
+		return complain("there is no option \"%s\"; see \"lnetx help\"", word);
+	if (word)
+		return run_object(&l, word);
+	if (lx_lnetx_as_tree())
+		return complain("what? Give an object; see \"lnetx help\"");
+	help(stderr);
+	return LX_EXIT_USAGE;
 }

@@ -29,6 +29,9 @@ struct lx_command {
 	const char *help;
 };
 
+/* Another spelling of the entry before it: not shown. */
+bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword);
+
 struct lx_object {
 	const char *name;
 	const struct lx_command *command; /* ended by name NULL; the first one is the default */
@@ -51,8 +54,12 @@ const struct lx_format *lx_lnetx_format(void);
 /* Whether a show is to be JSON or YAML; else it is a table, or lines. */
 bool lx_lnetx_as_tree(void);
 
-/* Prints "key: value" as JSON or YAML, as wanted, and takes the value. */
+/* Prints a mapping as JSON or YAML, as wanted, and takes it. */
+void lx_lnetx_print_map(json_t *map);
+/* The same for one of a single key. */
 void lx_lnetx_print(const char *key, json_t *value);
+/* What "error" is in such a mapping. */
+json_t *lx_lnetx_error(int error, const char *reason);
 
 /* "2026-11-21 09:15:05.123456", of the row's time_us; and how many were lost before it. */
 void lx_lnetx_print_time(const json_t *row, const char *what);

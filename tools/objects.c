@@ -147,7 +147,8 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 		return err;
 	info = json_array_get(list, 0);
 	if (lx_lnetx_as_tree())
-		lx_lnetx_print(lx_control_routing_info.yaml, info ? json_incref(info) : json_object());
+		lx_lnetx_print(lx_control_routing_info.yaml,
+			       info ? json_incref(info) : json_pack("{si}", "enable", 0));
 	else
 		print_routing(info);
 	json_decref(list);
@@ -183,27 +184,41 @@ static int disconnect(struct lx_session *s, const struct lx_args *a)
 	if (a->n_rest)
 		named.v[LX_ARG_NID] = a->rest[0];
 	err = lx_action_disconnect(s, &named);
-	if (!err && *s->text)
+	if (!err && lx_lnetx_as_tree())
+		lx_lnetx_print("disconnect",
+			       json_pack("{sI}", "connections", (json_int_t)s->count));
+	else if (!err && *s->text)
 		puts(s->text);
 	return err;
 }
 
 /* ---- probes ----------------------------------------------------------------------- */
 
+/* An entry for what was asked: the answer with its time, or why there is none. */
 static int probe_one(struct lx_session *s, struct lx_control_ping *ping, bool discover, bool force,
 		     json_t *list)
 {
 	struct timespec before, after;
+	size_t n = json_array_size(list);
+	json_int_t us;
 	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	err = lx_action_probe(s, ping, discover, force, list);
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	if (!err && !lx_lnetx_as_tree())
-		printf("%s: %s in %.3f ms\n", lx_nid_str(&ping->nid),
-		       discover ? "discovered" : "answered",
-		       (after.tv_sec - before.tv_sec) * 1e3 +
-			       (after.tv_nsec - before.tv_nsec) / 1e6);
+	if (err && s->fd < 0)
+		return err; /* the daemon is the matter, not this NID */
+	us = (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
+	if (err && lx_lnetx_as_tree())
+		json_array_append_new(list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
+						      "error", lx_lnetx_error(err, s->text)));
+	else if (err)
+		fprintf(stderr, "lnetx: %s\n", s->text);
+	else if (json_array_size(list) > n && lx_lnetx_as_tree())
+		json_object_set_new(json_array_get(list, n), "rtt_us", json_integer(us));
+	else
+		printf("%s: %s in %lld.%03lld ms\n", lx_nid_str(&ping->nid),
+		       discover ? "discovered" : "answered", us / 1000, us % 1000);
 	return err;
 }
 
@@ -222,8 +237,8 @@ static int probe_words(struct lx_session *s, const struct lx_args *a, struct lx_
 		for (size_t j = 0; j < n; j++) {
 			ping->nid = nids[j];
 			err = probe_one(s, ping, discover, a->v[LX_ARG_FORCE], list);
-			if (err)
-				fprintf(stderr, "lnetx: %s\n", s->text);
+			if (err && s->fd < 0)
+				return err;
 			if (err && !first)
 				first = err;
 		}
@@ -231,6 +246,21 @@ static int probe_words(struct lx_session *s, const struct lx_args *a, struct lx_
 	if (first)
 		s->text[0] = '\0'; /* told already */
 	return first;
+}
+
+/* All answers; and the first error once more, where every command has it. */
+static void print_probes(const char *key, json_t *list)
+{
+	json_t *map = json_pack("{sO}", key, list), *entry, *error = NULL;
+	size_t i;
+
+	json_array_foreach (list, i, entry) {
+		if (!error)
+			error = json_object_get(entry, "error");
+	}
+	if (error)
+		json_object_set(map, "error", error);
+	lx_lnetx_print_map(map);
 }
 
 static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
@@ -249,9 +279,9 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
 		err = probe_words(s, a, &ping, discover, list);
 	}
-	if (json_array_size(list) && lx_lnetx_as_tree())
-		lx_lnetx_print(discover ? "discover" : "ping", json_incref(list));
-	else if (json_array_size(list))
+	if (lx_lnetx_as_tree() && !*s->text && json_array_size(list))
+		print_probes(discover ? "discover" : "ping", list);
+	else if (!lx_lnetx_as_tree() && json_array_size(list))
 		lx_print_table(stdout, list, &lx_control_pings, lx_lnetx_format()->more);
 	json_decref(list);
 	return err;
@@ -302,14 +332,33 @@ static int monitor(struct lx_session *s, const struct lx_args *a)
 
 /* ---- import, export --------------------------------------------------------------- */
 
+/* What an import has to show, and what went wrong; told at its end if not as text. */
+struct imported {
+	json_t *map, *errors;
+};
+
 static void report(struct lx_session *s, enum lx_transfer_mode mode, const char *object, void *arg)
 {
-	fprintf(stderr, "lnetx: %s\n", s->text);
+	struct imported *im = arg;
+	json_t *error;
+
+	if (!lx_lnetx_as_tree()) {
+		fprintf(stderr, "lnetx: %s\n", s->text);
+		return;
+	}
+	error = lx_lnetx_error(s->error, s->text);
+	json_object_set_new(error, "object", json_string(object));
+	json_array_append_new(im->errors, error);
 }
 
 static void output(const char *key, json_t *value, void *arg)
 {
-	lx_lnetx_print(key, value);
+	struct imported *im = arg;
+
+	if (lx_lnetx_as_tree())
+		json_object_set_new(im->map, key, value);
+	else
+		lx_lnetx_print(key, value);
 }
 
 static int import(struct lx_session *s, const struct lx_args *a)
@@ -317,8 +366,17 @@ static int import(struct lx_session *s, const struct lx_args *a)
 	enum lx_transfer_mode mode = a->v[LX_ARG_DEL]	 ? LX_TRANSFER_DEL
 				     : a->v[LX_ARG_EXEC] ? LX_TRANSFER_EXEC
 							 : LX_TRANSFER_ADD;
-	int err = lx_transfer_import(s, a->n_rest ? a->rest[0] : NULL, mode, report, output, NULL);
+	struct imported im = { json_object(), json_array() };
+	int err = lx_transfer_import(s, a->n_rest ? a->rest[0] : NULL, mode, report, output, &im);
 
+	if (json_array_size(im.errors)) {
+		json_object_set(im.map, "error", json_array_get(im.errors, 0));
+		json_object_set(im.map, "errors", im.errors);
+	}
+	if (json_object_size(im.map))
+		lx_lnetx_print_map(json_incref(im.map));
+	json_decref(im.map);
+	json_decref(im.errors);
 	s->text[0] = '\0'; /* told already */
 	return err;
 }
@@ -326,11 +384,19 @@ static int import(struct lx_session *s, const struct lx_args *a)
 static int export(struct lx_session *s, const struct lx_args *a)
 {
 	FILE *out = a->n_rest ? fopen(a->rest[0], "w") : stdout;
+	json_t *sections = NULL;
 	int err;
 
 	if (!out)
 		return lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
-	err = lx_transfer_export(s, out, !a->v[LX_ARG_ALL]);
+	err = lx_transfer_export(s, !a->v[LX_ARG_ALL], &sections);
+	if (!err && lx_lnetx_format()->json && out == stdout)
+		lx_lnetx_print_map(json_incref(sections));
+	else if (!err && lx_lnetx_format()->json)
+		lx_print_json(out, sections, lx_lnetx_format()->pretty);
+	else if (!err)
+		lx_transfer_print(out, sections);
+	json_decref(sections);
 	if (a->n_rest && fclose(out) && !err)
 		err = lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
 	return err;
@@ -347,14 +413,16 @@ static const struct lx_keyword net_filter[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, END
 };
 static const struct lx_keyword net_add[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
+	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
+	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
 	{ "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
 	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
 	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
 	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" }, END
 };
 static const struct lx_keyword net_del[] = {
-	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
+	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
+	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
 	  END
 };
 static const struct lx_keyword net_set[] = {

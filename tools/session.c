@@ -23,6 +23,7 @@ void lx_session_init(struct lx_session *s, const char *instance)
 	s->fd = -1;
 	s->seq = 0;
 	s->error = 0;
+	s->count = LX_UNSET;
 	s->text[0] = '\0';
 }
 
@@ -196,6 +197,9 @@ static int take_end(struct lx_session *s, const struct nlmsghdr *nlh, size_t hea
 	a = lx_schema_find(attrs, len, LX_CONTROL_ERR_TEXT);
 	if (a)
 		text = lx_schema_text(a);
+	a = lx_schema_find(attrs, len, LX_CONTROL_ERR_COUNT);
+	if (a && mnl_attr_get_payload_len(a) == sizeof(uint64_t))
+		s->count = (int64_t)mnl_attr_get_u64(a);
 	if (error > 0)
 		error = -EPROTO;
 	lx_session_fail(s, error, "%s", text ? text : error ? strerror(-error) : "");
@@ -268,6 +272,7 @@ int lx_session_request(struct lx_session *s, uint8_t command, uint16_t flags,
 	int err = 0;
 
 	s->error = 0;
+	s->count = LX_UNSET;
 	s->text[0] = '\0';
 	if (s->fd < 0)
 		err = connect_session(s);

@@ -16,6 +16,7 @@ struct lx_session {
 	int fd; /* -1: not yet connected */
 	uint32_t seq;
 	int error; /* of the last request, negative; 0 */
+	int64_t count; /* how many it was done to; LX_UNSET: it did not say */
 	char text[512]; /* why, and what to do */
 	_Alignas(8) char buf[LX_CONTROL_PACKET];
 };

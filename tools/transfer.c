@@ -77,70 +77,65 @@ static bool is_told(const char *module, const char *name, bool has_buffers)
 }
 
 /* Settings that the reference has as parameters of modules: those that were changed. */
-static void export_tunables(FILE *out, const json_t *tunables, bool has_buffers)
+static void add_tunables(json_t *sections, const json_t *tunables)
 {
-	json_t *modules = json_object(), *row, *map;
+	bool has_buffers = json_object_get(sections, "buffers");
+	json_t *modules = json_object(), *row, *module;
 	size_t i;
 
 	json_array_foreach ((json_t *)tunables, i, row) {
-		const char *module = text_of(row, "module"), *name = text_of(row, "name");
+		const char *name = text_of(row, "name");
 
-		if (is_told(module, name, has_buffers) ||
+		if (is_told(text_of(row, "module"), name, has_buffers) ||
 		    !strcmp(text_of(row, "value"), text_of(row, "default")))
 			continue;
-		map = json_object_get(modules, module);
-		if (!map) {
-			map = json_object();
-			json_object_set_new(modules, module, map);
+		module = json_object_get(modules, text_of(row, "module"));
+		if (!module) {
+			module = json_object();
+			json_object_set_new(modules, text_of(row, "module"), module);
 		}
-		json_object_set(map, name, json_object_get(row, "value"));
+		json_object_set(module, name, json_object_get(row, "value"));
 	}
-	map = json_pack("{so}", "tunables", modules);
 	if (json_object_size(modules))
-		lx_print_yaml(out, map, &lx_layout_four);
-	json_decref(map);
+		json_object_set(sections, "tunables", modules);
+	json_decref(modules);
 }
 
-static int export_list(struct lx_session *s, FILE *out, uint8_t command,
-		       const struct lx_control_object *object, unsigned int level,
-		       const json_t *tunables)
+static int add_list(struct lx_session *s, json_t *sections, uint8_t command,
+		    const struct lx_control_object *object, unsigned int level,
+		    const json_t *tunables)
 {
-	json_t *list, *map;
+	json_t *list;
 	int err = lx_action_show_all(s, command, object, level, &list);
 
 	if (err)
 		return err;
 	if (object == &lx_control_nets && level == LX_LEVEL_BACKUP)
 		drop_derived(list, tunables);
-	map = json_pack("{so}", object->yaml, list);
 	if (json_array_size(list))
-		lx_print_yaml(out, map, &lx_layout_wide);
-	json_decref(map);
+		json_object_set(sections, object->yaml, list);
+	json_decref(list);
 	return 0;
 }
 
-static int export_rest(struct lx_session *s, FILE *out, bool backup, const json_t *tunables)
+static int add_rest(struct lx_session *s, json_t *sections, bool backup, const json_t *tunables)
 {
-	json_t *routing, *globals, *map;
+	json_t *routing, *globals;
 	int err = lx_action_routing_show(s, backup, &routing);
-	bool has_buffers;
 
 	if (err)
 		return err;
-	lx_print_yaml(out, routing, &lx_layout_four);
-	has_buffers = json_object_get(routing, "buffers");
+	json_object_update(sections, routing);
 	json_decref(routing);
 	err = lx_action_globals(s, &globals);
 	if (err)
 		return err;
-	map = json_pack("{so}", "global", globals);
-	lx_print_yaml(out, map, &lx_layout_four);
-	json_decref(map);
-	export_tunables(out, tunables, has_buffers);
+	json_object_set_new(sections, "global", globals);
+	add_tunables(sections, tunables);
 	return 0;
 }
 
-int lx_transfer_export(struct lx_session *s, FILE *out, bool backup)
+int lx_transfer_export(struct lx_session *s, bool backup, json_t **ret_sections)
 {
 	static const struct {
 		uint8_t command;
@@ -151,20 +146,38 @@ int lx_transfer_export(struct lx_session *s, FILE *out, bool backup)
 		{ LX_CONTROL_ROUTES, &lx_control_routes, 2 },
 		{ LX_CONTROL_PEERS, &lx_control_peers, 3 },
 	};
-
-	json_t *tunables;
+	json_t *sections = json_object(), *tunables = NULL;
 	int err = lx_action_show_all(s, LX_CONTROL_TUNABLES, &lx_control_tunables, LX_LEVEL_OWN,
 				     &tunables);
 
-	if (err)
-		return err;
 	for (int i = 0; i < 3 && !err; i++)
-		err = export_list(s, out, parts[i].command, parts[i].object,
-				  backup ? LX_LEVEL_BACKUP : parts[i].level, tunables);
+		err = add_list(s, sections, parts[i].command, parts[i].object,
+			       backup ? LX_LEVEL_BACKUP : parts[i].level, tunables);
 	if (!err)
-		err = export_rest(s, out, backup, tunables);
+		err = add_rest(s, sections, backup, tunables);
 	json_decref(tunables);
+	if (err)
+		json_decref(sections);
+	else
+		*ret_sections = sections;
 	return err;
+}
+
+/* Lists of objects and mappings of settings have the reference's layouts, each its own. */
+void lx_transfer_print(FILE *out, const json_t *sections)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)sections, key, value) {
+		bool wide = !strcmp(key, lx_control_nets.yaml) ||
+			    !strcmp(key, lx_control_routes.yaml) ||
+			    !strcmp(key, lx_control_peers.yaml);
+		json_t *map = json_pack("{sO}", key, value);
+
+		lx_print_yaml(out, map, wide ? &lx_layout_wide : &lx_layout_four);
+		json_decref(map);
+	}
 }
 
 /* ---- import ------------------------------------------------------------------------ */

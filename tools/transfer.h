@@ -7,8 +7,15 @@
 
 #include "action.h"
 
-/* Writes all there is; @backup: only what has to be configured again. */
-int lx_transfer_export(struct lx_session *s, FILE *out, bool backup);
+/**
+ * lx_transfer_export - all there is, section by section
+ * @backup: only what has to be configured again
+ * @ret_sections: "net", "route", ...; the caller's
+ */
+int lx_transfer_export(struct lx_session *s, bool backup, json_t **ret_sections);
+
+/* As YAML, in the layouts of the reference. */
+void lx_transfer_print(FILE *out, const json_t *sections);
 
 enum lx_transfer_mode {
 	LX_TRANSFER_ADD,

@@ -339,11 +339,16 @@ static int export(struct lx_session *s, const struct lx_args *a)
 {
 	const char *path = a->n_rest ? a->rest[0] : NULL;
 	FILE *out = path ? fopen(path, "w") : stdout;
+	json_t *sections;
 	int err;
 
 	if (!out)
 		return lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
-	err = lx_transfer_export(s, out, a->v[LX_ARG_BACKUP]);
+	err = lx_transfer_export(s, a->v[LX_ARG_BACKUP], &sections);
+	if (!err) {
+		lx_transfer_print(out, sections);
+		json_decref(sections);
+	}
 	if (path && fclose(out) && !err)
 		err = lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
 	return err;
@@ -449,6 +454,7 @@ static const struct lx_verb lnet_verbs[] = {
 static const struct lx_option net_add_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "the net (tcp, tcp1)" },
 	{ "if", 'i', VALUE, LX_ARG_IF, "its interface, or several (eth0,eth1)" },
+	{ "dev", 0, VALUE, LX_ARG_IF, NULL },
 	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NID that the NI shall have" },
 	{ "peer-timeout", 't', VALUE, LX_ARG_PEER_TIMEOUT,
 	  "seconds until a silent peer is asked for a sign of life" },
@@ -471,6 +477,7 @@ static const struct lx_option net_add_options[] = {
 static const struct lx_option net_del_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "the net (tcp, tcp1)" },
 	{ "if", 'i', VALUE, LX_ARG_IF, "only the NI on this interface" },
+	{ "dev", 0, VALUE, LX_ARG_IF, NULL },
 	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NI's NID" },
 	NO_OPTION
 };

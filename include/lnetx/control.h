@@ -16,7 +16,8 @@
  *	dump:   messages of the object's schema with NLM_F_MULTI, many to a packet of
  *	        at most LX_CONTROL_PACKET bytes, then NLMSG_DONE (an int32_t: 0 or -errno)
  *	others: NLMSG_ERROR (struct nlmsgerr: 0 or -errno)
- * After the number in both follow, on failure, attributes LX_CONTROL_ERR_*.
+ * After the number in both follow attributes LX_CONTROL_ERR_*: on failure why, else
+ * what there is to say.
  *
  * A dump has a row a message: of an NI, of a peer NI (with the fields of its peer),
  * and so on. Rows of one group follow each other.
@@ -73,6 +74,7 @@ enum lx_control_command {
 enum lx_control_error_attr {
 	LX_CONTROL_ERR_TEXT = 1, /* string: what, why, what to do */
 	LX_CONTROL_ERR_OBJECT, /* string: which object: "net", "route", ... */
+	LX_CONTROL_ERR_COUNT, /* u64: how many it was done to, where that is not clear */
 };
 
 /* ---- requests ---------------------------------------------------------------------- */

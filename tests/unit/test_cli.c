@@ -1,76 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * lnetctl and lnetx as people and scripts use them, on the fake node: spellings,
- * refusals, exit statuses, import and export, tables and JSON.
+ * refusals, exit statuses, import and export, tables.
  */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <lnetx/control.h>
-
-#include "proc.h"
-#include "testlib.h"
-
-static struct proc_daemon lnetxd;
-
-static void start(const char *state)
-{
-	static const char *const args[] = { "--configure", "--group", "users", NULL };
-
-	proc_daemon_start(&lnetxd, state, args);
-	proc_daemon_wait_log(&lnetxd, "state=running");
-}
-
-static int stop(void **state)
-{
-	if (lnetxd.pid)
-		assert_int_equal(proc_daemon_stop(&lnetxd), 0);
-	lnetxd.pid = 0;
-	return 0;
-}
-
-static const struct proc_result *expect(int status, const char *line)
-{
-	const struct proc_result *r = proc_run(line);
-
-	if (r->status != status)
-		fail_msg("$ %s\n%s%sstatus %d, not %d", line, r->out, r->err, r->status, status);
-	return r;
-}
-
-static void ok(const char *line)
-{
-	const struct proc_result *r = expect(0, line);
-
-	if (*r->err)
-		fail_msg("$ %s\nsucceeds, with a complaint: %s", line, r->err);
-}
-
-static void prints(const char *line, const char *text)
-{
-	const struct proc_result *r = expect(0, line);
-
-	if (!strstr(r->out, text))
-		fail_msg("$ %s\n%sdoes not have \"%s\"", line, r->out, text);
-}
-
-static void prints_not(const char *line, const char *text)
-{
-	const struct proc_result *r = expect(0, line);
-
-	if (strstr(r->out, text))
-		fail_msg("$ %s\n%shas \"%s\"", line, r->out, text);
-}
-
-/* Fails with this status, saying @text on the error stream. */
-static void fails(int status, const char *line, const char *text)
-{
-	const struct proc_result *r = expect(status, line);
-
-	if (!strstr(r->err, text))
-		fail_msg("$ %s\n%sdoes not say \"%s\"", line, r->err, text);
-}
+#include "cliworld.h"
 
 /* ---- lnetctl: spellings ------------------------------------------------------------ */
 
@@ -204,17 +141,6 @@ static void test_peers(void **state)
 	prints_not("lnetctl peer list", "1.1.1.1@tcp");
 }
 
-static void import(int status, const char *options, const char *yaml)
-{
-	char line[100];
-	const struct proc_result *r;
-
-	snprintf(line, sizeof(line), "lnetctl import %s", options);
-	r = proc_run_as(0, 0, line, yaml);
-	if (r->status != status)
-		fail_msg("import %s: status %d, not %d:\n%s", options, r->status, status, r->err);
-}
-
 /* What routes made a gateway is not to be configured, but a peer may become one. */
 static void test_gateway_peers(void **state)
 {
@@ -285,7 +211,10 @@ static void test_later(void **state)
 	prints("lnetctl ping --help", "--timeout:");
 	prints("lnetctl --list-commands", "net add del show set\n");
 	ok("lnetctl cpt-of-nid 10.0.0.1@tcp");
-	fails(255, "lnetctl s show", "not unambiguous");
+	fails(255, "lnetctl s show",
+	      "'s' is ambiguous: set, stats, service-id, setup-mrrouting, setup-sysctl");
+	fails(234, "lnetctl peer l x", "not expected");
+	fails(255, "lnetctl routes show", "did you mean 'route'?");
 	ok("lnetctl stat sho");
 }
 
@@ -303,6 +232,80 @@ static void test_service_id(void **state)
 	fails(234, "lnetctl service-id extra", "not expected");
 }
 
+/* "help" and options are understood wherever they stand. */
+static void test_help(void **state)
+{
+	static const char *const same[][4] = {
+		{ "lnetx net add help", "lnetx net add --help", "lnetx help net add",
+		  "lnetx net help add" },
+		{ "lnetx -h net add net tcp", "lnetx net add net tcp --help",
+		  "lnetx net add if eth0 help", "lnetx net -h add" },
+		{ "lnetx net help", "lnetx net --help", "lnetx help net", "lnetx -h net" },
+		{ "lnetx help", "lnetx --help", "lnetx -h", "lnetx -jh" },
+		{ "lnetx ping help", "lnetx help ping", "lnetx ping --help",
+		  "lnetx ping 10.0.0.1@tcp -h" },
+		{ "lnetctl help", "lnetctl --help", "lnetctl -h", "lnetctl help" },
+		{ "lnetctl net help", "lnetctl help net", "lnetctl net --help", "lnetctl net -h" },
+		{ "lnetctl net add help", "lnetctl help net add", "lnetctl net help add",
+		  "lnetctl net add --net tcp --help" },
+		{ "lnetctl ping help", "lnetctl help ping", "lnetctl ping --help",
+		  "lnetctl ping 10.0.0.1@tcp --help" },
+		{ "lnetctl set retry_count help", "lnetctl help set retry_count",
+		  "lnetctl set retry_count --help", "lnetctl set retry_count 5 --help" },
+		{ "lnetctl udsp add help", "lnetctl help udsp add", "lnetctl udsp add --help",
+		  "lnetctl udsp add --src tcp --help" },
+		{ "lnetctl lnet configure --help", "lnetctl help lnet configure",
+		  "lnetctl lnet configure -h", "lnetctl lnet configure --all --help" },
+	};
+
+	start(NULL);
+	for (size_t i = 0; i < N_OF(same); i++) {
+		char *first = output_of(same[i][0]);
+
+		assert_true(*first);
+		for (int j = 1; j < 4; j++) {
+			const struct proc_result *r = expect(0, same[i][j]);
+
+			if (strcmp(r->out, first) || *r->err)
+				fail_msg("$ %s\n%s%snot as $ %s\n%s", same[i][j], r->out, r->err,
+					 same[i][0], first);
+		}
+		free(first);
+	}
+	assert_true(strstr(expect(0, "lnetx net add help")->out, "lnetx net add [net NET]"));
+	fails(2, "lnetx help nosuch", "no object");
+	fails(2, "lnetx help net nosuch", "no verb");
+	fails(255, "lnetctl help nosuch", "no command");
+	prints_not("lnetctl net show", "retry"); /* nothing was done meanwhile */
+	prints("lnetctl global show", "retry_count: 2\n");
+}
+
+static void test_options_anywhere(void **state)
+{
+	start(NULL);
+	ok("lnetx net add net tcp if eth0 -n test");
+	prints("lnetx net show -j", "{\"net\":[");
+	prints("lnetx net -j show net tcp -p", "{\n  \"net\": [");
+	prints("lnetx net --yaml", "net:\n- net type: lo\n");
+	prints("lnetx tunable show tcp accept -s", "none secure all");
+	fails(1, "lnetx net --instance nosuch", "instance nosuch");
+	fails(1, "lnetx net -nnosuch", "instance nosuch");
+	fails(1, "lnetx net show --instance=nosuch", "instance nosuch");
+	prints("lnetx net --version", "lnetx ");
+	/* What stands in the place of a value is one. */
+	ok("lnetx tunable set lnet router_start_delay -1");
+	ok("lnetx net set all tos -1");
+	fails(234, "lnetctl net show --instance nosuch", "instance nosuch");
+	fails(234, "lnetctl --instance=nosuch net show", "instance nosuch");
+	ok("lnetctl net show --instance test --net tcp");
+	/* As "ip" calls it. */
+	ok("lnetx net add net tcp1 dev eth1");
+	ok("lnetx net del net tcp1 dev eth1");
+	ok("lnetctl net add --net tcp1 --dev eth1");
+	ok("lnetctl net del --net tcp1 --dev eth1");
+	prints_not("lnetx net help", "dev");
+}
+
 static void test_interactive(void **state)
 {
 	const struct proc_result *r;
@@ -311,18 +314,19 @@ static void test_interactive(void **state)
 	r = proc_run_as(0, 0, "lnetctl",
 			"net add --net tcp --if 'eth0'\n\n# nothing\nnosuch\n"
 			"net show\nquit\nglobal show\n");
-	assert_int_equal(r->status, 0);
+	assert_int_equal(r->status, 255);
 	assert_non_null(strstr(r->out, "0: eth0\n"));
 	assert_null(strstr(r->out, "global"));
 	assert_non_null(strstr(r->err, "'nosuch'"));
+	/* What failed last is what the whole came to. */
+	r = proc_run_as(0, 0, "lnetctl",
+			"nosuch\nroute add --net tcp5 --gateway 10.1.1.1@tcp9\nnet show\n");
+	assert_int_equal(r->status, 234);
+	r = proc_run_as(0, 0, "lnetctl", "net show\n\nglobal show\nexit\nnosuch\n");
+	assert_int_equal(r->status, 0);
 }
 
 /* ---- import, export ---------------------------------------------------------------- */
-
-static char *output_of(const char *line)
-{
-	return strdup(expect(0, line)->out);
-}
 
 /* Shows the first line that differs: whole files are too long for a message. */
 static void assert_same_lines(const char *a, const char *b)
@@ -485,6 +489,17 @@ static void test_import_show_exec(void **state)
 				    "discover:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
 				    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n");
 	import(234, "-e", "ping:\n  nids:\n    0: 10.0.0.8@tcp\n");
+	/* What it prints it takes, too; and what lnetx prints. */
+	import(0, "-e", expect(0, "lnetctl ping 10.0.0.7@tcp")->out);
+	import(0, "-e", expect(0, "lnetctl discover 10.0.0.7@tcp")->out);
+	import(0, "-e", expect(0, "lnetx -j ping 10.0.0.7@tcp")->out);
+	import(234, "-e", expect(1, "lnetx -y ping 10.0.0.7@tcp 10.0.0.8@tcp")->out);
+	r = proc_run_as(0, 0, "lnetx -j import exec",
+			"ping: { nids: { 0: 10.0.0.7@tcp, 1: 10.0.0.8@tcp } }\n");
+	assert_int_equal(r->status, 1);
+	assert_non_null(strstr(r->out, "{\"ping\":[{\"primary_nid\":\"10.0.0.7@tcp\""));
+	assert_non_null(strstr(r->out, "\"error\":{\"errno\":-113,\"reason\":\"failed to ping"));
+	assert_string_equal(r->err, "");
 	r = proc_run_as(0, 0, "lnetctl import --show", "net:\nglobal:\nstatistics:\n");
 	assert_int_equal(r->status, 0);
 	assert_non_null(strstr(r->out, "net:\n-     net type: tcp\n"));
@@ -525,7 +540,7 @@ static void test_probes(void **state)
 	prints("lnetx ping 10.0.0.7@tcp", "10.0.0.7@tcp  yes  10.0.1.7@tcp1\n");
 	prints("lnetx -j discover 10.0.0.7@tcp force",
 	       "{\"discover\":[{\"primary_nid\":\"10.0.0.7@tcp\",\"multi_rail\":true,"
-	       "\"peer_ni\":[{\"nid\":\"10.0.0.7@tcp\"},{\"nid\":\"10.0.1.7@tcp1\"}]}]}\n");
+	       "\"peer_ni\":[{\"nid\":\"10.0.0.7@tcp\"},{\"nid\":\"10.0.1.7@tcp1\"}],\"rtt_us\":");
 }
 
 /* ---- lnetx
@@ -573,8 +588,13 @@ static void test_lnetx_refused(void **state)
 	fails(2, "lnetx net nosuch", "\"nosuch\" is no verb here; one of: show add del set");
 	fails(2, "lnetx net add nett tcp", "\"nett\" is no keyword");
 	fails(2, "lnetx net add net", "\"net\" needs a value (NET)");
-	fails(2, "lnetx d", "is no object"); /* discover, disconnect, daemon */
-	fails(2, "lnetx --what", "usage:");
+	fails(2, "lnetx d", "\"d\" is ambiguous: discover disconnect daemon\n");
+	fails(2, "lnetx net add p 5",
+	      "\"p\" is ambiguous: peer_timeout peer_credits peer_buffer_credits\n");
+	fails(2, "lnetx nte show", "did you mean \"net\"?");
+	fails(2, "lnetx ping --timeout 5 10.0.0.1@tcp", "there is no option \"--timeout\"");
+	fails(2, "lnetx net -n", "--instance needs a value");
+	fails(2, "lnetx --what", "there is no option \"--what\"");
 	fails(2, "lnetx net add net tcp", "an interface are needed");
 	fails(2, "lnetx ping", "whom?");
 	fails(1, "lnetx route add net tcp5 via 10.0.0.1@tcp7", "add one first (lnetx net add)");
@@ -582,7 +602,7 @@ static void test_lnetx_refused(void **state)
 	fails(1, "lnetx tunable set tcp accept_port 0", "out of range");
 	fails(1, "lnetx -n nosuch net", "no lnetxd runs for instance nosuch");
 	fails(2, "lnetx -n a/b net", "instance \"a/b\"");
-	fails(2, "lnetx ro", "is no object"); /* route, routing */
+	fails(2, "lnetx ro", "\"ro\" is ambiguous: route routing\n");
 	prints("lnetx net help", "lnetx net add [net NET] [if IF[,IF]]");
 	prints("lnetx --help", "objects:");
 	prints("lnetx -V", "lnetx ");
@@ -784,94 +804,8 @@ static void test_no_daemon(void **state)
 	fails(234, "lnetctl ping 10.0.0.1@tcp", "no lnetxd runs");
 }
 
-/* ---- completion and manual go by the programs' own tables
- * ------------------------------------------- */
-
-/* What the shell would offer for the last of these words. */
-static char *complete(const char *function, const char *words, int n)
-{
-	static char offered[4096];
-	char command[1024];
-	size_t len;
-	FILE *out;
-
-	snprintf(command, sizeof(command),
-		 "bash -c 'source tools/completion/lnetx.bash; COMP_WORDS=(%s %s); COMP_CWORD=%d; "
-		 "%s; "
-		 "echo \" ${COMPREPLY[*]} \"'",
-		 proc_path(function + 1), words, n, function);
-	out = popen(command, "r");
-	len = fread(offered, 1, sizeof(offered) - 1, out);
-	offered[len] = '\0';
-	pclose(out);
-	return offered;
-}
-
-static void offers(const char *function, const char *words, int n, const char *expected)
-{
-	char *offered = complete(function, words, n);
-
-	if (!strstr(offered, expected))
-		fail_msg("%s %s: offered%snot%s", function, words, offered, expected);
-}
-
-static void test_completion(void **state)
-{
-	offers("_lnetx", "\"\"", 1, " conn ");
-	offers("_lnetx", "t", 1, " tunable ");
-	offers("_lnetx", "--j", 1, " --json ");
-	offers("_lnetx", "net \"\"", 2, " add ");
-	offers("_lnetx", "-j -n x net a", 5, " add ");
-	offers("_lnetx", "net add net tcp p", 5, " peer_timeout peer_credits peer_buffer_credits ");
-	offers("_lnetx", "net add if l", 4, " lo ");
-	offers("_lnetx", "ping t", 2, " timeout ");
-	offers("_lnetctl", "r", 1, " route routing ");
-	offers("_lnetctl", "peer s", 2, " show set ");
-	offers("_lnetctl", "net add --p", 3,
-	       " --peer-timeout --peer-credits --peer-buffer-credits ");
-	offers("_lnetctl", "export --b", 2, " --backup ");
-	offers("_lnetctl", "set trans", 2, " transaction_timeout ");
-}
-
-/* Each word of the output has to be in the file. */
-static void documented(const char *line, const char *path)
-{
-	char *text = proc_read(path), *words = output_of(line), *save;
-
-	for (char *w = strtok_r(words, " \n", &save); w; w = strtok_r(NULL, " \n", &save)) {
-		if (strcmp(w, "-") && !strstr(text, w))
-			fail_msg("%s does not have \"%s\" of \"%s\"", path, w, line);
-	}
-	free(text);
-	free(words);
-}
-
-static void test_manual(void **state)
-{
-	char *text = proc_read("tools/man/lnetxd.8.rst"), *help = output_of("lnetxd-fake --help");
-
-	documented("lnetx --list-commands", "tools/man/lnetx.8.rst");
-	documented("lnetctl --list-commands", "tools/man/lnetctl.8.rst");
-	for (char *p = help; (p = strstr(p, ", --")); p++) {
-		char option[40] = "";
-
-		sscanf(p + 2, "%39[a-z-]", option);
-		if (!strstr(text, option))
-			fail_msg("lnetxd.8 does not have %s", option);
-	}
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
-		free(text);
-		text = proc_read("tools/man/lnetx.conf.5.rst");
-		if (!strstr(text, g->key))
-			fail_msg("lnetx.conf.5 does not have %s", g->key);
-	}
-	free(text);
-	free(help);
-}
-
 int main(int argc, char **argv)
 {
-#define TEST(fn) cmocka_unit_test_teardown(fn, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_net_options),
 		TEST(test_net_refused),
@@ -881,6 +815,8 @@ int main(int argc, char **argv)
 		TEST(test_set),
 		TEST(test_later),
 		TEST(test_service_id),
+		TEST(test_help),
+		TEST(test_options_anywhere),
 		TEST(test_interactive),
 		TEST(test_round_trip),
 		TEST(test_full_export_is_importable),
@@ -897,8 +833,6 @@ int main(int argc, char **argv)
 		TEST(test_permissions),
 		TEST(test_guard),
 		TEST(test_no_daemon),
-		TEST(test_completion),
-		TEST(test_manual),
 	};
 	int failed;
 

@@ -54,6 +54,7 @@ struct change {
 	struct lx_conf *conf; /* ours if not the daemon's */
 	struct lx_saved saved; /* of a stop: what held in the node */
 	int error;
+	int64_t count; /* as in struct lx_edit */
 	char text[400];
 };
 
@@ -164,9 +165,12 @@ static int run_edit(struct change *c)
 				.req = &c->req,
 				.netns = c->netns,
 				.text = c->text,
-				.size = sizeof(c->text) };
+				.size = sizeof(c->text),
+				.count = LX_UNSET };
+	int err = c->kind->edit(&edit);
 
-	return c->kind->edit(&edit);
+	c->count = edit.count;
+	return err;
 }
 
 static const struct lx_field no_fields[] = { { .key = NULL } };
@@ -240,8 +244,10 @@ static void log_change(const struct change *c)
 static void answer(struct change *c)
 {
 	log_change(c);
-	if (c->client)
+	if (c->client) {
+		lx_client_count(c->client, c->count);
 		lx_client_reply(c->client, c->error, c->kind->object, "%s", c->text);
+	}
 	if (c->done)
 		c->done(c->daemon, c->error, c->text);
 	change_free(c);
@@ -389,6 +395,7 @@ static int change_new(struct lx_daemon *d, const struct kind *kind, struct chang
 		return -ENOMEM;
 	c->daemon = d;
 	c->kind = kind;
+	c->count = LX_UNSET;
 	lx_list_init(&c->link);
 	*ret_change = c;
 	return 0;

@@ -13,6 +13,7 @@
 #include "../base/schema.h"
 #include "change.h"
 #include "command.h"
+#include "edit.h"
 #include "monitor.h"
 #include "offload.h"
 #include "probe.h"
@@ -221,9 +222,9 @@ static int show_tunables(struct lx_daemon *d, const struct lx_control_show *req,
 	struct tunable_walk w = { .req = req };
 
 	lx_tunable_each(d->node, add_tunable, &w);
-	if (w.err) {
+	if (w.err || !w.n) {
 		free(w.row);
-		return w.err;
+		return w.err ? w.err : -ENOENT;
 	}
 	for (size_t i = 0; i < w.n; i++) {
 		w.row[i].t.value = w.row[i].value;
@@ -289,7 +290,9 @@ static void show(struct lx_client *c, const void *attrs, size_t len)
 	}
 	if (!err) {
 		err = s->fn(d, &req, &dump);
-		if (err)
+		if (err == -ENOENT && s->command == LX_CONTROL_TUNABLES)
+			lx_edit_unknown_tunable(d->node, req.module, req.name, text, sizeof(text));
+		else if (err)
 			snprintf(text, sizeof(text), "%s%s%s",
 				 is_any(&req.nid) ? "" : lx_nid_str(&req.nid),
 				 is_any(&req.nid) ? "" : ": ", strerror(-err));

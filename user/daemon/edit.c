@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../base/netns.h"
+#include "../base/suggest.h"
 #include "config.h"
 #include "edit.h"
 #include "offload.h"
@@ -368,7 +369,48 @@ int lx_edit_disconnect(struct lx_edit *e)
 
 	if (closed < 0)
 		return say(e, closed, "cannot disconnect: %s", strerror(-closed));
+	e->count = closed;
 	return say(e, 0, "%d connections closed", closed);
+}
+
+struct similar {
+	struct lx_suggest module, name;
+	const char *in; /* the module that exists, or NULL */
+};
+
+static int offer_tunable(const char *module, const struct lx_tunable *t, const char *value,
+			 void *arg)
+{
+	struct similar *s = arg;
+
+	lx_suggest_offer(&s->module, module);
+	if (!strcmp(module, s->module.word)) {
+		s->in = module;
+		lx_suggest_offer(&s->name, t->name);
+	}
+	return 0;
+}
+
+int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char *name, char *text,
+			    size_t size)
+{
+	struct similar s = { .module = lx_suggest(module), .name = lx_suggest(name) };
+	const char *meant;
+
+	lx_tunable_each(node, offer_tunable, &s);
+	meant = s.in ? s.name.best : s.module.best;
+	if (s.in)
+		snprintf(text, size, "module %s has no tunable %s; ", module, name);
+	else
+		snprintf(text, size, "no module %s has tunables; ", module);
+	size -= strlen(text);
+	text += strlen(text);
+	if (meant)
+		snprintf(text, size, "did you mean %s?", meant);
+	else
+		snprintf(text, size, "see \"lnetx tunable show%s%s\"", s.in ? " " : "",
+			 s.in ? module : "");
+	return -ENOENT;
 }
 
 int lx_edit_tunable_set(struct lx_edit *e)
@@ -380,8 +422,7 @@ int lx_edit_tunable_set(struct lx_edit *e)
 	case 0:
 		return 0;
 	case -ENOENT:
-		return say(e, err, "module %s has no tunable %s; see \"lnetx tunable show\"",
-			   v->module, v->name);
+		return lx_edit_unknown_tunable(e->node, v->module, v->name, e->text, e->size);
 	case -EINVAL:
 		return say(e, err,
 			   "%s %s: \"%s\" is no value for it; see \"lnetx tunable show %s %s\"",
@@ -413,7 +454,8 @@ int lx_edit_guard_set(struct lx_edit *e)
 
 int lx_edit_ban_add(struct lx_edit *e)
 {
-	return lx_offload_ban(e->daemon->offload, e->node, &e->req->ban, e->text, e->size);
+	return lx_offload_ban(e->daemon->offload, e->node, &e->req->ban, &e->count, e->text,
+			      e->size);
 }
 
 int lx_edit_ban_del(struct lx_edit *e)

@@ -26,6 +26,7 @@ struct lx_edit {
 	unsigned long netns; /* where the client is; 0: not known */
 	char *text; /* gets what there is to say */
 	size_t size;
+	int64_t count; /* gets how many it was done to, where that is not clear; else LX_UNSET */
 };
 
 /* Each returns 0 or a negative errno. */
@@ -46,5 +47,13 @@ int lx_edit_ban_add(struct lx_edit *edit);
 int lx_edit_ban_del(struct lx_edit *edit);
 int lx_edit_prefix_add(struct lx_edit *edit);
 int lx_edit_prefix_del(struct lx_edit *edit);
+
+/**
+ * lx_edit_unknown_tunable - say that there is no such tunable, and which one may be meant
+ * @name: "": the module is meant
+ * Returns -ENOENT.
+ */
+int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char *name, char *text,
+			    size_t size);
 
 #endif

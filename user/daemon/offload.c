@@ -231,21 +231,24 @@ static const struct lx_nid *other_nid(const struct lx_peer_info *peer, const str
 }
 
 /* Ends what there is of connections, and says what is left of the peer. */
-static void finish_ban(struct lx_node *node, const struct lx_nid *nid, char *text, size_t size)
+static int finish_ban(struct lx_node *node, const struct lx_nid *nid, char *text, size_t size)
 {
 	struct lx_peer_info *peer LX_AUTO_FREE = NULL;
 	const struct lx_nid *other = NULL;
 	int closed = lx_disconnect(node, nid);
 
+	if (closed < 0)
+		closed = 0;
 	if (!lx_peer_find(node, nid, &peer))
 		other = other_nid(peer, nid);
-	say(text, size, 0, "%s is banned, %d connections closed%s%s%s", lx_nid_str(nid),
-	    closed > 0 ? closed : 0, other ? "; the peer has other NIDs: " : "",
-	    other ? lx_nid_str(other) : "", other ? ", ..." : "");
+	say(text, size, 0, "%s is banned, %d connections closed%s%s%s", lx_nid_str(nid), closed,
+	    other ? "; the peer has other NIDs: " : "", other ? lx_nid_str(other) : "",
+	    other ? ", ..." : "");
+	return closed;
 }
 
 int lx_offload_ban(struct lx_offload *o, struct lx_node *node, const struct lx_control_ban *req,
-		   char *text, size_t size)
+		   int64_t *ret_closed, char *text, size_t size)
 {
 	const char *nid = lx_nid_str(&req->nid);
 	int err;
@@ -262,8 +265,7 @@ int lx_offload_ban(struct lx_offload *o, struct lx_node *node, const struct lx_c
 	case 0:
 		say(text, size, 0, "%s is banned", nid);
 		lx_info("peer=%s action=banned", nid);
-		if (node)
-			finish_ban(node, &req->nid, text, size);
+		*ret_closed = node ? finish_ban(node, &req->nid, text, size) : 0;
 		return 0;
 	case -EEXIST:
 		return say(text, size, err, "%s is banned already; see \"lnetx guard show\"", nid);

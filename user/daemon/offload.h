@@ -26,7 +26,7 @@ struct lx_forward *lx_offload_forward(const struct lx_offload *offload);
 int lx_offload_guard_set(struct lx_offload *offload, const struct lx_control_guard *req, char *text,
 			 size_t size);
 int lx_offload_ban(struct lx_offload *offload, struct lx_node *node,
-		   const struct lx_control_ban *req, char *text, size_t size);
+		   const struct lx_control_ban *req, int64_t *ret_closed, char *text, size_t size);
 int lx_offload_unban(struct lx_offload *offload, const struct lx_control_ban *req, char *text,
 		     size_t size);
 int lx_offload_prefix_add(struct lx_offload *offload, const struct lx_control_prefix *req,

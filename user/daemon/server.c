@@ -142,6 +142,7 @@ static int client_new(struct lx_server *s, int fd)
 		return -ENOMEM;
 	c->fd = fd;
 	c->daemon = s->daemon;
+	c->count = LX_UNSET;
 	err = identify(s, c);
 	if (!err && !has_place(s, c)) {
 		lx_warn("client_uid=%ld reason=\"too many control clients\" "
@@ -343,12 +344,20 @@ void lx_client_reply(struct lx_client *c, int error, const char *object, const c
 		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_TEXT, text);
 	if (object)
 		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_OBJECT, object);
+	if (c->count != LX_UNSET)
+		mnl_attr_put_u64(nlh, LX_CONTROL_ERR_COUNT, (uint64_t)c->count);
+	c->count = LX_UNSET;
 	c->out_len = nlh->nlmsg_len;
 	if (c->waiting) {
 		*c->waiting = NULL;
 		c->waiting = NULL;
 		client_step(c);
 	}
+}
+
+void lx_client_count(struct lx_client *c, int64_t count)
+{
+	c->count = count;
 }
 
 void lx_client_dump(struct lx_client *c, struct lx_dump *dump)

@@ -39,6 +39,7 @@ struct lx_client {
 	char *out; /* LX_CONTROL_PACKET bytes, made when first needed */
 	size_t out_len;
 	struct lx_dump *dump;
+	int64_t count; /* for the next reply; LX_UNSET: none */
 	struct lx_client **waiting; /* where the one who will answer keeps us */
 	struct lx_ring *ring;
 };
@@ -58,6 +59,9 @@ unsigned int lx_server_clients(const struct lx_server *server);
 /* Ends a request: done (@error 0) or refused. @object: what it was about. */
 void lx_client_reply(struct lx_client *client, int error, const char *object, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* Has the next reply tell a number: of connections closed, say. LX_UNSET: none. */
+void lx_client_count(struct lx_client *client, int64_t count);
 
 /* Answers a request with rows; @dump is the client's. */
 void lx_client_dump(struct lx_client *client, struct lx_dump *dump);
