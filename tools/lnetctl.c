@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../user/base/suggest.h"
+#include "complete.h"
 #include "lnetctl.h"
 #include "print.h"
 
@@ -400,6 +401,8 @@ int lx_lnetctl_main(int argc, char **argv)
 	struct lx_session s;
 	int status;
 
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return lx_complete_lnetctl(argv + 2);
 	lx_session_init(&s, take_instance(&argc, argv));
 	lx_verbs_init();
 	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);

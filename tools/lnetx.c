@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "../user/base/suggest.h"
+#include "complete.h"
 #include "lnetx.h"
 #include "print.h"
 #include "tree.h"
@@ -457,6 +458,8 @@ int lx_lnetx_main(int argc, char **argv)
 	struct line l = { .word = argv + 1 };
 	char *word;
 
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return lx_complete_lnetx(argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "--list-commands")) {
 		list_words();
 		return 0;

@@ -53,6 +53,93 @@ static void test_completion(void **state)
 	offers("_lnetctl", "set trans", 2, " transaction_timeout ");
 }
 
+static void offers_not(const char *function, const char *words, int n, const char *unexpected)
+{
+	char *offered = complete(function, words, n);
+
+	if (strstr(offered, unexpected))
+		fail_msg("%s %s: offered%s", function, words, offered);
+}
+
+/* What is known of this node and its peers, and what values there are. */
+static void test_completion_knows(void **state)
+{
+	start("net:\n- net type: lo\n  local NI(s):\n  - nid: 0@lo\n    status: up\n"
+	      "- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
+	      "    interfaces: {0: eth0}\n"
+	      "route:\n- {net: tcp7, gateway: 10.0.0.3@tcp1, hop: -1, priority: 0, state: up}\n"
+	      "peer:\n- primary nid: 10.0.0.5@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - nid: 10.0.0.5@tcp1\n    state: NA\n  - nid: 10.9.0.5@tcp9\n    state: NA\n");
+	/* NIDs: own ones where these are meant. */
+	offers("_lnetx", "ping 10.0.0.", 2, " 10.0.0.5@tcp1 10.0.0.3@tcp1 ");
+	offers_not("_lnetx", "ping 10.0.0.", 2, "10.0.0.1@");
+	offers("_lnetx", "ping source \"\"", 3, " 0@lo 10.0.0.1@tcp1 ");
+	offers("_lnetx", "ping 10.0.0.5@tcp1 10.9", 3, " 10.9.0.5@tcp9 ");
+	offers("_lnetx", "peer show nid \"\"", 4, " 10.0.0.5@tcp1 10.9.0.5@tcp9 ");
+	offers("_lnetx", "route add net tcp8 via 10.0.0.3@tcp1,10.0.0.", 6,
+	       " 10.0.0.3@tcp1,10.0.0.5@tcp1 ");
+	offers("_lnetx", "net del nid \"\"", 4, " 10.0.0.1@tcp1 ");
+	offers("_lnetx", "route show net \"\"", 4, " tcp1 tcp7 tcp ");
+	offers("_lnetctl", "ping 10.9", 2, " 10.9.0.5@tcp9 ");
+	offers("_lnetctl", "route del --gateway 10.0.0.3", 4, " 10.0.0.3@tcp1 ");
+	offers("_lnetctl", "ping --source 10", 3, " 10.0.0.1@tcp1 ");
+	offers("_lnetctl", "peer del --prim_nid \"\"", 4, " 10.0.0.5@tcp1 ");
+	/* Settings: module, name, value. */
+	offers("_lnetx", "tunable show \"\"", 3, " lnet tcp ");
+	offers("_lnetx", "tunable set tcp acc", 4, " accept accept_port ");
+	offers("_lnetx", "tunable set tcp accept \"\"", 5, " none secure all ");
+	offers("_lnetx", "tunable set tcp sock_timeout \"\"", 5, " 50 ");
+	offers_not("_lnetx", "tunable show tcp accept \"\"", 5, "secure");
+	offers("_lnetctl", "set discovery \"\"", 3, " 0 1 ");
+	offers("_lnetctl", "set response_tracking \"\"", 3, " 0 1 2 3 ");
+	/* Values of keywords, instances, help, files. */
+	offers("_lnetx", "guard set mode \"\"", 4, " auto native generic tc ");
+	offers("_lnetx", "guard set accept s", 4, " secure ");
+	offers("_lnetx", "trace type \"\"", 3, " put get ack reply ");
+	offers("_lnetx", "-n \"\"", 2, " test ");
+	offers("_lnetx", "net show --instance te", 4, " test ");
+	offers("_lnetctl", "--instance \"\"", 2, " test ");
+	offers("_lnetx", "help ne", 2, " net ");
+	offers("_lnetctl", "help net a", 3, " add ");
+	offers("_lnetx", "net add net tcp -", 5, " --json ");
+	offers("_lnetx", "import tests/unit/test_cl", 2, " tests/unit/test_cli.c ");
+	offers("_lnetctl", "import tests/unit/test_cl", 2, " tests/unit/test_cli.c ");
+	offers_not("_lnetx", "net add \"\"", 3, " dev ");
+	stop(NULL);
+	/* Without a daemon there are the words at least. */
+	offers("_lnetx", "ping t", 2, " timeout ");
+	offers("_lnetx", "peer show nid \"\"", 4, "  ");
+}
+
+/* To the shell a NID is several words; what it is given is the end of the last one. */
+static void test_completion_breaks(void **state)
+{
+	static const struct {
+		const char *line, *reply;
+	} lines[] = { { "ping 10.0.0.5@t", " tcp1 \n" },
+		      { "ping 10.0.0.5@", " tcp1 \n" },
+		      { "ping 10.0.0.", " 10.0.0.5@tcp1 \n" },
+		      { "ping fd00::", " 5@tcp1 \n" },
+		      { "peer show nid ", " 10.0.0.5@tcp1 fd00::5@tcp1 \n" } };
+
+	start("peer:\n- primary nid: 10.0.0.5@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - nid: 10.0.0.5@tcp1\n    state: NA\n  - nid: fd00::5@tcp1\n    state: NA\n");
+	for (size_t i = 0; i < N_OF(lines); i++) {
+		char command[1024], offered[1024] = "";
+		FILE *out;
+
+		snprintf(command, sizeof(command),
+			 "bash -c 'source tools/completion/lnetx.bash; COMP_LINE=\"%s %s\"; "
+			 "COMP_POINT=${#COMP_LINE}; _lnetx; echo \" ${COMPREPLY[*]} \"'",
+			 proc_path("lnetx"), lines[i].line);
+		out = popen(command, "r");
+		assert_true(fread(offered, 1, sizeof(offered) - 1, out) > 0);
+		pclose(out);
+		if (strcmp(offered, lines[i].reply))
+			fail_msg("\"%s\": offered%snot%s", lines[i].line, offered, lines[i].reply);
+	}
+}
+
 /* Each word of the output has to be in the file. */
 static void documented(const char *line, const char *path)
 {
@@ -93,6 +180,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_completion),
+		TEST(test_completion_knows),
+		TEST(test_completion_breaks),
 		TEST(test_manual),
 	};
 	int failed;

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Completion; see the header. A program that runs once, for one word. */
+#include <dirent.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "complete.h"
+#include "lnetctl.h"
+#include "lnetx.h"
+
+#define WORDS_MAX 256
+
+/* The line so far: what the tables say of it, and the word to be completed. */
+struct line {
+	const char *word; /* "" is one, too */
+	size_t done; /* bytes of it that are fixed: "eth0," of "eth0,et" */
+	const char *instance;
+	struct lx_session session;
+	const char *rest[WORDS_MAX]; /* words without a keyword or option */
+	int n_rest;
+};
+
+/* ---- offering ----------------------------------------------------------------------- */
+
+static void offer(const struct line *l, const char *candidate)
+{
+	const char *typed = l->word + l->done;
+
+	if (!strncmp(candidate, typed, strlen(typed)))
+		printf("%.*s%s\n", (int)l->done, l->word, candidate);
+}
+
+/* From here on the word is a list, and its last part is what is looked at. */
+static void as_list(struct line *l)
+{
+	const char *comma = strrchr(l->word, ',');
+
+	l->done = comma ? comma + 1 - l->word : 0;
+}
+
+/* "a|b|c" */
+static void offer_choices(const struct line *l, const char *choices, const char *separators)
+{
+	char copy[200], *save;
+
+	snprintf(copy, sizeof(copy), "%s", choices);
+	for (char *c = strtok_r(copy, separators, &save); c; c = strtok_r(NULL, separators, &save))
+		offer(l, c);
+}
+
+/* ---- from this machine --------------------------------------------------------------- */
+
+static void offer_interfaces(struct line *l)
+{
+	struct if_nameindex *list = if_nameindex();
+
+	as_list(l);
+	for (struct if_nameindex *i = list; i && i->if_name; i++)
+		offer(l, i->if_name);
+	if (list)
+		if_freenameindex(list);
+}
+
+static void offer_instances(const struct line *l)
+{
+	char path[200];
+	struct dirent *entry;
+	DIR *dir;
+
+	if (lx_control_path("x", path, sizeof(path)))
+		return;
+	*strrchr(path, '/') = '\0';
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		char *dot = strrchr(entry->d_name, '.');
+
+		if (!dot || strcmp(dot, ".sock"))
+			continue;
+		*dot = '\0';
+		offer(l, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- from lnetxd ---------------------------------------------------------------------- */
+
+static json_t *all_of(struct line *l, uint8_t command, const struct lx_control_object *object)
+{
+	json_t *list;
+
+	return lx_action_show_all(&l->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
+}
+
+static void add(json_t *set, const json_t *map, const char *key)
+{
+	const char *text = json_string_value(json_object_get(map, key));
+
+	if (text)
+		json_object_set_new(set, text, json_true());
+}
+
+/* Adds a key of all rows, whether these stand in groups or not. */
+static void add_rows(struct line *l, json_t *set, uint8_t command,
+		     const struct lx_control_object *object, const char *key)
+{
+	json_t *list = all_of(l, command, object), *group, *row;
+	size_t i, j;
+
+	json_array_foreach (list, i, group) {
+		add(set, group, key);
+		json_array_foreach (object->rows ? json_object_get(group, object->rows) : NULL, j,
+				    row)
+			add(set, row, key);
+	}
+	json_decref(list);
+}
+
+static void offer_set(const struct line *l, json_t *set)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (set, key, value)
+		offer(l, key);
+	json_decref(set);
+}
+
+static void offer_nets(struct line *l)
+{
+	json_t *set = json_object();
+
+	add_rows(l, set, LX_CONTROL_NETS, &lx_control_nets, "net type");
+	add_rows(l, set, LX_CONTROL_ROUTES, &lx_control_routes, "net");
+	json_object_set_new(set, "tcp", json_true());
+	json_object_del(set, "lo");
+	offer_set(l, set);
+}
+
+static void offer_own_nids(struct line *l)
+{
+	json_t *set = json_object();
+
+	as_list(l);
+	add_rows(l, set, LX_CONTROL_NETS, &lx_control_nets, "nid");
+	offer_set(l, set);
+}
+
+static void offer_nids(struct line *l)
+{
+	json_t *set = json_object();
+
+	as_list(l);
+	add_rows(l, set, LX_CONTROL_PEERS, &lx_control_peers, "nid");
+	add_rows(l, set, LX_CONTROL_ROUTES, &lx_control_routes, "gateway");
+	offer_set(l, set);
+}
+
+/* Module, name, value: one after the other. */
+static void offer_tunables(struct line *l, bool values)
+{
+	json_t *list = all_of(l, LX_CONTROL_TUNABLES, &lx_control_tunables), *row;
+	json_t *set = json_object();
+	size_t i;
+
+	json_array_foreach (list, i, row) {
+		const char *module = json_string_value(json_object_get(row, "module"));
+		const char *name = json_string_value(json_object_get(row, "name"));
+		const char *choices = json_string_value(json_object_get(row, "choices"));
+
+		if (!l->n_rest)
+			add(set, row, "module");
+		else if (!module || !name || strcmp(module, l->rest[0]))
+			continue;
+		else if (l->n_rest == 1)
+			add(set, row, "name");
+		else if (l->n_rest == 2 && values && !strcmp(name, l->rest[1]) && choices)
+			offer_choices(l, choices, " ");
+		else if (l->n_rest == 2 && values && !strcmp(name, l->rest[1]))
+			add(set, row, "value");
+	}
+	json_decref(list);
+	offer_set(l, set);
+}
+
+/* ---- what both grammars have ------------------------------------------------------------ */
+
+/* @own: NIDs are this node's. @choices: words with '|' between them, or else a name. */
+static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, bool own)
+{
+	if (choices && strchr(choices, '|')) {
+		offer_choices(l, choices, "|");
+		return;
+	}
+	switch (id) {
+	case LX_ARG_NET:
+		offer_nets(l);
+		break;
+	case LX_ARG_IF:
+		offer_interfaces(l);
+		break;
+	case LX_ARG_SOURCE:
+		offer_own_nids(l);
+		break;
+	case LX_ARG_NID:
+		if (own)
+			offer_own_nids(l);
+		else
+			offer_nids(l);
+		break;
+	case LX_ARG_GATEWAY:
+	case LX_ARG_PRIMARY:
+		offer_nids(l);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Splits off the word to be completed. */
+static int begin(struct line *l, char **words)
+{
+	int n = 0;
+
+	while (words[n] && n < WORDS_MAX)
+		n++;
+	l->word = n ? words[n - 1] : "";
+	return n ? n - 1 : 0;
+}
+
+/* The entry of a table that a word stands for; their first member is the name. */
+static const void *find(const void *table, size_t size, const char *word)
+{
+	const void *found = NULL;
+
+	for (const char *p = table; p && *(const char *const *)p; p += size) {
+		const char *name = *(const char *const *)p;
+
+		if (!strcmp(name, word))
+			return p;
+		if (!strncmp(name, word, strlen(word)))
+			found = p;
+	}
+	return found;
+}
+
+/* ---- lnetx -------------------------------------------------------------------------------- */
+
+static void offer_options(const struct line *l)
+{
+	offer_choices(l,
+		      "-j --json -y --yaml -p --pretty -s --stats -n --instance -V --version -h "
+		      "--help",
+		      " ");
+}
+
+/* What stands without a keyword, by what help calls it. */
+static void offer_rest(struct line *l, const struct lx_command *c)
+{
+	json_t *set = json_object();
+
+	if (strstr(c->rest, "FILE"))
+		puts(LX_COMPLETE_FILE);
+	else if (strstr(c->rest, "MODULE"))
+		offer_tunables(l, strstr(c->rest, "VALUE"));
+	else if (!strcmp(c->name, "unban"))
+		add_rows(l, set, LX_CONTROL_BANS, &lx_control_bans, "nid");
+	else if (strstr(c->rest, "PREFIX"))
+		add_rows(l, set, LX_CONTROL_PREFIXES, &lx_control_prefixes, "prefix");
+	else if (strstr(c->rest, "NID"))
+		offer_nids(l);
+	offer_set(l, set);
+}
+
+static void offer_words(struct line *l, const struct lx_object *o, const struct lx_command *c)
+{
+	if (l->word[0] == '-') {
+		offer_options(l);
+		return;
+	}
+	for (const struct lx_object *i = o ? NULL : lx_objects; i && i->name; i++)
+		offer(l, i->name);
+	for (const struct lx_command *i = o && !c ? o->command : NULL; i && i->name; i++)
+		offer(l, i->name);
+	if (!c)
+		offer(l, "help");
+	for (const struct lx_keyword *k = c ? c->keyword : NULL; k && k->name; k++) {
+		if (!lx_keyword_is_alias(c, k))
+			offer(l, k->name);
+	}
+	if (c && c->rest)
+		offer_rest(l, c);
+}
+
+int lx_complete_lnetx(char **words)
+{
+	struct line l = { 0 };
+	const struct lx_keyword *value = NULL; /* a keyword whose value comes next */
+	const struct lx_command *c = NULL;
+	const struct lx_object *o = NULL;
+	bool instance = false;
+	int n = begin(&l, words);
+
+	for (int i = 0; i < n; i++) {
+		const char *word = words[i];
+
+		if (instance) {
+			l.instance = word;
+			instance = false;
+		} else if (value) {
+			value = NULL;
+		} else if (word[0] == '-') {
+			instance = !strcmp(word, "-n") || !strcmp(word, "--instance");
+		} else if (!o) {
+			o = strcmp(word, "help") ? find(lx_objects, sizeof(*o), word) : NULL;
+			c = o && !strcmp(o->name, o->command->name) ? o->command : NULL;
+			if (!o && strcmp(word, "help"))
+				return 0;
+		} else if (!c) {
+			c = strcmp(word, "help") ? find(o->command, sizeof(*c), word) : NULL;
+			if (!c && strcmp(word, "help"))
+				return 0;
+		} else {
+			value = find(c->keyword, sizeof(*value), word);
+			if (!value || (c->rest && strcmp(value->name, word)))
+				l.rest[l.n_rest++] = word;
+			if (value && (!value->value || (c->rest && strcmp(value->name, word))))
+				value = NULL;
+		}
+	}
+	lx_session_init(&l.session, l.instance);
+	if (instance)
+		offer_instances(&l);
+	else if (value)
+		offer_value(&l, value->id, value->value, !strcmp(o->name, "net"));
+	else
+		offer_words(&l, o, c);
+	lx_session_fini(&l.session);
+	return 0;
+}
+
+/* ---- lnetctl ------------------------------------------------------------------------------ */
+
+static const struct lx_option *find_option(const struct lx_verb *v, const char *word)
+{
+	for (const struct lx_option *o = v ? v->option : NULL; o && o->name; o++) {
+		if ((word[1] == '-' && !strcmp(o->name, word + 2)) ||
+		    (o->letter && word[1] == o->letter && !word[2]))
+			return o;
+	}
+	return NULL;
+}
+
+/* "set NAME": 0 and 1 where that is all there is, else what it is now. */
+static void offer_setting(struct line *l, const char *name)
+{
+	const struct lx_control_global *g = lx_control_global_lookup(name);
+	json_t *list, *row;
+	size_t i;
+
+	if (!strcmp(name, "routing") || (g && g->inverse)) {
+		offer_choices(l, "0 1", " ");
+		return;
+	}
+	list = g && g->tunable ? all_of(l, LX_CONTROL_TUNABLES, &lx_control_tunables) : NULL;
+	json_array_foreach (list, i, row) {
+		json_int_t min = json_integer_value(json_object_get(row, "min"));
+		json_int_t max = json_integer_value(json_object_get(row, "max"));
+		char text[24];
+
+		if (strcmp(json_string_value(json_object_get(row, "name")), g->tunable))
+			continue;
+		for (json_int_t v = min; max - min < 4 && v <= max; v++) {
+			snprintf(text, sizeof(text), "%lld", (long long)v);
+			offer(l, text);
+		}
+		if (max - min >= 4)
+			offer(l, json_string_value(json_object_get(row, "value")));
+	}
+	json_decref(list);
+}
+
+static void offer_verb(struct line *l, const struct lx_group *g, const struct lx_verb *v)
+{
+	bool files = !strcmp(v->name, "import") || !strcmp(v->name, "export");
+
+	if (!l->word[0] || l->word[0] == '-') {
+		for (const struct lx_option *o = v->option; o && o->name; o++) {
+			char name[40];
+
+			snprintf(name, sizeof(name), "--%s", o->name);
+			if (o->help)
+				offer(l, name);
+		}
+		offer(l, "--help");
+	}
+	if (files)
+		puts(LX_COMPLETE_FILE);
+	else if (!strcmp(g->name, "set") && !l->n_rest)
+		offer_setting(l, v->name);
+	else if (v->max_rest && g->is_verb)
+		offer_nids(l);
+}
+
+int lx_complete_lnetctl(char **words)
+{
+	const struct lx_option *value = NULL;
+	const struct lx_group *g = NULL;
+	const struct lx_verb *v = NULL;
+	struct line l = { 0 };
+	bool instance = false;
+	int n = begin(&l, words);
+
+	lx_verbs_init();
+	for (int i = 0; i < n; i++) {
+		const char *word = words[i];
+
+		if (instance) {
+			l.instance = word;
+			instance = false;
+		} else if (value) {
+			value = NULL;
+		} else if (!strcmp(word, "--instance")) {
+			instance = true;
+		} else if (!g) {
+			g = strcmp(word, "help") ? find(lx_groups, sizeof(*g), word) : NULL;
+			v = g && g->is_verb ? g->verb : NULL;
+			if (!g && strcmp(word, "help"))
+				return 0;
+		} else if (!v) {
+			v = strcmp(word, "help") ? find(g->verb, sizeof(*v), word) : NULL;
+			if (!v && strcmp(word, "help"))
+				return 0;
+		} else if (word[0] == '-') {
+			value = find_option(v, word);
+			if (value && value->kind != LX_OPTION_VALUE)
+				value = NULL;
+		} else {
+			l.rest[l.n_rest++] = word;
+		}
+	}
+	lx_session_init(&l.session, l.instance);
+	if (instance) {
+		offer_instances(&l);
+	} else if (value) {
+		offer_value(&l, value->id, NULL, !strcmp(g->name, "net"));
+	} else if (v) {
+		offer_verb(&l, g, v);
+	} else {
+		for (const struct lx_group *i = g ? NULL : lx_groups; i && i->name; i++)
+			offer(&l, i->name);
+		for (const struct lx_verb *i = g ? g->verb : NULL; i && i->name; i++)
+			offer(&l, i->name);
+		offer(&l, "help");
+		if (!g)
+			offer(&l, "--instance");
+	}
+	lx_session_fini(&l.session);
+	return 0;
+}
