@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Routers that stop without a loss, and come back. */
+#include "routeworld.h"
+
+#include "../../user/core/announce.h"
+
+/* In the place of a: one that neither discovers nor is discovered, and checks so often (s). */
+static void become_deaf(const char *interval)
+{
+	lx_sim_ni_del(a, "10.0.0.1@tcp1");
+	a = NODE(sim, "10.0.0.2@tcp1");
+	usual_pace();
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	tune(a, "alive_router_check_interval", interval);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+}
+
+/* A PUT every @pace for so long; none may be lost. */
+static void keep_sending(uint64_t ns, uint64_t pace)
+{
+	for (uint64_t t = 0; t < ns; t += pace) {
+		log_clear();
+		post(s, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
+		lx_sim_run(sim, pace);
+		assert_int_equal(count_events(LX_EVENT_ACK), 1);
+	}
+}
+
+static void a_stop_ends_when_all_have_moved_away(void **state)
+{
+	usual_pace();
+	keep_sending(SEC, 10 * MS);
+	lx_monitor_route_stop(r1->core, 70 * SEC);
+	keep_sending(SEC, 10 * MS);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	assert_int_equal(live_routes(a), 1);
+	keep_sending(3 * SEC, 10 * MS);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+	assert_int_equal(r1->core->stats.drop_count, 0);
+}
+
+/* Who ignores pushes goes on sending until it checks its gateways: it is waited for. */
+static void a_stop_waits_for_the_next_check(void **state)
+{
+	uint64_t begin;
+
+	become_deaf("20");
+	add_route(a, "tcp2", "10.0.0.12@tcp1", LX_UNSET, 0);
+	keep_sending(25 * SEC, 50 * MS);
+	assert_int_equal(live_routes(a), 2);
+	begin = lx_sim_now(sim);
+	lx_monitor_route_stop(r1->core, 70 * SEC);
+	while (live_routes(a) == 2)
+		keep_sending(100 * MS, 50 * MS);
+	assert_in_range(lx_sim_now(sim) - begin, 3 * SEC, 25 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	keep_sending(4 * SEC, 50 * MS);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+	assert_int_equal(r1->core->stats.drop_count, 0);
+}
+
+static void a_stop_ends_when_its_time_is_over(void **state)
+{
+	struct lx_announce_users users;
+
+	become_deaf("0"); /* it asks once, at the start, and so never learns */
+	keep_sending(3 * SEC, 50 * MS);
+	lx_monitor_route_stop(r1->core, 30 * SEC);
+	keep_sending(29 * SEC, 50 * MS);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	lx_announce_users(r1->core, &users);
+	assert_int_equal(users.untold, 1);
+	assert_int_equal(users.sending, 2); /* ACKs go this way, too */
+	assert_string_equal(lx_nid_str(&users.nid), "10.0.0.2@tcp1");
+	/* A shorter limit holds, a longer one does not. */
+	lx_monitor_route_stop(r1->core, 60 * SEC);
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+	make_router(r1);
+	lx_monitor_route_stop(r1->core, 0);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+}
+
+/* A user that has died tells nothing any more: it is waited for, but not for long. */
+static void a_stop_does_not_wait_for_the_dead(void **state)
+{
+	usual_pace();
+	keep_sending(SEC, 50 * MS);
+	lx_sim_ni_del(a, "10.0.0.1@tcp1");
+	lx_monitor_route_stop(r1->core, 70 * SEC);
+	lx_sim_run(sim, 9 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	lx_sim_run(sim, 4 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+}
+
+/* r1 has died and is started again; nobody has anything to do with it for 60 s. */
+static void restart_r1(void)
+{
+	lx_sim_ni_del(r1, "10.0.0.11@tcp1");
+	lx_sim_ni_del(r1, "10.1.0.11@tcp2");
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(live_routes(a), 1);
+	assert_int_equal(live_routes(s), 1);
+	usual_pace();
+	lx_sim_run(sim, 65 * SEC); /* the last quick check is over */
+	r1 = NODE(sim, "10.0.0.11@tcp1", "10.1.0.11@tcp2");
+	usual_pace();
+}
+
+static void announce(struct lx_sim_node *node, const char *text)
+{
+	struct lx_nid n = nid(text);
+
+	assert_int_equal(lx_announce_add(node->core, &n), 0);
+}
+
+static void a_router_that_comes_back_is_used_at_once(void **state)
+{
+	struct lx_nid gone = nid("10.0.0.77@tcp1");
+
+	restart_r1();
+	announce(r1, "10.0.0.1@tcp1");
+	announce(r1, "10.1.0.1@tcp2");
+	announce(r1, "10.0.0.77@tcp1"); /* not there any more */
+	announce(r1, "10.7.0.1@tcp7");  /* no neighbour any more */
+	announce(r1, "10.1.0.11@tcp2"); /* itself */
+	lx_sim_dead(sim, "10.0.0.77@tcp1", true);
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(live_routes(a), 1); /* not before it forwards */
+	assert_int_equal(lx_monitor_route(r1->core, true, true), 0);
+	lx_sim_run(sim, 1500 * MS);
+	assert_int_equal(live_routes(a), 2);
+	assert_int_equal(live_routes(s), 2);
+	keep_sending(SEC, 50 * MS);
+	assert_true(r1->core->stats.route_count > 10);
+	/* Who does not answer is tried again, and forgotten in the end. */
+	lx_sim_run(sim, 20 * SEC);
+	assert_true(lx_list_empty(&r1->core->announcements));
+	assert_null(lx_peer_ni_lookup(r1->core, &gone));
+}
+
+static void announcing_is_bounded(void **state)
+{
+	char text[32];
+	unsigned int n = 0;
+
+	restart_r1();
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "10.0.%d.%d@tcp1", 1 + i / 200, 1 + i % 200);
+		lx_sim_dead(sim, text, true);
+		announce(r1, text);
+	}
+	make_router(r1);
+	for (uint64_t before; n < 3000; n += r1->core->stats.remote_dropped_count - before) {
+		before = r1->core->stats.remote_dropped_count;
+		lx_sim_run(sim, SEC);
+		assert_in_range(r1->core->stats.remote_dropped_count - before, 0, 200);
+	}
+	lx_sim_run(sim, 20 * SEC);
+	assert_int_equal(r1->core->stats.remote_dropped_count, 3000);
+}
+
+static void neighbours_are_known(void **state)
+{
+	struct lx_neighbour_info *list;
+	size_t n;
+
+	keep_sending(SEC, 50 * MS);
+	assert_int_equal(lx_announce_describe(r1->core, &list, &n), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(lx_nid_str(&list[1].nid), "10.0.0.1@tcp1");
+	assert_true(list[1].told && list[1].idle_s < 2);
+	free(list);
+	/* Those who have nothing to do with it any more are no neighbours. */
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(lx_announce_describe(r1->core, &list, &n), 0);
+	assert_int_equal(n, 1);
+	free(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROUTE_TEST(a_stop_ends_when_all_have_moved_away),
+		ROUTE_TEST(a_stop_waits_for_the_next_check),
+		ROUTE_TEST(a_stop_ends_when_its_time_is_over),
+		ROUTE_TEST(a_stop_does_not_wait_for_the_dead),
+		ROUTE_TEST(a_router_that_comes_back_is_used_at_once),
+		ROUTE_TEST(announcing_is_bounded),
+		ROUTE_TEST(neighbours_are_known),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: announcing", tests, NULL, NULL);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What a router forwards, what it drops, and who gets the blame. */
+#include "routeworld.h"
+
+static void crosses(void **state)
+{
+	uint64_t forwarded;
+
+	assert_int_equal(live_routes(a), 2);
+	assert_int_equal(live_routes(s), 2);
+	assert_true(exchange(0));
+	assert_true(exchange(100));
+	assert_true(exchange(4096));
+	assert_true(exchange(4097));
+	assert_true(exchange(1 << 20));
+	forwarded = r1->core->stats.route_count + r2->core->stats.route_count;
+	assert_true(forwarded >= 5 * 4);
+	/* Equals take turns. */
+	assert_true(r1->core->stats.route_count > 0);
+	assert_true(r2->core->stats.route_count > 0);
+	assert_int_equal(r1->core->pool[LX_POOL_LARGE].credits, 256);
+}
+
+static void no_router_drops(void **state)
+{
+	struct lx_stats *stats = &r1->core->stats;
+
+	lx_monitor_route(r1->core, false, false);
+	lx_sim_run(sim, 10 * SEC);
+	/* A stubborn sender with an old idea of the world. */
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_list_first(&lx_rnet_lookup(a->core, LX_NET(2, 2))->routes, struct lx_route, link)
+		->gateway->state |= LX_PEER_ROUTER_ENABLED;
+	put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, 10 * MS);
+	assert_int_equal(stats->drops[LX_REASON_ROUTING_DISABLED], 1);
+}
+
+/* ---- circles: LNet's header has no hop limit -------------------------------------------- */
+
+static unsigned int loop_lines;
+static char loop_line[800];
+
+static void count_loop_lines(int level, const char *line, void *arg)
+{
+	if (!strstr(line, arg))
+		return;
+	loop_lines++;
+	snprintf(loop_line, sizeof(loop_line), "%s", line);
+}
+
+/* Two routers that point at each other: the second one does not give it back. */
+static void two_routers_do_not_circle(void **state)
+{
+	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
+	/* It knows the sender by another of its NIDs, too. */
+	add_route(r2, "tcp9", "10.1.0.11@tcp2", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	loop_lines = 0;
+	lx_set_log(count_loop_lines, "net=tcp9");
+	r1->core->stats.route_count = 0;
+	for (int i = 0; i < 10; i++)
+		put(a, mem(a, src, 10, 1), false, "10.9.0.1@tcp9", 5, 1);
+	lx_sim_run(sim, 20 * SEC);
+	lx_set_log(NULL, NULL);
+	assert_true(r2->core->stats.drops[LX_REASON_LOOP] > 0);
+	assert_int_equal(r2->core->stats.drops[LX_REASON_LOOP], r2->core->stats.drop_count);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_LOOP], 0);
+	assert_in_range(r1->core->stats.route_count, 1, 20);
+	assert_int_equal(loop_lines, 1);
+	assert_non_null(strstr(loop_line, "from=10.0.0.11@tcp1"));
+	assert_non_null(strstr(loop_line, "next_hop=10.1.0.11@tcp2"));
+}
+
+/* There is another gateway: then it is that one's turn, whatever its priority. */
+static void another_gateway_is_taken_instead(void **state)
+{
+	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1", "10.9.0.13@tcp9");
+	struct lx_sim_node *end = NODE(sim, "10.9.0.1@tcp9");
+
+	quick(r3);
+	quick(end);
+	make_router(r3);
+	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
+	add_route(r2, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r2, "tcp9", "10.0.0.13@tcp1", LX_UNSET, 1);
+	add_route(end, "tcp1", "10.9.0.13@tcp9", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	log_clear();
+	post(end, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+	put(a, mem(a, src, 10, 2), true, "10.9.0.1@tcp9", 5, 1);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(count_events(LX_EVENT_ACK), 1);
+	assert_int_equal(r2->core->stats.drops[LX_REASON_LOOP], 0);
+}
+
+/* Three of them cannot see it by that; who had the message first sees it come back. */
+static void longer_circle_is_found(void **state)
+{
+	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1");
+	struct lx_nid any = lx_nid_any;
+
+	quick(r3);
+	make_router(r3);
+	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
+	add_route(r2, "tcp9", "10.0.0.13@tcp1", LX_UNSET, 0);
+	add_route(r3, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	loop_lines = 0;
+	lx_set_log(count_loop_lines, "circle");
+	put(a, mem(a, src, 10, 1), false, "10.9.0.1@tcp9", 5, 1);
+	lx_sim_run(sim, 100 * MS);
+	lx_set_log(NULL, NULL);
+	assert_int_equal(r1->core->stats.loops, 1); /* the ping of discovery */
+	assert_int_equal(r2->core->stats.loops, 0);
+	assert_int_equal(r3->core->stats.loops, 0);
+	assert_int_equal(loop_lines, 1);
+	assert_non_null(strstr(loop_line, "first_from=10.0.0.1@tcp1 again_from=10.0.0.13@tcp1 "
+					  "next_hop=10.0.0.12@tcp1"));
+	lx_route_delete(r3->core, LX_NET(2, 9), &any);
+	lx_sim_run(sim, 10 * MS);
+}
+
+/*
+ * The same header again is no circle: one that its sender repeats, by one gateway or by two,
+ * or one that is sent again by other gateways since the first one did not answer.
+ */
+static void repeated_header_is_no_circle(void **state)
+{
+	struct lx_nid via[] = { nid("10.0.0.21@tcp1"), nid("10.0.0.22@tcp1"),
+				nid("10.0.0.23@tcp1"), nid("10.0.0.24@tcp1") };
+	struct lx_nid mine = nid("10.0.0.11@tcp1");
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
+	struct lx_hdr hdr = { .src_nid = nid("10.7.0.1@tcp7"), .dst_nid = nid("10.9.0.1@tcp9"),
+			      .type = LX_MSG_PUT, .cmd.put.match_bits = 77 };
+	struct lx_core_msg msg = { .core = r1->core, .m.hdr = hdr, .rxni = ni };
+	struct lx_peer_ni *pni[N_OF(via)];
+
+	for (unsigned int i = 0; i < N_OF(via); i++)
+		assert_int_equal(lx_peer_ni_obtain(r1->core, &via[i], &pni[i]), 0);
+	msg.txpeer = pni[3];
+	for (int i = 0; i < 100; i++) {
+		msg.rxpeer = pni[i % 2];
+		lx_loop_watch(&msg);
+		lx_sim_run(sim, 10 * MS);
+	}
+	msg.m.hdr.cmd.put.match_bits++;
+	for (int i = 0; i < 3; i++) {
+		msg.rxpeer = pni[i];
+		lx_loop_watch(&msg);
+	}
+	assert_int_equal(r1->core->stats.loops, 0);
+	/* Not so if it comes from one and the same, but not from the first. */
+	msg.m.hdr.cmd.put.match_bits++;
+	for (int i = 0; i < 5; i++) {
+		msg.rxpeer = pni[i > 0];
+		lx_loop_watch(&msg);
+	}
+	assert_int_equal(r1->core->stats.loops, 1);
+}
+
+static void unroutable_is_dropped_by_the_router(void **state)
+{
+	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
+	put(a, mem(a, src, 10, 1), false, "10.7.0.1@tcp7", 5, 1);
+	lx_sim_run(sim, 6 * SEC);
+	/* It was the ping of discovery; the message waited for its answer till it expired. */
+	assert_int_equal(r1->core->stats.drops[LX_REASON_NO_ROUTE], 1);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
+}
+
+/* The one line that a log has of each kind. */
+static char logged[4][300];
+static unsigned int n_logged;
+
+static void take_line(int level, const char *line, void *arg)
+{
+	if (n_logged < N_OF(logged))
+		snprintf(logged[n_logged], sizeof(logged[0]), "%d %s", level, line);
+	n_logged++;
+}
+
+/* Who cannot be answered for want of a route is named once a minute, with what to do. */
+static void a_missing_route_is_logged(void **state)
+{
+	n_logged = 0;
+	memset(logged, 0, sizeof(logged));
+	lx_set_log(take_line, NULL);
+	usual_pace();
+	lx_route_delete(s->core, LX_NET(2, 1), &lx_nid_any);
+	for (int i = 0; i < 70; i++) {
+		post(s, 5, NULL, i, 0, dst, 10, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 10, 2), true, "10.1.0.1@tcp2", 5, i);
+		lx_sim_run(sim, SEC);
+		log_clear();
+	}
+	assert_int_equal(n_logged, 2);
+	assert_non_null(strstr(logged[0], "4 net=tcp1 from=10.1.0.1@tcp2 to=10.0.0.1@tcp1 by=10.1.0.1"));
+	assert_non_null(strstr(logged[0], "missed=0 reason=\"a request cannot be answered: no route "
+					  "to its net is configured\" next=\"lnetx route add\""));
+	assert_non_null(strstr(logged[1], "net=tcp1"));
+	assert_null(strstr(logged[1], "missed=0"));
+
+	/* The same for a router that cannot forward. */
+	n_logged = 0;
+	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
+	for (int i = 0; i < 3; i++)
+		put(a, mem(a, src, 10, 1), false, "10.7.0.1@tcp7", 5, 1);
+	lx_sim_run(sim, 6 * SEC);
+	lx_set_log(NULL, NULL);
+	assert_int_equal(n_logged, 1);
+	assert_non_null(strstr(logged[0], "net=tcp7 from=10.0.0.1@tcp1 to=10.7.0.1@tcp7 "
+					  "by=10.0.0.1@tcp1"));
+	assert_non_null(strstr(logged[0], "a message cannot be forwarded"));
+}
+
+static void asymmetric_route_is_dropped(void **state)
+{
+	tune(s, "lnet_drop_asym_route", "1");
+	assert_true(exchange(10));
+	lx_route_delete(s->core, LX_NET(2, 1), &lx_nid_any);
+	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+	put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, SEC);
+	assert_true(s->core->stats.drops[LX_REASON_ASYM_ROUTE] >= 1);
+}
+
+static void illegal_destinations_close(void **state)
+{
+	struct lx_nid on_net = nid("10.0.0.99@tcp1"), other = nid("10.1.0.11@tcp2");
+	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
+	struct lx_nid mine = nid("10.0.0.11@tcp1");
+	struct lx_hdr hdr = { .src_nid = from.nid, .type = LX_MSG_PUT };
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
+
+	hdr.dst_nid = on_net;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.dst_nid = other;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.dst_nid = mine;
+	hdr.type = LX_MSG_HELLO;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.type = LX_MSG_ACK;
+	hdr.payload_length = 1;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	hdr.type = LX_MSG_REPLY;
+	hdr.payload_length = LX_PAYLOAD_MAX + 1;
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_MISROUTED], 1);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_WRONG_NET], 1);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_LENGTH], 2);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_TYPE], 1);
+}
+
+static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg,
+			 const struct lx_payload *payload, size_t rlen)
+{
+	if (msg)
+		lx_lnd_finalize(msg, 0);
+}
+
+/* A transport can have it counted what is being forwarded of one connection's messages. */
+static void forwarding_is_counted(void **state)
+{
+	struct lx_nid near = nid("10.0.0.11@tcp1");
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &near);
+	const struct lx_lnd *real = ni->ni.lnd;
+	struct lx_lnd lnd = *real;
+	unsigned int conn[2] = { 0, 0 };
+	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
+	struct lx_hdr hdr = { .src_nid = from.nid, .dst_nid = nid("10.1.0.1@tcp2"),
+			      .type = LX_MSG_PUT, .cmd.put.ack_md = LX_WIRE_HANDLE_NONE,
+			      .cmd.put.portal = lx_le32(5) };
+
+	lnd.recv = recv_at_once;
+	ni->ni.lnd = &lnd;
+	for (int i = 0; i < 8; i++) {
+		from.forwarding = &conn[i % 2];
+		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), 0);
+	}
+	ni->ni.lnd = real;
+	assert_int_equal(conn[0], 4);
+	assert_int_equal(conn[1], 4);
+	/* The second connection is freed; what came by it is forwarded all the same. */
+	lx_lnd_forwarding_end(&ni->ni, &conn[1]);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(conn[0], 0);
+	assert_int_equal(conn[1], 4);
+}
+
+static void buffers_are_a_limit(void **state)
+{
+	const int64_t few[LX_POOLS] = { 1, 1, 1 };
+	struct lx_pool *pool = &r1->core->pool[LX_POOL_LARGE];
+
+	lx_monitor_route(r2->core, false, false);
+	lx_sim_run(sim, 20 * SEC);
+	assert_int_equal(lx_pool_resize(r1->core, few), 0);
+	assert_int_equal(pool->made, 1);
+	for (int i = 0; i < 10; i++) {
+		post(s, 5, NULL, i, 0, dst, 8192, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 8192, 1), false, "10.1.0.1@tcp2", 5, i);
+	}
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(count_events(LX_EVENT_PUT), 10);
+	assert_int_equal(pool->made, 1);
+	assert_int_equal(pool->credits, 1);
+}
+
+static void resizing_under_load(void **state)
+{
+	lx_sim_knobs(sim)->delay_max_ns = 5 * MS;
+	lx_sim_knobs(sim)->conns = 4;
+	for (int i = 0; i < 300; i++) {
+		const int64_t sizes[LX_POOLS] = { 1 + rnd_below(5), 1 + rnd_below(5),
+						  1 + rnd_below(5) };
+		size_t len = rnd_below(3) ? rnd_below(8192) : 0;
+
+		assert_int_equal(lx_pool_resize(rnd_below(2) ? r1->core : r2->core, sizes), 0);
+		post(s, 5, NULL, i, 0, dst, len, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, len, 1), false, "10.1.0.1@tcp2", 5, i);
+		lx_sim_run(sim, rnd_below(3 * MS));
+	}
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(count_events(LX_EVENT_PUT), 300);
+}
+
+static void redirects_to_a_live_nid(void **state)
+{
+	struct lx_nid second = nid("10.1.0.2@tcp2");
+
+	assert_int_equal(lx_sim_ni_add(s, "10.1.0.2@tcp2", 8, 256), 0);
+	assert_true(exchange(10)); /* everybody knows everybody */
+	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	for (int i = 0; i < 20; i++) {
+		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+		lx_sim_run(sim, SEC);
+	}
+	assert_true(count_events(LX_EVENT_PUT) > 0);
+	for (unsigned int i = 0; i < n_events; i++) {
+		if (event_log[i].type == LX_EVENT_PUT)
+			assert_true(lx_nid_eq(&event_log[i].target.nid, &second));
+	}
+	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROUTE_TEST(crosses),
+		ROUTE_TEST(no_router_drops),
+		ROUTE_TEST(two_routers_do_not_circle),
+		ROUTE_TEST(another_gateway_is_taken_instead),
+		ROUTE_TEST(longer_circle_is_found),
+		ROUTE_TEST(repeated_header_is_no_circle),
+		ROUTE_TEST(unroutable_is_dropped_by_the_router),
+		ROUTE_TEST(a_missing_route_is_logged),
+		ROUTE_TEST(asymmetric_route_is_dropped),
+		ROUTE_TEST(illegal_destinations_close),
+		ROUTE_TEST(forwarding_is_counted),
+		ROUTE_TEST(buffers_are_a_limit),
+		ROUTE_TEST(resizing_under_load),
+		ROUTE_TEST(redirects_to_a_live_nid),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: forwarding", tests, NULL, NULL);
+}
