@@ -25,13 +25,25 @@ struct tcp_options_received___lx {
 } __attribute__((preserve_access_index));
 
 struct tcp_sock___lx {
-	__u32 rcv_nxt, rcv_wup, rcv_wnd, snd_nxt, snd_una, snd_wnd, write_seq, tsoffset;
+	__u32 rcv_nxt, rcv_wup, rcv_wnd, snd_nxt, snd_una, snd_wnd, max_window, write_seq, tsoffset;
 	__u64 bytes_received;
 	__u8 ecn_flags;
 	struct rb_root___lx out_of_order_queue;
 	struct tcp_options_received___lx rx_opt;
 	__u8 tcp_usec_ts : 1; /* since 6.7 */
 } __attribute__((preserve_access_index));
+
+LX_INLINE __u32 lx_seq_max(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) < 0 ? b : a;
+}
+
+LX_INLINE void lx_arm_stamp(struct lx_stamp *stamp, const struct tcp_sock___lx *tp)
+{
+	stamp->offset = tp->tsoffset;
+	stamp->recent = tp->rx_opt.ts_recent;
+	stamp->recent_s = bpf_ktime_get_ns() / 1000000000;
+}
 
 /* The socket's sequence numbers have positions from the first byte that it received. */
 LX_INLINE int lx_arm_stream(struct lx_stream *s, const struct tcp_sock___lx *tp, int on)
@@ -40,16 +52,22 @@ LX_INLINE int lx_arm_stream(struct lx_stream *s, const struct tcp_sock___lx *tp,
 
 	s->base_seq = tp->rcv_nxt - (__u32)received;
 	s->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
+	s->peer_wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	if (!on) {
 		s->high = s->acked = received;
 		s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
+		s->socket_edge = s->socket_una + tp->rcv_wnd;
+		s->socket_seq = tp->snd_nxt;
+		s->peer_acked = tp->snd_una;
+		s->window_max = tp->max_window;
 		s->state = LX_STREAM_ARMED;
 		return LX_ARMED_OK;
 	}
 	s->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_STAMP_LEN : 0;
-	s->stamp.offset = tp->tsoffset;
-	s->stamp.recent = tp->rx_opt.ts_recent;
-	s->socket_seq = tp->snd_nxt;
+	lx_arm_stamp(&s->stamp, tp);
+	/* It may have sent meanwhile, and then we have seen more than it says. */
+	s->socket_seq = lx_seq_max(s->socket_seq, tp->snd_nxt);
+	s->peer_acked = lx_seq_max(s->peer_acked, tp->snd_una);
 	s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
 	s->socket_edge = lx_pos_max(s->socket_edge, s->socket_una + tp->rcv_wnd);
 	s->socket_sent = lx_pos_max(received, s->high);
@@ -73,11 +91,13 @@ LX_INLINE int lx_arm_lane(struct lx_lane *lane, const struct tcp_sock___lx *tp)
 	lane->base_seq = tp->snd_nxt + lane->shift;
 	lane->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	lane->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_STAMP_LEN : 0;
-	lane->stamp.offset = tp->tsoffset;
-	lane->stamp.recent = tp->rx_opt.ts_recent;
+	lx_arm_stamp(&lane->stamp, tp);
 	lane->word = (__u64)LX_LANE_OWNER << 32;
 	lane->una = lane->sent = 0;
 	lane->edge = tp->snd_wnd;
+	lane->edge_seq = tp->rcv_nxt;
+	lane->window_max = tp->max_window;
+	lane->own_wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 	lane->n_sack = 0;
 	lane->ack_seq = tp->rcv_nxt;
 	lane->window = tp->rcv_wnd >> BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);

@@ -29,8 +29,8 @@
 #define LX_CUT_NS 1000000ull
 #define LX_SACK_SLOTS 24
 
-/* A record for the daemon; may be lost when it does not keep up. */
-static void lx_tell(enum lx_record_type type, __u32 index, __u64 value);
+/* A record for the daemon. Returns 0, or -1: lost, as the daemon does not keep up. */
+static int lx_tell(enum lx_record_type type, __u32 index, __u64 value);
 
 struct lx_told {
 	__u64 ack, edge;
@@ -59,7 +59,7 @@ LX_INLINE __s64 lx_slot_done(struct lx_stream *s, const struct lx_slot *slot)
 }
 
 /* The message has arrived: its cookie is the daemon's to answer. */
-LX_INLINE void lx_cookie_release(struct lx_stream *s, __u32 index, struct lx_slot *slot)
+LX_INLINE void lx_cookie_release(struct lx_stream *s, struct lx_slot *slot)
 {
 	__u32 at = s->cookie_tail;
 
@@ -67,13 +67,20 @@ LX_INLINE void lx_cookie_release(struct lx_stream *s, __u32 index, struct lx_slo
 	s->cookie[at & (LX_STREAM_COOKIES - 1)] = slot->cookie;
 	slot->cookie = 0;
 	LX_ADD(&s->cookie_tail, 1);
-	if (!LX_CAS(&s->cookies_told, 0, 1))
-		lx_tell(LX_RECORD_COOKIES, index, 0);
+}
+
+/* What the daemon was not told of because of a full ring, it is told of next time. */
+LX_INLINE void lx_cookies_tell(struct lx_stream *s, __u32 index)
+{
+	if (s->cookie_head == s->cookie_tail || LX_CAS(&s->cookies_told, 0, 1))
+		return;
+	if (lx_tell(LX_RECORD_COOKIES, index, 0))
+		LX_CAS(&s->cookies_told, 1, 0);
 }
 
 struct lx_prefix {
 	struct lx_stream *s;
-	__u32 index, tail;
+	__u32 tail, reserved;
 };
 
 /* Looks at the head; returns 0 if it is complete and gone. */
@@ -99,7 +106,7 @@ static long lx_prefix_one(__u32 i, void *arg)
 	if (done < (__s64)slot->len)
 		return 1;
 	if (slot->cookie)
-		lx_cookie_release(s, p->index, slot);
+		lx_cookie_release(s, slot);
 	if (last)
 		return 1;
 	s->head++;
@@ -285,13 +292,14 @@ static long lx_compose_once(__u32 i, void *arg)
 {
 	struct lx_compose_once *c = arg;
 	struct lx_stream *s = c->s;
-	struct lx_prefix prefix = { .s = s, .index = c->index };
+	struct lx_prefix prefix = { .s = s };
 	struct lx_sacking sacking = { .s = s, .told = c->told };
 
 	(void)i;
 	s->compose_again = 0;
 	prefix.tail = sacking.tail = LX_ACQUIRE(&s->tail);
 	bpf_loop(LX_STREAM_SLOTS, lx_prefix_one, &prefix, 0);
+	lx_cookies_tell(s, c->index);
 	lx_edge_update(s);
 	if (s->acked != s->told_ack || s->head == prefix.tail)
 		s->progress_ns = c->now_ns;

@@ -10,7 +10,9 @@
  *	parse.h     framing, choosing a way for each message
  *	compose.h   what a sender is told
  *	piece.h     parts of a packet, canonical headers
+ *	checksum.h  whether a packet is as it was sent
  *	tcp.h       reading and writing segments
+ *	accept.h    whether a segment is one that TCP would take
  *	out.h       packets that leave
  *	stream.h    packets of streams
  *	next_hop.h  packets of lanes
@@ -18,6 +20,7 @@
  *	arm.h       a look into the kernel's socket
  */
 #include <linux/bpf.h>
+#include <linux/if_packet.h>
 
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
@@ -141,16 +144,17 @@ static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 	return bpf_skb_load_bytes(packet, lx_seg_payload(&w->g) + at, to, len);
 }
 
-static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+static int lx_tell(enum lx_record_type type, __u32 index, __u64 value)
 {
 	struct lx_record r = { .type = type, .index = index, .value = value,
 			       .time_ns = bpf_ktime_get_ns() };
 
-	bpf_ringbuf_output(&records, &r, sizeof(r), 0);
+	return bpf_ringbuf_output(&records, &r, sizeof(r), 0) ? -1 : 0;
 }
 
-static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_message *m,
-		     const struct lx_choice *c)
+/* Not in its caller's frame: together they may have 512 bytes. */
+static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
+				 const struct lx_message *m, const struct lx_choice *c)
 {
 	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
 	struct lx_settings *settings = lx_settings();
@@ -173,28 +177,10 @@ static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_me
 	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
 }
 
-/*
- * A packet in a form that we do not read (IP options, fragments) may still be one of a
- * flow. Its sequence numbers would be wrong for our socket: as lost, then.
- */
-LX_GLOBAL int lx_is_odd(struct __sk_buff *skb)
+/* Those that are not addressed to this machine the stack drops; not those that we have sent round. */
+LX_INLINE int lx_is_for_us(const struct __sk_buff *skb)
 {
-	struct lx_packet p = { 0 };
-	struct lx_flow_key key;
-	__u32 len = skb->len;
-
-	if (len > 256)
-		len = 256;
-	if (bpf_skb_pull_data(skb, len))
-		return 0;
-	if (lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &p) <
-	    LX_PACKET_TCP_FRAGMENT)
-		return 0;
-	memcpy(key.remote, p.src, sizeof(key.remote));
-	memcpy(key.local, p.dst, sizeof(key.local));
-	key.remote_port = p.sport;
-	key.local_port = p.dport;
-	return lx_flow_of(&key) != 0;
+	return skb->pkt_type == PACKET_HOST || (skb->mark & LX_MARK_MASK) == LX_MARK;
 }
 
 SEC("tc")
@@ -203,22 +189,29 @@ int lnetx_ingress(struct __sk_buff *skb)
 	__u32 which = 0;
 	struct lx_work *w = bpf_map_lookup_elem(&work, &which);
 	struct lx_flow *flow;
+	int read;
 
-	if (!w)
+	if (!w || !lx_is_for_us(skb))
 		return LX_GO_ON;
 	if (lx_is_marked(skb, LX_MARK_JOIN_UP)) {
 		skb->mark = 0;
 		return LX_GO_ON;
 	}
 	w->g.ours = 0;
-	if (!lx_seg_read(skb, &w->g)) {
-		if (lx_seg_is_icmp(skb, &w->g))
-			return lx_icmp_in(skb, w);
-		return lx_seg_may_be_tcp(skb, &w->g) && lx_is_odd(skb) ? LX_DROP : LX_GO_ON;
-	}
+	read = lx_seg_read(skb, &w->g);
+	if (!read && lx_seg_is_icmp(skb, &w->g))
+		return lx_icmp_in(skb, w);
+	if (!read && lx_seg_may_be_tcp(skb, &w->g))
+		read = lx_seg_read_odd(skb, &w->g);
+	if (!read)
+		return LX_GO_ON;
 	flow = lx_flow_of(&w->g.key);
 	if (!flow)
 		return LX_GO_ON;
+	/* Nothing in it can be trusted, nor be made right for our socket. */
+	if (read < 0)
+		return LX_DROP;
+	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
 }
@@ -248,6 +241,7 @@ int lnetx_egress(struct __sk_buff *skb)
 		bpf_map_delete_elem(&flows, &w->g.key);
 		return LX_GO_ON;
 	}
+	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
 }

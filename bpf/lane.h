@@ -122,16 +122,22 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 
 /**
  * lx_lane_acked - the next hop has acknowledged up to @una, and takes up to @edge
- * Returns the stream that sends on the lane, or LX_LANE_OWNER: none, nothing to tell.
+ * @seq: of the segment that says so
+ *
+ * The edge is what the newest segment says (RFC 9293 3.10.7.4), so that none makes it too
+ * large for good. Returns the stream that sends on the lane, or LX_LANE_OWNER: none, nothing to tell.
  */
-LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u64 una, __u64 edge)
+LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 edge)
 {
 	__u64 word = lane->word;
 	struct lx_stream *stream;
 	__u32 owner;
 
-	if (lx_pos_before(lane->edge, edge))
+	if (lx_pos_before(lane->una, una) || (__s32)(seq - lane->edge_seq) > 0 ||
+	    (seq == lane->edge_seq && lx_pos_before(lane->edge, edge))) {
 		lane->edge = edge;
+		lane->edge_seq = seq;
+	}
 	if (lx_pos_before(lane->una, una))
 		lane->una = una;
 	owner = lx_lane_owner(word);

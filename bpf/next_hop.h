@@ -40,6 +40,7 @@ LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_work *w, struct 
 LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 una, __u64 edge,
 			   __u32 *ret_owner)
 {
+	__u64 next = lx_lane_next(lane->word, lane->una);
 	struct lx_sack sack[3];
 	__u32 n = g->n_block;
 	int news;
@@ -55,15 +56,32 @@ LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 u
 		sack[1] = sack[2];
 		n--;
 	}
-	news = lx_pos_before(lane->una, una) || lx_pos_before(lane->edge, edge) ||
+	/* Nor does one that has not been sent. */
+	if (n && lx_pos_before(next, sack[0].end))
+		n = 0;
+	news = lx_pos_before(lane->una, una) || lane->edge != edge ||
 	       n != lane->n_sack || (n && sack[0].end != lane->sack[0].end) ||
 	       (n && sack[0].start != lane->sack[0].start);
 	lane->sack[0] = sack[0];
 	lane->sack[1] = sack[1];
 	lane->sack[2] = sack[2];
 	lane->n_sack = n;
-	*ret_owner = lx_lane_acked(lane, una, edge);
+	*ret_owner = lx_lane_acked(lane, g->seq, una, edge);
 	return news;
+}
+
+/*
+ * What is refused for its sequence number the socket refuses, too, as it has the same; and
+ * it knows what to answer. It hears of no acknowledgement.
+ */
+LX_INLINE int lx_lane_refuse(struct __sk_buff *skb, struct lx_work *w, struct lx_lane *lane, int why)
+{
+	LX_ADD(&lane->refused[why & (LX_REFUSALS_ROOM - 1)], 1);
+	if (why == LX_REFUSED_CHECKSUM)
+		return LX_GO_ON;
+	if (why != LX_REFUSED_WINDOW || (w->g.flags & LX_TCP_RST))
+		return LX_DROP;
+	return lx_lane_up(skb, w, lane, 0, 0);
 }
 
 static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
@@ -71,21 +89,26 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 	struct lx_lane *lane = lx_lane_at(w->index);
 	struct lx_seg *g = &w->g;
 	__u64 una, edge, next;
+	int news, why;
 	__u32 owner;
-	int news;
 
 	/* The socket asks back whether a SYN is meant. */
 	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
 		return LX_GO_ON;
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
 		return lx_lane_shift_in(skb, w, lane);
+	why = lx_accept_packet(skb, g, &w->block, lane->ifindex);
+	if (why == LX_ACCEPTED)
+		why = lx_accept_lane(lane, g);
+	if (why != LX_ACCEPTED)
+		return lx_lane_refuse(skb, w, lane, why);
 	una = lx_pos_of(g->ack, lane->base_seq, lane->una);
 	edge = una + ((__u64)g->window << (lane->wscale & 15));
 	next = lx_lane_next(lane->word, lane->una);
-	if (g->stamped && (__s32)(g->tsval - lane->stamp.recent) > 0)
-		lane->stamp.recent = g->tsval;
-	if (!(g->flags & LX_TCP_ACK) || (g->flags & LX_TCP_RST) ||
-	    lx_pos_before(next + 1, una) || lx_pos_before(una, lane->una))
+	if ((g->flags & LX_TCP_RST) || (g->odd & LX_ODD_FRAGMENT))
+		return lx_lane_up(skb, w, lane, 0, 0);
+	lx_lane_heard(lane, g);
+	if (lx_pos_before(una, lane->una))
 		return lx_lane_up(skb, w, lane, una, next);
 	LX_ADD(&lane->acks, 1);
 	news = lx_lane_note(lane, g, lx_pos_min(una, next), edge, &owner);

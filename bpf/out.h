@@ -6,10 +6,9 @@
 #ifndef LX_BPF_OUT_H
 #define LX_BPF_OUT_H
 
+#include "accept.h"
 #include "piece.h"
-#include "tcp.h"
 
-static struct lx_settings *lx_settings(void);
 static struct lx_flow *lx_flow_of(const struct lx_flow_key *key);
 
 /* What a program works with; in a map, one for each processor and direction. */
@@ -26,6 +25,8 @@ struct lx_work {
 	__u32 dirty;    /* lx_framing */
 	__u32 data_at;  /* offset in the packet of piece.pos */
 	__u32 cut;      /* part of a super-packet: others that go the same way follow */
+	__u32 heard;    /* it acknowledges more of what our socket has sent */
+	struct lx_csum_block block;
 };
 
 #define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
@@ -37,9 +38,13 @@ LX_INLINE int lx_is_marked(const struct __sk_buff *skb, enum lx_mark_kind kind)
 	return (skb->mark & ~0xffffu) == (LX_MARK | kind);
 }
 
-/* Through the neighbour table, as any packet of this machine's. */
+/*
+ * Through the neighbour table, as any packet of this machine's. That we have found it intact
+ * says nothing of the way before it; virtual interfaces would tell the next hop so.
+ */
 LX_INLINE int lx_send(struct __sk_buff *skb, __u32 ifindex)
 {
+	bpf_csum_level(skb, BPF_CSUM_LEVEL_RESET);
 	skb->mark = LX_MARK | LX_MARK_DONE;
 	return bpf_redirect_neigh(ifindex, 0, 0, 0);
 }
@@ -63,7 +68,7 @@ LX_INLINE int lx_send_on(struct __sk_buff *skb, const struct lx_work *w, struct 
 {
 	if (!w->cut)
 		return lx_send(skb, lane->ifindex);
-	lane->cut_ns = bpf_ktime_get_ns();
+	lane->cut_ns = w->g.now_ns;
 	return lx_join(skb, LX_MARK_JOIN, lane->ifindex);
 }
 
@@ -91,17 +96,33 @@ LX_INLINE void lx_make_blocks(struct lx_seg *g, const struct lx_told *told, __u3
 	g->out_options[at + 6] = lx_be32(lx_seq_of(told->sack[2].end, base));
 }
 
+/* Takes out what is between the IP header in its usual form and TCP's. 0, or -1. */
+LX_INLINE int lx_make_plain(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 plain = ETH_HLEN + (g->family == LX_AF_INET6 ? sizeof(g->ip6) : sizeof(g->ip4));
+
+	if (g->l4 == plain)
+		return 0;
+	if ((g->odd & LX_ODD_FRAGMENT) ||
+	    bpf_skb_adjust_room(skb, (__s32)(plain - g->l4), BPF_ADJ_ROOM_NET,
+				BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET))
+		return -1;
+	g->jumbo = 0;
+	g->l4 = plain;
+	return 0;
+}
+
 /* Turns the packet into an acknowledgement for stream w->told is about. 0, or -1. */
 static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
 	const struct lx_told *told = &w->told;
 	__u32 hlen = sizeof(g->tcp) + (s->options ? LX_TCP_STAMP_LEN : 0), need;
-	int partial = lx_csum_is_partial(g);
+	int partial = lx_csum_is_partial(skb);
 
 	if (told->n_sack)
 		hlen += 4 + 8 * told->n_sack;
-	if (hlen > 60)
+	if (hlen > 60 || lx_make_plain(skb, g))
 		return -1;
 	lx_seg_make_ip(g, s->key.local, s->key.remote, s->family, s->tos, hlen);
 	need = g->l4 + hlen;
@@ -136,7 +157,7 @@ LX_GLOBAL int lx_answer(struct __sk_buff *skb, struct lx_work *w, __u32 index)
 
 	if (!w || !s || s->state != LX_STREAM_ON)
 		return LX_DROP;
-	if (lx_compose(s, index, bpf_ktime_get_ns(), &w->told) <= 0)
+	if (lx_compose(s, index, w->g.now_ns, &w->told) <= 0)
 		return LX_DROP;
 	if (lx_make_ack(skb, w, s)) {
 		LX_ADD(&s->lost, 1);
@@ -368,7 +389,7 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 		return LX_DROP;
 	g = &w->g;
 	up = w->piece.kind == LX_PIECE_UP;
-	partial = lx_csum_is_partial(g);
+	partial = lx_csum_is_partial(skb);
 	len = w->piece.end - w->piece.pos;
 	if (!up) {
 		lane = lx_lane_at(w->piece.lane);

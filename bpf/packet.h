@@ -39,6 +39,8 @@ struct lx_packet {
 	__u8 src[16], dst[16]; /* IPv4 mapped */
 	__be16 sport, dport;
 	__u32 flags; /* of TCP */
+	__u32 l4;    /* where that begins, behind the beginning of the IP header */
+	__u32 fragment; /* it is the first of several */
 };
 
 struct lx_cursor {
@@ -73,6 +75,12 @@ struct lx_ip6_ext_hdr {
 	__u32 id;
 } LX_PACKET_HDR;
 
+/* What the kernel puts in front of a GSO packet whose length the IPv6 header has no room for. */
+struct lx_ip6_jumbo_hdr {
+	__u8 next, len, option, option_len;
+	__be32 jumbo_len;
+} LX_PACKET_HDR;
+
 struct lx_tcp_start {
 	__be16 sport, dport;
 	__be32 seq;
@@ -100,11 +108,14 @@ LX_INLINE void lx_packet_map(__u8 *to, const __u8 *v4)
 	memcpy(to + 12, v4, 4);
 }
 
-LX_INLINE enum lx_packet_kind lx_packet_tcp(struct lx_cursor *c, int fragment, struct lx_packet *p)
+LX_INLINE enum lx_packet_kind lx_packet_tcp(struct lx_cursor *c, __u32 l4, int fragment,
+					    struct lx_packet *p)
 {
 	const struct lx_tcp_start *start = lx_cursor_take(c, sizeof(*start));
 	const struct lx_tcp_flags *flags;
 
+	p->l4 = l4;
+	p->fragment = fragment;
 	if (!start)
 		return LX_PACKET_CUT;
 	p->sport = start->sport;
@@ -131,7 +142,7 @@ LX_INLINE enum lx_packet_kind lx_packet_ip4(struct lx_cursor *c, struct lx_packe
 		return LX_PACKET_IP;
 	if (!lx_cursor_take(c, (options - sizeof(*ip)) & 63))
 		return LX_PACKET_CUT;
-	return lx_packet_tcp(c, frag & 0x2000, p);
+	return lx_packet_tcp(c, options, frag & 0x2000, p);
 }
 
 /* Whether a header is one of those that stand between IPv6 and TCP. */
@@ -144,8 +155,8 @@ LX_INLINE enum lx_packet_kind lx_packet_ip6(struct lx_cursor *c, struct lx_packe
 {
 	const struct lx_ip6_hdr *ip = lx_cursor_take(c, sizeof(*ip));
 	const struct lx_ip6_ext_hdr *ext;
+	__u32 l4 = sizeof(*ip), more;
 	int i, fragment = 0;
-	__u32 more;
 	__u8 next;
 
 	if (!ip)
@@ -167,10 +178,11 @@ LX_INLINE enum lx_packet_kind lx_packet_ip6(struct lx_cursor *c, struct lx_packe
 		next = ext->next;
 		if (!lx_cursor_take(c, more & 0x7ff))
 			return LX_PACKET_CUT;
+		l4 += sizeof(*ext) + more;
 	}
 	if (lx_packet_is_extension(next))
 		return LX_PACKET_CUT;
-	return next == 6 ? lx_packet_tcp(c, fragment, p) : LX_PACKET_IP;
+	return next == 6 ? lx_packet_tcp(c, l4, fragment, p) : LX_PACKET_IP;
 }
 
 /**

@@ -205,6 +205,8 @@ struct lx_framing {
 	struct lx_stream *s;
 	struct lx_segment *seg;
 	__u32 index;
+	__u32 odd;   /* not in the usual form: for the socket, from here on */
+	__u32 rest;  /* so much may follow that is not seen */
 	__u32 saved; /* bytes of a header that came before: to be sent on by themselves */
 	__u32 dirty; /* lane headers in this packet are not yet as they must leave */
 	__u32 near;  /* the slot that the packet begins in, or the one before it */
@@ -414,7 +416,7 @@ LX_INLINE void lx_frame_again(struct lx_stream *s)
 
 /**
  * lx_frame - frame what a data packet brings
- * @f: s, seg and index set; afterwards saved tells of the bytes of a header that came
+ * @f: s, seg, index, odd and rest set; afterwards saved tells of the bytes of a header that came
  *     before, dirty and near are set
  *
  * Returns 0, or -1: another processor is at it; treat the packet as lost.
@@ -427,12 +429,15 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		return -1;
 	if (f->seg->size > s->mss)
 		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
-	lx_raw_leave(s);
+	if (!f->odd)
+		lx_raw_leave(s);
 	f->near = s->tail - 1;
 	/* Sent again, it need not be what it was the first time. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
 	if (!s->raw && lx_pos_before(s->parse_next, f->seg->end)) {
-		if ((s->flags & LX_STREAM_NO_LANES) && !s->have)
+		if (f->odd)
+			lx_raw_enter(s, LX_LANE0_ODD);
+		else if ((s->flags & LX_STREAM_NO_LANES) && !s->have)
 			lx_raw_enter(s, LX_LANE0_POLICY);
 		else if (lx_pos_before(s->parse_next + s->have, f->seg->pos))
 			lx_raw_enter(s, LX_LANE0_RAW);
@@ -442,7 +447,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
 	}
 	if (s->raw) {
-		s->raw_high = lx_pos_max(s->raw_high, f->seg->end);
+		s->raw_high = lx_pos_max(s->raw_high, f->seg->end + f->rest);
 		lx_raw_split(s);
 	}
 	if (lx_pos_before(s->high, f->seg->pos))

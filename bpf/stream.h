@@ -80,6 +80,18 @@ LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos, __u32 near)
 	return 0;
 }
 
+/*
+ * What our socket has sent, and the peer acknowledges with data for others: a copy without
+ * the data comes in again. Without it the socket would send all that once more.
+ */
+LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_work *w)
+{
+	skb->mark = LX_MARK | LX_MARK_ACK;
+	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	skb->mark = 0;
+	w->heard = 0;
+}
+
 /* The packet has parts that go different ways: a copy of it comes in again for each. */
 struct lx_spreading {
 	struct __sk_buff *skb;
@@ -105,7 +117,8 @@ static long lx_spread_one(__u32 i, void *arg)
 	return 0;
 }
 
-LX_INLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w,
+					struct lx_stream *s)
 {
 	struct lx_spreading a = { .skb = skb, .s = s, .w = w, .pos = w->pos };
 	struct lx_settings *settings = lx_settings();
@@ -134,6 +147,23 @@ LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_work *w, struct lx_st
 	return lx_pass_up(skb, w, s);
 }
 
+/*
+ * A segment in another form, of which something is not our socket's: without its IP options
+ * it comes in again. Of a fragment nobody knows where it ends.
+ */
+LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_work *w)
+{
+	struct lx_seg *g = &w->g;
+
+	if ((g->odd & LX_ODD_FRAGMENT) || lx_make_plain(skb, g))
+		return LX_DROP;
+	lx_seg_make_ip(g, g->key.remote, g->key.local, g->family, 0, g->hlen + g->len);
+	g->out = g->tcp;
+	if (lx_seg_store(skb, g, g->family, sizeof(g->tcp), 0))
+		return LX_DROP;
+	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
+}
+
 /* Whether a packet can go out as it is but for its headers. */
 LX_INLINE int lx_is_whole(const struct lx_work *w, const struct lx_stream *s)
 {
@@ -143,14 +173,18 @@ LX_INLINE int lx_is_whole(const struct lx_work *w, const struct lx_stream *s)
 		return 0;
 	if (w->piece.kind == LX_PIECE_UP)
 		return !(g->flags & LX_TCP_FIN) || !lx_pos_before(s->acked, w->pos);
-	return w->piece.kind == LX_PIECE_LANE && g->hlen == sizeof(g->tcp) + s->options &&
+	return w->piece.kind == LX_PIECE_LANE &&
+	       !(g->odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT)) && g->hlen == sizeof(g->tcp) + s->options &&
 	       (g->stamped != 0) == (s->options != 0);
 }
 
 LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
 {
 	struct lx_segment in = { .pos = w->pos, .end = w->end, .size = w->size, .packet = skb };
-	struct lx_framing f = { .s = s, .seg = &in, .index = w->index };
+	struct lx_framing f = { .s = s, .seg = &in, .index = w->index, .odd = w->g.odd };
+
+	if (f.odd & LX_ODD_FRAGMENT)
+		f.rest = LX_IP_MAX;
 
 	if (!lx_pos_before(s->acked, w->end)) {
 		s->force = 1;
@@ -162,6 +196,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct
 		LX_ADD(&s->busy, 1);
 		return LX_DROP;
 	}
+	w->end += f.rest;
 	w->dirty = f.dirty;
 	if (f.saved) {
 		skb->mark = LX_MARK | LX_MARK_SAVED;
@@ -169,8 +204,11 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct
 		skb->mark = 0;
 	}
 	lx_run_at(w, w->index, w->pos, f.near);
+	if (w->heard && !(lx_is_whole(w, s) && w->piece.kind == LX_PIECE_UP))
+		lx_stream_tell_up(skb, w);
 	if (!lx_is_whole(w, s))
-		return lx_stream_spread(skb, w, s);
+		return w->g.odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT) ?
+			       lx_stream_again(skb, w) : lx_stream_spread(skb, w, s);
 	LX_ADD(&s->bytes, w->g.len);
 	return w->piece.kind == LX_PIECE_UP ? lx_whole_up(skb, w, s)
 					    : lx_whole_to_lane(skb, w, w->index);
@@ -213,6 +251,72 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_work *w, struc
 	return lx_piece_out(skb, w, w->index);
 }
 
+/* A copy of a packet with data for others, for what it acknowledges of our socket's. */
+LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	int partial = lx_csum_is_partial(skb);
+	struct lx_seg *g = &w->g;
+	__u32 hlen;
+
+	if (lx_make_plain(skb, g))
+		return LX_DROP;
+	w->piece.target = s->socket_sent;
+	hlen = lx_make_up(w, s, 0);
+	if (bpf_skb_change_tail(skb, g->l4 + hlen, 0))
+		return LX_DROP;
+	lx_seg_make_csum(g, g->family, hlen, partial);
+	return lx_seg_store(skb, g, g->family, hlen, 0) ? LX_DROP : LX_GO_ON;
+}
+
+/* ---- coming in for the first time ------------------------------------------------------------ */
+
+/* The stack refuses what is damaged, too, and counts it; the rest might get through there. */
+LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s,
+			       int why)
+{
+	LX_ADD(&s->refused[why & (LX_REFUSALS_ROOM - 1)], 1);
+	if (why == LX_REFUSED_CHECKSUM || s->state == LX_STREAM_ARMED)
+		return LX_GO_ON;
+	if (!lx_refusal_is_answered(s, &w->g, why))
+		return LX_DROP;
+	s->force = 1;
+	return lx_answer(skb, w, w->index);
+}
+
+/* What is believed; its position is known. */
+LX_INLINE int lx_stream_accepted(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_seg *g = &w->g;
+
+	if (s->state == LX_STREAM_ARMED) {
+		s->high = lx_pos_max(s->high, w->end);
+		return LX_GO_ON;
+	}
+	if (g->flags & LX_TCP_RST)
+		return lx_stream_reset_in(skb, w, s);
+	if (g->len)
+		return lx_stream_data_in(skb, w, s);
+	if (g->flags & LX_TCP_FIN)
+		return lx_stream_fin_in(skb, w, s);
+	return lx_stream_ack_in(skb, w, s);
+}
+
+LX_INLINE int lx_stream_new_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+{
+	struct lx_seg *g = &w->g;
+	int why = lx_accept_packet(skb, g, &w->block, s->ifindex);
+
+	if (why == LX_ACCEPTED && (g->flags & LX_TCP_SYN))
+		return lx_stream_syn_in(s);
+	if (why == LX_ACCEPTED)
+		why = lx_accept_stream(s, g, w->pos);
+	if (why != LX_ACCEPTED)
+		return lx_stream_refuse(skb, w, s, why);
+	LX_ADD(&s->packets, 1);
+	w->heard = lx_stream_heard(s, g, w->pos);
+	return lx_stream_accepted(skb, w, s);
+}
+
 /* A packet of the stream, from the network or from ourselves. */
 static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 {
@@ -225,32 +329,24 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 	w->pos = lx_pos_of(g->seq, s->base_seq, s->acked);
 	w->end = w->pos + g->len;
 	w->size = skb->gso_size ? skb->gso_size : g->len;
+	w->heard = 0;
 	if ((mark & LX_MARK_MASK) == LX_MARK) {
 		kind = mark & LX_MARK_KIND;
 		skb->mark = 0;
 	}
-	if (s->state == LX_STREAM_ARMED) {
-		s->high = lx_pos_max(s->high, w->end);
-		return LX_GO_ON;
-	}
 	w->cut = kind == LX_MARK_CUT || kind == LX_MARK_CUT_PIECE;
-	if (kind == LX_MARK_PIECE || kind == LX_MARK_CUT_PIECE)
+	switch (kind) {
+	case 0:
+		return lx_stream_new_in(skb, w, s);
+	case LX_MARK_PIECE:
+	case LX_MARK_CUT_PIECE:
 		return lx_stream_piece_in(skb, w, s, mark & 0xffff);
-	if (kind == LX_MARK_SAVED)
+	case LX_MARK_SAVED:
 		return lx_stream_saved_in(skb, w, s);
-	if (g->flags & LX_TCP_SYN)
-		return lx_stream_syn_in(s);
-	LX_ADD(&s->packets, 1);
-	if (g->stamped && !lx_pos_before(s->told_ack, w->pos) &&
-	    (__s32)(g->tsval - s->stamp.recent) > 0)
-		s->stamp.recent = g->tsval;
-	if (g->flags & LX_TCP_RST)
-		return lx_stream_reset_in(skb, w, s);
-	if (g->len)
-		return lx_stream_data_in(skb, w, s);
-	if (g->flags & LX_TCP_FIN)
-		return lx_stream_fin_in(skb, w, s);
-	return lx_stream_ack_in(skb, w, s);
+	case LX_MARK_ACK:
+		return lx_stream_ack_up(skb, w, s);
+	}
+	return lx_stream_accepted(skb, w, s); /* part of one that was */
 }
 
 /* ---- going out: what our own socket says ------------------------------------------------------ */
@@ -268,12 +364,13 @@ LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
 	__u64 edge = una + ((__u64)g->window << (s->wscale & 15));
 	__u32 end = g->seq + g->len + (g->flags & LX_TCP_FIN ? 1 : 0), n = g->n_block;
 
+	/* Also of one that others have overtaken: the peer may acknowledge it. */
+	if ((__s32)(end - s->socket_seq) > 0)
+		s->socket_seq = end;
 	if (lx_pos_before(una, s->socket_una))
 		return;
 	s->socket_una = una;
 	s->socket_edge = lx_pos_max(s->socket_edge, edge);
-	if ((__s32)(end - s->socket_seq) > 0)
-		s->socket_seq = end;
 	lx_block_pos(&s->sack[0], &g->block[0], s->base_seq, una);
 	lx_block_pos(&s->sack[1], &g->block[1], s->base_seq, una);
 	lx_block_pos(&s->sack[2], &g->block[2], s->base_seq, una);
@@ -315,7 +412,7 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_work *w)
 		skb->mark = 0;
 	else
 		lx_stream_note(s, g);
-	news = lx_compose(s, w->index, bpf_ktime_get_ns(), &w->told);
+	news = lx_compose(s, w->index, g->now_ns, &w->told);
 	if (g->len || (g->flags & (LX_TCP_FIN | LX_TCP_RST)))
 		return lx_stream_data_out(skb, w, s);
 	/* A probe of our socket's, to see whether the peer is there: never left out. */

@@ -4,24 +4,21 @@
  *
  * Checksums come in two kinds. On a received packet, or one for an interface that
  * cannot compute them, the field covers everything; on a packet of this machine that
- * an interface shall complete, it covers the pseudo header only ("partial"). The
- * kernel does not tell which; but a partial one is known from its value.
+ * an interface shall complete, it covers the pseudo header only ("partial"). What is
+ * written has to be of the packet's kind (checksum.h).
  */
 #ifndef LX_BPF_TCP_H
 #define LX_BPF_TCP_H
 
 #include <linux/if_ether.h>
 
+#include "checksum.h"
 #include "compose.h"
-#include "packet.h"
 
 #define LX_TCP_FIN 0x01
 #define LX_TCP_RST 0x04
 #define LX_TCP_PSH 0x08
 #define LX_TCP_URG 0x20
-
-#define LX_AF_INET 2
-#define LX_AF_INET6 10
 
 struct lx_tcp_hdr {
 	__be16 sport, dport;
@@ -40,11 +37,21 @@ struct lx_block {
 	__u32 start, end;
 };
 
+/* Ways in which a segment is not as usual. Its data is for our socket, where that can be. */
+enum lx_seg_odd {
+	LX_ODD_HEADERS = 1,  /* IP options, or extension headers of IPv6 */
+	LX_ODD_FRAGMENT = 2, /* the first fragment: the others pass unseen */
+	LX_ODD_URGENT = 4,
+};
+
 /* A segment; in a map, since it is too large for the stack. */
 struct lx_seg {
+	__u64 now_ns;   /* when the packet came to us */
 	struct lx_flow_key key; /* as one that comes in has it */
 	__u32 ours;     /* it goes out: key is turned round */
 	__u32 family;
+	__u32 odd;      /* enum lx_seg_odd */
+	__u32 jumbo;    /* bytes between the IPv6 header and TCP's of a very long GSO packet */
 	__u32 l4;       /* offset of the TCP header */
 	__u32 hlen;     /* length of that */
 	__u32 len;      /* of the payload */
@@ -153,43 +160,63 @@ LX_INLINE void lx_seg_options(struct lx_seg *g)
 
 #ifdef __bpf__
 
-/* The length of the TCP segment, or 0: not a packet of ours. */
-LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
+/* A GSO packet may be longer than a length field can say. */
+LX_INLINE __u32 lx_seg_len(const struct __sk_buff *skb, __u32 field, __u32 from)
+{
+	return field || !skb->gso_size ? field : skb->len - from;
+}
+
+LX_INLINE __u32 lx_seg_read_ip4(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 all;
 
-	if (skb->protocol == lx_be16(ETH_P_IP)) {
-		if (bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip4, sizeof(g->ip4)))
-			return 0;
-		if (g->ip4.ver_ihl != 0x45 || g->ip4.proto != 6 || (lx_be16(g->ip4.frag) & 0x3fff))
-			return 0;
-		g->family = LX_AF_INET;
-		g->l4 = ETH_HLEN + sizeof(g->ip4);
-		lx_packet_map(g->ours ? g->key.local : g->key.remote, g->ip4.src);
-		lx_packet_map(g->ours ? g->key.remote : g->key.local, g->ip4.dst);
-		/* A super-packet may be longer than the field can say. */
-		all = g->ip4.len ? lx_be16(g->ip4.len) : skb->len - ETH_HLEN;
-		return all > sizeof(g->ip4) ? all - sizeof(g->ip4) : 0;
-	}
-	if (skb->protocol != lx_be16(ETH_P_IPV6) ||
-	    bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip6, sizeof(g->ip6)) || g->ip6.next != 6)
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip4, sizeof(g->ip4)))
+		return 0;
+	if (g->ip4.ver_ihl != 0x45 || g->ip4.proto != 6 || (lx_be16(g->ip4.frag) & 0x3fff) ||
+	    (!g->ours && !lx_csum_ip4_is_right(&g->ip4)))
+		return 0;
+	g->family = LX_AF_INET;
+	g->l4 = ETH_HLEN + sizeof(g->ip4);
+	lx_packet_map(g->ours ? g->key.local : g->key.remote, g->ip4.src);
+	lx_packet_map(g->ours ? g->key.remote : g->key.local, g->ip4.dst);
+	all = lx_seg_len(skb, lx_be16(g->ip4.len), ETH_HLEN);
+	return all > sizeof(g->ip4) ? all - sizeof(g->ip4) : 0;
+}
+
+/* A very long one has a header that says how long; it stays in what we make of it. */
+LX_INLINE int lx_seg_read_jumbo(struct __sk_buff *skb, struct lx_seg *g)
+{
+	struct lx_ip6_jumbo_hdr jumbo;
+
+	if (g->ip6.next || g->ip6.len || !skb->gso_size ||
+	    bpf_skb_load_bytes(skb, g->l4, &jumbo, sizeof(jumbo)) || jumbo.next != 6 ||
+	    jumbo.len || jumbo.option != 0xc2)
+		return 0;
+	g->jumbo = sizeof(jumbo);
+	g->l4 += g->jumbo;
+	return 1;
+}
+
+LX_INLINE __u32 lx_seg_read_ip6(struct __sk_buff *skb, struct lx_seg *g)
+{
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip6, sizeof(g->ip6)))
 		return 0;
 	g->family = LX_AF_INET6;
 	g->l4 = ETH_HLEN + sizeof(g->ip6);
+	if (g->l3[0] >> 4 != 6 || (g->ip6.next != 6 && !lx_seg_read_jumbo(skb, g)))
+		return 0;
 	__builtin_memcpy(g->ours ? g->key.local : g->key.remote, g->ip6.src, 16);
 	__builtin_memcpy(g->ours ? g->key.remote : g->key.local, g->ip6.dst, 16);
-	return lx_be16(g->ip6.len);
+	return lx_seg_len(skb, lx_be16(g->ip6.len), g->l4);
 }
 
-/* Of what lx_seg_read() has refused: whether it is worth a closer look. */
-LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
+/* The length of the TCP segment, or 0: not one in the usual form. */
+LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 {
-	if (skb->vlan_present)
-		return 0;
+	g->odd = g->jumbo = 0;
 	if (skb->protocol == lx_be16(ETH_P_IP))
-		return g->ip4.proto == 6;
-	return skb->protocol == lx_be16(ETH_P_IPV6) &&
-	       (g->ip6.next == 6 || lx_packet_is_extension(g->ip6.next));
+		return lx_seg_read_ip4(skb, g);
+	return skb->protocol == lx_be16(ETH_P_IPV6) ? lx_seg_read_ip6(skb, g) : 0;
 }
 
 /* Likewise: whether it is a message of ICMP, in the usual form. */
@@ -203,18 +230,11 @@ LX_INLINE int lx_seg_is_icmp(struct __sk_buff *skb, const struct lx_seg *g)
 	return skb->protocol == lx_be16(ETH_P_IPV6) && g->ip6.next == 58;
 }
 
-/**
- * lx_seg_read - read the headers of a packet
- * @g: ours set
- * Returns 1, or 0: not TCP, or not in a form that the fast path deals with.
- */
-LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
+/* @all: length of the segment, header and all. Returns 1, or 0: it is malformed. */
+LX_INLINE int lx_seg_read_tcp(struct __sk_buff *skb, struct lx_seg *g, __u32 all)
 {
-	__u32 all, n;
+	__u32 n;
 
-	if (skb->vlan_present)
-		return 0;
-	all = lx_seg_read_ip(skb, g);
 	if (all < sizeof(g->tcp) || bpf_skb_load_bytes(skb, g->l4, &g->tcp, sizeof(g->tcp)))
 		return 0;
 	g->hlen = (g->tcp.offset >> 4) * 4;
@@ -234,85 +254,116 @@ LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
 	g->ack = lx_be32(g->tcp.ack);
 	g->window = lx_be16(g->tcp.window);
 	g->flags = g->tcp.flags;
+	if (g->flags & LX_TCP_URG)
+		g->odd |= LX_ODD_URGENT;
 	lx_seg_options(g);
 	return 1;
 }
 
-/* ---- checksums ------------------------------------------------------------------------ */
-
-LX_INLINE __u16 lx_csum_fold(__u64 sum)
+/**
+ * lx_seg_read - read the headers of a packet
+ * @g: ours set
+ * Returns 1, or 0: not TCP, or not in the usual form.
+ */
+LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
+	__u32 all;
+
+	if (skb->vlan_present)
+		return 0;
+	all = lx_seg_read_ip(skb, g);
+	return all && lx_seg_read_tcp(skb, g, all);
 }
 
-/* Of a pseudo header; not inverted. @l3: IP header of @family. */
-LX_INLINE __u64 lx_csum_pseudo(const __u8 *l3, __u32 family, __u32 len)
+/* Of what lx_seg_read() has refused: whether it is worth a closer look. */
+LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
 {
-	__u64 sum = (__u64)lx_be16(6) + lx_be16(len & 0xffff);
-	const __u8 *at = l3 + (family == LX_AF_INET6 ? 8 : 12);
-	__be32 word;
-	__u32 i, n = family == LX_AF_INET6 ? 8 : 2;
-
-	for (i = 0; i < 8; i++) {
-		if (i >= n)
-			break;
-		__builtin_memcpy(&word, at + 4 * i, sizeof(word));
-		sum += word;
-	}
-	return sum;
+	if (skb->vlan_present)
+		return 0;
+	if (skb->protocol == lx_be16(ETH_P_IP))
+		return g->ip4.proto == 6;
+	return skb->protocol == lx_be16(ETH_P_IPV6) &&
+	       (g->ip6.next == 6 || lx_packet_is_extension(g->ip6.next));
 }
 
-LX_INLINE int lx_csum_is_partial(const struct lx_seg *g)
+/* No datagram is longer; nor is what is put together of fragments. */
+#define LX_IP_MAX 65535
+
+/* An IPv4 header with options. */
+LX_INLINE int lx_seg_ip4_is_right(struct __sk_buff *skb, struct lx_seg *g)
 {
-	return g->tcp.csum == lx_csum_fold(lx_csum_pseudo(g->l3, g->family, g->hlen + g->len));
+	__u32 n = (g->ip4.ver_ihl & 15) * 4;
+
+	n = LX_LENGTH(n, 63);
+	return !bpf_skb_load_bytes(skb, ETH_HLEN, g->options, n) &&
+	       lx_csum_fold((__u32)bpf_csum_diff(0, 0, (__be32 *)g->options, n & ~3u, 0)) == 0xffff;
+}
+
+/* So much of a packet is looked at for headers. */
+#define LX_SEG_HEADERS 256
+
+/**
+ * lx_seg_read_odd - likewise, of a packet with more headers than usual, or a first fragment
+ * Returns 1; 0: it is not TCP, its beginning is in another fragment, or the stack is sure
+ * to drop it; -1: it is malformed, but g->key is known.
+ */
+LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 len = skb->len, from, all;
+	struct lx_packet p = { 0 };
+
+	if (!g || bpf_skb_pull_data(skb, len < LX_SEG_HEADERS ? len : LX_SEG_HEADERS))
+		return 0;
+	if (lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &p) <
+	    LX_PACKET_TCP_FRAGMENT)
+		return 0;
+	g->family = skb->protocol == lx_be16(ETH_P_IP) ? LX_AF_INET : LX_AF_INET6;
+	if (g->family == LX_AF_INET ? !lx_seg_ip4_is_right(skb, g) : g->l3[0] >> 4 != 6)
+		return 0;
+	from = g->family == LX_AF_INET ? sizeof(g->ip4) : sizeof(g->ip6);
+	g->odd = (p.l4 > from ? LX_ODD_HEADERS : 0) | (p.fragment ? LX_ODD_FRAGMENT : 0);
+	g->l4 = ETH_HLEN + p.l4;
+	__builtin_memcpy(g->key.remote, p.src, sizeof(p.src));
+	__builtin_memcpy(g->key.local, p.dst, sizeof(p.dst));
+	g->key.remote_port = p.sport;
+	g->key.local_port = p.dport;
+	/* IPv4 counts its own header, IPv6 only those behind it. */
+	if (g->family == LX_AF_INET)
+		from = 0;
+	all = lx_be16(g->family == LX_AF_INET ? g->ip4.len : g->ip6.len);
+	all = lx_seg_len(skb, all, ETH_HLEN + from);
+	return all > p.l4 - from && lx_seg_read_tcp(skb, g, all - (p.l4 - from)) ? 1 : -1;
 }
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-LX_INLINE __u32 lx_now_ms(void)
-{
-	return bpf_ktime_get_ns() / 1000000;
-}
-
-/* An IP header with @len bytes of TCP behind it. Sets g->l4. */
+/* An IP header with @len bytes of TCP behind it; 0 for what is too long for a GSO packet's. */
 LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst, __u32 family,
 			      __u32 tos, __u32 len)
 {
 	struct lx_ip4_hdr *ip4 = (void *)g->out_l3;
 	struct lx_ip6_hdr *ip6 = (void *)g->out_l3;
-	__u64 sum = 0;
-	__u32 i;
 
 	__builtin_memset(g->out_l3, 0, sizeof(g->out_l3));
 	if (family == LX_AF_INET6) {
 		ip6->flow = lx_be32(0x60000000 | (tos & 0xff) << 20);
-		ip6->len = lx_be16(len);
-		ip6->next = 6;
+		ip6->len = g->jumbo || len > 65535 ? 0 : lx_be16(len);
+		ip6->next = g->jumbo ? 0 : 6;
 		ip6->hops = 64;
 		__builtin_memcpy(ip6->src, src, 16);
 		__builtin_memcpy(ip6->dst, dst, 16);
-		g->l4 = ETH_HLEN + sizeof(*ip6);
+		g->l4 = ETH_HLEN + sizeof(*ip6) + g->jumbo;
 		return;
 	}
 	ip4->ver_ihl = 0x45;
 	ip4->tos = tos;
-	ip4->len = lx_be16(len + sizeof(*ip4));
+	ip4->len = len + sizeof(*ip4) > 65535 ? 0 : lx_be16(len + sizeof(*ip4));
 	ip4->frag = lx_be16(0x4000);
 	ip4->ttl = 64;
 	ip4->proto = 6;
 	__builtin_memcpy(ip4->src, src + 12, 4);
 	__builtin_memcpy(ip4->dst, dst + 12, 4);
-	for (i = 0; i < sizeof(*ip4) / 4; i++) {
-		__be32 word;
-
-		__builtin_memcpy(&word, &g->out_l3[4 * i], sizeof(word));
-		sum += word;
-	}
-	ip4->csum = ~lx_csum_fold(sum);
+	ip4->csum = ~lx_csum_fold(lx_csum_words(g->out_l3, sizeof(*ip4) / 4));
 	g->l4 = ETH_HLEN + sizeof(*ip4);
 }
 
@@ -328,7 +379,7 @@ LX_INLINE void lx_seg_make_tcp(struct lx_seg *g, __u32 hlen, __u8 flags)
 LX_INLINE void lx_seg_make_stamp(struct lx_seg *g, const struct lx_stamp *stamp)
 {
 	g->out_options[0] = lx_be32(LX_TCP_STAMP_START);
-	g->out_options[1] = lx_be32(lx_now_ms() + stamp->offset);
+	g->out_options[1] = lx_be32((__u32)(g->now_ns / 1000000) + stamp->offset);
 	g->out_options[2] = lx_be32(stamp->recent);
 }
 

@@ -24,7 +24,7 @@
 #include "sock_wire.h"
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 5u
+#define LX_ABI_VERSION 6u
 
 struct lx_abi {
 	__u32 magic;
@@ -93,6 +93,26 @@ LX_INLINE int lx_hop_is_back(const struct lx_hop *to, const struct lx_hop *from)
 	return to == from || (to->node && to->node == from->node);
 }
 
+/* ---- segments that TCP would not take --------------------------------------------------- */
+
+/* Why a segment of a stream or a lane is not believed (bpf/accept.h). */
+#define LX_REFUSALS(X) \
+	X(CHECKSUM, "checksum", "damaged on its way") \
+	X(INTERFACE, "interface", "came by another interface, where rp_filter is strict") \
+	X(FLAGS, "flags", "acknowledges nothing, as no segment of a connection does") \
+	X(TIMESTAMP, "timestamp", "from before what has come already (PAWS)") \
+	X(WINDOW, "window", "beyond the window, or from before what was acknowledged") \
+	X(ACK, "ack", "acknowledges what was not sent, or from too long ago")
+
+enum lx_refusal {
+#define LX_REFUSAL_ENUM_(NAME, name, help) LX_REFUSED_##NAME,
+	LX_REFUSALS(LX_REFUSAL_ENUM_)
+#undef LX_REFUSAL_ENUM_
+	LX_REFUSALS_COUNT
+};
+#define LX_REFUSALS_ROOM 8 /* a power of two */
+_Static_assert(LX_REFUSALS_COUNT <= LX_REFUSALS_ROOM, "room in refused[]");
+
 /* ---- lanes ---------------------------------------------------------------------------- */
 
 /* Types of messages that go by lanes: LX_MSG_ACK to LX_MSG_REPLY. */
@@ -116,14 +136,16 @@ struct lx_sack {
 };
 
 struct lx_stamp { /* TCP timestamps of a connection */
-	__u32 recent; /* A, B: the peer's last value, to be echoed */
-	__u32 offset; /* A: our value less milliseconds of the monotonic clock */
+	__u32 recent;   /* A, B: the peer's last value, to be echoed */
+	__u32 offset;   /* A: our value less milliseconds of the monotonic clock */
+	__u32 recent_s; /* A, B: when it came, in seconds of that clock */
+	__u32 reserved;
 };
 
 struct lx_lane {
 	__u64 word;       /* B: next byte (32), busy and owner (32) */
 	__u64 una;        /* B: acknowledged by the next hop */
-	__u64 edge;       /* B: the next hop takes bytes up to here */
+	__u64 edge;       /* B: the next hop takes bytes up to here, as it last said */
 	__u64 sent;       /* B: highest position put on the wire */
 	struct lx_sack sack[3]; /* B */
 	__u64 cut_ns;     /* B: when a part of a super-packet was last sent; those are late */
@@ -146,7 +168,11 @@ struct lx_lane {
 	__u32 tos;        /* U: of packets to it */
 	__u32 shift;      /* U: bytes that the socket does not know of, but for those from position 0 */
 	__u32 probed;     /* B: the socket has asked whether the next hop is there */
-	__u32 reserved;
+	__u32 edge_seq;   /* A, B: sequence number of the segment that edge is from */
+	__u32 window_max; /* A, B: the largest window that the next hop has offered, bytes */
+	__u8 own_wscale;  /* A: shift of the socket's windows */
+	__u8 reserved[3];
+	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */
@@ -233,7 +259,7 @@ struct lx_stream {
 	__u64 socket_una;
 	__u64 socket_edge;
 	__u64 socket_sent; /* passed up */
-	__u32 socket_seq; /* its send sequence number */
+	__u32 socket_seq; /* A, B: its send sequence number: the peer acknowledges nothing behind it */
 	__u32 n_sack;
 	struct lx_sack sack[3];
 
@@ -243,6 +269,9 @@ struct lx_stream {
 	__u32 force;      /* answer even if there is no news */
 	__u64 progress_ns;
 	struct lx_stamp stamp;
+	__u64 asked_ns;   /* B: when a segment without data that was refused was last answered */
+	__u32 peer_acked; /* A, B: the peer's acknowledgement of what our socket sends */
+	__u32 window_max; /* A, B: the largest window that the peer has offered, bytes */
 
 	/* counters */
 	__u64 packets, bytes, messages, lane_messages, lane_bytes;
@@ -251,6 +280,7 @@ struct lx_stream {
 	__u64 cuts, pieces, raws, acks, busy, lost;
 	__u64 gaps; /* times that something in front of a packet had not come */
 	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
+	__u64 refused[LX_REFUSALS_ROOM]; /* segments, by enum lx_refusal */
 
 	__u32 cookie_head; /* U: read up to here */
 	__u32 cookie_tail; /* B */
@@ -262,7 +292,7 @@ struct lx_stream {
 	__u32 saved_len;  /* B */
 	__u32 aside;      /* U: enum lx_stream_aside */
 	__u32 src_net;    /* B: of the source of the last message on a lane */
-	__u32 reserved;
+	__u32 peer_wscale; /* A: shift of the peer's windows */
 	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
 	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
 	struct lx_slot slot[LX_STREAM_SLOTS];
@@ -280,6 +310,7 @@ struct lx_stream {
 	X(FORM, "form", "header form or options differ between the two sides") \
 	X(POLICY, "policy", "lanes are switched off for this stream") \
 	X(RAW, "raw", "a header was lost; framing resumes at a known boundary") \
+	X(ODD, "odd", "IP options, extension headers, a fragment, or urgent data") \
 	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it") \
 	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it") \
 	X(MSS, "mss", "the sender's segments are larger than the next hop takes")
@@ -316,8 +347,9 @@ struct lx_settings {
 	__u32 cutter; /* ifindex of where super-packets are cut up; 0: none */
 	__u32 joiner; /* and of where packets that go one way are put together again */
 	__u32 trace;  /* each message makes an event, struct lx_trace */
+	__u32 strict; /* IPv4: a connection's packets count only if they come by its interface */
 };
-LX_LAYOUT(struct lx_settings, 12);
+LX_LAYOUT(struct lx_settings, 16);
 
 /*
  * Marks of packets on their way between programs: LX_MARK | kind, and 16 bits of its
@@ -335,6 +367,7 @@ enum lx_mark_kind {
 	LX_MARK_SAVED = 6 << 16, /* to become the beginning of a header that was kept */
 	LX_MARK_JOIN = 7 << 16,  /* to be joined with others, then leaves by interface # */
 	LX_MARK_JOIN_UP = 8 << 16, /* likewise, then comes in at interface # as it is */
+	LX_MARK_ACK = 9 << 16,   /* to become, without its payload, an acknowledgement for our socket */
 };
 
 /* ---- tracing -------------------------------------------------------------------------------- */

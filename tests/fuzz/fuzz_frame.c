@@ -56,8 +56,9 @@ static int lx_packet_load(void *skb, __u32 at, void *to, __u32 len)
 	return 0;
 }
 
-static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+static int lx_tell(enum lx_record_type type, __u32 index, __u64 value)
 {
+	return 0;
 }
 
 static void begin(uint8_t form)
@@ -157,7 +158,7 @@ static void acked(uint8_t which, uint32_t n)
 	} else {
 		__u64 next = lx_lane_next(l->word, l->una);
 
-		lx_lane_acked(l, lx_pos_min(next, l->una + n), l->una + 2 * n);
+		lx_lane_acked(l, 0, lx_pos_min(next, l->una + n), l->una + 2 * n);
 	}
 	tell();
 }

@@ -372,16 +372,54 @@ took() {
 		awk '{ n += $1; bad += $3 } END { print n, bad }')" = "$1 0" ]
 }
 
+# ingress_program NODE IF NAME [-DMACRO=VALUE...]: tests/sys/NAME.bpf.c, in front of what comes in
+ingress_program() {
+	local node=$1 dev=$2 name=$3 object include
+	shift 3
+
+	object=$DIR/$name-$node-$dev.o
+	include=/usr/include/$(uname -m)-linux-gnu
+	"${BPF_CC:-clang}" -target bpf -O2 -g "$@" -idirafter "$include" \
+		-c "$BATS_TEST_DIRNAME/$name.bpf.c" -o "$object"
+	on "$node" tc qdisc replace dev "$dev" clsact
+	on "$node" tc filter replace dev "$dev" ingress prio 1 handle 1 \
+		bpf direct-action object-file "$object" section tc
+}
+
 # lossy NODE IF EVERY: from now on one in EVERY packets that come in there is lost
 lossy() {
-	local dir=$BATS_TEST_DIRNAME include
+	ingress_program "$1" "$2" drop -DEVERY="$3"
+}
 
-	include=/usr/include/$(uname -m)-linux-gnu
-	"${BPF_CC:-clang}" -target bpf -O2 -g -DEVERY="$3" -idirafter "$include" \
-		-c "$dir/drop.bpf.c" -o "$DIR/drop-$3.o"
-	on "$1" tc qdisc replace dev "$2" clsact
-	on "$1" tc filter replace dev "$2" ingress prio 1 handle 1 \
-		bpf direct-action object-file "$DIR/drop-$3.o" section tc
+# flipping NODE IF EVERY [FIRST LENGTH]: from now on one in EVERY TCP segments that come in there
+# has a bit flipped, somewhere or in those bytes of the TCP header. For sums_in_packets.
+flipping() {
+	ingress_program "$1" "$2" flip -DEVERY="$3" -DFIRST="${4:-0}" -DLENGTH="${5:-0}"
+}
+
+# sums_in_packets NODE IF...: what it sends has checksums in it, as on a cable; veths leave them out
+sums_in_packets() {
+	local node=$1 dev
+	shift
+
+	for dev in "$@"; do
+		on "$node" ethtool -K "$dev" tx off >/dev/null
+	done
+}
+
+# flips NODE IF: how many there have been. Fails if packets came without a checksum.
+flips() {
+	local id
+
+	id=$(on "$1" tc -j filter show dev "$2" ingress | jq '.[] | .options.prog.id // empty')
+	id=$(bpf_tool -j prog show id "$id" | jq '.map_ids[0]')
+	bpf_tool -j map dump id "$id" | jq -e '[.[].formatted.value] | if .[1] > 0 then
+		"packets without checksums" | halt_error else .[0] end'
+}
+
+# counter_of NODE NAME: of the kernel there: TcpInCsumErrors, ...
+counter_of() {
+	on "$1" nstat -asz "$2" | awk -v name="$2" '$1 == name { print $2 }'
 }
 
 # ---- the fast path -----------------------------------------------------------------------------

@@ -30,6 +30,7 @@ extern struct lx_stream *s;
 extern struct lx_lane *lane;
 extern struct lx_settings *settings;
 extern bool v6; /* what the world has been made for */
+extern uint32_t run_flags; /* BPF_F_TEST_*: of runs from now on */
 
 /* Of a group of tests. The programs run in a network namespace of their own. */
 int kernel_open(void **state);

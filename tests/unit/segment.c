@@ -98,7 +98,7 @@ void segment_write(const struct seg *g, struct frame *f)
 		segment_put16(l3 + 10, ~sum16(l3, 20, 0));
 	}
 	sum = pseudo(l3, g->v6, len);
-	segment_put16(tcp + 16, g->partial ? sum : ~sum16(tcp, len, sum));
+	segment_put16(tcp + 16, ~sum16(tcp, len, sum));
 	f->len = tcp + len - f->bytes;
 }
 
@@ -156,7 +156,6 @@ void segment_read(const struct frame *f, bool v6, const struct lx_flow_key *key,
 	memcpy(g->bytes, tcp + g->hlen, g->len);
 	g->data = g->bytes;
 	g->csum_ok = sum16(tcp, all, pseudo(l3, v6, all)) == 0xffff;
-	g->partial = get16(tcp + 16) == pseudo(l3, v6, all);
 }
 
 #define QUOTED 100 /* bytes of a packet */

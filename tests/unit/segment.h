@@ -18,7 +18,7 @@ struct seg {
 	uint32_t seq, ack;
 	uint16_t window;
 	uint8_t flags;
-	bool no_stamp, partial;
+	bool no_stamp;
 	uint32_t tsval, tsecr;
 	unsigned int n_block;
 	uint32_t block[3][2];
@@ -42,7 +42,7 @@ void segment_write(const struct seg *seg, struct frame *ret_frame);
 
 /*
  * Reads a frame that has to be a segment of @key's connection, from local to remote
- * (@out) or back; lengths and the IP header are checked, csum_ok and partial are told.
+ * (@out) or back; lengths and the IP header are checked, csum_ok is told.
  */
 void segment_read(const struct frame *frame, bool v6, const struct lx_flow_key *key, bool out,
 		  struct seg *ret_seg);

@@ -47,8 +47,9 @@ static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 	return 0;
 }
 
-static void lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+static int lx_tell(enum lx_record_type type, __u32 index, __u64 value)
 {
+	return 0;
 }
 
 /* A stream that is framed at position 0, and an idle lane without an end. */
@@ -119,7 +120,7 @@ static void raw_for(__u64 bytes)
 	seg.end = len;
 	assert_int_equal(lx_frame(&f), 0);
 	assert_int_equal(stream.lane_messages, 1);
-	lx_lane_acked(&lane, len, lane.edge);
+	lx_lane_acked(&lane, 0, len, lane.edge);
 
 	stream.flags = LX_STREAM_NO_LANES;
 	goes_up(junk, len, len + bytes);

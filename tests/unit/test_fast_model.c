@@ -534,7 +534,7 @@ static void on_lane_ack(int l, const struct segment *seg)
 		return;
 	memcpy(t->sack, seg->sack, sizeof(t->sack));
 	t->n_sack = seg->n_sack;
-	owner = lx_lane_acked(t, una, una + (seg->edge - seg->ack));
+	owner = lx_lane_acked(t, 0, una, una + (seg->edge - seg->ack));
 	if (owner < STREAMS && !sender[owner].dead)
 		tell_sender(owner);
 }

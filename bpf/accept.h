@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Acceptance: whether our own TCP would take a segment that has come in. It stands in
+ * front of everything that frames bytes, or takes note of what a segment says: programs
+ * run before the stack, so nobody else has asked.
+ *
+ * The rules are those of Linux, in its order:
+ *
+ *	checksum	right, as far as anybody knows (checksum.h)
+ *	interface	with rp_filter, that of the connection
+ *	flags		an acknowledgement, or a reset
+ *	timestamp	not from before what has come already (RFC 7323 5: PAWS)
+ *	window		not beyond it; what ends before what was acknowledged is old
+ *	ack		of what was sent, and not from longer ago than a window (RFC 5961 5)
+ *
+ * What is refused changes nothing but a counter. It goes up as it is if the stack is
+ * sure to refuse it, too; else it is dropped, and answered where TCP would.
+ */
+#ifndef LX_BPF_ACCEPT_H
+#define LX_BPF_ACCEPT_H
+
+#include "tcp.h"
+
+#define LX_ACCEPTED (-1)
+
+/* Older than that a timestamp proves nothing: the peer's clock may have wrapped. */
+#define LX_STAMP_AGE_S (24 * 24 * 60 * 60)
+
+/* @recent 0: some systems begin there, and then go on from elsewhere. */
+LX_INLINE int lx_stamp_is_old(const struct lx_stamp *stamp, const struct lx_seg *g)
+{
+	return g->stamped && stamp->recent && (__s32)(stamp->recent - g->tsval) > 1 &&
+	       (__u32)(g->now_ns / 1000000000) - stamp->recent_s < LX_STAMP_AGE_S;
+}
+
+/* Of a segment that is accepted, and begins no later than where the peer was told that we are. */
+LX_INLINE void lx_stamp_note(struct lx_stamp *stamp, const struct lx_seg *g)
+{
+	if (!g->stamped || (__s32)(g->tsval - stamp->recent) <= 0)
+		return;
+	stamp->recent = g->tsval;
+	stamp->recent_s = g->now_ns / 1000000000;
+}
+
+/* @una, @next: what the other side has acknowledged, and what was sent to it. */
+LX_INLINE int lx_ack_is_fit(__u32 ack, __u32 una, __u32 next, __u32 window_max)
+{
+	return (__s32)(next - ack) >= 0 && (__s64)(__s32)(una - ack) <= (__s64)window_max;
+}
+
+LX_INLINE __u32 lx_seg_room(const struct lx_seg *g)
+{
+	return g->len + (g->flags & LX_TCP_FIN ? 1 : 0);
+}
+
+/* The last byte that the peer may send is before this: its window was told rounded up. */
+LX_INLINE __u64 lx_stream_limit(const struct lx_stream *s)
+{
+	__u64 edge = s->state == LX_STREAM_ON ? s->told_edge : s->socket_edge;
+
+	return edge + (1u << (s->wscale & 15)) - 1;
+}
+
+/* What ends before this has been acknowledged: it brings nothing, not even news. */
+LX_INLINE __u64 lx_stream_told(const struct lx_stream *s)
+{
+	return s->state == LX_STREAM_ON ? s->told_ack : s->socket_una;
+}
+
+/**
+ * lx_accept_stream - whether a segment of a stream's peer is believed
+ * @pos: stream position of its first byte
+ * Returns LX_ACCEPTED or enum lx_refusal.
+ */
+LX_INLINE int lx_accept_stream(const struct lx_stream *s, const struct lx_seg *g, __u64 pos)
+{
+	__u64 limit = lx_stream_limit(s);
+
+	if (!(g->flags & (LX_TCP_ACK | LX_TCP_RST)))
+		return LX_REFUSED_FLAGS;
+	if (!(g->flags & LX_TCP_RST) && lx_stamp_is_old(&s->stamp, g))
+		return LX_REFUSED_TIMESTAMP;
+	if (lx_pos_before(pos + lx_seg_room(g), lx_stream_told(s)) || lx_pos_before(limit, pos) ||
+	    lx_pos_before(limit, pos + g->len))
+		return LX_REFUSED_WINDOW;
+	if (!(g->flags & LX_TCP_RST) &&
+	    !lx_ack_is_fit(g->ack, s->peer_acked, s->socket_seq, s->window_max))
+		return LX_REFUSED_ACK;
+	return LX_ACCEPTED;
+}
+
+/* Takes note of what an accepted one says of the other direction. Returns 1: it acknowledges more. */
+LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64 pos)
+{
+	__u32 window = g->window << (s->peer_wscale & 15);
+
+	if (g->flags & LX_TCP_RST)
+		return 0;
+	if (!lx_pos_before(s->told_ack, pos))
+		lx_stamp_note(&s->stamp, g);
+	if (window > s->window_max)
+		s->window_max = window;
+	if ((__s32)(g->ack - s->peer_acked) <= 0)
+		return 0;
+	s->peer_acked = g->ack;
+	return 1;
+}
+
+/* Answers to what is refused and has no data are this far apart: an answer may be answered. */
+#define LX_ASKED_NS 100000000ull
+
+/* Whether TCP would answer what it refuses: the peer may not have got our acknowledgement. */
+LX_INLINE int lx_refusal_is_answered(struct lx_stream *s, const struct lx_seg *g, int refusal)
+{
+	if (g->flags & LX_TCP_RST)
+		return 0;
+	if (refusal == LX_REFUSED_TIMESTAMP)
+		return g->len != 0;
+	if (refusal != LX_REFUSED_WINDOW)
+		return 0;
+	if (g->len)
+		return 1;
+	if (g->now_ns - s->asked_ns < LX_ASKED_NS)
+		return 0;
+	s->asked_ns = g->now_ns;
+	return 1;
+}
+
+/* ---- lanes --------------------------------------------------------------------------- */
+
+/**
+ * lx_accept_lane - likewise, of a lane's next hop
+ * What it sends is our socket's as it is, so its sequence numbers are the socket's.
+ */
+LX_INLINE int lx_accept_lane(const struct lx_lane *lane, const struct lx_seg *g)
+{
+	__u32 limit = lane->ack_seq + ((__u32)lane->window << (lane->own_wscale & 15));
+	__u32 next = lx_seq_of(lx_lane_next(lane->word, lane->una), lane->base_seq);
+
+	if (!(g->flags & (LX_TCP_ACK | LX_TCP_RST)))
+		return LX_REFUSED_FLAGS;
+	if (!(g->flags & LX_TCP_RST) && lx_stamp_is_old(&lane->stamp, g))
+		return LX_REFUSED_TIMESTAMP;
+	if ((__s32)(g->seq + lx_seg_room(g) - lane->ack_seq) < 0 || (__s32)(limit - g->seq) < 0)
+		return LX_REFUSED_WINDOW;
+	/* The socket may have sent a FIN, behind everything. */
+	if (!(g->flags & LX_TCP_RST) &&
+	    !lx_ack_is_fit(g->ack, lx_seq_of(lane->una, lane->base_seq), next + 1, lane->window_max))
+		return LX_REFUSED_ACK;
+	return LX_ACCEPTED;
+}
+
+LX_INLINE void lx_lane_heard(struct lx_lane *lane, const struct lx_seg *g)
+{
+	__u32 window = g->window << (lane->wscale & 15);
+
+	if (g->flags & LX_TCP_RST)
+		return;
+	if ((__s32)(g->seq - lane->ack_seq) <= 0)
+		lx_stamp_note(&lane->stamp, g);
+	if (window > lane->window_max)
+		lane->window_max = window;
+}
+
+/* ---- what only the kernel knows ------------------------------------------------------ */
+
+#ifdef __bpf__
+
+/* Whether all of a segment is as it was sent. */
+LX_GLOBAL int lx_is_intact(struct __sk_buff *skb, struct lx_seg *g, struct lx_csum_block *block)
+{
+	enum lx_csum_known known;
+	__u64 pseudo, before = 0;
+	__u32 sum = 0;
+
+	if (!g || !block)
+		return 0;
+	known = lx_csum_known(skb, &sum);
+	if (known == LX_CSUM_RIGHT || known == LX_CSUM_PARTIAL)
+		return 1;
+	pseudo = lx_csum_pseudo(g->l3, g->family, g->hlen + g->len);
+	/* Of the card's sum the IP header is no part; IPv4's, if it is right, sums up to nothing. */
+	if (g->family == LX_AF_INET6)
+		before = (__u16)~lx_csum_fold(lx_csum_words(g->l3, sizeof(g->ip6) / 4));
+	if (known == LX_CSUM_COMPLETE && lx_csum_fold(pseudo + sum + before) == 0xffff)
+		return 1;
+	if (!lx_csum_adds_up(skb, block, g->l4, g->l4 + g->hlen + g->len, pseudo))
+		return 0;
+	/* Nobody has to sum it again. */
+	if (known == LX_CSUM_NONE)
+		bpf_csum_level(skb, BPF_CSUM_LEVEL_INC);
+	return 1;
+}
+
+static struct lx_settings *lx_settings(void);
+
+/**
+ * lx_accept_packet - whether what a segment says may be looked at
+ * @ifindex: where its connection is
+ * Of a fragment nobody can tell; nothing it says is believed. Returns LX_ACCEPTED or
+ * enum lx_refusal.
+ */
+LX_INLINE int lx_accept_packet(struct __sk_buff *skb, struct lx_seg *g, struct lx_csum_block *block,
+			      __u32 ifindex)
+{
+	struct lx_settings *settings = lx_settings();
+
+	if (!(g->odd & LX_ODD_FRAGMENT) && !lx_is_intact(skb, g, block))
+		return LX_REFUSED_CHECKSUM;
+	if (settings && settings->strict && g->family == LX_AF_INET && skb->ifindex != ifindex)
+		return LX_REFUSED_INTERFACE;
+	return LX_ACCEPTED;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# What a router makes of packets that are damaged on their way, and of segments that somebody
+# else sends in a peer's name: nothing that TCP would not have made of them.
+# bats file_tags=router
+# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	net_routed
+	start_routers 1 "conns_per_peer: 4"
+	QUICK="$QUICK --set tcp.conns_per_peer=4"
+}
+
+teardown() {
+	net_end
+}
+
+# ---- damaged packets -------------------------------------------------------------------------
+
+# cables: checksums are in all packets
+cables() {
+	sums_in_packets client eth0
+	sums_in_packets server eth0
+	sums_in_packets r1 eth0 eth1
+}
+
+# two_takers: takers of trains, of which the client has warmed up the lanes
+two_takers() {
+	address server eth0 10.2.0.2/24
+	taker server 10.2.0.1
+	taker server 10.2.0.2
+	trains --count 1500
+}
+
+# enough_flips NODE IF [COUNT]: so many that one would have been believed
+enough_flips() {
+	local n
+
+	n=$(flips "$1" "$2")
+	echo "# $n flipped at $1 $2"
+	[ "$n" -ge "${3:-20}" ]
+}
+
+@test "bits flipped in front of the router: never a wrong byte" {
+	cables
+	two_takers
+	flipping lan1 p-client 50
+	trains --count 1500
+	trains --count 1500 --train 16
+	trains --count 800 --chop
+	enough_flips lan1 p-client
+	# The stack has seen each of them, and has counted it.
+	[ "$(counter_of r1 TcpInCsumErrors)" -ge $(($(flips lan1 p-client) * 9 / 10)) ]
+	eventually "$PATIENCE" took 5300
+}
+
+@test "bits flipped behind the router: never a wrong byte" {
+	cables
+	two_takers
+	flipping lan2 p-r1 100
+	trains --count 2000
+	enough_flips lan2 p-r1
+	[ "$(counter_of server TcpInCsumErrors)" -gt 10 ]
+	eventually "$PATIENCE" took 3500
+}
+
+@test "bits flipped in acknowledgements, and losses: none is believed" {
+	cables
+	two_takers
+	flipping lan2 p-server 300
+	lossy lan2 p-r1 300
+	trains --count 2000
+	flipping lan2 p-server 100 8 4
+	trains --count 2000
+	enough_flips lan2 p-server 3
+	eventually "$PATIENCE" took 5500
+}
