@@ -101,6 +101,7 @@ struct lx_stream_info {
 	uint32_t cookies; /* zero-copy messages to be acknowledged, of those under way */
 	int32_t credits, credits_min; /* router credits of the peer */
 	uint64_t reasons[LX_LANE0_COUNT]; /* messages to lane 0 */
+	uint64_t refused[LX_REFUSALS_COUNT]; /* segments that were not believed */
 	uint64_t packets, cuts, pieces, raws, gaps, acks, busy;
 };
 
@@ -128,6 +129,7 @@ struct lx_lane_info {
 	uint64_t window; /* bytes that the next hop still takes */
 	uint64_t unacked; /* bytes under way */
 	uint64_t messages, bytes, takes, acks;
+	uint64_t refused[LX_REFUSALS_COUNT];
 	int32_t credits, credits_min; /* transmit credits of the next hop */
 };
 

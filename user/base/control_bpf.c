@@ -85,6 +85,26 @@ static const struct lx_field lane0_fields[] = {
 };
 static const struct lx_schema lane0 = { "lane0", sizeof(struct lx_stream_info), lane0_fields };
 
+#define STREAM_REFUSAL_(NAME, name, help) \
+	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_stream_info, \
+		       refused[LX_REFUSED_##NAME]), .omit = LX_OMIT_ZERO },
+static const struct lx_field stream_refused_fields[] = {
+	LX_REFUSALS(STREAM_REFUSAL_)
+	END
+};
+static const struct lx_schema stream_refused = { "refused", sizeof(struct lx_stream_info),
+						 stream_refused_fields };
+
+#define LANE_REFUSAL_(NAME, name, help) \
+	{ LX_FIELD_NUM(LX_REFUSED_##NAME + 1, name, struct lx_lane_info, \
+		       refused[LX_REFUSED_##NAME]), .omit = LX_OMIT_ZERO },
+static const struct lx_field lane_refused_fields[] = {
+	LX_REFUSALS(LANE_REFUSAL_)
+	END
+};
+static const struct lx_schema lane_refused = { "refused", sizeof(struct lx_lane_info),
+					       lane_refused_fields };
+
 #define NAME_(NAME, name) name,
 static const char *const stream_names[] = { LX_STREAM_SHOWN(NAME_) };
 static const char *const lane_names[] = { LX_LANE_SHOWN(NAME_) };
@@ -120,6 +140,8 @@ static const struct lx_field stream_fields[] = {
 	/* The struct itself again, as with the guard's counters. */
 	{ .key = "lane0", .attr = 21, .type = LX_FIELD_NEST, .sub = &lane0,
 	  .col = "TO LANE 0, BECAUSE" },
+	{ .key = "refused", .attr = 23, .type = LX_FIELD_NEST, .sub = &stream_refused,
+	  .col = "REFUSED, BECAUSE", .wide = true },
 	END
 };
 static const struct lx_schema stream = { "stream", sizeof(struct lx_stream_info), stream_fields };
@@ -143,6 +165,8 @@ static const struct lx_field lane_fields[] = {
 	  .wide = true },
 	{ LX_FIELD_NUM(14, "hop_credits_min", struct lx_lane_info, credits_min), .col = "MIN",
 	  .wide = true },
+	{ .key = "refused", .attr = 15, .type = LX_FIELD_NEST, .sub = &lane_refused,
+	  .col = "REFUSED, BECAUSE", .wide = true },
 	END
 };
 static const struct lx_schema lane = { "lane", sizeof(struct lx_lane_info), lane_fields };

@@ -438,8 +438,10 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 
 	if (!set->loaded)
 		return -EOPNOTSUPP;
-	if (h && h->program && strcmp(h->mode, "none"))
+	if (h && h->program && strcmp(h->mode, "none")) {
+		h->reason[0] = '\0';
 		return 0;
+	}
 	if (!if_nametoindex(ifname))
 		return -ENODEV;
 	err = h ? 0 : hook_new(set, ifname, kind, &h);
@@ -467,6 +469,24 @@ int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, con
 
 	pthread_mutex_lock(&set->bpf->lock);
 	err = attach_locked(set, program, ifname, kind, flags);
+	pthread_mutex_unlock(&set->bpf->lock);
+	return err;
+}
+
+int lx_bpf_refuse(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
+		  enum lx_bpf_hook_kind kind, int err, const char *reason)
+{
+	struct lx_hook *h;
+
+	pthread_mutex_lock(&set->bpf->lock);
+	h = hook_of(set, ifname, kind);
+	if (!h && if_nametoindex(ifname) && !hook_new(set, ifname, kind, &h))
+		h->program = bpf_program__name(program);
+	if (h && strcmp(h->reason, reason)) {
+		snprintf(h->reason, sizeof(h->reason), "%s", reason);
+		lx_warn("bpf=%s interface=%s reason=\"%s\" action=\"its connections are served "
+			"without the kernel\"", set->name, ifname, reason);
+	}
 	pthread_mutex_unlock(&set->bpf->lock);
 	return err;
 }

@@ -85,6 +85,13 @@ int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, con
 		  enum lx_bpf_hook_kind kind, unsigned int flags);
 
 /**
+ * lx_bpf_refuse - note why a program is not attached to an interface, or should not be
+ * @err: -errno, returned; @reason: for "lnetx bpf status", and the log when it is a new one
+ */
+int lx_bpf_refuse(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
+		  enum lx_bpf_hook_kind kind, int err, const char *reason);
+
+/**
  * lx_bpf_detach - take the set off interfaces
  * @wanted: called for each place: whether to stay there; NULL: nowhere. Has no program:
  *	left by a daemon before, and not attached again since. It may call nothing here

@@ -4,14 +4,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <net/if.h>
-#include <net/if_arp.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -22,6 +20,7 @@
 #include "bpf.h"
 #include "cutter.h"
 #include "forward.h"
+#include "iface.h"
 
 #define INTERFACES 64
 
@@ -195,17 +194,6 @@ void lx_forward_free(struct lx_forward *f)
 	free(f);
 }
 
-/* The programs read Ethernet headers. */
-static bool is_ethernet(const char *ifname)
-{
-	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr = { 0 };
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
-	return fd >= 0 && !ioctl(fd, SIOCGIFHWADDR, &ifr) &&
-	       ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
-}
-
 bool lx_forward_is_attached(const struct lx_forward *f, unsigned int ifindex)
 {
 	for (unsigned int i = 0; i < INTERFACES; i++) {
@@ -215,25 +203,63 @@ bool lx_forward_is_attached(const struct lx_forward *f, unsigned int ifindex)
 	return false;
 }
 
+/* An attached interface, or 0: a free place; NULL: there is none. */
+static unsigned int *place_of(struct lx_forward *f, unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		if (f->ifindex[i] == ifindex)
+			return &f->ifindex[i];
+	}
+	return NULL;
+}
+
+/* As the stack has it; if one of the interfaces is strict, all of them are taken to be. */
+static void set_strict(struct lx_forward *f)
+{
+	uint32_t strict = 0;
+
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		char ifname[IF_NAMESIZE];
+
+		if (f->ifindex[i] && if_indextoname(f->ifindex[i], ifname))
+			strict |= lx_iface_is_strict(ifname);
+	}
+	if (strict == f->settings.strict)
+		return;
+	f->settings.strict = strict;
+	settings_write(f);
+}
+
+static int attach(struct lx_forward *f, const char *ifname)
+{
+	const struct bpf_program *ingress = f->skeleton->progs.lnetx_ingress;
+	char reason[LX_BPF_TEXT];
+	int r = lx_iface_check(ifname, reason, sizeof(reason));
+
+	if (r)
+		return lx_bpf_refuse(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, r, reason);
+	r = lx_bpf_attach(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, 0);
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
+				     LX_BPF_HOOK_EGRESS, 0);
+}
+
 int lx_forward_attach(struct lx_forward *f, const char *ifname)
 {
-	unsigned int ifindex = if_nametoindex(ifname), i = 0;
-	int r = is_ethernet(ifname) ? 0 : -EAFNOSUPPORT;
+	unsigned int ifindex = if_nametoindex(ifname);
+	unsigned int *place = place_of(f, ifindex);
+	int r = attach(f, ifname);
 
-	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, ifname,
-				  LX_BPF_HOOK_INGRESS, 0);
-	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
-				  LX_BPF_HOOK_EGRESS, 0);
-	if (r || lx_forward_is_attached(f, ifindex))
-		return r;
-	while (i < INTERFACES && f->ifindex[i])
-		i++;
-	if (i == INTERFACES)
+	/* The programs stay for connections that need them; there will be no new ones. */
+	if (r && place && ifindex)
+		__atomic_store_n(place, 0, __ATOMIC_RELEASE);
+	if (!r && !place)
+		place = place_of(f, 0);
+	if (!r && !place)
 		return -ENOSPC;
-	__atomic_store_n(&f->ifindex[i], ifindex, __ATOMIC_RELEASE);
-	return 0;
+	if (!r)
+		__atomic_store_n(place, ifindex, __ATOMIC_RELEASE);
+	set_strict(f);
+	return r;
 }
 
 /* ---- tables ----------------------------------------------------------------------------- */

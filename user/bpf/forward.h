@@ -33,7 +33,10 @@ void lx_forward_free(struct lx_forward *forward);
 
 /**
  * lx_forward_attach - attach to an interface that has NIs; idempotent
- * Returns 0, -EAFNOSUPPORT it is no Ethernet, -ENOSPC too many, or as lx_bpf_attach().
+ *
+ * Looks each time whether the interface is fit for it (iface.h). One that is not any more
+ * keeps its programs, for what they have begun, and gets no new streams and lanes. Returns
+ * 0, -ENOSPC too many, or as lx_iface_check() and lx_bpf_attach(), where the reason is kept.
  */
 int lx_forward_attach(struct lx_forward *forward, const char *ifname);
 /* Only connections over such interfaces may be streams and lanes. Any thread. */

@@ -80,6 +80,8 @@ static void stream_describe(struct lx_forward *f, uint32_t index, const struct l
 		ret_info->lane_percent = ret_info->lane_bytes * 100 / ret_info->bytes;
 	for (int i = 0; i < LX_LANE0_COUNT; i++)
 		ret_info->reasons[i] = READ(s->reasons[i]);
+	for (int i = 0; i < LX_REFUSALS_COUNT; i++)
+		ret_info->refused[i] = READ(s->refused[i]);
 	format_end(s->key.remote, s->key.remote_port, ret_info->remote);
 	format_end(s->key.local, s->key.local_port, ret_info->local);
 	if (hop) {
@@ -143,6 +145,8 @@ static void lane_describe(struct lx_forward *f, uint32_t index, const struct lx_
 		.takes = READ(lane->takes),
 		.acks = READ(lane->acks),
 	};
+	for (int i = 0; i < LX_REFUSALS_COUNT; i++)
+		ret_info->refused[i] = READ(lane->refused[i]);
 	format_end(lane->key.remote, lane->key.remote_port, ret_info->remote);
 	format_end(lane->key.local, lane->key.local_port, ret_info->local);
 	if (hop) {

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* See iface.h. Called by forward.c, whenever the daemon has it look at its interfaces. */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/ethtool.h>
+#include <linux/netlink.h>
+#include <linux/sockios.h>
+#include <linux/xfrm.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../base/cleanup.h"
+#include "iface.h"
+
+__attribute__((format(printf, 4, 5))) static int say(char *reason, size_t size, int err,
+						     const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, size, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static void name_of(const char *ifname, struct ifreq *ret_ifr)
+{
+	memset(ret_ifr, 0, sizeof(*ret_ifr));
+	snprintf(ret_ifr->ifr_name, sizeof(ret_ifr->ifr_name), "%s", ifname);
+}
+
+/* The programs read Ethernet headers. */
+static bool is_ethernet(int fd, const char *ifname)
+{
+	struct ifreq ifr;
+
+	name_of(ifname, &ifr);
+	return !ioctl(fd, SIOCGIFHWADDR, &ifr) && ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
+}
+
+/* Not GRO: what that joins can be taken apart again. */
+static bool has_lro(int fd, const char *ifname)
+{
+	struct ethtool_value value = { .cmd = ETHTOOL_GFLAGS };
+	struct ifreq ifr;
+
+	name_of(ifname, &ifr);
+	ifr.ifr_data = (void *)&value;
+	return !ioctl(fd, SIOCETHTOOL, &ifr) && value.data & ETH_FLAG_LRO;
+}
+
+/* ---- IPsec ------------------------------------------------------------------------- */
+
+static int on_policies(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each (attr, nlh, sizeof(uint32_t)) {
+		if (mnl_attr_get_type(attr) == XFRMA_SPD_INFO &&
+		    mnl_attr_get_payload_len(attr) >= sizeof(struct xfrmu_spdinfo))
+			memcpy(arg, mnl_attr_get_payload(attr), sizeof(struct xfrmu_spdinfo));
+	}
+	return MNL_CB_STOP;
+}
+
+/* Without IPsec in the kernel there are none, and no answer. */
+static unsigned int n_policies(void)
+{
+	struct mnl_socket *nl = mnl_socket_open2(NETLINK_XFRM, SOCK_CLOEXEC);
+	struct xfrmu_spdinfo info = { 0 };
+	struct nlmsghdr *nlh;
+	char buf[512];
+	ssize_t n = -1;
+
+	if (!nl)
+		return 0;
+	nlh = mnl_nlmsg_put_header(buf);
+	nlh->nlmsg_type = XFRM_MSG_GETSPDINFO;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	nlh->nlmsg_seq = 1;
+	*(uint32_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(uint32_t)) = ~0u;
+	if (!mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) &&
+	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) >= 0)
+		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+	if (n > 0)
+		mnl_cb_run(buf, n, 1, mnl_socket_get_portid(nl), on_policies, &info);
+	mnl_socket_close(nl);
+	return info.incnt + info.outcnt;
+}
+
+int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
+{
+	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	unsigned int n;
+
+	if (fd < 0)
+		return say(ret_reason, size, -errno, "cannot look at %s: %s", ifname, strerror(errno));
+	if (!is_ethernet(fd, ifname))
+		return say(ret_reason, size, -EAFNOSUPPORT, "%s is no Ethernet interface", ifname);
+	if (has_lro(fd, ifname))
+		return say(ret_reason, size, -EOPNOTSUPP,
+			   "%s has large receive offload on; \"ethtool -K %s lro off\"", ifname, ifname);
+	n = n_policies();
+	if (n)
+		return say(ret_reason, size, -EOPNOTSUPP,
+			   "there are %u IPsec policies (ip xfrm policy), which it would pass by", n);
+	return 0;
+}
+
+/* ---- rp_filter --------------------------------------------------------------------- */
+
+static int rp_filter(const char *name)
+{
+	char path[96];
+	int value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/rp_filter", name);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &value) != 1)
+		value = 0;
+	fclose(f);
+	return value;
+}
+
+/* The larger one of the two counts; 2 is loose. */
+bool lx_iface_is_strict(const char *ifname)
+{
+	int own = rp_filter(ifname), all = rp_filter("all");
+
+	return (own > all ? own : all) == 1;
+}
