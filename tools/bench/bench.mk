@@ -7,7 +7,7 @@
 #			CASES=route,change,few,loss,crowd,ping,node,cost,memory
 #	make demo	KEEP=1 leaves it up
 
-YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy softirq)
+YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)
 LOAD_SRCS := $(filter-out %.bpf.c $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
 	$(wildcard tools/bench/*.c))
 
