@@ -120,6 +120,13 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 	return LX_LANE0_NO_LANE;
 }
 
+/* A segment leaves that ends there. */
+LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u64 end)
+{
+	lane->sent = lx_pos_max(lane->sent, end);
+	lane->packets++;
+}
+
 /**
  * lx_lane_acked - the next hop has acknowledged up to @una, and takes up to @edge
  * @seq: of the segment that says so

@@ -291,7 +291,7 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_work *w, __u32 i
 		LX_ADD(&s->lost, 1);
 		return LX_DROP;
 	}
-	lane->sent = lx_pos_max(lane->sent, w->piece.target + (w->piece.end - w->piece.pos));
+	lx_lane_sent(lane, w->piece.target + (w->piece.end - w->piece.pos));
 	return lx_send_on(skb, w, lane);
 }
 
@@ -422,7 +422,7 @@ LX_GLOBAL int lx_piece_out(struct __sk_buff *skb, struct lx_work *w, __u32 index
 	lane = lx_lane_at(w->piece.lane); /* again: some verifiers have forgotten it */
 	if (!lane)
 		goto lost;
-	lane->sent = lx_pos_max(lane->sent, w->piece.target + len);
+	lx_lane_sent(lane, w->piece.target + len);
 	return lx_send_on(skb, w, lane);
 lost:
 	LX_ADD(&s->lost, 1);

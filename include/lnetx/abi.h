@@ -164,6 +164,7 @@ struct lx_lane {
 	struct lx_flow_key key; /* U */
 	struct lx_stamp stamp;
 	__u64 messages, bytes, acks, takes; /* B: counters */
+	__u64 packets;    /* B: segments with data, those sent again included */
 	__u64 types[LX_LANE_TYPES]; /* B: messages by type */
 	__u32 tos;        /* U: of packets to it */
 	__u32 shift;      /* U: bytes that the socket does not know of, but for those from position 0 */
@@ -210,6 +211,7 @@ enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_CROWDED, /* it found no free lane: those are left to others */
 	LX_STREAM_ASIDE_COSTLY,  /* its packets have to be copied for several ways */
 	LX_STREAM_ASIDE_LOSSY,   /* they get lost, or overtaken, in front of us */
+	LX_STREAM_ASIDE_UNSAFE,  /* its sender has left messages unfinished */
 };
 
 /* Cookies of messages that have arrived, for the daemon to acknowledge. */

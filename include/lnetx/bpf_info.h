@@ -80,6 +80,7 @@ struct lx_bpf_info {
 	X(CROWDED, "crowded") /* likewise, for a while: it found no free lane */ \
 	X(COSTLY, "costly") /* likewise: its packets have to be copied for several ways */ \
 	X(LOSSY, "lossy") /* likewise: its packets get lost, or overtaken, in front of us */ \
+	X(UNSAFE, "unsafe") /* likewise: its sender has left messages unfinished */ \
 	X(BROKEN, "broken") /* what came is not socklnd; everything to lane 0 */
 
 enum lx_stream_shown {

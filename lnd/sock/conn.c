@@ -298,8 +298,12 @@ int lx_sock_conn_new_active(struct lx_sock_peer *peer, uint32_t ctype,
 
 /* ---- up ------------------------------------------------------------------- */
 
-void lx_sock_conn_set_tos(struct lx_sock_conn *conn, int tos)
+void lx_sock_conn_set_tos(struct lx_sock_conn *conn)
 {
+	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
+
+	if (tos < 0)
+		return;
 	if (conn->remote.sa.sa_family == AF_INET)
 		setsockopt(conn->fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
 	else
@@ -313,26 +317,42 @@ static void set_option(struct lx_sock_conn *conn, int level, int option, int val
 			 strerror(errno));
 }
 
+/*
+ * A peer that is gone has to be noticed before others give up connections on which they
+ * wait for something of it: all probes together take less than the timeout, however they
+ * are set.
+ */
+void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
+{
+	int most = lx_sock_net_timeout_ns(conn->net) / LX_SOCK_SECOND - 1;
+	int idle = lx_sock_tun.keepalive_idle, every = lx_sock_tun.keepalive_intvl;
+	int count = lx_sock_tun.keepalive_count;
+	bool probe = idle && every && count;
+
+	set_option(conn, SOL_SOCKET, SO_KEEPALIVE, probe);
+	if (!probe)
+		return;
+	if (count > most - 1)
+		count = most > 2 ? most - 1 : 1;
+	if (every > (most - 1) / count)
+		every = most > count ? (most - 1) / count : 1;
+	if (idle > most - every * count)
+		idle = most > every * count ? most - every * count : 1;
+	set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+	set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, every);
+	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, count);
+}
+
 static void set_options(struct lx_sock_conn *conn)
 {
-	bool probe = lx_sock_tun.keepalive_idle && lx_sock_tun.keepalive_intvl &&
-		     lx_sock_tun.keepalive_count;
-	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
-
 	set_option(conn, IPPROTO_TCP, TCP_LINGER2, -1);
 	set_option(conn, IPPROTO_TCP, TCP_NODELAY, !lx_sock_tun.nagle);
 	if (lx_sock_tun.tx_buffer_size)
 		set_option(conn, SOL_SOCKET, SO_SNDBUF, lx_sock_tun.tx_buffer_size);
 	if (lx_sock_tun.rx_buffer_size)
 		set_option(conn, SOL_SOCKET, SO_RCVBUF, lx_sock_tun.rx_buffer_size);
-	set_option(conn, SOL_SOCKET, SO_KEEPALIVE, probe);
-	if (probe) {
-		set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, lx_sock_tun.keepalive_idle);
-		set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, lx_sock_tun.keepalive_intvl);
-		set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, lx_sock_tun.keepalive_count);
-	}
-	if (tos >= 0)
-		lx_sock_conn_set_tos(conn, tos);
+	lx_sock_conn_set_keepalive(conn);
+	lx_sock_conn_set_tos(conn);
 }
 
 static void tell_change(const struct lx_sock_conn *conn, const struct lx_sock_peer *peer,

@@ -11,22 +11,13 @@
 
 /* ---- connections end --------------------------------------------------------------- */
 
-/* What this peer has begun on lanes and not ended will never be: the next hops must drop it. */
 static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
 	struct lx_stream *s = lx_fast_stream_of(conn);
 
 	s->flags |= LX_STREAM_NO_LANES;
 	lx_sock_fast_count_conn(conn);
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
-		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
-
-		if (!fast->lane[i] || !lx_fast_lane_is_busy(lane) ||
-		    lx_fast_lane_owner(lane) != (uint32_t)conn->stream)
-			continue;
-		if (!lx_fast_lane_leave(fast, lane))
-			lx_sock_conn_close(fast->lane[i], -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
-	}
+	lx_fast_stream_leave(fast, conn);
 	conn->reset = conn->reset || s->diverted;
 }
 
@@ -211,6 +202,7 @@ static void fast_free(struct lx_sock_fast *fast)
 	lx_hash_fini(&fast->dests);
 	free(fast->stream);
 	free(fast->lane);
+	free(fast->run);
 	free(fast->hop);
 	free(fast->shared);
 	free(fast);
@@ -236,9 +228,11 @@ static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forwar
 	lx_list_init(&fast->dest_list);
 	fast->stream = calloc(lx_forward_streams(forward), sizeof(*fast->stream));
 	fast->lane = calloc(lx_forward_lanes(forward), sizeof(*fast->lane));
+	fast->run = calloc(lx_forward_lanes(forward), sizeof(*fast->run));
 	fast->hop = calloc(lx_forward_hops(forward), sizeof(*fast->hop));
 	fast->shared = calloc(lx_forward_hops(forward), sizeof(*fast->shared));
-	if (!fast->stream || !fast->lane || !fast->hop || !fast->shared || lx_hash_init(&fast->dests)) {
+	if (!fast->stream || !fast->lane || !fast->run || !fast->hop || !fast->shared ||
+	    lx_hash_init(&fast->dests)) {
 		fast_free(fast);
 		return NULL;
 	}

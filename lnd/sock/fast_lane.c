@@ -114,6 +114,7 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 		return;
 	}
 	fast->lane[index] = conn;
+	fast->run[index] = (struct lx_fast_run){ .since_ns = lx_sock_now() };
 	fast->n_lanes++;
 	conn->lane = index;
 }
@@ -243,10 +244,13 @@ void lx_fast_lanes_tick(struct lx_sock_fast *fast, uint64_t now)
 
 		if (!conn || conn->closing)
 			continue;
-		if (lane_is_stuck(lane, conn, now))
+		if (lane_is_stuck(lane, conn, now)) {
+			lx_fast_lane_left(fast, i);
 			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
-		else
-			lane_measure(lane, conn, now);
+			continue;
+		}
+		lane_measure(lane, conn, now);
+		lx_fast_lane_watch(fast, i, now);
 	}
 }
 

@@ -198,9 +198,11 @@ static void stream_window(struct lx_sock_fast *fast, struct lx_fast_stream *stat
 	state->window_seen = window;
 }
 
-static void stream_aside(struct lx_fast_stream *state, struct lx_stream *s,
-			 enum lx_stream_aside why, uint64_t until)
+void lx_fast_stream_aside(struct lx_fast_stream *state, struct lx_stream *s,
+			  enum lx_stream_aside why, uint64_t until)
 {
+	if (s->aside && until <= state->aside_ns)
+		return;
 	__atomic_store_n(&s->aside, why, __ATOMIC_RELAXED);
 	state->aside_ns = until;
 }
@@ -213,7 +215,7 @@ static void stream_yield(struct lx_sock_fast *fast, struct lx_fast_stream *state
 
 	if (no_lane != state->no_lane_seen && state->to_hop >= 0 &&
 	    lx_forward_hop(fast->forward, state->to_hop)->n_lanes)
-		stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
+		lx_fast_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
 	state->no_lane_seen = no_lane;
 }
 
@@ -242,7 +244,7 @@ static void stream_no_use(struct lx_fast_stream *state, struct lx_stream *s,
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
 	if (state->aside_pause_ns > ASIDE_MAX_NS)
 		state->aside_pause_ns = ASIDE_MAX_NS;
-	stream_aside(state, s, why, now + state->aside_pause_ns);
+	lx_fast_stream_aside(state, s, why, now + state->aside_pause_ns);
 }
 
 static void stream_gaps(struct lx_fast_stream *state, struct lx_stream *s, uint64_t now)
@@ -292,8 +294,9 @@ static bool stream_switch(struct lx_sock_fast *fast, unsigned int index, uint64_
 	struct lx_stream *s = lx_forward_stream(fast->forward, index);
 	bool off;
 
-	if (s->aside && (!lx_sock_tun.fast_path || now >= state->aside_ns))
-		stream_aside(state, s, LX_STREAM_ASIDE_NO, 0);
+	if (s->aside && (now >= state->aside_ns ||
+			 (!lx_sock_tun.fast_path && s->aside != LX_STREAM_ASIDE_UNSAFE)))
+		__atomic_store_n(&s->aside, LX_STREAM_ASIDE_NO, __ATOMIC_RELAXED);
 	off = !lx_sock_tun.fast_path || s->aside;
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))
 		return !off;

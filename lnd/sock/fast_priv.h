@@ -7,6 +7,7 @@
  *	fast_stream.c connections that messages to be routed come in by
  *	fast_order.c  streams between lane 0 and lanes
  *	fast_lane.c   connections that they go out by
+ *	fast_stall.c  messages on lanes that do not go on, and their senders
  *	fast_count.c  counters
  */
 #ifndef LX_SOCK_FAST_PRIV_H
@@ -48,6 +49,27 @@ struct lx_fast_dest {
 	struct lx_dest to; /* as the programs have it; without a hop: it is ours */
 };
 
+struct lx_fast_sender {
+	struct lx_nid nid;
+	uint8_t addr[16]; /* as in struct lx_flow_key: whatever NIDs it claims */
+};
+
+/* What is under way on a lane, when it last went on. */
+struct lx_fast_run {
+	uint64_t una, sent, packets, acks;
+	uint64_t since_ns;
+	struct lx_fast_sender left_by; /* whose stream has ended */
+};
+
+/* Who has left messages unfinished on lanes. */
+#define LX_FAST_OFFENDERS 256
+
+struct lx_fast_offender {
+	uint8_t addr[16];
+	uint64_t pause_ns; /* 0: free */
+	uint64_t until_ns; /* no lanes before */
+};
+
 struct lx_sock_fast {
 	struct lx_sock_host *host; /* NULL: stopping */
 	struct lx_loop *loop;
@@ -60,6 +82,8 @@ struct lx_sock_fast {
 	unsigned int n_changing; /* streams held, being armed or RAW, at the last look */
 	struct lx_fast_stream *stream;
 	struct lx_sock_conn **lane;
+	struct lx_fast_run *run; /* by lane */
+	struct lx_fast_offender offender[LX_FAST_OFFENDERS];
 	struct lx_sock_peer **hop;
 	bool *shared; /* by hop: the core knows the peer */
 	unsigned int n_streams, n_lanes; /* in use */
@@ -110,6 +134,21 @@ uint64_t lx_fast_pos_now(const struct lx_sock_conn *conn);
 
 void lx_fast_barrier_tick(struct lx_sock_fast *fast);
 void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t now);
+
+/* Leaves a stream to the daemon until then, unless it is for longer already. */
+void lx_fast_stream_aside(struct lx_fast_stream *state, struct lx_stream *s,
+			  enum lx_stream_aside why, uint64_t until);
+
+/* ---- fast_stall.c */
+
+/* The stream's connection is being closed (conn->error): lanes that it is in a message on, too. */
+void lx_fast_stream_leave(struct lx_sock_fast *fast, struct lx_sock_conn *conn);
+/* A lane whose stream has ended is given up: what was sent on it has not all arrived. */
+void lx_fast_lane_left(struct lx_sock_fast *fast, unsigned int index);
+/* Closes the sender, or the next hop, of a message that stands still for too long. */
+void lx_fast_lane_watch(struct lx_sock_fast *fast, unsigned int index, uint64_t now);
+/* When a sender may have lanes; 0, or past: it may. */
+uint64_t lx_fast_offender_until(struct lx_sock_fast *fast, const uint8_t addr[16]);
 
 /* ---- fast_lane.c */
 

@@ -78,6 +78,9 @@ static void stream_add(struct lx_sock_conn *conn)
 	}
 	state->conn = conn;
 	state->since_ns = lx_sock_now();
+	if (state->since_ns < lx_fast_offender_until(fast, s->key.remote))
+		lx_fast_stream_aside(state, s, LX_STREAM_ASIDE_UNSAFE,
+				     lx_fast_offender_until(fast, s->key.remote));
 	state->hold_pause_ns = LX_FAST_HOLD_PAUSE_MIN_NS;
 	state->to_hop = -1;
 	conn->stream = index;

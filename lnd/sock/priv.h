@@ -402,7 +402,9 @@ size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
 /* These and the bytes queued, as of a few milliseconds ago. */
 size_t lx_sock_conn_backlog(struct lx_sock_conn *conn);
 
-void lx_sock_conn_set_tos(struct lx_sock_conn *conn, int tos);
+/* By the NI's tunables, as they are now. */
+void lx_sock_conn_set_tos(struct lx_sock_conn *conn);
+void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn);
 
 /* Reads into rx.buf until it has @need bytes. 1: it has; 0: later; -errno, -EPROTO EOF. */
 int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need);

@@ -267,19 +267,31 @@ static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
 
 /* ---- information and settings --------------------------------------------- */
 
-/* All but where to listen is looked up when it is needed. */
+static void each_conn(struct lx_sock_net *net, void (*fn)(struct lx_sock_conn *conn))
+{
+	struct lx_sock_peer *peer;
+	struct lx_sock_conn *conn;
+
+	lx_list_for_each (peer, &net->peers, link) {
+		lx_list_for_each (conn, &peer->conns, link)
+			fn(conn);
+	}
+}
+
+/* All but where to listen, and what the kernel was told, is looked up when it is needed. */
 static int sock_retune(struct lx_ni *ni)
 {
-	struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_host *host = ((struct lx_sock_net *)ni->lnd_data)->host;
+	struct lx_sock_net *net;
 
-	return lx_sock_accept_follow(net->host);
+	lx_list_for_each (net, &host->nets, link)
+		each_conn(net, lx_sock_conn_set_keepalive);
+	return lx_sock_accept_follow(host);
 }
 
 static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 {
 	struct lx_sock_net *net = ni->lnd_data;
-	struct lx_sock_peer *peer;
-	struct lx_sock_conn *conn;
 
 	if (!ni_tunable_valid(index, value))
 		return -EINVAL;
@@ -288,12 +300,10 @@ static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 	if (index == LX_SOCK_NI_TIMEOUT && !value)
 		value = lx_lnd_timeout(ni);
 	ni->lnd_tun.value[index] = value;
-	if (index != LX_SOCK_NI_TOS || value < 0)
-		return 0;
-	lx_list_for_each (peer, &net->peers, link) {
-		lx_list_for_each (conn, &peer->conns, link)
-			lx_sock_conn_set_tos(conn, value);
-	}
+	if (index == LX_SOCK_NI_TIMEOUT)
+		each_conn(net, lx_sock_conn_set_keepalive);
+	else if (index == LX_SOCK_NI_TOS)
+		each_conn(net, lx_sock_conn_set_tos);
 	return 0;
 }
 

@@ -42,7 +42,8 @@
 	X(tag, keepalive, 30, 0, 86400, NULL, \
 	  "seconds of silence after which a peer is sent a NOOP; 0: never") \
 	X(tag, keepalive_idle, 30, 0, 32767, NULL, \
-	  "seconds of silence after which TCP probes; 0: no TCP probes") \
+	  "seconds of silence after which TCP probes, less where all probes would not fit the " \
+	  "timeout; 0: no TCP probes") \
 	X(tag, keepalive_intvl, 5, 0, 32767, NULL, "seconds between TCP probes; 0: no TCP probes") \
 	X(tag, keepalive_count, 5, 0, 127, NULL, \
 	  "TCP probes without answer that end a connection; 0: no TCP probes") \

@@ -215,6 +215,34 @@ half_way() {
 	was_cut
 }
 
+# shows_unsafe: the router tells that it does not trust the client's address with lanes
+shows_unsafe() {
+	lx r1 -j stream show |
+		jq -e 'any(.stream[]; .state == "unsafe" and (.remote | startswith("10.1.0.1:")))'
+}
+
+@test "a client stalls in the middle of a message: it is closed first, and has no lanes then" {
+	local begin
+
+	GIVE_UP=8 routed
+	taker server 10.2.0.1
+	begin_others
+	half_way
+	begin=$SECONDS
+	eventually 12 no_conn 10.1.0.1
+	if [ "$LNETX_BPF" = on ]; then # before the server gives up all connections to the router
+		[ $((SECONDS - begin)) -lt 8 ]
+		log_has r1 'nothing received inside a message for 6 s'
+		log_has r1 'nid=10.1.0.1@tcp1 .*unfinished on the fast path'
+	fi
+	kill -9 $victim
+	half_way
+	[ "$LNETX_BPF" = off ] || eventually "$PATIENCE" shows_unsafe
+	kill -9 $victim
+	end_others 600
+	was_cut
+}
+
 @test "a client's link is cut in the middle of a message: only that one is lost" {
 	routed "$PROBES"
 	taker server 10.2.0.1

@@ -257,7 +257,7 @@ static void send_on_lane(int l, __u64 target, const char *data, __u32 len)
 	struct segment *seg;
 
 	assert_true(target + len <= lx_lane_next(lane[l].word, lane[l].una));
-	lane[l].sent = lx_pos_max(lane[l].sent, target + len);
+	lx_lane_sent(&lane[l], target + len);
 	seg = fly(2, l);
 	if (!seg)
 		return;

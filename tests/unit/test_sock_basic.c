@@ -282,6 +282,62 @@ static void test_forward(void **state)
 	lx_env_free(env);
 }
 
+static struct lx_sock_conn *a_conn(void)
+{
+	struct lx_sock_net *net = a->ni.lnd_data;
+	struct lx_sock_peer *peer = lx_list_first(&net->peers, struct lx_sock_peer, link);
+
+	return lx_list_first(&peer->conns, struct lx_sock_conn, link);
+}
+
+static int tcp_option(int option)
+{
+	socklen_t len = sizeof(int);
+	int value = -1;
+
+	lx_env_lock(a->env);
+	getsockopt(a_conn()->fd, IPPROTO_TCP, option, &value, &len);
+	lx_env_unlock(a->env);
+	return value;
+}
+
+/* With such a timeout it is these; all of them are over before that. */
+static void probes(int timeout, int idle, int every, int count)
+{
+	lx_env_lock(a->env);
+	assert_int_equal(lx_sock_lnd.set_tunable(&a->ni, LX_SOCK_NI_TIMEOUT, timeout), 0);
+	lx_env_unlock(a->env);
+	assert_int_equal(tcp_option(TCP_KEEPIDLE), idle);
+	assert_int_equal(tcp_option(TCP_KEEPINTVL), every);
+	assert_int_equal(tcp_option(TCP_KEEPCNT), count);
+	assert_true(timeout < 3 || idle + every * count < timeout);
+}
+
+static void test_keepalive(void **state)
+{
+	exchange(a, b, &id_b, 10);
+	probes(100, 30, 5, 5);
+	probes(50, 24, 5, 5);
+	probes(30, 4, 5, 5);
+	probes(10, 4, 1, 5);
+	probes(7, 1, 1, 5);
+	probes(4, 1, 1, 2);
+	probes(3, 1, 1, 1);
+	probes(1, 1, 1, 1);
+	/* As they are set later. */
+	lx_env_lock(a->env);
+	lx_sock_tun.keepalive_idle = 3;
+	lx_sock_tun.keepalive_count = 2;
+	assert_int_equal(lx_sock_lnd.retune(&a->ni), 0);
+	lx_env_unlock(a->env);
+	probes(50, 3, 5, 2);
+	lx_env_lock(a->env);
+	lx_sock_tun.keepalive_count = 0;
+	assert_int_equal(lx_sock_lnd.retune(&a->ni), 0);
+	lx_env_unlock(a->env);
+	assert_int_equal(tcp_option(TCP_KEEPIDLE), 3); /* not used */
+}
+
 static void test_disconnect(void **state)
 {
 	exchange(a, b, &id_b, 10);
@@ -376,6 +432,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hold, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_truncate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forward, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_keepalive, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_disconnect, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shutdown_busy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_startup_errors, setup, teardown),

@@ -35,6 +35,8 @@ static enum lx_stream_shown stream_without_lanes(const struct lx_stream *s)
 		return LX_STREAM_SHOWN_COSTLY;
 	case LX_STREAM_ASIDE_LOSSY:
 		return LX_STREAM_SHOWN_LOSSY;
+	case LX_STREAM_ASIDE_UNSAFE:
+		return LX_STREAM_SHOWN_UNSAFE;
 	}
 	return LX_STREAM_SHOWN_OFF;
 }
