@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# make            build everything        make check    all tests (root)
-# make demo       see it work (root)      make bench    measure (root)
-# make deps       install what is needed  make install  DESTDIR= PREFIX=
-# make fuzz       FUZZ_SECONDS= a target  make uninstall, make clean
-# make vmtest     the same on other kernels, in QEMU: KERNELS='6.1 6.12' SUITES='...'
+# Builds, tests and installs lnetx. Those marked with * need root, for network namespaces
+# or packages; all targets that build anything take V=, SAN=, CC=, WERROR= and O2IB=.
 #
-# V=1 shows commands; SAN=asan, tsan or fuzz builds with sanitizers, beside the
-# ordinary build; CC=clang and WERROR=1 are fine; O2IB=0 leaves out o2iblnd, and with
-# it libibverbs and librdmacm. Everything made is below build/.
+#	make              build everything, below build/
+#	make demo *       see it work, half a minute; KEEP=1 leaves it up, to look around
+#	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them
+#	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
+#	make vmtest *     tests on other kernels, in QEMU; KERNELS='6.1 6.12' SUITES='o2ib'
+#	make bench-o2ib * compare with perftest there
+#	make fuzz *       each fuzz target for FUZZ_SECONDS=600
+#	make deps *       install what building needs (Debian); the others do so themselves
+#	make install *    DESTDIR= PREFIX=/usr
+#	make uninstall *, make clean
+#	make style        the checks of the sources; so does make includes
+#	make help         this
+#
+#	V=1               show commands
+#	SAN=asan          build with a sanitizer: asan, tsan or fuzz; beside the ordinary build
+#	CC=clang          another compiler; gcc and clang are fine
+#	WERROR=1          warnings are errors
+#	O2IB=0            without o2iblnd, and so without libibverbs and librdmacm
 
 # Make's own rules are of no use here, and looking for one of them for each header that the
 # *.d files name takes a minute.
@@ -47,7 +59,7 @@ LIBS := libuv libmnl yaml-0.1 zlib libbpf $(if $(no_o2ib),,libibverbs librdmacm)
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style
+NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
@@ -260,7 +272,7 @@ unit: $(TESTS) $(B)/tests/lnetxd-fake programs captures
 fuzzers: $(FUZZERS)
 
 deps:
-	$(Q)tools/deps build test
+	$(Q)tools/deps build man
 
 check:
 	$(Q)tests/run $(T)
@@ -286,6 +298,10 @@ bench-o2ib:
 
 includes style:
 	$(Q)tests/check-$@
+
+# The head of this file.
+help:
+	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile | sed -n '/^Builds/,$$p'
 
 include tools/bench/bench.mk
 
@@ -328,7 +344,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style always install uninstall clean
+.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style help always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.

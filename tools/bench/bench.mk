@@ -5,7 +5,7 @@
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
 #			CASES=route,change,few,loss,crowd,ping,node,cost,memory
-#	make demo	KEEP=1 leaves it up
+#	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
 YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)
 LOAD_SRCS := $(filter-out %.bpf.c $(patsubst $(B)/bench/%,tools/bench/%.c,$(YARDSTICKS)),\
@@ -31,8 +31,8 @@ bench:
 		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick)
 
 demo:
-	$(Q)tools/deps build bench
-	$(Q)$(MAKE) programs bench-programs
+	$(Q)tools/deps build demo
+	+$(Q)V=$(V) tools/progress -j$$(nproc) programs $(B)/bin/lxload
 	$(Q)tools/bench/demo --programs $(B) $(if $(filter-out 0,$(KEEP)),--keep)
 
 .PHONY: bench-programs bench demo

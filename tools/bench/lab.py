@@ -28,7 +28,8 @@ class Lab:
         self.namespaces = []
         self.processes = []
         self.dir = tempfile.mkdtemp(prefix=self.prefix + "-")
-        self.env = dict(os.environ)
+        # What routers remember must not be there for the next lab, whose NIDs are the same.
+        self.env = dict(os.environ, STATE_DIRECTORY=self.dir)
         if private: # control sockets are in a folder of the lab's own
             self.env["LNETX_RUNDIR"] = self.dir
 

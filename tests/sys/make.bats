@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# What somebody sees who has just cloned it: "make help", what is installed for the demo,
+# what building prints.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+@test "make help names the targets that there are, and needs nothing to do so" {
+	local target
+
+	run -0 make help PKG_CONFIG=false BPF_CC=none
+	for target in demo check bench vmtest fuzz deps install uninstall clean; do
+		[[ $output == *"make $target"* ]] || { echo "not told of: $target"; false; }
+	done
+	while read -r _ target; do
+		grep -qE "^([a-z]+ )*$target( [a-z]+)*:" Makefile tools/bench/bench.mk ||
+			{ echo "no target: $target"; false; }
+	done < <(grep -oE 'make [a-z][a-z0-9-]*' <<<"$output")
+}
+
+@test "the demo installs what it needs and nothing else" {
+	local needed package
+
+	needed=$(tools/deps -l build demo)
+	for package in gcc make libbpf-dev iproute2 python3; do
+		grep -qx "$package" <<<"$needed" || { echo "not installed: $package"; false; }
+	done
+	for package in iperf3 perftest bats libcmocka-dev python3-docutils qemu-system-x86; do
+		! grep -qx "$package" <<<"$needed" || { echo "installed: $package"; false; }
+	done
+	grep -A 1 '^demo:' tools/bench/bench.mk | grep -q 'tools/deps build demo$'
+}
+
+@test "progress prints a line while it builds, and all of the compiler's if that fails" {
+	local object=user/base/nid.o dir=$BATS_TEST_TMPDIR/b
+
+	run -0 env -u MAKEFLAGS tools/progress B="$dir" "$dir/$object"
+	equal "$output" "building: 1 files ..."
+	[ -s "$dir/$object" ]
+	rm "$dir/$object"
+	run ! env -u MAKEFLAGS tools/progress B="$dir" CPPFLAGS=-Dlx_nid_parse=1 "$dir/$object"
+	[[ $output == *error:* ]]
+	rm -f "$dir/$object"
+	V=1 run -0 env -u MAKEFLAGS tools/progress B="$dir" V=1 "$dir/$object"
+	[[ $output == *"-c user/base/nid.c"* ]]
+}
