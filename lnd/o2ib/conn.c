@@ -66,7 +66,8 @@ static void conn_free(struct lx_o2ib_conn *conn)
 }
 
 int lx_o2ib_conn_new(struct lx_o2ib_peer *peer, bool active, uint16_t version, uint16_t depth,
-		     uint16_t max_frags, struct lx_o2ib_conn **ret_conn)
+		     uint16_t max_frags, lx_o2ib_conn_closed_fn *closed,
+		     struct lx_o2ib_conn **ret_conn)
 {
 	struct lx_o2ib_conn *conn = calloc(1, sizeof(*conn));
 	uint64_t now = lx_o2ib_now(peer->net);
@@ -77,6 +78,7 @@ int lx_o2ib_conn_new(struct lx_o2ib_peer *peer, bool active, uint16_t version, u
 	conn->net = peer->net;
 	conn->net->pending++;
 	conn->peer = peer;
+	conn->closed = closed;
 	conn->nid = peer->nid;
 	conn->active = active;
 	conn->state = active ? LX_O2IB_DIALLING : LX_O2IB_ACCEPTING;
@@ -380,7 +382,7 @@ void lx_o2ib_conn_close(struct lx_o2ib_conn *conn, int error, enum lx_hstatus hs
 	fail_all(conn, error, hstatus);
 	if (conn->state == LX_O2IB_UP)
 		tell_down(conn, error);
-	lx_o2ib_peer_conn_closed(peer, error, hstatus);
+	conn->closed(peer, error, hstatus);
 	lx_o2ib_conn_put(conn);
 }
 

@@ -43,11 +43,6 @@ __attribute__((constructor)) static void set_defaults(void)
 	lx_tunable_defaults(tunable_table, &lx_o2ib_tun);
 }
 
-uint64_t lx_o2ib_net_timeout_ns(const struct lx_o2ib_net *net)
-{
-	return net->ni->lnd_tun.value[LX_O2IB_NI_TIMEOUT] * LX_O2IB_SECOND;
-}
-
 /* ---- start-up ------------------------------------------------------------------------- */
 
 static void take_default(int32_t *value, int64_t def)
@@ -149,6 +144,15 @@ static void net_free(struct lx_o2ib_net *net)
 	free(net);
 }
 
+static void net_released(struct lx_o2ib_net *net)
+{
+	struct lx_ni *ni = net->ni;
+
+	lx_o2ib_peers_sweep(net);
+	net_free(net);
+	lx_lnd_stopped(ni);
+}
+
 static struct lx_o2ib_net *net_new(struct lx_ni *ni)
 {
 	struct lx_o2ib_net *net = calloc(1, sizeof(*net));
@@ -157,6 +161,7 @@ static struct lx_o2ib_net *net_new(struct lx_ni *ni)
 		return NULL;
 	net->ni = ni;
 	net->pending = 1;
+	net->released = net_released;
 	net->service = lx_o2ib_tun.service;
 	net->stamp = ni->incarnation_ns / 1000;
 	net->next_cookie = 1;
@@ -194,17 +199,6 @@ static int o2ib_startup(struct lx_ni *ni)
 }
 
 /* ---- shutdown --------------------------------------------------------------------------- */
-
-void lx_o2ib_net_put(struct lx_o2ib_net *net)
-{
-	struct lx_ni *ni = net->ni;
-
-	if (--net->pending)
-		return;
-	lx_o2ib_peers_sweep(net);
-	net_free(net);
-	lx_lnd_stopped(ni);
-}
 
 void lx_o2ib_net_closed(struct lx_o2ib_net *net)
 {

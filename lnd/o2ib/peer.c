@@ -142,6 +142,8 @@ static void dial_failed(struct lx_o2ib_peer *peer, int error)
 	lx_lnd_peer_lost(peer->net->ni, &peer->nid, error);
 }
 
+static lx_o2ib_conn_closed_fn conn_closed;
+
 static void dial(struct lx_o2ib_peer *peer)
 {
 	uint8_t buf[LX_O2IB_CONN_BYTES];
@@ -151,7 +153,7 @@ static void dial(struct lx_o2ib_peer *peer)
 
 	peer->retry_at_ns = 0;
 	r = lx_o2ib_conn_new(peer, true, peer->version, v1 ? LX_O2IB_DEPTH_V1 : peer->depth,
-			     peer->max_frags, &conn);
+			     peer->max_frags, conn_closed, &conn);
 	if (!r) {
 		conn->peer_stamp = peer->stamp;
 		peer->dialling = conn;
@@ -228,7 +230,7 @@ void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn)
 	lx_o2ib_conn_put(conn);
 }
 
-void lx_o2ib_peer_conn_closed(struct lx_o2ib_peer *peer, int error, enum lx_hstatus hstatus)
+static void conn_closed(struct lx_o2ib_peer *peer, int error, enum lx_hstatus hstatus)
 {
 	if (peer_in_use(peer) || peer->retry_at_ns || peer->net->closing)
 		return;
@@ -518,7 +520,7 @@ static int accept_request(struct request *req, struct lx_o2ib_peer *peer)
 	int r;
 
 	r = lx_o2ib_conn_new(peer, false, m->version, m->params.queue_depth, m->params.max_frags,
-			     &conn);
+			     conn_closed, &conn);
 	if (r)
 		return LX_O2IB_REJ_RESOURCES;
 	conn->peer_stamp = m->src_stamp;

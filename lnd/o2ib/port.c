@@ -34,7 +34,7 @@ static void on_tick(uv_timer_t *timer)
 	lx_list_for_each_safe (net, next, &port->nets, port_link)
 		lx_o2ib_tick(net);
 	lx_list_for_each_safe (link, tmp, &port->links, link)
-		lx_o2ib_link_tick(link, now);
+		port->ops->link_tick(link, now);
 	lx_loop_leave(port->loop);
 }
 
@@ -215,7 +215,7 @@ static void on_comp(uv_poll_t *poll, int status, int events)
 	struct lx_o2ib_port *port = poll->data;
 
 	lx_loop_enter(port->loop);
-	lx_o2ib_port_comp_ready(port);
+	port->ops->comp_ready(port);
 	lx_loop_leave(port->loop);
 }
 
@@ -224,7 +224,7 @@ static void on_cm(uv_poll_t *poll, int status, int events)
 	struct lx_o2ib_port *port = poll->data;
 
 	lx_loop_enter(port->loop);
-	lx_o2ib_port_cm_ready(port);
+	port->ops->cm_ready(port);
 	lx_loop_leave(port->loop);
 }
 
@@ -341,13 +341,15 @@ static int port_listen(struct lx_o2ib_port *port)
 	return nonblock(port->cm->fd);
 }
 
-static int port_new(struct lx_env *env, struct in_addr addr, struct lx_o2ib_port **ret_port)
+static int port_new(struct lx_env *env, struct in_addr addr, const struct lx_o2ib_port_ops *ops,
+		    struct lx_o2ib_port **ret_port)
 {
 	struct lx_o2ib_port *port = calloc(1, sizeof(*port));
 	int r;
 
 	if (!port)
 		return -ENOMEM;
+	port->ops = ops;
 	port->env = env;
 	port->loop = lx_env_loop(env, 0);
 	port->addr = addr;
@@ -378,7 +380,7 @@ static int port_new(struct lx_env *env, struct in_addr addr, struct lx_o2ib_port
 	return 0;
 }
 
-int lx_o2ib_port_open(struct lx_o2ib_net *net)
+int lx_o2ib_port_open(struct lx_o2ib_net *net, const struct lx_o2ib_port_ops *ops)
 {
 	struct lx_o2ib_port *port, *found = NULL;
 	int r = 0;
@@ -391,7 +393,7 @@ int lx_o2ib_port_open(struct lx_o2ib_net *net)
 			found = port;
 	}
 	if (!found) {
-		r = port_new(net->ni->env, net->addr, &found);
+		r = port_new(net->ni->env, net->addr, ops, &found);
 		if (!r)
 			lx_list_append(&ports, &found->link);
 	}

@@ -79,11 +79,21 @@ struct lx_o2ib_net {
 	struct lx_o2ib_mem mem;
 	unsigned int n_accepting;
 	unsigned int pending; /* conns, and the port: what shutdown waits for */
+	void (*released)(struct lx_o2ib_net *net); /* nothing is pending any more; frees it */
 	bool closing;
 };
 
-void lx_o2ib_net_put(struct lx_o2ib_net *net);
-uint64_t lx_o2ib_net_timeout_ns(const struct lx_o2ib_net *net);
+static inline void lx_o2ib_net_put(struct lx_o2ib_net *net)
+{
+	if (!--net->pending)
+		net->released(net);
+}
+
+static inline uint64_t lx_o2ib_net_timeout_ns(const struct lx_o2ib_net *net)
+{
+	return net->ni->lnd_tun.value[LX_O2IB_NI_TIMEOUT] * LX_O2IB_SECOND;
+}
+
 static inline uint64_t lx_o2ib_now(const struct lx_o2ib_net *net)
 {
 	return lx_lnd_now(net->ni);
@@ -146,6 +156,8 @@ size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits);
 int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
 			const struct iovec **ret_iov, unsigned int *ret_n);
 
+struct lx_o2ib_peer;
+
 /* ---- connection (conn.c) ---------------------------------------------------------- */
 
 enum lx_o2ib_state {
@@ -166,11 +178,19 @@ struct lx_o2ib_slot {
 	bool noop;
 };
 
+/*
+ * Tells the peer of a connection that it is closed, or that the attempt failed. It is off
+ * all lists. @error: why; 0: it was wanted so.
+ */
+typedef void lx_o2ib_conn_closed_fn(struct lx_o2ib_peer *peer, int error,
+				    enum lx_hstatus hstatus);
+
 struct lx_o2ib_conn {
 	struct lx_list link;     /* peer->conns when UP */
 	struct lx_list net_link; /* net->conns */
 	struct lx_o2ib_net *net;
 	struct lx_o2ib_peer *peer; /* NULL when closed */
+	lx_o2ib_conn_closed_fn *closed;
 	void *hw;
 	enum lx_o2ib_state state;
 	bool active;
@@ -202,7 +222,8 @@ struct lx_o2ib_conn {
 
 /* Of a peer that is to be dialled, or has been accepted. -ENOMEM. */
 int lx_o2ib_conn_new(struct lx_o2ib_peer *peer, bool active, uint16_t version, uint16_t depth,
-		     uint16_t max_frags, struct lx_o2ib_conn **ret_conn);
+		     uint16_t max_frags, lx_o2ib_conn_closed_fn *closed,
+		     struct lx_o2ib_conn **ret_conn);
 static inline void *lx_o2ib_conn_rx_buf(const struct lx_o2ib_conn *conn, unsigned int i)
 {
 	return conn->slab + (size_t)i * LX_O2IB_MSG_MAX;
@@ -260,8 +281,6 @@ struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct l
 int lx_o2ib_peer_send(struct lx_o2ib_net *net, const struct lx_nid *nid, struct lx_o2ib_tx *tx);
 /* A connection of it is up: what waits goes. */
 void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn);
-/* It is closed, or the attempt failed, and off all lists. */
-void lx_o2ib_peer_conn_closed(struct lx_o2ib_peer *peer, int error, enum lx_hstatus hstatus);
 void lx_o2ib_peer_tick(struct lx_o2ib_peer *peer, uint64_t now);
 void lx_o2ib_peer_shutdown(struct lx_o2ib_peer *peer);
 /* Frees those that nobody needs. */

@@ -38,7 +38,7 @@ static struct lx_o2ib_link *link_new(struct lx_o2ib_port *port, struct lx_o2ib_c
 	return link;
 }
 
-void lx_o2ib_link_free(struct lx_o2ib_link *link)
+static void link_free(struct lx_o2ib_link *link)
 {
 	struct lx_o2ib_port *port = link->port;
 
@@ -114,12 +114,12 @@ static void say_goodbye(struct lx_o2ib_link *link, uint64_t now)
 	link->linger_until = now + LINGER_NS;
 }
 
-void lx_o2ib_link_tick(struct lx_o2ib_link *link, uint64_t now)
+static void link_tick(struct lx_o2ib_link *link, uint64_t now)
 {
 	if (link->conn)
 		return;
 	if (link->linger_until ? now >= link->linger_until : link->port->stopping)
-		lx_o2ib_link_free(link);
+		link_free(link);
 	else if (!link->linger_until)
 		say_goodbye(link, now);
 }
@@ -137,7 +137,7 @@ static void verbs_close(struct lx_o2ib_conn *conn)
 		say_goodbye(link, lx_o2ib_now(conn->net));
 	link_release(link);
 	if (!link->lingers && !link->busy)
-		lx_o2ib_link_free(link);
+		link_free(link);
 }
 
 static void verbs_free(struct lx_o2ib_conn *conn)
@@ -256,11 +256,11 @@ static void poll_link(struct lx_o2ib_link *link)
 	link->busy = false;
 	lx_o2ib_conn_put(conn);
 	if (!link->conn && !link->lingers)
-		lx_o2ib_link_free(link);
+		link_free(link);
 }
 
 /* While one connection has all the traffic, the read that finds nothing more is saved. */
-void lx_o2ib_port_comp_ready(struct lx_o2ib_port *port)
+static void comp_ready(struct lx_o2ib_port *port)
 {
 	bool again = true;
 	struct ibv_cq *cq;
@@ -471,10 +471,10 @@ static void cm_dispatch(struct lx_o2ib_port *port, const struct cm_event *ev)
 	}
 	if (ev->type == RDMA_CM_EVENT_DISCONNECTED || ev->type == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
 	    ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		lx_o2ib_link_free(link);
+		link_free(link);
 }
 
-void lx_o2ib_port_cm_ready(struct lx_o2ib_port *port)
+static void cm_ready(struct lx_o2ib_port *port)
 {
 	struct rdma_cm_event *event;
 	struct cm_event ev;
@@ -493,8 +493,19 @@ void lx_o2ib_port_cm_ready(struct lx_o2ib_port *port)
 	}
 }
 
+static int verbs_net_open(struct lx_o2ib_net *net)
+{
+	static const struct lx_o2ib_port_ops ops = {
+		.cm_ready = cm_ready,
+		.comp_ready = comp_ready,
+		.link_tick = link_tick,
+	};
+
+	return lx_o2ib_port_open(net, &ops);
+}
+
 const struct lx_o2ib_hw lx_o2ib_verbs = {
-	.net_open = lx_o2ib_port_open,
+	.net_open = verbs_net_open,
 	.net_close = lx_o2ib_port_close,
 	.dial = verbs_dial,
 	.accept = verbs_accept,

@@ -22,8 +22,20 @@
 /* Of one kind, before sockets have their turn. */
 #define LX_O2IB_EVENTS_A_TURN 64
 
+struct lx_o2ib_port;
+struct lx_o2ib_link;
+
+/* What a port leaves to verbs.c; on the port's loop, its lock held. */
+struct lx_o2ib_port_ops {
+	void (*cm_ready)(struct lx_o2ib_port *port);   /* events of the connection manager */
+	void (*comp_ready)(struct lx_o2ib_port *port); /* completions */
+	/* Of each link, now and then. */
+	void (*link_tick)(struct lx_o2ib_link *link, uint64_t now);
+};
+
 struct lx_o2ib_port {
 	struct lx_list link; /* in ports */
+	const struct lx_o2ib_port_ops *ops;
 	struct lx_env *env;
 	struct lx_loop *loop;
 	struct in_addr addr;
@@ -71,7 +83,7 @@ static inline struct lx_o2ib_port *lx_o2ib_port_of(const struct lx_o2ib_net *net
 }
 
 /* port.c */
-int lx_o2ib_port_open(struct lx_o2ib_net *net);
+int lx_o2ib_port_open(struct lx_o2ib_net *net, const struct lx_o2ib_port_ops *ops);
 void lx_o2ib_port_close(struct lx_o2ib_net *net);
 /* Whether packets can leave. */
 bool lx_o2ib_port_active(const struct lx_o2ib_port *port);
@@ -79,12 +91,5 @@ bool lx_o2ib_port_active(const struct lx_o2ib_port *port);
 void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason);
 /* A link is gone: it may have been what a port that stops has waited for. */
 void lx_o2ib_port_link_gone(struct lx_o2ib_port *port);
-
-/* verbs.c: on the port's loop, its lock held. */
-void lx_o2ib_port_cm_ready(struct lx_o2ib_port *port);
-void lx_o2ib_port_comp_ready(struct lx_o2ib_port *port);
-void lx_o2ib_link_free(struct lx_o2ib_link *link);
-/* For a closed link, now and then: goodbyes are said, ids freed. */
-void lx_o2ib_link_tick(struct lx_o2ib_link *link, uint64_t now);
 
 #endif
