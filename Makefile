@@ -299,6 +299,9 @@ bench-o2ib:
 includes style:
 	$(Q)tests/check-$@
 
+circles: all
+	$(Q)tests/check-$@ $(B)
+
 # The head of this file.
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile | sed -n '/^Builds/,$$p'
@@ -344,7 +347,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style help always install uninstall clean
+.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles help always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.
