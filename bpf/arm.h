@@ -125,12 +125,14 @@ LX_INLINE struct bpf_sock *lx_arm_lookup(struct __sk_buff *skb, const struct lx_
 	return bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
 }
 
-/* Timestamps in microseconds; congestion marks, which would have to be passed on. */
-LX_INLINE int lx_arm_unfit(const struct tcp_sock___lx *tp)
+/* What a connection has that the programs do not do; LX_STREAM_FREE: nothing. */
+LX_INLINE enum lx_stream_state lx_arm_unfit(const struct tcp_sock___lx *tp)
 {
 	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))
-		return 1;
-	return bpf_core_field_exists(tp->ecn_flags) && (tp->ecn_flags & 1);
+		return LX_STREAM_CLOCK;
+	if (bpf_core_field_exists(tp->ecn_flags) && (tp->ecn_flags & 1))
+		return LX_STREAM_ECN;
+	return LX_STREAM_FREE;
 }
 
 LX_INLINE int lx_arm(struct __sk_buff *skb, const struct lx_arm *arm)
@@ -138,6 +140,7 @@ LX_INLINE int lx_arm(struct __sk_buff *skb, const struct lx_arm *arm)
 	struct lx_stream *s = arm->kind == LX_FLOW_STREAM ? lx_stream_at(arm->index) : 0;
 	struct lx_lane *lane = arm->kind == LX_FLOW_LANE ? lx_lane_at(arm->index) : 0;
 	const struct tcp_sock___lx *tp;
+	enum lx_stream_state unfit;
 	int r = LX_ARMED_NO_SOCKET;
 	struct bpf_sock *sk;
 
@@ -150,9 +153,12 @@ LX_INLINE int lx_arm(struct __sk_buff *skb, const struct lx_arm *arm)
 	if (!sk)
 		return r;
 	tp = (void *)bpf_skc_to_tcp_sock(sk);
-	if (tp && lx_arm_unfit(tp))
+	unfit = tp ? lx_arm_unfit(tp) : LX_STREAM_FREE;
+	if (unfit != LX_STREAM_FREE) {
 		r = LX_ARMED_UNFIT;
-	else if (tp && s)
+		if (s)
+			s->state = unfit;
+	} else if (tp && s)
 		r = lx_arm_stream(s, tp, arm->on);
 	else if (tp)
 		r = lx_arm_lane(lane, tp);

@@ -127,6 +127,8 @@ static int ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_
 		err = lnd_setting(s, a, LX_ARG_LND_TIMEOUT, "timeout", ni);
 	if (!err)
 		err = lnd_setting(s, a, LX_ARG_TOS, "tos", ni);
+	if (!err)
+		err = lnd_setting(s, a, LX_ARG_FAST_PATH, "fast_path", ni);
 	if (!err && a->v[LX_ARG_CPT])
 		err = lx_arg_cpt(s, a->v[LX_ARG_CPT]);
 	return err;
@@ -268,8 +270,9 @@ int lx_action_net_set(struct lx_session *s, const struct lx_args *a)
 	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "which NIs? Give a net, a NID, or \"all\"");
 	if (!err && !a->v[LX_ARG_HEALTH] && !a->v[LX_ARG_CONNS_PER_PEER] &&
-	    !a->v[LX_ARG_LND_TIMEOUT] && !a->v[LX_ARG_TOS])
-		err = lx_session_fail(s, -EINVAL, "set what? Give conns_per_peer, timeout or tos");
+	    !a->v[LX_ARG_LND_TIMEOUT] && !a->v[LX_ARG_TOS] && !a->v[LX_ARG_FAST_PATH])
+		err = lx_session_fail(s, -EINVAL,
+				      "set what? Give conns_per_peer, timeout, tos or fast_path");
 	if (!err)
 		err = set_one(s, a, LX_ARG_HEALTH, "health", 1000, &req);
 	if (!err)
@@ -278,6 +281,8 @@ int lx_action_net_set(struct lx_session *s, const struct lx_args *a)
 		err = set_one(s, a, LX_ARG_LND_TIMEOUT, "timeout", INT32_MAX, &req);
 	if (!err)
 		err = set_one(s, a, LX_ARG_TOS, "tos", 255, &req);
+	if (!err)
+		err = set_one(s, a, LX_ARG_FAST_PATH, "fast_path", 1, &req);
 	return err;
 }
 

@@ -418,7 +418,8 @@ static const struct lx_keyword net_add[] = {
 	{ "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
 	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
 	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
-	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" }, END
+	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" },
+	{ "fast_path", LX_ARG_FAST_PATH, "0|1" }, END
 };
 static const struct lx_keyword net_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
@@ -428,7 +429,7 @@ static const struct lx_keyword net_del[] = {
 static const struct lx_keyword net_set[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
 	{ "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" }, { "timeout", LX_ARG_LND_TIMEOUT, "S" },
-	{ "tos", LX_ARG_TOS, "N" }, END
+	{ "tos", LX_ARG_TOS, "N" }, { "fast_path", LX_ARG_FAST_PATH, "0|1" }, END
 };
 static const struct lx_command net_commands[] = {
 	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },

@@ -197,6 +197,9 @@ enum lx_stream_state {
 	LX_STREAM_FREE,
 	LX_STREAM_ARMED, /* what comes goes to the socket, and is seen */
 	LX_STREAM_ON,
+	/* Shown only, packets are not looked at: its connection has what the programs do not do. */
+	LX_STREAM_ECN,   /* congestion marks, which would have to be passed on */
+	LX_STREAM_CLOCK, /* timestamps in microseconds */
 };
 
 enum lx_stream_flag { /* U */
@@ -341,7 +344,7 @@ enum lx_armed {
 	LX_ARMED_OK,
 	LX_ARMED_NO_SOCKET,
 	LX_ARMED_BUSY,   /* bytes of the lane's socket are on their way: try again */
-	LX_ARMED_UNFIT,  /* timestamps in another unit */
+	LX_ARMED_UNFIT,  /* for good; of a stream, its state says why */
 };
 
 /* What programs are told of the machine (U). */

@@ -81,7 +81,9 @@ struct lx_bpf_info {
 	X(COSTLY, "costly") /* likewise: its packets have to be copied for several ways */ \
 	X(LOSSY, "lossy") /* likewise: its packets get lost, or overtaken, in front of us */ \
 	X(UNSAFE, "unsafe") /* likewise: its sender has left messages unfinished */ \
-	X(BROKEN, "broken") /* what came is not socklnd; everything to lane 0 */
+	X(BROKEN, "broken") /* what came is not socklnd; everything to lane 0 */ \
+	X(ECN, "ecn") /* no fast path: its connection has negotiated congestion marks */ \
+	X(CLOCK, "clock") /* no fast path: its connection has timestamps in microseconds */
 
 enum lx_stream_shown {
 #define LX_STREAM_SHOWN_ENUM_(NAME, name) LX_STREAM_SHOWN_##NAME,

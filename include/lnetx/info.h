@@ -100,6 +100,8 @@ struct lx_ni_tunables {
 };
 
 #define LX_LND_TUNABLES_MAX 12
+/* A value that is not shown: what a transport's settings are without it. */
+#define LX_LND_TUNABLE_HIDDEN INT32_MIN
 
 /* Per-NI settings that only the transport knows; names from struct lx_lnd. */
 struct lx_lnd_tunables {

@@ -144,6 +144,12 @@ static void on_records(uv_poll_t *poll, int status, int events)
 	lx_loop_leave(fast->loop);
 }
 
+bool lx_sock_fast_on(const struct lx_sock_net *net)
+{
+	return lx_sock_tun.fast_path && net->ni->lnd_tun.value[LX_SOCK_NI_FAST_PATH] &&
+	       lx_forward_is_attached(net->host->fast->forward, net->netif.index);
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static void set_pace(struct lx_sock_fast *fast)

@@ -14,6 +14,12 @@
 
 #include "priv.h"
 
+/*
+ * Whether the kernel may forward messages that come or go by an NI: it is not switched off, and
+ * the programs are on its interface.
+ */
+bool lx_sock_fast_on(const struct lx_sock_net *net);
+
 /* Each second: begins, once the node has been given a fast path; counts. */
 void lx_sock_fast_tick(struct lx_sock_host *host);
 /* The host is going; all connections are closed. */

@@ -93,6 +93,7 @@ void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index)
 static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
 	int index = lane_free_index(fast), r;
+	char name[LX_SOCK_NAME_TEXT];
 	struct lx_lane *lane;
 
 	if (index < 0)
@@ -111,6 +112,11 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	r = lx_forward_arm(fast->forward, LX_FLOW_LANE, index, true);
 	if (r) {
 		lx_forward_flow_del(fast->forward, &lane->key);
+		conn->no_stream = r == -EOPNOTSUPP;
+		if (conn->no_stream)
+			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps in "
+				"microseconds\" action=\"it is no lane\"",
+				lx_sock_conn_name(conn, name, sizeof(name)));
 		return;
 	}
 	fast->lane[index] = conn;
@@ -171,7 +177,7 @@ static void lane_take_back(struct lx_sock_fast *fast, struct lx_sock_conn *conn,
 /* Switched off, or of no use to the programs as it is. */
 static bool is_wanted_back(const struct lx_sock_conn *conn)
 {
-	return !lx_sock_tun.fast_path || conn->lane_state == LX_SOCK_LANE_WANTED ||
+	return !lx_sock_fast_on(conn->net) || conn->lane_state == LX_SOCK_LANE_WANTED ||
 	       (conn->peer->wide && conn->narrow);
 }
 
@@ -190,11 +196,11 @@ void lx_fast_hop_lanes(struct lx_sock_fast *fast, struct lx_sock_peer *peer, uin
 		lanes += lx_sock_fast_has(conn);
 	}
 	peer->wide = false;
-	if (!lx_sock_tun.fast_path)
+	if (!lx_sock_fast_on(peer->net))
 		return;
 	lx_list_for_each (conn, &peer->conns, link) {
 		if (conn->ctype != LX_CTYPE_BULK_OUT || lx_sock_fast_has(conn) || conn->loopback ||
-		    !lx_forward_is_attached(fast->forward, conn->net->netif.index))
+		    conn->no_stream)
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;

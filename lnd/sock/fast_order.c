@@ -287,17 +287,17 @@ static void stream_judge(struct lx_fast_stream *state, struct lx_stream *s, uint
 	stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
 }
 
-/* Goes along with tunable fast_path. Returns whether lanes may be used. */
+/* Goes along with the switches. Returns whether lanes may be used. */
 static bool stream_switch(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
 {
 	struct lx_fast_stream *state = &fast->stream[index];
 	struct lx_stream *s = lx_forward_stream(fast->forward, index);
-	bool off;
+	bool on = lx_sock_fast_on(state->conn->net), off;
 
 	if (s->aside && (now >= state->aside_ns ||
-			 (!lx_sock_tun.fast_path && s->aside != LX_STREAM_ASIDE_UNSAFE)))
+			 (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
 		__atomic_store_n(&s->aside, LX_STREAM_ASIDE_NO, __ATOMIC_RELAXED);
-	off = !lx_sock_tun.fast_path || s->aside;
+	off = !on || s->aside;
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))
 		return !off;
 	if (off)
@@ -314,6 +314,8 @@ void lx_fast_stream_tick(struct lx_sock_fast *fast, unsigned int index, uint64_t
 	struct lx_sock_conn *conn = state->conn;
 	struct lx_stream *s = lx_forward_stream(fast->forward, index);
 
+	if (conn->no_stream)
+		return;
 	if (s->state == LX_STREAM_ARMED) {
 		if (now >= state->since_ns + ARM_NS &&
 		    lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, true))

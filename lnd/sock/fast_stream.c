@@ -48,7 +48,7 @@ static void stream_add(struct lx_sock_conn *conn)
 {
 	struct lx_sock_fast *fast = conn->host->fast;
 	struct lx_fast_stream *state;
-	int index = stream_free_index(fast), hop;
+	int index = stream_free_index(fast), hop, r;
 	struct lx_stream *s;
 
 	hop = index < 0 ? index : lx_fast_hop_obtain(fast, conn->peer);
@@ -71,11 +71,13 @@ static void stream_add(struct lx_sock_conn *conn)
 	lx_fast_key_of(conn, &s->key);
 	if (lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index))
 		return;
-	if (lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, false)) {
+	r = lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, false);
+	if (r) {
 		lx_forward_flow_del(fast->forward, &s->key);
 		conn->no_stream = true;
-		return;
 	}
+	if (r && r != -EOPNOTSUPP) /* else it is shown, with the reason */
+		return;
 	state->conn = conn;
 	state->since_ns = lx_sock_now();
 	if (state->since_ns < lx_fast_offender_until(fast, s->key.remote))
@@ -89,11 +91,9 @@ static void stream_add(struct lx_sock_conn *conn)
 
 static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 {
-	if (!lx_sock_tun.fast_path || conn->no_stream || conn->lane >= 0 ||
+	if (!lx_sock_fast_on(conn->net) || conn->no_stream || conn->lane >= 0 ||
 	    conn->version < LX_SOCK_V2 || conn->loopback || conn->net->netif.loopback ||
 	    conn->rx.userspace)
-		return false;
-	if (!lx_forward_is_attached(conn->host->fast->forward, conn->net->netif.index))
 		return false;
 	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
 }

@@ -28,6 +28,7 @@ static const char *const ni_tunable_names[] = {
 	[LX_SOCK_NI_CONNS_PER_PEER] = "conns_per_peer",
 	[LX_SOCK_NI_TIMEOUT] = "timeout",
 	[LX_SOCK_NI_TOS] = "tos",
+	[LX_SOCK_NI_FAST_PATH] = "fast_path",
 	NULL,
 };
 
@@ -117,6 +118,8 @@ static bool ni_tunable_valid(unsigned int index, int32_t value)
 		return in_range(value, 0, 86400);
 	case LX_SOCK_NI_TOS:
 		return in_range(value, -1, 255);
+	case LX_SOCK_NI_FAST_PATH:
+		return value == LX_LND_TUNABLE_HIDDEN || in_range(value, 0, 1);
 	default:
 		return false;
 	}
@@ -134,6 +137,7 @@ static int take_tunables(struct lx_sock_net *net)
 	take_default(&tun[LX_SOCK_NI_CONNS_PER_PEER], lx_sock_tun.conns_per_peer);
 	take_default(&tun[LX_SOCK_NI_TIMEOUT], lx_sock_tun.sock_timeout);
 	take_default(&tun[LX_SOCK_NI_TOS], lx_sock_tun.tos);
+	take_default(&tun[LX_SOCK_NI_FAST_PATH], LX_LND_TUNABLE_HIDDEN);
 	for (unsigned int i = 0; ni_tunable_names[i]; i++) {
 		if (!ni_tunable_valid(i, tun[i]))
 			return -EINVAL;
@@ -293,6 +297,8 @@ static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 {
 	struct lx_sock_net *net = ni->lnd_data;
 
+	if (index == LX_SOCK_NI_FAST_PATH)
+		take_default(&value, LX_LND_TUNABLE_HIDDEN);
 	if (!ni_tunable_valid(index, value))
 		return -EINVAL;
 	if (index == LX_SOCK_NI_CONNS_PER_PEER && !value)

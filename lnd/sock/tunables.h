@@ -90,6 +90,7 @@ enum lx_sock_ni_tunable {
 	LX_SOCK_NI_CONNS_PER_PEER,
 	LX_SOCK_NI_TIMEOUT,
 	LX_SOCK_NI_TOS,
+	LX_SOCK_NI_FAST_PATH, /* hidden: as tunable fast_path; 0: not with this NI */
 };
 
 /* More than a payload can be: zero copy is off. */

@@ -215,3 +215,85 @@ routed_some() {
 type_of() {
 	awk -v s="$2:" -v t="$3:" '$1 == s { on = 1 } on && $1 == t { print $2; exit }' "$DIR/$1"
 }
+
+# from_client FIELD: of the streams that the client sends on, each
+from_client() {
+	lx r1 -j stream show | jq -r ".stream[]? | select(.peer == \"10.1.0.1@tcp1\") | .$1"
+}
+
+# client_is STATE: its streams are, and there are some
+client_is() {
+	[ "$(from_client state | sort -u)" = "$1" ]
+}
+
+client_by_lanes() {
+	from_client lane_messages | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# ni_fast_path: the setting as it is shown; nothing: it is not set
+ni_fast_path() {
+	lx r1 -j -s net show | jq -r '.. | objects | .fast_path? // empty'
+}
+
+@test "one NI without the fast path: lnetxd has what comes by it, until it is on again" {
+	local before
+
+	router
+	equal "$(ni_fast_path)" ""
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	lx r1 net set nid 10.1.0.11@tcp1 fast_path 0
+	equal "$(ni_fast_path)" 0
+	eventually "$PATIENCE" client_is off
+	# What comes by the other NI has no lanes either: those to the client are of this one.
+	eventually "$PATIENCE" no_lanes_to_client
+	before=$(client_by_lanes)
+	routed_more 500
+	equal "$(client_by_lanes)" "$before"
+	lx r1 export | grep 'fast_path: 0'
+	lx r1 net set nid 10.1.0.11@tcp1 fast_path -1
+	equal "$(ni_fast_path)" ""
+	eventually "$PATIENCE" more_than stream lane_messages $((before + 500))
+	ended_well
+}
+
+no_lanes_to_client() {
+	lx r1 -j lane show | jq -e '[.lane[]? | select(.hop == "10.1.0.1@tcp1") | .state] |
+		all(. == "socket" or . == "dead")'
+}
+
+has_routed() {
+	[ "$(stat_of r1 route_count)" -gt "$1" ]
+}
+
+# routed_more COUNT: it has routed so many more messages
+routed_more() {
+	eventually "$PATIENCE" has_routed $(($(stat_of r1 route_count) + $1))
+}
+
+@test "a client that has asked for ECN: its streams say so, and all arrives" {
+	router
+	on client sysctl -qw net.ipv4.tcp_ecn=1
+	writing
+	eventually "$PATIENCE" client_is ecn
+	routed_more 500
+	equal "$(client_by_lanes)" 0
+	ended_well
+}
+
+@test "interfaces with IPsec policies get no programs, and say why" {
+	on r1 ip xfrm policy add src 192.0.2.0/24 dst 198.51.100.0/24 dir out action block ||
+		skip "no IPsec in this kernel"
+	router
+	jq -e '[.bpf.hooks[] | select(.set == "forward" and (.reason // "" | test("IPsec")))] |
+		length == 2' "$DIR/bpf"
+	log_has r1 'interface=eth0 .*IPsec policies'
+	writing
+	eventually "$PATIENCE" routed_some
+	equal "$(total stream messages)" 0
+	# As soon as they are gone, and somebody has it look again.
+	on r1 ip xfrm policy flush
+	lx r1 bpf on
+	eventually "$PATIENCE" more_than stream lane_messages 100
+	ended_well
+}

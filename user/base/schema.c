@@ -140,6 +140,8 @@ static bool put_named(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	if (!nest)
 		return false;
 	for (size_t i = 0; i < f->size / sizeof(*value) && names[i]; i++) {
+		if (value[i] == LX_LND_TUNABLE_HIDDEN)
+			continue;
 		entry = mnl_attr_nest_start_check(nlh, size, 1);
 		if (!entry || !mnl_attr_put_strz_check(nlh, size, 1, names[i]) ||
 		    !put_int(nlh, size, 2, value[i]))

@@ -30,7 +30,7 @@ enum lx_field_type {
 	LX_FIELD_ENUM, /* an integer with names; written only */
 	LX_FIELD_NEST, /* a struct within, described by sub */
 	LX_FIELD_LIST, /* an array within, with a count */
-	LX_FIELD_NAMED, /* int32_t[] with names known at run time; written only */
+	LX_FIELD_NAMED, /* int32_t[] with names known at run time; written only, but for hidden ones */
 	LX_FIELD_TIME, /* int64_t, seconds since 1970; written only, as local time */
 	LX_FIELD_FIXED, /* no member: always the text in names[0]; not on the wire */
 };

@@ -45,8 +45,14 @@ static enum lx_stream_shown stream_state(const struct lx_stream *s)
 {
 	uint32_t flags = READ(s->flags);
 
-	if (READ(s->state) == LX_STREAM_ARMED)
+	switch (READ(s->state)) {
+	case LX_STREAM_ARMED:
 		return LX_STREAM_SHOWN_ARMED;
+	case LX_STREAM_ECN:
+		return LX_STREAM_SHOWN_ECN;
+	case LX_STREAM_CLOCK:
+		return LX_STREAM_SHOWN_CLOCK;
+	}
 	if (READ(s->broken))
 		return LX_STREAM_SHOWN_BROKEN;
 	if (flags & LX_STREAM_NO_LANES)
