@@ -47,18 +47,19 @@
 
 /* ---- NIDs (lnet.md 1) ------------------------------------------------- */
 
+/* Which transport a net has. There are tcp, o2ib and lo; of the others NIDs are understood. */
 enum lx_net_type {
-	LX_NET_TCP = 2,
-	LX_NET_O2IB = 5,
-	LX_NET_LO = 9,
-	LX_NET_GNI = 13,
-	LX_NET_GIP = 14,
-	LX_NET_PTLF = 15,
-	LX_NET_KFI = 16,
-	LX_NET_TOFU = 17,
-	LX_NET_EFA = 18,
-	LX_NET_BXI3F = 19,
-	LX_NET_ANY = 0xff,
+	LX_NET_TCP = 2,    /* tcp: sockets */
+	LX_NET_O2IB = 5,   /* o2ib: RDMA, InfiniBand or RoCE */
+	LX_NET_LO = 9,     /* lo: the node itself, 0@lo */
+	LX_NET_GNI = 13,   /* gni: Cray Gemini and Aries */
+	LX_NET_GIP = 14,   /* gip: the same, with IP addresses */
+	LX_NET_PTLF = 15,  /* ptlf: Portals 4 */
+	LX_NET_KFI = 16,   /* kfi: kfabric, as on Slingshot */
+	LX_NET_TOFU = 17,  /* tofu: Fujitsu Tofu */
+	LX_NET_EFA = 18,   /* efa: Amazon's Elastic Fabric Adapter */
+	LX_NET_BXI3F = 19, /* bxi3f: BXI v3 */
+	LX_NET_ANY = 0xff, /* of a NID that is "any" */
 };
 
 /*
@@ -73,8 +74,8 @@ struct lx_nid {
 } LX_PACKED;
 LX_LAYOUT(struct lx_nid, 20);
 
-#define LX_NID_SIZE4 0
-#define LX_NID_SIZE16 12
+#define LX_NID_SIZE4 0         /* "size" with a 4-byte address: IPv4 */
+#define LX_NID_SIZE16 12       /* with a 16-byte one: IPv6 */
 #define LX_NID_U64_ANY (~0ULL) /* "any", 4-byte-address form */
 
 /* A net: type << 16 | number. */
@@ -151,10 +152,10 @@ LX_INLINE void lx_nid_from_u64(__u64 u64, struct lx_nid *ret_nid)
 /* ---- message header (lnet.md 3) --------------------------------------- */
 
 enum lx_msg_type {
-	LX_MSG_ACK,
-	LX_MSG_PUT,
-	LX_MSG_GET,
-	LX_MSG_REPLY,
+	LX_MSG_ACK,   /* a PUT has arrived; no payload */
+	LX_MSG_PUT,   /* with what is put */
+	LX_MSG_GET,   /* no payload */
+	LX_MSG_REPLY, /* to a GET, with what it asked for */
 	LX_MSG_HELLO, /* only inside the V1 socket HELLO */
 	LX_MSG_TYPES
 };
@@ -298,8 +299,8 @@ LX_INLINE void lx_hdr_nid16_encode(const struct lx_hdr *hdr, struct lx_hdr_nid16
 
 #define LX_PORTALS 64        /* 0 .. 63 */
 #define LX_PORTAL_RESERVED 0 /* ping and discovery */
-#define LX_PING_MATCH_BITS 0x8000000000000000ULL
-#define LX_PING_MAGIC 0x70696e67u
+#define LX_PING_MATCH_BITS 0x8000000000000000ULL /* of a ping, on that portal */
+#define LX_PING_MAGIC 0x70696e67u /* "ping": first word of the answer, in its sender's order */
 
 enum lx_ping_feature {
 	LX_PING_BASE = 1,           /* the ping of old; not set any more */
@@ -312,7 +313,8 @@ enum lx_ping_feature {
 	LX_PING_METADATA = 128,     /* data of the transports comes behind all NIDs */
 };
 
-#define LX_NI_STATUS_INVALID 0u
+/* What a node says of each of its NIs. */
+#define LX_NI_STATUS_INVALID 0u       /* no NI */
 #define LX_NI_STATUS_UP 0x15aac0deu
 #define LX_NI_STATUS_DOWN 0xdeadfaceu
 
