@@ -13,7 +13,7 @@
 #	make deps *       install what building needs (Debian); the others do so themselves
 #	make install *    DESTDIR= PREFIX=/usr
 #	make uninstall *, make clean
-#	make style        the checks of the sources; so does make includes
+#	make style        the checks of the sources; so do make includes, circles, format-check
 #	make help         this
 #
 #	V=1               show commands
@@ -59,7 +59,7 @@ LIBS := libuv libmnl yaml-0.1 zlib libbpf $(if $(no_o2ib),,libibverbs librdmacm)
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help
+NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
@@ -302,6 +302,10 @@ includes style:
 circles: all
 	$(Q)tests/check-$@ $(B)
 
+# Of what has been changed since BASE; by default, since the branch left main.
+format-check:
+	$(Q)tests/check-format $(BASE)
+
 # The head of this file.
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile | sed -n '/^Builds/,$$p'
@@ -347,7 +351,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles help always install uninstall clean
+.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles format-check help always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.

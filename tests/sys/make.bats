@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # What somebody sees who has just cloned it: "make help", what is installed for the demo,
-# what building prints.
+# what building prints; and for a first change, CONTRIBUTING and the check of its layout.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -45,4 +45,35 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	rm -f "$dir/$object"
 	V=1 run -0 env -u MAKEFLAGS tools/progress B="$dir" V=1 "$dir/$object"
 	[[ $output == *"-c user/base/nid.c"* ]]
+}
+
+@test "the files that CONTRIBUTING names are there" {
+	local path n=0
+
+	while read -r path; do
+		[ -e "$path" ] || { echo "no $path"; false; }
+		n=$((n + 1))
+	done < <(tr '\140' '\n' <CONTRIBUTING.md | grep -xE '[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]*' |
+		 grep -v /NAME/ | sort -u)
+	[ "$n" -gt 30 ]
+}
+
+@test "the layout of changed lines is checked, of others not" {
+	local check=$PWD/tests/check-format
+
+	cp .clang-format "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	git init -q -b main
+	git config user.name test
+	git config user.email test@localhost
+	printf 'int  old( int a ){return a;}\n\nint fine;\n' >a.c
+	git add . && git commit -q -m first
+	run -0 "$check"
+	printf '\nint good(int a)\n{\n\treturn a;\n}\n' >>a.c
+	run -0 "$check"
+	printf '\nint bad( int a ){return a;}\n' >>a.c
+	run -1 "$check"
+	[[ $output == *"-int bad( int a )"*"+int bad(int a)"*"git clang-format"* ]]
+	[[ $output != *"-int  old"* ]]
+	run -2 "$check" nosuch
 }
