@@ -32,6 +32,15 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 	return r;
 }
 
+void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni)
+{
+	lx_ni_get(ni);
+	lx_ni_stop(node->core, ni);
+	while (ni->state != LX_NI_STOPPED)
+		lx_env_wait(node->env);
+	lx_ni_put(ni);
+}
+
 static bool ni_is(const struct lx_core_ni *ni, const struct lx_conf_ni *conf)
 {
 	if (ni->ni.net != conf->net || ni->state != LX_NI_UP)

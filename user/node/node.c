@@ -2,11 +2,6 @@
 /*
  * The life of a node: loops, core and 0@lo come up, configuration is applied, and
  * everything goes down again in the opposite order.
- *
- * Calls out of the node (events and the like) are queued under the lock and made
- * without it, by the loop thread that finds the queue non-empty when it has just
- * left the lock. One thread at a time makes them, so they keep their order and never
- * overlap.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,116 +14,12 @@
 #include <lnetx/offload.h>
 
 #include "../../lnd/lo/lo.h"
-#include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
 #include "../core/monitor.h"
 #include "../io/rbuf.h"
 #include "node.h"
 
-static const struct lx_lnd *const transports[] = { &lx_sock_lnd, &lx_o2ib_lnd };
-
-#define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
 #define LOOPS_MAX 16u
-
-const struct lx_lnd *lx_node_lnd(uint8_t net_type)
-{
-	for (unsigned int i = 0; i < N_TRANSPORTS; i++) {
-		if (transports[i]->net_type == net_type)
-			return transports[i];
-	}
-	return NULL;
-}
-
-bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tunable **ret_table,
-		    void **ret_values)
-{
-	if (!strcmp(module, "lnet")) {
-		*ret_table = lx_core_tunables_table;
-		*ret_values = node ? &node->core->tun : NULL;
-		return true;
-	}
-	for (unsigned int i = 0; i < N_TRANSPORTS; i++) {
-		if (strcmp(transports[i]->name, module))
-			continue;
-		*ret_table = transports[i]->tunables;
-		*ret_values = transports[i]->tunable_values;
-		return true;
-	}
-	return false;
-}
-
-/* ---- calls out of the node -------------------------------------------------------- */
-
-void lx_node_call(struct lx_node *node, struct lx_call *call)
-{
-	lx_list_append(&node->calls, &call->link);
-	__atomic_add_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
-	/* A loop that holds the lock makes the calls when it leaves it. */
-	if (!lx_env_on_loop(node->env))
-		lx_loop_post(lx_env_loop(node->env, 0), &node->call_work);
-}
-
-static void nothing(struct lx_work *work)
-{
-}
-
-/* So many events at a time are usual. */
-#define SPARE_EVENTS 256
-
-static void call_free(struct lx_call *call)
-{
-	if (call->spares)
-		lx_spare_give(call->spares, call, SPARE_EVENTS);
-	else
-		free(call);
-}
-
-/* Lock held, dropped meanwhile. */
-static void make_call(struct lx_node *node, struct lx_call *call)
-{
-	node->call = call;
-	__atomic_add_fetch(&node->call_number, 1, __ATOMIC_RELAXED);
-	lx_node_unlock(node);
-	call->run(call);
-	lx_node_lock(node);
-	__atomic_add_fetch(&node->call_number, 1, __ATOMIC_RELAXED);
-	node->call = NULL;
-	call_free(call);
-	__atomic_sub_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
-}
-
-static void make_calls(struct lx_node *node)
-{
-	struct lx_call *call;
-
-	lx_node_lock(node);
-	if (node->calling) {
-		lx_node_unlock(node);
-		return;
-	}
-	node->calling = true;
-	while ((call = lx_list_first(&node->calls, struct lx_call, link))) {
-		lx_list_del(&call->link);
-		make_call(node, call);
-	}
-	node->calling = false;
-	lx_env_wake(node->env);
-	lx_node_unlock(node);
-}
-
-/* Called by each loop when it has left the lock. */
-static void on_idle(void *arg)
-{
-	struct lx_node *node = arg;
-
-	if (__atomic_load_n(&node->n_calls, __ATOMIC_RELAXED))
-		make_calls(node);
-}
-
-bool lx_node_must_not_wait(struct lx_node *node)
-{
-	return lx_env_on_loop(node->env);
-}
 
 /* ---- what the core asks of its owner ------------------------------------------------ */
 
@@ -345,7 +236,7 @@ static int node_up(struct lx_node *node)
 {
 	int r;
 
-	r = lx_env_new(loops_wanted(), on_idle, node, &node->env);
+	r = lx_env_new(loops_wanted(), lx_node_make_calls, node, &node->env);
 	if (r)
 		return r;
 	lx_node_lock(node);
@@ -398,10 +289,9 @@ int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return -ENOMEM;
-	lx_list_init(&node->calls);
+	lx_node_calls_init(node);
 	lx_work_init(&node->work, on_work);
 	lx_work_init(&node->close_work, on_close);
-	lx_work_init(&node->call_work, nothing);
 	r = node_up(node);
 	if (!r)
 		r = lx_watchdog_new(node, &node->watchdog);
@@ -432,15 +322,6 @@ int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err
 }
 
 /* ---- down ------------------------------------------------------------------------------------ */
-
-void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni)
-{
-	lx_ni_get(ni);
-	lx_ni_stop(node->core, ni);
-	while (ni->state != LX_NI_STOPPED)
-		lx_env_wait(node->env);
-	lx_ni_put(ni);
-}
 
 static void nap(struct lx_node *node)
 {

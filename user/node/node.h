@@ -58,8 +58,12 @@ static inline void lx_node_unlock(struct lx_node *node)
 	lx_env_unlock(node->env);
 }
 
+/* call.c */
+void lx_node_calls_init(struct lx_node *node);
 /* Queues a call; its order among calls is that of queueing. Lock held. */
 void lx_node_call(struct lx_node *node, struct lx_call *call);
+/* For each loop, when it has left the lock. @arg: the node */
+void lx_node_make_calls(void *arg);
 
 #define LX_CALL_UNDER_WAY(number) ((number) & 1)
 
@@ -68,7 +72,12 @@ int lx_watchdog_new(struct lx_node *node, struct lx_watchdog **ret_watchdog);
 void lx_watchdog_free(struct lx_watchdog *watchdog);
 
 /* True on a thread that the node needs for what the caller wants to wait for. */
-bool lx_node_must_not_wait(struct lx_node *node);
+static inline bool lx_node_must_not_wait(struct lx_node *node)
+{
+	return lx_env_on_loop(node->env);
+}
+
+/* transport.c */
 
 /* The transport for a net type, or NULL. */
 const struct lx_lnd *lx_node_lnd(uint8_t net_type);
@@ -76,7 +85,7 @@ const struct lx_lnd *lx_node_lnd(uint8_t net_type);
 bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tunable **ret_table,
 		    void **ret_values);
 
-/* Takes an NI down and waits for its end. Lock held, dropped meanwhile. */
+/* apply.c: takes an NI down and waits for its end. Lock held, dropped meanwhile. */
 void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni);
 
 #endif
