@@ -60,6 +60,19 @@ static void a_stop_waits_for_the_next_check(void **state)
 	assert_int_equal(r1->core->stats.drop_count, 0);
 }
 
+/* A router that starts at once does not stop any quicker for that. */
+static void a_stop_has_time_whatever_the_start_takes(void **state)
+{
+	usual_pace();
+	tune(r1, "router_start_delay", "0");
+	keep_sending(SEC, 10 * MS);
+	assert_int_equal(lx_monitor_route(r1->core, false, false), 0);
+	assert_int_equal(lx_monitor_route_left(r1->core), 330);
+	keep_sending(4 * SEC, 10 * MS);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+	assert_int_equal(r1->core->stats.drop_count, 0);
+}
+
 static void a_stop_ends_when_its_time_is_over(void **state)
 {
 	struct lx_announce_users users;
@@ -186,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROUTE_TEST(a_stop_ends_when_all_have_moved_away),
 		ROUTE_TEST(a_stop_waits_for_the_next_check),
+		ROUTE_TEST(a_stop_has_time_whatever_the_start_takes),
 		ROUTE_TEST(a_stop_ends_when_its_time_is_over),
 		ROUTE_TEST(a_stop_does_not_wait_for_the_dead),
 		ROUTE_TEST(a_router_that_comes_back_is_used_at_once),

@@ -78,20 +78,24 @@ static void check_gateways(struct lx_core *core)
 
 /* ---- as a router ---------------------------------------------------------------------- */
 
+/* Everybody has checked this gateway by then, or found out that it does not answer. */
+static uint64_t check_round_ns(struct lx_core *core)
+{
+	return (uint64_t)(core->tun.alive_router_check_interval +
+			  core->tun.router_ping_timeout) * LX_NSEC;
+}
+
 static uint64_t announce_ns(struct lx_core *core)
 {
 	int64_t s = core->tun.router_start_delay;
 
-	if (s < 0)
-		s = core->tun.alive_router_check_interval + core->tun.router_ping_timeout;
-	return (uint64_t)s * LX_NSEC;
+	return s < 0 ? check_round_ns(core) : (uint64_t)s * LX_NSEC;
 }
 
 /* An NI through which nobody has pinged us for long is of no use to others. */
 static void check_own_nis(struct lx_core *core)
 {
-	uint64_t limit = (uint64_t)(core->tun.alive_router_check_interval +
-				    core->tun.router_ping_timeout) * LX_NSEC;
+	uint64_t limit = check_round_ns(core);
 	uint64_t now = lx_core_now(core);
 	struct lx_core_ni *ni;
 	struct lx_net *net;
@@ -224,7 +228,7 @@ int lx_monitor_route(struct lx_core *core, bool enable, bool at_once)
 	int r;
 
 	if (!enable) {
-		lx_monitor_route_stop(core, 3 * announce_ns(core));
+		lx_monitor_route_stop(core, 3 * check_round_ns(core));
 		return 0;
 	}
 	if (core->routing == LX_ROUTING_STOPPING)
