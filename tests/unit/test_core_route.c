@@ -2,6 +2,8 @@
 /* Routes and gateways: which there are, and which of them are used. */
 #include "routeworld.h"
 
+#include "../../user/core/credit.h"
+
 /*
  * A gateway's push makes it Multi-Rail at once; what it says of its NIs is merged a
  * little later. Messages in between must not find the route down.
@@ -305,6 +307,29 @@ static void router_busy_without_the_core_is_up(void **state)
 	assert_int_equal(pni->last_alive_ns, lx_core_now(r1->core));
 }
 
+/* Credits in the fast path's memory: nothing of the core points there after a peer has gone. */
+static void credits_outlive_the_fast_path(void **state)
+{
+	struct lx_credit *tx = calloc(1, sizeof(*tx)), *rtr = calloc(1, sizeof(*rtr));
+	struct lx_nid neighbour = nid("10.0.0.1@tcp1");
+	struct lx_core_ni *ni = ni_of(r1, "10.0.0.11@tcp1");
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(r1->core, &neighbour);
+	int32_t before = lx_credit_now(pni->tx);
+
+	pni->refs++; /* a message is under way */
+	assert_int_equal(lx_lnd_share_credits(&ni->ni, &neighbour, tx, rtr), 0);
+	assert_int_equal(lx_credit_now(tx), before);
+	lx_credit_take(pni->tx);
+	tx->now--; /* a lane's */
+	tx->lanes++;
+	lx_peer_delete(lx_peer_of(pni));
+	free(tx);
+	free(rtr);
+	lx_credit_give(pni->tx);
+	assert_int_equal(lx_credit_now(pni->tx), before);
+	lx_peer_ni_put(r1->core, pni);
+}
+
 /* Messages from beyond a gateway that was given up: it is back. */
 static void gateway_heard_without_the_core(void **state)
 {
@@ -358,6 +383,7 @@ int main(void)
 		ROUTE_TEST(half_dead_router_is_left_out),
 		ROUTE_TEST(busy_router_is_up),
 		ROUTE_TEST(router_busy_without_the_core_is_up),
+		ROUTE_TEST(credits_outlive_the_fast_path),
 		ROUTE_TEST(gateway_heard_without_the_core),
 		ROUTE_TEST(switched_off_router_is_left_out),
 	};

@@ -253,6 +253,12 @@ static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_cre
 	*credit = to;
 }
 
+void lx_credit_unshare(struct lx_peer_ni *pni)
+{
+	move(&pni->tx, &pni->own_tx, NULL);
+	move(&pni->rtr, &pni->own_rtr, NULL);
+}
+
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
 			 struct lx_credit *rtr)
 {

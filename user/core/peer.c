@@ -228,6 +228,7 @@ static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 	pni->refs++;
 	peer_ni_detach(pni);
 	lx_hash_del(&core->peer_nis, &pni->node);
+	lx_credit_unshare(pni); /* by its NID nobody could ask for that any more */
 	peer_ni_unreachable(core, pni);
 	lx_peer_ni_put(core, pni);
 }
