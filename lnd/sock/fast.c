@@ -147,6 +147,7 @@ static void on_records(uv_poll_t *poll, int status, int events)
 bool lx_sock_fast_on(const struct lx_sock_net *net)
 {
 	return lx_sock_tun.fast_path && net->ni->lnd_tun.value[LX_SOCK_NI_FAST_PATH] &&
+	       !lx_fast_is_leaving(net->host->fast) &&
 	       lx_forward_is_attached(net->host->fast->forward, net->netif.index);
 }
 
@@ -188,18 +189,49 @@ static void streams_tick(struct lx_sock_fast *fast, uint64_t now)
 	lx_fast_barrier_tick(fast); /* one that was asked for can begin at once */
 }
 
+/*
+ * The programs are about to be unloaded. A socket has not seen the bytes that they moved
+ * from or to its connection, so the connection ends with them. Routing is off by then:
+ * there is nothing under way that was to be forwarded.
+ */
+static void leave(struct lx_sock_fast *fast)
+{
+	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+		if (fast->stream[i].conn)
+			lx_sock_conn_close(fast->stream[i].conn, -ECONNABORTED,
+					   LX_HSTATUS_LOCAL_ERROR);
+	}
+	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+		if (fast->lane[i])
+			lx_sock_conn_close(fast->lane[i], -ECONNABORTED,
+					   LX_HSTATUS_LOCAL_ERROR);
+	}
+	if (fast->n_streams || fast->n_lanes)
+		return; /* until the next tick */
+	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
+		if (fast->hop[i])
+			lx_sock_fast_peer_gone(fast->hop[i]);
+	}
+	lx_sock_fast_stop(fast->host);
+}
+
+static void tick(struct lx_sock_fast *fast, uint64_t now)
+{
+	if (now >= fast->hops_ns + (TICK_MS - 1) * LX_SOCK_MSEC)
+		hops_tick(fast, now);
+	streams_tick(fast, now);
+	set_pace(fast);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
 	struct lx_sock_fast *fast = timer->data;
-	uint64_t now = lx_sock_now();
 
 	lx_loop_enter(fast->loop);
-	if (fast->host && now >= fast->hops_ns + (TICK_MS - 1) * LX_SOCK_MSEC)
-		hops_tick(fast, now);
-	if (fast->host)
-		streams_tick(fast, now);
-	if (fast->host)
-		set_pace(fast);
+	if (fast->host && lx_fast_is_leaving(fast))
+		leave(fast);
+	else if (fast->host)
+		tick(fast, lx_sock_now());
 	lx_loop_leave(fast->loop);
 }
 
@@ -248,6 +280,7 @@ static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forwar
 	uv_poll_init(lx_loop_uv(fast->loop), &fast->poll, lx_forward_fd(forward));
 	uv_poll_start(&fast->poll, UV_READABLE, on_records);
 	fast->open = 2;
+	lx_env_forward_get(host->env);
 	return fast;
 }
 
@@ -269,8 +302,9 @@ void lx_sock_fast_stop(struct lx_sock_host *host)
 	if (!fast)
 		return;
 	lx_sock_fast_forget(host, NULL, LX_NET_U32_ANY);
-	host->fast = NULL;
-	fast->host = NULL;
 	uv_close((uv_handle_t *)&fast->timer, on_handle_closed);
 	uv_close((uv_handle_t *)&fast->poll, on_handle_closed);
+	lx_env_forward_put(host->env);
+	host->fast = NULL;
+	fast->host = NULL;
 }

@@ -5,7 +5,7 @@
  * ends.
  */
 #include "../../user/bpf/forward.h"
-#include "fast.h"
+#include "fast_priv.h"
 
 /* What the programs have counted, less what is told; now it is. */
 static struct lx_type_counts types_since(uint64_t told[LX_LANE_TYPES],
@@ -51,7 +51,7 @@ static void note_life(struct lx_sock_conn *conn, struct lx_forward *forward)
 
 void lx_sock_fast_count_conn(struct lx_sock_conn *conn)
 {
-	struct lx_forward *forward = lx_env_forward(conn->host->env);
+	struct lx_forward *forward = conn->host->fast ? conn->host->fast->forward : NULL;
 	struct lx_carried carried = { 0 };
 	const struct lx_stream *s;
 	uint64_t payload;

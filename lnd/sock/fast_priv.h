@@ -94,6 +94,12 @@ struct lx_sock_fast {
 	bool full; /* said that there are no more streams */
 };
 
+/* There are to be no more streams and lanes. */
+static inline bool lx_fast_is_leaving(const struct lx_sock_fast *fast)
+{
+	return lx_env_forward(fast->host->env) != fast->forward;
+}
+
 static inline struct lx_stream *lx_fast_stream_of(const struct lx_sock_conn *conn)
 {
 	return lx_forward_stream(conn->host->fast->forward, conn->stream);

@@ -297,3 +297,53 @@ routed_more() {
 	eventually "$PATIENCE" more_than stream lane_messages 100
 	ended_well
 }
+
+# ours NODE: interfaces of ours, and programs of the fast path on any
+ours() {
+	ip -n "$(ns "$1")" link | grep lnetx
+	on "$1" env "PATH=$PATH:/usr/sbin" bpftool net | grep -E 'lnetx_(ingress|egress|join)'
+	lx "$1" -j bpf status | jq -r '.bpf.hooks[] | select(.set == "forward") | .interface'
+}
+
+nothing_of_ours() {
+	equal "$(ours "$1")" "" || return 1
+	lx "$1" -j bpf status |
+		jq -e '.bpf.sets[] | select(.set == "forward") | (.loaded | not) and .reason != ""'
+}
+
+@test "programs and interfaces of the fast path are there only while the node routes" {
+	local idle tracer
+
+	router 'fast_path: on' # skips where there are none
+	stop r1
+	idle=$(sed '/^routing:/d' "$DIR/r1.yaml")
+	config r1 <<<"$idle"
+	start r1
+	nothing_of_ours r1
+	lx r1 tunable set lnet router_start_delay 0
+	lx r1 routing on
+	eventually "$PATIENCE" fast_path_as_told r1
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	lx r1 trace >"$DIR/trace" 2>&1 3>&- &
+	tracer=$!
+	eventually "$PATIENCE" grep -q put "$DIR/trace"
+
+	# Off in the middle of it: the client waits until there is a router again.
+	lx r1 routing off
+	eventually "$PATIENCE" nothing_of_ours r1
+	run ! wait "$tracer"
+	grep 'routing has been switched off' "$DIR/trace"
+	pings r1 10.1.0.1@tcp1
+	run -1 lx r1 trace
+	[[ $output == *"not loaded"* ]]
+	lx r1 routing on
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	ended_well
+
+	# What a router leaves that dies is gone with the next start, whether that routes or not.
+	stop r1 KILL
+	[[ $(ip -n "$(ns r1)" link) == *lnetx-cut* ]]
+	start r1
+	nothing_of_ours r1
+}

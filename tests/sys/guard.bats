@@ -275,7 +275,6 @@ sees_packets() {
 	[ -e "$pins/guard/bans" ]
 	start_here a
 	log_has a 'guard="taken over" bans=1'
-	log_has a 'forward reason="left by a lnetxd that has ended" action=removed'
 	run ! log_has a 'another version'
 	equal "$(lx a -j bpf status | jq '.bpf.sets[0].taken_over')" true
 	run -1 knock b 10.1.0.1 988 701
@@ -283,6 +282,21 @@ sees_packets() {
 	knock b 10.1.0.1 988 702
 	stop a
 	[ ! -e "$pins" ]
+}
+
+@test "what a killed router has left of the fast path goes with the next start, also without routing" {
+	start_here a
+	lx a tunable set lnet router_start_delay 0
+	lx a routing on
+	fast_path_as_told a
+	pins=$(pins_of a)
+	stop a KILL
+	[ -e "$pins/forward" ]
+	[[ $(ip -n "$(ns a)" link) == *lnetx-cut* ]]
+	start_here a
+	log_has a 'forward reason="left by a lnetxd that has ended" action=removed'
+	[ ! -e "$pins/forward" ]
+	[[ $(ip -n "$(ns a)" link) != *lnetx-cut* ]]
 }
 
 @test "an end in order keeps bans for the next start, and leaves nothing without any" {

@@ -750,6 +750,50 @@ static void test_left_with_gap(void **state)
 	assert_true(has_logged("no fast path for this sender for 60 s"));
 }
 
+/* ---- the fast path goes ---------------------------------------------------------------------- */
+
+/*
+ * It is to go: streams and lanes end - their sockets have not seen all that was on them -,
+ * other connections do not, and it is not looked at any more. Another one may come.
+ */
+static void test_leave(void **state)
+{
+	struct lx_forward *next = fake_forward_new();
+	uint64_t before;
+	int other, fd;
+
+	assert_true(eventually(fast_is_there, 5000));
+	other = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
+	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(lane_is_live, 5000));
+	lx_env_lock(env);
+	lx_env_set_forward(env, NULL);
+	lx_env_forward_wait(env);
+	assert_null(host()->fast);
+	fake_forward_free(forward);
+	forward = next;
+	lx_env_unlock(env);
+	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_true(fake_wait_conns(out, 1, 5000));
+	before = arrived(other, 0);
+
+	/* The slow path goes on alone, and so does what was there. */
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	for (int i = 0; arrived(other, 0) < before + 24 + 72 && i < 5000; i++)
+		usleep(1000);
+	assert_int_equal(arrived(other, 0), before + 24 + 72);
+	lx_env_lock(env);
+	assert_null(host()->fast);
+	lx_env_set_forward(env, forward);
+	lx_env_unlock(env);
+	assert_true(eventually(fast_is_there, 5000));
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 5000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -770,6 +814,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_offence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_offence_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_leave, setup, teardown),
 	};
 
 	rnd_init();

@@ -87,6 +87,16 @@ int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
 	return 0;
 }
 
+void lx_bpf_clean(struct lx_bpf *bpf, const char *set)
+{
+	char dir[LX_BPF_PATH];
+
+	if (bpf->pins[0] && !lx_pin_path(bpf->pins, set, dir) && !access(dir, F_OK)) {
+		lx_info("pins=%s reason=\"left by a lnetxd that has ended\" action=removed", dir);
+		clean_set(bpf, dir);
+	}
+}
+
 void lx_bpf_free(struct lx_bpf *bpf)
 {
 	if (!bpf)

@@ -39,6 +39,9 @@ struct lx_bpf_set;
  */
 int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf);
 
+/* Removes what a daemon that crashed has left of a set, attached or pinned; for one not loaded. */
+void lx_bpf_clean(struct lx_bpf *bpf, const char *set);
+
 /* All sets must be unloaded. NULL is fine. */
 void lx_bpf_free(struct lx_bpf *bpf);
 

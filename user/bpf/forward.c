@@ -22,6 +22,7 @@
 #include "forward.h"
 #include "iface.h"
 
+#define NAME "forward"
 #define INTERFACES 64
 
 struct lx_forward {
@@ -130,11 +131,17 @@ static int start(struct lx_forward *f)
 	return cutter_start(f);
 }
 
+void lx_forward_clean(struct lx_bpf *bpf)
+{
+	lx_bpf_clean(bpf, NAME);
+	lx_cutter_del(lx_bpf_instance(bpf));
+}
+
 int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 		   struct lx_forward **ret_forward)
 {
 	const struct lx_bpf_want want = {
-		.name = "forward",
+		.name = NAME,
 		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(BTF) | LX_BPF_NEED(ATOMICS) |
 			LX_BPF_NEED(TC) | LX_BPF_NEED(RINGBUF) | LX_BPF_NEED(LOOP) |
 			LX_BPF_NEED(SKC_LOOKUP),
@@ -153,8 +160,6 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 	f->n_streams = streams;
 	f->n_lanes = lanes;
 	f->n_hops = streams + lanes;
-	/* Of a daemon that crashed; where nothing can be loaded now it is in the way. */
-	lx_cutter_del(lx_bpf_instance(bpf));
 	f->skeleton = forward_bpf__open();
 	if (!f->skeleton)
 		return -ENOMEM;

@@ -18,6 +18,9 @@
 struct lx_bpf;
 struct lx_forward;
 
+/* Removes what a daemon that crashed has left: it may be a while until they are loaded again. */
+void lx_forward_clean(struct lx_bpf *bpf);
+
 /**
  * lx_forward_new - load the programs
  * @streams, @lanes: at most so many; memory is about 22 KiB a stream

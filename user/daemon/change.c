@@ -337,6 +337,7 @@ static void finish(uv_work_t *work, int status)
 	struct lx_daemon *d = c->daemon;
 
 	d->changes->running = NULL;
+	lx_offload_settle(d);
 	if (c->kind->run == node_start && !c->error) {
 		d->node = c->node;
 		lx_monitor_watch(d);

@@ -25,7 +25,7 @@ typedef void (*lx_change_fn)(struct lx_daemon *daemon, int error, const char *te
 int lx_change_start(struct lx_daemon *daemon, lx_change_fn done);
 /* Reads the file again and makes the node as it says. */
 int lx_change_reload(struct lx_daemon *daemon, lx_change_fn done);
-/* An interface has come back, maybe as another one: what is attached to them goes along. */
+/* An interface has come back, or routing changed: what is attached to interfaces goes along. */
 void lx_change_interfaces(struct lx_daemon *d);
 /* Ends the node; what is still queued is refused. */
 int lx_change_stop(struct lx_daemon *daemon, lx_change_fn done);

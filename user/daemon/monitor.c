@@ -79,7 +79,7 @@ static void follow(struct lx_daemon *d, const struct lx_control_event *event, un
 	for (unsigned int i = 0; i < n; i++) {
 		enum lx_change_type type = event[i].change.type;
 
-		interfaces |= type == LX_CHANGE_NI_UP;
+		interfaces |= type == LX_CHANGE_NI_UP || type == LX_CHANGE_ROUTING;
 		routing |= type == LX_CHANGE_ROUTING || type == LX_CHANGE_NI_ADD;
 	}
 	if (interfaces)

@@ -3,6 +3,12 @@
  * What the daemon does with BPF. The node knows nothing of the guard: after each change
  * of the node the guard is put in front of the NIs that there are then. Changes come
  * from the worker of change.c, one at a time; shows from command.c, at any time.
+ *
+ * The fast path is there while the node routes:
+ *
+ *	worker, after a change                   main thread, when the change is done
+ *	it routes: @next loaded, lent to it ───▶ @forward, can be shown and traced
+ *	it does not: taken away from the node ─▶ traces end, unloaded
  */
 #include <errno.h>
 #include <net/if.h>
@@ -22,6 +28,7 @@
 #include "../bpf/forward.h"
 #include "../bpf/guard.h"
 #include "offload.h"
+#include "trace.h"
 
 /* Connections that messages to be routed come by, and that they go by. */
 #define STREAMS 512
@@ -30,8 +37,12 @@
 struct lx_offload {
 	struct lx_bpf *bpf;
 	struct lx_guard *guard;
-	struct lx_forward *forward;
+	struct lx_forward *forward; /* NULL: the node does not route */
 	bool forwards; /* it is loaded */
+	/* of the worker, until lx_offload_settle() */
+	struct lx_forward *next; /* will be @forward */
+	bool next_forwards;
+	bool unwanted; /* @forward is */
 };
 
 int lx_offload_new(struct lx_daemon *daemon, bool enabled, struct lx_offload **ret_offload)
@@ -44,11 +55,8 @@ int lx_offload_new(struct lx_daemon *daemon, bool enabled, struct lx_offload **r
 	err = lx_bpf_new(daemon->instance, enabled, &o->bpf);
 	if (!err)
 		err = lx_guard_new(o->bpf, &o->guard);
-	if (!err) {
-		/* Without it the slow path does everything; "lnetx bpf status" says why. */
-		o->forwards = !lx_forward_new(o->bpf, STREAMS, LANES, &o->forward);
-		err = o->forward ? 0 : -ENOMEM;
-	}
+	if (!err)
+		lx_forward_clean(o->bpf);
 	if (err) {
 		lx_offload_free(o);
 		return err;
@@ -62,6 +70,7 @@ void lx_offload_free(struct lx_offload *o)
 	if (!o)
 		return;
 	lx_forward_free(o->forward);
+	lx_forward_free(o->next);
 	lx_guard_free(o->guard);
 	lx_bpf_free(o->bpf);
 	free(o);
@@ -121,12 +130,44 @@ static bool describe(const struct lx_ni_info *ni, const struct settings *a,
 	return ret_ni->ifname[0] && !is_loopback(ret_ni->ifname);
 }
 
+static bool routes(struct lx_node *node)
+{
+	struct lx_routing_info info = { .state = LX_ROUTING_OFF };
+
+	if (node)
+		lx_routing_get(node, &info);
+	return info.state != LX_ROUTING_OFF;
+}
+
+/* Without it the slow path does everything; "lnetx bpf status" says why. */
+static void follow_routing(struct lx_offload *o, struct lx_node *node)
+{
+	bool wanted = routes(node);
+
+	if (wanted && !o->forward && !o->next)
+		o->next_forwards = !lx_forward_new(o->bpf, STREAMS, LANES, &o->next);
+	if (wanted || !o->forward || o->unwanted)
+		return;
+	if (node && o->forwards)
+		lx_node_set_forward(node, NULL);
+	o->unwanted = true;
+}
+
+/* What the node may use from now on, or NULL. */
+static struct lx_forward *usable(const struct lx_offload *o)
+{
+	if (o->next)
+		return o->next_forwards ? o->next : NULL;
+	return o->forwards && !o->unwanted ? o->forward : NULL;
+}
+
 void lx_offload_follow(struct lx_offload *o, struct lx_node *node)
 {
 	struct lx_ni_info *list LX_AUTO_FREE = NULL;
 	struct lx_guard_ni *ni LX_AUTO_FREE = NULL;
 	struct settings a = { 0 };
 	size_t n = 0, n_guarded = 0;
+	struct lx_forward *forward;
 
 	if (node) {
 		int err = lx_ni_list(node, &list, &n);
@@ -141,11 +182,30 @@ void lx_offload_follow(struct lx_offload *o, struct lx_node *node)
 	for (size_t i = 0; i < n; i++)
 		n_guarded += describe(&list[i], &a, &ni[n_guarded]);
 	lx_guard_place(o->guard, ni, n_guarded, a.secure);
-	if (!node || !o->forwards)
+	follow_routing(o, node);
+	forward = usable(o);
+	if (!node || !forward)
 		return;
-	lx_node_set_forward(node, o->forward);
 	for (size_t i = 0; i < n_guarded; i++)
-		lx_forward_attach(o->forward, ni[i].ifname);
+		lx_forward_attach(forward, ni[i].ifname);
+	lx_node_set_forward(node, forward);
+}
+
+void lx_offload_settle(struct lx_daemon *d)
+{
+	struct lx_offload *o = d->offload;
+
+	if (o->unwanted) {
+		lx_tracer_end(d->tracer);
+		lx_forward_free(o->forward);
+		o->forward = NULL;
+		o->forwards = o->unwanted = false;
+	}
+	if (o->next) {
+		o->forward = o->next;
+		o->forwards = o->next_forwards;
+		o->next = NULL;
+	}
 }
 
 /* ---- changes ----------------------------------------------------------------------- */
@@ -338,6 +398,20 @@ int lx_offload_prefix_del(struct lx_offload *o, const struct lx_control_prefix *
 
 /* ---- shows ------------------------------------------------------------------------- */
 
+/* The fast path is shown also when it is not there, with the reason. */
+static void add_unloaded(const struct lx_offload *o, struct lx_bpf_info *info)
+{
+	struct lx_bpf_set_info *set = &info->set[info->n_sets];
+
+	if (o->forward || info->n_sets == LX_BPF_SETS_MAX)
+		return;
+	set->name = "forward";
+	snprintf(set->reason, sizeof(set->reason), "%s",
+		 info->enabled ? "this node does not route: it is loaded while routing is on"
+			       : "switched off: lnetxd runs with --no-bpf");
+	info->n_sets++;
+}
+
 int lx_offload_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 			struct lx_dump **ret_dump)
 {
@@ -350,6 +424,7 @@ int lx_offload_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 		lx_tunable_each(d->node, read_tunable, &tcp);
 	lx_bpf_info(d->offload->bpf, info);
 	info->fast_path = tcp.fast_path;
+	add_unloaded(d->offload, info);
 	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);
 }
 

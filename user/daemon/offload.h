@@ -16,10 +16,14 @@ int lx_offload_new(struct lx_daemon *daemon, bool enabled, struct lx_offload **r
 /* The node must be gone. NULL is fine. */
 void lx_offload_free(struct lx_offload *offload);
 
-/* The node, or its NIs or tunables, have changed: the guard goes along. NULL: none. */
+/*
+ * The node, or its NIs, tunables or routing, have changed: guard and fast path go along. NULL:
+ * there is none. On the worker; behind it, lx_offload_settle() on the main thread.
+ */
 void lx_offload_follow(struct lx_offload *offload, struct lx_node *node);
+void lx_offload_settle(struct lx_daemon *daemon);
 
-/* The fast path; NULL: it is not loaded. */
+/* The fast path; NULL: it is not loaded. Main thread. */
 struct lx_forward *lx_offload_forward(const struct lx_offload *offload);
 
 /* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */

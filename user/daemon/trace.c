@@ -129,6 +129,20 @@ static void on_left(struct lx_ring *r)
 		end(tracer);
 }
 
+void lx_tracer_end(struct lx_tracer *tracer)
+{
+	struct lx_ring *r, *next;
+
+	lx_list_for_each_safe (r, next, &tracer->rings, link) {
+		struct lx_client *client = r->client;
+
+		lx_ring_free(r); /* with the last one the programs stop */
+		lx_client_reply(client, -ENETDOWN, "trace",
+				"routing has been switched off, and with it the fast path");
+		lx_client_kick(client);
+	}
+}
+
 void lx_trace_request(struct lx_client *client, const void *attrs, size_t len)
 {
 	struct lx_tracer *tracer = client->daemon->tracer;

@@ -9,6 +9,9 @@ int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer);
 /* All clients must be gone. NULL is fine. */
 void lx_tracer_free(struct lx_tracer *tracer);
 
+/* The fast path is about to go: clients are told that there is nothing to trace any more. */
+void lx_tracer_end(struct lx_tracer *tracer);
+
 /* A client's request: it is told from now on, or answered with an error. */
 void lx_trace_request(struct lx_client *client, const void *attrs, size_t len);
 

@@ -38,6 +38,7 @@ struct lx_env {
 	void (*idle)(void *arg);
 	void *idle_arg;
 	struct lx_forward *forward;
+	unsigned int forward_users;
 	unsigned int n_loops;
 	struct lx_loop loop[];
 };
@@ -52,6 +53,23 @@ void lx_env_set_forward(struct lx_env *env, struct lx_forward *forward)
 struct lx_forward *lx_env_forward(const struct lx_env *env)
 {
 	return env->forward;
+}
+
+void lx_env_forward_get(struct lx_env *env)
+{
+	env->forward_users++;
+}
+
+void lx_env_forward_put(struct lx_env *env)
+{
+	env->forward_users--;
+	lx_env_wake(env);
+}
+
+void lx_env_forward_wait(struct lx_env *env)
+{
+	while (env->forward_users)
+		lx_env_wait(env);
 }
 
 void lx_env_lock(struct lx_env *env)

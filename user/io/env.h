@@ -51,12 +51,17 @@ int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg,
 	       struct lx_env **ret_env);
 
 /*
- * The kernel's fast path that this node's transports may use; NULL: none. Set once, and
- * not freed before the node.
+ * The kernel's fast path that this node's transports may use; NULL: none. A transport that
+ * uses it counts itself, and looks now and then whether it is still the one to be used: if
+ * not, it lets go of it. The lock must be held.
  */
 struct lx_forward;
 void lx_env_set_forward(struct lx_env *env, struct lx_forward *forward);
 struct lx_forward *lx_env_forward(const struct lx_env *env);
+void lx_env_forward_get(struct lx_env *env);
+void lx_env_forward_put(struct lx_env *env);
+/* Waits (lx_env_wait()) until no transport uses one any more. */
+void lx_env_forward_wait(struct lx_env *env);
 
 /* Stops the loops (every handle must be closed or closing), joins, frees. NULL is fine. */
 void lx_env_free(struct lx_env *env);

@@ -198,6 +198,8 @@ void lx_node_set_forward(struct lx_node *node, struct lx_forward *forward)
 {
 	lx_node_lock(node);
 	lx_env_set_forward(node->env, forward);
+	if (!forward)
+		lx_env_forward_wait(node->env);
 	lx_node_unlock(node);
 }
 
