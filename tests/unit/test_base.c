@@ -167,6 +167,7 @@ static void hash_same(void **state)
 
 static struct {
 	unsigned int lines, crit, suppressed;
+	unsigned int suppressed_levels; /* 1 << level */
 	int level;
 	char last[600];
 } got;
@@ -180,8 +181,10 @@ static void take_line(int level, const char *line, void *arg)
 	got.crit += level == LOG_CRIT;
 	got.level = level;
 	snprintf(got.last, sizeof(got.last), "%s", line);
-	if (sscanf(line, "suppressed=%u", &n) == 1)
+	if (sscanf(line, "suppressed=%u", &n) == 1) {
 		got.suppressed += n;
+		got.suppressed_levels |= 1 << level;
+	}
 }
 
 static void wait_for_next_second(void)
@@ -238,6 +241,28 @@ static void log_flood(void **state)
 	assert_string_equal(got.last, "after");
 	assert_true(got.lines + got.suppressed >= sent + 3);
 	assert_true(got.lines + got.suppressed <= sent + 20);
+	lx_set_log(NULL, NULL);
+}
+
+/* What is for debugging, and a peer that misbehaves, leave room for what is more important. */
+static void log_levels(void **state)
+{
+	memset(&got, 0, sizeof(got));
+	lx_set_log(take_line, &got);
+	wait_for_next_second();
+	for (unsigned int i = 0; i < 1000; i++)
+		lx_debug("peer=10.0.0.1@tcp n=%u", i);
+	lx_info("command=\"net add\"");
+	assert_string_equal(got.last, "command=\"net add\"");
+	for (unsigned int i = 0; i < 1000; i++)
+		lx_info("peer=10.0.0.1@tcp n=%u", i);
+	lx_warn("event=\"ni down\"");
+	assert_string_equal(got.last, "event=\"ni down\"");
+	wait_for_next_second();
+	/* How many there were is told with their own level. */
+	lx_debug("after");
+	assert_string_equal(got.last, "after");
+	assert_int_equal(got.suppressed_levels, 1 << LOG_DEBUG | 1 << LOG_INFO);
 	lx_set_log(NULL, NULL);
 }
 
@@ -311,7 +336,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(list),	     cmocka_unit_test(hash_model),
 		cmocka_unit_test(hash_same), cmocka_unit_test(log_lines),
-		cmocka_unit_test(log_flood), cmocka_unit_test(log_threads),
+		cmocka_unit_test(log_flood), cmocka_unit_test(log_levels),
+		cmocka_unit_test(log_threads),
 		cmocka_unit_test(ratelimit), cmocka_unit_test(cleanups),
 	};
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The log sink. Lines of one peer that misbehaves at line rate must not fill a
- * disk: above LINES_PER_SECOND lines are counted, and the count is told when the
- * next second begins.
+ * disk: above LINES_PER_SECOND lines of a level are counted, and the count is told when
+ * the next second begins. Each level counts for itself, so that lines for debugging,
+ * which most sinks drop, never suppress others.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,7 +21,9 @@ static struct {
 	void (*fn)(int level, const char *line, void *arg);
 	void *arg;
 	time_t second;
-	unsigned int lines, suppressed;
+	struct {
+		unsigned int lines, suppressed;
+	} level[LOG_DEBUG + 1];
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg)
@@ -31,26 +34,32 @@ void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg)
 	pthread_mutex_unlock(&sink.lock);
 }
 
+static void next_second(time_t second)
+{
+	char text[64];
+
+	sink.second = second;
+	for (int level = 0; level <= LOG_DEBUG; level++) {
+		if (sink.level[level].suppressed) {
+			snprintf(text, sizeof(text), "suppressed=%u reason=\"too many lines\"",
+				 sink.level[level].suppressed);
+			sink.fn(level, text, sink.arg);
+		}
+		sink.level[level].lines = sink.level[level].suppressed = 0;
+	}
+}
+
 /* Whether a line may go out now; tells of those that could not before. */
 static bool admit(int level)
 {
 	struct timespec now;
-	char text[64];
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec != sink.second) {
-		sink.second = now.tv_sec;
-		sink.lines = 0;
-		if (sink.suppressed) {
-			snprintf(text, sizeof(text), "suppressed=%u reason=\"too many lines\"",
-				 sink.suppressed);
-			sink.suppressed = 0;
-			sink.fn(LOG_WARNING, text, sink.arg);
-		}
-	}
-	if (sink.lines++ < LINES_PER_SECOND || level <= LOG_CRIT)
+	if (now.tv_sec != sink.second)
+		next_second(now.tv_sec);
+	if (sink.level[level].lines++ < LINES_PER_SECOND || level <= LOG_CRIT)
 		return true;
-	sink.suppressed++;
+	sink.level[level].suppressed++;
 	return false;
 }
 
