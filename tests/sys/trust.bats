@@ -80,3 +80,38 @@ enough_flips() {
 	enough_flips lan2 p-server 3
 	eventually "$PATIENCE" took 5500
 }
+
+# ---- many messages ---------------------------------------------------------------------------
+
+# In short as part of everything; the real thing:
+#	sudo MESSAGES=1000000 bats tests/sys/trust.bats -f everywhere
+MESSAGES=${MESSAGES:-8000}
+EVERY=${EVERY:-300}
+
+# many WHAT: MESSAGES of 4 KiB from eight clients, every byte checked
+many() {
+	load client '10.1.0.[21-28]@tcp1' put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 4096 \
+		-N $((MESSAGES / 8)) --timeout 60 >"$DIR/$1.json"
+	all_arrived "$DIR/$1.json"
+	jq -r --arg what "$1" '"# \($what): \(.messages_total) messages, \(.bad) wrong, \(.lost) lost, " +
+		"\(.sent_again) sent again, \(.mbps | round) Mbit/s"' "$DIR/$1.json" >&3
+}
+
+@test "bits flipped everywhere: what arrives is right, as with packets lost everywhere" {
+	cables
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+	address client eth0 10.1.0.2{1,2,3,4,5,6,7,8}/24
+	many intact
+	lossy lan1 p-client "$EVERY"
+	lossy lan2 p-r1 "$EVERY"
+	lossy lan2 p-server "$EVERY"
+	many lost
+	flipping lan1 p-client "$EVERY"
+	flipping lan2 p-r1 "$EVERY"
+	flipping lan2 p-server "$EVERY" 8 4 # the acknowledgement's number
+	many flipped
+	enough_flips lan1 p-client
+	enough_flips lan2 p-r1
+	enough_flips lan2 p-server 3
+	fast_path_used r1
+}
