@@ -66,6 +66,13 @@ struct {
 } sources SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LX_GUARD_REFUSALS_MAX);
+	__type(key, struct lx_guard_address);
+	__type(value, struct lx_guard_refusal);
+} refusals SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LX_GUARD_COUNT);
 	__type(key, __u32);
@@ -104,6 +111,24 @@ static int lx_guard_is_listener(const struct lx_packet *p)
 	return bpf_map_lookup_elem(&listeners, &key) != 0;
 }
 
+/* Remembers whose SYN is dropped, and why: the daemon logs it (user/daemon/refusals.c). */
+static __always_inline void note_refusal(const struct lx_packet *p, __u32 verdict)
+{
+	struct lx_guard_refusal *refusal = bpf_map_lookup_elem(&refusals, p->src);
+	struct lx_guard_refusal fresh = { 0 };
+
+	if (!refusal) {
+		bpf_map_update_elem(&refusals, p->src, &fresh, BPF_NOEXIST);
+		refusal = bpf_map_lookup_elem(&refusals, p->src);
+	}
+	if (!refusal)
+		return;
+	__sync_fetch_and_add(&refusal->syns, 1);
+	refusal->last_ns = bpf_ktime_get_ns();
+	refusal->verdict = verdict;
+	refusal->sport = p->sport;
+}
+
 /* Whether a packet is to be dropped; it is counted. */
 static __always_inline int is_refused(enum lx_packet_kind kind, const struct lx_packet *packet)
 {
@@ -119,6 +144,8 @@ static __always_inline int is_refused(enum lx_packet_kind kind, const struct lx_
 	count = bpf_map_lookup_elem(&counters, &verdict);
 	if (count)
 		++*count;
+	if (lx_guard_refuses_syn(verdict))
+		note_refusal(packet, verdict);
 	return verdict >= LX_GUARD_FIRST_DROP;
 }
 

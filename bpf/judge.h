@@ -66,6 +66,13 @@ LX_INLINE enum lx_guard_verdict lx_guard_syn(const struct lx_guard_config *confi
 	return LX_GUARD_ACCEPTED;
 }
 
+/* Whether it is a SYN for the acceptor that is dropped, for other reasons than a ban. */
+LX_INLINE int lx_guard_refuses_syn(__u32 verdict)
+{
+	return verdict == LX_GUARD_UNPRIVILEGED || verdict == LX_GUARD_DENIED ||
+	       verdict == LX_GUARD_RATE;
+}
+
 /* What is to become of a frame. @p is made by lx_packet_parse() from zeroes. */
 LX_INLINE enum lx_guard_verdict lx_guard_judge(const struct lx_guard_config *config,
 					       enum lx_packet_kind kind,

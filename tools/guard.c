@@ -56,9 +56,23 @@ static void print_rows(json_t *list, const struct lx_control_object *object)
 	lx_print_table(stdout, list, object, lx_lnetx_format()->more);
 }
 
+#define REFUSALS_SHOWN 20
+
+/* The latest come first; a table has the first of them, if not all are asked for. */
+static int show_refusals(struct lx_session *s, json_t **ret_list)
+{
+	int err = lx_action_show_all(s, LX_CONTROL_REFUSALS, &lx_control_refusals, LX_LEVEL_OWN,
+				     ret_list);
+
+	while (!err && !lx_lnetx_as_tree() && !lx_lnetx_format()->more &&
+	       json_array_size(*ret_list) > REFUSALS_SHOWN)
+		json_array_remove(*ret_list, REFUSALS_SHOWN);
+	return err;
+}
+
 static int show(struct lx_session *s, const struct lx_args *a)
 {
-	json_t *guards = NULL, *bans = NULL, *prefixes = NULL, *guard;
+	json_t *guards = NULL, *bans = NULL, *prefixes = NULL, *refusals = NULL, *guard;
 	int err = lx_action_show_all(s, LX_CONTROL_GUARD, &lx_control_guards, LX_LEVEL_OWN,
 				     &guards);
 
@@ -67,19 +81,24 @@ static int show(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = lx_action_show_all(s, LX_CONTROL_PREFIXES, &lx_control_prefixes, LX_LEVEL_OWN,
 					 &prefixes);
+	if (!err)
+		err = show_refusals(s, &refusals);
 	guard = err ? NULL : json_array_get(guards, 0);
 	if (guard && lx_lnetx_as_tree()) {
 		json_object_set(guard, "bans", bans);
 		json_object_set(guard, "prefixes", prefixes);
+		json_object_set(guard, "refusals", refusals);
 		lx_lnetx_print(lx_control_guards.yaml, json_incref(guard));
 	} else if (guard) {
 		print_guard(guard);
 		print_rows(bans, &lx_control_bans);
 		print_rows(prefixes, &lx_control_prefixes);
+		print_rows(refusals, &lx_control_refusals);
 	}
 	json_decref(guards);
 	json_decref(bans);
 	json_decref(prefixes);
+	json_decref(refusals);
 	return err;
 }
 

@@ -163,4 +163,16 @@ struct lx_guard_prefix_info {
 	uint64_t syns; /* that it decided about */
 };
 
+#define LX_GUARD_ADDRESS_TEXT 46
+
+/* A source whose SYNs for the acceptor were dropped, but for those that are banned. */
+struct lx_guard_refusal_info {
+	char source[LX_GUARD_ADDRESS_TEXT];
+	uint32_t verdict; /* enum lx_guard_verdict; as what follows of the last one */
+	uint32_t port; /* that it came from */
+	uint64_t last_ns; /* monotonic clock */
+	int64_t age_s;
+	uint64_t syns; /* that were dropped */
+};
+
 #endif

@@ -69,6 +69,7 @@ enum lx_control_command {
 	LX_CONTROL_STREAMS = 40, /* show: what the fast path does with what peers send */
 	LX_CONTROL_LANES = 41, /* show: what it sends on */
 	LX_CONTROL_TRACE = 42, /* show: messages that it sees, until the client closes */
+	LX_CONTROL_REFUSALS = 43, /* show: whose connections the guard has dropped */
 };
 
 enum lx_control_error_attr {
@@ -225,7 +226,8 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 /* "bpf status", and the lists in it; the fast path's tables; what the guard has. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
 	lx_control_bpf_hooks, lx_control_bpf_objects, lx_control_streams, lx_control_lanes,
-	lx_control_traces, lx_control_guards, lx_control_bans, lx_control_prefixes;
+	lx_control_traces, lx_control_guards, lx_control_bans, lx_control_prefixes,
+	lx_control_refusals;
 
 /* Requests: which struct a command takes is in its name. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,

@@ -19,6 +19,7 @@
 #define LX_GUARD_BANS_MAX 4096
 #define LX_GUARD_PREFIXES_MAX 4096
 #define LX_GUARD_SOURCES_MAX 16384 /* the longest silent one makes room */
+#define LX_GUARD_REFUSALS_MAX 1024 /* likewise */
 
 /* Map "config", one element. */
 struct lx_guard_config {
@@ -85,6 +86,16 @@ struct lx_guard_source {
 	__u64 paid_ns; /* B */
 };
 LX_LAYOUT(struct lx_guard_source, 8);
+
+/* Map "refusals": by source, the SYNs for the acceptor that were dropped, but for bans. */
+struct lx_guard_refusal {
+	__u64 syns;    /* B */
+	__u64 last_ns; /* B: monotonic clock; as what follows of the last one */
+	__u32 verdict; /* B: enum lx_guard_verdict */
+	__be16 sport;  /* B */
+	__u16 zero;
+};
+LX_LAYOUT(struct lx_guard_refusal, 24);
 
 /* Map "counters", for each processor: packets by what became of them. Append only. */
 #define LX_GUARD_VERDICTS(X) \

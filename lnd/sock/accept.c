@@ -39,16 +39,33 @@ void lx_sock_accept_done(struct lx_sock_conn *conn)
 	conn->listener = NULL;
 }
 
+/* Addresses that look the same to it share their lines of the log. */
+static uint64_t key_of(const union lx_addr *addr)
+{
+	uint64_t half[2];
+
+	if (addr->sa.sa_family == AF_INET)
+		return addr->v4.sin_addr.s_addr;
+	memcpy(half, &addr->v6.sin6_addr, sizeof(half));
+	return half[0] * 0x9e3779b97f4a7c15ULL ^ half[1];
+}
+
 static bool refused(struct lx_sock_listener *listener, const union lx_addr *remote)
 {
+	unsigned int missed;
+
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_NONE)
 		return true;
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_ALL ||
 	    lx_addr_port(remote) <= LX_SOCK_PRIVILEGED_PORT_MAX)
 		return false;
-	lx_warn("address=%s listener=%s reason=\"source port is not privileged\" "
-		"action=\"connection refused; accept=all would take it\"",
-		lx_addr_str(remote), lx_addr_str(&listener->addr));
+	/* Who is refused dials again and again. */
+	if (lx_ratelimit(&listener->refused_log, key_of(remote), lx_sock_now(), LX_RATELIMIT_MINUTE,
+			 &missed))
+		lx_warn("address=%s listener=%s connections=%u "
+			"reason=\"source port is not privileged\" "
+			"action=\"connection refused; accept=all would take it\"",
+			lx_addr_str(remote), lx_addr_str(&listener->addr), missed + 1);
 	return true;
 }
 

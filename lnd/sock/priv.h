@@ -31,6 +31,7 @@
 #include "../../user/base/hash.h"
 #include "../../user/base/list.h"
 #include "../../user/base/log.h"
+#include "../../user/base/ratelimit.h"
 #include "../../user/base/spare.h"
 #include "../../user/io/env.h"
 #include "../../user/io/netif.h"
@@ -89,6 +90,7 @@ struct lx_sock_listener {
 	struct lx_work work; /* start, stop; on loop 0 */
 	struct lx_list half_open; /* conns that have not said HELLO, oldest first */
 	unsigned int n_half_open;
+	struct lx_ratelimit refused_log; /* by address */
 	struct lx_sock_net *waiter; /* held until this is closed */
 };
 

@@ -78,6 +78,20 @@ knock() {
 	END
 }
 
+# knock_from NODE SOURCE ADDRESS PORT SOURCE-PORT
+knock_from() {
+	on "$1" python3 - "${@:2}" <<-'END'
+		import socket, sys
+		s = socket.socket()
+		s.bind((sys.argv[1], int(sys.argv[4])))
+		s.settimeout(1.2)
+		try:
+		    s.connect((sys.argv[2], int(sys.argv[3])))
+		except OSError as e:
+		    sys.exit(str(e))
+	END
+}
+
 # reaches NODE ADDRESS: whether the system there answers, on a port where nobody listens
 reaches() {
 	[[ $(knock "$1" "$2" 9 2>&1) == *refused* ]]
@@ -107,6 +121,31 @@ knock_at_once() {
 	knock b 10.1.0.1 988 700
 	pings b 10.1.0.1@tcp
 	pings a 10.1.0.2@tcp
+}
+
+# refusal NODE SOURCE FIELD
+refusal() {
+	lx "$1" -j guard show | jq -r ".guard.refusals[] | select(.source == \"$2\") | .$3"
+}
+
+@test "who is dropped is told: in the log once a minute, and by guard show" {
+	guarded
+	ip -n "$(ns b)" addr add 10.1.0.3/24 dev eth0
+	equal "$(lx a -j guard show | jq -c .guard.refusals)" '[]'
+	run -1 knock b 10.1.0.1 988 40001
+	eventually "$PATIENCE" log_has a 'source=10.1.0.2 port=40001 syns=[0-9]* .*lnetx guard set accept all'
+	equal "$(refusal a 10.1.0.2 reason)" unprivileged
+	equal "$(refusal a 10.1.0.2 port)" 40001
+	[ "$(refusal a 10.1.0.2 syns)" -ge 1 ]
+	lx a guard deny 10.1.0.3
+	run -1 knock_from b 10.1.0.3 10.1.0.1 988 700
+	run -1 knock b 10.1.0.1 988 40002
+	equal "$(lx a -j guard show | jq -r '.guard.refusals[].source' | tr '\n' ' ')" '10.1.0.2 10.1.0.3 '
+	equal "$(refusal a 10.1.0.3 reason)" denied
+	run -0 lx a guard show
+	[[ $output == *'REFUSED'*'10.1.0.2  unprivileged '*'10.1.0.3  denied '* ]]
+	# All that within the minute: one line so far.
+	equal "$(grep -c 'source=10' "$DIR/a.log")" 1
 }
 
 @test "the guard follows the tunable accept, and is not there without anything to do" {
@@ -171,8 +210,15 @@ tc_mode() {
 	equal "$(lx a -j guard show | jq -r '.guard.bans[].nid')" 10.1.0.2@tcp
 	run -1 lx a guard ban 10.1.0.2@tcp
 	[[ $output == *"is banned already"* ]]
+	run -1 lx a -j guard ban 10.1.0.2@tcp
+	equal "$(jq -r '.error.errno' <<<"$output")" -17
+	[[ $(jq -r '.error.reason' <<<"$output") == *"is banned already"* ]]
 	lx a guard unban 10.1.0.2@tcp
 	eventually "$PATIENCE" pings b 10.1.0.1@tcp
+	run -0 --separate-stderr lx a -j guard ban 10.1.0.2@tcp
+	[ "$(jq '.ban[0].connections' <<<"$output")" -gt 0 ]
+	equal "$(jq -r '.ban[0].nid' <<<"$output")" 10.1.0.2@tcp
+	lx a guard unban 10.1.0.2@tcp
 	run -1 lx a guard unban 10.1.0.2@tcp
 	[[ $output == *"is not banned"* ]]
 	run -1 lx a guard ban 10.77.0.2@tcp7

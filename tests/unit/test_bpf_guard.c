@@ -597,6 +597,44 @@ static void test_lists(void **state)
 	assert_int_equal(lx_guard_prefix_del(guard, &prefixes[0]), -ENOENT);
 }
 
+/* Whose SYNs were dropped is known, with the reason of the last one; the latest come first. */
+static void test_refusals(void **state)
+{
+	struct lx_guard_refusal_info *list;
+	size_t n;
+
+	if (!guard)
+		skip();
+	setup_rules(true);
+	add_ban("10.1.0.9@tcp");
+	add_prefix("10.2.0.0/16", LX_GUARD_DENY);
+	JUDGE(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40001);
+	JUDGE(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40002);
+	JUDGE(DENIED, V4, .src = "10.2.7.2");
+	JUDGE(UNPRIVILEGED, V6, .src = "fd00::7:3", .sport = 40003);
+	JUDGE(BANNED, V4, .src = "10.1.0.9"); /* as the admin wants it: in the list of bans */
+	JUDGE(ACCEPTED, V4, .src = "10.1.7.4");
+	assert_int_equal(lx_guard_refusals(guard, &list, &n), 0);
+	assert_true(n >= 3); /* and those of the tests before */
+	assert_string_equal(list[0].source, "fd00::7:3");
+	assert_int_equal(list[0].verdict, LX_GUARD_UNPRIVILEGED);
+	assert_int_equal(list[0].port, 40003);
+	assert_int_equal(list[0].syns, 2); /* XDP and TC */
+	assert_string_equal(list[1].source, "10.2.7.2");
+	assert_int_equal(list[1].verdict, LX_GUARD_DENIED);
+	assert_string_equal(list[2].source, "10.1.7.1");
+	assert_int_equal(list[2].port, 40002);
+	assert_int_equal(list[2].syns, 4);
+	assert_in_range(list[2].age_s, 0, 60);
+	assert_true(list[0].last_ns >= list[1].last_ns && list[1].last_ns >= list[2].last_ns);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_not_equal(list[i].source, "10.1.0.9");
+		assert_string_not_equal(list[i].source, "10.1.7.4");
+	}
+	free(list);
+	drop_rules();
+}
+
 static int end(void **state)
 {
 	lx_guard_free(guard);
@@ -612,6 +650,7 @@ int main(void)
 		cmocka_unit_test(test_prefixes),   cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_pays),	   cmocka_unit_test(test_same_everywhere),
 		cmocka_unit_test(test_prefix_texts), cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_refusals),
 	};
 
 	rnd_init();

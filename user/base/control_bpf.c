@@ -236,6 +236,21 @@ static const struct lx_field prefix_fields[] = {
 static const struct lx_schema prefix = { "prefix", sizeof(struct lx_guard_prefix_info),
 					 prefix_fields };
 
+#define VERDICT_(NAME, name, help) name,
+static const char *const verdict_names[] = { LX_GUARD_VERDICTS(VERDICT_) };
+
+static const struct lx_field refusal_fields[] = {
+	{ LX_FIELD(1, "source", STR, struct lx_guard_refusal_info, source), .col = "REFUSED" },
+	{ LX_FIELD(2, "reason", ENUM, struct lx_guard_refusal_info, verdict),
+	  LX_FIELD_NAMES(verdict_names), .col = "REASON" },
+	{ LX_FIELD_NUM(3, "port", struct lx_guard_refusal_info, port), .col = "FROM PORT" },
+	{ LX_FIELD_NUM(4, "syns", struct lx_guard_refusal_info, syns), .col = "SYNS" },
+	{ LX_FIELD_NUM(5, "age_s", struct lx_guard_refusal_info, age_s), .col = "SECONDS" },
+	END
+};
+static const struct lx_schema refusal = { "refusal", sizeof(struct lx_guard_refusal_info),
+					  refusal_fields };
+
 const struct lx_control_object lx_control_bpf = { "bpf", NULL, NULL, &bpf };
 const struct lx_control_object lx_control_bpf_features = { "features", NULL, NULL, &feature };
 const struct lx_control_object lx_control_bpf_sets = { "sets", NULL, NULL, &set };
@@ -247,6 +262,7 @@ const struct lx_control_object lx_control_traces = { "trace", NULL, NULL, &trace
 const struct lx_control_object lx_control_guards = { "guard", NULL, NULL, &guard };
 const struct lx_control_object lx_control_bans = { "ban", NULL, NULL, &ban };
 const struct lx_control_object lx_control_prefixes = { "prefix", NULL, NULL, &prefix };
+const struct lx_control_object lx_control_refusals = { "refusal", NULL, NULL, &refusal };
 
 /* ---- requests ---------------------------------------------------------------------- */
 

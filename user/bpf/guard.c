@@ -101,12 +101,17 @@ int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix)
 	return 0;
 }
 
+static void format_address(const uint8_t addr[16], bool v4, char *buf, size_t size)
+{
+	inet_ntop(v4 ? AF_INET : AF_INET6, addr + (v4 ? 12 : 0), buf, (socklen_t)size);
+}
+
 const char *lx_guard_format(const struct lx_guard_prefix *prefix, char *buf)
 {
 	bool v4 = is_mapped(prefix->addr) && prefix->bits >= 96;
 	char addr[INET6_ADDRSTRLEN];
 
-	inet_ntop(v4 ? AF_INET : AF_INET6, prefix->addr + (v4 ? 12 : 0), addr, sizeof(addr));
+	format_address(prefix->addr, v4, addr, sizeof(addr));
 	snprintf(buf, LX_GUARD_PREFIX_TEXT, "%s/%u", addr, prefix->bits - (v4 ? 96 : 0));
 	return buf;
 }
@@ -515,6 +520,18 @@ static int sum_counters(const struct lx_guard *g, uint64_t *ret_count)
 	return err;
 }
 
+int lx_guard_counts(struct lx_guard *g, uint64_t *ret_count)
+{
+	int err;
+
+	if (!g->loaded)
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&g->lock);
+	err = sum_counters(g, ret_count);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
 int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 {
 	const struct lx_guard_config *c = &g->config;
@@ -610,6 +627,62 @@ int lx_guard_prefixes(struct lx_guard *g, struct lx_guard_prefix_info **ret_list
 	}
 	pthread_mutex_unlock(&g->lock);
 	qsort(list, n, sizeof(*list), by_prefix);
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+static int later_first(const void *a, const void *b)
+{
+	const struct lx_guard_refusal_info *x = a, *y = b;
+
+	return (x->last_ns < y->last_ns) - (x->last_ns > y->last_ns);
+}
+
+static void describe_refusal(const struct lx_guard_address *key, const struct lx_guard_refusal *r,
+			     uint64_t now_ns, struct lx_guard_refusal_info *ret_info)
+{
+	struct lx_guard_refusal_info *info = ret_info;
+
+	format_address(key->addr, is_mapped(key->addr), info->source, sizeof(info->source));
+	info->verdict = r->verdict;
+	info->port = ntohs(r->sport);
+	info->syns = r->syns;
+	info->last_ns = r->last_ns;
+	/* It may just have been changed. */
+	info->age_s = r->last_ns < now_ns ? (int64_t)((now_ns - r->last_ns) / SECOND) : 0;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+int lx_guard_refusals(struct lx_guard *g, struct lx_guard_refusal_info **ret_list, size_t *ret_n)
+{
+	const struct bpf_map *map = g->loaded ? g->skeleton->maps.refusals : NULL;
+	struct lx_guard_refusal_info *list = calloc(LX_GUARD_REFUSALS_MAX, sizeof(*list));
+	uint64_t now_ns = monotonic_ns();
+	struct lx_guard_address key;
+	struct lx_guard_refusal refusal;
+	void *last = NULL;
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	pthread_mutex_lock(&g->lock);
+	/* A key that makes room meanwhile has the walk begin anew: then some are there twice. */
+	while (map && n < LX_GUARD_REFUSALS_MAX &&
+	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
+		last = &key;
+		if (!bpf_map__lookup_elem(map, &key, sizeof(key), &refusal, sizeof(refusal), 0))
+			describe_refusal(&key, &refusal, now_ns, &list[n++]);
+	}
+	pthread_mutex_unlock(&g->lock);
+	qsort(list, n, sizeof(*list), later_first);
 	*ret_list = list;
 	*ret_n = n;
 	return 0;

@@ -87,6 +87,13 @@ int lx_guard_bans(struct lx_guard *guard, struct lx_guard_ban_info **ret_list, s
 int lx_guard_prefixes(struct lx_guard *guard, struct lx_guard_prefix_info **ret_list,
 		      size_t *ret_n);
 
+/* Packets by enum lx_guard_verdict, LX_GUARD_COUNT numbers. -EOPNOTSUPP, -ENOMEM, -errno. */
+int lx_guard_counts(struct lx_guard *guard, uint64_t *ret_count);
+
+/* Latest first. */
+int lx_guard_refusals(struct lx_guard *guard, struct lx_guard_refusal_info **ret_list,
+		      size_t *ret_n);
+
 /* The programs for XDP and TC, for tests that run them on packets. Negative: not loaded. */
 int lx_guard_prog_fd(const struct lx_guard *guard, bool tc);
 

@@ -254,6 +254,7 @@ static const struct show {
 	      { LX_CONTROL_GUARD, "guard", lx_offload_show_guard, true },
 	      { LX_CONTROL_BANS, "ban", lx_offload_show_bans, true },
 	      { LX_CONTROL_PREFIXES, "prefix", lx_offload_show_prefixes, true },
+	      { LX_CONTROL_REFUSALS, "refusal", lx_offload_show_refusals, true },
 	      { LX_CONTROL_STREAMS, "stream", lx_offload_show_streams, true },
 	      { LX_CONTROL_LANES, "lane", lx_offload_show_lanes, true },
 	      { 0, NULL, NULL, false } };

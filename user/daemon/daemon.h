@@ -8,6 +8,7 @@
  *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
  *	                       │   └▶ edit.c   pieces of the node's configuration
  *	                       ├▶ offload.c BPF: the guard follows each change
+ *	                       │   └▶ refusals.c whose connections it drops, for the log
  *	                       ├▶ trace.c   messages that the fast path sees
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
  *	                       └▶ monitor.c changes of the node, as they happen
@@ -32,6 +33,7 @@ struct lx_monitor;
 struct lx_tracer;
 struct lx_offload;
 struct lx_neighbours;
+struct lx_refusals;
 
 struct lx_daemon {
 	uv_loop_t *loop;
@@ -52,6 +54,7 @@ struct lx_daemon {
 	struct lx_tracer *tracer;
 	struct lx_offload *offload;
 	struct lx_neighbours *neighbours;
+	struct lx_refusals *refusals;
 };
 
 #endif

@@ -25,6 +25,7 @@
 #include "notify.h"
 #include "offload.h"
 #include "probe.h"
+#include "refusals.h"
 #include "report.h"
 #include "server.h"
 #include "trace.h"
@@ -215,6 +216,7 @@ static void close_all(struct lx_daemon *d)
 	lx_monitor_free(d->monitor);
 	lx_tracer_free(d->tracer);
 	lx_neighbours_free(d->neighbours);
+	lx_refusals_free(d->refusals);
 	d->server = NULL;
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
@@ -377,6 +379,8 @@ static int run(const struct options *o)
 	if (init_daemon(d, o) || open_control(d))
 		return EXIT_FAILURE; /* the process ends: nothing else to undo */
 	err = lx_offload_new(d, !o->no_bpf, &d->offload);
+	if (!err)
+		err = lx_refusals_new(d, &d->refusals);
 	if (err) {
 		lx_err("action=exit reason=\"%s\"", strerror(-err));
 		return EXIT_FAILURE;

@@ -81,6 +81,11 @@ struct lx_forward *lx_offload_forward(const struct lx_offload *o)
 	return o->forwards ? o->forward : NULL;
 }
 
+struct lx_guard *lx_offload_guard(const struct lx_offload *o)
+{
+	return o->guard;
+}
+
 /* ---- going along with the node ----------------------------------------------------- */
 
 /* Tunables of module tcp. */
@@ -461,6 +466,18 @@ int lx_offload_show_prefixes(struct lx_daemon *d, const struct lx_control_show *
 
 	return err ? err
 		   : lx_dump_new(&lx_control_prefixes, req->level, list, n, sizeof(*list),
+				 ret_dump);
+}
+
+int lx_offload_show_refusals(struct lx_daemon *d, const struct lx_control_show *req,
+			     struct lx_dump **ret_dump)
+{
+	struct lx_guard_refusal_info *list;
+	size_t n;
+	int err = lx_guard_refusals(d->offload->guard, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_refusals, req->level, list, n, sizeof(*list),
 				 ret_dump);
 }
 

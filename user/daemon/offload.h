@@ -26,6 +26,9 @@ void lx_offload_settle(struct lx_daemon *daemon);
 /* The fast path; NULL: it is not loaded. Main thread. */
 struct lx_forward *lx_offload_forward(const struct lx_offload *offload);
 
+/* Loaded or not. */
+struct lx_guard *lx_offload_guard(const struct lx_offload *offload);
+
 /* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
 int lx_offload_guard_set(struct lx_offload *offload, const struct lx_control_guard *req, char *text,
 			 size_t size);
@@ -46,6 +49,8 @@ int lx_offload_show_guard(struct lx_daemon *d, const struct lx_control_show *req
 int lx_offload_show_bans(struct lx_daemon *d, const struct lx_control_show *req,
 			 struct lx_dump **ret_dump);
 int lx_offload_show_prefixes(struct lx_daemon *d, const struct lx_control_show *req,
+			     struct lx_dump **ret_dump);
+int lx_offload_show_refusals(struct lx_daemon *d, const struct lx_control_show *req,
 			     struct lx_dump **ret_dump);
 int lx_offload_show_streams(struct lx_daemon *d, const struct lx_control_show *req,
 			    struct lx_dump **ret_dump);
