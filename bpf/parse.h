@@ -338,6 +338,7 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 	} else {
 		struct lx_lane *lane = lx_lane_at(c->lane);
 
+		lx_slot_at(s, s->tail)->type = m->type & (LX_LANE_TYPES - 1);
 		lx_slot_push(s, s->parse_next, m->len, c->lane, c->start, m->cookie);
 		if (m->cookie) {
 			LX_ADD(&s->cookies_due, 1);

@@ -228,6 +228,11 @@ static void add_columns(struct table *t, const struct lx_schema *schema)
 	}
 }
 
+static bool says_nothing(const json_t *value)
+{
+	return !value || (json_is_integer(value) && !json_integer_value(value));
+}
+
 /* Fills cells in the order of add_columns(). */
 static void add_cells(struct table *t, const struct lx_schema *schema, const json_t *map,
 		      unsigned int *at)
@@ -241,7 +246,7 @@ static void add_cells(struct table *t, const struct lx_schema *schema, const jso
 			char *text = cell_text(value);
 
 			t->cell[t->n_rows * t->n + *at] = text;
-			t->hidden[*at] = t->hidden[*at] && !value;
+			t->hidden[*at] = t->hidden[*at] && says_nothing(value);
 			if (strlen(text) > t->width[*at])
 				t->width[*at] = strlen(text);
 			++*at;

@@ -189,7 +189,7 @@ struct lx_slot {
 	__u64 cookie;     /* zero-copy request of the peer; 0: none */
 	__u32 len;
 	__u16 lane;       /* LX_NO_LANE: the socket */
-	__u16 reserved;
+	__u16 type;       /* LX_MSG_* of a message on a lane */
 };
 LX_LAYOUT(struct lx_slot, 32);
 

@@ -203,6 +203,9 @@ struct lx_lnd {
 	void (*conns)(struct lx_ni *ni, const struct lx_nid *nid,
 		      int (*fn)(const struct lx_conn_info *info, void *arg), void *arg);
 
+	/* How many peers it knows. May be NULL: none. */
+	unsigned int (*peers)(struct lx_ni *ni);
+
 	/* Close the connections to a peer (NULL: to all); returns how many. May be NULL. */
 	int (*disconnect)(struct lx_ni *ni, const struct lx_nid *nid);
 };
@@ -274,6 +277,13 @@ struct lx_carried {
  * it is a gateway, its routes. To be called every second while there are some.
  */
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried);
+
+/**
+ * lx_lnd_lost - messages that were carried to a next hop have not arrived, and will not
+ * @n: by type; @payload: bytes of all of them
+ */
+void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
+		 uint64_t payload);
 
 /* The NI's link or address went away, and why, or came back (LX_DOWN_NO). */
 void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why);

@@ -29,7 +29,8 @@
 	X(SHUTDOWN, "shutdown", "the NI or the node is going down") \
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)") \
 	X(BAD_NID, "bad_nid", "source or destination is no NID of a node; connection closed") \
-	X(LOOP, "loop", "the next hop is the peer that it came from: routes lead back to each other")
+	X(LOOP, "loop", "the next hop is the peer that it came from: routes lead back to each other") \
+	X(SEND_FAILED, "send_failed", "was to be forwarded: no connection to the next hop, or it has ended")
 
 enum lx_reason {
 #define LX_REASON_ENUM_(NAME, name, help) LX_REASON_##NAME,

@@ -355,6 +355,17 @@ static void o2ib_conns(struct lx_ni *ni, const struct lx_nid *nid,
 	}
 }
 
+static unsigned int o2ib_peers(struct lx_ni *ni)
+{
+	const struct lx_o2ib_net *net = ni->lnd_data;
+	struct lx_o2ib_peer *peer;
+	unsigned int n = 0;
+
+	lx_list_for_each (peer, &net->peers, link)
+		n++;
+	return n;
+}
+
 /* A listener does not move. */
 static int o2ib_retune(struct lx_ni *ni)
 {
@@ -382,5 +393,6 @@ const struct lx_lnd lx_o2ib_lnd = {
 	.retune = o2ib_retune,
 	.set_tunable = o2ib_set_tunable,
 	.conns = o2ib_conns,
+	.peers = o2ib_peers,
 	.disconnect = o2ib_disconnect,
 };

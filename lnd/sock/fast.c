@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See fast.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "fast_priv.h"
@@ -21,18 +22,40 @@ static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	conn->reset = conn->reset || s->diverted;
 }
 
-static unsigned int lost_messages(struct lx_sock_fast *fast, unsigned int stream, int lane)
+/* What was sent on a lane and has not been acknowledged, by type; the payload of all of it. */
+static struct lx_type_counts lost_messages(struct lx_sock_fast *fast, unsigned int stream, int lane,
+					   uint64_t *ret_payload)
 {
 	const struct lx_stream *s = lx_forward_stream(fast->forward, stream);
 	uint64_t una = lx_forward_lane(fast->forward, lane)->una;
-	unsigned int n = 0;
+	uint64_t n[LX_LANE_TYPES] = { 0 };
+	size_t overhead = lx_proto_overhead(s->version);
 
+	*ret_payload = 0;
 	for (uint32_t i = s->head; i != s->tail; i++) {
 		const struct lx_slot *slot = &s->slot[i % LX_STREAM_SLOTS];
 
-		n += slot->lane == lane && una < slot->lane_start + slot->len;
+		if (slot->lane != lane || una >= slot->lane_start + slot->len)
+			continue;
+		n[slot->type % LX_LANE_TYPES]++;
+		*ret_payload += slot->len - overhead;
 	}
-	return n;
+	return (struct lx_type_counts){ .ack = n[LX_MSG_ACK], .put = n[LX_MSG_PUT],
+					.get = n[LX_MSG_GET], .reply = n[LX_MSG_REPLY] };
+}
+
+/* The lane's stream goes on, but for these. */
+static void lane_lost(struct lx_sock_fast *fast, struct lx_sock_conn *conn, unsigned int stream)
+{
+	uint64_t payload;
+	struct lx_type_counts n = lost_messages(fast, stream, conn->lane, &payload);
+
+	lx_lnd_lost(conn->net->ni, &conn->peer->id.nid, &n, payload);
+	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
+		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
+		lx_nid_str(&fast->stream[stream].conn->peer->id.nid),
+		lx_nid_str(&conn->peer->id.nid), n.ack + n.put + n.get + n.reply);
+	lx_forward_kick(fast->forward, stream);
 }
 
 /*
@@ -52,13 +75,8 @@ static void lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	if (!lx_fast_lane_is_busy(lane))
 		return;
 	lx_fast_lane_drop_credits(fast, lane);
-	if (owner < lx_forward_streams(fast->forward) && fast->stream[owner].conn) {
-		lx_warn("nid=%s next_hop=%s messages=%u reason=\"the connection that they were "
-			"sent on has ended\" action=\"dropped; their senders time out or try again\"",
-			lx_nid_str(&fast->stream[owner].conn->peer->id.nid),
-			lx_nid_str(&conn->peer->id.nid), lost_messages(fast, owner, conn->lane));
-		lx_forward_kick(fast->forward, owner);
-	}
+	if (owner < lx_forward_streams(fast->forward) && fast->stream[owner].conn)
+		lane_lost(fast, conn, owner);
 }
 
 void lx_sock_fast_conn_closing(struct lx_sock_conn *conn)

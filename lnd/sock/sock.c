@@ -355,6 +355,17 @@ static void sock_conns(struct lx_ni *ni, const struct lx_nid *nid,
 	}
 }
 
+static unsigned int sock_peers(struct lx_ni *ni)
+{
+	const struct lx_sock_net *net = ni->lnd_data;
+	struct lx_sock_peer *peer;
+	unsigned int n = 0;
+
+	lx_list_for_each (peer, &net->peers, link)
+		n++;
+	return n;
+}
+
 static void sock_count(struct lx_ni *ni)
 {
 	lx_sock_fast_count(ni->lnd_data);
@@ -398,6 +409,7 @@ const struct lx_lnd lx_sock_lnd = {
 	.retune = sock_retune,
 	.set_tunable = sock_set_tunable,
 	.conns = sock_conns,
+	.peers = sock_peers,
 	.disconnect = sock_disconnect,
 	.count = sock_count,
 	.policy_changed = sock_policy_changed,

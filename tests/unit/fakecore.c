@@ -326,6 +326,15 @@ uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
 	return node_of(ni)->peer_number;
 }
 
+void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
+		 uint64_t payload)
+{
+	node_of(ni)->lost = *n;
+	node_of(ni)->lost_payload += payload;
+	node_of(ni)->n_dropped += n->put + n->get + n->reply + n->ack;
+	lx_env_wake(ni->env);
+}
+
 void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried)
 {
 	if (!carried->received.put)

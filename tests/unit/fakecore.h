@@ -53,6 +53,9 @@ struct fake_node {
 	unsigned int n_parsed, n_lost, n_link, n_up, n_down, n_gets;
 	unsigned int n_carried; /* PUTs by lanes */
 	struct lx_nid carried_from;
+	struct lx_type_counts lost; /* the last ones by a lane that ended */
+	uint64_t lost_payload;
+	unsigned int n_dropped;
 	uint32_t carried_src_net;
 	int lost_error;
 	bool link_up, stopped;

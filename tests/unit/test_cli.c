@@ -640,6 +640,20 @@ static void test_lnetx_output(void **state)
 	fails(2, "lnetx disconnect", "from whom?");
 }
 
+/* Failures have a column for each class in which there are some. */
+static void test_failure_columns(void **state)
+{
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
+	      "    interfaces: {0: eth0}\n    health stats: {no route: 0, timeouts: 12}\n"
+	      "peer:\n- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - nid: 10.0.0.3@tcp1\n    state: up\n    health stats: {dropped: 4, error: 5}\n");
+	prints("lnetx -s net", "LOCAL TIMEOUT");
+	prints_not("lnetx -s net", "NO ROUTE");
+	prints_not("lnetx net", "LOCAL");
+	prints("lnetx -s peer", "REMOTE DROP  REMOTE ERROR");
+	prints_not("lnetx -s peer", "NET TIMEOUT");
+}
+
 /* What is down has a reason and a time, behind what the reference shows; what is up has none. */
 static void test_down(void **state)
 {
@@ -827,6 +841,7 @@ int main(int argc, char **argv)
 		TEST(test_lnetx_words),
 		TEST(test_lnetx_refused),
 		TEST(test_lnetx_output),
+		TEST(test_failure_columns),
 		TEST(test_down),
 		TEST(test_routing_left),
 		TEST(test_monitor),

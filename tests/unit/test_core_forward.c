@@ -218,6 +218,71 @@ static void a_missing_route_is_logged(void **state)
 	assert_non_null(strstr(logged[0], "a message cannot be forwarded"));
 }
 
+/* A message that a router takes and cannot send on is a drop, one of it and of the next hop. */
+static void failed_forward_is_a_drop(void **state)
+{
+	struct lx_nid dead = nid("10.1.0.1@tcp2");
+	struct lx_stats *stats = &r1->core->stats;
+	struct lx_peer_ni *pni;
+
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	assert_true(exchange(10));
+	lx_core_stats_reset(r1->core);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	for (int i = 0; i < 3; i++) {
+		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+		lx_sim_run(sim, 10 * MS);
+	}
+	pni = lx_peer_ni_lookup(r1->core, &dead);
+	assert_int_equal(stats->drop_count, 3);
+	assert_int_equal(stats->drop_length, 30);
+	assert_int_equal(stats->drops[LX_REASON_SEND_FAILED] + stats->drops[LX_REASON_PEER_DEAD], 3);
+	assert_int_equal(pni->traffic.dropped.put, 3);
+	assert_int_equal(pni->traffic.io.drop, 3);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
+}
+
+/* The same of what the transport has carried by itself. */
+static void lost_by_the_transport_is_a_drop(void **state)
+{
+	const struct lx_type_counts n = { .put = 2, .reply = 1 };
+	struct lx_nid mine = nid("10.1.0.11@tcp2"), hop = nid("10.1.0.1@tcp2");
+	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
+
+	lx_core_stats_reset(r1->core);
+	lx_lnd_lost(&ni->ni, &hop, &n, 5000);
+	assert_int_equal(r1->core->stats.drop_count, 3);
+	assert_int_equal(r1->core->stats.drop_length, 5000);
+	assert_int_equal(r1->core->stats.drops[LX_REASON_SEND_FAILED], 3);
+	assert_int_equal(ni->traffic.io.drop, 3);
+	assert_int_equal(lx_peer_ni_lookup(r1->core, &hop)->traffic.dropped.put, 2);
+	assert_int_equal(lx_peer_ni_lookup(r1->core, &hop)->traffic.dropped.reply, 1);
+}
+
+/* An answer that has no way back is dropped here, and the fault is here. */
+static void missing_return_route_is_local(void **state)
+{
+	struct lx_nid mine = nid("10.1.0.1@tcp2");
+	struct lx_stats *stats = &s->core->stats;
+
+	assert_true(exchange(10));
+	lx_route_delete(s->core, LX_NET(2, 1), &lx_nid_any);
+	lx_core_stats_reset(s->core);
+	post(s, 6, NULL, 1, 0, src, 10, LX_MD_OP_GET, 1);
+	get(a, mem(a, dst, 10, 2), "10.1.0.1@tcp2", 6, 1);
+	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+	put(a, mem(a, src, 10, 2), true, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, 100 * MS);
+	assert_int_equal(stats->local_no_route_count, 2);
+	assert_int_equal(stats->remote_error_count, 0);
+	assert_int_equal(stats->drops[LX_REASON_NO_ROUTE], 2);
+	assert_int_equal(stats->drop_count, 2);
+	assert_int_equal(lx_ni_lookup(s->core, &mine)->traffic.dropped.reply, 1);
+	assert_int_equal(lx_ni_lookup(s->core, &mine)->traffic.dropped.ack, 1);
+}
+
 static void asymmetric_route_is_dropped(void **state)
 {
 	tune(s, "lnet_drop_asym_route", "1");
@@ -360,6 +425,9 @@ int main(void)
 		ROUTE_TEST(repeated_header_is_no_circle),
 		ROUTE_TEST(unroutable_is_dropped_by_the_router),
 		ROUTE_TEST(a_missing_route_is_logged),
+		ROUTE_TEST(failed_forward_is_a_drop),
+		ROUTE_TEST(lost_by_the_transport_is_a_drop),
+		ROUTE_TEST(missing_return_route_is_local),
 		ROUTE_TEST(asymmetric_route_is_dropped),
 		ROUTE_TEST(illegal_destinations_close),
 		ROUTE_TEST(forwarding_is_counted),

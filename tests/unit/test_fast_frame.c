@@ -193,6 +193,8 @@ static void way_back(void **state)
 		assert_int_equal(lx_frame(&f), 0);
 		assert_int_equal(stream.lane_messages, !cases[i].back);
 		assert_int_equal(stream.reasons[LX_LANE0_LOOP], cases[i].back);
+		if (!cases[i].back)
+			assert_int_equal(lx_slot_at(&stream, stream.head)->type, LX_MSG_PUT);
 	}
 }
 

@@ -191,11 +191,17 @@ static void ping_and_discover(void **state)
 	struct outcome o = { 0 };
 	struct lx_id to = id("127.0.0.2@tcp"), nobody = id("127.0.0.3@tcp");
 	struct lx_peer_info *peer;
+	struct lx_ni_info *nis;
+	size_t n;
 
 	assert_int_equal(lx_ping(a, &to, NULL, 5000, on_probe, &o), 0);
 	wait_probe(&o);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(o.n_nis, 1);
+	assert_int_equal(lx_ni_list(a, &nis, &n), 0);
+	assert_int_equal(nis[1].n_peers, 1);
+	assert_true(nis[1].n_conns >= 1);
+	free(nis);
 	o.done = false;
 	assert_int_equal(lx_discover(a, &to.nid, false, on_probe, &o), 0);
 	wait_probe(&o);

@@ -506,6 +506,34 @@ static void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, 
 	lx_env_unlock(env);
 }
 
+/* What was on a lane that ends is lost: the core is told what it was. */
+static void test_lost(void **state)
+{
+	struct lx_slot slots[] = {
+		{ .lane = 0, .lane_start = 0, .len = 24 + 72 + 100, .type = LX_MSG_PUT },
+		{ .lane = 0, .lane_start = 196, .len = 24 + 72 + 200, .type = LX_MSG_PUT },
+		{ .lane = LX_NO_LANE, .lane_start = 0, .len = 500 },
+		{ .lane = 0, .lane_start = 492, .len = 24 + 72, .type = LX_MSG_GET },
+	};
+	int lane;
+
+	assert_true(eventually(fast_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	lane = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	stream_in_order();
+	send_puts(fds[n_fds - 1], 1, 0);
+	assert_true(eventually(lane_is_live, 5000));
+	begin_on_lane(0, 0, 588, 588);
+	set_ring(0, slots, 4);
+	lane_has_acked(196);
+	shutdown(lane, SHUT_RDWR);
+	assert_true(fake_wait_count(out, &out->n_dropped, 2, 5000));
+	assert_int_equal(out->lost.put, 1);
+	assert_int_equal(out->lost.get, 1);
+	assert_int_equal(out->lost_payload, 200);
+	assert_non_null(strstr(logged, "messages=2 "));
+}
+
 /*
  * A peer that is a next hop of its own messages: one of its connections fails, all are
  * closed, and with its stream the lane it was on, which comes next.
@@ -805,6 +833,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stalled_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_sender, setup, teardown),

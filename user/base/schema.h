@@ -51,7 +51,7 @@ struct lx_field {
 	bool backup; /* part of a configuration */
 	bool sgn; /* of an integer */
 	bool wide; /* a column only when asked for more */
-	bool rare; /* a column only if there is a value in it */
+	bool rare; /* a column only if there is a value in it, and not only 0 */
 	const char *col; /* heading in tables; NULL: not in tables */
 	uint16_t offset, size;
 	const struct lx_schema *sub;

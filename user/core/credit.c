@@ -35,9 +35,7 @@ static int late_check(struct lx_core_msg *msg)
 	    msg->txpeer->status == LX_NI_STATUS_DOWN &&
 	    !(msg->m.target.pid & LX_PID_USERFLAG)) {
 		msg->m.hstatus = LX_HSTATUS_REMOTE_DROPPED;
-		lx_core_drop(core, LX_REASON_PEER_DEAD, msg->m.payload.length);
-		msg->txpeer->traffic.io.drop++;
-		msg->txni->traffic.io.drop++;
+		msg->drop = LX_REASON_PEER_DEAD;
 		return -EHOSTUNREACH;
 	}
 	if (msg->md && msg->md->zombie && !msg->response) {

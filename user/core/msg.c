@@ -207,6 +207,41 @@ static void count_failed(struct lx_core_msg *msg)
 	}
 }
 
+/*
+ * What has come to be forwarded, or was to be the answer to a request, and does not leave is
+ * a message that is thrown away. Counted here, whichever way it ends, and so once.
+ */
+static void count_lost(struct lx_core_msg *msg)
+{
+	struct lx_core_ni *ni = msg->txni ? msg->txni : msg->rxni;
+	enum lx_reason reason = msg->drop;
+
+	if (!reason)
+		reason = msg->status == -ESHUTDOWN ? LX_REASON_SHUTDOWN : LX_REASON_SEND_FAILED;
+	lx_core_drop(msg->core, reason, msg->m.hdr.payload_length);
+	if (!ni)
+		ni = lx_ni_lookup(msg->core, &msg->src_param);
+	if (ni)
+		lx_msg_count_dropped(ni, msg->txpeer, msg->m.hdr.type);
+}
+
+/* The same of messages that the transport has carried by itself. */
+void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
+		 uint64_t payload)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, next_hop);
+	struct lx_traffic *traffic = &lx_core_ni(ni)->traffic;
+	struct lx_stats *stats = &ni->core->stats;
+	uint64_t all = add_types(&traffic->dropped, n);
+
+	traffic->io.drop += all;
+	stats->drop_count += all;
+	stats->drop_length += payload;
+	stats->drops[LX_REASON_SEND_FAILED] += all;
+	if (pni)
+		pni->traffic.io.drop += add_types(&pni->traffic.dropped, n);
+}
+
 /* ---- the end -------------------------------------------------------------------- */
 
 static void msg_end(struct lx_core_msg *msg)
@@ -217,6 +252,8 @@ static void msg_end(struct lx_core_msg *msg)
 		count_sent(msg);
 	else if (msg->status)
 		count_failed(msg);
+	if (msg->status && (msg->transit || msg->drop))
+		count_lost(msg);
 
 	if (msg->md) {
 		msg->event.status = msg->status;
@@ -392,6 +429,23 @@ static void report_no_route(struct lx_core_msg *msg)
 		lx_rnet_lookup(core, net) ? "show" : "add");
 }
 
+/* No path: whose fault that is, and why it is dropped if nobody hears of it. */
+static void note_no_path(struct lx_core_msg *msg, int error)
+{
+	msg->m.hstatus = LX_HSTATUS_LOCAL_ERROR;
+	if (error == -ELOOP)
+		msg->drop = LX_REASON_LOOP;
+	if (error != -EHOSTUNREACH)
+		return;
+	/* Routes that are all down are so for want of a gateway. */
+	msg->m.hstatus = lx_rnet_lookup(msg->core, lx_nid_net(&msg->m.hdr.dst_nid))
+				 ? LX_HSTATUS_REMOTE_ERROR
+				 : LX_HSTATUS_LOCAL_NO_ROUTE;
+	if (msg->transit || msg->response)
+		msg->drop = LX_REASON_NO_ROUTE;
+	report_no_route(msg);
+}
+
 void lx_msg_route(struct lx_core_msg *msg)
 {
 	int r = route(msg);
@@ -399,13 +453,7 @@ void lx_msg_route(struct lx_core_msg *msg)
 	if (!r) {
 		lx_credit_send(msg);
 	} else if (r != -EINPROGRESS) {
-		if (r == -EHOSTUNREACH)
-			report_no_route(msg);
-		if ((r == -EHOSTUNREACH || r == -ELOOP) && msg->m.routing)
-			lx_core_drop(msg->core, r == -ELOOP ? LX_REASON_LOOP : LX_REASON_NO_ROUTE,
-				     msg->m.hdr.payload_length);
-		msg->m.hstatus = r == -EHOSTUNREACH ? LX_HSTATUS_REMOTE_ERROR
-						    : LX_HSTATUS_LOCAL_ERROR;
+		note_no_path(msg, r);
 		lx_msg_finish(msg, r);
 	}
 }

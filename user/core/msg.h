@@ -63,6 +63,8 @@ struct lx_core_msg {
 	struct lx_rbuf *rbuf;
 	bool has_rtr_credit, has_pool_credit;
 	bool ack_wanted;
+	bool transit;              /* received to be forwarded: if that fails, it is dropped */
+	enum lx_reason drop;       /* why, as far as it is known */
 
 	/* memory and what will be told about it */
 	struct lx_md *md;

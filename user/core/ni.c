@@ -350,6 +350,8 @@ void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
 	};
 	memcpy(ret_info->ifname, ni->ni.ifname, sizeof(ret_info->ifname));
 	lx_down_describe(&ni->down, &ret_info->down);
+	if (ni->ni.lnd->peers)
+		ret_info->n_peers = ni->ni.lnd->peers(&ni->ni);
 	if (ni->ni.lnd->conns)
 		ni->ni.lnd->conns(&ni->ni, NULL, count_conn, &ret_info->n_conns);
 }

@@ -426,6 +426,7 @@ void lx_parse_received(struct lx_core_msg *msg)
 		lx_msg_count_received(msg);
 	if (!msg->status && msg->m.routing) {
 		msg->phase = LX_PHASE_NEW;
+		msg->transit = true;
 		lx_msg_route(msg);
 		return;
 	}
