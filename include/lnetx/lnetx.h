@@ -536,6 +536,22 @@ int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_ni
 int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_probe_fn fn,
 		void *arg);
 
+/* Room for every hop that an explanation names. */
+#define LX_REACH_TEXT 320
+
+/**
+ * lx_reach_explain - what stands between this node and a NID, as far as it knows
+ * @source: local NID to go from, or NULL
+ * @buf: gets a sentence for people, without an end: that no route is configured; which
+ *	routes are down, and why; that it is a neighbour, and what its last connection ended
+ *	with; or by which gateways messages go that are up
+ * @size: of @buf; LX_REACH_TEXT is enough for two gateways
+ *
+ * For a probe or a message that has just failed: -EHOSTUNREACH is all of these.
+ */
+void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
+		      char *buf, size_t size);
+
 /**
  * lx_dist - how far a NID is (lnet.md 15)
  * Returns 0 own, 1 same net, hops + 1 remote, or -EHOSTUNREACH.

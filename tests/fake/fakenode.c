@@ -586,6 +586,12 @@ struct answer {
 	struct lx_peer_info info;
 };
 
+void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
+		      char *buf, size_t size)
+{
+	snprintf(buf, size, "it is in another world");
+}
+
 /* On a thread of its own, as a node's answers come. */
 static void *deliver(void *arg)
 {

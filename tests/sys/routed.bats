@@ -114,6 +114,8 @@ gateway_is_up() {
 	run -255 ctl client ping --timeout 2 $SERVER
 	# The client has been told that this router is none any more.
 	eventually "$PATIENCE" route_down
+	run -1 lx client ping $SERVER
+	[[ $output == *"no route to tcp2 is up: 10.1.0.11@tcp1: its gateway does not route"* ]]
 	# Who asks it all the same is ignored.
 	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
 	on client tests/sys/peer.py --net 1 stray 10.1.0.50 10.1.0.11 10.2.0.1

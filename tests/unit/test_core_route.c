@@ -3,6 +3,7 @@
 #include "routeworld.h"
 
 #include "../../user/core/credit.h"
+#include "../../user/core/reach.h"
 
 /*
  * A gateway's push makes it Multi-Rail at once; what it says of its NIs is merged a
@@ -368,6 +369,73 @@ static void switched_off_router_is_left_out(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
+/* What a failed ping from a says of the hops to a NID. */
+static const char *why(const char *to, const char *source)
+{
+	static char text[LX_REACH_TEXT];
+	struct lx_nid target = nid(to), from = source ? nid(source) : lx_nid_any;
+
+	lx_reach_why(a->core, &target, &from, text, sizeof(text));
+	return text;
+}
+
+static int ping_status;
+
+static void on_ping(int status, const struct lx_peer_info *info, void *arg)
+{
+	ping_status = status;
+}
+
+static int ping(const char *to)
+{
+	struct lx_id target = { nid(to), LX_PID_LUSTRE };
+
+	ping_status = 1;
+	if (lx_probe_ping(a->core, &target, NULL, 1000, on_ping, NULL))
+		return -EINVAL;
+	lx_sim_run(sim, 3 * SEC);
+	return ping_status;
+}
+
+/* "No route to host" is said of four things, and an admin has to know which. */
+static void no_route_to_host_has_four_meanings(void **state)
+{
+	assert_int_equal(lx_sim_ni_add(a, "10.5.0.1@tcp5", 8, 256), 0);
+	/* No route at all. */
+	assert_int_equal(ping("10.9.0.1@tcp9"), -EHOSTUNREACH);
+	assert_string_equal(why("10.9.0.1@tcp9", NULL),
+			    "no route to tcp9 is configured; see \"lnetx route add\"");
+	/* A neighbour that is not there. */
+	lx_sim_dead(sim, "10.0.0.77@tcp1", true);
+	assert_int_equal(ping("10.0.0.77@tcp1"), -EHOSTUNREACH);
+	assert_string_equal(why("10.0.0.77@tcp1", NULL), "it is a neighbour of ours, with no hop "
+			    "between: no connection to it: No route to host");
+	/* A source from which nothing leads there. */
+	assert_string_equal(why("10.1.0.1@tcp2", "10.5.0.1@tcp5"),
+			    "no route to tcp2 leads over tcp5, the net of the source");
+	assert_string_equal(why("10.1.0.1@tcp2", "10.5.0.9@tcp5"),
+			    "the source, 10.5.0.9@tcp5, is none of our NIDs");
+	/* Routes whose gateways are gone, each with what it was. */
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), " or "));
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), ", which is up: look beyond it"));
+	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
+	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
+	lx_sim_run(sim, 5 * SEC);
+	assert_string_equal(why("10.1.0.1@tcp2", NULL), "the way is by 10.0.0.12@tcp1, which is "
+			    "up: look beyond it, and at the way back");
+	lx_sim_dead(sim, "10.0.0.12@tcp1", true);
+	lx_sim_dead(sim, "10.1.0.12@tcp2", true);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(ping("10.1.0.1@tcp2"), -EHOSTUNREACH);
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), "no route to tcp2 is up: "));
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), "10.0.0.11@tcp1: its gateway "));
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), "10.0.0.12@tcp1: its gateway "));
+	lx_sim_dead(sim, "10.0.0.11@tcp1", false);
+	lx_sim_dead(sim, "10.1.0.11@tcp2", false);
+	lx_sim_dead(sim, "10.0.0.12@tcp1", false);
+	lx_sim_dead(sim, "10.1.0.12@tcp2", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +454,7 @@ int main(void)
 		ROUTE_TEST(credits_outlive_the_fast_path),
 		ROUTE_TEST(gateway_heard_without_the_core),
 		ROUTE_TEST(switched_off_router_is_left_out),
+		ROUTE_TEST(no_route_to_host_has_four_meanings),
 	};
 
 	rnd_init();

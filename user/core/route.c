@@ -322,8 +322,7 @@ static void cause_of(const struct lx_route *route, struct lx_cause *ret_cause)
 		lx_down_clear(ret_cause);
 }
 
-/* What is meant by a net without an NI that is up is said by one of those that are there. */
-static void describe_down(const struct lx_route *route, struct lx_down *ret_down)
+void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_down)
 {
 	struct lx_peer_net *net;
 	struct lx_peer_ni *pni;
@@ -337,6 +336,7 @@ static void describe_down(const struct lx_route *route, struct lx_down *ret_down
 	net = lx_peer_net_lookup(route->gateway, cause.net);
 	if (!net)
 		return;
+	/* What that means is said by one of those that are there. */
 	pni = lx_list_first(&net->nis, struct lx_peer_ni, link);
 	used = strlen(ret_down->reason);
 	snprintf(ret_down->reason + used, sizeof(ret_down->reason) - used, ": %s",
@@ -474,7 +474,7 @@ void lx_route_report(struct lx_core *core)
 			if (!route->down.why == route->shown_alive)
 				continue;
 			route->shown_alive = !route->down.why;
-			describe_down(route, &down);
+			lx_route_describe_down(route, &down);
 			lx_core_change(core,
 				       route->down.why ? LX_CHANGE_ROUTE_DOWN : LX_CHANGE_ROUTE_UP,
 				       &route->nid, rnet->id, "%s", down.reason);
@@ -572,7 +572,7 @@ static void route_describe(const struct lx_route *route, struct lx_route_info *r
 		.up = lx_route_alive(route),
 		.multi_hop = route->hops > 1 || (route->hops == LX_UNSET && !route->single_hop),
 	};
-	describe_down(route, &ret_info->down);
+	lx_route_describe_down(route, &ret_info->down);
 }
 
 int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list, size_t *ret_n)

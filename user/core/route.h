@@ -57,6 +57,8 @@ void lx_route_delete_over(struct lx_core *core, uint32_t local_net);
 void lx_route_delete_through(struct lx_peer *gateway);
 
 bool lx_route_alive(const struct lx_route *route);
+/* Why it is down, and since when; empty if it is up. */
+void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_down);
 
 /**
  * lx_route_select - the best live route to a net, and the gateway NI to use

@@ -17,7 +17,7 @@ struct probe {
 	struct lx_list link; /* in done */
 	struct lx_probes *probes;
 	struct lx_client *client;
-	struct lx_nid nid;
+	struct lx_nid nid, source;
 	bool discover;
 	unsigned int level;
 	int status;
@@ -67,6 +67,19 @@ static void refuse(struct lx_client *client, const struct lx_nid *nid, bool disc
 			discover ? "discover" : "ping", lx_nid_str(nid), strerror(-err));
 }
 
+/* "No route to host" may be our own routes, a gateway's or a neighbour's word. */
+static void refuse_with_hop(struct probe *p, int err)
+{
+	struct lx_node *node = p->client->daemon->node;
+	const char *what = p->discover ? "discover" : "ping";
+	char hop[LX_REACH_TEXT] = "";
+
+	if (node)
+		lx_reach_explain(node, &p->nid, &p->source, hop, sizeof(hop));
+	lx_client_reply(p->client, err, what, "failed to %s %s: %s%s%s", what, lx_nid_str(&p->nid),
+			strerror(-err), *hop ? ": " : "", hop);
+}
+
 static void answer(struct probe *p)
 {
 	struct lx_dump *dump;
@@ -79,7 +92,7 @@ static void answer(struct probe *p)
 		p->info = NULL;
 	}
 	if (err)
-		refuse(p->client, &p->nid, p->discover, err);
+		refuse_with_hop(p, err);
 	else
 		lx_client_dump(p->client, dump);
 }
@@ -131,6 +144,7 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 	}
 	p->probes = d->probes;
 	p->nid = req.nid;
+	p->source = req.source;
 	p->discover = discover;
 	p->level = 0;
 	if (!req.timeout_ms || req.timeout_ms > TIMEOUT_MAX_MS)

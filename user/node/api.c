@@ -9,6 +9,7 @@
 #include "../core/announce.h"
 #include "../core/monitor.h"
 #include "../core/msg.h"
+#include "../core/reach.h"
 #include "node.h"
 
 /* Runs one expression with the node's lock held and returns its value. */
@@ -244,6 +245,14 @@ int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_p
 	if (r)
 		free(p);
 	return r;
+}
+
+void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
+		      char *buf, size_t size)
+{
+	lx_node_lock(node);
+	lx_reach_why(node->core, nid, source, buf, size);
+	lx_node_unlock(node);
 }
 
 int lx_dist(struct lx_node *node, const struct lx_nid *nid)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * See the header. Looks at the hops in the order in which a message meets them: our own
+ * NIs, the route, the gateway or the neighbour, what is behind the gateway.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core.h"
+#include "down.h"
+#include "reach.h"
+
+struct text {
+	char *buf;
+	size_t size, len;
+};
+
+static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(t->buf + t->len, t->size - t->len, fmt, ap);
+	va_end(ap);
+	t->len += strlen(t->buf + t->len);
+}
+
+static void explain_neighbour(struct lx_core *core, const struct lx_nid *nid, struct text *t)
+{
+	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	if (pni && !lx_peer_ni_up(pni))
+		say(t, "it is a neighbour of ours, with no hop between: %s",
+		    lx_down_str(&pni->down));
+	else
+		say(t, "it is a neighbour of ours, with no hop between");
+}
+
+/* The way is open as far as we know, which is up to the gateways. */
+static void explain_live(const struct lx_rnet *rnet, const struct lx_net *from, struct text *t)
+{
+	const char *between = "";
+	struct lx_route *route;
+
+	say(t, "the way is by ");
+	lx_list_for_each(route, &rnet->routes, link) {
+		if (!lx_route_alive(route) || (from && route->local_net != from->id))
+			continue;
+		say(t, "%s%s", between, lx_nid_str(&route->nid));
+		between = " or ";
+	}
+	say(t, ", which is up: look beyond it, and at the way back");
+}
+
+static void explain_dead(const struct lx_rnet *rnet, const struct lx_net *from, struct text *t)
+{
+	const char *between = "";
+	struct lx_route *route;
+	struct lx_down down;
+
+	say(t, "no route to %s is up: ", lx_net_str(rnet->id));
+	lx_list_for_each(route, &rnet->routes, link) {
+		if (from && route->local_net != from->id)
+			continue;
+		lx_route_describe_down(route, &down);
+		say(t, "%s%s: %s", between, lx_nid_str(&route->nid), down.reason);
+		between = "; ";
+	}
+}
+
+static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net *from,
+			struct text *t)
+{
+	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
+	bool any = false, live = false;
+	struct lx_route *route;
+
+	if (!rnet) {
+		say(t, "no route to %s is configured; see \"lnetx route add\"", lx_net_str(net));
+		return;
+	}
+	lx_list_for_each(route, &rnet->routes, link) {
+		if (from && route->local_net != from->id)
+			continue;
+		any = true;
+		live = live || lx_route_alive(route);
+	}
+	if (!any)
+		say(t, "no route to %s leads over %s, the net of the source", lx_net_str(net),
+		    lx_net_str(from->id));
+	else if (live)
+		explain_live(rnet, from, t);
+	else
+		explain_dead(rnet, from, t);
+}
+
+void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
+		  char *buf, size_t size)
+{
+	uint32_t net = lx_nid_net(nid);
+	struct text t = { buf, size, 0 };
+	struct lx_core_ni *ni = NULL;
+
+	buf[0] = '\0';
+	if (source && !lx_nid_is_any(source)) {
+		ni = lx_ni_lookup(core, source);
+		if (!ni) {
+			say(&t, "the source, %s, is none of our NIDs", lx_nid_str(source));
+			return;
+		}
+	}
+	if (lx_ni_is_local_nid(core, nid))
+		say(&t, ni && lx_nid_net(source) != net
+				? "it is our own NID, and the source is on another net"
+				: "it is our own NID");
+	else if (ni ? lx_nid_net(source) == net : !!lx_net_lookup(core, net))
+		explain_neighbour(core, nid, &t);
+	else
+		explain_far(core, net, ni ? ni->net : NULL, &t);
+}
