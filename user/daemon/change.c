@@ -23,6 +23,7 @@
 #include "monitor.h"
 #include "neighbours.h"
 #include "offload.h"
+#include "trace.h"
 
 #define QUEUE_MAX 256
 
@@ -337,7 +338,9 @@ static void finish(uv_work_t *work, int status)
 	struct lx_daemon *d = c->daemon;
 
 	d->changes->running = NULL;
-	lx_offload_settle(d);
+	if (lx_offload_leaves(d->offload))
+		lx_tracer_end(d->tracer);
+	lx_offload_settle(d->offload);
 	if (c->kind->run == node_start && !c->error) {
 		d->node = c->node;
 		lx_monitor_watch(d);

@@ -28,7 +28,6 @@
 #include "../bpf/forward.h"
 #include "../bpf/guard.h"
 #include "offload.h"
-#include "trace.h"
 
 /* Connections that messages to be routed come by, and that they go by. */
 #define STREAMS 512
@@ -196,12 +195,14 @@ void lx_offload_follow(struct lx_offload *o, struct lx_node *node)
 	lx_node_set_forward(node, forward);
 }
 
-void lx_offload_settle(struct lx_daemon *d)
+bool lx_offload_leaves(const struct lx_offload *o)
 {
-	struct lx_offload *o = d->offload;
+	return o->unwanted;
+}
 
+void lx_offload_settle(struct lx_offload *o)
+{
 	if (o->unwanted) {
-		lx_tracer_end(d->tracer);
 		lx_forward_free(o->forward);
 		o->forward = NULL;
 		o->forwards = o->unwanted = false;

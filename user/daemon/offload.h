@@ -21,7 +21,10 @@ void lx_offload_free(struct lx_offload *offload);
  * there is none. On the worker; behind it, lx_offload_settle() on the main thread.
  */
 void lx_offload_follow(struct lx_offload *offload, struct lx_node *node);
-void lx_offload_settle(struct lx_daemon *daemon);
+void lx_offload_settle(struct lx_offload *offload);
+
+/* lx_offload_settle() will unload the fast path: nobody may look at it any more. Main thread. */
+bool lx_offload_leaves(const struct lx_offload *offload);
 
 /* The fast path; NULL: it is not loaded. Main thread. */
 struct lx_forward *lx_offload_forward(const struct lx_offload *offload);
