@@ -4,7 +4,7 @@
 # as root:
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
-#			CASES=route,change,few,loss,crowd,ping,node,cost,memory
+#			CASES=route,change,few,loss,crowd,far,busy,ping,node,cost,memory
 #	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
 YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)

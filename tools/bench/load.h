@@ -130,6 +130,7 @@ struct lx_options {
 	bool verify;
 	bool put; /* ping: with PUT and ACK instead of GET and REPLY */
 	bool no_ack;     /* PUTs are done when they are sent */
+	struct lx_id pinged; /* put, get: pinged beside the load; lx_nid_any: none */
 	unsigned int damage; /* spoil each so many-th message; 0: none */
 
 	/* the server */

@@ -42,6 +42,7 @@ static const char usage_text[] =
 	"  -V, --verify           check every byte; each message has a pattern of its own\n"
 	"  -p, --put              ping: PUT and ACK (default: GET and REPLY)\n"
 	"      --no-ack           put: do not ask for ACKs; what is lost shows only at the end\n"
+	"      --ping NID         put and get: each client pings a node, too, ten times a second\n"
 	"      --interval S       tell how it goes every S seconds\n"
 	"      --timeout S        give up after so long without any progress (default: 30)\n"
 	"      --damage N         spoil each Nth PUT (server: byte N of what GETs read), to see\n"
@@ -65,6 +66,7 @@ enum {
 	OPT_INTERVAL,
 	OPT_TIMEOUT,
 	OPT_DAMAGE,
+	OPT_PING,
 	OPT_NO_ACK,
 	OPT_BUFFERS,
 	OPT_BUFFER_SIZE,
@@ -89,6 +91,7 @@ static const struct option long_options[] = {
 	{ "no-ack", no_argument, NULL, OPT_NO_ACK },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "ping", required_argument, NULL, OPT_PING },
 	{ "damage", required_argument, NULL, OPT_DAMAGE },
 	{ "buffers", required_argument, NULL, OPT_BUFFERS },
 	{ "buffer-size", required_argument, NULL, OPT_BUFFER_SIZE },
@@ -166,6 +169,11 @@ static int append(const char *option, const char **list, unsigned int *n, const 
 	return 0;
 }
 
+static int nid(const char *option, const char *text, struct lx_nid *ret)
+{
+	return lx_nid_parse(text, ret) ? bad(option, text, "a NID") : 0;
+}
+
 static int nids(struct lx_options *opt, const char *text)
 {
 	free(opt->nid);
@@ -216,6 +224,8 @@ static int load_option(int option, struct lx_options *opt)
 		return seconds("--interval", optarg, &opt->interval);
 	case OPT_TIMEOUT:
 		return seconds("--timeout", optarg, &opt->timeout);
+	case OPT_PING:
+		return nid("--ping", optarg, &opt->pinged.nid);
 	case OPT_DAMAGE:
 		return small_number("--damage", optarg, UINT32_MAX, &opt->damage);
 	case OPT_BUFFERS:
@@ -357,6 +367,7 @@ int main(int argc, char **argv)
 		.timeout = 30,
 		.buffers = 8,
 		.buffer_size = 2 << 20,
+		.pinged = { lx_nid_any, LX_PID_LUSTRE },
 	};
 	struct sigaction action = { .sa_handler = on_signal };
 	int r;

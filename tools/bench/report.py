@@ -10,6 +10,7 @@ REACH_PING = 1.6
 REACH_PEERS_MIB = 64
 REACH_CPU = 6
 STALL_US = 1e6
+REACH_BUSY_PING = 3
 
 # The fast path: which rows, compared with what, at least so much (ping: at most).
 REACH_FAST = (
@@ -29,6 +30,7 @@ REACH_FAST = (
     ({"bench": "loss", "loss": ("front", 300)}, "ratio_slow", 1.0),
     ({"bench": "loss", "loss": ("front", 50)}, "ratio_slow", 1.0),
     ({"bench": "crowd", "slow_clients": 2}, "ratio_alone", 0.90),
+    ({"bench": "far"}, "ratio_slow", 1.0),
     ({"bench": "ping"}, "ratio_ip", 1.3),
 )
 
@@ -75,6 +77,8 @@ def what_text(row):
         text += f", 1/{row['loss'][1]} lost {row['loss'][0]}"
     if row["bench"] == "crowd":
         text += f", {row['slow_clients']} slow ones beside them"
+    if row["bench"] == "far":
+        text += ", 20 ms away"
     return text
 
 
@@ -153,6 +157,18 @@ def print_ping(rows):
               f"{verdict(row['ratio_tcp'] <= REACH_PING)}")
 
 
+def print_busy(rows):
+    print("\nPings of the router, ten times a second from each of 16 clients that load it.\n")
+    for row in select(rows, bench="busy"):
+        met = ""
+        if row["path"] == "fast":
+            met = (f"   p99 to the slow path's {spread_text(row, 'ratio_slow_ping')}   reach "
+                   f"{REACH_BUSY_PING}: {verdict(row['ratio_slow_ping'] <= REACH_BUSY_PING)}")
+        print(f"  {size_text(row['size']):8}{row['path']:5} {gbits(row)} Gbit/s   "
+              f"p50 {row['ping_p50_us'] / 1e3:6.2f} ms  p99 {row['ping_p99_us'] / 1e3:6.2f} ms  "
+              f"longest {row['ping_max_us'] / 1e3:6.2f} ms  failed {row['pings_failed']:g}{met}")
+
+
 def print_cost(rows):
     rows = select(rows, bench="cost")
     print("\nCPU of the router in s per GB, 8 to 1: by parts (cost.py), and by difference of "
@@ -208,7 +224,7 @@ def print_all(rows, memory, rounds, seconds):
           f"{os.cpu_count()} CPUs, Linux {platform.release()}, veth.")
     benches = {r["bench"] for r in rows}
     for name, fn in (("route", print_route), ("node", print_node), ("ping", print_ping),
-                     ("cost", print_cost)):
+                     ("busy", print_busy), ("cost", print_cost)):
         if name in benches:
             fn(rows)
     print_fast(rows)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "pinger.h"
 
 #define TICK_US 5000
 
@@ -24,7 +25,9 @@ struct sample {
 struct run {
 	const struct lx_options *opt;
 	struct lx_client **client;
+	struct lx_pinger *pinger; /* one a client */
 	unsigned int n;
+	bool measuring;
 	struct sample start, end; /* of the measured time */
 	uint64_t progress_ns; /* when the last message was seen to end */
 	bool stuck;
@@ -36,6 +39,8 @@ struct run {
 	int why_failed;
 	uint64_t received, again; /* by the server */
 	struct lx_hist hist;
+	struct lx_hist pings;
+	unsigned int pings_failed;
 };
 
 static struct sample take_sample(struct run *run)
@@ -55,6 +60,7 @@ static struct sample take_sample(struct run *run)
 
 static void set_state(struct run *run, bool running, bool measuring)
 {
+	run->measuring = measuring;
 	for (unsigned int i = 0; i < run->n; i++) {
 		pthread_mutex_lock(&run->client[i]->lock);
 		run->client[i]->running = running;
@@ -112,6 +118,8 @@ static bool tick(struct run *run)
 	now = take_sample(run);
 	for (unsigned int i = 0; i < run->n; i++)
 		lx_client_tick(run->client[i], now.ns);
+	for (unsigned int i = 0; run->pinger && i < run->n; i++)
+		lx_pinger_tick(&run->pinger[i], now.ns, run->measuring);
 	if (now.messages != seen || !run->progress_ns)
 		run->progress_ns = now.ns;
 	seen = now.messages;
@@ -179,6 +187,14 @@ static void close_client(struct run *run, struct lx_client *client)
 	}
 }
 
+static void add_pings(struct run *run, struct lx_pinger *pinger)
+{
+	pthread_mutex_lock(&pinger->lock);
+	run->pings_failed += pinger->failed;
+	lx_hist_merge(&run->pings, &pinger->hist);
+	pthread_mutex_unlock(&pinger->lock);
+}
+
 /* Every stream is closed, and what the servers say must be what was sent. */
 static void settle(struct run *run)
 {
@@ -198,15 +214,17 @@ static void settle(struct run *run)
 		}
 		close_client(run, client);
 	}
+	for (unsigned int i = 0; run->pinger && i < run->n; i++)
+		add_pings(run, &run->pinger[i]);
 	if (run->client[0]->put)
 		run->lost += run->all.messages - run->received;
 }
 
 /* ---- the result --------------------------------------------------------------- */
 
-static double us(struct run *run, double percentile)
+static double us(const struct lx_hist *hist, double percentile)
 {
-	return (double)lx_hist_percentile(&run->hist, percentile) / 1e3;
+	return (double)lx_hist_percentile(hist, percentile) / 1e3;
 }
 
 static bool all_well(const struct run *run)
@@ -230,11 +248,16 @@ static void print_json(struct run *run)
 	       "\"messages_total\": %" PRIu64 ", \"bytes_total\": %" PRIu64
 	       ", \"verified\": %s, \"bad\": %" PRIu64 ", \"lost\": %" PRIu64
 	       ", \"sent_again\": %" PRIu64 ", \"why\": \"%s\", \"arrived_again\": %" PRIu64
-	       ", \"ok\": %s}\n",
-	       us(run, 50), us(run, 99), (double)run->hist.max / 1e3, run->all.messages,
+	       ", ",
+	       us(&run->hist, 50), us(&run->hist, 99), (double)run->hist.max / 1e3, run->all.messages,
 	       run->all.bytes, opt->verify ? "true" : "false", run->bad, run->lost, run->failed,
-	       run->why_failed ? strerror(-run->why_failed) : "", run->again,
-	       all_well(run) ? "true" : "false");
+	       run->why_failed ? strerror(-run->why_failed) : "", run->again);
+	if (run->pinger)
+		printf("\"pings\": %" PRIu64 ", \"pings_failed\": %u, \"ping_p50_us\": %.2f, "
+		       "\"ping_p99_us\": %.2f, \"ping_max_us\": %.2f, ",
+		       run->pings.n, run->pings_failed, us(&run->pings, 50), us(&run->pings, 99),
+		       (double)run->pings.max / 1e3);
+	printf("\"ok\": %s}\n", all_well(run) ? "true" : "false");
 }
 
 static void print_text(struct run *run)
@@ -248,12 +271,16 @@ static void print_text(struct run *run)
 	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target[0].nid), messages, opt->size, s,
 	       run->n, run->n == 1 ? "" : "s", mbps(&run->start, &run->end) / 8,
 	       s > 0 ? (double)messages / s : 0);
-	printf("time of a message: p50 %.1f us, p99 %.1f us, longest %.1f us\n", us(run, 50),
-	       us(run, 99), (double)run->hist.max / 1e3);
+	printf("time of a message: p50 %.1f us, p99 %.1f us, longest %.1f us\n", us(&run->hist, 50),
+	       us(&run->hist, 99), (double)run->hist.max / 1e3);
 	printf("%s: %" PRIu64 " messages with %" PRIu64 " bytes, %" PRIu64 " wrong, %" PRIu64
 	       " lost; %" PRIu64 " sent again, %" PRIu64 " arrived again\n",
 	       opt->verify ? "every byte checked" : "payload not checked", run->all.messages,
 	       run->all.bytes, run->bad, run->lost, run->failed, run->again);
+	if (run->pinger)
+		printf("%" PRIu64 " pings: p50 %.1f us, p99 %.1f us, longest %.1f us; %u failed\n",
+		       run->pings.n, us(&run->pings, 50), us(&run->pings, 99),
+		       (double)run->pings.max / 1e3, run->pings_failed);
 	if (run->why_failed)
 		printf("sent again, last time, because of: %s\n", strerror(-run->why_failed));
 }
@@ -280,7 +307,12 @@ static int open_all(struct run *run)
 			return r;
 		}
 	}
-	return 0;
+	if (lx_nid_is_any(&opt->pinged.nid))
+		return 0;
+	run->pinger = calloc(run->n, sizeof(run->pinger[0]));
+	for (unsigned int i = 0; run->pinger && i < run->n; i++)
+		lx_pinger_init(&run->pinger[i], opt, run->client[i]->node);
+	return run->pinger ? 0 : -ENOMEM;
 }
 
 int lx_client_run(const struct lx_options *opt)
@@ -309,8 +341,10 @@ int lx_client_run(const struct lx_options *opt)
 	}
 	for (unsigned int i = 0; run && run->client && i < run->n; i++)
 		lx_client_free(run->client[i]);
-	if (run)
+	if (run) {
 		free(run->client);
+		free(run->pinger);
+	}
 	free(run);
 	return r ? 1 : 0;
 }

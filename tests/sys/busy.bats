@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# A busy router with short router timers: what it forwards is a sign of life, and its own
+# pings do not starve behind that. So no route goes down, and no message is sent twice.
+# How long pings take is measured by the bench, case busy.
+#
+#	sudo BUSY=600 bats tests/sys/busy.bats		as long as it should be fine, in seconds
+#
+# bats file_tags=router
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+BUSY=${BUSY:-12}
+CLIENTS=16
+FIRST=21
+
+# An NI that hears nothing for the sum of the first two is taken for silent.
+# shellcheck disable=SC2034 # read by load
+QUICK="--set lnet.alive_router_check_interval=2 --set lnet.router_ping_timeout=1"
+
+setup() {
+	local i
+
+	net_begin
+	net_routed
+	for i in $(seq $FIRST $((FIRST + CLIENTS - 1))); do
+		ip -n "$(ns client)" addr add "10.1.0.$i/24" dev eth0
+	done
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; echo 'tunables:'
+	  echo '    lnet: { alive_router_check_interval: 2, router_ping_timeout: 1 }'
+	  echo '    tcp: { conns_per_peer: 9 }'; } | config r1
+	start r1
+	fast_path_as_told r1
+	QUICK="$QUICK --set tcp.conns_per_peer=9"
+}
+
+teardown() {
+	net_end
+}
+
+@test "16 clients load a router with short timers: no route goes down, every ping is answered" {
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2 -v
+	begin_load client "10.1.0.[$FIRST-$((FIRST + CLIENTS - 1))]@tcp1" put 10.2.0.1@tcp2 \
+		-r tcp2=10.1.0.11@tcp1 -s 64k -t "$BUSY" -v --ping 10.1.0.11@tcp1 --timeout 10
+	timeout $((BUSY + 60)) tail --pid="${load_pid[client]}" -f /dev/null
+	end_load client
+	fast_path_used r1
+	all_arrived "$DIR/client.json"
+	jq -e '.pings > 100 and .pings_failed == 0 and .sent_again == 0' "$DIR/client.json" ||
+		{ cat "$DIR/client.json"; return 1; }
+	# Nothing that they have heard of changed, nor that the router has.
+	run ! grep -E '(ni|peer|route) down' "$DIR/client.load" "$DIR/server.load"
+	run grep -E 'level=(warning|error)' "$DIR/r1.log"
+	equal "$(grep -v 'too many lines' <<<"$output")" ""
+}
