@@ -42,9 +42,11 @@ struct {
 	__type(value, struct lx_settings);
 } settings SEC(".maps");
 
+/* These have memory for what is in them: there may be many, and mostly there are few. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* these three: set before loading */
+	__uint(max_entries, LX_FLOWS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct lx_flow_key);
 	__type(value, struct lx_flow);
 } flows SEC(".maps");
@@ -52,33 +54,37 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, LX_DESTS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct lx_nid);
 	__type(value, struct lx_dest);
 } dests SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct lx_hop);
-} hops SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct lx_lane);
-} lanes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct lx_stream);
-} streams SEC(".maps");
+/* Tables that grow: the daemon makes a block when there is need (user/bpf/table.h). */
+#define LX_TABLE(name, entry, max, block)                                                          \
+	struct name##_block {                                                                      \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(max_entries, block);                                                        \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(key_size, sizeof(__u32));                                                   \
+		__uint(value_size, sizeof(struct entry));                                          \
+	};                                                                                         \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
+		__uint(max_entries, (max) / (block));                                              \
+		__type(key, __u32);                                                                \
+		__array(values, struct name##_block);                                              \
+	} name SEC(".maps");                                                                       \
+	static struct entry *entry##_at(__u32 index)                                               \
+	{                                                                                          \
+		__u32 at = index / (block); /* one variable: there is little stack */              \
+		void *map = bpf_map_lookup_elem(&name, &at);                                       \
+                                                                                                   \
+		at = index % (block);                                                              \
+		return map ? bpf_map_lookup_elem(map, &at) : 0;                                    \
+	}
+LX_TABLE(hops, lx_hop, LX_HOPS_MAX, LX_HOP_BLOCK)
+LX_TABLE(lanes, lx_lane, LX_LANES_MAX, LX_LANE_BLOCK)
+LX_TABLE(streams, lx_stream, LX_STREAMS_MAX, LX_STREAM_BLOCK)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -99,21 +105,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct lx_work);
 } work SEC(".maps");
-
-static struct lx_stream *lx_stream_at(__u32 index)
-{
-	return bpf_map_lookup_elem(&streams, &index);
-}
-
-static struct lx_lane *lx_lane_at(__u32 index)
-{
-	return bpf_map_lookup_elem(&lanes, &index);
-}
-
-static struct lx_hop *lx_hop_at(__u32 index)
-{
-	return bpf_map_lookup_elem(&hops, &index);
-}
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
@@ -265,6 +256,10 @@ int lnetx_arm(struct __sk_buff *skb)
 {
 	struct lx_arm arm;
 
+	/* For bpftool, as these are the types of blocks, which are not declared as such. */
+	(void)*(volatile __u32 *)&(__u32){ bpf_core_type_id_local(struct lx_hop) +
+					   bpf_core_type_id_local(struct lx_lane) +
+					   bpf_core_type_id_local(struct lx_stream) };
 	if (bpf_skb_load_bytes(skb, ETH_HLEN, &arm, sizeof(arm)))
 		return LX_ARMED_NO_SOCKET;
 	return lx_arm(skb, &arm);

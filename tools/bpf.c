@@ -50,6 +50,9 @@ static void print_status(const json_t *info)
 	if (json_array_size(json_object_get(info, "hooks")))
 		putchar('\n');
 	lx_print_table(stdout, json_object_get(info, "hooks"), &lx_control_bpf_hooks, more);
+	if (json_array_size(json_object_get(info, "tables")))
+		putchar('\n');
+	lx_print_table(stdout, json_object_get(info, "tables"), &lx_control_bpf_tables, more);
 	if (!more)
 		return;
 	putchar('\n');

@@ -37,6 +37,18 @@ struct lx_abi {
 };
 LX_LAYOUT(struct lx_abi, 32);
 
+/*
+ * Streams, lanes and next hops: arrays of maps, each a block of entries. Of streams a tunable
+ * says how many there may be; there are as many blocks as have been needed.
+ */
+#define LX_STREAMS_MAX 16384
+#define LX_STREAM_BLOCK 64
+#define LX_LANES_MAX 16384
+#define LX_LANE_BLOCK 256
+#define LX_HOPS_MAX 32768
+#define LX_HOP_BLOCK 256
+#define LX_FLOWS_MAX 65536
+
 /* ---- flows: which connection is what ------------------------------------------- */
 
 enum lx_flow_kind {
@@ -61,7 +73,7 @@ LX_LAYOUT(struct lx_flow, 8);
 
 /* ---- next hops: where messages may go --------------------------------------------- */
 
-#define LX_DESTS_MAX 4096
+#define LX_DESTS_MAX 16384
 #define LX_HOP_LANES 32
 #define LX_DEST_HOPS 4
 #define LX_NO_LANE 0xffffu

@@ -19,6 +19,7 @@
 #define LX_BPF_SETS_MAX 4
 #define LX_BPF_HOOKS_MAX 32
 #define LX_BPF_OBJECTS_MAX 32
+#define LX_BPF_TABLES_MAX 8
 #define LX_BPF_PATH 256
 #define LX_BPF_TEXT 240
 
@@ -52,6 +53,14 @@ struct lx_bpf_object_info {
 	uint32_t entries; /* of a map: the most */
 };
 
+/* A table of the fast path. */
+struct lx_bpf_table_info {
+	const char *name;
+	uint32_t used, max;
+	uint32_t ready;  /* entries that have memory */
+	uint64_t memory; /* bytes */
+};
+
 struct lx_bpf_info {
 	char kernel[80];
 	bool enabled; /* false: lnetxd --no-bpf */
@@ -59,11 +68,12 @@ struct lx_bpf_info {
 	char pins[LX_BPF_PATH]; /* where maps and programs are pinned; "": nowhere */
 	char reason[LX_BPF_TEXT]; /* why nowhere, or what to know about it */
 	uint64_t memory; /* of all objects */
-	uint32_t n_features, n_sets, n_hooks, n_objects;
+	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURES_MAX];
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];
 	struct lx_bpf_hook_info hook[LX_BPF_HOOKS_MAX];
 	struct lx_bpf_object_info object[LX_BPF_OBJECTS_MAX];
+	struct lx_bpf_table_info table[LX_BPF_TABLES_MAX];
 };
 
 /* ---- the fast path ----------------------------------------------------------------- */

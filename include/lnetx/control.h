@@ -225,7 +225,8 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 
 /* "bpf status", and the lists in it; the fast path's tables; what the guard has. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
-	lx_control_bpf_hooks, lx_control_bpf_objects, lx_control_streams, lx_control_lanes,
+	lx_control_bpf_hooks, lx_control_bpf_tables, lx_control_bpf_objects,
+	lx_control_streams, lx_control_lanes,
 	lx_control_traces, lx_control_guards, lx_control_bans, lx_control_prefixes,
 	lx_control_refusals;
 

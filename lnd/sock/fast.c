@@ -1,115 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See fast.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fast_priv.h"
 
 #define TICK_MS 5
 #define HELD_TICK_MS 1
 #define IDLE_TICK_MS 100
+/* So many entries of a table are looked at with a tick, and a part of those beyond. */
+#define ROUND_MIN 64
+#define GROW_PAUSE_NS LX_SOCK_SECOND
 
 /* ---- connections end --------------------------------------------------------------- */
-
-static void stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
-{
-	struct lx_stream *s = lx_fast_stream_of(conn);
-
-	s->flags |= LX_STREAM_NO_LANES;
-	lx_sock_fast_count_conn(conn);
-	lx_fast_stream_leave(fast, conn);
-	conn->reset = conn->reset || s->diverted;
-}
-
-/* What was sent on a lane and has not been acknowledged, by type; the payload of all of it. */
-static struct lx_type_counts lost_messages(struct lx_sock_fast *fast, unsigned int stream, int lane,
-					   uint64_t *ret_payload)
-{
-	const struct lx_stream *s = lx_forward_stream(fast->forward, stream);
-	uint64_t una = lx_forward_lane(fast->forward, lane)->una;
-	uint64_t n[LX_LANE_TYPES] = { 0 };
-	size_t overhead = lx_proto_overhead(s->version);
-
-	*ret_payload = 0;
-	for (uint32_t i = s->head; i != s->tail; i++) {
-		const struct lx_slot *slot = &s->slot[i % LX_STREAM_SLOTS];
-
-		if (slot->lane != lane || una >= slot->lane_start + slot->len)
-			continue;
-		n[slot->type % LX_LANE_TYPES]++;
-		*ret_payload += slot->len - overhead;
-	}
-	return (struct lx_type_counts){ .ack = n[LX_MSG_ACK], .put = n[LX_MSG_PUT],
-					.get = n[LX_MSG_GET], .reply = n[LX_MSG_REPLY] };
-}
-
-/* The lane's stream goes on, but for these. */
-static void lane_lost(struct lx_sock_fast *fast, struct lx_sock_conn *conn, unsigned int stream)
-{
-	uint64_t payload;
-	struct lx_type_counts n = lost_messages(fast, stream, conn->lane, &payload);
-
-	lx_lnd_lost(conn->net->ni, &conn->peer->id.nid, &n, payload);
-	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
-		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
-		lx_nid_str(&fast->stream[stream].conn->peer->id.nid),
-		lx_nid_str(&conn->peer->id.nid), n.ack + n.put + n.get + n.reply);
-	lx_forward_kick(fast->forward, stream);
-}
-
-/*
- * What the next hop has not acknowledged is lost, as it would be if we had it in our
- * buffers. The sender goes on: its other messages go elsewhere.
- */
-static void lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
-{
-	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
-	uint32_t owner = lx_fast_lane_owner(lane);
-
-	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
-	lx_sock_fast_count_conn(conn);
-	if (conn->peer && conn->peer->hop >= 0)
-		lx_fast_hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
-	conn->reset = true;
-	if (!lx_fast_lane_is_busy(lane))
-		return;
-	lx_fast_lane_drop_credits(fast, lane);
-	if (owner < lx_forward_streams(fast->forward) && fast->stream[owner].conn)
-		lane_lost(fast, conn, owner);
-}
 
 void lx_sock_fast_conn_closing(struct lx_sock_conn *conn)
 {
 	struct lx_sock_fast *fast = conn->host->fast;
 
 	if (fast && conn->stream >= 0)
-		stream_closing(fast, conn);
+		lx_fast_stream_closing(fast, conn);
 	if (fast && conn->lane >= 0)
-		lane_closing(fast, conn);
+		lx_fast_lane_closing(fast, conn);
 }
 
 void lx_sock_fast_conn_gone(struct lx_sock_conn *conn)
 {
 	struct lx_sock_fast *fast = conn->host->fast;
 
-	if (fast && conn->stream >= 0) {
-		struct lx_stream *s = lx_fast_stream_of(conn);
-
-		lx_forward_flow_del(fast->forward, &s->key);
-		s->state = LX_STREAM_FREE;
-		fast->stream[conn->stream].conn = NULL;
-		fast->n_streams--;
-		fast->full = false;
-	}
-	if (fast && conn->lane >= 0) {
-		struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
-
-		lx_forward_flow_del(fast->forward, &lane->key);
-		lane->state = LX_LANE_FREE;
-		fast->lane[conn->lane] = NULL;
-		fast->n_lanes--;
-	}
+	if (fast && conn->stream >= 0)
+		lx_fast_stream_gone(fast, conn);
+	if (fast && conn->lane >= 0)
+		lx_fast_lane_gone(fast, conn);
 	conn->stream = conn->lane = -1;
 }
 
@@ -146,7 +69,7 @@ static void on_record(const struct lx_record *record, void *arg)
 		lx_forward_kick(fast->forward, record->index);
 		break;
 	case LX_RECORD_MSS: /* by the next tick its socket knows, too */
-		if (record->index < lx_forward_lanes(fast->forward) && fast->lane[record->index])
+		if (record->index < LX_LANES_MAX && fast->lane[record->index])
 			fast->lane[record->index]->mss_ns = 0;
 		break;
 	}
@@ -169,13 +92,13 @@ bool lx_sock_fast_on(const struct lx_sock_net *net)
 	       lx_forward_is_attached(net->host->fast->forward, net->netif.index);
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- ticks --------------------------------------------------------------------------------- */
 
 static void set_pace(struct lx_sock_fast *fast)
 {
-	unsigned int pace_ms = fast->n_changing	 ? HELD_TICK_MS
-			       : fast->n_streams ? TICK_MS
-						 : IDLE_TICK_MS;
+	unsigned int pace_ms = fast->n_changing ? HELD_TICK_MS
+			       : lx_forward_used(fast->forward, LX_FORWARD_STREAMS) ? TICK_MS
+										    : IDLE_TICK_MS;
 
 	if (pace_ms == fast->pace_ms)
 		return;
@@ -183,12 +106,27 @@ static void set_pace(struct lx_sock_fast *fast)
 	uv_timer_set_repeat(&fast->timer, pace_ms);
 }
 
+int lx_fast_round(struct lx_sock_fast *fast, enum lx_forward_table table, unsigned int *at,
+		  unsigned int *left)
+{
+	int i;
+
+	if (!*left)
+		*left = ROUND_MIN + lx_forward_used(fast->forward, table) / LX_FAST_ROUND_TICKS;
+	i = --*left ? lx_forward_next(fast->forward, table, *at) : -1;
+	/* At the end of the table it is the next tick that begins anew. */
+	if (i >= 0 || *left)
+		*at = i + 1;
+	return i;
+}
+
 static void hops_tick(struct lx_sock_fast *fast, uint64_t now)
 {
+	unsigned int left = 0;
+	int i;
+
 	fast->hops_ns = now;
-	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
-		if (!fast->hop[i])
-			continue;
+	while ((i = lx_fast_round(fast, LX_FORWARD_HOPS, &fast->hop_at, &left)) >= 0) {
 		if (!fast->shared[i])
 			lx_fast_hop_share(fast, fast->hop[i]);
 		lx_fast_hop_lanes(fast, fast->hop[i], now);
@@ -196,15 +134,57 @@ static void hops_tick(struct lx_sock_fast *fast, uint64_t now)
 	lx_fast_lanes_tick(fast, now);
 }
 
-static void streams_tick(struct lx_sock_fast *fast, uint64_t now)
+/* ---- tables that grow ---------------------------------------------------------------------- */
+
+static void fast_free(struct lx_sock_fast *fast);
+
+static void do_grow(uv_work_t *work)
 {
-	lx_fast_barrier_tick(fast);
-	fast->n_changing = 0;
-	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
-		if (fast->stream[i].conn && !fast->stream[i].conn->closing)
-			lx_fast_stream_tick(fast, i, now);
+	struct lx_sock_fast *fast = work->data;
+
+	fast->grow_error = lx_forward_grow(fast->forward);
+}
+
+static void on_grown(uv_work_t *work, int status)
+{
+	struct lx_sock_fast *fast = work->data;
+
+	lx_loop_enter(fast->loop);
+	fast->growing = false;
+	if (fast->grow_error) {
+		fast->grow_ns = lx_sock_now() + GROW_PAUSE_NS;
+		lx_warn("reason=\"no memory for more streams, lanes or next hops: %s\" "
+			"action=\"further connections are served without the kernel; tried again\"",
+			strerror(-fast->grow_error));
 	}
-	lx_fast_barrier_tick(fast); /* one that was asked for can begin at once */
+	lx_loop_leave(fast->loop);
+	if (!--fast->open)
+		fast_free(fast);
+}
+
+static void grow(struct lx_sock_fast *fast, uint64_t now)
+{
+	if (fast->growing || now < fast->grow_ns || !lx_forward_is_short(fast->forward))
+		return;
+	fast->grow.data = fast;
+	fast->growing = !uv_queue_work(lx_loop_uv(fast->loop), &fast->grow, do_grow, on_grown);
+	fast->open += fast->growing;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+/* No connection is a stream or a lane any more. */
+static bool is_unused(const struct lx_sock_fast *fast)
+{
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_STREAMS) {
+		if (fast->stream[i].conn)
+			return false;
+	}
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_LANES) {
+		if (fast->lane[i])
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -214,22 +194,22 @@ static void streams_tick(struct lx_sock_fast *fast, uint64_t now)
  */
 static void leave(struct lx_sock_fast *fast)
 {
-	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+	if (fast->growing)
+		return;
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_STREAMS) {
 		if (fast->stream[i].conn)
 			lx_sock_conn_close(fast->stream[i].conn, -ECONNABORTED,
 					   LX_HSTATUS_LOCAL_ERROR);
 	}
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_LANES) {
 		if (fast->lane[i])
 			lx_sock_conn_close(fast->lane[i], -ECONNABORTED,
 					   LX_HSTATUS_LOCAL_ERROR);
 	}
-	if (fast->n_streams || fast->n_lanes)
+	if (!is_unused(fast))
 		return; /* until the next tick */
-	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
-		if (fast->hop[i])
-			lx_sock_fast_peer_gone(fast->hop[i]);
-	}
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_HOPS)
+		lx_sock_fast_peer_gone(fast->hop[i]);
 	lx_sock_fast_stop(fast->host);
 }
 
@@ -237,8 +217,9 @@ static void tick(struct lx_sock_fast *fast, uint64_t now)
 {
 	if (now >= fast->hops_ns + (TICK_MS - 1) * LX_SOCK_MSEC)
 		hops_tick(fast, now);
-	streams_tick(fast, now);
+	lx_fast_streams_tick(fast, now);
 	set_pace(fast);
+	grow(fast, now);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -256,6 +237,7 @@ static void on_timer(uv_timer_t *timer)
 static void fast_free(struct lx_sock_fast *fast)
 {
 	lx_hash_fini(&fast->dests);
+	lx_hash_fini(&fast->sources);
 	free(fast->stream);
 	free(fast->lane);
 	free(fast->run);
@@ -282,13 +264,14 @@ static struct lx_sock_fast *fast_new(struct lx_sock_host *host, struct lx_forwar
 	fast->loop = lx_env_loop(host->env, 0);
 	fast->forward = forward;
 	lx_list_init(&fast->dest_list);
-	fast->stream = calloc(lx_forward_streams(forward), sizeof(*fast->stream));
-	fast->lane = calloc(lx_forward_lanes(forward), sizeof(*fast->lane));
-	fast->run = calloc(lx_forward_lanes(forward), sizeof(*fast->run));
-	fast->hop = calloc(lx_forward_hops(forward), sizeof(*fast->hop));
-	fast->shared = calloc(lx_forward_hops(forward), sizeof(*fast->shared));
+	/* For as many as there may be: pages that nobody touches take no memory. */
+	fast->stream = calloc(LX_STREAMS_MAX, sizeof(*fast->stream));
+	fast->lane = calloc(LX_LANES_MAX, sizeof(*fast->lane));
+	fast->run = calloc(LX_LANES_MAX, sizeof(*fast->run));
+	fast->hop = calloc(LX_HOPS_MAX, sizeof(*fast->hop));
+	fast->shared = calloc(LX_HOPS_MAX, sizeof(*fast->shared));
 	if (!fast->stream || !fast->lane || !fast->run || !fast->hop || !fast->shared ||
-	    lx_hash_init(&fast->dests)) {
+	    lx_hash_init(&fast->dests) || lx_hash_init(&fast->sources)) {
 		fast_free(fast);
 		return NULL;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Peers as hops of the fast path, and which of them messages for a NID go to. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,15 @@
 
 /* ---- keys ------------------------------------------------------------------- */
 
-static void key_addr(const union lx_addr *addr, uint8_t to[16], __be16 *ret_port)
+void lx_fast_addr_of(const union lx_addr *addr, uint8_t ret_addr[16])
 {
-	memset(to, 0, 16);
+	memset(ret_addr, 0, 16);
 	if (addr->sa.sa_family == AF_INET6) {
-		memcpy(to, &addr->v6.sin6_addr, 16);
-		*ret_port = addr->v6.sin6_port;
+		memcpy(ret_addr, &addr->v6.sin6_addr, 16);
 		return;
 	}
-	to[10] = to[11] = 0xff;
-	memcpy(to + 12, &addr->v4.sin_addr, 4);
-	*ret_port = addr->v4.sin_port;
+	ret_addr[10] = ret_addr[11] = 0xff;
+	memcpy(ret_addr + 12, &addr->v4.sin_addr, 4);
 }
 
 void lx_fast_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
@@ -30,8 +29,10 @@ void lx_fast_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
 
 	if (getsockname(conn->fd, &local.sa, &len))
 		local = conn->local;
-	key_addr(&conn->remote, ret_key->remote, &ret_key->remote_port);
-	key_addr(&local, ret_key->local, &ret_key->local_port);
+	lx_fast_addr_of(&conn->remote, ret_key->remote);
+	lx_fast_addr_of(&local, ret_key->local);
+	ret_key->remote_port = htons(lx_addr_port(&conn->remote));
+	ret_key->local_port = htons(lx_addr_port(&local));
 }
 
 uint8_t lx_fast_tos_of(const struct lx_sock_conn *conn)
@@ -69,21 +70,20 @@ void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer)
 {
 	struct lx_hop *hop;
+	int index;
 
 	if (peer->hop >= 0)
 		return peer->hop;
-	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
-		if (fast->hop[i])
-			continue;
-		hop = lx_forward_hop(fast->forward, i);
-		memset(hop, 0, sizeof(*hop));
-		hop->nid = peer->id.nid;
-		fast->hop[i] = peer;
-		peer->hop = (int)i;
-		lx_fast_hop_share(fast, peer);
-		return peer->hop;
-	}
-	return -ENOSPC;
+	index = lx_forward_take(fast->forward, LX_FORWARD_HOPS, LX_HOPS_MAX);
+	if (index < 0)
+		return index;
+	hop = lx_forward_hop(fast->forward, index);
+	memset(hop, 0, sizeof(*hop));
+	hop->nid = peer->id.nid;
+	fast->hop[index] = peer;
+	peer->hop = index;
+	lx_fast_hop_share(fast, peer);
+	return index;
 }
 
 static void forget(struct lx_sock_fast *fast, struct lx_fast_dest *dest)
@@ -120,8 +120,10 @@ void lx_sock_fast_forget(struct lx_sock_host *host, const struct lx_nid *nid, ui
 		if (is_concerned(fast, dest, nid, net))
 			forget(fast, dest);
 	}
-	for (unsigned int i = 0; net == LX_NET_U32_ANY && i < lx_forward_hops(fast->forward); i++) {
-		if (fast->hop[i] && (!nid || lx_nid_eq(&fast->hop[i]->id.nid, nid)))
+	if (net != LX_NET_U32_ANY)
+		return;
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_HOPS) {
+		if (!nid || lx_nid_eq(&fast->hop[i]->id.nid, nid))
 			lx_fast_hop_share(fast, fast->hop[i]);
 	}
 }
@@ -148,6 +150,7 @@ void lx_sock_fast_peer_gone(struct lx_sock_peer *peer)
 	}
 	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL);
 	fast->hop[peer->hop] = NULL;
+	lx_forward_give(fast->forward, LX_FORWARD_HOPS, peer->hop);
 	peer->hop = -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Lanes: connections to next hops that the programs send on. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "../../user/io/tcpinfo.h"
@@ -44,33 +45,35 @@ static bool is_due(const struct lx_sock_conn *conn, uint64_t now)
 	return now >= since + (conn->tx_bytes || conn->back_ns ? WARM_NS : UNUSED_NS);
 }
 
-/*
- * Whether a stream still has to know what has arrived on a lane: behind a message that
- * waits for another lane there may be some that this one has carried. Its positions
- * must not begin anew before that is over.
- */
-static bool lane_is_referred(const struct lx_sock_fast *fast, unsigned int index)
+static void refer_all(struct lx_sock_fast *fast)
 {
-	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+	memset(fast->referred, 0, sizeof(fast->referred));
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_STREAMS) {
 		const struct lx_stream *s = lx_forward_stream(fast->forward, i);
 		uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
 
 		for (; fast->stream[i].conn && head != tail; head++) {
-			if (s->slot[head % LX_STREAM_SLOTS].lane == index)
-				return true;
+			uint16_t lane = s->slot[head % LX_STREAM_SLOTS].lane;
+
+			if (lane < LX_LANES_MAX)
+				fast->referred[lane / 64] |= 1ull << lane % 64;
 		}
 	}
-	return false;
+	fast->referred_ns = fast->hops_ns;
 }
 
-static int lane_free_index(const struct lx_sock_fast *fast)
+/*
+ * Whether a stream still has to know what has arrived on a lane: behind a message that
+ * waits for another lane there may be some that this one has carried. Its positions
+ * must not begin anew before that is over. All lanes are looked up at once, with a tick; none
+ * that is asked about is one that new messages go to.
+ */
+static bool lane_is_referred(struct lx_sock_fast *fast, unsigned int index)
 {
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
-		if (!fast->lane[i] && !lane_is_referred(fast, i))
-			return (int)i;
-	}
-	return -ENOSPC;
+	if (fast->referred_ns != fast->hops_ns)
+		refer_all(fast);
+	return fast->referred[index / 64] >> index % 64 & 1;
 }
 
 static void hop_lane_add(struct lx_hop *hop, unsigned int index)
@@ -92,7 +95,7 @@ void lx_fast_hop_lane_del(struct lx_hop *hop, unsigned int index)
 
 static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
-	int index = lane_free_index(fast), r;
+	int index = lx_forward_take(fast->forward, LX_FORWARD_LANES, LX_LANES_MAX), r;
 	char name[LX_SOCK_NAME_TEXT];
 	struct lx_lane *lane;
 
@@ -107,11 +110,14 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	lane->mss = lx_fast_mss_of(conn);
 	lane->tos = lx_fast_tos_of(conn);
 	lx_fast_key_of(conn, &lane->key);
-	if (lx_forward_flow_add(fast->forward, &lane->key, LX_FLOW_LANE, index))
-		return;
-	r = lx_forward_arm(fast->forward, LX_FLOW_LANE, index, true);
+	r = lx_forward_flow_add(fast->forward, &lane->key, LX_FLOW_LANE, index);
+	if (!r) {
+		r = lx_forward_arm(fast->forward, LX_FLOW_LANE, index, true);
+		if (r)
+			lx_forward_flow_del(fast->forward, &lane->key);
+	}
 	if (r) {
-		lx_forward_flow_del(fast->forward, &lane->key);
+		lx_forward_give(fast->forward, LX_FORWARD_LANES, index);
 		conn->no_stream = r == -EOPNOTSUPP;
 		if (conn->no_stream)
 			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps in "
@@ -121,7 +127,6 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 	}
 	fast->lane[index] = conn;
 	fast->run[index] = (struct lx_fast_run){ .since_ns = lx_sock_now() };
-	fast->n_lanes++;
 	conn->lane = index;
 }
 
@@ -129,7 +134,8 @@ static void lane_add(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 static bool has_room(const struct lx_sock_fast *fast, const struct lx_sock_conn *conn)
 {
 	return lx_forward_hop(fast->forward, conn->peer->hop)->n_lanes < LX_HOP_LANES &&
-	       (conn->lane >= 0 || fast->n_lanes < lx_forward_lanes(fast->forward));
+	       (conn->lane >= 0 ||
+		lx_forward_used(fast->forward, LX_FORWARD_LANES) < LX_LANES_MAX);
 }
 
 /* Gives the programs a connection, for the first time or again. */
@@ -223,10 +229,12 @@ bool lx_fast_lane_leave(struct lx_sock_fast *fast, struct lx_lane *lane)
 }
 
 /* Nobody sends again what got lost of a stream that has ended. */
-static bool lane_is_stuck(const struct lx_lane *lane, struct lx_sock_conn *conn, uint64_t now)
+static bool lane_is_stuck(const struct lx_sock_fast *fast, const struct lx_lane *lane,
+			  struct lx_sock_conn *conn, uint64_t now)
 {
-	if (lx_fast_lane_owner(lane) != LX_LANE_OWNER ||
-	    (uint32_t)lane->word == (uint32_t)lane->una)
+	uint32_t owner = lx_fast_lane_owner(lane);
+
+	if (lx_fast_stream_is_open(fast, owner) || (uint32_t)lane->word == (uint32_t)lane->una)
 		conn->left_ns = 0;
 	else if (!conn->left_ns)
 		conn->left_ns = now;
@@ -244,13 +252,18 @@ static void lane_measure(struct lx_lane *lane, struct lx_sock_conn *conn, uint64
 
 void lx_fast_lanes_tick(struct lx_sock_fast *fast, uint64_t now)
 {
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+	unsigned int left = 0;
+	int i;
+
+	while ((i = lx_fast_round(fast, LX_FORWARD_LANES, &fast->lane_at, &left)) >= 0) {
 		struct lx_lane *lane = lx_forward_lane(fast->forward, i);
 		struct lx_sock_conn *conn = fast->lane[i];
 
+		if (!conn && !lane_is_referred(fast, i))
+			lx_forward_give(fast->forward, LX_FORWARD_LANES, i);
 		if (!conn || conn->closing)
 			continue;
-		if (lane_is_stuck(lane, conn, now)) {
+		if (lane_is_stuck(fast, lane, conn, now)) {
 			lx_fast_lane_left(fast, i);
 			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
 			continue;
@@ -259,6 +272,76 @@ void lx_fast_lanes_tick(struct lx_sock_fast *fast, uint64_t now)
 		lx_fast_lane_watch(fast, i, now);
 	}
 }
+
+/* ---- its connection ends ------------------------------------------------------------- */
+
+/* What was sent on a lane and has not been acknowledged, by type; the payload of all of it. */
+static struct lx_type_counts lost_messages(struct lx_sock_fast *fast, unsigned int stream, int lane,
+					   uint64_t *ret_payload)
+{
+	const struct lx_stream *s = lx_forward_stream(fast->forward, stream);
+	uint64_t una = lx_forward_lane(fast->forward, lane)->una;
+	uint64_t n[LX_LANE_TYPES] = { 0 };
+	size_t overhead = lx_proto_overhead(s->version);
+
+	*ret_payload = 0;
+	for (uint32_t i = s->head; i != s->tail; i++) {
+		const struct lx_slot *slot = &s->slot[i % LX_STREAM_SLOTS];
+
+		if (slot->lane != lane || una >= slot->lane_start + slot->len)
+			continue;
+		n[slot->type % LX_LANE_TYPES]++;
+		*ret_payload += slot->len - overhead;
+	}
+	return (struct lx_type_counts){ .ack = n[LX_MSG_ACK], .put = n[LX_MSG_PUT],
+					.get = n[LX_MSG_GET], .reply = n[LX_MSG_REPLY] };
+}
+
+/* The lane's stream goes on, but for these. */
+static void lane_lost(struct lx_sock_fast *fast, struct lx_sock_conn *conn, unsigned int stream)
+{
+	uint64_t payload;
+	struct lx_type_counts n = lost_messages(fast, stream, conn->lane, &payload);
+
+	lx_lnd_lost(conn->net->ni, &conn->peer->id.nid, &n, payload);
+	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
+		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
+		lx_nid_str(&fast->stream[stream].conn->peer->id.nid),
+		lx_nid_str(&conn->peer->id.nid), n.ack + n.put + n.get + n.reply);
+	lx_forward_kick(fast->forward, stream);
+}
+
+/*
+ * What the next hop has not acknowledged is lost, as it would be if we had it in our
+ * buffers. The sender goes on: its other messages go elsewhere.
+ */
+void lx_fast_lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
+	uint32_t owner = lx_fast_lane_owner(lane);
+
+	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
+	lx_sock_fast_count_conn(conn);
+	if (conn->peer && conn->peer->hop >= 0)
+		lx_fast_hop_lane_del(lx_forward_hop(fast->forward, conn->peer->hop), conn->lane);
+	conn->reset = true;
+	if (!lx_fast_lane_is_busy(lane))
+		return;
+	lx_fast_lane_drop_credits(fast, lane);
+	if (lx_fast_stream_is_open(fast, owner))
+		lane_lost(fast, conn, owner);
+}
+
+void lx_fast_lane_gone(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_lane *lane = lx_forward_lane(fast->forward, conn->lane);
+
+	lx_forward_flow_del(fast->forward, &lane->key);
+	lane->state = LX_LANE_FREE;
+	fast->lane[conn->lane] = NULL; /* given back by lx_fast_lanes_tick() */
+}
+
+/* ---- credits ------------------------------------------------------------------------- */
 
 /* As the programs do (bpf/lane.h). */
 static void credit_give(struct lx_credit *credit)

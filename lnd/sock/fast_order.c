@@ -50,9 +50,7 @@ static void barrier_begin(struct lx_sock_fast *fast)
 {
 	struct lx_sock_conn *conn;
 
-	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
-		if (!fast->hop[i])
-			continue;
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_HOPS) {
 		lx_list_for_each (conn, &fast->hop[i]->conns, link)
 			lx_sock_tx_mark(conn, &conn->barrier);
 	}
@@ -63,9 +61,7 @@ static bool barrier_is_down(struct lx_sock_fast *fast)
 {
 	struct lx_sock_conn *conn;
 
-	for (unsigned int i = 0; i < lx_forward_hops(fast->forward); i++) {
-		if (!fast->hop[i])
-			continue;
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_HOPS) {
 		lx_list_for_each (conn, &fast->hop[i]->conns, link) {
 			if (!lx_sock_tx_has_arrived(conn, &conn->barrier))
 				return false;

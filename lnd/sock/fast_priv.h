@@ -5,6 +5,7 @@
  *	fast.c        its life, its ticks, records, connections that end
  *	fast_hop.c    peers as hops, and what was learned of destinations
  *	fast_stream.c connections that messages to be routed come in by
+ *	fast_source.c who has how many of them, and those that are idle
  *	fast_order.c  streams between lane 0 and lanes
  *	fast_lane.c   connections that they go out by
  *	fast_stall.c  messages on lanes that do not go on, and their senders
@@ -13,14 +14,27 @@
 #ifndef LX_SOCK_FAST_PRIV_H
 #define LX_SOCK_FAST_PRIV_H
 
+#include "../../user/base/ratelimit.h"
 #include "../../user/bpf/forward.h"
 #include "fast.h"
 
 #define LX_FAST_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
 
+/* A host that has streams. */
+struct lx_fast_source {
+	struct lx_hash_node node;
+	uint8_t addr[16];     /* as in struct lx_flow_key */
+	unsigned int n_streams;
+	uint64_t evicted_ns;  /* when its idle ones were last looked for */
+};
+
 struct lx_fast_stream {
-	struct lx_sock_conn *conn; /* NULL: free */
+	struct lx_sock_conn *conn; /* NULL: it is not used, or not any more */
+	uint64_t gone_ns;          /* since then */
+	struct lx_fast_source *source;
 	uint64_t since_ns;
+	uint64_t packets_seen;     /* s->packets, and when that was another number */
+	uint64_t busy_ns;
 	uint64_t pos_offset;       /* stream socket position less conn->rx.taken */
 	uint64_t hold_ns;          /* since when; 0: not held */
 	uint64_t hold_after_ns;    /* not again before */
@@ -81,16 +95,28 @@ struct lx_sock_fast {
 	uint64_t hops_ns;  /* when hops were looked after */
 	unsigned int n_changing; /* streams held, being armed or RAW, at the last look */
 	struct lx_fast_stream *stream;
-	struct lx_sock_conn **lane;
+	struct lx_sock_conn **lane; /* NULL, but taken: slots may still refer to it */
 	struct lx_fast_run *run; /* by lane */
 	struct lx_fast_offender offender[LX_FAST_OFFENDERS];
 	struct lx_sock_peer **hop;
 	bool *shared; /* by hop: the core knows the peer */
-	unsigned int n_streams, n_lanes; /* in use */
+	unsigned int hop_at, lane_at; /* where the next tick goes on */
+	uint64_t look_ns;  /* when all streams were looked at */
+	uint64_t active[LX_STREAMS_MAX / 64]; /* a bit a stream: something is going on */
+	uint64_t referred[LX_LANES_MAX / 64]; /* a bit a lane: a slot refers to it */
+	uint64_t referred_ns; /* the tick (hops_ns) that this is of */
+	uv_work_t grow;    /* makes tables larger */
+	bool growing;
+	int grow_error;
+	uint64_t grow_ns;  /* not before */
 	uint32_t barrier, barrier_down; /* the last one begun, the last one that is down */
 	bool barrier_wanted;
+	struct lx_hash sources;
+	struct lx_ratelimit share_limit;
+	uint64_t evicted_ns; /* when idle ones of all were last looked for */
 	struct lx_hash dests;
 	struct lx_list dest_list;
+	int was_on; /* tunable fast_path at the last tick */
 	bool full; /* said that there are no more streams */
 };
 
@@ -115,15 +141,28 @@ static inline uint32_t lx_fast_lane_owner(const struct lx_lane *lane)
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
 }
 
+/* ---- fast.c */
+
+/* A round through a table that takes several ticks; at most so long for each entry. */
+#define LX_FAST_ROUND_TICKS 20
+
+/*
+ * The next entry of a round; -1: this tick has done its part. @left: 0 at the beginning of a
+ * tick; @at: kept from tick to tick.
+ */
+int lx_fast_round(struct lx_sock_fast *fast, enum lx_forward_table table, unsigned int *at,
+		  unsigned int *left);
+
 /* ---- fast_hop.c */
 
+void lx_fast_addr_of(const union lx_addr *addr, uint8_t ret_addr[16]);
 void lx_fast_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key);
 uint8_t lx_fast_tos_of(const struct lx_sock_conn *conn);
 /* Bytes of payload in the largest segment that gets to the peer; its own are as large, mostly. */
 uint16_t lx_fast_mss_of(const struct lx_sock_conn *conn);
 /* Has the core and the programs take the same credits; again when a peer was made anew. */
 void lx_fast_hop_share(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
-/* The index of a peer's hop, made if need be; -ENOSPC. */
+/* The index of a peer's hop, made if need be; -EAGAIN, -ENOSPC. */
 int lx_fast_hop_obtain(struct lx_sock_fast *fast, struct lx_sock_peer *peer);
 /* Messages for a NID of this node stay here, and order does not matter to them. */
 void lx_fast_learn_own(struct lx_sock_fast *fast, const struct lx_nid *dst);
@@ -133,8 +172,52 @@ int lx_fast_dest_hop(const struct lx_fast_dest *dest, unsigned int stream);
 
 /* ---- fast_stream.c */
 
+/* Any number; false: there is no such stream, or its connection is being closed. */
+static inline bool lx_fast_stream_is_open(const struct lx_sock_fast *fast, uint32_t index)
+{
+	const struct lx_sock_conn *conn = index < LX_STREAMS_MAX ? fast->stream[index].conn : NULL;
+
+	return conn && !conn->closing;
+}
+
+/* Whether nothing is going on that time would change. */
+static inline bool lx_fast_stream_is_calm(const struct lx_sock_fast *fast, unsigned int index)
+{
+	const struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	const struct lx_fast_stream *state = &fast->stream[index];
+
+	if (state->conn->no_stream)
+		return true;
+	return s->state == LX_STREAM_ON && !state->hold_ns && !state->quiet_barrier &&
+	       !(s->flags & (LX_STREAM_HOLD | LX_STREAM_STOP)) && !state->conn->rx.gated;
+}
+
+/* Something has happened: it is looked at with each tick for a while. */
+static inline void lx_fast_stream_wake(struct lx_sock_fast *fast, unsigned int index)
+{
+	fast->active[index / 64] |= 1ull << index % 64;
+}
+
+/* All streams for which something is going on; finds out now and then whether that is so. */
+void lx_fast_streams_tick(struct lx_sock_fast *fast, uint64_t now);
+/* The connection is being closed. */
+void lx_fast_stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn);
+
 /* Socket position up to which everything has been read and dealt with. */
 uint64_t lx_fast_pos_now(const struct lx_sock_conn *conn);
+
+/* ---- fast_source.c */
+
+/**
+ * lx_fast_stream_take - take a stream for a connection, if its host may have one more
+ * Idle ones go if there are no others. Returns the index, -EAGAIN: soon, -ENOSPC, -ENOMEM.
+ */
+int lx_fast_stream_take(struct lx_sock_fast *fast, const struct lx_sock_conn *conn,
+			struct lx_fast_source **ret_source);
+/* A connection is no stream any more; its entry is given back with a later tick. */
+void lx_fast_stream_gone(struct lx_sock_fast *fast, struct lx_sock_conn *conn);
+/* A host has one less. */
+void lx_fast_source_put(struct lx_sock_fast *fast, struct lx_fast_source *source);
 
 /* ---- fast_order.c */
 
@@ -167,7 +250,13 @@ void lx_fast_lane_drop_credits(struct lx_sock_fast *fast, struct lx_lane *lane);
  * is acknowledged; false: it ends in the middle of a message.
  */
 bool lx_fast_lane_leave(struct lx_sock_fast *fast, struct lx_lane *lane);
-/* Closes those for which that takes too long; measures what the others take. */
+/*
+ * Some more lanes: those of streams that have ended are closed if that takes too long, others
+ * are measured, and those of connections that are gone can be used again when no slot refers to
+ * them any more.
+ */
 void lx_fast_lanes_tick(struct lx_sock_fast *fast, uint64_t now);
+void lx_fast_lane_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn);
+void lx_fast_lane_gone(struct lx_sock_fast *fast, struct lx_sock_conn *conn);
 
 #endif

@@ -69,11 +69,13 @@ static uint64_t offend(struct lx_sock_fast *fast, const uint8_t addr[16], uint64
 /* All its streams, whatever NIDs it claims: those that come later as well (fast_stream.c). */
 static void keep_off_lanes(struct lx_sock_fast *fast, const uint8_t addr[16], uint64_t until)
 {
-	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_STREAMS) {
 		struct lx_stream *s = lx_forward_stream(fast->forward, i);
 
-		if (fast->stream[i].conn && !memcmp(s->key.remote, addr, 16))
-			lx_fast_stream_aside(&fast->stream[i], s, LX_STREAM_ASIDE_UNSAFE, until);
+		if (!fast->stream[i].conn || memcmp(s->key.remote, addr, 16))
+			continue;
+		lx_fast_stream_aside(&fast->stream[i], s, LX_STREAM_ASIDE_UNSAFE, until);
+		lx_fast_stream_wake(fast, i);
 	}
 }
 
@@ -140,7 +142,7 @@ static void lane_leave(struct lx_sock_fast *fast, struct lx_sock_conn *conn, uns
 
 void lx_fast_stream_leave(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
 {
-	for (unsigned int i = 0; i < lx_forward_lanes(fast->forward); i++) {
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_LANES) {
 		const struct lx_lane *lane = lx_forward_lane(fast->forward, i);
 
 		if (fast->lane[i] && lx_fast_lane_is_busy(lane) &&
@@ -182,7 +184,7 @@ void lx_fast_lane_watch(struct lx_sock_fast *fast, unsigned int index, uint64_t 
 	uint32_t owner = lx_fast_lane_owner(lane);
 	uint64_t limit = deadline_ns(fast->lane[index]);
 
-	if (!lx_fast_lane_is_busy(lane) || owner >= lx_forward_streams(fast->forward) ||
+	if (!lx_fast_lane_is_busy(lane) || owner >= LX_STREAMS_MAX ||
 	    lane->una != run->una || lane->sent != run->sent) {
 		note_progress(run, lane, now);
 		return;
@@ -191,6 +193,6 @@ void lx_fast_lane_watch(struct lx_sock_fast *fast, unsigned int index, uint64_t 
 		return;
 	if (next_hop_is_silent(run, lane, now))
 		stalled(fast->lane[index], "the peer has acknowledged nothing of a message", limit);
-	else if (fast->stream[owner].conn)
+	else if (lx_fast_stream_is_open(fast, owner))
 		stalled(fast->stream[owner].conn, "nothing received inside a message", limit);
 }

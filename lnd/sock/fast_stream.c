@@ -12,6 +12,12 @@
 #include "../../user/io/tcpinfo.h"
 #include "fast_priv.h"
 
+/* So often it is looked whether packets have come for streams that are calm, and then so long. */
+#define LOOK_NS (100 * LX_SOCK_MSEC)
+#define CALM_NS (500 * LX_SOCK_MSEC)
+/* A program that was at a stream when it ended is done with it by then. */
+#define GONE_NS (50 * LX_SOCK_MSEC)
+
 /* Bytes of the connection's socket that have been dealt with, from its beginning. */
 static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
 {
@@ -30,36 +36,19 @@ static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
 	return r;
 }
 
-static int stream_free_index(struct lx_sock_fast *fast)
-{
-	for (unsigned int i = 0; i < lx_forward_streams(fast->forward); i++) {
-		if (!fast->stream[i].conn)
-			return (int)i;
-	}
-	if (!fast->full)
-		lx_warn("streams=%u reason=\"all of them are in use\" action=\"further "
-			"connections are served without the kernel\"",
-			fast->n_streams);
-	fast->full = true;
-	return -ENOSPC;
-}
-
-static void stream_add(struct lx_sock_conn *conn)
+/* Has the programs look at what comes in, but for now pass it up. */
+static int stream_begin(struct lx_sock_conn *conn, int index, int hop)
 {
 	struct lx_sock_fast *fast = conn->host->fast;
-	struct lx_fast_stream *state;
-	int index = stream_free_index(fast), hop, r;
-	struct lx_stream *s;
+	struct lx_stream *s = lx_forward_stream(fast->forward, index);
+	struct lx_fast_stream *state = &fast->stream[index];
+	int r;
 
-	hop = index < 0 ? index : lx_fast_hop_obtain(fast, conn->peer);
-	if (hop < 0)
-		return;
-	s = lx_forward_stream(fast->forward, index);
-	state = &fast->stream[index];
 	memset(s, 0, sizeof(*s));
 	memset(state, 0, sizeof(*state));
-	if (find_offset(conn, &state->pos_offset))
-		return;
+	r = find_offset(conn, &state->pos_offset);
+	if (r)
+		return r;
 	s->version = conn->version;
 	s->family = conn->remote.sa.sa_family;
 	s->flip = conn->flip;
@@ -69,24 +58,44 @@ static void stream_add(struct lx_sock_conn *conn)
 	s->mss = lx_fast_mss_of(conn);
 	s->tos = lx_fast_tos_of(conn);
 	lx_fast_key_of(conn, &s->key);
-	if (lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index))
-		return;
+	r = lx_forward_flow_add(fast->forward, &s->key, LX_FLOW_STREAM, index);
+	if (r)
+		return r;
 	r = lx_forward_arm(fast->forward, LX_FLOW_STREAM, index, false);
 	if (r) {
 		lx_forward_flow_del(fast->forward, &s->key);
 		conn->no_stream = true;
 	}
-	if (r && r != -EOPNOTSUPP) /* else it is shown, with the reason */
+	return r == -EOPNOTSUPP ? 0 : r; /* then it is shown, with the reason */
+}
+
+static void stream_add(struct lx_sock_conn *conn)
+{
+	struct lx_sock_fast *fast = conn->host->fast;
+	struct lx_fast_source *source;
+	int index = lx_fast_stream_take(fast, conn, &source), hop;
+	struct lx_fast_stream *state;
+	struct lx_stream *s;
+
+	if (index < 0)
 		return;
+	hop = lx_fast_hop_obtain(fast, conn->peer);
+	if (hop < 0 || stream_begin(conn, index, hop)) {
+		lx_fast_source_put(fast, source);
+		lx_forward_give(fast->forward, LX_FORWARD_STREAMS, index);
+		return;
+	}
+	s = lx_forward_stream(fast->forward, index);
+	state = &fast->stream[index];
 	state->conn = conn;
-	state->since_ns = lx_sock_now();
+	state->source = source;
+	state->since_ns = state->busy_ns = lx_sock_now();
 	if (state->since_ns < lx_fast_offender_until(fast, s->key.remote))
 		lx_fast_stream_aside(state, s, LX_STREAM_ASIDE_UNSAFE,
 				     lx_fast_offender_until(fast, s->key.remote));
 	state->hold_pause_ns = LX_FAST_HOLD_PAUSE_MIN_NS;
 	state->to_hop = -1;
 	conn->stream = index;
-	fast->n_streams++;
 }
 
 static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
@@ -190,6 +199,7 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 			return true;
 	}
 	s = lx_fast_stream_of(conn);
+	lx_fast_stream_wake(fast, conn->stream);
 	start = lx_fast_pos_now(conn) - conn->rx.have;
 	publish_boundary(conn, s, start + len);
 	ours = hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid);
@@ -206,4 +216,70 @@ bool lx_sock_fast_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, s
 		return true;
 	conn->rx.gated = true;
 	return false;
+}
+
+/* ---- time ---------------------------------------------------------------------------- */
+
+/* Finds out for which streams packets have come, and which are not used any more. */
+static void look(struct lx_sock_fast *fast, uint64_t now)
+{
+	fast->look_ns = now;
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_STREAMS) {
+		const struct lx_stream *s = lx_forward_stream(fast->forward, i);
+		struct lx_fast_stream *state = &fast->stream[i];
+
+		if (!state->conn && now >= state->gone_ns + GONE_NS) {
+			lx_forward_give(fast->forward, LX_FORWARD_STREAMS, i);
+			fast->full = false;
+		}
+		if (!state->conn || state->conn->closing)
+			continue;
+		/* Also those whose NI was switched on or off. */
+		if (lx_sock_fast_on(state->conn->net) == !!(s->flags & LX_STREAM_NO_LANES))
+			lx_fast_stream_wake(fast, i);
+		if (s->packets == state->packets_seen)
+			continue;
+		state->packets_seen = s->packets;
+		state->busy_ns = now;
+		lx_fast_stream_wake(fast, i);
+	}
+}
+
+static void tick(struct lx_sock_fast *fast, unsigned int index, uint64_t now)
+{
+	struct lx_fast_stream *state = &fast->stream[index];
+
+	if (state->conn && !state->conn->closing)
+		lx_fast_stream_tick(fast, index, now);
+	if (!state->conn || state->conn->closing ||
+	    (now >= state->busy_ns + CALM_NS && lx_fast_stream_is_calm(fast, index)))
+		fast->active[index / 64] &= ~(1ull << index % 64);
+}
+
+void lx_fast_streams_tick(struct lx_sock_fast *fast, uint64_t now)
+{
+	bool switched = fast->was_on != lx_sock_tun.fast_path;
+
+	lx_fast_barrier_tick(fast);
+	fast->n_changing = 0;
+	fast->was_on = lx_sock_tun.fast_path;
+	if (now >= fast->look_ns + LOOK_NS)
+		look(fast, now);
+	lx_forward_for_each (i, fast->forward, LX_FORWARD_STREAMS) {
+		if (switched || fast->active[i / 64] >> i % 64 & 1)
+			tick(fast, i, now);
+	}
+	lx_fast_barrier_tick(fast); /* one that was asked for can begin at once */
+}
+
+/* ---- its connection ends ------------------------------------------------------------- */
+
+void lx_fast_stream_closing(struct lx_sock_fast *fast, struct lx_sock_conn *conn)
+{
+	struct lx_stream *s = lx_fast_stream_of(conn);
+
+	s->flags |= LX_STREAM_NO_LANES;
+	lx_sock_fast_count_conn(conn);
+	lx_fast_stream_leave(fast, conn);
+	conn->reset = conn->reset || s->diverted;
 }

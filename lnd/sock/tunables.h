@@ -72,7 +72,10 @@
 	X(tag, accept_timeout, 5, 1, 3600, NULL, \
 	  "seconds a connecting peer has for each part of its request") \
 	X(tag, fast_path, 1, 0, 1, lx_sock_switch_names, \
-	  "let programs in the kernel forward messages, where they are loaded; an own setting")
+	  "let programs in the kernel forward messages, where they are loaded; an own setting") \
+	X(tag, fast_streams, 4096, 0, 16384, NULL, \
+	  "connections that the kernel forwards messages of at most, 20 KiB of memory each; " \
+	  "an own setting")
 
 LX_TUNABLE_STRUCT(lx_sock_tunables, LX_SOCK_TUNABLES);
 

@@ -347,3 +347,40 @@ nothing_of_ours() {
 	start r1
 	nothing_of_ours r1
 }
+
+# streams_of ADDRESS: that the router has, of connections from there
+streams_of() {
+	lx r1 -j stream show | jq --arg a "$1:" '[.stream[]? | select(.remote | startswith($a))] | length'
+}
+
+# its_share ADDRESS NUMBER
+its_share() {
+	[ "$(streams_of "$1")" = "$2" ]
+}
+
+# table NAME FIELD: of the fast path, as "bpf status" has it
+table() {
+	lx r1 -j bpf status | jq --arg t "$1" ".bpf.tables[] | select(.table == \$t).$2"
+}
+
+@test "a host that invents NIDs has its share of streams, and others have theirs" {
+	router 'fast_streams: 64'
+	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
+	ip netns exec "$(ns client)" tests/sys/peer.py --net 1 flood 10.1.0.50 10.1.0.11 10.2.0.1 200 \
+		>"$DIR/flood" 2>&1 3>&- &
+	flood=$!
+	eventually "$PATIENCE" grep '^ready' "$DIR/flood"
+	eventually "$PATIENCE" its_share 10.1.0.50 8
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	equal "$(streams_of 10.1.0.50)" 8
+	[ "$(streams_of 10.1.0.1)" -ge 4 ]
+	equal "$(table streams max)" 64
+	[ "$(table streams used)" -ge 12 ]
+	[ "$(table streams memory)" -gt 100000 ]
+	run -0 lx r1 bpf status
+	[[ $output == *"TABLE "*"IN USE"*"AT MOST"*streams* ]]
+	ended_well
+	kill "$flood"
+	eventually "$PATIENCE" its_share 10.1.0.50 0
+}

@@ -466,6 +466,9 @@ fast_sum() {
 
 	id=$(fast_map "$1" streams)
 	[ -n "$id" ] || { echo 0; return; }
+	# Of the table's first block, in this machine's byte order.
+	id=$(($(bpf_tool -j map lookup id "$id" key 0 0 0 0 |
+		jq -r '"0x" + ([.value[] | ltrimstr("0x")] | reverse | add)')))
 	for i in {0..31}; do
 		sum=$((sum + $(bpf_tool -j map lookup id "$id" key "$i" 0 0 0 |
 			jq ".formatted.value | .$2")))

@@ -15,17 +15,23 @@ peer.py stray FROM ROUTER TO
 peer.py idle TO COUNT FROM...
     COUNT peers with three connections each from these addresses, each pings once.
     Prints "ready" and stays until it is killed.
+peer.py flood FROM ROUTER TO COUNT
+    COUNT connections from one address, each of a NID that it invents, with messages
+    for TO, a NID on tcp2, through a router. Prints "ready" when each has sent one,
+    goes on slowly, and stays until it is killed.
 
 Addresses are IPv4, NIDs are on tcp (or with --net N on tcpN), ports privileged.
 """
 import argparse
 import errno
+import itertools
 import random
 import resource
 import socket
 import struct
 import sys
 import threading
+import time
 
 PORT = 988
 ACCEPTOR, GENERIC, OLD_TCP = 0xACCE7100, 0x45726963, 0xEEBC0DED
@@ -423,6 +429,20 @@ def idle(args):
     threading.Event().wait()
 
 
+def flood(args):
+    held = []
+    for i in range(args.count):
+        nid = nid_of("10.201.%d.%d" % (i >> 8, i & 255))
+        held.append(established(args.source, args.router, args, BULK_OUT, nid))
+        held[-1].peer = nid_of(args.to, 2)
+    for i in itertools.count():
+        for conn in held:
+            conn.send(ACK, NO_HANDLE)  # nobody keeps it
+        if i == 0:
+            say("ready")
+        time.sleep(0.5)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -454,6 +474,12 @@ def main():
     p.add_argument("count", type=int)
     p.add_argument("source", nargs="+")
     p.set_defaults(run=idle)
+    p = sub.add_parser("flood")
+    p.add_argument("source")
+    p.add_argument("router")
+    p.add_argument("to")
+    p.add_argument("count", type=int)
+    p.set_defaults(run=flood)
     args = parser.parse_args()
     global net
     net = args.net

@@ -21,14 +21,29 @@ bool v6;
 uint32_t run_flags;
 static uint8_t *hops;
 
-static void *map_memory(const struct bpf_map *map)
+static void *map_memory(int fd, size_t each, size_t n)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	size_t each = (bpf_map__value_size(map) + 7) & ~7ul;
-	size_t all = (each * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
-	void *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	size_t all = (((each + 7) & ~7ul) * n + page - 1) & ~(page - 1);
+	void *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+/* Of a table that grows. */
+static void *first_block(const struct bpf_map *table, size_t each, unsigned int n)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), each, n, &opts);
+	uint32_t zero = 0;
+	void *p;
+
+	assert_true(fd >= 0);
+	assert_int_equal(bpf_map__update_elem(table, &zero, sizeof(zero), &fd, sizeof(fd),
+					      BPF_ANY), 0);
+	p = map_memory(fd, each, n);
+	close(fd);
 	return p;
 }
 
@@ -40,8 +55,6 @@ int kernel_open(void **state)
 		return 0;
 	bpf = forward_bpf__open();
 	assert_non_null(bpf);
-	bpf_map__set_max_entries(bpf->maps.hops, 4);
-	bpf_map__set_max_entries(bpf->maps.flows, 16);
 	r = forward_bpf__load(bpf);
 	if (r) {
 		/* Not allowed is one thing; what the verifier refuses is another. */
@@ -50,10 +63,10 @@ int kernel_open(void **state)
 		bpf = NULL;
 		return 0;
 	}
-	s = map_memory(bpf->maps.streams);
-	lane = map_memory(bpf->maps.lanes);
-	hops = map_memory(bpf->maps.hops);
-	settings = map_memory(bpf->maps.settings);
+	s = first_block(bpf->maps.streams, sizeof(*s), LX_STREAM_BLOCK);
+	lane = first_block(bpf->maps.lanes, sizeof(*lane), LX_LANE_BLOCK);
+	hops = first_block(bpf->maps.hops, sizeof(struct lx_hop), LX_HOP_BLOCK);
+	settings = map_memory(bpf_map__fd(bpf->maps.settings), sizeof(*settings), 1);
 	return 0;
 }
 

@@ -46,19 +46,43 @@ struct lx_hop *lx_forward_hop(struct lx_forward *f, unsigned int index)
 	return index < N_OF(f->hop) ? &f->hop[index] : NULL;
 }
 
-unsigned int lx_forward_streams(const struct lx_forward *f)
+int lx_forward_take(struct lx_forward *f, enum lx_forward_table table, unsigned int limit)
 {
-	return FAKE_STREAMS;
+	static const unsigned int max[] = { FAKE_STREAMS, FAKE_LANES, FAKE_HOPS };
+	unsigned int i = __builtin_ctzll(~f->taken[table]);
+
+	if (i >= max[table] || i >= limit)
+		return -ENOSPC;
+	f->taken[table] |= 1ull << i;
+	return (int)i;
 }
 
-unsigned int lx_forward_lanes(const struct lx_forward *f)
+void lx_forward_give(struct lx_forward *f, enum lx_forward_table table, unsigned int index)
 {
-	return FAKE_LANES;
+	assert_true(f->taken[table] >> index & 1);
+	f->taken[table] &= ~(1ull << index);
 }
 
-unsigned int lx_forward_hops(const struct lx_forward *f)
+int lx_forward_next(const struct lx_forward *f, enum lx_forward_table table, unsigned int index)
 {
-	return N_OF(f->hop);
+	uint64_t rest = index < 64 ? f->taken[table] >> index : 0;
+
+	return rest ? (int)(index + __builtin_ctzll(rest)) : -1;
+}
+
+unsigned int lx_forward_used(const struct lx_forward *f, enum lx_forward_table table)
+{
+	return __builtin_popcountll(f->taken[table]);
+}
+
+bool lx_forward_is_short(const struct lx_forward *f)
+{
+	return false;
+}
+
+int lx_forward_grow(struct lx_forward *f)
+{
+	return 0;
 }
 
 int lx_forward_flow_add(struct lx_forward *f, const struct lx_flow_key *key,

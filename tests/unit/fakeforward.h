@@ -13,10 +13,13 @@
 #define FAKE_LANES 16
 #define FAKE_DESTS 16
 
+#define FAKE_HOPS (FAKE_STREAMS + FAKE_LANES)
+
 struct lx_forward {
 	struct lx_stream stream[FAKE_STREAMS];
 	struct lx_lane lane[FAKE_LANES];
-	struct lx_hop hop[FAKE_STREAMS + FAKE_LANES];
+	struct lx_hop hop[FAKE_HOPS];
+	uint64_t taken[LX_FORWARD_TABLES]; /* a bit an entry */
 	int fd;
 	unsigned int kicks[FAKE_STREAMS];
 	struct lx_nid dest[FAKE_DESTS]; /* that are known */

@@ -25,6 +25,7 @@
 #define OUT_IP "10.2.0.5"
 #define CLIENT_IP "10.1.0.2"
 #define SERVER_IP "10.2.0.2"
+#define OTHER_IP "10.1.0.3"
 #define V LX_SOCK_V3
 
 static struct lx_env *env;
@@ -558,6 +559,12 @@ static void test_close_siblings(void **state)
 
 static int to_server; /* the server's end of lane 0 of the table */
 
+/* So that the next ones are the first. */
+static bool tables_are_empty(void)
+{
+	return !forward->taken[LX_FORWARD_STREAMS] && !forward->taken[LX_FORWARD_LANES];
+}
+
 /* A stream that is on, and a lane to the server. The lane's timeout: so many seconds. */
 static int world(int timeout)
 {
@@ -633,6 +640,7 @@ static void test_stalled_sender(void **state)
 	assert_true(raw_closed(to_server, 1000));
 	assert_true(fake_wait_conns(in, 0, 5000));
 	assert_true(has_logged("peer=12345-10.1.0.2@tcp"));
+	assert_true(eventually(tables_are_empty, 5000));
 	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
 	assert_true(eventually(stream_is_unsafe, 5000));
 }
@@ -693,6 +701,7 @@ static void breaks_off(const char *next)
 	while (n_fds)
 		close(fds[--n_fds]);
 	assert_true(fake_wait_conns(out, 0, 5000));
+	assert_true(eventually(tables_are_empty, 5000));
 }
 
 /* So that the time without lanes is over, or it is long ago. */
@@ -822,6 +831,99 @@ static void test_leave(void **state)
 	assert_true(eventually(stream_is_on, 5000));
 }
 
+/* ---- who has how many streams ------------------------------------------------------------------ */
+
+static unsigned int n_streams; /* to wait for */
+
+static bool has_streams(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < FAKE_STREAMS; i++)
+		n += forward->stream[i].state != LX_STREAM_FREE;
+	return n == n_streams;
+}
+
+static bool becomes_streams(unsigned int n)
+{
+	n_streams = n;
+	return eventually(has_streams, 5000);
+}
+
+/* A connection of host @ip, which says that it has NID 10.1.9.@number, with one message. */
+static int invented(const char *ip, unsigned int number)
+{
+	struct lx_nid real = client;
+	char text[32];
+	int fd;
+
+	snprintf(text, sizeof(text), "10.1.9.%u@tcp", number);
+	assert_int_equal(lx_nid_parse(text, &client), 0);
+	fd = dialled(ip, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	client = real;
+	return fd;
+}
+
+/* Whatever NIDs a host invents, it leaves streams to others, and gets back those it gives up. */
+static void test_share(void **state)
+{
+	enum { SHARE = 2 };
+	int fd[8];
+
+	lx_sock_tun.fast_streams = 8 * SHARE;
+	assert_true(eventually(fast_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	for (unsigned int i = 0; i < N_OF(fd); i++)
+		fd[i] = invented(CLIENT_IP, i);
+	assert_true(parsed(N_OF(fd)));
+	assert_true(becomes_streams(SHARE));
+	assert_non_null(strstr(logged, "address=" CLIENT_IP));
+	invented(OTHER_IP, 20);
+	assert_true(becomes_streams(SHARE + 1));
+	/* Two of them are streams; that they end is what makes room. */
+	shutdown(fd[0], SHUT_RDWR);
+	shutdown(fd[1], SHUT_RDWR);
+	assert_true(becomes_streams(1));
+	invented(CLIENT_IP, 30);
+	assert_true(becomes_streams(2));
+}
+
+static bool other_has_it(void)
+{
+	/* ::ffff:10.1.0.3 */
+	return forward->stream[0].state == LX_STREAM_ON && forward->stream[0].key.remote[15] == 3;
+}
+
+/* An idle connection gives up its stream, if its socket knows of each byte that came. */
+static void test_idle(void **state)
+{
+	int fd;
+
+	lx_sock_tun.fast_streams = 1;
+	assert_true(eventually(fast_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	invented(CLIENT_IP, 1);
+	assert_true(eventually(stream_is_on, 5000));
+	lx_env_lock(env);
+	forward->stream[0].diverted = 1000;
+	lx_env_unlock(env);
+	sleep(6);
+	client.addr[3] = 9;
+	fd = dialled(OTHER_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	assert_true(stays_parsed(2));
+	assert_true(stream_is_on());
+	assert_false(other_has_it());
+	assert_non_null(strstr(logged, "all of them are in use"));
+	lx_env_lock(env);
+	forward->stream[0].diverted = 0;
+	lx_env_unlock(env);
+	for (int i = 0; i < 50 && !eventually(other_has_it, 100); i++)
+		send_puts(fd, 1, 0);
+	assert_true(other_has_it());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -844,6 +946,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_offence_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leave, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
 	};
 
 	rnd_init();
@@ -851,6 +955,7 @@ int main(void)
 		return 0;
 	if (system("ip link add d0 type veth peer name d1 && ip addr add " IN_IP "/24 dev d0 && "
 		   "ip addr add " CLIENT_IP "/24 dev d0 && ip addr add " OUT_IP "/24 dev d0 && "
+		   "ip addr add " OTHER_IP "/24 dev d0 && "
 		   "ip addr add " SERVER_IP "/24 dev d0 && ip link set d0 up && ip link set d1 up"))
 		return 1;
 	alarm(120); /* a loop without end holds the node lock */

@@ -59,6 +59,19 @@ static const struct lx_field object_fields[] = {
 static const struct lx_schema object = { "object", sizeof(struct lx_bpf_object_info),
 					 object_fields };
 
+static const struct lx_field table_fields[] = {
+	{ LX_FIELD(1, "table", STRP, struct lx_bpf_table_info, name), .col = "TABLE" },
+	{ LX_FIELD_NUM(2, "used", struct lx_bpf_table_info, used), .col = "IN USE" },
+	{ LX_FIELD_NUM(3, "max", struct lx_bpf_table_info, max), .col = "AT MOST" },
+	{ LX_FIELD_NUM(4, "ready", struct lx_bpf_table_info, ready), .omit = LX_OMIT_ZERO,
+	  .col = "READY" },
+	{ LX_FIELD_NUM(5, "memory", struct lx_bpf_table_info, memory), .omit = LX_OMIT_ZERO,
+	  .col = "BYTES" },
+	END
+};
+static const struct lx_schema table = { "table", sizeof(struct lx_bpf_table_info),
+					table_fields };
+
 static const struct lx_field bpf_fields[] = {
 	{ LX_FIELD(1, "kernel", STR, struct lx_bpf_info, kernel) },
 	{ LX_FIELD(2, "enabled", BOOL, struct lx_bpf_info, enabled) },
@@ -70,6 +83,7 @@ static const struct lx_field bpf_fields[] = {
 	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },
 	{ LX_FIELD(10, "fast_path", BOOL, struct lx_bpf_info, fast_path) },
 	{ LIST(9, "objects", object, n_objects, LX_BPF_OBJECTS_MAX, object) },
+	{ LIST(11, "tables", table, n_tables, LX_BPF_TABLES_MAX, table) },
 	END
 };
 static const struct lx_schema bpf = { "bpf", sizeof(struct lx_bpf_info), bpf_fields };
@@ -255,6 +269,7 @@ const struct lx_control_object lx_control_bpf = { "bpf", NULL, NULL, &bpf };
 const struct lx_control_object lx_control_bpf_features = { "features", NULL, NULL, &feature };
 const struct lx_control_object lx_control_bpf_sets = { "sets", NULL, NULL, &set };
 const struct lx_control_object lx_control_bpf_hooks = { "hooks", NULL, NULL, &hook };
+const struct lx_control_object lx_control_bpf_tables = { "tables", NULL, NULL, &table };
 const struct lx_control_object lx_control_bpf_objects = { "objects", NULL, NULL, &object };
 const struct lx_control_object lx_control_streams = { "stream", NULL, NULL, &stream };
 const struct lx_control_object lx_control_lanes = { "lane", NULL, NULL, &lane };

@@ -383,6 +383,21 @@ int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
 	return err;
 }
 
+struct bpf_object *lx_bpf_object(const struct lx_bpf_set *set)
+{
+	return *set->skeleton->obj;
+}
+
+void lx_bpf_pin(struct lx_bpf_set *set, int fd, const char *name)
+{
+	char path[LX_BPF_PATH];
+
+	if (!set->dir[0] || lx_pin_path(set->dir, name, path))
+		return;
+	if (bpf_obj_pin(fd, path))
+		lx_debug("pin=%s reason=\"%s\"", path, strerror(errno));
+}
+
 const char *lx_bpf_reason(const struct lx_bpf_set *set)
 {
 	return set->reason;

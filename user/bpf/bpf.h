@@ -73,6 +73,12 @@ struct lx_bpf_want {
 int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
 		struct bpf_object_skeleton *skeleton, struct lx_bpf_set **ret_set);
 
+struct bpf_object;
+struct bpf_object *lx_bpf_object(const struct lx_bpf_set *set);
+
+/* Pins a map that was made later, if there are pins; it goes with the others. */
+void lx_bpf_pin(struct lx_bpf_set *set, int fd, const char *name);
+
 /* Why it is not loaded, or "". */
 const char *lx_bpf_reason(const struct lx_bpf_set *set);
 bool lx_bpf_taken_over(const struct lx_bpf_set *set);

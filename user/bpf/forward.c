@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "forward.skel.h"
@@ -21,6 +20,7 @@
 #include "cutter.h"
 #include "forward.h"
 #include "iface.h"
+#include "table.h"
 
 #define NAME "forward"
 #define INTERFACES 64
@@ -30,10 +30,8 @@ struct lx_forward {
 	struct forward_bpf *skeleton;
 	struct lx_bpf_set *set;
 	bool loaded;
-	unsigned int n_streams, n_lanes, n_hops;
-	struct lx_stream *stream;
-	struct lx_lane *lane;
-	struct lx_hop *hop;
+	struct lx_table table[LX_FORWARD_TABLES];
+	uint32_t n_flows, n_dests; /* that were added and not taken out again */
 	struct ring_buffer *ring;
 	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
 	void *arg;
@@ -45,28 +43,128 @@ struct lx_forward {
 	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */
 };
 
-/* ---- mapped memory ----------------------------------------------------------------- */
+/* ---- tables that grow ---------------------------------------------------------------- */
 
-static size_t map_bytes(const struct bpf_map *map)
+static const struct lx_table tables[] = {
+	[LX_FORWARD_STREAMS] = { .type = "lx_stream", .each = sizeof(struct lx_stream),
+				 .block = LX_STREAM_BLOCK, .max = LX_STREAMS_MAX },
+	[LX_FORWARD_LANES] = { .type = "lx_lane", .each = sizeof(struct lx_lane),
+			       .block = LX_LANE_BLOCK, .max = LX_LANES_MAX },
+	[LX_FORWARD_HOPS] = { .type = "lx_hop", .each = sizeof(struct lx_hop),
+			      .block = LX_HOP_BLOCK, .max = LX_HOPS_MAX },
+};
+
+static int tables_init(struct lx_forward *f)
 {
-	size_t each = (bpf_map__value_size(map) + 7) & ~7ul;
-	size_t page = sysconf(_SC_PAGESIZE);
+	int r = 0;
 
-	return (each * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+	for (int i = 0; i < LX_FORWARD_TABLES && !r; i++) {
+		f->table[i] = tables[i];
+		r = lx_table_init(&f->table[i]);
+	}
+	return r;
 }
 
-static void *map_open(const struct bpf_map *map)
+static int table_grow(struct lx_forward *f, enum lx_forward_table table)
 {
-	void *p = mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
-		       0);
+	const struct bpf_map *map[] = {
+		[LX_FORWARD_STREAMS] = f->skeleton->maps.streams,
+		[LX_FORWARD_LANES] = f->skeleton->maps.lanes,
+		[LX_FORWARD_HOPS] = f->skeleton->maps.hops,
+	};
 
-	return p == MAP_FAILED ? NULL : p;
+	return lx_table_grow(&f->table[table], map[table], f->set);
 }
 
-static void map_close(void *p, const struct bpf_map *map)
+/* So that there is something to begin with. */
+static int tables_start(struct lx_forward *f)
 {
-	if (p)
-		munmap(p, map_bytes(map));
+	int r = 0;
+
+	for (int i = 0; i < LX_FORWARD_TABLES && !r; i++)
+		r = table_grow(f, i);
+	return r;
+}
+
+bool lx_forward_is_short(const struct lx_forward *f)
+{
+	bool is_short = false;
+
+	for (int i = 0; i < LX_FORWARD_TABLES; i++)
+		is_short |= __atomic_load_n(&f->table[i].is_short, __ATOMIC_RELAXED);
+	return is_short;
+}
+
+int lx_forward_grow(struct lx_forward *f)
+{
+	int r = 0;
+
+	for (int i = 0; i < LX_FORWARD_TABLES && !r; i++) {
+		/* If one block is not enough, whoever takes the next entry says so again. */
+		if (__atomic_exchange_n(&f->table[i].is_short, false, __ATOMIC_RELAXED))
+			r = table_grow(f, i);
+	}
+	return r;
+}
+
+int lx_forward_take(struct lx_forward *f, enum lx_forward_table table, unsigned int limit)
+{
+	return lx_table_take(&f->table[table], limit);
+}
+
+void lx_forward_give(struct lx_forward *f, enum lx_forward_table table, unsigned int index)
+{
+	lx_table_give(&f->table[table], index);
+}
+
+int lx_forward_next(const struct lx_forward *f, enum lx_forward_table table, unsigned int index)
+{
+	return lx_table_next(&f->table[table], index);
+}
+
+unsigned int lx_forward_used(const struct lx_forward *f, enum lx_forward_table table)
+{
+	return __atomic_load_n(&f->table[table].n_used, __ATOMIC_RELAXED);
+}
+
+void lx_forward_info(struct lx_forward *f, unsigned int streams_max, struct lx_bpf_info *info)
+{
+	static const char *const name[] = { "streams", "lanes", "hops" };
+
+	for (int i = 0; i < LX_FORWARD_TABLES; i++) {
+		const struct lx_table *t = &f->table[i];
+
+		info->table[info->n_tables++] = (struct lx_bpf_table_info){
+			.name = name[i], .used = __atomic_load_n(&t->n_used, __ATOMIC_RELAXED),
+			.max = i == LX_FORWARD_STREAMS ? streams_max : t->max,
+			.ready = __atomic_load_n(&t->n, __ATOMIC_ACQUIRE),
+			.memory = lx_table_memory(t),
+		};
+		info->memory += lx_table_memory(t);
+	}
+	info->table[info->n_tables++] = (struct lx_bpf_table_info){
+		.name = "flows", .max = LX_FLOWS_MAX,
+		.used = __atomic_load_n(&f->n_flows, __ATOMIC_RELAXED),
+	};
+	info->table[info->n_tables++] = (struct lx_bpf_table_info){
+		.name = "dests", .max = LX_DESTS_MAX,
+		.used = __atomic_load_n(&f->n_dests, __ATOMIC_RELAXED),
+	};
+}
+
+struct lx_stream *lx_forward_stream(struct lx_forward *f, unsigned int index)
+{
+	return lx_table_at(&f->table[LX_FORWARD_STREAMS], index);
+}
+
+struct lx_lane *lx_forward_lane(struct lx_forward *f, unsigned int index)
+{
+	return lx_table_at(&f->table[LX_FORWARD_LANES], index);
+}
+
+struct lx_hop *lx_forward_hop(struct lx_forward *f, unsigned int index)
+{
+	return lx_table_at(&f->table[LX_FORWARD_HOPS], index);
 }
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -120,13 +218,14 @@ static int cutter_start(struct lx_forward *f)
 
 static int start(struct lx_forward *f)
 {
-	f->stream = map_open(f->skeleton->maps.streams);
-	f->lane = map_open(f->skeleton->maps.lanes);
-	f->hop = map_open(f->skeleton->maps.hops);
+	int r = tables_start(f);
+
+	if (r)
+		return r;
 	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
 	f->raw4 = raw_socket(AF_INET);
 	f->raw6 = raw_socket(AF_INET6);
-	if (!f->stream || !f->lane || !f->hop || !f->ring || f->raw4 < 0)
+	if (!f->ring || f->raw4 < 0)
 		return errno ? -errno : -ENOMEM;
 	return cutter_start(f);
 }
@@ -137,8 +236,7 @@ void lx_forward_clean(struct lx_bpf *bpf)
 	lx_cutter_del(lx_bpf_instance(bpf));
 }
 
-int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
-		   struct lx_forward **ret_forward)
+int lx_forward_new(struct lx_bpf *bpf, struct lx_forward **ret_forward)
 {
 	const struct lx_bpf_want want = {
 		.name = NAME,
@@ -147,7 +245,8 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 			LX_BPF_NEED(SKC_LOOKUP),
 		/* Not kept: the connections that it is about have gone with their daemon. */
 		.abi = { .magic = LX_ABI_MAGIC, .version = LX_ABI_VERSION,
-			 .streams_max = streams, .lanes_max = lanes, .hops_max = streams + lanes },
+			 .streams_max = LX_STREAMS_MAX, .lanes_max = LX_LANES_MAX,
+			 .hops_max = LX_HOPS_MAX },
 	};
 	struct lx_forward *f = calloc(1, sizeof(*f));
 	int r;
@@ -157,16 +256,9 @@ int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
 		return -ENOMEM;
 	f->bpf = bpf;
 	f->raw4 = f->raw6 = -1;
-	f->n_streams = streams;
-	f->n_lanes = lanes;
-	f->n_hops = streams + lanes;
 	f->skeleton = forward_bpf__open();
-	if (!f->skeleton)
+	if (!f->skeleton || tables_init(f))
 		return -ENOMEM;
-	bpf_map__set_max_entries(f->skeleton->maps.streams, streams);
-	bpf_map__set_max_entries(f->skeleton->maps.lanes, lanes);
-	bpf_map__set_max_entries(f->skeleton->maps.hops, f->n_hops);
-	bpf_map__set_max_entries(f->skeleton->maps.flows, 2 * f->n_hops);
 	r = lx_bpf_load(bpf, &want, f->skeleton->skeleton, &f->set);
 	f->loaded = !r;
 	if (r)
@@ -182,11 +274,8 @@ void lx_forward_free(struct lx_forward *f)
 {
 	if (!f)
 		return;
-	if (f->loaded) {
-		map_close(f->stream, f->skeleton->maps.streams);
-		map_close(f->lane, f->skeleton->maps.lanes);
-		map_close(f->hop, f->skeleton->maps.hops);
-	}
+	for (int i = 0; i < LX_FORWARD_TABLES; i++)
+		lx_table_fini(&f->table[i]);
 	ring_buffer__free(f->ring);
 	perf_buffer__free(f->trace);
 	lx_bpf_unload(f->set, false);
@@ -267,39 +356,18 @@ int lx_forward_attach(struct lx_forward *f, const char *ifname)
 	return r;
 }
 
-/* ---- tables ----------------------------------------------------------------------------- */
+/* ---- who is what --------------------------------------------------------------------------- */
 
-struct lx_stream *lx_forward_stream(struct lx_forward *f, unsigned int index)
+/* Adds an element, or changes one. Counts those that are new. Returns 0, or -errno. */
+static int map_set(const struct bpf_map *map, const void *key, size_t key_len, const void *value,
+		   size_t value_len, uint32_t *count)
 {
-	return index < f->n_streams ? &f->stream[index] : NULL;
-}
+	int r = bpf_map__update_elem(map, key, key_len, value, value_len, BPF_NOEXIST);
 
-struct lx_lane *lx_forward_lane(struct lx_forward *f, unsigned int index)
-{
-	return index < f->n_lanes ? &f->lane[index] : NULL;
-}
-
-struct lx_hop *lx_forward_hop(struct lx_forward *f, unsigned int index)
-{
-	/* Elements of the map are padded to 8 bytes. */
-	size_t each = (sizeof(struct lx_hop) + 7) & ~7ul;
-
-	return index < f->n_hops ? (struct lx_hop *)((char *)f->hop + index * each) : NULL;
-}
-
-unsigned int lx_forward_streams(const struct lx_forward *f)
-{
-	return f->n_streams;
-}
-
-unsigned int lx_forward_lanes(const struct lx_forward *f)
-{
-	return f->n_lanes;
-}
-
-unsigned int lx_forward_hops(const struct lx_forward *f)
-{
-	return f->n_hops;
+	if (!r)
+		__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	return r == -EEXIST ? bpf_map__update_elem(map, key, key_len, value, value_len, BPF_EXIST)
+			    : r;
 }
 
 int lx_forward_flow_add(struct lx_forward *f, const struct lx_flow_key *key,
@@ -307,22 +375,28 @@ int lx_forward_flow_add(struct lx_forward *f, const struct lx_flow_key *key,
 {
 	struct lx_flow flow = { .kind = kind, .index = index };
 
-	return bpf_map__update_elem(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
-				    BPF_ANY);
+	return map_set(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
+		       &f->n_flows);
 }
 
 void lx_forward_flow_del(struct lx_forward *f, const struct lx_flow_key *key)
 {
+	/* A program takes one out when its ports are used anew. */
 	bpf_map__delete_elem(f->skeleton->maps.flows, key, sizeof(*key), 0);
+	__atomic_fetch_sub(&f->n_flows, 1, __ATOMIC_RELAXED);
 }
 
 int lx_forward_dest_set(struct lx_forward *f, const struct lx_nid *nid, const struct lx_dest *dest)
 {
 	const struct bpf_map *map = f->skeleton->maps.dests;
+	int r;
 
-	if (!dest)
-		return bpf_map__delete_elem(map, nid, sizeof(*nid), 0);
-	return bpf_map__update_elem(map, nid, sizeof(*nid), dest, sizeof(*dest), BPF_ANY);
+	if (dest)
+		return map_set(map, nid, sizeof(*nid), dest, sizeof(*dest), &f->n_dests);
+	r = bpf_map__delete_elem(map, nid, sizeof(*nid), 0);
+	if (!r)
+		__atomic_fetch_sub(&f->n_dests, 1, __ATOMIC_RELAXED);
+	return r;
 }
 
 /* ---- asking the kernel -------------------------------------------------------------------- */

@@ -23,15 +23,13 @@ void lx_forward_clean(struct lx_bpf *bpf);
 
 /**
  * lx_forward_new - load the programs
- * @streams, @lanes: at most so many; memory is about 22 KiB a stream
  * @ret_forward: set on failure, too, if there is memory; then nothing but
  *	lx_forward_free() may be called with it
  *
  * Nothing is taken over from a daemon before: its connections are gone. Returns 0,
  * -ENOMEM, or as lx_bpf_load(), where the reason is kept.
  */
-int lx_forward_new(struct lx_bpf *bpf, unsigned int streams, unsigned int lanes,
-		   struct lx_forward **ret_forward);
+int lx_forward_new(struct lx_bpf *bpf, struct lx_forward **ret_forward);
 void lx_forward_free(struct lx_forward *forward);
 
 /**
@@ -45,13 +43,47 @@ int lx_forward_attach(struct lx_forward *forward, const char *ifname);
 /* Only connections over such interfaces may be streams and lanes. Any thread. */
 bool lx_forward_is_attached(const struct lx_forward *forward, unsigned int ifindex);
 
-/* By index; NULL: out of range. There are as many hops as streams and lanes together. */
+/*
+ * Tables, which grow (table.h): entries are taken, and belong to who has taken them until they
+ * are given back.
+ */
+enum lx_forward_table {
+	LX_FORWARD_STREAMS, /* at most LX_STREAMS_MAX; 20 KiB each */
+	LX_FORWARD_LANES,   /* LX_LANES_MAX */
+	LX_FORWARD_HOPS,    /* LX_HOPS_MAX */
+	LX_FORWARD_TABLES
+};
+
+/**
+ * lx_forward_take - take an entry that is free; the lowest one, below @limit
+ * Returns its index, -EAGAIN: when the table has grown, -ENOSPC: @limit is reached.
+ */
+int lx_forward_take(struct lx_forward *forward, enum lx_forward_table table, unsigned int limit);
+void lx_forward_give(struct lx_forward *forward, enum lx_forward_table table,
+		     unsigned int index);
+/* The first one from @index on that is taken; -1: none. */
+int lx_forward_next(const struct lx_forward *forward, enum lx_forward_table table,
+		    unsigned int index);
+
+unsigned int lx_forward_used(const struct lx_forward *forward, enum lx_forward_table table);
+
+/* Entries that are taken; they may be given back meanwhile. @i: int, declared here. */
+#define lx_forward_for_each(i, forward, table)                                                     \
+	for (int i = lx_forward_next(forward, table, 0); i >= 0;                                   \
+	     i = lx_forward_next(forward, table, i + 1))
+
+/* Whether a table has to grow; growing takes some 20 ms: another thread may do it. -errno. */
+bool lx_forward_is_short(const struct lx_forward *forward);
+int lx_forward_grow(struct lx_forward *forward);
+
+/* By index; any thread. NULL: there is no such entry, or not yet. */
 struct lx_stream *lx_forward_stream(struct lx_forward *forward, unsigned int index);
 struct lx_lane *lx_forward_lane(struct lx_forward *forward, unsigned int index);
 struct lx_hop *lx_forward_hop(struct lx_forward *forward, unsigned int index);
-unsigned int lx_forward_streams(const struct lx_forward *forward);
-unsigned int lx_forward_lanes(const struct lx_forward *forward);
-unsigned int lx_forward_hops(const struct lx_forward *forward);
+
+/* How full the tables are, and what memory they take; added to @info. @streams_max: tunable. */
+void lx_forward_info(struct lx_forward *forward, unsigned int streams_max,
+		     struct lx_bpf_info *info);
 
 /*
  * What is in use, for people; any thread may ask. @ret_list: free() it. Returns 0 or

@@ -101,15 +101,15 @@ static void stream_describe(struct lx_forward *f, uint32_t index, const struct l
 
 int lx_forward_stream_list(struct lx_forward *f, struct lx_stream_info **ret_list, size_t *ret_n)
 {
-	struct lx_stream_info *list = calloc(lx_forward_streams(f), sizeof(*list));
-	size_t n = 0;
+	size_t n = 0, max = lx_forward_used(f, LX_FORWARD_STREAMS);
+	struct lx_stream_info *list = calloc(max + 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < lx_forward_streams(f); i++) {
+	lx_forward_for_each (i, f, LX_FORWARD_STREAMS) {
 		const struct lx_stream *s = lx_forward_stream(f, i);
 
-		if (READ(s->state) != LX_STREAM_FREE)
+		if (n < max && READ(s->state) != LX_STREAM_FREE)
 			stream_describe(f, i, s, &list[n++]);
 	}
 	*ret_list = list;
@@ -166,15 +166,15 @@ static void lane_describe(struct lx_forward *f, uint32_t index, const struct lx_
 
 int lx_forward_lane_list(struct lx_forward *f, struct lx_lane_info **ret_list, size_t *ret_n)
 {
-	struct lx_lane_info *list = calloc(lx_forward_lanes(f), sizeof(*list));
-	size_t n = 0;
+	size_t n = 0, max = lx_forward_used(f, LX_FORWARD_LANES);
+	struct lx_lane_info *list = calloc(max + 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < lx_forward_lanes(f); i++) {
+	lx_forward_for_each (i, f, LX_FORWARD_LANES) {
 		const struct lx_lane *lane = lx_forward_lane(f, i);
 
-		if (READ(lane->state) != LX_LANE_FREE)
+		if (n < max && READ(lane->state) != LX_LANE_FREE)
 			lane_describe(f, i, lane, &list[n++]);
 	}
 	*ret_list = list;

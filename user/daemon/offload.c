@@ -29,10 +29,6 @@
 #include "../bpf/guard.h"
 #include "offload.h"
 
-/* Connections that messages to be routed come by, and that they go by. */
-#define STREAMS 512
-#define LANES 512
-
 struct lx_offload {
 	struct lx_bpf *bpf;
 	struct lx_guard *guard;
@@ -91,6 +87,7 @@ struct lx_guard *lx_offload_guard(const struct lx_offload *o)
 struct settings {
 	uint16_t port, port_bulk;
 	bool secure, fast_path;
+	uint32_t fast_streams;
 };
 
 static int read_tunable(const char *module, const struct lx_tunable *t, const char *value,
@@ -104,6 +101,8 @@ static int read_tunable(const char *module, const struct lx_tunable *t, const ch
 		a->secure = !strcmp(value, "secure");
 	else if (!strcmp(t->name, "fast_path"))
 		a->fast_path = !strcmp(value, "on");
+	else if (!strcmp(t->name, "fast_streams"))
+		a->fast_streams = (uint32_t)atoi(value);
 	else if (!strcmp(t->name, "accept_port"))
 		a->port = (uint16_t)atoi(value);
 	else if (!strcmp(t->name, "accept_port_bulk"))
@@ -149,7 +148,7 @@ static void follow_routing(struct lx_offload *o, struct lx_node *node)
 	bool wanted = routes(node);
 
 	if (wanted && !o->forward && !o->next)
-		o->next_forwards = !lx_forward_new(o->bpf, STREAMS, LANES, &o->next);
+		o->next_forwards = !lx_forward_new(o->bpf, &o->next);
 	if (wanted || !o->forward || o->unwanted)
 		return;
 	if (node && o->forwards)
@@ -431,6 +430,8 @@ int lx_offload_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 	lx_bpf_info(d->offload->bpf, info);
 	info->fast_path = tcp.fast_path;
 	add_unloaded(d->offload, info);
+	if (d->offload->forwards)
+		lx_forward_info(d->offload->forward, tcp.fast_streams, info);
 	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);
 }
 
