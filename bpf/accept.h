@@ -24,22 +24,22 @@
 #define LX_ACCEPTED (-1)
 
 /* Older than that a timestamp proves nothing: the peer's clock may have wrapped. */
-#define LX_STAMP_AGE_S (24 * 24 * 60 * 60)
+#define LX_TCP_TS_AGE_S (24 * 24 * 60 * 60)
 
 /* @recent 0: some systems begin there, and then go on from elsewhere. */
-LX_INLINE int lx_stamp_is_old(const struct lx_stamp *stamp, const struct lx_seg *g)
+LX_INLINE int lx_tcp_ts_is_old(const struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 {
-	return g->stamped && stamp->recent && (__s32)(stamp->recent - g->tsval) > 1 &&
-	       (__u32)(g->now_ns / 1000000000) - stamp->recent_s < LX_STAMP_AGE_S;
+	return g->has_ts && tcp_ts->recent && (__s32)(tcp_ts->recent - g->tsval) > 1 &&
+	       (__u32)(g->now_ns / 1000000000) - tcp_ts->recent_s < LX_TCP_TS_AGE_S;
 }
 
-/* Of a segment that is accepted, and begins no later than where the peer was told that we are. */
-LX_INLINE void lx_stamp_note(struct lx_stamp *stamp, const struct lx_seg *g)
+/* Of a segment that is accepted, and begins no later than our last ACK to the peer. */
+LX_INLINE void lx_tcp_ts_note(struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 {
-	if (!g->stamped || (__s32)(g->tsval - stamp->recent) <= 0)
+	if (!g->has_ts || (__s32)(g->tsval - tcp_ts->recent) <= 0)
 		return;
-	stamp->recent = g->tsval;
-	stamp->recent_s = g->now_ns / 1000000000;
+	tcp_ts->recent = g->tsval;
+	tcp_ts->recent_s = g->now_ns / 1000000000;
 }
 
 /* @una, @next: what the other side has acknowledged, and what was sent to it. */
@@ -53,18 +53,18 @@ LX_INLINE __u32 lx_seg_room(const struct lx_seg *g)
 	return g->len + (g->flags & LX_TCP_FIN ? 1 : 0);
 }
 
-/* The last byte that the peer may send is before this: its window was told rounded up. */
+/* The last byte that the peer may send is before this: its window was advertised rounded up. */
 LX_INLINE __u64 lx_stream_limit(const struct lx_stream *s)
 {
-	__u64 edge = s->state == LX_STREAM_ON ? s->told_edge : s->socket_edge;
+	__u64 window_edge = s->state == LX_STREAM_ON ? s->advertised_edge : s->socket_window_edge;
 
-	return edge + (1u << (s->wscale & 15)) - 1;
+	return window_edge + (1u << (s->wscale & 15)) - 1;
 }
 
 /* What ends before this has been acknowledged: it brings nothing, not even news. */
-LX_INLINE __u64 lx_stream_told(const struct lx_stream *s)
+LX_INLINE __u64 lx_stream_advertised(const struct lx_stream *s)
 {
-	return s->state == LX_STREAM_ON ? s->told_ack : s->socket_una;
+	return s->state == LX_STREAM_ON ? s->advertised_ack : s->socket_una;
 }
 
 /**
@@ -78,10 +78,10 @@ LX_INLINE int lx_accept_stream(const struct lx_stream *s, const struct lx_seg *g
 
 	if (!(g->flags & (LX_TCP_ACK | LX_TCP_RST)))
 		return LX_REFUSED_FLAGS;
-	if (!(g->flags & LX_TCP_RST) && lx_stamp_is_old(&s->stamp, g))
+	if (!(g->flags & LX_TCP_RST) && lx_tcp_ts_is_old(&s->tcp_ts, g))
 		return LX_REFUSED_TIMESTAMP;
-	if (lx_pos_before(pos + lx_seg_room(g), lx_stream_told(s)) || lx_pos_before(limit, pos) ||
-	    lx_pos_before(limit, pos + g->len))
+	if (lx_pos_before(pos + lx_seg_room(g), lx_stream_advertised(s)) ||
+	    lx_pos_before(limit, pos) || lx_pos_before(limit, pos + g->len))
 		return LX_REFUSED_WINDOW;
 	if (!(g->flags & LX_TCP_RST) &&
 	    !lx_ack_is_fit(g->ack, s->peer_acked, s->socket_seq, s->window_max))
@@ -96,8 +96,8 @@ LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64
 
 	if (g->flags & LX_TCP_RST)
 		return 0;
-	if (!lx_pos_before(s->told_ack, pos))
-		lx_stamp_note(&s->stamp, g);
+	if (!lx_pos_before(s->advertised_ack, pos))
+		lx_tcp_ts_note(&s->tcp_ts, g);
 	if (window > s->window_max)
 		s->window_max = window;
 	if ((__s32)(g->ack - s->peer_acked) <= 0)
@@ -139,7 +139,7 @@ LX_INLINE int lx_accept_lane(const struct lx_lane *lane, const struct lx_seg *g)
 
 	if (!(g->flags & (LX_TCP_ACK | LX_TCP_RST)))
 		return LX_REFUSED_FLAGS;
-	if (!(g->flags & LX_TCP_RST) && lx_stamp_is_old(&lane->stamp, g))
+	if (!(g->flags & LX_TCP_RST) && lx_tcp_ts_is_old(&lane->tcp_ts, g))
 		return LX_REFUSED_TIMESTAMP;
 	if ((__s32)(g->seq + lx_seg_room(g) - lane->ack_seq) < 0 || (__s32)(limit - g->seq) < 0)
 		return LX_REFUSED_WINDOW;
@@ -157,7 +157,7 @@ LX_INLINE void lx_lane_heard(struct lx_lane *lane, const struct lx_seg *g)
 	if (g->flags & LX_TCP_RST)
 		return;
 	if ((__s32)(g->seq - lane->ack_seq) <= 0)
-		lx_stamp_note(&lane->stamp, g);
+		lx_tcp_ts_note(&lane->tcp_ts, g);
 	if (window > lane->window_max)
 		lane->window_max = window;
 }

@@ -5,7 +5,7 @@
  *
  * Concurrency. Several processors handle packets of one stream at once: data on the
  * sender's side, acknowledgements on the next hop's side, our own socket's segments.
- * There are no locks. Framing and composing are each done by one processor at a time
+ * There are no locks. Framing and building ACKs are done by one processor each at a time
  * (lx_try_enter()); who finds it taken leaves word and goes. All other shared fields
  * have one writer, or are changed by compare-and-swap.
  */
@@ -80,7 +80,7 @@ static inline void lx_trace(void *packet, const struct lx_stream *s, const struc
  */
 static struct lx_stream *lx_stream_at(__u32 index);
 static struct lx_lane *lx_lane_at(__u32 index);
-static struct lx_hop *lx_hop_at(__u32 index);
+static struct lx_fp_peer *lx_fp_peer_at(__u32 index);
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid);
 
 /* Bytes of the packet at hand, counted from the start of its TCP payload. */

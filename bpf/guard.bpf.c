@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The guard: programs on the interfaces of TCP NIs, in front of the acceptor. What they
- * decide is in judge.h; here are their maps, and the same program for XDP and for
+ * decide is in guard.h; here are their maps, and the same program for XDP and for
  * traffic control (docs/decisions/0006-guard-xdp-or-tc.md).
  *
  * Only the stable headers of linux/ are needed: these programs see bytes, and no
@@ -17,7 +17,7 @@
 
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
-#include "judge.h"
+#include "guard.h"
 
 #define HEADERS 512 /* bytes in which headers are looked for */
 
@@ -140,7 +140,7 @@ static __always_inline int is_refused(enum lx_packet_kind kind, const struct lx_
 	if (!cfg)
 		return 0;
 	/* Only a rate needs the time; reading it for each packet costs. */
-	verdict = lx_guard_judge(cfg, kind, packet, cfg->interval_ns ? bpf_ktime_get_ns() : 0);
+	verdict = lx_guard_check(cfg, kind, packet, cfg->interval_ns ? bpf_ktime_get_ns() : 0);
 	count = bpf_map_lookup_elem(&counters, &verdict);
 	if (count)
 		++*count;
@@ -169,7 +169,7 @@ int lnetx_guard_tc(struct __sk_buff *skb)
 	if (skb->vlan_tci & 0xfff)
 		return TC_ACT_UNSPEC;
 	kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &packet);
-	if (kind == LX_PACKET_CUT &&
+	if (kind == LX_PACKET_TRUNCATED &&
 	    !bpf_skb_pull_data(skb, skb->len < HEADERS ? skb->len : HEADERS)) {
 		packet = (struct lx_packet){ 0 };
 		kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end,

@@ -87,7 +87,7 @@ LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 }
 
 /* Goes up in any case. */
-static LX_NOINLINE int lx_icmp_in(struct __sk_buff *skb, struct lx_work *w)
+static LX_NOINLINE int lx_icmp_in(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	__u32 v6 = skb->protocol == lx_be16(ETH_P_IPV6), seq = 0, at, mine;
 	struct lx_lane *lane;
@@ -105,7 +105,7 @@ static LX_NOINLINE int lx_icmp_in(struct __sk_buff *skb, struct lx_work *w)
 	lx_seg_put32(skb, ETH_HLEN + (v6 ? sizeof(struct lx_ip6_hdr) : sizeof(struct lx_ip4_hdr)) +
 				  __builtin_offsetof(struct lx_icmp_hdr, csum),
 		     at, lx_be32(seq), lx_be32(mine));
-	lx_tell(LX_RECORD_MSS, w->index, 0);
+	lx_record_emit(LX_RECORD_MSS, w->index, 0);
 	return LX_GO_ON;
 }
 

@@ -23,7 +23,7 @@
 /* ---- credits ------------------------------------------------------------------ */
 
 /* The order of the two makes others see too many credits for a moment, never too few. */
-LX_INLINE void lx_hop_credit_take(struct lx_credit *credit)
+LX_INLINE void lx_fp_peer_credit_take(struct lx_credit *credit)
 {
 	__s32 now, min;
 
@@ -34,7 +34,7 @@ LX_INLINE void lx_hop_credit_take(struct lx_credit *credit)
 		LX_CAS(&credit->min, min, now);
 }
 
-LX_INLINE void lx_hop_credit_give(struct lx_credit *credit)
+LX_INLINE void lx_fp_peer_credit_give(struct lx_credit *credit)
 {
 	LX_ADD(&credit->now, 1);
 	LX_ADD(&credit->lanes, -1);
@@ -43,22 +43,22 @@ LX_INLINE void lx_hop_credit_give(struct lx_credit *credit)
 /* @to: the lane's hop; @from: the stream's. */
 LX_INLINE void lx_lane_credits_take(__u32 to, __u32 from)
 {
-	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
+	struct lx_fp_peer *next = lx_fp_peer_at(to), *sender = lx_fp_peer_at(from);
 
 	if (next)
-		lx_hop_credit_take(&next->tx);
+		lx_fp_peer_credit_take(&next->tx);
 	if (sender)
-		lx_hop_credit_take(&sender->rtr);
+		lx_fp_peer_credit_take(&sender->rtr);
 }
 
 LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
 {
-	struct lx_hop *next = lx_hop_at(to), *sender = lx_hop_at(from);
+	struct lx_fp_peer *next = lx_fp_peer_at(to), *sender = lx_fp_peer_at(from);
 
 	if (next)
-		lx_hop_credit_give(&next->tx);
+		lx_fp_peer_credit_give(&next->tx);
 	if (sender)
-		lx_hop_credit_give(&sender->rtr);
+		lx_fp_peer_credit_give(&sender->rtr);
 }
 
 /* ---- the word -------------------------------------------------------------------- */
@@ -101,10 +101,10 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 		start = lx_lane_next(word, una);
 		if (lane->state != LX_LANE_LIVE || (lx_lane_owner(word) != me && start != una))
 			return LX_LANE0_NO_LANE;
-		if (lx_pos_diff(lane->edge, start) < (__s64)len)
+		if (lx_pos_diff(lane->window_edge, start) < (__s64)len)
 			return LX_LANE0_WINDOW;
 		if (!busy)
-			lx_lane_credits_take(lane->hop, from);
+			lx_lane_credits_take(lane->next_hop, from);
 		taken = (__u64)(me | LX_LANE_BUSY) << 32 | (__u32)(start + len);
 		if (LX_CAS(&lane->word, word, taken) == word) {
 			if (!busy)
@@ -115,7 +115,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 			return 0;
 		}
 		if (!busy)
-			lx_lane_credits_give(lane->hop, from);
+			lx_lane_credits_give(lane->next_hop, from);
 	}
 	return LX_LANE0_NO_LANE;
 }
@@ -128,22 +128,23 @@ LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u64 end)
 }
 
 /**
- * lx_lane_acked - the next hop has acknowledged up to @una, and takes up to @edge
+ * lx_lane_acked - the next hop has acknowledged up to @una, and takes up to @window_edge
  * @seq: of the segment that says so
  *
  * The edge is what the newest segment says (RFC 9293 3.10.7.4), so that none makes it too
- * large for good. Returns the stream that sends on the lane, or LX_LANE_OWNER: none, nothing to tell.
+ * large for good. Returns the stream that sends on the lane, or LX_LANE_OWNER: none, nothing to
+ * tell.
  */
-LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 edge)
+LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 window_edge)
 {
 	__u64 word = lane->word;
 	struct lx_stream *stream;
 	__u32 owner;
 
-	if (lx_pos_before(lane->una, una) || (__s32)(seq - lane->edge_seq) > 0 ||
-	    (seq == lane->edge_seq && lx_pos_before(lane->edge, edge))) {
-		lane->edge = edge;
-		lane->edge_seq = seq;
+	if (lx_pos_before(lane->una, una) || (__s32)(seq - lane->window_edge_seq) > 0 ||
+	    (seq == lane->window_edge_seq && lx_pos_before(lane->window_edge, window_edge))) {
+		lane->window_edge = window_edge;
+		lane->window_edge_seq = seq;
 	}
 	if (lx_pos_before(lane->una, una))
 		lane->una = una;
@@ -152,7 +153,7 @@ LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 
 	    LX_CAS(&lane->word, word, word & ~((__u64)LX_LANE_BUSY << 32)) == word) {
 		stream = lx_stream_at(owner);
 		if (stream)
-			lx_lane_credits_give(lane->hop, stream->hop);
+			lx_lane_credits_give(lane->next_hop, stream->peer);
 	}
 	return owner;
 }

@@ -13,7 +13,7 @@
 /* ---- coming in ------------------------------------------------------------------------- */
 
 /* Up to the socket, which has sent nothing but perhaps its FIN. */
-LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_work *w, struct lx_lane *lane,
+LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane,
 			 __u64 una, __u64 next)
 {
 	struct lx_seg *g = &w->g;
@@ -27,7 +27,7 @@ LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_work *w, struct lx_lan
 }
 
 /* The socket sends by itself. */
-LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_work *w, struct lx_lane *lane)
+LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
 {
 	struct lx_seg *g = &w->g;
 
@@ -37,8 +37,8 @@ LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_work *w, struct 
 }
 
 /* Takes the acknowledgement in. Returns 1 if it says anything new. */
-LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 una, __u64 edge,
-			   __u32 *ret_owner)
+LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 una,
+			   __u64 window_edge, __u32 *ret_owner)
 {
 	__u64 next = lx_lane_next(lane->word, lane->una);
 	struct lx_sack sack[3];
@@ -59,14 +59,14 @@ LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 u
 	/* Nor does one that has not been sent. */
 	if (n && lx_pos_before(next, sack[0].end))
 		n = 0;
-	news = lx_pos_before(lane->una, una) || lane->edge != edge ||
+	news = lx_pos_before(lane->una, una) || lane->window_edge != window_edge ||
 	       n != lane->n_sack || (n && sack[0].end != lane->sack[0].end) ||
 	       (n && sack[0].start != lane->sack[0].start);
 	lane->sack[0] = sack[0];
 	lane->sack[1] = sack[1];
 	lane->sack[2] = sack[2];
 	lane->n_sack = n;
-	*ret_owner = lx_lane_acked(lane, g->seq, una, edge);
+	*ret_owner = lx_lane_acked(lane, g->seq, una, window_edge);
 	return news;
 }
 
@@ -74,7 +74,8 @@ LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 u
  * What is refused for its sequence number the socket refuses, too, as it has the same; and
  * it knows what to answer. It hears of no acknowledgement.
  */
-LX_INLINE int lx_lane_refuse(struct __sk_buff *skb, struct lx_work *w, struct lx_lane *lane, int why)
+LX_INLINE int lx_lane_refuse(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane,
+			     int why)
 {
 	LX_ADD(&lane->refused[why & (LX_REFUSALS_ROOM - 1)], 1);
 	if (why == LX_REFUSED_CHECKSUM)
@@ -84,11 +85,11 @@ LX_INLINE int lx_lane_refuse(struct __sk_buff *skb, struct lx_work *w, struct lx
 	return lx_lane_up(skb, w, lane, 0, 0);
 }
 
-static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
+static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_lane *lane = lx_lane_at(w->index);
 	struct lx_seg *g = &w->g;
-	__u64 una, edge, next;
+	__u64 una, window_edge, next;
 	int news, why;
 	__u32 owner;
 
@@ -103,7 +104,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 	if (why != LX_ACCEPTED)
 		return lx_lane_refuse(skb, w, lane, why);
 	una = lx_pos_of(g->ack, lane->base_seq, lane->una);
-	edge = una + ((__u64)g->window << (lane->wscale & 15));
+	window_edge = una + ((__u64)g->window << (lane->wscale & 15));
 	next = lx_lane_next(lane->word, lane->una);
 	if ((g->flags & LX_TCP_RST) || (g->odd & LX_ODD_FRAGMENT))
 		return lx_lane_up(skb, w, lane, 0, 0);
@@ -111,12 +112,12 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 	if (lx_pos_before(una, lane->una))
 		return lx_lane_up(skb, w, lane, una, next);
 	LX_ADD(&lane->acks, 1);
-	news = lx_lane_note(lane, g, lx_pos_min(una, next), edge, &owner);
+	news = lx_lane_note(lane, g, lx_pos_min(una, next), window_edge, &owner);
 	if (lane->probed || !news || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una)) {
 		/* The sender hears of it with the next acknowledgement, or by the daemon. */
 		lane->probed = 0;
 		if (news && owner != LX_LANE_OWNER)
-			lx_tell(LX_RECORD_KICK, owner, 0);
+			lx_record_emit(LX_RECORD_POKE_ACK, owner, 0);
 		return lx_lane_up(skb, w, lane, una, next);
 	}
 	if (owner == LX_LANE_OWNER)
@@ -127,7 +128,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_work *w)
 /* ---- going out --------------------------------------------------------------------------- */
 
 /* What the socket says comes after what the programs have sent. */
-static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_work *w)
+static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_lane *lane = lx_lane_at(w->index);
 	struct lx_seg *g = &w->g;

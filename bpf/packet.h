@@ -26,7 +26,7 @@
 
 enum lx_packet_kind {
 	LX_PACKET_OTHER, /* not IP, or not of this interface */
-	LX_PACKET_CUT, /* headers are cut off, or there are too many */
+	LX_PACKET_TRUNCATED, /* headers are cut off, or there are too many */
 	LX_PACKET_IP, /* source and destination are known, no more */
 	LX_PACKET_TCP_FRAGMENT, /* ports too, but the flags are in a later fragment */
 	LX_PACKET_TCP,
@@ -117,12 +117,12 @@ LX_INLINE enum lx_packet_kind lx_packet_tcp(struct lx_cursor *c, __u32 l4, int f
 	p->l4 = l4;
 	p->fragment = fragment;
 	if (!start)
-		return LX_PACKET_CUT;
+		return LX_PACKET_TRUNCATED;
 	p->sport = start->sport;
 	p->dport = start->dport;
 	flags = lx_cursor_take(c, sizeof(*flags));
 	if (!flags)
-		return fragment ? LX_PACKET_TCP_FRAGMENT : LX_PACKET_CUT;
+		return fragment ? LX_PACKET_TCP_FRAGMENT : LX_PACKET_TRUNCATED;
 	p->flags = flags->flags;
 	return LX_PACKET_TCP;
 }
@@ -133,7 +133,7 @@ LX_INLINE enum lx_packet_kind lx_packet_ip4(struct lx_cursor *c, struct lx_packe
 	__u32 options, frag;
 
 	if (!ip)
-		return LX_PACKET_CUT;
+		return LX_PACKET_TRUNCATED;
 	lx_packet_map(p->src, ip->src);
 	lx_packet_map(p->dst, ip->dst);
 	frag = lx_be16(ip->frag);
@@ -141,7 +141,7 @@ LX_INLINE enum lx_packet_kind lx_packet_ip4(struct lx_cursor *c, struct lx_packe
 	if (options < sizeof(*ip) || ip->proto != 6 || (frag & 0x1fff))
 		return LX_PACKET_IP;
 	if (!lx_cursor_take(c, (options - sizeof(*ip)) & 63))
-		return LX_PACKET_CUT;
+		return LX_PACKET_TRUNCATED;
 	return lx_packet_tcp(c, options, frag & 0x2000, p);
 }
 
@@ -160,14 +160,14 @@ LX_INLINE enum lx_packet_kind lx_packet_ip6(struct lx_cursor *c, struct lx_packe
 	__u8 next;
 
 	if (!ip)
-		return LX_PACKET_CUT;
+		return LX_PACKET_TRUNCATED;
 	memcpy(p->src, ip->src, 16);
 	memcpy(p->dst, ip->dst, 16);
 	next = ip->next;
 	for (i = 0; i < LX_PACKET_EXTENSIONS && lx_packet_is_extension(next); i++) {
 		ext = lx_cursor_take(c, sizeof(*ext));
 		if (!ext)
-			return LX_PACKET_CUT;
+			return LX_PACKET_TRUNCATED;
 		/* In units of 8 bytes behind the first 8; AH's: of 4. */
 		more = next == 44 ? 0 : next == 51 ? ext->len * 4 : ext->len * 8;
 		if (next == 44) {
@@ -177,11 +177,11 @@ LX_INLINE enum lx_packet_kind lx_packet_ip6(struct lx_cursor *c, struct lx_packe
 		}
 		next = ext->next;
 		if (!lx_cursor_take(c, more & 0x7ff))
-			return LX_PACKET_CUT;
+			return LX_PACKET_TRUNCATED;
 		l4 += sizeof(*ext) + more;
 	}
 	if (lx_packet_is_extension(next))
-		return LX_PACKET_CUT;
+		return LX_PACKET_TRUNCATED;
 	return next == 6 ? lx_packet_tcp(c, l4, fragment, p) : LX_PACKET_IP;
 }
 

@@ -3,26 +3,26 @@
  * Framing: finding the messages in what a peer sends, and choosing a way for each.
  *
  *	           header complete
- *	FRAMED ◀──────────────────┐ choose, append a slot, go on behind the message
+ *	FRAMED ◀──────────────────┐ choose, append an extent, go on behind the message
  *	  │  └────────────────────┘
  *	  │ a header is lost or reordered away, or is none
  *	  ▼
- *	 RAW   everything goes to the socket, in a slot without an end
+ *	UNFRAMED  everything goes to the socket, in an extent without an end
  *	  │ the slow path knows a boundary behind all that was passed up
  *	  └──▶ FRAMED
  *
- * A header that is cut by the end of a packet is kept: its bytes are neither passed
+ * A header that the end of a packet splits is kept: its bytes are neither passed
  * on nor acknowledged until the rest is there and the way is chosen. If it comes again
  * without the rest, the sender waits for us: for a window, if that ends there, else for
- * an acknowledgement, which only the socket can give: RAW.
+ * an acknowledgement, which only the socket can give: UNFRAMED.
  */
 #ifndef LX_BPF_PARSE_H
 #define LX_BPF_PARSE_H
 
 #include "../include/lnetx/admit.h"
 
+#include "extent.h"
 #include "lane.h"
-#include "slot.h"
 
 /* What a data packet brings. */
 struct lx_segment {
@@ -31,56 +31,56 @@ struct lx_segment {
 	void *packet;
 };
 
-/* ---- RAW ------------------------------------------------------------------------- */
+/* ---- UNFRAMED -------------------------------------------------------------------- */
 
-LX_INLINE void lx_raw_enter(struct lx_stream *s, enum lx_lane0_reason reason)
+LX_INLINE void lx_unframed_enter(struct lx_stream *s, enum lx_lane0_reason reason)
 {
-	if (s->raw)
+	if (s->unframed)
 		return;
 	/* Without room for it nothing is passed up: the sender will try again. */
-	if (!lx_slot_room(s))
+	if (!lx_extent_room(s))
 		return;
-	s->raw_high = s->parse_next;
-	s->raw = 1; /* before the slot can be seen */
-	lx_slot_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
+	s->unframed_high = s->parse_next;
+	s->unframed = 1; /* before the extent can be seen */
+	lx_extent_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
 	s->have = 0;
-	s->raws++;
+	s->n_unframed++;
 	LX_ADD(&s->reasons[reason & 15], 1);
 	if (reason == LX_LANE0_MALFORMED)
 		s->broken = 1;
 }
 
 /*
- * Closes the last slot if it has become too long for its length to be told. Any place
+ * Closes the last extent if it has become too long for its length field. Any place
  * will do: the next one goes on where it ends, on both sides.
  */
-LX_INLINE void lx_raw_split(struct lx_stream *s)
+LX_INLINE void lx_unframed_split(struct lx_stream *s)
 {
-	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
+	struct lx_extent *last = lx_extent_at(s, s->tail - 1);
 
-	if (lx_pos_diff(s->raw_high, last->start) < LX_RUN_MAX || !lx_slot_room(s))
+	if (lx_pos_diff(s->unframed_high, last->start) < LX_RUN_MAX || !lx_extent_room(s))
 		return;
 	last->len = LX_RUN_MAX;
-	s->parse_next = lx_slot_end(last);
-	lx_slot_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
+	s->parse_next = lx_extent_end(last);
+	lx_extent_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
 }
 
-/* Back to framing, if the slow path has told of a boundary that is not behind us. */
-LX_INLINE void lx_raw_leave(struct lx_stream *s)
+/* Back to framing, if the slow path has published a boundary that is not behind us. */
+LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 {
-	struct lx_slot *last = lx_slot_at(s, s->tail - 1);
+	struct lx_extent *last = lx_extent_at(s, s->tail - 1);
 	__u64 boundary = s->boundary + s->diverted;
 
-	if (!s->raw || s->broken || (s->flags & LX_STREAM_NO_LANES))
+	if (!s->unframed || s->broken || (s->flags & LX_STREAM_NO_LANES))
 		return;
-	if (lx_pos_before(boundary, s->raw_high) || lx_pos_before(boundary, last->start) ||
+	if (lx_pos_before(boundary, s->unframed_high) || lx_pos_before(boundary, last->start) ||
 	    boundary - last->start > ~0u)
 		return;
 	last->len = boundary - last->start;
 	s->parse_next = boundary;
-	s->order = boundary - s->diverted;
+	s->slowpath_last = boundary - s->diverted;
 	s->have = 0;
-	LX_CAS(&s->raw, 1, 0);
+	LX_CAS(&s->unframed, 1, 0);
 }
 
 /* ---- choosing ----------------------------------------------------------------------- */
@@ -99,9 +99,9 @@ struct lx_message {
 
 struct lx_choice {
 	__u32 index; /* the stream's */
-	__u32 hop;
+	__u32 next_hop;
 	__u32 len;
-	__u32 own; /* look for a lane of ours, else for an idle one */
+	__u32 ours; /* look for a lane of ours, else for an idle one */
 	__u32 found; /* one of ours: the only one that may be taken, for order's sake */
 	__u32 lane;
 	__u32 reason;
@@ -120,36 +120,36 @@ static long lx_choose_lane(__u32 i, void *arg)
 {
 	struct lx_choice *c = *(struct lx_choice **)arg;
 	struct lx_stream *s = lx_stream_at(c->index);
-	struct lx_hop *hop = lx_hop_at(c->hop);
+	struct lx_fp_peer *next_hop = lx_fp_peer_at(c->next_hop);
 	struct lx_lane *lane;
-	__u32 index, own;
+	__u32 index, ours;
 
-	if (!s || !hop || i > hop->n_lanes)
+	if (!s || !next_hop || i > next_hop->n_lanes)
 		return 1;
 	LX_OPAQUE(i);
-	index = i ? hop->lane[(i - 1) & (LX_HOP_LANES - 1)] : s->lane;
+	index = i ? next_hop->lane[(i - 1) & (LX_FP_PEER_LANES - 1)] : s->lane;
 	lane = lx_lane_at(index);
-	if (!lane || lane->hop != c->hop || lane->state == LX_LANE_FREE)
+	if (!lane || lane->next_hop != c->next_hop || lane->state == LX_LANE_FREE)
 		return 0;
-	own = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
-	if (own != c->own)
+	ours = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
+	if (ours != c->ours)
 		return 0;
-	c->found |= own;
+	c->found |= ours;
 	if (!lx_lane_fits(lane, s) || lane->mss < s->mss) {
 		c->reason = lane->mss < s->mss ? LX_LANE0_MSS : LX_LANE0_FORM;
-		return own;
+		return ours;
 	}
-	c->reason = lx_lane_take(lane, c->index, s->hop, c->len, &c->start);
+	c->reason = lx_lane_take(lane, c->index, s->peer, c->len, &c->start);
 	if (!c->reason)
 		c->lane = s->lane = index;
-	return own || !c->reason;
+	return ours || !c->reason;
 }
 
-LX_INLINE int lx_is_way_back(const struct lx_stream *s, __u32 hop)
+LX_INLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
 {
-	const struct lx_hop *to = lx_hop_at(hop), *from = lx_hop_at(s->hop);
+	const struct lx_fp_peer *to = lx_fp_peer_at(next_hop), *from = lx_fp_peer_at(s->peer);
 
-	return to && from && lx_hop_is_back(to, from);
+	return to && from && lx_fp_peer_is_back(to, from);
 }
 
 /* Sets lane and start, or lane LX_NO_LANE and the reason. */
@@ -175,27 +175,27 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 	}
 	if (!dest->n)
 		return 0;
-	c->hop = dest->hop[c->index % dest->n & (LX_DEST_HOPS - 1)];
+	c->next_hop = dest->next_hop[c->index % dest->n & (LX_DEST_NEXT_HOPS - 1)];
 	if (lx_admit_transit(&m->dst, s->net))
 		c->reason = LX_LANE0_MALFORMED;
-	else if (lx_is_way_back(s, c->hop))
+	else if (lx_is_way_back(s, c->next_hop))
 		c->reason = LX_LANE0_LOOP;
 	else if (m->extras)
 		c->reason = LX_LANE0_EXTRAS;
-	else if (lx_pos_before(s->through, s->order))
+	else if (lx_pos_before(s->slowpath_done, s->slowpath_last))
 		c->reason = LX_LANE0_ORDER;
-	else if (!lx_slot_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
+	else if (!lx_extent_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
 		c->reason = LX_LANE0_RING;
 	else
 		c->reason = LX_LANE0_NO_LANE;
 	if (c->reason != LX_LANE0_NO_LANE)
 		return 0;
-	c->own = 1;
-	bpf_loop(LX_HOP_LANES + 1, lx_choose_lane, &c, 0);
+	c->ours = 1;
+	bpf_loop(LX_FP_PEER_LANES + 1, lx_choose_lane, &c, 0);
 	if (c->found)
 		return 0;
-	c->own = 0;
-	bpf_loop(LX_HOP_LANES + 1, lx_choose_lane, &c, 0);
+	c->ours = 0;
+	bpf_loop(LX_FP_PEER_LANES + 1, lx_choose_lane, &c, 0);
 	return 0;
 }
 
@@ -209,7 +209,7 @@ struct lx_framing {
 	__u32 rest;  /* so much may follow that is not seen */
 	__u32 saved; /* bytes of a header that came before: to be sent on by themselves */
 	__u32 dirty; /* lane headers in this packet are not yet as they must leave */
-	__u32 near;  /* the slot that the packet begins in, or the one before it */
+	__u32 near;  /* the extent that the packet begins in, or the one before it */
 };
 
 LX_INLINE __u32 lx_get32(const __u8 *p, int flip)
@@ -329,17 +329,17 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 	struct lx_stream *s = f->s;
 
 	if (c->lane == LX_NO_LANE) {
-		if (!lx_slot_push_socket(s, m->len))
+		if (!lx_extent_push_socket(s, m->len))
 			return -1;
 		s->parse_next += m->len;
 		if (!m->noop && c->reason != LX_LANE0_LOCAL)
-			s->order = s->parse_next - s->diverted;
+			s->slowpath_last = s->parse_next - s->diverted;
 		LX_ADD(&s->reasons[c->reason & 15], 1);
 	} else {
 		struct lx_lane *lane = lx_lane_at(c->lane);
 
-		lx_slot_at(s, s->tail)->type = m->type & (LX_LANE_TYPES - 1);
-		lx_slot_push(s, s->parse_next, m->len, c->lane, c->start, m->cookie);
+		lx_extent_at(s, s->tail)->type = m->type & (LX_LANE_TYPES - 1);
+		lx_extent_push(s, s->parse_next, m->len, c->lane, c->start, m->cookie);
 		if (m->cookie) {
 			LX_ADD(&s->cookies_due, 1);
 			f->dirty = 1;
@@ -375,7 +375,7 @@ static long lx_frame_one(__u32 i, void *arg)
 	if (!r)
 		r = lx_message_read(s, &m);
 	if (r < 0) {
-		lx_raw_enter(s, LX_LANE0_MALFORMED);
+		lx_unframed_enter(s, LX_LANE0_MALFORMED);
 		return 1;
 	}
 	if (!r)
@@ -387,7 +387,7 @@ static long lx_frame_one(__u32 i, void *arg)
 	}
 	lx_choose(&c, &m);
 	if (lx_message_place(f, &m, &c)) {
-		/* The ring is full of slots that nothing merges with: as if it were lost. */
+		/* The ring is full of extents that nothing merges with: as if it were lost. */
 		s->have = before;
 		f->saved = 0;
 		return 1;
@@ -403,7 +403,7 @@ static long lx_frame_one(__u32 i, void *arg)
 LX_INLINE int lx_window_ends_in_header(const struct lx_stream *s)
 {
 	return !(s->flags & LX_STREAM_HOLD) &&
-	       lx_pos_before(s->told_edge, s->parse_next + lx_header_len(s->version));
+	       lx_pos_before(s->advertised_edge, s->parse_next + lx_header_len(s->version));
 }
 
 /* The beginning of a header has come again, and nothing behind it. */
@@ -412,7 +412,7 @@ LX_INLINE void lx_frame_again(struct lx_stream *s)
 	if (lx_window_ends_in_header(s))
 		s->force = 1;
 	else
-		lx_raw_enter(s, LX_LANE0_RAW);
+		lx_unframed_enter(s, LX_LANE0_UNFRAMED);
 }
 
 /**
@@ -431,25 +431,25 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 	if (f->seg->size > s->mss)
 		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
 	if (!f->odd)
-		lx_raw_leave(s);
+		lx_unframed_leave(s);
 	f->near = s->tail - 1;
 	/* Sent again, it need not be what it was the first time. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
-	if (!s->raw && lx_pos_before(s->parse_next, f->seg->end)) {
+	if (!s->unframed && lx_pos_before(s->parse_next, f->seg->end)) {
 		if (f->odd)
-			lx_raw_enter(s, LX_LANE0_ODD);
+			lx_unframed_enter(s, LX_LANE0_ODD);
 		else if ((s->flags & LX_STREAM_NO_LANES) && !s->have)
-			lx_raw_enter(s, LX_LANE0_POLICY);
+			lx_unframed_enter(s, LX_LANE0_POLICY);
 		else if (lx_pos_before(s->parse_next + s->have, f->seg->pos))
-			lx_raw_enter(s, LX_LANE0_RAW);
+			lx_unframed_enter(s, LX_LANE0_UNFRAMED);
 		else if (s->have && !lx_pos_before(s->parse_next + s->have, f->seg->end))
 			lx_frame_again(s);
 		else
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
 	}
-	if (s->raw) {
-		s->raw_high = lx_pos_max(s->raw_high, f->seg->end + f->rest);
-		lx_raw_split(s);
+	if (s->unframed) {
+		s->unframed_high = lx_pos_max(s->unframed_high, f->seg->end + f->rest);
+		lx_unframed_split(s);
 	}
 	if (lx_pos_before(s->high, f->seg->pos))
 		s->gaps++;

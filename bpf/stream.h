@@ -6,12 +6,12 @@
 #ifndef LX_BPF_STREAM_H
 #define LX_BPF_STREAM_H
 
-#include "out.h"
+#include "xmit.h"
 
 /* ---- coming in: no payload ------------------------------------------------------------ */
 
 /* Acknowledgements, and probes for one. */
-LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	/* From before what it knows has arrived: it wants to hear of us. */
 	if (lx_pos_before(w->pos, s->acked)) {
@@ -23,15 +23,15 @@ LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_work *w, struct 
 }
 
 /* The end of what the peer sends: goes up when everything before it has arrived. */
-LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
-	struct lx_slot *last;
+	struct lx_extent *last;
 	__u64 end;
 
 	/* In the middle of a message on a lane the socket has already got all before that. */
 	if (w->end == s->acked) {
-		last = lx_slot_at(s, s->tail - 1);
-		end = lx_slot_is_lane(last) ? s->parse_next : w->end;
+		last = lx_extent_at(s, s->tail - 1);
+		end = lx_extent_is_lane(last) ? s->parse_next : w->end;
 		s->fin = 1;
 		lx_seg_put_seq(skb, &w->g, lx_seq_of(end - s->diverted, s->base_seq));
 		return LX_GO_ON;
@@ -41,14 +41,14 @@ LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_work *w, struct 
 }
 
 /*
- * A reset counts if it is where the peer has come to, or what it was told last; else our
+ * A reset counts if it is where the peer has come to, or where its last ACK was; else our
  * socket asks back.
  */
-LX_INLINE int lx_stream_reset_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_reset_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	__u64 target = s->socket_sent;
 
-	if (w->pos != s->acked && w->pos != s->told_ack && w->pos != s->high) {
+	if (w->pos != s->acked && w->pos != s->advertised_ack && w->pos != s->high) {
 		s->force = 1;
 		target++;
 	}
@@ -68,15 +68,15 @@ LX_INLINE int lx_stream_syn_in(struct lx_stream *s)
 
 /* ---- coming in: data -------------------------------------------------------------------- */
 
-/* Sets w->piece; @near: of lx_slot_find(). */
-LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos, __u32 near)
+/* Sets w->fragment; @near: of lx_extent_find(). */
+LX_GLOBAL int lx_run_at(struct lx_scratch *w, __u32 index, __u64 pos, __u32 near)
 {
 	struct lx_stream *s = lx_stream_at(index);
 
 	if (!w || !s)
 		return 0;
-	lx_piece_run(s, pos, w->end, near, &w->piece);
-	lx_piece_fit(&w->piece, w->size);
+	lx_fragment_run(s, pos, w->end, near, &w->fragment);
+	lx_fragment_fit(&w->fragment, w->size);
 	return 0;
 }
 
@@ -84,7 +84,7 @@ LX_GLOBAL int lx_run_at(struct lx_work *w, __u32 index, __u64 pos, __u32 near)
  * What our socket has sent, and the peer acknowledges with data for others: a copy without
  * the data comes in again. Without it the socket would send all that once more.
  */
-LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_work *w)
+LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	skb->mark = LX_MARK | LX_MARK_ACK;
 	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
@@ -96,39 +96,40 @@ LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_work *w)
 struct lx_spreading {
 	struct __sk_buff *skb;
 	struct lx_stream *s;
-	struct lx_work *w;
+	struct lx_scratch *w;
 	__u64 pos;
 };
 
 static long lx_spread_one(__u32 i, void *arg)
 {
 	struct lx_spreading *a = arg;
-	struct lx_work *w = a->w;
+	struct lx_scratch *w = a->w;
 
 	if (!lx_pos_before(a->pos, w->end))
 		return 1;
-	lx_run_at(w, w->index, a->pos, w->piece.slot);
-	if (w->piece.kind == LX_PIECE_LANE || w->piece.kind == LX_PIECE_UP) {
-		a->skb->mark = LX_MARK | (w->cut ? LX_MARK_CUT_PIECE : LX_MARK_PIECE) |
+	lx_run_at(w, w->index, a->pos, w->fragment.extent);
+	if (w->fragment.kind == LX_FRAGMENT_LANE || w->fragment.kind == LX_FRAGMENT_UP) {
+		a->skb->mark = LX_MARK |
+			       (w->resegmented ? LX_MARK_RESEGMENT_FRAGMENT : LX_MARK_FRAGMENT) |
 			       ((__u32)(a->pos - w->pos) & 0xffff);
 		bpf_clone_redirect(a->skb, a->skb->ifindex, BPF_F_INGRESS);
 	}
-	a->pos = w->piece.end;
+	a->pos = w->fragment.end;
 	return 0;
 }
 
-static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w,
+static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch *w,
 					struct lx_stream *s)
 {
 	struct lx_spreading a = { .skb = skb, .s = s, .w = w, .pos = w->pos };
 	struct lx_settings *settings = lx_settings();
 
 	if (skb->gso_size) {
-		LX_ADD(&s->cuts, 1);
-		if (!settings || !settings->cutter)
+		LX_ADD(&s->resegmented, 1);
+		if (!settings || !settings->resegment_ifindex)
 			return LX_DROP;
-		skb->mark = LX_MARK | LX_MARK_CUT;
-		return bpf_redirect(settings->cutter, 0);
+		skb->mark = LX_MARK | LX_MARK_RESEGMENT;
+		return bpf_redirect(settings->resegment_ifindex, 0);
 	}
 	bpf_loop(128, lx_spread_one, &a, 0);
 	/* Of no more use, it can tell a sender that has stopped or asks again to go on. */
@@ -136,14 +137,14 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_work *w
 }
 
 /* All of the packet goes up. */
-LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
 
-	s->socket_sent = lx_pos_max(s->socket_sent, w->piece.target + g->len);
+	s->socket_sent = lx_pos_max(s->socket_sent, w->fragment.target + g->len);
 	if (g->flags & LX_TCP_FIN)
 		s->fin = 1;
-	lx_seg_put_seq(skb, g, lx_seq_of(w->piece.target, s->base_seq));
+	lx_seg_put_seq(skb, g, lx_seq_of(w->fragment.target, s->base_seq));
 	return lx_pass_up(skb, w, s);
 }
 
@@ -151,7 +152,7 @@ LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_work *w, struct lx_st
  * A segment in another form, of which something is not our socket's: without its IP options
  * it comes in again. Of a fragment nobody knows where it ends.
  */
-LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_work *w)
+LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_seg *g = &w->g;
 
@@ -165,20 +166,20 @@ LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_work *w)
 }
 
 /* Whether a packet can go out as it is but for its headers. */
-LX_INLINE int lx_is_whole(const struct lx_work *w, const struct lx_stream *s)
+LX_INLINE int lx_is_whole(const struct lx_scratch *w, const struct lx_stream *s)
 {
 	const struct lx_seg *g = &w->g;
 
-	if (w->piece.pos != w->pos || w->piece.end != w->end)
+	if (w->fragment.pos != w->pos || w->fragment.end != w->end)
 		return 0;
-	if (w->piece.kind == LX_PIECE_UP)
+	if (w->fragment.kind == LX_FRAGMENT_UP)
 		return !(g->flags & LX_TCP_FIN) || !lx_pos_before(s->acked, w->pos);
-	return w->piece.kind == LX_PIECE_LANE &&
+	return w->fragment.kind == LX_FRAGMENT_LANE &&
 	       !(g->odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT)) && g->hlen == sizeof(g->tcp) + s->options &&
-	       (g->stamped != 0) == (s->options != 0);
+	       (g->has_ts != 0) == (s->options != 0);
 }
 
-LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_segment in = { .pos = w->pos, .end = w->end, .size = w->size, .packet = skb };
 	struct lx_framing f = { .s = s, .seg = &in, .index = w->index, .odd = w->g.odd };
@@ -204,33 +205,33 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_work *w, struct
 		skb->mark = 0;
 	}
 	lx_run_at(w, w->index, w->pos, f.near);
-	if (w->heard && !(lx_is_whole(w, s) && w->piece.kind == LX_PIECE_UP))
+	if (w->heard && !(lx_is_whole(w, s) && w->fragment.kind == LX_FRAGMENT_UP))
 		lx_stream_tell_up(skb, w);
 	if (!lx_is_whole(w, s))
 		return w->g.odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT) ?
 			       lx_stream_again(skb, w) : lx_stream_spread(skb, w, s);
 	LX_ADD(&s->bytes, w->g.len);
-	return w->piece.kind == LX_PIECE_UP ? lx_whole_up(skb, w, s)
-					    : lx_whole_to_lane(skb, w, w->index);
+	return w->fragment.kind == LX_FRAGMENT_UP ? lx_whole_up(skb, w, s)
+						  : lx_whole_to_lane(skb, w, w->index);
 }
 
 /* ---- coming in again ---------------------------------------------------------------------- */
 
-/* A copy of a packet, for one of its pieces: from @offset on. */
-LX_INLINE int lx_stream_piece_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s,
-				 __u32 offset)
+/* A copy of a packet, for one of its fragments: from @offset on. */
+LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
+				    struct lx_stream *s, __u32 offset)
 {
 	if (offset >= w->g.len)
 		return LX_DROP;
 	lx_run_at(w, w->index, w->pos + offset, s->tail - 1);
-	if (w->piece.kind != LX_PIECE_UP && w->piece.kind != LX_PIECE_LANE)
+	if (w->fragment.kind != LX_FRAGMENT_UP && w->fragment.kind != LX_FRAGMENT_LANE)
 		return LX_DROP;
 	w->data_at = lx_seg_payload(&w->g) + offset;
-	return lx_piece_out(skb, w, w->index);
+	return lx_fragment_xmit(skb, w, w->index);
 }
 
 /* A copy of the packet that completed a header: to become the part that came before. */
-LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	__u32 n = s->saved_len, at = lx_seg_payload(&w->g);
 
@@ -242,17 +243,17 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_work *w, struc
 	if (n > LX_HEADER_MAX)
 		return LX_DROP;
 	lx_run_at(w, w->index, w->pos, s->tail - 2);
-	if (w->piece.end != w->end ||
-	    (w->piece.kind != LX_PIECE_UP && w->piece.kind != LX_PIECE_LANE))
+	if (w->fragment.end != w->end ||
+	    (w->fragment.kind != LX_FRAGMENT_UP && w->fragment.kind != LX_FRAGMENT_LANE))
 		return LX_DROP;
 	if (bpf_skb_change_tail(skb, at + n, 0) || bpf_skb_store_bytes(skb, at, s->saved, n, 0))
 		return LX_DROP;
 	w->data_at = at;
-	return lx_piece_out(skb, w, w->index);
+	return lx_fragment_xmit(skb, w, w->index);
 }
 
 /* A copy of a packet with data for others, for what it acknowledges of our socket's. */
-LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	int partial = lx_csum_is_partial(skb);
 	struct lx_seg *g = &w->g;
@@ -260,7 +261,7 @@ LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_work *w, struct 
 
 	if (lx_make_plain(skb, g))
 		return LX_DROP;
-	w->piece.target = s->socket_sent;
+	w->fragment.target = s->socket_sent;
 	hlen = lx_make_up(w, s, 0);
 	if (bpf_skb_change_tail(skb, g->l4 + hlen, 0))
 		return LX_DROP;
@@ -271,11 +272,11 @@ LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_work *w, struct 
 /* ---- coming in for the first time ------------------------------------------------------------ */
 
 /* The stack refuses what is damaged, too, and counts it; the rest might get through there. */
-LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s,
+LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s,
 			       int why)
 {
 	LX_ADD(&s->refused[why & (LX_REFUSALS_ROOM - 1)], 1);
-	if (why == LX_REFUSED_CHECKSUM || s->state == LX_STREAM_ARMED)
+	if (why == LX_REFUSED_CHECKSUM || s->state == LX_STREAM_TAKEOVER)
 		return LX_GO_ON;
 	if (!lx_refusal_is_answered(s, &w->g, why))
 		return LX_DROP;
@@ -284,11 +285,11 @@ LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_work *w, struct 
 }
 
 /* What is believed; its position is known. */
-LX_INLINE int lx_stream_accepted(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_accepted(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
 
-	if (s->state == LX_STREAM_ARMED) {
+	if (s->state == LX_STREAM_TAKEOVER) {
 		s->high = lx_pos_max(s->high, w->end);
 		return LX_GO_ON;
 	}
@@ -301,7 +302,7 @@ LX_INLINE int lx_stream_accepted(struct __sk_buff *skb, struct lx_work *w, struc
 	return lx_stream_ack_in(skb, w, s);
 }
 
-LX_INLINE int lx_stream_new_in(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_new_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
 	int why = lx_accept_packet(skb, g, &w->block, s->ifindex);
@@ -318,7 +319,7 @@ LX_INLINE int lx_stream_new_in(struct __sk_buff *skb, struct lx_work *w, struct 
 }
 
 /* A packet of the stream, from the network or from ourselves. */
-static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
+static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_stream *s = lx_stream_at(w->index);
 	struct lx_seg *g = &w->g;
@@ -334,13 +335,13 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_work *w)
 		kind = mark & LX_MARK_KIND;
 		skb->mark = 0;
 	}
-	w->cut = kind == LX_MARK_CUT || kind == LX_MARK_CUT_PIECE;
+	w->resegmented = kind == LX_MARK_RESEGMENT || kind == LX_MARK_RESEGMENT_FRAGMENT;
 	switch (kind) {
 	case 0:
 		return lx_stream_new_in(skb, w, s);
-	case LX_MARK_PIECE:
-	case LX_MARK_CUT_PIECE:
-		return lx_stream_piece_in(skb, w, s, mark & 0xffff);
+	case LX_MARK_FRAGMENT:
+	case LX_MARK_RESEGMENT_FRAGMENT:
+		return lx_stream_fragment_in(skb, w, s, mark & 0xffff);
 	case LX_MARK_SAVED:
 		return lx_stream_saved_in(skb, w, s);
 	case LX_MARK_ACK:
@@ -361,7 +362,7 @@ LX_INLINE void lx_block_pos(struct lx_sack *to, const struct lx_block *from, __u
 LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
 {
 	__u64 una = lx_pos_of(g->ack, s->base_seq, s->socket_una);
-	__u64 edge = una + ((__u64)g->window << (s->wscale & 15));
+	__u64 window_edge = una + ((__u64)g->window << (s->wscale & 15));
 	__u32 end = g->seq + g->len + (g->flags & LX_TCP_FIN ? 1 : 0), n = g->n_block;
 
 	/* Also of one that others have overtaken: the peer may acknowledge it. */
@@ -370,7 +371,7 @@ LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
 	if (lx_pos_before(una, s->socket_una))
 		return;
 	s->socket_una = una;
-	s->socket_edge = lx_pos_max(s->socket_edge, edge);
+	s->socket_window_edge = lx_pos_max(s->socket_window_edge, window_edge);
 	lx_block_pos(&s->sack[0], &g->block[0], s->base_seq, una);
 	lx_block_pos(&s->sack[1], &g->block[1], s->base_seq, una);
 	lx_block_pos(&s->sack[2], &g->block[2], s->base_seq, una);
@@ -378,45 +379,45 @@ LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
 }
 
 /* A segment with data, FIN or RST: acknowledgement and window are brought up to date. */
-LX_INLINE int lx_stream_data_out(struct __sk_buff *skb, struct lx_work *w, struct lx_stream *s)
+LX_INLINE int lx_stream_data_out(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
-	struct lx_told told = { .ack = s->told_ack, .edge = s->told_edge };
-	__be16 window = lx_be16(lx_window_field(&told, s->wscale));
+	struct lx_advertised adv = { .ack = s->advertised_ack, .window_edge = s->advertised_edge };
+	__be16 window = lx_be16(lx_window_field(&adv, s->wscale));
 
 	bpf_skb_store_bytes(skb, g->l4 + __builtin_offsetof(struct lx_tcp_hdr, window), &window,
 			    sizeof(window), 0);
 	bpf_l4_csum_replace(skb, lx_csum_at(g), g->tcp.window, window, sizeof(window));
-	lx_seg_put_ack(skb, g, lx_seq_of(told.ack, s->base_seq));
-	if (g->stamped && g->option_at >= LX_TCP_STAMP_LEN)
+	lx_seg_put_ack(skb, g, lx_seq_of(adv.ack, s->base_seq));
+	if (g->has_ts && g->option_at >= LX_TCP_TS_LEN)
 		lx_seg_put32(skb, lx_csum_at(g), g->l4 + 28, lx_be32(g->tsecr),
-			     lx_be32(s->stamp.recent));
-	s->told_sack = ~0u; /* gaps are told next time */
+			     lx_be32(s->tcp_ts.recent));
+	s->advertised_sack = ~0u; /* the next ACK has the gaps */
 	if (lx_seg_drop_blocks(skb, g))
 		return LX_DROP;
 	return LX_GO_ON;
 }
 
-static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_work *w)
+static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_stream *s = lx_stream_at(w->index);
 	struct lx_seg *g = &w->g;
-	int kick = lx_is_marked(skb, LX_MARK_KICK), news;
+	int poke = lx_is_marked(skb, LX_MARK_POKE_ACK), news;
 
 	if (!s || s->state != LX_STREAM_ON) {
-		if (s && s->state == LX_STREAM_ARMED && !kick)
+		if (s && s->state == LX_STREAM_TAKEOVER && !poke)
 			lx_stream_note(s, g);
-		return kick ? LX_DROP : LX_GO_ON;
+		return poke ? LX_DROP : LX_GO_ON;
 	}
-	if (kick)
+	if (poke)
 		skb->mark = 0;
 	else
 		lx_stream_note(s, g);
-	news = lx_compose(s, w->index, g->now_ns, &w->told);
+	news = lx_ack_build(s, w->index, g->now_ns, &w->adv);
 	if (g->len || (g->flags & (LX_TCP_FIN | LX_TCP_RST)))
 		return lx_stream_data_out(skb, w, s);
 	/* A probe of our socket's, to see whether the peer is there: never left out. */
-	if (!kick && (__s32)(g->seq - s->socket_seq) < 0)
+	if (!poke && (__s32)(g->seq - s->socket_seq) < 0)
 		return lx_stream_data_out(skb, w, s);
 	if (news <= 0)
 		return LX_DROP;

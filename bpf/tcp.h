@@ -12,8 +12,8 @@
 
 #include <linux/if_ether.h>
 
+#include "ack.h"
 #include "checksum.h"
-#include "compose.h"
 
 #define LX_TCP_FIN 0x01
 #define LX_TCP_RST 0x04
@@ -30,8 +30,8 @@ struct lx_tcp_hdr {
 LX_LAYOUT(struct lx_tcp_hdr, 20);
 
 #define LX_TCP_OPTIONS_MAX 40
-#define LX_TCP_STAMP_LEN 12
-#define LX_TCP_STAMP_START 0x0101080au /* NOP NOP TIMESTAMP 10, as everyone writes it */
+#define LX_TCP_TS_LEN 12
+#define LX_TCP_TS_START 0x0101080au /* NOP NOP TIMESTAMP 10, as everyone writes it */
 
 struct lx_block {
 	__u32 start, end;
@@ -56,7 +56,7 @@ struct lx_seg {
 	__u32 hlen;     /* length of that */
 	__u32 len;      /* of the payload */
 	__u32 seq, ack, window, flags; /* host order */
-	__u32 stamped, tsval, tsecr;
+	__u32 has_ts, tsval, tsecr;
 	__u32 n_block, block_at; /* offset in options[] */
 	struct lx_block block[4]; /* SACK */
 	__u32 option_at; /* offset in options[]; of the parser */
@@ -131,7 +131,7 @@ static long lx_seg_option(__u32 i, void *arg)
 	if (len < 2)
 		return 1;
 	if (kind == 8 && len == 10) {
-		g->stamped = 1;
+		g->has_ts = 1;
 		g->tsval = lx_option32(g, at + 2);
 		g->tsecr = lx_option32(g, at + 6);
 	}
@@ -143,16 +143,16 @@ static long lx_seg_option(__u32 i, void *arg)
 
 LX_INLINE void lx_seg_options(struct lx_seg *g)
 {
-	g->stamped = 0;
+	g->has_ts = 0;
 	g->n_block = 0;
 	g->option_at = 0;
 	if (g->hlen == sizeof(struct lx_tcp_hdr))
 		return;
-	if (lx_option32(g, 0) == LX_TCP_STAMP_START) {
-		g->stamped = 1;
+	if (lx_option32(g, 0) == LX_TCP_TS_START) {
+		g->has_ts = 1;
 		g->tsval = lx_option32(g, 4);
 		g->tsecr = lx_option32(g, 8);
-		g->option_at = LX_TCP_STAMP_LEN;
+		g->option_at = LX_TCP_TS_LEN;
 	}
 	if (g->option_at + sizeof(struct lx_tcp_hdr) < g->hlen)
 		bpf_loop(LX_TCP_OPTIONS_MAX, lx_seg_option, &g, 0);
@@ -376,11 +376,11 @@ LX_INLINE void lx_seg_make_tcp(struct lx_seg *g, __u32 hlen, __u8 flags)
 	g->out.flags = flags;
 }
 
-LX_INLINE void lx_seg_make_stamp(struct lx_seg *g, const struct lx_stamp *stamp)
+LX_INLINE void lx_seg_make_ts(struct lx_seg *g, const struct lx_tcp_ts *tcp_ts)
 {
-	g->out_options[0] = lx_be32(LX_TCP_STAMP_START);
-	g->out_options[1] = lx_be32((__u32)(g->now_ns / 1000000) + stamp->offset);
-	g->out_options[2] = lx_be32(stamp->recent);
+	g->out_options[0] = lx_be32(LX_TCP_TS_START);
+	g->out_options[1] = lx_be32((__u32)(g->now_ns / 1000000) + tcp_ts->offset);
+	g->out_options[2] = lx_be32(tcp_ts->recent);
 }
 
 /* Writes what was made over the packet's headers; @hlen: of TCP. */
@@ -455,7 +455,7 @@ LX_INLINE int lx_seg_put_blocks(struct __sk_buff *skb, struct lx_seg *g)
 	return bpf_l4_csum_replace(skb, lx_csum_at(g), 0, diff, 0);
 }
 
-/* What is told of gaps is not true for the other side: NOPs in its place. */
+/* SACK blocks are not true for the other side: NOPs in their place. */
 LX_INLINE int lx_seg_drop_blocks(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Texts of a command line understood; see the header. Called by action.c. */
+/* Texts of a command line understood; see the header. Called by requests.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <netdb.h>

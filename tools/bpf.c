@@ -37,7 +37,7 @@ static void print_status(const json_t *info)
 	printf("kernel    %s\n", text_of(info, "kernel"));
 	if (!json_is_true(json_object_get(info, "enabled")))
 		puts("bpf       off: lnetxd runs with --no-bpf");
-	if (!json_is_true(json_object_get(info, "fast_path")))
+	if (!json_is_true(json_object_get(info, "fastpath")))
 		puts("fast path off: \"lnetx bpf on\" lets the kernel forward messages again");
 	printf("pins      %s\n", *pins ? pins : "none");
 	if (*text_of(info, "reason"))
@@ -64,7 +64,7 @@ static void print_status(const json_t *info)
 static int get_info(struct lx_session *s, json_t **ret_info)
 {
 	json_t *list;
-	int err = lx_action_show_all(s, LX_CONTROL_BPF, &lx_control_bpf, LX_LEVEL_OWN, &list);
+	int err = lx_request_show_all(s, LX_CONTROL_BPF, &lx_control_bpf, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
@@ -101,7 +101,7 @@ static int warn_not_loaded(struct lx_session *s)
 	if (err)
 		return err;
 	json_array_foreach (json_object_get(info, "sets"), i, set) {
-		if (strcmp(text_of(set, "set"), "forward") ||
+		if (strcmp(text_of(set, "set"), "fastpath") ||
 		    json_is_true(json_object_get(set, "loaded")))
 			continue;
 		if (lx_lnetx_as_tree())
@@ -117,14 +117,14 @@ static int warn_not_loaded(struct lx_session *s)
 
 static int on(struct lx_session *s, const struct lx_args *a)
 {
-	int err = lx_action_tunable_set(s, "tcp", "fast_path", "on");
+	int err = lx_request_tunable_set(s, "tcp", "fastpath", "on");
 
 	return err ? err : warn_not_loaded(s);
 }
 
 static int off(struct lx_session *s, const struct lx_args *a)
 {
-	return lx_action_tunable_set(s, "tcp", "fast_path", "off");
+	return lx_request_tunable_set(s, "tcp", "fastpath", "off");
 }
 
 const struct lx_command lx_bpf_commands[] = {

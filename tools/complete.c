@@ -91,7 +91,7 @@ static json_t *all_of(struct line *l, uint8_t command, const struct lx_control_o
 {
 	json_t *list;
 
-	return lx_action_show_all(&l->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
+	return lx_request_show_all(&l->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
 }
 
 static void add(json_t *set, const json_t *map, const char *key)
@@ -274,13 +274,13 @@ static void offer_rest(struct line *l, const struct lx_command *c)
 	offer_set(l, set);
 }
 
-static void offer_words(struct line *l, const struct lx_object *o, const struct lx_command *c)
+static void offer_words(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
 	if (l->word[0] == '-') {
 		offer_options(l);
 		return;
 	}
-	for (const struct lx_object *i = o ? NULL : lx_objects; i && i->name; i++)
+	for (const struct lx_lnetx_object *i = o ? NULL : lx_lnetx_cmds; i && i->name; i++)
 		offer(l, i->name);
 	for (const struct lx_command *i = o && !c ? o->command : NULL; i && i->name; i++)
 		offer(l, i->name);
@@ -299,7 +299,7 @@ int lx_complete_lnetx(char **words)
 	struct line l = { 0 };
 	const struct lx_keyword *value = NULL; /* a keyword whose value comes next */
 	const struct lx_command *c = NULL;
-	const struct lx_object *o = NULL;
+	const struct lx_lnetx_object *o = NULL;
 	bool instance = false;
 	int n = begin(&l, words);
 
@@ -314,7 +314,7 @@ int lx_complete_lnetx(char **words)
 		} else if (word[0] == '-') {
 			instance = !strcmp(word, "-n") || !strcmp(word, "--instance");
 		} else if (!o) {
-			o = strcmp(word, "help") ? find(lx_objects, sizeof(*o), word) : NULL;
+			o = strcmp(word, "help") ? find(lx_lnetx_cmds, sizeof(*o), word) : NULL;
 			c = o && !strcmp(o->name, o->command->name) ? o->command : NULL;
 			if (!o && strcmp(word, "help"))
 				return 0;
@@ -343,7 +343,7 @@ int lx_complete_lnetx(char **words)
 
 /* ---- lnetctl ------------------------------------------------------------------------------ */
 
-static const struct lx_option *find_option(const struct lx_verb *v, const char *word)
+static const struct lx_option *find_option(const struct lx_lnetctl_cmd *v, const char *word)
 {
 	for (const struct lx_option *o = v ? v->option : NULL; o && o->name; o++) {
 		if ((word[1] == '-' && !strcmp(o->name, word + 2)) ||
@@ -382,7 +382,7 @@ static void offer_setting(struct line *l, const char *name)
 	json_decref(list);
 }
 
-static void offer_verb(struct line *l, const struct lx_group *g, const struct lx_verb *v)
+static void offer_verb(struct line *l, const struct lx_group *g, const struct lx_lnetctl_cmd *v)
 {
 	bool files = !strcmp(v->name, "import") || !strcmp(v->name, "export");
 
@@ -408,12 +408,12 @@ int lx_complete_lnetctl(char **words)
 {
 	const struct lx_option *value = NULL;
 	const struct lx_group *g = NULL;
-	const struct lx_verb *v = NULL;
+	const struct lx_lnetctl_cmd *v = NULL;
 	struct line l = { 0 };
 	bool instance = false;
 	int n = begin(&l, words);
 
-	lx_verbs_init();
+	lx_lnetctl_cmds_init();
 	for (int i = 0; i < n; i++) {
 		const char *word = words[i];
 
@@ -451,7 +451,7 @@ int lx_complete_lnetctl(char **words)
 	} else {
 		for (const struct lx_group *i = g ? NULL : lx_groups; i && i->name; i++)
 			offer(&l, i->name);
-		for (const struct lx_verb *i = g ? g->verb : NULL; i && i->name; i++)
+		for (const struct lx_lnetctl_cmd *i = g ? g->verb : NULL; i && i->name; i++)
 			offer(&l, i->name);
 		offer(&l, "help");
 		if (!g)

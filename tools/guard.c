@@ -61,8 +61,8 @@ static void print_rows(json_t *list, const struct lx_control_object *object)
 /* The latest come first; a table has the first of them, if not all are asked for. */
 static int show_refusals(struct lx_session *s, json_t **ret_list)
 {
-	int err = lx_action_show_all(s, LX_CONTROL_REFUSALS, &lx_control_refusals, LX_LEVEL_OWN,
-				     ret_list);
+	int err = lx_request_show_all(s, LX_CONTROL_REFUSALS, &lx_control_refusals, LX_LEVEL_OWN,
+				      ret_list);
 
 	while (!err && !lx_lnetx_as_tree() && !lx_lnetx_format()->more &&
 	       json_array_size(*ret_list) > REFUSALS_SHOWN)
@@ -73,14 +73,15 @@ static int show_refusals(struct lx_session *s, json_t **ret_list)
 static int show(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *guards = NULL, *bans = NULL, *prefixes = NULL, *refusals = NULL, *guard;
-	int err = lx_action_show_all(s, LX_CONTROL_GUARD, &lx_control_guards, LX_LEVEL_OWN,
+	int err = lx_request_show_all(s, LX_CONTROL_GUARD, &lx_control_guards, LX_LEVEL_OWN,
 				     &guards);
 
 	if (!err)
-		err = lx_action_show_all(s, LX_CONTROL_BANS, &lx_control_bans, LX_LEVEL_OWN, &bans);
+		err = lx_request_show_all(s, LX_CONTROL_BANS, &lx_control_bans, LX_LEVEL_OWN,
+					  &bans);
 	if (!err)
-		err = lx_action_show_all(s, LX_CONTROL_PREFIXES, &lx_control_prefixes, LX_LEVEL_OWN,
-					 &prefixes);
+		err = lx_request_show_all(s, LX_CONTROL_PREFIXES, &lx_control_prefixes,
+					  LX_LEVEL_OWN, &prefixes);
 	if (!err)
 		err = show_refusals(s, &refusals);
 	guard = err ? NULL : json_array_get(guards, 0);
@@ -234,7 +235,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 	    !a->v[LX_ARG_MODE])
 		err = lx_session_fail(s, -EINVAL, "set what? See \"lnetx guard help\"");
 	if (!err && a->v[LX_ARG_ACCEPT])
-		err = lx_action_tunable_set(s, "tcp", "accept", a->v[LX_ARG_ACCEPT]);
+		err = lx_request_tunable_set(s, "tcp", "accept", a->v[LX_ARG_ACCEPT]);
 	if (!err && (a->v[LX_ARG_RATE] || a->v[LX_ARG_BURST] || a->v[LX_ARG_MODE]))
 		err = lx_session_request(s, LX_CONTROL_GUARD, NLM_F_REPLACE,
 					 &lx_control_guard_schema, &req, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The program when it is called lnetctl: finds the verb in the tables of verbs.c, reads
+ * The program when it is called lnetctl: finds the verb in the tables of lnetctl_cmds.c, reads
  * its options, does it, and tells errors in the reference's form. Without a command it
  * reads commands from its input.
  */
@@ -38,7 +38,7 @@ void lx_lnetctl_old_record(const char *op, const char *object, int error, const 
 	fputc('\n', stderr);
 }
 
-int lx_lnetctl_error(const struct lx_session *s, const struct lx_verb *verb)
+int lx_lnetctl_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb)
 {
 	int error = verb->map_error ? verb->map_error(s->error) : s->error;
 
@@ -52,7 +52,7 @@ int lx_lnetctl_error(const struct lx_session *s, const struct lx_verb *verb)
 
 /* ---- help -------------------------------------------------------------------------- */
 
-static void verb_help(FILE *out, const struct lx_group *g, const struct lx_verb *v)
+static void verb_help(FILE *out, const struct lx_group *g, const struct lx_lnetctl_cmd *v)
 {
 	if (g->is_verb)
 		fprintf(out, "%s: %s\n", v->name, v->help);
@@ -66,7 +66,7 @@ static void verb_help(FILE *out, const struct lx_group *g, const struct lx_verb 
 
 static void group_help(FILE *out, const struct lx_group *g)
 {
-	for (const struct lx_verb *v = g->verb; v->name; v++)
+	for (const struct lx_lnetctl_cmd *v = g->verb; v->name; v++)
 		verb_help(out, g, v);
 }
 
@@ -81,7 +81,8 @@ static int list_commands(void)
 {
 	for (const struct lx_group *g = lx_groups; g->name; g++) {
 		printf("%s", g->name);
-		for (const struct lx_verb *v = g->is_verb ? NULL : g->verb; v && v->name; v++)
+		for (const struct lx_lnetctl_cmd *v = g->is_verb ? NULL : g->verb; v && v->name;
+		     v++)
 			printf(" %s", v->name);
 		putchar('\n');
 	}
@@ -144,7 +145,7 @@ static const char *level_value(int argc, char **argv)
 }
 
 /* Returns 0, 1: help was asked for, or -EINVAL with the complaint printed. */
-static int parse_options(int argc, char **argv, const struct lx_verb *v, struct lx_args *a)
+static int parse_options(int argc, char **argv, const struct lx_lnetctl_cmd *v, struct lx_args *a)
 {
 	struct getopt_tables t;
 	int opt;
@@ -178,7 +179,7 @@ static int parse_options(int argc, char **argv, const struct lx_verb *v, struct 
 /* ---- dispatch ---------------------------------------------------------------------------------
  */
 
-static int refuse_later(const struct lx_group *g, const struct lx_verb *v)
+static int refuse_later(const struct lx_group *g, const struct lx_lnetctl_cmd *v)
 {
 	char text[300];
 
@@ -206,7 +207,7 @@ static bool wants_help(int argc, char **argv)
 }
 
 /* argv[0] is the verb. */
-static int run_verb(struct lx_session *s, const struct lx_group *g, const struct lx_verb *v,
+static int run_verb(struct lx_session *s, const struct lx_group *g, const struct lx_lnetctl_cmd *v,
 		    int argc, char **argv)
 {
 	struct lx_args a = { .verb = v->name };
@@ -269,7 +270,7 @@ static const void *find_name(const void *table, size_t size, const char *name)
 /* argv[0] is the group. */
 static int run_group(struct lx_session *s, const struct lx_group *g, int argc, char **argv)
 {
-	const struct lx_verb *v;
+	const struct lx_lnetctl_cmd *v;
 
 	if (g->is_verb)
 		return run_verb(s, g, g->verb, argc, argv);
@@ -404,7 +405,7 @@ int lx_lnetctl_main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--complete"))
 		return lx_complete_lnetctl(argv + 2);
 	lx_session_init(&s, take_instance(&argc, argv));
-	lx_verbs_init();
+	lx_lnetctl_cmds_init();
 	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);
 	lx_session_fini(&s);
 	if (fflush(stdout) || ferror(stdout))

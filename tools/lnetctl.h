@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The grammar of the reference's tool: "lnetctl GROUP VERB --option value". Tables of
- * verbs and options (verbs.c) and what goes by them (lnetctl.c): parsing, help,
+ * verbs and options (lnetctl_cmds.c) and what goes by them (lnetctl.c): parsing, help,
  * completion, error records.
  */
 #ifndef LX_TOOLS_LNETCTL_H
 #define LX_TOOLS_LNETCTL_H
 
-#include "action.h"
+#include "requests.h"
 
 enum lx_option_kind {
 	LX_OPTION_FLAG,
@@ -29,9 +29,9 @@ enum lx_error_style {
 	LX_ERROR_OLD, /* four columns, stderr; status: the errno */
 };
 
-struct lx_verb {
+struct lx_lnetctl_cmd {
 	const char *name;
-	lx_action_fn fn;
+	lx_request_fn fn;
 	const char *help;
 	const struct lx_option *option; /* ended by name NULL; or NULL */
 	uint8_t style;
@@ -44,17 +44,17 @@ struct lx_verb {
 struct lx_group {
 	const char *name;
 	const char *help;
-	const struct lx_verb *verb; /* ended by name NULL */
+	const struct lx_lnetctl_cmd *verb; /* ended by name NULL */
 	bool is_verb; /* the group itself is the only verb: "ping NID" */
 };
 
 extern const struct lx_group lx_groups[]; /* ended by name NULL */
 
 /* Completes the tables by what follows from others ("set"); call it first. */
-void lx_verbs_init(void);
+void lx_lnetctl_cmds_init(void);
 
 /* Prints an error record; returns what the program has to exit with. */
-int lx_lnetctl_error(const struct lx_session *s, const struct lx_verb *verb);
+int lx_lnetctl_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb);
 void lx_lnetctl_record(const char *op, const char *object, int error, const char *text);
 void lx_lnetctl_old_record(const char *op, const char *object, int error, const char *text);
 

@@ -119,7 +119,7 @@ static void help(FILE *out)
 	fputs("usage: lnetx [OPTIONS] OBJECT [VERB] [KEYWORD VALUE ...]\n"
 	      "       lnetx help [OBJECT [VERB]]\n\nobjects:\n",
 	      out);
-	for (const struct lx_object *o = lx_objects; o->name; o++)
+	for (const struct lx_lnetx_object *o = lx_lnetx_cmds; o->name; o++)
 		fprintf(out, "  %-12s %s\n", o->name, o->help);
 	fputs("\nObjects, verbs and keywords may be cut short; options may stand anywhere.\n\n",
 	      out);
@@ -127,7 +127,7 @@ static void help(FILE *out)
 }
 
 /* A command that is called as its object has no verb. */
-static bool is_verbless(const struct lx_object *o)
+static bool is_verbless(const struct lx_lnetx_object *o)
 {
 	return !strcmp(o->name, o->command->name);
 }
@@ -137,7 +137,7 @@ bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keywo
 	return keyword != command->keyword && keyword[-1].id == keyword->id;
 }
 
-static void command_help(FILE *out, const struct lx_object *o, const struct lx_command *c)
+static void command_help(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
 	fprintf(out, "lnetx %s", o->name);
 	if (!is_verbless(o))
@@ -151,7 +151,7 @@ static void command_help(FILE *out, const struct lx_object *o, const struct lx_c
 	fprintf(out, "\n\t%s\n", c->help);
 }
 
-static void object_help(FILE *out, const struct lx_object *o)
+static void object_help(FILE *out, const struct lx_lnetx_object *o)
 {
 	for (const struct lx_command *c = o->command; c->name; c++)
 		command_help(out, o, c);
@@ -160,7 +160,7 @@ static void object_help(FILE *out, const struct lx_object *o)
 /* For the shell's completion: words that may come next, a line for each command. */
 static void list_words(void)
 {
-	for (const struct lx_object *o = lx_objects; o->name; o++) {
+	for (const struct lx_lnetx_object *o = lx_lnetx_cmds; o->name; o++) {
 		for (const struct lx_command *c = o->command; c->name; c++) {
 			printf("%s %s", o->name, is_verbless(o) ? "-" : c->name);
 			for (const struct lx_keyword *k = c->keyword; k && k->name; k++)
@@ -315,8 +315,8 @@ static int unknown(const char *what, const char *word, const void *table, size_t
 }
 
 /* Of a keyword what it is for is shown, too. */
-static int unknown_keyword(const char *word, const struct lx_object *o, const struct lx_command *c,
-			   bool ambiguous)
+static int unknown_keyword(const char *word, const struct lx_lnetx_object *o,
+			   const struct lx_command *c, bool ambiguous)
 {
 	int status = word[0] == '-'
 			     ? complain("there is no option \"%s\"", word)
@@ -331,7 +331,7 @@ static int unknown_keyword(const char *word, const struct lx_object *o, const st
  * Keywords with their values; other words are the rest, where a command takes some.
  * Returns 0, an exit status, or -1: help is asked for.
  */
-static int parse_words(struct line *l, const struct lx_object *o, const struct lx_command *c,
+static int parse_words(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c,
 		       struct lx_args *a)
 {
 	static char *rest[REST_MAX];
@@ -378,7 +378,7 @@ static int print_version(void)
 	return 0;
 }
 
-static int run_command(struct line *l, const struct lx_object *o, const struct lx_command *c)
+static int run_command(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
 	struct lx_args a = { .verb = c->name };
 	struct lx_session s;
@@ -405,16 +405,16 @@ static int run_command(struct line *l, const struct lx_object *o, const struct l
 }
 
 /* "help [OBJECT [VERB]]", with @o if the object is known already. */
-static int run_help(struct line *l, const struct lx_object *o)
+static int run_help(struct line *l, const struct lx_lnetx_object *o)
 {
 	const struct lx_command *c = NULL;
 	char *word = next_word(l);
 	bool ambiguous;
 
 	if (!o && word) {
-		o = find_name(lx_objects, sizeof(*o), word, &ambiguous);
+		o = find_name(lx_lnetx_cmds, sizeof(*o), word, &ambiguous);
 		if (!o)
-			return unknown("object", word, lx_objects, sizeof(*o), ambiguous);
+			return unknown("object", word, lx_lnetx_cmds, sizeof(*o), ambiguous);
 		word = next_word(l);
 	}
 	if (o && word) {
@@ -434,12 +434,12 @@ static int run_help(struct line *l, const struct lx_object *o)
 static int run_object(struct line *l, const char *name)
 {
 	bool ambiguous;
-	const struct lx_object *o = find_name(lx_objects, sizeof(*o), name, &ambiguous);
+	const struct lx_lnetx_object *o = find_name(lx_lnetx_cmds, sizeof(*o), name, &ambiguous);
 	const struct lx_command *c;
 	char *word;
 
 	if (!o)
-		return unknown("object", name, lx_objects, sizeof(*o), ambiguous);
+		return unknown("object", name, lx_lnetx_cmds, sizeof(*o), ambiguous);
 	if (is_verbless(o))
 		return run_command(l, o, o->command);
 	word = next_word(l);

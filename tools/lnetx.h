@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "action.h"
+#include "requests.h"
 
 /* Exit status. */
 #define LX_EXIT_REFUSED 1 /* the daemon said no, or is not there */
@@ -23,7 +23,7 @@ struct lx_keyword {
 
 struct lx_command {
 	const char *name;
-	lx_action_fn fn;
+	lx_request_fn fn;
 	const struct lx_keyword *keyword; /* ended by name NULL; or NULL */
 	const char *rest; /* what stands without a keyword, for help; NULL: nothing */
 	const char *help;
@@ -32,14 +32,14 @@ struct lx_command {
 /* Another spelling of the entry before it: not shown. */
 bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword);
 
-struct lx_object {
+struct lx_lnetx_object {
 	const char *name;
 	const struct lx_command *command; /* ended by name NULL; the first one is the default */
 	const char *help;
 };
 
-/* All of them (objects.c); ended by name NULL. */
-extern const struct lx_object lx_objects[];
+/* All of them (lnetx_cmds.c); ended by name NULL. */
+extern const struct lx_lnetx_object lx_lnetx_cmds[];
 
 /* The verbs of objects that have a file of their own; ended by name NULL. */
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],

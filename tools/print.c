@@ -169,7 +169,7 @@ static void out_of_memory(void)
 	exit(1);
 }
 
-/* "order 3, raw 1": what a mapping counts. */
+/* "order 3, unframed 1": what a mapping counts. */
 static char *counters_text(const json_t *map)
 {
 	const json_t *value;

@@ -7,7 +7,7 @@
  * map reads struct lx_abi first and touches nothing if the version is another one
  * (-ESTALE). Fields are written by one side only; the comment says by which: U the
  * daemon, B the programs in the way of packets, A the program that looks into the
- * kernel's socket when the daemon asks for it (bpf/arm.h).
+ * kernel's socket when the daemon asks for it (bpf/takeover.h).
  *
  * Positions. A TCP sequence number is 32 bits and wraps; everything here is counted
  * in 64-bit positions instead, which are made of sequence numbers at the door
@@ -24,14 +24,14 @@
 #include "sock_wire.h"
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 6u
+#define LX_ABI_VERSION 7u
 
 struct lx_abi {
 	__u32 magic;
 	__u32 version;
 	__u32 streams_max;
 	__u32 lanes_max;
-	__u32 hops_max;
+	__u32 peers_max;
 	__u32 pid; /* of the daemon that owns the state */
 	__u64 started_ns;
 };
@@ -45,8 +45,8 @@ LX_LAYOUT(struct lx_abi, 32);
 #define LX_STREAM_BLOCK 64
 #define LX_LANES_MAX 16384
 #define LX_LANE_BLOCK 256
-#define LX_HOPS_MAX 32768
-#define LX_HOP_BLOCK 256
+#define LX_PEERS_MAX 32768
+#define LX_PEER_BLOCK 256
 #define LX_FLOWS_MAX 65536
 
 /* ---- flows: which connection is what ------------------------------------------- */
@@ -74,33 +74,33 @@ LX_LAYOUT(struct lx_flow, 8);
 /* ---- next hops: where messages may go --------------------------------------------- */
 
 #define LX_DESTS_MAX 16384
-#define LX_HOP_LANES 32
-#define LX_DEST_HOPS 4
+#define LX_FP_PEER_LANES 32
+#define LX_DEST_NEXT_HOPS 4
 #define LX_NO_LANE 0xffffu
 
 /* By destination NID (U). Not there: the slow path decides. */
 struct lx_dest {
-	__u32 n; /* of hop[]; streams spread over them */
-	__u32 hop[LX_DEST_HOPS];
+	__u32 n; /* of next_hop[]; streams spread over them */
+	__u32 next_hop[LX_DEST_NEXT_HOPS];
 };
 LX_LAYOUT(struct lx_dest, 20);
 
-/* A peer NI that messages are forwarded to, and the lanes to it. */
-struct lx_hop {
+/* A peer NI that messages come from, or are forwarded to by its lanes. */
+struct lx_fp_peer {
 	struct lx_nid nid;      /* U */
 	__u32 n_lanes;          /* U */
-	__u16 lane[LX_HOP_LANES]; /* U */
+	__u16 lane[LX_FP_PEER_LANES]; /* U */
 	struct lx_credit tx;    /* both: transmit credits of the peer NI */
 	struct lx_credit rtr;   /* both: its router credits, as a sender to us */
 	__u32 node;             /* U: a number that all NIDs of one peer share; 0: not known */
 };
-LX_LAYOUT(struct lx_hop, 116);
+LX_LAYOUT(struct lx_fp_peer, 116);
 
 /*
  * Whether a next hop is the peer that a message comes from, by whichever NID. It must not
  * get it back: two routers whose routes lead to each other would send it to and fro for ever.
  */
-LX_INLINE int lx_hop_is_back(const struct lx_hop *to, const struct lx_hop *from)
+LX_INLINE int lx_fp_peer_is_back(const struct lx_fp_peer *to, const struct lx_fp_peer *from)
 {
 	return to == from || (to->node && to->node == from->node);
 }
@@ -147,7 +147,7 @@ struct lx_sack {
 	__u64 start, end;
 };
 
-struct lx_stamp { /* TCP timestamps of a connection */
+struct lx_tcp_ts { /* TCP timestamps of a connection */
 	__u32 recent;   /* A, B: the peer's last value, to be echoed */
 	__u32 offset;   /* A: our value less milliseconds of the monotonic clock */
 	__u32 recent_s; /* A, B: when it came, in seconds of that clock */
@@ -157,13 +157,13 @@ struct lx_stamp { /* TCP timestamps of a connection */
 struct lx_lane {
 	__u64 word;       /* B: next byte (32), busy and owner (32) */
 	__u64 una;        /* B: acknowledged by the next hop */
-	__u64 edge;       /* B: the next hop takes bytes up to here, as it last said */
+	__u64 window_edge; /* B: the next hop takes bytes up to here, as it last said */
 	__u64 sent;       /* B: highest position put on the wire */
 	struct lx_sack sack[3]; /* B */
-	__u64 cut_ns;     /* B: when a part of a super-packet was last sent; those are late */
+	__u64 resegment_ns; /* B: when a part of a GSO packet was last sent; those are late */
 	__u32 n_sack;     /* B */
 	__u32 state;      /* U: enum lx_lane_state */
-	__u32 hop;        /* U */
+	__u32 next_hop;   /* U: in map "peers" */
 	__u32 ifindex;    /* U: where the next hop is */
 	__u32 base_seq;   /* A: of position 0, where the socket had come to */
 	__u32 ack_seq;    /* A, B: our socket's acknowledgement, as it last left */
@@ -174,14 +174,14 @@ struct lx_lane {
 	__u8 family;      /* U: AF_INET, AF_INET6 */
 	__u16 mss;        /* U: payload of the largest segment that gets to the next hop */
 	struct lx_flow_key key; /* U */
-	struct lx_stamp stamp;
+	struct lx_tcp_ts tcp_ts;
 	__u64 messages, bytes, acks, takes; /* B: counters */
 	__u64 packets;    /* B: segments with data, those sent again included */
 	__u64 types[LX_LANE_TYPES]; /* B: messages by type */
 	__u32 tos;        /* U: of packets to it */
 	__u32 shift;      /* U: bytes that the socket does not know of, but for those from position 0 */
 	__u32 probed;     /* B: the socket has asked whether the next hop is there */
-	__u32 edge_seq;   /* A, B: sequence number of the segment that edge is from */
+	__u32 window_edge_seq; /* A, B: sequence number of the segment that it is from */
 	__u32 window_max; /* A, B: the largest window that the next hop has offered, bytes */
 	__u8 own_wscale;  /* A: shift of the socket's windows */
 	__u8 reserved[3];
@@ -190,12 +190,12 @@ struct lx_lane {
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
-#define LX_STREAM_SLOTS 512 /* a power of two */
-#define LX_HEADER_MAX 80    /* of a message: up to and with its payload length */
-#define LX_HEADER_ROOM 256  /* more: offset and length are masked apart */
+#define LX_STREAM_EXTENTS 512 /* a power of two */
+#define LX_HEADER_MAX 80      /* of a message: up to and with its payload length */
+#define LX_HEADER_ROOM 256    /* more: offset and length are masked apart */
 
 /* A message on a lane, or a run of what went up to the socket. */
-struct lx_slot {
+struct lx_extent {
 	__u64 start;      /* stream position */
 	__u64 lane_start; /* position on the lane, or of the socket */
 	__u64 cookie;     /* zero-copy request of the peer; 0: none */
@@ -203,15 +203,15 @@ struct lx_slot {
 	__u16 lane;       /* LX_NO_LANE: the socket */
 	__u16 type;       /* LX_MSG_* of a message on a lane */
 };
-LX_LAYOUT(struct lx_slot, 32);
+LX_LAYOUT(struct lx_extent, 32);
 
 enum lx_stream_state {
 	LX_STREAM_FREE,
-	LX_STREAM_ARMED, /* what comes goes to the socket, and is seen */
+	LX_STREAM_TAKEOVER, /* what comes goes to the socket, and is seen */
 	LX_STREAM_ON,
 	/* Shown only, packets are not looked at: its connection has what the programs do not do. */
-	LX_STREAM_ECN,   /* congestion marks, which would have to be passed on */
-	LX_STREAM_CLOCK, /* timestamps in microseconds */
+	LX_STREAM_ECN,      /* congestion marks, which would have to be passed on */
+	LX_STREAM_CLOCK,    /* timestamps in microseconds */
 };
 
 enum lx_stream_flag { /* U */
@@ -236,7 +236,7 @@ struct lx_stream {
 	/* set up by the daemon */
 	__u32 state;      /* A: enum lx_stream_state */
 	__u32 flags;      /* U: enum lx_stream_flag */
-	__u32 hop;        /* U: the peer as a hop, for its router credits */
+	__u32 peer;       /* U: in map "peers", for its router credits */
 	__u32 ifindex;    /* U */
 	__u32 net;        /* U: of the NI: messages for others on it are none to be forwarded */
 	__u8 version;     /* U: socklnd's */
@@ -249,43 +249,43 @@ struct lx_stream {
 	struct lx_flow_key key; /* U */
 	__u32 base_seq;   /* A: sequence number of position 0 */
 
-	/* told by the daemon while it reads; socket positions */
-	__u64 boundary;   /* U: a message begins here */
-	__u64 through;    /* U: everything below is dealt with for good */
+	/* published by the daemon while it reads; socket positions */
+	__u64 boundary;      /* U: a message begins here */
+	__u64 slowpath_done; /* U: everything below is dealt with for good */
 
 	/* receiving */
-	__u64 parse_next; /* B: first byte that is not part of a known message */
-	__u64 diverted;   /* B: bytes before it that went to lanes */
-	__u64 acked;      /* B: the peer has been told that everything below arrived */
-	__u64 kacked;     /* B: of these, bytes of the socket */
-	__u64 edge;       /* B: the window that the peer has been told */
-	__u64 order;      /* B: socket position behind the last message that must keep order */
-	__u64 high;       /* B: highest stream position seen */
-	__u64 raw_high;   /* B: in RAW: highest position passed up */
-	__u32 head, tail; /* B: of slot[]; they count, and wrap at the ring's size */
-	__u32 have;       /* B: bytes of header[] */
-	__u32 raw;        /* B: framing is lost: the last slot has no end */
-	__u32 broken;     /* B: and will not come back */
-	__u32 cookies_told; /* B, cleared by U: a record says that cookies are to be read */
-	__u32 lane;       /* B: the one that was taken last */
-	__u32 parsing;    /* B: a processor is framing */
-	__u32 composing;  /* B: a processor works out what to tell the peer */
-	__u32 compose_again; /* B: and has to do it once more */
+	__u64 parse_next;    /* B: first byte that is not part of a known message */
+	__u64 diverted;      /* B: bytes before it that went to lanes */
+	__u64 acked;         /* B: everything below has been acknowledged to the peer */
+	__u64 kacked;        /* B: of these, bytes of the socket */
+	__u64 window_edge;   /* B: right edge of the window that is advertised to the peer */
+	__u64 slowpath_last; /* B: socket position behind the last message that must keep order */
+	__u64 high;          /* B: highest stream position seen */
+	__u64 unframed_high; /* B: unframed: highest position passed up */
+	__u32 head, tail;    /* B: of extent[]; they count, and wrap at the ring's size */
+	__u32 have;          /* B: bytes of header[] */
+	__u32 unframed;      /* B: framing is lost: the last extent has no end */
+	__u32 broken;        /* B: and will not come back */
+	__u32 cookies_signaled; /* B, cleared by U: a record says that cookies are to be read */
+	__u32 lane;          /* B: the one that was taken last */
+	__u32 parsing;       /* B: a processor is framing */
+	__u32 ack_building;  /* B: a processor builds the ACK for the peer */
+	__u32 ack_build_again; /* B: and has to do it once more */
 
 	/* our own socket, as it was last seen leaving: socket positions */
 	__u64 socket_una;
-	__u64 socket_edge;
+	__u64 socket_window_edge;
 	__u64 socket_sent; /* passed up */
 	__u32 socket_seq; /* A, B: its send sequence number: the peer acknowledges nothing behind it */
 	__u32 n_sack;
 	struct lx_sack sack[3];
 
-	/* last told to the peer */
-	__u64 told_ack, told_edge;
-	__u32 told_sack;  /* a digest */
+	/* last advertised to the peer */
+	__u64 advertised_ack, advertised_edge;
+	__u32 advertised_sack; /* a digest */
 	__u32 force;      /* answer even if there is no news */
 	__u64 progress_ns;
-	struct lx_stamp stamp;
+	struct lx_tcp_ts tcp_ts;
 	__u64 asked_ns;   /* B: when a segment without data that was refused was last answered */
 	__u32 peer_acked; /* A, B: the peer's acknowledgement of what our socket sends */
 	__u32 window_max; /* A, B: the largest window that the peer has offered, bytes */
@@ -294,14 +294,14 @@ struct lx_stream {
 	__u64 packets, bytes, messages, lane_messages, lane_bytes;
 	__u64 lane_payload; /* lane_bytes without headers */
 	__u64 lane_types[LX_LANE_TYPES]; /* of lane_messages */
-	__u64 cuts, pieces, raws, acks, busy, lost;
+	__u64 resegmented, fragments, n_unframed, acks, busy, lost;
 	__u64 gaps; /* times that something in front of a packet had not come */
 	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
 	__u64 refused[LX_REFUSALS_ROOM]; /* segments, by enum lx_refusal */
 
 	__u32 cookie_head; /* U: read up to here */
 	__u32 cookie_tail; /* B */
-	__u32 cookies_due; /* B: in slots and in cookie[]: bounded by its size */
+	__u32 cookies_due; /* B: in extents and in cookie[]: bounded by its size */
 	__u32 fin;        /* B: the peer's FIN has gone up, behind parse_next */
 	__u64 cookie[LX_STREAM_COOKIES]; /* B */
 
@@ -312,7 +312,7 @@ struct lx_stream {
 	__u32 peer_wscale; /* A: shift of the peer's windows */
 	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
 	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
-	struct lx_slot slot[LX_STREAM_SLOTS];
+	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
 
 /* Why a message goes to lane 0, our own socket. */
@@ -326,7 +326,7 @@ struct lx_stream {
 	X(EXTRAS, "extras", "the message has a checksum or brings an acknowledgement") \
 	X(FORM, "form", "header form or options differ between the two sides") \
 	X(POLICY, "policy", "lanes are switched off for this stream") \
-	X(RAW, "raw", "a header was lost; framing resumes at a known boundary") \
+	X(UNFRAMED, "unframed", "a header was lost; framing resumes at a known boundary") \
 	X(ODD, "odd", "IP options, extension headers, a fragment, or urgent data") \
 	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it") \
 	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it") \
@@ -342,27 +342,27 @@ _Static_assert(LX_LANE0_COUNT <= 16, "room in lx_stream.reasons");
 
 /* ---- asking for a look into the kernel's socket ------------------------------------------- */
 
-/* "Packet" of program lnetx_arm, by BPF_PROG_TEST_RUN; the stream or lane has its key. */
-struct lx_arm {
+/* "Packet" of program lnetx_takeover, by BPF_PROG_TEST_RUN; the stream or lane has its key. */
+struct lx_takeover {
 	__u32 kind;   /* enum lx_flow_kind */
 	__u32 index;
-	__u32 on;     /* streams: 0 ARMED, 1 ON */
+	__u32 on;     /* streams: 0 TAKEOVER, 1 ON */
 	__u32 reserved;
 };
-LX_LAYOUT(struct lx_arm, 16);
+LX_LAYOUT(struct lx_takeover, 16);
 
 /* What the program returns. */
-enum lx_armed {
-	LX_ARMED_OK,
-	LX_ARMED_NO_SOCKET,
-	LX_ARMED_BUSY,   /* bytes of the lane's socket are on their way: try again */
-	LX_ARMED_UNFIT,  /* for good; of a stream, its state says why */
+enum lx_takeover_result {
+	LX_TAKEOVER_OK,
+	LX_TAKEOVER_NO_SOCKET,
+	LX_TAKEOVER_BUSY,  /* bytes of the lane's socket are on their way: try again */
+	LX_TAKEOVER_UNFIT, /* for good; of a stream, its state says why */
 };
 
-/* What programs are told of the machine (U). */
+/* What programs know of the machine (U). */
 struct lx_settings {
-	__u32 cutter; /* ifindex of where super-packets are cut up; 0: none */
-	__u32 joiner; /* and of where packets that go one way are put together again */
+	__u32 resegment_ifindex; /* of the interface that resegments GSO packets; 0: none */
+	__u32 join_ifindex; /* of the one that joins packets that go one way again */
 	__u32 trace;  /* each message makes an event, struct lx_trace */
 	__u32 strict; /* IPv4: a connection's packets count only if they come by its interface */
 };
@@ -377,10 +377,10 @@ LX_LAYOUT(struct lx_settings, 16);
 #define LX_MARK_KIND 0x000f0000u
 enum lx_mark_kind {
 	LX_MARK_DONE = 1 << 16,  /* leaves as it is */
-	LX_MARK_KICK = 2 << 16,  /* the daemon's: to become an acknowledgement */
-	LX_MARK_CUT = 3 << 16,   /* a super-packet to be cut up, or a part of one that was */
-	LX_MARK_PIECE = 4 << 16, /* only the piece at payload offset # */
-	LX_MARK_CUT_PIECE = 5 << 16, /* likewise, of a part of a super-packet */
+	LX_MARK_POKE_ACK = 2 << 16, /* the daemon's: to become an acknowledgement */
+	LX_MARK_RESEGMENT = 3 << 16, /* a GSO packet to be resegmented, or a part of one that was */
+	LX_MARK_FRAGMENT = 4 << 16, /* only the fragment at payload offset # */
+	LX_MARK_RESEGMENT_FRAGMENT = 5 << 16, /* likewise, of a part of a GSO packet */
 	LX_MARK_SAVED = 6 << 16, /* to become the beginning of a header that was kept */
 	LX_MARK_JOIN = 7 << 16,  /* to be joined with others, then leaves by interface # */
 	LX_MARK_JOIN_UP = 8 << 16, /* likewise, then comes in at interface # as it is */
@@ -405,7 +405,7 @@ LX_LAYOUT(struct lx_trace, 64);
 
 enum lx_record_type {
 	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
-	LX_RECORD_KICK,        /* index: stream; there is news for its peer, but no packet */
+	LX_RECORD_POKE_ACK,    /* index: stream; there is news for its peer, but no packet */
 	LX_RECORD_MSS,         /* index: lane; a router on the way has told of a smaller MTU */
 };
 

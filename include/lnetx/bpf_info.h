@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is told about BPF: "lnetx bpf status", "lnetx stream show", "lnetx lane show" and
+ * What is shown of BPF: "lnetx bpf status", "lnetx stream show", "lnetx lane show" and
  * "lnetx guard show". Plain values, as in info.h; user/bpf fills them, the daemon sends
  * them on.
  */
@@ -64,7 +64,7 @@ struct lx_bpf_table_info {
 struct lx_bpf_info {
 	char kernel[80];
 	bool enabled; /* false: lnetxd --no-bpf */
-	bool fast_path; /* false: lnetx bpf off, tunable tcp fast_path */
+	bool fastpath; /* false: lnetx bpf off, tunable tcp fastpath */
 	char pins[LX_BPF_PATH]; /* where maps and programs are pinned; "": nowhere */
 	char reason[LX_BPF_TEXT]; /* why nowhere, or what to know about it */
 	uint64_t memory; /* of all objects */
@@ -82,8 +82,8 @@ struct lx_bpf_info {
 
 /* What programs do with the messages of a stream. */
 #define LX_STREAM_SHOWN(X) \
-	X(ARMED, "armed") /* nothing yet: packets are only counted */ \
-	X(RAW, "raw") /* everything to lane 0, until a boundary is known */ \
+	X(TAKEOVER, "takeover") /* about to begin: packets are only counted */ \
+	X(UNFRAMED, "unframed") /* everything to lane 0, until a boundary is known */ \
 	X(FRAMED, "framed") /* each goes its way */ \
 	X(HELD, "hold") /* the sender runs dry, to change over to lanes in order */ \
 	X(OFF, "off") /* everything to lane 0: lnetx bpf off */ \
@@ -104,18 +104,18 @@ enum lx_stream_shown {
 
 struct lx_stream_info {
 	uint32_t index;
-	uint32_t state; /* enum lx_stream_shown */
+	uint32_t state;   /* enum lx_stream_shown */
 	struct lx_nid peer; /* that sends */
 	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
-	uint64_t messages, lane_messages; /* without those that went up unseen, in RAW */
+	uint64_t messages, lane_messages; /* without those that went up unseen, unframed */
 	uint64_t bytes, lane_bytes; /* all that the peer has sent since it is a stream */
 	uint32_t lane_percent; /* of bytes */
-	uint32_t slots; /* messages and runs that the peer does not know to have arrived */
+	uint32_t extents; /* messages and runs that the peer does not know to have arrived */
 	uint32_t cookies; /* zero-copy messages to be acknowledged, of those under way */
 	int32_t credits, credits_min; /* router credits of the peer */
 	uint64_t reasons[LX_LANE0_COUNT]; /* messages to lane 0 */
 	uint64_t refused[LX_REFUSALS_COUNT]; /* segments that were not believed */
-	uint64_t packets, cuts, pieces, raws, gaps, acks, busy;
+	uint64_t packets, resegmented, fragments, unframed, gaps, acks, busy;
 };
 
 /* What a lane does. */
@@ -136,7 +136,7 @@ enum lx_lane_shown {
 struct lx_lane_info {
 	uint32_t index;
 	uint32_t state; /* enum lx_lane_shown */
-	struct lx_nid hop; /* where it goes */
+	struct lx_nid next_hop; /* where it goes */
 	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
 	int64_t stream; /* whose messages are under way; -1: none */
 	uint64_t window; /* bytes that the next hop still takes */

@@ -182,7 +182,7 @@ struct lx_lnd {
 	 */
 	void (*policy_changed)(struct lx_ni *ni, const struct lx_nid *nid, uint32_t net);
 
-	/* Calls lx_lnd_carried() with what has not been counted yet. May be NULL. */
+	/* Calls lx_lnd_offloaded() with what has not been counted yet. May be NULL. */
 	void (*count)(struct lx_ni *ni);
 
 	/**
@@ -266,7 +266,7 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid);
 
 /* Messages of a neighbour that were forwarded without the core having seen them. */
-struct lx_carried {
+struct lx_offloaded {
 	struct lx_type_counts received, sent; /* from it, to it */
 	uint64_t payload; /* bytes of those received */
 	uint32_t src_net; /* where the last of those received was sent; if there are any */
@@ -276,7 +276,8 @@ struct lx_carried {
  * Counts them, and takes those received as a sign of life of the NI, the neighbour and, if
  * it is a gateway, its routes. To be called every second while there are some.
  */
-void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried);
+void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid,
+		      const struct lx_offloaded *offloaded);
 
 /**
  * lx_lnd_lost - messages that were carried to a next hop have not arrived, and will not

@@ -90,9 +90,9 @@ struct lx_o2ib_wire {
 	__u32 nob;    /* of the whole message */
 	__u32 cksum;  /* 0: none */
 	__u64 src_nid;
-	__u64 src_stamp;
+	__u64 src_incarnation;
 	__u64 dst_nid;
-	__u64 dst_stamp;
+	__u64 dst_incarnation;
 	union {
 		struct lx_o2ib_params params;
 		struct lx_o2ib_immediate immediate;
@@ -133,7 +133,7 @@ struct lx_o2ib_rej_wire {
 	__u16 version;
 	__u8 why; /* enum lx_o2ib_reject */
 	__u8 pad;
-	__u64 stamp; /* from here on V2 only */
+	__u64 incarnation; /* from here on V2 only */
 	struct lx_o2ib_params params;
 } LX_PACKED;
 LX_LAYOUT(struct lx_o2ib_rej_wire, 24);

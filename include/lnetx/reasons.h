@@ -25,7 +25,7 @@
 	X(NO_HANDLE, "no_handle", "REPLY or ACK for an MD that is gone (lnet.md 8)") \
 	X(NO_ROUTE, "no_route", "no live route to the destination net (lnet.md 10.4)") \
 	X(PEER_DEAD, "peer_dead", "the destination is known to be down (lnet.md 10.4)") \
-	X(LAZY_CLEARED, "lazy_cleared", "was parked on a portal that is no longer lazy (lnet.md 6.1)") \
+	X(LAZY_CLEARED, "lazy_cleared", "was delayed on a portal that is no longer lazy (lnet.md 6.1)") \
 	X(SHUTDOWN, "shutdown", "the NI or the node is going down") \
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)") \
 	X(BAD_NID, "bad_nid", "source or destination is no NID of a node; connection closed") \

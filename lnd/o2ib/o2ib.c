@@ -163,7 +163,7 @@ static struct lx_o2ib_net *net_new(struct lx_ni *ni)
 	net->pending = 1;
 	net->released = net_released;
 	net->service = lx_o2ib_tun.service;
-	net->stamp = ni->incarnation_ns / 1000;
+	net->incarnation = ni->incarnation_ns / 1000;
 	net->next_cookie = 1;
 	lx_list_init(&net->port_link);
 	lx_list_init(&net->peers);

@@ -5,7 +5,7 @@
  *	            send, nothing there          established
  *	  IDLE ──────────────────────▶ DIALLING ─────────────▶ CONNECTED
  *	   ▲                             │    ▲                   │
- *	   │ failed: what waits fails    │    │ rejected: another version, stamp, depth or
+ *	   │ failed: what waits fails    │    │ rejected: another version, incarnation, depth or
  *	   ├─────────────────────────────┤    │ number of fragments; after many tries
  *	   │                             └────┘ not before a second has passed
  *	   └───────────────────────────────────────── last connection closed
@@ -29,7 +29,7 @@
 /* What rejects and connections have taught is forgotten. */
 static void peer_reset(struct lx_o2ib_peer *peer)
 {
-	peer->stamp = 0;
+	peer->incarnation = 0;
 	peer->version = LX_O2IB_V2;
 	peer->depth = peer->net->ni->tun.peer_credits;
 	peer->max_frags = LX_O2IB_FRAGS_MAX;
@@ -120,9 +120,9 @@ static size_t encode_params(struct lx_o2ib_conn *conn, uint8_t type, void *buf)
 		.type = type,
 		.nob = LX_O2IB_CONN_BYTES,
 		.src_nid = lx_nid_to_u64(&conn->net->ni->nid),
-		.src_stamp = conn->net->stamp,
+		.src_incarnation = conn->net->incarnation,
 		.dst_nid = lx_nid_to_u64(&conn->nid),
-		.dst_stamp = conn->peer_stamp,
+		.dst_incarnation = conn->peer_incarnation,
 		.params = { conn->depth, conn->max_frags, LX_O2IB_MSG_MAX },
 	};
 
@@ -155,7 +155,7 @@ static void dial(struct lx_o2ib_peer *peer)
 	r = lx_o2ib_conn_new(peer, true, peer->version, v1 ? LX_O2IB_DEPTH_V1 : peer->depth,
 			     peer->max_frags, conn_closed, &conn);
 	if (!r) {
-		conn->peer_stamp = peer->stamp;
+		conn->peer_incarnation = peer->incarnation;
 		peer->dialling = conn;
 		peer->tries++;
 		r = lx_o2ib_hw->dial(conn, buf, encode_params(conn, LX_O2IB_CONNREQ, buf));
@@ -215,7 +215,7 @@ void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn)
 
 	conn->state = LX_O2IB_UP;
 	lx_list_append(&peer->conns, &conn->link);
-	peer->stamp = conn->peer_stamp;
+	peer->incarnation = conn->peer_incarnation;
 	peer->version = conn->version;
 	peer->tries = peer->races = 0;
 	peer->retry_at_ns = 0;
@@ -298,8 +298,8 @@ static int check_connack(const struct lx_o2ib_conn *conn, const struct lx_o2ib_m
 		return -EPROTO;
 	if (!p->max_frags || p->max_frags > conn->max_frags || p->max_msg_size > LX_O2IB_MSG_MAX)
 		return -EPROTO;
-	if (m->dst_nid != lx_nid_to_u64(&conn->net->ni->nid) || m->dst_stamp != conn->net->stamp ||
-	    m->src_nid != lx_nid_to_u64(&conn->nid))
+	if (m->dst_nid != lx_nid_to_u64(&conn->net->ni->nid) ||
+	    m->dst_incarnation != conn->net->incarnation || m->src_nid != lx_nid_to_u64(&conn->nid))
 		return -ESTALE;
 	return 0;
 }
@@ -325,7 +325,7 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 							   "malformed or unacceptable CONNACK");
 		return;
 	}
-	conn->peer_stamp = m.src_stamp;
+	conn->peer_incarnation = m.src_incarnation;
 	conn->depth = conn->credits = conn->reserved = m.params.queue_depth;
 	conn->max_frags = m.params.max_frags;
 	conn->peer->dialling = NULL;
@@ -344,7 +344,7 @@ static bool learn(struct lx_o2ib_conn *conn, const struct lx_o2ib_rej *rej)
 	case LX_O2IB_REJ_RACE:
 		return true;
 	case LX_O2IB_REJ_STALE:
-		peer->stamp = rej->stamp;
+		peer->incarnation = rej->incarnation;
 		return true;
 	case LX_O2IB_REJ_UNCOMPAT:
 		if (rej->version == conn->version ||
@@ -356,13 +356,13 @@ static bool learn(struct lx_o2ib_conn *conn, const struct lx_o2ib_rej *rej)
 		if (!rej->params.queue_depth || rej->params.queue_depth >= conn->depth)
 			return false;
 		peer->depth = rej->params.queue_depth;
-		peer->stamp = rej->stamp;
+		peer->incarnation = rej->incarnation;
 		return true;
 	case LX_O2IB_REJ_FRAGS:
 		if (!rej->params.max_frags || rej->params.max_frags >= conn->max_frags)
 			return false;
 		peer->max_frags = rej->params.max_frags;
-		peer->stamp = rej->stamp;
+		peer->incarnation = rej->incarnation;
 		return true;
 	default:
 		return false;
@@ -441,7 +441,7 @@ static int check_params(struct request *req)
 		depth = LX_O2IB_DEPTH_V1;
 	if (!p->queue_depth || !p->max_frags)
 		return LX_O2IB_REJ_FATAL;
-	req->rej.stamp = req->net->stamp;
+	req->rej.incarnation = req->net->incarnation;
 	req->rej.params = (struct lx_o2ib_params){ depth, LX_O2IB_FRAGS_MAX, LX_O2IB_MSG_MAX };
 	if (p->queue_depth > depth)
 		return v1 ? LX_O2IB_REJ_FATAL : LX_O2IB_REJ_DEPTH;
@@ -460,8 +460,8 @@ static int check_request(struct request *req, struct lx_list *nets)
 	}
 	if (!req->net)
 		return any ? LX_O2IB_REJ_FATAL : LX_O2IB_REJ_EARLY;
-	if (req->m.dst_stamp && req->m.dst_stamp != req->net->stamp) {
-		req->rej.stamp = req->net->stamp;
+	if (req->m.dst_incarnation && req->m.dst_incarnation != req->net->incarnation) {
+		req->rej.incarnation = req->net->incarnation;
 		return LX_O2IB_REJ_STALE;
 	}
 	if (req->m.type != LX_O2IB_CONNREQ)
@@ -497,10 +497,11 @@ static int check_peer(struct request *req, struct lx_o2ib_peer *peer)
 {
 	bool linked = !lx_list_empty(&peer->conns) || peer->n_accepting;
 
-	if (linked && (peer->stamp != req->m.src_stamp || peer->version != req->m.version)) {
+	if (linked &&
+	    (peer->incarnation != req->m.src_incarnation || peer->version != req->m.version)) {
 		close_conns(peer, -ESTALE);
-		peer->stamp = 0;
-		req->rej.stamp = req->net->stamp;
+		peer->incarnation = 0;
+		req->rej.incarnation = req->net->incarnation;
 		return LX_O2IB_REJ_STALE;
 	}
 	if (peer->dialling && order(req->m.src_nid) < order(req->m.dst_nid) &&
@@ -523,10 +524,10 @@ static int accept_request(struct request *req, struct lx_o2ib_peer *peer)
 			     conn_closed, &conn);
 	if (r)
 		return LX_O2IB_REJ_RESOURCES;
-	conn->peer_stamp = m->src_stamp;
+	conn->peer_incarnation = m->src_incarnation;
 	peer->n_accepting++;
 	peer->net->n_accepting++;
-	peer->stamp = m->src_stamp;
+	peer->incarnation = m->src_incarnation;
 	peer->version = m->version;
 	len = encode_params(conn, LX_O2IB_CONNACK, buf);
 	r = lx_o2ib_hw->accept(conn, req->handle, buf, len);

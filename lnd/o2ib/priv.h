@@ -71,7 +71,7 @@ struct lx_o2ib_net {
 	struct lx_ni *ni;
 	struct in_addr addr;
 	uint16_t service; /* where it listens */
-	uint64_t stamp; /* our incarnation: us of wall clock */
+	uint64_t incarnation; /* our incarnation: us of wall clock */
 	uint64_t next_cookie;
 	struct lx_hash peer_hash;
 	struct lx_list peers;
@@ -169,7 +169,7 @@ enum lx_o2ib_state {
 struct lx_o2ib_rx {
 	struct lx_o2ib_conn *conn;
 	struct lx_o2ib_msg msg; /* refers to the buffer */
-	bool parked;            /* the core will call recv() with it */
+	bool awaiting_recv;     /* the core will call recv() with it */
 };
 
 struct lx_o2ib_slot {
@@ -195,9 +195,9 @@ struct lx_o2ib_conn {
 	enum lx_o2ib_state state;
 	bool active;
 	bool closing;
-	unsigned int refs; /* 1 until closed, one a parked rx, one a caller */
+	unsigned int refs; /* 1 until closed, one an rx that awaits recv(), one a caller */
 	struct lx_nid nid; /* the peer's */
-	uint64_t peer_stamp;
+	uint64_t peer_incarnation;
 	uint16_t version;
 	uint16_t depth, max_frags;
 	uint64_t deadline_ns; /* until UP */
@@ -270,8 +270,8 @@ struct lx_o2ib_peer {
 	struct lx_list waiting; /* txs without a connection */
 	struct lx_o2ib_conn *dialling;
 	unsigned int n_accepting;
-	uint64_t stamp;   /* 0: not known */
-	uint16_t version; /* to be tried next, and that of its connections */
+	uint64_t incarnation; /* 0: not known */
+	uint16_t version;     /* to be tried next, and that of its connections */
 	uint16_t depth, max_frags; /* likewise: lowered by rejects */
 	unsigned int tries, races;
 	uint64_t retry_at_ns; /* 0: not waiting for a moment to try again */

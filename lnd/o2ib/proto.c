@@ -196,9 +196,9 @@ int lx_o2ib_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg)
 	ret_msg->nob = get32(wire->nob, ret_msg->flip);
 	ret_msg->cksum = get32(wire->cksum, ret_msg->flip);
 	ret_msg->src_nid = get64(wire->src_nid, ret_msg->flip);
-	ret_msg->src_stamp = get64(wire->src_stamp, ret_msg->flip);
+	ret_msg->src_incarnation = get64(wire->src_incarnation, ret_msg->flip);
 	ret_msg->dst_nid = get64(wire->dst_nid, ret_msg->flip);
-	ret_msg->dst_stamp = get64(wire->dst_stamp, ret_msg->flip);
+	ret_msg->dst_incarnation = get64(wire->dst_incarnation, ret_msg->flip);
 	if (lx_o2ib_type_name(ret_msg->type)[0] == '?' || ret_msg->src_nid == LX_NID_U64_ANY ||
 	    ret_msg->nob > len || ret_msg->nob > LX_O2IB_MSG_MAX ||
 	    ret_msg->nob < lx_o2ib_nob(ret_msg->type, 0))
@@ -270,9 +270,9 @@ void lx_o2ib_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum)
 	wire->credits = msg->credits;
 	wire->nob = get32(msg->nob, flip);
 	wire->src_nid = get64(msg->src_nid, flip);
-	wire->src_stamp = get64(msg->src_stamp, flip);
+	wire->src_incarnation = get64(msg->src_incarnation, flip);
 	wire->dst_nid = get64(msg->dst_nid, flip);
-	wire->dst_stamp = get64(msg->dst_stamp, flip);
+	wire->dst_incarnation = get64(msg->dst_incarnation, flip);
 	wire->cksum = get32(cksum ? lx_o2ib_cksum(buf, msg->nob, true) : msg->cksum, flip);
 }
 
@@ -294,7 +294,7 @@ int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej)
 	ret_rej->why = wire->why;
 	if (ret_rej->version == LX_O2IB_V1 || len < sizeof(*wire))
 		return 0;
-	ret_rej->stamp = get64(wire->stamp, ret_rej->flip);
+	ret_rej->incarnation = get64(wire->incarnation, ret_rej->flip);
 	ret_rej->params.queue_depth = get16(wire->params.queue_depth, ret_rej->flip);
 	ret_rej->params.max_frags = get16(wire->params.max_frags, ret_rej->flip);
 	ret_rej->params.max_msg_size = get32(wire->params.max_msg_size, ret_rej->flip);
@@ -311,7 +311,7 @@ size_t lx_o2ib_rej_encode(const struct lx_o2ib_rej *rej, void *buf)
 	wire->pad = 0;
 	if (rej->version == LX_O2IB_V1)
 		return LX_O2IB_REJ_V1_BYTES;
-	wire->stamp = get64(rej->stamp, rej->flip);
+	wire->incarnation = get64(rej->incarnation, rej->flip);
 	wire->params.queue_depth = get16(rej->params.queue_depth, rej->flip);
 	wire->params.max_frags = get16(rej->params.max_frags, rej->flip);
 	wire->params.max_msg_size = get32(rej->params.max_msg_size, rej->flip);

@@ -25,7 +25,7 @@ struct lx_o2ib_msg {
 	uint8_t credits;
 	uint32_t nob;
 	uint32_t cksum;
-	uint64_t src_nid, src_stamp, dst_nid, dst_stamp;
+	uint64_t src_nid, src_incarnation, dst_nid, dst_incarnation;
 
 	struct lx_o2ib_params params; /* CONNREQ, CONNACK */
 	struct lx_hdr hdr;            /* IMMEDIATE, PUT_REQ, GET_REQ */
@@ -78,7 +78,7 @@ struct lx_o2ib_rej {
 	bool flip;
 	uint16_t version;
 	uint8_t why; /* enum lx_o2ib_reject */
-	uint64_t stamp;
+	uint64_t incarnation;
 	struct lx_o2ib_params params;
 };
 

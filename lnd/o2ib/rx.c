@@ -66,10 +66,10 @@ static void request(struct lx_o2ib_rx *rx)
 		lx_o2ib_conn_fault(conn, -EPROTO, "header and form of a message do not agree");
 		return;
 	}
-	rx->parked = true;
+	rx->awaiting_recv = true;
 	lx_o2ib_conn_get(conn);
 	if (lx_lnd_parse(conn->net->ni, &rx->msg.hdr, &from, rx) < 0) {
-		rx->parked = false;
+		rx->awaiting_recv = false;
 		lx_o2ib_conn_fault(conn, -EPROTO, "illegal message");
 		lx_o2ib_conn_put(conn);
 	}
@@ -176,7 +176,7 @@ void lx_o2ib_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg, const stru
 	struct lx_o2ib_conn *conn = rx->conn;
 	int r = 0;
 
-	rx->parked = false;
+	rx->awaiting_recv = false;
 	switch (rx->msg.type) {
 	case LX_O2IB_PUT_REQ:
 		answer_put(rx, msg, dst);
@@ -268,8 +268,9 @@ static int check(const struct lx_o2ib_conn *conn, const struct lx_o2ib_msg *m)
 {
 	const struct lx_o2ib_net *net = conn->net;
 
-	if (m->src_nid != lx_nid_to_u64(&conn->nid) || m->src_stamp != conn->peer_stamp ||
-	    m->dst_nid != lx_nid_to_u64(&net->ni->nid) || m->dst_stamp != net->stamp)
+	if (m->src_nid != lx_nid_to_u64(&conn->nid) ||
+	    m->src_incarnation != conn->peer_incarnation ||
+	    m->dst_nid != lx_nid_to_u64(&net->ni->nid) || m->dst_incarnation != net->incarnation)
 		return -ESTALE;
 	if (m->version != conn->version || m->type < LX_O2IB_NOOP)
 		return -EPROTO;

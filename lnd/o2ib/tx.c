@@ -324,9 +324,9 @@ size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits)
 		.type = tx->type,
 		.credits = credits,
 		.src_nid = lx_nid_to_u64(&tx->net->ni->nid),
-		.src_stamp = tx->net->stamp,
+		.src_incarnation = tx->net->incarnation,
 		.dst_nid = lx_nid_to_u64(&conn->nid),
-		.dst_stamp = conn->peer_stamp,
+		.dst_incarnation = conn->peer_incarnation,
 		.cookie = tx->peer_cookie,
 		.status = tx->answer,
 	};

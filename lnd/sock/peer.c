@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fast.h"
+#include "fp.h"
 
 #define IDLE_S 60
 #define KEEPALIVE_PAUSE_S 10
@@ -45,7 +45,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 	if (peer->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&peer->addr.v6.sin6_addr))
 		peer->addr.v6.sin6_scope_id = net->netif.index;
 	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
-	peer->hop = -1;
+	peer->fp_peer = -1;
 	peer->last_alive_ns = lx_sock_now();
 	lx_list_init(&peer->conns);
 	lx_list_init(&peer->waiting);
@@ -58,7 +58,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 
 void lx_sock_peer_free(struct lx_sock_peer *peer)
 {
-	lx_sock_fast_peer_gone(peer);
+	lx_fp_peer_deleted(peer);
 	lx_hash_del(&peer->net->peer_hash, &peer->node);
 	lx_list_del(&peer->link);
 	free(peer);
@@ -127,7 +127,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (!lx_sock_fast_wants(conn)) /* else it is not ours to send on */
+		if (!lx_fp_is_lane_soon(conn)) /* else it is not ours to send on */
 			compare(&best[fit(conn, noop, payload, nonblk)], conn);
 	}
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
@@ -138,13 +138,13 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 
 /* ---- sending, waiting ----------------------------------------------------- */
 
-/* Small messages of one turn are spread over connections by the bundle, not one by one. */
+/* Small messages of one turn are spread over connections by the batch, not one by one. */
 static struct lx_sock_conn *bundling(struct lx_sock_peer *peer, size_t payload)
 {
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (lx_sock_tx_bundling(conn, payload) &&
+		if (lx_sock_tx_batching(conn, payload) &&
 		    fit(conn, false, payload, false) == LX_FIT_YES)
 			return conn;
 	}
@@ -182,12 +182,12 @@ int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
 	int r;
 
 	if (msg->routing)
-		lx_sock_fast_learn(peer, &msg->hdr.dst_nid);
+		lx_fp_learn(peer, &msg->hdr.dst_nid);
 	if (!conn)
 		conn = obtain(peer, false, msg->payload.length, false);
 	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)
 		return -EHOSTUNREACH;
-	if (conn && lx_sock_tx_bundle(conn, msg))
+	if (conn && lx_sock_tx_batch(conn, msg))
 		return 0;
 	r = lx_sock_tx_new(peer->net->host, msg, &tx);
 	if (r)

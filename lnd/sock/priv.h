@@ -28,11 +28,11 @@
 #include <lnetx/abi.h>
 #include <lnetx/lnd.h>
 
+#include "../../user/base/freelist.h"
 #include "../../user/base/hash.h"
 #include "../../user/base/list.h"
 #include "../../user/base/log.h"
 #include "../../user/base/ratelimit.h"
-#include "../../user/base/spare.h"
 #include "../../user/io/env.h"
 #include "../../user/io/netif.h"
 #include "../../user/io/netwatch.h"
@@ -74,8 +74,8 @@ struct lx_sock_host {
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* told when the host is gone */
 	bool warned_port;   /* said that source ports are not privileged */
-	struct lx_sock_fast *fast; /* NULL: none, or not yet */
-	struct lx_spares spare_txs, spare_bundles;
+	struct lx_fp *fp; /* NULL: none, or not yet */
+	struct lx_freelist tx_freelist, batch_freelist;
 };
 
 struct lx_sock_listener {
@@ -164,27 +164,27 @@ struct lx_sock_tx {
 	bool nonblk;             /* must not wait behind bulk */
 	bool zero_copy;          /* is sent with MSG_ZEROCOPY */
 	bool piped;              /* payload comes out of a pipe */
-	bool bundle;             /* many small messages, copied and ended already */
+	bool batch;              /* many small messages, copied and ended already */
 	uint32_t wire_len;
-	uint32_t room_at; /* bundle: 1 + where the last message's header is, if it has room */
+	uint32_t room_at; /* batch: 1 + where the last message's header is, if it has room */
 	uint32_t zc_first, zc_count; /* the kernel's numbers of the sends it took */
 	uint32_t zc_open;            /* of these, not yet completed */
 	uint64_t number;             /* in the order of the connection's queue, from 1 */
 	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
 	uint64_t deadline_ns;        /* waiting, or for the acknowledgement */
-	/* What goes out before the payload: both headers; of a bundle, LX_SOCK_BUNDLE bytes. */
+	/* What goes out before the payload: both headers; of a batch, LX_SOCK_BATCH bytes. */
 	uint8_t wire[sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16)];
 };
 
-#define LX_SOCK_BUNDLE (64u << 10)
+#define LX_SOCK_BATCH (64u << 10)
 
 /*
- * Copies a small message into the bundle that is to be sent next, and ends it. False:
+ * Copies a small message into the batch that is to be sent next, and ends it. False:
  * it is not small, or there is no room; it needs a tx.
  */
-bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg);
-/* Whether there is a bundle with room for such a message, which leaves soon. */
-bool lx_sock_tx_bundling(const struct lx_sock_conn *conn, size_t payload);
+bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg);
+/* Whether there is a batch with room for such a message, which leaves soon. */
+bool lx_sock_tx_batching(const struct lx_sock_conn *conn, size_t payload);
 /* @msg: NULL for a NOOP. -ENOMEM. */
 int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx);
 /* Frees it; the message goes back to whom it came from. */
@@ -197,7 +197,7 @@ static inline size_t lx_sock_tx_payload(const struct lx_sock_tx *tx)
 }
 static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 {
-	return !tx->msg && !tx->bundle;
+	return !tx->msg && !tx->batch;
 }
 
 /* What a connection had been given to send at one moment, messages that are over included. */
@@ -259,14 +259,14 @@ enum lx_sock_rx_state {
 
 struct lx_sock_rx {
 	enum lx_sock_rx_state state;
-	bool parsing;   /* in lx_lnd_parse(): recv() need not wake the loop */
-	bool large;     /* the last payload was: read headers by themselves */
-	bool no_splice; /* pipes fill up on this connection */
-	bool check;     /* a checksum is to be computed */
-	bool wanted;    /* all of the payload has a destination */
-	bool remote;    /* the message was routed: its source is not the peer */
-	bool userspace; /* the peer's identity is not the header's */
-	bool spilled;   /* the pipe was full: the rest of this payload goes to memory */
+	bool parsing;      /* in lx_lnd_parse(): recv() need not wake the loop */
+	bool large;        /* the last payload was: read headers by themselves */
+	bool no_splice;    /* pipes fill up on this connection */
+	bool check;        /* a checksum is to be computed */
+	bool wanted;       /* all of the payload has a destination */
+	bool remote;       /* the message was routed: its source is not the peer */
+	bool userspace;    /* the peer's identity is not the header's */
+	bool spilled;      /* the pipe was full: the rest of this payload goes to memory */
 	uint8_t splices_full;
 	uint32_t csum;
 	unsigned int have; /* bytes in buf */
@@ -278,10 +278,10 @@ struct lx_sock_rx {
 	size_t slop;       /* bytes to throw away after them */
 	uint8_t *stash;    /* read off the socket, but held up by RX_WAIT */
 	size_t stash_len, stash_at;
-	uint64_t taken; /* bytes that have come this far */
-	size_t ahead;   /* bytes that were read with them, and have not */
-	uint64_t gate;  /* fast path: where the message begins that waits ... */
-	bool gated;     /* ... for earlier ones, which took lanes */
+	uint64_t consumed; /* bytes that have come this far */
+	size_t prefetched; /* bytes that were read with them, and have not */
+	uint64_t wait_pos; /* fast path: where the message begins that waits ... */
+	bool waits;        /* ... for earlier ones, which took lanes */
 	uint64_t since_ns; /* in a message, without a byte more; 0: between messages */
 	uint8_t buf[LX_HELLO_MAX];
 };
@@ -307,18 +307,18 @@ struct lx_sock_conn {
 	uv_poll_t poll;
 	int poll_events;
 	bool poll_open;
-	bool active;   /* dialled by us */
-	bool loopback; /* both ends have the same address */
-	bool flip;     /* the peer has the other byte order */
+	bool active;        /* dialled by us */
+	bool loopback;      /* both ends have the same address */
+	bool flip;          /* the peer has the other byte order */
 	bool closing;
-	bool parked;   /* the core will call recv() with it: not to be freed */
-	bool gone;     /* handle closed: free it once it is not parked */
+	bool awaiting_recv; /* the core will call recv() with it: not to be freed */
+	bool handle_closed; /* handle closed: free it once recv() was called */
 	bool rx_stopped; /* input is not polled */
-	bool failed;   /* the socket has an error: tell no more */
-	bool reset;    /* to be ended with a reset: it cannot end in order */
+	bool failed;        /* the socket has an error: tell no more */
+	bool reset;         /* to be ended with a reset: it cannot end in order */
 	uint64_t mss_ns;  /* a lane: when to ask how large segments may be */
 	uint64_t left_ns; /* a lane whose stream has ended, with something unacknowledged */
-	bool narrow;   /* a lane whose window was small when it was made */
+	bool narrow;        /* a lane whose window was small when it was made */
 	uint64_t back_ns; /* a lane taken back: since when we send on it */
 	enum {
 		LX_SOCK_LANE_GIVEN,   /* the programs send on it */
@@ -327,12 +327,12 @@ struct lx_sock_conn {
 	} lane_state;
 	bool lane_due;  /* to become a lane when all that was sent on it has arrived */
 	bool no_stream; /* the fast path cannot have it */
-	struct { /* what went by lanes, as far as it is counted (fast_count.c) */
+	struct { /* what went by lanes, as far as it is counted (fp_count.c) */
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
 		uint64_t high, una;
-	} fast_told;
+	} fp_counted;
 	int stream, lane; /* of the fast path; -1: none */
-	struct lx_sock_tx_mark barrier; /* fast_order.c */
+	struct lx_sock_tx_mark barrier; /* fp_order.c */
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;
@@ -348,7 +348,7 @@ struct lx_sock_conn {
 	struct lx_list sending; /* encoded, first perhaps sent in part */
 	struct lx_list sent;    /* wait for the kernel or for an ACK */
 	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
-	struct lx_sock_tx *bundle;  /* in queue: takes more small messages */
+	struct lx_sock_tx *batch;   /* in queue: takes more small messages */
 	unsigned int n_noops;  /* in queue */
 	uint64_t n_queued;     /* txs, ever */
 	size_t queued_bytes;
@@ -447,7 +447,7 @@ struct lx_sock_peer {
 	struct lx_list zc;      /* txs without their ACK, oldest first */
 	uint64_t next_cookie;
 	uint64_t picks; /* connections chosen so far */
-	int hop;        /* of the fast path; -1: none */
+	int fp_peer;    /* of the fast path; -1: none */
 	bool wide;      /* messages were too large for windows of lanes to it */
 	bool closing;
 

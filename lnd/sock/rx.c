@@ -34,7 +34,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "fast.h"
+#include "fp.h"
 
 #define RX_BATCH (64u << 10)
 /* So much, then what came is sent on: it is still in the CPU's cache. */
@@ -55,7 +55,7 @@
 #define SPLICES_FULL_MAX 3
 
 /* After @n bytes have been dealt with: the peer lives. */
-static void touch(struct lx_sock_conn *conn, size_t n)
+static void note_rx(struct lx_sock_conn *conn, size_t n)
 {
 	bool between = conn->rx.state == LX_SOCK_RX_HEADER && !conn->rx.have;
 	uint64_t now = lx_sock_now();
@@ -207,7 +207,7 @@ static void noop_done(struct lx_sock_conn *conn)
 		fail(conn, -EPROTO, "checksum error");
 		return;
 	}
-	lx_sock_fast_message(conn, NULL, sizeof(rx->head));
+	lx_fp_message(conn, NULL, sizeof(rx->head));
 	rx->have -= sizeof(rx->head);
 	memmove(rx->buf, rx->buf + sizeof(rx->head), rx->have);
 	take_acks(conn);
@@ -240,11 +240,11 @@ static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 	rx->remote = !lx_nid_eq(&hdr->src_nid, &conn->peer->id.nid);
 	rx->have = 0;
 	rx->parsing = true;
-	conn->parked = true;
+	conn->awaiting_recv = true;
 	r = lx_lnd_parse(conn->net->ni, hdr, &from, conn);
 	rx->parsing = false;
 	if (r < 0) {
-		conn->parked = false;
+		conn->awaiting_recv = false;
 		snprintf(reason, sizeof(reason), "illegal message: type %u, %u bytes, from %s",
 			 hdr->type, hdr->payload_length, lx_nid_str(&hdr->src_nid));
 		fail(conn, r, reason);
@@ -261,16 +261,16 @@ static void lnet_done(struct lx_sock_conn *conn)
 		return;
 	decode(conn, &hdr);
 	rx->state = LX_SOCK_RX_WAIT;
-	if (lx_sock_fast_message(conn, &hdr, conn->overhead + hdr.payload_length))
+	if (lx_fp_message(conn, &hdr, conn->overhead + hdr.payload_length))
 		parse(conn, &hdr);
 }
 
 /* It had to wait for messages that went by the fast path. */
-static void lnet_ungated(struct lx_sock_conn *conn)
+static void lnet_wait_is_over(struct lx_sock_conn *conn)
 {
 	struct lx_hdr hdr;
 
-	conn->rx.gated = false;
+	conn->rx.waits = false;
 	decode(conn, &hdr);
 	parse(conn, &hdr);
 }
@@ -309,7 +309,7 @@ void lx_sock_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg, const stru
 	struct lx_sock_conn *conn = arg;
 	struct lx_sock_rx *rx = &conn->rx;
 
-	conn->parked = false;
+	conn->awaiting_recv = false;
 	rx->msg = msg;
 	if (conn->closing) { /* while the message waited */
 		lx_sock_rx_abort(conn, conn->error);
@@ -386,20 +386,20 @@ static size_t consume(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 				part = n - at;
 			memcpy(rx->buf + rx->have, p + at, part);
 			rx->have += part;
-			rx->taken += part;
+			rx->consumed += part;
 			at += part;
-			rx->ahead = n - at;
+			rx->prefetched = n - at;
 			header(conn);
 			break;
 		case LX_SOCK_RX_PAYLOAD:
 			part = store(conn, p + at, n - at);
-			rx->taken += part;
+			rx->consumed += part;
 			at += part;
 			break;
 		case LX_SOCK_RX_SLOP:
 			part = rx->slop < n - at ? rx->slop : n - at;
 			rx->slop -= part;
-			rx->taken += part;
+			rx->consumed += part;
 			at += part;
 			break;
 		case LX_SOCK_RX_WAIT:
@@ -468,8 +468,8 @@ static struct got read_header(struct lx_sock_conn *conn)
 	got.n = sys_recv(conn, rx->buf + rx->have, got.asked, 0);
 	if (got.n > 0 && !conn->closing) {
 		rx->have += got.n;
-		rx->taken += got.n;
-		rx->ahead = 0;
+		rx->consumed += got.n;
+		rx->prefetched = 0;
 		header(conn);
 		advance(conn);
 	}
@@ -484,7 +484,7 @@ static struct got read_slop(struct lx_sock_conn *conn)
 	got.n = sys_recv(conn, NULL, got.asked, MSG_TRUNC);
 	if (got.n > 0 && !conn->closing) {
 		conn->rx.slop -= got.n;
-		conn->rx.taken += got.n;
+		conn->rx.consumed += got.n;
 		advance(conn);
 	}
 	return got;
@@ -515,15 +515,15 @@ static struct got read_payload(struct lx_sock_conn *conn)
 	if (got.n <= 0 || conn->closing)
 		return got;
 	rest = (size_t)got.n > len ? got.n - len : 0;
-	rx->taken += got.n - rest;
+	rx->consumed += got.n - rest;
 	dst_filled(rx, iov, got.n - rest);
 	advance(conn);
 	if (conn->closing || !rest)
 		return got;
 	if (tail == rx->buf) {
 		rx->have = rest;
-		rx->taken += rest;
-		rx->ahead = 0;
+		rx->consumed += rest;
+		rx->prefetched = 0;
 		header(conn);
 		advance(conn);
 	} else {
@@ -570,7 +570,7 @@ static struct got read_pipe(struct lx_sock_conn *conn)
 		return got;
 	if (got.n > 0) {
 		rx->done += got.n;
-		rx->taken += got.n;
+		rx->consumed += got.n;
 		rbuf->length += got.n;
 		rbuf->piped += got.n;
 		advance(conn);
@@ -641,7 +641,7 @@ void lx_sock_rx_ready(struct lx_sock_conn *conn)
 			ended(conn, got.n);
 			return;
 		}
-		touch(conn, got.n);
+		note_rx(conn, got.n);
 		budget -= (size_t)got.n < budget ? (size_t)got.n : budget;
 		if ((size_t)got.n < got.asked)
 			break;
@@ -655,8 +655,8 @@ void lx_sock_rx_resume(struct lx_sock_conn *conn)
 	struct lx_sock_rx *rx = &conn->rx;
 	bool stopped = conn->rx_stopped;
 
-	if (rx->gated && lx_sock_fast_clear(conn))
-		lnet_ungated(conn);
+	if (rx->waits && lx_fp_wait_is_over(conn))
+		lnet_wait_is_over(conn);
 	advance(conn);
 	if (rx->stash) {
 		rx->stash_at +=
@@ -668,7 +668,7 @@ void lx_sock_rx_resume(struct lx_sock_conn *conn)
 	}
 	if (conn->closing || rx->state == LX_SOCK_RX_WAIT || rx->stash)
 		return;
-	touch(conn, 0);
+	note_rx(conn, 0);
 	conn->rx_stopped = false;
 	/* Nobody has polled for a while: there may well be something. */
 	if (stopped)

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fast.h"
+#include "fp.h"
 #include "sock.h"
 
 static const char *const lx_sock_accept_names[] = { "secure", "all", "none", NULL };
@@ -28,7 +28,7 @@ static const char *const ni_tunable_names[] = {
 	[LX_SOCK_NI_CONNS_PER_PEER] = "conns_per_peer",
 	[LX_SOCK_NI_TIMEOUT] = "timeout",
 	[LX_SOCK_NI_TOS] = "tos",
-	[LX_SOCK_NI_FAST_PATH] = "fast_path",
+	[LX_SOCK_NI_FASTPATH] = "fastpath",
 	NULL,
 };
 
@@ -118,7 +118,7 @@ static bool ni_tunable_valid(unsigned int index, int32_t value)
 		return in_range(value, 0, 86400);
 	case LX_SOCK_NI_TOS:
 		return in_range(value, -1, 255);
-	case LX_SOCK_NI_FAST_PATH:
+	case LX_SOCK_NI_FASTPATH:
 		return value == LX_LND_TUNABLE_HIDDEN || in_range(value, 0, 1);
 	default:
 		return false;
@@ -137,7 +137,7 @@ static int take_tunables(struct lx_sock_net *net)
 	take_default(&tun[LX_SOCK_NI_CONNS_PER_PEER], lx_sock_tun.conns_per_peer);
 	take_default(&tun[LX_SOCK_NI_TIMEOUT], lx_sock_tun.sock_timeout);
 	take_default(&tun[LX_SOCK_NI_TOS], lx_sock_tun.tos);
-	take_default(&tun[LX_SOCK_NI_FAST_PATH], LX_LND_TUNABLE_HIDDEN);
+	take_default(&tun[LX_SOCK_NI_FASTPATH], LX_LND_TUNABLE_HIDDEN);
 	for (unsigned int i = 0; ni_tunable_names[i]; i++) {
 		if (!ni_tunable_valid(i, tun[i]))
 			return -EINVAL;
@@ -297,7 +297,7 @@ static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 {
 	struct lx_sock_net *net = ni->lnd_data;
 
-	if (index == LX_SOCK_NI_FAST_PATH)
+	if (index == LX_SOCK_NI_FASTPATH)
 		take_default(&value, LX_LND_TUNABLE_HIDDEN);
 	if (!ni_tunable_valid(index, value))
 		return -EINVAL;
@@ -368,7 +368,7 @@ static unsigned int sock_peers(struct lx_ni *ni)
 
 static void sock_count(struct lx_ni *ni)
 {
-	lx_sock_fast_count(ni->lnd_data);
+	lx_fp_count(ni->lnd_data);
 }
 
 static void sock_policy_changed(struct lx_ni *ni, const struct lx_nid *nid, uint32_t id)
@@ -376,7 +376,7 @@ static void sock_policy_changed(struct lx_ni *ni, const struct lx_nid *nid, uint
 	struct lx_sock_net *net = ni->lnd_data;
 
 	if (net && net->host)
-		lx_sock_fast_forget(net->host, nid, id);
+		lx_fp_forget(net->host, nid, id);
 }
 
 static int sock_disconnect(struct lx_ni *ni, const struct lx_nid *nid)

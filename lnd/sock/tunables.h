@@ -71,9 +71,9 @@
 	X(tag, accept_backlog, 127, 1, 65535, NULL, "connections the system keeps waiting") \
 	X(tag, accept_timeout, 5, 1, 3600, NULL, \
 	  "seconds a connecting peer has for each part of its request") \
-	X(tag, fast_path, 1, 0, 1, lx_sock_switch_names, \
+	X(tag, fastpath, 1, 0, 1, lx_sock_switch_names, \
 	  "let programs in the kernel forward messages, where they are loaded; an own setting") \
-	X(tag, fast_streams, 4096, 0, 16384, NULL, \
+	X(tag, fastpath_streams, 4096, 0, 16384, NULL, \
 	  "connections that the kernel forwards messages of at most, 20 KiB of memory each; " \
 	  "an own setting")
 
@@ -93,7 +93,7 @@ enum lx_sock_ni_tunable {
 	LX_SOCK_NI_CONNS_PER_PEER,
 	LX_SOCK_NI_TIMEOUT,
 	LX_SOCK_NI_TOS,
-	LX_SOCK_NI_FAST_PATH, /* hidden: as tunable fast_path; 0: not with this NI */
+	LX_SOCK_NI_FASTPATH, /* hidden: as tunable fastpath; 0: not with this NI */
 };
 
 /* More than a payload can be: zero copy is off. */

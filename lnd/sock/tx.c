@@ -7,7 +7,7 @@
  *	an ACK (8.2)       perhaps sent in part   kernel or an ACK
  *	                      └──── all done at once ────────────────▲
  *
- * Small messages are copied into a bundle, which is a tx like others, and are over with
+ * Small messages are copied into a batch, which is a tx like others, and are over with
  * that, as they would be in the socket's buffer. So the credits and router buffers they
  * hold are free again at once, and what comes in one by one leaves in one piece.
  *
@@ -36,8 +36,8 @@
 /* ---- life of a tx --------------------------------------------------------- */
 
 /* So many ended ones are kept for the next. */
-#define SPARE_TXS 256
-#define SPARE_BUNDLES 16
+#define TX_FREELIST_MAX 256
+#define BATCH_FREELIST_MAX 16
 
 /* All but the bytes that encode() fills. */
 static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
@@ -51,7 +51,7 @@ static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
 
 int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx)
 {
-	struct lx_sock_tx *tx = lx_spare_take(&host->spare_txs, sizeof(*tx));
+	struct lx_sock_tx *tx = lx_freelist_get(&host->tx_freelist, sizeof(*tx));
 
 	if (!tx)
 		return -ENOMEM;
@@ -64,15 +64,15 @@ int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock
 	return 0;
 }
 
-static struct lx_sock_tx *bundle_new(struct lx_sock_host *host)
+static struct lx_sock_tx *batch_new(struct lx_sock_host *host)
 {
-	struct lx_sock_tx *tx = lx_spare_take(
-		&host->spare_bundles, offsetof(struct lx_sock_tx, wire) + LX_SOCK_BUNDLE);
+	struct lx_sock_tx *tx = lx_freelist_get(
+		&host->batch_freelist, offsetof(struct lx_sock_tx, wire) + LX_SOCK_BATCH);
 
 	if (!tx)
 		return NULL;
 	tx_init(tx, host);
-	tx->bundle = true;
+	tx->batch = true;
 	return tx;
 }
 
@@ -82,10 +82,10 @@ void lx_sock_tx_free(struct lx_sock_tx *tx)
 
 	lx_list_del(&tx->link);
 	lx_list_del(&tx->zc_link);
-	if (tx->bundle)
-		lx_spare_give(&host->spare_bundles, tx, SPARE_BUNDLES);
+	if (tx->batch)
+		lx_freelist_put(&host->batch_freelist, tx, BATCH_FREELIST_MAX);
 	else
-		lx_spare_give(&host->spare_txs, tx, SPARE_TXS);
+		lx_freelist_put(&host->tx_freelist, tx, TX_FREELIST_MAX);
 }
 
 void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus)
@@ -111,7 +111,7 @@ void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo)
 /*
  * "carrier" is the first in the queue that has something to do with ACKs: a NOOP,
  * whose cookie the next LNet message may take over, or an LNet message that has room
- * for one. From it on, all in the queue are of one kind, but for bundles, which have no
+ * for one. From it on, all in the queue are of one kind, but for batches, which have no
  * part in this. On the connection for
  * acknowledgements of V3 and V4 there are NOOPs only; there it is the last, which may
  * take more cookies.
@@ -127,16 +127,16 @@ static void next_carrier(struct lx_sock_conn *conn)
 
 	for (; at != &conn->queue; at = at->next) {
 		conn->carrier = lx_container_of(at, struct lx_sock_tx, link);
-		if (!conn->carrier->bundle)
+		if (!conn->carrier->batch)
 			return;
 	}
 	conn->carrier = NULL;
 }
 
-/* The last message of the bundle takes the cookie, if it has none yet. */
-static bool bundle_ack(struct lx_sock_conn *conn, uint64_t cookie)
+/* The last message of the batch takes the cookie, if it has none yet. */
+static bool batch_ack(struct lx_sock_conn *conn, uint64_t cookie)
 {
-	struct lx_sock_tx *tx = conn->bundle;
+	struct lx_sock_tx *tx = conn->batch;
 
 	if (!tx || !tx->room_at)
 		return false;
@@ -152,7 +152,7 @@ static bool merge_ack(struct lx_sock_conn *conn, uint64_t cookie)
 	struct lx_sock_tx *carrier = conn->carrier;
 
 	if (!carrier)
-		return bundle_ack(conn, cookie);
+		return batch_ack(conn, cookie);
 	if (is_ack_conn(conn))
 		return lx_proto_ack_merge(&carrier->head, cookie);
 	if (lx_sock_tx_is_noop(carrier))
@@ -223,7 +223,7 @@ void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	if (lx_sock_tx_is_noop(tx)) {
 		queue_noop(conn, tx);
-	} else if (lx_sock_tx_bundle(conn, tx->msg)) {
+	} else if (lx_sock_tx_batch(conn, tx->msg)) {
 		lx_sock_tx_free(tx);
 		return;
 	} else {
@@ -250,38 +250,40 @@ int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk
 
 /* ---- encoding ------------------------------------------------------------- */
 
-/* Bytes of memory with a position, to be cut into an iovec. */
-struct cut {
+/* Memory that is gathered into an iovec. */
+struct gather {
 	struct iovec *iov;
 	unsigned int n, max;
 	size_t bytes;
 };
 
-static bool cut_add(struct cut *cut, void *base, size_t len)
+static bool gather_add(struct gather *gather, void *base, size_t len)
 {
 	if (!len)
 		return true;
-	if (cut->n == cut->max)
+	if (gather->n == gather->max)
 		return false;
-	cut->iov[cut->n].iov_base = base;
-	cut->iov[cut->n++].iov_len = len;
-	cut->bytes += len;
+	gather->iov[gather->n].iov_base = base;
+	gather->iov[gather->n++].iov_len = len;
+	gather->bytes += len;
 	return true;
 }
 
 /* Bytes @from .. @to of a payload that is in memory. False: no room for all of it. */
-static bool cut_payload(struct cut *cut, const struct lx_payload *p, size_t from, size_t to)
+static bool gather_payload(struct gather *gather, const struct lx_payload *p, size_t from,
+			   size_t to)
 {
 	size_t at = 0, start, end;
 
 	from += p->offset;
 	to += p->offset;
 	if (p->rbuf)
-		return cut_add(cut, (char *)p->rbuf->mem + from, to - from);
+		return gather_add(gather, (char *)p->rbuf->mem + from, to - from);
 	for (unsigned int i = 0; i < p->n_iov && at < to; at += p->iov[i++].iov_len) {
 		start = from > at ? from - at : 0;
 		end = to - at < p->iov[i].iov_len ? to - at : p->iov[i].iov_len;
-		if (start < end && !cut_add(cut, (char *)p->iov[i].iov_base + start, end - start))
+		if (start < end &&
+		    !gather_add(gather, (char *)p->iov[i].iov_base + start, end - start))
 			return false;
 	}
 	return true;
@@ -298,14 +300,14 @@ static uint32_t payload_csum(uint32_t sum, const struct lx_payload *payload)
 	size_t from = 0;
 
 	while (from < payload->length) {
-		struct cut cut = { .iov = iov, .max = 64 };
+		struct gather gather = { .iov = iov, .max = 64 };
 
-		cut_payload(&cut, payload, from, payload->length);
-		for (unsigned int i = 0; i < cut.n; i++)
+		gather_payload(&gather, payload, from, payload->length);
+		for (unsigned int i = 0; i < gather.n; i++)
 			sum = lx_proto_csum(sum, iov[i].iov_base, iov[i].iov_len);
-		if (!cut.bytes)
+		if (!gather.bytes)
 			break;
-		from += cut.bytes;
+		from += gather.bytes;
 	}
 	return sum;
 }
@@ -333,11 +335,11 @@ static size_t encode(const struct lx_sock_conn *conn, struct lx_sock_msg *head,
 	return at;
 }
 
-/* ---- bundles -------------------------------------------------------------- */
+/* ---- batches -------------------------------------------------------------- */
 
 /* The largest payload that is copied, and how much may be queued before it is not. */
-#define BUNDLE_PAYLOAD 4096
-#define BUNDLE_QUEUED (2 * LX_SOCK_BUNDLE)
+#define BATCH_PAYLOAD 4096
+#define BATCH_QUEUED (2 * LX_SOCK_BATCH)
 
 static bool nids_fit(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 {
@@ -345,45 +347,44 @@ static bool nids_fit(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 	       (lx_nid_is_nid4(&hdr->src_nid) && lx_nid_is_nid4(&hdr->dst_nid));
 }
 
-/* The bundle with room for @len bytes more, or NULL. */
-static struct lx_sock_tx *bundle_for(struct lx_sock_conn *conn, size_t len)
+/* The batch with room for @len bytes more, or NULL. */
+static struct lx_sock_tx *batch_for(struct lx_sock_conn *conn, size_t len)
 {
-	struct lx_sock_tx *tx = conn->bundle;
+	struct lx_sock_tx *tx = conn->batch;
 
-	if (tx && tx->wire_len + len <= LX_SOCK_BUNDLE)
+	if (tx && tx->wire_len + len <= LX_SOCK_BATCH)
 		return tx;
 	/* Beyond that LNet's credits shall notice that the peer is slow. */
-	if (conn->queued_bytes > BUNDLE_QUEUED)
+	if (conn->queued_bytes > BATCH_QUEUED)
 		return NULL;
-	tx = bundle_new(conn->host);
+	tx = batch_new(conn->host);
 	if (!tx)
 		return NULL;
 	enqueue(conn, tx);
-	conn->bundle = tx;
+	conn->batch = tx;
 	return tx;
 }
 
-bool lx_sock_tx_bundling(const struct lx_sock_conn *conn, size_t payload)
+bool lx_sock_tx_batching(const struct lx_sock_conn *conn, size_t payload)
 {
-	return conn->bundle && !conn->tx_blocked && !conn->tx_nomem &&
-	       payload <= BUNDLE_PAYLOAD &&
-	       conn->bundle->wire_len + conn->overhead + payload <= LX_SOCK_BUNDLE;
+	return conn->batch && !conn->tx_blocked && !conn->tx_nomem && payload <= BATCH_PAYLOAD &&
+	       conn->batch->wire_len + conn->overhead + payload <= LX_SOCK_BATCH;
 }
 
-bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg)
+bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg)
 {
 	const struct lx_payload *payload = &msg->payload;
 	struct lx_sock_msg head = { .type = LX_SOCK_LNET };
 	struct iovec iov[16];
-	struct cut cut = { .iov = iov, .max = 16 };
+	struct gather gather = { .iov = iov, .max = 16 };
 	struct lx_sock_tx *tx;
 	size_t len;
 
-	if (payload->length > BUNDLE_PAYLOAD || (payload->rbuf && payload->rbuf->piped) ||
-	    !nids_fit(conn, &msg->hdr) || !cut_payload(&cut, payload, 0, payload->length))
+	if (payload->length > BATCH_PAYLOAD || (payload->rbuf && payload->rbuf->piped) ||
+	    !nids_fit(conn, &msg->hdr) || !gather_payload(&gather, payload, 0, payload->length))
 		return false;
 	len = conn->overhead + payload->length;
-	tx = bundle_for(conn, len);
+	tx = batch_for(conn, len);
 	if (!tx)
 		return false;
 	head.cookie[1] = take_noop(conn);
@@ -391,7 +392,7 @@ bool lx_sock_tx_bundle(struct lx_sock_conn *conn, struct lx_msg *msg)
 	if (conn->version != LX_SOCK_V1 && !head.cookie[1] && !csum_wanted(conn))
 		tx->room_at = tx->wire_len + 1;
 	tx->wire_len += encode(conn, &head, msg, tx->wire + tx->wire_len);
-	for (unsigned int i = 0; i < cut.n; i++) {
+	for (unsigned int i = 0; i < gather.n; i++) {
 		memcpy(tx->wire + tx->wire_len, iov[i].iov_base, iov[i].iov_len);
 		tx->wire_len += iov[i].iov_len;
 	}
@@ -427,7 +428,7 @@ static int prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	int r;
 
-	if (tx->bundle)
+	if (tx->batch)
 		return 0;
 	if (tx->msg) {
 		if (!nids_fit(conn, &tx->msg->hdr))
@@ -469,8 +470,8 @@ static void fill(struct lx_sock_conn *conn)
 	       (tx = lx_list_first(&conn->queue, struct lx_sock_tx, link))) {
 		if (tx == conn->carrier)
 			next_carrier(conn);
-		if (tx == conn->bundle)
-			conn->bundle = NULL;
+		if (tx == conn->batch)
+			conn->batch = NULL;
 		lx_list_del(&tx->link);
 		if (lx_sock_tx_is_noop(tx))
 			conn->n_noops--;
@@ -496,17 +497,18 @@ static size_t memory_end(const struct lx_sock_tx *tx)
 	return tx->piped ? tx->wire_len + tx->msg->payload.rbuf->pipe_at : tx->length;
 }
 
-static bool cut_tx(struct cut *cut, struct lx_sock_tx *tx)
+static bool gather_tx(struct gather *gather, struct lx_sock_tx *tx)
 {
 	size_t end = memory_end(tx);
 
-	if (tx->done < tx->wire_len && !cut_add(cut, tx->wire + tx->done, tx->wire_len - tx->done))
+	if (tx->done < tx->wire_len &&
+	    !gather_add(gather, tx->wire + tx->done, tx->wire_len - tx->done))
 		return false;
 	if (end == tx->wire_len)
 		return true;
-	return cut_payload(cut, &tx->msg->payload,
-			   tx->done > tx->wire_len ? tx->done - tx->wire_len : 0,
-			   end - tx->wire_len);
+	return gather_payload(gather, &tx->msg->payload,
+			      tx->done > tx->wire_len ? tx->done - tx->wire_len : 0,
+			      end - tx->wire_len);
 }
 
 /* Takes note of @n bytes sent, and ends what is complete. */
@@ -536,16 +538,16 @@ static void account(struct lx_sock_conn *conn, size_t n)
 static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
 {
 	struct iovec iov[BATCH_IOV];
-	struct cut cut = { .iov = iov, .max = BATCH_IOV };
+	struct gather gather = { .iov = iov, .max = BATCH_IOV };
 	struct msghdr msg = { .msg_iov = iov };
 	int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
 	struct lx_sock_tx *tx, *zero_copy = NULL;
 	ssize_t n;
 
 	lx_list_for_each (tx, &conn->sending, link) {
-		if (tx->zero_copy && cut.n)
+		if (tx->zero_copy && gather.n)
 			break;
-		if (!cut_tx(&cut, tx))
+		if (!gather_tx(&gather, tx))
 			break;
 		if (tx->piped) {
 			flags |= MSG_MORE;
@@ -557,13 +559,13 @@ static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
 			break;
 		}
 	}
-	msg.msg_iovlen = cut.n;
+	msg.msg_iovlen = gather.n;
 	lx_env_unlock(conn->host->env);
 	n = sendmsg(conn->fd, &msg, flags);
 	if (n < 0)
 		n = -errno;
 	lx_env_lock(conn->host->env);
-	*ret_full = n >= 0 && (size_t)n < cut.bytes;
+	*ret_full = n >= 0 && (size_t)n < gather.bytes;
 	if (n > 0 && zero_copy)
 		lx_sock_zc_sent(conn, zero_copy);
 	if (n == -ENOBUFS && zero_copy) {
@@ -692,7 +694,7 @@ void lx_sock_tx_ready(struct lx_sock_conn *conn)
 /* ---- what has arrived ------------------------------------------------------ */
 
 /*
- * Not a count of bytes: those of a bundle are not sent when its messages are over, and a
+ * Not a count of bytes: those of a batch are not sent when its messages are over, and a
  * NOOP that is queued may come to nothing.
  */
 void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark)
@@ -736,7 +738,7 @@ static void abort_list(struct lx_list *list, int status, enum lx_hstatus hstatus
 
 void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus)
 {
-	conn->carrier = conn->bundle = NULL;
+	conn->carrier = conn->batch = NULL;
 	conn->queued_bytes = 0;
 	abort_list(&conn->sending, status, hstatus);
 	abort_list(&conn->queue, status, hstatus);

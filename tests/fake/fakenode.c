@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include <lnetx/lnetx.h>
-#include <lnetx/offload.h>
+#include <lnetx/fastpath.h>
 
 #include "../../user/base/log.h"
 #include "../../user/conf/check.h"
@@ -27,7 +27,7 @@
 	X(tag, sock_timeout, 50, 0, 86400, NULL, "seconds")                                        \
 	X(tag, accept, 1, 0, 2, accept_names, "whom to accept")                                    \
 	X(tag, accept_port, 988, 1, 65535, NULL, "port")                                           \
-	X(tag, fast_path, 1, 0, 1, switch_names, "whether the kernel forwards")
+	X(tag, fastpath, 1, 0, 1, switch_names, "whether the kernel forwards")
 static const char *const accept_names[] = { "none", "secure", "all", NULL };
 static const char *const switch_names[] = { "off", "on", NULL };
 #define O2IB_TUNABLES(X, tag) X(tag, service, 987, 1, 65535, NULL, "port")
@@ -572,7 +572,7 @@ void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, vo
 }
 
 /* It has no connections. */
-void lx_node_set_forward(struct lx_node *node, struct lx_forward *forward)
+void lx_node_set_fastpath(struct lx_node *node, struct lx_fastpath *fastpath)
 {
 }
 

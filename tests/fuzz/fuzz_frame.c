@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: framing, pieces and what a sender is told, on any bytes in any
+ * libFuzzer target: framing, fragments and ACKs for a sender, on any bytes in any
  * order. The input is a list of commands: data at some place of the stream, what was
  * acknowledged by whom, what the daemon says. Nothing is read or written out of place,
- * slots cover the stream without a gap, the ring has its bound, edges do not move back,
- * and no byte is told of that its receiver has not acknowledged.
+ * extents cover the stream without a gap, the ring has its bound, edges do not move back,
+ * and no byte is acknowledged that its receiver has not acknowledged.
  */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../../bpf/compose.h"
-#include "../../bpf/piece.h"
+#include "../../bpf/ack.h"
+#include "../../bpf/fragment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct lx_stream s;
 static struct lx_lane lane[LANES];
-static struct lx_hop hop[2];
+static struct lx_fp_peer fp_peer[2];
 static struct lx_dest dest;
 
 static struct lx_stream *lx_stream_at(__u32 index)
@@ -32,14 +32,14 @@ static struct lx_lane *lx_lane_at(__u32 index)
 	return index < LANES ? &lane[index] : NULL;
 }
 
-static struct lx_hop *lx_hop_at(__u32 index)
+static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
 {
-	return index < 2 ? &hop[index] : NULL;
+	return index < 2 ? &fp_peer[index] : NULL;
 }
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
-	dest = (struct lx_dest){ .n = nid->addr[3] & 1, .hop = { 1 } };
+	dest = (struct lx_dest){ .n = nid->addr[3] & 1, .next_hop = { 1 } };
 	return nid->addr[3] & 2 ? NULL : &dest;
 }
 
@@ -56,7 +56,7 @@ static int lx_packet_load(void *skb, __u32 at, void *to, __u32 len)
 	return 0;
 }
 
-static int lx_tell(enum lx_record_type type, __u32 index, __u64 value)
+static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 {
 	return 0;
 }
@@ -65,49 +65,49 @@ static void begin(uint8_t form)
 {
 	memset(&s, 0, sizeof(s));
 	memset(lane, 0, sizeof(lane));
-	memset(hop, 0, sizeof(hop));
+	memset(fp_peer, 0, sizeof(fp_peer));
 	s.state = LX_STREAM_ON;
 	s.mss = 1448;
 	s.version = form & 1 ? LX_SOCK_V4 : LX_SOCK_V3;
 	s.flip = form >> 1 & 1;
 	s.wscale = form >> 2 & 15;
-	s.socket_edge = s.edge = s.told_edge = 1 << 16;
-	hop[0].rtr.now = hop[1].tx.now = form >> 6;
-	hop[1].n_lanes = LANES;
+	s.socket_window_edge = s.window_edge = s.advertised_edge = 1 << 16;
+	fp_peer[0].rtr.now = fp_peer[1].tx.now = form >> 6;
+	fp_peer[1].n_lanes = LANES;
 	for (int i = 0; i < LANES; i++) {
-		lane[i] = (struct lx_lane){ .word = (__u64)LX_LANE_OWNER << 32, .hop = 1,
-					    .edge = 1 << 16, .state = LX_LANE_LIVE,
+		lane[i] = (struct lx_lane){ .word = (__u64)LX_LANE_OWNER << 32, .next_hop = 1,
+					    .window_edge = 1 << 16, .state = LX_LANE_LIVE,
 					    .version = s.version, .mss = s.mss };
-		hop[1].lane[i] = i;
+		fp_peer[1].lane[i] = i;
 	}
 }
 
-static void check_slots(void)
+static void check_extents(void)
 {
-	assert(s.tail - s.head < LX_STREAM_SLOTS);
+	assert(s.tail - s.head < LX_STREAM_EXTENTS);
 	for (__u32 c = s.head; c != s.tail; c++) {
-		__u64 end = lx_slot_end(lx_slot_at(&s, c));
+		__u64 end = lx_extent_end(lx_extent_at(&s, c));
 
 		if (c + 1 != s.tail)
-			assert(lx_slot_at(&s, c + 1)->start == end);
-		else if (!s.raw)
+			assert(lx_extent_at(&s, c + 1)->start == end);
+		else if (!s.unframed)
 			assert(end == s.parse_next);
 	}
 	assert(!lx_pos_before(s.parse_next, s.diverted));
 }
 
-static void check_pieces(__u64 pos, __u64 end)
+static void check_fragments(__u64 pos, __u64 end)
 {
-	struct lx_piece p, same;
+	struct lx_fragment p, same;
 	__u32 near = s.head;
 
 	while (lx_pos_before(pos, end)) {
-		lx_piece_run(&s, pos, end, near++, &p);
+		lx_fragment_run(&s, pos, end, near++, &p);
 		/* Where one begins to look changes nothing. */
-		lx_piece_run(&s, pos, end, s.head - 9, &same);
+		lx_fragment_run(&s, pos, end, s.head - 9, &same);
 		assert(p.kind == same.kind && p.end == same.end && p.target == same.target);
 		assert(p.pos == pos && lx_pos_before(pos, p.end) && !lx_pos_before(end, p.end));
-		if (p.kind == LX_PIECE_LANE)
+		if (p.kind == LX_FRAGMENT_LANE)
 			assert(!lx_pos_before(lx_lane_next(lane[p.lane].word, lane[p.lane].una),
 					      p.target + (p.end - p.pos)));
 		pos = p.end;
@@ -119,7 +119,7 @@ static void data_in(__u64 pos, const uint8_t *data, size_t size)
 	struct lx_segment in = { .pos = pos, .end = pos + size };
 	struct lx_framing f = { .s = &s, .seg = &in };
 
-	if (!size || lx_pos_before(s.edge, in.end) || !lx_pos_before(s.acked, in.end))
+	if (!size || lx_pos_before(s.window_edge, in.end) || !lx_pos_before(s.acked, in.end))
 		return;
 	packet.bytes = malloc(size);
 	assert(packet.bytes);
@@ -127,34 +127,34 @@ static void data_in(__u64 pos, const uint8_t *data, size_t size)
 	memcpy(packet.bytes, data, size);
 	assert(!lx_frame(&f));
 	assert(f.saved <= LX_HEADER_MAX && s.have <= LX_HEADER_MAX);
-	check_slots();
-	check_pieces(pos, in.end);
+	check_extents();
+	check_fragments(pos, in.end);
 	free(packet.bytes);
 }
 
 static void tell(void)
 {
-	__u64 edge = s.told_edge, acked = s.acked;
-	struct lx_told told;
+	__u64 window_edge = s.advertised_edge, acked = s.acked;
+	struct lx_advertised adv;
 	__u64 may = s.socket_una;
 
 	/* What is on a lane that is gone is done when it was here. */
 	for (int i = 0; i < LANES; i++)
 		may += lx_lane_is_gone(&lane[i]) ? lx_pos_max(s.high, lane[i].una) : lane[i].una;
-	assert(lx_compose(&s, 0, 0, &told) >= 0);
-	assert(!lx_pos_before(told.edge, edge) && !lx_pos_before(s.acked, acked));
-	assert(told.n_sack <= 3 && !lx_pos_before(may, s.acked));
+	assert(lx_ack_build(&s, 0, 0, &adv) >= 0);
+	assert(!lx_pos_before(adv.window_edge, window_edge) && !lx_pos_before(s.acked, acked));
+	assert(adv.n_sack <= 3 && !lx_pos_before(may, s.acked));
 }
 
 /* What has gone up, or onto a lane, may be acknowledged; in part, too. */
 static void acked(uint8_t which, uint32_t n)
 {
 	struct lx_lane *l = &lane[which & 1];
-	__u64 up = (s.raw ? s.raw_high : s.parse_next) - s.diverted;
+	__u64 up = (s.unframed ? s.unframed_high : s.parse_next) - s.diverted;
 
 	if (which & 2) {
 		s.socket_una = lx_pos_max(s.socket_una, lx_pos_min(up, s.socket_una + n));
-		s.socket_edge = lx_pos_max(s.socket_edge, s.socket_una + n);
+		s.socket_window_edge = lx_pos_max(s.socket_window_edge, s.socket_una + n);
 	} else {
 		__u64 next = lx_lane_next(l->word, l->una);
 
@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			acked(what >> 3, n);
 			break;
 		case 1:
-			s.boundary = s.through = s.socket_una;
+			s.boundary = s.slowpath_done = s.socket_una;
 			s.flags = what >> 3 & 7;
 			break;
 		case 2:

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bpf/judge.h"
+#include "../../bpf/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -99,11 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	frame = realloc(frame, size > 1 ? size - 1 : 1);
 	assert(frame);
 	kind = lx_packet_parse(frame, frame + size - 1, &packet);
-	check(&config, kind, &packet, lx_guard_judge(&config, kind, &packet, 0));
+	check(&config, kind, &packet, lx_guard_check(&config, kind, &packet, 0));
 	frame = realloc(frame, size + 63);
 	assert(frame);
 	memset(frame + size - 1, 0xa5, 64);
-	if (kind != LX_PACKET_CUT && kind != LX_PACKET_TCP_FRAGMENT && size > 23) {
+	if (kind != LX_PACKET_TRUNCATED && kind != LX_PACKET_TCP_FRAGMENT && size > 23) {
 		assert(lx_packet_parse(frame, frame + size + 63, &longer) == kind);
 		assert(!memcmp(&packet, &longer, sizeof(packet)));
 	}

@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MSGS 64
-#define PARKED 64
+#define AWAITING 64
 #define MEM 20000
 
 struct out {
@@ -32,8 +32,8 @@ static const uint8_t *in;
 static size_t left;
 static struct qp qps[8];
 static struct out outs[MSGS];
-static void *parked[PARKED];
-static unsigned int n_parked;
+static void *awaiting_recv[AWAITING];
+static unsigned int n_awaiting;
 static uint64_t last_cookie;
 static bool direct;
 static char mem[MEM];
@@ -83,11 +83,11 @@ static struct lx_payload memory(size_t length)
 /* The core has made up its mind about what it was asked. */
 static void decide(unsigned int i)
 {
-	struct lx_o2ib_rx *rx = parked[i];
+	struct lx_o2ib_rx *rx = awaiting_recv[i];
 	struct lx_payload p = memory(rx->msg.hdr.payload_length);
 	struct lx_msg *msg = byte() & 1 ? msg_new() : NULL;
 
-	parked[i] = parked[--n_parked];
+	awaiting_recv[i] = awaiting_recv[--n_awaiting];
 	if (p.length > rx->msg.hdr.payload_length)
 		p.length = rx->msg.hdr.payload_length;
 	if (rx->msg.type == LX_O2IB_GET_REQ)
@@ -99,11 +99,12 @@ static void decide(unsigned int i)
 
 static int core_parse(const struct lx_hdr *hdr, void *rx)
 {
-	if (n_parked == PARKED || hdr->type > LX_MSG_REPLY || hdr->payload_length > LX_PAYLOAD_MAX)
+	if (n_awaiting == AWAITING || hdr->type > LX_MSG_REPLY ||
+	    hdr->payload_length > LX_PAYLOAD_MAX)
 		return -EPROTO;
-	parked[n_parked++] = rx;
+	awaiting_recv[n_awaiting++] = rx;
 	if (direct)
-		decide(n_parked - 1);
+		decide(n_awaiting - 1);
 	return 0;
 }
 
@@ -204,7 +205,9 @@ static struct lx_o2ib_msg peer_msg(uint8_t type)
 static void handshake(struct qp *qp)
 {
 	struct lx_o2ib_msg m = peer_msg(LX_O2IB_CONNACK);
-	struct lx_o2ib_rej rej = { .version = LX_O2IB_V2, .why = byte() & 15, .stamp = byte() };
+	struct lx_o2ib_rej rej = { .version = LX_O2IB_V2,
+				   .why = byte() & 15,
+				   .incarnation = byte() };
 	uint8_t buf[LX_O2IB_CONN_BYTES];
 
 	m.params = (struct lx_o2ib_params){ 1 + byte() % 9, 257 - byte(), 4096 };
@@ -230,8 +233,8 @@ static void connect_request(void)
 
 	m.params = (struct lx_o2ib_params){ byte() % 10, 257 - byte(), 4096 };
 	m.nob = lx_o2ib_nob(m.type, 0);
-	m.src_stamp += byte() == 7;
-	m.dst_stamp = byte() & 1 ? hand.net->stamp : 0;
+	m.src_incarnation += byte() == 7;
+	m.dst_incarnation = byte() & 1 ? hand.net->incarnation : 0;
 	m.dst_nid += byte() == 9;
 	lx_o2ib_encode(&m, buf, false);
 	lx_o2ib_cm_request(&hand.nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
@@ -261,7 +264,7 @@ static void arrive(struct qp *qp)
 		lx_o2ib_frag_put(buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136), i, u16(), u16());
 	m.desc.frags = buf + (m.type == LX_O2IB_PUT_ACK ? 72 : 136);
 	m.nob = lx_o2ib_nob(m.type, m.type == LX_O2IB_IMMEDIATE ? n : m.desc.n_frags);
-	m.src_stamp += byte() == 0xfe;
+	m.src_incarnation += byte() == 0xfe;
 	lx_o2ib_encode(&m, buf, false);
 	if (byte() == 0xfd)
 		buf[byte()] = byte();
@@ -337,8 +340,8 @@ static void step(void)
 		break;
 	case 10:
 	case 11:
-		if (n_parked)
-			decide(byte() % n_parked);
+		if (n_awaiting)
+			decide(byte() % n_awaiting);
 		break;
 	default:
 		send_one();
@@ -349,7 +352,7 @@ static void begin(void)
 {
 	memset(qps, 0, sizeof(qps));
 	memset(outs, 0, sizeof(outs));
-	n_parked = 0;
+	n_awaiting = 0;
 	last_cookie = 1;
 	hand_core = (struct hand_core){ core_finalize, core_parse, msg_new, core_reply_length };
 	hand_hw.dial = hw_dial;
@@ -366,8 +369,8 @@ static void end(void)
 {
 	left = 0;
 	hand_shutdown();
-	while (n_parked)
-		decide(n_parked - 1);
+	while (n_awaiting)
+		decide(n_awaiting - 1);
 	assert(hand.stopped);
 	assert(!hand.live_mrs);
 	for (unsigned int i = 0; i < MSGS; i++)

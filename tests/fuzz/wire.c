@@ -509,7 +509,7 @@ static void assert_at_rest(struct wire *w)
 	struct lx_core_ni *ni;
 	struct lx_net *net;
 
-	/* Parked ones may stay; one of our own to ourselves is still being sent then. */
+	/* Delayed ones may stay; one of our own to ourselves is still being sent then. */
 	lx_list_for_each(msg, &core->msgs, all)
 		assert(msg->phase == LX_PHASE_DELAYED ||
 		       (msg->phase == LX_PHASE_TX && msg->txni == core->lo));

@@ -81,9 +81,9 @@ static void print_msg(char *text, size_t size, const struct lx_o2ib_msg *m)
 			    m->nob, HEX(m->cksum));
 
 	n += print_nid(text + n, size - n, m->src_nid);
-	n += snprintf(text + n, size - n, " stamp=%s%#llx dst=", HEX(m->src_stamp));
+	n += snprintf(text + n, size - n, " stamp=%s%#llx dst=", HEX(m->src_incarnation));
 	n += print_nid(text + n, size - n, m->dst_nid);
-	n += snprintf(text + n, size - n, " stamp=%s%#llx", HEX(m->dst_stamp));
+	n += snprintf(text + n, size - n, " stamp=%s%#llx", HEX(m->dst_incarnation));
 	if (m->type == LX_O2IB_CONNREQ || m->type == LX_O2IB_CONNACK)
 		n += snprintf(text + n, size - n, " | queue_depth=%u max_frags=%u max_msg_size=%u",
 			      m->params.queue_depth, m->params.max_frags, m->params.max_msg_size);
@@ -106,8 +106,8 @@ static void print_rej(char *text, size_t size, const struct lx_o2ib_rej *rej)
 	snprintf(text, size,
 		 "KIB REJ magic=%#x ver=%#x why=%u incarnation=%s%#llx queue_depth=%u max_frags=%u "
 		 "max_msg_size=%u",
-		 LX_O2IB_MAGIC, rej->version, rej->why, HEX(rej->stamp), rej->params.queue_depth,
-		 rej->params.max_frags, rej->params.max_msg_size);
+		 LX_O2IB_MAGIC, rej->version, rej->why, HEX(rej->incarnation),
+		 rej->params.queue_depth, rej->params.max_frags, rej->params.max_msg_size);
 }
 
 /* Without runs of blanks, which the listing has where something is missing. */

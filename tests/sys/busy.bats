@@ -32,7 +32,7 @@ setup() {
 	  echo '    lnet: { alive_router_check_interval: 2, router_ping_timeout: 1 }'
 	  echo '    tcp: { conns_per_peer: 9 }'; } | config r1
 	start r1
-	fast_path_as_told r1
+	fastpath_as_configured r1
 	QUICK="$QUICK --set tcp.conns_per_peer=9"
 }
 
@@ -46,7 +46,7 @@ teardown() {
 		-r tcp2=10.1.0.11@tcp1 -s 64k -t "$BUSY" -v --ping 10.1.0.11@tcp1 --timeout 10
 	timeout $((BUSY + 60)) tail --pid="${load_pid[client]}" -f /dev/null
 	end_load client
-	fast_path_used r1
+	fastpath_used r1
 	all_arrived "$DIR/client.json"
 	jq -e '.pings > 100 and .pings_failed == 0 and .sent_again == 0' "$DIR/client.json" ||
 		{ cat "$DIR/client.json"; return 1; }

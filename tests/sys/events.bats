@@ -48,7 +48,7 @@ begin_traffic() {
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
 	begin_client
 	eventually "$PATIENCE" routed_by r1 500
-	eventually "$PATIENCE" fast_path_used r1
+	eventually "$PATIENCE" fastpath_used r1
 }
 
 begin_client() {
@@ -135,7 +135,7 @@ reset_conns() {
 		trains --count 300 --end fin --timeout $BOUND
 		equal "${lines[-1]}" closed
 	done
-	fast_path_used r1
+	fastpath_used r1
 	end_others 1500
 }
 
@@ -156,7 +156,7 @@ reset_conns() {
 	taker server 10.2.0.1
 	begin_others
 	trains --count 300 --batch 20 --end pause
-	fast_path_used r1
+	fastpath_used r1
 	end_others 301
 	run ! log_has r1 level=warning
 }
@@ -186,7 +186,7 @@ reset_conns() {
 			equal "${lines[-1]}" closed
 		done
 	done
-	fast_path_used r1
+	fastpath_used r1
 	end_others 1200
 	[ "$(grep -c 'illegal message' "$DIR/r1.log")" = 4 ]
 	run ! grep -E 'nid=10.(1.0.5|2.0.1)@' "$DIR/r1.log"
@@ -296,7 +296,7 @@ mtu() {
 	ip -n "$(ns "$1")" link set "p-$2" mtu "$4"
 }
 
-# Super-packets would go through a veth whatever its MTU is; a real link has none.
+# GSO packets would go through a veth whatever its MTU is; a real link has none.
 cut_to_mtu() {
 	ip -n "$(ns r1)" link set eth1 gso_max_segs 1
 }
@@ -405,7 +405,7 @@ net_gateway() {
 	load_server server 10.3.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
 	SERVER=10.3.0.1@tcp2 begin_client
 	eventually "$PATIENCE" routed_by r1 500
-	eventually "$PATIENCE" fast_path_used r1
+	eventually "$PATIENCE" fastpath_used r1
 	ip -n "$(ns gw)" link set eth1 mtu 1500
 	goes_on $QUIET
 	segments_fit
@@ -500,12 +500,12 @@ moved() {
 	gateway r1 tcp1 eth0 tcp2 eth1 tcp3 10.2.0.12@tcp2
 	gateway r2 tcp2 eth0 tcp3 eth1 tcp1 10.2.0.11@tcp2
 	gateway r3 tcp2 eth0 tcp3 eth1 tcp1 10.2.0.11@tcp2
-	fast_path_as_told r1
+	fastpath_as_configured r1
 	QUICK="$QUICK --set tcp.conns_per_peer=4"
 	load_server server 10.3.0.1@tcp3 -r tcp1=10.3.0.12@tcp3 -r tcp1=10.3.0.13@tcp3
 	begin_load client $CLIENT put 10.3.0.1@tcp3 -r tcp3=10.1.0.11@tcp1 -s 64k -t 300
 	eventually "$PATIENCE" has_puts r2 1000
-	eventually "$PATIENCE" fast_path_used r1
+	eventually "$PATIENCE" fastpath_used r1
 	lx r1 route add net tcp3 via 10.2.0.13@tcp2
 	lx r1 route del net tcp3 via 10.2.0.12@tcp2
 	moved r2 r3
@@ -537,7 +537,7 @@ moved() {
 
 # by_lanes COUNT: more than so many messages have gone by lanes
 by_lanes() {
-	[ "$(fast_sum r1 lane_messages)" -gt "$1" ]
+	[ "$(fastpath_sum r1 lane_messages)" -gt "$1" ]
 }
 
 # refused REASON COUNT: at least so many segments of streams, and of lanes
@@ -549,7 +549,7 @@ refused() {
 # unharmed: nobody has had to send anything again, all connections are still there, and lanes carry
 unharmed() {
 	goes_on $QUIET
-	[ "$LNETX_BPF" = off ] || eventually $QUIET by_lanes $(($(fast_sum r1 lane_messages) + 100))
+	[ "$LNETX_BPF" = off ] || eventually $QUIET by_lanes $(($(fastpath_sum r1 lane_messages) + 100))
 	equal "$(conns r1)" "$connections"
 	ends_within $QUIET
 	jq -e '.sent_again == 0' "$DIR/client.json"
@@ -630,7 +630,7 @@ from_behind() {
 	begin_traffic
 	connections=$(conns r1)
 	on r1 sh -c 'echo 1 >/proc/sys/net/ipv4/conf/all/rp_filter'
-	lx r1 tunable set tcp fast_path on # has the interfaces looked at again
+	lx r1 tunable set tcp fastpath on # has the interfaces looked at again
 	from_behind data 0
 	from_behind data 1000000000
 	from_behind ack 0

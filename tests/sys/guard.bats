@@ -334,15 +334,15 @@ sees_packets() {
 	start_here a
 	lx a tunable set lnet router_start_delay 0
 	lx a routing on
-	fast_path_as_told a
+	fastpath_as_configured a
 	pins=$(pins_of a)
 	stop a KILL
 	[ -e "$pins/forward" ]
-	[[ $(ip -n "$(ns a)" link) == *lnetx-cut* ]]
+	[[ $(ip -n "$(ns a)" link) == *lnetx-seg* ]]
 	start_here a
-	log_has a 'forward reason="left by a lnetxd that has ended" action=removed'
+	log_has a 'fastpath reason="left by a lnetxd that has ended" action=removed'
 	[ ! -e "$pins/forward" ]
-	[[ $(ip -n "$(ns a)" link) != *lnetx-cut* ]]
+	[[ $(ip -n "$(ns a)" link) != *lnetx-seg* ]]
 }
 
 @test "an end in order keeps bans for the next start, and leaves nothing without any" {

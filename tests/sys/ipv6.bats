@@ -117,7 +117,7 @@ own_nids() {
 	link a eth1 10.2.0.1/24 r1 eth1 10.2.0.2/24
 	{ by_nid 10.2.0.2@tcp1 fd78::2@tcp2; echo 'routing: { enable: 1 }'; } | config r1
 	start r1
-	fast_path_as_told r1
+	fastpath_as_configured r1
 	load_server b fd78::1@tcp2 -r tcp1=fd78::2@tcp2
 	load a 10.2.0.1@tcp1 put fd78::1@tcp2 -r tcp2=10.2.0.2@tcp1 -s 64k -N 100 \
 		--timeout 10 >"$DIR/put.json" || cat "$DIR/put.json"

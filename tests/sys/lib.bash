@@ -228,7 +228,7 @@ start_routers() {
 		{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'
 			quick_yaml "${2:-}"; } | config "r$i"
 		start "r$i"
-		fast_path_as_told "r$i"
+		fastpath_as_configured "r$i"
 	done
 }
 
@@ -424,12 +424,12 @@ counter_of() {
 
 # ---- the fast path -----------------------------------------------------------------------------
 
-# fast_path_as_told NODE: it is there, or with LNETX_BPF=off it is not. Skips the test if
+# fastpath_as_configured NODE: it is there, or with LNETX_BPF=off it is not. Skips the test if
 # the kernel lacks something; it is run without, too.
-fast_path_as_told() {
+fastpath_as_configured() {
 	local set
 
-	set=$(lx "$1" -j bpf status | jq '.bpf.sets[] | select(.set == "forward")')
+	set=$(lx "$1" -j bpf status | jq '.bpf.sets[] | select(.set == "fastpath")')
 	if [ "$LNETX_BPF" = off ]; then
 		equal "$(jq .loaded <<<"$set")" false
 	elif jq -e '.reason // "" | startswith("needs ")' <<<"$set"; then
@@ -439,19 +439,19 @@ fast_path_as_told() {
 	fi
 }
 
-# fast_path_used NODE: its kernel has forwarded messages; with LNETX_BPF=off, none
-fast_path_used() {
+# fastpath_used NODE: its kernel has forwarded messages; with LNETX_BPF=off, none
+fastpath_used() {
 	local messages
 
-	messages=$(fast_sum "$1" lane_messages)
+	messages=$(fastpath_sum "$1" lane_messages)
 	echo "# $messages messages by lanes, LNETX_BPF=$LNETX_BPF"
 	[ "$([ "$messages" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
 }
 
-# fast_map NODE NAME: the id of one of the maps of the fast path's programs; nothing without them
-fast_map() {
+# fastpath_map NODE NAME: the id of one of the maps of the fast path's programs; nothing without them
+fastpath_map() {
 	lx "$1" -j bpf status | jq --arg name "$2" \
-		'.bpf.objects[]? | select(.set == "forward" and .name == $name).id'
+		'.bpf.objects[]? | select(.set == "fastpath" and .name == $name).id'
 }
 
 # bpftool, also where PATH has no place for administrators' programs
@@ -459,12 +459,12 @@ bpf_tool() {
 	PATH=$PATH:/usr/sbin bpftool "$@"
 }
 
-# fast_sum NODE FIELD: of all the streams that the router's programs have had, added up;
+# fastpath_sum NODE FIELD: of all the streams that the router's programs have had, added up;
 # a field of struct lx_stream (include/lnetx/abi.h). FIELD may be an expression of jq.
-fast_sum() {
+fastpath_sum() {
 	local id i sum=0
 
-	id=$(fast_map "$1" streams)
+	id=$(fastpath_map "$1" streams)
 	[ -n "$id" ] || { echo 0; return; }
 	# Of the table's first block, in this machine's byte order.
 	id=$(($(bpf_tool -j map lookup id "$id" key 0 0 0 0 |

@@ -58,7 +58,7 @@ complaints() {
 			{ tail -n $((after - before)) "$DIR/r1.log"; false; }
 	done
 	end_traffic
-	fast_path_used r1
+	fastpath_used r1
 	# Counted, each for what it was, and nothing else with it.
 	equal "$(lx r1 -j stats show | jq -c '.statistics.drops | del(.[] | select(. == 0))')" \
 		'{"bad_type":1,"bad_length":3,"misrouted":1,"no_match":1}'

@@ -49,7 +49,7 @@ rss_kib() {
 	before=$(rss_kib r1)
 	route_load 4
 	after=$(rss_kib r1)
-	fast_path_used r1
+	fastpath_used r1
 	echo "RSS: $before, then $after KiB"
 	[ "$after" -le $((before + (8 << 10))) ]
 }

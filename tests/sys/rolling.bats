@@ -34,7 +34,7 @@ teardown() {
 router() {
 	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; } | config "$1"
 	start "$1"
-	fast_path_as_told "$1"
+	fastpath_as_configured "$1"
 }
 
 # begin_traffic OPTION...: both ways, by both routers

@@ -86,7 +86,7 @@ gateway_is_up() {
 		equal "$(pool $class credits)" "$(pool $class nbuffers)"
 	done
 	equal "$(stat_of r1 drop_count)" 0
-	fast_path_used r1
+	fastpath_used r1
 }
 
 @test "several clients at a time through few buffers: queued, not lost" {

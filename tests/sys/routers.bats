@@ -27,8 +27,8 @@ begin_traffic() {
 		-s 64k -t 300
 	eventually "$PATIENCE" routed_by r1 100
 	eventually "$PATIENCE" routed_by r2 100
-	eventually "$PATIENCE" fast_path_used r1
-	eventually "$PATIENCE" fast_path_used r2
+	eventually "$PATIENCE" fastpath_used r1
+	eventually "$PATIENCE" fastpath_used r2
 }
 
 # The tool sends again what a dead router has swallowed; nothing may be missing.

@@ -113,5 +113,5 @@ many() {
 	enough_flips lan1 p-client
 	enough_flips lan2 p-r1
 	enough_flips lan2 p-server 3
-	fast_path_used r1
+	fastpath_used r1
 }

@@ -13,13 +13,13 @@
 
 /* ---- the world ------------------------------------------------------------------------- */
 
-struct forward_bpf *bpf;
+struct fastpath_bpf *bpf;
 struct lx_stream *s;
 struct lx_lane *lane;
 struct lx_settings *settings;
 bool v6;
 uint32_t run_flags;
-static uint8_t *hops;
+static uint8_t *peers;
 
 static void *map_memory(int fd, size_t each, size_t n)
 {
@@ -53,33 +53,33 @@ int kernel_open(void **state)
 
 	if (geteuid() || unshare(CLONE_NEWNET))
 		return 0;
-	bpf = forward_bpf__open();
+	bpf = fastpath_bpf__open();
 	assert_non_null(bpf);
-	r = forward_bpf__load(bpf);
+	r = fastpath_bpf__load(bpf);
 	if (r) {
 		/* Not allowed is one thing; what the verifier refuses is another. */
 		assert_int_equal(r, -EPERM);
-		forward_bpf__destroy(bpf);
+		fastpath_bpf__destroy(bpf);
 		bpf = NULL;
 		return 0;
 	}
 	s = first_block(bpf->maps.streams, sizeof(*s), LX_STREAM_BLOCK);
 	lane = first_block(bpf->maps.lanes, sizeof(*lane), LX_LANE_BLOCK);
-	hops = first_block(bpf->maps.hops, sizeof(struct lx_hop), LX_HOP_BLOCK);
+	peers = first_block(bpf->maps.peers, sizeof(struct lx_fp_peer), LX_PEER_BLOCK);
 	settings = map_memory(bpf_map__fd(bpf->maps.settings), sizeof(*settings), 1);
 	return 0;
 }
 
 int kernel_close(void **state)
 {
-	forward_bpf__destroy(bpf);
+	fastpath_bpf__destroy(bpf);
 	return 0;
 }
 
 /* 0: the peer as a sender, 1: the next hop. Elements are padded to 8 bytes. */
-struct lx_hop *hop_at(int i)
+struct lx_fp_peer *peer_at(int i)
 {
-	return (struct lx_hop *)(hops + i * ((sizeof(struct lx_hop) + 7) & ~7ul));
+	return (struct lx_fp_peer *)(peers + i * ((sizeof(struct lx_fp_peer) + 7) & ~7ul));
 }
 
 /* NET.LAST, in either family. */
@@ -130,7 +130,7 @@ static void flow(const struct lx_flow_key *key, enum lx_flow_kind kind)
 
 static void dest(struct lx_nid nid, uint32_t n)
 {
-	struct lx_dest value = { .n = n, .hop = { 1 } };
+	struct lx_dest value = { .n = n, .next_hop = { 1 } };
 
 	assert_int_equal(bpf_map__update_elem(bpf->maps.dests, &nid, sizeof(nid), &value,
 					      sizeof(value), BPF_ANY), 0);
@@ -153,8 +153,8 @@ void world(bool ipv6)
 	run_flags = 0;
 	memset(s, 0, sizeof(*s));
 	memset(lane, 0, sizeof(*lane));
-	memset(hop_at(0), 0, sizeof(struct lx_hop));
-	memset(hop_at(1), 0, sizeof(struct lx_hop));
+	memset(peer_at(0), 0, sizeof(struct lx_fp_peer));
+	memset(peer_at(1), 0, sizeof(struct lx_fp_peer));
 	memset(settings, 0, sizeof(*settings));
 	s->state = LX_STREAM_ON;
 	s->version = lane->version = v6 ? LX_SOCK_V4 : LX_SOCK_V3;
@@ -171,22 +171,23 @@ void world(bool ipv6)
 	s->peer_acked = SOCKET_SEQ;
 	s->window_max = lane->window_max = 1 << 16;
 	s->peer_wscale = lane->own_wscale = 7;
-	s->socket_edge = s->edge = s->told_edge = EDGE;
+	s->socket_window_edge = s->window_edge = s->advertised_edge = WINDOW_EDGE;
 	s->tos = 0x48;
 	lane->tos = 0x28;
-	s->stamp = (struct lx_stamp){ .recent = 500, .offset = 7000000, .recent_s = monotonic_s() };
+	s->tcp_ts =
+		(struct lx_tcp_ts){ .recent = 500, .offset = 7000000, .recent_s = monotonic_s() };
 	lane->state = LX_LANE_LIVE;
-	lane->hop = 1;
+	lane->next_hop = 1;
 	lane->base_seq = LANE_BASE;
-	lane->ack_seq = lane->edge_seq = LANE_ACK;
+	lane->ack_seq = lane->window_edge_seq = LANE_ACK;
 	lane->window = 777;
-	lane->edge = EDGE;
+	lane->window_edge = WINDOW_EDGE;
 	lane->word = (__u64)LX_LANE_OWNER << 32;
-	lane->stamp = (struct lx_stamp){ .recent = 600, .offset = 9000000,
+	lane->tcp_ts = (struct lx_tcp_ts){ .recent = 600, .offset = 9000000,
 					 .recent_s = monotonic_s() };
-	hop_at(0)->rtr.now = 8;
-	hop_at(1)->tx.now = 8;
-	hop_at(1)->n_lanes = 1;
+	peer_at(0)->rtr.now = 8;
+	peer_at(1)->tx.now = 8;
+	peer_at(1)->n_lanes = 1;
 	flow(&s->key, LX_FLOW_STREAM);
 	flow(&lane->key, LX_FLOW_LANE);
 	dest(nid_of(2, 2), 1);
@@ -318,23 +319,23 @@ void is_on_lane(const struct seg *g, uint64_t pos)
 	assert_int_equal(g->flags & ~8, ACK);
 	assert_int_equal(g->hlen, 32);
 	assert_int_equal(g->tos, lane->tos);
-	is_near_ms(g->tsval, lane->stamp.offset);
-	assert_int_equal(g->tsecr, lane->stamp.recent);
+	is_near_ms(g->tsval, lane->tcp_ts.offset);
+	assert_int_equal(g->tsecr, lane->tcp_ts.recent);
 }
 
 /* It has become an acknowledgement for the peer. */
-void is_told(const struct seg *g, uint64_t pos)
+void is_ack(const struct seg *g, uint64_t pos)
 {
 	assert_int_equal(g->len, 0);
 	assert_int_equal(g->ack, STREAM_BASE + (uint32_t)pos);
 	assert_int_equal(g->seq, SOCKET_SEQ);
 	assert_int_equal(g->flags, ACK);
-	is_near_ms(g->tsval, s->stamp.offset);
-	assert_int_equal(g->tsecr, s->stamp.recent);
+	is_near_ms(g->tsval, s->tcp_ts.offset);
+	assert_int_equal(g->tsecr, s->tcp_ts.recent);
 }
 
 /* A message of the peer's that goes to the lane, whole; its length. */
-uint32_t carried(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes)
+uint32_t goes_by_lane(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes)
 {
 	uint32_t n = message(bytes, false, 0, payload);
 	struct seg in = data_at(pos, bytes, n), out;

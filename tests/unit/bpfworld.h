@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The forwarding programs in the kernel with one stream from a peer and one lane to a
- * next hop, set up by hand as arming does: a world for tests that run packets one by
+ * The fast path's programs in the kernel with one stream from a peer and one lane to a
+ * next hop, set up by hand as a takeover does: a world for tests that run packets one by
  * one. Sequence numbers of both connections are about to wrap.
  */
 #ifndef LX_TESTS_BPFWORLD_H
 #define LX_TESTS_BPFWORLD_H
 
-#include "forward.skel.h"
+#include "fastpath.skel.h"
 #include "segment.h"
 
 #include "../../bpf/parse.h"
@@ -16,7 +16,7 @@
 #define LANE_BASE 0xffffffc0u
 #define SOCKET_SEQ 0x1000u /* what our socket says next to the peer */
 #define LANE_ACK 0x2000u   /* and on the lane */
-#define EDGE 100000
+#define WINDOW_EDGE 100000
 #define GO_ON (-1)
 #define DROP 2
 #define REDIRECT 7
@@ -25,7 +25,7 @@
 #define RST 4
 #define ACK 16
 
-extern struct forward_bpf *bpf; /* NULL: not to be had here */
+extern struct fastpath_bpf *bpf; /* NULL: not to be had here */
 extern struct lx_stream *s;
 extern struct lx_lane *lane;
 extern struct lx_settings *settings;
@@ -41,7 +41,7 @@ void world(bool ipv6);
 /* A test in such a world, with IPv4 and with IPv6. */
 void both(void (*test)(void));
 /* 0: the peer as a sender, 1: the next hop. */
-struct lx_hop *hop_at(int i);
+struct lx_fp_peer *peer_at(int i);
 
 /* Writes a message with random payload for the next hop, or for us; its length. */
 uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload);
@@ -64,9 +64,9 @@ struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end
 
 /* It has become a segment of the lane's, an acknowledgement for the peer. */
 void is_on_lane(const struct seg *g, uint64_t pos);
-void is_told(const struct seg *g, uint64_t pos);
+void is_ack(const struct seg *g, uint64_t pos);
 /* A message of the peer's goes to the lane, whole; its length. */
-uint32_t carried(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes);
+uint32_t goes_by_lane(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes);
 
 /* Not asked for: only the sizes of headers are taken from parse.h. */
 static struct lx_stream *lx_stream_at(__u32 index)
@@ -79,7 +79,7 @@ static struct lx_lane *lx_lane_at(__u32 index)
 	return NULL;
 }
 
-static struct lx_hop *lx_hop_at(__u32 index)
+static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
 {
 	return NULL;
 }

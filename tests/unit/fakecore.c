@@ -335,13 +335,14 @@ void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct l
 	lx_env_wake(ni->env);
 }
 
-void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *carried)
+void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid,
+		      const struct lx_offloaded *offloaded)
 {
-	if (!carried->received.put)
+	if (!offloaded->received.put)
 		return;
-	node_of(ni)->n_carried += carried->received.put;
-	node_of(ni)->carried_from = *nid;
-	node_of(ni)->carried_src_net = carried->src_net;
+	node_of(ni)->n_offloaded += offloaded->received.put;
+	node_of(ni)->offloaded_from = *nid;
+	node_of(ni)->offloaded_src_net = offloaded->src_net;
 	lx_env_wake(ni->env);
 }
 

@@ -51,12 +51,12 @@ struct fake_node {
 	unsigned int n_received; /* complete */
 	uint64_t bytes_received;
 	unsigned int n_parsed, n_lost, n_link, n_up, n_down, n_gets;
-	unsigned int n_carried; /* PUTs by lanes */
-	struct lx_nid carried_from;
+	unsigned int n_offloaded; /* PUTs by lanes */
+	struct lx_nid offloaded_from;
 	struct lx_type_counts lost; /* the last ones by a lane that ended */
 	uint64_t lost_payload;
 	unsigned int n_dropped;
-	uint32_t carried_src_net;
+	uint32_t offloaded_src_net;
 	int lost_error;
 	bool link_up, stopped;
 	bool keep; /* received messages are kept for the test */

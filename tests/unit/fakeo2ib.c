@@ -160,9 +160,9 @@ struct lx_o2ib_msg hand_msg(uint8_t type)
 		.version = LX_O2IB_V2,
 		.type = type,
 		.src_nid = HAND_PEER,
-		.src_stamp = HAND_PEER_STAMP,
+		.src_incarnation = HAND_PEER_INCARNATION,
 		.dst_nid = lx_nid_to_u64(&hand.ni.nid),
-		.dst_stamp = hand.net->stamp,
+		.dst_incarnation = hand.net->incarnation,
 	};
 }
 

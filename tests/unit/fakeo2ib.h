@@ -10,7 +10,7 @@
 #include "../../lnd/o2ib/priv.h"
 
 #define HAND_PEER 0x000500000a000002ULL /* 10.0.0.2@o2ib */
-#define HAND_PEER_STAMP 99
+#define HAND_PEER_INCARNATION 99
 #define HAND_PEER_COOKIE 4711
 
 /* The NI is 10.0.0.1@o2ib, as started by hand_begin(). */

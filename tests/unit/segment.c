@@ -43,7 +43,7 @@ static uint32_t put_options(uint8_t *at, const struct seg *g)
 {
 	uint32_t n = 0;
 
-	if (!g->no_stamp) {
+	if (!g->no_ts) {
 		segment_put32(at, 0x0101080a);
 		segment_put32(at + 4, g->tsval);
 		segment_put32(at + 8, g->tsecr);
@@ -104,7 +104,7 @@ void segment_write(const struct seg *g, struct frame *f)
 
 static void read_options(struct seg *g, const uint8_t *at, const uint8_t *end)
 {
-	g->no_stamp = true;
+	g->no_ts = true;
 	while (at < end && *at) {
 		if (*at == 1) {
 			at++;
@@ -112,7 +112,7 @@ static void read_options(struct seg *g, const uint8_t *at, const uint8_t *end)
 		}
 		assert_true(at + 1 < end && at[1] >= 2 && at + at[1] <= end);
 		if (*at == 8) {
-			g->no_stamp = false;
+			g->no_ts = false;
 			g->tsval = get32(at + 2);
 			g->tsecr = get32(at + 6);
 		} else if (*at == 5) {

@@ -18,7 +18,7 @@ struct seg {
 	uint32_t seq, ack;
 	uint16_t window;
 	uint8_t flags;
-	bool no_stamp;
+	bool no_ts;
 	uint32_t tsval, tsecr;
 	unsigned int n_block;
 	uint32_t block[3][2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Acceptance (bpf/accept.h) in the kernel, packet by packet, as in test_bpf_forward: what is
+ * Acceptance (bpf/accept.h) in the kernel, packet by packet, as in test_bpf_fastpath: what is
  * damaged, or what our own TCP would not take, changes nothing; what it would take is
  * not refused.
  */
@@ -19,18 +19,18 @@
 struct known {
 	struct lx_stream s;
 	struct lx_lane lane;
-	struct lx_hop hop[2];
+	struct lx_fp_peer fp_peer[2];
 };
 
 static void look(struct known *k)
 {
 	memcpy(&k->s, s, sizeof(*s));
 	memcpy(&k->lane, lane, sizeof(*lane));
-	memcpy(&k->hop[0], hop_at(0), sizeof(k->hop[0]));
-	memcpy(&k->hop[1], hop_at(1), sizeof(k->hop[1]));
+	memcpy(&k->fp_peer[0], peer_at(0), sizeof(k->fp_peer[0]));
+	memcpy(&k->fp_peer[1], peer_at(1), sizeof(k->fp_peer[1]));
 	memset(k->s.refused, 0, sizeof(k->s.refused));
 	memset(k->lane.refused, 0, sizeof(k->lane.refused));
-	k->s.acks = k->s.progress_ns = k->s.asked_ns = k->s.force = k->s.told_sack = 0;
+	k->s.acks = k->s.progress_ns = k->s.asked_ns = k->s.force = k->s.advertised_sack = 0;
 }
 
 static struct known before;
@@ -70,7 +70,7 @@ static void answered(const struct seg *in, enum lx_refusal why)
 
 	look(&before);
 	assert_int_equal(run(in, &s->key, true, &out), REDIRECT);
-	is_told(&out, s->told_ack);
+	is_ack(&out, s->advertised_ack);
 	nothing_changed();
 	assert_int_equal(s->refused[why], n + 1);
 }
@@ -125,7 +125,7 @@ static void any_bit(void)
 	in = lane_sack(20, 600, 40, 60);
 	damaged(&in);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, 20);
+	is_ack(&out, 20);
 }
 
 static void test_damaged(void **state)
@@ -177,9 +177,9 @@ static void lengths(void)
 	struct seg in, out;
 	uint64_t pos = 0;
 
-	s->socket_edge = s->edge = s->told_edge = lane->edge = 1 << 20;
+	s->socket_window_edge = s->window_edge = s->advertised_edge = lane->window_edge = 1 << 20;
 	for (uint32_t payload = 0; payload < 1300; payload++) {
-		pos += carried(pos, pos, payload, bytes);
+		pos += goes_by_lane(pos, pos, payload, bytes);
 		in = lane_ack(pos, 60000);
 		assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	}
@@ -200,27 +200,27 @@ static void beyond_window(void)
 
 	memset(bytes, 0x77, sizeof(bytes));
 	/* Somebody who does not know: one byte, anywhere. */
-	for (uint64_t at = EDGE + 128; at < 1ull << 31; at += 100000000 + rnd_below(1000)) {
+	for (uint64_t at = WINDOW_EDGE + 128; at < 1ull << 31; at += 100000000 + rnd_below(1000)) {
 		in = data_at(at, bytes, 1);
 		answered(&in, LX_REFUSED_WINDOW);
 		in = data_at(-at, bytes, 1);
 		answered(&in, LX_REFUSED_WINDOW);
 	}
 	/* Partly beyond: the window is told in units, rounded up. */
-	in = data_at(EDGE + 128 - 100, bytes, 101);
+	in = data_at(WINDOW_EDGE + 128 - 100, bytes, 101);
 	answered(&in, LX_REFUSED_WINDOW);
 	/* Without data such a one is answered now and then, resets are not. */
-	in = data_at(EDGE + 5000, NULL, 0);
+	in = data_at(WINDOW_EDGE + 5000, NULL, 0);
 	answered(&in, LX_REFUSED_WINDOW);
 	refused(&in, LX_REFUSED_WINDOW, DROP);
 	in.flags = RST;
 	refused(&in, LX_REFUSED_WINDOW, DROP);
 	/* All the window at once is fine. */
-	in = data_at(EDGE - 100, bytes, 100);
+	in = data_at(WINDOW_EDGE - 100, bytes, 100);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->refused[LX_REFUSED_WINDOW] % 2, 0);
 	n = s->high;
-	assert_int_equal(n, EDGE);
+	assert_int_equal(n, WINDOW_EDGE);
 }
 
 static void test_window(void **state)
@@ -232,16 +232,16 @@ static void test_window(void **state)
 static void old(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 333, bytes);
+	uint32_t n = goes_by_lane(0, 0, 333, bytes);
 	struct seg in = lane_ack(n, 600), out;
 
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, n);
+	is_ack(&out, n);
 	in = data_at(100, bytes, 50);
-	in.tsval = s->stamp.recent + (1u << 30); /* would keep the peer out from then on */
+	in.tsval = s->tcp_ts.recent + (1u << 30); /* would keep the peer out from then on */
 	answered(&in, LX_REFUSED_WINDOW);
 	in = data_at(n - 1, NULL, 0);
-	in.tsval = s->stamp.recent + (1u << 30);
+	in.tsval = s->tcp_ts.recent + (1u << 30);
 	answered(&in, LX_REFUSED_WINDOW);
 }
 
@@ -295,7 +295,7 @@ static void test_acks(void **state)
 static void ack_for_socket(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 301, bytes), m = message(bytes, false, 0, 500);
+	uint32_t n = goes_by_lane(0, 0, 301, bytes), m = message(bytes, false, 0, 500);
 	struct seg in, out;
 
 	s->socket_seq = SOCKET_SEQ + 24;
@@ -310,7 +310,7 @@ static void ack_for_socket(void)
 	assert_int_equal(out.window, 77);
 	assert_int_equal(out.tsval, in.tsval);
 	assert_int_equal(out.tsecr, in.tsecr);
-	in.no_stamp = true;
+	in.no_ts = true;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.ack, SOCKET_SEQ + 24);
 }
@@ -325,7 +325,7 @@ static void test_ack_for_socket(void **state)
 static void timestamps(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 100, bytes), recent = s->stamp.recent;
+	uint32_t n = goes_by_lane(0, 0, 100, bytes), recent = s->tcp_ts.recent;
 	struct seg in = socket_ack(0, 900), out;
 
 	(void)run(&in, &s->key, true, &out); /* what there is to be told is told */
@@ -339,18 +339,18 @@ static void timestamps(void)
 	/* Clocks have units. */
 	in.tsval = recent - 1;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
-	assert_int_equal(s->stamp.recent, recent);
+	assert_int_equal(s->tcp_ts.recent, recent);
 	/* Without one, as TCP takes it; and after 25 days of silence. */
-	in.no_stamp = true;
+	in.no_ts = true;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	in = data_at(n, bytes, message(bytes, false, 0, 100));
 	in.tsval = recent - 5000;
-	s->stamp.recent_s -= 25 * 24 * 3600;
+	s->tcp_ts.recent_s -= 25 * 24 * 3600;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	/* A reset needs none that is new. */
-	s->stamp.recent = recent;
-	s->stamp.recent_s += 25 * 24 * 3600;
-	in = data_at(s->told_ack, NULL, 0);
+	s->tcp_ts.recent = recent;
+	s->tcp_ts.recent_s += 25 * 24 * 3600;
+	in = data_at(s->advertised_ack, NULL, 0);
 	in.flags = RST;
 	in.tsval = recent - 5000;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
@@ -415,7 +415,7 @@ static void lane_refuses(const struct seg *in, enum lx_refusal why, int verdict)
 static void lane_segments(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 500, bytes);
+	uint32_t n = goes_by_lane(0, 0, 500, bytes);
 	struct seg in = lane_ack(n + 2, 600), out;
 
 	/* More than was sent; one more could be the end of the connection. */
@@ -442,7 +442,7 @@ static void lane_segments(void)
 	in = lane_ack(n, 600);
 	in.seq = LANE_ACK + (777 << 7);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, n);
+	is_ack(&out, n);
 }
 
 static void test_lane(void **state)
@@ -451,24 +451,24 @@ static void test_lane(void **state)
 }
 
 /* A window that somebody makes too large is so until the next hop says how large it is. */
-static void edge(void)
+static void window_edge(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 500, bytes);
+	uint32_t n = goes_by_lane(0, 0, 500, bytes);
 	struct seg in = lane_ack(0, 65535), out;
 
 	(void)run(&in, &s->key, true, &out);
-	assert_int_equal(lane->edge, 65535 << 7);
+	assert_int_equal(lane->window_edge, 65535 << 7);
 	in = lane_ack(100, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_int_equal(lane->edge, 100 + (600 << 7));
+	assert_int_equal(lane->window_edge, 100 + (600 << 7));
 	/* Of two that acknowledge the same one may have overtaken the other. */
 	in = lane_ack(100, 500);
 	(void)run(&in, &s->key, true, &out);
-	assert_int_equal(lane->edge, 100 + (600 << 7));
+	assert_int_equal(lane->window_edge, 100 + (600 << 7));
 	in.seq += 5;
 	(void)run(&in, &s->key, true, &out);
-	assert_int_equal(lane->edge, 100 + (500 << 7));
+	assert_int_equal(lane->window_edge, 100 + (500 << 7));
 	/* What was not sent has not arrived. */
 	in = lane_sack(200, 600, 300, n + 1);
 	(void)run(&in, &s->key, true, &out);
@@ -480,7 +480,7 @@ static void edge(void)
 
 static void test_edge(void **state)
 {
-	both(edge);
+	both(window_edge);
 }
 
 int main(void)

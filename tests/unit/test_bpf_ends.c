@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The forwarding programs in the kernel, packet by packet, as in test_bpf_forward: how
+ * The forwarding programs in the kernel, packet by packet, as in test_bpf_fastpath: how
  * streams and lanes end, in order or not, and what comes in the other direction.
  */
 #include <bpf/bpf.h>
@@ -17,7 +17,7 @@ static void malformed(void)
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->broken, 1);
 	assert_int_equal(s->reasons[LX_LANE0_MALFORMED], 1);
-	s->boundary = s->through = 200;
+	s->boundary = s->slowpath_done = 200;
 	in = data_at(200, bytes, message(bytes, false, 0, 10));
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + 200);
@@ -31,16 +31,16 @@ static void test_malformed(void **state)
 static void end_of_stream(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 123, bytes);
+	uint32_t n = goes_by_lane(0, 0, 123, bytes);
 	struct seg in = data_at(n, NULL, 0), out;
 
 	/* Not before all has arrived. */
 	in.flags = FIN | ACK;
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, 0);
+	is_ack(&out, 0);
 	in = lane_ack(n, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, n);
+	is_ack(&out, n);
 	in = data_at(n, NULL, 0);
 	in.flags = FIN | ACK;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
@@ -48,7 +48,7 @@ static void end_of_stream(void)
 	assert_int_equal(out.flags, FIN | ACK);
 	in = socket_ack(1, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
-	is_told(&out, n + 1);
+	is_ack(&out, n + 1);
 }
 
 static void test_fin(void **state)
@@ -78,7 +78,7 @@ static void asks_back(void)
 static void reset(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 123, bytes);
+	uint32_t n = goes_by_lane(0, 0, 123, bytes);
 	struct seg in = data_at(n, NULL, 0), out;
 
 	in.flags = RST;
@@ -138,7 +138,7 @@ static void test_syn(void **state)
 static void other_direction(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 123, bytes);
+	uint32_t n = goes_by_lane(0, 0, 123, bytes);
 	struct seg in = lane_ack(n, 600), out;
 
 	in.data = bytes;
@@ -172,7 +172,7 @@ static void test_other_direction(void **state)
 static void taken_back(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 500, bytes);
+	uint32_t n = goes_by_lane(0, 0, 500, bytes);
 	struct seg in = lane_ack(n, 600), out;
 
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
@@ -221,7 +221,7 @@ static void gone(void)
 	lane->state = LX_LANE_DEAD;
 	in = data_at(200, bytes + 200, n - 200);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	is_told(&out, n);
+	is_ack(&out, n);
 	assert_int_equal(s->cookie[0], 9);
 	in = data_at(n, bytes, message(bytes, true, 0, 80));
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
@@ -253,7 +253,7 @@ static void gone_behind_gap(void)
 	s->force = 1;
 	in = socket_ack(0, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
-	is_told(&out, 0);
+	is_ack(&out, 0);
 	assert_int_equal(out.n_block, 1);
 	assert_int_equal(out.block[0][0], STREAM_BASE + first);
 	assert_int_equal(out.block[0][1], STREAM_BASE + first + n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packets that are not in the usual form, packet by packet, as in test_bpf_forward: IP
+ * Packets that are not in the usual form, packet by packet, as in test_bpf_fastpath: IP
  * options, extension headers, fragments and urgent data are for our socket, which gets
  * them as they are but for the sequence number; what is too long for a length field is
  * carried; what is malformed goes nowhere.
@@ -94,14 +94,14 @@ static int run_wide(const struct seg *in, uint32_t n, const struct lx_flow_key *
 static void options_with(uint32_t n)
 {
 	uint8_t bytes[1448];
-	uint32_t len = carried(0, 0, 301, bytes), more = message(bytes, false, 5, 200);
+	uint32_t len = goes_by_lane(0, 0, 301, bytes), more = message(bytes, false, 5, 200);
 	struct seg in = data_at(len, bytes, more), out;
 
 	/* Our socket gets it, and what follows. */
 	assert_int_equal(run_wide(&in, n, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_memory_equal(out.data, bytes, more);
-	assert_int_equal(s->raw, 1);
+	assert_int_equal(s->unframed, 1);
 	assert_int_equal(s->reasons[LX_LANE0_ODD], 1);
 	in = data_at(len + more, bytes, more);
 	assert_int_equal(run_wide(&in, n, &s->key, false, &out), GO_ON);
@@ -122,15 +122,15 @@ static void options_with(uint32_t n)
 	is_on_lane(&out, 0);
 	in = lane_ack(100, 600);
 	assert_int_equal(run_wide(&in, n, &s->key, true, &out), REDIRECT);
-	is_told(&out, 100);
+	is_ack(&out, 100);
 	in = data_at(0, bytes, 100);
 	assert_int_equal(run_wide(&in, n, &s->key, true, &out), REDIRECT);
-	is_told(&out, 100);
+	is_ack(&out, 100);
 	/* Framing goes on when they have gone. */
 	in = lane_ack(len, 600);
 	(void)run(&in, &s->key, true, &out);
-	s->boundary = s->through = 2 * more;
-	carried(len + 2 * more, len, 77, bytes);
+	s->boundary = s->slowpath_done = 2 * more;
+	goes_by_lane(len + 2 * more, len, 77, bytes);
 }
 
 static void options(void)
@@ -193,7 +193,7 @@ static void cut_off(struct frame *f, uint32_t n)
 static void fragments(void)
 {
 	uint8_t bytes[1448];
-	uint32_t len = carried(0, 0, 301, bytes), more = message(bytes, false, 5, 800), mark;
+	uint32_t len = goes_by_lane(0, 0, 301, bytes), more = message(bytes, false, 5, 800), mark;
 	struct seg in = data_at(len, bytes, more), out;
 	struct frame whole, f, g;
 
@@ -202,8 +202,8 @@ static void fragments(void)
 	cut_off(&f, 400);
 	assert_int_equal(run_frame(&f, IN, 0, 0, &g, &mark), GO_ON);
 	assert_int_equal(g.len, f.len);
-	assert_int_equal(s->raw, 1);
-	assert_true(s->raw_high >= len + 65535);
+	assert_int_equal(s->unframed, 1);
+	assert_true(s->unframed_high >= len + 65535);
 	assert_int_equal(s->high, len + 400 - 32);
 	/* Put together it is right, and where our socket wants it. */
 	memcpy(whole.bytes + 14 + l3_len(), g.bytes + g.len - 400, 400);
@@ -263,8 +263,8 @@ static void urgent(void)
 	assert_int_equal(s->reasons[LX_LANE0_ODD], 1);
 	in = socket_ack(n, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
-	s->boundary = s->through = n;
-	carried(n, 0, 100, bytes);
+	s->boundary = s->slowpath_done = n;
+	goes_by_lane(n, 0, 100, bytes);
 	/* On a lane nothing is urgent. */
 	in = data_at(n, bytes, message(bytes, false, 0, 100));
 	in.flags = ACK | 0x20;
@@ -328,7 +328,7 @@ static void test_big6(void **state)
 	segment_read(&g, v6, &lane->key, true, &out);
 	is_on_lane(&out, 0);
 	assert_true(out.csum_ok);
-	assert_int_equal(s->raw, 0);
+	assert_int_equal(s->unframed, 0);
 }
 
 /* ---- no forms at all ------------------------------------------------------------------------------- */

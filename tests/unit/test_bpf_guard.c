@@ -12,7 +12,7 @@
 
 #include "testlib.h"
 
-#include "../../bpf/judge.h"
+#include "../../bpf/guard.h"
 #include "../../user/bpf/bpf.h"
 #include "../../user/bpf/guard.h"
 
@@ -202,7 +202,7 @@ static enum lx_guard_verdict native_verdict(const uint8_t *frame, size_t len)
 	memcpy(copy, frame, len);
 	kind = lx_packet_parse(copy, copy + len, &packet);
 	free(copy);
-	return lx_guard_judge(&config, kind, &packet, SECOND);
+	return lx_guard_check(&config, kind, &packet, SECOND);
 }
 
 /* ---- frames ------------------------------------------------------------------------------ */
@@ -318,7 +318,7 @@ static void make(struct frame *f, const struct shape *s)
 	f->len -= s->cut;
 }
 
-static void judge(const struct shape *s, enum lx_guard_verdict expected, int line)
+static void check(const struct shape *s, enum lx_guard_verdict expected, int line)
 {
 	struct frame f;
 	int verdict;
@@ -336,7 +336,7 @@ static void judge(const struct shape *s, enum lx_guard_verdict expected, int lin
 
 #define V4 .src = "10.1.0.2", .dst = "10.1.0.1", .sport = 1023, .dport = PORT, .flags = 2
 #define V6 .src = "fd00::2", .dst = "fd00::1", .sport = 1023, .dport = PORT, .flags = 2
-#define JUDGE(verdict, ...) judge(&(struct shape){ __VA_ARGS__ }, LX_GUARD_##verdict, __LINE__)
+#define CHECK(verdict, ...) check(&(struct shape){ __VA_ARGS__ }, LX_GUARD_##verdict, __LINE__)
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
@@ -349,52 +349,53 @@ static void judge(const struct shape *s, enum lx_guard_verdict expected, int lin
 static void test_secure(void **state)
 {
 	setup_rules(true);
-	JUDGE(ACCEPTED, V4);
-	JUDGE(ACCEPTED, V6);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024);
-	JUDGE(UNPRIVILEGED, V6, .sport = 65535);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024, .flags = 2 | 0x40 | 0x80); /* ECN */
-	JUDGE(ACCEPTED, V4, .sport = 1024, .flags = 0x12); /* the answer to a SYN of ours */
-	JUDGE(ACCEPTED, V4, .sport = 1024, .flags = 0x10);
-	JUDGE(OTHER, V4, .sport = 1024, .dport = 80);
-	JUDGE(OTHER, V4, .sport = 1024, .dst = "10.1.0.3"); /* forwarded, or for nobody */
-	JUDGE(OTHER, V4, .sport = 1024, .proto = 17);
-	JUDGE(OTHER, V6, .sport = 1024, .proto = 58);
+	CHECK(ACCEPTED, V4);
+	CHECK(ACCEPTED, V6);
+	CHECK(UNPRIVILEGED, V4, .sport = 1024);
+	CHECK(UNPRIVILEGED, V6, .sport = 65535);
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .flags = 2 | 0x40 | 0x80); /* ECN */
+	CHECK(ACCEPTED, V4, .sport = 1024, .flags = 0x12); /* the answer to a SYN of ours */
+	CHECK(ACCEPTED, V4, .sport = 1024, .flags = 0x10);
+	CHECK(OTHER, V4, .sport = 1024, .dport = 80);
+	CHECK(OTHER, V4, .sport = 1024, .dst = "10.1.0.3"); /* forwarded, or for nobody */
+	CHECK(OTHER, V4, .sport = 1024, .proto = 17);
+	CHECK(OTHER, V6, .sport = 1024, .proto = 58);
 	setup_rules(false);
-	JUDGE(ACCEPTED, V4, .sport = 1024);
-	JUDGE(ACCEPTED, V6, .sport = 1024);
+	CHECK(ACCEPTED, V4, .sport = 1024);
+	CHECK(ACCEPTED, V6, .sport = 1024);
 }
 
 static void test_headers(void **state)
 {
 	setup_rules(true);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024, .options = 10);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 1 }); /* number 0: priority only */
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 0xe001, 1 });
-	JUDGE(OTHER, V4, .sport = 1024, .vlan = { 101 });
-	JUDGE(OTHER, V4, .sport = 1024, .vlan = { 1, 101 });
-	JUDGE(UNPRIVILEGED, V6, .sport = 1024, .ext = { 0 }, .n_ext = 1);
-	JUDGE(UNPRIVILEGED, V6, .sport = 1024, .ext = { 0, 60, 43, 51, 60 }, .n_ext = 5);
-	JUDGE(UNPARSED, V6, .sport = 1024, .ext = { 0, 60, 60, 60, 60, 60, 60, 60, 60 }, .n_ext = 9);
-	JUDGE(UNPARSED, V4, .sport = 1024, .cut = 7); /* up to the flags, without them */
-	JUDGE(UNPARSED, V4, .sport = 1024, .cut = 25);
-	JUDGE(UNPARSED, V6, .sport = 1024, .cut = 20);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024, .cut = 6); /* flags are the last byte */
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .options = 10);
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 1 }); /* number 0: priority only */
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 0xe001, 1 });
+	CHECK(OTHER, V4, .sport = 1024, .vlan = { 101 });
+	CHECK(OTHER, V4, .sport = 1024, .vlan = { 1, 101 });
+	CHECK(UNPRIVILEGED, V6, .sport = 1024, .ext = { 0 }, .n_ext = 1);
+	CHECK(UNPRIVILEGED, V6, .sport = 1024, .ext = { 0, 60, 43, 51, 60 }, .n_ext = 5);
+	CHECK(UNPARSED, V6, .sport = 1024, .ext = { 0, 60, 60, 60, 60, 60, 60, 60, 60 },
+	      .n_ext = 9);
+	CHECK(UNPARSED, V4, .sport = 1024, .cut = 7); /* up to the flags, without them */
+	CHECK(UNPARSED, V4, .sport = 1024, .cut = 25);
+	CHECK(UNPARSED, V6, .sport = 1024, .cut = 20);
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .cut = 6); /* flags are the last byte */
 }
 
 static void test_fragments(void **state)
 {
 	setup_rules(true);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024, .frag = 0x2000); /* the first of several */
-	JUDGE(ACCEPTED, V4, .frag = 0x2000);
-	JUDGE(OTHER, V4, .sport = 1024, .frag = 0x2001); /* a later one */
-	JUDGE(OTHER, V4, .sport = 1024, .frag = 1);
-	JUDGE(FRAGMENT, V4, .frag = 0x2000, .cut = 12); /* flags in the next one */
-	JUDGE(OTHER, V4, .frag = 0x2000, .cut = 12, .dport = 80);
-	JUDGE(UNPRIVILEGED, V6, .sport = 1024, .ext = { 44 }, .n_ext = 1, .frag = 1);
-	JUDGE(OTHER, V6, .sport = 1024, .ext = { 44 }, .n_ext = 1, .frag = 9);
-	JUDGE(FRAGMENT, V6, .ext = { 0, 44 }, .n_ext = 2, .frag = 1, .cut = 12);
-	JUDGE(UNPRIVILEGED, V6, .sport = 1024, .ext = { 44 }, .n_ext = 1); /* "atomic" */
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .frag = 0x2000); /* the first of several */
+	CHECK(ACCEPTED, V4, .frag = 0x2000);
+	CHECK(OTHER, V4, .sport = 1024, .frag = 0x2001); /* a later one */
+	CHECK(OTHER, V4, .sport = 1024, .frag = 1);
+	CHECK(FRAGMENT, V4, .frag = 0x2000, .cut = 12); /* flags in the next one */
+	CHECK(OTHER, V4, .frag = 0x2000, .cut = 12, .dport = 80);
+	CHECK(UNPRIVILEGED, V6, .sport = 1024, .ext = { 44 }, .n_ext = 1, .frag = 1);
+	CHECK(OTHER, V6, .sport = 1024, .ext = { 44 }, .n_ext = 1, .frag = 9);
+	CHECK(FRAGMENT, V6, .ext = { 0, 44 }, .n_ext = 2, .frag = 1, .cut = 12);
+	CHECK(UNPRIVILEGED, V6, .sport = 1024, .ext = { 44 }, .n_ext = 1); /* "atomic" */
 }
 
 static void test_bans(void **state)
@@ -402,19 +403,19 @@ static void test_bans(void **state)
 	setup_rules(true);
 	add_ban("10.1.0.2@tcp");
 	add_ban("fd00::2@tcp");
-	JUDGE(BANNED, V4);
-	JUDGE(BANNED, V4, .flags = 0x10, .sport = 40000); /* established */
-	JUDGE(BANNED, V4, .proto = 17);
-	JUDGE(BANNED, V4, .dst = "10.1.0.3", .dport = 80);
-	JUDGE(BANNED, V4, .frag = 0x2001);
-	JUDGE(BANNED, V4, .cut = 7);
-	JUDGE(BANNED, V6, .proto = 58);
-	JUDGE(ACCEPTED, V4, .src = "10.1.0.3");
-	JUDGE(OTHER, V4, .vlan = { 101 }); /* another net with the same addresses */
+	CHECK(BANNED, V4);
+	CHECK(BANNED, V4, .flags = 0x10, .sport = 40000); /* established */
+	CHECK(BANNED, V4, .proto = 17);
+	CHECK(BANNED, V4, .dst = "10.1.0.3", .dport = 80);
+	CHECK(BANNED, V4, .frag = 0x2001);
+	CHECK(BANNED, V4, .cut = 7);
+	CHECK(BANNED, V6, .proto = 58);
+	CHECK(ACCEPTED, V4, .src = "10.1.0.3");
+	CHECK(OTHER, V4, .vlan = { 101 }); /* another net with the same addresses */
 	drop_rules();
 	setup_rules(true);
-	JUDGE(ACCEPTED, V4);
-	JUDGE(ACCEPTED, V6);
+	CHECK(ACCEPTED, V4);
+	CHECK(ACCEPTED, V6);
 }
 
 static void test_prefixes(void **state)
@@ -424,13 +425,13 @@ static void test_prefixes(void **state)
 	add_prefix("10.1.0.0/24", LX_GUARD_ALLOW);
 	add_prefix("10.1.0.7", LX_GUARD_DENY);
 	add_prefix("::/0", LX_GUARD_DENY);
-	JUDGE(ACCEPTED, V4);
-	JUDGE(UNPRIVILEGED, V4, .sport = 1024); /* allowed prefixes are no exception */
-	JUDGE(DENIED, V4, .src = "10.1.0.7");
-	JUDGE(DENIED, V4, .src = "10.2.0.1");
-	JUDGE(DENIED, V4, .src = "192.168.0.1"); /* ::/0 is everybody */
-	JUDGE(DENIED, V6);
-	JUDGE(ACCEPTED, V6, .flags = 0x10); /* established connections go on */
+	CHECK(ACCEPTED, V4);
+	CHECK(UNPRIVILEGED, V4, .sport = 1024); /* allowed prefixes are no exception */
+	CHECK(DENIED, V4, .src = "10.1.0.7");
+	CHECK(DENIED, V4, .src = "10.2.0.1");
+	CHECK(DENIED, V4, .src = "192.168.0.1"); /* ::/0 is everybody */
+	CHECK(DENIED, V6);
+	CHECK(ACCEPTED, V6, .flags = 0x10); /* established connections go on */
 	drop_rules();
 }
 
@@ -443,11 +444,11 @@ static void test_rate(void **state)
 	config.burst_ns = 3 * SECOND;
 	source.paid_ns = 0;
 	for (int i = 0; i < 3; i++)
-		JUDGE(ACCEPTED, V4);
-	JUDGE(RATE, V4);
-	JUDGE(ACCEPTED, V4, .flags = 0x10);
+		CHECK(ACCEPTED, V4);
+	CHECK(RATE, V4);
+	CHECK(ACCEPTED, V4, .flags = 0x10);
 	source.paid_ns = 0; /* natively all sources are one */
-	JUDGE(ACCEPTED, V4, .src = "10.1.0.3");
+	CHECK(ACCEPTED, V4, .src = "10.1.0.3");
 	drop_rules();
 }
 
@@ -570,8 +571,8 @@ static void test_lists(void **state)
 	setup_rules(true);
 	add_ban("10.1.0.2@tcp3");
 	add_prefix("10.0.0.0/8", LX_GUARD_DENY);
-	JUDGE(BANNED, V4);
-	JUDGE(DENIED, V4, .src = "10.1.0.3");
+	CHECK(BANNED, V4);
+	CHECK(DENIED, V4, .src = "10.1.0.3");
 	assert_int_equal(lx_guard_bans(guard, &ban_list, &n), 0);
 	assert_int_equal(n, 1);
 	assert_string_equal(lx_nid_str(&ban_list[0].nid), "10.1.0.2@tcp3");
@@ -608,12 +609,12 @@ static void test_refusals(void **state)
 	setup_rules(true);
 	add_ban("10.1.0.9@tcp");
 	add_prefix("10.2.0.0/16", LX_GUARD_DENY);
-	JUDGE(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40001);
-	JUDGE(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40002);
-	JUDGE(DENIED, V4, .src = "10.2.7.2");
-	JUDGE(UNPRIVILEGED, V6, .src = "fd00::7:3", .sport = 40003);
-	JUDGE(BANNED, V4, .src = "10.1.0.9"); /* as the admin wants it: in the list of bans */
-	JUDGE(ACCEPTED, V4, .src = "10.1.7.4");
+	CHECK(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40001);
+	CHECK(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40002);
+	CHECK(DENIED, V4, .src = "10.2.7.2");
+	CHECK(UNPRIVILEGED, V6, .src = "fd00::7:3", .sport = 40003);
+	CHECK(BANNED, V4, .src = "10.1.0.9"); /* as the admin wants it: in the list of bans */
+	CHECK(ACCEPTED, V4, .src = "10.1.7.4");
 	assert_int_equal(lx_guard_refusals(guard, &list, &n), 0);
 	assert_true(n >= 3); /* and those of the tests before */
 	assert_string_equal(list[0].source, "fd00::7:3");

@@ -13,9 +13,9 @@
 #include "testlib.h"
 
 #include "../../user/bpf/bpf.h"
-#include "../../user/bpf/cutter.h"
 #include "../../user/bpf/guard.h"
 #include "../../user/bpf/pin.h"
+#include "../../user/bpf/resegment.h"
 
 static char instance[40];
 static char dir[LX_BPF_PATH]; /* of the guard's pins */
@@ -313,61 +313,61 @@ static void alias_of(const char *ifname, char *ret_alias, size_t size)
 /* Two daemons in one network namespace, and one of them started again after a crash. */
 static void two_instances(void)
 {
-	struct lx_cutter one, two, again;
+	struct lx_resegment one, two, again;
 	unsigned int in, out;
 	char alias[80];
 
 	if (unshare(CLONE_NEWNET))
 		return;
-	assert_int_equal(lx_cutter_add("one", &one), 0);
+	assert_int_equal(lx_resegment_add("one", &one), 0);
 	in = if_nametoindex(one.in);
 	out = if_nametoindex(one.out);
 	assert_true(in && out);
-	assert_int_equal(lx_cutter_add("two", &two), 0);
+	assert_int_equal(lx_resegment_add("two", &two), 0);
 	assert_string_not_equal(one.in, two.in);
 	assert_string_not_equal(one.out, two.out);
 	assert_int_equal(if_nametoindex(one.in), in);
 	assert_int_equal(if_nametoindex(one.out), out);
 	alias_of(two.in, alias, sizeof(alias));
 	assert_non_null(strstr(alias, "lnetxd two:"));
-	assert_int_equal(lx_cutter_add("one", &again), 0);
+	assert_int_equal(lx_resegment_add("one", &again), 0);
 	assert_string_equal(again.in, one.in);
 	assert_int_not_equal(if_nametoindex(one.in), in);
 	assert_true(if_nametoindex(two.in) && if_nametoindex(two.out));
-	lx_cutter_del("one");
+	lx_resegment_del("one");
 	assert_false(if_nametoindex(one.in) || if_nametoindex(one.out));
 	assert_true(if_nametoindex(two.in) && if_nametoindex(two.out));
-	lx_cutter_del("two");
-	lx_cutter_del("two");
+	lx_resegment_del("two");
+	lx_resegment_del("two");
 	assert_false(if_nametoindex(two.in) || if_nametoindex(two.out));
 }
 
-static void test_cutter(void **state)
+static void test_resegment(void **state)
 {
 	crash(two_instances);
 }
 
-static void test_cutter_names(void **state)
+static void test_resegment_names(void **state)
 {
 	char longest[64] = "";
-	struct lx_cutter a, b;
+	struct lx_resegment a, b;
 
 	memset(longest, 'x', sizeof(longest) - 1);
-	a = lx_cutter_names(longest);
+	a = lx_resegment_names(longest);
 	assert_int_equal(strlen(a.in), IF_NAMESIZE - 1);
 	longest[sizeof(longest) - 2] = 'y';
-	b = lx_cutter_names(longest);
+	b = lx_resegment_names(longest);
 	assert_string_not_equal(a.in, b.in);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crash),	      cmocka_unit_test(test_nothing_left),
-		cmocka_unit_test(test_other_version), cmocka_unit_test(test_other_shape),
+		cmocka_unit_test(test_crash),		cmocka_unit_test(test_nothing_left),
+		cmocka_unit_test(test_other_version),	cmocka_unit_test(test_other_shape),
 		cmocka_unit_test(test_other_namespace), cmocka_unit_test(test_attached),
-		cmocka_unit_test(test_place_of_pins), cmocka_unit_test(test_cutter),
-		cmocka_unit_test(test_cutter_names),
+		cmocka_unit_test(test_place_of_pins),	cmocka_unit_test(test_resegment),
+		cmocka_unit_test(test_resegment_names),
 	};
 	struct lx_guard_info info;
 	struct daemon d;

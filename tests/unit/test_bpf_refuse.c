@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The forwarding programs in the kernel: what they do not send on as it is. Which headers
- * are illegal is the table of test_fast_admit.c; here: that the kernel knows, too.
+ * are illegal is the table of test_fastpath_admit.c; here: that the kernel knows, too.
  */
 #include "testlib.h"
 
@@ -68,10 +68,10 @@ static void too_large(void)
 	lane->mss = 1447;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->reasons[LX_LANE0_MSS], 1);
-	s->through = s->order;
+	s->slowpath_done = s->slowpath_last;
 	/* The next hop takes as much: small ones, too. */
 	lane->mss = 1448;
-	carried(n, 0, 300, bytes);
+	goes_by_lane(n, 0, 300, bytes);
 }
 
 static void test_too_large(void **state)
@@ -87,7 +87,7 @@ static void announced_less(void)
 	struct seg in, out;
 
 	s->mss = lane->mss = 600;
-	n = carried(0, 0, 400, bytes);
+	n = goes_by_lane(0, 0, 400, bytes);
 	m = message(bytes, false, 0, 700);
 	in = data_at(n, bytes, m);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
@@ -105,12 +105,12 @@ static void test_announced_less(void **state)
 	both(announced_less);
 }
 
-/* A part of the message at @offset, as a piece of the packet @in. */
+/* A part of the message at @offset, as a fragment of the packet @in. */
 static void is_part(struct seg in, uint32_t offset, uint32_t len)
 {
 	struct seg out;
 
-	in.mark = LX_MARK | LX_MARK_PIECE | offset;
+	in.mark = LX_MARK | LX_MARK_FRAGMENT | offset;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, offset);
 	assert_int_equal(out.len, len);
@@ -121,7 +121,7 @@ static void is_part(struct seg in, uint32_t offset, uint32_t len)
 static void shrinks(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 1200, bytes);
+	uint32_t n = goes_by_lane(0, 0, 1200, bytes);
 	struct seg in = data_at(0, bytes, n), out;
 
 	lane->mss = 500;
@@ -130,7 +130,7 @@ static void shrinks(void)
 	is_part(in, 500, 500);
 	is_part(in, 1000, n - 1000);
 	/* Larger packets of segments that fit are fine as they are, those of others are cut. */
-	settings->cutter = 1;
+	settings->resegment_ifindex = 1;
 	in.mark = 0;
 	in.gso = 500;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
@@ -138,7 +138,7 @@ static void shrinks(void)
 	assert_int_equal(out.len, n);
 	in.gso = 501;
 	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
-	assert_int_equal(out.mark, LX_MARK | LX_MARK_CUT);
+	assert_int_equal(out.mark, LX_MARK | LX_MARK_RESEGMENT);
 	assert_int_equal(out.len, n);
 }
 
@@ -165,10 +165,10 @@ static uint32_t quoted(uint64_t pos)
 }
 
 /* The socket believes what is told of bytes that are under way, and of no others. */
-static void told_of_mtu(void)
+static void mtu_is_quoted(void)
 {
 	uint8_t bytes[1448];
-	uint32_t n = carried(0, 0, 1200, bytes);
+	uint32_t n = goes_by_lane(0, 0, 1200, bytes);
 
 	lane->shift = 77; /* its socket has sent before, and again since */
 	assert_int_equal(quoted(0), LANE_BASE - 77);
@@ -185,19 +185,17 @@ static void told_of_mtu(void)
 	assert_int_equal(quoted(100), LANE_BASE + 100);
 }
 
-static void test_told_of_mtu(void **state)
+static void test_mtu_is_quoted(void **state)
 {
-	both(told_of_mtu);
+	both(mtu_is_quoted);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_illegal),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_announced_less),
-		cmocka_unit_test(test_shrinks),
-		cmocka_unit_test(test_told_of_mtu),
+		cmocka_unit_test(test_illegal),	       cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_announced_less), cmocka_unit_test(test_shrinks),
+		cmocka_unit_test(test_mtu_is_quoted),
 	};
 
 	rnd_init();

@@ -786,10 +786,10 @@ static void test_guard(void **state)
 	prints_not("lnetx bpf status", "fast path off");
 	ok("lnetx bpf off");
 	prints("lnetx bpf status", "fast path off: \"lnetx bpf on\"");
-	prints("lnetx -j bpf", "\"fast_path\":false");
-	prints("lnetx tunable show tcp fast_path", "off");
+	prints("lnetx -j bpf", "\"fastpath\":false");
+	prints("lnetx tunable show tcp fastpath", "off");
 	expect(0, "lnetx bpf on");
-	prints("lnetx -j bpf", "\"fast_path\":true");
+	prints("lnetx -j bpf", "\"fastpath\":true");
 	prints("lnetx -j stream", "{\"stream\":[]}");
 	prints("lnetx -j lane show", "{\"lane\":[]}");
 	fails(1, "lnetx trace", "the fast path is not loaded");

@@ -254,13 +254,13 @@ static struct lx_core_ni *ni_of(struct lx_sim_node *node, const char *text)
 }
 
 /* What a transport's fast path has forwarded for a neighbour of r1. */
-static void carried(const char *by, const char *from, uint32_t src_net)
+static void offloaded(const char *by, const char *from, uint32_t src_net)
 {
-	const struct lx_carried c = { .received = { .put = 1 }, .payload = 100,
+	const struct lx_offloaded c = { .received = { .put = 1 }, .payload = 100,
 				      .src_net = src_net };
 	struct lx_nid n = nid(from);
 
-	lx_lnd_carried(&ni_of(r1, by)->ni, &n, &c);
+	lx_lnd_offloaded(&ni_of(r1, by)->ni, &n, &c);
 }
 
 static bool r1_is_up(void)
@@ -297,19 +297,19 @@ static void router_busy_without_the_core_is_up(void **state)
 
 	nobody_pings();
 	for (int i = 0; i < 10; i++) {
-		carried("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
-		carried("10.1.0.11@tcp2", "10.1.0.1@tcp2", LX_NET(2, 2));
+		offloaded("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
+		offloaded("10.1.0.11@tcp2", "10.1.0.1@tcp2", LX_NET(2, 2));
 		lx_sim_run(sim, SEC);
 		assert_true(r1_is_up());
 	}
 	lx_peer_ni_set_down(r1->core, pni, LX_DOWN_LOST, -ECONNRESET);
-	carried("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
+	offloaded("10.0.0.11@tcp1", "10.0.0.1@tcp1", LX_NET(2, 1));
 	assert_true(lx_peer_ni_up(pni));
 	assert_int_equal(pni->last_alive_ns, lx_core_now(r1->core));
 }
 
 /* Credits in the fast path's memory: nothing of the core points there after a peer has gone. */
-static void credits_outlive_the_fast_path(void **state)
+static void credits_outlive_the_fastpath(void **state)
 {
 	struct lx_credit *tx = calloc(1, sizeof(*tx)), *rtr = calloc(1, sizeof(*rtr));
 	struct lx_nid neighbour = nid("10.0.0.1@tcp1");
@@ -335,14 +335,14 @@ static void credits_outlive_the_fast_path(void **state)
 static void gateway_heard_without_the_core(void **state)
 {
 	struct lx_nid gateway = nid("10.0.0.11@tcp1");
-	const struct lx_carried c = { .received = { .reply = 1 }, .src_net = LX_NET(2, 2) };
+	const struct lx_offloaded c = { .received = { .reply = 1 }, .src_net = LX_NET(2, 2) };
 	struct lx_core_ni *ni = ni_of(a, "10.0.0.1@tcp1");
 
 	lx_route_gateway_checked(lx_peer_of(lx_peer_ni_lookup(a->core, &gateway)), -ETIMEDOUT);
 	assert_int_equal(live_routes(a), 1);
-	lx_lnd_carried(&ni->ni, &gateway, &(struct lx_carried){ .sent = { .put = 1 } });
+	lx_lnd_offloaded(&ni->ni, &gateway, &(struct lx_offloaded){ .sent = { .put = 1 } });
 	assert_int_equal(live_routes(a), 1);
-	lx_lnd_carried(&ni->ni, &gateway, &c);
+	lx_lnd_offloaded(&ni->ni, &gateway, &c);
 	assert_int_equal(live_routes(a), 2);
 }
 
@@ -451,7 +451,7 @@ int main(void)
 		ROUTE_TEST(half_dead_router_is_left_out),
 		ROUTE_TEST(busy_router_is_up),
 		ROUTE_TEST(router_busy_without_the_core_is_up),
-		ROUTE_TEST(credits_outlive_the_fast_path),
+		ROUTE_TEST(credits_outlive_the_fastpath),
 		ROUTE_TEST(gateway_heard_without_the_core),
 		ROUTE_TEST(switched_off_router_is_left_out),
 		ROUTE_TEST(no_route_to_host_has_four_meanings),

@@ -313,7 +313,7 @@ static void stale(void **state)
 static void stale_request(void **state)
 {
 	struct lx_o2ib_msg m = { .version = LX_O2IB_V2, .type = LX_O2IB_CONNREQ, .nob = 56,
-				 .src_nid = A_NID, .src_stamp = 4711, .dst_nid = B_NID,
+				 .src_nid = A_NID, .src_incarnation = 4711, .dst_nid = B_NID,
 				 .params = { 8, 257, 4096 } };
 	uint8_t buf[56], got[200];
 	struct lx_o2ib_rej rej;
@@ -323,7 +323,7 @@ static void stale_request(void **state)
 	lx_o2ib_encode(&m, buf, false);
 	assert_int_equal(simib_request(B, buf, 56, 1023, got, &len), LX_O2IB_REJ_STALE);
 	assert_int_equal(lx_o2ib_rej_decode(got, len, &rej), 0);
-	assert_true(rej.stamp == net_of(b)->stamp);
+	assert_true(rej.incarnation == net_of(b)->incarnation);
 	assert_null(conn_of(b));
 	assert_int_equal(simib_request(B, buf, 56, 1023, got, &len), 0);
 }
@@ -340,11 +340,13 @@ static const struct {
 	{ "less than we have", 0, { .params = { 1, 1, 100 } }, 0 },
 	{ "version", LX_O2IB_REJ_FATAL, { .version = 0x13 }, 0 },
 	{ "wrong NID", LX_O2IB_REJ_FATAL, { .dst_nid = 5 }, 0 },
-	{ "stale", LX_O2IB_REJ_STALE, { .dst_stamp = 5 }, 0 },
+	{ "stale", LX_O2IB_REJ_STALE, { .dst_incarnation = 5 }, 0 },
 	{ "type", LX_O2IB_REJ_FATAL, { .type = LX_O2IB_CONNACK }, 0 },
 	{ "depth", LX_O2IB_REJ_DEPTH, { .params = { 9, 257, 4096 } }, 0 },
-	{ "depth of V1", LX_O2IB_REJ_FATAL,
-	  { .version = LX_O2IB_V1, .params = { 9, 257, 4096 } }, 0 },
+	{ "depth of V1",
+	  LX_O2IB_REJ_FATAL,
+	  { .version = LX_O2IB_V1, .params = { 9, 257, 4096 } },
+	  0 },
 	{ "fragments", LX_O2IB_REJ_FRAGS, { .params = { 8, 258, 4096 } }, 0 },
 	{ "size", LX_O2IB_REJ_FATAL, { .params = { 8, 257, 4097 } }, 0 },
 	{ "no depth", LX_O2IB_REJ_FATAL, { .params = { 0, 257, 4096 } }, 0 },
@@ -365,7 +367,7 @@ static void passive_checks(void **state)
 		m.type = m.type ? m.type : LX_O2IB_CONNREQ;
 		m.dst_nid = m.dst_nid ? m.dst_nid : B_NID;
 		m.src_nid = 0x000500000a000100ULL + i;
-		m.src_stamp = 4711;
+		m.src_incarnation = 4711;
 		m.nob = 56;
 		if (!m.params.max_frags)
 			m.params = (struct lx_o2ib_params){ 8, 257, 4096 };
@@ -376,7 +378,7 @@ static void passive_checks(void **state)
 		if (!why) {
 			assert_int_equal(lx_o2ib_decode(got, len, &m), 0);
 			assert_int_equal(m.type, LX_O2IB_CONNACK);
-			assert_true(m.dst_stamp == 4711 && m.src_nid == B_NID);
+			assert_true(m.dst_incarnation == 4711 && m.src_nid == B_NID);
 			continue;
 		}
 		assert_int_equal(lx_o2ib_rej_decode(got, len, &rej), 0);

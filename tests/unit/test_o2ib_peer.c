@@ -203,7 +203,7 @@ static const struct reaction {
 	enum lx_o2ib_cm_reject cm;
 	struct lx_o2ib_rej rej;
 	uint16_t version, depth, frags;
-	uint64_t stamp;
+	uint64_t incarnation;
 	int error;
 	enum lx_hstatus hstatus;
 } reactions[] = {
@@ -217,16 +217,18 @@ static const struct reaction {
 	{ "another version, which is ours", .rej = { .why = LX_O2IB_REJ_UNCOMPAT }, REFUSED },
 	{ "a version nobody has", .rej = { .why = LX_O2IB_REJ_UNCOMPAT, .version = 0x13 },
 	  REFUSED },
-	{ "stale", .rej = { .why = LX_O2IB_REJ_STALE, .stamp = 77 }, .stamp = 77 },
-	{ "stale, other byte order", .rej = { .why = LX_O2IB_REJ_STALE, .stamp = 77, .flip = true },
-	  .stamp = 77 },
-	{ "depth", .rej = { .why = LX_O2IB_REJ_DEPTH, .stamp = 77, .params = { 4, 257, 4096 } },
-	  .depth = 4, .stamp = 77 },
+	{ "stale", .rej = { .why = LX_O2IB_REJ_STALE, .incarnation = 77 }, .incarnation = 77 },
+	{ "stale, other byte order",
+	  .rej = { .why = LX_O2IB_REJ_STALE, .incarnation = 77, .flip = true }, .incarnation = 77 },
+	{ "depth",
+	  .rej = { .why = LX_O2IB_REJ_DEPTH, .incarnation = 77, .params = { 4, 257, 4096 } },
+	  .depth = 4, .incarnation = 77 },
 	{ "depth we offered", .rej = { .why = LX_O2IB_REJ_DEPTH, .params = { 8, 257, 4096 } },
 	  REFUSED },
 	{ "depth 0", .rej = { .why = LX_O2IB_REJ_DEPTH, .params = { 0, 257, 4096 } }, REFUSED },
-	{ "fragments", .rej = { .why = LX_O2IB_REJ_FRAGS, .stamp = 77, .params = { 8, 16, 4096 } },
-	  .frags = 16, .stamp = 77 },
+	{ "fragments",
+	  .rej = { .why = LX_O2IB_REJ_FRAGS, .incarnation = 77, .params = { 8, 16, 4096 } },
+	  .frags = 16, .incarnation = 77 },
 	{ "fragments we offered", .rej = { .why = LX_O2IB_REJ_FRAGS, .params = { 8, 257, 4096 } },
 	  REFUSED },
 	{ "no service", .rej = { .why = LX_O2IB_REJ_SERVICE }, REFUSED },
@@ -263,7 +265,7 @@ static void react(const struct reaction *r)
 	assert_int_equal(dialled.version, r->version ? r->version : LX_O2IB_V2);
 	assert_int_equal(dialled.params.queue_depth, r->depth ? r->depth : 8);
 	assert_int_equal(dialled.params.max_frags, r->frags ? r->frags : 257);
-	assert_true(dialled.dst_stamp == r->stamp);
+	assert_true(dialled.dst_incarnation == r->incarnation);
 	hand_connack(conn);
 	assert_int_equal(n_posted, 1);
 	complete_all();
@@ -370,7 +372,7 @@ static void wrong_destination(struct lx_o2ib_msg *m)
 
 static void former_life(struct lx_o2ib_msg *m)
 {
-	m->dst_stamp--;
+	m->dst_incarnation--;
 }
 
 static void wrong_source(struct lx_o2ib_msg *m)
@@ -421,14 +423,14 @@ static void connacks(void **state)
 
 /* ---- both at once ------------------------------------------------------------------------------ */
 
-static int request_from(uint64_t nid, uint64_t stamp)
+static int request_from(uint64_t nid, uint64_t incarnation)
 {
 	struct lx_o2ib_msg m = hand_msg(LX_O2IB_CONNREQ);
 	uint8_t buf[LX_O2IB_CONN_BYTES];
 
 	m.src_nid = nid;
-	m.src_stamp = stamp;
-	m.dst_stamp = 0;
+	m.src_incarnation = incarnation;
+	m.dst_incarnation = 0;
 	m.nob = sizeof(buf);
 	m.params = (struct lx_o2ib_params){ 8, 257, 4096 };
 	lx_o2ib_encode(&m, buf, false);
@@ -444,7 +446,7 @@ static void race_lost(void **state)
 
 	put(100);
 	ours = conn;
-	assert_int_equal(request_from(HAND_PEER, HAND_PEER_STAMP), 0);
+	assert_int_equal(request_from(HAND_PEER, HAND_PEER_INCARNATION), 0);
 	theirs = conn;
 	assert_ptr_not_equal(ours, theirs);
 	/* Its no to ours: there is nothing to try again. */
@@ -469,7 +471,7 @@ static void race_won(void **state)
 
 	put_to(lower, 100);
 	assert_int_equal(n_dials, 1);
-	while (request_from(lower, HAND_PEER_STAMP) == LX_O2IB_REJ_RACE)
+	while (request_from(lower, HAND_PEER_INCARNATION) == LX_O2IB_REJ_RACE)
 		n++;
 	assert_int_equal(n, 20);
 	assert_int_equal(rejected, 0);
@@ -483,9 +485,9 @@ static void connect_up(size_t len)
 	hand_connack(conn);
 }
 
-static void wrong_stamp(struct lx_o2ib_msg *m)
+static void wrong_incarnation(struct lx_o2ib_msg *m)
 {
-	m->src_stamp++;
+	m->src_incarnation++;
 }
 
 static void too_many_credits(struct lx_o2ib_msg *m)
@@ -526,7 +528,7 @@ static void faults(void **state)
 {
 	static void (*const spoil[])(struct lx_o2ib_msg *m) = {
 		nothing_wrong, wrong_version, wrong_destination, former_life, wrong_source,
-		wrong_stamp, too_many_credits, connreq, wrong_type, answer_to_nothing,
+		wrong_incarnation, too_many_credits, connreq, wrong_type, answer_to_nothing,
 		done_of_nothing, get_as_putreq, payload_that_is_not_there,
 	};
 

@@ -50,13 +50,13 @@ static void examples(void **state)
 	assert_int_equal(msg.type, LX_O2IB_NOOP);
 	assert_int_equal(msg.credits, 4);
 	assert_true(msg.src_nid == A && msg.dst_nid == B);
-	assert_true(msg.src_stamp == 1 && msg.dst_stamp == 2);
+	assert_true(msg.src_incarnation == 1 && msg.dst_incarnation == 2);
 	expect_again(&msg, buf, n);
 
 	n = unhex(connreq_text, buf, sizeof(buf));
 	assert_int_equal(lx_o2ib_decode(buf, n, &msg), 0);
 	assert_int_equal(msg.type, LX_O2IB_CONNREQ);
-	assert_true(msg.src_stamp == 0x5f0e1d2c3b4a5ULL && msg.dst_stamp == 0);
+	assert_true(msg.src_incarnation == 0x5f0e1d2c3b4a5ULL && msg.dst_incarnation == 0);
 	assert_int_equal(msg.params.queue_depth, 8);
 	assert_int_equal(msg.params.max_frags, 257);
 	assert_int_equal(msg.params.max_msg_size, 4096);
@@ -65,7 +65,7 @@ static void examples(void **state)
 	n = unhex(reject_text, buf, sizeof(buf));
 	assert_int_equal(lx_o2ib_rej_decode(buf, n, &rej), 0);
 	assert_int_equal(rej.why, LX_O2IB_REJ_RACE);
-	assert_true(rej.stamp == 0x5f0e1d2c3b4a5ULL);
+	assert_true(rej.incarnation == 0x5f0e1d2c3b4a5ULL);
 }
 
 /* Section 12. */
@@ -110,8 +110,8 @@ static void random_msg(struct lx_o2ib_msg *msg, uint8_t type, uint8_t *tail)
 	msg->credits = rnd();
 	msg->src_nid = A;
 	msg->dst_nid = B;
-	msg->src_stamp = rnd();
-	msg->dst_stamp = rnd();
+	msg->src_incarnation = rnd();
+	msg->dst_incarnation = rnd();
 	switch (type) {
 	case LX_O2IB_CONNREQ:
 	case LX_O2IB_CONNACK:
@@ -163,8 +163,8 @@ static void expect_same(const struct lx_o2ib_msg *a, const struct lx_o2ib_msg *b
 	assert_memory_equal(&x.hdr, &y.hdr, sizeof(x.hdr));
 	assert_true(x.flip == y.flip && x.version == y.version && x.type == y.type &&
 		    x.credits == y.credits && x.nob == y.nob && x.src_nid == y.src_nid &&
-		    x.src_stamp == y.src_stamp && x.dst_nid == y.dst_nid &&
-		    x.dst_stamp == y.dst_stamp && x.cookie == y.cookie &&
+		    x.src_incarnation == y.src_incarnation && x.dst_nid == y.dst_nid &&
+		    x.dst_incarnation == y.dst_incarnation && x.cookie == y.cookie &&
 		    x.dst_cookie == y.dst_cookie && x.status == y.status &&
 		    x.desc.key == y.desc.key);
 }
@@ -248,21 +248,26 @@ static void fragments(void **state)
 
 static void rejects(void **state)
 {
-	struct lx_o2ib_rej rej = { .version = LX_O2IB_V2, .why = LX_O2IB_REJ_DEPTH, .stamp = 77,
-				   .params = { 8, 257, 4096 } }, again;
+	struct lx_o2ib_rej rej = { .version = LX_O2IB_V2,
+				   .why = LX_O2IB_REJ_DEPTH,
+				   .incarnation = 77,
+				   .params = { 8, 257, 4096 } },
+			   again;
 	uint8_t buf[148] = { 0 };
 
 	for (unsigned int i = 0; i < 2; i++, rej.flip = true) {
 		assert_int_equal(lx_o2ib_rej_encode(&rej, buf), 24);
 		assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), 0);
 		assert_memory_equal(&again.params, &rej.params, sizeof(rej.params));
-		assert_true(again.why == rej.why && again.stamp == 77 && again.flip == rej.flip);
+		assert_true(again.why == rej.why && again.incarnation == 77 &&
+			    again.flip == rej.flip);
 	}
 	/* V1 has 8 bytes; the CM pads them, and what follows has no meaning. */
 	rej.version = LX_O2IB_V1;
 	assert_int_equal(lx_o2ib_rej_encode(&rej, buf), 8);
 	assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), 0);
-	assert_true(again.version == LX_O2IB_V1 && again.stamp == 0 && !again.params.queue_depth);
+	assert_true(again.version == LX_O2IB_V1 && again.incarnation == 0 &&
+		    !again.params.queue_depth);
 	assert_int_equal(lx_o2ib_rej_decode(buf, 7, &again), -EPROTO);
 	buf[0] ^= 1;
 	assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), -EPROTO);

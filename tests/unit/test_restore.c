@@ -400,7 +400,7 @@ static void random_settings(void)
 		"lnet lnet_response_tracking 0",     "lnet lnet_recovery_limit 30",
 		"lnet alive_router_check_interval 20", "lnet router_start_delay 0",
 		"lnet tiny_router_buffers 700",	     "lnet avoid_asym_router_failure 0",
-		"tcp sock_timeout 20",		     "tcp fast_path off",
+		"tcp sock_timeout 20",		     "tcp fastpath off",
 		"tcp keepalive 11",		     "tcp conns_per_peer 3",
 		"lnet lnet_peer_discovery_disabled 1",
 	};

@@ -809,7 +809,7 @@ static void put_some(struct lx_work *work)
 }
 
 /* Small messages of one turn leave on one connection, though there are two for bulk. */
-static void test_turn_in_one_bundle(void **state)
+static void test_turn_in_one_batch(void **state)
 {
 	struct turn turn = { 0 };
 	struct raw_msg got;
@@ -902,7 +902,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_illegal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ipv6, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_turn_in_one_bundle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_turn_in_one_batch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_large_nid_on_v3, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flipped, setup, teardown),
 	};

@@ -13,7 +13,7 @@ STALL_US = 1e6
 REACH_BUSY_PING = 3
 
 # The fast path: which rows, compared with what, at least so much (ping: at most).
-REACH_FAST = (
+REACH_FASTPATH = (
     ({"bench": "route", "clients": 1, "size": 65536}, "ratio_ip", 0.95),
     ({"bench": "route", "clients": 1, "size": 1 << 20}, "ratio_ip", 0.95),
     ({"bench": "route", "clients": 8, "size": 4096}, "ratio_ip", 0.90),
@@ -99,8 +99,8 @@ def print_route(rows):
               f"{slow['p50_us']:.0f} / {slow['p99_us']:.0f}")
 
 
-def print_fast(rows):
-    done = [(row, name, bar) for want, name, bar in REACH_FAST
+def print_fastpath(rows):
+    done = [(row, name, bar) for want, name, bar in REACH_FASTPATH
             for row in select(rows, path="fast", **want) if row.get(name) is not None]
     if not done:
         return
@@ -118,10 +118,10 @@ def print_fast(rows):
         print(f"  {('ping, routed' if ping else what_text(row)):44} | "
               f"{'  '.join(cells.get(p, '    -') for p in ('ip', 'slow', 'fast'))} | "
               f"{ratios[0]:17} {ratios[1]:17} | {name[6:]} {bar}: {verdict(met)}{alone}")
-    print_fast_limits(rows)
+    print_fastpath_limits(rows)
 
 
-def print_fast_limits(rows):
+def print_fastpath_limits(rows):
     fast = select(rows, path="fast")
     worst = max((r for r in fast if r["worst_us"]), key=lambda r: r["worst_us"])
     print(f"\n  longest time of a message: {worst['worst_us'] / 1e3:.1f} ms ({worst['bench']}, "
@@ -227,6 +227,6 @@ def print_all(rows, memory, rounds, seconds):
                      ("busy", print_busy), ("cost", print_cost)):
         if name in benches:
             fn(rows)
-    print_fast(rows)
+    print_fastpath(rows)
     if memory:
         print_memory(memory)

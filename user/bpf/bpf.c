@@ -174,7 +174,7 @@ static int check_needs(struct lx_bpf_set *set, uint32_t need)
 }
 
 /* Of what a daemon has left. Returns 0, -ENOENT nothing, -ESTALE another version. */
-static int check_stamp(const struct lx_bpf_set *set, const struct lx_abi *abi)
+static int check_abi_version(const struct lx_bpf_set *set, const struct lx_abi *abi)
 {
 	struct bpf_map_info info = { 0 };
 	uint32_t len = sizeof(info), zero = 0;
@@ -191,7 +191,7 @@ static int check_stamp(const struct lx_bpf_set *set, const struct lx_abi *abi)
 		return -ESTALE;
 	if (found.magic != abi->magic || found.version != abi->version ||
 	    found.streams_max != abi->streams_max || found.lanes_max != abi->lanes_max ||
-	    found.hops_max != abi->hops_max)
+	    found.peers_max != abi->peers_max)
 		return -ESTALE;
 	return 0;
 }
@@ -283,7 +283,7 @@ static void adopt_hooks(struct lx_bpf_set *set)
 	closedir(d);
 }
 
-static int write_stamp(struct lx_bpf_set *set, struct lx_abi abi)
+static int write_abi_version(struct lx_bpf_set *set, struct lx_abi abi)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(*set->skeleton->obj, "abi");
 	struct timespec now;
@@ -308,7 +308,7 @@ static int load(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	err = bpf_object__load_skeleton(set->skeleton);
 	first_line = NULL;
 	if (!err)
-		err = write_stamp(set, want->abi);
+		err = write_abi_version(set, want->abi);
 	if (err)
 		return fail(set, err, "the kernel refused it: %s (%s)", strerror(-err),
 			    line[0] ? line : "no reason given");
@@ -317,21 +317,21 @@ static int load(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 
 static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 {
-	int stamp;
+	int abi_state;
 
 	if (!set->bpf->pins[0] || lx_pin_path(set->bpf->pins, want->name, set->dir))
 		return;
-	stamp = check_stamp(set, &want->abi);
-	if (!stamp)
-		stamp = check_shapes(set);
-	if (stamp == -ESTALE)
+	abi_state = check_abi_version(set, &want->abi);
+	if (!abi_state)
+		abi_state = check_shapes(set);
+	if (abi_state == -ESTALE)
 		lx_warn("pins=%s reason=\"left by another version of lnetxd\" action=removed",
 			set->dir);
-	else if (!stamp && !want->keep)
+	else if (!abi_state && !want->keep)
 		lx_info("pins=%s reason=\"left by a lnetxd that has ended\" action=removed",
 			set->dir);
-	set->taken_over = !stamp && want->keep;
-	if (stamp != -ENOENT && !set->taken_over)
+	set->taken_over = !abi_state && want->keep;
+	if (abi_state != -ENOENT && !set->taken_over)
 		clean_set(set->bpf, set->dir);
 }
 

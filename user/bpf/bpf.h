@@ -7,7 +7,7 @@
  * whoever has the set; loading, pinning and attaching is done here. Its maps are
  * pinned as <pins>/<set>/<map>, programs as prog_<name>, attachments as
  * link_<hook>_<interface>. Each set has a map "abi", an array of one struct lx_abi: a
- * set that finds a daemon's pins takes the maps over if the stamp is its own, else
+ * set that finds a daemon's pins takes the maps over if their ABI is its own, else
  * removes them and begins anew.
  *
  *	lx_bpf_load() ─▶ lx_bpf_attach() ... lx_bpf_detach() ─▶ lx_bpf_unload()
@@ -66,7 +66,7 @@ struct lx_bpf_want {
  * @skeleton: opened, with what is configurable about maps done; outlives the set
  * @ret_set: set on failure, too, so that the reason can be shown
  *
- * The stamp in map "abi" is written with this process and the time. Returns 0,
+ * Map "abi" is written with this process and the time. Returns 0,
  * -EOPNOTSUPP switched off or the kernel lacks something, -ENOMEM, or what loading
  * returned (-EACCES, -EINVAL, -E2BIG: refused by the verifier; -EPERM).
  */

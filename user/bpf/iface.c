@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See iface.h. Called by forward.c, whenever the daemon has it look at its interfaces. */
+/* See iface.h. Called by fastpath.c, whenever the daemon has it look at its interfaces. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/ethtool.h>

@@ -43,7 +43,7 @@ const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
 	static const struct lx_conf_lnd_setting tcp[] = { { "conns_per_peer", 0, 127 },
 							  { "timeout", 0, 86400 },
 							  { "tos", 0, 255 },
-							  { "fast_path", 0, 1 },
+							  { "fastpath", 0, 1 },
 							  { NULL, 0, 0 } };
 
 #ifdef LX_O2IB

@@ -75,7 +75,7 @@ bool lx_core_idle(const struct lx_core *core)
 	struct lx_core_msg *msg;
 
 	lx_list_for_each(msg, &core->msgs, all) {
-		if (!msg->own && msg->phase != LX_PHASE_DELAYED)
+		if (!msg->internal && msg->phase != LX_PHASE_DELAYED)
 			return false;
 	}
 	lx_list_for_each(tracker, &core->trackers, link) {
@@ -119,7 +119,7 @@ void lx_core_free(struct lx_core *core)
 	lx_hash_fini(&core->peer_nis);
 	lx_hash_fini(&core->mds);
 	lx_hash_fini(&core->mes);
-	lx_spares_fini(&core->spare_msgs);
+	lx_freelist_fini(&core->msg_freelist);
 	free(core);
 }
 

@@ -14,10 +14,10 @@
 #include <lnetx/lnd.h>
 #include <lnetx/lnetx.h>
 
+#include "../base/freelist.h"
 #include "../base/hash.h"
 #include "../base/list.h"
 #include "../base/ratelimit.h"
-#include "../base/spare.h"
 #include "loop.h"
 #include "md.h"
 #include "memory.h"
@@ -97,7 +97,7 @@ struct lx_core {
 	struct lx_list msgs;     /* every message there is */
 	struct lx_list done;     /* finalized, not yet looked at */
 	bool finalizing;
-	struct lx_spares spare_msgs;
+	struct lx_freelist msg_freelist;
 	struct lx_list trackers; /* responses waited for; track.c */
 	struct lx_stats stats;
 	struct lx_ratelimit no_route; /* by net */

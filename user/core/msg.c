@@ -19,11 +19,11 @@
 #include "track.h"
 
 /* So many ended ones are kept for the next: what a few busy peers have under way. */
-#define SPARE_MSGS 256
+#define MSG_FREELIST_MAX 256
 
 struct lx_core_msg *lx_msg_new(struct lx_core *core)
 {
-	struct lx_core_msg *msg = lx_spare_take(&core->spare_msgs, sizeof(*msg));
+	struct lx_core_msg *msg = lx_freelist_get(&core->msg_freelist, sizeof(*msg));
 
 	if (!msg)
 		return NULL;
@@ -41,7 +41,7 @@ static void msg_free(struct lx_core_msg *msg)
 {
 	lx_list_del(&msg->all);
 	msg->core->stats.msgs_alloc--;
-	lx_spare_give(&msg->core->spare_msgs, msg, SPARE_MSGS);
+	lx_freelist_put(&msg->core->msg_freelist, msg, MSG_FREELIST_MAX);
 }
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg)
@@ -121,13 +121,13 @@ static uint64_t add_types(struct lx_type_counts *to, const struct lx_type_counts
 	return n->put + n->get + n->reply + n->ack;
 }
 
-static void add_carried(struct lx_traffic *traffic, const struct lx_carried *c)
+static void add_offloaded(struct lx_traffic *traffic, const struct lx_offloaded *c)
 {
 	traffic->io.recv += add_types(&traffic->received, &c->received);
 	traffic->io.send += add_types(&traffic->sent, &c->sent);
 }
 
-void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_carried *c)
+void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_offloaded *c)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
 	struct lx_type_counts routed = { 0 };
@@ -136,11 +136,11 @@ void lx_lnd_carried(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_
 	/* Counted where it comes from: what goes out is the same messages. */
 	ni->core->stats.route_count += n;
 	ni->core->stats.route_length += c->payload;
-	add_carried(&lx_core_ni(ni)->traffic, c);
+	add_offloaded(&lx_core_ni(ni)->traffic, c);
 	if (pni)
-		add_carried(&pni->traffic, c);
+		add_offloaded(&pni->traffic, c);
 	if (n)
-		lx_parse_carried(lx_core_ni(ni), pni, c->src_net);
+		lx_parse_offloaded(lx_core_ni(ni), pni, c->src_net);
 }
 
 void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)
@@ -461,13 +461,13 @@ void lx_msg_route(struct lx_core_msg *msg)
 /* ---- requests ------------------------------------------------------------------------ */
 
 static int request_new(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
-		       const struct lx_id *target, uint32_t portal, bool awaits, bool own,
+		       const struct lx_id *target, uint32_t portal, bool awaits, bool internal,
 		       struct lx_core_msg **ret_msg)
 {
 	struct lx_core_msg *msg;
 	int r;
 
-	if (core->stopping || (core->draining && !own))
+	if (core->stopping || (core->draining && !internal))
 		return -ESHUTDOWN;
 	if (portal >= LX_PORTALS || md->length > LX_PAYLOAD_MAX || lx_nid_is_any(&target->nid))
 		return -EINVAL;
@@ -482,7 +482,7 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 	lx_md_get(md);
 	msg->md = md;
 	msg->awaits = awaits;
-	msg->own = own;
+	msg->internal = internal;
 	if (self)
 		msg->src_param = *self;
 	msg->m.deadline_ns = lx_core_msg_deadline(core);
@@ -505,13 +505,13 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 
 int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md, bool ack,
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
-	       uint64_t hdr_data, bool own)
+	       uint64_t hdr_data, bool internal)
 {
 	struct lx_core_msg *msg;
 	struct lx_hdr *hdr;
 	int r;
 
-	r = request_new(core, self, md, target, portal, ack, own, &msg);
+	r = request_new(core, self, md, target, portal, ack, internal, &msg);
 	if (r)
 		return r;
 	hdr = &msg->m.hdr;
@@ -540,14 +540,14 @@ int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 
 int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
-	       bool own)
+	       bool internal)
 {
 	struct lx_wire_handle wire;
 	struct lx_core_msg *msg;
 	struct lx_hdr *hdr;
 	int r;
 
-	r = request_new(core, self, md, target, portal, true, own, &msg);
+	r = request_new(core, self, md, target, portal, true, internal, &msg);
 	if (r)
 		return r;
 	hdr = &msg->m.hdr;

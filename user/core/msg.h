@@ -7,7 +7,7 @@
  *	     │                                      │ verdict (lnet.md 7.1)
  *	     ▼                                      ▼
  *	  ROUTE ◀──────── forwarded ────────┐   for us: match ── none ─▶ dropped, or
- *	     │ discovery first? ─▶ pending  │       │                     parked (lazy)
+ *	     │ discovery first? ─▶ pending  │       │                     delayed (lazy)
  *	     │ path chosen (select.c)       │       ▼
  *	     ▼                              │   transport recv()
  *	  CREDIT peer NI, then NI (credit.c)│       │ lx_lnd_finalize()
@@ -29,7 +29,7 @@ enum lx_msg_phase {
 	LX_PHASE_TX_WAIT,   /* waits for a transmit credit */
 	LX_PHASE_TX,        /* the transport's, being sent */
 	LX_PHASE_RX_WAIT,   /* waits for a router credit or buffer */
-	LX_PHASE_DELAYED,   /* parked on a lazy portal */
+	LX_PHASE_DELAYED,   /* delayed on a lazy portal */
 	LX_PHASE_RX,        /* the transport's, being received */
 };
 
@@ -45,7 +45,7 @@ struct lx_core_msg {
 	bool response;            /* ACK or REPLY */
 	bool awaits;              /* an ACK or REPLY: its MD keeps one of the threshold for it */
 	bool discovered;          /* has waited for discovery: goes now, whatever it said */
-	bool own;                 /* the core's own traffic: not waited for when draining */
+	bool internal;            /* the core's own traffic: not waited for when draining */
 	struct lx_nid src_param;  /* as the caller wanted it, or any */
 	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
 	struct lx_core_ni *txni;
@@ -84,15 +84,15 @@ void lx_msg_finish(struct lx_core_msg *msg, int status);
 /* As lx_put() and lx_get() of lnetx.h; @own: sent by the core itself. */
 int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md, bool ack,
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
-	       uint64_t hdr_data, bool own);
+	       uint64_t hdr_data, bool internal);
 int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
-	       bool own);
+	       bool internal);
 
 /* Chooses a path for a message and starts it on it; ends it if there is none. */
 void lx_msg_route(struct lx_core_msg *msg);
 
-/* Receives a parked message into what matched at last, or tells that nothing did. */
+/* Receives a delayed message into what matched at last, or tells that nothing did. */
 enum lx_match_result lx_msg_deliver(struct lx_core_msg *msg);
 /* Gives a message that was to be received up: payload thrown away, counted. */
 void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason);

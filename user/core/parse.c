@@ -39,14 +39,14 @@ void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason)
 
 enum verdict { ACCEPT, DROP, ILLEGAL };
 
-static enum verdict judge_header(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
+static enum verdict check_header(const struct lx_hdr *hdr, enum lx_reason *ret_reason)
 {
 	*ret_reason = lx_admit_header(&hdr->src_nid, &hdr->dst_nid, hdr->type,
 				      hdr->payload_length);
 	return *ret_reason ? ILLEGAL : ACCEPT;
 }
 
-static enum verdict judge_destination(struct lx_core_ni *ni, const struct lx_hdr *hdr,
+static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr *hdr,
 				      bool rdma_get, enum lx_reason *ret_reason)
 {
 	struct lx_core *core = ni->ni.core;
@@ -119,7 +119,7 @@ static bool is_asymmetric(const struct lx_core_msg *msg, const struct lx_nid *fr
 	       !has_route_through(lx_peer_of(msg->rxpeer), src_net);
 }
 
-void lx_parse_carried(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net)
+void lx_parse_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net)
 {
 	if (ni->state != LX_NI_UP)
 		return;
@@ -179,7 +179,7 @@ static void send_ack(struct lx_core_msg *put)
 
 	if (!ack)
 		return; /* as if it were lost: the initiator has a timeout */
-	ack->own = put->own;
+	ack->internal = put->internal;
 	answer_to(ack, put, &put->m.hdr);
 	ack->m.hdr.type = LX_MSG_ACK;
 	ack->m.hdr.cmd.ack.dst_md = put->m.hdr.cmd.put.ack_md;
@@ -380,11 +380,11 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 
 	if (ni->state != LX_NI_UP)
 		return -ESHUTDOWN;
-	verdict = judge_header(hdr, &reason);
+	verdict = check_header(hdr, &reason);
 	if (verdict == ACCEPT) {
 		if (is_ping(hdr) && !lx_ni_is_local_nid(core, &hdr->src_nid))
 			note_ni(ni);
-		verdict = judge_destination(ni, hdr, from->rdma_get, &reason);
+		verdict = check_destination(ni, hdr, from->rdma_get, &reason);
 	}
 	if (verdict == ILLEGAL) {
 		core->stats.errors++;

@@ -9,7 +9,7 @@
 void lx_parse_received(struct lx_core_msg *msg);
 
 /* Messages of @from (NULL: not known) came in by @ni, from net @src_net, and did not come here. */
-void lx_parse_carried(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net);
+void lx_parse_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net);
 
 /* msg.c */
 void lx_msg_count_received(struct lx_core_msg *msg);

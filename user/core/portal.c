@@ -217,7 +217,7 @@ enum lx_match_result lx_portal_match(struct lx_core *core, const struct lx_match
 	return LX_MATCH_OK;
 }
 
-/* ---- parked messages ------------------------------------------------------------ */
+/* ---- delayed messages ------------------------------------------------------------ */
 
 void lx_portal_delay(struct lx_portal *portal, struct lx_core_msg *msg)
 {

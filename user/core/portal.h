@@ -69,7 +69,7 @@ enum lx_match_result lx_portal_match(struct lx_core *core, const struct lx_match
 
 /* Parks a message until an MD for it is attached. */
 void lx_portal_delay(struct lx_portal *portal, struct lx_core_msg *msg);
-/* Tries the parked messages again. */
+/* Tries the delayed messages again. */
 void lx_portal_resume(struct lx_core *core, struct lx_portal *portal);
 void lx_portal_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy);
 

@@ -22,7 +22,7 @@
 #include "edit.h"
 #include "monitor.h"
 #include "neighbours.h"
-#include "offload.h"
+#include "programs.h"
 #include "trace.h"
 
 #define QUEUE_MAX 256
@@ -329,7 +329,7 @@ static void run(uv_work_t *work)
 	struct change *c = lx_container_of(work, struct change, work);
 
 	c->error = c->kind->run(c);
-	lx_offload_follow(c->daemon->offload, c->node);
+	lx_programs_follow(c->daemon->programs, c->node);
 }
 
 static void finish(uv_work_t *work, int status)
@@ -338,9 +338,9 @@ static void finish(uv_work_t *work, int status)
 	struct lx_daemon *d = c->daemon;
 
 	d->changes->running = NULL;
-	if (lx_offload_leaves(d->offload))
+	if (lx_programs_leaves(d->programs))
 		lx_tracer_end(d->tracer);
-	lx_offload_settle(d->offload);
+	lx_programs_settle(d->programs);
 	if (c->kind->run == node_start && !c->error) {
 		d->node = c->node;
 		lx_monitor_watch(d);

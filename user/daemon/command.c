@@ -15,8 +15,8 @@
 #include "command.h"
 #include "edit.h"
 #include "monitor.h"
-#include "offload.h"
 #include "probe.h"
+#include "programs.h"
 #include "trace.h"
 
 /* Each makes the dump for one kind of show. Returns 0 or -errno. */
@@ -250,13 +250,13 @@ static const struct show {
 	      { LX_CONTROL_STATS, "statistics", show_stats, false },
 	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, false },
 	      { LX_CONTROL_STATUS, "daemon", show_status, true },
-	      { LX_CONTROL_BPF, "bpf", lx_offload_show_bpf, true },
-	      { LX_CONTROL_GUARD, "guard", lx_offload_show_guard, true },
-	      { LX_CONTROL_BANS, "ban", lx_offload_show_bans, true },
-	      { LX_CONTROL_PREFIXES, "prefix", lx_offload_show_prefixes, true },
-	      { LX_CONTROL_REFUSALS, "refusal", lx_offload_show_refusals, true },
-	      { LX_CONTROL_STREAMS, "stream", lx_offload_show_streams, true },
-	      { LX_CONTROL_LANES, "lane", lx_offload_show_lanes, true },
+	      { LX_CONTROL_BPF, "bpf", lx_programs_show_bpf, true },
+	      { LX_CONTROL_GUARD, "guard", lx_programs_show_guard, true },
+	      { LX_CONTROL_BANS, "ban", lx_programs_show_bans, true },
+	      { LX_CONTROL_PREFIXES, "prefix", lx_programs_show_prefixes, true },
+	      { LX_CONTROL_REFUSALS, "refusal", lx_programs_show_refusals, true },
+	      { LX_CONTROL_STREAMS, "stream", lx_programs_show_streams, true },
+	      { LX_CONTROL_LANES, "lane", lx_programs_show_lanes, true },
 	      { 0, NULL, NULL, false } };
 
 static void monitor(struct lx_client *c)

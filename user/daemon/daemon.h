@@ -7,7 +7,7 @@
  *	server.c ─▶ command.c ─▶ dump.c     shows: answered at once from snapshots
  *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
  *	                       │   └▶ edit.c   pieces of the node's configuration
- *	                       ├▶ offload.c BPF: the guard follows each change
+ *	                       ├▶ programs.c BPF: the guard follows each change
  *	                       │   └▶ refusals.c whose connections it drops, for the log
  *	                       ├▶ trace.c   messages that the fast path sees
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
@@ -31,7 +31,7 @@ struct lx_changes;
 struct lx_probes;
 struct lx_monitor;
 struct lx_tracer;
-struct lx_offload;
+struct lx_programs;
 struct lx_neighbours;
 struct lx_refusals;
 
@@ -52,7 +52,7 @@ struct lx_daemon {
 	struct lx_probes *probes;
 	struct lx_monitor *monitor;
 	struct lx_tracer *tracer;
-	struct lx_offload *offload;
+	struct lx_programs *programs;
 	struct lx_neighbours *neighbours;
 	struct lx_refusals *refusals;
 };

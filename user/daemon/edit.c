@@ -15,7 +15,7 @@
 #include "../base/suggest.h"
 #include "config.h"
 #include "edit.h"
-#include "offload.h"
+#include "programs.h"
 
 /* Notes what went wrong, or on success what there is to say. Returns @error. */
 __attribute__((format(printf, 3, 4))) static int say(struct lx_edit *e, int error, const char *fmt,
@@ -449,26 +449,26 @@ int lx_edit_tunable_set(struct lx_edit *e)
 
 int lx_edit_guard_set(struct lx_edit *e)
 {
-	return lx_offload_guard_set(e->daemon->offload, &e->req->guard, e->text, e->size);
+	return lx_programs_guard_set(e->daemon->programs, &e->req->guard, e->text, e->size);
 }
 
 int lx_edit_ban_add(struct lx_edit *e)
 {
-	return lx_offload_ban(e->daemon->offload, e->node, &e->req->ban, &e->count, e->text,
-			      e->size);
+	return lx_programs_ban(e->daemon->programs, e->node, &e->req->ban, &e->count, e->text,
+			       e->size);
 }
 
 int lx_edit_ban_del(struct lx_edit *e)
 {
-	return lx_offload_unban(e->daemon->offload, &e->req->ban, e->text, e->size);
+	return lx_programs_unban(e->daemon->programs, &e->req->ban, e->text, e->size);
 }
 
 int lx_edit_prefix_add(struct lx_edit *e)
 {
-	return lx_offload_prefix_add(e->daemon->offload, &e->req->prefix, e->text, e->size);
+	return lx_programs_prefix_add(e->daemon->programs, &e->req->prefix, e->text, e->size);
 }
 
 int lx_edit_prefix_del(struct lx_edit *e)
 {
-	return lx_offload_prefix_del(e->daemon->offload, &e->req->prefix, e->text, e->size);
+	return lx_programs_prefix_del(e->daemon->programs, &e->req->prefix, e->text, e->size);
 }

@@ -23,8 +23,8 @@
 #include "monitor.h"
 #include "neighbours.h"
 #include "notify.h"
-#include "offload.h"
 #include "probe.h"
+#include "programs.h"
 #include "refusals.h"
 #include "report.h"
 #include "server.h"
@@ -378,7 +378,7 @@ static int run(const struct options *o)
 		return EXIT_FAILURE;
 	if (init_daemon(d, o) || open_control(d))
 		return EXIT_FAILURE; /* the process ends: nothing else to undo */
-	err = lx_offload_new(d, !o->no_bpf, &d->offload);
+	err = lx_programs_new(d, !o->no_bpf, &d->programs);
 	if (!err)
 		err = lx_refusals_new(d, &d->refusals);
 	if (err) {
@@ -396,7 +396,7 @@ static int run(const struct options *o)
 	uv_run(d->loop, UV_RUN_DEFAULT);
 	uv_loop_close(d->loop);
 	lx_changes_free(d->changes);
-	lx_offload_free(d->offload);
+	lx_programs_free(d->programs);
 	lx_conf_free(d->conf);
 	lx_saved_clear(&d->saved);
 	return lnetxd.exit_status;

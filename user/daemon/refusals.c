@@ -14,7 +14,7 @@
 #include "../base/log.h"
 #include "../base/ratelimit.h"
 #include "../bpf/guard.h"
-#include "offload.h"
+#include "programs.h"
 #include "refusals.h"
 
 #define LOOK_MS 2000
@@ -104,7 +104,7 @@ static void on_timer(uv_timer_t *timer)
 {
 	struct lx_daemon *d = timer->data;
 
-	look(d->refusals, lx_offload_guard(d->offload));
+	look(d->refusals, lx_programs_guard(d->programs));
 }
 
 /* ---- life ------------------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ int lx_refusals_new(struct lx_daemon *daemon, struct lx_refusals **ret_refusals)
 	if (!r)
 		return -ENOMEM;
 	r->since_ns = uv_hrtime();
-	r->syns = count_syns(lx_offload_guard(daemon->offload));
+	r->syns = count_syns(lx_programs_guard(daemon->programs));
 	err = uv_timer_init(daemon->loop, &r->timer);
 	if (!err)
 		err = uv_timer_start(&r->timer, on_timer, LOOK_MS, LOOK_MS);

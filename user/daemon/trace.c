@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "../base/schema.h"
-#include "../bpf/forward.h"
-#include "offload.h"
+#include "../bpf/fastpath.h"
+#include "programs.h"
 #include "ring.h"
 #include "trace.h"
 
@@ -82,7 +82,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	struct lx_ring *r, *next;
 
 	tracer->wall_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-	lx_forward_trace_read(lx_offload_forward(tracer->daemon->offload), on_message, tracer);
+	lx_fastpath_trace_read(lx_programs_fastpath(tracer->daemon->programs), on_message, tracer);
 	lx_list_for_each_safe (r, next, &tracer->rings, link)
 		lx_client_kick(r->client);
 }
@@ -94,8 +94,8 @@ static void on_closed(uv_handle_t *handle)
 
 static int begin(struct lx_tracer *tracer)
 {
-	struct lx_forward *forward = lx_offload_forward(tracer->daemon->offload);
-	int fd = forward ? lx_forward_trace_start(forward) : -EOPNOTSUPP;
+	struct lx_fastpath *fastpath = lx_programs_fastpath(tracer->daemon->programs);
+	int fd = fastpath ? lx_fastpath_trace_start(fastpath) : -EOPNOTSUPP;
 
 	if (fd < 0)
 		return fd;
@@ -103,7 +103,7 @@ static int begin(struct lx_tracer *tracer)
 	if (!tracer->poll || uv_poll_init(tracer->daemon->loop, tracer->poll, fd)) {
 		free(tracer->poll);
 		tracer->poll = NULL;
-		lx_forward_trace_stop(forward);
+		lx_fastpath_trace_stop(fastpath);
 		return -ENOMEM;
 	}
 	tracer->poll->data = tracer;
@@ -118,7 +118,7 @@ static void end(struct lx_tracer *tracer)
 	uv_poll_stop(tracer->poll); /* before its descriptor goes */
 	uv_close((uv_handle_t *)tracer->poll, on_closed);
 	tracer->poll = NULL;
-	lx_forward_trace_stop(lx_offload_forward(tracer->daemon->offload));
+	lx_fastpath_trace_stop(lx_programs_fastpath(tracer->daemon->programs));
 }
 
 static void on_left(struct lx_ring *r)

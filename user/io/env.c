@@ -37,7 +37,7 @@ struct lx_env {
 	uint64_t now_ns; /* 0: not asked for since the lock was taken */
 	void (*idle)(void *arg);
 	void *idle_arg;
-	struct lx_forward *forward;
+	struct lx_fastpath *fastpath;
 	unsigned int forward_users;
 	unsigned int n_loops;
 	struct lx_loop loop[];
@@ -45,14 +45,14 @@ struct lx_env {
 
 static __thread struct lx_loop *current_loop;
 
-void lx_env_set_forward(struct lx_env *env, struct lx_forward *forward)
+void lx_env_set_fastpath(struct lx_env *env, struct lx_fastpath *fastpath)
 {
-	env->forward = forward;
+	env->fastpath = fastpath;
 }
 
-struct lx_forward *lx_env_forward(const struct lx_env *env)
+struct lx_fastpath *lx_env_fastpath(const struct lx_env *env)
 {
-	return env->forward;
+	return env->fastpath;
 }
 
 void lx_env_forward_get(struct lx_env *env)

@@ -55,9 +55,9 @@ int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg,
  * uses it counts itself, and looks now and then whether it is still the one to be used: if
  * not, it lets go of it. The lock must be held.
  */
-struct lx_forward;
-void lx_env_set_forward(struct lx_env *env, struct lx_forward *forward);
-struct lx_forward *lx_env_forward(const struct lx_env *env);
+struct lx_fastpath;
+void lx_env_set_fastpath(struct lx_env *env, struct lx_fastpath *fastpath);
+struct lx_fastpath *lx_env_fastpath(const struct lx_env *env);
 void lx_env_forward_get(struct lx_env *env);
 void lx_env_forward_put(struct lx_env *env);
 /* Waits (lx_env_wait()) until no transport uses one any more. */

@@ -82,7 +82,7 @@ int lx_md_attach(struct lx_node *node, struct lx_handle me_handle, const struct 
 	else
 		r = me->md ? -EBUSY : lx_md_new(node->core, me, desc, unlink, &md);
 	if (!r) {
-		/* What was parked may use the MD up, and the ME, before this returns. */
+		/* What was delayed may use the MD up, and the ME, before this returns. */
 		portal = me->portal;
 		*ret_md = md->handle;
 		lx_portal_resume(node->core, portal);

@@ -22,12 +22,12 @@ static void nothing(struct lx_work *work)
 }
 
 /* So many events at a time are usual. */
-#define SPARE_EVENTS 256
+#define EVENT_FREELIST_MAX 256
 
 static void call_free(struct lx_call *call)
 {
-	if (call->spares)
-		lx_spare_give(call->spares, call, SPARE_EVENTS);
+	if (call->freelist)
+		lx_freelist_put(call->freelist, call, EVENT_FREELIST_MAX);
 	else
 		free(call);
 }

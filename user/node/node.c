@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <lnetx/offload.h>
+#include <lnetx/fastpath.h>
 
 #include "../../lnd/lo/lo.h"
 #include "../../lnd/sock/sock.h"
@@ -75,14 +75,14 @@ static void run_event(struct lx_call *call)
 static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
 {
 	struct lx_node *node = arg;
-	struct event_call *e = lx_spare_take(&node->spare_events, sizeof(*e));
+	struct event_call *e = lx_freelist_get(&node->event_freelist, sizeof(*e));
 
 	if (!e)
 		abort(); /* an event that is lost would leave its user waiting for ever */
 	e->call.run = run_event;
 	e->call.what = "event handler";
 	e->call.function = fn;
-	e->call.spares = &node->spare_events;
+	e->call.freelist = &node->event_freelist;
 	e->fn = fn;
 	e->event = *event;
 	lx_node_call(node, &e->call);
@@ -194,11 +194,11 @@ static void on_close(struct lx_work *work)
 	lx_env_wake(node->env);
 }
 
-void lx_node_set_forward(struct lx_node *node, struct lx_forward *forward)
+void lx_node_set_fastpath(struct lx_node *node, struct lx_fastpath *fastpath)
 {
 	lx_node_lock(node);
-	lx_env_set_forward(node->env, forward);
-	if (!forward)
+	lx_env_set_fastpath(node->env, fastpath);
+	if (!fastpath)
 		lx_env_forward_wait(node->env);
 	lx_node_unlock(node);
 }
@@ -429,7 +429,7 @@ void lx_node_free(struct lx_node *node)
 	node->watch = NULL; /* there is no thread any more that could tell of changes */
 	lx_env_free(node->env);
 	lx_core_free(node->core);
-	lx_spares_fini(&node->spare_events);
+	lx_freelist_fini(&node->event_freelist);
 	free(node);
 }
 

@@ -7,7 +7,7 @@
 
 #include <lnetx/lnetx.h>
 
-#include "../base/spare.h"
+#include "../base/freelist.h"
 #include "../core/core.h"
 #include "../io/env.h"
 
@@ -18,9 +18,9 @@
 struct lx_call {
 	struct lx_list link;
 	void (*run)(struct lx_call *call);
-	const char *what;         /* "event handler", for the log */
-	void *function;           /* the user's */
-	struct lx_spares *spares; /* where its memory goes to; NULL: free() */
+	const char *what;             /* "event handler", for the log */
+	void *function;               /* the user's */
+	struct lx_freelist *freelist; /* where its memory goes to; NULL: free() */
 };
 
 struct lx_watchdog;
@@ -39,7 +39,7 @@ struct lx_node {
 	struct lx_call *call;      /* that is being made; NULL: none */
 	uint64_t call_number;      /* odd: of that one; peeked at without the lock */
 	struct lx_watchdog *watchdog;
-	struct lx_spares spare_events;
+	struct lx_freelist event_freelist;
 	struct lx_work call_work;  /* makes a loop notice calls queued elsewhere */
 
 	void (*watch)(const struct lx_change *change, void *arg);

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The ACK for the sender of a stream: how much has arrived, what it may send, and what
+ * is missing.
+ *
+ * Arrived is the contiguous prefix over the extents, each by what the receiver of its
+ * bytes has acknowledged: a next hop's TCP, or our own socket's. So no byte is acknowledged
+ * that only we have seen; except those that nobody can get any more, as their connection
+ * to the next hop is gone.
+ *
+ * The window is what our socket would take if everything still to come went to it,
+ * since a message is given to a lane only if the next hop takes all of it; and no
+ * more than LX_WINDOW_AHEAD beyond what is framed. It never shrinks.
+ */
+#ifndef LX_BPF_ACK_H
+#define LX_BPF_ACK_H
+
+#include "parse.h"
+
+/* Not as long as usual messages are: it would end where headers are, again and again. */
+#define LX_WINDOW_AHEAD (3ull << 19)
+/* Unframed, the sender may go this far beyond the known boundary. */
+#define LX_UNFRAMED_AHEAD (16ull << 10)
+/* The end of a message, for a sender that is held: less than the first window of TCP. */
+#define LX_LAST_GO (12ull << 10)
+/* Without progress for so long, SACK goes over more extents. */
+#define LX_STUCK_NS 3000000ull
+/* So long parts of a GSO packet are on their way to being joined; others overtake them. */
+#define LX_RESEGMENT_NS 1000000ull
+#define LX_SACK_EXTENTS 24
+
+/* A record for the daemon. Returns 0, or -1: lost, as the daemon does not keep up. */
+static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value);
+
+struct lx_advertised {
+	__u64 ack, window_edge;
+	__u32 n_sack;
+	__u32 reserved;
+	struct lx_sack sack[3];
+};
+
+/* ---- the prefix ------------------------------------------------------------------- */
+
+/*
+ * How much of an extent is done with. What has not arrived on a lane that is gone never will:
+ * the router drops it as it does on the slow path, and so it is done when it was here.
+ */
+LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *extent)
+{
+	struct lx_lane *lane;
+
+	if (!lx_extent_is_lane(extent))
+		return lx_pos_diff(s->socket_una, extent->lane_start);
+	lane = lx_lane_at(extent->lane);
+	if (!lane)
+		return 0;
+	return lx_lane_is_gone(lane) ? lx_pos_diff(s->high, extent->start)
+				     : lx_pos_diff(lane->una, extent->lane_start);
+}
+
+/* The message has arrived: its cookie is the daemon's to answer. */
+LX_INLINE void lx_cookie_release(struct lx_stream *s, struct lx_extent *extent)
+{
+	__u32 at = s->cookie_tail;
+
+	LX_OPAQUE(at);
+	s->cookie[at & (LX_STREAM_COOKIES - 1)] = extent->cookie;
+	extent->cookie = 0;
+	LX_ADD(&s->cookie_tail, 1);
+}
+
+/* What the daemon was not told of because of a full ring, it is told of next time. */
+LX_INLINE void lx_cookies_tell(struct lx_stream *s, __u32 index)
+{
+	if (s->cookie_head == s->cookie_tail || LX_CAS(&s->cookies_signaled, 0, 1))
+		return;
+	if (lx_record_emit(LX_RECORD_COOKIES, index, 0))
+		LX_CAS(&s->cookies_signaled, 1, 0);
+}
+
+struct lx_prefix {
+	struct lx_stream *s;
+	__u32 tail, reserved;
+};
+
+/* Looks at the head; returns 0 if it is complete and gone. */
+static long lx_prefix_one(__u32 i, void *arg)
+{
+	struct lx_prefix *p = arg;
+	struct lx_stream *s = p->s;
+	struct lx_extent *extent = lx_extent_at(s, s->head);
+	int last = s->head + 1 == p->tail;
+	__s64 done;
+
+	(void)i;
+	if (s->head == p->tail)
+		return 1;
+	done = lx_extent_done(s, extent);
+	if (done < 0)
+		done = 0;
+	if (done > (__s64)extent->len && !(last && s->unframed))
+		done = extent->len;
+	s->acked = lx_pos_max(s->acked, extent->start + done);
+	if (!lx_extent_is_lane(extent))
+		s->kacked = lx_pos_max(s->kacked, extent->lane_start + done);
+	if (done < (__s64)extent->len)
+		return 1;
+	if (extent->cookie)
+		lx_cookie_release(s, extent);
+	if (last)
+		return 1;
+	s->head++;
+	return 0;
+}
+
+/* ---- the window ---------------------------------------------------------------------- */
+
+/*
+ * Held, the sender may end the message that it is in, and no more. TCP sends nothing into
+ * a window below a full segment; but it fills a larger one to the last byte if it can do
+ * so at once. So it is stopped a bit before the end, and is given the rest in one go.
+ */
+LX_INLINE __u64 lx_held_window_edge(const struct lx_stream *s)
+{
+	__s64 rest = lx_pos_diff(s->parse_next, s->high);
+
+	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mss ? LX_LAST_GO : 0);
+}
+
+/*
+ * Stopped, it sends its message in packets of which only the last, a small one, has the
+ * beginning of the next message, too: that is what has to be resegmented where they part.
+ */
+LX_INLINE __u64 lx_stop_window_edge(const struct lx_stream *s)
+{
+	__s64 rest = lx_pos_diff(s->parse_next, s->high), last = 2 * s->mss;
+
+	if (rest > last + s->mss)
+		return s->parse_next - last;
+	/* So that a segment fits in which the message ends, and one with the rest of a header. */
+	return lx_pos_max(s->parse_next, s->high) + s->mss;
+}
+
+LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s)
+{
+	if (s->flags & LX_STREAM_HOLD)
+		return lx_held_window_edge(s);
+	return s->flags & LX_STREAM_STOP ? lx_stop_window_edge(s) : s->parse_next + LX_WINDOW_AHEAD;
+}
+
+LX_INLINE void lx_window_edge_update(struct lx_stream *s)
+{
+	__u64 window_edge = s->socket_window_edge + s->diverted;
+
+	if (!s->unframed)
+		window_edge = lx_pos_min(window_edge, lx_framed_window_edge(s));
+	else if (!s->broken && !(s->flags & LX_STREAM_NO_LANES))
+		window_edge =
+			lx_pos_min(window_edge, s->boundary + s->diverted + LX_UNFRAMED_AHEAD);
+	s->window_edge = lx_pos_max(s->window_edge, window_edge);
+}
+
+/* ---- what is missing -------------------------------------------------------------------- */
+
+struct lx_sacking {
+	struct lx_stream *s;
+	struct lx_advertised *adv;
+	__u32 tail;
+	__u32 reserved;
+};
+
+/* Adds a block; blocks come in rising order. */
+LX_INLINE void lx_sack_add(struct lx_advertised *adv, __u64 start, __u64 end, __u64 acked)
+{
+	__u32 n = adv->n_sack;
+
+	/* One that begins where all has arrived would read as if bytes were taken back. */
+	if (!lx_pos_before(acked, start) || !lx_pos_before(start, end))
+		return;
+	if (n == 1 && adv->sack[0].end == start) {
+		adv->sack[0].end = end;
+	} else if (n == 2 && adv->sack[1].end == start) {
+		adv->sack[1].end = end;
+	} else if (n == 3 && adv->sack[2].end == start) {
+		adv->sack[2].end = end;
+	} else if (n < 3) {
+		/* Not indexed by n: this is verified more easily. */
+		struct lx_sack *block = n == 0	 ? &adv->sack[0]
+					: n == 1 ? &adv->sack[1]
+						 : &adv->sack[2];
+
+		*block = (struct lx_sack){ start, end };
+		adv->n_sack = n + 1;
+	}
+}
+
+/* A block of the receiver's, clipped to the extent, in stream positions. */
+LX_INLINE void lx_sack_translate(struct lx_sacking *k, const struct lx_extent *extent, int open,
+				 const struct lx_sack *block)
+{
+	__u64 start = block->start, end = block->end;
+
+	start = lx_pos_max(start, extent->lane_start);
+	if (!open)
+		end = lx_pos_min(end, extent->lane_start + extent->len);
+	lx_sack_add(k->adv, extent->start + (start - extent->lane_start),
+		    extent->start + (end - extent->lane_start), k->s->acked);
+}
+
+static long lx_sack_extent(__u32 i, void *arg)
+{
+	struct lx_sacking *k = arg;
+	struct lx_stream *s = k->s;
+	struct lx_extent *extent = lx_extent_at(s, s->head + i);
+	const struct lx_sack *blocks = s->sack;
+	int open = s->unframed && s->head + i + 1 == k->tail;
+	__u32 n = s->n_sack;
+	struct lx_lane *lane;
+	__s64 done;
+
+	if (s->head + i == k->tail || k->adv->n_sack >= 3)
+		return 1;
+	if (lx_extent_is_lane(extent)) {
+		lane = lx_lane_at(extent->lane);
+		if (!lane)
+			return 1;
+		blocks = lane->sack;
+		n = lx_lane_is_gone(lane) ? 0 : lane->n_sack; /* all is done with */
+	}
+	done = lx_extent_done(s, extent);
+	if (i && done > 0)
+		lx_sack_add(k->adv, extent->start,
+			    extent->start +
+				    (done < (__s64)extent->len || open ? done : extent->len),
+			    s->acked);
+	if (done >= (__s64)extent->len && !open)
+		return 0;
+	if (n > 0)
+		lx_sack_translate(k, extent, open, &blocks[0]);
+	if (n > 1)
+		lx_sack_translate(k, extent, open, &blocks[1]);
+	if (n > 2)
+		lx_sack_translate(k, extent, open, &blocks[2]);
+	return 0;
+}
+
+/*
+ * How many extents to look at. Within the head only, as a later lane that is faster is
+ * no sign of loss; unless the head's next byte was never here, or nothing has moved
+ * for a while.
+ */
+LX_INLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 tail, __u64 now_ns)
+{
+	struct lx_extent *head = lx_extent_at(s, s->head);
+	struct lx_lane *lane;
+
+	if (s->head == tail)
+		return 0;
+	if (now_ns - s->progress_ns > LX_STUCK_NS)
+		return LX_SACK_EXTENTS;
+	if (!lx_extent_is_lane(head))
+		return lx_pos_before(s->socket_una, s->socket_sent) ? 1 : LX_SACK_EXTENTS;
+	lane = lx_lane_at(head->lane);
+	if (!lane || lx_lane_is_gone(lane))
+		return LX_SACK_EXTENTS;
+	if ((__s64)(now_ns - lane->resegment_ns) < (__s64)LX_RESEGMENT_NS)
+		return 0;
+	return lx_pos_before(lane->una, lane->sent) ? 1 : LX_SACK_EXTENTS;
+}
+
+LX_INLINE __u32 lx_sack_digest(const struct lx_advertised *adv)
+{
+	__u32 d = adv->n_sack;
+
+	if (adv->n_sack > 0)
+		d += (__u32)adv->sack[0].start * 3 + (__u32)adv->sack[0].end * 5;
+	if (adv->n_sack > 1)
+		d += (__u32)adv->sack[1].start * 7 + (__u32)adv->sack[1].end * 11;
+	if (adv->n_sack > 2)
+		d += (__u32)adv->sack[2].start * 13 + (__u32)adv->sack[2].end * 17;
+	return d;
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+struct lx_ack_build_once {
+	struct lx_stream *s;
+	struct lx_advertised *adv;
+	__u64 now_ns;
+	__u32 index, reserved;
+};
+
+static long lx_ack_build_once(__u32 i, void *arg)
+{
+	struct lx_ack_build_once *c = arg;
+	struct lx_stream *s = c->s;
+	struct lx_prefix prefix = { .s = s };
+	struct lx_sacking sacking = { .s = s, .adv = c->adv };
+
+	(void)i;
+	s->ack_build_again = 0;
+	prefix.tail = sacking.tail = LX_ACQUIRE(&s->tail);
+	bpf_loop(LX_STREAM_EXTENTS, lx_prefix_one, &prefix, 0);
+	lx_cookies_tell(s, c->index);
+	lx_window_edge_update(s);
+	if (s->acked != s->advertised_ack || s->head == prefix.tail)
+		s->progress_ns = c->now_ns;
+	c->adv->n_sack = 0;
+	bpf_loop(lx_sack_reach(s, prefix.tail, c->now_ns), lx_sack_extent, &sacking, 0);
+	return !LX_ACQUIRE(&s->ack_build_again);
+}
+
+/*
+ * The window edge is advertised in units, rounded up. Held, the sender must not get beyond
+ * its message; so the edge is exact, with an acknowledgement that is a bit behind.
+ */
+LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
+{
+	__u32 unit = 1u << (s->wscale & 15);
+	__u64 ack = s->acked - (-(__u32)(s->window_edge - s->acked) & (unit - 1));
+
+	return lx_pos_before(ack, s->advertised_ack) ? s->acked : ack;
+}
+
+/* With the section entered; leaves it. */
+LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
+{
+	struct lx_stream *s = c->s;
+	struct lx_advertised *adv = c->adv;
+	__u32 digest;
+	int news;
+
+	bpf_loop(4, lx_ack_build_once, c, 0);
+	adv->ack = (s->flags & LX_STREAM_HOLD) && !s->unframed ? lx_held_ack(s) : s->acked;
+	/* A FIN has a sequence number of its own. Unframed, it is part of the last extent. */
+	if (s->fin && !s->unframed && s->acked == s->parse_next &&
+	    lx_pos_before(s->acked - s->diverted, s->socket_una))
+		adv->ack++;
+	adv->window_edge = s->window_edge;
+	digest = lx_sack_digest(adv);
+	news = s->force || adv->ack != s->advertised_ack ||
+	       adv->window_edge != s->advertised_edge || digest != s->advertised_sack;
+	s->force = 0;
+	s->advertised_ack = adv->ack;
+	s->advertised_edge = adv->window_edge;
+	s->advertised_sack = digest;
+	lx_leave(&s->ack_building);
+	return news;
+}
+
+/**
+ * lx_ack_build - work out the ACK for the sender
+ * Returns 1: news, or an answer is due; 0: nothing new; -1: another processor is at
+ * it and takes into account what this one has brought.
+ */
+static LX_NOINLINE int lx_ack_build(struct lx_stream *s, __u32 index, __u64 now_ns,
+				    struct lx_advertised *adv)
+{
+	struct lx_ack_build_once c = { .s = s, .adv = adv, .now_ns = now_ns, .index = index };
+	int news;
+
+	if (!s || !adv)
+		return -1;
+	s->ack_build_again = 1;
+	if (!lx_try_enter(&s->ack_building))
+		return -1;
+	news = lx_ack_build_entered(&c);
+	/* Somebody may have come between our last look and the door. */
+	if (LX_ACQUIRE(&s->ack_build_again) && lx_try_enter(&s->ack_building))
+		news |= lx_ack_build_entered(&c);
+	return news;
+}
+
+/* The window field for the sender. Rounded up: rounding down leaves bytes unsendable. */
+LX_INLINE __u16 lx_window_field(const struct lx_advertised *adv, __u32 wscale)
+{
+	__s64 window = lx_pos_diff(adv->window_edge, adv->ack);
+	__u64 field;
+
+	wscale &= 15;
+	if (window <= 0)
+		return 0;
+	field = ((__u64)window + (1u << wscale) - 1) >> wscale;
+	return field > 65535 ? 65535 : field;
+}
+
+#endif

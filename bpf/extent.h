@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Extents: which bytes of a stream went where. A ring in the order of the stream, one
+ * extent for each message on a lane and for each run of bytes that went up to the
+ * socket.
+ *
+ * Framing appends at the tail; building an ACK takes complete ones off the head, but
+ * never the last one: that one may still grow. Unframed, it has no end, until it has
+ * become so long that it is closed and another one begins.
+ */
+#ifndef LX_BPF_EXTENT_H
+#define LX_BPF_EXTENT_H
+
+#include "pos.h"
+
+LX_INLINE struct lx_extent *lx_extent_at(struct lx_stream *s, __u32 count)
+{
+	LX_OPAQUE(count);
+	count &= LX_STREAM_EXTENTS - 1;
+	return &s->extent[count];
+}
+
+LX_INLINE int lx_extent_room(const struct lx_stream *s)
+{
+	return s->tail - s->head < LX_STREAM_EXTENTS - 1;
+}
+
+LX_INLINE __u64 lx_extent_end(const struct lx_extent *extent)
+{
+	return extent->start + extent->len;
+}
+
+LX_INLINE int lx_extent_is_lane(const struct lx_extent *extent)
+{
+	return extent->lane != LX_NO_LANE;
+}
+
+/* Appends; there must be room. What it says is complete before others can see it. */
+LX_INLINE void lx_extent_push(struct lx_stream *s, __u64 start, __u32 len, __u16 lane,
+			      __u64 lane_start, __u64 cookie)
+{
+	struct lx_extent *extent = lx_extent_at(s, s->tail);
+
+	extent->start = start;
+	extent->lane_start = lane_start;
+	extent->cookie = cookie;
+	extent->len = len;
+	extent->lane = lane;
+	LX_ADD(&s->tail, 1);
+}
+
+/* A run for the socket grows no further than this and one message: a length has 32 bits. */
+#define LX_RUN_MAX (1u << 28)
+
+/*
+ * @len bytes more for the socket, at the end of what is known. Returns 0 if there is no
+ * room for a run that has to begin.
+ */
+LX_INLINE int lx_extent_push_socket(struct lx_stream *s, __u32 len)
+{
+	struct lx_extent *last = lx_extent_at(s, s->tail - 1);
+
+	if (s->tail != s->head && !lx_extent_is_lane(last) && last->len < LX_RUN_MAX) {
+		last->len += len;
+		return 1;
+	}
+	if (!lx_extent_room(s))
+		return 0;
+	lx_extent_push(s, s->parse_next, len, LX_NO_LANE, s->parse_next - s->diverted, 0);
+	return 1;
+}
+
+struct lx_extent_search {
+	struct lx_stream *s;
+	__u64 pos;
+	__u32 low, high; /* the extent is in [low, high) */
+};
+
+static long lx_extent_halve(__u32 i, void *arg)
+{
+	struct lx_extent_search *search = arg;
+	__u32 mid = search->low + (search->high - search->low) / 2;
+
+	(void)i;
+	if (search->high - search->low <= 1)
+		return 1;
+	if (lx_pos_before(search->pos, lx_extent_at(search->s, mid)->start))
+		search->high = mid;
+	else
+		search->low = mid;
+	return 0;
+}
+
+/* Whether it is extent @count, of those before @tail, that has a position. */
+LX_INLINE int lx_extent_has(struct lx_stream *s, __u32 count, __u32 tail, __u64 pos)
+{
+	if (count - s->head >= tail - s->head || lx_pos_before(pos, lx_extent_at(s, count)->start))
+		return 0;
+	return count + 1 == tail || lx_pos_before(pos, lx_extent_at(s, count + 1)->start);
+}
+
+/**
+ * lx_extent_find - the extent that has a position
+ * @near: it is probably this one, or the next
+ * Extents cover everything between the head's start and parse_next without a gap.
+ * Returns its count, to be used with lx_extent_at(), and 1; or 0: before the first.
+ */
+LX_INLINE int lx_extent_find(struct lx_stream *s, __u64 pos, __u32 near, __u32 *ret_count)
+{
+	struct lx_extent_search search = {
+		.s = s,
+		.pos = pos,
+		.low = s->head,
+		.high = LX_ACQUIRE(&s->tail),
+	};
+
+	if (search.low == search.high || lx_pos_before(pos, lx_extent_at(s, search.low)->start))
+		return 0;
+	if (lx_extent_has(s, near, search.high, pos) ||
+	    lx_extent_has(s, ++near, search.high, pos)) {
+		*ret_count = near;
+		return 1;
+	}
+	bpf_loop(16, lx_extent_halve, &search, 0);
+	*ret_count = search.low;
+	return 1;
+}
+
+#endif

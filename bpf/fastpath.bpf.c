@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path: traffic-control programs on the interfaces of TCP NIs. What they do is
+ * in the headers, from the bottom up:
+ *
+ *	abi.h       what is in the maps
+ *	pos.h       sequence numbers and positions
+ *	extent.h    which bytes of a stream went where
+ *	lane.h      who may send on a lane, credits
+ *	parse.h     framing, choosing a way for each message
+ *	ack.h       the ACK for a sender
+ *	fragment.h  parts of a packet, canonical headers
+ *	checksum.h  whether a packet is as it was sent
+ *	tcp.h       reading and writing segments
+ *	accept.h    whether a segment is one that TCP would take
+ *	xmit.h      packets that leave
+ *	stream.h    packets of streams
+ *	next_hop.h  packets of lanes
+ *	icmp.h      what routers tell of packets of lanes
+ *	takeover.h  a look into the kernel's socket
+ */
+#include <linux/bpf.h>
+#include <linux/if_packet.h>
+
+#define memset __builtin_memset
+#define memcpy __builtin_memcpy
+#include "icmp.h"
+#include "takeover.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lx_abi);
+} abi SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct lx_settings);
+} settings SEC(".maps");
+
+/* These have memory for what is in them: there may be many, and mostly there are few. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LX_FLOWS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct lx_flow_key);
+	__type(value, struct lx_flow);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LX_DESTS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct lx_nid);
+	__type(value, struct lx_dest);
+} dests SEC(".maps");
+
+/* Tables that grow: the daemon makes a block when there is need (user/bpf/table.h). */
+#define LX_TABLE(name, entry, max, block)                                                          \
+	struct name##_block {                                                                      \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(max_entries, block);                                                        \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(key_size, sizeof(__u32));                                                   \
+		__uint(value_size, sizeof(struct entry));                                          \
+	};                                                                                         \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \
+		__uint(max_entries, (max) / (block));                                              \
+		__type(key, __u32);                                                                \
+		__array(values, struct name##_block);                                              \
+	} name SEC(".maps");                                                                       \
+	static struct entry *entry##_at(__u32 index)                                               \
+	{                                                                                          \
+		__u32 at = index / (block); /* one variable: there is little stack */              \
+		void *map = bpf_map_lookup_elem(&name, &at);                                       \
+                                                                                                   \
+		at = index % (block);                                                              \
+		return map ? bpf_map_lookup_elem(map, &at) : 0;                                    \
+	}
+LX_TABLE(peers, lx_fp_peer, LX_PEERS_MAX, LX_PEER_BLOCK)
+LX_TABLE(lanes, lx_lane, LX_LANES_MAX, LX_LANE_BLOCK)
+LX_TABLE(streams, lx_stream, LX_STREAMS_MAX, LX_STREAM_BLOCK)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} records SEC(".maps");
+
+/* For "lnetx trace", and for bpftool map event_pipe. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} trace SEC(".maps");
+
+/* A packet that is sent while another one is received: the second has a place of its own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct lx_scratch);
+} scratch SEC(".maps");
+
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	struct lx_nid key = *nid; /* older kernels want it on the stack */
+
+	return bpf_map_lookup_elem(&dests, &key);
+}
+
+static struct lx_settings *lx_settings(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&settings, &zero);
+}
+
+static struct lx_flow *lx_flow_of(const struct lx_flow_key *key)
+{
+	return bpf_map_lookup_elem(&flows, key);
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	__u32 which = 0;
+	struct lx_scratch *w = bpf_map_lookup_elem(&scratch, &which);
+
+	if (!w)
+		return -1;
+	return bpf_skb_load_bytes(packet, lx_seg_payload(&w->g) + at, to, len);
+}
+
+static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
+{
+	struct lx_record r = { .type = type, .index = index, .value = value,
+			       .time_ns = bpf_ktime_get_ns() };
+
+	return bpf_ringbuf_output(&records, &r, sizeof(r), 0) ? -1 : 0;
+}
+
+/* Not in its caller's frame: together they may have 512 bytes. */
+static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
+				 const struct lx_message *m, const struct lx_choice *c)
+{
+	const __u8 *lnet = s->header + sizeof(struct lx_sock_msg);
+	struct lx_settings *settings = lx_settings();
+	struct lx_trace t;
+
+	if (!settings || !settings->trace || m->noop)
+		return;
+	t.time_ns = bpf_ktime_get_ns();
+	t.stream = c->index;
+	t.bytes = m->len - lx_overhead(s->version);
+	t.lane = c->lane;
+	t.reason = c->reason;
+	t.type = m->type;
+	t.dst = m->dst;
+	if (s->version == LX_SOCK_V4)
+		memcpy(&t.src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid), sizeof(t.src));
+	else
+		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
+									    src_nid), 0)), &t.src);
+	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
+}
+
+/* Those that are not addressed to this machine the stack drops; not those that we have sent round. */
+LX_INLINE int lx_is_for_us(const struct __sk_buff *skb)
+{
+	return skb->pkt_type == PACKET_HOST || (skb->mark & LX_MARK_MASK) == LX_MARK;
+}
+
+SEC("tc")
+int lnetx_ingress(struct __sk_buff *skb)
+{
+	__u32 which = 0;
+	struct lx_scratch *w = bpf_map_lookup_elem(&scratch, &which);
+	struct lx_flow *flow;
+	int read;
+
+	if (!w || !lx_is_for_us(skb))
+		return LX_GO_ON;
+	if (lx_is_marked(skb, LX_MARK_JOIN_UP)) {
+		skb->mark = 0;
+		return LX_GO_ON;
+	}
+	w->g.ours = 0;
+	read = lx_seg_read(skb, &w->g);
+	if (!read && lx_seg_is_icmp(skb, &w->g))
+		return lx_icmp_in(skb, w);
+	if (!read && lx_seg_may_be_tcp(skb, &w->g))
+		read = lx_seg_read_odd(skb, &w->g);
+	if (!read)
+		return LX_GO_ON;
+	flow = lx_flow_of(&w->g.key);
+	if (!flow)
+		return LX_GO_ON;
+	/* Nothing in it can be trusted, nor be made right for our socket. */
+	if (read < 0)
+		return LX_DROP;
+	w->g.now_ns = bpf_ktime_get_ns();
+	w->index = flow->index;
+	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
+}
+
+SEC("tc")
+int lnetx_egress(struct __sk_buff *skb)
+{
+	__u32 which = 1;
+	struct lx_scratch *w;
+	struct lx_flow *flow;
+
+	if (lx_is_marked(skb, LX_MARK_DONE)) {
+		skb->mark = 0;
+		return LX_GO_ON;
+	}
+	w = bpf_map_lookup_elem(&scratch, &which);
+	if (!w)
+		return LX_GO_ON;
+	w->g.ours = 1;
+	if (!lx_seg_read(skb, &w->g))
+		return LX_GO_ON;
+	flow = lx_flow_of(&w->g.key);
+	if (!flow)
+		return LX_GO_ON;
+	if (w->g.flags & LX_TCP_SYN) {
+		/* A new connection of ours with the ports of an old one, which is no more. */
+		bpf_map_delete_elem(&flows, &w->g.key);
+		return LX_GO_ON;
+	}
+	w->g.now_ns = bpf_ktime_get_ns();
+	w->index = flow->index;
+	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
+}
+
+/* Behind GRO: what has been put together again goes where its parts would have gone. */
+SEC("tc")
+int lnetx_join(struct __sk_buff *skb)
+{
+	__u32 ifindex = skb->mark & 0xffff;
+
+	if (lx_is_marked(skb, LX_MARK_JOIN))
+		return lx_xmit(skb, ifindex);
+	if (lx_is_marked(skb, LX_MARK_JOIN_UP))
+		return bpf_redirect(ifindex, BPF_F_INGRESS);
+	return LX_DROP;
+}
+
+/* Run by the daemon, not by packets. Returns enum lx_takeover_result. */
+SEC("tc")
+int lnetx_takeover(struct __sk_buff *skb)
+{
+	struct lx_takeover takeover;
+
+	/* For bpftool, as these are the types of blocks, which are not declared as such. */
+	(void)*(volatile __u32 *)&(__u32){ bpf_core_type_id_local(struct lx_fp_peer) +
+					   bpf_core_type_id_local(struct lx_lane) +
+					   bpf_core_type_id_local(struct lx_stream) };
+	if (bpf_skb_load_bytes(skb, ETH_HLEN, &takeover, sizeof(takeover)))
+		return LX_TAKEOVER_NO_SOCKET;
+	return lx_takeover(skb, &takeover);
+}
+
+/* The licence that helpers want to hear of; the file's own is above. */
+char _license[] SEC("license") = "Dual BSD/GPL";

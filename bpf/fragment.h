@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Fragments: the parts of a packet that go to different places, and what must be changed
+ * in them.
+ *
+ * A message on a lane has a message header that is known to the last byte, and a
+ * payload length that was decided when its extent was made. These are written over
+ * whatever a packet has there, so a sender that repeats itself with other contents
+ * cannot make a lane lose its framing.
+ */
+#ifndef LX_BPF_FRAGMENT_H
+#define LX_BPF_FRAGMENT_H
+
+#include "parse.h"
+
+enum lx_fragment_kind {
+	LX_FRAGMENT_OLD,  /* has arrived already */
+	LX_FRAGMENT_UP,   /* to our own socket */
+	LX_FRAGMENT_LANE,
+	LX_FRAGMENT_HELD, /* the beginning of a header, kept; or beyond what can be framed */
+};
+
+struct lx_fragment {
+	__u64 pos, end; /* stream positions */
+	__u64 target;   /* of pos: socket or lane position */
+	__u32 kind;
+	__u32 lane;
+	__u32 extent;   /* count of its extent, for UP and LANE */
+	__u32 reserved;
+};
+
+/* The fragment at @pos of a packet that ends at @end; @near: of lx_extent_find(). */
+LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 near,
+			      struct lx_fragment *ret_fragment)
+{
+	struct lx_fragment *p = ret_fragment;
+	__u64 acked = s->acked, known = s->parse_next, limit;
+	struct lx_extent *extent;
+	__u32 count = 0;
+	int open;
+
+	p->pos = pos;
+	p->end = end;
+	p->target = 0;
+	p->lane = LX_NO_LANE;
+	p->extent = 0;
+	p->kind = LX_FRAGMENT_OLD;
+	if (lx_pos_before(pos, acked)) {
+		p->end = lx_pos_min(end, acked);
+		return;
+	}
+	p->kind = LX_FRAGMENT_HELD;
+	if (!s->unframed && !lx_pos_before(pos, known))
+		return;
+	if (!lx_extent_find(s, pos, near, &count)) {
+		p->kind = LX_FRAGMENT_OLD; /* it was acknowledged a moment ago */
+		return;
+	}
+	extent = lx_extent_at(s, count);
+	open = s->unframed && count + 1 == s->tail;
+	limit = open ? end : lx_extent_end(extent);
+	p->end = lx_pos_min(end, limit);
+	p->target = extent->lane_start + (pos - extent->start);
+	p->extent = count;
+	p->lane = extent->lane;
+	p->kind = lx_extent_is_lane(extent) ? LX_FRAGMENT_LANE : LX_FRAGMENT_UP;
+	/* Between an extent that has just closed and framing there can be nothing. */
+	if (!lx_pos_before(pos, p->end)) {
+		p->kind = LX_FRAGMENT_HELD;
+		p->end = end;
+	}
+}
+
+struct lx_run {
+	struct lx_stream *s;
+	struct lx_fragment *p;
+	__u64 end;
+	__u32 count, tail; /* of extents: the last one in the run, the ring's */
+};
+
+static long lx_run_grow(__u32 i, void *arg)
+{
+	struct lx_run *r = arg;
+	struct lx_fragment *p = r->p;
+	struct lx_extent *extent;
+
+	(void)i;
+	if (!lx_pos_before(p->end, r->end) || ++r->count == r->tail)
+		return 1;
+	extent = lx_extent_at(r->s, r->count);
+	if (extent->start != p->end || extent->lane != p->lane ||
+	    extent->lane_start != p->target + (p->end - p->pos))
+		return 1;
+	p->end = r->s->unframed && r->count + 1 == r->tail
+			 ? r->end
+			 : lx_pos_min(r->end, lx_extent_end(extent));
+	return 0;
+}
+
+/*
+ * The longest fragment at @pos: messages that follow each other on their way, too, are one.
+ * Its extent is the first one's.
+ */
+LX_INLINE void lx_fragment_run(struct lx_stream *s, __u64 pos, __u64 end, __u32 near,
+			       struct lx_fragment *ret_fragment)
+{
+	struct lx_run r = { .s = s, .p = ret_fragment, .end = end };
+
+	lx_fragment_at(s, pos, end, near, ret_fragment);
+	if (ret_fragment->kind != LX_FRAGMENT_UP && ret_fragment->kind != LX_FRAGMENT_LANE)
+		return;
+	r.count = ret_fragment->extent;
+	r.tail = LX_ACQUIRE(&s->tail);
+	bpf_loop(LX_STREAM_EXTENTS, lx_run_grow, &r, 0);
+}
+
+/*
+ * Segments of @size bytes that are larger than a lane takes go on it in parts: its next hop
+ * has come to take less since the message was put there, or the peer sends more at a time.
+ */
+LX_INLINE void lx_fragment_fit(struct lx_fragment *p, __u32 size)
+{
+	struct lx_lane *lane;
+
+	if (p->kind != LX_FRAGMENT_LANE)
+		return;
+	lane = lx_lane_at(p->lane);
+	if (lane && size > lane->mss && lane->mss)
+		p->end = lx_pos_min(p->end, p->pos + lane->mss);
+}
+
+/* ---- canonical headers --------------------------------------------------------------- */
+
+/* Bytes to be written at a stream position. */
+struct lx_patch {
+	__u64 pos;
+	__u32 len;
+	__u8 bytes[64]; /* at most 24; an offset and a length may be masked apart */
+};
+
+LX_INLINE __u64 lx_length_pos(const struct lx_extent *extent, __u32 version)
+{
+	return extent->start + sizeof(struct lx_sock_msg) +
+	       (version == LX_SOCK_V4 ? __builtin_offsetof(struct lx_hdr_nid16, payload_length)
+				      : __builtin_offsetof(struct lx_hdr_nid4, payload_length));
+}
+
+/* The message header of a lane message. */
+LX_INLINE void lx_patch_header(const struct lx_extent *extent, struct lx_patch *ret_patch)
+{
+	const struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+
+	ret_patch->pos = extent->start;
+	ret_patch->len = sizeof(head);
+	__builtin_memcpy(ret_patch->bytes, &head, sizeof(head));
+}
+
+/* Its payload length. */
+LX_INLINE void lx_patch_length(const struct lx_extent *extent, __u32 version,
+			       struct lx_patch *ret_patch)
+{
+	__le32 length = lx_le32(extent->len - lx_overhead(version));
+
+	ret_patch->pos = lx_length_pos(extent, version);
+	ret_patch->len = sizeof(length);
+	__builtin_memcpy(ret_patch->bytes, &length, sizeof(length));
+}
+
+/*
+ * The part of a patch that is within [@pos, @end). Returns its length, 0 for none;
+ * *@ret_skip bytes of the patch come before it.
+ */
+LX_INLINE __u32 lx_patch_clip(const struct lx_patch *patch, __u64 pos, __u64 end, __u32 *ret_skip)
+{
+	__u64 from = lx_pos_max(patch->pos, pos);
+	__u64 to = lx_pos_min(patch->pos + patch->len, end);
+
+	if (!lx_pos_before(from, to))
+		return 0;
+	*ret_skip = from - patch->pos;
+	return to - from;
+}
+
+#endif

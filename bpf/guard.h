@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the guard decides about a frame. Compiles natively, for tests and the fuzzer,
+ * and for BPF; whoever includes it defines the look-ups.
+ *
+ *	source banned? ─────────────────────▶ dropped
+ *	for the acceptor, and a SYN? ── no ─▶ passed
+ *	privileged port? prefix? rate? ─ no ▶ dropped
+ *
+ * In doubt a frame passes: the acceptor checks all of it again, but for the lists.
+ */
+#ifndef LX_GUARD_PROGRAM_H
+#define LX_GUARD_PROGRAM_H
+
+#include "../include/lnetx/guard_abi.h"
+#include "packet.h"
+
+#define LX_GUARD_PORT_PRIVILEGED 1023
+#define LX_GUARD_RATE_TRIES 4
+
+/* NULL: none such. Of lx_guard_source_of(): no room. */
+static struct lx_guard_ban *lx_guard_ban_of(const struct lx_packet *p);
+static struct lx_guard_rule *lx_guard_rule_of(const struct lx_packet *p);
+static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p);
+static int lx_guard_is_listener(const struct lx_packet *p);
+
+/**
+ * lx_guard_pays - whether a source has the time that a SYN costs
+ * A token bucket by one number (GCRA): @paid is when all that came is paid for; it may
+ * lie up to @burst behind now. A source that is new or silent begins with a full burst.
+ */
+LX_INLINE int lx_guard_pays(__u64 *paid, __u64 now, __u64 interval, __u64 burst)
+{
+	__u64 old, due;
+	int i;
+
+	for (i = 0; i < LX_GUARD_RATE_TRIES; i++) {
+		old = *(volatile __u64 *)paid;
+		due = old > now ? old : now;
+		if (due - now + interval > burst)
+			return 0;
+		if (__sync_val_compare_and_swap(paid, old, due + interval) == old)
+			return 1;
+	}
+	return 0; /* that many at once is too many */
+}
+
+LX_INLINE enum lx_guard_verdict lx_guard_syn(const struct lx_guard_config *config,
+					     const struct lx_packet *p, __u64 now)
+{
+	struct lx_guard_source *source;
+	struct lx_guard_rule *rule;
+
+	if (config->secure && lx_be16(p->sport) > LX_GUARD_PORT_PRIVILEGED)
+		return LX_GUARD_UNPRIVILEGED;
+	rule = lx_guard_rule_of(p);
+	if (rule) {
+		__sync_fetch_and_add(&rule->syns, 1);
+		return rule->action == LX_GUARD_DENY ? LX_GUARD_DENIED : LX_GUARD_ACCEPTED;
+	}
+	if (!config->interval_ns)
+		return LX_GUARD_ACCEPTED;
+	source = lx_guard_source_of(p);
+	if (source && !lx_guard_pays(&source->paid_ns, now, config->interval_ns, config->burst_ns))
+		return LX_GUARD_RATE;
+	return LX_GUARD_ACCEPTED;
+}
+
+/* Whether it is a SYN for the acceptor that is dropped, for other reasons than a ban. */
+LX_INLINE int lx_guard_refuses_syn(__u32 verdict)
+{
+	return verdict == LX_GUARD_UNPRIVILEGED || verdict == LX_GUARD_DENIED ||
+	       verdict == LX_GUARD_RATE;
+}
+
+/* What is to become of a frame. @p is made by lx_packet_parse() from zeroes. */
+LX_INLINE enum lx_guard_verdict lx_guard_check(const struct lx_guard_config *config,
+					       enum lx_packet_kind kind, const struct lx_packet *p,
+					       __u64 now)
+{
+	struct lx_guard_ban *ban;
+
+	if (kind == LX_PACKET_OTHER)
+		return LX_GUARD_OTHER;
+	ban = config->bans ? lx_guard_ban_of(p) : 0;
+	if (ban) {
+		__sync_fetch_and_add(&ban->packets, 1);
+		return LX_GUARD_BANNED;
+	}
+	if (kind == LX_PACKET_TRUNCATED)
+		return LX_GUARD_UNPARSED;
+	if (kind == LX_PACKET_IP || !lx_guard_is_listener(p))
+		return LX_GUARD_OTHER;
+	if (kind == LX_PACKET_TCP_FRAGMENT)
+		return LX_GUARD_FRAGMENT;
+	if ((p->flags & (LX_TCP_SYN | LX_TCP_ACK)) != LX_TCP_SYN)
+		return LX_GUARD_ACCEPTED;
+	return lx_guard_syn(config, p, now);
+}
+
+#endif

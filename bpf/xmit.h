@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Packets that leave the programs: data for a lane, data for our own socket, and ACKs for
+ * a sender. The packet at hand becomes it; nothing is allocated.
+ */
+#ifndef LX_BPF_XMIT_H
+#define LX_BPF_XMIT_H
+
+#include "accept.h"
+#include "fragment.h"
+
+static struct lx_flow *lx_flow_of(const struct lx_flow_key *key);
+
+/* What a program works with; in a map, one for each processor and direction. */
+struct lx_scratch {
+	struct lx_seg g;
+	struct lx_advertised adv;
+	struct lx_fragment fragment;
+	struct lx_patch patch;
+	__u8 old[32];
+	__u64 pos, end;    /* stream positions of the payload */
+	__u32 size;        /* of the segments in the packet */
+	__u32 reserved;
+	__u32 index;       /* of the stream or lane */
+	__u32 dirty;       /* lx_framing */
+	__u32 data_at;     /* offset in the packet of fragment.pos */
+	__u32 resegmented; /* part of a GSO packet: others that go the same way follow */
+	__u32 heard;       /* it acknowledges more of what our socket has sent */
+	struct lx_csum_block block;
+};
+
+#define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
+#define LX_DROP 2
+
+/* Whether a packet is on its way between programs, for this. */
+LX_INLINE int lx_is_marked(const struct __sk_buff *skb, enum lx_mark_kind kind)
+{
+	return (skb->mark & ~0xffffu) == (LX_MARK | kind);
+}
+
+/*
+ * Through the neighbour table, as any packet of this machine's. That we have found it intact
+ * says nothing of the way before it; virtual interfaces would tell the next hop so.
+ */
+LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
+{
+	bpf_csum_level(skb, BPF_CSUM_LEVEL_RESET);
+	skb->mark = LX_MARK | LX_MARK_DONE;
+	return bpf_redirect_neigh(ifindex, 0, 0, 0);
+}
+
+/*
+ * Parts of a GSO packet cost as much as whole ones wherever they come to: those that go
+ * one way are put together again, by the kernel's GRO.
+ */
+LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
+{
+	struct lx_settings *settings = lx_settings();
+
+	if (!settings || !settings->join_ifindex)
+		return LX_DROP;
+	skb->mark = LX_MARK | kind | (ifindex & 0xffff);
+	return bpf_redirect(settings->join_ifindex, 0);
+}
+
+/* On a lane. */
+LX_INLINE int lx_xmit_lane(struct __sk_buff *skb, const struct lx_scratch *w, struct lx_lane *lane)
+{
+	if (!w->resegmented)
+		return lx_xmit(skb, lane->ifindex);
+	lane->resegment_ns = w->g.now_ns;
+	return lx_join(skb, LX_MARK_JOIN, lane->ifindex);
+}
+
+/* To our own socket. */
+LX_INLINE int lx_pass_up(struct __sk_buff *skb, const struct lx_scratch *w,
+			 const struct lx_stream *s)
+{
+	if (w->resegmented)
+		return lx_join(skb, LX_MARK_JOIN_UP, s->ifindex);
+	skb->mark = 0;
+	return LX_GO_ON;
+}
+
+/* ---- ACKs for a sender ------------------------------------------------------------- */
+
+LX_INLINE void lx_make_blocks(struct lx_seg *g, const struct lx_advertised *adv, __u32 at,
+			      __u32 base)
+{
+	LX_OPAQUE(at);
+	at &= 3;
+	g->out_options[at] = lx_be32(0x01010502 + 8 * adv->n_sack);
+	g->out_options[at + 1] = lx_be32(lx_seq_of(adv->sack[0].start, base));
+	g->out_options[at + 2] = lx_be32(lx_seq_of(adv->sack[0].end, base));
+	g->out_options[at + 3] = lx_be32(lx_seq_of(adv->sack[1].start, base));
+	g->out_options[at + 4] = lx_be32(lx_seq_of(adv->sack[1].end, base));
+	g->out_options[at + 5] = lx_be32(lx_seq_of(adv->sack[2].start, base));
+	g->out_options[at + 6] = lx_be32(lx_seq_of(adv->sack[2].end, base));
+}
+
+/* Takes out what is between the IP header in its usual form and TCP's. 0, or -1. */
+LX_INLINE int lx_make_plain(struct __sk_buff *skb, struct lx_seg *g)
+{
+	__u32 plain = ETH_HLEN + (g->family == LX_AF_INET6 ? sizeof(g->ip6) : sizeof(g->ip4));
+
+	if (g->l4 == plain)
+		return 0;
+	if ((g->odd & LX_ODD_FRAGMENT) ||
+	    bpf_skb_adjust_room(skb, (__s32)(plain - g->l4), BPF_ADJ_ROOM_NET,
+				BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET))
+		return -1;
+	g->jumbo = 0;
+	g->l4 = plain;
+	return 0;
+}
+
+/* Turns the packet into the acknowledgement that w->adv describes. 0, or -1. */
+static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
+{
+	struct lx_seg *g = &w->g;
+	const struct lx_advertised *adv = &w->adv;
+	__u32 hlen = sizeof(g->tcp) + (s->options ? LX_TCP_TS_LEN : 0), need;
+	int partial = lx_csum_is_partial(skb);
+
+	if (adv->n_sack)
+		hlen += 4 + 8 * adv->n_sack;
+	if (hlen > 60 || lx_make_plain(skb, g))
+		return -1;
+	lx_seg_make_ip(g, s->key.local, s->key.remote, s->family, s->tos, hlen);
+	need = g->l4 + hlen;
+	if (skb->len != need && bpf_skb_change_tail(skb, need, 0))
+		return -1;
+	lx_seg_make_tcp(g, hlen, LX_TCP_ACK);
+	g->out.sport = s->key.local_port;
+	g->out.dport = s->key.remote_port;
+	g->out.seq = lx_be32(s->socket_seq);
+	g->out.ack = lx_be32(lx_seq_of(adv->ack, s->base_seq));
+	g->out.window = lx_be16(lx_window_field(adv, s->wscale));
+	if (s->options)
+		lx_seg_make_ts(g, &s->tcp_ts);
+	if (adv->n_sack)
+		lx_make_blocks(g, adv, s->options ? 3 : 0, s->base_seq);
+	/* What is behind the header's end does not count. */
+	if (adv->n_sack == 1)
+		g->out_options[s->options ? 6 : 3] = g->out_options[s->options ? 7 : 4] = 0;
+	if (adv->n_sack == 1 || adv->n_sack == 2)
+		g->out_options[s->options ? 8 : 5] = g->out_options[s->options ? 9 : 6] = 0;
+	lx_seg_make_csum(g, s->family, hlen, partial);
+	if (lx_seg_store(skb, g, s->family, hlen, 0))
+		return -1;
+	LX_ADD(&s->acks, 1);
+	return 0;
+}
+
+/* Works out the ACK for the sender, and sends it if it is news. */
+LX_GLOBAL int lx_answer(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
+{
+	struct lx_stream *s = lx_stream_at(index);
+
+	if (!w || !s || s->state != LX_STREAM_ON)
+		return LX_DROP;
+	if (lx_ack_build(s, index, w->g.now_ns, &w->adv) <= 0)
+		return LX_DROP;
+	if (lx_make_ack(skb, w, s)) {
+		LX_ADD(&s->lost, 1);
+		return LX_DROP;
+	}
+	return lx_xmit(skb, s->ifindex);
+}
+
+/* ---- canonical headers -------------------------------------------------------------------- */
+
+/* Writes the part of w->patch that is in w->fragment, and brings the checksum up to date. */
+LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_scratch *w)
+{
+	__u32 skip = 0, n = lx_patch_clip(&w->patch, w->fragment.pos, w->fragment.end, &skip), at,
+	      diff;
+	__u8 *new;
+
+	if (!n)
+		return 0;
+	at = w->data_at + (__u32)(w->patch.pos + skip - w->fragment.pos);
+	LX_OPAQUE(skip);
+	new = &w->patch.bytes[skip & 31];
+	n = LX_LENGTH(n, 31);
+	/* What is behind the patch is equal in both, and so changes no checksum. */
+	__builtin_memcpy(w->old, new, sizeof(w->old));
+	if (bpf_skb_load_bytes(skb, at, w->old, n) || bpf_skb_store_bytes(skb, at, new, n, 0))
+		return -1;
+	diff = lx_csum_fold((__u32)bpf_csum_diff((__be32 *)w->old, sizeof(w->old), (__be32 *)new,
+						 sizeof(w->old), 0));
+	/* A checksum is of 16-bit words from the TCP header on. */
+	if ((at - w->g.l4) & 1)
+		diff = (diff >> 8 | diff << 8) & 0xffff;
+	return bpf_l4_csum_replace(skb, lx_csum_at(&w->g), 0, diff, 0);
+}
+
+struct lx_patching {
+	struct __sk_buff *skb;
+	struct lx_scratch *w;
+	struct lx_stream *s;
+	__u32 failed;
+};
+
+static long lx_patch_extent(__u32 i, void *arg)
+{
+	struct lx_patching *a = arg;
+	__u32 count = a->w->fragment.extent + i;
+	struct lx_extent *extent;
+
+	if (count == a->s->tail)
+		return 1;
+	extent = lx_extent_at(a->s, count);
+	if (!lx_pos_before(extent->start, a->w->fragment.end))
+		return 1;
+	lx_patch_header(extent, &a->w->patch);
+	if (lx_apply(a->skb, a->w)) {
+		a->failed = 1;
+		return 1;
+	}
+	lx_patch_length(extent, a->s->version, &a->w->patch);
+	if (lx_apply(a->skb, a->w))
+		a->failed = 1;
+	return a->failed;
+}
+
+/* Writes the headers of the messages of a lane fragment as they have to be. */
+LX_INLINE int lx_patch_fragment(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
+{
+	struct lx_patching a = { .skb = skb, .w = w, .s = s };
+
+	bpf_loop(LX_STREAM_EXTENTS, lx_patch_extent, &a, 0);
+	return a.failed ? -1 : 0;
+}
+
+/* ---- data: the whole packet ------------------------------------------------------------------ */
+
+/* What is a lane's in the header of any segment that goes to it. */
+LX_INLINE void lx_make_lane_tcp(struct lx_seg *g, const struct lx_lane *lane, __u64 target)
+{
+	g->out.sport = lane->key.local_port;
+	g->out.dport = lane->key.remote_port;
+	g->out.seq = lx_be32(lx_seq_of(target, lane->base_seq));
+	g->out.ack = lx_be32(lane->ack_seq);
+	g->out.window = lx_be16(lane->window);
+	if (lane->options)
+		lx_seg_make_ts(g, &lane->tcp_ts);
+}
+
+/* Headers for a lane, of a segment that keeps its length. 0, or -1. */
+LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const struct lx_lane *lane)
+{
+	struct lx_seg *g = &w->g;
+	__u32 at = lx_csum_at(g);
+	__s64 diff, pseudo;
+
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos,
+		       g->hlen + g->len);
+	g->out = g->tcp;
+	g->out.flags = (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK;
+	g->out.urgent = 0;
+	lx_make_lane_tcp(g, lane, w->fragment.target);
+	if (lane->options)
+		diff = bpf_csum_diff((__be32 *)&g->tcp, 32, (__be32 *)&g->out, 32, 0);
+	else
+		diff = bpf_csum_diff((__be32 *)&g->tcp, 20, (__be32 *)&g->out, 20, 0);
+	if (lane->family == LX_AF_INET6)
+		pseudo = bpf_csum_diff((__be32 *)&g->l3[8], 32, (__be32 *)&g->out_l3[8], 32, 0);
+	else
+		pseudo = bpf_csum_diff((__be32 *)&g->l3[12], 8, (__be32 *)&g->out_l3[12], 8, 0);
+	if (lx_seg_store(skb, g, lane->family, lane->options ? 32 : 20, 0))
+		return -1;
+	if (bpf_l4_csum_replace(skb, at, 0, diff, 0))
+		return -1;
+	return bpf_l4_csum_replace(skb, at, 0, pseudo, BPF_F_PSEUDO_HDR);
+}
+
+/* All of the packet is w->fragment, and goes to a lane. */
+LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
+{
+	struct lx_stream *s = lx_stream_at(index);
+	struct lx_lane *lane;
+
+	if (!w || !s)
+		return LX_DROP;
+	lane = lx_lane_at(w->fragment.lane);
+	if (!lane)
+		return LX_DROP;
+	if (lx_lane_is_gone(lane))
+		return lx_answer(skb, w, index);
+	w->data_at = lx_seg_payload(&w->g);
+	/* In this order: the headers are written with the checksum that was read. */
+	if (lx_retarget(skb, w, lane) || (w->dirty && lx_patch_fragment(skb, w, s))) {
+		LX_ADD(&s->lost, 1);
+		return LX_DROP;
+	}
+	lx_lane_sent(lane, w->fragment.target + (w->fragment.end - w->fragment.pos));
+	return lx_xmit_lane(skb, w, lane);
+}
+
+/* ---- data: a fragment of the packet, which is no GSO packet ---------------------------------- */
+
+struct lx_moving {
+	struct __sk_buff *skb;
+	__u32 from, to, len;
+	__u32 failed;
+	__u64 sum;
+};
+
+/* Checks all the lengths that the verifier wants to see checked. */
+static long lx_move_some(__u32 i, void *arg)
+{
+	struct lx_moving *m = arg;
+	__u32 at = i * 64, n;
+	__u8 bytes[64] = { 0 };
+
+	if (at >= m->len)
+		return 1;
+	n = m->len - at;
+	if (n > 64)
+		n = 64;
+	n = LX_LENGTH(n, 63);
+	if (bpf_skb_load_bytes(m->skb, m->from + at, bytes, n) ||
+	    (m->from != m->to &&
+	     bpf_skb_store_bytes(m->skb, m->to + at, bytes, n, BPF_F_RECOMPUTE_CSUM))) {
+		m->failed = 1;
+		return 1;
+	}
+	m->sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)bytes, 64, 0);
+	return 0;
+}
+
+/* Moves the payload to where it begins behind its new headers, and cuts the rest off. */
+LX_INLINE int lx_move(struct __sk_buff *skb, __u32 from, __u32 to, __u32 len, __u64 *ret_sum)
+{
+	struct lx_moving m = { .skb = skb, .from = from, .to = to, .len = len };
+
+	bpf_loop(1024, lx_move_some, &m, 0);
+	*ret_sum = m.sum;
+	if (m.failed)
+		return -1;
+	return skb->len == to + len || !bpf_skb_change_tail(skb, to + len, 0) ? 0 : -1;
+}
+
+/* The headers of w->fragment, for our own socket. Returns the length of TCP's. */
+LX_INLINE __u32 lx_make_up(struct lx_scratch *w, const struct lx_stream *s, __u32 len)
+{
+	struct lx_seg *g = &w->g;
+	__u32 hlen = sizeof(g->tcp) + (g->has_ts ? LX_TCP_TS_LEN : 0);
+
+	lx_seg_make_ip(g, g->key.remote, g->key.local, g->family, 0, hlen + len);
+	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
+	g->out.sport = g->tcp.sport;
+	g->out.dport = g->tcp.dport;
+	g->out.seq = lx_be32(lx_seq_of(w->fragment.target, s->base_seq));
+	g->out.ack = g->tcp.ack;
+	g->out.window = g->tcp.window;
+	if (g->has_ts) {
+		g->out_options[0] = lx_be32(LX_TCP_TS_START);
+		g->out_options[1] = lx_be32(g->tsval);
+		g->out_options[2] = lx_be32(g->tsecr);
+	}
+	return hlen;
+}
+
+/* Likewise for a lane. */
+LX_INLINE __u32 lx_make_lane(struct lx_scratch *w, const struct lx_lane *lane, __u32 len)
+{
+	struct lx_seg *g = &w->g;
+	__u32 hlen = sizeof(g->tcp) + (lane->options ? LX_TCP_TS_LEN : 0);
+
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos, hlen + len);
+	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
+	lx_make_lane_tcp(g, lane, w->fragment.target);
+	return hlen;
+}
+
+/*
+ * The packet becomes a segment of w->fragment alone, whose bytes are at w->data_at now.
+ * Returns a verdict.
+ */
+LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
+{
+	struct lx_stream *s = lx_stream_at(index);
+	struct lx_lane *lane = 0;
+	int up, partial;
+	struct lx_seg *g;
+	__u32 len, hlen;
+	__u64 sum = 0;
+
+	if (!w || !s)
+		return LX_DROP;
+	g = &w->g;
+	up = w->fragment.kind == LX_FRAGMENT_UP;
+	partial = lx_csum_is_partial(skb);
+	len = w->fragment.end - w->fragment.pos;
+	if (!up) {
+		lane = lx_lane_at(w->fragment.lane);
+		if (!lane)
+			return LX_DROP;
+		if (lx_lane_is_gone(lane))
+			return lx_answer(skb, w, index);
+	}
+	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
+	/* Moved towards the end it would overwrite itself: headers of lanes never grow. */
+	if (g->l4 + hlen > w->data_at || lx_move(skb, w->data_at, g->l4 + hlen, len, &sum))
+		goto lost;
+	w->data_at = g->l4 + hlen;
+	g->out.csum = 0;
+	if (!partial)
+		sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)&g->out, 60, 0);
+	else
+		sum = 0;
+	sum += lx_csum_pseudo(g->out_l3, g->family, hlen + len);
+	g->out.csum = partial ? lx_csum_fold(sum) : (__u16)~lx_csum_fold(sum);
+	if (lx_seg_store(skb, g, g->family, hlen, BPF_F_RECOMPUTE_CSUM))
+		goto lost;
+	LX_ADD(&s->fragments, 1);
+	if (up) {
+		s->socket_sent = lx_pos_max(s->socket_sent, w->fragment.target + len);
+		return lx_pass_up(skb, w, s);
+	}
+	if (lx_patch_fragment(skb, w, s))
+		goto lost;
+	lane = lx_lane_at(w->fragment.lane); /* again: some verifiers have forgotten it */
+	if (!lane)
+		goto lost;
+	lx_lane_sent(lane, w->fragment.target + len);
+	return lx_xmit_lane(skb, w, lane);
+lost:
+	LX_ADD(&s->lost, 1);
+	return LX_DROP;
+}
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* See fp.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fp_priv.h"
+
+#define TICK_MS 5
+#define HELD_TICK_MS 1
+#define IDLE_TICK_MS 100
+/* So many entries of a table are looked at with a tick, and a part of those beyond. */
+#define ROUND_MIN 64
+#define GROW_PAUSE_NS LX_SOCK_SECOND
+
+/* ---- connections end --------------------------------------------------------------- */
+
+void lx_fp_conn_closing(struct lx_sock_conn *conn)
+{
+	struct lx_fp *fp = conn->host->fp;
+
+	if (fp && conn->stream >= 0)
+		lx_fp_stream_closing(fp, conn);
+	if (fp && conn->lane >= 0)
+		lx_fp_lane_closing(fp, conn);
+}
+
+void lx_fp_conn_closed(struct lx_sock_conn *conn)
+{
+	struct lx_fp *fp = conn->host->fp;
+
+	if (fp && conn->stream >= 0)
+		lx_fp_stream_gone(fp, conn);
+	if (fp && conn->lane >= 0)
+		lx_fp_lane_gone(fp, conn);
+	conn->stream = conn->lane = -1;
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+/* Messages that had cookies have arrived: the peer wants to hear of it. */
+static void answer_cookies(struct lx_fp *fp, unsigned int index)
+{
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_sock_conn *conn = s ? fp->stream[index].conn : NULL;
+	uint64_t cookie;
+
+	if (!conn)
+		return;
+	__atomic_store_n(&s->cookies_signaled, 0, __ATOMIC_SEQ_CST);
+	while (s->cookie_head != __atomic_load_n(&s->cookie_tail, __ATOMIC_ACQUIRE)) {
+		cookie = s->cookie[s->cookie_head++ % LX_STREAM_COOKIES];
+		__atomic_sub_fetch(&s->cookies_due, 1, __ATOMIC_ACQ_REL);
+		if (!conn->closing && lx_sock_zc_answer(conn, cookie, true))
+			lx_sock_conn_fail(conn, -ENOMEM, LX_HSTATUS_LOCAL_ERROR,
+					  "cannot acknowledge a zero-copy message");
+	}
+}
+
+static void on_record(const struct lx_record *record, void *arg)
+{
+	struct lx_fp *fp = arg;
+
+	switch (record->type) {
+	case LX_RECORD_COOKIES:
+		answer_cookies(fp, record->index);
+		break;
+	case LX_RECORD_POKE_ACK:
+		lx_fastpath_poke_ack(fp->fastpath, record->index);
+		break;
+	case LX_RECORD_MSS: /* by the next tick its socket knows, too */
+		if (record->index < LX_LANES_MAX && fp->lane[record->index])
+			fp->lane[record->index]->mss_ns = 0;
+		break;
+	}
+}
+
+static void on_records(uv_poll_t *poll, int status, int events)
+{
+	struct lx_fp *fp = poll->data;
+
+	lx_loop_enter(fp->loop);
+	if (fp->host)
+		lx_fastpath_dispatch(fp->fastpath, on_record, fp);
+	lx_loop_leave(fp->loop);
+}
+
+bool lx_fp_on(const struct lx_sock_net *net)
+{
+	return lx_sock_tun.fastpath && net->ni->lnd_tun.value[LX_SOCK_NI_FASTPATH] &&
+	       !lx_fp_is_leaving(net->host->fp) &&
+	       lx_fastpath_is_attached(net->host->fp->fastpath, net->netif.index);
+}
+
+/* ---- ticks --------------------------------------------------------------------------------- */
+
+static void set_pace(struct lx_fp *fp)
+{
+	unsigned int pace_ms = fp->n_changing					    ? HELD_TICK_MS
+			       : lx_fastpath_used(fp->fastpath, LX_FASTPATH_STREAMS) ? TICK_MS
+										    : IDLE_TICK_MS;
+
+	if (pace_ms == fp->pace_ms)
+		return;
+	fp->pace_ms = pace_ms;
+	uv_timer_set_repeat(&fp->timer, pace_ms);
+}
+
+int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at,
+		unsigned int *left)
+{
+	int i;
+
+	if (!*left)
+		*left = ROUND_MIN + lx_fastpath_used(fp->fastpath, table) / LX_FP_ROUND_TICKS;
+	i = --*left ? lx_fastpath_next(fp->fastpath, table, *at) : -1;
+	/* At the end of the table it is the next tick that begins anew. */
+	if (i >= 0 || *left)
+		*at = i + 1;
+	return i;
+}
+
+static void peers_tick(struct lx_fp *fp, uint64_t now)
+{
+	unsigned int left = 0;
+	int i;
+
+	fp->peers_ns = now;
+	while ((i = lx_fp_round(fp, LX_FASTPATH_PEERS, &fp->peer_at, &left)) >= 0) {
+		if (!fp->shared[i])
+			lx_fp_peer_share(fp, fp->peer[i]);
+		lx_fp_peer_lanes(fp, fp->peer[i], now);
+	}
+	lx_fp_lanes_tick(fp, now);
+}
+
+/* ---- tables that grow ---------------------------------------------------------------------- */
+
+static void fp_free(struct lx_fp *fp);
+
+static void do_grow(uv_work_t *work)
+{
+	struct lx_fp *fp = work->data;
+
+	fp->grow_error = lx_fastpath_grow(fp->fastpath);
+}
+
+static void on_grown(uv_work_t *work, int status)
+{
+	struct lx_fp *fp = work->data;
+
+	lx_loop_enter(fp->loop);
+	fp->growing = false;
+	if (fp->grow_error) {
+		fp->grow_ns = lx_sock_now() + GROW_PAUSE_NS;
+		lx_warn("reason=\"no memory for more streams, lanes or next hops: %s\" "
+			"action=\"further connections are served without the kernel; tried again\"",
+			strerror(-fp->grow_error));
+	}
+	lx_loop_leave(fp->loop);
+	if (!--fp->open)
+		fp_free(fp);
+}
+
+static void grow(struct lx_fp *fp, uint64_t now)
+{
+	if (fp->growing || now < fp->grow_ns || !lx_fastpath_is_short(fp->fastpath))
+		return;
+	fp->grow.data = fp;
+	fp->growing = !uv_queue_work(lx_loop_uv(fp->loop), &fp->grow, do_grow, on_grown);
+	fp->open += fp->growing;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+/* No connection is a stream or a lane any more. */
+static bool is_unused(const struct lx_fp *fp)
+{
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		if (fp->stream[i].conn)
+			return false;
+	}
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
+		if (fp->lane[i])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The programs are about to be unloaded. A socket has not seen the bytes that they moved
+ * from or to its connection, so the connection ends with them. Routing is off by then:
+ * there is nothing under way that was to be forwarded.
+ */
+static void leave(struct lx_fp *fp)
+{
+	if (fp->growing)
+		return;
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		if (fp->stream[i].conn)
+			lx_sock_conn_close(fp->stream[i].conn, -ECONNABORTED,
+					   LX_HSTATUS_LOCAL_ERROR);
+	}
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
+		if (fp->lane[i])
+			lx_sock_conn_close(fp->lane[i], -ECONNABORTED,
+					   LX_HSTATUS_LOCAL_ERROR);
+	}
+	if (!is_unused(fp))
+		return; /* until the next tick */
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS)
+		lx_fp_peer_deleted(fp->peer[i]);
+	lx_fp_stop(fp->host);
+}
+
+static void tick(struct lx_fp *fp, uint64_t now)
+{
+	if (now >= fp->peers_ns + (TICK_MS - 1) * LX_SOCK_MSEC)
+		peers_tick(fp, now);
+	lx_fp_streams_tick(fp, now);
+	set_pace(fp);
+	grow(fp, now);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct lx_fp *fp = timer->data;
+
+	lx_loop_enter(fp->loop);
+	if (fp->host && lx_fp_is_leaving(fp))
+		leave(fp);
+	else if (fp->host)
+		tick(fp, lx_sock_now());
+	lx_loop_leave(fp->loop);
+}
+
+static void fp_free(struct lx_fp *fp)
+{
+	lx_hash_fini(&fp->dests);
+	lx_hash_fini(&fp->sources);
+	free(fp->stream);
+	free(fp->lane);
+	free(fp->run);
+	free(fp->peer);
+	free(fp->shared);
+	free(fp);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct lx_fp *fp = handle->data;
+
+	if (!--fp->open)
+		fp_free(fp);
+}
+
+static struct lx_fp *fp_new(struct lx_sock_host *host, struct lx_fastpath *fastpath)
+{
+	struct lx_fp *fp = calloc(1, sizeof(*fp));
+
+	if (!fp)
+		return NULL;
+	fp->host = host;
+	fp->loop = lx_env_loop(host->env, 0);
+	fp->fastpath = fastpath;
+	lx_list_init(&fp->dest_list);
+	/* For as many as there may be: pages that nobody touches take no memory. */
+	fp->stream = calloc(LX_STREAMS_MAX, sizeof(*fp->stream));
+	fp->lane = calloc(LX_LANES_MAX, sizeof(*fp->lane));
+	fp->run = calloc(LX_LANES_MAX, sizeof(*fp->run));
+	fp->peer = calloc(LX_PEERS_MAX, sizeof(*fp->peer));
+	fp->shared = calloc(LX_PEERS_MAX, sizeof(*fp->shared));
+	if (!fp->stream || !fp->lane || !fp->run || !fp->peer || !fp->shared ||
+	    lx_hash_init(&fp->dests) || lx_hash_init(&fp->sources)) {
+		fp_free(fp);
+		return NULL;
+	}
+	fp->poll.data = fp->timer.data = fp;
+	uv_timer_init(lx_loop_uv(fp->loop), &fp->timer);
+	uv_timer_start(&fp->timer, on_timer, IDLE_TICK_MS, IDLE_TICK_MS);
+	uv_poll_init(lx_loop_uv(fp->loop), &fp->poll, lx_fastpath_fd(fastpath));
+	uv_poll_start(&fp->poll, UV_READABLE, on_records);
+	fp->open = 2;
+	lx_env_forward_get(host->env);
+	return fp;
+}
+
+void lx_fp_tick(struct lx_sock_host *host)
+{
+	struct lx_fastpath *fastpath = lx_env_fastpath(host->env);
+	struct lx_sock_net *net;
+
+	if (!host->fp && fastpath)
+		host->fp = fp_new(host, fastpath);
+	lx_list_for_each (net, &host->nets, link)
+		lx_fp_count(net);
+}
+
+void lx_fp_stop(struct lx_sock_host *host)
+{
+	struct lx_fp *fp = host->fp;
+
+	if (!fp)
+		return;
+	lx_fp_forget(host, NULL, LX_NET_U32_ANY);
+	uv_close((uv_handle_t *)&fp->timer, on_handle_closed);
+	uv_close((uv_handle_t *)&fp->poll, on_handle_closed);
+	lx_env_forward_put(host->env);
+	host->fp = NULL;
+	fp->host = NULL;
+}

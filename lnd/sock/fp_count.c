@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the kernel has forwarded, for the counters of LNet, and as a sign of life. Called with
+ * the node lock held, with each tick, before counters are looked at, and when a connection
+ * ends.
+ */
+#include "../../user/bpf/fastpath.h"
+#include "fp_priv.h"
+
+/* What the programs have counted since this was asked last. */
+static struct lx_type_counts types_since(uint64_t counted[LX_LANE_TYPES],
+					 const __u64 now[LX_LANE_TYPES])
+{
+	uint64_t new[LX_LANE_TYPES];
+
+	for (int i = 0; i < LX_LANE_TYPES; i++) {
+		uint64_t n = __atomic_load_n(&now[i], __ATOMIC_RELAXED);
+
+		new[i] = n - counted[i];
+		counted[i] = n;
+	}
+	return (struct lx_type_counts){ .ack = new[LX_MSG_ACK], .put = new[LX_MSG_PUT],
+					.get = new[LX_MSG_GET], .reply = new[LX_MSG_REPLY] };
+}
+
+/* Whether a position has moved since this was asked last. */
+static bool has_moved(uint64_t *counted, const __u64 *now)
+{
+	uint64_t pos = __atomic_load_n(now, __ATOMIC_RELAXED), before = *counted;
+
+	*counted = pos;
+	return pos != before;
+}
+
+/* Bytes that came, or that the peer's TCP has acknowledged, without our socket. */
+static void note_life(struct lx_sock_conn *conn, struct lx_fastpath *fastpath)
+{
+	bool rx = conn->stream >= 0 && has_moved(&conn->fp_counted.high,
+						 &lx_fastpath_stream(fastpath, conn->stream)->high);
+	bool tx = conn->lane >= 0 && has_moved(&conn->fp_counted.una,
+					       &lx_fastpath_lane(fastpath, conn->lane)->una);
+	uint64_t now = lx_sock_now();
+
+	if (rx)
+		conn->last_rx_ns = now;
+	if (tx)
+		conn->last_tx_ns = now;
+	if (rx || tx)
+		conn->peer->last_alive_ns = now;
+}
+
+void lx_fp_count_conn(struct lx_sock_conn *conn)
+{
+	struct lx_fastpath *fastpath = conn->host->fp ? conn->host->fp->fastpath : NULL;
+	struct lx_offloaded offloaded = { 0 };
+	const struct lx_stream *s;
+	uint64_t payload;
+
+	if (!fastpath || !conn->peer || (conn->stream < 0 && conn->lane < 0))
+		return;
+	if (conn->stream >= 0) {
+		s = lx_fastpath_stream(fastpath, conn->stream);
+		payload = __atomic_load_n(&s->lane_payload, __ATOMIC_RELAXED);
+		offloaded.received = types_since(conn->fp_counted.received, s->lane_types);
+		offloaded.payload = payload - conn->fp_counted.payload;
+		offloaded.src_net = __atomic_load_n(&s->src_net, __ATOMIC_RELAXED);
+		conn->fp_counted.payload = payload;
+	}
+	if (conn->lane >= 0)
+		offloaded.sent = types_since(conn->fp_counted.sent,
+					     lx_fastpath_lane(fastpath, conn->lane)->types);
+	note_life(conn, fastpath);
+	lx_lnd_offloaded(conn->net->ni, &conn->peer->id.nid, &offloaded);
+}
+
+void lx_fp_count(struct lx_sock_net *net)
+{
+	struct lx_sock_peer *peer;
+	struct lx_sock_conn *conn;
+
+	if (!net)
+		return;
+	lx_list_for_each (peer, &net->peers, link) {
+		lx_list_for_each (conn, &peer->conns, link)
+			lx_fp_count_conn(conn);
+	}
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Lanes: connections to next hops that the programs send on. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../user/io/tcpinfo.h"
+#include "fp_priv.h"
+
+/*
+ * A lane's window has to take a whole message: so much, or the connection is old. Where
+ * nobody has sent anything so far it will be small messages; when others come, we take
+ * the lane back and send on it until its window is large.
+ */
+#define WARM_WINDOW ((1u << 20) + (1u << 16))
+#define WARM_BYTES (1u << 20)
+#define WARM_NS (2 * LX_SOCK_SECOND)
+#define UNUSED_NS (50 * LX_SOCK_MSEC)
+/* More than a delayed acknowledgement takes. */
+#define LEFT_NS (500 * LX_SOCK_MSEC)
+/* So often it is asked how large segments may be; at once if a router tells. */
+#define MSS_NS (250 * LX_SOCK_MSEC)
+
+static bool is_idle(struct lx_sock_conn *conn)
+{
+	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
+	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
+	       lx_list_empty(&conn->sent) && !lx_sock_conn_unsent(conn);
+}
+
+/* The next hop opens its window when it has seen that we send a lot. */
+static bool is_wide(const struct lx_sock_conn *conn)
+{
+	struct lx_tcpinfo info;
+
+	return !lx_tcpinfo_read(conn->fd, &info) &&
+	       (info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES);
+}
+
+/* Whether there is no use in waiting for a larger window. */
+static bool is_due(const struct lx_sock_conn *conn, uint64_t now)
+{
+	uint64_t since = conn->back_ns ? conn->back_ns : conn->up_ns;
+
+	return now >= since + (conn->tx_bytes || conn->back_ns ? WARM_NS : UNUSED_NS);
+}
+
+static void refer_all(struct lx_fp *fp)
+{
+	memset(fp->referred, 0, sizeof(fp->referred));
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+		for (; fp->stream[i].conn && head != tail; head++) {
+			uint16_t lane = s->extent[head % LX_STREAM_EXTENTS].lane;
+
+			if (lane < LX_LANES_MAX)
+				fp->referred[lane / 64] |= 1ull << lane % 64;
+		}
+	}
+	fp->referred_ns = fp->peers_ns;
+}
+
+/*
+ * Whether a stream still has to know what has arrived on a lane: behind a message that
+ * waits for another lane there may be some that this one has carried. Its positions
+ * must not begin anew before that is over. All lanes are looked up at once, with a tick; none
+ * that is asked about is one that new messages go to.
+ */
+static bool lane_is_referred(struct lx_fp *fp, unsigned int index)
+{
+	if (fp->referred_ns != fp->peers_ns)
+		refer_all(fp);
+	return fp->referred[index / 64] >> index % 64 & 1;
+}
+
+static void peer_lane_add(struct lx_fp_peer *fp_peer, unsigned int index)
+{
+	fp_peer->lane[fp_peer->n_lanes] = index;
+	__atomic_store_n(&fp_peer->n_lanes, fp_peer->n_lanes + 1, __ATOMIC_RELEASE);
+}
+
+void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index)
+{
+	for (unsigned int i = 0; i < fp_peer->n_lanes; i++) {
+		if (fp_peer->lane[i] != index)
+			continue;
+		fp_peer->lane[i] = fp_peer->lane[fp_peer->n_lanes - 1];
+		__atomic_store_n(&fp_peer->n_lanes, fp_peer->n_lanes - 1, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+static void lane_add(struct lx_fp *fp, struct lx_sock_conn *conn)
+{
+	int index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_LANES, LX_LANES_MAX), r;
+	char name[LX_SOCK_NAME_TEXT];
+	struct lx_lane *lane;
+
+	if (index < 0)
+		return;
+	lane = lx_fastpath_lane(fp->fastpath, index);
+	memset(lane, 0, sizeof(*lane));
+	lane->next_hop = conn->peer->fp_peer;
+	lane->ifindex = conn->net->netif.index;
+	lane->version = conn->version;
+	lane->family = conn->remote.sa.sa_family;
+	lane->mss = lx_fp_mss_of(conn);
+	lane->tos = lx_fp_tos_of(conn);
+	lx_fp_key_of(conn, &lane->key);
+	r = lx_fastpath_flow_add(fp->fastpath, &lane->key, LX_FLOW_LANE, index);
+	if (!r) {
+		r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_LANE, index, true);
+		if (r)
+			lx_fastpath_flow_del(fp->fastpath, &lane->key);
+	}
+	if (r) {
+		lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, index);
+		conn->no_stream = r == -EOPNOTSUPP;
+		if (conn->no_stream)
+			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps in "
+				"microseconds\" action=\"it is no lane\"",
+				lx_sock_conn_name(conn, name, sizeof(name)));
+		return;
+	}
+	fp->lane[index] = conn;
+	fp->run[index] = (struct lx_fp_run){ .since_ns = lx_sock_now() };
+	conn->lane = index;
+}
+
+/* Whether there is room for it in the tables. */
+static bool has_room(const struct lx_fp *fp, const struct lx_sock_conn *conn)
+{
+	return lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer)->n_lanes < LX_FP_PEER_LANES &&
+	       (conn->lane >= 0 || lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) < LX_LANES_MAX);
+}
+
+/* Gives the programs a connection, for the first time or again. */
+static void lane_give(struct lx_fp *fp, struct lx_sock_conn *conn)
+{
+	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer);
+
+	if (conn->lane < 0)
+		lane_add(fp, conn);
+	else if (lane_is_referred(fp, conn->lane) ||
+		 lx_fastpath_takeover(fp->fastpath, LX_FLOW_LANE, conn->lane, true))
+		return;
+	if (conn->lane < 0)
+		return;
+	conn->narrow = !is_wide(conn);
+	conn->lane_state = LX_SOCK_LANE_GIVEN;
+	conn->back_ns = 0;
+	peer_lane_add(fp_peer, conn->lane);
+}
+
+/* Takes it back, when the last byte on it has been acknowledged. */
+static void lane_take_back(struct lx_fp *fp, struct lx_sock_conn *conn, uint64_t now)
+{
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+
+	if (conn->lane_state == LX_SOCK_LANE_GIVEN) {
+		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer),
+				    conn->lane);
+		__atomic_store_n(&lane->state, LX_LANE_DRAIN, __ATOMIC_RELEASE);
+		conn->lane_state = LX_SOCK_LANE_WANTED;
+	}
+	if (lx_fp_lane_is_busy(lane) || (uint32_t)word != (uint32_t)lane->una)
+		return;
+	/* Whoever has seen it live and is about to take it, fails. */
+	if (!__atomic_compare_exchange_n(&lane->word, &word, (uint64_t)LX_LANE_OURS << 32 |
+					 (uint32_t)word, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return;
+	lane->shift += (uint32_t)word;
+	__atomic_store_n(&lane->state, LX_LANE_SOCKET, __ATOMIC_RELEASE);
+	conn->lane_state = LX_SOCK_LANE_BACK;
+	conn->back_ns = now;
+}
+
+/* Switched off, or of no use to the programs as it is. */
+static bool is_wanted_back(const struct lx_sock_conn *conn)
+{
+	return !lx_fp_on(conn->net) || conn->lane_state == LX_SOCK_LANE_WANTED ||
+	       (conn->peer->wide && conn->narrow);
+}
+
+/* One bulk connection stays with us, unless it is the only one: then small ones do. */
+void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now)
+{
+	unsigned int bulk = 0, lanes = 0, others = 0;
+	struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		conn->lane_due = false;
+		if (lx_fp_is_lane(conn) && is_wanted_back(conn))
+			lane_take_back(fp, conn, now);
+		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
+		others += conn->ctype != LX_CTYPE_BULK_OUT;
+		lanes += lx_fp_is_lane(conn);
+	}
+	peer->wide = false;
+	if (!lx_fp_on(peer->net))
+		return;
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn->ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) || conn->loopback ||
+		    conn->no_stream)
+			continue;
+		if (lanes + 1 >= bulk && (bulk > 1 || !others))
+			return;
+		if (!has_room(fp, conn) || (!is_due(conn, now) && !is_wide(conn)))
+			continue;
+		conn->lane_due = !is_idle(conn);
+		if (!conn->lane_due)
+			lane_give(fp, conn);
+		lanes += conn->lane_due || lx_fp_is_lane(conn);
+	}
+}
+
+bool lx_fp_lane_leave(struct lx_fp *fp, struct lx_lane *lane)
+{
+	if ((uint32_t)lane->word != (uint32_t)lane->sent)
+		return false;
+	lx_fp_lane_drop_credits(fp, lane);
+	__atomic_fetch_or(&lane->word, (uint64_t)LX_LANE_OWNER << 32, __ATOMIC_ACQ_REL);
+	return true;
+}
+
+/* Nobody sends again what got lost of a stream that has ended. */
+static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
+			  struct lx_sock_conn *conn, uint64_t now)
+{
+	uint32_t owner = lx_fp_lane_owner(lane);
+
+	if (lx_fp_stream_is_open(fp, owner) || (uint32_t)lane->word == (uint32_t)lane->una)
+		conn->left_ns = 0;
+	else if (!conn->left_ns)
+		conn->left_ns = now;
+	return conn->left_ns && now >= conn->left_ns + LEFT_NS;
+}
+
+/* The next hop, or a router on the way, may have come to take smaller segments, or larger. */
+static void lane_measure(struct lx_lane *lane, struct lx_sock_conn *conn, uint64_t now)
+{
+	if (now < conn->mss_ns)
+		return;
+	conn->mss_ns = now + MSS_NS;
+	__atomic_store_n(&lane->mss, lx_fp_mss_of(conn), __ATOMIC_RELAXED);
+}
+
+void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
+{
+	unsigned int left = 0;
+	int i;
+
+	while ((i = lx_fp_round(fp, LX_FASTPATH_LANES, &fp->lane_at, &left)) >= 0) {
+		struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, i);
+		struct lx_sock_conn *conn = fp->lane[i];
+
+		if (!conn && !lane_is_referred(fp, i))
+			lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, i);
+		if (!conn || conn->closing)
+			continue;
+		if (lane_is_stuck(fp, lane, conn, now)) {
+			lx_fp_lane_left(fp, i);
+			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
+			continue;
+		}
+		lane_measure(lane, conn, now);
+		lx_fp_lane_watch(fp, i, now);
+	}
+}
+
+/* ---- its connection ends ------------------------------------------------------------- */
+
+/* What was sent on a lane and has not been acknowledged, by type; the payload of all of it. */
+static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream, int lane,
+					   uint64_t *ret_payload)
+{
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	uint64_t una = lx_fastpath_lane(fp->fastpath, lane)->una;
+	uint64_t n[LX_LANE_TYPES] = { 0 };
+	size_t overhead = lx_proto_overhead(s->version);
+
+	*ret_payload = 0;
+	for (uint32_t i = s->head; i != s->tail; i++) {
+		const struct lx_extent *extent = &s->extent[i % LX_STREAM_EXTENTS];
+
+		if (extent->lane != lane || una >= extent->lane_start + extent->len)
+			continue;
+		n[extent->type % LX_LANE_TYPES]++;
+		*ret_payload += extent->len - overhead;
+	}
+	return (struct lx_type_counts){ .ack = n[LX_MSG_ACK], .put = n[LX_MSG_PUT],
+					.get = n[LX_MSG_GET], .reply = n[LX_MSG_REPLY] };
+}
+
+/* The lane's stream goes on, but for these. */
+static void lane_lost(struct lx_fp *fp, struct lx_sock_conn *conn, unsigned int stream)
+{
+	uint64_t payload;
+	struct lx_type_counts n = lost_messages(fp, stream, conn->lane, &payload);
+
+	lx_lnd_lost(conn->net->ni, &conn->peer->id.nid, &n, payload);
+	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
+		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
+		lx_nid_str(&fp->stream[stream].conn->peer->id.nid), lx_nid_str(&conn->peer->id.nid),
+		n.ack + n.put + n.get + n.reply);
+	lx_fastpath_poke_ack(fp->fastpath, stream);
+}
+
+/*
+ * What the next hop has not acknowledged is lost, as it would be if we had it in our
+ * buffers. The sender goes on: its other messages go elsewhere.
+ */
+void lx_fp_lane_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
+{
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	uint32_t owner = lx_fp_lane_owner(lane);
+
+	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
+	lx_fp_count_conn(conn);
+	if (conn->peer && conn->peer->fp_peer >= 0)
+		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer),
+				    conn->lane);
+	conn->reset = true;
+	if (!lx_fp_lane_is_busy(lane))
+		return;
+	lx_fp_lane_drop_credits(fp, lane);
+	if (lx_fp_stream_is_open(fp, owner))
+		lane_lost(fp, conn, owner);
+}
+
+void lx_fp_lane_gone(struct lx_fp *fp, struct lx_sock_conn *conn)
+{
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+
+	lx_fastpath_flow_del(fp->fastpath, &lane->key);
+	lane->state = LX_LANE_FREE;
+	fp->lane[conn->lane] = NULL; /* given back by lx_fp_lanes_tick() */
+}
+
+/* ---- credits ------------------------------------------------------------------------- */
+
+/* As the programs do (bpf/lane.h). */
+static void credit_give(struct lx_credit *credit)
+{
+	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
+	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Credits of a run that will not end by itself. */
+void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane)
+{
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, lx_fp_lane_owner(lane));
+	struct lx_fp_peer *from = s ? lx_fastpath_peer(fp->fastpath, s->peer) : NULL;
+	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
+
+	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
+		return;
+	credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
+	if (from)
+		credit_give(&from->rtr);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Streams between lane 0 and lanes. One that has messages with us must not overtake them
+ * with one on a lane: the programs wait until we say that we are through. With traffic
+ * that never pauses that moment does not come by itself, so we make one: HOLD has the
+ * sender run dry.
+ */
+#include "fp_priv.h"
+
+#define TAKEOVER_NS (5 * LX_SOCK_MSEC)
+/* Held, a sender waits for no more than we still have of it: giving up gains little. */
+#define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
+/* In the middle of a message the sender does not stand still, unless it cannot end it. */
+#define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
+#define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
+/* A hold was worth it if so much went by lanes before the next one was called for. */
+#define HOLD_WORTH 64
+/* Nor does a pause pay for messages that are smaller on average, unless all go one way. */
+#define BULKY 1024u
+#define ONE_WAY 256
+/*
+ * A packet whose messages go different ways is copied for each, a GSO packet resegmented
+ * before. That costs more than the slow path does if less is carried for a copy.
+ */
+#define COPY_WORTH (8u << 10)
+#define COPIES_MIN 1024
+#define COPIES_OF_RESEGMENT 32
+/* Large messages are better sent to their end and then the next one: less has to be resegmented. */
+#define STOP_MEAN (256u << 10)
+#define STOP_COPIES 128
+#define STOP_NS LX_SOCK_SECOND
+/*
+ * Where that often something is lost in front of us, our socket tells of it sooner than a
+ * next hop further away; and changing over takes time where a header is lost.
+ */
+#define GAP_WORTH (8u << 20)
+#define GAPS_MIN 4
+#define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
+#define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
+/* No lane is free: another try is cheap. */
+#define YIELD_NS (500 * LX_SOCK_MSEC)
+
+/* ---- barriers: what was sent has arrived ---------------------------------------- */
+
+/*
+ * A barrier is what all connections to next hops had been given to send at one moment; it
+ * is down when the next hops' TCP has acknowledged all of it. One at a time.
+ */
+static void barrier_begin(struct lx_fp *fp)
+{
+	struct lx_sock_conn *conn;
+
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
+		lx_list_for_each (conn, &fp->peer[i]->conns, link)
+			lx_sock_tx_mark(conn, &conn->barrier);
+	}
+	fp->barrier++;
+}
+
+static bool barrier_is_down(struct lx_fp *fp)
+{
+	struct lx_sock_conn *conn;
+
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
+		lx_list_for_each (conn, &fp->peer[i]->conns, link) {
+			if (!lx_sock_tx_has_arrived(conn, &conn->barrier))
+				return false;
+		}
+	}
+	return true;
+}
+
+void lx_fp_barrier_tick(struct lx_fp *fp)
+{
+	if (fp->barrier != fp->barrier_down && barrier_is_down(fp))
+		fp->barrier_down = fp->barrier;
+	if (fp->barrier == fp->barrier_down && fp->barrier_wanted) {
+		fp->barrier_wanted = false;
+		barrier_begin(fp);
+	}
+}
+
+/*
+ * Publishes how far everything is dealt with: between two messages, when all before has
+ * been sent on, and then has arrived.
+ */
+static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s)
+{
+	struct lx_sock_conn *conn = state->conn;
+
+	if (state->quiet_barrier && (int32_t)(fp->barrier_down - state->quiet_barrier) >= 0) {
+		__atomic_store_n(&s->slowpath_done, state->quiet_pos, __ATOMIC_RELEASE);
+		state->quiet_barrier = 0;
+	}
+	if (state->quiet_barrier || s->slowpath_last <= s->slowpath_done)
+		return;
+	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
+	    conn->forwarding)
+		return;
+	state->quiet_pos = lx_fp_pos_now(conn);
+	/* The next one to begin; what is under way began too early. */
+	state->quiet_barrier = fp->barrier + 1;
+	fp->barrier_wanted = true;
+}
+
+/* ---- holding ---------------------------------------------------------------------- */
+
+static void release(struct lx_fp *fp, unsigned int index)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+
+	state->hold_ns = 0;
+	__atomic_and_fetch(&s->flags, ~LX_STREAM_HOLD, __ATOMIC_RELEASE);
+	lx_fastpath_poke_ack(fp->fastpath, index);
+}
+
+static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH;
+
+	state->hold_pause_ns = worth ? LX_FP_HOLD_PAUSE_MIN_NS : 2 * state->hold_pause_ns;
+	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
+		state->hold_pause_ns = HOLD_PAUSE_MAX_NS;
+	state->lanes_at_hold = s->lane_messages;
+	state->hold_ns = state->high_ns = now;
+	state->hold_after_ns = now + state->hold_pause_ns;
+	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
+}
+
+/* Whether its messages could take a lane if it had none of ours before them. */
+static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state)
+{
+	const struct lx_fp_peer *fp_peer =
+		state->next_hop >= 0 ? lx_fastpath_peer(fp->fastpath, state->next_hop) : NULL;
+
+	for (unsigned int i = 0; fp_peer && i < fp_peer->n_lanes; i++) {
+		if (!lx_fp_lane_is_busy(lx_fastpath_lane(fp->fastpath, fp_peer->lane[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Whether it could be worth to have the sender pause. */
+static bool pays(const struct lx_fp_stream *state, const struct lx_stream *s)
+{
+	return s->unframed || state->mean >= BULKY || state->next_hop_run >= ONE_WAY;
+}
+
+/* Whether a sender that is held has stopped in the middle of a message. */
+static bool hold_is_stuck(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+
+	if (s->high != state->high_seen || s->unframed || s->high >= s->parse_next) {
+		state->high_seen = s->high;
+		state->high_ns = now;
+	}
+	if (s->advertised_edge < s->parse_next)
+		lx_fastpath_poke_ack(fp->fastpath, index); /* to its end now? */
+	return now >= state->high_ns + HOLD_STUCK_NS;
+}
+
+/* Messages went our way for nothing but the order: find a moment to change over. */
+static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	uint64_t order = s->reasons[LX_LANE0_ORDER];
+	bool asked = order != state->order_seen || s->unframed;
+
+	state->order_seen = order;
+	publish_slowpath_done(fp, state, s);
+	if (state->hold_ns && ((!s->unframed && s->slowpath_last <= s->slowpath_done) ||
+			       now >= state->hold_ns + HOLD_MAX_NS ||
+			       hold_is_stuck(fp, index, now)))
+		release(fp, index);
+	else if (!state->hold_ns && asked && pays(state, s) &&
+		 s->slowpath_last > s->slowpath_done && has_lanes(fp, state) &&
+		 now >= state->hold_after_ns)
+		hold(fp, index, now);
+}
+
+static void stream_window(struct lx_fp *fp, struct lx_fp_stream *state, const struct lx_stream *s)
+{
+	uint64_t window = s->reasons[LX_LANE0_WINDOW];
+
+	if (window != state->window_seen && state->next_hop >= 0 && fp->peer[state->next_hop])
+		fp->peer[state->next_hop]->wide = true;
+	state->window_seen = window;
+}
+
+void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
+			uint64_t until)
+{
+	if (s->aside && until <= state->aside_ns)
+		return;
+	__atomic_store_n(&s->aside, why, __ATOMIC_RELAXED);
+	state->aside_ns = until;
+}
+
+/* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
+static void stream_yield(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s,
+			 uint64_t now)
+{
+	uint64_t no_lane = s->reasons[LX_LANE0_NO_LANE];
+
+	if (no_lane != state->no_lane_seen && state->next_hop >= 0 &&
+	    lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes)
+		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
+	state->no_lane_seen = no_lane;
+}
+
+static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
+{
+	uint64_t messages = s->messages - state->messages_seen;
+
+	if (messages < 16 && state->messages_seen)
+		return;
+	state->mean = messages ? (s->parse_next - state->framed_seen) / messages : BULKY;
+	state->messages_seen = s->messages;
+	state->framed_seen = s->parse_next;
+}
+
+static void stream_stop(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
+{
+	if (!state->stop_ns)
+		__atomic_or_fetch(&s->flags, LX_STREAM_STOP, __ATOMIC_RELEASE);
+	state->stop_ns = now + STOP_NS;
+}
+
+/* For longer each time. */
+static void stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
+			  uint64_t now)
+{
+	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
+	if (state->aside_pause_ns > ASIDE_MAX_NS)
+		state->aside_pause_ns = ASIDE_MAX_NS;
+	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
+}
+
+static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
+{
+	uint64_t bytes = s->lane_bytes - state->gaps_bytes_seen;
+	uint64_t gaps = s->gaps - state->gaps_seen;
+
+	/* Those of a time without lanes tell nothing of them. */
+	if (bytes && gaps < GAPS_MIN)
+		return;
+	if (bytes && bytes / gaps < GAP_WORTH)
+		stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
+	state->gaps_seen = s->gaps;
+	state->gaps_bytes_seen = s->lane_bytes;
+}
+
+/* Messages that change their destination all the time: stop between them, or have them with us. */
+static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
+{
+	uint64_t cost = COPIES_OF_RESEGMENT * s->resegmented + s->fragments;
+	uint64_t copies = cost - state->cost_seen;
+	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
+
+	if (state->stop_ns && now >= state->stop_ns) {
+		state->stop_ns = 0;
+		__atomic_and_fetch(&s->flags, ~LX_STREAM_STOP, __ATOMIC_RELEASE);
+	}
+	if (copies < (state->mean >= STOP_MEAN ? STOP_COPIES : COPIES_MIN))
+		return;
+	state->cost_seen = cost;
+	state->lane_bytes_seen = s->lane_bytes;
+	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH)) {
+		state->aside_pause_ns = 0;
+		return;
+	}
+	if (state->mean >= STOP_MEAN) {
+		stream_stop(state, s, now);
+		return;
+	}
+	stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
+}
+
+/* Goes along with the switches. Returns whether lanes may be used. */
+static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	bool on = lx_fp_on(state->conn->net), off;
+
+	if (s->aside && (now >= state->aside_ns ||
+			 (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
+		__atomic_store_n(&s->aside, LX_STREAM_ASIDE_NO, __ATOMIC_RELAXED);
+	off = !on || s->aside;
+	if (off == !!(s->flags & LX_STREAM_NO_LANES))
+		return !off;
+	if (off)
+		__atomic_or_fetch(&s->flags, LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	else
+		__atomic_and_fetch(&s->flags, ~LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	release(fp, index);
+	return !off;
+}
+
+void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_sock_conn *conn = state->conn;
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+
+	if (conn->no_stream)
+		return;
+	if (s->state == LX_STREAM_TAKEOVER) {
+		if (now >= state->since_ns + TAKEOVER_NS &&
+		    lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true))
+			lx_debug("stream=%u reason=\"its socket is gone\"", index);
+		else if (s->state == LX_STREAM_ON && stream_switch(fp, index, now) &&
+			 has_lanes(fp, state))
+			hold(fp, index, now); /* at once: there is little to wait for */
+		fp->n_changing++;
+		return;
+	}
+	if (conn->rx.waits)
+		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+	stream_window(fp, state, s);
+	stream_yield(fp, state, s, now);
+	stream_weigh(state, s);
+	stream_gaps(state, s, now);
+	stream_review(state, s, now);
+	if (stream_switch(fp, index, now))
+		stream_order(fp, index, now);
+	fp->n_changing += state->hold_ns || state->quiet_barrier ||
+			  (s->unframed && !(s->flags & LX_STREAM_NO_LANES));
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Peers of the fast path, and which of them messages for a NID go to. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../../user/io/tcpinfo.h"
+#include "fp_priv.h"
+
+/* ---- keys ------------------------------------------------------------------- */
+
+void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16])
+{
+	memset(ret_addr, 0, 16);
+	if (addr->sa.sa_family == AF_INET6) {
+		memcpy(ret_addr, &addr->v6.sin6_addr, 16);
+		return;
+	}
+	ret_addr[10] = ret_addr[11] = 0xff;
+	memcpy(ret_addr + 12, &addr->v4.sin_addr, 4);
+}
+
+void lx_fp_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
+{
+	union lx_addr local;
+	socklen_t len = sizeof(local);
+
+	if (getsockname(conn->fd, &local.sa, &len))
+		local = conn->local;
+	lx_fp_addr_of(&conn->remote, ret_key->remote);
+	lx_fp_addr_of(&local, ret_key->local);
+	ret_key->remote_port = htons(lx_addr_port(&conn->remote));
+	ret_key->local_port = htons(lx_addr_port(&local));
+}
+
+uint8_t lx_fp_tos_of(const struct lx_sock_conn *conn)
+{
+	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
+
+	return tos > 0 ? tos : 0;
+}
+
+uint16_t lx_fp_mss_of(const struct lx_sock_conn *conn)
+{
+	int mss = lx_tcpinfo_mss(conn->fd, conn->remote.sa.sa_family);
+
+	/* What nothing fits in. */
+	return mss < 1 ? 1 : mss > UINT16_MAX ? UINT16_MAX : mss;
+}
+
+/* ---- peers that messages come from, or go to -------------------------------- */
+
+/*
+ * The core and the programs count in the same credits. Again after the core has made a new
+ * peer of a deleted one, or moved NIDs between peers.
+ */
+void lx_fp_peer_share(struct lx_fp *fp, struct lx_sock_peer *peer)
+{
+	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, peer->fp_peer);
+
+	fp_peer->node = lx_lnd_peer_number(peer->net->ni, &peer->id.nid);
+
+	/* The core may come to know it only with the message at hand. */
+	fp->shared[peer->fp_peer] =
+		!lx_lnd_share_credits(peer->net->ni, &peer->id.nid, &fp_peer->tx, &fp_peer->rtr);
+}
+
+int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *peer)
+{
+	struct lx_fp_peer *fp_peer;
+	int index;
+
+	if (peer->fp_peer >= 0)
+		return peer->fp_peer;
+	index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_PEERS, LX_PEERS_MAX);
+	if (index < 0)
+		return index;
+	fp_peer = lx_fastpath_peer(fp->fastpath, index);
+	memset(fp_peer, 0, sizeof(*fp_peer));
+	fp_peer->nid = peer->id.nid;
+	fp->peer[index] = peer;
+	peer->fp_peer = index;
+	lx_fp_peer_share(fp, peer);
+	return index;
+}
+
+static void forget(struct lx_fp *fp, struct lx_fp_dest *dest)
+{
+	lx_fastpath_dest_set(fp->fastpath, &dest->nid, NULL);
+	lx_hash_del(&fp->dests, &dest->node);
+	lx_list_del(&dest->link);
+	free(dest);
+}
+
+/* Whether messages for a destination may have to go elsewhere; as policy_changed(). */
+static bool is_concerned(const struct lx_fp *fp, const struct lx_fp_dest *dest,
+			 const struct lx_nid *nid, uint32_t net)
+{
+	if (net != LX_NET_U32_ANY && lx_nid_net(&dest->nid) != net)
+		return false;
+	if (!nid || lx_nid_eq(&dest->nid, nid))
+		return true;
+	for (unsigned int i = 0; i < dest->to.n; i++) {
+		if (lx_nid_eq(&fp->peer[dest->to.next_hop[i]]->id.nid, nid))
+			return true;
+	}
+	return false;
+}
+
+void lx_fp_forget(struct lx_sock_host *host, const struct lx_nid *nid, uint32_t net)
+{
+	struct lx_fp *fp = host->fp;
+	struct lx_fp_dest *dest, *next;
+
+	if (!fp)
+		return;
+	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
+		if (is_concerned(fp, dest, nid, net))
+			forget(fp, dest);
+	}
+	if (net != LX_NET_U32_ANY)
+		return;
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
+		if (!nid || lx_nid_eq(&fp->peer[i]->id.nid, nid))
+			lx_fp_peer_share(fp, fp->peer[i]);
+	}
+}
+
+static bool dest_has(const struct lx_fp_dest *dest, int next_hop)
+{
+	for (unsigned int i = 0; i < dest->to.n; i++) {
+		if ((int)dest->to.next_hop[i] == next_hop)
+			return true;
+	}
+	return false;
+}
+
+void lx_fp_peer_deleted(struct lx_sock_peer *peer)
+{
+	struct lx_fp *fp = peer->net->host ? peer->net->host->fp : NULL;
+	struct lx_fp_dest *dest, *next;
+
+	if (!fp || peer->fp_peer < 0)
+		return;
+	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
+		if (dest_has(dest, peer->fp_peer))
+			forget(fp, dest);
+	}
+	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL);
+	fp->peer[peer->fp_peer] = NULL;
+	lx_fastpath_give(fp->fastpath, LX_FASTPATH_PEERS, peer->fp_peer);
+	peer->fp_peer = -1;
+}
+
+struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid)
+{
+	struct lx_fp_dest *dest;
+
+	lx_hash_for_each (dest, &fp->dests, lx_nid_hash(nid), node) {
+		if (lx_nid_eq(&dest->nid, nid))
+			return dest;
+	}
+	return NULL;
+}
+
+int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream)
+{
+	return dest->to.n ? (int)dest->to.next_hop[stream % dest->to.n] : -1;
+}
+
+static struct lx_fp_dest *dest_add(struct lx_fp *fp, const struct lx_nid *nid)
+{
+	struct lx_fp_dest *dest = calloc(1, sizeof(*dest));
+
+	if (!dest)
+		return NULL;
+	dest->nid = *nid;
+	lx_hash_add(&fp->dests, &dest->node, lx_nid_hash(nid));
+	lx_list_append(&fp->dest_list, &dest->link);
+	return dest;
+}
+
+static void publish(struct lx_fp *fp, struct lx_fp_dest *dest)
+{
+	if (lx_fastpath_dest_set(fp->fastpath, &dest->nid, &dest->to))
+		forget(fp, dest);
+}
+
+/*
+ * The slow path balances gateways that are equal; those that it has used since the policy
+ * changed may be used by the programs, too, which spread streams over them.
+ */
+void lx_fp_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
+{
+	struct lx_fp *fp = peer->net->host->fp;
+	struct lx_fp_dest *dest;
+	int next_hop;
+
+	if (!fp)
+		return;
+	dest = lx_fp_dest_lookup(fp, dst);
+	if (dest && (dest->to.n == LX_DEST_NEXT_HOPS || dest_has(dest, peer->fp_peer)))
+		return;
+	next_hop = lx_fp_peer_obtain(fp, peer);
+	if (next_hop < 0)
+		return;
+	if (!dest)
+		dest = dest_add(fp, dst);
+	if (!dest)
+		return;
+	dest->to.next_hop[dest->to.n++] = next_hop;
+	publish(fp, dest);
+}
+
+void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst)
+{
+	struct lx_fp_dest *dest;
+
+	if (lx_fp_dest_lookup(fp, dst))
+		return;
+	dest = dest_add(fp, dst);
+	if (dest)
+		publish(fp, dest);
+}

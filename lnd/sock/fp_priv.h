@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Between the files of the fast path (fp.h), and for nobody else:
+ *
+ *	fp.c        its life, its ticks, records, connections that end
+ *	fp_peer.c   peers in the maps, and what was learned of destinations
+ *	fp_stream.c connections that messages to be routed come in by
+ *	fp_source.c who has how many of them, and those that are idle
+ *	fp_order.c  streams between lane 0 and lanes
+ *	fp_lane.c   connections that they go out by
+ *	fp_stall.c  messages on lanes that do not go on, and their senders
+ *	fp_count.c  counters
+ */
+#ifndef LX_SOCK_FP_PRIV_H
+#define LX_SOCK_FP_PRIV_H
+
+#include "../../user/base/ratelimit.h"
+#include "../../user/bpf/fastpath.h"
+#include "fp.h"
+
+#define LX_FP_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+
+/* A host that has streams. */
+struct lx_fp_source {
+	struct lx_hash_node node;
+	uint8_t addr[16];     /* as in struct lx_flow_key */
+	unsigned int n_streams;
+	uint64_t evicted_ns;  /* when its idle ones were last looked for */
+};
+
+struct lx_fp_stream {
+	struct lx_sock_conn *conn; /* NULL: it is not used, or not any more */
+	uint64_t gone_ns;          /* since then */
+	struct lx_fp_source *source;
+	uint64_t since_ns;
+	uint64_t packets_seen;     /* s->packets, and when that was another number */
+	uint64_t busy_ns;
+	uint64_t pos_offset;       /* stream socket position less conn->rx.consumed */
+	uint64_t hold_ns;          /* since when; 0: not held */
+	uint64_t hold_after_ns;    /* not again before */
+	uint64_t hold_pause_ns;
+	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
+	uint64_t aside_ns;         /* lx_stream.aside until then */
+	uint64_t aside_pause_ns;
+	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last review */
+	uint64_t gaps_seen, gaps_bytes_seen; /* likewise */
+	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
+	uint64_t mean;             /* bytes of a message, of late */
+	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: no */
+	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+	uint64_t high_seen;        /* s->high, held, and since when */
+	uint64_t high_ns;
+	int next_hop;              /* where the last message of it went; -1: not known */
+	unsigned int next_hop_run; /* and so many before it, without another one between */
+	uint64_t quiet_pos;        /* everything before it had been sent on ... */
+	uint32_t quiet_barrier;    /* ... and has arrived when this barrier is down; 0: none */
+};
+
+struct lx_fp_dest {
+	struct lx_hash_node node;
+	struct lx_list link;
+	struct lx_nid nid;
+	struct lx_dest to; /* as the programs have it; without a hop: it is ours */
+};
+
+struct lx_fp_sender {
+	struct lx_nid nid;
+	uint8_t addr[16]; /* as in struct lx_flow_key: whatever NIDs it claims */
+};
+
+/* What is under way on a lane, when it last went on. */
+struct lx_fp_run {
+	uint64_t una, sent, packets, acks;
+	uint64_t since_ns;
+	struct lx_fp_sender left_by; /* whose stream has ended */
+};
+
+/* Who has left messages unfinished on lanes. */
+#define LX_FP_OFFENDERS 256
+
+struct lx_fp_offender {
+	uint8_t addr[16];
+	uint64_t pause_ns; /* 0: free */
+	uint64_t until_ns; /* no lanes before */
+};
+
+struct lx_fp {
+	struct lx_sock_host *host; /* NULL: stopping */
+	struct lx_loop *loop;
+	struct lx_fastpath *fastpath;
+	uv_poll_t poll;
+	uv_timer_t timer;
+	unsigned int open; /* handles */
+	unsigned int pace_ms; /* the timer's */
+	uint64_t peers_ns; /* when peers were looked after */
+	unsigned int n_changing; /* streams held, being taken over or unframed, at the last look */
+	struct lx_fp_stream *stream;
+	struct lx_sock_conn **lane; /* NULL, but taken: extents may still refer to it */
+	struct lx_fp_run *run;   /* by lane */
+	struct lx_fp_offender offender[LX_FP_OFFENDERS];
+	struct lx_sock_peer **peer;
+	bool *shared; /* by peer: the core knows it */
+	unsigned int peer_at, lane_at; /* where the next tick goes on */
+	uint64_t look_ns;  /* when all streams were looked at */
+	uint64_t active[LX_STREAMS_MAX / 64]; /* a bit a stream: something is going on */
+	uint64_t referred[LX_LANES_MAX / 64]; /* a bit a lane: an extent refers to it */
+	uint64_t referred_ns; /* the tick (peers_ns) that this is of */
+	uv_work_t grow;    /* makes tables larger */
+	bool growing;
+	int grow_error;
+	uint64_t grow_ns;  /* not before */
+	uint32_t barrier, barrier_down; /* the last one begun, the last one that is down */
+	bool barrier_wanted;
+	struct lx_hash sources;
+	struct lx_ratelimit share_limit;
+	uint64_t evicted_ns; /* when idle ones of all were last looked for */
+	struct lx_hash dests;
+	struct lx_list dest_list;
+	int was_on; /* tunable fastpath at the last tick */
+	bool full; /* said that there are no more streams */
+};
+
+/* There are to be no more streams and lanes. */
+static inline bool lx_fp_is_leaving(const struct lx_fp *fp)
+{
+	return lx_env_fastpath(fp->host->env) != fp->fastpath;
+}
+
+static inline struct lx_stream *lx_fp_stream_of(const struct lx_sock_conn *conn)
+{
+	return lx_fastpath_stream(conn->host->fp->fastpath, conn->stream);
+}
+
+static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
+{
+	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;
+}
+
+static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
+{
+	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
+}
+
+/* ---- fp.c */
+
+/* A round through a table that takes several ticks; at most so long for each entry. */
+#define LX_FP_ROUND_TICKS 20
+
+/*
+ * The next entry of a round; -1: this tick has done its part. @left: 0 at the beginning of a
+ * tick; @at: kept from tick to tick.
+ */
+int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at,
+		unsigned int *left);
+
+/* ---- fp_peer.c */
+
+void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16]);
+void lx_fp_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key);
+uint8_t lx_fp_tos_of(const struct lx_sock_conn *conn);
+/* Bytes of payload in the largest segment that gets to the peer; its own are as large, mostly. */
+uint16_t lx_fp_mss_of(const struct lx_sock_conn *conn);
+/* Has the core and the programs take the same credits; again when a peer was made anew. */
+void lx_fp_peer_share(struct lx_fp *fp, struct lx_sock_peer *peer);
+/* The index of a peer's hop, made if need be; -EAGAIN, -ENOSPC. */
+int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *peer);
+/* Messages for a NID of this node stay here, and order does not matter to them. */
+void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst);
+struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid);
+/* The next hop by which a stream's messages go there; -1: they are ours. */
+int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream);
+
+/* ---- fp_stream.c */
+
+/* Any number; false: there is no such stream, or its connection is being closed. */
+static inline bool lx_fp_stream_is_open(const struct lx_fp *fp, uint32_t index)
+{
+	const struct lx_sock_conn *conn = index < LX_STREAMS_MAX ? fp->stream[index].conn : NULL;
+
+	return conn && !conn->closing;
+}
+
+/* Whether nothing is going on that time would change. */
+static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int index)
+{
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	const struct lx_fp_stream *state = &fp->stream[index];
+
+	if (state->conn->no_stream)
+		return true;
+	return s->state == LX_STREAM_ON && !state->hold_ns && !state->quiet_barrier &&
+	       !(s->flags & (LX_STREAM_HOLD | LX_STREAM_STOP)) && !state->conn->rx.waits;
+}
+
+/* Something has happened: it is looked at with each tick for a while. */
+static inline void lx_fp_stream_wake(struct lx_fp *fp, unsigned int index)
+{
+	fp->active[index / 64] |= 1ull << index % 64;
+}
+
+/* All streams for which something is going on; finds out now and then whether that is so. */
+void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now);
+/* The connection is being closed. */
+void lx_fp_stream_closing(struct lx_fp *fp, struct lx_sock_conn *conn);
+
+/* Socket position up to which everything has been read and dealt with. */
+uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn);
+
+/* ---- fp_source.c */
+
+/**
+ * lx_fp_stream_take - take a stream for a connection, if its host may have one more
+ * Idle ones go if there are no others. Returns the index, -EAGAIN: soon, -ENOSPC, -ENOMEM.
+ */
+int lx_fp_stream_take(struct lx_fp *fp, const struct lx_sock_conn *conn,
+		      struct lx_fp_source **ret_source);
+/* A connection is no stream any more; its entry is given back with a later tick. */
+void lx_fp_stream_gone(struct lx_fp *fp, struct lx_sock_conn *conn);
+/* A host has one less. */
+void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source);
+
+/* ---- fp_order.c */
+
+void lx_fp_barrier_tick(struct lx_fp *fp);
+void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
+
+/* Leaves a stream to the daemon until then, unless it is for longer already. */
+void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
+			uint64_t until);
+
+/* ---- fp_stall.c */
+
+/* The stream's connection is being closed (conn->error): lanes that it is in a message on, too. */
+void lx_fp_stream_leave(struct lx_fp *fp, struct lx_sock_conn *conn);
+/* A lane whose stream has ended is given up: what was sent on it has not all arrived. */
+void lx_fp_lane_left(struct lx_fp *fp, unsigned int index);
+/* Closes the sender, or the next hop, of a message that stands still for too long. */
+void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
+/* When a sender may have lanes; 0, or past: it may. */
+uint64_t lx_fp_offender_until(struct lx_fp *fp, const uint8_t addr[16]);
+
+/* ---- fp_lane.c */
+
+/* Makes lanes of a next hop's connections that can be; takes back those that are wanted. */
+void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now);
+void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index);
+void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane);
+/*
+ * Its stream has ended. Returns whether the lane can be used again when what was sent on it
+ * is acknowledged; false: it ends in the middle of a message.
+ */
+bool lx_fp_lane_leave(struct lx_fp *fp, struct lx_lane *lane);
+/*
+ * Some more lanes: those of streams that have ended are closed if that takes too long, others
+ * are measured, and those of connections that are gone can be used again when no extent refers to
+ * them any more.
+ */
+void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now);
+void lx_fp_lane_closing(struct lx_fp *fp, struct lx_sock_conn *conn);
+void lx_fp_lane_gone(struct lx_fp *fp, struct lx_sock_conn *conn);
+
+#endif

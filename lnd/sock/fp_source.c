@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who may have a stream: a host has a share of them, by its address, whatever NIDs it says it
+ * has. When there are none left, those go that have been idle for long.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fp_priv.h"
+
+/* A host may have so many of the streams, but one in any case. */
+#define SHARE(streams) ((streams) / 8 ? (streams) / 8 : 1)
+#define IDLE_NS (5 * LX_SOCK_SECOND)
+/* So often it is looked whether some can go. */
+#define EVICT_PAUSE_NS (100 * LX_SOCK_MSEC)
+
+static uint32_t addr_hash(const uint8_t addr[16])
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (int i = 0; i < 16; i++)
+		hash = (hash ^ addr[i]) * 16777619u;
+	return hash;
+}
+
+static struct lx_fp_source *source_obtain(struct lx_fp *fp, const uint8_t addr[16])
+{
+	struct lx_fp_source *source;
+
+	lx_hash_for_each (source, &fp->sources, addr_hash(addr), node) {
+		if (!memcmp(source->addr, addr, sizeof(source->addr)))
+			return source;
+	}
+	source = calloc(1, sizeof(*source));
+	if (!source)
+		return NULL;
+	memcpy(source->addr, addr, sizeof(source->addr));
+	lx_hash_add(&fp->sources, &source->node, addr_hash(addr));
+	return source;
+}
+
+void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source)
+{
+	if (--source->n_streams)
+		return;
+	lx_hash_del(&fp->sources, &source->node);
+	free(source);
+}
+
+void lx_fp_stream_gone(struct lx_fp *fp, struct lx_sock_conn *conn)
+{
+	struct lx_fp_stream *state = &fp->stream[conn->stream];
+	struct lx_stream *s = lx_fp_stream_of(conn);
+
+	if (!conn->no_stream)
+		lx_fastpath_flow_del(fp->fastpath, &s->key);
+	s->state = LX_STREAM_FREE;
+	lx_fp_source_put(fp, state->source);
+	*state = (struct lx_fp_stream){ .gone_ns = lx_sock_now() };
+}
+
+/* ---- idle streams -------------------------------------------------------------------- */
+
+/*
+ * Whether a connection can go on without being a stream: its socket knows of each byte, as
+ * none went by a lane. Then no program frames it any more, so that this stays true.
+ */
+static bool stream_end(struct lx_stream *s)
+{
+	uint32_t no = 0;
+
+	if (!__atomic_compare_exchange_n(&s->parsing, &no, 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	if (!s->diverted && !s->have && s->acked == s->high)
+		return true;
+	__atomic_store_n(&s->parsing, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* Those of @source, or NULL: of all. */
+static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t now)
+{
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		struct lx_fp_stream *state = &fp->stream[i];
+		struct lx_sock_conn *conn = state->conn;
+
+		if (!conn || conn->closing || (source && state->source != source) ||
+		    now < state->busy_ns + IDLE_NS || !lx_fp_stream_is_calm(fp, i) ||
+		    !stream_end(lx_fp_stream_of(conn)))
+			continue;
+		lx_fp_count_conn(conn);
+		lx_fp_stream_gone(fp, conn);
+		conn->stream = -1;
+	}
+}
+
+/* ---- taking one, giving it back ------------------------------------------------------ */
+
+static void tell_full(struct lx_fp *fp)
+{
+	if (!fp->full)
+		lx_warn("streams=%lld reason=\"all of them are in use\" action=\"further "
+			"connections are served without the kernel\" next=\"tunable fastpath_streams\"",
+			(long long)lx_sock_tun.fastpath_streams);
+	fp->full = true;
+}
+
+static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
+		       const struct lx_sock_conn *conn)
+{
+	unsigned int missed;
+
+	if (lx_ratelimit(&fp->share_limit, addr_hash(source->addr), lx_sock_now(),
+			 60 * LX_SOCK_SECOND, &missed))
+		lx_warn("nid=%s address=%s streams=%u reason=\"this host has its share of them\" "
+			"action=\"its further connections are served without the kernel\" "
+			"next=\"tunable fastpath_streams\"",
+			lx_nid_str(&conn->peer->id.nid), lx_addr_str(&conn->remote),
+			source->n_streams - 1);
+}
+
+/* Looks now and then whether idle ones can go: those of @source, or NULL: of all. */
+static void make_room(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t *evicted_ns)
+{
+	uint64_t now = lx_sock_now();
+
+	if (now < *evicted_ns + EVICT_PAUSE_NS)
+		return;
+	*evicted_ns = now;
+	evict(fp, source, now);
+}
+
+static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_sock_conn *conn)
+{
+	unsigned int limit = lx_sock_tun.fastpath_streams;
+	int index;
+
+	if (source->n_streams > SHARE(limit))
+		make_room(fp, source, &source->evicted_ns);
+	if (source->n_streams > SHARE(limit)) {
+		tell_share(fp, source, conn);
+		return -ENOSPC;
+	}
+	index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_STREAMS, limit);
+	if (index == -ENOSPC) {
+		make_room(fp, NULL, &fp->evicted_ns); /* for one that asks later */
+		tell_full(fp);
+	}
+	return index;
+}
+
+int lx_fp_stream_take(struct lx_fp *fp, const struct lx_sock_conn *conn,
+		      struct lx_fp_source **ret_source)
+{
+	struct lx_fp_source *source;
+	uint8_t addr[16];
+	int index;
+
+	lx_fp_addr_of(&conn->remote, addr);
+	source = source_obtain(fp, addr);
+	if (!source)
+		return -ENOMEM;
+	source->n_streams++; /* before others of it go, and it with them */
+	index = take(fp, source, conn);
+	if (index < 0)
+		lx_fp_source_put(fp, source);
+	*ret_source = source;
+	return index;
+}

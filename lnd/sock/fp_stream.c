@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Streams: connections that messages to be routed come in by. The life of one:
+ *
+ *	first message to be routed ─▶ TAKEOVER ─ 5 ms ─▶ ON, UNFRAMED ─ a boundary ─▶ ON, framed
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "../../user/io/tcpinfo.h"
+#include "fp_priv.h"
+
+/* So often it is looked whether packets have come for streams that are calm, and then so long. */
+#define LOOK_NS (100 * LX_SOCK_MSEC)
+#define CALM_NS (500 * LX_SOCK_MSEC)
+/* A program that was at a stream when it ended is done with it by then. */
+#define GONE_NS (50 * LX_SOCK_MSEC)
+
+/* Bytes of the connection's socket that have been dealt with, from its beginning. */
+static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
+{
+	struct lx_tcpinfo before, after;
+	int waiting, r;
+
+	do {
+		r = lx_tcpinfo_read(conn->fd, &before);
+		if (!r && ioctl(conn->fd, SIOCINQ, &waiting))
+			r = -errno;
+		if (!r)
+			r = lx_tcpinfo_read(conn->fd, &after);
+	} while (!r && before.received != after.received);
+	/* What this turn of the loop has read already, but has not come to. */
+	*ret_offset = before.received - waiting - conn->rx.prefetched - conn->rx.consumed;
+	return r;
+}
+
+/* Has the programs look at what comes in, but for now pass it up. */
+static int stream_begin(struct lx_sock_conn *conn, int index, int next_hop)
+{
+	struct lx_fp *fp = conn->host->fp;
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	struct lx_fp_stream *state = &fp->stream[index];
+	int r;
+
+	memset(s, 0, sizeof(*s));
+	memset(state, 0, sizeof(*state));
+	r = find_offset(conn, &state->pos_offset);
+	if (r)
+		return r;
+	s->version = conn->version;
+	s->family = conn->remote.sa.sa_family;
+	s->flip = conn->flip;
+	s->peer = next_hop;
+	s->ifindex = conn->net->netif.index;
+	s->net = conn->net->ni->net;
+	s->mss = lx_fp_mss_of(conn);
+	s->tos = lx_fp_tos_of(conn);
+	lx_fp_key_of(conn, &s->key);
+	r = lx_fastpath_flow_add(fp->fastpath, &s->key, LX_FLOW_STREAM, index);
+	if (r)
+		return r;
+	r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, false);
+	if (r) {
+		lx_fastpath_flow_del(fp->fastpath, &s->key);
+		conn->no_stream = true;
+	}
+	return r == -EOPNOTSUPP ? 0 : r; /* then it is shown, with the reason */
+}
+
+static void stream_add(struct lx_sock_conn *conn)
+{
+	struct lx_fp *fp = conn->host->fp;
+	struct lx_fp_source *source;
+	int index = lx_fp_stream_take(fp, conn, &source), peer;
+	struct lx_fp_stream *state;
+	struct lx_stream *s;
+
+	if (index < 0)
+		return;
+	peer = lx_fp_peer_obtain(fp, conn->peer);
+	if (peer < 0 || stream_begin(conn, index, peer)) {
+		lx_fp_source_put(fp, source);
+		lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
+		return;
+	}
+	s = lx_fastpath_stream(fp->fastpath, index);
+	state = &fp->stream[index];
+	state->conn = conn;
+	state->source = source;
+	state->since_ns = state->busy_ns = lx_sock_now();
+	if (state->since_ns < lx_fp_offender_until(fp, s->key.remote))
+		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_UNSAFE,
+				   lx_fp_offender_until(fp, s->key.remote));
+	state->hold_pause_ns = LX_FP_HOLD_PAUSE_MIN_NS;
+	state->next_hop = -1;
+	conn->stream = index;
+}
+
+static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
+{
+	if (!lx_fp_on(conn->net) || conn->no_stream || conn->lane >= 0 ||
+	    conn->version < LX_SOCK_V2 || conn->loopback || conn->net->netif.loopback ||
+	    conn->rx.userspace)
+		return false;
+	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+}
+
+/* Whether a message on a lane is done with: it has arrived, or never will. */
+static bool extent_is_done(struct lx_fp *fp, const struct lx_extent *extent)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, extent->lane);
+
+	return !lane || lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE ||
+	       __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) >= extent->lane_start + extent->len;
+}
+
+/*
+ * Whether all messages on lanes that came before this position of the socket are done with:
+ * those in front of the run of bytes that has it. Our kernel acknowledges that run at once,
+ * and the ring loses it as soon as all before it is done; so if it is not there, what is
+ * came later, and does not matter.
+ */
+static bool lanes_are_done(struct lx_fp *fp, struct lx_stream *s, uint64_t pos)
+{
+	bool unframed = __atomic_load_n(&s->unframed, __ATOMIC_ACQUIRE), done = true;
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+	for (; head != tail; head++) {
+		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
+
+		if (extent->lane != LX_NO_LANE)
+			done = done && extent_is_done(fp, extent);
+		else if (pos < extent->lane_start)
+			return true;
+		else if (pos < extent->lane_start + extent->len || (unframed && head + 1 == tail))
+			return done;
+	}
+	return true;
+}
+
+uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn)
+{
+	return conn->host->fp->stream[conn->stream].pos_offset + conn->rx.consumed;
+}
+
+bool lx_fp_wait_is_over(struct lx_sock_conn *conn)
+{
+	if (conn->stream < 0)
+		return true;
+	return lanes_are_done(conn->host->fp, lx_fp_stream_of(conn), conn->rx.wait_pos);
+}
+
+/* Tells the programs where the next message begins. */
+static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uint64_t boundary)
+{
+	uint64_t stream_pos;
+
+	__atomic_store_n(&s->boundary, boundary, __ATOMIC_RELEASE);
+	if (!s->unframed || s->state != LX_STREAM_ON || (s->flags & LX_STREAM_NO_LANES))
+		return;
+	/* The sender may have come to the end of what it was allowed. */
+	stream_pos = boundary + s->diverted;
+	if (stream_pos >= s->unframed_high || s->advertised_edge <= stream_pos)
+		lx_fastpath_poke_ack(conn->host->fp->fastpath, conn->stream);
+}
+
+/* What would go back to its sender never gets a lane, so it is no reason to wait for one. */
+static void note_next_hop(struct lx_sock_conn *conn, int next_hop)
+{
+	struct lx_fastpath *fastpath = conn->host->fp->fastpath;
+	struct lx_fp_stream *state = &conn->host->fp->stream[conn->stream];
+
+	if (next_hop < 0 ||
+	    lx_fp_peer_is_back(lx_fastpath_peer(fastpath, next_hop),
+			       lx_fastpath_peer(fastpath, lx_fp_stream_of(conn)->peer)))
+		return;
+	state->next_hop_run = next_hop == state->next_hop ? state->next_hop_run + 1 : 0;
+	state->next_hop = next_hop;
+}
+
+bool lx_fp_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
+{
+	struct lx_fp *fp = conn->host->fp;
+	const struct lx_fp_dest *dest;
+	struct lx_stream *s;
+	uint64_t start;
+	bool ours;
+	int next_hop;
+
+	if (!fp || !fp->host)
+		return true;
+	if (conn->stream < 0) {
+		if (!hdr || !may_stream(conn, hdr))
+			return true;
+		stream_add(conn);
+		if (conn->stream < 0)
+			return true;
+	}
+	s = lx_fp_stream_of(conn);
+	lx_fp_stream_wake(fp, conn->stream);
+	start = lx_fp_pos_now(conn) - conn->rx.have;
+	publish_boundary(conn, s, start + len);
+	ours = hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+	if (ours)
+		lx_fp_learn_local(fp, &hdr->dst_nid);
+	dest = hdr ? lx_fp_dest_lookup(fp, &hdr->dst_nid) : NULL;
+	next_hop = dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1;
+	note_next_hop(conn, next_hop);
+	/* Order is that of messages to one node: with what goes elsewhere, ours have none. */
+	if (!hdr || ours || s->state != LX_STREAM_ON)
+		return true;
+	conn->rx.wait_pos = start;
+	if (lanes_are_done(fp, s, start))
+		return true;
+	conn->rx.waits = true;
+	return false;
+}
+
+/* ---- time ---------------------------------------------------------------------------- */
+
+/* Finds out for which streams packets have come, and which are not used any more. */
+static void look(struct lx_fp *fp, uint64_t now)
+{
+	fp->look_ns = now;
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		struct lx_fp_stream *state = &fp->stream[i];
+
+		if (!state->conn && now >= state->gone_ns + GONE_NS) {
+			lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, i);
+			fp->full = false;
+		}
+		if (!state->conn || state->conn->closing)
+			continue;
+		/* Also those whose NI was switched on or off. */
+		if (lx_fp_on(state->conn->net) == !!(s->flags & LX_STREAM_NO_LANES))
+			lx_fp_stream_wake(fp, i);
+		if (s->packets == state->packets_seen)
+			continue;
+		state->packets_seen = s->packets;
+		state->busy_ns = now;
+		lx_fp_stream_wake(fp, i);
+	}
+}
+
+static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+
+	if (state->conn && !state->conn->closing)
+		lx_fp_stream_tick(fp, index, now);
+	if (!state->conn || state->conn->closing ||
+	    (now >= state->busy_ns + CALM_NS && lx_fp_stream_is_calm(fp, index)))
+		fp->active[index / 64] &= ~(1ull << index % 64);
+}
+
+void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
+{
+	bool switched = fp->was_on != lx_sock_tun.fastpath;
+
+	lx_fp_barrier_tick(fp);
+	fp->n_changing = 0;
+	fp->was_on = lx_sock_tun.fastpath;
+	if (now >= fp->look_ns + LOOK_NS)
+		look(fp, now);
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		if (switched || fp->active[i / 64] >> i % 64 & 1)
+			tick(fp, i, now);
+	}
+	lx_fp_barrier_tick(fp); /* one that was asked for can begin at once */
+}
+
+/* ---- its connection ends ------------------------------------------------------------- */
+
+void lx_fp_stream_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
+{
+	struct lx_stream *s = lx_fp_stream_of(conn);
+
+	s->flags |= LX_STREAM_NO_LANES;
+	lx_fp_count_conn(conn);
+	lx_fp_stream_leave(fp, conn);
+	conn->reset = conn->reset || s->diverted;
+}

@@ -1,0 +1,386 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# Looking at the fast path and steering it: streams, lanes, traces, off and on, counters.
+# The client writes to the server by way of r1, whose kernel forwards most of it.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+setup() {
+	net_begin
+	node client server r1
+	link client eth0 10.1.0.1/24 r1 eth0 10.1.0.11/24
+	link server eth0 10.2.0.1/24 r1 eth1 10.2.0.11/24
+	QUICK="$QUICK --set tcp.conns_per_peer=4"
+}
+
+teardown() {
+	net_end
+}
+
+# router [TUNABLE: VALUE]: r1 runs, and its kernel can forward
+router() {
+	start_routers 1 "conns_per_peer: 4${1:+, $1}"
+	lx r1 -j bpf status >"$DIR/bpf"
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+}
+
+# writing [OPTION...]: the client writes until end_load
+writing() {
+	begin_load client 10.1.0.1@tcp1 put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 65536 -t 60 "$@"
+}
+
+# total OBJECT FIELD: over all streams, or all lanes
+total() {
+	lx r1 -j "$1" show | jq "[.$1[]?.$2] | add // 0"
+}
+
+# more_than OBJECT FIELD NUMBER
+more_than() {
+	[ "$(total "$1" "$2")" -gt "$3" ]
+}
+
+# all_are OBJECT STATE: and there are some
+all_are() {
+	lx r1 -j "$1" show | jq -e --arg s "$2" "[.$1[]?.state] | length > 0 and all(. == \$s)"
+}
+
+ended_well() {
+	end_load client
+	all_arrived "$DIR/client.json"
+}
+
+@test "streams and lanes agree with each other, and credits come back" {
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	run -0 lx r1 stream show
+	[[ $output == STREAM* && $output == *10.1.0.1@tcp1* && $output == *"TO LANE 0, BECAUSE"* ]]
+	run -0 lx r1 -s lane show
+	[[ $output == LANE* && $output == *10.2.0.1@tcp2* && $output == *"CREDITS"* ]]
+	kill -STOP "${load_pid[client]}"
+	eventually "$PATIENCE" quiet
+	equal "$(total lane messages)" "$(total stream lane_messages)"
+	equal "$(total lane bytes)" "$(total stream lane_bytes)"
+	# Each message has gone by a lane, or for one reason to lane 0.
+	lx r1 -j stream show | jq -e '.stream | all(.messages >= .lane_messages and
+		.lane_percent == ((.lane_bytes * 100 / .bytes) | floor))'
+	lx r1 -j lane show | jq -e '.lane | all(.next_hop_credits == 8 and (has("stream") | not))'
+	kill -CONT "${load_pid[client]}"
+	ended_well
+}
+
+# Nothing is under way.
+quiet() {
+	lx r1 -j lane show | jq -e '.lane | all(.unacked == 0 and .state == "idle")'
+}
+
+# lane_to HOP FILTER: whether a lane to it is so
+lane_to() {
+	lx r1 -j lane show | jq -e --arg hop "$1" "any(.lane[]; .next_hop == \$hop and ($2))"
+}
+
+# has_narrow_lane COMMAND...: after some small messages, not so many that they open a window
+has_narrow_lane() {
+	"$@" -s 64 -N 20 && sleep 0.2 && lane_to 10.1.0.1@tcp1 '.window < 200000'
+}
+
+# large_by_lane COMMAND...
+large_by_lane() {
+	"$@" -s 1M -t 1 >"$DIR/large.json" && all_arrived "$DIR/large.json" &&
+		lane_to 10.1.0.1@tcp1 '.bytes > 10 * 1048576'
+}
+
+@test "a lane whose window is small is taken back, and is one again when that has opened" {
+	QUICK="$QUICK --set tcp.conns_per_peer=1"
+	router
+	address server eth0 10.2.0.2/24
+	load_server client 10.1.0.1@tcp1 -r tcp2=10.1.0.11@tcp1
+	local put=(load server 10.2.0.2@tcp2 put 10.1.0.1@tcp1 -r tcp1=10.2.0.11@tcp2)
+	eventually "$PATIENCE" has_narrow_lane "${put[@]}"
+	eventually "$PATIENCE" large_by_lane "${put[@]}"
+}
+
+# sending COUNT: so many of r1's connections to the server have sent something just now
+sending() {
+	[ "$(on r1 ss -tinHO dst 10.2.0.1 | grep -cvE 'lastsnd:[0-9]{3,}')" -ge "$1" ]
+}
+
+@test "switched off and on again in the middle of traffic nothing is lost" {
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	lx r1 bpf off
+	eventually "$PATIENCE" all_are stream off
+	eventually "$PATIENCE" all_are lane socket
+	eventually "$PATIENCE" sending 4 # the daemon has them back
+	run -0 lx r1 bpf status
+	[[ $output == *'fast path off: "lnetx bpf on"'* ]]
+	local before bytes
+	before=$(total stream lane_messages)
+	bytes=$(total stream bytes)
+	eventually "$PATIENCE" more_than stream bytes $((bytes + (8 << 20)))
+	equal "$(total stream lane_messages)" "$before"
+	lx r1 bpf on
+	eventually "$PATIENCE" more_than stream lane_messages $((before + 500))
+	for _ in 1 2 3 4 5 6; do
+		lx r1 bpf off
+		sleep 0.1
+		lx r1 bpf on
+		sleep 0.1
+	done
+	before=$(total stream lane_messages)
+	eventually "$PATIENCE" more_than stream lane_messages "$before"
+	ended_well
+}
+
+@test "a router that starts with the fast path off has no streams until it is on" {
+	router 'fastpath: off'
+	lx r1 -j bpf status | jq -e '.bpf.fastpath == false'
+	writing
+	eventually "$PATIENCE" routed_some
+	equal "$(total stream messages)" 0
+	equal "$(total lane messages)" 0
+	lx r1 bpf on
+	eventually "$PATIENCE" more_than stream lane_messages 100
+	ended_well
+}
+
+routed_some() {
+	[ "$(stat_of r1 route_count)" -gt 500 ]
+}
+
+@test "a trace has source, destination, type, size and lane, and only what was asked for" {
+	router
+	run -2 lx r1 trace nid 10.1.0.1@tcp1 type foo
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	on r1 timeout 1 "$LNETX_BIN/lnetx" -j trace type put nid 10.1.0.1@tcp1 >"$DIR/trace" 3>&- || true
+	jq -se 'length > 0 and all(.src == "10.1.0.1@tcp1" and .type == "put" and
+		(has("lane") or has("reason")))' "$DIR/trace"
+	jq -se 'any(has("lane") and .bytes == 65536 and .dst == "10.2.0.1@tcp2")' "$DIR/trace"
+	on r1 timeout 0.5 "$LNETX_BIN/lnetx" trace nid 10.9.9.9@tcp1 >"$DIR/none" 3>&- || true
+	[ ! -s "$DIR/none" ]
+	on r1 timeout 0.5 "$LNETX_BIN/lnetx" trace type ack >"$DIR/lines" 3>&- || true
+	grep -E '^[-0-9]+ [:0-9.]+  stream [0-9]+  10.2.0.1@tcp2 > 10.1.0.1@tcp1  ack 0  (lane [0-9]+|[a-z_]+)$' "$DIR/lines"
+	ended_well
+}
+
+@test "bpftool follows the map of the trace" {
+	local pins pid field b value
+	command -v bpftool >/dev/null || skip "no bpftool"
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	pins=$(jq -r .bpf.pins "$DIR/bpf")/fastpath pid=${daemon_pid[r1]}
+	for field in $(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
+		jq '.[0].formatted.value | .resegment_ifindex, .join_ifindex, 1, .strict'); do
+		for b in 0 8 16 24; do
+			value+=" $(((field >> b) & 255))"
+		done
+	done
+	# shellcheck disable=SC2086 # value
+	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $value
+	timeout -s INT 1 nsenter -m -t "$pid" bpftool map event_pipe pinned "$pins/trace" \
+		>"$DIR/pipe" 3>&- || true
+	grep '^== @' "$DIR/pipe" >"$DIR/events"
+	ended_well
+}
+
+@test "counters of LNet have what the kernel carried" {
+	router
+	ctl r1 stats reset
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	ended_well
+	local messages routed length net
+	messages=$(jq .messages_total "$DIR/client.json")
+	routed=$(stat_of r1 route_count)
+	length=$(stat_of r1 route_length)
+	# PUT and ACK of each, and a few pings and pushes.
+	[ "$routed" -ge $((2 * messages)) ] && [ "$routed" -le $((2 * messages + 100)) ]
+	[ "$length" -ge $((messages * 65536)) ] && [ "$length" -le $((messages * 65536 + (64 << 10))) ]
+	for net in tcp1 tcp2; do
+		ctl r1 net show -v 2 --net $net >"$DIR/$net"
+	done
+	# What came in on one net has gone out on the other, by type.
+	[ "$(type_of tcp1 received_stats put)" -ge "$messages" ]
+	[ "$(type_of tcp2 sent_stats put)" -ge "$messages" ]
+	[ "$(type_of tcp2 received_stats ack)" -ge "$messages" ]
+	[ "$(type_of tcp1 sent_stats ack)" -ge "$messages" ]
+}
+
+# type_of NET received_stats|sent_stats TYPE
+type_of() {
+	awk -v s="$2:" -v t="$3:" '$1 == s { on = 1 } on && $1 == t { print $2; exit }' "$DIR/$1"
+}
+
+# from_client FIELD: of the streams that the client sends on, each
+from_client() {
+	lx r1 -j stream show | jq -r ".stream[]? | select(.peer == \"10.1.0.1@tcp1\") | .$1"
+}
+
+# client_is STATE: its streams are, and there are some
+client_is() {
+	[ "$(from_client state | sort -u)" = "$1" ]
+}
+
+client_by_lanes() {
+	from_client lane_messages | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# ni_fastpath: the setting as it is shown; nothing: it is not set
+ni_fastpath() {
+	lx r1 -j -s net show | jq -r '.. | objects | .fastpath? // empty'
+}
+
+@test "one NI without the fast path: lnetxd has what comes by it, until it is on again" {
+	local before
+
+	router
+	equal "$(ni_fastpath)" ""
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	lx r1 net set nid 10.1.0.11@tcp1 fastpath 0
+	equal "$(ni_fastpath)" 0
+	eventually "$PATIENCE" client_is off
+	# What comes by the other NI has no lanes either: those to the client are of this one.
+	eventually "$PATIENCE" no_lanes_to_client
+	before=$(client_by_lanes)
+	routed_more 500
+	equal "$(client_by_lanes)" "$before"
+	lx r1 export | grep 'fastpath: 0'
+	lx r1 net set nid 10.1.0.11@tcp1 fastpath -1
+	equal "$(ni_fastpath)" ""
+	eventually "$PATIENCE" more_than stream lane_messages $((before + 500))
+	ended_well
+}
+
+no_lanes_to_client() {
+	lx r1 -j lane show | jq -e '[.lane[]? | select(.hop == "10.1.0.1@tcp1") | .state] |
+		all(. == "socket" or . == "dead")'
+}
+
+has_routed() {
+	[ "$(stat_of r1 route_count)" -gt "$1" ]
+}
+
+# routed_more COUNT: it has routed so many more messages
+routed_more() {
+	eventually "$PATIENCE" has_routed $(($(stat_of r1 route_count) + $1))
+}
+
+@test "a client that has asked for ECN: its streams say so, and all arrives" {
+	router
+	on client sysctl -qw net.ipv4.tcp_ecn=1
+	writing
+	eventually "$PATIENCE" client_is ecn
+	routed_more 500
+	equal "$(client_by_lanes)" 0
+	ended_well
+}
+
+@test "interfaces with IPsec policies get no programs, and say why" {
+	on r1 ip xfrm policy add src 192.0.2.0/24 dst 198.51.100.0/24 dir out action block ||
+		skip "no IPsec in this kernel"
+	router
+	jq -e '[.bpf.hooks[] | select(.set == "fastpath" and (.reason // "" | test("IPsec")))] |
+		length == 2' "$DIR/bpf"
+	log_has r1 'interface=eth0 .*IPsec policies'
+	writing
+	eventually "$PATIENCE" routed_some
+	equal "$(total stream messages)" 0
+	# As soon as they are gone, and somebody has it look again.
+	on r1 ip xfrm policy flush
+	lx r1 bpf on
+	eventually "$PATIENCE" more_than stream lane_messages 100
+	ended_well
+}
+
+# ours NODE: interfaces of ours, and programs of the fast path on any
+ours() {
+	ip -n "$(ns "$1")" link | grep lnetx
+	on "$1" env "PATH=$PATH:/usr/sbin" bpftool net | grep -E 'lnetx_(ingress|egress|join)'
+	lx "$1" -j bpf status | jq -r '.bpf.hooks[] | select(.set == "fastpath") | .interface'
+}
+
+nothing_of_ours() {
+	equal "$(ours "$1")" "" || return 1
+	lx "$1" -j bpf status |
+		jq -e '.bpf.sets[] | select(.set == "fastpath") | (.loaded | not) and .reason != ""'
+}
+
+@test "programs and interfaces of the fast path are there only while the node routes" {
+	local idle tracer
+
+	router 'fastpath: on' # skips where there are none
+	stop r1
+	idle=$(sed '/^routing:/d' "$DIR/r1.yaml")
+	config r1 <<<"$idle"
+	start r1
+	nothing_of_ours r1
+	lx r1 tunable set lnet router_start_delay 0
+	lx r1 routing on
+	eventually "$PATIENCE" fastpath_as_configured r1
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	lx r1 trace >"$DIR/trace" 2>&1 3>&- &
+	tracer=$!
+	eventually "$PATIENCE" grep -q put "$DIR/trace"
+
+	# Off in the middle of it: the client waits until there is a router again.
+	lx r1 routing off
+	eventually "$PATIENCE" nothing_of_ours r1
+	run ! wait "$tracer"
+	grep 'routing has been switched off' "$DIR/trace"
+	pings r1 10.1.0.1@tcp1
+	run -1 lx r1 trace
+	[[ $output == *"not loaded"* ]]
+	lx r1 routing on
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	ended_well
+
+	# What a router leaves that dies is gone with the next start, whether that routes or not.
+	stop r1 KILL
+	[[ $(ip -n "$(ns r1)" link) == *lnetx-seg* ]]
+	start r1
+	nothing_of_ours r1
+}
+
+# streams_of ADDRESS: that the router has, of connections from there
+streams_of() {
+	lx r1 -j stream show | jq --arg a "$1:" '[.stream[]? | select(.remote | startswith($a))] | length'
+}
+
+# its_share ADDRESS NUMBER
+its_share() {
+	[ "$(streams_of "$1")" = "$2" ]
+}
+
+# table NAME FIELD: of the fast path, as "bpf status" has it
+table() {
+	lx r1 -j bpf status | jq --arg t "$1" ".bpf.tables[] | select(.table == \$t).$2"
+}
+
+@test "a host that invents NIDs has its share of streams, and others have theirs" {
+	router 'fastpath_streams: 64'
+	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
+	ip netns exec "$(ns client)" tests/sys/peer.py --net 1 flood 10.1.0.50 10.1.0.11 10.2.0.1 200 \
+		>"$DIR/flood" 2>&1 3>&- &
+	flood=$!
+	eventually "$PATIENCE" grep '^ready' "$DIR/flood"
+	eventually "$PATIENCE" its_share 10.1.0.50 8
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	equal "$(streams_of 10.1.0.50)" 8
+	[ "$(streams_of 10.1.0.1)" -ge 4 ]
+	equal "$(table streams max)" 64
+	[ "$(table streams used)" -ge 12 ]
+	[ "$(table streams memory)" -gt 100000 ]
+	run -0 lx r1 bpf status
+	[[ $output == *"TABLE "*"IN USE"*"AT MOST"*streams* ]]
+	ended_well
+	kill "$flood"
+	eventually "$PATIENCE" its_share 10.1.0.50 0
+}

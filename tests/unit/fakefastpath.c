@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "fakefastpath.h"
+#include "testlib.h"
+
+/* ---- life ----------------------------------------------------------------------- */
+
+struct lx_fastpath *fake_fastpath_new(void)
+{
+	struct lx_fastpath *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	assert_true(f->fd >= 0);
+	return f;
+}
+
+void fake_fastpath_free(struct lx_fastpath *f)
+{
+	close(f->fd);
+	free(f);
+}
+
+/* ---- tables --------------------------------------------------------------------- */
+
+bool lx_fastpath_is_attached(const struct lx_fastpath *f, unsigned int ifindex)
+{
+	return true;
+}
+
+struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int index)
+{
+	return index < FAKE_STREAMS ? &f->stream[index] : NULL;
+}
+
+struct lx_lane *lx_fastpath_lane(struct lx_fastpath *f, unsigned int index)
+{
+	return index < FAKE_LANES ? &f->lane[index] : NULL;
+}
+
+struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *f, unsigned int index)
+{
+	return index < N_OF(f->peer) ? &f->peer[index] : NULL;
+}
+
+int lx_fastpath_take(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int limit)
+{
+	static const unsigned int max[] = { FAKE_STREAMS, FAKE_LANES, FAKE_PEERS };
+	unsigned int i = __builtin_ctzll(~f->taken[table]);
+
+	if (i >= max[table] || i >= limit)
+		return -ENOSPC;
+	f->taken[table] |= 1ull << i;
+	return (int)i;
+}
+
+void lx_fastpath_give(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int index)
+{
+	assert_true(f->taken[table] >> index & 1);
+	f->taken[table] &= ~(1ull << index);
+}
+
+int lx_fastpath_next(const struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int index)
+{
+	uint64_t rest = index < 64 ? f->taken[table] >> index : 0;
+
+	return rest ? (int)(index + __builtin_ctzll(rest)) : -1;
+}
+
+unsigned int lx_fastpath_used(const struct lx_fastpath *f, enum lx_fastpath_table table)
+{
+	return __builtin_popcountll(f->taken[table]);
+}
+
+bool lx_fastpath_is_short(const struct lx_fastpath *f)
+{
+	return false;
+}
+
+int lx_fastpath_grow(struct lx_fastpath *f)
+{
+	return 0;
+}
+
+int lx_fastpath_flow_add(struct lx_fastpath *f, const struct lx_flow_key *key,
+			enum lx_flow_kind kind, unsigned int index)
+{
+	return 0;
+}
+
+void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
+{
+}
+
+int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
+			 const struct lx_dest *dest)
+{
+	unsigned int i = 0;
+
+	while (i < f->n_dests && !lx_nid_eq(&f->dest[i], nid))
+		i++;
+	if (!dest && i < f->n_dests)
+		f->dest[i] = f->dest[--f->n_dests];
+	if (!dest || i < f->n_dests)
+		return 0;
+	assert_true(i < FAKE_DESTS);
+	f->dest[f->n_dests++] = *nid;
+	return 0;
+}
+
+/* ---- asking, telling --------------------------------------------------------------- */
+
+int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int index, bool on)
+{
+	struct lx_lane *lane = &f->lane[index];
+
+	if (kind == LX_FLOW_STREAM) {
+		f->stream[index].state = on ? LX_STREAM_ON : LX_STREAM_TAKEOVER;
+		return 0;
+	}
+	lane->word = (uint64_t)LX_LANE_OWNER << 32;
+	lane->una = lane->sent = 0;
+	lane->window_edge = 1 << 24;
+	lane->state = LX_LANE_LIVE;
+	return 0;
+}
+
+void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int stream)
+{
+	f->pokes[stream]++;
+}
+
+int lx_fastpath_fd(const struct lx_fastpath *f)
+{
+	return f->fd;
+}
+
+void lx_fastpath_dispatch(struct lx_fastpath *f,
+			  void (*fn)(const struct lx_record *record, void *arg), void *arg)
+{
+	uint64_t n;
+
+	(void)!read(f->fd, &n, sizeof(n));
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What test_fastpath_model.c is made of: the maps, segments on their way, receivers. Only for it.
+ */
+#ifndef LX_TESTS_FPWORLD_H
+#define LX_TESTS_FPWORLD_H
+
+#include "testlib.h"
+
+#include <stdbool.h>
+
+#include "../../bpf/ack.h"
+#include "../../bpf/fragment.h"
+
+#define STREAMS 4
+#define LANES 12
+#define NEXT_HOPS 2
+#define BYTES (3u << 17) /* a stream in all */
+#define MSS 1448
+#define FLIGHT 256       /* segments on their way, in all */
+
+/* ---- what the logic works on --------------------------------------------------------- */
+
+static struct lx_stream stream[STREAMS];
+static struct lx_lane lane[LANES];
+static struct lx_fp_peer fp_peer[NEXT_HOPS + 1]; /* the last: the senders */
+static struct lx_dest dest[NEXT_HOPS];
+
+static struct lx_stream *lx_stream_at(__u32 i)
+{
+	return i < STREAMS ? &stream[i] : NULL;
+}
+
+static struct lx_lane *lx_lane_at(__u32 i)
+{
+	return i < LANES ? &lane[i] : NULL;
+}
+
+static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
+{
+	return i <= NEXT_HOPS ? &fp_peer[i] : NULL;
+}
+
+/* 10.0.0.<next hop>@tcp; 10.0.1.0 is ours, anything else unknown. */
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	static struct lx_dest local;
+
+	if (nid->addr[2] == 1)
+		return &local;
+	return nid->addr[3] < NEXT_HOPS ? &dest[nid->addr[3]] : NULL;
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	memcpy(to, (const char *)packet + at, len);
+	return 0;
+}
+
+static unsigned long n_cookie_records;
+
+/* Now and then the daemon does not keep up. */
+static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
+{
+	if (!rnd_below(4))
+		return -1;
+	n_cookie_records += type == LX_RECORD_COOKIES;
+	return 0;
+}
+
+/* ---- messages --------------------------------------------------------------------------- */
+
+struct message {
+	__u64 start;
+	__u32 len;
+	int to; /* next hop; -1 local, -2 unknown */
+	bool noop, extras;
+	__u64 cookie;
+	bool delivered, lost; /* with the lane that it was on */
+};
+
+struct segment {
+	unsigned long born;
+	int kind; /* 0 free, 1 data to the router, 2 data on a lane, 3 ACK of a lane, 4 to the socket */
+	int who;
+	__u64 pos, end;
+	char *data;
+	__u64 ack, window_edge;
+	struct lx_sack sack[3];
+	int n_sack;
+};
+
+/* A receiver that puts a byte stream together. */
+struct receiver {
+	__u64 next;        /* contiguous up to here */
+	__u64 window_edge; /* offered */
+	__u32 slack;       /* a window is advertised rounded up */
+	char *bytes;
+	unsigned char *got; /* a flag a byte */
+	__u64 cap;
+	__u64 parsed;      /* of the contiguous bytes: whole messages looked at */
+};
+
+struct sender {
+	char *bytes;
+	struct message *message;
+	unsigned int n_messages, next_delivery[NEXT_HOPS];
+	__u64 una, sent, window_edge;
+	__u32 wire_window_edge; /* as a window field had it */
+	struct receiver socket;
+	/* the slow path */
+	__u64 read;        /* socket position it has parsed up to */
+	__u64 boundary;
+	unsigned int done_msg;
+	struct pending {
+		__u64 end;
+		unsigned int msg;
+		bool done;
+	} *pending;
+	unsigned int n_pending, first_pending;
+	unsigned int acked_cookies, wanted_cookies;
+	bool dead;
+};
+
+/* Where a connection's sequence numbers, a lane's positions begin. */
+static __u32 stream_base[STREAMS], lane_base[LANES];
+static __u64 lane_origin[LANES];
+static unsigned int mortality; /* of 1000 decisions of policy */
+static unsigned long n_dead_lanes, n_dead_streams, n_lost;
+
+static struct sender sender[STREAMS];
+static struct receiver lane_rx[LANES];
+static struct segment flight[FLIGHT];
+static unsigned int n_flight;
+static __u64 now_ns;
+static unsigned long n_cases, n_lane_messages, n_socket_messages, n_unframed, n_held, n_mixed;
+static unsigned int reorder, loss; /* of 1000 */
+static unsigned long n_reasons[LX_LANE0_COUNT];
+static unsigned long births;
+static int evil; /* senders repeat themselves with other contents */
+static int stubborn; /* ... one segment, until it is acknowledged: a window of one */
+
+static void *xalloc(size_t n)
+{
+	void *p = calloc(1, n);
+
+	assert_non_null(p);
+	return p;
+}
+
+static struct segment *fly(int kind, int who)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (!flight[i].kind) {
+			flight[i] = (struct segment){ .kind = kind, .who = who, .born = ++births };
+			n_flight++;
+			return &flight[i];
+		}
+	}
+	return NULL; /* the network is full: lost */
+}
+
+static void land(struct segment *seg)
+{
+	free(seg->data);
+	seg->data = NULL;
+	seg->kind = 0;
+	n_flight--;
+}
+
+static void receiver_init(struct receiver *r, __u64 cap, __u64 window_edge)
+{
+	r->bytes = xalloc(cap);
+	r->got = xalloc(cap);
+	r->cap = cap;
+	r->next = r->parsed = 0;
+	r->window_edge = window_edge;
+}
+
+static void receiver_take(struct receiver *r, __u64 pos, const char *data, __u64 len)
+{
+	for (__u64 i = 0; i < len; i++) {
+		if ((__s64)(pos + i) < (__s64)r->next)
+			continue; /* TCP trims what is old */
+		assert_true(pos + i < r->window_edge + r->slack); /* 3: acceptable */
+		assert_true(pos + i < r->cap);
+		if (!r->got[pos + i])
+			r->bytes[pos + i] = data[i];
+		r->got[pos + i] = 1;
+	}
+	while (r->next < r->cap && r->got[r->next])
+		r->next++;
+}
+
+static int receiver_sack(const struct receiver *r, struct lx_sack *sack)
+{
+	int n = 0;
+
+	for (__u64 i = r->next; i < r->window_edge && i < r->cap && n < 3; i++) {
+		if (!r->got[i] || (i && r->got[i - 1]))
+			continue;
+		sack[n].start = i;
+		while (i < r->cap && r->got[i])
+			i++;
+		sack[n++].end = i;
+	}
+	return n;
+}
+
+static const char *const reason_name[] = {
+#define NAME_(NAME, name, help) name,
+	LX_LANE0_REASONS(NAME_)
+#undef NAME_
+};
+
+/* As packets have it, and programs read it. */
+static __u64 over_wire(__u64 pos, __u32 base, __u64 near)
+{
+	return lx_pos_of(lx_seq_of(pos, base), base, near);
+}
+
+static __u32 about_to_wrap(void)
+{
+	return rnd_below(3) ? -(__u32)rnd_below(BYTES) : rnd();
+}
+
+#endif

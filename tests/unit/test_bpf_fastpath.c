@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The forwarding programs in the kernel, packet by packet (PROG_TEST_RUN): one stream
+ * from a peer, one lane to a next hop, set up by hand as a takeover does. Both connections'
+ * sequence numbers are about to wrap. Where BPF is not allowed the tests are skipped.
+ *
+ * What a test run cannot have: packets whose checksum an interface completes. The
+ * system tests (tests/sys/fastpath.bats) go over interfaces that do that. Whether segments
+ * are believed is in test_bpf_accept.
+ */
+#include <bpf/bpf.h>
+
+#include "testlib.h"
+
+#include "bpfworld.h"
+
+/* ---- cases ----------------------------------------------------------------------------- */
+
+static void lane_and_back(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t n = message(bytes, false, 4711, 500);
+	struct seg in = data_at(0, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, n);
+	assert_memory_equal(out.data, expect, 24); /* the cookie is not the next hop's */
+	assert_memory_equal(out.data + 24, bytes + 24, n - 24);
+	assert_int_equal(s->acked, 0); /* nobody but we have seen it */
+	assert_int_equal(s->tcp_ts.recent, in.tsval);
+
+	in = lane_ack(100, 600); /* a part of it */
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, 100);
+	assert_int_equal(lane->tcp_ts.recent, 700);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n);
+	/*
+	 * The edge stays where it was: WINDOW_EDGE in socket positions, and as much was diverted.
+	 */
+	assert_in_range((uint64_t)out.window << 7, WINDOW_EDGE, WINDOW_EDGE + 127);
+	assert_false(lx_lane_busy(lane->word));
+	assert_int_equal(s->cookie_tail, 1);
+	assert_int_equal(s->cookie[0], 4711);
+	assert_int_equal(peer_at(0)->rtr.now, 8);
+	assert_int_equal(peer_at(1)->tx.now, 8);
+	assert_int_equal(lx_lane_next(lane->word, lane->una), n);
+}
+
+static void test_lane(void **state)
+{
+	both(lane_and_back);
+}
+
+static void diverted(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = goes_by_lane(0, 0, 301, bytes), m;
+	struct seg in, out;
+
+	/* What our socket gets is less by what it has not seen. */
+	m = message(bytes, true, 99, 64);
+	in = data_at(n, bytes, m);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.len, m);
+	assert_memory_equal(out.data, bytes, m); /* its cookie, too */
+
+	/* The socket has it, the next hop has not: the peer hears of a gap at most. */
+	in = socket_ack(m, 900);
+	(void)run(&in, &s->key, true, &out);
+	assert_int_equal(s->acked, 0);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n + m);
+	/* A segment of the socket's with data tells the same. */
+	in = socket_ack(m, 900);
+	in.data = bytes;
+	in.len = 24;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.ack, STREAM_BASE + n + m);
+	assert_int_equal(out.seq, SOCKET_SEQ);
+	assert_int_equal(out.tsecr, s->tcp_ts.recent);
+	assert_memory_equal(out.data, bytes, 24);
+	/* Nothing new: nothing is said - but of gaps once, which had no place there. */
+	in = socket_ack(m, 900);
+	in.seq += 24;
+	(void)run(&in, &s->key, true, &out);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
+static void test_diverted(void **state)
+{
+	both(diverted);
+}
+
+static void window(void)
+{
+	struct seg in, out;
+	uint8_t bytes[1448];
+	uint32_t n;
+
+	/* Less room in the socket than it has offered: the edge that was advertised stays. */
+	in = socket_ack(0, 10);
+	in.data = (void *)"x";
+	in.len = 1;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_in_range((uint64_t)out.window << 7, WINDOW_EDGE, WINDOW_EDGE + 127);
+	/* More: advertised. But no more than 1.5 MiB beyond what is framed. */
+	in = socket_ack(0, 2000);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal((uint64_t)out.window << 7, 2000 << 7);
+	in = socket_ack(0, 60000);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal((uint64_t)out.window << 7, 3 << 19);
+	/* A next hop with a small window gets no message that it might not take. */
+	lane->window_edge = 200;
+	n = message(bytes, false, 0, 500);
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_WINDOW], 1);
+	assert_int_equal(out.seq, STREAM_BASE);
+}
+
+static uint64_t advertised_edge(const struct seg *g)
+{
+	return (uint32_t)(g->ack - STREAM_BASE) + ((uint64_t)g->window << s->wscale);
+}
+
+/* Held, the sender gets to the end of its message, and not a byte beyond. */
+static void held(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 1200);
+	struct seg in = data_at(0, bytes, 700), out;
+
+	s->window_edge = s->advertised_edge = 700;
+	s->flags = LX_STREAM_HOLD;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(650, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(advertised_edge(&out), n);
+	assert_true(out.ack - STREAM_BASE <= 650 && out.ack - STREAM_BASE > 650 - 128);
+	in = data_at(700, bytes + 700, n - 700);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(out.ack, STREAM_BASE + n);
+	assert_int_equal(out.window, 0);
+}
+
+static void test_held(void **state)
+{
+	both(held);
+}
+
+/* Stopped, it gets near the end first, and then a segment beyond. */
+static void stopped(void)
+{
+	uint8_t bytes[1448];
+	struct seg in, out;
+	uint32_t n = 20000;
+	__le32 len = lx_le32(n - lx_overhead(s->version));
+
+	(void)message(bytes, false, 0, 1200);
+	memcpy(bytes + 24 + (v6 ? 52 : 28), &len, 4);
+	s->window_edge = s->advertised_edge = 1448;
+	s->flags = LX_STREAM_STOP;
+	in = data_at(0, bytes, 1448);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(1448, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_in_range(advertised_edge(&out), n - 2 * s->mss, n - 2 * s->mss + 127);
+	s->high = n - 2 * s->mss;
+	in = lane_ack(2000, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_in_range(advertised_edge(&out), n + s->mss, n + s->mss + 127);
+}
+
+static void test_stopped(void **state)
+{
+	both(stopped);
+}
+
+static void test_window(void **state)
+{
+	both(window);
+}
+
+static void sack(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 1000);
+	struct seg in = data_at(0, bytes, 400), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = data_at(400, bytes + 400, n - 400);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 400);
+	in = lane_sack(100, 600, 400, 600);
+	/* Parts of a GSO packet are just on their way: the gap may close by itself. */
+	lane->resegment_ns = INT64_MAX;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, 100);
+	assert_int_equal(out.n_block, 0);
+	lane->resegment_ns = 0;
+	in.n_block = 2;
+	in.block[0][0] = LANE_BASE + 700;
+	in.block[0][1] = LANE_BASE + 800;
+	in.block[1][0] = LANE_BASE + 400;
+	in.block[1][1] = LANE_BASE + 600;
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(out.n_block, 2);
+	assert_int_equal(out.block[0][0], STREAM_BASE + 700);
+	assert_int_equal(out.block[0][1], STREAM_BASE + 800);
+	assert_int_equal(out.block[1][0], STREAM_BASE + 400);
+	assert_int_equal(out.block[1][1], STREAM_BASE + 600);
+	/* A duplicate is the next hop's affair. */
+	in = lane_sack(n, 600, 0, 100);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n);
+	assert_int_equal(out.n_block, 0);
+	/* The socket's own gaps are not in its segments with data. */
+	in = socket_ack(0, 900);
+	in.data = bytes;
+	in.len = 10;
+	in.n_block = 1;
+	in.block[0][0] = STREAM_BASE + 50;
+	in.block[0][1] = STREAM_BASE + 60;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.n_block, 0);
+}
+
+static void test_sack(void **state)
+{
+	both(sack);
+}
+
+static void old_and_probes(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = goes_by_lane(0, 0, 333, bytes);
+	struct seg in = lane_ack(n, 600), out;
+
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	/* Our acknowledgement was lost: the peer sends again, or probes. */
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n);
+	in = data_at(n - 1, NULL, 0);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n);
+	assert_int_equal(lx_lane_next(lane->word, lane->una), n);
+	/* A pure acknowledgement of the peer's is for the socket, at what it knows. */
+	in = data_at(n, NULL, 0);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.ack, SOCKET_SEQ);
+	/* The socket's own probe gets out, as a segment from before. */
+	in = socket_ack(0, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	in.seq--;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, SOCKET_SEQ - 1);
+	assert_int_equal(out.ack, STREAM_BASE + n);
+}
+
+static void test_old(void **state)
+{
+	both(old_and_probes);
+}
+
+static void cut_header(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t n = message(bytes, false, 12, 200);
+	struct seg in = data_at(0, bytes, 41), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
+	assert_int_equal(s->have, 41);
+	assert_int_equal(s->acked, 0);
+	in = data_at(41, bytes + 41, n - 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 41);
+	assert_memory_equal(out.data, bytes + 41, n - 41);
+	/* The copy that comes in again for what was kept. */
+	in.mark = LX_MARK | LX_MARK_SAVED;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, 41);
+	assert_memory_equal(out.data, expect, 24);
+	assert_memory_equal(out.data + 24, bytes + 24, 41 - 24);
+	in = lane_ack(n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n);
+}
+
+static void test_cut_header(void **state)
+{
+	both(cut_header);
+}
+
+/* A window that ends in a header is opened; nobody has to wait, and framing goes on. */
+static void window_in_header(void)
+{
+	uint8_t bytes[1448], next[1448];
+	uint32_t n = message(bytes, false, 0, 200), m = message(next, false, 0, 200);
+	struct seg in = data_at(0, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	s->advertised_edge = s->window_edge = n + 41;
+	in = data_at(n, next, 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
+	/* Once more, by the sender's timer: it has room for no more. */
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	assert_int_equal(out.ack, STREAM_BASE);
+	assert_in_range(advertised_edge(&out), n + m, WINDOW_EDGE + n + 127);
+	assert_int_equal(s->unframed, 0);
+	in = data_at(n + 41, next + 41, m - 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, n + 41);
+	/* It had room, and does not send the rest: the socket gets what there is. */
+	in = data_at(n + m, bytes, 41);
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->unframed, 1);
+}
+
+static void test_window_in_header(void **state)
+{
+	both(window_in_header);
+}
+
+static void fragments(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t a = message(bytes, false, 0, 101), b, c;
+	struct seg in, out;
+
+	b = a + message(bytes + a, true, 0, 50);
+	c = b + message(bytes + b, false, 8, 77);
+	in = data_at(0, bytes, c);
+	/* Three ways: a copy for each comes in again. */
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	in.mark = LX_MARK | LX_MARK_FRAGMENT;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, a);
+	assert_memory_equal(out.data, bytes, a);
+	in.mark = LX_MARK | LX_MARK_FRAGMENT | a;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(out.len, b - a);
+	assert_memory_equal(out.data, bytes + a, b - a);
+	in.mark = LX_MARK | LX_MARK_FRAGMENT | b;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, a);
+	assert_int_equal(out.len, c - b);
+	assert_memory_equal(out.data, expect, 24);
+	assert_memory_equal(out.data + 24, bytes + b + 24, c - b - 24);
+}
+
+static void test_fragments(void **state)
+{
+	both(fragments);
+}
+
+/* A segment whose header would have to grow is as lost: its bytes are never overwritten. */
+static void bare(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(0, bytes, n), out;
+
+	in.no_ts = true;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* comes in again as a fragment */
+	in.mark = LX_MARK | LX_MARK_FRAGMENT;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(s->lost, 1);
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_memory_equal(out.data, bytes, n);
+}
+
+static void test_bare(void **state)
+{
+	both(bare);
+}
+
+static void super_packet(void)
+{
+	uint8_t bytes[1448];
+	uint32_t a = message(bytes, false, 0, 101);
+	struct seg in, out;
+
+	in = data_at(0, bytes, a + message(bytes + a, true, 0, 50));
+	in.gso = 300;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* nothing to cut it with */
+	settings->resegment_ifindex = 1;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(s->resegmented, 2);
+	assert_memory_equal(out.data, bytes, in.len);
+}
+
+static void test_super_packet(void **state)
+{
+	both(super_packet);
+}
+
+/* What a mark says of what GRO has made of such parts. */
+static void joins(const struct seg *in, uint32_t mark, int verdict, uint32_t expect)
+{
+	struct frame f, out;
+	uint32_t left;
+
+	segment_write(in, &f);
+	assert_int_equal(run_frame(&f, JOINED, mark, 0, &out, &left), verdict);
+	assert_memory_equal(out.bytes + 14, f.bytes + 14, f.len - 14);
+	if (verdict == REDIRECT)
+		assert_int_equal(left, expect);
+}
+
+/* A part of a GSO packet is as any other, but meets its neighbours before it goes on. */
+static void part(void)
+{
+	const uint32_t up = LX_MARK | LX_MARK_JOIN_UP | 5, on = LX_MARK | LX_MARK_JOIN | 6;
+	uint8_t bytes[1448];
+	uint32_t a = message(bytes, false, 0, 101);
+	struct seg in, out;
+
+	s->ifindex = 5;
+	lane->ifindex = 6;
+	in = data_at(0, bytes, a);
+	in.mark = LX_MARK | LX_MARK_RESEGMENT;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* nowhere to meet them */
+	settings->join_ifindex = 1;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.mark, on);
+	is_on_lane(&out, 0);
+	joins(&out, on, REDIRECT, LX_MARK | LX_MARK_DONE);
+	in = data_at(a, bytes, message(bytes, true, 0, 50));
+	in.mark = LX_MARK | LX_MARK_RESEGMENT;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(out.mark, up);
+	assert_int_equal(out.seq, STREAM_BASE);
+	joins(&out, up, REDIRECT, up);
+	/* There it is our socket's, whatever it would be without its mark. */
+	in.mark = up;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, in.seq);
+	/* Two ways within it: a copy for each comes in again, and is still a part. */
+	in = data_at(0, bytes, a);
+	in.mark = LX_MARK | LX_MARK_RESEGMENT_FRAGMENT | 30;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.mark, on);
+	is_on_lane(&out, 30);
+	joins(&in, 0, DROP, 0);
+	joins(&in, LX_MARK | LX_MARK_RESEGMENT, DROP, 0);
+}
+
+static void test_part(void **state)
+{
+	both(part);
+}
+
+/* An odd length before it: the header's bytes are at odd places of the checksum. */
+static void odd_cookie(void)
+{
+	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
+	uint32_t a = message(bytes, false, 0x1122334455667788, 101);
+	uint32_t b = a + message(bytes + a, false, 0x99aabbccddeeff01, 3);
+	struct seg in = data_at(0, bytes, b), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, b);
+	assert_memory_equal(out.data, expect, 24);
+	assert_memory_equal(out.data + a, expect, 24);
+	assert_memory_equal(out.data + a + 24, bytes + a + 24, b - a - 24);
+	assert_int_equal(s->cookies_due, 2);
+}
+
+static void test_cookies(void **state)
+{
+	both(odd_cookie);
+}
+
+/* The same bytes again with another length: framing is as it was decided. */
+static void other_contents(void)
+{
+	uint8_t bytes[1448], other[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(0, bytes, n), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	memcpy(other, bytes, n);
+	memset(other, 0xee, 24);
+	memset(other + lx_header_len(s->version) - 4, 0x11, 4);
+	in = data_at(0, other, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_memory_equal(out.data, bytes, n);
+}
+
+static void test_other_contents(void **state)
+{
+	both(other_contents);
+}
+
+static void gap(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(n, bytes, n), out;
+
+	/* What comes cannot be framed: it is the socket's, as it is. */
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + n);
+	assert_int_equal(s->unframed, 1);
+	assert_int_equal(s->gaps, 1);
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE);
+	assert_int_equal(s->lane_messages, 0);
+	assert_int_equal(s->gaps, 1);
+	/* The daemon knows a boundary, and is through: back on the lane. */
+	in = socket_ack(2 * n, 900);
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	is_ack(&out, 2 * n);
+	s->boundary = s->slowpath_done = 2 * n;
+	goes_by_lane(2 * n, 0, 100, bytes);
+	assert_int_equal(s->unframed, 0);
+}
+
+static void test_gap(void **state)
+{
+	both(gap);
+}
+
+/* Another processor is framing the stream: as if lost. Or builds the ACK: it does so again. */
+static void sections(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 300);
+	struct seg in = data_at(0, bytes, n), out;
+
+	s->parsing = 1;
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(s->busy, 1);
+	assert_int_equal(s->parse_next, 0);
+	assert_int_equal(s->high, 0);
+	s->parsing = 0;
+	goes_by_lane(0, 0, 300, bytes);
+	assert_int_equal(s->parsing, 0);
+
+	s->ack_building = 1;
+	in = lane_ack(100, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+	assert_int_equal(lane->una, 100);
+	assert_int_equal(s->ack_build_again, 1);
+	assert_int_equal(s->acked, 0);
+	s->ack_building = 0;
+	in = lane_ack(200, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, 200);
+	assert_int_equal(s->ack_building, 0);
+}
+
+static void test_sections(void **state)
+{
+	both(sections);
+}
+
+/* More than 4 GiB have gone by: the lane's word holds the low half only. */
+static void long_ago(void)
+{
+	uint8_t bytes[1448];
+	uint64_t at = (1ull << 32) - 50;
+	struct seg in, out;
+	uint32_t n;
+
+	lane->una = lane->sent = at;
+	lane->window_edge = at + WINDOW_EDGE;
+	lane->word = (__u64)LX_LANE_OWNER << 32 | (__u32)at;
+	s->parse_next = s->acked = s->advertised_ack = s->high = at + 7;
+	s->diverted = at;
+	s->socket_una = s->kacked = s->socket_sent = s->slowpath_done = s->slowpath_last = 7;
+	s->window_edge = s->advertised_edge = WINDOW_EDGE + at;
+	n = goes_by_lane(at + 7, at, 123, bytes);
+	in = lane_ack(at + n, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, at + 7 + n);
+	assert_false(lx_lane_busy(lane->word));
+	goes_by_lane(at + 7 + n, at + n, 55, bytes);
+}
+
+static void test_long_ago(void **state)
+{
+	both(long_ago);
+}
+
+/* More messages than extents, and no word of the next hop: as if lost, until there is. */
+static void ring(void)
+{
+	uint8_t bytes[1448];
+	struct seg in, out;
+	uint64_t pos = 0;
+
+	s->socket_window_edge = lane->window_edge = 1 << 20;
+	for (int i = 0; i < LX_STREAM_EXTENTS - 1; i++)
+		pos += goes_by_lane(pos, pos, 10, bytes);
+	in = data_at(pos, bytes, message(bytes, false, 0, 10));
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
+	assert_int_equal(s->tail - s->head, LX_STREAM_EXTENTS - 1);
+	assert_int_equal(s->parse_next, pos);
+	in = lane_ack(pos, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, pos);
+	goes_by_lane(pos, pos, 10, bytes);
+}
+
+static void test_ring(void **state)
+{
+	both(ring);
+}
+
+/* Any bytes at all in headers: nothing crashes, and what leaves has a whole header. */
+static void test_random(void **state)
+{
+	const char *rounds = getenv("LNETX_ROUNDS");
+	int n = rounds ? atoi(rounds) : 20000, verdict;
+	unsigned long count[3] = { 0 };
+	uint8_t bytes[1448];
+	struct frame f, out;
+	uint32_t mark;
+	struct seg in;
+
+	for (int i = 0; i < n; i++) {
+		if (i % 50 == 0)
+			world(rnd_below(2));
+		if (s->unframed) {
+			s->boundary = s->slowpath_done = s->unframed_high - s->diverted;
+			s->slowpath_last = s->slowpath_done;
+		}
+		in = data_at(s->parse_next + (rnd_below(9) ? 0 : rnd_below(500)), bytes,
+			     message(bytes, rnd_below(4) == 0, rnd_below(2), rnd_below(300)));
+		if (rnd_below(3) == 0)
+			in = lane_ack(lane->una + rnd_below(500), rnd_below(1000));
+		segment_write(&in, &f);
+		/* Mostly in TCP's header and the message's, as others make it nobody's packet. */
+		for (int k = rnd_below(4), from; k > 0; k--) {
+			from = rnd_below(20) ? v6 ? 58 : 38 : 14;
+			f.bytes[from + rnd_below(f.len - from < 80 ? f.len - from : 80)] = rnd();
+		}
+		verdict = run_frame(&f, rnd_below(4) ? IN : OUT,
+				    rnd_below(8) ? 0 : LX_MARK | rnd_below(1 << 20), 0, &out, &mark);
+		assert_true(verdict == GO_ON || verdict == DROP || verdict == REDIRECT);
+		count[verdict == GO_ON ? 0 : verdict == DROP ? 1 : 2]++;
+		assert_true(s->tail - s->head < LX_STREAM_EXTENTS);
+		assert_false(lx_pos_before(s->parse_next, s->diverted));
+	}
+	printf("random: %d packets, %lu went on, %lu dropped, %lu sent\n", n, count[0], count[1],
+	       count[2]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lane),
+		cmocka_unit_test(test_diverted),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_sack),
+		cmocka_unit_test(test_old),
+		cmocka_unit_test(test_cut_header),
+		cmocka_unit_test(test_window_in_header),
+		cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_bare),
+		cmocka_unit_test(test_super_packet),
+		cmocka_unit_test(test_part),
+		cmocka_unit_test(test_cookies),
+		cmocka_unit_test(test_other_contents),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_long_ago),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_random),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: programs", tests, kernel_open, kernel_close);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Framing, natively: one stream, packet by packet, with a next hop that takes whatever it
+ * is sent. What happens to many streams at once is in test_fastpath_model.c.
+ */
+#include "testlib.h"
+
+#include <stdbool.h>
+
+#include "../../bpf/ack.h"
+#include "../../bpf/fragment.h"
+
+#define MIB (1ull << 20)
+#define GIB (1ull << 30)
+
+/* ---- the world -------------------------------------------------------------------- */
+
+static struct lx_stream stream;
+static struct lx_lane lane;
+static struct lx_fp_peer fp_peer[2]; /* the sender, the next hop */
+static struct lx_dest dest = { .n = 1, .next_hop = { 1 } };
+
+static struct lx_stream *lx_stream_at(__u32 index)
+{
+	return index ? NULL : &stream;
+}
+
+static struct lx_lane *lx_lane_at(__u32 index)
+{
+	return index ? NULL : &lane;
+}
+
+static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
+{
+	return index < N_OF(fp_peer) ? &fp_peer[index] : NULL;
+}
+
+/* Every NID is somebody whom messages are forwarded to. */
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	return &dest;
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	memcpy(to, (const char *)packet + at, len);
+	return 0;
+}
+
+static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
+{
+	return 0;
+}
+
+/* A stream that is framed at position 0, and an idle lane without an end. */
+static void world(int version)
+{
+	memset(&stream, 0, sizeof(stream));
+	memset(&lane, 0, sizeof(lane));
+	memset(fp_peer, 0, sizeof(fp_peer));
+	stream.state = LX_STREAM_ON;
+	stream.version = lane.version = version;
+	stream.mss = lane.mss = 1448;
+	lane.state = LX_LANE_LIVE;
+	lane.next_hop = 1;
+	lane.word = (__u64)LX_LANE_OWNER << 32;
+	lane.window_edge = 1ull << 60;
+	fp_peer[1].n_lanes = 1;
+}
+
+/* Packets as large as they come, on their way up; our socket takes all of it. */
+static void goes_up(char *bytes, __u64 from, __u64 to)
+{
+	struct lx_advertised adv;
+
+	while (from < to) {
+		__u64 end = from + (64u << 10) < to ? from + (64u << 10) : to;
+		struct lx_segment seg = { .pos = from, .end = end, .packet = bytes };
+		struct lx_framing f = { .s = &stream, .seg = &seg };
+		struct lx_fragment p;
+
+		assert_int_equal(lx_frame(&f), 0);
+		for (; from < end; from = p.end) {
+			lx_fragment_run(&stream, from, end, f.near, &p);
+			assert_int_equal(p.kind, LX_FRAGMENT_UP);
+			assert_int_equal(p.target, from - stream.diverted);
+		}
+		stream.socket_una = end - stream.diverted;
+		stream.socket_window_edge = stream.socket_una + MIB;
+		assert_true(lx_ack_build(&stream, 0, 1, &adv) >= 0);
+		assert_int_equal(adv.ack, end);
+	}
+}
+
+/* ---- UNFRAMED --------------------------------------------------------------------- */
+
+/* Writes a message for the next hop; its length. */
+static __u32 message(char *at, __u32 payload)
+{
+	const struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+	struct lx_hdr hdr = { .type = LX_MSG_PUT, .payload_length = payload };
+
+	lx_nid_from_u64((__u64)LX_NET(LX_NET_TCP, 2) << 32 | 0x0a020001, &hdr.dst_nid);
+	lx_nid_from_u64((__u64)LX_NET(LX_NET_TCP, 1) << 32 | 0x0a010001, &hdr.src_nid);
+	memcpy(at, &head, sizeof(head));
+	lx_hdr_nid4_encode(&hdr, (void *)(at + sizeof(head)));
+	return lx_overhead(LX_SOCK_V3) + payload;
+}
+
+/* One that had no lanes for @bytes gets them again when the slow path knows a boundary. */
+static void unframed_for(__u64 bytes)
+{
+	static char junk[64u << 10], packet[200];
+	__u32 len = message(packet, 100);
+	struct lx_segment seg = { .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	world(LX_SOCK_V3);
+	/* A message on a lane first: positions of the socket are others than the stream's. */
+	seg.end = len;
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.lane_messages, 1);
+	lx_lane_acked(&lane, 0, len, lane.window_edge);
+
+	stream.flags = LX_STREAM_NO_LANES;
+	goes_up(junk, len, len + bytes);
+	assert_int_equal(stream.unframed, 1);
+	assert_int_equal(stream.tail - stream.head, 1); /* what is over takes no room */
+	stream.flags = 0;
+	stream.boundary = stream.slowpath_done = bytes;
+	seg.pos = len + bytes;
+	seg.end = seg.pos + len;
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.unframed, 0);
+	assert_int_equal(stream.lane_messages, 2);
+	assert_int_equal(lx_extent_at(&stream, stream.tail - 1)->lane_start, len);
+	assert_int_equal(stream.parse_next, seg.end);
+}
+
+static void unframed_ends(void **state)
+{
+	unframed_for(MIB);
+	unframed_for(GIB - 1);
+	unframed_for(GIB);
+	unframed_for(5 * GIB + 4711); /* positions have more bits than sequence numbers */
+}
+
+/* Without room for another extent the last one grows; it is closed when there is room. */
+static void unframed_without_room(void **state)
+{
+	static char junk[64u << 10];
+
+	world(LX_SOCK_V3);
+	stream.flags = LX_STREAM_NO_LANES;
+	goes_up(junk, 0, MIB);
+	stream.head -= LX_STREAM_EXTENTS - 2; /* as if others were under way before it */
+	for (__u32 c = stream.head; c != stream.tail - 1; c++)
+		*lx_extent_at(&stream, c) = (struct lx_extent){ .lane = LX_NO_LANE };
+	assert_false(lx_extent_room(&stream));
+	stream.unframed_high = 2 * GIB;
+	lx_unframed_split(&stream);
+	assert_int_equal(lx_extent_at(&stream, stream.tail - 1)->start, 0);
+	stream.head = stream.tail - 1;
+	goes_up(junk, 2 * GIB, 2 * GIB + MIB);
+	stream.flags = 0;
+	stream.boundary = 2 * GIB + MIB;
+	lx_unframed_leave(&stream);
+	assert_int_equal(stream.unframed, 0);
+	assert_int_equal(stream.parse_next, 2 * GIB + MIB);
+}
+
+/* ---- choosing --------------------------------------------------------------------- */
+
+/* A message whose next hop is its sender stays with the slow path, which drops it. */
+static void way_back(void **state)
+{
+	static const struct {
+		__u32 from, node[2]; /* the sender's entry, numbers of the peers */
+		bool back;
+	} cases[] = {
+		{ 0, { 0, 0 }, false }, { 0, { 1, 2 }, false }, { 0, { 1, 0 }, false },
+		{ 1, { 0, 0 }, true },	{ 1, { 1, 2 }, true },	{ 0, { 7, 7 }, true },
+	};
+	char packet[200];
+	struct lx_segment seg = { .packet = packet, .end = message(packet, 100) };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		world(LX_SOCK_V3);
+		stream.peer = cases[i].from;
+		fp_peer[0].node = cases[i].node[0];
+		fp_peer[1].node = cases[i].node[1];
+		assert_int_equal(lx_frame(&f), 0);
+		assert_int_equal(stream.lane_messages, !cases[i].back);
+		assert_int_equal(stream.reasons[LX_LANE0_LOOP], cases[i].back);
+		if (!cases[i].back)
+			assert_int_equal(lx_extent_at(&stream, stream.head)->type, LX_MSG_PUT);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unframed_ends),
+		cmocka_unit_test(unframed_without_room),
+		cmocka_unit_test(way_back),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: framing", tests, NULL, NULL);
+}

@@ -1,0 +1,967 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path's logic, compiled natively, between model TCPs: senders whose segments
+ * are cut, lost, doubled, reordered and sent again with other contents; next hops and
+ * our own sockets that acknowledge what is contiguous and offer windows as they like;
+ * a slow path that reads, publishes boundaries, gates and forwards. The scheduler is
+ * the seed.
+ *
+ * What must hold, whatever the schedule:
+ * 1. a next hop gets whole messages, untouched but for what is per hop, none twice,
+ *    and those of one stream to one next hop in order;
+ * 2. no byte is acknowledged to a sender that its receiver's TCP has not got;
+ * 3. a window edge never moves back, and what is sent within it is acceptable;
+ * 4. everything arrives in the end, lanes or not, whatever policy does meanwhile;
+ * 5. the ring never overflows; 6. credits: taken = returned + lanes busy.
+ *
+ * Sequence numbers wrap, on streams and on lanes, and so do the low halves of a lane's
+ * positions. Connections die: with a next hop's the messages that it has not got, with a
+ * sender's the lanes that it was on; new ones take their places, and the others go on.
+ */
+#include "fpworld.h"
+
+/* ---- making a world ------------------------------------------------------------------------ */
+
+static void make_messages(struct sender *t, int index)
+{
+	__u32 overhead = lx_overhead(stream[index].version);
+	__u64 at = 0;
+
+	t->bytes = xalloc(BYTES + 70000);
+	t->message = xalloc(sizeof(*t->message) * (BYTES / 24 + 1));
+	t->pending = xalloc(sizeof(*t->pending) * (BYTES / 24 + 1));
+	rnd_fill(t->bytes, BYTES + 70000);
+	t->n_messages = 0;
+	while (at < BYTES) {
+		struct message *m = &t->message[t->n_messages++];
+		struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+		__u32 payload = rnd_below(3) ? rnd_below(300) : rnd_below(3) ? rnd_below(5000)
+									    : rnd_below(60000);
+		int kind = rnd_below(300);
+
+		*m = (struct message){ .start = at, .to = rnd_below(NEXT_HOPS) };
+		if (kind == 0)
+			m->noop = true;
+		else if (kind == 1)
+			m->to = -1;
+		else if (kind == 2)
+			m->to = -2;
+		else if (kind == 3)
+			m->extras = true;
+		else if (kind < 150)
+			m->cookie = 2 + rnd();
+		if (t->n_messages > 1 && rnd_below(4) && !m->noop)
+			m->to = t->message[t->n_messages - 2].to;
+		if (m->noop) {
+			head.type = LX_SOCK_NOOP;
+			head.cookie[1] = 1;
+			m->to = -1;
+		}
+		head.cookie[0] = m->noop ? 0 : m->cookie;
+		if (m->extras)
+			head.csum = 1 + rnd_below(1000);
+		if (stream[index].flip) {
+			head.type = __builtin_bswap32(head.type);
+			head.csum = __builtin_bswap32(head.csum);
+			head.cookie[0] = __builtin_bswap64(head.cookie[0]);
+			head.cookie[1] = __builtin_bswap64(head.cookie[1]);
+		}
+		memcpy(t->bytes + at, &head, sizeof(head));
+		m->len = m->noop ? 24 : overhead + payload;
+		if (!m->noop) {
+			struct lx_hdr hdr = { .payload_length = payload, .type = LX_MSG_PUT };
+
+			hdr.dst_nid = (struct lx_nid){ .type = LX_NET_TCP };
+			hdr.dst_nid.addr[0] = 10;
+			hdr.dst_nid.addr[2] = m->to == -1;
+			hdr.dst_nid.addr[3] = m->to == -2 ? 77 : m->to < 0 ? 0 : m->to;
+			hdr.src_nid = hdr.dst_nid;
+			rnd_fill(&hdr.cmd, sizeof(hdr.cmd));
+			if (stream[index].version == LX_SOCK_V4)
+				lx_hdr_nid16_encode(&hdr, (void *)(t->bytes + at + 24));
+			else
+				lx_hdr_nid4_encode(&hdr, (void *)(t->bytes + at + 24));
+		}
+		t->wanted_cookies += m->cookie && !m->noop;
+		at += m->len;
+	}
+	t->message[t->n_messages].start = at;
+}
+
+static __u64 stream_len(const struct sender *t)
+{
+	return t->message[t->n_messages].start;
+}
+
+/* A fresh connection to a next hop, as lane @l. */
+static void make_lane(int l)
+{
+	struct lx_lane *t = &lane[l];
+	__u64 at = rnd_below(2) ? 0 : (1ull << 32) - rnd_below(BYTES);
+
+	lane_origin[l] = at;
+	lane_base[l] = about_to_wrap();
+	t->word = (__u64)LX_LANE_OWNER << 32 | (__u32)at;
+	t->una = t->sent = at;
+	t->n_sack = 0;
+	t->state = LX_LANE_LIVE;
+	t->window_edge = at + 200 + rnd_below(70000);
+	free(lane_rx[l].bytes);
+	free(lane_rx[l].got);
+	receiver_init(&lane_rx[l], (__u64)STREAMS * (BYTES + 70000), t->window_edge - at);
+}
+
+static void make_world(void)
+{
+	int version = LX_SOCK_V3 + rnd_below(2);
+
+	memset(stream, 0, sizeof(stream));
+	memset(lane, 0, sizeof(lane));
+	memset(fp_peer, 0, sizeof(fp_peer));
+	memset(sender, 0, sizeof(sender));
+	memset(flight, 0, sizeof(flight));
+	mortality = rnd_below(3) ? 0 : rnd_below(15);
+	n_flight = 0;
+	now_ns = 1;
+	evil = rnd_below(3) == 0;
+	stubborn = rnd_below(6) == 0;
+	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
+	loss = rnd_below(2) ? 0 : rnd_below(2) ? 5 : 80;
+	fp_peer[NEXT_HOPS].tx.now = fp_peer[NEXT_HOPS].rtr.now =
+		1 + rnd_below(rnd_below(3) ? 60 : 8);
+	for (int i = 0; i < NEXT_HOPS; i++) {
+		fp_peer[i].tx.now = fp_peer[i].tx.min =
+			1 + rnd_below(rnd_below(3) ? 60 : 8);
+		fp_peer[i].rtr.now = 8;
+		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i } };
+	}
+	for (int i = 0; i < LANES; i++) {
+		int h = rnd_below(NEXT_HOPS);
+
+		lane[i].next_hop = h;
+		lane[i].version = version;
+		lane[i].mss = MSS;
+		fp_peer[h].lane[fp_peer[h].n_lanes++] = i;
+		make_lane(i);
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		struct sender *t = &sender[i];
+		struct lx_stream *s = &stream[i];
+
+		stream_base[i] = about_to_wrap();
+		s->state = LX_STREAM_ON;
+		s->version = version;
+		s->peer = NEXT_HOPS;
+		s->mss = MSS;
+		s->wscale = rnd_below(9);
+		s->flip = rnd_below(4) == 0;
+		make_messages(t, i);
+		receiver_init(&t->socket, BYTES + 70000, 3000 + rnd_below(60000));
+		t->socket.slack = (1 << s->wscale) - 1;
+		s->socket_window_edge = t->socket.window_edge;
+		s->window_edge = s->advertised_edge = t->window_edge = t->socket.window_edge;
+		t->wire_window_edge = t->window_edge;
+		/* A takeover begins unframed, nothing diverted; the slow path knows boundary 0. */
+	}
+}
+
+static void unmake_world(void)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (flight[i].kind)
+			land(&flight[i]);
+	}
+	for (int i = 0; i < LANES; i++) {
+		free(lane_rx[i].bytes);
+		free(lane_rx[i].got);
+		lane_rx[i] = (struct receiver){ 0 };
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		free(sender[i].bytes);
+		free(sender[i].message);
+		free(sender[i].pending);
+		free(sender[i].socket.bytes);
+		free(sender[i].socket.got);
+	}
+}
+
+/* ---- delivery, and the checks of invariant 1 -------------------------------------------------- */
+
+static void delivered(int who, unsigned int index)
+{
+	struct message *m = &sender[who].message[index];
+
+	assert_false(m->delivered || m->lost);
+	m->delivered = true;
+	if (m->to < 0)
+		return;
+	/* In order among those of this stream to this next hop. */
+	for (unsigned int i = sender[who].next_delivery[m->to]; i < index; i++) {
+		const struct message *o = &sender[who].message[i];
+
+		assert_true(o->to != m->to || o->delivered || o->lost);
+	}
+	sender[who].next_delivery[m->to] = index;
+}
+
+static void check_lane_message(int l, __u64 at, __u32 len)
+{
+	struct receiver *r = &lane_rx[l];
+	char expect[24] = { 0 };
+	__u32 type = LX_SOCK_LNET;
+
+	memcpy(expect, &type, 4);
+	assert_memory_equal(r->bytes + at, expect, 24);
+	for (int i = 0; i < STREAMS; i++) {
+		struct sender *t = &sender[i];
+
+		for (unsigned int k = t->next_delivery[lane[l].next_hop]; k < t->n_messages; k++) {
+			struct message *m = &t->message[k];
+
+			if (m->delivered || m->lost || m->len != len ||
+			    m->to != (int)lane[l].next_hop || m->noop)
+				continue;
+			/* The command area is random: it tells which message it is. */
+			if (memcmp(t->bytes + m->start + 24, r->bytes + at + 24, len - 24))
+				continue;
+			assert_false(m->extras);
+			delivered(i, k);
+			n_lane_messages++;
+			return;
+		}
+	}
+	fail_msg("a lane brought something that nobody sent");
+}
+
+static void lane_parse(int l)
+{
+	struct receiver *r = &lane_rx[l];
+	__u32 overhead = lx_overhead(lane[l].version), len;
+	__le32 payload;
+
+	while (r->next - r->parsed >= overhead) {
+		memcpy(&payload, r->bytes + r->parsed + 24 +
+				 (lane[l].version == LX_SOCK_V4 ? 52 : 28), 4);
+		len = overhead + lx_le32(payload);
+		assert_true(len <= overhead + LX_PAYLOAD_MAX);
+		if (r->next - r->parsed < len)
+			return;
+		check_lane_message(l, r->parsed, len);
+		r->parsed += len;
+	}
+}
+
+/* ---- what the programs do with a packet ---------------------------------------------------------- */
+
+static void send_on_lane(int l, __u64 target, const char *data, __u32 len)
+{
+	struct segment *seg;
+
+	assert_true(target + len <= lx_lane_next(lane[l].word, lane[l].una));
+	lx_lane_sent(&lane[l], target + len);
+	seg = fly(2, l);
+	if (!seg)
+		return;
+	seg->pos = over_wire(target, lane_base[l], lane[l].una) - lane_origin[l];
+	seg->end = seg->pos + len;
+	seg->data = xalloc(len);
+	memcpy(seg->data, data, len);
+}
+
+static void send_up(int who, __u64 target, const char *data, __u32 len)
+{
+	struct segment *seg = fly(4, who);
+
+	stream[who].socket_sent = lx_pos_max(stream[who].socket_sent, target + len);
+	if (!seg)
+		return;
+	seg->pos = target;
+	seg->end = target + len;
+	seg->data = xalloc(len);
+	memcpy(seg->data, data, len);
+}
+
+static void apply_patch(const struct lx_patch *patch, __u64 pos, __u64 end, char *data)
+{
+	__u32 skip, n = lx_patch_clip(patch, pos, end, &skip);
+
+	if (n)
+		memcpy(data + (patch->pos + skip - pos), patch->bytes + skip, n);
+}
+
+static void patch_fragment(struct lx_stream *s, const struct lx_fragment *p, char *data)
+{
+	for (__u32 count = p->extent; count != s->tail; count++) {
+		struct lx_extent *extent = lx_extent_at(s, count);
+		struct lx_patch patch;
+
+		if (!lx_pos_before(extent->start, p->end))
+			return;
+		lx_patch_header(extent, &patch);
+		apply_patch(&patch, p->pos, p->end, data);
+		lx_patch_length(extent, s->version, &patch);
+		apply_patch(&patch, p->pos, p->end, data);
+	}
+}
+
+static void tell_sender(int who);
+
+/* A header's first bytes, which came with an earlier packet. */
+static void send_saved(int who, struct lx_framing *f)
+{
+	struct lx_stream *s = &stream[who];
+	struct lx_fragment p;
+	char data[LX_HEADER_MAX];
+
+	lx_fragment_at(s, s->saved_pos, s->saved_pos + s->saved_len, s->tail - 2, &p);
+	if (p.kind != LX_FRAGMENT_UP && p.kind != LX_FRAGMENT_LANE)
+		return;
+	assert_int_equal(p.end - p.pos, f->saved);
+	memcpy(data, s->saved, f->saved);
+	if (p.kind == LX_FRAGMENT_LANE && lx_lane_is_gone(&lane[p.lane])) {
+		tell_sender(who);
+	} else if (p.kind == LX_FRAGMENT_LANE) {
+		patch_fragment(s, &p, data);
+		send_on_lane(p.lane, p.target, data, f->saved);
+	} else {
+		send_up(who, p.target, data, f->saved);
+	}
+	n_held++;
+}
+
+static void on_data(int who, struct segment *seg)
+{
+	struct lx_stream *s = &stream[who];
+	struct lx_segment in = { .packet = seg->data };
+	__u32 size = seg->end - seg->pos < MSS ? seg->end - seg->pos : MSS;
+	struct lx_framing f = { .s = s, .seg = &in, .index = who };
+	unsigned int fragments = 0;
+	__u64 pos = seg->pos;
+	bool whole = true;
+	__u32 near;
+
+	in.pos = over_wire(pos, stream_base[who], s->acked);
+	in.end = in.pos + (seg->end - pos);
+	if (!lx_pos_before(s->acked, in.end)) {
+		s->force = 1;
+		tell_sender(who);
+		return;
+	}
+	if (lx_pos_before(seg->pos, s->acked))
+		s->force = 1;
+	assert_int_equal(lx_frame(&f), 0);
+	assert_true(s->tail - s->head < LX_STREAM_EXTENTS); /* 5 */
+	if (f.saved)
+		send_saved(who, &f);
+	near = f.near;
+	while (lx_pos_before(pos, seg->end)) {
+		char *data = seg->data + (pos - seg->pos);
+		struct lx_fragment p;
+
+		lx_fragment_run(s, pos, seg->end, near, &p);
+		lx_fragment_fit(&p, size);
+		assert_true(p.kind != LX_FRAGMENT_LANE || size <= lane[p.lane].mss ||
+			    p.end - p.pos <= lane[p.lane].mss);
+		near = p.extent;
+		assert_true(lx_pos_before(pos, p.end));
+		if (p.kind == LX_FRAGMENT_LANE && lx_lane_is_gone(&lane[p.lane])) {
+			tell_sender(who);
+		} else if (p.kind == LX_FRAGMENT_LANE) {
+			if (f.dirty)
+				patch_fragment(s, &p, data);
+			send_on_lane(p.lane, p.target, data, p.end - p.pos);
+		} else if (p.kind == LX_FRAGMENT_UP) {
+			send_up(who, p.target, data, p.end - p.pos);
+		}
+		whole &= p.end == seg->end && p.kind != LX_FRAGMENT_HELD && !fragments;
+		pos = p.end;
+		fragments++;
+	}
+	if (!whole && (s->force || (s->flags & LX_STREAM_STOP)))
+		tell_sender(who);
+	n_mixed += fragments > 1;
+	n_cases++;
+}
+
+static void acked_up_to(int who, __u64 ack)
+{
+	struct lx_stream *s = &stream[who];
+
+	/* 2: each byte has arrived where it went. Extents tell where. */
+	for (__u32 c = s->head; c != s->tail; c++) {
+		struct lx_extent *extent = lx_extent_at(s, c);
+		__u64 end = s->unframed && c + 1 == s->tail ? ack : lx_extent_end(extent);
+		__u64 to = ack < end ? ack : end;
+
+		if (to <= extent->start)
+			break;
+		to = extent->lane_start + (to - extent->start);
+		if (lx_extent_is_lane(extent) && lane[extent->lane].state == LX_LANE_DEAD)
+			assert_true(ack <= s->high);
+		else if (lx_extent_is_lane(extent))
+			assert_true(to - lane_origin[extent->lane] <= lane_rx[extent->lane].next);
+		else
+			assert_true(to <= sender[who].socket.next);
+	}
+}
+
+static void tell_sender(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct sender *t = &sender[who];
+	struct lx_advertised adv;
+	__u64 window_edge;
+	int news;
+
+	news = lx_ack_build(s, who, now_ns, &adv);
+	assert_true(news >= 0);
+	acked_up_to(who, adv.ack);
+	for (unsigned int i = 0; i < adv.n_sack; i++) {
+		assert_true(adv.sack[i].start > adv.ack);
+		assert_true(adv.sack[i].end > adv.sack[i].start);
+		assert_true(adv.sack[i].end <= s->high);
+		assert_true(!i || adv.sack[i].start > adv.sack[i - 1].end);
+	}
+	if (!news || rnd_below(1000) < loss) /* ACKs get lost, too */
+		return;
+	adv.ack = over_wire(adv.ack, stream_base[who], t->una);
+	window_edge = adv.ack + ((__u64)lx_window_field(&adv, s->wscale) << s->wscale);
+	/* 3: but for rounding up, which depends on the ack. */
+	assert_true((__s64)(window_edge - t->window_edge) >= -(1 << s->wscale) || adv.ack < t->una);
+	if (adv.ack > t->una)
+		t->una = adv.ack;
+	if (window_edge > t->window_edge)
+		t->window_edge = window_edge;
+}
+
+/* ---- the actors ------------------------------------------------------------------------------------ */
+
+/*
+ * Other contents in headers of messages that are on a lane, where they could do harm.
+ * Other payload would just be the sender's own confusion, and what goes up to our
+ * socket is for the slow path to judge.
+ */
+static void confuse(int who, __u64 pos, __u64 end, char *data)
+{
+	struct sender *t = &sender[who];
+
+	for (unsigned int k = 0; k < t->n_messages; k++) {
+		const struct message *m = &t->message[k];
+		__u32 length_at = 24 + (stream[who].version == LX_SOCK_V4 ? 52 : 28);
+		struct lx_fragment p;
+
+		if (m->start >= end || m->start + m->len <= pos)
+			continue;
+		lx_fragment_at(&stream[who], m->start, m->start + 1, 0, &p);
+		if (p.kind != LX_FRAGMENT_LANE)
+			continue;
+		for (__u32 i = 0; i < length_at + 4; i++) {
+			if ((i < 24 || i >= length_at) && m->start + i >= pos && m->start + i < end)
+				data[m->start + i - pos] = rnd();
+		}
+	}
+}
+
+static void sender_send(int who)
+{
+	struct sender *t = &sender[who];
+	__u64 len = stream_len(t), pos, end, room;
+	struct segment *seg;
+	char *data;
+
+	pos = t->sent;
+	/* Sometimes something old again, cut anew. */
+	if (t->sent > t->una && (rnd_below(1000) < loss + 5 ||
+				 ((pos >= len || pos >= t->window_edge) && rnd_below(20) == 0)))
+		pos = rnd_below(2) ? t->una : t->una + rnd_below(t->sent - t->una);
+	room = t->window_edge < len ? t->window_edge : len;
+	/* Nothing under way and no window: a probe, which has no data, asks for one. */
+	if (pos >= room && t->sent == t->una && pos < len && rnd_below(20) == 0) {
+		stream[who].force = 1;
+		tell_sender(who);
+	}
+	if (pos >= room)
+		return;
+	if (stubborn)
+		pos = t->una;
+	end = pos + 1 + (rnd_below(5) ? rnd_below(1448) : rnd_below(30000));
+	if (stubborn && t->sent > t->una)
+		end = t->sent;
+	if (end > room)
+		end = room;
+	data = xalloc(end - pos);
+	memcpy(data, t->bytes + pos, end - pos);
+	if (evil && pos < t->sent && rnd_below(2))
+		confuse(who, pos, end, data);
+	if (end > t->sent)
+		t->sent = end;
+	seg = fly(1, who);
+	if (!seg) {
+		free(data);
+		return;
+	}
+	seg->pos = pos;
+	seg->end = end;
+	seg->data = data;
+}
+
+static void lane_ack(int l)
+{
+	struct receiver *r = &lane_rx[l];
+	struct segment *seg;
+	__u64 window_edge = r->next + (rnd_below(4) ? 200000 : 200 + rnd_below(70000));
+
+	if (window_edge > r->window_edge)
+		r->window_edge = window_edge;
+	seg = fly(3, l);
+	if (!seg)
+		return;
+	seg->ack = r->next + lane_origin[l];
+	seg->window_edge = r->window_edge + lane_origin[l];
+	seg->n_sack = receiver_sack(r, seg->sack);
+	for (int i = 0; i < seg->n_sack; i++) {
+		seg->sack[i].start += lane_origin[l];
+		seg->sack[i].end += lane_origin[l];
+	}
+}
+
+static void on_lane_ack(int l, const struct segment *seg)
+{
+	struct lx_lane *t = &lane[l];
+	__u64 una = over_wire(seg->ack, lane_base[l], t->una);
+	__u32 owner;
+
+	if (lx_pos_before(una, t->una))
+		return;
+	memcpy(t->sack, seg->sack, sizeof(t->sack));
+	t->n_sack = seg->n_sack;
+	owner = lx_lane_acked(t, 0, una, una + (seg->window_edge - seg->ack));
+	if (owner < STREAMS && !sender[owner].dead)
+		tell_sender(owner);
+}
+
+/* Our own kernel: acknowledges what is contiguous, offers a window. */
+static void socket_ack(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct receiver *r = &sender[who].socket;
+	__u64 window_edge = sender[who].read + 3000 + rnd_below(rnd_below(2) ? 4000 : 40000);
+
+	if (window_edge > r->window_edge)
+		r->window_edge = window_edge;
+	s->socket_una = over_wire(r->next, stream_base[who], s->socket_una);
+	s->socket_window_edge = r->window_edge;
+	s->n_sack = receiver_sack(r, s->sack);
+	tell_sender(who);
+}
+
+/* Which message begins at the slow path's place: found by its random command area. */
+static int slow_find(int who)
+{
+	struct sender *t = &sender[who];
+	__u32 overhead = lx_overhead(stream[who].version);
+
+	for (unsigned int i = t->done_msg; i < t->n_messages; i++) {
+		const struct message *m = &t->message[i];
+		__u64 n = m->noop ? 24 : overhead;
+
+		if (t->socket.next - t->read < n)
+			continue;
+		if (!memcmp(t->socket.bytes + t->read, t->bytes + m->start, n))
+			return i;
+	}
+	return -1;
+}
+
+static void slow_read(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct sender *t = &sender[who];
+	const struct message *m;
+	int i;
+
+	if (t->boundary > t->read) { /* the rest of a message */
+		__u64 upto = t->socket.next < t->boundary ? t->socket.next : t->boundary;
+
+		t->read = upto;
+		return;
+	}
+	i = slow_find(who);
+	if (i < 0)
+		return;
+	m = &t->message[i];
+	assert_false(m->delivered);
+	/* lane to lane 0: what went before by lanes must be through. */
+	if (m->to >= 0 && !m->noop && s->kacked < t->read + 1) {
+		return;
+	}
+	t->pending[t->n_pending++] =
+		(struct pending){ .end = t->read + m->len, .msg = i };
+	t->done_msg = i + 1;
+	t->boundary = t->read + m->len;
+	s->boundary = t->boundary;
+	t->read = t->socket.next < t->boundary ? t->socket.next : t->boundary;
+}
+
+/* Forwards, in order, once the whole message is there. */
+static void slow_forward(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct sender *t = &sender[who];
+	struct pending *p = &t->pending[t->first_pending];
+
+	if (t->first_pending == t->n_pending || t->socket.next < p->end)
+		return;
+	delivered(who, p->msg);
+	n_socket_messages++;
+	/* Cookies of these the slow path answers itself. */
+	if (t->message[p->msg].cookie && !t->message[p->msg].noop)
+		t->acked_cookies++;
+	s->slowpath_done = p->end;
+	t->first_pending++;
+}
+
+static void cookies(int who)
+{
+	struct lx_stream *s = &stream[who];
+
+	s->cookies_signaled = 0;
+	while (s->cookie_head != s->cookie_tail) {
+		__u64 cookie = s->cookie[s->cookie_head++ & (LX_STREAM_COOKIES - 1)];
+		bool found = false;
+
+		for (unsigned int i = 0; i < sender[who].n_messages && !found; i++)
+			found = sender[who].message[i].cookie == cookie;
+		assert_true(found);
+		s->cookies_due--;
+		sender[who].acked_cookies++;
+	}
+}
+
+/* ---- connections end ------------------------------------------------------------------------------ */
+
+static void forget_flight(int kind, int who)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (flight[i].kind == kind && flight[i].who == who)
+			land(&flight[i]);
+	}
+}
+
+/* Whether a stream that lives still has to know what became of messages on a lane. */
+static bool is_referred(int l)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		for (__u32 c = stream[i].head; !sender[i].dead && c != stream[i].tail; c++) {
+			if (lx_extent_at(&stream[i], c)->lane == l)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* What the next hop has not got of a stream is lost. */
+static void lose_messages(int who, int l)
+{
+	struct lx_stream *s = &stream[who];
+	unsigned int k = 0;
+
+	for (__u32 c = s->head; c != s->tail; c++) {
+		const struct lx_extent *extent = lx_extent_at(s, c);
+		struct sender *t = &sender[who];
+
+		if (extent->lane != l)
+			continue;
+		while (t->message[k].start != extent->start)
+			assert_true(++k < t->n_messages);
+		t->message[k].lost = !t->message[k].delivered;
+		n_lost += t->message[k].lost;
+	}
+}
+
+/* Half a message is dropped by the next hop; its sender goes on with the next one. */
+static void lane_dies(int l)
+{
+	struct lx_lane *t = &lane[l];
+	__u32 owner = lx_lane_owner(t->word);
+
+	if (t->state == LX_LANE_DEAD)
+		return;
+	n_dead_lanes++;
+	t->state = LX_LANE_DEAD;
+	forget_flight(2, l);
+	forget_flight(3, l);
+	if (!lx_lane_busy(t->word))
+		return;
+	t->word &= ~((__u64)LX_LANE_BUSY << 32);
+	lx_lane_credits_give(t->next_hop, NEXT_HOPS);
+	if (!sender[owner].dead)
+		lose_messages(owner, l);
+}
+
+static void stream_dies(int who)
+{
+	if (sender[who].dead)
+		return;
+	n_dead_streams++;
+	sender[who].dead = true;
+	stream[who].flags |= LX_STREAM_NO_LANES;
+	forget_flight(1, who);
+	forget_flight(4, who);
+	for (int l = 0; l < LANES; l++) {
+		if (lx_lane_busy(lane[l].word) && lx_lane_owner(lane[l].word) == (__u32)who)
+			lane_dies(l);
+	}
+}
+
+/* A new connection takes the place of a dead one. */
+static void lane_returns(int l)
+{
+	if (lane[l].state == LX_LANE_DEAD && !is_referred(l))
+		make_lane(l);
+}
+
+static void policy(int who)
+{
+	struct lx_stream *s = &stream[who];
+	int l;
+
+	/* The way back to lanes: let the sender run dry until all is through. */
+	if (s->slowpath_last > s->slowpath_done && !(s->flags & LX_STREAM_NO_LANES))
+		s->flags |= LX_STREAM_HOLD;
+	else if (s->slowpath_last <= s->slowpath_done)
+		s->flags &= ~LX_STREAM_HOLD;
+	if (rnd_below(1000) < mortality) {
+		if (rnd_below(4))
+			lane_dies(rnd_below(LANES));
+		else
+			stream_dies(who);
+		return;
+	}
+	lane_returns(rnd_below(LANES));
+	switch (rnd_below(400)) {
+	case 0:
+		s->flags |= LX_STREAM_NO_LANES;
+		break;
+	case 7:
+	case 8:
+	case 9:
+		s->flags &= ~LX_STREAM_NO_LANES;
+		break;
+	case 1:
+		s->flags |= LX_STREAM_HOLD;
+		break;
+	case 10:
+		s->flags |= LX_STREAM_STOP;
+		break;
+	case 11:
+		s->flags &= ~LX_STREAM_STOP;
+		break;
+	case 12:
+		lane[rnd_below(LANES)].resegment_ns = now_ns;
+		break;
+	case 13: /* the way to a next hop takes less, or more */
+		lane[rnd_below(LANES)].mss = rnd_below(2) ? MSS : 100 + rnd_below(MSS);
+		break;
+	case 2:
+	case 3:
+		s->flags &= ~LX_STREAM_HOLD;
+		break;
+	case 4:
+		l = rnd_below(LANES);
+		if (lane[l].state == LX_LANE_LIVE)
+			lane[l].state = LX_LANE_DRAIN;
+		break;
+	case 5:
+	case 6:
+		l = rnd_below(LANES);
+		if (lane[l].state == LX_LANE_DRAIN)
+			lane[l].state = LX_LANE_LIVE;
+		break;
+	}
+}
+
+static void network(bool losses)
+{
+	int i = rnd_below(FLIGHT), n = 0;
+	struct segment *seg;
+
+	while (!flight[i].kind && n++ < FLIGHT)
+		i = (i + 1) % FLIGHT;
+	seg = &flight[i];
+	if (!seg->kind)
+		return;
+	if (rnd_below(1000) >= reorder) {
+		/* The oldest of those on the same way. */
+		for (int k = 0; k < FLIGHT; k++) {
+			if (flight[k].kind == seg->kind && flight[k].who == seg->who &&
+			    flight[k].born < seg->born)
+				seg = &flight[k];
+		}
+	}
+	if (losses && rnd_below(1000) < loss) {
+		if (seg->kind != 4) /* nothing is lost within the host */
+			land(seg);
+		return;
+	}
+	switch (seg->kind) {
+	case 1:
+		on_data(seg->who, seg);
+		break;
+	case 2:
+		receiver_take(&lane_rx[seg->who], seg->pos, seg->data, seg->end - seg->pos);
+		lane_parse(seg->who);
+		if (rnd_below(2))
+			lane_ack(seg->who);
+		break;
+	case 3:
+		on_lane_ack(seg->who, seg);
+		break;
+	case 4:
+		receiver_take(&sender[seg->who].socket, seg->pos, seg->data, seg->end - seg->pos);
+		if (rnd_below(2))
+			socket_ack(seg->who);
+		break;
+	}
+	/* Some arrive twice. */
+	if (losses && seg->kind == 1 && rnd_below(1000) < loss)
+		return;
+	land(seg);
+}
+
+static bool all_done(void)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		if (sender[i].dead)
+			continue;
+		if (sender[i].una < stream_len(&sender[i]) ||
+		    sender[i].first_pending < sender[i].n_pending ||
+		    sender[i].read < sender[i].socket.next)
+			return false;
+	}
+	return true;
+}
+
+static void check_credits(void)
+{
+	int busy_by_next_hop[NEXT_HOPS] = { 0 }, busy = 0;
+	static int total[NEXT_HOPS + 1];
+
+	for (int l = 0; l < LANES; l++) {
+		busy += lx_lane_busy(lane[l].word);
+		busy_by_next_hop[lane[l].next_hop] += lx_lane_busy(lane[l].word);
+	}
+	if (now_ns == 1) {
+		for (int h = 0; h <= NEXT_HOPS; h++)
+			total[h] = h < NEXT_HOPS ? fp_peer[h].tx.now : fp_peer[h].rtr.now;
+		return;
+	}
+	for (int h = 0; h < NEXT_HOPS; h++) {
+		assert_int_equal(fp_peer[h].tx.now + busy_by_next_hop[h], total[h]);
+		assert_int_equal(fp_peer[h].tx.lanes, busy_by_next_hop[h]);
+	}
+	assert_int_equal(fp_peer[NEXT_HOPS].rtr.now + busy, total[NEXT_HOPS]);
+	assert_int_equal(fp_peer[NEXT_HOPS].rtr.lanes, busy);
+}
+
+static void one_world(void)
+{
+	unsigned long steps = 0;
+
+	make_world();
+	check_credits();
+	while (!all_done()) {
+		bool losses = steps < 40000;
+		int who = rnd_below(STREAMS), l;
+
+		now_ns += rnd_below(200000);
+		while (sender[who].dead)
+			who = (who + 1) % STREAMS;
+		assert_true(++steps < 4000000); /* 4: it ends */
+		switch (rnd_below(12)) {
+		case 0:
+		case 1:
+			sender_send(who);
+			break;
+		case 2:
+		case 3:
+		case 4:
+		case 5:
+			network(losses);
+			break;
+		case 6:
+			socket_ack(who);
+			l = rnd_below(LANES);
+			if (lane[l].state != LX_LANE_DEAD)
+				lane_ack(l);
+			break;
+		case 7:
+			slow_read(who);
+			break;
+		case 8:
+		case 10:
+			for (int k = rnd_below(8); k >= 0; k--) {
+				slow_read(who);
+				slow_forward(who);
+			}
+			cookies(who);
+			break;
+		case 9:
+		case 11:
+			if (losses)
+				policy(who);
+			else
+				stream[who].flags &= ~LX_STREAM_HOLD;
+			break;
+		}
+		if (steps % 64 == 0)
+			check_credits();
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		if (sender[i].dead)
+			continue;
+		cookies(i);
+		n_unframed += stream[i].n_unframed;
+		for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
+			n_reasons[k] += stream[i].reasons[k];
+		for (unsigned int k = 0; k < sender[i].n_messages; k++)
+			assert_true(sender[i].message[k].delivered || sender[i].message[k].lost);
+		assert_int_equal(sender[i].acked_cookies, sender[i].wanted_cookies);
+	}
+	for (int l = 0; l < LANES; l++) {
+		if (lane[l].state == LX_LANE_DEAD)
+			continue;
+		lane_ack(l);
+		lane[l].state = LX_LANE_LIVE;
+	}
+	while (n_flight)
+		network(false);
+	check_credits();
+	unmake_world();
+}
+
+static void random_worlds(void **state)
+{
+	const char *rounds = getenv("LNETX_ROUNDS");
+	int n = rounds ? atoi(rounds) : 12;
+
+	for (int i = 0; i < n; i++)
+		one_world();
+	printf("random_worlds: %d worlds, %lu data packets (%lu mixed, %lu headers cut), "
+	       "%lu messages by lanes, %lu by the socket, unframed %lu times; "
+	       "%lu lanes (with %lu messages) and %lu streams died\n",
+	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_unframed,
+	       n_dead_lanes, n_lost, n_dead_streams);
+	for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
+		printf(" %s %lu", reason_name[k], n_reasons[k]);
+	putchar('\n');
+	assert_true(n_lane_messages > n_socket_messages / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_worlds) };
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: model", tests, NULL, NULL);
+}

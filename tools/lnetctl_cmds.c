@@ -1,0 +1,776 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The commands of lnetctl: their names, options and errors as the reference has them
+ * (control.md 1), and what of them is special to its way of showing things.
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../user/base/cleanup.h"
+#include "import_export.h"
+#include "lnetctl.h"
+#include "print.h"
+
+#define STATUS_PROBE_FAILED 255
+#define STATUS_NO_SERVICE 214
+#define RDMA_PORT_SPACE_TCP 0x0106ul
+#define TOLD(status) (LX_TOLD + (status))
+
+/* ---- shows ------------------------------------------------------------------------- */
+
+static unsigned int level_of(const struct lx_args *a)
+{
+	unsigned long level = a->v[LX_ARG_VERBOSE] ? strtoul(a->v[LX_ARG_VERBOSE], NULL, 10) : 0;
+
+	return level < LX_LEVEL_MAX ? level : LX_LEVEL_MAX;
+}
+
+/* Prints "key: value" and takes the value; nothing if it is empty. */
+static void print(const char *key, json_t *value, const struct lx_layout *layout)
+{
+	json_t *map = json_pack("{so}", key, value);
+
+	if (json_array_size(value) || json_object_size(value))
+		lx_print_yaml(stdout, map, layout);
+	json_decref(map);
+}
+
+static int show_net(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list;
+	int err = lx_request_show(s, LX_CONTROL_NETS, &lx_control_nets, a, level_of(a), &list);
+
+	if (!err && !json_array_size(list)) {
+		json_decref(list);
+		return lx_session_fail(s, -ENOENT, "there is no NI on net %s",
+				       a->v[LX_ARG_NET] ? a->v[LX_ARG_NET] : "?");
+	}
+	if (!err)
+		print(lx_control_nets.yaml, list, &lx_layout_wide);
+	return err;
+}
+
+static int show_route(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list;
+	int err = lx_request_show(s, LX_CONTROL_ROUTES, &lx_control_routes, a, level_of(a), &list);
+
+	if (!err)
+		print(lx_control_routes.yaml, list, &lx_layout_wide);
+	return err;
+}
+
+static int show_routing(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *map;
+	int err = lx_request_routing_show(s, false, &map);
+
+	if (err)
+		return err;
+	lx_print_yaml(stdout, map, &lx_layout_four);
+	json_decref(map);
+	return 0;
+}
+
+static int show_peer(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list;
+	int err = lx_request_show(s, LX_CONTROL_PEERS, &lx_control_peers, a, level_of(a), &list);
+
+	if (!err)
+		print(lx_control_peers.yaml, list, &lx_layout_wide);
+	return err;
+}
+
+static int list_peers(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list, *names, *group;
+	size_t i;
+	int err = lx_request_show(s, LX_CONTROL_PEERS, &lx_control_peers, a, 0, &list);
+
+	if (err)
+		return err;
+	names = json_array();
+	json_array_foreach (list, i, group)
+		json_array_append_new(
+			names, json_pack("{sO}", "nid", json_object_get(group, "primary nid")));
+	print("peer list", names, &lx_layout_wide);
+	json_decref(list);
+	return 0;
+}
+
+static int show_stats(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *map;
+	int err = lx_request_stats(s, 0, &map);
+
+	if (!err)
+		print(lx_control_stats.yaml, map, &lx_layout_four);
+	return err;
+}
+
+static int show_global(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *map;
+	int err = lx_request_globals(s, &map);
+
+	if (!err)
+		print("global", map, &lx_layout_four);
+	return err;
+}
+
+/* One CPU partition is all there is here. */
+static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list = json_array();
+	int err = 0;
+
+	for (int i = 0; !err && i < a->n_rest; i++) {
+		struct lx_nid *nids LX_AUTO_FREE = NULL;
+		size_t n = 0;
+
+		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+		for (size_t j = 0; !err && j < n; j++)
+			json_array_append_new(
+				list, json_pack("{ss, si}", "nid", lx_nid_str(&nids[j]), "cpt", 0));
+	}
+	if (!err && !a->n_rest)
+		err = lx_session_fail(s, -EINVAL, "of which NID?");
+	if (err)
+		json_decref(list);
+	else
+		print("cpt-of-nid", list, &lx_layout_narrow);
+	return err;
+}
+
+/* What o2iblnd listens on, as RDMA CM names it: port space and port. */
+static int service_id(struct lx_session *s, const struct lx_args *a)
+{
+	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" } };
+	char text[24] = "";
+	json_t *list;
+	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
+				  LX_LEVEL_OWN, &list);
+	const char *port = err ? NULL : json_string_value(json_object_get(json_array_get(list, 0),
+									   "value"));
+
+	if (port)
+		snprintf(text, sizeof(text), "0x%lx", RDMA_PORT_SPACE_TCP << 16 | strtoul(port, NULL, 10));
+	if (!err)
+		json_decref(list);
+	if (*text) {
+		print("service_id", json_pack("{ss}", "value", text), &lx_layout_four);
+		return 0;
+	}
+	fprintf(stderr, "error:\n    msg: \"no service id: %s\"\n",
+		err ? s->text : "this lnetxd has no o2ib");
+	return TOLD(STATUS_NO_SERVICE);
+}
+
+/* ---- probes ------------------------------------------------------------------------ */
+
+struct probes {
+	bool discover, force;
+	struct lx_control_ping ping;
+	json_t *answers;
+	/* NID and error of those that failed, in parallel */
+	json_t *failed;
+};
+
+/* To the reference's ping no answer is an I/O error, however it came about. */
+static void note_failure(struct probes *p, const struct lx_session *s)
+{
+	bool silent = !p->discover && s->error == -ETIMEDOUT;
+	char text[512];
+
+	if (silent)
+		snprintf(text, sizeof(text), "failed to ping %s: %s", lx_nid_str(&p->ping.nid),
+			 strerror(EIO));
+	json_array_append_new(p->failed, json_pack("{si, ss}", "errno", silent ? -EIO : s->error,
+						   "descr", silent ? text : s->text));
+}
+
+/* -ECONNREFUSED and the like concern the daemon, not the one NID. */
+static bool is_ours(const struct lx_session *s)
+{
+	return s->fd < 0;
+}
+
+static int probe_words(struct lx_session *s, const struct lx_args *a, struct probes *p)
+{
+	for (int i = 0; i < a->n_rest; i++) {
+		struct lx_nid *nids LX_AUTO_FREE = NULL;
+		size_t n = 0;
+		int err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+
+		if (err)
+			return err;
+		for (size_t j = 0; j < n; j++) {
+			p->ping.nid = nids[j];
+			err = lx_request_probe(s, &p->ping, p->discover, p->force, p->answers);
+			if (err && is_ours(s))
+				return err;
+			if (err)
+				note_failure(p, s);
+		}
+	}
+	return 0;
+}
+
+static void print_failures(const struct probes *p)
+{
+	json_t *one;
+	size_t i;
+
+	if (!json_array_size(p->failed))
+		return;
+	puts("manage:");
+	json_array_foreach (p->failed, i, one) {
+		printf("- %s:\n  errno: %" JSON_INTEGER_FORMAT "\n  descr: ! ",
+		       p->discover ? "discover" : "ping",
+		       json_integer_value(json_object_get(one, "errno")));
+		lx_print_quoted(stdout, json_string_value(json_object_get(one, "descr")), '\'');
+		putchar('\n');
+	}
+}
+
+static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
+{
+	struct probes p = { .discover = discover,
+			    .force = a->v[LX_ARG_FORCE],
+			    .answers = json_array(),
+			    .failed = json_array() };
+	int64_t timeout;
+	int err;
+
+	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &p.ping.source);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
+	if (!err && !a->n_rest)
+		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
+	if (!err) {
+		p.ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
+		err = probe_words(s, a, &p);
+	}
+	if (!err) {
+		print(discover ? "discover" : "ping", json_incref(p.answers), &lx_layout_narrow);
+		print_failures(&p);
+		if (json_array_size(p.failed))
+			err = TOLD(STATUS_PROBE_FAILED);
+	}
+	json_decref(p.answers);
+	json_decref(p.failed);
+	return err;
+}
+
+static int ping(struct lx_session *s, const struct lx_args *a)
+{
+	return probe(s, a, false);
+}
+
+static int discover(struct lx_session *s, const struct lx_args *a)
+{
+	return probe(s, a, true);
+}
+
+/* ---- set --------------------------------------------------------------------------------------
+ */
+
+static int set_failed(const char *key, int error, const char *text)
+{
+	lx_lnetctl_old_record("add", key, error, text);
+	return TOLD(error & 0xff);
+}
+
+/* The tool of the reference has one errno for what the kernel module did not take. */
+static int set_global(struct lx_session *s, const char *key, int64_t value)
+{
+	int err = lx_request_global_set(s, key, value);
+	bool early = !strcmp(key, "response_tracking") || !strcmp(key, "recovery_limit") ||
+		     !strcmp(key, "max_recovery_ping_interval");
+
+	if (err == -EINVAL || err == -ERANGE)
+		return set_failed(key, early ? -EINVAL : -ENODATA, s->text);
+	return err ? set_failed(key, err, s->text) : 0;
+}
+
+static int set_buffers(struct lx_session *s, const char *key, const char *value)
+{
+	struct lx_args a = { 0 };
+	int err;
+
+	a.v[key[0] == 't' ? LX_ARG_TINY : key[0] == 's' ? LX_ARG_SMALL : LX_ARG_LARGE] = value;
+	err = lx_request_buffers(s, &a);
+	return err ? set_failed("buf", err, s->text) : 0;
+}
+
+static int set(struct lx_session *s, const struct lx_args *a)
+{
+	const char *key = a->verb, *text = a->rest[0];
+	long long value;
+	char *end;
+	int err;
+
+	if (!a->n_rest)
+		return lx_session_fail(s, -EINVAL, "%s needs a value", key);
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (end == text || *end || errno) {
+		lx_session_fail(s, -1, "%s \"%s\": a number is expected", key, text);
+		lx_lnetctl_old_record("parser", "set", -1, s->text);
+		return TOLD(255);
+	}
+	if (strstr(key, "_buffers"))
+		return set_buffers(s, key, text);
+	if (strcmp(key, "routing"))
+		return set_global(s, key, value);
+	if (value != 0 && value != 1)
+		return set_failed(key, -EINVAL, "routing is 0 (off) or 1 (on)");
+	err = lx_request_routing(s, value);
+	return err ? set_failed(key, err, s->text) : 0;
+}
+
+/* ---- import, export
+ * -------------------------------------------------------------------------------- */
+
+static int export(struct lx_session *s, const struct lx_args *a)
+{
+	const char *path = a->n_rest ? a->rest[0] : NULL;
+	FILE *out = path ? fopen(path, "w") : stdout;
+	json_t *sections;
+	int err;
+
+	if (!out)
+		return lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
+	err = lx_tools_export(s, a->v[LX_ARG_BACKUP], &sections);
+	if (!err) {
+		lx_tools_import_print(out, sections);
+		json_decref(sections);
+	}
+	if (path && fclose(out) && !err)
+		err = lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
+	return err;
+}
+
+static void report(struct lx_session *s, enum lx_tools_import_mode mode, const char *object,
+		   void *arg)
+{
+	static const char *const ops[] = { "add", "del", "show", "exec" };
+
+	lx_lnetctl_record(ops[mode], object, s->error, s->text);
+}
+
+static void output(const char *key, json_t *value, void *arg)
+{
+	const struct lx_layout *layout = &lx_layout_four;
+
+	if (!strcmp(key, "net") || !strcmp(key, "route") || !strcmp(key, "peer"))
+		layout = &lx_layout_wide;
+	else if (!strcmp(key, "ping") || !strcmp(key, "discover"))
+		layout = &lx_layout_narrow;
+	print(key, value, layout);
+}
+
+static int import(struct lx_session *s, const struct lx_args *a)
+{
+	enum lx_tools_import_mode mode = a->v[LX_ARG_DEL]    ? LX_TOOLS_IMPORT_DEL
+					 : a->v[LX_ARG_SHOW] ? LX_TOOLS_IMPORT_SHOW
+					 : a->v[LX_ARG_EXEC] ? LX_TOOLS_IMPORT_EXEC
+							     : LX_TOOLS_IMPORT_ADD;
+	int err = lx_tools_import(s, a->n_rest ? a->rest[0] : NULL, mode, report, output, NULL);
+
+	return err ? TOLD(-EINVAL & 0xff) : 0;
+}
+
+/* ---- the reference's numbers
+ * ---------------------------------------------------------------------------- */
+
+static int net_add_errno(int err)
+{
+	return err == -ENODEV ? -ENETDOWN : err;
+}
+
+static int net_del_errno(int err)
+{
+	return err == -ENOENT ? -EINVAL : err;
+}
+
+/* Nothing of another program but routing tables is ours to change. */
+static int net_add(struct lx_session *s, const struct lx_args *a)
+{
+	if (a->v[LX_ARG_LATER])
+		return lx_session_fail(s, -EOPNOTSUPP,
+				       "ip2net, auth-key and traffic-class are not there in this "
+				       "version; give --net and --if");
+	return lx_request_net_add(s, a);
+}
+
+static int peer_change(struct lx_session *s, const struct lx_args *a)
+{
+	if (a->v[LX_ARG_LATER])
+		return lx_session_fail(s, -EOPNOTSUPP,
+				       "ip2nets is not there in this version; give "
+				       "--prim_nid and --nid");
+	return a->verb[0] == 'a' ? lx_request_peer_add(s, a) : lx_request_peer_del(s, a);
+}
+
+static int route_del(struct lx_session *s, const struct lx_args *a)
+{
+	if (!a->v[LX_ARG_GATEWAY])
+		return lx_session_fail(s, -EINVAL, "which route? Give --net and --gateway");
+	return lx_request_route_del(s, a);
+}
+
+/* ---- tables
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* clang-format off */
+
+#define FLAG LX_OPTION_FLAG
+#define VALUE LX_OPTION_VALUE
+#define LEVEL LX_OPTION_LEVEL
+#define NO_OPTION { NULL, 0, 0, 0, NULL }
+#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL }
+#define RECORD LX_ERROR_RECORD
+#define OLD LX_ERROR_OLD
+
+static const struct lx_option configure_options[] = {
+	{ "all", 'a', FLAG, LX_ARG_ALL,
+	  "also add the NIs, routes and peers of the configuration file" },
+	{ "large", 'l', FLAG, LX_ARG_LARGE_NIDS, "interfaces stand for their IPv6 address" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd lnet_cmds[] = {
+	{ "configure", lx_request_up, "start LNet in the running lnetxd", configure_options, RECORD,
+	  "configure", "lnet", NULL, 0, NULL },
+	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself goes on", NULL, RECORD,
+	  "configure", "lnet", NULL, 0, NULL },
+	NO_CMD
+};
+
+static const struct lx_option net_add_options[] = {
+	{ "net", 'n', VALUE, LX_ARG_NET, "the net (tcp, tcp1)" },
+	{ "if", 'i', VALUE, LX_ARG_IF, "its interface, or several (eth0,eth1)" },
+	{ "dev", 0, VALUE, LX_ARG_IF, NULL },
+	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NID that the NI shall have" },
+	{ "peer-timeout", 't', VALUE, LX_ARG_PEER_TIMEOUT,
+	  "seconds until a silent peer is asked for a sign of life" },
+	{ "peer-credits", 'c', VALUE, LX_ARG_PEER_CREDITS, "messages sent to one peer at a time" },
+	{ "peer-buffer-credits", 'b', VALUE, LX_ARG_PEER_BUFFER_CREDITS,
+	  "router buffers one peer may occupy" },
+	{ "credits", 'r', VALUE, LX_ARG_CREDITS, "messages the NI sends at a time" },
+	{ "cpt", 's', VALUE, LX_ARG_CPT, "CPU partitions ([0,1]); checked, without effect here" },
+	{ "conns-per-peer", 'm', VALUE, LX_ARG_CONNS_PER_PEER,
+	  "bulk connections each way to a peer; 0: by link speed" },
+	{ "tos", 0, VALUE, LX_ARG_TOS, "type of service of the IP packets, 0..255" },
+	{ "skip-mr-route-setup", 'k', FLAG, LX_ARG_NO_MR_ROUTES,
+	  "without effect: Linux routes are never touched" },
+	{ "ip2net", 'p', VALUE, LX_ARG_LATER, NULL },
+	{ "auth-key", 'a', VALUE, LX_ARG_LATER, NULL },
+	{ "traffic-class", 'T', VALUE, LX_ARG_LATER, NULL },
+	NO_OPTION
+};
+
+static const struct lx_option net_del_options[] = {
+	{ "net", 'n', VALUE, LX_ARG_NET, "the net (tcp, tcp1)" },
+	{ "if", 'i', VALUE, LX_ARG_IF, "only the NI on this interface" },
+	{ "dev", 0, VALUE, LX_ARG_IF, NULL },
+	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NI's NID" },
+	NO_OPTION
+};
+
+static const struct lx_option net_show_options[] = {
+	{ "net", 'n', VALUE, LX_ARG_NET, "only this net" },
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE,
+	  "more of each NI; 2: by message type, health; 4: latency" },
+	NO_OPTION
+};
+
+static const struct lx_option net_set_options[] = {
+	{ "nid", 'n', VALUE, LX_ARG_NID, "the NI" },
+	{ "net", 'i', VALUE, LX_ARG_NET, "all NIs of a net" },
+	{ "all", 'a', FLAG, LX_ARG_ALL, "all NIs" },
+	{ "conns-per-peer", 'm', VALUE, LX_ARG_CONNS_PER_PEER,
+	  "bulk connections each way to a peer, up to 127" },
+	{ "lnd-timeout", 'l', VALUE, LX_ARG_LND_TIMEOUT,
+	  "seconds the transport may take; 0: the general value" },
+	{ "health", 't', VALUE, LX_ARG_HEALTH, "health value" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd net_cmds[] = {
+	{ "add", net_add, "add an NI to a net", net_add_options, RECORD, "add", "net",
+	  net_add_errno, 0, NULL },
+	{ "del", lx_request_net_del, "remove NIs", net_del_options, RECORD, "del", "net",
+	  net_del_errno, 0, NULL },
+	{ "show", show_net, "show nets and their NIs", net_show_options, RECORD, "show", "net",
+	  NULL, 0, NULL },
+	{ "set", lx_request_net_set, "change a setting of NIs", net_set_options, OLD, "net", "set",
+	  NULL, 0, NULL },
+	NO_CMD
+};
+
+static const struct lx_option route_add_options[] = {
+	{ "net", 'n', VALUE, LX_ARG_NET, "the remote net (tcp2)" },
+	{ "gateway", 'g', VALUE, LX_ARG_GATEWAY,
+	  "NID of the gateway, or several (10.0.0.[1-4]@tcp)" },
+	{ "hop", 'c', VALUE, LX_ARG_HOP, "how many hops, 1..255" },
+	{ "hop-count", 0, VALUE, LX_ARG_HOP, NULL },
+	{ "priority", 'p', VALUE, LX_ARG_PRIORITY, "0 is best" },
+	{ "health_sensitivity", 0, VALUE, LX_ARG_SENSITIVITY,
+	  "how much a fault takes from the gateway, at least 1" },
+	NO_OPTION
+};
+
+static const struct lx_option route_del_options[] = {
+	{ "net", 'n', VALUE, LX_ARG_NET, "the remote net (tcp2)" },
+	{ "gateway", 'g', VALUE, LX_ARG_GATEWAY, "NID of the gateway, or several" },
+	NO_OPTION
+};
+
+static const struct lx_option route_show_options[] = {
+	{ "net", 'n', VALUE, LX_ARG_NET, "only to this net" },
+	{ "gateway", 'g', VALUE, LX_ARG_GATEWAY, "only by this gateway" },
+	{ "hop", 'c', VALUE, LX_ARG_HOP, "only with this many hops" },
+	{ "hop-count", 0, VALUE, LX_ARG_HOP, NULL },
+	{ "priority", 'p', VALUE, LX_ARG_PRIORITY, "only of this priority" },
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "more of each route" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd route_cmds[] = {
+	{ "add", lx_request_route_add, "add a route", route_add_options, RECORD, "add", "route",
+	  NULL, 0, NULL },
+	{ "del", route_del, "remove a route", route_del_options, RECORD, "del", "route", NULL, 0,
+	  NULL },
+	{ "show", show_route, "show routes", route_show_options, RECORD, "show", "route", NULL, 0,
+	  NULL },
+	NO_CMD
+};
+
+static const struct lx_lnetctl_cmd routing_cmds[] = {
+	{ "show", show_routing, "show router buffers and whether routing is on", NULL, OLD, "show",
+	  "routing", NULL, 0, NULL },
+	NO_CMD
+};
+
+static const struct lx_option peer_options[] = {
+	{ "prim_nid", 'k', VALUE, LX_ARG_PRIMARY, "primary NID of the peer" },
+	{ "nid", 'n', VALUE, LX_ARG_NID, "its other NIDs (10.0.0.[2-4]@tcp,...)" },
+	{ "non_mr", 'm', FLAG, LX_ARG_NON_MR, "the peer knows no Multi-Rail" },
+	{ "lock_prim", 'l', FLAG, LX_ARG_LOCK_PRIMARY, "the primary NID stays what it is" },
+	{ "force", 'f', FLAG, LX_ARG_FORCE, "remove also what is locked or in use" },
+	{ "ip2nets", 0, VALUE, LX_ARG_LATER, NULL },
+	NO_OPTION
+};
+
+static const struct lx_option peer_show_options[] = {
+	{ "nid", 'n', VALUE, LX_ARG_NID, "only the peer with this NID" },
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE,
+	  "more of each peer; 2: by message type, health; 4: latency" },
+	NO_OPTION
+};
+
+static const char health_later[] =
+	"health of NIs and peers comes with a later version; nothing was changed";
+
+static const struct lx_lnetctl_cmd peer_cmds[] = {
+	{ "add", peer_change, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
+	  "peer", NULL, 0, NULL },
+	{ "del", peer_change, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer",
+	  NULL, 0, NULL },
+	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
+	  NULL, 0, NULL },
+	{ "list", list_peers, "show primary NIDs", NULL, RECORD, "show", "peer", NULL, 0, NULL },
+	{ "set", NULL, "set health or state of a peer", NULL, RECORD, "set", "peer", NULL, 0,
+	  health_later },
+	NO_CMD
+};
+
+static const struct lx_lnetctl_cmd stats_cmds[] = {
+	{ "show", show_stats, "show the counters of the node", NULL, OLD, "show", "statistics",
+	  NULL, 0, NULL },
+	{ "reset", lx_request_stats_reset, "set the counters to 0", NULL, OLD, "reset",
+	  "statistics", NULL, 0, NULL },
+	NO_CMD
+};
+
+static const struct lx_option global_options[] = {
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "there is no more" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd global_cmds[] = {
+	{ "show", show_global, "show general settings", global_options, OLD, "show", "global", NULL,
+	  0, NULL },
+	NO_CMD
+};
+
+static const struct lx_option import_options[] = {
+	{ "add", 'a', FLAG, LX_ARG_ADD, "add what the file says (default)" },
+	{ "del", 'd', FLAG, LX_ARG_DEL, "remove it" },
+	{ "show", 's', FLAG, LX_ARG_SHOW, "show the sections that the file has" },
+	{ "exec", 'e', FLAG, LX_ARG_EXEC, "do the file's \"ping\" and \"discover\"" },
+	{ "old-api", 'o', FLAG, LX_ARG_OLD_API, "accepted: there is one way only" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd import_cmd[] = {
+	{ "import", import, "do what a YAML file says, or the standard input", import_options,
+	  RECORD, "import", "file", NULL, 1, NULL },
+	NO_CMD
+};
+
+static const struct lx_option export_options[] = {
+	{ "backup", 'b', FLAG, LX_ARG_BACKUP, "only what an import needs" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd export_cmd[] = {
+	{ "export", export, "write the state as YAML, to a file or the standard output",
+	  export_options, RECORD, "show", "export", NULL, 1, NULL },
+	NO_CMD
+};
+
+static const struct lx_option ping_options[] = {
+	{ "timeout", 't', VALUE, LX_ARG_TIMEOUT, "seconds to wait for an answer (1)" },
+	{ "source", 's', VALUE, LX_ARG_SOURCE, "own NID to ask from" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd ping_cmd[] = {
+	{ "ping", ping, "ask nodes for their NIDs", ping_options, RECORD, "manage", "ping", NULL,
+	  LX_CONTROL_NIDS_MAX, NULL },
+	NO_CMD
+};
+
+static const struct lx_option discover_options[] = {
+	{ "force", 'f', FLAG, LX_ARG_FORCE, "also if it was done already" },
+	NO_OPTION
+};
+
+static const struct lx_lnetctl_cmd discover_cmd[] = {
+	{ "discover", discover, "find out all NIDs of nodes, and tell them ours", discover_options,
+	  RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX, NULL },
+	NO_CMD
+};
+
+static const struct lx_lnetctl_cmd cpt_cmd[] = {
+	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", NULL, RECORD,
+	  "show", "cpt-of-nid", NULL, LX_CONTROL_NIDS_MAX, NULL },
+	NO_CMD
+};
+
+static const char debug_later[] = "\"lnetctl peer show --verbose 4\" has what there is";
+
+static const struct lx_lnetctl_cmd debug_cmds[] = {
+	{ "recovery", NULL, "NIs in recovery", NULL, RECORD, "show", "recovery", NULL, 0,
+	  health_later },
+	{ "peer", NULL, "internal state of a peer", NULL, RECORD, "show", "peer", NULL, 0,
+	  debug_later },
+	{ "nidlist", NULL, "how a list of NIDs is understood", NULL, RECORD, "show", "nidlist",
+	  NULL, 0, debug_later },
+	NO_CMD
+};
+
+static const char udsp_later[] =
+	"selection policies come with a later version; nothing was changed";
+
+static const struct lx_lnetctl_cmd udsp_cmds[] = {
+	{ "add", NULL, "add a selection policy", NULL, RECORD, "add", "udsp", NULL, 0, udsp_later },
+	{ "del", NULL, "remove a selection policy", NULL, RECORD, "del", "udsp", NULL, 0,
+	  udsp_later },
+	{ "show", NULL, "show selection policies", NULL, RECORD, "show", "udsp", NULL, 0,
+	  udsp_later },
+	NO_CMD
+};
+
+static const char fault_later[] =
+	"fault injection comes with a later version; nothing was changed";
+
+static const struct lx_lnetctl_cmd fault_cmds[] = {
+	{ "drop", NULL, "rules that drop messages", NULL, RECORD, "add", "fault", NULL, 0,
+	  fault_later },
+	{ "delay", NULL, "rules that delay messages", NULL, RECORD, "add", "fault", NULL, 0,
+	  fault_later },
+	NO_CMD
+};
+
+static const struct lx_lnetctl_cmd service_id_cmd[] = {
+	{ "service-id", service_id, "what o2iblnd listens on, as RDMA CM names it", NULL, RECORD,
+	  "show", "service-id", NULL, 0, NULL },
+	NO_CMD
+};
+
+static const struct lx_lnetctl_cmd mrrouting_cmd[] = {
+	{ "setup-mrrouting", NULL, "Linux routing rules for several interfaces", NULL, RECORD,
+	  "add", "mrrouting", NULL, 0,
+	  "set up \"ip rule\" and \"ip route\" by hand, one table an interface" },
+	NO_CMD
+};
+
+static const struct lx_lnetctl_cmd sysctl_cmd[] = {
+	{ "setup-sysctl", NULL, "Linux settings for large systems", NULL, RECORD, "add", "sysctl",
+	  NULL, 0, "set them in /etc/sysctl.d" },
+	NO_CMD
+};
+
+/* tiny, small, large, routing; then the general settings; then the end. */
+static struct lx_lnetctl_cmd set_cmds[40] = {
+	{ "tiny_buffers", set, "router buffers for messages without payload, more than 0", NULL,
+	  OLD, "add", "buf", NULL, 1, NULL },
+	{ "small_buffers", set, "router buffers for payload up to a page, more than 0", NULL, OLD,
+	  "add", "buf", NULL, 1, NULL },
+	{ "large_buffers", set, "router buffers for payload up to 1 MiB, more than 0", NULL, OLD,
+	  "add", "buf", NULL, 1, NULL },
+	{ "routing", set, "0: off, 1: forward messages between nets", NULL, OLD, "add", "routing",
+	  NULL, 1, NULL },
+	NO_CMD
+};
+
+const struct lx_group lx_groups[] = {
+	{ "lnet", "start and stop LNet: configure, unconfigure", lnet_cmds, false },
+	{ "net", "nets and NIs: add, del, show, set", net_cmds, false },
+	{ "route", "routes: add, del, show", route_cmds, false },
+	{ "routing", "being a router: show", routing_cmds, false },
+	{ "set", "general settings; \"lnetctl set help\" lists them", set_cmds, false },
+	{ "import", "configure from YAML", import_cmd, true },
+	{ "export", "write state or configuration as YAML", export_cmd, true },
+	{ "stats", "counters: show, reset", stats_cmds, false },
+	{ "global", "general settings: show", global_cmds, false },
+	{ "peer", "peers: add, del, show, list", peer_cmds, false },
+	{ "ping", "ask nodes for their NIDs", ping_cmd, true },
+	{ "discover", "find out all NIDs of nodes", discover_cmd, true },
+	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },
+	{ "debug", "not there yet", debug_cmds, false },
+	{ "udsp", "not there yet: selection policies", udsp_cmds, false },
+	{ "fault", "not there yet: fault injection", fault_cmds, false },
+	{ "service-id", "RDMA service of o2iblnd", service_id_cmd, true },
+	{ "setup-mrrouting", "not there", mrrouting_cmd, true },
+	{ "setup-sysctl", "not there", sysctl_cmd, true },
+	{ NULL, NULL, NULL, false }
+};
+
+/* clang-format on */
+
+void lx_lnetctl_cmds_init(void)
+{
+	struct lx_lnetctl_cmd *v = set_cmds;
+
+	while (v->name)
+		v++;
+	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+		if (g->tunable)
+			*v++ = (struct lx_lnetctl_cmd){ .name = g->key,
+							.fn = set,
+							.style = LX_ERROR_OLD,
+							.help = "a number",
+							.op = "add",
+							.object = g->key,
+							.max_rest = 1 };
+	}
+}

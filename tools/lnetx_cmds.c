@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The objects of lnetx and their verbs, by tables. What takes more than a few lines has
+ * a file of its own (guard.c, bpf.c, fastpath.c).
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../user/base/cleanup.h"
+#include "import_export.h"
+#include "lnetx.h"
+#include "print.h"
+#include "requests.h"
+#include "tree.h"
+
+/* ---- shows ------------------------------------------------------------------------ */
+
+static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
+		const struct lx_control_object *object)
+{
+	json_t *list;
+	int err = lx_request_show(s, command, object, a, LX_LEVEL_OWN, &list);
+
+	if (err)
+		return err;
+	if (lx_lnetx_as_tree()) {
+		lx_lnetx_print(object->yaml, list);
+		return 0;
+	}
+	lx_print_table(stdout, list, object, lx_lnetx_format()->more);
+	json_decref(list);
+	return 0;
+}
+
+int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
+		      const struct lx_control_object *object)
+{
+	return show(s, &(struct lx_args){ 0 }, command, object);
+}
+
+static int show_nets(struct lx_session *s, const struct lx_args *a)
+{
+	return show(s, a, LX_CONTROL_NETS, &lx_control_nets);
+}
+
+static int show_routes(struct lx_session *s, const struct lx_args *a)
+{
+	return show(s, a, LX_CONTROL_ROUTES, &lx_control_routes);
+}
+
+static int show_peers(struct lx_session *s, const struct lx_args *a)
+{
+	return show(s, a, LX_CONTROL_PEERS, &lx_control_peers);
+}
+
+static int show_conns(struct lx_session *s, const struct lx_args *a)
+{
+	return show(s, a, LX_CONTROL_CONNS, &lx_control_conns);
+}
+
+static int show_daemon(struct lx_session *s, const struct lx_args *a)
+{
+	return show(s, a, LX_CONTROL_STATUS, &lx_control_statuses);
+}
+
+/* Words without keyword: a module, or a module and a name. */
+static int show_tunables(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_args named = *a;
+
+	if (a->n_rest > 0)
+		named.v[LX_ARG_MODULE] = a->rest[0];
+	if (a->n_rest > 1)
+		named.v[LX_ARG_NAME] = a->rest[1];
+	return show(s, &named, LX_CONTROL_TUNABLES, &lx_control_tunables);
+}
+
+/* A line a counter; those that are 0 only when asked for more. */
+static void print_counters(const json_t *map, const char *prefix)
+{
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach ((json_t *)map, key, value) {
+		if (json_is_object(value))
+			print_counters(value, "drop: ");
+		else if (lx_lnetx_format()->more || json_integer_value(value))
+			printf("%s%-*s %12" JSON_INTEGER_FORMAT "\n", prefix,
+			       28 - (int)strlen(prefix), key, json_integer_value(value));
+	}
+}
+
+static int show_stats(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *map;
+	int err = lx_request_stats(s, LX_LEVEL_OWN, &map);
+
+	if (err)
+		return err;
+	if (lx_lnetx_as_tree()) {
+		lx_lnetx_print(lx_control_stats.yaml, map);
+		return 0;
+	}
+	print_counters(map, "");
+	json_decref(map);
+	return 0;
+}
+
+static const char *routing_name(const json_t *enable)
+{
+	static const char *const names[] = { "off", "on", "stopping", "starting" };
+	json_int_t state = json_integer_value(enable);
+
+	return state >= 0 && state < 4 ? names[state] : "?";
+}
+
+static void print_routing(const json_t *info)
+{
+	const json_t *pool, *count, *left = json_object_get(info, "seconds_left");
+	const char *name, *key;
+
+	printf("routing %s", info ? routing_name(json_object_get(info, "enable")) : "off");
+	if (left)
+		printf(", %" JSON_INTEGER_FORMAT " s left", json_integer_value(left));
+	putchar('\n');
+	json_object_foreach ((json_t *)info, name, pool) {
+		if (!json_is_object(pool))
+			continue;
+		printf("%-6s", name);
+		json_object_foreach ((json_t *)pool, key, count)
+			printf("  %s %" JSON_INTEGER_FORMAT, key, json_integer_value(count));
+		putchar('\n');
+	}
+}
+
+static int show_routing(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list, *info;
+	int err = lx_request_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
+				      &list);
+
+	if (err)
+		return err;
+	info = json_array_get(list, 0);
+	if (lx_lnetx_as_tree())
+		lx_lnetx_print(lx_control_routing_info.yaml,
+			       info ? json_incref(info) : json_pack("{si}", "enable", 0));
+	else
+		print_routing(info);
+	json_decref(list);
+	return 0;
+}
+
+/* ---- changes ---------------------------------------------------------------------- */
+
+static int routing_on(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_request_routing(s, true);
+}
+
+static int routing_off(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_request_routing(s, false);
+}
+
+static int set_tunable(struct lx_session *s, const struct lx_args *a)
+{
+	if (a->n_rest != 3)
+		return lx_session_fail(s, -EINVAL,
+				       "tunable set MODULE NAME VALUE; see \"lnetx "
+				       "tunable show\"");
+	return lx_request_tunable_set(s, a->rest[0], a->rest[1], a->rest[2]);
+}
+
+static int disconnect(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_args named = *a;
+	int err;
+
+	if (a->n_rest)
+		named.v[LX_ARG_NID] = a->rest[0];
+	err = lx_request_disconnect(s, &named);
+	if (!err && lx_lnetx_as_tree())
+		lx_lnetx_print("disconnect",
+			       json_pack("{sI}", "connections", (json_int_t)s->count));
+	else if (!err && *s->text)
+		puts(s->text);
+	return err;
+}
+
+/* ---- probes ----------------------------------------------------------------------- */
+
+/* An entry for what was asked: the answer with its time, or why there is none. */
+static int probe_one(struct lx_session *s, struct lx_control_ping *ping, bool discover, bool force,
+		     json_t *list)
+{
+	struct timespec before, after;
+	size_t n = json_array_size(list);
+	json_int_t us;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	err = lx_request_probe(s, ping, discover, force, list);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	if (err && s->fd < 0)
+		return err; /* the daemon is the matter, not this NID */
+	us = (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
+	if (err && lx_lnetx_as_tree())
+		json_array_append_new(list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
+						      "error", lx_lnetx_error(err, s->text)));
+	else if (err)
+		fprintf(stderr, "lnetx: %s\n", s->text);
+	else if (json_array_size(list) > n && lx_lnetx_as_tree())
+		json_object_set_new(json_array_get(list, n), "rtt_us", json_integer(us));
+	else
+		printf("%s: %s in %lld.%03lld ms\n", lx_nid_str(&ping->nid),
+		       discover ? "discovered" : "answered", us / 1000, us % 1000);
+	return err;
+}
+
+static int probe_words(struct lx_session *s, const struct lx_args *a, struct lx_control_ping *ping,
+		       bool discover, json_t *list)
+{
+	int first = 0;
+
+	for (int i = 0; i < a->n_rest; i++) {
+		struct lx_nid *nids LX_AUTO_FREE = NULL;
+		size_t n = 0;
+		int err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+
+		if (err)
+			return err;
+		for (size_t j = 0; j < n; j++) {
+			ping->nid = nids[j];
+			err = probe_one(s, ping, discover, a->v[LX_ARG_FORCE], list);
+			if (err && s->fd < 0)
+				return err;
+			if (err && !first)
+				first = err;
+		}
+	}
+	if (first)
+		s->text[0] = '\0'; /* told already */
+	return first;
+}
+
+/* All answers; and the first error once more, where every command has it. */
+static void print_probes(const char *key, json_t *list)
+{
+	json_t *map = json_pack("{sO}", key, list), *entry, *error = NULL;
+	size_t i;
+
+	json_array_foreach (list, i, entry) {
+		if (!error)
+			error = json_object_get(entry, "error");
+	}
+	if (error)
+		json_object_set(map, "error", error);
+	lx_lnetx_print_map(map);
+}
+
+static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
+{
+	struct lx_control_ping ping = { 0 };
+	json_t *list = json_array();
+	int64_t timeout;
+	int err;
+
+	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &ping.source);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
+	if (!err && !a->n_rest)
+		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
+	if (!err) {
+		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
+		err = probe_words(s, a, &ping, discover, list);
+	}
+	if (lx_lnetx_as_tree() && !*s->text && json_array_size(list))
+		print_probes(discover ? "discover" : "ping", list);
+	else if (!lx_lnetx_as_tree() && json_array_size(list))
+		lx_print_table(stdout, list, &lx_control_pings, lx_lnetx_format()->more);
+	json_decref(list);
+	return err;
+}
+
+static int ping(struct lx_session *s, const struct lx_args *a)
+{
+	return probe(s, a, false);
+}
+
+static int discover(struct lx_session *s, const struct lx_args *a)
+{
+	return probe(s, a, true);
+}
+
+/* ---- monitor ---------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *row, const char *key)
+{
+	const char *text = json_string_value(json_object_get(row, key));
+
+	return text ? text : "";
+}
+
+static void print_event(const json_t *row)
+{
+	lx_lnetx_print_time(row, "changes");
+	printf("%-12s", text_of(row, "change"));
+	/* Of an NI the net is in its NID. */
+	if (!strncmp(text_of(row, "change"), "route", strlen("route")))
+		printf(" %s via", text_of(row, "net"));
+	else if (!json_object_get(row, "nid"))
+		printf(" %s", text_of(row, "net"));
+	if (json_object_get(row, "nid"))
+		printf(" %s", text_of(row, "nid"));
+	printf("%s%s\n", *text_of(row, "text") ? "  " : "", text_of(row, "text"));
+}
+
+static int on_event(const void *attrs, size_t len, void *arg)
+{
+	return lx_lnetx_event(&lx_control_events, attrs, len, print_event);
+}
+
+static int monitor(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_session_request(s, LX_CONTROL_MONITOR, NLM_F_DUMP, NULL, NULL, on_event, NULL);
+}
+
+/* ---- import, export --------------------------------------------------------------- */
+
+/* What an import has to show, and what went wrong; told at its end if not as text. */
+struct imported {
+	json_t *map, *errors;
+};
+
+static void report(struct lx_session *s, enum lx_tools_import_mode mode, const char *object,
+		   void *arg)
+{
+	struct imported *im = arg;
+	json_t *error;
+
+	if (!lx_lnetx_as_tree()) {
+		fprintf(stderr, "lnetx: %s\n", s->text);
+		return;
+	}
+	error = lx_lnetx_error(s->error, s->text);
+	json_object_set_new(error, "object", json_string(object));
+	json_array_append_new(im->errors, error);
+}
+
+static void output(const char *key, json_t *value, void *arg)
+{
+	struct imported *im = arg;
+
+	if (lx_lnetx_as_tree())
+		json_object_set_new(im->map, key, value);
+	else
+		lx_lnetx_print(key, value);
+}
+
+static int import(struct lx_session *s, const struct lx_args *a)
+{
+	enum lx_tools_import_mode mode = a->v[LX_ARG_DEL]    ? LX_TOOLS_IMPORT_DEL
+					 : a->v[LX_ARG_EXEC] ? LX_TOOLS_IMPORT_EXEC
+							     : LX_TOOLS_IMPORT_ADD;
+	struct imported im = { json_object(), json_array() };
+	int err = lx_tools_import(s, a->n_rest ? a->rest[0] : NULL, mode, report, output, &im);
+
+	if (json_array_size(im.errors)) {
+		json_object_set(im.map, "error", json_array_get(im.errors, 0));
+		json_object_set(im.map, "errors", im.errors);
+	}
+	if (json_object_size(im.map))
+		lx_lnetx_print_map(json_incref(im.map));
+	json_decref(im.map);
+	json_decref(im.errors);
+	s->text[0] = '\0'; /* told already */
+	return err;
+}
+
+static int export(struct lx_session *s, const struct lx_args *a)
+{
+	FILE *out = a->n_rest ? fopen(a->rest[0], "w") : stdout;
+	json_t *sections = NULL;
+	int err;
+
+	if (!out)
+		return lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
+	err = lx_tools_export(s, !a->v[LX_ARG_ALL], &sections);
+	if (!err && lx_lnetx_format()->json && out == stdout)
+		lx_lnetx_print_map(json_incref(sections));
+	else if (!err && lx_lnetx_format()->json)
+		lx_print_json(out, sections, lx_lnetx_format()->pretty);
+	else if (!err)
+		lx_tools_import_print(out, sections);
+	json_decref(sections);
+	if (a->n_rest && fclose(out) && !err)
+		err = lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
+	return err;
+}
+
+/* ---- tables ----------------------------------------------------------------------- */
+
+/* clang-format off */
+
+#define END { NULL, 0, NULL }
+#define NO_COMMAND { NULL, NULL, NULL, NULL, NULL }
+
+static const struct lx_keyword net_filter[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, END
+};
+static const struct lx_keyword net_add[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
+	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
+	{ "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
+	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
+	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
+	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" },
+	{ "fastpath", LX_ARG_FASTPATH, "0|1" }, END
+};
+static const struct lx_keyword net_del[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
+	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
+	  END
+};
+static const struct lx_keyword net_set[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
+	{ "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" }, { "timeout", LX_ARG_LND_TIMEOUT, "S" },
+	{ "tos", LX_ARG_TOS, "N" }, { "fastpath", LX_ARG_FASTPATH, "0|1" }, END
+};
+static const struct lx_command net_commands[] = {
+	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },
+	{ "add", lx_request_net_add, net_add, NULL, "an NI, by net and interface or by NID" },
+	{ "del", lx_request_net_del, net_del, NULL, "NIs of a net, or one" },
+	{ "set", lx_request_net_set, net_set, NULL, "a setting of NIs that are up" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword route_filter[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NID" }, { "hop", LX_ARG_HOP, "N" },
+	{ "priority", LX_ARG_PRIORITY, "N" }, END
+};
+static const struct lx_keyword route_add[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, { "hop", LX_ARG_HOP, "N" },
+	{ "priority", LX_ARG_PRIORITY, "N" }, { "sensitivity", LX_ARG_SENSITIVITY, "N" }, END
+};
+static const struct lx_keyword route_del[] = {
+	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, END
+};
+static const struct lx_command route_commands[] = {
+	{ "show", show_routes, route_filter, NULL, "routes" },
+	{ "add", lx_request_route_add, route_add, NULL,
+	  "a route to a net by one or more gateways" },
+	{ "del", lx_request_route_del, route_del, NULL, "a route, or all to a net" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword routing_set[] = {
+	{ "tiny", LX_ARG_TINY, "N" }, { "small", LX_ARG_SMALL, "N" }, { "large", LX_ARG_LARGE,
+	  "N" }, END
+};
+static const struct lx_command routing_commands[] = {
+	{ "show", show_routing, NULL, NULL, "whether messages are forwarded, and router buffers" },
+	{ "on", routing_on, NULL, NULL, "forward messages between nets" },
+	{ "off", routing_off, NULL, NULL, "stop forwarding" },
+	{ "set", lx_request_buffers, routing_set, NULL, "numbers of router buffers" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword peer_filter[] = { { "nid", LX_ARG_NID, "NID" }, END };
+static const struct lx_keyword peer_add[] = {
+	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
+	{ "non_mr", LX_ARG_NON_MR, NULL }, { "lock", LX_ARG_LOCK_PRIMARY, NULL }, END
+};
+static const struct lx_keyword peer_del[] = {
+	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
+	{ "force", LX_ARG_FORCE, NULL }, END
+};
+static const struct lx_command peer_commands[] = {
+	{ "show", show_peers, peer_filter, NULL, "peers and their NIDs" },
+	{ "add", lx_request_peer_add, peer_add, NULL, "a peer, or NIDs of it" },
+	{ "del", lx_request_peer_del, peer_del, NULL, "a peer, or NIDs of it" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword all_keyword[] = { { "all", LX_ARG_ALL, NULL }, END };
+static const struct lx_command conn_commands[] = {
+	{ "show", show_conns, NULL, NULL, "connections of the transports" },
+	{ "del", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
+	NO_COMMAND
+};
+static const struct lx_command disconnect_commands[] = {
+	{ "disconnect", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
+	NO_COMMAND
+};
+
+static const struct lx_command stats_commands[] = {
+	{ "show", show_stats, NULL, NULL, "counters that are not 0; all with -s" },
+	{ "reset", lx_request_stats_reset, NULL, NULL, "counters to 0" },
+	NO_COMMAND
+};
+
+static const struct lx_command tunable_commands[] = {
+	{ "show", show_tunables, NULL, "[MODULE [NAME]]", "settings; with -s their ranges" },
+	{ "set", set_tunable, NULL, "MODULE NAME VALUE", "a setting" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword ping_keywords[] = {
+	{ "timeout", LX_ARG_TIMEOUT, "S" }, { "source", LX_ARG_SOURCE, "NID" }, END
+};
+static const struct lx_command ping_commands[] = {
+	{ "ping", ping, ping_keywords, "NIDS...", "ask nodes for their NIDs" },
+	NO_COMMAND
+};
+static const struct lx_keyword discover_keywords[] = { { "force", LX_ARG_FORCE, NULL }, END };
+static const struct lx_command discover_commands[] = {
+	{ "discover", discover, discover_keywords, "NIDS...", "find out all NIDs of nodes" },
+	NO_COMMAND
+};
+
+static const struct lx_command monitor_commands[] = {
+	{ "monitor", monitor, NULL, NULL, "changes as they happen; with -j an object a line" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword import_keywords[] = {
+	{ "del", LX_ARG_DEL, NULL }, { "exec", LX_ARG_EXEC, NULL }, END
+};
+static const struct lx_command import_commands[] = {
+	{ "import", import, import_keywords, "[FILE]", "configure what a YAML file says" },
+	NO_COMMAND
+};
+static const struct lx_command export_commands[] = {
+	{ "export", export, all_keyword, "[FILE]",
+	  "the configuration as YAML; \"all\": with counters" },
+	NO_COMMAND
+};
+
+static const struct lx_keyword up_keywords[] = {
+	{ "all", LX_ARG_ALL, NULL }, { "large", LX_ARG_LARGE_NIDS, NULL }, END
+};
+static const struct lx_command daemon_commands[] = {
+	{ "show", show_daemon, NULL, NULL, "the running lnetxd" },
+	{ "up", lx_request_up, up_keywords, NULL, "start LNet; \"all\": as its file says" },
+	{ "down", lx_request_down, NULL, NULL, "stop LNet; lnetxd goes on" },
+	{ "reload", lx_request_reload, NULL, NULL, "read the file again, change what differs" },
+	NO_COMMAND
+};
+
+const struct lx_lnetx_object lx_lnetx_cmds[] = {
+	{ "net", net_commands, "nets and NIs" },
+	{ "route", route_commands, "routes to other nets" },
+	{ "routing", routing_commands, "being a router" },
+	{ "peer", peer_commands, "other nodes" },
+	{ "conn", conn_commands, "connections" },
+	{ "stats", stats_commands, "counters of the node" },
+	{ "tunable", tunable_commands, "settings of LNet and its transports" },
+	{ "ping", ping_commands, "ask nodes for their NIDs" },
+	{ "discover", discover_commands, "find out all NIDs of nodes" },
+	{ "monitor", monitor_commands, "changes as they happen" },
+	{ "import", import_commands, "configure from YAML" },
+	{ "export", export_commands, "the configuration as YAML" },
+	{ "disconnect", disconnect_commands, "close connections" },
+	{ "guard", lx_guard_commands, "who may connect, and who is cut off" },
+	{ "bpf", lx_bpf_commands, "programs in the kernel" },
+	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
+	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
+	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
+	{ "daemon", daemon_commands, "lnetxd itself" },
+	{ NULL, NULL, NULL }
+};
+
+/* clang-format on */

@@ -1,0 +1,725 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Commands as requests to the daemon; see the header. Called by both grammars. */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../user/base/cleanup.h"
+#include "../user/base/schema.h"
+#include "requests.h"
+#include "tree.h"
+
+/* ---- the node ---------------------------------------------------------------------- */
+
+int lx_request_up(struct lx_session *s, const struct lx_args *a)
+{
+	uint16_t flags = NLM_F_CREATE | (a->v[LX_ARG_ALL] ? 0 : NLM_F_EXCL) |
+			 (a->v[LX_ARG_LARGE_NIDS] ? NLM_F_APPEND : 0);
+
+	return lx_session_request(s, LX_CONTROL_CONFIGURE, flags, NULL, NULL, NULL, NULL);
+}
+
+int lx_request_down(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_session_request(s, LX_CONTROL_CONFIGURE, 0, NULL, NULL, NULL, NULL);
+}
+
+int lx_request_reload(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_session_request(s, LX_CONTROL_RELOAD, NLM_F_REPLACE, NULL, NULL, NULL, NULL);
+}
+
+/* ---- nets -------------------------------------------------------------------------- */
+
+void lx_request_init_ni(struct lx_conf_ni *ni)
+{
+	memset(ni, 0, sizeof(*ni));
+	memset(&ni->tun, 0xff, sizeof(ni->tun)); /* -1 is LX_UNSET */
+	memset(&ni->lnd_tun, 0xff, sizeof(ni->lnd_tun));
+	ni->net = LX_NET_U32_ANY;
+	ni->nid = lx_nid_any;
+}
+
+/* The settings of the transport go by name. */
+static void to_request(const struct lx_conf_ni *ni, struct lx_control_net *ret_req)
+{
+	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
+
+	memset(ret_req, 0, sizeof(*ret_req));
+	ret_req->ni = *ni;
+	for (int i = 0; known && known[i].name; i++) {
+		struct lx_control_lnd_value *v = &ret_req->lnd[ret_req->n_lnd];
+
+		if (ni->lnd_tun.value[i] == LX_UNSET)
+			continue;
+		snprintf(v->name, sizeof(v->name), "%s", known[i].name);
+		v->value = ni->lnd_tun.value[i];
+		ret_req->n_lnd++;
+	}
+}
+
+int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
+{
+	struct lx_control_net req;
+
+	to_request(ni, &req);
+	return lx_session_request(s, LX_CONTROL_NETS, NLM_F_CREATE, &lx_control_net_schema, &req,
+				  NULL, NULL);
+}
+
+int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
+{
+	struct lx_control_net req;
+
+	to_request(ni, &req);
+	return lx_session_request(s, LX_CONTROL_NETS, 0, &lx_control_net_schema, &req, NULL, NULL);
+}
+
+/* A setting that only some transports have, by name and range. */
+static int lnd_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		       const char *name, struct lx_conf_ni *ni)
+{
+	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
+	int64_t value;
+	int at = 0, err;
+
+	if (!a->v[id])
+		return 0;
+	while (known && known[at].name && strcmp(known[at].name, name))
+		at++;
+	if (!known || !known[at].name)
+		return lx_session_fail(s, -EOPNOTSUPP, "nets of type %s have no setting %s",
+				       lx_net_str(ni->net), name);
+	err = lx_arg_int(s, a, id, name, LX_UNSET, known[at].max, &value);
+	if (!err)
+		ni->lnd_tun.value[at] = value;
+	return err;
+}
+
+static int ni_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		      const char *name, int32_t *ret_value)
+{
+	int64_t value;
+	int err = lx_arg_int(s, a, id, name, LX_UNSET, INT32_MAX, &value);
+
+	if (!err)
+		*ret_value = value;
+	return err;
+}
+
+static int ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
+{
+	int err;
+
+	err = ni_setting(s, a, LX_ARG_PEER_TIMEOUT, "peer_timeout", &ni->tun.peer_timeout);
+	if (!err)
+		err = ni_setting(s, a, LX_ARG_PEER_CREDITS, "peer_credits", &ni->tun.peer_credits);
+	if (!err)
+		err = ni_setting(s, a, LX_ARG_PEER_BUFFER_CREDITS, "peer_buffer_credits",
+				 &ni->tun.peer_buffer_credits);
+	if (!err)
+		err = ni_setting(s, a, LX_ARG_CREDITS, "credits", &ni->tun.credits);
+	if (!err)
+		err = lnd_setting(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", ni);
+	if (!err)
+		err = lnd_setting(s, a, LX_ARG_LND_TIMEOUT, "timeout", ni);
+	if (!err)
+		err = lnd_setting(s, a, LX_ARG_TOS, "tos", ni);
+	if (!err)
+		err = lnd_setting(s, a, LX_ARG_FASTPATH, "fastpath", ni);
+	if (!err && a->v[LX_ARG_CPT])
+		err = lx_arg_cpt(s, a->v[LX_ARG_CPT]);
+	return err;
+}
+
+/* The next name of "eth0,eth1[0,1]": true if there is one. Brackets hold CPU partitions. */
+static bool next_ifname(const char **list, char *name, size_t size, bool *ret_bad)
+{
+	const char *p = *list;
+	size_t len = strcspn(p, ",[");
+
+	*ret_bad = !len || len >= size;
+	if (!*p || *ret_bad)
+		return false;
+	memcpy(name, p, len);
+	name[len] = '\0';
+	p += len;
+	if (*p == '[') {
+		p = strchr(p, ']');
+		*ret_bad = !p || (p[1] && p[1] != ',');
+		if (*ret_bad)
+			return false;
+		p++;
+	}
+	*list = *p ? p + 1 : p;
+	return true;
+}
+
+typedef int (*ni_fn)(struct lx_session *s, const struct lx_conf_ni *ni);
+
+static int each_interface(struct lx_session *s, const char *list, struct lx_conf_ni *ni, ni_fn fn)
+{
+	const char *left = list;
+	bool bad = false;
+	int err = 0;
+
+	while (!err && next_ifname(&left, ni->ifname, sizeof(ni->ifname), &bad))
+		err = fn(s, ni);
+	if (!err && bad && *left)
+		err = lx_session_fail(s, -EINVAL,
+				      "interfaces \"%s\": names separated by commas are "
+				      "expected",
+				      list);
+	return err;
+}
+
+static int each_nid(struct lx_session *s, const char *list, struct lx_conf_ni *ni, ni_fn fn)
+{
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_arg_nids(s, list, "nid", &nids, &n);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		ni->nid = nids[i];
+		ni->net = lx_nid_net(&nids[i]);
+		err = fn(s, ni);
+	}
+	return err;
+}
+
+/* The net that settings are for may be named by a NID only. */
+static int net_of(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
+{
+	int err = lx_arg_net(s, a, LX_ARG_NET, &ni->net);
+	const char *at;
+
+	if (err || !a->v[LX_ARG_NID])
+		return err;
+	if (a->v[LX_ARG_NET])
+		return lx_session_fail(s, -EINVAL, "give a net or a NID, not both");
+	at = strrchr(a->v[LX_ARG_NID], '@');
+	if (!at || lx_net_parse(at + 1, &ni->net) < 0)
+		return lx_session_fail(s, -EINVAL, "nid \"%s\": no NID (10.0.0.1@tcp, ...)",
+				       a->v[LX_ARG_NID]);
+	return 0;
+}
+
+int lx_request_net_add(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_conf_ni ni;
+	int err;
+
+	lx_request_init_ni(&ni);
+	err = net_of(s, a, &ni);
+	if (!err)
+		err = ni_settings(s, a, &ni);
+	if (err)
+		return err;
+	if (a->v[LX_ARG_NID])
+		return each_nid(s, a->v[LX_ARG_NID], &ni, lx_request_add_ni);
+	if (ni.net == LX_NET_U32_ANY || !a->v[LX_ARG_IF])
+		return lx_session_fail(s, -EINVAL, "a net and an interface are needed, or a NID");
+	return each_interface(s, a->v[LX_ARG_IF], &ni, lx_request_add_ni);
+}
+
+int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_conf_ni ni;
+	int err;
+
+	lx_request_init_ni(&ni);
+	err = net_of(s, a, &ni);
+	if (err)
+		return err;
+	if (a->v[LX_ARG_NID])
+		return each_nid(s, a->v[LX_ARG_NID], &ni, lx_request_del_ni);
+	if (ni.net == LX_NET_U32_ANY)
+		return lx_session_fail(s, -EINVAL, "which net? Give a net, or the NID of an NI");
+	if (a->v[LX_ARG_IF])
+		return each_interface(s, a->v[LX_ARG_IF], &ni, lx_request_del_ni);
+	return lx_request_del_ni(s, &ni);
+}
+
+static int set_one(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		   const char *name, int64_t max, struct lx_control_set *req)
+{
+	int64_t value;
+	int err;
+
+	if (!a->v[id])
+		return 0;
+	err = lx_arg_int(s, a, id, name, LX_UNSET, max, &value);
+	if (err)
+		return err;
+	snprintf(req->name, sizeof(req->name), "%s", name);
+	req->value = value;
+	return lx_session_request(s, LX_CONTROL_NETS, NLM_F_REPLACE, &lx_control_set_schema, req,
+				  NULL, NULL);
+}
+
+int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_control_set req = { 0 };
+	int err;
+
+	err = lx_arg_net(s, a, LX_ARG_NET, &req.net);
+	if (!err)
+		err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
+		err = lx_session_fail(s, -EINVAL, "which NIs? Give a net, a NID, or \"all\"");
+	if (!err && !a->v[LX_ARG_HEALTH] && !a->v[LX_ARG_CONNS_PER_PEER] &&
+	    !a->v[LX_ARG_LND_TIMEOUT] && !a->v[LX_ARG_TOS] && !a->v[LX_ARG_FASTPATH])
+		err = lx_session_fail(s, -EINVAL,
+				      "set what? Give conns_per_peer, timeout, tos or fastpath");
+	if (!err)
+		err = set_one(s, a, LX_ARG_HEALTH, "health", 1000, &req);
+	if (!err)
+		err = set_one(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", 127, &req);
+	if (!err)
+		err = set_one(s, a, LX_ARG_LND_TIMEOUT, "timeout", INT32_MAX, &req);
+	if (!err)
+		err = set_one(s, a, LX_ARG_TOS, "tos", 255, &req);
+	if (!err)
+		err = set_one(s, a, LX_ARG_FASTPATH, "fastpath", 1, &req);
+	return err;
+}
+
+/* ---- routes ------------------------------------------------------------------------ */
+
+static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_conf_route *r)
+{
+	int64_t hop, sensitivity;
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->gateway = lx_nid_any;
+	err = lx_arg_net(s, a, LX_ARG_NET, &r->net);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_HOP, "hop", 1, 255, &hop);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_PRIORITY, "priority", 0, UINT32_MAX, &r->priority);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_SENSITIVITY, "health_sensitivity", 1, INT32_MAX,
+				 &sensitivity);
+	if (err)
+		return err;
+	r->hop = hop;
+	r->health_sensitivity = sensitivity;
+	if (r->net == LX_NET_U32_ANY)
+		return lx_session_fail(s, -EINVAL, "a route needs a net");
+	return 0;
+}
+
+int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route)
+{
+	return lx_session_request(s, LX_CONTROL_ROUTES, NLM_F_CREATE, &lx_control_route_schema,
+				  route, NULL, NULL);
+}
+
+int lx_request_del_route(struct lx_session *s, const struct lx_conf_route *route)
+{
+	return lx_session_request(s, LX_CONTROL_ROUTES, 0, &lx_control_route_schema, route, NULL,
+				  NULL);
+}
+
+static int each_gateway(struct lx_session *s, const struct lx_args *a, struct lx_conf_route *r,
+			int (*fn)(struct lx_session *s, const struct lx_conf_route *route))
+{
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_arg_nids(s, a->v[LX_ARG_GATEWAY], "gateway", &nids, &n);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		r->gateway = nids[i];
+		err = fn(s, r);
+	}
+	return err;
+}
+
+int lx_request_route_add(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_conf_route r;
+	int err = parse_route(s, a, &r);
+
+	if (!err && !a->v[LX_ARG_GATEWAY])
+		err = lx_session_fail(s, -EINVAL, "a route needs a gateway");
+	return err ? err : each_gateway(s, a, &r, lx_request_add_route);
+}
+
+int lx_request_route_del(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_conf_route r;
+	int err = parse_route(s, a, &r);
+
+	if (err)
+		return err;
+	if (a->v[LX_ARG_GATEWAY])
+		return each_gateway(s, a, &r, lx_request_del_route);
+	return lx_request_del_route(s, &r);
+}
+
+/* ---- peers ------------------------------------------------------------------------- */
+
+static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer, uint16_t flags,
+			bool force)
+{
+	struct lx_control_peer *req LX_AUTO_FREE = calloc(1, sizeof(*req));
+
+	if (!req)
+		return lx_session_fail(s, -ENOMEM, "out of memory");
+	if (peer->n_nids > LX_CONTROL_NIDS_MAX)
+		return lx_session_fail(s, -EINVAL, "peer %s: more than %u NIDs",
+				       lx_nid_str(&peer->primary), LX_CONTROL_NIDS_MAX);
+	req->primary = peer->primary;
+	req->multi_rail = peer->multi_rail;
+	req->lock_primary = peer->lock_primary;
+	req->force = force;
+	req->n_nids = peer->n_nids;
+	if (peer->n_nids)
+		memcpy(req->nid, peer->nid, peer->n_nids * sizeof(*peer->nid));
+	return lx_session_request(s, LX_CONTROL_PEERS, flags, &lx_control_peer_schema, req, NULL,
+				  NULL);
+}
+
+int lx_request_add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
+{
+	return peer_request(s, peer, NLM_F_CREATE, false);
+}
+
+int lx_request_del_peer(struct lx_session *s, const struct lx_conf_peer *peer, bool force)
+{
+	return peer_request(s, peer, 0, force);
+}
+
+/* @nids: the memory of peer->nid. */
+static int parse_peer(struct lx_session *s, const struct lx_args *a, struct lx_conf_peer *peer,
+		      struct lx_nid **nids)
+{
+	int err;
+
+	*peer = (struct lx_conf_peer){ .multi_rail = !a->v[LX_ARG_NON_MR],
+				       .lock_primary = a->v[LX_ARG_LOCK_PRIMARY] };
+	if (!a->v[LX_ARG_PRIMARY])
+		return lx_session_fail(s, -EINVAL, "which peer? Its primary NID is needed");
+	err = lx_arg_nid(s, a, LX_ARG_PRIMARY, "primary nid", &peer->primary);
+	if (!err && a->v[LX_ARG_NID])
+		err = lx_arg_nids(s, a->v[LX_ARG_NID], "nid", nids, &peer->n_nids);
+	peer->nid = *nids;
+	return err;
+}
+
+/* The primary NID is a peer's by itself; naming it again adds nothing. */
+static void drop_primary(struct lx_conf_peer *peer)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < peer->n_nids; i++) {
+		if (!lx_nid_eq(&peer->nid[i], &peer->primary))
+			peer->nid[kept++] = peer->nid[i];
+	}
+	peer->n_nids = kept;
+}
+
+int lx_request_peer_add(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	struct lx_conf_peer peer;
+	int err = parse_peer(s, a, &peer, &nids);
+
+	if (err)
+		return err;
+	drop_primary(&peer);
+	return lx_request_add_peer(s, &peer);
+}
+
+int lx_request_peer_del(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	struct lx_conf_peer peer;
+	size_t named;
+	int err = parse_peer(s, a, &peer, &nids);
+
+	if (err)
+		return err;
+	named = peer.n_nids;
+	drop_primary(&peer);
+	if (peer.n_nids < named)
+		peer.n_nids = 0; /* with its primary NID goes the peer */
+	return lx_request_del_peer(s, &peer, a->v[LX_ARG_FORCE]);
+}
+
+/* ---- routing, counters, connections, tunables -------------------------------------------------
+ */
+
+int lx_request_routing(struct lx_session *s, bool enable)
+{
+	struct lx_control_routing req = { .enable = enable };
+
+	return lx_session_request(s, LX_CONTROL_ROUTING, NLM_F_REPLACE, &lx_control_routing_schema,
+				  &req, NULL, NULL);
+}
+
+int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
+{
+	struct lx_control_buffers req;
+
+	memcpy(req.total, totals, sizeof(req.total));
+	return lx_session_request(s, LX_CONTROL_BUFFERS, NLM_F_REPLACE, &lx_control_buffers_schema,
+				  &req, NULL, NULL);
+}
+
+int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
+{
+	int64_t totals[LX_POOLS];
+	int err;
+
+	err = lx_arg_int(s, a, LX_ARG_TINY, "tiny", 1, INT32_MAX, &totals[LX_POOL_TINY]);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_SMALL, "small", 1, INT32_MAX, &totals[LX_POOL_SMALL]);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_LARGE, "large", 1, INT32_MAX, &totals[LX_POOL_LARGE]);
+	return err ? err : lx_request_set_buffers(s, totals);
+}
+
+int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_session_request(s, LX_CONTROL_STATS, 0, NULL, NULL, NULL, NULL);
+}
+
+int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_control_disconnect req;
+	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+
+	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
+		err = lx_session_fail(s, -EINVAL, "from whom? Give a NID, or \"all\"");
+	return err ? err
+		   : lx_session_request(s, LX_CONTROL_CONNS, 0, &lx_control_disconnect_schema, &req,
+					NULL, NULL);
+}
+
+int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
+			   const char *value)
+{
+	struct lx_control_tunable_value req;
+
+	if (strlen(module) >= sizeof(req.module) || strlen(name) >= sizeof(req.name) ||
+	    strlen(value) >= sizeof(req.value))
+		return lx_session_fail(s, -ENOENT,
+				       "no tunable has a name or value as long as \"%s %s %s\"",
+				       module, name, value);
+	strcpy(req.module, module); /* all fit: just checked */
+	strcpy(req.name, name);
+	strcpy(req.value, value);
+	return lx_session_request(s, LX_CONTROL_TUNABLES, NLM_F_REPLACE, &lx_control_value_schema,
+				  &req, NULL, NULL);
+}
+
+/* ---- shows
+ * ---------------------------------------------------------------------------------------- */
+
+struct show_walk {
+	const struct lx_control_object *object;
+	unsigned int level;
+	json_t *list;
+};
+
+static int add_row(const void *attrs, size_t len, void *arg)
+{
+	struct show_walk *w = arg;
+
+	return lx_tree_add(w->list, w->object, attrs, len, w->level);
+}
+
+static int show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
+		const struct lx_control_show *req, json_t **ret_list)
+{
+	struct show_walk w = { .object = object, .level = req->level, .list = json_array() };
+	int err;
+
+	if (!w.list)
+		return lx_session_fail(s, -ENOMEM, "out of memory");
+	err = lx_session_request(s, command, NLM_F_DUMP, &lx_control_show_schema, req, add_row, &w);
+	if (err)
+		json_decref(w.list);
+	else
+		*ret_list = w.list;
+	return err;
+}
+
+static void init_show(struct lx_control_show *req, unsigned int level)
+{
+	memset(req, 0, sizeof(*req));
+	req->net = LX_NET_U32_ANY;
+	req->nid = req->gateway = lx_nid_any;
+	req->hop = LX_UNSET;
+	req->priority = LX_UNSET;
+	req->level = level;
+}
+
+int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
+		    const struct lx_args *a, unsigned int level, json_t **ret_list)
+{
+	struct lx_control_show req;
+	int64_t hop;
+	int err;
+
+	init_show(&req, level);
+	err = lx_arg_net(s, a, LX_ARG_NET, &req.net);
+	if (!err)
+		err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+	if (!err)
+		err = lx_arg_nid(s, a, LX_ARG_GATEWAY, "gateway", &req.gateway);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_HOP, "hop", 1, 255, &hop);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_PRIORITY, "priority", 0, UINT32_MAX, &req.priority);
+	if (err)
+		return err;
+	req.hop = hop;
+	if (a->v[LX_ARG_MODULE])
+		snprintf(req.module, sizeof(req.module), "%s", a->v[LX_ARG_MODULE]);
+	if (a->v[LX_ARG_NAME])
+		snprintf(req.name, sizeof(req.name), "%s", a->v[LX_ARG_NAME]);
+	return show(s, command, object, &req, ret_list);
+}
+
+int lx_request_show_all(struct lx_session *s, uint8_t command,
+			const struct lx_control_object *object, unsigned int level,
+			json_t **ret_list)
+{
+	struct lx_control_show req;
+
+	init_show(&req, level);
+	return show(s, command, object, &req, ret_list);
+}
+
+int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
+{
+	json_t *list;
+	int err = lx_request_show_all(s, LX_CONTROL_STATS, &lx_control_stats, level, &list);
+
+	if (err)
+		return err;
+	*ret_map = json_incref(json_array_get(list, 0));
+	json_decref(list);
+	return *ret_map ? 0 : lx_session_fail(s, -EPROTO, "lnetxd sent no counters");
+}
+
+int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, bool discover,
+		     bool force, json_t *list)
+{
+	struct show_walk w = { .object = &lx_control_pings, .list = list };
+	uint16_t flags = !discover ? NLM_F_DUMP : NLM_F_CREATE | (force ? NLM_F_EXCL : 0);
+
+	return lx_session_request(s, LX_CONTROL_PING, flags, &lx_control_ping_schema, ping, add_row,
+				  &w);
+}
+
+/* ---- global settings
+ * --------------------------------------------------------------------------------- */
+
+/* A tunable's value from a list of them; 0 if it is not there. */
+static int64_t tunable_value(const json_t *list, const char *name)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach ((json_t *)list, i, row) {
+		const char *at = json_string_value(json_object_get(row, "name"));
+
+		if (at && !strcmp(at, name))
+			return strtoll(json_string_value(json_object_get(row, "value")), NULL, 10);
+	}
+	return 0;
+}
+
+int lx_request_globals(struct lx_session *s, json_t **ret_map)
+{
+	struct lx_control_show req;
+	json_t *list, *map;
+	int err;
+
+	init_show(&req, LX_LEVEL_OWN);
+	strcpy(req.module, "lnet");
+	err = show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &req, &list);
+	if (err)
+		return err;
+	map = json_object();
+	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+		int64_t value;
+
+		if (!g->tunable)
+			value = lx_control_lnd_timeout(
+				tunable_value(list, "lnet_transaction_timeout"),
+				tunable_value(list, "lnet_retry_count"));
+		else
+			value = tunable_value(list, g->tunable);
+		json_object_set_new(map, g->key, json_integer(g->inverse ? !value : value));
+	}
+	json_decref(list);
+	*ret_map = map;
+	return 0;
+}
+
+int lx_request_global_set(struct lx_session *s, const char *key, int64_t value)
+{
+	const struct lx_control_global *g = lx_control_global_lookup(key);
+	char text[24];
+
+	if (!g || !g->tunable)
+		return lx_session_fail(s, -ENOENT, "%s cannot be set%s", key,
+				       g ? ": it follows from transaction_timeout and retry_count"
+					 : "");
+	snprintf(text, sizeof(text), "%lld", (long long)(g->inverse ? !value : value));
+	return lx_request_tunable_set(s, "lnet", g->tunable, text);
+}
+
+/* ---- routing
+ * -------------------------------------------------------------------------------------------- */
+
+/* The pools are what has counts of its own. */
+static json_t *buffer_totals(const json_t *info)
+{
+	json_t *totals = json_object(), *pool;
+	const char *key;
+
+	json_object_foreach ((json_t *)info, key, pool) {
+		if (json_is_object(pool))
+			json_object_set(totals, key, json_object_get(pool, "nbuffers"));
+	}
+	return totals;
+}
+
+int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
+{
+	json_t *list, *info, *map, *enable, *left;
+	int err = lx_request_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
+				      &list);
+
+	if (err)
+		return err;
+	map = json_object();
+	info = json_array_get(list, 0);
+	if (info) {
+		json_t *totals = buffer_totals(info);
+
+		enable = json_pack("{sO}", "enable", json_object_get(info, "enable"));
+		json_object_del(info, "enable");
+		left = json_object_get(info, "seconds_left");
+		if (left && !backup)
+			json_object_set(enable, "seconds_left", left);
+		json_object_del(info, "seconds_left");
+		if (backup)
+			json_object_set_new(map, "routing", enable);
+		else
+			json_object_set_new(map, "routing",
+					    json_pack("[{sO}, o]", "cpt[0]", info, enable));
+		json_object_set_new(map, "buffers", totals);
+	}
+	json_decref(list);
+	*ret_map = map;
+	return 0;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "fastpath.skel.h"
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "bpf.h"
+#include "fastpath.h"
+#include "iface.h"
+#include "resegment.h"
+#include "table.h"
+
+#define NAME "fastpath"
+#define INTERFACES 64
+
+struct lx_fastpath {
+	struct lx_bpf *bpf;
+	struct fastpath_bpf *skeleton;
+	struct lx_bpf_set *set;
+	bool loaded;
+	struct lx_table table[LX_FASTPATH_TABLES];
+	uint32_t n_flows, n_dests; /* that were added and not taken out again */
+	struct ring_buffer *ring;
+	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
+	void *arg;
+	int raw4, raw6; /* sockets for poking; -1 */
+	struct lx_settings settings; /* as the programs have them */
+	struct perf_buffer *trace; /* NULL: nobody traces */
+	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
+	void *trace_arg;
+	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */
+};
+
+/* ---- tables that grow ---------------------------------------------------------------- */
+
+static const struct lx_table tables[] = {
+	[LX_FASTPATH_STREAMS] = { .type = "lx_stream", .each = sizeof(struct lx_stream),
+				 .block = LX_STREAM_BLOCK, .max = LX_STREAMS_MAX },
+	[LX_FASTPATH_LANES] = { .type = "lx_lane", .each = sizeof(struct lx_lane),
+			       .block = LX_LANE_BLOCK, .max = LX_LANES_MAX },
+	[LX_FASTPATH_PEERS] = { .type = "lx_fp_peer", .each = sizeof(struct lx_fp_peer),
+			      .block = LX_PEER_BLOCK, .max = LX_PEERS_MAX },
+};
+
+static int tables_init(struct lx_fastpath *f)
+{
+	int r = 0;
+
+	for (int i = 0; i < LX_FASTPATH_TABLES && !r; i++) {
+		f->table[i] = tables[i];
+		r = lx_table_init(&f->table[i]);
+	}
+	return r;
+}
+
+static int table_grow(struct lx_fastpath *f, enum lx_fastpath_table table)
+{
+	const struct bpf_map *map[] = {
+		[LX_FASTPATH_STREAMS] = f->skeleton->maps.streams,
+		[LX_FASTPATH_LANES] = f->skeleton->maps.lanes,
+		[LX_FASTPATH_PEERS] = f->skeleton->maps.peers,
+	};
+
+	return lx_table_grow(&f->table[table], map[table], f->set);
+}
+
+/* So that there is something to begin with. */
+static int tables_start(struct lx_fastpath *f)
+{
+	int r = 0;
+
+	for (int i = 0; i < LX_FASTPATH_TABLES && !r; i++)
+		r = table_grow(f, i);
+	return r;
+}
+
+bool lx_fastpath_is_short(const struct lx_fastpath *f)
+{
+	bool is_short = false;
+
+	for (int i = 0; i < LX_FASTPATH_TABLES; i++)
+		is_short |= __atomic_load_n(&f->table[i].is_short, __ATOMIC_RELAXED);
+	return is_short;
+}
+
+int lx_fastpath_grow(struct lx_fastpath *f)
+{
+	int r = 0;
+
+	for (int i = 0; i < LX_FASTPATH_TABLES && !r; i++) {
+		/* If one block is not enough, whoever takes the next entry says so again. */
+		if (__atomic_exchange_n(&f->table[i].is_short, false, __ATOMIC_RELAXED))
+			r = table_grow(f, i);
+	}
+	return r;
+}
+
+int lx_fastpath_take(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int limit)
+{
+	return lx_table_take(&f->table[table], limit);
+}
+
+void lx_fastpath_give(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int index)
+{
+	lx_table_give(&f->table[table], index);
+}
+
+int lx_fastpath_next(const struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int index)
+{
+	return lx_table_next(&f->table[table], index);
+}
+
+unsigned int lx_fastpath_used(const struct lx_fastpath *f, enum lx_fastpath_table table)
+{
+	return __atomic_load_n(&f->table[table].n_used, __ATOMIC_RELAXED);
+}
+
+void lx_fastpath_info(struct lx_fastpath *f, unsigned int streams_max, struct lx_bpf_info *info)
+{
+	static const char *const name[] = { "streams", "lanes", "peers" };
+
+	for (int i = 0; i < LX_FASTPATH_TABLES; i++) {
+		const struct lx_table *t = &f->table[i];
+
+		info->table[info->n_tables++] = (struct lx_bpf_table_info){
+			.name = name[i], .used = __atomic_load_n(&t->n_used, __ATOMIC_RELAXED),
+			.max = i == LX_FASTPATH_STREAMS ? streams_max : t->max,
+			.ready = __atomic_load_n(&t->n, __ATOMIC_ACQUIRE),
+			.memory = lx_table_memory(t),
+		};
+		info->memory += lx_table_memory(t);
+	}
+	info->table[info->n_tables++] = (struct lx_bpf_table_info){
+		.name = "flows", .max = LX_FLOWS_MAX,
+		.used = __atomic_load_n(&f->n_flows, __ATOMIC_RELAXED),
+	};
+	info->table[info->n_tables++] = (struct lx_bpf_table_info){
+		.name = "dests", .max = LX_DESTS_MAX,
+		.used = __atomic_load_n(&f->n_dests, __ATOMIC_RELAXED),
+	};
+}
+
+struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int index)
+{
+	return lx_table_at(&f->table[LX_FASTPATH_STREAMS], index);
+}
+
+struct lx_lane *lx_fastpath_lane(struct lx_fastpath *f, unsigned int index)
+{
+	return lx_table_at(&f->table[LX_FASTPATH_LANES], index);
+}
+
+struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *f, unsigned int index)
+{
+	return lx_table_at(&f->table[LX_FASTPATH_PEERS], index);
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct lx_fastpath *f = arg;
+
+	if (size >= sizeof(struct lx_record))
+		f->fn(data, f->arg);
+	return 0;
+}
+
+static int raw_socket(int family)
+{
+	int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_MARK, &(int){ LX_MARK | LX_MARK_POKE_ACK },
+				  sizeof(int))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int settings_write(struct lx_fastpath *f)
+{
+	uint32_t zero = 0;
+
+	return bpf_map__update_elem(f->skeleton->maps.settings, &zero, sizeof(zero), &f->settings,
+				    sizeof(f->settings), BPF_ANY);
+}
+
+/* The pair for GSO packets with parts for several next hops; without it those are dropped. */
+static int resegment_start(struct lx_fastpath *f)
+{
+	struct lx_resegment pair;
+	int r = lx_resegment_add(lx_bpf_instance(f->bpf), &pair);
+
+	if (r)
+		return r;
+	f->settings.resegment_ifindex = if_nametoindex(pair.in);
+	f->settings.join_ifindex = if_nametoindex(pair.out);
+	r = settings_write(f);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out,
+				  LX_BPF_HOOK_INGRESS, 0);
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
+				     LX_BPF_HOOK_INGRESS, 0);
+}
+
+static int start(struct lx_fastpath *f)
+{
+	int r = tables_start(f);
+
+	if (r)
+		return r;
+	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
+	f->raw4 = raw_socket(AF_INET);
+	f->raw6 = raw_socket(AF_INET6);
+	if (!f->ring || f->raw4 < 0)
+		return errno ? -errno : -ENOMEM;
+	return resegment_start(f);
+}
+
+void lx_fastpath_clean(struct lx_bpf *bpf)
+{
+	lx_bpf_clean(bpf, NAME);
+	lx_resegment_del(lx_bpf_instance(bpf));
+}
+
+int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
+{
+	const struct lx_bpf_want want = {
+		.name = NAME,
+		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(BTF) | LX_BPF_NEED(ATOMICS) |
+			LX_BPF_NEED(TC) | LX_BPF_NEED(RINGBUF) | LX_BPF_NEED(LOOP) |
+			LX_BPF_NEED(SKC_LOOKUP),
+		/* Not kept: the connections that it is about have gone with their daemon. */
+		.abi = { .magic = LX_ABI_MAGIC,
+			 .version = LX_ABI_VERSION,
+			 .streams_max = LX_STREAMS_MAX,
+			 .lanes_max = LX_LANES_MAX,
+			 .peers_max = LX_PEERS_MAX },
+	};
+	struct lx_fastpath *f = calloc(1, sizeof(*f));
+	int r;
+
+	*ret_fastpath = f;
+	if (!f)
+		return -ENOMEM;
+	f->bpf = bpf;
+	f->raw4 = f->raw6 = -1;
+	f->skeleton = fastpath_bpf__open();
+	if (!f->skeleton || tables_init(f))
+		return -ENOMEM;
+	r = lx_bpf_load(bpf, &want, f->skeleton->skeleton, &f->set);
+	f->loaded = !r;
+	if (r)
+		return r;
+	r = start(f);
+	if (r)
+		lx_warn("bpf=fastpath reason=\"%s\" action=\"messages are routed without the "
+			"kernel\"",
+			strerror(-r));
+	return r;
+}
+
+void lx_fastpath_free(struct lx_fastpath *f)
+{
+	if (!f)
+		return;
+	for (int i = 0; i < LX_FASTPATH_TABLES; i++)
+		lx_table_fini(&f->table[i]);
+	ring_buffer__free(f->ring);
+	perf_buffer__free(f->trace);
+	lx_bpf_unload(f->set, false);
+	lx_resegment_del(lx_bpf_instance(f->bpf));
+	if (f->raw4 >= 0)
+		close(f->raw4);
+	if (f->raw6 >= 0)
+		close(f->raw6);
+	fastpath_bpf__destroy(f->skeleton);
+	free(f);
+}
+
+bool lx_fastpath_is_attached(const struct lx_fastpath *f, unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		if (__atomic_load_n(&f->ifindex[i], __ATOMIC_ACQUIRE) == ifindex)
+			return ifindex;
+	}
+	return false;
+}
+
+/* An attached interface, or 0: a free place; NULL: there is none. */
+static unsigned int *place_of(struct lx_fastpath *f, unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		if (f->ifindex[i] == ifindex)
+			return &f->ifindex[i];
+	}
+	return NULL;
+}
+
+/* As the stack has it; if one of the interfaces is strict, all of them are taken to be. */
+static void set_strict(struct lx_fastpath *f)
+{
+	uint32_t strict = 0;
+
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		char ifname[IF_NAMESIZE];
+
+		if (f->ifindex[i] && if_indextoname(f->ifindex[i], ifname))
+			strict |= lx_iface_is_strict(ifname);
+	}
+	if (strict == f->settings.strict)
+		return;
+	f->settings.strict = strict;
+	settings_write(f);
+}
+
+static int attach(struct lx_fastpath *f, const char *ifname)
+{
+	const struct bpf_program *ingress = f->skeleton->progs.lnetx_ingress;
+	char reason[LX_BPF_TEXT];
+	int r = lx_iface_check(ifname, reason, sizeof(reason));
+
+	if (r)
+		return lx_bpf_refuse(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, r, reason);
+	r = lx_bpf_attach(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, 0);
+	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_egress, ifname,
+				     LX_BPF_HOOK_EGRESS, 0);
+}
+
+int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)
+{
+	unsigned int ifindex = if_nametoindex(ifname);
+	unsigned int *place = place_of(f, ifindex);
+	int r = attach(f, ifname);
+
+	/* The programs stay for connections that need them; there will be no new ones. */
+	if (r && place && ifindex)
+		__atomic_store_n(place, 0, __ATOMIC_RELEASE);
+	if (!r && !place)
+		place = place_of(f, 0);
+	if (!r && !place)
+		return -ENOSPC;
+	if (!r)
+		__atomic_store_n(place, ifindex, __ATOMIC_RELEASE);
+	set_strict(f);
+	return r;
+}
+
+/* ---- who is what --------------------------------------------------------------------------- */
+
+/* Adds an element, or changes one. Counts those that are new. Returns 0, or -errno. */
+static int map_set(const struct bpf_map *map, const void *key, size_t key_len, const void *value,
+		   size_t value_len, uint32_t *count)
+{
+	int r = bpf_map__update_elem(map, key, key_len, value, value_len, BPF_NOEXIST);
+
+	if (!r)
+		__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	return r == -EEXIST ? bpf_map__update_elem(map, key, key_len, value, value_len, BPF_EXIST)
+			    : r;
+}
+
+int lx_fastpath_flow_add(struct lx_fastpath *f, const struct lx_flow_key *key,
+			enum lx_flow_kind kind, unsigned int index)
+{
+	struct lx_flow flow = { .kind = kind, .index = index };
+
+	return map_set(f->skeleton->maps.flows, key, sizeof(*key), &flow, sizeof(flow),
+		       &f->n_flows);
+}
+
+void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
+{
+	/* A program takes one out when its ports are used anew. */
+	bpf_map__delete_elem(f->skeleton->maps.flows, key, sizeof(*key), 0);
+	__atomic_fetch_sub(&f->n_flows, 1, __ATOMIC_RELAXED);
+}
+
+int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
+			 const struct lx_dest *dest)
+{
+	const struct bpf_map *map = f->skeleton->maps.dests;
+	int r;
+
+	if (dest)
+		return map_set(map, nid, sizeof(*nid), dest, sizeof(*dest), &f->n_dests);
+	r = bpf_map__delete_elem(map, nid, sizeof(*nid), 0);
+	if (!r)
+		__atomic_fetch_sub(&f->n_dests, 1, __ATOMIC_RELAXED);
+	return r;
+}
+
+/* ---- asking the kernel -------------------------------------------------------------------- */
+
+int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int index, bool on)
+{
+	/* A program of this kind is run with a packet: what we ask for is in it. */
+	struct {
+		uint8_t ethernet[14];
+		struct lx_takeover takeover;
+	} __attribute__((packed))
+	packet = { .takeover = { .kind = kind, .index = index, .on = on } };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &packet, .data_size_in = sizeof(packet));
+	int r = bpf_prog_test_run_opts(bpf_program__fd(f->skeleton->progs.lnetx_takeover), &opts);
+
+	if (r)
+		return -errno;
+	switch (opts.retval) {
+	case LX_TAKEOVER_OK:
+		return 0;
+	case LX_TAKEOVER_BUSY:
+		return -EAGAIN;
+	case LX_TAKEOVER_UNFIT:
+		return -EOPNOTSUPP;
+	}
+	return -ENOTCONN;
+}
+
+/* ---- poking the programs for an ACK ---------------------------------------------------------- */
+
+/*
+ * A segment of no meaning from the connection's ports: the program at the interface
+ * makes an acknowledgement of it. A lost one does no harm.
+ */
+static void poke_ack4(struct lx_fastpath *f, const struct lx_flow_key *key)
+{
+	struct {
+		struct iphdr ip;
+		struct tcphdr tcp;
+	} p = { 0 };
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	p.ip.version = 4;
+	p.ip.ihl = 5;
+	p.ip.ttl = 64;
+	p.ip.protocol = IPPROTO_TCP;
+	p.ip.frag_off = htons(IP_DF);
+	memcpy(&p.ip.saddr, key->local + 12, 4);
+	memcpy(&p.ip.daddr, key->remote + 12, 4);
+	p.tcp.source = key->local_port;
+	p.tcp.dest = key->remote_port;
+	p.tcp.doff = 5;
+	p.tcp.ack = 1;
+	to.sin_addr.s_addr = p.ip.daddr;
+	(void)!sendto(f->raw4, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to));
+}
+
+static void poke_ack6(struct lx_fastpath *f, const struct lx_flow_key *key)
+{
+	struct {
+		struct ip6_hdr ip;
+		struct tcphdr tcp;
+	} p = { 0 };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
+
+	p.ip.ip6_flow = htonl(6u << 28);
+	p.ip.ip6_plen = htons(sizeof(p.tcp));
+	p.ip.ip6_nxt = IPPROTO_TCP;
+	p.ip.ip6_hlim = 64;
+	memcpy(&p.ip.ip6_src, key->local, 16);
+	memcpy(&p.ip.ip6_dst, key->remote, 16);
+	p.tcp.source = key->local_port;
+	p.tcp.dest = key->remote_port;
+	p.tcp.doff = 5;
+	p.tcp.ack = 1;
+	memcpy(&to.sin6_addr, key->remote, 16);
+	(void)!sendto(f->raw6, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to));
+}
+
+void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int stream)
+{
+	const struct lx_stream *s = lx_fastpath_stream(f, stream);
+
+	if (!s || s->state != LX_STREAM_ON)
+		return;
+	if (s->family == AF_INET6)
+		poke_ack6(f, &s->key);
+	else
+		poke_ack4(f, &s->key);
+}
+
+/* ---- records ----------------------------------------------------------------------------------- */
+
+int lx_fastpath_fd(const struct lx_fastpath *f)
+{
+	return ring_buffer__epoll_fd(f->ring);
+}
+
+void lx_fastpath_dispatch(struct lx_fastpath *f,
+			  void (*fn)(const struct lx_record *record, void *arg), void *arg)
+{
+	f->fn = fn;
+	f->arg = arg;
+	ring_buffer__consume(f->ring);
+}
+
+/* ---- tracing ----------------------------------------------------------------------------------- */
+
+#define TRACE_PAGES 64 /* a processor, while somebody traces */
+
+static void on_trace(void *arg, int cpu, void *data, uint32_t size)
+{
+	struct lx_fastpath *f = arg;
+	struct lx_trace t;
+
+	if (size < sizeof(t))
+		return;
+	memcpy(&t, data, sizeof(t)); /* behind a length of 4 bytes, so not aligned */
+	f->trace_fn(&t, 0, f->trace_arg);
+}
+
+static void on_trace_lost(void *arg, int cpu, unsigned long long lost)
+{
+	struct lx_fastpath *f = arg;
+
+	f->trace_fn(NULL, lost, f->trace_arg);
+}
+
+int lx_fastpath_trace_start(struct lx_fastpath *f)
+{
+	int r;
+
+	f->trace = perf_buffer__new(bpf_map__fd(f->skeleton->maps.trace), TRACE_PAGES, on_trace,
+				    on_trace_lost, f, NULL);
+	if (!f->trace)
+		return -errno;
+	f->settings.trace = 1;
+	r = settings_write(f);
+	if (r) {
+		lx_fastpath_trace_stop(f);
+		return r;
+	}
+	return perf_buffer__epoll_fd(f->trace);
+}
+
+void lx_fastpath_trace_stop(struct lx_fastpath *f)
+{
+	f->settings.trace = 0;
+	settings_write(f);
+	perf_buffer__free(f->trace);
+	f->trace = NULL;
+}
+
+void lx_fastpath_trace_read(struct lx_fastpath *f,
+			    void (*fn)(const struct lx_trace *t, uint64_t lost, void *arg),
+			    void *arg)
+{
+	f->trace_fn = fn;
+	f->trace_arg = arg;
+	perf_buffer__consume(f->trace);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path's tables for people: "lnetx stream show" and "lnetx lane show". Reads
+ * what programs and transport are changing meanwhile: each number is one that was, but
+ * they are not of one moment.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fastpath.h"
+
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+static void format_end(const uint8_t addr[16], __be16 port, char buf[LX_FLOW_TEXT])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char text[INET6_ADDRSTRLEN];
+	bool v4 = !memcmp(addr, mapped, sizeof(mapped));
+
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? addr + 12 : addr, text, sizeof(text));
+	snprintf(buf, LX_FLOW_TEXT, v4 ? "%s:%u" : "[%s]:%u", text, ntohs(port));
+}
+
+/* ---- streams ----------------------------------------------------------------------- */
+
+static enum lx_stream_shown stream_without_lanes(const struct lx_stream *s)
+{
+	switch (READ(s->aside)) {
+	case LX_STREAM_ASIDE_CROWDED:
+		return LX_STREAM_SHOWN_CROWDED;
+	case LX_STREAM_ASIDE_COSTLY:
+		return LX_STREAM_SHOWN_COSTLY;
+	case LX_STREAM_ASIDE_LOSSY:
+		return LX_STREAM_SHOWN_LOSSY;
+	case LX_STREAM_ASIDE_UNSAFE:
+		return LX_STREAM_SHOWN_UNSAFE;
+	}
+	return LX_STREAM_SHOWN_OFF;
+}
+
+static enum lx_stream_shown stream_state(const struct lx_stream *s)
+{
+	uint32_t flags = READ(s->flags);
+
+	switch (READ(s->state)) {
+	case LX_STREAM_TAKEOVER:
+		return LX_STREAM_SHOWN_TAKEOVER;
+	case LX_STREAM_ECN:
+		return LX_STREAM_SHOWN_ECN;
+	case LX_STREAM_CLOCK:
+		return LX_STREAM_SHOWN_CLOCK;
+	}
+	if (READ(s->broken))
+		return LX_STREAM_SHOWN_BROKEN;
+	if (flags & LX_STREAM_NO_LANES)
+		return stream_without_lanes(s);
+	if (flags & LX_STREAM_HOLD)
+		return LX_STREAM_SHOWN_HELD;
+	return READ(s->unframed) ? LX_STREAM_SHOWN_UNFRAMED : LX_STREAM_SHOWN_FRAMED;
+}
+
+static void stream_describe(struct lx_fastpath *f, uint32_t index, const struct lx_stream *s,
+			    struct lx_stream_info *ret_info)
+{
+	const struct lx_fp_peer *peer = lx_fastpath_peer(f, READ(s->peer));
+
+	*ret_info = (struct lx_stream_info){
+		.index = index,
+		.state = stream_state(s),
+		.messages = READ(s->messages),
+		.lane_messages = READ(s->lane_messages),
+		.bytes = READ(s->unframed) ? READ(s->unframed_high) : READ(s->parse_next),
+		.lane_bytes = READ(s->lane_bytes),
+		.extents = READ(s->tail) - READ(s->head),
+		.cookies = READ(s->cookies_due),
+		.packets = READ(s->packets),
+		.resegmented = READ(s->resegmented),
+		.fragments = READ(s->fragments),
+		.unframed = READ(s->n_unframed),
+		.gaps = READ(s->gaps),
+		.acks = READ(s->acks),
+		.busy = READ(s->busy),
+	};
+	if (ret_info->bytes)
+		ret_info->lane_percent = ret_info->lane_bytes * 100 / ret_info->bytes;
+	for (int i = 0; i < LX_LANE0_COUNT; i++)
+		ret_info->reasons[i] = READ(s->reasons[i]);
+	for (int i = 0; i < LX_REFUSALS_COUNT; i++)
+		ret_info->refused[i] = READ(s->refused[i]);
+	format_end(s->key.remote, s->key.remote_port, ret_info->remote);
+	format_end(s->key.local, s->key.local_port, ret_info->local);
+	if (peer) {
+		ret_info->peer = peer->nid;
+		ret_info->credits = READ(peer->rtr.now);
+		ret_info->credits_min = READ(peer->rtr.min);
+	}
+}
+
+int lx_fastpath_stream_list(struct lx_fastpath *f, struct lx_stream_info **ret_list, size_t *ret_n)
+{
+	size_t n = 0, max = lx_fastpath_used(f, LX_FASTPATH_STREAMS);
+	struct lx_stream_info *list = calloc(max + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	lx_fastpath_for_each (i, f, LX_FASTPATH_STREAMS) {
+		const struct lx_stream *s = lx_fastpath_stream(f, i);
+
+		if (n < max && READ(s->state) != LX_STREAM_FREE)
+			stream_describe(f, i, s, &list[n++]);
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- lanes ------------------------------------------------------------------------- */
+
+static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
+{
+	switch (READ(lane->state)) {
+	case LX_LANE_LIVE:
+		return busy ? LX_LANE_SHOWN_BUSY : LX_LANE_SHOWN_IDLE;
+	case LX_LANE_DRAIN:
+		return LX_LANE_SHOWN_DRAIN;
+	case LX_LANE_SOCKET:
+		return LX_LANE_SHOWN_SOCKET;
+	}
+	return LX_LANE_SHOWN_DEAD;
+}
+
+static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx_lane *lane,
+			  struct lx_lane_info *ret_info)
+{
+	const struct lx_fp_peer *peer = lx_fastpath_peer(f, READ(lane->next_hop));
+	uint64_t una = READ(lane->una), window_edge = READ(lane->window_edge),
+		 word = READ(lane->word);
+	bool busy = word >> 32 & LX_LANE_BUSY;
+	/* The word has only 32 bits of the next byte's position, which is near. */
+	int64_t unacked = (int32_t)((uint32_t)word - (uint32_t)una);
+	int64_t window = window_edge - una - unacked;
+
+	*ret_info = (struct lx_lane_info){
+		.index = index,
+		.state = lane_state(lane, busy),
+		.stream = busy ? (int64_t)(word >> 32 & LX_LANE_OWNER) : -1,
+		.window = window > 0 ? window : 0,
+		.unacked = unacked > 0 ? unacked : 0,
+		.messages = READ(lane->messages),
+		.bytes = READ(lane->bytes),
+		.takes = READ(lane->takes),
+		.acks = READ(lane->acks),
+	};
+	for (int i = 0; i < LX_REFUSALS_COUNT; i++)
+		ret_info->refused[i] = READ(lane->refused[i]);
+	format_end(lane->key.remote, lane->key.remote_port, ret_info->remote);
+	format_end(lane->key.local, lane->key.local_port, ret_info->local);
+	if (peer) {
+		ret_info->next_hop = peer->nid;
+		ret_info->credits = READ(peer->tx.now);
+		ret_info->credits_min = READ(peer->tx.min);
+	}
+}
+
+int lx_fastpath_lane_list(struct lx_fastpath *f, struct lx_lane_info **ret_list, size_t *ret_n)
+{
+	size_t n = 0, max = lx_fastpath_used(f, LX_FASTPATH_LANES);
+	struct lx_lane_info *list = calloc(max + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	lx_fastpath_for_each (i, f, LX_FASTPATH_LANES) {
+		const struct lx_lane *lane = lx_fastpath_lane(f, i);
+
+		if (n < max && READ(lane->state) != LX_LANE_FREE)
+			lane_describe(f, i, lane, &list[n++]);
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}

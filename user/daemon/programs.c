@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the daemon does with BPF. The node knows nothing of the guard: after each change
+ * of the node the guard is put in front of the NIs that there are then. Changes come
+ * from the worker of change.c, one at a time; shows from command.c, at any time.
+ *
+ * The fast path is there while the node routes:
+ *
+ *	worker, after a change                   main thread, when the change is done
+ *	it routes: @next loaded, lent to it ───▶ @forward, can be shown and traced
+ *	it does not: taken away from the node ─▶ traces end, unloaded
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <lnetx/fastpath.h>
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "../bpf/bpf.h"
+#include "../bpf/fastpath.h"
+#include "../bpf/guard.h"
+#include "programs.h"
+
+struct lx_programs {
+	struct lx_bpf *bpf;
+	struct lx_guard *guard;
+	struct lx_fastpath *fastpath; /* NULL: the node does not route */
+	bool fastpath_loaded; /* it is loaded */
+	/* of the worker, until lx_programs_settle() */
+	struct lx_fastpath *next; /* will be @forward */
+	bool next_forwards;
+	bool unwanted;        /* @forward is */
+};
+
+int lx_programs_new(struct lx_daemon *daemon, bool enabled, struct lx_programs **ret_programs)
+{
+	struct lx_programs *o = calloc(1, sizeof(*o));
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	err = lx_bpf_new(daemon->instance, enabled, &o->bpf);
+	if (!err)
+		err = lx_guard_new(o->bpf, &o->guard);
+	if (!err)
+		lx_fastpath_clean(o->bpf);
+	if (err) {
+		lx_programs_free(o);
+		return err;
+	}
+	*ret_programs = o;
+	return 0;
+}
+
+void lx_programs_free(struct lx_programs *o)
+{
+	if (!o)
+		return;
+	lx_fastpath_free(o->fastpath);
+	lx_fastpath_free(o->next);
+	lx_guard_free(o->guard);
+	lx_bpf_free(o->bpf);
+	free(o);
+}
+
+struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *o)
+{
+	return o->fastpath_loaded ? o->fastpath : NULL;
+}
+
+struct lx_guard *lx_programs_guard(const struct lx_programs *o)
+{
+	return o->guard;
+}
+
+/* ---- going along with the node ----------------------------------------------------- */
+
+/* Tunables of module tcp. */
+struct settings {
+	uint16_t port, port_bulk;
+	bool secure, fastpath;
+	uint32_t fastpath_streams;
+};
+
+static int read_tunable(const char *module, const struct lx_tunable *t, const char *value,
+			void *arg)
+{
+	struct settings *a = arg;
+
+	if (strcmp(module, "tcp"))
+		return 0;
+	if (!strcmp(t->name, "accept"))
+		a->secure = !strcmp(value, "secure");
+	else if (!strcmp(t->name, "fastpath"))
+		a->fastpath = !strcmp(value, "on");
+	else if (!strcmp(t->name, "fastpath_streams"))
+		a->fastpath_streams = (uint32_t)atoi(value);
+	else if (!strcmp(t->name, "accept_port"))
+		a->port = (uint16_t)atoi(value);
+	else if (!strcmp(t->name, "accept_port_bulk"))
+		a->port_bulk = (uint16_t)atoi(value); /* 0: the other one */
+	return 0;
+}
+
+/* What comes by the loopback interface is this machine's own. */
+static bool is_loopback(const char *ifname)
+{
+	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq req = { 0 };
+
+	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", ifname);
+	return fd >= 0 && !ioctl(fd, SIOCGIFFLAGS, &req) && req.ifr_flags & IFF_LOOPBACK;
+}
+
+/* False: an NI that is not to be guarded. */
+static bool describe(const struct lx_ni_info *ni, const struct settings *a,
+		     struct lx_guard_ni *ret_ni)
+{
+	if (lx_guard_addr(&ni->nid, ret_ni->addr))
+		return false;
+	memcpy(ret_ni->ifname, ni->ifname, sizeof(ret_ni->ifname));
+	ret_ni->ifname[strcspn(ret_ni->ifname, ":")] = '\0'; /* "eth0:1" is on eth0 */
+	ret_ni->port = a->port;
+	ret_ni->port_bulk = a->port_bulk ? a->port_bulk : a->port;
+	return ret_ni->ifname[0] && !is_loopback(ret_ni->ifname);
+}
+
+static bool routes(struct lx_node *node)
+{
+	struct lx_routing_info info = { .state = LX_ROUTING_OFF };
+
+	if (node)
+		lx_routing_get(node, &info);
+	return info.state != LX_ROUTING_OFF;
+}
+
+/* Without it the slow path does everything; "lnetx bpf status" says why. */
+static void follow_routing(struct lx_programs *o, struct lx_node *node)
+{
+	bool wanted = routes(node);
+
+	if (wanted && !o->fastpath && !o->next)
+		o->next_forwards = !lx_fastpath_new(o->bpf, &o->next);
+	if (wanted || !o->fastpath || o->unwanted)
+		return;
+	if (node && o->fastpath_loaded)
+		lx_node_set_fastpath(node, NULL);
+	o->unwanted = true;
+}
+
+/* What the node may use from now on, or NULL. */
+static struct lx_fastpath *usable(const struct lx_programs *o)
+{
+	if (o->next)
+		return o->next_forwards ? o->next : NULL;
+	return o->fastpath_loaded && !o->unwanted ? o->fastpath : NULL;
+}
+
+void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
+{
+	struct lx_ni_info *list LX_AUTO_FREE = NULL;
+	struct lx_guard_ni *ni LX_AUTO_FREE = NULL;
+	struct settings a = { 0 };
+	size_t n = 0, n_guarded = 0;
+	struct lx_fastpath *fastpath;
+
+	if (node) {
+		int err = lx_ni_list(node, &list, &n);
+
+		ni = calloc(n + 1, sizeof(*ni));
+		if (err || !ni) {
+			lx_warn("guard=\"out of memory\" action=\"stays where it was\"");
+			return;
+		}
+		lx_tunable_each(node, read_tunable, &a);
+	}
+	for (size_t i = 0; i < n; i++)
+		n_guarded += describe(&list[i], &a, &ni[n_guarded]);
+	lx_guard_place(o->guard, ni, n_guarded, a.secure);
+	follow_routing(o, node);
+	fastpath = usable(o);
+	if (!node || !fastpath)
+		return;
+	for (size_t i = 0; i < n_guarded; i++)
+		lx_fastpath_attach(fastpath, ni[i].ifname);
+	lx_node_set_fastpath(node, fastpath);
+}
+
+bool lx_programs_leaves(const struct lx_programs *o)
+{
+	return o->unwanted;
+}
+
+void lx_programs_settle(struct lx_programs *o)
+{
+	if (o->unwanted) {
+		lx_fastpath_free(o->fastpath);
+		o->fastpath = NULL;
+		o->fastpath_loaded = o->unwanted = false;
+	}
+	if (o->next) {
+		o->fastpath = o->next;
+		o->fastpath_loaded = o->next_forwards;
+		o->next = NULL;
+	}
+}
+
+/* ---- changes ----------------------------------------------------------------------- */
+
+__attribute__((format(printf, 4, 5))) static int say(char *text, size_t size, int error,
+						     const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, size, fmt, ap);
+	va_end(ap);
+	return error;
+}
+
+/* What any change of the guard can fail with. */
+static int explain(struct lx_programs *o, int err, const char *what, char *text, size_t size)
+{
+	struct lx_guard_info info;
+
+	if (err == -EOPNOTSUPP && !lx_guard_info(o->guard, &info))
+		return say(text, size, err, "%s: the guard is not loaded: %s", what, info.reason);
+	return say(text, size, err, "%s: %s", what, strerror(-err));
+}
+
+static int set_rate(struct lx_programs *o, const struct lx_control_guard *req, char *text,
+		    size_t size)
+{
+	int64_t burst = req->burst;
+	int err;
+
+	if (req->rate == LX_UNSET)
+		return say(text, size, -EINVAL, "a burst needs a rate: rate N burst M");
+	if (burst == LX_UNSET)
+		burst = req->rate > LX_GUARD_BURST ? req->rate : LX_GUARD_BURST;
+	if (req->rate < 0 || req->rate > LX_GUARD_RATE_MAX)
+		return say(text, size, -ERANGE, "rate %lld is not in 0..%d connections a second",
+			   (long long)req->rate, LX_GUARD_RATE_MAX);
+	if (burst < 1 || burst > LX_GUARD_RATE_MAX)
+		return say(text, size, -ERANGE, "burst %lld is not in 1..%d connections",
+			   (long long)burst, LX_GUARD_RATE_MAX);
+	err = lx_guard_rate(o->guard, (uint32_t)req->rate, (uint32_t)burst);
+	return err ? explain(o, err, "rate not set", text, size) : 0;
+}
+
+int lx_programs_guard_set(struct lx_programs *o, const struct lx_control_guard *req, char *text,
+			  size_t size)
+{
+	int err = 0;
+
+	if (req->mode != LX_UNSET && (req->mode < 0 || req->mode >= LX_GUARD_MODES))
+		return say(text, size, -EINVAL, "mode %lld is unknown", (long long)req->mode);
+	if (req->rate != LX_UNSET || req->burst != LX_UNSET)
+		err = set_rate(o, req, text, size);
+	if (err || req->mode == LX_UNSET)
+		return err;
+	err = lx_guard_mode(o->guard, (enum lx_guard_mode)req->mode);
+	return err ? explain(o, err, "mode not set", text, size) : 0;
+}
+
+static bool is_neighbour(struct lx_node *node, const struct lx_nid *nid)
+{
+	struct lx_ni_info *list LX_AUTO_FREE = NULL;
+	size_t n;
+
+	if (lx_ni_list(node, &list, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].net == lx_nid_net(nid))
+			return true;
+	}
+	return false;
+}
+
+/* The first other NID by which a peer can be reached, or NULL. */
+static const struct lx_nid *other_nid(const struct lx_peer_info *peer, const struct lx_nid *nid)
+{
+	for (uint32_t i = 0; i < peer->n_nis; i++) {
+		if (!lx_nid_eq(&peer->ni[i].nid, nid))
+			return &peer->ni[i].nid;
+	}
+	return NULL;
+}
+
+/* Ends what there is of connections, and says what is left of the peer. */
+static int finish_ban(struct lx_node *node, const struct lx_nid *nid, char *text, size_t size)
+{
+	struct lx_peer_info *peer LX_AUTO_FREE = NULL;
+	const struct lx_nid *other = NULL;
+	int closed = lx_disconnect(node, nid);
+
+	if (closed < 0)
+		closed = 0;
+	if (!lx_peer_find(node, nid, &peer))
+		other = other_nid(peer, nid);
+	say(text, size, 0, "%s is banned, %d connections closed%s%s%s", lx_nid_str(nid), closed,
+	    other ? "; the peer has other NIDs: " : "", other ? lx_nid_str(other) : "",
+	    other ? ", ..." : "");
+	return closed;
+}
+
+int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx_control_ban *req,
+		    int64_t *ret_closed, char *text, size_t size)
+{
+	const char *nid = lx_nid_str(&req->nid);
+	int err;
+
+	if (lx_nid_eq(&req->nid, &lx_nid_any))
+		return say(text, size, -EINVAL, "ban whom? Give a NID");
+	if (node && !is_neighbour(node, &req->nid))
+		return say(text, size, -EHOSTUNREACH,
+			   "cannot ban %s: this node has no NI on net %s, its messages come by "
+			   "way of a router; see \"lnetx route show\"",
+			   nid, lx_net_str(lx_nid_net(&req->nid)));
+	err = lx_guard_ban(o->guard, &req->nid);
+	switch (err) {
+	case 0:
+		say(text, size, 0, "%s is banned", nid);
+		lx_info("peer=%s action=banned", nid);
+		*ret_closed = node ? finish_ban(node, &req->nid, text, size) : 0;
+		return 0;
+	case -EEXIST:
+		return say(text, size, err, "%s is banned already; see \"lnetx guard show\"", nid);
+	case -E2BIG:
+	case -ENOSPC:
+		return say(text, size, err,
+			   "cannot ban %s: there are %d bans, which is the most; remove some "
+			   "(lnetx guard unban), or deny a prefix",
+			   nid, LX_GUARD_BANS_MAX);
+	case -EAFNOSUPPORT:
+		return say(text, size, err, "cannot ban %s: not a NID on a net of type tcp", nid);
+	}
+	return explain(o, err, "ban not set", text, size);
+}
+
+int lx_programs_unban(struct lx_programs *o, const struct lx_control_ban *req, char *text,
+		      size_t size)
+{
+	int err = lx_guard_unban(o->guard, &req->nid);
+
+	if (!err)
+		lx_info("peer=%s action=unbanned", lx_nid_str(&req->nid));
+	if (err == -ENOENT || err == -EAFNOSUPPORT)
+		return say(text, size, err, "%s is not banned; see \"lnetx guard show\"",
+			   lx_nid_str(&req->nid));
+	return err ? explain(o, err, "ban not removed", text, size) : 0;
+}
+
+static int parse_prefix(const struct lx_control_prefix *req, struct lx_guard_prefix *ret_prefix,
+			char *text, size_t size)
+{
+	if (!lx_guard_parse(req->prefix, ret_prefix))
+		return 0;
+	return say(text, size, -EINVAL,
+		   "\"%s\": an address or a prefix is expected, without bits behind it: 10.1.0.0/16",
+		   req->prefix);
+}
+
+int lx_programs_prefix_add(struct lx_programs *o, const struct lx_control_prefix *req, char *text,
+			   size_t size)
+{
+	struct lx_guard_prefix prefix;
+	int err = parse_prefix(req, &prefix, text, size);
+
+	if (err)
+		return err;
+	if (req->action != LX_GUARD_ALLOW && req->action != LX_GUARD_DENY)
+		return say(text, size, -EINVAL, "%s: allow or deny?", req->prefix);
+	err = lx_guard_prefix_set(o->guard, &prefix, req->action);
+	if (err == -E2BIG)
+		return say(text, size, err, "cannot add %s: there are %d prefixes, which is the most",
+			   req->prefix, LX_GUARD_PREFIXES_MAX);
+	return err ? explain(o, err, "prefix not added", text, size) : 0;
+}
+
+int lx_programs_prefix_del(struct lx_programs *o, const struct lx_control_prefix *req, char *text,
+			   size_t size)
+{
+	struct lx_guard_prefix prefix;
+	int err = parse_prefix(req, &prefix, text, size);
+
+	if (err)
+		return err;
+	err = lx_guard_prefix_del(o->guard, &prefix);
+	if (err == -ENOENT)
+		return say(text, size, err, "there is no prefix %s; see \"lnetx guard show\"",
+			   req->prefix);
+	return err ? explain(o, err, "prefix not removed", text, size) : 0;
+}
+
+/* ---- shows ------------------------------------------------------------------------- */
+
+/* The fast path is shown also when it is not there, with the reason. */
+static void add_unloaded(const struct lx_programs *o, struct lx_bpf_info *info)
+{
+	struct lx_bpf_set_info *set = &info->set[info->n_sets];
+
+	if (o->fastpath || info->n_sets == LX_BPF_SETS_MAX)
+		return;
+	set->name = "forward";
+	snprintf(set->reason, sizeof(set->reason), "%s",
+		 info->enabled ? "this node does not route: it is loaded while routing is on"
+			       : "switched off: lnetxd runs with --no-bpf");
+	info->n_sets++;
+}
+
+int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
+			 struct lx_dump **ret_dump)
+{
+	struct lx_bpf_info *info = calloc(1, sizeof(*info));
+	struct settings tcp = { .fastpath = true };
+
+	if (!info)
+		return -ENOMEM;
+	if (d->node)
+		lx_tunable_each(d->node, read_tunable, &tcp);
+	lx_bpf_info(d->programs->bpf, info);
+	info->fastpath = tcp.fastpath;
+	add_unloaded(d->programs, info);
+	if (d->programs->fastpath_loaded)
+		lx_fastpath_info(d->programs->fastpath, tcp.fastpath_streams, info);
+	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);
+}
+
+int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *req,
+			   struct lx_dump **ret_dump)
+{
+	struct lx_guard_info *info = calloc(1, sizeof(*info));
+	int err = info ? lx_guard_info(d->programs->guard, info) : -ENOMEM;
+
+	if (err) {
+		free(info);
+		return err;
+	}
+	return lx_dump_new(&lx_control_guards, req->level, info, 1, sizeof(*info), ret_dump);
+}
+
+int lx_programs_show_bans(struct lx_daemon *d, const struct lx_control_show *req,
+			  struct lx_dump **ret_dump)
+{
+	struct lx_guard_ban_info *list;
+	size_t n;
+	int err = lx_guard_bans(d->programs->guard, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_bans, req->level, list, n, sizeof(*list), ret_dump);
+}
+
+int lx_programs_show_prefixes(struct lx_daemon *d, const struct lx_control_show *req,
+			      struct lx_dump **ret_dump)
+{
+	struct lx_guard_prefix_info *list;
+	size_t n;
+	int err = lx_guard_prefixes(d->programs->guard, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_prefixes, req->level, list, n, sizeof(*list),
+				 ret_dump);
+}
+
+int lx_programs_show_refusals(struct lx_daemon *d, const struct lx_control_show *req,
+			      struct lx_dump **ret_dump)
+{
+	struct lx_guard_refusal_info *list;
+	size_t n;
+	int err = lx_guard_refusals(d->programs->guard, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_refusals, req->level, list, n, sizeof(*list),
+				 ret_dump);
+}
+
+/* Not loaded: nothing to show; "lnetx bpf status" says why. */
+int lx_programs_show_streams(struct lx_daemon *d, const struct lx_control_show *req,
+			     struct lx_dump **ret_dump)
+{
+	struct lx_stream_info *list = NULL;
+	size_t n = 0;
+	int err = d->programs->fastpath_loaded ?
+			  lx_fastpath_stream_list(d->programs->fastpath, &list, &n) : 0;
+
+	return err ? err
+		   : lx_dump_new(&lx_control_streams, req->level, list, n, sizeof(*list), ret_dump);
+}
+
+int lx_programs_show_lanes(struct lx_daemon *d, const struct lx_control_show *req,
+			   struct lx_dump **ret_dump)
+{
+	struct lx_lane_info *list = NULL;
+	size_t n = 0;
+	int err = d->programs->fastpath_loaded ?
+			  lx_fastpath_lane_list(d->programs->fastpath, &list, &n) : 0;
+
+	return err ? err
+		   : lx_dump_new(&lx_control_lanes, req->level, list, n, sizeof(*list), ret_dump);
+}
