@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What a router forwards, what it drops, and who gets the blame. */
 #include "routeworld.h"
+#include "../../user/core/count.h"
 
 static void crosses(void **state)
 {
@@ -229,7 +230,7 @@ static void failed_forward_is_a_drop(void **state)
 	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
 	lx_sim_run(sim, 5 * SEC);
 	assert_true(exchange(10));
-	lx_core_stats_reset(r1->core);
+	lx_count_reset(r1->core);
 	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
 	for (int i = 0; i < 3; i++) {
 		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
@@ -251,7 +252,7 @@ static void lost_by_the_transport_is_a_drop(void **state)
 	struct lx_nid mine = nid("10.1.0.11@tcp2"), hop = nid("10.1.0.1@tcp2");
 	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
 
-	lx_core_stats_reset(r1->core);
+	lx_count_reset(r1->core);
 	lx_lnd_lost(&ni->ni, &hop, &n, 5000);
 	assert_int_equal(r1->core->stats.drop_count, 3);
 	assert_int_equal(r1->core->stats.drop_length, 5000);
@@ -269,7 +270,7 @@ static void missing_return_route_is_local(void **state)
 
 	assert_true(exchange(10));
 	lx_route_delete(s->core, LX_NET(2, 1), &lx_nid_any);
-	lx_core_stats_reset(s->core);
+	lx_count_reset(s->core);
 	post(s, 6, NULL, 1, 0, src, 10, LX_MD_OP_GET, 1);
 	get(a, mem(a, dst, 10, 2), "10.1.0.1@tcp2", 6, 1);
 	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);

@@ -19,7 +19,9 @@
 #include <stdlib.h>
 
 #include "announce.h"
+#include "change.h"
 #include "core.h"
+#include "count.h"
 #include "discover.h"
 
 #define PER_ROUND 200     /* pings, so a second */
@@ -109,7 +111,7 @@ void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users
 	uint64_t now = lx_core_now(core);
 	struct lx_peer *peer;
 
-	lx_core_count(core); /* what the fast path has carried */
+	lx_count_refresh(core); /* what the fast path has carried */
 	lx_list_for_each(peer, &core->peers, link) {
 		bool sending = peer->routed_ns && now - peer->routed_ns < SENDING_NS;
 
@@ -142,7 +144,7 @@ int lx_announce_describe(struct lx_core *core, struct lx_neighbour_info **ret_li
 	struct lx_peer *peer;
 	size_t n = 0;
 
-	lx_core_count(core);
+	lx_count_refresh(core);
 	lx_list_for_each(peer, &core->peers, link)
 		n++;
 	list = calloc(n + 1, sizeof(*list));
@@ -171,7 +173,7 @@ void lx_announce_begin(struct lx_core *core)
 {
 	/* The number that the information gets when it is next made anew. */
 	core->announced_seqno = core->target.seqno + 1;
-	lx_ping_target_changed(core, true);
+	lx_change_own_info(core);
 }
 
 int lx_announce_add(struct lx_core *core, const struct lx_nid *nid)

@@ -3,20 +3,16 @@
  * One core: made, driven and taken apart. Called by its owner (user/node, tests).
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "announce.h"
+#include "change.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
 #include "monitor.h"
 #include "msg.h"
 #include "track.h"
-
-const struct lx_tunable lx_core_tunables_table[] =
-	LX_TUNABLE_TABLE(lx_core_tunables, LX_CORE_TUNABLES);
 
 int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **ret_core)
 {
@@ -156,37 +152,6 @@ uint64_t lx_core_deadline(const struct lx_core *core)
 
 /* ---- tunables ------------------------------------------------------------------- */
 
-unsigned int lx_core_lnd_timeout(const struct lx_core *core)
-{
-	unsigned int timeout = (core->tun.lnet_transaction_timeout - 1) /
-			       (core->tun.lnet_retry_count + 1);
-
-	return timeout ? timeout : 1;
-}
-
-uint64_t lx_core_msg_deadline(struct lx_core *core)
-{
-	uint64_t s = (uint64_t)lx_core_lnd_timeout(core) * (core->tun.lnet_retry_count + 1) + 1;
-
-	return lx_core_now(core) + s * LX_NSEC;
-}
-
-/* Without health nothing is sent again. */
-static int64_t retries_of(const struct lx_core_tunables *tun)
-{
-	return tun->lnet_health_sensitivity ? tun->lnet_retry_count : 0;
-}
-
-const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun)
-{
-	static const struct lx_tunable_conflict timeout = {
-		.name = { "lnet_transaction_timeout", "lnet_retry_count" },
-		.why = "transaction_timeout has to be greater than retry_count",
-	};
-
-	return tun->lnet_transaction_timeout > retries_of(tun) ? NULL : &timeout;
-}
-
 int lx_core_tunable_set(struct lx_core *core, const char *name, const char *value)
 {
 	const struct lx_tunable *t = lx_tunable_lookup(lx_core_tunables_table, name);
@@ -198,7 +163,7 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 	r = lx_tunable_set(t, &tun, value);
 	if (r)
 		return r;
-	tun.lnet_retry_count = retries_of(&tun);
+	tun.lnet_retry_count = lx_core_tunables_retries(&tun);
 	if (lx_core_tunables_conflict(&tun))
 		return -EINVAL;
 
@@ -212,118 +177,7 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 		return lx_pool_resize(core, totals);
 	}
 	if (tun.lnet_peer_discovery_disabled != core->tun.lnet_peer_discovery_disabled)
-		lx_ping_target_changed(core, true);
+		lx_change_own_info(core);
 	core->tun = tun;
 	return 0;
-}
-
-/* ---- reports ---------------------------------------------------------------------- */
-
-void lx_core_policy_changed(struct lx_core *core, const struct lx_nid *nid, uint32_t id)
-{
-	struct lx_core_ni *ni;
-	struct lx_net *net;
-
-	lx_ni_for_each(net, ni, core) {
-		if (ni->ni.lnd->policy_changed)
-			ni->ni.lnd->policy_changed(&ni->ni, nid, id);
-	}
-}
-
-static void peer_policy_changed(struct lx_core *core, const struct lx_nid *primary)
-{
-	struct lx_peer_ni *first = lx_peer_ni_lookup(core, primary), *pni;
-	struct lx_peer_net *net;
-
-	if (!first || !first->net)
-		return;
-	lx_peer_ni_for_each(net, pni, lx_peer_of(first))
-		lx_core_policy_changed(core, &pni->nid, LX_NET_U32_ANY);
-}
-
-/* What may make another next hop the right one, and of which messages. */
-static void note_policy(struct lx_core *core, const struct lx_change *change)
-{
-	switch (change->type) {
-	case LX_CHANGE_PEER_ADD:
-	case LX_CHANGE_PEER_UP:
-	case LX_CHANGE_PEER_DEL: /* its NIDs leave it one by one (peer.c) */
-	case LX_CHANGE_CONN_UP:
-	case LX_CHANGE_CONN_DOWN:
-		break;
-	case LX_CHANGE_PEER_DOWN:
-		lx_core_policy_changed(core, &change->nid, LX_NET_U32_ANY);
-		break;
-	case LX_CHANGE_PEER_CHANGED:
-		peer_policy_changed(core, &change->nid);
-		break;
-	case LX_CHANGE_ROUTE_ADD:
-	case LX_CHANGE_ROUTE_DEL:
-	case LX_CHANGE_ROUTE_UP:
-	case LX_CHANGE_ROUTE_DOWN:
-		lx_core_policy_changed(core, NULL, change->net);
-		break;
-	default:
-		lx_core_policy_changed(core, NULL, LX_NET_U32_ANY);
-	}
-}
-
-void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
-		    uint32_t net, const char *fmt, ...)
-{
-	struct lx_change change = { .type = type, .nid = *nid, .net = net };
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(change.text, sizeof(change.text), fmt, ap);
-	va_end(ap);
-	note_policy(core, &change);
-	core->ops->change(&change, core->ops_arg);
-}
-
-void lx_core_drop(struct lx_core *core, enum lx_reason reason, size_t bytes)
-{
-	core->stats.drop_count++;
-	core->stats.drop_length += bytes;
-	core->stats.drops[reason]++;
-}
-
-void lx_core_count(struct lx_core *core)
-{
-	struct lx_core_ni *ni;
-	struct lx_net *net;
-
-	lx_ni_for_each(net, ni, core) {
-		if (ni->ni.lnd->count)
-			ni->ni.lnd->count(&ni->ni);
-	}
-}
-
-void lx_core_stats_reset(struct lx_core *core)
-{
-	struct lx_peer_net *peer_net;
-	struct lx_peer_ni *pni;
-	struct lx_peer *peer;
-	struct lx_core_ni *ni;
-	struct lx_stats now;
-	struct lx_net *net;
-
-	lx_core_count(core);
-	now = core->stats;
-	core->stats = (struct lx_stats){
-		.msgs_alloc = now.msgs_alloc,
-		.msgs_max = now.msgs_alloc,
-		.rst_alloc = now.rst_alloc,
-	};
-	lx_ni_for_each(net, ni, core) {
-		ni->traffic = (struct lx_traffic){ 0 };
-		ni->tx_credits_min = ni->tx_credits;
-	}
-	lx_list_for_each(peer, &core->peers, link) {
-		lx_peer_ni_for_each(peer_net, pni, peer) {
-			pni->traffic = (struct lx_traffic){ 0 };
-			pni->tx->min = lx_credit_now(pni->tx);
-			pni->rtr->min = lx_credit_now(pni->rtr);
-		}
-	}
 }

@@ -151,31 +151,7 @@ uint64_t lx_core_deadline(const struct lx_core *core);
 
 /* ---- tunables ----------------------------------------------------------------- */
 
-/* Seconds an LND may take for one attempt, and a message in all (lnet.md 13.4). */
-unsigned int lx_core_lnd_timeout(const struct lx_core *core);
-uint64_t lx_core_msg_deadline(struct lx_core *core);
-
-/* Values that cannot both be so (lnet.md 13.4); NULL: there are none. */
-const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun);
-
 /* Sets one by name and lets it take effect. -ENOENT, -EINVAL, -ERANGE (lnet.md 13.4). */
 int lx_core_tunable_set(struct lx_core *core, const char *name, const char *value);
-
-/* ---- reports of what happens -------------------------------------------------- */
-
-void lx_core_change(struct lx_core *core, enum lx_change_type type, const struct lx_nid *nid,
-		    uint32_t net, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-/* Tells transports that next hops may be others now, and of what; as policy_changed() (lnd.h). */
-void lx_core_policy_changed(struct lx_core *core, const struct lx_nid *nid, uint32_t net);
-
-/* Brings the counters up to date with what transports carry by themselves. */
-void lx_core_count(struct lx_core *core);
-
-/* All counters to 0, but for what counts things that exist now. */
-void lx_core_stats_reset(struct lx_core *core);
-
-/* Counts a message thrown away on receipt: @bytes of payload, why. */
-void lx_core_drop(struct lx_core *core, enum lx_reason reason, size_t bytes);
 
 #endif

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "../base/log.h"
+#include "change.h"
 #include "core.h"
 #include "discover.h"
 #include "probe.h"
@@ -267,9 +268,11 @@ static enum step merge(struct lx_peer *peer)
 		peer->primary = *primary;
 	merge_nids(peer, info);
 	free(info);
-	if (fingerprint(peer) != before)
-		lx_core_change(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
+	if (fingerprint(peer) != before) {
+		lx_peer_policy_changed(peer);
+		lx_change_tell(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
 			       "nids=%u", peer->n_nis);
+	}
 	return STEP_AGAIN;
 }
 

@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #include "announce.h"
+#include "change.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -128,7 +129,7 @@ __attribute__((format(printf, 2, 3))) static void report(struct lx_core *core, c
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	lx_core_change(core, LX_CHANGE_ROUTING, &lx_nid_any, LX_NET_U32_ANY, "%s", text);
+	lx_change_tell(core, LX_CHANGE_ROUTING, &lx_nid_any, LX_NET_U32_ANY, "%s", text);
 }
 
 /* The silence of nets counts only while we are a router. */

@@ -11,6 +11,7 @@
 
 #include "../base/log.h"
 #include "core.h"
+#include "count.h"
 #include "credit.h"
 #include "discover.h"
 #include "msg.h"
@@ -52,196 +53,6 @@ bool lx_msg_is_reserved(const struct lx_core_msg *msg)
 	       (hdr->type == LX_MSG_GET && lx_le32(hdr->cmd.get.portal) == LX_PORTAL_RESERVED);
 }
 
-/* ---- counters (lnet.md 15) ------------------------------------------------------ */
-
-static uint64_t *type_counter(struct lx_type_counts *counts, uint32_t type)
-{
-	switch (type) {
-	case LX_MSG_ACK:
-		return &counts->ack;
-	case LX_MSG_PUT:
-		return &counts->put;
-	case LX_MSG_GET:
-		return &counts->get;
-	case LX_MSG_REPLY:
-		return &counts->reply;
-	default:
-		return &counts->hello;
-	}
-}
-
-static void count_sent(struct lx_core_msg *msg)
-{
-	struct lx_stats *stats = &msg->core->stats;
-	uint32_t type = msg->m.hdr.type;
-
-	if (msg->m.routing) {
-		stats->route_count++;
-		stats->route_length += msg->m.hdr.payload_length;
-	} else {
-		stats->send_count++;
-		stats->send_length += msg->m.hdr.payload_length;
-	}
-	msg->txni->traffic.io.send++;
-	++*type_counter(&msg->txni->traffic.sent, type);
-	if (type == LX_MSG_PUT) {
-		uint64_t nsec = lx_core_now(msg->core) - msg->sent_ns;
-
-		lx_latency_add(&msg->txni->traffic.put_egress, nsec);
-		if (msg->txpeer)
-			lx_latency_add(&msg->txpeer->traffic.put_egress, nsec);
-	}
-	if (msg->txpeer) {
-		msg->txpeer->traffic.io.send++;
-		++*type_counter(&msg->txpeer->traffic.sent, type);
-	}
-}
-
-void lx_msg_count_received(struct lx_core_msg *msg)
-{
-	struct lx_stats *stats = &msg->core->stats;
-	uint32_t type = msg->m.hdr.type;
-
-	if (!msg->m.routing) {
-		stats->recv_count++;
-		stats->recv_length += msg->m.hdr.payload_length;
-	}
-	msg->rxni->traffic.io.recv++;
-	++*type_counter(&msg->rxni->traffic.received, type);
-	msg->rxpeer->traffic.io.recv++;
-	++*type_counter(&msg->rxpeer->traffic.received, type);
-}
-
-static uint64_t add_types(struct lx_type_counts *to, const struct lx_type_counts *n)
-{
-	to->put += n->put;
-	to->get += n->get;
-	to->reply += n->reply;
-	to->ack += n->ack;
-	return n->put + n->get + n->reply + n->ack;
-}
-
-static void add_offloaded(struct lx_traffic *traffic, const struct lx_offloaded *c)
-{
-	traffic->io.recv += add_types(&traffic->received, &c->received);
-	traffic->io.send += add_types(&traffic->sent, &c->sent);
-}
-
-void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid, const struct lx_offloaded *c)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
-	struct lx_type_counts routed = { 0 };
-	uint64_t n = add_types(&routed, &c->received);
-
-	/* Counted where it comes from: what goes out is the same messages. */
-	ni->core->stats.route_count += n;
-	ni->core->stats.route_length += c->payload;
-	add_offloaded(&lx_core_ni(ni)->traffic, c);
-	if (pni)
-		add_offloaded(&pni->traffic, c);
-	if (n)
-		lx_parse_offloaded(lx_core_ni(ni), pni, c->src_net);
-}
-
-void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type)
-{
-	ni->traffic.io.drop++;
-	++*type_counter(&ni->traffic.dropped, type);
-	if (peer) {
-		peer->traffic.io.drop++;
-		++*type_counter(&peer->traffic.dropped, type);
-	}
-}
-
-/* Whose fault it was, as the transport or the core found (lnet.md 13.2). */
-static void count_failed(struct lx_core_msg *msg)
-{
-	struct lx_ni_health none_ni = { 0 }, *ni = msg->txni ? &msg->txni->health : &none_ni;
-	struct lx_peer_health none_peer = { 0 };
-	struct lx_peer_health *peer = msg->txpeer ? &msg->txpeer->health : &none_peer;
-	struct lx_stats *stats = &msg->core->stats;
-
-	switch (msg->m.hstatus) {
-	case LX_HSTATUS_LOCAL_INTERRUPT:
-		stats->local_interrupt_count++;
-		ni->interrupts++;
-		break;
-	case LX_HSTATUS_LOCAL_DROPPED:
-		stats->local_dropped_count++;
-		ni->dropped++;
-		break;
-	case LX_HSTATUS_LOCAL_ABORTED:
-		stats->local_aborted_count++;
-		ni->aborted++;
-		break;
-	case LX_HSTATUS_LOCAL_NO_ROUTE:
-		stats->local_no_route_count++;
-		ni->no_route++;
-		break;
-	case LX_HSTATUS_LOCAL_TIMEOUT:
-		stats->local_timeout_count++;
-		ni->timeouts++;
-		break;
-	case LX_HSTATUS_LOCAL_ERROR:
-		stats->local_error_count++;
-		ni->error++;
-		break;
-	case LX_HSTATUS_REMOTE_DROPPED:
-		stats->remote_dropped_count++;
-		peer->dropped++;
-		break;
-	case LX_HSTATUS_REMOTE_ERROR:
-		stats->remote_error_count++;
-		peer->error++;
-		break;
-	case LX_HSTATUS_REMOTE_TIMEOUT:
-		stats->remote_timeout_count++;
-		peer->timeout++;
-		break;
-	case LX_HSTATUS_NETWORK_TIMEOUT:
-		stats->network_timeout_count++;
-		peer->network_timeout++;
-		break;
-	default:
-		break;
-	}
-}
-
-/*
- * What has come to be forwarded, or was to be the answer to a request, and does not leave is
- * a message that is thrown away. Counted here, whichever way it ends, and so once.
- */
-static void count_lost(struct lx_core_msg *msg)
-{
-	struct lx_core_ni *ni = msg->txni ? msg->txni : msg->rxni;
-	enum lx_reason reason = msg->drop;
-
-	if (!reason)
-		reason = msg->status == -ESHUTDOWN ? LX_REASON_SHUTDOWN : LX_REASON_SEND_FAILED;
-	lx_core_drop(msg->core, reason, msg->m.hdr.payload_length);
-	if (!ni)
-		ni = lx_ni_lookup(msg->core, &msg->src_param);
-	if (ni)
-		lx_msg_count_dropped(ni, msg->txpeer, msg->m.hdr.type);
-}
-
-/* The same of messages that the transport has carried by itself. */
-void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
-		 uint64_t payload)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, next_hop);
-	struct lx_traffic *traffic = &lx_core_ni(ni)->traffic;
-	struct lx_stats *stats = &ni->core->stats;
-	uint64_t all = add_types(&traffic->dropped, n);
-
-	traffic->io.drop += all;
-	stats->drop_count += all;
-	stats->drop_length += payload;
-	stats->drops[LX_REASON_SEND_FAILED] += all;
-	if (pni)
-		pni->traffic.io.drop += add_types(&pni->traffic.dropped, n);
-}
-
 /* ---- the end -------------------------------------------------------------------- */
 
 static void msg_end(struct lx_core_msg *msg)
@@ -249,11 +60,11 @@ static void msg_end(struct lx_core_msg *msg)
 	struct lx_core *core = msg->core;
 
 	if (msg->phase == LX_PHASE_TX && !msg->status)
-		count_sent(msg);
+		lx_count_sent(msg);
 	else if (msg->status)
-		count_failed(msg);
+		lx_count_failed(msg);
 	if (msg->status && (msg->transit || msg->drop))
-		count_lost(msg);
+		lx_count_lost(msg);
 
 	if (msg->md) {
 		msg->event.status = msg->status;
@@ -485,7 +296,7 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 	msg->internal = internal;
 	if (self)
 		msg->src_param = *self;
-	msg->m.deadline_ns = lx_core_msg_deadline(core);
+	msg->m.deadline_ns = lx_core_tunables_deadline(core);
 	msg->m.hdr.dst_nid = target->nid;
 	msg->m.hdr.dst_pid = target->pid;
 	msg->m.hdr.src_pid = LX_PID_LUSTRE;

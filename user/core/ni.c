@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "core.h"
 #include "credit.h"
 #include "msg.h"
@@ -189,9 +190,9 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 	/* A net that is local now needs no route, and we are nobody's gateway to ourselves. */
 	lx_route_delete(core, net->id, &lx_nid_any);
 	lx_route_delete_own(core, &ni->ni.nid);
-	lx_core_change(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s%s",
+	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s%s",
 		       ni->ni.ifname, other ? " (its tunables are those of the net's first NI)" : "");
-	lx_ping_target_changed(core, true);
+	lx_change_own_info(core);
 	if (ret_ni)
 		*ret_ni = ni;
 	return 0;
@@ -227,7 +228,7 @@ void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 		return;
 	ni->state = LX_NI_STOPPING;
 	lx_list_del(&ni->link);
-	lx_core_change(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net->id, "interface=%s",
+	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net->id, "interface=%s",
 		       ni->ni.ifname);
 	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 	drop_waiting_rx(core, ni);
@@ -241,7 +242,7 @@ void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 	ni->net = NULL;
 	if (core->lo == ni)
 		core->lo = NULL;
-	lx_ping_target_changed(core, true);
+	lx_change_own_info(core);
 	ni->ni.lnd->shutdown(&ni->ni);
 }
 
@@ -271,12 +272,12 @@ static void status_update(struct lx_core *core, struct lx_core_ni *ni)
 	if (was_down == !!ni->down.why)
 		return;
 	if (was_down)
-		lx_core_change(core, LX_CHANGE_NI_UP, &ni->ni.nid, ni->ni.net, "interface=%s",
+		lx_change_tell(core, LX_CHANGE_NI_UP, &ni->ni.nid, ni->ni.net, "interface=%s",
 			       ni->ni.ifname);
 	else
-		lx_core_change(core, LX_CHANGE_NI_DOWN, &ni->ni.nid, ni->ni.net,
+		lx_change_tell(core, LX_CHANGE_NI_DOWN, &ni->ni.nid, ni->ni.net,
 			       "interface=%s: %s", ni->ni.ifname, lx_down_str(&ni->down));
-	lx_ping_target_changed(core, true);
+	lx_change_own_info(core);
 }
 
 void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent)
@@ -312,7 +313,7 @@ uint64_t lx_lnd_now(struct lx_ni *ni)
 
 unsigned int lx_lnd_timeout(struct lx_ni *ni)
 {
-	return lx_core_lnd_timeout(ni->core);
+	return lx_core_tunables_lnd_timeout(ni->core);
 }
 
 /* ---- description ---------------------------------------------------------------------------- */

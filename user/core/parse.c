@@ -13,6 +13,7 @@
 
 #include "announce.h"
 #include "core.h"
+#include "count.h"
 #include "credit.h"
 #include "discover.h"
 #include "msg.h"
@@ -29,8 +30,8 @@ static void discard(struct lx_core_msg *msg)
 
 void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason)
 {
-	lx_core_drop(msg->core, reason, msg->m.hdr.payload_length);
-	lx_msg_count_dropped(msg->rxni, msg->rxpeer, msg->m.hdr.type);
+	lx_count_drop(msg->core, reason, msg->m.hdr.payload_length);
+	lx_count_dropped(msg->rxni, msg->rxpeer, msg->m.hdr.type);
 	discard(msg);
 	lx_msg_finish(msg, 0);
 }
@@ -119,15 +120,18 @@ static bool is_asymmetric(const struct lx_core_msg *msg, const struct lx_nid *fr
 	       !has_route_through(lx_peer_of(msg->rxpeer), src_net);
 }
 
-void lx_parse_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net)
+void lx_lnd_offloaded(struct lx_ni *lni, const struct lx_nid *nid, const struct lx_offloaded *c)
 {
-	if (ni->state != LX_NI_UP)
+	struct lx_peer_ni *from = lx_peer_ni_lookup(lni->core, nid);
+	struct lx_core_ni *ni = lx_core_ni(lni);
+
+	if (!lx_count_offloaded(ni, from, c) || ni->state != LX_NI_UP)
 		return;
 	note_ni(ni);
 	if (!from)
 		return;
-	note_sender(ni->ni.core, from, src_net);
-	lx_announce_routed(ni->ni.core, from);
+	note_sender(lni->core, from, c->src_net);
+	lx_announce_routed(lni->core, from);
 }
 
 /* ---- for us ---------------------------------------------------------------------------- */
@@ -164,7 +168,7 @@ static void answer_to(struct lx_core_msg *answer, const struct lx_core_msg *requ
 	answer->src_param = hdr->dst_nid;
 	if (lx_nid_net(&hdr->src_nid) != lx_nid_net(&request->rxpeer->nid))
 		answer->rtr_param = request->rxpeer->nid;
-	answer->m.deadline_ns = lx_core_msg_deadline(answer->core);
+	answer->m.deadline_ns = lx_core_tunables_deadline(answer->core);
 	answer->m.hdr = (struct lx_hdr){
 		.dst_nid = hdr->src_nid,
 		.dst_pid = hdr->src_pid,
@@ -194,7 +198,7 @@ static void become_reply(struct lx_core_msg *msg, struct lx_md *md, size_t offse
 {
 	const struct lx_hdr get = msg->m.hdr;
 
-	lx_msg_count_received(msg);
+	lx_count_received(msg);
 	msg->md = md;
 	answer_to(msg, msg, &get);
 	msg->m.hdr.type = LX_MSG_REPLY;
@@ -388,13 +392,13 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 	}
 	if (verdict == ILLEGAL) {
 		core->stats.errors++;
-		lx_core_drop(core, reason, 0);
+		lx_count_drop(core, reason, 0);
 		return -EPROTO;
 	}
 	msg = verdict == ACCEPT ? incoming_new(ni, hdr, from, rx, &reason) : NULL;
 	if (!msg) {
-		lx_core_drop(core, reason, hdr->payload_length);
-		lx_msg_count_dropped(ni, NULL, hdr->type);
+		lx_count_drop(core, reason, hdr->payload_length);
+		lx_count_dropped(ni, NULL, hdr->type);
 		lni->lnd->recv(lni, rx, NULL, NULL, hdr->payload_length);
 		return 0;
 	}
@@ -423,7 +427,7 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 void lx_parse_received(struct lx_core_msg *msg)
 {
 	if (!msg->status)
-		lx_msg_count_received(msg);
+		lx_count_received(msg);
 	if (!msg->status && msg->m.routing) {
 		msg->phase = LX_PHASE_NEW;
 		msg->transit = true;

@@ -8,11 +8,4 @@
 /* The transport has finished receiving (msg->status says how). */
 void lx_parse_received(struct lx_core_msg *msg);
 
-/* Messages of @from (NULL: not known) came in by @ni, from net @src_net, and did not come here. */
-void lx_parse_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *from, uint32_t src_net);
-
-/* msg.c */
-void lx_msg_count_received(struct lx_core_msg *msg);
-void lx_msg_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type);
-
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "announce.h"
+#include "change.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -136,6 +137,15 @@ void lx_peer_net_down(struct lx_core *core, uint32_t net)
 
 /* ---- making and moving ------------------------------------------------------------------- */
 
+void lx_peer_policy_changed(struct lx_peer *peer)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer)
+		lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
+}
+
 static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *primary)
 {
 	struct lx_peer *peer = calloc(1, sizeof(*peer));
@@ -219,7 +229,7 @@ static void peer_ni_detach(struct lx_peer_ni *pni)
 	}
 	if (peer->n_nis && lx_nid_eq(&peer->primary, &pni->nid))
 		peer->primary = lx_peer_first_ni(peer)->nid;
-	lx_core_policy_changed(peer->core, &pni->nid, LX_NET_U32_ANY);
+	lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
 }
 
 /* Takes a dead end out: what waits on it fails, what holds it lets go later. */
@@ -295,7 +305,7 @@ int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
 		lx_peer_delete(peer);
 		return r;
 	}
-	lx_core_change(core, LX_CHANGE_PEER_ADD, nid, LX_NET_U32_ANY, "%s", "");
+	lx_change_tell(core, LX_CHANGE_PEER_ADD, nid, LX_NET_U32_ANY, "%s", "");
 	*ret_pni = lx_peer_ni_lookup(core, nid);
 	return 0;
 }
@@ -364,7 +374,7 @@ void lx_peer_delete(struct lx_peer *peer)
 	if (peer->deleted)
 		return;
 	peer->deleted = true;
-	lx_core_change(core, LX_CHANGE_PEER_DEL, &peer->primary, LX_NET_U32_ANY, "%s", "");
+	lx_change_tell(core, LX_CHANGE_PEER_DEL, &peer->primary, LX_NET_U32_ANY, "%s", "");
 	lx_discover_cancel(peer, -ESHUTDOWN);
 	lx_route_delete_through(peer);
 	while ((net = lx_list_first(&peer->nets, struct lx_peer_net, link)))
@@ -465,7 +475,8 @@ int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf)
 		peer->state |= LX_PEER_LOCK_PRIMARY;
 	for (size_t i = 0; i < conf->n_nids && !r; i++)
 		r = lx_peer_take_nid(peer, &conf->nid[i]);
-	lx_core_change(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
+	lx_peer_policy_changed(peer);
+	lx_change_tell(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
 		       "configured");
 	return r;
 }
@@ -531,7 +542,7 @@ int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, b
 static void status_changed(struct lx_core *core, struct lx_peer_ni *pni,
 			   enum lx_change_type type)
 {
-	lx_core_change(core, type, &pni->nid, LX_NET_U32_ANY, "%s", lx_down_str(&pni->down));
+	lx_change_tell(core, type, &pni->nid, LX_NET_U32_ANY, "%s", lx_down_str(&pni->down));
 	if (pni->net && !lx_list_empty(&lx_peer_of(pni)->routes))
 		lx_core_kick(core);
 }

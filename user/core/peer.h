@@ -161,6 +161,9 @@ int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, b
 void lx_peer_net_up(struct lx_core *core, uint32_t net);
 void lx_peer_net_down(struct lx_core *core, uint32_t net);
 
+/* Messages to any of its NIDs may have another next hop now. */
+void lx_peer_policy_changed(struct lx_peer *peer);
+
 /* The only ways by which a peer NI's status changes: who watches is told. */
 void lx_peer_ni_set_up(struct lx_core *core, struct lx_peer_ni *pni);
 void lx_peer_ni_set_down(struct lx_core *core, struct lx_peer_ni *pni, enum lx_down_why why,

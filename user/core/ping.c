@@ -221,13 +221,6 @@ void lx_ping_target_stop(struct lx_core *core)
 	core->target.buffer = core->target.push = NULL;
 }
 
-void lx_ping_target_changed(struct lx_core *core, bool push)
-{
-	core->target.stale = true;
-	core->target.push_wanted |= push;
-	lx_core_kick(core);
-}
-
 void lx_ping_target_refresh(struct lx_core *core)
 {
 	struct lx_ping_target *target = &core->target;
@@ -245,7 +238,5 @@ void lx_ping_target_refresh(struct lx_core *core)
 		target->stale = true; /* again with the next work */
 		return;
 	}
-	if (target->push_wanted)
-		lx_discover_push_all(core);
-	target->push_wanted = false;
+	lx_discover_push_all(core);
 }

@@ -26,17 +26,14 @@ struct lx_ping_target {
 	struct lx_handle ping_me, push_me;
 	struct lx_ping_buffer *push;    /* what the next push is put into */
 	size_t push_bytes;              /* room it should have */
-	bool stale;                     /* rebuild when work is done */
+	bool stale;                     /* rebuild it when work is done, and tell the peers */
 	bool push_unposted;             /* no memory when it was to be posted again */
-	bool push_wanted;               /* then tell the peers */
 };
 
 int lx_ping_target_start(struct lx_core *core);
 void lx_ping_target_stop(struct lx_core *core);
 
-/* Something we tell changed; @push: peers that know us are told. */
-void lx_ping_target_changed(struct lx_core *core, bool push);
-/* Does the rebuilding; part of lx_core_work(). */
+/* Rebuilds our information if it is stale (lx_change_own_info()); part of lx_core_work(). */
 void lx_ping_target_refresh(struct lx_core *core);
 
 struct lx_ping_buffer *lx_ping_buffer_new(size_t length);

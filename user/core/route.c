@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "core.h"
 #include "credit.h"
 #include "discover.h"
@@ -150,7 +151,7 @@ int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
 	lx_list_append(&route->gateway->routes, &route->gateway_link);
 	insert_somewhere(core, rnet, route);
 	update(route);
-	lx_core_change(core, LX_CHANGE_ROUTE_ADD, &route->nid, rnet->id, "%s", "");
+	lx_change_tell(core, LX_CHANGE_ROUTE_ADD, &route->nid, rnet->id, "%s", "");
 	/* The gateway is checked by the next second's round. */
 	return 0;
 }
@@ -160,7 +161,7 @@ static void route_free(struct lx_core *core, struct lx_route *route)
 	struct lx_peer *gateway = route->gateway;
 	struct lx_rnet *rnet = route->rnet;
 
-	lx_core_change(core, LX_CHANGE_ROUTE_DEL, &route->nid, rnet->id, "%s", "");
+	lx_change_tell(core, LX_CHANGE_ROUTE_DEL, &route->nid, rnet->id, "%s", "");
 	lx_list_del(&route->link);
 	lx_list_del(&route->gateway_link);
 	if (lx_list_empty(&gateway->routes)) {
@@ -475,7 +476,7 @@ void lx_route_report(struct lx_core *core)
 				continue;
 			route->shown_alive = !route->down.why;
 			lx_route_describe_down(route, &down);
-			lx_core_change(core,
+			lx_change_tell(core,
 				       route->down.why ? LX_CHANGE_ROUTE_DOWN : LX_CHANGE_ROUTE_UP,
 				       &route->nid, rnet->id, "%s", down.reason);
 		}

@@ -7,22 +7,8 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "count.h"
 #include "track.h"
-
-void lx_latency_add(struct lx_latency *latency, uint64_t nsec)
-{
-	uint64_t n = ++latency->samples;
-
-	if (n == 1 || nsec < latency->min_nsec)
-		latency->min_nsec = nsec;
-	if (nsec > latency->max_nsec)
-		latency->max_nsec = nsec;
-	/* A running mean: exact enough, and it cannot overflow. */
-	if (nsec >= latency->avg_nsec)
-		latency->avg_nsec += (nsec - latency->avg_nsec) / n;
-	else
-		latency->avg_nsec -= (latency->avg_nsec - nsec) / n;
-}
 
 static bool wanted(const struct lx_core_msg *msg)
 {
@@ -66,8 +52,8 @@ void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *
 		uint64_t nsec = lx_core_now(md->core) - tracker->sent_ns;
 		bool get = tracker->request == LX_MSG_GET;
 
-		lx_latency_add(get ? &rxni->traffic.get_rtt : &rxni->traffic.put_ack, nsec);
-		lx_latency_add(get ? &rxpeer->traffic.get_rtt : &rxpeer->traffic.put_ack, nsec);
+		lx_count_latency(get ? &rxni->traffic.get_rtt : &rxni->traffic.put_ack, nsec);
+		lx_count_latency(get ? &rxpeer->traffic.get_rtt : &rxpeer->traffic.put_ack, nsec);
 	}
 	md->tracker = NULL;
 	md->core->stats.rst_alloc--;

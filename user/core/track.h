@@ -25,6 +25,4 @@ void lx_track_tick(struct lx_core *core);
 /* Ends all, as expired: no response will come any more. */
 void lx_track_stop(struct lx_core *core);
 
-void lx_latency_add(struct lx_latency *latency, uint64_t nsec);
-
 #endif

@@ -60,4 +60,18 @@ LX_TUNABLE_STRUCT(lx_core_tunables, LX_CORE_TUNABLES);
 
 extern const struct lx_tunable lx_core_tunables_table[];
 
+struct lx_core;
+
+/* Values that cannot both be so (lnet.md 13.4); NULL: there are none. */
+const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun);
+
+/* How often a message is sent again: never without health. */
+int64_t lx_core_tunables_retries(const struct lx_core_tunables *tun);
+
+/* Seconds an LND may take for one attempt (lnet.md 13.4). */
+unsigned int lx_core_tunables_lnd_timeout(const struct lx_core *core);
+
+/* When a message that is sent now is given up, in ops->now() time. */
+uint64_t lx_core_tunables_deadline(struct lx_core *core);
+
 #endif

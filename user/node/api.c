@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../core/announce.h"
+#include "../core/count.h"
 #include "../core/monitor.h"
 #include "../core/msg.h"
 #include "../core/reach.h"
@@ -323,13 +324,13 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
-	return LOCKED(node, (lx_core_count(node->core),
+	return LOCKED(node, (lx_count_refresh(node->core),
 			     lx_ni_describe_all(node->core, ret_list, ret_n)));
 }
 
 int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *ret_n)
 {
-	return LOCKED(node, (lx_core_count(node->core),
+	return LOCKED(node, (lx_count_refresh(node->core),
 			     lx_peer_describe_all(node->core, ret_list, ret_n)));
 }
 
@@ -345,7 +346,7 @@ int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_
 
 	lx_node_lock(node);
 	pni = lx_peer_ni_lookup(node->core, nid);
-	lx_core_count(node->core);
+	lx_count_refresh(node->core);
 	r = pni ? lx_peer_describe(lx_peer_of(pni), ret_peer) : -ENOENT;
 	lx_node_unlock(node);
 	return r;
@@ -410,7 +411,7 @@ void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info)
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)
 {
 	lx_node_lock(node);
-	lx_core_count(node->core);
+	lx_count_refresh(node->core);
 	*ret_stats = node->core->stats;
 	lx_node_unlock(node);
 }
@@ -418,7 +419,7 @@ void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)
 void lx_stats_reset(struct lx_node *node)
 {
 	lx_node_lock(node);
-	lx_core_stats_reset(node->core);
+	lx_count_reset(node->core);
 	lx_node_unlock(node);
 }
 
