@@ -110,7 +110,7 @@ GOLDEN_HELP_SRCS := $(filter-out $(GOLDEN_SRCS),$(wildcard tests/golden/*.c))
 RDMA_SRCS := $(if $(no_o2ib),,$(wildcard tests/rdma/test_*.c))
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_HELP_SRCS := $(filter-out $(FUZZ_SRCS),$(wildcard tests/fuzz/*.c))
-PUBLIC_HEADERS := $(addprefix include/lnetx/,lnetx.h conf.h nid.h tunable.h info.h reasons.h wire.h)
+PUBLIC_HEADERS := $(wildcard include/lnetx/*.h)
 
 comma := ,
 obj = $(patsubst %.c,$(B)/%.o,$(1))

@@ -12,7 +12,7 @@
 #ifndef LX_BPF_COMPAT_H
 #define LX_BPF_COMPAT_H
 
-#include "../include/lnetx/abi.h"
+#include "../include/internal/abi.h"
 
 #define LX_CAS(ptr, old, new) __sync_val_compare_and_swap(ptr, old, new)
 #define LX_ADD(ptr, n) __sync_fetch_and_add(ptr, n)

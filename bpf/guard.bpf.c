@@ -13,7 +13,7 @@
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../include/lnetx/abi.h"
+#include "../include/internal/abi.h"
 
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy

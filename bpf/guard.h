@@ -12,7 +12,7 @@
 #ifndef LX_GUARD_PROGRAM_H
 #define LX_GUARD_PROGRAM_H
 
-#include "../include/lnetx/guard_abi.h"
+#include "../include/internal/guard_abi.h"
 #include "packet.h"
 
 #define LX_GUARD_PORT_PRIVILEGED 1023

@@ -19,7 +19,7 @@
 #ifndef LX_BPF_PARSE_H
 #define LX_BPF_PARSE_H
 
-#include "../include/lnetx/admit.h"
+#include "../include/internal/admit.h"
 
 #include "extent.h"
 #include "lane.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 /*
  * How far in things are. The reference prints nets, routes and peers WIDE, the rest

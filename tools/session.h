@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A connection to lnetxd: requests out, answers in (lnetx/control.h). What went wrong
+ * A connection to lnetxd: requests out, answers in (internal/control.h). What went wrong
  * last is kept as number and text, to be told in whichever way the command has.
  */
 #ifndef LX_TOOLS_SESSION_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 struct lx_session {
 	const char *instance; /* as the user said, or NULL */

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 struct lx_schema;
 

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 
 #include "../../user/base/iov.h"
 #include "lo.h"

@@ -3,7 +3,7 @@
 #ifndef LX_LO_H
 #define LX_LO_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 
 extern const struct lx_lnd lx_lo_lnd;
 

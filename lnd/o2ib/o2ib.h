@@ -5,7 +5,7 @@
 #ifndef LX_O2IB_O2IB_H
 #define LX_O2IB_O2IB_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 
 extern const struct lx_lnd lx_o2ib_lnd;
 

@@ -14,7 +14,7 @@
 #ifndef LX_O2IB_PRIV_H
 #define LX_O2IB_PRIV_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 
 #include "../../user/base/hash.h"
 #include "../../user/base/iov.h"

@@ -5,7 +5,7 @@
 #ifndef LX_O2IB_PROTO_H
 #define LX_O2IB_PROTO_H
 
-#include <lnetx/o2ib_wire.h>
+#include <internal/o2ib_wire.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

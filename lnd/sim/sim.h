@@ -11,7 +11,7 @@
 #ifndef LX_SIM_H
 #define LX_SIM_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 #include <lnetx/lnetx.h>
 
 struct lx_sim;

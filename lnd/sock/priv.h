@@ -25,8 +25,8 @@
 
 #include <time.h>
 
-#include <lnetx/abi.h>
-#include <lnetx/lnd.h>
+#include <internal/abi.h>
+#include <internal/lnd.h>
 
 #include "../../user/base/freelist.h"
 #include "../../user/base/hash.h"

@@ -3,7 +3,7 @@
  * The socklnd protocol as pure functions: bytes in, bytes and verdicts out.
  *
  * No socket, no clock, no state but what is passed in. Layouts are in
- * lnetx/sock_wire.h; rules in spec socklnd.md, sections as noted.
+ * internal/sock_wire.h; rules in spec socklnd.md, sections as noted.
  */
 #ifndef LX_SOCK_PROTO_H
 #define LX_SOCK_PROTO_H
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <internal/sock_wire.h>
 #include <lnetx/nid.h>
-#include <lnetx/sock_wire.h>
 
 /* ---- acceptor request (2.2, 2.3) ------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #ifndef LX_SOCK_SOCK_H
 #define LX_SOCK_SOCK_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 
 extern const struct lx_lnd lx_sock_lnd;
 

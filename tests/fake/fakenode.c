@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <internal/fastpath.h>
 #include <lnetx/lnetx.h>
-#include <lnetx/fastpath.h>
 
 #include "../../user/base/log.h"
 #include "../../user/conf/check.h"

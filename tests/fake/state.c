@@ -11,7 +11,7 @@
 #include <time.h>
 #include <yaml.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "../../user/base/schema.h"
 #include "state.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "../../user/base/schema.h"
 

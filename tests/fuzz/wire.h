@@ -2,7 +2,7 @@
 /*
  * A core on a transport that the fuzzer plays: it decides from its input what arrives,
  * when a payload is there, when something is sent and how that ends. And the rules of
- * lnetx/lnd.h are watched: one recv() for each message parsed, nothing written beyond
+ * internal/lnd.h are watched: one recv() for each message parsed, nothing written beyond
  * what was offered, every credit back in the end.
  */
 #ifndef LX_FUZZ_WIRE_H

@@ -460,7 +460,7 @@ bpf_tool() {
 }
 
 # fastpath_sum NODE FIELD: of all the streams that the router's programs have had, added up;
-# a field of struct lx_stream (include/lnetx/abi.h). FIELD may be an expression of jq.
+# a field of struct lx_stream (include/internal/abi.h). FIELD may be an expression of jq.
 fastpath_sum() {
 	local id i sum=0
 

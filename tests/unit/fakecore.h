@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Stands in for the LNet core in tests of a transport: implements the calls of
- * lnetx/lnd.h with the least that makes messages flow, and remembers what it saw.
+ * internal/lnd.h with the least that makes messages flow, and remembers what it saw.
  *
  * A fake node has one NI. PUTs and REPLYs that arrive are put into memory cut into
  * pieces; GETs are answered. What was received is kept until the test takes it.
@@ -9,7 +9,7 @@
 #ifndef LX_TESTS_FAKECORE_H
 #define LX_TESTS_FAKECORE_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 
 #include "../../user/base/list.h"
 #include "../../user/io/env.h"

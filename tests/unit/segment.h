@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <lnetx/abi.h>
+#include <internal/abi.h>
 
 struct seg {
 	bool v6;

@@ -3,7 +3,7 @@
  * What the shell offers for lnetx and lnetctl, and what the manual pages have to have: both
  * go by the programs' own tables.
  */
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "cliworld.h"
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include <internal/control.h>
 #include <lnetx/conf.h>
-#include <lnetx/control.h>
 
 #include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "../../user/base/schema.h"
 #include "testlib.h"

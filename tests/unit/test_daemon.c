@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "../../user/base/schema.h"
 #include "proc.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "netns.h"
 #include "schema.h"

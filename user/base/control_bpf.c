@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The control protocol's tables of BPF and the guard, as control.c has those of LNet. */
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "schema.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 #include <lnetx/nid.h>
 
 #include "schema.h"

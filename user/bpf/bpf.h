@@ -18,8 +18,8 @@
 #ifndef LX_BPF_BPF_H
 #define LX_BPF_BPF_H
 
-#include <lnetx/abi.h>
-#include <lnetx/bpf_info.h>
+#include <internal/abi.h>
+#include <internal/bpf_info.h>
 
 #include "feature.h"
 #include "hook.h"

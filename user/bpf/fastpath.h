@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include <lnetx/abi.h>
-#include <lnetx/bpf_info.h>
+#include <internal/abi.h>
+#include <internal/bpf_info.h>
 
 struct lx_bpf;
 struct lx_fastpath;

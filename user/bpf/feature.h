@@ -3,7 +3,7 @@
 #ifndef LX_BPF_FEATURE_H
 #define LX_BPF_FEATURE_H
 
-#include <lnetx/bpf_info.h>
+#include <internal/bpf_info.h>
 
 /* X(NAME, "name", "what it is for, and since which kernel") */
 #define LX_BPF_FEATURES(X) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The guard in front of the acceptor: which sources may connect, and who is cut off
- * altogether (bpf/guard.bpf.c does it, include/lnetx/guard_abi.h has its maps).
+ * altogether (bpf/guard.bpf.c does it, include/internal/guard_abi.h has its maps).
  *
  * It is attached only while there is something to watch for: accept=secure, a ban, a
  * prefix, a rate. Bans, prefixes and the rate stay pinned when a daemon ends, so that
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include <lnetx/bpf_info.h>
+#include <internal/bpf_info.h>
 
 /* Connections a second, and at once. Peers with many connections need some at once. */
 #define LX_GUARD_RATE_MAX 1000000

@@ -7,7 +7,7 @@
 #ifndef LX_BPF_HOOK_H
 #define LX_BPF_HOOK_H
 
-#include <lnetx/bpf_info.h>
+#include <internal/bpf_info.h>
 
 #include "../base/list.h"
 

@@ -15,7 +15,7 @@
 #ifndef LX_BPF_PIN_H
 #define LX_BPF_PIN_H
 
-#include <lnetx/bpf_info.h>
+#include <internal/bpf_info.h>
 
 /**
  * lx_pin_open - make the folder of an instance's pins

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <lnetx/control.h>
+#include <internal/control.h>
 
 #include "../base/cleanup.h"
 #include "../base/suggest.h"

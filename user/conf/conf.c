@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <internal/control.h>
 #include <lnetx/conf.h>
-#include <lnetx/control.h>
 
 #include "../base/cleanup.h"
 #include "../base/suggest.h"

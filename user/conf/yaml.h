@@ -18,8 +18,8 @@
 #include <stdint.h>
 #include <yaml.h>
 
+#include <internal/control.h>
 #include <lnetx/conf.h>
-#include <lnetx/control.h>
 
 #include "report.h"
 

@@ -5,13 +5,13 @@
  *
  * Whoever owns a core (the node, or a test in virtual time) calls it from one thread
  * at a time - it holds the node lock - and provides struct lx_core_ops. The core is
- * driven by four things: the functions here, the transports' upcalls (lnetx/lnd.h),
+ * driven by four things: the functions here, the transports' upcalls (internal/lnd.h),
  * lx_core_work() soon after kick() asked for it, and lx_core_tick() when time passes.
  */
 #ifndef LX_CORE_CORE_H
 #define LX_CORE_CORE_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 #include <lnetx/lnetx.h>
 
 #include "../base/freelist.h"

@@ -3,8 +3,8 @@
 #ifndef LX_CORE_COUNT_H
 #define LX_CORE_COUNT_H
 
+#include <internal/lnd.h>
 #include <lnetx/info.h>
-#include <lnetx/lnd.h>
 
 struct lx_core;
 struct lx_core_msg;

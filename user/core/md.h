@@ -5,7 +5,7 @@
 #ifndef LX_CORE_MD_H
 #define LX_CORE_MD_H
 
-#include <lnetx/lnd.h>
+#include <internal/lnd.h>
 #include <lnetx/lnetx.h>
 
 #include "../base/hash.h"

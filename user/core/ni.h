@@ -12,8 +12,8 @@
 #ifndef LX_CORE_NI_H
 #define LX_CORE_NI_H
 
+#include <internal/lnd.h>
 #include <lnetx/conf.h>
-#include <lnetx/lnd.h>
 
 #include "../base/list.h"
 #include "down.h"

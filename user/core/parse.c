@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <lnetx/admit.h>
+#include <internal/admit.h>
 
 #include "announce.h"
 #include "core.h"

@@ -20,8 +20,8 @@
 #include <time.h>
 #include <uv.h>
 
+#include <internal/control.h>
 #include <lnetx/lnetx.h>
-#include <lnetx/control.h>
 
 #include "../base/list.h"
 #include "saved.h"

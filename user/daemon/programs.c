@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <lnetx/fastpath.h>
+#include <internal/fastpath.h>
 
 #include "../base/cleanup.h"
 #include "../base/log.h"

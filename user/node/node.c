@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <lnetx/fastpath.h>
+#include <internal/fastpath.h>
 
 #include "../../lnd/lo/lo.h"
 #include "../../lnd/sock/sock.h"

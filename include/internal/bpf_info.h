@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi.h"
-#include "guard_abi.h"
-#include "nid.h"
+#include <internal/abi.h>
+#include <internal/guard_abi.h>
+#include <lnetx/nid.h>
 
 #define LX_BPF_FEATURES_MAX 32
 #define LX_BPF_SETS_MAX 4

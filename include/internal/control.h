@@ -31,9 +31,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf_info.h"
-#include "conf.h"
-#include "info.h"
+#include <internal/bpf_info.h>
+#include <lnetx/conf.h>
+#include <lnetx/info.h>
 
 #define LX_CONTROL_VERSION 1
 #define LX_CONTROL_TYPE 0x6c78 /* "lx"; above the types netlink reserves */

@@ -9,7 +9,7 @@
 #ifndef LNETX_SOCK_WIRE_H
 #define LNETX_SOCK_WIRE_H
 
-#include "wire.h"
+#include <lnetx/wire.h>
 
 #define LX_SOCK_PORT 988
 #define LX_SOCK_PRIVILEGED_PORT_MAX 1023

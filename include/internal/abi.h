@@ -21,7 +21,7 @@
 #ifndef LNETX_ABI_H
 #define LNETX_ABI_H
 
-#include "sock_wire.h"
+#include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
 #define LX_ABI_VERSION 7u

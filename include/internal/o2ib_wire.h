@@ -9,7 +9,7 @@
 #ifndef LNETX_O2IB_WIRE_H
 #define LNETX_O2IB_WIRE_H
 
-#include "wire.h"
+#include <lnetx/wire.h>
 
 #define LX_O2IB_MAGIC 0x0be91b91u
 #define LX_O2IB_LNET_MAGIC 0x45726963u /* of a generic prober */

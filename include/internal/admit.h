@@ -10,8 +10,8 @@
 #ifndef LNETX_ADMIT_H
 #define LNETX_ADMIT_H
 
-#include "reasons.h"
-#include "wire.h"
+#include <lnetx/reasons.h>
+#include <lnetx/wire.h>
 
 /**
  * lx_admit_header - whether a header is legal, whoever it is for

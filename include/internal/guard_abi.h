@@ -10,7 +10,7 @@
 #ifndef LNETX_GUARD_ABI_H
 #define LNETX_GUARD_ABI_H
 
-#include "wire.h"
+#include <lnetx/wire.h>
 
 #define LX_GUARD_MAGIC 0x6c6e7867u /* "lnxg" */
 #define LX_GUARD_VERSION 1u

@@ -29,9 +29,9 @@
 
 #include <sys/uio.h>
 
-#include "info.h"
-#include "nid.h"
-#include "tunable.h"
+#include <lnetx/info.h>
+#include <lnetx/nid.h>
+#include <lnetx/tunable.h>
 
 struct lx_env;    /* event loops and the node lock: user/io/env.h */
 struct lx_rbuf;   /* storage of a router buffer: user/io/rbuf.h */
