@@ -100,7 +100,7 @@ LX_CPPFLAGS += -DLX_O2IB
 endif
 SIM_SRCS := $(wildcard lnd/sim/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
-CLI_SRCS := $(wildcard tools/*.c)
+CLI_SRCS := $(wildcard tools/cli/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
 TEST_FAKE_SRCS := $(wildcard tests/unit/fake*.c)
@@ -171,9 +171,9 @@ $(B)/liblnetx.a: $(LIB_OBJS)
 	$(archive)
 
 # What the headers declare, and nothing else, can be called from outside.
-$(B)/liblnetx.map: tools/symbols $(PUBLIC_HEADERS)
+$(B)/liblnetx.map: tools/dist/symbols $(PUBLIC_HEADERS)
 	@mkdir -p $(@D)
-	$(Q)tools/symbols $(PUBLIC_HEADERS) | \
+	$(Q)tools/dist/symbols $(PUBLIC_HEADERS) | \
 		awk 'BEGIN { print "LNETX_0 {\nglobal:" } { print "\t" $$0 ";" } \
 		     END { print "local:\n\t*;\n};" }' >$@
 
@@ -201,9 +201,9 @@ $(B)/bin/lnetctl: $(B)/bin/lnetx
 
 programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl
 
-MAN_PAGES := $(patsubst tools/man/%.rst,$(B)/man/%,$(wildcard tools/man/*.rst))
+MAN_PAGES := $(patsubst tools/dist/man/%.rst,$(B)/man/%,$(wildcard tools/dist/man/*.rst))
 
-$(B)/man/%: tools/man/%.rst
+$(B)/man/%: tools/dist/man/%.rst
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
 	$(Q)rst2man --strict $< $@
@@ -272,7 +272,7 @@ unit: $(TESTS) $(B)/tests/lnetxd-fake programs captures
 fuzzers: $(FUZZERS)
 
 deps:
-	$(Q)tools/deps build man
+	$(Q)tools/dist/deps build man
 
 check:
 	$(Q)tests/run $(T)
@@ -285,14 +285,14 @@ fuzz:
 KERNELS ?=
 SUITES ?=
 vmtest:
-	$(Q)tools/deps build test vmtest
+	$(Q)tools/dist/deps build test vmtest
 	$(Q)$(MAKE) -s all bench-programs
 	$(Q)$(MAKE) -s SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
 
 bench-o2ib:
-	$(Q)tools/deps build bench vmtest
+	$(Q)tools/dist/deps build bench vmtest
 	$(Q)$(MAKE) -s all bench-programs
 	$(Q)vmtest/run -v $(or $(KERNELS:%=-k %),-k 6.12) --suites vmtest/bench.suites
 
@@ -321,7 +321,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	755:$(B)/$(SONAME):$(LIBDIR)/$(SONAME) \
 	644:$(B)/lnetx.pc:$(LIBDIR)/pkgconfig/lnetx.pc \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
-	644:tools/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
+	644:tools/dist/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
 	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
@@ -333,7 +333,7 @@ $(B)/lnetx.pc: user/node/lnetx.pc.in always
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
 
-$(B)/lnetxd.service: tools/systemd/lnetxd.service always
+$(B)/lnetxd.service: tools/dist/systemd/lnetxd.service always
 	$(Q)sed 's|/usr/sbin/|$(SBINDIR)/|' $< >$@
 
 install: all man $(B)/lnetx.pc $(B)/lnetxd.service

@@ -68,7 +68,7 @@ run_example() {
 	install_all
 	nm -D --defined-only "$USR/lib/liblnetx.so" | sed 's/.* //; s/@.*//' | grep -v '^LNETX_0$' |
 		sort >"$DIR/exported"
-	tools/symbols "$USR"/include/lnetx/*.h | sort >"$DIR/declared"
+	tools/dist/symbols "$USR"/include/lnetx/*.h | sort >"$DIR/declared"
 	diff "$DIR/declared" "$DIR/exported"
 	grep -q '^lx_put$' "$DIR/exported"
 }
@@ -150,15 +150,15 @@ run_example() {
 	local top=$PWD
 
 	cd "$DIR"
-	mkdir -p user/core lnd/sock tools user/base
+	mkdir -p user/core lnd/sock tools/cli user/base
 	printf '#include <stdio.h>\n#include "../io/env.h"\n' >user/core/a.c
 	printf '#include <uv.h>\n' >user/core/b.c
 	printf '#include "../sim/sim.h"\n' >lnd/sock/c.c
-	printf '\n#include "../user/core/core.h"\n' >tools/d.c
+	printf '\n#include "../../user/core/core.h"\n' >tools/cli/d.c
 	printf '#include "list.h"\n#include <lnetx/nid.h>\n' >user/base/fine.c
 	run -1 "$top/tests/check-includes"
 	equal "$(awk '{ print $1 }' <<<"$output" | sort)" "lnd/sock/c.c:1:
-tools/d.c:2:
+tools/cli/d.c:2:
 user/core/a.c:2:
 user/core/b.c:1:"
 }

@@ -23,27 +23,27 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 @test "the demo installs what it needs and nothing else" {
 	local needed package
 
-	needed=$(tools/deps -l build demo)
+	needed=$(tools/dist/deps -l build demo)
 	for package in gcc make libbpf-dev iproute2 python3; do
 		grep -qx "$package" <<<"$needed" || { echo "not installed: $package"; false; }
 	done
 	for package in iperf3 perftest bats libcmocka-dev python3-docutils qemu-system-x86; do
 		! grep -qx "$package" <<<"$needed" || { echo "installed: $package"; false; }
 	done
-	grep -A 1 '^demo:' tools/bench/bench.mk | grep -q 'tools/deps build demo$'
+	grep -A 1 '^demo:' tools/bench/bench.mk | grep -q 'tools/dist/deps build demo$'
 }
 
 @test "progress prints a line while it builds, and all of the compiler's if that fails" {
 	local object=user/base/nid.o dir=$BATS_TEST_TMPDIR/b
 
-	run -0 env -u MAKEFLAGS tools/progress B="$dir" "$dir/$object"
+	run -0 env -u MAKEFLAGS tools/dist/progress B="$dir" "$dir/$object"
 	equal "$output" "building: 1 files ..."
 	[ -s "$dir/$object" ]
 	rm "$dir/$object"
-	run ! env -u MAKEFLAGS tools/progress B="$dir" CPPFLAGS=-Dlx_nid_parse=1 "$dir/$object"
+	run ! env -u MAKEFLAGS tools/dist/progress B="$dir" CPPFLAGS=-Dlx_nid_parse=1 "$dir/$object"
 	[[ $output == *error:* ]]
 	rm -f "$dir/$object"
-	V=1 run -0 env -u MAKEFLAGS tools/progress B="$dir" V=1 "$dir/$object"
+	V=1 run -0 env -u MAKEFLAGS tools/dist/progress B="$dir" V=1 "$dir/$object"
 	[[ $output == *"-c user/base/nid.c"* ]]
 }
 

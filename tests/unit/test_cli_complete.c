@@ -16,7 +16,7 @@ static char *complete(const char *function, const char *words, int n)
 	FILE *out;
 
 	snprintf(command, sizeof(command),
-		 "bash -c 'source tools/completion/lnetx.bash; COMP_WORDS=(%s %s); COMP_CWORD=%d; "
+		 "bash -c 'source tools/dist/completion/lnetx.bash; COMP_WORDS=(%s %s); COMP_CWORD=%d; "
 		 "%s; "
 		 "echo \" ${COMPREPLY[*]} \"'",
 		 proc_path(function + 1), words, n, function);
@@ -129,7 +129,7 @@ static void test_completion_breaks(void **state)
 		FILE *out;
 
 		snprintf(command, sizeof(command),
-			 "bash -c 'source tools/completion/lnetx.bash; COMP_LINE=\"%s %s\"; "
+			 "bash -c 'source tools/dist/completion/lnetx.bash; COMP_LINE=\"%s %s\"; "
 			 "COMP_POINT=${#COMP_LINE}; _lnetx; echo \" ${COMPREPLY[*]} \"'",
 			 proc_path("lnetx"), lines[i].line);
 		out = popen(command, "r");
@@ -155,10 +155,10 @@ static void documented(const char *line, const char *path)
 
 static void test_manual(void **state)
 {
-	char *text = proc_read("tools/man/lnetxd.8.rst"), *help = output_of("lnetxd-fake --help");
+	char *text = proc_read("tools/dist/man/lnetxd.8.rst"), *help = output_of("lnetxd-fake --help");
 
-	documented("lnetx --list-commands", "tools/man/lnetx.8.rst");
-	documented("lnetctl --list-commands", "tools/man/lnetctl.8.rst");
+	documented("lnetx --list-commands", "tools/dist/man/lnetx.8.rst");
+	documented("lnetctl --list-commands", "tools/dist/man/lnetctl.8.rst");
 	for (char *p = help; (p = strstr(p, ", --")); p++) {
 		char option[40] = "";
 
@@ -168,7 +168,7 @@ static void test_manual(void **state)
 	}
 	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
 		free(text);
-		text = proc_read("tools/man/lnetx.conf.5.rst");
+		text = proc_read("tools/dist/man/lnetx.conf.5.rst");
 		if (!strstr(text, g->key))
 			fail_msg("lnetx.conf.5 does not have %s", g->key);
 	}

@@ -24,15 +24,15 @@ $(B)/tests/test_load: $(call obj,tools/bench/stream.c tools/bench/pattern.c)
 bench-programs: $(B)/bin/lxload $(YARDSTICKS)
 
 bench:
-	$(Q)tools/deps build bench
+	$(Q)tools/dist/deps build bench
 	$(Q)$(MAKE) programs bench-programs
 	$(Q)tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick)
 
 demo:
-	$(Q)tools/deps build demo
-	+$(Q)V=$(V) tools/progress -j$$(nproc) programs $(B)/bin/lxload
+	$(Q)tools/dist/deps build demo
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs $(B)/bin/lxload
 	$(Q)tools/bench/demo --programs $(B) $(if $(filter-out 0,$(KEEP)),--keep)
 
 .PHONY: bench-programs bench demo

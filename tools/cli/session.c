@@ -12,9 +12,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../user/base/cleanup.h"
-#include "../user/base/netns.h"
-#include "../user/base/schema.h"
+#include "../../user/base/cleanup.h"
+#include "../../user/base/netns.h"
+#include "../../user/base/schema.h"
 #include "session.h"
 
 void lx_session_init(struct lx_session *s, const char *instance)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../user/base/suggest.h"
+#include "../../user/base/suggest.h"
 #include "complete.h"
 #include "lnetctl.h"
 #include "print.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../user/base/cleanup.h"
+#include "../../user/base/cleanup.h"
 #include "lnetx.h"
 #include "print.h"
 

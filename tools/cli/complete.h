@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What may come next on a command line, for the shell (tools/completion): from the tables
+ * What may come next on a command line, for the shell (tools/dist/completion): from the tables
  * of either grammar, from the running lnetxd, and from this machine.
  */
 #ifndef LX_TOOLS_COMPLETE_H

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../user/base/cleanup.h"
-#include "../user/base/schema.h"
+#include "../../user/base/cleanup.h"
+#include "../../user/base/schema.h"
 #include "requests.h"
 #include "tree.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../user/base/cleanup.h"
-#include "../user/conf/import.h"
+#include "../../user/base/cleanup.h"
+#include "../../user/conf/import.h"
 #include "import_export.h"
 #include "print.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../user/base/suggest.h"
+#include "../../user/base/suggest.h"
 #include "complete.h"
 #include "lnetx.h"
 #include "print.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../user/base/cleanup.h"
+#include "../../user/base/cleanup.h"
 #include "import_export.h"
 #include "lnetx.h"
 #include "print.h"

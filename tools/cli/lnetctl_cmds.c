@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../user/base/cleanup.h"
+#include "../../user/base/cleanup.h"
 #include "import_export.h"
 #include "lnetctl.h"
 #include "print.h"

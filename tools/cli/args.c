@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../user/base/cleanup.h"
-#include "../user/conf/cpt.h"
+#include "../../user/base/cleanup.h"
+#include "../../user/conf/cpt.h"
 #include "args.h"
 
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../user/base/key.h"
-#include "../user/base/schema.h"
+#include "../../user/base/key.h"
+#include "../../user/base/schema.h"
 #include "print.h"
 
 /* ---- YAML -------------------------------------------------------------------------- */
