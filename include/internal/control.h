@@ -237,22 +237,6 @@ extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_
 	lx_control_value_schema, lx_control_guard_schema, lx_control_ban_schema,
 	lx_control_prefix_schema, lx_control_filter_schema;
 
-/* ---- global settings --------------------------------------------------------------- */
-
-/* A key of "global:" and "lnetctl set", and the tunable of module "lnet" behind it. */
-struct lx_control_global {
-	const char *key;
-	const char *tunable; /* NULL: derived from others, read only */
-	bool inverse; /* 1 where the tunable is 0 */
-};
-
-extern const struct lx_control_global lx_control_globals[]; /* ended by key NULL */
-
-const struct lx_control_global *lx_control_global_lookup(const char *key);
-
-/* Seconds a transport may take, from the two tunables it is derived from (lnet.md 13.4). */
-int64_t lx_control_lnd_timeout(int64_t transaction_timeout, int64_t retry_count);
-
 /* ---- where the socket is ----------------------------------------------------------- */
 
 #define LX_INSTANCE_TEXT 64

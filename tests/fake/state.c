@@ -14,6 +14,7 @@
 #include <internal/control.h>
 
 #include "../../user/base/schema.h"
+#include "../../user/conf/global.h"
 #include "state.h"
 
 const char *const fake_tcp_names[] = { "conns_per_peer", "timeout", "tos", NULL };
@@ -281,8 +282,8 @@ static void load_globals(yaml_node_t *map,
 			 void (*set)(const char *module, const char *name, const char *value))
 {
 	FOR_EACH_PAIR (p, map) {
-		const struct lx_control_global *g =
-			lx_control_global_lookup(text_of(node_at(p->key)));
+		const struct lx_global *g =
+			lx_global_lookup(text_of(node_at(p->key)));
 		const char *value = text_of(node_at(p->value));
 
 		if (!g)

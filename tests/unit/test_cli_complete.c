@@ -5,6 +5,7 @@
  */
 #include <internal/control.h>
 
+#include "../../user/conf/global.h"
 #include "cliworld.h"
 
 /* What the shell would offer for the last of these words. */
@@ -166,7 +167,7 @@ static void test_manual(void **state)
 		if (!strstr(text, option))
 			fail_msg("lnetxd.8 does not have %s", option);
 	}
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+	for (const struct lx_global *g = lx_globals; g->key; g++) {
 		free(text);
 		text = proc_read("tools/dist/man/lnetx.conf.5.rst");
 		if (!strstr(text, g->key))

@@ -17,6 +17,7 @@
 #include "../../lnd/sock/sock.h"
 #include "../../user/base/schema.h"
 #include "../../user/conf/check.h"
+#include "../../user/conf/global.h"
 #include "../../user/conf/import.h"
 
 static struct lx_conf *parse(const char *yaml)
@@ -693,11 +694,11 @@ static void test_lnd_settings(void **state)
 
 static void test_globals(void **state)
 {
-	assert_string_equal(lx_control_global_lookup("max_intf")->tunable, "lnet_interfaces_max");
-	assert_null(lx_control_global_lookup("lnet_interfaces_max"));
-	assert_int_equal(lx_control_lnd_timeout(150, 2), 49);
-	assert_int_equal(lx_control_lnd_timeout(150, 5), 24);
-	assert_int_equal(lx_control_lnd_timeout(1, 0), 1);
+	assert_string_equal(lx_global_lookup("max_intf")->tunable, "lnet_interfaces_max");
+	assert_null(lx_global_lookup("lnet_interfaces_max"));
+	assert_int_equal(lx_global_lnd_timeout(150, 2), 49);
+	assert_int_equal(lx_global_lnd_timeout(150, 5), 24);
+	assert_int_equal(lx_global_lnd_timeout(1, 0), 1);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../user/conf/global.h"
 #include "complete.h"
 #include "lnetctl.h"
 #include "lnetx.h"
@@ -356,7 +357,7 @@ static const struct lx_option *find_option(const struct lx_lnetctl_cmd *v, const
 /* "set NAME": 0 and 1 where that is all there is, else what it is now. */
 static void offer_setting(struct line *l, const char *name)
 {
-	const struct lx_control_global *g = lx_control_global_lookup(name);
+	const struct lx_global *g = lx_global_lookup(name);
 	json_t *list, *row;
 	size_t i;
 

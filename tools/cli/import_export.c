@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/conf/global.h"
 #include "../../user/conf/import.h"
 #include "import_export.h"
 #include "print.h"
@@ -69,7 +70,7 @@ static bool is_told(const char *module, const char *name, bool has_buffers)
 {
 	if (strcmp(module, "lnet"))
 		return false;
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+	for (const struct lx_global *g = lx_globals; g->key; g++) {
 		if (g->tunable && !strcmp(name, g->tunable))
 			return true;
 	}

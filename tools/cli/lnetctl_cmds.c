@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/conf/global.h"
 #include "import_export.h"
 #include "lnetctl.h"
 #include "print.h"
@@ -763,7 +764,7 @@ void lx_lnetctl_cmds_init(void)
 
 	while (v->name)
 		v++;
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+	for (const struct lx_global *g = lx_globals; g->key; g++) {
 		if (g->tunable)
 			*v++ = (struct lx_lnetctl_cmd){ .name = g->key,
 							.fn = set,

@@ -8,6 +8,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/schema.h"
+#include "../../user/conf/global.h"
 #include "requests.h"
 #include "tree.h"
 
@@ -648,11 +649,11 @@ int lx_request_globals(struct lx_session *s, json_t **ret_map)
 	if (err)
 		return err;
 	map = json_object();
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
+	for (const struct lx_global *g = lx_globals; g->key; g++) {
 		int64_t value;
 
 		if (!g->tunable)
-			value = lx_control_lnd_timeout(
+			value = lx_global_lnd_timeout(
 				tunable_value(list, "lnet_transaction_timeout"),
 				tunable_value(list, "lnet_retry_count"));
 		else
@@ -666,7 +667,7 @@ int lx_request_globals(struct lx_session *s, json_t **ret_map)
 
 int lx_request_global_set(struct lx_session *s, const char *key, int64_t value)
 {
-	const struct lx_control_global *g = lx_control_global_lookup(key);
+	const struct lx_global *g = lx_global_lookup(key);
 	char text[24];
 
 	if (!g || !g->tunable)

@@ -488,45 +488,7 @@ static const struct lx_field value_fields[] = {
 };
 SCHEMA(value, "tunable", struct lx_control_tunable_value);
 
-/* ---- global settings --------------------------------------------------------------- */
-
-/* In the order in which "global show" prints them. */
-const struct lx_control_global lx_control_globals[] = {
-	{ "numa_range", "lnet_numa_range", false },
-	{ "max_interfaces", "lnet_interfaces_max", false },
-	{ "discovery", "lnet_peer_discovery_disabled", true },
-	{ "drop_asym_route", "lnet_drop_asym_route", false },
-	{ "retry_count", "lnet_retry_count", false },
-	{ "transaction_timeout", "lnet_transaction_timeout", false },
-	{ "health_sensitivity", "lnet_health_sensitivity", false },
-	{ "recovery_interval", "lnet_recovery_interval", false },
-	{ "router_sensitivity", "router_sensitivity_percentage", false },
-	{ "lnd_timeout", NULL, false },
-	{ "response_tracking", "lnet_response_tracking", false },
-	{ "recovery_limit", "lnet_recovery_limit", false },
-	{ "max_recovery_ping_interval", "lnet_max_recovery_ping_interval", false },
-	{ NULL, NULL, false }
-};
-
 /* clang-format on */
-
-const struct lx_control_global *lx_control_global_lookup(const char *key)
-{
-	if (!strcmp(key, "max_intf")) /* its name in files of old */
-		key = "max_interfaces";
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++) {
-		if (!strcmp(g->key, key))
-			return g;
-	}
-	return NULL;
-}
-
-int64_t lx_control_lnd_timeout(int64_t transaction_timeout, int64_t retry_count)
-{
-	int64_t timeout = (transaction_timeout - 1) / (retry_count + 1);
-
-	return timeout > 1 ? timeout : 1;
-}
 
 /* ---- where the socket is ----------------------------------------------------------- */
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <internal/control.h>
 
 #include "../base/cleanup.h"
 #include "../base/suggest.h"
+#include "global.h"
 #include "check.h"
 
 /* ---- tunables ---------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static void unknown_tunable(const struct lx_conf_tunable *c, const struct lx_tun
 /* As it was called by who wrote it. */
 static const char *name_of(const struct lx_conf_tunable *c)
 {
-	for (const struct lx_control_global *g = lx_control_globals; c->global && g->key; g++) {
+	for (const struct lx_global *g = lx_globals; c->global && g->key; g++) {
 		if (g->tunable && !strcmp(g->tunable, c->name))
 			return g->key;
 	}

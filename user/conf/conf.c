@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <internal/control.h>
 #include <lnetx/conf.h>
 
 #include "../base/cleanup.h"
 #include "../base/suggest.h"
+#include "global.h"
 #include "check.h"
 #include "net.h"
 #include "yaml.h"
@@ -363,7 +363,7 @@ static int add_tunable(struct lx_yaml *y, const yaml_node_t *key, struct section
 static int global_value(struct lx_yaml *y, yaml_node_t *key, yaml_node_t *value, const char *name,
 			struct section *s)
 {
-	const struct lx_control_global *g = lx_control_global_lookup(name);
+	const struct lx_global *g = lx_global_lookup(name);
 	struct lx_conf_tunable t = { .global = true, .value_at = lx_yaml_at(value) };
 	int64_t number;
 	char text[24];
@@ -380,9 +380,9 @@ static int global_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 {
 	struct lx_suggest meant = lx_suggest(name);
 
-	if (lx_control_global_lookup(name))
+	if (lx_global_lookup(name))
 		return global_value(y, key, value, name, arg);
-	for (const struct lx_control_global *g = lx_control_globals; g->key; g++)
+	for (const struct lx_global *g = lx_globals; g->key; g++)
 		lx_suggest_offer(&meant, g->key);
 	return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in global; %s%s%s", name,
 			    meant.best ? "did you mean \"" : "see lnetx.conf(5)",
