@@ -99,6 +99,8 @@ else
 LX_CPPFLAGS += -DLX_O2IB
 endif
 SIM_SRCS := $(wildcard lnd/sim/*.c)
+# What the daemon and the programs say to each other: in both, not in the library.
+CONTROL_SRCS := $(wildcard user/control/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/cli/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)
@@ -189,10 +191,10 @@ lib: $(B)/liblnetx.a $(B)/liblnetx.so
 
 # ---- programs ------------------------------------------------------------------------
 
-$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS)) $(B)/liblnetx.a
+$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
 	$(call link)
 
-$(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/liblnetx.a
+$(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
 	$(call link,-ljansson)
 
 # One program, two grammars: it goes by its name.
@@ -213,11 +215,11 @@ man: $(MAN_PAGES)
 # ---- tests -----------------------------------------------------------------------------
 
 # The daemon on a node of tables: what the tools print can be compared.
-$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(FAKE_SRCS)) $(B)/liblnetx.a
+$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/liblnetx.a
 	$(call link)
 
 # In archives, so that a test gets only what it asks for.
-$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS))
+$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS))
 	$(archive)
 
 # What takes the place of something real, for the tests that go without it.

@@ -206,7 +206,7 @@ struct lx_control_status {
 #define LX_LEVEL_OWN 9
 #define LX_LEVEL_BACKUP 255
 
-struct lx_schema; /* user/base/schema.h */
+struct lx_schema; /* user/control/schema.h */
 
 /*
  * An object as it is shown: one line of "yaml:" holds a list of groups, each with

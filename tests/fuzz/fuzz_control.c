@@ -9,7 +9,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

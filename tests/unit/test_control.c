@@ -5,7 +5,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 #include "testlib.h"
 
 struct message {

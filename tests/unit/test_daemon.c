@@ -16,7 +16,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 #include "proc.h"
 #include "testlib.h"
 

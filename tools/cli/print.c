@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../user/base/key.h"
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 #include "print.h"
 
 /* ---- YAML -------------------------------------------------------------------------- */

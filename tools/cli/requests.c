@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 #include "../../user/conf/global.h"
 #include "requests.h"
 #include "tree.h"

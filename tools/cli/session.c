@@ -14,7 +14,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/netns.h"
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 #include "session.h"
 
 void lx_session_init(struct lx_session *s, const char *instance)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../user/base/schema.h"
+#include "../../user/control/schema.h"
 #include "tree.h"
 
 static json_t *number(const struct nlattr *a)

@@ -16,7 +16,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
-#include "../base/schema.h"
+#include "../control/schema.h"
 #include "change.h"
 #include "config.h"
 #include "edit.h"

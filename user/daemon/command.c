@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/schema.h"
+#include "../control/schema.h"
 #include "change.h"
 #include "command.h"
 #include "edit.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/schema.h"
+#include "../control/schema.h"
 #include "probe.h"
 
 #define TIMEOUT_MAX_MS 3600000

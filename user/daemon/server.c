@@ -23,7 +23,7 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../base/netns.h"
-#include "../base/schema.h"
+#include "../control/schema.h"
 #include "command.h"
 #include "ring.h"
 #include "server.h"

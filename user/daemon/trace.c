@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/schema.h"
+#include "../control/schema.h"
 #include "../bpf/fastpath.h"
 #include "programs.h"
 #include "ring.h"

@@ -14,7 +14,7 @@
 
 #include <internal/control.h>
 
-#include "netns.h"
+#include "../base/netns.h"
 #include "schema.h"
 
 #define END { 0 }
