@@ -98,7 +98,7 @@ LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
 else
 LX_CPPFLAGS += -DLX_O2IB
 endif
-SIM_SRCS := $(wildcard lnd/sim/*.c)
+SIM_SRCS := $(wildcard tests/sim/*.c)
 # What the daemon and the programs say to each other: in both, not in the library.
 CONTROL_SRCS := $(wildcard user/control/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)

@@ -8,7 +8,7 @@
 
 #include "testlib.h"
 
-#include "../../lnd/sim/sim.h"
+#include "../sim/sim.h"
 #include "../../user/core/core.h"
 #include "../../user/core/discover.h"
 #include "../../user/core/monitor.h"

@@ -18,7 +18,7 @@
 #include "../../user/core/core.h"
 #include "../../user/core/monitor.h"
 #include "../../user/io/rbuf.h"
-#include "../lo/lo.h"
+#include "../../lnd/lo/lo.h"
 #include "sim.h"
 
 struct xfer {
