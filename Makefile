@@ -55,14 +55,14 @@ all: lib programs
 
 # ---- what it is built with ------------------------------------------------------
 
-LIBS := libuv libmnl yaml-0.1 zlib libbpf $(if $(no_o2ib),,libibverbs librdmacm)
+LIBS := libuv libmnl yaml-0.1 zlib $(if $(no_o2ib),,libibverbs librdmacm)
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
 NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
-ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) jansson 2>/dev/null && echo found),found)
+ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) libbpf jansson 2>/dev/null && echo found),found)
 $(error Libraries to build with are missing. Next: sudo make deps)
 endif
 ifeq ($(and $(shell command -v $(BPF_CC)),$(shell command -v $(BPFTOOL))),)
@@ -72,10 +72,12 @@ endif
 
 CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
-	$(shell $(PKG_CONFIG) --cflags $(LIBS) jansson 2>/dev/null)
+	$(shell $(PKG_CONFIG) --cflags $(LIBS) libbpf jansson 2>/dev/null)
 LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
 	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -pthread
+# Of the daemon, not of the library.
+LIBBPF := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null)
 
 ifeq ($(SAN),asan)
 LX_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -92,12 +94,13 @@ endif
 # ---- what it is built of ----------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
-	user/bpf/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
+	lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
 ifdef no_o2ib
 LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
 else
 LX_CPPFLAGS += -DLX_O2IB
 endif
+FASTPATH_SRCS := $(wildcard user/fastpath/*.c user/bpf/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
 # What the daemon and the programs say to each other: in both, not in the library.
 CONTROL_SRCS := $(wildcard user/control/*.c)
@@ -172,6 +175,10 @@ bpf: $(BPF_SKELETONS)
 $(B)/liblnetx.a: $(LIB_OBJS)
 	$(archive)
 
+# What the daemon has besides: the kernel's fast path, and the one place that knows libbpf.
+$(B)/libfastpath.a: $(call obj,$(FASTPATH_SRCS))
+	$(archive)
+
 # What the headers declare, and nothing else, can be called from outside.
 $(B)/liblnetx.map: tools/dist/symbols $(PUBLIC_HEADERS)
 	@mkdir -p $(@D)
@@ -191,8 +198,9 @@ lib: $(B)/liblnetx.a $(B)/liblnetx.so
 
 # ---- programs ------------------------------------------------------------------------
 
-$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
-	$(call link)
+$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libfastpath.a \
+		$(B)/liblnetx.a
+	$(call link,$(LIBBPF))
 
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
 	$(call link,-ljansson)
@@ -215,8 +223,9 @@ man: $(MAN_PAGES)
 # ---- tests -----------------------------------------------------------------------------
 
 # The daemon on a node of tables: what the tools print can be compared.
-$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/liblnetx.a
-	$(call link)
+$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libfastpath.a \
+		$(B)/liblnetx.a
+	$(call link,$(LIBBPF))
 
 # In archives, so that a test gets only what it asks for.
 $(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS))
@@ -227,8 +236,8 @@ $(B)/tests/libfake.a: $(call obj,$(TEST_FAKE_SRCS))
 	$(archive)
 
 $(B)/tests/test_sock_%: $(B)/tests/unit/test_sock_%.o $(B)/tests/libhelp.a $(B)/tests/libfake.a \
-		$(B)/liblnetx.a
-	$(call link,-lcmocka)
+		$(B)/libfastpath.a $(B)/liblnetx.a
+	$(call link,-lcmocka $(LIBBPF))
 
 $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/unit/%.o \
 		$(B)/tests/unit/fakeo2ib.o $(B)/tests/libhelp.a $(B)/liblnetx.a
@@ -241,8 +250,8 @@ $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp
 $(B)/tests/test_cli_json: $(B)/tests/unit/test_cli_json.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 
-$(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
-	$(call link,-lcmocka)
+$(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/libfastpath.a $(B)/liblnetx.a
+	$(call link,-lcmocka $(LIBBPF))
 
 $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/liblnetx.a
 	$(call link,-lcmocka)
@@ -259,8 +268,8 @@ $(B)/tests/fuzz_o2ib_conn: $(B)/tests/fuzz/fuzz_o2ib_conn.o $(B)/tests/unit/fake
 	$(call link,$(fuzz_main))
 
 $(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libfuzz.a $(B)/tests/libhelp.a \
-		$(B)/liblnetx.a
-	$(call link,$(fuzz_main))
+		$(B)/libfastpath.a $(B)/liblnetx.a
+	$(call link,$(fuzz_main) $(LIBBPF))
 
 # What Lustre's own nodes said: for the golden tests.
 build/captures: tests/golden/captures/captures.tar.xz

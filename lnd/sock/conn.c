@@ -24,7 +24,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "fp.h"
+#include "priv.h"
 
 /* How old an answer may be that has to do with choosing a connection. */
 #define BACKLOG_AGE_NS (4 * LX_SOCK_MSEC)
@@ -400,7 +400,7 @@ void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hs
 	conn->hstatus = hstatus;
 	lx_sock_accept_done(conn);
 	lx_sock_conn_post(conn, 0);
-	lx_fp_conn_closing(conn);
+	lx_sock_offload_conn_closing(conn);
 	if (conn->phase == LX_SOCK_UP) {
 		lx_list_del(&conn->link);
 		tell_change(conn, peer, LX_CHANGE_CONN_DOWN);
@@ -467,7 +467,7 @@ static void on_closed(uv_handle_t *handle)
 
 	lx_loop_enter(loop);
 	close(conn->fd);
-	lx_fp_conn_closed(conn);
+	lx_sock_offload_conn_closed(conn);
 	conn->handle_closed = true;
 	if (!conn->awaiting_recv)
 		conn_free(conn);

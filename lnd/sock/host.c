@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "fp.h"
+#include "priv.h"
 
 #define TICK_MS 1000
 #define TICK_FAST_MS 100
@@ -76,7 +76,7 @@ static void on_tick(uv_timer_t *timer)
 	lx_loop_enter(loop);
 	if (!host->stopping) {
 		now = lx_sock_now();
-		lx_fp_tick(host);
+		lx_sock_offload_tick(host);
 		lx_sock_accept_tick(host);
 		busy = tick_conns(host, now);
 		lx_list_for_each (net, &host->nets, link)
@@ -165,7 +165,7 @@ static void on_watch_closed(void *arg)
 
 static void stop(struct lx_sock_host *host)
 {
-	lx_fp_stop(host);
+	lx_sock_offload_stop(host);
 	if (host->tick_open)
 		uv_close((uv_handle_t *)&host->tick, on_tick_closed);
 	if (host->watch)

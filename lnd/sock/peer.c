@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fp.h"
+#include "priv.h"
 
 #define IDLE_S 60
 #define KEEPALIVE_PAUSE_S 10
@@ -58,7 +58,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 
 void lx_sock_peer_free(struct lx_sock_peer *peer)
 {
-	lx_fp_peer_deleted(peer);
+	lx_sock_offload_peer_gone(peer);
 	lx_hash_del(&peer->net->peer_hash, &peer->node);
 	lx_list_del(&peer->link);
 	free(peer);
@@ -127,7 +127,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (!lx_fp_is_lane_soon(conn)) /* else it is not ours to send on */
+		if (!conn->reserved) /* else it is not ours to send on */
 			compare(&best[fit(conn, noop, payload, nonblk)], conn);
 	}
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
@@ -182,7 +182,7 @@ int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
 	int r;
 
 	if (msg->routing)
-		lx_fp_learn(peer, &msg->hdr.dst_nid);
+		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid);
 	if (!conn)
 		conn = obtain(peer, false, msg->payload.length, false);
 	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)

@@ -37,6 +37,7 @@
 #include "../../user/io/netif.h"
 #include "../../user/io/netwatch.h"
 #include "../../user/io/rbuf.h"
+#include "offload.h"
 #include "proto.h"
 #include "tunables.h"
 
@@ -74,7 +75,8 @@ struct lx_sock_host {
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* told when the host is gone */
 	bool warned_port;   /* said that source ports are not privileged */
-	struct lx_fp *fp; /* NULL: none, or not yet */
+	struct lx_sock_offload *offload; /* NULL: none, or not yet */
+	void *offload_state;             /* what it keeps of us */
 	struct lx_freelist tx_freelist, batch_freelist;
 };
 
@@ -315,6 +317,7 @@ struct lx_sock_conn {
 	bool handle_closed; /* handle closed: free it once recv() was called */
 	bool rx_stopped; /* input is not polled */
 	bool failed;        /* the socket has an error: tell no more */
+	bool reserved;      /* offloaded: not ours to send on */
 	bool reset;         /* to be ended with a reset: it cannot end in order */
 	uint64_t mss_ns;  /* a lane: when to ask how large segments may be */
 	uint64_t left_ns; /* a lane whose stream has ended, with something unacknowledged */
@@ -494,6 +497,78 @@ unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype)
 static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
 {
 	return peer->id.pid & LX_PID_USERFLAG;
+}
+
+/* ---- what connections are offloaded to (offload.c); without one, nothing is done ---- */
+
+/* Each second: begins, once the node has been given one; counts. */
+void lx_sock_offload_tick(struct lx_sock_host *host);
+
+static inline void lx_sock_offload_stop(struct lx_sock_host *host)
+{
+	if (host->offload)
+		host->offload->ops->host_stop(host->offload_state);
+}
+
+static inline bool lx_sock_offload_received(struct lx_sock_conn *conn, const struct lx_hdr *hdr,
+					    size_t len)
+{
+	const struct lx_sock_host *host = conn->host;
+
+	return !host->offload ||
+	       host->offload->ops->received(host->offload_state, conn, hdr, len);
+}
+
+static inline bool lx_sock_offload_may_resume(struct lx_sock_conn *conn)
+{
+	const struct lx_sock_host *host = conn->host;
+
+	return !host->offload || host->offload->ops->may_resume(host->offload_state, conn);
+}
+
+static inline void lx_sock_offload_forwarding(struct lx_sock_peer *peer, const struct lx_nid *dst)
+{
+	const struct lx_sock_host *host = peer->net->host;
+
+	if (host->offload)
+		host->offload->ops->forwarding(host->offload_state, peer, dst);
+}
+
+static inline void lx_sock_offload_policy_changed(const struct lx_sock_host *host,
+						  const struct lx_nid *nid, uint32_t net)
+{
+	if (host->offload)
+		host->offload->ops->policy_changed(host->offload_state, nid, net);
+}
+
+static inline void lx_sock_offload_conn_closing(struct lx_sock_conn *conn)
+{
+	const struct lx_sock_host *host = conn->host;
+
+	if (host->offload)
+		host->offload->ops->conn_closing(host->offload_state, conn);
+}
+
+static inline void lx_sock_offload_conn_closed(struct lx_sock_conn *conn)
+{
+	const struct lx_sock_host *host = conn->host;
+
+	if (host->offload)
+		host->offload->ops->conn_closed(host->offload_state, conn);
+}
+
+static inline void lx_sock_offload_peer_gone(struct lx_sock_peer *peer)
+{
+	const struct lx_sock_host *host = peer->net->host;
+
+	if (host && host->offload)
+		host->offload->ops->peer_gone(host->offload_state, peer);
+}
+
+static inline void lx_sock_offload_count(const struct lx_sock_net *net)
+{
+	if (net && net->host->offload)
+		net->host->offload->ops->count(net->host->offload_state, net->ni);
 }
 
 /* ---- HELLO exchange (hello.c) --------------------------------------------- */

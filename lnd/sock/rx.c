@@ -34,7 +34,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "fp.h"
+#include "priv.h"
 
 #define RX_BATCH (64u << 10)
 /* So much, then what came is sent on: it is still in the CPU's cache. */
@@ -207,7 +207,7 @@ static void noop_done(struct lx_sock_conn *conn)
 		fail(conn, -EPROTO, "checksum error");
 		return;
 	}
-	lx_fp_message(conn, NULL, sizeof(rx->head));
+	lx_sock_offload_received(conn, NULL, sizeof(rx->head));
 	rx->have -= sizeof(rx->head);
 	memmove(rx->buf, rx->buf + sizeof(rx->head), rx->have);
 	take_acks(conn);
@@ -261,11 +261,12 @@ static void lnet_done(struct lx_sock_conn *conn)
 		return;
 	decode(conn, &hdr);
 	rx->state = LX_SOCK_RX_WAIT;
-	if (lx_fp_message(conn, &hdr, conn->overhead + hdr.payload_length))
+	rx->waits = !lx_sock_offload_received(conn, &hdr, conn->overhead + hdr.payload_length);
+	if (!rx->waits)
 		parse(conn, &hdr);
 }
 
-/* It had to wait for messages that went by the fast path. */
+/* It had to wait for messages that were offloaded. */
 static void lnet_wait_is_over(struct lx_sock_conn *conn)
 {
 	struct lx_hdr hdr;
@@ -655,7 +656,7 @@ void lx_sock_rx_resume(struct lx_sock_conn *conn)
 	struct lx_sock_rx *rx = &conn->rx;
 	bool stopped = conn->rx_stopped;
 
-	if (rx->waits && lx_fp_wait_is_over(conn))
+	if (rx->waits && lx_sock_offload_may_resume(conn))
 		lnet_wait_is_over(conn);
 	advance(conn);
 	if (rx->stash) {

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fp.h"
+#include "priv.h"
 #include "sock.h"
 
 static const char *const lx_sock_accept_names[] = { "secure", "all", "none", NULL };
@@ -368,7 +368,7 @@ static unsigned int sock_peers(struct lx_ni *ni)
 
 static void sock_count(struct lx_ni *ni)
 {
-	lx_fp_count(ni->lnd_data);
+	lx_sock_offload_count(ni->lnd_data);
 }
 
 static void sock_policy_changed(struct lx_ni *ni, const struct lx_nid *nid, uint32_t id)
@@ -376,7 +376,7 @@ static void sock_policy_changed(struct lx_ni *ni, const struct lx_nid *nid, uint
 	struct lx_sock_net *net = ni->lnd_data;
 
 	if (net && net->host)
-		lx_fp_forget(net->host, nid, id);
+		lx_sock_offload_policy_changed(net->host, nid, id);
 }
 
 static int sock_disconnect(struct lx_ni *ni, const struct lx_nid *nid)

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <internal/fastpath.h>
+#include <internal/offload.h>
 #include <lnetx/lnetx.h>
 
 #include "../../user/base/log.h"
@@ -572,7 +572,7 @@ void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, vo
 }
 
 /* It has no connections. */
-void lx_node_set_fastpath(struct lx_node *node, struct lx_fastpath *fastpath)
+void lx_node_set_offload(struct lx_node *node, struct lx_sock_offload *offload)
 {
 }
 

@@ -73,6 +73,14 @@ run_example() {
 	grep -q '^lx_put$' "$DIR/exported"
 }
 
+@test "the library needs no libbpf, neither shared nor static: that is the daemon's" {
+	install_all
+	[[ $(ldd "$USR/lib/liblnetx.so") == *libuv* ]]
+	[[ $(ldd "$USR/lib/liblnetx.so") != *libbpf* ]]
+	[[ $(pkg-config --static --libs lnetx) != *-lbpf* ]]
+	[[ $(ldd "$USR/sbin/lnetxd") == *libbpf* ]]
+}
+
 @test "each public header can be included alone, in C and in C++" {
 	local header
 

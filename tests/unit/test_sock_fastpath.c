@@ -13,7 +13,7 @@
 
 #include <lnetx/lnetx.h>
 
-#include "../../lnd/sock/fp_priv.h"
+#include "../../user/fastpath/priv.h"
 #include "../../lnd/sock/sock.h"
 #include "fakecore.h"
 #include "fakefastpath.h"
@@ -30,6 +30,7 @@
 
 static struct lx_env *env;
 static struct lx_fastpath *fastpath;
+static struct lx_fp_offload offload;
 static struct fake_node *in, *out; /* the router's NIs */
 static struct lx_nid in_nid, out_nid, client, claimed, server;
 static int fds[16];
@@ -58,8 +59,9 @@ static int setup(void **state)
 	assert_int_equal(lx_nid_parse(SERVER_IP "@tcp1", &server), 0);
 	fastpath = fake_fastpath_new();
 	assert_int_equal(lx_env_new(2, NULL, NULL, &env), 0);
+	lx_fp_offload_init(&offload, fastpath);
 	lx_env_lock(env);
-	lx_env_set_fastpath(env, fastpath);
+	lx_sock_set_offload(env, &offload.offload);
 	lx_env_unlock(env);
 	in = fake_new(IN_IP "@tcp", 0, env);
 	out = fake_new(OUT_IP "@tcp1", 0, env);
@@ -73,6 +75,9 @@ static int teardown(void **state)
 {
 	fake_free(in);
 	fake_free(out);
+	lx_env_lock(env);
+	lx_sock_set_offload(env, NULL);
+	lx_env_unlock(env);
 	lx_env_free(env);
 	fake_fastpath_free(fastpath);
 	while (n_fds)
@@ -139,9 +144,14 @@ static struct lx_sock_host *host(void)
 	return ((struct lx_sock_net *)in->ni.lnd_data)->host;
 }
 
+static struct lx_fp *fp(void)
+{
+	return host()->offload_state;
+}
+
 static bool fp_is_there(void)
 {
-	return host()->fp;
+	return fp();
 }
 
 static bool stream_is_on(void)
@@ -586,7 +596,7 @@ static int world(int timeout)
 /* The daemon has seen that it went on. */
 static bool is_seen(void)
 {
-	return host()->fp->run[0].sent == fastpath->lane[0].sent;
+	return fp()->run[0].sent == fastpath->lane[0].sent;
 }
 
 static bool no_lane_is_busy(void)
@@ -707,7 +717,7 @@ static void breaks_off(const char *next)
 /* So that the time without lanes is over, or it is long ago. */
 static void time_passes(uint64_t ns)
 {
-	struct lx_fp_offender *o = host()->fp->offender;
+	struct lx_fp_offender *o = fp()->offender;
 
 	lx_env_lock(env);
 	for (unsigned int i = 0; i < LX_FP_OFFENDERS; i++)
@@ -806,9 +816,8 @@ static void test_leave(void **state)
 	assert_true(eventually(stream_is_on, 5000));
 	assert_true(eventually(lane_is_live, 5000));
 	lx_env_lock(env);
-	lx_env_set_fastpath(env, NULL);
-	lx_env_forward_wait(env);
-	assert_null(host()->fp);
+	lx_sock_set_offload(env, NULL);
+	assert_null(fp());
 	fake_fastpath_free(fastpath);
 	fastpath = next;
 	lx_env_unlock(env);
@@ -823,8 +832,9 @@ static void test_leave(void **state)
 		usleep(1000);
 	assert_int_equal(arrived(other, 0), before + 24 + 72);
 	lx_env_lock(env);
-	assert_null(host()->fp);
-	lx_env_set_fastpath(env, fastpath);
+	assert_null(fp());
+	lx_fp_offload_init(&offload, fastpath);
+	lx_sock_set_offload(env, &offload.offload);
 	lx_env_unlock(env);
 	assert_true(eventually(fp_is_there, 5000));
 	send_puts(fd, 1, 0);

@@ -17,7 +17,7 @@ $(B)/bin/lxload: $(call obj,$(LOAD_SRCS)) $(B)/liblnetx.a
 	$(link)
 
 $(YARDSTICKS): $(B)/bench/%: $(B)/tools/bench/%.o
-	$(link)
+	$(call link,$(LIBBPF))
 
 $(B)/tests/test_load: $(call obj,tools/bench/stream.c tools/bench/pattern.c)
 

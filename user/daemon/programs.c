@@ -20,13 +20,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <internal/fastpath.h>
+#include <internal/offload.h>
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../bpf/bpf.h"
 #include "../bpf/fastpath.h"
 #include "../bpf/guard.h"
+#include "../fastpath/fastpath.h"
 #include "programs.h"
 
 struct lx_programs {
@@ -34,6 +35,7 @@ struct lx_programs {
 	struct lx_guard *guard;
 	struct lx_fastpath *fastpath; /* NULL: the node does not route */
 	bool fastpath_loaded; /* it is loaded */
+	struct lx_fp_offload offload; /* what the node has of it */
 	/* of the worker, until lx_programs_settle() */
 	struct lx_fastpath *next; /* will be @forward */
 	bool next_forwards;
@@ -152,7 +154,7 @@ static void follow_routing(struct lx_programs *o, struct lx_node *node)
 	if (wanted || !o->fastpath || o->unwanted)
 		return;
 	if (node && o->fastpath_loaded)
-		lx_node_set_fastpath(node, NULL);
+		lx_node_set_offload(node, NULL);
 	o->unwanted = true;
 }
 
@@ -191,7 +193,9 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 		return;
 	for (size_t i = 0; i < n_guarded; i++)
 		lx_fastpath_attach(fastpath, ni[i].ifname);
-	lx_node_set_fastpath(node, fastpath);
+	if (o->offload.fastpath != fastpath)
+		lx_fp_offload_init(&o->offload, fastpath);
+	lx_node_set_offload(node, &o->offload.offload);
 }
 
 bool lx_programs_leaves(const struct lx_programs *o)
@@ -203,7 +207,7 @@ void lx_programs_settle(struct lx_programs *o)
 {
 	if (o->unwanted) {
 		lx_fastpath_free(o->fastpath);
-		o->fastpath = NULL;
+		o->fastpath = o->offload.fastpath = NULL;
 		o->fastpath_loaded = o->unwanted = false;
 	}
 	if (o->next) {

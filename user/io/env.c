@@ -37,40 +37,11 @@ struct lx_env {
 	uint64_t now_ns; /* 0: not asked for since the lock was taken */
 	void (*idle)(void *arg);
 	void *idle_arg;
-	struct lx_fastpath *fastpath;
-	unsigned int forward_users;
 	unsigned int n_loops;
 	struct lx_loop loop[];
 };
 
 static __thread struct lx_loop *current_loop;
-
-void lx_env_set_fastpath(struct lx_env *env, struct lx_fastpath *fastpath)
-{
-	env->fastpath = fastpath;
-}
-
-struct lx_fastpath *lx_env_fastpath(const struct lx_env *env)
-{
-	return env->fastpath;
-}
-
-void lx_env_forward_get(struct lx_env *env)
-{
-	env->forward_users++;
-}
-
-void lx_env_forward_put(struct lx_env *env)
-{
-	env->forward_users--;
-	lx_env_wake(env);
-}
-
-void lx_env_forward_wait(struct lx_env *env)
-{
-	while (env->forward_users)
-		lx_env_wait(env);
-}
 
 void lx_env_lock(struct lx_env *env)
 {

@@ -50,19 +50,6 @@ static inline void lx_work_init(struct lx_work *work, void (*fn)(struct lx_work 
 int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg,
 	       struct lx_env **ret_env);
 
-/*
- * The kernel's fast path that this node's transports may use; NULL: none. A transport that
- * uses it counts itself, and looks now and then whether it is still the one to be used: if
- * not, it lets go of it. The lock must be held.
- */
-struct lx_fastpath;
-void lx_env_set_fastpath(struct lx_env *env, struct lx_fastpath *fastpath);
-struct lx_fastpath *lx_env_fastpath(const struct lx_env *env);
-void lx_env_forward_get(struct lx_env *env);
-void lx_env_forward_put(struct lx_env *env);
-/* Waits (lx_env_wait()) until no transport uses one any more. */
-void lx_env_forward_wait(struct lx_env *env);
-
 /* Stops the loops (every handle must be closed or closing), joins, frees. NULL is fine. */
 void lx_env_free(struct lx_env *env);
 

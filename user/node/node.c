@@ -11,9 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <internal/fastpath.h>
+#include <internal/offload.h>
 
 #include "../../lnd/lo/lo.h"
+#include "../../lnd/sock/offload.h"
 #include "../../lnd/sock/sock.h"
 #include "../core/monitor.h"
 #include "../io/rbuf.h"
@@ -194,12 +195,10 @@ static void on_close(struct lx_work *work)
 	lx_env_wake(node->env);
 }
 
-void lx_node_set_fastpath(struct lx_node *node, struct lx_fastpath *fastpath)
+void lx_node_set_offload(struct lx_node *node, struct lx_sock_offload *offload)
 {
 	lx_node_lock(node);
-	lx_env_set_fastpath(node->env, fastpath);
-	if (!fastpath)
-		lx_env_forward_wait(node->env);
+	lx_sock_set_offload(node->env, offload);
 	lx_node_unlock(node);
 }
 
@@ -406,6 +405,7 @@ int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
 	lx_loop_post(lx_env_loop(node->env, 0), &node->close_work);
 	while (node->timer_up || node->close_work.loop)
 		lx_env_wait(node->env);
+	lx_sock_set_offload(node->env, NULL);
 	node->down = true;
 	lx_env_wake(node->env);
 	lx_node_unlock(node);

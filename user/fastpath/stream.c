@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "../../user/io/tcpinfo.h"
-#include "fp_priv.h"
+#include "../io/tcpinfo.h"
+#include "priv.h"
 
 /* So often it is looked whether packets have come for streams that are calm, and then so long. */
 #define LOOK_NS (100 * LX_SOCK_MSEC)
@@ -39,7 +39,7 @@ static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
 /* Has the programs look at what comes in, but for now pass it up. */
 static int stream_begin(struct lx_sock_conn *conn, int index, int next_hop)
 {
-	struct lx_fp *fp = conn->host->fp;
+	struct lx_fp *fp = lx_fp_of(conn);
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	struct lx_fp_stream *state = &fp->stream[index];
 	int r;
@@ -71,7 +71,7 @@ static int stream_begin(struct lx_sock_conn *conn, int index, int next_hop)
 
 static void stream_add(struct lx_sock_conn *conn)
 {
-	struct lx_fp *fp = conn->host->fp;
+	struct lx_fp *fp = lx_fp_of(conn);
 	struct lx_fp_source *source;
 	int index = lx_fp_stream_take(fp, conn, &source), peer;
 	struct lx_fp_stream *state;
@@ -98,9 +98,9 @@ static void stream_add(struct lx_sock_conn *conn)
 	conn->stream = index;
 }
 
-static bool may_stream(const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
+static bool may_stream(const struct lx_fp *fp, const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
 {
-	if (!lx_fp_on(conn->net) || conn->no_stream || conn->lane >= 0 ||
+	if (!lx_fp_on(fp, conn->net) || conn->no_stream || conn->lane >= 0 ||
 	    conn->version < LX_SOCK_V2 || conn->loopback || conn->net->netif.loopback ||
 	    conn->rx.userspace)
 		return false;
@@ -143,14 +143,14 @@ static bool lanes_are_done(struct lx_fp *fp, struct lx_stream *s, uint64_t pos)
 
 uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn)
 {
-	return conn->host->fp->stream[conn->stream].pos_offset + conn->rx.consumed;
+	return lx_fp_of(conn)->stream[conn->stream].pos_offset + conn->rx.consumed;
 }
 
-bool lx_fp_wait_is_over(struct lx_sock_conn *conn)
+bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *conn)
 {
 	if (conn->stream < 0)
 		return true;
-	return lanes_are_done(conn->host->fp, lx_fp_stream_of(conn), conn->rx.wait_pos);
+	return lanes_are_done(state, lx_fp_stream_of(conn), conn->rx.wait_pos);
 }
 
 /* Tells the programs where the next message begins. */
@@ -164,14 +164,14 @@ static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uin
 	/* The sender may have come to the end of what it was allowed. */
 	stream_pos = boundary + s->diverted;
 	if (stream_pos >= s->unframed_high || s->advertised_edge <= stream_pos)
-		lx_fastpath_poke_ack(conn->host->fp->fastpath, conn->stream);
+		lx_fastpath_poke_ack(lx_fp_of(conn)->fastpath, conn->stream);
 }
 
 /* What would go back to its sender never gets a lane, so it is no reason to wait for one. */
 static void note_next_hop(struct lx_sock_conn *conn, int next_hop)
 {
-	struct lx_fastpath *fastpath = conn->host->fp->fastpath;
-	struct lx_fp_stream *state = &conn->host->fp->stream[conn->stream];
+	struct lx_fastpath *fastpath = lx_fp_of(conn)->fastpath;
+	struct lx_fp_stream *state = &lx_fp_of(conn)->stream[conn->stream];
 
 	if (next_hop < 0 ||
 	    lx_fp_peer_is_back(lx_fastpath_peer(fastpath, next_hop),
@@ -181,19 +181,17 @@ static void note_next_hop(struct lx_sock_conn *conn, int next_hop)
 	state->next_hop = next_hop;
 }
 
-bool lx_fp_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
+bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
 {
-	struct lx_fp *fp = conn->host->fp;
+	struct lx_fp *fp = state;
 	const struct lx_fp_dest *dest;
 	struct lx_stream *s;
 	uint64_t start;
 	bool ours;
 	int next_hop;
 
-	if (!fp || !fp->host)
-		return true;
 	if (conn->stream < 0) {
-		if (!hdr || !may_stream(conn, hdr))
+		if (!hdr || !may_stream(fp, conn, hdr))
 			return true;
 		stream_add(conn);
 		if (conn->stream < 0)
@@ -213,10 +211,7 @@ bool lx_fp_message(struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t l
 	if (!hdr || ours || s->state != LX_STREAM_ON)
 		return true;
 	conn->rx.wait_pos = start;
-	if (lanes_are_done(fp, s, start))
-		return true;
-	conn->rx.waits = true;
-	return false;
+	return lanes_are_done(fp, s, start);
 }
 
 /* ---- time ---------------------------------------------------------------------------- */
@@ -236,7 +231,7 @@ static void look(struct lx_fp *fp, uint64_t now)
 		if (!state->conn || state->conn->closing)
 			continue;
 		/* Also those whose NI was switched on or off. */
-		if (lx_fp_on(state->conn->net) == !!(s->flags & LX_STREAM_NO_LANES))
+		if (lx_fp_on(fp, state->conn->net) == !!(s->flags & LX_STREAM_NO_LANES))
 			lx_fp_stream_wake(fp, i);
 		if (s->packets == state->packets_seen)
 			continue;
@@ -280,7 +275,7 @@ void lx_fp_stream_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
 	struct lx_stream *s = lx_fp_stream_of(conn);
 
 	s->flags |= LX_STREAM_NO_LANES;
-	lx_fp_count_conn(conn);
+	lx_fp_count_conn(fp, conn);
 	lx_fp_stream_leave(fp, conn);
 	conn->reset = conn->reset || s->diverted;
 }

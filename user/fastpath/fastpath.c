@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See fp.h. */
+/* See fastpath.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fp_priv.h"
+#include "priv.h"
 
 #define TICK_MS 5
 #define HELD_TICK_MS 1
@@ -15,24 +15,20 @@
 
 /* ---- connections end --------------------------------------------------------------- */
 
-void lx_fp_conn_closing(struct lx_sock_conn *conn)
+static void conn_closing(void *state, struct lx_sock_conn *conn)
 {
-	struct lx_fp *fp = conn->host->fp;
-
-	if (fp && conn->stream >= 0)
-		lx_fp_stream_closing(fp, conn);
-	if (fp && conn->lane >= 0)
-		lx_fp_lane_closing(fp, conn);
+	if (conn->stream >= 0)
+		lx_fp_stream_closing(state, conn);
+	if (conn->lane >= 0)
+		lx_fp_lane_closing(state, conn);
 }
 
-void lx_fp_conn_closed(struct lx_sock_conn *conn)
+static void conn_closed(void *state, struct lx_sock_conn *conn)
 {
-	struct lx_fp *fp = conn->host->fp;
-
-	if (fp && conn->stream >= 0)
-		lx_fp_stream_gone(fp, conn);
-	if (fp && conn->lane >= 0)
-		lx_fp_lane_gone(fp, conn);
+	if (conn->stream >= 0)
+		lx_fp_stream_gone(state, conn);
+	if (conn->lane >= 0)
+		lx_fp_lane_gone(state, conn);
 	conn->stream = conn->lane = -1;
 }
 
@@ -85,11 +81,11 @@ static void on_records(uv_poll_t *poll, int status, int events)
 	lx_loop_leave(fp->loop);
 }
 
-bool lx_fp_on(const struct lx_sock_net *net)
+bool lx_fp_on(const struct lx_fp *fp, const struct lx_sock_net *net)
 {
 	return lx_sock_tun.fastpath && net->ni->lnd_tun.value[LX_SOCK_NI_FASTPATH] &&
-	       !lx_fp_is_leaving(net->host->fp) &&
-	       lx_fastpath_is_attached(net->host->fp->fastpath, net->netif.index);
+	       !lx_sock_offload_is_leaving(fp->offload) &&
+	       lx_fastpath_is_attached(fp->fastpath, net->netif.index);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
@@ -134,9 +130,19 @@ static void peers_tick(struct lx_fp *fp, uint64_t now)
 	lx_fp_lanes_tick(fp, now);
 }
 
-/* ---- tables that grow ---------------------------------------------------------------------- */
+static void fp_free(struct lx_fp *fp)
+{
+	lx_hash_fini(&fp->dests);
+	lx_hash_fini(&fp->sources);
+	free(fp->stream);
+	free(fp->lane);
+	free(fp->run);
+	free(fp->peer);
+	free(fp->shared);
+	free(fp);
+}
 
-static void fp_free(struct lx_fp *fp);
+/* ---- tables that grow ---------------------------------------------------------------------- */
 
 static void do_grow(uv_work_t *work)
 {
@@ -172,6 +178,25 @@ static void grow(struct lx_fp *fp, uint64_t now)
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct lx_fp *fp = handle->data;
+
+	if (!--fp->open)
+		fp_free(fp);
+}
+
+static void host_stop(void *state)
+{
+	struct lx_fp *fp = state;
+
+	lx_fp_forget(fp, NULL, LX_NET_U32_ANY);
+	uv_close((uv_handle_t *)&fp->timer, on_handle_closed);
+	uv_close((uv_handle_t *)&fp->poll, on_handle_closed);
+	lx_sock_offload_end(fp->host);
+	fp->host = NULL;
+}
 
 /* No connection is a stream or a lane any more. */
 static bool is_unused(const struct lx_fp *fp)
@@ -209,8 +234,8 @@ static void leave(struct lx_fp *fp)
 	if (!is_unused(fp))
 		return; /* until the next tick */
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS)
-		lx_fp_peer_deleted(fp->peer[i]);
-	lx_fp_stop(fp->host);
+		lx_fp_peer_gone(fp, fp->peer[i]);
+	host_stop(fp);
 }
 
 static void tick(struct lx_fp *fp, uint64_t now)
@@ -227,41 +252,25 @@ static void on_timer(uv_timer_t *timer)
 	struct lx_fp *fp = timer->data;
 
 	lx_loop_enter(fp->loop);
-	if (fp->host && lx_fp_is_leaving(fp))
+	if (fp->host && lx_sock_offload_is_leaving(fp->offload))
 		leave(fp);
 	else if (fp->host)
 		tick(fp, lx_sock_now());
 	lx_loop_leave(fp->loop);
 }
 
-static void fp_free(struct lx_fp *fp)
+static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *host,
+			struct lx_env *env)
 {
-	lx_hash_fini(&fp->dests);
-	lx_hash_fini(&fp->sources);
-	free(fp->stream);
-	free(fp->lane);
-	free(fp->run);
-	free(fp->peer);
-	free(fp->shared);
-	free(fp);
-}
-
-static void on_handle_closed(uv_handle_t *handle)
-{
-	struct lx_fp *fp = handle->data;
-
-	if (!--fp->open)
-		fp_free(fp);
-}
-
-static struct lx_fp *fp_new(struct lx_sock_host *host, struct lx_fastpath *fastpath)
-{
+	struct lx_fastpath *fastpath =
+		lx_container_of(offload, struct lx_fp_offload, offload)->fastpath;
 	struct lx_fp *fp = calloc(1, sizeof(*fp));
 
 	if (!fp)
 		return NULL;
+	fp->offload = offload;
 	fp->host = host;
-	fp->loop = lx_env_loop(host->env, 0);
+	fp->loop = lx_env_loop(env, 0);
 	fp->fastpath = fastpath;
 	lx_list_init(&fp->dest_list);
 	/* For as many as there may be: pages that nobody touches take no memory. */
@@ -281,31 +290,23 @@ static struct lx_fp *fp_new(struct lx_sock_host *host, struct lx_fastpath *fastp
 	uv_poll_init(lx_loop_uv(fp->loop), &fp->poll, lx_fastpath_fd(fastpath));
 	uv_poll_start(&fp->poll, UV_READABLE, on_records);
 	fp->open = 2;
-	lx_env_forward_get(host->env);
 	return fp;
 }
 
-void lx_fp_tick(struct lx_sock_host *host)
+static const struct lx_sock_offload_ops offload_ops = {
+	.host_start = host_start,
+	.host_stop = host_stop,
+	.received = lx_fp_message,
+	.may_resume = lx_fp_wait_is_over,
+	.forwarding = lx_fp_learn,
+	.policy_changed = lx_fp_forget,
+	.conn_closing = conn_closing,
+	.conn_closed = conn_closed,
+	.peer_gone = lx_fp_peer_gone,
+	.count = lx_fp_count,
+};
+
+void lx_fp_offload_init(struct lx_fp_offload *offload, struct lx_fastpath *fastpath)
 {
-	struct lx_fastpath *fastpath = lx_env_fastpath(host->env);
-	struct lx_sock_net *net;
-
-	if (!host->fp && fastpath)
-		host->fp = fp_new(host, fastpath);
-	lx_list_for_each (net, &host->nets, link)
-		lx_fp_count(net);
-}
-
-void lx_fp_stop(struct lx_sock_host *host)
-{
-	struct lx_fp *fp = host->fp;
-
-	if (!fp)
-		return;
-	lx_fp_forget(host, NULL, LX_NET_U32_ANY);
-	uv_close((uv_handle_t *)&fp->timer, on_handle_closed);
-	uv_close((uv_handle_t *)&fp->poll, on_handle_closed);
-	lx_env_forward_put(host->env);
-	host->fp = NULL;
-	fp->host = NULL;
+	*offload = (struct lx_fp_offload){ .offload.ops = &offload_ops, .fastpath = fastpath };
 }

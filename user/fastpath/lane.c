@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../../user/io/tcpinfo.h"
-#include "fp_priv.h"
+#include "../io/tcpinfo.h"
+#include "priv.h"
 
 /*
  * A lane's window has to take a whole message: so much, or the connection is old. Where
@@ -181,10 +181,16 @@ static void lane_take_back(struct lx_fp *fp, struct lx_sock_conn *conn, uint64_t
 }
 
 /* Switched off, or of no use to the programs as it is. */
-static bool is_wanted_back(const struct lx_sock_conn *conn)
+static bool is_wanted_back(const struct lx_fp *fp, const struct lx_sock_conn *conn)
 {
-	return !lx_fp_on(conn->net) || conn->lane_state == LX_SOCK_LANE_WANTED ||
+	return !lx_fp_on(fp, conn->net) || conn->lane_state == LX_SOCK_LANE_WANTED ||
 	       (conn->peer->wide && conn->narrow);
+}
+
+/* It is a lane, or about to be one: socklnd has others send. */
+static void reserve(struct lx_sock_conn *conn)
+{
+	conn->reserved = lx_fp_is_lane(conn) || conn->lane_due;
 }
 
 /* One bulk connection stays with us, unless it is the only one: then small ones do. */
@@ -195,14 +201,15 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now)
 
 	lx_list_for_each (conn, &peer->conns, link) {
 		conn->lane_due = false;
-		if (lx_fp_is_lane(conn) && is_wanted_back(conn))
+		if (lx_fp_is_lane(conn) && is_wanted_back(fp, conn))
 			lane_take_back(fp, conn, now);
+		reserve(conn);
 		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
 		others += conn->ctype != LX_CTYPE_BULK_OUT;
 		lanes += lx_fp_is_lane(conn);
 	}
 	peer->wide = false;
-	if (!lx_fp_on(peer->net))
+	if (!lx_fp_on(fp, peer->net))
 		return;
 	lx_list_for_each (conn, &peer->conns, link) {
 		if (conn->ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) || conn->loopback ||
@@ -215,6 +222,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now)
 		conn->lane_due = !is_idle(conn);
 		if (!conn->lane_due)
 			lane_give(fp, conn);
+		reserve(conn);
 		lanes += conn->lane_due || lx_fp_is_lane(conn);
 	}
 }
@@ -321,7 +329,7 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
 	uint32_t owner = lx_fp_lane_owner(lane);
 
 	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
-	lx_fp_count_conn(conn);
+	lx_fp_count_conn(fp, conn);
 	if (conn->peer && conn->peer->fp_peer >= 0)
 		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer),
 				    conn->lane);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fp_priv.h"
+#include "priv.h"
 
 /* A host may have so many of the streams, but one in any case. */
 #define SHARE(streams) ((streams) / 8 ? (streams) / 8 : 1)
@@ -90,7 +90,7 @@ static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t 
 		    now < state->busy_ns + IDLE_NS || !lx_fp_stream_is_calm(fp, i) ||
 		    !stream_end(lx_fp_stream_of(conn)))
 			continue;
-		lx_fp_count_conn(conn);
+		lx_fp_count_conn(fp, conn);
 		lx_fp_stream_gone(fp, conn);
 		conn->stream = -1;
 	}

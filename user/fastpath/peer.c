@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../../user/io/tcpinfo.h"
-#include "fp_priv.h"
+#include "../io/tcpinfo.h"
+#include "priv.h"
 
 /* ---- keys ------------------------------------------------------------------- */
 
@@ -109,13 +109,11 @@ static bool is_concerned(const struct lx_fp *fp, const struct lx_fp_dest *dest,
 	return false;
 }
 
-void lx_fp_forget(struct lx_sock_host *host, const struct lx_nid *nid, uint32_t net)
+void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net)
 {
-	struct lx_fp *fp = host->fp;
+	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest, *next;
 
-	if (!fp)
-		return;
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
 		if (is_concerned(fp, dest, nid, net))
 			forget(fp, dest);
@@ -137,12 +135,12 @@ static bool dest_has(const struct lx_fp_dest *dest, int next_hop)
 	return false;
 }
 
-void lx_fp_peer_deleted(struct lx_sock_peer *peer)
+void lx_fp_peer_gone(void *state, struct lx_sock_peer *peer)
 {
-	struct lx_fp *fp = peer->net->host ? peer->net->host->fp : NULL;
+	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest, *next;
 
-	if (!fp || peer->fp_peer < 0)
+	if (peer->fp_peer < 0)
 		return;
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
 		if (dest_has(dest, peer->fp_peer))
@@ -192,14 +190,12 @@ static void publish(struct lx_fp *fp, struct lx_fp_dest *dest)
  * The slow path balances gateways that are equal; those that it has used since the policy
  * changed may be used by the programs, too, which spread streams over them.
  */
-void lx_fp_learn(struct lx_sock_peer *peer, const struct lx_nid *dst)
+void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst)
 {
-	struct lx_fp *fp = peer->net->host->fp;
+	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest;
 	int next_hop;
 
-	if (!fp)
-		return;
 	dest = lx_fp_dest_lookup(fp, dst);
 	if (dest && (dest->to.n == LX_DEST_NEXT_HOPS || dest_has(dest, peer->fp_peer)))
 		return;

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Between the files of the fast path (fp.h), and for nobody else:
+ * Between the files of the fast path's user half (fastpath.h), and for nobody else:
  *
- *	fp.c        its life, its ticks, records, connections that end
- *	fp_peer.c   peers in the maps, and what was learned of destinations
- *	fp_stream.c connections that messages to be routed come in by
- *	fp_source.c who has how many of them, and those that are idle
- *	fp_order.c  streams between lane 0 and lanes
- *	fp_lane.c   connections that they go out by
- *	fp_stall.c  messages on lanes that do not go on, and their senders
- *	fp_count.c  counters
+ *	fastpath.c its life, its ticks, records, connections that end
+ *	peer.c     peers in the maps, and what was learned of destinations
+ *	stream.c   connections that messages to be routed come in by
+ *	source.c   who has how many of them, and those that are idle
+ *	order.c    streams between lane 0 and lanes
+ *	lane.c     connections that they go out by
+ *	stall.c    messages on lanes that do not go on, and their senders
+ *	count.c    counters
+ *
+ * Everything is called with the node lock held.
  */
-#ifndef LX_SOCK_FP_PRIV_H
-#define LX_SOCK_FP_PRIV_H
+#ifndef LX_FASTPATH_PRIV_H
+#define LX_FASTPATH_PRIV_H
 
-#include "../../user/base/ratelimit.h"
-#include "../../user/bpf/fastpath.h"
-#include "fp.h"
+#include "../../lnd/sock/priv.h"
+#include "../base/ratelimit.h"
+#include "../bpf/fastpath.h"
+#include "fastpath.h"
 
 #define LX_FP_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
 
@@ -85,6 +88,7 @@ struct lx_fp_offender {
 };
 
 struct lx_fp {
+	const struct lx_sock_offload *offload;
 	struct lx_sock_host *host; /* NULL: stopping */
 	struct lx_loop *loop;
 	struct lx_fastpath *fastpath;
@@ -120,15 +124,14 @@ struct lx_fp {
 	bool full; /* said that there are no more streams */
 };
 
-/* There are to be no more streams and lanes. */
-static inline bool lx_fp_is_leaving(const struct lx_fp *fp)
+static inline struct lx_fp *lx_fp_of(const struct lx_sock_conn *conn)
 {
-	return lx_env_fastpath(fp->host->env) != fp->fastpath;
+	return conn->host->offload_state;
 }
 
 static inline struct lx_stream *lx_fp_stream_of(const struct lx_sock_conn *conn)
 {
-	return lx_fastpath_stream(conn->host->fp->fastpath, conn->stream);
+	return lx_fastpath_stream(lx_fp_of(conn)->fastpath, conn->stream);
 }
 
 static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
@@ -141,7 +144,13 @@ static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
 }
 
-/* ---- fp.c */
+/* ---- fastpath.c */
+
+/*
+ * Whether the kernel may forward messages that come or go by an NI: it is not switched off, and
+ * the programs are on its interface.
+ */
+bool lx_fp_on(const struct lx_fp *fp, const struct lx_sock_net *net);
 
 /* A round through a table that takes several ticks; at most so long for each entry. */
 #define LX_FP_ROUND_TICKS 20
@@ -153,7 +162,13 @@ static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
 int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at,
 		unsigned int *left);
 
-/* ---- fp_peer.c */
+/* ---- peer.c; the first three: ops (offload.h) */
+
+/* What follows can take a lane there. */
+void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst);
+/* What was learned may not be true any more. */
+void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net);
+void lx_fp_peer_gone(void *state, struct lx_sock_peer *peer);
 
 void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16]);
 void lx_fp_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key);
@@ -170,7 +185,10 @@ struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid)
 /* The next hop by which a stream's messages go there; -1: they are ours. */
 int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream);
 
-/* ---- fp_stream.c */
+/* ---- stream.c; the first two: ops */
+
+bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len);
+bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *conn);
 
 /* Any number; false: there is no such stream, or its connection is being closed. */
 static inline bool lx_fp_stream_is_open(const struct lx_fp *fp, uint32_t index)
@@ -206,7 +224,7 @@ void lx_fp_stream_closing(struct lx_fp *fp, struct lx_sock_conn *conn);
 /* Socket position up to which everything has been read and dealt with. */
 uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn);
 
-/* ---- fp_source.c */
+/* ---- source.c */
 
 /**
  * lx_fp_stream_take - take a stream for a connection, if its host may have one more
@@ -219,7 +237,7 @@ void lx_fp_stream_gone(struct lx_fp *fp, struct lx_sock_conn *conn);
 /* A host has one less. */
 void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source);
 
-/* ---- fp_order.c */
+/* ---- order.c */
 
 void lx_fp_barrier_tick(struct lx_fp *fp);
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
@@ -228,7 +246,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
-/* ---- fp_stall.c */
+/* ---- stall.c */
 
 /* The stream's connection is being closed (conn->error): lanes that it is in a message on, too. */
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_sock_conn *conn);
@@ -239,7 +257,18 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
 /* When a sender may have lanes; 0, or past: it may. */
 uint64_t lx_fp_offender_until(struct lx_fp *fp, const uint8_t addr[16]);
 
-/* ---- fp_lane.c */
+/* ---- count.c; the first one: op */
+
+void lx_fp_count(void *state, const struct lx_ni *ni);
+void lx_fp_count_conn(struct lx_fp *fp, struct lx_sock_conn *conn);
+
+/* ---- lane.c */
+
+/* Whether a connection is a lane, on which socklnd must not send. */
+static inline bool lx_fp_is_lane(const struct lx_sock_conn *conn)
+{
+	return conn->lane >= 0 && conn->lane_state != LX_SOCK_LANE_BACK;
+}
 
 /* Makes lanes of a next hop's connections that can be; takes back those that are wanted. */
 void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now);

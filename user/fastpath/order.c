@@ -5,7 +5,7 @@
  * that never pauses that moment does not come by itself, so we make one: HOLD has the
  * sender run dry.
  */
-#include "fp_priv.h"
+#include "priv.h"
 
 #define TAKEOVER_NS (5 * LX_SOCK_MSEC)
 /* Held, a sender waits for no more than we still have of it: giving up gains little. */
@@ -287,7 +287,7 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	bool on = lx_fp_on(state->conn->net), off;
+	bool on = lx_fp_on(fp, state->conn->net), off;
 
 	if (s->aside && (now >= state->aside_ns ||
 			 (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))

@@ -4,8 +4,7 @@
  * the node lock held, with each tick, before counters are looked at, and when a connection
  * ends.
  */
-#include "../../user/bpf/fastpath.h"
-#include "fp_priv.h"
+#include "priv.h"
 
 /* What the programs have counted since this was asked last. */
 static struct lx_type_counts types_since(uint64_t counted[LX_LANE_TYPES],
@@ -49,14 +48,14 @@ static void note_life(struct lx_sock_conn *conn, struct lx_fastpath *fastpath)
 		conn->peer->last_alive_ns = now;
 }
 
-void lx_fp_count_conn(struct lx_sock_conn *conn)
+void lx_fp_count_conn(struct lx_fp *fp, struct lx_sock_conn *conn)
 {
-	struct lx_fastpath *fastpath = conn->host->fp ? conn->host->fp->fastpath : NULL;
+	struct lx_fastpath *fastpath = fp->fastpath;
 	struct lx_offloaded offloaded = { 0 };
 	const struct lx_stream *s;
 	uint64_t payload;
 
-	if (!fastpath || !conn->peer || (conn->stream < 0 && conn->lane < 0))
+	if (!conn->peer || (conn->stream < 0 && conn->lane < 0))
 		return;
 	if (conn->stream >= 0) {
 		s = lx_fastpath_stream(fastpath, conn->stream);
@@ -73,15 +72,24 @@ void lx_fp_count_conn(struct lx_sock_conn *conn)
 	lx_lnd_offloaded(conn->net->ni, &conn->peer->id.nid, &offloaded);
 }
 
-void lx_fp_count(struct lx_sock_net *net)
+static void count_net(struct lx_fp *fp, struct lx_sock_net *net)
 {
 	struct lx_sock_peer *peer;
 	struct lx_sock_conn *conn;
 
-	if (!net)
-		return;
 	lx_list_for_each (peer, &net->peers, link) {
 		lx_list_for_each (conn, &peer->conns, link)
-			lx_fp_count_conn(conn);
+			lx_fp_count_conn(fp, conn);
+	}
+}
+
+void lx_fp_count(void *state, const struct lx_ni *ni)
+{
+	struct lx_fp *fp = state;
+	struct lx_sock_net *net;
+
+	lx_list_for_each (net, &fp->host->nets, link) {
+		if (!ni || net->ni == ni)
+			count_net(fp, net);
 	}
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fp_priv.h"
+#include "priv.h"
 
 #define PAUSE_MIN_NS (60 * LX_SOCK_SECOND)
 #define PAUSE_MAX_NS (3600 * LX_SOCK_SECOND)
@@ -66,7 +66,7 @@ static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], uint64_t now)
 	return o->pause_ns;
 }
 
-/* All its streams, whatever NIDs it claims: those that come later as well (fp_stream.c). */
+/* All its streams, whatever NIDs it claims: those that come later as well (stream.c). */
 static void keep_off_lanes(struct lx_fp *fp, const uint8_t addr[16], uint64_t until)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
