@@ -13,6 +13,7 @@
 #include "import_export.h"
 #include "lnetctl.h"
 #include "print.h"
+#include "record.h"
 
 #define STATUS_PROBE_FAILED 255
 #define STATUS_NO_SERVICE 214
@@ -281,7 +282,7 @@ static int discover(struct lx_session *s, const struct lx_args *a)
 
 static int set_failed(const char *key, int error, const char *text)
 {
-	lx_lnetctl_old_record("add", key, error, text);
+	lx_record_print_old("add", key, error, text);
 	return TOLD(error & 0xff);
 }
 
@@ -320,7 +321,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 	value = strtoll(text, &end, 0);
 	if (end == text || *end || errno) {
 		lx_session_fail(s, -1, "%s \"%s\": a number is expected", key, text);
-		lx_lnetctl_old_record("parser", "set", -1, s->text);
+		lx_record_print_old("parser", "set", -1, s->text);
 		return TOLD(255);
 	}
 	if (strstr(key, "_buffers"))
@@ -360,7 +361,7 @@ static void report(struct lx_session *s, enum lx_tools_import_mode mode, const c
 {
 	static const char *const ops[] = { "add", "del", "show", "exec" };
 
-	lx_lnetctl_record(ops[mode], object, s->error, s->text);
+	lx_record_print(ops[mode], object, s->error, s->text);
 }
 
 static void output(const char *key, json_t *value, void *arg)
