@@ -14,6 +14,14 @@
 #include "msg.h"
 #include "track.h"
 
+static const struct lx_peer_watcher peer_watchers[] = {
+	{ .name = "discover", .deleted = lx_discover_cancel },
+	{ .name = "route", .deleted = lx_route_delete_through, .merged = lx_route_gateway_moved },
+	{ .name = "announce", .merged = lx_announce_absorb },
+	{ .name = "msg", .unreachable = lx_msg_fail_peer },
+	{ 0 },
+};
+
 int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **ret_core)
 {
 	struct lx_core *core = calloc(1, sizeof(*core));
@@ -22,6 +30,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 		return -ENOMEM;
 	core->ops = ops;
 	core->ops_arg = ops_arg;
+	core->peer_watchers = peer_watchers;
 	lx_tunable_defaults(lx_core_tunables_table, &core->tun);
 	core->cookie = ops->wall(ops_arg);
 	lx_list_init(&core->nets);
@@ -89,7 +98,7 @@ void lx_core_stop(struct lx_core *core)
 	lx_announce_stop(core);
 	lx_probe_stop_all(core);
 	lx_list_for_each(peer, &core->peers, link)
-		lx_discover_cancel(peer, -ESHUTDOWN);
+		lx_discover_cancel(peer);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
 		lx_portal_lazy_set(core, &core->portal[i], false);
 	lx_ping_target_stop(core);
@@ -180,4 +189,17 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 		lx_change_own_info(core);
 	core->tun = tun;
 	return 0;
+}
+
+/* ---- what transports tell ----------------------------------------------------------- */
+
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
+{
+	struct lx_core *core = ni->core;
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	if (!pni || core->stopping || !core->tun.auto_down)
+		return;
+	lx_peer_ni_set_down(core, pni, LX_DOWN_LOST, error);
+	lx_route_gateway_lost(core, pni, error);
 }

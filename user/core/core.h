@@ -67,6 +67,7 @@ struct lx_core {
 	/* peer.c */
 	struct lx_list peers;    /* of lx_peer */
 	struct lx_hash peer_nis; /* of lx_peer_ni, by NID */
+	const struct lx_peer_watcher *peer_watchers;
 	struct lx_peer_ni *self; /* 0@lo as a peer: in neither of them */
 	uint32_t peer_seq;       /* the last peer's number */
 

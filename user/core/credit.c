@@ -226,49 +226,6 @@ void lx_credit_return_rx(struct lx_core_msg *msg)
 
 /* ---- with the fast path ------------------------------------------------------------- */
 
-/* What there would be without the fast path. */
-static int32_t without_lanes(const struct lx_credit *credit)
-{
-	int32_t lanes, now;
-
-	do {
-		lanes = __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
-		now = lx_credit_now(credit);
-	} while (lanes != __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE));
-	return now + lanes;
-}
-
-static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to)
-{
-	struct lx_credit *from = *credit;
-
-	if (!to)
-		to = own;
-	if (from == to)
-		return;
-	__atomic_add_fetch(&to->now, without_lanes(from) - without_lanes(to), __ATOMIC_ACQ_REL);
-	to->min = from->min;
-	*credit = to;
-}
-
-void lx_credit_unshare(struct lx_peer_ni *pni)
-{
-	move(&pni->tx, &pni->own_tx, NULL);
-	move(&pni->rtr, &pni->own_rtr, NULL);
-}
-
-int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
-			 struct lx_credit *rtr)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
-
-	if (!pni)
-		return -ENOENT;
-	move(&pni->tx, &pni->own_tx, tx);
-	move(&pni->rtr, &pni->own_rtr, rtr);
-	return 0;
-}
-
 void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding)
 {
 	struct lx_core_msg *msg;

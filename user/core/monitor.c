@@ -63,7 +63,7 @@ static void check_gateway(struct lx_peer *peer, uint64_t now)
 		peer->state &= ~LX_PEER_NIDS_UPTODATE;
 		peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH | LX_PEER_RTR_DISCOVERY;
 		peer->sent_ns = now;
-		lx_discover_queue(peer);
+		lx_peer_discover(peer);
 		return;
 	}
 }

@@ -135,6 +135,12 @@ void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatu
 	}
 }
 
+void lx_msg_fail_peer(struct lx_peer_ni *pni)
+{
+	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_msg_fail_queue(&pni->rtr_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+}
+
 /* ---- the path --------------------------------------------------------------------- */
 
 static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
@@ -167,12 +173,12 @@ static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
 
 	if (msg->response || msg->m.routing || msg->discovered || lx_msg_is_reserved(msg) ||
 	    core->tun.lnet_peer_discovery_disabled ||
-	    (peer->state & LX_PEER_RTR_DISCOVERY) || lx_discover_uptodate(peer))
+	    (peer->state & LX_PEER_RTR_DISCOVERY) || lx_peer_uptodate(peer))
 		return false;
 	msg->phase = LX_PHASE_PENDING;
 	msg->discovered = true;
 	lx_list_append(&peer->pending, &msg->link);
-	lx_discover_queue(peer);
+	lx_peer_discover(peer);
 	return true;
 }
 

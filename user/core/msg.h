@@ -100,6 +100,9 @@ void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason);
 /* Ends with @status all of a queue's messages. */
 void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus);
 
+/* Nothing can be sent to a peer NI any more: ends what waits for its credits. */
+void lx_msg_fail_peer(struct lx_peer_ni *pni);
+
 bool lx_msg_is_reserved(const struct lx_core_msg *msg);
 
 #endif

@@ -289,7 +289,7 @@ static enum lx_down_why why_down(const struct lx_route *route)
 	if (!gateway->alive)
 		return gateway->down.why == LX_DOWN_NOT_ASKED ? LX_DOWN_NOT_ASKED : LX_DOWN_GATEWAY;
 	/* Multi-Rail may be known of it before anything else is. */
-	if (lx_discover_disabled(gateway) || !gateway->merges)
+	if (lx_peer_discovery_off(gateway) || !gateway->merges)
 		return route->verdict;
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
 		return LX_DOWN_NOT_ROUTING;
@@ -432,7 +432,7 @@ void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int err
 	struct lx_peer *gateway = lx_peer_of(pni);
 	struct lx_route *route;
 
-	if (lx_discover_disabled(gateway)) {
+	if (lx_peer_discovery_off(gateway)) {
 		lx_list_for_each(route, &gateway->routes, gateway_link) {
 			if (!lx_nid_eq(&route->nid, &pni->nid))
 				continue;
@@ -444,7 +444,7 @@ void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int err
 		lx_core_kick(core);
 }
 
-void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to)
+void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from)
 {
 	struct lx_route *route, *tmp;
 
