@@ -12,6 +12,7 @@
 #include "discover.h"
 #include "monitor.h"
 #include "msg.h"
+#include "parse.h"
 #include "track.h"
 
 static const struct lx_peer_watcher peer_watchers[] = {
@@ -68,11 +69,57 @@ int lx_core_start(struct lx_core *core, const struct lx_lnd *lo)
 
 	r = lx_peer_self_start(core);
 	if (!r)
-		r = lx_ni_start(core, lo, NULL, &conf, &core->lo);
+		r = lx_core_ni_start(core, lo, NULL, &conf, &core->lo);
 	if (!r)
 		r = lx_ping_target_start(core);
 	return r;
 }
+
+/* ---- NIs ------------------------------------------------------------------------- */
+
+int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
+		     const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni)
+{
+	struct lx_core_ni *ni;
+	int r;
+
+	r = lx_ni_start(core, lnd, env, conf, &ni);
+	if (r < 0)
+		return r;
+	lx_peer_net_up(core, conf->net);
+	/* A net that is local now needs no route, and we are nobody's gateway to ourselves. */
+	lx_route_delete(core, conf->net, &lx_nid_any);
+	lx_route_delete_own(core, &ni->ni.nid);
+	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, conf->net, "interface=%s%s",
+		       ni->ni.ifname, r ? " (its tunables are those of the net's first NI)" : "");
+	lx_change_own_info(core);
+	if (ret_ni)
+		*ret_ni = ni;
+	return 0;
+}
+
+void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
+{
+	uint32_t net = ni->ni.net;
+
+	if (ni->state != LX_NI_UP)
+		return;
+	lx_ni_stop(ni);
+	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net, "interface=%s", ni->ni.ifname);
+	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_parse_drop_waiting(ni);
+	/* Gone for look-ups first: what fails now finds no way over it. */
+	if (lx_ni_leave_net(ni)) {
+		lx_route_delete_over(core, net);
+		lx_peer_net_down(core, net);
+	}
+	if (core->lo == ni)
+		core->lo = NULL;
+	lx_change_own_info(core);
+	ni->ni.lnd->shutdown(&ni->ni);
+}
+
+/* ---- the end ---------------------------------------------------------------------- */
 
 bool lx_core_idle(const struct lx_core *core)
 {

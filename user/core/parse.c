@@ -36,6 +36,25 @@ void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason)
 	lx_msg_finish(msg, 0);
 }
 
+void lx_parse_drop_waiting(struct lx_core_ni *ni)
+{
+	struct lx_core_msg *msg, *tmp;
+	struct lx_list doomed;
+
+	lx_list_init(&doomed);
+	lx_list_for_each_safe(msg, tmp, &ni->ni.core->msgs, all) {
+		if (msg->rxni != ni ||
+		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_DELAYED))
+			continue;
+		lx_list_del(&msg->link);
+		lx_list_append(&doomed, &msg->link);
+	}
+	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		lx_msg_drop(msg, LX_REASON_SHUTDOWN);
+	}
+}
+
 /* ---- verdicts on the header alone (lnet.md 7.1, rows 1 to 8) ---------------------- */
 
 enum verdict { ACCEPT, DROP, ILLEGAL };

@@ -8,4 +8,7 @@
 /* The transport has finished receiving (msg->status says how). */
 void lx_parse_received(struct lx_core_msg *msg);
 
+/* Messages that came in through an NI that stops, and wait: nobody receives them now. */
+void lx_parse_drop_waiting(struct lx_core_ni *ni);
+
 #endif
