@@ -147,7 +147,7 @@ void lx_core_stop(struct lx_core *core)
 	lx_list_for_each(peer, &core->peers, link)
 		lx_discover_cancel(peer);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
-		lx_portal_lazy_set(core, &core->portal[i], false);
+		lx_parse_lazy_set(core, &core->portal[i], false);
 	lx_ping_target_stop(core);
 	lx_track_stop(core);
 }
@@ -230,7 +230,7 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 						   tun.small_router_buffers,
 						   tun.large_router_buffers };
 
-		return lx_pool_resize(core, totals);
+		return lx_credit_pools_resize(core, totals);
 	}
 	if (tun.lnet_peer_discovery_disabled != core->tun.lnet_peer_discovery_disabled)
 		lx_change_own_info(core);

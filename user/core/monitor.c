@@ -236,7 +236,7 @@ int lx_monitor_route(struct lx_core *core, bool enable, bool at_once)
 		return -EBUSY;
 	if (core->routing != LX_ROUTING_OFF)
 		return 0;
-	r = lx_pool_make_all(core);
+	r = lx_credit_pools_make(core);
 	if (!r)
 		routing_start(core, at_once);
 	return r;
