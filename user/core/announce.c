@@ -22,7 +22,6 @@
 #include "change.h"
 #include "core.h"
 #include "count.h"
-#include "discover.h"
 
 #define PER_ROUND 200     /* pings, so a second */
 #define TRIES 3

@@ -13,7 +13,6 @@
 #include "core.h"
 #include "count.h"
 #include "credit.h"
-#include "discover.h"
 #include "msg.h"
 #include "parse.h"
 #include "select.h"
@@ -189,6 +188,23 @@ static bool source_reaches_self(const struct lx_core_msg *msg, const struct lx_n
 	       lx_nid_net(&msg->src_param) == lx_nid_net(dst);
 }
 
+static int select_path(const struct lx_core_msg *msg, struct lx_peer_ni *dst,
+		       struct lx_path *ret_path)
+{
+	bool forwarded = msg->m.routing;
+	const struct lx_path_request req = {
+		.dst = dst,
+		.src = &msg->src_param,
+		.gateway = &msg->rtr_param,
+		.origin = &msg->m.hdr.src_nid,
+		.reserved = lx_msg_is_reserved(msg),
+		.forwarded = forwarded,
+		.previous = forwarded && msg->rxpeer->net ? lx_peer_of(msg->rxpeer) : NULL,
+	};
+
+	return lx_select_path(msg->core, &req, ret_path);
+}
+
 static int route(struct lx_core_msg *msg)
 {
 	struct lx_core *core = msg->core;
@@ -210,7 +226,7 @@ static int route(struct lx_core_msg *msg)
 		return r;
 	if (wait_for_discovery(msg, lx_peer_of(pni)))
 		return -EINPROGRESS;
-	r = lx_select_path(msg, pni, &path);
+	r = select_path(msg, pni, &path);
 	if (r == -ELOOP)
 		lx_loop_refused(msg, path.next_hop);
 	if (r)

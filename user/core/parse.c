@@ -15,10 +15,8 @@
 #include "core.h"
 #include "count.h"
 #include "credit.h"
-#include "discover.h"
 #include "msg.h"
 #include "parse.h"
-#include "select.h"
 #include "track.h"
 
 /* Has the transport throw the payload away. */

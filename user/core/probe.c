@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "core.h"
-#include "discover.h"
 #include "msg.h"
 
 /*

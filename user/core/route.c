@@ -16,8 +16,7 @@
 #include "change.h"
 #include "core.h"
 #include "credit.h"
-#include "discover.h"
-#include "select.h"
+#include "rank.h"
 
 struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net)
 {
@@ -527,7 +526,7 @@ struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t lo
 			last_seq = c.route->seq;
 		if (!gateway_net || c.route->gateway == but || !lx_route_alive(c.route))
 			continue;
-		c.gateway_ni = lx_select_peer_ni(gateway_net);
+		c.gateway_ni = lx_rank_best_peer_ni(gateway_net);
 		if (!best.route || better_route(&c, &best))
 			best = c;
 	}
