@@ -13,6 +13,15 @@
 #include "core.h"
 #include "credit.h"
 
+/* Tells those who watch peers and want to know of this. */
+#define ANNOUNCE(core, what, ...) \
+	do { \
+		for (const struct lx_peer_watcher *w_ = (core)->peer_watchers; w_->name; w_++) { \
+			if (w_->what) \
+				w_->what(__VA_ARGS__); \
+		} \
+	} while (0)
+
 struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *nid)
 {
 	struct lx_peer_ni *pni;
@@ -122,10 +131,7 @@ void lx_peer_net_up(struct lx_core *core, uint32_t net)
 
 static void peer_ni_unreachable(struct lx_core *core, struct lx_peer_ni *pni)
 {
-	for (const struct lx_peer_watcher *w = core->peer_watchers; w->name; w++) {
-		if (w->unreachable)
-			w->unreachable(pni);
-	}
+	ANNOUNCE(core, unreachable, pni);
 }
 
 void lx_peer_net_down(struct lx_core *core, uint32_t net)
@@ -215,15 +221,6 @@ void lx_peer_discover(struct lx_peer *peer)
 }
 
 /* ---- making and moving ------------------------------------------------------------------- */
-
-void lx_peer_policy_changed(struct lx_peer *peer)
-{
-	struct lx_peer_net *net;
-	struct lx_peer_ni *pni;
-
-	lx_peer_ni_for_each(net, pni, peer)
-		lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
-}
 
 static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *primary)
 {
@@ -395,10 +392,7 @@ void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from)
 
 	lx_list_splice(&to->pending, &from->pending);
 	lx_list_splice(&to->waiters, &from->waiters);
-	for (const struct lx_peer_watcher *w = to->core->peer_watchers; w->name; w++) {
-		if (w->merged)
-			w->merged(to, from);
-	}
+	ANNOUNCE(to->core, merged, to, from);
 	if (waiting)
 		lx_peer_discover(to);
 }
@@ -456,10 +450,7 @@ void lx_peer_delete(struct lx_peer *peer)
 		return;
 	peer->deleted = true;
 	lx_change_tell(core, LX_CHANGE_PEER_DEL, &peer->primary, LX_NET_U32_ANY, "%s", "");
-	for (const struct lx_peer_watcher *w = core->peer_watchers; w->name; w++) {
-		if (w->deleted)
-			w->deleted(peer);
-	}
+	ANNOUNCE(core, deleted, peer);
 	while ((net = lx_list_first(&peer->nets, struct lx_peer_net, link)))
 		peer_ni_remove(core, lx_list_first(&net->nis, struct lx_peer_ni, link));
 	lx_list_del(&peer->link);
@@ -628,6 +619,15 @@ static void status_changed(struct lx_core *core, struct lx_peer_ni *pni,
 	lx_change_tell(core, type, &pni->nid, LX_NET_U32_ANY, "%s", lx_down_str(&pni->down));
 	if (pni->net && !lx_list_empty(&lx_peer_of(pni)->routes))
 		lx_core_kick(core);
+}
+
+void lx_peer_policy_changed(struct lx_peer *peer)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer)
+		lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
 }
 
 void lx_peer_ni_set_up(struct lx_core *core, struct lx_peer_ni *pni)

@@ -175,7 +175,7 @@ bool lx_peer_discovery_off(const struct lx_peer *peer);
 /* It does not have our present information. */
 bool lx_peer_needs_push(const struct lx_peer *peer);
 
-/* ------------------------------------------------------------------------------ */
+/* ---- configuration and status ------------------------------------------------ */
 
 /* Configuration (lnetx.h: lx_peer_add(), lx_peer_del()). */
 int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Portals and their match entries, and the search for the one that a message is
- * for. Owned by the core; used by msg.c for what arrives and by the API for MEs.
+ * for. Owned by the core; used by parse.c for what arrives and by the API for MEs.
  *
  * MEs with ignore bits must be tried one by one and come first. The others are
  * spread over buckets by their match bits, so a node may have very many of them
