@@ -152,6 +152,17 @@ LX_INLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
 	return to && from && lx_fp_peer_is_back(to, from);
 }
 
+/* Only the core can tell whether a message goes in a circle: when it asks, it sees one. */
+LX_INLINE int lx_is_sample(struct lx_stream *s, const struct lx_dest *dest)
+{
+	__u32 sample = s->sample;
+
+	if (!dest->routed || s->sampled == sample)
+		return 0;
+	s->sampled = sample;
+	return 1;
+}
+
 /* Sets lane and start, or lane LX_NO_LANE and the reason. */
 LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 {
@@ -186,6 +197,8 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_ORDER;
 	else if (!lx_extent_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
 		c->reason = LX_LANE0_RING;
+	else if (lx_is_sample(s, dest))
+		c->reason = LX_LANE0_SAMPLE;
 	else
 		c->reason = LX_LANE0_NO_LANE;
 	if (c->reason != LX_LANE0_NO_LANE)

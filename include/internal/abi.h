@@ -82,8 +82,9 @@ LX_LAYOUT(struct lx_flow, 8);
 struct lx_dest {
 	__u32 n; /* of next_hop[]; streams spread over them */
 	__u32 next_hop[LX_DEST_NEXT_HOPS];
+	__u32 routed; /* they are routers: a message may come back in a circle */
 };
-LX_LAYOUT(struct lx_dest, 20);
+LX_LAYOUT(struct lx_dest, 24);
 
 /* A peer NI that messages come from, or are forwarded to by its lanes. */
 struct lx_fp_peer {
@@ -310,6 +311,8 @@ struct lx_stream {
 	__u32 aside;      /* U: enum lx_stream_aside */
 	__u32 src_net;    /* B: of the source of the last message on a lane */
 	__u32 peer_wscale; /* A: shift of the peer's windows */
+	__u32 sample;     /* U: raised when the core wants to see a message for another router */
+	__u32 sampled;    /* B: what it was when one was last shown */
 	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
 	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
@@ -330,7 +333,8 @@ struct lx_stream {
 	X(ODD, "odd", "IP options, extension headers, a fragment, or urgent data") \
 	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it") \
 	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it") \
-	X(MSS, "mss", "the sender's segments are larger than the next hop takes")
+	X(MSS, "mss", "the sender's segments are larger than the next hop takes") \
+	X(SAMPLE, "sample", "one in many for another router, so that the daemon sees a circle")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,

@@ -39,8 +39,9 @@ struct lx_sock_offload_ops {
 			 size_t len);
 	bool (*may_resume)(void *state, struct lx_sock_conn *conn);
 
-	/* A message for @dst is being forwarded to @peer. */
-	void (*forwarding)(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst);
+	/* A message for @dst is being forwarded to @peer, which may be another router. */
+	void (*forwarding)(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst,
+			   bool is_router);
 	/* As policy_changed() (lnd.h): messages may have to go elsewhere. */
 	void (*policy_changed)(void *state, const struct lx_nid *nid, uint32_t net);
 

@@ -182,7 +182,8 @@ int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
 	int r;
 
 	if (msg->routing)
-		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid);
+		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid,
+					   msg->target_is_router);
 	if (!conn)
 		conn = obtain(peer, false, msg->payload.length, false);
 	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)

@@ -526,12 +526,13 @@ static inline bool lx_sock_offload_may_resume(struct lx_sock_conn *conn)
 	return !host->offload || host->offload->ops->may_resume(host->offload_state, conn);
 }
 
-static inline void lx_sock_offload_forwarding(struct lx_sock_peer *peer, const struct lx_nid *dst)
+static inline void lx_sock_offload_forwarding(struct lx_sock_peer *peer, const struct lx_nid *dst,
+					      bool is_router)
 {
 	const struct lx_sock_host *host = peer->net->host;
 
 	if (host->offload)
-		host->offload->ops->forwarding(host->offload_state, peer, dst);
+		host->offload->ops->forwarding(host->offload_state, peer, dst, is_router);
 }
 
 static inline void lx_sock_offload_policy_changed(const struct lx_sock_host *host,

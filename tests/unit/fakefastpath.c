@@ -117,6 +117,11 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 {
 	struct lx_lane *lane = &f->lane[index];
 
+	if (f->unfit) {
+		if (kind == LX_FLOW_STREAM)
+			f->stream[index].state = LX_STREAM_ECN;
+		return -EOPNOTSUPP;
+	}
 	if (kind == LX_FLOW_STREAM) {
 		f->stream[index].state = on ? LX_STREAM_ON : LX_STREAM_TAKEOVER;
 		return 0;

@@ -24,6 +24,7 @@ struct lx_fastpath {
 	unsigned int pokes[FAKE_STREAMS];
 	struct lx_nid dest[FAKE_DESTS]; /* that are known */
 	unsigned int n_dests;
+	bool unfit; /* no connection is what programs can serve */
 };
 
 /* Every interface is attached; streams and lanes are taken over when that is asked for. */

@@ -198,12 +198,51 @@ static void way_back(void **state)
 	}
 }
 
+/* Sends one message more; returns whether it got a lane. */
+static bool gets_lane(struct lx_segment *seg)
+{
+	struct lx_framing f = { .s = &stream, .seg = seg };
+	__u64 before = stream.lane_messages;
+	__u32 len = lx_overhead(LX_SOCK_V3) + 100;
+
+	seg->pos = stream.parse_next;
+	seg->end = seg->pos + len;
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.parse_next, seg->end);
+	return stream.lane_messages > before;
+}
+
+/* The core sees one message when it asks, of those for another router only, and in order. */
+static void sampled(void **state)
+{
+	char packet[200];
+	struct lx_segment seg = { .packet = packet };
+
+	message(packet, 100);
+	for (int routed = 0; routed < 2; routed++) {
+		world(LX_SOCK_V3);
+		dest.routed = routed;
+		assert_true(gets_lane(&seg));
+		for (__u64 n = 1; n < 4; n++) {
+			stream.sample++;
+			assert_int_equal(gets_lane(&seg), !routed);
+			assert_int_equal(stream.reasons[LX_LANE0_SAMPLE], routed ? n : 0);
+			assert_int_equal(gets_lane(&seg), !routed);
+			assert_int_equal(stream.reasons[LX_LANE0_ORDER], routed ? n : 0);
+			stream.slowpath_done = stream.slowpath_last;
+			assert_true(gets_lane(&seg));
+		}
+	}
+	dest.routed = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unframed_ends),
 		cmocka_unit_test(unframed_without_room),
 		cmocka_unit_test(way_back),
+		cmocka_unit_test(sampled),
 	};
 
 	rnd_init();

@@ -133,7 +133,7 @@ static void make_world(void)
 		fp_peer[i].tx.now = fp_peer[i].tx.min =
 			1 + rnd_below(rnd_below(3) ? 60 : 8);
 		fp_peer[i].rtr.now = 8;
-		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i } };
+		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i }, .routed = i };
 	}
 	for (int i = 0; i < LANES; i++) {
 		int h = rnd_below(NEXT_HOPS);
@@ -731,6 +731,7 @@ static void policy(int who)
 		s->flags |= LX_STREAM_HOLD;
 	else if (s->slowpath_last <= s->slowpath_done)
 		s->flags &= ~LX_STREAM_HOLD;
+	s->sample += rnd_below(16) == 0;
 	if (rnd_below(1000) < mortality) {
 		if (rnd_below(4))
 			lane_dies(rnd_below(LANES));

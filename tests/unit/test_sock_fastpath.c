@@ -420,6 +420,11 @@ static void test_wait_unframed(void **state)
 
 /* ---- signs of life --------------------------------------------------------------------------- */
 
+static bool sampled(void)
+{
+	return fastpath->stream[0].sample == 1;
+}
+
 /* Nobody asks for counters, and the core hears of what went by lanes. */
 static void test_life(void **state)
 {
@@ -432,6 +437,12 @@ static void test_life(void **state)
 	assert_true(fake_wait_count(in, &in->n_offloaded, 5, 5000));
 	assert_true(lx_nid_eq(&in->offloaded_from, &client));
 	assert_int_equal(in->offloaded_src_net, LX_NET(LX_NET_TCP, 7));
+	/* And it wants to see a message of a stream with some traffic. */
+	assert_false(sampled());
+	lx_env_lock(env);
+	fastpath->stream[0].messages = 64;
+	lx_env_unlock(env);
+	assert_true(eventually(sampled, 5000));
 }
 
 /* ---- who is who ------------------------------------------------------------------------------ */
@@ -934,6 +945,21 @@ static void test_idle(void **state)
 	assert_true(other_has_it());
 }
 
+/* One that the programs do not serve is shown, but leaves its place to who asks, at once. */
+static void test_unfit(void **state)
+{
+	assert_true(eventually(fp_is_there, 5000));
+	lx_sock_tun.fastpath_streams = 1;
+	fastpath->unfit = true;
+	invented(CLIENT_IP, 1);
+	assert_true(parsed(1));
+	assert_int_equal(fastpath->stream[0].state, LX_STREAM_ECN);
+	fastpath->unfit = false;
+	for (int i = 0; i < 10 && !eventually(other_has_it, 100); i++)
+		invented(OTHER_IP, 20 + i);
+	assert_true(other_has_it());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -958,6 +984,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_leave, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unfit, setup, teardown),
 	};
 
 	rnd_init();

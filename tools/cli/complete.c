@@ -10,7 +10,6 @@
 #include "complete.h"
 #include "lnetctl.h"
 #include "lnetx.h"
-#include "words.h"
 
 #define WORDS_MAX 256
 
@@ -232,12 +231,20 @@ static int begin(struct line *l, char **words)
 	return n ? n - 1 : 0;
 }
 
-/* The entry of a table that a word stands for. */
+/* The entry of a table that a word stands for; their first member is the name. */
 static const void *find(const void *table, size_t size, const char *word)
 {
-	size_t n;
+	const void *found = NULL;
 
-	return lx_words_find(table, size, word, &n);
+	for (const char *p = table; p && *(const char *const *)p; p += size) {
+		const char *name = *(const char *const *)p;
+
+		if (!strcmp(name, word))
+			return p;
+		if (!strncmp(name, word, strlen(word)))
+			found = p;
+	}
+	return found;
 }
 
 /* ---- lnetx -------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@
 #include "change.h"
 #include "core.h"
 #include "count.h"
+#include "discover.h"
 
 #define PER_ROUND 200     /* pings, so a second */
 #define TRIES 3
@@ -58,7 +59,7 @@ void lx_announce_asked(struct lx_core *core, struct lx_peer_ni *from)
 	peer->asked_seqno = core->target.seqno;
 }
 
-void lx_announce_absorb(struct lx_peer *to, struct lx_peer *from)
+void lx_announce_absorb(struct lx_peer *to, const struct lx_peer *from)
 {
 	if (from->routed_ns > to->routed_ns)
 		to->routed_ns = from->routed_ns;
@@ -86,7 +87,7 @@ static bool is_told(const struct lx_peer *peer)
 	uint32_t wanted = peer->core->announced_seqno;
 
 	return peer->asked_seqno >= wanted ||
-	       (peer->acked_seqno >= wanted && !lx_peer_discovery_off(peer));
+	       (peer->acked_seqno >= wanted && !lx_discover_disabled(peer));
 }
 
 static bool is_silent(const struct lx_peer *peer, uint64_t now)
@@ -214,7 +215,7 @@ static bool tell(struct lx_core *core, struct announcement *a)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &a->nid);
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
-	bool deaf = peer && (peer->state & LX_PEER_DISCOVERED) && lx_peer_discovery_off(peer);
+	bool deaf = peer && (peer->state & LX_PEER_DISCOVERED) && lx_discover_disabled(peer);
 
 	if (a->tries == TRIES || deaf || (peer && is_told(peer))) {
 		give_up(core, a);
@@ -229,7 +230,7 @@ static bool tell(struct lx_core *core, struct announcement *a)
 	a->next_ns = lx_core_now(core) + RETRY_NS;
 	peer = lx_peer_of(pni);
 	peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH;
-	lx_peer_discover(peer);
+	lx_discover_queue(peer);
 	return true;
 }
 

@@ -4,14 +4,19 @@
  * seconds: a router with little to do remembers everything, a busy one a sample. Called by
  * msg.c for what is forwarded to another router; owns core->loops.
  *
- * The same header from the same peer is no circle: an application may send one over and over.
- * The same from another peer may be its transport's next attempt, by another gateway.
+ * The same header from the same peer is no circle if that is on the way to the source: an
+ * application may send one over and over. From another peer it may be its transport's next
+ * attempt, by another gateway; so it takes some of them. With the fast path a message is first
+ * seen when it has been round some hundred times, and from then on once a second: then only
+ * that it comes from where its source is not tells that it does not come from there.
  */
 #include "../base/log.h"
 #include "core.h"
 #include "loop.h"
 #include "msg.h"
+#include "route.h"
 
+/* Longer than the programs take to show a message again (SAMPLE_NS of user/fastpath/order.c). */
 #define KEEP_NS (4 * LX_NSEC)
 /* More than a message is sent again by other gateways (lnet_retry_count). */
 #define RETURNS 4
@@ -43,6 +48,18 @@ static bool is_same_peer(struct lx_core *core, const struct lx_nid *nid,
 	const struct lx_peer_ni *known = lx_peer_ni_lookup(core, nid);
 
 	return lx_nid_eq(nid, &pni->nid) || (known && pni->net && lx_peer_of(known) == lx_peer_of(pni));
+}
+
+/* Whether we would answer the source by this peer. Where there is no way to it, who knows. */
+static bool is_towards_source(const struct lx_core_msg *msg)
+{
+	const struct lx_nid *src = &msg->m.hdr.src_nid;
+	struct lx_core *core = msg->core;
+	uint32_t net = lx_nid_net(src);
+
+	if (lx_net_lookup(core, net))
+		return is_same_peer(core, src, msg->rxpeer);
+	return !lx_rnet_lookup(core, net) || lx_route_is_through(lx_peer_of(msg->rxpeer), net);
 }
 
 static void remember(struct lx_loop_slot *slot, uint64_t print, uint64_t now,
@@ -79,7 +96,7 @@ void lx_loop_watch(struct lx_core_msg *msg)
 	}
 	if (slot->print != print || slot->repeated)
 		return;
-	if (is_same_peer(core, &slot->from, msg->rxpeer)) {
+	if (is_same_peer(core, &slot->from, msg->rxpeer) && is_towards_source(msg)) {
 		slot->repeated = true;
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core.h"
+#include "discover.h"
 #include "msg.h"
 
 /*
@@ -215,9 +216,9 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 	lx_list_append(&peer->waiters, &probe->waiter_link);
 	if (force)
 		peer->state |= LX_PEER_FORCE_PING;
-	if (force || !(peer->state & LX_PEER_DISCOVERED) || !lx_peer_uptodate(peer))
+	if (force || !(peer->state & LX_PEER_DISCOVERED) || !lx_discover_uptodate(peer))
 		peer->state |= LX_PEER_REDISCOVER;
-	lx_peer_discover(peer);
+	lx_discover_queue(peer);
 	return 0;
 }
 

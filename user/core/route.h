@@ -45,6 +45,9 @@ struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net);
 /* By the NID that it was configured with. */
 struct lx_route *lx_route_lookup(struct lx_core *core, uint32_t net, const struct lx_nid *nid);
 
+/* Whether a peer is a gateway to a net, up or down. */
+bool lx_route_is_through(const struct lx_peer *gateway, uint32_t net);
+
 /* As lx_route_add() of lnetx.h. */
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf);
 /* As lx_route_del() of lnetx.h; @net any: to every net. -ENOENT. */
@@ -80,7 +83,7 @@ void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint3
 /* A transport lost a gateway's NID. */
 void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error);
 /* Routes of @from are those of @to now: the two peers were found to be one. */
-void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from);
+void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to);
 
 /* Tells as changes what became alive or dead since last time. */
 void lx_route_report(struct lx_core *core);

@@ -39,6 +39,9 @@
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /* No lane is free: another try is cheap. */
 #define YIELD_NS (500 * LX_SOCK_MSEC)
+/* Of a stream that has had so many messages since, the core sees one for another router so often. */
+#define SAMPLE_NS LX_SOCK_SECOND
+#define SAMPLE_MIN 64
 
 /* ---- barriers: what was sent has arrived ---------------------------------------- */
 
@@ -282,6 +285,19 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 	stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
 }
 
+/*
+ * A message that goes in a circle would stay with the programs for ever. Shown to the core once a
+ * second, it is recognised (user/core/loop.c); each time costs the stream its lanes for a moment.
+ */
+static void stream_sample(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
+{
+	if (now < state->sample_ns + SAMPLE_NS || s->messages < state->sample_seen + SAMPLE_MIN)
+		return;
+	state->sample_ns = now;
+	state->sample_seen = s->messages;
+	__atomic_store_n(&s->sample, s->sample + 1, __ATOMIC_RELAXED);
+}
+
 /* Goes along with the switches. Returns whether lanes may be used. */
 static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
@@ -328,6 +344,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	stream_weigh(state, s);
 	stream_gaps(state, s, now);
 	stream_review(state, s, now);
+	stream_sample(state, s, now);
 	if (stream_switch(fp, index, now))
 		stream_order(fp, index, now);
 	fp->n_changing += state->hold_ns || state->quiet_barrier ||

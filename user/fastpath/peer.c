@@ -190,7 +190,8 @@ static void publish(struct lx_fp *fp, struct lx_fp_dest *dest)
  * The slow path balances gateways that are equal; those that it has used since the policy
  * changed may be used by the programs, too, which spread streams over them.
  */
-void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst)
+void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst,
+		 bool is_router)
 {
 	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest;
@@ -207,6 +208,7 @@ void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *ds
 	if (!dest)
 		return;
 	dest->to.next_hop[dest->to.n++] = next_hop;
+	dest->to.routed |= is_router;
 	publish(fp, dest);
 }
 

@@ -51,6 +51,7 @@ struct lx_fp_stream {
 	uint64_t mean;             /* bytes of a message, of late */
 	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: no */
 	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
+	uint64_t sample_ns, sample_seen; /* when s->sample was raised; s->messages then */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;
 	int next_hop;              /* where the last message of it went; -1: not known */
@@ -165,7 +166,8 @@ int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at
 /* ---- peer.c; the first three: ops (offload.h) */
 
 /* What follows can take a lane there. */
-void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst);
+void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst,
+		 bool is_router);
 /* What was learned may not be true any more. */
 void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net);
 void lx_fp_peer_gone(void *state, struct lx_sock_peer *peer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Who may have a stream: a host has a share of them, by its address, whatever NIDs it says it
- * has. When there are none left, those go that have been idle for long.
+ * has. When there are none left, those go that have been idle for long, or are not served.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -79,6 +79,17 @@ static bool stream_end(struct lx_stream *s)
 	return false;
 }
 
+/* Whether it can do without a stream for a while; the programs' part may still have something. */
+static bool is_idle(const struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	const struct lx_fp_stream *state = &fp->stream[index];
+
+	/* It is there to be shown only. */
+	if (state->conn->no_stream)
+		return true;
+	return now >= state->busy_ns + IDLE_NS && lx_fp_stream_is_calm(fp, index);
+}
+
 /* Those of @source, or NULL: of all. */
 static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t now)
 {
@@ -87,8 +98,7 @@ static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t 
 		struct lx_sock_conn *conn = state->conn;
 
 		if (!conn || conn->closing || (source && state->source != source) ||
-		    now < state->busy_ns + IDLE_NS || !lx_fp_stream_is_calm(fp, i) ||
-		    !stream_end(lx_fp_stream_of(conn)))
+		    !is_idle(fp, i, now) || !stream_end(lx_fp_stream_of(conn)))
 			continue;
 		lx_fp_count_conn(fp, conn);
 		lx_fp_stream_gone(fp, conn);
