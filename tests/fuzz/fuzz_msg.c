@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../user/core/monitor.h"
+#include "../../user/core/parse.h"
 #include "wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -173,7 +174,7 @@ static void post(struct scene *s)
 	if (lx_md_new(s->w->core, me, &desc, how & 32 ? LX_UNLINK : LX_RETAIN, &md))
 		return;
 	remember(s, md);
-	lx_portal_resume(s->w->core, &s->w->core->portal[portal]);
+	lx_parse_resume(s->w->core, &s->w->core->portal[portal]);
 }
 
 /* A PUT or GET of our own. */
@@ -231,7 +232,7 @@ static void change(struct scene *s)
 		lx_monitor_route(s->w->core, what & 32, what & 64);
 		break;
 	case 5:
-		lx_portal_lazy_set(s->w->core, &s->w->core->portal[1 + (what >> 6)], what & 32);
+		lx_parse_lazy_set(s->w->core, &s->w->core->portal[1 + (what >> 6)], what & 32);
 		break;
 	case 6:
 		s->w->at_once = what & 32;

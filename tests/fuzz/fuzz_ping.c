@@ -183,7 +183,7 @@ static void change(struct scene *s)
 	case 3 ... 4:
 		/* One more NI, or one less, is something to push. */
 		if (second)
-			lx_ni_stop(s->w->core, second);
+			lx_core_ni_stop(s->w->core, second);
 		else
 			wire_ni(s->w, "10.0.0.101@tcp");
 		break;

@@ -376,7 +376,7 @@ struct lx_core_ni *wire_ni(struct wire *w, const char *nid)
 	struct lx_core_ni *ni;
 
 	conf.net = lx_nid_net(&conf.nid);
-	if (lx_ni_start(w->core, &w->lnd, NULL, &conf, &ni))
+	if (lx_core_ni_start(w->core, &w->lnd, NULL, &conf, &ni))
 		abort();
 	return ni;
 }
@@ -550,7 +550,7 @@ void wire_free(struct wire *w)
 	lx_core_stop(w->core);
 	while ((net = lx_list_first(&w->core->nets, struct lx_net, link))) {
 		ni = lx_list_first(&net->nis, struct lx_core_ni, link);
-		lx_ni_stop(w->core, ni);
+		lx_core_ni_stop(w->core, ni);
 	}
 	tell(w);
 	lx_md_free_all(w->core);

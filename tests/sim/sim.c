@@ -549,7 +549,7 @@ int lx_sim_ni_add(struct lx_sim_node *node, const char *nid, int peer_credits, i
 	if (r)
 		return r;
 	conf.net = lx_nid_net(&conf.nid);
-	return lx_ni_start(node->core, &node->sim->lnd, NULL, &conf, NULL);
+	return lx_core_ni_start(node->core, &node->sim->lnd, NULL, &conf, NULL);
 }
 
 void lx_sim_ni_del(struct lx_sim_node *node, const char *text)
@@ -560,7 +560,7 @@ void lx_sim_ni_del(struct lx_sim_node *node, const char *text)
 	assert(!lx_nid_parse(text, &nid));
 	ni = lx_ni_lookup(node->core, &nid);
 	assert(ni);
-	lx_ni_stop(node->core, ni);
+	lx_core_ni_stop(node->core, ni);
 }
 
 void lx_sim_dead(struct lx_sim *sim, const char *text, bool dead)
@@ -694,7 +694,7 @@ static void node_stop(struct lx_sim_node *node)
 	lx_core_stop(node->core);
 	while ((net = lx_list_first(&node->core->nets, struct lx_net, link))) {
 		ni = lx_list_first(&net->nis, struct lx_core_ni, link);
-		lx_ni_stop(node->core, ni);
+		lx_core_ni_stop(node->core, ni);
 	}
 }
 

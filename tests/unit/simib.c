@@ -515,5 +515,5 @@ void simib_ni_add(struct lx_sim_node *node, const char *text, int peer_credits)
 	memset(&conf.lnd_tun, 0xff, sizeof(conf.lnd_tun));
 	conf.tun.peer_credits = peer_credits;
 	conf.net = lx_nid_net(&conf.nid);
-	assert_int_equal(lx_ni_start(node->core, &lx_o2ib_lnd, NULL, &conf, NULL), 0);
+	assert_int_equal(lx_core_ni_start(node->core, &lx_o2ib_lnd, NULL, &conf, NULL), 0);
 }

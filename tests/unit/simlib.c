@@ -83,7 +83,7 @@ struct lx_handle post(struct lx_sim_node *node, uint32_t portal, const char *who
 					  LX_ME_AFTER, &me), 0);
 	assert_int_equal(lx_md_new(node->core, me, &desc, LX_UNLINK, &md), 0);
 	handle = md->handle;
-	lx_portal_resume(node->core, &node->core->portal[portal]);
+	lx_parse_resume(node->core, &node->core->portal[portal]);
 	return handle;
 }
 

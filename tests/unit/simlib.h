@@ -10,9 +10,11 @@
 
 #include "../sim/sim.h"
 #include "../../user/core/core.h"
+#include "../../user/core/credit.h"
 #include "../../user/core/discover.h"
 #include "../../user/core/monitor.h"
 #include "../../user/core/msg.h"
+#include "../../user/core/parse.h"
 
 #define MS 1000000ULL
 #define SEC LX_NSEC

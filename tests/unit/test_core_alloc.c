@@ -92,7 +92,7 @@ static void life(void **state)
 			continue;
 		lx_core_stop(core);
 		if (core->lo)
-			lx_ni_stop(core, core->lo);
+			lx_core_ni_stop(core, core->lo);
 		lx_core_free(core);
 	}
 	assert_true(n > 8);

@@ -99,7 +99,7 @@ static void both_learn(void **state)
 	assert_ptr_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
 	/* B was pushed to, took it, and pushed back. */
 	assert_true(peer_of(b, "10.0.0.1@tcp")->state & LX_PEER_MULTI_RAIL);
-	assert_true(lx_discover_uptodate(peer_of(b, "10.0.0.1@tcp")));
+	assert_true(lx_peer_uptodate(peer_of(b, "10.0.0.1@tcp")));
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->state,
 			 LX_PEER_MULTI_RAIL | LX_PEER_DISCOVERED | LX_PEER_NIDS_UPTODATE);
 	assert_int_equal(peer_of(b, "10.0.0.1@tcp")->state,
@@ -113,7 +113,7 @@ static void traffic_discovers_first(void **state)
 	assert_int_equal(lx_list_empty(&peer_of(a, "10.0.0.2@tcp")->pending), 0);
 	lx_sim_run(sim, SEC);
 	the_event(LX_EVENT_ACK);
-	assert_true(lx_discover_uptodate(peer_of(a, "10.0.0.2@tcp")));
+	assert_true(lx_peer_uptodate(peer_of(a, "10.0.0.2@tcp")));
 }
 
 static void traffic_goes_on_if_discovery_fails(void **state)

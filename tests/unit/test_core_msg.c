@@ -329,7 +329,7 @@ static void unasked_response(void **state)
 
 static void lazy_portal_parks(void **state)
 {
-	lx_portal_lazy_set(b->core, &b->core->portal[5], true);
+	lx_parse_lazy_set(b->core, &b->core->portal[5], true);
 	for (int i = 0; i < 3; i++) {
 		src[0] = 'a' + i;
 		assert_int_equal(put(a, mem(a, src, 100, 2), true, "10.0.0.2@tcp", 5, 1), 0);
@@ -340,7 +340,7 @@ static void lazy_portal_parks(void **state)
 	post(b, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT, 1);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(count_events(LX_EVENT_PUT), 1);
-	lx_portal_lazy_set(b->core, &b->core->portal[5], false);
+	lx_parse_lazy_set(b->core, &b->core->portal[5], false);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(b->core->stats.drops[LX_REASON_LAZY_CLEARED], 1);
 	assert_int_equal(b->core->stats.drops[LX_REASON_NO_MATCH], 1);
@@ -350,7 +350,7 @@ static void unlink_busy_md(void **state)
 {
 	struct lx_handle md = mem(a, src, 100, 2);
 
-	lx_portal_lazy_set(b->core, &b->core->portal[5], true);
+	lx_parse_lazy_set(b->core, &b->core->portal[5], true);
 	assert_int_equal(put(a, md, true, "10.0.0.2@tcp", 5, 1), 0);
 	lx_sim_run(sim, SEC);
 	lx_md_retire(lx_md_lookup(a->core, md));
@@ -360,7 +360,7 @@ static void unlink_busy_md(void **state)
 	lx_sim_run(sim, SEC);
 	assert_true(the_event(LX_EVENT_SEND)->unlinked);
 	assert_int_equal(count_events(LX_EVENT_ACK), 0); /* came, and found nothing */
-	lx_portal_lazy_set(b->core, &b->core->portal[5], false);
+	lx_parse_lazy_set(b->core, &b->core->portal[5], false);
 }
 
 static void peer_credits_limit(void **state)

@@ -226,7 +226,7 @@ static void disturb(void)
 		const int64_t sizes[LX_POOLS] = { 1 + rnd_below(8), 1 + rnd_below(8),
 						  1 + rnd_below(8) };
 
-		assert_int_equal(lx_pool_resize(n->sim->core, sizes), 0);
+		assert_int_equal(lx_credit_pools_resize(n->sim->core, sizes), 0);
 		break;
 	}
 	case 4:

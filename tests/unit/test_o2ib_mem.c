@@ -253,7 +253,7 @@ static void pools(void **state)
 		assert_true(simib_regs <= 2 + 2 * 3);
 	}
 	/* Slabs whose last buffer is gone are gone. */
-	assert_int_equal(lx_pool_resize(r->core, fewer), 0);
+	assert_int_equal(lx_credit_pools_resize(r->core, fewer), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
 	assert_int_equal(put(a, md, false, "10.1.0.1@o2ib1", 20, 1), 0);

@@ -10,6 +10,7 @@
 #include "complete.h"
 #include "lnetctl.h"
 #include "lnetx.h"
+#include "words.h"
 
 #define WORDS_MAX 256
 
@@ -231,20 +232,12 @@ static int begin(struct line *l, char **words)
 	return n ? n - 1 : 0;
 }
 
-/* The entry of a table that a word stands for; their first member is the name. */
+/* The entry of a table that a word stands for. */
 static const void *find(const void *table, size_t size, const char *word)
 {
-	const void *found = NULL;
+	size_t n;
 
-	for (const char *p = table; p && *(const char *const *)p; p += size) {
-		const char *name = *(const char *const *)p;
-
-		if (!strcmp(name, word))
-			return p;
-		if (!strncmp(name, word, strlen(word)))
-			found = p;
-	}
-	return found;
+	return lx_words_find(table, size, word, &n);
 }
 
 /* ---- lnetx -------------------------------------------------------------------------------- */

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../user/base/suggest.h"
 #include "complete.h"
 #include "lnetctl.h"
-#include "print.h"
+#include "record.h"
+#include "words.h"
 
 #define OPTIONS_MAX 32
 #define WORDS_MAX 64
@@ -23,30 +23,16 @@
 
 /* ---- errors ------------------------------------------------------------------------ */
 
-void lx_lnetctl_record(const char *op, const char *object, int error, const char *text)
-{
-	fprintf(stderr, "---\n%s:\n-     %s:\n      errno: %d\n      descr: ! ", op, object, error);
-	lx_print_quoted(stderr, text, '"');
-	fputs("\n...\n", stderr);
-}
-
-void lx_lnetctl_old_record(const char *op, const char *object, int error, const char *text)
-{
-	fprintf(stderr, "%s:\n    - %s:\n          errno: %d\n          descr: ", op, object,
-		error);
-	lx_print_quoted(stderr, text, '"');
-	fputc('\n', stderr);
-}
-
-int lx_lnetctl_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb)
+/* Prints an error record; returns what the program has to exit with. */
+static int tell_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb)
 {
 	int error = verb->map_error ? verb->map_error(s->error) : s->error;
 
 	if (verb->style == LX_ERROR_OLD) {
-		lx_lnetctl_old_record(verb->op, verb->object, error, s->text);
+		lx_record_print_old(verb->op, verb->object, error, s->text);
 		return error & 0xff;
 	}
-	lx_lnetctl_record(verb->op, verb->object, error, s->text);
+	lx_record_print(verb->op, verb->object, error, s->text);
 	return STATUS_REFUSED;
 }
 
@@ -185,13 +171,8 @@ static int refuse_later(const struct lx_group *g, const struct lx_lnetctl_cmd *v
 
 	snprintf(text, sizeof(text), "\"%s%s%s\" is not there in lnetx %s: %s", g->name,
 		 g->is_verb ? "" : " ", g->is_verb ? "" : v->name, LX_VERSION, v->later);
-	lx_lnetctl_record(v->op, v->object, -EOPNOTSUPP, text);
+	lx_record_print(v->op, v->object, -EOPNOTSUPP, text);
 	return -EOPNOTSUPP & 0xff;
-}
-
-static bool is_help(const char *word)
-{
-	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
 /* "help" alone, or "--help" anywhere; "-h" is left to the options, which may have one. */
@@ -228,42 +209,27 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 	err = v->fn(s, &a);
 	if (err >= LX_TOLD)
 		return err - LX_TOLD;
-	return err ? lx_lnetctl_error(s, v) : 0;
+	return err ? tell_error(s, v) : 0;
 }
 
-/*
- * The one that has this name, or the only one that begins so. Walks both tables, of
- * groups and of verbs: their first member is the name. NULL: complained about.
- */
+/* The entry that is called so, or the only one that begins so. NULL: complained about. */
 static const void *find_name(const void *table, size_t size, const char *name)
 {
-	struct lx_suggest meant = lx_suggest(name);
-	const void *found = NULL;
-	char list[300] = "";
-	size_t used = 0, n = 0;
+	size_t n;
+	const void *found = lx_words_find(table, size, name, &n);
+	const char *meant;
+	char list[300];
 
-	for (const char *p = table; *(const char *const *)p; p += size) {
-		const char *candidate = *(const char *const *)p;
-
-		if (!strcmp(candidate, name))
-			return p;
-		lx_suggest_offer(&meant, candidate);
-		if (strncmp(candidate, name, strlen(name)))
-			continue;
-		found = p;
-		if (used < sizeof(list))
-			used += snprintf(list + used, sizeof(list) - used, "%s%s", n++ ? ", " : "",
-					 candidate);
-	}
 	if (n == 1)
 		return found;
-	if (n)
-		fprintf(stderr, "lnetctl: '%s' is ambiguous: %s\n", name, list);
-	else
-		fprintf(stderr,
-			"lnetctl: '%s' is no command%s%s%s; see 'lnetctl --list-commands'\n", name,
-			meant.best ? "; did you mean '" : "", meant.best ? meant.best : "",
-			meant.best ? "'?" : "");
+	if (n) {
+		lx_words_list(table, size, name, ", ", list, sizeof(list));
+		fprintf(stderr, "lnetctl: '%s' is ambiguous: %s\n", name, list + strlen(", "));
+		return NULL;
+	}
+	meant = lx_words_meant(table, size, name);
+	fprintf(stderr, "lnetctl: '%s' is no command%s%s%s; see 'lnetctl --list-commands'\n", name,
+		meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 	return NULL;
 }
 
@@ -278,14 +244,14 @@ static int run_group(struct lx_session *s, const struct lx_group *g, int argc, c
 		group_help(stderr, g);
 		return STATUS_USAGE;
 	}
-	if (is_help(argv[1]) && argc == 2) {
+	if (lx_words_is_help(argv[1]) && argc == 2) {
 		group_help(stdout, g);
 		return 0;
 	}
-	v = find_name(g->verb, sizeof(*v), argv[is_help(argv[1]) ? 2 : 1]);
+	v = find_name(g->verb, sizeof(*v), argv[lx_words_is_help(argv[1]) ? 2 : 1]);
 	if (!v)
 		return STATUS_USAGE;
-	if (is_help(argv[1])) {
+	if (lx_words_is_help(argv[1])) {
 		verb_help(stdout, g, v);
 		return 0;
 	}
@@ -311,7 +277,7 @@ static int run_words(struct lx_session *s, int argc, char **argv)
 {
 	const struct lx_group *g;
 
-	if (is_help(argv[0]))
+	if (lx_words_is_help(argv[0]))
 		return run_help(s, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "--list-commands"))
 		return list_commands();

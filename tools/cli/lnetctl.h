@@ -53,11 +53,6 @@ extern const struct lx_group lx_groups[]; /* ended by name NULL */
 /* Completes the tables by what follows from others ("set"); call it first. */
 void lx_lnetctl_cmds_init(void);
 
-/* Prints an error record; returns what the program has to exit with. */
-int lx_lnetctl_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb);
-void lx_lnetctl_record(const char *op, const char *object, int error, const char *text);
-void lx_lnetctl_old_record(const char *op, const char *object, int error, const char *text);
-
 /* A verb whose errors were told already returns this plus its exit status. */
 #define LX_TOLD 1000
 

@@ -13,6 +13,7 @@
 #include "import_export.h"
 #include "lnetctl.h"
 #include "print.h"
+#include "record.h"
 
 #define STATUS_PROBE_FAILED 255
 #define STATUS_NO_SERVICE 214
@@ -174,20 +175,19 @@ static int service_id(struct lx_session *s, const struct lx_args *a)
 
 struct probes {
 	bool discover, force;
-	struct lx_control_ping ping;
 	json_t *answers;
 	/* NID and error of those that failed, in parallel */
 	json_t *failed;
 };
 
 /* To the reference's ping no answer is an I/O error, however it came about. */
-static void note_failure(struct probes *p, const struct lx_session *s)
+static void note_failure(struct probes *p, const struct lx_session *s, const struct lx_nid *nid)
 {
 	bool silent = !p->discover && s->error == -ETIMEDOUT;
 	char text[512];
 
 	if (silent)
-		snprintf(text, sizeof(text), "failed to ping %s: %s", lx_nid_str(&p->ping.nid),
+		snprintf(text, sizeof(text), "failed to ping %s: %s", lx_nid_str(nid),
 			 strerror(EIO));
 	json_array_append_new(p->failed, json_pack("{si, ss}", "errno", silent ? -EIO : s->error,
 						   "descr", silent ? text : s->text));
@@ -199,24 +199,15 @@ static bool is_ours(const struct lx_session *s)
 	return s->fd < 0;
 }
 
-static int probe_words(struct lx_session *s, const struct lx_args *a, struct probes *p)
+static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, void *arg)
 {
-	for (int i = 0; i < a->n_rest; i++) {
-		struct lx_nid *nids LX_AUTO_FREE = NULL;
-		size_t n = 0;
-		int err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+	struct probes *p = arg;
+	int err = lx_request_probe(s, ping, p->discover, p->force, p->answers);
 
-		if (err)
-			return err;
-		for (size_t j = 0; j < n; j++) {
-			p->ping.nid = nids[j];
-			err = lx_request_probe(s, &p->ping, p->discover, p->force, p->answers);
-			if (err && is_ours(s))
-				return err;
-			if (err)
-				note_failure(p, s);
-		}
-	}
+	if (err && is_ours(s))
+		return err;
+	if (err)
+		note_failure(p, s, &ping->nid);
 	return 0;
 }
 
@@ -243,18 +234,8 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 			    .force = a->v[LX_ARG_FORCE],
 			    .answers = json_array(),
 			    .failed = json_array() };
-	int64_t timeout;
-	int err;
+	int err = lx_request_probe_each(s, a, probe_one, &p);
 
-	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &p.ping.source);
-	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
-	if (!err && !a->n_rest)
-		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
-	if (!err) {
-		p.ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
-		err = probe_words(s, a, &p);
-	}
 	if (!err) {
 		print(discover ? "discover" : "ping", json_incref(p.answers), &lx_layout_narrow);
 		print_failures(&p);
@@ -281,7 +262,7 @@ static int discover(struct lx_session *s, const struct lx_args *a)
 
 static int set_failed(const char *key, int error, const char *text)
 {
-	lx_lnetctl_old_record("add", key, error, text);
+	lx_record_print_old("add", key, error, text);
 	return TOLD(error & 0xff);
 }
 
@@ -320,7 +301,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 	value = strtoll(text, &end, 0);
 	if (end == text || *end || errno) {
 		lx_session_fail(s, -1, "%s \"%s\": a number is expected", key, text);
-		lx_lnetctl_old_record("parser", "set", -1, s->text);
+		lx_record_print_old("parser", "set", -1, s->text);
 		return TOLD(255);
 	}
 	if (strstr(key, "_buffers"))
@@ -360,7 +341,7 @@ static void report(struct lx_session *s, enum lx_tools_import_mode mode, const c
 {
 	static const char *const ops[] = { "add", "del", "show", "exec" };
 
-	lx_lnetctl_record(ops[mode], object, s->error, s->text);
+	lx_record_print(ops[mode], object, s->error, s->text);
 }
 
 static void output(const char *key, json_t *value, void *arg)

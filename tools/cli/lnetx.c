@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../user/base/suggest.h"
 #include "complete.h"
 #include "lnetx.h"
 #include "print.h"
 #include "tree.h"
+#include "words.h"
 
 #define REST_MAX 64
 
@@ -130,11 +130,6 @@ static void help(FILE *out)
 static bool is_verbless(const struct lx_lnetx_object *o)
 {
 	return !strcmp(o->name, o->command->name);
-}
-
-bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword)
-{
-	return keyword != command->keyword && keyword[-1].id == keyword->id;
 }
 
 static void command_help(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c)
@@ -265,53 +260,29 @@ static char *next_word(struct line *l)
 	return *l->word ? *l->word++ : NULL;
 }
 
-static bool is_help(const char *word)
-{
-	return !strcmp(word, "help");
-}
-
-/*
- * The entry that is called so, or the only one that begins so. For the tables of
- * lnetx.h: their first member is the name.
- */
+/* The entry that is called so, or the only one that begins so. */
 static const void *find_name(const void *table, size_t size, const char *word, bool *ret_ambiguous)
 {
-	const void *found = NULL;
+	size_t n;
+	const void *found = lx_words_find(table, size, word, &n);
 
-	*ret_ambiguous = false;
-	for (const char *p = table; p && *(const char *const *)p; p += size) {
-		const char *name = *(const char *const *)p;
-
-		if (!strcmp(name, word))
-			return p;
-		if (strncmp(name, word, strlen(word)))
-			continue;
-		*ret_ambiguous |= found != NULL;
-		found = p;
-	}
-	return *ret_ambiguous ? NULL : found;
+	*ret_ambiguous = n > 1;
+	return n == 1 ? found : NULL;
 }
 
 /* Complains about a word, with what could stand there. */
 static int unknown(const char *what, const char *word, const void *table, size_t size,
 		   bool ambiguous)
 {
-	struct lx_suggest meant = lx_suggest(word);
-	char list[400] = "";
-	size_t used = 0;
+	const char *meant = lx_words_meant(table, size, word);
+	char list[400];
 
-	for (const char *p = table; p && *(const char *const *)p; p += size) {
-		const char *name = *(const char *const *)p;
-
-		lx_suggest_offer(&meant, name);
-		if ((!ambiguous || !strncmp(name, word, strlen(word))) && used < sizeof(list))
-			used += snprintf(list + used, sizeof(list) - used, " %s", name);
-	}
+	lx_words_list(table, size, ambiguous ? word : "", " ", list, sizeof(list));
 	if (ambiguous)
 		return complain("\"%s\" is ambiguous:%s", word, list);
 	return complain("\"%s\" is no %s here; %s%s%sone of:%s", word, what,
-			meant.best ? "did you mean \"" : "", meant.best ? meant.best : "",
-			meant.best ? "\"? " : "", list);
+			meant ? "did you mean \"" : "", meant ? meant : "", meant ? "\"? " : "",
+			list);
 }
 
 /* Of a keyword what it is for is shown, too. */
@@ -345,7 +316,7 @@ static int parse_words(struct line *l, const struct lx_lnetx_object *o, const st
 		/* NIDs and files are not taken for keywords cut short. */
 		if (k && c->rest && strcmp(k->name, word))
 			k = NULL;
-		if (is_help(word) && (!c->rest || (!a->n_rest && !*l->word)))
+		if (lx_words_is_help(word) && (!c->rest || (!a->n_rest && !*l->word)))
 			return -1;
 		if (!k && c->rest && a->n_rest < REST_MAX && strncmp(word, "--", 2)) {
 			rest[a->n_rest++] = word;
@@ -443,7 +414,7 @@ static int run_object(struct line *l, const char *name)
 	if (is_verbless(o))
 		return run_command(l, o, o->command);
 	word = next_word(l);
-	if (word ? is_help(word) : l->help)
+	if (word ? lx_words_is_help(word) : l->help)
 		return run_help(l, o);
 	if (!word)
 		return run_command(l, o, o->command);
@@ -469,7 +440,7 @@ int lx_lnetx_main(int argc, char **argv)
 		return print_version();
 	if (l.bad)
 		return complain("%s needs a value", l.bad);
-	if (word ? is_help(word) : l.help)
+	if (word ? lx_words_is_help(word) : l.help)
 		return run_help(&l, NULL);
 	if (word && word[0] == '-')
 		return complain("there is no option \"%s\"; see \"lnetx help\"", word);

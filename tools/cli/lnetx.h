@@ -30,7 +30,10 @@ struct lx_command {
 };
 
 /* Another spelling of the entry before it: not shown. */
-bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword);
+static inline bool lx_keyword_is_alias(const struct lx_command *command, const struct lx_keyword *keyword)
+{
+	return keyword != command->keyword && keyword[-1].id == keyword->id;
+}
 
 struct lx_lnetx_object {
 	const char *name;

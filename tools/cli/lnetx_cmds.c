@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../user/base/cleanup.h"
 #include "import_export.h"
 #include "lnetx.h"
 #include "print.h"
@@ -194,58 +193,40 @@ static int disconnect(struct lx_session *s, const struct lx_args *a)
 
 /* ---- probes ----------------------------------------------------------------------- */
 
+struct probes {
+	bool discover, force;
+	json_t *list;
+	int first; /* error of a probe, told already */
+};
+
 /* An entry for what was asked: the answer with its time, or why there is none. */
-static int probe_one(struct lx_session *s, struct lx_control_ping *ping, bool discover, bool force,
-		     json_t *list)
+static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, void *arg)
 {
+	struct probes *p = arg;
+	size_t n = json_array_size(p->list);
 	struct timespec before, after;
-	size_t n = json_array_size(list);
 	json_int_t us;
 	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &before);
-	err = lx_request_probe(s, ping, discover, force, list);
+	err = lx_request_probe(s, ping, p->discover, p->force, p->list);
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	if (err && s->fd < 0)
 		return err; /* the daemon is the matter, not this NID */
 	us = (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
 	if (err && lx_lnetx_as_tree())
-		json_array_append_new(list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
-						      "error", lx_lnetx_error(err, s->text)));
+		json_array_append_new(p->list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
+							 "error", lx_lnetx_error(err, s->text)));
 	else if (err)
 		fprintf(stderr, "lnetx: %s\n", s->text);
-	else if (json_array_size(list) > n && lx_lnetx_as_tree())
-		json_object_set_new(json_array_get(list, n), "rtt_us", json_integer(us));
+	else if (json_array_size(p->list) > n && lx_lnetx_as_tree())
+		json_object_set_new(json_array_get(p->list, n), "rtt_us", json_integer(us));
 	else
 		printf("%s: %s in %lld.%03lld ms\n", lx_nid_str(&ping->nid),
-		       discover ? "discovered" : "answered", us / 1000, us % 1000);
-	return err;
-}
-
-static int probe_words(struct lx_session *s, const struct lx_args *a, struct lx_control_ping *ping,
-		       bool discover, json_t *list)
-{
-	int first = 0;
-
-	for (int i = 0; i < a->n_rest; i++) {
-		struct lx_nid *nids LX_AUTO_FREE = NULL;
-		size_t n = 0;
-		int err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
-
-		if (err)
-			return err;
-		for (size_t j = 0; j < n; j++) {
-			ping->nid = nids[j];
-			err = probe_one(s, ping, discover, a->v[LX_ARG_FORCE], list);
-			if (err && s->fd < 0)
-				return err;
-			if (err && !first)
-				first = err;
-		}
-	}
-	if (first)
-		s->text[0] = '\0'; /* told already */
-	return first;
+		       p->discover ? "discovered" : "answered", us / 1000, us % 1000);
+	if (!p->first)
+		p->first = err;
+	return 0;
 }
 
 /* All answers; and the first error once more, where every command has it. */
@@ -265,25 +246,20 @@ static void print_probes(const char *key, json_t *list)
 
 static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 {
-	struct lx_control_ping ping = { 0 };
-	json_t *list = json_array();
-	int64_t timeout;
-	int err;
+	struct probes p = { .discover = discover,
+			    .force = a->v[LX_ARG_FORCE],
+			    .list = json_array() };
+	int err = lx_request_probe_each(s, a, probe_one, &p);
 
-	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &ping.source);
-	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
-	if (!err && !a->n_rest)
-		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
-	if (!err) {
-		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
-		err = probe_words(s, a, &ping, discover, list);
+	if (!err && p.first) {
+		err = p.first;
+		s->text[0] = '\0'; /* told already */
 	}
-	if (lx_lnetx_as_tree() && !*s->text && json_array_size(list))
-		print_probes(discover ? "discover" : "ping", list);
-	else if (!lx_lnetx_as_tree() && json_array_size(list))
-		lx_print_table(stdout, list, &lx_control_pings, lx_lnetx_format()->more);
-	json_decref(list);
+	if (lx_lnetx_as_tree() && !*s->text && json_array_size(p.list))
+		print_probes(discover ? "discover" : "ping", p.list);
+	else if (!lx_lnetx_as_tree() && json_array_size(p.list))
+		lx_print_table(stdout, p.list, &lx_control_pings, lx_lnetx_format()->more);
+	json_decref(p.list);
 	return err;
 }
 

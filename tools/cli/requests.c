@@ -619,6 +619,33 @@ int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, b
 				  &w);
 }
 
+int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_probe_fn probe,
+			  void *arg)
+{
+	struct lx_control_ping ping = { 0 };
+	int64_t timeout;
+	int err;
+
+	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &ping.source);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
+	if (!err && !a->n_rest)
+		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
+	if (!err)
+		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
+	for (int i = 0; !err && i < a->n_rest; i++) {
+		struct lx_nid *nids LX_AUTO_FREE = NULL;
+		size_t n = 0;
+
+		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+		for (size_t j = 0; !err && j < n; j++) {
+			ping.nid = nids[j];
+			err = probe(s, &ping, arg);
+		}
+	}
+	return err;
+}
+
 /* ---- global settings
  * --------------------------------------------------------------------------------- */
 

@@ -57,6 +57,14 @@ int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
 int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, bool discover,
 		     bool force, json_t *list);
 
+/*
+ * Calls @probe for each NID that the command names, with its source and timeout; the first
+ * error it returns, or one of the command's own, is the last of them.
+ */
+typedef int (*lx_probe_fn)(struct lx_session *s, const struct lx_control_ping *ping, void *arg);
+int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_probe_fn probe,
+			  void *arg);
+
 /* A mapping as "global:" has it. */
 int lx_request_globals(struct lx_session *s, json_t **ret_map);
 

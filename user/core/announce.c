@@ -22,7 +22,6 @@
 #include "change.h"
 #include "core.h"
 #include "count.h"
-#include "discover.h"
 
 #define PER_ROUND 200     /* pings, so a second */
 #define TRIES 3
@@ -59,7 +58,7 @@ void lx_announce_asked(struct lx_core *core, struct lx_peer_ni *from)
 	peer->asked_seqno = core->target.seqno;
 }
 
-void lx_announce_absorb(struct lx_peer *to, const struct lx_peer *from)
+void lx_announce_absorb(struct lx_peer *to, struct lx_peer *from)
 {
 	if (from->routed_ns > to->routed_ns)
 		to->routed_ns = from->routed_ns;
@@ -87,7 +86,7 @@ static bool is_told(const struct lx_peer *peer)
 	uint32_t wanted = peer->core->announced_seqno;
 
 	return peer->asked_seqno >= wanted ||
-	       (peer->acked_seqno >= wanted && !lx_discover_disabled(peer));
+	       (peer->acked_seqno >= wanted && !lx_peer_discovery_off(peer));
 }
 
 static bool is_silent(const struct lx_peer *peer, uint64_t now)
@@ -215,7 +214,7 @@ static bool tell(struct lx_core *core, struct announcement *a)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &a->nid);
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
-	bool deaf = peer && (peer->state & LX_PEER_DISCOVERED) && lx_discover_disabled(peer);
+	bool deaf = peer && (peer->state & LX_PEER_DISCOVERED) && lx_peer_discovery_off(peer);
 
 	if (a->tries == TRIES || deaf || (peer && is_told(peer))) {
 		give_up(core, a);
@@ -230,7 +229,7 @@ static bool tell(struct lx_core *core, struct announcement *a)
 	a->next_ns = lx_core_now(core) + RETRY_NS;
 	peer = lx_peer_of(pni);
 	peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH;
-	lx_discover_queue(peer);
+	lx_peer_discover(peer);
 	return true;
 }
 

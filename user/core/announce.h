@@ -15,7 +15,7 @@ struct lx_peer_ni;
 void lx_announce_routed(struct lx_core *core, struct lx_peer_ni *from);
 void lx_announce_asked(struct lx_core *core, struct lx_peer_ni *from);
 /* Two peers were found to be one. */
-void lx_announce_absorb(struct lx_peer *to, const struct lx_peer *from);
+void lx_announce_absorb(struct lx_peer *to, struct lx_peer *from);
 
 /* What we tell about routing changes: from now on nobody has been told. */
 void lx_announce_begin(struct lx_core *core);

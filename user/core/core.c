@@ -12,7 +12,16 @@
 #include "discover.h"
 #include "monitor.h"
 #include "msg.h"
+#include "parse.h"
 #include "track.h"
+
+static const struct lx_peer_watcher peer_watchers[] = {
+	{ .name = "discover", .deleted = lx_discover_cancel },
+	{ .name = "route", .deleted = lx_route_delete_through, .merged = lx_route_gateway_moved },
+	{ .name = "announce", .merged = lx_announce_absorb },
+	{ .name = "msg", .unreachable = lx_msg_fail_peer },
+	{ 0 },
+};
 
 int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **ret_core)
 {
@@ -22,6 +31,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 		return -ENOMEM;
 	core->ops = ops;
 	core->ops_arg = ops_arg;
+	core->peer_watchers = peer_watchers;
 	lx_tunable_defaults(lx_core_tunables_table, &core->tun);
 	core->cookie = ops->wall(ops_arg);
 	lx_list_init(&core->nets);
@@ -59,11 +69,57 @@ int lx_core_start(struct lx_core *core, const struct lx_lnd *lo)
 
 	r = lx_peer_self_start(core);
 	if (!r)
-		r = lx_ni_start(core, lo, NULL, &conf, &core->lo);
+		r = lx_core_ni_start(core, lo, NULL, &conf, &core->lo);
 	if (!r)
 		r = lx_ping_target_start(core);
 	return r;
 }
+
+/* ---- NIs ------------------------------------------------------------------------- */
+
+int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
+		     const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni)
+{
+	struct lx_core_ni *ni;
+	int r;
+
+	r = lx_ni_start(core, lnd, env, conf, &ni);
+	if (r < 0)
+		return r;
+	lx_peer_net_up(core, conf->net);
+	/* A net that is local now needs no route, and we are nobody's gateway to ourselves. */
+	lx_route_delete(core, conf->net, &lx_nid_any);
+	lx_route_delete_own(core, &ni->ni.nid);
+	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, conf->net, "interface=%s%s",
+		       ni->ni.ifname, r ? " (its tunables are those of the net's first NI)" : "");
+	lx_change_own_info(core);
+	if (ret_ni)
+		*ret_ni = ni;
+	return 0;
+}
+
+void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
+{
+	uint32_t net = ni->ni.net;
+
+	if (ni->state != LX_NI_UP)
+		return;
+	lx_ni_stop(ni);
+	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net, "interface=%s", ni->ni.ifname);
+	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_parse_drop_waiting(ni);
+	/* Gone for look-ups first: what fails now finds no way over it. */
+	if (lx_ni_leave_net(ni)) {
+		lx_route_delete_over(core, net);
+		lx_peer_net_down(core, net);
+	}
+	if (core->lo == ni)
+		core->lo = NULL;
+	lx_change_own_info(core);
+	ni->ni.lnd->shutdown(&ni->ni);
+}
+
+/* ---- the end ---------------------------------------------------------------------- */
 
 bool lx_core_idle(const struct lx_core *core)
 {
@@ -89,9 +145,9 @@ void lx_core_stop(struct lx_core *core)
 	lx_announce_stop(core);
 	lx_probe_stop_all(core);
 	lx_list_for_each(peer, &core->peers, link)
-		lx_discover_cancel(peer, -ESHUTDOWN);
+		lx_discover_cancel(peer);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
-		lx_portal_lazy_set(core, &core->portal[i], false);
+		lx_parse_lazy_set(core, &core->portal[i], false);
 	lx_ping_target_stop(core);
 	lx_track_stop(core);
 }
@@ -174,10 +230,23 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 						   tun.small_router_buffers,
 						   tun.large_router_buffers };
 
-		return lx_pool_resize(core, totals);
+		return lx_credit_pools_resize(core, totals);
 	}
 	if (tun.lnet_peer_discovery_disabled != core->tun.lnet_peer_discovery_disabled)
 		lx_change_own_info(core);
 	core->tun = tun;
 	return 0;
+}
+
+/* ---- what transports tell ----------------------------------------------------------- */
+
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
+{
+	struct lx_core *core = ni->core;
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	if (!pni || core->stopping || !core->tun.auto_down)
+		return;
+	lx_peer_ni_set_down(core, pni, LX_DOWN_LOST, error);
+	lx_route_gateway_lost(core, pni, error);
 }

@@ -67,6 +67,7 @@ struct lx_core {
 	/* peer.c */
 	struct lx_list peers;    /* of lx_peer */
 	struct lx_hash peer_nis; /* of lx_peer_ni, by NID */
+	const struct lx_peer_watcher *peer_watchers;
 	struct lx_peer_ni *self; /* 0@lo as a peer: in neither of them */
 	uint32_t peer_seq;       /* the last peer's number */
 
@@ -129,9 +130,25 @@ int lx_core_start(struct lx_core *core, const struct lx_lnd *lo);
 /* True if no message is under way but those of the core itself. */
 bool lx_core_idle(const struct lx_core *core);
 
+/**
+ * lx_core_ni_start - make an NI and bring it up
+ * @env: given to the transport
+ * @ret_ni: may be NULL
+ * Returns 0, -EEXIST, -EINVAL a value out of range, -ENOMEM, -ESHUTDOWN, or what startup() says.
+ */
+int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
+		     const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni);
+
+/*
+ * Takes an NI out of use: routes over it go, messages that wait for it end, peers
+ * behind it are forgotten, the transport shuts down. ops->ni_stopped() tells the end;
+ * the NI may be freed then.
+ */
+void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni);
+
 /*
  * Refuses new messages and ends those that wait in the core's own queues
- * (-ESHUTDOWN). NIs are then taken down one by one (lx_ni_stop()).
+ * (-ESHUTDOWN). NIs are then taken down one by one (lx_core_ni_stop()).
  */
 void lx_core_stop(struct lx_core *core);
 

@@ -14,6 +14,7 @@
 
 #include "core.h"
 #include "credit.h"
+#include "parse.h"
 
 /* ---- sending ---------------------------------------------------------------- */
 
@@ -147,7 +148,7 @@ static void wait_for(struct lx_core_msg *msg, struct lx_list *queue)
 
 	if (msg->phase == LX_PHASE_NEW && lnd->eager_recv &&
 	    lnd->eager_recv(&msg->rxni->ni, msg->rx) < 0) {
-		lx_msg_drop(msg, LX_REASON_NO_MEMORY);
+		lx_parse_drop(msg, LX_REASON_NO_MEMORY);
 		return;
 	}
 	msg->phase = LX_PHASE_RX_WAIT;
@@ -181,7 +182,8 @@ void lx_credit_recv(struct lx_core_msg *msg)
 		take_buffer(msg);
 }
 
-void lx_credit_pool_serve(struct lx_core *core, struct lx_pool *pool)
+/* A buffer came home, or was made: those who wait for one go on. */
+static void serve_pool(struct lx_pool *pool)
 {
 	struct lx_core_msg *msg;
 
@@ -189,6 +191,28 @@ void lx_credit_pool_serve(struct lx_core *core, struct lx_pool *pool)
 		lx_list_del(&msg->link);
 		receive(msg);
 	}
+}
+
+static void serve_pools(struct lx_core *core)
+{
+	for (unsigned int i = 0; i < LX_POOLS; i++)
+		serve_pool(&core->pool[i]);
+}
+
+int lx_credit_pools_make(struct lx_core *core)
+{
+	int r = lx_pool_make_all(core);
+
+	serve_pools(core);
+	return r;
+}
+
+int lx_credit_pools_resize(struct lx_core *core, const int64_t totals[LX_POOLS])
+{
+	int r = lx_pool_resize(core, totals);
+
+	serve_pools(core);
+	return r;
 }
 
 static void serve_rtr(struct lx_peer_ni *peer)
@@ -212,7 +236,7 @@ void lx_credit_return_rx(struct lx_core_msg *msg)
 		else
 			msg->pool->credits++;
 		msg->rbuf = NULL;
-		lx_credit_pool_serve(msg->core, msg->pool);
+		serve_pool(msg->pool);
 	}
 	if (msg->has_rtr_credit) {
 		msg->has_rtr_credit = false;
@@ -225,49 +249,6 @@ void lx_credit_return_rx(struct lx_core_msg *msg)
 }
 
 /* ---- with the fast path ------------------------------------------------------------- */
-
-/* What there would be without the fast path. */
-static int32_t without_lanes(const struct lx_credit *credit)
-{
-	int32_t lanes, now;
-
-	do {
-		lanes = __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
-		now = lx_credit_now(credit);
-	} while (lanes != __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE));
-	return now + lanes;
-}
-
-static void move(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to)
-{
-	struct lx_credit *from = *credit;
-
-	if (!to)
-		to = own;
-	if (from == to)
-		return;
-	__atomic_add_fetch(&to->now, without_lanes(from) - without_lanes(to), __ATOMIC_ACQ_REL);
-	to->min = from->min;
-	*credit = to;
-}
-
-void lx_credit_unshare(struct lx_peer_ni *pni)
-{
-	move(&pni->tx, &pni->own_tx, NULL);
-	move(&pni->rtr, &pni->own_rtr, NULL);
-}
-
-int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
-			 struct lx_credit *rtr)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
-
-	if (!pni)
-		return -ENOENT;
-	move(&pni->tx, &pni->own_tx, tx);
-	move(&pni->rtr, &pni->own_rtr, rtr);
-	return 0;
-}
 
 void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding)
 {

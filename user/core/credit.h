@@ -44,11 +44,10 @@ void lx_credit_return_tx(struct lx_core_msg *msg);
 void lx_credit_recv(struct lx_core_msg *msg);
 void lx_credit_return_rx(struct lx_core_msg *msg);
 
-/* Serves those who wait for a buffer; called when one came home or was made. */
-void lx_credit_pool_serve(struct lx_core *core, struct lx_pool *pool);
-
-/* The peer NI counts for itself again: what it shares with the fast path may go. */
-void lx_credit_unshare(struct lx_peer_ni *pni);
+/* Brings the pools of router buffers to the configured sizes (tunables); -ENOMEM. */
+int lx_credit_pools_make(struct lx_core *core);
+/* Changes totals (LX_UNSET: leave); kept as tunables. -EINVAL, -ENOMEM. */
+int lx_credit_pools_resize(struct lx_core *core, const int64_t totals[LX_POOLS]);
 
 /* What a message weighs in a peer's queue: payload and header (lnet.md 9.1). */
 static inline uint64_t lx_credit_weight(const struct lx_core_msg *msg)

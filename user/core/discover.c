@@ -29,43 +29,9 @@
 
 enum step { STEP_AGAIN, STEP_WAIT, STEP_END, STEP_GONE };
 
-bool lx_discover_disabled(const struct lx_peer *peer)
-{
-	return peer->core->tun.lnet_peer_discovery_disabled ||
-	       !(peer->state & LX_PEER_MULTI_RAIL) || (peer->state & LX_PEER_NO_DISCOVERY);
-}
-
 static bool needs_ping(const struct lx_peer *peer)
 {
 	return (peer->state & LX_PEER_FORCE_PING) || !(peer->state & LX_PEER_NIDS_UPTODATE);
-}
-
-static bool needs_push(const struct lx_peer *peer)
-{
-	if (!(peer->state & LX_PEER_MULTI_RAIL))
-		return false;
-	if (peer->state & LX_PEER_FORCE_PUSH)
-		return true;
-	return !lx_discover_disabled(peer) && peer->acked_seqno != peer->core->target.seqno;
-}
-
-bool lx_discover_uptodate(const struct lx_peer *peer)
-{
-	const uint32_t unrest = LX_PEER_DISCOVERING | LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH |
-				LX_PEER_REDISCOVER;
-
-	return !(peer->state & unrest) && (peer->state & LX_PEER_DISCOVERED) &&
-	       (peer->state & LX_PEER_NIDS_UPTODATE) && !needs_push(peer);
-}
-
-void lx_discover_queue(struct lx_peer *peer)
-{
-	if (peer->deleted || peer->core->stopping)
-		return;
-	peer->state |= LX_PEER_DISCOVERING;
-	if (lx_list_empty(&peer->discover_link))
-		lx_list_append(&peer->core->discover, &peer->discover_link);
-	lx_core_kick(peer->core);
 }
 
 /* ---- what a peer tells (lnet.md 12.3 - 12.5) --------------------------------------------- */
@@ -193,7 +159,7 @@ static void drop_unlisted(struct lx_peer *peer)
 
 static void merge_nids(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
-	bool fresh = !lx_discover_disabled(peer);
+	bool fresh = !lx_peer_discovery_off(peer);
 
 	if (info->features & LX_PING_RTE_DISABLED)
 		peer->state &= ~LX_PEER_ROUTER_ENABLED;
@@ -227,7 +193,7 @@ static void hand_over(struct lx_peer *from, struct lx_peer *to, struct lx_pingin
 	to->state &= ~(LX_PEER_FORCE_PING | LX_PEER_PING_FAILED);
 	to->seqno = to->data->seqno;
 	lx_peer_absorb(to, from);
-	lx_discover_queue(to);
+	lx_peer_discover(to);
 }
 
 /* A number that changes with what others base decisions on: NIDs, and what the peer does. */
@@ -248,7 +214,7 @@ static enum step merge(struct lx_peer *peer)
 	struct lx_pinginfo *info = peer->data;
 	const struct lx_nid *primary = lx_pinginfo_primary(info);
 	bool renames = !(peer->state & (LX_PEER_CONFIGURED | LX_PEER_LOCK_PRIMARY)) &&
-		       !lx_discover_disabled(peer);
+		       !lx_peer_discovery_off(peer);
 	uint32_t before = fingerprint(peer);
 	struct lx_peer_ni *pni;
 
@@ -355,7 +321,7 @@ static void on_ping_event(const struct lx_event *event)
 		else if (event->status)
 			ping_failed(peer, event->status);
 		if (!(peer->state & LX_PEER_PING_SENT))
-			lx_discover_queue(peer);
+			lx_peer_discover(peer);
 	}
 	if (event->unlinked) {
 		lx_ping_buffer_put(buffer);
@@ -473,7 +439,7 @@ static void on_push_event(const struct lx_event *event)
 			peer->acked_seqno = peer->pushed_seqno;
 		}
 		if (!(peer->state & LX_PEER_PUSH_SENT))
-			lx_discover_queue(peer);
+			lx_peer_discover(peer);
 	}
 	if (event->unlinked) {
 		lx_ping_buffer_put(push->buffer);
@@ -531,7 +497,7 @@ static int send_push(struct lx_peer *peer)
 static void force_ping(struct lx_peer *peer)
 {
 	peer->state |= LX_PEER_FORCE_PING;
-	lx_discover_queue(peer);
+	lx_peer_discover(peer);
 }
 
 void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
@@ -568,7 +534,7 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 		free(info);
 	else
 		data_set(peer, info);
-	lx_discover_queue(peer);
+	lx_peer_discover(peer);
 }
 
 void lx_discover_push_all(struct lx_core *core)
@@ -576,8 +542,8 @@ void lx_discover_push_all(struct lx_core *core)
 	struct lx_peer *peer;
 
 	lx_list_for_each(peer, &core->peers, link) {
-		if (needs_push(peer))
-			lx_discover_queue(peer);
+		if (lx_peer_needs_push(peer))
+			lx_peer_discover(peer);
 	}
 }
 
@@ -622,7 +588,7 @@ static enum step step(struct lx_peer *peer, int *ret_error)
 		*ret_error = send_ping(peer);
 		return *ret_error ? STEP_END : STEP_WAIT;
 	}
-	if (needs_push(peer)) {
+	if (lx_peer_needs_push(peer)) {
 		*ret_error = send_push(peer);
 		return *ret_error ? STEP_END : STEP_WAIT;
 	}
@@ -680,7 +646,7 @@ void lx_discover_work(struct lx_core *core)
 	}
 }
 
-void lx_discover_cancel(struct lx_peer *peer, int error)
+void lx_discover_cancel(struct lx_peer *peer)
 {
 	struct lx_probe *probe;
 
@@ -690,8 +656,8 @@ void lx_discover_cancel(struct lx_peer *peer, int error)
 	md_drop(peer->core, &peer->ping_md);
 	md_drop(peer->core, &peer->push_md);
 	while ((probe = lx_list_first(&peer->waiters, struct lx_probe, waiter_link)))
-		lx_probe_discovered(peer, probe, error);
-	lx_msg_fail_queue(&peer->pending, error, LX_HSTATUS_LOCAL_ABORTED);
+		lx_probe_discovered(peer, probe, -ESHUTDOWN);
+	lx_msg_fail_queue(&peer->pending, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 }
 
 /* The tracker of an MD ends a request too; a gateway's silence ends it sooner. */
@@ -710,6 +676,6 @@ void lx_discover_tick(struct lx_core *core)
 			push_failed(peer, -ETIMEDOUT);
 		else
 			continue;
-		lx_discover_queue(peer);
+		lx_peer_discover(peer);
 	}
 }

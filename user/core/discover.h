@@ -5,15 +5,6 @@
 
 #include "msg.h"
 
-/* Has the state of a peer looked at by the next lx_discover_work(). */
-void lx_discover_queue(struct lx_peer *peer);
-
-/* Discovered, and nothing asks for doing it again. */
-bool lx_discover_uptodate(const struct lx_peer *peer);
-
-/* Either side will not: what we know of the peer is not kept fresh. */
-bool lx_discover_disabled(const struct lx_peer *peer);
-
 /* A push that arrived; @from: the wire source of the PUT. */
 void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
 			const void *data, size_t length);
@@ -21,8 +12,8 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 /* Our own information changed: have it pushed to those who know us. */
 void lx_discover_push_all(struct lx_core *core);
 
-/* A peer goes: end what discovery has under way for it. */
-void lx_discover_cancel(struct lx_peer *peer, int error);
+/* A peer goes: end what discovery has under way for it, with -ESHUTDOWN. */
+void lx_discover_cancel(struct lx_peer *peer);
 
 void lx_discover_work(struct lx_core *core);
 void lx_discover_tick(struct lx_core *core);

@@ -63,7 +63,7 @@ static void check_gateway(struct lx_peer *peer, uint64_t now)
 		peer->state &= ~LX_PEER_NIDS_UPTODATE;
 		peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH | LX_PEER_RTR_DISCOVERY;
 		peer->sent_ns = now;
-		lx_discover_queue(peer);
+		lx_peer_discover(peer);
 		return;
 	}
 }
@@ -236,7 +236,7 @@ int lx_monitor_route(struct lx_core *core, bool enable, bool at_once)
 		return -EBUSY;
 	if (core->routing != LX_ROUTING_OFF)
 		return 0;
-	r = lx_pool_make_all(core);
+	r = lx_credit_pools_make(core);
 	if (!r)
 		routing_start(core, at_once);
 	return r;

@@ -13,7 +13,6 @@
 #include "core.h"
 #include "count.h"
 #include "credit.h"
-#include "discover.h"
 #include "msg.h"
 #include "parse.h"
 #include "select.h"
@@ -135,6 +134,12 @@ void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatu
 	}
 }
 
+void lx_msg_fail_peer(struct lx_peer_ni *pni)
+{
+	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_msg_fail_queue(&pni->rtr_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+}
+
 /* ---- the path --------------------------------------------------------------------- */
 
 static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
@@ -167,12 +172,12 @@ static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
 
 	if (msg->response || msg->m.routing || msg->discovered || lx_msg_is_reserved(msg) ||
 	    core->tun.lnet_peer_discovery_disabled ||
-	    (peer->state & LX_PEER_RTR_DISCOVERY) || lx_discover_uptodate(peer))
+	    (peer->state & LX_PEER_RTR_DISCOVERY) || lx_peer_uptodate(peer))
 		return false;
 	msg->phase = LX_PHASE_PENDING;
 	msg->discovered = true;
 	lx_list_append(&peer->pending, &msg->link);
-	lx_discover_queue(peer);
+	lx_peer_discover(peer);
 	return true;
 }
 
@@ -181,6 +186,23 @@ static bool source_reaches_self(const struct lx_core_msg *msg, const struct lx_n
 {
 	return msg->response || lx_nid_is_any(&msg->src_param) || dst->type == LX_NET_LO ||
 	       lx_nid_net(&msg->src_param) == lx_nid_net(dst);
+}
+
+static int select_path(const struct lx_core_msg *msg, struct lx_peer_ni *dst,
+		       struct lx_path *ret_path)
+{
+	bool forwarded = msg->m.routing;
+	const struct lx_path_request req = {
+		.dst = dst,
+		.src = &msg->src_param,
+		.gateway = &msg->rtr_param,
+		.origin = &msg->m.hdr.src_nid,
+		.reserved = lx_msg_is_reserved(msg),
+		.forwarded = forwarded,
+		.previous = forwarded && msg->rxpeer->net ? lx_peer_of(msg->rxpeer) : NULL,
+	};
+
+	return lx_select_path(msg->core, &req, ret_path);
 }
 
 static int route(struct lx_core_msg *msg)
@@ -204,7 +226,7 @@ static int route(struct lx_core_msg *msg)
 		return r;
 	if (wait_for_discovery(msg, lx_peer_of(pni)))
 		return -EINPROGRESS;
-	r = lx_select_path(msg, pni, &path);
+	r = select_path(msg, pni, &path);
 	if (r == -ELOOP)
 		lx_loop_refused(msg, path.next_hop);
 	if (r)

@@ -92,13 +92,11 @@ int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 /* Chooses a path for a message and starts it on it; ends it if there is none. */
 void lx_msg_route(struct lx_core_msg *msg);
 
-/* Receives a delayed message into what matched at last, or tells that nothing did. */
-enum lx_match_result lx_msg_deliver(struct lx_core_msg *msg);
-/* Gives a message that was to be received up: payload thrown away, counted. */
-void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason);
-
 /* Ends with @status all of a queue's messages. */
 void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus);
+
+/* Nothing can be sent to a peer NI any more: ends what waits for its credits. */
+void lx_msg_fail_peer(struct lx_peer_ni *pni);
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg);
 

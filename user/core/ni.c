@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Local nets and NIs. Owned by the core; the node starts and stops them.
+ * Local nets and NIs. Owned by the core; core.c starts and stops them, with all that depends
+ * on them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +10,6 @@
 
 #include "change.h"
 #include "core.h"
-#include "credit.h"
-#include "msg.h"
 
 struct lx_net *lx_net_lookup(struct lx_core *core, uint32_t id)
 {
@@ -186,64 +185,26 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 	ni->tx_credits = ni->tx_credits_min = ni->ni.tun.credits;
 	ni->health.value = lnd->no_credits ? 0 : LX_HEALTH_MAX;
 	lx_list_append(&net->nis, &ni->link);
-	lx_peer_net_up(core, net->id);
-	/* A net that is local now needs no route, and we are nobody's gateway to ourselves. */
-	lx_route_delete(core, net->id, &lx_nid_any);
-	lx_route_delete_own(core, &ni->ni.nid);
-	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, net->id, "interface=%s%s",
-		       ni->ni.ifname, other ? " (its tunables are those of the net's first NI)" : "");
-	lx_change_own_info(core);
-	if (ret_ni)
-		*ret_ni = ni;
-	return 0;
+	*ret_ni = ni;
+	return other;
 }
 
 /* ---- down ------------------------------------------------------------------------------- */
 
-/* Messages that came in through an NI and wait for something: nobody receives them now. */
-static void drop_waiting_rx(struct lx_core *core, struct lx_core_ni *ni)
+void lx_ni_stop(struct lx_core_ni *ni)
 {
-	struct lx_core_msg *msg, *tmp;
-	struct lx_list doomed;
-
-	lx_list_init(&doomed);
-	lx_list_for_each_safe(msg, tmp, &core->msgs, all) {
-		if (msg->rxni != ni ||
-		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_DELAYED))
-			continue;
-		lx_list_del(&msg->link);
-		lx_list_append(&doomed, &msg->link);
-	}
-	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
-		lx_msg_drop(msg, LX_REASON_SHUTDOWN);
-	}
-}
-
-void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
-{
-	struct lx_net *net = ni->net;
-
-	if (ni->state != LX_NI_UP)
-		return;
 	ni->state = LX_NI_STOPPING;
 	lx_list_del(&ni->link);
-	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net->id, "interface=%s",
-		       ni->ni.ifname);
-	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
-	drop_waiting_rx(core, ni);
-	if (lx_list_empty(&net->nis)) {
-		/* Gone for look-ups first: what fails now finds no way over it. */
-		lx_list_del(&net->link);
-		lx_route_delete_over(core, net->id);
-		lx_peer_net_down(core, net->id);
-		free(net);
-	}
+}
+
+bool lx_ni_leave_net(struct lx_core_ni *ni)
+{
+	struct lx_net *net = ni->net;
+	bool last = lx_list_empty(&net->nis);
+
 	ni->net = NULL;
-	if (core->lo == ni)
-		core->lo = NULL;
-	lx_change_own_info(core);
-	ni->ni.lnd->shutdown(&ni->ni);
+	net_free_if_empty(net);
+	return last;
 }
 
 void lx_lnd_stopped(struct lx_ni *lni)

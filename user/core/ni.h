@@ -2,7 +2,7 @@
 /*
  * Local nets and NIs.
  *
- *	 lx_ni_start()          transport up             lx_ni_stop()
+ *	 lx_core_ni_start()     transport up             lx_core_ni_stop()
  *	     │                                                │
  *	     ▼                                                ▼
  *	 STARTING ──startup() ok──▶ UP ──shutdown() called──▶ STOPPING
@@ -68,19 +68,17 @@ struct lx_core_ni *lx_ni_lookup(struct lx_core *core, const struct lx_nid *nid);
 bool lx_ni_is_local_nid(struct lx_core *core, const struct lx_nid *nid);
 
 /**
- * lx_ni_start - make an NI and bring it up
- * @env: given to the transport
- * Returns 0, -EEXIST, -EINVAL a value out of range, or what startup() says.
+ * lx_ni_start - make an NI in its net and start its transport; a step of lx_core_ni_start()
+ * Returns 0, 1: its tunables are not those asked for but those of the net's first NI, or as
+ * lx_core_ni_start().
  */
 int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
 		const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni);
 
-/*
- * Takes an NI out of use: routes over it go, messages that wait for it end, peers
- * behind it are forgotten, the transport shuts down. ops->ni_stopped() tells the end;
- * the NI may be freed then.
- */
-void lx_ni_stop(struct lx_core *core, struct lx_core_ni *ni);
+/* Steps of lx_core_ni_stop(): no look-up finds it any more. */
+void lx_ni_stop(struct lx_core_ni *ni);
+/* It leaves its net, which goes with its last NI. Returns true if that was the last. */
+bool lx_ni_leave_net(struct lx_core_ni *ni);
 
 void lx_ni_get(struct lx_core_ni *ni);
 void lx_ni_put(struct lx_core_ni *ni);

@@ -3,8 +3,8 @@
  * Messages that arrive: is it legal, is it for us, whose memory does it go to.
  * Called by transports with each header; msg.c has the rest of a message's life.
  *
- * Every header that is accepted gets exactly one recv() from here or, when it had to
- * wait, from credit.c or portal.c.
+ * Every header that is accepted gets exactly one recv() from here or, when it
+ * had to wait for a credit, from credit.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,10 +15,8 @@
 #include "core.h"
 #include "count.h"
 #include "credit.h"
-#include "discover.h"
 #include "msg.h"
 #include "parse.h"
-#include "select.h"
 #include "track.h"
 
 /* Has the transport throw the payload away. */
@@ -28,12 +26,31 @@ static void discard(struct lx_core_msg *msg)
 				msg->m.hdr.payload_length);
 }
 
-void lx_msg_drop(struct lx_core_msg *msg, enum lx_reason reason)
+void lx_parse_drop(struct lx_core_msg *msg, enum lx_reason reason)
 {
 	lx_count_drop(msg->core, reason, msg->m.hdr.payload_length);
 	lx_count_dropped(msg->rxni, msg->rxpeer, msg->m.hdr.type);
 	discard(msg);
 	lx_msg_finish(msg, 0);
+}
+
+void lx_parse_drop_waiting(struct lx_core_ni *ni)
+{
+	struct lx_core_msg *msg, *tmp;
+	struct lx_list doomed;
+
+	lx_list_init(&doomed);
+	lx_list_for_each_safe(msg, tmp, &ni->ni.core->msgs, all) {
+		if (msg->rxni != ni ||
+		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_DELAYED))
+			continue;
+		lx_list_del(&msg->link);
+		lx_list_append(&doomed, &msg->link);
+	}
+	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		lx_parse_drop(msg, LX_REASON_SHUTDOWN);
+	}
 }
 
 /* ---- verdicts on the header alone (lnet.md 7.1, rows 1 to 8) ---------------------- */
@@ -207,7 +224,7 @@ static void become_reply(struct lx_core_msg *msg, struct lx_md *md, size_t offse
 	lx_msg_route(msg);
 }
 
-enum lx_match_result lx_msg_deliver(struct lx_core_msg *msg)
+static enum lx_match_result deliver(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
 	bool put = hdr->type == LX_MSG_PUT;
@@ -254,25 +271,25 @@ static void parse_request(struct lx_core_msg *msg)
 
 	fill_event(msg, put ? LX_EVENT_PUT : LX_EVENT_GET);
 	if (portal >= LX_PORTALS) {
-		lx_msg_drop(msg, LX_REASON_BAD_PORTAL);
+		lx_parse_drop(msg, LX_REASON_BAD_PORTAL);
 		return;
 	}
-	switch (lx_msg_deliver(msg)) {
+	switch (deliver(msg)) {
 	case LX_MATCH_OK:
 		return;
 	case LX_MATCH_TOO_LONG:
-		lx_msg_drop(msg, LX_REASON_TOO_LONG);
+		lx_parse_drop(msg, LX_REASON_TOO_LONG);
 		return;
 	case LX_MATCH_NONE:
 		break;
 	}
 	if (!put || !msg->core->portal[portal].lazy) {
-		lx_msg_drop(msg, LX_REASON_NO_MATCH);
+		lx_parse_drop(msg, LX_REASON_NO_MATCH);
 		return;
 	}
 	if (msg->rxni->ni.lnd->eager_recv &&
 	    msg->rxni->ni.lnd->eager_recv(&msg->rxni->ni, msg->rx) < 0)
-		lx_msg_drop(msg, LX_REASON_NO_MEMORY);
+		lx_parse_drop(msg, LX_REASON_NO_MEMORY);
 	else
 		lx_portal_delay(&msg->core->portal[portal], msg);
 }
@@ -299,12 +316,12 @@ static void parse_reply(struct lx_core_msg *msg)
 	size_t mlength = hdr->payload_length;
 
 	if (!md) {
-		lx_msg_drop(msg, LX_REASON_NO_HANDLE);
+		lx_parse_drop(msg, LX_REASON_NO_HANDLE);
 		return;
 	}
 	if (mlength > md->length) {
 		if (!(md->options & LX_MD_TRUNCATE)) {
-			lx_msg_drop(msg, LX_REASON_TOO_LONG);
+			lx_parse_drop(msg, LX_REASON_TOO_LONG);
 			return;
 		}
 		mlength = md->length;
@@ -332,6 +349,40 @@ static void parse_ack(struct lx_core_msg *msg)
 	msg->event.match_bits = lx_le64(hdr->cmd.ack.match_bits);
 	msg->event.mlength = lx_le32(hdr->cmd.ack.mlength);
 	receive_into(msg, md, 0, 0);
+}
+
+/* ---- those that a lazy portal keeps -------------------------------------------------------- */
+
+void lx_parse_resume(struct lx_core *core, struct lx_portal *portal)
+{
+	struct lx_core_msg *msg;
+	struct lx_list batch;
+
+	/* Whatever still finds nothing goes back, in its old order. */
+	lx_portal_take_delayed(portal, &batch);
+	while ((msg = lx_list_first(&batch, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		switch (deliver(msg)) {
+		case LX_MATCH_NONE:
+			if (portal->lazy)
+				lx_portal_delay(portal, msg);
+			else
+				lx_parse_drop(msg, LX_REASON_LAZY_CLEARED);
+			break;
+		case LX_MATCH_TOO_LONG:
+			lx_parse_drop(msg, LX_REASON_TOO_LONG);
+			break;
+		case LX_MATCH_OK:
+			break;
+		}
+	}
+}
+
+void lx_parse_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy)
+{
+	portal->lazy = lazy;
+	if (!lazy)
+		lx_parse_resume(core, portal);
 }
 
 /* ---- the door ------------------------------------------------------------------------------ */
@@ -392,7 +443,7 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 		return 0;
 	}
 	if (is_asymmetric(msg, &from->nid)) {
-		lx_msg_drop(msg, LX_REASON_ASYM_ROUTE);
+		lx_parse_drop(msg, LX_REASON_ASYM_ROUTE);
 		return 0;
 	}
 	note_sender(core, msg->rxpeer, lx_nid_net(&hdr->src_nid));

@@ -9,12 +9,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "announce.h"
 #include "change.h"
 #include "core.h"
 #include "credit.h"
-#include "discover.h"
-#include "msg.h"
+
+/* Tells those who watch peers and want to know of this. */
+#define ANNOUNCE(core, what, ...) \
+	do { \
+		for (const struct lx_peer_watcher *w_ = (core)->peer_watchers; w_->name; w_++) { \
+			if (w_->what) \
+				w_->what(__VA_ARGS__); \
+		} \
+	} while (0)
 
 struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *nid)
 {
@@ -125,8 +131,7 @@ void lx_peer_net_up(struct lx_core *core, uint32_t net)
 
 static void peer_ni_unreachable(struct lx_core *core, struct lx_peer_ni *pni)
 {
-	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
-	lx_msg_fail_queue(&pni->rtr_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	ANNOUNCE(core, unreachable, pni);
 }
 
 void lx_peer_net_down(struct lx_core *core, uint32_t net)
@@ -135,16 +140,87 @@ void lx_peer_net_down(struct lx_core *core, uint32_t net)
 	each_on_net(core, net, peer_ni_limits);
 }
 
-/* ---- making and moving ------------------------------------------------------------------- */
-
-void lx_peer_policy_changed(struct lx_peer *peer)
+/* What there would be without the fast path. */
+static int32_t without_lanes(const struct lx_credit *credit)
 {
-	struct lx_peer_net *net;
-	struct lx_peer_ni *pni;
+	int32_t lanes, now;
 
-	lx_peer_ni_for_each(net, pni, peer)
-		lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
+	do {
+		lanes = __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
+		now = lx_credit_now(credit);
+	} while (lanes != __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE));
+	return now + lanes;
 }
+
+static void move_credits(struct lx_credit **credit, struct lx_credit *own, struct lx_credit *to)
+{
+	struct lx_credit *from = *credit;
+
+	if (!to)
+		to = own;
+	if (from == to)
+		return;
+	__atomic_add_fetch(&to->now, without_lanes(from) - without_lanes(to), __ATOMIC_ACQ_REL);
+	to->min = from->min;
+	*credit = to;
+}
+
+/* The peer NI counts for itself again: what it shares with the fast path may go. */
+static void unshare_credits(struct lx_peer_ni *pni)
+{
+	move_credits(&pni->tx, &pni->own_tx, NULL);
+	move_credits(&pni->rtr, &pni->own_rtr, NULL);
+}
+
+int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
+			 struct lx_credit *rtr)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
+
+	if (!pni)
+		return -ENOENT;
+	move_credits(&pni->tx, &pni->own_tx, tx);
+	move_credits(&pni->rtr, &pni->own_rtr, rtr);
+	return 0;
+}
+
+/* ---- what discovery has to do with it ---------------------------------------------------- */
+
+bool lx_peer_discovery_off(const struct lx_peer *peer)
+{
+	return peer->core->tun.lnet_peer_discovery_disabled ||
+	       !(peer->state & LX_PEER_MULTI_RAIL) || (peer->state & LX_PEER_NO_DISCOVERY);
+}
+
+bool lx_peer_needs_push(const struct lx_peer *peer)
+{
+	if (!(peer->state & LX_PEER_MULTI_RAIL))
+		return false;
+	if (peer->state & LX_PEER_FORCE_PUSH)
+		return true;
+	return !lx_peer_discovery_off(peer) && peer->acked_seqno != peer->core->target.seqno;
+}
+
+bool lx_peer_uptodate(const struct lx_peer *peer)
+{
+	const uint32_t unrest = LX_PEER_DISCOVERING | LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH |
+				LX_PEER_REDISCOVER;
+
+	return !(peer->state & unrest) && (peer->state & LX_PEER_DISCOVERED) &&
+	       (peer->state & LX_PEER_NIDS_UPTODATE) && !lx_peer_needs_push(peer);
+}
+
+void lx_peer_discover(struct lx_peer *peer)
+{
+	if (peer->deleted || peer->core->stopping)
+		return;
+	peer->state |= LX_PEER_DISCOVERING;
+	if (lx_list_empty(&peer->discover_link))
+		lx_list_append(&peer->core->discover, &peer->discover_link);
+	lx_core_kick(peer->core);
+}
+
+/* ---- making and moving ------------------------------------------------------------------- */
 
 static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *primary)
 {
@@ -238,7 +314,7 @@ static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 	pni->refs++;
 	peer_ni_detach(pni);
 	lx_hash_del(&core->peer_nis, &pni->node);
-	lx_credit_unshare(pni); /* by its NID nobody could ask for that any more */
+	unshare_credits(pni); /* by its NID nobody could ask for that any more */
 	peer_ni_unreachable(core, pni);
 	lx_peer_ni_put(core, pni);
 }
@@ -316,10 +392,9 @@ void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from)
 
 	lx_list_splice(&to->pending, &from->pending);
 	lx_list_splice(&to->waiters, &from->waiters);
-	lx_route_gateway_moved(from, to);
-	lx_announce_absorb(to, from);
+	ANNOUNCE(to->core, merged, to, from);
 	if (waiting)
-		lx_discover_queue(to);
+		lx_peer_discover(to);
 }
 
 int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
@@ -375,8 +450,7 @@ void lx_peer_delete(struct lx_peer *peer)
 		return;
 	peer->deleted = true;
 	lx_change_tell(core, LX_CHANGE_PEER_DEL, &peer->primary, LX_NET_U32_ANY, "%s", "");
-	lx_discover_cancel(peer, -ESHUTDOWN);
-	lx_route_delete_through(peer);
+	ANNOUNCE(core, deleted, peer);
 	while ((net = lx_list_first(&peer->nets, struct lx_peer_net, link)))
 		peer_ni_remove(core, lx_list_first(&net->nis, struct lx_peer_ni, link));
 	lx_list_del(&peer->link);
@@ -547,6 +621,15 @@ static void status_changed(struct lx_core *core, struct lx_peer_ni *pni,
 		lx_core_kick(core);
 }
 
+void lx_peer_policy_changed(struct lx_peer *peer)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer)
+		lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
+}
+
 void lx_peer_ni_set_up(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	if (lx_peer_ni_up(pni))
@@ -564,17 +647,6 @@ void lx_peer_ni_set_down(struct lx_core *core, struct lx_peer_ni *pni, enum lx_d
 		return;
 	pni->status = LX_NI_STATUS_DOWN;
 	status_changed(core, pni, LX_CHANGE_PEER_DOWN);
-}
-
-void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
-{
-	struct lx_core *core = ni->core;
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
-
-	if (!pni || core->stopping || !core->tun.auto_down)
-		return;
-	lx_peer_ni_set_down(core, pni, LX_DOWN_LOST, error);
-	lx_route_gateway_lost(core, pni, error);
 }
 
 uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)

@@ -103,6 +103,17 @@ struct lx_peer {
 	uint32_t asked_seqno;         /* of what it got then */
 };
 
+/* Who is told what becomes of peers. Owner: core.c, which has a table of them. */
+struct lx_peer_watcher {
+	const char *name; /* NULL ends the table */
+	/* The peer goes; it has its NIDs still. */
+	void (*deleted)(struct lx_peer *peer);
+	/* @from was found to be the same node as @to, and has no NIDs any more. */
+	void (*merged)(struct lx_peer *to, struct lx_peer *from);
+	/* Nothing can be sent to this NID any more. */
+	void (*unreachable)(struct lx_peer_ni *pni);
+};
+
 #define lx_peer_ni_for_each(pnetp, pnip, peer) \
 	lx_list_for_each(pnetp, &(peer)->nets, link) \
 		lx_list_for_each(pnip, &(pnetp)->nis, link)
@@ -152,6 +163,19 @@ static inline struct lx_peer_ni *lx_peer_first_ni(const struct lx_peer *peer)
 
 	return lx_list_first(&net->nis, struct lx_peer_ni, link);
 }
+
+/* ---- for discovery (lnet.md 12.3) -------------------------------------------- */
+
+/* Queues the peer for lx_discover_work(). */
+void lx_peer_discover(struct lx_peer *peer);
+/* Discovered, and nothing asks for doing it again. */
+bool lx_peer_uptodate(const struct lx_peer *peer);
+/* Either side does no discovery: what we know of the peer is not kept fresh. */
+bool lx_peer_discovery_off(const struct lx_peer *peer);
+/* It does not have our present information. */
+bool lx_peer_needs_push(const struct lx_peer *peer);
+
+/* ---- configuration and status ------------------------------------------------ */
 
 /* Configuration (lnetx.h: lx_peer_add(), lx_peer_del()). */
 int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf);

@@ -11,6 +11,7 @@
 
 #include "core.h"
 #include "discover.h"
+#include "parse.h"
 
 struct lx_ping_buffer *lx_ping_buffer_new(size_t length)
 {
@@ -183,7 +184,7 @@ static void push_post(struct lx_core *core)
 	if (attach(core, target->push, &desc, &target->push_me))
 		return;
 	target->push_unposted = false;
-	lx_portal_resume(core, &core->portal[LX_PORTAL_RESERVED]);
+	lx_parse_resume(core, &core->portal[LX_PORTAL_RESERVED]);
 }
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -198,7 +199,7 @@ int lx_ping_target_start(struct lx_core *core)
 		r = ping_post(core);
 	if (r)
 		return r;
-	lx_portal_lazy_set(core, &core->portal[LX_PORTAL_RESERVED], true);
+	lx_parse_lazy_set(core, &core->portal[LX_PORTAL_RESERVED], true);
 	push_post(core);
 	return core->target.push_unposted ? -ENOMEM : 0;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "core.h"
-#include "credit.h"
+#include "pool.h"
 
 #define PAGE 4096u
 /* Bytes of buffers that are made together, and share memory. */
@@ -90,7 +90,6 @@ static int pool_fit(struct lx_core *core, unsigned int class)
 	if (r)
 		pool->wanted = pool->made;
 	pool->credits_min = pool->credits;
-	lx_credit_pool_serve(core, pool);
 	return r;
 }
 

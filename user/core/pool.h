@@ -26,12 +26,10 @@ struct lx_pool {
 
 enum lx_pool_class lx_pool_class_of(size_t payload);
 
-/* Brings the pools to the configured sizes (tunables); -ENOMEM. */
+/* Steps of lx_credit_pools_make() and _resize(), which serve who waits for buffers then. */
 int lx_pool_make_all(struct lx_core *core);
-void lx_pool_free_all(struct lx_core *core);
-
-/* Changes totals (LX_UNSET: leave); kept as tunables. -EINVAL, -ENOMEM. */
 int lx_pool_resize(struct lx_core *core, const int64_t totals[LX_POOLS]);
+void lx_pool_free_all(struct lx_core *core);
 
 /* A buffer for a message that has the credit for it. Never fails. */
 struct lx_rbuf *lx_pool_take(struct lx_pool *pool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Portals and their match entries, and the search for the one that a message is
- * for. Owned by the core; used by msg.c for what arrives and by the API for MEs.
+ * for. Owned by the core; used by parse.c for what arrives and by the API for MEs.
  *
  * MEs with ignore bits must be tried one by one and come first. The others are
  * spread over buckets by their match bits, so a node may have very many of them
@@ -225,35 +225,8 @@ void lx_portal_delay(struct lx_portal *portal, struct lx_core_msg *msg)
 	lx_list_append(&portal->delayed, &msg->link);
 }
 
-void lx_portal_resume(struct lx_core *core, struct lx_portal *portal)
+void lx_portal_take_delayed(struct lx_portal *portal, struct lx_list *ret_batch)
 {
-	struct lx_list batch;
-	struct lx_core_msg *msg;
-
-	/* Whatever still finds nothing goes back, in its old order. */
-	lx_list_init(&batch);
-	lx_list_splice(&batch, &portal->delayed);
-	while ((msg = lx_list_first(&batch, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
-		switch (lx_msg_deliver(msg)) {
-		case LX_MATCH_NONE:
-			if (portal->lazy)
-				lx_portal_delay(portal, msg);
-			else
-				lx_msg_drop(msg, LX_REASON_LAZY_CLEARED);
-			break;
-		case LX_MATCH_TOO_LONG:
-			lx_msg_drop(msg, LX_REASON_TOO_LONG);
-			break;
-		case LX_MATCH_OK:
-			break;
-		}
-	}
-}
-
-void lx_portal_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy)
-{
-	portal->lazy = lazy;
-	if (!lazy)
-		lx_portal_resume(core, portal);
+	lx_list_init(ret_batch);
+	lx_list_splice(ret_batch, &portal->delayed);
 }

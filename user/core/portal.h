@@ -67,10 +67,9 @@ enum lx_match_result lx_portal_match(struct lx_core *core, const struct lx_match
 				     struct lx_md **ret_md, size_t *ret_offset,
 				     size_t *ret_mlength);
 
-/* Parks a message until an MD for it is attached. */
+/* Keeps a message until an MD for it is attached. */
 void lx_portal_delay(struct lx_portal *portal, struct lx_core_msg *msg);
-/* Tries the delayed messages again. */
-void lx_portal_resume(struct lx_core *core, struct lx_portal *portal);
-void lx_portal_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy);
+/* Hands all of them back, in order of arrival. */
+void lx_portal_take_delayed(struct lx_portal *portal, struct lx_list *ret_batch);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "core.h"
-#include "discover.h"
 #include "msg.h"
 
 /*
@@ -216,9 +215,9 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 	lx_list_append(&peer->waiters, &probe->waiter_link);
 	if (force)
 		peer->state |= LX_PEER_FORCE_PING;
-	if (force || !(peer->state & LX_PEER_DISCOVERED) || !lx_discover_uptodate(peer))
+	if (force || !(peer->state & LX_PEER_DISCOVERED) || !lx_peer_uptodate(peer))
 		peer->state |= LX_PEER_REDISCOVER;
-	lx_discover_queue(peer);
+	lx_peer_discover(peer);
 	return 0;
 }
 

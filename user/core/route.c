@@ -16,8 +16,7 @@
 #include "change.h"
 #include "core.h"
 #include "credit.h"
-#include "discover.h"
-#include "select.h"
+#include "rank.h"
 
 struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net)
 {
@@ -300,7 +299,7 @@ static enum lx_down_why why_down(const struct lx_route *route)
 	if (!gateway->alive)
 		return gateway->down.why == LX_DOWN_NOT_ASKED ? LX_DOWN_NOT_ASKED : LX_DOWN_GATEWAY;
 	/* Multi-Rail may be known of it before anything else is. */
-	if (lx_discover_disabled(gateway) || !gateway->merges)
+	if (lx_peer_discovery_off(gateway) || !gateway->merges)
 		return route->verdict;
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
 		return LX_DOWN_NOT_ROUTING;
@@ -443,7 +442,7 @@ void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int err
 	struct lx_peer *gateway = lx_peer_of(pni);
 	struct lx_route *route;
 
-	if (lx_discover_disabled(gateway)) {
+	if (lx_peer_discovery_off(gateway)) {
 		lx_list_for_each(route, &gateway->routes, gateway_link) {
 			if (!lx_nid_eq(&route->nid, &pni->nid))
 				continue;
@@ -455,7 +454,7 @@ void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int err
 		lx_core_kick(core);
 }
 
-void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to)
+void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from)
 {
 	struct lx_route *route, *tmp;
 
@@ -538,7 +537,7 @@ struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t lo
 			last_seq = c.route->seq;
 		if (!gateway_net || c.route->gateway == but || !lx_route_alive(c.route))
 			continue;
-		c.gateway_ni = lx_select_peer_ni(gateway_net);
+		c.gateway_ni = lx_rank_best_peer_ni(gateway_net);
 		if (!best.route || better_route(&c, &best))
 			best = c;
 	}

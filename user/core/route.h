@@ -83,7 +83,7 @@ void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint3
 /* A transport lost a gateway's NID. */
 void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error);
 /* Routes of @from are those of @to now: the two peers were found to be one. */
-void lx_route_gateway_moved(struct lx_peer *from, struct lx_peer *to);
+void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from);
 
 /* Tells as changes what became alive or dead since last time. */
 void lx_route_report(struct lx_core *core);

@@ -1,46 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Path selection: pure choices over what is known, changed only by the sequence
- * numbers that make equals take turns. Called by msg.c for each message.
- *
- * Each better_*() is one ordered list of spec lnet.md 11.2, a line a criterion; a
- * line is consulted only if those above are a tie. Criteria that need health values,
- * user-defined policies (UDSP) or NUMA distances keep their numbered place as a
- * comment until these exist.
+ * numbers that make equals take turns. Called by msg.c for each message. The criteria
+ * are those of rank.c.
  */
 #include <errno.h>
 
 #include "core.h"
-#include "credit.h"
+#include "rank.h"
 #include "select.h"
-
-/* Decides by one criterion; goes on to the next when it is a tie. */
-#define PREFER_MORE(a, b) \
-	do { \
-		if ((a) != (b)) \
-			return (a) > (b); \
-	} while (0)
-#define PREFER_LESS(a, b) PREFER_MORE(b, a)
-
-static bool better_ni(const struct lx_core_ni *a, const struct lx_core_ni *b)
-{
-	PREFER_LESS(a->link_down, b->link_down); /* 1 no fatal error */
-	/* 2 health */
-	/* 3 UDSP priority */
-	/* 4 device (GPU-direct) priority */
-	/* 5 NUMA distance */
-	PREFER_MORE(a->tx_credits, b->tx_credits); /* 6 */
-	return a->seq < b->seq;			   /* 7 */
-}
-
-static bool better_peer_ni(const struct lx_peer_ni *a, const struct lx_peer_ni *b)
-{
-	PREFER_MORE(lx_peer_ni_up(a), lx_peer_ni_up(b)); /* 1 health: down is none */
-	/* 2 UDSP priority */
-	/* 3 the chosen local NI is on its preferred list */
-	PREFER_MORE(lx_credit_now(a->tx), lx_credit_now(b->tx)); /* 4 */
-	return a->seq < b->seq;			   /* 5 */
-}
 
 /* A peer net and the local net that reaches it. */
 struct net_pair {
@@ -51,30 +19,8 @@ struct net_pair {
 static bool better_net_pair(const struct net_pair *a, const struct net_pair *b)
 {
 	/* 1 peer-net health, 2 its UDSP priority, 3 local-net health, 4 its priority */
-	PREFER_LESS(a->peer_net->seq, b->peer_net->seq); /* 5 */
+	LX_PREFER_LESS(a->peer_net->seq, b->peer_net->seq); /* 5 */
 	return a->net->seq < b->net->seq;		 /* 6 */
-}
-
-static struct lx_core_ni *best_ni(struct lx_net *net)
-{
-	struct lx_core_ni *ni, *best = NULL;
-
-	lx_list_for_each(ni, &net->nis, link) {
-		if (ni->state == LX_NI_UP && (!best || better_ni(ni, best)))
-			best = ni;
-	}
-	return best;
-}
-
-struct lx_peer_ni *lx_select_peer_ni(struct lx_peer_net *net)
-{
-	struct lx_peer_ni *pni, *best = NULL;
-
-	lx_list_for_each(pni, &net->nis, link) {
-		if (!best || better_peer_ni(pni, best))
-			best = pni;
-	}
-	return best;
 }
 
 /* ---- the peer is on a net of ours ------------------------------------------------- */
@@ -86,14 +32,14 @@ static bool pick_multi_rail(struct lx_core *core, struct lx_peer *peer, struct l
 
 	lx_list_for_each(pair.peer_net, &peer->nets, link) {
 		pair.net = lx_net_lookup(core, pair.peer_net->id);
-		if (pair.net && best_ni(pair.net) &&
+		if (pair.net && lx_rank_best_ni(pair.net) &&
 		    (!best.net || better_net_pair(&pair, &best)))
 			best = pair;
 	}
 	if (!best.net)
 		return false;
-	path->ni = best_ni(best.net);
-	path->next_hop = lx_select_peer_ni(best.peer_net);
+	path->ni = lx_rank_best_ni(best.net);
+	path->next_hop = lx_rank_best_peer_ni(best.peer_net);
 	return true;
 }
 
@@ -101,18 +47,18 @@ static bool pick_multi_rail(struct lx_core *core, struct lx_peer *peer, struct l
  * A peer that is not Multi-Rail knows us by one NID: the one used first stays
  * (but portal 0 and what we forward do not fix it).
  */
-static bool pick_single_rail(struct lx_core_msg *msg, struct lx_peer_ni *dst,
+static bool pick_single_rail(struct lx_core *core, const struct lx_path_request *req,
 			     struct lx_path *path)
 {
-	struct lx_net *net = lx_net_lookup(msg->core, lx_nid_net(&dst->nid));
+	struct lx_peer_ni *dst = req->dst;
+	struct lx_net *net = lx_net_lookup(core, lx_nid_net(&dst->nid));
 
 	path->next_hop = dst;
-	path->ni = lx_nid_is_any(&dst->preferred) ? NULL
-						  : lx_ni_lookup(msg->core, &dst->preferred);
-	if (path->ni && !msg->m.routing)
+	path->ni = lx_nid_is_any(&dst->preferred) ? NULL : lx_ni_lookup(core, &dst->preferred);
+	if (path->ni && !req->forwarded)
 		return true;
-	path->ni = net ? best_ni(net) : NULL;
-	if (path->ni && !msg->m.routing && !lx_msg_is_reserved(msg))
+	path->ni = net ? lx_rank_best_ni(net) : NULL;
+	if (path->ni && !req->forwarded && !req->reserved)
 		dst->preferred = path->ni->ni.nid;
 	return path->ni;
 }
@@ -121,11 +67,12 @@ static bool pick_single_rail(struct lx_core_msg *msg, struct lx_peer_ni *dst,
  * As a router at the last hop we honour the NID in the header, unless it is known to
  * be down and both ends are Multi-Rail (lnet.md 10.4).
  */
-static bool may_redirect(const struct lx_core_msg *msg, const struct lx_peer_ni *dst)
+static bool may_redirect(struct lx_core *core, const struct lx_path_request *req)
 {
-	struct lx_peer_ni *src = lx_peer_ni_lookup(msg->core, &msg->m.hdr.src_nid);
+	struct lx_peer_ni *origin = lx_peer_ni_lookup(core, req->origin);
 
-	return !lx_peer_ni_up(dst) && src && (lx_peer_of(src)->state & LX_PEER_MULTI_RAIL);
+	return !lx_peer_ni_up(req->dst) && origin &&
+	       (lx_peer_of(origin)->state & LX_PEER_MULTI_RAIL);
 }
 
 /* ---- the peer is behind a gateway --------------------------------------------------- */
@@ -147,41 +94,32 @@ static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer 
 	return best;
 }
 
-/* Of what is forwarded, the peer that it came from: it must not get it back. */
-static const struct lx_peer *sender_of(const struct lx_core_msg *msg)
+static int pick_gateway(struct lx_core *core, const struct lx_path_request *req, uint32_t net,
+			uint32_t local_net, struct lx_peer_ni **ret_gateway)
 {
-	return msg->m.routing && msg->rxpeer->net ? lx_peer_of(msg->rxpeer) : NULL;
-}
-
-static int pick_gateway(struct lx_core_msg *msg, uint32_t net, uint32_t local_net,
-			struct lx_peer_ni **ret_gateway)
-{
-	const struct lx_peer *sender = sender_of(msg);
-
-	if (lx_route_select(msg->core, net, local_net, sender, ret_gateway))
+	if (lx_route_select(core, net, local_net, req->previous, ret_gateway))
 		return 0;
-	return sender && lx_route_select(msg->core, net, local_net, NULL, ret_gateway)
+	return req->previous && lx_route_select(core, net, local_net, NULL, ret_gateway)
 		       ? -ELOOP
 		       : -EHOSTUNREACH;
 }
 
-static int pick_remote(struct lx_core_msg *msg, struct lx_peer_ni *dst, bool multi_rail,
+static int pick_remote(struct lx_core *core, const struct lx_path_request *req, bool multi_rail,
 		       struct lx_path *path)
 {
-	struct lx_core *core = msg->core;
-	struct lx_peer_ni *gateway = NULL;
+	struct lx_peer_ni *dst = req->dst, *gateway = NULL;
 	struct lx_peer_net *net = NULL;
 	struct lx_net *local;
 	int r;
 
-	if (!lx_nid_is_any(&msg->rtr_param))
-		gateway = lx_peer_ni_lookup(core, &msg->rtr_param);
+	if (!lx_nid_is_any(req->gateway))
+		gateway = lx_peer_ni_lookup(core, req->gateway);
 	if (!gateway_usable(gateway)) {
-		if (multi_rail && !path->ni && !msg->m.routing)
+		if (multi_rail && !path->ni && !req->forwarded)
 			net = pick_remote_net(core, lx_peer_of(dst));
 		if (net)
-			dst = lx_select_peer_ni(net);
-		r = pick_gateway(msg, lx_nid_net(&dst->nid),
+			dst = lx_rank_best_peer_ni(net);
+		r = pick_gateway(core, req, lx_nid_net(&dst->nid),
 				 path->ni ? path->ni->ni.net : LX_NET_U32_ANY, &gateway);
 		path->next_hop = gateway;
 		if (r)
@@ -189,7 +127,7 @@ static int pick_remote(struct lx_core_msg *msg, struct lx_peer_ni *dst, bool mul
 	}
 	if (!path->ni) {
 		local = lx_net_lookup(core, lx_nid_net(&gateway->nid));
-		path->ni = local ? best_ni(local) : NULL;
+		path->ni = local ? lx_rank_best_ni(local) : NULL;
 	}
 	if (!path->ni)
 		return -EHOSTUNREACH;
@@ -211,36 +149,35 @@ static void take_turn(struct lx_core *core, const struct lx_path *path)
 	path->ni->net->seq = path->ni->seq = ++core->net_seq;
 }
 
-int lx_select_path(struct lx_core_msg *msg, struct lx_peer_ni *dst, struct lx_path *ret_path)
+int lx_select_path(struct lx_core *core, const struct lx_path_request *req,
+		   struct lx_path *ret_path)
 {
-	struct lx_core *core = msg->core;
-	struct lx_peer *peer = lx_peer_of(dst);
-	bool src_any = lx_nid_is_any(&msg->src_param);
-	uint32_t dst_net = lx_nid_net(&dst->nid);
-	bool local = src_any ? !!lx_net_lookup(core, dst_net)
-			     : lx_nid_net(&msg->src_param) == dst_net;
+	struct lx_peer *peer = lx_peer_of(req->dst);
+	bool src_any = lx_nid_is_any(req->src);
+	uint32_t dst_net = lx_nid_net(&req->dst->nid);
+	bool local = src_any ? !!lx_net_lookup(core, dst_net) : lx_nid_net(req->src) == dst_net;
 	bool multi_rail = peer->state & LX_PEER_MULTI_RAIL;
-	struct lx_path path = { .dst = dst->nid };
+	struct lx_path path = { .dst = req->dst->nid };
 	int r = 0;
 
 	if (!src_any) {
-		path.ni = lx_ni_lookup(core, &msg->src_param);
+		path.ni = lx_ni_lookup(core, req->src);
 		if (!path.ni)
 			return -EINVAL;
 	}
-	if (msg->m.routing && local)
-		multi_rail = multi_rail && may_redirect(msg, dst);
+	if (req->forwarded && local)
+		multi_rail = multi_rail && may_redirect(core, req);
 
 	if (!src_any && local) {
-		path.next_hop = dst;
+		path.next_hop = req->dst;
 	} else if (src_any && multi_rail && pick_multi_rail(core, peer, &path)) {
 		path.dst = path.next_hop->nid;
 	} else if (!local) {
-		r = pick_remote(msg, dst, multi_rail, &path);
-	} else if (!pick_single_rail(msg, dst, &path)) {
+		r = pick_remote(core, req, multi_rail, &path);
+	} else if (!pick_single_rail(core, req, &path)) {
 		r = -EHOSTUNREACH;
 	}
-	if (!r && sender_of(msg) && lx_peer_of(path.next_hop) == sender_of(msg))
+	if (!r && req->previous && lx_peer_of(path.next_hop) == req->previous)
 		r = -ELOOP;
 	if (!r)
 		take_turn(core, &path);

@@ -3,7 +3,23 @@
 #ifndef LX_CORE_SELECT_H
 #define LX_CORE_SELECT_H
 
-#include "msg.h"
+#include <lnetx/nid.h>
+
+struct lx_core;
+struct lx_core_ni;
+struct lx_peer;
+struct lx_peer_ni;
+
+/* What a path is wanted for. */
+struct lx_path_request {
+	struct lx_peer_ni *dst;       /* that the sender named */
+	const struct lx_nid *src;     /* the sender's choice of our NID, or any */
+	const struct lx_nid *gateway; /* that a response must take, or any */
+	const struct lx_nid *origin;  /* the source NID in the header */
+	bool reserved;                /* a message of portal 0 */
+	bool forwarded;
+	const struct lx_peer *previous; /* that a forwarded message came from; NULL: it is gone */
+};
 
 struct lx_path {
 	struct lx_core_ni *ni;
@@ -14,13 +30,10 @@ struct lx_path {
 
 /**
  * lx_select_path - choose the path of a message to its target
- * @dst: the peer NI that the caller named
  * Returns 0, -EHOSTUNREACH no live route, -EINVAL the source NID is none of ours, or -ELOOP:
  * forwarded, it would go back to the peer that it came from, @ret_path->next_hop.
  */
-int lx_select_path(struct lx_core_msg *msg, struct lx_peer_ni *dst, struct lx_path *ret_path);
-
-/* The best of a peer's NIDs on one of its nets; a peer net is never empty. */
-struct lx_peer_ni *lx_select_peer_ni(struct lx_peer_net *net);
+int lx_select_path(struct lx_core *core, const struct lx_path_request *req,
+		   struct lx_path *ret_path);
 
 #endif

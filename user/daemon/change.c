@@ -491,7 +491,8 @@ int lx_change_reload(struct lx_daemon *d, lx_change_fn done)
 	return own_change(d, LX_CONTROL_RELOAD, NLM_F_REPLACE, done);
 }
 
-void lx_change_interfaces(struct lx_daemon *d)
+/* What is attached to interfaces goes along with them. */
+static void follow_interfaces(struct lx_daemon *d)
 {
 	struct change *c;
 
@@ -500,6 +501,24 @@ void lx_change_interfaces(struct lx_daemon *d)
 		return;
 	c->req.guard = (struct lx_control_guard){ LX_UNSET, LX_UNSET, LX_UNSET };
 	enqueue(c);
+}
+
+void lx_change_follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n)
+{
+	bool interfaces = false, routing = false;
+
+	for (unsigned int i = 0; i < n; i++) {
+		enum lx_change_type type = event[i].change.type;
+
+		interfaces |= type == LX_CHANGE_NI_UP || type == LX_CHANGE_ROUTING;
+		routing |= type == LX_CHANGE_ROUTING || type == LX_CHANGE_NI_ADD;
+	}
+	if (interfaces)
+		follow_interfaces(d);
+	if (routing) {
+		lx_neighbours_save(d);
+		lx_neighbours_announce(d);
+	}
 }
 
 int lx_change_stop(struct lx_daemon *d, lx_change_fn done)

@@ -6,7 +6,7 @@
 #ifndef LX_DAEMON_CHANGE_H
 #define LX_DAEMON_CHANGE_H
 
-#include "server.h"
+#include "client.h"
 
 int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes);
 /* Nothing may be running: lx_change_stop() was the last one. NULL is fine. */
@@ -25,8 +25,11 @@ typedef void (*lx_change_fn)(struct lx_daemon *daemon, int error, const char *te
 int lx_change_start(struct lx_daemon *daemon, lx_change_fn done);
 /* Reads the file again and makes the node as it says. */
 int lx_change_reload(struct lx_daemon *daemon, lx_change_fn done);
-/* An interface has come back, or routing changed: what is attached to interfaces goes along. */
-void lx_change_interfaces(struct lx_daemon *d);
+/*
+ * What the node has told (monitor.h): an interface has come back, or routing has changed.
+ * What is attached to interfaces goes along, and neighbours hear of it.
+ */
+void lx_change_follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n);
 /* Ends the node; what is still queued is refused. */
 int lx_change_stop(struct lx_daemon *daemon, lx_change_fn done);
 

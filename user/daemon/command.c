@@ -2,7 +2,7 @@
 /*
  * What clients ask for: whether they may, and shows, which are answered from a
  * snapshot at once. Changes go to change.c, pings to probe.c, monitoring to monitor.c.
- * Called by server.c with each request.
+ * Called by client.c with each request.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "monitor.h"
 #include "probe.h"
 #include "programs.h"
+#include "server.h"
 #include "trace.h"
 
 /* Each makes the dump for one kind of show. Returns 0 or -errno. */

@@ -2,7 +2,7 @@
 #ifndef LX_DAEMON_COMMAND_H
 #define LX_DAEMON_COMMAND_H
 
-#include "server.h"
+#include "client.h"
 
 /* Does what a client asks for, or says why not; the answer may come later. */
 void lx_command(struct lx_client *client, const void *attrs, size_t len);

@@ -4,8 +4,10 @@
  * loop. What may take long (starting, stopping and changing the node) is done by a
  * worker thread, one change after the other (change.c).
  *
- *	server.c ─▶ command.c ─▶ dump.c     shows: answered at once from snapshots
- *	 clients               ├▶ change.c  changes: queued, worker thread, then answered
+ *	server.c               who may connect
+ *	 └▶ client.c           packets in and out; hands requests to
+ *	     command.c         ├▶ dump.c    shows: answered at once from snapshots
+ *	                       ├▶ change.c  changes: queued, worker thread, then answered
  *	                       │   └▶ edit.c   pieces of the node's configuration
  *	                       ├▶ programs.c BPF: the guard follows each change
  *	                       │   └▶ refusals.c whose connections it drops, for the log

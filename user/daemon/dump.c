@@ -2,7 +2,7 @@
 /*
  * Writes snapshots as messages, packet by packet, so that a long list neither blocks
  * the daemon nor needs more than one packet of memory beyond itself. Called by
- * server.c when a client can take more; made by command.c and probe.c.
+ * client.c when a client can take more; made by command.c and probe.c.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>

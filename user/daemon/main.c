@@ -17,6 +17,7 @@
 
 #include "../base/log.h"
 #include "change.h"
+#include "command.h"
 #include "config.h"
 #include "daemon.h"
 #include "log.h"
@@ -318,7 +319,7 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 	if (!err)
 		err = lx_probes_new(d, &d->probes);
 	if (!err)
-		err = lx_monitor_new(d, &d->monitor);
+		err = lx_monitor_new(d, lx_change_follow, &d->monitor);
 	if (!err)
 		err = lx_tracer_new(d, &d->tracer);
 	if (!err)
@@ -330,7 +331,7 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 
 static int open_control(struct lx_daemon *d)
 {
-	int err = lx_server_new(d, d->group, &d->server);
+	int err = lx_server_new(d, d->group, lx_command, &d->server);
 
 	if (err == -EADDRINUSE)
 		lx_err("instance=%s action=exit reason=\"a lnetxd of this name runs already; stop "

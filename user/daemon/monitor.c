@@ -4,7 +4,7 @@
  *
  *	lx_node_watch() ─▶ inbox (bounded, mutex) ─ uv_async ─┬▶ log (report.c)
  *	node's thread                                         └▶ ring of each client
- *	                                                         main thread, server.c
+ *	                                                         main thread, client.c
  *
  * Whoever is too slow loses the newest changes and is told how many, before the next
  * one that finds room. Neither the node nor the daemon ever waits for a client.
@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change.h"
 #include "monitor.h"
-#include "neighbours.h"
 #include "report.h"
 #include "ring.h"
 
 #define INBOX 1024
+
 struct lx_monitor {
 	struct lx_daemon *daemon;
+	lx_monitor_fn follow; /* told last */
 	struct lx_list rings;
 	uv_async_t async;
 	pthread_mutex_t lock; /* of what follows */
@@ -71,25 +71,6 @@ static const struct lx_control_event *empty_inbox(struct lx_monitor *m, unsigned
 	return full;
 }
 
-/* Other parts of the daemon follow what the node does. */
-static void follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n)
-{
-	bool interfaces = false, routing = false;
-
-	for (unsigned int i = 0; i < n; i++) {
-		enum lx_change_type type = event[i].change.type;
-
-		interfaces |= type == LX_CHANGE_NI_UP || type == LX_CHANGE_ROUTING;
-		routing |= type == LX_CHANGE_ROUTING || type == LX_CHANGE_NI_ADD;
-	}
-	if (interfaces)
-		lx_change_interfaces(d);
-	if (routing) {
-		lx_neighbours_save(d);
-		lx_neighbours_announce(d);
-	}
-}
-
 static void on_async(uv_async_t *async)
 {
 	struct lx_monitor *m = lx_container_of(async, struct lx_monitor, async);
@@ -105,7 +86,7 @@ static void on_async(uv_async_t *async)
 	}
 	lx_list_for_each_safe (r, next, &m->rings, link)
 		lx_client_kick(r->client);
-	follow(m->daemon, event, n);
+	m->follow(m->daemon, event, n);
 }
 
 int lx_monitor_join(struct lx_client *client)
@@ -121,7 +102,7 @@ void lx_monitor_watch(struct lx_daemon *daemon)
 	lx_node_watch(daemon->node, on_change, daemon->monitor);
 }
 
-int lx_monitor_new(struct lx_daemon *daemon, struct lx_monitor **ret_monitor)
+int lx_monitor_new(struct lx_daemon *daemon, lx_monitor_fn follow, struct lx_monitor **ret_monitor)
 {
 	struct lx_monitor *m = calloc(1, sizeof(*m));
 	int err;
@@ -134,6 +115,7 @@ int lx_monitor_new(struct lx_daemon *daemon, struct lx_monitor **ret_monitor)
 		return err;
 	}
 	m->daemon = daemon;
+	m->follow = follow;
 	m->inbox = m->half[0];
 	pthread_mutex_init(&m->lock, NULL);
 	lx_list_init(&m->rings);

@@ -3,9 +3,14 @@
 #ifndef LX_DAEMON_MONITOR_H
 #define LX_DAEMON_MONITOR_H
 
-#include "server.h"
+#include "client.h"
 
-int lx_monitor_new(struct lx_daemon *daemon, struct lx_monitor **ret_monitor);
+/* Changes that came together, on the main thread. */
+typedef void (*lx_monitor_fn)(struct lx_daemon *daemon, const struct lx_control_event *event,
+			      unsigned int n);
+
+/* @follow is told what the clients are told, after them. */
+int lx_monitor_new(struct lx_daemon *daemon, lx_monitor_fn follow, struct lx_monitor **ret_monitor);
 /* All clients must be gone, and the node. NULL is fine. */
 void lx_monitor_free(struct lx_monitor *monitor);
 

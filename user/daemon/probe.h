@@ -3,7 +3,7 @@
 #ifndef LX_DAEMON_PROBE_H
 #define LX_DAEMON_PROBE_H
 
-#include "server.h"
+#include "client.h"
 
 int lx_probes_new(struct lx_daemon *daemon, struct lx_probes **ret_probes);
 /* All clients must be gone, and the node. NULL is fine. */

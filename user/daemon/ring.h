@@ -7,7 +7,7 @@
 #ifndef LX_DAEMON_RING_H
 #define LX_DAEMON_RING_H
 
-#include "server.h"
+#include "client.h"
 
 struct lx_ring {
 	struct lx_list link; /* of those that are told the same; of use to who fills it */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The control socket: who may connect, and packets in and out, never blocking. What
- * the packets say is the business of command.c. Owns the socket, its lock file and
- * the clients; runs on the main thread.
+ * The control socket: who may connect. Owns the socket, its lock file and the clients
+ * (client.c); runs on the main thread.
  *
  * The lock file, not the socket, says whether a daemon lives: the kernel drops the
  * lock with the process, so a socket without a locked file is a dead daemon's.
@@ -10,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +21,9 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../base/netns.h"
-#include "../control/schema.h"
-#include "command.h"
-#include "ring.h"
 #include "server.h"
 
-#define REQUEST_MAX LX_CONTROL_PACKET
 #define GROUPS_MAX 1024
-#define PACKETS_PER_TURN 16 /* then others have their turn */
 
 struct lx_server {
 	struct lx_daemon *daemon;
@@ -41,14 +34,10 @@ struct lx_server {
 	bool polling;
 	uv_poll_t *poll; /* freed by the loop */
 	struct lx_list clients;
-	unsigned int n_clients;
 	gid_t gid;
 	bool has_gid;
-	/* One request at a time is looked at. */
-	_Alignas(8) char request[REQUEST_MAX];
+	lx_client_request_fn request; /* does what clients ask for */
 };
-
-static void client_step(struct lx_client *c);
 
 /* ---- who is it --------------------------------------------------------------------- */
 
@@ -87,31 +76,6 @@ static int identify(const struct lx_server *s, struct lx_client *c)
 
 /* ---- clients come and go ----------------------------------------------------------- */
 
-static void client_closed(uv_handle_t *handle)
-{
-	struct lx_client *c = lx_container_of(handle, struct lx_client, poll);
-
-	close(c->fd);
-	free(c->out);
-	free(c);
-}
-
-/* After this nobody but the loop knows the client, which frees it. */
-static void client_close(struct lx_client *c)
-{
-	if (uv_is_closing((uv_handle_t *)&c->poll))
-		return;
-	if (c->waiting)
-		*c->waiting = NULL;
-	c->waiting = NULL;
-	lx_dump_free(c->dump);
-	c->dump = NULL;
-	lx_ring_free(c->ring);
-	lx_list_del(&c->link);
-	c->daemon->server->n_clients--;
-	uv_close((uv_handle_t *)&c->poll, client_closed);
-}
-
 static void reject(int fd, const char *text)
 {
 	_Alignas(8) char buf[512];
@@ -130,7 +94,7 @@ static bool has_place(const struct lx_server *s, const struct lx_client *c)
 {
 	unsigned int places = LX_CLIENTS_MAX - (c->may_write ? 0 : LX_CLIENTS_ROOT);
 
-	return s->n_clients < places;
+	return lx_server_clients(s) < places;
 }
 
 static int client_new(struct lx_server *s, int fd)
@@ -142,6 +106,7 @@ static int client_new(struct lx_server *s, int fd)
 		return -ENOMEM;
 	c->fd = fd;
 	c->daemon = s->daemon;
+	c->request = s->request;
 	c->count = LX_UNSET;
 	err = identify(s, c);
 	if (!err && !has_place(s, c)) {
@@ -153,15 +118,10 @@ static int client_new(struct lx_server *s, int fd)
 		return 0;
 	}
 	if (!err)
-		err = uv_poll_init(s->daemon->loop, &c->poll, fd);
-	if (err) {
+		err = lx_client_start(c, &s->clients);
+	if (err)
 		free(c);
-		return err;
-	}
-	lx_list_append(&s->clients, &c->link);
-	s->n_clients++;
-	client_step(c);
-	return 0;
+	return err;
 }
 
 /* A client that waits and cannot be taken would wake us for ever: it is turned away. */
@@ -189,199 +149,6 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 	lx_warn("reason=\"control client not accepted: %s\"", strerror(-err));
 	if (fd >= 0)
 		close(fd);
-}
-
-/* ---- packets ----------------------------------------------------------------------- */
-
-/* Returns 0: sent; -EAGAIN: later; other: the client is gone. */
-static int flush(struct lx_client *c)
-{
-	ssize_t sent;
-
-	if (!c->out_len)
-		return 0;
-	do {
-		sent = send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	if (sent < 0)
-		return errno == EWOULDBLOCK || errno == ENOBUFS ? -EAGAIN : -errno;
-	c->out_len = 0;
-	return 0;
-}
-
-/* The packet to be filled, or NULL with the client closed. */
-static char *packet(struct lx_client *c)
-{
-	if (!c->out)
-		c->out = malloc(LX_CONTROL_PACKET);
-	if (!c->out)
-		client_close(c);
-	return c->out;
-}
-
-/* The next packet of what is being sent; false: there is none. */
-static bool produce(struct lx_client *c)
-{
-	if ((!c->dump && !c->ring) || !packet(c))
-		return false;
-	if (c->dump) {
-		c->out_len = lx_dump_fill(c->dump, c->out);
-		if (!c->out_len) {
-			lx_dump_free(c->dump);
-			c->dump = NULL;
-		}
-	} else {
-		c->out_len = lx_ring_fill(c->ring, c->out);
-	}
-	return c->out_len > 0;
-}
-
-static void on_client(uv_poll_t *poll, int status, int events);
-
-static void client_step(struct lx_client *c)
-{
-	int events = UV_READABLE | UV_DISCONNECT, packets = 0, err;
-
-	do {
-		err = packets++ < PACKETS_PER_TURN ? flush(c) : -EAGAIN;
-	} while (!err && produce(c));
-	if (uv_is_closing((uv_handle_t *)&c->poll))
-		return;
-	if (err && err != -EAGAIN) {
-		client_close(c);
-		return;
-	}
-	if (err)
-		events = UV_WRITABLE | UV_DISCONNECT;
-	else if (c->waiting)
-		events = UV_DISCONNECT; /* the next request has to wait, too */
-	uv_poll_start(&c->poll, events, on_client);
-}
-
-/* A request in the server's buffer; what is no message at all ends the connection. */
-static void take_request(struct lx_client *c, size_t len)
-{
-	const struct lx_control_hdr *hdr;
-	const struct nlmsghdr *nlh =
-		lx_schema_message(c->daemon->server->request, len, sizeof(*hdr));
-	const void *attrs;
-	size_t attrs_len;
-
-	if (!nlh || nlh->nlmsg_type != LX_CONTROL_TYPE) {
-		lx_warn("client_uid=%ld reason=\"malformed control message\" "
-			"action=\"connection closed\"",
-			c->uid);
-		client_close(c);
-		return;
-	}
-	hdr = mnl_nlmsg_get_payload(nlh);
-	attrs = lx_schema_attrs(nlh, sizeof(*hdr), &attrs_len);
-	c->seq = nlh->nlmsg_seq;
-	c->flags = nlh->nlmsg_flags;
-	c->command = hdr->command;
-	if (hdr->version != LX_CONTROL_VERSION)
-		lx_client_reply(c, -EPROTONOSUPPORT, "control",
-				"lnetxd %s speaks version %u of the control protocol, this client "
-				"version %u; use the tools of lnetxd's release, or restart lnetxd",
-				LX_VERSION, LX_CONTROL_VERSION, hdr->version);
-	else
-		lx_command(c, attrs, attrs_len);
-}
-
-static void on_client(uv_poll_t *poll, int status, int events)
-{
-	struct lx_client *c = lx_container_of(poll, struct lx_client, poll);
-	struct lx_server *s = c->daemon->server;
-	ssize_t len;
-
-	if (status < 0 || (events & UV_DISCONNECT && !(events & UV_READABLE))) {
-		client_close(c);
-		return;
-	}
-	if (events & UV_READABLE) {
-		len = recv(c->fd, s->request, sizeof(s->request), MSG_DONTWAIT | MSG_TRUNC);
-		if (len < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		/* A monitoring client has nothing more to say. */
-		if (len <= 0 || len > (ssize_t)sizeof(s->request) || c->ring) {
-			client_close(c);
-			return;
-		}
-		take_request(c, len);
-	}
-	if (!uv_is_closing((uv_handle_t *)&c->poll))
-		client_step(c);
-}
-
-/* ---- answers ----------------------------------------------------------------------- */
-
-void lx_client_reply(struct lx_client *c, int error, const char *object, const char *fmt, ...)
-{
-	bool dump = (c->flags & NLM_F_DUMP) == NLM_F_DUMP;
-	struct nlmsghdr *nlh;
-	char text[400] = "";
-	va_list ap;
-
-	if (!packet(c))
-		return;
-	if (fmt) {
-		va_start(ap, fmt);
-		vsnprintf(text, sizeof(text), fmt, ap);
-		va_end(ap);
-	}
-	if (dump) {
-		nlh = lx_dump_header(c->out, NLMSG_DONE, NLM_F_MULTI, c->seq);
-		*(int32_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(int32_t)) = error;
-	} else {
-		struct nlmsgerr *e;
-
-		nlh = lx_dump_header(c->out, NLMSG_ERROR, 0, c->seq);
-		e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
-		memset(e, 0, sizeof(*e));
-		e->error = error;
-	}
-	if (*text)
-		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_TEXT, text);
-	if (object)
-		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_OBJECT, object);
-	if (c->count != LX_UNSET)
-		mnl_attr_put_u64(nlh, LX_CONTROL_ERR_COUNT, (uint64_t)c->count);
-	c->count = LX_UNSET;
-	c->out_len = nlh->nlmsg_len;
-	if (c->waiting) {
-		*c->waiting = NULL;
-		c->waiting = NULL;
-		client_step(c);
-	}
-}
-
-void lx_client_count(struct lx_client *c, int64_t count)
-{
-	c->count = count;
-}
-
-void lx_client_dump(struct lx_client *c, struct lx_dump *dump)
-{
-	dump->seq = c->seq;
-	dump->command = c->command;
-	c->dump = dump;
-	if (c->waiting) {
-		*c->waiting = NULL;
-		c->waiting = NULL;
-		client_step(c);
-	}
-}
-
-void lx_client_wait(struct lx_client *c, struct lx_client **slot)
-{
-	*slot = c;
-	c->waiting = slot;
-}
-
-void lx_client_kick(struct lx_client *c)
-{
-	if (!uv_is_closing((uv_handle_t *)&c->poll))
-		client_step(c);
 }
 
 /* ---- the socket -------------------------------------------------------------------- */
@@ -472,7 +239,8 @@ static int watch(struct lx_server *s)
 	return uv_poll_start(s->poll, UV_READABLE, on_accept);
 }
 
-int lx_server_new(struct lx_daemon *daemon, const char *group, struct lx_server **ret_server)
+int lx_server_new(struct lx_daemon *daemon, const char *group, lx_client_request_fn request,
+		  struct lx_server **ret_server)
 {
 	struct lx_server *s = calloc(1, sizeof(*s));
 	int err;
@@ -480,6 +248,7 @@ int lx_server_new(struct lx_daemon *daemon, const char *group, struct lx_server 
 	if (!s)
 		return -ENOMEM;
 	s->daemon = daemon;
+	s->request = request;
 	s->fd = s->lock_fd = -1;
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lx_list_init(&s->clients);
@@ -516,7 +285,7 @@ void lx_server_free(struct lx_server *s)
 	if (!s)
 		return;
 	lx_list_for_each_safe (c, next, &s->clients, link)
-		client_close(c);
+		lx_client_close(c);
 	if (s->polling)
 		uv_close((uv_handle_t *)s->poll, free_handle);
 	else
@@ -541,5 +310,10 @@ const char *lx_server_path(const struct lx_server *s)
 
 unsigned int lx_server_clients(const struct lx_server *s)
 {
-	return s->n_clients;
+	unsigned int n = 0;
+	const struct lx_client *c;
+
+	lx_list_for_each(c, &s->clients, link)
+		n++;
+	return n;
 }

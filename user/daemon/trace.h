@@ -3,7 +3,7 @@
 #ifndef LX_DAEMON_TRACE_H
 #define LX_DAEMON_TRACE_H
 
-#include "server.h"
+#include "client.h"
 
 int lx_tracer_new(struct lx_daemon *daemon, struct lx_tracer **ret_tracer);
 /* All clients must be gone. NULL is fine. */

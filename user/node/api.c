@@ -8,8 +8,10 @@
 
 #include "../core/announce.h"
 #include "../core/count.h"
+#include "../core/credit.h"
 #include "../core/monitor.h"
 #include "../core/msg.h"
+#include "../core/parse.h"
 #include "../core/reach.h"
 #include "node.h"
 
@@ -86,7 +88,7 @@ int lx_md_attach(struct lx_node *node, struct lx_handle me_handle, const struct 
 		/* What was delayed may use the MD up, and the ME, before this returns. */
 		portal = me->portal;
 		*ret_md = md->handle;
-		lx_portal_resume(node->core, portal);
+		lx_parse_resume(node->core, portal);
 	}
 	lx_node_unlock(node);
 	return r;
@@ -123,7 +125,7 @@ int lx_portal_set_lazy(struct lx_node *node, uint32_t portal, bool lazy)
 	if (portal >= LX_PORTALS || portal == LX_PORTAL_RESERVED)
 		return -EINVAL;
 	lx_node_lock(node);
-	lx_portal_lazy_set(node->core, &node->core->portal[portal], lazy);
+	lx_parse_lazy_set(node->core, &node->core->portal[portal], lazy);
 	lx_node_unlock(node);
 	return 0;
 }
@@ -317,7 +319,7 @@ int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list,
 
 int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 {
-	return LOCKED(node, lx_pool_resize(node->core, totals));
+	return LOCKED(node, lx_credit_pools_resize(node->core, totals));
 }
 
 /* ---- state ------------------------------------------------------------------------------------ */

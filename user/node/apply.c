@@ -27,7 +27,7 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 	if (!lnd)
 		return -EPROTONOSUPPORT;
 	lx_node_lock(node);
-	r = node->stopped ? -ESHUTDOWN : lx_ni_start(node->core, lnd, node->env, conf, NULL);
+	r = node->stopped ? -ESHUTDOWN : lx_core_ni_start(node->core, lnd, node->env, conf, NULL);
 	lx_node_unlock(node);
 	return r;
 }
@@ -35,7 +35,7 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni)
 {
 	lx_ni_get(ni);
-	lx_ni_stop(node->core, ni);
+	lx_core_ni_stop(node->core, ni);
 	while (ni->state != LX_NI_STOPPED)
 		lx_env_wait(node->env);
 	lx_ni_put(ni);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A client of the control socket: packets in and out, never blocking. What a request
+ * says is the business of the one who takes it (command.c). Made by server.c, runs on
+ * the main thread.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../base/log.h"
+#include "../control/schema.h"
+#include "client.h"
+#include "ring.h"
+
+#define PACKETS_PER_TURN 16 /* then others have their turn */
+
+/* ---- the end --------------------------------------------------------------------------- */
+
+static void client_closed(uv_handle_t *handle)
+{
+	struct lx_client *c = lx_container_of(handle, struct lx_client, poll);
+
+	close(c->fd);
+	free(c->out);
+	free(c);
+}
+
+void lx_client_close(struct lx_client *c)
+{
+	if (uv_is_closing((uv_handle_t *)&c->poll))
+		return;
+	if (c->waiting)
+		*c->waiting = NULL;
+	c->waiting = NULL;
+	lx_dump_free(c->dump);
+	c->dump = NULL;
+	lx_ring_free(c->ring);
+	lx_list_del(&c->link);
+	uv_close((uv_handle_t *)&c->poll, client_closed);
+}
+
+/* ---- packets ----------------------------------------------------------------------- */
+
+/* Returns 0: sent; -EAGAIN: later; other: the client is gone. */
+static int flush(struct lx_client *c)
+{
+	ssize_t sent;
+
+	if (!c->out_len)
+		return 0;
+	do {
+		sent = send(c->fd, c->out, c->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return errno == EWOULDBLOCK || errno == ENOBUFS ? -EAGAIN : -errno;
+	c->out_len = 0;
+	return 0;
+}
+
+/* The packet to be filled, or NULL with the client closed. */
+static char *packet(struct lx_client *c)
+{
+	if (!c->out)
+		c->out = malloc(LX_CONTROL_PACKET);
+	if (!c->out)
+		lx_client_close(c);
+	return c->out;
+}
+
+/* The next packet of what is being sent; false: there is none. */
+static bool produce(struct lx_client *c)
+{
+	if ((!c->dump && !c->ring) || !packet(c))
+		return false;
+	if (c->dump) {
+		c->out_len = lx_dump_fill(c->dump, c->out);
+		if (!c->out_len) {
+			lx_dump_free(c->dump);
+			c->dump = NULL;
+		}
+	} else {
+		c->out_len = lx_ring_fill(c->ring, c->out);
+	}
+	return c->out_len > 0;
+}
+
+static void on_client(uv_poll_t *poll, int status, int events);
+
+static void client_step(struct lx_client *c)
+{
+	int events = UV_READABLE | UV_DISCONNECT, packets = 0, err;
+
+	do {
+		err = packets++ < PACKETS_PER_TURN ? flush(c) : -EAGAIN;
+	} while (!err && produce(c));
+	if (uv_is_closing((uv_handle_t *)&c->poll))
+		return;
+	if (err && err != -EAGAIN) {
+		lx_client_close(c);
+		return;
+	}
+	if (err)
+		events = UV_WRITABLE | UV_DISCONNECT;
+	else if (c->waiting)
+		events = UV_DISCONNECT; /* the next request has to wait, too */
+	uv_poll_start(&c->poll, events, on_client);
+}
+
+/* What is no message at all ends the connection. */
+static void take_request(struct lx_client *c, const void *request, size_t len)
+{
+	const struct lx_control_hdr *hdr;
+	const struct nlmsghdr *nlh = lx_schema_message(request, len, sizeof(*hdr));
+	const void *attrs;
+	size_t attrs_len;
+
+	if (!nlh || nlh->nlmsg_type != LX_CONTROL_TYPE) {
+		lx_warn("client_uid=%ld reason=\"malformed control message\" "
+			"action=\"connection closed\"",
+			c->uid);
+		lx_client_close(c);
+		return;
+	}
+	hdr = mnl_nlmsg_get_payload(nlh);
+	attrs = lx_schema_attrs(nlh, sizeof(*hdr), &attrs_len);
+	c->seq = nlh->nlmsg_seq;
+	c->flags = nlh->nlmsg_flags;
+	c->command = hdr->command;
+	if (hdr->version != LX_CONTROL_VERSION)
+		lx_client_reply(c, -EPROTONOSUPPORT, "control",
+				"lnetxd %s speaks version %u of the control protocol, this client "
+				"version %u; use the tools of lnetxd's release, or restart lnetxd",
+				LX_VERSION, LX_CONTROL_VERSION, hdr->version);
+	else
+		c->request(c, attrs, attrs_len);
+}
+
+static void on_client(uv_poll_t *poll, int status, int events)
+{
+	struct lx_client *c = lx_container_of(poll, struct lx_client, poll);
+	_Alignas(8) char request[LX_CONTROL_PACKET];
+	ssize_t len;
+
+	if (status < 0 || (events & UV_DISCONNECT && !(events & UV_READABLE))) {
+		lx_client_close(c);
+		return;
+	}
+	if (events & UV_READABLE) {
+		len = recv(c->fd, request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+		if (len < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		/* A monitoring client has nothing more to say. */
+		if (len <= 0 || len > (ssize_t)sizeof(request) || c->ring) {
+			lx_client_close(c);
+			return;
+		}
+		take_request(c, request, len);
+	}
+	if (!uv_is_closing((uv_handle_t *)&c->poll))
+		client_step(c);
+}
+
+int lx_client_start(struct lx_client *c, struct lx_list *clients)
+{
+	int err = uv_poll_init(c->daemon->loop, &c->poll, c->fd);
+
+	if (err)
+		return err;
+	lx_list_append(clients, &c->link);
+	client_step(c);
+	return 0;
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+void lx_client_reply(struct lx_client *c, int error, const char *object, const char *fmt, ...)
+{
+	bool dump = (c->flags & NLM_F_DUMP) == NLM_F_DUMP;
+	struct nlmsghdr *nlh;
+	char text[400] = "";
+	va_list ap;
+
+	if (!packet(c))
+		return;
+	if (fmt) {
+		va_start(ap, fmt);
+		vsnprintf(text, sizeof(text), fmt, ap);
+		va_end(ap);
+	}
+	if (dump) {
+		nlh = lx_dump_header(c->out, NLMSG_DONE, NLM_F_MULTI, c->seq);
+		*(int32_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(int32_t)) = error;
+	} else {
+		struct nlmsgerr *e;
+
+		nlh = lx_dump_header(c->out, NLMSG_ERROR, 0, c->seq);
+		e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
+		memset(e, 0, sizeof(*e));
+		e->error = error;
+	}
+	if (*text)
+		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_TEXT, text);
+	if (object)
+		mnl_attr_put_strz_check(nlh, LX_CONTROL_PACKET, LX_CONTROL_ERR_OBJECT, object);
+	if (c->count != LX_UNSET)
+		mnl_attr_put_u64(nlh, LX_CONTROL_ERR_COUNT, (uint64_t)c->count);
+	c->count = LX_UNSET;
+	c->out_len = nlh->nlmsg_len;
+	if (c->waiting) {
+		*c->waiting = NULL;
+		c->waiting = NULL;
+		client_step(c);
+	}
+}
+
+void lx_client_count(struct lx_client *c, int64_t count)
+{
+	c->count = count;
+}
+
+void lx_client_dump(struct lx_client *c, struct lx_dump *dump)
+{
+	dump->seq = c->seq;
+	dump->command = c->command;
+	c->dump = dump;
+	if (c->waiting) {
+		*c->waiting = NULL;
+		c->waiting = NULL;
+		client_step(c);
+	}
+}
+
+void lx_client_wait(struct lx_client *c, struct lx_client **slot)
+{
+	*slot = c;
+	c->waiting = slot;
+}
+
+void lx_client_kick(struct lx_client *c)
+{
+	if (!uv_is_closing((uv_handle_t *)&c->poll))
+		client_step(c);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A client of the control socket: its request, and how it is answered. */
+#ifndef LX_DAEMON_CLIENT_H
+#define LX_DAEMON_CLIENT_H
+
+#include <libmnl/libmnl.h>
+
+#include "daemon.h"
+#include "dump.h"
+
+struct lx_ring; /* ring.h */
+struct lx_client;
+
+/* A request has come: the answer may be given at once or later. */
+typedef void (*lx_client_request_fn)(struct lx_client *client, const void *attrs, size_t len);
+
+/*
+ * A connected client. Owner: server.c, which makes it. It has one request at a time:
+ *
+ *	       request               answer complete
+ *	IDLE ───────────▶ one of:  ───────────────────▶ IDLE
+ *	                  out      a packet waits for room in the socket
+ *	                  dump     a snapshot is being sent
+ *	                  waiting  change.c or probe.c will answer
+ *	                  ring     it monitors or traces, until it closes
+ */
+struct lx_client {
+	struct lx_list link;
+	struct lx_daemon *daemon;
+	lx_client_request_fn request;
+	uv_poll_t poll;
+	int fd;
+	long uid, pid;
+	unsigned long netns; /* where it is, by lx_netns_own(); 0: not known */
+	bool may_read, may_write;
+
+	uint32_t seq; /* of the request */
+	uint16_t flags;
+	uint8_t command;
+
+	char *out; /* LX_CONTROL_PACKET bytes, made when first needed */
+	size_t out_len;
+	struct lx_dump *dump;
+	int64_t count; /* for the next reply; LX_UNSET: none */
+	struct lx_client **waiting; /* where the one who will answer keeps us */
+	struct lx_ring *ring;
+};
+
+/*
+ * Reads requests from now on, and answers them; the client is in @clients until it is
+ * closed, which frees it. Returns 0, or -errno of the loop: the client is still the caller's.
+ */
+int lx_client_start(struct lx_client *client, struct lx_list *clients);
+
+/* After this nobody but the loop knows the client. Twice is fine. */
+void lx_client_close(struct lx_client *client);
+
+/* Ends a request: done (@error 0) or refused. @object: what it was about. */
+void lx_client_reply(struct lx_client *client, int error, const char *object, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Has the next reply tell a number: of connections closed, say. LX_UNSET: none. */
+void lx_client_count(struct lx_client *client, int64_t count);
+
+/* Answers a request with rows; @dump is the client's. */
+void lx_client_dump(struct lx_client *client, struct lx_dump *dump);
+
+/* The answer comes later: @slot is set to the client, and to NULL if it goes away. */
+void lx_client_wait(struct lx_client *client, struct lx_client **slot);
+
+/* There is something new in its ring. */
+void lx_client_kick(struct lx_client *client);
+
+#endif
