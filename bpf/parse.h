@@ -88,11 +88,10 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 /* A message as its header tells. */
 struct lx_message {
 	__u32 len; /* all of it */
-	__u32 noop;
-	__u32 extras; /* a checksum, or an acknowledgement that is for us */
+	__u16 noop;
+	__u16 extras; /* a checksum, or an acknowledgement that is for us */
 	__u32 type;   /* LX_MSG_* */
 	__u32 src_net;
-	__u32 reserved;
 	__u64 cookie;
 	struct lx_nid dst;
 };
@@ -145,7 +144,8 @@ static long lx_choose_lane(__u32 i, void *arg)
 	return ours || !c->reason;
 }
 
-LX_INLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
+/* Not inline: it would take stack from what is called deepest. */
+static LX_NOINLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
 {
 	const struct lx_fp_peer *to = lx_fp_peer_at(next_hop), *from = lx_fp_peer_at(s->peer);
 
