@@ -65,8 +65,8 @@ struct {
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
 		__uint(max_entries, block);                                                        \
 		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
-		__uint(key_size, sizeof(__u32));                                                   \
-		__uint(value_size, sizeof(struct entry));                                          \
+		__type(key, __u32);                                                                \
+		__type(value, struct entry);                                                       \
 	};                                                                                         \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                          \

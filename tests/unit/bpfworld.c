@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <linux/bpf.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -31,10 +32,15 @@ static void *map_memory(int fd, size_t each, size_t n)
 	return p;
 }
 
-/* Of a table that grows. */
-static void *first_block(const struct bpf_map *table, size_t each, unsigned int n)
+/* Of a table that grows; with types, as old kernels want a block to be like the declared one. */
+static void *first_block(const struct bpf_map *table, const char *type, size_t each,
+			 unsigned int n)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	const struct btf *btf = bpf_object__btf(bpf->obj);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE,
+		    .btf_fd = btf__fd(btf),
+		    .btf_key_type_id = btf__find_by_name(btf, "__u32"),
+		    .btf_value_type_id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT));
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(uint32_t), each, n, &opts);
 	uint32_t zero = 0;
 	void *p;
@@ -63,9 +69,10 @@ int kernel_open(void **state)
 		bpf = NULL;
 		return 0;
 	}
-	s = first_block(bpf->maps.streams, sizeof(*s), LX_STREAM_BLOCK);
-	lane = first_block(bpf->maps.lanes, sizeof(*lane), LX_LANE_BLOCK);
-	peers = first_block(bpf->maps.peers, sizeof(struct lx_fp_peer), LX_PEER_BLOCK);
+	s = first_block(bpf->maps.streams, "lx_stream", sizeof(*s), LX_STREAM_BLOCK);
+	lane = first_block(bpf->maps.lanes, "lx_lane", sizeof(*lane), LX_LANE_BLOCK);
+	peers = first_block(bpf->maps.peers, "lx_fp_peer", sizeof(struct lx_fp_peer),
+			    LX_PEER_BLOCK);
 	settings = map_memory(bpf_map__fd(bpf->maps.settings), sizeof(*settings), 1);
 	return 0;
 }
