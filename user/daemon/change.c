@@ -107,6 +107,9 @@ static int node_start(struct change *c)
 		conf.n_tunables = c->conf->n_tunables;
 	}
 	lx_saved_give(&c->daemon->saved, &conf);
+	/* It takes a while; a router that nobody hears from takes its NIs for down. */
+	if (!err && conf.routing == 1)
+		lx_programs_prepare(c->daemon->programs);
 	if (!err)
 		err = lx_node_new(&conf, &why, &c->node);
 	return err ? explain_conf(c, err, &why) : 0;

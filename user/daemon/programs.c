@@ -145,13 +145,21 @@ static bool routes(struct lx_node *node)
 }
 
 /* Without it the slow path does everything; "lnetx bpf status" says why. */
+void lx_programs_prepare(struct lx_programs *o)
+{
+	if (!o->fastpath && !o->next)
+		o->next_forwards = !lx_fastpath_new(o->bpf, &o->next);
+}
+
 static void follow_routing(struct lx_programs *o, struct lx_node *node)
 {
-	bool wanted = routes(node);
-
-	if (wanted && !o->fastpath && !o->next)
-		o->next_forwards = !lx_fastpath_new(o->bpf, &o->next);
-	if (wanted || !o->fastpath || o->unwanted)
+	if (routes(node)) {
+		lx_programs_prepare(o);
+		return;
+	}
+	lx_fastpath_free(o->next); /* prepared for a start that failed */
+	o->next = NULL;
+	if (!o->fastpath || o->unwanted)
 		return;
 	if (node && o->fastpath_loaded)
 		lx_node_set_offload(node, NULL);

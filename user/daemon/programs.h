@@ -16,6 +16,9 @@ int lx_programs_new(struct lx_daemon *daemon, bool enabled, struct lx_programs *
 /* The node must be gone. NULL is fine. */
 void lx_programs_free(struct lx_programs *programs);
 
+/* Loads the fast path's programs for a node that is going to route. On the worker. */
+void lx_programs_prepare(struct lx_programs *programs);
+
 /*
  * The node, or its NIs, tunables or routing, have changed: guard and fast path go along. NULL:
  * there is none. On the worker; behind it, lx_programs_settle() on the main thread.
