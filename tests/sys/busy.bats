@@ -12,13 +12,13 @@ bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
-BUSY=${BUSY:-12}
+BUSY=${BUSY:-20}
 CLIENTS=16
 FIRST=21
 
 # An NI that hears nothing for the sum of the first two is taken for silent.
 # shellcheck disable=SC2034 # read by load
-QUICK="--set lnet.alive_router_check_interval=2 --set lnet.router_ping_timeout=1"
+QUICK="--set lnet.alive_router_check_interval=5 --set lnet.router_ping_timeout=4"
 
 setup() {
 	local i
@@ -29,7 +29,7 @@ setup() {
 		ip -n "$(ns client)" addr add "10.1.0.$i/24" dev eth0
 	done
 	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; echo 'tunables:'
-	  echo '    lnet: { alive_router_check_interval: 2, router_ping_timeout: 1 }'
+	  echo '    lnet: { alive_router_check_interval: 5, router_ping_timeout: 4 }'
 	  echo '    tcp: { conns_per_peer: 9 }'; } | config r1
 	start r1
 	fastpath_as_configured r1

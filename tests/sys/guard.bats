@@ -337,11 +337,11 @@ sees_packets() {
 	fastpath_as_configured a
 	pins=$(pins_of a)
 	stop a KILL
-	[ -e "$pins/forward" ]
+	[ -e "$pins/fastpath" ]
 	[[ $(ip -n "$(ns a)" link) == *lnetx-seg* ]]
 	start_here a
 	log_has a 'fastpath reason="left by a lnetxd that has ended" action=removed'
-	[ ! -e "$pins/forward" ]
+	[ ! -e "$pins/fastpath" ]
 	[[ $(ip -n "$(ns a)" link) != *lnetx-seg* ]]
 }
 

@@ -422,7 +422,7 @@ static void add_unloaded(const struct lx_programs *o, struct lx_bpf_info *info)
 
 	if (o->fastpath || info->n_sets == LX_BPF_SETS_MAX)
 		return;
-	set->name = "forward";
+	set->name = "fastpath";
 	snprintf(set->reason, sizeof(set->reason), "%s",
 		 info->enabled ? "this node does not route: it is loaded while routing is on"
 			       : "switched off: lnetxd runs with --no-bpf");

@@ -1,0 +1,117 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# For tests of what happens to links, addresses, routes and connections while messages are
+# routed: each event ends in all messages right, or in a connection error and a new
+# connection; never in a wrong byte, and never in a stall. The bounds, in seconds:
+#
+#	QUIET	for whom the event does not concern
+#	BOUND	for whom it does: until a connection is given up, what was under way on it
+#		is, too, and then sent again
+GIVE_UP=6
+# shellcheck source=tests/sys/lib.bash
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+
+QUIET=10
+BOUND=$((2 * GIVE_UP + 6))
+
+CLIENT=10.1.0.1@tcp1
+SERVER=10.2.0.1@tcp2
+
+setup() {
+	net_begin
+}
+
+teardown() {
+	net_end
+}
+
+# routed [TUNABLE: VALUE]: client, r1, server, and another client; several lanes to each
+routed() {
+	net_routed
+	node other
+	plug other eth0 10.1.0.5/24 lan1
+	start_routers 1 "conns_per_peer: 4${1:+, $1}"
+	QUICK="$QUICK --set tcp.conns_per_peer=4"
+}
+
+# A peer that does not answer is noticed after 3 s, without traffic.
+# shellcheck disable=SC2034 # for the tests
+PROBES="keepalive_idle: 1, keepalive_intvl: 1, keepalive_count: 2"
+
+# ---- verified traffic from the client to the server ------------------------------------------
+
+# begin_traffic: until ends_within; on lanes when this returns
+begin_traffic() {
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	begin_client
+	eventually "$PATIENCE" routed_by r1 500
+	eventually "$PATIENCE" fastpath_used r1
+}
+
+begin_client() {
+	begin_load client $CLIENT put "$SERVER" -r tcp2=10.1.0.11@tcp1 -s 64k -t 300
+}
+
+routed_by() {
+	[ "$(stat_of "$1" route_count)" -gt "$2" ]
+}
+
+# goes_on [SECONDS]: it moves, or does again by then
+goes_on() {
+	eventually "${1:-$BOUND}" routed_by r1 $(($(stat_of r1 route_count) + 500))
+}
+
+# ends_within SECONDS [LOAD]: everything has arrived, and nothing has taken longer
+ends_within() {
+	local begin=$SECONDS
+
+	end_load "${2:-client}"
+	all_arrived "$DIR/${2:-client}.json"
+	[ $((SECONDS - begin)) -le "$1" ]
+	jq -e ".max_us <= $1 * 1e6" "$DIR/${2:-client}.json" ||
+		{ cat "$DIR/${2:-client}.json"; return 1; }
+}
+
+# ---- traffic of others, while something happens to one ---------------------------------------
+
+# begin_others: from another client to the taker, until end_others
+begin_others() {
+	ip netns exec "$(ns other)" tests/sys/trains.py send 10.1.0.5 10.1.0.11 10.2.0.1 \
+		--count 1000000 --timeout $QUIET >"$DIR/others" 2>&1 3>&- &
+	others=$!
+}
+
+# end_others COUNT: none of theirs has had to wait; the taker has them and COUNT of the
+# client's, every byte right
+end_others() {
+	local sent
+
+	kill "$others"
+	wait "$others" || { cat "$DIR/others"; return 1; }
+	sent=$(awk '$1 == "sent" { print $2 }' "$DIR/others")
+	[ "$sent" -gt 500 ]
+	eventually "$PATIENCE" took $((sent + $1)) || { tail -n 3 "$DIR/10.2.0.1.taken"; return 1; }
+}
+
+# was_cut: the next hop has seen half a message, because that came by a lane; without the
+# fast path it cannot
+was_cut() {
+	local cut
+
+	cut=$(tail -n 1 "$DIR/10.2.0.1.taken" | awk '{ print $5 }')
+	[ "$([ "$cut" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
+}
+
+# no_conn ADDRESS: the router has no connection to it
+no_conn() {
+	! conns r1 | grep -F " $1:"
+}
+
+# reset_conns NODE ADDRESS: those with it, by the kernel of the node
+reset_conns() {
+	on "$1" ss -K -Ht state established dst "$2" >"$DIR/reset" 2>&1 || true
+	! grep 'not supported' "$DIR/reset" ||
+		skip "this kernel cannot reset connections: CONFIG_INET_DIAG_DESTROY"
+	grep ':988' "$DIR/reset"
+}
