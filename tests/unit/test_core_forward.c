@@ -418,7 +418,8 @@ static void resizing_under_load(void **state)
 						  1 + rnd_below(5) };
 		size_t len = rnd_below(3) ? rnd_below(8192) : 0;
 
-		assert_int_equal(lx_credit_pools_resize(rnd_below(2) ? r1->core : r2->core, sizes), 0);
+		assert_int_equal(lx_credit_pools_resize(rnd_below(2) ? r1->core : r2->core, sizes),
+				 0);
 		post(s, 5, NULL, i, 0, dst, len, LX_MD_OP_PUT, 1);
 		put(a, mem(a, src, len, 1), false, "10.1.0.1@tcp2", 5, i);
 		lx_sim_run(sim, rnd_below(3 * MS));

@@ -19,7 +19,7 @@ static bool better_ni(const struct lx_core_ni *a, const struct lx_core_ni *b)
 	/* 4 device (GPU-direct) priority */
 	/* 5 NUMA distance */
 	LX_PREFER_MORE(a->tx_credits, b->tx_credits); /* 6 */
-	return a->seq < b->seq;			   /* 7 */
+	return a->seq < b->seq; /* 7 */
 }
 
 static bool better_peer_ni(const struct lx_peer_ni *a, const struct lx_peer_ni *b)
@@ -28,7 +28,7 @@ static bool better_peer_ni(const struct lx_peer_ni *a, const struct lx_peer_ni *
 	/* 2 UDSP priority */
 	/* 3 the chosen local NI is on its preferred list */
 	LX_PREFER_MORE(lx_credit_now(a->tx), lx_credit_now(b->tx)); /* 4 */
-	return a->seq < b->seq;			   /* 5 */
+	return a->seq < b->seq; /* 5 */
 }
 
 struct lx_core_ni *lx_rank_best_ni(struct lx_net *net)

@@ -20,7 +20,7 @@ static bool better_net_pair(const struct net_pair *a, const struct net_pair *b)
 {
 	/* 1 peer-net health, 2 its UDSP priority, 3 local-net health, 4 its priority */
 	LX_PREFER_LESS(a->peer_net->seq, b->peer_net->seq); /* 5 */
-	return a->net->seq < b->net->seq;		 /* 6 */
+	return a->net->seq < b->net->seq; /* 6 */
 }
 
 /* ---- the peer is on a net of ours ------------------------------------------------- */
