@@ -73,29 +73,17 @@ int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
 static unsigned int pieces_of(const struct iovec *iov, unsigned int n_iov, size_t offset,
 			      size_t length, struct iovec *piece, unsigned int max)
 {
+	struct iovec next;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < n_iov && length; i++) {
-		size_t len = iov[i].iov_len;
-		char *base = iov[i].iov_base;
-
-		if (offset >= len) {
-			offset -= len;
-			continue;
-		}
-		base += offset;
-		len -= offset;
-		offset = 0;
-		if (len > length)
-			len = length;
-		length -= len;
-		if (n && (char *)piece[n - 1].iov_base + piece[n - 1].iov_len == base) {
-			piece[n - 1].iov_len += len;
+	while (lx_iov_next(&iov, &n_iov, &offset, &length, &next)) {
+		if (n && (char *)piece[n - 1].iov_base + piece[n - 1].iov_len == next.iov_base) {
+			piece[n - 1].iov_len += next.iov_len;
 			continue;
 		}
 		if (n == max)
 			return 0;
-		piece[n++] = (struct iovec){ base, len };
+		piece[n++] = next;
 	}
 	return n;
 }

@@ -34,6 +34,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "../../user/base/iov.h"
 #include "priv.h"
 
 #define RX_BATCH (64u << 10)
@@ -87,25 +88,13 @@ static bool use_pipe(const struct lx_sock_conn *conn)
 static unsigned int dst_iov(const struct lx_payload *dst, size_t done, size_t len,
 			    struct iovec *iov, unsigned int max, size_t *ret_bytes)
 {
-	size_t at = 0, from = dst->offset + done, to = from + len, start, end;
-	unsigned int n = 0;
+	size_t from = dst->offset + done;
 
-	*ret_bytes = 0;
-	if (dst->rbuf) {
-		iov[0] = (struct iovec){ (char *)dst->rbuf->mem + from, len };
-		*ret_bytes = len;
-		return 1;
-	}
-	for (unsigned int i = 0; i < dst->n_iov && at < to && n < max;
-	     at += dst->iov[i++].iov_len) {
-		start = from > at ? from - at : 0;
-		end = to - at < dst->iov[i].iov_len ? to - at : dst->iov[i].iov_len;
-		if (start >= end)
-			continue;
-		iov[n++] = (struct iovec){ (char *)dst->iov[i].iov_base + start, end - start };
-		*ret_bytes += end - start;
-	}
-	return n;
+	if (!dst->rbuf)
+		return lx_iov_slice(dst->iov, dst->n_iov, from, len, iov, max, ret_bytes);
+	iov[0] = (struct iovec){ (char *)dst->rbuf->mem + from, len };
+	*ret_bytes = len;
+	return 1;
 }
 
 /* The payload can't be kept: the message ends with an error, its bytes are thrown away. */

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "../../user/base/iov.h"
 #include "priv.h"
 
 #define BATCH_BYTES (512u << 10)
@@ -273,20 +274,16 @@ static bool gather_add(struct gather *gather, void *base, size_t len)
 static bool gather_payload(struct gather *gather, const struct lx_payload *p, size_t from,
 			   size_t to)
 {
-	size_t at = 0, start, end;
+	unsigned int n;
+	size_t bytes;
 
-	from += p->offset;
-	to += p->offset;
 	if (p->rbuf)
-		return gather_add(gather, (char *)p->rbuf->mem + from, to - from);
-	for (unsigned int i = 0; i < p->n_iov && at < to; at += p->iov[i++].iov_len) {
-		start = from > at ? from - at : 0;
-		end = to - at < p->iov[i].iov_len ? to - at : p->iov[i].iov_len;
-		if (start < end &&
-		    !gather_add(gather, (char *)p->iov[i].iov_base + start, end - start))
-			return false;
-	}
-	return true;
+		return gather_add(gather, (char *)p->rbuf->mem + p->offset + from, to - from);
+	n = lx_iov_slice(p->iov, p->n_iov, p->offset + from, to - from, gather->iov + gather->n,
+			 gather->max - gather->n, &bytes);
+	gather->n += n;
+	gather->bytes += bytes;
+	return bytes == to - from;
 }
 
 static bool csum_wanted(const struct lx_sock_conn *conn)

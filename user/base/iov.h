@@ -3,6 +3,7 @@
 #ifndef LX_BASE_IOV_H
 #define LX_BASE_IOV_H
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -16,6 +17,28 @@ static inline size_t lx_iov_length(const struct iovec *iov, unsigned int n)
 	return length;
 }
 
+/*
+ * Takes the first stretch off [@offset, @offset + @length) of @iov: all four begin behind it
+ * then. False: there is none.
+ */
+static inline bool lx_iov_next(const struct iovec **iov, unsigned int *n, size_t *offset,
+			       size_t *length, struct iovec *ret_stretch)
+{
+	size_t len;
+
+	for (; *n && *offset >= (*iov)->iov_len; ++*iov, --*n)
+		*offset -= (*iov)->iov_len;
+	if (!*n || !*length)
+		return false;
+	len = (*iov)->iov_len - *offset;
+	if (len > *length)
+		len = *length;
+	*ret_stretch = (struct iovec){ (char *)(*iov)->iov_base + *offset, len };
+	*offset += len;
+	*length -= len;
+	return true;
+}
+
 /**
  * lx_iov_slice - the entries that cover [@offset, @offset + @length) of @iov
  * @max: room in @ret_iov
@@ -27,23 +50,11 @@ static inline unsigned int lx_iov_slice(const struct iovec *iov, unsigned int n,
 					size_t *ret_length)
 {
 	unsigned int used = 0;
-	size_t covered = 0;
+	size_t left = length;
 
-	for (unsigned int i = 0; i < n && used < max && covered < length; i++) {
-		size_t len = iov[i].iov_len;
-
-		if (offset >= len) {
-			offset -= len;
-			continue;
-		}
-		len -= offset;
-		if (len > length - covered)
-			len = length - covered;
-		ret_iov[used++] = (struct iovec){ (char *)iov[i].iov_base + offset, len };
-		covered += len;
-		offset = 0;
-	}
-	*ret_length = covered;
+	while (used < max && lx_iov_next(&iov, &n, &offset, &left, &ret_iov[used]))
+		used++;
+	*ret_length = length - left;
 	return used;
 }
 
