@@ -7,12 +7,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -20,6 +17,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../io/netif.h"
 #include "bpf.h"
 #include "guard.h"
 
@@ -236,15 +234,12 @@ static bool is_wanted(const struct lx_hook *h, void *arg)
 static bool is_costly(const char *ifname)
 {
 	static const char *const costly[] = { "veth", "virtio_net", "tun" };
-	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ethtool_drvinfo drv = { .cmd = ETHTOOL_GDRVINFO };
-	struct ifreq req = { .ifr_data = (void *)&drv };
+	char driver[32];
 
-	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", ifname);
-	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &req))
+	if (lx_netif_driver(ifname, driver, sizeof(driver)))
 		return false;
 	for (size_t i = 0; i < sizeof(costly) / sizeof(costly[0]); i++) {
-		if (!strncmp(drv.driver, costly[i], sizeof(drv.driver)))
+		if (!strcmp(driver, costly[i]))
 			return true;
 	}
 	return false;

@@ -2,20 +2,17 @@
 /* See iface.h. Called by fastpath.c, whenever the daemon has it look at its interfaces. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <linux/ethtool.h>
 #include <linux/netlink.h>
-#include <linux/sockios.h>
 #include <linux/xfrm.h>
 #include <net/if.h>
-#include <net/if_arp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../io/netif.h"
 #include "iface.h"
 
 __attribute__((format(printf, 4, 5))) static int say(char *reason, size_t size, int err,
@@ -27,32 +24,6 @@ __attribute__((format(printf, 4, 5))) static int say(char *reason, size_t size, 
 	vsnprintf(reason, size, fmt, ap);
 	va_end(ap);
 	return err;
-}
-
-static void name_of(const char *ifname, struct ifreq *ret_ifr)
-{
-	memset(ret_ifr, 0, sizeof(*ret_ifr));
-	snprintf(ret_ifr->ifr_name, sizeof(ret_ifr->ifr_name), "%s", ifname);
-}
-
-/* The programs read Ethernet headers. */
-static bool is_ethernet(int fd, const char *ifname)
-{
-	struct ifreq ifr;
-
-	name_of(ifname, &ifr);
-	return !ioctl(fd, SIOCGIFHWADDR, &ifr) && ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
-}
-
-/* Not GRO: what that joins can be taken apart again. */
-static bool has_lro(int fd, const char *ifname)
-{
-	struct ethtool_value value = { .cmd = ETHTOOL_GFLAGS };
-	struct ifreq ifr;
-
-	name_of(ifname, &ifr);
-	ifr.ifr_data = (void *)&value;
-	return !ioctl(fd, SIOCETHTOOL, &ifr) && value.data & ETH_FLAG_LRO;
 }
 
 /* ---- IPsec ------------------------------------------------------------------------- */
@@ -96,14 +67,15 @@ static unsigned int n_policies(void)
 
 int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 {
-	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int is_ethernet = lx_netif_is_ethernet(ifname);
 	unsigned int n;
 
-	if (fd < 0)
-		return say(ret_reason, size, -errno, "cannot look at %s: %s", ifname, strerror(errno));
-	if (!is_ethernet(fd, ifname))
+	if (is_ethernet < 0 && is_ethernet != -ENODEV)
+		return say(ret_reason, size, is_ethernet, "cannot look at %s: %s", ifname,
+			   strerror(-is_ethernet));
+	if (is_ethernet != 1)
 		return say(ret_reason, size, -EAFNOSUPPORT, "%s is no Ethernet interface", ifname);
-	if (has_lro(fd, ifname))
+	if (lx_netif_has_lro(ifname))
 		return say(ret_reason, size, -EOPNOTSUPP,
 			   "%s has large receive offload on; \"ethtool -K %s lro off\"", ifname, ifname);
 	n = n_policies();

@@ -5,9 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +13,7 @@
 #include <lnetx/lnetx.h>
 
 #include "../base/cleanup.h"
+#include "../io/netif.h"
 #include "config.h"
 
 #define FILE_MAX (4u << 20)
@@ -91,23 +89,6 @@ const char *lx_config_error(const char *path, const struct lx_conf_error *err, c
 	return buf;
 }
 
-static bool is_global(const struct sockaddr *sa)
-{
-	return sa->sa_family != AF_INET6 ||
-	       !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)sa)->sin6_addr);
-}
-
-static const struct ifaddrs *find_interface(const struct ifaddrs *all, int family)
-{
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (i->ifa_addr && i->ifa_addr->sa_family == family && is_global(i->ifa_addr) &&
-		    (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK) &&
-		    strlen(i->ifa_name) < IFNAMSIZ)
-			return i;
-	}
-	return NULL;
-}
-
 /* An NI whose settings are all the defaults. */
 static void init_ni(struct lx_conf_ni *ni)
 {
@@ -120,8 +101,6 @@ static void init_ni(struct lx_conf_ni *ni)
 
 int lx_config_default(bool large, struct lx_conf **ret_conf)
 {
-	const struct ifaddrs *found;
-	struct ifaddrs *all;
 	struct lx_conf *conf;
 	int err;
 
@@ -129,23 +108,19 @@ int lx_config_default(bool large, struct lx_conf **ret_conf)
 	if (err)
 		return err;
 	conf->ni = malloc(sizeof(*conf->ni));
-	if (!conf->ni || getifaddrs(&all) < 0) {
+	if (!conf->ni) {
 		lx_conf_free(conf);
 		return -ENOMEM;
 	}
 	init_ni(conf->ni);
-	found = find_interface(all, AF_INET);
-	if (!found && large)
-		found = find_interface(all, AF_INET6);
-	if (found) {
-		strcpy(conf->ni->ifname, found->ifa_name); /* fits: find_interface() */
-		conf->n_nis = 1;
-	}
-	freeifaddrs(all);
-	if (!conf->n_nis) {
+	err = lx_netif_first(AF_INET, conf->ni->ifname);
+	if (err == -ENODEV && large)
+		err = lx_netif_first(AF_INET6, conf->ni->ifname);
+	if (err) {
 		lx_conf_free(conf);
-		return -ENODEV;
+		return err;
 	}
+	conf->n_nis = 1;
 	*ret_conf = conf;
 	return 0;
 }
@@ -153,18 +128,11 @@ int lx_config_default(bool large, struct lx_conf **ret_conf)
 /* Other transports have no place for such an address. */
 void lx_config_large_nid(struct lx_conf_ni *ni)
 {
-	struct ifaddrs *all;
+	union lx_addr addr;
 
-	if (lx_net_type(ni->net) != LX_NET_TCP || !ni->ifname[0] ||
-	    !lx_nid_eq(&ni->nid, &lx_nid_any) || getifaddrs(&all) < 0)
-		return;
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 && is_global(i->ifa_addr) &&
-		    !strcmp(i->ifa_name, ni->ifname) &&
-		    !lx_nid_from_sockaddr(ni->net, i->ifa_addr, &ni->nid))
-			break;
-	}
-	freeifaddrs(all);
+	if (lx_net_type(ni->net) == LX_NET_TCP && ni->ifname[0] &&
+	    lx_nid_eq(&ni->nid, &lx_nid_any) && !lx_netif_large(ni->ifname, &addr))
+		lx_nid_from_sockaddr(ni->net, &addr.sa, &ni->nid);
 }
 
 int lx_config_large_nids(struct lx_conf *conf, struct lx_conf_ni **ret_ni)

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,6 +27,7 @@
 #include "../bpf/fastpath.h"
 #include "../bpf/guard.h"
 #include "../fastpath/fastpath.h"
+#include "../io/netif.h"
 #include "programs.h"
 
 struct lx_programs {
@@ -112,16 +112,6 @@ static int read_tunable(const char *module, const struct lx_tunable *t, const ch
 	return 0;
 }
 
-/* What comes by the loopback interface is this machine's own. */
-static bool is_loopback(const char *ifname)
-{
-	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq req = { 0 };
-
-	snprintf(req.ifr_name, sizeof(req.ifr_name), "%s", ifname);
-	return fd >= 0 && !ioctl(fd, SIOCGIFFLAGS, &req) && req.ifr_flags & IFF_LOOPBACK;
-}
-
 /* False: an NI that is not to be guarded. */
 static bool describe(const struct lx_ni_info *ni, const struct settings *a,
 		     struct lx_guard_ni *ret_ni)
@@ -132,7 +122,7 @@ static bool describe(const struct lx_ni_info *ni, const struct settings *a,
 	ret_ni->ifname[strcspn(ret_ni->ifname, ":")] = '\0'; /* "eth0:1" is on eth0 */
 	ret_ni->port = a->port;
 	ret_ni->port_bulk = a->port_bulk ? a->port_bulk : a->port;
-	return ret_ni->ifname[0] && !is_loopback(ret_ni->ifname);
+	return ret_ni->ifname[0] && !lx_netif_is_loopback(ret_ni->ifname);
 }
 
 static bool routes(struct lx_node *node)

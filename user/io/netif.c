@@ -8,6 +8,7 @@
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -82,30 +83,72 @@ static void free_ifaddrs(struct ifaddrs **p)
 		freeifaddrs(*p);
 }
 
-static bool ethtool_flag(int fd, const char *name, __u32 cmd)
+/* Asks about an interface; a request's other members are set by the caller. 0 or -errno. */
+static int ask(const char *name, unsigned long request, struct ifreq *ifr)
+{
+	LX_AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", name);
+	return fd < 0 || ioctl(fd, request, ifr) ? -errno : 0;
+}
+
+/* @command: one of ethtool's, with its number in front */
+static int ask_ethtool(const char *name, void *command)
+{
+	struct ifreq ifr = { .ifr_data = command };
+
+	return ask(name, SIOCETHTOOL, &ifr);
+}
+
+/* 0: not known */
+static __u32 ethtool_value(const char *name, __u32 cmd)
 {
 	struct ethtool_value value = { .cmd = cmd };
-	struct ifreq ifr = { 0 };
 
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	ifr.ifr_data = (void *)&value;
-	return !ioctl(fd, SIOCETHTOOL, &ifr) && value.data;
+	return ask_ethtool(name, &value) ? 0 : value.data;
 }
 
 /* Mb/s; 0 unknown. The old command: it is enough for the speed, and known everywhere. */
-static unsigned int ethtool_speed(int fd, const char *name)
+static unsigned int ethtool_speed(const char *name)
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
-	struct ifreq ifr = { 0 };
 	__u32 speed;
 
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	ifr.ifr_data = (void *)&cmd;
-	if (ioctl(fd, SIOCETHTOOL, &ifr))
+	if (ask_ethtool(name, &cmd))
 		return 0;
 	/* Not ethtool_cmd_speed(): of the unknown speed, 65535 twice, it makes an int. */
 	speed = (__u32)cmd.speed_hi << 16 | cmd.speed;
 	return speed == (__u32)SPEED_UNKNOWN ? 0 : speed;
+}
+
+bool lx_netif_is_loopback(const char *name)
+{
+	struct ifreq ifr = { 0 };
+
+	return !ask(name, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_LOOPBACK;
+}
+
+int lx_netif_is_ethernet(const char *name)
+{
+	struct ifreq ifr = { 0 };
+	int err = ask(name, SIOCGIFHWADDR, &ifr);
+
+	return err ? err : ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
+}
+
+bool lx_netif_has_lro(const char *name)
+{
+	return ethtool_value(name, ETHTOOL_GFLAGS) & ETH_FLAG_LRO;
+}
+
+int lx_netif_driver(const char *name, char *ret_driver, size_t size)
+{
+	struct ethtool_drvinfo drv = { .cmd = ETHTOOL_GDRVINFO };
+	int err = ask_ethtool(name, &drv);
+
+	if (!err)
+		snprintf(ret_driver, size, "%.*s", (int)sizeof(drv.driver), drv.driver);
+	return err;
 }
 
 static void device_name(const char *name, char device[IFNAMSIZ])
@@ -116,7 +159,6 @@ static void device_name(const char *name, char device[IFNAMSIZ])
 
 static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 {
-	LX_AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char device[IFNAMSIZ];
 
 	memset(ret_netif, 0, sizeof(*ret_netif));
@@ -130,23 +172,25 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 		memcpy(&ret_netif->addr.v4, ifa->ifa_addr, sizeof(ret_netif->addr.v4));
 	else
 		memcpy(&ret_netif->addr.v6, ifa->ifa_addr, sizeof(ret_netif->addr.v6));
-	if (fd < 0)
-		return;
-	ret_netif->speed_mbps = ethtool_speed(fd, device);
+	ret_netif->speed_mbps = ethtool_speed(device);
 	ret_netif->offload =
-		ethtool_flag(fd, device, ETHTOOL_GSG) && ethtool_flag(fd, device, ETHTOOL_GTXCSUM);
+		ethtool_value(device, ETHTOOL_GSG) && ethtool_value(device, ETHTOOL_GTXCSUM);
 }
 
-/* How much an address is worth having: IPv4, then IPv6 but for link-local ones. */
+/* How much an address is worth having. */
+enum { RANK_NONE, RANK_LINK_LOCAL, RANK_GLOBAL, RANK_IPV4 };
+
 static int rank(const struct sockaddr *sa)
 {
 	if (!sa)
-		return 0;
+		return RANK_NONE;
 	if (sa->sa_family == AF_INET)
-		return 3;
+		return RANK_IPV4;
 	if (sa->sa_family != AF_INET6)
-		return 0;
-	return IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)sa)->sin6_addr) ? 1 : 2;
+		return RANK_NONE;
+	return IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)sa)->sin6_addr)
+		       ? RANK_LINK_LOCAL
+		       : RANK_GLOBAL;
 }
 
 int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
@@ -186,7 +230,7 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
 		if (addr->sa.sa_family == AF_INET && (ifa->ifa_flags & IFF_LOOPBACK) &&
 		    ntohl(addr->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET &&
-		    (!name[0] || !strcmp(ifa->ifa_name, name)) && rank(ifa->ifa_addr) == 3)
+		    (!name[0] || !strcmp(ifa->ifa_name, name)) && rank(ifa->ifa_addr) == RANK_IPV4)
 			best = ifa;
 	}
 	if (!best)
@@ -195,6 +239,38 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 	ret_netif->addr = *addr;
 	lx_addr_set_port(&ret_netif->addr, 0);
 	return 0;
+}
+
+int lx_netif_first(int family, char ret_name[IFNAMSIZ])
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+
+	if (getifaddrs(&list))
+		return -errno;
+	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+		if (rank(ifa->ifa_addr) < RANK_GLOBAL || ifa->ifa_addr->sa_family != family ||
+		    !(ifa->ifa_flags & IFF_UP) || ifa->ifa_flags & IFF_LOOPBACK ||
+		    strlen(ifa->ifa_name) >= IFNAMSIZ)
+			continue;
+		strcpy(ret_name, ifa->ifa_name);
+		return 0;
+	}
+	return -ENODEV;
+}
+
+int lx_netif_large(const char *name, union lx_addr *ret_addr)
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+
+	if (getifaddrs(&list))
+		return -errno;
+	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+		if (strcmp(ifa->ifa_name, name) || rank(ifa->ifa_addr) != RANK_GLOBAL)
+			continue;
+		ret_addr->v6 = *(const struct sockaddr_in6 *)ifa->ifa_addr;
+		return 0;
+	}
+	return -EADDRNOTAVAIL;
 }
 
 /* ---- sockets -------------------------------------------------------------- */

@@ -71,6 +71,26 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif);
  */
 int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif);
 
+/**
+ * lx_netif_first - the first interface that is up, no loopback, and has an address
+ * @family: of the address; a link-local one of IPv6 does not count
+ * Returns 0, -ENODEV: there is none; or another errno of getifaddrs().
+ */
+int lx_netif_first(int family, char ret_name[IFNAMSIZ]);
+
+/* Its first IPv6 address that is not link-local. 0, -EADDRNOTAVAIL; or as above. */
+int lx_netif_large(const char *name, union lx_addr *ret_addr);
+
+/* Whether it is; or -errno, -ENODEV if it is not there. */
+int lx_netif_is_ethernet(const char *name);
+
+/* False also for interfaces that are not there. */
+bool lx_netif_is_loopback(const char *name);
+bool lx_netif_has_lro(const char *name);
+
+/* "virtio_net"; -errno: not known. */
+int lx_netif_driver(const char *name, char *ret_driver, size_t size);
+
 /* ---- sockets -------------------------------------------------------------- */
 
 /* A listening TCP socket, non-blocking. Returns the fd or -errno. */
