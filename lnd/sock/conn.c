@@ -244,7 +244,6 @@ static struct lx_sock_conn *conn_new(struct lx_sock_host *host, enum lx_sock_pha
 	conn->loop = lx_sock_host_loop(host);
 	conn->fd = -1;
 	conn->ctype = LX_CTYPE_NONE;
-	conn->stream = conn->lane = -1;
 	lx_work_init(&conn->work, on_work);
 	lx_work_init(&conn->tx_work, lx_sock_tx_work);
 	lx_list_init(&conn->link);

@@ -20,10 +20,82 @@
 /* One process may have several nodes, each with a lock of its own: hence this one. */
 static pthread_mutex_t hosts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lx_list hosts = { &hosts, &hosts };
+static struct lx_list offloads = { &offloads, &offloads };
 
 static struct lx_loop *main_loop(struct lx_sock_host *host)
 {
 	return lx_env_loop(host->env, 0);
+}
+
+/* ---- what connections are offloaded to --------------------------------------- */
+
+static struct lx_sock_offload *offload_lookup(const struct lx_env *env)
+{
+	struct lx_sock_offload *offload, *found = NULL;
+
+	pthread_mutex_lock(&hosts_lock);
+	lx_list_for_each (offload, &offloads, link) {
+		if (offload->env == env)
+			found = offload;
+	}
+	pthread_mutex_unlock(&hosts_lock);
+	return found;
+}
+
+static void offload_add(struct lx_env *env, struct lx_sock_offload *offload)
+{
+	offload->env = env;
+	pthread_mutex_lock(&hosts_lock);
+	lx_list_append(&offloads, &offload->link);
+	pthread_mutex_unlock(&hosts_lock);
+}
+
+static void offload_del(struct lx_env *env, struct lx_sock_offload *offload)
+{
+	pthread_mutex_lock(&hosts_lock);
+	lx_list_del(&offload->link);
+	pthread_mutex_unlock(&hosts_lock);
+	offload->env = NULL;
+	while (offload->users)
+		lx_env_wait(env);
+}
+
+void lx_sock_set_offload(struct lx_env *env, struct lx_sock_offload *offload)
+{
+	struct lx_sock_offload *before = offload_lookup(env);
+
+	if (before == offload)
+		return;
+	if (before)
+		offload_del(env, before);
+	if (offload)
+		offload_add(env, offload);
+}
+
+/* Begins, once the node has been given one; counts. */
+static void tick_offload(struct lx_sock_host *host)
+{
+	struct lx_sock_offload *offload;
+
+	if (!host->offload) {
+		offload = offload_lookup(host->env);
+		if (!offload)
+			return;
+		host->offload_state = offload->ops->host_start(offload, host, host->env);
+		if (!host->offload_state)
+			return;
+		host->offload = offload;
+		offload->users++;
+	}
+	host->offload->ops->count(host->offload_state, NULL);
+}
+
+void lx_sock_offload_end(struct lx_sock_host *host)
+{
+	host->offload->users--;
+	host->offload = NULL;
+	host->offload_state = NULL;
+	lx_env_wake(host->env);
 }
 
 /* ---- tick ----------------------------------------------------------------- */
@@ -76,7 +148,7 @@ static void on_tick(uv_timer_t *timer)
 	lx_loop_enter(loop);
 	if (!host->stopping) {
 		now = lx_sock_now();
-		lx_sock_offload_tick(host);
+		tick_offload(host);
 		lx_sock_accept_tick(host);
 		busy = tick_conns(host, now);
 		lx_list_for_each (net, &host->nets, link)

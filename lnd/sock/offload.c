@@ -1,81 +1,154 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See offload.h: which node has one, and what it may ask of connections. */
-#include <pthread.h>
-
+/* What an offload may ask of this transport, and tell it: offload.h. Nobody else calls it. */
 #include "priv.h"
 
-/* One process may have several nodes, each with a lock of its own: hence this one. */
-static pthread_mutex_t offloads_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct lx_list offloads = { &offloads, &offloads };
-
-/* ---- which node has one ----------------------------------------------------- */
-
-static struct lx_sock_offload *offload_lookup(const struct lx_env *env)
+bool lx_sock_offload_on(void)
 {
-	struct lx_sock_offload *offload, *found = NULL;
-
-	pthread_mutex_lock(&offloads_lock);
-	lx_list_for_each (offload, &offloads, link) {
-		if (offload->env == env)
-			found = offload;
-	}
-	pthread_mutex_unlock(&offloads_lock);
-	return found;
+	return lx_sock_tun.fastpath;
 }
 
-static void offload_add(struct lx_env *env, struct lx_sock_offload *offload)
+unsigned int lx_sock_offload_streams(void)
 {
-	offload->env = env;
-	pthread_mutex_lock(&offloads_lock);
-	lx_list_append(&offloads, &offload->link);
-	pthread_mutex_unlock(&offloads_lock);
+	return lx_sock_tun.fastpath_streams;
 }
 
-static void offload_del(struct lx_env *env, struct lx_sock_offload *offload)
+bool lx_sock_offload_ni_on(const struct lx_ni *ni)
 {
-	pthread_mutex_lock(&offloads_lock);
-	lx_list_del(&offload->link);
-	pthread_mutex_unlock(&offloads_lock);
-	offload->env = NULL;
-	while (offload->users)
-		lx_env_wait(env);
+	return lx_sock_tun.fastpath && ni->lnd_tun.value[LX_SOCK_NI_FASTPATH];
 }
 
-void lx_sock_set_offload(struct lx_env *env, struct lx_sock_offload *offload)
+uint8_t lx_sock_offload_ni_tos(const struct lx_ni *ni)
 {
-	struct lx_sock_offload *before = offload_lookup(env);
+	int tos = ni->lnd_tun.value[LX_SOCK_NI_TOS];
 
-	if (before == offload)
-		return;
-	if (before)
-		offload_del(env, before);
-	if (offload)
-		offload_add(env, offload);
+	return tos > 0 ? tos : 0;
 }
 
-/* ---- hosts ------------------------------------------------------------------- */
-
-void lx_sock_offload_tick(struct lx_sock_host *host)
+bool lx_sock_offload_is_local(struct lx_sock_host *host, const struct lx_nid *nid)
 {
-	struct lx_sock_offload *offload;
-
-	if (!host->offload) {
-		offload = offload_lookup(host->env);
-		if (!offload)
-			return;
-		host->offload_state = offload->ops->host_start(offload, host, host->env);
-		if (!host->offload_state)
-			return;
-		host->offload = offload;
-		offload->users++;
-	}
-	host->offload->ops->count(host->offload_state, NULL);
+	return lx_sock_net_lookup(host, nid);
 }
 
-void lx_sock_offload_end(struct lx_sock_host *host)
+/* ---- peers ------------------------------------------------------------------- */
+
+void lx_sock_peer_facts(const struct lx_sock_peer *peer, struct lx_sock_peer_facts *ret_facts)
 {
-	host->offload->users--;
-	host->offload = NULL;
-	host->offload_state = NULL;
-	lx_env_wake(host->env);
+	*ret_facts = (struct lx_sock_peer_facts){
+		.ni = peer->net->ni,
+		.nid = peer->id.nid,
+		.ifindex = peer->net->netif.index,
+	};
+}
+
+void *lx_sock_peer_state(const struct lx_sock_peer *peer)
+{
+	return peer->offload;
+}
+
+void lx_sock_peer_set_state(struct lx_sock_peer *peer, void *state)
+{
+	peer->offload = state;
+}
+
+struct lx_sock_conn *lx_sock_peer_conn(const struct lx_sock_peer *peer,
+				       const struct lx_sock_conn *conn)
+{
+	const struct lx_list *next = conn ? conn->link.next : peer->conns.next;
+
+	return next == &peer->conns ? NULL : lx_container_of(next, struct lx_sock_conn, link);
+}
+
+/* ---- connections ------------------------------------------------------------- */
+
+void lx_sock_conn_facts(const struct lx_sock_conn *conn, struct lx_sock_conn_facts *ret_facts)
+{
+	*ret_facts = (struct lx_sock_conn_facts){
+		.peer = conn->peer,
+		.ni = conn->net->ni,
+		.nid = conn->peer->id.nid,
+		.local = conn->local,
+		.remote = conn->remote,
+		.fd = conn->fd,
+		.ifindex = conn->net->netif.index,
+		.version = conn->version,
+		.overhead = conn->overhead,
+		.ctype = conn->ctype,
+		.flip = conn->flip,
+		.loopback = conn->loopback,
+		.ni_loopback = conn->net->netif.loopback,
+		.userspace = conn->rx.userspace,
+		.up_ns = conn->up_ns,
+	};
+}
+
+void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *ret_rx)
+{
+	const struct lx_sock_rx *rx = &conn->rx;
+
+	*ret_rx = (struct lx_sock_conn_rx){
+		.consumed = rx->consumed,
+		.prefetched = rx->prefetched,
+		.have = rx->have,
+		.quiet = rx->state == LX_SOCK_RX_HEADER && !rx->have && !rx->stash &&
+			 !conn->forwarding,
+	};
+}
+
+void *lx_sock_conn_state(const struct lx_sock_conn *conn)
+{
+	return conn->offload;
+}
+
+void lx_sock_conn_set_state(struct lx_sock_conn *conn, void *state)
+{
+	conn->offload = state;
+}
+
+bool lx_sock_conn_is_idle(struct lx_sock_conn *conn)
+{
+	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
+	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
+	       lx_list_empty(&conn->sent) && !lx_sock_conn_unsent(conn);
+}
+
+uint64_t lx_sock_conn_tx_bytes(const struct lx_sock_conn *conn)
+{
+	return conn->tx_bytes;
+}
+
+int lx_sock_conn_error(const struct lx_sock_conn *conn)
+{
+	return conn->error;
+}
+
+uint64_t lx_sock_conn_timeout_ns(const struct lx_sock_conn *conn)
+{
+	return lx_sock_net_timeout_ns(conn->net);
+}
+
+void lx_sock_conn_reserve(struct lx_sock_conn *conn, bool on)
+{
+	conn->reserved = on;
+}
+
+void lx_sock_conn_set_reset(struct lx_sock_conn *conn)
+{
+	conn->reset = true;
+}
+
+void lx_sock_conn_note_life(struct lx_sock_conn *conn, bool rx, bool tx)
+{
+	uint64_t now = lx_sock_now();
+
+	if (rx)
+		conn->last_rx_ns = now;
+	if (tx)
+		conn->last_tx_ns = now;
+	if (rx || tx)
+		conn->peer->last_alive_ns = now;
+}
+
+void lx_sock_conn_retry(struct lx_sock_conn *conn)
+{
+	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 }

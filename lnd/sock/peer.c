@@ -45,7 +45,6 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 	if (peer->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&peer->addr.v6.sin6_addr))
 		peer->addr.v6.sin6_scope_id = net->netif.index;
 	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
-	peer->fp_peer = -1;
 	peer->last_alive_ns = lx_sock_now();
 	lx_list_init(&peer->conns);
 	lx_list_init(&peer->waiting);

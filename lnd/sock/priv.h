@@ -23,9 +23,6 @@
 #ifndef LX_SOCK_PRIV_H
 #define LX_SOCK_PRIV_H
 
-#include <time.h>
-
-#include <internal/abi.h>
 #include <internal/lnd.h>
 
 #include "../../user/base/freelist.h"
@@ -40,23 +37,6 @@
 #include "offload.h"
 #include "proto.h"
 #include "tunables.h"
-
-#define LX_SOCK_SECOND 1000000000ull
-#define LX_SOCK_MSEC 1000000ull
-
-struct lx_sock_conn;
-
-/*
- * This transport lives in real time only; on the clock of lx_lnd_now(), but coarse: a
- * few milliseconds do not matter to it, and it asks several times a message.
- */
-static inline uint64_t lx_sock_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec * LX_SOCK_SECOND + now.tv_nsec;
-}
 
 /* ---- host (host.c) -------------------------------------------------------- */
 
@@ -202,16 +182,6 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 	return !tx->msg && !tx->batch;
 }
 
-/* What a connection had been given to send at one moment, messages that are over included. */
-struct lx_sock_tx_mark {
-	uint64_t number; /* of the last tx; 0: they have all been sent */
-	uint64_t bytes;  /* then: of tx_bytes */
-};
-
-void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark);
-/* Whether the peer's TCP has acknowledged all of that. May take a system call. */
-bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *mark);
-
 /* Puts a tx in the queue of a connection and has it sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
 /* Adds an acknowledgement to what the connection is going to send. -ENOMEM. */
@@ -240,9 +210,6 @@ void lx_sock_zc_sent(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
 void lx_sock_zc_reap(struct lx_sock_conn *conn);
 /* A received message acknowledges cookies. -EPROTO. */
 int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head);
-/* A received message wants to be acknowledged. -ENOMEM, -EHOSTUNREACH. */
-int lx_sock_zc_answer(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
-
 /* ---- connection (conn.c) -------------------------------------------------- */
 
 enum lx_sock_phase {
@@ -282,8 +249,7 @@ struct lx_sock_rx {
 	size_t stash_len, stash_at;
 	uint64_t consumed; /* bytes that have come this far */
 	size_t prefetched; /* bytes that were read with them, and have not */
-	uint64_t wait_pos; /* fast path: where the message begins that waits ... */
-	bool waits;        /* ... for earlier ones, which took lanes */
+	bool waits;        /* for earlier messages that were offloaded */
 	uint64_t since_ns; /* in a message, without a byte more; 0: between messages */
 	uint8_t buf[LX_HELLO_MAX];
 };
@@ -319,23 +285,7 @@ struct lx_sock_conn {
 	bool failed;        /* the socket has an error: tell no more */
 	bool reserved;      /* offloaded: not ours to send on */
 	bool reset;         /* to be ended with a reset: it cannot end in order */
-	uint64_t mss_ns;  /* a lane: when to ask how large segments may be */
-	uint64_t left_ns; /* a lane whose stream has ended, with something unacknowledged */
-	bool narrow;        /* a lane whose window was small when it was made */
-	uint64_t back_ns; /* a lane taken back: since when we send on it */
-	enum {
-		LX_SOCK_LANE_GIVEN,   /* the programs send on it */
-		LX_SOCK_LANE_WANTED,  /* we want it back */
-		LX_SOCK_LANE_BACK,    /* we send on it */
-	} lane_state;
-	bool lane_due;  /* to become a lane when all that was sent on it has arrived */
-	bool no_stream; /* the fast path cannot have it */
-	struct { /* what went by lanes, as far as it is counted (fp_count.c) */
-		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
-		uint64_t high, una;
-	} fp_counted;
-	int stream, lane; /* of the fast path; -1: none */
-	struct lx_sock_tx_mark barrier; /* fp_order.c */
+	void *offload;      /* what is kept of it by what it is offloaded to */
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;
@@ -385,23 +335,6 @@ void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo);
 /* The HELLO exchange succeeded: @conn is one of @peer's now. */
 void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer);
 
-/*
- * Ends a connection; harmless if it is ending. Its messages end with @error (0: the
- * peer closed it in order) and @hstatus, from its own loop, soon.
- */
-void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus);
-
-/*
- * The same for all connections of the peer to the same address, as the protocol
- * has it (10), with one line in the log if there is a @reason.
- */
-void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus,
-		       const char *reason);
-
-/* Who this is, for the log. */
-const char *lx_sock_conn_name(const struct lx_sock_conn *conn, char *buf, size_t size);
-#define LX_SOCK_NAME_TEXT (LX_NID_TEXT + LX_ADDR_TEXT + 32)
-
 /* Bytes that the peer's TCP has not acknowledged; a system call. */
 size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
 /* These and the bytes queued, as of a few milliseconds ago. */
@@ -450,8 +383,7 @@ struct lx_sock_peer {
 	struct lx_list zc;      /* txs without their ACK, oldest first */
 	uint64_t next_cookie;
 	uint64_t picks; /* connections chosen so far */
-	int fp_peer;    /* of the fast path; -1: none */
-	bool wide;      /* messages were too large for windows of lanes to it */
+	void *offload;  /* as that of a connection */
 	bool closing;
 
 	/* connect record: of a peer that we have dialled */
@@ -499,10 +431,7 @@ static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
 	return peer->id.pid & LX_PID_USERFLAG;
 }
 
-/* ---- what connections are offloaded to (offload.c); without one, nothing is done ---- */
-
-/* Each second: begins, once the node has been given one; counts. */
-void lx_sock_offload_tick(struct lx_sock_host *host);
+/* ---- what connections are offloaded to (offload.h); without one, nothing is done ---- */
 
 static inline void lx_sock_offload_stop(struct lx_sock_host *host)
 {

@@ -13,8 +13,9 @@
 
 #include <lnetx/lnetx.h>
 
-#include "../../user/fastpath/priv.h"
+#include "../../lnd/sock/priv.h"
 #include "../../lnd/sock/sock.h"
+#include "../../user/fastpath/priv.h"
 #include "fakecore.h"
 #include "fakefastpath.h"
 #include "rawpeer.h"
@@ -139,14 +140,9 @@ static void send_puts(int fd, unsigned int n, size_t len)
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
-static struct lx_sock_host *host(void)
-{
-	return ((struct lx_sock_net *)in->ni.lnd_data)->host;
-}
-
 static struct lx_fp *fp(void)
 {
-	return host()->offload_state;
+	return ((struct lx_sock_net *)in->ni.lnd_data)->host->offload_state;
 }
 
 static bool fp_is_there(void)

@@ -32,64 +32,47 @@ static bool has_moved(uint64_t *counted, const __u64 *now)
 }
 
 /* Bytes that came, or that the peer's TCP has acknowledged, without our socket. */
-static void note_life(struct lx_sock_conn *conn, struct lx_fastpath *fastpath)
+static void note_life(struct lx_fp_conn *conn, struct lx_fastpath *fastpath)
 {
-	bool rx = conn->stream >= 0 && has_moved(&conn->fp_counted.high,
+	bool rx = conn->stream >= 0 && has_moved(&conn->counted.high,
 						 &lx_fastpath_stream(fastpath, conn->stream)->high);
-	bool tx = conn->lane >= 0 && has_moved(&conn->fp_counted.una,
+	bool tx = conn->lane >= 0 && has_moved(&conn->counted.una,
 					       &lx_fastpath_lane(fastpath, conn->lane)->una);
-	uint64_t now = lx_sock_now();
 
-	if (rx)
-		conn->last_rx_ns = now;
-	if (tx)
-		conn->last_tx_ns = now;
-	if (rx || tx)
-		conn->peer->last_alive_ns = now;
+	lx_sock_conn_note_life(conn->conn, rx, tx);
 }
 
-void lx_fp_count_conn(struct lx_fp *fp, struct lx_sock_conn *conn)
+void lx_fp_count_conn(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_fastpath *fastpath = fp->fastpath;
 	struct lx_offloaded offloaded = { 0 };
 	const struct lx_stream *s;
 	uint64_t payload;
 
-	if (!conn->peer || (conn->stream < 0 && conn->lane < 0))
+	if (conn->stream < 0 && conn->lane < 0)
 		return;
 	if (conn->stream >= 0) {
 		s = lx_fastpath_stream(fastpath, conn->stream);
 		payload = __atomic_load_n(&s->lane_payload, __ATOMIC_RELAXED);
-		offloaded.received = types_since(conn->fp_counted.received, s->lane_types);
-		offloaded.payload = payload - conn->fp_counted.payload;
+		offloaded.received = types_since(conn->counted.received, s->lane_types);
+		offloaded.payload = payload - conn->counted.payload;
 		offloaded.src_net = __atomic_load_n(&s->src_net, __ATOMIC_RELAXED);
-		conn->fp_counted.payload = payload;
+		conn->counted.payload = payload;
 	}
 	if (conn->lane >= 0)
-		offloaded.sent = types_since(conn->fp_counted.sent,
+		offloaded.sent = types_since(conn->counted.sent,
 					     lx_fastpath_lane(fastpath, conn->lane)->types);
 	note_life(conn, fastpath);
-	lx_lnd_offloaded(conn->net->ni, &conn->peer->id.nid, &offloaded);
-}
-
-static void count_net(struct lx_fp *fp, struct lx_sock_net *net)
-{
-	struct lx_sock_peer *peer;
-	struct lx_sock_conn *conn;
-
-	lx_list_for_each (peer, &net->peers, link) {
-		lx_list_for_each (conn, &peer->conns, link)
-			lx_fp_count_conn(fp, conn);
-	}
+	lx_lnd_offloaded(conn->facts.ni, &conn->facts.nid, &offloaded);
 }
 
 void lx_fp_count(void *state, const struct lx_ni *ni)
 {
 	struct lx_fp *fp = state;
-	struct lx_sock_net *net;
+	struct lx_fp_conn *conn;
 
-	lx_list_for_each (net, &fp->host->nets, link) {
-		if (!ni || net->ni == ni)
-			count_net(fp, net);
+	lx_list_for_each (conn, &fp->conns, link) {
+		if (!conn->closing && (!ni || conn->facts.ni == ni))
+			lx_fp_count_conn(fp, conn);
 	}
 }

@@ -9,27 +9,34 @@
 #define TICK_MS 5
 #define HELD_TICK_MS 1
 #define IDLE_TICK_MS 100
-/* So many entries of a table are looked at with a tick, and a part of those beyond. */
-#define ROUND_MIN 64
 #define GROW_PAUSE_NS LX_SOCK_SECOND
 
 /* ---- connections end --------------------------------------------------------------- */
 
-static void conn_closing(void *state, struct lx_sock_conn *conn)
+static void conn_closing(void *state, struct lx_sock_conn *sock_conn)
 {
+	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
+
+	if (!conn)
+		return;
+	conn->closing = true;
 	if (conn->stream >= 0)
 		lx_fp_stream_closing(state, conn);
 	if (conn->lane >= 0)
 		lx_fp_lane_closing(state, conn);
 }
 
-static void conn_closed(void *state, struct lx_sock_conn *conn)
+static void conn_closed(void *state, struct lx_sock_conn *sock_conn)
 {
+	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
+
+	if (!conn)
+		return;
 	if (conn->stream >= 0)
 		lx_fp_stream_gone(state, conn);
 	if (conn->lane >= 0)
 		lx_fp_lane_gone(state, conn);
-	conn->stream = conn->lane = -1;
+	lx_fp_conn_free(conn);
 }
 
 /* ---- records ---------------------------------------------------------------------------- */
@@ -38,7 +45,7 @@ static void conn_closed(void *state, struct lx_sock_conn *conn)
 static void answer_cookies(struct lx_fp *fp, unsigned int index)
 {
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	struct lx_sock_conn *conn = s ? fp->stream[index].conn : NULL;
+	struct lx_fp_conn *conn = s ? fp->stream[index].conn : NULL;
 	uint64_t cookie;
 
 	if (!conn)
@@ -47,8 +54,8 @@ static void answer_cookies(struct lx_fp *fp, unsigned int index)
 	while (s->cookie_head != __atomic_load_n(&s->cookie_tail, __ATOMIC_ACQUIRE)) {
 		cookie = s->cookie[s->cookie_head++ % LX_STREAM_COOKIES];
 		__atomic_sub_fetch(&s->cookies_due, 1, __ATOMIC_ACQ_REL);
-		if (!conn->closing && lx_sock_zc_answer(conn, cookie, true))
-			lx_sock_conn_fail(conn, -ENOMEM, LX_HSTATUS_LOCAL_ERROR,
+		if (!conn->closing && lx_sock_zc_answer(conn->conn, cookie, true))
+			lx_sock_conn_fail(conn->conn, -ENOMEM, LX_HSTATUS_LOCAL_ERROR,
 					  "cannot acknowledge a zero-copy message");
 	}
 }
@@ -81,13 +88,6 @@ static void on_records(uv_poll_t *poll, int status, int events)
 	lx_loop_leave(fp->loop);
 }
 
-bool lx_fp_on(const struct lx_fp *fp, const struct lx_sock_net *net)
-{
-	return lx_sock_tun.fastpath && net->ni->lnd_tun.value[LX_SOCK_NI_FASTPATH] &&
-	       !lx_sock_offload_is_leaving(fp->offload) &&
-	       lx_fastpath_is_attached(fp->fastpath, net->netif.index);
-}
-
 /* ---- ticks --------------------------------------------------------------------------------- */
 
 static void set_pace(struct lx_fp *fp)
@@ -102,20 +102,6 @@ static void set_pace(struct lx_fp *fp)
 	uv_timer_set_repeat(&fp->timer, pace_ms);
 }
 
-int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at,
-		unsigned int *left)
-{
-	int i;
-
-	if (!*left)
-		*left = ROUND_MIN + lx_fastpath_used(fp->fastpath, table) / LX_FP_ROUND_TICKS;
-	i = --*left ? lx_fastpath_next(fp->fastpath, table, *at) : -1;
-	/* At the end of the table it is the next tick that begins anew. */
-	if (i >= 0 || *left)
-		*at = i + 1;
-	return i;
-}
-
 static void peers_tick(struct lx_fp *fp, uint64_t now)
 {
 	unsigned int left = 0;
@@ -123,7 +109,7 @@ static void peers_tick(struct lx_fp *fp, uint64_t now)
 
 	fp->peers_ns = now;
 	while ((i = lx_fp_round(fp, LX_FASTPATH_PEERS, &fp->peer_at, &left)) >= 0) {
-		if (!fp->shared[i])
+		if (!fp->peer[i]->shared)
 			lx_fp_peer_share(fp, fp->peer[i]);
 		lx_fp_peer_lanes(fp, fp->peer[i], now);
 	}
@@ -138,7 +124,6 @@ static void fp_free(struct lx_fp *fp)
 	free(fp->lane);
 	free(fp->run);
 	free(fp->peer);
-	free(fp->shared);
 	free(fp);
 }
 
@@ -190,7 +175,10 @@ static void on_handle_closed(uv_handle_t *handle)
 static void host_stop(void *state)
 {
 	struct lx_fp *fp = state;
+	struct lx_fp_conn *conn;
 
+	while ((conn = lx_list_first(&fp->conns, struct lx_fp_conn, link)))
+		lx_fp_conn_free(conn);
 	lx_fp_forget(fp, NULL, LX_NET_U32_ANY);
 	uv_close((uv_handle_t *)&fp->timer, on_handle_closed);
 	uv_close((uv_handle_t *)&fp->poll, on_handle_closed);
@@ -223,18 +211,18 @@ static void leave(struct lx_fp *fp)
 		return;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
 		if (fp->stream[i].conn)
-			lx_sock_conn_close(fp->stream[i].conn, -ECONNABORTED,
+			lx_sock_conn_close(fp->stream[i].conn->conn, -ECONNABORTED,
 					   LX_HSTATUS_LOCAL_ERROR);
 	}
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
 		if (fp->lane[i])
-			lx_sock_conn_close(fp->lane[i], -ECONNABORTED,
+			lx_sock_conn_close(fp->lane[i]->conn, -ECONNABORTED,
 					   LX_HSTATUS_LOCAL_ERROR);
 	}
 	if (!is_unused(fp))
 		return; /* until the next tick */
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS)
-		lx_fp_peer_gone(fp, fp->peer[i]);
+		lx_fp_peer_gone(fp, fp->peer[i]->peer);
 	host_stop(fp);
 }
 
@@ -273,13 +261,13 @@ static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *ho
 	fp->loop = lx_env_loop(env, 0);
 	fp->fastpath = fastpath;
 	lx_list_init(&fp->dest_list);
+	lx_list_init(&fp->conns);
 	/* For as many as there may be: pages that nobody touches take no memory. */
 	fp->stream = calloc(LX_STREAMS_MAX, sizeof(*fp->stream));
 	fp->lane = calloc(LX_LANES_MAX, sizeof(*fp->lane));
 	fp->run = calloc(LX_LANES_MAX, sizeof(*fp->run));
 	fp->peer = calloc(LX_PEERS_MAX, sizeof(*fp->peer));
-	fp->shared = calloc(LX_PEERS_MAX, sizeof(*fp->shared));
-	if (!fp->stream || !fp->lane || !fp->run || !fp->peer || !fp->shared ||
+	if (!fp->stream || !fp->lane || !fp->run || !fp->peer ||
 	    lx_hash_init(&fp->dests) || lx_hash_init(&fp->sources)) {
 		fp_free(fp);
 		return NULL;

@@ -21,28 +21,22 @@
 /* So often it is asked how large segments may be; at once if a router tells. */
 #define MSS_NS (250 * LX_SOCK_MSEC)
 
-static bool is_idle(struct lx_sock_conn *conn)
-{
-	return conn->phase == LX_SOCK_UP && !conn->closing && !conn->tx_busy &&
-	       lx_list_empty(&conn->queue) && lx_list_empty(&conn->sending) &&
-	       lx_list_empty(&conn->sent) && !lx_sock_conn_unsent(conn);
-}
-
 /* The next hop opens its window when it has seen that we send a lot. */
-static bool is_wide(const struct lx_sock_conn *conn)
+static bool is_wide(const struct lx_fp_conn *conn)
 {
 	struct lx_tcpinfo info;
 
-	return !lx_tcpinfo_read(conn->fd, &info) &&
-	       (info.window >= WARM_WINDOW || conn->tx_bytes >= WARM_BYTES);
+	return !lx_tcpinfo_read(conn->facts.fd, &info) &&
+	       (info.window >= WARM_WINDOW || lx_sock_conn_tx_bytes(conn->conn) >= WARM_BYTES);
 }
 
 /* Whether there is no use in waiting for a larger window. */
-static bool is_due(const struct lx_sock_conn *conn, uint64_t now)
+static bool is_due(const struct lx_fp_conn *conn, uint64_t now)
 {
-	uint64_t since = conn->back_ns ? conn->back_ns : conn->up_ns;
+	uint64_t since = conn->back_ns ? conn->back_ns : conn->facts.up_ns;
+	bool used = lx_sock_conn_tx_bytes(conn->conn) || conn->back_ns;
 
-	return now >= since + (conn->tx_bytes || conn->back_ns ? WARM_NS : UNUSED_NS);
+	return now >= since + (used ? WARM_NS : UNUSED_NS);
 }
 
 static void refer_all(struct lx_fp *fp)
@@ -93,7 +87,7 @@ void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index)
 	}
 }
 
-static void lane_add(struct lx_fp *fp, struct lx_sock_conn *conn)
+static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int next_hop)
 {
 	int index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_LANES, LX_LANES_MAX), r;
 	char name[LX_SOCK_NAME_TEXT];
@@ -103,10 +97,10 @@ static void lane_add(struct lx_fp *fp, struct lx_sock_conn *conn)
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, index);
 	memset(lane, 0, sizeof(*lane));
-	lane->next_hop = conn->peer->fp_peer;
-	lane->ifindex = conn->net->netif.index;
-	lane->version = conn->version;
-	lane->family = conn->remote.sa.sa_family;
+	lane->next_hop = next_hop;
+	lane->ifindex = conn->facts.ifindex;
+	lane->version = conn->facts.version;
+	lane->family = conn->facts.remote.sa.sa_family;
 	lane->mss = lx_fp_mss_of(conn);
 	lane->tos = lx_fp_tos_of(conn);
 	lx_fp_key_of(conn, &lane->key);
@@ -122,7 +116,7 @@ static void lane_add(struct lx_fp *fp, struct lx_sock_conn *conn)
 		if (conn->no_stream)
 			lx_warn("%s reason=\"it has ECN (sysctl net.ipv4.tcp_ecn), or timestamps in "
 				"microseconds\" action=\"it is no lane\"",
-				lx_sock_conn_name(conn, name, sizeof(name)));
+				lx_sock_conn_name(conn->conn, name, sizeof(name)));
 		return;
 	}
 	fp->lane[index] = conn;
@@ -131,41 +125,40 @@ static void lane_add(struct lx_fp *fp, struct lx_sock_conn *conn)
 }
 
 /* Whether there is room for it in the tables. */
-static bool has_room(const struct lx_fp *fp, const struct lx_sock_conn *conn)
+static bool has_room(const struct lx_fp *fp, const struct lx_fp_conn *conn, unsigned int next_hop)
 {
-	return lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer)->n_lanes < LX_FP_PEER_LANES &&
+	return lx_fastpath_peer(fp->fastpath, next_hop)->n_lanes < LX_FP_PEER_LANES &&
 	       (conn->lane >= 0 || lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) < LX_LANES_MAX);
 }
 
 /* Gives the programs a connection, for the first time or again. */
-static void lane_give(struct lx_fp *fp, struct lx_sock_conn *conn)
+static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int next_hop)
 {
-	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer);
+	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, next_hop);
 
 	if (conn->lane < 0)
-		lane_add(fp, conn);
+		lane_add(fp, conn, next_hop);
 	else if (lane_is_referred(fp, conn->lane) ||
 		 lx_fastpath_takeover(fp->fastpath, LX_FLOW_LANE, conn->lane, true))
 		return;
 	if (conn->lane < 0)
 		return;
 	conn->narrow = !is_wide(conn);
-	conn->lane_state = LX_SOCK_LANE_GIVEN;
+	conn->lane_state = LX_FP_LANE_GIVEN;
 	conn->back_ns = 0;
 	peer_lane_add(fp_peer, conn->lane);
 }
 
 /* Takes it back, when the last byte on it has been acknowledged. */
-static void lane_take_back(struct lx_fp *fp, struct lx_sock_conn *conn, uint64_t now)
+static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
 
-	if (conn->lane_state == LX_SOCK_LANE_GIVEN) {
-		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer),
-				    conn->lane);
+	if (conn->lane_state == LX_FP_LANE_GIVEN) {
+		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
 		__atomic_store_n(&lane->state, LX_LANE_DRAIN, __ATOMIC_RELEASE);
-		conn->lane_state = LX_SOCK_LANE_WANTED;
+		conn->lane_state = LX_FP_LANE_WANTED;
 	}
 	if (lx_fp_lane_is_busy(lane) || (uint32_t)word != (uint32_t)lane->una)
 		return;
@@ -176,69 +169,63 @@ static void lane_take_back(struct lx_fp *fp, struct lx_sock_conn *conn, uint64_t
 		return;
 	lane->shift += (uint32_t)word;
 	__atomic_store_n(&lane->state, LX_LANE_SOCKET, __ATOMIC_RELEASE);
-	conn->lane_state = LX_SOCK_LANE_BACK;
+	conn->lane_state = LX_FP_LANE_BACK;
 	conn->back_ns = now;
 }
 
 /* Switched off, or of no use to the programs as it is. */
-static bool is_wanted_back(const struct lx_fp *fp, const struct lx_sock_conn *conn)
+static bool is_wanted_back(const struct lx_fp_neighbour *peer,
+			   const struct lx_fp_conn *conn)
 {
-	return !lx_fp_on(fp, conn->net) || conn->lane_state == LX_SOCK_LANE_WANTED ||
-	       (conn->peer->wide && conn->narrow);
+	return !lx_fp_conn_on(conn) || conn->lane_state == LX_FP_LANE_WANTED ||
+	       (peer->wide && conn->narrow);
 }
 
 /* It is a lane, or about to be one: socklnd has others send. */
-static void reserve(struct lx_sock_conn *conn)
+static void reserve(struct lx_fp_conn *conn)
 {
-	conn->reserved = lx_fp_is_lane(conn) || conn->lane_due;
+	lx_sock_conn_reserve(conn->conn, lx_fp_is_lane(conn) || conn->lane_due);
 }
 
 /* One bulk connection stays with us, unless it is the only one: then small ones do. */
-void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now)
+void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now)
 {
 	unsigned int bulk = 0, lanes = 0, others = 0;
-	struct lx_sock_conn *conn;
+	struct lx_fp_conn *conn = NULL;
 
-	lx_list_for_each (conn, &peer->conns, link) {
+	if (lx_fp_conn_obtain_all(fp, peer))
+		return;
+	while ((conn = lx_fp_conn_next(peer, conn))) {
 		conn->lane_due = false;
-		if (lx_fp_is_lane(conn) && is_wanted_back(fp, conn))
+		if (lx_fp_is_lane(conn) && is_wanted_back(peer, conn))
 			lane_take_back(fp, conn, now);
 		reserve(conn);
-		bulk += conn->ctype == LX_CTYPE_BULK_OUT;
-		others += conn->ctype != LX_CTYPE_BULK_OUT;
+		bulk += conn->facts.ctype == LX_CTYPE_BULK_OUT;
+		others += conn->facts.ctype != LX_CTYPE_BULK_OUT;
 		lanes += lx_fp_is_lane(conn);
 	}
 	peer->wide = false;
-	if (!lx_fp_on(fp, peer->net))
+	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))
 		return;
-	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn->ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) || conn->loopback ||
-		    conn->no_stream)
+	while ((conn = lx_fp_conn_next(peer, conn))) {
+		if (conn->facts.ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) ||
+		    conn->facts.loopback || conn->no_stream)
 			continue;
 		if (lanes + 1 >= bulk && (bulk > 1 || !others))
 			return;
-		if (!has_room(fp, conn) || (!is_due(conn, now) && !is_wide(conn)))
+		if (!has_room(fp, conn, peer->index) || (!is_due(conn, now) && !is_wide(conn)))
 			continue;
-		conn->lane_due = !is_idle(conn);
+		conn->lane_due = !lx_sock_conn_is_idle(conn->conn);
 		if (!conn->lane_due)
-			lane_give(fp, conn);
+			lane_give(fp, conn, peer->index);
 		reserve(conn);
 		lanes += conn->lane_due || lx_fp_is_lane(conn);
 	}
 }
 
-bool lx_fp_lane_leave(struct lx_fp *fp, struct lx_lane *lane)
-{
-	if ((uint32_t)lane->word != (uint32_t)lane->sent)
-		return false;
-	lx_fp_lane_drop_credits(fp, lane);
-	__atomic_fetch_or(&lane->word, (uint64_t)LX_LANE_OWNER << 32, __ATOMIC_ACQ_REL);
-	return true;
-}
-
 /* Nobody sends again what got lost of a stream that has ended. */
 static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
-			  struct lx_sock_conn *conn, uint64_t now)
+			  struct lx_fp_conn *conn, uint64_t now)
 {
 	uint32_t owner = lx_fp_lane_owner(lane);
 
@@ -250,7 +237,7 @@ static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 }
 
 /* The next hop, or a router on the way, may have come to take smaller segments, or larger. */
-static void lane_measure(struct lx_lane *lane, struct lx_sock_conn *conn, uint64_t now)
+static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t now)
 {
 	if (now < conn->mss_ns)
 		return;
@@ -265,7 +252,7 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 
 	while ((i = lx_fp_round(fp, LX_FASTPATH_LANES, &fp->lane_at, &left)) >= 0) {
 		struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, i);
-		struct lx_sock_conn *conn = fp->lane[i];
+		struct lx_fp_conn *conn = fp->lane[i];
 
 		if (!conn && !lane_is_referred(fp, i))
 			lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, i);
@@ -273,7 +260,7 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 			continue;
 		if (lane_is_stuck(fp, lane, conn, now)) {
 			lx_fp_lane_left(fp, i);
-			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
+			lx_sock_conn_close(conn->conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
 			continue;
 		}
 		lane_measure(lane, conn, now);
@@ -290,7 +277,7 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t una = lx_fastpath_lane(fp->fastpath, lane)->una;
 	uint64_t n[LX_LANE_TYPES] = { 0 };
-	size_t overhead = lx_proto_overhead(s->version);
+	size_t overhead = fp->stream[stream].conn->facts.overhead;
 
 	*ret_payload = 0;
 	for (uint32_t i = s->head; i != s->tail; i++) {
@@ -306,15 +293,15 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 }
 
 /* The lane's stream goes on, but for these. */
-static void lane_lost(struct lx_fp *fp, struct lx_sock_conn *conn, unsigned int stream)
+static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int stream)
 {
 	uint64_t payload;
 	struct lx_type_counts n = lost_messages(fp, stream, conn->lane, &payload);
 
-	lx_lnd_lost(conn->net->ni, &conn->peer->id.nid, &n, payload);
+	lx_lnd_lost(conn->facts.ni, &conn->facts.nid, &n, payload);
 	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
 		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
-		lx_nid_str(&fp->stream[stream].conn->peer->id.nid), lx_nid_str(&conn->peer->id.nid),
+		lx_nid_str(&fp->stream[stream].conn->facts.nid), lx_nid_str(&conn->facts.nid),
 		n.ack + n.put + n.get + n.reply);
 	lx_fastpath_poke_ack(fp->fastpath, stream);
 }
@@ -323,17 +310,15 @@ static void lane_lost(struct lx_fp *fp, struct lx_sock_conn *conn, unsigned int 
  * What the next hop has not acknowledged is lost, as it would be if we had it in our
  * buffers. The sender goes on: its other messages go elsewhere.
  */
-void lx_fp_lane_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
+void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 	uint32_t owner = lx_fp_lane_owner(lane);
 
 	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
 	lx_fp_count_conn(fp, conn);
-	if (conn->peer && conn->peer->fp_peer >= 0)
-		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, conn->peer->fp_peer),
-				    conn->lane);
-	conn->reset = true;
+	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
+	lx_sock_conn_set_reset(conn->conn);
 	if (!lx_fp_lane_is_busy(lane))
 		return;
 	lx_fp_lane_drop_credits(fp, lane);
@@ -341,34 +326,11 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
 		lane_lost(fp, conn, owner);
 }
 
-void lx_fp_lane_gone(struct lx_fp *fp, struct lx_sock_conn *conn)
+void lx_fp_lane_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 
 	lx_fastpath_flow_del(fp->fastpath, &lane->key);
 	lane->state = LX_LANE_FREE;
 	fp->lane[conn->lane] = NULL; /* given back by lx_fp_lanes_tick() */
-}
-
-/* ---- credits ------------------------------------------------------------------------- */
-
-/* As the programs do (bpf/lane.h). */
-static void credit_give(struct lx_credit *credit)
-{
-	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
-	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
-}
-
-/* Credits of a run that will not end by itself. */
-void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane)
-{
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, lx_fp_lane_owner(lane));
-	struct lx_fp_peer *from = s ? lx_fastpath_peer(fp->fastpath, s->peer) : NULL;
-	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
-
-	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
-		return;
-	credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
-	if (from)
-		credit_give(&from->rtr);
 }

@@ -49,24 +49,27 @@
  * A barrier is what all connections to next hops had been given to send at one moment; it
  * is down when the next hops' TCP has acknowledged all of it. One at a time.
  */
-static void barrier_begin(struct lx_fp *fp)
+static int barrier_begin(struct lx_fp *fp)
 {
-	struct lx_sock_conn *conn;
+	struct lx_fp_conn *conn = NULL;
 
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
-		lx_list_for_each (conn, &fp->peer[i]->conns, link)
-			lx_sock_tx_mark(conn, &conn->barrier);
+		if (lx_fp_conn_obtain_all(fp, fp->peer[i]))
+			return -ENOMEM;
+		while ((conn = lx_fp_conn_next(fp->peer[i], conn)))
+			lx_sock_tx_mark(conn->conn, &conn->barrier);
 	}
 	fp->barrier++;
+	return 0;
 }
 
 static bool barrier_is_down(struct lx_fp *fp)
 {
-	struct lx_sock_conn *conn;
+	struct lx_fp_conn *conn = NULL;
 
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
-		lx_list_for_each (conn, &fp->peer[i]->conns, link) {
-			if (!lx_sock_tx_has_arrived(conn, &conn->barrier))
+		while ((conn = lx_fp_conn_next(fp->peer[i], conn))) {
+			if (!lx_sock_tx_has_arrived(conn->conn, &conn->barrier))
 				return false;
 		}
 	}
@@ -77,10 +80,8 @@ void lx_fp_barrier_tick(struct lx_fp *fp)
 {
 	if (fp->barrier != fp->barrier_down && barrier_is_down(fp))
 		fp->barrier_down = fp->barrier;
-	if (fp->barrier == fp->barrier_down && fp->barrier_wanted) {
-		fp->barrier_wanted = false;
-		barrier_begin(fp);
-	}
+	if (fp->barrier == fp->barrier_down && fp->barrier_wanted)
+		fp->barrier_wanted = barrier_begin(fp); /* no memory: with another tick */
 }
 
 /*
@@ -89,7 +90,8 @@ void lx_fp_barrier_tick(struct lx_fp *fp)
  */
 static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s)
 {
-	struct lx_sock_conn *conn = state->conn;
+	struct lx_fp_conn *conn = state->conn;
+	struct lx_sock_conn_rx rx;
 
 	if (state->quiet_barrier && (int32_t)(fp->barrier_down - state->quiet_barrier) >= 0) {
 		__atomic_store_n(&s->slowpath_done, state->quiet_pos, __ATOMIC_RELEASE);
@@ -97,10 +99,10 @@ static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, 
 	}
 	if (state->quiet_barrier || s->slowpath_last <= s->slowpath_done)
 		return;
-	if (conn->rx.state != LX_SOCK_RX_HEADER || conn->rx.have || conn->rx.stash ||
-	    conn->forwarding)
+	lx_sock_conn_rx(conn->conn, &rx);
+	if (!rx.quiet)
 		return;
-	state->quiet_pos = lx_fp_pos_now(conn);
+	state->quiet_pos = lx_fp_pos_now(conn, &rx);
 	/* The next one to begin; what is under way began too early. */
 	state->quiet_barrier = fp->barrier + 1;
 	fp->barrier_wanted = true;
@@ -303,7 +305,7 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	bool on = lx_fp_on(fp, state->conn->net), off;
+	bool on = lx_fp_conn_on(state->conn), off;
 
 	if (s->aside && (now >= state->aside_ns ||
 			 (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
@@ -322,7 +324,7 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_sock_conn *conn = state->conn;
+	struct lx_fp_conn *conn = state->conn;
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 
 	if (conn->no_stream)
@@ -337,8 +339,8 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		fp->n_changing++;
 		return;
 	}
-	if (conn->rx.waits)
-		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+	if (conn->waits)
+		lx_sock_conn_retry(conn->conn);
 	stream_window(fp, state, s);
 	stream_yield(fp, state, s, now);
 	stream_weigh(state, s);

@@ -22,29 +22,27 @@ void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16])
 	memcpy(ret_addr + 12, &addr->v4.sin_addr, 4);
 }
 
-void lx_fp_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key)
+void lx_fp_key_of(struct lx_fp_conn *conn, struct lx_flow_key *ret_key)
 {
 	union lx_addr local;
 	socklen_t len = sizeof(local);
 
-	if (getsockname(conn->fd, &local.sa, &len))
-		local = conn->local;
-	lx_fp_addr_of(&conn->remote, ret_key->remote);
+	if (getsockname(conn->facts.fd, &local.sa, &len))
+		local = conn->facts.local;
+	lx_fp_addr_of(&conn->facts.remote, ret_key->remote);
 	lx_fp_addr_of(&local, ret_key->local);
-	ret_key->remote_port = htons(lx_addr_port(&conn->remote));
+	ret_key->remote_port = htons(lx_addr_port(&conn->facts.remote));
 	ret_key->local_port = htons(lx_addr_port(&local));
 }
 
-uint8_t lx_fp_tos_of(const struct lx_sock_conn *conn)
+uint8_t lx_fp_tos_of(const struct lx_fp_conn *conn)
 {
-	int tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
-
-	return tos > 0 ? tos : 0;
+	return lx_sock_offload_ni_tos(conn->facts.ni);
 }
 
-uint16_t lx_fp_mss_of(const struct lx_sock_conn *conn)
+uint16_t lx_fp_mss_of(const struct lx_fp_conn *conn)
 {
-	int mss = lx_tcpinfo_mss(conn->fd, conn->remote.sa.sa_family);
+	int mss = lx_tcpinfo_mss(conn->facts.fd, conn->facts.remote.sa.sa_family);
 
 	/* What nothing fits in. */
 	return mss < 1 ? 1 : mss > UINT16_MAX ? UINT16_MAX : mss;
@@ -56,32 +54,41 @@ uint16_t lx_fp_mss_of(const struct lx_sock_conn *conn)
  * The core and the programs count in the same credits. Again after the core has made a new
  * peer of a deleted one, or moved NIDs between peers.
  */
-void lx_fp_peer_share(struct lx_fp *fp, struct lx_sock_peer *peer)
+void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer)
 {
-	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, peer->fp_peer);
+	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, peer->index);
 
-	fp_peer->node = lx_lnd_peer_number(peer->net->ni, &peer->id.nid);
+	fp_peer->node = lx_lnd_peer_number(peer->facts.ni, &peer->facts.nid);
 
 	/* The core may come to know it only with the message at hand. */
-	fp->shared[peer->fp_peer] =
-		!lx_lnd_share_credits(peer->net->ni, &peer->id.nid, &fp_peer->tx, &fp_peer->rtr);
+	peer->shared =
+		!lx_lnd_share_credits(peer->facts.ni, &peer->facts.nid, &fp_peer->tx, &fp_peer->rtr);
 }
 
-int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *peer)
+int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer)
 {
+	struct lx_fp_neighbour *peer = lx_sock_peer_state(sock_peer);
 	struct lx_fp_peer *fp_peer;
 	int index;
 
-	if (peer->fp_peer >= 0)
-		return peer->fp_peer;
+	if (peer)
+		return peer->index;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return -ENOMEM;
 	index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_PEERS, LX_PEERS_MAX);
-	if (index < 0)
+	if (index < 0) {
+		free(peer);
 		return index;
+	}
+	peer->peer = sock_peer;
+	peer->index = index;
+	lx_sock_peer_facts(sock_peer, &peer->facts);
 	fp_peer = lx_fastpath_peer(fp->fastpath, index);
 	memset(fp_peer, 0, sizeof(*fp_peer));
-	fp_peer->nid = peer->id.nid;
+	fp_peer->nid = peer->facts.nid;
 	fp->peer[index] = peer;
-	peer->fp_peer = index;
+	lx_sock_peer_set_state(sock_peer, peer);
 	lx_fp_peer_share(fp, peer);
 	return index;
 }
@@ -103,7 +110,7 @@ static bool is_concerned(const struct lx_fp *fp, const struct lx_fp_dest *dest,
 	if (!nid || lx_nid_eq(&dest->nid, nid))
 		return true;
 	for (unsigned int i = 0; i < dest->to.n; i++) {
-		if (lx_nid_eq(&fp->peer[dest->to.next_hop[i]]->id.nid, nid))
+		if (lx_nid_eq(&fp->peer[dest->to.next_hop[i]]->facts.nid, nid))
 			return true;
 	}
 	return false;
@@ -121,7 +128,7 @@ void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net)
 	if (net != LX_NET_U32_ANY)
 		return;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
-		if (!nid || lx_nid_eq(&fp->peer[i]->id.nid, nid))
+		if (!nid || lx_nid_eq(&fp->peer[i]->facts.nid, nid))
 			lx_fp_peer_share(fp, fp->peer[i]);
 	}
 }
@@ -135,21 +142,23 @@ static bool dest_has(const struct lx_fp_dest *dest, int next_hop)
 	return false;
 }
 
-void lx_fp_peer_gone(void *state, struct lx_sock_peer *peer)
+void lx_fp_peer_gone(void *state, struct lx_sock_peer *sock_peer)
 {
-	struct lx_fp *fp = state;
+	struct lx_fp_neighbour *peer = lx_sock_peer_state(sock_peer);
 	struct lx_fp_dest *dest, *next;
+	struct lx_fp *fp = state;
 
-	if (peer->fp_peer < 0)
+	if (!peer)
 		return;
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
-		if (dest_has(dest, peer->fp_peer))
+		if (dest_has(dest, peer->index))
 			forget(fp, dest);
 	}
-	(void)lx_lnd_share_credits(peer->net->ni, &peer->id.nid, NULL, NULL);
-	fp->peer[peer->fp_peer] = NULL;
-	lx_fastpath_give(fp->fastpath, LX_FASTPATH_PEERS, peer->fp_peer);
-	peer->fp_peer = -1;
+	(void)lx_lnd_share_credits(peer->facts.ni, &peer->facts.nid, NULL, NULL);
+	fp->peer[peer->index] = NULL;
+	lx_fastpath_give(fp->fastpath, LX_FASTPATH_PEERS, peer->index);
+	lx_sock_peer_set_state(sock_peer, NULL);
+	free(peer);
 }
 
 struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid)
@@ -190,17 +199,18 @@ static void publish(struct lx_fp *fp, struct lx_fp_dest *dest)
  * The slow path balances gateways that are equal; those that it has used since the policy
  * changed may be used by the programs, too, which spread streams over them.
  */
-void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst,
+void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_nid *dst,
 		 bool is_router)
 {
+	const struct lx_fp_neighbour *peer = lx_sock_peer_state(sock_peer);
 	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest;
 	int next_hop;
 
 	dest = lx_fp_dest_lookup(fp, dst);
-	if (dest && (dest->to.n == LX_DEST_NEXT_HOPS || dest_has(dest, peer->fp_peer)))
+	if (dest && (dest->to.n == LX_DEST_NEXT_HOPS || (peer && dest_has(dest, peer->index))))
 		return;
-	next_hop = lx_fp_peer_obtain(fp, peer);
+	next_hop = lx_fp_peer_obtain(fp, sock_peer);
 	if (next_hop < 0)
 		return;
 	if (!dest)

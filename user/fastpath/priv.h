@@ -3,6 +3,7 @@
  * Between the files of the fast path's user half (fastpath.h), and for nobody else:
  *
  *	fastpath.c its life, its ticks, records, connections that end
+ *	conn.c     what is kept of connections
  *	peer.c     peers in the maps, and what was learned of destinations
  *	stream.c   connections that messages to be routed come in by
  *	source.c   who has how many of them, and those that are idle
@@ -16,12 +17,56 @@
 #ifndef LX_FASTPATH_PRIV_H
 #define LX_FASTPATH_PRIV_H
 
-#include "../../lnd/sock/priv.h"
+#include <internal/abi.h>
+#include <internal/sock_wire.h>
+
+#include "../base/hash.h"
+#include "../base/log.h"
 #include "../base/ratelimit.h"
 #include "../bpf/fastpath.h"
+#include "../io/env.h"
 #include "fastpath.h"
 
 #define LX_FP_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+
+/* A connection that messages come in by, or of a neighbour. */
+struct lx_fp_conn {
+	struct lx_list link;       /* fp->conns */
+	struct lx_fp *fp;
+	struct lx_sock_conn *conn; /* it is kept there (lx_sock_conn_state()) */
+	struct lx_sock_conn_facts facts;
+	bool closing;
+	bool no_stream; /* the programs cannot have it */
+	int stream, lane; /* -1: none */
+	bool waits;       /* a message has come, and has to wait for earlier ones ... */
+	uint64_t wait_pos; /* ... that took lanes; where it begins */
+	struct { /* what went by lanes, as far as it is counted (count.c) */
+		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
+		uint64_t high, una;
+	} counted;
+	struct lx_sock_tx_mark barrier; /* order.c */
+
+	/* as a lane */
+	enum {
+		LX_FP_LANE_GIVEN,  /* the programs send on it */
+		LX_FP_LANE_WANTED, /* socklnd is to have it back */
+		LX_FP_LANE_BACK,   /* it has, and sends on it */
+	} lane_state;
+	bool lane_due;    /* to become one when all that was sent on it has arrived */
+	bool narrow;      /* its window was small when it was made */
+	uint64_t mss_ns;  /* when to ask how large segments may be */
+	uint64_t left_ns; /* since when its stream has ended, with something unacknowledged */
+	uint64_t back_ns; /* since when it is back */
+};
+
+/* A peer of socklnd's that is in the maps. */
+struct lx_fp_neighbour {
+	struct lx_sock_peer *peer; /* it is kept there (lx_sock_peer_state()) */
+	struct lx_sock_peer_facts facts;
+	unsigned int index; /* of the struct lx_fp_peer */
+	bool shared; /* the core knows it */
+	bool wide;   /* messages were too large for windows of lanes to it */
+};
 
 /* A host that has streams. */
 struct lx_fp_source {
@@ -32,7 +77,7 @@ struct lx_fp_source {
 };
 
 struct lx_fp_stream {
-	struct lx_sock_conn *conn; /* NULL: it is not used, or not any more */
+	struct lx_fp_conn *conn;   /* NULL: it is not used, or not any more */
 	uint64_t gone_ns;          /* since then */
 	struct lx_fp_source *source;
 	uint64_t since_ns;
@@ -100,11 +145,11 @@ struct lx_fp {
 	uint64_t peers_ns; /* when peers were looked after */
 	unsigned int n_changing; /* streams held, being taken over or unframed, at the last look */
 	struct lx_fp_stream *stream;
-	struct lx_sock_conn **lane; /* NULL, but taken: extents may still refer to it */
+	struct lx_fp_conn **lane; /* NULL, but taken: extents may still refer to it */
 	struct lx_fp_run *run;   /* by lane */
 	struct lx_fp_offender offender[LX_FP_OFFENDERS];
-	struct lx_sock_peer **peer;
-	bool *shared; /* by peer: the core knows it */
+	struct lx_fp_neighbour **peer;
+	struct lx_list conns;
 	unsigned int peer_at, lane_at; /* where the next tick goes on */
 	uint64_t look_ns;  /* when all streams were looked at */
 	uint64_t active[LX_STREAMS_MAX / 64]; /* a bit a stream: something is going on */
@@ -125,14 +170,9 @@ struct lx_fp {
 	bool full; /* said that there are no more streams */
 };
 
-static inline struct lx_fp *lx_fp_of(const struct lx_sock_conn *conn)
+static inline struct lx_stream *lx_fp_stream_of(const struct lx_fp_conn *conn)
 {
-	return conn->host->offload_state;
-}
-
-static inline struct lx_stream *lx_fp_stream_of(const struct lx_sock_conn *conn)
-{
-	return lx_fastpath_stream(lx_fp_of(conn)->fastpath, conn->stream);
+	return lx_fastpath_stream(conn->fp->fastpath, conn->stream);
 }
 
 static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
@@ -145,42 +185,76 @@ static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
 }
 
-/* ---- fastpath.c */
+/* ---- what several ask ---- */
 
 /*
  * Whether the kernel may forward messages that come or go by an NI: it is not switched off, and
  * the programs are on its interface.
  */
-bool lx_fp_on(const struct lx_fp *fp, const struct lx_sock_net *net);
+static inline bool lx_fp_on(const struct lx_fp *fp, const struct lx_ni *ni, unsigned int ifindex)
+{
+	return lx_sock_offload_ni_on(ni) && !lx_sock_offload_is_leaving(fp->offload) &&
+	       lx_fastpath_is_attached(fp->fastpath, ifindex);
+}
+
+static inline bool lx_fp_conn_on(const struct lx_fp_conn *conn)
+{
+	return lx_fp_on(conn->fp, conn->facts.ni, conn->facts.ifindex);
+}
 
 /* A round through a table that takes several ticks; at most so long for each entry. */
 #define LX_FP_ROUND_TICKS 20
+/* So many entries are looked at with a tick, and a part of those beyond. */
+#define LX_FP_ROUND_MIN 64
 
 /*
  * The next entry of a round; -1: this tick has done its part. @left: 0 at the beginning of a
  * tick; @at: kept from tick to tick.
  */
-int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at,
-		unsigned int *left);
+static inline int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, unsigned int *at,
+			      unsigned int *left)
+{
+	int i;
+
+	if (!*left)
+		*left = LX_FP_ROUND_MIN + lx_fastpath_used(fp->fastpath, table) / LX_FP_ROUND_TICKS;
+	i = --*left ? lx_fastpath_next(fp->fastpath, table, *at) : -1;
+	/* At the end of the table it is the next tick that begins anew. */
+	if (i >= 0 || *left)
+		*at = i + 1;
+	return i;
+}
+
+/* ---- conn.c */
+
+/* What is kept of a connection, made if need be. NULL: no memory. */
+struct lx_fp_conn *lx_fp_conn_obtain(struct lx_fp *fp, struct lx_sock_conn *sock_conn);
+/* It is neither a stream nor a lane. */
+void lx_fp_conn_free(struct lx_fp_conn *conn);
+/* Those of a neighbour: the first, and (@conn) the one behind another. NULL: no more. */
+struct lx_fp_conn *lx_fp_conn_next(const struct lx_fp_neighbour *peer,
+				   const struct lx_fp_conn *conn);
+/* Has all connections of a neighbour kept. -ENOMEM */
+int lx_fp_conn_obtain_all(struct lx_fp *fp, const struct lx_fp_neighbour *peer);
 
 /* ---- peer.c; the first three: ops (offload.h) */
 
 /* What follows can take a lane there. */
-void lx_fp_learn(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst,
+void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_nid *dst,
 		 bool is_router);
 /* What was learned may not be true any more. */
 void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net);
-void lx_fp_peer_gone(void *state, struct lx_sock_peer *peer);
+void lx_fp_peer_gone(void *state, struct lx_sock_peer *sock_peer);
 
 void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16]);
-void lx_fp_key_of(struct lx_sock_conn *conn, struct lx_flow_key *ret_key);
-uint8_t lx_fp_tos_of(const struct lx_sock_conn *conn);
+void lx_fp_key_of(struct lx_fp_conn *conn, struct lx_flow_key *ret_key);
+uint8_t lx_fp_tos_of(const struct lx_fp_conn *conn);
 /* Bytes of payload in the largest segment that gets to the peer; its own are as large, mostly. */
-uint16_t lx_fp_mss_of(const struct lx_sock_conn *conn);
+uint16_t lx_fp_mss_of(const struct lx_fp_conn *conn);
 /* Has the core and the programs take the same credits; again when a peer was made anew. */
-void lx_fp_peer_share(struct lx_fp *fp, struct lx_sock_peer *peer);
+void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer);
 /* The index of a peer's hop, made if need be; -EAGAIN, -ENOSPC. */
-int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *peer);
+int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer);
 /* Messages for a NID of this node stay here, and order does not matter to them. */
 void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst);
 struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid);
@@ -189,13 +263,14 @@ int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream);
 
 /* ---- stream.c; the first two: ops */
 
-bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len);
-bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *conn);
+bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
+		   size_t len);
+bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *sock_conn);
 
 /* Any number; false: there is no such stream, or its connection is being closed. */
 static inline bool lx_fp_stream_is_open(const struct lx_fp *fp, uint32_t index)
 {
-	const struct lx_sock_conn *conn = index < LX_STREAMS_MAX ? fp->stream[index].conn : NULL;
+	const struct lx_fp_conn *conn = index < LX_STREAMS_MAX ? fp->stream[index].conn : NULL;
 
 	return conn && !conn->closing;
 }
@@ -209,7 +284,7 @@ static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int ind
 	if (state->conn->no_stream)
 		return true;
 	return s->state == LX_STREAM_ON && !state->hold_ns && !state->quiet_barrier &&
-	       !(s->flags & (LX_STREAM_HOLD | LX_STREAM_STOP)) && !state->conn->rx.waits;
+	       !(s->flags & (LX_STREAM_HOLD | LX_STREAM_STOP)) && !state->conn->waits;
 }
 
 /* Something has happened: it is looked at with each tick for a while. */
@@ -221,10 +296,14 @@ static inline void lx_fp_stream_wake(struct lx_fp *fp, unsigned int index)
 /* All streams for which something is going on; finds out now and then whether that is so. */
 void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now);
 /* The connection is being closed. */
-void lx_fp_stream_closing(struct lx_fp *fp, struct lx_sock_conn *conn);
+void lx_fp_stream_closing(struct lx_fp *fp, struct lx_fp_conn *conn);
 
 /* Socket position up to which everything has been read and dealt with. */
-uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn);
+static inline uint64_t lx_fp_pos_now(const struct lx_fp_conn *conn,
+				     const struct lx_sock_conn_rx *rx)
+{
+	return conn->fp->stream[conn->stream].pos_offset + rx->consumed;
+}
 
 /* ---- source.c */
 
@@ -232,10 +311,10 @@ uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn);
  * lx_fp_stream_take - take a stream for a connection, if its host may have one more
  * Idle ones go if there are no others. Returns the index, -EAGAIN: soon, -ENOSPC, -ENOMEM.
  */
-int lx_fp_stream_take(struct lx_fp *fp, const struct lx_sock_conn *conn,
+int lx_fp_stream_take(struct lx_fp *fp, const struct lx_fp_conn *conn,
 		      struct lx_fp_source **ret_source);
 /* A connection is no stream any more; its entry is given back with a later tick. */
-void lx_fp_stream_gone(struct lx_fp *fp, struct lx_sock_conn *conn);
+void lx_fp_stream_gone(struct lx_fp *fp, struct lx_fp_conn *conn);
 /* A host has one less. */
 void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source);
 
@@ -251,7 +330,9 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 /* ---- stall.c */
 
 /* The stream's connection is being closed (conn->error): lanes that it is in a message on, too. */
-void lx_fp_stream_leave(struct lx_fp *fp, struct lx_sock_conn *conn);
+void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn);
+/* Credits of a run that will not end by itself. */
+void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane);
 /* A lane whose stream has ended is given up: what was sent on it has not all arrived. */
 void lx_fp_lane_left(struct lx_fp *fp, unsigned int index);
 /* Closes the sender, or the next hop, of a message that stands still for too long. */
@@ -262,32 +343,26 @@ uint64_t lx_fp_offender_until(struct lx_fp *fp, const uint8_t addr[16]);
 /* ---- count.c; the first one: op */
 
 void lx_fp_count(void *state, const struct lx_ni *ni);
-void lx_fp_count_conn(struct lx_fp *fp, struct lx_sock_conn *conn);
+void lx_fp_count_conn(struct lx_fp *fp, struct lx_fp_conn *conn);
 
 /* ---- lane.c */
 
 /* Whether a connection is a lane, on which socklnd must not send. */
-static inline bool lx_fp_is_lane(const struct lx_sock_conn *conn)
+static inline bool lx_fp_is_lane(const struct lx_fp_conn *conn)
 {
-	return conn->lane >= 0 && conn->lane_state != LX_SOCK_LANE_BACK;
+	return conn->lane >= 0 && conn->lane_state != LX_FP_LANE_BACK;
 }
 
 /* Makes lanes of a next hop's connections that can be; takes back those that are wanted. */
-void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_sock_peer *peer, uint64_t now);
+void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now);
 void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index);
-void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane);
-/*
- * Its stream has ended. Returns whether the lane can be used again when what was sent on it
- * is acknowledged; false: it ends in the middle of a message.
- */
-bool lx_fp_lane_leave(struct lx_fp *fp, struct lx_lane *lane);
 /*
  * Some more lanes: those of streams that have ended are closed if that takes too long, others
  * are measured, and those of connections that are gone can be used again when no extent refers to
  * them any more.
  */
 void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now);
-void lx_fp_lane_closing(struct lx_fp *fp, struct lx_sock_conn *conn);
-void lx_fp_lane_gone(struct lx_fp *fp, struct lx_sock_conn *conn);
+void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn);
+void lx_fp_lane_gone(struct lx_fp *fp, struct lx_fp_conn *conn);
 
 #endif

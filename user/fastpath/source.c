@@ -48,7 +48,7 @@ void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source)
 	free(source);
 }
 
-void lx_fp_stream_gone(struct lx_fp *fp, struct lx_sock_conn *conn)
+void lx_fp_stream_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_fp_stream *state = &fp->stream[conn->stream];
 	struct lx_stream *s = lx_fp_stream_of(conn);
@@ -95,7 +95,7 @@ static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t 
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
 		struct lx_fp_stream *state = &fp->stream[i];
-		struct lx_sock_conn *conn = state->conn;
+		struct lx_fp_conn *conn = state->conn;
 
 		if (!conn || conn->closing || (source && state->source != source) ||
 		    !is_idle(fp, i, now) || !stream_end(lx_fp_stream_of(conn)))
@@ -113,12 +113,12 @@ static void tell_full(struct lx_fp *fp)
 	if (!fp->full)
 		lx_warn("streams=%lld reason=\"all of them are in use\" action=\"further "
 			"connections are served without the kernel\" next=\"tunable fastpath_streams\"",
-			(long long)lx_sock_tun.fastpath_streams);
+			(long long)lx_sock_offload_streams());
 	fp->full = true;
 }
 
 static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
-		       const struct lx_sock_conn *conn)
+		       const struct lx_fp_conn *conn)
 {
 	unsigned int missed;
 
@@ -127,7 +127,7 @@ static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
 		lx_warn("nid=%s address=%s streams=%u reason=\"this host has its share of them\" "
 			"action=\"its further connections are served without the kernel\" "
 			"next=\"tunable fastpath_streams\"",
-			lx_nid_str(&conn->peer->id.nid), lx_addr_str(&conn->remote),
+			lx_nid_str(&conn->facts.nid), lx_addr_str(&conn->facts.remote),
 			source->n_streams - 1);
 }
 
@@ -142,9 +142,9 @@ static void make_room(struct lx_fp *fp, const struct lx_fp_source *source, uint6
 	evict(fp, source, now);
 }
 
-static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_sock_conn *conn)
+static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_fp_conn *conn)
 {
-	unsigned int limit = lx_sock_tun.fastpath_streams;
+	unsigned int limit = lx_sock_offload_streams();
 	int index;
 
 	if (source->n_streams > SHARE(limit))
@@ -161,14 +161,14 @@ static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_s
 	return index;
 }
 
-int lx_fp_stream_take(struct lx_fp *fp, const struct lx_sock_conn *conn,
+int lx_fp_stream_take(struct lx_fp *fp, const struct lx_fp_conn *conn,
 		      struct lx_fp_source **ret_source)
 {
 	struct lx_fp_source *source;
 	uint8_t addr[16];
 	int index;
 
-	lx_fp_addr_of(&conn->remote, addr);
+	lx_fp_addr_of(&conn->facts.remote, addr);
 	source = source_obtain(fp, addr);
 	if (!source)
 		return -ENOMEM;

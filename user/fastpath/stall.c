@@ -80,7 +80,7 @@ static void keep_off_lanes(struct lx_fp *fp, const uint8_t addr[16], uint64_t un
 }
 
 static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
-		  const struct lx_sock_conn *lane, uint64_t now)
+		  const struct lx_fp_conn *lane, uint64_t now)
 {
 	uint64_t pause_ns = offend(fp, sender->addr, now);
 
@@ -88,7 +88,7 @@ static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
 	lx_warn("nid=%s next_hop=%s reason=\"it left a message unfinished on the fast path\" "
 		"action=\"its connection to the next hop is reset, which may close all of ours; "
 		"no fast path for this sender for %llu s\"",
-		lx_nid_str(&sender->nid), lx_nid_str(&lane->peer->id.nid),
+		lx_nid_str(&sender->nid), lx_nid_str(&lane->facts.nid),
 		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
 }
 
@@ -111,6 +111,29 @@ static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane
 	       lane->acks == run->acks;
 }
 
+/* ---- credits ------------------------------------------------------------------------- */
+
+/* As the programs do (bpf/lane.h). */
+static void credit_give(struct lx_credit *credit)
+{
+	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
+	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Credits of a run that will not end by itself. */
+void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane)
+{
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, lx_fp_lane_owner(lane));
+	struct lx_fp_peer *from = s ? lx_fastpath_peer(fp->fastpath, s->peer) : NULL;
+	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
+
+	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
+		return;
+	credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
+	if (from)
+		credit_give(&from->rtr);
+}
+
 /* ---- streams that end --------------------------------------------------------------- */
 
 /* What we end ourselves is nobody's fault. */
@@ -119,28 +142,41 @@ static bool is_ours(int error)
 	return error == -ESHUTDOWN || error == -ECONNABORTED;
 }
 
-static void sender_of(const struct lx_sock_conn *conn, struct lx_fp_sender *ret_sender)
+static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_sender)
 {
-	ret_sender->nid = conn->peer->id.nid;
+	ret_sender->nid = conn->facts.nid;
 	memcpy(ret_sender->addr, lx_fp_stream_of(conn)->key.remote, sizeof(ret_sender->addr));
 }
 
+/*
+ * Returns whether the lane can be used again when what was sent on it is acknowledged; false: it
+ * ends in the middle of a message.
+ */
+static bool lane_end_run(struct lx_fp *fp, struct lx_lane *lane)
+{
+	if ((uint32_t)lane->word != (uint32_t)lane->sent)
+		return false;
+	lx_fp_lane_drop_credits(fp, lane);
+	__atomic_fetch_or(&lane->word, (uint64_t)LX_LANE_OWNER << 32, __ATOMIC_ACQ_REL);
+	return true;
+}
+
 /* What the stream has begun on this lane and not ended will never be: the next hop must drop it. */
-static void lane_leave(struct lx_fp *fp, struct lx_sock_conn *conn, unsigned int index)
+static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int index)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t now = lx_sock_now();
 
 	sender_of(conn, &run->left_by);
-	if (lx_fp_lane_leave(fp, lane))
+	if (lane_end_run(fp, lane))
 		return;
-	if (!is_ours(conn->error) && !next_hop_is_silent(run, lane, now))
+	if (!is_ours(lx_sock_conn_error(conn->conn)) && !next_hop_is_silent(run, lane, now))
 		blame(fp, &run->left_by, fp->lane[index], now);
-	lx_sock_conn_close(fp->lane[index], -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
+	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 }
 
-void lx_fp_stream_leave(struct lx_fp *fp, struct lx_sock_conn *conn)
+void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
 		const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, i);
@@ -163,18 +199,18 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 /* ---- messages that stand still ------------------------------------------------------- */
 
 /* Sooner than neighbours with the same timeout would. */
-static uint64_t deadline_ns(const struct lx_sock_conn *lane)
+static uint64_t deadline_ns(const struct lx_fp_conn *lane)
 {
-	return lx_sock_net_timeout_ns(lane->net) / 4 * 3;
+	return lx_sock_conn_timeout_ns(lane->conn) / 4 * 3;
 }
 
-static void stalled(struct lx_sock_conn *conn, const char *what, uint64_t ns)
+static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
 {
 	char reason[96];
 
 	snprintf(reason, sizeof(reason), "%s for %llu s", what,
 		 (unsigned long long)(ns / LX_SOCK_SECOND));
-	lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+	lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 }
 
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)

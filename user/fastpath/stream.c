@@ -19,27 +19,29 @@
 #define GONE_NS (50 * LX_SOCK_MSEC)
 
 /* Bytes of the connection's socket that have been dealt with, from its beginning. */
-static int find_offset(struct lx_sock_conn *conn, uint64_t *ret_offset)
+static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset)
 {
 	struct lx_tcpinfo before, after;
+	struct lx_sock_conn_rx rx;
 	int waiting, r;
 
 	do {
-		r = lx_tcpinfo_read(conn->fd, &before);
-		if (!r && ioctl(conn->fd, SIOCINQ, &waiting))
+		r = lx_tcpinfo_read(conn->facts.fd, &before);
+		if (!r && ioctl(conn->facts.fd, SIOCINQ, &waiting))
 			r = -errno;
 		if (!r)
-			r = lx_tcpinfo_read(conn->fd, &after);
+			r = lx_tcpinfo_read(conn->facts.fd, &after);
 	} while (!r && before.received != after.received);
 	/* What this turn of the loop has read already, but has not come to. */
-	*ret_offset = before.received - waiting - conn->rx.prefetched - conn->rx.consumed;
+	lx_sock_conn_rx(conn->conn, &rx);
+	*ret_offset = before.received - waiting - rx.prefetched - rx.consumed;
 	return r;
 }
 
 /* Has the programs look at what comes in, but for now pass it up. */
-static int stream_begin(struct lx_sock_conn *conn, int index, int next_hop)
+static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 {
-	struct lx_fp *fp = lx_fp_of(conn);
+	struct lx_fp *fp = conn->fp;
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	struct lx_fp_stream *state = &fp->stream[index];
 	int r;
@@ -49,12 +51,12 @@ static int stream_begin(struct lx_sock_conn *conn, int index, int next_hop)
 	r = find_offset(conn, &state->pos_offset);
 	if (r)
 		return r;
-	s->version = conn->version;
-	s->family = conn->remote.sa.sa_family;
-	s->flip = conn->flip;
+	s->version = conn->facts.version;
+	s->family = conn->facts.remote.sa.sa_family;
+	s->flip = conn->facts.flip;
 	s->peer = next_hop;
-	s->ifindex = conn->net->netif.index;
-	s->net = conn->net->ni->net;
+	s->ifindex = conn->facts.ifindex;
+	s->net = conn->facts.ni->net;
 	s->mss = lx_fp_mss_of(conn);
 	s->tos = lx_fp_tos_of(conn);
 	lx_fp_key_of(conn, &s->key);
@@ -69,9 +71,9 @@ static int stream_begin(struct lx_sock_conn *conn, int index, int next_hop)
 	return r == -EOPNOTSUPP ? 0 : r; /* then it is shown, with the reason */
 }
 
-static void stream_add(struct lx_sock_conn *conn)
+static void stream_add(struct lx_fp_conn *conn)
 {
-	struct lx_fp *fp = lx_fp_of(conn);
+	struct lx_fp *fp = conn->fp;
 	struct lx_fp_source *source;
 	int index = lx_fp_stream_take(fp, conn, &source), peer;
 	struct lx_fp_stream *state;
@@ -79,7 +81,7 @@ static void stream_add(struct lx_sock_conn *conn)
 
 	if (index < 0)
 		return;
-	peer = lx_fp_peer_obtain(fp, conn->peer);
+	peer = lx_fp_peer_obtain(fp, conn->facts.peer);
 	if (peer < 0 || stream_begin(conn, index, peer)) {
 		lx_fp_source_put(fp, source);
 		lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
@@ -98,13 +100,13 @@ static void stream_add(struct lx_sock_conn *conn)
 	conn->stream = index;
 }
 
-static bool may_stream(const struct lx_fp *fp, const struct lx_sock_conn *conn, const struct lx_hdr *hdr)
+static bool may_stream(const struct lx_fp_conn *conn, const struct lx_hdr *hdr)
 {
-	if (!lx_fp_on(fp, conn->net) || conn->no_stream || conn->lane >= 0 ||
-	    conn->version < LX_SOCK_V2 || conn->loopback || conn->net->netif.loopback ||
-	    conn->rx.userspace)
+	if (!lx_fp_conn_on(conn) || conn->no_stream || conn->lane >= 0 ||
+	    conn->facts.version < LX_SOCK_V2 || conn->facts.loopback || conn->facts.ni_loopback ||
+	    conn->facts.userspace)
 		return false;
-	return !lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid);
 }
 
 /* Whether a message on a lane is done with: it has arrived, or never will. */
@@ -141,20 +143,19 @@ static bool lanes_are_done(struct lx_fp *fp, struct lx_stream *s, uint64_t pos)
 	return true;
 }
 
-uint64_t lx_fp_pos_now(const struct lx_sock_conn *conn)
+bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *sock_conn)
 {
-	return lx_fp_of(conn)->stream[conn->stream].pos_offset + conn->rx.consumed;
-}
+	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
 
-bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *conn)
-{
-	if (conn->stream < 0)
+	if (!conn)
 		return true;
-	return lanes_are_done(state, lx_fp_stream_of(conn), conn->rx.wait_pos);
+	conn->waits = conn->stream >= 0 &&
+		      !lanes_are_done(state, lx_fp_stream_of(conn), conn->wait_pos);
+	return !conn->waits;
 }
 
 /* Tells the programs where the next message begins. */
-static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uint64_t boundary)
+static void publish_boundary(struct lx_fp_conn *conn, struct lx_stream *s, uint64_t boundary)
 {
 	uint64_t stream_pos;
 
@@ -164,14 +165,14 @@ static void publish_boundary(struct lx_sock_conn *conn, struct lx_stream *s, uin
 	/* The sender may have come to the end of what it was allowed. */
 	stream_pos = boundary + s->diverted;
 	if (stream_pos >= s->unframed_high || s->advertised_edge <= stream_pos)
-		lx_fastpath_poke_ack(lx_fp_of(conn)->fastpath, conn->stream);
+		lx_fastpath_poke_ack(conn->fp->fastpath, conn->stream);
 }
 
 /* What would go back to its sender never gets a lane, so it is no reason to wait for one. */
-static void note_next_hop(struct lx_sock_conn *conn, int next_hop)
+static void note_next_hop(struct lx_fp_conn *conn, int next_hop)
 {
-	struct lx_fastpath *fastpath = lx_fp_of(conn)->fastpath;
-	struct lx_fp_stream *state = &lx_fp_of(conn)->stream[conn->stream];
+	struct lx_fastpath *fastpath = conn->fp->fastpath;
+	struct lx_fp_stream *state = &conn->fp->stream[conn->stream];
 
 	if (next_hop < 0 ||
 	    lx_fp_peer_is_back(lx_fastpath_peer(fastpath, next_hop),
@@ -181,8 +182,11 @@ static void note_next_hop(struct lx_sock_conn *conn, int next_hop)
 	state->next_hop = next_hop;
 }
 
-bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *hdr, size_t len)
+bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
+		   size_t len)
 {
+	struct lx_fp_conn *conn = lx_fp_conn_obtain(state, sock_conn);
+	struct lx_sock_conn_rx rx;
 	struct lx_fp *fp = state;
 	const struct lx_fp_dest *dest;
 	struct lx_stream *s;
@@ -190,8 +194,10 @@ bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *
 	bool ours;
 	int next_hop;
 
+	if (!conn)
+		return true;
 	if (conn->stream < 0) {
-		if (!hdr || !may_stream(fp, conn, hdr))
+		if (!hdr || !may_stream(conn, hdr))
 			return true;
 		stream_add(conn);
 		if (conn->stream < 0)
@@ -199,9 +205,10 @@ bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *
 	}
 	s = lx_fp_stream_of(conn);
 	lx_fp_stream_wake(fp, conn->stream);
-	start = lx_fp_pos_now(conn) - conn->rx.have;
+	lx_sock_conn_rx(sock_conn, &rx);
+	start = lx_fp_pos_now(conn, &rx) - rx.have;
 	publish_boundary(conn, s, start + len);
-	ours = hdr && lx_sock_net_lookup(conn->host, &hdr->dst_nid);
+	ours = hdr && lx_sock_offload_is_local(fp->host, &hdr->dst_nid);
 	if (ours)
 		lx_fp_learn_local(fp, &hdr->dst_nid);
 	dest = hdr ? lx_fp_dest_lookup(fp, &hdr->dst_nid) : NULL;
@@ -210,8 +217,9 @@ bool lx_fp_message(void *state, struct lx_sock_conn *conn, const struct lx_hdr *
 	/* Order is that of messages to one node: with what goes elsewhere, ours have none. */
 	if (!hdr || ours || s->state != LX_STREAM_ON)
 		return true;
-	conn->rx.wait_pos = start;
-	return lanes_are_done(fp, s, start);
+	conn->wait_pos = start;
+	conn->waits = !lanes_are_done(fp, s, start);
+	return !conn->waits;
 }
 
 /* ---- time ---------------------------------------------------------------------------- */
@@ -231,7 +239,7 @@ static void look(struct lx_fp *fp, uint64_t now)
 		if (!state->conn || state->conn->closing)
 			continue;
 		/* Also those whose NI was switched on or off. */
-		if (lx_fp_on(fp, state->conn->net) == !!(s->flags & LX_STREAM_NO_LANES))
+		if (lx_fp_conn_on(state->conn) == !!(s->flags & LX_STREAM_NO_LANES))
 			lx_fp_stream_wake(fp, i);
 		if (s->packets == state->packets_seen)
 			continue;
@@ -254,11 +262,11 @@ static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 
 void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
 {
-	bool switched = fp->was_on != lx_sock_tun.fastpath;
+	bool switched = fp->was_on != lx_sock_offload_on();
 
 	lx_fp_barrier_tick(fp);
 	fp->n_changing = 0;
-	fp->was_on = lx_sock_tun.fastpath;
+	fp->was_on = lx_sock_offload_on();
 	if (now >= fp->look_ns + LOOK_NS)
 		look(fp, now);
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
@@ -270,12 +278,13 @@ void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
 
 /* ---- its connection ends ------------------------------------------------------------- */
 
-void lx_fp_stream_closing(struct lx_fp *fp, struct lx_sock_conn *conn)
+void lx_fp_stream_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_stream *s = lx_fp_stream_of(conn);
 
 	s->flags |= LX_STREAM_NO_LANES;
 	lx_fp_count_conn(fp, conn);
 	lx_fp_stream_leave(fp, conn);
-	conn->reset = conn->reset || s->diverted;
+	if (s->diverted)
+		lx_sock_conn_set_reset(conn->conn);
 }

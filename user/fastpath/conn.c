@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What is kept of connections: made when something is to be kept, until they are closed. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+struct lx_fp_conn *lx_fp_conn_obtain(struct lx_fp *fp, struct lx_sock_conn *sock_conn)
+{
+	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
+
+	if (conn)
+		return conn;
+	conn = calloc(1, sizeof(*conn));
+	if (!conn)
+		return NULL;
+	conn->fp = fp;
+	conn->conn = sock_conn;
+	conn->stream = conn->lane = -1;
+	lx_sock_conn_facts(sock_conn, &conn->facts);
+	lx_list_append(&fp->conns, &conn->link);
+	lx_sock_conn_set_state(sock_conn, conn);
+	return conn;
+}
+
+void lx_fp_conn_free(struct lx_fp_conn *conn)
+{
+	lx_sock_conn_reserve(conn->conn, false);
+	lx_sock_conn_set_state(conn->conn, NULL);
+	lx_list_del(&conn->link);
+	free(conn);
+}
+
+struct lx_fp_conn *lx_fp_conn_next(const struct lx_fp_neighbour *peer,
+				   const struct lx_fp_conn *conn)
+{
+	struct lx_sock_conn *next = lx_sock_peer_conn(peer->peer, conn ? conn->conn : NULL);
+
+	while (next && !lx_sock_conn_state(next))
+		next = lx_sock_peer_conn(peer->peer, next);
+	return next ? lx_sock_conn_state(next) : NULL;
+}
+
+int lx_fp_conn_obtain_all(struct lx_fp *fp, const struct lx_fp_neighbour *peer)
+{
+	struct lx_sock_conn *next = NULL;
+
+	while ((next = lx_sock_peer_conn(peer->peer, next))) {
+		if (!lx_fp_conn_obtain(fp, next))
+			return -ENOMEM;
+	}
+	return 0;
+}
