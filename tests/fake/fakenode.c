@@ -431,7 +431,9 @@ int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 {
 	if (node->s.routing.state != LX_ROUTING_OFF)
 		lx_info("fakenode=\"stopped routing\" limit_ms=%u", limit_ms);
+	pthread_mutex_lock(&lock);
 	node->s.routing.state = LX_ROUTING_OFF;
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
@@ -469,7 +471,9 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 
 void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info)
 {
+	pthread_mutex_lock(&lock);
 	*ret_info = node->s.routing;
+	pthread_mutex_unlock(&lock);
 }
 
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)

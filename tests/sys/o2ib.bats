@@ -43,5 +43,5 @@ teardown() {
 	[[ $output == *peer_credits_hiw* ]]
 	echo 'tunables: { o2ib: { service: 0 } }' >"$DIR/bad.yaml"
 	run ! on a "$LNETX_BIN/lnetxd" -t -c "$DIR/bad.yaml"
-	[[ $output == *"o2ib.service"* ]]
+	[[ $output == *"o2ib: service: "* ]]
 }
