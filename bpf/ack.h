@@ -10,7 +10,8 @@
  *
  * The window is what our socket would take if everything still to come went to it,
  * since a message is given to a lane only if the next hop takes all of it; and no
- * more than LX_WINDOW_AHEAD beyond what is framed. It never shrinks.
+ * more than LX_WINDOW_AHEAD beyond what is framed, or for a sender that is far away,
+ * than the lane's window. It never shrinks.
  */
 #ifndef LX_BPF_ACK_H
 #define LX_BPF_ACK_H
@@ -141,19 +142,51 @@ LX_INLINE __u64 lx_stop_window_edge(const struct lx_stream *s)
 	return lx_pos_max(s->parse_next, s->high) + s->mss;
 }
 
-LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s)
+/*
+ * How far a sender that is far away may go beyond what is framed: so that a message which
+ * begins there still fits on the stream's lane, however long it is. What does not fit goes to
+ * lane 0, and the stream with it for some time.
+ */
+LX_INLINE __u64 lx_far_ahead(const struct lx_stream *s, __u32 index)
 {
-	if (s->flags & LX_STREAM_HOLD)
-		return lx_held_window_edge(s);
-	return s->flags & LX_STREAM_STOP ? lx_stop_window_edge(s) : s->parse_next + LX_WINDOW_AHEAD;
+	const struct lx_lane *lane = lx_lane_at(s->lane);
+	__u64 word;
+	__s64 room;
+
+	if (!lane || lane->state != LX_LANE_LIVE)
+		return LX_WINDOW_AHEAD;
+	word = lane->word;
+	if (lx_lane_owner(word) != index)
+		return LX_WINDOW_AHEAD;
+	room = lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) -
+	       (LX_PAYLOAD_MAX + lx_overhead(s->version));
+	return room > (__s64)LX_WINDOW_AHEAD ? (__u64)room : LX_WINDOW_AHEAD;
 }
 
-LX_INLINE void lx_window_edge_update(struct lx_stream *s)
+/* @window_edge: that of our socket. */
+LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s, __u32 index, __u64 window_edge)
+{
+	__u64 ahead = LX_WINDOW_AHEAD;
+
+	if (s->flags & LX_STREAM_HOLD)
+		return lx_pos_min(window_edge, lx_held_window_edge(s));
+	if (s->flags & LX_STREAM_STOP)
+		return lx_pos_min(window_edge, lx_stop_window_edge(s));
+	if (s->flags & LX_STREAM_FAR) {
+		/* What comes goes to our socket, for order's sake. */
+		if (lx_pos_before(s->slowpath_done, s->slowpath_last))
+			return window_edge;
+		ahead = lx_far_ahead(s, index);
+	}
+	return lx_pos_min(window_edge, s->parse_next + ahead);
+}
+
+LX_INLINE void lx_window_edge_update(struct lx_stream *s, __u32 index)
 {
 	__u64 window_edge = s->socket_window_edge + s->diverted;
 
 	if (!s->unframed)
-		window_edge = lx_pos_min(window_edge, lx_framed_window_edge(s));
+		window_edge = lx_framed_window_edge(s, index, window_edge);
 	else if (!s->broken && !(s->flags & LX_STREAM_NO_LANES))
 		window_edge =
 			lx_pos_min(window_edge, s->boundary + s->diverted + LX_UNFRAMED_AHEAD);
@@ -302,7 +335,7 @@ static long lx_ack_build_once(__u32 i, void *arg)
 	prefix.tail = sacking.tail = LX_ACQUIRE(&s->tail);
 	bpf_loop(LX_STREAM_EXTENTS, lx_prefix_one, &prefix, 0);
 	lx_cookies_tell(s, c->index);
-	lx_window_edge_update(s);
+	lx_window_edge_update(s, c->index);
 	if (s->acked != s->advertised_ack || s->head == prefix.tail)
 		s->progress_ns = c->now_ns;
 	c->adv->n_sack = 0;

@@ -219,6 +219,7 @@ enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
 	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its message */
 	LX_STREAM_STOP = 4,     /* let it stop briefly where each large message ends */
+	LX_STREAM_FAR = 8,      /* the sender is far away: it may send what the lane takes */
 };
 
 /* Why the daemon has a stream to itself for a while; LX_STREAM_NO_LANES is set, too. */

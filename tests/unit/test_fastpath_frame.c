@@ -236,6 +236,106 @@ static void sampled(void **state)
 	dest.routed = 0;
 }
 
+/* ---- the window ------------------------------------------------------------------- */
+
+/* How far beyond what is framed the sender may go now. */
+static __s64 ahead(void)
+{
+	struct lx_advertised adv;
+
+	stream.force = 1;
+	assert_true(lx_ack_build(&stream, 0, 1, &adv) > 0);
+	return lx_pos_diff(adv.window_edge, stream.parse_next);
+}
+
+/* The beginning of a message of 1 MiB, which goes to the lane; its length. */
+static __u32 begin_message(void)
+{
+	char packet[200];
+	__u32 len = message(packet, MIB);
+	struct lx_segment seg = { .pos = stream.parse_next, .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+	__u64 messages = stream.lane_messages;
+
+	seg.end = seg.pos + sizeof(packet);
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.lane_messages, messages + 1);
+	return len;
+}
+
+/* A lane with room for so much, a socket that takes anything, and a sender that is far away. */
+static void far_world(__u64 lane_window)
+{
+	world(LX_SOCK_V3);
+	lane.window_edge = lane_window;
+	stream.socket_window_edge = GIB;
+	stream.flags = LX_STREAM_FAR;
+}
+
+static void window_near(void **state)
+{
+	far_world(64 * MIB);
+	stream.flags = 0;
+	begin_message();
+	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
+}
+
+/* So much that another message would fit the lane's window. */
+static void window_of_lane(void **state)
+{
+	__u32 len;
+
+	far_world(64 * MIB);
+	len = begin_message();
+	assert_int_equal(ahead(), 64 * MIB - 2 * len);
+	begin_message();
+	assert_int_equal(ahead(), 64 * MIB - 2 * len - len); /* it does not move back */
+	lane.window_edge += 16 * MIB; /* the next hop takes more */
+	assert_int_equal(ahead(), (64 + 16) * MIB - 3 * len);
+}
+
+/* However little the lane takes, so much: what does not fit goes to lane 0. */
+static void window_of_full_lane(void **state)
+{
+	far_world(MIB + (MIB >> 1));
+	assert_int_equal(ahead(), LX_WINDOW_AHEAD); /* no lane yet */
+	begin_message();
+	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
+}
+
+/* It is another's by now, or takes no message more. */
+static void window_of_lost_lane(void **state)
+{
+	far_world(64 * MIB);
+	begin_message();
+	lane.state = LX_LANE_DRAIN;
+	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
+	lane.state = LX_LANE_LIVE;
+	lane.word = 1ull << 32 | (__u32)lane.word;
+	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
+}
+
+/* What our socket would not take is not asked for, whatever the lane takes. */
+static void window_of_socket(void **state)
+{
+	far_world(64 * MIB);
+	stream.socket_window_edge = 3 * MIB;
+	begin_message();
+	assert_int_equal(ahead(), 3 * MIB); /* behind what went by the lane */
+}
+
+/* While all goes to our socket for order's sake, so far away, that is what bounds it. */
+static void window_of_order(void **state)
+{
+	far_world(MIB);
+	stream.slowpath_last = 1;
+	stream.socket_window_edge = 5 * MIB;
+	assert_int_equal(ahead(), 5 * MIB);
+	stream.flags |= LX_STREAM_HOLD;
+	stream.window_edge = 0;
+	assert_int_equal(ahead(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +343,12 @@ int main(void)
 		cmocka_unit_test(unframed_without_room),
 		cmocka_unit_test(way_back),
 		cmocka_unit_test(sampled),
+		cmocka_unit_test(window_near),
+		cmocka_unit_test(window_of_lane),
+		cmocka_unit_test(window_of_full_lane),
+		cmocka_unit_test(window_of_lost_lane),
+		cmocka_unit_test(window_of_socket),
+		cmocka_unit_test(window_of_order),
 	};
 
 	rnd_init();

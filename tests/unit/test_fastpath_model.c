@@ -758,6 +758,12 @@ static void policy(int who)
 	case 11:
 		s->flags &= ~LX_STREAM_STOP;
 		break;
+	case 14:
+		s->flags |= LX_STREAM_FAR;
+		break;
+	case 15:
+		s->flags &= ~LX_STREAM_FAR;
+		break;
 	case 12:
 		lane[rnd_below(LANES)].resegment_ns = now_ns;
 		break;

@@ -8,10 +8,18 @@
 #include "priv.h"
 
 #define TAKEOVER_NS (5 * LX_SOCK_MSEC)
-/* Held, a sender waits for no more than we still have of it: giving up gains little. */
+/*
+ * Held, a sender waits for no more than we still have of it: giving up gains little. From far
+ * away it needs some round trips to end its message.
+ */
 #define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
-/* In the middle of a message the sender does not stand still, unless it cannot end it. */
+#define HOLD_MAX_TRIPS 8
+/*
+ * In the middle of a message the sender does not stand still, unless it cannot end it: but
+ * for the time until it hears that it may.
+ */
 #define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
+#define HOLD_STUCK_TRIPS 2
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
 #define HOLD_WORTH 64
@@ -166,7 +174,20 @@ static bool hold_is_stuck(struct lx_fp *fp, unsigned int index, uint64_t now)
 	}
 	if (s->advertised_edge < s->parse_next)
 		lx_fastpath_poke_ack(fp->fastpath, index); /* to its end now? */
-	return now >= state->high_ns + HOLD_STUCK_NS;
+	return now >= state->high_ns + HOLD_STUCK_NS + HOLD_STUCK_TRIPS * state->far_ns;
+}
+
+/*
+ * Whether a sender that is held has waited for too long. One that is far away first uses up the
+ * window that it had been told of, and waits for nothing meanwhile.
+ */
+static bool hold_is_over(struct lx_fp_stream *state, const struct lx_stream *s, uint64_t now)
+{
+	if (state->far_ns && s->high != state->high_held) {
+		state->high_held = s->high;
+		state->hold_ns = now;
+	}
+	return now >= state->hold_ns + HOLD_MAX_NS + HOLD_MAX_TRIPS * state->far_ns;
 }
 
 /* Messages went our way for nothing but the order: find a moment to change over. */
@@ -180,7 +201,7 @@ static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 	state->order_seen = order;
 	publish_slowpath_done(fp, state, s);
 	if (state->hold_ns && ((!s->unframed && s->slowpath_last <= s->slowpath_done) ||
-			       now >= state->hold_ns + HOLD_MAX_NS ||
+			       hold_is_over(state, s, now) ||
 			       hold_is_stuck(fp, index, now)))
 		release(fp, index);
 	else if (!state->hold_ns && asked && pays(state, s) &&

@@ -76,6 +76,8 @@ struct lx_fp_source {
 	uint64_t evicted_ns;  /* when its idle ones were last looked for */
 };
 
+struct lx_tcpinfo;
+
 struct lx_fp_stream {
 	struct lx_fp_conn *conn;   /* NULL: it is not used, or not any more */
 	uint64_t gone_ns;          /* since then */
@@ -99,6 +101,8 @@ struct lx_fp_stream {
 	uint64_t sample_ns, sample_seen; /* when s->sample was raised; s->messages then */
 	uint64_t high_seen;        /* s->high, held, and since when */
 	uint64_t high_ns;
+	uint64_t high_held;        /* s->high, of a sender far away, when its hold began to count */
+	uint64_t far_ns;           /* round trip time of a sender that is far away; 0: it is not */
 	int next_hop;              /* where the last message of it went; -1: not known */
 	unsigned int next_hop_run; /* and so many before it, without another one between */
 	uint64_t quiet_pos;        /* everything before it had been sent on ... */
@@ -274,6 +278,11 @@ static inline bool lx_fp_stream_is_open(const struct lx_fp *fp, uint32_t index)
 
 	return conn && !conn->closing;
 }
+
+/* Whether a sender is so far away that the window bounds it. */
+bool lx_fp_is_far(const struct lx_tcpinfo *info);
+/* Whether our socket's window is as large as it has to be for the stream. */
+bool lx_fp_window_is_open(const struct lx_tcpinfo *info);
 
 /* Whether nothing is going on that time would change. */
 static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int index)

@@ -17,6 +17,12 @@
 #define CALM_NS (500 * LX_SOCK_MSEC)
 /* A program that was at a stream when it ended is done with it by then. */
 #define GONE_NS (50 * LX_SOCK_MSEC)
+/* From further away a sender needs more than the programs offer to others (bpf/ack.h). */
+#define FAR_US 2000
+/* Then this has come, more than TCP needs to find out how large its window should be ... */
+#define FAR_BYTES (16ull << 20)
+/* ... and has made it larger than what the programs offer to others. */
+#define FAR_WINDOW (2u << 20)
 
 /* Bytes of the connection's socket that have been dealt with, from its beginning. */
 static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset)
@@ -38,19 +44,41 @@ static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset)
 	return r;
 }
 
+bool lx_fp_is_far(const struct lx_tcpinfo *info)
+{
+	return info->rtt_us >= FAR_US;
+}
+
+/*
+ * TCP makes a socket's window larger while the socket gets data, and with lanes ours gets none.
+ * Nearby the first window is enough; what comes from far away is ours until it is open.
+ */
+bool lx_fp_window_is_open(const struct lx_tcpinfo *info)
+{
+	return !lx_fp_is_far(info) ||
+	       (info->received >= FAR_BYTES && info->own_window >= FAR_WINDOW);
+}
+
 /* Has the programs look at what comes in, but for now pass it up. */
 static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 {
 	struct lx_fp *fp = conn->fp;
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_tcpinfo info;
 	int r;
 
 	memset(s, 0, sizeof(*s));
 	memset(state, 0, sizeof(*state));
 	r = find_offset(conn, &state->pos_offset);
+	if (!r)
+		r = lx_tcpinfo_read(conn->facts.fd, &info);
 	if (r)
 		return r;
+	if (lx_fp_is_far(&info)) {
+		s->flags = LX_STREAM_FAR;
+		state->far_ns = 1000ull * info.rtt_us;
+	}
 	s->version = conn->facts.version;
 	s->family = conn->facts.remote.sa.sa_family;
 	s->flip = conn->facts.flip;
@@ -102,11 +130,14 @@ static void stream_add(struct lx_fp_conn *conn)
 
 static bool may_stream(const struct lx_fp_conn *conn, const struct lx_hdr *hdr)
 {
+	struct lx_tcpinfo info;
+
 	if (!lx_fp_conn_on(conn) || conn->no_stream || conn->lane >= 0 ||
 	    conn->facts.version < LX_SOCK_V2 || conn->facts.loopback || conn->facts.ni_loopback ||
 	    conn->facts.userspace)
 		return false;
-	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid);
+	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid) &&
+	       !lx_tcpinfo_read(conn->facts.fd, &info) && lx_fp_window_is_open(&info);
 }
 
 /* Whether a message on a lane is done with: it has arrived, or never will. */

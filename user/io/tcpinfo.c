@@ -18,6 +18,8 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 		return -errno;
 	ret_info->received = info.tcpi_bytes_received;
 	ret_info->window = info.tcpi_snd_wnd;
+	ret_info->own_window = info.tcpi_rcv_ssthresh;
+	ret_info->rtt_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
 	return 0;
 }
 

@@ -8,6 +8,8 @@
 struct lx_tcpinfo {
 	uint64_t received; /* bytes of payload in order, read or not */
 	uint32_t window;   /* that the peer offers, bytes; 0 below Linux 5.4 */
+	uint32_t own_window; /* as large as ours may be now, bytes */
+	uint32_t rtt_us;   /* least round trip time of late; 0: not known */
 };
 
 /* Returns 0 or -errno. */
