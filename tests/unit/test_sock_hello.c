@@ -664,7 +664,8 @@ static void test_older_after_settling(void **state)
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	assert_true(fake_wait_conns(node, 0, 2000));
-	expect_warning("reset by peer");
+	/* Nobody has read the message: a reset, unless the end of another one is seen first. */
+	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 	reboots++;
 	out = fake_put(node, &id_low, 100);
 	decline_attempt(listener, LX_CTYPE_CONTROL, LX_SOCK_V3, LX_SOCK_V1);
