@@ -61,7 +61,7 @@ routes() {
 
 # routing_is ROUTER STATE
 routing_is() {
-	[ "$(lx "$1" routing show | awk 'NR == 1 { print $2 }')" = "$2" ]
+	[ "$(lx "$1" routing show | awk -F'[ ,]+' 'NR == 1 { print $2 }')" = "$2" ]
 }
 
 # silent ROUTER: no message is dropped by it
