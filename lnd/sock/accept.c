@@ -42,12 +42,9 @@ void lx_sock_accept_done(struct lx_sock_conn *conn)
 /* Addresses that look the same to it share their lines of the log. */
 static uint64_t key_of(const union lx_addr *addr)
 {
-	uint64_t half[2];
-
 	if (addr->sa.sa_family == AF_INET)
 		return addr->v4.sin_addr.s_addr;
-	memcpy(half, &addr->v6.sin6_addr, sizeof(half));
-	return half[0] * 0x9e3779b97f4a7c15ULL ^ half[1];
+	return lx_hash_bytes(&addr->v6.sin6_addr, sizeof(addr->v6.sin6_addr));
 }
 
 static bool refused(struct lx_sock_listener *listener, const union lx_addr *remote)

@@ -114,6 +114,17 @@ static inline struct lx_hash_node *lx_hash_next_(struct lx_hash_node *n)
 	     lx_n_ && (pos = lx_container_of(lx_n_, __typeof__(*pos), member), 1); \
 	     lx_n_ = lx_hash_next_(lx_n_))
 
+/* Of some bytes: FNV-1a. */
+static inline uint64_t lx_hash_bytes(const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3ULL;
+	return h;
+}
+
 /* Spreads the bits of a number over 32. */
 static inline uint32_t lx_hash_u64(uint64_t x)
 {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/hash.h"
 #include "resegment.h"
 
 #define MTU 65535
@@ -23,17 +24,15 @@
 
 /*
  * Instances may share a network namespace, and each finds again what it left there. A
- * name has no room for that of an instance: its hash (FNV-1a) has to do.
+ * name has no room for that of an instance: its hash has to do.
  */
 struct lx_resegment lx_resegment_names(const char *instance)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	char hash[NAME_DIGITS + 1] = "";
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = lx_hash_bytes(instance, strlen(instance));
 	struct lx_resegment pair;
 
-	for (const char *p = instance; *p; p++)
-		h = (h ^ (uint8_t)*p) * 0x100000001b3;
 	for (unsigned int i = 0; i < NAME_DIGITS; i++, h /= sizeof(digits) - 1)
 		hash[i] = digits[h % (sizeof(digits) - 1)];
 	snprintf(pair.in, sizeof(pair.in), "lnetx-seg%s0", hash);

@@ -15,13 +15,9 @@
 /* So often it is looked whether some can go. */
 #define EVICT_PAUSE_NS (100 * LX_SOCK_MSEC)
 
-static uint32_t addr_hash(const uint8_t addr[16])
+static uint64_t addr_hash(const uint8_t addr[16])
 {
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (int i = 0; i < 16; i++)
-		hash = (hash ^ addr[i]) * 16777619u;
-	return hash;
+	return lx_hash_bytes(addr, 16);
 }
 
 static struct lx_fp_source *source_obtain(struct lx_fp *fp, const uint8_t addr[16])
