@@ -5,26 +5,15 @@
 #include <linux/netlink.h>
 #include <linux/xfrm.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/explain.h"
 #include "../io/netif.h"
 #include "iface.h"
-
-__attribute__((format(printf, 4, 5))) static int say(char *reason, size_t size, int err,
-						     const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reason, size, fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 /* ---- IPsec ------------------------------------------------------------------------- */
 
@@ -71,17 +60,20 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 	unsigned int n;
 
 	if (is_ethernet < 0 && is_ethernet != -ENODEV)
-		return say(ret_reason, size, is_ethernet, "cannot look at %s: %s", ifname,
-			   strerror(-is_ethernet));
+		return lx_explain(ret_reason, size, is_ethernet, "cannot look at %s: %s", ifname,
+				  strerror(-is_ethernet));
 	if (is_ethernet != 1)
-		return say(ret_reason, size, -EAFNOSUPPORT, "%s is no Ethernet interface", ifname);
+		return lx_explain(ret_reason, size, -EAFNOSUPPORT, "%s is no Ethernet interface",
+				  ifname);
 	if (lx_netif_has_lro(ifname))
-		return say(ret_reason, size, -EOPNOTSUPP,
-			   "%s has large receive offload on; \"ethtool -K %s lro off\"", ifname, ifname);
+		return lx_explain(ret_reason, size, -EOPNOTSUPP,
+				  "%s has large receive offload on; \"ethtool -K %s lro off\"",
+				  ifname, ifname);
 	n = n_policies();
 	if (n)
-		return say(ret_reason, size, -EOPNOTSUPP,
-			   "there are %u IPsec policies (ip xfrm policy), which it would pass by", n);
+		return lx_explain(
+			ret_reason, size, -EOPNOTSUPP,
+			"there are %u IPsec policies (ip xfrm policy), which it would pass by", n);
 	return 0;
 }
 

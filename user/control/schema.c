@@ -13,6 +13,7 @@
 #include <internal/control.h>
 #include <lnetx/nid.h>
 
+#include "../base/explain.h"
 #include "schema.h"
 
 /* ---- integers of any width in a struct --------------------------------------------- */
@@ -267,17 +268,6 @@ const char *lx_schema_text(const struct nlattr *attr)
 	return len && memchr(text, '\0', len) == text + len - 1 ? text : NULL;
 }
 
-__attribute__((format(printf, 4, 5))) static int fail(char *text, size_t size, int error,
-						      const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, size, fmt, ap);
-	va_end(ap);
-	return error;
-}
-
 static void set_default(const struct lx_field *f, void *obj)
 {
 	char *p = (char *)obj + f->offset;
@@ -311,7 +301,7 @@ static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, c
 	int err = 0;
 
 	if (!value)
-		return fail(text, text_size, -EPROTO, "%s: not a text", f->key);
+		return lx_explain(text, text_size, -EPROTO, "%s: not a text", f->key);
 	/* "Any" is said by saying nothing. */
 	if (f->type == LX_FIELD_NID)
 		err = lx_nid_parse(value, p) || lx_nid_eq(p, &lx_nid_any) ? -EINVAL : 0;
@@ -322,7 +312,8 @@ static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, c
 	else
 		strcpy(p, value); /* fits: just checked */
 	if (err)
-		return fail(text, text_size, -EINVAL, "%s: cannot be \"%.80s\"", f->key, value);
+		return lx_explain(text, text_size, -EINVAL, "%s: cannot be \"%.80s\"", f->key,
+				  value);
 	return 0;
 }
 
@@ -332,13 +323,13 @@ static int get_int(const struct nlattr *a, const struct lx_field *f, void *p, ch
 	int64_t value;
 
 	if (mnl_attr_get_payload_len(a) != sizeof(value))
-		return fail(text, text_size, -EPROTO, "%s: not a number", f->key);
+		return lx_explain(text, text_size, -EPROTO, "%s: not a number", f->key);
 	value = (int64_t)mnl_attr_get_u64(a);
 	if (f->type == LX_FIELD_BOOL && (value == 0 || value == 1))
 		*(bool *)p = value;
 	else if (f->type == LX_FIELD_BOOL || store(p, f, value) < 0)
-		return fail(text, text_size, -EINVAL, "%s: %lld is out of range", f->key,
-			    (long long)value);
+		return lx_explain(text, text_size, -EINVAL, "%s: %lld is out of range", f->key,
+				  (long long)value);
 	return 0;
 }
 
@@ -353,7 +344,8 @@ static int get_list(const struct nlattr *list, const struct lx_field *f, void *o
 	*n = 0;
 	for_each_attr (a, mnl_attr_get_payload(list), (int)mnl_attr_get_payload_len(list), rest) {
 		if (*n == f->max)
-			return fail(text, text_size, -EINVAL, "%s: more than %u", f->key, f->max);
+			return lx_explain(text, text_size, -EINVAL, "%s: more than %u", f->key,
+					  f->max);
 		err = lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
 				    element, text, text_size);
 		if (err)
@@ -361,7 +353,7 @@ static int get_list(const struct nlattr *list, const struct lx_field *f, void *o
 		element += f->sub->size;
 		++*n;
 	}
-	return rest > 0 ? fail(text, text_size, -EPROTO, "%s: cut off", f->key) : 0;
+	return rest > 0 ? lx_explain(text, text_size, -EPROTO, "%s: cut off", f->key) : 0;
 }
 
 static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj, char *text,
@@ -384,7 +376,7 @@ static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj
 	case LX_FIELD_LIST:
 		return get_list(a, f, obj, text, text_size);
 	}
-	return fail(text, text_size, -EOPNOTSUPP, "%s: can only be shown", f->key);
+	return lx_explain(text, text_size, -EOPNOTSUPP, "%s: can only be shown", f->key);
 }
 
 int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
@@ -402,18 +394,18 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 		for (f = schema->field; f->key && f->attr != mnl_attr_get_type(a); f++)
 			;
 		if (!f->key)
-			return fail(ret_text, text_size, -EOPNOTSUPP,
-				    "%s: unknown attribute %u; client and daemon are of "
-				    "different releases",
-				    schema->name, mnl_attr_get_type(a));
+			return lx_explain(ret_text, text_size, -EOPNOTSUPP,
+					  "%s: unknown attribute %u; client and daemon are of "
+					  "different releases",
+					  schema->name, mnl_attr_get_type(a));
 		if (seen[f->attr / 64] & 1ULL << f->attr % 64)
-			return fail(ret_text, text_size, -EPROTO, "%s: given twice", f->key);
+			return lx_explain(ret_text, text_size, -EPROTO, "%s: given twice", f->key);
 		seen[f->attr / 64] |= 1ULL << f->attr % 64;
 		err = get_field(a, f, obj, ret_text, text_size);
 		if (err)
 			return err;
 	}
-	return rest > 0 ? fail(ret_text, text_size, -EPROTO, "%s: cut off", schema->name) : 0;
+	return rest > 0 ? lx_explain(ret_text, text_size, -EPROTO, "%s: cut off", schema->name) : 0;
 }
 
 /* ---- as text ----------------------------------------------------------------------- */

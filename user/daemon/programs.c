@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include <internal/offload.h>
 
 #include "../base/cleanup.h"
+#include "../base/explain.h"
 #include "../base/log.h"
 #include "../bpf/bpf.h"
 #include "../bpf/fastpath.h"
@@ -217,25 +217,15 @@ void lx_programs_settle(struct lx_programs *o)
 
 /* ---- changes ----------------------------------------------------------------------- */
 
-__attribute__((format(printf, 4, 5))) static int say(char *text, size_t size, int error,
-						     const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, size, fmt, ap);
-	va_end(ap);
-	return error;
-}
-
 /* What any change of the guard can fail with. */
 static int explain(struct lx_programs *o, int err, const char *what, char *text, size_t size)
 {
 	struct lx_guard_info info;
 
 	if (err == -EOPNOTSUPP && !lx_guard_info(o->guard, &info))
-		return say(text, size, err, "%s: the guard is not loaded: %s", what, info.reason);
-	return say(text, size, err, "%s: %s", what, strerror(-err));
+		return lx_explain(text, size, err, "%s: the guard is not loaded: %s", what,
+				  info.reason);
+	return lx_explain(text, size, err, "%s: %s", what, strerror(-err));
 }
 
 static int set_rate(struct lx_programs *o, const struct lx_control_guard *req, char *text,
@@ -245,15 +235,16 @@ static int set_rate(struct lx_programs *o, const struct lx_control_guard *req, c
 	int err;
 
 	if (req->rate == LX_UNSET)
-		return say(text, size, -EINVAL, "a burst needs a rate: rate N burst M");
+		return lx_explain(text, size, -EINVAL, "a burst needs a rate: rate N burst M");
 	if (burst == LX_UNSET)
 		burst = req->rate > LX_GUARD_BURST ? req->rate : LX_GUARD_BURST;
 	if (req->rate < 0 || req->rate > LX_GUARD_RATE_MAX)
-		return say(text, size, -ERANGE, "rate %lld is not in 0..%d connections a second",
-			   (long long)req->rate, LX_GUARD_RATE_MAX);
+		return lx_explain(text, size, -ERANGE,
+				  "rate %lld is not in 0..%d connections a second",
+				  (long long)req->rate, LX_GUARD_RATE_MAX);
 	if (burst < 1 || burst > LX_GUARD_RATE_MAX)
-		return say(text, size, -ERANGE, "burst %lld is not in 1..%d connections",
-			   (long long)burst, LX_GUARD_RATE_MAX);
+		return lx_explain(text, size, -ERANGE, "burst %lld is not in 1..%d connections",
+				  (long long)burst, LX_GUARD_RATE_MAX);
 	err = lx_guard_rate(o->guard, (uint32_t)req->rate, (uint32_t)burst);
 	return err ? explain(o, err, "rate not set", text, size) : 0;
 }
@@ -264,7 +255,8 @@ int lx_programs_guard_set(struct lx_programs *o, const struct lx_control_guard *
 	int err = 0;
 
 	if (req->mode != LX_UNSET && (req->mode < 0 || req->mode >= LX_GUARD_MODES))
-		return say(text, size, -EINVAL, "mode %lld is unknown", (long long)req->mode);
+		return lx_explain(text, size, -EINVAL, "mode %lld is unknown",
+				  (long long)req->mode);
 	if (req->rate != LX_UNSET || req->burst != LX_UNSET)
 		err = set_rate(o, req, text, size);
 	if (err || req->mode == LX_UNSET)
@@ -308,9 +300,9 @@ static int finish_ban(struct lx_node *node, const struct lx_nid *nid, char *text
 		closed = 0;
 	if (!lx_peer_find(node, nid, &peer))
 		other = other_nid(peer, nid);
-	say(text, size, 0, "%s is banned, %d connections closed%s%s%s", lx_nid_str(nid), closed,
-	    other ? "; the peer has other NIDs: " : "", other ? lx_nid_str(other) : "",
-	    other ? ", ..." : "");
+	lx_explain(text, size, 0, "%s is banned, %d connections closed%s%s%s", lx_nid_str(nid),
+		   closed, other ? "; the peer has other NIDs: " : "",
+		   other ? lx_nid_str(other) : "", other ? ", ..." : "");
 	return closed;
 }
 
@@ -321,29 +313,33 @@ int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx
 	int err;
 
 	if (lx_nid_eq(&req->nid, &lx_nid_any))
-		return say(text, size, -EINVAL, "ban whom? Give a NID");
+		return lx_explain(text, size, -EINVAL, "ban whom? Give a NID");
 	if (node && !is_neighbour(node, &req->nid))
-		return say(text, size, -EHOSTUNREACH,
-			   "cannot ban %s: this node has no NI on net %s, its messages come by "
-			   "way of a router; see \"lnetx route show\"",
-			   nid, lx_net_str(lx_nid_net(&req->nid)));
+		return lx_explain(
+			text, size, -EHOSTUNREACH,
+			"cannot ban %s: this node has no NI on net %s, its messages come by "
+			"way of a router; see \"lnetx route show\"",
+			nid, lx_net_str(lx_nid_net(&req->nid)));
 	err = lx_guard_ban(o->guard, &req->nid);
 	switch (err) {
 	case 0:
-		say(text, size, 0, "%s is banned", nid);
+		lx_explain(text, size, 0, "%s is banned", nid);
 		lx_info("peer=%s action=banned", nid);
 		*ret_closed = node ? finish_ban(node, &req->nid, text, size) : 0;
 		return 0;
 	case -EEXIST:
-		return say(text, size, err, "%s is banned already; see \"lnetx guard show\"", nid);
+		return lx_explain(text, size, err, "%s is banned already; see \"lnetx guard show\"",
+				  nid);
 	case -E2BIG:
 	case -ENOSPC:
-		return say(text, size, err,
-			   "cannot ban %s: there are %d bans, which is the most; remove some "
-			   "(lnetx guard unban), or deny a prefix",
-			   nid, LX_GUARD_BANS_MAX);
+		return lx_explain(
+			text, size, err,
+			"cannot ban %s: there are %d bans, which is the most; remove some "
+			"(lnetx guard unban), or deny a prefix",
+			nid, LX_GUARD_BANS_MAX);
 	case -EAFNOSUPPORT:
-		return say(text, size, err, "cannot ban %s: not a NID on a net of type tcp", nid);
+		return lx_explain(text, size, err, "cannot ban %s: not a NID on a net of type tcp",
+				  nid);
 	}
 	return explain(o, err, "ban not set", text, size);
 }
@@ -356,8 +352,8 @@ int lx_programs_unban(struct lx_programs *o, const struct lx_control_ban *req, c
 	if (!err)
 		lx_info("peer=%s action=unbanned", lx_nid_str(&req->nid));
 	if (err == -ENOENT || err == -EAFNOSUPPORT)
-		return say(text, size, err, "%s is not banned; see \"lnetx guard show\"",
-			   lx_nid_str(&req->nid));
+		return lx_explain(text, size, err, "%s is not banned; see \"lnetx guard show\"",
+				  lx_nid_str(&req->nid));
 	return err ? explain(o, err, "ban not removed", text, size) : 0;
 }
 
@@ -366,9 +362,10 @@ static int parse_prefix(const struct lx_control_prefix *req, struct lx_guard_pre
 {
 	if (!lx_guard_parse(req->prefix, ret_prefix))
 		return 0;
-	return say(text, size, -EINVAL,
-		   "\"%s\": an address or a prefix is expected, without bits behind it: 10.1.0.0/16",
-		   req->prefix);
+	return lx_explain(
+		text, size, -EINVAL,
+		"\"%s\": an address or a prefix is expected, without bits behind it: 10.1.0.0/16",
+		req->prefix);
 }
 
 int lx_programs_prefix_add(struct lx_programs *o, const struct lx_control_prefix *req, char *text,
@@ -380,11 +377,12 @@ int lx_programs_prefix_add(struct lx_programs *o, const struct lx_control_prefix
 	if (err)
 		return err;
 	if (req->action != LX_GUARD_ALLOW && req->action != LX_GUARD_DENY)
-		return say(text, size, -EINVAL, "%s: allow or deny?", req->prefix);
+		return lx_explain(text, size, -EINVAL, "%s: allow or deny?", req->prefix);
 	err = lx_guard_prefix_set(o->guard, &prefix, req->action);
 	if (err == -E2BIG)
-		return say(text, size, err, "cannot add %s: there are %d prefixes, which is the most",
-			   req->prefix, LX_GUARD_PREFIXES_MAX);
+		return lx_explain(text, size, err,
+				  "cannot add %s: there are %d prefixes, which is the most",
+				  req->prefix, LX_GUARD_PREFIXES_MAX);
 	return err ? explain(o, err, "prefix not added", text, size) : 0;
 }
 
@@ -398,8 +396,8 @@ int lx_programs_prefix_del(struct lx_programs *o, const struct lx_control_prefix
 		return err;
 	err = lx_guard_prefix_del(o->guard, &prefix);
 	if (err == -ENOENT)
-		return say(text, size, err, "there is no prefix %s; see \"lnetx guard show\"",
-			   req->prefix);
+		return lx_explain(text, size, err,
+				  "there is no prefix %s; see \"lnetx guard show\"", req->prefix);
 	return err ? explain(o, err, "prefix not removed", text, size) : 0;
 }
 
