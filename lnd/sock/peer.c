@@ -138,7 +138,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 /* ---- sending, waiting ----------------------------------------------------- */
 
 /* Small messages of one turn are spread over connections by the batch, not one by one. */
-static struct lx_sock_conn *bundling(struct lx_sock_peer *peer, size_t payload)
+static struct lx_sock_conn *batching(struct lx_sock_peer *peer, size_t payload)
 {
 	struct lx_sock_conn *conn;
 
@@ -176,7 +176,7 @@ static void wait_for_conn(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 
 int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
 {
-	struct lx_sock_conn *conn = bundling(peer, msg->payload.length);
+	struct lx_sock_conn *conn = batching(peer, msg->payload.length);
 	struct lx_sock_tx *tx;
 	int r;
 
