@@ -18,8 +18,7 @@ static struct lx_type_counts types_since(uint64_t counted[LX_LANE_TYPES],
 		new[i] = n - counted[i];
 		counted[i] = n;
 	}
-	return (struct lx_type_counts){ .ack = new[LX_MSG_ACK], .put = new[LX_MSG_PUT],
-					.get = new[LX_MSG_GET], .reply = new[LX_MSG_REPLY] };
+	return lx_fp_type_counts(new);
 }
 
 /* Whether a position has moved since this was asked last. */

@@ -288,8 +288,7 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 		n[extent->type % LX_LANE_TYPES]++;
 		*ret_payload += extent->len - overhead;
 	}
-	return (struct lx_type_counts){ .ack = n[LX_MSG_ACK], .put = n[LX_MSG_PUT],
-					.get = n[LX_MSG_GET], .reply = n[LX_MSG_REPLY] };
+	return lx_fp_type_counts(n);
 }
 
 /* The lane's stream goes on, but for these. */

@@ -179,6 +179,15 @@ static inline struct lx_stream *lx_fp_stream_of(const struct lx_fp_conn *conn)
 	return lx_fastpath_stream(conn->fp->fastpath, conn->stream);
 }
 
+/* What the programs count by LX_MSG_*, as the core has it. */
+static inline struct lx_type_counts lx_fp_type_counts(const uint64_t n[LX_LANE_TYPES])
+{
+	return (struct lx_type_counts){ .ack = n[LX_MSG_ACK],
+					.put = n[LX_MSG_PUT],
+					.get = n[LX_MSG_GET],
+					.reply = n[LX_MSG_REPLY] };
+}
+
 static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
 {
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;

@@ -25,9 +25,9 @@
 #define FAR_WINDOW (2u << 20)
 
 /* Bytes of the connection's socket that have been dealt with, from its beginning. */
-static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset)
+static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset, struct lx_tcpinfo *ret_info)
 {
-	struct lx_tcpinfo before, after;
+	struct lx_tcpinfo before;
 	struct lx_sock_conn_rx rx;
 	int waiting, r;
 
@@ -36,8 +36,8 @@ static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset)
 		if (!r && ioctl(conn->facts.fd, SIOCINQ, &waiting))
 			r = -errno;
 		if (!r)
-			r = lx_tcpinfo_read(conn->facts.fd, &after);
-	} while (!r && before.received != after.received);
+			r = lx_tcpinfo_read(conn->facts.fd, ret_info);
+	} while (!r && before.received != ret_info->received);
 	/* What this turn of the loop has read already, but has not come to. */
 	lx_sock_conn_rx(conn->conn, &rx);
 	*ret_offset = before.received - waiting - rx.prefetched - rx.consumed;
@@ -70,9 +70,7 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 
 	memset(s, 0, sizeof(*s));
 	memset(state, 0, sizeof(*state));
-	r = find_offset(conn, &state->pos_offset);
-	if (!r)
-		r = lx_tcpinfo_read(conn->facts.fd, &info);
+	r = find_offset(conn, &state->pos_offset, &info);
 	if (r)
 		return r;
 	if (lx_fp_is_far(&info)) {
