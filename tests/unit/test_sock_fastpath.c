@@ -524,8 +524,8 @@ static void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, 
 	lx_env_unlock(env);
 }
 
-/* What was on a lane that ends is lost: the core is told what it was. */
-static void test_lost(void **state)
+/* Two PUTs and a GET on a lane: all but the last @unsent bytes sent, the first PUT acknowledged. */
+static int three_on_lane(uint32_t unsent)
 {
 	struct lx_extent extents[] = {
 		{ .lane = 0, .lane_start = 0, .len = 24 + 72 + 100, .type = LX_MSG_PUT },
@@ -541,15 +541,35 @@ static void test_lost(void **state)
 	stream_in_order();
 	send_puts(fds[n_fds - 1], 1, 0);
 	assert_true(eventually(lane_is_live, 5000));
-	begin_on_lane(0, 0, 588, 588);
+	begin_on_lane(0, 0, 588, 588 - unsent);
 	set_ring(0, extents, 4);
 	lane_has_acked(196);
-	shutdown(lane, SHUT_RDWR);
+	return lane;
+}
+
+/* What a reset leaves unacknowledged on a lane is lost: the core is told what it was. */
+static void test_lost(void **state)
+{
+	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	int lane = three_on_lane(0);
+
+	assert_return_code(connect(lane, &nowhere, sizeof(nowhere)), errno); /* sends a reset */
 	assert_true(fake_wait_count(out, &out->n_dropped, 2, 5000));
 	assert_int_equal(out->lost.put, 1);
 	assert_int_equal(out->lost.get, 1);
 	assert_int_equal(out->lost_payload, 200);
 	assert_non_null(strstr(logged, "messages=2 "));
+}
+
+/* A next hop that says goodbye may still owe an ACK: only what was not sent is lost. */
+static void test_goodbye(void **state)
+{
+	shutdown(three_on_lane(40), SHUT_RDWR);
+	assert_true(fake_wait_count(out, &out->n_dropped, 1, 5000));
+	assert_int_equal(out->lost.put, 0);
+	assert_int_equal(out->lost.get, 1);
+	assert_int_equal(out->lost_payload, 0);
+	assert_non_null(strstr(logged, "messages=1 "));
 }
 
 /*
@@ -968,6 +988,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_goodbye, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stalled_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_sender, setup, teardown),

@@ -270,12 +270,23 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 
 /* ---- its connection ends ------------------------------------------------------------- */
 
-/* What was sent on a lane and has not been acknowledged, by type; the payload of all of it. */
+/*
+ * Up to here messages count as forwarded. A next hop that closes its connections between
+ * messages may still owe us a delayed ACK: what was sent to it counts, as it does on the
+ * slow path, which has given it to a socket. After an error only what was acknowledged does.
+ */
+static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+
+	return lx_sock_conn_error(conn->conn) ? lane->una : lane->sent;
+}
+
+/* The messages on a lane that end after @forwarded, by type; the payload of all of them. */
 static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream, int lane,
-					   uint64_t *ret_payload)
+					   uint64_t forwarded, uint64_t *ret_payload)
 {
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint64_t una = lx_fastpath_lane(fp->fastpath, lane)->una;
 	uint64_t n[LX_LANE_TYPES] = { 0 };
 	size_t overhead = fp->stream[stream].conn->facts.overhead;
 
@@ -283,7 +294,7 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 	for (uint32_t i = s->head; i != s->tail; i++) {
 		const struct lx_extent *extent = &s->extent[i % LX_STREAM_EXTENTS];
 
-		if (extent->lane != lane || una >= extent->lane_start + extent->len)
+		if (extent->lane != lane || forwarded >= extent->lane_start + extent->len)
 			continue;
 		n[extent->type % LX_LANE_TYPES]++;
 		*ret_payload += extent->len - overhead;
@@ -295,14 +306,18 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int stream)
 {
 	uint64_t payload;
-	struct lx_type_counts n = lost_messages(fp, stream, conn->lane, &payload);
+	struct lx_type_counts n = lost_messages(fp, stream, conn->lane, forwarded_up_to(fp, conn),
+						&payload);
+	uint64_t all = n.ack + n.put + n.get + n.reply;
 
+	lx_fastpath_poke_ack(fp->fastpath, stream);
+	if (!all)
+		return;
 	lx_lnd_lost(conn->facts.ni, &conn->facts.nid, &n, payload);
 	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
 		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
 		lx_nid_str(&fp->stream[stream].conn->facts.nid), lx_nid_str(&conn->facts.nid),
-		n.ack + n.put + n.get + n.reply);
-	lx_fastpath_poke_ack(fp->fastpath, stream);
+		all);
 }
 
 /*
