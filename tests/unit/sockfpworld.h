@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A router of which the fast path's programs are a fake, and raw peers on both sides of it. */
+#ifndef LX_TESTS_SOCKFPWORLD_H
+#define LX_TESTS_SOCKFPWORLD_H
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <lnetx/lnetx.h>
+
+#include "../../lnd/sock/priv.h"
+#include "../../lnd/sock/sock.h"
+#include "../../user/fastpath/priv.h"
+#include "fakecore.h"
+#include "fakefastpath.h"
+#include "rawpeer.h"
+#include "testlib.h"
+
+#define PORT 9886
+#define IN_IP "10.1.0.5"
+#define OUT_IP "10.2.0.5"
+#define CLIENT_IP "10.1.0.2"
+#define SERVER_IP "10.2.0.2"
+#define OTHER_IP "10.1.0.3"
+#define V LX_SOCK_V3
+
+static struct lx_env *env;
+static struct lx_fastpath *fastpath;
+static struct lx_fp_offload offload;
+static struct fake_node *in, *out; /* the router's NIs */
+static struct lx_nid in_nid, out_nid, client, claimed, server;
+static int fds[16];
+static unsigned int n_fds;
+static char logged[4096];
+
+static inline void on_log(int level, const char *line, void *arg)
+{
+	size_t have = strlen(logged);
+
+	snprintf(logged + have, sizeof(logged) - have, "%s\n", line);
+	if (getenv("VERBOSE"))
+		printf("   <%d> %s\n", level, line);
+}
+
+static inline int setup(void **state)
+{
+	logged[0] = '\0';
+	lx_set_log(on_log, NULL);
+	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
+	lx_sock_tun.accept_port = lx_sock_tun.accept_port_bulk = PORT;
+	assert_int_equal(lx_nid_parse(IN_IP "@tcp", &in_nid), 0);
+	assert_int_equal(lx_nid_parse(OUT_IP "@tcp1", &out_nid), 0);
+	assert_int_equal(lx_nid_parse(CLIENT_IP "@tcp", &client), 0);
+	assert_int_equal(lx_nid_parse("10.1.0.99@tcp", &claimed), 0);
+	assert_int_equal(lx_nid_parse(SERVER_IP "@tcp1", &server), 0);
+	fastpath = fake_fastpath_new();
+	assert_int_equal(lx_env_new(2, NULL, NULL, &env), 0);
+	lx_fp_offload_init(&offload, fastpath);
+	lx_env_lock(env);
+	lx_sock_set_offload(env, &offload.offload);
+	lx_env_unlock(env);
+	in = fake_new(IN_IP "@tcp", 0, env);
+	out = fake_new(OUT_IP "@tcp1", 0, env);
+	in->forward_to = out;
+	in->forward_id = fake_id(SERVER_IP "@tcp1");
+	n_fds = 0;
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	fake_free(in);
+	fake_free(out);
+	lx_env_lock(env);
+	lx_sock_set_offload(env, NULL);
+	lx_env_unlock(env);
+	lx_env_free(env);
+	fake_fastpath_free(fastpath);
+	while (n_fds)
+		close(fds[--n_fds]);
+	return 0;
+}
+
+/* ---- peers --------------------------------------------------------------------------- */
+
+/* Segments that come to the socket are lost, as if the way to it were cut; or not any more. */
+static inline void cut_off(int fd, bool cut)
+{
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog prog = { .len = 1, .filter = &nothing };
+
+	if (cut)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)), 0);
+	else
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &(int){ 0 },
+					    sizeof(int)), 0);
+}
+
+/* A connection of a peer's, by its own type. */
+static inline int dialled(const char *ip, const struct lx_nid *nid, uint32_t ctype, bool cut)
+{
+	bool to_in = nid != &server;
+	struct lx_hello hello = raw_hello_of(V, nid, to_in ? &in_nid : &out_nid, ctype), answer;
+	int fd = raw_dial(ip, true, to_in ? IN_IP : OUT_IP, PORT);
+	uint8_t buf[LX_ACC_REQ_MAX];
+	size_t n;
+
+	fds[n_fds++] = fd;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ 16384 }, sizeof(int));
+	if (!cut) {
+		assert_true(raw_handshake(fd, &hello, &answer));
+		assert_int_equal(answer.ctype, lx_proto_ctype_invert(ctype));
+		return fd;
+	}
+	n = lx_proto_acc_encode(&hello.dst_nid, buf);
+	cut_off(fd, true);
+	raw_write(fd, buf, n);
+	raw_hello(fd, &hello);
+	return fd;
+}
+
+/* @n messages from the client to the server, on one of its connections. */
+static inline void send_puts(int fd, unsigned int n, size_t len)
+{
+	struct raw_msg msg = { .hdr = { .dst_nid = server,
+					.src_nid = client,
+					.dst_pid = LX_PID_LUSTRE,
+					.src_pid = LX_PID_LUSTRE,
+					.type = LX_MSG_PUT,
+					.payload_length = len } };
+
+	for (unsigned int i = 0; i < n; i++)
+		raw_put(fd, V, false, &msg);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------- */
+
+static inline struct lx_fp *fp(void)
+{
+	return ((struct lx_sock_net *)in->ni.lnd_data)->host->offload_state;
+}
+
+static inline bool fp_is_there(void)
+{
+	return fp();
+}
+
+static inline bool stream_is_on(void)
+{
+	return fastpath->stream[0].state == LX_STREAM_ON;
+}
+
+static inline bool lane_is_live(void)
+{
+	return fastpath->lane[0].state == LX_LANE_LIVE;
+}
+
+/* Asks under the node lock. */
+static inline bool eventually(bool (*ready)(void), unsigned int ms)
+{
+	bool is;
+
+	for (unsigned int i = 0;; i++) {
+		lx_env_lock(env);
+		is = ready();
+		lx_env_unlock(env);
+		if (is || i == ms)
+			return is;
+		usleep(1000);
+	}
+}
+
+/* ---- what the programs would have done --------------------------------------------------- */
+
+/* The ring of the stream, from @head on. */
+static inline void set_ring(uint32_t head, const struct lx_extent *extents, uint32_t n)
+{
+	struct lx_stream *s = &fastpath->stream[0];
+
+	lx_env_lock(env);
+	for (uint32_t i = 0; i < n; i++)
+		s->extent[(head + i) % LX_STREAM_EXTENTS] = extents[i];
+	s->head = head;
+	s->tail = head + n;
+	lx_env_unlock(env);
+}
+
+static inline void lane_has_acked(uint64_t una)
+{
+	lx_env_lock(env);
+	fastpath->lane[0].una = una;
+	lx_env_unlock(env);
+}
+
+/* The @len first bytes of @all of a message are on the lane. */
+static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, uint32_t len)
+{
+	struct lx_lane *l = &fastpath->lane[lane];
+
+	lx_env_lock(env);
+	l->word = (uint64_t)(LX_LANE_BUSY | stream) << 32 | all;
+	l->sent = len;
+	l->una = 0;
+	lx_env_unlock(env);
+}
+
+/* Runs tests in a network of their own. */
+#define SOCKFP_RUN(tests)                                                                          \
+	(raw_private_net() ? sockfp_addresses() ? 1 : cmocka_run_group_tests(tests, NULL, NULL) : 0)
+
+static inline int sockfp_addresses(void)
+{
+	rnd_init();
+	alarm(120); /* a loop without end holds the node lock */
+	return system("ip link add d0 type veth peer name d1 && ip addr add " IN_IP "/24 dev d0 && "
+		      "ip addr add " CLIENT_IP "/24 dev d0 && ip addr add " OUT_IP "/24 dev d0 && "
+		      "ip addr add " OTHER_IP "/24 dev d0 && "
+		      "ip addr add " SERVER_IP "/24 dev d0 && ip link set d0 up && ip link set d1 up");
+}
+
+#endif

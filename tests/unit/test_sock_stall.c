@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages on lanes that do not go on: whose fault it is, what it costs him and others.
+ */
+#include "sockfpworld.h"
+
+static int to_server; /* the server's end of lane 0 of the table */
+
+/* So that the next ones are the first. */
+static bool tables_are_empty(void)
+{
+	return !fastpath->taken[LX_FASTPATH_STREAMS] && !fastpath->taken[LX_FASTPATH_LANES];
+}
+
+/* A stream that is on, and a lane to the server. The lane's timeout: so many seconds. */
+static int world(int timeout)
+{
+	int fd;
+
+	assert_true(eventually(fp_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	to_server = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	lx_env_lock(env);
+	assert_int_equal(lx_sock_lnd.set_tunable(&out->ni, LX_SOCK_NI_TIMEOUT, timeout), 0);
+	lx_env_unlock(env);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(lane_is_live, 5000));
+	return fd;
+}
+
+/* The daemon has seen that it went on. */
+static bool is_seen(void)
+{
+	return fp()->run[0].sent == fastpath->lane[0].sent;
+}
+
+static bool no_lane_is_busy(void)
+{
+	return !(fastpath->lane[0].word >> 63);
+}
+
+static bool is_unsafe(unsigned int index)
+{
+	const struct lx_stream *s = &fastpath->stream[index];
+
+	return s->state == LX_STREAM_ON && s->aside == LX_STREAM_ASIDE_UNSAFE &&
+	       (s->flags & LX_STREAM_NO_LANES);
+}
+
+static bool stream_is_unsafe(void)
+{
+	return is_unsafe(0);
+}
+
+static bool second_is_unsafe(void)
+{
+	return is_unsafe(1);
+}
+
+static bool second_is_on(void)
+{
+	return fastpath->stream[1].state == LX_STREAM_ON;
+}
+
+static bool has_logged(const char *text)
+{
+	bool has;
+
+	lx_env_lock(env);
+	has = strstr(logged, text);
+	logged[0] = '\0';
+	lx_env_unlock(env);
+	return has;
+}
+
+/* Its sender is closed, and then has no lanes, on a new connection either. */
+static void test_stalled_sender(void **state)
+{
+	int fd = world(2);
+
+	begin_on_lane(0, 0, 1000, 500);
+	lane_has_acked(500);
+	assert_false(raw_closed(fd, 1000));
+	assert_true(raw_closed(fd, 1000)); /* 3/4 of 2 s */
+	assert_true(raw_closed(to_server, 1000));
+	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_true(has_logged("peer=12345-10.1.0.2@tcp"));
+	assert_true(eventually(tables_are_empty, 5000));
+	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
+	assert_true(eventually(stream_is_unsafe, 5000));
+}
+
+/* As long as anything goes on, in the lane or in what has arrived, nobody is closed. */
+static void test_slow_sender(void **state)
+{
+	int fd = world(1);
+
+	for (unsigned int i = 1; i < 6; i++) {
+		begin_on_lane(0, 0, 1000, 100 * i);
+		assert_false(raw_closed(fd, 400));
+	}
+	for (unsigned int i = 1; i < 6; i++) {
+		lane_has_acked(i);
+		assert_false(raw_closed(fd, 400));
+	}
+	lane_has_acked(500);
+	lx_env_lock(env);
+	fastpath->lane[0].word = 500; /* idle */
+	lx_env_unlock(env);
+	assert_false(raw_closed(fd, 1500));
+	assert_false(has_logged("unfinished"));
+}
+
+/* Segments go to the next hop, and nothing comes back: it is not the sender's fault. */
+static void test_silent_next_hop(void **state)
+{
+	int fd = world(2);
+
+	begin_on_lane(0, 0, 1000, 500);
+	for (unsigned int i = 0; i < 10 && !raw_closed(to_server, 100); i++) {
+		lx_env_lock(env);
+		fastpath->lane[0].packets++;
+		lx_env_unlock(env);
+	}
+	assert_true(raw_closed(to_server, 2000));
+	assert_true(has_logged("reason=\"the peer has acknowledged nothing of a message for 1 s"));
+	assert_false(raw_closed(fd, 300));
+	assert_true(eventually(no_lane_is_busy, 1000));
+}
+
+/* Ends in the middle of a message on the lane; @next: how long it has no lanes then. */
+static void breaks_off(const char *next)
+{
+	int fd = world(50);
+
+	begin_on_lane(0, 0, 1000, 500);
+	assert_true(eventually(is_seen, 1000));
+	close(fd);
+	n_fds--;
+	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_true(raw_closed(to_server, 2000));
+	lx_env_lock(env);
+	assert_non_null(strstr(logged, "nid=10.1.0.2@tcp next_hop=10.2.0.2@tcp1"));
+	lx_env_unlock(env);
+	assert_true(has_logged(next));
+	while (n_fds)
+		close(fds[--n_fds]);
+	assert_true(fake_wait_conns(out, 0, 5000));
+	assert_true(eventually(tables_are_empty, 5000));
+}
+
+/* So that the time without lanes is over, or it is long ago. */
+static void time_passes(uint64_t ns)
+{
+	struct lx_fp_offender *o = fp()->offender;
+
+	lx_env_lock(env);
+	for (unsigned int i = 0; i < LX_FP_OFFENDERS; i++)
+		o[i].until_ns = o[i].until_ns > ns ? o[i].until_ns - ns : 0;
+	lx_env_unlock(env);
+}
+
+static void test_longer_each_time(void **state)
+{
+	breaks_off("no fast path for this sender for 60 s");
+	time_passes(60 * LX_SOCK_SECOND);
+	breaks_off("no fast path for this sender for 120 s");
+	time_passes(120 * LX_SOCK_SECOND);
+	breaks_off("no fast path for this sender for 240 s");
+	time_passes(480 * LX_SOCK_SECOND);
+	breaks_off("no fast path for this sender for 60 s");
+}
+
+/* Another NID is no other sender: that of the address has no lanes on any connection. */
+static void test_other_nid(void **state)
+{
+	int fd = world(50);
+
+	send_puts(dialled(CLIENT_IP, &claimed, LX_CTYPE_BULK_OUT, false), 1, 0);
+	assert_true(eventually(second_is_on, 5000));
+	assert_false(second_is_unsafe());
+	begin_on_lane(0, 0, 1000, 500);
+	assert_true(eventually(is_seen, 1000));
+	close(fd);
+	fds[n_fds - 2] = fds[n_fds - 1];
+	n_fds--;
+	assert_true(eventually(second_is_unsafe, 5000));
+	assert_true(fake_wait_conns(in, 1, 5000));
+}
+
+/* What we end ourselves is not held against a sender, nor what its next hop has ended. */
+static void test_no_offence(void **state)
+{
+	world(50);
+	begin_on_lane(0, 0, 1000, 500);
+	lx_env_lock(env);
+	lx_sock_lnd.disconnect(&in->ni, &client);
+	lx_env_unlock(env);
+	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_false(has_logged("unfinished"));
+	assert_true(fake_wait_conns(out, 1, 5000)); /* the lane, in a message, not the other */
+}
+
+static void test_no_offence_silent(void **state)
+{
+	int fd = world(50);
+
+	begin_on_lane(0, 0, 1000, 500);
+	assert_true(eventually(is_seen, 1000));
+	lx_env_lock(env);
+	fastpath->lane[0].packets++;
+	lx_env_unlock(env);
+	usleep(1100000);
+	close(fd);
+	n_fds--;
+	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_false(has_logged("unfinished"));
+}
+
+/* All of it was sent on, and something was lost that nobody sends again. */
+static void test_left_with_gap(void **state)
+{
+	int fd = world(50);
+
+	begin_on_lane(0, 0, 1000, 1000);
+	lx_env_lock(env);
+	fastpath->lane[0].n_sack = 1;
+	lx_env_unlock(env);
+	close(fd);
+	n_fds--;
+	assert_true(raw_closed(to_server, 2000));
+	assert_true(has_logged("no fast path for this sender for 60 s"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_stalled_sender, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_sender, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_silent_next_hop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_longer_each_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_nid, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_offence, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_offence_silent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
+	};
+
+	return SOCKFP_RUN(tests);
+}
