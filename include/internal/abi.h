@@ -3,14 +3,14 @@
  * What the fast path's programs and the daemon share: keys and values of maps, and
  * the records of the ring buffer.
  *
- * Fixed-width fields, no implicit padding, sizes asserted. Whoever opens a pinned
- * map reads struct lx_abi first and touches nothing if the version is another one
- * (-ESTALE). Fields are written by one side only; the comment says by which: U the
- * daemon, B the programs in the way of packets, A the program that looks into the
- * kernel's socket when the daemon asks for it (bpf/takeover.h).
+ * Fixed-width fields, no implicit padding, sizes asserted. A program that opens a
+ * pinned map reads struct lx_abi first and stops at another version (-ESTALE). One
+ * side writes each field, as its comment says: U the daemon, B the programs on the
+ * packet path, A the program that reads the kernel's socket on the daemon's request
+ * (bpf/takeover.h).
  *
- * Positions. A TCP sequence number is 32 bits and wraps; everything here is counted
- * in 64-bit positions instead, which are made of sequence numbers at the door
+ * Positions. A TCP sequence number has 32 bits and wraps; everything here uses
+ * 64-bit positions instead, into which sequence numbers are converted on arrival
  * (bpf/pos.h). There are three kinds:
  *
  *	stream	bytes that the peer has sent on a connection, from 0
@@ -38,8 +38,8 @@ struct lx_abi {
 LX_LAYOUT(struct lx_abi, 32);
 
 /*
- * Streams, lanes and next hops: arrays of maps, each a block of entries. Of streams a tunable
- * says how many there may be; there are as many blocks as have been needed.
+ * Streams, lanes and next hops: arrays of maps, each map a block of entries. Blocks are
+ * allocated on demand; a tunable limits the number of streams.
  */
 #define LX_STREAMS_MAX 16384
 #define LX_STREAM_BLOCK 64
@@ -52,11 +52,11 @@ LX_LAYOUT(struct lx_abi, 32);
 /* ---- flows: which connection is what ------------------------------------------- */
 
 enum lx_flow_kind {
-	LX_FLOW_STREAM = 1, /* what a peer sends is followed message by message */
-	LX_FLOW_LANE = 2,   /* what goes to a next hop is put in by the programs */
+	LX_FLOW_STREAM = 1, /* the programs parse what the peer sends */
+	LX_FLOW_LANE = 2,   /* the programs send on it to a next hop */
 };
 
-/* As a packet coming in has it. IPv4 addresses are mapped (::ffff:a.b.c.d). */
+/* As in an incoming packet. IPv4 addresses are mapped (::ffff:a.b.c.d). */
 struct lx_flow_key {
 	__u8 remote[16];
 	__u8 local[16];
@@ -78,44 +78,44 @@ LX_LAYOUT(struct lx_flow, 8);
 #define LX_DEST_NEXT_HOPS 4
 #define LX_NO_LANE 0xffffu
 
-/* By destination NID (U). Not there: the slow path decides. */
+/* By destination NID (U). No entry: the slow path decides. */
 struct lx_dest {
-	__u32 n; /* of next_hop[]; streams spread over them */
+	__u32 n; /* of next_hop[]; streams are spread over them */
 	__u32 next_hop[LX_DEST_NEXT_HOPS];
 	__u32 routed; /* they are routers: a message may come back in a circle */
 };
 LX_LAYOUT(struct lx_dest, 24);
 
-/* A peer NI that messages come from, or are forwarded to by its lanes. */
+/* A peer NI that sends messages, or gets them through its lanes. */
 struct lx_fp_peer {
 	struct lx_nid nid;      /* U */
 	__u32 n_lanes;          /* U */
 	__u16 lane[LX_FP_PEER_LANES]; /* U */
 	struct lx_credit tx;    /* both: transmit credits of the peer NI */
 	struct lx_credit rtr;   /* both: its router credits, as a sender to us */
-	__u32 node;             /* U: a number that all NIDs of one peer share; 0: not known */
+	__u32 node;             /* U: a number that all NIDs of one peer share; 0: unknown */
 };
 LX_LAYOUT(struct lx_fp_peer, 116);
 
 /*
- * Whether a next hop is the peer that a message comes from, by whichever NID. It must not
- * get it back: two routers whose routes lead to each other would send it to and fro for ever.
+ * Whether a next hop is the peer a message came from, under any NID. It must not get the
+ * message back: two routers whose routes point at each other would bounce it for ever.
  */
 LX_INLINE int lx_fp_peer_is_back(const struct lx_fp_peer *to, const struct lx_fp_peer *from)
 {
 	return to == from || (to->node && to->node == from->node);
 }
 
-/* ---- segments that TCP would not take --------------------------------------------------- */
+/* ---- segments that TCP would not accept ------------------------------------------------- */
 
-/* Why a segment of a stream or a lane is not believed (bpf/accept.h). */
+/* Why a segment of a stream or a lane is refused (bpf/accept.h). */
 #define LX_REFUSALS(X) \
-	X(CHECKSUM, "checksum", "damaged on its way") \
-	X(INTERFACE, "interface", "came by another interface, where rp_filter is strict") \
-	X(FLAGS, "flags", "acknowledges nothing, as no segment of a connection does") \
-	X(TIMESTAMP, "timestamp", "from before what has come already (PAWS)") \
-	X(WINDOW, "window", "beyond the window, or from before what was acknowledged") \
-	X(ACK, "ack", "acknowledges what was not sent, or from too long ago")
+	X(CHECKSUM, "checksum", "wrong checksum") \
+	X(INTERFACE, "interface", "on another interface, and rp_filter is strict") \
+	X(FLAGS, "flags", "neither ACK nor RST is set") \
+	X(TIMESTAMP, "timestamp", "older timestamp than the last segment's (PAWS)") \
+	X(WINDOW, "window", "beyond the window, or acknowledged already") \
+	X(ACK, "ack", "acknowledges what was not sent, or is too old")
 
 enum lx_refusal {
 #define LX_REFUSAL_ENUM_(NAME, name, help) LX_REFUSED_##NAME,
@@ -128,21 +128,21 @@ _Static_assert(LX_REFUSALS_COUNT <= LX_REFUSALS_ROOM, "room in refused[]");
 
 /* ---- lanes ---------------------------------------------------------------------------- */
 
-/* Types of messages that go by lanes: LX_MSG_ACK to LX_MSG_REPLY. */
+/* Message types on lanes: LX_MSG_ACK to LX_MSG_REPLY. */
 #define LX_LANE_TYPES 4
 
 enum lx_lane_state {
 	LX_LANE_FREE,   /* no connection */
 	LX_LANE_LIVE,   /* streams may take it */
-	LX_LANE_DRAIN,  /* no new message; what is on it goes on */
-	LX_LANE_DEAD,   /* of no use any more; its connection is being closed */
+	LX_LANE_DRAIN,  /* no new message; those on it are completed */
+	LX_LANE_DEAD,   /* its connection is being closed */
 	LX_LANE_SOCKET, /* taken back: our own socket sends on it */
 };
 
 /* Low 32 bits of lx_lane.word: position of the next byte. High 32: */
 #define LX_LANE_BUSY 0x80000000u  /* bytes are unacknowledged, credits are held */
-#define LX_LANE_OWNER 0x7fffffffu /* stream that sent last; LX_LANE_OWNER: none */
-#define LX_LANE_OURS 0x7ffffffeu  /* instead of a stream: our own socket */
+#define LX_LANE_OWNER 0x7fffffffu /* mask of the stream that sent last; all ones: none */
+#define LX_LANE_OURS 0x7ffffffeu  /* our own socket, not a stream */
 
 struct lx_sack {
 	__u64 start, end;
@@ -150,40 +150,40 @@ struct lx_sack {
 
 struct lx_tcp_ts { /* TCP timestamps of a connection */
 	__u32 recent;   /* A, B: the peer's last value, to be echoed */
-	__u32 offset;   /* A: our value less milliseconds of the monotonic clock */
-	__u32 recent_s; /* A, B: when it came, in seconds of that clock */
+	__u32 offset;   /* A: our value minus the monotonic clock in milliseconds */
+	__u32 recent_s; /* A, B: when "recent" arrived, in seconds of that clock */
 	__u32 reserved;
 };
 
 struct lx_lane {
 	__u64 word;       /* B: next byte (32), busy and owner (32) */
 	__u64 una;        /* B: acknowledged by the next hop */
-	__u64 window_edge; /* B: the next hop takes bytes up to here, as it last said */
+	__u64 window_edge; /* B: right edge of the window last advertised by the next hop */
 	__u64 sent;       /* B: highest position put on the wire */
 	struct lx_sack sack[3]; /* B */
-	__u64 resegment_ns; /* B: when a part of a GSO packet was last sent; those are late */
+	__u64 resegment_ns; /* B: when a part of a GSO packet was last sent; these are late */
 	__u32 n_sack;     /* B */
 	__u32 state;      /* U: enum lx_lane_state */
 	__u32 next_hop;   /* U: in map "peers" */
-	__u32 ifindex;    /* U: where the next hop is */
-	__u32 base_seq;   /* A: of position 0, where the socket had come to */
-	__u32 ack_seq;    /* A, B: our socket's acknowledgement, as it last left */
-	__u16 window;     /* A, B: likewise, unscaled */
+	__u32 ifindex;    /* U: towards the next hop */
+	__u32 base_seq;   /* A: sequence number of position 0: the socket's, at the hand-over */
+	__u32 ack_seq;    /* A, B: last ACK our socket sent */
+	__u16 window;     /* A, B: last window our socket sent, unscaled */
 	__u8 wscale;      /* A: shift of the next hop's windows */
 	__u8 version;     /* U: socklnd's, decides the header's length */
 	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
 	__u8 family;      /* U: AF_INET, AF_INET6 */
-	__u16 mss;        /* U: payload of the largest segment that gets to the next hop */
+	__u16 mss;        /* U: payload of the largest segment that reaches the next hop */
 	struct lx_flow_key key; /* U */
 	struct lx_tcp_ts tcp_ts;
 	__u64 messages, bytes, acks, takes; /* B: counters */
-	__u64 packets;    /* B: segments with data, those sent again included */
+	__u64 packets;    /* B: segments with data, including retransmissions */
 	__u64 types[LX_LANE_TYPES]; /* B: messages by type */
 	__u32 tos;        /* U: of packets to it */
-	__u32 shift;      /* U: bytes that the socket does not know of, but for those from position 0 */
-	__u32 probed;     /* B: the socket has asked whether the next hop is there */
-	__u32 window_edge_seq; /* A, B: sequence number of the segment that it is from */
-	__u32 window_max; /* A, B: the largest window that the next hop has offered, bytes */
+	__u32 shift;      /* U: bytes before position 0 that the socket does not know of */
+	__u32 probed;     /* B: the socket has sent a keepalive probe */
+	__u32 window_edge_seq; /* A, B: sequence number of the segment that said so */
+	__u32 window_max; /* A, B: the largest window that the next hop has advertised, bytes */
 	__u8 own_wscale;  /* A: shift of the socket's windows */
 	__u8 reserved[3];
 	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
@@ -192,10 +192,10 @@ struct lx_lane {
 /* ---- streams ---------------------------------------------------------------------------- */
 
 #define LX_STREAM_EXTENTS 512 /* a power of two */
-#define LX_HEADER_MAX 80      /* of a message: up to and with its payload length */
-#define LX_HEADER_ROOM 256    /* more: offset and length are masked apart */
+#define LX_HEADER_MAX 80      /* of a message: up to and including its payload length */
+#define LX_HEADER_ROOM 256    /* larger, because offset and length are masked separately */
 
-/* A message on a lane, or a run of what went up to the socket. */
+/* A message on a lane, or a run of bytes that went up to the socket. */
 struct lx_extent {
 	__u64 start;      /* stream position */
 	__u64 lane_start; /* position on the lane, or of the socket */
@@ -208,9 +208,9 @@ LX_LAYOUT(struct lx_extent, 32);
 
 enum lx_stream_state {
 	LX_STREAM_FREE,
-	LX_STREAM_TAKEOVER, /* what comes goes to the socket, and is seen */
+	LX_STREAM_TAKEOVER, /* packets go to the socket; the programs only watch */
 	LX_STREAM_ON,
-	/* Shown only, packets are not looked at: its connection has what the programs do not do. */
+	/* Shown only, packets are ignored: the connection uses what the programs do not support. */
 	LX_STREAM_ECN,      /* congestion marks, which would have to be passed on */
 	LX_STREAM_CLOCK,    /* timestamps in microseconds */
 };
@@ -218,17 +218,17 @@ enum lx_stream_state {
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
 	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its message */
-	LX_STREAM_STOP = 4,     /* let it stop briefly where each large message ends */
-	LX_STREAM_FAR = 8,      /* the sender is far away: it may send what the lane takes */
+	LX_STREAM_STOP = 4,     /* stop the sender briefly at the end of each large message */
+	LX_STREAM_FAR = 8,      /* the sender is far away: let it fill the lane's window */
 };
 
-/* Why the daemon has a stream to itself for a while; LX_STREAM_NO_LANES is set, too. */
+/* Why the daemon keeps a stream off lanes for a while; LX_STREAM_NO_LANES is set, too. */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
-	LX_STREAM_ASIDE_CROWDED, /* it found no free lane: those are left to others */
-	LX_STREAM_ASIDE_COSTLY,  /* its packets have to be copied for several ways */
-	LX_STREAM_ASIDE_LOSSY,   /* they get lost, or overtaken, in front of us */
-	LX_STREAM_ASIDE_UNSAFE,  /* its sender has left messages unfinished */
+	LX_STREAM_ASIDE_CROWDED, /* it found no free lane, and leaves them to others */
+	LX_STREAM_ASIDE_COSTLY,  /* its packets must be cloned for several next hops */
+	LX_STREAM_ASIDE_LOSSY,   /* its packets get lost or reordered in front of us */
+	LX_STREAM_ASIDE_UNSAFE,  /* its sender left messages unfinished */
 };
 
 /* Cookies of messages that have arrived, for the daemon to acknowledge. */
@@ -240,7 +240,7 @@ struct lx_stream {
 	__u32 flags;      /* U: enum lx_stream_flag */
 	__u32 peer;       /* U: in map "peers", for its router credits */
 	__u32 ifindex;    /* U */
-	__u32 net;        /* U: of the NI: messages for others on it are none to be forwarded */
+	__u32 net;        /* U: of the NI; messages to other nodes on it must not be forwarded */
 	__u8 version;     /* U: socklnd's */
 	__u8 wscale;      /* A: shift of the windows that we advertise */
 	__u8 options;     /* A: bytes of TCP options in a data segment: 0 or 12 */
@@ -253,58 +253,58 @@ struct lx_stream {
 
 	/* published by the daemon while it reads; socket positions */
 	__u64 boundary;      /* U: a message begins here */
-	__u64 slowpath_done; /* U: everything below is dealt with for good */
+	__u64 slowpath_done; /* U: all messages below are forwarded and acknowledged */
 
 	/* receiving */
 	__u64 parse_next;    /* B: first byte that is not part of a known message */
-	__u64 diverted;      /* B: bytes before it that went to lanes */
+	__u64 diverted;      /* B: bytes before parse_next that went to lanes */
 	__u64 acked;         /* B: everything below has been acknowledged to the peer */
 	__u64 kacked;        /* B: of these, bytes of the socket */
-	__u64 window_edge;   /* B: right edge of the window that is advertised to the peer */
-	__u64 slowpath_last; /* B: socket position behind the last message that must keep order */
+	__u64 window_edge;   /* B: right edge of the window advertised to the peer */
+	__u64 slowpath_last; /* B: socket position after the last message that must keep order */
 	__u64 high;          /* B: highest stream position seen */
 	__u64 unframed_high; /* B: unframed: highest position passed up */
 	__u32 head, tail;    /* B: of extent[]; they count, and wrap at the ring's size */
 	__u32 have;          /* B: bytes of header[] */
 	__u32 unframed;      /* B: framing is lost: the last extent has no end */
-	__u32 broken;        /* B: and will not come back */
-	__u32 cookies_signaled; /* B, cleared by U: a record says that cookies are to be read */
-	__u32 lane;          /* B: the one that was taken last */
-	__u32 parsing;       /* B: a processor is framing */
-	__u32 ack_building;  /* B: a processor builds the ACK for the peer */
-	__u32 ack_build_again; /* B: and has to do it once more */
+	__u32 broken;        /* B: and will not resume */
+	__u32 cookies_signaled; /* B, cleared by U: a record told the daemon to read cookies */
+	__u32 lane;          /* B: the lane taken last */
+	__u32 parsing;       /* B: a CPU is framing */
+	__u32 ack_building;  /* B: a CPU is building the ACK for the peer */
+	__u32 ack_build_again; /* B: and must do so once more */
 
-	/* our own socket, as it was last seen leaving: socket positions */
+	/* our own socket, as of its last packet: socket positions */
 	__u64 socket_una;
 	__u64 socket_window_edge;
 	__u64 socket_sent; /* passed up */
-	__u32 socket_seq; /* A, B: its send sequence number: the peer acknowledges nothing behind it */
+	__u32 socket_seq; /* A, B: its send sequence number: the peer cannot acknowledge more */
 	__u32 n_sack;
 	struct lx_sack sack[3];
 
 	/* last advertised to the peer */
 	__u64 advertised_ack, advertised_edge;
 	__u32 advertised_sack; /* a digest */
-	__u32 force;      /* answer even if there is no news */
+	__u32 force;      /* send an ACK even without news */
 	__u64 progress_ns;
 	struct lx_tcp_ts tcp_ts;
-	__u64 asked_ns;   /* B: when a segment without data that was refused was last answered */
+	__u64 asked_ns;   /* B: when a refused segment without data was last answered */
 	__u32 peer_acked; /* A, B: the peer's acknowledgement of what our socket sends */
-	__u32 window_max; /* A, B: the largest window that the peer has offered, bytes */
+	__u32 window_max; /* A, B: the largest window that the peer has advertised, bytes */
 
 	/* counters */
 	__u64 packets, bytes, messages, lane_messages, lane_bytes;
 	__u64 lane_payload; /* lane_bytes without headers */
 	__u64 lane_types[LX_LANE_TYPES]; /* of lane_messages */
 	__u64 resegmented, fragments, n_unframed, acks, busy, lost;
-	__u64 gaps; /* times that something in front of a packet had not come */
+	__u64 gaps; /* packets that arrived with something missing in front of them */
 	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
 	__u64 refused[LX_REFUSALS_ROOM]; /* segments, by enum lx_refusal */
 
 	__u32 cookie_head; /* U: read up to here */
 	__u32 cookie_tail; /* B */
 	__u32 cookies_due; /* B: in extents and in cookie[]: bounded by its size */
-	__u32 fin;        /* B: the peer's FIN has gone up, behind parse_next */
+	__u32 fin;        /* B: the peer's FIN has gone up, after parse_next */
 	__u64 cookie[LX_STREAM_COOKIES]; /* B */
 
 	__u64 saved_pos;  /* B: stream position of saved[] */
@@ -312,30 +312,30 @@ struct lx_stream {
 	__u32 aside;      /* U: enum lx_stream_aside */
 	__u32 src_net;    /* B: of the source of the last message on a lane */
 	__u32 peer_wscale; /* A: shift of the peer's windows */
-	__u32 sample;     /* U: raised when the core wants to see a message for another router */
-	__u32 sampled;    /* B: what it was when one was last shown */
-	__u8 header[LX_HEADER_ROOM]; /* of a message whose header is not complete */
-	__u8 saved[LX_HEADER_ROOM];  /* that of the last such message, to be sent on */
+	__u32 sample;     /* U: incremented to request a sample of messages to other routers */
+	__u32 sampled;    /* B: its value at the last sample */
+	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
+	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \
 	X(LOCAL, "local", "for this node, or a NOOP") \
-	X(UNKNOWN, "unknown", "destination not in the table of destinations") \
-	X(NO_LANE, "no_lane", "every lane to the next hop is taken") \
+	X(UNKNOWN, "unknown", "the destination is not in the destination table") \
+	X(NO_LANE, "no_lane", "every lane to the next hop is busy") \
 	X(WINDOW, "window", "the next hop's window is too small for the message") \
 	X(ORDER, "order", "an earlier message is still with the slow path") \
-	X(RING, "ring", "too many messages of the stream are under way") \
-	X(EXTRAS, "extras", "the message has a checksum or brings an acknowledgement") \
+	X(RING, "ring", "too many messages of the stream are in flight") \
+	X(EXTRAS, "extras", "the message has a checksum or brings a ZC-ACK") \
 	X(FORM, "form", "header form or options differ between the two sides") \
 	X(POLICY, "policy", "lanes are switched off for this stream") \
 	X(UNFRAMED, "unframed", "a header was lost; framing resumes at a known boundary") \
 	X(ODD, "odd", "IP options, extension headers, a fragment, or urgent data") \
-	X(MALFORMED, "malformed", "not a message that may be forwarded; the slow path closes it") \
-	X(LOOP, "loop", "the next hop is the peer that it comes from; the slow path drops it") \
+	X(MALFORMED, "malformed", "the header is illegal; the slow path closes the connection") \
+	X(LOOP, "loop", "the next hop is the peer it came from; the slow path drops it") \
 	X(MSS, "mss", "the sender's segments are larger than the next hop takes") \
-	X(SAMPLE, "sample", "one in many for another router, so that the daemon sees a circle")
+	X(SAMPLE, "sample", "a sample of messages to another router, to detect circles")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,
@@ -345,9 +345,9 @@ enum lx_lane0_reason {
 };
 _Static_assert(LX_LANE0_COUNT <= 16, "room in lx_stream.reasons");
 
-/* ---- asking for a look into the kernel's socket ------------------------------------------- */
+/* ---- reading the kernel's socket ---------------------------------------------------------- */
 
-/* "Packet" of program lnetx_takeover, by BPF_PROG_TEST_RUN; the stream or lane has its key. */
+/* "Packet" of program lnetx_takeover, by BPF_PROG_TEST_RUN; the stream or lane has the key. */
 struct lx_takeover {
 	__u32 kind;   /* enum lx_flow_kind */
 	__u32 index;
@@ -360,41 +360,41 @@ LX_LAYOUT(struct lx_takeover, 16);
 enum lx_takeover_result {
 	LX_TAKEOVER_OK,
 	LX_TAKEOVER_NO_SOCKET,
-	LX_TAKEOVER_BUSY,  /* bytes of the lane's socket are on their way: try again */
-	LX_TAKEOVER_UNFIT, /* for good; of a stream, its state says why */
+	LX_TAKEOVER_BUSY,  /* the lane's socket has bytes in flight: try again */
+	LX_TAKEOVER_UNFIT, /* permanent; a stream's state says why */
 };
 
-/* What programs know of the machine (U). */
+/* Settings of the programs (U). */
 struct lx_settings {
 	__u32 resegment_ifindex; /* of the interface that resegments GSO packets; 0: none */
-	__u32 join_ifindex; /* of the one that joins packets that go one way again */
+	__u32 join_ifindex; /* of the interface that joins packets going one way again */
 	__u32 trace;  /* each message makes an event, struct lx_trace */
-	__u32 strict; /* IPv4: a connection's packets count only if they come by its interface */
+	__u32 strict; /* IPv4: packets count only on their connection's interface */
 };
 LX_LAYOUT(struct lx_settings, 16);
 
 /*
- * Marks of packets on their way between programs: LX_MARK | kind, and 16 bits of its
- * own. None is left on a packet that leaves the machine or goes to a socket.
+ * Marks of packets that travel between programs: LX_MARK | kind, and 16 bits for the
+ * kind. Removed before a packet leaves the machine or goes to a socket.
  */
 #define LX_MARK 0x4c500000u
 #define LX_MARK_MASK 0xfff00000u
 #define LX_MARK_KIND 0x000f0000u
 enum lx_mark_kind {
 	LX_MARK_DONE = 1 << 16,  /* leaves as it is */
-	LX_MARK_POKE_ACK = 2 << 16, /* the daemon's: to become an acknowledgement */
-	LX_MARK_RESEGMENT = 3 << 16, /* a GSO packet to be resegmented, or a part of one that was */
+	LX_MARK_POKE_ACK = 2 << 16, /* from the daemon: make it an ACK */
+	LX_MARK_RESEGMENT = 3 << 16, /* a GSO packet to resegment, or a part of one */
 	LX_MARK_FRAGMENT = 4 << 16, /* only the fragment at payload offset # */
-	LX_MARK_RESEGMENT_FRAGMENT = 5 << 16, /* likewise, of a part of a GSO packet */
-	LX_MARK_SAVED = 6 << 16, /* to become the beginning of a header that was kept */
-	LX_MARK_JOIN = 7 << 16,  /* to be joined with others, then leaves by interface # */
-	LX_MARK_JOIN_UP = 8 << 16, /* likewise, then comes in at interface # as it is */
-	LX_MARK_ACK = 9 << 16,   /* to become, without its payload, an acknowledgement for our socket */
+	LX_MARK_RESEGMENT_FRAGMENT = 5 << 16, /* the same, of a part of a GSO packet */
+	LX_MARK_SAVED = 6 << 16, /* make it the beginning of a header that was held back */
+	LX_MARK_JOIN = 7 << 16,  /* join with others, then send on interface # */
+	LX_MARK_JOIN_UP = 8 << 16, /* join with others, then receive on interface #, unchanged */
+	LX_MARK_ACK = 9 << 16,   /* make it, without its payload, an ACK for our socket */
 };
 
 /* ---- tracing -------------------------------------------------------------------------------- */
 
-/* A message that has been framed; an event of perf map "trace". */
+/* A framed message; an event of perf map "trace". */
 struct lx_trace {
 	__u64 time_ns; /* monotonic */
 	__u32 stream;
@@ -410,8 +410,8 @@ LX_LAYOUT(struct lx_trace, 64);
 
 enum lx_record_type {
 	LX_RECORD_COOKIES = 1, /* index: stream; acknowledged messages had cookies */
-	LX_RECORD_POKE_ACK,    /* index: stream; there is news for its peer, but no packet */
-	LX_RECORD_MSS,         /* index: lane; a router on the way has told of a smaller MTU */
+	LX_RECORD_POKE_ACK,    /* index: stream; news for its peer, but no packet to carry it */
+	LX_RECORD_MSS,         /* index: lane; a router on the path announced a smaller MTU */
 };
 
 struct lx_record {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which message headers a node takes, and which a router forwards: one rule, for the
- * library and for the programs of the fast path. What the one refuses the other must
- * not forward: the next hop would refuse it, and close the router's connections instead of
- * the offender's.
+ * Which message headers a node accepts, and which a router forwards: one rule for the
+ * library and for the programs of the fast path. The fast path must not forward what the
+ * library refuses: the next hop would close the router's connections instead of the
+ * offender's.
  *
  * Compiles natively and for BPF. Source of the rules: spec lnet.md, section 7.1.
  */
@@ -14,9 +14,9 @@
 #include <lnetx/wire.h>
 
 /**
- * lx_admit_header - whether a header is legal, whoever it is for
+ * lx_admit_header - check whether a header is legal, for any destination
  * @type: enum lx_msg_type, unchecked; @length: of the payload, in bytes
- * Returns LX_REASON_NONE, or why its connection has to be closed (rows 1 to 3).
+ * Returns LX_REASON_NONE, or why to close the connection (rows 1 to 3).
  */
 LX_INLINE enum lx_reason lx_admit_header(const struct lx_nid *src, const struct lx_nid *dst,
 					 __u32 type, __u32 length)
@@ -36,9 +36,9 @@ LX_INLINE enum lx_reason lx_admit_header(const struct lx_nid *src, const struct 
 }
 
 /**
- * lx_admit_transit - whether a router may forward a message that is not for itself
- * @net: of the NI that it came in by; whoever is on it is reached without a router
- * Returns LX_REASON_NONE, or why its connection has to be closed (row 5).
+ * lx_admit_transit - check whether a router may forward a message that is not for itself
+ * @net: of the NI it came in on; nodes on that net need no router to reach each other
+ * Returns LX_REASON_NONE, or why to close the connection (row 5).
  */
 LX_INLINE enum lx_reason lx_admit_transit(const struct lx_nid *dst, __u32 net)
 {

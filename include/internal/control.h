@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Control of a running lnetxd: messages between the daemon and its clients.
+ * Messages between lnetxd and its clients.
  *
  * Transport: a SOCK_SEQPACKET unix socket (lx_control_path()). A request is one
  * packet with one message; a client sends the next one when the answer is complete.
  *
  *	struct nlmsghdr         type LX_CONTROL_TYPE, NLM_F_* flags, seq
  *	struct lx_control_hdr   command, version
- *	attributes              struct nlattr; which ones: the command's schema
+ *	attributes              struct nlattr; the command's schema says which
  *
  * Flags, as the reference's generic netlink family uses them (control.md 5):
  * NLM_F_CREATE add, NLM_F_REPLACE change, none of them delete, NLM_F_DUMP show.
@@ -16,14 +16,14 @@
  *	dump:   messages of the object's schema with NLM_F_MULTI, many to a packet of
  *	        at most LX_CONTROL_PACKET bytes, then NLMSG_DONE (an int32_t: 0 or -errno)
  *	others: NLMSG_ERROR (struct nlmsgerr: 0 or -errno)
- * After the number in both follow attributes LX_CONTROL_ERR_*: on failure why, else
- * what there is to say.
+ * In both, attributes LX_CONTROL_ERR_* follow the number: the reason for a failure, or
+ * further results.
  *
- * A dump has a row a message: of an NI, of a peer NI (with the fields of its peer),
- * and so on. Rows of one group follow each other.
+ * A dump has one row per message: an NI, a peer NI (with the fields of its peer),
+ * and so on. Rows of one group are adjacent.
  *
- * Numbers are only ever added. A change that an older program would misread takes a
- * new LX_CONTROL_VERSION; either side refuses another version than its own.
+ * Numbers are only ever added. A change that an older program would misread gets a
+ * new LX_CONTROL_VERSION; each side refuses any version but its own.
  */
 #ifndef LNETX_CONTROL_H
 #define LNETX_CONTROL_H
@@ -66,23 +66,23 @@ enum lx_control_command {
 	LX_CONTROL_GUARD = 37, /* show, change */
 	LX_CONTROL_BANS = 38, /* show, add, del */
 	LX_CONTROL_PREFIXES = 39, /* show, add (also another action), del */
-	LX_CONTROL_STREAMS = 40, /* show: what the fast path does with what peers send */
-	LX_CONTROL_LANES = 41, /* show: what it sends on */
-	LX_CONTROL_TRACE = 42, /* show: messages that it sees, until the client closes */
-	LX_CONTROL_REFUSALS = 43, /* show: whose connections the guard has dropped */
+	LX_CONTROL_STREAMS = 40, /* show: connections that the fast path receives on */
+	LX_CONTROL_LANES = 41, /* show: connections that it sends on */
+	LX_CONTROL_TRACE = 42, /* show: messages it sees, until the client closes */
+	LX_CONTROL_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
 };
 
 enum lx_control_error_attr {
 	LX_CONTROL_ERR_TEXT = 1, /* string: what, why, what to do */
 	LX_CONTROL_ERR_OBJECT, /* string: which object: "net", "route", ... */
-	LX_CONTROL_ERR_COUNT, /* u64: how many it was done to, where that is not clear */
+	LX_CONTROL_ERR_COUNT, /* u64: number of objects affected, if not obvious */
 };
 
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define LX_CONTROL_NIDS_MAX 128 /* NIDs in a request */
 
-/* What a show is to be limited to. */
+/* Filter of a show. */
 struct lx_control_show {
 	uint32_t net; /* 0: any */
 	struct lx_nid nid; /* any: all */
@@ -152,10 +152,10 @@ struct lx_control_ban {
 
 struct lx_control_prefix {
 	char prefix[LX_GUARD_PREFIX_TEXT];
-	uint32_t action; /* enum lx_guard_action; of a removal 0 */
+	uint32_t action; /* enum lx_guard_action; 0: remove */
 };
 
-/* Which messages are to be traced. */
+/* Which messages to trace. */
 struct lx_control_filter {
 	struct lx_nid nid; /* as source or destination; any: all */
 	int64_t type; /* LX_MSG_*; LX_UNSET: all */
@@ -168,10 +168,10 @@ struct lx_control_tunable {
 	int64_t min, max;
 };
 
-/* What everything begins with that is told as it happens. */
+/* Begins every record of a monitor or trace. */
 struct lx_control_mark {
 	int64_t time_us; /* wall clock */
-	uint64_t lost; /* of its kind before this one, that the client was too slow for */
+	uint64_t lost; /* records lost before this one because the client was too slow */
 };
 
 struct lx_control_event {
@@ -186,7 +186,7 @@ struct lx_control_trace {
 	struct lx_nid src, dst;
 	uint64_t bytes; /* of payload */
 	int64_t lane; /* -1: lane 0, our own socket */
-	const char *reason; /* why lane 0, else NULL */
+	const char *reason; /* for lane 0, else NULL */
 };
 
 struct lx_control_status {
@@ -199,8 +199,8 @@ struct lx_control_status {
 /* ---- schemas ----------------------------------------------------------------------- */
 
 /*
- * How much is wanted: 0..LX_LEVEL_MAX as lnetctl's "--verbose n", with OWN what only
- * this program knows; BACKUP: what a configuration has to repeat, whatever its level.
+ * Level of detail: 0..LX_LEVEL_MAX as lnetctl's "--verbose n"; OWN adds what only
+ * lnetx has; BACKUP: what a configuration must contain, whatever its level.
  */
 #define LX_LEVEL_MAX 8
 #define LX_LEVEL_OWN 9
@@ -209,7 +209,7 @@ struct lx_control_status {
 struct lx_schema; /* user/control/schema.h */
 
 /*
- * An object as it is shown: one line of "yaml:" holds a list of groups, each with
+ * How an object is shown: one line of "yaml:" holds a list of groups, each with
  * rows below a key of its own; or, without @group, a list of rows.
  */
 struct lx_control_object {
@@ -223,14 +223,14 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 	lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
 	lx_control_tunables, lx_control_events, lx_control_statuses;
 
-/* "bpf status", and the lists in it; the fast path's tables; what the guard has. */
+/* "bpf status" and its lists; the fast path's tables; the guard's. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
 	lx_control_bpf_hooks, lx_control_bpf_tables, lx_control_bpf_objects,
 	lx_control_streams, lx_control_lanes,
 	lx_control_traces, lx_control_guards, lx_control_bans, lx_control_prefixes,
 	lx_control_refusals;
 
-/* Requests: which struct a command takes is in its name. */
+/* Requests, named after the struct that they describe. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
 	lx_control_route_schema, lx_control_peer_schema, lx_control_ping_schema,
 	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,

@@ -2,9 +2,8 @@
 /*
  * o2iblnd on the wire: messages, connection parameters, rejects.
  *
- * Layouts only, and constants; everything is in the sender's byte order but for the
- * LNet header within. What is done with them: lnd/o2ib/proto.c. Source: spec
- * o2iblnd.md, sections 2 to 5.
+ * Layouts and constants only; all in the sender's byte order except for the LNet
+ * header inside. The codec is lnd/o2ib/proto.c. Source: o2iblnd.md 2 to 5.
  */
 #ifndef LNETX_O2IB_WIRE_H
 #define LNETX_O2IB_WIRE_H
@@ -47,7 +46,7 @@ struct lx_o2ib_frag {
 } LX_PACKED; /* and not aligned either */
 LX_LAYOUT(struct lx_o2ib_frag, 12);
 
-/* Memory that the receiver of the message may write to. */
+/* Memory that the receiver of the message may write to by RDMA. */
 struct lx_o2ib_rdma_desc {
 	__u32 key;
 	__u32 n_frags;
@@ -86,7 +85,7 @@ struct lx_o2ib_wire {
 	__u32 magic;
 	__u16 version;
 	__u8 type;
-	__u8 credits; /* receive buffers given back */
+	__u8 credits; /* receive buffers returned */
 	__u32 nob;    /* of the whole message */
 	__u32 cksum;  /* 0: none */
 	__u64 src_nid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Between lnetxd and its node: what carries messages of TCP connections in place of the node. */
+/* lnetxd gives its node an accelerator for TCP connections: the fast path. */
 #ifndef LNETX_OFFLOAD_H
 #define LNETX_OFFLOAD_H
 
@@ -7,10 +7,10 @@ struct lx_node;
 struct lx_sock_offload;
 
 /**
- * lx_node_set_offload - let the node's TCP connections be offloaded
- * @offload: the caller's (lnd/sock/offload.h), until it is taken away or the node is freed; NULL:
- *	not any more. Then connections that are offloaded are closed - peers connect again - and it
- *	is free when this returns, which must not be on one of the node's threads.
+ * lx_node_set_offload - offload the node's TCP connections, or stop doing so
+ * @offload: owned by the caller (lnd/sock/offload.h); must live until it is removed or the node
+ *	is freed. NULL removes it: offloaded connections are closed - peers reconnect - and it is
+ *	unused when this returns. Do not call this on a thread of the node.
  */
 void lx_node_set_offload(struct lx_node *node, struct lx_sock_offload *offload);
 

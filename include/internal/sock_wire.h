@@ -2,9 +2,8 @@
 /*
  * socklnd on the wire: acceptor request, HELLO, message header.
  *
- * Layouts only, and constants; what is done with them in userspace is in
- * lnd/sock/proto.c. Compiles natively and for BPF. Source: spec socklnd.md,
- * sections 2, 3, 6 and 8.
+ * Layouts and constants only; the codec is lnd/sock/proto.c. Compiles natively and
+ * for BPF. Source: socklnd.md 2, 3, 6 and 8.
  */
 #ifndef LNETX_SOCK_WIRE_H
 #define LNETX_SOCK_WIRE_H
@@ -86,7 +85,7 @@ struct lx_hello3 {
 } LX_PACKED;
 LX_LAYOUT(struct lx_hello3, 56);
 
-/* V4: sender order but for the NIDs, which are bytes; no IPs. */
+/* V4: sender order except for the NIDs, which are bytes; no IPs. */
 struct lx_hello4 {
 	__u32 magic; /* LX_PROTO_MAGIC */
 	__u32 version; /* 4 */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The configuration of a node: as a value, and as YAML.
+ * The configuration of a node, as a struct and as YAML.
  *
  * The YAML is what "lnetctl export" writes and "lnetctl import" reads (control.md
- * 2 and 4), with one section more, for what the reference sets as parameters of
- * kernel modules:
+ * 2 and 4), with an additional section for what the reference sets as kernel module
+ * parameters:
  *
  *	tunables:
  *	    lnet: { alive_router_check_interval: 10 }
@@ -21,35 +21,35 @@
 extern "C" {
 #endif
 
-/* In the YAML, from 1; 0: it did not come from there. */
+/* A place in the YAML, counted from 1; 0: not from YAML. */
 struct lx_conf_place {
 	int line, column;
 };
 
-/* Numbers that are not given are LX_UNSET, not 0. */
+/* Numbers not given are LX_UNSET, not 0. */
 struct lx_conf_ni {
 	uint32_t net;
-	char ifname[IF_NAMESIZE]; /* "" if the NID says which */
-	struct lx_nid nid;     /* any if the interface says which */
+	char ifname[IF_NAMESIZE]; /* "" if the NID selects it */
+	struct lx_nid nid;     /* any if the interface selects it */
 	struct lx_ni_tunables tun;      /* LX_UNSET: default */
-	struct lx_lnd_tunables lnd_tun; /* likewise; order: lx_conf_lnd_settings() */
+	struct lx_lnd_tunables lnd_tun; /* LX_UNSET: default; order: lx_conf_lnd_settings() */
 	struct lx_conf_place at; /* of the interface or NID */
 };
 
-/* A setting of an NI that only its transport knows ("lnd tunables"). */
+/* A setting of an NI that only its transport understands ("lnd tunables"). */
 struct lx_conf_lnd_setting {
 	const char *name;
 	int32_t min, max; /* LX_UNSET is always allowed */
 };
 
 /**
- * lx_conf_lnd_settings - the settings that a net type's NIs have
- * Ended by name NULL; in the order of lx_lnd_tunables.value. NULL: this version has
- * no transport for the type that could be configured.
+ * lx_conf_lnd_settings - the settings that NIs of a net type have
+ * Terminated by name NULL; in the order of lx_lnd_tunables.value. NULL: this version has
+ * no configurable transport for the type.
  */
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type);
 
-/* What an errno of lx_net_add() means, and what to look at next; NULL: what strerror() says. */
+/* What an errno of lx_net_add() means, and what to check next; NULL: use strerror(). */
 const char *lx_conf_net_why(uint32_t net, int err);
 
 struct lx_conf_route {
@@ -76,7 +76,7 @@ struct lx_conf_tunable {
 	char module[8]; /* "lnet", "tcp" */
 	char name[40];
 	char value[24];
-	bool global; /* said by its key in section "global" */
+	bool global; /* given by its key in section "global" */
 	struct lx_conf_place at, value_at; /* of the name, of the value */
 };
 
@@ -95,7 +95,7 @@ struct lx_conf {
 };
 
 struct lx_conf_error {
-	int line, column; /* from 1; 0 if no place is to blame */
+	int line, column; /* from 1; 0 if it has no place */
 	char text[240];
 };
 
@@ -105,21 +105,21 @@ struct lx_conf_error {
  * @ret_conf: the caller's, to be freed with lx_conf_free()
  * @ret_err: filled on failure: where, what, and what was expected
  *
- * Output-only keys of an export (statistics, state, ...) are accepted and passed
- * over. Returns 0, -EINVAL: see @ret_err; -EOPNOTSUPP: a section that this
+ * Output-only keys of an export (statistics, state, ...) are accepted and ignored.
+ * Returns 0, -EINVAL: see @ret_err; -EOPNOTSUPP: a section that this
  * version does not implement, see @ret_err; -E2BIG; -ENOMEM.
  */
 int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
 		  struct lx_conf_error *ret_err);
 
 /**
- * lx_conf_new - an empty configuration: nothing configured, all unset
+ * lx_conf_new - create an empty configuration: all unset
  * @ret_conf: to be freed with lx_conf_free()
  * Returns 0 or -ENOMEM.
  */
 int lx_conf_new(struct lx_conf **ret_conf);
 
-/** lx_conf_free - frees it with all that is in it; NULL is fine */
+/** lx_conf_free - free a configuration and everything in it; NULL is fine */
 void lx_conf_free(struct lx_conf *conf);
 
 #ifdef __cplusplus

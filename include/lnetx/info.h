@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a node tells about itself: snapshots of NIs, peers, routes and counters.
+ * A node's state: snapshots of NIs, peers, routes and counters.
  *
  * These are plain values, copied under the node's lock; nothing in them points
  * back into the node. Field names and order are those of the reference's tools
- * (control.md 3); how they are shown is the business of control.h and the CLI.
+ * (control.md 3); the CLI decides how to show them.
  */
 #ifndef LNETX_INFO_H
 #define LNETX_INFO_H
@@ -49,24 +49,24 @@ struct lx_stats {
 	LX_STATS(LX_STATS_FIELD_)
 #undef LX_STATS_FIELD_
 	uint64_t drops[LX_REASON_COUNT]; /* drop_count, by reason */
-	uint64_t loops; /* messages seen to go in a circle of routers */
+	uint64_t loops; /* messages found to go round in a circle of routers */
 };
 
 /* ---- what is down ------------------------------------------------------- */
 
-/* X(NAME, "text"); some texts are followed by a net, or by what an errno means */
+/* X(NAME, "text"); some texts are followed by a net, or by the text of an errno */
 #define LX_DOWN_WHYS(X) \
 	X(NO, "") \
 	X(INTERFACE, "its interface is switched off") \
 	X(CARRIER, "its interface has no carrier") \
 	X(ADDRESS, "its interface is gone, or has another address") \
 	X(PORT, "its RDMA port is not active") \
-	X(SILENT, "no neighbour has asked this router, or sent through it, on") \
+	X(SILENT, "no neighbour has pinged this router, or sent through it, on") \
 	X(NOT_ASKED, "it has not answered yet") \
 	X(LOST, "no connection to it") \
 	X(CHECK, "it does not answer pings") \
-	X(TOLD, "it says so itself") \
-	X(UNLISTED, "its node does not list it any more") \
+	X(TOLD, "its node reports it down") \
+	X(UNLISTED, "its node no longer lists it") \
 	X(GATEWAY, "its gateway does not answer pings") \
 	X(GATEWAY_LOST, "no connection to its gateway") \
 	X(NOT_ROUTING, "its gateway does not route: routing is off there, or just starting") \
@@ -89,7 +89,7 @@ struct lx_down {
 
 /* ---- local NIs ---------------------------------------------------------- */
 
-/* A setting not given in a configuration: the default holds. */
+/* A setting that a configuration does not give: use the default. */
 #define LX_UNSET (-1)
 
 struct lx_ni_tunables {
@@ -100,10 +100,10 @@ struct lx_ni_tunables {
 };
 
 #define LX_LND_TUNABLES_MAX 12
-/* A value that is not shown: what a transport's settings are without it. */
+/* A value not to be shown. */
 #define LX_LND_TUNABLE_HIDDEN INT32_MIN
 
-/* Per-NI settings that only the transport knows; names from struct lx_lnd. */
+/* Per-NI settings that only the transport understands; names from struct lx_lnd. */
 struct lx_lnd_tunables {
 	int32_t value[LX_LND_TUNABLES_MAX];
 };
@@ -120,7 +120,7 @@ struct lx_ni_info {
 	bool up;
 	struct lx_down down;
 	char ifname[IF_NAMESIZE]; /* "" for lo */
-	struct lx_nid given; /* nid, if the interface alone does not say it; else any */
+	struct lx_nid given; /* nid, if the interface alone does not imply it; else any */
 	struct lx_traffic traffic;
 	struct lx_ni_health health;
 	struct lx_ni_tunables tun;
@@ -138,22 +138,22 @@ struct lx_ni_info {
 
 /*
  * State bits of a peer (lnet.md 12.3):
- *	MULTI_RAIL               its NIDs are used as one peer's
+ *	MULTI_RAIL               all its NIDs are used
  *	NO_DISCOVERY             it takes no part in discovery
  *	ROUTER_ENABLED           it forwards
- *	CONFIGURED               made by configuration; others by traffic
- *	DISCOVERED               it has been asked for its NIDs ...
- *	NIDS_UPTODATE            ... and these are they
- *	REDISCOVER               is to be asked again
- *	DISCOVERING              is being asked; messages to it wait
- *	PING_SENT, PUSH_SENT     asked for its NIDs, told of ours: no answer yet
- *	PING_FAILED, PUSH_FAILED there will be none
- *	DATA_PRESENT             the answer is there, and not looked at yet
- *	FORCE_PING, FORCE_PUSH   to be done whatever is known
- *	RTR_DISCOVERY            a gateway that is being checked ...
- *	RTR_DISCOVERED           ... and has been
- *	MARK_DELETION, MARK_DELETED  it is being forgotten
- *	LOCK_PRIMARY             its primary NID stays, whatever it says
+ *	CONFIGURED               created by configuration, not by traffic
+ *	DISCOVERED               discovery is complete ...
+ *	NIDS_UPTODATE            ... and its NIDs are current
+ *	REDISCOVER               discover it again
+ *	DISCOVERING              in discovery; messages to it wait
+ *	PING_SENT, PUSH_SENT     asked for its NIDs, sent it ours: no answer yet
+ *	PING_FAILED, PUSH_FAILED the answer did not come
+ *	DATA_PRESENT             the answer is here, but not processed yet
+ *	FORCE_PING, FORCE_PUSH   do it, whatever is known
+ *	RTR_DISCOVERY            a gateway being checked ...
+ *	RTR_DISCOVERED           ... and checked
+ *	MARK_DELETION, MARK_DELETED  it is being deleted
+ *	LOCK_PRIMARY             its primary NID stays, whatever discovery finds
  *	RTR_NI_FORCE_DEL, BAD_CONFIG  not used
  */
 #define LX_PEER_STATES(X) \
@@ -200,7 +200,7 @@ struct lx_peer_info {
 	bool lock_primary;
 	uint32_t state; /* enum lx_peer_state */
 	uint32_t n_nis;
-	struct lx_peer_ni_info *ni; /* n_nis of them; one allocation with the peer list */
+	struct lx_peer_ni_info *ni; /* n_nis entries; same allocation as the peer list */
 };
 
 /* ---- routes and routing ------------------------------------------------- */
@@ -208,7 +208,7 @@ struct lx_peer_info {
 struct lx_route_info {
 	uint32_t net;
 	struct lx_nid gateway; /* as configured */
-	struct lx_nid primary; /* the same node by its primary NID, as far as it is known */
+	struct lx_nid primary; /* the gateway's primary NID, as far as known */
 	int32_t hop; /* -1 undefined */
 	uint32_t priority;
 	int32_t health_sensitivity;
@@ -224,11 +224,11 @@ enum lx_routing_state { /* as "enable:" shows it */
 	LX_ROUTING_STARTING
 };
 
-/* A neighbour that uses this node as a router: it asks for it, or sends by it, now and then. */
+/* A neighbour that uses this node as a router: it pings it, or sends through it. */
 struct lx_neighbour_info {
 	struct lx_nid nid;
-	int64_t idle_s; /* since it did so last */
-	bool told;      /* it knows what this node now says about its routing */
+	int64_t idle_s; /* since it last did so */
+	bool told;      /* it knows this node's present routing state */
 };
 
 enum lx_pool_class { /* by payload length (lnet.md 9.2) */
@@ -238,7 +238,7 @@ enum lx_pool_class { /* by payload length (lnet.md 9.2) */
 	LX_POOLS
 };
 
-/* Most buffers in a pool. */
+/* Maximum number of buffers in a pool. */
 #define LX_BUFFERS_MAX (1 << 24)
 #define LX_BUFFERS_LARGE_MAX (1 << 20)
 
@@ -249,8 +249,8 @@ struct lx_pool_info {
 
 struct lx_routing_info {
 	enum lx_routing_state state;
-	bool pools; /* false: never a router, nothing to show */
-	uint32_t seconds_left; /* starting: until it is on; stopping: until it is off, at most */
+	bool pools; /* false: never routed, nothing to show */
+	uint32_t seconds_left; /* starting: until on; stopping: until off, at most */
 	struct lx_pool_info pool[LX_POOLS];
 };
 
@@ -287,7 +287,7 @@ struct lx_change {
 	enum lx_change_type type;
 	struct lx_nid nid; /* of the NI, peer or gateway; any if none */
 	uint32_t net;      /* of a route; LX_NET_U32_ANY if none */
-	char text[160];    /* why, or what is new; may be empty */
+	char text[160];    /* the reason, or the new state; may be empty */
 };
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * Tunables: named integers with a range and a default, listed once.
  *
- * A module lists its tunables in an X-macro; from that list come the struct it
- * reads them from (plain fields), the table that configuration, CLI and manual
- * go by, and the defaults. The names are those of the reference's module
- * parameters (socklnd.md 13, lnet.md 16).
+ * A module lists its tunables in an X-macro, which generates the struct it reads
+ * them from (plain fields), the table for configuration, CLI and manual, and the
+ * defaults. The names are those of the reference's module parameters
+ * (socklnd.md 13, lnet.md 16).
  */
 #ifndef LNETX_TUNABLE_H
 #define LNETX_TUNABLE_H
@@ -27,7 +27,7 @@ struct lx_tunable {
 	size_t offset;            /* of an int64_t */
 };
 
-/* Two tunables of a module whose values cannot both be so. */
+/* Two tunables of a module whose values contradict each other. */
 struct lx_tunable_conflict {
 	const char *name[2];
 	const char *why; /* with both names */
@@ -51,7 +51,7 @@ struct lx_tunable_conflict {
 
 /**
  * lx_tunable_lookup - find a tunable by name
- * @table: ended by an entry without a name
+ * @table: terminated by an entry without a name
  * Returns NULL if there is none.
  */
 const struct lx_tunable *lx_tunable_lookup(const struct lx_tunable *table, const char *name);
@@ -65,11 +65,11 @@ int64_t lx_tunable_get(const struct lx_tunable *t, const void *values);
 /**
  * lx_tunable_set - change one value
  * @text: a decimal or 0x number, or one of the value names
- * Returns 0, -EINVAL: no number, no such name; -ERANGE: outside min..max.
+ * Returns 0, -EINVAL: not a number and no such name; -ERANGE: outside min..max.
  */
 int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text);
 
-/** lx_tunable_format - the value as text: its name if it has one. Returns @buf. */
+/** lx_tunable_format - format the value: its name if it has one. Returns @buf. */
 const char *lx_tunable_format(const struct lx_tunable *t, const void *values, char *buf,
 			      size_t size);
 

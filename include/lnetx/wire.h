@@ -2,9 +2,8 @@
 /*
  * LNet on the wire: NIDs, the message header in its two forms, ping information.
  *
- * Layouts and the small conversions that every user of them needs. This header
- * compiles natively and for BPF; it needs nothing but fixed-width types.
- * Source of every rule: spec lnet.md, sections 1, 3, 4 and 12.
+ * Layouts and their conversions. This header compiles natively and for BPF; it
+ * needs only fixed-width types. Source of every rule: lnet.md 1, 3, 4 and 12.
  */
 #ifndef LNETX_WIRE_H
 #define LNETX_WIRE_H
@@ -17,7 +16,7 @@
 #define LX_PACKED __attribute__((packed))
 #ifdef __cplusplus
 #define LX_STATIC_ASSERT static_assert
-#define LX_VALUE(tag, ...) (tag{ __VA_ARGS__ }) /* of struct @tag, in an expression */
+#define LX_VALUE(tag, ...) (tag{ __VA_ARGS__ }) /* a struct @tag in an expression */
 #else
 #define LX_STATIC_ASSERT _Static_assert
 #define LX_VALUE(tag, ...) ((struct tag){ __VA_ARGS__ })
@@ -47,24 +46,24 @@
 
 /* ---- NIDs (lnet.md 1) ------------------------------------------------- */
 
-/* Which transport a net has. There are tcp, o2ib and lo; of the others NIDs are understood. */
+/* A net's transport. tcp, o2ib and lo exist here; of the others only the NIDs are understood. */
 enum lx_net_type {
 	LX_NET_TCP = 2,    /* tcp: sockets */
 	LX_NET_O2IB = 5,   /* o2ib: RDMA, InfiniBand or RoCE */
 	LX_NET_LO = 9,     /* lo: the node itself, 0@lo */
 	LX_NET_GNI = 13,   /* gni: Cray Gemini and Aries */
-	LX_NET_GIP = 14,   /* gip: the same, with IP addresses */
+	LX_NET_GIP = 14,   /* gip: gni with IP addresses */
 	LX_NET_PTLF = 15,  /* ptlf: Portals 4 */
 	LX_NET_KFI = 16,   /* kfi: kfabric, as on Slingshot */
 	LX_NET_TOFU = 17,  /* tofu: Fujitsu Tofu */
 	LX_NET_EFA = 18,   /* efa: Amazon's Elastic Fabric Adapter */
 	LX_NET_BXI3F = 19, /* bxi3f: BXI v3 */
-	LX_NET_ANY = 0xff, /* of a NID that is "any" */
+	LX_NET_ANY = 0xff, /* of the NID "any" */
 };
 
 /*
- * A NID in its large form. Memory and wire have the same bytes, which are never
- * swapped; the unused tail of the address is zero, so NIDs compare by memcmp.
+ * A NID in its large form: the same bytes in memory and on the wire, never
+ * swapped. The unused tail of the address is zero, so memcmp compares NIDs.
  */
 struct lx_nid {
 	__u8 size; /* bytes used - 8: 0 for a 4-byte address, 12 for a 16-byte one */
@@ -74,8 +73,8 @@ struct lx_nid {
 } LX_PACKED;
 LX_LAYOUT(struct lx_nid, 20);
 
-#define LX_NID_SIZE4 0         /* "size" with a 4-byte address: IPv4 */
-#define LX_NID_SIZE16 12       /* with a 16-byte one: IPv6 */
+#define LX_NID_SIZE4 0         /* "size" of a 4-byte address: IPv4 */
+#define LX_NID_SIZE16 12       /* of a 16-byte address: IPv6 */
 #define LX_NID_U64_ANY (~0ULL) /* "any", 4-byte-address form */
 
 /* A net: type << 16 | number. */
@@ -87,21 +86,21 @@ LX_INLINE __u32 lx_nid_net(const struct lx_nid *nid)
 	return nid->type == LX_NET_ANY ? LX_NET_U32_ANY : LX_NET(nid->type, lx_be16(nid->num));
 }
 
-/* "Any" is told by the type byte alone (lnet.md 1.1). */
+/* The type byte alone says "any" (lnet.md 1.1). */
 LX_INLINE int lx_nid_is_any(const struct lx_nid *nid)
 {
 	return nid->type == LX_NET_ANY;
 }
 
-/* True if the NID has the 4-byte form, and so fits a nid4 header. "Any" does too. */
+/* True if the NID has a 4-byte form and so fits a nid4 header. "Any" does, too. */
 LX_INLINE int lx_nid_is_nid4(const struct lx_nid *nid)
 {
 	return nid->size == LX_NID_SIZE4 || lx_nid_is_any(nid);
 }
 
 /*
- * Bytes that came from outside and are to be used as a NID: "any", or one of the two
- * sizes with a clean tail. Others would never compare equal to what they look like.
+ * Checks a NID that came from outside: "any", or one of the two sizes with a zero tail.
+ * Others would never compare equal to the NID they look like.
  */
 LX_INLINE int lx_nid_is_valid(const struct lx_nid *nid)
 {
@@ -145,26 +144,26 @@ LX_INLINE void lx_nid_from_u64(__u64 u64, struct lx_nid *ret_nid)
 
 /* ---- process ids (lnet.md 1.4) ---------------------------------------- */
 
-#define LX_PID_ANY (~0U)              /* of an ME: whoever */
-#define LX_PID_LUSTRE 12345u          /* of every node */
-#define LX_PID_USERFLAG 0x80000000u   /* of one that dialled from an unprivileged port */
+#define LX_PID_ANY (~0U)              /* of an ME: matches every pid */
+#define LX_PID_LUSTRE 12345u          /* every node's */
+#define LX_PID_USERFLAG 0x80000000u   /* set for peers that dialled from an unprivileged port */
 
 /* ---- message header (lnet.md 3) --------------------------------------- */
 
 enum lx_msg_type {
 	LX_MSG_ACK,   /* a PUT has arrived; no payload */
-	LX_MSG_PUT,   /* with what is put */
+	LX_MSG_PUT,   /* its payload is the data */
 	LX_MSG_GET,   /* no payload */
-	LX_MSG_REPLY, /* to a GET, with what it asked for */
-	LX_MSG_HELLO, /* only inside the V1 socket HELLO */
+	LX_MSG_REPLY, /* answers a GET; its payload is the data */
+	LX_MSG_HELLO, /* only inside socklnd's V1 HELLO */
 	LX_MSG_TYPES
 };
 
 #define LX_PAYLOAD_MAX (1u << 20) /* bytes of a PUT or REPLY */
 
 /*
- * A handle ("wire cookie"). Made and understood by one node alone; everyone else
- * copies its 16 bytes as they are, whatever the byte order (lnet.md 3.1).
+ * A handle ("wire cookie"). Only the node that created it interprets it; all others
+ * copy its 16 bytes verbatim, whatever the byte order (lnet.md 3.1).
  */
 struct lx_wire_handle {
 	__u64 interface_cookie;
@@ -175,11 +174,11 @@ LX_LAYOUT(struct lx_wire_handle, 16);
 #define LX_WIRE_HANDLE_NONE LX_VALUE(lx_wire_handle, ~0ULL, ~0ULL)
 
 /*
- * The command area, as on the wire: 40 bytes, little endian but for
+ * The command area, as on the wire: 40 bytes, little endian except for
  * - handles, which are opaque, and
- * - put.hdr_data, which travels in the sender's CPU order and is delivered as
- *   found (lnet.md 3.2).
- * A router passes all 40 bytes on untouched, so it is never converted as a whole.
+ * - put.hdr_data, which is sent in the sender's CPU order and delivered
+ *   unchanged (lnet.md 3.2).
+ * Routers forward the 40 bytes untouched, so they are never converted as a whole.
  */
 union lx_cmd {
 	struct {
@@ -303,23 +302,23 @@ LX_INLINE void lx_hdr_nid16_encode(const struct lx_hdr *hdr, struct lx_hdr_nid16
 #define LX_PING_MAGIC 0x70696e67u /* "ping": first word of the answer, in its sender's order */
 
 enum lx_ping_feature {
-	LX_PING_BASE = 1,           /* the ping of old; not set any more */
+	LX_PING_BASE = 1,           /* obsolete; never set */
 	LX_PING_NI_STATUS = 2,      /* NIs have a status; always set */
 	LX_PING_RTE_DISABLED = 4,   /* it does not forward */
-	LX_PING_MULTI_RAIL = 8,     /* its NIDs are one peer's */
+	LX_PING_MULTI_RAIL = 8,     /* all its NIDs may be used */
 	LX_PING_DISCOVERY = 16,     /* it takes part in discovery */
-	LX_PING_LARGE_ADDR = 32,    /* there are NIDs with 16-byte addresses, too */
-	LX_PING_PRIMARY_LARGE = 64, /* the first of those is the primary NID */
-	LX_PING_METADATA = 128,     /* data of the transports comes behind all NIDs */
+	LX_PING_LARGE_ADDR = 32,    /* a list of NIDs with 16-byte addresses follows */
+	LX_PING_PRIMARY_LARGE = 64, /* the first of these is the primary NID */
+	LX_PING_METADATA = 128,     /* data of the transports follows all NIDs */
 };
 
-/* What a node says of each of its NIs. */
+/* Status of each NI in ping information. */
 #define LX_NI_STATUS_INVALID 0u       /* no NI */
 #define LX_NI_STATUS_UP 0x15aac0deu
 #define LX_NI_STATUS_DOWN 0xdeadfaceu
 
 /*
- * Everything in the responder's CPU order. Record 0 is 0@lo; its status is the
+ * All in the responder's CPU order. Record 0 is 0@lo; its status is the
  * sequence number of the information, its size the number of bytes up to the end
  * of the large list.
  */
@@ -330,7 +329,7 @@ struct lx_ping_ni {
 } LX_PACKED;
 LX_LAYOUT(struct lx_ping_ni, 16);
 
-/* C++ has no such array; its compilers do. */
+/* A flexible array is not C++, but its compilers accept it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 struct lx_ping_info {
@@ -350,19 +349,19 @@ struct lx_ping_large_ni {
 } LX_PACKED;
 LX_LAYOUT(struct lx_ping_large_ni, 24);
 
-#define LX_PING_INFO_MIN 272u /* least room a requester offers: 16 records */
+#define LX_PING_INFO_MIN 272u /* smallest sink a requester offers: 16 records */
 
 /* ---- credits (lnet.md 9.1) ------------------------------------------------ */
 
 /*
- * Below zero so many wait. The kernel's fast path counts what it carries here, too, so
- * fields are changed by atomic operations only. It neither waits for a credit nor has
- * others wait for its own: who wants to know whether there is one left adds @lanes.
+ * A negative value is the number of waiting messages. The fast path takes credits here, too,
+ * so change the fields by atomic operations only. It neither waits for a credit nor makes
+ * others wait for its own: whether a credit is free depends on @now plus @lanes.
  */
 struct lx_credit {
 	__s32 now;
 	__s32 min;   /* lowest ever */
-	__s32 lanes; /* taken by the fast path; never more than @now is less for it */
+	__s32 lanes; /* taken by the fast path; never more than it subtracted from @now */
 };
 LX_LAYOUT(struct lx_credit, 12);
 

@@ -235,7 +235,8 @@ static void half_dead_router_is_left_out(void **state)
 	lx_sim_run(sim, 12 * SEC);
 	assert_int_equal(live_routes(a), 1);
 	assert_string_equal(why_down(a, "10.0.0.11@tcp1"),
-			    "its gateway has no NI that is up on the far net, tcp2: it says so itself");
+			    "its gateway has no NI that is up on the far net, tcp2: "
+			    "its node reports it down");
 	for (int i = 0; i < 4; i++)
 		assert_true(exchange(100));
 	tune(a, "avoid_asym_router_failure", "0");

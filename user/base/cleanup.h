@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Locals that clean up after themselves when their scope ends. */
+/* Cleanup attributes for locals. */
 #ifndef LX_BASE_CLEANUP_H
 #define LX_BASE_CLEANUP_H
 

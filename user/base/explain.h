@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Why something failed, in words for whoever asked for it. */
+/* The reason of a failure as text, next to its errno. */
 #ifndef LX_BASE_EXPLAIN_H
 #define LX_BASE_EXPLAIN_H
 
 #include <stddef.h>
 
-/* Writes the text, cut off at @size. Returns @error, so that it can be returned at once. */
+/* Formats the text, truncated at @size. Returns @error, so that callers can return it. */
 int lx_explain(char *text, size_t size, int error, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

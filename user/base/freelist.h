@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory of ended objects, kept for the next ones: malloc() is slow where hundreds come
- * and go together, many times a second. All of one list have one size.
+ * Memory of freed objects, kept for the next ones: malloc() is slow when hundreds come
+ * and go together, many times a second. All objects of a list have the same size.
  *
- * Where a sanitizer watches memory nothing is kept, so that a use after the end shows.
+ * Under a sanitizer nothing is kept, so that use after free is detected.
  */
 #ifndef LX_BASE_FREELIST_H
 #define LX_BASE_FREELIST_H
@@ -19,11 +19,11 @@
 #endif
 
 struct lx_freelist {
-	void **first; /* each begins with the address of the next */
+	void **first; /* each starts with a pointer to the next */
 	unsigned int n;
 };
 
-/* Memory of @size bytes, with anything in it; or NULL. */
+/* Uninitialized memory of @size bytes, or NULL. */
 static inline void *lx_freelist_get(struct lx_freelist *list, size_t size)
 {
 	void **p = list->first;
@@ -35,7 +35,7 @@ static inline void *lx_freelist_get(struct lx_freelist *list, size_t size)
 	return p;
 }
 
-/* Gives memory back; at most @max are kept. */
+/* Returns memory; at most @max objects are kept. */
 static inline void lx_freelist_put(struct lx_freelist *list, void *memory, unsigned int max)
 {
 	void **p = memory;

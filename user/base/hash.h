@@ -2,8 +2,8 @@
 /*
  * Hash tables with the links inside the members, growing as they fill.
  *
- * The table knows hashes, not keys: a look-up walks the members of one hash and
- * compares keys itself.
+ * The table knows hashes, not keys: a lookup walks the members with a hash and
+ * compares the keys itself.
  *
  *	lx_hash_for_each(peer, &table, lx_nid_hash(nid), node)
  *		if (lx_nid_eq(&peer->nid, nid))
@@ -46,7 +46,7 @@ static inline void lx_hash_fini(struct lx_hash *h)
 	h->count = 0;
 }
 
-/* A table that can't grow just becomes slower, so adding never fails. */
+/* A table that cannot grow only gets slower, so adding never fails. */
 static inline void lx_hash_grow_(struct lx_hash *h)
 {
 	uint32_t mask = h->mask * 2 + 1;
@@ -114,7 +114,7 @@ static inline struct lx_hash_node *lx_hash_next_(struct lx_hash_node *n)
 	     lx_n_ && (pos = lx_container_of(lx_n_, __typeof__(*pos), member), 1); \
 	     lx_n_ = lx_hash_next_(lx_n_))
 
-/* Of some bytes: FNV-1a. */
+/* FNV-1a. */
 static inline uint64_t lx_hash_bytes(const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
@@ -125,7 +125,7 @@ static inline uint64_t lx_hash_bytes(const void *bytes, size_t len)
 	return h;
 }
 
-/* Spreads the bits of a number over 32. */
+/* Hashes a number to 32 bits. */
 static inline uint32_t lx_hash_u64(uint64_t x)
 {
 	x *= 0x9e3779b97f4a7c15ULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Scattered memory: finding places in it and copying. */
+/* Scattered memory: slicing and copying. */
 #ifndef LX_BASE_IOV_H
 #define LX_BASE_IOV_H
 
@@ -18,8 +18,8 @@ static inline size_t lx_iov_length(const struct iovec *iov, unsigned int n)
 }
 
 /*
- * Takes the first stretch off [@offset, @offset + @length) of @iov: all four begin behind it
- * then. False: there is none.
+ * Takes the first fragment off [@offset, @offset + @length) of @iov and advances all four
+ * past it. Returns false if there is none.
  */
 static inline bool lx_iov_next(const struct iovec **iov, unsigned int *n, size_t *offset,
 			       size_t *length, struct iovec *ret_stretch)
@@ -42,8 +42,8 @@ static inline bool lx_iov_next(const struct iovec **iov, unsigned int *n, size_t
 /**
  * lx_iov_slice - the entries that cover [@offset, @offset + @length) of @iov
  * @max: room in @ret_iov
- * Returns how many entries it took, all of @length covered unless @max was too small;
- * *@ret_length is what they cover.
+ * Returns the number of entries; they cover all of @length unless @max is too small.
+ * *@ret_length is the length they cover.
  */
 static inline unsigned int lx_iov_slice(const struct iovec *iov, unsigned int n, size_t offset,
 					size_t length, struct iovec *ret_iov, unsigned int max,
@@ -58,7 +58,7 @@ static inline unsigned int lx_iov_slice(const struct iovec *iov, unsigned int n,
 	return used;
 }
 
-/* Copies @length bytes into @iov from its byte @offset on; it must have room. */
+/* Copies @length bytes into @iov at @offset; it must have room. */
 static inline void lx_iov_put(const struct iovec *iov, size_t offset, const void *data,
 			      size_t length)
 {
@@ -79,7 +79,7 @@ static inline void lx_iov_put(const struct iovec *iov, size_t offset, const void
 	}
 }
 
-/* Copies @length bytes from one to the other; both must have them. */
+/* Copies @length bytes from one to the other; both must be that long. */
 static inline void lx_iov_copy(const struct iovec *dst, size_t dst_offset,
 			       const struct iovec *src, size_t src_offset, size_t length)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Keys in both forms; see the header. */
+/* YAML and JSON forms of keys; see the header. */
 #include <ctype.h>
 #include <string.h>
 

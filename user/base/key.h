@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Keys of YAML, and how JSON has them: "local NI(s)" is local_ni, "cpt[0]" cpt_0. */
+/* YAML keys and their JSON form: "local NI(s)" is local_ni, "cpt[0]" is cpt_0. */
 #ifndef LX_BASE_KEY_H
 #define LX_BASE_KEY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The key as JSON has it. Returns @buf. */
+/* The key in JSON form. Returns @buf. */
 const char *lx_key_snake(const char *key, char *buf, size_t size);
 
-/* Whether @name is the key, in either form. */
+/* True if @name is the key, in either form. */
 bool lx_key_is(const char *key, const char *name);
 
 #endif

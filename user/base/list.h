@@ -35,13 +35,13 @@ static inline void lx_list_insert_(struct lx_list *e, struct lx_list *prev, stru
 	next->prev = e;
 }
 
-/* First in the list. */
+/* Inserts at the head. */
 static inline void lx_list_push(struct lx_list *head, struct lx_list *e)
 {
 	lx_list_insert_(e, head, head->next);
 }
 
-/* Last in the list. */
+/* Inserts at the tail. */
 static inline void lx_list_append(struct lx_list *head, struct lx_list *e)
 {
 	lx_list_insert_(e, head->prev, head);

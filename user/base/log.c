@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The log sink. Lines of one peer that misbehaves at line rate must not fill a
- * disk: above LINES_PER_SECOND lines of a level are counted, and the count is told when
- * the next second begins. Each level counts for itself, so that lines for debugging,
+ * The log sink. A peer that misbehaves at line rate must not fill the
+ * disk: beyond LINES_PER_SECOND, lines of a level are only counted, and the count is logged when
+ * the next second begins. Each level has its own limit, so that debug lines,
  * which most sinks drop, never suppress others.
  */
 #include <pthread.h>
@@ -49,7 +49,7 @@ static void next_second(time_t second)
 	}
 }
 
-/* Whether a line may go out now; tells of those that could not before. */
+/* True if a line may be logged now; first logs how many were suppressed. */
 static bool admit(int level)
 {
 	struct timespec now;

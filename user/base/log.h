@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One line a failure, for those failures that no caller is there to be told.
+ * One line per failure, for failures that cannot be returned to a caller.
  *
  * The library hands lines to a sink (lx_set_log(), lnetx.h) and is silent without
- * one. A line is key=value, names the NID, and a warning says what happens next:
+ * one. A line is key=value and names the NID; a warning says what happens next:
  *
  *	lx_warn("peer=%s reason=\"HELLO version 9\" action=\"connection closed\"", ...)
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * NIDs and nets as text; see the header. Pure; used by every other part.
+ * NIDs and nets as text; see the header. Pure; used everywhere.
  *
- * One table says for each net type how it is called and what its addresses look
- * like (spec lnet.md 1.3 and 2); parsing and printing go by it.
+ * One table has the name and the form of addresses of each net type (lnet.md 1.3
+ * and 2), for parsing and printing.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ enum addr_form {
 	ADDR_ZERO, /* just 0, and the net has no number */
 };
 
-/* No name is the beginning of another, so the first that fits is the one. */
+/* No name is a prefix of another, so the first match is the right one. */
 /* clang-format off */
 static const struct net_form {
 	uint8_t type;
@@ -62,8 +62,8 @@ static const struct net_form *form_of(uint8_t type)
 }
 
 /*
- * Digits only, all of @text, no sign and no space, up to @max. @text of length
- * @len need not end there.
+ * Parses @len digits, without sign or space, up to @max. @text need not end
+ * there.
  */
 static int number_parse(const char *text, size_t len, unsigned int base, uint32_t max,
 			uint32_t *ret_value)
@@ -99,7 +99,7 @@ uint32_t lx_nid_hash(const struct lx_nid *nid)
 	memcpy(&a, nid, sizeof(a));
 	memcpy(&b, (const char *)nid + 8, sizeof(b));
 	memcpy(&c, (const char *)nid + 16, sizeof(c));
-	/* Neighbours differ in the last bytes of one word: spread after each. */
+	/* Neighbours differ in the last bytes of one word: mix after each. */
 	h = a * 0x9e3779b97f4a7c15ULL;
 	h = ((h ^ (h >> 32)) + b) * 0x9e3779b97f4a7c15ULL;
 	h = ((h ^ (h >> 32)) + c) * 0x9e3779b97f4a7c15ULL;
@@ -181,8 +181,8 @@ static int addr_parse(const char *text, enum addr_form form, struct lx_nid *nid)
 }
 
 /*
- * Cuts "address@net" in two; the address goes to @addr, of @size bytes.
- * Returns 0, or -EINVAL: the net is none, or the address is too long for one.
+ * Splits "address@net"; the address goes to @addr, of @size bytes.
+ * Returns 0, or -EINVAL: not a net, or the address is too long.
  */
 static int text_split(const char *text, char *addr, size_t size, uint32_t *ret_net)
 {
@@ -220,7 +220,7 @@ int lx_nid_parse(const char *text, struct lx_nid *ret_nid)
 	return 0;
 }
 
-/* Bytes nobody here has a form for, in hex. */
+/* An address of unknown form, in hex. */
 static void addr_hex_format(const struct lx_nid *nid, char *buf, size_t size)
 {
 	size_t n = nid->size > 12 ? 16 : nid->size + 4u, at = 0;
@@ -333,7 +333,7 @@ int lx_id_parse(const char *text, struct lx_id *ret_id)
 
 /* ---- ranges (lnet.md 2) ------------------------------------------------------- */
 
-/* The values that each of the four octets of an IPv4 range may have. */
+/* The set of values of each octet of an IPv4 range. */
 struct octets {
 	bool has[4][256];
 };
@@ -375,7 +375,7 @@ static int octet_span(const char *text, size_t len, bool *has)
 	return rc;
 }
 
-/* A number, or "[span,span,...]"; moves *@text behind it. */
+/* A number, or "[span,span,...]"; advances *@text past it. */
 static int octet_parse(const char **text, bool *has)
 {
 	const char *at = *text;
@@ -423,7 +423,7 @@ static uint64_t octets_count(const struct octets *octets)
 	return product;
 }
 
-/* Goes to the next address, in order; all four "digits" are members of @octets. */
+/* Advances to the next address, like an odometer whose digits are the members of @octets. */
 static void octets_next(const struct octets *octets, uint8_t addr[4])
 {
 	for (int i = 3; i >= 0; i--) {
@@ -436,7 +436,7 @@ static void octets_next(const struct octets *octets, uint8_t addr[4])
 			addr[i] = value;
 			return;
 		}
-		addr[i] = value; /* wrapped to its first value: carry on to the left */
+		addr[i] = value; /* wrapped to its first value: carry to the left */
 	}
 }
 
@@ -541,7 +541,7 @@ static int item_expand(const char *text, struct nid_list *list)
 	return rc;
 }
 
-/* The comma that ends an item: not one between brackets. NULL: the last item. */
+/* The comma that ends an item, outside brackets. NULL: the last item. */
 static char *item_end(char *text)
 {
 	bool inside = false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Log lines that a peer can cause at any rate: one per key and interval, with the number of
- * those that were left out. A key is a net, a NID's hash, or what else the line is about.
+ * Rate limit for log lines that a peer can trigger: one line per key and interval, with the
+ * number of lines suppressed. A key is a net, a NID's hash, or whatever the line is about.
  *
  *	if (lx_ratelimit(&core->no_route, net, now, LX_RATELIMIT_MINUTE, &missed))
  *		lx_warn("net=%s missed=%u reason=...", ...)
  *
- * Zeroed memory is a limit that has seen nothing. The caller provides locking and time.
+ * Zeroed memory is an initialized limit. The caller provides locking and time.
  */
 #ifndef LX_BASE_RATELIMIT_H
 #define LX_BASE_RATELIMIT_H
@@ -28,10 +28,10 @@ struct lx_ratelimit {
 /**
  * lx_ratelimit - may a line be logged now?
  * @now_ns: monotonic time
- * @ret_missed: when true, lines of this key that were left out since its last one
+ * @ret_missed: when true, lines of this key suppressed since its last one
  *
- * If more keys than there is room for come within one interval, lines of the surplus are left
- * out, too: the log stays bounded whatever a peer makes up.
+ * If more keys than fit come within one interval, the surplus keys are suppressed,
+ * too: the log stays bounded whatever a peer invents.
  */
 static inline bool lx_ratelimit(struct lx_ratelimit *limit, uint64_t key, uint64_t now_ns,
 				uint64_t interval_ns, unsigned int *ret_missed)
@@ -41,7 +41,7 @@ static inline bool lx_ratelimit(struct lx_ratelimit *limit, uint64_t key, uint64
 	for (i = 0; i < LX_RATELIMIT_KEYS; i++) {
 		if (limit->slot[i].until_ns && limit->slot[i].key == key)
 			break;
-		/* The key that has been silent for longest makes room. */
+		/* Evict the key that has been silent for longest. */
 		if (limit->slot[i].until_ns <= now_ns &&
 		    (at == LX_RATELIMIT_KEYS || limit->slot[i].until_ns < limit->slot[at].until_ns))
 			at = i;

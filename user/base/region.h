@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory that outlives a message: an MD's, what the application has declared, that of
- * some router buffers.
+ * Memory that outlives a message: an MD's, memory the application announced, a slab of
+ * router buffers.
  *
- * What a transport prepares for such memory once - a registration with RDMA hardware,
- * say - it ties to the region. Whoever owns the memory promises that it stays mapped as
- * it is until lx_region_end(), which cuts the ties: nothing that was prepared outlives
- * the memory it was prepared for. By then no message uses it any more.
+ * A transport ties to the region what it prepares once for such memory, for example a
+ * registration with RDMA hardware. The owner promises that the memory stays mapped,
+ * unchanged, until lx_region_end(), which cuts the ties: nothing prepared outlives
+ * the memory. By then no message uses it any more.
  */
 #ifndef LX_BASE_REGION_H
 #define LX_BASE_REGION_H
@@ -23,7 +23,7 @@ struct lx_region {
 
 struct lx_tie {
 	struct lx_list link;
-	/* The region ends: what was prepared is undone. The tie is loose already. */
+	/* The region ends: undo the preparation. The tie is unlinked already. */
 	void (*cut)(struct lx_tie *tie);
 };
 
@@ -35,7 +35,7 @@ static inline void lx_region_init(struct lx_region *region, const struct iovec *
 	region->n_stretches = n_stretches;
 }
 
-/* Until it is cut, or the transport takes it off with lx_list_del(). */
+/* Ties, until the tie is cut or the transport removes it with lx_list_del(). */
 static inline void lx_region_tie(struct lx_region *region, struct lx_tie *tie)
 {
 	lx_list_append(&region->ties, &tie->link);
@@ -51,7 +51,7 @@ static inline void lx_region_end(struct lx_region *region)
 	}
 }
 
-/* The stretch that has all of these bytes, or NULL. */
+/* The stretch that contains all of these bytes, or NULL. */
 static inline const struct iovec *lx_region_find(const struct lx_region *region, const void *addr,
 						 size_t length)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Words that are like another one; see the header. No state. */
+/* Similar words; see the header. No state. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -7,14 +7,14 @@
 #include "suggest.h"
 
 #define WORD_MAX 48
-#define PART_MIN 4 /* letters that say something when they are a part of a word */
+#define PART_MIN 4 /* letters: a shorter part of a word means nothing */
 
 static unsigned int least(unsigned int a, unsigned int b)
 {
 	return a < b ? a : b;
 }
 
-/* Letters added, left out, changed or swapped, without regard to case. */
+/* Edit distance: letters added, left out, changed or swapped; ignores case. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[3][WORD_MAX + 1];
@@ -44,7 +44,7 @@ static unsigned int distance(const char *a, const char *b)
 
 struct lx_suggest lx_suggest(const char *word)
 {
-	/* A third of its letters may be wrong, and one in any case. */
+	/* A third of its letters may be wrong, at least one. */
 	unsigned int most = strlen(word) / 3;
 
 	return (struct lx_suggest){ .word = word, .distance = (most ? most : 1) + 1 };

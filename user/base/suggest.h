@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What somebody may have meant who wrote a word that is not known:
+ * What an unknown word may have been meant to be:
  *
  *	struct lx_suggest s = lx_suggest("acept");
  *
@@ -12,12 +12,12 @@
 
 struct lx_suggest {
 	const char *word;
-	const char *best; /* of those offered; NULL: none is near enough */
+	const char *best; /* of the words offered; NULL: none is close enough */
 	unsigned int distance;
 };
 
 struct lx_suggest lx_suggest(const char *word);
-/* @candidate is kept. */
+/* Keeps a pointer to @candidate. */
 void lx_suggest_offer(struct lx_suggest *s, const char *candidate);
 
 #endif

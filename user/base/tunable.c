@@ -36,8 +36,8 @@ int64_t lx_tunable_get(const struct lx_tunable *t, const void *values)
 }
 
 /*
- * A transport's tunables are the process's, and other nodes read them with their own lock
- * held: what is set to what it is, as in each application of a file, is not written.
+ * All nodes of a process share a transport's tunables, and read them under their own locks.
+ * So do not write unchanged values, which every application of a file contains.
  */
 static void store(const struct lx_tunable *t, void *values, int64_t value)
 {
@@ -58,7 +58,7 @@ int lx_tunable_set(const struct lx_tunable *t, void *values, const char *text)
 			return 0;
 		}
 	}
-	/* strtoll() alone takes leading space and "+", and "010" for eight. */
+	/* strtoll() alone accepts leading space and "+", and reads "010" as eight. */
 	digits = text + (*text == '-');
 	hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
 	if (!isdigit((unsigned char)*digits))

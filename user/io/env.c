@@ -3,8 +3,8 @@
  * Event loops and the node lock. Owned by the node (user/node); used by every
  * transport that does real I/O.
  *
- * Each loop does posted work before it sleeps, so what it posts itself needs no
- * wake-up.
+ * Each loop runs posted work before it sleeps, so work posted from its own thread
+ * needs no wake-up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "env.h"
 
 /*
- * One thing leads to another: a message that is sent gives back the credit that the
- * next one has waited for. So often in a row, then sockets have their turn.
+ * Work creates work: a message that is sent returns the credit that the next one
+ * waits for. After this many rounds sockets have their turn.
  */
 #define ROUNDS_A_TURN 32
 
@@ -27,14 +27,14 @@ struct lx_loop {
 	bool started, stopping;
 	struct lx_list posted; /* of lx_work; node lock */
 	struct lx_list last; /* the same, for the end of the turn */
-	bool has_posted; /* something in one of them, to be asked without the lock */
+	bool has_posted; /* one of them is not empty; may be read without the lock */
 	void *scratch;
 };
 
 struct lx_env {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	uint64_t now_ns; /* 0: not asked for since the lock was taken */
+	uint64_t now_ns; /* 0: not read since the lock was taken */
 	void (*idle)(void *arg);
 	void *idle_arg;
 	unsigned int n_loops;
@@ -158,7 +158,7 @@ void lx_work_cancel(struct lx_work *work)
 	work->loop = NULL;
 }
 
-/* Does what has been posted; what is posted by that is for the next round. */
+/* Runs posted work; what that posts is for the next round. */
 static void drain_round(struct lx_list *list)
 {
 	struct lx_work *work;
@@ -174,7 +174,7 @@ static void drain_round(struct lx_list *list)
 
 static void drain(struct lx_loop *loop)
 {
-	/* Who posts from another thread wakes the loop after it has set this. */
+	/* A thread that posts sets this first, then wakes the loop. */
 	if (!__atomic_load_n(&loop->has_posted, __ATOMIC_RELAXED))
 		return;
 	lx_loop_enter(loop);
@@ -189,7 +189,7 @@ static void drain(struct lx_loop *loop)
 			 !lx_list_empty(&loop->posted) || !lx_list_empty(&loop->last),
 			 __ATOMIC_RELAXED);
 	lx_loop_leave(loop);
-	/* Left over, or posted by what was called when the lock was left. */
+	/* Left over, or posted by a callback that ran when the lock was dropped. */
 	if (__atomic_load_n(&loop->has_posted, __ATOMIC_RELAXED))
 		uv_async_send(&loop->wake);
 }
@@ -200,8 +200,8 @@ static void on_prepare(uv_prepare_t *prepare)
 }
 
 /*
- * Only ends the sleep: work is done by on_prepare(). Not so the last time, when what is
- * queued may be what closes a handle.
+ * Only ends the sleep: on_prepare() runs the work. Except for the last time, when queued
+ * work may close handles.
  */
 static void on_wake(uv_async_t *wake)
 {
@@ -278,7 +278,7 @@ int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg, struct 
 	env->idle = idle;
 	env->idle_arg = arg;
 	env->n_loops = n_loops;
-	/* Threads must not see a loop without its neighbours being at least zero. */
+	/* No thread may see the array of loops half-initialized. */
 	pthread_mutex_lock(&env->lock);
 	for (unsigned int i = 0; i < n_loops && !r; i++)
 		r = loop_start(env, i);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a node runs on: one lock, and threads that each run a libuv loop.
+ * The environment of a node: one lock, and threads that each run a libuv loop.
  *
  * The node lock protects the core and what transports share; it is held by all
  * their code. A loop's callbacks take it with lx_loop_enter(), drop it around
  * system calls that move data, and give it back with lx_loop_leave(). So protocol
  * code reads as if there were one thread, and data moves in parallel.
  *
- * A libuv handle belongs to the loop it was made on and is touched on that thread
- * only. Work for another loop is posted to it.
+ * A libuv handle belongs to one loop and is only touched on that loop's thread.
+ * Post work that is for another loop.
  */
 #ifndef LX_IO_ENV_H
 #define LX_IO_ENV_H
@@ -24,9 +24,9 @@ struct lx_env;
 struct lx_loop;
 
 /*
- * A piece of work, embedded in what it is for. Posting what is queued already does
- * nothing, so one work per purpose is enough. Owner: whoever embeds it; it must not
- * be queued when freed (lx_work_cancel()).
+ * A piece of work, embedded in the object it is for. Posting queued work does
+ * nothing, so one struct per purpose is enough. The embedding object owns it; it must
+ * not be queued when freed (lx_work_cancel()).
  */
 struct lx_work {
 	struct lx_list link;
@@ -42,9 +42,9 @@ static inline void lx_work_init(struct lx_work *work, void (*fn)(struct lx_work 
 }
 
 /**
- * lx_env_new - make the lock and @n_loops threads, each with a running loop
- * @idle: called on a loop's thread, lock not held, each time the loop has left the
- *	lock (lx_loop_leave()); or NULL. Must be quick when there is nothing to do.
+ * lx_env_new - create the lock and @n_loops threads, each with a running loop
+ * @idle: called on a loop's thread, without the lock, each time the loop has released
+ *	it (lx_loop_leave()); may be NULL. Must be quick when there is nothing to do.
  * Returns 0, -ENOMEM, -EAGAIN, or another errno of thread creation.
  */
 int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg,
@@ -57,12 +57,12 @@ void lx_env_lock(struct lx_env *env);
 void lx_env_unlock(struct lx_env *env);
 
 /*
- * Monotonic time in ns, read once for each time that the lock is taken: whoever has it
- * asks often, and is quick. The lock must be held.
+ * Monotonic time in ns, read once each time the lock is taken: critical sections are
+ * short and ask often. The lock must be held.
  */
 uint64_t lx_env_now(struct lx_env *env);
 
-/* For a thread that has the lock: waits for lx_env_wake(), as a condition variable. */
+/* Waits for lx_env_wake(), like a condition variable. The lock must be held. */
 void lx_env_wait(struct lx_env *env);
 void lx_env_wake(struct lx_env *env);
 
@@ -74,10 +74,11 @@ struct lx_env *lx_loop_env(struct lx_loop *loop);
 uv_loop_t *lx_loop_uv(struct lx_loop *loop);
 unsigned int lx_loop_index(const struct lx_loop *loop);
 
-/* Whether the caller runs on this loop's thread (NULL: on any loop of @env). */
+/* True if the caller runs on this loop's thread. */
 bool lx_loop_is_current(const struct lx_loop *loop);
+/* True if the caller runs on the thread of any loop of @env. */
 bool lx_env_on_loop(const struct lx_env *env);
-/* The loop of @env whose thread the caller is; NULL: none. */
+/* The loop of @env on whose thread the caller runs; NULL: none. */
 struct lx_loop *lx_loop_current(const struct lx_env *env);
 
 /* First and last act of every libuv callback. */
@@ -85,20 +86,20 @@ void lx_loop_enter(struct lx_loop *loop);
 void lx_loop_leave(struct lx_loop *loop);
 
 /**
- * lx_loop_post - have work done on a loop's thread, with the lock held
- * The lock must be held. Posted from the loop's own thread it runs at the end of
- * the current turn, after all callbacks of ready sockets. From elsewhere the loop is
+ * lx_loop_post - run work on a loop's thread, with the lock held
+ * The lock must be held. Work posted from the loop's own thread runs at the end of
+ * the current turn, after the callbacks of all ready sockets. Otherwise the loop is
  * woken.
  */
 void lx_loop_post(struct lx_loop *loop, struct lx_work *work);
 
 /*
- * The same, but when nothing of the first kind is left in this turn: the place to send
- * what all the others have queued, in one go.
+ * The same, but after all other work of this turn: the place to send everything that
+ * work has queued, at once.
  */
 void lx_loop_post_last(struct lx_loop *loop, struct lx_work *work);
 
-/* Takes work back if it has not started. The lock must be held. */
+/* Cancels work that has not started. The lock must be held. */
 void lx_work_cancel(struct lx_work *work);
 
 /* A buffer of LX_LOOP_SCRATCH bytes for the loop's thread, valid within one callback. */

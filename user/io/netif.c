@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Interfaces and sockets of TCP transports: no state, every answer is the
- * system's of now. Called by transports when an NI or a connection comes up.
+ * Interfaces and sockets of TCP transports. No state: every call asks the
+ * system. Called by transports when an NI or a connection comes up.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -83,7 +83,7 @@ static void free_ifaddrs(struct ifaddrs **p)
 		freeifaddrs(*p);
 }
 
-/* Asks about an interface; a request's other members are set by the caller. 0 or -errno. */
+/* Interface ioctl; the caller sets the request's other members. 0 or -errno. */
 static int ask(const char *name, unsigned long request, struct ifreq *ifr)
 {
 	LX_AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -100,7 +100,7 @@ static int ask_ethtool(const char *name, void *command)
 	return ask(name, SIOCETHTOOL, &ifr);
 }
 
-/* 0: not known */
+/* 0: unknown */
 static __u32 ethtool_value(const char *name, __u32 cmd)
 {
 	struct ethtool_value value = { .cmd = cmd };
@@ -108,7 +108,7 @@ static __u32 ethtool_value(const char *name, __u32 cmd)
 	return ask_ethtool(name, &value) ? 0 : value.data;
 }
 
-/* Mb/s; 0 unknown. The old command: it is enough for the speed, and known everywhere. */
+/* Mb/s; 0: unknown. The old command has the speed and works everywhere. */
 static unsigned int ethtool_speed(const char *name)
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
@@ -116,7 +116,7 @@ static unsigned int ethtool_speed(const char *name)
 
 	if (ask_ethtool(name, &cmd))
 		return 0;
-	/* Not ethtool_cmd_speed(): of the unknown speed, 65535 twice, it makes an int. */
+	/* Not ethtool_cmd_speed(): it overflows an int with the unknown speed, 65535 twice. */
 	speed = (__u32)cmd.speed_hi << 16 | cmd.speed;
 	return speed == (__u32)SPEED_UNKNOWN ? 0 : speed;
 }
@@ -177,7 +177,7 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 		ethtool_value(device, ETHTOOL_GSG) && ethtool_value(device, ETHTOOL_GTXCSUM);
 }
 
-/* How much an address is worth having. */
+/* Preference of addresses, lowest first. */
 enum { RANK_NONE, RANK_LINK_LOCAL, RANK_GLOBAL, RANK_IPV4 };
 
 static int rank(const struct sockaddr *sa)
@@ -226,7 +226,7 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 		    lx_addr_same_host(addr, (const union lx_addr *)ifa->ifa_addr))
 			best = ifa;
 	}
-	/* 127.0.0.0/8 is all ours, though just one address of it is on the list. */
+	/* All of 127.0.0.0/8 is ours, but the list has a single address of it. */
 	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
 		if (addr->sa.sa_family == AF_INET && (ifa->ifa_flags & IFF_LOOPBACK) &&
 		    ntohl(addr->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET &&
@@ -300,7 +300,7 @@ int lx_netif_listen(const union lx_addr *addr, int backlog)
 	return r;
 }
 
-/* One try from one port (0: any). The fd, or -errno; tells bind's errors from connect's. */
+/* Tries one port (0: any). Returns the fd or -errno; @ret_bound: bind() succeeded. */
 static int dial_from(const struct lx_netif_dial *dial, unsigned int port, bool *ret_bound)
 {
 	union lx_addr local = *dial->local;

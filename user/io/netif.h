@@ -30,7 +30,7 @@ socklen_t lx_addr_len(const union lx_addr *addr);
 uint16_t lx_addr_port(const union lx_addr *addr);
 void lx_addr_set_port(union lx_addr *addr, uint16_t port);
 
-/* Without regard to ports. */
+/* Ignores ports. */
 bool lx_addr_same_host(const union lx_addr *a, const union lx_addr *b);
 
 /* "10.0.0.1:988", "[fd00::1]:988". Returns @buf. */
@@ -44,11 +44,11 @@ struct lx_addr_buf {
 /* ---- interfaces ----------------------------------------------------------- */
 
 struct lx_netif {
-	char name[IFNAMSIZ]; /* as asked for, an alias ("eth0:1") too */
+	char name[IFNAMSIZ]; /* as requested; may be an alias ("eth0:1") */
 	unsigned int index;
 	union lx_addr addr; /* port 0 */
 	bool enabled; /* administratively */
-	bool up; /* enabled, and the link is there */
+	bool up; /* enabled, with carrier */
 	bool loopback;
 	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
 	unsigned int speed_mbps; /* 0: unknown */
@@ -72,8 +72,8 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif);
 int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif);
 
 /**
- * lx_netif_first - the first interface that is up, no loopback, and has an address
- * @family: of the address; a link-local one of IPv6 does not count
+ * lx_netif_first - the first interface, not loopback, that is up and has an address
+ * @family: of the address; IPv6 link-local addresses do not count
  * Returns 0, -ENODEV: there is none; or another errno of getifaddrs().
  */
 int lx_netif_first(int family, char ret_name[IFNAMSIZ]);
@@ -81,14 +81,14 @@ int lx_netif_first(int family, char ret_name[IFNAMSIZ]);
 /* Its first IPv6 address that is not link-local. 0, -EADDRNOTAVAIL; or as above. */
 int lx_netif_large(const char *name, union lx_addr *ret_addr);
 
-/* Whether it is; or -errno, -ENODEV if it is not there. */
+/* 1 or 0; -ENODEV: no such interface; or another errno. */
 int lx_netif_is_ethernet(const char *name);
 
-/* False also for interfaces that are not there. */
+/* False also for interfaces that do not exist. */
 bool lx_netif_is_loopback(const char *name);
 bool lx_netif_has_lro(const char *name);
 
-/* "virtio_net"; -errno: not known. */
+/* "virtio_net"; -errno: unknown. */
 int lx_netif_driver(const char *name, char *ret_driver, size_t size);
 
 /* ---- sockets -------------------------------------------------------------- */
@@ -106,12 +106,12 @@ struct lx_netif_dial {
 };
 
 /**
- * lx_netif_dial - begin a TCP connection, from one of the ports in turn
- * @ret_privileged: whether the port is one of these: it is not where the system
- *	does not let this process bind them, and then is any port
+ * lx_netif_dial - start a TCP connection, from the first free one of the ports
+ * @ret_privileged: true if the source port is one of them; false if the system does not
+ *	let this process bind them, and it is any port
  *
- * Returns the non-blocking fd, connecting or connected; -EADDRINUSE: every port
- * is taken; or another errno of bind() or connect().
+ * Returns the non-blocking fd, connecting or connected; -EADDRINUSE: all ports
+ * are in use; or another errno of bind() or connect().
  */
 int lx_netif_dial(const struct lx_netif_dial *dial, bool *ret_privileged);
 

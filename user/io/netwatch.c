@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * rtnetlink, as a doorbell. One for each set of transports that care; made when
+ * rtnetlink, as a doorbell. One per set of interested transports; created when
  * the first NI comes up, freed with the last.
  */
 #include <errno.h>

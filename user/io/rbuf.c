@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Router buffer storage. Owner: the core's pools, which make and free buffers;
- * transports fill and empty them.
+ * Router buffer storage. Owner: the core's pools, which allocate and free buffers;
+ * transports fill and drain them.
  *
  * The bytes of a message are in two places:
  *
  *	mem: 0 .. pipe_at - 1    pipe: pipe_at .. pipe_at + piped - 1    mem: the rest
  *
- * so that what was read together with a header need not be pushed into the pipe, and
- * what the pipe has no room for goes to memory as well. Splicing out of the pipe moves
- * pipe_at on and lowers piped.
+ * so that bytes read together with a header need not be pushed into the pipe, and
+ * bytes that do not fit the pipe go to memory, too. Splicing out of the pipe increases
+ * pipe_at and decreases piped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,19 +19,19 @@
 #include "rbuf.h"
 
 /*
- * A pipe holds references, one to a slot, and has a slot for each page of its size. A
- * network card that does not merge fills a slot with a single segment, and what starts
- * in the middle of a page takes one more: ask for room to spare.
+ * A pipe holds one reference per slot, and has a slot for each page of its size. A
+ * network card without LRO or GRO fills a slot with a single segment, and unaligned data
+ * takes one more slot: ask for a larger pipe.
  */
 #define PIPE_ROOM 4
 
 #define SLAB_ALIGN 4096
 
-/* Buffers that were made together; pages that were never touched cost nothing. */
+/* Buffers allocated together; untouched pages cost nothing. */
 struct lx_rbuf_slab {
 	struct lx_region region;
 	struct iovec memory; /* iov_base: NULL until needed, then never changed (slab_memory()) */
-	unsigned int n; /* that are not freed */
+	unsigned int n; /* buffers not freed yet */
 	struct lx_rbuf rbuf[];
 };
 
@@ -79,7 +79,7 @@ struct lx_region *lx_rbuf_region(struct lx_rbuf *rbuf)
 
 void lx_rbuf_reset(struct lx_rbuf *rbuf)
 {
-	/* Left over by a message that could not be sent: cheaper than reading it. */
+	/* Left over by a message that could not be sent: closing is cheaper than draining. */
 	if (rbuf->piped)
 		pipe_close(rbuf);
 	rbuf->length = rbuf->pipe_at = rbuf->piped = 0;
@@ -103,9 +103,9 @@ static int pipe_read(struct lx_rbuf *rbuf)
 }
 
 /*
- * The slab's memory, allocated by whoever needs it first; NULL: out of memory. Threads
- * that have different buffers of the slab come here at once, with the node lock and
- * without: the first one's allocation is taken, the others free theirs.
+ * The slab's memory, allocated on first use; NULL: out of memory. Threads that have
+ * different buffers of the slab may get here at once, with or without the node
+ * lock: the first allocation wins, the others are freed.
  */
 static void *slab_memory(struct lx_rbuf_slab *slab)
 {
@@ -149,7 +149,7 @@ int lx_rbuf_pipe(struct lx_rbuf *rbuf)
 		return rbuf->pipe[1];
 	if (pipe2(rbuf->pipe, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
-	/* More than fs.pipe-max-size takes a privilege; then what everyone may have. */
+	/* More than fs.pipe-max-size needs a privilege: settle for less. */
 	while (fcntl(rbuf->pipe[1], F_SETPIPE_SZ, (int)room) < 0) {
 		room /= 2;
 		if (room < rbuf->size) {

@@ -38,7 +38,7 @@ int lx_tcpinfo_mss(int fd, int family)
 		header += 12;
 	r = family == AF_INET6 ? getsockopt(fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &len)
 			       : getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len);
-	/* Without a route at the moment: what was true last. */
+	/* No route at the moment: use the last value. */
 	if (r || mtu - header > (int)info.tcpi_snd_mss)
 		return info.tcpi_snd_mss;
 	return mtu > header ? mtu - header : 1;
