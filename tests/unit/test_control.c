@@ -281,13 +281,13 @@ static void test_refused(void **state)
 	refuse(&m, &lx_control_route_schema, -EINVAL, "gateway: cannot be");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 3, "abc"); /* no NUL */
-	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a text");
+	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 8, "10.0\0.1"); /* a NUL inside */
-	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a text");
+	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 0, "");
-	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a text");
+	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
 	begin(&m);
 	mnl_attr_put_u32(m.nlh, 3, 1);
 	refuse(&m, &lx_control_route_schema, -EPROTO, "hop: not a number");

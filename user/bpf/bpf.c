@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Instances and sets: loading, taking over, unloading, telling. Finding out what the
- * kernel can do is in feature.c, pins in pin.c, single attachments in hook.c.
+ * Instances and sets: load, take over, unload, report. Feature probes are in feature.c,
+ * pins in pin.c, single attachments in hook.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -27,7 +27,7 @@ struct lx_bpf {
 	char pins[LX_BPF_PATH];
 	char pins_note[LX_BPF_TEXT];
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURE_COUNT];
-	pthread_mutex_t lock; /* of the sets and what is in them */
+	pthread_mutex_t lock; /* protects the sets and their contents */
 	struct lx_list sets;
 };
 
@@ -44,7 +44,7 @@ struct lx_bpf_set {
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap);
 
-/* Removes a set's pins, and ends what is attached without one. */
+/* Removes a set's pins, and detaches programs attached without one. */
 static void clean_set(const struct lx_bpf *bpf, const char *dir)
 {
 	struct lx_hook *h, *next;
@@ -121,9 +121,9 @@ const char *lx_bpf_pins(const struct lx_bpf *bpf)
 	return bpf->pins;
 }
 
-/* ---- what libbpf has to say -------------------------------------------------------- */
+/* ---- libbpf's messages -------------------------------------------------------------- */
 
-/* Of the load under way: libbpf has one printer for the process. */
+/* Of the load in progress: libbpf has one print callback per process. */
 static __thread char *first_line;
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -173,7 +173,7 @@ static int check_needs(struct lx_bpf_set *set, uint32_t need)
 	return 0;
 }
 
-/* Of what a daemon has left. Returns 0, -ENOENT nothing, -ESTALE another version. */
+/* Checks leftovers of another daemon. Returns 0, -ENOENT none, -ESTALE another version. */
 static int check_abi_version(const struct lx_bpf_set *set, const struct lx_abi *abi)
 {
 	struct bpf_map_info info = { 0 };
@@ -206,12 +206,12 @@ static bool same_shape(const struct bpf_map *map, const char *path)
 	       info.type == (uint32_t)bpf_map__type(map) &&
 	       info.key_size == bpf_map__key_size(map) &&
 	       info.value_size == bpf_map__value_size(map) &&
-	       /* 0: libbpf's choice, by processors */
+	       /* 0: libbpf chooses, by the number of CPUs */
 	       (info.max_entries == bpf_map__max_entries(map) || !bpf_map__max_entries(map)) &&
 	       info.map_flags == bpf_map__map_flags(map);
 }
 
-/* Versions are made by people. Returns 0, -ESTALE a map is not what ours would be. */
+/* Does not trust the version alone. Returns 0, -ESTALE a map's layout differs from ours. */
 static int check_shapes(const struct lx_bpf_set *set)
 {
 	char path[LX_BPF_PATH];
@@ -260,7 +260,7 @@ static void pin_programs(struct lx_bpf_set *set)
 	}
 }
 
-/* Hooks that the daemon before has left, still with its programs. */
+/* Hooks left by the previous daemon, still with its programs. */
 static void adopt_hooks(struct lx_bpf_set *set)
 {
 	DIR *d = opendir(set->dir);
@@ -345,7 +345,7 @@ static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	prepare_pins(set, want);
 	err = load(set, want);
 	if (err) {
-		/* What does not load does not go on with what is pinned, either. */
+		/* If our programs do not load, do not leave the old ones running. */
 		if (set->dir[0])
 			clean_set(set->bpf, set->dir);
 		set->taken_over = false;
@@ -417,7 +417,7 @@ static void hook_free(struct lx_hook *h)
 	free(h);
 }
 
-/* The interface may have gone, and come back as another one. */
+/* The interface may have gone and been recreated. */
 static struct lx_hook *hook_of(struct lx_bpf_set *set, const char *ifname,
 			       enum lx_bpf_hook_kind kind)
 {

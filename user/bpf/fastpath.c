@@ -31,12 +31,12 @@ struct lx_fastpath {
 	struct lx_bpf_set *set;
 	bool loaded;
 	struct lx_table table[LX_FASTPATH_TABLES];
-	uint32_t n_flows, n_dests; /* that were added and not taken out again */
+	uint32_t n_flows, n_dests; /* added and not removed */
 	struct ring_buffer *ring;
 	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
 	void *arg;
 	int raw4, raw6; /* sockets for poking; -1 */
-	struct lx_settings settings; /* as the programs have them */
+	struct lx_settings settings; /* as in the map */
 	struct perf_buffer *trace; /* NULL: nobody traces */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
 	void *trace_arg;
@@ -76,7 +76,7 @@ static int table_grow(struct lx_fastpath *f, enum lx_fastpath_table table)
 	return lx_table_grow(&f->table[table], map[table], f->set);
 }
 
-/* So that there is something to begin with. */
+/* Allocates the first blocks. */
 static int tables_start(struct lx_fastpath *f)
 {
 	int r = 0;
@@ -100,7 +100,7 @@ int lx_fastpath_grow(struct lx_fastpath *f)
 	int r = 0;
 
 	for (int i = 0; i < LX_FASTPATH_TABLES && !r; i++) {
-		/* If one block is not enough, whoever takes the next entry says so again. */
+		/* If one block is not enough, the next lx_table_take() sets this again. */
 		if (__atomic_exchange_n(&f->table[i].is_short, false, __ATOMIC_RELAXED))
 			r = table_grow(f, i);
 	}
@@ -198,7 +198,7 @@ static int settings_write(struct lx_fastpath *f)
 				    sizeof(f->settings), BPF_ANY);
 }
 
-/* The pair for GSO packets with parts for several next hops; without it those are dropped. */
+/* The pair that resegments GSO packets; without it those that need it are dropped. */
 static int resegment_start(struct lx_fastpath *f)
 {
 	struct lx_resegment pair;
@@ -243,7 +243,7 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 		.need = LX_BPF_NEED(LOAD) | LX_BPF_NEED(BTF) | LX_BPF_NEED(ATOMICS) |
 			LX_BPF_NEED(TC) | LX_BPF_NEED(RINGBUF) | LX_BPF_NEED(LOOP) |
 			LX_BPF_NEED(SKC_LOOKUP),
-		/* Not kept: the connections that it is about have gone with their daemon. */
+		/* Not kept: its connections have gone with their daemon. */
 		.abi = { .magic = LX_ABI_MAGIC,
 			 .version = LX_ABI_VERSION,
 			 .streams_max = LX_STREAMS_MAX,
@@ -267,8 +267,7 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 		return r;
 	r = start(f);
 	if (r)
-		lx_warn("bpf=fastpath reason=\"%s\" action=\"messages are routed without the "
-			"kernel\"",
+		lx_warn("bpf=fastpath reason=\"%s\" action=\"lnetxd forwards all messages itself\"",
 			strerror(-r));
 	return r;
 }
@@ -300,7 +299,7 @@ bool lx_fastpath_is_attached(const struct lx_fastpath *f, unsigned int ifindex)
 	return false;
 }
 
-/* An attached interface, or 0: a free place; NULL: there is none. */
+/* The place of an attached interface; for 0 a free place; or NULL. */
 static unsigned int *place_of(struct lx_fastpath *f, unsigned int ifindex)
 {
 	for (unsigned int i = 0; i < INTERFACES; i++) {
@@ -310,7 +309,7 @@ static unsigned int *place_of(struct lx_fastpath *f, unsigned int ifindex)
 	return NULL;
 }
 
-/* As the stack has it; if one of the interfaces is strict, all of them are taken to be. */
+/* rp_filter: if one of the interfaces is strict, treat all of them so. */
 static void set_strict(struct lx_fastpath *f)
 {
 	uint32_t strict = 0;
@@ -346,7 +345,7 @@ int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)
 	unsigned int *place = place_of(f, ifindex);
 	int r = attach(f, ifname);
 
-	/* The programs stay for connections that need them; there will be no new ones. */
+	/* The programs stay for connections that use them; no new ones are added. */
 	if (r && place && ifindex)
 		__atomic_store_n(place, 0, __ATOMIC_RELEASE);
 	if (!r && !place)
@@ -361,7 +360,7 @@ int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)
 
 /* ---- who is what --------------------------------------------------------------------------- */
 
-/* Adds an element, or changes one. Counts those that are new. Returns 0, or -errno. */
+/* Adds or changes an element. Counts new ones. Returns 0 or -errno. */
 static int map_set(const struct bpf_map *map, const void *key, size_t key_len, const void *value,
 		   size_t value_len, uint32_t *count)
 {
@@ -384,7 +383,7 @@ int lx_fastpath_flow_add(struct lx_fastpath *f, const struct lx_flow_key *key,
 
 void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
 {
-	/* A program takes one out when its ports are used anew. */
+	/* A program may have removed it, if its ports were reused. */
 	bpf_map__delete_elem(f->skeleton->maps.flows, key, sizeof(*key), 0);
 	__atomic_fetch_sub(&f->n_flows, 1, __ATOMIC_RELAXED);
 }
@@ -407,7 +406,7 @@ int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 
 int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int index, bool on)
 {
-	/* A program of this kind is run with a packet: what we ask for is in it. */
+	/* A program of this type runs on a packet: the packet contains the request. */
 	struct {
 		uint8_t ethernet[14];
 		struct lx_takeover takeover;
@@ -432,8 +431,8 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 /* ---- poking the programs for an ACK ---------------------------------------------------------- */
 
 /*
- * A segment of no meaning from the connection's ports: the program at the interface
- * makes an acknowledgement of it. A lost one does no harm.
+ * Sends a dummy segment from the connection's ports: the program at the interface
+ * turns it into an ACK. Losing one does no harm.
  */
 static void poke_ack4(struct lx_fastpath *f, const struct lx_flow_key *key)
 {
@@ -509,7 +508,7 @@ void lx_fastpath_dispatch(struct lx_fastpath *f,
 
 /* ---- tracing ----------------------------------------------------------------------------------- */
 
-#define TRACE_PAGES 64 /* a processor, while somebody traces */
+#define TRACE_PAGES 64 /* per CPU, while tracing */
 
 static void on_trace(void *arg, int cpu, void *data, uint32_t size)
 {
@@ -518,7 +517,7 @@ static void on_trace(void *arg, int cpu, void *data, uint32_t size)
 
 	if (size < sizeof(t))
 		return;
-	memcpy(&t, data, sizeof(t)); /* behind a length of 4 bytes, so not aligned */
+	memcpy(&t, data, sizeof(t)); /* unaligned: follows a length of 4 bytes */
 	f->trace_fn(&t, 0, f->trace_arg);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The fast path's tables for people: "lnetx stream show" and "lnetx lane show". Reads
- * what programs and transport are changing meanwhile: each number is one that was, but
- * they are not of one moment.
+ * The fast path's tables for users: "lnetx stream show" and "lnetx lane show". Reads
+ * them while programs and daemon change them: each number is valid, but the numbers are
+ * not a consistent snapshot.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -139,7 +139,7 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 	uint64_t una = READ(lane->una), window_edge = READ(lane->window_edge),
 		 word = READ(lane->word);
 	bool busy = word >> 32 & LX_LANE_BUSY;
-	/* The word has only 32 bits of the next byte's position, which is near. */
+	/* The word has only the low 32 bits of the next byte's position. */
 	int64_t unacked = (int32_t)((uint32_t)word - (uint32_t)una);
 	int64_t window = window_edge - una - unacked;
 

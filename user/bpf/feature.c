@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Features are tried, not derived from a version: distributions take things back to
- * older kernels, and leave them out of newer ones. Each try makes something small and
- * forgets it. Called by bpf.c when an instance starts.
+ * Probes features instead of deriving them from a version: distributions backport
+ * features to older kernels and leave them out of newer ones. Each probe creates something
+ * small and drops it. Called by bpf.c when an instance starts.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,9 +16,9 @@
 #include "feature.h"
 #include "hook.h"
 
-#define NO_INTERFACE 0x7fffffff /* an index that none has */
+#define NO_INTERFACE 0x7fffffff /* an unused index */
 
-/* "return 0", for tries that need a program. Returns its fd or -errno. */
+/* "return 0", for probes that need a program. Returns its fd or -errno. */
 static int load_nothing(enum bpf_prog_type type, uint32_t flags)
 {
 	static const struct bpf_insn code[] = {
@@ -71,7 +71,7 @@ static int try_atomics(void)
 	return fd < 0 ? fd : 0;
 }
 
-/* libbpf says 1, 0 or -errno. */
+/* libbpf returns 1, 0 or -errno. */
 static int outcome(int answer)
 {
 	return answer > 0 ? 0 : answer ? answer : -EOPNOTSUPP;
@@ -112,14 +112,14 @@ static int try_feature(enum lx_bpf_feature feature)
 	return -EINVAL;
 }
 
-_Static_assert(LX_BPF_LOAD == 0, "tried first");
+_Static_assert(LX_BPF_LOAD == 0, "probed first");
 
 static void explain(struct lx_bpf_feature_info *f, int err)
 {
 	const char *what = "this kernel does not have it";
 
 	if (err == -ECANCELED) {
-		strcpy(f->reason, "not tried, as programs cannot be loaded");
+		strcpy(f->reason, "not probed: programs cannot be loaded");
 		return;
 	}
 	if (err == -EPERM || err == -EACCES)
@@ -139,10 +139,10 @@ void lx_bpf_feature_probe(struct lx_bpf_feature_info *ret_feature)
 		LX_BPF_FEATURES(FEATURE_)
 #undef FEATURE_
 	};
-	libbpf_print_fn_t before = libbpf_set_print(NULL); /* tries that fail are no news */
+	libbpf_print_fn_t before = libbpf_set_print(NULL); /* do not log failed probes */
 
 	for (int i = 0; i < LX_BPF_FEATURE_COUNT; i++) {
-		/* Who may not load anything cannot find out. */
+		/* Without permission to load programs the other probes fail for that reason. */
 		bool futile = i > LX_BPF_LOAD && i != LX_BPF_BTF && !ret_feature[0].have;
 		int err = futile ? -ECANCELED : try_feature(i);
 

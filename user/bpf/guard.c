@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Owns the guard's set: its maps are written and read here and nowhere else. Called by
- * user/daemon when NIs come and go, and for what clients ask.
+ * Owns the guard's set; all access to its maps is here. Called by
+ * user/daemon when NIs come and go, and for clients' requests.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -24,13 +24,13 @@
 #define SECOND 1000000000ULL
 
 struct lx_guard {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects everything below */
 	struct guard_bpf *skeleton; /* NULL: could not be opened */
 	struct lx_bpf_set *set;
 	bool loaded;
 	struct lx_guard_config config; /* as in the map */
 	size_t n_prefixes;
-	struct lx_guard_ni *ni; /* where to be */
+	struct lx_guard_ni *ni; /* NIs to guard */
 	size_t n_nis;
 	unsigned int attached;
 };
@@ -58,7 +58,7 @@ static bool is_mapped(const uint8_t addr[16])
 	return !memcmp(addr, mapped, sizeof(mapped));
 }
 
-/* Whether all bits from @bits on are 0. */
+/* True if all bits from @bits on are 0. */
 static bool is_tidy(const uint8_t addr[16], unsigned int bits)
 {
 	for (unsigned int i = bits; i < 128; i++) {
@@ -124,7 +124,7 @@ static int write_config(struct lx_guard *g)
 				    sizeof(g->config), BPF_ANY);
 }
 
-/* Elements of a map, by walking it; one that changes meanwhile may begin anew. */
+/* Counts a map's elements by walking it; a concurrent change may restart the walk. */
 static size_t count(const struct bpf_map *map)
 {
 	size_t most = bpf_map__max_entries(map);
@@ -148,7 +148,7 @@ static void forget_listeners(struct lx_guard *g)
 		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
-/* What a daemon before has left: its rules are kept, where it listened is not. */
+/* Takes over from an earlier daemon: keeps its rules, but not its listeners. */
 static void take_over(struct lx_guard *g)
 {
 	uint32_t zero = 0;
@@ -184,7 +184,7 @@ int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
 		lx_guard_free(g);
 		return -ENOMEM;
 	}
-	/* Without it a program sees only frames that are in one piece; that is enough. */
+	/* Without it the program sees linear frames only, which is enough. */
 	if (!lx_bpf_has(bpf, LX_BPF_XDP_FRAGS))
 		bpf_program__set_flags(g->skeleton->progs.lnetx_guard, 0);
 	g->loaded = !lx_bpf_load(bpf, &want, g->skeleton->skeleton, &g->set);
@@ -214,7 +214,7 @@ void lx_guard_free(struct lx_guard *g)
 	free(g);
 }
 
-/* ---- where it stands --------------------------------------------------------------- */
+/* ---- attachment -------------------------------------------------------------------- */
 
 static bool is_wanted(const struct lx_hook *h, void *arg)
 {
@@ -228,8 +228,8 @@ static bool is_wanted(const struct lx_hook *h, void *arg)
 }
 
 /*
- * Of these drivers XDP has a price that all packets pay: large ones are not let through
- * any more (veth: not even sent by the other side).
+ * With these drivers XDP costs all packets: large ones do not pass any more (with veth
+ * the other side does not even send them).
  */
 static bool is_costly(const char *ifname)
 {
@@ -266,7 +266,7 @@ static int attach(struct lx_guard *g, const char *ifname)
 			     LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);
 }
 
-/* Attaches it where it is wanted, or nowhere if it has nothing to do. Lock held. */
+/* Attaches it to the NIs' interfaces, or to none if it has nothing to do. Lock held. */
 static void settle(struct lx_guard *g)
 {
 	bool active = g->config.secure || has_rules(g);
@@ -298,7 +298,7 @@ static void listener_add(struct lx_guard *g, const struct lx_guard_ni *ni, uint1
 			     BPF_ANY);
 }
 
-/* Unless it is one of the @n that are guarded from now on. */
+/* Unless one of the @n NIs guarded from now on has it. */
 static void listener_del(struct lx_guard *g, const struct lx_guard_ni *old, uint16_t port,
 			 const struct lx_guard_ni *ni, size_t n)
 {
@@ -310,7 +310,7 @@ static void listener_del(struct lx_guard *g, const struct lx_guard_ni *old, uint
 	bpf_map__delete_elem(g->skeleton->maps.listeners, &key, sizeof(key), 0);
 }
 
-/* Makes @ni what is guarded. */
+/* Guards @ni and no others. */
 static void change_listeners(struct lx_guard *g, struct lx_guard_ni *ni, size_t n)
 {
 	for (size_t i = 0; i < g->n_nis; i++) {
@@ -334,7 +334,7 @@ void lx_guard_place(struct lx_guard *g, const struct lx_guard_ni *ni, size_t n, 
 		return;
 	copy = calloc(n ? n : 1, sizeof(*copy));
 	if (!copy) {
-		lx_warn("guard=\"out of memory\" action=\"stays where it was\"");
+		lx_warn("guard=\"out of memory\" action=\"keeps guarding the same NIs as before\"");
 		return;
 	}
 	if (n)
@@ -349,7 +349,7 @@ void lx_guard_place(struct lx_guard *g, const struct lx_guard_ni *ni, size_t n, 
 
 /* ---- rules ------------------------------------------------------------------------- */
 
-/* After a change of the rules: the program hears of it, and is there if need be. */
+/* After a change of the rules: updates the program, and attaches it if needed. */
 static int apply(struct lx_guard *g)
 {
 	int err = write_config(g);
@@ -406,7 +406,7 @@ int lx_guard_unban(struct lx_guard *g, const struct lx_nid *nid)
 	return err;
 }
 
-/* A trie takes the place of what is there without saying so. */
+/* A trie overwrites an existing prefix without reporting it. */
 static bool has_prefix(struct lx_guard *g, const struct lx_guard_prefix *prefix)
 {
 	struct lx_guard_prefix key;
@@ -491,7 +491,7 @@ int lx_guard_mode(struct lx_guard *g, enum lx_guard_mode mode)
 	return err;
 }
 
-/* ---- telling ----------------------------------------------------------------------- */
+/* ---- reporting --------------------------------------------------------------------- */
 
 static int sum_counters(const struct lx_guard *g, uint64_t *ret_count)
 {
@@ -546,7 +546,7 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 	if (!g->loaded)
 		snprintf(ret_info->reason, LX_BPF_TEXT, "%s", lx_bpf_reason(g->set));
 	else if (!c->secure && !has_rules(g))
-		strcpy(ret_info->reason, "nothing to watch for: accept is not secure, no rules");
+		strcpy(ret_info->reason, "nothing to do: accept is not secure, no rules");
 	else if (!g->n_nis)
 		strcpy(ret_info->reason, "no NI on a tcp net");
 	else if (!g->attached)
@@ -613,7 +613,7 @@ int lx_guard_prefixes(struct lx_guard *g, struct lx_guard_prefix_info **ret_list
 	while (map && n < LX_GUARD_PREFIXES_MAX &&
 	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
 		last = &key;
-		/* Looks up the longest match, which for a whole key is itself. */
+		/* Longest match; for a complete key that is the key itself. */
 		if (bpf_map__lookup_elem(map, &key, sizeof(key), &rule, sizeof(rule), 0))
 			continue;
 		list[n].action = (uint32_t)rule.action;
@@ -644,7 +644,7 @@ static void describe_refusal(const struct lx_guard_address *key, const struct lx
 	info->port = ntohs(r->sport);
 	info->syns = r->syns;
 	info->last_ns = r->last_ns;
-	/* It may just have been changed. */
+	/* The program may just have changed it. */
 	info->age_s = r->last_ns < now_ns ? (int64_t)((now_ns - r->last_ns) / SECOND) : 0;
 }
 
@@ -669,7 +669,7 @@ int lx_guard_refusals(struct lx_guard *g, struct lx_guard_refusal_info **ret_lis
 	if (!list)
 		return -ENOMEM;
 	pthread_mutex_lock(&g->lock);
-	/* A key that makes room meanwhile has the walk begin anew: then some are there twice. */
+	/* A key evicted meanwhile restarts the walk: then there are duplicates. */
 	while (map && n < LX_GUARD_REFUSALS_MAX &&
 	       !bpf_map__get_next_key(map, last, &key, sizeof(key))) {
 		last = &key;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard in front of the acceptor: which sources may connect, and who is cut off
- * altogether (bpf/guard.bpf.c does it, include/internal/guard_abi.h has its maps).
+ * The guard in front of the acceptor: which sources may connect, and which are
+ * banned (the program is bpf/guard.bpf.c, its maps are in include/internal/guard_abi.h).
  *
- * It is attached only while there is something to watch for: accept=secure, a ban, a
- * prefix, a rate. Bans, prefixes and the rate stay pinned when a daemon ends, so that
- * the next one goes on with them; without any of them nothing is left.
+ * It is attached only if there is something to enforce: accept=secure, a ban, a
+ * prefix, a rate. Bans, prefixes and the rate stay pinned for the next daemon;
+ * without any of them nothing stays.
  *
- * Any thread may call any of it.
+ * Thread-safe.
  */
 #ifndef LX_BPF_GUARD_H
 #define LX_BPF_GUARD_H
@@ -16,36 +16,36 @@
 
 #include <internal/bpf_info.h>
 
-/* Connections a second, and at once. Peers with many connections need some at once. */
+/* Maximum of rate and burst. A peer with many connections opens several at once. */
 #define LX_GUARD_RATE_MAX 1000000
 #define LX_GUARD_BURST 64
 
 struct lx_bpf;
 struct lx_guard;
 
-/* An NI to stand in front of. */
+/* An NI to guard. */
 struct lx_guard_ni {
 	char ifname[IF_NAMESIZE];
 	uint8_t addr[16]; /* of the acceptor; IPv4 mapped */
 	uint16_t port, port_bulk; /* may be equal */
 };
 
-/* The address in a NID on a TCP net, IPv4 mapped. -EAFNOSUPPORT: another kind of net. */
+/* The address of a NID on a TCP net, IPv4 mapped. -EAFNOSUPPORT: another type of net. */
 int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16]);
 
 /**
- * lx_guard_parse - a prefix from text
+ * lx_guard_parse - parse a prefix
  * @text: "10.1.0.0/16", "fd00::/8"; without "/n" a single address
- * Returns 0, -EINVAL also where bits beyond the prefix are set.
+ * Returns 0, or -EINVAL, also if bits beyond the prefix are set.
  */
 int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix);
 
-/* The other way round. Returns @buf, of LX_GUARD_PREFIX_TEXT bytes. */
+/* The inverse. Returns @buf, of LX_GUARD_PREFIX_TEXT bytes. */
 const char *lx_guard_format(const struct lx_guard_prefix *prefix, char *buf);
 
 /**
  * lx_guard_new - load the guard
- * Returns 0 also where it cannot be loaded: then changes return -EOPNOTSUPP, and
+ * Returns 0 even if it cannot be loaded: then changes return -EOPNOTSUPP, and
  * lx_guard_info() has the reason. -ENOMEM.
  */
 int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard);
@@ -54,30 +54,30 @@ int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard);
 void lx_guard_free(struct lx_guard *guard);
 
 /**
- * lx_guard_place - put it in front of these NIs, and of no others
- * @secure: refuse SYNs from unprivileged ports
- * What cannot be attached is in lx_bpf_info().
+ * lx_guard_place - guard these NIs and no others
+ * @secure: drop SYNs from unprivileged ports
+ * lx_bpf_info() shows what could not be attached.
  */
 void lx_guard_place(struct lx_guard *guard, const struct lx_guard_ni *ni, size_t n, bool secure);
 
-/* -EEXIST, -E2BIG LX_GUARD_BANS_MAX are there, -EAFNOSUPPORT, -EOPNOTSUPP. */
+/* -EEXIST, -E2BIG there are LX_GUARD_BANS_MAX already, -EAFNOSUPPORT, -EOPNOTSUPP. */
 int lx_guard_ban(struct lx_guard *guard, const struct lx_nid *nid);
 /* -ENOENT, -EAFNOSUPPORT, -EOPNOTSUPP. */
 int lx_guard_unban(struct lx_guard *guard, const struct lx_nid *nid);
 
-/* Adds a prefix, or changes what is done with it. -E2BIG, -EOPNOTSUPP. */
+/* Adds a prefix, or changes its action. -E2BIG, -EOPNOTSUPP. */
 int lx_guard_prefix_set(struct lx_guard *guard, const struct lx_guard_prefix *prefix,
 			enum lx_guard_action action);
 /* -ENOENT, -EOPNOTSUPP. */
 int lx_guard_prefix_del(struct lx_guard *guard, const struct lx_guard_prefix *prefix);
 
-/* Where it stands, from now on. -EOPNOTSUPP. */
+/* Changes how it is attached. -EOPNOTSUPP. */
 int lx_guard_mode(struct lx_guard *guard, enum lx_guard_mode mode);
 
 /**
  * lx_guard_rate - limit new connections of each source
- * @rate: SYNs a second; 0: no limit
- * @burst: as many may come at once; > 0
+ * @rate: SYNs per second; 0: no limit
+ * @burst: SYNs at once; > 0
  */
 int lx_guard_rate(struct lx_guard *guard, uint32_t rate, uint32_t burst);
 

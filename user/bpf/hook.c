@@ -15,8 +15,8 @@
 #include "pin.h"
 
 #define TC_HANDLE 1
-#define TC_PRIORITY 0x6c78 /* "lx": nobody else's, behind the usual ones */
-#define TCX_BEFORE (1u << 3) /* BPF_F_BEFORE; of nothing: of all */
+#define TC_PRIORITY 0x6c78 /* "lx": nobody else's, after the usual ones */
+#define TCX_BEFORE (1u << 3) /* BPF_F_BEFORE; without a relative: before all */
 
 static const char *const kind_names[] = { "xdp", "ingress", "egress" };
 
@@ -86,7 +86,7 @@ static const char *xdp_mode(unsigned int ifindex)
 						      : "unknown";
 }
 
-/* Some drivers have it, but not for this program, MTU or number of queues. */
+/* Some drivers support it, but not for this program, MTU or number of queues. */
 static int xdp_attach(struct lx_hook *h, int prog_fd)
 {
 	int err = -EOPNOTSUPP;
@@ -177,7 +177,7 @@ void lx_hook_detach(struct lx_hook *h)
 	if (!strcmp(h->mode, "clsact"))
 		clsact_detach(h);
 	h->mode = "none";
-	/* The last one to let go of a link may be a file that is freed some time later. */
+	/* The link may end only when its file is freed, some time later. */
 	if (h->fd >= 0)
 		bpf_link_detach(h->fd);
 	if (h->pin[0])
@@ -198,7 +198,7 @@ static unsigned int link_ifindex(int fd)
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
-	/* tcx has its index where XDP has it; older headers do not know of tcx. */
+	/* tcx has its index where XDP has it; older headers lack tcx. */
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.xdp.ifindex;
 }
 
@@ -228,7 +228,7 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 	return 0;
 }
 
-/* A program on one interface, wherever we would have put it. */
+/* A program's attachments to one interface, in every place we use. */
 static void find_on(const struct if_nameindex *dev, uint32_t prog_id, struct lx_list *hooks)
 {
 	for (int i = 0; i < 4; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One program on one interface. Attachments are links: they end when nobody holds
- * them, be it a process or a pin. clsact, which stands in for tcx below Linux 6.6, has
- * no links; what is attached there stays until it is taken off.
+ * One program on one interface. Attachments are links: they end when neither a process
+ * nor a pin holds them. clsact, which replaces tcx below Linux 6.6, has no links; its
+ * attachments stay until they are removed.
  */
 #ifndef LX_BPF_HOOK_H
 #define LX_BPF_HOOK_H
@@ -26,7 +26,7 @@ enum lx_bpf_hook_kind {
 #define LX_BPF_NATIVE 1u /* of XDP: in the driver or not at all */
 #define LX_BPF_GENERIC 2u /* of XDP: behind the driver */
 #define LX_BPF_FIRST 4u /* of traffic control: in front of other programs */
-#define LX_BPF_TRY 8u /* a failure is no news: not logged, and no hook is left of it */
+#define LX_BPF_TRY 8u /* may fail: then nothing is logged, and no hook is kept */
 
 struct lx_hook {
 	struct lx_list link;
@@ -34,43 +34,43 @@ struct lx_hook {
 	unsigned int flags;
 	unsigned int ifindex;
 	char ifname[IF_NAMESIZE];
-	const char *program; /* NULL: taken over, the program is the daemon's before */
-	const char *mode; /* as it is shown */
-	bool tcx; /* what to use for traffic control */
+	const char *program; /* NULL: taken over, still the previous daemon's program */
+	const char *mode; /* as shown */
+	bool tcx; /* for traffic control: tcx, not clsact */
 	int fd; /* of the link; -1: none */
 	char pin[LX_BPF_PATH]; /* of the link; "": none */
-	char reason[LX_BPF_TEXT]; /* why it is not attached */
+	char reason[LX_BPF_TEXT]; /* why not attached */
 };
 
 const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind);
 
 /**
- * lx_hook_attach - attach a program, or put it into what is attached already
+ * lx_hook_attach - attach a program, or replace the one attached already
  * @dir: for the pin; "": none
- * XDP without flags is native where the driver has it, else generic. Returns 0, -EBUSY another
- * program is there, or another -errno; h->reason has it in words.
+ * XDP without flags is native if the driver supports it, else generic. Returns 0, -EBUSY
+ * another program is there, or another -errno; h->reason has it as text.
  */
 int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir);
 
 /* Detaches, and removes the pin. */
 void lx_hook_detach(struct lx_hook *h);
 
-/* Lets go without detaching what is pinned. */
+/* Closes it without detaching what is pinned. */
 void lx_hook_close(struct lx_hook *h);
 
-/* Whether its interface is still the same. */
+/* True if its interface is still the same. */
 bool lx_hook_valid(const struct lx_hook *h);
 
 /**
- * lx_hook_adopt - fill a hook from a pin that a daemon left
+ * lx_hook_adopt - fill a hook from a pin left by a daemon
  * @name: of the file in @dir
- * Returns 0, -ENOENT it is no hook's pin, or its interface is gone: the pin is removed.
+ * Returns 0, -ENOENT not a hook's pin, or its interface is gone: then the pin is removed.
  */
 int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name);
 
 /*
- * Adds hooks (malloc'd) to a list: where programs that are pinned in @dir are attached
- * by clsact, which leaves no pin of its own.
+ * Adds hooks (malloc'd) to a list: clsact attachments, which have no pins, of the programs
+ * pinned in @dir.
  */
 void lx_hook_find(const char *dir, struct lx_list *hooks);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See iface.h. Called by fastpath.c, whenever the daemon has it look at its interfaces. */
+/* See iface.h. Called by fastpath.c whenever the daemon attaches interfaces. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
@@ -29,7 +29,7 @@ static int on_policies(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_STOP;
 }
 
-/* Without IPsec in the kernel there are none, and no answer. */
+/* A kernel without IPsec has none, and does not answer. */
 static unsigned int n_policies(void)
 {
 	struct mnl_socket *nl = mnl_socket_open2(NETLINK_XFRM, SOCK_CLOEXEC);
@@ -60,10 +60,10 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 	unsigned int n;
 
 	if (is_ethernet < 0 && is_ethernet != -ENODEV)
-		return lx_explain(ret_reason, size, is_ethernet, "cannot look at %s: %s", ifname,
+		return lx_explain(ret_reason, size, is_ethernet, "cannot query %s: %s", ifname,
 				  strerror(-is_ethernet));
 	if (is_ethernet != 1)
-		return lx_explain(ret_reason, size, -EAFNOSUPPORT, "%s is no Ethernet interface",
+		return lx_explain(ret_reason, size, -EAFNOSUPPORT, "%s is not an Ethernet device",
 				  ifname);
 	if (lx_netif_has_lro(ifname))
 		return lx_explain(ret_reason, size, -EOPNOTSUPP,
@@ -73,7 +73,7 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 	if (n)
 		return lx_explain(
 			ret_reason, size, -EOPNOTSUPP,
-			"there are %u IPsec policies (ip xfrm policy), which it would pass by", n);
+			"there are %u IPsec policies (ip xfrm policy), which it would bypass", n);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int rp_filter(const char *name)
 	return value;
 }
 
-/* The larger one of the two counts; 2 is loose. */
+/* The maximum of the two settings counts; 2 is loose. */
 bool lx_iface_is_strict(const char *ifname)
 {
 	int own = rp_filter(ifname), all = rp_filter("all");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the fast path has to know of an interface and its network namespace before it uses
- * them: whether packets are as it expects them, and what the stack would do to them that
- * programs in front of it do not.
+ * Whether the fast path can use an interface in its network namespace: are packets in the
+ * form it expects, and does the stack do anything to them that the programs in front of
+ * it do not?
  */
 #ifndef LX_BPF_IFACE_H
 #define LX_BPF_IFACE_H
@@ -11,14 +11,14 @@
 #include <stddef.h>
 
 /**
- * lx_iface_check - whether the fast path may be used on an interface
- * @ret_reason: why not, in words; of @size bytes
- * Returns 0, -EAFNOSUPPORT no Ethernet, -EOPNOTSUPP it joins packets in a way that loses
- * what TCP says in them (LRO), or the namespace has IPsec policies, or another -errno.
+ * lx_iface_check - check whether the fast path may use an interface
+ * @ret_reason: why not, as text; of @size bytes
+ * Returns 0, -EAFNOSUPPORT not Ethernet, -EOPNOTSUPP it has LRO on, which loses TCP
+ * headers, or the namespace has IPsec policies; or another -errno.
  */
 int lx_iface_check(const char *ifname, char *ret_reason, size_t size);
 
-/* Whether packets of IPv4 are dropped that come by another interface (rp_filter 1). */
+/* True if IPv4 packets on the wrong interface are dropped (rp_filter 1). */
 bool lx_iface_is_strict(const char *ifname);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pins: finding a bpffs, and folders in it. A folder's symbolic link "owner" says
+ * Pins: finding a bpffs, and directories in it. A directory's symbolic link "owner" says
  * which network namespace it belongs to ("netns:7 pid:1234"): names of instances come
- * from inode numbers, which are used again, and one namespace must not take over the
+ * from inode numbers, which are reused, and one namespace must not take over the
  * state of another.
  */
 #include <dirent.h>
@@ -34,7 +34,7 @@ static bool is_bpffs(const char *path)
 	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
 }
 
-/* Whether process 1 has the same files there. If we may not look: no. */
+/* True if process 1 has the same files there. False if we may not look. */
 static bool is_of_init(const char *path, const char *of_init)
 {
 	struct stat ours, init;
@@ -42,7 +42,7 @@ static bool is_of_init(const char *path, const char *of_init)
 	return !stat(path, &ours) && !stat(of_init, &init) && ours.st_dev == init.st_dev;
 }
 
-/* Which of the places there is; NULL: none. */
+/* The first existing place; NULL: none. */
 static const char *look(void)
 {
 	if (is_bpffs(STANDARD))
@@ -110,7 +110,7 @@ void lx_pin_clean(const char *dir)
 	rmdir(dir);
 }
 
-/* Whether there is nothing but the owner's name. */
+/* True if there is nothing but the owner's name. */
 static bool is_bare(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -144,7 +144,7 @@ static uint64_t netns(void)
 	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino; /* before 5.14 */
 }
 
-/* Makes the folder ours. */
+/* Takes ownership of the directory. */
 static int claim(const char *dir)
 {
 	char path[LX_BPF_PATH], owner[80] = "", expected[40], now[80];
@@ -214,7 +214,7 @@ int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[L
 	if (!err)
 		err = claim(ret_dir);
 	if (err) {
-		snprintf(ret_note, LX_BPF_TEXT, "cannot make %s/lnetx/%s: %s", root, instance,
+		snprintf(ret_note, LX_BPF_TEXT, "cannot create %s/lnetx/%s: %s", root, instance,
 			 strerror(-err));
 		ret_dir[0] = '\0';
 	}

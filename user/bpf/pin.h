@@ -3,14 +3,14 @@
  * Where pins are: files that keep programs, maps and attachments alive, and show them
  * to bpftool, below <bpffs>/lnetx/<instance>/.
  *
- * Each mount of a bpffs is one of its own, and "ip netns exec" gives a program a /sys
- * without the usual one. So pins go to the first that there is of
+ * Each mount of a bpffs is a separate file system, and "ip netns exec" gives a program a
+ * /sys without the usual one. So pins go to the first of these that exists:
  *
- *	/sys/fs/bpf               as everywhere
- *	/proc/1/root/sys/fs/bpf   the same of process 1, seen from a mount namespace
- *	                          of our own: where an admin looks
- *	/sys/fs/bpf               mounted now, as bpftool and tc do; in a mount namespace
- *	                          of our own others see it as /proc/<pid>/root/...
+ *	/sys/fs/bpf               the usual place
+ *	/proc/1/root/sys/fs/bpf   that of process 1, seen from a separate mount
+ *	                          namespace: where an admin looks
+ *	/sys/fs/bpf               mounted now, as bpftool and tc do; in a separate mount
+ *	                          namespace others see it as /proc/<pid>/root/...
  */
 #ifndef LX_BPF_PIN_H
 #define LX_BPF_PIN_H
@@ -18,29 +18,29 @@
 #include <internal/bpf_info.h>
 
 /**
- * lx_pin_open - make the folder of an instance's pins
+ * lx_pin_open - create the directory of an instance's pins
  * @ret_dir: its path
- * @ret_note: what to know about it, or why there is none
+ * @ret_note: a remark about it, or why there is none
  *
- * What another network namespace has left under this name is removed. Returns 0 or
- * -errno; programs work without pins, too, but nobody can look at them by path, and
- * they do not outlive a daemon that crashes.
+ * Removes pins that another network namespace left under this name. Returns 0 or
+ * -errno; programs work without pins, too, but cannot be inspected by path, and
+ * do not outlive a crashed daemon.
  */
 int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[LX_BPF_TEXT]);
 
-/* "DIR/NAME", with what bpffs does not take ('.') as '%'. -ENAMETOOLONG. */
+/* "DIR/NAME", with '%' for '.', which bpffs does not allow. -ENAMETOOLONG. */
 int lx_pin_path(const char *dir, const char *name, char ret_path[LX_BPF_PATH]);
 
 /*
- * Removes what a daemon of this name has left, if there is a place for pins at all.
- * @set: called for the folder of each set before; or NULL
+ * Removes what a daemon of this name left, if there is a place for pins at all.
+ * @set: called first for the directory of each set; may be NULL
  */
 void lx_pin_forget(const char *instance, void (*set)(const char *dir, void *arg), void *arg);
 
-/* Removes the folder of an instance if no set has left anything in it. @dir "": none. */
+/* Removes the directory of an instance if it is empty. @dir "": none. */
 void lx_pin_close(const char *dir);
 
-/* Removes a folder and what is in it; none there: fine. What is attached by it only, ends. */
+/* Removes a directory and its pins, if any; attachments held by them alone end. */
 void lx_pin_clean(const char *dir);
 
 #endif

@@ -23,8 +23,8 @@
 #define NAME_DIGITS 5
 
 /*
- * Instances may share a network namespace, and each finds again what it left there. A
- * name has no room for that of an instance: its hash has to do.
+ * Instances may share a network namespace, and each must find what it left there. An
+ * interface name has no room for the instance's name, so it has its hash.
  */
 struct lx_resegment lx_resegment_names(const char *instance)
 {
@@ -82,7 +82,7 @@ static struct nlmsghdr *link_request(char *buf, uint16_t type, uint16_t flags)
 	return nlh;
 }
 
-/* Down, so that what each end shall not do can be switched off before there is traffic. */
+/* Down, so that features can be switched off before there is traffic. */
 static int add_pair(const struct lx_resegment *pair)
 {
 	char buf[BUF];
@@ -114,7 +114,7 @@ static int set_up(const char *ifname, const char *instance)
 
 	ifi->ifi_index = if_nametoindex(ifname);
 	ifi->ifi_flags = ifi->ifi_change = IFF_UP | IFF_NOARP;
-	snprintf(alias, sizeof(alias), "lnetxd %s: splits GSO packets", instance);
+	snprintf(alias, sizeof(alias), "lnetxd %s: resegments GSO packets", instance);
 	mnl_attr_put_strz(nlh, IFLA_IFALIAS, alias);
 	return ask(nlh);
 }
@@ -131,7 +131,7 @@ void lx_resegment_del(const char *instance)
 		(void)ask(nlh);
 }
 
-/* ---- what an end does to packets ----------------------------------------------------------- */
+/* ---- features of an end -------------------------------------------------------------------- */
 
 static int feature(int fd, const char *ifname, uint32_t command, bool on)
 {
@@ -152,13 +152,13 @@ static void no_ipv6(const char *ifname)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* Without it there is just some noise on the pair. */
+	/* If it fails there is just some noise on the pair. */
 	if (write(fd, "1", 1) < 0)
 		(void)errno;
 	close(fd);
 }
 
-/* What comes out of the one end must not be put together again; out of the other it is. */
+/* One end must not join segments again, the other must. */
 static int prepare(const char *ifname, const char *instance, bool gro)
 {
 	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A pair of interfaces for GSO packets whose parts go different ways; a program cannot
- * split one. What is sent on the one end comes out of the other as packets of the size
- * that the sender's TCP gave them. Sent back from there, each with the headers of where it
- * goes, those that go one way come out as GSO packets again: that end has GRO.
+ * A veth pair that resegments GSO packets whose parts go different ways; a program cannot
+ * do that. A GSO packet sent on one end comes out of the other as segments of the size
+ * that the sender's TCP gave them. Rewritten and sent back from there, those that go one
+ * way come out as a GSO packet again: that end has GRO.
  */
 #ifndef LX_BPF_RESEGMENT_H
 #define LX_BPF_RESEGMENT_H
@@ -15,19 +15,19 @@ struct lx_resegment {
 };
 
 /**
- * lx_resegment_names - what the interfaces of an lnetxd are called: "lnetx-seg...0" and "...1"
- * @instance: its name, which is in the interfaces' alias, too ("ip link")
+ * lx_resegment_names - names of an lnetxd's pair: "lnetx-seg...0" and "...1"
+ * @instance: its name, also in the interfaces' alias ("ip link")
  */
 struct lx_resegment lx_resegment_names(const char *instance);
 
 /**
- * lx_resegment_add - make the pair in this network namespace; the instance's old one is replaced
+ * lx_resegment_add - create the pair in this network namespace; replaces the instance's old one
  * @ret_pair: its names
  * Returns 0, or -errno.
  */
 int lx_resegment_add(const char *instance, struct lx_resegment *ret_pair);
 
-/* Removes the pair of an instance, perhaps left by a daemon that crashed; none: fine. */
+/* Removes the pair of an instance, if any, even one left by a crashed daemon. */
 void lx_resegment_del(const char *instance);
 
 #endif

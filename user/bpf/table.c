@@ -48,7 +48,7 @@ void lx_table_fini(struct lx_table *t)
 
 /* ---- blocks -------------------------------------------------------------------------- */
 
-/* As the map was declared; with its types, for bpftool. Returns a descriptor. */
+/* Creates a block as the map was declared, with its types for bpftool. Returns a descriptor. */
 static int block_new(const struct lx_table *t, const char *name, const struct btf *btf)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -112,7 +112,7 @@ int lx_table_take(struct lx_table *t, unsigned int limit)
 
 	if (limit > t->max)
 		limit = t->max;
-	/* Half a block ahead, as it takes a while. */
+	/* Half a block ahead, as growing takes a while. */
 	if (n < limit && n - t->n_used < t->block / 2)
 		__atomic_store_n(&t->is_short, true, __ATOMIC_RELAXED);
 	for (unsigned int w = 0; w < words; w++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The control protocol's tables (which fields each object and request has, how they
- * are called and when they are shown) and the rule where the socket is. Used by the
- * daemon and the CLI alike; owns nothing.
+ * The control protocol's tables (the fields of each object and request, their names
+ * and when they are shown) and the path of the socket. Used by the daemon and the
+ * CLI; owns nothing.
  *
- * Keys and their order are the reference's (control.md 3) as far as it has them; they
- * are the only place where the names of shown fields are written.
+ * Keys and their order are the reference's (control.md 3) where it has them. Names of
+ * shown fields are defined here only.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const char *const up_names[] = { "down", "up" };
 
 /* clang-format off */
 
-/* Behind the fields of the reference; nothing is there of what is up. */
+/* After the fields of the reference; absent if it is up. */
 #define DOWN(n, t, lowest) \
 	{ LX_FIELD(n, "down_since", TIME, t, down.since_s), .level = (lowest), \
 	  .col = "DOWN SINCE", .rare = true }, \
@@ -112,7 +112,7 @@ static const char *const one_cpt[] = { "[0]" };
 
 static const struct lx_field ni_fields[] = {
 	{ LX_FIELD(2, "nid", NID, struct lx_ni_info, nid), .col = "NID" },
-	/* An interface stands for its first IPv4 address; another one has to be said. */
+	/* An interface implies its first IPv4 address; another one must be given. */
 	{ LX_FIELD(27, "nid", NID, struct lx_ni_info, given), UNSET, .level = LX_LEVEL_BACKUP,
 	  BACKUP },
 	{ LX_FIELD(3, "status", ENUM, struct lx_ni_info, up), LX_FIELD_NAMES(up_names),
@@ -219,7 +219,7 @@ static const struct lx_field peer_ni_fields[] = {
 static const struct lx_schema peer_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
 					  peer_ni_fields };
 
-/* The answer to a ping or discovery is a peer too, but shown shorter. */
+/* The answer to a ping or discovery is a peer, too, but shown with fewer fields. */
 static const struct lx_field ping_ni_fields[] = {
 	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), .col = "NID" },
 	END
@@ -291,7 +291,7 @@ static const struct lx_schema drops = { "drops", sizeof(struct lx_stats), drops_
 #define STATS_FIELD_(name) { LX_FIELD_NUM(STATS_##name, #name, struct lx_stats, name) },
 static const struct lx_field stats_fields[] = {
 	LX_STATS(STATS_FIELD_)
-	/* The struct itself again: its array of drops has the sub-schema's offsets. */
+	/* Offset 0: the sub-schema describes the drops array of the same struct. */
 	{ .key = "drops", .attr = STATS_DROPS_, .type = LX_FIELD_NEST, .offset = 0,
 	  .size = 0, .sub = &drops, OWN },
 	{ LX_FIELD_NUM(STATS_LOOPS_, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The control protocol's tables of BPF and the guard, as control.c has those of LNet. */
+/* The control protocol's tables for BPF and the guard; those for LNet are in control.c. */
 #include <internal/control.h>
 
 #include "schema.h"
@@ -153,7 +153,7 @@ static const struct lx_field stream_fields[] = {
 	{ LX_FIELD_NUM(22, "gaps", struct lx_stream_info, gaps), .col = "GAPS", .wide = true },
 	{ LX_FIELD_NUM(19, "acks", struct lx_stream_info, acks), .col = "ACKS", .wide = true },
 	{ LX_FIELD_NUM(20, "busy", struct lx_stream_info, busy), .col = "BUSY", .wide = true },
-	/* The struct itself again, as with the guard's counters. */
+	/* The same struct, as for the guard's counters. */
 	{ .key = "lane0", .attr = 21, .type = LX_FIELD_NEST, .sub = &lane0,
 	  .col = "TO LANE 0, BECAUSE" },
 	{ .key = "refused", .attr = 23, .type = LX_FIELD_NEST, .sub = &stream_refused,
@@ -226,7 +226,7 @@ static const struct lx_field guard_fields[] = {
 	{ LX_FIELD_NUM(4, "rate", struct lx_guard_info, rate) },
 	{ LX_FIELD_NUM(5, "burst", struct lx_guard_info, burst), .omit = LX_OMIT_ZERO },
 	{ LX_FIELD_NUM(6, "sources", struct lx_guard_info, sources), .omit = LX_OMIT_ZERO },
-	/* The struct itself again: its array of counters has the sub-schema's offsets. */
+	/* Offset 0: the sub-schema describes the counters of the same struct. */
 	{ .key = "packets", .attr = 7, .type = LX_FIELD_NEST, .sub = &counters },
 	END
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Writes structs as netlink attributes and reads them back, by the tables described
- * in the header. Called by the daemon for both directions and by the CLI; owns no
- * state. Everything read may come from an attacker.
+ * Encodes structs as netlink attributes and decodes them, by the tables described
+ * in the header. Called by the daemon and the CLI; no state. Input may come from an
+ * attacker.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static const char *enum_name(const struct lx_field *f, int64_t value)
 	return value >= 0 && value < f->n_names && f->names[value] ? f->names[value] : "?";
 }
 
-/* What a level selects from a struct, it selects from the structs in it. */
+/* A level applies to nested structs, too. */
 static bool put_nest(struct nlmsghdr *nlh, size_t size, uint16_t attr, const struct lx_schema *sub,
 		     const void *obj, unsigned int level)
 {
@@ -127,7 +127,7 @@ static bool put_list(struct nlmsghdr *nlh, size_t size, const struct lx_field *f
 	return true;
 }
 
-/* A list of nests {1: name, 2: value}, as struct lx_control_lnd_value. */
+/* A list of nests {1: name, 2: value}, like struct lx_control_lnd_value. */
 static bool put_named(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj)
 {
 	const char *const *names =
@@ -243,7 +243,7 @@ const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_
 	return (const char *)nlh + head;
 }
 
-/* Sound attributes one after the other; @rest is > 0 if not all could be read. */
+/* Iterates over valid attributes; @rest is > 0 if not all could be read. */
 #define for_each_attr(a, attrs, len, rest)                                                         \
 	for (a = (attrs), rest = (len); (rest) > 0 && mnl_attr_ok(a, rest);                        \
 	     rest -= MNL_ALIGN((a)->nla_len), a = mnl_attr_next(a))
@@ -301,8 +301,8 @@ static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, c
 	int err = 0;
 
 	if (!value)
-		return lx_explain(text, text_size, -EPROTO, "%s: not a text", f->key);
-	/* "Any" is said by saying nothing. */
+		return lx_explain(text, text_size, -EPROTO, "%s: not a string", f->key);
+	/* "Any" is expressed by omission. */
 	if (f->type == LX_FIELD_NID)
 		err = lx_nid_parse(value, p) || lx_nid_eq(p, &lx_nid_any) ? -EINVAL : 0;
 	else if (f->type == LX_FIELD_NET)
@@ -353,7 +353,7 @@ static int get_list(const struct nlattr *list, const struct lx_field *f, void *o
 		element += f->sub->size;
 		++*n;
 	}
-	return rest > 0 ? lx_explain(text, text_size, -EPROTO, "%s: cut off", f->key) : 0;
+	return rest > 0 ? lx_explain(text, text_size, -EPROTO, "%s: truncated", f->key) : 0;
 }
 
 static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj, char *text,
@@ -376,7 +376,7 @@ static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj
 	case LX_FIELD_LIST:
 		return get_list(a, f, obj, text, text_size);
 	}
-	return lx_explain(text, text_size, -EOPNOTSUPP, "%s: can only be shown", f->key);
+	return lx_explain(text, text_size, -EOPNOTSUPP, "%s: read-only", f->key);
 }
 
 int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
@@ -405,7 +405,9 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 		if (err)
 			return err;
 	}
-	return rest > 0 ? lx_explain(ret_text, text_size, -EPROTO, "%s: cut off", schema->name) : 0;
+	if (rest > 0)
+		return lx_explain(ret_text, text_size, -EPROTO, "%s: truncated", schema->name);
+	return 0;
 }
 
 /* ---- as text ----------------------------------------------------------------------- */
@@ -428,14 +430,14 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 		t->used += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-/* Texts are a client's: nothing in them may look like another line, or another key. */
+/* A client's text: nothing in it may look like another line or key. */
 static void add_text(struct text *t, const char *text)
 {
 	for (; *text; text++)
 		add(t, "%c", *text > ' ' && *text != '"' && *text != '=' ? *text : '_');
 }
 
-/* False: it has its default value, which says nothing. */
+/* False if it has its default value. */
 static bool says_something(const struct lx_field *f, const void *p)
 {
 	switch (f->type) {
