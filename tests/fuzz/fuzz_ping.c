@@ -120,10 +120,11 @@ static void answer(struct scene *s)
 	wire_answer(s->w, s->ni, &from, which, some_length(s));
 }
 
-static void on_probe(int status, const struct lx_peer_info *info, void *arg)
+static void on_probe(int status, struct lx_peer_info *info, void *arg)
 {
 	assert(status <= 0);
 	assert(!info == !!status);
+	free(info);
 }
 
 static void probe(struct scene *s)

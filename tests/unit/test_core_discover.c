@@ -41,7 +41,7 @@ struct outcome {
 	struct lx_nid nis[64];
 };
 
-static void outcome_set(int status, const struct lx_peer_info *info, void *arg)
+static void outcome_set(int status, struct lx_peer_info *info, void *arg)
 {
 	struct outcome *o = arg;
 
@@ -54,6 +54,7 @@ static void outcome_set(int status, const struct lx_peer_info *info, void *arg)
 	o->n_nis = info->n_nis;
 	for (unsigned int i = 0; i < info->n_nis && i < 64; i++)
 		o->nis[i] = info->ni[i].nid;
+	free(info);
 }
 
 static struct outcome discover(struct lx_sim_node *node, const char *text, bool force)

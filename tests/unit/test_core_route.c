@@ -382,9 +382,10 @@ static const char *why(const char *to, const char *source)
 
 static int ping_status;
 
-static void on_ping(int status, const struct lx_peer_info *info, void *arg)
+static void on_ping(int status, struct lx_peer_info *info, void *arg)
 {
 	ping_status = status;
+	free(info);
 }
 
 static int ping(const char *to)

@@ -16,7 +16,7 @@
 #define UNSENT_GRACE_NS (5 * LX_NSEC)
 
 static int probe_new(struct lx_core *core, const struct lx_id *target,
-		     const struct lx_nid *source, lx_probe_fn fn, void *arg,
+		     const struct lx_nid *source, lx_probe_end_fn fn, void *arg,
 		     struct lx_probe **ret_probe)
 {
 	struct lx_probe *probe;
@@ -54,7 +54,7 @@ static void request_drop(struct lx_probe *probe)
 		lx_md_retire(md);
 }
 
-static void probe_end(struct lx_probe *probe, int status, const struct lx_peer_info *info)
+static void probe_end(struct lx_probe *probe, int status, struct lx_peer_info *info)
 {
 	lx_list_del(&probe->link);
 	lx_list_del(&probe->waiter_link);
@@ -116,7 +116,6 @@ static void on_answer(struct lx_probe *probe, const struct lx_event *event)
 		free(answer);
 	}
 	probe_end(probe, r, info);
-	free(info);
 }
 
 static void on_event(const struct lx_event *event)
@@ -174,7 +173,7 @@ static int ping_send(struct lx_probe *probe, size_t room)
 }
 
 int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct lx_nid *source,
-		  unsigned int timeout_ms, lx_probe_fn fn, void *arg)
+		  unsigned int timeout_ms, lx_probe_end_fn fn, void *arg)
 {
 	struct lx_probe *probe;
 	int r;
@@ -196,7 +195,7 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 /* ---- discovery ----------------------------------------------------------------------- */
 
 int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
-		      lx_probe_fn fn, void *arg)
+		      lx_probe_end_fn fn, void *arg)
 {
 	const struct lx_id target = { *nid, LX_PID_LUSTRE };
 	struct lx_peer_ni *pni;
@@ -228,7 +227,6 @@ void lx_probe_discovered(struct lx_peer *peer, struct lx_probe *probe, int statu
 	if (!status)
 		status = lx_peer_describe(peer, &info);
 	probe_end(probe, status, info);
-	free(info);
 }
 
 /* ---- time ----------------------------------------------------------------------------- */

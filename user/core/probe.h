@@ -41,9 +41,12 @@ void lx_ping_buffer_put(struct lx_ping_buffer *buffer);
 
 /* ---- asking --------------------------------------------------------------- */
 
+/* The outcome of a probe; @info is the callee's to free(), and NULL on error. */
+typedef void (*lx_probe_end_fn)(int status, struct lx_peer_info *info, void *arg);
+
 /*
- * A ping or discovery that a user waits for. Owner: core->probes; it ends by its
- * answer, its error or its timeout, whichever is first, and calls fn then.
+ * A ping or discovery that a user waits for. Owner: core->probes. It ends with its
+ * answer, its error or its timeout, whichever comes first, and then calls fn.
  */
 struct lx_probe {
 	struct lx_list link;
@@ -54,14 +57,14 @@ struct lx_probe {
 	struct lx_ping_buffer *buffer;
 	struct lx_handle md;
 	uint64_t deadline_ns;
-	lx_probe_fn fn;
+	lx_probe_end_fn fn;
 	void *arg;
 };
 
 int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct lx_nid *source,
-		  unsigned int timeout_ms, lx_probe_fn fn, void *arg);
+		  unsigned int timeout_ms, lx_probe_end_fn fn, void *arg);
 int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
-		      lx_probe_fn fn, void *arg);
+		      lx_probe_end_fn fn, void *arg);
 
 /* Discovery of the peer has ended; called by discover.c. */
 void lx_probe_discovered(struct lx_peer *peer, struct lx_probe *probe, int status);

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../core/announce.h"
 #include "../core/count.h"
@@ -181,29 +180,12 @@ static void run_probe(struct lx_call *call)
 	free(p->info);
 }
 
-/* The core's info is valid only now. */
-static struct lx_peer_info *info_copy(const struct lx_peer_info *info)
-{
-	struct lx_peer_info *copy = malloc(sizeof(*copy) + info->n_nis * sizeof(info->ni[0]));
-
-	if (!copy)
-		return NULL;
-	*copy = *info;
-	copy->ni = (struct lx_peer_ni_info *)(copy + 1);
-	memcpy(copy->ni, info->ni, info->n_nis * sizeof(info->ni[0]));
-	return copy;
-}
-
-static void on_probe(int status, const struct lx_peer_info *info, void *arg)
+static void on_probe(int status, struct lx_peer_info *info, void *arg)
 {
 	struct probe_call *p = arg;
 
 	p->status = status;
-	if (info) {
-		p->info = info_copy(info);
-		if (!p->info)
-			p->status = -ENOMEM;
-	}
+	p->info = info;
 	lx_node_call(p->node, &p->call);
 }
 
