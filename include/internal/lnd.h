@@ -9,20 +9,21 @@
  * - The node lock is held. A transport drops it only around system calls and long
  *   copies, from its own event loops, and then revalidates what it relied on.
  *   (In virtual time there is one thread and no lock.)
- * - A message that the core hands over (send, or recv with a message) belongs to
- *   the transport until it calls lx_lnd_finalize() for it, exactly once. That may
- *   happen before the call returns.
+ * - A message that the core hands over, to be sent or received, belongs to the
+ *   transport until it calls lx_lnd_finalize() for it, exactly once. send() and
+ *   recv() may do that before they return.
  * - Nothing here blocks.
  *
  * Life of a received message:
  *
- *	transport reads a header ── lx_lnd_parse() ──▶ core finds what to do
- *	        <0 ◀───────────────┤ illegal: close the connection, no recv follows
- *	   recv() ◀────────────────┤ at once, or later (no buffer, no credit, lazy
- *	                           │ portal); until then the transport reads no
- *	                           │ payload: its flow control holds the sender back
- *	 payload into dst, rest thrown away
- *	   lx_lnd_finalize() ──────▶ event, ACK, or forwarding
+ *	transport reads a header ── lx_lnd_parse() ──▶ core decides
+ *	        < 0 ◀───────────┤ refused: close the connection
+ *	        NOW ◀───────────┤ read the payload into the message, or discard it
+ *	      LATER ◀───────────┘ no router credit, no buffer, or no match on a lazy portal:
+ *	                          stop reading; flow control holds the sender back
+ *	     recv() ◀──────────── after LATER: the same answer as NOW
+ *	 payload read
+ *	   lx_lnd_finalize() ───▶ event, ACK, REPLY, or forwarding
  */
 #ifndef LNETX_LND_H
 #define LNETX_LND_H
@@ -101,10 +102,22 @@ struct lx_ni {
 	void *lnd_data;            /* for the transport */
 };
 
-/* Where a received message came from. */
+/*
+ * The core's shortcut to a peer NI, so that it need not look it up for each message. The
+ * transport embeds one, zeroed, in what it keeps of a peer, and passes it to lx_lnd_parse().
+ * The core clears it when the peer NI is deleted; lx_lnd_peer_forget() before it is freed.
+ */
+struct lx_peer_ni;
+struct lx_lnd_peer {
+	struct lx_peer_ni *pni;   /* NULL: not known yet, or deleted */
+	struct lx_lnd_peer *next; /* another shortcut to the same peer NI */
+};
+
+/* Where a received message comes from. */
 struct lx_rx_from {
 	struct lx_nid nid; /* the previous hop, as the transport knows it */
-	bool rdma_get;     /* a GET that carries a sink: recv() will fill it */
+	struct lx_lnd_peer *peer; /* the shortcut for nid; NULL: none */
+	bool rdma_get;     /* a GET that carries a sink: the transport writes the answer to it */
 	/*
 	 * Counts the messages from here that are being forwarded, until their last
 	 * byte is sent; may be NULL. Valid until lx_lnd_forwarding_end().
@@ -149,27 +162,13 @@ struct lx_lnd {
 	int (*send)(struct lx_ni *ni, struct lx_msg *msg);
 
 	/**
-	 * recv - receive the payload of a parsed message
-	 * @rx: as given to lx_lnd_parse()
-	 * @msg: finalize it with lx_lnd_finalize() once @dst is filled; NULL: the
-	 *	message was dropped
-	 * @dst: where to; NULL or length 0: nowhere
-	 * @rlen: payload bytes on the wire; discard what does not fit @dst
-	 *
-	 * After an rdma_get parse, @msg is the REPLY to write into the sink
-	 * (payload msg->payload), or NULL: tell the peer that there is none.
-	 * Called once for every lx_lnd_parse() that returned 0.
+	 * recv - a message that had to wait can be received now
+	 * @rx: what the transport passed to lx_lnd_parse()
+	 * @msg: as *ret_msg of lx_lnd_parse() that returned LX_RX_NOW
+	 * Called once for every lx_lnd_parse() that returned LX_RX_LATER, also after the
+	 * connection has closed, but never from within that lx_lnd_parse().
 	 */
-	void (*recv)(struct lx_ni *ni, void *rx, struct lx_msg *msg,
-		     const struct lx_payload *dst, size_t rlen);
-
-	/**
-	 * eager_recv - the message has to wait before recv() is called
-	 * A transport that needs its receive buffers for other messages copies
-	 * this one out now. NULL if waiting causes back-pressure only.
-	 * Returns 0, or <0: drop the message (the core then calls recv() with NULL).
-	 */
-	int (*eager_recv)(struct lx_ni *ni, void *rx);
+	void (*recv)(struct lx_ni *ni, void *rx, struct lx_msg *msg);
 
 	/* Discovery or routing found a peer dead, or alive again. May be NULL. */
 	void (*notify)(struct lx_ni *ni, const struct lx_nid *nid, bool alive);
@@ -212,17 +211,28 @@ struct lx_lnd {
 
 /* ---- what a transport calls --------------------------------------------- */
 
+enum lx_rx_when {
+	LX_RX_NOW,
+	LX_RX_LATER,
+};
+
 /**
  * lx_lnd_parse - a message header has arrived
  * @hdr: header; copied if needed
  * @rx: identifies the message to the transport; passed to recv()
+ * @ret_msg: with LX_RX_NOW, the message to receive. Read the payload into (*ret_msg)->payload,
+ *	discard the bytes that it has no room for, and end it with lx_lnd_finalize(). NULL: the
+ *	message was dropped; discard the whole payload. After an rdma_get, the REPLY whose
+ *	payload the transport writes into the sink; NULL: tell the peer that there is nothing
  *
- * Returns 0: recv() has been or will be called. -EPROTO: the message is illegal,
- * -ESHUTDOWN: the NI is going down; close the connection it came from
- * (lnet.md 7.1).
+ * Returns LX_RX_NOW; LX_RX_LATER: recv() will be called; -EPROTO: the message is illegal,
+ * -ESHUTDOWN: the NI is going down: close the connection that it came from (lnet.md 7.1).
  */
 int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_from *from,
-		 void *rx);
+		 void *rx, struct lx_msg **ret_msg);
+
+/* The transport is about to free what @peer is embedded in. */
+void lx_lnd_peer_forget(struct lx_lnd_peer *peer);
 
 /**
  * lx_lnd_finalize - a message handed to the transport is done

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Loopback. Sending is receiving: the header goes straight into the core, and recv()
- * copies from the memory of the message that is being sent. If the core parks the
- * message, the sender's is held until recv() comes.
+ * Loopback. Sending is receiving: the core parses the header of the message that is being sent,
+ * and the payload is copied from one to the other, at once or when the core calls recv().
  */
 #include <errno.h>
 
@@ -23,24 +22,28 @@ static void lo_shutdown(struct lx_ni *ni)
 	lx_lnd_stopped(ni);
 }
 
-static int lo_send(struct lx_ni *ni, struct lx_msg *msg)
-{
-	const struct lx_rx_from from = { .nid = ni->nid };
-
-	return lx_lnd_parse(ni, &msg->hdr, &from, msg);
-}
-
-static void lo_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg, const struct lx_payload *dst,
-		    size_t rlen)
+/* @rx: the message that is being sent; @msg: the one received. The sender hears of it first. */
+static void lo_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg)
 {
 	struct lx_msg *sent = rx;
 
-	if (msg && dst && dst->length)
-		lx_iov_copy(dst->iov, dst->offset, sent->payload.iov, sent->payload.offset,
-			    dst->length);
+	if (msg && msg->payload.length)
+		lx_iov_copy(msg->payload.iov, msg->payload.offset, sent->payload.iov,
+			    sent->payload.offset, msg->payload.length);
+	lx_lnd_finalize(sent, 0);
 	if (msg)
 		lx_lnd_finalize(msg, 0);
-	lx_lnd_finalize(sent, 0);
+}
+
+static int lo_send(struct lx_ni *ni, struct lx_msg *msg)
+{
+	const struct lx_rx_from from = { .nid = ni->nid };
+	struct lx_msg *received;
+	int r = lx_lnd_parse(ni, &msg->hdr, &from, msg, &received);
+
+	if (r == LX_RX_NOW)
+		lo_recv(ni, msg, received);
+	return r < 0 ? r : 0;
 }
 
 const struct lx_lnd lx_lo_lnd = {

@@ -279,6 +279,7 @@ void lx_o2ib_peers_sweep(struct lx_o2ib_net *net)
 	lx_list_for_each_safe (peer, tmp, &net->peers, link) {
 		if (peer_in_use(peer) || peer->retry_at_ns || !lx_list_empty(&peer->waiting))
 			continue;
+		lx_lnd_peer_forget(&peer->shortcut);
 		lx_hash_del(&net->peer_hash, &peer->node);
 		lx_list_del(&peer->link);
 		free(peer);

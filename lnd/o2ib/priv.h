@@ -169,7 +169,6 @@ enum lx_o2ib_state {
 struct lx_o2ib_rx {
 	struct lx_o2ib_conn *conn;
 	struct lx_o2ib_msg msg; /* refers to the buffer */
-	bool awaiting_recv;     /* the core will call recv() with it */
 };
 
 struct lx_o2ib_slot {
@@ -195,7 +194,7 @@ struct lx_o2ib_conn {
 	enum lx_o2ib_state state;
 	bool active;
 	bool closing;
-	unsigned int refs; /* 1 until closed, one an rx that awaits recv(), one a caller */
+	unsigned int refs; /* 1 until closed, 1 per rx that awaits recv(), 1 per caller */
 	struct lx_nid nid; /* the peer's */
 	uint64_t peer_incarnation;
 	uint16_t version;
@@ -256,8 +255,7 @@ unsigned int lx_o2ib_conn_load(const struct lx_o2ib_conn *conn);
 
 /* ---- receiving (rx.c) ---------------------------------------------------------------- */
 
-void lx_o2ib_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg, const struct lx_payload *dst,
-		     size_t rlen);
+void lx_o2ib_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg);
 
 /* ---- peer (peer.c) ------------------------------------------------------------------- */
 
@@ -266,6 +264,7 @@ struct lx_o2ib_peer {
 	struct lx_list link; /* net->peers */
 	struct lx_o2ib_net *net;
 	struct lx_nid nid;
+	struct lx_lnd_peer shortcut;
 	struct lx_list conns;   /* UP */
 	struct lx_list waiting; /* txs without a connection */
 	struct lx_o2ib_conn *dialling;

@@ -2,11 +2,12 @@
 /*
  * What arrives on a connection, and what becomes of its buffer (o2iblnd.md 7 and 8).
  *
- *	received ── request ──▶ core ── recv() ──▶ answer, copy ──▶ buffer posted again
+ *	received ── request ──▶ lx_lnd_parse() ──▶ answer, copy ──▶ buffer posted again
+ *	         │                 └─ LATER: recv() ──▲
  *	         └─ answer ───▶ the tx it is for ─────────────────▶ buffer posted again
  *
- * A buffer that the core holds is a credit that the peer does not get back: that is
- * this transport's back-pressure.
+ * While a message waits for recv() its buffer is a credit that the peer does not get back:
+ * that is this transport's back-pressure.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,27 +52,6 @@ static int check_hdr(const struct lx_o2ib_conn *conn, const struct lx_o2ib_msg *
 	default:
 		return carries && m->hdr.payload_length > m->nob - lx_o2ib_nob(m->type, 0) ? -EPROTO :
 											     0;
-	}
-}
-
-static void request(struct lx_o2ib_rx *rx)
-{
-	struct lx_o2ib_conn *conn = rx->conn;
-	struct lx_rx_from from = {
-		.nid = conn->nid,
-		.rdma_get = rx->msg.type == LX_O2IB_GET_REQ,
-	};
-
-	if (check_hdr(conn, &rx->msg)) {
-		lx_o2ib_conn_fault(conn, -EPROTO, "header and form of a message do not agree");
-		return;
-	}
-	rx->awaiting_recv = true;
-	lx_o2ib_conn_get(conn);
-	if (lx_lnd_parse(conn->net->ni, &rx->msg.hdr, &from, rx) < 0) {
-		rx->awaiting_recv = false;
-		lx_o2ib_conn_fault(conn, -EPROTO, "illegal message");
-		lx_o2ib_conn_put(conn);
 	}
 }
 
@@ -120,7 +100,7 @@ static struct lx_o2ib_tx *answer_new(struct lx_o2ib_rx *rx, uint8_t type, struct
 	return NULL;
 }
 
-static void answer_put(struct lx_o2ib_rx *rx, struct lx_msg *msg, const struct lx_payload *dst)
+static void answer_put(struct lx_o2ib_rx *rx, struct lx_msg *msg)
 {
 	struct lx_o2ib_conn *conn = rx->conn;
 	struct lx_o2ib_tx *tx = answer_new(rx, LX_O2IB_PUT_ACK, msg);
@@ -128,8 +108,8 @@ static void answer_put(struct lx_o2ib_rx *rx, struct lx_msg *msg, const struct l
 
 	if (!tx)
 		return;
-	if (msg && dst && dst->length) {
-		r = lx_o2ib_tx_map_sink(tx, dst);
+	if (msg && msg->payload.length) {
+		r = lx_o2ib_tx_map_sink(tx, &msg->payload);
 		if (!r) {
 			tx->msg = msg;
 			lx_o2ib_conn_queue(conn, tx);
@@ -169,27 +149,57 @@ static void answer_get(struct lx_o2ib_rx *rx, struct lx_msg *msg)
 	repost(rx, CREDIT);
 }
 
-void lx_o2ib_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg, const struct lx_payload *dst,
-		     size_t rlen)
+/* @msg: to be received, or (a GET with a sink) to be written to the peer; NULL: dropped. */
+static void take(struct lx_o2ib_rx *rx, struct lx_msg *msg)
 {
-	struct lx_o2ib_rx *rx = arg;
-	struct lx_o2ib_conn *conn = rx->conn;
 	int r = 0;
 
-	rx->awaiting_recv = false;
 	switch (rx->msg.type) {
 	case LX_O2IB_PUT_REQ:
-		answer_put(rx, msg, dst);
+		answer_put(rx, msg);
 		break;
 	case LX_O2IB_GET_REQ:
 		answer_get(rx, msg);
 		break;
 	default:
-		if (msg && dst && dst->length)
-			r = take_immediate(rx, dst);
+		if (msg && msg->payload.length)
+			r = take_immediate(rx, &msg->payload);
 		repost(rx, CREDIT);
 		finalize(msg, r, r ? LX_HSTATUS_LOCAL_ERROR : LX_HSTATUS_OK);
 	}
+}
+
+/* The connection stays until recv() if the message has to wait. */
+static void request(struct lx_o2ib_rx *rx)
+{
+	struct lx_o2ib_conn *conn = rx->conn;
+	struct lx_rx_from from = {
+		.nid = conn->nid,
+		.peer = conn->peer ? &conn->peer->shortcut : NULL,
+		.rdma_get = rx->msg.type == LX_O2IB_GET_REQ,
+	};
+	struct lx_msg *msg;
+	int r;
+
+	if (check_hdr(conn, &rx->msg)) {
+		lx_o2ib_conn_fault(conn, -EPROTO, "header and form of a message do not agree");
+		return;
+	}
+	r = lx_lnd_parse(conn->net->ni, &rx->msg.hdr, &from, rx, &msg);
+	if (r == LX_RX_NOW)
+		take(rx, msg);
+	else if (r == LX_RX_LATER)
+		lx_o2ib_conn_get(conn);
+	else
+		lx_o2ib_conn_fault(conn, -EPROTO, "illegal message");
+}
+
+void lx_o2ib_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg)
+{
+	struct lx_o2ib_rx *rx = arg;
+	struct lx_o2ib_conn *conn = rx->conn;
+
+	take(rx, msg);
 	lx_o2ib_conn_put(conn);
 }
 

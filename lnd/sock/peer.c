@@ -58,6 +58,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 void lx_sock_peer_free(struct lx_sock_peer *peer)
 {
 	lx_sock_offload_peer_gone(peer);
+	lx_lnd_peer_forget(&peer->shortcut);
 	lx_hash_del(&peer->net->peer_hash, &peer->node);
 	lx_list_del(&peer->link);
 	free(peer);

@@ -221,14 +221,13 @@ enum lx_sock_phase {
 
 enum lx_sock_rx_state {
 	LX_SOCK_RX_HEADER,
-	LX_SOCK_RX_WAIT, /* parsed; the core has not called recv() */
+	LX_SOCK_RX_WAIT, /* for recv(), or until the offload lets it go on */
 	LX_SOCK_RX_PAYLOAD,
 	LX_SOCK_RX_SLOP,
 };
 
 struct lx_sock_rx {
 	enum lx_sock_rx_state state;
-	bool parsing;      /* in lx_lnd_parse(): recv() need not wake the loop */
 	bool large;        /* the last payload was: read headers by themselves */
 	bool no_splice;    /* pipes fill up on this connection */
 	bool check;        /* a checksum is to be computed */
@@ -240,7 +239,8 @@ struct lx_sock_rx {
 	uint32_t csum;
 	unsigned int have; /* bytes in buf */
 	struct lx_sock_msg head; /* CPU order */
-	struct lx_msg *msg;
+	uint32_t length; /* of the payload, on the wire */
+	struct lx_msg *msg; /* being received; NULL: its payload is discarded */
 	int status; /* of the message, if it has failed already */
 	struct lx_payload dst;
 	size_t done, want; /* bytes of dst that are there, and how many will be */
@@ -279,7 +279,7 @@ struct lx_sock_conn {
 	bool loopback;      /* both ends have the same address */
 	bool flip;          /* the peer has the other byte order */
 	bool closing;
-	bool awaiting_recv; /* the core will call recv() with it: not to be freed */
+	bool awaiting_recv; /* the core will call recv() with it: it is not freed before */
 	bool handle_closed; /* handle closed: free it once recv() was called */
 	bool rx_stopped; /* input is not polled */
 	bool failed;        /* the socket has an error: tell no more */
@@ -358,8 +358,7 @@ void lx_sock_rx_init(struct lx_sock_conn *conn);
 void lx_sock_rx_ready(struct lx_sock_conn *conn);
 void lx_sock_rx_resume(struct lx_sock_conn *conn);
 void lx_sock_rx_abort(struct lx_sock_conn *conn, int error);
-void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg, const struct lx_payload *dst,
-		     size_t rlen);
+void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg);
 
 /* ---- peer (peer.c) -------------------------------------------------------- */
 
@@ -374,6 +373,7 @@ struct lx_sock_peer {
 	struct lx_list link; /* net->peers */
 	struct lx_sock_net *net;
 	struct lx_id id;
+	struct lx_lnd_peer shortcut;
 	union lx_addr addr;   /* where it would be dialled; port 0 */
 	unsigned int version; /* 0: none agreed */
 	uint64_t incarnation;

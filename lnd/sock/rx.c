@@ -6,15 +6,15 @@
  *	   ┌───────────────────────────────────┐
  *	   ▼                                   │
  *	 HEADER ── LNet header ── lx_lnd_parse() ─ <0 ─▶ connection fails
- *	   ▲                          │ 0
- *	   │                 WAIT ◀───┤      recv() called at once
+ *	   ▲                          │
+ *	   │            LATER: WAIT ◀─┤ NOW
  *	   │                   │      │
  *	   │            recv() └──────┴─▶ PAYLOAD ──▶ SLOP ──┐
- *	   │                              into dst    thrown away
+ *	   │                              into dst    discarded
  *	   └──── checksum, answer to the cookie, lx_lnd_finalize() ◀──┘
  *
- * Everything is done by the connection's own loop; only recv() may be called from
- * elsewhere, and then it just leaves word.
+ * The connection's own loop does all of it. Only recv() may be called from elsewhere; it
+ * notes where the payload goes and wakes the loop.
  *
  * How bytes come off the socket depends on what is expected:
  * - small messages: as many as there are into the loop's scratch buffer with one
@@ -214,11 +214,34 @@ static void decode(const struct lx_sock_conn *conn, struct lx_hdr *hdr)
 		lx_hdr_nid4_decode((const struct lx_hdr_nid4 *)at, hdr);
 }
 
+/* The core has decided: the payload goes into @msg, or (NULL) nowhere. */
+static void payload_begin(struct lx_sock_conn *conn, struct lx_msg *msg)
+{
+	struct lx_sock_rx *rx = &conn->rx;
+
+	rx->msg = msg;
+	rx->dst = msg ? msg->payload : (struct lx_payload){ 0 };
+	rx->done = 0;
+	rx->want = rx->dst.length < rx->length ? rx->dst.length : rx->length;
+	rx->slop = rx->length - rx->want;
+	rx->wanted = !rx->slop;
+	rx->check = rx->check && rx->wanted;
+	rx->status = 0;
+	rx->spilled = false;
+	rx->large = rx->length >= LARGE_MIN;
+	rx->state = LX_SOCK_RX_PAYLOAD;
+}
+
 /* Gives the message in the header buffer to the core. */
 static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 {
+	const struct lx_rx_from from = {
+		.nid = conn->peer->id.nid,
+		.peer = &conn->peer->shortcut,
+		.forwarding = &conn->forwarding,
+	};
 	struct lx_sock_rx *rx = &conn->rx;
-	struct lx_rx_from from = { .nid = conn->peer->id.nid, .forwarding = &conn->forwarding };
+	struct lx_msg *msg;
 	char reason[96];
 	int r;
 
@@ -228,12 +251,13 @@ static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 	}
 	rx->remote = !lx_nid_eq(&hdr->src_nid, &conn->peer->id.nid);
 	rx->have = 0;
-	rx->parsing = true;
-	conn->awaiting_recv = true;
-	r = lx_lnd_parse(conn->net->ni, hdr, &from, conn);
-	rx->parsing = false;
-	if (r < 0) {
-		conn->awaiting_recv = false;
+	rx->length = hdr->payload_length;
+	r = lx_lnd_parse(conn->net->ni, hdr, &from, conn, &msg);
+	if (r == LX_RX_NOW) {
+		payload_begin(conn, msg);
+	} else if (r == LX_RX_LATER) {
+		conn->awaiting_recv = true;
+	} else {
 		snprintf(reason, sizeof(reason), "illegal message: type %u, %u bytes, from %s",
 			 hdr->type, hdr->payload_length, lx_nid_str(&hdr->src_nid));
 		fail(conn, r, reason);
@@ -293,33 +317,15 @@ static void header(struct lx_sock_conn *conn)
 	}
 }
 
-void lx_sock_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg, const struct lx_payload *dst,
-		     size_t rlen)
+void lx_sock_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg)
 {
 	struct lx_sock_conn *conn = arg;
-	struct lx_sock_rx *rx = &conn->rx;
 
 	conn->awaiting_recv = false;
-	rx->msg = msg;
-	if (conn->closing) { /* while the message waited */
+	payload_begin(conn, msg);
+	if (conn->closing) /* while the message waited */
 		lx_sock_rx_abort(conn, conn->error);
-		lx_sock_conn_post(conn, 0);
-		return;
-	}
-	memset(&rx->dst, 0, sizeof(rx->dst));
-	if (dst)
-		rx->dst = *dst;
-	rx->done = 0;
-	rx->want = rx->dst.length < rlen ? rx->dst.length : rlen;
-	rx->slop = rlen - rx->want;
-	rx->wanted = !rx->slop;
-	rx->check = rx->check && rx->wanted;
-	rx->status = 0;
-	rx->spilled = false;
-	rx->large = rlen >= LARGE_MIN;
-	rx->state = LX_SOCK_RX_PAYLOAD;
-	if (!rx->parsing)
-		lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 }
 
 /* All of a message has been read. */

@@ -80,32 +80,40 @@ static struct lx_payload memory(size_t length)
 	return p;
 }
 
-/* The core has made up its mind about what it was asked. */
-static void decide(unsigned int i)
+/* What the core says of a message: where it goes; NULL: dropped. */
+static struct lx_msg *decide(const struct lx_o2ib_rx *rx)
 {
-	struct lx_o2ib_rx *rx = awaiting_recv[i];
 	struct lx_payload p = memory(rx->msg.hdr.payload_length);
 	struct lx_msg *msg = byte() & 1 ? msg_new() : NULL;
 
-	awaiting_recv[i] = awaiting_recv[--n_awaiting];
 	if (p.length > rx->msg.hdr.payload_length)
 		p.length = rx->msg.hdr.payload_length;
 	if (rx->msg.type == LX_O2IB_GET_REQ)
 		p = memory(u16());
 	if (msg)
 		msg->payload = p;
-	lx_o2ib_lnd.recv(&hand.ni, rx, msg, msg ? &msg->payload : NULL, rx->msg.hdr.payload_length);
+	return msg;
 }
 
-static int core_parse(const struct lx_hdr *hdr, void *rx)
+static void go_on(unsigned int i)
+{
+	struct lx_o2ib_rx *rx = awaiting_recv[i];
+
+	awaiting_recv[i] = awaiting_recv[--n_awaiting];
+	lx_o2ib_lnd.recv(&hand.ni, rx, decide(rx));
+}
+
+static int core_parse(const struct lx_hdr *hdr, void *rx, struct lx_msg **ret_msg)
 {
 	if (n_awaiting == AWAITING || hdr->type > LX_MSG_REPLY ||
 	    hdr->payload_length > LX_PAYLOAD_MAX)
 		return -EPROTO;
+	if (direct) {
+		*ret_msg = decide(rx);
+		return LX_RX_NOW;
+	}
 	awaiting_recv[n_awaiting++] = rx;
-	if (direct)
-		decide(n_awaiting - 1);
-	return 0;
+	return LX_RX_LATER;
 }
 
 static void core_reply_length(size_t length)
@@ -341,7 +349,7 @@ static void step(void)
 	case 10:
 	case 11:
 		if (n_awaiting)
-			decide(byte() % n_awaiting);
+			go_on(byte() % n_awaiting);
 		break;
 	default:
 		send_one();
@@ -370,7 +378,7 @@ static void end(void)
 	left = 0;
 	hand_shutdown();
 	while (n_awaiting)
-		decide(n_awaiting - 1);
+		go_on(n_awaiting - 1);
 	assert(hand.stopped);
 	assert(!hand.live_mrs);
 	for (unsigned int i = 0; i < MSGS; i++)

@@ -21,9 +21,8 @@ struct wire_rx {
 	struct lx_ni *ni;
 	size_t length;
 	bool rdma_get;
-	bool received; /* recv() was called */
+	bool received; /* the core has said where it goes */
 	struct lx_msg *msg;
-	struct lx_payload dst;
 };
 
 struct wire_told {
@@ -186,7 +185,7 @@ static void rx_end(struct wire *w, struct wire_rx *rx, int status)
 		if (rx->rdma_get)
 			drain(&msg->payload);
 		else
-			fill(w, &rx->dst);
+			fill(w, &msg->payload);
 	}
 	if (msg) {
 		msg->hstatus = status ? LX_HSTATUS_REMOTE_ERROR : LX_HSTATUS_OK;
@@ -195,26 +194,17 @@ static void rx_end(struct wire *w, struct wire_rx *rx, int status)
 	free(rx);
 }
 
-static void wire_recv(struct lx_ni *ni, void *data, struct lx_msg *msg,
-		      const struct lx_payload *dst, size_t rlen)
+static void wire_recv(struct lx_ni *ni, void *data, struct lx_msg *msg)
 {
 	struct wire *w = wire_of(ni);
 	struct wire_rx *rx = data;
 
 	assert(!rx->received);
-	assert(rlen == rx->length || rx->rdma_get);
-	assert(!dst || rx->rdma_get || dst->length <= rlen);
+	assert(!msg || rx->rdma_get || msg->payload.length <= rx->length);
 	rx->received = true;
 	rx->msg = msg;
-	if (dst)
-		rx->dst = *dst;
 	if (!msg || w->at_once || w->closing)
 		rx_end(w, rx, 0);
-}
-
-static int wire_eager_recv(struct lx_ni *ni, void *rx)
-{
-	return wire_byte(wire_of(ni)->in) == 0xff ? -ENOMEM : 0;
 }
 
 static int wire_startup(struct lx_ni *ni)
@@ -395,7 +385,6 @@ struct wire *wire_new(struct wire_input *in)
 		.shutdown = wire_shutdown,
 		.send = wire_send,
 		.recv = wire_recv,
-		.eager_recv = wire_eager_recv,
 	};
 	lx_list_init(&w->out);
 	lx_list_init(&w->rx);
@@ -418,6 +407,7 @@ void wire_deliver(struct wire *w, struct lx_core_ni *ni, const struct lx_hdr *hd
 		  const struct lx_nid *from, bool rdma_get)
 {
 	const struct lx_rx_from who = { .nid = *from, .rdma_get = rdma_get };
+	struct lx_msg *msg;
 	struct wire_rx *rx;
 	int r;
 
@@ -429,13 +419,15 @@ void wire_deliver(struct wire *w, struct lx_core_ni *ni, const struct lx_hdr *hd
 	rx->length = hdr->payload_length;
 	rx->rdma_get = rdma_get;
 	lx_list_append(&w->rx, &rx->link);
-	r = lx_lnd_parse(&ni->ni, hdr, &who, rx);
-	if (!r)
-		return; /* and rx is perhaps gone */
-	assert(r == -EPROTO || r == -ESHUTDOWN);
+	r = lx_lnd_parse(&ni->ni, hdr, &who, rx, &msg);
 	assert(!rx->received);
-	lx_list_del(&rx->link);
-	free(rx);
+	if (r == LX_RX_NOW) {
+		wire_recv(&ni->ni, rx, msg);
+	} else if (r < 0) {
+		assert(r == -EPROTO || r == -ESHUTDOWN);
+		lx_list_del(&rx->link);
+		free(rx);
+	}
 }
 
 void wire_receive(struct wire *w, unsigned int i, int status)

@@ -3,10 +3,11 @@
  * The simulated transport and the clock that drives it.
  *
  * A message in flight is a struct xfer in the queue of a struct conn. Each conn
- * delivers in order and one at a time: as long as the receiving core has not called
- * recv() for the head, nothing behind it moves. That is TCP's back-pressure.
+ * delivers in order and one at a time: while the head has to wait for recv(), nothing
+ * behind it moves. That is TCP's back-pressure.
  *
- *	send() ─▶ conn queue ─ delay ─▶ lx_lnd_parse() ─▶ recv() copies ─▶ next
+ *	send() ─▶ conn queue ─ delay ─▶ lx_lnd_parse() ─ NOW ─▶ copy ─▶ next
+ *	                                      └─ LATER: recv() ──▲
  */
 #include <assert.h>
 #include <errno.h>
@@ -207,6 +208,7 @@ static void conn_break(struct conn *conn, int status, enum lx_hstatus hstatus)
 }
 
 static void conn_deliver(void *arg);
+static void take(struct xfer *x, struct lx_msg *msg);
 
 static void conn_arm(struct conn *conn)
 {
@@ -234,7 +236,9 @@ static void conn_deliver(void *arg)
 	struct lx_sim *sim = conn->sim;
 	struct xfer *x = lx_list_first(&conn->queue, struct xfer, link);
 	struct lx_rx_from from = { .nid = conn->from };
+	struct lx_msg *msg;
 	struct lx_ni *to;
+	int r;
 
 	conn->armed = false;
 	if (!x || x->parsed)
@@ -256,7 +260,10 @@ static void conn_deliver(void *arg)
 	}
 	x->parsed = true;
 	from.rdma_get = x->sink.length > 0;
-	if (lx_lnd_parse(to, &x->hdr, &from, x) < 0) {
+	r = lx_lnd_parse(to, &x->hdr, &from, x, &msg);
+	if (r == LX_RX_NOW) {
+		take(x, msg);
+	} else if (r < 0) {
 		x->received = true;
 		conn_break(conn, -EPROTO, LX_HSTATUS_REMOTE_DROPPED);
 	}
@@ -405,12 +412,13 @@ static void recv_rdma_get(struct xfer *x, struct lx_msg *reply)
 	}
 }
 
-static void recv_payload(struct xfer *x, struct lx_msg *msg, const struct lx_payload *dst)
+static void recv_payload(struct xfer *x, struct lx_msg *msg)
 {
+	const struct lx_payload *dst = msg ? &msg->payload : NULL;
 	struct iovec one, copy = { x->copy, dst ? dst->length : 0 };
 	bool gone = !x->msg && !x->copy;
 
-	if (msg && dst && dst->length && !gone) {
+	if (dst && dst->length && !gone) {
 		struct iovec dst_one;
 		const struct iovec *to = payload_iov(dst, &dst_one);
 
@@ -428,24 +436,21 @@ static void recv_payload(struct xfer *x, struct lx_msg *msg, const struct lx_pay
 	lx_lnd_finalize(msg, gone ? -ECONNRESET : 0);
 }
 
-static void sim_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg, const struct lx_payload *dst,
-		     size_t rlen)
+static void take(struct xfer *x, struct lx_msg *msg)
 {
-	struct xfer *x = rx;
-
 	assert(!x->received);
 	x->received = true;
 	if (x->sink.length)
 		recv_rdma_get(x, msg);
 	else
-		recv_payload(x, msg, dst);
+		recv_payload(x, msg);
 	sender_done(x, 0, LX_HSTATUS_OK);
 	head_done(x);
 }
 
-static int sim_eager_recv(struct lx_ni *ni, void *rx)
+static void sim_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg)
 {
-	return 0;
+	take(rx, msg);
 }
 
 /* ---- cores ----------------------------------------------------------------------------------- */
@@ -673,7 +678,6 @@ int lx_sim_new(uint64_t seed, const struct lx_sim_knobs *knobs, struct lx_sim **
 		.shutdown = sim_shutdown,
 		.send = sim_send,
 		.recv = sim_recv,
-		.eager_recv = sim_eager_recv,
 	};
 	sim->knobs = *knobs;
 	sim->rng = seed;

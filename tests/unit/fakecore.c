@@ -158,22 +158,28 @@ static void answer_get(struct fake_node *node, const struct lx_hdr *hdr,
 		fake_msg_free(msg);
 }
 
-static void take(struct fake_node *node, struct fake_msg *msg)
+/* Where a message goes; NULL: nowhere, and it is gone. */
+static struct lx_msg *decide(struct fake_node *node, struct fake_msg *msg)
 {
-	struct lx_payload dst = msg->m.payload;
-
 	if (node->discard) {
-		node->ni.lnd->recv(&node->ni, msg->rx_handle, NULL, NULL, msg->len);
 		fake_msg_free(msg);
-		return;
+		return NULL;
 	}
-	if (node->truncate && dst.length > node->truncate)
-		dst.length = node->truncate;
-	node->ni.lnd->recv(&node->ni, msg->rx_handle, &msg->m, &dst, msg->len);
+	if (node->truncate && msg->m.payload.length > node->truncate)
+		msg->m.payload.length = node->truncate;
+	return &msg->m;
+}
+
+/* One that was held back. */
+static void go_on(struct fake_node *node, struct fake_msg *msg)
+{
+	void *rx = msg->rx_handle;
+
+	node->ni.lnd->recv(&node->ni, rx, decide(node, msg));
 }
 
 int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_from *from,
-		 void *rx)
+		 void *rx, struct lx_msg **ret_msg)
 {
 	struct fake_node *node = node_of(ni);
 	struct fake_msg *msg;
@@ -183,8 +189,8 @@ int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_
 		return -EPROTO;
 	if (hdr->type == LX_MSG_GET) {
 		answer_get(node, hdr, from);
-		ni->lnd->recv(ni, rx, NULL, NULL, 0);
-		return 0;
+		*ret_msg = NULL;
+		return LX_RX_NOW;
 	}
 	msg = msg_new(node, hdr->payload_length);
 	msg->rx = true;
@@ -197,9 +203,14 @@ int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_
 		msg->m.payload.n_iov = 0;
 	}
 	lx_list_append(&node->received, &msg->link);
-	if (!node->hold)
-		take(node, msg);
-	return 0;
+	if (node->hold)
+		return LX_RX_LATER;
+	*ret_msg = decide(node, msg);
+	return LX_RX_NOW;
+}
+
+void lx_lnd_peer_forget(struct lx_lnd_peer *peer)
+{
 }
 
 bool fake_release(struct fake_node *node)
@@ -211,7 +222,7 @@ bool fake_release(struct fake_node *node)
 	lx_list_for_each(msg, &node->received, link) {
 		if (msg->rx_handle && !msg->done) {
 			found = true;
-			take(node, msg);
+			go_on(node, msg);
 			break;
 		}
 	}
@@ -406,7 +417,7 @@ void fake_shutdown(struct fake_node *node)
 	/* What the core held back it lets go, as the real one does. */
 	lx_list_for_each(msg, &node->received, link) {
 		if (node->hold && msg->rx_handle)
-			take(node, msg);
+			go_on(node, msg);
 	}
 	node->hold = false;
 	while (!node->stopped)

@@ -37,9 +37,9 @@ struct fake_node {
 	struct lx_ni ni;
 	struct lx_list link;
 	/* what to do with messages that arrive */
-	bool hold;    /* don't call recv(): the test does, with fake_release() */
+	bool hold;    /* parse says LATER; fake_release() calls recv() */
 	bool illegal; /* parse says -EPROTO */
-	bool discard; /* recv() without a destination */
+	bool discard; /* messages are dropped: no destination */
 	size_t truncate; /* take only so many bytes; 0: all */
 	bool use_rbuf;   /* receive into router buffers */
 	uint32_t peer_number; /* of every peer */

@@ -15,9 +15,13 @@ void lx_lnd_finalize(struct lx_msg *msg, int status)
 }
 
 int lx_lnd_parse(struct lx_ni *ni, const struct lx_hdr *hdr, const struct lx_rx_from *from,
-		 void *rx)
+		 void *rx, struct lx_msg **ret_msg)
 {
-	return hand_core.parse(hdr, rx);
+	return hand_core.parse(hdr, rx, ret_msg);
+}
+
+void lx_lnd_peer_forget(struct lx_lnd_peer *peer)
+{
 }
 
 struct lx_msg *lx_lnd_reply_msg(struct lx_ni *ni, struct lx_msg *get)

@@ -27,7 +27,7 @@ extern struct hand hand;
 /* What the core is asked; each test has its own. */
 struct hand_core {
 	void (*finalize)(struct lx_msg *msg, int status);
-	int (*parse)(const struct lx_hdr *hdr, void *rx);
+	int (*parse)(const struct lx_hdr *hdr, void *rx, struct lx_msg **ret_msg);
 	struct lx_msg *(*reply_msg)(void);
 	void (*reply_length)(size_t length);
 };

@@ -334,28 +334,28 @@ static void illegal_destinations_close(void **state)
 	struct lx_nid mine = nid("10.0.0.11@tcp1");
 	struct lx_hdr hdr = { .src_nid = from.nid, .type = LX_MSG_PUT };
 	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
+	struct lx_msg *msg;
 
 	hdr.dst_nid = on_net;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
 	hdr.dst_nid = other;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
 	hdr.dst_nid = mine;
 	hdr.type = LX_MSG_HELLO;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
 	hdr.type = LX_MSG_ACK;
 	hdr.payload_length = 1;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
 	hdr.type = LX_MSG_REPLY;
 	hdr.payload_length = LX_PAYLOAD_MAX + 1;
-	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), -EPROTO);
+	assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_MISROUTED], 1);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_WRONG_NET], 1);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_LENGTH], 2);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_TYPE], 1);
 }
 
-static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg,
-			 const struct lx_payload *payload, size_t rlen)
+static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg)
 {
 	if (msg)
 		lx_lnd_finalize(msg, 0);
@@ -373,12 +373,14 @@ static void forwarding_is_counted(void **state)
 	struct lx_hdr hdr = { .src_nid = from.nid, .dst_nid = nid("10.1.0.1@tcp2"),
 			      .type = LX_MSG_PUT, .cmd.put.ack_md = LX_WIRE_HANDLE_NONE,
 			      .cmd.put.portal = lx_le32(5) };
+	struct lx_msg *msg;
 
 	lnd.recv = recv_at_once;
 	ni->ni.lnd = &lnd;
 	for (int i = 0; i < 8; i++) {
 		from.forwarding = &conn[i % 2];
-		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL), 0);
+		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
+		recv_at_once(&ni->ni, NULL, msg);
 	}
 	ni->ni.lnd = real;
 	assert_int_equal(conn[0], 4);

@@ -94,8 +94,7 @@ static const struct lx_lnd *real_lnd;
 static struct lx_lnd lnd;
 
 /* It was taken; that is all we want to know. */
-static void recv_none(struct lx_ni *lni, void *rx, struct lx_msg *msg,
-		      const struct lx_payload *dst, size_t rlen)
+static void recv_none(struct lx_ni *lni, void *rx, struct lx_msg *msg)
 {
 	if (msg)
 		lx_lnd_finalize(msg, -EIO);
@@ -128,6 +127,7 @@ static int teardown(void **state)
 static enum fate slow_fate(const struct lx_hdr *hdr, int version)
 {
 	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
+	struct lx_msg *msg;
 	struct lx_hdr read;
 	int r;
 
@@ -143,9 +143,11 @@ static enum fate slow_fate(const struct lx_hdr *hdr, int version)
 		lx_hdr_nid4_encode(hdr, &wire);
 		lx_hdr_nid4_decode(&wire, &read);
 	}
-	r = lx_lnd_parse(&ni->ni, &read, &from, NULL);
-	assert_true(!r || r == -EPROTO);
-	return r ? REFUSED : lx_dest_of(&read.dst_nid)->n ? FORWARDED : OURS;
+	r = lx_lnd_parse(&ni->ni, &read, &from, NULL, &msg);
+	assert_true(r >= 0 || r == -EPROTO);
+	if (r == LX_RX_NOW)
+		recv_none(&ni->ni, NULL, msg);
+	return r < 0 ? REFUSED : lx_dest_of(&read.dst_nid)->n ? FORWARDED : OURS;
 }
 
 /* ---- all headers ------------------------------------------------------------------------------- */

@@ -42,10 +42,10 @@ static void core_finalize(struct lx_msg *msg, int status)
 	last_hstatus = msg->hstatus;
 }
 
-static int core_parse(const struct lx_hdr *hdr, void *rx)
+static int core_parse(const struct lx_hdr *hdr, void *rx, struct lx_msg **ret_msg)
 {
 	parsed_rx = rx;
-	return 0;
+	return LX_RX_LATER;
 }
 
 static struct lx_msg *core_reply_msg(void)
@@ -168,7 +168,7 @@ static void receive_put(void)
 	lx_nid_from_u64(HAND_PEER, &m.hdr.src_nid);
 	m.hdr.dst_nid = hand.ni.nid;
 	receive(m, 0);
-	lx_o2ib_lnd.recv(&hand.ni, parsed_rx, NULL, NULL, 0);
+	lx_o2ib_lnd.recv(&hand.ni, parsed_rx, NULL);
 }
 
 static void complete_all(void)

@@ -37,10 +37,10 @@ static void core_finalize(struct lx_msg *m, int status)
 	}
 }
 
-static int core_parse(const struct lx_hdr *hdr, void *rx)
+static int core_parse(const struct lx_hdr *hdr, void *rx, struct lx_msg **ret_msg)
 {
 	parsed_rx = rx;
-	return 0;
+	return LX_RX_LATER;
 }
 
 static struct lx_msg *core_reply_msg(void)
@@ -148,8 +148,6 @@ static void send_msg(uint32_t type, size_t len, size_t sink)
 
 static void begin(enum scene scene)
 {
-	struct lx_payload all = { .iov = &iov, .n_iov = 1, .length = BIG };
-
 	memset(&msg, 0, sizeof(msg));
 	memset(&reply, 0, sizeof(reply));
 	memset(posted, 0, sizeof(posted));
@@ -170,8 +168,8 @@ static void begin(enum scene scene)
 	assert_int_equal(msg_ended, 1);
 	msg_ended = n_posted = 0;
 	request(scene == PUT_TARGET ? LX_O2IB_PUT_REQ : LX_O2IB_GET_REQ);
-	msg.payload = all;
-	lx_o2ib_lnd.recv(&hand.ni, parsed_rx, &msg, scene == PUT_TARGET ? &all : &msg.payload, BIG);
+	msg.payload = (struct lx_payload){ .iov = &iov, .n_iov = 1, .length = BIG };
+	lx_o2ib_lnd.recv(&hand.ni, parsed_rx, &msg);
 }
 
 /* ---- events ------------------------------------------------------------------------ */

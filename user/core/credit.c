@@ -14,7 +14,6 @@
 
 #include "core.h"
 #include "credit.h"
-#include "parse.h"
 
 /* ---- sending ---------------------------------------------------------------- */
 
@@ -129,7 +128,7 @@ void lx_credit_return_tx(struct lx_core_msg *msg)
 
 /* ---- forwarding -------------------------------------------------------------- */
 
-static void receive(struct lx_core_msg *msg)
+static void give_buffer(struct lx_core_msg *msg)
 {
 	msg->rbuf = lx_pool_take(msg->pool);
 	msg->m.payload = (struct lx_payload){
@@ -137,38 +136,37 @@ static void receive(struct lx_core_msg *msg)
 		.length = msg->m.hdr.payload_length,
 	};
 	msg->phase = LX_PHASE_RX;
-	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload,
-				msg->m.hdr.payload_length);
 }
 
-/* A message that waits must not hold up others of its transport. */
-static void wait_for(struct lx_core_msg *msg, struct lx_list *queue)
+/* The transport goes on with a message that has waited. */
+static void receive(struct lx_core_msg *msg)
 {
-	const struct lx_lnd *lnd = msg->rxni->ni.lnd;
+	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m);
+}
 
-	if (msg->phase == LX_PHASE_NEW && lnd->eager_recv &&
-	    lnd->eager_recv(&msg->rxni->ni, msg->rx) < 0) {
-		lx_parse_drop(msg, LX_REASON_NO_MEMORY);
-		return;
-	}
+static void wait_in(struct lx_list *queue, struct lx_core_msg *msg)
+{
 	msg->phase = LX_PHASE_RX_WAIT;
 	lx_list_append(queue, &msg->link);
 }
 
-static void take_buffer(struct lx_core_msg *msg)
+/* With the router credit in hand. Returns false: waits. */
+static bool take_buffer(struct lx_core_msg *msg)
 {
 	struct lx_pool *pool = msg->pool;
 
 	msg->has_pool_credit = true;
 	if (--pool->credits < pool->credits_min)
 		pool->credits_min = pool->credits;
-	if (pool->credits >= 0 && pool->n_free)
-		receive(msg);
-	else
-		wait_for(msg, &pool->queue);
+	if (pool->credits < 0 || !pool->n_free) {
+		wait_in(&pool->queue, msg);
+		return false;
+	}
+	give_buffer(msg);
+	return true;
 }
 
-void lx_credit_recv(struct lx_core_msg *msg)
+bool lx_credit_recv(struct lx_core_msg *msg)
 {
 	struct lx_peer_ni *peer = msg->rxpeer;
 
@@ -176,10 +174,11 @@ void lx_credit_recv(struct lx_core_msg *msg)
 	msg->has_rtr_credit = true;
 	if (msg->forwarding)
 		++*msg->forwarding;
-	if (lx_credit_take(peer->rtr) < 0)
-		wait_for(msg, &peer->rtr_queue);
-	else
-		take_buffer(msg);
+	if (lx_credit_take(peer->rtr) < 0) {
+		wait_in(&peer->rtr_queue, msg);
+		return false;
+	}
+	return take_buffer(msg);
 }
 
 /* A buffer came home, or was made: those who wait for one go on. */
@@ -189,6 +188,7 @@ static void serve_pool(struct lx_pool *pool)
 
 	while (pool->n_free && (msg = lx_list_first(&pool->queue, struct lx_core_msg, link))) {
 		lx_list_del(&msg->link);
+		give_buffer(msg);
 		receive(msg);
 	}
 }
@@ -222,7 +222,8 @@ static void serve_rtr(struct lx_peer_ni *peer)
 	if (!next)
 		return;
 	lx_list_del(&next->link);
-	take_buffer(next);
+	if (take_buffer(next))
+		receive(next);
 }
 
 void lx_credit_return_rx(struct lx_core_msg *msg)

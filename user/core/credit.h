@@ -40,8 +40,11 @@ void lx_credit_send(struct lx_core_msg *msg);
 /* Gives back what the message holds for sending; the next in line are sent. */
 void lx_credit_return_tx(struct lx_core_msg *msg);
 
-/* Takes a router credit and a buffer and has the payload received, or queues. */
-void lx_credit_recv(struct lx_core_msg *msg);
+/*
+ * Takes a router credit and a buffer for a message to be forwarded. True: it has both and can
+ * be received. False: it waits; the transport's recv() is called when it has them.
+ */
+bool lx_credit_recv(struct lx_core_msg *msg);
 void lx_credit_return_rx(struct lx_core_msg *msg);
 
 /* Brings the pools of router buffers to the configured sizes (tunables); -ENOMEM. */

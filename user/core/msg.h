@@ -6,15 +6,15 @@
  *	lx_msg_put/get()                       lx_lnd_parse()
  *	     │                                      │ verdict (lnet.md 7.1)
  *	     ▼                                      ▼
- *	  ROUTE ◀──────── forwarded ────────┐   for us: match ── none ─▶ dropped, or
+ *	  ROUTE ◀────── forwarded, REPLY ───┐   for us: match ── none ─▶ dropped, or
  *	     │ discovery first? ─▶ pending  │       │                     delayed (lazy)
- *	     │ path chosen (select.c)       │       ▼
- *	     ▼                              │   transport recv()
- *	  CREDIT peer NI, then NI (credit.c)│       │ lx_lnd_finalize()
- *	     │ or wait in its queue         │       ├─▶ event; PUT: ACK sent,
- *	     ▼                              │       │   GET: has become its REPLY
- *	  transport send()                  └── not for us: router credit and buffer
- *	     │ lx_lnd_finalize()                    first (credit.c), then recv()
+ *	     │ path chosen (select.c)       │       │   not for us: router credit and buffer
+ *	     ▼                              │       ▼                     (credit.c)
+ *	  CREDIT peer NI, then NI (credit.c)│   transport reads the payload, now
+ *	     │ or wait in its queue         │   or later (recv())
+ *	     ▼                              │       │ lx_lnd_finalize()
+ *	  transport send()                  │       ▼
+ *	     │ lx_lnd_finalize()            └── lx_parse_received() ─▶ event, ACK
  *	     ▼
  *	  credits back, event
  */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages that arrive: is it legal, is it for us, whose memory does it go to.
- * Called by transports with each header; msg.c has the rest of a message's life.
+ * Messages that arrive. A transport calls lx_lnd_parse() with each header and learns where
+ * the payload goes; lx_parse_received() follows when the payload is there:
  *
- * Every header that is accepted gets exactly one recv() from here or, when it
- * had to wait for a credit, from credit.c.
+ *	header ─▶ legal? ─▶ whose? ─▶ ours: match an MD ──────┬─▶ NOW or LATER
+ *	                        └───▶ forward: credit, buffer ┘        │
+ *	forwarded, answered, event ◀── lx_parse_received() ◀── payload read
+ *
+ * msg.c has the rest of a message's life, credit.c wakes up those that wait for a buffer.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,19 +22,26 @@
 #include "parse.h"
 #include "track.h"
 
-/* Has the transport throw the payload away. */
-static void discard(struct lx_core_msg *msg)
-{
-	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, NULL, NULL,
-				msg->m.hdr.payload_length);
-}
+/* What becomes of an accepted message. */
+enum outcome {
+	RECEIVE, /* the transport's now: it reads the payload */
+	DROPPED, /* ended; the transport discards the payload */
+	WAITS,
+};
 
-void lx_parse_drop(struct lx_core_msg *msg, enum lx_reason reason)
+static enum outcome drop(struct lx_core_msg *msg, enum lx_reason reason)
 {
 	lx_count_drop(msg->core, reason, msg->m.hdr.payload_length);
 	lx_count_dropped(msg->rxni, msg->rxpeer, msg->m.hdr.type);
-	discard(msg);
 	lx_msg_finish(msg, 0);
+	return DROPPED;
+}
+
+/* A message that the transport was told to wait for. */
+static void drop_waiting(struct lx_core_msg *msg, enum lx_reason reason)
+{
+	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, NULL);
+	drop(msg, reason);
 }
 
 void lx_parse_drop_waiting(struct lx_core_ni *ni)
@@ -49,7 +59,7 @@ void lx_parse_drop_waiting(struct lx_core_ni *ni)
 	}
 	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
 		lx_list_del(&msg->link);
-		lx_parse_drop(msg, LX_REASON_SHUTDOWN);
+		drop_waiting(msg, LX_REASON_SHUTDOWN);
 	}
 }
 
@@ -117,12 +127,12 @@ static void note_sender(struct lx_core *core, struct lx_peer_ni *from, uint32_t 
 }
 
 /* Row 11. */
-static bool is_asymmetric(const struct lx_core_msg *msg, const struct lx_nid *from)
+static bool is_asymmetric(const struct lx_core_msg *msg)
 {
 	uint32_t src_net = lx_nid_net(&msg->m.hdr.src_nid);
 
 	return msg->core->tun.lnet_drop_asym_route && !msg->m.routing &&
-	       src_net != lx_nid_net(from) &&
+	       src_net != lx_nid_net(&msg->rxpeer->nid) &&
 	       !lx_route_is_through(lx_peer_of(msg->rxpeer), src_net);
 }
 
@@ -153,7 +163,10 @@ static void fill_event(struct lx_core_msg *msg, enum lx_event_type type)
 	event->source = hdr->src_nid;
 	event->sender = msg->rxpeer->nid;
 	event->initiator.pid = hdr->src_pid;
-	lx_peer_primary_of(msg->core, &hdr->src_nid, &event->initiator.nid);
+	if (msg->rxpeer->net && lx_nid_eq(&hdr->src_nid, &msg->rxpeer->nid))
+		event->initiator.nid = lx_peer_of(msg->rxpeer)->primary;
+	else
+		lx_peer_primary_of(msg->core, &hdr->src_nid, &event->initiator.nid);
 }
 
 static void receive_into(struct lx_core_msg *msg, struct lx_md *md, size_t offset,
@@ -162,8 +175,6 @@ static void receive_into(struct lx_core_msg *msg, struct lx_md *md, size_t offse
 	msg->md = md;
 	msg->m.payload = lx_md_payload(md, offset, mlength);
 	msg->phase = LX_PHASE_RX;
-	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload,
-				msg->m.hdr.payload_length);
 }
 
 /* The answer goes back the way the request came (lnet.md 8). */
@@ -199,31 +210,30 @@ static void send_ack(struct lx_core_msg *put)
 }
 
 /* A matched GET becomes its REPLY: same MD, same event, now to be sent. */
-static void become_reply(struct lx_core_msg *msg, struct lx_md *md, size_t offset,
-			 size_t mlength)
+static void become_reply(struct lx_core_msg *msg)
 {
 	const struct lx_hdr get = msg->m.hdr;
 
-	lx_count_received(msg);
-	msg->md = md;
 	answer_to(msg, msg, &get);
 	msg->m.hdr.type = LX_MSG_REPLY;
-	msg->m.hdr.payload_length = mlength;
+	msg->m.hdr.payload_length = msg->event.mlength;
 	msg->m.hdr.cmd.reply.dst_md = get.cmd.get.return_md;
-	msg->m.payload = lx_md_payload(md, offset, mlength);
-	if (msg->rdma_get) {
-		/* The transport moves the data itself; no REPLY is ever on the wire. */
-		msg->txni = msg->rxni;
-		lx_ni_get(msg->txni);
-		msg->phase = LX_PHASE_TX;
-		msg->sent_ns = lx_core_now(msg->core);
-		msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m, &msg->m.payload, 0);
-		return;
-	}
-	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, NULL, NULL, 0);
-	lx_msg_route(msg);
+	msg->m.payload = lx_md_payload(msg->md, msg->event.offset, msg->event.mlength);
+	msg->phase = LX_PHASE_NEW;
 }
 
+/* The transport writes the data into the sink itself; no REPLY is ever on the wire. */
+static void answer_rdma_get(struct lx_core_msg *msg)
+{
+	lx_count_received(msg);
+	become_reply(msg);
+	msg->txni = msg->rxni;
+	lx_ni_get(msg->txni);
+	msg->phase = LX_PHASE_TX;
+	msg->sent_ns = lx_core_now(msg->core);
+}
+
+/* Finds the MD for a request. LX_MATCH_OK: the message can be received. */
 static enum lx_match_result deliver(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
@@ -257,41 +267,35 @@ static enum lx_match_result deliver(struct lx_core_msg *msg)
 				  memcmp(&hdr->cmd.put.ack_md, &LX_WIRE_HANDLE_NONE,
 					 sizeof(hdr->cmd.put.ack_md));
 		receive_into(msg, md, offset, mlength);
-	} else {
-		become_reply(msg, md, offset, mlength);
+		return LX_MATCH_OK;
 	}
+	receive_into(msg, md, 0, 0);
+	if (msg->rdma_get)
+		answer_rdma_get(msg);
 	return LX_MATCH_OK;
 }
 
-static void parse_request(struct lx_core_msg *msg)
+static enum outcome parse_request(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
 	bool put = hdr->type == LX_MSG_PUT;
 	uint32_t portal = lx_le32(put ? hdr->cmd.put.portal : hdr->cmd.get.portal);
 
 	fill_event(msg, put ? LX_EVENT_PUT : LX_EVENT_GET);
-	if (portal >= LX_PORTALS) {
-		lx_parse_drop(msg, LX_REASON_BAD_PORTAL);
-		return;
-	}
+	if (portal >= LX_PORTALS)
+		return drop(msg, LX_REASON_BAD_PORTAL);
 	switch (deliver(msg)) {
 	case LX_MATCH_OK:
-		return;
+		return RECEIVE;
 	case LX_MATCH_TOO_LONG:
-		lx_parse_drop(msg, LX_REASON_TOO_LONG);
-		return;
+		return drop(msg, LX_REASON_TOO_LONG);
 	case LX_MATCH_NONE:
 		break;
 	}
-	if (!put || !msg->core->portal[portal].lazy) {
-		lx_parse_drop(msg, LX_REASON_NO_MATCH);
-		return;
-	}
-	if (msg->rxni->ni.lnd->eager_recv &&
-	    msg->rxni->ni.lnd->eager_recv(&msg->rxni->ni, msg->rx) < 0)
-		lx_parse_drop(msg, LX_REASON_NO_MEMORY);
-	else
-		lx_portal_delay(&msg->core->portal[portal], msg);
+	if (!put || !msg->core->portal[portal].lazy)
+		return drop(msg, LX_REASON_NO_MATCH);
+	lx_portal_delay(&msg->core->portal[portal], msg);
+	return WAITS;
 }
 
 /* The MD that a response is for, if it still waits for one (lnet.md 8). */
@@ -309,21 +313,17 @@ static void take_response(struct lx_core_msg *msg, struct lx_md *md)
 	lx_track_end(md, msg->rxni, msg->rxpeer);
 }
 
-static void parse_reply(struct lx_core_msg *msg)
+static enum outcome parse_reply(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
 	struct lx_md *md = response_md(msg->core, &hdr->cmd.reply.dst_md);
 	size_t mlength = hdr->payload_length;
 
-	if (!md) {
-		lx_parse_drop(msg, LX_REASON_NO_HANDLE);
-		return;
-	}
+	if (!md)
+		return drop(msg, LX_REASON_NO_HANDLE);
 	if (mlength > md->length) {
-		if (!(md->options & LX_MD_TRUNCATE)) {
-			lx_parse_drop(msg, LX_REASON_TOO_LONG);
-			return;
-		}
+		if (!(md->options & LX_MD_TRUNCATE))
+			return drop(msg, LX_REASON_TOO_LONG);
 		mlength = md->length;
 	}
 	take_response(msg, md);
@@ -331,24 +331,25 @@ static void parse_reply(struct lx_core_msg *msg)
 	msg->event.rlength = hdr->payload_length;
 	msg->event.mlength = mlength;
 	receive_into(msg, md, 0, mlength);
+	return RECEIVE;
 }
 
-static void parse_ack(struct lx_core_msg *msg)
+static enum outcome parse_ack(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
 	struct lx_md *md = response_md(msg->core, &hdr->cmd.ack.dst_md);
 
 	if (!md) {
 		/* Nobody waits any more; that is no fault, so nothing is counted. */
-		discard(msg);
 		lx_msg_finish(msg, 0);
-		return;
+		return DROPPED;
 	}
 	take_response(msg, md);
 	fill_event(msg, LX_EVENT_ACK);
 	msg->event.match_bits = lx_le64(hdr->cmd.ack.match_bits);
 	msg->event.mlength = lx_le32(hdr->cmd.ack.mlength);
 	receive_into(msg, md, 0, 0);
+	return RECEIVE;
 }
 
 /* ---- those that a lazy portal keeps -------------------------------------------------------- */
@@ -367,12 +368,13 @@ void lx_parse_resume(struct lx_core *core, struct lx_portal *portal)
 			if (portal->lazy)
 				lx_portal_delay(portal, msg);
 			else
-				lx_parse_drop(msg, LX_REASON_LAZY_CLEARED);
+				drop_waiting(msg, LX_REASON_LAZY_CLEARED);
 			break;
 		case LX_MATCH_TOO_LONG:
-			lx_parse_drop(msg, LX_REASON_TOO_LONG);
+			drop_waiting(msg, LX_REASON_TOO_LONG);
 			break;
 		case LX_MATCH_OK:
+			msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m);
 			break;
 		}
 	}
@@ -396,7 +398,7 @@ static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_h
 	struct lx_peer_ni *peer;
 
 	*ret_reason = core->stopping ? LX_REASON_SHUTDOWN : LX_REASON_NO_MEMORY;
-	if (core->stopping || lx_peer_ni_obtain(core, &from->nid, &peer))
+	if (core->stopping || lx_peer_ni_from(core, from, &peer))
 		return NULL;
 	msg = lx_msg_new(core);
 	if (!msg)
@@ -413,8 +415,34 @@ static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_h
 	return msg;
 }
 
+/* What it says about who sent it, and then where it goes. */
+static enum outcome take(struct lx_core_msg *msg)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+	struct lx_core *core = msg->core;
+
+	if (is_asymmetric(msg))
+		return drop(msg, LX_REASON_ASYM_ROUTE);
+	note_sender(core, msg->rxpeer, lx_nid_net(&hdr->src_nid));
+	if (msg->m.routing) {
+		note_ni(msg->rxni);
+		lx_announce_routed(core, msg->rxpeer);
+		return lx_credit_recv(msg) ? RECEIVE : WAITS;
+	}
+	if (is_ping(hdr) && lx_nid_eq(&hdr->src_nid, &msg->rxpeer->nid))
+		lx_announce_asked(core, msg->rxpeer);
+	switch (hdr->type) {
+	case LX_MSG_REPLY:
+		return parse_reply(msg);
+	case LX_MSG_ACK:
+		return parse_ack(msg);
+	default:
+		return parse_request(msg);
+	}
+}
+
 int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx_from *from,
-		 void *rx)
+		 void *rx, struct lx_msg **ret_msg)
 {
 	struct lx_core_ni *ni = lx_core_ni(lni);
 	struct lx_core *core = lni->core;
@@ -435,48 +463,44 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 		lx_count_drop(core, reason, 0);
 		return -EPROTO;
 	}
+	*ret_msg = NULL;
 	msg = verdict == ACCEPT ? incoming_new(ni, hdr, from, rx, &reason) : NULL;
 	if (!msg) {
 		lx_count_drop(core, reason, hdr->payload_length);
 		lx_count_dropped(ni, NULL, hdr->type);
-		lni->lnd->recv(lni, rx, NULL, NULL, hdr->payload_length);
-		return 0;
+		return LX_RX_NOW;
 	}
-	if (is_asymmetric(msg, &from->nid)) {
-		lx_parse_drop(msg, LX_REASON_ASYM_ROUTE);
-		return 0;
+	switch (take(msg)) {
+	case RECEIVE:
+		*ret_msg = &msg->m;
+		break;
+	case DROPPED:
+		break;
+	case WAITS:
+		return LX_RX_LATER;
 	}
-	note_sender(core, msg->rxpeer, lx_nid_net(&hdr->src_nid));
-	if (msg->m.routing) {
-		note_ni(ni);
-		lx_announce_routed(core, msg->rxpeer);
-	} else if (is_ping(hdr) && lx_nid_eq(&hdr->src_nid, &from->nid)) {
-		lx_announce_asked(core, msg->rxpeer);
-	}
-	if (msg->m.routing)
-		lx_credit_recv(msg);
-	else if (hdr->type == LX_MSG_REPLY)
-		parse_reply(msg);
-	else if (hdr->type == LX_MSG_ACK)
-		parse_ack(msg);
-	else
-		parse_request(msg);
-	return 0;
+	return LX_RX_NOW;
 }
 
 void lx_parse_received(struct lx_core_msg *msg)
 {
-	if (!msg->status)
-		lx_count_received(msg);
-	if (!msg->status && msg->m.routing) {
+	if (msg->status) {
+		lx_msg_finish(msg, msg->status);
+		return;
+	}
+	lx_count_received(msg);
+	if (msg->m.routing) {
 		msg->phase = LX_PHASE_NEW;
 		msg->transit = true;
 		lx_msg_route(msg);
-		return;
+	} else if (msg->m.hdr.type == LX_MSG_GET) {
+		become_reply(msg);
+		lx_msg_route(msg);
+	} else {
+		if (msg->ack_wanted)
+			send_ack(msg);
+		lx_msg_finish(msg, 0);
 	}
-	if (!msg->status && msg->ack_wanted)
-		send_ack(msg);
-	lx_msg_finish(msg, msg->status);
 }
 
 /* ---- answers to an optimised GET (initiator) ------------------------------------------------ */

@@ -76,6 +76,39 @@ void lx_peer_put(struct lx_peer *peer)
 	free(peer);
 }
 
+/* ---- shortcuts of transports ---------------------------------------------------------- */
+
+int lx_peer_ni_from(struct lx_core *core, const struct lx_rx_from *from,
+		    struct lx_peer_ni **ret_pni)
+{
+	struct lx_lnd_peer *shortcut = from->peer;
+	int r;
+
+	if (shortcut && shortcut->pni) {
+		*ret_pni = shortcut->pni;
+		return 0;
+	}
+	r = lx_peer_ni_obtain(core, &from->nid, ret_pni);
+	if (r || !shortcut)
+		return r;
+	shortcut->pni = *ret_pni;
+	shortcut->next = (*ret_pni)->shortcuts;
+	(*ret_pni)->shortcuts = shortcut;
+	return 0;
+}
+
+void lx_lnd_peer_forget(struct lx_lnd_peer *peer)
+{
+	struct lx_lnd_peer **at;
+
+	if (!peer->pni)
+		return;
+	for (at = &peer->pni->shortcuts; *at != peer; at = &(*at)->next)
+		;
+	*at = peer->next;
+	peer->pni = NULL;
+}
+
 /* ---- credits of NIDs that can be next hops --------------------------------------------- */
 
 /* What the settings of the NIs on a net say; 0 if the net is not local. */
@@ -296,6 +329,8 @@ static void peer_ni_detach(struct lx_peer_ni *pni)
 	struct lx_peer_net *net = pni->net;
 	struct lx_peer *peer = net->peer;
 
+	while (pni->shortcuts)
+		lx_lnd_peer_forget(pni->shortcuts);
 	lx_list_del(&pni->link);
 	pni->net = NULL;
 	peer->n_nis--;

@@ -24,6 +24,7 @@
 struct lx_core;
 struct lx_core_msg;
 struct lx_net;
+struct lx_rx_from;
 
 /* Owner: the table core->peer_nis; messages hold references. */
 struct lx_peer_ni {
@@ -48,6 +49,7 @@ struct lx_peer_ni {
 	uint64_t last_alive_ns;
 	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */
 	uint64_t seq;
+	struct lx_lnd_peer *shortcuts; /* of transports, to this */
 	uint32_t listed;         /* equals lx_peer.merges: in the last information */
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
@@ -138,6 +140,10 @@ struct lx_peer_net *lx_peer_net_lookup(struct lx_peer *peer, uint32_t net);
 /* The peer NI, made if need be as a peer of its own. -ENOMEM, -ESHUTDOWN, -ENOBUFS too many. */
 int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
 		      struct lx_peer_ni **ret_pni);
+
+/* The same for where a message comes from, by the transport's shortcut if there is one. */
+int lx_peer_ni_from(struct lx_core *core, const struct lx_rx_from *from,
+		    struct lx_peer_ni **ret_pni);
 
 void lx_peer_ni_get(struct lx_peer_ni *pni);
 void lx_peer_ni_put(struct lx_core *core, struct lx_peer_ni *pni);

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What lx_lnd_parse() answers, and when recv() follows (internal/lnd.h). The transport of one NI is
+ * in the test's hand: "router" has it on tcp1, and an NI of tests/sim on tcp2.
+ */
+#include <errno.h>
+
+#include "simlib.h"
+
+static struct lx_sim *sim;
+static struct lx_sim_node *router, *far;
+static struct lx_core_ni *ni;
+static char memory[8192];
+
+/* ---- a transport by hand ---------------------------------------------------------- */
+
+/* recv() calls, in order. */
+static struct {
+	void *rx;
+	struct lx_msg *msg;
+} received[16];
+static unsigned int n_received, n_sent;
+static struct lx_hdr last_sent;
+static bool parsing;
+
+static int hand_startup(struct lx_ni *lni)
+{
+	lni->tun.peer_timeout = 180;
+	lni->tun.peer_buffer_credits = 2;
+	return 0;
+}
+
+static void hand_shutdown(struct lx_ni *lni)
+{
+	lx_lnd_stopped(lni);
+}
+
+static int hand_send(struct lx_ni *lni, struct lx_msg *msg)
+{
+	last_sent = msg->hdr;
+	n_sent++;
+	lx_lnd_finalize(msg, 0);
+	return 0;
+}
+
+static void hand_recv(struct lx_ni *lni, void *rx, struct lx_msg *msg)
+{
+	assert_false(parsing);
+	assert_true(n_received < N_OF(received));
+	received[n_received].rx = rx;
+	received[n_received++].msg = msg;
+}
+
+static const struct lx_lnd hand_lnd = {
+	.name = "hand",
+	.net_type = LX_NET_TCP,
+	.can_rdma_get = true,
+	.startup = hand_startup,
+	.shutdown = hand_shutdown,
+	.send = hand_send,
+	.recv = hand_recv,
+};
+
+/* Names of messages. */
+static char rx[8];
+
+static struct lx_rx_from neighbour(void)
+{
+	return (struct lx_rx_from){ .nid = nid("10.0.0.1@tcp1") };
+}
+
+static int parse_from(const struct lx_hdr *hdr, const struct lx_rx_from *from, void *name,
+		      struct lx_msg **ret_msg)
+{
+	int r;
+
+	parsing = true;
+	r = lx_lnd_parse(&ni->ni, hdr, from, name, ret_msg);
+	parsing = false;
+	return r;
+}
+
+static int parse(const struct lx_hdr *hdr, void *name, struct lx_msg **ret_msg)
+{
+	const struct lx_rx_from from = neighbour();
+
+	return parse_from(hdr, &from, name, ret_msg);
+}
+
+static struct lx_hdr put_to(const char *dst, uint32_t length)
+{
+	return (struct lx_hdr){
+		.src_nid = nid("10.0.0.1@tcp1"),
+		.dst_nid = nid(dst),
+		.type = LX_MSG_PUT,
+		.payload_length = length,
+		.cmd.put = { .ack_md = LX_WIRE_HANDLE_NONE,
+			     .match_bits = lx_le64(7),
+			     .portal = lx_le32(5) },
+	};
+}
+
+static struct lx_hdr get_of(uint32_t length)
+{
+	return (struct lx_hdr){
+		.src_nid = nid("10.0.0.1@tcp1"),
+		.dst_nid = ni->ni.nid,
+		.type = LX_MSG_GET,
+		.cmd.get = { .match_bits = lx_le64(7),
+			     .portal = lx_le32(5),
+			     .sink_length = lx_le32(length) },
+	};
+}
+
+static void lazy(bool on)
+{
+	lx_parse_lazy_set(router->core, &router->core->portal[5], on);
+}
+
+static int setup(void **state)
+{
+	struct lx_conf_ni conf = {
+		.nid = nid("10.0.0.11@tcp1"),
+		.tun = { LX_UNSET, 8, LX_UNSET, 256 },
+	};
+
+	conf.net = lx_nid_net(&conf.nid);
+	assert_int_equal(lx_sim_new(rnd(), &sim_plain, &sim), 0);
+	router = NODE(sim, "10.1.0.11@tcp2");
+	far = NODE(sim, "10.1.0.1@tcp2");
+	assert_int_equal(lx_core_ni_start(router->core, &hand_lnd, NULL, &conf, &ni), 0);
+	make_router(router);
+	n_received = n_sent = 0;
+	log_clear();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	lx_sim_run(sim, SEC);
+	assert_at_rest(router);
+	lx_sim_free(sim);
+	return 0;
+}
+
+/* ---- now ------------------------------------------------------------------------------ */
+
+static void now_into_the_md(void **state)
+{
+	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 100);
+	struct lx_msg *msg;
+
+	post(router, 5, NULL, 7, 0, memory, 60, LX_MD_OP_PUT | LX_MD_TRUNCATE, 1);
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	assert_ptr_equal(msg->payload.iov->iov_base, memory);
+	assert_int_equal(msg->payload.length, 60); /* the rest is discarded */
+	assert_int_equal(count_events(LX_EVENT_PUT), 0);
+	lx_lnd_finalize(msg, 0);
+	lx_sim_run(sim, 0);
+	assert_int_equal(the_event(LX_EVENT_PUT)->mlength, 60);
+	assert_int_equal(n_received, 0);
+}
+
+static void now_into_a_router_buffer(void **state)
+{
+	struct lx_hdr hdr = put_to("10.1.0.1@tcp2", 100);
+	struct lx_msg *msg;
+
+	post(far, 5, NULL, 7, 0, memory, 100, LX_MD_OP_PUT, 1);
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	assert_non_null(msg->payload.rbuf);
+	assert_int_equal(msg->payload.length, 100);
+	lx_lnd_finalize(msg, 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_PUT)->mlength, 100);
+	assert_int_equal(n_received, 0);
+}
+
+static void now_nowhere(void **state)
+{
+	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 100);
+	struct lx_msg *msg = (void *)rx;
+
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	assert_null(msg);
+	assert_int_equal(router->core->stats.drops[LX_REASON_NO_MATCH], 1);
+	hdr.type = LX_MSG_ACK;
+	hdr.payload_length = 0;
+	msg = (void *)rx;
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	assert_null(msg);
+	assert_int_equal(n_received, 0);
+}
+
+/* A GET is answered when it has been received, and not if that failed. */
+static void get_is_answered_when_received(void **state)
+{
+	struct lx_hdr hdr = get_of(50);
+	struct lx_msg *msg;
+
+	post(router, 5, NULL, 7, 0, memory, 50, LX_MD_OP_GET | LX_MD_MANAGE_REMOTE,
+	     2);
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	assert_int_equal(msg->payload.length, 0);
+	assert_int_equal(n_sent, 0);
+	lx_lnd_finalize(msg, 0);
+	assert_int_equal(n_sent, 1);
+	assert_int_equal(last_sent.type, LX_MSG_REPLY);
+	assert_int_equal(last_sent.payload_length, 50);
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
+	lx_lnd_finalize(msg, -EIO);
+	assert_int_equal(n_sent, 1);
+	lx_sim_run(sim, 0);
+	assert_int_equal(count_events(LX_EVENT_GET), 2);
+	assert_int_equal(event_log[n_events - 1].status, -EIO);
+}
+
+/* The transport writes the answer itself: it is given the memory. */
+static void rdma_get_brings_the_answer(void **state)
+{
+	struct lx_rx_from from = neighbour();
+	struct lx_hdr hdr = get_of(50);
+	struct lx_msg *msg;
+
+	from.rdma_get = true;
+	post(router, 5, NULL, 7, 0, memory, 50, LX_MD_OP_GET, 1);
+	assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
+	assert_ptr_equal(msg->payload.iov->iov_base, memory);
+	assert_int_equal(msg->payload.length, 50);
+	lx_lnd_finalize(msg, 0);
+	assert_int_equal(n_sent, 0);
+	assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
+	assert_null(msg);
+}
+
+/* ---- refused ------------------------------------------------------------------------- */
+
+static void refused(void **state)
+{
+	struct lx_hdr hdr = put_to("10.0.0.99@tcp1", 100);
+	struct lx_msg *msg;
+
+	assert_int_equal(parse(&hdr, rx, &msg), -EPROTO);
+	hdr = put_to("10.0.0.11@tcp1", LX_PAYLOAD_MAX + 1);
+	assert_int_equal(parse(&hdr, rx, &msg), -EPROTO);
+	hdr = put_to("10.0.0.11@tcp1", 100);
+	lx_ni_get(ni);
+	lx_core_ni_stop(router->core, ni);
+	assert_int_equal(parse(&hdr, rx, &msg), -ESHUTDOWN);
+	lx_ni_put(ni);
+	assert_int_equal(n_received, 0);
+}
+
+/* ---- later ----------------------------------------------------------------------------- */
+
+static void later_when_an_md_comes(void **state)
+{
+	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 100);
+	struct lx_msg *msg;
+
+	lazy(true);
+	assert_int_equal(parse(&hdr, &rx[0], &msg), LX_RX_LATER);
+	assert_int_equal(parse(&hdr, &rx[1], &msg), LX_RX_LATER);
+	assert_int_equal(n_received, 0);
+	post(router, 5, NULL, 7, 0, memory, 100, LX_MD_OP_PUT, 1);
+	assert_int_equal(n_received, 1);
+	assert_ptr_equal(received[0].rx, &rx[0]);
+	assert_ptr_equal(received[0].msg->payload.iov->iov_base, memory);
+	lx_lnd_finalize(received[0].msg, 0);
+	/* Nobody wants the other one any more. */
+	lazy(false);
+	assert_int_equal(n_received, 2);
+	assert_ptr_equal(received[1].rx, &rx[1]);
+	assert_null(received[1].msg);
+	assert_int_equal(router->core->stats.drops[LX_REASON_LAZY_CLEARED], 1);
+}
+
+/* Each message that is forwarded frees the credit that the next one waits for. */
+static void later_when_a_credit_comes(void **state)
+{
+	struct lx_hdr hdr = put_to("10.1.0.1@tcp2", 100);
+	struct lx_msg *msg[4];
+
+	assert_int_equal(parse(&hdr, &rx[0], &msg[0]), LX_RX_NOW);
+	assert_int_equal(parse(&hdr, &rx[1], &msg[1]), LX_RX_NOW);
+	assert_int_equal(parse(&hdr, &rx[2], &msg[2]), LX_RX_LATER);
+	assert_int_equal(parse(&hdr, &rx[3], &msg[3]), LX_RX_LATER);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(n_received, 0);
+	lx_lnd_finalize(msg[1], 0);
+	lx_sim_run(sim, 100 * MS);
+	assert_int_equal(n_received, 1);
+	assert_ptr_equal(received[0].rx, &rx[2]); /* in order */
+	assert_non_null(received[0].msg->payload.rbuf);
+	/* Its connection breaks: the credit goes to the last one. */
+	received[0].msg->hstatus = LX_HSTATUS_REMOTE_DROPPED;
+	lx_lnd_finalize(received[0].msg, -EIO);
+	assert_int_equal(n_received, 2);
+	assert_ptr_equal(received[1].rx, &rx[3]);
+	lx_lnd_finalize(received[1].msg, 0);
+	lx_lnd_finalize(msg[0], 0);
+}
+
+static void later_when_a_buffer_comes(void **state)
+{
+	const int64_t one[LX_POOLS] = { 1, 1, 1 }, two[LX_POOLS] = { 2, 2, 2 };
+	struct lx_hdr hdr = put_to("10.1.0.1@tcp2", 100);
+	struct lx_msg *msg[2];
+
+	assert_int_equal(lx_credit_pools_resize(router->core, one), 0);
+	assert_int_equal(parse(&hdr, &rx[0], &msg[0]), LX_RX_NOW);
+	assert_int_equal(parse(&hdr, &rx[1], &msg[1]), LX_RX_LATER);
+	assert_int_equal(lx_credit_pools_resize(router->core, two), 0);
+	assert_int_equal(n_received, 1);
+	assert_ptr_equal(received[0].rx, &rx[1]);
+	lx_lnd_finalize(received[0].msg, 0);
+	lx_lnd_finalize(msg[0], 0);
+}
+
+/* Whatever a message waits for: the transport is told that there is nothing to wait for. */
+static void ni_stops_while_messages_wait(void **state)
+{
+	struct lx_hdr ours = put_to("10.0.0.11@tcp1", 100), theirs = put_to("10.1.0.1@tcp2", 100);
+	const int64_t one[LX_POOLS] = { 1, 1, 1 };
+	struct lx_msg *msg[4];
+
+	lazy(true);
+	assert_int_equal(lx_credit_pools_resize(router->core, one), 0);
+	assert_int_equal(parse(&theirs, &rx[0], &msg[0]), LX_RX_NOW);
+	assert_int_equal(parse(&theirs, &rx[1], &msg[1]), LX_RX_LATER); /* for a buffer */
+	assert_int_equal(parse(&theirs, &rx[2], &msg[2]), LX_RX_LATER); /* for a credit */
+	assert_int_equal(parse(&ours, &rx[3], &msg[3]), LX_RX_LATER);   /* for an MD */
+	lx_core_ni_stop(router->core, ni);
+	assert_int_equal(n_received, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_ptr_equal(received[i].rx, &rx[i + 1]);
+		assert_null(received[i].msg);
+	}
+	assert_int_equal(router->core->stats.drops[LX_REASON_SHUTDOWN], 3);
+	msg[0]->hstatus = LX_HSTATUS_LOCAL_ABORTED;
+	lx_lnd_finalize(msg[0], -ESHUTDOWN);
+}
+
+/* ---- whose message it is ------------------------------------------------------------------ */
+
+/* With the shortcut the NID is not looked up, so it does not matter what it says. */
+static void peer_is_looked_up_once(void **state)
+{
+	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 10);
+	struct lx_rx_from from = neighbour();
+	struct lx_nid sender = from.nid;
+	struct lx_lnd_peer shortcut = { 0 };
+	struct lx_peer_ni *pni;
+	struct lx_msg *msg;
+
+	from.peer = &shortcut;
+	assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
+	pni = lx_peer_ni_lookup(router->core, &sender);
+	assert_ptr_equal(shortcut.pni, pni);
+	from.nid = nid("10.0.0.77@tcp1");
+	assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
+	assert_null(lx_peer_ni_lookup(router->core, &from.nid));
+	assert_int_equal(pni->traffic.dropped.put, 2);
+	lx_lnd_peer_forget(&shortcut);
+	assert_null(pni->shortcuts);
+}
+
+/* Several of a transport's peers may be one for LNet: the same NID with another pid. */
+static void shortcuts_end_with_the_peer(void **state)
+{
+	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 10);
+	struct lx_lnd_peer shortcut[3] = { 0 };
+	struct lx_rx_from from = neighbour();
+	struct lx_msg *msg;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		from.peer = &shortcut[i];
+		assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
+	}
+	lx_lnd_peer_forget(&shortcut[1]);
+	assert_null(shortcut[1].pni);
+	assert_non_null(shortcut[0].pni);
+	lx_peer_delete(lx_peer_of(shortcut[0].pni));
+	assert_null(shortcut[0].pni);
+	assert_null(shortcut[2].pni);
+	lx_lnd_peer_forget(&shortcut[2]);
+	/* The next message makes the peer again. */
+	from.peer = &shortcut[0];
+	assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
+	assert_ptr_equal(shortcut[0].pni, lx_peer_ni_lookup(router->core, &from.nid));
+	lx_lnd_peer_forget(&shortcut[0]);
+}
+
+#define RECV_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RECV_TEST(now_into_the_md),
+		RECV_TEST(now_into_a_router_buffer),
+		RECV_TEST(now_nowhere),
+		RECV_TEST(get_is_answered_when_received),
+		RECV_TEST(rdma_get_brings_the_answer),
+		RECV_TEST(refused),
+		RECV_TEST(later_when_an_md_comes),
+		RECV_TEST(later_when_a_credit_comes),
+		RECV_TEST(later_when_a_buffer_comes),
+		RECV_TEST(ni_stops_while_messages_wait),
+		RECV_TEST(peer_is_looked_up_once),
+		RECV_TEST(shortcuts_end_with_the_peer),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: receiving", tests, NULL, NULL);
+}
