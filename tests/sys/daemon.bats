@@ -205,7 +205,7 @@ reload() {
 	start b
 	printf 'net: [1, 2\n' | config a
 	kill -HUP "${daemon_pid[a]}"
-	eventually "$PATIENCE" log_has a 'kept what runs.*a.yaml:'
+	eventually "$PATIENCE" log_has a 'configuration unchanged.*a.yaml:'
 	pings a 10.1.0.2@tcp
 
 	# One that can be read but not be done, too.

@@ -241,7 +241,7 @@ tc_mode() {
 	run -1 lx a guard forget 10.1.0.2
 	[[ $output == *"no prefix 10.1.0.2"* ]]
 	run -1 lx a guard deny 10.1.0.2/24
-	[[ $output == *"without bits behind it"* ]]
+	[[ $output == *"without host bits"* ]]
 }
 
 @test "rate: a source has its burst and then waits; other sources do not" {

@@ -800,7 +800,7 @@ static void test_guard(void **state)
 	fails(1, "lnetx guard ban 10.0.0.2@tcp", "no NI on net tcp");
 	fails(1, "lnetx guard deny 10.0.0.0/8", "guard is not loaded: switched off");
 	fails(1, "lnetx guard forget 10.0.0.0/8", "guard is not loaded");
-	fails(1, "lnetx guard deny 10.0.0.1/8", "without bits behind it");
+	fails(1, "lnetx guard deny 10.0.0.1/8", "without host bits");
 	fails(1, "lnetx guard set rate 5", "guard is not loaded");
 	fails(1, "lnetx guard set rate 2000000", "not in 0..1000000");
 	fails(1, "lnetx guard set burst 5", "needs a rate");

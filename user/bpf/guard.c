@@ -334,7 +334,7 @@ void lx_guard_place(struct lx_guard *g, const struct lx_guard_ni *ni, size_t n, 
 		return;
 	copy = calloc(n ? n : 1, sizeof(*copy));
 	if (!copy) {
-		lx_warn("guard=\"out of memory\" action=\"keeps guarding the same NIs as before\"");
+		lx_warn("guard=\"out of memory\" action=\"guards the same NIs as before\"");
 		return;
 	}
 	if (n)

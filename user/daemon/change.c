@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The queue of changes; what changes pieces of a node is done by edit.c. Requests come
- * from command.c, starting, reloading and stopping from main.c. Owns the changes; the
- * node belongs to the daemon, but for the time it is being started or stopped:
+ * The queue of changes; edit.c changes the pieces of a node. Requests come
+ * from command.c; starting, reloading and stopping from main.c. Owns the changes; the
+ * daemon owns the node, except while it is being started or stopped:
  *
  *	main thread                          worker thread
  *	queued ── begin(): takes the node ─▶ run(): lx_node_*() ─┐
@@ -29,7 +29,7 @@
 
 struct change;
 
-/* A kind of change: what its request holds, and who does it. */
+/* A kind of change: its request, and the function for it. */
 struct kind {
 	uint8_t command;
 	uint16_t verb; /* NLM_F_CREATE, NLM_F_REPLACE or 0 */
@@ -37,7 +37,7 @@ struct kind {
 	const struct lx_schema *schema;
 	int (*run)(struct change *c);
 	int (*edit)(struct lx_edit *edit); /* of run_edit() */
-	bool without_node; /* makes sense when nothing is configured */
+	bool without_node; /* works without a configured node */
 };
 
 struct change {
@@ -46,14 +46,14 @@ struct change {
 	struct lx_daemon *daemon;
 	const struct kind *kind;
 	uint16_t flags;
-	struct lx_client *client; /* who waits for the answer, or NULL */
-	unsigned long netns; /* where it is; 0: not known */
-	long uid, pid; /* whose it is; pid 0: the daemon itself */
-	lx_change_fn done; /* likewise within the daemon */
+	struct lx_client *client; /* waits for the answer; may be NULL */
+	unsigned long netns; /* the client's; 0: unknown */
+	long uid, pid; /* the client's; pid 0: the daemon itself */
+	lx_change_fn done; /* for a change by the daemon itself */
 	union lx_edit_request req;
 	struct lx_node *node; /* to work on; of a start: the new one */
 	struct lx_conf *conf; /* ours if not the daemon's */
-	struct lx_saved saved; /* of a stop: what held in the node */
+	struct lx_saved saved; /* of a stop: the node's tunables */
 	int error;
 	int64_t count; /* as in struct lx_edit */
 	char text[400];
@@ -64,10 +64,10 @@ struct lx_changes {
 	unsigned int length;
 	struct change *running;
 	bool stopped;
-	uint64_t stop_by_ns; /* of uv_hrtime(): when a stop that has begun is to end */
+	uint64_t stop_by_ns; /* of uv_hrtime(): the deadline of a stop in progress */
 };
 
-/* Notes what went wrong, or on success what there is to say. Returns @error. */
+/* Sets the text of an error, or of a remark on success. Returns @error. */
 __attribute__((format(printf, 3, 4))) static int say(struct change *c, int error, const char *fmt,
 						     ...)
 {
@@ -90,7 +90,7 @@ static int explain_conf(struct change *c, int err, const struct lx_conf_error *w
 	return err;
 }
 
-/* With NLM_F_EXCL only the settings of a configuration, without NIs, routes, peers. */
+/* NLM_F_EXCL: only the settings of a configuration, without NIs, routes and peers. */
 static int node_start(struct change *c)
 {
 	struct lx_conf_ni *nis LX_AUTO_FREE = NULL;
@@ -107,7 +107,7 @@ static int node_start(struct change *c)
 		conf.n_tunables = c->conf->n_tunables;
 	}
 	lx_saved_give(&c->daemon->saved, &conf);
-	/* It takes a while; a router that nobody hears from takes its NIs for down. */
+	/* Loading takes a while, and a router that hears nothing considers its NIs down. */
 	if (!err && conf.routing == 1)
 		lx_programs_prepare(c->daemon->programs);
 	if (!err)
@@ -116,8 +116,8 @@ static int node_start(struct change *c)
 }
 
 /*
- * The first half of a stop: neighbours are told, and what they still send is forwarded.
- * The second half has what is left of the time.
+ * The first half of a stop: tell the neighbours, and forward what they still send.
+ * The second half gets the rest of the time.
  */
 static int routing_end(struct change *c)
 {
@@ -137,7 +137,7 @@ static int node_stop(struct change *c)
 	if (!c->node)
 		return 0;
 	if (lx_saved_take(c->node, &c->saved))
-		lx_warn("reason=\"out of memory\" action=\"settings made at run time are forgotten\"");
+		lx_warn("reason=\"out of memory\" action=\"settings made at run time are lost\"");
 	lx_node_stop(c->node, by > now ? (by - now) / 1000000 : 0);
 	lx_node_free(c->node);
 	c->node = NULL;
@@ -152,9 +152,9 @@ static int node_apply(struct change *c)
 	int err = 0;
 
 	if (!c->node)
-		return say(c, 0, "taken for the next \"lnet configure --all\"");
+		return say(c, 0, "to be used by the next \"lnet configure --all\"");
 	if (c->conf->routing != 1)
-		routing_end(c); /* before anything that it needs goes */
+		routing_end(c); /* before anything it needs goes */
 	if (c->daemon->large)
 		err = lx_config_large_nids(&conf, &nis);
 	if (!err)
@@ -208,7 +208,7 @@ static const struct kind kinds[] = {
 };
 /* clang-format on */
 
-/* In front of each stop; no client asks for it. */
+/* Precedes each stop; not a client's request. */
 static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
 
 /* ---- the queue ------------------------------------------------------------------ */
@@ -232,7 +232,7 @@ static const char *verb_of(const struct kind *kind)
 	return kind->verb == NLM_F_CREATE ? "add" : kind->verb == NLM_F_REPLACE ? "set" : "del";
 }
 
-/* Who changed what; who failed to has been told why. */
+/* Logs a successful change and its author. A client that failed has got the reason. */
 static void log_change(const struct change *c)
 {
 	char args[300];
@@ -244,7 +244,7 @@ static void log_change(const struct change *c)
 		verb_of(c->kind), *args ? " " : "", args, c->uid, c->pid);
 }
 
-/* Tells whoever asked, and is gone. */
+/* Sends the answer, and frees the change. */
 static void answer(struct change *c)
 {
 	log_change(c);
@@ -257,19 +257,19 @@ static void answer(struct change *c)
 	change_free(c);
 }
 
-/* Each begin_*() says whether there is work for the worker; else the change is answered. */
+/* Each begin_*() returns whether there is work for the worker; if not, it has the answer. */
 static bool begin_start(struct change *c)
 {
 	struct lx_daemon *d = c->daemon;
 
 	if (c->node)
-		return false; /* it runs already, which is what was asked for */
+		return false; /* it runs already */
 	c->conf = d->conf;
 	if (!c->conf && !(c->flags & NLM_F_EXCL)) {
 		c->error = lx_config_default(c->flags & NLM_F_APPEND, &c->conf);
 		if (c->error)
 			say(c, c->error,
-			    "no interface is up with an IPv4 address; add NIs by hand "
+			    "no interface with an IPv4 address is up; add NIs yourself "
 			    "(lnetx net add)");
 	}
 	d->large = c->flags & NLM_F_APPEND;
@@ -299,12 +299,12 @@ static bool begin_reload(struct change *c)
 		c->error = say(c, -ENOENT, "lnetxd was started without a configuration file");
 		return false;
 	}
-	/* An interface that is away for a moment is no reason to refuse the rest. */
+	/* Do not refuse the rest because an interface is missing for a moment. */
 	c->error = lx_config_load(file, LX_CHECK_FILE, &c->conf, on_mistake, &m);
 	used = strlen(c->text);
 	if (m.n > 1)
 		snprintf(c->text + used, sizeof(c->text) - used,
-			 " (the first of %u mistakes; \"lnetxd -t -c %s\" tells all)", m.n, file);
+			 " (the first of %u mistakes; \"lnetxd -t -c %s\" lists all)", m.n, file);
 	return !c->error;
 }
 
@@ -318,7 +318,7 @@ static bool begin(struct change *c)
 	if (c->kind->run == node_apply)
 		return begin_reload(c);
 	if (c->kind->run == node_stop)
-		d->node = NULL; /* nobody begins anything with it from now on */
+		d->node = NULL; /* nothing new may start with it */
 	if (c->node || c->kind->without_node)
 		return true;
 	c->error = say(c, -ENETDOWN,
@@ -353,7 +353,7 @@ static void finish(uv_work_t *work, int status)
 		lx_conf_free(d->conf);
 		d->conf = c->conf;
 	}
-	/* After a reload there are none: the file says it all. */
+	/* After a reload there are none: the file has everything. */
 	if (c->saved.tunable || (c->kind->run == node_apply && !c->error)) {
 		lx_saved_clear(&d->saved);
 		d->saved = c->saved;
@@ -376,7 +376,7 @@ static void start_next(struct lx_daemon *d)
 			continue;
 		}
 		changes->running = c;
-		/* From here on the change is the worker's, unless this fails. */
+		/* The worker owns the change from here on, unless this fails. */
 		err = uv_queue_work(d->loop, &c->work, run, finish);
 		if (err) {
 			c->error = say(c, err, "no worker thread: %s", strerror(-err));
@@ -416,7 +416,7 @@ static void append(struct change *c)
 	changes->length++;
 }
 
-/* A stop has two halves: during the first one the node can still be looked at. */
+/* A stop has two halves: during the first one the node can still be shown. */
 static void enqueue(struct change *c)
 {
 	struct change *first;
@@ -483,7 +483,7 @@ static int own_change(struct lx_daemon *d, uint8_t command, uint16_t flags, lx_c
 	return 0;
 }
 
-/* Without a file just the node: nobody has asked for the net that "--all" would choose. */
+/* Without a file only the node: nobody requested the net that "--all" would choose. */
 int lx_change_start(struct lx_daemon *d, lx_change_fn done)
 {
 	return own_change(d, LX_CONTROL_CONFIGURE, NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
@@ -494,7 +494,7 @@ int lx_change_reload(struct lx_daemon *d, lx_change_fn done)
 	return own_change(d, LX_CONTROL_RELOAD, NLM_F_REPLACE, done);
 }
 
-/* What is attached to interfaces goes along with them. */
+/* BPF programs follow the interfaces. */
 static void follow_interfaces(struct lx_daemon *d)
 {
 	struct change *c;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A client of the control socket: packets in and out, never blocking. What a request
- * says is the business of the one who takes it (command.c). Made by server.c, runs on
- * the main thread.
+ * A client of the control socket: packets in and out, never blocking. command.c
+ * interprets the requests. Created by server.c, runs on the main thread.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,7 +16,7 @@
 #include "client.h"
 #include "ring.h"
 
-#define PACKETS_PER_TURN 16 /* then others have their turn */
+#define PACKETS_PER_TURN 16 /* then it is the next client's turn */
 
 /* ---- the end --------------------------------------------------------------------------- */
 
@@ -62,7 +61,7 @@ static int flush(struct lx_client *c)
 	return 0;
 }
 
-/* The packet to be filled, or NULL with the client closed. */
+/* The packet to fill; NULL: the client is closed. */
 static char *packet(struct lx_client *c)
 {
 	if (!c->out)
@@ -72,7 +71,7 @@ static char *packet(struct lx_client *c)
 	return c->out;
 }
 
-/* The next packet of what is being sent; false: there is none. */
+/* Produces the next packet of the answer; false: there is none. */
 static bool produce(struct lx_client *c)
 {
 	if ((!c->dump && !c->ring) || !packet(c))
@@ -111,7 +110,7 @@ static void client_step(struct lx_client *c)
 	uv_poll_start(&c->poll, events, on_client);
 }
 
-/* What is no message at all ends the connection. */
+/* Anything that is not a message ends the connection. */
 static void take_request(struct lx_client *c, const void *request, size_t len)
 {
 	const struct lx_control_hdr *hdr;
@@ -154,7 +153,7 @@ static void on_client(uv_poll_t *poll, int status, int events)
 		len = recv(c->fd, request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
 		if (len < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		/* A monitoring client has nothing more to say. */
+		/* A monitoring client must not send anything. */
 		if (len <= 0 || len > (ssize_t)sizeof(request) || c->ring) {
 			lx_client_close(c);
 			return;

@@ -11,11 +11,11 @@
 struct lx_ring; /* ring.h */
 struct lx_client;
 
-/* A request has come: the answer may be given at once or later. */
+/* Handles a request; may answer at once or later. */
 typedef void (*lx_client_request_fn)(struct lx_client *client, const void *attrs, size_t len);
 
 /*
- * A connected client. Owner: server.c, which makes it. It has one request at a time:
+ * A connected client. Owner: server.c, which creates it. It has one request at a time:
  *
  *	       request               answer complete
  *	IDLE ───────────▶ one of:  ───────────────────▶ IDLE
@@ -31,44 +31,44 @@ struct lx_client {
 	uv_poll_t poll;
 	int fd;
 	long uid, pid;
-	unsigned long netns; /* where it is, by lx_netns_own(); 0: not known */
+	unsigned long netns; /* its network namespace, as lx_netns_own(); 0: unknown */
 	bool may_read, may_write;
 
 	uint32_t seq; /* of the request */
 	uint16_t flags;
 	uint8_t command;
 
-	char *out; /* LX_CONTROL_PACKET bytes, made when first needed */
+	char *out; /* LX_CONTROL_PACKET bytes, allocated on first use */
 	size_t out_len;
 	struct lx_dump *dump;
 	int64_t count; /* for the next reply; LX_UNSET: none */
-	struct lx_client **waiting; /* where the one who will answer keeps us */
+	struct lx_client **waiting; /* the pointer to us of the one who will answer */
 	struct lx_ring *ring;
 };
 
 /*
- * Reads requests from now on, and answers them; the client is in @clients until it is
- * closed, which frees it. Returns 0, or -errno of the loop: the client is still the caller's.
+ * Starts reading and answering requests; the client is in @clients until it is
+ * closed, which frees it. Returns 0, or -errno of the loop: then the caller still owns the client.
  */
 int lx_client_start(struct lx_client *client, struct lx_list *clients);
 
-/* After this nobody but the loop knows the client. Twice is fine. */
+/* After this only the loop knows the client. Idempotent. */
 void lx_client_close(struct lx_client *client);
 
-/* Ends a request: done (@error 0) or refused. @object: what it was about. */
+/* Completes a request: done (@error 0) or refused. @object: "net", "route", ... */
 void lx_client_reply(struct lx_client *client, int error, const char *object, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Has the next reply tell a number: of connections closed, say. LX_UNSET: none. */
+/* Adds a number to the next reply, of connections closed for example. LX_UNSET: none. */
 void lx_client_count(struct lx_client *client, int64_t count);
 
-/* Answers a request with rows; @dump is the client's. */
+/* Answers a request with rows; the client owns @dump from now on. */
 void lx_client_dump(struct lx_client *client, struct lx_dump *dump);
 
-/* The answer comes later: @slot is set to the client, and to NULL if it goes away. */
+/* The answer comes later: sets @slot to the client, and to NULL if the client goes away. */
 void lx_client_wait(struct lx_client *client, struct lx_client **slot);
 
-/* There is something new in its ring. */
+/* Its ring has new events. */
 void lx_client_kick(struct lx_client *client);
 
 #endif

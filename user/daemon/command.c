@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What clients ask for: whether they may, and shows, which are answered from a
- * snapshot at once. Changes go to change.c, pings to probe.c, monitoring to monitor.c.
+ * Clients' requests: checks permissions, and answers shows from a snapshot at once.
+ * Changes go to change.c, pings to probe.c, monitoring to monitor.c.
  * Called by client.c with each request.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "server.h"
 #include "trace.h"
 
-/* Each makes the dump for one kind of show. Returns 0 or -errno. */
+/* Creates the dump for one kind of show. Returns 0 or -errno. */
 typedef int (*show_fn)(struct lx_daemon *d, const struct lx_control_show *req,
 		       struct lx_dump **ret_dump);
 
@@ -71,7 +71,7 @@ static int show_peers(struct lx_daemon *d, const struct lx_control_show *req,
 		   : lx_dump_new(&lx_control_peers, req->level, list, n, sizeof(*list), ret_dump);
 }
 
-/* What routes are to be shown; a gateway may be named by any of its NIDs. */
+/* Which routes to show; a gateway may be given by any of its NIDs. */
 struct route_filter {
 	const struct lx_control_show *req;
 	struct lx_nid primary; /* of the node that has req->gateway */
@@ -161,7 +161,7 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 
 /* ---- tunables ---------------------------------------------------------------------- */
 
-/* The texts that the entry points to come along with it. */
+/* The entry, with the strings it points to. */
 struct tunable_row {
 	struct lx_control_tunable t;
 	char value[32], def[32], choices[96];
@@ -183,7 +183,7 @@ static void list_choices(const struct lx_tunable *t, char *buf, size_t size)
 		used += snprintf(buf + used, size - used, "%s%s", i ? " " : "", t->names[i]);
 }
 
-/* The default as a value is shown: by its name if it has one. */
+/* Formats the default like a value: by its name if it has one. */
 static void format_default(const struct lx_tunable *t, char *buf, size_t size)
 {
 	struct lx_tunable at_start = *t;
@@ -305,7 +305,7 @@ static void show(struct lx_client *c, const void *attrs, size_t len)
 		lx_client_dump(c, dump);
 }
 
-/* Probes make a node send messages and keep peers, traces slow it: not just looking. */
+/* Probes make a node send messages and remember peers, and traces slow it down: not read-only. */
 static bool allowed(struct lx_client *c, bool is_show)
 {
 	if (is_show ? c->may_read : c->may_write)
@@ -316,7 +316,7 @@ static bool allowed(struct lx_client *c, bool is_show)
 				c->uid);
 	else
 		lx_client_reply(c, -EPERM, "control",
-				"user %ld may not look; root can, and members of group \"%s\"",
+				"user %ld may not look; root and members of group \"%s\" may",
 				c->uid, c->daemon->group);
 	return false;
 }

@@ -4,7 +4,7 @@
 
 #include "client.h"
 
-/* Does what a client asks for, or says why not; the answer may come later. */
+/* Executes a client's request, or refuses it; the answer may come later. */
 void lx_command(struct lx_client *client, const void *attrs, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The daemon's configuration file, and the configuration that takes its place where
- * there is none. Called by main.c, and by change.c for "lnet configure --all".
+ * The daemon's configuration file, and the default configuration if there is
+ * none. Called by main.c, and by change.c for "lnet configure --all".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_co
 	if (err)
 		return err;
 	err = lx_conf_parse(text, len, ret_conf, &why);
-	if (err) /* not for what is in it: that was checked */
+	if (err) /* not the content: that was checked */
 		on_mistake(&why, &load);
 	return err;
 }
@@ -89,7 +89,7 @@ const char *lx_config_error(const char *path, const struct lx_conf_error *err, c
 	return buf;
 }
 
-/* An NI whose settings are all the defaults. */
+/* An NI with default settings. */
 static void init_ni(struct lx_conf_ni *ni)
 {
 	memset(ni, 0, sizeof(*ni));
@@ -125,7 +125,7 @@ int lx_config_default(bool large, struct lx_conf **ret_conf)
 	return 0;
 }
 
-/* Other transports have no place for such an address. */
+/* Only for tcp: other transports do not support IPv6 addresses. */
 void lx_config_large_nid(struct lx_conf_ni *ni)
 {
 	union lx_addr addr;

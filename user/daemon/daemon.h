@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The state of lnetxd. Owner: main.c; touched on the main thread only, which runs the
- * loop. What may take long (starting, stopping and changing the node) is done by a
- * worker thread, one change after the other (change.c).
+ * The state of lnetxd. Owner: main.c; only the main thread, which runs the loop, touches
+ * it. A worker thread does what may take long (starting, stopping and changing the
+ * node), one change after the other (change.c).
  *
  *	server.c               who may connect
  *	 └▶ client.c           packets in and out; hands requests to
@@ -41,11 +41,11 @@ struct lx_daemon {
 	uv_loop_t *loop;
 	char instance[LX_INSTANCE_TEXT];
 	const char *config_file; /* or NULL */
-	const char *group; /* whose members may look */
-	struct lx_conf *conf; /* the file's content as last understood, or NULL */
+	const char *group; /* its members may read the state */
+	struct lx_conf *conf; /* the last valid content of the file, or NULL */
 	struct lx_node *node; /* NULL: not configured, or being started or stopped */
 	bool large; /* interfaces stand for their IPv6 address */
-	struct lx_saved saved; /* of the node that was here before */
+	struct lx_saved saved; /* tunables of the previous node */
 	unsigned int drain_ms;
 	time_t started;
 

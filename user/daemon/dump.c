@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Writes snapshots as messages, packet by packet, so that a long list neither blocks
- * the daemon nor needs more than one packet of memory beyond itself. Called by
- * client.c when a client can take more; made by command.c and probe.c.
+ * the daemon nor takes more than one packet of extra memory. Called by client.c when a
+ * client can receive more; created by command.c and probe.c.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -90,7 +90,7 @@ static bool has_rows_of_peers(const struct lx_dump *dump)
 	return dump->object == &lx_control_peers || dump->object == &lx_control_pings;
 }
 
-/* The next row with its group; false at the end. A peer without NIs is a row too. */
+/* The next row with its group; false at the end. A peer without NIs is a row, too. */
 static bool current_row(const struct lx_dump *dump, const void **ret_group, const void **ret_row)
 {
 	const void *element = dump->list + dump->next * dump->size;
@@ -142,7 +142,7 @@ size_t lx_dump_fill(struct lx_dump *dump, void *packet)
 				      dump->seq, packet, used);
 		if (!len && used)
 			return used;
-		/* A row is far smaller than a packet; should one not fit, the rest still goes. */
+		/* Rows are far smaller than a packet; one that does not fit is skipped. */
 		used += len;
 		advance(dump);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A snapshot on its way to a client: rows of one object, as many to a packet as fit.
- * Owner: the client that asked for it.
+ * A snapshot being sent to a client: rows of one object, as many per packet as fit.
+ * Owner: the client that requested it.
  */
 #ifndef LX_DAEMON_DUMP_H
 #define LX_DAEMON_DUMP_H
@@ -13,15 +13,15 @@ struct lx_dump {
 	unsigned int level;
 	char *list; /* malloc'd; elements, or of peers struct lx_peer_info */
 	size_t n, size;
-	size_t next, next_ni; /* the row to be written next */
+	size_t next, next_ni; /* the next row to write */
 	uint32_t seq;
 	uint8_t command;
 	bool done; /* the end has been written too */
 };
 
 /**
- * lx_dump_new - a dump of an array
- * @list: the dump's from now on, also on failure; free()d with it
+ * lx_dump_new - create a dump of an array
+ * @list: owned by the dump from now on, even on failure; free()d with it
  * @n: elements of @size bytes
  * Returns 0 or -ENOMEM.
  */
@@ -29,11 +29,11 @@ int lx_dump_new(const struct lx_control_object *object, unsigned int level, void
 		size_t size, struct lx_dump **ret_dump);
 void lx_dump_free(struct lx_dump *dump);
 
-/* Removes the elements that @keep says no to. */
+/* Removes the elements for which @keep returns false. */
 void lx_dump_filter(struct lx_dump *dump, bool (*keep)(const void *element, const void *arg),
 		    const void *arg);
 
-/* Fills a packet of LX_CONTROL_PACKET bytes. Returns its length; 0: nothing left to say. */
+/* Fills a packet of LX_CONTROL_PACKET bytes. Returns its length; 0: nothing left. */
 size_t lx_dump_fill(struct lx_dump *dump, void *packet);
 
 /* One message of a dump, appended at @used; its length, or 0 if it does not fit. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What clients change of a node, piece by piece, and what there is to say when it cannot
- * be. Called by change.c on its worker thread; owns nothing.
+ * Clients' changes to pieces of a node, and the texts of their errors. Called by change.c
+ * on its worker thread; owns nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "edit.h"
 #include "programs.h"
 
-/* Notes what went wrong, or on success what there is to say. Returns @error. */
+/* Sets the text of an error, or of a remark on success. Returns @error. */
 __attribute__((format(printf, 3, 4))) static int say(struct lx_edit *e, int error, const char *fmt,
 						     ...)
 {
@@ -42,7 +42,7 @@ static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 	return buf;
 }
 
-/* Interfaces and addresses are those of lnetxd's namespace; who asks may be in another. */
+/* Interfaces and addresses are those of lnetxd's namespace; the client may be in another. */
 static int explain_place(struct lx_edit *e, const char *name, const char *why, int err)
 {
 	char here[NAME_MAX], there[NAME_MAX];
@@ -69,7 +69,7 @@ static int explain_net_add(struct lx_edit *e, const char *name, int err)
 	return say(e, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
 }
 
-/* The net's type says what the settings by name mean. */
+/* Resolves settings by name, according to the net's type. */
 static int take_lnd_settings(struct lx_edit *e)
 {
 	struct lx_control_net *req = &e->req->net;
@@ -125,7 +125,7 @@ int lx_edit_net_del(struct lx_edit *e)
 	if (ni->net == LX_NET_U32_ANY && !lx_nid_eq(&ni->nid, &lx_nid_any))
 		ni->net = lx_nid_net(&ni->nid);
 	if (ni->net == LX_NET_U32_ANY)
-		return say(e, -EINVAL, "say which: a net, or the NID of an NI");
+		return say(e, -EINVAL, "give a net, or the NID of an NI");
 	err = lx_net_del(e->node, ni);
 	if (!err)
 		return 0;
@@ -227,8 +227,8 @@ int lx_edit_route_add(struct lx_edit *e)
 			   lx_net_str(r->net), lx_nid_str(&r->gateway));
 	case -ELOOP:
 		return say(e, err,
-			   "route to %s via %s: that NID is this node's own; name the router that "
-			   "is next on the way",
+			   "route to %s via %s: that NID is this node's own; name the next router "
+			   "on the way",
 			   lx_net_str(r->net), lx_nid_str(&r->gateway));
 	case -EINVAL:
 		return say(e, err,
@@ -247,7 +247,7 @@ int lx_edit_route_del(struct lx_edit *e)
 
 	if (r->net == LX_NET_U32_ANY)
 		return say(e, -EINVAL,
-			   "say which route: a net, and a gateway if there are several");
+			   "give a net, and a gateway if there are several routes");
 	err = lx_route_del(e->node, r->net, &r->gateway);
 	if (err == -ENOENT)
 		return say(e, err, "there is no route to %s via %s; see \"lnetx route show\"",
@@ -299,7 +299,7 @@ static int peer_change(struct lx_edit *e, bool add)
 	int err;
 
 	if (lx_nid_eq(&req->primary, &lx_nid_any))
-		return say(e, -EINVAL, "say which peer: its primary NID");
+		return say(e, -EINVAL, "give the primary NID of the peer");
 	err = add ? lx_peer_add(e->node, &peer) : lx_peer_del(e->node, &peer, req->force);
 	return err ? explain_peer(e, add ? "add" : "remove", err) : 0;
 }
@@ -316,7 +316,7 @@ int lx_edit_peer_del(struct lx_edit *e)
 
 /* ---- routing, counters, connections, tunables -------------------------------------- */
 
-/* Only a stop has to be waited for. */
+/* Routing is stopping. */
 static int explain_busy(struct lx_edit *e)
 {
 	struct lx_routing_info info;
@@ -425,7 +425,7 @@ int lx_edit_tunable_set(struct lx_edit *e)
 		return lx_edit_unknown_tunable(e->node, v->module, v->name, e->text, e->size);
 	case -EINVAL:
 		return say(e, err,
-			   "%s %s: \"%s\" is no value for it; see \"lnetx tunable show %s %s\"",
+			   "%s %s: \"%s\" is not a valid value; see \"lnetx tunable show %s %s\"",
 			   v->module, v->name, v->value, v->module, v->name);
 	case -ERANGE:
 		return say(e, err, "%s %s: %s is out of range; see \"lnetx -s tunable show %s %s\"",
@@ -433,13 +433,13 @@ int lx_edit_tunable_set(struct lx_edit *e)
 	case -EADDRINUSE:
 		return say(e, err,
 			   "%s %s: another program listens on port %s of an NI's address; see "
-			   "\"ss -ltnp\". It stays as it was",
+			   "\"ss -ltnp\". The value is unchanged",
 			   v->module, v->name, v->value);
 	case -EBUSY:
 		return say(e, err,
 			   "%s %s cannot change while NIs are up; remove them first (lnetx net "
 			   "del), or "
-			   "have it in the configuration",
+			   "set it in the configuration file",
 			   v->module, v->name);
 	}
 	return say(e, err, "%s %s: %s", v->module, v->name, strerror(-err));

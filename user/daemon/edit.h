@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Pieces of a node's configuration that clients change. */
+/* Clients' changes to pieces of a node's configuration. */
 #ifndef LX_DAEMON_EDIT_H
 #define LX_DAEMON_EDIT_H
 
@@ -23,10 +23,10 @@ struct lx_edit {
 	struct lx_daemon *daemon;
 	struct lx_node *node;
 	union lx_edit_request *req;
-	unsigned long netns; /* where the client is; 0: not known */
-	char *text; /* gets what there is to say */
+	unsigned long netns; /* the client's; 0: unknown */
+	char *text; /* set to a message */
 	size_t size;
-	int64_t count; /* gets how many it was done to, where that is not clear; else LX_UNSET */
+	int64_t count; /* set to the number of objects affected, if not obvious; else LX_UNSET */
 };
 
 /* Each returns 0 or a negative errno. */
@@ -49,8 +49,8 @@ int lx_edit_prefix_add(struct lx_edit *edit);
 int lx_edit_prefix_del(struct lx_edit *edit);
 
 /**
- * lx_edit_unknown_tunable - say that there is no such tunable, and which one may be meant
- * @name: "": the module is meant
+ * lx_edit_unknown_tunable - error text for an unknown tunable, with a suggestion
+ * @name: "": the module is unknown
  * Returns -ENOENT.
  */
 int lx_edit_unknown_tunable(struct lx_node *node, const char *module, const char *name, char *text,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The daemon's log: stderr, a line a failure, key=value. systemd's journal takes the
- * level from a mark before the line, and has the time itself; elsewhere a line begins with
+ * The daemon's log: stderr, one line per event, key=value. For systemd's journal a prefix
+ * gives the level, and the journal has the time; elsewhere a line begins with
  * the time, and the level is a key.
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ static const char *time_now(char *buf, size_t size)
 	return buf;
 }
 
-/* One write a line: lines of several threads stay whole. */
+/* One write per line keeps lines of several threads apart. */
 static void write_line(int level, const char *line, void *arg)
 {
 	char buf[640], now[48];
@@ -71,7 +71,7 @@ int lx_daemon_log_level(const char *name)
 	return -EINVAL;
 }
 
-/* $JOURNAL_STREAM is "device:inode" of the journal's stream, which stderr may be or not. */
+/* $JOURNAL_STREAM is "device:inode" of the journal's stream; is stderr that stream? */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Lines of the daemon and the library on stderr; under systemd with its level marks. */
+/* Log of the daemon and the library on stderr; under systemd with its level prefixes. */
 #ifndef LX_DAEMON_LOG_H
 #define LX_DAEMON_LOG_H
 

@@ -34,7 +34,7 @@
 /* Neighbours without discovery check their gateways once in 60 s. */
 #define DRAIN_SECONDS 70
 #define DRAIN_SECONDS_MAX 3600
-/* What else a stop takes, at most. */
+/* Upper bound for the rest of a stop. */
 #define STOP_SECONDS 15
 
 struct options {
@@ -58,16 +58,16 @@ static const char usage_text[] =
 	"\n"
 	"  -c, --config FILE      read this configuration and start LNet with it\n"
 	"  -m, --missing-ok       if there is no FILE, wait for \"lnetctl lnet configure\"\n"
-	"  -C, --configure        start LNet also without a file\n"
+	"  -C, --configure        start LNet even without a file\n"
 	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong\n"
 	"  -n, --instance NAME    name of the control socket (default: $LNETX_INSTANCE, or one\n"
-	"                         for each network namespace)\n"
-	"  -g, --group NAME       members may look at the state (default: lnetx)\n"
-	"  -d, --drain SECONDS    on exit, how long at most messages are still forwarded and those\n"
-	"                         under way may go on (default: 70)\n"
+	"                         per network namespace)\n"
+	"  -g, --group NAME       members may read the state (default: lnetx)\n"
+	"  -d, --drain SECONDS    on exit, forward and drain messages for at most this long\n"
+	"                         (default: 70)\n"
 	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
 	"  -B, --no-bpf           load no BPF programs; LNet works without them\n"
-	"  -f, --foreground       accepted; lnetxd never goes to the background\n"
+	"  -f, --foreground       accepted and ignored; lnetxd always runs in the foreground\n"
 	"  -V, --version\n"
 	"  -h, --help\n";
 
@@ -190,7 +190,7 @@ static int test_file(const char *path)
 	return EXIT_SUCCESS;
 }
 
-/* A text to stand in quotes in a line of the log. */
+/* Makes a text safe to be quoted in a log line. */
 static const char *unquoted(const char *text, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s", text);
@@ -237,11 +237,11 @@ static void stop(int exit_status)
 		return;
 	lnetxd.stopping = true;
 	lnetxd.exit_status = exit_status;
-	lx_notify("STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu\nSTATUS=ending messages under way",
+	lx_notify("STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu\nSTATUS=draining messages in flight",
 		  (lnetxd.daemon.drain_ms / 1000 + STOP_SECONDS) * 1000000ULL);
 	err = lx_change_stop(&lnetxd.daemon, on_stopped);
 	if (err) {
-		lx_err("reason=\"cannot stop in order: %s\"", strerror(-err));
+		lx_err("reason=\"cannot stop cleanly: %s\"", strerror(-err));
 		_exit(EXIT_FAILURE);
 	}
 }
@@ -267,7 +267,7 @@ static void on_reloaded(struct lx_daemon *d, int error, const char *text)
 
 	unquoted(text, buf, sizeof(buf));
 	if (error)
-		lx_err("action=\"kept what runs\" reason=\"%s\"", buf);
+		lx_err("action=\"configuration unchanged\" reason=\"%s\"", buf);
 	else
 		lx_info("action=reloaded%s%s%s", *buf ? " reason=\"" : "", buf, *buf ? "\"" : "");
 	lx_notify("READY=1\nSTATUS=%s", error ? text : "LNet runs");
@@ -378,7 +378,7 @@ static int run(const struct options *o)
 	    lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
 	if (init_daemon(d, o) || open_control(d))
-		return EXIT_FAILURE; /* the process ends: nothing else to undo */
+		return EXIT_FAILURE; /* the process ends: no other cleanup is needed */
 	err = lx_programs_new(d, !o->no_bpf, &d->programs);
 	if (!err)
 		err = lx_refusals_new(d, &d->refusals);

@@ -6,8 +6,8 @@
  *	node's thread                                         └▶ ring of each client
  *	                                                         main thread, client.c
  *
- * Whoever is too slow loses the newest changes and is told how many, before the next
- * one that finds room. Neither the node nor the daemon ever waits for a client.
+ * A client that is too slow loses the newest changes, and the next one that finds room
+ * says how many. Neither the node nor the daemon ever waits for a client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@
 
 struct lx_monitor {
 	struct lx_daemon *daemon;
-	lx_monitor_fn follow; /* told last */
+	lx_monitor_fn follow; /* called last */
 	struct lx_list rings;
 	uv_async_t async;
-	pthread_mutex_t lock; /* of what follows */
-	struct lx_control_event *inbox; /* one of @half; the other one is being told */
+	pthread_mutex_t lock; /* protects everything below */
+	struct lx_control_event *inbox; /* one of @half; the other one is being delivered */
 	unsigned int n;
 	uint64_t lost;
 	struct lx_control_event half[2][INBOX];
@@ -39,7 +39,7 @@ static int64_t wall_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* On a thread of the node's. */
+/* On a thread of the node. */
 static void on_change(const struct lx_change *change, void *arg)
 {
 	struct lx_monitor *m = arg;
@@ -57,7 +57,7 @@ static void on_change(const struct lx_change *change, void *arg)
 	uv_async_send(&m->async);
 }
 
-/* All that is in it; the node's thread goes on with the other half. */
+/* Takes its content; the node's thread continues with the other half. */
 static const struct lx_control_event *empty_inbox(struct lx_monitor *m, unsigned int *ret_n)
 {
 	const struct lx_control_event *full;
@@ -135,6 +135,6 @@ void lx_monitor_free(struct lx_monitor *m)
 {
 	if (!m)
 		return;
-	on_async(&m->async); /* what the node said last */
+	on_async(&m->async); /* the node's last changes */
 	uv_close((uv_handle_t *)&m->async, closed);
 }

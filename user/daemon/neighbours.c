@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The file is named after the node's first NID: an instance's name has the inode of its
- * network namespace in it, which may be another one after the next boot. A line has a NID
- * and the time at which it has last used this router, in seconds since 1970; the latest
- * ones come first. Lines that cannot be read are skipped: the file only saves time.
+ * The file is named after the node's first NID, because an instance's name may contain the
+ * inode number of its network namespace, which changes with the next boot. A line has a NID
+ * and the time at which it last used this router, in seconds since 1970, latest first.
+ * Invalid lines are skipped: the file only saves time.
  *
  * Runs on the main thread.
  */
@@ -21,7 +21,7 @@
 
 #define SAVE_MS 30000
 #define MOST 4096           /* lines */
-#define AGE_S (24 * 3600)   /* without a sign: not written again */
+#define AGE_S (24 * 3600)   /* dropped after so long without use */
 #define PATH_TEXT 512
 
 struct neighbour {
@@ -31,7 +31,7 @@ struct neighbour {
 
 struct lx_neighbours {
 	uv_timer_t timer;
-	char path[PATH_TEXT]; /* that @list was read from; "": none yet */
+	char path[PATH_TEXT]; /* of the file that @list was read from; "": none yet */
 	struct neighbour *list;
 	size_t n;
 	bool warned;
@@ -55,7 +55,7 @@ static int by_nid(const void *a, const void *b)
 	return order ? order : later_first(a, b);
 }
 
-/* Each NID once, with its latest time; the latest first; old ones and the surplus go. */
+/* Sorts by time, latest first; removes duplicates, old entries and the surplus. */
 static void tidy(struct lx_neighbours *nb, int64_t not_before_s)
 {
 	size_t kept = 0;
@@ -133,7 +133,7 @@ static void read_file(struct lx_neighbours *nb)
 	tidy(nb, INT64_MIN);
 }
 
-/* A new file in the place of the old one: who reads it finds all of one of them. */
+/* Replaces the file atomically. */
 static int write_file(const struct lx_neighbours *nb)
 {
 	char dir[PATH_TEXT], path[PATH_TEXT + 8];
@@ -161,7 +161,7 @@ static int write_file(const struct lx_neighbours *nb)
 	return err;
 }
 
-/* The list is that of the node's file. False: there is none to be had. */
+/* Reads the list from the node's file. False: there is no file name yet. */
 static bool open_file(struct lx_neighbours *nb, struct lx_node *node)
 {
 	char path[PATH_TEXT];
@@ -176,7 +176,7 @@ static bool open_file(struct lx_neighbours *nb, struct lx_node *node)
 	return true;
 }
 
-/* ---- what it is for ------------------------------------------------------------------ */
+/* ---- announcing ---------------------------------------------------------------------- */
 
 static enum lx_routing_state routing_of(struct lx_node *node)
 {

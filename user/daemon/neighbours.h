@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who used this router before it was restarted: a file in the state directory.
+ * The nodes that used this router before its restart: a file in the state directory.
  *
- * Neighbours find out that a gateway is back when they next check it, after up to
- * alive_router_check_interval. Those that this file remembers are told at once.
+ * Neighbours notice that a gateway is back when they next check it, after up to
+ * alive_router_check_interval. The daemon notifies those in the file at once.
  */
 #ifndef LX_DAEMON_NEIGHBOURS_H
 #define LX_DAEMON_NEIGHBOURS_H
@@ -15,10 +15,10 @@
 int lx_neighbours_new(struct lx_daemon *daemon, struct lx_neighbours **ret_neighbours);
 void lx_neighbours_free(struct lx_neighbours *neighbours);
 
-/* The node routes, or will, or has a new NI: have those that are remembered told. */
+/* The node routes, or will, or has a new NI: notify the neighbours in the file. */
 void lx_neighbours_announce(struct lx_daemon *daemon);
 
-/* Brings the file up to date; also done twice a minute. Nothing without a node that routes. */
+/* Updates the file; also done twice a minute. Does nothing unless the node routes. */
 void lx_neighbours_save(struct lx_daemon *daemon);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The few lines of the service manager's protocol: a datagram of NAME=value lines to
- * the socket in $NOTIFY_SOCKET. Called by the daemon when its state changes.
+ * The service manager's protocol: a datagram of NAME=value lines to the socket in
+ * $NOTIFY_SOCKET. Called by the daemon when its state changes.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pings and discoveries: begun on the main thread, ended by the node on one of its
- * own, from where the result comes back through a list and uv_async. A client that
- * leaves meanwhile is forgotten; the probe still ends in its time.
+ * Pings and discoveries: started on the main thread, completed by the node on one of its
+ * threads; the result comes back through a list and uv_async. If the client leaves
+ * meanwhile, the probe still completes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct probe {
 
 struct lx_probes {
 	uv_async_t async;
-	pthread_mutex_t lock; /* of done */
+	pthread_mutex_t lock; /* protects done */
 	struct lx_list done;
 };
 
@@ -43,7 +43,7 @@ static struct lx_peer_info *copy_info(const struct lx_peer_info *info)
 	return copy;
 }
 
-/* On a thread of the node's. */
+/* On a thread of the node. */
 static void on_result(int status, const struct lx_peer_info *info, void *arg)
 {
 	struct probe *p = arg;
@@ -67,7 +67,7 @@ static void refuse(struct lx_client *client, const struct lx_nid *nid, bool disc
 			discover ? "discover" : "ping", lx_nid_str(nid), strerror(-err));
 }
 
-/* "No route to host" may be our own routes, a gateway's or a neighbour's word. */
+/* "No route to host" may come from our routes, a gateway or a neighbour: explain which. */
 static void refuse_with_hop(struct probe *p, int err)
 {
 	struct lx_node *node = p->client->daemon->node;
@@ -115,8 +115,8 @@ static void on_async(uv_async_t *async)
 }
 
 /*
- * A discovery is a "do" by its flags, but what it finds is shown: so both are
- * answered as dumps are.
+ * A discovery is a "do" by its flags, but its result is shown: so both are answered
+ * like dumps.
  */
 void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 {
@@ -131,7 +131,7 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 	client->flags |= NLM_F_DUMP;
 	err = lx_schema_get(attrs, len, &lx_control_ping_schema, &req, text, sizeof(text));
 	if (!err && lx_nid_eq(&req.nid, &lx_nid_any))
-		err = -EINVAL, strcpy(text, "say whom: a NID");
+		err = -EINVAL, strcpy(text, "give a NID");
 	if (err) {
 		lx_client_reply(client, err, discover ? "discover" : "ping", "%s", text);
 		return;
@@ -185,7 +185,7 @@ static void closed(uv_handle_t *handle)
 {
 	struct lx_probes *probes = lx_container_of(handle, struct lx_probes, async);
 
-	on_async(&probes->async); /* what ended last */
+	on_async(&probes->async); /* the last results */
 	pthread_mutex_destroy(&probes->lock);
 	free(probes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Pings and discoveries that clients ask for. */
+/* Clients' pings and discoveries. */
 #ifndef LX_DAEMON_PROBE_H
 #define LX_DAEMON_PROBE_H
 
@@ -9,7 +9,7 @@ int lx_probes_new(struct lx_daemon *daemon, struct lx_probes **ret_probes);
 /* All clients must be gone, and the node. NULL is fine. */
 void lx_probes_free(struct lx_probes *probes);
 
-/* A client's request; answers it now or later. */
+/* A client's request; answered now or later. */
 void lx_probe_request(struct lx_client *client, const void *attrs, size_t len);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the daemon does with BPF. The node knows nothing of the guard: after each change
- * of the node the guard is put in front of the NIs that there are then. Changes come
+ * The daemon's use of BPF. The node does not know about the guard: after each change
+ * of the node the guard is attached to its present NIs. Changes come
  * from the worker of change.c, one at a time; shows from command.c, at any time.
  *
- * The fast path is there while the node routes:
+ * The fast path exists while the node routes:
  *
  *	worker, after a change                   main thread, when the change is done
- *	it routes: @next loaded, lent to it ───▶ @forward, can be shown and traced
- *	it does not: taken away from the node ─▶ traces end, unloaded
+ *	routes: @next loaded, lent to the node ─▶ @fastpath, can be shown and traced
+ *	does not: taken back from the node ─────▶ traces end, unloaded
  */
 #include <errno.h>
 #include <net/if.h>
@@ -35,11 +35,11 @@ struct lx_programs {
 	struct lx_guard *guard;
 	struct lx_fastpath *fastpath; /* NULL: the node does not route */
 	bool fastpath_loaded; /* it is loaded */
-	struct lx_fp_offload offload; /* what the node has of it */
-	/* of the worker, until lx_programs_settle() */
-	struct lx_fastpath *next; /* will be @forward */
+	struct lx_fp_offload offload; /* as given to the node */
+	/* owned by the worker until lx_programs_settle() */
+	struct lx_fastpath *next; /* will become @fastpath */
 	bool next_forwards;
-	bool unwanted;        /* @forward is */
+	bool unwanted;        /* unload @fastpath */
 };
 
 int lx_programs_new(struct lx_daemon *daemon, bool enabled, struct lx_programs **ret_programs)
@@ -83,7 +83,7 @@ struct lx_guard *lx_programs_guard(const struct lx_programs *o)
 	return o->guard;
 }
 
-/* ---- going along with the node ----------------------------------------------------- */
+/* ---- following the node ------------------------------------------------------------- */
 
 /* Tunables of module tcp. */
 struct settings {
@@ -108,11 +108,11 @@ static int read_tunable(const char *module, const struct lx_tunable *t, const ch
 	else if (!strcmp(t->name, "accept_port"))
 		a->port = (uint16_t)atoi(value);
 	else if (!strcmp(t->name, "accept_port_bulk"))
-		a->port_bulk = (uint16_t)atoi(value); /* 0: the other one */
+		a->port_bulk = (uint16_t)atoi(value); /* 0: same as accept_port */
 	return 0;
 }
 
-/* False: an NI that is not to be guarded. */
+/* False if the NI needs no guard. */
 static bool describe(const struct lx_ni_info *ni, const struct settings *a,
 		     struct lx_guard_ni *ret_ni)
 {
@@ -134,7 +134,7 @@ static bool routes(struct lx_node *node)
 	return info.state != LX_ROUTING_OFF;
 }
 
-/* Without it the slow path does everything; "lnetx bpf status" says why. */
+/* If it fails the slow path does everything; "lnetx bpf status" says why. */
 void lx_programs_prepare(struct lx_programs *o)
 {
 	if (!o->fastpath && !o->next)
@@ -156,7 +156,7 @@ static void follow_routing(struct lx_programs *o, struct lx_node *node)
 	o->unwanted = true;
 }
 
-/* What the node may use from now on, or NULL. */
+/* What the node may use from now on; may be NULL. */
 static struct lx_fastpath *usable(const struct lx_programs *o)
 {
 	if (o->next)
@@ -177,7 +177,7 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 
 		ni = calloc(n + 1, sizeof(*ni));
 		if (err || !ni) {
-			lx_warn("guard=\"out of memory\" action=\"stays where it was\"");
+			lx_warn("guard=\"out of memory\" action=\"guards the same NIs as before\"");
 			return;
 		}
 		lx_tunable_each(node, read_tunable, &a);
@@ -217,7 +217,7 @@ void lx_programs_settle(struct lx_programs *o)
 
 /* ---- changes ----------------------------------------------------------------------- */
 
-/* What any change of the guard can fail with. */
+/* Errors that any change of the guard may return. */
 static int explain(struct lx_programs *o, int err, const char *what, char *text, size_t size)
 {
 	struct lx_guard_info info;
@@ -279,7 +279,7 @@ static bool is_neighbour(struct lx_node *node, const struct lx_nid *nid)
 	return false;
 }
 
-/* The first other NID by which a peer can be reached, or NULL. */
+/* The first other NID of a peer, or NULL. */
 static const struct lx_nid *other_nid(const struct lx_peer_info *peer, const struct lx_nid *nid)
 {
 	for (uint32_t i = 0; i < peer->n_nis; i++) {
@@ -289,7 +289,7 @@ static const struct lx_nid *other_nid(const struct lx_peer_info *peer, const str
 	return NULL;
 }
 
-/* Ends what there is of connections, and says what is left of the peer. */
+/* Closes the peer's connections, and mentions its other NIDs. */
 static int finish_ban(struct lx_node *node, const struct lx_nid *nid, char *text, size_t size)
 {
 	struct lx_peer_info *peer LX_AUTO_FREE = NULL;
@@ -317,8 +317,8 @@ int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx
 	if (node && !is_neighbour(node, &req->nid))
 		return lx_explain(
 			text, size, -EHOSTUNREACH,
-			"cannot ban %s: this node has no NI on net %s, its messages come by "
-			"way of a router; see \"lnetx route show\"",
+			"cannot ban %s: this node has no NI on net %s, its messages come through "
+			"a router; see \"lnetx route show\"",
 			nid, lx_net_str(lx_nid_net(&req->nid)));
 	err = lx_guard_ban(o->guard, &req->nid);
 	switch (err) {
@@ -334,7 +334,7 @@ int lx_programs_ban(struct lx_programs *o, struct lx_node *node, const struct lx
 	case -ENOSPC:
 		return lx_explain(
 			text, size, err,
-			"cannot ban %s: there are %d bans, which is the most; remove some "
+			"cannot ban %s: there are %d bans, which is the maximum; remove some "
 			"(lnetx guard unban), or deny a prefix",
 			nid, LX_GUARD_BANS_MAX);
 	case -EAFNOSUPPORT:
@@ -364,7 +364,7 @@ static int parse_prefix(const struct lx_control_prefix *req, struct lx_guard_pre
 		return 0;
 	return lx_explain(
 		text, size, -EINVAL,
-		"\"%s\": an address or a prefix is expected, without bits behind it: 10.1.0.0/16",
+		"\"%s\": an address or a prefix is expected, without host bits: 10.1.0.0/16",
 		req->prefix);
 }
 
@@ -381,7 +381,7 @@ int lx_programs_prefix_add(struct lx_programs *o, const struct lx_control_prefix
 	err = lx_guard_prefix_set(o->guard, &prefix, req->action);
 	if (err == -E2BIG)
 		return lx_explain(text, size, err,
-				  "cannot add %s: there are %d prefixes, which is the most",
+				  "cannot add %s: there are %d prefixes, which is the maximum",
 				  req->prefix, LX_GUARD_PREFIXES_MAX);
 	return err ? explain(o, err, "prefix not added", text, size) : 0;
 }
@@ -403,7 +403,7 @@ int lx_programs_prefix_del(struct lx_programs *o, const struct lx_control_prefix
 
 /* ---- shows ------------------------------------------------------------------------- */
 
-/* The fast path is shown also when it is not there, with the reason. */
+/* Shows an unloaded fast path, with the reason. */
 static void add_unloaded(const struct lx_programs *o, struct lx_bpf_info *info)
 {
 	struct lx_bpf_set_info *set = &info->set[info->n_sets];

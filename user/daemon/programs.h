@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* BPF of the daemon: the guard in front of the node's acceptor, the fast path, and what is told of both. */
+/* The daemon's BPF: the guard in front of the acceptor, the fast path, and shows of both. */
 #ifndef LX_DAEMON_PROGRAMS_H
 #define LX_DAEMON_PROGRAMS_H
 
@@ -7,29 +7,29 @@
 #include "dump.h"
 
 /**
- * lx_programs_new - probe the kernel and load what is there to load
- * @enabled: false: nothing; only what is left of a daemon before is removed
- * The control socket is ours already: nobody else uses our pins. A kernel without BPF
- * is no error. Returns 0 or -ENOMEM.
+ * lx_programs_new - probe the kernel and load the guard
+ * @enabled: false: load nothing; only remove what an earlier daemon left
+ * We must own the control socket already: then nobody else uses our pins. A kernel without
+ * BPF is not an error. Returns 0 or -ENOMEM.
  */
 int lx_programs_new(struct lx_daemon *daemon, bool enabled, struct lx_programs **ret_programs);
 /* The node must be gone. NULL is fine. */
 void lx_programs_free(struct lx_programs *programs);
 
-/* Loads the fast path's programs for a node that is going to route. On the worker. */
+/* Loads the fast path's programs for a node that will route. On the worker. */
 void lx_programs_prepare(struct lx_programs *programs);
 
 /*
- * The node, or its NIs, tunables or routing, have changed: guard and fast path go along. NULL:
- * there is none. On the worker; behind it, lx_programs_settle() on the main thread.
+ * Makes guard and fast path follow a change of the node, its NIs, tunables or routing. NULL:
+ * no node. On the worker; afterwards call lx_programs_settle() on the main thread.
  */
 void lx_programs_follow(struct lx_programs *programs, struct lx_node *node);
 void lx_programs_settle(struct lx_programs *programs);
 
-/* lx_programs_settle() will unload the fast path: nobody may look at it any more. Main thread. */
+/* lx_programs_settle() will unload the fast path: do not use it any more. Main thread. */
 bool lx_programs_leaves(const struct lx_programs *programs);
 
-/* The fast path; NULL: it is not loaded. Main thread. */
+/* The fast path; NULL: not loaded. Main thread. */
 struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *programs);
 
 /* Loaded or not. */
@@ -47,7 +47,7 @@ int lx_programs_prefix_add(struct lx_programs *programs, const struct lx_control
 int lx_programs_prefix_del(struct lx_programs *programs, const struct lx_control_prefix *req,
 			   char *text, size_t size);
 
-/* Shows, as command.c has them. */
+/* Shows, for the table in command.c. */
 int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 			 struct lx_dump **ret_dump);
 int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *req,

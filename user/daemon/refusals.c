@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard's program has counters, and a table of the sources of SYNs that it dropped. The
- * counters are looked at often, the table only if they have moved: so the first drop is told of
- * soon, and later ones once a minute, with all that came meanwhile. Sources can be made up
- * at any rate: a bound for the lines of one minute keeps the log readable.
+ * The guard's program has counters, and a table of the sources of SYNs it dropped. The
+ * counters are read often, the table only if they changed: so the first drop is logged
+ * soon, and further ones once a minute, with their number. Sources can be forged at any
+ * rate: a limit on the lines per minute keeps the log readable.
  *
  * Runs on the main thread.
  */
@@ -22,9 +22,9 @@
 
 struct lx_refusals {
 	uv_timer_t timer;
-	uint64_t syns;     /* dropped, at the last look */
-	uint64_t since_ns; /* what came before is told of, or is from before our time */
-	uint64_t next_ns;  /* not before */
+	uint64_t syns;     /* dropped, when last read */
+	uint64_t since_ns; /* earlier drops have been logged, or precede our start */
+	uint64_t next_ns;  /* do not log before */
 };
 
 /* ---- lines ----------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void tell(const struct lx_guard_refusal_info *r)
 			"next=\"lnetx guard allow %s, or a higher one: lnetx guard set rate N\"",
 			source, r->port, syns, source);
 		break;
-	case LX_GUARD_DENIED: /* somebody wants it so */
+	case LX_GUARD_DENIED: /* as configured */
 		lx_info("source=%s port=%u syns=%llu reason=\"a prefix denies it\" "
 			"action=\"the guard drops them: it sees a time-out\" "
 			"next=\"to take it: lnetx guard allow %s\"",
@@ -56,7 +56,7 @@ static void tell(const struct lx_guard_refusal_info *r)
 	}
 }
 
-/* @list: the latest come first. */
+/* @list: latest first. */
 static void tell_all(const struct lx_guard_refusal_info *list, size_t n, uint64_t since_ns)
 {
 	size_t recent = 0;
@@ -66,7 +66,7 @@ static void tell_all(const struct lx_guard_refusal_info *list, size_t n, uint64_
 	for (size_t i = 0; i < recent && i < LINES_MAX; i++)
 		tell(&list[i]);
 	if (recent > LINES_MAX)
-		lx_warn("sources=%zu action=\"the guard drops connections of these, too\" "
+		lx_warn("sources=%zu action=\"the guard drops connections of other sources, too\" "
 			"next=\"lnetx -s guard show\"",
 			recent - LINES_MAX);
 }

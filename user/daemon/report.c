@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Changes of the node as lines of the log: what happened, the reason that the node gives,
- * and what it means for messages. Called on the main thread, some time after the node has
- * told of it: what comes next is what holds now.
+ * Logs changes of the node: what happened, the node's reason, and what it means for
+ * messages. Called on the main thread, some time after the change: "next" is
+ * what holds now.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static const char *name_of(enum lx_change_type type)
 	return names[type];
 }
 
-/* Up and down are for everybody; that peers and connections come and go is for debugging. */
+/* Up and down are of general interest; peers and connections coming and going are not. */
 static int level_of(enum lx_change_type type)
 {
 	switch (type) {

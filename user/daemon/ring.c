@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See ring.h. Filled by monitor.c and trace.c, emptied by client.c. */
+/* See ring.h. Filled by monitor.c and trace.c, drained by client.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a client that watches has not been told yet. Whoever is too slow loses the
- * newest, and is told how many before the next one that finds room. Owner: its client;
+ * Events not sent yet to a client that monitors or traces. A client that is too slow loses
+ * the newest, and the next one that finds room says how many. Owner: its client;
  * main thread only.
  */
 #ifndef LX_DAEMON_RING_H
@@ -10,24 +10,24 @@
 #include "client.h"
 
 struct lx_ring {
-	struct lx_list link; /* of those that are told the same; of use to who fills it */
+	struct lx_list link; /* list of rings with the same source, for that source */
 	struct lx_client *client;
 	const struct lx_control_object *object; /* its events begin with struct lx_control_mark */
 	size_t size; /* of an event */
-	void (*left)(struct lx_ring *ring); /* called when the client goes, off the list; or NULL */
+	void (*left)(struct lx_ring *ring); /* called when the client has gone; may be NULL */
 	unsigned int first, n;
 	uint64_t lost;
-	struct lx_control_filter filter; /* for who fills it */
+	struct lx_control_filter filter; /* for the source */
 	char *event;
 };
 
-/* From now on the client is told, instead of being answered. -ENOMEM. */
+/* The client gets events from now on instead of an answer. -ENOMEM. */
 int lx_ring_new(struct lx_client *client, const struct lx_control_object *object, size_t size,
 		struct lx_list *rings, struct lx_ring **ret_ring);
-/* Its client goes. NULL is fine. */
+/* Its client has gone. NULL is fine. */
 void lx_ring_free(struct lx_ring *ring);
 
-/* lx_client_kick() sends what was put. */
+/* Call lx_client_kick() afterwards to send. */
 void lx_ring_put(struct lx_ring *ring, const void *event);
 
 /* Fills a packet. Returns its length; 0: nothing is left. */

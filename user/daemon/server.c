@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The control socket: who may connect. Owns the socket, its lock file and the clients
- * (client.c); runs on the main thread.
+ * The control socket: accepts clients and identifies them. Owns the socket, its lock file
+ * and the clients (client.c); runs on the main thread.
  *
- * The lock file, not the socket, says whether a daemon lives: the kernel drops the
- * lock with the process, so a socket without a locked file is a dead daemon's.
+ * The lock file, not the socket, shows whether a daemon is alive: the kernel drops the
+ * lock with the process, so a socket without a locked file belongs to a dead daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,16 +30,16 @@ struct lx_server {
 	struct sockaddr_un sa;
 	char lock_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
 	int lock_fd, fd;
-	int spare_fd; /* given up for a moment when descriptors run out */
+	int spare_fd; /* closed for a moment when descriptors run out */
 	bool polling;
 	uv_poll_t *poll; /* freed by the loop */
 	struct lx_list clients;
 	gid_t gid;
 	bool has_gid;
-	lx_client_request_fn request; /* does what clients ask for */
+	lx_client_request_fn request;
 };
 
-/* ---- who is it --------------------------------------------------------------------- */
+/* ---- identity ----------------------------------------------------------------------- */
 
 static bool in_group(const struct lx_server *s, int fd, gid_t primary)
 {
@@ -89,7 +89,7 @@ static void reject(int fd, const char *text)
 	close(fd);
 }
 
-/* Some places are kept for root, so that others cannot lock it out. */
+/* Some places are reserved for root, so that others cannot lock it out. */
 static bool has_place(const struct lx_server *s, const struct lx_client *c)
 {
 	unsigned int places = LX_CLIENTS_MAX - (c->may_write ? 0 : LX_CLIENTS_ROOT);
@@ -124,7 +124,7 @@ static int client_new(struct lx_server *s, int fd)
 	return err;
 }
 
-/* A client that waits and cannot be taken would wake us for ever: it is turned away. */
+/* Out of descriptors, a waiting client would wake us for ever: accept and reject it. */
 static void turn_away(struct lx_server *s)
 {
 	int fd;
@@ -153,7 +153,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 
 /* ---- the socket -------------------------------------------------------------------- */
 
-/* Whether the file that was locked is still the one of that name. */
+/* True if the locked file still has that name. */
 static bool is_current(const struct lx_server *s)
 {
 	struct stat mine, named;
@@ -162,7 +162,7 @@ static bool is_current(const struct lx_server *s)
 	       mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
 }
 
-/* A daemon that ends removes its file, maybe after we have opened it: then again. */
+/* A daemon that ends removes its file, maybe after we opened it: then retry. */
 static int take_lock(struct lx_server *s)
 {
 	char pid[24];
@@ -182,7 +182,7 @@ static int take_lock(struct lx_server *s)
 	return 0;
 }
 
-/* Everyone may connect: what counts is who it is (identify()). */
+/* Everyone may connect; permissions depend on identify(). */
 static int listen_on(struct lx_server *s)
 {
 	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -261,7 +261,7 @@ int lx_server_new(struct lx_daemon *daemon, const char *group, lx_client_request
 	if (!err)
 		err = watch(s);
 	if (err) {
-		/* Another daemon's socket and lock file are not ours to remove. */
+		/* Do not remove another daemon's socket and lock file. */
 		if (s->fd < 0 && s->lock_fd >= 0) {
 			close(s->lock_fd);
 			s->lock_fd = -1;
@@ -297,7 +297,7 @@ void lx_server_free(struct lx_server *s)
 	if (s->spare_fd >= 0)
 		close(s->spare_fd);
 	if (s->lock_fd >= 0) {
-		unlink(s->lock_path); /* while it is ours (take_lock()) */
+		unlink(s->lock_path); /* while we hold the lock (take_lock()) */
 		close(s->lock_fd);
 	}
 	free(s);

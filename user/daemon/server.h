@@ -6,14 +6,14 @@
 #include "client.h"
 
 #define LX_CLIENTS_MAX 64
-#define LX_CLIENTS_ROOT 8 /* of them, for root alone */
+#define LX_CLIENTS_ROOT 8 /* of these, reserved for root */
 
 /**
  * lx_server_new - listen on the instance's control socket
- * @group: whose members may look; need not exist
- * @request: does what a client asks for, or says why not
- * A dead daemon's socket is replaced. Returns 0, -EADDRINUSE a daemon with this name
- * runs, -errno of mkdir, bind, ...
+ * @group: its members may read the state; need not exist
+ * @request: handles a client's request
+ * Replaces a dead daemon's socket. Returns 0, -EADDRINUSE a daemon of this name
+ * is running, -errno of mkdir, bind, ...
  */
 int lx_server_new(struct lx_daemon *daemon, const char *group, lx_client_request_fn request,
 		  struct lx_server **ret_server);

@@ -4,8 +4,7 @@
  *
  *	perf events of map "trace" ─ uv_poll ─▶ filter ─▶ ring of each client (ring.h)
  *
- * The programs make events only while there is a client: with the first one they are
- * switched on, with the last one off.
+ * The first client switches the programs' events on, the last one switches them off.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ struct lx_tracer {
 	struct lx_daemon *daemon;
 	struct lx_list rings;
 	uv_poll_t *poll; /* NULL: off */
-	int64_t wall_offset_ns; /* wall clock less monotonic */
+	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
 	uint64_t lost;
 };
 
@@ -136,7 +135,7 @@ void lx_tracer_end(struct lx_tracer *tracer)
 	lx_list_for_each_safe (r, next, &tracer->rings, link) {
 		struct lx_client *client = r->client;
 
-		lx_ring_free(r); /* with the last one the programs stop */
+		lx_ring_free(r); /* the last one stops the events */
 		lx_client_reply(client, -ENETDOWN, "trace",
 				"routing has been switched off, and with it the fast path");
 		lx_client_kick(client);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The public functions of lnetx.h that are a core function with the lock around it.
+ * The public functions of lnetx.h that only call a core function under the lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "../core/reach.h"
 #include "node.h"
 
-/* Runs one expression with the node's lock held and returns its value. */
+/* Evaluates an expression with the node's lock held. */
 #define LOCKED(node, expr) \
 	({ \
 		int lx_r_; \
@@ -84,7 +84,7 @@ int lx_md_attach(struct lx_node *node, struct lx_handle me_handle, const struct 
 	else
 		r = me->md ? -EBUSY : lx_md_new(node->core, me, desc, unlink, &md);
 	if (!r) {
-		/* What was delayed may use the MD up, and the ME, before this returns. */
+		/* Waiting messages may exhaust MD and ME before this returns. */
 		portal = me->portal;
 		*ret_md = md->handle;
 		lx_parse_resume(node->core, portal);
@@ -424,7 +424,7 @@ int lx_disconnect(struct lx_node *node, const struct lx_nid *nid)
 
 /* ---- tunables ----------------------------------------------------------------------------------- */
 
-/* NIs that are up go along with it, or it stays as it was. */
+/* Applies a new value to running NIs; on failure restores the old one. */
 static int retune(struct lx_node *node, const void *values)
 {
 	struct lx_core_ni *ni;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Configuration applied to a node: nets added and deleted, and what a whole
- * configuration changes about a running node.
+ * Applies configuration to a node: adds and deletes nets, and changes a running node
+ * to match a whole configuration.
  *
- * The order is that in which things depend on each other: tunables, buffers and routing,
- * nets, peers, routes (which make gateways of peers); removal first, in the opposite order.
+ * The order follows the dependencies: tunables, buffers and routing,
+ * nets, peers, routes (which make peers gateways); removal first, in reverse order.
  * A router routes before it has nets, so that no message comes too early.
  */
 #include <errno.h>
@@ -137,7 +137,7 @@ struct apply {
 static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* @why: NULL: what strerror() says. */
+/* @why: NULL: use strerror(). */
 static void failed(struct apply *a, int r, struct lx_conf_place at, const char *why,
 		   const char *fmt, ...)
 {
@@ -159,7 +159,7 @@ static void failed(struct apply *a, int r, struct lx_conf_place at, const char *
 	a->err->column = at.column;
 }
 
-/* The NIs of a net share the tunables of the first: others' are not what counts. */
+/* The NIs of a net share the tunables of the first; those of others are ignored. */
 static const struct lx_conf_ni *first_of_net(const struct lx_conf *conf, uint32_t net)
 {
 	size_t i = 0;
@@ -169,7 +169,7 @@ static const struct lx_conf_ni *first_of_net(const struct lx_conf *conf, uint32_
 	return &conf->ni[i];
 }
 
-/* Wanted settings that are given and differ from those in force. */
+/* True if a setting is given and differs from the present one. */
 static bool ni_differs(const struct apply *a, const struct lx_core_ni *ni,
 		       const struct lx_conf_ni *conf)
 {
@@ -244,7 +244,7 @@ static void routes_remove(struct apply *a)
 			if (again)
 				break;
 		}
-		/* Deleting may free the net's whole list, hence from the start each time. */
+		/* Deleting may free the net's whole list, so restart each time. */
 		if (again)
 			lx_route_delete(a->node->core, route->rnet->id, &route->nid);
 	} while (again);
@@ -270,7 +270,7 @@ static void peers_remove(struct apply *a)
 	}
 }
 
-/* Removal for LX_APPLY_DIFF; dependants first. */
+/* Removes what is not wanted, for LX_APPLY_DIFF; dependants first. */
 static void remove_unwanted(struct apply *a)
 {
 	struct lx_core_ni *ni;
@@ -294,7 +294,7 @@ static const struct lx_conf_tunable *conf_tunable(const struct lx_conf *conf, co
 	return NULL;
 }
 
-/* What is not in the file any more is the default again. */
+/* Tunables that are no longer in the file get their defaults. */
 static int tunable_default(const char *module, const struct lx_tunable *t, const char *value,
 			   void *arg)
 {
@@ -315,7 +315,7 @@ static void apply_tunables(struct apply *a)
 {
 	if (a->flags & LX_APPLY_DIFF)
 		lx_tunable_each(a->node, tunable_default, a);
-	/* Twice, as a value may be right only together with one that comes later. */
+	/* Twice, because a value may be valid only together with a later one. */
 	for (size_t i = 0; i < a->conf->n_tunables; i++) {
 		const struct lx_conf_tunable *c = &a->conf->tunable[i];
 
@@ -372,7 +372,7 @@ static void apply_routes(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_routes; i++) {
 		const struct lx_conf_route *c = &a->conf->route[i];
-		/* routes_remove() has left the one that is as it should be. */
+		/* routes_remove() has kept the route if it is the same. */
 		bool same = (a->flags & LX_APPLY_DIFF) && has_route(a, c);
 
 		failed(a, same ? 0 : lx_route_add(a->node, c), c->at, NULL, "route to %s via %s",
@@ -389,7 +389,7 @@ static void apply_peers(struct apply *a)
 		if (!lx_import_peer_says(a->conf, c))
 			continue;
 		r = lx_peer_add(a->node, c);
-		/* -EBUSY: a gateway, whose NIDs discovery knows. */
+		/* -EBUSY: a gateway; discovery knows its NIDs. */
 		if ((r == -EEXIST || r == -EBUSY) && (a->flags & LX_APPLY_DIFF))
 			continue;
 		failed(a, r, c->at, NULL, "peer %s", lx_nid_str(&c->primary));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Calls out of the node (events and the like) are queued under the lock and made without
- * it, by the loop thread that finds the queue non-empty when it has just left the lock.
- * One thread at a time makes them, so they keep their order and never overlap.
+ * Callbacks out of the node (events and the like) are queued under the lock and run without
+ * it, by the loop thread that finds the queue non-empty after releasing the lock.
+ * One thread at a time runs them, so they keep their order and never overlap.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ void lx_node_call(struct lx_node *node, struct lx_call *call)
 {
 	lx_list_append(&node->calls, &call->link);
 	__atomic_add_fetch(&node->n_calls, 1, __ATOMIC_RELAXED);
-	/* A loop that holds the lock makes the calls when it leaves it. */
+	/* A loop that holds the lock runs the calls when it releases it. */
 	if (!lx_env_on_loop(node->env))
 		lx_loop_post(lx_env_loop(node->env, 0), &node->call_work);
 }
@@ -21,7 +21,7 @@ static void nothing(struct lx_work *work)
 {
 }
 
-/* So many events at a time are usual. */
+/* More events than this are rarely queued at once. */
 #define EVENT_FREELIST_MAX 256
 
 static void call_free(struct lx_call *call)
@@ -32,7 +32,7 @@ static void call_free(struct lx_call *call)
 		free(call);
 }
 
-/* Lock held, dropped meanwhile. */
+/* Drops the lock meanwhile. */
 static void make_call(struct lx_node *node, struct lx_call *call)
 {
 	node->call = call;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Configurations looked over before a node is made of them: what user/conf/check.c finds,
- * settings that do not go together, and interfaces that this machine does not have.
+ * Checks a configuration before a node is created from it: everything user/conf/check.c
+ * finds, conflicting settings, and interfaces that this machine does not have.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const struct lx_lnd *const transports[] = { &lx_sock_lnd, &lx_o2ib_lnd };
 
 #define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
 
-/* ---- settings that do not go together ------------------------------------------------ */
+/* ---- conflicting settings --------------------------------------------------------------- */
 
 /* Room for the values of any module. */
 union values {
@@ -40,7 +40,7 @@ static void take_values(const struct lx_conf *conf, const char *module,
 	}
 }
 
-/* At the later one of the two, if it was given. */
+/* Reports it at the later one of the two, if given. */
 static void note_conflict(const struct lx_conf *conf, const char *module,
 			  const struct lx_tunable_conflict *conflict, struct lx_conf_report *report)
 {
@@ -77,7 +77,7 @@ static void check_conflicts(const struct lx_conf *conf, struct lx_conf_report *r
 
 /* ---- this machine --------------------------------------------------------------------- */
 
-/* The NID that an NI would have, as transports find it. */
+/* The NID that a transport would give the NI. */
 static int resolve(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
 {
 	struct lx_netif netif;
@@ -128,7 +128,7 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 	}
 }
 
-/* What a node cannot be to itself. */
+/* A node cannot be its own gateway or peer. */
 static void check_own(const struct lx_conf *conf, const struct lx_nid *nids,
 		      struct lx_conf_report *report)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The life of a node: loops, core and 0@lo come up, configuration is applied, and
- * everything goes down again in the opposite order.
+ * Start and stop of a node: loops, core and 0@lo come up, configuration is applied, and
+ * everything goes down in reverse order.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 #define LOOPS_MAX 16u
 
-/* ---- what the core asks of its owner ------------------------------------------------ */
+/* ---- the core's ops ----------------------------------------------------------------- */
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -79,7 +79,7 @@ static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
 	struct event_call *e = lx_freelist_get(&node->event_freelist, sizeof(*e));
 
 	if (!e)
-		abort(); /* an event that is lost would leave its user waiting for ever */
+		abort(); /* a lost event would leave its user waiting for ever */
 	e->call.run = run_event;
 	e->call.what = "event handler";
 	e->call.function = fn;
@@ -148,7 +148,7 @@ static const struct lx_core_ops node_ops = {
 
 static void on_timer(uv_timer_t *timer);
 
-/* On loop 0. The core's deadline has been computed with the lock held. */
+/* On loop 0. The core's deadline was computed with the lock held. */
 static void set_timer(struct lx_node *node)
 {
 	uint64_t now = op_now(node), deadline = lx_core_deadline(node->core);
@@ -156,7 +156,7 @@ static void set_timer(struct lx_node *node)
 
 	if (!node->timer_up || node->core->stopping)
 		return;
-	/* libuv counts from the start of its turn. */
+	/* libuv's timers count from the start of the turn. */
 	uv_update_time(lx_loop_uv(lx_env_loop(node->env, 0)));
 	uv_timer_start(&node->timer, on_timer, ms, 0);
 }
@@ -204,7 +204,7 @@ void lx_node_set_offload(struct lx_node *node, struct lx_sock_offload *offload)
 
 /* ---- up ----------------------------------------------------------------------------------- */
 
-/* One loop moves some GB/s; more of them only where there are cores to spare. */
+/* One loop moves some GB/s; use more only if there are CPUs to spare. */
 static unsigned int loops_wanted(void)
 {
 	const struct lx_tunable *t = lx_tunable_lookup(lx_sock_lnd.tunables, "nscheds");
@@ -217,7 +217,7 @@ static unsigned int loops_wanted(void)
 	return n < LOOPS_MAX ? n : LOOPS_MAX;
 }
 
-/* Transports' tunables are the process's and say how many loops a node gets. */
+/* Transports' tunables are per process and determine the number of loops. */
 static int transport_tunables(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 {
 	int r = lx_node_check(conf, ret_err);
@@ -261,7 +261,7 @@ static bool gateways_asked(struct lx_core *core)
 	return true;
 }
 
-/* check_routers_before_use: each gateway has answered, or will not (lnet.md 10.3). */
+/* check_routers_before_use: wait until each gateway has answered or timed out (lnet.md 10.3). */
 static void wait_for_gateways(struct lx_node *node)
 {
 	bool asked = false;
@@ -331,7 +331,7 @@ static void nap(struct lx_node *node)
 	lx_node_lock(node);
 }
 
-/* Until the core's rounds find that nobody needs us any more (monitor.c), or time is over. */
+/* Waits until the core finds that nobody needs us any more (monitor.c), or for a timeout. */
 static int stop_routing(struct lx_node *node, uint64_t until)
 {
 	uint64_t now = op_now(node);
@@ -399,7 +399,7 @@ int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
 		stop_nis(node);
 		lx_md_free_all(node->core);
 	}
-	/* The last events go out, then the loops have nothing left to run for. */
+	/* Deliver the last events; then the loops can end. */
 	while (node->n_calls || node->calling)
 		lx_env_wait(node->env);
 	lx_loop_post(lx_env_loop(node->env, 0), &node->close_work);
@@ -417,8 +417,8 @@ void lx_node_free(struct lx_node *node)
 	if (!node)
 		return;
 	if (node->env && lx_node_must_not_wait(node)) {
-		/* There is no way on: the thread that is to be joined is this one. */
-		fputs("liblnetx: lx_node_free() was called from a handler of the node's, which it "
+		/* This would join its own thread. */
+		fputs("liblnetx: lx_node_free() was called from a handler of the node, which it "
 		      "would wait for; call it from another thread\n",
 		      stderr);
 		abort();
@@ -426,7 +426,7 @@ void lx_node_free(struct lx_node *node)
 	if (node->env)
 		lx_node_stop(node, 0);
 	lx_watchdog_free(node->watchdog);
-	node->watch = NULL; /* there is no thread any more that could tell of changes */
+	node->watch = NULL; /* no thread is left to report changes */
 	lx_env_free(node->env);
 	lx_core_free(node->core);
 	lx_freelist_fini(&node->event_freelist);

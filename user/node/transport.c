@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The transports that a node has, and the modules that tunables belong to. */
+/* A node's transports, and the modules of tunables. */
 #include <string.h>
 
 #include "../../lnd/o2ib/o2ib.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Tells of a handler that does not return. It runs on a thread that moves messages, so
- * while it waits no other handler is called and connections stand still, and nothing that
- * the node does on its own threads could say so.
+ * Logs handlers that do not return. A handler runs on a thread that moves messages: while it
+ * blocks, no other handler runs and connections stall, and the node's own threads cannot
+ * report it.
  *
- * A thread of its own looks once a second whether the same call is still being made. That
- * costs the calls nothing but a number.
+ * A separate thread checks once a second whether the same call is still running. That
+ * costs a call only a counter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct lx_watchdog {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool stopping;
-	uint64_t call;        /* the number seen last */
-	unsigned int seconds; /* that this call has been under way */
+	uint64_t call;        /* the last call number seen */
+	unsigned int seconds; /* since this call began */
 };
 
 static void tell_waiting(struct lx_watchdog *w)
@@ -37,8 +37,8 @@ static void tell_waiting(struct lx_watchdog *w)
 	lx_node_unlock(w->node);
 	if (what)
 		lx_warn("handler=%p kind=\"%s\" reason=\"it has not returned for a second\" "
-			"action=\"until it does no other handler is called, and connections of its "
-			"thread stand still; handlers must not wait\"",
+			"action=\"until it does, no other handler runs and the connections of its "
+			"thread stall; handlers must not block\"",
 			function, what);
 }
 
