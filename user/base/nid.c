@@ -14,6 +14,7 @@
 #include <lnetx/nid.h>
 
 #include "cleanup.h"
+#include "octets.h"
 
 const struct lx_nid lx_nid_any = {
 	.size = 0xff,
@@ -61,36 +62,6 @@ static const struct net_form *form_of(uint8_t type)
 	return NULL;
 }
 
-/*
- * Parses @len digits, without sign or space, up to @max. @text need not end
- * there.
- */
-static int number_parse(const char *text, size_t len, unsigned int base, uint32_t max,
-			uint32_t *ret_value)
-{
-	uint64_t value = 0;
-
-	if (!len)
-		return -EINVAL;
-	for (size_t i = 0; i < len; i++) {
-		unsigned int c = text[i], digit;
-
-		if (c >= '0' && c <= '9')
-			digit = c - '0';
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			digit = (c | 0x20) - 'a' + 10;
-		else
-			return -EINVAL;
-		if (digit >= base)
-			return -EINVAL;
-		value = value * base + digit;
-		if (value > max)
-			return -EINVAL;
-	}
-	*ret_value = value;
-	return 0;
-}
-
 uint32_t lx_nid_hash(const struct lx_nid *nid)
 {
 	uint64_t a, b, h;
@@ -121,7 +92,7 @@ int lx_net_parse(const char *text, uint32_t *ret_net)
 		return -EINVAL;
 	text += strlen(form->name);
 	if (*text) {
-		if (form->addr == ADDR_ZERO || number_parse(text, strlen(text), 10, 65535, &num))
+		if (form->addr == ADDR_ZERO || lx_number_parse(text, strlen(text), 10, 65535, &num))
 			return -EINVAL;
 	}
 	*ret_net = LX_NET(form->type, num);
@@ -153,7 +124,7 @@ static int addr_number_parse(const char *text, uint32_t max, struct lx_nid *nid)
 	int rc;
 
 	text += hex ? 2 : 0;
-	rc = number_parse(text, strlen(text), hex ? 16 : 10, max, &number);
+	rc = lx_number_parse(text, strlen(text), hex ? 16 : 10, max, &number);
 	if (rc)
 		return rc;
 	number = htonl(number);
@@ -308,7 +279,7 @@ static int pid_parse(const char *text, size_t len, uint32_t *ret_pid)
 		*ret_pid = LX_PID_ANY;
 		return 0;
 	}
-	rc = number_parse(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX, &pid);
+	rc = lx_number_parse(text + user, len - user, 10, user ? ~LX_PID_USERFLAG : UINT32_MAX, &pid);
 	if (rc)
 		return rc;
 	*ret_pid = pid | (user ? LX_PID_USERFLAG : 0);
@@ -333,83 +304,7 @@ int lx_id_parse(const char *text, struct lx_id *ret_id)
 
 /* ---- ranges (lnet.md 2) ------------------------------------------------------- */
 
-/* The set of values of each octet of an IPv4 range. */
-struct octets {
-	bool has[4][256];
-};
-
-struct span {
-	uint32_t first, last, stride;
-};
-
-/* "a", "a-b" or "a-b/stride", @len bytes of it; no number above @max. */
-static int span_parse(const char *text, size_t len, uint32_t max, struct span *ret_span)
-{
-	const char *dash = memchr(text, '-', len), *slash = memchr(text, '/', len);
-	const char *end = text + len;
-
-	ret_span->stride = 1;
-	if (!dash) {
-		if (number_parse(text, len, 10, max, &ret_span->first))
-			return -EINVAL;
-		ret_span->last = ret_span->first;
-		return 0;
-	}
-	if (slash && number_parse(slash + 1, end - slash - 1, 10, max, &ret_span->stride))
-		return -EINVAL;
-	if (slash && slash < dash)
-		return -EINVAL;
-	if (number_parse(text, dash - text, 10, max, &ret_span->first) ||
-	    number_parse(dash + 1, (slash ? slash : end) - dash - 1, 10, max, &ret_span->last))
-		return -EINVAL;
-	return ret_span->first > ret_span->last || !ret_span->stride ? -EINVAL : 0;
-}
-
-static int octet_span(const char *text, size_t len, bool *has)
-{
-	struct span span = { 0 };
-	int rc = span_parse(text, len, 255, &span);
-
-	for (uint32_t i = span.first; !rc && i <= span.last; i += span.stride)
-		has[i] = true;
-	return rc;
-}
-
-/* A number, or "[span,span,...]"; advances *@text past it. */
-static int octet_parse(const char **text, bool *has)
-{
-	const char *at = *text;
-	size_t len;
-
-	if (*at != '[') {
-		len = strspn(at, "0123456789");
-		*text = at + len;
-		return octet_span(at, len, has);
-	}
-	do {
-		at++;
-		len = strcspn(at, ",]");
-		if (octet_span(at, len, has))
-			return -EINVAL;
-		at += len;
-	} while (*at == ',');
-	*text = at + 1;
-	return *at == ']' ? 0 : -EINVAL;
-}
-
-static int octets_parse(const char *text, struct octets *ret_octets)
-{
-	memset(ret_octets, 0, sizeof(*ret_octets));
-	for (int i = 0; i < 4; i++) {
-		if (i && *text++ != '.')
-			return -EINVAL;
-		if (octet_parse(&text, ret_octets->has[i]))
-			return -EINVAL;
-	}
-	return *text ? -EINVAL : 0;
-}
-
-static uint64_t octets_count(const struct octets *octets)
+static uint64_t octets_count(const struct lx_octets *octets)
 {
 	uint64_t product = 1;
 
@@ -417,21 +312,21 @@ static uint64_t octets_count(const struct octets *octets)
 		unsigned int n = 0;
 
 		for (int value = 0; value < 256; value++)
-			n += octets->has[i][value];
+			n += lx_octets_has(octets, i, value);
 		product *= n;
 	}
 	return product;
 }
 
 /* Advances to the next address, like an odometer whose digits are the members of @octets. */
-static void octets_next(const struct octets *octets, uint8_t addr[4])
+static void octets_next(const struct lx_octets *octets, uint8_t addr[4])
 {
 	for (int i = 3; i >= 0; i--) {
 		int value = addr[i];
 
 		do {
 			value = (value + 1) % 256;
-		} while (!octets->has[i][value]);
+		} while (!lx_octets_has(octets, i, value));
 		if (value > addr[i]) {
 			addr[i] = value;
 			return;
@@ -462,14 +357,14 @@ static int list_reserve(struct nid_list *list, uint64_t more)
 /* "[span,span,...]" of a net whose addresses are numbers, in the order written. */
 static int numbers_expand(const char *addr, struct lx_nid nid, struct nid_list *list)
 {
-	struct span span = { 0 };
+	struct lx_span span = { 0 };
 	size_t len;
 	int rc;
 
 	do {
 		addr++;
 		len = strcspn(addr, ",]");
-		rc = span_parse(addr, len, UINT32_MAX, &span);
+		rc = lx_span_parse(addr, len, UINT32_MAX, &span);
 		if (!rc)
 			rc = list_reserve(list, (span.last - span.first) / span.stride + 1ULL);
 		for (uint64_t i = span.first; !rc && i <= span.last; i += span.stride) {
@@ -484,11 +379,11 @@ static int numbers_expand(const char *addr, struct lx_nid nid, struct nid_list *
 
 static int octets_expand(const char *addr, struct lx_nid nid, struct nid_list *list)
 {
-	struct octets octets;
+	struct lx_octets octets;
 	uint64_t count;
 	int rc;
 
-	rc = octets_parse(addr, &octets);
+	rc = lx_octets_parse(addr, false, &octets);
 	if (rc)
 		return rc;
 	count = octets_count(&octets);
@@ -496,7 +391,7 @@ static int octets_expand(const char *addr, struct lx_nid nid, struct nid_list *l
 	if (rc)
 		return rc;
 	for (int i = 0; i < 4; i++) {
-		while (!octets.has[i][nid.addr[i]])
+		while (!lx_octets_has(&octets, i, nid.addr[i]))
 			nid.addr[i]++;
 	}
 	for (; count; count--) {
