@@ -205,11 +205,11 @@ $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libfastpath.a \
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
 	$(call link,-ljansson)
 
-# One program, two grammars: it goes by its name.
-$(B)/bin/lnetctl: $(B)/bin/lnetx
+# One program, several grammars: it goes by its name.
+$(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml: $(B)/bin/lnetx
 	$(Q)ln -sf lnetx $@
 
-programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl
+programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml
 
 MAN_PAGES := $(patsubst tools/dist/man/%.rst,$(B)/man/%,$(wildcard tools/dist/man/*.rst))
 
@@ -337,7 +337,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
 	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
 # link:target
-LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
+LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(SBINDIR)/lnet_legacy2yaml lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
 
 # Made anew each time: the directories in it may be other ones now.
 $(B)/lnetx.pc: user/node/lnetx.pc.in always

@@ -9,6 +9,9 @@
  *	tunables:
  *	    lnet: { alive_router_check_interval: 10 }
  *	    tcp: { sock_timeout: 20, conns_per_peer: 2 }
+ *
+ * where "networks", "ip2nets", "routes" and "forwarding" of lnet have the grammars of
+ * these parameters (control.md 7).
  */
 #ifndef LNETX_CONF_H
 #define LNETX_CONF_H
@@ -58,7 +61,31 @@ struct lx_conf_route {
 	int32_t hop;      /* 1..255, or LX_UNSET */
 	int64_t priority; /* 0 best, or LX_UNSET */
 	int32_t health_sensitivity; /* or LX_UNSET */
+	/*
+	 * Said in the grammar of module parameters: a gateway on a net without NI is left out, and
+	 * one that is this node itself makes it a router (control.md 7.2).
+	 */
+	bool legacy;
 	struct lx_conf_place at, net_at; /* of the gateway, of the net */
+};
+
+struct lx_iprange; /* user/conf/rule.h */
+
+/* NIs by the addresses that a machine has: "ip2nets", "networks" (control.md 7). */
+struct lx_conf_rule {
+	struct lx_conf_ni ni; /* net and settings; neither interface nor NID */
+	char (*ifname)[IF_NAMESIZE]; /* of them; none: depends on @legacy */
+	size_t n_ifnames;
+	struct lx_iprange *range; /* applies to addresses in one of these */
+	size_t n_ranges;
+	bool always; /* whatever addresses there are */
+	/*
+	 * As a module parameter has it: applies, with all of its interfaces or else the first that
+	 * is up, if any address of the machine is in range. Otherwise, as the section "ip2nets": for
+	 * the interfaces whose addresses are, and if no rule before has applied to its net.
+	 */
+	bool legacy;
+	struct lx_conf_place at;
 };
 
 struct lx_conf_peer {
@@ -83,6 +110,8 @@ struct lx_conf_tunable {
 struct lx_conf {
 	struct lx_conf_ni *ni;
 	size_t n_nis;
+	struct lx_conf_rule *rule; /* further NIs, on machines to which they apply */
+	size_t n_rules;
 	struct lx_conf_route *route;
 	size_t n_routes;
 	struct lx_conf_peer *peer;
@@ -118,6 +147,16 @@ int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,
  * Returns 0 or -ENOMEM.
  */
 int lx_conf_new(struct lx_conf **ret_conf);
+
+/**
+ * lx_conf_parse_ip2nets - rules in the grammar of the module parameter "ip2nets"
+ * @text: "tcp(eth0) 10.0.0.*; o2ib0(ib0) 192.168.[1-2].*" (control.md 7.3)
+ * @ret_conf: has the rules and nothing else; to be freed with lx_conf_free()
+ * @ret_err: filled on failure
+ * Returns 0, -EINVAL: see @ret_err; -ENOMEM.
+ */
+int lx_conf_parse_ip2nets(const char *text, struct lx_conf **ret_conf,
+			  struct lx_conf_error *ret_err);
 
 /** lx_conf_free - free a configuration and everything in it; NULL is fine */
 void lx_conf_free(struct lx_conf *conf);

@@ -125,6 +125,18 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
 
 /**
+ * lx_conf_resolve - what a configuration comes to on this machine, with the addresses it has now
+ * @ret_conf: a copy in which rules ("ip2nets", "networks") have become NIs, and routes of module
+ *	parameters such as any others, or the order to be a router; to be freed with lx_conf_free()
+ * @ret_err: why it cannot be; may be NULL
+ *
+ * lx_node_new() and lx_node_apply() begin with it (control.md 7). Returns 0, -ENOENT there are
+ * rules and none applies, -ENODEV a rule needs an interface that is up, -ENOMEM.
+ */
+int lx_conf_resolve(const struct lx_conf *conf, struct lx_conf **ret_conf,
+		    struct lx_conf_error *ret_err);
+
+/**
  * lx_node_check_yaml - report every mistake in a YAML configuration
  * @len: bytes of @yaml; at most 4 MiB
  * @flags: LX_CHECK_*

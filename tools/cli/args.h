@@ -43,6 +43,7 @@ enum lx_arg_id {
 	LX_ARG_ACCEPT,
 	LX_ARG_MODE,
 	LX_ARG_TYPE,
+	LX_ARG_IP2NETS,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LARGE_NIDS,
@@ -56,7 +57,7 @@ enum lx_arg_id {
 	LX_ARG_EXEC,
 	LX_ARG_OLD_API,
 	LX_ARG_NO_MR_ROUTES,
-	LX_ARG_LATER, /* known, but not there yet */
+	LX_ARG_KFI, /* settings of another transport than those that there are */
 	LX_ARGS
 };
 

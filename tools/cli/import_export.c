@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <lnetx/lnetx.h>
+
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/global.h"
 #include "../../user/conf/import.h"
@@ -370,7 +372,7 @@ static void show_globals(struct import *im)
 
 static void show_sections(struct import *im, uint32_t sections)
 {
-	if (sections & 1u << LX_IMPORT_NET)
+	if (sections & (1u << LX_IMPORT_NET | 1u << LX_IMPORT_IP2NETS))
 		show_list(im, LX_CONTROL_NETS, &lx_control_nets);
 	if (sections & 1u << LX_IMPORT_ROUTE)
 		show_list(im, LX_CONTROL_ROUTES, &lx_control_routes);
@@ -430,27 +432,51 @@ static int read_input(struct lx_session *s, const char *path, char **ret_text, s
 	return 0;
 }
 
+/* Rules become NIs. Routes are as any others: the nets of this node need not be in the file. */
+static int resolve(struct lx_conf **conf, struct lx_conf_error *why)
+{
+	struct lx_conf *resolved;
+	int err;
+
+	for (size_t i = 0; i < (*conf)->n_routes; i++)
+		(*conf)->route[i].legacy = false;
+	err = lx_conf_resolve(*conf, &resolved, why);
+	if (err)
+		return err == -ENOENT ? -EINVAL : err;
+	lx_conf_free(*conf);
+	*conf = resolved;
+	return 0;
+}
+
+static int do_conf(struct import *im, const char *text, size_t len, struct lx_conf_error *why)
+{
+	struct lx_conf *conf = NULL;
+	int err = lx_conf_parse(text, len, &conf, why);
+
+	if (!err)
+		err = resolve(&conf, why);
+	if (!err && im->mode == LX_TOOLS_IMPORT_ADD)
+		add_conf(im, conf);
+	else if (!err)
+		del_conf(im, conf);
+	lx_conf_free(conf);
+	return err;
+}
+
 static int do_import(struct import *im, const char *text, size_t len, struct lx_conf_error *why)
 {
 	struct lx_import what = { 0 };
-	struct lx_conf *conf = NULL;
 	int err;
 
 	if (im->mode == LX_TOOLS_IMPORT_ADD || im->mode == LX_TOOLS_IMPORT_DEL)
-		err = lx_conf_parse(text, len, &conf, why);
-	else
-		err = lx_import_scan(text, len, &what, why);
+		return do_conf(im, text, len, why);
+	err = lx_import_scan(text, len, &what, why);
 	if (err)
 		return err;
-	if (im->mode == LX_TOOLS_IMPORT_ADD)
-		add_conf(im, conf);
-	else if (im->mode == LX_TOOLS_IMPORT_DEL)
-		del_conf(im, conf);
-	else if (im->mode == LX_TOOLS_IMPORT_SHOW)
+	if (im->mode == LX_TOOLS_IMPORT_SHOW)
 		show_sections(im, what.sections);
 	else
 		exec_probes(im, &what, false), exec_probes(im, &what, true);
-	lx_conf_free(conf);
 	lx_import_fini(&what);
 	return 0;
 }

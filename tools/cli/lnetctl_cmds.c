@@ -308,8 +308,11 @@ static int set(struct lx_session *s, const struct lx_args *a)
 		return set_buffers(s, key, text);
 	if (strcmp(key, "routing"))
 		return set_global(s, key, value);
-	if (value != 0 && value != 1)
-		return set_failed(key, -EINVAL, "routing is 0 (off) or 1 (on)");
+	if (value != 0 && value != 1) {
+		lx_session_fail(s, -1, "routing is 0 (off) or 1 (on)");
+		lx_record_print_old("parser", "set", -1, s->text);
+		return TOLD(255);
+	}
 	err = lx_request_routing(s, value);
 	return err ? set_failed(key, err, s->text) : 0;
 }
@@ -379,23 +382,14 @@ static int net_del_errno(int err)
 	return err == -ENOENT ? -EINVAL : err;
 }
 
-/* Nothing of another program but routing tables is ours to change. */
+/* Of kfilnd only. */
 static int net_add(struct lx_session *s, const struct lx_args *a)
 {
-	if (a->v[LX_ARG_LATER])
+	if (a->v[LX_ARG_KFI])
 		return lx_session_fail(s, -EOPNOTSUPP,
-				       "ip2net, auth-key and traffic-class are not there in this "
-				       "version; give --net and --if");
-	return lx_request_net_add(s, a);
-}
-
-static int peer_change(struct lx_session *s, const struct lx_args *a)
-{
-	if (a->v[LX_ARG_LATER])
-		return lx_session_fail(s, -EOPNOTSUPP,
-				       "ip2nets is not there in this version; give "
-				       "--prim_nid and --nid");
-	return a->verb[0] == 'a' ? lx_request_peer_add(s, a) : lx_request_peer_del(s, a);
+				       "auth-key and traffic-class are settings of nets of type "
+				       "kfi, for which lnetx has no transport; leave them out");
+	return lx_request_nets_add(s, a);
 }
 
 static int route_del(struct lx_session *s, const struct lx_args *a)
@@ -451,9 +445,10 @@ static const struct lx_option net_add_options[] = {
 	{ "tos", 0, VALUE, LX_ARG_TOS, "type of service of the IP packets, 0..255" },
 	{ "skip-mr-route-setup", 'k', FLAG, LX_ARG_NO_MR_ROUTES,
 	  "without effect: Linux routes are never touched" },
-	{ "ip2net", 'p', VALUE, LX_ARG_LATER, NULL },
-	{ "auth-key", 'a', VALUE, LX_ARG_LATER, NULL },
-	{ "traffic-class", 'T', VALUE, LX_ARG_LATER, NULL },
+	{ "ip2net", 'p', VALUE, LX_ARG_IP2NETS,
+	  "instead: rules by this machine's addresses (\"tcp(eth0) 10.0.0.*; o2ib 10.1.*.*\")" },
+	{ "auth-key", 'a', VALUE, LX_ARG_KFI, "refused: nets of type kfi have it" },
+	{ "traffic-class", 'T', VALUE, LX_ARG_KFI, "refused: nets of type kfi have it" },
 	NO_OPTION
 };
 
@@ -546,7 +541,7 @@ static const struct lx_option peer_options[] = {
 	{ "non_mr", 'm', FLAG, LX_ARG_NON_MR, "the peer knows no Multi-Rail" },
 	{ "lock_prim", 'l', FLAG, LX_ARG_LOCK_PRIMARY, "the primary NID stays what it is" },
 	{ "force", 'f', FLAG, LX_ARG_FORCE, "remove also what is locked or in use" },
-	{ "ip2nets", 0, VALUE, LX_ARG_LATER, NULL },
+	{ "ip2nets", 0, VALUE, LX_ARG_IP2NETS, "the same as --nid" },
 	NO_OPTION
 };
 
@@ -561,9 +556,9 @@ static const char health_later[] =
 	"health of NIs and peers comes with a later version; nothing was changed";
 
 static const struct lx_lnetctl_cmd peer_cmds[] = {
-	{ "add", peer_change, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
+	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
 	  "peer", NULL, 0, NULL },
-	{ "del", peer_change, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer",
+	{ "del", lx_request_peer_del, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer",
 	  NULL, 0, NULL },
 	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
 	  NULL, 0, NULL },

@@ -396,7 +396,7 @@ static const struct lx_keyword net_add[] = {
 	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
 	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
 	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" },
-	{ "fastpath", LX_ARG_FASTPATH, "0|1" }, END
+	{ "fastpath", LX_ARG_FASTPATH, "0|1" }, { "ip2nets", LX_ARG_IP2NETS, "RULES" }, END
 };
 static const struct lx_keyword net_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
@@ -410,7 +410,8 @@ static const struct lx_keyword net_set[] = {
 };
 static const struct lx_command net_commands[] = {
 	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },
-	{ "add", lx_request_net_add, net_add, NULL, "an NI, by net and interface or by NID" },
+	{ "add", lx_request_nets_add, net_add, NULL,
+	  "an NI, by net and interface or by NID; or NIs by rules" },
 	{ "del", lx_request_net_del, net_del, NULL, "NIs of a net, or one" },
 	{ "set", lx_request_net_set, net_set, NULL, "a setting of NIs that are up" },
 	NO_COMMAND

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* One program, two grammars: lnetx, and lnetctl when it is called so. */
+/* One program: lnetx, or lnetctl, or lnet_legacy2yaml when it is called so. */
 #include <string.h>
 
+#include "legacy2yaml.h"
 #include "lnetctl.h"
 #include "lnetx.h"
 
@@ -10,5 +11,9 @@ int main(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc ? argv[0] : "lnetx";
 
-	return strcmp(name, "lnetctl") ? lx_lnetx_main(argc, argv) : lx_lnetctl_main(argc, argv);
+	if (!strcmp(name, "lnetctl"))
+		return lx_lnetctl_main(argc, argv);
+	if (!strcmp(name, "lnet_legacy2yaml"))
+		return lx_legacy2yaml_main(argc, argv);
+	return lx_lnetx_main(argc, argv);
 }

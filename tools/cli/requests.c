@@ -110,7 +110,7 @@ static int ni_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg
 	return err;
 }
 
-static int ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
+int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
 {
 	int err;
 
@@ -215,7 +215,7 @@ int lx_request_net_add(struct lx_session *s, const struct lx_args *a)
 	lx_request_init_ni(&ni);
 	err = net_of(s, a, &ni);
 	if (!err)
-		err = ni_settings(s, a, &ni);
+		err = lx_request_ni_settings(s, a, &ni);
 	if (err)
 		return err;
 	if (a->v[LX_ARG_NID])
@@ -405,8 +405,11 @@ static int parse_peer(struct lx_session *s, const struct lx_args *a, struct lx_c
 	if (!a->v[LX_ARG_PRIMARY])
 		return lx_session_fail(s, -EINVAL, "which peer? Its primary NID is needed");
 	err = lx_arg_nid(s, a, LX_ARG_PRIMARY, "primary nid", &peer->primary);
-	if (!err && a->v[LX_ARG_NID])
-		err = lx_arg_nids(s, a->v[LX_ARG_NID], "nid", nids, &peer->n_nids);
+	if (!err && a->v[LX_ARG_NID] && a->v[LX_ARG_IP2NETS])
+		err = lx_session_fail(s, -EINVAL, "give NIDs once: as nid or as ip2nets");
+	if (!err && (a->v[LX_ARG_NID] || a->v[LX_ARG_IP2NETS]))
+		err = lx_arg_nids(s, a->v[a->v[LX_ARG_NID] ? LX_ARG_NID : LX_ARG_IP2NETS], "nid",
+				  nids, &peer->n_nids);
 	peer->nid = *nids;
 	return err;
 }
@@ -619,7 +622,7 @@ int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, b
 				  &w);
 }
 
-int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_probe_fn probe,
+int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_request_probe_fn probe,
 			  void *arg)
 {
 	struct lx_control_ping ping = { 0 };

@@ -29,6 +29,12 @@ int lx_request_disconnect(struct lx_session *s, const struct lx_args *a);
 int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
 			   const char *value);
 
+/*
+ * An NI, or with LX_ARG_IP2NETS those that rules in the grammar of the module parameter make on
+ * this machine. -ENOENT: none of them applies.
+ */
+int lx_request_nets_add(struct lx_session *s, const struct lx_args *a);
+
 /* The pieces of a configuration; used by the import as well. */
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni);
@@ -61,8 +67,8 @@ int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, b
  * Calls @probe for each NID that the command names, with its source and timeout; the first
  * error it returns, or one of the command's own, is the last of them.
  */
-typedef int (*lx_probe_fn)(struct lx_session *s, const struct lx_control_ping *ping, void *arg);
-int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_probe_fn probe,
+typedef int (*lx_request_probe_fn)(struct lx_session *s, const struct lx_control_ping *ping, void *arg);
+int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_request_probe_fn probe,
 			  void *arg);
 
 /* A mapping as "global:" has it. */
@@ -73,6 +79,9 @@ int lx_request_global_set(struct lx_session *s, const char *key, int64_t value);
 
 /* {"routing": [...], "buffers": {...}} as the reference shows it; empty if never a router. */
 int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map);
+
+/* What a command says of an NI's settings, whose net is known: into @ni. */
+int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
 
 /* Fills an NI all of whose settings are the defaults. */
 void lx_request_init_ni(struct lx_conf_ni *ni);

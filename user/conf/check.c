@@ -248,7 +248,7 @@ static void check_route(const struct lx_conf *conf, const struct lx_conf_route *
 		lx_conf_note(report, -EINVAL, r->at,
 			     "route to %s via %s: a gateway is a neighbour on another net",
 			     lx_net_str(r->net), lx_nid_str(&r->gateway));
-	else if (!report->nets_unsure)
+	else if (!report->nets_unsure && !conf->n_rules && !r->legacy)
 		check_route_nets(conf, r, report);
 }
 
@@ -257,6 +257,8 @@ static void route_twice(const struct lx_conf *conf, const struct thing *thing, s
 {
 	const struct lx_conf_route *r = &conf->route[thing->entry];
 
+	if (r->legacy)
+		return;
 	lx_conf_note(report, -EEXIST, r->at, "route to %s via %s: given twice; first in line %d",
 		     lx_net_str(r->net), lx_nid_str(&r->gateway), conf->route[first].at.line);
 }

@@ -19,7 +19,10 @@
 #include "../base/suggest.h"
 #include "global.h"
 #include "check.h"
+#include "ip2nets.h"
+#include "modparam.h"
 #include "net.h"
+#include "rule.h"
 #include "yaml.h"
 
 /* What the functions of the sections are given. */
@@ -53,7 +56,10 @@ void lx_conf_free(struct lx_conf *conf)
 		return;
 	for (size_t i = 0; i < conf->n_peers; i++)
 		free(conf->peer[i].nid);
+	for (size_t i = 0; i < conf->n_rules; i++)
+		lx_rule_fini(&conf->rule[i]);
 	free(conf->ni);
+	free(conf->rule);
 	free(conf->route);
 	free(conf->peer);
 	free(conf->tunable);
@@ -63,6 +69,14 @@ void lx_conf_free(struct lx_conf *conf)
 static int section_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	int err = lx_conf_net(y, value, ((struct section *)arg)->conf);
+
+	y->report->nets_unsure |= err < 0;
+	return err;
+}
+
+static int section_ip2nets(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	int err = lx_conf_ip2nets(y, value, ((struct section *)arg)->conf);
 
 	y->report->nets_unsure |= err < 0;
 	return err;
@@ -411,8 +425,13 @@ static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, y
 {
 	struct section *s = arg;
 	struct lx_conf_tunable t = { .value_at = lx_yaml_at(value) };
-	const char *text = lx_yaml_text(y, value, name);
+	int err = strcmp(s->module, "lnet") ? -ENOENT
+					    : lx_conf_modparam(y, value, name, s->conf);
+	const char *text;
 
+	if (err != -ENOENT)
+		return err;
+	text = lx_yaml_text(y, value, name);
 	return text ? add_tunable(y, key, s, &t, s->module, name, text) : -EINVAL;
 }
 
@@ -435,8 +454,7 @@ static int section_later(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	return lx_yaml_fail(
 		y, value, -EOPNOTSUPP,
-		"sections \"ip2nets\" and \"udsp\" are not there in this version; list "
-		"the nets with their interfaces under \"net\" instead, or leave it out");
+		"section \"udsp\" is not there in this version; leave it out");
 }
 
 static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -455,7 +473,7 @@ static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 		{ "routing", section_routing },	 { "buffers", section_buffers },
 		{ "peer", section_peer },	 { "global", section_global },
 		{ "numa", section_numa },	 { "tunables", section_tunables },
-		{ "ip2nets", section_later },	 { "udsp", section_later },
+		{ "ip2nets", section_ip2nets },	 { "udsp", section_later },
 		{ "statistics", NULL },		 { "ping", section_command },
 		{ "discover", section_command }, { NULL, NULL }
 	};
@@ -486,6 +504,25 @@ int lx_conf_read(const char *yaml, size_t len, struct lx_conf_report *report,
 	}
 	*ret_conf = conf;
 	return 0;
+}
+
+int lx_conf_parse_ip2nets(const char *text, struct lx_conf **ret_conf,
+			  struct lx_conf_error *ret_err)
+{
+	struct lx_modparam p = { 0 };
+	int err = lx_conf_new(&p.conf);
+
+	memset(ret_err, 0, sizeof(*ret_err));
+	if (!err)
+		err = lx_modparam_ip2nets(&p, text);
+	if (!err) {
+		*ret_conf = p.conf;
+		return 0;
+	}
+	snprintf(ret_err->text, sizeof(ret_err->text), "ip2nets: %s",
+		 err == -ENOMEM ? "out of memory" : err == -E2BIG ? "too many entries" : p.why);
+	lx_conf_free(p.conf);
+	return err == -E2BIG ? -EINVAL : err;
 }
 
 int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,

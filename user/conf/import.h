@@ -20,7 +20,7 @@
 	X(NET, "net") X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") \
 	X(PEER, "peer") X(GLOBAL, "global") X(NUMA, "numa") X(TUNABLES, "tunables") \
 	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover") \
-	X(MANAGE, "manage") X(ERROR, "error") /* with the two before: what failed; passed over */
+	X(IP2NETS, "ip2nets") X(MANAGE, "manage") X(ERROR, "error") /* with the two before: what failed; passed over */
 
 enum lx_import_section {
 #define LX_IMPORT_ENUM_(NAME, key) LX_IMPORT_##NAME,

@@ -89,7 +89,7 @@ NI_TUNABLE(peer_credits, 1, 1 << 20)
 NI_TUNABLE(peer_buffer_credits, 0, 1 << 20)
 NI_TUNABLE(credits, 1, 1 << 20)
 
-static int ni_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
+int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {
 	static const struct lx_yaml_key keys[] = { { "peer_timeout", tun_peer_timeout },
 						   { "peer_credits", tun_peer_credits },
@@ -98,7 +98,7 @@ static int ni_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 						   { "credits", tun_credits },
 						   { NULL, NULL } };
 
-	return lx_yaml_map(y, value, "tunables", keys, arg);
+	return lx_yaml_map(y, value, "tunables", keys, ni);
 }
 
 static int unknown_lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name,
@@ -129,7 +129,7 @@ static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 	return lx_yaml_int32(y, value, name, LX_UNSET, set[i].max, &ni->lnd_tun.value[i]);
 }
 
-static int lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
+int lx_conf_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {
 	return lx_yaml_pairs(y, value, "lnd tunables", lnd_tunable, ni);
 }
@@ -213,22 +213,29 @@ static int add_ifname(struct lx_yaml *y, const yaml_node_t *value, struct walk *
 			      sizeof(named));
 }
 
-static int ifname(struct lx_yaml *y, yaml_node_t *value, void *arg)
+int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMESIZE])
 {
-	struct walk *s = arg;
 	const char *text = lx_yaml_text(y, value, "interfaces");
-	char name[IFNAMSIZ] = "";
 	size_t len;
 
 	if (!text)
 		return -EINVAL;
 	len = strcspn(text, "["); /* "eth0[0,1]": CPU partitions of the interface */
-	if (!len || len >= sizeof(name))
+	if (!len || len >= IF_NAMESIZE)
 		return lx_yaml_fail(
 			y, value, -EINVAL,
 			"invalid value for \"interfaces\": \"%.40s\" is no interface name", text);
-	memcpy(name, text, len);
-	return add_ifname(y, value, s, name);
+	memset(ret_name, 0, IF_NAMESIZE);
+	memcpy(ret_name, text, len);
+	return 0;
+}
+
+static int ifname(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	char name[IF_NAMESIZE];
+	int err = lx_conf_ifname(y, value, name);
+
+	return err ? err : add_ifname(y, value, arg, name);
 }
 
 static int ni_interfaces(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -251,12 +258,12 @@ static int ni_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int ni_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return ni_tunables(y, value, &((struct walk *)arg)->ni);
+	return lx_conf_ni_tunables(y, value, &((struct walk *)arg)->ni);
 }
 
 static int ni_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lnd_tunables(y, value, &((struct walk *)arg)->ni);
+	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->ni);
 }
 
 /*
@@ -344,22 +351,26 @@ static int net_interfaces(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return err;
 }
 
-static int net_type(struct lx_yaml *y, yaml_node_t *value, void *arg)
+int lx_conf_net_type(struct lx_yaml *y, yaml_node_t *value, const char *key, uint32_t *ret_net)
 {
-	struct walk *s = arg;
 	uint32_t net = LX_NET_U32_ANY;
-	int err = lx_yaml_net(y, value, "net type", &net);
+	int err = lx_yaml_net(y, value, key, &net);
 	uint8_t type = lx_net_type(net);
 
 	if (err)
 		return err;
 	if (type == LX_NET_LO || lx_conf_lnd_settings(type)) {
-		s->net.net = net;
+		*ret_net = net;
 		return 0;
 	}
 	return lx_yaml_fail(y, value, -EOPNOTSUPP,
 			    "net type %s: this version has no transport for it%s", lx_net_str(net),
 			    type == LX_NET_O2IB ? "; " LX_NO_O2IB : " (known: " LX_KNOWN_NETS ")");
+}
+
+static int net_type(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_conf_net_type(y, value, "net type", &((struct walk *)arg)->net.net);
 }
 
 const char *lx_conf_net_why(uint32_t net, int err)
@@ -390,22 +401,21 @@ const char *lx_conf_net_why(uint32_t net, int err)
 
 static int net_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return ni_tunables(y, value, &((struct walk *)arg)->net);
+	return lx_conf_ni_tunables(y, value, &((struct walk *)arg)->net);
 }
 
 static int net_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lnd_tunables(y, value, &((struct walk *)arg)->net);
+	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->net);
 }
 
-static void net_reset(struct walk *s)
+void lx_conf_ni_init(struct lx_conf_ni *ni)
 {
-	memset(&s->net, 0, sizeof(s->net));
-	s->net.nid = lx_nid_any;
-	s->net.net = LX_NET_U32_ANY;
-	memset(&s->net.tun, 0xff, sizeof(s->net.tun)); /* -1 is LX_UNSET */
-	memset(&s->net.lnd_tun, 0xff, sizeof(s->net.lnd_tun));
-	s->has_nis = false;
+	memset(ni, 0, sizeof(*ni));
+	ni->nid = lx_nid_any;
+	ni->net = LX_NET_U32_ANY;
+	memset(&ni->tun, 0xff, sizeof(ni->tun)); /* -1 is LX_UNSET */
+	memset(&ni->lnd_tun, 0xff, sizeof(ni->lnd_tun));
 }
 
 /*
@@ -444,7 +454,8 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	struct walk *s = arg;
 	int ret = 0;
 
-	net_reset(s);
+	lx_conf_ni_init(&s->net);
+	s->has_nis = false;
 	for (int i = 0; i < 3; i++) {
 		int err = lx_yaml_map(y, node, "net", walks[i], s);
 

@@ -93,15 +93,14 @@ static int explain_conf(struct change *c, int err, const struct lx_conf_error *w
 /* NLM_F_EXCL: only the settings of a configuration, without NIs, routes and peers. */
 static int node_start(struct change *c)
 {
-	struct lx_conf_ni *nis LX_AUTO_FREE = NULL;
 	struct lx_conf_error why = { 0 };
 	struct lx_conf conf = { .routing = LX_UNSET, .buffers = { LX_UNSET, LX_UNSET, LX_UNSET } };
+	struct lx_conf *resolved = NULL;
 	int err = 0;
 
 	if (c->conf && !(c->flags & NLM_F_EXCL)) {
-		conf = *c->conf;
-		if (c->daemon->large)
-			err = lx_config_large_nids(&conf, &nis);
+		err = lx_config_resolve(c->conf, c->daemon->large, &resolved, &why);
+		conf = err ? conf : *resolved;
 	} else if (c->conf) {
 		conf.tunable = c->conf->tunable;
 		conf.n_tunables = c->conf->n_tunables;
@@ -112,6 +111,7 @@ static int node_start(struct change *c)
 		lx_programs_prepare(c->daemon->programs);
 	if (!err)
 		err = lx_node_new(&conf, &why, &c->node);
+	lx_conf_free(resolved);
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
@@ -146,19 +146,19 @@ static int node_stop(struct change *c)
 
 static int node_apply(struct change *c)
 {
-	struct lx_conf_ni *nis LX_AUTO_FREE = NULL;
 	struct lx_conf_error why = { 0 };
-	struct lx_conf conf = *c->conf;
-	int err = 0;
+	struct lx_conf *conf;
+	int err;
 
 	if (!c->node)
 		return say(c, 0, "to be used by the next \"lnet configure --all\"");
-	if (c->conf->routing != 1)
+	err = lx_config_resolve(c->conf, c->daemon->large, &conf, &why);
+	if (err)
+		return explain_conf(c, err, &why);
+	if (conf->routing != 1)
 		routing_end(c); /* before anything it needs goes */
-	if (c->daemon->large)
-		err = lx_config_large_nids(&conf, &nis);
-	if (!err)
-		err = lx_node_apply(c->node, &conf, LX_APPLY_DIFF, &why);
+	err = lx_node_apply(c->node, conf, LX_APPLY_DIFF, &why);
+	lx_conf_free(conf);
 	return err ? explain_conf(c, err, &why) : 0;
 }
 

@@ -135,17 +135,12 @@ void lx_config_large_nid(struct lx_conf_ni *ni)
 		lx_nid_from_sockaddr(ni->net, &addr.sa, &ni->nid);
 }
 
-int lx_config_large_nids(struct lx_conf *conf, struct lx_conf_ni **ret_ni)
+int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **ret_conf,
+		      struct lx_conf_error *ret_err)
 {
-	struct lx_conf_ni *ni = calloc(conf->n_nis ? conf->n_nis : 1, sizeof(*ni));
+	int err = lx_conf_resolve(conf, ret_conf, ret_err);
 
-	if (!ni)
-		return -ENOMEM;
-	for (size_t i = 0; i < conf->n_nis; i++) {
-		ni[i] = conf->ni[i];
-		lx_config_large_nid(&ni[i]);
-	}
-	conf->ni = ni;
-	*ret_ni = ni;
-	return 0;
+	for (size_t i = 0; !err && large && i < (*ret_conf)->n_nis; i++)
+		lx_config_large_nid(&(*ret_conf)->ni[i]);
+	return err == -ENOENT ? -EINVAL : err;
 }

@@ -34,11 +34,12 @@ int lx_config_default(bool large, struct lx_conf **ret_conf);
 void lx_config_large_nid(struct lx_conf_ni *ni);
 
 /**
- * lx_config_large_nids - the same for all NIs of a configuration
- * @conf: gets a new list of NIs; the owner of the old list keeps it
- * @ret_ni: the new list, to be freed
- * Returns 0 or -ENOMEM.
+ * lx_config_resolve - a configuration on this machine
+ * @large: interfaces stand for their IPv6 address
+ * @ret_conf: to be freed with lx_conf_free()
+ * Returns 0, -EINVAL no rule of it applies, or what lx_conf_resolve() does.
  */
-int lx_config_large_nids(struct lx_conf *conf, struct lx_conf_ni **ret_ni);
+int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **ret_conf,
+		      struct lx_conf_error *ret_err);
 
 #endif

@@ -273,6 +273,55 @@ int lx_netif_large(const char *name, union lx_addr *ret_addr)
 	return -EADDRNOTAVAIL;
 }
 
+static unsigned int prefix_len(const struct sockaddr *mask)
+{
+	const union lx_addr *addr = (const union lx_addr *)mask;
+	const uint8_t *bytes = mask && mask->sa_family == AF_INET6
+				       ? addr->v6.sin6_addr.s6_addr
+				       : (const uint8_t *)&addr->v4.sin_addr;
+	unsigned int n = !mask ? 0 : mask->sa_family == AF_INET6 ? 16 : 4, bits = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		bits += __builtin_popcount(bytes[i]);
+	return bits;
+}
+
+int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n)
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *ifaddrs = NULL;
+	struct lx_netif_addr *list;
+	size_t n = 0;
+
+	if (getifaddrs(&ifaddrs))
+		return -errno;
+	for (const struct ifaddrs *ifa = ifaddrs; ifa; ifa = ifa->ifa_next)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	n = 0;
+	for (const struct ifaddrs *ifa = ifaddrs; ifa; ifa = ifa->ifa_next) {
+		struct lx_netif_addr *at = &list[n];
+
+		if (rank(ifa->ifa_addr) < RANK_GLOBAL || strlen(ifa->ifa_name) >= IFNAMSIZ)
+			continue;
+		strcpy(at->name, ifa->ifa_name); /* fits: just checked */
+		if (ifa->ifa_addr->sa_family == AF_INET)
+			lx_addr_init(&at->addr,
+				     &((struct sockaddr_in *)ifa->ifa_addr)->sin_addr, 4, 0);
+		else
+			lx_addr_init(&at->addr,
+				     &((struct sockaddr_in6 *)ifa->ifa_addr)->sin6_addr, 16, 0);
+		at->prefix_len = prefix_len(ifa->ifa_netmask);
+		at->enabled = ifa->ifa_flags & IFF_UP;
+		at->loopback = ifa->ifa_flags & IFF_LOOPBACK;
+		n++;
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
 /* ---- sockets -------------------------------------------------------------- */
 
 static int new_socket(const union lx_addr *addr)

@@ -81,6 +81,21 @@ int lx_netif_first(int family, char ret_name[IFNAMSIZ]);
 /* Its first IPv6 address that is not link-local. 0, -EADDRNOTAVAIL; or as above. */
 int lx_netif_large(const char *name, union lx_addr *ret_addr);
 
+/* An address of an interface. */
+struct lx_netif_addr {
+	char name[IFNAMSIZ];
+	union lx_addr addr; /* port 0 */
+	unsigned int prefix_len;
+	bool enabled, loopback;
+};
+
+/**
+ * lx_netif_addrs - all addresses that a transport could use, but link-local ones
+ * @ret_list: to be freed
+ * Returns 0, -ENOMEM or another errno of getifaddrs().
+ */
+int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n);
+
 /* 1 or 0; -ENODEV: no such interface; or another errno. */
 int lx_netif_is_ethernet(const char *name);
 

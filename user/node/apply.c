@@ -396,15 +396,11 @@ static void apply_peers(struct apply *a)
 	}
 }
 
-int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
-		  struct lx_conf_error *ret_err)
+static int apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
+		 struct lx_conf_error *ret_err)
 {
 	struct apply a = { .node = node, .conf = conf, .flags = flags, .err = ret_err };
 
-	if ((flags & LX_APPLY_DIFF) && lx_node_must_not_wait(node))
-		return -EDEADLK;
-	if (ret_err)
-		*ret_err = (struct lx_conf_error){ 0 };
 	if (flags & LX_APPLY_DIFF)
 		remove_unwanted(&a);
 	apply_tunables(&a);
@@ -413,4 +409,24 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 	apply_peers(&a);
 	apply_routes(&a);
 	return a.result;
+}
+
+int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
+		  struct lx_conf_error *ret_err)
+{
+	struct lx_conf *resolved;
+	int r;
+
+	if ((flags & LX_APPLY_DIFF) && lx_node_must_not_wait(node))
+		return -EDEADLK;
+	if (ret_err)
+		*ret_err = (struct lx_conf_error){ 0 };
+	if (lx_conf_is_resolved(conf))
+		return apply(node, conf, flags, ret_err);
+	r = lx_conf_resolve(conf, &resolved, ret_err);
+	if (r)
+		return r == -ENOENT ? -EINVAL : r;
+	r = apply(node, resolved, flags, ret_err);
+	lx_conf_free(resolved);
+	return r;
 }

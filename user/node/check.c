@@ -77,22 +77,6 @@ static void check_conflicts(const struct lx_conf *conf, struct lx_conf_report *r
 
 /* ---- this machine --------------------------------------------------------------------- */
 
-/* The NID that a transport would give the NI. */
-static int resolve(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
-{
-	struct lx_netif netif;
-	union lx_addr addr;
-	int r;
-
-	if (!lx_nid_is_any(&ni->nid)) {
-		*ret_nid = ni->nid;
-		lx_addr_init(&addr, ni->nid.addr, lx_nid_bytes(&ni->nid) - 4, 0);
-		return lx_netif_by_addr(&addr, ni->ifname, &netif);
-	}
-	r = lx_netif_by_name(ni->ifname, &netif);
-	return r ? r : lx_nid_from_sockaddr(ni->net, &netif.addr.sa, ret_nid);
-}
-
 /* The place of the NI of @nis (@n of them) that has a NID; NULL: none has. */
 static const struct lx_conf_place *own(const struct lx_conf *conf, const struct lx_nid *nids,
 				       size_t n, const struct lx_nid *nid)
@@ -110,7 +94,7 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 	for (size_t i = 0; i < conf->n_nis; i++) {
 		const struct lx_conf_ni *ni = &conf->ni[i];
 		const struct lx_conf_place *first;
-		int r = resolve(ni, &nids[i]);
+		int r = lx_conf_ni_nid(ni, &nids[i]);
 
 		if (r) {
 			const char *why = lx_conf_net_why(ni->net, r);
@@ -166,7 +150,8 @@ static void check_machine(const struct lx_conf *conf, struct lx_conf_report *rep
 
 /* ---- all of it ------------------------------------------------------------------------ */
 
-static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf_report *report)
+static void check_resolved(const struct lx_conf *conf, unsigned int flags,
+			   struct lx_conf_report *report)
 {
 	struct lx_conf_module modules[N_TRANSPORTS + 2] = { { "lnet", lx_core_tunables_table } };
 
@@ -177,6 +162,30 @@ static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf
 	check_conflicts(conf, report);
 	if (!(flags & LX_CHECK_FILE))
 		check_machine(conf, report);
+}
+
+/* Which NIs rules make, and which routes there are then, only this machine can tell. */
+static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf_report *report)
+{
+	struct lx_conf_error why = { 0 };
+	struct lx_conf *resolved;
+	int r;
+
+	if ((flags & LX_CHECK_FILE) || lx_conf_is_resolved(conf)) {
+		check_resolved(conf, flags, report);
+		return;
+	}
+	r = lx_conf_resolve(conf, &resolved, &why);
+	if (r == -ENOMEM) {
+		report->out_of_memory = true;
+	} else if (r) {
+		lx_conf_note(report, r == -ENOENT ? -EINVAL : r,
+			     (struct lx_conf_place){ why.line, why.column }, "%s", why.text);
+		check_resolved(conf, LX_CHECK_FILE, report);
+	} else {
+		check_resolved(resolved, flags, report);
+		lx_conf_free(resolved);
+	}
 }
 
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)

@@ -85,6 +85,13 @@ const struct lx_lnd *lx_node_lnd(uint8_t net_type);
 bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tunable **ret_table,
 		    void **ret_values);
 
+/* resolve.c */
+
+/* The NID that an NI would have; or an errno of user/io/netif.h. */
+int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid);
+/* Whether lx_conf_resolve() would change nothing. */
+bool lx_conf_is_resolved(const struct lx_conf *conf);
+
 /* apply.c: takes an NI down and waits until it is. Lock held, dropped meanwhile. */
 void lx_node_ni_stop(struct lx_node *node, struct lx_core_ni *ni);
 

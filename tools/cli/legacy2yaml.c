@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lnet_legacy2yaml: the module parameters "networks", "ip2nets" and "routes" of the reference
+ * as the YAML that "lnetctl import" reads. Texts are kept as they were written, ranges too, but
+ * what an import would refuse is refused. Layout and exit statuses are the reference's.
+ *
+ * Each source is taken apart into the texts of the three parameters; these are then written,
+ * in this order, so that a mistake leaves nothing half written.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lnetx/nid.h>
+
+#include "../../user/base/cleanup.h"
+#include "../../user/conf/rule.h"
+#include "legacy2yaml.h"
+
+#define STATUS_USAGE 1
+#define STATUS_WRONG 2
+#define FILE_MAX (4u << 20)
+#define NIDS_MAX 4096
+#define SPACE " \t\r\v\f\n"
+
+enum param { NETWORKS, IP2NETS, ROUTES, N_PARAMS };
+
+static const char *const param_names[] = { "networks", "ip2nets", "routes" };
+
+/* A text in the making. */
+struct text {
+	FILE *file;
+	char *s;
+	size_t len;
+};
+
+struct convert {
+	struct text in[N_PARAMS];
+	struct text out;
+	const char *source; /* of what is read, for complaints; NULL: the command line */
+	int default_hop; /* 0: none */
+	bool failed;
+};
+
+static void complain(struct convert *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void complain(struct convert *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("lnet_legacy2yaml: error: ", stderr);
+	if (c->source)
+		fprintf(stderr, "%s: ", c->source);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	c->failed = true;
+}
+
+/* ---- words ---------------------------------------------------------------------------- */
+
+/* The next piece of *@text up to one of @separators outside of brackets, trimmed; or NULL. */
+static char *next_piece(char **text, const char *separators)
+{
+	char *piece = *text, *p = piece, *end;
+	int depth = 0;
+
+	if (!p)
+		return NULL;
+	for (; *p && (depth > 0 || !strchr(separators, *p)); p++)
+		depth += (strchr("([{", *p) != NULL) - (strchr(")]}", *p) != NULL);
+	*text = *p ? p + 1 : NULL;
+	*p = '\0';
+	piece += strspn(piece, SPACE);
+	for (end = piece + strlen(piece); end > piece && isspace((unsigned char)end[-1]);)
+		*--end = '\0';
+	return piece;
+}
+
+/* The same without comments. Entries end with a line also within brackets that nobody closed. */
+static char *next_entry(char **text)
+{
+	char *entry = *text, *end;
+
+	if (!entry)
+		return NULL;
+	end = entry + strcspn(entry, ";\n");
+	*text = *end ? end + 1 : NULL;
+	*end = '\0';
+	entry[strcspn(entry, "#")] = '\0';
+	entry = next_piece(&entry, "");
+	return entry;
+}
+
+/* A scalar that YAML would take for something else stands in quotes. */
+static void put_scalar(FILE *out, const char *text)
+{
+	bool quote = strchr("*[{&!|>%@`", *text) || !*text;
+
+	fprintf(out, quote ? "\"%s\"\n" : "%s\n", text);
+}
+
+/* ---- nets: "tcp0(eth0,eth1)[0]" ----------------------------------------------------------- */
+
+struct net_text {
+	char *name, *interfaces, *cpts; /* those not given: NULL */
+};
+
+/* Cuts @spec up. The list ends with the bracket that @spec ends with. */
+static bool cut_net(char *spec, struct net_text *ret)
+{
+	char *end;
+	uint32_t net;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->name = spec;
+	spec += strcspn(spec, "([");
+	if (*spec == '(') {
+		end = strchr(spec, ')');
+		if (!end || end == spec + 1)
+			return false;
+		*spec = *end = '\0';
+		ret->interfaces = spec + 1;
+		spec = end + 1;
+	}
+	if (*spec == '[') {
+		end = strchr(spec, ']');
+		if (!end || end[1])
+			return false;
+		ret->cpts = strndup(spec, end + 1 - spec);
+		*spec = '\0';
+	} else if (*spec) {
+		return false;
+	}
+	return !lx_net_parse(ret->name, &net);
+}
+
+/* "0: eth0", one a line; CPU partitions of an interface stay with it. */
+static bool put_interfaces(FILE *out, char *list, int indent)
+{
+	char *name;
+	int n = 0;
+
+	while ((name = next_piece(&list, ","))) {
+		if (!*name || strcspn(name, "([" SPACE) >= IF_NAMESIZE || strpbrk(name, "()" SPACE))
+			return false;
+		fprintf(out, "%*s%d: %s\n", indent, "", n++, name);
+	}
+	return true;
+}
+
+static void put_network(struct convert *c, char *spec)
+{
+	LX_AUTO_FREE char *whole = strdup(spec);
+	FILE *out = c->out.file;
+	struct net_text net;
+	bool ok = cut_net(spec, &net);
+
+	if (ok) {
+		fprintf(out, "-     net type: %s\n", net.name);
+		if (net.interfaces) {
+			fputs("      local NI(s):\n      -     interfaces:\n", out);
+			ok = put_interfaces(out, net.interfaces, 18);
+		}
+		if (net.interfaces && net.cpts)
+			fprintf(out, "            CPT: \"%s\"\n", net.cpts);
+		else if (net.cpts)
+			fprintf(out, "      CPT: \"%s\"\n", net.cpts);
+	}
+	if (!ok)
+		complain(c, "Invalid network specification \"%s\"; tcp, tcp0(eth0), ... is expected",
+			 whole);
+	free(net.cpts);
+}
+
+static void put_networks(struct convert *c, char *text)
+{
+	bool first = true;
+	char *spec;
+
+	while (!c->failed && (spec = next_piece(&text, ",;\n"))) {
+		if (!*spec)
+			continue;
+		if (first)
+			fputs("net:\n", c->out.file);
+		first = false;
+		put_network(c, spec);
+	}
+}
+
+/* ---- ip2nets: "tcp0(eth0) 10.0.0.* ..." ----------------------------------------------------- */
+
+static void put_patterns(struct convert *c, char *words)
+{
+	struct lx_iprange range;
+	char *word;
+	int n = 0;
+
+	fputs("    ip-range:\n", c->out.file);
+	while (!c->failed && (word = next_piece(&words, SPACE))) {
+		if (!*word)
+			continue;
+		if (isalpha((unsigned char)*word) && !strchr(word, ':'))
+			complain(c,
+				 "\"%s\" looks like another net. Multiple network rules must be "
+				 "separated by a semicolon or a new line",
+				 word);
+		else if (lx_iprange_parse(word, &range))
+			complain(c, "Invalid IP pattern \"%s\"; 10.0.[1-3].* is expected", word);
+		fprintf(c->out.file, "         %d: ", n++);
+		put_scalar(c->out.file, word);
+	}
+}
+
+/* One rule for each net of the list, with the same addresses. */
+static void put_rule(struct convert *c, char *entry)
+{
+	LX_AUTO_FREE char *whole = strdup(entry);
+	char *nets = next_piece(&entry, SPACE), *spec;
+
+	if (!entry || !entry[strspn(entry, SPACE)]) {
+		complain(c, "rule \"%s\" has no IP pattern; \"NET PATTERN ...\" is expected", whole);
+		return;
+	}
+	while (!c->failed && (spec = next_piece(&nets, ","))) {
+		LX_AUTO_FREE char *words = strdup(entry);
+		struct net_text net;
+		bool ok = cut_net(spec, &net);
+
+		fprintf(c->out.file, "  - net-spec: %s\n", net.name);
+		if (ok && net.interfaces) {
+			fputs("    interfaces:\n", c->out.file);
+			ok = put_interfaces(c->out.file, net.interfaces, 9);
+		}
+		free(net.cpts);
+		if (ok)
+			put_patterns(c, words);
+		else
+			complain(c, "Invalid network specification in rule \"%s\"", whole);
+	}
+}
+
+static void put_ip2nets(struct convert *c, char *text)
+{
+	bool first = true;
+	char *entry;
+
+	while (!c->failed && (entry = next_entry(&text))) {
+		if (!*entry)
+			continue;
+		if (first)
+			fputs("ip2nets:\n", c->out.file);
+		first = false;
+		put_rule(c, entry);
+	}
+}
+
+/* ---- routes: "net [hops] gateway[:priority]", "net: { gateway: ..., hop: ... }" ------------ */
+
+struct route_text {
+	char *net, *gateway;
+	long hop, priority; /* -1: not given */
+};
+
+static void put_route(struct convert *c, const struct route_text *r, const char *whole)
+{
+	LX_AUTO_FREE struct lx_nid *nids = NULL;
+	FILE *out = c->out.file;
+	long hop = r->hop < 0 && c->default_hop ? c->default_hop : r->hop;
+	size_t n;
+
+	if (r->hop != -1 && (r->hop < 1 || r->hop > 255)) {
+		complain(c, "hopcount %ld is out of range 1-255 in route \"%s\"", r->hop, whole);
+		return;
+	}
+	if (!strchr(r->gateway, '@') || lx_nid_expand(r->gateway, NIDS_MAX, &nids, &n)) {
+		complain(c, "\"%s\" is no NID of a gateway in route \"%s\"", r->gateway, whole);
+		return;
+	}
+	fprintf(out, "  - net: %s\n    gateway: ", r->net);
+	put_scalar(out, r->gateway);
+	if (hop > 0)
+		fprintf(out, "    hop: %ld\n", hop);
+	if (r->priority >= 0)
+		fprintf(out, "    priority: %ld\n", r->priority);
+}
+
+static bool is_number(const char *text, long *ret)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno)
+		return false;
+	*ret = number;
+	return true;
+}
+
+/* In braces, by name, in any order. */
+static void named_route(struct convert *c, char *net, char *rest, const char *whole)
+{
+	struct route_text r = { .net = net, .hop = -1, .priority = -1 };
+	char *end = strrchr(rest, '}'), *pair, *value;
+	bool ok = end && !end[1 + strspn(end + 1, SPACE)];
+
+	net[strcspn(net, ":")] = '\0';
+	if (ok)
+		*end = '\0';
+	for (rest++; ok && (pair = next_piece(&rest, ","));) {
+		value = strchr(pair, ':');
+		if (!value)
+			break;
+		*value++ = '\0';
+		value += strspn(value, SPACE);
+		if (!strcmp(pair, "gateway"))
+			r.gateway = value;
+		else if (!strcmp(pair, "hop"))
+			ok = is_number(value, &r.hop);
+		else if (!strcmp(pair, "priority"))
+			ok = is_number(value, &r.priority);
+		else
+			ok = false;
+	}
+	if (ok && r.gateway)
+		put_route(c, &r, whole);
+	else
+		complain(c, "route \"%s\": \"NET: { gateway: NID, hop: N, priority: N }\" is expected",
+			 whole);
+}
+
+static void plain_route(struct convert *c, char *net, char *rest, const char *whole)
+{
+	struct route_text r = { .net = net, .hop = -1, .priority = -1 };
+	char *word, *colon;
+
+	while ((word = next_piece(&rest, SPACE))) {
+		if (!*word)
+			continue;
+		if (r.gateway) {
+			complain(c,
+				 "multiple gateway specifications found in route \"%s\"; separate "
+				 "routes by semicolons, or give a range of NIDs",
+				 whole);
+			return;
+		}
+		if (r.hop >= 0 || !is_number(word, &r.hop))
+			r.gateway = word;
+	}
+	if (!r.gateway) {
+		complain(c, "route \"%s\" is not complete; \"NET [HOPS] GATEWAY\" is expected",
+			 whole);
+		return;
+	}
+	/* A colon in front of the "@" is one of IPv6. */
+	colon = strchr(r.gateway, '@');
+	colon = colon ? strchr(colon, ':') : NULL;
+	if (colon && is_number(colon + 1, &r.priority))
+		*colon = '\0';
+	put_route(c, &r, whole);
+}
+
+static void put_routes(struct convert *c, char *text)
+{
+	bool first = true;
+	char *entry, *net;
+
+	while (!c->failed && (entry = next_entry(&text))) {
+		LX_AUTO_FREE char *whole = strdup(entry);
+		char *rest = entry;
+
+		if (!*entry)
+			continue;
+		if (first)
+			fputs("route:\n", c->out.file);
+		first = false;
+		net = next_piece(&rest, SPACE);
+		rest = rest ? rest + strspn(rest, SPACE) : NULL;
+		if (rest && *rest == '{')
+			named_route(c, net, rest, whole);
+		else
+			plain_route(c, net, rest, whole);
+	}
+}
+
+/* ---- sources ------------------------------------------------------------------------------ */
+
+static void add(struct convert *c, enum param param, const char *text, size_t len)
+{
+	fprintf(c->in[param].file, "%.*s%s", (int)len, text, param == NETWORKS ? "," : "\n");
+}
+
+/* Where "NAME=" stands as a word of its own; behind the "=". NULL: nowhere. */
+static const char *find_param(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = text; (p = strstr(p, name)); p += len) {
+		if (p[len] == '=' && (p == text || strchr(SPACE "'\"", p[-1])))
+			return p + len + 1;
+	}
+	return NULL;
+}
+
+/* How long an unquoted value is: to the next "name=" or the end; of networks a word. */
+static size_t bare_length(const char *value, enum param param)
+{
+	size_t len = strcspn(value, param == NETWORKS ? SPACE ";'\"" : "\n'\"");
+	const char *p = memchr(value, '=', len);
+
+	if (!p)
+		return len;
+	while (p > value && !isspace((unsigned char)p[-1]))
+		p--;
+	return p - value;
+}
+
+/* The parameters in a line of options, or on a command line. False: there is none. */
+static bool take_params(struct convert *c, const char *text)
+{
+	bool any = false;
+
+	for (int i = 0; i < N_PARAMS; i++) {
+		const char *value = text;
+
+		while ((value = find_param(value, param_names[i]))) {
+			const char *end = NULL;
+
+			any = true;
+			if (*value == '"' || *value == '\'')
+				end = strchr(value + 1, *value);
+			if (end)
+				add(c, i, value + 1, end - value - 1);
+			else
+				add(c, i, value, bare_length(value, i));
+			value = end ? end + 1 : value;
+		}
+	}
+	return any;
+}
+
+/* What was given without an option: parameters by name, or rules of ip2nets. */
+static void take_inline(struct convert *c, const char *text)
+{
+	if (!take_params(c, text))
+		add(c, IP2NETS, text, strlen(text));
+}
+
+/* "options lnet ..." of a file of modprobe's; "\" at the end of a line continues it. */
+static void take_modprobe(struct convert *c, char *text)
+{
+	char *line, *p;
+
+	for (p = text; (p = strstr(p, "\\\n"));)
+		p[0] = p[1] = ' ';
+	while ((line = strsep(&text, "\n"))) {
+		line += strspn(line, SPACE);
+		if (strncmp(line, "options", 7) || !strchr(SPACE, line[7]))
+			continue;
+		line += 7;
+		line += strspn(line, SPACE);
+		if (!strncmp(line, "lnet", 4) && line[4] && strchr(SPACE, line[4]))
+			take_params(c, line + 4);
+		else if (*line && !c->failed)
+			fprintf(stderr,
+				"lnet_legacy2yaml: note: left out: options %s (see \"lnetx tunable "
+				"show\")\n",
+				line);
+	}
+}
+
+static char *read_stream(FILE *file)
+{
+	char *text = malloc(FILE_MAX + 1);
+	size_t len = text ? fread(text, 1, FILE_MAX, file) : 0;
+
+	if (text)
+		text[len] = '\0';
+	if (text && ferror(file)) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+static char *read_path(struct convert *c, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = file ? read_stream(file) : NULL;
+
+	if (!text)
+		complain(c, "cannot read %s: %s", path, strerror(errno));
+	if (file)
+		fclose(file);
+	return text;
+}
+
+/* Whether something is to be read there that was not asked for by name. */
+static bool has_input(bool other_sources)
+{
+	struct stat st;
+
+	if (isatty(STDIN_FILENO) || fstat(STDIN_FILENO, &st))
+		return false;
+	return !other_sources || S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode);
+}
+
+/* ---- the program -------------------------------------------------------------------------- */
+
+static const char usage[] =
+	"usage: lnet_legacy2yaml [OPTION]... [PARAMETERS]\n"
+	"\n"
+	"Writes the module parameters networks, ip2nets and routes as YAML for \"lnetctl import\".\n"
+	"PARAMETERS: 'options lnet networks=\"...\" routes=\"...\"', or rules of ip2nets alone; without\n"
+	"them the standard input.\n"
+	"\n"
+	"  -m, --modprobe FILE      take the options of lnet in a file of modprobe's\n"
+	"  -i, --ip2nets FILE       take rules of ip2nets from a file\n"
+	"  -r, --routes FILE        take routes from a file\n"
+	"  -n, --networks FILE      take networks from a file\n"
+	"  -o, --output FILE        write to a file\n"
+	"      --default-hop [N]    hops of routes that have none (1)\n"
+	"  -h, --help               this\n";
+
+struct job {
+	struct {
+		int kind;
+		const char *path;
+	} file[64];
+	int n_files;
+	const char *output;
+	char *text; /* as given without an option; or NULL */
+};
+
+static const struct option longs[] = { { "modprobe", required_argument, NULL, 'm' },
+				       { "ip2nets", required_argument, NULL, 'i' },
+				       { "routes", required_argument, NULL, 'r' },
+				       { "networks", required_argument, NULL, 'n' },
+				       { "output", required_argument, NULL, 'o' },
+				       { "default-hop", no_argument, NULL, 'd' },
+				       { "help", no_argument, NULL, 'h' },
+				       { NULL, 0, NULL, 0 } };
+
+/* A number of its own may follow. */
+static void take_hop(struct convert *c, int argc, char **argv)
+{
+	long hop = 1;
+
+	if (optind < argc && is_number(argv[optind], &hop))
+		optind++;
+	if (hop < 1 || hop > 255)
+		complain(c, "--default-hop %ld is out of range 1-255", hop);
+	c->default_hop = hop;
+}
+
+/* Returns 0, or the exit status plus 1. */
+static int parse_args(struct convert *c, struct job *job, int argc, char **argv)
+{
+	int opt;
+
+	argv[0] = "lnet_legacy2yaml";
+	/* In order, so that a number behind --default-hop is not taken for parameters. */
+	while (optind < argc) {
+		opt = getopt_long(argc, argv, "-m:i:r:n:o:h", longs, NULL);
+		if (opt < 0)
+			break;
+		if (opt == 'h') {
+			fputs(usage, stdout);
+			return 1;
+		}
+		if (opt == 'd') {
+			take_hop(c, argc, argv);
+		} else if (opt == 'o') {
+			job->output = optarg;
+		} else if (opt == 1 && !job->text) {
+			job->text = optarg;
+		} else if (opt != 1 && opt != '?' && job->n_files < 64) {
+			job->file[job->n_files].kind = opt;
+			job->file[job->n_files++].path = optarg;
+		} else {
+			fputs(usage, stderr);
+			return STATUS_WRONG + 1;
+		}
+	}
+	return 0;
+}
+
+/* In the order of kinds, whatever that of options was. */
+static void read_files(struct convert *c, const struct job *job)
+{
+	for (const char *kind = "mirn"; *kind; kind++) {
+		for (int i = 0; i < job->n_files && !c->failed; i++) {
+			LX_AUTO_FREE char *text = NULL;
+
+			if (job->file[i].kind != *kind)
+				continue;
+			text = read_path(c, job->file[i].path);
+			if (text && *kind == 'm')
+				take_modprobe(c, text);
+			else if (text)
+				add(c, *kind == 'i' ? IP2NETS : *kind == 'r' ? ROUTES : NETWORKS, text,
+				    strlen(text));
+		}
+	}
+}
+
+static bool has_data(const struct convert *c)
+{
+	for (int i = 0; i < N_PARAMS; i++) {
+		if (c->in[i].s[strspn(c->in[i].s, SPACE ",")])
+			return true;
+	}
+	return false;
+}
+
+static int write_out(struct convert *c, const char *path)
+{
+	FILE *file = path ? fopen(path, "we") : stdout;
+	bool ok = file && fwrite(c->out.s, 1, c->out.len, file) == c->out.len;
+
+	if (file && path)
+		ok &= !fclose(file);
+	else if (file)
+		ok &= !fflush(file);
+	if (!ok)
+		complain(c, "cannot write %s: %s", path ? path : "the output", strerror(errno));
+	return ok ? 0 : STATUS_WRONG;
+}
+
+static int convert(struct convert *c, const struct job *job)
+{
+	static void (*const put[])(struct convert *c, char *text) = { put_networks, put_ip2nets,
+								       put_routes };
+
+	read_files(c, job);
+	if (job->text) {
+		take_inline(c, job->text);
+	} else if (has_input(job->n_files)) {
+		LX_AUTO_FREE char *text = read_stream(stdin);
+
+		if (text)
+			take_inline(c, text);
+	}
+	for (int i = 0; i < N_PARAMS; i++)
+		fflush(c->in[i].file);
+	if (c->failed)
+		return STATUS_WRONG;
+	if (!has_data(c)) {
+		complain(c, "no ip2nets, routes, or networks data; see --help");
+		return STATUS_USAGE;
+	}
+	for (int i = 0; i < N_PARAMS && !c->failed; i++)
+		put[i](c, c->in[i].s);
+	fflush(c->out.file);
+	return c->failed ? STATUS_WRONG : write_out(c, job->output);
+}
+
+static bool text_open(struct text *t)
+{
+	t->file = open_memstream(&t->s, &t->len);
+	return t->file;
+}
+
+static void text_close(struct text *t)
+{
+	if (t->file)
+		fclose(t->file);
+	free(t->s);
+}
+
+int lx_legacy2yaml_main(int argc, char **argv)
+{
+	struct convert c = { 0 };
+	struct job job = { 0 };
+	bool ok = text_open(&c.out);
+	int status;
+
+	for (int i = 0; i < N_PARAMS; i++)
+		ok &= text_open(&c.in[i]);
+	if (!ok)
+		complain(&c, "out of memory");
+	status = ok ? parse_args(&c, &job, argc, argv) : STATUS_WRONG + 1;
+	status = status ? status - 1 : c.failed ? STATUS_WRONG : convert(&c, &job);
+	for (int i = 0; i < N_PARAMS; i++)
+		text_close(&c.in[i]);
+	text_close(&c.out);
+	return status;
+}

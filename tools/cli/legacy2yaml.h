@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The program when it is called lnet_legacy2yaml: old module parameters to YAML. */
+#ifndef LX_TOOLS_LEGACY2YAML_H
+#define LX_TOOLS_LEGACY2YAML_H
+
+int lx_legacy2yaml_main(int argc, char **argv);
+
+#endif

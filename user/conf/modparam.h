@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The grammars of the reference's module parameters "networks", "ip2nets", "routes" and
+ * "forwarding" (control.md 7), into a configuration. Called by conf.c; own no state.
+ */
+#ifndef LX_CONF_MODPARAM_H
+#define LX_CONF_MODPARAM_H
+
+#include <lnetx/conf.h>
+
+#define LX_MODPARAM_TEXT 4096 /* longest text of a parameter, with its NUL */
+
+struct lx_modparam {
+	struct lx_conf *conf; /* is added to */
+	struct lx_conf_place at; /* of the text, for what is made of it */
+	char why[200]; /* gets what is wrong, and with what */
+};
+
+/* Each returns 0, -EINVAL with p->why, -E2BIG too many entries, or -ENOMEM. */
+int lx_modparam_networks(struct lx_modparam *p, const char *text);
+int lx_modparam_ip2nets(struct lx_modparam *p, const char *text);
+int lx_modparam_routes(struct lx_modparam *p, const char *text);
+int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
+
+#endif
