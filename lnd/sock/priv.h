@@ -87,6 +87,7 @@ struct lx_sock_net {
 	struct lx_hash peer_hash;
 	struct lx_list peers;
 	unsigned int pending; /* conns, and listeners being closed: what shutdown waits for */
+	void (*released)(struct lx_sock_net *net); /* nothing is pending any more */
 	bool closing;
 	enum lx_down_why link_down; /* as last told */
 };
@@ -100,14 +101,19 @@ void lx_sock_host_conn_freed(struct lx_sock_host *host);
 /* Something became due within a second: look more often. */
 void lx_sock_host_hurry(struct lx_sock_host *host);
 
-/* What keeps a net from being gone after shutdown. */
+/* ---- net (net.c) ---------------------------------------------------------- */
+
+/* Held once by its maker; @released: called when the last one lets go of it. -ENOMEM. */
+int lx_sock_net_new(struct lx_ni *ni, void (*released)(struct lx_sock_net *net),
+		    struct lx_sock_net **ret_net);
+void lx_sock_net_free(struct lx_sock_net *net);
+/* Keeps a net from being released after shutdown. */
 void lx_sock_net_hold(struct lx_sock_net *net);
 void lx_sock_net_release(struct lx_sock_net *net);
 /* The net that has this NID, if it is up. */
 struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid);
 uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net);
 unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net);
-void lx_sock_net_free(struct lx_sock_net *net);
 
 /* ---- listener (accept.c) -------------------------------------------------- */
 

@@ -49,53 +49,6 @@ static const struct lx_tunable_conflict *tunables_conflict(const void *values)
 	return tun->min_reconnectms > tun->max_reconnectms ? &reconnect : NULL;
 }
 
-/* ---- net: what this transport knows of an NI ------------------------------ */
-
-void lx_sock_net_hold(struct lx_sock_net *net)
-{
-	net->pending++;
-}
-
-void lx_sock_net_release(struct lx_sock_net *net)
-{
-	if (--net->pending)
-		return;
-	while (!lx_list_empty(&net->peers))
-		lx_sock_peer_free(lx_list_first(&net->peers, struct lx_sock_peer, link));
-	lx_sock_host_leave(net);
-}
-
-void lx_sock_net_free(struct lx_sock_net *net)
-{
-	lx_hash_fini(&net->peer_hash);
-	free(net);
-}
-
-struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid)
-{
-	struct lx_sock_net *net;
-
-	lx_list_for_each (net, &host->nets, link) {
-		if (!net->closing && lx_nid_eq(&net->ni->nid, nid))
-			return net;
-	}
-	return NULL;
-}
-
-uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net)
-{
-	int32_t seconds = net->ni->lnd_tun.value[LX_SOCK_NI_TIMEOUT];
-
-	if (!seconds)
-		seconds = lx_lnd_timeout(net->ni);
-	return (seconds ? seconds : 1) * LX_SOCK_SECOND;
-}
-
-unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net)
-{
-	return net->ni->lnd_tun.value[LX_SOCK_NI_CONNS_PER_PEER];
-}
-
 /* ---- start-up ------------------------------------------------------------- */
 
 static void take_default(int32_t *value, int64_t def)
@@ -171,6 +124,14 @@ static int resolve(struct lx_sock_net *net)
 	return 0;
 }
 
+/* Nothing holds the net any more. */
+static void net_released(struct lx_sock_net *net)
+{
+	while (!lx_list_empty(&net->peers))
+		lx_sock_peer_free(lx_list_first(&net->peers, struct lx_sock_peer, link));
+	lx_sock_host_leave(net);
+}
+
 static int sock_startup(struct lx_ni *ni)
 {
 	struct lx_sock_net *net;
@@ -178,15 +139,9 @@ static int sock_startup(struct lx_ni *ni)
 
 	if (!ni->env)
 		return -EOPNOTSUPP;
-	net = calloc(1, sizeof(*net));
-	if (!net || lx_hash_init(&net->peer_hash)) {
-		free(net);
-		return -ENOMEM;
-	}
-	net->ni = ni;
-	net->pending = 1;
-	lx_list_init(&net->link);
-	lx_list_init(&net->peers);
+	r = lx_sock_net_new(ni, net_released, &net);
+	if (r)
+		return r;
 	r = resolve(net);
 	if (!r)
 		r = take_tunables(net);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Nets: what this transport knows of an NI. Owner: the NI until its shutdown; then connections and
+ * listeners that are being closed hold the net, and the last of them to go releases it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+int lx_sock_net_new(struct lx_ni *ni, void (*released)(struct lx_sock_net *net),
+		    struct lx_sock_net **ret_net)
+{
+	struct lx_sock_net *net = calloc(1, sizeof(*net));
+
+	if (!net || lx_hash_init(&net->peer_hash)) {
+		free(net);
+		return -ENOMEM;
+	}
+	net->ni = ni;
+	net->released = released;
+	net->pending = 1;
+	lx_list_init(&net->link);
+	lx_list_init(&net->peers);
+	*ret_net = net;
+	return 0;
+}
+
+void lx_sock_net_free(struct lx_sock_net *net)
+{
+	lx_hash_fini(&net->peer_hash);
+	free(net);
+}
+
+void lx_sock_net_hold(struct lx_sock_net *net)
+{
+	net->pending++;
+}
+
+void lx_sock_net_release(struct lx_sock_net *net)
+{
+	if (!--net->pending)
+		net->released(net);
+}
+
+struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid)
+{
+	struct lx_sock_net *net;
+
+	lx_list_for_each (net, &host->nets, link) {
+		if (!net->closing && lx_nid_eq(&net->ni->nid, nid))
+			return net;
+	}
+	return NULL;
+}
+
+uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net)
+{
+	int32_t seconds = net->ni->lnd_tun.value[LX_SOCK_NI_TIMEOUT];
+
+	if (!seconds)
+		seconds = lx_lnd_timeout(net->ni);
+	return (seconds ? seconds : 1) * LX_SOCK_SECOND;
+}
+
+unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net)
+{
+	return net->ni->lnd_tun.value[LX_SOCK_NI_CONNS_PER_PEER];
+}
