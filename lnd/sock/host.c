@@ -100,59 +100,16 @@ void lx_sock_offload_end(struct lx_sock_host *host)
 
 /* ---- tick ----------------------------------------------------------------- */
 
-/* Connections that take too long to come up. */
-static bool tick_conns(struct lx_sock_host *host, uint64_t now)
-{
-	struct lx_sock_conn *conn;
-	char name[LX_SOCK_NAME_TEXT];
-	bool busy = false;
-
-	lx_list_for_each (conn, &host->conns, host_link) {
-		if (conn->closing || conn->phase == LX_SOCK_UP)
-			continue;
-		busy = true;
-		if (now < conn->deadline_ns)
-			continue;
-		if (!conn->active)
-			lx_warn("%s reason=\"no complete %s within the time allowed\" "
-				"action=\"connection closed\"",
-				lx_sock_conn_name(conn, name, sizeof(name)),
-				conn->phase == LX_SOCK_ACCEPT ? "acceptor request" : "HELLO");
-		lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
-	}
-	return busy;
-}
-
-static bool tick_net(struct lx_sock_net *net, uint64_t now)
-{
-	struct lx_sock_peer *peer, *next;
-	bool busy = false;
-
-	if (net->closing)
-		return false;
-	lx_list_for_each_safe (peer, next, &net->peers, link) {
-		busy |= peer->dial == LX_SOCK_DIAL_WAIT;
-		lx_sock_peer_tick(peer, now);
-	}
-	return busy;
-}
-
 static void on_tick(uv_timer_t *timer)
 {
 	struct lx_sock_host *host = timer->data;
 	struct lx_loop *loop = main_loop(host);
-	struct lx_sock_net *net;
-	uint64_t now;
 	bool busy;
 
 	lx_loop_enter(loop);
 	if (!host->stopping) {
-		now = lx_sock_now();
 		tick_offload(host);
-		lx_sock_accept_tick(host);
-		busy = tick_conns(host, now);
-		lx_list_for_each (net, &host->nets, link)
-			busy |= tick_net(net, now);
+		busy = host->on_tick(host);
 		if (busy != host->tick_fast) {
 			host->tick_fast = busy;
 			uv_timer_set_repeat(timer, busy ? TICK_FAST_MS : TICK_MS);
@@ -265,7 +222,7 @@ static void on_work(struct lx_work *work)
 		       host->tick_fast ? TICK_FAST_MS : TICK_MS);
 }
 
-static struct lx_sock_host *host_new(struct lx_env *env)
+static struct lx_sock_host *host_new(struct lx_env *env, lx_sock_tick_fn *on_tick_fn)
 {
 	struct lx_sock_host *host = calloc(1, sizeof(*host));
 	int r;
@@ -273,6 +230,7 @@ static struct lx_sock_host *host_new(struct lx_env *env)
 	if (!host)
 		return NULL;
 	host->env = env;
+	host->on_tick = on_tick_fn;
 	lx_list_init(&host->link);
 	lx_list_init(&host->nets);
 	lx_list_init(&host->listeners);
@@ -287,7 +245,7 @@ static struct lx_sock_host *host_new(struct lx_env *env)
 	return host;
 }
 
-int lx_sock_host_join(struct lx_sock_net *net)
+int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick_fn)
 {
 	struct lx_sock_host *host, *found = NULL;
 
@@ -297,7 +255,7 @@ int lx_sock_host_join(struct lx_sock_net *net)
 			found = host;
 	}
 	if (!found) {
-		found = host_new(net->ni->env);
+		found = host_new(net->ni->env, on_tick_fn);
 		if (found)
 			lx_list_append(&hosts, &found->link);
 	}

@@ -16,7 +16,6 @@
 #include "priv.h"
 
 #define IDLE_S 60
-#define KEEPALIVE_PAUSE_S 10
 #define NOOPS_MAX 1024
 
 /* ---- life ----------------------------------------------------------------- */
@@ -64,7 +63,7 @@ void lx_sock_peer_free(struct lx_sock_peer *peer)
 	free(peer);
 }
 
-static bool unused(const struct lx_sock_peer *peer, uint64_t now)
+bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now)
 {
 	if (!lx_list_empty(&peer->conns) || !lx_list_empty(&peer->waiting) ||
 	    !lx_list_empty(&peer->zc) || peer->dial != LX_SOCK_DIAL_IDLE)
@@ -271,6 +270,11 @@ void lx_sock_peer_fail_waiting(struct lx_sock_peer *peer, int error, enum lx_hst
 	end_waiting(peer, UINT64_MAX, error, hstatus);
 }
 
+void lx_sock_peer_expire_waiting(struct lx_sock_peer *peer, uint64_t now)
+{
+	end_waiting(peer, now, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
+}
+
 /* Acknowledgements are for cookies of connections that are no more. */
 static void drop_noops(struct lx_sock_peer *peer)
 {
@@ -300,102 +304,4 @@ void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *co
 	if (conn->error && conn->error != -ESHUTDOWN && conn->error != -ECONNABORTED &&
 	    !peer->closing && !lx_sock_peer_is_userspace(peer))
 		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, conn->error);
-}
-
-/* ---- keepalive and timeouts (10) ------------------------------------------ */
-
-static void keepalive(struct lx_sock_peer *peer, uint64_t now)
-{
-	struct lx_sock_conn *conn;
-
-	if (peer->version < LX_SOCK_V3 || lx_list_empty(&peer->conns) || !lx_sock_tun.keepalive)
-		return;
-	if (now < peer->last_alive_ns + lx_sock_tun.keepalive * LX_SOCK_SECOND ||
-	    now < peer->next_keepalive_ns)
-		return;
-	peer->next_keepalive_ns = now + KEEPALIVE_PAUSE_S * LX_SOCK_SECOND;
-	conn = lx_sock_peer_pick(peer, true, 0, true);
-	if (conn && conn->queued_bytes)
-		return;
-	/* Not sent: there is another time, in some seconds. */
-	(void)lx_sock_peer_send_noop(peer, LX_SOCK_COOKIE_KEEPALIVE, true);
-}
-
-/* Whether bytes that we sent have arrived since we last looked. */
-static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
-{
-	size_t unsent = lx_sock_conn_unsent(conn);
-	uint64_t acked = conn->tx_bytes - unsent;
-	bool progress = acked != conn->tx_acked;
-
-	if (progress)
-		conn->peer->last_alive_ns = now;
-	conn->tx_acked = acked;
-	return progress || !(unsent + conn->queued_bytes);
-}
-
-/* Closes the connection and its siblings if it has been stuck for too long. */
-static bool conn_timed_out(struct lx_sock_conn *conn, uint64_t now)
-{
-	uint64_t timeout = lx_sock_net_timeout_ns(conn->net);
-	char reason[96];
-
-	if (conn->rx.since_ns && now >= conn->rx.since_ns + timeout &&
-	    conn->rx.state != LX_SOCK_RX_WAIT) {
-		snprintf(reason, sizeof(reason), "nothing received for %llu s inside a message",
-			 (unsigned long long)(timeout / LX_SOCK_SECOND));
-		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
-		return true;
-	}
-	if (tx_progress(conn, now)) {
-		conn->tx_since_ns = now;
-	} else if (now >= conn->tx_since_ns + timeout) {
-		snprintf(reason, sizeof(reason), "the peer has taken no data for %llu s",
-			 (unsigned long long)(timeout / LX_SOCK_SECOND));
-		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
-		return true;
-	}
-	if (conn->tx_nomem) {
-		conn->tx_nomem = false;
-		lx_sock_tx_kick(conn);
-	}
-	return false;
-}
-
-static bool zc_timed_out(struct lx_sock_peer *peer, uint64_t now)
-{
-	struct lx_sock_tx *tx;
-	char reason[96];
-
-	lx_list_for_each (tx, &peer->zc, zc_link) {
-		if (now < tx->deadline_ns)
-			return false;
-		if (tx->conn->closing)
-			continue;
-		snprintf(reason, sizeof(reason), "zero-copy request %llu not acknowledged",
-			 (unsigned long long)tx->head.cookie[0]);
-		lx_sock_conn_fail(tx->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
-		return true;
-	}
-	return false;
-}
-
-void lx_sock_peer_tick(struct lx_sock_peer *peer, uint64_t now)
-{
-	struct lx_sock_conn *conn;
-
-	if (unused(peer, now)) {
-		lx_sock_peer_free(peer);
-		return;
-	}
-	keepalive(peer, now);
-	/* A failure closes several: what is left is for the next tick. */
-	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn_timed_out(conn, now))
-			return;
-	}
-	if (zc_timed_out(peer, now))
-		return;
-	end_waiting(peer, now, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
-	lx_sock_connect_tick(peer, now);
 }

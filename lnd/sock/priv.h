@@ -40,6 +40,9 @@
 
 /* ---- host (host.c) -------------------------------------------------------- */
 
+/* Time has passed. Returns true if something is due soon. */
+typedef bool lx_sock_tick_fn(struct lx_sock_host *host);
+
 struct lx_sock_host {
 	struct lx_list link; /* in the list of hosts */
 	struct lx_env *env;
@@ -48,6 +51,7 @@ struct lx_sock_host {
 	struct lx_list conns;
 	struct lx_netwatch *watch;
 	uv_timer_t tick;
+	lx_sock_tick_fn *on_tick;
 	bool tick_open;     /* the timer is a handle that must be closed */
 	bool tick_fast;     /* something is due soon */
 	struct lx_work work; /* start, re-arm, stop; on loop 0 */
@@ -92,7 +96,8 @@ struct lx_sock_net {
 	enum lx_down_why link_down; /* as last told */
 };
 
-int lx_sock_host_join(struct lx_sock_net *net);
+/* Finds the net's host, or makes it for the first net of a node. -ENOMEM. */
+int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick);
 void lx_sock_host_leave(struct lx_sock_net *net);
 /* The loop for the next connection. */
 struct lx_loop *lx_sock_host_loop(struct lx_sock_host *host);
@@ -425,12 +430,14 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 				       bool nonblk);
 /* A connection came up: what waits for such a one goes. */
 void lx_sock_peer_flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
-/* Ends what waits. */
+/* No connection, none in the making, nothing waits: it may go. */
+bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now);
+/* Ends what has waited for too long. */
+void lx_sock_peer_expire_waiting(struct lx_sock_peer *peer, uint64_t now);
+/* Ends all that waits. */
 void lx_sock_peer_fail_waiting(struct lx_sock_peer *peer, int error, enum lx_hstatus hstatus);
 /* A connection of it is closed and off the list. */
 void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
-/* Timeouts, keepalive; may free the peer. */
-void lx_sock_peer_tick(struct lx_sock_peer *peer, uint64_t now);
 unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype);
 static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
 {
@@ -530,5 +537,10 @@ void lx_sock_connect_ready(struct lx_sock_conn *conn);
  */
 void lx_sock_connect_result(struct lx_sock_conn *conn, int result);
 void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now);
+
+/* ---- time (tick.c) -------------------------------------------------------- */
+
+/* For lx_sock_host_join(). */
+lx_sock_tick_fn lx_sock_tick;
 
 #endif

@@ -11,7 +11,6 @@
  *	              ─▶ lx_lnd_stopped()
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "priv.h"
 #include "sock.h"
@@ -146,7 +145,7 @@ static int sock_startup(struct lx_ni *ni)
 	if (!r)
 		r = take_tunables(net);
 	if (!r)
-		r = lx_sock_host_join(net);
+		r = lx_sock_host_join(net, lx_sock_tick);
 	if (r) {
 		lx_sock_net_free(net);
 		return r;

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What happens as time passes (spec socklnd.md 10): keepalive, timeouts, peers that nobody needs,
+ * the next attempt to connect. Called for each host every second, or ten times as often while
+ * something is due soon.
+ */
+#include <errno.h>
+
+#include "priv.h"
+
+#define KEEPALIVE_PAUSE_S 10
+
+/* Connections that take too long to come up. */
+static bool tick_conns(struct lx_sock_host *host, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+	char name[LX_SOCK_NAME_TEXT];
+	bool busy = false;
+
+	lx_list_for_each (conn, &host->conns, host_link) {
+		if (conn->closing || conn->phase == LX_SOCK_UP)
+			continue;
+		busy = true;
+		if (now < conn->deadline_ns)
+			continue;
+		if (!conn->active)
+			lx_warn("%s reason=\"no complete %s within the time allowed\" "
+				"action=\"connection closed\"",
+				lx_sock_conn_name(conn, name, sizeof(name)),
+				conn->phase == LX_SOCK_ACCEPT ? "acceptor request" : "HELLO");
+		lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
+	}
+	return busy;
+}
+
+static void keepalive(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+
+	if (peer->version < LX_SOCK_V3 || lx_list_empty(&peer->conns) || !lx_sock_tun.keepalive)
+		return;
+	if (now < peer->last_alive_ns + lx_sock_tun.keepalive * LX_SOCK_SECOND ||
+	    now < peer->next_keepalive_ns)
+		return;
+	peer->next_keepalive_ns = now + KEEPALIVE_PAUSE_S * LX_SOCK_SECOND;
+	conn = lx_sock_peer_pick(peer, true, 0, true);
+	if (conn && conn->queued_bytes)
+		return;
+	/* Not sent: there is another time, in some seconds. */
+	(void)lx_sock_peer_send_noop(peer, LX_SOCK_COOKIE_KEEPALIVE, true);
+}
+
+/* Whether bytes that we sent have arrived since we last looked. */
+static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
+{
+	size_t unsent = lx_sock_conn_unsent(conn);
+	uint64_t acked = conn->tx_bytes - unsent;
+	bool progress = acked != conn->tx_acked;
+
+	if (progress)
+		conn->peer->last_alive_ns = now;
+	conn->tx_acked = acked;
+	return progress || !(unsent + conn->queued_bytes);
+}
+
+/* Closes the connection and its siblings if it has been stuck for too long. */
+static bool conn_timed_out(struct lx_sock_conn *conn, uint64_t now)
+{
+	uint64_t timeout = lx_sock_net_timeout_ns(conn->net);
+	char reason[96];
+
+	if (conn->rx.since_ns && now >= conn->rx.since_ns + timeout &&
+	    conn->rx.state != LX_SOCK_RX_WAIT) {
+		snprintf(reason, sizeof(reason), "nothing received for %llu s inside a message",
+			 (unsigned long long)(timeout / LX_SOCK_SECOND));
+		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+		return true;
+	}
+	if (tx_progress(conn, now)) {
+		conn->tx_since_ns = now;
+	} else if (now >= conn->tx_since_ns + timeout) {
+		snprintf(reason, sizeof(reason), "the peer has taken no data for %llu s",
+			 (unsigned long long)(timeout / LX_SOCK_SECOND));
+		lx_sock_conn_fail(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+		return true;
+	}
+	if (conn->tx_nomem) {
+		conn->tx_nomem = false;
+		lx_sock_tx_kick(conn);
+	}
+	return false;
+}
+
+static bool zc_timed_out(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_tx *tx;
+	char reason[96];
+
+	lx_list_for_each (tx, &peer->zc, zc_link) {
+		if (now < tx->deadline_ns)
+			return false;
+		if (tx->conn->closing)
+			continue;
+		snprintf(reason, sizeof(reason), "zero-copy request %llu not acknowledged",
+			 (unsigned long long)tx->head.cookie[0]);
+		lx_sock_conn_fail(tx->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
+		return true;
+	}
+	return false;
+}
+
+static void tick_peer(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+
+	if (lx_sock_peer_unused(peer, now)) {
+		lx_sock_peer_free(peer);
+		return;
+	}
+	keepalive(peer, now);
+	/* A failure closes several: what is left is for the next tick. */
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (conn_timed_out(conn, now))
+			return;
+	}
+	if (zc_timed_out(peer, now))
+		return;
+	lx_sock_peer_expire_waiting(peer, now);
+	lx_sock_connect_tick(peer, now);
+}
+
+static bool tick_net(struct lx_sock_net *net, uint64_t now)
+{
+	struct lx_sock_peer *peer, *next;
+	bool busy = false;
+
+	if (net->closing)
+		return false;
+	lx_list_for_each_safe (peer, next, &net->peers, link) {
+		busy |= peer->dial == LX_SOCK_DIAL_WAIT;
+		tick_peer(peer, now);
+	}
+	return busy;
+}
+
+bool lx_sock_tick(struct lx_sock_host *host)
+{
+	uint64_t now = lx_sock_now();
+	struct lx_sock_net *net;
+	bool busy;
+
+	lx_sock_accept_tick(host);
+	busy = tick_conns(host, now);
+	lx_list_for_each (net, &host->nets, link)
+		busy |= tick_net(net, now);
+	return busy;
+}
