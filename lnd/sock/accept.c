@@ -6,7 +6,7 @@
  * connections on loop 0 and gives each to a loop of its own, so a silent client
  * delays nobody:
  *
- *	accept() ──▶ ACCEPT ── request ──▶ HELLO (hello.c)
+ *	accept() ──▶ ACCEPT ── request ──▶ HELLO ── admitted (hello.c) ──▶ UP
  *	   │            └─ not a request, unknown NID, timeout ─▶ closed
  *	   └─ source port not privileged, accept=secure ─▶ closed
  *
@@ -28,12 +28,33 @@ static struct lx_loop *main_loop(struct lx_sock_listener *listener)
 	return lx_env_loop(listener->host->env, 0);
 }
 
+static const struct lx_sock_conn_ops request_ops;
+
 /* ---- taking connections --------------------------------------------------- */
 
-void lx_sock_accept_done(struct lx_sock_conn *conn)
+static int half_open_new(struct lx_sock_listener *listener, int fd, const union lx_addr *remote)
 {
-	if (!conn->listener)
-		return;
+	socklen_t len = sizeof(union lx_addr);
+	struct lx_sock_conn *conn;
+	int r;
+
+	r = lx_sock_conn_new(listener->host, LX_SOCK_ACCEPT, &request_ops, &conn);
+	if (r)
+		return r;
+	conn->fd = fd;
+	conn->remote = *remote;
+	getsockname(fd, &conn->local.sa, &len);
+	conn->loopback = lx_addr_same_host(&conn->local, &conn->remote);
+	conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
+	conn->listener = listener;
+	listener->n_half_open++;
+	lx_list_append(&listener->half_open, &conn->link);
+	return 0;
+}
+
+/* It is not half open any more: it is up, or being closed. */
+static void leave_listener(struct lx_sock_conn *conn)
+{
 	lx_list_del(&conn->link);
 	conn->listener->n_half_open--;
 	conn->listener = NULL;
@@ -77,7 +98,7 @@ static void take(struct lx_sock_listener *listener, int fd, const union lx_addr 
 			lx_addr_str(&oldest->remote), lx_addr_str(&listener->addr));
 		lx_sock_conn_close(oldest, -ETIMEDOUT, LX_HSTATUS_LOCAL_ERROR);
 	}
-	if (lx_sock_conn_new_passive(listener, fd, remote)) {
+	if (half_open_new(listener, fd, remote)) {
 		lx_err("address=%s reason=\"out of memory\" action=\"connection refused\"",
 		       lx_addr_str(remote));
 		close(fd);
@@ -136,14 +157,21 @@ void lx_sock_accept_tick(struct lx_sock_host *host)
 
 /* ---- the request ---------------------------------------------------------- */
 
-static void refuse(struct lx_sock_conn *conn, const char *reason)
+static void refuse(struct lx_sock_conn *conn, int error, const char *reason)
 {
 	char name[LX_SOCK_NAME_TEXT];
 
 	lx_warn("%s reason=\"%s\" action=\"connection closed\"",
 		lx_sock_conn_name(conn, name, sizeof(name)), reason);
-	lx_sock_conn_close(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR);
+	lx_sock_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
+
+static void hello_ready(struct lx_sock_conn *conn, int events);
+
+static const struct lx_sock_conn_ops hello_ops = {
+	.ready = hello_ready,
+	.closed = leave_listener,
+};
 
 /* Tell what we speak: a prober's question, or someone from the future (2.3). */
 static void tell_version(struct lx_sock_conn *conn)
@@ -153,7 +181,7 @@ static void tell_version(struct lx_sock_conn *conn)
 	lx_proto_acc_version(&answer);
 	if (send(conn->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		lx_debug("address=%s reason=\"version not told\"", lx_addr_str(&conn->remote));
-	refuse(conn, "acceptor request of unknown version");
+	refuse(conn, -EPROTO, "acceptor request of unknown version");
 }
 
 static void request_done(struct lx_sock_conn *conn)
@@ -166,16 +194,17 @@ static void request_done(struct lx_sock_conn *conn)
 	if (!conn->net) {
 		snprintf(reason, sizeof(reason), "it asked for %s, no NID of ours",
 			 lx_nid_str(&target));
-		refuse(conn, reason);
+		refuse(conn, -EPROTO, reason);
 		return;
 	}
 	lx_sock_net_hold(conn->net);
 	conn->phase = LX_SOCK_HELLO;
+	conn->ops = &hello_ops;
 	conn->rx.have = 0;
-	lx_sock_hello_ready(conn);
+	hello_ready(conn, UV_READABLE);
 }
 
-void lx_sock_accept_ready(struct lx_sock_conn *conn)
+static void request_ready(struct lx_sock_conn *conn, int events)
 {
 	int need, r;
 
@@ -186,7 +215,7 @@ void lx_sock_accept_ready(struct lx_sock_conn *conn)
 			return;
 		}
 		if (need < 0) {
-			refuse(conn, "not an acceptor request");
+			refuse(conn, -EPROTO, "not an acceptor request");
 			return;
 		}
 		if ((unsigned int)need == conn->rx.have) {
@@ -196,11 +225,110 @@ void lx_sock_accept_ready(struct lx_sock_conn *conn)
 		r = lx_sock_conn_read(conn, need);
 		if (r <= 0) {
 			if (r < 0)
-				refuse(conn, "closed before its acceptor request was complete");
+				refuse(conn, -EPROTO, "closed before its acceptor request was complete");
 			return;
 		}
 		conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
 	}
+}
+
+static const struct lx_sock_conn_ops request_ops = {
+	.ready = request_ready,
+	.closed = leave_listener,
+};
+
+/* ---- the peer's HELLO (4.2) ----------------------------------------------- */
+
+static void decline(struct lx_sock_conn *conn, const struct lx_nid *dst, int why)
+{
+	char name[LX_SOCK_NAME_TEXT];
+
+	lx_debug("%s reason=\"%s\" action=\"connection closed\"",
+		 lx_sock_conn_name(conn, name, sizeof(name)), lx_sock_hello_why(why));
+	if (lx_sock_hello_send(conn, dst, LX_CTYPE_NONE))
+		lx_debug("reason=\"no answer to a HELLO: the peer is gone\"");
+	lx_sock_conn_close(conn, 0, LX_HSTATUS_LOCAL_ERROR);
+}
+
+/* From an unprivileged port anyone may claim anything: go by the address (4.4). */
+static void identify(struct lx_sock_conn *conn, const struct lx_hello *hello, struct lx_id *ret_id)
+{
+	uint16_t port = lx_addr_port(&conn->remote);
+
+	ret_id->nid = hello->src_nid;
+	ret_id->pid = hello->src_pid;
+	if (port <= LX_SOCK_PRIVILEGED_PORT_MAX)
+		return;
+	ret_id->pid = LX_PID_USERFLAG | port;
+	/* Sockets of ours are of one of the two families. */
+	(void)lx_nid_from_sockaddr(conn->net->ni->net, &conn->remote.sa, &ret_id->nid);
+}
+
+static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
+{
+	struct lx_sock_peer *peer;
+	struct lx_id id;
+	int r;
+
+	conn->version = hello->version;
+	conn->flip = hello->flip;
+	conn->ctype = lx_proto_ctype_invert(hello->ctype);
+	identify(conn, hello, &id);
+	if (conn->ctype == LX_CTYPE_NONE) {
+		refuse(conn, -EPROTO, "HELLO with an unknown connection type");
+		return;
+	}
+	/* A next hop is on our net; the core has no credits for any other one. */
+	if (lx_nid_net(&id.nid) != conn->net->ni->net) {
+		refuse(conn, -EPROTO, "HELLO from a NID of another net");
+		return;
+	}
+	peer = lx_sock_peer_lookup(conn->net, &id);
+	if (!peer && lx_sock_peer_new(conn->net, &id, &peer)) {
+		refuse(conn, -ENOMEM, "out of memory");
+		return;
+	}
+	r = lx_sock_hello_admit(conn, peer, hello->src_incarnation, 0);
+	if (r < 0) {
+		refuse(conn, r, "the NI is being taken down");
+	} else if (r) {
+		decline(conn, &id.nid, r);
+	} else {
+		/* In this order: once it has our HELLO, the peer may send at once. */
+		leave_listener(conn);
+		lx_sock_peer_conn_up(peer, conn);
+		r = lx_sock_hello_send(conn, &id.nid, conn->ctype);
+		if (r)
+			lx_sock_conn_fail(conn, r, lx_sock_hstatus(r), "cannot send HELLO");
+	}
+}
+
+/* Type NONE in a version that everyone of this address family speaks: try that one. */
+static void unknown_version(struct lx_sock_conn *conn, const char *reason)
+{
+	uint8_t rest[LX_HELLO_MAX];
+
+	conn->version = conn->remote.sa.sa_family == AF_INET6 ? LX_SOCK_V4 : LX_SOCK_V3;
+	/* Unread bytes would make close() a reset, and that may overtake the answer. */
+	while (recv(conn->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+		;
+	if (lx_sock_hello_send(conn, &conn->net->ni->nid, LX_CTYPE_NONE))
+		lx_debug("reason=\"no answer to a HELLO: the peer is gone\"");
+	refuse(conn, -EPROTO, reason);
+}
+
+static void hello_ready(struct lx_sock_conn *conn, int events)
+{
+	struct lx_hello hello;
+	const char *reason;
+	int r = lx_sock_hello_read(conn, &hello, &reason);
+
+	if (r > 0)
+		hello_done(conn, &hello);
+	else if (r == -EPROTONOSUPPORT)
+		unknown_version(conn, reason);
+	else if (r < 0)
+		refuse(conn, r, reason);
 }
 
 /* ---- life ----------------------------------------------------------------- */

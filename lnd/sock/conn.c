@@ -2,17 +2,20 @@
 /*
  * A TCP connection from birth to death. Owner: itself; it is freed by its own loop.
  *
- *	passive:          ACCEPT ──▶ HELLO ──▶ UP
- *	active:   DIAL ────────────▶ HELLO ──▶ UP
+ *	passive:          ACCEPT ──▶ HELLO ──▶ UP       accept.c, then rx.c
+ *	active:   DIAL ────────────▶ HELLO ──▶ UP       connect.c, then rx.c
  *	                    any ──▶ closing ──▶ closed ──▶ freed
  *
- * Closing is in three steps, since others may be in the middle of using it:
+ * This file knows none of the phases: what a connection does in one is in conn->ops, which
+ * the file that takes the connection over sets.
+ *
+ * Closing takes three steps, since others may be using the connection:
  *
  *	lx_sock_conn_close()  any thread: off the peer's list, so nobody finds it
  *	take_apart()          its loop, when no thread is in a system call for it:
  *	                      its messages end
  *	gone                  its loop, the handle is closed: freed, unless the core
- *	                      has a parsed message that it has not called recv() for
+ *	                      has yet to call recv() for a message
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -144,28 +147,7 @@ static void error_ready(struct lx_sock_conn *conn)
 	if (error)
 		lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
 	else
-		lx_sock_zc_reap(conn);
-}
-
-static void ready(struct lx_sock_conn *conn, int events)
-{
-	switch (conn->phase) {
-	case LX_SOCK_DIAL:
-		lx_sock_connect_ready(conn);
-		break;
-	case LX_SOCK_ACCEPT:
-		lx_sock_accept_ready(conn);
-		break;
-	case LX_SOCK_HELLO:
-		lx_sock_hello_ready(conn);
-		break;
-	case LX_SOCK_UP:
-		if (events & UV_WRITABLE)
-			lx_sock_tx_ready(conn);
-		if ((events & UV_READABLE) && !conn->closing)
-			lx_sock_rx_ready(conn);
-		break;
-	}
+		conn->ops->completions(conn);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -177,10 +159,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	if (!conn->closing) {
 		if (status < 0) /* libuv has stopped */
 			conn->poll_events = 0;
-		if (status < 0 && conn->phase == LX_SOCK_UP)
+		if (status < 0 && conn->ops->completions)
 			error_ready(conn);
 		else
-			ready(conn, events);
+			conn->ops->ready(conn, events);
 	}
 	if (!conn->closing)
 		poll_update(conn);
@@ -193,8 +175,8 @@ static int start(struct lx_sock_conn *conn)
 {
 	int r;
 
-	if (conn->active)
-		lx_sock_connect_open(conn);
+	if (conn->ops->open)
+		conn->ops->open(conn);
 	if (conn->closing)
 		return 0;
 	r = uv_poll_init(lx_loop_uv(conn->loop), &conn->poll, conn->fd);
@@ -220,7 +202,7 @@ static void on_work(struct lx_work *work)
 			lx_sock_conn_close(conn, r, LX_HSTATUS_LOCAL_ERROR);
 	}
 	if (!conn->closing && (todo & LX_SOCK_CONN_RX))
-		lx_sock_rx_resume(conn);
+		conn->ops->resume(conn);
 	if (conn->closing)
 		take_apart(conn);
 	else
@@ -233,19 +215,21 @@ void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo)
 	lx_loop_post(conn->loop, &conn->work);
 }
 
-static struct lx_sock_conn *conn_new(struct lx_sock_host *host, enum lx_sock_phase phase)
+int lx_sock_conn_new(struct lx_sock_host *host, enum lx_sock_phase phase,
+		     const struct lx_sock_conn_ops *ops, struct lx_sock_conn **ret_conn)
 {
 	struct lx_sock_conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn)
-		return NULL;
+		return -ENOMEM;
 	conn->host = host;
 	conn->phase = phase;
+	conn->ops = ops;
 	conn->loop = lx_sock_host_loop(host);
 	conn->fd = -1;
 	conn->ctype = LX_CTYPE_NONE;
 	lx_work_init(&conn->work, on_work);
-	lx_work_init(&conn->tx_work, lx_sock_tx_work);
+	lx_work_init(&conn->tx_work, NULL); /* tx.c: lx_sock_tx_setup() */
 	lx_list_init(&conn->link);
 	lx_list_init(&conn->queue);
 	lx_list_init(&conn->sending);
@@ -253,49 +237,11 @@ static struct lx_sock_conn *conn_new(struct lx_sock_host *host, enum lx_sock_pha
 	lx_list_append(&host->conns, &conn->host_link);
 	lx_sock_conn_post(conn, LX_SOCK_CONN_START);
 	lx_sock_host_hurry(host);
-	return conn;
-}
-
-int lx_sock_conn_new_passive(struct lx_sock_listener *listener, int fd, const union lx_addr *remote)
-{
-	struct lx_sock_conn *conn = conn_new(listener->host, LX_SOCK_ACCEPT);
-	socklen_t len = sizeof(conn->local);
-
-	if (!conn)
-		return -ENOMEM;
-	conn->fd = fd;
-	conn->remote = *remote;
-	getsockname(fd, &conn->local.sa, &len);
-	conn->loopback = lx_addr_same_host(&conn->local, &conn->remote);
-	conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
-	conn->listener = listener;
-	listener->n_half_open++;
-	lx_list_append(&listener->half_open, &conn->link);
-	return 0;
-}
-
-int lx_sock_conn_new_active(struct lx_sock_peer *peer, uint32_t ctype,
-			    struct lx_sock_conn **ret_conn)
-{
-	struct lx_sock_conn *conn = conn_new(peer->net->host, LX_SOCK_DIAL);
-
-	if (!conn)
-		return -ENOMEM;
-	conn->active = true;
-	conn->net = peer->net;
-	lx_sock_net_hold(conn->net);
-	conn->peer = peer;
-	conn->ctype = ctype;
-	conn->remote = peer->addr;
-	lx_addr_set_port(&conn->remote, ctype == LX_CTYPE_CONTROL ? lx_sock_tun.accept_port
-								  : lx_sock_bulk_port());
-	conn->local = conn->net->addr;
-	conn->deadline_ns = peer->dial_deadline_ns;
 	*ret_conn = conn;
 	return 0;
 }
 
-/* ---- up ------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------- */
 
 void lx_sock_conn_set_tos(struct lx_sock_conn *conn)
 {
@@ -342,7 +288,7 @@ void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
 	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, count);
 }
 
-static void set_options(struct lx_sock_conn *conn)
+void lx_sock_conn_set_options(struct lx_sock_conn *conn)
 {
 	set_option(conn, IPPROTO_TCP, TCP_LINGER2, -1);
 	set_option(conn, IPPROTO_TCP, TCP_NODELAY, !lx_sock_tun.nagle);
@@ -354,59 +300,18 @@ static void set_options(struct lx_sock_conn *conn)
 	lx_sock_conn_set_tos(conn);
 }
 
-static void tell_change(const struct lx_sock_conn *conn, const struct lx_sock_peer *peer,
-			enum lx_change_type type)
-{
-	struct lx_change change = { .type = type, .nid = peer->id.nid, .net = LX_NET_U32_ANY };
-
-	snprintf(change.text, sizeof(change.text), "%s v%u %s", lx_proto_ctype_name(conn->ctype),
-		 conn->version, lx_addr_str(&conn->remote));
-	lx_lnd_change(conn->net->ni, &change);
-}
-
-void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer)
-{
-	uint64_t now = lx_sock_now();
-
-	lx_sock_accept_done(conn);
-	conn->peer = peer;
-	conn->phase = LX_SOCK_UP;
-	conn->overhead = lx_proto_overhead(conn->version);
-	conn->up_ns = conn->last_tx_ns = conn->last_rx_ns = now;
-	conn->tx_since_ns = now;
-	conn->rx.have = 0;
-	conn->rx.userspace = lx_sock_peer_is_userspace(peer);
-	peer->last_alive_ns = now;
-	peer->next_keepalive_ns = 0;
-	peer->dial_interval_ns = 0;
-	lx_list_append(&peer->conns, &conn->link);
-	set_options(conn);
-	lx_sock_zc_setup(conn);
-	lx_sock_peer_flush(peer, conn);
-	tell_change(conn, peer, LX_CHANGE_CONN_UP);
-}
-
 /* ---- death ---------------------------------------------------------------- */
 
 void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus)
 {
-	struct lx_sock_peer *peer = conn->peer;
-
 	if (conn->closing)
 		return;
 	conn->closing = true;
 	conn->error = error;
 	conn->hstatus = hstatus;
-	lx_sock_accept_done(conn);
 	lx_sock_conn_post(conn, 0);
 	lx_sock_offload_conn_closing(conn);
-	if (conn->phase == LX_SOCK_UP) {
-		lx_list_del(&conn->link);
-		tell_change(conn, peer, LX_CHANGE_CONN_DOWN);
-		lx_sock_peer_conn_closed(peer, conn);
-	} else if (conn->active) {
-		lx_sock_connect_result(conn, error ? error : -ECONNABORTED);
-	}
+	conn->ops->closed(conn);
 	conn->peer = NULL;
 }
 
@@ -486,9 +391,8 @@ static void take_apart(struct lx_sock_conn *conn)
 	}
 	if (conn->poll_open && uv_is_closing((uv_handle_t *)&conn->poll))
 		return;
-	lx_sock_rx_abort(conn, conn->error);
-	lx_sock_tx_abort(conn, conn->error ? conn->error : -ECONNRESET,
-			 conn->error ? conn->hstatus : LX_HSTATUS_REMOTE_DROPPED);
+	if (conn->ops->abort)
+		conn->ops->abort(conn);
 	/* The kernel must not send memory that is about to be someone else's again. */
 	if (abort && conn->fd >= 0)
 		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 },

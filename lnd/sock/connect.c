@@ -27,6 +27,7 @@
 #define RETRIES_MAX 3
 
 static void attempt(struct lx_sock_peer *peer);
+static int dial(struct lx_sock_peer *peer, uint32_t ctype, struct lx_sock_conn **ret_conn);
 
 /* ---- what is missing (5) -------------------------------------------------- */
 
@@ -99,7 +100,7 @@ static void attempt(struct lx_sock_peer *peer)
 	if (lx_sock_now() >= peer->dial_deadline_ns)
 		r = -ETIMEDOUT;
 	if (!r)
-		r = lx_sock_conn_new_active(peer, type, &peer->dialling);
+		r = dial(peer, type, &peer->dialling);
 	if (r)
 		series_failed(peer, r, strerror(-r));
 }
@@ -137,11 +138,13 @@ static void declined(struct lx_sock_peer *peer, int why)
 	}
 }
 
-void lx_sock_connect_result(struct lx_sock_conn *conn, int result)
+/*
+ * How an attempt ended: 0, a positive errno if the peer had a reason to say no
+ * (EALREADY, EPROTO, ESTALE), a negative one if it failed.
+ */
+static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, int result)
 {
-	struct lx_sock_peer *peer = conn->peer;
-
-	if (!peer || peer->dialling != conn)
+	if (peer->dialling != conn)
 		return;
 	peer->dialling = NULL;
 	if (peer->closing) {
@@ -202,13 +205,7 @@ static void prepare(int fd, void *arg)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
 }
 
-static void attempt_failed(struct lx_sock_conn *conn, int error)
-{
-	lx_sock_connect_result(conn, error);
-	lx_sock_conn_close(conn, error, lx_sock_hstatus(error));
-}
-
-void lx_sock_connect_open(struct lx_sock_conn *conn)
+static void open_socket(struct lx_sock_conn *conn)
 {
 	struct lx_sock_host *host = conn->host;
 	struct lx_netif_dial dial = {
@@ -223,7 +220,7 @@ void lx_sock_connect_open(struct lx_sock_conn *conn)
 
 	conn->fd = lx_netif_dial(&dial, &privileged);
 	if (conn->fd < 0) {
-		attempt_failed(conn, conn->fd);
+		lx_sock_conn_close(conn, conn->fd, lx_sock_hstatus(conn->fd));
 		return;
 	}
 	if (!privileged && !host->warned_port) {
@@ -236,7 +233,91 @@ void lx_sock_connect_open(struct lx_sock_conn *conn)
 	}
 }
 
-void lx_sock_connect_ready(struct lx_sock_conn *conn)
+/* ---- the peer's HELLO (4.1) ----------------------------------------------- */
+
+/* The peer misbehaves. */
+static void reject(struct lx_sock_conn *conn, int error, const char *reason)
+{
+	char name[LX_SOCK_NAME_TEXT];
+
+	lx_warn("%s reason=\"%s\" action=\"connection closed\"",
+		lx_sock_conn_name(conn, name, sizeof(name)), reason);
+	lx_sock_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
+}
+
+/* The peer, or we, had a reason to say no. */
+static void decline(struct lx_sock_conn *conn, int why)
+{
+	char name[LX_SOCK_NAME_TEXT];
+
+	lx_debug("%s reason=\"%s\" action=\"connection closed\"",
+		 lx_sock_conn_name(conn, name, sizeof(name)), lx_sock_hello_why(why));
+	attempt_done(conn->peer, conn, why);
+	lx_sock_conn_close(conn, 0, LX_HSTATUS_LOCAL_ERROR);
+}
+
+static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
+{
+	struct lx_sock_peer *peer = conn->peer;
+	struct lx_id id = { .nid = hello->src_nid, .pid = hello->src_pid };
+	bool same_version = conn->version == hello->version;
+	char reason[LX_ID_TEXT + 64], text[LX_ID_TEXT];
+	int answer = 0, r;
+
+	conn->version = hello->version;
+	conn->flip = hello->flip;
+	if (!lx_id_eq(&id, &peer->id)) {
+		snprintf(reason, sizeof(reason), "wrong peer: it says that it is %s",
+			 lx_id_format(&id, text, sizeof(text)));
+		reject(conn, -EPROTO, reason);
+		return;
+	}
+	if (hello->ctype == LX_CTYPE_NONE)
+		answer = same_version ? EALREADY : EPROTO;
+	else if (lx_proto_ctype_invert(hello->ctype) != conn->ctype) {
+		reject(conn, -EPROTO, "HELLO with another connection type than we asked for");
+		return;
+	}
+	r = lx_sock_hello_admit(conn, peer, hello->src_incarnation, answer);
+	if (!r) {
+		lx_sock_peer_conn_up(peer, conn);
+		attempt_done(peer, conn, 0);
+	} else if (r < 0) {
+		reject(conn, r, "the NI is being taken down");
+	} else if (r == EALREADY && !answer) {
+		/* A duplicate that the peer did not notice: nothing is missing, all is well. */
+		attempt_done(peer, conn, 0);
+		lx_sock_conn_close(conn, 0, LX_HSTATUS_LOCAL_ERROR);
+	} else {
+		decline(conn, r);
+	}
+}
+
+static void hello_ready(struct lx_sock_conn *conn, int events)
+{
+	struct lx_hello hello;
+	const char *reason;
+	int r = lx_sock_hello_read(conn, &hello, &reason);
+
+	if (r > 0)
+		hello_done(conn, &hello);
+	else if (r < 0)
+		reject(conn, r == -EPROTONOSUPPORT ? -EPROTO : r, reason);
+}
+
+/* ---- a connection that is not up yet -------------------------------------- */
+
+static void closed(struct lx_sock_conn *conn)
+{
+	attempt_done(conn->peer, conn, conn->error ? conn->error : -ECONNABORTED);
+}
+
+static const struct lx_sock_conn_ops hello_ops = {
+	.ready = hello_ready,
+	.closed = closed,
+};
+
+static void connected(struct lx_sock_conn *conn, int events)
 {
 	socklen_t len = sizeof(int);
 	int error = 0, r;
@@ -244,7 +325,7 @@ void lx_sock_connect_ready(struct lx_sock_conn *conn)
 	if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len))
 		error = errno;
 	if (error) {
-		attempt_failed(conn, -error);
+		lx_sock_conn_close(conn, -error, lx_sock_hstatus(-error));
 		return;
 	}
 	len = sizeof(conn->local);
@@ -254,8 +335,37 @@ void lx_sock_connect_ready(struct lx_sock_conn *conn)
 	if (!conn->version)
 		conn->version = conn->remote.sa.sa_family == AF_INET6 ? LX_SOCK_V4 : LX_SOCK_V3;
 	conn->phase = LX_SOCK_HELLO;
+	conn->ops = &hello_ops;
 	conn->deadline_ns = lx_sock_now() + lx_sock_net_timeout_ns(conn->net);
 	r = lx_sock_hello_send(conn, &conn->peer->id.nid, conn->ctype);
 	if (r)
-		attempt_failed(conn, r);
+		lx_sock_conn_close(conn, r, lx_sock_hstatus(r));
+}
+
+static const struct lx_sock_conn_ops dial_ops = {
+	.open = open_socket,
+	.ready = connected,
+	.closed = closed,
+};
+
+static int dial(struct lx_sock_peer *peer, uint32_t ctype, struct lx_sock_conn **ret_conn)
+{
+	struct lx_sock_conn *conn;
+	int r;
+
+	r = lx_sock_conn_new(peer->net->host, LX_SOCK_DIAL, &dial_ops, &conn);
+	if (r)
+		return r;
+	conn->active = true;
+	conn->net = peer->net;
+	lx_sock_net_hold(conn->net);
+	conn->peer = peer;
+	conn->ctype = ctype;
+	conn->remote = peer->addr;
+	lx_addr_set_port(&conn->remote, ctype == LX_CTYPE_CONTROL ? lx_sock_tun.accept_port
+								  : lx_sock_bulk_port());
+	conn->local = conn->net->addr;
+	conn->deadline_ns = peer->dial_deadline_ns;
+	*ret_conn = conn;
+	return 0;
 }

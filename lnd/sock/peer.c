@@ -230,7 +230,8 @@ static void unwait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 		peer->n_noops--;
 }
 
-void lx_sock_peer_flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
+/* A connection came up: what waits for one like it goes. */
+static void flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *tx, *next;
 
@@ -288,10 +289,51 @@ static void drop_noops(struct lx_sock_peer *peer)
 	}
 }
 
-void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
+/* ---- connections that come and go ------------------------------------------ */
+
+static void tell_change(const struct lx_sock_conn *conn, enum lx_change_type type)
+{
+	struct lx_change change = {
+		.type = type,
+		.nid = conn->peer->id.nid,
+		.net = LX_NET_U32_ANY,
+	};
+
+	snprintf(change.text, sizeof(change.text), "%s v%u %s", lx_proto_ctype_name(conn->ctype),
+		 conn->version, lx_addr_str(&conn->remote));
+	lx_lnd_change(conn->net->ni, &change);
+}
+
+void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
+{
+	uint64_t now = lx_sock_now();
+
+	conn->peer = peer;
+	conn->phase = LX_SOCK_UP;
+	conn->ops = &lx_sock_rx_ops;
+	conn->overhead = lx_proto_overhead(conn->version);
+	conn->up_ns = conn->last_tx_ns = conn->last_rx_ns = now;
+	conn->tx_since_ns = now;
+	conn->rx.have = 0;
+	conn->rx.userspace = lx_sock_peer_is_userspace(peer);
+	peer->last_alive_ns = now;
+	peer->next_keepalive_ns = 0;
+	peer->dial_interval_ns = 0;
+	lx_list_append(&peer->conns, &conn->link);
+	lx_sock_conn_set_options(conn);
+	lx_sock_tx_setup(conn);
+	lx_sock_zc_setup(conn);
+	flush(peer, conn);
+	tell_change(conn, LX_CHANGE_CONN_UP);
+}
+
+void lx_sock_peer_conn_closed(struct lx_sock_conn *conn)
 {
 	int error = conn->error ? conn->error : -ECONNRESET;
+	struct lx_sock_peer *peer = conn->peer;
 
+	lx_list_del(&conn->link);
+	tell_change(conn, LX_CHANGE_CONN_DOWN);
 	peer->settled = peer->complete = false;
 	if (!lx_list_empty(&peer->conns))
 		return;

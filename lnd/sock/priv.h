@@ -133,10 +133,6 @@ void lx_sock_accept_stop(struct lx_sock_net *net);
 /* All nets listen where the tunables say now; on an error, where they did before. */
 int lx_sock_accept_follow(struct lx_sock_host *host);
 void lx_sock_accept_tick(struct lx_sock_host *host);
-/* A conn of phase ACCEPT or HELLO has bytes to read. */
-void lx_sock_accept_ready(struct lx_sock_conn *conn);
-/* It is not half open any more, whatever has become of it. */
-void lx_sock_accept_done(struct lx_sock_conn *conn);
 
 /* ---- transmission --------------------------------------------------------- */
 
@@ -197,11 +193,12 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
 /* Adds an acknowledgement to what the connection is going to send. -ENOMEM. */
 int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
+/* The connection is up: it may send. */
+void lx_sock_tx_setup(struct lx_sock_conn *conn);
 /* Has the connection send what it can. */
 void lx_sock_tx_kick(struct lx_sock_conn *conn);
 /* The socket takes bytes again, or a second has passed after -ENOMEM. */
 void lx_sock_tx_ready(struct lx_sock_conn *conn);
-void lx_sock_tx_work(struct lx_work *work);
 /* Everything a closed connection was to send. */
 void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus);
 /* One of LX_SOCK_TX_* is over. */
@@ -271,7 +268,27 @@ enum {
 	LX_SOCK_CONN_RX = 4,
 };
 
+/*
+ * What a connection does in a phase of its life; the file that takes it over sets it. All but
+ * closed() is called on the connection's own loop.
+ */
+struct lx_sock_conn_ops {
+	/* Opens the socket, first of all. NULL: it is open. */
+	void (*open)(struct lx_sock_conn *conn);
+	/* The socket is ready for @events, UV_READABLE and UV_WRITABLE. */
+	void (*ready)(struct lx_sock_conn *conn, int events);
+	/* Reads the completions of zero-copy sends. NULL: there are none. */
+	void (*completions)(struct lx_sock_conn *conn);
+	/* LX_SOCK_CONN_RX was posted. NULL: it never is. */
+	void (*resume)(struct lx_sock_conn *conn);
+	/* The connection is being closed (conn->error), and leaves whoever has it. */
+	void (*closed)(struct lx_sock_conn *conn);
+	/* No thread is in a system call for it: what it sends and receives ends. NULL: nothing. */
+	void (*abort)(struct lx_sock_conn *conn);
+};
+
 struct lx_sock_conn {
+	const struct lx_sock_conn_ops *ops;
 	struct lx_sock_host *host;
 	struct lx_sock_listener *listener; /* while half open */
 	struct lx_sock_net *net;           /* held; NULL: not known yet */
@@ -333,18 +350,12 @@ struct lx_sock_conn {
 	bool zc_on;
 };
 
-/* A connection from accept(): the fd is its own then. -ENOMEM. */
-int lx_sock_conn_new_passive(struct lx_sock_listener *listener, int fd,
-			     const union lx_addr *remote);
-/* A connection to be dialled. -ENOMEM. */
-int lx_sock_conn_new_active(struct lx_sock_peer *peer, uint32_t ctype,
-			    struct lx_sock_conn **ret_conn);
+/* It starts at the end of the turn, so the caller may fill it in. -ENOMEM. */
+int lx_sock_conn_new(struct lx_sock_host *host, enum lx_sock_phase phase,
+		     const struct lx_sock_conn_ops *ops, struct lx_sock_conn **ret_conn);
 
 /* Have things done on the connection's own loop. */
 void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo);
-
-/* The HELLO exchange succeeded: @conn is one of @peer's now. */
-void lx_sock_conn_up(struct lx_sock_conn *conn, struct lx_sock_peer *peer);
 
 /* Bytes that the peer's TCP has not acknowledged; a system call. */
 size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
@@ -352,6 +363,7 @@ size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
 size_t lx_sock_conn_backlog(struct lx_sock_conn *conn);
 
 /* By the NI's tunables, as they are now. */
+void lx_sock_conn_set_options(struct lx_sock_conn *conn);
 void lx_sock_conn_set_tos(struct lx_sock_conn *conn);
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn);
 
@@ -365,10 +377,8 @@ enum lx_hstatus lx_sock_conn_hstatus(int error);
 
 /* ---- receiving (rx.c) ----------------------------------------------------- */
 
-void lx_sock_rx_init(struct lx_sock_conn *conn);
-void lx_sock_rx_ready(struct lx_sock_conn *conn);
-void lx_sock_rx_resume(struct lx_sock_conn *conn);
-void lx_sock_rx_abort(struct lx_sock_conn *conn, int error);
+/* What a connection does once it is up. */
+extern const struct lx_sock_conn_ops lx_sock_rx_ops;
 void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg);
 
 /* ---- peer (peer.c) -------------------------------------------------------- */
@@ -428,16 +438,16 @@ int lx_sock_peer_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonb
 /* The connection for a message, or NULL. */
 struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, size_t payload,
 				       bool nonblk);
-/* A connection came up: what waits for such a one goes. */
-void lx_sock_peer_flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
 /* No connection, none in the making, nothing waits: it may go. */
 bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now);
 /* Ends what has waited for too long. */
 void lx_sock_peer_expire_waiting(struct lx_sock_peer *peer, uint64_t now);
 /* Ends all that waits. */
 void lx_sock_peer_fail_waiting(struct lx_sock_peer *peer, int error, enum lx_hstatus hstatus);
-/* A connection of it is closed and off the list. */
-void lx_sock_peer_conn_closed(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
+/* The HELLO exchange succeeded: @conn is one of @peer's now, and what waits for it goes. */
+void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
+/* It is being closed. */
+void lx_sock_peer_conn_closed(struct lx_sock_conn *conn);
 unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype);
 static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
 {
@@ -518,24 +528,25 @@ static inline void lx_sock_offload_count(const struct lx_sock_net *net)
 
 /* Sends our HELLO. -errno. */
 int lx_sock_hello_send(struct lx_sock_conn *conn, const struct lx_nid *dst, uint32_t ctype);
-/* Bytes of the peer's HELLO to read next, or done: deals with it. */
-void lx_sock_hello_ready(struct lx_sock_conn *conn);
-/* What a positive result of an attempt (lx_sock_connect_result()) means. */
+/*
+ * Reads the peer's HELLO, as far as it is there. 1: it is complete; 0: later; -EPROTONOSUPPORT:
+ * of unknown version; -EPROTO, or another errno of the socket. @ret_reason: why, with an error.
+ */
+int lx_sock_hello_read(struct lx_sock_conn *conn, struct lx_hello *ret_hello,
+		       const char **ret_reason);
+/*
+ * Whether there is to be a connection (4.3). @answer: what the peer said to the active side: 0,
+ * EALREADY, EPROTO. Returns 0: yes; EALREADY, EPROTO, ESTALE: no; -ESTALE: the NI is stopping.
+ */
+int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
+			uint64_t incarnation, int answer);
+/* What a positive errno of lx_sock_hello_admit() means. */
 const char *lx_sock_hello_why(int why);
 
 /* ---- dialling (connect.c) ------------------------------------------------- */
 
 /* Dials what is missing, unless that is being done or it is too early. */
 void lx_sock_connect_start(struct lx_sock_peer *peer);
-/* On the connection's loop: open the socket. */
-void lx_sock_connect_open(struct lx_sock_conn *conn);
-/* connect() has ended. */
-void lx_sock_connect_ready(struct lx_sock_conn *conn);
-/*
- * How an attempt ended: 0, a positive errno if the peer had a reason to say no
- * (EALREADY, EPROTO, ESTALE), a negative one if it failed.
- */
-void lx_sock_connect_result(struct lx_sock_conn *conn, int result);
 void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now);
 
 /* ---- time (tick.c) -------------------------------------------------------- */

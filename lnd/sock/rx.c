@@ -317,17 +317,6 @@ static void header(struct lx_sock_conn *conn)
 	}
 }
 
-void lx_sock_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg)
-{
-	struct lx_sock_conn *conn = arg;
-
-	conn->awaiting_recv = false;
-	payload_begin(conn, msg);
-	if (conn->closing) /* while the message waited */
-		lx_sock_rx_abort(conn, conn->error);
-	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
-}
-
 /* All of a message has been read. */
 static void message_done(struct lx_sock_conn *conn)
 {
@@ -617,7 +606,7 @@ static void ended(struct lx_sock_conn *conn, ssize_t n)
 	}
 }
 
-void lx_sock_rx_ready(struct lx_sock_conn *conn)
+static void rx_ready(struct lx_sock_conn *conn)
 {
 	size_t budget = RX_TURN;
 	struct got got;
@@ -646,7 +635,7 @@ void lx_sock_rx_ready(struct lx_sock_conn *conn)
 		setsockopt(conn->fd, IPPROTO_TCP, TCP_QUICKACK, &(int){ 1 }, sizeof(int));
 }
 
-void lx_sock_rx_resume(struct lx_sock_conn *conn)
+static void resume(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
 	bool stopped = conn->rx_stopped;
@@ -668,12 +657,14 @@ void lx_sock_rx_resume(struct lx_sock_conn *conn)
 	conn->rx_stopped = false;
 	/* Nobody has polled for a while: there may well be something. */
 	if (stopped)
-		lx_sock_rx_ready(conn);
+		rx_ready(conn);
 }
 
-void lx_sock_rx_abort(struct lx_sock_conn *conn, int error)
+/* The connection closes in the middle of a message. */
+static void abort_message(struct lx_sock_conn *conn)
 {
 	struct lx_msg *msg = conn->rx.msg;
+	int error = conn->error;
 
 	conn->rx.msg = NULL;
 	if (!msg)
@@ -681,3 +672,39 @@ void lx_sock_rx_abort(struct lx_sock_conn *conn, int error)
 	msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
 	lx_lnd_finalize(msg, error == -ESHUTDOWN || error == -ETIMEDOUT ? error : -EIO);
 }
+
+void lx_sock_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg)
+{
+	struct lx_sock_conn *conn = arg;
+
+	conn->awaiting_recv = false;
+	payload_begin(conn, msg);
+	if (conn->closing) /* while the message waited */
+		abort_message(conn);
+	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
+}
+
+/* ---- a connection that is up ------------------------------------------------ */
+
+static void ready(struct lx_sock_conn *conn, int events)
+{
+	if (events & UV_WRITABLE)
+		lx_sock_tx_ready(conn);
+	if ((events & UV_READABLE) && !conn->closing)
+		rx_ready(conn);
+}
+
+static void abort_all(struct lx_sock_conn *conn)
+{
+	abort_message(conn);
+	lx_sock_tx_abort(conn, conn->error ? conn->error : -ECONNRESET,
+			 conn->error ? conn->hstatus : LX_HSTATUS_REMOTE_DROPPED);
+}
+
+const struct lx_sock_conn_ops lx_sock_rx_ops = {
+	.ready = ready,
+	.completions = lx_sock_zc_reap,
+	.resume = resume,
+	.closed = lx_sock_peer_conn_closed,
+	.abort = abort_all,
+};

@@ -662,7 +662,7 @@ static void send_failed(struct lx_sock_conn *conn, int error)
 	}
 }
 
-void lx_sock_tx_work(struct lx_work *work)
+static void on_tx_work(struct lx_work *work)
 {
 	struct lx_sock_conn *conn = lx_container_of(work, struct lx_sock_conn, tx_work);
 	size_t budget = TURN_BYTES;
@@ -682,10 +682,15 @@ void lx_sock_tx_work(struct lx_work *work)
 		lx_sock_tx_kick(conn);
 }
 
+void lx_sock_tx_setup(struct lx_sock_conn *conn)
+{
+	lx_work_init(&conn->tx_work, on_tx_work);
+}
+
 void lx_sock_tx_ready(struct lx_sock_conn *conn)
 {
 	conn->tx_blocked = false;
-	lx_sock_tx_work(&conn->tx_work);
+	on_tx_work(&conn->tx_work);
 }
 
 /* ---- what has arrived ------------------------------------------------------ */
