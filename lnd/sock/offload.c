@@ -152,3 +152,8 @@ void lx_sock_conn_retry(struct lx_sock_conn *conn)
 {
 	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 }
+
+int lx_sock_conn_acknowledge(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)
+{
+	return lx_sock_send_ack(conn->peer, cookie, nonblk);
+}

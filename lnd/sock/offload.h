@@ -181,8 +181,8 @@ void lx_sock_conn_set_reset(struct lx_sock_conn *conn);
 void lx_sock_conn_note_life(struct lx_sock_conn *conn, bool rx, bool tx);
 /* A message that had to wait may perhaps go on. */
 void lx_sock_conn_retry(struct lx_sock_conn *conn);
-/* A received message wants to be acknowledged. -ENOMEM, -EHOSTUNREACH. */
-int lx_sock_zc_answer(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
+/* Acknowledges a zero-copy message that was received by it. -ENOMEM, -ENOBUFS, -EHOSTUNREACH. */
+int lx_sock_conn_acknowledge(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
 
 /*
  * Ends a connection; harmless if it is ending. Its messages end with @error (0: the

@@ -135,10 +135,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	return conn;
 }
 
-/* ---- sending, waiting ----------------------------------------------------- */
-
-/* Small messages of one turn are spread over connections by the batch, not one by one. */
-static struct lx_sock_conn *batching(struct lx_sock_peer *peer, size_t payload)
+struct lx_sock_conn *lx_sock_peer_batching(struct lx_sock_peer *peer, size_t payload)
 {
 	struct lx_sock_conn *conn;
 
@@ -150,76 +147,18 @@ static struct lx_sock_conn *batching(struct lx_sock_peer *peer, size_t payload)
 	return NULL;
 }
 
-/* The connection for a message; dials what is missing. */
-static struct lx_sock_conn *obtain(struct lx_sock_peer *peer, bool noop, size_t payload,
-				   bool nonblk)
-{
-	struct lx_sock_conn *conn = lx_sock_peer_pick(peer, noop, payload, nonblk);
+/* ---- waiting for a connection --------------------------------------------- */
 
-	/*
-	 * Whom we have dialled once, we dial until everything is there. One that dialled
-	 * us is about to make the other connections itself.
-	 */
-	if (!conn || peer->dialled)
-		lx_sock_connect_start(peer);
-	return conn;
-}
-
-static void wait_for_conn(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
+int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 {
 	uint64_t latest = lx_sock_now() + lx_sock_net_timeout_ns(peer->net);
 
+	if (lx_sock_tx_is_noop(tx) && peer->n_noops == NOOPS_MAX)
+		return -ENOBUFS;
+	peer->n_noops += lx_sock_tx_is_noop(tx);
 	if (!tx->deadline_ns || tx->deadline_ns > latest)
 		tx->deadline_ns = latest;
 	lx_list_append(&peer->waiting, &tx->link);
-}
-
-int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg)
-{
-	struct lx_sock_conn *conn = batching(peer, msg->payload.length);
-	struct lx_sock_tx *tx;
-	int r;
-
-	if (msg->routing)
-		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid,
-					   msg->target_is_router);
-	if (!conn)
-		conn = obtain(peer, false, msg->payload.length, false);
-	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)
-		return -EHOSTUNREACH;
-	if (conn && lx_sock_tx_batch(conn, msg))
-		return 0;
-	r = lx_sock_tx_new(peer->net->host, msg, &tx);
-	if (r)
-		return r;
-	if (conn)
-		lx_sock_tx_queue(conn, tx);
-	else
-		wait_for_conn(peer, tx);
-	return 0;
-}
-
-int lx_sock_peer_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk)
-{
-	struct lx_sock_conn *conn = obtain(peer, true, 0, nonblk);
-	struct lx_sock_tx *tx;
-	int r;
-
-	if (!conn && peer->dial == LX_SOCK_DIAL_IDLE)
-		return -EHOSTUNREACH;
-	if (!conn && peer->n_noops == NOOPS_MAX)
-		return -ENOBUFS;
-	r = lx_sock_tx_new(peer->net->host, NULL, &tx);
-	if (r)
-		return r;
-	tx->head.cookie[1] = cookie;
-	tx->nonblk = nonblk;
-	if (conn) {
-		lx_sock_tx_queue(conn, tx);
-		return 0;
-	}
-	peer->n_noops++;
-	wait_for_conn(peer, tx);
 	return 0;
 }
 

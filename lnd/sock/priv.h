@@ -428,16 +428,16 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 		     struct lx_sock_peer **ret_peer);
 void lx_sock_peer_free(struct lx_sock_peer *peer);
 
-/*
- * Sends a message over the connection that suits it best, or has it wait for one.
- * -EHOSTUNREACH: there is none, nor one in the making; -ENOMEM.
- */
-int lx_sock_peer_send(struct lx_sock_peer *peer, struct lx_msg *msg);
-/* The same for a NOOP. Also -ENOBUFS: too many wait already. */
-int lx_sock_peer_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
 /* The connection for a message, or NULL. */
 struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, size_t payload,
 				       bool nonblk);
+/*
+ * The one with a batch that takes such a message, or NULL: the small messages of a turn are
+ * spread over connections by the batch, not one by one.
+ */
+struct lx_sock_conn *lx_sock_peer_batching(struct lx_sock_peer *peer, size_t payload);
+/* Has a tx wait for the next connection that suits it. -ENOBUFS: too many NOOPs wait. */
+int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx);
 /* No connection, none in the making, nothing waits: it may go. */
 bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now);
 /* Ends what has waited for too long. */
@@ -548,6 +548,18 @@ const char *lx_sock_hello_why(int why);
 /* Dials what is missing, unless that is being done or it is too early. */
 void lx_sock_connect_start(struct lx_sock_peer *peer);
 void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now);
+
+/* ---- sending to a peer (send.c) ------------------------------------------- */
+
+/*
+ * Sends a message over the connection that suits it best, or has it wait for one.
+ * -EHOSTUNREACH: there is none, nor one in the making; -ENOMEM.
+ */
+int lx_sock_send_msg(struct lx_sock_peer *peer, struct lx_msg *msg);
+/* The same for a NOOP. Also -ENOBUFS: too many wait already. */
+int lx_sock_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
+/* The same for the acknowledgement of a zero-copy message, which may go with a message. */
+int lx_sock_send_ack(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
 
 /* ---- time (tick.c) -------------------------------------------------------- */
 

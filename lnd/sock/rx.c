@@ -328,8 +328,8 @@ static void message_done(struct lx_sock_conn *conn)
 	if (rx->wanted && csum_wrong(rx)) {
 		r = -EIO;
 	} else if (rx->head.cookie[0]) {
-		r = lx_sock_zc_answer(conn, rx->head.cookie[0],
-				      lx_sock_tun.nonblk_zcack || rx->remote);
+		r = lx_sock_send_ack(conn->peer, rx->head.cookie[0],
+				     lx_sock_tun.nonblk_zcack || rx->remote);
 		reason = "cannot acknowledge a zero-copy message";
 	}
 	status = r ? r : status;

@@ -217,7 +217,7 @@ static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
 		if (r)
 			return r;
 	}
-	r = lx_sock_peer_send(peer, msg);
+	r = lx_sock_send_msg(peer, msg);
 	if (r == -EHOSTUNREACH)
 		msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
 	return r;

@@ -47,7 +47,7 @@ static void keepalive(struct lx_sock_peer *peer, uint64_t now)
 	if (conn && conn->queued_bytes)
 		return;
 	/* Not sent: there is another time, in some seconds. */
-	(void)lx_sock_peer_send_noop(peer, LX_SOCK_COOKIE_KEEPALIVE, true);
+	(void)lx_sock_send_noop(peer, LX_SOCK_COOKIE_KEEPALIVE, true);
 }
 
 /* Whether bytes that we sent have arrived since we last looked. */

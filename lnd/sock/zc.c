@@ -154,12 +154,3 @@ int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head)
 	}
 	return n < acked.expected ? -EPROTO : 0;
 }
-
-int lx_sock_zc_answer(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)
-{
-	struct lx_sock_conn *by = lx_sock_peer_pick(conn->peer, true, 0, nonblk);
-
-	if (by)
-		return lx_sock_tx_queue_ack(by, cookie, nonblk);
-	return lx_sock_peer_send_noop(conn->peer, cookie, nonblk);
-}

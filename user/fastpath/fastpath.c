@@ -54,7 +54,7 @@ static void answer_cookies(struct lx_fp *fp, unsigned int index)
 	while (s->cookie_head != __atomic_load_n(&s->cookie_tail, __ATOMIC_ACQUIRE)) {
 		cookie = s->cookie[s->cookie_head++ % LX_STREAM_COOKIES];
 		__atomic_sub_fetch(&s->cookies_due, 1, __ATOMIC_ACQ_REL);
-		if (!conn->closing && lx_sock_zc_answer(conn->conn, cookie, true))
+		if (!conn->closing && lx_sock_conn_acknowledge(conn->conn, cookie, true))
 			lx_sock_conn_fail(conn->conn, -ENOMEM, LX_HSTATUS_LOCAL_ERROR,
 					  "cannot acknowledge a zero-copy message");
 	}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sending to a peer: over the connection that suits the message best (spec socklnd.md 7), or over
+ * the next one to come up; what is missing is dialled.
+ */
+#include <errno.h>
+
+#include "priv.h"
+
+/*
+ * Whom we have dialled once, we dial until every connection is there. A peer that dialled us is
+ * about to make the others itself.
+ */
+static void dial_missing(struct lx_sock_peer *peer, const struct lx_sock_conn *conn)
+{
+	if (!conn || peer->dialled)
+		lx_sock_connect_start(peer);
+}
+
+/* @conn: NULL: none, nor one in the making, is an error of -EHOSTUNREACH. */
+static bool unreachable(const struct lx_sock_peer *peer, const struct lx_sock_conn *conn)
+{
+	return !conn && peer->dial == LX_SOCK_DIAL_IDLE;
+}
+
+int lx_sock_send_msg(struct lx_sock_peer *peer, struct lx_msg *msg)
+{
+	struct lx_sock_conn *conn = lx_sock_peer_batching(peer, msg->payload.length);
+	struct lx_sock_tx *tx;
+	int r;
+
+	if (msg->routing)
+		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid, msg->target_is_router);
+	if (!conn) {
+		conn = lx_sock_peer_pick(peer, false, msg->payload.length, false);
+		dial_missing(peer, conn);
+	}
+	if (unreachable(peer, conn))
+		return -EHOSTUNREACH;
+	if (conn && lx_sock_tx_batch(conn, msg))
+		return 0;
+	r = lx_sock_tx_new(peer->net->host, msg, &tx);
+	if (r)
+		return r;
+	if (conn)
+		lx_sock_tx_queue(conn, tx);
+	else
+		r = lx_sock_peer_wait(peer, tx);
+	return r;
+}
+
+int lx_sock_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk)
+{
+	struct lx_sock_conn *conn = lx_sock_peer_pick(peer, true, 0, nonblk);
+	struct lx_sock_tx *tx;
+	int r;
+
+	dial_missing(peer, conn);
+	if (unreachable(peer, conn))
+		return -EHOSTUNREACH;
+	r = lx_sock_tx_new(peer->net->host, NULL, &tx);
+	if (r)
+		return r;
+	tx->head.cookie[1] = cookie;
+	tx->nonblk = nonblk;
+	if (conn) {
+		lx_sock_tx_queue(conn, tx);
+		return 0;
+	}
+	r = lx_sock_peer_wait(peer, tx);
+	if (r)
+		lx_sock_tx_free(tx);
+	return r;
+}
+
+int lx_sock_send_ack(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk)
+{
+	struct lx_sock_conn *conn = lx_sock_peer_pick(peer, true, 0, nonblk);
+
+	if (conn)
+		return lx_sock_tx_queue_ack(conn, cookie, nonblk);
+	return lx_sock_send_noop(peer, cookie, nonblk);
+}
