@@ -293,8 +293,8 @@ static void test_help(void **state)
 		free(first);
 	}
 	assert_true(strstr(expect(0, "lnetx net add help")->out, "lnetx net add [net NET]"));
-	fails(2, "lnetx help nosuch", "no object");
-	fails(2, "lnetx help net nosuch", "no verb");
+	fails(2, "lnetx help nosuch", "unknown object");
+	fails(2, "lnetx help net nosuch", "unknown verb");
 	fails(255, "lnetctl help nosuch", "no command");
 	prints_not("lnetctl net show", "retry"); /* nothing was done meanwhile */
 	prints("lnetctl global show", "retry_count: 2\n");
@@ -606,9 +606,9 @@ static void test_lnetx_refused(void **state)
 {
 	start(NULL);
 	fails(2, "lnetx", "usage:");
-	fails(2, "lnetx nosuch", "\"nosuch\" is no object here; one of: net route");
-	fails(2, "lnetx net nosuch", "\"nosuch\" is no verb here; one of: show add del set");
-	fails(2, "lnetx net add nett tcp", "\"nett\" is no keyword");
+	fails(2, "lnetx nosuch", "unknown object \"nosuch\"; one of: net route");
+	fails(2, "lnetx net nosuch", "unknown verb \"nosuch\"; one of: show add del set");
+	fails(2, "lnetx net add nett tcp", "unknown keyword \"nett\"");
 	fails(2, "lnetx net add net", "\"net\" needs a value (NET)");
 	fails(2, "lnetx d", "\"d\" is ambiguous: discover disconnect daemon\n");
 	fails(2, "lnetx net add p 5",
@@ -618,7 +618,7 @@ static void test_lnetx_refused(void **state)
 	fails(2, "lnetx net -n", "--instance needs a value");
 	fails(2, "lnetx --what", "there is no option \"--what\"");
 	fails(2, "lnetx net add net tcp", "an interface are needed");
-	fails(2, "lnetx ping", "whom?");
+	fails(2, "lnetx ping", "give one or more NIDs");
 	fails(1, "lnetx route add net tcp5 via 10.0.0.1@tcp7", "add one first (lnetx net add)");
 	fails(1, "lnetx tunable set tcp nosuch 1", "module tcp has no tunable nosuch");
 	fails(1, "lnetx tunable set tcp accept_port 0", "out of range");
@@ -659,7 +659,7 @@ static void test_lnetx_output(void **state)
 	prints("lnetx disconnect all", "1 connections closed\n");
 	ok("lnetx stats reset");
 	assert_string_equal(expect(0, "lnetx stats")->out, "");
-	fails(2, "lnetx disconnect", "from whom?");
+	fails(2, "lnetx disconnect", "give a NID, or \"all\"");
 }
 
 /* Failures have a column for each class in which there are some. */
@@ -827,9 +827,9 @@ static void test_guard(void **state)
 	fails(1, "lnetx guard set rate 2000000", "not in 0..1000000");
 	fails(1, "lnetx guard set burst 5", "needs a rate");
 	fails(1, "lnetx guard unban 10.0.0.2@tcp", "guard is not loaded");
-	fails(2, "lnetx guard ban", "whom?");
-	fails(2, "lnetx guard allow", "which?");
-	fails(2, "lnetx guard set", "set what?");
+	fails(2, "lnetx guard ban", "give one or more NIDs");
+	fails(2, "lnetx guard allow", "give one or more prefixes");
+	fails(2, "lnetx guard set", "nothing to set");
 	fails(2, "lnetx guard set mode fast", "auto, native, generic or tc");
 }
 

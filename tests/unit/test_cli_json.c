@@ -52,12 +52,12 @@ static void test_json_errors(void **state)
 	json_fails(1, "lnetx -j tunable show tcp nosuch", -ENOENT, "tcp has no tunable nosuch");
 	json_fails(1, "lnetx -j tunable show tpc", -ENOENT, "did you mean tcp?");
 	json_fails(1, "lnetx -j tunable set tcp acept all", -ENOENT, "did you mean accept?");
-	json_fails(2, "lnetx -j net add nett tcp", -EINVAL, "\"nett\" is no keyword");
-	json_fails(2, "lnetx -j nosuch", -EINVAL, "no object");
-	json_fails(2, "lnetx -j net nosuch", -EINVAL, "no verb");
-	json_fails(2, "lnetx -j", -EINVAL, "what?");
+	json_fails(2, "lnetx -j net add nett tcp", -EINVAL, "unknown keyword \"nett\"");
+	json_fails(2, "lnetx -j nosuch", -EINVAL, "unknown object");
+	json_fails(2, "lnetx -j net nosuch", -EINVAL, "unknown verb");
+	json_fails(2, "lnetx -j", -EINVAL, "an object is expected");
 	json_fails(2, "lnetx -j --what", -EINVAL, "--what");
-	json_fails(2, "lnetx -j ping", -EINVAL, "whom?");
+	json_fails(2, "lnetx -j ping", -EINVAL, "give one or more NIDs");
 	json_fails(2, "lnetx -j tunable set a", -EINVAL, "tunable set MODULE");
 	json_fails(2, "lnetx -j net add net", -EINVAL, "needs a value");
 	json_fails(1, "lnetx -j import /nonexistent", -ENOENT, "No such file");

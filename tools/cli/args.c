@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Texts of a command line understood; see the header. Called by requests.c. */
+/* Parses arguments; see the header. Called by requests.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -46,12 +46,12 @@ int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 {
 	*ret_nid = lx_nid_any;
 	if (a->v[id] && lx_nid_parse(a->v[id], ret_nid) < 0)
-		return lx_session_fail(s, -EINVAL, "%s \"%s\": no NID (10.0.0.1@tcp, ...)", name,
+		return lx_session_fail(s, -EINVAL, "%s \"%s\": not a NID (10.0.0.1@tcp, ...)", name,
 				       a->v[id]);
 	return 0;
 }
 
-/* "host@net" with a host that has to be looked up: its first address that makes a NID. */
+/* "host@net" with a host to resolve: its first address that makes a NID. */
 static int resolve(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
@@ -61,7 +61,7 @@ static int resolve(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
 	struct lx_nid *nid;
 	int err = -EINVAL;
 
-	/* "1@tcp" is no NID, although a resolver would make 0.0.0.1 of it. */
+	/* "1@tcp" is not a NID, although a resolver would make it 0.0.0.1. */
 	if (!at || (size_t)(at - text) >= sizeof(host) || strchr(text, ',') ||
 	    strspn(text, "0123456789.x") == (size_t)(at - text) ||
 	    lx_net_parse(at + 1, &net) < 0 || lx_net_type(net) != LX_NET_TCP)
@@ -97,7 +97,7 @@ int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct
 				       LX_CONTROL_NIDS_MAX);
 	if (err)
 		return lx_session_fail(s, -EINVAL,
-				       "%s \"%s\": no NID, or no such host (10.0.0.1@tcp, "
+				       "%s \"%s\": not a NID, or no such host (10.0.0.1@tcp, "
 				       "10.0.0.[1-4]@tcp, ...)",
 				       name, text);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a command was given, whichever grammar it was written in: texts by meaning.
- * They are understood, and complained about, when the command uses them.
+ * A command's arguments in either grammar: strings by meaning. They are parsed, and
+ * errors reported, when the command uses them.
  */
 #ifndef LX_TOOLS_ARGS_H
 #define LX_TOOLS_ARGS_H
@@ -57,18 +57,18 @@ enum lx_arg_id {
 	LX_ARG_EXEC,
 	LX_ARG_OLD_API,
 	LX_ARG_NO_MR_ROUTES,
-	LX_ARG_KFI, /* settings of another transport than those that there are */
+	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };
 
 struct lx_args {
 	const char *v[LX_ARGS];
-	char **rest; /* what stands without a keyword or option */
+	char **rest; /* words without a keyword or option */
 	int n_rest;
 	const char *verb; /* the command's own name */
 };
 
-/* Each understands one text. @name: how the user calls it. Notes errors in @s. */
+/* Each parses one argument. @name: as the user knows it. Records errors in @s. */
 
 /* A number, or LX_UNSET if not given. -EINVAL. */
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
@@ -88,7 +88,7 @@ int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
 		size_t *ret_n);
 
-/* Checks a list of CPU partitions, "[0,2-3]"; it has no meaning here. -EINVAL. */
+/* Checks a list of CPU partitions, "[0,2-3]"; it has no effect here. -EINVAL. */
 int lx_arg_cpt(struct lx_session *s, const char *text);
 
 #endif

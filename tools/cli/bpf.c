@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* "lnetx bpf": what of the daemon runs in the kernel, and what could not. */
+/* "lnetx bpf": which programs of the daemon run in the kernel, and why others do not. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static int status(struct lx_session *s, const struct lx_args *a)
 
 /* ---- on, off ----------------------------------------------------------------------- */
 
-/* Whoever switches on what cannot run should hear of it. */
+/* Warns if the programs are switched on but cannot run. */
 static int warn_not_loaded(struct lx_session *s)
 {
 	json_t *info, *set;
@@ -130,7 +130,7 @@ static int off(struct lx_session *s, const struct lx_args *a)
 const struct lx_command lx_bpf_commands[] = {
 	{ "status", status, NULL, NULL,
 	  "what is loaded and attached, what this kernel lacks; with -s all of it" },
-	{ "off", off, NULL, NULL, "from the next message on lnetxd forwards, not the kernel" },
-	{ "on", on, NULL, NULL, "the kernel forwards what it can" },
+	{ "off", off, NULL, NULL, "lnetxd forwards all messages, from the next one on" },
+	{ "on", on, NULL, NULL, "the kernel forwards the messages it can" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Completion; see the header. A program that runs once, for one word. */
+/* Completion; see the header. Runs once per word. */
 #include <dirent.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 #define WORDS_MAX 256
 
-/* The line so far: what the tables say of it, and the word to be completed. */
+/* The line so far, parsed by the tables, and the word to complete. */
 struct line {
-	const char *word; /* "" is one, too */
+	const char *word; /* may be "" */
 	size_t done; /* bytes of it that are fixed: "eth0," of "eth0,et" */
 	const char *instance;
 	struct lx_session session;
@@ -34,7 +34,7 @@ static void offer(const struct line *l, const char *candidate)
 		printf("%.*s%s\n", (int)l->done, l->word, candidate);
 }
 
-/* From here on the word is a list, and its last part is what is looked at. */
+/* From here on the word is a list, of which only the last part is completed. */
 static void as_list(struct line *l)
 {
 	const char *comma = strrchr(l->word, ',');
@@ -104,7 +104,7 @@ static void add(json_t *set, const json_t *map, const char *key)
 		json_object_set_new(set, text, json_true());
 }
 
-/* Adds a key of all rows, whether these stand in groups or not. */
+/* Adds a key of all rows, in groups or not. */
 static void add_rows(struct line *l, json_t *set, uint8_t command,
 		     const struct lx_control_object *object, const char *key)
 {
@@ -160,7 +160,7 @@ static void offer_nids(struct line *l)
 	offer_set(l, set);
 }
 
-/* Module, name, value: one after the other. */
+/* Completes module, name and value, one after the other. */
 static void offer_tunables(struct line *l, bool values)
 {
 	json_t *list = all_of(l, LX_CONTROL_TUNABLES, &lx_control_tunables), *row;
@@ -187,9 +187,9 @@ static void offer_tunables(struct line *l, bool values)
 	offer_set(l, set);
 }
 
-/* ---- what both grammars have ------------------------------------------------------------ */
+/* ---- common to both grammars ------------------------------------------------------------- */
 
-/* @own: NIDs are this node's. @choices: words with '|' between them, or else a name. */
+/* @own: NIDs are this node's. @choices: words separated by '|', or else a name. */
 static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, bool own)
 {
 	if (choices && strchr(choices, '|')) {
@@ -221,7 +221,7 @@ static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, 
 	}
 }
 
-/* Splits off the word to be completed. */
+/* Splits off the word to complete. */
 static int begin(struct line *l, char **words)
 {
 	int n = 0;
@@ -232,7 +232,7 @@ static int begin(struct line *l, char **words)
 	return n ? n - 1 : 0;
 }
 
-/* The entry of a table that a word stands for. */
+/* The entry of a table that a word names. */
 static const void *find(const void *table, size_t size, const char *word)
 {
 	size_t n;
@@ -250,7 +250,7 @@ static void offer_options(const struct line *l)
 		      " ");
 }
 
-/* What stands without a keyword, by what help calls it. */
+/* Completes words without a keyword, by their name in help. */
 static void offer_rest(struct line *l, const struct lx_command *c)
 {
 	json_t *set = json_object();
@@ -347,7 +347,7 @@ static const struct lx_option *find_option(const struct lx_lnetctl_cmd *v, const
 	return NULL;
 }
 
-/* "set NAME": 0 and 1 where that is all there is, else what it is now. */
+/* "set NAME": 0 and 1 for a switch, else the present value. */
 static void offer_setting(struct line *l, const char *name)
 {
 	const struct lx_global *g = lx_global_lookup(name);

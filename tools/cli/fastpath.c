@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* "lnetx stream", "lnetx lane", "lnetx trace": what the kernel forwards, and on what. */
+/* "lnetx stream", "lnetx lane", "lnetx trace": the messages that the kernel forwards. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdio.h>
@@ -21,13 +21,13 @@ static int show_lanes(struct lx_session *s, const struct lx_args *a)
 
 const struct lx_command lx_stream_commands[] = {
 	{ "show", show_streams, NULL, NULL,
-	  "how many messages of each went by lanes, and why the others did not" },
+	  "per stream, how many messages went by lanes, and why the others did not" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
 const struct lx_command lx_lane_commands[] = {
 	{ "show", show_lanes, NULL, NULL,
-	  "who has each, what went by it; with -s the next hop's credits" },
+	  "per lane, which stream uses it, and its traffic; with -s the next hop's credits" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -100,6 +100,6 @@ static const struct lx_keyword trace_keywords[] = {
 
 const struct lx_command lx_trace_commands[] = {
 	{ "trace", trace, trace_keywords, NULL,
-	  "each message with its lane, or why it went to lane 0; with -j an object a line" },
+	  "each message with its lane, or why it went to lane 0; with -j one object per line" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* "lnetx guard": who may connect to the acceptor, and who is cut off altogether. */
+/* "lnetx guard": who may connect to the acceptor, and who is banned. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void print_rows(json_t *list, const struct lx_control_object *object)
 
 #define REFUSALS_SHOWN 20
 
-/* The latest come first; a table has the first of them, if not all are asked for. */
+/* Latest first; a table has only the first ones unless all are requested. */
 static int show_refusals(struct lx_session *s, json_t **ret_list)
 {
 	int err = lx_request_show_all(s, LX_CONTROL_REFUSALS, &lx_control_refusals, LX_LEVEL_OWN,
@@ -105,7 +105,7 @@ static int show(struct lx_session *s, const struct lx_args *a)
 
 /* ---- changes ----------------------------------------------------------------------- */
 
-/* What came of one NID: now, or in the list of all. */
+/* Reports the result for one NID: now, or in the list of all. */
 static void tell(const struct lx_session *s, const struct lx_nid *nid, json_t *list)
 {
 	json_t *entry;
@@ -123,10 +123,10 @@ static void tell(const struct lx_session *s, const struct lx_nid *nid, json_t *l
 	json_array_append_new(list, entry);
 }
 
-/* The NIDs of one word after the other. */
+/* Bans or unbans the NIDs of all words. */
 static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t flags, json_t *list)
 {
-	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
+	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "give one or more NIDs");
 
 	for (int i = 0; !err && i < a->n_rest; i++) {
 		struct lx_nid *nids LX_AUTO_FREE = NULL;
@@ -145,7 +145,7 @@ static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t fla
 	return err;
 }
 
-/* What was done before something failed is told with the failure. */
+/* Reports what was done before a failure, too. */
 static int ban_or_not(struct lx_session *s, const struct lx_args *a, uint16_t flags)
 {
 	json_t *list = json_array(), *map;
@@ -156,7 +156,7 @@ static int ban_or_not(struct lx_session *s, const struct lx_args *a, uint16_t fl
 		if (err)
 			json_object_set_new(map, "error", lx_lnetx_error(err, s->text));
 		lx_lnetx_print_map(map);
-		s->text[0] = '\0'; /* told already */
+		s->text[0] = '\0'; /* reported already */
 	}
 	json_decref(list);
 	return err;
@@ -176,13 +176,13 @@ static int prefix_words(struct lx_session *s, const struct lx_args *a, uint16_t 
 			enum lx_guard_action action)
 {
 	int err = a->n_rest ? 0
-			    : lx_session_fail(s, -EINVAL, "which? Give prefixes, as 10.1.0.0/16");
+			    : lx_session_fail(s, -EINVAL, "give one or more prefixes (10.1.0.0/16)");
 
 	for (int i = 0; !err && i < a->n_rest; i++) {
 		struct lx_control_prefix req = { .action = action };
 
 		if (strlen(a->rest[i]) >= sizeof(req.prefix))
-			return lx_session_fail(s, -EINVAL, "\"%s\" is no prefix", a->rest[i]);
+			return lx_session_fail(s, -EINVAL, "\"%s\" is not a prefix", a->rest[i]);
 		strcpy(req.prefix, a->rest[i]); /* fits: just checked */
 		err = lx_session_request(s, LX_CONTROL_PREFIXES, flags, &lx_control_prefix_schema,
 					 &req, NULL, NULL);
@@ -221,7 +221,7 @@ static int parse_mode(struct lx_session *s, const char *text, int64_t *ret_mode)
 			       text);
 }
 
-/* The acceptor checks the same again: one tunable for both. */
+/* The acceptor makes the same check: one tunable for both. */
 static int set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_guard req;
@@ -233,7 +233,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 		err = parse_mode(s, a->v[LX_ARG_MODE], &req.mode);
 	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST] &&
 	    !a->v[LX_ARG_MODE])
-		err = lx_session_fail(s, -EINVAL, "set what? See \"lnetx guard help\"");
+		err = lx_session_fail(s, -EINVAL, "nothing to set; see \"lnetx guard help\"");
 	if (!err && a->v[LX_ARG_ACCEPT])
 		err = lx_request_tunable_set(s, "tcp", "accept", a->v[LX_ARG_ACCEPT]);
 	if (!err && (a->v[LX_ARG_RATE] || a->v[LX_ARG_BURST] || a->v[LX_ARG_MODE]))
@@ -251,14 +251,14 @@ static const struct lx_keyword set_keywords[] = {
 };
 
 const struct lx_command lx_guard_commands[] = {
-	{ "show", show, NULL, NULL, "rules, bans, and packets by what became of them" },
+	{ "show", show, NULL, NULL, "rules, bans, and packets passed and dropped" },
 	{ "ban", ban, NULL, "NIDS...", "drop all packets of peers, close their connections" },
-	{ "unban", unban, NULL, "NIDS...", "take bans back" },
-	{ "allow", allow, NULL, "PREFIX...", "these may connect, at any rate" },
-	{ "deny", deny, NULL, "PREFIX...", "these may not; the longest prefix decides" },
-	{ "forget", forget, NULL, "PREFIX...", "prefixes that were allowed or denied" },
+	{ "unban", unban, NULL, "NIDS...", "lift bans" },
+	{ "allow", allow, NULL, "PREFIX...", "let these connect, at any rate" },
+	{ "deny", deny, NULL, "PREFIX...", "refuse these; the longest prefix decides" },
+	{ "forget", forget, NULL, "PREFIX...", "remove prefixes" },
 	{ "set", set, set_keywords, NULL,
-	  "whose connections are taken, how many a second of each source (rate 0: all), and\n"
-	  "\twhere the guard stands" },
+	  "which source ports may connect, how often per second and source (rate 0: no\n"
+	  "\tlimit), and how the guard is attached" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

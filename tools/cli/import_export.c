@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Export and import; see the header. An import is taken apart here and done piece by
- * piece, as if each had been typed: settings first, since NIs start with them, then
- * NIs, routing, peers, and routes last: what they made a gateway cannot be configured.
+ * Export and import; see the header. An import is split into commands, as if
+ * each had been typed: settings first, because NIs start with them, then
+ * NIs, routing, peers, and routes last, because a gateway can no longer be configured as a peer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static const char *text_of(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-/* The time-out that NIs of a net take if they are given none. */
+/* The default timeout of a net's NIs. */
 static int64_t timeout_of(const json_t *tunables, const char *net)
 {
 	const char *type;
@@ -50,7 +50,7 @@ static int64_t timeout_of(const json_t *tunables, const char *net)
 	return LX_UNSET;
 }
 
-/* What follows from other settings is not to be configured again. */
+/* Removes values that follow from other settings. */
 static void drop_derived(json_t *nets, const json_t *tunables)
 {
 	json_t *net, *ni, *settings;
@@ -67,7 +67,7 @@ static void drop_derived(json_t *nets, const json_t *tunables)
 	}
 }
 
-/* Whether section "global" or "buffers" tells it. */
+/* True if section "global" or "buffers" has it. */
 static bool is_told(const char *module, const char *name, bool has_buffers)
 {
 	if (strcmp(module, "lnet"))
@@ -79,7 +79,7 @@ static bool is_told(const char *module, const char *name, bool has_buffers)
 	return has_buffers && strstr(name, "_router_buffers");
 }
 
-/* Settings that the reference has as parameters of modules: those that were changed. */
+/* Adds changed settings that are module parameters in the reference. */
 static void add_tunables(json_t *sections, const json_t *tunables)
 {
 	bool has_buffers = json_object_get(sections, "buffers");
@@ -166,7 +166,7 @@ int lx_tools_export(struct lx_session *s, bool backup, json_t **ret_sections)
 	return err;
 }
 
-/* Lists of objects and mappings of settings have the reference's layouts, each its own. */
+/* Each section has the reference's layout for it. */
 void lx_tools_import_print(FILE *out, const json_t *sections)
 {
 	const char *key;
@@ -194,7 +194,7 @@ struct import {
 	int first; /* error */
 };
 
-/* Reports a failure; the outcome is that of the first. */
+/* Reports a failure; the first one determines the result. */
 static void outcome(struct import *im, int err, const char *object)
 {
 	if (!err)
@@ -204,7 +204,7 @@ static void outcome(struct import *im, int err, const char *object)
 	im->report(im->s, im->mode, object, im->arg);
 }
 
-/* Whether a peer is there already with just the NIDs that are wanted. */
+/* True if the peer exists with exactly the wanted NIDs. */
 static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 {
 	char text[LX_NID_TEXT];
@@ -229,7 +229,7 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 	return same;
 }
 
-/* An export lists also peers that need not be configured, such as gateways. */
+/* An export also lists peers that need not be configured, such as gateways. */
 static int add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
 {
 	int err = lx_request_add_peer(s, peer);
@@ -241,7 +241,7 @@ static int add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
 	return peer_is_so(s, peer) ? 0 : lx_session_fail(s, err, "%s", text);
 }
 
-/* Twice, as a value may be right only together with one that comes later. */
+/* Twice, because a value may be valid only together with a later one. */
 static void set_tunables(struct import *im, const struct lx_conf *conf)
 {
 	const struct lx_conf_tunable *t;
@@ -304,7 +304,7 @@ static void reset_tunables(struct import *im, const struct lx_conf *conf)
 		json_decref(list);
 }
 
-/* Routes first: a gateway in use stays. Then what they were made of. */
+/* Routes first: a gateway in use cannot be removed. */
 static void del_conf(struct import *im, const struct lx_conf *conf)
 {
 	struct lx_session *s = im->s;
@@ -315,7 +315,7 @@ static void del_conf(struct import *im, const struct lx_conf *conf)
 		struct lx_conf_peer peer = conf->peer[i];
 
 		if (peer.primary_listed)
-			peer.n_nids = 0; /* with its primary NID goes the peer */
+			peer.n_nids = 0; /* removing the primary NID removes the peer */
 		outcome(im, lx_request_del_peer(s, &peer, false), lx_control_peers.yaml);
 	}
 	if (conf->routing != LX_UNSET)

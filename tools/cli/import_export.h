@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Whole configurations: out of a daemon into a file, and back. */
+/* Whole configurations: from a daemon to a file, and back. */
 #ifndef LX_TOOLS_IMPORT_EXPORT_H
 #define LX_TOOLS_IMPORT_EXPORT_H
 
@@ -8,9 +8,9 @@
 #include "requests.h"
 
 /**
- * lx_tools_export - all there is, section by section
- * @backup: only what has to be configured again
- * @ret_sections: "net", "route", ...; the caller's
+ * lx_tools_export - export the state, section by section
+ * @backup: only what an import needs
+ * @ret_sections: "net", "route", ...; owned by the caller
  */
 int lx_tools_export(struct lx_session *s, bool backup, json_t **ret_sections);
 
@@ -24,17 +24,17 @@ enum lx_tools_import_mode {
 	LX_TOOLS_IMPORT_EXEC,
 };
 
-/* Told of each failure; the session has number and text. */
+/* Called for each failure; the session has its errno and text. */
 typedef void (*lx_report_fn)(struct lx_session *s, enum lx_tools_import_mode mode,
 			     const char *object, void *arg);
 
-/* How the results of probes and shows are wanted. */
+/* Prints the results of probes and shows. */
 typedef void (*lx_output_fn)(const char *key, json_t *value, void *arg);
 
 /**
- * lx_tools_import - do what a YAML file says
+ * lx_tools_import - apply a YAML file
  * @path: the file; NULL: standard input
- * What fails is reported, the rest is still tried. Returns 0 or the first error.
+ * Reports failures and continues. Returns 0 or the first error.
  */
 int lx_tools_import(struct lx_session *s, const char *path, enum lx_tools_import_mode mode,
 		    lx_report_fn report, lx_output_fn output, void *arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The program when it is called lnetctl: finds the verb in the tables of lnetctl_cmds.c, reads
- * its options, does it, and tells errors in the reference's form. Without a command it
+ * The program when called as lnetctl: finds the verb in the tables of lnetctl_cmds.c, parses
+ * its options, runs it, and reports errors in the reference's form. Without a command it
  * reads commands from its input.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 /* ---- errors ------------------------------------------------------------------------ */
 
-/* Prints an error record; returns what the program has to exit with. */
+/* Prints an error record; returns the exit status. */
 static int tell_error(const struct lx_session *s, const struct lx_lnetctl_cmd *verb)
 {
 	int error = verb->map_error ? verb->map_error(s->error) : s->error;
@@ -58,7 +58,7 @@ static void group_help(FILE *out, const struct lx_group *g)
 
 static void all_help(FILE *out)
 {
-	fputs("usage: lnetctl COMMAND ...; \"lnetctl help COMMAND\" tells more\n\n", out);
+	fputs("usage: lnetctl COMMAND ...; see \"lnetctl help COMMAND\"\n\n", out);
 	for (const struct lx_group *g = lx_groups; g->name; g++)
 		fprintf(out, "%-16s %s\n", g->name, g->help);
 }
@@ -82,7 +82,7 @@ struct getopt_tables {
 	char shorts[OPTIONS_MAX * 3 + 4];
 };
 
-/* Values of getopt_long(): 256 and more are places in the verb's table. */
+/* Values of getopt_long(): from 256 on, indexes into the verb's table. */
 static void make_tables(const struct lx_option *options, struct getopt_tables *t)
 {
 	char *p = t->shorts;
@@ -119,7 +119,7 @@ static const struct lx_option *option_of(const struct lx_option *options, int op
 	return NULL;
 }
 
-/* "-v" alone is level 1; a word after it that is a number belongs to it. */
+/* "-v" alone is level 1; a number after it is its value. */
 static const char *level_value(int argc, char **argv)
 {
 	if (optarg)
@@ -130,15 +130,15 @@ static const char *level_value(int argc, char **argv)
 	return "1";
 }
 
-/* Returns 0, 1: help was asked for, or -EINVAL with the complaint printed. */
+/* Returns 0, 1: help was requested, or -EINVAL with the error printed. */
 static int parse_options(int argc, char **argv, const struct lx_lnetctl_cmd *v, struct lx_args *a)
 {
 	struct getopt_tables t;
 	int opt;
 
 	make_tables(v->option, &t);
-	argv[0] = "lnetctl"; /* begins complaints */
-	optind = 0; /* begin anew */
+	argv[0] = "lnetctl"; /* for error messages */
+	optind = 0; /* restart */
 	while (v->option && (opt = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
 		const struct lx_option *o = option_of(v->option, opt);
 
@@ -150,7 +150,7 @@ static int parse_options(int argc, char **argv, const struct lx_lnetctl_cmd *v, 
 			      : o->kind == LX_OPTION_LEVEL ? level_value(argc, argv)
 							   : "1";
 	}
-	/* Without options every word is taken as it is: "set response_tracking -1". */
+	/* Verbs without options take every word literally: "set response_tracking -1". */
 	a->rest = v->option ? argv + optind : argv + 1;
 	a->n_rest = v->option ? argc - optind : argc - 1;
 	if (!v->option && a->n_rest && !strcmp(a->rest[0], "-h"))
@@ -169,13 +169,13 @@ static int refuse_later(const struct lx_group *g, const struct lx_lnetctl_cmd *v
 {
 	char text[300];
 
-	snprintf(text, sizeof(text), "\"%s%s%s\" is not there in lnetx %s: %s", g->name,
+	snprintf(text, sizeof(text), "\"%s%s%s\" is not supported by lnetx %s: %s", g->name,
 		 g->is_verb ? "" : " ", g->is_verb ? "" : v->name, LX_VERSION, v->later);
 	lx_record_print(v->op, v->object, -EOPNOTSUPP, text);
 	return -EOPNOTSUPP & 0xff;
 }
 
-/* "help" alone, or "--help" anywhere; "-h" is left to the options, which may have one. */
+/* "help" alone, or "--help" anywhere; "-h" may be an option of the verb. */
 static bool wants_help(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "help"))
@@ -212,7 +212,7 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 	return err ? tell_error(s, v) : 0;
 }
 
-/* The entry that is called so, or the only one that begins so. NULL: complained about. */
+/* The entry of that name, or the only one with that prefix. NULL: error printed. */
 static const void *find_name(const void *table, size_t size, const char *name)
 {
 	size_t n;
@@ -228,7 +228,7 @@ static const void *find_name(const void *table, size_t size, const char *name)
 		return NULL;
 	}
 	meant = lx_words_meant(table, size, name);
-	fprintf(stderr, "lnetctl: '%s' is no command%s%s%s; see 'lnetctl --list-commands'\n", name,
+	fprintf(stderr, "lnetctl: no command '%s'%s%s%s; see 'lnetctl --list-commands'\n", name,
 		meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 	return NULL;
 }
@@ -291,7 +291,7 @@ static int run_words(struct lx_session *s, int argc, char **argv)
 
 /* ---- commands from the input -------------------------------------------------------- */
 
-/* Cuts a line into words, in place; quotes keep spaces. Returns their number. */
+/* Splits a line into words, in place; quotes protect spaces. Returns their number. */
 static int split(char *line, char **words, int max)
 {
 	char *p = line, *to;
@@ -344,7 +344,7 @@ static int interactive(struct lx_session *s)
 	return status;
 }
 
-/* Not the reference's, which knows one node a machine. Taken out, wherever it stands. */
+/* Removes "--instance", wherever it is. The reference lacks it: it has one node per machine. */
 static const char *take_instance(int *argc, char **argv)
 {
 	const char *instance = NULL;

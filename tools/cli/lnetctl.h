@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The grammar of the reference's tool: "lnetctl GROUP VERB --option value". Tables of
- * verbs and options (lnetctl_cmds.c) and what goes by them (lnetctl.c): parsing, help,
+ * verbs and options (lnetctl_cmds.c), and their users (lnetctl.c): parsing, help,
  * completion, error records.
  */
 #ifndef LX_TOOLS_LNETCTL_H
@@ -12,7 +12,7 @@
 enum lx_option_kind {
 	LX_OPTION_FLAG,
 	LX_OPTION_VALUE,
-	LX_OPTION_LEVEL, /* a number may follow, also as a word of its own */
+	LX_OPTION_LEVEL, /* a number may follow, even as a separate word */
 };
 
 struct lx_option {
@@ -23,7 +23,7 @@ struct lx_option {
 	const char *help; /* NULL: another spelling, not shown */
 };
 
-/* How an error is told, as scripts expect it: what stream, layout and exit status. */
+/* How to report an error, as scripts expect it: stream, layout and exit status. */
 enum lx_error_style {
 	LX_ERROR_RECORD, /* "---", wide, stderr; status 234 */
 	LX_ERROR_OLD, /* four columns, stderr; status: the errno */
@@ -38,7 +38,7 @@ struct lx_lnetctl_cmd {
 	const char *op, *object; /* of the error record: "add", "net" */
 	int (*map_error)(int err); /* to the errno that the reference has; or NULL */
 	unsigned int max_rest; /* words without option that may follow */
-	const char *later; /* it is not there yet: why, and what to do */
+	const char *later; /* not supported yet: why, and what to do */
 };
 
 struct lx_group {
@@ -50,10 +50,10 @@ struct lx_group {
 
 extern const struct lx_group lx_groups[]; /* ended by name NULL */
 
-/* Completes the tables by what follows from others ("set"); call it first. */
+/* Fills in the tables derived from others ("set"); call it first. */
 void lx_lnetctl_cmds_init(void);
 
-/* A verb whose errors were told already returns this plus its exit status. */
+/* A verb that has reported its errors returns this plus its exit status. */
 #define LX_TOLD 1000
 
 int lx_lnetctl_main(int argc, char **argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The commands of lnetctl: their names, options and errors as the reference has them
- * (control.md 1), and what of them is special to its way of showing things.
+ * The commands of lnetctl, with the reference's names, options and errors
+ * (control.md 1) and its output.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -29,7 +29,7 @@ static unsigned int level_of(const struct lx_args *a)
 	return level < LX_LEVEL_MAX ? level : LX_LEVEL_MAX;
 }
 
-/* Prints "key: value" and takes the value; nothing if it is empty. */
+/* Prints "key: value" unless empty; takes the reference to value. */
 static void print(const char *key, json_t *value, const struct lx_layout *layout)
 {
 	json_t *map = json_pack("{so}", key, value);
@@ -123,7 +123,7 @@ static int show_global(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
-/* One CPU partition is all there is here. */
+/* There is only one CPU partition here. */
 static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list = json_array();
@@ -139,7 +139,7 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 				list, json_pack("{ss, si}", "nid", lx_nid_str(&nids[j]), "cpt", 0));
 	}
 	if (!err && !a->n_rest)
-		err = lx_session_fail(s, -EINVAL, "of which NID?");
+		err = lx_session_fail(s, -EINVAL, "give a NID");
 	if (err)
 		json_decref(list);
 	else
@@ -147,7 +147,7 @@ static int cpt_of_nid(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
-/* What o2iblnd listens on, as RDMA CM names it: port space and port. */
+/* What o2iblnd listens on, in RDMA CM's form: port space and port. */
 static int service_id(struct lx_session *s, const struct lx_args *a)
 {
 	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" } };
@@ -180,7 +180,7 @@ struct probes {
 	json_t *failed;
 };
 
-/* To the reference's ping no answer is an I/O error, however it came about. */
+/* The reference's ping reports every missing answer as an I/O error. */
 static void note_failure(struct probes *p, const struct lx_session *s, const struct lx_nid *nid)
 {
 	bool silent = !p->discover && s->error == -ETIMEDOUT;
@@ -193,7 +193,7 @@ static void note_failure(struct probes *p, const struct lx_session *s, const str
 						   "descr", silent ? text : s->text));
 }
 
-/* -ECONNREFUSED and the like concern the daemon, not the one NID. */
+/* -ECONNREFUSED and the like concern the daemon, not the NID. */
 static bool is_ours(const struct lx_session *s)
 {
 	return s->fd < 0;
@@ -266,7 +266,7 @@ static int set_failed(const char *key, int error, const char *text)
 	return TOLD(error & 0xff);
 }
 
-/* The tool of the reference has one errno for what the kernel module did not take. */
+/* The reference's tool has one errno for everything the kernel module refuses. */
 static int set_global(struct lx_session *s, const char *key, int64_t value)
 {
 	int err = lx_request_global_set(s, key, value);
@@ -382,7 +382,7 @@ static int net_del_errno(int err)
 	return err == -ENOENT ? -EINVAL : err;
 }
 
-/* Of kfilnd only. */
+/* Refuses options of kfilnd. */
 static int net_add(struct lx_session *s, const struct lx_args *a)
 {
 	if (a->v[LX_ARG_KFI])
@@ -395,7 +395,7 @@ static int net_add(struct lx_session *s, const struct lx_args *a)
 static int route_del(struct lx_session *s, const struct lx_args *a)
 {
 	if (!a->v[LX_ARG_GATEWAY])
-		return lx_session_fail(s, -EINVAL, "which route? Give --net and --gateway");
+		return lx_session_fail(s, -EINVAL, "give --net and --gateway");
 	return lx_request_route_del(s, a);
 }
 
@@ -423,7 +423,7 @@ static const struct lx_option configure_options[] = {
 static const struct lx_lnetctl_cmd lnet_cmds[] = {
 	{ "configure", lx_request_up, "start LNet in the running lnetxd", configure_options, RECORD,
 	  "configure", "lnet", NULL, 0, NULL },
-	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself goes on", NULL, RECORD,
+	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself keeps running", NULL, RECORD,
 	  "configure", "lnet", NULL, 0, NULL },
 	NO_CMD
 };
@@ -432,7 +432,7 @@ static const struct lx_option net_add_options[] = {
 	{ "net", 'n', VALUE, LX_ARG_NET, "the net (tcp, tcp1)" },
 	{ "if", 'i', VALUE, LX_ARG_IF, "its interface, or several (eth0,eth1)" },
 	{ "dev", 0, VALUE, LX_ARG_IF, NULL },
-	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NID that the NI shall have" },
+	{ "nid", 0, VALUE, LX_ARG_NID, "instead: the NID of the new NI" },
 	{ "peer-timeout", 't', VALUE, LX_ARG_PEER_TIMEOUT,
 	  "seconds until a silent peer is asked for a sign of life" },
 	{ "peer-credits", 'c', VALUE, LX_ARG_PEER_CREDITS, "messages sent to one peer at a time" },
@@ -538,9 +538,9 @@ static const struct lx_lnetctl_cmd routing_cmds[] = {
 static const struct lx_option peer_options[] = {
 	{ "prim_nid", 'k', VALUE, LX_ARG_PRIMARY, "primary NID of the peer" },
 	{ "nid", 'n', VALUE, LX_ARG_NID, "its other NIDs (10.0.0.[2-4]@tcp,...)" },
-	{ "non_mr", 'm', FLAG, LX_ARG_NON_MR, "the peer knows no Multi-Rail" },
+	{ "non_mr", 'm', FLAG, LX_ARG_NON_MR, "the peer does not support Multi-Rail" },
 	{ "lock_prim", 'l', FLAG, LX_ARG_LOCK_PRIMARY, "the primary NID stays what it is" },
-	{ "force", 'f', FLAG, LX_ARG_FORCE, "remove also what is locked or in use" },
+	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if it is locked or in use" },
 	{ "ip2nets", 0, VALUE, LX_ARG_IP2NETS, "the same as --nid" },
 	NO_OPTION
 };
@@ -590,14 +590,14 @@ static const struct lx_lnetctl_cmd global_cmds[] = {
 static const struct lx_option import_options[] = {
 	{ "add", 'a', FLAG, LX_ARG_ADD, "add what the file says (default)" },
 	{ "del", 'd', FLAG, LX_ARG_DEL, "remove it" },
-	{ "show", 's', FLAG, LX_ARG_SHOW, "show the sections that the file has" },
-	{ "exec", 'e', FLAG, LX_ARG_EXEC, "do the file's \"ping\" and \"discover\"" },
-	{ "old-api", 'o', FLAG, LX_ARG_OLD_API, "accepted: there is one way only" },
+	{ "show", 's', FLAG, LX_ARG_SHOW, "show the sections of the file" },
+	{ "exec", 'e', FLAG, LX_ARG_EXEC, "run the file's \"ping\" and \"discover\"" },
+	{ "old-api", 'o', FLAG, LX_ARG_OLD_API, "accepted and ignored" },
 	NO_OPTION
 };
 
 static const struct lx_lnetctl_cmd import_cmd[] = {
-	{ "import", import, "do what a YAML file says, or the standard input", import_options,
+	{ "import", import, "apply YAML from a file or standard input", import_options,
 	  RECORD, "import", "file", NULL, 1, NULL },
 	NO_CMD
 };
@@ -608,7 +608,7 @@ static const struct lx_option export_options[] = {
 };
 
 static const struct lx_lnetctl_cmd export_cmd[] = {
-	{ "export", export, "write the state as YAML, to a file or the standard output",
+	{ "export", export, "write the state as YAML, to a file or standard output",
 	  export_options, RECORD, "show", "export", NULL, 1, NULL },
 	NO_CMD
 };
@@ -626,7 +626,7 @@ static const struct lx_lnetctl_cmd ping_cmd[] = {
 };
 
 static const struct lx_option discover_options[] = {
-	{ "force", 'f', FLAG, LX_ARG_FORCE, "also if it was done already" },
+	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if it was done already" },
 	NO_OPTION
 };
 
@@ -686,7 +686,7 @@ static const struct lx_lnetctl_cmd service_id_cmd[] = {
 static const struct lx_lnetctl_cmd mrrouting_cmd[] = {
 	{ "setup-mrrouting", NULL, "Linux routing rules for several interfaces", NULL, RECORD,
 	  "add", "mrrouting", NULL, 0,
-	  "set up \"ip rule\" and \"ip route\" by hand, one table an interface" },
+	  "set up \"ip rule\" and \"ip route\" yourself, one table per interface" },
 	NO_CMD
 };
 
@@ -713,7 +713,7 @@ const struct lx_group lx_groups[] = {
 	{ "lnet", "start and stop LNet: configure, unconfigure", lnet_cmds, false },
 	{ "net", "nets and NIs: add, del, show, set", net_cmds, false },
 	{ "route", "routes: add, del, show", route_cmds, false },
-	{ "routing", "being a router: show", routing_cmds, false },
+	{ "routing", "forwarding between nets: show", routing_cmds, false },
 	{ "set", "general settings; \"lnetctl set help\" lists them", set_cmds, false },
 	{ "import", "configure from YAML", import_cmd, true },
 	{ "export", "write state or configuration as YAML", export_cmd, true },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnetx: objects, verbs and keywords; any of them may be cut short as long as it stays
+ * lnetx: objects, verbs and keywords, each of which may be abbreviated as long as it stays
  * unambiguous. Shows are tables, JSON or YAML from the same tree.
  */
 #include <errno.h>
@@ -53,7 +53,7 @@ json_t *lx_lnetx_error(int error, const char *reason)
 	return json_pack("{si, ss}", "errno", error, "reason", reason);
 }
 
-/* What could not be understood: the user's affair. */
+/* Reports a usage error. */
 __attribute__((format(printf, 1, 2))) static int complain(const char *fmt, ...)
 {
 	char text[600];
@@ -92,7 +92,7 @@ int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, si
 	if (!row)
 		return -ENOMEM;
 	if (format.json)
-		lx_print_json(stdout, row, false); /* a line each, for programs that read along */
+		lx_print_json(stdout, row, false); /* one line each, for programs that follow */
 	else if (format.yaml)
 		lx_lnetx_print(object->yaml, json_incref(row));
 	else
@@ -121,12 +121,12 @@ static void help(FILE *out)
 	      out);
 	for (const struct lx_lnetx_object *o = lx_lnetx_cmds; o->name; o++)
 		fprintf(out, "  %-12s %s\n", o->name, o->help);
-	fputs("\nObjects, verbs and keywords may be cut short; options may stand anywhere.\n\n",
+	fputs("\nObjects, verbs and keywords may be abbreviated; options may stand anywhere.\n\n",
 	      out);
 	fputs(options_text, out);
 }
 
-/* A command that is called as its object has no verb. */
+/* A command named like its object has no verb. */
 static bool is_verbless(const struct lx_lnetx_object *o)
 {
 	return !strcmp(o->name, o->command->name);
@@ -152,7 +152,7 @@ static void object_help(FILE *out, const struct lx_lnetx_object *o)
 		command_help(out, o, c);
 }
 
-/* For the shell's completion: words that may come next, a line for each command. */
+/* For the shell's completion: the words that may come next, one line per command. */
 static void list_words(void)
 {
 	for (const struct lx_lnetx_object *o = lx_lnetx_cmds; o->name; o++) {
@@ -167,12 +167,12 @@ static void list_words(void)
 
 /* ---- the command line ------------------------------------------------------------- */
 
-/* What is left of it. Options may stand between words, but not in place of a value. */
+/* The rest of the line. Options may stand between words, but not in place of a value. */
 struct line {
-	char **word; /* ended by NULL */
+	char **word; /* terminated by NULL */
 	const char *instance;
 	bool help, version;
-	const char *bad; /* an option that needs a value, and has none */
+	const char *bad; /* an option without its value */
 };
 
 static const struct {
@@ -191,7 +191,7 @@ static void take_flag(struct line *l, char letter)
 	l->version |= letter == 'V';
 }
 
-/* @value: what stands behind it in the same word, or NULL: the next word is it. */
+/* @value: the rest of the same word; NULL: the value is the next word. */
 static void take_instance(struct line *l, const char *value)
 {
 	if (!value && l->word[1])
@@ -226,7 +226,7 @@ static bool take_long(struct line *l, const char *name)
 	return true;
 }
 
-/* "-jp", "-nNAME", "-n NAME"; "-1" is none. */
+/* "-jp", "-nNAME", "-n NAME"; but not "-1". */
 static bool take_short(struct line *l, const char *letters)
 {
 	size_t flags = strspn(letters, "jypshV");
@@ -252,7 +252,7 @@ static bool take_option(struct line *l)
 	return true;
 }
 
-/* The next one that is no option; NULL: there is none. */
+/* The next word that is not an option; NULL: there is none. */
 static char *next_word(struct line *l)
 {
 	while (*l->word && take_option(l))
@@ -260,7 +260,7 @@ static char *next_word(struct line *l)
 	return *l->word ? *l->word++ : NULL;
 }
 
-/* The entry that is called so, or the only one that begins so. */
+/* The entry of that name, or the only one with that prefix. */
 static const void *find_name(const void *table, size_t size, const char *word, bool *ret_ambiguous)
 {
 	size_t n;
@@ -270,7 +270,7 @@ static const void *find_name(const void *table, size_t size, const char *word, b
 	return n == 1 ? found : NULL;
 }
 
-/* Complains about a word, with what could stand there. */
+/* Reports an unknown word, with the words expected. */
 static int unknown(const char *what, const char *word, const void *table, size_t size,
 		   bool ambiguous)
 {
@@ -280,12 +280,12 @@ static int unknown(const char *what, const char *word, const void *table, size_t
 	lx_words_list(table, size, ambiguous ? word : "", " ", list, sizeof(list));
 	if (ambiguous)
 		return complain("\"%s\" is ambiguous:%s", word, list);
-	return complain("\"%s\" is no %s here; %s%s%sone of:%s", word, what,
+	return complain("unknown %s \"%s\"; %s%s%sone of:%s", what, word,
 			meant ? "did you mean \"" : "", meant ? meant : "", meant ? "\"? " : "",
 			list);
 }
 
-/* Of a keyword what it is for is shown, too. */
+/* For keywords, shows their values, too. */
 static int unknown_keyword(const char *word, const struct lx_lnetx_object *o,
 			   const struct lx_command *c, bool ambiguous)
 {
@@ -299,8 +299,8 @@ static int unknown_keyword(const char *word, const struct lx_lnetx_object *o,
 }
 
 /*
- * Keywords with their values; other words are the rest, where a command takes some.
- * Returns 0, an exit status, or -1: help is asked for.
+ * Parses keywords with their values; other words are the rest, if the command takes any.
+ * Returns 0, an exit status, or -1: help was requested.
  */
 static int parse_words(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c,
 		       struct lx_args *a)
@@ -313,7 +313,7 @@ static int parse_words(struct line *l, const struct lx_lnetx_object *o, const st
 		bool ambiguous;
 		const struct lx_keyword *k = find_name(c->keyword, sizeof(*k), word, &ambiguous);
 
-		/* NIDs and files are not taken for keywords cut short. */
+		/* Do not take NIDs and files for abbreviated keywords. */
 		if (k && c->rest && strcmp(k->name, word))
 			k = NULL;
 		if (lx_words_is_help(word) && (!c->rest || (!a->n_rest && !*l->word)))
@@ -331,7 +331,7 @@ static int parse_words(struct line *l, const struct lx_lnetx_object *o, const st
 	return l->help ? -1 : 0;
 }
 
-/* What could not be understood is the user's affair, what was refused the daemon's. */
+/* Exit status: a usage error, or refused by the daemon. */
 static int failed(const struct lx_session *s)
 {
 	if (*s->text && lx_lnetx_as_tree())
@@ -367,7 +367,7 @@ static int run_command(struct line *l, const struct lx_lnetx_object *o, const st
 	if (c->fn(&s, &a))
 		status = failed(&s);
 	lx_session_fini(&s);
-	/* With -j there is a document in any case. */
+	/* With -j always print a document. */
 	if (format.json && !printed && !status)
 		lx_lnetx_print_map(json_object());
 	if (fflush(stdout) || ferror(stdout))
@@ -447,7 +447,7 @@ int lx_lnetx_main(int argc, char **argv)
 	if (word)
 		return run_object(&l, word);
 	if (lx_lnetx_as_tree())
-		return complain("what? Give an object; see \"lnetx help\"");
+		return complain("an object is expected; see \"lnetx help\"");
 	help(stderr);
 	return LX_EXIT_USAGE;
 }

@@ -12,20 +12,20 @@
 #include "requests.h"
 
 /* Exit status. */
-#define LX_EXIT_REFUSED 1 /* the daemon said no, or is not there */
-#define LX_EXIT_USAGE 2 /* the command is not understood */
+#define LX_EXIT_REFUSED 1 /* the daemon refused, or is not running */
+#define LX_EXIT_USAGE 2 /* the command was not understood */
 
 struct lx_keyword {
 	const char *name;
 	enum lx_arg_id id;
-	const char *value; /* how it is called in help; NULL: it has none */
+	const char *value; /* its name in help; NULL: none */
 };
 
 struct lx_command {
 	const char *name;
 	lx_request_fn fn;
 	const struct lx_keyword *keyword; /* ended by name NULL; or NULL */
-	const char *rest; /* what stands without a keyword, for help; NULL: nothing */
+	const char *rest; /* words without a keyword, for help; NULL: none */
 	const char *help;
 };
 
@@ -48,30 +48,30 @@ extern const struct lx_lnetx_object lx_lnetx_cmds[];
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
 	lx_lane_commands[], lx_trace_commands[];
 
-/* How shows are wanted. */
+/* Output format of shows. */
 struct lx_format {
 	bool json, yaml, pretty, more;
 };
 
 const struct lx_format *lx_lnetx_format(void);
-/* Whether a show is to be JSON or YAML; else it is a table, or lines. */
+/* True for JSON or YAML; false for a table, or lines. */
 bool lx_lnetx_as_tree(void);
 
-/* Prints a mapping as JSON or YAML, as wanted, and takes it. */
+/* Prints a mapping as JSON or YAML; takes the reference. */
 void lx_lnetx_print_map(json_t *map);
-/* The same for one of a single key. */
+/* The same for a mapping with a single key. */
 void lx_lnetx_print(const char *key, json_t *value);
-/* What "error" is in such a mapping. */
+/* The value of "error" in such a mapping. */
 json_t *lx_lnetx_error(int error, const char *reason);
 
-/* "2026-11-21 09:15:05.123456", of the row's time_us; and how many were lost before it. */
+/* "2026-11-21 09:15:05.123456", the row's time_us; and how many rows were lost before it. */
 void lx_lnetx_print_time(const json_t *row, const char *what);
 
-/* Prints a row of what is told as it happens: JSON and YAML, or by @print. */
+/* Prints a row of a monitor or trace: as JSON or YAML, or by @print. */
 int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
 		   void (*print)(const json_t *row));
 
-/* Shows all rows of an object, in the way that is wanted. */
+/* Shows all rows of an object in the chosen format. */
 int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
 		      const struct lx_control_object *object);
 

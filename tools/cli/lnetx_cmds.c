@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The objects of lnetx and their verbs, by tables. What takes more than a few lines has
- * a file of its own (guard.c, bpf.c, fastpath.c).
+ * Tables of lnetx's objects and verbs. Larger ones have files of their own (guard.c,
+ * bpf.c, fastpath.c).
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -78,7 +78,7 @@ static int show_tunables(struct lx_session *s, const struct lx_args *a)
 	return show(s, &named, LX_CONTROL_TUNABLES, &lx_control_tunables);
 }
 
-/* A line a counter; those that are 0 only when asked for more. */
+/* One line per counter; those that are 0 only with -s. */
 static void print_counters(const json_t *map, const char *prefix)
 {
 	const json_t *value;
@@ -196,10 +196,10 @@ static int disconnect(struct lx_session *s, const struct lx_args *a)
 struct probes {
 	bool discover, force;
 	json_t *list;
-	int first; /* error of a probe, told already */
+	int first; /* error of a probe, reported already */
 };
 
-/* An entry for what was asked: the answer with its time, or why there is none. */
+/* Adds an entry for a NID: the answer with its time, or the error. */
 static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, void *arg)
 {
 	struct probes *p = arg;
@@ -212,7 +212,7 @@ static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, v
 	err = lx_request_probe(s, ping, p->discover, p->force, p->list);
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	if (err && s->fd < 0)
-		return err; /* the daemon is the matter, not this NID */
+		return err; /* an error of the daemon, not of this NID */
 	us = (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
 	if (err && lx_lnetx_as_tree())
 		json_array_append_new(p->list, json_pack("{ss, so}", "nid", lx_nid_str(&ping->nid),
@@ -229,7 +229,7 @@ static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, v
 	return 0;
 }
 
-/* All answers; and the first error once more, where every command has it. */
+/* Prints all answers, and the first error where every command has it. */
 static void print_probes(const char *key, json_t *list)
 {
 	json_t *map = json_pack("{sO}", key, list), *entry, *error = NULL;
@@ -253,7 +253,7 @@ static int probe(struct lx_session *s, const struct lx_args *a, bool discover)
 
 	if (!err && p.first) {
 		err = p.first;
-		s->text[0] = '\0'; /* told already */
+		s->text[0] = '\0'; /* reported already */
 	}
 	if (lx_lnetx_as_tree() && !*s->text && json_array_size(p.list))
 		print_probes(discover ? "discover" : "ping", p.list);
@@ -286,7 +286,7 @@ static void print_event(const json_t *row)
 {
 	lx_lnetx_print_time(row, "changes");
 	printf("%-12s", text_of(row, "change"));
-	/* Of an NI the net is in its NID. */
+	/* An NI's NID includes its net. */
 	if (!strncmp(text_of(row, "change"), "route", strlen("route")))
 		printf(" %s via", text_of(row, "net"));
 	else if (!json_object_get(row, "nid"))
@@ -308,7 +308,7 @@ static int monitor(struct lx_session *s, const struct lx_args *a)
 
 /* ---- import, export --------------------------------------------------------------- */
 
-/* What an import has to show, and what went wrong; told at its end if not as text. */
+/* Results and errors of an import; JSON and YAML are printed at its end. */
 struct imported {
 	json_t *map, *errors;
 };
@@ -354,7 +354,7 @@ static int import(struct lx_session *s, const struct lx_args *a)
 		lx_lnetx_print_map(json_incref(im.map));
 	json_decref(im.map);
 	json_decref(im.errors);
-	s->text[0] = '\0'; /* told already */
+	s->text[0] = '\0'; /* reported already */
 	return err;
 }
 
@@ -413,7 +413,7 @@ static const struct lx_command net_commands[] = {
 	{ "add", lx_request_nets_add, net_add, NULL,
 	  "an NI, by net and interface or by NID; or NIs by rules" },
 	{ "del", lx_request_net_del, net_del, NULL, "NIs of a net, or one" },
-	{ "set", lx_request_net_set, net_set, NULL, "a setting of NIs that are up" },
+	{ "set", lx_request_net_set, net_set, NULL, "a setting of running NIs" },
 	NO_COMMAND
 };
 
@@ -444,7 +444,7 @@ static const struct lx_command routing_commands[] = {
 	{ "show", show_routing, NULL, NULL, "whether messages are forwarded, and router buffers" },
 	{ "on", routing_on, NULL, NULL, "forward messages between nets" },
 	{ "off", routing_off, NULL, NULL, "stop forwarding" },
-	{ "set", lx_request_buffers, routing_set, NULL, "numbers of router buffers" },
+	{ "set", lx_request_buffers, routing_set, NULL, "the number of router buffers" },
 	NO_COMMAND
 };
 
@@ -477,7 +477,7 @@ static const struct lx_command disconnect_commands[] = {
 
 static const struct lx_command stats_commands[] = {
 	{ "show", show_stats, NULL, NULL, "counters that are not 0; all with -s" },
-	{ "reset", lx_request_stats_reset, NULL, NULL, "counters to 0" },
+	{ "reset", lx_request_stats_reset, NULL, NULL, "set the counters to 0" },
 	NO_COMMAND
 };
 
@@ -501,7 +501,7 @@ static const struct lx_command discover_commands[] = {
 };
 
 static const struct lx_command monitor_commands[] = {
-	{ "monitor", monitor, NULL, NULL, "changes as they happen; with -j an object a line" },
+	{ "monitor", monitor, NULL, NULL, "changes as they happen; with -j one object per line" },
 	NO_COMMAND
 };
 
@@ -509,7 +509,7 @@ static const struct lx_keyword import_keywords[] = {
 	{ "del", LX_ARG_DEL, NULL }, { "exec", LX_ARG_EXEC, NULL }, END
 };
 static const struct lx_command import_commands[] = {
-	{ "import", import, import_keywords, "[FILE]", "configure what a YAML file says" },
+	{ "import", import, import_keywords, "[FILE]", "apply a YAML file" },
 	NO_COMMAND
 };
 static const struct lx_command export_commands[] = {
@@ -524,15 +524,15 @@ static const struct lx_keyword up_keywords[] = {
 static const struct lx_command daemon_commands[] = {
 	{ "show", show_daemon, NULL, NULL, "the running lnetxd" },
 	{ "up", lx_request_up, up_keywords, NULL, "start LNet; \"all\": as its file says" },
-	{ "down", lx_request_down, NULL, NULL, "stop LNet; lnetxd goes on" },
-	{ "reload", lx_request_reload, NULL, NULL, "read the file again, change what differs" },
+	{ "down", lx_request_down, NULL, NULL, "stop LNet; lnetxd keeps running" },
+	{ "reload", lx_request_reload, NULL, NULL, "read the file again, apply the differences" },
 	NO_COMMAND
 };
 
 const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "net", net_commands, "nets and NIs" },
 	{ "route", route_commands, "routes to other nets" },
-	{ "routing", routing_commands, "being a router" },
+	{ "routing", routing_commands, "forwarding between nets" },
 	{ "peer", peer_commands, "other nodes" },
 	{ "conn", conn_commands, "connections" },
 	{ "stats", stats_commands, "counters of the node" },
@@ -543,7 +543,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "import", import_commands, "configure from YAML" },
 	{ "export", export_commands, "the configuration as YAML" },
 	{ "disconnect", disconnect_commands, "close connections" },
-	{ "guard", lx_guard_commands, "who may connect, and who is cut off" },
+	{ "guard", lx_guard_commands, "who may connect, and who is banned" },
 	{ "bpf", lx_bpf_commands, "programs in the kernel" },
 	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
 	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* One program: lnetx, or lnetctl, or lnet_legacy2yaml when it is called so. */
+/* One program under three names: lnetx, lnetctl, lnet_legacy2yaml. */
 #include <string.h>
 
 #include "legacy2yaml.h"

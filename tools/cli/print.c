@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Trees on paper; see the header. Called by both grammars; owns nothing. */
+/* Prints trees; see the header. Called by both grammars; owns nothing. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void lx_print_quoted(FILE *out, const char *text, char quote)
 	fputc(quote, out);
 }
 
-/* Whether YAML would read a plain text as something else. */
+/* True if YAML would read an unquoted text as something else. */
 static bool needs_quotes(const char *text)
 {
 	size_t len = strlen(text);
@@ -40,7 +40,7 @@ static bool needs_quotes(const char *text)
 	       strpbrk(text, "\n\t");
 }
 
-/* A NID such as "::1@tcp" or a value "-1" begins like markup, but is none. */
+/* A NID such as "::1@tcp" or a value "-1" starts like markup, but is not. */
 static bool is_plain(const char *text)
 {
 	if ((text[0] == '-' || text[0] == ':') && text[1] && text[1] != ' ')
@@ -81,7 +81,7 @@ static void yaml_list(FILE *out, const json_t *list, const struct lx_layout *l, 
 	}
 }
 
-/* @first_line: the cursor is where the first key has to be. */
+/* @first_line: the cursor is where the first key goes. */
 static void yaml_map(FILE *out, const json_t *map, const struct lx_layout *l, unsigned int column,
 		     bool first_line)
 {
@@ -157,9 +157,9 @@ struct table {
 	unsigned int n;
 	const char *title[COLUMNS_MAX];
 	bool number[COLUMNS_MAX];
-	bool hidden[COLUMNS_MAX]; /* until a value is in it */
+	bool hidden[COLUMNS_MAX]; /* until it has a value */
 	size_t width[COLUMNS_MAX];
-	char **cell; /* n a row */
+	char **cell; /* n per row */
 	size_t n_rows;
 };
 
@@ -169,7 +169,7 @@ static void out_of_memory(void)
 	exit(1);
 }
 
-/* "order 3, unframed 1": what a mapping counts. */
+/* "order 3, unframed 1": the counters of a mapping. */
 static char *counters_text(const json_t *map)
 {
 	const json_t *value;
@@ -282,7 +282,7 @@ static void add_rows(struct table *t, const struct lx_control_object *object, co
 	}
 }
 
-/* Numbers to the right; nothing behind the last column. */
+/* Right-aligns numbers; no padding after the last column. */
 static void print_line(const struct table *t, char *const *cell)
 {
 	int gap = 0;

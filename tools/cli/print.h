@@ -10,8 +10,8 @@
 #include <internal/control.h>
 
 /*
- * How far in things are. The reference prints nets, routes and peers WIDE, the rest
- * of what it shows FOUR, and answers to probes NARROW.
+ * Indentation. The reference prints nets, routes and peers WIDE, other
+ * objects FOUR, and answers to probes NARROW.
  *
  *	WIDE                     FOUR                  NARROW
  *	net:                     routing:              ping:
@@ -27,17 +27,17 @@ struct lx_layout {
 
 extern const struct lx_layout lx_layout_wide, lx_layout_four, lx_layout_narrow;
 
-/* A mapping, as a YAML document without marks. */
+/* A mapping, as a YAML document without markers. */
 void lx_print_yaml(FILE *out, const json_t *map, const struct lx_layout *layout);
 
 /* The same as JSON: keys in snake case ("local NI(s)" is local_ni). @pretty: with line breaks. */
 void lx_print_json(FILE *out, const json_t *value, bool pretty);
 
-/* The list of an object as a table, a line a row; @wide: with all columns. */
+/* The list of an object as a table, one line per row; @wide: all columns. */
 void lx_print_table(FILE *out, const json_t *list, const struct lx_control_object *object,
 		    bool wide);
 
-/* A text with what YAML needs before quotes (@quote: ' or "). */
+/* A text with quotes escaped for YAML (@quote: ' or "). */
 void lx_print_quoted(FILE *out, const char *text, char quote);
 
 #endif

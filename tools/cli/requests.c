@@ -43,7 +43,7 @@ void lx_request_init_ni(struct lx_conf_ni *ni)
 	ni->nid = lx_nid_any;
 }
 
-/* The settings of the transport go by name. */
+/* Settings of the transport are sent by name. */
 static void to_request(const struct lx_conf_ni *ni, struct lx_control_net *ret_req)
 {
 	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
@@ -78,7 +78,7 @@ int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	return lx_session_request(s, LX_CONTROL_NETS, 0, &lx_control_net_schema, &req, NULL, NULL);
 }
 
-/* A setting that only some transports have, by name and range. */
+/* Parses a setting that only some transports have. */
 static int lnd_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 		       const char *name, struct lx_conf_ni *ni)
 {
@@ -135,7 +135,7 @@ int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct
 	return err;
 }
 
-/* The next name of "eth0,eth1[0,1]": true if there is one. Brackets hold CPU partitions. */
+/* The next name of "eth0,eth1[0,1]"; false: none. Brackets contain CPU partitions. */
 static bool next_ifname(const char **list, char *name, size_t size, bool *ret_bad)
 {
 	const char *p = *list;
@@ -190,7 +190,7 @@ static int each_nid(struct lx_session *s, const char *list, struct lx_conf_ni *n
 	return err;
 }
 
-/* The net that settings are for may be named by a NID only. */
+/* The net may be given by a NID only. */
 static int net_of(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
 {
 	int err = lx_arg_net(s, a, LX_ARG_NET, &ni->net);
@@ -202,7 +202,7 @@ static int net_of(struct lx_session *s, const struct lx_args *a, struct lx_conf_
 		return lx_session_fail(s, -EINVAL, "give a net or a NID, not both");
 	at = strrchr(a->v[LX_ARG_NID], '@');
 	if (!at || lx_net_parse(at + 1, &ni->net) < 0)
-		return lx_session_fail(s, -EINVAL, "nid \"%s\": no NID (10.0.0.1@tcp, ...)",
+		return lx_session_fail(s, -EINVAL, "nid \"%s\": not a NID (10.0.0.1@tcp, ...)",
 				       a->v[LX_ARG_NID]);
 	return 0;
 }
@@ -237,7 +237,7 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 	if (a->v[LX_ARG_NID])
 		return each_nid(s, a->v[LX_ARG_NID], &ni, lx_request_del_ni);
 	if (ni.net == LX_NET_U32_ANY)
-		return lx_session_fail(s, -EINVAL, "which net? Give a net, or the NID of an NI");
+		return lx_session_fail(s, -EINVAL, "give a net, or the NID of an NI");
 	if (a->v[LX_ARG_IF])
 		return each_interface(s, a->v[LX_ARG_IF], &ni, lx_request_del_ni);
 	return lx_request_del_ni(s, &ni);
@@ -269,11 +269,11 @@ int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
 	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
-		err = lx_session_fail(s, -EINVAL, "which NIs? Give a net, a NID, or \"all\"");
+		err = lx_session_fail(s, -EINVAL, "give a net, a NID, or \"all\"");
 	if (!err && !a->v[LX_ARG_HEALTH] && !a->v[LX_ARG_CONNS_PER_PEER] &&
 	    !a->v[LX_ARG_LND_TIMEOUT] && !a->v[LX_ARG_TOS] && !a->v[LX_ARG_FASTPATH])
 		err = lx_session_fail(s, -EINVAL,
-				      "set what? Give conns_per_peer, timeout, tos or fastpath");
+				      "give conns_per_peer, timeout, tos or fastpath");
 	if (!err)
 		err = set_one(s, a, LX_ARG_HEALTH, "health", 1000, &req);
 	if (!err)
@@ -403,7 +403,7 @@ static int parse_peer(struct lx_session *s, const struct lx_args *a, struct lx_c
 	*peer = (struct lx_conf_peer){ .multi_rail = !a->v[LX_ARG_NON_MR],
 				       .lock_primary = a->v[LX_ARG_LOCK_PRIMARY] };
 	if (!a->v[LX_ARG_PRIMARY])
-		return lx_session_fail(s, -EINVAL, "which peer? Its primary NID is needed");
+		return lx_session_fail(s, -EINVAL, "give the primary NID of the peer");
 	err = lx_arg_nid(s, a, LX_ARG_PRIMARY, "primary nid", &peer->primary);
 	if (!err && a->v[LX_ARG_NID] && a->v[LX_ARG_IP2NETS])
 		err = lx_session_fail(s, -EINVAL, "give NIDs once: as nid or as ip2nets");
@@ -414,7 +414,7 @@ static int parse_peer(struct lx_session *s, const struct lx_args *a, struct lx_c
 	return err;
 }
 
-/* The primary NID is a peer's by itself; naming it again adds nothing. */
+/* A peer always has its primary NID; listing it again adds nothing. */
 static void drop_primary(struct lx_conf_peer *peer)
 {
 	size_t kept = 0;
@@ -450,7 +450,7 @@ int lx_request_peer_del(struct lx_session *s, const struct lx_args *a)
 	named = peer.n_nids;
 	drop_primary(&peer);
 	if (peer.n_nids < named)
-		peer.n_nids = 0; /* with its primary NID goes the peer */
+		peer.n_nids = 0; /* removing the primary NID removes the peer */
 	return lx_request_del_peer(s, &peer, a->v[LX_ARG_FORCE]);
 }
 
@@ -498,7 +498,7 @@ int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
-		err = lx_session_fail(s, -EINVAL, "from whom? Give a NID, or \"all\"");
+		err = lx_session_fail(s, -EINVAL, "give a NID, or \"all\"");
 	return err ? err
 		   : lx_session_request(s, LX_CONTROL_CONNS, 0, &lx_control_disconnect_schema, &req,
 					NULL, NULL);
@@ -633,7 +633,7 @@ int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_requ
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
 	if (!err && !a->n_rest)
-		err = lx_session_fail(s, -EINVAL, "whom? Give one or more NIDs");
+		err = lx_session_fail(s, -EINVAL, "give one or more NIDs");
 	if (!err)
 		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
 	for (int i = 0; !err && i < a->n_rest; i++) {
@@ -652,7 +652,7 @@ int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_requ
 /* ---- global settings
  * --------------------------------------------------------------------------------- */
 
-/* A tunable's value from a list of them; 0 if it is not there. */
+/* A tunable's value from the list; 0 if it is missing. */
 static int64_t tunable_value(const json_t *list, const char *name)
 {
 	const json_t *row;
@@ -711,7 +711,7 @@ int lx_request_global_set(struct lx_session *s, const char *key, int64_t value)
 /* ---- routing
  * -------------------------------------------------------------------------------------------- */
 
-/* The pools are what has counts of its own. */
+/* Pools are the entries with counts of their own. */
 static json_t *buffer_totals(const json_t *info)
 {
 	json_t *totals = json_object(), *pool;

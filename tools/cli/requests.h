@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What commands do, without the way they are written or their outcome is shown. Each
- * returns 0 or a negative errno, and has noted in the session why.
+ * What commands do, independent of grammar and output. Each returns 0 or a negative errno,
+ * with the reason recorded in the session.
  */
 #ifndef LX_TOOLS_REQUESTS_H
 #define LX_TOOLS_REQUESTS_H
@@ -30,12 +30,12 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
 			   const char *value);
 
 /*
- * An NI, or with LX_ARG_IP2NETS those that rules in the grammar of the module parameter make on
- * this machine. -ENOENT: none of them applies.
+ * Adds an NI, or with LX_ARG_IP2NETS those that rules in the module parameter's grammar make on
+ * this machine. -ENOENT: no rule applies.
  */
 int lx_request_nets_add(struct lx_session *s, const struct lx_args *a);
 
-/* The pieces of a configuration; used by the import as well. */
+/* Pieces of a configuration; also used by the import. */
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route);
@@ -45,13 +45,13 @@ int lx_request_add_peer(struct lx_session *s, const struct lx_conf_peer *peer);
 int lx_request_del_peer(struct lx_session *s, const struct lx_conf_peer *peer, bool force);
 
 /**
- * lx_request_show - what there is of an object, limited by net, nid, gateway, ...
- * @ret_list: a JSON array; the caller's
+ * lx_request_show - list an object, filtered by net, nid, gateway, ...
+ * @ret_list: a JSON array; owned by the caller
  */
 int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
 		    const struct lx_args *a, unsigned int level, json_t **ret_list);
 
-/* The same when nothing limits it. */
+/* The same without filter. */
 int lx_request_show_all(struct lx_session *s, uint8_t command,
 			const struct lx_control_object *object, unsigned int level,
 			json_t **ret_list);
@@ -59,31 +59,31 @@ int lx_request_show_all(struct lx_session *s, uint8_t command,
 /* The counters of the node as one mapping. */
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map);
 
-/* One probe; the answer is added to @list, the form of "ping:". */
+/* One probe; adds the answer to @list, in the form of "ping:". */
 int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, bool discover,
 		     bool force, json_t *list);
 
 /*
- * Calls @probe for each NID that the command names, with its source and timeout; the first
- * error it returns, or one of the command's own, is the last of them.
+ * Calls @probe for each NID of the command, with its source and timeout, until it returns
+ * an error.
  */
 typedef int (*lx_request_probe_fn)(struct lx_session *s, const struct lx_control_ping *ping, void *arg);
 int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_request_probe_fn probe,
 			  void *arg);
 
-/* A mapping as "global:" has it. */
+/* The mapping shown as "global:". */
 int lx_request_globals(struct lx_session *s, json_t **ret_map);
 
-/* Sets one of them. -ENOENT: no such key or not to be set. */
+/* Sets one of them. -ENOENT: no such key, or it cannot be set. */
 int lx_request_global_set(struct lx_session *s, const char *key, int64_t value);
 
-/* {"routing": [...], "buffers": {...}} as the reference shows it; empty if never a router. */
+/* {"routing": [...], "buffers": {...}} as the reference shows it; empty if it never routed. */
 int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map);
 
-/* What a command says of an NI's settings, whose net is known: into @ni. */
+/* Parses a command's settings of an NI into @ni, whose net is known. */
 int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
 
-/* Fills an NI all of whose settings are the defaults. */
+/* Initializes an NI with default settings. */
 void lx_request_init_ni(struct lx_conf_ni *ni);
 
 #endif

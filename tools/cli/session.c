@@ -45,7 +45,7 @@ int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
 	return error;
 }
 
-/* The inode in "net-4026531840", the name that a namespace gives; else 0. */
+/* The inode number in "net-4026531840", a namespace's default name; else 0. */
 static unsigned long netns_of(const char *instance)
 {
 	unsigned long inode;
@@ -54,7 +54,7 @@ static unsigned long netns_of(const char *instance)
 	return sscanf(instance, "net-%lu%n", &inode, &end) == 1 && !instance[end] ? inode : 0;
 }
 
-/* The connected socket, or -errno. @path gets where it was looked for. */
+/* Returns the connected socket or -errno. @path: set to the socket's path. */
 static int connect_to(const char *instance, char *path, size_t size)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -89,7 +89,7 @@ static bool describe_running(const char *instance, char *buf, size_t size)
 	return true;
 }
 
-/* The instances that do run, as far as there is room. */
+/* Lists running instances, as many as fit. */
 static void list_running(const char *path, char *buf, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -158,7 +158,7 @@ static int lost(struct lx_session *s, int err)
 {
 	lx_session_fini(s);
 	return lx_session_fail(s, err ? err : -ECONNRESET, "lost the connection to lnetxd: %s",
-			       err ? strerror(-err) : "it closed it");
+			       err ? strerror(-err) : "lnetxd closed it");
 }
 
 static int send_request(struct lx_session *s, uint8_t command, uint16_t flags,
@@ -175,7 +175,7 @@ static int send_request(struct lx_session *s, uint8_t command, uint16_t flags,
 	hdr->version = LX_CONTROL_VERSION;
 	if (schema && lx_schema_put(nlh, sizeof(s->buf), schema, obj, LX_LEVEL_OWN) < 0)
 		return lx_session_fail(s, -EMSGSIZE, "the request is too long");
-	/* Who was turned away finds the reason in what there is to be read. */
+	/* If lnetxd has rejected us, the reason is waiting to be read. */
 	if (send(s->fd, s->buf, nlh->nlmsg_len, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return lost(s, -errno);
 	return 0;
@@ -233,7 +233,7 @@ static int take_message(struct lx_session *s, const struct nlmsghdr *nlh, lx_row
 	attrs = lx_schema_attrs(nlh, sizeof(*hdr), &len);
 	err = fn ? fn(attrs, len, arg) : 0;
 	if (err) {
-		lx_session_fini(s); /* the rest of the answer is of no use */
+		lx_session_fini(s); /* discard the rest of the answer */
 		return s->error ? err : lx_session_fail(s, err, "%s", strerror(-err));
 	}
 	return 1;
@@ -241,7 +241,7 @@ static int take_message(struct lx_session *s, const struct nlmsghdr *nlh, lx_row
 
 static int receive_answer(struct lx_session *s, lx_row_fn fn, void *arg)
 {
-	bool reset = false; /* told once, before what was sent ahead of it */
+	bool reset = false; /* reported once, before data sent ahead of it */
 	int more = 1;
 
 	while (more == 1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A connection to lnetxd: requests out, answers in (internal/control.h). What went wrong
- * last is kept as number and text, to be told in whichever way the command has.
+ * A connection to lnetxd: requests out, answers in (internal/control.h). Keeps the
+ * last error as errno and text, for the command to report.
  */
 #ifndef LX_TOOLS_SESSION_H
 #define LX_TOOLS_SESSION_H
@@ -12,12 +12,12 @@
 #include <internal/control.h>
 
 struct lx_session {
-	const char *instance; /* as the user said, or NULL */
+	const char *instance; /* as the user gave it; may be NULL */
 	int fd; /* -1: not yet connected */
 	uint32_t seq;
 	int error; /* of the last request, negative; 0 */
-	int64_t count; /* how many it was done to; LX_UNSET: it did not say */
-	char text[512]; /* why, and what to do */
+	int64_t count; /* number of objects affected; LX_UNSET: unknown */
+	char text[512]; /* the reason, and what to do */
 	_Alignas(8) char buf[LX_CONTROL_PACKET];
 };
 
@@ -28,16 +28,16 @@ void lx_session_init(struct lx_session *s, const char *instance);
 void lx_session_fini(struct lx_session *s);
 
 /**
- * lx_session_request - ask for something and wait for the answer
+ * lx_session_request - send a request and wait for the answer
  * @flags: NLM_F_*
- * @schema: of @obj; NULL: nothing to say but the command
- * @fn: for the rows of a show; or NULL
- * Connects if need be. Returns 0 or a negative errno, with s->text saying why.
+ * @schema: of @obj; NULL: a command without arguments
+ * @fn: for the rows of a show; may be NULL
+ * Connects if need be. Returns 0 or a negative errno, with the reason in s->text.
  */
 int lx_session_request(struct lx_session *s, uint8_t command, uint16_t flags,
 		       const struct lx_schema *schema, const void *obj, lx_row_fn fn, void *arg);
 
-/* Notes an error of the tool's own. Returns @error. */
+/* Records an error of the tool itself. Returns @error. */
 int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Messages into trees, by schema; see the header. Called for each row received. */
+/* Converts messages to trees, by schema; see the header. Called for each row received. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static json_t *iface(const struct nlattr *a)
 	return name ? json_pack("{so}", "0", name) : NULL;
 }
 
-/* A list of {1: name, 2: value} is a mapping to people. */
+/* Users see a list of {1: name, 2: value} as a mapping. */
 static json_t *named(const struct nlattr *list)
 {
 	json_t *map = json_object();
@@ -94,7 +94,7 @@ static json_t *field_value(const struct lx_field *f, const struct nlattr *a, uns
 	return NULL;
 }
 
-/* A fixed text is not sent; whether it is wanted is known here. */
+/* A fixed text is not sent, so its level is checked here. */
 static bool fixed_wanted(const struct lx_field *f, unsigned int level)
 {
 	return level == LX_LEVEL_BACKUP ? f->backup : f->level <= level;
@@ -121,7 +121,7 @@ json_t *lx_tree_fields(const struct lx_schema *schema, const void *attrs, size_t
 	return map;
 }
 
-/* Rows of a group follow each other, so it is the last one or a new one. */
+/* Rows of a group are adjacent, so it is the last group or a new one. */
 static json_t *find_group(json_t *list, const struct lx_control_object *object, json_t *group)
 {
 	const char *key = object->group->field[0].key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a daemon answered as a tree of JSON values, from which all forms of output are
+ * A daemon's answer as a tree of JSON values, from which all output formats are
  * printed. Keys and their order are the schema's.
  */
 #ifndef LX_TOOLS_TREE_H
@@ -17,8 +17,8 @@ json_t *lx_tree_fields(const struct lx_schema *schema, const void *attrs, size_t
 		       unsigned int level);
 
 /*
- * Adds a row of an object to the list of what there is: to its group, which is made
- * if it is new, or to the list itself. -ENOMEM, -EPROTO: the row has no group.
+ * Adds a row of an object to the list: to its group, creating it if it is new, or to the
+ * list itself. -ENOMEM, -EPROTO: the row has no group.
  */
 int lx_tree_add(json_t *list, const struct lx_control_object *object, const void *attrs, size_t len,
 		unsigned int level);

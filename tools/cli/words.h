@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Words of a command line, in the tables of both grammars. The first member of a table's
- * entries is their name; the last entry has none. A table may be NULL: it is empty.
+ * Looks up words of a command line in the tables of both grammars. The first member of an
+ * entry is its name; the last entry has none. A NULL table is empty.
  */
 #ifndef LX_TOOLS_WORDS_H
 #define LX_TOOLS_WORDS_H
@@ -13,16 +13,16 @@
 bool lx_words_is_help(const char *word);
 
 /*
- * The entry that is called so, or else the last one that begins so.
- * @ret_n: how many could be meant
+ * The entry of that name, or else the last one with that prefix.
+ * @ret_n: number of candidates
  */
 const void *lx_words_find(const void *table, size_t size, const char *word, size_t *ret_n);
 
-/* Lists the names that begin with @start ("": all), a separator before each. */
+/* Lists the names that start with @start ("": all), each preceded by a separator. */
 void lx_words_list(const void *table, size_t size, const char *start, const char *separator,
 		   char *buf, size_t buf_size);
 
-/* The name that may have been meant by an unknown word; NULL: none is near enough. */
+/* The name that an unknown word may have meant; NULL: none is close enough. */
 const char *lx_words_meant(const void *table, size_t size, const char *word);
 
 #endif
