@@ -80,7 +80,7 @@ checks() {
 	grep '5:28: eth0 is on net tcp twice; first in line 4' "$DIR/told"
 	grep '6:16: .*CPT.*4000.*processors' "$DIR/told"
 	grep '16:19: .*2000000 is not in' "$DIR/told"
-	grep '17:35: lnet: transaction_timeout has to be greater than retry_count' "$DIR/told"
+	grep '17:35: lnet: transaction_timeout must be greater than retry_count' "$DIR/told"
 	grep '19:12: tcp: no tunable "acept"; did you mean accept?' "$DIR/told"
 	grep '19:24: tcp: min_reconnectms is greater than max_reconnectms' "$DIR/told"
 	grep '20:30: .*portal_rotor.*twice' "$DIR/told"

@@ -54,7 +54,7 @@ all_types() {
 	run -255 pings a 10.77.0.1@tcp5
 	[[ $output == *"10.77.0.1@tcp5: No route to host: no route to tcp5 is configured"* ]]
 	run -1 lx a ping 10.1.0.99@tcp timeout 5
-	[[ $output == *"No route to host: it is a neighbour of ours, with no hop between: no conn"* ]]
+	[[ $output == *"No route to host: it is a direct neighbour: no conn"* ]]
 	pings a 10.1.0.2@tcp
 }
 

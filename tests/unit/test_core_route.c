@@ -410,21 +410,22 @@ static void no_route_to_host_has_four_meanings(void **state)
 	/* A neighbour that is not there. */
 	lx_sim_dead(sim, "10.0.0.77@tcp1", true);
 	assert_int_equal(ping("10.0.0.77@tcp1"), -EHOSTUNREACH);
-	assert_string_equal(why("10.0.0.77@tcp1", NULL), "it is a neighbour of ours, with no hop "
-			    "between: no connection to it: No route to host");
+	assert_string_equal(why("10.0.0.77@tcp1", NULL),
+			    "it is a direct neighbour: no connection to it: No route to host");
 	/* A source from which nothing leads there. */
 	assert_string_equal(why("10.1.0.1@tcp2", "10.5.0.1@tcp5"),
-			    "no route to tcp2 leads over tcp5, the net of the source");
+			    "no route to tcp2 has a gateway on tcp5, the net of the source");
 	assert_string_equal(why("10.1.0.1@tcp2", "10.5.0.9@tcp5"),
-			    "the source, 10.5.0.9@tcp5, is none of our NIDs");
+			    "the source, 10.5.0.9@tcp5, is not one of our NIDs");
 	/* Routes whose gateways are gone, each with what it was. */
 	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), " or "));
-	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), ", which is up: look beyond it"));
+	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), ", which is up: check beyond it"));
 	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
 	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
 	lx_sim_run(sim, 5 * SEC);
-	assert_string_equal(why("10.1.0.1@tcp2", NULL), "the way is by 10.0.0.12@tcp1, which is "
-			    "up: look beyond it, and at the way back");
+	assert_string_equal(why("10.1.0.1@tcp2", NULL),
+			    "the route is via 10.0.0.12@tcp1, which is up: "
+			    "check beyond it, and the route back");
 	lx_sim_dead(sim, "10.0.0.12@tcp1", true);
 	lx_sim_dead(sim, "10.1.0.12@tcp2", true);
 	lx_sim_run(sim, 5 * SEC);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who uses this node as a router, and telling them when that begins and ends. Called by
- * monitor.c each second, and by parse.c with what neighbours send.
+ * Tracks who uses this node as a router, and notifies them when routing begins and ends.
+ * Called by monitor.c each second, and by parse.c with neighbours' messages.
  *
- * A user is a neighbour that has fetched our ping information or sent us a message for
- * others within the time in which every gateway is checked once. It has been told when it
- * has acknowledged a push or fetched the information since that changed.
+ * A user is a neighbour that fetched our ping information or sent us a message for
+ * others within the period in which every gateway is checked once. It has been told once
+ * it has acknowledged a push, or fetched the information, after the change.
  *
  *	              known to do discovery ─▶ pushed to at once (discover.c)
  *	to be told ──┤
  *	              others, remembered ones ─▶ queue here ─▶ ping, then push ─▶ told
- *	                                           ▲ some a second  │ no answer
+ *	                                           ▲ PER_ROUND/s    │ no answer
  *	                                           └── RETRY_NS ◀───┴─▶ given up
  *
- * Without discovery a neighbour ignores pushes: it learns when it checks its gateways.
+ * A neighbour without discovery ignores pushes; it finds out when it checks its gateways.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,12 +23,12 @@
 #include "core.h"
 #include "count.h"
 
-#define PER_ROUND 200     /* pings, so a second */
+#define PER_ROUND 200     /* pings per second */
 #define TRIES 3
 #define RETRY_NS (5 * LX_NSEC)
 #define QUEUE_MAX 8192
 #define SENDING_NS (2 * LX_NSEC)
-#define ANSWER_NS (10 * LX_NSEC) /* who has said nothing for so long is not there */
+#define ANSWER_NS (10 * LX_NSEC) /* without an answer for so long, the node is not there */
 
 /* A neighbour to be told. Owner: core->announcements. */
 struct announcement {
@@ -36,7 +36,7 @@ struct announcement {
 	struct lx_nid nid;
 	unsigned int tries;
 	uint64_t next_ns;
-	bool made; /* the peer was not known before */
+	bool made; /* the peer was created for this */
 };
 
 /* ---- who uses us --------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users
 	uint64_t now = lx_core_now(core);
 	struct lx_peer *peer;
 
-	lx_count_refresh(core); /* what the fast path has carried */
+	lx_count_refresh(core); /* the fast path's traffic */
 	lx_list_for_each(peer, &core->peers, link) {
 		bool sending = peer->routed_ns && now - peer->routed_ns < SENDING_NS;
 
@@ -123,7 +123,7 @@ void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users
 	*ret_users = users;
 }
 
-/* The NID on a net of ours by which a peer is a neighbour, or NULL. */
+/* A peer's NID on a local net, or NULL: it is not a neighbour. */
 static const struct lx_nid *neighbour_nid(const struct lx_peer *peer)
 {
 	struct lx_peer_net *net;
@@ -166,11 +166,11 @@ int lx_announce_describe(struct lx_core *core, struct lx_neighbour_info **ret_li
 	return 0;
 }
 
-/* ---- telling -------------------------------------------------------------------------- */
+/* ---- announcing ------------------------------------------------------------------------ */
 
 void lx_announce_begin(struct lx_core *core)
 {
-	/* The number that the information gets when it is next made anew. */
+	/* The sequence number of the next rebuild of the information. */
 	core->announced_seqno = core->target.seqno + 1;
 	lx_change_own_info(core);
 }
@@ -199,7 +199,7 @@ static void announcement_free(struct lx_core *core, struct announcement *a)
 	free(a);
 }
 
-/* A peer made for this, that has never answered, would only be in the way. */
+/* Deletes a peer that was created for this and never answered. */
 static void give_up(struct lx_core *core, struct announcement *a)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &a->nid);
@@ -209,7 +209,7 @@ static void give_up(struct lx_core *core, struct announcement *a)
 	announcement_free(core, a);
 }
 
-/* Returns true if a ping was asked for. */
+/* Returns true if it requested a ping. */
 static bool tell(struct lx_core *core, struct announcement *a)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &a->nid);
@@ -233,7 +233,7 @@ static bool tell(struct lx_core *core, struct announcement *a)
 	return true;
 }
 
-/* Users that a push has not reached: what they are is found out by a ping. */
+/* Queues users that no push has reached: a ping will tell whether they do discovery. */
 static void add_untold(struct lx_core *core)
 {
 	uint64_t now = lx_core_now(core);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Telling neighbours that this node routes now, or will not any more (lnet.md 10.3).
+ * Notifies neighbours that this node starts or stops routing (lnet.md 10.3).
  */
 #ifndef LX_CORE_ANNOUNCE_H
 #define LX_CORE_ANNOUNCE_H
@@ -17,26 +17,26 @@ void lx_announce_asked(struct lx_core *core, struct lx_peer_ni *from);
 /* Two peers were found to be one. */
 void lx_announce_absorb(struct lx_peer *to, struct lx_peer *from);
 
-/* What we tell about routing changes: from now on nobody has been told. */
+/* Our routing state changes: from now on nobody has been told. */
 void lx_announce_begin(struct lx_core *core);
 
 /**
- * lx_announce_add - tell a neighbour, known or not, once routing is on: ping and push
- * A NID that is not on a local net is ignored. Returns 0, -ENOBUFS too many, -ENOMEM.
+ * lx_announce_add - once routing is on, notify a neighbour, known or not, by ping and push
+ * Ignores NIDs that are not on a local net. Returns 0, -ENOBUFS too many, -ENOMEM.
  */
 int lx_announce_add(struct lx_core *core, const struct lx_nid *nid);
 
-/* One round: tells the next few of those that are to be told. */
+/* One round: notifies the next few neighbours in the queue. */
 void lx_announce_work(struct lx_core *core);
 
-/* Nobody is to be told any more. */
+/* Drops the queue. */
 void lx_announce_stop(struct lx_core *core);
 
-/* Those who use this node as a router and keep it from being switched off. */
+/* Users of this router that delay the end of routing. */
 struct lx_announce_users {
 	unsigned int untold;  /* do not know yet that routing ends */
-	unsigned int sending; /* have sent a message for others a moment ago */
-	struct lx_nid nid;    /* of one of them: who is untold before who sends */
+	unsigned int sending; /* sent a message for others a moment ago */
+	struct lx_nid nid;    /* one of them, preferably an untold one */
 };
 
 void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See the header. Called by whatever changes; calls the owner of the core and transports. */
+/* See the header. Called where something changes; calls the core's owner and transports. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,14 +17,14 @@ void lx_change_policy(struct lx_core *core, const struct lx_nid *nid, uint32_t i
 	}
 }
 
-/* What may make another next hop the right one, and of which messages. */
+/* Reports to transports changes that may change next hops, and of which messages. */
 static void note_policy(struct lx_core *core, const struct lx_change *change)
 {
 	switch (change->type) {
 	case LX_CHANGE_PEER_ADD:
 	case LX_CHANGE_PEER_UP:
 	case LX_CHANGE_PEER_CHANGED: /* lx_peer_policy_changed() */
-	case LX_CHANGE_PEER_DEL: /* its NIDs leave it one by one (peer.c) */
+	case LX_CHANGE_PEER_DEL: /* its NIDs are detached one by one (peer.c) */
 	case LX_CHANGE_CONN_UP:
 	case LX_CHANGE_CONN_DOWN:
 		break;

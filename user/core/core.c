@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One core: made, driven and taken apart. Called by its owner (user/node, tests).
+ * One core: creation, driving, teardown. Called by its owner (user/node, tests).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_e
 	if (r < 0)
 		return r;
 	lx_peer_net_up(core, conf->net);
-	/* A net that is local now needs no route, and we are nobody's gateway to ourselves. */
+	/* A local net needs no route, and we cannot be our own gateway. */
 	lx_route_delete(core, conf->net, &lx_nid_any);
 	lx_route_delete_own(core, &ni->ni.nid);
 	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, conf->net, "interface=%s%s",
@@ -108,7 +108,7 @@ void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net, "interface=%s", ni->ni.ifname);
 	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 	lx_parse_drop_waiting(ni);
-	/* Gone for look-ups first: what fails now finds no way over it. */
+	/* Hide it from lookups first: messages that fail now find no path over it. */
 	if (lx_ni_leave_net(ni)) {
 		lx_route_delete_over(core, net);
 		lx_peer_net_down(core, net);
@@ -152,7 +152,7 @@ void lx_core_stop(struct lx_core *core)
 	lx_track_stop(core);
 }
 
-/* It may be half built: nothing here looks anything up, as a table may be missing. */
+/* May be half-built, with tables missing: must not look anything up. */
 void lx_core_free(struct lx_core *core)
 {
 	struct lx_peer *peer;
@@ -238,7 +238,7 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 	return 0;
 }
 
-/* ---- what transports tell ----------------------------------------------------------- */
+/* ---- upcalls of transports ----------------------------------------------------------- */
 
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The LNet core: one node's NIs, peers, routes, MDs and messages, and what happens
- * to a message. Pure logic: no descriptor, no clock, no thread.
+ * The LNet core: one node's NIs, peers, routes, MDs and messages, and the
+ * processing of messages. Pure logic: no descriptor, no clock, no thread.
  *
- * Whoever owns a core (the node, or a test in virtual time) calls it from one thread
- * at a time - it holds the node lock - and provides struct lx_core_ops. The core is
- * driven by four things: the functions here, the transports' upcalls (internal/lnd.h),
- * lx_core_work() soon after kick() asked for it, and lx_core_tick() when time passes.
+ * The owner of a core (the node, or a test in virtual time) calls it from one thread
+ * at a time - holding the node lock - and provides struct lx_core_ops. The core is
+ * driven by the functions here, the transports' upcalls (internal/lnd.h),
+ * lx_core_work() soon after kick() requested it, and lx_core_tick() as time passes.
  */
 #ifndef LX_CORE_CORE_H
 #define LX_CORE_CORE_H
@@ -37,12 +37,12 @@ struct lx_core_ops {
 	uint64_t (*now)(void *arg);
 	uint64_t (*wall)(void *arg);
 	uint64_t (*random)(void *arg);
-	/* lx_core_work() is wanted, soon, but not from within this call. */
+	/* Requests lx_core_work() soon, but not from within this call. */
 	void (*kick)(void *arg);
 	/* Hands an event over to @fn, in the order of the calls, without the lock. */
 	void (*event)(lx_event_fn fn, const struct lx_event *event, void *arg);
 	void (*change)(const struct lx_change *change, void *arg);
-	/* The transport said its last word about an NI (lx_lnd_stopped()). */
+	/* The transport is done with an NI (lx_lnd_stopped()). */
 	void (*ni_stopped)(struct lx_ni *ni, void *arg);
 	/* Storage of router buffers; reset forgets the content. */
 	int (*rbuf_new)(size_t size, unsigned int n, struct lx_rbuf **ret_rbufs);
@@ -56,7 +56,7 @@ struct lx_core {
 	struct lx_core_tunables tun;
 	uint64_t cookie;    /* of this incarnation, in every handle (lnet.md 3.1) */
 	uint64_t object_seq;
-	bool draining; /* no new requests, but what is under way goes on */
+	bool draining; /* no new requests; messages in flight continue */
 	bool stopping;
 
 	/* ni.c */
@@ -68,7 +68,7 @@ struct lx_core {
 	struct lx_list peers;    /* of lx_peer */
 	struct lx_hash peer_nis; /* of lx_peer_ni, by NID */
 	const struct lx_peer_watcher *peer_watchers;
-	struct lx_peer_ni *self; /* 0@lo as a peer: in neither of them */
+	struct lx_peer_ni *self; /* 0@lo as a peer; in neither table */
 	uint32_t peer_seq;       /* the last peer's number */
 
 	/* route.c, pool.c, monitor.c */
@@ -76,15 +76,15 @@ struct lx_core {
 	struct lx_list gateways; /* of lx_peer that have routes */
 	enum lx_routing_state routing;
 	uint64_t routing_since_ns;
-	uint64_t routing_until_ns; /* STOPPING: not longer */
-	uint64_t routing_report_ns; /* STOPPING: of the last report of progress */
+	uint64_t routing_until_ns; /* STOPPING: deadline */
+	uint64_t routing_report_ns; /* STOPPING: time of the last progress report */
 	struct lx_pool pool[LX_POOLS];
 	bool pools_made;
 
 	/* announce.c */
-	struct lx_list announcements; /* neighbours to be told that we route, or will not */
+	struct lx_list announcements; /* neighbours to notify that we route, or will not */
 	unsigned int n_announcements;
-	uint32_t announced_seqno; /* of the information that tells it first */
+	uint32_t announced_seqno; /* the first information with this routing state */
 
 	struct lx_loops loops;
 
@@ -95,17 +95,17 @@ struct lx_core {
 	struct lx_portal portal[LX_PORTALS];
 
 	/* msg.c */
-	struct lx_list msgs;     /* every message there is */
-	struct lx_list done;     /* finalized, not yet looked at */
+	struct lx_list msgs;     /* all messages */
+	struct lx_list done;     /* finalized, not yet processed */
 	bool finalizing;
 	struct lx_freelist msg_freelist;
-	struct lx_list trackers; /* responses waited for; track.c */
+	struct lx_list trackers; /* responses due; track.c */
 	struct lx_stats stats;
 	struct lx_ratelimit no_route; /* by net */
 
 	/* ping.c, discover.c, probe.c */
 	struct lx_ping_target target;
-	struct lx_list discover; /* peers whose state wants a look */
+	struct lx_list discover; /* peers queued for lx_discover_work() */
 	struct lx_list probes;
 
 	uint64_t next_second_ns; /* of the monitor */
@@ -123,32 +123,32 @@ static inline void lx_core_kick(struct lx_core *core)
 
 /* ---- life ------------------------------------------------------------------- */
 
-/* A core with nothing but the tables; lx_core_start() gives it 0@lo. -ENOMEM. */
+/* Creates a core with empty tables; lx_core_start() adds 0@lo. -ENOMEM. */
 int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **ret_core);
 int lx_core_start(struct lx_core *core, const struct lx_lnd *lo);
 
-/* True if no message is under way but those of the core itself. */
+/* True if no message is in flight except the core's own. */
 bool lx_core_idle(const struct lx_core *core);
 
 /**
- * lx_core_ni_start - make an NI and bring it up
+ * lx_core_ni_start - create an NI and bring it up
  * @env: given to the transport
  * @ret_ni: may be NULL
- * Returns 0, -EEXIST, -EINVAL a value out of range, -ENOMEM, -ESHUTDOWN, or what startup() says.
+ * Returns 0, -EEXIST, -EINVAL a value out of range, -ENOMEM, -ESHUTDOWN, or an error of startup().
  */
 int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
 		     const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni);
 
 /*
- * Takes an NI out of use: routes over it go, messages that wait for it end, peers
- * behind it are forgotten, the transport shuts down. ops->ni_stopped() tells the end;
- * the NI may be freed then.
+ * Takes an NI down: removes routes over it, ends messages that wait for it, forgets
+ * peers behind it, shuts the transport down. ops->ni_stopped() reports completion;
+ * then the NI may be freed.
  */
 void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni);
 
 /*
- * Refuses new messages and ends those that wait in the core's own queues
- * (-ESHUTDOWN). NIs are then taken down one by one (lx_core_ni_stop()).
+ * Refuses new messages and ends those in the core's own queues (-ESHUTDOWN).
+ * Then take the NIs down one by one (lx_core_ni_stop()).
  */
 void lx_core_stop(struct lx_core *core);
 
@@ -157,18 +157,18 @@ void lx_core_free(struct lx_core *core);
 
 /* ---- driving ---------------------------------------------------------------- */
 
-/* Does what was put off: discovery steps, pushes. Call with nothing else going on. */
+/* Runs deferred work: discovery steps, pushes. Not reentrant with other core functions. */
 void lx_core_work(struct lx_core *core);
 
 /* Time has passed. Call it at lx_core_deadline() or later. */
 void lx_core_tick(struct lx_core *core);
 
-/* When lx_core_tick() is next wanted, in ops->now() time. */
+/* When lx_core_tick() is next due, in ops->now() time. */
 uint64_t lx_core_deadline(const struct lx_core *core);
 
 /* ---- tunables ----------------------------------------------------------------- */
 
-/* Sets one by name and lets it take effect. -ENOENT, -EINVAL, -ERANGE (lnet.md 13.4). */
+/* Sets a tunable by name and applies it. -ENOENT, -EINVAL, -ERANGE (lnet.md 13.4). */
 int lx_core_tunable_set(struct lx_core *core, const char *name, const char *value);
 
 #endif

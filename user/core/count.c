@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Counters (lnet.md 15): of the node, its NIs and its peers' NIs. Called by msg.c and parse.c
- * at each step of a message, by transports for what they carry by themselves.
+ * Counters (lnet.md 15) of the node, its NIs and peer NIs. Called by msg.c and parse.c
+ * at each step of a message, and by transports for offloaded traffic.
  */
 #include <errno.h>
 
@@ -20,7 +20,7 @@ void lx_count_latency(struct lx_latency *latency, uint64_t nsec)
 		latency->min_nsec = nsec;
 	if (nsec > latency->max_nsec)
 		latency->max_nsec = nsec;
-	/* A running mean: exact enough, and it cannot overflow. */
+	/* A running mean: accurate enough, and it cannot overflow. */
 	if (nsec >= latency->avg_nsec)
 		latency->avg_nsec += (nsec - latency->avg_nsec) / n;
 	else
@@ -114,7 +114,7 @@ uint64_t lx_count_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *pni,
 	struct lx_type_counts routed = { 0 };
 	uint64_t n = add_types(&routed, &c->received);
 
-	/* Counted where it comes from: what goes out is the same messages. */
+	/* Counted on arrival only: the same messages go out. */
 	stats->route_count += n;
 	stats->route_length += c->payload;
 	add_offloaded(&ni->traffic, c);
@@ -200,7 +200,7 @@ void lx_count_lost(struct lx_core_msg *msg)
 		lx_count_dropped(ni, msg->txpeer, msg->m.hdr.type);
 }
 
-/* The same of messages that the transport has carried by itself. */
+/* The same for offloaded messages. */
 void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
 		 uint64_t payload)
 {

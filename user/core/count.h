@@ -13,29 +13,29 @@ struct lx_peer_ni;
 
 void lx_count_latency(struct lx_latency *latency, uint64_t nsec);
 
-/* A message thrown away on receipt: @bytes of payload, why. */
+/* A message was dropped on receipt; @bytes: of payload. */
 void lx_count_drop(struct lx_core *core, enum lx_reason reason, size_t bytes);
-/* The same by NI and, if it is known, by peer. */
+/* The same per NI and, if known, per peer. */
 void lx_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t type);
 
 void lx_count_received(struct lx_core_msg *msg);
 void lx_count_sent(struct lx_core_msg *msg);
-/* Whose fault it was, as the transport or the core found (lnet.md 13.2). */
+/* Counts a failure by class, as the transport or the core found (lnet.md 13.2). */
 void lx_count_failed(struct lx_core_msg *msg);
 /*
- * What has come to be forwarded, or was to be the answer to a request, and does not leave is
- * a message that is thrown away. Counted when it ends, whichever way, and so once.
+ * A message to forward, or an answer, that could not be sent counts as dropped. Called
+ * when it is finalized, whatever the reason, and so once.
  */
 void lx_count_lost(struct lx_core_msg *msg);
 
-/* Messages that a transport carries by itself; @pni NULL: not known. Returns how many came. */
+/* Counts offloaded messages; @pni NULL: unknown. Returns the number received. */
 uint64_t lx_count_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *pni,
 			    const struct lx_offloaded *c);
 
-/* Brings the counters up to date with what transports carry by themselves. */
+/* Updates the counters with offloaded traffic. */
 void lx_count_refresh(struct lx_core *core);
 
-/* All counters to 0, but for what counts things that exist now. */
+/* Resets all counters, except those of existing objects. */
 void lx_count_reset(struct lx_core *core);
 
 #endif

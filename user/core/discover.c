@@ -2,8 +2,8 @@
 /*
  * Discovery: learning a peer's NIDs by a ping, telling it ours by a push.
  *
- * Whatever happens to a peer is noted in its state and the peer is queued;
- * lx_discover_work() looks at the state and takes the one step that it calls for:
+ * Each occurrence is recorded in the peer's state, and the peer is queued;
+ * lx_discover_work() takes the one step that the state calls for:
  *
  *	MARK_DELETION ──▶ forget what discovery learned    │
  *	DATA_PRESENT  ──▶ merge what it told ──────────────┐
@@ -14,8 +14,8 @@
  *	PING_SENT, PUSH_SENT: wait for the event           │
  *	else          ──▶ discovered: end ◀────────────────┘
  *
- * The end releases the messages and users that wait for the peer. State bits are
- * those of lnet.md 12.3, as users see them.
+ * At the end the messages and users waiting for the peer continue. State bits are
+ * those of lnet.md 12.3, which users see.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,9 +34,9 @@ static bool needs_ping(const struct lx_peer *peer)
 	return (peer->state & LX_PEER_FORCE_PING) || !(peer->state & LX_PEER_NIDS_UPTODATE);
 }
 
-/* ---- what a peer tells (lnet.md 12.3 - 12.5) --------------------------------------------- */
+/* ---- a peer's information (lnet.md 12.3 - 12.5) ------------------------------------------ */
 
-/* DISCOVERY and MULTI_RAIL bits of an answer or a push, against what we thought. */
+/* Compares the DISCOVERY and MULTI_RAIL bits of an answer or a push with our state. */
 static void note_features(struct lx_peer *peer, uint32_t features)
 {
 	struct lx_core *core = peer->core;
@@ -45,7 +45,7 @@ static void note_features(struct lx_peer *peer, uint32_t features)
 	struct lx_peer_ni *pni;
 
 	if (local_off || !(features & LX_PING_DISCOVERY)) {
-		/* Its NIDs were learned by discovery: start anew with the one we use. */
+		/* Its NIDs were learned by discovery: start over with the one we use. */
 		if (!(peer->state & (LX_PEER_CONFIGURED | LX_PEER_NO_DISCOVERY)) &&
 		    (peer->state & (LX_PEER_DISCOVERED | LX_PEER_MULTI_RAIL)))
 			peer->state |= LX_PEER_MARK_DELETION;
@@ -75,13 +75,13 @@ static void data_set(struct lx_peer *peer, struct lx_pinginfo *info)
 	peer->state |= LX_PEER_DATA_PRESENT;
 }
 
-/* The primary NID first in its net, its net first in the peer. */
+/* Moves the primary NID to the front of its net, and the net to the front of the peer. */
 static void primary_first(struct lx_peer *peer)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &peer->primary);
 
 	if (!pni || lx_peer_of(pni) != peer) {
-		/* It could not be taken: another of its NIDs names the peer. */
+		/* The peer could not take it: use another NID as primary. */
 		pni = lx_peer_first_ni(peer);
 		peer->primary = pni->nid;
 	}
@@ -91,7 +91,7 @@ static void primary_first(struct lx_peer *peer)
 	lx_list_push(&peer->nets, &pni->net->link);
 }
 
-/* NIDs that no peer has: told by mistake or by malice. */
+/* NIDs that a peer cannot have, listed by mistake or by malice. */
 static bool impossible(struct lx_core *core, const struct lx_nid *nid)
 {
 	return lx_nid_is_any(nid) || nid->type == LX_NET_LO || lx_ni_is_local_nid(core, nid);
@@ -115,7 +115,7 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 	}
 }
 
-/* Statuses of the NIDs that are listed; these are marked for drop_unlisted(). */
+/* Records the status of each listed NID, and marks it for drop_unlisted(). */
 static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
 	peer->merges++;
@@ -132,7 +132,7 @@ static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
 	}
 }
 
-/* What was configured by hand stays, listed or not; as down, if not. */
+/* Configured NIDs stay, but are down if not listed. */
 static void drop_unlisted(struct lx_peer *peer)
 {
 	struct lx_peer_net *net, *next_net;
@@ -148,7 +148,7 @@ static void drop_unlisted(struct lx_peer *peer)
 				lx_peer_ni_set_down(peer->core, pni, LX_DOWN_UNLISTED, 0);
 				continue;
 			}
-			/* The net goes with its last NID, and the loop over it must end. */
+			/* The net goes with its last NID: end the loop over it. */
 			last_of_net = net->nis.next == net->nis.prev;
 			lx_peer_drop_nid(pni);
 			if (last_of_net)
@@ -176,7 +176,7 @@ static void merge_nids(struct lx_peer *peer, const struct lx_pinginfo *info)
 		lx_route_gateway_info(peer, info);
 }
 
-/* The node is known as another peer already: that one takes over what came. */
+/* The node is already known as another peer: hand the information to that one. */
 static void hand_over(struct lx_peer *from, struct lx_peer *to, struct lx_pinginfo *info)
 {
 	if (!(from->state & LX_PEER_NO_DISCOVERY))
@@ -196,7 +196,7 @@ static void hand_over(struct lx_peer *from, struct lx_peer *to, struct lx_pingin
 	lx_peer_discover(to);
 }
 
-/* A number that changes with what others base decisions on: NIDs, and what the peer does. */
+/* A hash of everything that others base decisions on: NIDs and features. */
 static uint32_t fingerprint(const struct lx_peer *peer)
 {
 	uint32_t sum = lx_nid_hash(&peer->primary) * 3;
@@ -242,7 +242,7 @@ static enum step merge(struct lx_peer *peer)
 	return STEP_AGAIN;
 }
 
-/* A peer that gave up discovery is one NID again, and nothing more is known of it. */
+/* A peer that switched discovery off is a single NID again. */
 static void renew(struct lx_peer *peer)
 {
 	struct lx_peer_ni *first = lx_peer_first_ni(peer);
@@ -280,7 +280,7 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 		r = lx_pinginfo_decode(data, event->mlength, core->tun.lnet_interfaces_max,
 				       &need, &info);
 	if (r == -EMSGSIZE && need > peer->data_bytes && need > LX_PING_INFO_MIN) {
-		/* Ask again with more room; such a node pushes as much, too. */
+		/* Ping again with a larger buffer; its pushes will be as large. */
 		peer->data_bytes = need;
 		if (core->target.push_bytes < need)
 			core->target.push_bytes = need;
@@ -301,7 +301,7 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 	data_set(peer, info);
 }
 
-/* False for an event of a request that was given up before. */
+/* False for an event of an abandoned request. */
 static bool is_current(const struct lx_peer *peer, uint32_t sent, struct lx_handle md,
 		       const struct lx_event *event)
 {
@@ -329,7 +329,7 @@ static void on_ping_event(const struct lx_event *event)
 	}
 }
 
-/* An MD of our own, for one request and its response. */
+/* Creates an MD for one request and its response. */
 static int md_bind(struct lx_peer *peer, struct lx_ping_buffer *buffer, lx_event_fn handler,
 		   void *user, struct lx_md **ret_md)
 {
@@ -351,7 +351,7 @@ static int md_bind(struct lx_peer *peer, struct lx_ping_buffer *buffer, lx_event
 	return 0;
 }
 
-/* Frees an MD that was not used after all. */
+/* Frees an unused MD. */
 static void md_unbind(struct lx_peer *peer, struct lx_md *md)
 {
 	lx_md_abandon(md);
@@ -359,8 +359,8 @@ static void md_unbind(struct lx_peer *peer, struct lx_md *md)
 }
 
 /*
- * Whom to ping, and from where. A gateway is checked on each of the nets it shares
- * with us in turn, so the check must go over the net whose turn it is.
+ * Source and target of a ping. A gateway is checked on each net that it shares with us,
+ * in turn, so the check must go over the net whose turn it is.
  */
 static void ping_path(struct lx_peer *peer, struct lx_id *ret_target, struct lx_nid *ret_self)
 {
@@ -418,7 +418,7 @@ static void push_failed(struct lx_peer *peer, int error)
 	peer->push_error = error;
 }
 
-/* The owner of the information pushed is the core: the peer is in the MD's user. */
+/* The core owns the pushed information; the MD's user pointer has the peer. */
 struct push {
 	struct lx_peer *peer;
 	struct lx_ping_buffer *buffer;
@@ -471,7 +471,7 @@ static int send_push(struct lx_peer *peer)
 	push->buffer = buffer;
 	buffer->refs++;
 
-	/* Back the way its answer came, if we know one. */
+	/* Back along the path of its answer, if known. */
 	if (lx_ni_lookup(core, &peer->push_from)) {
 		self = &peer->push_from;
 		target.nid = peer->push_to;
@@ -547,7 +547,7 @@ void lx_discover_push_all(struct lx_core *core)
 	}
 }
 
-/* ---- the machine --------------------------------------------------------------------------------- */
+/* ---- the state machine --------------------------------------------------------------------------- */
 
 static void md_drop(struct lx_core *core, struct lx_handle *handle)
 {
@@ -592,11 +592,11 @@ static enum step step(struct lx_peer *peer, int *ret_error)
 		*ret_error = send_push(peer);
 		return *ret_error ? STEP_END : STEP_WAIT;
 	}
-	peer->state &= ~LX_PEER_FORCE_PUSH; /* a peer that is not Multi-Rail */
+	peer->state &= ~LX_PEER_FORCE_PUSH; /* the peer is not Multi-Rail */
 	return STEP_END;
 }
 
-/* Messages go on with what is known, whether discovery succeeded or not. */
+/* Waiting messages continue with what is known, even if discovery failed. */
 static void release(struct lx_peer *peer, int error)
 {
 	struct lx_list pending;
@@ -660,7 +660,7 @@ void lx_discover_cancel(struct lx_peer *peer)
 	lx_msg_fail_queue(&peer->pending, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 }
 
-/* The tracker of an MD ends a request too; a gateway's silence ends it sooner. */
+/* Ends overdue checks of gateways, sooner than the MD's tracker would. */
 void lx_discover_tick(struct lx_core *core)
 {
 	uint64_t limit = (uint64_t)core->tun.router_ping_timeout * LX_NSEC;

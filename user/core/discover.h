@@ -5,14 +5,14 @@
 
 #include "msg.h"
 
-/* A push that arrived; @from: the wire source of the PUT. */
+/* A push arrived; @from: the source NID on the wire. */
 void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
 			const void *data, size_t length);
 
-/* Our own information changed: have it pushed to those who know us. */
+/* Our own information changed: push it to the peers that know us. */
 void lx_discover_push_all(struct lx_core *core);
 
-/* A peer goes: end what discovery has under way for it, with -ESHUTDOWN. */
+/* A peer goes: end its discovery with -ESHUTDOWN. */
 void lx_discover_cancel(struct lx_peer *peer);
 
 void lx_discover_work(struct lx_core *core);

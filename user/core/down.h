@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Why something is down, and since when. Kept beside each state that can be: of an NI, a
- * peer NI, a gateway and a route.
+ * Why something is down, and since when. Kept with the state of NIs, peer NIs, gateways and
+ * routes.
  */
 #ifndef LX_CORE_DOWN_H
 #define LX_CORE_DOWN_H
@@ -13,11 +13,11 @@ struct lx_core;
 struct lx_cause {
 	enum lx_down_why why; /* LX_DOWN_NO: it is up */
 	int error;            /* negative errno, or 0 */
-	uint32_t net;         /* that is meant, or LX_NET_U32_ANY */
+	uint32_t net;         /* the net concerned, or LX_NET_U32_ANY */
 	uint64_t since_ns;    /* wall clock */
 };
 
-/* It is down, for this reason; since now, if it was up. */
+/* Sets the reason; down since now, if it was up. */
 void lx_down_set(struct lx_core *core, struct lx_cause *cause, enum lx_down_why why, int error,
 		 uint32_t net);
 void lx_down_clear(struct lx_cause *cause);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * See the header. A slot is taken by the first message that hashes to it, and kept for some
- * seconds: a router with little to do remembers everything, a busy one a sample. Called by
- * msg.c for what is forwarded to another router; owns core->loops.
+ * See the header. The first message that hashes to a slot takes it, for some seconds: an idle
+ * router remembers every message, a busy one a sample. Called by msg.c for messages forwarded
+ * to another router; owns core->loops.
  *
- * The same header from the same peer is no circle if that is on the way to the source: an
- * application may send one over and over. From another peer it may be its transport's next
- * attempt, by another gateway; so it takes some of them. With the fast path a message is first
- * seen when it has been round some hundred times, and from then on once a second: then only
- * that it comes from where its source is not tells that it does not come from there.
+ * The same header again is not yet a circle. From the same peer, if that is on the route to
+ * the source, an application may be repeating it. From another peer, it may be a resend over
+ * another gateway, so it takes several. With the fast path we first see a message after some
+ * hundred rounds, and then once a second, always from the same peer: the only sign is that
+ * this peer is not on the route to the source.
  */
 #include "../base/log.h"
 #include "core.h"
@@ -16,9 +16,9 @@
 #include "msg.h"
 #include "route.h"
 
-/* Longer than the programs take to show a message again (SAMPLE_NS of user/fastpath/order.c). */
+/* Longer than the interval of samples of the fast path (SAMPLE_NS of user/fastpath/order.c). */
 #define KEEP_NS (4 * LX_NSEC)
-/* More than a message is sent again by other gateways (lnet_retry_count). */
+/* More than a message's resends over other gateways (lnet_retry_count). */
 #define RETURNS 4
 
 static uint64_t mix(uint64_t print, const void *bytes, size_t len)
@@ -50,7 +50,7 @@ static bool is_same_peer(struct lx_core *core, const struct lx_nid *nid,
 	return lx_nid_eq(nid, &pni->nid) || (known && pni->net && lx_peer_of(known) == lx_peer_of(pni));
 }
 
-/* Whether we would answer the source by this peer. Where there is no way to it, who knows. */
+/* True if we would answer the source through this peer, or have no route to it. */
 static bool is_towards_source(const struct lx_core_msg *msg)
 {
 	const struct lx_nid *src = &msg->m.hdr.src_nid;
@@ -77,7 +77,7 @@ static void tell(struct lx_core_msg *msg, const struct lx_loop_slot *slot, uint6
 	if (!lx_ratelimit(&core->loops.circle_log, net, now, LX_RATELIMIT_MINUTE, &missed))
 		return;
 	lx_warn("net=%s dst=%s src=%s first_from=%s again_from=%s next_hop=%s missed=%u "
-		"reason=\"a message comes back again and again: routers send it in a circle\" "
+		"reason=\"a message keeps coming back: routers forward it in a circle\" "
 		"next=\"compare the routes to this net, from next_hop on to again_from\"",
 		lx_net_str(net), lx_nid_str(&msg->m.hdr.dst_nid), lx_nid_str(&msg->m.hdr.src_nid),
 		lx_nid_str(&slot->from), lx_nid_str(&msg->rxpeer->nid),
@@ -118,8 +118,8 @@ void lx_loop_refused(struct lx_core_msg *msg, const struct lx_peer_ni *next_hop)
 			  &missed))
 		return;
 	lx_warn("net=%s dst=%s src=%s from=%s next_hop=%s missed=%u reason=\"it would go back to "
-		"the peer that it comes from\" action=\"dropped\" next=\"compare the routes to this "
-		"net there and here: each is the other's gateway\"",
+		"the peer it came from\" action=\"dropped\" next=\"compare the routes to this net "
+		"on both routers: each is the other's gateway\"",
 		lx_net_str(net), lx_nid_str(dst), lx_nid_str(&msg->m.hdr.src_nid),
 		lx_nid_str(&msg->rxpeer->nid), lx_nid_str(&next_hop->nid), missed);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory that the application has told of. There are few such stretches, so a list will
- * do.
+ * Memory that the application announced. There are few such areas, so a list will do.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory that the application has told of: what a transport prepares for it serves all
- * MDs that lie in it (lx_memory_add() of lnetx.h).
+ * Memory that the application announced: a transport prepares it once for all MDs in it
+ * (lx_memory_add() of lnetx.h).
  */
 #ifndef LX_CORE_MEMORY_H
 #define LX_CORE_MEMORY_H
@@ -16,14 +16,14 @@ struct lx_memory {
 	struct lx_list link;
 	struct lx_region region;
 	struct iovec stretch;
-	unsigned int n_mds; /* that lie in it */
+	unsigned int n_mds; /* MDs in it */
 };
 
-/* -EINVAL, -EEXIST some of it is there already, -ENOMEM. */
+/* -EINVAL, -EEXIST it overlaps announced memory, -ENOMEM. */
 int lx_core_memory_add(struct lx_core *core, void *start, size_t length);
 /* -ENOENT, -EBUSY an MD lies in it. */
 int lx_core_memory_del(struct lx_core *core, void *start);
-/* The one that has all of these stretches, or NULL. */
+/* The memory that contains all of @iov, or NULL. */
 struct lx_memory *lx_core_memory_find(struct lx_core *core, const struct iovec *iov,
 				      unsigned int n_iov);
 void lx_core_memory_free_all(struct lx_core *core);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The rounds of each second: gateways to check, our own NIs as a router, routing
- * that starts or stops, messages and responses past their deadlines.
+ * Periodic work, once a second: checks of gateways and of our own NIs as a router, the
+ * start and stop of routing, messages and responses past their deadlines.
  *
  *	        enable                  delay over
- *	OFF ──────────────▶ STARTING ──────────────▶ ON ─ remembered neighbours are told
+ *	OFF ──────────────▶ STARTING ──────────────▶ ON ─ notify remembered neighbours
  *	 ▲                      │                    │ disable
  *	 │                      │ disable            ▼
- *	 └── users told, quiet ─┴────────────── STOPPING ─ neighbours are told
- *	     or time over
+ *	 └── users told, quiet ─┴────────────── STOPPING ─ notify neighbours
+ *	     or timeout
  *
- * While STARTING and STOPPING messages are forwarded but RTE_DISABLED is told, so
- * that peers have time to learn. A stop ends when nothing would be lost by it: everybody
- * who used us has been told (announce.c), no message has come to be forwarded for
- * QUIET_NS, and none is under way. It is the same for "routing off", a reload that turns
- * routing off and the end of the node; what differs is how long it may take at most.
+ * While STARTING and STOPPING we forward messages but advertise RTE_DISABLED, so
+ * that peers have time to notice. A stop ends when it would lose nothing: all
+ * users have been told (announce.c), no message to forward has come for
+ * QUIET_NS, and none is in flight. "routing off", a reload that turns routing off and the
+ * end of the node all work this way; only their timeouts differ.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static uint64_t check_interval_ns(struct lx_core *core)
 	return (uint64_t)core->tun.alive_router_check_interval * LX_NSEC;
 }
 
-/* With checks switched off a gateway is still asked once. */
+/* With checks switched off a gateway is still checked once. */
 static bool check_due(const struct lx_peer *peer, const struct lx_peer_net *net, uint64_t now)
 {
 	if (!lx_net_lookup(peer->core, net->id))
@@ -79,7 +79,7 @@ static void check_gateways(struct lx_core *core)
 
 /* ---- as a router ---------------------------------------------------------------------- */
 
-/* Everybody has checked this gateway by then, or found out that it does not answer. */
+/* After this time everybody has checked this gateway, or noticed that it does not answer. */
 static uint64_t check_round_ns(struct lx_core *core)
 {
 	return (uint64_t)(core->tun.alive_router_check_interval +
@@ -93,7 +93,7 @@ static uint64_t announce_ns(struct lx_core *core)
 	return s < 0 ? check_round_ns(core) : (uint64_t)s * LX_NSEC;
 }
 
-/* An NI through which nobody has pinged us for long is of no use to others. */
+/* Marks NIs down through which nobody has pinged us for too long. */
 static void check_own_nis(struct lx_core *core)
 {
 	uint64_t limit = check_round_ns(core);
@@ -112,7 +112,7 @@ static unsigned int seconds(uint64_t ns)
 	return (ns + LX_NSEC - 1) / LX_NSEC;
 }
 
-/* What is told of routing changes with ON, and with nothing else. */
+/* What we advertise about routing changes with ON only. */
 static void routing_changed(struct lx_core *core, enum lx_routing_state state)
 {
 	if ((core->routing == LX_ROUTING_ON) != (state == LX_ROUTING_ON))
@@ -171,7 +171,7 @@ static void routing_end(struct lx_core *core)
 		report(core, "off");
 }
 
-/* Messages on lanes hold credits of their neighbours, and nothing else that we see. */
+/* Messages on lanes hold their neighbours' credits; the core sees nothing else of them. */
 static bool lanes_idle(const struct lx_core *core)
 {
 	struct lx_peer_net *net;
@@ -275,7 +275,7 @@ unsigned int lx_monitor_route_left(struct lx_core *core)
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* Those that still wait in a queue of ours; a transport watches its own. */
+/* Expires messages in our own queues; transports watch theirs. */
 static void expire_waiting(struct lx_core *core)
 {
 	uint64_t now = lx_core_now(core);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the core does each second, and the switch that makes a node a router. */
+/* Periodic work of the core, and switching routing on and off. */
 #ifndef LX_CORE_MONITOR_H
 #define LX_CORE_MONITOR_H
 
@@ -12,18 +12,18 @@ void lx_monitor_second(struct lx_core *core);
 
 /**
  * lx_monitor_route - switch routing (lnet.md 10.3)
- * @at_once: no delay; for a node that is only just starting
+ * @at_once: no delay; for a node that is just starting
  * Returns 0, -EBUSY still stopping, -ENOMEM no buffers.
  */
 int lx_monitor_route(struct lx_core *core, bool enable, bool at_once);
 
 /**
- * lx_monitor_route_stop - switch routing off within a time
- * @limit_ns: from now; a stop that has begun already takes no longer than this any more
+ * lx_monitor_route_stop - switch routing off within a time limit
+ * @limit_ns: from now; also limits a stop in progress
  */
 void lx_monitor_route_stop(struct lx_core *core, uint64_t limit_ns);
 
-/* Seconds until routing that starts is on, or routing that stops is off, at most; else 0. */
+/* Seconds until routing is on (STARTING) or off (STOPPING), at most; else 0. */
 unsigned int lx_monitor_route_left(struct lx_core *core);
 
 #endif

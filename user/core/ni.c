@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Local nets and NIs. Owned by the core; core.c starts and stops them, with all that depends
- * on them.
+ * Local nets and NIs. Owned by the core; core.c starts and stops them and everything that
+ * depends on them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static void net_free_if_empty(struct lx_net *net)
 	free(net);
 }
 
-/* Same net and interface, or same NID: it is there already. */
+/* True if there is an NI with the same net and interface, or the same NID. */
 static bool ni_exists(struct lx_net *net, const struct lx_conf_ni *conf)
 {
 	struct lx_core_ni *ni;
@@ -135,8 +135,8 @@ static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
 }
 
 /*
- * A net has one set of tunables, its first NI's: credits are those of peers on the net.
- * Returns true if others were asked for.
+ * A net has one set of tunables, its first NI's, because credits belong to peers on the net.
+ * Returns true if others were requested.
  */
 static bool take_net_tunables(const struct lx_net *net, struct lx_core_ni *ni)
 {
@@ -219,7 +219,7 @@ void lx_lnd_stopped(struct lx_ni *lni)
 
 /* ---- status ------------------------------------------------------------------------------- */
 
-/* Brings status and reason up to what link_down and silent say. */
+/* Updates status and reason from link_down and silent. */
 static void status_update(struct lx_core *core, struct lx_core_ni *ni)
 {
 	bool was_down = ni->down.why;
@@ -260,7 +260,7 @@ void lx_lnd_link(struct lx_ni *lni, enum lx_down_why why)
 	status_update(lni->core, ni);
 }
 
-/* ---- what transports ask ------------------------------------------------------------------- */
+/* ---- upcalls of transports ----------------------------------------------------------------- */
 
 void lx_lnd_change(struct lx_ni *ni, const struct lx_change *change)
 {

@@ -28,7 +28,7 @@ struct lx_net {
 	uint32_t id;
 	struct lx_list nis;      /* of lx_core_ni */
 	uint64_t seq;            /* last used, for round robin */
-	uint64_t last_alive_ns;  /* router: a ping came in, or a message to be forwarded */
+	uint64_t last_alive_ns;  /* router: last ping, or message to forward */
 };
 
 enum lx_ni_state { LX_NI_STARTING, LX_NI_UP, LX_NI_STOPPING, LX_NI_STOPPED };
@@ -41,7 +41,7 @@ struct lx_core_ni {
 	enum lx_ni_state state;
 	unsigned int refs;
 	bool by_nid;        /* configured by its NID */
-	enum lx_down_why link_down; /* the transport's word */
+	enum lx_down_why link_down; /* as the transport says */
 	bool silent;        /* router: nobody pinged us through it */
 	int32_t tx_credits, tx_credits_min;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */
@@ -63,21 +63,21 @@ static inline uint32_t lx_ni_status(const struct lx_core_ni *ni)
 }
 
 struct lx_net *lx_net_lookup(struct lx_core *core, uint32_t id);
-/* NIs that are up only. */
+/* Finds running NIs only. */
 struct lx_core_ni *lx_ni_lookup(struct lx_core *core, const struct lx_nid *nid);
 bool lx_ni_is_local_nid(struct lx_core *core, const struct lx_nid *nid);
 
 /**
- * lx_ni_start - make an NI in its net and start its transport; a step of lx_core_ni_start()
- * Returns 0, 1: its tunables are not those asked for but those of the net's first NI, or as
- * lx_core_ni_start().
+ * lx_ni_start - create an NI in its net and start its transport; a step of lx_core_ni_start()
+ * Returns 0, 1: it got the tunables of the net's first NI instead of the requested ones, or
+ * an error of lx_core_ni_start().
  */
 int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
 		const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni);
 
-/* Steps of lx_core_ni_stop(): no look-up finds it any more. */
+/* Steps of lx_core_ni_stop(): hide it from lookups. */
 void lx_ni_stop(struct lx_core_ni *ni);
-/* It leaves its net, which goes with its last NI. Returns true if that was the last. */
+/* Removes it from its net, which goes with its last NI. Returns true if it was the last. */
 bool lx_ni_leave_net(struct lx_core_ni *ni);
 
 void lx_ni_get(struct lx_core_ni *ni);
@@ -88,7 +88,7 @@ void lx_ni_put(struct lx_core_ni *ni);
 	lx_list_for_each(netp, &(core)->nets, link) \
 		lx_list_for_each(nip, &(netp)->nis, link)
 
-/* Something that ping information tells has changed: status of an NI. */
+/* The status of an NI in ping information has changed. */
 void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent);
 
 void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info);

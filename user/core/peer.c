@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The table of peers. Owned by the core; traffic, configuration and discovery make
+ * The table of peers. Owned by the core; traffic, configuration and discovery create
  * peers and move NIDs between them.
  *
- * Removal has two phases: a peer NI is cut off from its peer and the table at once,
- * and freed when the last message lets go of it.
+ * Removal has two phases: a peer NI is unlinked from its peer and the table at once,
+ * and freed with its last reference.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "core.h"
 #include "credit.h"
 
-/* Tells those who watch peers and want to know of this. */
+/* Calls the watchers of peers that have this callback. */
 #define ANNOUNCE(core, what, ...) \
 	do { \
 		for (const struct lx_peer_watcher *w_ = (core)->peer_watchers; w_->name; w_++) { \
@@ -111,7 +111,7 @@ void lx_lnd_peer_forget(struct lx_lnd_peer *peer)
 
 /* ---- credits of NIDs that can be next hops --------------------------------------------- */
 
-/* What the settings of the NIs on a net say; 0 if the net is not local. */
+/* The limits from the settings of the net's NIs; 0 if the net is not local. */
 static void net_credits(struct lx_core *core, uint32_t id, int32_t *ret_tx, int32_t *ret_rtr)
 {
 	struct lx_net *net = lx_net_lookup(core, id);
@@ -127,7 +127,7 @@ static void net_credits(struct lx_core *core, uint32_t id, int32_t *ret_tx, int3
 		*ret_rtr = core->tun.peer_buffer_credits;
 }
 
-/* Brings the limits up to date; what is taken stays taken. */
+/* Updates the limits; credits in use stay in use. */
 static void peer_ni_limits(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	int32_t tx, rtr;
@@ -173,7 +173,7 @@ void lx_peer_net_down(struct lx_core *core, uint32_t net)
 	each_on_net(core, net, peer_ni_limits);
 }
 
-/* What there would be without the fast path. */
+/* The credits there would be without the fast path. */
 static int32_t without_lanes(const struct lx_credit *credit)
 {
 	int32_t lanes, now;
@@ -198,7 +198,7 @@ static void move_credits(struct lx_credit **credit, struct lx_credit *own, struc
 	*credit = to;
 }
 
-/* The peer NI counts for itself again: what it shares with the fast path may go. */
+/* Moves the credits back to the peer NI: the fast path's memory may go. */
 static void unshare_credits(struct lx_peer_ni *pni)
 {
 	move_credits(&pni->tx, &pni->own_tx, NULL);
@@ -217,7 +217,7 @@ int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_c
 	return 0;
 }
 
-/* ---- what discovery has to do with it ---------------------------------------------------- */
+/* ---- discovery --------------------------------------------------------------------------- */
 
 bool lx_peer_discovery_off(const struct lx_peer *peer)
 {
@@ -323,7 +323,7 @@ static void peer_ni_attach(struct lx_peer_ni *pni, struct lx_peer_net *net)
 	net->peer->n_nis++;
 }
 
-/* Leaves the peer, which may be without NIDs then. */
+/* Leaves the peer, which may then have no NIDs. */
 static void peer_ni_detach(struct lx_peer_ni *pni)
 {
 	struct lx_peer_net *net = pni->net;
@@ -343,13 +343,13 @@ static void peer_ni_detach(struct lx_peer_ni *pni)
 	lx_change_policy(peer->core, &pni->nid, LX_NET_U32_ANY);
 }
 
-/* Takes a dead end out: what waits on it fails, what holds it lets go later. */
+/* Removes a peer NI: waiting messages fail; references may remain. */
 static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	pni->refs++;
 	peer_ni_detach(pni);
 	lx_hash_del(&core->peer_nis, &pni->node);
-	unshare_credits(pni); /* by its NID nobody could ask for that any more */
+	unshare_credits(pni); /* later nobody could find it by its NID */
 	peer_ni_unreachable(core, pni);
 	lx_peer_ni_put(core, pni);
 }
@@ -371,8 +371,8 @@ bool lx_peer_idle(const struct lx_peer *peer)
 }
 
 /*
- * Peers that only traffic made are limited in number, as anybody can put any source
- * NID in a header: at the limit the oldest one that nothing refers to makes room.
+ * Limits the number of peers created by traffic alone, because anybody can put any source
+ * NID in a header: at the limit the oldest one without references makes room.
  */
 static bool make_room(struct lx_core *core)
 {
@@ -527,7 +527,7 @@ void lx_peer_self_stop(struct lx_core *core)
 
 /* ---- configuration ----------------------------------------------------------------------------- */
 
-/* A NID may be taken from peers that were not configured, and from no others. */
+/* A NID may be moved away from peers that are not configured only. */
 static int nid_free_for(struct lx_core *core, const struct lx_nid *nid, struct lx_peer *peer)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
@@ -546,7 +546,7 @@ static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf
 	int r;
 
 	if (peer && !lx_list_empty(&peer->routes))
-		return -EBUSY; /* a gateway: its routes and discovery say what it is */
+		return -EBUSY; /* a gateway: its routes and discovery define it */
 	if (!conf->multi_rail && conf->n_nids)
 		return -EPERM; /* more NIDs make it Multi-Rail */
 	if (known && !lx_nid_eq(&peer->primary, &conf->primary))
@@ -602,7 +602,7 @@ static struct lx_peer_ni *first_but_primary(const struct lx_peer *peer)
 	return NULL;
 }
 
-/* The peer goes; a locked primary NID stays where it is, and all others go (control.md 1.3). */
+/* Deletes the peer; a locked primary NID stays, and all others go (control.md 1.3). */
 static void unconfigure_whole(struct lx_peer *peer, bool force)
 {
 	struct lx_peer_ni *pni;
@@ -688,13 +688,13 @@ uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, nid);
 
-	/* It may be between two peers. */
+	/* It may be moving between two peers. */
 	return pni && pni->net ? lx_peer_of(pni)->number : 0;
 }
 
 /* ---- description ------------------------------------------------------------------------------------ */
 
-/* Watched are gateways and, by a router, everybody on its nets (control.md 3.4). */
+/* Known for gateways and, on a router, for every neighbour (control.md 3.4). */
 static enum lx_alive alive_of(struct lx_core *core, const struct lx_peer_ni *pni)
 {
 	bool watched = !lx_list_empty(&lx_peer_of(pni)->routes) ||
@@ -730,7 +730,7 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 			.tx_queued_bytes = pni->tx_queued_bytes,
 			.rtr_credits = lx_credit_now(pni->rtr),
 			.rtr_credits_min = pni->rtr->min,
-			/* As the reference counts: itself, and the list of remote ones. */
+			/* As the reference counts: itself, and its list of remote NIs. */
 			.refs = pni->refs + 1 + !lx_net_lookup(peer->core, net->id),
 			.traffic = pni->traffic,
 			.health = pni->health,

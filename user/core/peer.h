@@ -6,9 +6,9 @@
  *	        │                     └─▶ lx_peer_ni 10.0.0.3@tcp
  *	        └─▶ lx_peer_net (o2ib) ─▶ ...
  *
- * A NID is in one peer only. Traffic makes a peer of one NID; discovery and
- * configuration move NIDs between peers. So a peer NI outlives changes of its peer,
- * and is what messages refer to.
+ * A NID belongs to one peer only. Traffic creates peers with a single NID; discovery and
+ * configuration move NIDs between peers. A peer NI survives such moves, so messages
+ * refer to peer NIs.
  */
 #ifndef LX_CORE_PEER_H
 #define LX_CORE_PEER_H
@@ -35,22 +35,22 @@ struct lx_peer_ni {
 	unsigned int refs;
 
 	/* Only a NID on a local net can be a next hop and has credits. */
-	struct lx_credit *tx; /* own_tx, or where the fast path has them too (credit.h) */
+	struct lx_credit *tx; /* own_tx, or memory shared with the fast path (credit.h) */
 	struct lx_credit own_tx;
 	int32_t tx_max;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a transmit credit */
 	uint64_t tx_queued_bytes;
-	struct lx_credit *rtr, own_rtr; /* likewise */
+	struct lx_credit *rtr, own_rtr; /* the same for router credits */
 	int32_t rtr_max;
 	struct lx_list rtr_queue; /* of lx_core_msg that wait for a router credit */
 
-	uint32_t status;         /* as its node or its transport says; INVALID: unknown */
-	struct lx_cause down;    /* why it is LX_NI_STATUS_DOWN */
+	uint32_t status;         /* reported by its node or its transport; INVALID: unknown */
+	struct lx_cause down;    /* reason for LX_NI_STATUS_DOWN */
 	uint64_t last_alive_ns;
 	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */
 	uint64_t seq;
-	struct lx_lnd_peer *shortcuts; /* of transports, to this */
-	uint32_t listed;         /* equals lx_peer.merges: in the last information */
+	struct lx_lnd_peer *shortcuts; /* transports' pointers to this */
+	uint32_t listed;         /* equals lx_peer.merges: listed in the last information */
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
 };
@@ -69,7 +69,7 @@ struct lx_peer {
 	struct lx_list link;
 	struct lx_core *core;
 	struct lx_nid primary;
-	uint32_t number; /* unlike that of any other peer */
+	uint32_t number; /* unique */
 	struct lx_list nets;
 	unsigned int n_nis;
 	unsigned int refs;
@@ -81,36 +81,36 @@ struct lx_peer {
 	struct lx_list gateway_link; /* in core->gateways */
 	struct lx_list routes;       /* of lx_route */
 	bool alive;
-	struct lx_cause down;        /* why it is not alive */
+	struct lx_cause down;        /* reason if not alive */
 	uint32_t check_net;          /* net checked last */
 
 	/* discovery: discover.c */
 	struct lx_list discover_link; /* in core->discover */
 	struct lx_list pending;       /* of lx_core_msg that wait for its end */
-	struct lx_list waiters;       /* of lx_probe likewise */
+	struct lx_list waiters;       /* of lx_probe that wait for its end */
 	struct lx_pinginfo *data;     /* with DATA_PRESENT */
 	uint32_t merges;
-	uint32_t seqno;               /* of its information, as we have it */
-	uint32_t acked_seqno;         /* of our information, as it has it */
-	uint32_t pushed_seqno;        /* of our information, on its way to it */
+	uint32_t seqno;               /* of its information that we have */
+	uint32_t acked_seqno;         /* of our information that it has */
+	uint32_t pushed_seqno;        /* of our information being pushed */
 	size_t data_bytes;            /* room to offer in a ping */
 	int ping_error, push_error;
 	struct lx_handle ping_md, push_md;
 	struct lx_nid push_from, push_to; /* the path its answer took */
-	uint64_t sent_ns;             /* of the ping or push under way */
+	uint64_t sent_ns;             /* of the ping or push in flight */
 
-	/* of us as a router: announce.c */
-	uint64_t routed_ns;           /* it has sent a message for others; 0: never */
-	uint64_t asked_ns;            /* it has fetched our ping information; 0: never */
-	uint32_t asked_seqno;         /* of what it got then */
+	/* as a user of this router: announce.c */
+	uint64_t routed_ns;           /* it last sent a message for others; 0: never */
+	uint64_t asked_ns;            /* it last fetched our ping information; 0: never */
+	uint32_t asked_seqno;         /* of the information it got */
 };
 
-/* Who is told what becomes of peers. Owner: core.c, which has a table of them. */
+/* Callbacks for what happens to peers. Owner: core.c, which has a table of them. */
 struct lx_peer_watcher {
 	const char *name; /* NULL ends the table */
-	/* The peer goes; it has its NIDs still. */
+	/* The peer is being deleted; it still has its NIDs. */
 	void (*deleted)(struct lx_peer *peer);
-	/* @from was found to be the same node as @to, and has no NIDs any more. */
+	/* @from was found to be the same node as @to; it has no NIDs any more. */
 	void (*merged)(struct lx_peer *to, struct lx_peer *from);
 	/* Nothing can be sent to this NID any more. */
 	void (*unreachable)(struct lx_peer_ni *pni);
@@ -130,18 +130,18 @@ static inline bool lx_peer_ni_up(const struct lx_peer_ni *pni)
 	return pni->status == LX_NI_STATUS_UP;
 }
 
-/* Makes the peer that 0@lo is to itself; nobody else sees it. -ENOMEM. */
+/* Creates 0@lo's peer for itself; not visible. -ENOMEM. */
 int lx_peer_self_start(struct lx_core *core);
 void lx_peer_self_stop(struct lx_core *core);
 
 struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *nid);
 struct lx_peer_net *lx_peer_net_lookup(struct lx_peer *peer, uint32_t net);
 
-/* The peer NI, made if need be as a peer of its own. -ENOMEM, -ESHUTDOWN, -ENOBUFS too many. */
+/* Finds a peer NI, or creates it as a peer of its own. -ENOMEM, -ESHUTDOWN, -ENOBUFS too many. */
 int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
 		      struct lx_peer_ni **ret_pni);
 
-/* The same for where a message comes from, by the transport's shortcut if there is one. */
+/* The same for a message's previous hop, by the transport's shortcut if there is one. */
 int lx_peer_ni_from(struct lx_core *core, const struct lx_rx_from *from,
 		    struct lx_peer_ni **ret_pni);
 
@@ -153,14 +153,14 @@ void lx_peer_put(struct lx_peer *peer);
 /* Primary NID of the peer that @nid belongs to; @nid itself if unknown. */
 void lx_peer_primary_of(struct lx_core *core, const struct lx_nid *nid, struct lx_nid *ret_nid);
 
-/* Brings @nid into @peer, out of another one that only traffic made. -EEXIST, -ENOMEM. */
+/* Moves @nid to @peer, from another peer that only traffic created. -EEXIST, -ENOMEM. */
 int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid);
-/* Takes a NID away from its peer; a peer without NIDs is deleted. */
+/* Removes a NID from its peer; a peer without NIDs is deleted. */
 void lx_peer_drop_nid(struct lx_peer_ni *pni);
 void lx_peer_delete(struct lx_peer *peer);
-/* Nothing but its entry would be lost with it. */
+/* True if deleting it would lose nothing but its entry. */
 bool lx_peer_idle(const struct lx_peer *peer);
-/* What waits for @from's discovery waits for that of @to: they are one node. */
+/* @from and @to are one node: whoever waits for @from's discovery waits for @to's. */
 void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from);
 
 static inline struct lx_peer_ni *lx_peer_first_ni(const struct lx_peer *peer)
@@ -174,11 +174,11 @@ static inline struct lx_peer_ni *lx_peer_first_ni(const struct lx_peer *peer)
 
 /* Queues the peer for lx_discover_work(). */
 void lx_peer_discover(struct lx_peer *peer);
-/* Discovered, and nothing asks for doing it again. */
+/* True if it is discovered and need not be again. */
 bool lx_peer_uptodate(const struct lx_peer *peer);
-/* Either side does no discovery: what we know of the peer is not kept fresh. */
+/* True if either side does no discovery: our knowledge of the peer may be stale. */
 bool lx_peer_discovery_off(const struct lx_peer *peer);
-/* It does not have our present information. */
+/* True if it lacks our present information. */
 bool lx_peer_needs_push(const struct lx_peer *peer);
 
 /* ---- configuration and status ------------------------------------------------ */
@@ -187,14 +187,14 @@ bool lx_peer_needs_push(const struct lx_peer *peer);
 int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf);
 int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, bool force);
 
-/* A local net came or is going: credits of the peer NIs on it, or their end. */
+/* A local net comes or goes: adjusts the credits of peer NIs on it, or removes them. */
 void lx_peer_net_up(struct lx_core *core, uint32_t net);
 void lx_peer_net_down(struct lx_core *core, uint32_t net);
 
-/* Messages to any of its NIDs may have another next hop now. */
+/* The next hops of messages to its NIDs may have changed. */
 void lx_peer_policy_changed(struct lx_peer *peer);
 
-/* The only ways by which a peer NI's status changes: who watches is told. */
+/* The only functions that change a peer NI's status; they report the change. */
 void lx_peer_ni_set_up(struct lx_core *core, struct lx_peer_ni *pni);
 void lx_peer_ni_set_down(struct lx_core *core, struct lx_peer_ni *pni, enum lx_down_why why,
 			 int error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ping target: our own ping information for everybody to GET, and room for
- * pushes (lnet.md 12.1). Both are ordinary MEs on portal 0 and are matched as such.
+ * The ping target: our ping information for everybody to GET, and a buffer for
+ * pushes (lnet.md 12.1). Both are ordinary MEs on portal 0.
  *
- * The information is rebuilt, with the next sequence number, when something it tells
- * has changed; replies that are being sent keep the old buffer alive.
+ * The information is rebuilt, with the next sequence number, when its content
+ * changes; replies being sent keep the old buffer alive.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static uint32_t features(struct lx_core *core)
 	return f;
 }
 
-/* Our NIDs, 4-byte ones first, as the wire wants them. */
+/* Our NIDs, 4-byte ones first, as the wire format requires. */
 static int own_info(struct lx_core *core, struct lx_pinginfo **ret_info)
 {
 	struct lx_pinginfo *info;
@@ -236,7 +236,7 @@ void lx_ping_target_refresh(struct lx_core *core)
 	lx_ping_buffer_put(target->buffer);
 	target->buffer = buffer;
 	if (ping_post(core)) {
-		target->stale = true; /* again with the next work */
+		target->stale = true; /* retry with the next lx_core_work() */
 		return;
 	}
 	lx_discover_push_all(core);

@@ -2,8 +2,8 @@
 /*
  * The codec of ping information. Used by discovery, the ping target and probes.
  *
- * A foreign byte order is recognised by the magic and undone word by word as the
- * fields are read; large NIDs are bytes and stay as they are.
+ * The magic shows a foreign byte order; fields are swapped as they are read. Large
+ * NIDs are bytes and are never swapped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,8 +114,8 @@ static uint64_t get64(const struct reader *r, size_t at)
 }
 
 /*
- * Walks the large list from @at to @end. Adds to @info if there is one, else just
- * counts. Entries that are no NID as we know them are passed over.
+ * Walks the large list from @at to @end. Adds to @info, or only counts if it is NULL.
+ * Skips entries of unknown form.
  */
 static int read_large(const struct reader *r, size_t at, size_t end, uint32_t max,
 		      struct lx_pinginfo *info, uint32_t *ret_n)

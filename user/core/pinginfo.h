@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ping information: what a node says of itself in the answer to a ping and in a
- * push. Bytes to values and back, nothing else. Spec lnet.md 12.2.
+ * Codec of ping information: a node's description of itself in the answer to a ping
+ * and in a push (lnet.md 12.2).
  */
 #ifndef LX_CORE_PINGINFO_H
 #define LX_CORE_PINGINFO_H
@@ -21,30 +21,30 @@ struct lx_pinginfo {
 	struct lx_pinginfo_ni ni[]; /* in wire order: nid4 first, then large ones */
 };
 
-/* An empty one with room for @n_nis; free() it. -ENOMEM. */
+/* Creates an empty one with room for @n_nis; free() it. -ENOMEM. */
 int lx_pinginfo_new(uint32_t n_nis, struct lx_pinginfo **ret_info);
 
-/* The NID that the node calls its primary; NULL if it lists none. */
+/* The node's primary NID; NULL if it lists none. */
 const struct lx_nid *lx_pinginfo_primary(const struct lx_pinginfo *info);
 
 /* Bytes that lx_pinginfo_encode() writes. */
 size_t lx_pinginfo_size(const struct lx_pinginfo *info);
 
 /*
- * Writes the information in CPU order. NIDs of 4 bytes must come before large ones;
- * LARGE_ADDR is set by what is listed. METADATA is not written.
+ * Encodes the information in CPU order. 4-byte NIDs must come before large ones;
+ * LARGE_ADDR is set if there are large ones. METADATA is not written.
  */
 void lx_pinginfo_encode(const struct lx_pinginfo *info, void *buf);
 
 /**
  * lx_pinginfo_decode - read an answer or a push, of either byte order
  * @len: bytes of @buf that arrived
- * @max_nis: more 16-byte records than this are refused
- * @ret_need: bytes the whole information has, as far as it tells; 0 if it doesn't
+ * @max_nis: refuse more 16-byte records than this
+ * @ret_need: size of the complete information, if it says so; else 0
  * @ret_info: to be freed with free()
  *
  * Returns 0, -EPROTO: not ping information, or without NI_STATUS; -ERANGE: too many
- * or no records; -EMSGSIZE: cut off, ask again with *@ret_need bytes; -ENOMEM.
+ * or no records; -EMSGSIZE: truncated, ping again with *@ret_need bytes; -ENOMEM.
  */
 int lx_pinginfo_decode(const void *buf, size_t len, uint32_t max_nis, size_t *ret_need,
 		       struct lx_pinginfo **ret_info);

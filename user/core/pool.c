@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pools of router buffers. Owned by the core; credit.c takes and gives.
+ * Pools of router buffers. Owned by the core; credit.c takes and returns buffers.
  *
- * A pool is a stack of idle buffers, so the ones used last - whose backing exists
- * and is warm - are used first. credits is the number of idle buffers less the
- * number of messages that wait. When a pool is made smaller, buffers that are away
- * are freed as they come home.
+ * A pool is a stack of idle buffers, so the most recently used ones - whose backing exists
+ * and is warm - are used first. credits is the number of idle buffers minus the
+ * number of waiting messages. When a pool shrinks, buffers in use are freed as they
+ * return.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "pool.h"
 
 #define PAGE 4096u
-/* Bytes of buffers that are made together, and share memory. */
+/* Bytes of buffers that are allocated together, in one slab. */
 #define SLAB_BYTES (16u << 20)
 
-/* Buffers if nothing is configured: what one CPU partition has (lnet.md 9.2). */
+/* Default sizes: those of one CPU partition (lnet.md 9.2). */
 static const uint32_t pool_default[LX_POOLS] = { 512, 4096, 256 };
 static const uint32_t pool_pages[LX_POOLS] = { 0, 1, LX_PAYLOAD_MAX / PAGE };
 
@@ -86,7 +86,7 @@ static int pool_fit(struct lx_core *core, unsigned int class)
 	pool->wanted = wanted ? wanted : pool_default[class];
 	shrink(core, pool);
 	r = grow(core, pool);
-	/* What was made stays; the size is then what could be had. */
+	/* Keep the buffers that could be allocated. */
 	if (r)
 		pool->wanted = pool->made;
 	pool->credits_min = pool->credits;
@@ -147,7 +147,7 @@ void lx_pool_give(struct lx_core *core, struct lx_pool *pool, struct lx_rbuf *rb
 	if (pool->made > pool->wanted) {
 		core->ops->rbuf_free(rbuf);
 		pool->made--;
-		/* The credit of the message that had it is not given back. */
+		/* Its credit is not returned either. */
 		return;
 	}
 	core->ops->rbuf_reset(rbuf);

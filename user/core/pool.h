@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Router buffers: three pools by payload size, and who waits for one (lnet.md 9.2).
+ * Router buffers: three pools by payload size, with their waiters (lnet.md 9.2).
  */
 #ifndef LX_CORE_POOL_H
 #define LX_CORE_POOL_H
@@ -17,7 +17,7 @@ struct lx_pool {
 	size_t size;             /* payload bytes of a buffer */
 	uint32_t npages;
 	uint32_t wanted;         /* buffers, as configured */
-	uint32_t made;           /* buffers there are; above wanted until they return */
+	uint32_t made;           /* allocated; may exceed wanted until buffers return */
 	int32_t credits, credits_min;
 	struct lx_rbuf **free;   /* stack of idle buffers */
 	uint32_t n_free, cap;
@@ -26,16 +26,16 @@ struct lx_pool {
 
 enum lx_pool_class lx_pool_class_of(size_t payload);
 
-/* Steps of lx_credit_pools_make() and _resize(), which serve who waits for buffers then. */
+/* Steps of lx_credit_pools_make() and _resize(), which then serve the waiters. */
 int lx_pool_make_all(struct lx_core *core);
 int lx_pool_resize(struct lx_core *core, const int64_t totals[LX_POOLS]);
 void lx_pool_free_all(struct lx_core *core);
 
-/* A buffer for a message that has the credit for it. Never fails. */
+/* Takes a buffer for a message that has a credit. Never fails. */
 struct lx_rbuf *lx_pool_take(struct lx_pool *pool);
 void lx_pool_give(struct lx_core *core, struct lx_pool *pool, struct lx_rbuf *rbuf);
 
-/* All buffers at home: nothing is being forwarded. */
+/* True if all buffers are idle: nothing is being forwarded. */
 bool lx_pool_idle(const struct lx_core *core);
 
 void lx_pool_describe(struct lx_core *core, struct lx_routing_info *ret_info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pings and discoveries that a user asked for. Each probe ends once: probe_end() is
- * the only place that calls the user back and frees it.
+ * Pings and discoveries requested by users. Each probe ends once: only probe_end()
+ * calls the user back and frees it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "msg.h"
 
 /*
- * How long a ping whose time is over waits for the transport's word, if its request has
- * not left yet: "no route to host" tells more than "no answer", and ARP takes 3 s to say so.
+ * How long a ping that has timed out waits for the transport's error if its request has not
+ * been sent yet: "no route to host" says more than "no answer", and ARP takes 3 s for it.
  */
 #define UNSENT_GRACE_NS (5 * LX_NSEC)
 
@@ -42,7 +42,7 @@ static int probe_new(struct lx_core *core, const struct lx_id *target,
 	return 0;
 }
 
-/* Forgets the request; its last event only frees the memory. */
+/* Abandons the request; its last event only frees the memory. */
 static void request_drop(struct lx_probe *probe)
 {
 	struct lx_md *md = lx_md_lookup(probe->core, probe->md);
@@ -65,7 +65,7 @@ static void probe_end(struct lx_probe *probe, int status, struct lx_peer_info *i
 
 /* ---- ping ------------------------------------------------------------------------- */
 
-/* What the answer says, named as the peer is known here (control.md 3.7). */
+/* Describes the answer under the peer's name here (control.md 3.7). */
 static int answer_describe(struct lx_probe *probe, const struct lx_pinginfo *answer,
 			   struct lx_peer_info **ret_info)
 {
@@ -161,7 +161,7 @@ static int ping_send(struct lx_probe *probe, size_t room)
 	buffer->owner = probe;
 	probe->buffer = buffer;
 	probe->md = md->handle;
-	/* It may end within this call, so nothing of the probe is looked at after it. */
+	/* The probe may end within this call: do not touch it afterwards. */
 	r = lx_msg_get(core, lx_nid_is_any(&probe->source) ? NULL : &probe->source, md,
 		       &probe->target, LX_PORTAL_RESERVED, LX_PING_MATCH_BITS, 0, true);
 	if (r) {
@@ -188,7 +188,7 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 		free(probe);
 		return r;
 	}
-	lx_core_kick(core); /* its deadline may be the next thing to wake up for */
+	lx_core_kick(core); /* its deadline may be the next one */
 	return 0;
 }
 
@@ -243,7 +243,7 @@ uint64_t lx_probe_deadline(const struct lx_core *core)
 	return first;
 }
 
-/* No answer counts from now on. True if the request is still on its way out. */
+/* Ignores answers from now on. True if the request has not been sent yet. */
 static bool wait_for_send(struct lx_probe *probe)
 {
 	struct lx_md *md = lx_md_lookup(probe->core, probe->md);

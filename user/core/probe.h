@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pings: answering them, taking pushes, and asking on behalf of a user.
- * Spec lnet.md 12.
+ * Pings and pushes: answering them, and sending them for users (lnet.md 12).
  */
 #ifndef LX_CORE_PROBE_H
 #define LX_CORE_PROBE_H
@@ -11,7 +10,7 @@
 
 struct lx_core;
 
-/* A counted buffer: an MD's memory that may have to outlive its successor. */
+/* A reference-counted buffer: an MD's memory that may outlive its replacement. */
 struct lx_ping_buffer {
 	unsigned int refs;
 	void *owner; /* of the MD: core, peer or probe */
@@ -19,15 +18,15 @@ struct lx_ping_buffer {
 	char data[] __attribute__((aligned(8)));
 };
 
-/* What we tell about ourselves, and where pushes arrive. One per core. */
+/* Our ping information, and where pushes arrive. One per core. */
 struct lx_ping_target {
 	uint32_t seqno;
 	struct lx_ping_buffer *buffer;  /* our information */
 	struct lx_handle ping_me, push_me;
-	struct lx_ping_buffer *push;    /* what the next push is put into */
-	size_t push_bytes;              /* room it should have */
-	bool stale;                     /* rebuild it when work is done, and tell the peers */
-	bool push_unposted;             /* no memory when it was to be posted again */
+	struct lx_ping_buffer *push;    /* for the next push */
+	size_t push_bytes;              /* wanted size */
+	bool stale;                     /* lx_core_work() must rebuild and push it */
+	bool push_unposted;             /* could not be posted again: out of memory */
 };
 
 int lx_ping_target_start(struct lx_core *core);
@@ -41,12 +40,12 @@ void lx_ping_buffer_put(struct lx_ping_buffer *buffer);
 
 /* ---- asking --------------------------------------------------------------- */
 
-/* The outcome of a probe; @info is the callee's to free(), and NULL on error. */
+/* The outcome of a probe; the callee free()s @info, which is NULL on error. */
 typedef void (*lx_probe_end_fn)(int status, struct lx_peer_info *info, void *arg);
 
 /*
- * A ping or discovery that a user waits for. Owner: core->probes. It ends with its
- * answer, its error or its timeout, whichever comes first, and then calls fn.
+ * A ping or discovery that a user waits for. Owner: core->probes. It ends with the
+ * answer, an error or a timeout, whichever comes first, and then calls fn.
  */
 struct lx_probe {
 	struct lx_list link;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * See the header. Called by select.c for the ends of a path and by route.c for gateways.
+ * See the header. Called by select.c for both ends of a path and by route.c for gateways.
  *
- * Each better_*() is one ordered list of spec lnet.md 11.2, a line a criterion; a
- * line is consulted only if those above are a tie. Criteria that need health values,
+ * Each better_*() is one ordered list of lnet.md 11.2, one line per criterion; a
+ * line counts only if those above are a tie. Criteria that need health values,
  * user-defined policies (UDSP) or NUMA distances keep their numbered place as a
  * comment until these exist.
  */

@@ -8,7 +8,7 @@ struct lx_net;
 struct lx_peer_net;
 struct lx_peer_ni;
 
-/* In a better_*(): decides by one criterion; goes on to the next when it is a tie. */
+/* In a better_*(): decides by one criterion; continues with the next if it is a tie. */
 #define LX_PREFER_MORE(a, b) \
 	do { \
 		if ((a) != (b)) \
@@ -16,7 +16,7 @@ struct lx_peer_ni;
 	} while (0)
 #define LX_PREFER_LESS(a, b) LX_PREFER_MORE(b, a)
 
-/* The best NI of a local net that is up, or NULL. */
+/* The best running NI of a local net, or NULL. */
 struct lx_core_ni *lx_rank_best_ni(struct lx_net *net);
 
 /* The best of a peer's NIDs on one of its nets; a peer net is never empty. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * See the header. Looks at the hops in the order in which a message meets them: our own
- * NIs, the route, the gateway or the neighbour, what is behind the gateway.
+ * See the header. Examines the hops in a message's order: our own NIs, the route, the
+ * gateway or the neighbour, and what is beyond the gateway.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,26 +31,26 @@ static void explain_neighbour(struct lx_core *core, const struct lx_nid *nid, st
 	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 
 	if (pni && !lx_peer_ni_up(pni))
-		say(t, "it is a neighbour of ours, with no hop between: %s",
+		say(t, "it is a direct neighbour: %s",
 		    lx_down_str(&pni->down));
 	else
-		say(t, "it is a neighbour of ours, with no hop between");
+		say(t, "it is a direct neighbour");
 }
 
-/* The way is open as far as we know, which is up to the gateways. */
+/* The route is up as far as we can see, which is up to the gateways. */
 static void explain_live(const struct lx_rnet *rnet, const struct lx_net *from, struct text *t)
 {
 	const char *between = "";
 	struct lx_route *route;
 
-	say(t, "the way is by ");
+	say(t, "the route is via ");
 	lx_list_for_each(route, &rnet->routes, link) {
 		if (!lx_route_alive(route) || (from && route->local_net != from->id))
 			continue;
 		say(t, "%s%s", between, lx_nid_str(&route->nid));
 		between = " or ";
 	}
-	say(t, ", which is up: look beyond it, and at the way back");
+	say(t, ", which is up: check beyond it, and the route back");
 }
 
 static void explain_dead(const struct lx_rnet *rnet, const struct lx_net *from, struct text *t)
@@ -87,7 +87,7 @@ static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net 
 		live = live || lx_route_alive(route);
 	}
 	if (!any)
-		say(t, "no route to %s leads over %s, the net of the source", lx_net_str(net),
+		say(t, "no route to %s has a gateway on %s, the net of the source", lx_net_str(net),
 		    lx_net_str(from->id));
 	else if (live)
 		explain_live(rnet, from, t);
@@ -106,13 +106,13 @@ void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct l
 	if (source && !lx_nid_is_any(source)) {
 		ni = lx_ni_lookup(core, source);
 		if (!ni) {
-			say(&t, "the source, %s, is none of our NIDs", lx_nid_str(source));
+			say(&t, "the source, %s, is not one of our NIDs", lx_nid_str(source));
 			return;
 		}
 	}
 	if (lx_ni_is_local_nid(core, nid))
 		say(&t, ni && lx_nid_net(source) != net
-				? "it is our own NID, and the source is on another net"
+				? "it is our own NID, but the source is on another net"
 				: "it is our own NID");
 	else if (ni ? lx_nid_net(source) == net : !!lx_net_lookup(core, net))
 		explain_neighbour(core, nid, &t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What stands between this node and a NID, for people. */
+/* How far messages to a NID get, as text for users. */
 #ifndef LX_CORE_REACH_H
 #define LX_CORE_REACH_H
 

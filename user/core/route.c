@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The route table and what is known of gateways. Owned by the core; configuration
- * adds and deletes, discovery and transports report, select.c asks.
+ * The route table and the state of gateways. Owned by the core; configuration
+ * adds and deletes routes, discovery and transports report, select.c looks up.
  *
- * Two ways to know that a route is alive (lnet.md 10.2). Where discovery works, the
- * gateway's own ping information tells the state of each of its NIs, and aliveness
- * is computed from that when asked. Where it does not, the last ping answer was
- * judged when it came, and lx_route.verdict remembers what came of it.
+ * There are two ways to know that a route is alive (lnet.md 10.2). With discovery, the
+ * gateway's own ping information has the state of each of its NIs, and aliveness
+ * is computed from that on demand. Without it, the last ping answer is judged when it
+ * arrives, and lx_route.verdict has the result.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static struct lx_rnet *rnet_obtain(struct lx_core *core, uint32_t net)
 	return rnet;
 }
 
-/* Random order, so that nodes with the same configuration do not all start alike. */
+/* Random order, so that nodes with the same configuration do not all start with the same. */
 static void insert_somewhere(struct lx_core *core, struct lx_rnet *rnet, struct lx_route *route)
 {
 	struct lx_list *pos = &rnet->routes;
@@ -162,7 +162,7 @@ int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
 	insert_somewhere(core, rnet, route);
 	update(route);
 	lx_change_tell(core, LX_CHANGE_ROUTE_ADD, &route->nid, rnet->id, "%s", "");
-	/* The gateway is checked by the next second's round. */
+	/* lx_monitor checks the gateway within a second. */
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static struct lx_route *find_matching(struct lx_core *core, const struct which *
 	return NULL;
 }
 
-/* Returns how many. Freeing a route may free its rnet, hence one at a time. */
+/* Returns the number deleted. Freeing a route may free its rnet, hence one at a time. */
 static unsigned int delete_matching(struct lx_core *core, const struct which *w)
 {
 	struct lx_route *route;
@@ -225,7 +225,7 @@ static unsigned int delete_matching(struct lx_core *core, const struct which *w)
 	return n;
 }
 
-/* The route that was given this NID; if there is none, those of the node that has it. */
+/* Deletes the route configured with this NID, or else those of the node that has the NID. */
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway)
 {
 	struct which w = { .net = net, .local_net = LX_NET_U32_ANY };
@@ -298,7 +298,7 @@ static enum lx_down_why why_down(const struct lx_route *route)
 
 	if (!gateway->alive)
 		return gateway->down.why == LX_DOWN_NOT_ASKED ? LX_DOWN_NOT_ASKED : LX_DOWN_GATEWAY;
-	/* Multi-Rail may be known of it before anything else is. */
+	/* It may be known as Multi-Rail before anything else is. */
 	if (lx_peer_discovery_off(gateway) || !gateway->merges)
 		return route->verdict;
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
@@ -347,7 +347,7 @@ void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_do
 	net = lx_peer_net_lookup(route->gateway, cause.net);
 	if (!net)
 		return;
-	/* What that means is said by one of those that are there. */
+	/* Take the cause from one of its NIDs on that net. */
 	pni = lx_list_first(&net->nis, struct lx_peer_ni, link);
 	used = strlen(ret_down->reason);
 	snprintf(ret_down->reason + used, sizeof(ret_down->reason) - used, ": %s",
@@ -406,7 +406,7 @@ void lx_route_gateway_checked(struct lx_peer *gateway, int error)
 		return;
 	}
 	lx_down_set(gateway->core, &gateway->down, LX_DOWN_CHECK, error, LX_NET_U32_ANY);
-	/* Only its answer tells of its NIs on other nets: without one they are down. */
+	/* Only its answer describes its NIs on other nets: without one they are down. */
 	lx_peer_ni_for_each(net, pni, gateway)
 		lx_peer_ni_set_down(gateway->core, pni, LX_DOWN_CHECK, error);
 	lx_list_for_each(route, &gateway->routes, gateway_link) {

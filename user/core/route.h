@@ -35,38 +35,38 @@ struct lx_route {
 	int32_t health_sensitivity;
 	enum lx_down_why verdict; /* last computed; valid where discovery is not usable */
 	int verdict_error;
-	bool single_hop;   /* the gateway was seen to be on the net itself */
-	bool shown_alive;  /* last told as a change */
-	struct lx_cause down; /* as it was then */
+	bool single_hop;   /* the gateway has an NI on the net itself */
+	bool shown_alive;  /* as last reported */
+	struct lx_cause down; /* as last reported */
 	uint64_t seq;
 };
 
 struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net);
-/* By the NID that it was configured with. */
+/* By the NID it was configured with. */
 struct lx_route *lx_route_lookup(struct lx_core *core, uint32_t net, const struct lx_nid *nid);
 
-/* Whether a peer is a gateway to a net, up or down. */
+/* True if a peer is a gateway to a net, up or down. */
 bool lx_route_is_through(const struct lx_peer *gateway, uint32_t net);
 
 /* As lx_route_add() of lnetx.h. */
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf);
 /* As lx_route_del() of lnetx.h; @net any: to every net. -ENOENT. */
 int lx_route_delete(struct lx_core *core, uint32_t net, const struct lx_nid *gateway);
-/* Routes via a NID that is one of our own now. */
+/* Deletes routes via a NID that is now our own. */
 void lx_route_delete_own(struct lx_core *core, const struct lx_nid *nid);
-/* Routes whose gateway is on a local net that goes away. */
+/* Deletes routes whose gateway is on a local net that goes away. */
 void lx_route_delete_over(struct lx_core *core, uint32_t local_net);
-/* Routes whose gateway is forgotten. */
+/* Deletes routes whose gateway is being deleted. */
 void lx_route_delete_through(struct lx_peer *gateway);
 
 bool lx_route_alive(const struct lx_route *route);
-/* Why it is down, and since when; empty if it is up. */
+/* The reason why it is down, and since when; empty if it is up. */
 void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_down);
 
 /**
  * lx_route_select - the best live route to a net, and the gateway NI to use
- * @local_net: only over gateways on it; LX_NET_U32_ANY: over any
- * @but: not by this gateway; may be NULL
+ * @local_net: only gateways on this net; LX_NET_U32_ANY: any
+ * @but: exclude this gateway; may be NULL
  * Returns NULL if there is none.
  */
 struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
@@ -78,14 +78,14 @@ int lx_route_distance(struct lx_core *core, const struct lx_nid *nid);
 /* Discovery of a gateway ended, with its ping information merged (or error). */
 void lx_route_gateway_checked(struct lx_peer *gateway, int error);
 void lx_route_gateway_info(struct lx_peer *gateway, const struct lx_pinginfo *info);
-/* A message came from behind a gateway (lnet.md 7.1). */
+/* A message came through a gateway (lnet.md 7.1). */
 void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint32_t net);
 /* A transport lost a gateway's NID. */
 void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error);
-/* Routes of @from are those of @to now: the two peers were found to be one. */
+/* Moves @from's routes to @to: they are the same node. */
 void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from);
 
-/* Tells as changes what became alive or dead since last time. */
+/* Reports routes that came up or went down since the last call. */
 void lx_route_report(struct lx_core *core);
 
 int lx_route_describe_all(struct lx_core *core, struct lx_route_info **ret_list, size_t *ret_n);

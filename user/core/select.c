@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Path selection: pure choices over what is known, changed only by the sequence
- * numbers that make equals take turns. Called by msg.c for each message. The criteria
- * are those of rank.c.
+ * Path selection: a pure function of the present state, except for the sequence
+ * numbers that alternate between equals. Called by msg.c for each message; rank.c has
+ * the criteria.
  */
 #include <errno.h>
 
@@ -44,8 +44,8 @@ static bool pick_multi_rail(struct lx_core *core, struct lx_peer *peer, struct l
 }
 
 /*
- * A peer that is not Multi-Rail knows us by one NID: the one used first stays
- * (but portal 0 and what we forward do not fix it).
+ * A peer that is not Multi-Rail knows us by one NID: keep the one used first
+ * (messages to portal 0 and forwarded ones do not set it).
  */
 static bool pick_single_rail(struct lx_core *core, const struct lx_path_request *req,
 			     struct lx_path *path)
@@ -64,7 +64,7 @@ static bool pick_single_rail(struct lx_core *core, const struct lx_path_request 
 }
 
 /*
- * As a router at the last hop we honour the NID in the header, unless it is known to
+ * A router at the last hop sends to the NID in the header, unless that is known to
  * be down and both ends are Multi-Rail (lnet.md 10.4).
  */
 static bool may_redirect(struct lx_core *core, const struct lx_path_request *req)
@@ -82,7 +82,7 @@ static bool gateway_usable(const struct lx_peer_ni *pni)
 	return pni && !lx_list_empty(&lx_peer_of(pni)->routes);
 }
 
-/* The net of a Multi-Rail peer to aim at: reachable, and used less than the others. */
+/* The net of a Multi-Rail peer to send to: reachable, and least recently used. */
 static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer *peer)
 {
 	struct lx_peer_net *net, *best = NULL;

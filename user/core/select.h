@@ -10,28 +10,28 @@ struct lx_core_ni;
 struct lx_peer;
 struct lx_peer_ni;
 
-/* What a path is wanted for. */
+/* Input of path selection. */
 struct lx_path_request {
-	struct lx_peer_ni *dst;       /* that the sender named */
-	const struct lx_nid *src;     /* the sender's choice of our NID, or any */
-	const struct lx_nid *gateway; /* that a response must take, or any */
+	struct lx_peer_ni *dst;       /* as given by the sender */
+	const struct lx_nid *src;     /* our NID as given by the sender, or any */
+	const struct lx_nid *gateway; /* for a response, or any */
 	const struct lx_nid *origin;  /* the source NID in the header */
-	bool reserved;                /* a message of portal 0 */
+	bool reserved;                /* a message to portal 0 */
 	bool forwarded;
-	const struct lx_peer *previous; /* that a forwarded message came from; NULL: it is gone */
+	const struct lx_peer *previous; /* previous hop of a forwarded message; NULL: it is gone */
 };
 
 struct lx_path {
 	struct lx_core_ni *ni;
 	struct lx_peer_ni *next_hop; /* NULL: loopback */
-	struct lx_nid dst;           /* what the header must say */
+	struct lx_nid dst;           /* for the header */
 	bool via_gateway;
 };
 
 /**
  * lx_select_path - choose the path of a message to its target
- * Returns 0, -EHOSTUNREACH no live route, -EINVAL the source NID is none of ours, or -ELOOP:
- * forwarded, it would go back to the peer that it came from, @ret_path->next_hop.
+ * Returns 0, -EHOSTUNREACH no live route, -EINVAL the source NID is not ours, or -ELOOP: a
+ * forwarded message would go back to the peer it came from, @ret_path->next_hop.
  */
 int lx_select_path(struct lx_core *core, const struct lx_path_request *req,
 		   struct lx_path *ret_path);

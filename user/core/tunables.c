@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See the header: what the tunables mean that follow from each other. */
+/* See the header: values derived from several tunables. */
 #include "core.h"
 #include "tunables.h"
 
@@ -30,7 +30,7 @@ const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core
 {
 	static const struct lx_tunable_conflict timeout = {
 		.name = { "lnet_transaction_timeout", "lnet_retry_count" },
-		.why = "transaction_timeout has to be greater than retry_count",
+		.why = "transaction_timeout must be greater than retry_count",
 	};
 
 	return tun->lnet_transaction_timeout > lx_core_tunables_retries(tun) ? NULL : &timeout;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The tunables of the core: names, defaults and ranges of spec lnet.md 16.
+ * The tunables of the core: names, defaults and ranges of lnet.md 16.
  *
- * Those of the reference that have no effect here say so. What concerns
- * connections (accept, accept_port, ...) belongs to the transports.
+ * Those without effect here say so. Tunables of connections (accept, accept_port, ...)
+ * belong to the transports.
  */
 #ifndef LX_CORE_TUNABLES_H
 #define LX_CORE_TUNABLES_H
@@ -62,16 +62,16 @@ extern const struct lx_tunable lx_core_tunables_table[];
 
 struct lx_core;
 
-/* Values that cannot both be so (lnet.md 13.4); NULL: there are none. */
+/* The first conflict between values (lnet.md 13.4); NULL: none. */
 const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun);
 
-/* How often a message is sent again: never without health. */
+/* How often a message is resent: never without health. */
 int64_t lx_core_tunables_retries(const struct lx_core_tunables *tun);
 
 /* Seconds an LND may take for one attempt (lnet.md 13.4). */
 unsigned int lx_core_tunables_lnd_timeout(const struct lx_core *core);
 
-/* When a message that is sent now is given up, in ops->now() time. */
+/* The deadline of a message sent now, in ops->now() time. */
 uint64_t lx_core_tunables_deadline(struct lx_core *core);
 
 #endif
