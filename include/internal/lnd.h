@@ -292,9 +292,10 @@ void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid,
 /**
  * lx_lnd_lost - messages forwarded to a next hop were lost
  * @n: by type; @payload: total bytes
+ * @hstatus: whose fault; costs health as if the core had sent them
  */
 void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
-		 uint64_t payload);
+		 uint64_t payload, enum lx_hstatus hstatus);
 
 /* The NI's link or address went away, with the reason, or came back (LX_DOWN_NO). */
 void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why);

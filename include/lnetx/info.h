@@ -71,7 +71,8 @@ struct lx_stats {
 	X(GATEWAY_LOST, "no connection to its gateway") \
 	X(NOT_ROUTING, "its gateway does not route: routing is off there, or just starting") \
 	X(NEAR_NET, "its gateway has no NI that is up on") \
-	X(FAR_NET, "its gateway has no NI that is up on the far net,")
+	X(FAR_NET, "its gateway has no NI that is up on the far net,") \
+	X(HEALTH, "its health has dropped to 0 and is not yet back at 1000")
 
 enum lx_down_why {
 #define LX_DOWN_ENUM_(NAME, text) LX_DOWN_##NAME,
@@ -174,6 +175,15 @@ struct lx_peer_health {
 	uint32_t value, dropped, timeout, error, network_timeout;
 	uint32_t ping_count;
 	uint64_t next_ping;
+};
+
+/* An NI, or one of a peer's, that is below full health and pinged until it is well again. */
+struct lx_recovery_info {
+	struct lx_nid nid;
+	bool peer; /* false: one of our own */
+	uint32_t value;
+	uint32_t ping_count; /* since the last answer */
+	uint32_t next_ping_s; /* until the next ping, unless one is not answered yet */
 };
 
 enum lx_alive {

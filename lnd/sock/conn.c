@@ -90,6 +90,11 @@ enum lx_hstatus lx_sock_conn_hstatus(int error)
 	return error == -ETIMEDOUT ? LX_HSTATUS_REMOTE_TIMEOUT : lx_sock_hstatus(error);
 }
 
+enum lx_hstatus lx_sock_conn_fault(const struct lx_sock_conn *conn)
+{
+	return conn->error ? conn->hstatus : LX_HSTATUS_REMOTE_DROPPED;
+}
+
 int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need)
 {
 	struct lx_sock_rx *rx = &conn->rx;

@@ -169,8 +169,9 @@ bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *m
 bool lx_sock_conn_is_idle(struct lx_sock_conn *conn);
 /* Bytes that its socket has taken, ever. */
 uint64_t lx_sock_conn_tx_bytes(const struct lx_sock_conn *conn);
-/* Why it is being closed. */
+/* Why it is being closed, and whose fault it is that its messages do not arrive. */
 int lx_sock_conn_error(const struct lx_sock_conn *conn);
+enum lx_hstatus lx_sock_conn_fault(const struct lx_sock_conn *conn);
 uint64_t lx_sock_conn_timeout_ns(const struct lx_sock_conn *conn);
 
 /* Others of the peer are chosen for what is to be sent; or not any more. */

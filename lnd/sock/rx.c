@@ -698,7 +698,7 @@ static void abort_all(struct lx_sock_conn *conn)
 {
 	abort_message(conn);
 	lx_sock_tx_abort(conn, conn->error ? conn->error : -ECONNRESET,
-			 conn->error ? conn->hstatus : LX_HSTATUS_REMOTE_DROPPED);
+			 lx_sock_conn_fault(conn));
 }
 
 const struct lx_sock_conn_ops lx_sock_rx_ops = {

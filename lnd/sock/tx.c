@@ -738,13 +738,27 @@ static void abort_list(struct lx_list *list, int status, enum lx_hstatus hstatus
 		lx_sock_tx_end(tx, status, hstatus);
 }
 
+/*
+ * Of messages that reached the peer's TCP, and perhaps the peer: the core must not resend
+ * them, or they could arrive twice.
+ */
+static enum lx_hstatus sent_hstatus(enum lx_hstatus hstatus)
+{
+	switch (hstatus) {
+	case LX_HSTATUS_NETWORK_TIMEOUT:
+		return LX_HSTATUS_REMOTE_TIMEOUT; /* the time ran out at the peer */
+	case LX_HSTATUS_REMOTE_DROPPED:
+		return LX_HSTATUS_REMOTE_ERROR;
+	default:
+		return hstatus;
+	}
+}
+
 void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus)
 {
 	conn->carrier = conn->batch = NULL;
 	conn->queued_bytes = 0;
 	abort_list(&conn->sending, status, hstatus);
 	abort_list(&conn->queue, status, hstatus);
-	/* They reached the peer's TCP: if time ran out then with the peer. */
-	abort_list(&conn->sent, status,
-		   hstatus == LX_HSTATUS_NETWORK_TIMEOUT ? LX_HSTATUS_REMOTE_TIMEOUT : hstatus);
+	abort_list(&conn->sent, status, sent_hstatus(hstatus));
 }

@@ -55,9 +55,15 @@ struct told { /* an event on its way to an application */
 	struct lx_event event;
 };
 
-struct dead {
+enum trouble { DEAD, MUTE, FAILING };
+
+/* A NID with which something is wrong. */
+struct ill {
 	struct lx_list link;
+	enum trouble how;
 	struct lx_nid nid;
+	enum lx_hstatus hstatus; /* FAILING */
+	int status;
 };
 
 struct lx_sim {
@@ -66,7 +72,7 @@ struct lx_sim {
 	uint64_t now_ns, rng, seq;
 	struct moment *heap;
 	size_t n_moments, cap_moments;
-	struct lx_list conns, events, dead, nis;
+	struct lx_list conns, events, ills, nis;
 	struct lx_sim_node *nodes;
 };
 
@@ -148,15 +154,23 @@ static struct moment moment_pop(struct lx_sim *sim)
 
 /* ---- connections ---------------------------------------------------------------------- */
 
+static struct ill *find_ill(struct lx_sim *sim, enum trouble how, const struct lx_nid *nid)
+{
+	struct ill *ill;
+
+	lx_list_for_each(ill, &sim->ills, link) {
+		if (ill->how == how && lx_nid_eq(&ill->nid, nid))
+			return ill;
+	}
+	return NULL;
+}
+
 static struct lx_ni *ni_by_nid(struct lx_sim *sim, const struct lx_nid *nid)
 {
 	struct sim_ni *s;
-	struct dead *d;
 
-	lx_list_for_each(d, &sim->dead, link) {
-		if (lx_nid_eq(&d->nid, nid))
-			return NULL;
-	}
+	if (find_ill(sim, DEAD, nid))
+		return NULL;
 	lx_list_for_each(s, &sim->nis, link) {
 		if (lx_nid_eq(&s->ni->nid, nid))
 			return s->ni;
@@ -238,6 +252,7 @@ static void conn_deliver(void *arg)
 	struct lx_rx_from from = { .nid = conn->from };
 	struct lx_msg *msg;
 	struct lx_ni *to;
+	bool lost;
 	int r;
 
 	conn->armed = false;
@@ -253,8 +268,12 @@ static void conn_deliver(void *arg)
 		return;
 	}
 	/* An optimised GET ends with its answer, which cannot get lost unnoticed. */
-	if (!x->reply && chance(sim, sim->knobs.loss)) {
-		sender_done(x, 0, LX_HSTATUS_OK);
+	lost = find_ill(sim, MUTE, &conn->to);
+	if (lost || (!x->reply && chance(sim, sim->knobs.loss))) {
+		if (x->reply)
+			sender_done(x, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
+		else
+			sender_done(x, 0, LX_HSTATUS_OK);
 		head_done(x);
 		return;
 	}
@@ -363,9 +382,18 @@ static int sim_send(struct lx_ni *ni, struct lx_msg *msg)
 {
 	struct lx_sim *sim = sim_of(ni);
 	struct lx_sim_knobs *k = &sim->knobs;
-	struct conn *conn = conn_obtain(sim, &ni->nid, &msg->target.nid);
-	struct xfer *x = calloc(1, sizeof(*x));
+	const struct ill *ill = find_ill(sim, FAILING, &msg->target.nid);
+	struct conn *conn;
+	struct xfer *x;
 
+	if (!ill)
+		ill = find_ill(sim, FAILING, &ni->nid);
+	if (ill) {
+		msg->hstatus = ill->hstatus;
+		return ill->status;
+	}
+	conn = conn_obtain(sim, &ni->nid, &msg->target.nid);
+	x = calloc(1, sizeof(*x));
 	assert(x);
 	x->conn = conn;
 	x->hdr = msg->hdr;
@@ -568,24 +596,47 @@ void lx_sim_ni_del(struct lx_sim_node *node, const char *text)
 	lx_core_ni_stop(node->core, ni);
 }
 
-void lx_sim_dead(struct lx_sim *sim, const char *text, bool dead)
+/* Forgets what was wrong with it in this way; returns what is wrong now. */
+static struct ill *set_ill(struct lx_sim *sim, enum trouble how, const char *text, bool ill)
 {
-	struct dead *d, *tmp;
 	struct lx_nid nid;
+	struct ill *i;
 
 	assert(!lx_nid_parse(text, &nid));
-	lx_list_for_each_safe(d, tmp, &sim->dead, link) {
-		if (lx_nid_eq(&d->nid, &nid)) {
-			lx_list_del(&d->link);
-			free(d);
-		}
+	i = find_ill(sim, how, &nid);
+	if (i && !ill) {
+		lx_list_del(&i->link);
+		free(i);
+		return NULL;
 	}
-	if (!dead)
+	if (i || !ill)
+		return i;
+	i = calloc(1, sizeof(*i));
+	assert(i);
+	i->how = how;
+	i->nid = nid;
+	lx_list_append(&sim->ills, &i->link);
+	return i;
+}
+
+void lx_sim_dead(struct lx_sim *sim, const char *text, bool dead)
+{
+	set_ill(sim, DEAD, text, dead);
+}
+
+void lx_sim_mute(struct lx_sim *sim, const char *text, bool mute)
+{
+	set_ill(sim, MUTE, text, mute);
+}
+
+void lx_sim_fail(struct lx_sim *sim, const char *text, enum lx_hstatus hstatus, int status)
+{
+	struct ill *ill = set_ill(sim, FAILING, text, hstatus != LX_HSTATUS_OK);
+
+	if (!ill)
 		return;
-	d = malloc(sizeof(*d));
-	assert(d);
-	d->nid = nid;
-	lx_list_append(&sim->dead, &d->link);
+	ill->hstatus = hstatus;
+	ill->status = status;
 }
 
 /* ---- driving ---------------------------------------------------------------------------------- */
@@ -684,7 +735,7 @@ int lx_sim_new(uint64_t seed, const struct lx_sim_knobs *knobs, struct lx_sim **
 	sim->now_ns = LX_NSEC;
 	lx_list_init(&sim->conns);
 	lx_list_init(&sim->events);
-	lx_list_init(&sim->dead);
+	lx_list_init(&sim->ills);
 	lx_list_init(&sim->nis);
 	*ret_sim = sim;
 	return 0;
@@ -706,7 +757,7 @@ void lx_sim_free(struct lx_sim *sim)
 {
 	struct lx_sim_node *node;
 	struct conn *conn;
-	struct dead *d;
+	struct ill *ill;
 
 	if (!sim)
 		return;
@@ -732,9 +783,9 @@ void lx_sim_free(struct lx_sim *sim)
 		lx_list_del(&conn->link);
 		free(conn);
 	}
-	while ((d = lx_list_first(&sim->dead, struct dead, link))) {
-		lx_list_del(&d->link);
-		free(d);
+	while ((ill = lx_list_first(&sim->ills, struct ill, link))) {
+		lx_list_del(&ill->link);
+		free(ill);
 	}
 	free(sim->heap);
 	free(sim);

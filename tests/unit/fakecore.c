@@ -338,8 +338,9 @@ uint32_t lx_lnd_peer_number(struct lx_ni *ni, const struct lx_nid *nid)
 }
 
 void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
-		 uint64_t payload)
+		 uint64_t payload, enum lx_hstatus hstatus)
 {
+	node_of(ni)->lost_hstatus = hstatus;
 	node_of(ni)->lost = *n;
 	node_of(ni)->lost_payload += payload;
 	node_of(ni)->n_dropped += n->put + n->get + n->reply + n->ack;

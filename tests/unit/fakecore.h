@@ -55,6 +55,7 @@ struct fake_node {
 	struct lx_nid offloaded_from;
 	struct lx_type_counts lost; /* the last ones by a lane that ended */
 	uint64_t lost_payload;
+	enum lx_hstatus lost_hstatus;
 	unsigned int n_dropped;
 	uint32_t offloaded_src_net;
 	int lost_error;

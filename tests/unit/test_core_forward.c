@@ -285,7 +285,7 @@ static void lost_by_the_transport_is_a_drop(void **state)
 	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &mine);
 
 	lx_count_reset(r1->core);
-	lx_lnd_lost(&ni->ni, &hop, &n, 5000);
+	lx_lnd_lost(&ni->ni, &hop, &n, 5000, LX_HSTATUS_REMOTE_DROPPED);
 	assert_int_equal(r1->core->stats.drop_count, 3);
 	assert_int_equal(r1->core->stats.drop_length, 5000);
 	assert_int_equal(r1->core->stats.drops[LX_REASON_SEND_FAILED], 3);

@@ -41,6 +41,8 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	lx_list_init(&core->msgs);
 	lx_list_init(&core->done);
 	lx_list_init(&core->trackers);
+	lx_list_init(&core->recovery_nis);
+	lx_list_init(&core->recovery_peers);
 	lx_list_init(&core->discover);
 	lx_list_init(&core->probes);
 	lx_list_init(&core->memory);
@@ -232,6 +234,8 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 		return lx_credit_pools_resize(core, totals);
 	}
+	if (!tun.lnet_health_sensitivity)
+		lx_health_off(core);
 	if (tun.lnet_peer_discovery_disabled != core->tun.lnet_peer_discovery_disabled)
 		lx_change_own_info(core);
 	core->tun = tun;

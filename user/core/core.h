@@ -18,6 +18,7 @@
 #include "../base/hash.h"
 #include "../base/list.h"
 #include "../base/ratelimit.h"
+#include "health.h"
 #include "loop.h"
 #include "md.h"
 #include "memory.h"
@@ -101,6 +102,8 @@ struct lx_core {
 	struct lx_freelist msg_freelist;
 	struct lx_list trackers; /* responses due; track.c */
 	struct lx_stats stats;
+	struct lx_list recovery_nis;   /* of lx_core_ni; health.c, recovery.c */
+	struct lx_list recovery_peers; /* of lx_peer_ni */
 	struct lx_ratelimit no_route; /* by net */
 
 	/* ping.c, discover.c, probe.c */

@@ -133,57 +133,34 @@ void lx_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t t
 	}
 }
 
-void lx_count_failed(struct lx_core_msg *msg)
+void lx_count_fault(struct lx_core *core, struct lx_core_ni *ni, struct lx_peer_ni *pni,
+		    enum lx_hstatus hstatus, uint64_t n)
 {
-	struct lx_ni_health none_ni = { 0 }, *ni = msg->txni ? &msg->txni->health : &none_ni;
-	struct lx_peer_health none_peer = { 0 };
-	struct lx_peer_health *peer = msg->txpeer ? &msg->txpeer->health : &none_peer;
-	struct lx_stats *stats = &msg->core->stats;
+	struct lx_ni_health none_ni = { 0 }, *local = ni ? &ni->health : &none_ni;
+	struct lx_peer_health none_peer = { 0 }, *remote = pni ? &pni->health : &none_peer;
+	struct lx_stats *stats = &core->stats;
+	const struct {
+		uint64_t *node;
+		uint32_t *one;
+	} counters[LX_HSTATUSES] = {
+		[LX_HSTATUS_LOCAL_INTERRUPT] = { &stats->local_interrupt_count,
+						 &local->interrupts },
+		[LX_HSTATUS_LOCAL_DROPPED] = { &stats->local_dropped_count, &local->dropped },
+		[LX_HSTATUS_LOCAL_ABORTED] = { &stats->local_aborted_count, &local->aborted },
+		[LX_HSTATUS_LOCAL_NO_ROUTE] = { &stats->local_no_route_count, &local->no_route },
+		[LX_HSTATUS_LOCAL_TIMEOUT] = { &stats->local_timeout_count, &local->timeouts },
+		[LX_HSTATUS_LOCAL_ERROR] = { &stats->local_error_count, &local->error },
+		[LX_HSTATUS_REMOTE_DROPPED] = { &stats->remote_dropped_count, &remote->dropped },
+		[LX_HSTATUS_REMOTE_ERROR] = { &stats->remote_error_count, &remote->error },
+		[LX_HSTATUS_REMOTE_TIMEOUT] = { &stats->remote_timeout_count, &remote->timeout },
+		[LX_HSTATUS_NETWORK_TIMEOUT] = { &stats->network_timeout_count,
+						 &remote->network_timeout },
+	};
 
-	switch (msg->m.hstatus) {
-	case LX_HSTATUS_LOCAL_INTERRUPT:
-		stats->local_interrupt_count++;
-		ni->interrupts++;
-		break;
-	case LX_HSTATUS_LOCAL_DROPPED:
-		stats->local_dropped_count++;
-		ni->dropped++;
-		break;
-	case LX_HSTATUS_LOCAL_ABORTED:
-		stats->local_aborted_count++;
-		ni->aborted++;
-		break;
-	case LX_HSTATUS_LOCAL_NO_ROUTE:
-		stats->local_no_route_count++;
-		ni->no_route++;
-		break;
-	case LX_HSTATUS_LOCAL_TIMEOUT:
-		stats->local_timeout_count++;
-		ni->timeouts++;
-		break;
-	case LX_HSTATUS_LOCAL_ERROR:
-		stats->local_error_count++;
-		ni->error++;
-		break;
-	case LX_HSTATUS_REMOTE_DROPPED:
-		stats->remote_dropped_count++;
-		peer->dropped++;
-		break;
-	case LX_HSTATUS_REMOTE_ERROR:
-		stats->remote_error_count++;
-		peer->error++;
-		break;
-	case LX_HSTATUS_REMOTE_TIMEOUT:
-		stats->remote_timeout_count++;
-		peer->timeout++;
-		break;
-	case LX_HSTATUS_NETWORK_TIMEOUT:
-		stats->network_timeout_count++;
-		peer->network_timeout++;
-		break;
-	default:
-		break;
-	}
+	if (hstatus == LX_HSTATUS_OK)
+		return;
+	*counters[hstatus].node += n;
+	*counters[hstatus].one += n;
 }
 
 void lx_count_lost(struct lx_core_msg *msg)
@@ -200,21 +177,19 @@ void lx_count_lost(struct lx_core_msg *msg)
 		lx_count_dropped(ni, msg->txpeer, msg->m.hdr.type);
 }
 
-/* The same for offloaded messages. */
-void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
-		 uint64_t payload)
+uint64_t lx_count_offload_lost(struct lx_core_ni *ni, struct lx_peer_ni *pni,
+			       const struct lx_type_counts *n, uint64_t payload)
 {
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(ni->core, next_hop);
-	struct lx_traffic *traffic = &lx_core_ni(ni)->traffic;
-	struct lx_stats *stats = &ni->core->stats;
-	uint64_t all = add_types(&traffic->dropped, n);
+	struct lx_stats *stats = &ni->ni.core->stats;
+	uint64_t all = add_types(&ni->traffic.dropped, n);
 
-	traffic->io.drop += all;
+	ni->traffic.io.drop += all;
 	stats->drop_count += all;
 	stats->drop_length += payload;
 	stats->drops[LX_REASON_SEND_FAILED] += all;
 	if (pni)
 		pni->traffic.io.drop += add_types(&pni->traffic.dropped, n);
+	return all;
 }
 
 /* ---- all of them ------------------------------------------------------------------ */

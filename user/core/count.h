@@ -20,8 +20,9 @@ void lx_count_dropped(struct lx_core_ni *ni, struct lx_peer_ni *peer, uint32_t t
 
 void lx_count_received(struct lx_core_msg *msg);
 void lx_count_sent(struct lx_core_msg *msg);
-/* Counts a failure by class, as the transport or the core found (lnet.md 13.2). */
-void lx_count_failed(struct lx_core_msg *msg);
+/* Counts @n failures by class (lnet.md 13.2). @ni and @pni may be NULL. */
+void lx_count_fault(struct lx_core *core, struct lx_core_ni *ni, struct lx_peer_ni *pni,
+		    enum lx_hstatus hstatus, uint64_t n);
 /*
  * A message to forward, or an answer, that could not be sent counts as dropped. Called
  * when it is finalized, whatever the reason, and so once.
@@ -31,6 +32,10 @@ void lx_count_lost(struct lx_core_msg *msg);
 /* Counts offloaded messages; @pni NULL: unknown. Returns the number received. */
 uint64_t lx_count_offloaded(struct lx_core_ni *ni, struct lx_peer_ni *pni,
 			    const struct lx_offloaded *c);
+
+/* Counts offloaded messages that were lost as dropped. Returns how many. */
+uint64_t lx_count_offload_lost(struct lx_core_ni *ni, struct lx_peer_ni *pni,
+			       const struct lx_type_counts *n, uint64_t payload);
 
 /* Updates the counters with offloaded traffic. */
 void lx_count_refresh(struct lx_core *core);

@@ -25,6 +25,7 @@
 #include "change.h"
 #include "core.h"
 #include "discover.h"
+#include "health.h"
 #include "probe.h"
 
 enum step { STEP_AGAIN, STEP_WAIT, STEP_END, STEP_GONE };
@@ -115,6 +116,17 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 	}
 }
 
+/*
+ * An NI that went down at the peer costs health (lnet.md 13.3). Not at a router: it also
+ * reports NIs down that nobody pings, and a recovery ping would bring such an NI up.
+ */
+static void note_down(struct lx_peer *peer, struct lx_peer_ni *pni)
+{
+	if (lx_peer_ni_up(pni) && !(peer->state & LX_PEER_ROUTER_ENABLED))
+		lx_health_lower_peer(peer->core, pni);
+	lx_peer_ni_set_down(peer->core, pni, LX_DOWN_TOLD, 0);
+}
+
 /* Records the status of each listed NID, and marks it for drop_unlisted(). */
 static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
@@ -128,7 +140,7 @@ static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
 		if (info->ni[i].status == LX_NI_STATUS_UP)
 			lx_peer_ni_set_up(peer->core, pni);
 		else
-			lx_peer_ni_set_down(peer->core, pni, LX_DOWN_TOLD, 0);
+			note_down(peer, pni);
 	}
 }
 

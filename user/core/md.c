@@ -137,6 +137,13 @@ bool lx_md_take_response(struct lx_md *md)
 	return true;
 }
 
+void lx_md_expect_response(struct lx_md *md)
+{
+	md->awaited++;
+	if (md->threshold >= 0)
+		md->threshold++;
+}
+
 bool lx_md_exhausted(const struct lx_md *md)
 {
 	return !md->threshold ||

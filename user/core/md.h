@@ -33,6 +33,7 @@ struct lx_md {
 	lx_event_fn handler;
 	void *user;
 	bool internal;               /* handler is the core's own: called at once */
+	bool as_given;               /* requests go only to the given NID, and are not resent */
 	bool zombie;                 /* unlinked, waits for the last reference */
 	int unlink_status;           /* of an UNLINK event: why it was unlinked */
 	unsigned int refs;
@@ -78,6 +79,9 @@ int lx_md_take_request(struct lx_md *md, bool response);
  * not go out. False: none is awaited.
  */
 bool lx_md_take_response(struct lx_md *md);
+
+/* Undoes lx_md_take_response(): the request is resent. */
+void lx_md_expect_response(struct lx_md *md);
 
 /* True when no further operation can use it (lnet.md 6.1 step 1). */
 bool lx_md_exhausted(const struct lx_md *md);

@@ -27,6 +27,7 @@
 #include "discover.h"
 #include "monitor.h"
 #include "msg.h"
+#include "recovery.h"
 #include "track.h"
 
 #define QUIET_NS (2 * LX_NSEC)
@@ -297,6 +298,7 @@ void lx_monitor_second(struct lx_core *core)
 {
 	expire_waiting(core);
 	lx_track_tick(core);
+	lx_recovery_tick(core);
 	lx_discover_tick(core);
 	check_gateways(core);
 	routing_step(core);

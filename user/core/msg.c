@@ -7,12 +7,14 @@
  * once), so ended messages go through a queue that the outermost caller drains.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/log.h"
 #include "core.h"
 #include "count.h"
 #include "credit.h"
+#include "health.h"
 #include "msg.h"
 #include "parse.h"
 #include "select.h"
@@ -39,6 +41,9 @@ struct lx_core_msg *lx_msg_new(struct lx_core *core)
 
 static void msg_free(struct lx_core_msg *msg)
 {
+	if (msg->pair)
+		msg->pair->pair = NULL;
+	free(msg->avoid);
 	lx_list_del(&msg->all);
 	msg->core->stats.msgs_alloc--;
 	lx_freelist_put(&msg->core->msg_freelist, msg, MSG_FREELIST_MAX);
@@ -52,39 +57,159 @@ bool lx_msg_is_reserved(const struct lx_core_msg *msg)
 	       (hdr->type == LX_MSG_GET && lx_le32(hdr->cmd.get.portal) == LX_PORTAL_RESERVED);
 }
 
+/* ---- resending (lnet.md 13.2) ---------------------------------------------------- */
+
+/* Whether there may be another path (lnet.md 13.2). */
+static bool has_choice(const struct lx_core_msg *msg)
+{
+	const struct lx_peer_ni *dst = lx_peer_ni_lookup(msg->core, &msg->dst_param);
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	if (!msg->txpeer || !dst || lx_peer_of(dst)->deleted)
+		return false;
+	if (!msg->txpeer->net)
+		return true; /* the peer NI was removed, the peer is still there */
+	if (!lx_health_is_local(msg->m.hstatus))
+		return lx_peer_of(msg->txpeer)->n_nis > 1;
+	lx_ni_for_each(net, ni, msg->core) {
+		if (ni != msg->txni && !ni->ni.lnd->no_credits)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Never resent: forwarded messages, as that is up to their sender; an RDMA answer, which is
+ * the transport's; a GET whose failed REPLY was already reported; recovery pings, which test
+ * one path; messages whose MD was unlinked.
+ */
+static bool may_resend(const struct lx_core_msg *msg)
+{
+	const struct lx_core *core = msg->core;
+
+	if (!lx_health_resends(msg->m.hstatus) || core->stopping || msg->m.routing ||
+	    msg->transit || msg->rdma_get || msg->lnd_answered || msg->pair ||
+	    msg->resends >= lx_core_tunables_retries(&core->tun) ||
+	    msg->m.deadline_ns <= lx_core_now(msg->core))
+		return false;
+	if (msg->md && (msg->md->as_given || (msg->md->zombie && !msg->response)))
+		return false;
+	return has_choice(msg);
+}
+
+/* Returns credits and references of the path. */
+static void leave_path(struct lx_core_msg *msg)
+{
+	if (msg->txni)
+		lx_credit_return_tx(msg);
+	if (msg->txpeer)
+		lx_peer_ni_put(msg->core, msg->txpeer);
+	if (msg->txni)
+		lx_ni_put(msg->txni);
+	msg->txpeer = NULL;
+	msg->txni = NULL;
+}
+
+static void resend(struct lx_core_msg *msg)
+{
+	const struct lx_nid *failed = lx_health_is_local(msg->m.hstatus)
+					      ? &msg->txni->ni.nid
+					      : &msg->txpeer->nid;
+
+	if (!msg->avoid)
+		msg->avoid = calloc(1, sizeof(*msg->avoid));
+	if (msg->avoid) /* out of memory: health alone selects another path */
+		lx_avoid_add(msg->avoid, failed);
+	leave_path(msg);
+	msg->core->stats.resend_count++;
+	msg->resends++;
+	msg->discovered = true;
+	msg->phase = LX_PHASE_NEW;
+	msg->status = 0;
+	msg->drop = LX_REASON_NONE;
+	msg->m.hstatus = LX_HSTATUS_OK;
+	msg->m.sink = (struct lx_payload){ 0 };
+	msg->m.lnd_priv = NULL;
+	msg->m.hdr.dst_nid = msg->dst_param;
+	lx_msg_route(msg);
+}
+
 /* ---- the end -------------------------------------------------------------------- */
+
+/* Counters and health. A failure after the deadline costs no health. */
+static void judge(struct lx_core_msg *msg)
+{
+	bool late = !msg->m.routing && msg->m.deadline_ns &&
+		    msg->m.deadline_ns <= lx_core_now(msg->core);
+
+	if (!msg->status && msg->phase == LX_PHASE_TX) {
+		lx_count_sent(msg);
+		lx_health_ok(msg->txni, NULL);
+	} else if (msg->status && late) {
+		lx_count_fault(msg->core, msg->txni, msg->txpeer, msg->m.hstatus, 1);
+	} else if (msg->status) {
+		lx_health_fault(msg->core, msg->txni, msg->txpeer, msg->m.hstatus, 1);
+	}
+}
+
+/*
+ * The REPLY that a transport made for a GET ends. If both failed and the GET is resent, its
+ * MD keeps waiting and there is no event.
+ */
+static void end_pair(struct lx_core_msg *reply)
+{
+	struct lx_core_msg *get = reply->pair;
+
+	get->pair = reply->pair = NULL;
+	if (!reply->status)
+		return;
+	get->m.hstatus = reply->m.hstatus;
+	reply->m.hstatus = LX_HSTATUS_OK; /* counted with the GET */
+	get->lnd_answered = !may_resend(get);
+	if (get->lnd_answered)
+		return;
+	lx_md_expect_response(reply->md);
+	lx_md_put(reply->md, NULL);
+	reply->md = NULL;
+}
+
+static void tell(struct lx_core_msg *msg)
+{
+	msg->event.status = msg->status;
+	/* A request that did not go out will have no response. */
+	if (msg->status && msg->awaits) {
+		lx_track_end(msg->md, NULL, NULL);
+		lx_md_take_response(msg->md);
+	}
+	lx_md_put(msg->md, &msg->event);
+	msg->md = NULL;
+}
 
 static void msg_end(struct lx_core_msg *msg)
 {
 	struct lx_core *core = msg->core;
 
-	if (msg->phase == LX_PHASE_TX && !msg->status)
-		lx_count_sent(msg);
-	else if (msg->status)
-		lx_count_failed(msg);
+	if (msg->pair && msg->m.hdr.type == LX_MSG_REPLY)
+		end_pair(msg);
+	judge(msg);
+	if (msg->status && msg->txni && may_resend(msg)) {
+		resend(msg);
+		return;
+	}
+	if (msg->resends && msg->status)
+		core->stats.failed_resends++;
+	else if (msg->resends)
+		core->stats.successful_resends++;
 	if (msg->status && (msg->transit || msg->drop))
 		lx_count_lost(msg);
-
-	if (msg->md) {
-		msg->event.status = msg->status;
-		/* A request that did not go out will have no response. */
-		if (msg->status && msg->awaits) {
-			lx_track_end(msg->md, NULL, NULL);
-			lx_md_take_response(msg->md);
-		}
-		lx_md_put(msg->md, &msg->event);
-		msg->md = NULL;
-	}
-	if (msg->txni)
-		lx_credit_return_tx(msg);
+	if (msg->md)
+		tell(msg);
+	leave_path(msg);
 	if (msg->rxpeer)
 		lx_credit_return_rx(msg);
-	if (msg->txpeer)
-		lx_peer_ni_put(core, msg->txpeer);
 	if (msg->rxpeer)
 		lx_peer_ni_put(core, msg->rxpeer);
-	if (msg->txni)
-		lx_ni_put(msg->txni);
 	if (msg->rxni)
 		lx_ni_put(msg->rxni);
 	msg_free(msg);
@@ -157,6 +282,8 @@ static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
 	}
 	msg->txpeer = path->next_hop;
 	lx_peer_ni_get(msg->txpeer);
+	if (msg->awaits)
+		lx_track_sent(msg->md, path->next_hop);
 	msg->m.target.nid = path->next_hop->nid;
 	msg->m.target.pid = path->via_gateway ? LX_PID_LUSTRE : hdr->dst_pid;
 	msg->m.target_is_router = path->via_gateway;
@@ -197,7 +324,9 @@ static int select_path(const struct lx_core_msg *msg, struct lx_peer_ni *dst,
 		.src = &msg->src_param,
 		.gateway = &msg->rtr_param,
 		.origin = &msg->m.hdr.src_nid,
+		.avoid = msg->avoid,
 		.reserved = lx_msg_is_reserved(msg),
+		.dst_given = msg->md && msg->md->as_given && !msg->response,
 		.forwarded = forwarded,
 		.previous = forwarded && msg->rxpeer->net ? lx_peer_of(msg->rxpeer) : NULL,
 	};
@@ -319,6 +448,7 @@ static int request_new(struct lx_core *core, const struct lx_nid *self, struct l
 	if (self)
 		msg->src_param = *self;
 	msg->m.deadline_ns = lx_core_tunables_deadline(core);
+	msg->dst_param = target->nid;
 	msg->m.hdr.dst_nid = target->nid;
 	msg->m.hdr.dst_pid = target->pid;
 	msg->m.hdr.src_pid = LX_PID_LUSTRE;

@@ -22,6 +22,7 @@
 #define LX_CORE_MSG_H
 
 #include "core.h"
+#include "rank.h"
 
 enum lx_msg_phase {
 	LX_PHASE_NEW,       /* being prepared; on no queue */
@@ -46,12 +47,17 @@ struct lx_core_msg {
 	bool awaits;              /* an ACK or REPLY: its MD keeps one of the threshold for it */
 	bool discovered;          /* has waited for discovery: goes now, whatever it said */
 	bool internal;            /* the core's own traffic: not waited for when draining */
+	bool lnd_answered;        /* GET: the failure of the REPLY that the transport made was reported */
+	struct lx_nid dst_param;  /* as given by the caller */
 	struct lx_nid src_param;  /* as the caller wanted it, or any */
 	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
 	struct lx_core_ni *txni;
 	struct lx_peer_ni *txpeer; /* next hop */
 	bool has_peer_credit, has_ni_credit;
 	uint64_t sent_ns;
+	unsigned int resends;
+	struct lx_avoid *avoid;   /* where earlier attempts failed; NULL: nowhere */
+	struct lx_core_msg *pair; /* optimised GET: its REPLY, and vice versa */
 
 	/* receiving */
 	struct lx_core_ni *rxni;

@@ -120,6 +120,7 @@ static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
 	ni->refs = 1;
 	lx_list_init(&ni->link);
 	lx_list_init(&ni->tx_queue);
+	lx_list_init(&ni->recovery.link);
 	ni->ni.lnd = lnd;
 	ni->ni.core = core;
 	ni->ni.env = env;
@@ -195,6 +196,7 @@ void lx_ni_stop(struct lx_core_ni *ni)
 {
 	ni->state = LX_NI_STOPPING;
 	lx_list_del(&ni->link);
+	lx_list_del(&ni->recovery.link);
 }
 
 bool lx_ni_leave_net(struct lx_core_ni *ni)
@@ -219,7 +221,7 @@ void lx_lnd_stopped(struct lx_ni *lni)
 
 /* ---- status ------------------------------------------------------------------------------- */
 
-/* Updates status and reason from link_down and silent. */
+/* Updates status and reason from link_down, silent and worn. */
 static void status_update(struct lx_core *core, struct lx_core_ni *ni)
 {
 	bool was_down = ni->down.why;
@@ -228,6 +230,8 @@ static void status_update(struct lx_core *core, struct lx_core_ni *ni)
 		lx_down_set(core, &ni->down, ni->link_down, 0, LX_NET_U32_ANY);
 	else if (ni->silent)
 		lx_down_set(core, &ni->down, LX_DOWN_SILENT, 0, ni->ni.net);
+	else if (ni->worn)
+		lx_down_set(core, &ni->down, LX_DOWN_HEALTH, 0, LX_NET_U32_ANY);
 	else
 		lx_down_clear(&ni->down);
 	if (was_down == !!ni->down.why)
@@ -246,6 +250,14 @@ void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent)
 	if (ni->silent == silent)
 		return;
 	ni->silent = silent;
+	status_update(core, ni);
+}
+
+void lx_ni_set_worn(struct lx_core *core, struct lx_core_ni *ni, bool worn)
+{
+	if (ni->worn == worn)
+		return;
+	ni->worn = worn;
 	status_update(core, ni);
 }
 

@@ -17,8 +17,7 @@
 
 #include "../base/list.h"
 #include "down.h"
-
-#define LX_HEALTH_MAX 1000
+#include "health.h"
 
 struct lx_core;
 
@@ -43,11 +42,13 @@ struct lx_core_ni {
 	bool by_nid;        /* configured by its NID */
 	enum lx_down_why link_down; /* as the transport says */
 	bool silent;        /* router: nobody pinged us through it */
+	bool worn;          /* health dropped to 0 and is not yet full again */
 	int32_t tx_credits, tx_credits_min;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */
 	uint64_t seq;
 	struct lx_traffic traffic;
 	struct lx_ni_health health;
+	struct lx_recovery recovery;
 	struct lx_cause down;
 };
 
@@ -59,7 +60,7 @@ static inline struct lx_core_ni *lx_core_ni(struct lx_ni *ni)
 /* Status in ping information (lnet.md 12.2). */
 static inline uint32_t lx_ni_status(const struct lx_core_ni *ni)
 {
-	return ni->link_down || ni->silent ? LX_NI_STATUS_DOWN : LX_NI_STATUS_UP;
+	return ni->link_down || ni->silent || ni->worn ? LX_NI_STATUS_DOWN : LX_NI_STATUS_UP;
 }
 
 struct lx_net *lx_net_lookup(struct lx_core *core, uint32_t id);
@@ -90,6 +91,7 @@ void lx_ni_put(struct lx_core_ni *ni);
 
 /* The status of an NI in ping information has changed. */
 void lx_ni_status_set(struct lx_core *core, struct lx_core_ni *ni, bool silent);
+void lx_ni_set_worn(struct lx_core *core, struct lx_core_ni *ni, bool worn);
 
 void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info);
 int lx_ni_describe_all(struct lx_core *core, struct lx_ni_info **ret_list, size_t *ret_n);

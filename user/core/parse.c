@@ -18,6 +18,7 @@
 #include "core.h"
 #include "count.h"
 #include "credit.h"
+#include "health.h"
 #include "msg.h"
 #include "parse.h"
 #include "track.h"
@@ -126,6 +127,19 @@ static void note_sender(struct lx_core *core, struct lx_peer_ni *from, uint32_t 
 	lx_peer_ni_set_up(core, from);
 }
 
+static void note_received(struct lx_core_msg *msg)
+{
+	lx_count_received(msg);
+	lx_health_ok(msg->rxni, msg->rxpeer);
+}
+
+/* Reception failed. Clears the status, so that msg.c does not count it again. */
+static void note_broken(struct lx_core_msg *msg)
+{
+	lx_health_fault(msg->core, msg->rxni, msg->rxpeer, msg->m.hstatus, 1);
+	msg->m.hstatus = LX_HSTATUS_OK;
+}
+
 /* Row 11. */
 static bool is_asymmetric(const struct lx_core_msg *msg)
 {
@@ -144,6 +158,7 @@ void lx_lnd_offloaded(struct lx_ni *lni, const struct lx_nid *nid, const struct 
 	if (!lx_count_offloaded(ni, from, c) || ni->state != LX_NI_UP)
 		return;
 	note_ni(ni);
+	lx_health_ok(ni, from);
 	if (!from)
 		return;
 	note_sender(lni->core, from, c->src_net);
@@ -183,6 +198,7 @@ static void answer_to(struct lx_core_msg *answer, const struct lx_core_msg *requ
 {
 	answer->response = true;
 	answer->src_param = hdr->dst_nid;
+	answer->dst_param = hdr->src_nid;
 	if (lx_nid_net(&hdr->src_nid) != lx_nid_net(&request->rxpeer->nid))
 		answer->rtr_param = request->rxpeer->nid;
 	answer->m.deadline_ns = lx_core_tunables_deadline(answer->core);
@@ -225,7 +241,7 @@ static void become_reply(struct lx_core_msg *msg)
 /* The transport writes the data into the sink itself; no REPLY is ever on the wire. */
 static void answer_rdma_get(struct lx_core_msg *msg)
 {
-	lx_count_received(msg);
+	note_received(msg);
 	become_reply(msg);
 	msg->txni = msg->rxni;
 	lx_ni_get(msg->txni);
@@ -485,10 +501,12 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 void lx_parse_received(struct lx_core_msg *msg)
 {
 	if (msg->status) {
+		if (!msg->pair)
+			note_broken(msg);
 		lx_msg_finish(msg, msg->status);
 		return;
 	}
-	lx_count_received(msg);
+	note_received(msg);
 	if (msg->m.routing) {
 		msg->phase = LX_PHASE_NEW;
 		msg->transit = true;
@@ -497,6 +515,9 @@ void lx_parse_received(struct lx_core_msg *msg)
 		become_reply(msg);
 		lx_msg_route(msg);
 	} else {
+		/* The REPLY to an optimised GET has come only now. */
+		if (msg->m.hdr.type == LX_MSG_REPLY)
+			lx_track_end(msg->md, msg->rxni, msg->rxpeer);
 		if (msg->ack_wanted)
 			send_ack(msg);
 		lx_msg_finish(msg, 0);
@@ -528,6 +549,8 @@ struct lx_msg *lx_lnd_reply_msg(struct lx_ni *lni, struct lx_msg *m)
 	reply->rxpeer = get->txpeer;
 	lx_peer_ni_get(reply->rxpeer);
 	reply->phase = LX_PHASE_RX;
+	reply->pair = get;
+	get->pair = reply;
 	reply->md = md;
 	lx_md_take_response(md);
 	lx_md_get(md);

@@ -310,6 +310,7 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 	lx_list_init(&pni->link);
 	lx_list_init(&pni->tx_queue);
 	lx_list_init(&pni->rtr_queue);
+	lx_list_init(&pni->recovery.link);
 	pni->tx = &pni->own_tx;
 	pni->rtr = &pni->own_rtr;
 	peer_ni_limits(core, pni);
@@ -348,6 +349,7 @@ static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	pni->refs++;
 	peer_ni_detach(pni);
+	lx_list_del(&pni->recovery.link);
 	lx_hash_del(&core->peer_nis, &pni->node);
 	unshare_credits(pni); /* later nobody could find it by its NID */
 	peer_ni_unreachable(core, pni);

@@ -19,6 +19,7 @@
 #include "../base/hash.h"
 #include "../base/list.h"
 #include "down.h"
+#include "health.h"
 #include "pinginfo.h"
 
 struct lx_core;
@@ -53,6 +54,7 @@ struct lx_peer_ni {
 	uint32_t listed;         /* equals lx_peer.merges: listed in the last information */
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
+	struct lx_recovery recovery;
 };
 
 struct lx_peer_net {

@@ -8,6 +8,7 @@
 
 #include "core.h"
 #include "msg.h"
+#include "track.h"
 
 /*
  * How long a ping that has timed out waits for the transport's error if its request has not
@@ -255,6 +256,15 @@ static bool wait_for_send(struct lx_probe *probe)
 	return true;
 }
 
+static void overdue(struct lx_probe *probe)
+{
+	struct lx_md *md = lx_md_lookup(probe->core, probe->md);
+
+	if (md)
+		lx_track_overdue(md);
+	probe_end(probe, -ETIMEDOUT, NULL);
+}
+
 void lx_probe_tick(struct lx_core *core)
 {
 	uint64_t now = lx_core_now(core);
@@ -262,7 +272,7 @@ void lx_probe_tick(struct lx_core *core)
 
 	lx_list_for_each_safe(probe, tmp, &core->probes, link) {
 		if (probe->deadline_ns <= now && !wait_for_send(probe))
-			probe_end(probe, -ETIMEDOUT, NULL);
+			overdue(probe);
 	}
 }
 

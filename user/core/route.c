@@ -500,18 +500,22 @@ struct candidate {
 	struct lx_peer_ni *gateway_ni;
 };
 
-static bool better_route(const struct candidate *a, const struct candidate *b)
+static bool better_route(const struct candidate *a, const struct candidate *b,
+			 const struct lx_avoid *avoid)
 {
 	const struct lx_route *ra = a->route, *rb = b->route;
 	int hops_a = ra->hops == LX_UNSET ? 1 : ra->hops;
 	int hops_b = rb->hops == LX_UNSET ? 1 : rb->hops;
 
+	LX_PREFER_LESS(lx_avoids(avoid, &a->gateway_ni->nid),
+		       lx_avoids(avoid, &b->gateway_ni->nid));
 	/* 1 the gateway is on the destination's preferred-router list (UDSP) */
 	if (ra->priority != rb->priority) /* 2 */
 		return ra->priority < rb->priority;
 	if (hops_a != hops_b) /* 3 */
 		return hops_a < hops_b;
-	/* 4 health of the gateway NI */
+	LX_PREFER_MORE(lx_rank_peer_ni_health(a->gateway_ni),
+		       lx_rank_peer_ni_health(b->gateway_ni)); /* 4 */
 	if (a->gateway_ni->tx_queued_bytes != b->gateway_ni->tx_queued_bytes) /* 5 */
 		return a->gateway_ni->tx_queued_bytes < b->gateway_ni->tx_queued_bytes;
 	if (lx_credit_now(a->gateway_ni->tx) != lx_credit_now(b->gateway_ni->tx)) /* 6 */
@@ -520,7 +524,8 @@ static bool better_route(const struct candidate *a, const struct candidate *b)
 }
 
 struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
-				 const struct lx_peer *but, struct lx_peer_ni **ret_gateway)
+				 const struct lx_peer *but, const struct lx_avoid *avoid,
+				 struct lx_peer_ni **ret_gateway)
 {
 	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
 	struct candidate c, best = { 0 };
@@ -537,8 +542,8 @@ struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t lo
 			last_seq = c.route->seq;
 		if (!gateway_net || c.route->gateway == but || !lx_route_alive(c.route))
 			continue;
-		c.gateway_ni = lx_rank_best_peer_ni(gateway_net);
-		if (!best.route || better_route(&c, &best))
+		c.gateway_ni = lx_rank_best_peer_ni(gateway_net, avoid);
+		if (!best.route || better_route(&c, &best, avoid))
 			best = c;
 	}
 	if (!best.route)

@@ -16,9 +16,20 @@ struct net_pair {
 	struct lx_net *net;
 };
 
-static bool better_net_pair(const struct net_pair *a, const struct net_pair *b)
+static bool better_net_pair(const struct net_pair *a, const struct net_pair *b,
+			    const struct lx_avoid *avoid)
 {
-	/* 1 peer-net health, 2 its UDSP priority, 3 local-net health, 4 its priority */
+	const struct lx_core_ni *ni_a = lx_rank_best_ni(a->net, avoid);
+	const struct lx_core_ni *ni_b = lx_rank_best_ni(b->net, avoid);
+	const struct lx_peer_ni *pni_a = lx_rank_best_peer_ni(a->peer_net, avoid);
+	const struct lx_peer_ni *pni_b = lx_rank_best_peer_ni(b->peer_net, avoid);
+
+	LX_PREFER_LESS(lx_avoids(avoid, &ni_a->ni.nid) || lx_avoids(avoid, &pni_a->nid),
+		       lx_avoids(avoid, &ni_b->ni.nid) || lx_avoids(avoid, &pni_b->nid));
+	LX_PREFER_MORE(lx_rank_peer_ni_health(pni_a), lx_rank_peer_ni_health(pni_b)); /* 1 */
+	/* 2 UDSP priority of the peer net */
+	LX_PREFER_MORE(lx_rank_ni_health(ni_a), lx_rank_ni_health(ni_b)); /* 3 */
+	/* 4 UDSP priority of the local net */
 	LX_PREFER_LESS(a->peer_net->seq, b->peer_net->seq); /* 5 */
 	return a->net->seq < b->net->seq; /* 6 */
 }
@@ -26,20 +37,22 @@ static bool better_net_pair(const struct net_pair *a, const struct net_pair *b)
 /* ---- the peer is on a net of ours ------------------------------------------------- */
 
 /* Any of our NIs to any of the peer's. Returns false if no net is shared. */
-static bool pick_multi_rail(struct lx_core *core, struct lx_peer *peer, struct lx_path *path)
+static bool pick_multi_rail(struct lx_core *core, const struct lx_path_request *req,
+			    struct lx_path *path)
 {
 	struct net_pair pair, best = { 0 };
+	struct lx_peer *peer = lx_peer_of(req->dst);
 
 	lx_list_for_each(pair.peer_net, &peer->nets, link) {
 		pair.net = lx_net_lookup(core, pair.peer_net->id);
-		if (pair.net && lx_rank_best_ni(pair.net) &&
-		    (!best.net || better_net_pair(&pair, &best)))
+		if (pair.net && lx_rank_best_ni(pair.net, NULL) &&
+		    (!best.net || better_net_pair(&pair, &best, req->avoid)))
 			best = pair;
 	}
 	if (!best.net)
 		return false;
-	path->ni = lx_rank_best_ni(best.net);
-	path->next_hop = lx_rank_best_peer_ni(best.peer_net);
+	path->ni = lx_rank_best_ni(best.net, req->avoid);
+	path->next_hop = lx_rank_best_peer_ni(best.peer_net, req->avoid);
 	return true;
 }
 
@@ -57,21 +70,21 @@ static bool pick_single_rail(struct lx_core *core, const struct lx_path_request 
 	path->ni = lx_nid_is_any(&dst->preferred) ? NULL : lx_ni_lookup(core, &dst->preferred);
 	if (path->ni && !req->forwarded)
 		return true;
-	path->ni = net ? lx_rank_best_ni(net) : NULL;
+	path->ni = net ? lx_rank_best_ni(net, req->avoid) : NULL;
 	if (path->ni && !req->forwarded && !req->reserved)
 		dst->preferred = path->ni->ni.nid;
 	return path->ni;
 }
 
 /*
- * A router at the last hop sends to the NID in the header, unless that is known to
- * be down and both ends are Multi-Rail (lnet.md 10.4).
+ * A router at the last hop sends to the NID in the header, unless that is known to be
+ * down or below full health and both ends are Multi-Rail (lnet.md 10.4).
  */
 static bool may_redirect(struct lx_core *core, const struct lx_path_request *req)
 {
 	struct lx_peer_ni *origin = lx_peer_ni_lookup(core, req->origin);
 
-	return !lx_peer_ni_up(req->dst) && origin &&
+	return lx_rank_peer_ni_health(req->dst) < LX_HEALTH_MAX && origin &&
 	       (lx_peer_of(origin)->state & LX_PEER_MULTI_RAIL);
 }
 
@@ -82,13 +95,21 @@ static bool gateway_usable(const struct lx_peer_ni *pni)
 	return pni && !lx_list_empty(&lx_peer_of(pni)->routes);
 }
 
-/* The net of a Multi-Rail peer to send to: reachable, and least recently used. */
+static bool better_remote_net(struct lx_peer_net *a, struct lx_peer_net *b)
+{
+	LX_PREFER_MORE(lx_rank_peer_ni_health(lx_rank_best_peer_ni(a, NULL)),
+		       lx_rank_peer_ni_health(lx_rank_best_peer_ni(b, NULL))); /* 1 */
+	/* 2 UDSP priority */
+	return a->seq < b->seq; /* 3 */
+}
+
+/* The net of a Multi-Rail peer to send to: the best that is reachable. */
 static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer *peer)
 {
 	struct lx_peer_net *net, *best = NULL;
 
 	lx_list_for_each(net, &peer->nets, link) {
-		if (lx_rnet_lookup(core, net->id) && (!best || net->seq < best->seq))
+		if (lx_rnet_lookup(core, net->id) && (!best || better_remote_net(net, best)))
 			best = net;
 	}
 	return best;
@@ -97,9 +118,10 @@ static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer 
 static int pick_gateway(struct lx_core *core, const struct lx_path_request *req, uint32_t net,
 			uint32_t local_net, struct lx_peer_ni **ret_gateway)
 {
-	if (lx_route_select(core, net, local_net, req->previous, ret_gateway))
+	if (lx_route_select(core, net, local_net, req->previous, req->avoid, ret_gateway))
 		return 0;
-	return req->previous && lx_route_select(core, net, local_net, NULL, ret_gateway)
+	return req->previous &&
+	       lx_route_select(core, net, local_net, NULL, req->avoid, ret_gateway)
 		       ? -ELOOP
 		       : -EHOSTUNREACH;
 }
@@ -118,7 +140,7 @@ static int pick_remote(struct lx_core *core, const struct lx_path_request *req, 
 		if (multi_rail && !path->ni && !req->forwarded)
 			net = pick_remote_net(core, lx_peer_of(dst));
 		if (net)
-			dst = lx_rank_best_peer_ni(net);
+			dst = lx_rank_best_peer_ni(net, NULL);
 		r = pick_gateway(core, req, lx_nid_net(&dst->nid),
 				 path->ni ? path->ni->ni.net : LX_NET_U32_ANY, &gateway);
 		path->next_hop = gateway;
@@ -127,7 +149,7 @@ static int pick_remote(struct lx_core *core, const struct lx_path_request *req, 
 	}
 	if (!path->ni) {
 		local = lx_net_lookup(core, lx_nid_net(&gateway->nid));
-		path->ni = local ? lx_rank_best_ni(local) : NULL;
+		path->ni = local ? lx_rank_best_ni(local, req->avoid) : NULL;
 	}
 	if (!path->ni)
 		return -EHOSTUNREACH;
@@ -156,7 +178,7 @@ int lx_select_path(struct lx_core *core, const struct lx_path_request *req,
 	bool src_any = lx_nid_is_any(req->src);
 	uint32_t dst_net = lx_nid_net(&req->dst->nid);
 	bool local = src_any ? !!lx_net_lookup(core, dst_net) : lx_nid_net(req->src) == dst_net;
-	bool multi_rail = peer->state & LX_PEER_MULTI_RAIL;
+	bool multi_rail = (peer->state & LX_PEER_MULTI_RAIL) && !req->dst_given;
 	struct lx_path path = { .dst = req->dst->nid };
 	int r = 0;
 
@@ -170,7 +192,7 @@ int lx_select_path(struct lx_core *core, const struct lx_path_request *req,
 
 	if (!src_any && local) {
 		path.next_hop = req->dst;
-	} else if (src_any && multi_rail && pick_multi_rail(core, peer, &path)) {
+	} else if (src_any && multi_rail && pick_multi_rail(core, req, &path)) {
 		path.dst = path.next_hop->nid;
 	} else if (!local) {
 		r = pick_remote(core, req, multi_rail, &path);

@@ -5,6 +5,7 @@
 
 #include <lnetx/nid.h>
 
+struct lx_avoid;
 struct lx_core;
 struct lx_core_ni;
 struct lx_peer;
@@ -16,7 +17,9 @@ struct lx_path_request {
 	const struct lx_nid *src;     /* our NID as given by the sender, or any */
 	const struct lx_nid *gateway; /* for a response, or any */
 	const struct lx_nid *origin;  /* the source NID in the header */
+	const struct lx_avoid *avoid; /* where earlier attempts failed, or NULL */
 	bool reserved;                /* a message to portal 0 */
+	bool dst_given;               /* a recovery ping: only to this NID */
 	bool forwarded;
 	const struct lx_peer *previous; /* previous hop of a forwarded message; NULL: it is gone */
 };

@@ -8,6 +8,7 @@
 
 #include "core.h"
 #include "count.h"
+#include "health.h"
 #include "track.h"
 
 static bool wanted(const struct lx_core_msg *msg)
@@ -34,6 +35,7 @@ void lx_track_start(struct lx_core_msg *msg)
 		return; /* unwatched: a lost response shows in the user's own timeout */
 	tracker->md = msg->md;
 	tracker->request = msg->m.hdr.type;
+	tracker->next_hop = lx_nid_any;
 	tracker->sent_ns = lx_core_now(core);
 	tracker->deadline_ns =
 		tracker->sent_ns + (uint64_t)core->tun.lnet_transaction_timeout * LX_NSEC;
@@ -61,6 +63,25 @@ void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *
 	free(tracker);
 }
 
+void lx_track_sent(struct lx_md *md, const struct lx_peer_ni *next_hop)
+{
+	if (md->tracker)
+		md->tracker->next_hop = next_hop->nid;
+}
+
+void lx_track_overdue(struct lx_md *md)
+{
+	struct lx_core *core = md->core;
+	struct lx_peer_ni *next_hop;
+
+	if (!md->tracker)
+		return;
+	core->stats.response_timeout_count++;
+	next_hop = lx_peer_ni_lookup(core, &md->tracker->next_hop);
+	if (next_hop)
+		lx_health_lower_peer(core, next_hop);
+}
+
 static void expire(struct lx_tracker *tracker, int status)
 {
 	struct lx_md *md = tracker->md;
@@ -77,7 +98,7 @@ void lx_track_tick(struct lx_core *core)
 	lx_list_for_each_safe(tracker, tmp, &core->trackers, link) {
 		if (tracker->deadline_ns > now)
 			continue;
-		core->stats.response_timeout_count++;
+		lx_track_overdue(tracker->md);
 		expire(tracker, -ETIMEDOUT);
 	}
 }

@@ -13,12 +13,18 @@ struct lx_tracker {
 	struct lx_md *md;
 	uint64_t sent_ns, deadline_ns;
 	enum lx_msg_type request; /* GET or PUT */
+	struct lx_nid next_hop;   /* of the request; any: not sent yet */
 };
 
 /* A GET or PUT with ACK goes out; an MD tracks one response at a time. */
 void lx_track_start(struct lx_core_msg *msg);
 /* The response has come (or the MD goes): @rxni and @rxpeer get the latency, or NULL. */
 void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *rxpeer);
+
+/* The request goes to this next hop, which is at fault if no response comes. */
+void lx_track_sent(struct lx_md *md, const struct lx_peer_ni *next_hop);
+/* The response is overdue: counts it and lowers the next hop. */
+void lx_track_overdue(struct lx_md *md);
 
 /* Expires what is past its deadline. */
 void lx_track_tick(struct lx_core *core);

@@ -15,12 +15,13 @@
 	X(tag, lnet_numa_range, 0, 0, INT32_MAX, NULL, \
 	  "NUMA distance below which NIs count as equally near") \
 	X(tag, lnet_health_sensitivity, 100, 0, 1000, NULL, \
-	  "health lost by a fault; kept and shown, health itself is not there yet") \
+	  "health, of 1000, that an NI loses by a fault and gains by success; 0 = no health, " \
+	  "and no resends") \
 	X(tag, lnet_recovery_interval, 1, 1, INT32_MAX, NULL, "deprecated; no effect") \
 	X(tag, lnet_recovery_limit, 0, 0, INT32_MAX, NULL, \
-	  "s; kept and shown, health itself is not there yet") \
+	  "s after its last sign of life that a peer's NI is pinged to recover; 0 = for ever") \
 	X(tag, lnet_max_recovery_ping_interval, 900, 1, INT32_MAX, NULL, \
-	  "s; kept and shown, health itself is not there yet") \
+	  "s between pings to an NI that does not recover, at most") \
 	X(tag, lnet_interfaces_max, 4096, 16, 65536, NULL, \
 	  "most NIDs accepted in a peer's ping information") \
 	X(tag, lnet_peer_discovery_disabled, 0, 0, 1, NULL, "1: neither discover nor be discovered") \
@@ -29,7 +30,7 @@
 	X(tag, lnet_transaction_timeout, 150, 1, INT32_MAX, NULL, \
 	  "s until a request without a response is given up") \
 	X(tag, lnet_retry_count, 2, 0, INT32_MAX, NULL, \
-	  "attempts that share the transaction timeout") \
+	  "times a message is sent again by another path, within the transaction timeout") \
 	X(tag, lnet_response_tracking, 3, 0, 3, NULL, \
 	  "bit 0: expect the REPLY to a GET, bit 1: the ACK to a PUT") \
 	X(tag, lock_prim_nid, 1, 0, 1, NULL, "1: a primary NID given by the user stays primary") \
@@ -65,7 +66,7 @@ struct lx_core;
 /* The first conflict between values (lnet.md 13.4); NULL: none. */
 const struct lx_tunable_conflict *lx_core_tunables_conflict(const struct lx_core_tunables *tun);
 
-/* How often a message is resent: never without health. */
+/* How often a message is resent: never if health is off. */
 int64_t lx_core_tunables_retries(const struct lx_core_tunables *tun);
 
 /* Seconds an LND may take for one attempt (lnet.md 13.4). */

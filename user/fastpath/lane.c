@@ -313,7 +313,8 @@ static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int st
 	lx_fastpath_poke_ack(fp->fastpath, stream);
 	if (!all)
 		return;
-	lx_lnd_lost(conn->facts.ni, &conn->facts.nid, &n, payload);
+	lx_lnd_lost(conn->facts.ni, &conn->facts.nid, &n, payload,
+		    lx_sock_conn_fault(conn->conn));
 	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
 		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
 		lx_nid_str(&fp->stream[stream].conn->facts.nid), lx_nid_str(&conn->facts.nid),
