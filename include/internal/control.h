@@ -51,10 +51,11 @@ enum lx_control_command {
 	LX_CONTROL_CONFIGURE =
 		1, /* add: start (EXCL: without NIs, APPEND: large NIDs); del: stop */
 	LX_CONTROL_NETS = 2, /* show, add, del, change: struct lx_control_set */
-	LX_CONTROL_PEERS = 3, /* show, add, del */
+	LX_CONTROL_PEERS = 3, /* show, add, del, change: struct lx_control_set */
 	LX_CONTROL_ROUTES = 4, /* show, add, del */
 	LX_CONTROL_CONNS = 5, /* show, del: disconnect */
 	LX_CONTROL_PING = 6, /* show: ping; add: discover (EXCL: force) */
+	LX_CONTROL_RECOVERY = 11, /* show: who is below full health and pinged */
 	LX_CONTROL_ROUTING = 13, /* show, change */
 	LX_CONTROL_BUFFERS = 14, /* change */
 	LX_CONTROL_STATS = 16, /* show, del: reset */
@@ -105,12 +106,12 @@ struct lx_control_net {
 	struct lx_control_lnd_value lnd[LX_LND_TUNABLES_MAX];
 };
 
-/* One setting of an NI (nid), of a net's NIs (net), or of all (neither). */
+/* One setting of an NI (nid), of a net's NIs (net), or of all (neither); or of peers. */
 struct lx_control_set {
 	uint32_t net;
 	struct lx_nid nid;
 	char name[32];
-	int32_t value;
+	int64_t value;
 };
 
 struct lx_control_peer {
@@ -220,7 +221,7 @@ struct lx_control_object {
 };
 
 extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
-	lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
+	lx_control_recovery, lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
 	lx_control_tunables, lx_control_events, lx_control_statuses;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */

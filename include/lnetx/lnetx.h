@@ -168,7 +168,8 @@ int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni);
 /**
  * lx_net_set - change a setting of an NI, or of all NIs of a net
  * @nid: of the NI; any: all of @net
- * @name: a transport tunable ("conns_per_peer"), "health" is not there yet.
+ * @name: a transport tunable ("conns_per_peer"), or "health", 0 to 1000: the NI is recovered
+ *	from there (lnet.md 13.3)
  * Returns 0, -ENOENT, -EINVAL, -ERANGE, -EOPNOTSUPP.
  */
 int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, const char *name,
@@ -205,6 +206,22 @@ int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
  * Returns 0, -ENOENT, -ENODEV not its primary NID, -EBUSY it is a gateway in use.
  */
 int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force);
+
+/**
+ * lx_peer_set - set a value of peers by hand, for tests
+ * @nid: of a peer NI; any: all peer NIs (health only)
+ * @name: "health", 0 to 1000, of the peer NI, which then recovers (lnet.md 13.3); or "state",
+ *	bits of enum lx_peer_state, of its peer
+ * Returns 0, -ENOENT no such NID, -EOPNOTSUPP no such name, -ERANGE.
+ */
+int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name, int64_t value);
+
+/**
+ * lx_recovery_list - NIs and peer NIs that are pinged because they are below full health
+ * @ret_list: an array of @ret_n, to be freed with free()
+ * Returns 0 or -ENOMEM.
+ */
+int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n);
 
 /**
  * lx_routing_set - switch forwarding for others on or off (lnet.md 10.3)

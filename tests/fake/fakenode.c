@@ -219,12 +219,30 @@ int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni)
 	return kept < n ? 0 : -ENOENT;
 }
 
+static int set_health(struct lx_node *node, const struct lx_conf_ni *match, int32_t value)
+{
+	int err = -ENOENT;
+
+	if (value < 0 || value > 1000)
+		return -ERANGE;
+	for (size_t i = 0; i < node->s.n_nis; i++) {
+		if (!ni_matches(&node->s.ni[i], match))
+			continue;
+		node->s.ni[i].health.value = value;
+		node->s.ni[i].up = value;
+		err = 0;
+	}
+	return err;
+}
+
 int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, const char *name,
 	       int32_t value)
 {
 	struct lx_conf_ni match = { .net = net, .nid = *nid };
 	int at = 0, err = -ENOENT;
 
+	if (!strcmp(name, "health"))
+		return set_health(node, &match, value);
 	while (fake_tcp_names[at] && strcmp(fake_tcp_names[at], name))
 		at++;
 	if (!fake_tcp_names[at])
@@ -312,6 +330,64 @@ int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
 			 (peer->lock_primary ? LX_PEER_LOCK_PRIMARY : 0);
 	for (size_t i = 0; i < peer->n_nids; i++)
 		peer_add_nid(p, &peer->nid[i]);
+	return 0;
+}
+
+int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name, int64_t value)
+{
+	bool health = !strcmp(name, "health"), all = lx_nid_eq(nid, &lx_nid_any);
+	int err = all ? 0 : -ENOENT;
+
+	if (!health && strcmp(name, "state"))
+		return -EOPNOTSUPP;
+	if (value < 0 || (health && value > 1000))
+		return -ERANGE;
+	for (size_t i = 0; i < node->s.n_peers; i++) {
+		struct lx_peer_info *p = &node->s.peer[i].info;
+
+		for (uint32_t j = 0; j < p->n_nis; j++) {
+			if (!all && !lx_nid_eq(&p->ni[j].nid, nid))
+				continue;
+			if (health)
+				p->ni[j].health.value = value;
+			else
+				p->state = value;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/* Its own NIs first, then those of its peers. */
+int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n)
+{
+	struct lx_recovery_info *list = calloc(512, sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->s.n_nis; i++) {
+		const struct lx_ni_info *ni = &node->s.ni[i];
+
+		if (ni->ifname[0] && ni->health.value < 1000)
+			list[n++] = (struct lx_recovery_info){ .nid = ni->nid,
+							       .value = ni->health.value,
+							       .next_ping_s = 1 };
+	}
+	for (size_t i = 0; i < node->s.n_peers; i++) {
+		const struct lx_peer_info *p = &node->s.peer[i].info;
+
+		for (uint32_t j = 0; j < p->n_nis; j++) {
+			if (p->ni[j].health.value < 1000)
+				list[n++] = (struct lx_recovery_info){
+					.nid = p->ni[j].nid,
+					.peer = true,
+					.value = p->ni[j].health.value,
+					.ping_count = 3,
+					.next_ping_s = 8,
+				};
+		}
+	}
+	*ret_list = list;
+	*ret_n = n;
 	return 0;
 }
 

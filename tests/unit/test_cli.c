@@ -67,7 +67,8 @@ static void test_net_refused(void **state)
 	fails(234, "lnetctl net add --net", "requires an argument");
 	fails(234, "lnetctl net show --net tcp9", "errno: -2");
 	fails(234, "lnetctl net show now", "\"now\" is not expected");
-	fails(161, "lnetctl net set --all --health 100", "net:\n    - set:\n          errno: -95");
+	fails(234, "lnetctl net set --all --health 1001", "net:\n    - set:\n          errno: -22");
+	fails(234, "lnetctl net set --all --health -1", "not in 0..1000");
 	fails(234, "lnetctl net set --conns-per-peer 3", "errno: -22");
 	fails(234, "lnetctl net set --all --conns-per-peer 128", "not in -1..127");
 	prints_not("lnetctl net show", "tcp1");
@@ -192,11 +193,9 @@ static void test_later(void **state)
 		"lnetctl udsp show",
 		"lnetctl fault drop add -s x",
 		"lnetctl fault delay show",
-		"lnetctl debug recovery --local",
-		"lnetctl debug peer --nid x",
+		"lnetctl debug nidlist x",
 		"lnetctl setup-mrrouting",
 		"lnetctl setup-sysctl",
-		"lnetctl peer set --all --health 5",
 	};
 
 	start(NULL);
@@ -662,6 +661,57 @@ static void test_lnetx_output(void **state)
 	fails(2, "lnetx disconnect", "give a NID, or \"all\"");
 }
 
+/* Health as tests set it, and who is recovered then, in both grammars. */
+static void test_health(void **state)
+{
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
+	      "    interfaces: {0: eth0}\n  - nid: 10.0.0.2@tcp1\n    status: up\n"
+	      "    interfaces: {0: eth1}\n    health stats: {health value: 1000}\n"
+	      "peer:\n- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - nid: 10.0.0.3@tcp1\n    state: NA\n    health stats: {health value: 1000}\n");
+	ok("lnetctl net set --all --health 1000");
+	prints_in(0, "lnetctl debug recovery -l", "");
+	prints_in(0, "lnetctl debug recovery --peer", "");
+	ok("lnetctl net set --nid 10.0.0.2@tcp1 --health 500");
+	assert_string_equal(expect(0, "lnetctl debug recovery --local")->out,
+			    "Local NI recovery:\n      nid-0: 10.0.0.2@tcp1\n");
+	prints("lnetctl net show -v 2 --net tcp1", "health value: 500\n");
+	ok("lnetctl net set --all --health 0");
+	prints("lnetctl debug recovery -l", "nid-1: 10.0.0.2@tcp1\n");
+	prints("lnetctl net show --net tcp1", "status: down\n");
+	ok("lnetctl peer set --nid 10.0.0.3@tcp1 --health 300");
+	assert_string_equal(expect(0, "lnetctl debug recovery -p")->out,
+			    "Peer NI recovery:\n      nid-0: 10.0.0.3@tcp1\n");
+	prints("lnetx recovery", "NID            KIND   HEALTH  PINGS  NEXT IN S\n");
+	prints("lnetx recovery show", "10.0.0.3@tcp1  peer      300      3          8\n");
+	prints("lnetx -j recovery",
+	       "{\"nid\":\"10.0.0.3@tcp1\",\"kind\":\"peer\",\"health_value\":300,"
+	       "\"ping_count\":3,\"next_ping_s\":8}");
+	ok("lnetctl peer set --all --health 1000");
+	prints_in(0, "lnetctl debug recovery -p", "");
+	ok("lnetx peer set nid 10.0.0.3@tcp1 state 273");
+	prints("lnetctl peer show -v 3", "peer state: 273\n");
+	ok("lnetx net set all health 1000");
+	ok("lnetx peer set all health 7");
+	prints("lnetctl peer show -v 2", "health value: 7\n");
+	/* As the reference, which has nothing to do and says so by success. */
+	ok("lnetctl peer set");
+	prints_in(0, "lnetctl debug peer --nid 10.0.0.3@tcp1", "");
+	prints_in(0, "lnetctl debug peer --nid 10.9.9.9@tcp1", "");
+	fails(234, "lnetctl debug peer", "debug:\n    - peer:\n          errno: -22");
+	fails(234, "lnetctl debug peer --nid bogus", "bogus\\\" is not a NID of a peer");
+	fails(234, "lnetctl debug peer --nid 0@lo", "errno: -22");
+	fails(234, "lnetctl debug recovery", "give --local or --peer");
+	fails(234, "lnetctl peer set --nid bogus --health 1", "net:\n    - set:\n          errno: -22");
+	fails(234, "lnetctl peer set --nid 10.0.0.3@tcp1", "give either a health");
+	fails(234, "lnetctl peer set --nid 10.9.9.9@tcp1 --state 1", "no peer has NID 10.9.9.9@tcp1");
+	fails(234, "lnetctl peer set --all --state 1", "give either a health");
+	fails(234, "lnetctl peer set --nid 10.0.0.3@tcp1 --state x", "a number is expected");
+	fails(2, "lnetx peer set all health 1001", "health 1001 is not in 0..1000");
+	fails(2, "lnetx peer set health 5", "give a NID of a peer");
+	fails(2, "lnetx net set nid 10.0.0.1@tcp1 health -1", "health -1 is not in 0..1000");
+}
+
 /* Failures have a column for each class in which there are some. */
 static void test_failure_columns(void **state)
 {
@@ -863,6 +913,7 @@ int main(int argc, char **argv)
 		TEST(test_lnetx_words),
 		TEST(test_lnetx_refused),
 		TEST(test_lnetx_output),
+		TEST(test_health),
 		TEST(test_failure_columns),
 		TEST(test_down),
 		TEST(test_routing_left),

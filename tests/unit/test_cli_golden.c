@@ -73,7 +73,6 @@ struct difference {
 static const struct difference differences[] = {
 	{ "lnetctl udsp", "not there yet: refused" },
 	{ "lnetctl fault", "not there yet: refused" },
-	{ "lnetctl debug", "not there yet: refused" },
 	{ "lnetctl service-id", "the complaint is in our own words" },
 	{ "lnetctl nosuch", "the complaint is in our own words" },
 	{ "lnetctl set bogus", "the complaint is in our own words" },

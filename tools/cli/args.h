@@ -46,6 +46,8 @@ enum lx_arg_id {
 	LX_ARG_IP2NETS,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
+	LX_ARG_LOCAL,
+	LX_ARG_PEER,
 	LX_ARG_LARGE_NIDS,
 	LX_ARG_NON_MR,
 	LX_ARG_LOCK_PRIMARY,

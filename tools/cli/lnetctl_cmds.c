@@ -382,6 +382,11 @@ static int net_del_errno(int err)
 	return err == -ENOENT ? -EINVAL : err;
 }
 
+static int peer_set_errno(int err)
+{
+	return err == -ENOENT ? -EINVAL : err;
+}
+
 /* Refuses options of kfilnd. */
 static int net_add(struct lx_session *s, const struct lx_args *a)
 {
@@ -390,6 +395,51 @@ static int net_add(struct lx_session *s, const struct lx_args *a)
 				       "auth-key and traffic-class are settings of nets of type "
 				       "kfi, for which lnetx has no transport; leave them out");
 	return lx_request_nets_add(s, a);
+}
+
+/* Without a NID or "all" the reference does nothing, and says so by success. */
+static int peer_set(struct lx_session *s, const struct lx_args *a)
+{
+	return a->v[LX_ARG_NID] || a->v[LX_ARG_ALL] ? lx_request_peer_set(s, a) : 0;
+}
+
+static int debug_recovery(struct lx_session *s, const struct lx_args *a)
+{
+	bool peer = a->v[LX_ARG_PEER];
+	json_t *list, *one, *map;
+	char key[32];
+	size_t i;
+	int err;
+
+	if (peer == !!a->v[LX_ARG_LOCAL])
+		return lx_session_fail(s, -EINVAL, "give --local or --peer");
+	err = lx_request_show(s, LX_CONTROL_RECOVERY, &lx_control_recovery, &(struct lx_args){ 0 },
+			      LX_LEVEL_OWN, &list);
+	if (err)
+		return err;
+	map = json_object();
+	json_array_foreach (list, i, one) {
+		if (strcmp(json_string_value(json_object_get(one, "kind")), peer ? "peer" : "local"))
+			continue;
+		snprintf(key, sizeof(key), "nid-%zu", json_object_size(map));
+		json_object_set(map, key, json_object_get(one, "nid"));
+	}
+	print(peer ? "Peer NI recovery" : "Local NI recovery", map, &lx_layout_wide);
+	json_decref(list);
+	return 0;
+}
+
+/* There is such a peer or not: the reference prints nothing, and neither is an error. */
+static int debug_peer(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_nid nid;
+
+	if (!a->v[LX_ARG_NID])
+		return lx_session_fail(s, -EINVAL, "give --nid, a NID of the peer");
+	if (lx_nid_parse(a->v[LX_ARG_NID], &nid) || nid.type == LX_NET_LO)
+		return lx_session_fail(s, -EINVAL, "\"%s\" is not a NID of a peer",
+				       a->v[LX_ARG_NID]);
+	return 0;
 }
 
 static int route_del(struct lx_session *s, const struct lx_args *a)
@@ -475,7 +525,7 @@ static const struct lx_option net_set_options[] = {
 	  "bulk connections each way to a peer, up to 127" },
 	{ "lnd-timeout", 'l', VALUE, LX_ARG_LND_TIMEOUT,
 	  "seconds the transport may take; 0: the general value" },
-	{ "health", 't', VALUE, LX_ARG_HEALTH, "health value" },
+	{ "health", 't', VALUE, LX_ARG_HEALTH, "health, 0..1000, from where it recovers" },
 	NO_OPTION
 };
 
@@ -552,8 +602,13 @@ static const struct lx_option peer_show_options[] = {
 	NO_OPTION
 };
 
-static const char health_later[] =
-	"health of NIs and peers comes with a later version; nothing was changed";
+static const struct lx_option peer_set_options[] = {
+	{ "nid", 'n', VALUE, LX_ARG_NID, "a NID of the peer" },
+	{ "health", 't', VALUE, LX_ARG_HEALTH, "health of that NID, 0..1000" },
+	{ "all", 'a', FLAG, LX_ARG_ALL, "health of all NIDs of all peers" },
+	{ "state", 's', VALUE, LX_ARG_STATE, "state bits of the peer, for tests" },
+	NO_OPTION
+};
 
 static const struct lx_lnetctl_cmd peer_cmds[] = {
 	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
@@ -563,8 +618,8 @@ static const struct lx_lnetctl_cmd peer_cmds[] = {
 	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
 	  NULL, 0, NULL },
 	{ "list", list_peers, "show primary NIDs", NULL, RECORD, "show", "peer", NULL, 0, NULL },
-	{ "set", NULL, "set health or state of a peer", NULL, RECORD, "set", "peer", NULL, 0,
-	  health_later },
+	{ "set", peer_set, "set health or state of a peer", peer_set_options, OLD, "net", "set",
+	  peer_set_errno, 0, NULL },
 	NO_CMD
 };
 
@@ -642,13 +697,24 @@ static const struct lx_lnetctl_cmd cpt_cmd[] = {
 	NO_CMD
 };
 
+static const struct lx_option recovery_options[] = {
+	{ "local", 'l', FLAG, LX_ARG_LOCAL, "this node's own NIs" },
+	{ "peer", 'p', FLAG, LX_ARG_PEER, "NIs of peers" },
+	NO_OPTION
+};
+
+static const struct lx_option debug_peer_options[] = {
+	{ "nid", 'k', VALUE, LX_ARG_NID, "a NID of the peer" },
+	NO_OPTION
+};
+
 static const char debug_later[] = "\"lnetctl peer show --verbose 4\" has what there is";
 
 static const struct lx_lnetctl_cmd debug_cmds[] = {
-	{ "recovery", NULL, "NIs in recovery", NULL, RECORD, "show", "recovery", NULL, 0,
-	  health_later },
-	{ "peer", NULL, "internal state of a peer", NULL, RECORD, "show", "peer", NULL, 0,
-	  debug_later },
+	{ "recovery", debug_recovery, "NIs below full health, which are pinged", recovery_options,
+	  OLD, "debug", "recovery", NULL, 0, NULL },
+	{ "peer", debug_peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"", debug_peer_options, OLD,
+	  "debug", "peer", NULL, 0, NULL },
 	{ "nidlist", NULL, "how a list of NIDs is understood", NULL, RECORD, "show", "nidlist",
 	  NULL, 0, debug_later },
 	NO_CMD
@@ -723,7 +789,7 @@ const struct lx_group lx_groups[] = {
 	{ "ping", "ask nodes for their NIDs", ping_cmd, true },
 	{ "discover", "find out all NIDs of nodes", discover_cmd, true },
 	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },
-	{ "debug", "not there yet", debug_cmds, false },
+	{ "debug", "internal state: recovery, peer", debug_cmds, false },
 	{ "udsp", "not there yet: selection policies", udsp_cmds, false },
 	{ "fault", "not there yet: fault injection", fault_cmds, false },
 	{ "service-id", "RDMA service of o2iblnd", service_id_cmd, true },

@@ -56,6 +56,11 @@ static int show_peers(struct lx_session *s, const struct lx_args *a)
 	return show(s, a, LX_CONTROL_PEERS, &lx_control_peers);
 }
 
+static int show_recovery(struct lx_session *s, const struct lx_args *a)
+{
+	return show(s, a, LX_CONTROL_RECOVERY, &lx_control_recovery);
+}
+
 static int show_conns(struct lx_session *s, const struct lx_args *a)
 {
 	return show(s, a, LX_CONTROL_CONNS, &lx_control_conns);
@@ -406,7 +411,8 @@ static const struct lx_keyword net_del[] = {
 static const struct lx_keyword net_set[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
 	{ "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" }, { "timeout", LX_ARG_LND_TIMEOUT, "S" },
-	{ "tos", LX_ARG_TOS, "N" }, { "fastpath", LX_ARG_FASTPATH, "0|1" }, END
+	{ "tos", LX_ARG_TOS, "N" }, { "fastpath", LX_ARG_FASTPATH, "0|1" },
+	{ "health", LX_ARG_HEALTH, "0..1000" }, END
 };
 static const struct lx_command net_commands[] = {
 	{ "show", show_nets, net_filter, NULL, "nets and their NIs" },
@@ -457,10 +463,20 @@ static const struct lx_keyword peer_del[] = {
 	{ "primary", LX_ARG_PRIMARY, "NID" }, { "nid", LX_ARG_NID, "NIDS" },
 	{ "force", LX_ARG_FORCE, NULL }, END
 };
+static const struct lx_keyword peer_set[] = {
+	{ "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
+	{ "health", LX_ARG_HEALTH, "0..1000" }, { "state", LX_ARG_STATE, "BITS" }, END
+};
 static const struct lx_command peer_commands[] = {
 	{ "show", show_peers, peer_filter, NULL, "peers and their NIDs" },
 	{ "add", lx_request_peer_add, peer_add, NULL, "a peer, or NIDs of it" },
 	{ "del", lx_request_peer_del, peer_del, NULL, "a peer, or NIDs of it" },
+	{ "set", lx_request_peer_set, peer_set, NULL, "health of its NIDs, or its state" },
+	NO_COMMAND
+};
+
+static const struct lx_command recovery_commands[] = {
+	{ "show", show_recovery, NULL, NULL, "NIs below full health, and when they are pinged" },
 	NO_COMMAND
 };
 
@@ -534,6 +550,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "route", route_commands, "routes to other nets" },
 	{ "routing", routing_commands, "forwarding between nets" },
 	{ "peer", peer_commands, "other nodes" },
+	{ "recovery", recovery_commands, "NIs that are pinged until they are well again" },
 	{ "conn", conn_commands, "connections" },
 	{ "stats", stats_commands, "counters of the node" },
 	{ "tunable", tunable_commands, "settings of LNet and its transports" },

@@ -244,14 +244,14 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 }
 
 static int set_one(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		   const char *name, int64_t max, struct lx_control_set *req)
+		   const char *name, int64_t min, int64_t max, struct lx_control_set *req)
 {
 	int64_t value;
 	int err;
 
 	if (!a->v[id])
 		return 0;
-	err = lx_arg_int(s, a, id, name, LX_UNSET, max, &value);
+	err = lx_arg_int(s, a, id, name, min, max, &value);
 	if (err)
 		return err;
 	snprintf(req->name, sizeof(req->name), "%s", name);
@@ -273,18 +273,39 @@ int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 	if (!err && !a->v[LX_ARG_HEALTH] && !a->v[LX_ARG_CONNS_PER_PEER] &&
 	    !a->v[LX_ARG_LND_TIMEOUT] && !a->v[LX_ARG_TOS] && !a->v[LX_ARG_FASTPATH])
 		err = lx_session_fail(s, -EINVAL,
-				      "give conns_per_peer, timeout, tos or fastpath");
+				      "give conns_per_peer, timeout, tos, fastpath or health");
 	if (!err)
-		err = set_one(s, a, LX_ARG_HEALTH, "health", 1000, &req);
+		err = set_one(s, a, LX_ARG_HEALTH, "health", 0, 1000, &req);
 	if (!err)
-		err = set_one(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", 127, &req);
+		err = set_one(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", LX_UNSET, 127, &req);
 	if (!err)
-		err = set_one(s, a, LX_ARG_LND_TIMEOUT, "timeout", INT32_MAX, &req);
+		err = set_one(s, a, LX_ARG_LND_TIMEOUT, "timeout", LX_UNSET, INT32_MAX, &req);
 	if (!err)
-		err = set_one(s, a, LX_ARG_TOS, "tos", 255, &req);
+		err = set_one(s, a, LX_ARG_TOS, "tos", LX_UNSET, 255, &req);
 	if (!err)
-		err = set_one(s, a, LX_ARG_FASTPATH, "fastpath", 1, &req);
+		err = set_one(s, a, LX_ARG_FASTPATH, "fastpath", LX_UNSET, 1, &req);
 	return err;
+}
+
+int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_control_set req = { .net = LX_NET_U32_ANY };
+	bool health = a->v[LX_ARG_HEALTH];
+	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+
+	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
+		err = lx_session_fail(s, -EINVAL, "give a NID of a peer, or \"all\"");
+	if (!err && (health == !!a->v[LX_ARG_STATE] || (!health && a->v[LX_ARG_ALL])))
+		err = lx_session_fail(s, -EINVAL,
+				      "give either a health, or the state of one peer");
+	if (!err)
+		err = health ? lx_arg_int(s, a, LX_ARG_HEALTH, "health", 0, 1000, &req.value)
+			     : lx_arg_int(s, a, LX_ARG_STATE, "state", 0, UINT32_MAX, &req.value);
+	if (err)
+		return err;
+	snprintf(req.name, sizeof(req.name), "%s", health ? "health" : "state");
+	return lx_session_request(s, LX_CONTROL_PEERS, NLM_F_REPLACE, &lx_control_set_schema, &req,
+				  NULL, NULL);
 }
 
 /* ---- routes ------------------------------------------------------------------------ */

@@ -22,6 +22,7 @@ int lx_request_route_add(struct lx_session *s, const struct lx_args *a);
 int lx_request_route_del(struct lx_session *s, const struct lx_args *a);
 int lx_request_peer_add(struct lx_session *s, const struct lx_args *a);
 int lx_request_peer_del(struct lx_session *s, const struct lx_args *a);
+int lx_request_peer_set(struct lx_session *s, const struct lx_args *a);
 int lx_request_routing(struct lx_session *s, bool enable);
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a);
 int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a);

@@ -219,6 +219,21 @@ static const struct lx_field peer_ni_fields[] = {
 static const struct lx_schema peer_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
 					  peer_ni_fields };
 
+static const char *const recovery_names[] = { "local", "peer" };
+
+static const struct lx_field recovery_fields[] = {
+	{ LX_FIELD(2, "nid", NID, struct lx_recovery_info, nid), .col = "NID" },
+	{ LX_FIELD(3, "kind", ENUM, struct lx_recovery_info, peer),
+	  LX_FIELD_NAMES(recovery_names), .col = "KIND" },
+	{ LX_FIELD_NUM(4, "health value", struct lx_recovery_info, value), .col = "HEALTH" },
+	{ LX_FIELD_NUM(5, "ping_count", struct lx_recovery_info, ping_count), .col = "PINGS" },
+	{ LX_FIELD_NUM(6, "next_ping_s", struct lx_recovery_info, next_ping_s),
+	  .col = "NEXT IN S" },
+	END
+};
+static const struct lx_schema recovery = { "recovery", sizeof(struct lx_recovery_info),
+					   recovery_fields };
+
 /* The answer to a ping or discovery is a peer, too, but shown with fewer fields. */
 static const struct lx_field ping_ni_fields[] = {
 	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), .col = "NID" },
@@ -368,6 +383,7 @@ static const struct lx_schema status = { "daemon", sizeof(struct lx_control_stat
 const struct lx_control_object lx_control_nets = { "net", &net_group, "local NI(s)", &ni };
 const struct lx_control_object lx_control_peers = { "peer", &peer_group, "peer ni", &peer_ni };
 const struct lx_control_object lx_control_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
+const struct lx_control_object lx_control_recovery = { "recovery", NULL, NULL, &recovery };
 const struct lx_control_object lx_control_routes = { "route", NULL, NULL, &route };
 const struct lx_control_object lx_control_routing_info = { "routing", NULL, NULL, &routing };
 const struct lx_control_object lx_control_stats = { "statistics", NULL, NULL, &stats };

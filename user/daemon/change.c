@@ -194,6 +194,7 @@ static const struct kind kinds[] = {
 	EDIT(ROUTES, 0, "route", &lx_control_route_schema, route_del, false),
 	EDIT(PEERS, NLM_F_CREATE, "peer", &lx_control_peer_schema, peer_add, false),
 	EDIT(PEERS, 0, "peer", &lx_control_peer_schema, peer_del, false),
+	EDIT(PEERS, NLM_F_REPLACE, "peer", &lx_control_set_schema, peer_set, false),
 	EDIT(ROUTING, NLM_F_REPLACE, "routing", &lx_control_routing_schema, routing_set, false),
 	EDIT(BUFFERS, NLM_F_REPLACE, "buffers", &lx_control_buffers_schema, buffers_set, false),
 	EDIT(STATS, 0, "statistics", &nothing, stats_reset, false),

@@ -117,6 +117,18 @@ static int show_conns(struct lx_daemon *d, const struct lx_control_show *req,
 		   : lx_dump_new(&lx_control_conns, req->level, list, n, sizeof(*list), ret_dump);
 }
 
+static int show_recovery(struct lx_daemon *d, const struct lx_control_show *req,
+			 struct lx_dump **ret_dump)
+{
+	struct lx_recovery_info *list;
+	size_t n;
+	int err = lx_recovery_list(d->node, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_recovery, req->level, list, n, sizeof(*list),
+				 ret_dump);
+}
+
 /* ---- single values ----------------------------------------------------------------- */
 
 static int show_routing(struct lx_daemon *d, const struct lx_control_show *req,
@@ -246,6 +258,7 @@ static const struct show {
 } shows[] = { { LX_CONTROL_NETS, "net", show_nets, false },
 	      { LX_CONTROL_PEERS, "peer", show_peers, false },
 	      { LX_CONTROL_ROUTES, "route", show_routes, false },
+	      { LX_CONTROL_RECOVERY, "recovery", show_recovery, false },
 	      { LX_CONTROL_CONNS, "conn", show_conns, false },
 	      { LX_CONTROL_ROUTING, "routing", show_routing, false },
 	      { LX_CONTROL_STATS, "statistics", show_stats, false },

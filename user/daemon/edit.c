@@ -149,8 +149,8 @@ static int explain_set(struct lx_edit *e, uint32_t net, int err)
 			   lx_net_str(net));
 	case -EINVAL:
 	case -ERANGE:
-		return say(e, err, "%s %d is out of range on net %s", req->name, req->value,
-			   lx_net_str(net));
+		return say(e, err, "%s %lld is out of range on net %s", req->name,
+			   (long long)req->value, lx_net_str(net));
 	}
 	return say(e, err, "cannot set %s of NIs on %s: %s", req->name, lx_net_str(net),
 		   strerror(-err));
@@ -312,6 +312,26 @@ int lx_edit_peer_add(struct lx_edit *e)
 int lx_edit_peer_del(struct lx_edit *e)
 {
 	return peer_change(e, false);
+}
+
+int lx_edit_peer_set(struct lx_edit *e)
+{
+	const struct lx_control_set *req = &e->req->set;
+	const char *of = lx_nid_eq(&req->nid, &lx_nid_any) ? "all peers" : lx_nid_str(&req->nid);
+	int err = lx_peer_set(e->node, &req->nid, req->name, req->value);
+
+	switch (err) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		return say(e, err, "no peer has NID %s; see \"lnetx peer show\"", of);
+	case -ERANGE:
+		return say(e, err, "%s %lld of %s is out of range", req->name,
+			   (long long)req->value, of);
+	case -EOPNOTSUPP:
+		return say(e, err, "\"%s\" of peers cannot be set", req->name);
+	}
+	return say(e, err, "cannot set %s of %s: %s", req->name, of, strerror(-err));
 }
 
 /* ---- routing, counters, connections, tunables -------------------------------------- */

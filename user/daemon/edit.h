@@ -37,6 +37,7 @@ int lx_edit_route_add(struct lx_edit *edit);
 int lx_edit_route_del(struct lx_edit *edit);
 int lx_edit_peer_add(struct lx_edit *edit);
 int lx_edit_peer_del(struct lx_edit *edit);
+int lx_edit_peer_set(struct lx_edit *edit);
 int lx_edit_routing_set(struct lx_edit *edit);
 int lx_edit_buffers_set(struct lx_edit *edit);
 int lx_edit_stats_reset(struct lx_edit *edit);

@@ -12,6 +12,7 @@
 #include "../core/msg.h"
 #include "../core/parse.h"
 #include "../core/reach.h"
+#include "../core/recovery.h"
 #include "node.h"
 
 /* Evaluates an expression with the node's lock held. */
@@ -272,6 +273,40 @@ int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
 int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force)
 {
 	return LOCKED(node, lx_peer_unconfigure(node->core, peer, force));
+}
+
+static int peer_set(struct lx_core *core, const struct lx_nid *nid, const char *name,
+		    int64_t value)
+{
+	bool health = !strcmp(name, "health");
+	struct lx_peer_ni *pni = NULL;
+
+	if (!health && strcmp(name, "state"))
+		return -EOPNOTSUPP;
+	if (value < 0 || value > (health ? LX_HEALTH_MAX : UINT32_MAX))
+		return -ERANGE;
+	if (health && lx_nid_is_any(nid)) {
+		lx_health_set_peers(core, value);
+		return 0;
+	}
+	pni = lx_peer_ni_lookup(core, nid);
+	if (!pni)
+		return -ENOENT;
+	if (health)
+		lx_health_set_peer(core, pni, value);
+	else
+		lx_peer_of(pni)->state = value;
+	return 0;
+}
+
+int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name, int64_t value)
+{
+	return LOCKED(node, peer_set(node->core, nid, name, value));
+}
+
+int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n)
+{
+	return LOCKED(node, lx_recovery_describe(node->core, ret_list, ret_n));
 }
 
 int lx_routing_set(struct lx_node *node, bool enable)

@@ -95,6 +95,12 @@ static int ni_set(struct lx_core_ni *ni, const char *name, int32_t value)
 {
 	int index = lnd_tunable_index(ni->ni.lnd, name);
 
+	if (!strcmp(name, "health")) {
+		if (value < 0 || value > LX_HEALTH_MAX)
+			return -ERANGE;
+		lx_health_set_ni(ni, value);
+		return 0;
+	}
 	if (index < 0)
 		return index;
 	if (!ni->ni.lnd->set_tunable)
@@ -109,8 +115,6 @@ int lx_net_set(struct lx_node *node, uint32_t net_id, const struct lx_nid *nid, 
 	struct lx_net *net;
 	int r = -ENOENT, one;
 
-	if (!strcmp(name, "health"))
-		return -EOPNOTSUPP;
 	lx_node_lock(node);
 	lx_ni_for_each(net, ni, node->core) {
 		if (ni->ni.lnd->no_credits || (net_id != LX_NET_U32_ANY && net_id != net->id) ||
