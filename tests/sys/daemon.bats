@@ -94,7 +94,7 @@ checks() {
 	checks a 1
 	cut -d: -f2- <<<"$output" >"$DIR/told"
 	grep '5:28: eth0 is on net tcp twice; first in line 4' "$DIR/told"
-	grep '7:28: 10.2.0.1@tcp is there twice; first in line 6' "$DIR/told"
+	grep '7:28: 10.2.0.1@tcp is given twice; first in line 6' "$DIR/told"
 	grep '10:16: net tcp1 on 10.9.9.9@tcp1: no usable address' "$DIR/told"
 	grep '12:14: route to tcp1: the net is local' "$DIR/told"
 	grep '13:29: route to tcp3 via 10.1.0.2@tcp4: .*net tcp4 (nets: tcp, tcp1)' "$DIR/told"

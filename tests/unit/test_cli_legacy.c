@@ -169,7 +169,7 @@ static void test_refused(void **state)
 	wrong(2, "\"routes='tcp0: { gateway: 10.0.0.1@o2ib0'\"", "is expected");
 	wrong(2, "\"routes='tcp0: { priority: 3 }'\"", "is expected");
 	wrong(2, "\"routes='tcp0'\"", "not complete");
-	wrong(2, "\"routes='tcp0 x'\"", "no NID");
+	wrong(2, "\"routes='tcp0 x'\"", "not a gateway's NID");
 	wrong(2, "'options lnet routes=\"tcp0 1 10.0.0.1@o2ib0 10.0.0.2@o2ib0\"'",
 	      "multiple gateway specifications found");
 	wrong(2, "'tcp0 10.0.0'", "Invalid IP pattern");

@@ -99,7 +99,7 @@ static void test_networks(void **state)
 	nis_of(lx_modparam_networks, "tcp,tcp(eth1)", "tcp eth1");
 	nis_of(lx_modparam_networks, "tcp1,tcp( eth1 , eth0 ) , tcp2", "tcp1 eth0, tcp eth1, tcp eth0, tcp2 eth0");
 	nis_of(lx_modparam_networks, "", "");
-	refused(lx_modparam_networks, "bogus(eth0)", "\"bogus\" is no net");
+	refused(lx_modparam_networks, "bogus(eth0)", "\"bogus\" is not a net");
 	refused(lx_modparam_networks, "tcp(eth0", "\")\"");
 	refused(lx_modparam_networks, "tcp()", "name of an interface");
 	refused(lx_modparam_networks, "tcp(eth0)x", "a comma");
@@ -127,11 +127,11 @@ static void test_ip2nets(void **state)
 	nis_of(lx_modparam_ip2nets, "tcp1(eth1) fd79::/64 fd78::4", "-2");
 	nis_of(lx_modparam_ip2nets, "# all\n tcp *.*.*.* # and; tcp1 10.77.0.3\n;\n",
 	       "tcp eth0, tcp1 eth0");
-	refused(lx_modparam_ip2nets, "tcp 10.77.0", "\"10.77.0\" is no pattern");
-	refused(lx_modparam_ip2nets, "tcp 10.77.0.300", "is no pattern");
-	refused(lx_modparam_ip2nets, "tcp 10.7[7-8].*.*", "is no pattern");
-	refused(lx_modparam_ip2nets, "bogus 10.77.0.3", "\"bogus\" is no net");
-	refused(lx_modparam_ip2nets, "tcp 10.77.*.*; tcp1 fd78::/129", "is no pattern");
+	refused(lx_modparam_ip2nets, "tcp 10.77.0", "\"10.77.0\" is not an address pattern");
+	refused(lx_modparam_ip2nets, "tcp 10.77.0.300", "is not an address pattern");
+	refused(lx_modparam_ip2nets, "tcp 10.7[7-8].*.*", "is not an address pattern");
+	refused(lx_modparam_ip2nets, "bogus 10.77.0.3", "\"bogus\" is not a net");
+	refused(lx_modparam_ip2nets, "tcp 10.77.*.*; tcp1 fd78::/129", "is not an address pattern");
 }
 
 /* Nobody is up: a net that has to have some interface has none. */
@@ -214,12 +214,12 @@ static void test_section_mistakes(void **state)
 		const char *yaml, *why;
 	} cases[] = {
 		{ "ip2nets:\n- interfaces: {0: eth0}\n", "\"net-spec\"" },
-		{ "ip2nets:\n- net-spec: bogus\n", "\"bogus\" is no net" },
+		{ "ip2nets:\n- net-spec: bogus\n", "\"bogus\" is not a net" },
 		{ "ip2nets:\n- net-spec: lo\n", "always there" },
 		{ "ip2nets:\n- net-spec: tcp\n  ip-range: {0: 10.77.999.*}\n", "10.77.999.*" },
 		{ "ip2nets:\n- net-spec: tcp\n  bogus: 1\n", "invalid key \"bogus\"" },
 		{ "ip2nets: tcp 10.77.0\n", "10.77.0" },
-		{ "tunables: {lnet: {networks: bogus}}\n", "\"networks\": \"bogus\" is no net" },
+		{ "tunables: {lnet: {networks: bogus}}\n", "\"networks\": \"bogus\" is not a net" },
 		{ "tunables: {lnet: {networks: tcp, ip2nets: tcp 1.2.3.4}}\n", "not both" },
 		{ "tunables: {lnet: {forwarding: bogus}}\n", "\"forwarding\"" },
 		{ "tunables: {lnet: {routes: tcp9}}\n", "no gateway" },
@@ -271,12 +271,12 @@ static void test_routes(void **state)
 	refused(lx_modparam_routes, "tcp9 0 10.77.0.1@tcp", "1..255");
 	refused(lx_modparam_routes, "tcp9", "no gateway");
 	refused(lx_modparam_routes, "tcp9 2", "no gateway");
-	refused(lx_modparam_routes, "tcp 10.77.0.1@tcp", "cannot be");
-	refused(lx_modparam_routes, "bogus 10.77.0.1@tcp", "no net");
-	refused(lx_modparam_routes, "tcp9 10.77.0.1", "no NID");
+	refused(lx_modparam_routes, "tcp 10.77.0.1@tcp", "must be on another net");
+	refused(lx_modparam_routes, "bogus 10.77.0.1@tcp", "not a net");
+	refused(lx_modparam_routes, "tcp9 10.77.0.1", "not a gateway's NID");
 	refused(lx_modparam_routes, "tcp9 10.77.0.1@tcp:x", "priority");
-	refused(lx_modparam_routes, "tcp[2-1] 10.77.0.1@tcp", "no net");
-	refused(lx_modparam_routes, "tcp[70000] 10.77.0.1@tcp", "no net");
+	refused(lx_modparam_routes, "tcp[2-1] 10.77.0.1@tcp", "not a net");
+	refused(lx_modparam_routes, "tcp[70000] 10.77.0.1@tcp", "not a net");
 }
 
 static void test_forwarding(void **state)

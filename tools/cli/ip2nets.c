@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* NIs by the addresses of this machine, "net add" with rules; see requests.h. */
+/* "net add" with rules: NIs by the addresses of this machine; see requests.h. */
 #include <errno.h>
 #include <string.h>
 

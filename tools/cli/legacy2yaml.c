@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnet_legacy2yaml: the module parameters "networks", "ip2nets" and "routes" of the reference
- * as the YAML that "lnetctl import" reads. Texts are kept as they were written, ranges too, but
- * what an import would refuse is refused. Layout and exit statuses are the reference's.
+ * lnet_legacy2yaml: converts the module parameters "networks", "ip2nets" and "routes" to the
+ * YAML that "lnetctl import" reads. Keeps texts as written, including ranges, but refuses
+ * what an import would refuse. Layout and exit statuses are the reference's.
  *
- * Each source is taken apart into the texts of the three parameters; these are then written,
- * in this order, so that a mistake leaves nothing half written.
+ * Collects the texts of the three parameters from all sources, then writes them
+ * in this order, so that a mistake does not leave partial output.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ enum param { NETWORKS, IP2NETS, ROUTES, N_PARAMS };
 
 static const char *const param_names[] = { "networks", "ip2nets", "routes" };
 
-/* A text in the making. */
+/* A growing text. */
 struct text {
 	FILE *file;
 	char *s;
@@ -43,7 +43,7 @@ struct text {
 struct convert {
 	struct text in[N_PARAMS];
 	struct text out;
-	const char *source; /* of what is read, for complaints; NULL: the command line */
+	const char *source; /* for error messages; NULL: the command line */
 	int default_hop; /* 0: none */
 	bool failed;
 };
@@ -67,7 +67,7 @@ static void complain(struct convert *c, const char *fmt, ...)
 
 /* ---- words ---------------------------------------------------------------------------- */
 
-/* The next piece of *@text up to one of @separators outside of brackets, trimmed; or NULL. */
+/* The next part of *@text up to one of @separators outside brackets, trimmed; or NULL. */
 static char *next_piece(char **text, const char *separators)
 {
 	char *piece = *text, *p = piece, *end;
@@ -85,7 +85,7 @@ static char *next_piece(char **text, const char *separators)
 	return piece;
 }
 
-/* The same without comments. Entries end with a line also within brackets that nobody closed. */
+/* The same without comments. An entry ends with its line even inside an unclosed bracket. */
 static char *next_entry(char **text)
 {
 	char *entry = *text, *end;
@@ -100,7 +100,7 @@ static char *next_entry(char **text)
 	return entry;
 }
 
-/* A scalar that YAML would take for something else stands in quotes. */
+/* Quotes a scalar that YAML would take for something else. */
 static void put_scalar(FILE *out, const char *text)
 {
 	bool quote = strchr("*[{&!|>%@`", *text) || !*text;
@@ -111,10 +111,10 @@ static void put_scalar(FILE *out, const char *text)
 /* ---- nets: "tcp0(eth0,eth1)[0]" ----------------------------------------------------------- */
 
 struct net_text {
-	char *name, *interfaces, *cpts; /* those not given: NULL */
+	char *name, *interfaces, *cpts; /* NULL: not given */
 };
 
-/* Cuts @spec up. The list ends with the bracket that @spec ends with. */
+/* Splits @spec. The list ends with the bracket at the end of @spec. */
 static bool cut_net(char *spec, struct net_text *ret)
 {
 	char *end;
@@ -143,7 +143,7 @@ static bool cut_net(char *spec, struct net_text *ret)
 	return !lx_net_parse(ret->name, &net);
 }
 
-/* "0: eth0", one a line; CPU partitions of an interface stay with it. */
+/* "0: eth0", one per line; an interface keeps its CPU partitions. */
 static bool put_interfaces(FILE *out, char *list, int indent)
 {
 	char *name;
@@ -282,7 +282,7 @@ static void put_route(struct convert *c, const struct route_text *r, const char 
 		return;
 	}
 	if (!strchr(r->gateway, '@') || lx_nid_expand(r->gateway, NIDS_MAX, &nids, &n)) {
-		complain(c, "\"%s\" is no NID of a gateway in route \"%s\"", r->gateway, whole);
+		complain(c, "\"%s\" is not a gateway's NID in route \"%s\"", r->gateway, whole);
 		return;
 	}
 	fprintf(out, "  - net: %s\n    gateway: ", r->net);
@@ -306,7 +306,7 @@ static bool is_number(const char *text, long *ret)
 	return true;
 }
 
-/* In braces, by name, in any order. */
+/* "net: { gateway: ... }": keys in any order. */
 static void named_route(struct convert *c, char *net, char *rest, const char *whole)
 {
 	struct route_text r = { .net = net, .hop = -1, .priority = -1 };
@@ -361,7 +361,7 @@ static void plain_route(struct convert *c, char *net, char *rest, const char *wh
 			 whole);
 		return;
 	}
-	/* A colon in front of the "@" is one of IPv6. */
+	/* A colon before the "@" belongs to an IPv6 address. */
 	colon = strchr(r.gateway, '@');
 	colon = colon ? strchr(colon, ':') : NULL;
 	if (colon && is_number(colon + 1, &r.priority))
@@ -399,7 +399,7 @@ static void add(struct convert *c, enum param param, const char *text, size_t le
 	fprintf(c->in[param].file, "%.*s%s", (int)len, text, param == NETWORKS ? "," : "\n");
 }
 
-/* Where "NAME=" stands as a word of its own; behind the "=". NULL: nowhere. */
+/* Finds "NAME=" as a separate word; returns what follows the "=". NULL: not found. */
 static const char *find_param(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -411,7 +411,7 @@ static const char *find_param(const char *text, const char *name)
 	return NULL;
 }
 
-/* How long an unquoted value is: to the next "name=" or the end; of networks a word. */
+/* The length of an unquoted value: to the next "name=" or the end; of networks one word. */
 static size_t bare_length(const char *value, enum param param)
 {
 	size_t len = strcspn(value, param == NETWORKS ? SPACE ";'\"" : "\n'\"");
@@ -424,7 +424,7 @@ static size_t bare_length(const char *value, enum param param)
 	return p - value;
 }
 
-/* The parameters in a line of options, or on a command line. False: there is none. */
+/* Takes the parameters in a line of options, or on a command line. False: there are none. */
 static bool take_params(struct convert *c, const char *text)
 {
 	bool any = false;
@@ -448,14 +448,14 @@ static bool take_params(struct convert *c, const char *text)
 	return any;
 }
 
-/* What was given without an option: parameters by name, or rules of ip2nets. */
+/* Takes arguments without an option: parameters by name, or rules of ip2nets. */
 static void take_inline(struct convert *c, const char *text)
 {
 	if (!take_params(c, text))
 		add(c, IP2NETS, text, strlen(text));
 }
 
-/* "options lnet ..." of a file of modprobe's; "\" at the end of a line continues it. */
+/* Takes "options lnet ..." from a modprobe file; "\" at the end of a line continues it. */
 static void take_modprobe(struct convert *c, char *text)
 {
 	char *line, *p;
@@ -504,7 +504,7 @@ static char *read_path(struct convert *c, const char *path)
 	return text;
 }
 
-/* Whether something is to be read there that was not asked for by name. */
+/* True if standard input has something to read. */
 static bool has_input(bool other_sources)
 {
 	struct stat st;
@@ -550,7 +550,7 @@ static const struct option longs[] = { { "modprobe", required_argument, NULL, 'm
 				       { "help", no_argument, NULL, 'h' },
 				       { NULL, 0, NULL, 0 } };
 
-/* A number of its own may follow. */
+/* A number may follow as a separate word. */
 static void take_hop(struct convert *c, int argc, char **argv)
 {
 	long hop = 1;
@@ -568,7 +568,7 @@ static int parse_args(struct convert *c, struct job *job, int argc, char **argv)
 	int opt;
 
 	argv[0] = "lnet_legacy2yaml";
-	/* In order, so that a number behind --default-hop is not taken for parameters. */
+	/* In order, so that a number after --default-hop is not taken for a parameter. */
 	while (optind < argc) {
 		opt = getopt_long(argc, argv, "-m:i:r:n:o:h", longs, NULL);
 		if (opt < 0)
@@ -594,7 +594,7 @@ static int parse_args(struct convert *c, struct job *job, int argc, char **argv)
 	return 0;
 }
 
-/* In the order of kinds, whatever that of options was. */
+/* In the order of kinds, not of options. */
 static void read_files(struct convert *c, const struct job *job)
 {
 	for (const char *kind = "mirn"; *kind; kind++) {

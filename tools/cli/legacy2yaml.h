@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The program when it is called lnet_legacy2yaml: old module parameters to YAML. */
+/* The program when called as lnet_legacy2yaml: converts old module parameters to YAML. */
 #ifndef LX_TOOLS_LEGACY2YAML_H
 #define LX_TOOLS_LEGACY2YAML_H
 

@@ -63,7 +63,7 @@ static int add_span(const char *text, size_t len, uint64_t has[4])
 	return rc;
 }
 
-/* A number, "*", or "[span,span,...]"; moves *@text behind it. */
+/* A number, "*", or "[span,span,...]"; advances *@text past it. */
 static int octet_parse(const char **text, bool star, uint64_t has[4])
 {
 	const char *at = *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Sets of IPv4 addresses, octet by octet: "10.0.[1-3,7].[2-8/2]", "10.77.*.*" (lnet.md 2,
- * control.md 7). Used by NID ranges and by rules that go by a machine's addresses.
+ * control.md 7). Used by NID ranges and by rules on a machine's addresses.
  */
 #ifndef LX_BASE_OCTETS_H
 #define LX_BASE_OCTETS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The values that each of the four octets may have. */
+/* The set of values of each octet. */
 struct lx_octets {
 	uint64_t has[4][256 / 64];
 };
@@ -24,26 +24,26 @@ static inline bool lx_octets_has(const struct lx_octets *octets, int i, unsigned
 	return octets->has[i][value / 64] >> value % 64 & 1;
 }
 
-/** lx_octets_match - whether an address is in the set */
+/** lx_octets_match - check whether an address is in the set */
 bool lx_octets_match(const struct lx_octets *octets, const uint8_t addr[4]);
 
 /**
- * lx_octets_parse - read a pattern
- * @star: whether an octet may be "*", too
+ * lx_octets_parse - parse a pattern
+ * @star: allow "*" for an octet
  * Returns 0 or -EINVAL.
  */
 int lx_octets_parse(const char *text, bool star, struct lx_octets *ret_octets);
 
 /**
- * lx_span_parse - read "a", "a-b" or "a-b/stride"
+ * lx_span_parse - parse "a", "a-b" or "a-b/stride"
  * @len: bytes of @text
- * @max: no number is above it
+ * @max: largest number allowed
  * Returns 0 or -EINVAL.
  */
 int lx_span_parse(const char *text, size_t len, uint32_t max, struct lx_span *ret_span);
 
 /**
- * lx_number_parse - read digits: all of @text, no sign and no space
+ * lx_number_parse - parse digits, without sign or space
  * @len: bytes of @text, which need not end there
  * @base: 10 or 16
  * Returns 0, or -EINVAL, also for a number above @max.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is wrong with a configuration in itself; see the header. A file that passes can
- * still not be started where an interface or a port is missing.
+ * Mistakes in a configuration itself; see the header. A file that passes may still fail
+ * to start, for lack of an interface or a port.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void unknown_tunable(const struct lx_conf_tunable *c, const struct lx_tun
 			     c->name, c->module);
 }
 
-/* As it was called by who wrote it. */
+/* The name as written in the file. */
 static const char *name_of(const struct lx_conf_tunable *c)
 {
 	for (const struct lx_global *g = lx_globals; c->global && g->key; g++) {
@@ -80,7 +80,7 @@ static void bad_value(const struct lx_conf_tunable *c, const struct lx_tunable *
 		snprintf(expected, sizeof(expected), "%" PRId64 "..%" PRId64, t->min, t->max);
 	lx_conf_note(report, err, c->value_at, "%s: %s: \"%s\" is %s; expected: %s",
 		     c->global ? "global" : c->module, name_of(c), c->value,
-		     err == -ERANGE ? "out of range" : "no value for it", expected);
+		     err == -ERANGE ? "out of range" : "not a valid value", expected);
 }
 
 static void check_tunable(const struct lx_conf_tunable *c, const struct lx_conf_module *modules,
@@ -105,7 +105,7 @@ static void check_tunable(const struct lx_conf_tunable *c, const struct lx_conf_
 	}
 }
 
-/* A setting may be said in "global" and by the name of its tunable, but not differently. */
+/* A setting may be given in "global" and as a tunable, but not with different values. */
 static void check_global(const struct lx_conf *conf, const struct lx_conf_tunable *c,
 			 struct lx_conf_report *report)
 {
@@ -120,11 +120,11 @@ static void check_global(const struct lx_conf *conf, const struct lx_conf_tunabl
 	}
 }
 
-/* ---- what is there twice ------------------------------------------------------------ */
+/* ---- duplicates --------------------------------------------------------------------- */
 
-/* What may be there once, with the entry that it is of. */
+/* Something that must be unique, with its entry. */
 struct thing {
-	struct { /* without holes that are not 0: compared as bytes */
+	struct { /* compared as bytes: padding must be 0 */
 		uint32_t net;
 		struct lx_nid nid;
 		char ifname[IF_NAMESIZE];
@@ -140,7 +140,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Calls @fn for each that another entry had before. */
+/* Calls @fn for each duplicate of an earlier entry. */
 static void each_twice(const struct lx_conf *conf, struct thing *list, size_t n,
 		       void (*fn)(const struct lx_conf *conf, const struct thing *thing,
 				  size_t first, struct lx_conf_report *report),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Configurations looked over: what they are in themselves, without a node or a machine.
- * Used by user/node/check.c, which knows these two.
+ * Checks a configuration itself, without a node or a machine. Used by user/node/check.c,
+ * which knows both.
  */
 #ifndef LX_CONF_CHECK_H
 #define LX_CONF_CHECK_H
@@ -11,10 +11,10 @@
 #include "report.h"
 
 /**
- * lx_conf_read - as lx_conf_parse(), but tells all mistakes
+ * lx_conf_read - like lx_conf_parse(), but reports all mistakes
  * @report: gets them
- * @ret_conf: what could be understood; the caller's
- * Returns 0, also with mistakes; -E2BIG, -ENOMEM.
+ * @ret_conf: what could be parsed; owned by the caller
+ * Returns 0, even with mistakes; -E2BIG, -ENOMEM.
  */
 int lx_conf_read(const char *yaml, size_t len, struct lx_conf_report *report,
 		 struct lx_conf **ret_conf);
@@ -25,8 +25,8 @@ struct lx_conf_module {
 };
 
 /**
- * lx_conf_check - tunables that do not exist or have values out of range, NIs, routes and
- *	peers that are there twice, or that no node with just this configuration could have
+ * lx_conf_check - report unknown tunables, values out of range, duplicate NIs, routes and
+ *	peers, and those that a node with this configuration cannot have
  * @modules: those that have tunables
  */
 void lx_conf_check(const struct lx_conf *conf, const struct lx_conf_module *modules,

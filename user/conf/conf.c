@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * YAML into struct lx_conf (lnetx/conf.h): what "lnetctl export" writes, with or
- * without "--backup", and what people write by hand. Called by the daemon, by
- * lx_node_new_yaml() and by the import of the CLI; owns no state.
+ * Parses YAML into struct lx_conf (lnetx/conf.h): the output of "lnetctl export", with or
+ * without "--backup", and files written by admins. Called by the daemon, by
+ * lx_node_new_yaml() and by the CLI's import; owns no state.
  *
- * One table of keys a mapping. Keys without a function are those that an export has
- * beyond configuration: counters, states. Everything else unknown is an error.
+ * One table of keys per mapping. Keys without a function are status in an export:
+ * counters, states. All other unknown keys are errors.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,12 +25,12 @@
 #include "rule.h"
 #include "yaml.h"
 
-/* What the functions of the sections are given. */
+/* Argument of the sections' functions. */
 struct section {
 	struct lx_conf *conf;
 	struct lx_conf_route route;
-	const char *gateways; /* the document's */
-	const yaml_node_t *gateway; /* which has that text */
+	const char *gateways; /* owned by the document */
+	const yaml_node_t *gateway; /* the node of that text */
 	struct lx_conf_peer peer;
 	const char *module;
 };
@@ -127,7 +127,7 @@ static int route_gateway(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return 0;
 }
 
-/* What there is of the route, also if the entry has mistakes: it may have more. */
+/* Adds the routes even if the entry has mistakes: checks may find more. */
 static int add_routes(struct lx_yaml *y, yaml_node_t *node, struct section *s)
 {
 	struct lx_nid *nids LX_AUTO_FREE = NULL;
@@ -137,7 +137,7 @@ static int add_routes(struct lx_yaml *y, yaml_node_t *node, struct section *s)
 	if (err)
 		return lx_yaml_fail(y, s->gateway, err == -E2BIG ? -EINVAL : err,
 				    "invalid value for \"gateway\": \"%.80s\" %s", s->gateways,
-				    err == -E2BIG ? "are too many NIDs" : "is no NID");
+				    err == -E2BIG ? "are too many NIDs" : "is not a NID");
 	s->route.at = lx_yaml_at(s->gateway);
 	for (size_t i = 0; !err && s->route.net != LX_NET_U32_ANY && i < n; i++) {
 		s->route.gateway = nids[i];
@@ -184,7 +184,7 @@ static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 /* ---- routing, buffers -------------------------------------------------------------- */
 
-/* 2 and 3 are what an export in the middle of a change shows: stopping, starting. */
+/* 2 and 3 are stopping and starting, in an export during a change. */
 static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf *conf = ((struct section *)arg)->conf;
@@ -304,7 +304,7 @@ static int peer_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "peer ni", peer_ni_entry, arg);
 }
 
-/* The primary NID is among the NIs of an export, but not among a lx_conf_peer's. */
+/* An export lists the primary NID among the NIs, struct lx_conf_peer does not. */
 static void peer_drop_primary(struct lx_conf_peer *peer)
 {
 	size_t kept = 0;
@@ -373,7 +373,7 @@ static int add_tunable(struct lx_yaml *y, const yaml_node_t *key, struct section
 			      sizeof(*t));
 }
 
-/* @key: where the name is; it may be that of another section. */
+/* @key: the node of the name, maybe in another section. */
 static int global_value(struct lx_yaml *y, yaml_node_t *key, yaml_node_t *value, const char *name,
 			struct section *s)
 {
@@ -383,7 +383,7 @@ static int global_value(struct lx_yaml *y, yaml_node_t *key, yaml_node_t *value,
 	char text[24];
 	int err = lx_yaml_int(y, value, name, 0, g->inverse ? 1 : INT32_MAX, &number);
 
-	if (err || !g->tunable) /* lnd_timeout follows from others */
+	if (err || !g->tunable) /* lnd_timeout is derived from others */
 		return err;
 	snprintf(text, sizeof(text), "%" PRId64, g->inverse ? !number : number);
 	return add_tunable(y, key, s, &t, "lnet", g->tunable, text);
@@ -460,11 +460,11 @@ static int section_later(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	return lx_yaml_fail(y, value, -EINVAL,
-			    "sections \"ping\" and \"discover\" are no configuration but commands, "
-			    "for \"import --exec\"");
+			    "sections \"ping\" and \"discover\" are commands, not configuration; "
+			    "use \"import --exec\"");
 }
 
-/* Fills @conf with what can be understood. Returns the first error. */
+/* Fills @conf with what can be parsed. Returns the first error. */
 static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 		    struct lx_conf_report *report)
 {

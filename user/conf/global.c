@@ -27,7 +27,7 @@ const struct lx_global lx_globals[] = {
 
 const struct lx_global *lx_global_lookup(const char *key)
 {
-	if (!strcmp(key, "max_intf")) /* its name in files of old */
+	if (!strcmp(key, "max_intf")) /* its old name */
 		key = "max_interfaces";
 	for (const struct lx_global *g = lx_globals; g->key; g++) {
 		if (!strcmp(g->key, key))

@@ -11,7 +11,7 @@
 
 struct scan {
 	struct lx_import *import;
-	struct lx_import_probe probe; /* what the entry says for all its NIDs */
+	struct lx_import_probe probe; /* settings of the entry, for all its NIDs */
 	bool has_nids;
 };
 
@@ -51,7 +51,7 @@ static int probe_source(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_nid(y, value, "source", &((struct scan *)arg)->probe.source);
 }
 
-/* Two walks: NIDs are last, whatever their place, as the others hold for all of them. */
+/* Two walks: NIDs last, wherever they are, because the other keys apply to all of them. */
 static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	static const struct lx_yaml_key first[] = {

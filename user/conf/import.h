@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a YAML file has besides configuration: which sections, for "import --show",
- * and the commands "ping" and "discover", for "import --exec". These are written so, once
- * or as a list, or as they are printed, where each entry stands for its primary NID:
+ * What a YAML file has besides configuration: its sections, for "import --show",
+ * and the commands "ping" and "discover", for "import --exec". These have the first form, once
+ * or as a list, or the form in which they are printed, where an entry means its primary NID:
  *
  *	ping:                            ping:
  *	  timeout: 2                     - primary nid: 10.0.0.1@tcp
@@ -20,7 +20,7 @@
 	X(NET, "net") X(ROUTE, "route") X(ROUTING, "routing") X(BUFFERS, "buffers") \
 	X(PEER, "peer") X(GLOBAL, "global") X(NUMA, "numa") X(TUNABLES, "tunables") \
 	X(STATISTICS, "statistics") X(PING, "ping") X(DISCOVER, "discover") \
-	X(IP2NETS, "ip2nets") X(MANAGE, "manage") X(ERROR, "error") /* with the two before: what failed; passed over */
+	X(IP2NETS, "ip2nets") X(MANAGE, "manage") X(ERROR, "error") /* failed probes; ignored */
 
 enum lx_import_section {
 #define LX_IMPORT_ENUM_(NAME, key) LX_IMPORT_##NAME,
@@ -43,16 +43,15 @@ struct lx_import {
 	size_t n_probes;
 };
 
-/* Returns 0, or what lx_conf_parse() does. The content of other sections is not looked at. */
+/* Returns 0 or an error of lx_conf_parse(). Ignores the content of other sections. */
 int lx_import_scan(const char *yaml, size_t len, struct lx_import *ret_import,
 		   struct lx_conf_error *ret_err);
 void lx_import_fini(struct lx_import *import);
 
 /**
- * lx_import_peer_says - whether an entry of a configuration's peers is to be configured
- * An export lists all peers that are known. Of a gateway that nobody could discover yet it
- * says one NID, not Multi-Rail: taken as an order, that would keep the gateway from being
- * discovered ever after.
+ * lx_import_peer_says - whether an import should configure a peer of the file
+ * An export lists all known peers. A gateway that could not be discovered yet is listed
+ * with one NID, not Multi-Rail: configuring that would prevent its discovery for ever.
  */
 bool lx_import_peer_says(const struct lx_conf *conf, const struct lx_conf_peer *peer);
 

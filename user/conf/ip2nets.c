@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The section "ip2nets" of a configuration, and parameters that have a grammar of their own.
+ * The section "ip2nets" of a configuration, and parameters with their own grammar.
  * Called by conf.c only; owns no state.
  */
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* ---- parameters ---------------------------------------------------------------------- */
 
-/* One of both says which NIs there are. */
+/* Only one of the two may define the NIs. */
 static bool both_given(const struct lx_conf *conf, const char *name)
 {
 	for (size_t i = 0; i < conf->n_rules; i++) {
@@ -62,7 +62,7 @@ int lx_conf_modparam(struct lx_yaml *y, yaml_node_t *value, const char *name,
 
 /* ---- the section ----------------------------------------------------------------------- */
 
-/* What the functions of the keys are given. */
+/* Argument of the keys' functions. */
 struct walk {
 	struct lx_conf *conf;
 	struct lx_conf_rule rule;
@@ -105,8 +105,8 @@ static int range(struct lx_yaml *y, yaml_node_t *value, void *arg)
 		return -EINVAL;
 	if (lx_iprange_parse(text, &one))
 		return lx_yaml_fail(y, value, -EINVAL,
-				    "invalid value for \"ip-range\": \"%.60s\" is no pattern of "
-				    "addresses (10.0.[1-3].*, fd00::/64)",
+				    "invalid value for \"ip-range\": \"%.60s\" is not an address "
+				    "pattern (10.0.[1-3].*, fd00::/64)",
 				    text);
 	return lx_yaml_append(y, value, &rule->range, &rule->n_ranges, RANGES_MAX, &one,
 			      sizeof(one));
@@ -127,7 +127,7 @@ static int lnd_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->rule.ni);
 }
 
-/* Two walks, as settings depend on the net. */
+/* Two walks, because settings depend on the net. */
 static int read_rule(struct lx_yaml *y, yaml_node_t *node, struct walk *w)
 {
 	static const struct lx_yaml_key first[] = { { "net-spec", net_spec },

@@ -5,13 +5,13 @@
 #include "yaml.h"
 
 /*
- * Reads the value of "ip2nets:" into @conf: a list of rules (control.md 4), or a text in the
- * grammar of the module parameter. Returns 0 or what lx_yaml_fail() did.
+ * Parses the value of "ip2nets:" into @conf: a list of rules (control.md 4), or a text in the
+ * grammar of the module parameter. Returns 0 or the error of lx_yaml_fail().
  */
 int lx_conf_ip2nets(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf);
 
 /*
- * A parameter of module lnet that has a grammar of its own: "networks", "ip2nets", "routes",
+ * Parses a parameter of module lnet with its own grammar: "networks", "ip2nets", "routes",
  * "forwarding". -ENOENT: @name is none of them.
  */
 int lx_conf_modparam(struct lx_yaml *y, yaml_node_t *value, const char *name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Module parameters; see the header. A text is copied and cut into entries (";" or a new line,
- * "#" to the next of them is a comment), entries into words.
+ * Module parameters; see the header. Copies a text and splits it into entries (";" or newline;
+ * "#" begins a comment up to the next of these), and entries into words.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct lx_modparam *p, con
 	return -EINVAL;
 }
 
-/* One more element at the end of an array that grows as lx_yaml_append() has it. NULL: no memory. */
+/* Adds an element to an array that grows like that of lx_yaml_append(). NULL: out of memory. */
 static void *grow(void *array, size_t *n, size_t size)
 {
 	char *grown = *(void **)array;
@@ -52,7 +52,7 @@ static int copy(struct lx_modparam *p, const char *text, char **ret_copy)
 	return *ret_copy ? 0 : -ENOMEM;
 }
 
-/* The next entry of *@text, cut out; NULL: there is none. Moves *@text behind it. */
+/* The next entry of *@text, terminated; NULL: none. Advances *@text past it. */
 static char *next_entry(char **text)
 {
 	char *entry = *text, *end;
@@ -66,7 +66,7 @@ static char *next_entry(char **text)
 	return entry;
 }
 
-/* Cuts an entry into words. Returns how many. */
+/* Splits an entry into words. Returns their number. */
 static int split(char *entry, char **word, int max)
 {
 	char *state = NULL;
@@ -83,7 +83,7 @@ static int split(char *entry, char **word, int max)
 static int net_of(struct lx_modparam *p, const char *name, uint32_t *ret_net)
 {
 	if (lx_net_parse(name, ret_net) < 0 || *ret_net == LX_NET_U32_ANY)
-		return fail(p, "\"%.40s\" is no net (tcp, tcp1, o2ib, ...)", name);
+		return fail(p, "\"%.40s\" is not a net (tcp, tcp1, o2ib, ...)", name);
 	return 0;
 }
 
@@ -97,14 +97,14 @@ static int local_net_of(struct lx_modparam *p, const char *name, uint32_t *ret_n
 	return err;
 }
 
-/* "[0,1]": CPU partitions, checked as elsewhere. Moves *@text behind the bracket. */
+/* "[0,1]": CPU partitions, checked as elsewhere. Advances *@text past the bracket. */
 static int cpts(struct lx_modparam *p, char **text)
 {
 	char list[64], why[160];
 	size_t len = strcspn(*text, "]") + 1;
 
 	if ((*text)[len - 1] != ']' || len >= sizeof(list))
-		return fail(p, "\"%.40s\": no end of the list of CPU partitions", *text);
+		return fail(p, "\"%.40s\": the list of CPU partitions has no end", *text);
 	memcpy(list, *text, len);
 	list[len] = '\0';
 	*text += len;
@@ -116,7 +116,7 @@ static void skip_space(char **text)
 	*text += strspn(*text, SPACE "\n");
 }
 
-/* One name of the list in parentheses. Moves *@text behind it. */
+/* One name of the list in parentheses. Advances *@text past it. */
 static int interface(struct lx_modparam *p, struct lx_conf_rule *rule, char **text)
 {
 	char(*name)[IF_NAMESIZE];
@@ -128,7 +128,7 @@ static int interface(struct lx_modparam *p, struct lx_conf_rule *rule, char **te
 		return fail(p, "\"%.40s\": the name of an interface is expected", *text);
 	for (size_t i = 0; i < rule->n_ifnames; i++) {
 		if (!strncmp(rule->ifname[i], *text, len) && !rule->ifname[i][len])
-			return fail(p, "interface \"%s\" is there twice", rule->ifname[i]);
+			return fail(p, "interface \"%s\" is given twice", rule->ifname[i]);
 	}
 	name = grow(&rule->ifname, &rule->n_ifnames, sizeof(*name));
 	if (!name)
@@ -157,7 +157,7 @@ static int interfaces(struct lx_modparam *p, struct lx_conf_rule *rule, char **t
 	return 0;
 }
 
-/* Without a place in the configuration yet; @text is behind the net's name. */
+/* Parses the rest of a net into @rule; @text is after the net's name. */
 static int rest_of_net(struct lx_modparam *p, struct lx_conf_rule *rule, char **text)
 {
 	int err = **text == '(' ? interfaces(p, rule, text) : 0;
@@ -183,7 +183,7 @@ static struct lx_conf_rule *new_rule(struct lx_modparam *p, uint32_t net)
 	return rule;
 }
 
-/* Next of a list of nets. "lo" is always there, and left out. */
+/* The next net of a list. Skips "lo", which always exists. */
 static int net_spec(struct lx_modparam *p, char **text)
 {
 	struct lx_conf_rule *rule, none = { 0 };
@@ -226,7 +226,7 @@ static int net_list(struct lx_modparam *p, char *text)
 	}
 }
 
-/* No interface twice on a net, whether in one pair of parentheses or in two. */
+/* Checks that no interface is on a net twice, in one list or in two. */
 static int check_twice(struct lx_modparam *p, size_t first)
 {
 	const struct lx_conf_rule *rule = p->conf->rule;
@@ -262,7 +262,7 @@ int lx_modparam_networks(struct lx_modparam *p, const char *text)
 
 /* ---- "nets pattern [pattern ...]" ------------------------------------------------------ */
 
-/* The end of a list of nets: white space outside of parentheses. */
+/* The end of a list of nets: white space outside parentheses. */
 static char *end_of_nets(char *text)
 {
 	bool inside = false;
@@ -277,7 +277,7 @@ static int add_range(struct lx_modparam *p, struct lx_conf_rule *rule, const cha
 	struct lx_iprange range, *place;
 
 	if (lx_iprange_parse(word, &range))
-		return fail(p, "\"%.60s\" is no pattern of addresses (10.0.[1-3].*)", word);
+		return fail(p, "\"%.60s\" is not an address pattern (10.0.[1-3].*)", word);
 	place = grow(&rule->range, &rule->n_ranges, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
@@ -336,7 +336,7 @@ static int expand_nets(struct lx_modparam *p, const char *word, uint32_t *net, s
 		at++;
 		len = strcspn(at, ",]");
 		if (lx_span_parse(at, len, 65535, &span) || prefix >= sizeof(name) - 6)
-			return fail(p, "\"%.40s\" is no net", word);
+			return fail(p, "\"%.40s\" is not a net", word);
 		for (uint32_t i = span.first; i <= span.last; i += span.stride) {
 			snprintf(name, sizeof(name), "%.*s%u", (int)prefix, word, i);
 			if (*ret_n >= max)
@@ -346,7 +346,7 @@ static int expand_nets(struct lx_modparam *p, const char *word, uint32_t *net, s
 		}
 		at += len;
 	} while (*at == ',');
-	return strcmp(at, "]") ? fail(p, "\"%.40s\" is no net", word) : 0;
+	return strcmp(at, "]") ? fail(p, "\"%.40s\" is not a net", word) : 0;
 }
 
 static int add_route(struct lx_modparam *p, uint32_t net, const struct lx_nid *gateway, int32_t hop,
@@ -356,7 +356,7 @@ static int add_route(struct lx_modparam *p, uint32_t net, const struct lx_nid *g
 
 	if (lx_nid_net(gateway) == net || gateway->type == LX_NET_LO ||
 	    lx_net_type(net) == LX_NET_LO)
-		return fail(p, "a route to %s via %s cannot be: a gateway is on another net",
+		return fail(p, "route to %s via %s: the gateway must be on another net",
 			    lx_net_str(net), lx_nid_str(gateway));
 	if (p->conf->n_routes >= ENTRIES_MAX)
 		return -E2BIG;
@@ -374,7 +374,7 @@ static int add_route(struct lx_modparam *p, uint32_t net, const struct lx_nid *g
 	return 0;
 }
 
-/* A colon in front of the "@" is one of IPv6. */
+/* A colon before the "@" belongs to an IPv6 address. */
 static int take_priority(struct lx_modparam *p, char *word, int64_t *ret_priority)
 {
 	char *at = strchr(word, '@'), *colon = at ? strchr(at, ':') : NULL;
@@ -384,7 +384,7 @@ static int take_priority(struct lx_modparam *p, char *word, int64_t *ret_priorit
 	if (!colon)
 		return 0;
 	if (lx_number_parse(colon + 1, strlen(colon + 1), 10, UINT32_MAX, &priority))
-		return fail(p, "\"%.60s\": no priority behind the colon", word);
+		return fail(p, "\"%.60s\": no priority after the colon", word);
 	*colon = '\0';
 	*ret_priority = priority;
 	return 0;
@@ -401,7 +401,7 @@ static int gateways(struct lx_modparam *p, char *word, const uint32_t *net, size
 	if (err)
 		return err;
 	if (!strchr(word, '@') || strchr(word, ' ') || lx_nid_expand(word, NIDS_MAX, &nids, &n))
-		return fail(p, "\"%.60s\" is no NID of a gateway (10.0.0.[1-2]@tcp)", word);
+		return fail(p, "\"%.60s\" is not a gateway's NID (10.0.0.[1-2]@tcp)", word);
 	for (size_t i = 0; !err && i < n_nets * n; i++)
 		err = add_route(p, net[i / n], &nids[i % n], hop, priority);
 	return err;

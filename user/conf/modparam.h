@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The grammars of the reference's module parameters "networks", "ip2nets", "routes" and
- * "forwarding" (control.md 7), into a configuration. Called by conf.c; own no state.
+ * Parses the reference's module parameters "networks", "ip2nets", "routes" and
+ * "forwarding" (control.md 7) into a configuration. Called by conf.c; no state.
  */
 #ifndef LX_CONF_MODPARAM_H
 #define LX_CONF_MODPARAM_H
 
 #include <lnetx/conf.h>
 
-#define LX_MODPARAM_TEXT 4096 /* longest text of a parameter, with its NUL */
+#define LX_MODPARAM_TEXT 4096 /* maximum length of a parameter, with its NUL */
 
 struct lx_modparam {
-	struct lx_conf *conf; /* is added to */
-	struct lx_conf_place at; /* of the text, for what is made of it */
-	char why[200]; /* gets what is wrong, and with what */
+	struct lx_conf *conf; /* gets the results */
+	struct lx_conf_place at; /* of the text, for the results */
+	char why[200]; /* set to the error */
 };
 
 /* Each returns 0, -EINVAL with p->why, -E2BIG too many entries, or -ENOMEM. */

@@ -13,16 +13,16 @@
 #include "cpt.h"
 #include "net.h"
 
-/* An interface of an entry, and where it stands. */
+/* An interface of an entry, and its place. */
 struct named {
 	char ifname[IFNAMSIZ];
 	struct lx_conf_place at;
 };
 
-/* What the functions of the keys are given. */
+/* Argument of the keys' functions. */
 struct walk {
 	struct lx_conf *conf;
-	struct lx_conf_ni net; /* what a net says for all its NIs */
+	struct lx_conf_ni net; /* settings of the net, for all its NIs */
 	struct lx_conf_ni ni;
 	struct named *named; /* of the NI's entry */
 	size_t n_named;
@@ -134,7 +134,7 @@ int lx_conf_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_con
 	return lx_yaml_pairs(y, value, "lnd tunables", lnd_tunable, ni);
 }
 
-/* "0", "0-3" or "0-6/2"; moves *text behind it. */
+/* "0", "0-3" or "0-6/2"; advances *text past it. */
 static bool cpt_item(const char **text, unsigned long *ret_last)
 {
 	unsigned long lo, hi, stride;
@@ -156,7 +156,7 @@ static bool cpt_item(const char **text, unsigned long *ret_last)
 	return lo <= hi;
 }
 
-/* A partition has at least one processor. */
+/* A partition has at least one CPU. */
 int lx_conf_cpt(const char *text, char *ret_text, size_t size)
 {
 	unsigned long last = 0, cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -175,7 +175,7 @@ int lx_conf_cpt(const char *text, char *ret_text, size_t size)
 	}
 	if (last < cpus)
 		return 0;
-	snprintf(ret_text, size, "\"%.40s\": this machine has %lu processors, so partitions 0..%lu",
+	snprintf(ret_text, size, "\"%.40s\": this machine has %lu CPUs, so partitions 0..%lu",
 		 text, cpus, cpus - 1);
 	return -ERANGE;
 }
@@ -192,7 +192,7 @@ static int cpt_text(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"CPT\": %s", why);
 }
 
-/* CPU partitions have no meaning here; a file that has them is still checked. */
+/* CPU partitions have no effect here, but are checked. */
 static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	if (value->type != YAML_SEQUENCE_NODE)
@@ -224,7 +224,7 @@ int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMES
 	if (!len || len >= IF_NAMESIZE)
 		return lx_yaml_fail(
 			y, value, -EINVAL,
-			"invalid value for \"interfaces\": \"%.40s\" is no interface name", text);
+			"invalid value for \"interfaces\": \"%.40s\" is not an interface name", text);
 	memset(ret_name, 0, IF_NAMESIZE);
 	memcpy(ret_name, text, len);
 	return 0;
@@ -267,8 +267,8 @@ static int ni_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 }
 
 /*
- * One NI for the NID, or one for each interface. @err: what was wrong with the entry; it is
- * taken all the same, as there may be more wrong with it. Returns that, or what is wrong now.
+ * Adds an NI for the NID, or one per interface. @err: the first mistake in the entry, which is
+ * added all the same so that further mistakes are found. Returns that, or the next mistake.
  */
 static int add_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s, int err)
 {
@@ -334,7 +334,7 @@ static int net_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "local NI(s)", ni_entry, arg);
 }
 
-/* "interfaces" of the net itself, as old files have it: an NI each. */
+/* "interfaces" of the net itself, in old files: one NI each. */
 static int net_interfaces(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct walk *s = arg;
@@ -465,7 +465,7 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 			return err;
 		if (s->net.net != LX_NET_U32_ANY)
 			continue;
-		/* What its NIs may have is not known then. */
+		/* Without it the settings of its NIs are unknown. */
 		return ret ? ret
 			   : lx_yaml_fail(y, node, -EINVAL, "no value for \"net type\" in net");
 	}

@@ -4,7 +4,7 @@
 
 #include "yaml.h"
 
-/* Reads the value of "net:" into @conf. Returns 0 or what lx_yaml_fail() did. */
+/* Parses the value of "net:" into @conf. Returns 0 or the error of lx_yaml_fail(). */
 int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf);
 
 /* Pieces of it that other sections have, too. */

@@ -16,7 +16,7 @@ static bool is_noted(const struct lx_conf_report *r, struct lx_conf_place at)
 	return false;
 }
 
-/* A place for one more; NULL: there is none, or no memory. */
+/* Room for one more; NULL: full, or out of memory. */
 static struct lx_conf_mistake *grow(struct lx_conf_report *r)
 {
 	if (!r->list)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rules that make NIs by the addresses of a machine; see the header. No state. */
+/* Rules that create NIs by a machine's addresses; see the header. No state. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static bool applies(const struct lx_conf_rule *rule, const struct machine *m)
 	return rule->always;
 }
 
-/* Whether a rule that applies says which interfaces a net has. */
+/* True if a rule that applies names the interfaces of a net. */
 static bool names_interfaces(const struct machine *m, uint32_t net)
 {
 	for (size_t i = 0; i < m->n_rules; i++) {
@@ -150,7 +150,7 @@ static bool is_named(const struct lx_conf_rule *rule, const char *ifname)
 	return !rule->n_ifnames;
 }
 
-/* For the interfaces whose addresses are in range, in the order in which they are named. */
+/* Adds NIs on interfaces whose addresses are in range, in the order of their names. */
 static int apply_by_address(const struct lx_conf_rule *rule, const struct machine *m,
 			    struct result *r)
 {
@@ -171,7 +171,7 @@ static int apply_by_address(const struct lx_conf_rule *rule, const struct machin
 	return err;
 }
 
-/* Of the section "ip2nets": the first rule of a net that applies counts. */
+/* Section "ip2nets": the first rule of a net that applies counts. */
 static int apply_section(const struct lx_conf_rule *rule, const struct machine *m,
 			 struct result *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rules that make NIs by the addresses of a machine (struct lx_conf_rule, control.md 4 and 7.3).
- * Pure: the addresses are the caller's to ask for (user/node/rules.c).
+ * Rules that create NIs by a machine's addresses (struct lx_conf_rule, control.md 4 and 7.3).
+ * Pure: the caller supplies the addresses (user/node/rules.c).
  */
 #ifndef LX_CONF_RULE_H
 #define LX_CONF_RULE_H
@@ -22,7 +22,7 @@ struct lx_iprange {
 struct lx_conf_addr {
 	char ifname[IF_NAMESIZE];
 	bool v6;
-	bool up; /* and no loopback: an NI may come up there without having been named */
+	bool up; /* and not loopback: eligible without being named */
 	uint8_t addr[16]; /* the first 4 bytes of an IPv4 address */
 };
 
@@ -32,11 +32,11 @@ int lx_iprange_parse(const char *text, struct lx_iprange *ret_range);
 bool lx_iprange_match(const struct lx_iprange *range, bool v6, const uint8_t *addr);
 
 /**
- * lx_rules_apply - the NIs that rules make on a machine
- * @addr: its addresses, those of an interface in the order in which it has them
+ * lx_rules_apply - create the NIs of the rules on a machine
+ * @addr: its addresses, those of each interface in the interface's order
  * @ret_ni: to be freed; NULL if there are none
- * Returns 0, -ENOENT no rule applies, -ENODEV one needs an interface that is up and there is
- * none, -ENOMEM.
+ * Returns 0, -ENOENT no rule applies, -ENODEV a rule needs an interface that is up and there
+ * is none, -ENOMEM.
  */
 int lx_rules_apply(const struct lx_conf_rule *rule, size_t n_rules,
 		   const struct lx_conf_addr *addr, size_t n_addrs, struct lx_conf_ni **ret_ni,

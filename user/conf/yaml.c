@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A walk over a YAML document; see the header. Used by conf.c and import.c. What is
- * read is an admin's file or what a client sent: each complaint names line and column.
+ * Walks a YAML document; see the header. Used by conf.c and import.c. Input is an
+ * admin's file or from a client: each error names line and column.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return 0;
 }
 
-/* The parser's own complaint: no YAML at all. */
+/* An error of the parser: not YAML at all. */
 static int parser_error(struct lx_yaml *y, const yaml_parser_t *parser)
 {
 	const struct lx_conf_place at = { (int)parser->problem_mark.line + 1,
@@ -51,7 +51,7 @@ static int parser_error(struct lx_yaml *y, const yaml_parser_t *parser)
 			    parser->context ? parser->context : "");
 }
 
-/* What follows the first document must be nothing. */
+/* Nothing may follow the first document. */
 static int check_end(struct lx_yaml *y, yaml_parser_t *parser)
 {
 	yaml_document_t next;
@@ -66,7 +66,7 @@ static int check_end(struct lx_yaml *y, yaml_parser_t *parser)
 	return err;
 }
 
-/* ---- keys that are there twice ----------------------------------------------------- */
+/* ---- duplicate keys ----------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -100,7 +100,7 @@ static int note_twice(struct lx_yaml *y, const yaml_node_t *map)
 	return 0;
 }
 
-/* In all mappings, also where nothing is read. */
+/* Checks all mappings, even those that are not read. */
 static int check_twice(struct lx_yaml *y)
 {
 	int err = 0;
@@ -195,7 +195,7 @@ int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, in
 	value = strtoll(text, &end, 0);
 	if (end == text || *end)
 		return lx_yaml_fail(y, node, -EINVAL,
-				    "invalid value for \"%s\": \"%.40s\" is no number", what, text);
+				    "invalid value for \"%s\": \"%.40s\" is not a number", what, text);
 	if (errno || value < min || value > max)
 		return lx_yaml_fail(y, node, -EINVAL,
 				    "invalid value for \"%s\": %.40s is not in %lld..%lld", what,
@@ -228,7 +228,7 @@ static int step(struct lx_yaml *y, const yaml_node_t *node)
 	return 0;
 }
 
-/* "did you mean net?", or else "known: net, gateway, ..." as far as there is room. */
+/* "did you mean net?", or else "known: net, gateway, ...", as many as fit. */
 static void list_keys(const struct lx_yaml_key *keys, const char *name, char *buf, size_t size)
 {
 	struct lx_suggest meant = lx_suggest(name);
@@ -258,7 +258,7 @@ static const struct lx_yaml_key *find_key(const struct lx_yaml_key *keys, const 
 	return keys->key ? keys : NULL;
 }
 
-/* The first error of a walk stays; true: it goes on. */
+/* Keeps the first error of a walk; true: continue. */
 static bool goes_on(int err, int *ret)
 {
 	if (!*ret)
@@ -300,7 +300,7 @@ struct map_walk {
 	void *arg;
 };
 
-/* Another spelling of the same key that was there before, or NULL. */
+/* An earlier key that is another spelling of the same, or NULL. */
 static const char *same_before(const struct map_walk *w, const struct lx_yaml_key *known)
 {
 	for (const struct lx_yaml_key *k = w->keys; k->key; k++) {
@@ -388,7 +388,7 @@ int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
 	return ret;
 }
 
-/* One more element of a growing array, copied from @element. */
+/* Appends a copy of @element to a growing array. */
 int lx_yaml_append(struct lx_yaml *y, const yaml_node_t *node, void *array, size_t *n, size_t max,
 		   const void *element, size_t size)
 {
@@ -417,7 +417,7 @@ int lx_yaml_net(struct lx_yaml *y, yaml_node_t *value, const char *what, uint32_
 	if (lx_net_parse(text, ret_net) < 0)
 		return lx_yaml_fail(
 			y, value, -EINVAL,
-			"invalid value for \"%s\": \"%.40s\" is no net (tcp, tcp1, ...)", what,
+			"invalid value for \"%s\": \"%.40s\" is not a net (tcp, tcp1, ...)", what,
 			text);
 	return 0;
 }
@@ -431,7 +431,7 @@ int lx_yaml_nid(struct lx_yaml *y, yaml_node_t *value, const char *what, struct 
 	if (lx_nid_parse(text, ret_nid) < 0 || lx_nid_eq(ret_nid, &lx_nid_any))
 		return lx_yaml_fail(
 			y, value, -EINVAL,
-			"invalid value for \"%s\": \"%.80s\" is no NID (10.0.0.1@tcp, ...)", what,
+			"invalid value for \"%s\": \"%.80s\" is not a NID (10.0.0.1@tcp, ...)", what,
 			text);
 	return 0;
 }
@@ -453,7 +453,7 @@ int lx_yaml_nids(struct lx_yaml *y, yaml_node_t *value, const char *what, struct
 		return lx_yaml_fail(
 			y, value, err, "invalid value for \"%s\": \"%.80s\" %s", what, text,
 			err == -ENOMEM ? "is too long"
-				       : "is no NID (10.0.0.1@tcp, 10.0.0.[1-4]@tcp, ...)");
+				       : "is not a NID (10.0.0.1@tcp, 10.0.0.[1-4]@tcp, ...)");
 	return 0;
 }
 

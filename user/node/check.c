@@ -107,7 +107,7 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 		}
 		first = own(conf, nids, i, &nids[i]);
 		if (first)
-			lx_conf_note(report, -EEXIST, ni->at, "%s is there twice; first in line %d",
+			lx_conf_note(report, -EEXIST, ni->at, "%s is given twice; first in line %d",
 				     lx_nid_str(&nids[i]), first->line);
 	}
 }

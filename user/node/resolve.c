@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a configuration comes to on this machine: rules become NIs by the addresses that there
- * are, routes in the grammar of module parameters become routes, or make the node a router.
+ * Resolves a configuration on this machine: rules become NIs by its addresses; routes from
+ * module parameters become routes, or make the node a router.
  * Called by check.c, node.c, apply.c, and programs. No state.
  */
 #include <errno.h>
@@ -44,7 +44,7 @@ static int copy_peers(const struct lx_conf *conf, struct lx_conf *copy)
 	return r;
 }
 
-/* All but rules, NIs and routes. */
+/* Copies everything except rules, NIs and routes. */
 static int copy_rest(const struct lx_conf *conf, struct lx_conf *copy)
 {
 	int r = copy_array(conf->tunable, conf->n_tunables, sizeof(*conf->tunable),
@@ -108,7 +108,7 @@ static int fail(int r, struct lx_conf_place at, struct lx_conf_error *ret_err, c
 	return r;
 }
 
-/* Those of the configuration, and behind them what its rules make. */
+/* The NIs of the configuration, followed by those of its rules. */
 static int resolve_nis(const struct lx_conf *conf, struct lx_conf *copy,
 		       struct lx_conf_error *ret_err)
 {
@@ -142,7 +142,7 @@ static int resolve_nis(const struct lx_conf *conf, struct lx_conf *copy,
 
 /* ---- routes ----------------------------------------------------------------------------- */
 
-/* The NID that an NI would have, as transports find it. */
+/* The NID that a transport would give the NI. */
 int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
 {
 	struct lx_netif netif;
@@ -158,7 +158,7 @@ int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
 	return r ? r : lx_nid_from_sockaddr(ni->net, &netif.addr.sa, ret_nid);
 }
 
-/* What becomes of a route from a module parameter (control.md 7.2). */
+/* What to do with a route from a module parameter (control.md 7.2). */
 enum fate { KEEP, ROUTER, NO_NET };
 
 static enum fate fate_of(const struct lx_conf *conf, const struct lx_conf_route *route)
@@ -203,7 +203,7 @@ static void resolve_route(const struct lx_conf_route *route, struct lx_conf *cop
 		copy->routing = 1;
 	if (fate == NO_NET)
 		lx_warn("net=%s gateway=%s reason=\"there is no NI on the gateway's net\" "
-			"action=\"the route is left out\" next=\"lnetx net add\"",
+			"action=\"the route is ignored\" next=\"lnetx net add\"",
 			lx_net_str(route->net), lx_nid_str(&route->gateway));
 	if (fate != KEEP)
 		return;
