@@ -337,6 +337,43 @@ static void test_short_life(void **state)
 	}
 }
 
+/* ---- waiting ---------------------------------------------------------------- */
+
+struct waker {
+	struct lx_work work;
+	struct lx_env *env;
+	bool woken;
+};
+
+static void wake(struct lx_work *work)
+{
+	struct waker *waker = lx_container_of(work, struct waker, work);
+
+	waker->woken = true;
+	lx_env_wake(waker->env);
+}
+
+/* A deadline is in the time of lx_env_now(), and ends a wait that nobody else does. */
+static void test_wait_until(void **state)
+{
+	struct waker waker = { 0 };
+	uint64_t from;
+
+	assert_int_equal(lx_env_new(1, NULL, NULL, &waker.env), 0);
+	lx_work_init(&waker.work, wake);
+	lx_env_lock(waker.env);
+	from = lx_env_now(waker.env);
+	while (!lx_env_wait_until(waker.env, from + 20000000))
+		;
+	assert_true(lx_env_now(waker.env) >= from + 20000000);
+	assert_int_equal(lx_env_wait_until(waker.env, from), -ETIMEDOUT);
+	lx_loop_post(lx_env_loop(waker.env, 0), &waker.work);
+	while (!waker.woken)
+		assert_int_equal(lx_env_wait_until(waker.env, from + 60000000000), 0);
+	lx_env_unlock(waker.env);
+	lx_env_free(waker.env);
+}
+
 static int setup(void **state)
 {
 	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
@@ -351,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_netif),
 		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
 		cmocka_unit_test_setup(test_short_life, setup),
+		cmocka_unit_test(test_wait_until),
 	};
 
 	if (!raw_private_net())

@@ -18,6 +18,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../io/netif.h"
 #include "bpf.h"
 #include "pin.h"
 
@@ -443,7 +444,7 @@ static int hook_new(struct lx_bpf_set *set, const char *ifname, enum lx_bpf_hook
 	if (!h)
 		return -ENOMEM;
 	h->kind = kind;
-	h->ifindex = if_nametoindex(ifname);
+	h->ifindex = lx_netif_index(ifname);
 	snprintf(h->ifname, sizeof(h->ifname), "%s", ifname);
 	h->tcx = kind != LX_BPF_HOOK_XDP && lx_bpf_has(set->bpf, LX_BPF_TCX);
 	h->fd = -1;
@@ -467,7 +468,7 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 		h->reason[0] = '\0';
 		return 0;
 	}
-	if (!if_nametoindex(ifname))
+	if (!lx_netif_index(ifname))
 		return -ENODEV;
 	err = h ? 0 : hook_new(set, ifname, kind, &h);
 	if (err)
@@ -505,7 +506,7 @@ int lx_bpf_refuse(struct lx_bpf_set *set, const struct bpf_program *program, con
 
 	pthread_mutex_lock(&set->bpf->lock);
 	h = hook_of(set, ifname, kind);
-	if (!h && if_nametoindex(ifname) && !hook_new(set, ifname, kind, &h))
+	if (!h && lx_netif_index(ifname) && !hook_new(set, ifname, kind, &h))
 		h->program = bpf_program__name(program);
 	if (h && strcmp(h->reason, reason)) {
 		snprintf(h->reason, sizeof(h->reason), "%s", reason);

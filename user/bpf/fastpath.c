@@ -16,6 +16,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../io/netif.h"
 #include "bpf.h"
 #include "fastpath.h"
 #include "iface.h"
@@ -206,8 +207,8 @@ static int resegment_start(struct lx_fastpath *f)
 
 	if (r)
 		return r;
-	f->settings.resegment_ifindex = if_nametoindex(pair.in);
-	f->settings.join_ifindex = if_nametoindex(pair.out);
+	f->settings.resegment_ifindex = lx_netif_index(pair.in);
+	f->settings.join_ifindex = lx_netif_index(pair.out);
 	r = settings_write(f);
 	if (!r)
 		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out,
@@ -341,7 +342,7 @@ static int attach(struct lx_fastpath *f, const char *ifname)
 
 int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)
 {
-	unsigned int ifindex = if_nametoindex(ifname);
+	unsigned int ifindex = lx_netif_index(ifname);
 	unsigned int *place = place_of(f, ifindex);
 	int r = attach(f, ifname);
 

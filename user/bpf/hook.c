@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../io/netif.h"
 #include "hook.h"
 #include "pin.h"
 
@@ -188,7 +189,7 @@ void lx_hook_detach(struct lx_hook *h)
 
 bool lx_hook_valid(const struct lx_hook *h)
 {
-	return if_nametoindex(h->ifname) == h->ifindex;
+	return lx_netif_index(h->ifname) == h->ifindex;
 }
 
 /* ---- taking over ------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/hash.h"
+#include "../io/netif.h"
 #include "resegment.h"
 
 #define MTU 65535
@@ -112,7 +113,7 @@ static int set_up(const char *ifname, const char *instance)
 	struct nlmsghdr *nlh = link_request(buf, RTM_NEWLINK, 0);
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 
-	ifi->ifi_index = if_nametoindex(ifname);
+	ifi->ifi_index = lx_netif_index(ifname);
 	ifi->ifi_flags = ifi->ifi_change = IFF_UP | IFF_NOARP;
 	snprintf(alias, sizeof(alias), "lnetxd %s: resegments GSO packets", instance);
 	mnl_attr_put_strz(nlh, IFLA_IFALIAS, alias);
@@ -126,7 +127,7 @@ void lx_resegment_del(const char *instance)
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 	struct lx_resegment pair = lx_resegment_names(instance);
 
-	ifi->ifi_index = if_nametoindex(pair.in);
+	ifi->ifi_index = lx_netif_index(pair.in);
 	if (ifi->ifi_index)
 		(void)ask(nlh);
 }

@@ -213,6 +213,9 @@ static void msg_end(struct lx_core_msg *msg)
 	if (msg->rxni)
 		lx_ni_put(msg->rxni);
 	msg_free(msg);
+	/* Who waits for the core to be idle looks again. */
+	if (core->draining)
+		lx_core_kick(core);
 }
 
 static void drain_done(struct lx_core *core)

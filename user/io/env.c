@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "env.h"
 
@@ -58,6 +59,18 @@ void lx_env_wait(struct lx_env *env)
 {
 	pthread_cond_wait(&env->cond, &env->lock);
 	env->now_ns = 0;
+}
+
+int lx_env_wait_until(struct lx_env *env, uint64_t deadline_ns)
+{
+	struct timespec until = {
+		.tv_sec = deadline_ns / 1000000000u,
+		.tv_nsec = deadline_ns % 1000000000u,
+	};
+	int r = pthread_cond_timedwait(&env->cond, &env->lock, &until);
+
+	env->now_ns = 0;
+	return -r;
 }
 
 uint64_t lx_env_now(struct lx_env *env)
@@ -265,6 +278,17 @@ static int loop_start(struct lx_env *env, unsigned int i)
 	return 0;
 }
 
+/* Its deadlines are in the time of lx_env_now(), which libuv takes from CLOCK_MONOTONIC. */
+static void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg, struct lx_env **ret_env)
 {
 	struct lx_env *env;
@@ -274,7 +298,7 @@ int lx_env_new(unsigned int n_loops, void (*idle)(void *arg), void *arg, struct 
 	if (!env)
 		return -ENOMEM;
 	pthread_mutex_init(&env->lock, NULL);
-	pthread_cond_init(&env->cond, NULL);
+	cond_init(&env->cond);
 	env->idle = idle;
 	env->idle_arg = arg;
 	env->n_loops = n_loops;

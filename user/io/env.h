@@ -64,6 +64,8 @@ uint64_t lx_env_now(struct lx_env *env);
 
 /* Waits for lx_env_wake(), like a condition variable. The lock must be held. */
 void lx_env_wait(struct lx_env *env);
+/* The same, but only until @deadline_ns, on the clock of lx_env_now(). -ETIMEDOUT. */
+int lx_env_wait_until(struct lx_env *env, uint64_t deadline_ns);
 void lx_env_wake(struct lx_env *env);
 
 unsigned int lx_env_loops(const struct lx_env *env);

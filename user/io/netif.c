@@ -193,6 +193,11 @@ static int rank(const struct sockaddr *sa)
 		       : RANK_GLOBAL;
 }
 
+unsigned int lx_netif_index(const char *name)
+{
+	return if_nametoindex(name);
+}
+
 int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;

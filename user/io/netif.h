@@ -96,6 +96,9 @@ struct lx_netif_addr {
  */
 int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n);
 
+/* 0: no such interface. */
+unsigned int lx_netif_index(const char *name);
+
 /* 1 or 0; -ENODEV: no such interface; or another errno. */
 int lx_netif_is_ethernet(const char *name);
 

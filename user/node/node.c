@@ -114,6 +114,8 @@ static void op_change(const struct lx_change *change, void *arg)
 	struct lx_node *node = arg;
 	struct change_call *c = node->watch ? calloc(1, sizeof(*c)) : NULL;
 
+	if (!node->down) /* then there is no env any more */
+		lx_env_wake(node->env); /* routing may be off now */
 	if (!c)
 		return;
 	c->call.run = run_change;
@@ -168,6 +170,7 @@ static void on_timer(uv_timer_t *timer)
 
 	lx_loop_enter(loop);
 	lx_core_tick(node->core);
+	lx_env_wake(node->env);
 	set_timer(node);
 	lx_loop_leave(loop);
 }
@@ -182,6 +185,7 @@ static void on_work(struct lx_work *work)
 		node->timer_up = true;
 	}
 	lx_core_work(node->core);
+	lx_env_wake(node->env);
 	set_timer(node);
 }
 
@@ -264,15 +268,10 @@ static bool gateways_asked(struct lx_core *core)
 /* check_routers_before_use: wait until each gateway has answered or timed out (lnet.md 10.3). */
 static void wait_for_gateways(struct lx_node *node)
 {
-	bool asked = false;
-
-	while (!asked) {
-		lx_node_lock(node);
-		asked = !node->core->tun.check_routers_before_use || gateways_asked(node->core);
-		lx_node_unlock(node);
-		if (!asked)
-			usleep(20000);
-	}
+	lx_node_lock(node);
+	while (node->core->tun.check_routers_before_use && !gateways_asked(node->core))
+		lx_env_wait(node->env);
+	lx_node_unlock(node);
 }
 
 int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
@@ -324,13 +323,6 @@ int lx_node_new_yaml(const char *yaml, size_t len, struct lx_conf_error *ret_err
 
 /* ---- down ------------------------------------------------------------------------------------ */
 
-static void nap(struct lx_node *node)
-{
-	lx_node_unlock(node);
-	usleep(2000);
-	lx_node_lock(node);
-}
-
 /* Waits until the core finds that nobody needs us any more (monitor.c), or for a timeout. */
 static int stop_routing(struct lx_node *node, uint64_t until)
 {
@@ -338,7 +330,7 @@ static int stop_routing(struct lx_node *node, uint64_t until)
 
 	lx_monitor_route_stop(node->core, until > now ? until - now : 0);
 	while (node->core->routing != LX_ROUTING_OFF && op_now(node) < until)
-		nap(node);
+		lx_env_wait_until(node->env, until);
 	if (op_now(node) < until)
 		return 0;
 	lx_monitor_route_stop(node->core, 0);
@@ -365,8 +357,9 @@ static void drain(struct lx_node *node, unsigned int ms)
 	uint64_t until = op_now(node) + (uint64_t)ms * (LX_NSEC / 1000);
 
 	stop_routing(node, until);
+	/* While draining, a message that ends posts on_work() (msg.c), which wakes us. */
 	while (!lx_core_idle(node->core) && op_now(node) < until)
-		nap(node);
+		lx_env_wait_until(node->env, until);
 }
 
 static void stop_nis(struct lx_node *node)
