@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Credits (lnet.md 9). A counter below zero, less what the fast path has of it, is the
- * number of messages that wait.
+ * Credits (lnet.md 9). A negative counter, apart from the credits held by the fast path, is
+ * the number of waiting messages.
  *
  *	sending:    peer NI's transmit credit ─▶ NI's transmit credit ─▶ transport
  *	forwarding: peer NI's router credit   ─▶ buffer of its class  ─▶ transport recv
  *
- * A message that gets its second kind of credit late keeps the first meanwhile.
- * Returning a credit hands it to the head of the queue; that may end the message at
- * once (deadline, dead peer), which returns the credit again: hence the loops.
+ * A message that waits for its second credit keeps the first one. A returned credit goes to
+ * the head of the queue; that message may end immediately (deadline, dead peer) and return
+ * the credit again: hence the loops.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@
 
 /* ---- sending ---------------------------------------------------------------- */
 
-/* Why a message whose turn has come is not sent after all; 0: it is. */
+/* Checks again when a message has its credits. 0: send it. */
 static int late_check(struct lx_core_msg *msg)
 {
 	struct lx_core *core = msg->core;
@@ -26,7 +26,7 @@ static int late_check(struct lx_core_msg *msg)
 		msg->m.hstatus = LX_HSTATUS_LOCAL_ABORTED;
 		return -ESHUTDOWN;
 	}
-	/* Routers know nothing of the deadlines of others (lnet.md 13.4). */
+	/* A router does not know the deadlines of messages it forwards (lnet.md 13.4). */
 	if (!msg->m.routing && msg->m.deadline_ns < lx_core_now(core)) {
 		msg->m.hstatus = LX_HSTATUS_NETWORK_TIMEOUT;
 		return -ETIMEDOUT;
@@ -57,7 +57,7 @@ static void transmit(struct lx_core_msg *msg)
 		lx_lnd_finalize(&msg->m, r);
 }
 
-/* With the peer's credit in hand. Returns false: waits. */
+/* Has the peer NI's credit. Returns false if it waits. */
 static bool take_ni_credit(struct lx_core_msg *msg)
 {
 	struct lx_core_ni *ni = msg->txni;
@@ -91,7 +91,7 @@ void lx_credit_send(struct lx_core_msg *msg)
 		transmit(msg);
 }
 
-/* Who waits for a credit of the peer's goes on. */
+/* Hands a returned credit of the peer NI to the first message waiting for one. */
 static void serve_tx(struct lx_peer_ni *peer)
 {
 	struct lx_core_msg *next = lx_list_first(&peer->tx_queue, struct lx_core_msg, link);
@@ -138,7 +138,7 @@ static void give_buffer(struct lx_core_msg *msg)
 	msg->phase = LX_PHASE_RX;
 }
 
-/* The transport goes on with a message that has waited. */
+/* Resumes a message that the transport was told to wait for. */
 static void receive(struct lx_core_msg *msg)
 {
 	msg->rxni->ni.lnd->recv(&msg->rxni->ni, msg->rx, &msg->m);
@@ -150,7 +150,7 @@ static void wait_in(struct lx_list *queue, struct lx_core_msg *msg)
 	lx_list_append(queue, &msg->link);
 }
 
-/* With the router credit in hand. Returns false: waits. */
+/* Has the router credit. Returns false if it waits. */
 static bool take_buffer(struct lx_core_msg *msg)
 {
 	struct lx_pool *pool = msg->pool;
@@ -181,7 +181,7 @@ bool lx_credit_recv(struct lx_core_msg *msg)
 	return take_buffer(msg);
 }
 
-/* A buffer came home, or was made: those who wait for one go on. */
+/* A buffer was returned or made: hands it to the messages waiting for one. */
 static void serve_pool(struct lx_pool *pool)
 {
 	struct lx_core_msg *msg;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Credits: who may send now, who may be received for forwarding now, and who is
- * next when one comes back (lnet.md 9).
+ * Credits: which message may be sent, or received for forwarding, now, and which is
+ * next when a credit is returned (lnet.md 9).
  */
 #ifndef LX_CORE_CREDIT_H
 #define LX_CORE_CREDIT_H
 
 #include "msg.h"
 
-/* Takes one whether there is one or not; returns what is left for us, below 0: wait. */
+/* Takes a credit even if there is none. Returns what is left; below 0: wait. */
 static inline int32_t lx_credit_take(struct lx_credit *credit)
 {
 	int32_t now = __atomic_sub_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
@@ -17,7 +17,7 @@ static inline int32_t lx_credit_take(struct lx_credit *credit)
 	while (now < min && !__atomic_compare_exchange_n(&credit->min, &min, now, false,
 							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-	/* In doubt more than there is: a message too many, but none that waits for nobody. */
+	/* May be too high in a race with the fast path: a message too many, but no lost wakeup. */
 	return now + __atomic_load_n(&credit->lanes, __ATOMIC_ACQUIRE);
 }
 
@@ -32,12 +32,12 @@ static inline int32_t lx_credit_now(const struct lx_credit *credit)
 }
 
 /*
- * Takes the transmit credits for a message with txni and txpeer set and hands it to
+ * Takes the transmit credits for a message (txni and txpeer are set) and passes it to
  * the transport, or queues it. The message may have ended when this returns.
  */
 void lx_credit_send(struct lx_core_msg *msg);
 
-/* Gives back what the message holds for sending; the next in line are sent. */
+/* Returns the transmit credits of a message, and sends the next messages in line. */
 void lx_credit_return_tx(struct lx_core_msg *msg);
 
 /*
@@ -47,12 +47,12 @@ void lx_credit_return_tx(struct lx_core_msg *msg);
 bool lx_credit_recv(struct lx_core_msg *msg);
 void lx_credit_return_rx(struct lx_core_msg *msg);
 
-/* Brings the pools of router buffers to the configured sizes (tunables); -ENOMEM. */
+/* Resizes the pools of router buffers to what the tunables say. -ENOMEM. */
 int lx_credit_pools_make(struct lx_core *core);
-/* Changes totals (LX_UNSET: leave); kept as tunables. -EINVAL, -ENOMEM. */
+/* Sets the tunables to @totals (LX_UNSET: unchanged) and resizes. -EINVAL, -ENOMEM. */
 int lx_credit_pools_resize(struct lx_core *core, const int64_t totals[LX_POOLS]);
 
-/* What a message weighs in a peer's queue: payload and header (lnet.md 9.1). */
+/* Bytes a message counts for in a peer NI's queue: payload and header (lnet.md 9.1). */
 static inline uint64_t lx_credit_weight(const struct lx_core_msg *msg)
 {
 	return msg->m.payload.length + sizeof(struct lx_hdr_nid4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory descriptors: made by users and by the core itself, looked up by handle,
- * gone when unlinked and no message uses their memory any more.
+ * Memory descriptors: created by the application and the core, looked up by handle, freed
+ * when they are unlinked and no message uses their memory any more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static struct lx_handle next_handle(struct lx_core *core)
 	return (struct lx_handle){ ++core->object_seq };
 }
 
-/* Length of what a descriptor describes; -EINVAL if it does not make sense. */
+/* Length of the memory that @desc describes. -EINVAL if it is malformed. */
 static int desc_length(const struct lx_md_desc *desc, size_t *ret_length)
 {
 	size_t length = 0;
@@ -44,7 +44,7 @@ static int desc_check(const struct lx_md_desc *desc, const struct lx_me *me, siz
 		return -EINVAL;
 	if ((desc->options & LX_MD_MAX_SIZE) && desc->max_size > length)
 		return -EINVAL;
-	/* A target that allows nothing, or a source that allows anything, is a mistake. */
+	/* A target has to allow some operation, a source must not allow any. */
 	if (me ? !ops : ops != 0)
 		return -EINVAL;
 	return 0;
@@ -161,7 +161,7 @@ struct lx_payload lx_md_payload(struct lx_md *md, size_t offset, size_t length)
 	};
 }
 
-/* Nobody uses the memory any more: it is about to be the caller's again. */
+/* No message uses the memory any more; it goes back to its owner. */
 static void let_go(struct lx_md *md)
 {
 	lx_region_end(&md->region);
@@ -170,7 +170,7 @@ static void let_go(struct lx_md *md)
 	md->memory = NULL;
 }
 
-/* Nothing refers to the MD: gone. */
+/* Nothing refers to the MD any more. */
 static void md_free(struct lx_md *md)
 {
 	let_go(md);
@@ -200,7 +200,7 @@ static void tell_unlink(struct lx_md *md)
 		tell(md, &event);
 }
 
-/* Cuts an MD off from look-ups; its ME goes with it, unless it is retained. */
+/* Takes an MD out of look-ups. Its ME goes with it, unless it is retained. */
 static void md_unlink(struct lx_md *md)
 {
 	struct lx_me *me = md->me;
@@ -242,12 +242,12 @@ void lx_md_put(struct lx_md *md, struct lx_event *event)
 {
 	bool told = false;
 
-	/* A bound MD goes by its own threshold; one below an ME was judged when matched. */
+	/* A bound MD is unlinked by its threshold here, an attached one when it was matched. */
 	if (md->refs == 1 && !md->zombie && md->unlink == LX_UNLINK && lx_md_exhausted(md))
 		md_unlink(md);
 	if (md->refs == 1 && md->zombie)
 		let_go(md);
-	/* The reference is kept while a handler of the core's runs: it may retire the MD. */
+	/* Keep the reference while a handler of the core runs: it may retire the MD. */
 	if (event && md->handler) {
 		told = event->unlinked = md->refs == 1 && md->zombie;
 		tell(md, event);

@@ -27,19 +27,19 @@ struct lx_md {
 	size_t offset;               /* locally managed */
 	size_t max_size;
 	int threshold;
-	unsigned int awaited;        /* responses; each has one of the threshold kept for it */
+	unsigned int awaited;        /* responses; each has one of the threshold reserved */
 	unsigned int options;
 	enum lx_unlink unlink;
 	lx_event_fn handler;
 	void *user;
-	bool internal;               /* handler is the core's own: called at once */
+	bool internal;               /* the handler is the core's: it is called directly */
 	bool as_given;               /* requests go only to the given NID, and are not resent */
-	bool zombie;                 /* unlinked, waits for the last reference */
-	int unlink_status;           /* of an UNLINK event: why it was unlinked */
+	bool zombie;                 /* unlinked; freed with the last reference */
+	int unlink_status;           /* for the UNLINK event: why it was unlinked */
 	unsigned int refs;
 	struct lx_tracker *tracker;
-	struct lx_memory *memory;    /* that it lies in, or NULL */
-	struct lx_region region;     /* its own, if it does not */
+	struct lx_memory *memory;    /* that contains it, or NULL */
+	struct lx_region region;     /* its own, if memory is NULL */
 	unsigned int n_iov;
 	struct iovec iov[];
 };
@@ -53,7 +53,7 @@ struct lx_me {
 	struct lx_list link;         /* in one of the portal's lists */
 	struct lx_id match;
 	uint64_t match_bits, ignore_bits;
-	enum lx_unlink unlink;       /* whether it goes with its MD */
+	enum lx_unlink unlink;       /* whether it is unlinked with its MD */
 	struct lx_md *md;
 };
 
@@ -62,51 +62,50 @@ int lx_md_new(struct lx_core *core, struct lx_me *me, const struct lx_md_desc *d
 	      enum lx_unlink unlink, struct lx_md **ret_md);
 
 struct lx_md *lx_md_lookup(struct lx_core *core, struct lx_handle handle);
-/* By what came over the wire; NULL also for another incarnation's handle. */
+/* By a handle from the wire; NULL also for a handle of another incarnation. */
 struct lx_md *lx_md_lookup_wire(struct lx_core *core, const struct lx_wire_handle *wire);
 void lx_md_wire(const struct lx_md *md, struct lx_wire_handle *ret_wire);
 
 /**
- * lx_md_take_request - take one of the threshold for a request, as initiator (lnet.md 8)
- * @response: keep one more, for its response
- * Returns 0, -ENOENT the MD is out of use or a target's, -EINVAL not so much is left: the
- * response would find an MD that takes nothing any more, or is gone.
+ * lx_md_take_request - take one of the threshold for a request (lnet.md 8)
+ * @response: reserve one more for its response
+ * Returns 0; -ENOENT: the MD is unlinked, or attached to an ME; -EINVAL: the threshold is too
+ * low: the response would find an MD that is exhausted or freed.
  */
 int lx_md_take_request(struct lx_md *md, bool response);
 
 /*
- * Takes what is kept for a response: it is there, or will not come since the request did
- * not go out. False: none is awaited.
+ * Takes what was reserved for a response: it has arrived, or will not, because the request
+ * was not sent. False: no response is awaited.
  */
 bool lx_md_take_response(struct lx_md *md);
 
 /* Undoes lx_md_take_response(): the request is resent. */
 void lx_md_expect_response(struct lx_md *md);
 
-/* True when no further operation can use it (lnet.md 6.1 step 1). */
+/* No operation can use it any more (lnet.md 6.1 step 1). */
 bool lx_md_exhausted(const struct lx_md *md);
 
-/* Takes it out of use: at once if idle, else with the last lx_md_put(). */
+/* Unlinks it: immediately if it is idle, else with the last lx_md_put(). */
 void lx_md_retire(struct lx_md *md);
 
-/* Frees it, without an event; for what the core made and then could not use. */
+/* Frees it without an event: the core created it and then could not use it. */
 void lx_md_abandon(struct lx_md *md);
 
-/* Some of its bytes, as transports want them. */
+/* Some of its bytes, as a payload for transports. */
 struct lx_payload lx_md_payload(struct lx_md *md, size_t offset, size_t length);
 
 void lx_md_get(struct lx_md *md);
 
 /**
  * lx_md_put - a message is done with the MD
- * @event: what happened, or NULL for nothing to tell; its md, user and unlinked are
- *	filled in here
+ * @event: what happened; md, user and unlinked are filled in here. NULL: no event
  *
- * Unlinks the MD if this was its last use, and hands the event over.
+ * Unlinks the MD if this was its last use, and delivers the event.
  */
 void lx_md_put(struct lx_md *md, struct lx_event *event);
 
-/* With the core: every ME and MD goes, with its UNLINK event. */
+/* Unlinks every ME and MD, with its UNLINK event. */
 void lx_md_free_all(struct lx_core *core);
 
 #endif

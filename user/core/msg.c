@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages: made for sending, put on their path, and ended. What happens to one
- * that arrives is in parse.c; the picture of both is in msg.h.
+ * Messages: created for sending, routed, and ended. Received messages are in parse.c; msg.h
+ * has a picture of both.
  *
- * Ending a message may end others (a returned credit sends a message that fails at
- * once), so ended messages go through a queue that the outermost caller drains.
+ * Ending a message may end others (the credit it returns may send a message that fails
+ * immediately), so ended messages go through a queue that the outermost caller drains.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "select.h"
 #include "track.h"
 
-/* So many ended ones are kept for the next: what a few busy peers have under way. */
+/* Ended messages kept for reuse: as many as a few busy peers have in flight. */
 #define MSG_FREELIST_MAX 256
 
 struct lx_core_msg *lx_msg_new(struct lx_core *core)
@@ -177,7 +177,7 @@ static void end_pair(struct lx_core_msg *reply)
 static void tell(struct lx_core_msg *msg)
 {
 	msg->event.status = msg->status;
-	/* A request that did not go out will have no response. */
+	/* A request that was not sent gets no response. */
 	if (msg->status && msg->awaits) {
 		lx_track_end(msg->md, NULL, NULL);
 		lx_md_take_response(msg->md);
@@ -213,7 +213,7 @@ static void msg_end(struct lx_core_msg *msg)
 	if (msg->rxni)
 		lx_ni_put(msg->rxni);
 	msg_free(msg);
-	/* Who waits for the core to be idle looks again. */
+	/* lx_node_stop() waits for the core to be idle: let it check again. */
 	if (core->draining)
 		lx_core_kick(core);
 }
@@ -295,7 +295,7 @@ static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
 		msg->m.sink = lx_md_payload(msg->md, 0, msg->md->length);
 }
 
-/* True if the message waits for its peer to be discovered (lnet.md 11.1). */
+/* Queues the message until its peer is discovered, if it has to be (lnet.md 11.1). */
 static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
 {
 	struct lx_core *core = msg->core;
@@ -311,7 +311,7 @@ static bool wait_for_discovery(struct lx_core_msg *msg, struct lx_peer *peer)
 	return true;
 }
 
-/* An own NID is reached from the NIs of its net, 0@lo from all (lnet.md 11.1). */
+/* An NI reaches our NIDs on its own net; every NI reaches 0@lo (lnet.md 11.1). */
 static bool source_reaches_self(const struct lx_core_msg *msg, const struct lx_nid *dst)
 {
 	return msg->response || lx_nid_is_any(&msg->src_param) || dst->type == LX_NET_LO ||
@@ -370,8 +370,8 @@ static int route(struct lx_core_msg *msg)
 }
 
 /*
- * Nobody else hears of it: who sent the request waits for its timeout, and so does who sent
- * what is to be forwarded. A line a minute for each net says what is missing here.
+ * The sender of a request or of a message to be forwarded is not told; it times out. So log
+ * what is missing here, once a minute for each net.
  */
 static void report_no_route(struct lx_core_msg *msg)
 {
@@ -394,7 +394,7 @@ static void report_no_route(struct lx_core_msg *msg)
 		lx_rnet_lookup(core, net) ? "show" : "add");
 }
 
-/* No path: whose fault that is, and why it is dropped if nobody hears of it. */
+/* No path: sets whose fault it is, and the drop reason if the sender is not told. */
 static void note_no_path(struct lx_core_msg *msg, int error)
 {
 	msg->m.hstatus = LX_HSTATUS_LOCAL_ERROR;
@@ -402,7 +402,7 @@ static void note_no_path(struct lx_core_msg *msg, int error)
 		msg->drop = LX_REASON_LOOP;
 	if (error != -EHOSTUNREACH)
 		return;
-	/* Routes that are all down are so for want of a gateway. */
+	/* If all routes are down, the gateways are at fault. */
 	msg->m.hstatus = lx_rnet_lookup(msg->core, lx_nid_net(&msg->m.hdr.dst_nid))
 				 ? LX_HSTATUS_REMOTE_ERROR
 				 : LX_HSTATUS_LOCAL_NO_ROUTE;

@@ -25,13 +25,13 @@
 #include "rank.h"
 
 enum lx_msg_phase {
-	LX_PHASE_NEW,       /* being prepared; on no queue */
+	LX_PHASE_NEW,       /* being prepared; in no queue */
 	LX_PHASE_PENDING,   /* waits for discovery of its peer */
 	LX_PHASE_TX_WAIT,   /* waits for a transmit credit */
-	LX_PHASE_TX,        /* the transport's, being sent */
+	LX_PHASE_TX,        /* owned by the transport, being sent */
 	LX_PHASE_RX_WAIT,   /* waits for a router credit or buffer */
 	LX_PHASE_DELAYED,   /* delayed on a lazy portal */
-	LX_PHASE_RX,        /* the transport's, being received */
+	LX_PHASE_RX,        /* owned by the transport, being received */
 };
 
 struct lx_core_msg {
@@ -44,12 +44,12 @@ struct lx_core_msg {
 
 	/* sending */
 	bool response;            /* ACK or REPLY */
-	bool awaits;              /* an ACK or REPLY: its MD keeps one of the threshold for it */
-	bool discovered;          /* has waited for discovery: goes now, whatever it said */
-	bool internal;            /* the core's own traffic: not waited for when draining */
+	bool awaits;              /* expects an ACK or REPLY: its MD reserves one for that */
+	bool discovered;          /* has waited for discovery; is now sent whatever the outcome */
+	bool internal;            /* the core's own traffic; draining does not wait for it */
 	bool lnd_answered;        /* GET: the failure of the REPLY that the transport made was reported */
 	struct lx_nid dst_param;  /* as given by the caller */
-	struct lx_nid src_param;  /* as the caller wanted it, or any */
+	struct lx_nid src_param;  /* source NID that the caller asked for, or any */
 	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
 	struct lx_core_ni *txni;
 	struct lx_peer_ni *txpeer; /* next hop */
@@ -62,17 +62,17 @@ struct lx_core_msg {
 	/* receiving */
 	struct lx_core_ni *rxni;
 	struct lx_peer_ni *rxpeer; /* previous hop */
-	void *rx;                  /* the transport's name for it */
-	unsigned int *forwarding;  /* counts it while it is being forwarded; may be NULL */
+	void *rx;                  /* identifies it to the transport */
+	unsigned int *forwarding;  /* incremented while it is being forwarded; may be NULL */
 	bool rdma_get;
 	struct lx_pool *pool;
 	struct lx_rbuf *rbuf;
 	bool has_rtr_credit, has_pool_credit;
 	bool ack_wanted;
-	bool transit;              /* received to be forwarded: if that fails, it is dropped */
-	enum lx_reason drop;       /* why, as far as it is known */
+	bool transit;              /* received to be forwarded: dropped if that fails */
+	enum lx_reason drop;       /* why it is dropped, if known */
 
-	/* memory and what will be told about it */
+	/* memory, and the event to deliver */
 	struct lx_md *md;
 	struct lx_event event;
 };
@@ -84,10 +84,10 @@ static inline struct lx_core_msg *lx_core_msg(struct lx_msg *m)
 
 /* NULL: out of memory. */
 struct lx_core_msg *lx_msg_new(struct lx_core *core);
-/* Ends a message with @status: credits, references, event, memory. */
+/* Ends a message with @status: returns credits and references, delivers the event, frees it. */
 void lx_msg_finish(struct lx_core_msg *msg, int status);
 
-/* As lx_put() and lx_get() of lnetx.h; @own: sent by the core itself. */
+/* As lx_put() and lx_get() of lnetx.h. @internal: sent by the core itself. */
 int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md, bool ack,
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
 	       uint64_t hdr_data, bool internal);
@@ -95,13 +95,13 @@ int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	       const struct lx_id *target, uint32_t portal, uint64_t match_bits, uint32_t offset,
 	       bool internal);
 
-/* Chooses a path for a message and starts it on it; ends it if there is none. */
+/* Chooses a path for a message and sends it, or ends it if there is no path. */
 void lx_msg_route(struct lx_core_msg *msg);
 
-/* Ends with @status all of a queue's messages. */
+/* Ends all messages in a queue with @status. */
 void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus);
 
-/* Nothing can be sent to a peer NI any more: ends what waits for its credits. */
+/* The peer NI cannot be reached any more: ends the messages that wait for its credits. */
 void lx_msg_fail_peer(struct lx_peer_ni *pni);
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg);

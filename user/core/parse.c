@@ -7,7 +7,7 @@
  *	                        └───▶ forward: credit, buffer ┘        │
  *	forwarded, answered, event ◀── lx_parse_received() ◀── payload read
  *
- * msg.c has the rest of a message's life, credit.c wakes up those that wait for a buffer.
+ * msg.c has the rest of a message's life; credit.c wakes messages that wait for a buffer.
  */
 #include <errno.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr
 	return core->routing == LX_ROUTING_OFF ? DROP : ACCEPT;
 }
 
-/* ---- what an accepted message says about who sent it -------------------------------- */
+/* ---- what an accepted message tells about its sender -------------------------------- */
 
 static bool is_ping(const struct lx_hdr *hdr)
 {
@@ -105,8 +105,8 @@ static bool is_ping(const struct lx_hdr *hdr)
 }
 
 /*
- * A router's own NIs count as up as long as somebody pings them (lnet.md 10.3), or has
- * messages forwarded: a busy one need not be asked whether it is there.
+ * A router's own NI is up as long as somebody pings it (lnet.md 10.3) or sends messages
+ * to be forwarded over it: nobody need ping a busy router.
  */
 static void note_ni(struct lx_core_ni *ni)
 {
@@ -118,7 +118,7 @@ static void note_ni(struct lx_core_ni *ni)
 	lx_ni_status_set(core, ni, false);
 }
 
-/* Life signs of the previous hop. */
+/* The previous hop is alive. */
 static void note_sender(struct lx_core *core, struct lx_peer_ni *from, uint32_t src_net)
 {
 	if (src_net != lx_nid_net(&from->nid))
@@ -140,7 +140,7 @@ static void note_broken(struct lx_core_msg *msg)
 	msg->m.hstatus = LX_HSTATUS_OK;
 }
 
-/* Row 11. */
+/* lnet.md 7.1, row 11. */
 static bool is_asymmetric(const struct lx_core_msg *msg)
 {
 	uint32_t src_net = lx_nid_net(&msg->m.hdr.src_nid);
@@ -215,7 +215,7 @@ static void send_ack(struct lx_core_msg *put)
 	struct lx_core_msg *ack = lx_msg_new(put->core);
 
 	if (!ack)
-		return; /* as if it were lost: the initiator has a timeout */
+		return; /* like a lost ACK: the initiator times out */
 	ack->internal = put->internal;
 	answer_to(ack, put, &put->m.hdr);
 	ack->m.hdr.type = LX_MSG_ACK;
@@ -225,7 +225,7 @@ static void send_ack(struct lx_core_msg *put)
 	lx_msg_route(ack);
 }
 
-/* A matched GET becomes its REPLY: same MD, same event, now to be sent. */
+/* Turns a matched GET into its REPLY: same MD, same event. */
 static void become_reply(struct lx_core_msg *msg)
 {
 	const struct lx_hdr get = msg->m.hdr;
@@ -266,7 +266,7 @@ static enum lx_match_result deliver(struct lx_core_msg *msg)
 	size_t offset, mlength;
 	struct lx_md *md;
 
-	/* What a REPLY can carry is also all that a GET can ask for. */
+	/* A GET cannot ask for more than a REPLY can carry. */
 	if (!put && match.rlength > LX_PAYLOAD_MAX)
 		match.rlength = LX_PAYLOAD_MAX;
 	result = lx_portal_match(msg->core, &match, &md, &offset, &mlength);
@@ -314,7 +314,7 @@ static enum outcome parse_request(struct lx_core_msg *msg)
 	return WAITS;
 }
 
-/* The MD that a response is for, if it still waits for one (lnet.md 8). */
+/* The MD a response is for; NULL if it waits for none (lnet.md 8). */
 static struct lx_md *response_md(struct lx_core *core, const struct lx_wire_handle *wire)
 {
 	struct lx_md *md = lx_md_lookup_wire(core, wire);
@@ -356,7 +356,7 @@ static enum outcome parse_ack(struct lx_core_msg *msg)
 	struct lx_md *md = response_md(msg->core, &hdr->cmd.ack.dst_md);
 
 	if (!md) {
-		/* Nobody waits any more; that is no fault, so nothing is counted. */
+		/* Nobody waits for it any more. That is no error and is not counted. */
 		lx_msg_finish(msg, 0);
 		return DROPPED;
 	}
@@ -368,14 +368,14 @@ static enum outcome parse_ack(struct lx_core_msg *msg)
 	return RECEIVE;
 }
 
-/* ---- those that a lazy portal keeps -------------------------------------------------------- */
+/* ---- messages delayed on a lazy portal ---------------------------------------------------- */
 
 void lx_parse_resume(struct lx_core *core, struct lx_portal *portal)
 {
 	struct lx_core_msg *msg;
 	struct lx_list batch;
 
-	/* Whatever still finds nothing goes back, in its old order. */
+	/* Messages that still have no match are delayed again, in the same order. */
 	lx_portal_take_delayed(portal, &batch);
 	while ((msg = lx_list_first(&batch, struct lx_core_msg, link))) {
 		lx_list_del(&msg->link);
@@ -403,7 +403,7 @@ void lx_parse_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy
 		lx_parse_resume(core, portal);
 }
 
-/* ---- the door ------------------------------------------------------------------------------ */
+/* ---- entry point --------------------------------------------------------------------------- */
 
 static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_hdr *hdr,
 					const struct lx_rx_from *from, void *rx,
@@ -431,7 +431,7 @@ static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_h
 	return msg;
 }
 
-/* What it says about who sent it, and then where it goes. */
+/* Notes what an accepted message tells about its sender, then finds its destination. */
 static enum outcome take(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;

@@ -5,10 +5,10 @@
 
 #include "msg.h"
 
-/* Drops the messages that came in through an NI that stops and that still wait. */
+/* The NI is stopping: drops the messages received through it that still wait. */
 void lx_parse_drop_waiting(struct lx_core_ni *ni);
 
-/* Tries the messages again that a portal keeps, for it has a new MD or is lazy no more. */
+/* The portal has a new MD, or is not lazy any more: matches its delayed messages again. */
 void lx_parse_resume(struct lx_core *core, struct lx_portal *portal);
 void lx_parse_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Portals and their match entries, and the search for the one that a message is
- * for. Owned by the core; used by parse.c for what arrives and by the API for MEs.
+ * Portals, their match entries, and matching. Owned by the core; parse.c matches messages,
+ * the API attaches MEs.
  *
- * MEs with ignore bits must be tried one by one and come first. The others are
- * spread over buckets by their match bits, so a node may have very many of them
- * posted, as Lustre does: one for each RPC under way.
+ * MEs with ignore bits have to be tried one by one, and come first. The others are hashed
+ * by their match bits, so that a node can post very many of them, as Lustre does: one for
+ * each RPC in flight.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ void lx_me_free(struct lx_me *me)
 
 void lx_me_retire(struct lx_me *me)
 {
-	/* Whatever its policy: it does not outlive its MD now. */
+	/* Whatever its unlink policy was, it goes with its MD now. */
 	me->unlink = LX_UNLINK;
 	if (me->md)
 		lx_md_retire(me->md);
@@ -129,7 +129,7 @@ void lx_me_retire(struct lx_me *me)
 
 /* ---- matching (lnet.md 6.1) --------------------------------------------------- */
 
-/* Step 4: one peer's NIDs are as good as its primary one. */
+/* Step 4: any NID of a peer matches its primary NID. */
 static bool same_peer(struct lx_core *core, const struct lx_nid *nid,
 		      const struct lx_nid *primary)
 {
@@ -193,7 +193,7 @@ enum lx_match_result lx_portal_match(struct lx_core *core, const struct lx_match
 		available = md->max_size;
 	else
 		available = offset < md->length ? md->length - offset : 0;
-	/* An offset from the wire must not reach beyond the memory, MAX_SIZE or not. */
+	/* An offset from the wire must stay within the memory, with MAX_SIZE, too. */
 	if (offset > md->length)
 		offset = md->length;
 	if (available > md->length - offset)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Portals: match entries in order, and messages that wait for one (lnet.md 6).
+ * Portals: match entries in order, and messages waiting for one (lnet.md 6).
  */
 #ifndef LX_CORE_PORTAL_H
 #define LX_CORE_PORTAL_H
@@ -12,7 +12,7 @@ struct lx_core_msg;
 
 enum lx_portal_kind {
 	LX_PORTAL_OPEN,     /* empty: the first ME decides */
-	LX_PORTAL_UNIQUE,   /* MEs without ignore bits, NID and pid given */
+	LX_PORTAL_UNIQUE,   /* its MEs have no ignore bits, and a NID and pid */
 	LX_PORTAL_WILDCARD,
 };
 
@@ -22,8 +22,8 @@ struct lx_portal {
 	enum lx_portal_kind kind;
 	unsigned int n_mes;
 	bool lazy;
-	struct lx_list ignoring; /* MEs with ignore bits: looked at first, in order */
-	struct lx_list *exact;   /* the others: LX_PORTAL_BUCKETS lists, made when needed */
+	struct lx_list ignoring; /* MEs with ignore bits: tried first, in order */
+	struct lx_list *exact;   /* the others: LX_PORTAL_BUCKETS lists, allocated on first use */
 	struct lx_list delayed;  /* of lx_core_msg, in order of arrival */
 };
 
@@ -37,11 +37,11 @@ int lx_portal_attach(struct lx_core *core, uint32_t index, const struct lx_id *m
 		     uint64_t match_bits, uint64_t ignore_bits, enum lx_unlink unlink,
 		     enum lx_me_pos pos, struct lx_me **ret_me);
 struct lx_me *lx_me_lookup(struct lx_core *core, struct lx_handle handle);
-/* The ME must have no MD any more. */
+/* The ME must not have an MD. */
 void lx_me_free(struct lx_me *me);
 void lx_me_retire(struct lx_me *me);
 
-/* What a PUT or GET asks for. */
+/* What a PUT or GET is matched by. */
 struct lx_match {
 	struct lx_id initiator; /* by primary NID */
 	uint32_t portal;
@@ -58,18 +58,18 @@ enum lx_match_result {
 };
 
 /**
- * lx_portal_match - find the MD for a request and use it
- * @ret_md: with a reference for the caller
- * @ret_offset, @ret_mlength: the part of it
- * Advances the MD's offset, takes from its threshold, unlinks it when exhausted.
+ * lx_portal_match - find the MD for a request, and use it
+ * @ret_md: the caller gets a reference
+ * @ret_offset, @ret_mlength: the part of the MD that is used
+ * Advances the MD's offset, decrements its threshold and unlinks it when it is exhausted.
  */
 enum lx_match_result lx_portal_match(struct lx_core *core, const struct lx_match *match,
 				     struct lx_md **ret_md, size_t *ret_offset,
 				     size_t *ret_mlength);
 
-/* Keeps a message until an MD for it is attached. */
+/* Delays a message until an MD for it is attached. */
 void lx_portal_delay(struct lx_portal *portal, struct lx_core_msg *msg);
-/* Hands all of them back, in order of arrival. */
+/* Moves all delayed messages to @ret_batch, in order of arrival. */
 void lx_portal_take_delayed(struct lx_portal *portal, struct lx_list *ret_batch);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Responses waited for. Owned by the MD that waits; core->trackers is in order of
- * sending, which is that of the deadlines but for changes of the timeout.
+ * Awaited responses. Owned by the MD that waits; core->trackers is in order of sending,
+ * which is the order of the deadlines unless the timeout was changed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ void lx_track_start(struct lx_core_msg *msg)
 	lx_track_end(msg->md, NULL, NULL);
 	tracker = calloc(1, sizeof(*tracker));
 	if (!tracker)
-		return; /* unwatched: a lost response shows in the user's own timeout */
+		return; /* not tracked: the application has to notice a lost response itself */
 	tracker->md = msg->md;
 	tracker->request = msg->m.hdr.type;
 	tracker->next_hop = lx_nid_any;
