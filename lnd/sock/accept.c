@@ -2,16 +2,15 @@
 /*
  * Listening, and the first thing a peer says: which NID it wants (spec socklnd.md 2).
  *
- * One listener an address and port, shared by the NIs of that address. It takes
- * connections on loop 0 and gives each to a loop of its own, so a silent client
- * delays nobody:
+ * One listener per address and port, shared by the NIs with that address. It accepts
+ * connections on loop 0 and assigns each a loop, so a silent client delays nobody:
  *
  *	accept() ──▶ ACCEPT ── request ──▶ HELLO ── admitted (hello.c) ──▶ UP
  *	   │            └─ not a request, unknown NID, timeout ─▶ closed
  *	   └─ source port not privileged, accept=secure ─▶ closed
  *
- * Connections that have not finished with HELLO are half open. A listener has room
- * for some; when one more comes, the one that has waited longest has to go.
+ * Connections before the end of HELLO are half open. A listener keeps a limited number;
+ * beyond that the oldest one is closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +51,7 @@ static int half_open_new(struct lx_sock_listener *listener, int fd, const union 
 	return 0;
 }
 
-/* It is not half open any more: it is up, or being closed. */
+/* The connection is no longer half open: it is up, or being closed. */
 static void leave_listener(struct lx_sock_conn *conn)
 {
 	lx_list_del(&conn->link);
@@ -60,7 +59,7 @@ static void leave_listener(struct lx_sock_conn *conn)
 	conn->listener = NULL;
 }
 
-/* Addresses that look the same to it share their lines of the log. */
+/* Key of the log's rate limit; addresses with the same hash share it. */
 static uint64_t key_of(const union lx_addr *addr)
 {
 	if (addr->sa.sa_family == AF_INET)
@@ -77,12 +76,12 @@ static bool refused(struct lx_sock_listener *listener, const union lx_addr *remo
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_ALL ||
 	    lx_addr_port(remote) <= LX_SOCK_PRIVILEGED_PORT_MAX)
 		return false;
-	/* Who is refused dials again and again. */
+	/* A refused peer dials again and again. */
 	if (lx_ratelimit(&listener->refused_log, key_of(remote), lx_sock_now(), LX_RATELIMIT_MINUTE,
 			 &missed))
 		lx_warn("address=%s listener=%s connections=%u "
 			"reason=\"source port is not privileged\" "
-			"action=\"connection refused; accept=all would take it\"",
+			"action=\"connection refused; accept=all would accept it\"",
 			lx_addr_str(remote), lx_addr_str(&listener->addr), missed + 1);
 	return true;
 }
@@ -105,7 +104,7 @@ static void take(struct lx_sock_listener *listener, int fd, const union lx_addr 
 	}
 }
 
-/* Without descriptors the socket stays readable: don't spin, try again a tick later. */
+/* Out of descriptors, the socket stays readable. Do not spin: try again with the next tick. */
 static void pause_accept(struct lx_sock_listener *listener, int error)
 {
 	uv_poll_stop(&listener->poll);
@@ -173,26 +172,26 @@ static const struct lx_sock_conn_ops hello_ops = {
 	.closed = leave_listener,
 };
 
-/* Tell what we speak: a prober's question, or someone from the future (2.3). */
+/* Send the version that we speak: a probe, or a newer version of the request (2.3). */
 static void tell_version(struct lx_sock_conn *conn)
 {
 	struct lx_acc_req1 answer;
 
 	lx_proto_acc_version(&answer);
 	if (send(conn->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		lx_debug("address=%s reason=\"version not told\"", lx_addr_str(&conn->remote));
+		lx_debug("address=%s reason=\"cannot send our version\"", lx_addr_str(&conn->remote));
 	refuse(conn, -EPROTO, "acceptor request of unknown version");
 }
 
 static void request_done(struct lx_sock_conn *conn)
 {
 	struct lx_nid target;
-	char reason[LX_NID_TEXT + 32];
+	char reason[LX_NID_TEXT + 64];
 
 	lx_proto_acc_decode(conn->rx.buf, &target);
 	conn->net = lx_sock_net_lookup(conn->host, &target);
 	if (!conn->net) {
-		snprintf(reason, sizeof(reason), "it asked for %s, no NID of ours",
+		snprintf(reason, sizeof(reason), "it asked for %s, which is not a NID of this node",
 			 lx_nid_str(&target));
 		refuse(conn, -EPROTO, reason);
 		return;
@@ -225,7 +224,8 @@ static void request_ready(struct lx_sock_conn *conn, int events)
 		r = lx_sock_conn_read(conn, need);
 		if (r <= 0) {
 			if (r < 0)
-				refuse(conn, -EPROTO, "closed before its acceptor request was complete");
+				refuse(conn, -EPROTO,
+				       "closed before its acceptor request was complete");
 			return;
 		}
 		conn->deadline_ns = lx_sock_now() + lx_sock_tun.accept_timeout * LX_SOCK_SECOND;
@@ -250,7 +250,7 @@ static void decline(struct lx_sock_conn *conn, const struct lx_nid *dst, int why
 	lx_sock_conn_close(conn, 0, LX_HSTATUS_LOCAL_ERROR);
 }
 
-/* From an unprivileged port anyone may claim anything: go by the address (4.4). */
+/* From an unprivileged port any user may claim any NID: use the address instead (4.4). */
 static void identify(struct lx_sock_conn *conn, const struct lx_hello *hello, struct lx_id *ret_id)
 {
 	uint16_t port = lx_addr_port(&conn->remote);
@@ -260,7 +260,7 @@ static void identify(struct lx_sock_conn *conn, const struct lx_hello *hello, st
 	if (port <= LX_SOCK_PRIVILEGED_PORT_MAX)
 		return;
 	ret_id->pid = LX_PID_USERFLAG | port;
-	/* Sockets of ours are of one of the two families. */
+	/* Cannot fail: our sockets are AF_INET or AF_INET6. */
 	(void)lx_nid_from_sockaddr(conn->net->ni->net, &conn->remote.sa, &ret_id->nid);
 }
 
@@ -278,7 +278,7 @@ static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 		refuse(conn, -EPROTO, "HELLO with an unknown connection type");
 		return;
 	}
-	/* A next hop is on our net; the core has no credits for any other one. */
+	/* The peer is a next hop, so it is on our net; the core has no credits for other NIDs. */
 	if (lx_nid_net(&id.nid) != conn->net->ni->net) {
 		refuse(conn, -EPROTO, "HELLO from a NID of another net");
 		return;
@@ -294,7 +294,7 @@ static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 	} else if (r) {
 		decline(conn, &id.nid, r);
 	} else {
-		/* In this order: once it has our HELLO, the peer may send at once. */
+		/* In this order: the peer may send as soon as it has our HELLO. */
 		leave_listener(conn);
 		lx_sock_peer_conn_up(peer, conn);
 		r = lx_sock_hello_send(conn, &id.nid, conn->ctype);
@@ -303,13 +303,13 @@ static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 	}
 }
 
-/* Type NONE in a version that everyone of this address family speaks: try that one. */
+/* Answer with type NONE in a version that every node of this address family speaks. */
 static void unknown_version(struct lx_sock_conn *conn, const char *reason)
 {
 	uint8_t rest[LX_HELLO_MAX];
 
 	conn->version = conn->remote.sa.sa_family == AF_INET6 ? LX_SOCK_V4 : LX_SOCK_V3;
-	/* Unread bytes would make close() a reset, and that may overtake the answer. */
+	/* With unread bytes close() would send a reset, which may overtake the answer. */
 	while (recv(conn->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
 		;
 	if (lx_sock_hello_send(conn, &conn->net->ni->nid, LX_CTYPE_NONE))
@@ -396,7 +396,7 @@ static struct lx_sock_listener *lookup(struct lx_sock_host *host, const union lx
 	return NULL;
 }
 
-/* @otherwise: what happens if it cannot, for the log. */
+/* @otherwise: the consequence of a failure, for the log. */
 static int listen_on(struct lx_sock_net *net, uint16_t port, const char *otherwise,
 		     struct lx_sock_listener **ret_listener)
 {
@@ -449,7 +449,7 @@ static void release(struct lx_sock_net *net, struct lx_sock_listener *listener[2
 	}
 }
 
-/* As the tunables say; without an entry for bulk if it has no port of its own. */
+/* Listens on the ports in the tunables; listener[1] stays NULL if bulk has no separate port. */
 static int obtain(struct lx_sock_net *net, const char *otherwise,
 		  struct lx_sock_listener *listener[2])
 {
@@ -476,7 +476,7 @@ void lx_sock_accept_stop(struct lx_sock_net *net)
 	release(net, net->listener);
 }
 
-/* New ones first, so that a port which is kept stays open. */
+/* New listeners first, so that a port in both sets stays open. */
 int lx_sock_accept_follow(struct lx_sock_host *host)
 {
 	struct lx_sock_net *net;

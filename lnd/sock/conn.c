@@ -6,8 +6,8 @@
  *	active:   DIAL ────────────▶ HELLO ──▶ UP       connect.c, then rx.c
  *	                    any ──▶ closing ──▶ closed ──▶ freed
  *
- * This file knows none of the phases: what a connection does in one is in conn->ops, which
- * the file that takes the connection over sets.
+ * conn->ops says what a connection does in a phase; the file that takes the connection over
+ * sets it.
  *
  * Closing takes three steps, since others may be using the connection:
  *
@@ -29,7 +29,7 @@
 
 #include "priv.h"
 
-/* How old an answer may be that has to do with choosing a connection. */
+/* Maximum age of the backlog by which a connection is chosen. */
 #define BACKLOG_AGE_NS (4 * LX_SOCK_MSEC)
 
 /* ---- names, small questions ----------------------------------------------- */
@@ -50,10 +50,10 @@ size_t lx_sock_conn_unsent(struct lx_sock_conn *conn)
 {
 	int unsent = 0;
 
-	/* Nothing was ever sent, or all of it was acknowledged when the reaper looked. */
+	/* The last tick found all bytes acknowledged, and none were sent since: no system call. */
 	if (conn->tx_acked != conn->tx_bytes && ioctl(conn->fd, SIOCOUTQ, &unsent))
 		unsent = 0;
-	/* Our HELLO came before the messages, and is not counted. */
+	/* Our HELLO is not in tx_bytes. */
 	conn->unsent = (uint64_t)unsent < conn->tx_bytes ? (size_t)unsent : conn->tx_bytes;
 	conn->unsent_ns = lx_env_now(conn->host->env);
 	conn->unsent_from = conn->tx_bytes;
@@ -142,7 +142,7 @@ static void poll_update(struct lx_sock_conn *conn)
 		uv_poll_stop(&conn->poll);
 }
 
-/* An established one has an error, or completions of zero-copy sends. */
+/* An established connection has an error, or completions of zero-copy sends. */
 static void error_ready(struct lx_sock_conn *conn)
 {
 	socklen_t len = sizeof(int);
@@ -162,7 +162,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 	lx_loop_enter(loop);
 	if (!conn->closing) {
-		if (status < 0) /* libuv has stopped */
+		if (status < 0) /* libuv has stopped polling */
 			conn->poll_events = 0;
 		if (status < 0 && conn->ops->completions)
 			error_ready(conn);
@@ -268,9 +268,8 @@ static void set_option(struct lx_sock_conn *conn, int level, int option, int val
 }
 
 /*
- * A peer that is gone has to be noticed before others give up connections on which they
- * wait for something of it: all probes together take less than the timeout, however they
- * are set.
+ * We have to notice a dead peer before those who wait for it give up their connections to
+ * us. So all probes together take less than the timeout, whatever the tunables say.
  */
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
 {
@@ -320,7 +319,7 @@ void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hs
 	conn->peer = NULL;
 }
 
-/* Another connection of the peer to the same address. */
+/* Another connection to the same address of the peer. */
 static struct lx_sock_conn *sibling(const struct lx_sock_conn *conn)
 {
 	struct lx_sock_conn *other;
@@ -344,8 +343,8 @@ void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hst
 		lx_warn("%s reason=\"%s\" action=\"connections to it closed\"",
 			lx_sock_conn_name(conn, name, sizeof(name)), reason);
 	/*
-	 * The one at fault last, so that the peer is lost for its reason. Closing one may close
-	 * others of the peer, lanes: the list is looked at anew each time.
+	 * The failed one last, so that its error is the one the peer is lost for. Closing one may
+	 * close others (lanes), so search the list again each time.
 	 */
 	while (!conn->closing && (other = sibling(conn)))
 		lx_sock_conn_close(other, error, hstatus);
@@ -398,7 +397,7 @@ static void take_apart(struct lx_sock_conn *conn)
 		return;
 	if (conn->ops->abort)
 		conn->ops->abort(conn);
-	/* The kernel must not send memory that is about to be someone else's again. */
+	/* The kernel must not go on sending memory that we are about to give back. */
 	if (abort && conn->fd >= 0)
 		setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 },
 			   sizeof(struct linger));

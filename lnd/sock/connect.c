@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Dialling a peer: one connection after the other until each type is there (spec
+ * Dialling a peer: one connection after the other until there is one of each type (spec
  * socklnd.md 4.1, 5, 11).
  *
  *	                   nothing missing
@@ -13,9 +13,9 @@
  *	          │ 3 times in a row, one of each     │ later           │ EALREADY
  *	          └───────────────────────────────────┴────── WAIT ◀────┘
  *
- * A series has a deadline; what waits for a connection fails with it, unless the
- * peer said no for a reason and will be asked again. How often it said no is counted from
- * IDLE to IDLE: what a peer said last time is no reason to give up on it now.
+ * A series of attempts has a deadline. When it fails, so do the messages that wait for a
+ * connection, unless the peer declined and is dialled again. Declines are counted from IDLE to
+ * IDLE: those of the last series do not count in this one.
  */
 #include <errno.h>
 #include <netinet/ip.h>
@@ -116,7 +116,7 @@ static void again_later(struct lx_sock_peer *peer)
 	lx_sock_host_hurry(peer->net->host);
 }
 
-/* The peer said no, or is not the one it was. */
+/* The peer declined, or has restarted. */
 static void declined(struct lx_sock_peer *peer, int why)
 {
 	char reason[96];
@@ -139,8 +139,8 @@ static void declined(struct lx_sock_peer *peer, int why)
 }
 
 /*
- * How an attempt ended: 0, a positive errno if the peer had a reason to say no
- * (EALREADY, EPROTO, ESTALE), a negative one if it failed.
+ * The result of an attempt: 0; a positive errno if it was declined (EALREADY, EPROTO,
+ * ESTALE); a negative one if it failed.
  */
 static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, int result)
 {
@@ -190,7 +190,7 @@ static void prepare(int fd, void *arg)
 	const struct lx_sock_conn *conn = arg;
 	int size, tos = conn->net->ni->lnd_tun.value[LX_SOCK_NI_TOS];
 
-	/* Before the connection is there, since the window scale depends on them. */
+	/* Before connect(), since the window scale depends on them. */
 	size = lx_sock_tun.tx_buffer_size;
 	if (size)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
@@ -226,16 +226,15 @@ static void open_socket(struct lx_sock_conn *conn)
 	if (!privileged && !host->warned_port) {
 		host->warned_port = true;
 		lx_warn("nid=%s reason=\"no permission for source ports below 1024\" "
-			"action=\"peers "
-			"must have accept=all, and see a userspace peer; give it "
-			"CAP_NET_BIND_SERVICE\"",
+			"action=\"peers need accept=all, and see a userspace peer\" "
+			"next=\"give this process CAP_NET_BIND_SERVICE\"",
 			lx_nid_str(&conn->net->ni->nid));
 	}
 }
 
 /* ---- the peer's HELLO (4.1) ----------------------------------------------- */
 
-/* The peer misbehaves. */
+/* The peer violates the protocol. */
 static void reject(struct lx_sock_conn *conn, int error, const char *reason)
 {
 	char name[LX_SOCK_NAME_TEXT];
@@ -245,7 +244,7 @@ static void reject(struct lx_sock_conn *conn, int error, const char *reason)
 	lx_sock_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
 
-/* The peer, or we, had a reason to say no. */
+/* Declined, by the peer or by us. */
 static void decline(struct lx_sock_conn *conn, int why)
 {
 	char name[LX_SOCK_NAME_TEXT];
@@ -285,7 +284,7 @@ static void hello_done(struct lx_sock_conn *conn, const struct lx_hello *hello)
 	} else if (r < 0) {
 		reject(conn, r, "the NI is being taken down");
 	} else if (r == EALREADY && !answer) {
-		/* A duplicate that the peer did not notice: nothing is missing, all is well. */
+		/* A duplicate that the peer did not notice. Nothing is missing: a success. */
 		attempt_done(peer, conn, 0);
 		lx_sock_conn_close(conn, 0, LX_HSTATUS_LOCAL_ERROR);
 	} else {

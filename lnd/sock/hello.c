@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * HELLO: who we are to each other, which version, and whether there shall be a
- * connection at all (spec socklnd.md 3, 4). What both sides have in common; the rest is in
+ * HELLO: both sides say who they are and which version they speak, and decide whether to
+ * keep the connection (spec socklnd.md 3, 4). This is what both sides share; the rest is in
  * accept.c and connect.c:
  *
  *	              malformed, timeout                wrong peer or type
@@ -15,9 +15,9 @@
  *	                 admit ─ yes ─▶ UP
  *	                   └─ no ─────▶ closed; perhaps tried again
  *
- * "no" is a positive errno: EALREADY there is one already, EPROTO another version,
- * ESTALE the peer has restarted. If two nodes dial each other at the same time, the
- * connection dialled by the one with the higher NID stays.
+ * "no" is a positive errno: EALREADY: there is such a connection already; EPROTO: another
+ * version; ESTALE: the peer has restarted. If two nodes dial each other at the same time,
+ * the connection dialled by the one with the higher NID stays.
  */
 #include <errno.h>
 
@@ -52,7 +52,7 @@ int lx_sock_hello_send(struct lx_sock_conn *conn, const struct lx_nid *dst, uint
 	if (conn->active)
 		len = lx_proto_acc_encode(dst, buf);
 	len += lx_proto_hello_encode(&hello, buf + len);
-	/* The first bytes ever on this socket: there is room, or something is wrong. */
+	/* The first bytes on this socket: they fit, or something is wrong. */
 	n = send(conn->fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0)
 		return -errno;
@@ -74,9 +74,8 @@ static unsigned int duplicates(const struct lx_sock_conn *conn, const struct lx_
 }
 
 /*
- * The peer is not the one it was: what we agreed on with that one is void, and what
- * @hello says is what we begin with next time. That spares the new one's declining a
- * version that it does not speak, which counts.
+ * The peer has restarted, or changed its version. Closes its old connections; we dial with the
+ * version of @hello next time, so that the peer need not decline the old one.
  */
 static void replaced(struct lx_sock_peer *peer, const struct lx_sock_conn *hello,
 		     uint64_t incarnation)

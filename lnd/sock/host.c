@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the NIs of one node share: the tick, the link watcher, and the list of
- * everything. Made by the first NI of a node, gone with the last.
+ * What the NIs of one node share: the tick, the link watcher, and the lists of nets,
+ * listeners and connections. Created by the first NI of a node, freed with the last.
  *
  *	first join ─▶ RUNNING ── last leave ─▶ STOPPING ── handles closed ─▶ freed
  *
- * A host that is stopping is on no list any more, so an NI that comes up meanwhile
- * gets a host of its own. All its libuv handles are on loop 0.
+ * A stopping host has left the list of hosts, so an NI that comes up meanwhile gets a new
+ * one. All its libuv handles are on loop 0.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define TICK_MS 1000
 #define TICK_FAST_MS 100
 
-/* One process may have several nodes, each with a lock of its own: hence this one. */
+/* A process may have several nodes, each with its own lock; this one is for all. */
 static pthread_mutex_t hosts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lx_list hosts = { &hosts, &hosts };
 static struct lx_list offloads = { &offloads, &offloads };
@@ -72,7 +72,7 @@ void lx_sock_set_offload(struct lx_env *env, struct lx_sock_offload *offload)
 		offload_add(env, offload);
 }
 
-/* Begins, once the node has been given one; counts. */
+/* Starts to use the node's offload, if it has one, and has it count its messages. */
 static void tick_offload(struct lx_sock_host *host)
 {
 	struct lx_sock_offload *offload;
@@ -208,7 +208,7 @@ static void on_work(struct lx_work *work)
 	struct lx_sock_host *host = lx_container_of(work, struct lx_sock_host, work);
 
 	if (host->stopping) {
-		/* Strangers that never named an NI; the last of them posts this again. */
+		/* Connections that never named an NI may remain; the last one posts this again. */
 		if (lx_list_empty(&host->conns))
 			stop(host);
 		return;
@@ -238,8 +238,8 @@ static struct lx_sock_host *host_new(struct lx_env *env, lx_sock_tick_fn *on_tic
 	lx_work_init(&host->work, on_work);
 	r = lx_netwatch_new(main_loop(host), on_link_change, host, &host->watch);
 	if (r)
-		lx_warn("reason=\"cannot watch links: %s\" action=\"NIs stay up whatever "
-			"becomes of their interfaces\"",
+		lx_warn("reason=\"cannot watch links: %s\" action=\"NIs stay up when "
+			"their interfaces go down\"",
 			strerror(-r));
 	lx_loop_post(main_loop(host), &host->work);
 	return host;

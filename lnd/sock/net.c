@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Nets: what this transport knows of an NI. Owner: the NI until its shutdown; then connections and
- * listeners that are being closed hold the net, and the last of them to go releases it.
+ * Nets: the state of an NI. Owner: the NI until its shutdown; after that connections and
+ * listeners that are being closed hold the net, and the last of them releases it.
  */
 #include <errno.h>
 #include <stdlib.h>

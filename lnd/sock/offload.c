@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What an offload may ask of this transport, and tell it: offload.h. Nobody else calls it. */
+/* The functions that an offload may call (offload.h). */
 #include "priv.h"
 
 bool lx_sock_offload_on(void)

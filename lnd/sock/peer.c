@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Peers: one a (NID, pid) that an NI has, or had lately, to do with. Owner: the net.
+ * Peers: one per (NID, pid) that an NI talks to, or did recently. Owner: the net.
  *
- * A peer comes into being with the first message to it or the first connection from
- * it. It goes, at a tick, when it has no connection, nothing waits, and - if it was
- * dialled - the back-off has been over for a while; so strangers cost memory only
- * for as long as they hold a connection.
+ * A peer is created by the first message to it or the first connection from it. A tick
+ * frees it when it has no connection, nothing waits and - if it was dialled - its back-off
+ * ended a while ago. So a stranger costs memory only while it holds a connection.
  *
- * Which connection a message takes: socklnd.md 7. What waits for one is bounded: LNet
- * messages by LNet's credits, acknowledgements by NOOPS_MAX.
+ * Which connection a message takes: socklnd.md 7. What waits for a connection is bounded:
+ * LNet messages by credits, acknowledgements by NOOPS_MAX.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +84,7 @@ unsigned int lx_sock_peer_count(const struct lx_sock_peer *peer, uint32_t ctype)
 	return n;
 }
 
-/* A candidate and its backlog, which may take a system call: asked for when there are two. */
+/* A candidate. Its backlog may take a system call, so get it only to compare two. */
 struct candidate {
 	struct lx_sock_conn *conn;
 	size_t backlog;
@@ -126,7 +125,7 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 	struct lx_sock_conn *conn;
 
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (!conn->reserved) /* else it is not ours to send on */
+		if (!conn->reserved) /* by the offload */
 			compare(&best[fit(conn, noop, payload, nonblk)], conn);
 	}
 	conn = best[LX_FIT_YES].conn ? best[LX_FIT_YES].conn : best[LX_FIT_MAY].conn;
@@ -169,7 +168,7 @@ static void unwait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 		peer->n_noops--;
 }
 
-/* A connection came up: what waits for one like it goes. */
+/* A connection came up: queues what waits and fits it. */
 static void flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *tx, *next;
@@ -184,14 +183,14 @@ static void flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 	}
 }
 
-/* Ends those whose deadline is not after @until. */
+/* Ends the txs with a deadline up to @until. */
 static void end_waiting(struct lx_sock_peer *peer, uint64_t until, int error,
 			enum lx_hstatus hstatus)
 {
 	struct lx_sock_tx *tx, *next;
 	struct lx_list ended;
 
-	/* Ending a message may bring the next one to this list: take ours off first. */
+	/* Ending a message may put the next one on this list: take ours off first. */
 	lx_list_init(&ended);
 	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
 		if (tx->deadline_ns > until)
@@ -215,7 +214,7 @@ void lx_sock_peer_expire_waiting(struct lx_sock_peer *peer, uint64_t now)
 	end_waiting(peer, now, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
 }
 
-/* Acknowledgements are for cookies of connections that are no more. */
+/* The last connection is closed; its cookies need no acknowledgement any more. */
 static void drop_noops(struct lx_sock_peer *peer)
 {
 	struct lx_sock_tx *tx, *next;
@@ -281,7 +280,7 @@ void lx_sock_peer_conn_closed(struct lx_sock_conn *conn)
 	if (peer->dial != LX_SOCK_DIAL_IDLE)
 		return;
 	lx_sock_peer_fail_waiting(peer, error, conn->hstatus);
-	/* What we ended ourselves, or the peer in order, is no sign of its death. */
+	/* If we closed it, or the peer closed it in order, the peer is not lost. */
 	if (conn->error && conn->error != -ESHUTDOWN && conn->error != -ECONNABORTED &&
 	    !peer->closing && !lx_sock_peer_is_userspace(peer))
 		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, conn->error);

@@ -2,23 +2,23 @@
 /*
  * The objects of socklnd, and who owns whom.
  *
- *	host ──── one a node: listeners, the tick, the link watcher
- *	 ├─ listener ── one an address and port; shared by the NIs of that address
- *	 ├─ net ─────── one an NI
- *	 │   └─ peer ── one a (NID, pid); knows version, cookies, what waits
+ *	host ──── per node: listeners, the tick, the link watcher
+ *	 ├─ listener ── per address and port; shared by the NIs with that address
+ *	 ├─ net ─────── per NI
+ *	 │   └─ peer ── per (NID, pid): version, cookies, what waits
  *	 │       └─ tx waiting for a connection
- *	 └─ conn ────── one a TCP connection, from accept() or connect() to close()
+ *	 └─ conn ────── per TCP connection, from accept() or connect() to close()
  *	     ├─ tx queued, being sent, or waiting for zero-copy completion
  *	     └─ one message being received
  *
- * Everything here is guarded by the node lock, but for what a thread uses while it
- * is in a system call for a connection:
- * - receiving: the connection's own loop only, so rx.buf and the destination are
- *   its own for that time;
- * - sending: whoever has set tx_busy; the txs on "sending" are its own until then.
- * A connection is taken apart and freed by its own loop, once nobody is in a system
- * call for it, so both may rely on its memory after they have taken the lock again;
- * all they have to look at is "closing".
+ * The node lock guards everything here, except what a thread uses during a system call for
+ * a connection:
+ * - receiving: only the connection's own loop receives, so it alone uses rx.buf and the
+ *   destination;
+ * - sending: the thread that has set tx_busy uses the txs on "sending".
+ * A connection is taken apart and freed by its own loop when no thread is in a system call
+ * for it. So both may use its memory after they have taken the lock again, and only have to
+ * check "closing".
  */
 #ifndef LX_SOCK_PRIV_H
 #define LX_SOCK_PRIV_H
@@ -52,15 +52,15 @@ struct lx_sock_host {
 	struct lx_netwatch *watch;
 	uv_timer_t tick;
 	lx_sock_tick_fn *on_tick;
-	bool tick_open;     /* the timer is a handle that must be closed */
+	bool tick_open;     /* the timer has to be closed */
 	bool tick_fast;     /* something is due soon */
-	struct lx_work work; /* start, re-arm, stop; on loop 0 */
+	struct lx_work work; /* starts, re-arms and stops the timer; on loop 0 */
 	bool stopping;
 	unsigned int next_loop;
-	struct lx_sock_net *last; /* told when the host is gone */
-	bool warned_port;   /* said that source ports are not privileged */
+	struct lx_sock_net *last; /* gets lx_lnd_stopped() when the host is freed */
+	bool warned_port;   /* logged that source ports are not privileged */
 	struct lx_sock_offload *offload; /* NULL: none, or not yet */
-	void *offload_state;             /* what it keeps of us */
+	void *offload_state;             /* of host_start() */
 	struct lx_freelist tx_freelist, batch_freelist;
 };
 
@@ -72,9 +72,9 @@ struct lx_sock_listener {
 	int fd;
 	uv_poll_t poll;
 	bool poll_open;
-	bool paused;         /* no descriptors left: accept again with the next tick */
+	bool paused;         /* out of descriptors: accept again at the next tick */
 	struct lx_work work; /* start, stop; on loop 0 */
-	struct lx_list half_open; /* conns that have not said HELLO, oldest first */
+	struct lx_list half_open; /* conns before the end of HELLO, oldest first */
 	unsigned int n_half_open;
 	struct lx_ratelimit refused_log; /* by address */
 	struct lx_sock_net *waiter; /* held until this is closed */
@@ -90,10 +90,10 @@ struct lx_sock_net {
 	struct lx_sock_listener *next_listener[2]; /* while they change */
 	struct lx_hash peer_hash;
 	struct lx_list peers;
-	unsigned int pending; /* conns, and listeners being closed: what shutdown waits for */
+	unsigned int pending; /* the NI, conns, listeners being closed */
 	void (*released)(struct lx_sock_net *net); /* nothing is pending any more */
 	bool closing;
-	enum lx_down_why link_down; /* as last told */
+	enum lx_down_why link_down; /* as reported last */
 };
 
 /* Finds the net's host, or makes it for the first net of a node. -ENOMEM. */
@@ -101,21 +101,21 @@ int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick);
 void lx_sock_host_leave(struct lx_sock_net *net);
 /* The loop for the next connection. */
 struct lx_loop *lx_sock_host_loop(struct lx_sock_host *host);
-/* A connection is off the list of the host's. */
+/* A connection has left host->conns. */
 void lx_sock_host_conn_freed(struct lx_sock_host *host);
-/* Something became due within a second: look more often. */
+/* Something is due within a second: tick more often. */
 void lx_sock_host_hurry(struct lx_sock_host *host);
 
 /* ---- net (net.c) ---------------------------------------------------------- */
 
-/* Held once by its maker; @released: called when the last one lets go of it. -ENOMEM. */
+/* The caller holds it. @released is called by the last lx_sock_net_release(). -ENOMEM. */
 int lx_sock_net_new(struct lx_ni *ni, void (*released)(struct lx_sock_net *net),
 		    struct lx_sock_net **ret_net);
 void lx_sock_net_free(struct lx_sock_net *net);
 /* Keeps a net from being released after shutdown. */
 void lx_sock_net_hold(struct lx_sock_net *net);
 void lx_sock_net_release(struct lx_sock_net *net);
-/* The net that has this NID, if it is up. */
+/* The net with this NID; NULL if there is none, or it is stopping. */
 struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid);
 uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net);
 unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net);
@@ -130,14 +130,14 @@ static inline uint16_t lx_sock_bulk_port(void)
 
 int lx_sock_accept_start(struct lx_sock_net *net);
 void lx_sock_accept_stop(struct lx_sock_net *net);
-/* All nets listen where the tunables say now; on an error, where they did before. */
+/* Makes all nets listen where the tunables say now; on error, nothing changes. */
 int lx_sock_accept_follow(struct lx_sock_host *host);
 void lx_sock_accept_tick(struct lx_sock_host *host);
 
 /* ---- transmission --------------------------------------------------------- */
 
 enum {
-	LX_SOCK_TX_SEND = 1,   /* bytes are left to be sent */
+	LX_SOCK_TX_SEND = 1,   /* bytes have to be sent */
 	LX_SOCK_TX_KERNEL = 2, /* the kernel still uses the memory */
 	LX_SOCK_TX_ACK = 4,    /* the peer has not acknowledged the cookie */
 };
@@ -151,34 +151,34 @@ struct lx_sock_tx {
 	struct lx_sock_msg head; /* CPU order, until encoded */
 	unsigned int todo;       /* LX_SOCK_TX_* */
 	bool nonblk;             /* must not wait behind bulk */
-	bool zero_copy;          /* is sent with MSG_ZEROCOPY */
-	bool piped;              /* payload comes out of a pipe */
-	bool batch;              /* many small messages, copied and ended already */
+	bool zero_copy;          /* sent with MSG_ZEROCOPY */
+	bool piped;              /* the payload is in a pipe */
+	bool batch;              /* many small messages, copied and finalized */
 	uint32_t wire_len;
-	uint32_t room_at; /* batch: 1 + where the last message's header is, if it has room */
-	uint32_t zc_first, zc_count; /* the kernel's numbers of the sends it took */
-	uint32_t zc_open;            /* of these, not yet completed */
-	uint64_t number;             /* in the order of the connection's queue, from 1 */
+	uint32_t room_at; /* batch: 1 + offset of the last header if it can take an ACK */
+	uint32_t zc_first, zc_count; /* the kernel's numbers of its sends */
+	uint32_t zc_open;            /* sends not yet completed */
+	uint64_t number;             /* in queueing order, from 1 */
 	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
-	uint64_t deadline_ns;        /* waiting, or for the acknowledgement */
-	/* What goes out before the payload: both headers; of a batch, LX_SOCK_BATCH bytes. */
+	uint64_t deadline_ns;        /* of waiting, or of the acknowledgement */
+	/* What is sent before the payload: both headers. In a batch, LX_SOCK_BATCH bytes. */
 	uint8_t wire[sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16)];
 };
 
 #define LX_SOCK_BATCH (64u << 10)
 
 /*
- * Copies a small message into the batch that is to be sent next, and ends it. False:
- * it is not small, or there is no room; it needs a tx.
+ * Copies a small message into the next batch, and finalizes it. False: it is not small, or
+ * there is no room; it needs a tx.
  */
 bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg);
-/* Whether there is a batch with room for such a message, which leaves soon. */
+/* Whether a batch with room for such a message is about to be sent. */
 bool lx_sock_tx_batching(const struct lx_sock_conn *conn, size_t payload);
 /* @msg: NULL for a NOOP. -ENOMEM. */
 int lx_sock_tx_new(struct lx_sock_host *host, struct lx_msg *msg, struct lx_sock_tx **ret_tx);
-/* Frees it; the message goes back to whom it came from. */
+/* Frees a tx, but not its message. */
 void lx_sock_tx_free(struct lx_sock_tx *tx);
-/* Ends the message, if it has one, and frees. @hstatus counts if @status is not 0. */
+/* Finalizes the message, if there is one, and frees the tx. @hstatus: if @status is not 0. */
 void lx_sock_tx_end(struct lx_sock_tx *tx, int status, enum lx_hstatus hstatus);
 static inline size_t lx_sock_tx_payload(const struct lx_sock_tx *tx)
 {
@@ -189,35 +189,36 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 	return !tx->msg && !tx->batch;
 }
 
-/* Puts a tx in the queue of a connection and has it sent at the end of the turn. */
+/* Queues a tx on a connection; it is sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
-/* Adds an acknowledgement to what the connection is going to send. -ENOMEM. */
+/* Queues an acknowledgement, in a message if possible. -ENOMEM. */
 int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
-/* The connection is up: it may send. */
+/* The connection is established and may send. */
 void lx_sock_tx_setup(struct lx_sock_conn *conn);
-/* Has the connection send what it can. */
+/* Makes the connection send at the end of the turn. */
 void lx_sock_tx_kick(struct lx_sock_conn *conn);
-/* The socket takes bytes again, or a second has passed after -ENOMEM. */
+/* The socket has room again. */
 void lx_sock_tx_ready(struct lx_sock_conn *conn);
-/* Everything a closed connection was to send. */
+/* Ends everything that a closed connection still had to send. */
 void lx_sock_tx_abort(struct lx_sock_conn *conn, int status, enum lx_hstatus hstatus);
-/* One of LX_SOCK_TX_* is over. */
+/* Clears LX_SOCK_TX_* bits in tx->todo; ends the tx if none is left. */
 void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo);
 
 /* ---- zero copy (zc.c) ----------------------------------------------------- */
 
-/* Tests: go on with zero copy though the kernel says that it copies. */
+/* Tests: use zero copy even though the kernel says that it copies. */
 extern bool lx_sock_zc_force;
 
 void lx_sock_zc_setup(struct lx_sock_conn *conn);
-/* Whether this tx is to be sent with MSG_ZEROCOPY; makes it ask for an ACK. */
+/* Decides whether to send a tx with MSG_ZEROCOPY; if so, gives it a cookie. */
 void lx_sock_zc_prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
-/* The kernel took bytes of @tx without copying them. */
+/* A MSG_ZEROCOPY send took bytes of @tx. */
 void lx_sock_zc_sent(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
-/* Reads completions off the socket. */
+/* Reads completions off the error queue. */
 void lx_sock_zc_reap(struct lx_sock_conn *conn);
 /* A received message acknowledges cookies. -EPROTO. */
 int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head);
+
 /* ---- connection (conn.c) -------------------------------------------------- */
 
 enum lx_sock_phase {
@@ -229,36 +230,36 @@ enum lx_sock_phase {
 
 enum lx_sock_rx_state {
 	LX_SOCK_RX_HEADER,
-	LX_SOCK_RX_WAIT, /* for recv(), or until the offload lets it go on */
+	LX_SOCK_RX_WAIT, /* for recv(), or for the offload */
 	LX_SOCK_RX_PAYLOAD,
 	LX_SOCK_RX_SLOP,
 };
 
 struct lx_sock_rx {
 	enum lx_sock_rx_state state;
-	bool large;        /* the last payload was: read headers by themselves */
-	bool no_splice;    /* pipes fill up on this connection */
-	bool check;        /* a checksum is to be computed */
+	bool large;        /* the last payload was large: read headers separately */
+	bool no_splice;    /* pipes fill up too early on this connection */
+	bool check;        /* compute the checksum */
 	bool wanted;       /* all of the payload has a destination */
 	bool remote;       /* the message was routed: its source is not the peer */
-	bool userspace;    /* the peer's identity is not the header's */
-	bool spilled;      /* the pipe was full: the rest of this payload goes to memory */
+	bool userspace;    /* headers do not have the peer's identity */
+	bool spilled;      /* the pipe is full: the rest of this payload goes to memory */
 	uint8_t splices_full;
 	uint32_t csum;
 	unsigned int have; /* bytes in buf */
 	struct lx_sock_msg head; /* CPU order */
 	uint32_t length; /* of the payload, on the wire */
 	struct lx_msg *msg; /* being received; NULL: its payload is discarded */
-	int status; /* of the message, if it has failed already */
+	int status; /* of the message, if it has already failed */
 	struct lx_payload dst;
-	size_t done, want; /* bytes of dst that are there, and how many will be */
-	size_t slop;       /* bytes to throw away after them */
-	uint8_t *stash;    /* read off the socket, but held up by RX_WAIT */
+	size_t done, want; /* bytes of dst received, and expected */
+	size_t slop;       /* bytes to discard after them */
+	uint8_t *stash;    /* bytes read off the socket but not processed because of RX_WAIT */
 	size_t stash_len, stash_at;
-	uint64_t consumed; /* bytes that have come this far */
-	size_t prefetched; /* bytes that were read with them, and have not */
-	bool waits;        /* for earlier messages that were offloaded */
-	uint64_t since_ns; /* in a message, without a byte more; 0: between messages */
+	uint64_t consumed; /* bytes processed so far */
+	size_t prefetched; /* bytes after them that have been read off the socket */
+	bool waits;        /* RX_WAIT for earlier messages on lanes */
+	uint64_t since_ns; /* of the last byte, inside a message; 0: between messages */
 	uint8_t buf[LX_HELLO_MAX];
 };
 
@@ -269,21 +270,21 @@ enum {
 };
 
 /*
- * What a connection does in a phase of its life; the file that takes it over sets it. All but
- * closed() is called on the connection's own loop.
+ * What a connection does in a phase of its life. Set by the file that takes it over. All but
+ * closed() are called on the connection's own loop.
  */
 struct lx_sock_conn_ops {
-	/* Opens the socket, first of all. NULL: it is open. */
+	/* Called first; opens the socket. NULL: it is open. */
 	void (*open)(struct lx_sock_conn *conn);
 	/* The socket is ready for @events, UV_READABLE and UV_WRITABLE. */
 	void (*ready)(struct lx_sock_conn *conn, int events);
 	/* Reads the completions of zero-copy sends. NULL: there are none. */
 	void (*completions)(struct lx_sock_conn *conn);
-	/* LX_SOCK_CONN_RX was posted. NULL: it never is. */
+	/* LX_SOCK_CONN_RX was posted. NULL: never. */
 	void (*resume)(struct lx_sock_conn *conn);
-	/* The connection is being closed (conn->error), and leaves whoever has it. */
+	/* It is being closed, for conn->error: its owner forgets it. */
 	void (*closed)(struct lx_sock_conn *conn);
-	/* No thread is in a system call for it: what it sends and receives ends. NULL: nothing. */
+	/* Ends its messages; no thread is in a system call for it. NULL: it has none. */
 	void (*abort)(struct lx_sock_conn *conn);
 };
 
@@ -292,11 +293,11 @@ struct lx_sock_conn {
 	struct lx_sock_host *host;
 	struct lx_sock_listener *listener; /* while half open */
 	struct lx_sock_net *net;           /* held; NULL: not known yet */
-	struct lx_sock_peer *peer;         /* NULL: not known yet, or not its any more */
+	struct lx_sock_peer *peer;         /* NULL: not known yet, or closed */
 	struct lx_list link;      /* listener->half_open or peer->conns */
 	struct lx_list host_link; /* host->conns */
 	struct lx_loop *loop;
-	struct lx_work work;    /* on its own loop: todo, or taking it apart */
+	struct lx_work work;    /* on its own loop: does todo, or takes it apart */
 	struct lx_work tx_work; /* on any loop */
 	unsigned int todo;      /* LX_SOCK_CONN_* */
 	int fd;
@@ -307,13 +308,13 @@ struct lx_sock_conn {
 	bool loopback;      /* both ends have the same address */
 	bool flip;          /* the peer has the other byte order */
 	bool closing;
-	bool awaiting_recv; /* the core will call recv() with it: it is not freed before */
-	bool handle_closed; /* handle closed: free it once recv() was called */
+	bool awaiting_recv; /* the core will call recv(): do not free it before */
+	bool handle_closed; /* free it when recv() is called */
 	bool rx_stopped; /* input is not polled */
-	bool failed;        /* the socket has an error: tell no more */
-	bool reserved;      /* offloaded: not ours to send on */
-	bool reset;         /* to be ended with a reset: it cannot end in order */
-	void *offload;      /* what is kept of it by what it is offloaded to */
+	bool failed;        /* the socket has an error: do not log more */
+	bool reserved;      /* by the offload: do not send on it */
+	bool reset;         /* close it with a reset */
+	void *offload;      /* the offload's state */
 	enum lx_sock_phase phase;
 	uint32_t ctype; /* seen from our side */
 	unsigned int version;
@@ -325,52 +326,52 @@ struct lx_sock_conn {
 
 	struct lx_sock_rx rx;
 
-	struct lx_list queue;   /* txs that may still change */
-	struct lx_list sending; /* encoded, first perhaps sent in part */
-	struct lx_list sent;    /* wait for the kernel or for an ACK */
+	struct lx_list queue;   /* txs that can still change */
+	struct lx_list sending; /* encoded; the first may be partly sent */
+	struct lx_list sent;    /* waiting for the kernel or an ACK */
 	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
-	struct lx_sock_tx *batch;   /* in queue: takes more small messages */
+	struct lx_sock_tx *batch;   /* in queue: has room for small messages */
 	unsigned int n_noops;  /* in queue */
-	uint64_t n_queued;     /* txs, ever */
+	uint64_t n_queued;     /* txs so far */
 	size_t queued_bytes;
 	bool tx_busy;    /* a thread is sending */
 	bool tx_blocked; /* the socket is full */
-	bool tx_nomem;   /* the kernel is out of memory: try again with the next tick */
-	uint64_t tx_since_ns; /* without progress in what the peer has taken ... */
-	uint64_t tx_acked;    /* ... which was this many bytes */
+	bool tx_nomem;   /* the kernel is out of memory: try again at the next tick */
+	uint64_t tx_since_ns; /* since when the peer has taken nothing */
+	uint64_t tx_acked;    /* bytes it had taken then */
 	uint64_t up_ns, last_tx_ns, last_rx_ns;
 	uint64_t last_pick;   /* peer->picks when it was chosen */
 	size_t unsent;        /* in the socket, at unsent_ns */
 	uint64_t unsent_ns;
 	uint64_t unsent_from; /* tx_bytes then */
 	uint64_t tx_bytes, rx_bytes;
-	unsigned int forwarding; /* messages that came by it and are not sent on yet (the core's) */
+	unsigned int forwarding; /* received messages not yet forwarded (counted by the core) */
 	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */
 	uint8_t zc_copied;  /* times in a row that the kernel copied after all */
 	bool zc_on;
 };
 
-/* It starts at the end of the turn, so the caller may fill it in. -ENOMEM. */
+/* It starts at the end of the turn; the caller fills it in before. -ENOMEM. */
 int lx_sock_conn_new(struct lx_sock_host *host, enum lx_sock_phase phase,
 		     const struct lx_sock_conn_ops *ops, struct lx_sock_conn **ret_conn);
 
-/* Have things done on the connection's own loop. */
+/* Does @todo on the connection's own loop. */
 void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo);
 
 /* Bytes that the peer's TCP has not acknowledged; a system call. */
 size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
-/* These and the bytes queued, as of a few milliseconds ago. */
+/* The same plus queued bytes, as of a few milliseconds ago. */
 size_t lx_sock_conn_backlog(struct lx_sock_conn *conn);
 
-/* By the NI's tunables, as they are now. */
+/* To the current values of the NI's tunables. */
 void lx_sock_conn_set_options(struct lx_sock_conn *conn);
 void lx_sock_conn_set_tos(struct lx_sock_conn *conn);
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn);
 
-/* Reads into rx.buf until it has @need bytes. 1: it has; 0: later; -errno, -EPROTO EOF. */
+/* Reads into rx.buf until it has @need bytes. 1: done; 0: later; -ECONNRESET: EOF; -errno. */
 int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need);
 
-/* Whose fault an error is (10): of connecting, or of waiting for a connection. */
+/* Whose fault it is (10) that connecting, or waiting for a connection, failed. */
 enum lx_hstatus lx_sock_hstatus(int error);
 /* The same for an error of an established connection. */
 enum lx_hstatus lx_sock_conn_hstatus(int error);
@@ -386,7 +387,7 @@ void lx_sock_rx_recv(struct lx_ni *ni, void *rx, struct lx_msg *msg);
 enum lx_sock_dial {
 	LX_SOCK_DIAL_IDLE,
 	LX_SOCK_DIAL_BUSY, /* an attempt is under way */
-	LX_SOCK_DIAL_WAIT, /* the next one begins at dial_at_ns by itself */
+	LX_SOCK_DIAL_WAIT, /* the next attempt begins at dial_at_ns */
 };
 
 struct lx_sock_peer {
@@ -400,21 +401,21 @@ struct lx_sock_peer {
 	uint64_t incarnation;
 	struct lx_list conns;
 	struct lx_list waiting; /* txs without a connection */
-	unsigned int n_noops;   /* of these, acknowledgements and the like */
-	struct lx_list zc;      /* txs without their ACK, oldest first */
+	unsigned int n_noops;   /* of these, NOOPs */
+	struct lx_list zc;      /* txs waiting for their ACK, oldest first */
 	uint64_t next_cookie;
 	uint64_t picks; /* connections chosen so far */
-	void *offload;  /* as that of a connection */
+	void *offload;  /* the offload's state */
 	bool closing;
 
 	/* connect record: of a peer that we have dialled */
 	bool dialled;
-	bool settled;  /* the peer won't have more connections than it has */
+	bool settled;  /* the peer does not want more connections */
 	bool complete; /* nothing was missing when we last looked */
 	enum lx_sock_dial dial;
 	struct lx_sock_conn *dialling;
-	unsigned int max_conns; /* of each bulk type; as it was at the first dialling */
-	unsigned int retries; /* in a row the peer said no, since dialling began */
+	unsigned int max_conns; /* of each bulk type; set when first dialled */
+	unsigned int retries; /* declines in a row since dialling began */
 	uint64_t dial_at_ns;       /* WAIT: when; IDLE: not before */
 	uint64_t dial_interval_ns; /* 0: the last attempt succeeded */
 	uint64_t dial_deadline_ns; /* of the series */
@@ -432,19 +433,19 @@ void lx_sock_peer_free(struct lx_sock_peer *peer);
 struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, size_t payload,
 				       bool nonblk);
 /*
- * The one with a batch that takes such a message, or NULL: the small messages of a turn are
- * spread over connections by the batch, not one by one.
+ * The connection whose batch has room for such a message, or NULL. So small messages are spread
+ * over connections batch by batch, not one by one.
  */
 struct lx_sock_conn *lx_sock_peer_batching(struct lx_sock_peer *peer, size_t payload);
-/* Has a tx wait for the next connection that suits it. -ENOBUFS: too many NOOPs wait. */
+/* Makes a tx wait for a connection that fits it. -ENOBUFS: too many NOOPs wait. */
 int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx);
-/* No connection, none in the making, nothing waits: it may go. */
+/* No connection, no attempt, nothing waits: free it. */
 bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now);
-/* Ends what has waited for too long. */
+/* Ends the waiting txs whose deadline has passed. */
 void lx_sock_peer_expire_waiting(struct lx_sock_peer *peer, uint64_t now);
-/* Ends all that waits. */
+/* Ends all waiting txs. */
 void lx_sock_peer_fail_waiting(struct lx_sock_peer *peer, int error, enum lx_hstatus hstatus);
-/* The HELLO exchange succeeded: @conn is one of @peer's now, and what waits for it goes. */
+/* The HELLO exchange succeeded: @conn belongs to @peer now; queues what waits for it. */
 void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn);
 /* It is being closed. */
 void lx_sock_peer_conn_closed(struct lx_sock_conn *conn);
@@ -454,7 +455,7 @@ static inline bool lx_sock_peer_is_userspace(const struct lx_sock_peer *peer)
 	return peer->id.pid & LX_PID_USERFLAG;
 }
 
-/* ---- what connections are offloaded to (offload.h); without one, nothing is done ---- */
+/* ---- calls of the offload, if there is one (offload.h) -------------------- */
 
 static inline void lx_sock_offload_stop(struct lx_sock_host *host)
 {
@@ -529,14 +530,14 @@ static inline void lx_sock_offload_count(const struct lx_sock_net *net)
 /* Sends our HELLO. -errno. */
 int lx_sock_hello_send(struct lx_sock_conn *conn, const struct lx_nid *dst, uint32_t ctype);
 /*
- * Reads the peer's HELLO, as far as it is there. 1: it is complete; 0: later; -EPROTONOSUPPORT:
- * of unknown version; -EPROTO, or another errno of the socket. @ret_reason: why, with an error.
+ * Reads the peer's HELLO as far as it has arrived. 1: complete; 0: later; -EPROTONOSUPPORT:
+ * unknown version; -EPROTO: malformed; or an errno of the socket. @ret_reason: set on error.
  */
 int lx_sock_hello_read(struct lx_sock_conn *conn, struct lx_hello *ret_hello,
 		       const char **ret_reason);
 /*
- * Whether there is to be a connection (4.3). @answer: what the peer said to the active side: 0,
- * EALREADY, EPROTO. Returns 0: yes; EALREADY, EPROTO, ESTALE: no; -ESTALE: the NI is stopping.
+ * Whether to keep the connection (4.3). @answer: the peer's, on the active side: 0, EALREADY,
+ * EPROTO. Returns 0: yes; EALREADY, EPROTO, ESTALE: no; -ESTALE: the NI is stopping.
  */
 int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
 			uint64_t incarnation, int answer);
@@ -545,20 +546,20 @@ const char *lx_sock_hello_why(int why);
 
 /* ---- dialling (connect.c) ------------------------------------------------- */
 
-/* Dials what is missing, unless that is being done or it is too early. */
+/* Dials what is missing, unless dialling is under way or backing off. */
 void lx_sock_connect_start(struct lx_sock_peer *peer);
 void lx_sock_connect_tick(struct lx_sock_peer *peer, uint64_t now);
 
 /* ---- sending to a peer (send.c) ------------------------------------------- */
 
 /*
- * Sends a message over the connection that suits it best, or has it wait for one.
- * -EHOSTUNREACH: there is none, nor one in the making; -ENOMEM.
+ * Sends a message on the connection that fits it best, or makes it wait for one.
+ * -EHOSTUNREACH: there is no connection and no attempt; -ENOMEM.
  */
 int lx_sock_send_msg(struct lx_sock_peer *peer, struct lx_msg *msg);
 /* The same for a NOOP. Also -ENOBUFS: too many wait already. */
 int lx_sock_send_noop(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
-/* The same for the acknowledgement of a zero-copy message, which may go with a message. */
+/* The same for an acknowledgement, which another message may carry. */
 int lx_sock_send_ack(struct lx_sock_peer *peer, uint64_t cookie, bool nonblk);
 
 /* ---- time (tick.c) -------------------------------------------------------- */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The socklnd protocol as pure functions; see the header. Owns no state. Called by
- * the socket side of the transport, by the fuzzers and by the golden tests.
+ * The socklnd protocol as pure functions; see the header. No state. Called by the socket
+ * side of the transport, the fuzzers and the golden tests.
  *
- * Byte order in one place (spec socklnd.md 3.4): a sender writes integers in its
- * own order and the magic tells which that was ("flip" = not ours). Little endian
- * whatever the magic says: a V1 HELLO. Never swapped: NIDs in the 20-byte form.
- * The 8-byte NIDs of a V2 or V3 HELLO are integers and so are swapped as well.
+ * Byte order (spec socklnd.md 3.4): a sender writes integers in its own order, and the magic
+ * tells which that is ("flip": not ours). A V1 HELLO is little endian whatever the magic
+ * says. NIDs in the 20-byte form are never swapped; the 8-byte NIDs of a V2 or V3 HELLO are
+ * integers and are.
  *
- * Buffers come from sockets at any alignment, hence the copies in and out of the
- * wire structs.
+ * Buffers have any alignment, hence the copies in and out of wire structs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +27,7 @@ static uint64_t order64(uint64_t value, bool flip)
 	return flip ? __builtin_bswap64(value) : value;
 }
 
-/* The u32 at @offset, as it stands. */
+/* The u32 at @offset, in its own byte order. */
 static uint32_t peek32(const void *buf, size_t offset)
 {
 	uint32_t value;
@@ -37,7 +36,7 @@ static uint32_t peek32(const void *buf, size_t offset)
 	return value;
 }
 
-/* Whether @value is @magic in one of the two byte orders, and in which. */
+/* Whether @value is @magic in either byte order; @ret_flip: in the other one. */
 static bool magic_is(uint32_t value, uint32_t magic, bool *ret_flip)
 {
 	*ret_flip = value != magic;
@@ -45,8 +44,8 @@ static bool magic_is(uint32_t value, uint32_t magic, bool *ret_flip)
 }
 
 /*
- * A 16-byte address has no 8-byte form. Whoever speaks V3 or less to a node that
- * has only such NIDs is answered with "any", which ends the attempt on its side.
+ * A 16-byte address has no 8-byte form. A node with only such NIDs answers "any" to a peer
+ * that speaks V3 or less, which ends the peer's attempt.
  */
 static uint64_t nid_u64(const struct lx_nid *nid)
 {
@@ -141,7 +140,7 @@ static size_t hello1_encode(const struct lx_hello *hello, void *buf)
 	return sizeof(wire);
 }
 
-/* V2 differs from V3 in its number alone. */
+/* V2 and V3 differ only in their number. */
 static size_t hello3_encode(const struct lx_hello *hello, void *buf)
 {
 	bool flip = hello->flip;
@@ -182,7 +181,7 @@ static size_t hello4_encode(const struct lx_hello *hello, void *buf)
 	return sizeof(wire);
 }
 
-/* The order that this version's IP list has: V1 is little endian always. */
+/* The byte order of the IP list: V1 is always little endian. */
 static uint32_t order_ip(const struct lx_hello *hello, uint32_t ip)
 {
 	return hello->version == LX_SOCK_V1 ? lx_le32(ip) : order32(ip, hello->flip);
@@ -386,7 +385,7 @@ size_t lx_proto_overhead(unsigned int version)
 	return version == LX_SOCK_V1 ? hdr : sizeof(struct lx_sock_msg) + hdr;
 }
 
-/* Length as the choice counts it: V4 is taken to have a nid4 header as well (7). */
+/* The length by which a connection is chosen counts a nid4 header in V4, too (7). */
 static size_t fit_bytes(unsigned int version, bool noop, size_t payload)
 {
 	size_t msg = version == LX_SOCK_V1 ? 0 : sizeof(struct lx_sock_msg);
@@ -475,14 +474,14 @@ bool lx_proto_ack_merge(struct lx_sock_msg *noop, uint64_t cookie)
 {
 	uint64_t first = noop->cookie[0], last = noop->cookie[1];
 
-	if (cookie <= LX_SOCK_COOKIE_KEEPALIVE) /* whatever waits does as a sign of life */
+	if (cookie <= LX_SOCK_COOKIE_KEEPALIVE) /* any waiting NOOP will do as a keepalive */
 		return true;
 	if (!first && last <= LX_SOCK_COOKIE_KEEPALIVE) {
 		noop->cookie[1] = cookie;
 		return true;
 	}
 	if (cookie == first || cookie == last || (first && cookie > first && cookie < last))
-		return true; /* asked for twice: a second ACK would be an error to the peer */
+		return true; /* a duplicate: for the peer a second ACK would be an error */
 	if (!first) {
 		noop->cookie[0] = cookie > last ? cookie : last;
 		noop->cookie[1] = cookie > last ? last : cookie;
@@ -512,7 +511,7 @@ int lx_proto_acked(unsigned int version, const struct lx_sock_msg *msg, struct l
 	ret_acked->first = first;
 	ret_acked->last = last;
 	ret_acked->pair = first > last;
-	/* More than anyone can have outstanding, yet a number that fits: not found, error. */
+	/* More than a peer can have outstanding, but no overflow: not found, an error. */
 	span = last - first;
 	ret_acked->expected = ret_acked->pair ? 2 : span < UINT32_MAX ? span + 1 : UINT32_MAX;
 	return 0;
@@ -525,10 +524,10 @@ uint64_t lx_proto_cookie_next(uint64_t cookie)
 
 /* ---- checksum (9), numbers (5.1) ---------------------------------------------------- */
 
-/* zlib inverts at both ends of every call; undone here, so calls can be chained. */
+/* zlib inverts before and after every call; undo it, so that calls can be chained. */
 uint32_t lx_proto_csum(uint32_t csum, const void *data, size_t len)
 {
-	if (!len) /* data may be NULL, which zlib takes for "start anew" */
+	if (!len) /* for zlib, data == NULL means "start again" */
 		return csum;
 	return ~(uint32_t)crc32_z((uint32_t)~csum, data, len);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The socklnd protocol as pure functions: bytes in, bytes and verdicts out.
- *
- * No socket, no clock, no state but what is passed in. Layouts are in
- * internal/sock_wire.h; rules in spec socklnd.md, sections as noted.
+ * The socklnd protocol as pure functions: bytes in, bytes and verdicts out. No socket, no
+ * clock, no state. Layouts: internal/sock_wire.h. Rules: spec socklnd.md, sections as noted.
  */
 #ifndef LX_SOCK_PROTO_H
 #define LX_SOCK_PROTO_H
@@ -25,17 +23,17 @@ size_t lx_proto_acc_encode(const struct lx_nid *target, void *buf);
  * lx_proto_acc_need - how long the request at hand is
  * @have: bytes in @buf so far
  *
- * Call it whenever more bytes arrived. Returns the total to read before the next
+ * Call it whenever more bytes have arrived. Returns the total to read before the next
  * call (4, then 8, then 16 or 28; complete when it returns @have), or
  * -EPROTO: not an acceptor request; close.
  * -EPROTONOSUPPORT: answer with lx_proto_acc_version(), then close.
  */
 int lx_proto_acc_need(const void *buf, size_t have);
 
-/* The NID asked for, from a complete request. */
+/* The requested NID, from a complete request. */
 void lx_proto_acc_decode(const void *buf, struct lx_nid *ret_target);
 
-/* The 16-byte record that tells a prober our version (2.3 steps 2', 3). */
+/* The 16-byte record with our version, for a probe (2.3 steps 2', 3). */
 void lx_proto_acc_version(struct lx_acc_req1 *ret_answer);
 
 /* ---- HELLO (3, 4) ------------------------------------------------------------ */
@@ -54,13 +52,13 @@ struct lx_hello {
 #define LX_HELLO_MAX (sizeof(struct lx_hello4) + 4 * LX_HELLO_IPS_MAX)
 
 /*
- * Writes a HELLO; @flip in it asks for the other byte order (tests). Returns its length.
- * V1 to V3 say "any" for a NID that has no 4-byte form.
+ * Writes a HELLO and returns its length. hello->flip: in the other byte order (tests).
+ * V1 to V3 have "any" in place of a NID without a 4-byte form.
  */
 size_t lx_proto_hello_encode(const struct lx_hello *hello, void *buf);
 
 /**
- * lx_proto_hello_need - how long the HELLO at hand is; used as lx_proto_acc_need()
+ * lx_proto_hello_need - how long the HELLO is; used like lx_proto_acc_need()
  *
  * Returns a total to read, or -EPROTO: wrong magic, a V1 HELLO that is not one, more
  * than 16 IPs; -EPROTONOSUPPORT: unknown version (4.2 step 2: an own HELLO with
@@ -71,7 +69,7 @@ int lx_proto_hello_need(const void *buf, size_t have);
 /* A complete HELLO. Returns 0, or -EPROTO: source NID any or none, an IP that is 0, a bad V1. */
 int lx_proto_hello_decode(const void *buf, size_t len, struct lx_hello *ret_hello);
 
-/* The type seen from the other side; LX_CTYPE_NONE if there is none (4.5). */
+/* The type as the other side sees it; LX_CTYPE_NONE if it is unknown (4.5). */
 uint32_t lx_proto_ctype_invert(uint32_t ctype);
 
 const char *lx_proto_ctype_name(uint32_t ctype);
@@ -95,7 +93,7 @@ enum lx_conn_fit lx_proto_conn_fit(unsigned int version, uint32_t ctype, bool no
 /* ---- zero-copy cookies (8) --------------------------------------------------------- */
 
 /**
- * lx_proto_ack_merge - let a NOOP that waits to be sent acknowledge one cookie more
+ * lx_proto_ack_merge - add a cookie to a NOOP that is queued
  * @noop: on the ACK connection of a V3 or V4 peer; a waiting keepalive is replaced
  * Returns false: it can't; send another NOOP.
  */
@@ -106,7 +104,7 @@ struct lx_acked {
 	uint64_t first, last; /* a pair: just these two; else all from first to last */
 	bool pair;
 	bool keepalive;
-	unsigned int expected; /* how many requests must be found; 0: none at all */
+	unsigned int expected; /* how many requests have to be found */
 };
 
 /* Returns 0, or -EPROTO: a combination that no version allows. */
@@ -126,7 +124,7 @@ uint64_t lx_proto_cookie_next(uint64_t cookie);
 
 #define LX_CSUM_INIT 0xffffffffu
 
-/* Goes on with a checksum: CRC-32 without the final inversion. */
+/* Continues a checksum: CRC-32 without the final inversion. */
 uint32_t lx_proto_csum(uint32_t csum, const void *data, size_t len);
 
 /* ---- numbers ---------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Receiving: bytes of one connection into messages (spec socklnd.md 6).
+ * Receiving: the bytes of a connection become messages (spec socklnd.md 6).
  *
- *	            NOOP: ACKs are looked after
+ *	            NOOP: its ACKs are handled
  *	   ┌───────────────────────────────────┐
  *	   ▼                                   │
  *	 HEADER ── LNet header ── lx_lnd_parse() ─ <0 ─▶ connection fails
@@ -16,15 +16,16 @@
  * The connection's own loop does all of it. Only recv() may be called from elsewhere; it
  * notes where the payload goes and wakes the loop.
  *
- * How bytes come off the socket depends on what is expected:
- * - small messages: as many as there are into the loop's scratch buffer with one
- *   call, and from there to their places;
- * - a large payload: straight to its place, and in the same call the next header,
- *   which is read by itself ("large") so that the payload after it goes straight too;
- * - a large payload into a router buffer: spliced into its pipe;
- * - what nobody wants: cut off in the kernel.
- * While WAIT nothing is read: TCP holds the sender back. What had come along in the
- * scratch buffer is kept in a stash, at most RX_BATCH bytes for a connection.
+ * How bytes are read off the socket depends on what is expected:
+ * - small messages: as many as have arrived, into the loop's scratch buffer with one call,
+ *   and copied from there;
+ * - a large payload: directly into its destination, with the next header in the same call.
+ *   After a large payload headers are read separately ("large"), so that the next payload
+ *   can be read directly, too;
+ * - a large payload into a router buffer: spliced into the buffer's pipe;
+ * - bytes to discard: dropped in the kernel.
+ * In WAIT nothing is read, so TCP stops the sender. Bytes already in the scratch buffer are
+ * kept in a stash, at most RX_BATCH bytes per connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,24 +39,24 @@
 #include "priv.h"
 
 #define RX_BATCH (64u << 10)
-/* So much, then what came is sent on: it is still in the CPU's cache. */
+/* Bytes read per turn; then they are forwarded, while still in the CPU's cache. */
 #define RX_TURN (256u << 10)
 #define RX_IOV 260
 
-/* From here on a payload is worth a system call of its own. */
+/* A payload of this size is worth its own system call. */
 #define LARGE_MIN (8u << 10)
 /*
- * From here on splicing is cheaper than copying twice. Measured on a router between
- * veths, CPU time of the router for a message of 32 KiB: 18 us copied, 25 us spliced;
- * of 64 KiB: 40 us copied, 28 us spliced; of 1 MiB: 450 us copied, 200 us spliced.
+ * From this size on splicing is cheaper than copying twice. CPU time of a router between
+ * veths for a message of 32 KiB: 18 us copied, 25 us spliced; of 64 KiB: 40 us copied, 28 us
+ * spliced; of 1 MiB: 450 us copied, 200 us spliced.
  */
 #define SPLICE_MIN (64u << 10)
-/* From here on a copy is long enough to let others have the lock. */
+/* Drop the lock while copying this much. */
 #define UNLOCK_MIN (16u << 10)
-/* So often may a pipe fill up before we stop using them. */
+/* Stop using pipes after they have filled up this often. */
 #define SPLICES_FULL_MAX 3
 
-/* After @n bytes have been dealt with: the peer lives. */
+/* @n bytes have been processed: the peer is alive. */
 static void note_rx(struct lx_sock_conn *conn, size_t n)
 {
 	bool between = conn->rx.state == LX_SOCK_RX_HEADER && !conn->rx.have;
@@ -84,7 +85,7 @@ static bool use_pipe(const struct lx_sock_conn *conn)
 	return rbuf->piped || rx->want - rx->done >= SPLICE_MIN;
 }
 
-/* Up to @len bytes of the destination as an iovec; how many bytes in @ret_bytes. */
+/* Describes up to @len bytes of the destination as an iovec; @ret_bytes: how many. */
 static unsigned int dst_iov(const struct lx_payload *dst, size_t done, size_t len,
 			    struct iovec *iov, unsigned int max, size_t *ret_bytes)
 {
@@ -97,7 +98,7 @@ static unsigned int dst_iov(const struct lx_payload *dst, size_t done, size_t le
 	return 1;
 }
 
-/* The payload can't be kept: the message ends with an error, its bytes are thrown away. */
+/* No memory for the payload: fails the message and discards the rest of it. */
 static void give_up_dst(struct lx_sock_rx *rx, int error)
 {
 	rx->status = error;
@@ -106,7 +107,7 @@ static void give_up_dst(struct lx_sock_rx *rx, int error)
 	rx->wanted = false;
 }
 
-/* Makes sure that a router buffer has its memory. */
+/* Allocates the memory of a router buffer, if it has none. False: the message has failed. */
 static bool dst_memory(struct lx_sock_rx *rx)
 {
 	void *mem;
@@ -117,7 +118,7 @@ static bool dst_memory(struct lx_sock_rx *rx)
 	return false;
 }
 
-/* @n bytes more of the destination are there; they are in memory if a checksum is wanted. */
+/* @n more bytes of the destination are filled; in memory, if there is a checksum. */
 static void dst_filled(struct lx_sock_rx *rx, const struct iovec *iov, size_t n)
 {
 	size_t left = n;
@@ -133,7 +134,7 @@ static void dst_filled(struct lx_sock_rx *rx, const struct iovec *iov, size_t n)
 		rx->dst.rbuf->length += n;
 }
 
-/* Copies bytes of the scratch buffer to their place; takes as many as it wants. */
+/* Copies bytes of the scratch buffer to the destination. Returns how many it took. */
 static size_t store(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -158,7 +159,7 @@ static size_t store(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 
 /* ---- messages ------------------------------------------------------------- */
 
-/* Begins the checksum: with the header as it was on the wire, on V2 (9). */
+/* Starts the checksum: in V2 with the header as it was on the wire (9). */
 static void csum_begin(struct lx_sock_conn *conn, size_t len)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -232,7 +233,7 @@ static void payload_begin(struct lx_sock_conn *conn, struct lx_msg *msg)
 	rx->state = LX_SOCK_RX_PAYLOAD;
 }
 
-/* Gives the message in the header buffer to the core. */
+/* Passes the header to the core. */
 static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 {
 	const struct lx_rx_from from = {
@@ -279,7 +280,7 @@ static void lnet_done(struct lx_sock_conn *conn)
 		parse(conn, &hdr);
 }
 
-/* It had to wait for messages that were offloaded. */
+/* The earlier messages on lanes that it waited for have arrived. */
 static void lnet_wait_is_over(struct lx_sock_conn *conn)
 {
 	struct lx_hdr hdr;
@@ -289,7 +290,7 @@ static void lnet_wait_is_over(struct lx_sock_conn *conn)
 	parse(conn, &hdr);
 }
 
-/* Deals with what is complete in the header buffer. */
+/* Processes the header buffer, if it holds a complete header. */
 static void header(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -317,7 +318,7 @@ static void header(struct lx_sock_conn *conn)
 	}
 }
 
-/* All of a message has been read. */
+/* A message has been read completely. */
 static void message_done(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -343,7 +344,7 @@ static void message_done(struct lx_sock_conn *conn)
 		fail(conn, r, reason);
 }
 
-/* Goes through states that need no more bytes. */
+/* Leaves the states that need no more bytes. */
 static void advance(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -354,7 +355,7 @@ static void advance(struct lx_sock_conn *conn)
 		message_done(conn);
 }
 
-/* Bytes from a buffer; returns how many were taken: all, unless a message waits. */
+/* Processes bytes from a buffer. Returns how many: all, unless a message has to wait. */
 static size_t consume(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -396,7 +397,7 @@ static size_t consume(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 
 /* ---- system calls --------------------------------------------------------- */
 
-/* What a read asked for and got; got < 0: -errno. */
+/* What a read asked for and got; n < 0: -errno. */
 struct got {
 	size_t asked;
 	ssize_t n;
@@ -414,7 +415,7 @@ static ssize_t sys_recv(struct lx_sock_conn *conn, void *buf, size_t len, int fl
 	return n;
 }
 
-/* Keeps what cannot be dealt with before recv() is called. */
+/* Keeps the bytes behind a message that has to wait. */
 static void stash(struct lx_sock_conn *conn, const uint8_t *p, size_t n)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -465,7 +466,7 @@ static struct got read_slop(struct lx_sock_conn *conn)
 {
 	struct got got = { .asked = conn->rx.slop };
 
-	/* With TCP this takes the bytes off the queue without copying them anywhere. */
+	/* MSG_TRUNC: TCP drops the bytes without copying them. */
 	got.n = sys_recv(conn, NULL, got.asked, MSG_TRUNC);
 	if (got.n > 0 && !conn->closing) {
 		conn->rx.slop -= got.n;
@@ -475,7 +476,7 @@ static struct got read_slop(struct lx_sock_conn *conn)
 	return got;
 }
 
-/* Straight into the destination; what follows it too: the next header, or small messages. */
+/* Reads into the destination, and in the same call the next header or small messages. */
 static struct got read_payload(struct lx_sock_conn *conn)
 {
 	struct lx_sock_rx *rx = &conn->rx;
@@ -518,7 +519,7 @@ static struct got read_payload(struct lx_sock_conn *conn)
 	return got;
 }
 
-/* The pipe took nothing though there is something to take: it is full. */
+/* splice() moved nothing although there are bytes to read: the pipe is full. */
 static bool pipe_is_full(struct lx_sock_conn *conn)
 {
 	int readable = 0;
@@ -526,7 +527,7 @@ static bool pipe_is_full(struct lx_sock_conn *conn)
 	return !ioctl(conn->fd, FIONREAD, &readable) && readable;
 }
 
-/* What is left goes to memory; and soon all of them do, if pipes take so little. */
+/* The rest of the payload goes to memory. If pipes keep filling up, all payloads do. */
 static void spill(struct lx_sock_rx *rx, bool refused)
 {
 	rx->spilled = true;
@@ -578,7 +579,7 @@ static struct got read_some(struct lx_sock_conn *conn)
 			return read_pipe(conn);
 		if (rx->want - rx->done < LARGE_MIN)
 			break;
-		if (!dst_memory(rx)) /* the rest is slop now */
+		if (!dst_memory(rx)) /* the rest is discarded */
 			return (struct got){ .n = -EINTR };
 		return read_payload(conn);
 	case LX_SOCK_RX_SLOP:
@@ -613,7 +614,7 @@ static void rx_ready(struct lx_sock_conn *conn)
 
 	while (budget && !conn->closing) {
 		if (conn->rx.state == LX_SOCK_RX_WAIT || conn->rx.stash) {
-			/* Only now: recv() is often called before there is more to read. */
+			/* Not earlier: recv() is often called before more bytes arrive. */
 			conn->rx_stopped = true;
 			return;
 		}
@@ -655,12 +656,12 @@ static void resume(struct lx_sock_conn *conn)
 		return;
 	note_rx(conn, 0);
 	conn->rx_stopped = false;
-	/* Nobody has polled for a while: there may well be something. */
+	/* The socket was not polled for a while; it may be readable. */
 	if (stopped)
 		rx_ready(conn);
 }
 
-/* The connection closes in the middle of a message. */
+/* Ends the message that is being received when the connection closes. */
 static void abort_message(struct lx_sock_conn *conn)
 {
 	struct lx_msg *msg = conn->rx.msg;
@@ -684,7 +685,7 @@ void lx_sock_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg)
 	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 }
 
-/* ---- a connection that is up ------------------------------------------------ */
+/* ---- an established connection ---------------------------------------------- */
 
 static void ready(struct lx_sock_conn *conn, int events)
 {

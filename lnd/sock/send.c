@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sending to a peer: over the connection that suits the message best (spec socklnd.md 7), or over
- * the next one to come up; what is missing is dialled.
+ * Sending to a peer: on the connection that fits the message best (spec socklnd.md 7), or on the
+ * next one to come up. Dials missing connections.
  */
 #include <errno.h>
 
 #include "priv.h"
 
 /*
- * Whom we have dialled once, we dial until every connection is there. A peer that dialled us is
- * about to make the others itself.
+ * A peer that we have dialled once we dial until it has all connections. A peer that dialled us
+ * makes the others itself.
  */
 static void dial_missing(struct lx_sock_peer *peer, const struct lx_sock_conn *conn)
 {
@@ -17,7 +17,7 @@ static void dial_missing(struct lx_sock_peer *peer, const struct lx_sock_conn *c
 		lx_sock_connect_start(peer);
 }
 
-/* @conn: NULL: none, nor one in the making, is an error of -EHOSTUNREACH. */
+/* There is no connection, and no attempt to make one. */
 static bool unreachable(const struct lx_sock_peer *peer, const struct lx_sock_conn *conn)
 {
 	return !conn && peer->dial == LX_SOCK_DIAL_IDLE;

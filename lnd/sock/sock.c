@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * socklnd as the core sees it: the table of functions, NI start-up and shutdown,
- * tunables. What is behind them: priv.h.
+ * socklnd as the core sees it: the table of functions, NI start-up and shutdown, tunables.
+ * The objects behind them are in priv.h.
  *
  * Shutdown of an NI:
  *
- *	shutdown() ─▶ everything of it is told to end, each on its own loop
- *	              conns and listeners hold the net; the last to go
+ *	shutdown() ─▶ closes conns and listeners, each on its own loop
+ *	              they hold the net; the last one to be freed releases it
  *	              ─▶ the host, if this was its last net
  *	              ─▶ lx_lnd_stopped()
  */
@@ -31,7 +31,7 @@ static const char *const ni_tunable_names[] = {
 	NULL,
 };
 
-/* The tunables exist before main(), as a program's static data does. */
+/* The tunables have their defaults before main(). */
 __attribute__((constructor)) static void set_defaults(void)
 {
 	lx_tunable_defaults(tunable_table, &lx_sock_tun);
@@ -99,7 +99,7 @@ static int take_tunables(struct lx_sock_net *net)
 	return 0;
 }
 
-/* From the interface to the NID, or the other way round. */
+/* Finds the NID for the interface, or the interface for the NID. */
 static int resolve(struct lx_sock_net *net)
 {
 	struct lx_ni *ni = net->ni;
@@ -154,7 +154,7 @@ static int sock_startup(struct lx_ni *ni)
 	r = lx_sock_accept_start(net);
 	if (!r)
 		return 0;
-	/* The core does not wait for an NI that did not come up: it is told nothing. */
+	/* No lx_lnd_stopped() for an NI that did not come up. */
 	net->ni = NULL;
 	ni->lnd_data = NULL;
 	net->closing = true;
@@ -187,7 +187,7 @@ static void sock_shutdown(struct lx_ni *ni)
 	lx_sock_accept_stop(net);
 	lx_list_for_each (peer, &net->peers, link)
 		peer_shutdown(peer);
-	/* Those that have said whom they want, but not yet who they are. */
+	/* Connections after the acceptor request and before the end of HELLO. */
 	lx_list_for_each (conn, &net->host->conns, host_link) {
 		if (conn->net == net)
 			lx_sock_conn_close(conn, -ESHUTDOWN, LX_HSTATUS_LOCAL_ERROR);
@@ -208,7 +208,7 @@ static int sock_send(struct lx_ni *ni, struct lx_msg *msg)
 		return -ESHUTDOWN;
 	peer = lx_sock_peer_lookup(net, &msg->target);
 	if (!peer) {
-		/* A userspace peer cannot be dialled: there is no knowing its port. */
+		/* A userspace peer cannot be dialled: its port is unknown. */
 		if (msg->target.pid & LX_PID_USERFLAG) {
 			msg->hstatus = LX_HSTATUS_REMOTE_ERROR;
 			return -EHOSTUNREACH;
@@ -236,7 +236,7 @@ static void each_conn(struct lx_sock_net *net, void (*fn)(struct lx_sock_conn *c
 	}
 }
 
-/* All but where to listen, and what the kernel was told, is looked up when it is needed. */
+/* Other tunables are read when they are used. */
 static int sock_retune(struct lx_ni *ni)
 {
 	struct lx_sock_host *host = ((struct lx_sock_net *)ni->lnd_data)->host;

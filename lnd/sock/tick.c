@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What happens as time passes (spec socklnd.md 10): keepalive, timeouts, peers that nobody needs,
- * the next attempt to connect. Called for each host every second, or ten times as often while
- * something is due soon.
+ * Periodic work (spec socklnd.md 10): keepalive, timeouts, freeing unused peers, the next attempt
+ * to connect. Called for each host once a second, ten times as often while something is due soon.
  */
 #include <errno.h>
 
@@ -10,7 +9,7 @@
 
 #define KEEPALIVE_PAUSE_S 10
 
-/* Connections that take too long to come up. */
+/* Closes connections that take too long to come up. */
 static bool tick_conns(struct lx_sock_host *host, uint64_t now)
 {
 	struct lx_sock_conn *conn;
@@ -46,11 +45,11 @@ static void keepalive(struct lx_sock_peer *peer, uint64_t now)
 	conn = lx_sock_peer_pick(peer, true, 0, true);
 	if (conn && conn->queued_bytes)
 		return;
-	/* Not sent: there is another time, in some seconds. */
+	/* If it cannot be sent, we try again in some seconds. */
 	(void)lx_sock_send_noop(peer, LX_SOCK_COOKIE_KEEPALIVE, true);
 }
 
-/* Whether bytes that we sent have arrived since we last looked. */
+/* Whether the peer has acknowledged bytes since the last tick, or had none to. */
 static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
 {
 	size_t unsent = lx_sock_conn_unsent(conn);
@@ -118,7 +117,7 @@ static void tick_peer(struct lx_sock_peer *peer, uint64_t now)
 		return;
 	}
 	keepalive(peer, now);
-	/* A failure closes several: what is left is for the next tick. */
+	/* A failure closes several connections; leave the rest for the next tick. */
 	lx_list_for_each (conn, &peer->conns, link) {
 		if (conn_timed_out(conn, now))
 			return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The tunables of socklnd, with the names and defaults of the reference's module
- * parameters (spec socklnd.md 13). From this list come the values, the table for
- * configuration and CLI, and the manual.
+ * The tunables of socklnd, with the names and defaults of the reference's module parameters
+ * (spec socklnd.md 13). The values, the table for configuration and CLI, and the manual are
+ * generated from this list.
  */
 #ifndef LX_SOCK_TUNABLES_H
 #define LX_SOCK_TUNABLES_H
@@ -85,7 +85,7 @@ enum lx_sock_accept {
 	LX_SOCK_ACCEPT_NONE,
 };
 
-/* One set for the process, like module parameters. Read under the node lock. */
+/* Global, like module parameters. Read under the node lock. */
 extern struct lx_sock_tunables lx_sock_tun;
 
 /* Index into struct lx_lnd_tunables. */
@@ -96,7 +96,7 @@ enum lx_sock_ni_tunable {
 	LX_SOCK_NI_FASTPATH, /* hidden: as tunable fastpath; 0: not with this NI */
 };
 
-/* More than a payload can be: zero copy is off. */
+/* Longer than any payload: zero copy is off. */
 #define LX_SOCK_ZC_OFF ((16 << 20) + 1)
 
 #endif

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sending: the messages of one connection, in order, many with one system call.
+ * Sending: the messages of a connection, in order, many per system call.
  *
  *	queue ──────────▶ sending ─────────────▶ sent ──────────▶ ended
  *	may still carry    encoded; the first     waits for the    lx_lnd_finalize()
  *	an ACK (8.2)       perhaps sent in part   kernel or an ACK
  *	                      └──── all done at once ────────────────▲
  *
- * Small messages are copied into a batch, which is a tx like others, and are over with
- * that, as they would be in the socket's buffer. So the credits and router buffers they
- * hold are free again at once, and what comes in one by one leaves in one piece.
+ * Small messages are copied into a batch, which is a tx like any other, and finalized, as if
+ * they were in the socket's buffer. So their credits and router buffers are free again at
+ * once, and messages received one by one are sent with one call.
  *
- * Whoever queues something posts tx_work; at the end of the turn it sends everything
- * there is. It runs on the loop of whoever posted it, so that a message is sent by
- * the thread that received it; "tx_busy" keeps others out meanwhile. When the socket
- * is full the connection's own loop waits until it is not.
+ * Queueing a message posts tx_work, which sends everything at the end of the turn. It runs
+ * on the loop that posted it, so the thread that received a message also sends it; "tx_busy"
+ * keeps other threads out. When the socket is full, the connection's own loop waits for room.
  *
- * A payload is sent from memory, together with its neighbours; out of a router
- * buffer's pipe with splice(); or, alone, with MSG_ZEROCOPY (zc.c).
+ * A payload is sent from memory, together with its neighbours; from a router buffer's pipe,
+ * with splice(); or alone, with MSG_ZEROCOPY (zc.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,11 +35,11 @@
 
 /* ---- life of a tx --------------------------------------------------------- */
 
-/* So many ended ones are kept for the next. */
+/* Ended txs kept for reuse. */
 #define TX_FREELIST_MAX 256
 #define BATCH_FREELIST_MAX 16
 
-/* All but the bytes that encode() fills. */
+/* Clears all but the bytes that encode() fills. */
 static void tx_init(struct lx_sock_tx *tx, struct lx_sock_host *host)
 {
 	memset(tx, 0, offsetof(struct lx_sock_tx, wire));
@@ -110,12 +109,11 @@ void lx_sock_tx_clear(struct lx_sock_tx *tx, unsigned int todo)
 /* ---- queue, and who carries an ACK (8.2) ---------------------------------- */
 
 /*
- * "carrier" is the first in the queue that has something to do with ACKs: a NOOP,
- * whose cookie the next LNet message may take over, or an LNet message that has room
- * for one. From it on, all in the queue are of one kind, but for batches, which have no
- * part in this. On the connection for
- * acknowledgements of V3 and V4 there are NOOPs only; there it is the last, which may
- * take more cookies.
+ * "carrier" is the first tx in the queue that matters for ACKs: a NOOP, whose cookie the next
+ * LNet message can carry instead, or an LNet message with room for a cookie. From it on, all
+ * txs in the queue are of the same kind, apart from batches, which are passed over. A V3 or
+ * V4 connection for acknowledgements has NOOPs only; there the carrier is the last one, which
+ * can take more cookies.
  */
 static bool is_ack_conn(const struct lx_sock_conn *conn)
 {
@@ -134,7 +132,7 @@ static void next_carrier(struct lx_sock_conn *conn)
 	conn->carrier = NULL;
 }
 
-/* The last message of the batch takes the cookie, if it has none yet. */
+/* Puts the cookie into the last message of the batch, if that has none yet. */
 static bool batch_ack(struct lx_sock_conn *conn, uint64_t cookie)
 {
 	struct lx_sock_tx *tx = conn->batch;
@@ -147,7 +145,7 @@ static bool batch_ack(struct lx_sock_conn *conn, uint64_t cookie)
 	return true;
 }
 
-/* Lets what is queued take the cookie. False: nothing can. */
+/* Puts the cookie into a queued message or NOOP. False: none has room. */
 static bool merge_ack(struct lx_sock_conn *conn, uint64_t cookie)
 {
 	struct lx_sock_tx *carrier = conn->carrier;
@@ -180,7 +178,7 @@ static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 		conn->carrier = tx;
 }
 
-/* Takes the first waiting NOOP away; its cookie goes with the message instead. 0: none. */
+/* Removes the first queued NOOP and returns its cookie, for a message to carry. 0: none. */
 static uint64_t take_noop(struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *noop = conn->carrier;
@@ -205,7 +203,7 @@ static void queue_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 	append(conn, tx);
 	if (++conn->n_noops > NOOPS_MAX)
 		lx_sock_conn_fail(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR,
-				  "it asks for acknowledgements that it does not read");
+				  "it does not read the acknowledgements that it asks for");
 }
 
 static void queue_msg(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
@@ -215,7 +213,7 @@ static void queue_msg(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 	tx->head.cookie[1] = take_noop(conn);
 	others = conn->carrier;
 	append(conn, tx);
-	/* It has no room any more. */
+	/* Its room for a cookie is taken. */
 	if (tx->head.cookie[1] && !others)
 		conn->carrier = NULL;
 }
@@ -251,7 +249,7 @@ int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk
 
 /* ---- encoding ------------------------------------------------------------- */
 
-/* Memory that is gathered into an iovec. */
+/* Gathers memory into an iovec. */
 struct gather {
 	struct iovec *iov;
 	unsigned int n, max;
@@ -270,7 +268,7 @@ static bool gather_add(struct gather *gather, void *base, size_t len)
 	return true;
 }
 
-/* Bytes @from .. @to of a payload that is in memory. False: no room for all of it. */
+/* Adds bytes @from .. @to of a payload in memory. False: no room for all of them. */
 static bool gather_payload(struct gather *gather, const struct lx_payload *p, size_t from,
 			   size_t to)
 {
@@ -309,7 +307,7 @@ static uint32_t payload_csum(uint32_t sum, const struct lx_payload *payload)
 	return sum;
 }
 
-/* Writes the headers; @head.csum is computed here. Returns how many bytes. */
+/* Writes the headers and computes @head->csum. Returns how many bytes. */
 static size_t encode(const struct lx_sock_conn *conn, struct lx_sock_msg *head,
 		     const struct lx_msg *msg, uint8_t *to)
 {
@@ -334,7 +332,7 @@ static size_t encode(const struct lx_sock_conn *conn, struct lx_sock_msg *head,
 
 /* ---- batches -------------------------------------------------------------- */
 
-/* The largest payload that is copied, and how much may be queued before it is not. */
+/* The largest payload that is copied; the most that may be queued for copying another. */
 #define BATCH_PAYLOAD 4096
 #define BATCH_QUEUED (2 * LX_SOCK_BATCH)
 
@@ -351,7 +349,7 @@ static struct lx_sock_tx *batch_for(struct lx_sock_conn *conn, size_t len)
 
 	if (tx && tx->wire_len + len <= LX_SOCK_BATCH)
 		return tx;
-	/* Beyond that LNet's credits shall notice that the peer is slow. */
+	/* The peer is slow: let the messages keep their credits. */
 	if (conn->queued_bytes > BATCH_QUEUED)
 		return NULL;
 	tx = batch_new(conn->host);
@@ -403,7 +401,7 @@ bool lx_sock_tx_batch(struct lx_sock_conn *conn, struct lx_msg *msg)
 
 /* ---- getting ready -------------------------------------------------------- */
 
-/* Whether the payload can go from the pipe to the socket; if not it is in memory now. */
+/* Decides whether to splice the payload from its pipe; if not, moves it to memory. */
 static int settle_rbuf(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	const struct lx_payload *p = &tx->msg->payload;
@@ -420,7 +418,7 @@ static int settle_rbuf(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 	return r;
 }
 
-/* Makes a tx ready to go. -errno: it cannot be sent. */
+/* Makes a tx ready to be sent. -errno: it cannot be. */
 static int prepare(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	int r;
@@ -445,13 +443,13 @@ static void drop(struct lx_sock_conn *conn, struct lx_sock_tx *tx, int error)
 {
 	lx_warn("peer=%s reason=\"cannot send: %s\" action=\"message dropped\"",
 		lx_nid_str(&tx->msg->target.nid),
-		error == -EAFNOSUPPORT ? "a large NID, and the peer speaks an old version"
+		error == -EAFNOSUPPORT ? "the peer's protocol version has no large NIDs"
 				       : strerror(-error));
 	conn->queued_bytes -= tx->length;
 	lx_sock_tx_end(tx, error, LX_HSTATUS_LOCAL_ERROR);
 }
 
-/* From queue to sending, until there is enough for a system call. */
+/* Moves txs from queue to sending, until there are enough for a system call. */
 static void fill(struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *tx;
@@ -485,10 +483,7 @@ static void fill(struct lx_sock_conn *conn)
 
 /* ---- system calls --------------------------------------------------------- */
 
-/*
- * Where what is in memory ends, from the byte that is next: at the end of the tx, or
- * where the bytes are in the pipe.
- */
+/* Where the bytes in memory end: at the end of the tx, or where those in the pipe begin. */
 static size_t memory_end(const struct lx_sock_tx *tx)
 {
 	return tx->piped ? tx->wire_len + tx->msg->payload.rbuf->pipe_at : tx->length;
@@ -508,7 +503,7 @@ static bool gather_tx(struct gather *gather, struct lx_sock_tx *tx)
 			      end - tx->wire_len);
 }
 
-/* Takes note of @n bytes sent, and ends what is complete. */
+/* Accounts for @n bytes sent; ends complete txs. */
 static void account(struct lx_sock_conn *conn, size_t n)
 {
 	struct lx_sock_tx *tx;
@@ -531,7 +526,7 @@ static void account(struct lx_sock_conn *conn, size_t n)
 	}
 }
 
-/* As many txs as fit, from memory. Returns bytes or -errno. */
+/* Sends as many txs as fit, from memory. Returns bytes or -errno. */
 static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
 {
 	struct iovec iov[BATCH_IOV];
@@ -566,14 +561,14 @@ static ssize_t send_memory(struct lx_sock_conn *conn, bool *ret_full)
 	if (n > 0 && zero_copy)
 		lx_sock_zc_sent(conn, zero_copy);
 	if (n == -ENOBUFS && zero_copy) {
-		/* Too much memory pinned: the kernel takes a copy of this one. */
+		/* Too much memory is pinned: send this one as a copy. */
 		zero_copy->zero_copy = false;
 		n = 0;
 	}
 	return n;
 }
 
-/* The pipe of the first tx. Returns bytes or -errno. */
+/* Sends the pipe of the first tx. Returns bytes or -errno. */
 static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool *ret_full)
 {
 	struct lx_rbuf *rbuf = tx->msg->payload.rbuf;
@@ -598,7 +593,7 @@ static ssize_t send_pipe(struct lx_sock_conn *conn, struct lx_sock_tx *tx, bool 
 	}
 	if (n != -EINVAL && n)
 		return n;
-	/* No splicing to this socket: the rest goes from memory. -ENOMEM: tried again later. */
+	/* This socket cannot splice: send the rest from memory. -ENOMEM: try again later. */
 	lx_env_unlock(conn->host->env);
 	r = lx_rbuf_memory(rbuf, &mem);
 	lx_env_lock(conn->host->env);
@@ -696,15 +691,15 @@ void lx_sock_tx_ready(struct lx_sock_conn *conn)
 /* ---- what has arrived ------------------------------------------------------ */
 
 /*
- * Not a count of bytes: those of a batch are not sent when its messages are over, and a
- * NOOP that is queued may come to nothing.
+ * A byte count would not do: messages in a batch are finalized before they are sent, and a
+ * queued NOOP may be merged into a message.
  */
 void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark)
 {
 	*ret_mark = (struct lx_sock_tx_mark){ .number = conn->n_queued, .bytes = conn->tx_bytes };
 }
 
-/* The kernel has taken all of the txs up to this number. */
+/* The kernel has taken all txs up to this number. */
 static bool is_sent(const struct lx_sock_conn *conn, uint64_t number)
 {
 	const struct lx_sock_tx *first = lx_list_first(&conn->sending, struct lx_sock_tx, link);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Zero copy, in two layers that have the same purpose - memory is not given back
- * while someone may still read it:
+ * Zero copy, in two layers with one purpose - memory is not given back while it may still
+ * be read:
  *
- * - the kernel's: a send with MSG_ZEROCOPY leaves the bytes where they are and
- *   reports, through the socket's error queue, when it does not need them any more;
- * - socklnd's (spec socklnd.md 8): a message with a cookie is acknowledged by the
- *   receiver once it has all of it.
+ * - the kernel's: a send with MSG_ZEROCOPY does not copy the bytes; the socket's error queue
+ *   reports when the kernel does not need them any more;
+ * - socklnd's (spec socklnd.md 8): the receiver acknowledges a message with a cookie once it
+ *   has all of it.
  *
- * The second is asked for only with the first, since without it nothing is gained by
- * waiting. Where the kernel copies after all (a loopback, a veth), and says so a few
- * times in a row, the connection goes back to ordinary sends.
+ * We ask for an acknowledgement only together with MSG_ZEROCOPY, since otherwise there is
+ * nothing to gain by waiting. If the kernel reports a few times in a row that it has copied
+ * (loopback, veth), the connection goes back to ordinary sends.
  *
  *	tx->todo:  SEND ── last byte taken ──┐
  *	           KERNEL ── completions ────┼──▶ none left: lx_lnd_finalize()
@@ -71,12 +71,12 @@ void lx_sock_zc_sent(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 	tx->todo |= LX_SOCK_TX_KERNEL;
 }
 
-/* How many of the sends @lo .. @hi were for this tx. The numbers wrap. */
+/* How many of the sends @lo .. @hi belong to this tx. The numbers wrap. */
 static uint32_t overlap(const struct lx_sock_tx *tx, uint32_t lo, uint32_t hi)
 {
 	uint32_t n = 0;
 
-	/* A tx takes few sends, a report may span many. */
+	/* A tx has few sends; a report may span many. */
 	for (uint32_t i = 0; i < tx->zc_count; i++)
 		n += tx->zc_first + i - lo <= hi - lo;
 	return n;
@@ -139,7 +139,7 @@ int lx_sock_zc_acked(struct lx_sock_conn *conn, const struct lx_sock_msg *head)
 	r = lx_proto_acked(conn->version, head, &acked);
 	if (r || !acked.expected)
 		return r;
-	/* Ending a message may put the next one on the peer's list: first take ours off. */
+	/* Ending a message may put the next one on the peer's list: take ours off first. */
 	lx_list_init(&found);
 	lx_list_for_each_safe (tx, next, &peer->zc, zc_link) {
 		if (!lx_acked_has(&acked, tx->head.cookie[0]))
