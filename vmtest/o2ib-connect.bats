@@ -48,7 +48,7 @@ teardown() {
 	nets_yaml 10.77.0.1@o2ib 10.77.0.1@o2ib5 | daemon 1 a
 	nets_yaml 10.77.0.2@o2ib | daemon 2 b
 	run -255 ctl 1 a ping --timeout 20 10.77.0.2@o2ib5
-	at 1 "grep 'peer=10.77.0.2@o2ib5 reason=\"it refuses to connect' $RUN/a.log"
+	at 1 "grep 'peer=10.77.0.2@o2ib5 reason=\"connection rejected' $RUN/a.log"
 	run -255 ctl 1 a ping --timeout 30 10.77.0.99@o2ib
 	ctl 1 a ping 10.77.0.2@o2ib
 	stop 1 a

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A connection: its memory, its credits, what it sends when, its end.
+ * Connections: memory, credits, the order of sending, closing.
  *
  *	DIALLING ── established ─┐
  *	                         ├──▶ UP ── close ──▶ closing ── last user ──▶ freed
  *	ACCEPTING ─ established ─┘      (from any state)
  *
- * Queues (o2iblnd.md 7): a request waits in q_reserved for one of the reservations that
- * cover the buffer of its answer, then in q_normal for a credit. Answers and, from V2 on,
- * NOOPs need no credit: q_nocred, which goes first. conn->outstanding counts buffers
- * posted again that the peer does not know of; every message takes them along.
+ * Queues (o2iblnd.md 7): a request waits in q_reserved until a receive buffer is reserved for
+ * its answer, then in q_normal for a credit. Answers and, from V2 on, NOOPs need no credit:
+ * they are in q_nocred, which is served first. conn->outstanding counts buffers posted again
+ * that the peer does not know of yet; every message returns them as credits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #include "priv.h"
 
-/* Writes of the longest plan: a peer's fragments and the pieces of our memory. */
+/* RDMA writes of the longest plan: the peer's fragments plus the pieces of our memory. */
 #define WRITES_MAX (LX_O2IB_FRAGS_MAX + LX_O2IB_PIECES)
 
 /* ---- life --------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static bool is_v1(const struct lx_o2ib_conn *conn)
 	return conn->version == LX_O2IB_V1;
 }
 
-/* Credits owed from which on they are returned by themselves. */
+/* From this many owed credits on, a NOOP returns them. */
 static unsigned int high_water(const struct lx_o2ib_conn *conn)
 {
 	const struct lx_ni *ni = conn->net->ni;
@@ -161,7 +161,7 @@ static bool need_noop(const struct lx_o2ib_conn *conn)
 		return lx_list_empty(&conn->q_normal) || !conn->credits;
 	if (!conn->credits)
 		return false;
-	/* The last credit is kept for a NOOP, which must be worth it. */
+	/* The last credit is kept for a NOOP, and only for one that returns credits. */
 	return conn->credits == 1 ? conn->outstanding > 0 : lx_list_empty(&conn->q_normal);
 }
 
@@ -170,7 +170,7 @@ static void queue_noop(struct lx_o2ib_conn *conn)
 	struct lx_o2ib_tx *tx = lx_o2ib_tx_new(conn->net, LX_O2IB_NOOP);
 
 	if (!tx)
-		return; /* the next message takes the credits along */
+		return; /* the next message returns the credits */
 	tx->conn = conn;
 	tx->queued = true;
 	if (is_v1(conn))
@@ -179,7 +179,7 @@ static void queue_noop(struct lx_o2ib_conn *conn)
 		lx_list_append(&conn->q_nocred, &tx->link);
 }
 
-/* Whether a NOOP at the head of its queue has become useless. */
+/* Whether a NOOP at the head of its queue is no longer needed. */
 static bool drop_noop(struct lx_o2ib_conn *conn, struct lx_o2ib_tx *tx)
 {
 	bool drop;
@@ -377,7 +377,7 @@ void lx_o2ib_conn_close(struct lx_o2ib_conn *conn, int error, enum lx_hstatus hs
 		peer->n_accepting--;
 		conn->net->n_accepting--;
 	}
-	/* From here on the hardware uses none of the memory that goes back now. */
+	/* The hardware does not use any of this memory any more. */
 	lx_o2ib_hw->close(conn);
 	fail_all(conn, error, hstatus);
 	if (conn->state == LX_O2IB_UP)
@@ -390,7 +390,7 @@ void lx_o2ib_conn_fault(struct lx_o2ib_conn *conn, int error, const char *reason
 {
 	if (conn->closing)
 		return;
-	lx_warn("ni=%s peer=%s reason=\"%s\" action=\"connection closed, made anew when needed\"",
+	lx_warn("ni=%s peer=%s reason=\"%s\" action=\"connection closed; the next message opens a new one\"",
 		lx_nid_str(&conn->net->ni->nid), lx_nid_str(&conn->nid), reason);
 	lx_o2ib_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
@@ -406,7 +406,7 @@ static const struct lx_o2ib_tx *late(const struct lx_list *list, uint64_t now)
 	return NULL;
 }
 
-/* Whose fault it is that something takes too long; OK: nothing does (o2iblnd.md 13). */
+/* Whose fault a timeout is; OK: there is none (o2iblnd.md 13). */
 static enum lx_hstatus timed_out(const struct lx_o2ib_conn *conn, uint64_t now)
 {
 	const struct lx_o2ib_tx *tx;
@@ -437,7 +437,7 @@ void lx_o2ib_conn_tick(struct lx_o2ib_conn *conn, uint64_t now)
 		return;
 	}
 	lx_warn("ni=%s peer=%s reason=\"a message %s within the time allowed\" "
-		"action=\"connection closed\" next=\"see whether the peer is up: lnetx ping\"",
+		"action=\"connection closed\" next=\"check that the peer is up: lnetx ping\"",
 		lx_nid_str(&conn->net->ni->nid), lx_nid_str(&conn->nid),
 		hstatus == LX_HSTATUS_REMOTE_TIMEOUT ? "was not answered" : "could not be sent");
 	lx_o2ib_conn_close(conn, -ETIMEDOUT, hstatus);

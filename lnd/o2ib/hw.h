@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What o2iblnd asks of RDMA hardware and of the connection manager, and what it is told.
+ * The interface of o2iblnd to RDMA hardware and the connection manager.
  *
- * Everything else of the transport is protocol: it runs on libibverbs and librdmacm
- * (verbs.c), and in virtual time on a fake (tests/unit/simib.c). The node lock is held
- * in both directions. Calls that succeed later are answered through lx_o2ib_cm_*(),
- * lx_o2ib_sent() and lx_o2ib_received(), never from within the call.
+ * The rest of the transport is protocol. It runs on libibverbs and librdmacm (verbs.c), and in
+ * virtual time on a fake (tests/unit/simib.c). The node lock is held in both directions.
+ * Asynchronous results come through lx_o2ib_cm_*(), lx_o2ib_sent() and lx_o2ib_received(),
+ * never from within the call.
  */
 #ifndef LX_O2IB_HW_H
 #define LX_O2IB_HW_H
@@ -38,9 +38,9 @@ struct lx_o2ib_write {
 	struct lx_o2ib_sge sge[2];
 };
 
-/* How the connection manager says no. */
+/* Why the connection manager rejects. */
 enum lx_o2ib_cm_reject {
-	LX_O2IB_CM_CONSUMER,    /* the peer's transport: private data tells */
+	LX_O2IB_CM_CONSUMER,    /* by the peer's transport; the private data say why */
 	LX_O2IB_CM_STALE,       /* the peer's hardware still has an old connection */
 	LX_O2IB_CM_NO_LISTENER, /* nothing listens there */
 	LX_O2IB_CM_OTHER,
@@ -53,21 +53,21 @@ struct lx_o2ib_hw {
 	 * an RDMA device; -EADDRINUSE, or another errno.
 	 */
 	int (*net_open)(struct lx_o2ib_net *net);
-	/* Answered with lx_o2ib_net_closed(). Its connections are gone already. */
+	/* Ends with lx_o2ib_net_closed(). The net has no connections any more. */
 	void (*net_close)(struct lx_o2ib_net *net);
 
 	/**
 	 * dial - connect to conn->peer
-	 * @pdata: goes out with the request; receive buffers are posted before that
-	 * Returns 0 or an errno; then there will be no answer.
+	 * @pdata: sent with the request, after the receive buffers have been posted
+	 * Returns 0, or an errno: then there is no callback.
 	 */
 	int (*dial)(struct lx_o2ib_conn *conn, const void *pdata, size_t len);
-	/* Takes a request; 0 or an errno (the request is gone then, rejected). */
+	/* Accepts a request. 0, or an errno: the request was rejected. */
 	int (*accept)(struct lx_o2ib_conn *conn, void *request, const void *pdata, size_t len);
 	void (*reject)(struct lx_o2ib_net *net, void *request, const void *pdata, size_t len);
 	/*
-	 * Ends a connection, or the attempt: when this returns its memory is not
-	 * touched any more, and nothing more is told about it.
+	 * Ends a connection or an attempt. When it returns, the hardware does not use its
+	 * memory any more, and there are no more callbacks for it.
 	 */
 	void (*close)(struct lx_o2ib_conn *conn);
 	/* The connection is about to be freed. */
@@ -76,7 +76,7 @@ struct lx_o2ib_hw {
 	int (*post_recv)(struct lx_o2ib_conn *conn, unsigned int rx);
 	/**
 	 * post_send - RDMA writes and then the message in a send slot
-	 * Told by lx_o2ib_sent() when all is done, or the first fails.
+	 * lx_o2ib_sent() is called when all are done, or when one fails.
 	 */
 	int (*post_send)(struct lx_o2ib_conn *conn, unsigned int slot, size_t nob,
 			 const struct lx_o2ib_write *writes, unsigned int n_writes);
@@ -90,24 +90,24 @@ struct lx_o2ib_hw {
 /* libibverbs and librdmacm. */
 extern const struct lx_o2ib_hw lx_o2ib_verbs;
 
-/* What the transport runs on; NULL: built without (make O2IB=0). Tests put their own here. */
+/* The hardware in use; NULL: built without (make O2IB=0). Tests set their own. */
 extern const struct lx_o2ib_hw *lx_o2ib_hw;
 
 /* ---- what it is told ---------------------------------------------------------- */
 
 void lx_o2ib_net_closed(struct lx_o2ib_net *net);
 
-/* Its device is gone: so is everything connected or registered. */
+/* Its device is gone, and with it all connections and registrations. */
 void lx_o2ib_net_lost(struct lx_o2ib_net *net, int error);
 
 /**
- * lx_o2ib_cm_request - somebody wants to connect
- * @nets: those of the port it came in on, by port_link
- * @request: for accept or reject, of which one is called before this returns
+ * lx_o2ib_cm_request - a connection request has arrived
+ * @nets: those of the port it arrived on, by port_link
+ * @request: for accept() or reject(); one of them is called before this returns
  */
 void lx_o2ib_cm_request(struct lx_list *nets, void *request, const void *pdata, size_t len,
 			uint16_t source_port);
-/* @pdata: of the answer; for the passive side there is none. */
+/* @pdata: of the answer; NULL on the passive side. */
 void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t len);
 void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 			 const void *pdata, size_t len);

@@ -3,22 +3,21 @@
  * Registered memory.
  *
  * Registering costs more than most transfers: a system call that looks up and pins every
- * page. So what lies in a region (user/base/region.h: an MD's memory, what the application
- * has told of, router buffers) stays registered for the messages to come:
+ * page. So memory in a region (user/base/region.h: an MD's memory, memory the application has
+ * registered, router buffers) stays registered for later messages:
  *
  *	region known, room left:   found, or made ──▶ in use ◀──▶ idle ──▶ gone
  *	                                                           region ends, NI ends,
  *	                                                           or room is needed: oldest first
  *	anything else:             made ──▶ in use ──▶ gone
  *
- * A registration pins pages and not addresses: memory that was given back and mapped
- * again is other memory, and the hardware would go on using the old one. Nothing here
- * guesses at that. A registration is tied to its region and found only through it, so it
- * is gone before its memory may be, and what has no region is registered for the one
- * transfer.
+ * A registration pins pages, not addresses: if memory is unmapped and mapped again, the
+ * hardware goes on using the old pages. So a registration belongs to its region and is
+ * found only through it; it ends before the memory does. Memory without a region is
+ * registered for one transfer.
  *
- * A large region is registered window by window. They overlap by the longest payload, so
- * each payload lies in the window that it begins in.
+ * A large region is registered in windows. They overlap by the longest payload, so a payload
+ * lies within the window in which it begins.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +31,7 @@ struct lx_o2ib_reg {
 	struct lx_list link;      /* mem->idle */
 	struct lx_tie tie;
 	struct lx_o2ib_net *net;
-	const struct lx_region *region; /* NULL: for one transfer */
+	const struct lx_region *region; /* NULL: registered for one transfer */
 	struct lx_o2ib_mr mr;
 	char *start;
 	size_t length;
@@ -81,7 +80,7 @@ static int reg_new(struct lx_o2ib_net *net, const struct iovec *window, bool rem
 	return 0;
 }
 
-/* Nobody looks it up any more. */
+/* Removes it from look-ups. */
 static void forget(struct lx_o2ib_reg *reg)
 {
 	struct lx_o2ib_mem *mem = &reg->net->mem;
@@ -122,7 +121,7 @@ static bool drop_oldest(struct lx_o2ib_mem *mem)
 	return reg;
 }
 
-/* Whether so much more may be kept, with idle ones gone. */
+/* Whether this many more bytes may be kept; frees idle registrations to make room. */
 static bool make_room(struct lx_o2ib_mem *mem, size_t length)
 {
 	size_t max = (size_t)lx_o2ib_tun.mr_cache_mb << 20;
@@ -149,7 +148,7 @@ static struct lx_o2ib_reg *find(const struct lx_o2ib_mem *mem, const struct lx_r
 	return NULL;
 }
 
-/* The part of its region that these bytes are registered with. */
+/* The window of the region in which these bytes are registered. */
 static bool window_of(const struct lx_region *region, const struct iovec *bytes,
 		      struct iovec *ret_window)
 {
@@ -198,7 +197,7 @@ int lx_o2ib_reg_get(struct lx_o2ib_net *net, struct lx_region *region, const str
 	int r = 0;
 
 	if (!reg) {
-		/* What is kept for later must not be why this one fails. */
+		/* Idle registrations must not make this one fail. */
 		do
 			r = reg_new(net, bytes, remote, &reg);
 		while (r == -ENOMEM && drop_oldest(&net->mem));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * o2iblnd as the core sees it: the table of functions, NI start-up and shutdown,
- * tunables. What is behind them: priv.h.
+ * o2iblnd as the core sees it: the table of functions, NI start-up and shutdown, tunables.
+ * The objects behind them are in priv.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static const char *const ni_tunable_names[] = {
 	NULL,
 };
 
-/* The tunables exist before main(), as a program's static data does. */
+/* The tunables have their defaults before main(). */
 __attribute__((constructor)) static void set_defaults(void)
 {
 	lx_tunable_defaults(tunable_table, &lx_o2ib_tun);
@@ -56,7 +56,7 @@ static int32_t clamp(int32_t value, int32_t min, int32_t max)
 	return value < min ? min : value > max ? max : value;
 }
 
-/* Defaults; and what does not fit together is made to, as the reference does it. */
+/* Fills in defaults, and adjusts values that do not fit together, as the reference does. */
 static int take_tunables(struct lx_ni *ni)
 {
 	struct lx_ni_tunables *tun = &ni->tun;
@@ -91,7 +91,7 @@ static int take_tunables(struct lx_ni *ni)
 	return 0;
 }
 
-/* From the interface to the NID, or the other way round; in virtual time there is none. */
+/* Finds the NID for the interface, or vice versa; in virtual time there is no interface. */
 static int resolve(struct lx_o2ib_net *net)
 {
 	struct lx_ni *ni = net->ni;
@@ -258,7 +258,7 @@ static int o2ib_send(struct lx_ni *ni, struct lx_msg *msg)
 		return r;
 	r = lx_o2ib_peer_send(net, &msg->target.nid, tx);
 	if (r) {
-		/* The core ends the message itself, but knows nothing of the reply. */
+		/* The core ends the message itself, but does not know the reply. */
 		tx->msg = NULL;
 		lx_o2ib_tx_fail(tx, r, LX_HSTATUS_LOCAL_ERROR);
 	}
@@ -298,7 +298,7 @@ static int o2ib_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 		ni->lnd_tun.value[index] = value;
 		return 0;
 	default:
-		/* Queues have been made by the others. */
+		/* Existing connections keep their queues. */
 		return -EOPNOTSUPP;
 	}
 }
@@ -366,7 +366,7 @@ static unsigned int o2ib_peers(struct lx_ni *ni)
 	return n;
 }
 
-/* A listener does not move. */
+/* The listener stays where it is. */
 static int o2ib_retune(struct lx_ni *ni)
 {
 	const struct lx_o2ib_net *net = ni->lnd_data;

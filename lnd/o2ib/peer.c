@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Peers, and how connections to them come about (o2iblnd.md 4 to 6).
+ * Peers, and making connections to them (o2iblnd.md 4 to 6).
  *
  *	            send, nothing there          established
  *	  IDLE ──────────────────────▶ DIALLING ─────────────▶ CONNECTED
@@ -10,8 +10,8 @@
  *	   │                             └────┘ not before a second has passed
  *	   └───────────────────────────────────────── last connection closed
  *
- * Requests of the peer may come in any of these states. If both sides dial, the one
- * whose request comes from the NID of higher order wins.
+ * The peer may send a request in any of these states. If both sides dial, the request from
+ * the higher NID wins.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,12 +21,12 @@
 
 #define TRIES_AT_ONCE 10
 #define RACES_MAX 20
-/* Requests that were granted and whose senders have not said their last word. */
+/* Accepted requests whose connections are not established yet. */
 #define ACCEPTING_MAX 128
 
 /* ---- look-up ------------------------------------------------------------------------ */
 
-/* What rejects and connections have taught is forgotten. */
+/* Forgets what rejects and connections have told about the peer. */
 static void peer_reset(struct lx_o2ib_peer *peer)
 {
 	peer->incarnation = 0;
@@ -133,7 +133,7 @@ static size_t encode_params(struct lx_o2ib_conn *conn, uint8_t type, void *buf)
 static void dial_failed(struct lx_o2ib_peer *peer, int error)
 {
 	if (peer_in_use(peer))
-		return; /* what waits has another chance */
+		return; /* try again for the messages that wait */
 	lx_warn("ni=%s peer=%s reason=\"cannot connect: %s\" "
 		"action=\"messages to it fail, the next one tries again\"",
 		lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), strerror(-error));
@@ -167,7 +167,7 @@ static void dial(struct lx_o2ib_peer *peer)
 	dial_failed(peer, r);
 }
 
-/* The connection with least to do; of equals, in turn. */
+/* The connection with the lowest load; equal ones take turns. */
 static struct lx_o2ib_conn *pick(struct lx_o2ib_peer *peer)
 {
 	struct lx_o2ib_conn *conn, *best = lx_list_first(&peer->conns, struct lx_o2ib_conn, link);
@@ -322,7 +322,7 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 	if (!r)
 		r = check_connack(conn, &m);
 	if (r) {
-		lx_o2ib_conn_fault(conn, r, r == -ESTALE ? "its CONNACK is for somebody else" :
+		lx_o2ib_conn_fault(conn, r, r == -ESTALE ? "CONNACK for another node or incarnation" :
 							   "malformed or unacceptable CONNACK");
 		return;
 	}
@@ -333,7 +333,7 @@ void lx_o2ib_cm_established(struct lx_o2ib_conn *conn, const void *pdata, size_t
 	lx_o2ib_peer_conn_up(conn);
 }
 
-/* What a reject asks for is tried next. False: it leaves no hope. */
+/* Adjusts the next attempt to what the reject asks for. False: it is final. */
 static bool learn(struct lx_o2ib_conn *conn, const struct lx_o2ib_rej *rej)
 {
 	struct lx_o2ib_peer *peer = conn->peer;
@@ -370,7 +370,7 @@ static bool learn(struct lx_o2ib_conn *conn, const struct lx_o2ib_rej *rej)
 	}
 }
 
-/* True: there will be another attempt; its moment is set. */
+/* Schedules another attempt. False: there will be none. */
 static bool try_again(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 		      const struct lx_o2ib_rej *rej)
 {
@@ -403,7 +403,7 @@ void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 		why = LX_O2IB_CM_OTHER;
 	again = try_again(conn, why, &rej);
 	if (!again && why == LX_O2IB_CM_CONSUMER && rej.why != LX_O2IB_REJ_RACE)
-		lx_warn("ni=%s peer=%s reason=\"it refuses to connect: %s\" "
+		lx_warn("ni=%s peer=%s reason=\"connection rejected: %s\" "
 			"next=\"compare the nets and tunables of both\"",
 			lx_nid_str(&net->ni->nid), lx_nid_str(&peer->nid),
 			lx_o2ib_rej_text(rej.why));
@@ -431,7 +431,7 @@ struct request {
 	struct lx_o2ib_rej rej;
 };
 
-/* Returns 0: no reject; or why. */
+/* Why to reject; 0: do not. */
 static int check_params(struct request *req)
 {
 	const struct lx_o2ib_params *p = &req->m.params;
@@ -470,7 +470,7 @@ static int check_request(struct request *req, struct lx_list *nets)
 	return check_params(req);
 }
 
-/* The order of NIDs that decides races (o2iblnd.md 6, as of 2.16). */
+/* The order of NIDs that decides races (o2iblnd.md 6, since 2.16). */
 static uint32_t order(uint64_t nid)
 {
 	struct lx_nid n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ports of o2iblnd: what the nets of one address share, and the events that concern them
- * all: time, links, the device. Ports of one device hear of its events through whichever
- * of them reads them first.
+ * Ports of o2iblnd: what the nets of an address share, and the events that concern all of
+ * them: time, links, the device. Whichever port of a device reads its event first passes it on
+ * to the others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define TICK_MS 500
 #define BACKLOG 128
 
-/* One process may have several nodes, each with a lock of its own: hence this one. */
+/* A process may have several nodes, each with its own lock; this one is for all. */
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lx_list ports = { &ports, &ports };
 
@@ -49,7 +49,7 @@ bool lx_o2ib_port_active(const struct lx_o2ib_port *port)
 	       attr.state == IBV_PORT_ACTIVE;
 }
 
-/* Tells the nets if it has changed. */
+/* Reports to the nets if the link has changed. */
 static void look(struct lx_o2ib_port *port)
 {
 	struct lx_o2ib_net *net;
@@ -92,8 +92,8 @@ static void on_link_change(void *arg)
 }
 
 /*
- * rxe has no way to take itself from programs: its removal goes on when the program has
- * ended. From others the device is taken.
+ * rxe cannot take its device away from a program: removal waits until the program ends. Other
+ * drivers can.
  */
 void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason)
 {
@@ -104,7 +104,7 @@ void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason)
 	port->lost = true;
 	lx_list_for_each (net, &port->nets, port_link) {
 		lx_err("ni=%s reason=\"%s\" action=\"NI is down\" next=\"lnetx net del, and net "
-		       "add when it is back; rxe: stop lnetxd, which its removal waits for\"",
+		       "add when it is back; rxe: stop lnetxd, its removal waits for that\"",
 		       lx_nid_str(&net->ni->nid), reason);
 		lx_o2ib_net_lost(net, -ENODEV);
 	}
@@ -113,7 +113,7 @@ void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason)
 
 /* ---- events of the device ---------------------------------------------------------- */
 
-/* Something has happened to the device: all its ports are concerned. */
+/* An event of the device, for all of its ports. */
 static void device_changed(const struct lx_o2ib_port *from, bool broken)
 {
 	struct lx_o2ib_port *port;
@@ -152,7 +152,7 @@ static struct lx_o2ib_link *link_of_cq(const struct lx_o2ib_port *from, const st
 	return NULL;
 }
 
-/* The connection of a broken queue; on whichever port of the device it is. */
+/* The connection of a failed queue, on any port of the device. */
 static void device_queue(const struct lx_o2ib_port *from, const struct ibv_async_event *ev,
 			 bool is_cq)
 {
@@ -190,7 +190,7 @@ static void device_event(struct lx_o2ib_port *port, const struct ibv_async_event
 		device_queue(port, ev, true);
 		break;
 	default:
-		break; /* the CM sees to the rest */
+		break; /* the CM does the rest */
 	}
 }
 
@@ -230,7 +230,7 @@ static void on_cm(uv_poll_t *poll, int status, int events)
 
 /* ---- life -------------------------------------------------------------------------- */
 
-/* What needs no loop. */
+/* The part that needs no loop. */
 static void port_free(struct lx_o2ib_port *port)
 {
 	if (port->listener)
@@ -419,7 +419,7 @@ void lx_o2ib_port_close(struct lx_o2ib_net *net)
 	pthread_mutex_unlock(&ports_lock);
 	port->stopping = true;
 	port->last = net;
-	/* A new NI of this address may listen at once. */
+	/* A new NI with this address may listen immediately. */
 	rdma_destroy_id(port->listener);
 	port->listener = NULL;
 	lx_o2ib_port_link_gone(port);

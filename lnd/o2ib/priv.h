@@ -2,14 +2,14 @@
 /*
  * The objects of o2iblnd, and who owns whom.
  *
- *	net ────────── one an NI
- *	 ├─ peer ───── one a NID, as long as there is a connection or a wish for one
+ *	net ────────── per NI
+ *	 ├─ peer ───── per NID, while there is a connection, an attempt, or a waiting tx
  *	 │   └─ tx waiting for a connection
- *	 └─ conn ───── one a queue pair, from the attempt until nobody uses it
+ *	 └─ conn ───── per queue pair, from the attempt to the last reference
  *	     ├─ slab: receive buffers and send slots, one registration
  *	     └─ tx ─── queued, posted, or waiting for the peer's answer
  *
- * All of it is guarded by the node lock, which is never dropped here.
+ * The node lock guards all of it, and is never dropped here.
  */
 #ifndef LX_O2IB_PRIV_H
 #define LX_O2IB_PRIV_H
@@ -28,9 +28,9 @@
 
 #define LX_O2IB_SECOND 1000000000ull
 
-/* NOOPs that need no credit: at most so many on their way. */
+/* The most NOOPs without a credit in flight. */
 #define LX_O2IB_OOB_NOOPS 2
-/* Pieces of memory that a payload may be in, or it is copied. */
+/* A payload in more pieces of memory than this is copied. */
 #define LX_O2IB_PIECES 4
 
 /* ---- registered memory (mem.c) -------------------------------------------------- */
@@ -40,45 +40,45 @@
 struct lx_o2ib_reg;
 
 struct lx_o2ib_mem {
-	struct lx_hash kept; /* of lx_o2ib_reg: used again and again */
-	struct lx_list idle; /* those of them that no message uses, oldest first */
-	size_t bytes;        /* of those that are kept */
+	struct lx_hash kept; /* of lx_o2ib_reg that are kept */
+	struct lx_list idle; /* of kept, those that no message uses, oldest first */
+	size_t bytes;        /* of kept */
 	struct lx_rbuf *bounce[LX_O2IB_BOUNCES];
 	unsigned int n_bounces;
 };
 
 int lx_o2ib_mem_init(struct lx_o2ib_mem *mem); /* -ENOMEM */
 void lx_o2ib_mem_fini(struct lx_o2ib_mem *mem);
-/* All that is kept and not in use. */
+/* Frees everything that is kept and not in use. */
 void lx_o2ib_mem_drop(struct lx_o2ib_mem *mem);
 /*
- * Registered memory that has these bytes, until it is put. @region: that they lie in, or
- * NULL; @remote: the peer writes to it. 0 or an errno.
+ * Registers @bytes until lx_o2ib_reg_put(), or finds a registration of them. @region: that
+ * contains them, or NULL; @remote: the peer writes to it. 0 or an errno.
  */
 int lx_o2ib_reg_get(struct lx_o2ib_net *net, struct lx_region *region, const struct iovec *bytes,
 		    bool remote, struct lx_o2ib_reg **ret_reg);
 void lx_o2ib_reg_put(struct lx_o2ib_reg *reg);
 const struct lx_o2ib_mr *lx_o2ib_reg_mr(const struct lx_o2ib_reg *reg);
-/* Memory for a payload that is copied on its way. -ENOMEM. */
+/* A bounce buffer for a payload. -ENOMEM. */
 int lx_o2ib_bounce_get(struct lx_o2ib_net *net, struct lx_rbuf **ret_rbuf);
 void lx_o2ib_bounce_put(struct lx_o2ib_net *net, struct lx_rbuf *rbuf);
 
 /* ---- net (o2ib.c) ------------------------------------------------------------- */
 
 struct lx_o2ib_net {
-	struct lx_list port_link; /* the hardware's */
-	void *port;               /* likewise */
+	struct lx_list port_link; /* for the hardware */
+	void *port;               /* for the hardware */
 	struct lx_ni *ni;
 	struct in_addr addr;
-	uint16_t service; /* where it listens */
-	uint64_t incarnation; /* our incarnation: us of wall clock */
+	uint16_t service; /* that it listens on */
+	uint64_t incarnation; /* ours: us of wall clock */
 	uint64_t next_cookie;
 	struct lx_hash peer_hash;
 	struct lx_list peers;
 	struct lx_list conns;
 	struct lx_o2ib_mem mem;
 	unsigned int n_accepting;
-	unsigned int pending; /* conns, and the port: what shutdown waits for */
+	unsigned int pending; /* conns, and the port */
 	void (*released)(struct lx_o2ib_net *net); /* nothing is pending any more; frees it */
 	bool closing;
 };
@@ -104,10 +104,10 @@ static inline uint64_t lx_o2ib_now(const struct lx_o2ib_net *net)
 struct lx_o2ib_tx {
 	struct lx_list link; /* peer->waiting, a queue of the conn, or conn->active */
 	struct lx_o2ib_net *net;
-	struct lx_o2ib_conn *conn; /* NULL while it waits for one */
-	struct lx_msg *msg;        /* ended with the tx; NULL: a NOOP, or only an answer */
+	struct lx_o2ib_conn *conn; /* NULL while it waits for a connection */
+	struct lx_msg *msg;        /* finalized with the tx; NULL: a NOOP, or a bare answer */
 	struct lx_msg *reply;      /* of an optimised GET */
-	uint8_t type;              /* enum lx_o2ib_type: what is sent next */
+	uint8_t type;              /* enum lx_o2ib_type: to be sent next */
 	bool queued, waiting;
 	unsigned int sending;
 	int status;
@@ -117,11 +117,11 @@ struct lx_o2ib_tx {
 	uint64_t peer_cookie; /* in answers */
 	int32_t answer;       /* status in PUT_NAK, PUT_DONE, GET_DONE */
 
-	/* memory: what is sent from, or what the peer writes to */
+	/* memory that we send from, or that the peer writes to */
 	struct lx_o2ib_reg *reg[LX_O2IB_PIECES];
 	unsigned int n_regs;
-	struct lx_rbuf *bounce;  /* in its place, if it is in too many pieces */
-	struct lx_payload sink;  /* where bytes are wanted in the end; length 0: nowhere */
+	struct lx_rbuf *bounce;  /* instead, if the payload is in too many pieces */
+	struct lx_payload sink;  /* destination of the bytes; length 0: none */
 	void *sink_addr;         /* where the peer writes */
 	size_t length;           /* bytes offered to the peer, or to be written */
 
@@ -132,15 +132,15 @@ struct lx_o2ib_tx {
 
 struct lx_o2ib_tx *lx_o2ib_tx_new(struct lx_o2ib_net *net, uint8_t type);
 /*
- * A tx for a message of the core in the form that suits it (o2iblnd.md 10). -ENOMEM,
- * -EINVAL: a NID that this transport cannot name.
+ * A tx for a message of the core, in the form that fits it (o2iblnd.md 10). -ENOMEM;
+ * -EINVAL: a NID that this transport cannot encode.
  */
 int lx_o2ib_tx_for(struct lx_o2ib_net *net, struct lx_msg *msg, struct lx_o2ib_tx **ret_tx);
-/* The message goes back to whom it came from. */
+/* Frees it, but not its message. */
 void lx_o2ib_tx_free(struct lx_o2ib_tx *tx);
-/* Ends it if nothing is awaited any more. */
+/* Ends it if it waits for nothing any more. */
 void lx_o2ib_tx_check_done(struct lx_o2ib_tx *tx);
-/* Ends it now, with an error. It is on no list any more and not known to the hardware. */
+/* Ends it with an error. It is on no list, and the hardware does not use it. */
 void lx_o2ib_tx_fail(struct lx_o2ib_tx *tx, int status, enum lx_hstatus hstatus);
 /* Offers memory to the peer. 0 or an errno. */
 int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink);
@@ -150,9 +150,9 @@ int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink);
  */
 int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 		    const struct lx_o2ib_desc *desc, bool flip);
-/* Writes the message that is next into a buffer of LX_O2IB_MSG_MAX; its length. */
+/* Encodes its next message into @buf of LX_O2IB_MSG_MAX bytes. Returns the length. */
 size_t lx_o2ib_tx_encode(struct lx_o2ib_tx *tx, void *buf, uint8_t credits);
-/* Bytes of a payload, as pieces of memory; -ENOMEM, -EIO. @ret_one: room for one. */
+/* Describes a payload as an iovec. @ret_one: room for one element. -ENOMEM, -EIO. */
 int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
 			const struct iovec **ret_iov, unsigned int *ret_n);
 
@@ -162,7 +162,7 @@ struct lx_o2ib_peer;
 
 enum lx_o2ib_state {
 	LX_O2IB_DIALLING,
-	LX_O2IB_ACCEPTING, /* we said yes, the peer's last word is missing */
+	LX_O2IB_ACCEPTING, /* accepted; not established yet */
 	LX_O2IB_UP,
 };
 
@@ -178,8 +178,8 @@ struct lx_o2ib_slot {
 };
 
 /*
- * Tells the peer of a connection that it is closed, or that the attempt failed. It is off
- * all lists. @error: why; 0: it was wanted so.
+ * Called when a connection of a peer is closed, or an attempt has failed. It is on no list any
+ * more. @error: why; 0: it was closed in order.
  */
 typedef void lx_o2ib_conn_closed_fn(struct lx_o2ib_peer *peer, int error,
 				    enum lx_hstatus hstatus);
@@ -209,9 +209,9 @@ struct lx_o2ib_conn {
 	unsigned int wrs_free;
 
 	unsigned int credits, outstanding, reserved, noops_posted;
-	struct lx_list q_reserved; /* requests without their reservation */
+	struct lx_list q_reserved; /* requests without a buffer for the answer */
 	struct lx_list q_nocred;   /* answers */
-	struct lx_list q_normal;   /* what needs a credit */
+	struct lx_list q_normal;   /* messages that need a credit */
 	struct lx_list active_txs; /* posted, or waiting for an answer */
 	bool pushing;
 
@@ -219,7 +219,7 @@ struct lx_o2ib_conn {
 	uint64_t tx_bytes, rx_bytes;
 };
 
-/* Of a peer that is to be dialled, or has been accepted. -ENOMEM. */
+/* A connection to dial, or that was accepted. -ENOMEM. */
 int lx_o2ib_conn_new(struct lx_o2ib_peer *peer, bool active, uint16_t version, uint16_t depth,
 		     uint16_t max_frags, lx_o2ib_conn_closed_fn *closed,
 		     struct lx_o2ib_conn **ret_conn);
@@ -238,17 +238,17 @@ static inline size_t lx_o2ib_conn_slab_bytes(const struct lx_o2ib_conn *conn)
 void lx_o2ib_conn_get(struct lx_o2ib_conn *conn);
 void lx_o2ib_conn_put(struct lx_o2ib_conn *conn);
 /*
- * For a walk along net->conns that may close any of them: gives back @conn and holds the
- * next one (NULL: the first); NULL at the end.
+ * Iterates over net->conns, any of which may be closed meanwhile: drops the reference to @conn
+ * and takes one to the next (@conn NULL: the first). NULL at the end.
  */
 struct lx_o2ib_conn *lx_o2ib_conn_next(struct lx_o2ib_net *net, struct lx_o2ib_conn *conn);
-/* Sends what waits, as credits allow. */
+/* Sends what the credits allow. */
 void lx_o2ib_conn_push(struct lx_o2ib_conn *conn);
-/* Queues a tx where it belongs and pushes. */
+/* Queues a tx in its queue, and pushes. */
 void lx_o2ib_conn_queue(struct lx_o2ib_conn *conn, struct lx_o2ib_tx *tx);
-/* @error: why; 0: the peer, or we, wanted it so. Harmless if it is closing. */
+/* @error: why; 0: in order, by the peer or by us. Does nothing if it is closing. */
 void lx_o2ib_conn_close(struct lx_o2ib_conn *conn, int error, enum lx_hstatus hstatus);
-/* The same for a fault of the peer's, with a line in the log. */
+/* The same for an error of the peer, with a line in the log. */
 void lx_o2ib_conn_fault(struct lx_o2ib_conn *conn, int error, const char *reason);
 void lx_o2ib_conn_tick(struct lx_o2ib_conn *conn, uint64_t now);
 unsigned int lx_o2ib_conn_load(const struct lx_o2ib_conn *conn);
@@ -270,21 +270,21 @@ struct lx_o2ib_peer {
 	struct lx_o2ib_conn *dialling;
 	unsigned int n_accepting;
 	uint64_t incarnation; /* 0: not known */
-	uint16_t version;     /* to be tried next, and that of its connections */
-	uint16_t depth, max_frags; /* likewise: lowered by rejects */
+	uint16_t version;     /* of the next attempt, and of its connections */
+	uint16_t depth, max_frags; /* of the next attempt; lowered by rejects */
 	unsigned int tries, races;
-	uint64_t retry_at_ns; /* 0: not waiting for a moment to try again */
+	uint64_t retry_at_ns; /* 0: no attempt is scheduled */
 };
 
 struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct lx_nid *nid);
 int lx_o2ib_peer_send(struct lx_o2ib_net *net, const struct lx_nid *nid, struct lx_o2ib_tx *tx);
-/* A connection of it is up: what waits goes. */
+/* A connection is established: sends what waits. */
 void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn);
 void lx_o2ib_peer_tick(struct lx_o2ib_peer *peer, uint64_t now);
 void lx_o2ib_peer_shutdown(struct lx_o2ib_peer *peer);
-/* Frees those that nobody needs. */
+/* Frees unused peers. */
 void lx_o2ib_peers_sweep(struct lx_o2ib_net *net);
-/* Whose fault it is that no connection came about (o2iblnd.md 13). */
+/* Whose fault it is that there is no connection (o2iblnd.md 13). */
 enum lx_hstatus lx_o2ib_connect_hstatus(int error);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The codec of o2iblnd. Used by the transport, tests and the fuzzer.
+ * The codec of o2iblnd. Used by the transport, the tests and the fuzzer.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "proto.h"
 
-/* In CPU order whatever the sender's. */
+/* In CPU order, whatever the sender's order. */
 static uint16_t get16(uint16_t x, bool flip)
 {
 	return flip ? __builtin_bswap16(x) : x;
@@ -129,7 +129,7 @@ static int decode_start(const struct lx_o2ib_wire *wire, size_t len, struct lx_o
 
 static int decode_cksum(const struct lx_o2ib_wire *wire, const struct lx_o2ib_msg *msg)
 {
-	/* Whether the sender's bytes are signed depends on how it was built. */
+	/* Whether bytes are signed depends on how the sender was built. */
 	if (!msg->cksum || msg->cksum == lx_o2ib_cksum(wire, msg->nob, true) ||
 	    msg->cksum == lx_o2ib_cksum(wire, msg->nob, false))
 		return 0;
@@ -262,7 +262,7 @@ void lx_o2ib_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum)
 	struct lx_o2ib_wire *wire = buf;
 	bool flip = msg->flip;
 
-	/* The body first: it may be there already, the header never is. */
+	/* The body first: it may be in place already; the header never is. */
 	encode_body(msg, wire);
 	wire->magic = get32(LX_O2IB_MAGIC, flip);
 	wire->version = get16(msg->version, flip);
@@ -285,7 +285,7 @@ int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej)
 	memset(ret_rej, 0, sizeof(*ret_rej));
 	if (len < LX_O2IB_REJ_V1_BYTES)
 		return -EPROTO;
-	/* To who asked with the generic magic, its answer has that, too. */
+	/* A request with the generic magic gets an answer with the generic magic. */
 	ret_rej->flip = wire->magic == __builtin_bswap32(LX_O2IB_MAGIC) ||
 			wire->magic == __builtin_bswap32(LX_O2IB_LNET_MAGIC);
 	if (!ret_rej->flip && wire->magic != LX_O2IB_MAGIC && wire->magic != LX_O2IB_LNET_MAGIC)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The codec of o2iblnd: bytes to structs and back, in both byte orders. Pure.
+ * The codec of o2iblnd: bytes to structs and back, in both byte orders. Pure functions.
  */
 #ifndef LX_O2IB_PROTO_H
 #define LX_O2IB_PROTO_H
@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A descriptor; its fragments stay where and as they are on the wire. */
+/* A descriptor; its fragments are not copied and stay in wire order. */
 struct lx_o2ib_desc {
 	uint32_t key;
 	uint32_t n_frags;
 	const void *frags; /* 12 bytes each, in the byte order of the message */
 };
 
-/* A message in CPU order. Which of the last members count depends on the type. */
+/* A message in CPU order. The type says which of the last members are valid. */
 struct lx_o2ib_msg {
-	bool flip; /* on the wire it has the other byte order */
+	bool flip; /* the wire has the other byte order */
 	uint16_t version;
 	uint8_t type;
 	uint8_t credits;
@@ -29,14 +29,14 @@ struct lx_o2ib_msg {
 
 	struct lx_o2ib_params params; /* CONNREQ, CONNACK */
 	struct lx_hdr hdr;            /* IMMEDIATE, PUT_REQ, GET_REQ */
-	uint64_t cookie;              /* all that have one; of PUT_ACK the source's */
+	uint64_t cookie;              /* all that have one; in PUT_ACK the source's */
 	uint64_t dst_cookie;          /* PUT_ACK */
 	int32_t status;               /* PUT_NAK, PUT_DONE, GET_DONE */
 	struct lx_o2ib_desc desc;     /* PUT_ACK, GET_REQ */
 	const void *payload;          /* IMMEDIATE: nob - 120 bytes */
 };
 
-/* "PUT_ACK"; "?" for what is no type. */
+/* "PUT_ACK"; "?" if the type is unknown. */
 const char *lx_o2ib_type_name(unsigned int type);
 
 /**
@@ -47,7 +47,7 @@ uint32_t lx_o2ib_nob(unsigned int type, unsigned int n);
 
 /**
  * lx_o2ib_decode - read a message
- * @buf: kept referenced by @ret_msg (descriptor, payload)
+ * @buf: @ret_msg refers to it (descriptor, payload)
  * Checks all of section 2, and the checksum if there is one.
  *
  * Returns 0, -EPROTO: malformed; -EPROTONOSUPPORT: neither V1 nor V2, where
@@ -58,20 +58,20 @@ int lx_o2ib_decode(const void *buf, size_t len, struct lx_o2ib_msg *ret_msg);
 /**
  * lx_o2ib_encode - write a message
  * @msg: nob as lx_o2ib_nob() says; fragments and payload are copied as they are
- * @buf: room for msg->nob bytes; payload and fragments may be there already
+ * @buf: room for msg->nob bytes; payload and fragments may be in place already
  * @cksum: compute the checksum; else msg->cksum is written
  */
 void lx_o2ib_encode(const struct lx_o2ib_msg *msg, void *buf, bool cksum);
 
-/* The checksum of a message as found, its own field taken as 0 (section 12). */
+/* The checksum of a message, its own field taken as 0 (section 12). */
 uint32_t lx_o2ib_cksum(const void *buf, size_t len, bool signed_bytes);
 
-/* Fragment @i of a decoded descriptor; @flip: of its message. */
+/* Reads fragment @i of a decoded descriptor; @flip: of its message. */
 void lx_o2ib_frag_get(const struct lx_o2ib_desc *desc, bool flip, unsigned int i,
 		      uint32_t *ret_nob, uint64_t *ret_addr);
-/* Fragment @i in our byte order. */
+/* Writes fragment @i, in our byte order. */
 void lx_o2ib_frag_put(void *frags, unsigned int i, uint32_t nob, uint64_t addr);
-/* Bytes that all fragments have. */
+/* Bytes of all fragments. */
 uint64_t lx_o2ib_desc_bytes(const struct lx_o2ib_desc *desc, bool flip);
 
 struct lx_o2ib_rej {
@@ -84,7 +84,7 @@ struct lx_o2ib_rej {
 
 /**
  * lx_o2ib_rej_decode - read the private data of a reject
- * @len: may be more than the message has: the CM pads
+ * @len: may be longer than the message, since the CM pads
  * Returns 0, or -EPROTO: not a reject of o2iblnd.
  */
 int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej);
@@ -92,7 +92,7 @@ int lx_o2ib_rej_decode(const void *buf, size_t len, struct lx_o2ib_rej *ret_rej)
 /* Returns the number of bytes: 8 for V1, 24 otherwise. */
 size_t lx_o2ib_rej_encode(const struct lx_o2ib_rej *rej, void *buf);
 
-/* "the queue depth is too large", for messages. */
+/* "the queue depth is too large", for the log. */
 const char *lx_o2ib_rej_text(unsigned int why);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What arrives on a connection, and what becomes of its buffer (o2iblnd.md 7 and 8).
+ * Receiving, and posting receive buffers again (o2iblnd.md 7 and 8).
  *
  *	received ── request ──▶ lx_lnd_parse() ──▶ answer, copy ──▶ buffer posted again
  *	         │                 └─ LATER: recv() ──▲
  *	         └─ answer ───▶ the tx it is for ─────────────────▶ buffer posted again
  *
- * While a message waits for recv() its buffer is a credit that the peer does not get back:
- * that is this transport's back-pressure.
+ * While a message waits for recv(), its buffer is not posted again, and the peer does not get
+ * its credit back: that is the back-pressure.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "priv.h"
 
-/* What posting a buffer again is worth. */
+/* What posting a buffer again gives back. */
 enum worth {
-	NOTHING,  /* its credit comes back later, or it had none */
-	CREDIT,   /* one for the peer */
-	RESERVED, /* one more request of ours may be answered */
+	NOTHING,  /* its credit is returned later, or it used none */
+	CREDIT,   /* one credit for the peer */
+	RESERVED, /* a buffer for the answer to one more request */
 };
 
 static void repost(struct lx_o2ib_rx *rx, enum worth worth)
@@ -63,7 +63,7 @@ static void finalize(struct lx_msg *msg, int status, enum lx_hstatus hstatus)
 	lx_lnd_finalize(msg, status);
 }
 
-/* Copies what came along to where it is wanted. */
+/* Copies the payload of an IMMEDIATE to its destination. */
 static int take_immediate(const struct lx_o2ib_rx *rx, const struct lx_payload *dst)
 {
 	const struct iovec src = { (void *)rx->msg.payload, dst->length };
@@ -84,7 +84,7 @@ static int take_immediate(const struct lx_o2ib_rx *rx, const struct lx_payload *
 	return 0;
 }
 
-/* The connection is gone, or memory is short: whoever waits for @msg hears of it. */
+/* A tx for an answer. NULL: the connection is closed or out of memory; @msg has failed. */
 static struct lx_o2ib_tx *answer_new(struct lx_o2ib_rx *rx, uint8_t type, struct lx_msg *msg)
 {
 	struct lx_o2ib_conn *conn = rx->conn;
@@ -94,7 +94,7 @@ static struct lx_o2ib_tx *answer_new(struct lx_o2ib_rx *rx, uint8_t type, struct
 		tx->peer_cookie = rx->msg.cookie;
 		return tx;
 	}
-	if (!conn->closing) /* the peer must not wait for what will not come */
+	if (!conn->closing) /* or the peer would wait for the answer */
 		lx_o2ib_conn_close(conn, -ENOMEM, LX_HSTATUS_LOCAL_ERROR);
 	finalize(msg, -ECONNABORTED, LX_HSTATUS_REMOTE_DROPPED);
 	return NULL;
@@ -149,7 +149,7 @@ static void answer_get(struct lx_o2ib_rx *rx, struct lx_msg *msg)
 	repost(rx, CREDIT);
 }
 
-/* @msg: to be received, or (a GET with a sink) to be written to the peer; NULL: dropped. */
+/* @msg: the message to receive, or (GET_REQ) the answer to write; NULL: dropped. */
 static void take(struct lx_o2ib_rx *rx, struct lx_msg *msg)
 {
 	int r = 0;
@@ -169,7 +169,7 @@ static void take(struct lx_o2ib_rx *rx, struct lx_msg *msg)
 	}
 }
 
-/* The connection stays until recv() if the message has to wait. */
+/* If the message has to wait, it holds the connection until recv(). */
 static void request(struct lx_o2ib_rx *rx)
 {
 	struct lx_o2ib_conn *conn = rx->conn;
@@ -182,7 +182,7 @@ static void request(struct lx_o2ib_rx *rx)
 	int r;
 
 	if (check_hdr(conn, &rx->msg)) {
-		lx_o2ib_conn_fault(conn, -EPROTO, "header and form of a message do not agree");
+		lx_o2ib_conn_fault(conn, -EPROTO, "LNet header does not match the message type");
 		return;
 	}
 	r = lx_lnd_parse(conn->net->ni, &rx->msg.hdr, &from, rx, &msg);
@@ -205,7 +205,7 @@ void lx_o2ib_rx_recv(struct lx_ni *ni, void *arg, struct lx_msg *msg)
 
 /* ---- answers -------------------------------------------------------------------------- */
 
-/* The tx that waits for an answer, by our cookie; NULL: the peer made it up. */
+/* The tx that waits for this answer. NULL: no such cookie. */
 static struct lx_o2ib_tx *waiting_tx(struct lx_o2ib_conn *conn, uint64_t cookie, uint8_t type)
 {
 	struct lx_o2ib_tx *tx;
@@ -217,7 +217,7 @@ static struct lx_o2ib_tx *waiting_tx(struct lx_o2ib_conn *conn, uint64_t cookie,
 	return NULL;
 }
 
-/* The peer has made room: the data, and PUT_DONE behind it. */
+/* The peer has a place for the data: write it, then send PUT_DONE. */
 static void put_acked(struct lx_o2ib_conn *conn, struct lx_o2ib_tx *tx,
 		      const struct lx_o2ib_msg *m)
 {
@@ -262,7 +262,7 @@ static void answer(struct lx_o2ib_rx *rx)
 	struct lx_o2ib_tx *tx = waiting_tx(conn, m->cookie, to[m->type - LX_O2IB_PUT_NAK]);
 
 	if (!tx) {
-		lx_o2ib_conn_fault(conn, -EPROTO, "an answer to nothing we asked");
+		lx_o2ib_conn_fault(conn, -EPROTO, "answer to an unknown request");
 		return;
 	}
 	if (m->type == LX_O2IB_PUT_ACK)
@@ -291,11 +291,11 @@ static const char *fault(int error)
 {
 	switch (error) {
 	case -ESTALE:
-		return "a message from another life of the peer, or for one of ours";
+		return "message from or for another incarnation";
 	case -EOVERFLOW:
-		return "more credits than there are";
+		return "more credits than the queue depth";
 	case -EBADMSG:
-		return "wrong checksum; is cksum set on one side only, or built unlike?";
+		return "wrong checksum; is cksum set on one side only?";
 	default:
 		return "malformed message";
 	}
@@ -325,7 +325,7 @@ void lx_o2ib_received(struct lx_o2ib_conn *conn, unsigned int i, size_t len, boo
 	if (conn->closing)
 		return;
 	lx_o2ib_conn_get(conn);
-	/* The peer's last word of the handshake may be overtaken by its first message. */
+	/* The peer's first message may overtake the end of the handshake. */
 	if (ok && conn->state == LX_O2IB_ACCEPTING)
 		lx_o2ib_cm_established(conn, NULL, 0);
 	conn->last_rx_ns = lx_o2ib_now(conn->net);

@@ -50,7 +50,7 @@
 
 LX_TUNABLE_STRUCT(lx_o2ib_tunables, LX_O2IB_TUNABLES);
 
-/* One set for the process, like module parameters. Read under the node lock. */
+/* Global, like module parameters. Read under the node lock. */
 extern struct lx_o2ib_tunables lx_o2ib_tun;
 
 /* Index into struct lx_lnd_tunables. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One transmission: its form, its memory, its end.
+ * A transmission: its form, its memory, its end.
  *
  *	            ┌─ peer->waiting: no connection yet
  *	  new ──────┤
@@ -9,10 +9,10 @@
  *	                 │                     └─▶ WAITING ── answer ──▶ done
  *	                 └── PUT_ACK came: writes and PUT_DONE ──┘
  *
- * SENDING, WAITING and QUEUED are independent: an answer may come before the completion
- * of what it answers, and PUT_DONE may be queued while PUT_REQ still completes. A tx is
- * done, once, when it is none of the three; an error ends it early only when its
- * connection is closed, that is, when the hardware has let go of its memory.
+ * SENDING, WAITING and QUEUED are independent: an answer may arrive before the completion of
+ * its request, and PUT_DONE may be queued before PUT_REQ has completed. A tx is done, exactly
+ * once, when it is none of the three. An error ends it earlier only if its connection is
+ * closed, so that the hardware does not use its memory any more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ int lx_o2ib_payload_iov(const struct lx_payload *payload, struct iovec *ret_one,
 	return 0;
 }
 
-/* The payload's pieces, neighbours joined; or 0 if there are more than @max. */
+/* The payload's pieces, adjacent ones joined; 0 if there are more than @max. */
 static unsigned int pieces_of(const struct iovec *iov, unsigned int n_iov, size_t offset,
 			      size_t length, struct iovec *piece, unsigned int max)
 {
@@ -88,7 +88,7 @@ static unsigned int pieces_of(const struct iovec *iov, unsigned int n_iov, size_
 	return n;
 }
 
-/* A copy takes the place of what is in too many pieces. */
+/* Uses a bounce buffer for a payload in too many pieces. */
 static int bounce(struct lx_o2ib_tx *tx, size_t length, struct iovec *ret_piece)
 {
 	int r = lx_o2ib_bounce_get(tx->net, &tx->bounce);
@@ -135,7 +135,7 @@ int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink)
 		iov = &one;
 		n_iov = 1;
 	}
-	/* A descriptor has one key, so it can offer one registration. */
+	/* A descriptor has one key, and so offers one registration. */
 	if (pieces_of(iov, n_iov, sink->offset, sink->length, &piece, 1) != 1)
 		r = bounce(tx, sink->length, &piece);
 	if (!r)
@@ -148,7 +148,7 @@ int lx_o2ib_tx_map_sink(struct lx_o2ib_tx *tx, const struct lx_payload *sink)
 	return 0;
 }
 
-/* What the peer has written is where it was wanted. @n: bytes. */
+/* The peer has written @n bytes: copies them to the destination, if they were bounced. */
 static void sink_filled(struct lx_o2ib_tx *tx, size_t n)
 {
 	const struct iovec all = { tx->sink_addr, n };
@@ -188,7 +188,7 @@ static int map_source(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 	return 0;
 }
 
-/* One write takes from one fragment's room as much as its pieces of memory may be. */
+/* Plans a write into one fragment, from as many pieces of memory as a write can have. */
 static size_t plan_one(struct lx_o2ib_tx *tx, struct iovec *piece, unsigned int *at,
 		       uint64_t remote, size_t room, uint32_t key)
 {
@@ -228,7 +228,7 @@ int lx_o2ib_tx_plan(struct lx_o2ib_tx *tx, const struct lx_payload *payload,
 	r = map_source(tx, payload, piece, &n_pieces);
 	if (r)
 		return r;
-	/* Each write ends a fragment, or uses up a piece at least. */
+	/* Each write completes a fragment or at least one piece. */
 	tx->writes = calloc(desc->n_frags + n_pieces, sizeof(*tx->writes));
 	if (!tx->writes)
 		return -ENOMEM;
@@ -358,7 +358,7 @@ static void end(struct lx_o2ib_tx *tx)
 	if (reply) {
 		reply->hstatus = hstatus;
 		lx_lnd_finalize(reply, status);
-		/* The peer said that there is nothing: the GET itself was fine. */
+		/* The peer has no data; the GET itself succeeded. */
 		if (status == -ENODATA)
 			status = 0;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * o2iblnd on libibverbs and librdmacm: connections, what is sent and received on them.
+ * o2iblnd on libibverbs and librdmacm: connections, sending and receiving.
  *
- * A link that is closed gives up queue pair and memory at once, but its CM id stays for
- * the peer's answer to our goodbye, or LINGER_NS, so that the goodbye is repeated. While
- * the port is down nothing is said: rxe's CM breaks for good on what it cannot send.
+ * Closing a link frees its queue pair and memory at once. Its CM id stays until the peer has
+ * answered our disconnect request, or for LINGER_NS, so that the request is retransmitted.
+ * While the port is down no request is sent: rxe's CM never recovers from a failed send.
  *
- * Events of the CM are acknowledged before they are looked at: an id cannot be
- * destroyed while one of its events is not.
+ * CM events are acknowledged before they are processed, since an id cannot be destroyed while
+ * one of its events is unacknowledged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define LINGER_NS (2 * LX_O2IB_SECOND)
 #define PDATA_MAX 256
 
-/* Reasons of the CM's REJ. */
+/* Reasons in the CM's REJ. */
 #define REJ_NO_SERVICE 8
 #define REJ_STALE 10
 #define REJ_CONSUMER 28
@@ -49,7 +49,7 @@ static void link_free(struct lx_o2ib_link *link)
 	lx_o2ib_port_link_gone(port);
 }
 
-/* Queue pair and memory; the hardware lets go of everything here. */
+/* Frees queue pair and memory; the hardware uses nothing of them afterwards. */
 static void link_release(struct lx_o2ib_link *link)
 {
 	if (link->id && link->id->qp)
@@ -189,7 +189,7 @@ static int verbs_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_t 
 static int verbs_reg(struct lx_o2ib_net *net, void *addr, size_t len, bool remote,
 		     struct lx_o2ib_mr *ret_mr)
 {
-	/* What is only read may be memory that we cannot write to. */
+	/* Memory that is only read may be read-only. */
 	int access = remote ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
 	struct ibv_mr *mr = ibv_reg_mr(lx_o2ib_port_of(net)->pd, addr, len, access);
 
@@ -222,8 +222,8 @@ static void completed(struct lx_o2ib_link *link, const struct ibv_wc *wc)
 }
 
 /*
- * Asks for the next event when nothing is left, and looks once more: what came before
- * that raises none. What comes while others are looked at needs none.
+ * Requests the next event when the queue is empty, and polls once more: completions before
+ * the request raise no event. While polling, no event is needed.
  */
 static void poll_cq(struct lx_o2ib_link *link)
 {
@@ -259,7 +259,7 @@ static void poll_link(struct lx_o2ib_link *link)
 		link_free(link);
 }
 
-/* While one connection has all the traffic, the read that finds nothing more is saved. */
+/* If one connection has all the traffic, this saves a read that finds nothing. */
 static void comp_ready(struct lx_o2ib_port *port)
 {
 	bool again = true;
@@ -291,7 +291,7 @@ static int bind_source(struct lx_o2ib_port *port, struct rdma_cm_id *id)
 		if (errno != EADDRINUSE)
 			break;
 	}
-	/* Not allowed, or none is left. */
+	/* Not permitted, or no port is free. */
 	sa.sin_port = 0;
 	return rdma_bind_addr(id, (struct sockaddr *)&sa) ? -errno : 0;
 }
@@ -403,7 +403,7 @@ static void cm_request(struct lx_o2ib_port *port, const struct cm_event *ev)
 		lx_o2ib_cm_request(&port->nets, ev->id, ev->pdata, ev->len, sport);
 }
 
-/* The next step of an attempt; if it fails, so does the attempt. */
+/* Does the next step of an attempt, or fails the attempt. */
 static void cm_step(struct lx_o2ib_link *link, int r)
 {
 	if (r)
