@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Builds, tests and installs lnetx. Those marked with * need root, for network namespaces
-# or packages; all targets that build anything take V=, SAN=, CC=, WERROR= and O2IB=.
+# Builds, tests and installs lnetx. Targets marked with * need root, for network namespaces
+# or packages. All targets that build take V=, SAN=, CC=, WERROR= and O2IB=.
 #
 #	make              build everything, below build/
-#	make demo *       see it work, half a minute; KEEP=1 leaves it up, to look around
+#	make demo *       see it work, half a minute; KEEP=1 leaves it running
 #	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them
 #	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
 #	make vmtest *     tests on other kernels, in QEMU; KERNELS='6.1 6.12' SUITES='o2ib'
-#	make bench-o2ib * compare with perftest there
-#	make fuzz *       each fuzz target for FUZZ_SECONDS=600
-#	make deps *       install what building needs (Debian); the others do so themselves
+#	make bench-o2ib * compare o2iblnd with perftest, in QEMU
+#	make fuzz *       run each fuzz target for FUZZ_SECONDS=600
+#	make deps *       install build dependencies (Debian); other * targets do so, too
 #	make install *    DESTDIR= PREFIX=/usr
 #	make uninstall *, make clean
-#	make style        the checks of the sources; so do make includes, circles, format-check
-#	make help         this
+#	make style        check the sources; so do make includes, circles, format-check
+#	make help         print this
 #
 #	V=1               show commands
-#	SAN=asan          build with a sanitizer: asan, tsan or fuzz; beside the ordinary build
-#	CC=clang          another compiler; gcc and clang are fine
+#	SAN=asan          build with a sanitizer, into its own directory: asan, tsan or fuzz
+#	CC=clang          another compiler; gcc and clang are supported
 #	WERROR=1          warnings are errors
 #	O2IB=0            without o2iblnd, and so without libibverbs and librdmacm
 
-# Make's own rules are of no use here, and looking for one of them for each header that the
-# *.d files name takes a minute.
+# Without make's built-in rules: looking for one for each header in the *.d files takes a
+# minute.
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
@@ -76,7 +76,7 @@ LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
 LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
 	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -pthread
-# Of the daemon, not of the library.
+# For the daemon, not the library.
 LIBBPF := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null)
 
 ifeq ($(SAN),asan)
@@ -91,7 +91,7 @@ else ifneq ($(SAN),)
 $(error SAN=$(SAN) is unknown. Next: SAN=asan, SAN=tsan or SAN=fuzz)
 endif
 
-# ---- what it is built of ----------------------------------------------------------
+# ---- sources -----------------------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
 	lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
@@ -102,7 +102,7 @@ LX_CPPFLAGS += -DLX_O2IB
 endif
 FASTPATH_SRCS := $(wildcard user/fastpath/*.c user/bpf/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
-# What the daemon and the programs say to each other: in both, not in the library.
+# Messages between daemon and tools: in both, not in the library.
 CONTROL_SRCS := $(wildcard user/control/*.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/cli/*.c)
@@ -144,8 +144,8 @@ $(B)/%.o: %.c
 # ---- BPF programs ------------------------------------------------------------------
 #
 # NAME.bpf.c becomes build/bpf/NAME.skel.h: the program's bytes and its maps by name,
-# for user/bpf, which loads it. The same whatever CC and SAN are. "gen object" leaves the
-# debugging information out, but for BTF.
+# for user/bpf, which loads it. Independent of CC and SAN. "gen object" strips debugging
+# information except BTF.
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,build/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
 # Where distributions have asm/types.h; clang does not look there for its BPF target.
@@ -164,7 +164,7 @@ build/bpf/%.bpf.o: %.bpf.c
 build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
-# Compiled when the skeletons are there; from then on the *.d files know who needs which.
+# Compile after the skeletons exist; from then on the *.d files have the dependencies.
 $(call obj,$(wildcard user/bpf/*.c) $(wildcard tests/unit/test_bpf_*.c) \
 	tests/unit/bpfworld.c): | $(BPF_SKELETONS)
 
@@ -175,11 +175,11 @@ bpf: $(BPF_SKELETONS)
 $(B)/liblnetx.a: $(LIB_OBJS)
 	$(archive)
 
-# What the daemon has besides: the kernel's fast path, and the one place that knows libbpf.
+# Only in the daemon: the fast path, and the only code that uses libbpf.
 $(B)/libfastpath.a: $(call obj,$(FASTPATH_SRCS))
 	$(archive)
 
-# What the headers declare, and nothing else, can be called from outside.
+# Exports only what the installed headers declare.
 $(B)/liblnetx.map: tools/dist/symbols $(PUBLIC_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)tools/dist/symbols $(PUBLIC_HEADERS) | \
@@ -205,7 +205,7 @@ $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libfastpath.a \
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
 	$(call link,-ljansson)
 
-# One program, several grammars: it goes by its name.
+# One program, several grammars, chosen by its name.
 $(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml: $(B)/bin/lnetx
 	$(Q)ln -sf lnetx $@
 
@@ -222,16 +222,16 @@ man: $(MAN_PAGES)
 
 # ---- tests -----------------------------------------------------------------------------
 
-# The daemon on a node of tables: what the tools print can be compared.
+# The daemon on a fake node, so that the output of the tools can be compared.
 $(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libfastpath.a \
 		$(B)/liblnetx.a
 	$(call link,$(LIBBPF))
 
-# In archives, so that a test gets only what it asks for.
+# In archives, so that a test links only what it uses.
 $(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS))
 	$(archive)
 
-# What takes the place of something real, for the tests that go without it.
+# Fakes.
 $(B)/tests/libfake.a: $(call obj,$(TEST_FAKE_SRCS))
 	$(archive)
 
@@ -243,7 +243,7 @@ $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/u
 		$(B)/tests/unit/fakeo2ib.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
-# Its allocations fail.
+# With failing allocations.
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)
 
@@ -256,7 +256,7 @@ $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/libfastpath.a $(B)/l
 $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
-# For machines that have RDMA: those of make vmtest.
+# For machines with RDMA, as in make vmtest.
 $(B)/tests/%: $(B)/tests/rdma/%.o $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
@@ -271,7 +271,7 @@ $(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libfuzz.a $(B)/tests/libh
 		$(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(fuzz_main) $(LIBBPF))
 
-# What Lustre's own nodes said: for the golden tests.
+# Captures of Lustre's nodes, for the golden tests.
 build/captures: tests/golden/captures/captures.tar.xz
 	$(Q)rm -rf $@ $@.tmp && mkdir -p $@.tmp
 	$(Q)tar -xJf $< -C $@.tmp && touch $@.tmp && mv $@.tmp $@
@@ -313,11 +313,11 @@ includes style:
 circles: all
 	$(Q)tests/check-$@ $(B)
 
-# Of what has been changed since BASE; by default, since the branch left main.
+# Checks lines changed since BASE; default: where the branch left main.
 format-check:
 	$(Q)tests/check-format $(BASE)
 
-# The head of this file.
+# Prints the head of this file.
 help:
 	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile | sed -n '/^Builds/,$$p'
 
@@ -325,7 +325,7 @@ include tools/bench/bench.mk
 
 # ---- install -----------------------------------------------------------------------------
 
-# What goes where: mode:file:target
+# mode:file:target
 FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	755:$(B)/bin/lnetx:$(SBINDIR)/lnetx \
 	644:$(B)/liblnetx.a:$(LIBDIR)/liblnetx.a \
