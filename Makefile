@@ -313,6 +313,9 @@ includes style:
 circles: all
 	$(Q)tests/check-$@ $(B)
 
+stack: bpf
+	$(Q)tests/check-$@ build/bpf/fastpath.bpf.o
+
 # Checks lines changed since BASE; default: where the branch left main.
 format-check:
 	$(Q)tests/check-format $(BASE)
@@ -362,7 +365,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles format-check help always install uninstall clean
+.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.
