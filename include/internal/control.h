@@ -55,6 +55,7 @@ enum lx_control_command {
 	LX_CONTROL_ROUTES = 4, /* show, add, del */
 	LX_CONTROL_CONNS = 5, /* show, del: disconnect */
 	LX_CONTROL_PING = 6, /* show: ping; add: discover (EXCL: force) */
+	LX_CONTROL_UDSP = 9, /* show, add, del */
 	LX_CONTROL_RECOVERY = 11, /* show: who is below full health and pinged */
 	LX_CONTROL_ROUTING = 13, /* show, change */
 	LX_CONTROL_BUFFERS = 14, /* change */
@@ -93,6 +94,7 @@ struct lx_control_show {
 	char name[40]; /* of a tunable; "": all */
 	char module[8];
 	uint8_t level; /* LX_LEVEL_* */
+	int32_t index; /* of a selection policy; -1: any */
 };
 
 struct lx_control_lnd_value {
@@ -124,6 +126,10 @@ struct lx_control_peer {
 struct lx_control_ping {
 	struct lx_nid nid, source; /* source any: the node chooses */
 	uint32_t timeout_ms;
+};
+
+struct lx_control_udsp {
+	int32_t index; /* LX_UNSET: all */
 };
 
 struct lx_control_routing {
@@ -221,7 +227,8 @@ struct lx_control_object {
 };
 
 extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
-	lx_control_recovery, lx_control_conns, lx_control_pings, lx_control_routing_info, lx_control_stats,
+	lx_control_udsps, lx_control_recovery, lx_control_conns, lx_control_pings,
+	lx_control_routing_info, lx_control_stats,
 	lx_control_tunables, lx_control_events, lx_control_statuses;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
@@ -233,7 +240,8 @@ extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, l
 
 /* Requests, named after the struct that they describe. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
-	lx_control_route_schema, lx_control_peer_schema, lx_control_ping_schema,
+	lx_control_route_schema, lx_control_peer_schema, lx_control_udsp_schema,
+	lx_control_udsp_del_schema, lx_control_ping_schema,
 	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
 	lx_control_value_schema, lx_control_guard_schema, lx_control_ban_schema,
 	lx_control_prefix_schema, lx_control_filter_schema;

@@ -107,6 +107,21 @@ struct lx_conf_tunable {
 	struct lx_conf_place at, value_at; /* of the name, of the value */
 };
 
+#define LX_UDSP_TEXT 256
+
+/*
+ * A user-defined selection policy (lnet.md 11.3). Clauses are nets ("tcp", "tcp[1-3]") or
+ * ranges of NIDs ("10.0.*.[1-9/2]@tcp", "fd00::1@tcp"); one that is not given is "".
+ */
+struct lx_conf_udsp {
+	char src[LX_UDSP_TEXT]; /* of this node */
+	char dst[LX_UDSP_TEXT]; /* of peers */
+	char rte[LX_UDSP_TEXT]; /* of routers */
+	int64_t priority; /* 0 best, up to UINT32_MAX; or LX_UNSET */
+	int32_t index;    /* where in the list, from 0; LX_UNSET: at its end */
+	struct lx_conf_place at;
+};
+
 struct lx_conf {
 	struct lx_conf_ni *ni;
 	size_t n_nis;
@@ -121,6 +136,8 @@ struct lx_conf {
 	int32_t routing;           /* 0, 1, or LX_UNSET */
 	struct lx_conf_place routing_at;
 	int64_t buffers[LX_POOLS]; /* total buffers, or LX_UNSET */
+	struct lx_conf_udsp *udsp; /* in the order of the file */
+	size_t n_udsps;
 };
 
 struct lx_conf_error {

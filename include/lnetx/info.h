@@ -88,6 +88,18 @@ struct lx_down {
 	int64_t since_s;           /* seconds since 1970; 0 if it is up */
 };
 
+/* ---- selection policies (lnet.md 11.3) ---------------------------------- */
+
+#define LX_UDSP_EFFECT_MAX 16
+
+/* What they come to for an NI of this node or of a peer. */
+struct lx_udsp_effect {
+	int32_t net_priority, nid_priority; /* 0 best; -1: none says anything */
+	/* Of a peer's NI: gateways to it, and own NIs, that are preferred; the first of them. */
+	uint32_t n_gateways, n_sources;
+	struct lx_nid gateway[LX_UDSP_EFFECT_MAX], source[LX_UDSP_EFFECT_MAX];
+};
+
 /* ---- local NIs ---------------------------------------------------------- */
 
 /* A setting that a configuration does not give: use the default. */
@@ -133,6 +145,7 @@ struct lx_ni_info {
 	uint32_t refs;
 	uint32_t n_peers; /* peers the transport knows */
 	uint32_t n_conns;
+	struct lx_udsp_effect udsp;
 };
 
 /* ---- peers -------------------------------------------------------------- */
@@ -202,6 +215,7 @@ struct lx_peer_ni_info {
 	uint32_t refs;
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
+	struct lx_udsp_effect udsp;
 };
 
 struct lx_peer_info {

@@ -224,6 +224,26 @@ int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name
 int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n);
 
 /**
+ * lx_udsp_add - add a selection policy (lnet.md 11.3)
+ * @udsp: clauses, priority, and where in the list; of two policies that name the same thing the
+ *	one further up decides. With the clauses of one that is there, only that one's priority
+ *	changes
+ *
+ * src alone gives its priority to own nets or NIs, dst alone to those of peers: without a priority
+ * 0, the best. src and dst together: these own NIs are preferred for these peers; dst and rte:
+ * these gateways. rte alone has no effect. It holds for what is there and what comes.
+ * Returns 0, -EINVAL a clause or their combination is none, -EALREADY it is there, -ENOMEM.
+ */
+int lx_udsp_add(struct lx_node *node, const struct lx_conf_udsp *udsp);
+
+/**
+ * lx_udsp_del - remove a selection policy, and its effect
+ * @index: in the list, from 0; LX_UNSET: all
+ * Returns 0 or -ENOENT.
+ */
+int lx_udsp_del(struct lx_node *node, int32_t index);
+
+/**
  * lx_routing_set - switch forwarding for others on or off (lnet.md 10.3)
  * Returns 0, -EBUSY to be switched on while it is stopping, -ENOMEM.
  */
@@ -288,8 +308,8 @@ void lx_tunable_each(struct lx_node *node,
 
 /**
  * lx_ni_list - list the NIs; 0@lo is the first
- * @ret_list: an array of @ret_n, to be freed with free(), as for the next three
- * Returns 0 or -ENOMEM, as do the next three.
+ * @ret_list: an array of @ret_n, to be freed with free(), as for the next four
+ * Returns 0 or -ENOMEM, as do the next four.
  */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n);
 
@@ -298,6 +318,9 @@ int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *r
 
 /** lx_route_list - list the routes, by net */
 int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n);
+
+/** lx_udsp_list - selection policies, in their order, with their indices */
+int lx_udsp_list(struct lx_node *node, struct lx_conf_udsp **ret_list, size_t *ret_n);
 
 /** lx_conn_list - list the connections of all transports */
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n);

@@ -19,6 +19,7 @@
 #include <lnetx/lnetx.h>
 
 #include "../../user/base/log.h"
+#include "../../user/base/policy.h"
 #include "../../user/conf/check.h"
 #include "../../user/core/tunables.h"
 #include "state.h"
@@ -430,6 +431,43 @@ int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool forc
 	return 0;
 }
 
+int lx_udsp_add(struct lx_node *node, const struct lx_conf_udsp *udsp)
+{
+	struct fake_state *s = &node->s;
+	struct lx_conf_udsp as_shown = *udsp;
+	struct lx_policy policy;
+	size_t at = s->n_udsps;
+	char why[200];
+
+	if (lx_policy_parse(udsp, &policy, why, sizeof(why)))
+		return -EINVAL;
+	lx_policy_format(&policy, &as_shown);
+	for (size_t i = 0; i < s->n_udsps; i++) {
+		if (!strcmp(s->udsp[i].src, as_shown.src) && !strcmp(s->udsp[i].dst, as_shown.dst) &&
+		    !strcmp(s->udsp[i].rte, as_shown.rte))
+			return -EALREADY;
+	}
+	if (udsp->index >= 0 && (size_t)udsp->index < at)
+		at = udsp->index;
+	memmove(&s->udsp[at + 1], &s->udsp[at], (s->n_udsps++ - at) * sizeof(as_shown));
+	s->udsp[at] = as_shown;
+	return 0;
+}
+
+int lx_udsp_del(struct lx_node *node, int32_t index)
+{
+	struct fake_state *s = &node->s;
+
+	if (index == LX_UNSET)
+		s->n_udsps = 0;
+	else if (index < 0 || (size_t)index >= s->n_udsps)
+		return -ENOENT;
+	else
+		memmove(&s->udsp[index], &s->udsp[index + 1],
+			(--s->n_udsps - index) * sizeof(s->udsp[0]));
+	return 0;
+}
+
 int lx_route_add(struct lx_node *node, const struct lx_conf_route *route)
 {
 	struct fake_state *s = &node->s;
@@ -606,6 +644,14 @@ int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t 
 			 (void **)ret_list, ret_n);
 }
 
+int lx_udsp_list(struct lx_node *node, struct lx_conf_udsp **ret_list, size_t *ret_n)
+{
+	for (size_t i = 0; i < node->s.n_udsps; i++)
+		node->s.udsp[i].index = i;
+	return copy_list(node->s.udsp, node->s.n_udsps, sizeof(node->s.udsp[0]),
+			 (void **)ret_list, ret_n);
+}
+
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n)
 {
 	return copy_list(node->s.conn, node->s.n_conns, sizeof(node->s.conn[0]), (void **)ret_list,
@@ -769,6 +815,8 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 		    conf->tunable[i].at, "tunable");
 	if (flags & LX_APPLY_DIFF)
 		diff(node, conf);
+	for (size_t i = 0; i < conf->n_udsps; i++)
+		TRY(lx_udsp_add(node, &conf->udsp[i]), conf->udsp[i].at, "udsp");
 	for (size_t i = 0; i < conf->n_nis; i++)
 		TRY(lx_net_add(node, &conf->ni[i]), conf->ni[i].at, "net");
 	for (size_t i = 0; i < conf->n_routes; i++)

@@ -165,6 +165,7 @@ static void load_field(const struct lx_field *f, yaml_node_t *value, void *obj)
 		break;
 	case LX_FIELD_STRP:
 	case LX_FIELD_LIST:
+	case LX_FIELD_NIDS:
 		DIE("%s: cannot be loaded", f->key);
 	}
 }
@@ -307,6 +308,10 @@ static void load_section(struct fake_state *s, const char *key, yaml_node_t *val
 	else if (!strcmp(key, "conn"))
 		FOR_EACH_ITEM (i, value)
 			load_struct(lx_control_conns.row, node_at(*i), &s->conn[s->n_conns++], NULL,
+				    NULL);
+	else if (!strcmp(key, "udsp"))
+		FOR_EACH_ITEM (i, value)
+			load_struct(lx_control_udsps.row, node_at(*i), &s->udsp[s->n_udsps++], NULL,
 				    NULL);
 	else if (!strcmp(key, "statistics"))
 		load_struct(lx_control_stats.row, value, &s->stats, NULL, NULL);

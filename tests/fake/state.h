@@ -26,6 +26,8 @@ struct fake_state {
 	size_t n_peers;
 	struct lx_route_info route[4000];
 	size_t n_routes;
+	struct lx_conf_udsp udsp[64];
+	size_t n_udsps;
 	struct lx_conn_info conn[64];
 	size_t n_conns;
 	struct fake_probe probe[16];

@@ -78,6 +78,10 @@ static const char *folder;
 	"route:\n"                                                                                 \
 	"    - net: " net "\n"                                                                     \
 	"      gateway: 10.77.0.3@tcp\n"
+#define POLICY(clause, nid) "    - " clause ": " nid "\n"
+#define WITH_POLICIES(title, policies, ...)                                                        \
+	AS("A", title, .capture = { title }, .conf = PEER_B "udsp:\n" policies,                    \
+	   .no_discovery = true, __VA_ARGS__)
 #define TWO_NIDS_OF_B .nids = { "10.77.0.2@tcp", "10.78.0.2@tcp" }
 
 /* B only answers, wherever A sends to. */
@@ -86,7 +90,8 @@ static const char *folder;
 #define AMONG_FRIENDS(host, title) AS(host, title, .capture = { title }, .no_discovery = true)
 #define NOT_PLAYED(host, title, why) AS(host, title, .capture = { title }, .not_played = why)
 
-#define UDSP "waits for user-defined selection policies"
+#define UDSP "the policies were changed while it ran"
+#define TURNS "whose turn it was is not known; test_core_udsp counts the same paths"
 #define HEALTH "waits for health: resends and recovery"
 #define FAULTS "waits for fault injection"
 #define OWN_NID "waits for connections to own NIDs"
@@ -142,17 +147,18 @@ static const struct replay replays[] = {
 	AS("A", "14a-udsp-none", .capture = { "14a-udsp-none" }, .conf = PEER_B,
 	   .no_discovery = true),
 	ANSWERED("14a-udsp-none"),
-	NOT_PLAYED("A", "14b-udsp-src-priority", UDSP),
+	WITH_POLICIES("14b-udsp-src-priority",
+		      POLICY("src", "10.78.0.1@tcp")),
 	ANSWERED("14b-udsp-src-priority"),
-	NOT_PLAYED("A", "14c-udsp-dst-priority", UDSP),
+	NOT_PLAYED("A", "14c-udsp-dst-priority", TURNS),
 	ANSWERED("14c-udsp-dst-priority", .steps = 17),
-	NOT_PLAYED("A", "14d-udsp-src-dst-cross", UDSP),
+	NOT_PLAYED("A", "14d-udsp-src-dst-cross", TURNS),
 	ANSWERED("14d-udsp-src-dst-cross"),
-	NOT_PLAYED("A", "14e-udsp-pair-one-dst", UDSP),
+	NOT_PLAYED("A", "14e-udsp-pair-one-dst", TURNS),
 	ANSWERED("14e-udsp-pair-one-dst"),
-	NOT_PLAYED("A", "14f-udsp-src-and-dst-priority", UDSP),
+	NOT_PLAYED("A", "14f-udsp-src-and-dst-priority", TURNS),
 	ANSWERED("14f-udsp-src-and-dst-priority"),
-	NOT_PLAYED("A", "14g-udsp-pref-vs-priority", UDSP),
+	NOT_PLAYED("A", "14g-udsp-pref-vs-priority", TURNS),
 	ANSWERED("14g-udsp-pref-vs-priority"),
 	AS("A", "14h-udsp-preferred-gateway", .capture = { "14h-udsp-preferred-gateway" },
 	   .router = 'G', .conf = ROUTE_VIA_G("tcp8"), .steps = 23),

@@ -185,12 +185,37 @@ static void test_set(void **state)
 	prints("lnetctl set help", "transaction_timeout");
 }
 
+/* Texts and numbers of the reference's are compared in golden.bats; these are the records. */
+static void test_udsp(void **state)
+{
+	start(NULL);
+	ok("lnetctl udsp show");
+	prints("lnetctl udsp add", "add a selection policy");
+	ok("lnetctl udsp add --src tcp --priority 4294967297");
+	prints("lnetctl udsp show", "udsp:\n    - idx: 0\n      src: tcp\n      action:\n"
+				    "          priority: 1\n");
+	fails(114, "lnetctl udsp add --src tcp --priority 1", "errno: 114\n");
+	fails(234, "lnetctl udsp add --src tcp --rte 10.0.0.1@tcp", "do not go together");
+	fails(234, "lnetctl udsp add --src fd00::1@tcp", "use \\\"lnetx udsp add\\\"");
+	fails(234, "lnetctl udsp del", "--idx, or --all");
+	fails(234, "lnetctl udsp del --all --idx 0", "either --idx or --all");
+	fails(254, "lnetctl udsp del --idx 7", "add:\n    - udsp:\n          errno: -2\n");
+	ok("lnetctl udsp show --idx 7");
+	ok("lnetx udsp add dst fd00::1@tcp index 0");
+	prints("lnetx udsp", "INDEX  SRC  DST          RTE  PRIORITY\n"
+			     "    0  -    fd00::1@tcp  -           0\n"
+			     "    1  tcp  -            -           1\n");
+	fails(2, "lnetx udsp del", "its index, or \"all\"");
+	fails(2, "lnetx udsp del index 0 all", "its index, or \"all\"");
+	fails(2, "lnetx udsp add src tcp1 priority -1", "priority -1 is not in");
+	ok("lnetctl udsp del --idx -1");
+	prints("lnetx -j udsp show", "{\"udsp\":[]}");
+}
+
 /* What is not there is refused, and says so in the form of an error. */
 static void test_later(void **state)
 {
 	static const char *const lines[] = {
-		"lnetctl udsp add --src tcp --priority 0",
-		"lnetctl udsp show",
 		"lnetctl fault drop add -s x",
 		"lnetctl fault delay show",
 		"lnetctl debug nidlist x",
@@ -899,6 +924,7 @@ int main(int argc, char **argv)
 		TEST(test_peers),
 		TEST(test_gateway_peers),
 		TEST(test_set),
+		TEST(test_udsp),
 		TEST(test_later),
 		TEST(test_ip2nets), TEST(test_service_id),
 		TEST(test_help),

@@ -196,6 +196,24 @@ static void test_net_settings(void **state)
 	lx_conf_free(conf);
 }
 
+static void test_udsp(void **state)
+{
+	struct lx_conf *conf = parse("udsp:\n"
+				     "  - { idx: 3, src: \"*.*.*.*@tcp\", action: { priority: 0 } }\n"
+				     "  - { dst: tcp1, rte: 10.0.0.1@tcp, action: }\n");
+
+	assert_int_equal(conf->n_udsps, 2);
+	assert_string_equal(conf->udsp[0].src, "*.*.*.*@tcp");
+	assert_string_equal(conf->udsp[0].dst, "");
+	assert_int_equal(conf->udsp[0].index, 3);
+	assert_int_equal(conf->udsp[0].priority, 0);
+	assert_string_equal(conf->udsp[1].dst, "tcp1");
+	assert_string_equal(conf->udsp[1].rte, "10.0.0.1@tcp");
+	assert_int_equal(conf->udsp[1].index, LX_UNSET);
+	assert_int_equal(conf->udsp[1].priority, LX_UNSET);
+	lx_conf_free(conf);
+}
+
 static void test_route_forms(void **state)
 {
 	struct lx_conf *conf = parse("route:\n"
@@ -350,7 +368,11 @@ static const struct bad bads[] = {
 	{ "tunables: { muchtoolonganame: { a: 1 } }\n", -EINVAL, 1, 33, "too long" },
 	{ "tunables: { lnet: { a: [] } }\n", -EINVAL, 1, 24, "invalid value for \"a\"" },
 	{ "ip2nets:\n  - ip-range:\n", -EINVAL, 2, 5, "no value for \"net-spec\"" },
-	{ "udsp:\n  - idx: 0\n", -EOPNOTSUPP, 2, 3, "not there in this version" },
+	{ "udsp:\n  - src: bogus\n", -EINVAL, 2, 5, "src \"bogus\" is neither a net" },
+	{ "udsp:\n  - src: tcp\n    rte: tcp\n", -EINVAL, 2, 5, "do not go together" },
+	{ "udsp:\n  - idx: 0\n", -EINVAL, 2, 5, "a policy needs" },
+	{ "udsp:\n  - src: tcp\n    action: { prio: 1 }\n", -EINVAL, 3, 15, "did you mean \"priority\"" },
+	{ "udsp:\n  - src: tcp\n    action: { priority: -2 }\n", -EINVAL, 3, 25, "-2 is not in" },
 	{ "ping:\n  nids: {0: 1.1.1.1@tcp}\n", -EINVAL, 2, 3, "import --exec" },
 	{ "\"net\\0\": 1\n", -EINVAL, 1, 1, "NUL" },
 	{ "? [a]\n: b\n", -EINVAL, 1, 3, "a sequence" },
@@ -706,6 +728,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_empty),		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_net_settings),	cmocka_unit_test(test_route_forms),
+		cmocka_unit_test(test_udsp),
 		cmocka_unit_test(test_null_sections),	cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_all_mistakes),	cmocka_unit_test(test_what_cannot_be),
 		cmocka_unit_test(test_nothing_to_tell), cmocka_unit_test(test_many_mistakes),

@@ -44,6 +44,10 @@ enum lx_arg_id {
 	LX_ARG_MODE,
 	LX_ARG_TYPE,
 	LX_ARG_IP2NETS,
+	LX_ARG_SRC,
+	LX_ARG_DST,
+	LX_ARG_RTE,
+	LX_ARG_INDEX,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LOCAL,

@@ -204,6 +204,7 @@ static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, 
 		offer_interfaces(l);
 		break;
 	case LX_ARG_SOURCE:
+	case LX_ARG_SRC:
 		offer_own_nids(l);
 		break;
 	case LX_ARG_NID:
@@ -214,6 +215,8 @@ static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, 
 		break;
 	case LX_ARG_GATEWAY:
 	case LX_ARG_PRIMARY:
+	case LX_ARG_DST:
+	case LX_ARG_RTE:
 		offer_nids(l);
 		break;
 	default:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Export and import; see the header. An import is split into commands, as if
- * each had been typed: settings first, because NIs start with them, then
- * NIs, routing, peers, and routes last, because a gateway can no longer be configured as a peer.
+ * each had been typed: settings and selection policies first, because NIs
+ * start with them, then NIs, routing, peers, and routes last, because a gateway can no longer be configured as a peer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +135,8 @@ static int add_rest(struct lx_session *s, json_t *sections, bool backup, const j
 		return err;
 	json_object_set_new(sections, "global", globals);
 	add_tunables(sections, tunables);
-	return 0;
+	return add_list(s, sections, LX_CONTROL_UDSP, &lx_control_udsps,
+			backup ? LX_LEVEL_BACKUP : 0, tunables);
 }
 
 int lx_tools_export(struct lx_session *s, bool backup, json_t **ret_sections)
@@ -263,6 +264,8 @@ static void add_conf(struct import *im, const struct lx_conf *conf)
 	bool has_buffers = false;
 
 	set_tunables(im, conf);
+	for (size_t i = 0; i < conf->n_udsps; i++)
+		outcome(im, lx_request_add_udsp(s, &conf->udsp[i]), lx_control_udsps.yaml);
 	for (size_t i = 0; i < conf->n_nis; i++)
 		outcome(im, lx_request_add_ni(s, &conf->ni[i]), lx_control_nets.yaml);
 	for (int i = 0; i < LX_POOLS; i++)
@@ -322,6 +325,8 @@ static void del_conf(struct import *im, const struct lx_conf *conf)
 		outcome(im, lx_request_routing(s, false), lx_control_routing_info.yaml);
 	for (size_t i = 0; i < conf->n_nis; i++)
 		outcome(im, lx_request_del_ni(s, &conf->ni[i]), lx_control_nets.yaml);
+	for (size_t i = 0; i < conf->n_udsps; i++)
+		outcome(im, lx_request_del_udsp(s, &conf->udsp[i]), lx_control_udsps.yaml);
 	if (conf->n_tunables)
 		reset_tunables(im, conf);
 }
@@ -382,6 +387,8 @@ static void show_sections(struct import *im, uint32_t sections)
 		show_routing(im);
 	if (sections & 1u << LX_IMPORT_STATISTICS)
 		show_stats(im);
+	if (sections & 1u << LX_IMPORT_UDSP)
+		show_list(im, LX_CONTROL_UDSP, &lx_control_udsps);
 	if (sections & (1u << LX_IMPORT_GLOBAL | 1u << LX_IMPORT_NUMA))
 		show_globals(im);
 }

@@ -207,6 +207,10 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 	}
 	s->error = 0;
 	err = v->fn(s, &a);
+	if (err == LX_WANTS_HELP) {
+		verb_help(stdout, g, v);
+		return 0;
+	}
 	if (err >= LX_TOLD)
 		return err - LX_TOLD;
 	return err ? tell_error(s, v) : 0;

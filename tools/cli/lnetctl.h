@@ -50,11 +50,16 @@ struct lx_group {
 
 extern const struct lx_group lx_groups[]; /* ended by name NULL */
 
+/* The verbs of groups that have a file of their own; ended by name NULL. */
+extern const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[];
+
 /* Fills in the tables derived from others ("set"); call it first. */
 void lx_lnetctl_cmds_init(void);
 
 /* A verb that has reported its errors returns this plus its exit status. */
 #define LX_TOLD 1000
+/* One that was given nothing to do, where the reference then shows its help. */
+#define LX_WANTS_HELP (LX_TOLD - 1)
 
 int lx_lnetctl_main(int argc, char **argv);
 

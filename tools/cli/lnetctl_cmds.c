@@ -720,18 +720,6 @@ static const struct lx_lnetctl_cmd debug_cmds[] = {
 	NO_CMD
 };
 
-static const char udsp_later[] =
-	"selection policies come with a later version; nothing was changed";
-
-static const struct lx_lnetctl_cmd udsp_cmds[] = {
-	{ "add", NULL, "add a selection policy", NULL, RECORD, "add", "udsp", NULL, 0, udsp_later },
-	{ "del", NULL, "remove a selection policy", NULL, RECORD, "del", "udsp", NULL, 0,
-	  udsp_later },
-	{ "show", NULL, "show selection policies", NULL, RECORD, "show", "udsp", NULL, 0,
-	  udsp_later },
-	NO_CMD
-};
-
 static const char fault_later[] =
 	"fault injection comes with a later version; nothing was changed";
 
@@ -790,7 +778,7 @@ const struct lx_group lx_groups[] = {
 	{ "discover", "find out all NIDs of nodes", discover_cmd, true },
 	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },
 	{ "debug", "internal state: recovery, peer", debug_cmds, false },
-	{ "udsp", "not there yet: selection policies", udsp_cmds, false },
+	{ "udsp", "selection policies: add, del, show", lx_lnetctl_udsp_cmds, false },
 	{ "fault", "not there yet: fault injection", fault_cmds, false },
 	{ "service-id", "RDMA service of o2iblnd", service_id_cmd, true },
 	{ "setup-mrrouting", "not there", mrrouting_cmd, true },

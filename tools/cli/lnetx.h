@@ -46,7 +46,7 @@ extern const struct lx_lnetx_object lx_lnetx_cmds[];
 
 /* The verbs of objects that have a file of their own; ended by name NULL. */
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
-	lx_lane_commands[], lx_trace_commands[];
+	lx_lane_commands[], lx_trace_commands[], lx_udsp_commands[];
 
 /* Output format of shows. */
 struct lx_format {
@@ -71,7 +71,9 @@ void lx_lnetx_print_time(const json_t *row, const char *what);
 int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
 		   void (*print)(const json_t *row));
 
-/* Shows all rows of an object in the chosen format. */
+/* Shows an object in the chosen format: the rows that the command's words select, or all. */
+int lx_lnetx_show(struct lx_session *s, const struct lx_args *a, uint8_t command,
+		  const struct lx_control_object *object);
 int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
 		      const struct lx_control_object *object);
 

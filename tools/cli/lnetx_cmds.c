@@ -18,8 +18,8 @@
 
 /* ---- shows ------------------------------------------------------------------------ */
 
-static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
-		const struct lx_control_object *object)
+int lx_lnetx_show(struct lx_session *s, const struct lx_args *a, uint8_t command,
+		  const struct lx_control_object *object)
 {
 	json_t *list;
 	int err = lx_request_show(s, command, object, a, LX_LEVEL_OWN, &list);
@@ -38,37 +38,37 @@ static int show(struct lx_session *s, const struct lx_args *a, uint8_t command,
 int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
 		      const struct lx_control_object *object)
 {
-	return show(s, &(struct lx_args){ 0 }, command, object);
+	return lx_lnetx_show(s, &(struct lx_args){ 0 }, command, object);
 }
 
 static int show_nets(struct lx_session *s, const struct lx_args *a)
 {
-	return show(s, a, LX_CONTROL_NETS, &lx_control_nets);
+	return lx_lnetx_show(s, a, LX_CONTROL_NETS, &lx_control_nets);
 }
 
 static int show_routes(struct lx_session *s, const struct lx_args *a)
 {
-	return show(s, a, LX_CONTROL_ROUTES, &lx_control_routes);
+	return lx_lnetx_show(s, a, LX_CONTROL_ROUTES, &lx_control_routes);
 }
 
 static int show_peers(struct lx_session *s, const struct lx_args *a)
 {
-	return show(s, a, LX_CONTROL_PEERS, &lx_control_peers);
+	return lx_lnetx_show(s, a, LX_CONTROL_PEERS, &lx_control_peers);
 }
 
 static int show_recovery(struct lx_session *s, const struct lx_args *a)
 {
-	return show(s, a, LX_CONTROL_RECOVERY, &lx_control_recovery);
+	return lx_lnetx_show(s, a, LX_CONTROL_RECOVERY, &lx_control_recovery);
 }
 
 static int show_conns(struct lx_session *s, const struct lx_args *a)
 {
-	return show(s, a, LX_CONTROL_CONNS, &lx_control_conns);
+	return lx_lnetx_show(s, a, LX_CONTROL_CONNS, &lx_control_conns);
 }
 
 static int show_daemon(struct lx_session *s, const struct lx_args *a)
 {
-	return show(s, a, LX_CONTROL_STATUS, &lx_control_statuses);
+	return lx_lnetx_show(s, a, LX_CONTROL_STATUS, &lx_control_statuses);
 }
 
 /* Words without keyword: a module, or a module and a name. */
@@ -80,7 +80,7 @@ static int show_tunables(struct lx_session *s, const struct lx_args *a)
 		named.v[LX_ARG_MODULE] = a->rest[0];
 	if (a->n_rest > 1)
 		named.v[LX_ARG_NAME] = a->rest[1];
-	return show(s, &named, LX_CONTROL_TUNABLES, &lx_control_tunables);
+	return lx_lnetx_show(s, &named, LX_CONTROL_TUNABLES, &lx_control_tunables);
 }
 
 /* One line per counter; those that are 0 only with -s. */
@@ -551,6 +551,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "routing", routing_commands, "forwarding between nets" },
 	{ "peer", peer_commands, "other nodes" },
 	{ "recovery", recovery_commands, "NIs that are pinged until they are well again" },
+	{ "udsp", lx_udsp_commands, "selection policies: which NIs and routers come first" },
 	{ "conn", conn_commands, "connections" },
 	{ "stats", stats_commands, "counters of the node" },
 	{ "tunable", tunable_commands, "settings of LNet and its transports" },

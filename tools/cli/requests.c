@@ -581,6 +581,7 @@ static void init_show(struct lx_control_show *req, unsigned int level)
 	req->nid = req->gateway = lx_nid_any;
 	req->hop = LX_UNSET;
 	req->priority = LX_UNSET;
+	req->index = LX_UNSET;
 	req->level = level;
 }
 
@@ -588,7 +589,7 @@ int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_contr
 		    const struct lx_args *a, unsigned int level, json_t **ret_list)
 {
 	struct lx_control_show req;
-	int64_t hop;
+	int64_t hop, index;
 	int err;
 
 	init_show(&req, level);
@@ -601,8 +602,11 @@ int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_contr
 		err = lx_arg_int(s, a, LX_ARG_HOP, "hop", 1, 255, &hop);
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_PRIORITY, "priority", 0, UINT32_MAX, &req.priority);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_INDEX, "index", LX_UNSET, INT32_MAX, &index);
 	if (err)
 		return err;
+	req.index = index;
 	req.hop = hop;
 	if (a->v[LX_ARG_MODULE])
 		snprintf(req.module, sizeof(req.module), "%s", a->v[LX_ARG_MODULE]);

@@ -45,6 +45,12 @@ int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
 int lx_request_add_peer(struct lx_session *s, const struct lx_conf_peer *peer);
 int lx_request_del_peer(struct lx_session *s, const struct lx_conf_peer *peer, bool force);
 
+int lx_request_add_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp);
+/* By its place in the list; LX_UNSET: all. */
+int lx_request_del_udsp_at(struct lx_session *s, int32_t index);
+/* The policy with the same clauses, wherever in the list it is. */
+int lx_request_del_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp);
+
 /**
  * lx_request_show - list an object, filtered by net, nid, gateway, ...
  * @ret_list: a JSON array; owned by the caller

@@ -45,6 +45,19 @@ static json_t *named(const struct nlattr *list)
 	return map;
 }
 
+static json_t *nids(const struct nlattr *list)
+{
+	json_t *map = json_object();
+	const struct nlattr *entry;
+	char key[24];
+
+	mnl_attr_for_each_nested (entry, list) {
+		snprintf(key, sizeof(key), "NID-%zu", json_object_size(map));
+		json_object_set_new(map, key, text(entry));
+	}
+	return map;
+}
+
 static json_t *boolean(const struct nlattr *a)
 {
 	return mnl_attr_get_payload_len(a) == sizeof(uint64_t) ? json_boolean(mnl_attr_get_u64(a))
@@ -75,6 +88,8 @@ static json_t *field_value(const struct lx_field *f, const struct nlattr *a, uns
 		return iface(a);
 	case LX_FIELD_NAMED:
 		return named(a);
+	case LX_FIELD_NIDS:
+		return nids(a);
 	case LX_FIELD_NEST:
 		return lx_tree_fields(f->sub, mnl_attr_get_payload(a), mnl_attr_get_payload_len(a),
 				      level);

@@ -23,6 +23,7 @@
 #include "modparam.h"
 #include "net.h"
 #include "rule.h"
+#include "udsp.h"
 #include "yaml.h"
 
 /* Argument of the sections' functions. */
@@ -63,6 +64,7 @@ void lx_conf_free(struct lx_conf *conf)
 	free(conf->route);
 	free(conf->peer);
 	free(conf->tunable);
+	free(conf->udsp);
 	free(conf);
 }
 
@@ -450,11 +452,9 @@ static int section_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 /* ---- the whole ----------------------------------------------------------------------------------
  */
 
-static int section_later(struct lx_yaml *y, yaml_node_t *value, void *arg)
+static int section_udsp(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_yaml_fail(
-		y, value, -EOPNOTSUPP,
-		"section \"udsp\" is not there in this version; leave it out");
+	return lx_conf_udsps(y, value, ((struct section *)arg)->conf);
 }
 
 static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -473,7 +473,7 @@ static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 		{ "routing", section_routing },	 { "buffers", section_buffers },
 		{ "peer", section_peer },	 { "global", section_global },
 		{ "numa", section_numa },	 { "tunables", section_tunables },
-		{ "ip2nets", section_ip2nets },	 { "udsp", section_later },
+		{ "ip2nets", section_ip2nets },	 { "udsp", section_udsp },
 		{ "statistics", NULL },		 { "ping", section_command },
 		{ "discover", section_command }, { NULL, NULL }
 	};

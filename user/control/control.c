@@ -66,6 +66,39 @@ static const struct lx_field types_fields[] = {
 };
 static const struct lx_schema types = { "counts", sizeof(struct lx_type_counts), types_fields };
 
+/* ---- selection policies ------------------------------------------------------------ */
+
+static const struct lx_field udsp_effect_fields[] = {
+	{ LX_FIELD_NUM(1, "net priority", struct lx_udsp_effect, net_priority) },
+	{ LX_FIELD_NUM(2, "nid priority", struct lx_udsp_effect, nid_priority) },
+	{ LX_FIELD(3, "Preferred gateway NIDs", NIDS, struct lx_udsp_effect, gateway),
+	  .count_offset = offsetof(struct lx_udsp_effect, n_gateways), .max = LX_UDSP_EFFECT_MAX },
+	{ LX_FIELD(4, "Preferred source NIDs", NIDS, struct lx_udsp_effect, source),
+	  .count_offset = offsetof(struct lx_udsp_effect, n_sources), .max = LX_UDSP_EFFECT_MAX },
+	END
+};
+static const struct lx_schema udsp_effect = { "udsp info", sizeof(struct lx_udsp_effect),
+					      udsp_effect_fields };
+
+static const struct lx_field udsp_action_fields[] = {
+	{ .key = "priority", .attr = 1, .type = LX_FIELD_INT, .offset = 0, .size = sizeof(int64_t),
+	  .sgn = true, UNSET, .col = "PRIORITY" },
+	END
+};
+static const struct lx_schema udsp_action = { "action", sizeof(int64_t), udsp_action_fields };
+
+static const struct lx_field udsp_fields[] = {
+	{ LX_FIELD_NUM(1, "idx", struct lx_conf_udsp, index), UNSET, BACKUP, .col = "INDEX" },
+	{ LX_FIELD(2, "src", STR, struct lx_conf_udsp, src), UNSET, BACKUP, .col = "SRC" },
+	{ LX_FIELD(3, "dst", STR, struct lx_conf_udsp, dst), UNSET, BACKUP, .col = "DST" },
+	{ LX_FIELD(4, "rte", STR, struct lx_conf_udsp, rte), UNSET, BACKUP, .col = "RTE" },
+	{ LX_FIELD(5, "action", NEST, struct lx_conf_udsp, priority), .sub = &udsp_action, UNSET,
+	  BACKUP },
+	END
+};
+const struct lx_schema lx_control_udsp_schema = { "udsp", sizeof(struct lx_conf_udsp),
+						  udsp_fields };
+
 /* ---- local NIs --------------------------------------------------------------------- */
 
 static const struct lx_field ni_health_fields[] = {
@@ -120,6 +153,8 @@ static const struct lx_field ni_fields[] = {
 	{ LX_FIELD(4, "interfaces", IFACE, struct lx_ni_info, ifname), UNSET, BACKUP,
 	  .col = "INTERFACE" },
 	{ LX_FIELD(5, "statistics", NEST, struct lx_ni_info, traffic), .sub = &counts, .level = 1 },
+	{ LX_FIELD(30, "udsp info", NEST, struct lx_ni_info, udsp), .sub = &udsp_effect,
+	  .level = 4 },
 	{ LX_FIELD(6, "sent_stats", NEST, struct lx_ni_info, traffic.sent), .sub = &types,
 	  .level = 2 },
 	{ LX_FIELD(7, "received_stats", NEST, struct lx_ni_info, traffic.received), .sub = &types,
@@ -186,6 +221,8 @@ static const char *const alive_names[] = { "NA", "up", "down" };
 
 static const struct lx_field peer_ni_fields[] = {
 	{ LX_FIELD(4, "nid", NID, struct lx_peer_ni_info, nid), BACKUP, .col = "NID" },
+	{ LX_FIELD(23, "udsp info", NEST, struct lx_peer_ni_info, udsp), .sub = &udsp_effect,
+	  .level = 4 },
 	{ LX_FIELD(5, "state", ENUM, struct lx_peer_ni_info, alive),
 	  LX_FIELD_NAMES(alive_names), .col = "STATE" },
 	{ LX_FIELD_NUM(6, "max_ni_tx_credits", struct lx_peer_ni_info, tx_credits_max), .level = 1,
@@ -385,6 +422,7 @@ const struct lx_control_object lx_control_peers = { "peer", &peer_group, "peer n
 const struct lx_control_object lx_control_pings = { "ping", &peer_group, "peer_ni", &ping_ni };
 const struct lx_control_object lx_control_recovery = { "recovery", NULL, NULL, &recovery };
 const struct lx_control_object lx_control_routes = { "route", NULL, NULL, &route };
+const struct lx_control_object lx_control_udsps = { "udsp", NULL, NULL, &lx_control_udsp_schema };
 const struct lx_control_object lx_control_routing_info = { "routing", NULL, NULL, &routing };
 const struct lx_control_object lx_control_stats = { "statistics", NULL, NULL, &stats };
 const struct lx_control_object lx_control_conns = { "conn", NULL, NULL, &conn };
@@ -406,6 +444,7 @@ static const struct lx_field show_fields[] = {
 	{ LX_FIELD(6, "name", STR, struct lx_control_show, name), UNSET },
 	{ LX_FIELD(7, "module", STR, struct lx_control_show, module), UNSET },
 	{ LX_FIELD_NUM(8, "level", struct lx_control_show, level) },
+	{ LX_FIELD_NUM(9, "index", struct lx_control_show, index), UNSET },
 	END
 };
 SCHEMA(show, "show", struct lx_control_show);
@@ -466,6 +505,12 @@ static const struct lx_field peer_fields[] = {
 	END
 };
 SCHEMA(peer, "peer", struct lx_control_peer);
+
+static const struct lx_field udsp_del_fields[] = {
+	{ LX_FIELD_NUM(1, "idx", struct lx_control_udsp, index), UNSET },
+	END
+};
+SCHEMA(udsp_del, "udsp", struct lx_control_udsp);
 
 static const struct lx_field ping_fields[] = {
 	{ LX_FIELD(1, "nid", NID, struct lx_control_ping, nid), UNSET },

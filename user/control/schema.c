@@ -95,16 +95,38 @@ static const char *enum_name(const struct lx_field *f, int64_t value)
 
 /* A level applies to nested structs, too. */
 static bool put_nest(struct nlmsghdr *nlh, size_t size, uint16_t attr, const struct lx_schema *sub,
-		     const void *obj, unsigned int level)
+		     const void *obj, unsigned int level, bool may_be_empty)
 {
 	struct nlattr *nest = mnl_attr_nest_start_check(nlh, size, attr);
+	uint32_t before = nlh->nlmsg_len;
 
 	/* A nest is backed up as a whole. */
 	if (!nest ||
 	    lx_schema_put(nlh, size, sub, obj, level == LX_LEVEL_BACKUP ? LX_LEVEL_MAX : level) < 0)
 		return false;
-	mnl_attr_nest_end(nlh, nest);
+	if (nlh->nlmsg_len == before && !may_be_empty)
+		mnl_attr_nest_cancel(nlh, nest);
+	else
+		mnl_attr_nest_end(nlh, nest);
 	return true;
+}
+
+static bool put_nids(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj)
+{
+	uint32_t n = *(const uint32_t *)((const char *)obj + f->count_offset);
+	const struct lx_nid *nid = (const struct lx_nid *)((const char *)obj + f->offset);
+	struct nlattr *nest;
+
+	if (!n)
+		return true;
+	nest = mnl_attr_nest_start_check(nlh, size, f->attr);
+	for (uint32_t i = 0; nest && i < n && i < f->max; i++) {
+		if (!mnl_attr_put_strz_check(nlh, size, 1, lx_nid_str(&nid[i])))
+			return false;
+	}
+	if (nest)
+		mnl_attr_nest_end(nlh, nest);
+	return nest;
 }
 
 static bool put_list(struct nlmsghdr *nlh, size_t size, const struct lx_field *f, const void *obj,
@@ -120,7 +142,7 @@ static bool put_list(struct nlmsghdr *nlh, size_t size, const struct lx_field *f
 	if (!nest)
 		return false;
 	for (uint32_t i = 0; i < n && i < f->max; i++, element += f->sub->size) {
-		if (!put_nest(nlh, size, 1, f->sub, element, level))
+		if (!put_nest(nlh, size, 1, f->sub, element, level, true))
 			return false;
 	}
 	mnl_attr_nest_end(nlh, nest);
@@ -197,7 +219,9 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 	case LX_FIELD_ENUM:
 		return put_text(nlh, size, f, enum_name(f, load(p, f)));
 	case LX_FIELD_NEST:
-		return put_nest(nlh, size, f->attr, f->sub, p, level);
+		return put_nest(nlh, size, f->attr, f->sub, p, level, f->omit != LX_OMIT_UNSET);
+	case LX_FIELD_NIDS:
+		return put_nids(nlh, size, f, obj);
 	case LX_FIELD_LIST:
 		return put_list(nlh, size, f, obj, level);
 	case LX_FIELD_NAMED:

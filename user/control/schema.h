@@ -28,8 +28,9 @@ enum lx_field_type {
 	LX_FIELD_NET,
 	LX_FIELD_ID, /* struct lx_id; written only */
 	LX_FIELD_ENUM, /* an integer with names; written only */
-	LX_FIELD_NEST, /* a nested struct, described by sub */
+	LX_FIELD_NEST, /* a nested struct, described by sub; unset if nothing of it is written */
 	LX_FIELD_LIST, /* a nested array, with a count */
+	LX_FIELD_NIDS, /* struct lx_nid[] with a count; written only; shown as a mapping NID-0, ... */
 	LX_FIELD_NAMED, /* int32_t[] with names known at run time; written only; hidden ones not */
 	LX_FIELD_TIME, /* int64_t, seconds since 1970; written only, as local time */
 	LX_FIELD_FIXED, /* no member: always the string names[0]; not on the wire */
@@ -57,7 +58,7 @@ struct lx_field {
 	const struct lx_schema *sub;
 	const char *const *names; /* ENUM, by value; FIXED: one */
 	uint16_t n_names;
-	uint16_t count_offset, max; /* LIST: of a uint32_t; maximum number of elements */
+	uint16_t count_offset, max; /* LIST, NIDS: of a uint32_t; maximum number of elements */
 	uint16_t names_offset; /* NAMED: of a NULL-terminated table's pointer */
 };
 

@@ -14,6 +14,7 @@
 #include "msg.h"
 #include "parse.h"
 #include "track.h"
+#include "udsp.h"
 
 static const struct lx_peer_watcher peer_watchers[] = {
 	{ .name = "discover", .deleted = lx_discover_cancel },
@@ -36,6 +37,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	core->cookie = ops->wall(ops_arg);
 	lx_list_init(&core->nets);
 	lx_list_init(&core->peers);
+	lx_list_init(&core->udsps);
 	lx_list_init(&core->rnets);
 	lx_list_init(&core->gateways);
 	lx_list_init(&core->msgs);
@@ -165,6 +167,7 @@ void lx_core_free(struct lx_core *core)
 	while ((peer = lx_list_first(&core->peers, struct lx_peer, link)))
 		lx_peer_delete(peer);
 	lx_peer_self_stop(core);
+	lx_udsp_delete(core, LX_UNSET);
 	lx_md_free_all(core);
 	lx_core_memory_free_all(core);
 	lx_pool_free_all(core);

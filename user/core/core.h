@@ -72,6 +72,8 @@ struct lx_core {
 	struct lx_peer_ni *self; /* 0@lo as a peer; in neither table */
 	uint32_t peer_seq;       /* the last peer's number */
 
+	struct lx_list udsps; /* of lx_udsp, in order; udsp.c */
+
 	/* route.c, pool.c, monitor.c */
 	struct lx_list rnets;    /* of lx_rnet */
 	struct lx_list gateways; /* of lx_peer that have routes */

@@ -10,6 +10,7 @@
 
 #include "change.h"
 #include "core.h"
+#include "udsp.h"
 
 struct lx_net *lx_net_lookup(struct lx_core *core, uint32_t id)
 {
@@ -83,6 +84,7 @@ static struct lx_net *net_obtain(struct lx_core *core, uint32_t id)
 	net->id = id;
 	lx_list_init(&net->nis);
 	net->last_alive_ns = lx_core_now(core);
+	lx_udsp_apply_net(core, net);
 	lx_list_append(&core->nets, &net->link);
 	return net;
 }
@@ -185,6 +187,7 @@ int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *e
 	ni->state = LX_NI_UP;
 	ni->tx_credits = ni->tx_credits_min = ni->ni.tun.credits;
 	ni->health.value = lnd->no_credits ? 0 : LX_HEALTH_MAX;
+	lx_udsp_apply_ni(core, ni); /* its NID is known now */
 	lx_list_append(&net->nis, &ni->link);
 	*ret_ni = ni;
 	return other;
@@ -324,6 +327,7 @@ void lx_ni_describe(struct lx_core_ni *ni, struct lx_ni_info *ret_info)
 	};
 	memcpy(ret_info->ifname, ni->ni.ifname, sizeof(ret_info->ifname));
 	lx_down_describe(&ni->down, &ret_info->down);
+	lx_udsp_describe_ni(ni, &ret_info->udsp);
 	if (ni->ni.lnd->peers)
 		ret_info->n_peers = ni->ni.lnd->peers(&ni->ni);
 	if (ni->ni.lnd->conns)

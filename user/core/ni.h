@@ -26,6 +26,7 @@ struct lx_net {
 	struct lx_list link;
 	uint32_t id;
 	struct lx_list nis;      /* of lx_core_ni */
+	uint32_t priority;       /* of policies (udsp.h); 0 best */
 	uint64_t seq;            /* last used, for round robin */
 	uint64_t last_alive_ns;  /* router: last ping, or message to forward */
 };
@@ -45,6 +46,7 @@ struct lx_core_ni {
 	bool worn;          /* health dropped to 0 and is not yet full again */
 	int32_t tx_credits, tx_credits_min;
 	struct lx_list tx_queue; /* of lx_core_msg that wait for a credit */
+	uint32_t priority; /* as of its net */
 	uint64_t seq;
 	struct lx_traffic traffic;
 	struct lx_ni_health health;

@@ -12,6 +12,7 @@
 #include "change.h"
 #include "core.h"
 #include "credit.h"
+#include "udsp.h"
 
 /* Calls the watchers of peers that have this callback. */
 #define ANNOUNCE(core, what, ...) \
@@ -288,6 +289,7 @@ static struct lx_peer_net *peer_net_obtain(struct lx_peer *peer, uint32_t id)
 		return NULL;
 	net->peer = peer;
 	net->id = id;
+	lx_udsp_apply_peer_net(peer->core, net);
 	lx_list_init(&net->nis);
 	lx_list_append(&peer->nets, &net->link);
 	return net;
@@ -313,6 +315,7 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 	lx_list_init(&pni->recovery.link);
 	pni->tx = &pni->own_tx;
 	pni->rtr = &pni->own_rtr;
+	lx_udsp_apply_peer_ni(core, pni);
 	peer_ni_limits(core, pni);
 	return pni;
 }
@@ -737,6 +740,7 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 			.traffic = pni->traffic,
 			.health = pni->health,
 		};
+		lx_udsp_describe_peer_ni(pni, &ni->udsp);
 		if (ni->alive == LX_ALIVE_DOWN)
 			lx_down_describe(&pni->down, &ni->down);
 		ni++;

@@ -49,6 +49,8 @@ struct lx_peer_ni {
 	struct lx_cause down;    /* reason for LX_NI_STATUS_DOWN */
 	uint64_t last_alive_ns;
 	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */
+	uint32_t priority;       /* of policies (udsp.h); 0 best */
+	bool prefers_nis, prefers_gateways; /* some policy says which */
 	uint64_t seq;
 	struct lx_lnd_peer *shortcuts; /* transports' pointers to this */
 	uint32_t listed;         /* equals lx_peer.merges: listed in the last information */
@@ -62,6 +64,7 @@ struct lx_peer_net {
 	struct lx_peer *peer;
 	uint32_t id;
 	struct lx_list nis;
+	uint32_t priority; /* of policies; 0 best */
 	uint64_t seq;
 	uint64_t next_check_ns; /* gateways (lnet.md 10.3) */
 };

@@ -32,8 +32,12 @@ bool lx_avoids(const struct lx_avoid *avoid, const struct lx_nid *nid);
 /* The best running NI of a local net, or NULL. NIs in @avoid (may be NULL) rank last. */
 struct lx_core_ni *lx_rank_best_ni(struct lx_net *net, const struct lx_avoid *avoid);
 
-/* The best of a peer's NIDs on one of its nets; a peer net is never empty. */
-struct lx_peer_ni *lx_rank_best_peer_ni(struct lx_peer_net *net, const struct lx_avoid *avoid);
+/*
+ * The best of a peer's NIDs on one of its nets; a peer net is never empty.
+ * @ni: our NI, if it is chosen already; or NULL
+ */
+struct lx_peer_ni *lx_rank_best_peer_ni(struct lx_peer_net *net, const struct lx_core_ni *ni,
+					const struct lx_avoid *avoid);
 
 /* The health value as a criterion: -1 if down. */
 int lx_rank_ni_health(const struct lx_core_ni *ni);

@@ -17,6 +17,7 @@
 #include "core.h"
 #include "credit.h"
 #include "rank.h"
+#include "udsp.h"
 
 struct lx_rnet *lx_rnet_lookup(struct lx_core *core, uint32_t net)
 {
@@ -498,6 +499,7 @@ void lx_route_report(struct lx_core *core)
 struct candidate {
 	struct lx_route *route;
 	struct lx_peer_ni *gateway_ni;
+	bool preferred;
 };
 
 static bool better_route(const struct candidate *a, const struct candidate *b,
@@ -509,7 +511,7 @@ static bool better_route(const struct candidate *a, const struct candidate *b,
 
 	LX_PREFER_LESS(lx_avoids(avoid, &a->gateway_ni->nid),
 		       lx_avoids(avoid, &b->gateway_ni->nid));
-	/* 1 the gateway is on the destination's preferred-router list (UDSP) */
+	LX_PREFER_MORE(a->preferred, b->preferred); /* 1 by policies (UDSP) */
 	if (ra->priority != rb->priority) /* 2 */
 		return ra->priority < rb->priority;
 	if (hops_a != hops_b) /* 3 */
@@ -523,11 +525,12 @@ static bool better_route(const struct candidate *a, const struct candidate *b,
 	return ra->seq < rb->seq; /* 7 */
 }
 
-struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
-				 const struct lx_peer *but, const struct lx_avoid *avoid,
+struct lx_route *lx_route_select(struct lx_core *core, const struct lx_peer_ni *dst,
+				 uint32_t local_net, const struct lx_peer *but,
+				 const struct lx_avoid *avoid,
 				 struct lx_peer_ni **ret_gateway)
 {
-	struct lx_rnet *rnet = lx_rnet_lookup(core, net);
+	struct lx_rnet *rnet = lx_rnet_lookup(core, lx_nid_net(&dst->nid));
 	struct candidate c, best = { 0 };
 	uint64_t last_seq = 0;
 
@@ -542,7 +545,8 @@ struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t lo
 			last_seq = c.route->seq;
 		if (!gateway_net || c.route->gateway == but || !lx_route_alive(c.route))
 			continue;
-		c.gateway_ni = lx_rank_best_peer_ni(gateway_net, avoid);
+		c.gateway_ni = lx_rank_best_peer_ni(gateway_net, NULL, avoid);
+		c.preferred = lx_udsp_prefers_gateway(dst, c.route->gateway);
 		if (!best.route || better_route(&c, &best, avoid))
 			best = c;
 	}

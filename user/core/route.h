@@ -65,14 +65,15 @@ bool lx_route_alive(const struct lx_route *route);
 void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_down);
 
 /**
- * lx_route_select - the best live route to a net, and the gateway NI to use
+ * lx_route_select - the best live route to a NID's net, and the gateway NI to use
  * @local_net: only gateways on this net; LX_NET_U32_ANY: any
  * @but: exclude this gateway; may be NULL
  * @avoid: gateways in it rank last; may be NULL
  * Returns NULL if there is none.
  */
-struct lx_route *lx_route_select(struct lx_core *core, uint32_t net, uint32_t local_net,
-				 const struct lx_peer *but, const struct lx_avoid *avoid,
+struct lx_route *lx_route_select(struct lx_core *core, const struct lx_peer_ni *dst,
+				 uint32_t local_net, const struct lx_peer *but,
+				 const struct lx_avoid *avoid,
 				 struct lx_peer_ni **ret_gateway);
 
 /* As lx_dist() of lnetx.h. */

@@ -21,15 +21,15 @@ static bool better_net_pair(const struct net_pair *a, const struct net_pair *b,
 {
 	const struct lx_core_ni *ni_a = lx_rank_best_ni(a->net, avoid);
 	const struct lx_core_ni *ni_b = lx_rank_best_ni(b->net, avoid);
-	const struct lx_peer_ni *pni_a = lx_rank_best_peer_ni(a->peer_net, avoid);
-	const struct lx_peer_ni *pni_b = lx_rank_best_peer_ni(b->peer_net, avoid);
+	const struct lx_peer_ni *pni_a = lx_rank_best_peer_ni(a->peer_net, NULL, avoid);
+	const struct lx_peer_ni *pni_b = lx_rank_best_peer_ni(b->peer_net, NULL, avoid);
 
 	LX_PREFER_LESS(lx_avoids(avoid, &ni_a->ni.nid) || lx_avoids(avoid, &pni_a->nid),
 		       lx_avoids(avoid, &ni_b->ni.nid) || lx_avoids(avoid, &pni_b->nid));
 	LX_PREFER_MORE(lx_rank_peer_ni_health(pni_a), lx_rank_peer_ni_health(pni_b)); /* 1 */
-	/* 2 UDSP priority of the peer net */
+	LX_PREFER_LESS(a->peer_net->priority, b->peer_net->priority); /* 2 of policies (UDSP) */
 	LX_PREFER_MORE(lx_rank_ni_health(ni_a), lx_rank_ni_health(ni_b)); /* 3 */
-	/* 4 UDSP priority of the local net */
+	LX_PREFER_LESS(a->net->priority, b->net->priority); /* 4 of policies */
 	LX_PREFER_LESS(a->peer_net->seq, b->peer_net->seq); /* 5 */
 	return a->net->seq < b->net->seq; /* 6 */
 }
@@ -52,7 +52,7 @@ static bool pick_multi_rail(struct lx_core *core, const struct lx_path_request *
 	if (!best.net)
 		return false;
 	path->ni = lx_rank_best_ni(best.net, req->avoid);
-	path->next_hop = lx_rank_best_peer_ni(best.peer_net, req->avoid);
+	path->next_hop = lx_rank_best_peer_ni(best.peer_net, path->ni, req->avoid);
 	return true;
 }
 
@@ -97,9 +97,9 @@ static bool gateway_usable(const struct lx_peer_ni *pni)
 
 static bool better_remote_net(struct lx_peer_net *a, struct lx_peer_net *b)
 {
-	LX_PREFER_MORE(lx_rank_peer_ni_health(lx_rank_best_peer_ni(a, NULL)),
-		       lx_rank_peer_ni_health(lx_rank_best_peer_ni(b, NULL))); /* 1 */
-	/* 2 UDSP priority */
+	LX_PREFER_MORE(lx_rank_peer_ni_health(lx_rank_best_peer_ni(a, NULL, NULL)),
+		       lx_rank_peer_ni_health(lx_rank_best_peer_ni(b, NULL, NULL))); /* 1 */
+	LX_PREFER_LESS(a->priority, b->priority); /* 2 of policies (UDSP) */
 	return a->seq < b->seq; /* 3 */
 }
 
@@ -115,13 +115,14 @@ static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer 
 	return best;
 }
 
-static int pick_gateway(struct lx_core *core, const struct lx_path_request *req, uint32_t net,
-			uint32_t local_net, struct lx_peer_ni **ret_gateway)
+static int pick_gateway(struct lx_core *core, const struct lx_path_request *req,
+			const struct lx_peer_ni *dst, uint32_t local_net,
+			struct lx_peer_ni **ret_gateway)
 {
-	if (lx_route_select(core, net, local_net, req->previous, req->avoid, ret_gateway))
+	if (lx_route_select(core, dst, local_net, req->previous, req->avoid, ret_gateway))
 		return 0;
 	return req->previous &&
-	       lx_route_select(core, net, local_net, NULL, req->avoid, ret_gateway)
+	       lx_route_select(core, dst, local_net, NULL, req->avoid, ret_gateway)
 		       ? -ELOOP
 		       : -EHOSTUNREACH;
 }
@@ -140,9 +141,9 @@ static int pick_remote(struct lx_core *core, const struct lx_path_request *req, 
 		if (multi_rail && !path->ni && !req->forwarded)
 			net = pick_remote_net(core, lx_peer_of(dst));
 		if (net)
-			dst = lx_rank_best_peer_ni(net, NULL);
-		r = pick_gateway(core, req, lx_nid_net(&dst->nid),
-				 path->ni ? path->ni->ni.net : LX_NET_U32_ANY, &gateway);
+			dst = lx_rank_best_peer_ni(net, NULL, NULL);
+		r = pick_gateway(core, req, dst, path->ni ? path->ni->ni.net : LX_NET_U32_ANY,
+				 &gateway);
 		path->next_hop = gateway;
 		if (r)
 			return r;

@@ -195,6 +195,8 @@ static const struct kind kinds[] = {
 	EDIT(PEERS, NLM_F_CREATE, "peer", &lx_control_peer_schema, peer_add, false),
 	EDIT(PEERS, 0, "peer", &lx_control_peer_schema, peer_del, false),
 	EDIT(PEERS, NLM_F_REPLACE, "peer", &lx_control_set_schema, peer_set, false),
+	EDIT(UDSP, NLM_F_CREATE, "udsp", &lx_control_udsp_schema, udsp_add, false),
+	EDIT(UDSP, 0, "udsp", &lx_control_udsp_del_schema, udsp_del, false),
 	EDIT(ROUTING, NLM_F_REPLACE, "routing", &lx_control_routing_schema, routing_set, false),
 	EDIT(BUFFERS, NLM_F_REPLACE, "buffers", &lx_control_buffers_schema, buffers_set, false),
 	EDIT(STATS, 0, "statistics", &nothing, stats_reset, false),

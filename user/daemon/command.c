@@ -106,6 +106,27 @@ static int show_routes(struct lx_daemon *d, const struct lx_control_show *req,
 	return err;
 }
 
+static bool keep_udsp(const void *element, const void *arg)
+{
+	const struct lx_control_show *req = arg;
+
+	return req->index == LX_UNSET || req->index == ((const struct lx_conf_udsp *)element)->index;
+}
+
+static int show_udsps(struct lx_daemon *d, const struct lx_control_show *req,
+		      struct lx_dump **ret_dump)
+{
+	struct lx_conf_udsp *list;
+	size_t n;
+	int err = lx_udsp_list(d->node, &list, &n);
+
+	if (!err)
+		err = lx_dump_new(&lx_control_udsps, req->level, list, n, sizeof(*list), ret_dump);
+	if (!err)
+		lx_dump_filter(*ret_dump, keep_udsp, req);
+	return err;
+}
+
 static int show_conns(struct lx_daemon *d, const struct lx_control_show *req,
 		      struct lx_dump **ret_dump)
 {
@@ -259,6 +280,7 @@ static const struct show {
 	      { LX_CONTROL_PEERS, "peer", show_peers, false },
 	      { LX_CONTROL_ROUTES, "route", show_routes, false },
 	      { LX_CONTROL_RECOVERY, "recovery", show_recovery, false },
+	      { LX_CONTROL_UDSP, "udsp", show_udsps, false },
 	      { LX_CONTROL_CONNS, "conn", show_conns, false },
 	      { LX_CONTROL_ROUTING, "routing", show_routing, false },
 	      { LX_CONTROL_STATS, "statistics", show_stats, false },

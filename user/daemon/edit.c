@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../base/netns.h"
+#include "../base/policy.h"
 #include "../base/suggest.h"
 #include "config.h"
 #include "edit.h"
@@ -332,6 +333,31 @@ int lx_edit_peer_set(struct lx_edit *e)
 		return say(e, err, "\"%s\" of peers cannot be set", req->name);
 	}
 	return say(e, err, "cannot set %s of %s: %s", req->name, of, strerror(-err));
+}
+
+/* ---- selection policies ------------------------------------------------------------ */
+
+int lx_edit_udsp_add(struct lx_edit *e)
+{
+	const struct lx_conf_udsp *u = &e->req->udsp;
+	struct lx_policy policy;
+	int err = lx_policy_parse(u, &policy, e->text, e->size);
+
+	if (!err)
+		err = lx_udsp_add(e->node, u);
+	if (err == -EALREADY)
+		return say(e, err, "this policy is there already; see \"lnetx udsp show\"");
+	return err && err != -EINVAL ? say(e, err, "cannot add the policy: %s", strerror(-err)) : err;
+}
+
+int lx_edit_udsp_del(struct lx_edit *e)
+{
+	int err = lx_udsp_del(e->node, e->req->udsp_del.index);
+
+	if (err == -ENOENT)
+		return say(e, err, "there is no policy %d; see \"lnetx udsp show\"",
+			   e->req->udsp_del.index);
+	return err ? say(e, err, "cannot remove policies: %s", strerror(-err)) : 0;
 }
 
 /* ---- routing, counters, connections, tunables -------------------------------------- */

@@ -10,6 +10,8 @@ union lx_edit_request {
 	struct lx_control_set set;
 	struct lx_conf_route route;
 	struct lx_control_peer peer;
+	struct lx_conf_udsp udsp;
+	struct lx_control_udsp udsp_del;
 	struct lx_control_routing routing;
 	struct lx_control_buffers buffers;
 	struct lx_control_disconnect disconnect;
@@ -38,6 +40,8 @@ int lx_edit_route_del(struct lx_edit *edit);
 int lx_edit_peer_add(struct lx_edit *edit);
 int lx_edit_peer_del(struct lx_edit *edit);
 int lx_edit_peer_set(struct lx_edit *edit);
+int lx_edit_udsp_add(struct lx_edit *edit);
+int lx_edit_udsp_del(struct lx_edit *edit);
 int lx_edit_routing_set(struct lx_edit *edit);
 int lx_edit_buffers_set(struct lx_edit *edit);
 int lx_edit_stats_reset(struct lx_edit *edit);

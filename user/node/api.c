@@ -13,6 +13,7 @@
 #include "../core/parse.h"
 #include "../core/reach.h"
 #include "../core/recovery.h"
+#include "../core/udsp.h"
 #include "node.h"
 
 /* Evaluates an expression with the node's lock held. */
@@ -309,6 +310,16 @@ int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, s
 	return LOCKED(node, lx_recovery_describe(node->core, ret_list, ret_n));
 }
 
+int lx_udsp_add(struct lx_node *node, const struct lx_conf_udsp *udsp)
+{
+	return LOCKED(node, lx_udsp_new(node->core, udsp));
+}
+
+int lx_udsp_del(struct lx_node *node, int32_t index)
+{
+	return LOCKED(node, lx_udsp_delete(node->core, index));
+}
+
 int lx_routing_set(struct lx_node *node, bool enable)
 {
 	return LOCKED(node, lx_monitor_route(node->core, enable, false));
@@ -356,6 +367,11 @@ int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *r
 int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n)
 {
 	return LOCKED(node, lx_route_describe_all(node->core, ret_list, ret_n));
+}
+
+int lx_udsp_list(struct lx_node *node, struct lx_conf_udsp **ret_list, size_t *ret_n)
+{
+	return LOCKED(node, lx_udsp_describe_all(node->core, ret_list, ret_n));
 }
 
 int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer)

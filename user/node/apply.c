@@ -3,7 +3,7 @@
  * Applies configuration to a node: adds and deletes nets, and changes a running node
  * to match a whole configuration.
  *
- * The order follows the dependencies: tunables, buffers and routing,
+ * The order follows the dependencies: tunables, buffers and routing, selection policies,
  * nets, peers, routes (which make peers gateways); removal first, in reverse order.
  * A router routes before it has nets, so that no message comes too early.
  */
@@ -15,6 +15,7 @@
 
 #include "../conf/import.h"
 #include "../core/monitor.h"
+#include "../core/udsp.h"
 #include "node.h"
 
 /* ---- nets ------------------------------------------------------------------------------ */
@@ -274,6 +275,26 @@ static void peers_remove(struct apply *a)
 	}
 }
 
+/* Their order counts, so it is all of them or none. */
+static bool udsps_wanted(const struct apply *a)
+{
+	struct lx_policy policy;
+	struct lx_udsp *u;
+	char text[200];
+	size_t i = 0;
+
+	lx_list_for_each(u, &a->node->core->udsps, link) {
+		const struct lx_conf_udsp *c = &a->conf->udsp[i];
+
+		if (i == a->conf->n_udsps || (c->index != LX_UNSET && (size_t)c->index != i) ||
+		    lx_policy_parse(c, &policy, text, sizeof(text)) ||
+		    !lx_policy_same(&policy, &u->policy) || policy.priority != u->policy.priority)
+			return false;
+		i++;
+	}
+	return i == a->conf->n_udsps;
+}
+
 /* Removes what is not wanted, for LX_APPLY_DIFF; dependants first. */
 static void remove_unwanted(struct apply *a)
 {
@@ -284,6 +305,8 @@ static void remove_unwanted(struct apply *a)
 	routes_remove(a);
 	while ((ni = ni_unwanted(a)))
 		lx_node_ni_stop(a->node, ni);
+	if (!udsps_wanted(a))
+		lx_udsp_delete(a->node->core, LX_UNSET);
 	lx_node_unlock(a->node);
 }
 
@@ -384,6 +407,17 @@ static void apply_routes(struct apply *a)
 	}
 }
 
+static void apply_udsps(struct apply *a)
+{
+	for (size_t i = 0; i < a->conf->n_udsps; i++) {
+		const struct lx_conf_udsp *c = &a->conf->udsp[i];
+		int r = lx_udsp_add(a->node, c);
+
+		/* There already: as it was, or given twice. */
+		failed(a, r == -EALREADY ? 0 : r, c->at, NULL, "selection policy");
+	}
+}
+
 static void apply_peers(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_peers; i++) {
@@ -409,6 +443,7 @@ static int apply(struct lx_node *node, const struct lx_conf *conf, unsigned int 
 		remove_unwanted(&a);
 	apply_tunables(&a);
 	apply_routing(&a);
+	apply_udsps(&a);
 	apply_nets(&a);
 	apply_peers(&a);
 	apply_routes(&a);

@@ -54,6 +54,9 @@ static int copy_rest(const struct lx_conf *conf, struct lx_conf *copy)
 	copy->routing = conf->routing;
 	copy->routing_at = conf->routing_at;
 	memcpy(copy->buffers, conf->buffers, sizeof(copy->buffers));
+	if (!r)
+		r = copy_array(conf->udsp, conf->n_udsps, sizeof(*conf->udsp), &copy->udsp);
+	copy->n_udsps = r ? 0 : conf->n_udsps;
 	return r ? r : copy_peers(conf, copy);
 }
 

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Selection policies, in both grammars. What is sent is text: lnetxd knows what a range is, and
+ * says so.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lnetctl.h"
+#include "lnetx.h"
+#include "print.h"
+
+/* ---- what is given --------------------------------------------------------------------- */
+
+static int take_clause(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		       const char *name, char *ret_text)
+{
+	const char *text = a->v[id] ? a->v[id] : "";
+
+	if (strlen(text) >= LX_UDSP_TEXT)
+		return lx_session_fail(s, -EINVAL, "%s \"%.40s...\": too long", name, text);
+	strcpy(ret_text, text); /* fits: just checked */
+	return 0;
+}
+
+static int take_clauses(struct lx_session *s, const struct lx_args *a, struct lx_conf_udsp *udsp)
+{
+	int err = take_clause(s, a, LX_ARG_SRC, "src", udsp->src);
+
+	if (!err)
+		err = take_clause(s, a, LX_ARG_DST, "dst", udsp->dst);
+	if (!err)
+		err = take_clause(s, a, LX_ARG_RTE, "rte", udsp->rte);
+	return err;
+}
+
+static int take_index(struct lx_session *s, const struct lx_args *a, int32_t min,
+		      int32_t *ret_index)
+{
+	int64_t index;
+	int err = lx_arg_int(s, a, LX_ARG_INDEX, "index", min, INT32_MAX, &index);
+
+	*ret_index = index;
+	return err;
+}
+
+/* Both grammars; they differ in what a priority may be. */
+static int add(struct lx_session *s, const struct lx_args *a, int64_t max)
+{
+	struct lx_conf_udsp udsp = { 0 };
+	int err = take_clauses(s, a, &udsp);
+
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_PRIORITY, "priority", 0, max, &udsp.priority);
+	if (!err && udsp.priority != LX_UNSET)
+		udsp.priority = (uint32_t)udsp.priority;
+	if (!err)
+		err = take_index(s, a, 0, &udsp.index);
+	return err ? err : lx_request_add_udsp(s, &udsp);
+}
+
+/* ---- lnetctl -------------------------------------------------------------------------- */
+
+/* What the reference's tool takes: IPv4 only, any number as priority, of which 32 bits count. */
+static int ctl_add(struct lx_session *s, const struct lx_args *a)
+{
+	static const enum lx_arg_id clauses[] = { LX_ARG_SRC, LX_ARG_DST, LX_ARG_RTE };
+	bool any = false;
+
+	for (int i = 0; i < 3; i++) {
+		const char *text = a->v[clauses[i]];
+
+		any |= text != NULL;
+		if (text && strchr(text, ':'))
+			return lx_session_fail(s, -EINVAL,
+					       "\"%s\": lnetctl has no policies for IPv6; use "
+					       "\"lnetx udsp add\"", text);
+	}
+	return any ? add(s, a, INT64_MAX) : LX_WANTS_HELP;
+}
+
+static int ctl_del(struct lx_session *s, const struct lx_args *a)
+{
+	int32_t index;
+	int err;
+
+	if (!a->v[LX_ARG_ALL] && !a->v[LX_ARG_INDEX])
+		return lx_session_fail(s, -EINVAL, "which policy? Give --idx, or --all");
+	if (a->v[LX_ARG_ALL] && a->v[LX_ARG_INDEX])
+		return lx_session_fail(s, -EINVAL, "give either --idx or --all");
+	err = take_index(s, a, LX_UNSET, &index);
+	return err ? err : lx_request_del_udsp_at(s, index);
+}
+
+static int ctl_show(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list, *map;
+	int err = lx_request_show(s, LX_CONTROL_UDSP, &lx_control_udsps, a, 0, &list);
+
+	if (err)
+		return err;
+	map = json_pack("{so}", lx_control_udsps.yaml, list);
+	if (json_array_size(list))
+		lx_print_yaml(stdout, map, &lx_layout_four);
+	json_decref(map);
+	return 0;
+}
+
+/* One number of the reference's is positive. */
+static int ctl_errno(int err)
+{
+	return err == -EALREADY ? EALREADY : err;
+}
+
+/* clang-format off */
+
+static const struct lx_option add_options[] = {
+	{ "src", 's', LX_OPTION_VALUE, LX_ARG_SRC,
+	  "own nets or NIDs (tcp, tcp[1-3], 10.0.*.[1-9/2]@tcp)" },
+	{ "dst", 'd', LX_OPTION_VALUE, LX_ARG_DST, "those of peers" },
+	{ "rte", 'r', LX_OPTION_VALUE, LX_ARG_RTE, "NIDs of routers; only with --dst" },
+	{ "priority", 'p', LX_OPTION_VALUE, LX_ARG_PRIORITY, "of src or of dst alone; 0 is best" },
+	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX,
+	  "where in the list, from 0; else at its end" },
+	{ NULL, 0, 0, 0, NULL }
+};
+
+static const struct lx_option del_options[] = {
+	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX, "which, from 0" },
+	{ "all", 'a', LX_OPTION_FLAG, LX_ARG_ALL, "all of them" },
+	{ NULL, 0, 0, 0, NULL }
+};
+
+static const struct lx_option show_options[] = {
+	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX, "only this one" },
+	{ NULL, 0, 0, 0, NULL }
+};
+
+/* Also of what is removed the reference says that it was to be added. */
+const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[] = {
+	{ "add", ctl_add, "add a selection policy", add_options, LX_ERROR_OLD, "add", "udsp",
+	  ctl_errno, 0, NULL },
+	{ "del", ctl_del, "remove selection policies", del_options, LX_ERROR_OLD, "add", "udsp",
+	  NULL, 0, NULL },
+	{ "show", ctl_show, "show selection policies", show_options, LX_ERROR_OLD, "show", "udsp",
+	  NULL, 0, NULL },
+	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL }
+};
+
+/* clang-format on */
+
+/* ---- lnetx ----------------------------------------------------------------------------- */
+
+static int own_add(struct lx_session *s, const struct lx_args *a)
+{
+	return add(s, a, UINT32_MAX - 1); /* the last one means that there is none */
+}
+
+static int own_del(struct lx_session *s, const struct lx_args *a)
+{
+	int32_t index;
+	int err = take_index(s, a, 0, &index);
+
+	if (!err && !a->v[LX_ARG_ALL] == (index == LX_UNSET))
+		err = lx_session_fail(s, -EINVAL, "which policy? Give its index, or \"all\"");
+	return err ? err : lx_request_del_udsp_at(s, index);
+}
+
+static int own_show(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_lnetx_show(s, a, LX_CONTROL_UDSP, &lx_control_udsps);
+}
+
+static const struct lx_keyword add_keywords[] = {
+	{ "src", LX_ARG_SRC, "NIDS" },	{ "dst", LX_ARG_DST, "NIDS" },
+	{ "rte", LX_ARG_RTE, "NIDS" },	{ "priority", LX_ARG_PRIORITY, "N" },
+	{ "index", LX_ARG_INDEX, "N" }, { NULL, 0, NULL }
+};
+static const struct lx_keyword del_keywords[] = { { "index", LX_ARG_INDEX, "N" },
+						  { "all", LX_ARG_ALL, NULL },
+						  { NULL, 0, NULL } };
+static const struct lx_keyword show_keywords[] = { { "index", LX_ARG_INDEX, "N" },
+						   { NULL, 0, NULL } };
+
+const struct lx_command lx_udsp_commands[] = {
+	{ "show", own_show, show_keywords, NULL, "selection policies" },
+	{ "add", own_add, add_keywords, NULL, "a policy: src, dst, src and dst, or dst and rte" },
+	{ "del", own_del, del_keywords, NULL, "a policy, or all" },
+	{ NULL, NULL, NULL, NULL, NULL }
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Ranges of NIDs and of nets, as policies name them (lnet.md 11.3): to be matched, not to
+ * be expanded as lx_nid_expand() does.
+ *
+ *	tcp, tcp1, tcp[1-3,9]       nets; without a number it is number 0
+ *	10.0.*.[2-10/2]@tcp         IPv4 addresses, on one net or several
+ *	[1-4]@kfi                   addresses that are numbers
+ *	fd00::1@tcp                 a single NID with an IPv6 address
+ */
+#ifndef LX_BASE_NIDRANGE_H
+#define LX_BASE_NIDRANGE_H
+
+#include <lnetx/nid.h>
+
+#include "octets.h"
+
+#define LX_NID_RANGE_TEXT 256 /* room for any of them */
+#define LX_NID_RANGE_SPANS 32
+
+enum lx_nid_range_form {
+	LX_NID_RANGE_NONE, /* what is all 0: it matches nothing */
+	LX_NID_RANGE_NET,
+	LX_NID_RANGE_OCTETS,
+	LX_NID_RANGE_NUMBER,
+	LX_NID_RANGE_SINGLE,
+};
+
+struct lx_nid_range {
+	uint8_t form; /* enum lx_nid_range_form */
+	uint8_t type; /* of the net; SINGLE has only its NID */
+	uint8_t n_nums; /* spans of net numbers; 0: number 0 */
+	uint8_t n_addr[4]; /* spans of each octet; [0]: of a number */
+	struct lx_span span[LX_NID_RANGE_SPANS]; /* one after the other, in this order */
+	struct lx_nid nid; /* SINGLE */
+};
+
+/* -EINVAL: no range; or it has more spans, or is longer, than one can be. */
+int lx_nid_range_parse(const char *text, struct lx_nid_range *ret_range);
+
+/* As it is read, "*" as "[0-255]"; "" of NONE. Returns @buf. Use LX_NID_RANGE_TEXT bytes. */
+const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, size_t size);
+
+/* Whether a net is one of those that the range names, or has its addresses on. */
+bool lx_nid_range_has_net(const struct lx_nid_range *range, uint32_t net);
+
+/* Whether a NID is in it; of a range of nets: any NID on them. */
+bool lx_nid_range_has(const struct lx_nid_range *range, const struct lx_nid *nid);
+
+#endif
