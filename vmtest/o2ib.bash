@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What the suites of o2iblnd share: RDMA over an interface of a test machine, nodes on it.
+# Library of o2iblnd's suites: RDMA over an interface of a test machine, nodes on it.
 #
-#	at VM COMMAND             a line for the shell of a machine; 1 is this one
+#	at VM COMMAND             a shell command on a machine; 1 is this one
 #	rdma_up VM DEV ADDRESS... an RDMA device (rxe) over an interface
 #	rdma_two                  on the LAN of two machines: .1 and .11, .2 and .12
-#	rdma_here                 one on this machine, of 10.9.0.1 and 10.9.0.2, for all on it
+#	rdma_here                 one on this machine, with 10.9.0.1 and 10.9.0.2
 #	daemon VM NAME <YAML      lnetxd with this configuration, running
 #	server VM NID [OPTION...] lxload server
 #	load VM NID VERB TARGET [OPTION...]
-#	                          traffic with every byte verified; fails if any is lost
+#	                          send traffic and verify every byte; fails on any loss
 
 # shellcheck source=tests/eventually.bash
 source tests/eventually.bash
@@ -48,7 +48,7 @@ rdma_up() {
 	commands+=" && { rdma link show rxe0/1 >/dev/null 2>&1 ||"
 	commands+=" rdma link add rxe0 type rxe netdev $dev; }"
 	at "$vm" "$commands"
-	# The kernel makes GIDs of the addresses when it finds the time.
+	# The kernel creates the addresses' GIDs some time later.
 	for addr in "$@"; do
 		# shellcheck disable=SC2046,SC2086 # the numbers of an address
 		eventually "$PATIENCE" at "$vm" "grep -qi ffff:$(printf '%02x%02x:%02x%02x' ${addr//./ })$ \
@@ -113,12 +113,12 @@ server() {
 	eventually "$PATIENCE" alive "$vm" server "grep -q ^ready $RUN/server.log"
 }
 
-# alive VM NAME COMMAND: the command's status; 9 if the process is gone
+# alive VM NAME COMMAND: the command's status; 9 if the process has ended
 alive() {
 	at "$1" "kill -0 \$(cat $RUN/$2.pid) || { cat $RUN/$2.log; exit 9; }; $3"
 }
 
-# stop VM NAME [SIGNAL]: a daemon or server; it ends well
+# stop VM NAME [SIGNAL]: stop a daemon or server; fail if it ends badly
 stop() {
 	at "$1" "pid=\$(cat $RUN/$2.pid) && kill -${3:-TERM} \$pid &&
 		for i in {1..300}; do kill -0 \$pid 2>/dev/null || break; sleep 0.1; done
@@ -134,7 +134,7 @@ load() {
 		>/dev/null <<<"$out" || { echo "$out"; return 1; }
 }
 
-# Whatever a test left running, on machines 1 to N.
+# Kills whatever a test left running, on machines 1 to N.
 clean() {
 	local vm
 
@@ -144,7 +144,7 @@ clean() {
 	done
 }
 
-# The logs, if the test has failed. For teardown.
+# Prints the logs if the test failed. For teardown.
 logs() {
 	local vm
 

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# For tests of what happens to links, addresses, routes and connections while messages are
-# routed: each event ends in all messages right, or in a connection error and a new
-# connection; never in a wrong byte, and never in a stall. The bounds, in seconds:
+# For tests in which something happens to links, addresses, routes or connections while
+# messages are routed: after each event all messages are correct, or there is a connection
+# error and a new connection; never a wrong byte, and never a stall. The limits, in seconds:
 #
-#	QUIET	for whom the event does not concern
-#	BOUND	for whom it does: until a connection is given up, what was under way on it
-#		is, too, and then sent again
+#	QUIET	for nodes that the event does not affect
+#	BOUND	for those it does: until a connection is given up, with the messages in flight
+#		on it, which are then resent
 GIVE_UP=6
 # shellcheck source=tests/sys/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
@@ -35,13 +35,13 @@ routed() {
 	QUICK="$QUICK --set tcp.conns_per_peer=4"
 }
 
-# A peer that does not answer is noticed after 3 s, without traffic.
+# Without traffic, a dead peer is noticed after 3 s.
 # shellcheck disable=SC2034 # for the tests
 PROBES="keepalive_idle: 1, keepalive_intvl: 1, keepalive_count: 2"
 
 # ---- verified traffic from the client to the server ------------------------------------------
 
-# begin_traffic: until ends_within; on lanes when this returns
+# begin_traffic: runs until ends_within; on lanes when this returns
 begin_traffic() {
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
 	begin_client
@@ -57,12 +57,12 @@ routed_by() {
 	[ "$(stat_of "$1" route_count)" -gt "$2" ]
 }
 
-# goes_on [SECONDS]: it moves, or does again by then
+# goes_on [SECONDS]: check that it moves, or does so again in time
 goes_on() {
 	eventually "${1:-$BOUND}" routed_by r1 $(($(stat_of r1 route_count) + 500))
 }
 
-# ends_within SECONDS [LOAD]: everything has arrived, and nothing has taken longer
+# ends_within SECONDS [LOAD]: check that everything arrived, and no message took longer
 ends_within() {
 	local begin=$SECONDS
 
@@ -75,15 +75,15 @@ ends_within() {
 
 # ---- traffic of others, while something happens to one ---------------------------------------
 
-# begin_others: from another client to the taker, until end_others
+# begin_others: traffic from another client to the taker, until end_others
 begin_others() {
 	ip netns exec "$(ns other)" tests/sys/trains.py send 10.1.0.5 10.1.0.11 10.2.0.1 \
 		--count 1000000 --timeout $QUIET >"$DIR/others" 2>&1 3>&- &
 	others=$!
 }
 
-# end_others COUNT: none of theirs has had to wait; the taker has them and COUNT of the
-# client's, every byte right
+# end_others COUNT: check that none of their messages had to wait, and that the taker has them
+# and COUNT of the client's, every byte correct
 end_others() {
 	local sent
 
@@ -94,8 +94,8 @@ end_others() {
 	eventually "$PATIENCE" took $((sent + $1)) || { tail -n 3 "$DIR/10.2.0.1.taken"; return 1; }
 }
 
-# was_cut: the next hop has seen half a message, because that came by a lane; without the
-# fast path it cannot
+# was_cut: check that the next hop saw half a message, which came by a lane; without the
+# fast path that cannot happen
 was_cut() {
 	local cut
 
@@ -103,12 +103,12 @@ was_cut() {
 	[ "$([ "$cut" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
 }
 
-# no_conn ADDRESS: the router has no connection to it
+# no_conn ADDRESS: true if the router has no connection to it
 no_conn() {
 	! conns r1 | grep -F " $1:"
 }
 
-# reset_conns NODE ADDRESS: those with it, by the kernel of the node
+# reset_conns NODE ADDRESS: make the node's kernel reset its connections with ADDRESS
 reset_conns() {
 	on "$1" ss -K -Ht state established dst "$2" >"$DIR/reset" 2>&1 || true
 	! grep 'not supported' "$DIR/reset" ||

@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What the system tests share: nodes in network namespaces, lnetxd in them, waiting.
+# Library of the system tests: nodes in network namespaces, lnetxd in them, waiting.
 #
-# A node is a namespace of its own with a name like "lx-t1234-3-client", so that two
-# runs at once do not meet; interfaces are made inside, so their names are free.
-# Everything is removed by net_end, also after a failure, and by tests/sys/sweep if a
+# A node is a namespace with a name like "lx-t1234-3-client", so that two
+# runs at once do not interfere; interfaces are created inside, so any name will do.
+# net_end removes everything, even after a failure; tests/sys/sweep does if a
 # test was killed.
 #
 #	source "$BATS_TEST_DIRNAME/lib.bash"
 #	setup() { net_begin; net_two; }
 #	teardown() { net_end; }
 #
-# The nets that many tests use (all addresses /24):
+# Networks that many tests use (all addresses /24):
 #
 #   net_two         a eth0 .1 ────────── 10.1.0 ────────── .2 eth0 b
 #
@@ -33,13 +33,13 @@ source tests/eventually.bash
 LNETX_BIN=${LNETX_BIN:-$PWD/build/asan/bin}
 LNETX_RELEASE=${LNETX_RELEASE:-$PWD/build/release} # no sanitizer
 
-# Times are for a loaded machine and a sanitizer; nothing waits that long if all is well.
+# Limits for a loaded machine and a sanitizer; normally nothing takes that long.
 PATIENCE=${PATIENCE:-20}
 
-# off: all daemons of a run are without BPF. What routes has to come to the same.
+# off: all daemons run without BPF. The results must be the same.
 LNETX_BPF=${LNETX_BPF:-on}
 
-# Seconds until a peer is given up, and what it has not answered.
+# Seconds until a peer, and messages it has not answered, time out.
 GIVE_UP=${GIVE_UP:-10}
 
 declare -gA daemon_pid=() load_pid=()
@@ -66,7 +66,7 @@ node() {
 	done
 }
 
-# on NODE COMMAND...: run a command there
+# on NODE COMMAND...: run a command on a node
 on() {
 	local name=$1
 	shift
@@ -74,8 +74,8 @@ on() {
 	ip netns exec "$(ns "$name")" "$@"
 }
 
-# rps NODE INTERFACE [MASK]: one flow of a veth is handled on one processor, in order, as a
-# real card does it; with MASK 0 where the sender is, which may have moved meanwhile.
+# rps NODE INTERFACE [MASK]: handle each flow of a veth on one CPU, in order, like a real
+# card; with MASK 0 on the sender's CPU, which may change.
 rps() {
 	on "$1" sh -c "for f in /sys/class/net/$2/queues/rx-*/rps_cpus; do echo ${3:-1} >\$f; done"
 }
@@ -143,7 +143,7 @@ net_routed() {
 	done
 }
 
-# sweep TAG: ends what runs in the namespaces of a tag, and removes them
+# sweep TAG: kill everything in the namespaces of a tag, and remove them
 sweep() {
 	local name pid
 
@@ -175,7 +175,7 @@ net_end() {
 
 # ---- lnetxd and its tools --------------------------------------------------------------------
 
-# config NODE <YAML: what the next start or reload reads
+# config NODE <YAML: the file for the next start or reload
 config() {
 	cat >"$DIR/$1.yaml"
 }
@@ -205,8 +205,8 @@ route_yaml() {
 	done
 }
 
-# What would take minutes takes seconds. All nodes of a test have to agree: a router
-# that nobody asks for longer than that thinks it has lost a net.
+# Short timers: seconds instead of minutes. All nodes of a test must agree: a router
+# that nobody pings for longer than that considers a net lost.
 quick_yaml() {
 	printf 'tunables:\n    lnet: { '
 	printf 'alive_router_check_interval: 1, router_ping_timeout: 2, '
@@ -214,12 +214,12 @@ quick_yaml() {
 	printf '    tcp: { sock_timeout: %d%s }\n' "$GIVE_UP" "${1:+, $1}"
 }
 
-# The same for lxload; load and load_server add it.
+# The same as options of lxload; load and load_server add them.
 QUICK="--set lnet.alive_router_check_interval=1 --set lnet.router_ping_timeout=2
 	--set lnet.lnet_transaction_timeout=$GIVE_UP --set lnet.lnet_retry_count=1
 	--set tcp.sock_timeout=$GIVE_UP"
 
-# start_routers [N [TUNABLE: VALUE]]: r1, r2, ... between tcp1 on eth0 and tcp2 on eth1;
+# start_routers [N [TUNABLE: VALUE]]: r1, r2, ... between tcp1 on eth0 and tcp2 on eth1,
 # with a tunable of tcp
 start_routers() {
 	local i
@@ -232,7 +232,7 @@ start_routers() {
 	done
 }
 
-# start NODE [OPTION...]: lnetxd with the node's config, running when this returns
+# start NODE [OPTION...]: start lnetxd with the node's config; wait until it runs
 start() {
 	local name=$1
 	shift
@@ -242,7 +242,7 @@ start() {
 	eventually "$PATIENCE" is_running "$name"
 }
 
-# spawn NODE OPTION...: lnetxd, without waiting for it
+# spawn NODE OPTION...: start lnetxd without waiting
 spawn() {
 	local name=$1
 	shift
@@ -257,7 +257,7 @@ is_running() {
 	[ "$(lx "$1" -j daemon show | jq '.daemon[0].configured')" = true ]
 }
 
-# stop NODE [SIGNAL]: fails if it does not end well, or a sanitizer complained
+# stop NODE [SIGNAL]: stop lnetxd; fail if it ends badly, or a sanitizer complained
 stop() {
 	local name=$1 pid=${daemon_pid[$1]:-} status=0
 
@@ -274,7 +274,7 @@ gone() {
 	! kill -0 "$1" 2>/dev/null || [ "$(awk '{ print $3 }' "/proc/$1/stat" 2>/dev/null)" = Z ]
 }
 
-# sane FILE: no sanitizer has complained in it
+# sane FILE: the log has no sanitizer report
 sane() {
 	! grep -E -A 40 'Sanitizer|runtime error' "$1"
 }
@@ -296,12 +296,12 @@ lx() {
 
 # ---- traffic ------------------------------------------------------------------------------------
 
-# load_server NODE NID [OPTION...]: takes and gives what load asks for
+# load_server NODE NID [OPTION...]: start the server for load
 load_server() {
 	local name=$1 nid=$2
 	shift 2
 
-	# A process of its own and no shell around it, for signals.
+	# A process without a shell around it, for signals.
 	# shellcheck disable=SC2086 # options
 	ip netns exec "$(ns "$name")" "$LNETX_BIN/lxload" server -V -n "$nid" $QUICK "$@" \
 		>"$DIR/$name.load" 2>&1 3>&- &
@@ -309,8 +309,8 @@ load_server() {
 	eventually "$PATIENCE" grep '^ready' "$DIR/$name.load" || { cat "$DIR/$name.load"; return 1; }
 }
 
-# begin_load NODE NID VERB TARGET [OPTION...]: as load, but until end_load; the result is
-# then in $DIR/NODE.json
+# begin_load NODE NID VERB TARGET [OPTION...]: like load, but in the background until
+# end_load; the result is then in $DIR/NODE.json
 begin_load() {
 	local name=$1 nid=$2 verb=$3
 	shift 3
@@ -321,7 +321,7 @@ begin_load() {
 	load_pid[$name]=$!
 }
 
-# end_load NODE: fails if it has seen anything wrong
+# end_load NODE: stop the load; fail if it found an error
 end_load() {
 	local pid=${load_pid[$1]} status=0
 
@@ -332,7 +332,7 @@ end_load() {
 	[ $status = 0 ] || { cat "$DIR/$1.load"; return $status; }
 }
 
-# load NODE NID VERB TARGET [OPTION...]: every byte verified; the result as JSON
+# load NODE NID VERB TARGET [OPTION...]: send traffic and verify every byte; prints JSON
 load() {
 	local name=$1 nid=$2 verb=$3
 	shift 3
@@ -341,21 +341,21 @@ load() {
 	on "$name" "$LNETX_BIN/lxload" "$verb" -V -j -n "$nid" $QUICK "$@" 3>&-
 }
 
-# all_arrived FILE: whether a result says that nothing was lost or wrong
+# all_arrived FILE: true if the result says that nothing was lost or wrong
 all_arrived() {
 	jq -e '.ok and .verified and .bad == 0 and .lost == 0 and .messages_total > 0' "$1" ||
 		{ cat "$1"; return 1; }
 }
 
-# taker NODE ADDRESS: takes trains, and looks at every byte
+# taker NODE ADDRESS: start a receiver of trains that checks every byte
 taker() {
 	on "$1" tests/sys/trains.py --net 2 take "$2" >"$DIR/$2.taken" 2>&1 3>&- &
 	eventually "$PATIENCE" grep ready "$DIR/$2.taken"
 	takers+=("$2")
 }
 
-# trains OPTION...: from the client to the takers
-# shellcheck disable=SC2154 # what run sets
+# trains OPTION...: send trains from the client to the takers
+# shellcheck disable=SC2154 # set by run
 trains() {
 	SEED=$((${SEED:-0} + 1))
 	run on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \
@@ -364,7 +364,7 @@ trains() {
 	[ "$status" = 0 ]
 }
 
-# took COUNT: the takers have so many in all, none is bad
+# took COUNT: the takers have got COUNT messages in total, none of them bad
 took() {
 	local taken=("${takers[@]/%/.taken}")
 
@@ -372,7 +372,7 @@ took() {
 		awk '{ n += $1; bad += $3 } END { print n, bad }')" = "$1 0" ]
 }
 
-# ingress_program NODE IF NAME [-DMACRO=VALUE...]: tests/sys/NAME.bpf.c, in front of what comes in
+# ingress_program NODE IF NAME [-DMACRO=VALUE...]: attach tests/sys/NAME.bpf.c at ingress
 ingress_program() {
 	local node=$1 dev=$2 name=$3 object include
 	shift 3
@@ -386,18 +386,18 @@ ingress_program() {
 		bpf direct-action object-file "$object" section tc
 }
 
-# lossy NODE IF EVERY: from now on one in EVERY packets that come in there is lost
+# lossy NODE IF EVERY: drop one in EVERY incoming packets from now on
 lossy() {
 	ingress_program "$1" "$2" drop -DEVERY="$3"
 }
 
-# flipping NODE IF EVERY [FIRST LENGTH]: from now on one in EVERY TCP segments that come in there
-# has a bit flipped, somewhere or in those bytes of the TCP header. For sums_in_packets.
+# flipping NODE IF EVERY [FIRST LENGTH]: flip a bit in one in EVERY incoming TCP segments from now
+# on, anywhere or in those bytes of the TCP header. Needs sums_in_packets.
 flipping() {
 	ingress_program "$1" "$2" flip -DEVERY="$3" -DFIRST="${4:-0}" -DLENGTH="${5:-0}"
 }
 
-# sums_in_packets NODE IF...: what it sends has checksums in it, as on a cable; veths leave them out
+# sums_in_packets NODE IF...: send packets with checksums, as on a cable; veths omit them
 sums_in_packets() {
 	local node=$1 dev
 	shift
@@ -407,7 +407,7 @@ sums_in_packets() {
 	done
 }
 
-# flips NODE IF: how many there have been. Fails if packets came without a checksum.
+# flips NODE IF: the number of flips so far. Fails if packets came without a checksum.
 flips() {
 	local id
 
@@ -417,15 +417,15 @@ flips() {
 		"packets without checksums" | halt_error else .[0] end'
 }
 
-# counter_of NODE NAME: of the kernel there: TcpInCsumErrors, ...
+# counter_of NODE NAME: a kernel counter of the node: TcpInCsumErrors, ...
 counter_of() {
 	on "$1" nstat -asz "$2" | awk -v name="$2" '$1 == name { print $2 }'
 }
 
 # ---- the fast path -----------------------------------------------------------------------------
 
-# fastpath_as_configured NODE: it is there, or with LNETX_BPF=off it is not. Skips the test if
-# the kernel lacks something; it is run without, too.
+# fastpath_as_configured NODE: check that the fast path is loaded, or with LNETX_BPF=off is not.
+# Skips the test if the kernel lacks a feature; the run without it is not skipped.
 fastpath_as_configured() {
 	local set
 
@@ -439,7 +439,7 @@ fastpath_as_configured() {
 	fi
 }
 
-# fastpath_used NODE: its kernel has forwarded messages; with LNETX_BPF=off, none
+# fastpath_used NODE: check that its kernel forwarded messages; with LNETX_BPF=off, none
 fastpath_used() {
 	local messages
 
@@ -448,25 +448,25 @@ fastpath_used() {
 	[ "$([ "$messages" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
 }
 
-# fastpath_map NODE NAME: the id of one of the maps of the fast path's programs; nothing without them
+# fastpath_map NODE NAME: the id of a map of the fast path's programs; nothing without them
 fastpath_map() {
 	lx "$1" -j bpf status | jq --arg name "$2" \
 		'.bpf.objects[]? | select(.set == "fastpath" and .name == $name).id'
 }
 
-# bpftool, also where PATH has no place for administrators' programs
+# bpftool, even if PATH lacks /usr/sbin
 bpf_tool() {
 	PATH=$PATH:/usr/sbin bpftool "$@"
 }
 
-# fastpath_sum NODE FIELD: of all the streams that the router's programs have had, added up;
-# a field of struct lx_stream (include/internal/abi.h). FIELD may be an expression of jq.
+# fastpath_sum NODE FIELD: the sum of a field of struct lx_stream (include/internal/abi.h) over
+# all streams that the router's programs have had. FIELD may be a jq expression.
 fastpath_sum() {
 	local id i sum=0
 
 	id=$(fastpath_map "$1" streams)
 	[ -n "$id" ] || { echo 0; return; }
-	# Of the table's first block, in this machine's byte order.
+	# The table's first block, in this machine's byte order.
 	id=$(($(bpf_tool -j map lookup id "$id" key 0 0 0 0 |
 		jq -r '"0x" + ([.value[] | ltrimstr("0x")] | reverse | add)')))
 	for i in {0..31}; do
@@ -478,7 +478,7 @@ fastpath_sum() {
 
 # ---- waiting and asking -------------------------------------------------------------------------
 
-# log_has NODE REGEX [COUNT]: how often, at least
+# log_has NODE REGEX [COUNT]: true if at least COUNT lines of its log match
 log_has() {
 	[ "$(grep -cE -- "$2" "$DIR/$1.log")" -ge "${3:-1}" ]
 }
@@ -501,19 +501,19 @@ stat_of() {
 	ctl "$1" stats show | awk -v key="$2:" '$1 == key { print $2 }'
 }
 
-# routes_up NODE: all of them. A router tells that its NI is down while nobody on that
-# net has asked it for 3 s (quick_yaml), so that a route is up once both ends are there.
+# routes_up NODE: true if all routes are up. A router advertises its NI as down while nobody on
+# that net has pinged it for 3 s (quick_yaml), so a route is up once both ends are running.
 routes_up() {
 	lx "$1" -j route show | jq -e '[.route[].state] | all(. == "up")'
 }
 
-# peer_nids NODE NID: the NIDs of a peer as a node knows them, sorted
+# peer_nids NODE NID: the NIDs of a peer known to a node, sorted
 peer_nids() {
 	ctl "$1" peer show --nid "$2" |
 		awk '/^ *(- )? *nid:/ { print $NF }' | sort
 }
 
-# equal A B: with a message
+# equal A B: compare, with a message
 equal() {
 	[ "$1" = "$2" ] || { printf 'expected:\n%s\nis:\n%s\n' "$2" "$1"; return 1; }
 }
