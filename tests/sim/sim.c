@@ -55,14 +55,14 @@ struct told { /* an event on its way to an application */
 	struct lx_event event;
 };
 
-enum trouble { DEAD, MUTE, FAILING };
+enum trouble { DEAD, MUTE, FAILING, FAILING_FROM };
 
 /* A NID with which something is wrong. */
 struct ill {
 	struct lx_list link;
 	enum trouble how;
 	struct lx_nid nid;
-	enum lx_hstatus hstatus; /* FAILING */
+	enum lx_hstatus hstatus; /* FAILING, FAILING_FROM */
 	int status;
 };
 
@@ -387,7 +387,7 @@ static int sim_send(struct lx_ni *ni, struct lx_msg *msg)
 	struct xfer *x;
 
 	if (!ill)
-		ill = find_ill(sim, FAILING, &ni->nid);
+		ill = find_ill(sim, FAILING_FROM, &ni->nid);
 	if (ill) {
 		msg->hstatus = ill->hstatus;
 		return ill->status;
@@ -629,14 +629,25 @@ void lx_sim_mute(struct lx_sim *sim, const char *text, bool mute)
 	set_ill(sim, MUTE, text, mute);
 }
 
-void lx_sim_fail(struct lx_sim *sim, const char *text, enum lx_hstatus hstatus, int status)
+static void fail(struct lx_sim *sim, enum trouble how, const char *text,
+		 enum lx_hstatus hstatus, int status)
 {
-	struct ill *ill = set_ill(sim, FAILING, text, hstatus != LX_HSTATUS_OK);
+	struct ill *ill = set_ill(sim, how, text, hstatus != LX_HSTATUS_OK);
 
 	if (!ill)
 		return;
 	ill->hstatus = hstatus;
 	ill->status = status;
+}
+
+void lx_sim_fail(struct lx_sim *sim, const char *text, enum lx_hstatus hstatus, int status)
+{
+	fail(sim, FAILING, text, hstatus, status);
+}
+
+void lx_sim_fail_from(struct lx_sim *sim, const char *text, enum lx_hstatus hstatus, int status)
+{
+	fail(sim, FAILING_FROM, text, hstatus, status);
 }
 
 /* ---- driving ---------------------------------------------------------------------------------- */

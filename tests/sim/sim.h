@@ -50,11 +50,9 @@ void lx_sim_ni_del(struct lx_sim_node *node, const char *nid);
 /* What is sent to a NID fails from now on (dead), or arrives again. */
 void lx_sim_dead(struct lx_sim *sim, const char *nid, bool dead);
 
-/*
- * Sending to a NID, or from it, fails at once with @status and @hstatus; LX_HSTATUS_OK: it
- * does not any more.
- */
+/* Sending to a NID, or from it, fails at once with @status and @hstatus; LX_HSTATUS_OK: heals. */
 void lx_sim_fail(struct lx_sim *sim, const char *nid, enum lx_hstatus hstatus, int status);
+void lx_sim_fail_from(struct lx_sim *sim, const char *nid, enum lx_hstatus hstatus, int status);
 
 /* What is sent to a NID gets lost from now on, and nobody is told; or arrives again. */
 void lx_sim_mute(struct lx_sim *sim, const char *nid, bool mute);

@@ -137,7 +137,7 @@ static int pick_remote(struct lx_core *core, const struct lx_path_request *req, 
 
 	if (!lx_nid_is_any(req->gateway))
 		gateway = lx_peer_ni_lookup(core, req->gateway);
-	if (!gateway_usable(gateway)) {
+	if (!gateway_usable(gateway) || lx_avoids(req->avoid, &gateway->nid)) {
 		if (multi_rail && !path->ni && !req->forwarded)
 			net = pick_remote_net(core, lx_peer_of(dst));
 		if (net)

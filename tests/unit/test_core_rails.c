@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Random nodes with several rails and gateways between them, which die and come back while
+ * operations are under way, in virtual time.
+ *
+ *	clients, 1 to 3 NIs on tcp1 ── 0 to 3 routers ── servers, 1 to 3 NIs on tcp2 or tcp1
+ *
+ * Whatever happens, these hold:
+ * - an operation ends exactly once, by its deadline, and its status is true: 0 means that the
+ *   data is there and right, an error that no answer came;
+ * - a target gets a PUT at most once;
+ * - what could have got through did: in a "provable" world one rail and one gateway stay
+ *   alive, and every fault proves that the message did not arrive. There all succeed;
+ * - when all is quiet every credit and buffer is back, and all NIs have recovered.
+ */
+#include "simlib.h"
+
+#include <errno.h>
+
+#include "../../user/core/health.h"
+#include "../../user/core/recovery.h"
+
+#define OPS_DEFAULT 100000
+#define OPS_PER_WORLD 500
+#define NODES_MAX 8
+#define NIS_MAX 3
+#define LEN_MAX 256
+#define TIMEOUT_S 20
+
+enum op_kind { OP_PUT, OP_PUT_ACK, OP_GET };
+
+struct op {
+	enum op_kind kind;
+	size_t len;
+	unsigned int ends, arrivals;
+	int status;
+	bool answered, sent;
+	uint64_t start_ns, end_ns;
+	char src[LEN_MAX], dst[LEN_MAX];
+};
+
+struct node {
+	struct lx_sim_node *sim;
+	char nid[NIS_MAX][64];
+	unsigned int n_nids;
+	bool dead[NIS_MAX];
+};
+
+static struct lx_sim *sim;
+static struct node clients[NODES_MAX], servers[NODES_MAX], routers[NODES_MAX];
+static unsigned int n_clients, n_servers, n_routers;
+static bool provable; /* all operations have to succeed; see above */
+static struct op ops[OPS_PER_WORLD];
+static unsigned int n_ops;
+static unsigned long total, total_ok, total_must, total_resent, total_saved;
+
+/* ---- the application ------------------------------------------------------------- */
+
+/* The end of an operation: its answer, or that there will be none. */
+static void op_end(struct op *op, int status)
+{
+	op->ends++;
+	op->status = status;
+	op->end_ns = lx_sim_now(sim);
+	if (status)
+		return;
+	if (op->kind == OP_GET)
+		assert_memory_equal(op->dst, op->src, op->len);
+	if (op->kind == OP_PUT_ACK)
+		assert_int_equal(op->arrivals, 1);
+}
+
+static void on_initiator(const struct lx_event *event)
+{
+	struct op *op = event->user;
+
+	if (event->type == LX_EVENT_SEND) {
+		assert_false(op->sent);
+		op->sent = true;
+	} else if (event->type != LX_EVENT_UNLINK) {
+		assert_false(op->answered);
+		op->answered = true;
+		assert_int_not_equal(op->kind, OP_PUT);
+	}
+	if (event->unlinked) {
+		bool ok = op->kind == OP_PUT ? op->sent : op->answered;
+
+		op_end(op, event->status ? event->status : ok ? 0 : -EIO);
+	}
+}
+
+static void on_target(const struct lx_event *event)
+{
+	struct op *op = event->user;
+
+	if (event->type == LX_EVENT_UNLINK || event->status)
+		return;
+	assert_int_equal(event->mlength, op->len);
+	if (event->type != LX_EVENT_PUT)
+		return;
+	op->arrivals++;
+	assert_memory_equal(op->dst, op->src, op->len);
+}
+
+/* A target that would take a second PUT, to see that there is none. */
+static void attach(struct lx_core *core, struct op *op)
+{
+	const struct lx_id anyone = { lx_nid_any, LX_PID_ANY };
+	const struct lx_md_desc desc = {
+		.start = op->kind == OP_GET ? op->src : op->dst,
+		.length = op->len, .threshold = LX_MD_UNLIMITED, .handler = on_target,
+		.user = op, .options = LX_MD_MANAGE_REMOTE |
+				       (op->kind == OP_GET ? LX_MD_OP_GET : LX_MD_OP_PUT),
+	};
+	struct lx_me *me;
+	struct lx_md *md;
+
+	assert_int_equal(lx_portal_attach(core, 20, &anyone, op - ops + 1, 0, LX_UNLINK,
+					  LX_ME_AFTER, &me), 0);
+	assert_int_equal(lx_md_new(core, me, &desc, LX_UNLINK, &md), 0);
+}
+
+static void start_op(void)
+{
+	struct node *from = &clients[rnd_below(n_clients)], *to = &servers[rnd_below(n_servers)];
+	struct op *op = &ops[n_ops++];
+	struct lx_md_desc desc = { .handler = on_initiator, .user = op };
+	struct lx_id target = id(to->nid[0]);
+	struct lx_md *md;
+
+	memset(op, 0, sizeof(*op));
+	op->kind = rnd_below(3);
+	op->len = 1 + rnd_below(LEN_MAX);
+	op->start_ns = lx_sim_now(sim);
+	rnd_fill(op->src, op->len);
+	attach(to->sim->core, op);
+	desc.start = op->kind == OP_GET ? op->dst : op->src;
+	desc.length = op->len;
+	desc.threshold = op->kind == OP_PUT ? 1 : 2;
+	assert_int_equal(lx_md_new(from->sim->core, NULL, &desc, LX_UNLINK, &md), 0);
+	if (op->kind == OP_GET)
+		assert_int_equal(lx_msg_get(from->sim->core, NULL, md, &target, 20, op - ops + 1,
+					    0, false), 0);
+	else
+		assert_int_equal(lx_msg_put(from->sim->core, NULL, md, op->kind == OP_PUT_ACK,
+					    &target, 20, op - ops + 1, 0, 0, false), 0);
+}
+
+/* ---- the world --------------------------------------------------------------------- */
+
+static void node_make(struct node *node, unsigned int number, const unsigned int *nets,
+		      unsigned int n)
+{
+	*node = (struct node){ .n_nids = n };
+	assert_int_equal(lx_sim_node_new(sim, &node->sim), 0);
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(node->nid[i], sizeof(node->nid[i]), "10.%u.%u.%u@tcp%u", nets[i], i,
+			 number, nets[i]);
+		assert_int_equal(lx_sim_ni_add(node->sim, node->nid[i], 8, 256), 0);
+	}
+	tune(node->sim, "alive_router_check_interval", "3");
+	tune(node->sim, "router_ping_timeout", "2");
+	tune(node->sim, "lnet_transaction_timeout", "20");
+	/* An attempt for each rail or gateway that there can be, and one more. */
+	tune(node->sim, "lnet_retry_count", "6");
+	tune(node->sim, "lnet_max_recovery_ping_interval", "4");
+}
+
+static void make_ends(struct node *list, unsigned int n, unsigned int first, unsigned int net)
+{
+	const unsigned int nets[NIS_MAX] = { net, net, net };
+
+	for (unsigned int i = 0; i < n; i++)
+		node_make(&list[i], first + i, nets, 1 + rnd_below(NIS_MAX));
+}
+
+static void add_routes(struct node *list, unsigned int n, const char *net, unsigned int side)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		for (unsigned int r = 0; r < n_routers; r++)
+			add_route(list[i].sim, net, routers[r].nid[side], LX_UNSET, 0);
+	}
+}
+
+static void make_world(void)
+{
+	static const unsigned int both[] = { 1, 2 };
+
+	n_clients = 1 + rnd_below(3);
+	n_servers = 1 + rnd_below(3);
+	n_routers = rnd_below(4);
+	provable = rnd_below(2);
+	make_ends(clients, n_clients, 10, 1);
+	make_ends(servers, n_servers, 20, n_routers ? 2 : 1);
+	for (unsigned int i = 0; i < n_routers; i++) {
+		node_make(&routers[i], 30 + i, both, 2);
+		make_router(routers[i].sim);
+	}
+	add_routes(clients, n_clients, "tcp2", 0);
+	add_routes(servers, n_servers, "tcp1", 1);
+	/* The sender does not know of what is lost then. */
+	lx_sim_knobs(sim)->buffered = provable ? 0 : rnd_below(2) * 500;
+	lx_sim_knobs(sim)->rdma_get = rnd_below(2);
+	lx_sim_knobs(sim)->conns = 1 + rnd_below(3);
+	lx_sim_knobs(sim)->delay_min_ns = 10000;
+	lx_sim_knobs(sim)->delay_max_ns = 10000 + rnd_below(2 * MS);
+	lx_sim_run(sim, 5 * SEC);
+}
+
+static void set_dead(struct node *node, unsigned int i, bool dead)
+{
+	node->dead[i] = dead;
+	lx_sim_dead(sim, node->nid[i], dead);
+}
+
+/* In a provable world the first NI stays: one path is always alive. */
+static void disturb_end(struct node *node)
+{
+	unsigned int i = rnd_below(node->n_nids);
+
+	if (provable && (!i || n_routers))
+		return;
+	set_dead(node, i, rnd_below(2));
+}
+
+/* A router dies or comes back as a whole; in a provable world the first one stays. */
+static void disturb_router(void)
+{
+	unsigned int r = rnd_below(n_routers);
+	bool dead = rnd_below(2);
+
+	if (provable && !r)
+		return;
+	set_dead(&routers[r], 0, dead);
+	set_dead(&routers[r], 1, dead);
+}
+
+/* Local faults, of one NI of a client that has others. */
+static void disturb_local(void)
+{
+	static const enum lx_hstatus how[] = { LX_HSTATUS_LOCAL_DROPPED, LX_HSTATUS_LOCAL_ABORTED,
+					       LX_HSTATUS_LOCAL_TIMEOUT };
+	struct node *node = &clients[rnd_below(n_clients)];
+	unsigned int i = rnd_below(node->n_nids);
+
+	if (!i)
+		return;
+	lx_sim_fail_from(sim, node->nid[i],
+			 rnd_below(2) ? how[rnd_below(N_OF(how))] : LX_HSTATUS_OK, -ENETDOWN);
+}
+
+/* What leaves the fate of messages open: silence, connections that break. */
+static void disturb_badly(void)
+{
+	struct node *node = &servers[rnd_below(n_servers)];
+
+	lx_sim_mute(sim, node->nid[rnd_below(node->n_nids)], rnd_below(3) == 0);
+	lx_sim_knobs(sim)->failure = rnd_below(3) ? 0 : rnd_below(30);
+	lx_sim_knobs(sim)->loss = rnd_below(3) ? 0 : rnd_below(30);
+}
+
+static void disturb(void)
+{
+	switch (rnd_below(4)) {
+	case 0:
+		disturb_end(&servers[rnd_below(n_servers)]);
+		break;
+	case 1:
+		if (n_routers)
+			disturb_router();
+		break;
+	case 2:
+		disturb_local();
+		break;
+	case 3:
+		if (!provable)
+			disturb_badly();
+		break;
+	}
+}
+
+static void heal(struct node *list, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		for (unsigned int j = 0; j < list[i].n_nids; j++) {
+			set_dead(&list[i], j, false);
+			lx_sim_mute(sim, list[i].nid[j], false);
+			lx_sim_fail_from(sim, list[i].nid[j], LX_HSTATUS_OK, 0);
+		}
+	}
+}
+
+/* ---- what has to hold ----------------------------------------------------------------- */
+
+static void check_op(const struct op *op)
+{
+	assert_int_equal(op->ends, 1);
+	assert_true(op->arrivals <= 1);
+	/* Its deadline, and the second in which it is looked at. */
+	assert_in_range(op->end_ns - op->start_ns, 0, (TIMEOUT_S + 2) * SEC);
+	if (op->status && op->kind == OP_PUT)
+		assert_int_equal(op->arrivals, 0);
+	if (provable && op->status)
+		fail_msg("operation %d of kind %d at %llu ms: %s, although there was a path",
+			 (int)(op - ops), op->kind, (unsigned long long)(op->start_ns / MS),
+			 strerror(-op->status));
+	total_ok += !op->status;
+	total_must += provable;
+}
+
+static void check_nodes(struct node *list, unsigned int n)
+{
+	struct lx_recovery_info *left;
+	size_t n_left;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct lx_stats *stats = &list[i].sim->core->stats;
+
+		assert_at_rest(list[i].sim);
+		assert_int_equal(lx_recovery_describe(list[i].sim->core, &left, &n_left), 0);
+		for (size_t j = 0; j < n_left; j++)
+			print_error("%s has %s at %u after %u pings\n", list[i].nid[0],
+				    lx_nid_str(&left[j].nid), left[j].value, left[j].ping_count);
+		free(left);
+		assert_int_equal(n_left, 0);
+		assert_true(stats->successful_resends + stats->failed_resends <=
+			    stats->resend_count);
+		total_resent += stats->resend_count;
+		total_saved += stats->successful_resends;
+	}
+}
+
+static void one_world(void)
+{
+	unsigned int pace = 1 + rnd_below(60);
+
+	assert_int_equal(lx_sim_new(rnd(), &sim_plain, &sim), 0);
+	n_ops = 0;
+	make_world();
+	while (n_ops < OPS_PER_WORLD) {
+		start_op();
+		if (rnd_below(pace) == 0)
+			disturb();
+		lx_sim_run(sim, rnd_below(20) ? rnd_below(5 * MS) : rnd_below(2 * SEC));
+	}
+	heal(clients, n_clients);
+	heal(servers, n_servers);
+	heal(routers, n_routers);
+	lx_sim_knobs(sim)->loss = lx_sim_knobs(sim)->failure = 0;
+	lx_sim_run(sim, 180 * SEC);
+	for (unsigned int i = 0; i < n_clients; i++)
+		tune(clients[i].sim, "alive_router_check_interval", "100000");
+	for (unsigned int i = 0; i < n_servers; i++)
+		tune(servers[i].sim, "alive_router_check_interval", "100000");
+	lx_sim_run(sim, 500 * MS);
+	for (unsigned int i = 0; i < n_ops; i++)
+		check_op(&ops[i]);
+	check_nodes(clients, n_clients);
+	check_nodes(servers, n_servers);
+	total += n_ops;
+	lx_sim_free(sim);
+}
+
+static void rails_and_gateways(void **state)
+{
+	const char *env = getenv("LNETX_OPS");
+	unsigned long wanted = env ? strtoul(env, NULL, 10) : OPS_DEFAULT;
+	unsigned long worlds = 0;
+
+	for (; total < wanted; worlds++)
+		one_world();
+	printf("rails_and_gateways: %lu worlds, %lu operations: %lu succeeded, among them all %lu "
+	       "that had a path; %lu resends, %lu messages got through by them\n",
+	       worlds, total, total_ok, total_must, total_resent, total_saved);
+	assert_true(total_ok > total / 2);
+	assert_true(total_must > total / 10);
+	assert_true(total_saved > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rails_and_gateways),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("core: rails and gateways", tests, NULL, NULL);
+}
