@@ -27,6 +27,19 @@ declare -gA differs=(
 	["lnetctl set lnd_timeout 10"]="the complaint is in our own words"
 	["lnetctl set retry_count"]="the complaint is in our own words"
 	["lnetctl set retry_count 1 2"]=$strict
+	["lnetctl net set --nid 10.77.0.1@tcp --health 1001"]=$strict
+	["lnetctl net set --nid 10.77.0.1@tcp --health -1"]=$strict
+	["lnetctl net set --nid 10.77.0.99@tcp --health 5"]=$strict
+	["lnetctl net set --health 5"]=$strict
+	["lnetctl net set --nid 10.77.0.1@tcp"]=$strict
+	["lnetctl net set"]=$strict
+	["lnetctl net set --nid 10.77.0.1@tcp --lnd-timeout 30"]="an NI has a timeout of its own"
+	["lnetctl net set --net o2ib --lnd-timeout 30"]="another errno"
+	["lnetctl peer set --nid 10.77.0.2@tcp --health 2000"]=$strict
+	["lnetctl peer set --nid 10.77.0.99@tcp --health 100"]=$strict
+	["lnetctl peer set --nid 10.77.0.2@tcp --state 273"]="the peer is still there"
+	["lnetctl peer show -v 2 --nid 10.77.0.2@tcp | grep -E 'Multi|peer state'"]="the peer is still there"
+	["lnetctl debug"]="help is in our own words"
 	["lnetctl peer show --nid 10.77.0.3@tcp"]="nobody has watched it under its new name"
 	["lnetctl route add --net tcp9 --gateway 10.77.0.1@tcp"]="an own NID is refused"
 	["lnetctl route show -v --net tcp9"]="an own NID was refused"
@@ -60,11 +73,10 @@ random="lnetctl route show"
 # Texts that no test compares yet, or that only show state of one machine.
 declare -gA waits=(
 	[fault]="fault injection"
-	[health]="health: resends and recovery"
 	[lst]="lnet_selftest"
 	[own-nid]="connections to own NIDs"
 )
-compared="client router misc gateway ip2nets udsp"
+compared="client router misc gateway ip2nets udsp health"
 
 setup() {
 	net_begin
@@ -358,6 +370,31 @@ two_rails() {
 	run -234 ctl a import <<<$'udsp:\n    - src: tcp\n      rte: tcp\n'
 	run -234 ctl a import <<<$'udsp:\n    - idx: 0\n      action:\n          priority: 1\n'
 	run -234 ctl a import <<<$'udsp:\n    - src: tcp\n      action: { nosuch: 1 }\n'
+}
+
+# Its samples of values are what test_core_health goes by; simulated faults need fault injection.
+@test "a lone NID that cannot be reached keeps its health" {
+	two_rails tcp eth0,eth1
+	golden health "lnetctl ping --timeout 19 10.77.0.250@tcp" \
+		"lnetctl net show --net tcp -v 3 | grep -E 'nid:|health value'" "#one NID only"
+}
+
+# known NODE NID: discovered, with both NIDs
+known() {
+	ctl "$1" ping "$2" >/dev/null && [ "$(peer_nids "$1" "$2" | wc -l)" = 2 ]
+}
+
+@test "health and state set by hand, and who is in recovery then" {
+	two_rails tcp eth0,eth1
+	ctl a set transaction_timeout 10
+	ctl a set retry_count 1
+	ctl a discover 10.77.0.2@tcp
+	eventually "$PATIENCE" known a 10.77.0.2@tcp
+	# Not between these: all at 0 is told to B at once, and that message gives health back.
+	golden misc "lnetctl net set --nid 10.77.0.1@tcp --health 500" "lnetctl debug recovery"
+	golden misc "lnetctl net set --all --health 1000" \
+		"lnetctl peer show -v 3 --nid 10.77.0.2@tcp | grep -E 'nid|state|health value'"
+	golden misc "lnetctl peer set --all --health 1000" "lnetctl debug peer --nid bogus"
 }
 
 @test "each recorded text is compared, or waits for something" {
