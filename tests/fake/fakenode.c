@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The functions of lnetx.h that a daemon needs, on a node that exists in tables only:
- * for tests of daemon and tools. It takes configuration and shows it again; pings are
- * answered from a list. What it starts with comes from $FAKENODE_STATE (state.h) if
- * lnetxd is started with --configure, else it starts empty.
+ * for tests of daemon and tools. It accepts configuration and shows it; pings are
+ * answered from a list. Its initial state is $FAKENODE_STATE (state.h) if
+ * lnetxd is started with --configure, otherwise it is empty.
  *
- * It behaves as a node would where a tool can see it: defaults, duplicates, missing
+ * It behaves like a real node where a tool can tell: defaults, duplicates, missing
  * interfaces (only names beginning with "eth" exist), gateways without a local net.
  */
 #include <errno.h>
@@ -528,7 +528,7 @@ int lx_routing_set(struct lx_node *node, bool enable)
 
 	if (r->state == LX_ROUTING_STOPPING)
 		return -EBUSY;
-	/* Turning off takes its time on a real node: here, for ever. */
+	/* Switching off takes some time on a real node: here, for ever. */
 	r->state = enable		       ? LX_ROUTING_ON
 		   : r->state == LX_ROUTING_ON ? LX_ROUTING_STOPPING
 					       : r->state;
@@ -551,7 +551,7 @@ int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 	return 0;
 }
 
-/* All peers use it, each a minute later than the one before. */
+/* All peers use it, each a minute later than the previous one. */
 int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list, size_t *ret_n)
 {
 	*ret_list = calloc(node->s.n_peers + 1, sizeof(**ret_list));
@@ -619,7 +619,7 @@ static int copy_list(const void *from, size_t n, size_t size, void **ret_list, s
 	return 0;
 }
 
-/* 0@lo comes first, also where a file of state does not say so. */
+/* 0@lo comes first, even if the state file lacks it. */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
 	for (size_t i = 0; i < node->s.n_nis; i++) {
@@ -849,7 +849,7 @@ int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 								   .net = lx_nid_net(&lx_nid_lo),
 								   .up = true,
 								   .alive_s = LX_UNSET };
-	loaded = true; /* once: started again it is empty */
+	loaded = true; /* only once: empty after a restart */
 	pthread_mutex_unlock(&lock);
 	if (conf)
 		err = lx_node_apply(node, conf, 0, ret_err);

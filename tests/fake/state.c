@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Reads what the tools print back into structs, by the same schemas from which it was
- * printed: key by key. A key that no schema knows ends the program, so a file of a
- * real node's output checks that we know all of its keys.
+ * Reads the tools' output back into structs, by the schemas it was printed from, key by
+ * key. An unknown key ends the program, so loading a real node's output checks that we
+ * know all of its keys.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -237,7 +237,7 @@ static void load_routes(struct fake_state *s, yaml_node_t *routes)
 	}
 }
 
-/* "peer list:" knows the primary NIDs only. */
+/* "peer list:" has the primary NIDs only. */
 static void load_peer_list(struct fake_state *s, yaml_node_t *peers)
 {
 	FOR_EACH_ITEM (i, peers) {
@@ -321,7 +321,7 @@ static void load_section(struct fake_state *s, const char *key, yaml_node_t *val
 		load_globals(value, set);
 	else if (!strcmp(key, "ping") || !strcmp(key, "discover") || !strcmp(key, "manage"))
 		load_probes(s, value);
-	else if (strcmp(key, "buffers")) /* totals of what routing: says */
+	else if (strcmp(key, "buffers")) /* totals of "routing:" */
 		DIE("unknown section %s", key);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The state of a fake node, from YAML as the tools print it: what a real node was
- * seen to print can so be printed again and compared.
+ * The state of a fake node, from YAML as the tools print it: so the output of a real
+ * node can be printed again and compared.
  */
 #ifndef LX_TESTS_STATE_H
 #define LX_TESTS_STATE_H
@@ -14,7 +14,7 @@ struct fake_peer {
 };
 
 struct fake_probe {
-	int error; /* of whatever text names the NID, or */
+	int error; /* for the NID in this text; or 0 and */
 	char text[200];
 	struct lx_peer_info info; /* the answer */
 };

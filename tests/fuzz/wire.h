@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A core on a transport that the fuzzer plays: it decides from its input what arrives,
- * when a payload is there, when something is sent and how that ends. And the rules of
- * internal/lnd.h are watched: one recv() for each message parsed, nothing written beyond
- * what was offered, every credit back in the end.
+ * A core on a transport that the fuzzer plays: its input decides what arrives, when a
+ * payload is complete, when a message is sent and with what result. Checks the rules of
+ * internal/lnd.h: one recv() for each message parsed, no write beyond the memory
+ * offered, every credit returned in the end.
  */
 #ifndef LX_FUZZ_WIRE_H
 #define LX_FUZZ_WIRE_H
@@ -11,7 +11,7 @@
 #include "../../user/core/core.h"
 #include "../../user/core/msg.h"
 
-/* ---- input: the bytes decide; when they are used up, all is 0 -------------------- */
+/* ---- input: bytes that make decisions; 0 when used up ------------------------------ */
 
 struct wire_input {
 	const uint8_t *data;
@@ -32,12 +32,12 @@ struct wire {
 	struct lx_lnd lnd;
 	uint64_t now_ns, seq;
 	bool kicked;
-	bool at_once;  /* what is sent or received ends within the call */
-	bool closing;  /* nothing arrives any more, sends fail */
+	bool at_once;  /* sends and receives complete within the call */
+	bool closing;  /* nothing arrives any more, and sends fail */
 	struct lx_list out; /* of wire_out: sent, not finalized */
 	struct lx_list rx;  /* of wire_rx: parsed, not finalized */
 	struct lx_list told; /* events for the application */
-	struct lx_hdr asked[WIRE_ASKED]; /* last requests that went out */
+	struct lx_hdr asked[WIRE_ASKED]; /* latest requests sent */
 	unsigned int n_asked;
 	unsigned int n_events;
 };
@@ -56,21 +56,21 @@ struct lx_nid wire_nid(const char *text);
 void wire_deliver(struct wire *w, struct lx_core_ni *ni, const struct lx_hdr *hdr,
 		  const struct lx_nid *from, bool rdma_get);
 
-/* The @i'th (modulo) payload that the core waits for is there, or will never be. */
+/* The @i'th (modulo) payload that the core waits for is complete, or fails. */
 void wire_receive(struct wire *w, unsigned int i, int status);
-/* The @i'th message that goes out is out, or lost. */
+/* The @i'th message being sent is sent, or lost. */
 void wire_sent(struct wire *w, unsigned int i, int status);
 
-/* A response to one of the last requests; @from: the previous hop. */
+/* A response to one of the latest requests; @from: the previous hop. */
 void wire_answer(struct wire *w, struct lx_core_ni *ni, const struct lx_nid *from,
 		 unsigned int i, uint32_t length);
 
-/* Put-off work, and events; after each step. */
+/* Runs deferred work and events; call it after each step. */
 void wire_settle(struct wire *w);
 /* Time passes. */
 void wire_wait(struct wire *w, unsigned int seconds);
 
-/* All that is under way ends; every credit has to be back. Stops and frees. */
+/* Completes everything in flight; checks that every credit is back; stops and frees. */
 void wire_free(struct wire *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What may differ between a captured node and ours, and nothing else: handles, cookies,
- * incarnations, ports, the number of ping information and how much of it is asked for.
+ * Everything that may differ between a captured node and ours: handles, cookies,
+ * incarnations, ports, the sequence number of ping information and the size of its sink.
  */
 #ifndef LX_TESTS_MASK_H
 #define LX_TESTS_MASK_H
@@ -14,7 +14,7 @@ struct mask_handle {
 
 struct mask_cookie {
 	uint64_t captured, real; /* real 0: acknowledged */
-	const struct wire *wire; /* on which our node has sent it */
+	const struct wire *wire; /* on which our node sent it */
 };
 
 struct mask {
@@ -25,14 +25,14 @@ struct mask {
 	unsigned int n_asked;
 };
 
-/* Our node has said @real where the captured one said @captured. */
+/* Our node sent @real where the captured one sent @captured. */
 void mask_learn(struct mask *mask, const struct message *captured, const struct message *real,
 		const struct wire *wire);
-/* To our node's. False: it has not chosen one for this. */
+/* Replaces a captured handle by our node's. False: our node has none for it. */
 bool mask_handle(const struct mask *mask, struct lx_wire_handle *handle);
-/* 0: our node has not asked on connections to this peer. */
+/* Our node's cookie for a captured one; 0: it has sent none to this peer. */
 uint64_t mask_cookie(const struct mask *mask, const struct wire *wire, uint64_t captured);
-/* Cookies are numbered for each peer by itself. */
+/* Cookies are numbered per peer. */
 bool mask_same_peer(const struct wire *a, const struct wire *b);
 bool mask_handle_none(const struct lx_wire_handle *handle);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is said in a captured socklnd stream, by our own codec. Support for the golden
- * tests; fails the running cmocka test at the first byte that it can't explain, or
- * that the codec would have written otherwise.
+ * Decodes the messages of a captured socklnd stream with our codec, for the golden
+ * tests; fails the running cmocka test at the first byte that it cannot decode, or
+ * that the codec would encode differently.
  */
 #ifndef LX_TESTS_MESSAGES_H
 #define LX_TESTS_MESSAGES_H
@@ -16,10 +16,10 @@ struct message {
 	const struct capture_stream *stream;
 	size_t offset, len; /* in the stream */
 	enum message_kind kind;
-	unsigned int version; /* of the HELLO that came before */
+	unsigned int version; /* of the preceding HELLO */
 	struct lx_nid target; /* ACCEPTOR */
 	struct lx_hello hello; /* HELLO */
-	struct lx_sock_msg msg; /* NOOP, LNET but for V1 */
+	struct lx_sock_msg msg; /* NOOP, LNET except for V1 */
 	struct lx_hdr hdr; /* LNET */
 	const uint8_t *payload; /* LNET */
 };
@@ -30,7 +30,7 @@ struct messages {
 };
 
 /**
- * messages_load - all streams of a capture, and all that is said in them
+ * messages_load - load all streams of a capture, and their messages
  * @folder, @name: of the file, without ".pcap"
  * @capture: capture_free() it
  * @messages: stream by stream; free() messages->message
@@ -38,16 +38,16 @@ struct messages {
 void messages_load(const char *folder, const char *name, struct capture *capture,
 		   struct messages *messages);
 
-/* Of a connection whose HELLO was not captured; the names of the captures tell it. */
+/* Version of a connection whose HELLO was not captured, from the capture's name. */
 unsigned int messages_version(const char *name, const struct capture_stream *stream);
 
 /* The stream of a capture that messages_load() leaves out (see there), or NULL. */
 const char *messages_stray(const char *name);
 
-/* A message as the listings beside the captures tell it, without time and place. */
+/* Describes a message like the listings next to the captures, without time and place. */
 void message_describe(const struct message *message, char *buf, size_t size);
 
-/* What the listings of lnet_selftest add; nothing if the message is none of its. */
+/* What the listings add for lnet_selftest; nothing for other messages. */
 void message_describe_lst(const struct message *message, char *buf, size_t size);
 
 #endif

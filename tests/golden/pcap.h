@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Packet captures as byte streams: reads a pcap file (Ethernet, IPv4 and IPv6) and
- * puts the TCP streams of one port together again. Support for the golden tests.
+ * reassembles the TCP streams of one port, for the golden tests.
  *
- * Strict on purpose: what a capture lacks (a gap, a packet cut short, overlapping
- * segments that differ) is an error, so a test that reads to the end of all
- * streams has seen every byte.
+ * Strict on purpose: gaps, truncated packets and overlapping segments that differ are
+ * errors, so a test that reads to the end of all streams has seen every byte.
  */
 #ifndef LX_TESTS_PCAP_H
 #define LX_TESTS_PCAP_H
@@ -20,10 +19,10 @@ struct capture_stream {
 	char src[46], dst[46];
 	uint16_t sport, dport;
 	bool v6;
-	bool begun; /* its SYN was seen; else the capture began in the middle */
+	bool begun; /* its SYN was captured; else the capture began in the middle */
 	bool ended; /* FIN or RST was seen */
 	bool active; /* from the side that dialled */
-	int reverse; /* the other direction; -1: nothing seen of it */
+	int reverse; /* the other direction; -1: not captured */
 	uint8_t *data;
 	size_t len;
 
@@ -34,7 +33,7 @@ struct capture_stream {
 
 enum capture_what { CAPTURE_SYN, CAPTURE_DATA, CAPTURE_FIN, CAPTURE_RST };
 
-/* What happened, in order. Data: @len bytes that follow without gap at @offset. */
+/* Events, in order. Data: @len contiguous bytes at @offset. */
 struct capture_event {
 	enum capture_what what;
 	unsigned int frame; /* from 1 */
@@ -55,7 +54,7 @@ struct capture {
 /**
  * capture_load - read a file
  * @port: the port of the side that listens
- * @without: a stream that is left out, by its capture_stream.who; NULL: none
+ * @without: a stream to leave out, by its capture_stream.who; NULL: none
  * @capture: filled; capture_free() it in any case
  *
  * Returns 0, a negative errno of the file, or -EBADMSG: see capture->error.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A replay that is under way. Private to replay.c and its two helpers: dials.c, the
- * connections of the far hosts, and actor.c, who has our node and does with it what
+ * A replay in progress. Private to replay.c and its two helpers: dials.c, the
+ * connections of the far hosts, and actor.c, which owns our node and does with it what
  * programs and the admin did with the captured one.
  */
 #ifndef LX_TESTS_RUN_H
@@ -25,7 +25,7 @@ struct run {
 	struct lx_nid nid[8]; /* our node's */
 	bool nid_gone[8];
 	unsigned int n_nids;
-	bool checking; /* our node is to check its router */
+	bool checking; /* our node should check its router */
 	unsigned int n_errors; /* of requests and what is matched */
 	void *memory[1024];
 	unsigned int n_memory;
@@ -34,28 +34,28 @@ struct run {
 	unsigned int n_acked;
 };
 
-/* Before a script: the far addresses listen, connections from before are there. */
+/* Before a script: listens on the far addresses, opens existing connections. */
 void dials_prepare(struct run *run, struct script *script);
-/* After a script: connections of our node's are known by the captured port from now on. */
+/* After a script: identifies our node's connections by the captured ports from now on. */
 void dials_remember(struct script *script);
-/* Answers our node's attempts that no script has. */
+/* Answers dials of our node that are in no script. */
 void dials_answer(struct run *run);
 /* This wire is the script's connection. */
 void dials_own(struct script *script, unsigned int stream, struct wire *wire);
 
 /* -1: not our node's. */
 int actor_nid(const struct run *run, const struct lx_nid *nid);
-/* First of all, with every script: collects our node's NIDs. */
+/* Call it first, with every script: collects our node's NIDs. */
 void actor_note_nids(struct run *run, const struct script *script);
 void actor_start(struct run *run);
 void actor_add_routes(struct run *run, const struct script *script);
 /* Our node pings, so that it connects. */
 void actor_dial(struct run *run, const struct lx_nid *src, const struct lx_nid *dst);
-/* A far host is about to say this: someone on our node has to expect it. */
+/* A far host is about to send this: makes a program on our node expect it. */
 void actor_expect(struct run *run, const struct script *script, const struct message *m);
-/* Nothing comes by itself: does what the program or the admin did then. */
+/* Nothing more comes: does what the program or the admin did at this point. */
 void actor_act(struct run *run, struct script *script);
-/* Our node has said this. */
+/* Our node has sent this. */
 void actor_heard(struct run *run, const struct message *captured);
 
 #endif

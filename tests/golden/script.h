@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A capture as a script: what the hosts said, message by message, in order, and when
- * they ended their connections. Support for the replay of captures.
+ * A capture as a script: the hosts' messages in order, and the ends of their
+ * connections. Support for the replay of captures.
  */
 #ifndef LX_TESTS_SCRIPT_H
 #define LX_TESTS_SCRIPT_H
@@ -15,7 +15,7 @@ struct wire;
 struct step {
 	const struct message *m; /* NULL: the connection ends */
 	unsigned int stream, order;
-	bool ours; /* of the host whose place our node has */
+	bool ours; /* of the host that our node replaces */
 	bool asked; /* for the user: our node's program was made to do it */
 };
 
@@ -23,7 +23,7 @@ struct script {
 	const char *name;
 	char us;
 	struct capture capture;
-	struct messages all; /* but for what others said to each other */
+	struct messages all; /* except those between other hosts */
 	struct step *step;
 	unsigned int n, at;
 	struct wire *wire[SCRIPT_STREAMS]; /* by stream; both directions */
@@ -33,30 +33,30 @@ struct script {
 void script_load(struct script *script, const char *folder, const char *name, char us);
 void script_free(struct script *script);
 
-/* Whether a host of the captures ('A', 'B', 'R', 'G', 'S', 'H') has an address. */
+/* True if a host of the captures ('A', 'B', 'R', 'G', 'S', 'H') has the address. */
 bool script_host_has(char host, const char *addr);
 /* Addresses of all hosts, one after the other, each once; NULL at the end. */
 const char *script_address(unsigned int i);
 
 /* The address of a NID. */
 void script_nid_addr(const struct lx_nid *nid, char addr[LX_NID_TEXT]);
-/* The NID of an address, as some message has it. */
+/* The NID of an address, from some message. */
 bool script_find_nid(const struct script *script, const char *addr, struct lx_nid *nid);
-/* Likewise; if none has it, the one on tcp. */
+/* The same; if no message has it, the one on tcp. */
 struct lx_nid script_nid_of(const struct script *script, const char *addr);
 
 unsigned int script_stream(const struct script *script, const struct capture_stream *stream);
 /* The direction of a stream's connection that dialled. */
 const struct capture_stream *script_dialled(const struct script *script, unsigned int stream);
-/* Our node is one of the two. */
+/* True if our node is one of the two. */
 bool script_concerns_us(const struct script *script, unsigned int stream);
-/* That its capture takes for granted. */
+/* True if the capture begins in the middle of it. */
 bool script_in_middle(const struct capture_stream *stream);
 
-/* Of the protocol that LNet itself speaks: asks a node for its NIDs, tells own NIDs. */
+/* True for LNet's own pings and pushes. */
 bool script_is_ping(const struct message *m);
 bool script_is_push(const struct message *m);
-/* Whether there is more than attempts to connect. */
+/* True if there is more than connection attempts. */
 bool script_has_lnet(const struct script *script);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The far ends of the TCP connections of a node under test: sockets with addresses
- * of the machine's own, and what the node says on them, cut into messages. Support
- * for the replay of captures; fails the running cmocka test on bytes that are none.
+ * The far ends of the TCP connections of a node under test: sockets on addresses
+ * of this machine, and the messages that the node sends on them. Support
+ * for the replay of captures; fails the running cmocka test on malformed bytes.
  */
 #ifndef LX_TESTS_WIRES_H
 #define LX_TESTS_WIRES_H
@@ -19,13 +19,13 @@ struct wire {
 	bool theirs; /* the node has dialled it */
 	char node[46], far[46]; /* addresses */
 	uint16_t far_port;
-	unsigned int version; /* 0: no HELLO of the node's yet */
+	unsigned int version; /* 0: no HELLO from the node yet */
 	uint8_t *buf;
 	size_t len, size;
 	struct wire_msg *msg;
 	unsigned int n;
 	bool closed; /* by the node */
-	int owner;   /* the user's */
+	int owner;   /* for the user */
 };
 
 struct wires {
@@ -40,7 +40,7 @@ struct wires {
 void wires_listen(struct wires *wires, const char *far);
 /* Dials the node; the source port is @far_port. */
 struct wire *wires_dial(struct wires *wires, const char *far, uint16_t far_port, const char *node);
-/* Takes what has come, waiting up to @ms for something. */
+/* Reads what has arrived, waiting up to @ms for it. */
 void wires_poll(struct wires *wires, int ms);
 void wire_write(struct wire *wire, const void *buf, size_t len);
 void wire_close(struct wire *wire);

@@ -3,8 +3,8 @@
  * The simulated transport and the clock that drives it.
  *
  * A message in flight is a struct xfer in the queue of a struct conn. Each conn
- * delivers in order and one at a time: while the head has to wait for recv(), nothing
- * behind it moves. That is TCP's back-pressure.
+ * delivers in order and one at a time: while the head waits for recv(), nothing
+ * behind it moves, like TCP's back-pressure.
  *
  *	send() ─▶ conn queue ─ delay ─▶ lx_lnd_parse() ─ NOW ─▶ copy ─▶ next
  *	                                      └─ LATER: recv() ──▲
@@ -24,9 +24,9 @@
 
 struct xfer {
 	struct lx_list link;
-	struct conn *conn;       /* NULL: cut off from it while the receiver has it */
+	struct conn *conn;       /* NULL: the connection broke while the receiver has it */
 	struct lx_hdr hdr;
-	struct lx_msg *msg;      /* the sender's; NULL: it has been told already */
+	struct lx_msg *msg;      /* the sender's; NULL: finalized already */
 	struct lx_msg *reply;    /* of an optimised GET */
 	struct lx_payload sink;
 	char *copy;              /* of the payload, if buffered */
@@ -40,7 +40,7 @@ struct conn {
 	struct lx_nid from, to;
 	unsigned int index;
 	struct lx_list queue; /* of xfer */
-	bool armed;           /* a moment is set for the head */
+	bool armed;           /* a timer is set for the head */
 };
 
 struct moment {
@@ -185,7 +185,7 @@ static void xfer_free(struct xfer *x)
 	free(x);
 }
 
-/* The sender's part is over. */
+/* Completes the sender's part. */
 static void sender_done(struct xfer *x, int status, enum lx_hstatus hstatus)
 {
 	struct lx_msg *msg = x->msg, *reply = x->reply;
@@ -202,8 +202,8 @@ static void sender_done(struct xfer *x, int status, enum lx_hstatus hstatus)
 }
 
 /*
- * The connection breaks. What the receiving core still holds stays valid as an rx,
- * and fails when recv() comes for it.
+ * Breaks the connection. Messages that the receiving core holds stay valid as an rx,
+ * and fail at recv().
  */
 static void conn_break(struct conn *conn, int status, enum lx_hstatus hstatus)
 {
@@ -267,7 +267,7 @@ static void conn_deliver(void *arg)
 			lx_lnd_peer_lost(sender, &conn->to, -EHOSTUNREACH);
 		return;
 	}
-	/* An optimised GET ends with its answer, which cannot get lost unnoticed. */
+	/* An optimised GET ends with its answer, whose loss is noticed. */
 	lost = find_ill(sim, MUTE, &conn->to);
 	if (lost || (!x->reply && chance(sim, sim->knobs.loss))) {
 		if (x->reply)
@@ -494,7 +494,7 @@ static uint64_t op_wall(void *arg)
 {
 	struct lx_sim_node *node = arg;
 
-	/* Each incarnation differs, even at one moment. */
+	/* Each incarnation differs, even at the same time. */
 	return 1700000000000000000ULL + node->sim->now_ns + ++node->sim->seq;
 }
 
@@ -596,7 +596,7 @@ void lx_sim_ni_del(struct lx_sim_node *node, const char *text)
 	lx_core_ni_stop(node->core, ni);
 }
 
-/* Forgets what was wrong with it in this way; returns what is wrong now. */
+/* Sets or clears a trouble of a NID; returns the new one. */
 static struct ill *set_ill(struct lx_sim *sim, enum trouble how, const char *text, bool ill)
 {
 	struct lx_nid nid;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A network in one process and in virtual time, for tests: several cores, a transport
- * between them whose delay, order, loss and failures a seed decides.
+ * A network in one process and in virtual time, for tests: several cores, and a transport
+ * between them whose delay, order, loss and failures depend on a seed.
  *
- * Nothing runs by itself. lx_sim_step() does the next thing there is to do: a core's
- * put-off work, an application's event, or the arrival of a message or of a moment,
- * to which the clock is then moved. The same seed and the same calls give the same
+ * Nothing runs on its own. lx_sim_step() does the next step: a core's
+ * deferred work, an application's event, the arrival of a message or a timer,
+ * to which it advances the clock. The same seed and the same calls give the same
  * run, to the nanosecond.
  */
 #ifndef LX_SIM_H
@@ -18,15 +18,15 @@ struct lx_sim;
 struct lx_core;
 
 struct lx_sim_knobs {
-	uint64_t delay_min_ns, delay_max_ns; /* of a message on its way */
-	unsigned int conns;      /* between two NIs; order holds within one only */
+	uint64_t delay_min_ns, delay_max_ns; /* of a message */
+	unsigned int conns;      /* between two NIs; messages are ordered within one only */
 	unsigned int loss;       /* of 1000: lost, and the sender thinks it was sent */
-	unsigned int failure;    /* of 1000: the connection breaks with all that is in it */
+	unsigned int failure;    /* of 1000: the connection breaks with everything in it */
 	unsigned int buffered;   /* of 1000: sent when handed over, not when received */
 	bool rdma_get;           /* answer GETs without a REPLY (lnd.h) */
 };
 
-/* A node: a core of its own, with 0@lo. Owner: the sim. */
+/* A node: a core with 0@lo. Owner: the sim. */
 struct lx_sim_node {
 	struct lx_core *core;
 	struct lx_sim *sim;
@@ -38,7 +38,7 @@ struct lx_sim_node {
 };
 
 int lx_sim_new(uint64_t seed, const struct lx_sim_knobs *knobs, struct lx_sim **ret_sim);
-/* Stops every node and checks that nothing of it is left. */
+/* Stops every node and checks for leaks. */
 void lx_sim_free(struct lx_sim *sim);
 
 int lx_sim_node_new(struct lx_sim *sim, struct lx_sim_node **ret_node);
@@ -47,28 +47,28 @@ int lx_sim_node_new(struct lx_sim *sim, struct lx_sim_node **ret_node);
 int lx_sim_ni_add(struct lx_sim_node *node, const char *nid, int peer_credits, int credits);
 void lx_sim_ni_del(struct lx_sim_node *node, const char *nid);
 
-/* What is sent to a NID fails from now on (dead), or arrives again. */
+/* Messages to a NID fail from now on (dead), or arrive again. */
 void lx_sim_dead(struct lx_sim *sim, const char *nid, bool dead);
 
 /* Sending to a NID, or from it, fails at once with @status and @hstatus; LX_HSTATUS_OK: heals. */
 void lx_sim_fail(struct lx_sim *sim, const char *nid, enum lx_hstatus hstatus, int status);
 void lx_sim_fail_from(struct lx_sim *sim, const char *nid, enum lx_hstatus hstatus, int status);
 
-/* What is sent to a NID gets lost from now on, and nobody is told; or arrives again. */
+/* Messages to a NID are lost silently from now on, or arrive again. */
 void lx_sim_mute(struct lx_sim *sim, const char *nid, bool mute);
 
-/* The knobs may be turned at any time. */
+/* The knobs may be changed at any time. */
 struct lx_sim_knobs *lx_sim_knobs(struct lx_sim *sim);
 
 uint64_t lx_sim_now(const struct lx_sim *sim);
 uint64_t lx_sim_random(struct lx_sim *sim);
 
-/* False if there is nothing to do before @until; the clock is there then. */
+/* False if there is nothing to do before @until; then the clock is at @until. */
 bool lx_sim_step(struct lx_sim *sim, uint64_t until);
-/* Goes on for this long. */
+/* Runs for this long. */
 void lx_sim_run(struct lx_sim *sim, uint64_t ns);
 
-/* Calls @fn at a moment from now. */
+/* Calls @fn after @ns. */
 void lx_sim_at(struct lx_sim *sim, uint64_t ns, void (*fn)(void *arg), void *arg);
 
 #endif

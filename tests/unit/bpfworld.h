@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The fast path's programs in the kernel with one stream from a peer and one lane to a
- * next hop, set up by hand as a takeover does: a world for tests that run packets one by
- * one. Sequence numbers of both connections are about to wrap.
+ * next hop, set up as a takeover does: for tests that run packets one by
+ * one. The sequence numbers of both connections are about to wrap.
  */
 #ifndef LX_TESTS_BPFWORLD_H
 #define LX_TESTS_BPFWORLD_H
@@ -14,7 +14,7 @@
 
 #define STREAM_BASE 0xffffff00u
 #define LANE_BASE 0xffffffc0u
-#define SOCKET_SEQ 0x1000u /* what our socket says next to the peer */
+#define SOCKET_SEQ 0x1000u /* the next sequence number of our socket to the peer */
 #define LANE_ACK 0x2000u   /* and on the lane */
 #define WINDOW_EDGE 100000
 #define GO_ON (-1)
@@ -25,20 +25,20 @@
 #define RST 4
 #define ACK 16
 
-extern struct fastpath_bpf *bpf; /* NULL: not to be had here */
+extern struct fastpath_bpf *bpf; /* NULL: cannot be loaded here */
 extern struct lx_stream *s;
 extern struct lx_lane *lane;
 extern struct lx_settings *settings;
-extern bool v6; /* what the world has been made for */
-extern uint32_t run_flags; /* BPF_F_TEST_*: of runs from now on */
+extern bool v6; /* the present world's family */
+extern uint32_t run_flags; /* BPF_F_TEST_*, for runs from now on */
 
-/* Of a group of tests. The programs run in a network namespace of their own. */
+/* Group setup. The programs run in a separate network namespace. */
 int kernel_open(void **state);
 int kernel_close(void **state);
 
-/* A stream that is framed at position 0, and an idle lane; skips the test without BPF. */
+/* Sets up a stream framed at position 0, and an idle lane; skips the test without BPF. */
 void world(bool ipv6);
-/* A test in such a world, with IPv4 and with IPv6. */
+/* Runs a test in such a world, with IPv4 and with IPv6. */
 void both(void (*test)(void));
 /* 0: the peer as a sender, 1: the next hop. */
 struct lx_fp_peer *peer_at(int i);
@@ -46,29 +46,29 @@ struct lx_fp_peer *peer_at(int i);
 /* Writes a message with random payload for the next hop, or for us; its length. */
 uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload);
 
-/* What a frame comes to: LX_MARK_* as @mark makes a difference. */
+/* Where a frame arrives. */
 enum run_where { IN, OUT, JOINED };
 /* Runs a frame. Returns GO_ON, DROP or REDIRECT. */
 int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint32_t gso,
 	      struct frame *ret_frame, uint32_t *ret_mark);
-/* Runs a segment; what became of it, its mark too, as a segment of @key that goes @out. */
+/* Runs a segment; @ret: the resulting segment of @key's connection, including its mark. */
 int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct seg *ret);
 
-/* Data of the peer's, from a stream position on. */
+/* Data from the peer, starting at a stream position. */
 struct seg data_at(uint64_t pos, const uint8_t *data, uint32_t len);
 /* The next hop's acknowledgement of a lane position, our socket's of a socket position. */
 struct seg lane_ack(uint64_t pos, uint16_t window);
 struct seg socket_ack(uint64_t pos, uint16_t window);
-/* The next hop's, with a block of lane positions that have arrived, too. */
+/* The next hop's ACK with a SACK block of lane positions. */
 struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end);
 
-/* It has become a segment of the lane's, an acknowledgement for the peer. */
+/* Asserts that it became a segment on the lane; or an ACK for the peer. */
 void is_on_lane(const struct seg *g, uint64_t pos);
 void is_ack(const struct seg *g, uint64_t pos);
-/* A message of the peer's goes to the lane, whole; its length. */
+/* A message of the peer goes to the lane completely; returns its length. */
 uint32_t goes_by_lane(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes);
 
-/* Not asked for: only the sizes of headers are taken from parse.h. */
+/* Not used: parse.h is included for its header sizes only. */
 static struct lx_stream *lx_stream_at(__u32 index)
 {
 	return NULL;

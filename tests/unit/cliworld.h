@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * For the tests of lnetx and lnetctl: an lnetxd on the fake node, and command lines with
- * what they have to come to.
+ * their expected results.
  */
 #ifndef LX_TESTS_CLIWORLD_H
 #define LX_TESTS_CLIWORLD_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stands in for the LNet core in tests of a transport: implements the calls of
- * internal/lnd.h with the least that makes messages flow, and remembers what it saw.
+ * Replaces the LNet core in tests of a transport: a minimal implementation of the calls in
+ * internal/lnd.h that makes messages flow, and records what happens.
  *
- * A fake node has one NI. PUTs and REPLYs that arrive are put into memory cut into
- * pieces; GETs are answered. What was received is kept until the test takes it.
+ * A fake node has one NI. Received PUTs and REPLYs go into scattered memory; GETs are
+ * answered. Received messages are kept until the test takes them.
  */
 #ifndef LX_TESTS_FAKECORE_H
 #define LX_TESTS_FAKECORE_H
@@ -36,14 +36,14 @@ struct fake_node {
 	bool own_env;
 	struct lx_ni ni;
 	struct lx_list link;
-	/* what to do with messages that arrive */
+	/* what to do with received messages */
 	bool hold;    /* parse says LATER; fake_release() calls recv() */
 	bool illegal; /* parse says -EPROTO */
 	bool discard; /* messages are dropped: no destination */
-	size_t truncate; /* take only so many bytes; 0: all */
+	size_t truncate; /* accept only this many bytes; 0: all */
 	bool use_rbuf;   /* receive into router buffers */
 	uint32_t peer_number; /* of every peer */
-	/* where a message for someone else goes: a router */
+	/* a router: where messages for other nodes go */
 	struct fake_node *forward_to;
 	struct lx_id forward_id;
 	/* what happened */
@@ -63,7 +63,7 @@ struct fake_node {
 	bool keep; /* received messages are kept for the test */
 };
 
-/* An NI at @nid ("127.0.0.1@tcp") with an environment of its own, or @env. Asserts. */
+/* Creates an NI at @nid ("127.0.0.1@tcp") with its own environment, or @env. Asserts. */
 struct fake_node *fake_new(const char *nid, unsigned int loops, struct lx_env *env);
 /* The same, for tests of start-up: returns what it returns. */
 int fake_try(const char *nid, const char *ifname, struct lx_env *env,
@@ -86,18 +86,18 @@ bool fake_is_done(struct fake_msg *msg);
 /* Waits for the next complete message; NULL after @ms. The caller frees. */
 struct fake_msg *fake_receive(struct fake_node *node, unsigned int ms);
 void fake_msg_free(struct fake_msg *msg);
-/* The pattern of fake_put(), and whether a payload is that. */
+/* Writes the pattern of fake_put(), and checks a payload for it. */
 void fake_fill(uint8_t *buf, size_t len);
 bool fake_check(const struct fake_msg *msg);
 /* Calls recv() for the oldest held message; false: none held. */
 bool fake_release(struct fake_node *node);
 
-/* Waits until *@value is @wanted or more; looks at it under the lock. */
+/* Waits until *@value is at least @wanted; reads it under the lock. */
 bool fake_wait_count(struct fake_node *node, const unsigned int *value, unsigned int wanted,
 		     unsigned int ms);
 unsigned int fake_conns(struct fake_node *node, const char *type);
 bool fake_wait_conns(struct fake_node *node, unsigned int wanted, unsigned int ms);
-/* The transport tells, perhaps only after the messages have ended, why a peer is lost. */
+/* Waits until the transport reports a lost peer, maybe after its messages have ended. */
 bool fake_wait_lost(struct fake_node *node, int error);
 
 struct lx_id fake_id(const char *nid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One NI of o2iblnd with nothing around it: what the core above would say and the hardware
- * below would do is in the hand of the test, call by call. For whole nodes: simib.h.
+ * One NI of o2iblnd alone: the test plays the core above and the hardware below, call by
+ * call. For whole nodes see simib.h.
  */
 #ifndef LX_TESTS_FAKEO2IB_H
 #define LX_TESTS_FAKEO2IB_H
@@ -24,7 +24,7 @@ struct hand {
 };
 extern struct hand hand;
 
-/* What the core is asked; each test has its own. */
+/* The core's functions; each test has its own. */
 struct hand_core {
 	void (*finalize)(struct lx_msg *msg, int status);
 	int (*parse)(const struct lx_hdr *hdr, void *rx, struct lx_msg **ret_msg);
@@ -33,20 +33,20 @@ struct hand_core {
 };
 extern struct hand_core hand_core;
 
-/* What the hardware does. Says yes to everything; a test puts its own functions here. */
+/* The hardware. Everything succeeds; a test replaces functions. */
 extern struct lx_o2ib_hw hand_hw;
-/* Its registering, for a test that says no now and then. */
+/* Its registration function, for a test that fails it sometimes. */
 int hand_reg(struct lx_o2ib_net *net, void *addr, size_t len, bool remote, struct lx_o2ib_mr *ret_mr);
 
 /* @credits: peer_credits, or LX_UNSET. */
 void hand_begin(int credits);
 void hand_shutdown(void);
 
-/* A message of the peer to us, without its body and length. */
+/* A message from the peer to us, without body and length. */
 struct lx_o2ib_msg hand_msg(uint8_t type);
 /* It arrives in a receive buffer. @n: as for lx_o2ib_nob(). */
 void hand_receive(struct lx_o2ib_conn *conn, unsigned int rx, struct lx_o2ib_msg *msg, unsigned int n);
-/* The peer agrees to our request, as it stands. */
+/* The peer accepts our request unchanged. */
 void hand_connack(struct lx_o2ib_conn *conn);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What test_fastpath_model.c is made of: the maps, segments on their way, receivers. Only for it.
+ * The model of test_fastpath_model.c: maps, segments in flight, receivers. Only for it.
  */
 #ifndef LX_TESTS_FPWORLD_H
 #define LX_TESTS_FPWORLD_H
@@ -15,11 +15,11 @@
 #define STREAMS 4
 #define LANES 12
 #define NEXT_HOPS 2
-#define BYTES (3u << 17) /* a stream in all */
+#define BYTES (3u << 17) /* total per stream */
 #define MSS 1448
-#define FLIGHT 256       /* segments on their way, in all */
+#define FLIGHT 256       /* segments in flight, total */
 
-/* ---- what the logic works on --------------------------------------------------------- */
+/* ---- maps ---------------------------------------------------------------------------- */
 
 static struct lx_stream stream[STREAMS];
 static struct lx_lane lane[LANES];
@@ -59,7 +59,7 @@ static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 
 static unsigned long n_cookie_records;
 
-/* Now and then the daemon does not keep up. */
+/* Sometimes the daemon does not keep up. */
 static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 {
 	if (!rnd_below(4))
@@ -76,7 +76,7 @@ struct message {
 	int to; /* next hop; -1 local, -2 unknown */
 	bool noop, extras;
 	__u64 cookie;
-	bool delivered, lost; /* with the lane that it was on */
+	bool delivered, lost; /* lost: with its lane */
 };
 
 struct segment {
@@ -90,15 +90,15 @@ struct segment {
 	int n_sack;
 };
 
-/* A receiver that puts a byte stream together. */
+/* A receiver that reassembles a byte stream. */
 struct receiver {
 	__u64 next;        /* contiguous up to here */
 	__u64 window_edge; /* offered */
 	__u32 slack;       /* a window is advertised rounded up */
 	char *bytes;
-	unsigned char *got; /* a flag a byte */
+	unsigned char *got; /* a flag per byte */
 	__u64 cap;
-	__u64 parsed;      /* of the contiguous bytes: whole messages looked at */
+	__u64 parsed;      /* of the contiguous bytes: complete messages checked */
 };
 
 struct sender {
@@ -106,7 +106,7 @@ struct sender {
 	struct message *message;
 	unsigned int n_messages, next_delivery[NEXT_HOPS];
 	__u64 una, sent, window_edge;
-	__u32 wire_window_edge; /* as a window field had it */
+	__u32 wire_window_edge; /* from the last window field */
 	struct receiver socket;
 	/* the slow path */
 	__u64 read;        /* socket position it has parsed up to */
@@ -137,7 +137,7 @@ static unsigned long n_cases, n_lane_messages, n_socket_messages, n_unframed, n_
 static unsigned int reorder, loss; /* of 1000 */
 static unsigned long n_reasons[LX_LANE0_COUNT];
 static unsigned long births;
-static int evil; /* senders repeat themselves with other contents */
+static int evil; /* senders retransmit with other contents */
 static int stubborn; /* ... one segment, until it is acknowledged: a window of one */
 
 static void *xalloc(size_t n)
@@ -181,7 +181,7 @@ static void receiver_take(struct receiver *r, __u64 pos, const char *data, __u64
 {
 	for (__u64 i = 0; i < len; i++) {
 		if ((__s64)(pos + i) < (__s64)r->next)
-			continue; /* TCP trims what is old */
+			continue; /* TCP trims old bytes */
 		assert_true(pos + i < r->window_edge + r->slack); /* 3: acceptable */
 		assert_true(pos + i < r->cap);
 		if (!r->got[pos + i])
@@ -213,7 +213,7 @@ static const char *const reason_name[] = {
 #undef NAME_
 };
 
-/* As packets have it, and programs read it. */
+/* Through a sequence number in a packet and back. */
 static __u64 over_wire(__u64 pos, __u32 base, __u64 near)
 {
 	return lx_pos_of(lx_seq_of(pos, base), base, near);

@@ -24,7 +24,7 @@ int o2ib_world_end(void **state);
 /* Another node; no discovery. */
 struct lx_sim_node *node_on(const char *nid, int peer_credits);
 
-/* Of its NI on o2ib; NULL: it has none. */
+/* The net of its NI on o2ib; NULL: none. */
 struct lx_o2ib_net *net_of(struct lx_sim_node *node);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Programs under test: a daemon on the fake node, tools that talk to it, what they
- * print. Programs are looked for beside the test that runs.
+ * Programs under test: a daemon on the fake node, tools that talk to it, and their
+ * output. The programs are next to the running test.
  */
 #ifndef LX_TESTS_PROC_H
 #define LX_TESTS_PROC_H
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Call it first, with main()'s argv[0]. Makes a directory for sockets and files. */
+/* Call it first, with main()'s argv[0]. Creates a directory for sockets and files. */
 void proc_init(const char *argv0);
 void proc_fini(void);
 
-/* Where files of the test go. */
+/* The directory for files of the test. */
 const char *proc_dir(void);
 
 /* "lnetxd-fake", "lnetx", "lnetctl": the program's path. */
@@ -22,18 +22,18 @@ const char *proc_path(const char *program);
 
 /* Writes a file into proc_dir(); returns its path, valid until the next call. */
 const char *proc_file(const char *name, const char *content);
-/* Reads a whole file; the caller's to free. */
+/* Reads a whole file; the caller frees the result. */
 char *proc_read(const char *path);
 
 struct proc_daemon {
 	const char *program; /* NULL: lnetxd-fake */
 	pid_t pid;
-	char log[200]; /* file with what it wrote to stderr */
+	char log[200]; /* file with its stderr */
 };
 
 /*
- * Starts a daemon with these arguments (ended by NULL; may be none) and waits until its
- * socket answers. @state: the fake node's, as YAML, or NULL. All have one instance.
+ * Starts a daemon with these arguments (terminated by NULL; may be none) and waits until its
+ * socket answers. @state: the fake node's, as YAML, or NULL. All use the same instance.
  */
 void proc_daemon_start(struct proc_daemon *d, const char *state, const char *const *args);
 /* SIGTERM; returns the exit status. */
@@ -49,7 +49,7 @@ struct proc_result {
 
 /*
  * Runs a command line ("lnetctl net show -v 2"; quotes as in a shell). @input: its
- * standard input, NULL: none. @uid: as whom, 0: as we are. The result is static, good
+ * standard input, NULL: none. @uid: user, 0: unchanged. The result is static, valid
  * until the next call.
  */
 const struct proc_result *proc_run_as(uid_t uid, gid_t group, const char *line, const char *input);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A peer of socklnd that does exactly what a test says, byte for byte: blocking
- * sockets with a time limit, so that a test fails instead of hanging.
+ * A socklnd peer that does exactly what a test says, byte for byte: blocking
+ * sockets with a timeout, so that a test fails instead of hanging.
  */
 #ifndef LX_TESTS_RAWPEER_H
 #define LX_TESTS_RAWPEER_H
@@ -9,23 +9,23 @@
 #include "../../lnd/sock/proto.h"
 
 /*
- * Gives the program a network of its own, with fd77::1 to fd77::9 beside 127.0.0.0/8.
- * False: not allowed to (not root); then the tests cannot run.
+ * Moves the program to its own network namespace, with fd77::1 to fd77::9 and 127.0.0.0/8.
+ * False: not permitted (not root); then the tests cannot run.
  */
 bool raw_private_net(void);
 
 /* Connects from @from_ip and a privileged port, or from any port. Asserts. */
 int raw_dial(const char *from_ip, bool privileged, const char *to_ip, uint16_t port);
 int raw_listen(const char *ip, uint16_t port);
-/* Takes a connection; -1 after @ms. @ret_port: the caller's; may be NULL. */
+/* Accepts a connection; -1 after @ms. @ret_port: of the other end; may be NULL. */
 int raw_accept(int listener, unsigned int ms, uint16_t *ret_port);
 
 void raw_write(int fd, const void *buf, size_t len);
-/* Reads all of @len; returns how many bytes came before EOF, a reset or 2 s. */
+/* Reads @len bytes; returns how many came before EOF, a reset or 2 s. */
 size_t raw_read(int fd, void *buf, size_t len);
-/* Whether the other side closes without a byte more, within @ms. */
+/* True if the other side closes within @ms without sending another byte. */
 bool raw_closed(int fd, unsigned int ms);
-/* The other side is about to close. False: it has sent something, or never does. */
+/* Waits for the other side to close. False: it sent something, or does not close. */
 bool raw_closes(int fd);
 
 void raw_request(int fd, const struct lx_nid *target);
@@ -44,7 +44,7 @@ bool raw_handshake(int fd, const struct lx_hello *hello, struct lx_hello *ret_an
 struct raw_msg {
 	struct lx_sock_msg head;
 	struct lx_hdr hdr;
-	uint8_t *payload; /* the caller's to free */
+	uint8_t *payload; /* freed by the caller */
 };
 
 /* @flip: the other byte order. Payload: the pattern of fake_put(), or @payload. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A network with two routers, for the tests of routes and of who forwards. */
+/* A network with two routers, for tests of routes and forwarding. */
 #ifndef LX_TESTS_ROUTEWORLD_H
 #define LX_TESTS_ROUTEWORLD_H
 
@@ -20,7 +20,7 @@ static inline void quick(struct lx_sim_node *node)
 	tune(node, "lnet_transaction_timeout", "5");
 }
 
-/* All have to agree: a router that nobody asks for longer thinks that it has lost a net. */
+/* All nodes must agree: a router that nobody pings for longer considers a net lost. */
 static inline void usual_pace(void)
 {
 	struct lx_sim_node *const all[] = { a, s, r1, r2 };
@@ -58,7 +58,7 @@ static inline int route_setup(void **state)
 
 static inline int route_teardown(void **state)
 {
-	/* Not at the full second: gateways are checked then. */
+	/* Not at a full second, when gateways are checked. */
 	lx_sim_run(sim, 10 * SEC + 500 * MS);
 	assert_at_rest(a);
 	assert_at_rest(s);
@@ -68,7 +68,7 @@ static inline int route_teardown(void **state)
 	return 0;
 }
 
-/* Why the route by a gateway is down; "" if it is not. Valid until the next call. */
+/* Why the route via a gateway is down; "" if it is up. Valid until the next call. */
 static inline const char *why_down(struct lx_sim_node *node, const char *gateway)
 {
 	static char reason[LX_DOWN_TEXT];
@@ -102,7 +102,7 @@ static inline unsigned int live_routes(struct lx_sim_node *node)
 	return up;
 }
 
-/* One PUT with ACK and one GET across, from a to s; returns whether all was answered. */
+/* Sends a PUT with ACK and a GET from a to s; true if both were answered. */
 static inline bool exchange(size_t len)
 {
 	log_clear();

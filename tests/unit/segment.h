@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * TCP segments as frames, written and read: what tests of the forwarding programs give
- * them, and what becomes of it.
+ * Writes and reads TCP segments as frames: input and output of the fast path's programs
+ * in tests.
  */
 #ifndef LX_TESTS_SEGMENT_H
 #define LX_TESTS_SEGMENT_H
@@ -14,7 +14,7 @@
 struct seg {
 	bool v6;
 	struct lx_flow_key key;
-	bool out; /* it leaves: from local to remote */
+	bool out; /* from local to remote */
 	uint32_t seq, ack;
 	uint16_t window;
 	uint8_t flags;
@@ -37,19 +37,19 @@ struct frame {
 	uint32_t len;
 };
 
-/* With checksums; timestamps and SACK blocks in the order that everyone uses. */
+/* With checksums, and with timestamps and SACK blocks in the usual order. */
 void segment_write(const struct seg *seg, struct frame *ret_frame);
 
 /*
- * Reads a frame that has to be a segment of @key's connection, from local to remote
- * (@out) or back; lengths and the IP header are checked, csum_ok is told.
+ * Reads a frame that must be a segment of @key's connection, from local to remote
+ * (@out) or back; checks lengths and the IP header, sets csum_ok.
  */
 void segment_read(const struct frame *frame, bool v6, const struct lx_flow_key *key, bool out,
 		  struct seg *ret_seg);
 
-/* What a router says of a segment of @lost that was larger than @mtu, with checksums. */
+/* A router's ICMP error for segment @lost that was larger than @mtu, with checksums. */
 void segment_quote(const struct seg *lost, uint32_t mtu, struct frame *ret_frame);
-/* The sequence number that is quoted; fails the test if a checksum is wrong. */
+/* The quoted sequence number; fails the test if a checksum is wrong. */
 uint32_t segment_quoted(const struct frame *frame, bool v6);
 
 /* In network order. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Nodes in virtual time with an application on them, for tests of the core: what the
- * application attaches, sends and is told.
+ * application attaches and sends, and its events.
  */
 #ifndef LX_TESTS_SIMLIB_H
 #define LX_TESTS_SIMLIB_H
@@ -28,7 +28,7 @@ struct lx_id id(const char *text); /* pid 12345 */
 struct lx_sim_node *node_with(struct lx_sim *sim, const char *const *nids);
 #define NODE(sim, ...) node_with(sim, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* The last events that any MD of the test had; newest last. */
+/* The latest events of all MDs of the test; newest last. */
 #define LOG_MAX 4096
 extern struct lx_event event_log[LOG_MAX];
 extern unsigned int n_events;
@@ -53,7 +53,7 @@ void add_route(struct lx_sim_node *node, const char *net, const char *gateway, i
 void make_router(struct lx_sim_node *node);
 void tune(struct lx_sim_node *node, const char *name, const char *value);
 
-/* Every credit is back and nothing waits: the invariant between operations. */
+/* Asserts that all credits are back and nothing waits: the invariant between operations. */
 void assert_at_rest(struct lx_sim_node *node);
 
 #endif

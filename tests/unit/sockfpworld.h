@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A router of which the fast path's programs are a fake, and raw peers on both sides of it. */
+/* A router with fake fast path programs, and raw peers on both sides. */
 #ifndef LX_TESTS_SOCKFPWORLD_H
 #define LX_TESTS_SOCKFPWORLD_H
 
@@ -87,7 +87,7 @@ static inline int teardown(void **state)
 
 /* ---- peers --------------------------------------------------------------------------- */
 
-/* Segments that come to the socket are lost, as if the way to it were cut; or not any more. */
+/* Drops all incoming segments of the socket, or stops doing so. */
 static inline void cut_off(int fd, bool cut)
 {
 	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -100,7 +100,7 @@ static inline void cut_off(int fd, bool cut)
 					    sizeof(int)), 0);
 }
 
-/* A connection of a peer's, by its own type. */
+/* A connection dialled by a peer, with the peer's type. */
 static inline int dialled(const char *ip, const struct lx_nid *nid, uint32_t ctype, bool cut)
 {
 	bool to_in = nid != &server;
@@ -159,7 +159,7 @@ static inline bool lane_is_live(void)
 	return fastpath->lane[0].state == LX_LANE_LIVE;
 }
 
-/* Asks under the node lock. */
+/* Evaluates under the node lock. */
 static inline bool eventually(bool (*ready)(void), unsigned int ms)
 {
 	bool is;
@@ -174,7 +174,7 @@ static inline bool eventually(bool (*ready)(void), unsigned int ms)
 	}
 }
 
-/* ---- what the programs would have done --------------------------------------------------- */
+/* ---- in place of the programs ------------------------------------------------------------- */
 
 /* The ring of the stream, from @head on. */
 static inline void set_ring(uint32_t head, const struct lx_extent *extents, uint32_t n)
@@ -208,14 +208,14 @@ static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_
 	lx_env_unlock(env);
 }
 
-/* Runs tests in a network of their own. */
+/* Runs tests in their own network namespace. */
 #define SOCKFP_RUN(tests)                                                                          \
 	(raw_private_net() ? sockfp_addresses() ? 1 : cmocka_run_group_tests(tests, NULL, NULL) : 0)
 
 static inline int sockfp_addresses(void)
 {
 	rnd_init();
-	alarm(120); /* a loop without end holds the node lock */
+	alarm(120); /* an endless loop would hold the node lock */
 	return system("ip link add d0 type veth peer name d1 && ip addr add " IN_IP "/24 dev d0 && "
 		      "ip addr add " CLIENT_IP "/24 dev d0 && ip addr add " OUT_IP "/24 dev d0 && "
 		      "ip addr add " OTHER_IP "/24 dev d0 && "

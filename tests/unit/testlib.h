@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What most test programs want: cmocka with what it needs, random numbers whose
- * seed is told and can be given again (LNETX_SEED=...), bytes written as in a dump.
+ * Used by most test programs: cmocka with its includes, random numbers with a
+ * printed seed that can be set (LNETX_SEED=...), bytes written as in a dump.
  */
 #ifndef LX_TESTS_TESTLIB_H
 #define LX_TESTS_TESTLIB_H
@@ -55,8 +55,8 @@ static inline void rnd_fill(void *buf, size_t len)
 		((uint8_t *)buf)[i] = rnd();
 }
 
-/* What Lustre's own nodes said, as make has unpacked it, or in LNETX_CAPTURES. Ends the
- * program if it is not there. */
+/* The captures of Lustre's nodes, unpacked by make, or LNETX_CAPTURES. Exits if they are
+ * missing. */
 static inline const char *captures_dir(void)
 {
 	const char *dir = getenv("LNETX_CAPTURES");
@@ -73,7 +73,7 @@ static inline const char *captures_dir(void)
 	return dir;
 }
 
-/* "00 71 ce ac" to bytes; returns how many. Fails the test on what is no hex. */
+/* "00 71 ce ac" to bytes; returns their number. Fails the test on anything else. */
 static inline size_t unhex(const char *text, void *buf, size_t size)
 {
 	size_t n = 0;

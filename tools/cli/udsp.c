@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Selection policies, in both grammars. What is sent is text: lnetxd knows what a range is, and
- * says so.
+ * Selection policies, in both grammars. Clauses are sent as text: lnetxd parses and checks
+ * ranges.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "lnetx.h"
 #include "print.h"
 
-/* ---- what is given --------------------------------------------------------------------- */
+/* ---- arguments -------------------------------------------------------------------------- */
 
 static int take_clause(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 		       const char *name, char *ret_text)
@@ -46,7 +46,7 @@ static int take_index(struct lx_session *s, const struct lx_args *a, int32_t min
 	return err;
 }
 
-/* Both grammars; they differ in what a priority may be. */
+/* Both grammars, which differ in the range of priorities. */
 static int add(struct lx_session *s, const struct lx_args *a, int64_t max)
 {
 	struct lx_conf_udsp udsp = { 0 };
@@ -63,7 +63,7 @@ static int add(struct lx_session *s, const struct lx_args *a, int64_t max)
 
 /* ---- lnetctl -------------------------------------------------------------------------- */
 
-/* What the reference's tool takes: IPv4 only, any number as priority, of which 32 bits count. */
+/* Like the reference's tool: IPv4 only, any number as priority, truncated to 32 bits. */
 static int ctl_add(struct lx_session *s, const struct lx_args *a)
 {
 	static const enum lx_arg_id clauses[] = { LX_ARG_SRC, LX_ARG_DST, LX_ARG_RTE };
@@ -108,7 +108,7 @@ static int ctl_show(struct lx_session *s, const struct lx_args *a)
 	return 0;
 }
 
-/* One number of the reference's is positive. */
+/* One of the reference's errnos is positive. */
 static int ctl_errno(int err)
 {
 	return err == -EALREADY ? EALREADY : err;
@@ -138,7 +138,7 @@ static const struct lx_option show_options[] = {
 	{ NULL, 0, 0, 0, NULL }
 };
 
-/* Also of what is removed the reference says that it was to be added. */
+/* The reference's error records say "add" even for a removal. */
 const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[] = {
 	{ "add", ctl_add, "add a selection policy", add_options, LX_ERROR_OLD, "add", "udsp",
 	  ctl_errno, 0, NULL },
@@ -155,7 +155,7 @@ const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[] = {
 
 static int own_add(struct lx_session *s, const struct lx_args *a)
 {
-	return add(s, a, UINT32_MAX - 1); /* the last one means that there is none */
+	return add(s, a, UINT32_MAX - 1); /* UINT32_MAX means unset */
 }
 
 static int own_del(struct lx_session *s, const struct lx_args *a)

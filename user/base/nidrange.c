@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See the header. Used by the core's policies; the daemon and the tools look texts over by it. */
+/* See the header. Used by the core's policies; daemon and tools check texts with it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "nidrange.h"
 
-/* "*" takes less room than it is written with. */
+/* "*" is formatted as "[0-255]", which is longer. */
 #define TEXT_MAX (LX_NID_RANGE_TEXT - 4 * sizeof("[0-255]"))
 
 /* ---- reading ----------------------------------------------------------------------- */
@@ -23,13 +23,13 @@ static int add_span(struct reader *r, const char *text, size_t len, uint32_t max
 	if (r->n == LX_NID_RANGE_SPANS || lx_span_parse(text, len, max, span))
 		return -EINVAL;
 	if (span->first == span->last)
-		span->stride = 1; /* what is the same is to look the same */
+		span->stride = 1; /* equal ranges must have equal structs */
 	r->n++;
 	++*n;
 	return 0;
 }
 
-/* "[span,span,...]"; moves *@text behind it. */
+/* "[span,span,...]"; advances *@text past it. */
 static int list_parse(struct reader *r, const char **text, uint32_t max, uint8_t *n)
 {
 	const char *at = *text;
@@ -61,7 +61,7 @@ static int net_parse(struct reader *r, const char *text)
 	if (lx_net_parse(name, &net))
 		return -EINVAL;
 	r->range->type = net >> 16;
-	/* With a number of its own it has no list. */
+	/* A net with a number has no list. */
 	if (len > strlen(lx_net_str(LX_NET(r->range->type, 0)))) {
 		r->range->span[r->n++] = (struct lx_span){ net & 0xffff, net & 0xffff, 1 };
 		r->range->n_nums = 1;
@@ -108,7 +108,7 @@ static int numbers_parse(struct reader *r, const char *text)
 	return list_parse(r, &text, UINT32_MAX, &r->range->n_addr[0]) || *text ? -EINVAL : 0;
 }
 
-/* Whether a net's addresses have this form: does it have a NID with such an address? */
+/* True if addresses on the net have this form: tries to make a NID of one. */
 static bool form_fits(const struct lx_nid_range *range)
 {
 	const char *addr = range->form == LX_NID_RANGE_OCTETS ? "1.2.3.4" : "0";
@@ -174,7 +174,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct writer *w, const ch
 	w->used += n;
 }
 
-/* Brackets are for more than one number. */
+/* Without brackets if it is a single number. */
 static void add_spans(struct writer *w, const struct lx_span *span, unsigned int n)
 {
 	bool one = n == 1 && span->first == span->last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ranges of NIDs and of nets, as policies name them (lnet.md 11.3): to be matched, not to
- * be expanded as lx_nid_expand() does.
+ * Ranges of NIDs and nets, for policies (lnet.md 11.3): for matching; lx_nid_expand()
+ * expands lists.
  *
  *	tcp, tcp1, tcp[1-3,9]       nets; without a number it is number 0
  *	10.0.*.[2-10/2]@tcp         IPv4 addresses, on one net or several
@@ -15,11 +15,11 @@
 
 #include "octets.h"
 
-#define LX_NID_RANGE_TEXT 256 /* room for any of them */
+#define LX_NID_RANGE_TEXT 256 /* room for any range */
 #define LX_NID_RANGE_SPANS 32
 
 enum lx_nid_range_form {
-	LX_NID_RANGE_NONE, /* what is all 0: it matches nothing */
+	LX_NID_RANGE_NONE, /* all 0: matches nothing */
 	LX_NID_RANGE_NET,
 	LX_NID_RANGE_OCTETS,
 	LX_NID_RANGE_NUMBER,
@@ -35,16 +35,16 @@ struct lx_nid_range {
 	struct lx_nid nid; /* SINGLE */
 };
 
-/* -EINVAL: no range; or it has more spans, or is longer, than one can be. */
+/* -EINVAL: not a range, or it has too many spans or is too long. */
 int lx_nid_range_parse(const char *text, struct lx_nid_range *ret_range);
 
-/* As it is read, "*" as "[0-255]"; "" of NONE. Returns @buf. Use LX_NID_RANGE_TEXT bytes. */
+/* The inverse, with "[0-255]" for "*"; NONE is "". Returns @buf. Use LX_NID_RANGE_TEXT bytes. */
 const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, size_t size);
 
-/* Whether a net is one of those that the range names, or has its addresses on. */
+/* True if the range names the net, or addresses on it. */
 bool lx_nid_range_has_net(const struct lx_nid_range *range, uint32_t net);
 
-/* Whether a NID is in it; of a range of nets: any NID on them. */
+/* True if a NID is in the range; a range of nets contains all NIDs on them. */
 bool lx_nid_range_has(const struct lx_nid_range *range, const struct lx_nid *nid);
 
 #endif

@@ -6,7 +6,7 @@
 #include "../base/policy.h"
 #include "udsp.h"
 
-/* Where an entry's policy is put together; clauses remember where they were. */
+/* An entry being parsed, with the places of its clauses. */
 struct entry {
 	struct lx_conf *conf;
 	struct lx_conf_udsp udsp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The section "udsp": selection policies. Part of conf.c, of which it takes a section. */
+/* The section "udsp" of conf.c: selection policies. */
 #ifndef LX_CONF_UDSP_H
 #define LX_CONF_UDSP_H
 

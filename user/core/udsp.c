@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The list of selection policies; see the header. Owned by the core; configuration changes
- * it, ni.c and peer.c have it applied to what they make, rank.c and route.c ask.
+ * it, ni.c and peer.c apply it to new NIs and peers, rank.c and route.c look it up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool is_remote(const struct lx_policy *p)
 	return lx_policy_has(&p->dst) && !lx_policy_has(&p->src) && !lx_policy_has(&p->rte);
 }
 
-/* A range of nets gives its priority to nets, any other one to NIDs. */
+/* A range of nets gives its priority to nets, any other range to NIDs. */
 static bool names(const struct lx_nid_range *range, uint32_t net, const struct lx_nid *nid)
 {
 	if (range->form == LX_NID_RANGE_NET)
@@ -107,7 +107,7 @@ static void apply_all(struct lx_core *core)
 
 /* ---- preferences ------------------------------------------------------------------------ */
 
-/* Whether some policy prefers an own NID for a peer NI. */
+/* True if a policy prefers a local NID for a peer NI. */
 static bool prefers_source(const struct lx_peer_ni *pni, const struct lx_nid *nid)
 {
 	struct lx_udsp *u;
@@ -120,7 +120,7 @@ static bool prefers_source(const struct lx_peer_ni *pni, const struct lx_nid *ni
 	return false;
 }
 
-/* The NID by which some policy prefers a gateway for a destination; NULL: none does. */
+/* The NID under which a policy prefers a gateway for a destination; NULL: none does. */
 static const struct lx_nid *gateway_nid(const struct lx_peer_ni *pni, const struct lx_peer *gateway)
 {
 	struct lx_peer_net *net;
@@ -161,7 +161,7 @@ static struct lx_udsp *find_same(struct lx_core *core, const struct lx_policy *p
 	return NULL;
 }
 
-/* The same clauses once more: with another action, that is taken. */
+/* Replaces the action of a policy with the same clauses. */
 static int replace(struct lx_udsp *u, const struct lx_policy *policy)
 {
 	bool rte_only = !lx_policy_has(&u->policy.src) && !lx_policy_has(&u->policy.dst);

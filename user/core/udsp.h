@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * User-defined selection policies (lnet.md 11.3): an ordered list, and what it says of NIs,
- * peers and gateways. The first policy of the list that names something decides.
+ * User-defined selection policies (lnet.md 11.3): an ordered list that applies to NIs,
+ * peers and gateways. The first policy that names an object decides.
  *
- * Priorities are kept where selection needs them: by an apply function for whatever comes,
- * for all that is there when the list changes. Preferences relate two things of which either may
- * come or go, so they are looked up in the list; a peer NI knows whether there are any for it.
+ * Priorities are stored in the objects, for selection: the apply functions set them for new
+ * objects, and for all objects when the list changes. Preferences relate two objects, either of
+ * which may come and go, so they are looked up in the list; a peer NI knows whether it has any.
  */
 #ifndef LX_CORE_UDSP_H
 #define LX_CORE_UDSP_H
@@ -35,18 +35,18 @@ int lx_udsp_new(struct lx_core *core, const struct lx_conf_udsp *conf);
 int lx_udsp_delete(struct lx_core *core, int32_t index);
 int lx_udsp_describe_all(struct lx_core *core, struct lx_conf_udsp **ret_list, size_t *ret_n);
 
-/* What policies say of something new. */
+/* Apply the policies to a new object. */
 void lx_udsp_apply_net(struct lx_core *core, struct lx_net *net);
 void lx_udsp_apply_ni(struct lx_core *core, struct lx_core_ni *ni);
 void lx_udsp_apply_peer_net(struct lx_core *core, struct lx_peer_net *net);
 void lx_udsp_apply_peer_ni(struct lx_core *core, struct lx_peer_ni *pni);
 
-/* Whether an own NI is preferred for a peer NI; no NI is not. */
+/* True if a local NI (may be NULL) is preferred for a peer NI. */
 bool lx_udsp_prefers_ni(const struct lx_peer_ni *pni, const struct lx_core_ni *ni);
-/* Whether a gateway is preferred for a destination. */
+/* True if a gateway is preferred for a destination. */
 bool lx_udsp_prefers_gateway(const struct lx_peer_ni *pni, const struct lx_peer *gateway);
 
-/* What is shown of it. */
+/* Describes the effect of the policies, for shows. */
 void lx_udsp_describe_ni(const struct lx_core_ni *ni, struct lx_udsp_effect *ret_effect);
 void lx_udsp_describe_peer_ni(const struct lx_peer_ni *pni, struct lx_udsp_effect *ret_effect);
 
