@@ -445,6 +445,39 @@ static void bad_pushes_do_no_harm(void **state)
 	free(info);
 }
 
+/* In what is written already the status of one NI changes, of either form, and nothing else. */
+static void status_changes_in_place(void **state)
+{
+	const char *const nids[] = { "10.0.0.2@tcp", "10.7.0.7@tcp7", "fd00::1@tcp", "fd00::2@tcp" };
+	const struct lx_nid other = nid("10.0.0.3@tcp");
+	struct lx_pinginfo *info, *read;
+	unsigned char raw[512];
+	size_t need;
+
+	for (unsigned int n = 2; n <= N_OF(nids); n += 2) {
+		assert_int_equal(lx_pinginfo_new(n, &info), 0);
+		info->features = LX_PING_NI_STATUS;
+		info->n_nis = n;
+		for (unsigned int i = 0; i < n; i++)
+			info->ni[i] = (struct lx_pinginfo_ni){ nid(nids[i]), LX_NI_STATUS_DOWN };
+		for (unsigned int i = 0; i < n; i++) {
+			lx_pinginfo_encode(info, raw);
+			lx_pinginfo_set_status(raw, &other, LX_NI_STATUS_UP);
+			lx_pinginfo_set_status(raw, &info->ni[i].nid, LX_NI_STATUS_UP);
+			assert_int_equal(lx_pinginfo_decode(raw, lx_pinginfo_size(info), 8, &need,
+							    &read), 0);
+			assert_int_equal(read->n_nis, n);
+			for (unsigned int k = 0; k < n; k++) {
+				assert_true(lx_nid_eq(&read->ni[k].nid, &info->ni[k].nid));
+				assert_int_equal(read->ni[k].status,
+						 k == i ? LX_NI_STATUS_UP : LX_NI_STATUS_DOWN);
+			}
+			free(read);
+		}
+		free(info);
+	}
+}
+
 static void peers_of_traffic_are_bounded(void **state)
 {
 	tune(a, "peers_max", "16");
@@ -471,6 +504,7 @@ int main(void)
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
+		T(status_changes_in_place),
 		T(peers_of_traffic_are_bounded),
 	};
 

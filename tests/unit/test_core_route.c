@@ -3,6 +3,7 @@
 #include "routeworld.h"
 
 #include "../../user/core/credit.h"
+#include "../../user/core/probe.h"
 #include "../../user/core/reach.h"
 
 /*
@@ -291,6 +292,31 @@ static void busy_router_is_up(void **state)
 	assert_int_equal(live_routes(a), 0);
 }
 
+/* Takes note of whether each NI that the answer has is up. */
+static void on_status(int status, struct lx_peer_info *info, void *arg)
+{
+	unsigned int *n_up = arg;
+
+	assert_int_equal(status, 0);
+	for (uint32_t i = 0; i < info->n_nis; i++)
+		*n_up += info->ni[i].alive == LX_ALIVE_UP;
+	free(info);
+}
+
+/* The first ping after a silence is answered by an NI that is up: this ping is why. */
+static void first_answer_is_up(void **state)
+{
+	struct lx_id id = { .nid = nid("10.0.0.11@tcp1"), .pid = LX_PID_LUSTRE };
+	unsigned int n_up = 0;
+
+	nobody_pings();
+	lx_sim_run(sim, 12 * SEC);
+	assert_false(r1_is_up());
+	assert_int_equal(lx_probe_ping(a->core, &id, NULL, 5000, on_status, &n_up), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(n_up, 1); /* on the other net it is still silent */
+}
+
 static void router_busy_without_the_core_is_up(void **state)
 {
 	struct lx_nid gone = nid("10.0.0.1@tcp1");
@@ -453,6 +479,7 @@ int main(void)
 		ROUTE_TEST(dead_router_is_told_of),
 		ROUTE_TEST(half_dead_router_is_left_out),
 		ROUTE_TEST(busy_router_is_up),
+		ROUTE_TEST(first_answer_is_up),
 		ROUTE_TEST(router_busy_without_the_core_is_up),
 		ROUTE_TEST(credits_outlive_the_fastpath),
 		ROUTE_TEST(gateway_heard_without_the_core),

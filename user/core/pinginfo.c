@@ -6,6 +6,7 @@
  * NIDs are bytes and are never swapped.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include <lnetx/wire.h>
@@ -86,6 +87,35 @@ void lx_pinginfo_encode(const struct lx_pinginfo *info, void *buf)
 		memcpy(p, &info->ni[i].status, sizeof(uint32_t));
 		memcpy(p + sizeof(uint32_t), &info->ni[i].nid, lx_nid_bytes(&info->ni[i].nid));
 		p += large_size(&info->ni[i].nid);
+	}
+}
+
+static void set_status_large(char *p, const char *end, const struct lx_nid *nid, uint32_t status)
+{
+	struct lx_nid at;
+
+	while (p < end) {
+		memset(&at, 0, sizeof(at));
+		at.size = (uint8_t)p[sizeof(status) + offsetof(struct lx_nid, size)];
+		memcpy(&at, p + sizeof(status), lx_nid_bytes(&at));
+		if (lx_nid_eq(&at, nid))
+			memcpy(p, &status, sizeof(status));
+		p += large_size(&at);
+	}
+}
+
+void lx_pinginfo_set_status(void *buf, const struct lx_nid *nid, uint32_t status)
+{
+	struct lx_ping_info *wire = buf;
+
+	if (!lx_nid_is_nid4(nid)) {
+		set_status_large((char *)&wire->ni[wire->n_nis], (char *)buf + wire->ni[0].size,
+				 nid, status);
+		return;
+	}
+	for (uint32_t i = 1; i < wire->n_nis; i++) {
+		if (wire->ni[i].nid == lx_nid_to_u64(nid))
+			wire->ni[i].status = status;
 	}
 }
 

@@ -36,6 +36,9 @@ size_t lx_pinginfo_size(const struct lx_pinginfo *info);
  */
 void lx_pinginfo_encode(const struct lx_pinginfo *info, void *buf);
 
+/* Changes the status of one NID in what lx_pinginfo_encode() has written; nothing if it is not there. */
+void lx_pinginfo_set_status(void *buf, const struct lx_nid *nid, uint32_t status);
+
 /**
  * lx_pinginfo_decode - read an answer or a push, of either byte order
  * @len: bytes of @buf that arrived
