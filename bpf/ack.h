@@ -117,6 +117,21 @@ static long lx_prefix_one(__u32 i, void *arg)
 /* ---- the window ---------------------------------------------------------------------- */
 
 /*
+ * A sender that is held, and far away, has been told of more than its message. It would stop in the
+ * middle of another one, and hear of its end a round trip later. So it is told now where that
+ * one ends if messages go on to be as long as the last; if they do not, it is stopped as others are.
+ */
+LX_INLINE __u64 lx_expected_edge(const struct lx_stream *s)
+{
+	__s64 ahead = lx_pos_diff(s->window_edge, s->parse_next);
+	__u32 len = s->last_len;
+
+	if (ahead <= 0 || !len)
+		return s->parse_next;
+	return s->parse_next + ((__u64)ahead + len - 1) / len * len;
+}
+
+/*
  * Held, the sender may end the message that it is in, and no more. TCP sends nothing into
  * a window below a full segment; but it fills a larger one to the last byte if it can do
  * so at once. So it is stopped a bit before the end, and is given the rest in one go.
@@ -125,6 +140,8 @@ LX_INLINE __u64 lx_held_window_edge(const struct lx_stream *s)
 {
 	__s64 rest = lx_pos_diff(s->parse_next, s->high);
 
+	if ((s->flags & LX_STREAM_FAR) && lx_pos_before(s->parse_next, s->window_edge))
+		return lx_expected_edge(s);
 	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mss ? LX_LAST_GO : 0);
 }
 

@@ -368,6 +368,7 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 			LX_ADD(&lane->types[m->type & (LX_LANE_TYPES - 1)], 1);
 	}
 	s->messages++;
+	s->last_len = m->len;
 	s->have = 0;
 	return 0;
 }

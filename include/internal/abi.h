@@ -314,6 +314,8 @@ struct lx_stream {
 	__u32 peer_wscale; /* A: shift of the peer's windows */
 	__u32 sample;     /* U: incremented to request a sample of messages to other routers */
 	__u32 sampled;    /* B: its value at the last sample */
+	__u32 last_len;   /* B: of the last message that was framed, all of it */
+	__u32 reserved;
 	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];

@@ -336,6 +336,50 @@ static void window_of_order(void **state)
 	assert_int_equal(ahead(), 0);
 }
 
+/*
+ * Held far away, it ends where the messages that it has been told of already end, if all are as
+ * long as this one.
+ */
+static void window_held_far(void **state)
+{
+	__u64 told, edge;
+	__u32 len;
+
+	far_world(64 * MIB);
+	len = begin_message();
+	(void)ahead();
+	told = stream.window_edge;
+	assert_true(told > stream.parse_next && told % len);
+	stream.flags |= LX_STREAM_HOLD;
+	(void)ahead();
+	edge = stream.window_edge;
+	assert_int_equal(edge, (told / len + 1) * len);
+	begin_message();
+	(void)ahead();
+	assert_int_equal(stream.window_edge, edge);
+	/* The last one is longer than that: it may end, and nothing behind it. */
+	stream.parse_next = edge + 1000;
+	stream.high = edge;
+	assert_int_equal(ahead(), 0);
+}
+
+/* Nearby it ends with the message, or where it was told before. */
+static void window_held_near(void **state)
+{
+	__u64 told;
+
+	far_world(64 * MIB);
+	stream.flags = LX_STREAM_HOLD;
+	begin_message();
+	assert_int_equal(ahead(), -(__s64)LX_LAST_GO);
+	stream.flags = 0;
+	(void)ahead();
+	told = stream.window_edge;
+	stream.flags = LX_STREAM_HOLD;
+	(void)ahead();
+	assert_int_equal(stream.window_edge, told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +393,8 @@ int main(void)
 		cmocka_unit_test(window_of_lost_lane),
 		cmocka_unit_test(window_of_socket),
 		cmocka_unit_test(window_of_order),
+		cmocka_unit_test(window_held_far),
+		cmocka_unit_test(window_held_near),
 	};
 
 	rnd_init();

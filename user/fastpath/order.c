@@ -20,6 +20,8 @@
  */
 #define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
 #define HOLD_STUCK_TRIPS 2
+/* From further away nothing comes before we have sent on what we have got. */
+#define EARLY_NS (10 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
 /* A hold was worth it if so much went by lanes before the next one was called for. */
 #define HOLD_WORTH 64
@@ -190,6 +192,18 @@ static bool hold_is_over(struct lx_fp_stream *state, const struct lx_stream *s, 
 	return now >= state->hold_ns + HOLD_MAX_NS + HOLD_MAX_TRIPS * state->far_ns;
 }
 
+/*
+ * Whether the sender may go on: all that we had is through. What one that is far away sends when it
+ * hears of that comes a round trip later, so it hears of it as soon as we have it all.
+ */
+static bool may_go_on(const struct lx_fp_stream *state, const struct lx_stream *s)
+{
+	if (s->unframed)
+		return false;
+	return s->slowpath_last <= s->slowpath_done ||
+	       (state->far_ns >= EARLY_NS && s->acked == s->parse_next && s->acked >= s->window_edge);
+}
+
 /* Messages went our way for nothing but the order: find a moment to change over. */
 static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
@@ -200,8 +214,7 @@ static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 
 	state->order_seen = order;
 	publish_slowpath_done(fp, state, s);
-	if (state->hold_ns && ((!s->unframed && s->slowpath_last <= s->slowpath_done) ||
-			       hold_is_over(state, s, now) ||
+	if (state->hold_ns && (may_go_on(state, s) || hold_is_over(state, s, now) ||
 			       hold_is_stuck(fp, index, now)))
 		release(fp, index);
 	else if (!state->hold_ns && asked && pays(state, s) &&
