@@ -57,6 +57,7 @@ enum lx_control_command {
 	LX_CONTROL_PING = 6, /* show: ping; add: discover (EXCL: force) */
 	LX_CONTROL_UDSP = 9, /* show, add, del */
 	LX_CONTROL_RECOVERY = 11, /* show: who is below full health and pinged */
+	LX_CONTROL_FAULT = 12, /* show, add, del, change: counters to 0 */
 	LX_CONTROL_ROUTING = 13, /* show, change */
 	LX_CONTROL_BUFFERS = 14, /* change */
 	LX_CONTROL_STATS = 16, /* show, del: reset */
@@ -130,6 +131,12 @@ struct lx_control_ping {
 
 struct lx_control_udsp {
 	int32_t index; /* LX_UNSET: all */
+};
+
+/* A rule; of a removal its kind, source and destination, or with @all its kind. */
+struct lx_control_fault {
+	struct lx_fault_rule rule;
+	bool all;
 };
 
 struct lx_control_routing {
@@ -229,7 +236,7 @@ struct lx_control_object {
 extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
 	lx_control_udsps, lx_control_recovery, lx_control_conns, lx_control_pings,
 	lx_control_routing_info, lx_control_stats,
-	lx_control_tunables, lx_control_events, lx_control_statuses;
+	lx_control_tunables, lx_control_events, lx_control_statuses, lx_control_faults;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
@@ -242,7 +249,7 @@ extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, l
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
 	lx_control_route_schema, lx_control_peer_schema, lx_control_udsp_schema,
 	lx_control_udsp_del_schema, lx_control_ping_schema,
-	lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
+	lx_control_fault_schema, lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
 	lx_control_value_schema, lx_control_guard_schema, lx_control_ban_schema,
 	lx_control_prefix_schema, lx_control_filter_schema;
 

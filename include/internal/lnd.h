@@ -76,6 +76,7 @@ struct lx_msg {
 	uint64_t deadline_ns; /* send: give up after this (lnet.md 13.4); 0 none */
 	bool routing;         /* forwarded for another node */
 	bool target_is_router;
+	bool slow;            /* the fast path must not learn to carry messages to hdr.dst_nid */
 	/*
 	 * GET only: where a capable transport may write the REPLY directly
 	 * (length 0: nowhere). Only for neighbours that are not routers.

@@ -291,6 +291,72 @@ struct lx_conn_info {
 	int64_t idle_s;
 };
 
+/* ---- fault injection (lnet.md 14) ---------------------------------------- */
+
+/* Messages that a rule is for. */
+#define LX_FAULT_ACK 1u
+#define LX_FAULT_PUT 2u
+#define LX_FAULT_GET 4u
+#define LX_FAULT_REPLY 8u
+#define LX_FAULT_MESSAGES 15u
+
+/* Bits of hstatuses, 1 << number (lnet.md 13.2); the names are those of lnetctl. */
+#define LX_FAULT_HSTATUS(X) \
+	X(1, "local_interrupt") X(2, "local_dropped") X(3, "local_aborted") \
+	X(4, "local_no_route") X(5, "local_error") X(6, "local_timeout") X(7, "remote_error") \
+	X(8, "remote_dropped") X(9, "remote_timeout") X(10, "network_timeout")
+#define LX_FAULT_HSTATUSES 0x7feu
+
+/*
+ * Drops or delays messages. Of a drop rule, one with hstatuses fails messages that are sent, one
+ * without drops those that arrive. Either rate or interval_s is given, or drop_all.
+ */
+struct lx_fault_rule {
+	bool delay; /* else drop */
+	struct lx_nid src, dst; /* of the message: a NID, any, or lx_fault_net_nid() */
+	struct lx_nid local;    /* of the NI: likewise */
+	uint64_t portals;       /* 1 << portal; 0: all. Only PUT and GET have one */
+	uint32_t messages;      /* LX_FAULT_*; 0: all */
+	uint32_t rate;          /* one of so many matches; 0: by interval */
+	uint32_t interval_s;    /* one match in so many seconds */
+	uint32_t latency_ms;    /* delay */
+	uint32_t hstatuses;     /* drop: how sending fails; a random one of several */
+	uint32_t for_s;         /* deletes itself then; 0: never */
+	bool random;            /* with the probability 1 / interval_s */
+	bool drop_all;          /* every match, sent or received */
+};
+
+struct lx_fault_counts {
+	uint64_t matched, acted; /* messages; acted: dropped or delayed */
+	uint64_t put, ack, get, reply; /* of acted */
+};
+
+struct lx_fault_info {
+	struct lx_fault_rule rule;
+	struct lx_fault_counts counts;
+	uint32_t held;   /* delayed messages that wait now */
+	uint32_t left_s; /* until it deletes itself; 0: never */
+};
+
+/* In a rule, all NIDs of a net ("*@tcp"): 255.255.255.255 on it. */
+static inline struct lx_nid lx_fault_net_nid(uint32_t net)
+{
+	struct lx_nid nid;
+
+	memset(&nid, 0, sizeof(nid));
+	nid.type = (uint8_t)(net >> 16);
+	nid.num = lx_be16((uint16_t)(net & 0xffff));
+	memset(nid.addr, 0xff, 4);
+	return nid;
+}
+
+static inline bool lx_fault_nid_is_net(const struct lx_nid *nid)
+{
+	struct lx_nid all = lx_fault_net_nid(lx_nid_net(nid));
+
+	return lx_nid_eq(nid, &all);
+}
+
 /* ---- changes, as "lnetx monitor" shows them ----------------------------- */
 
 #define LX_CHANGES(X) \

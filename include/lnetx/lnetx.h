@@ -286,6 +286,30 @@ int lx_announce(struct lx_node *node, const struct lx_nid *nid, size_t n);
 int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS]);
 
 /**
+ * lx_fault_add - drop or delay messages from now on (lnet.md 14)
+ * @rule: until it is deleted, or its time is over. What it may match is not carried by the
+ *	fast path
+ * Returns 0, -EINVAL it would match nothing, or does not say which of its matches; -ENOSPC too
+ * many rules, -ENOMEM.
+ */
+int lx_fault_add(struct lx_node *node, const struct lx_fault_rule *rule);
+
+/**
+ * lx_fault_del - delete rules; the messages that they hold go on at once
+ * @delay: of this kind
+ * @src, @dst: exactly as they were given; any: all
+ * Returns how many, -ENOENT none, -ESHUTDOWN.
+ */
+int lx_fault_del(struct lx_node *node, bool delay, const struct lx_nid *src,
+		 const struct lx_nid *dst);
+
+/** lx_fault_clear - set the counters of all rules of a kind to 0 */
+void lx_fault_clear(struct lx_node *node, bool delay);
+
+/** lx_fault_list - all rules, the newest first; free(*ret_list). -ENOMEM. */
+int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t *ret_n);
+
+/**
  * lx_tunable_write - set a module or global tunable
  * @module: "lnet" or a transport's name. All nodes of a process share the tunables of a
  *	transport

@@ -30,7 +30,8 @@
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)") \
 	X(BAD_NID, "bad_nid", "source or destination is not a node's NID; connection closed") \
 	X(LOOP, "loop", "the next hop is the peer it came from: routes point at each other") \
-	X(SEND_FAILED, "send_failed", "not forwarded: no connection to the next hop, or it ended")
+	X(SEND_FAILED, "send_failed", "not forwarded: no connection to the next hop, or it ended") \
+	X(FAULT, "fault", "a rule of fault injection says so (lnet.md 14; lnetx fault show)")
 
 enum lx_reason {
 #define LX_REASON_ENUM_(NAME, name, help) LX_REASON_##NAME,

@@ -29,7 +29,7 @@ int lx_sock_send_msg(struct lx_sock_peer *peer, struct lx_msg *msg)
 	struct lx_sock_tx *tx;
 	int r;
 
-	if (msg->routing)
+	if (msg->routing && !msg->slow)
 		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid, msg->target_is_router);
 	if (!conn) {
 		conn = lx_sock_peer_pick(peer, false, msg->payload.length, false);

@@ -61,6 +61,55 @@ static void tell(struct lx_node *node, enum lx_change_type type, const struct lx
 		node->watch(&change, node->watch_arg);
 }
 
+/* ---- fault injection --------------------------------------------------------------- */
+
+int lx_fault_add(struct lx_node *node, const struct lx_fault_rule *rule)
+{
+	struct lx_fault_info info = { .rule = *rule, .left_s = rule->for_s };
+
+	if (!info.rule.messages)
+		info.rule.messages = LX_FAULT_MESSAGES;
+	if (rule->portals)
+		info.rule.messages &= LX_FAULT_PUT | LX_FAULT_GET;
+	if (!info.rule.messages)
+		return -EINVAL;
+	memmove(&node->s.fault[1], node->s.fault, node->s.n_faults++ * sizeof(info));
+	node->s.fault[0] = info;
+	return 0;
+}
+
+int lx_fault_del(struct lx_node *node, bool delay, const struct lx_nid *src,
+		 const struct lx_nid *dst)
+{
+	size_t kept = 0, n = node->s.n_faults;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct lx_fault_rule *r = &node->s.fault[i].rule;
+
+		if (r->delay != delay || (!lx_nid_is_any(src) && !lx_nid_eq(src, &r->src)) ||
+		    (!lx_nid_is_any(dst) && !lx_nid_eq(dst, &r->dst)))
+			node->s.fault[kept++] = node->s.fault[i];
+	}
+	node->s.n_faults = kept;
+	return kept < n ? (int)(n - kept) : -ENOENT;
+}
+
+void lx_fault_clear(struct lx_node *node, bool delay)
+{
+	for (size_t i = 0; i < node->s.n_faults; i++)
+		memset(&node->s.fault[i].counts, 0, sizeof(node->s.fault[i].counts));
+}
+
+int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t *ret_n)
+{
+	*ret_n = node->s.n_faults;
+	*ret_list = calloc(*ret_n + 1, sizeof(**ret_list));
+	if (!*ret_list)
+		return -ENOMEM;
+	memcpy(*ret_list, node->s.fault, *ret_n * sizeof(**ret_list));
+	return 0;
+}
+
 /* ---- tunables ---------------------------------------------------------------------- */
 
 static const struct lx_tunable *find_tunable(const char *module, const char *name,

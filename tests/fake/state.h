@@ -34,6 +34,8 @@ struct fake_state {
 	size_t n_probes;
 	struct lx_stats stats;
 	struct lx_routing_info routing;
+	struct lx_fault_info fault[16];
+	size_t n_faults;
 };
 
 extern const char *const fake_tcp_names[];

@@ -128,6 +128,17 @@ static void lose_carrier(const struct lx_nid *nid)
 	assert_int_equal(system(command), 0);
 }
 
+static void drop_gets(struct run *run, const char *to)
+{
+	struct lx_fault_rule rule = { .src = lx_nid_any,
+				      .local = lx_nid_any,
+				      .messages = LX_FAULT_GET,
+				      .rate = 1 };
+
+	assert_int_equal(lx_nid_parse(to, &rule.dst), 0);
+	assert_int_equal(lx_fault_add(run->node, &rule), 0);
+}
+
 void actor_start(struct run *run)
 {
 	const struct replay *replay = run->replay;
@@ -151,6 +162,8 @@ void actor_start(struct run *run)
 		lose_carrier(&run->nid[0]);
 	if (replay->conf)
 		configure(run, replay->conf);
+	if (replay->drops)
+		drop_gets(run, replay->drops);
 	if (replay->us == 'R')
 		assert_int_equal(lx_routing_set(run->node, true), 0);
 }

@@ -30,6 +30,7 @@ struct replay {
 	const char *nids[3];                /* of ours, in order; others: as the captures name them */
 	bool no_discovery;                  /* it was done before: our node knows its peers */
 	bool no_carrier;                    /* the interface with ours' first NID has none */
+	const char *drops;                  /* NID of ours, or "*": a rule drops GETs to it */
 	const char *conf;                   /* peers and routes that ours had, as YAML */
 	char router;                        /* host that ours checks */
 	const char *not_played;             /* why it is listed only */

@@ -53,8 +53,25 @@ declare -gA differs=(
 differs+=(["lnetctl net show -v | grep -A30 10.77.0.3 | grep -E 'nid|credits'"]="an option is not ignored"
 	["lnetctl net show -v"]="links of tests are faster: conns_per_peer")
 # Not run: the reference crashes there.
-crashes='lnetctl net add --ip2net "tcp 10.77.0.[1-9]"'
+declare -gA crashes=(
+	['lnetctl net add --ip2net "tcp 10.77.0.[1-9]"']=1
+	["lnetctl fault drop show"]=1
+	["lnetctl fault delay show"]=1
+)
+broken="the reference's never works"
+words="help is in our own words"
 differs+=(
+	["lnetctl fault drop reset"]=$broken
+	["lnetctl fault delay reset"]=$broken
+	["lnetctl fault"]=$words
+	["lnetctl fault drop"]=$words
+	["lnetctl fault drop add"]=$words
+	["lnetctl fault drop del"]=$words
+	["lnetctl fault drop list"]="another word for show"
+	["lnetctl fault drop add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -r 1 -l 2"]=$strict
+	["lnetctl fault drop add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -r 1 --nosuch"]=$strict
+	["lnetctl fault delay add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -i 1 -r 1 -l 1"]=$broken
+	["lnetctl fault delay add -s *@tcp7 -d 10.77.0.2@tcp -i 3 -l 1"]=$broken
 	["lnetctl udsp show --idx 1"]="theirs crashes"
 	["lnetctl udsp del"]="the complaint is YAML"
 	["lnetctl udsp del --all --idx 0"]="the complaint is YAML"
@@ -72,11 +89,10 @@ random="lnetctl route show"
 
 # Texts that no test compares yet, or that only show state of one machine.
 declare -gA waits=(
-	[fault]="fault injection"
 	[lst]="lnet_selftest"
 	[own-nid]="connections to own NIDs"
 )
-compared="client router misc gateway ip2nets udsp health"
+compared="client router misc gateway ip2nets udsp health fault"
 
 setup() {
 	net_begin
@@ -105,8 +121,10 @@ policies() {
 compare() {
 	local got status=0 same=1
 
-	[ "$1" != "$random" ] && [ "$1" != "$crashes" ] || return 0
-	got=$(on a env PATH="$LNETX_BIN:$PATH" bash -c "$1" 2>&1 3>&- | masked; exit "${PIPESTATUS[0]}") ||
+	[ "$1" != "$random" ] && [ ! "${crashes[$1]:-}" ] || return 0
+	# Patterns of NIDs are none of files.
+	got=$(on a env PATH="$LNETX_BIN:$DIR/bin:$PATH" bash -f -c "$1" 2>&1 3>&- | masked
+		exit "${PIPESTATUS[0]}") ||
 		status=$?
 	# Where the reference fails without a word, ours may say why.
 	[ "$2" = 0 ] || [ "$3" ] || got=
@@ -216,8 +234,8 @@ no_nets() {
 		"lnetctl net show"
 }
 
-# each_block FIRST LAST FUNCTION: calls it with command, status and output of those of ip2nets
-# between two lines of the text
+# each_block TEXT FIRST LAST FUNCTION: calls it with command, status and output of those between
+# two lines of the text
 each_block() {
 	local line command='' output='' wrong=0 n=0
 
@@ -225,14 +243,14 @@ each_block() {
 		if [[ $line == '$ '* ]]; then
 			command=${line#\$ } output=
 		elif [[ $line == '# exit status '* ]]; then
-			"$3" "$command" "${line##* }" "${output%$'\n'}" || wrong=1
+			"$4" "$command" "${line##* }" "${output%$'\n'}" || wrong=1
 			n=$((n + 1))
 		else
 			output+=$line$'\n'
 		fi
-	done < <(sed -n "/^$1/,/^$2/p" "$texts/ip2nets-2.17.0.txt" | sed '1d;$d')
-	echo "# $n commands of ip2nets" >&3
-	[ $n -gt 10 ] && [ $wrong = 0 ]
+	done < <(sed -n "/^$2/,/^$3/p" "$texts/$1-2.17.0.txt" | sed '1d;$d')
+	echo "# $n commands of $1" >&3
+	[ $n -gt 9 ] && [ $wrong = 0 ]
 }
 
 # There was none but what the import made, where it does not build on the one before.
@@ -243,7 +261,7 @@ import_block() {
 
 @test "import of ip2nets" {
 	node_of_ip2nets
-	each_block "#import of an ip2nets section" "#several entries" import_block
+	each_block ip2nets "#import of an ip2nets section" "#several entries" import_block
 }
 
 @test "import of ip2nets: a file with a mistake changes nothing" {
@@ -294,7 +312,7 @@ param_block() {
 
 @test "module parameters networks, ip2nets, routes, forwarding" {
 	node_of_ip2nets
-	each_block "# --- module parameters" "END" param_block
+	each_block ip2nets "# --- module parameters" "END" param_block
 }
 
 @test "a router by the module parameter routes" {
@@ -395,6 +413,81 @@ known() {
 	golden misc "lnetctl net set --all --health 1000" \
 		"lnetctl peer show -v 3 --nid 10.77.0.2@tcp | grep -E 'nid|state|health value'"
 	golden misc "lnetctl peer set --all --health 1000" "lnetctl debug peer --nid bogus"
+}
+
+# node_of_faults: as the nodes of that text
+node_of_faults() {
+	node b
+	link a eth0 10.77.0.1/24 b eth0 10.77.0.2/24
+	link a eth1 10.78.0.1/24 b eth1 10.78.0.2/24
+	nets_yaml tcp eth0,eth1 | tee "$DIR/a.yaml" >"$DIR/b.yaml"
+	start a
+	start b
+	mkdir "$DIR/bin"
+	ln -s "$LNETX_BIN/lnetx" "$DIR/bin/lctl"
+}
+
+# Where the reference takes an option that it does not know for none, the rule is there.
+fault_block() {
+	[[ $1 != *strace* ]] || return 0
+	compare "$@" || return 1
+	case $1 in
+	*'drop add'*'-r 1 -l 2' | *--nosuch) ctl a fault drop add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -r 1 ;;
+	*'-i 1 -r 1 -l 1') ctl a fault delay add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -r 1 -l 1 ;;
+	esac
+}
+
+@test "fault drop: what is received and what is sent" {
+	node_of_faults
+	ctl a discover 10.77.0.2@tcp
+	each_block fault "#a rule without health error" "#delay: each GET" compare
+}
+
+# seconds COMMAND...: how long it takes
+seconds() {
+	local from=$EPOCHREALTIME
+
+	"$@" >/dev/null || return 1
+	bc <<<"($EPOCHREALTIME - $from) / 1"
+}
+
+@test "fault delay: a REPLY, a GET, and a rule that goes while it holds a message" {
+	node_of_faults
+	ctl a discover 10.77.0.2@tcp
+	ctl a fault delay add -s '*@tcp' -d '*@tcp' -m REPLY -r 1 -l 2
+	[ "$(seconds ctl a ping --timeout 9 10.77.0.2@tcp)" -ge 2 ]
+	ctl a fault delay add -s '*@tcp' -d '*' -m GET -r 1 -l 1
+	[ "$(seconds ctl a ping --timeout 9 10.77.0.2@tcp)" -ge 3 ]
+	ctl a fault delay del --all
+	ctl a fault delay add -s '*@tcp' -d '*@tcp' -m REPLY -r 1 -l 30
+	ctl a ping --timeout 40 10.77.0.2@tcp >"$DIR/answer" 3>&- &
+	eventually "$PATIENCE" is_held
+	ctl a fault delay del --all
+	wait $!
+	grep 'primary nid: 10.77.0.2@tcp' "$DIR/answer"
+}
+
+is_held() {
+	[ "$(lx a -j fault show | jq .fault[0].held)" = 1 ]
+}
+
+@test "lnetx fault: warned of, and over by itself" {
+	node_of_faults
+	lx a fault add drop from '*@tcp' to '*' msg reply for 2s
+	run lx a net show
+	[[ $output == *"1 rule of fault injection is active"* ]]
+	run ! ctl a ping --timeout 1 10.77.0.2@tcp
+	eventually "$PATIENCE" ctl a ping --timeout 1 10.77.0.2@tcp
+	[ "$(lx a -j fault show)" = '{"fault":[]}' ]
+	run lx a net show
+	[[ $output != *"fault injection"* ]]
+	grep 'fault=drop .*its time is over' "$DIR/a.log"
+}
+
+@test "fault drop, fault delay, and lctl's names for them" {
+	node_of_faults
+	each_block fault "#empty lists" "#A: .*transaction_timeout 10" fault_block
+	ctl a fault delay show
 }
 
 @test "each recorded text is compared, or waits for something" {

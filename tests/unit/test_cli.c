@@ -216,8 +216,6 @@ static void test_udsp(void **state)
 static void test_later(void **state)
 {
 	static const char *const lines[] = {
-		"lnetctl fault drop add -s x",
-		"lnetctl fault delay show",
 		"lnetctl debug nidlist x",
 		"lnetctl setup-mrrouting",
 		"lnetctl setup-sysctl",
@@ -239,27 +237,6 @@ static void test_later(void **state)
 	fails(234, "lnetctl peer l x", "not expected");
 	fails(255, "lnetctl routes show", "did you mean 'route'?");
 	ok("lnetctl stat sho");
-}
-
-/* Rules by addresses; which of them apply on a machine is tested in test_modparam. */
-static void test_ip2nets(void **state)
-{
-	start(NULL);
-	fails(234, "lnetctl net add --ip2net 'bogus 10.77.0.3'", "errno: -22");
-	fails(234, "lnetctl net add --ip2net 'tcp 10.77.0.300'", "errno: -22");
-	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1'", "errno: -2\n");
-	fails(234, "lnetctl net add --ip2net tcp", "errno: -2\n");
-	fails(234, "lnetctl net add --ip2net ''", "there is no rule");
-	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1' --net tcp", "give only them");
-	fails(1, "lnetx net add ip2nets 'tcp 192.0.2.1'", "applies to this machine");
-	fails(234, "lnetctl net add --net tcp --if eth0 --auth-key 5", "type kfi");
-	fails(234, "lnetctl net add --net tcp --if eth0 --traffic-class LOW_LATENCY", "type kfi");
-	ok("lnetctl peer add --prim_nid 10.1.1.1@tcp --ip2nets 10.1.1.[2-3]@tcp");
-	prints("lnetctl peer show --nid 10.1.1.1@tcp", "nid: 10.1.1.3@tcp");
-	fails(234, "lnetctl peer add --prim_nid 10.1.1.1@tcp --ip2nets 10.1.1.4@tcp --nid 10.1.1.5@tcp",
-	      "once");
-	ok("lnetctl peer del --prim_nid 10.1.1.1@tcp --ip2nets 10.1.1.[2-3]@tcp");
-	prints_not("lnetctl peer show --nid 10.1.1.1@tcp", "nid: 10.1.1.3@tcp");
 }
 
 /* Service of RDMA CM: port space TCP (0x0106), and the port. */
@@ -926,7 +903,7 @@ int main(int argc, char **argv)
 		TEST(test_set),
 		TEST(test_udsp),
 		TEST(test_later),
-		TEST(test_ip2nets), TEST(test_service_id),
+		TEST(test_service_id),
 		TEST(test_help),
 		TEST(test_options_anywhere),
 		TEST(test_interactive),

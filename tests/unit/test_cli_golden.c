@@ -71,7 +71,6 @@ struct difference {
 
 /* Not compared. Everything else has to be equal. */
 static const struct difference differences[] = {
-	{ "lnetctl fault", "not there yet: refused" },
 	{ "lnetctl service-id", "the complaint is in our own words" },
 	{ "lnetctl nosuch", "the complaint is in our own words" },
 	{ "lnetctl set bogus", "the complaint is in our own words" },
@@ -97,6 +96,12 @@ static void compare(const struct block *b)
 	strcat(strcat(got, r->out), r->err);
 	mask(got);
 	mask(want);
+	/* It crashed there. */
+	if (strstr(want, "Aborted\n")) {
+		free(got);
+		free(want);
+		return;
+	}
 	/* Where the reference fails without a word, ours may say why. */
 	if (b->status && !*want)
 		strcpy(got, "");

@@ -48,6 +48,14 @@ enum lx_arg_id {
 	LX_ARG_DST,
 	LX_ARG_RTE,
 	LX_ARG_INDEX,
+	LX_ARG_DEST,
+	LX_ARG_LOCAL_NID,
+	LX_ARG_INTERVAL,
+	LX_ARG_PORTAL,
+	LX_ARG_MESSAGE,
+	LX_ARG_ERROR,
+	LX_ARG_LATENCY,
+	LX_ARG_FOR,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LOCAL,
@@ -63,6 +71,8 @@ enum lx_arg_id {
 	LX_ARG_EXEC,
 	LX_ARG_OLD_API,
 	LX_ARG_NO_MR_ROUTES,
+	LX_ARG_RANDOM,
+	LX_ARG_DROP_ALL,
 	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };

@@ -5,18 +5,18 @@
  * reads commands from its input.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "complete.h"
+#include "fault.h"
 #include "lnetctl.h"
+#include "options.h"
 #include "record.h"
 #include "words.h"
 
-#define OPTIONS_MAX 32
 #define WORDS_MAX 64
 #define STATUS_USAGE 255
 #define STATUS_REFUSED 234 /* -EINVAL, as an exit status */
@@ -75,93 +75,6 @@ static int list_commands(void)
 	return 0;
 }
 
-/* ---- options ----------------------------------------------------------------------- */
-
-struct getopt_tables {
-	struct option longs[OPTIONS_MAX + 2];
-	char shorts[OPTIONS_MAX * 3 + 4];
-};
-
-/* Values of getopt_long(): from 256 on, indexes into the verb's table. */
-static void make_tables(const struct lx_option *options, struct getopt_tables *t)
-{
-	char *p = t->shorts;
-	int n = 0;
-
-	memset(t, 0, sizeof(*t));
-	for (const struct lx_option *o = options; o && o->name && n < OPTIONS_MAX; o++, n++) {
-		t->longs[n] = (struct option){ o->name,
-					       o->kind == LX_OPTION_VALUE   ? required_argument
-					       : o->kind == LX_OPTION_LEVEL ? optional_argument
-									    : no_argument,
-					       NULL, 256 + n };
-		if (!o->letter)
-			continue;
-		*p++ = o->letter;
-		if (o->kind != LX_OPTION_FLAG)
-			*p++ = ':';
-		if (o->kind == LX_OPTION_LEVEL)
-			*p++ = ':';
-	}
-	t->longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
-	if (!strchr(t->shorts, 'h'))
-		*p++ = 'h';
-}
-
-static const struct lx_option *option_of(const struct lx_option *options, int opt)
-{
-	if (opt >= 256)
-		return &options[opt - 256];
-	for (const struct lx_option *o = options; o && o->name; o++) {
-		if (o->letter == opt)
-			return o;
-	}
-	return NULL;
-}
-
-/* "-v" alone is level 1; a number after it is its value. */
-static const char *level_value(int argc, char **argv)
-{
-	if (optarg)
-		return optarg;
-	if (optind < argc && argv[optind][0] &&
-	    strspn(argv[optind], "0123456789") == strlen(argv[optind]))
-		return argv[optind++];
-	return "1";
-}
-
-/* Returns 0, 1: help was requested, or -EINVAL with the error printed. */
-static int parse_options(int argc, char **argv, const struct lx_lnetctl_cmd *v, struct lx_args *a)
-{
-	struct getopt_tables t;
-	int opt;
-
-	make_tables(v->option, &t);
-	argv[0] = "lnetctl"; /* for error messages */
-	optind = 0; /* restart */
-	while (v->option && (opt = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
-		const struct lx_option *o = option_of(v->option, opt);
-
-		if (opt == '?')
-			return -EINVAL;
-		if (!o)
-			return 1;
-		a->v[o->id] = o->kind == LX_OPTION_VALUE   ? optarg
-			      : o->kind == LX_OPTION_LEVEL ? level_value(argc, argv)
-							   : "1";
-	}
-	/* Verbs without options take every word literally: "set response_tracking -1". */
-	a->rest = v->option ? argv + optind : argv + 1;
-	a->n_rest = v->option ? argc - optind : argc - 1;
-	if (!v->option && a->n_rest && !strcmp(a->rest[0], "-h"))
-		return 1;
-	if (a->n_rest > (int)v->max_rest) {
-		fprintf(stderr, "lnetctl: \"%s\" is not expected here\n", a->rest[v->max_rest]);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 /* ---- dispatch ---------------------------------------------------------------------------------
  */
 
@@ -187,20 +100,30 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
+static int run_group(struct lx_session *s, const struct lx_group *g, int argc, char **argv);
+
 /* argv[0] is the verb. */
 static int run_verb(struct lx_session *s, const struct lx_group *g, const struct lx_lnetctl_cmd *v,
 		    int argc, char **argv)
 {
+	const struct lx_lnetctl_cmd *verbs = lx_fault_verbs(g->name, v->name);
 	struct lx_args a = { .verb = v->name };
 	int err;
 
+	if (verbs) {
+		char name[40];
+		const struct lx_group verb = { name, v->help, verbs, false };
+
+		snprintf(name, sizeof(name), "%s %s", g->name, v->name);
+		return run_group(s, &verb, argc, argv);
+	}
 	if (wants_help(argc, argv)) {
 		verb_help(stdout, g, v);
 		return 0;
 	}
 	if (v->later)
 		return refuse_later(g, v);
-	err = parse_options(argc, argv, v, &a);
+	err = lx_options_parse(argc, argv, v, &a);
 	if (err) {
 		verb_help(err > 0 ? stdout : stderr, g, v);
 		return err > 0 ? 0 : STATUS_REFUSED;

@@ -12,6 +12,7 @@
 enum lx_option_kind {
 	LX_OPTION_FLAG,
 	LX_OPTION_VALUE,
+	LX_OPTION_MANY, /* repeatable: its values become a comma list */
 	LX_OPTION_LEVEL, /* a number may follow, even as a separate word */
 };
 

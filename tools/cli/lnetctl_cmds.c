@@ -720,14 +720,12 @@ static const struct lx_lnetctl_cmd debug_cmds[] = {
 	NO_CMD
 };
 
-static const char fault_later[] =
-	"fault injection comes with a later version; nothing was changed";
-
+/* Their verbs are in fault.c. */
 static const struct lx_lnetctl_cmd fault_cmds[] = {
-	{ "drop", NULL, "rules that drop messages", NULL, RECORD, "add", "fault", NULL, 0,
-	  fault_later },
-	{ "delay", NULL, "rules that delay messages", NULL, RECORD, "add", "fault", NULL, 0,
-	  fault_later },
+	{ "drop", NULL, "rules that drop messages: add, del, reset, show", NULL, RECORD, "add",
+	  "fault", NULL, 0, NULL },
+	{ "delay", NULL, "rules that delay messages: add, del, reset, show", NULL, RECORD, "add",
+	  "fault", NULL, 0, NULL },
 	NO_CMD
 };
 
@@ -779,7 +777,7 @@ const struct lx_group lx_groups[] = {
 	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },
 	{ "debug", "internal state: recovery, peer", debug_cmds, false },
 	{ "udsp", "selection policies: add, del, show", lx_lnetctl_udsp_cmds, false },
-	{ "fault", "not there yet: fault injection", fault_cmds, false },
+	{ "fault", "drop or delay messages on purpose: drop, delay", fault_cmds, false },
 	{ "service-id", "RDMA service of o2iblnd", service_id_cmd, true },
 	{ "setup-mrrouting", "not there", mrrouting_cmd, true },
 	{ "setup-sysctl", "not there", sysctl_cmd, true },

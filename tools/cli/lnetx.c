@@ -349,6 +349,20 @@ static int print_version(void)
 	return 0;
 }
 
+/* So that nobody forgets one: what is shown may come from a rule. */
+static void warn_of_faults(struct lx_session *s, const struct lx_lnetx_object *o,
+			   const struct lx_command *c)
+{
+	unsigned int n;
+
+	if (strcmp(c->name, "show") || !strcmp(o->name, "fault") || s->fd < 0)
+		return;
+	n = lx_request_fault_count(s);
+	if (n)
+		fprintf(stderr, "lnetx: %u rule%s of fault injection %s active; see \"lnetx fault "
+				"show\"\n", n, n > 1 ? "s" : "", n > 1 ? "are" : "is");
+}
+
 static int run_command(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
 	struct lx_args a = { .verb = c->name };
@@ -366,6 +380,8 @@ static int run_command(struct line *l, const struct lx_lnetx_object *o, const st
 	lx_session_init(&s, l->instance);
 	if (c->fn(&s, &a))
 		status = failed(&s);
+	else
+		warn_of_faults(&s, o, c);
 	lx_session_fini(&s);
 	/* With -j always print a document. */
 	if (format.json && !printed && !status)

@@ -566,6 +566,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
 	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
 	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
+	{ "fault", lx_fault_commands, "drop or delay messages on purpose, for tests" },
 	{ "daemon", daemon_commands, "lnetxd itself" },
 	{ NULL, NULL, NULL }
 };

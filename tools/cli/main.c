@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* One program under three names: lnetx, lnetctl, lnet_legacy2yaml. */
+/* One program under several names: lnetx, lnetctl, lnet_legacy2yaml, lctl. */
 #include <string.h>
 
+#include "fault.h"
 #include "legacy2yaml.h"
 #include "lnetctl.h"
 #include "lnetx.h"
@@ -15,5 +16,7 @@ int main(int argc, char **argv)
 		return lx_lnetctl_main(argc, argv);
 	if (!strcmp(name, "lnet_legacy2yaml"))
 		return lx_legacy2yaml_main(argc, argv);
+	if (!strcmp(name, "lctl"))
+		return lx_lctl_main(argc, argv);
 	return lx_lnetx_main(argc, argv);
 }

@@ -625,6 +625,18 @@ int lx_request_show_all(struct lx_session *s, uint8_t command,
 	return show(s, command, object, &req, ret_list);
 }
 
+unsigned int lx_request_fault_count(struct lx_session *s)
+{
+	unsigned int n = 0;
+	json_t *list;
+
+	if (lx_request_show_all(s, LX_CONTROL_FAULT, &lx_control_faults, LX_LEVEL_OWN, &list))
+		return 0;
+	n = json_array_size(list);
+	json_decref(list);
+	return n;
+}
+
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
 {
 	json_t *list;

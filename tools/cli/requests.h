@@ -63,6 +63,9 @@ int lx_request_show_all(struct lx_session *s, uint8_t command,
 			const struct lx_control_object *object, unsigned int level,
 			json_t **ret_list);
 
+/* How many rules of fault injection there are; 0 also if that cannot be found out. */
+unsigned int lx_request_fault_count(struct lx_session *s);
+
 /* The counters of the node as one mapping. */
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map);
 

@@ -351,6 +351,49 @@ static const struct lx_field stats_fields[] = {
 };
 static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };
 
+/* ---- fault injection --------------------------------------------------------------- */
+
+#define FAULT_FIELDS(t, m) \
+	{ LX_FIELD(2, "src", NID, t, m src), UNSET, .col = "FROM" }, \
+	{ LX_FIELD(3, "dst", NID, t, m dst), UNSET, .col = "TO" }, \
+	{ LX_FIELD(4, "local", NID, t, m local), UNSET, .col = "LOCAL", .rare = true }, \
+	{ LX_FIELD_NUM(5, "portals", t, m portals), .omit = LX_OMIT_ZERO, .col = "PORTALS", \
+	  .rare = true }, \
+	{ LX_FIELD_NUM(6, "messages", t, m messages), .omit = LX_OMIT_ZERO, .col = "MESSAGES" }, \
+	{ LX_FIELD_NUM(7, "rate", t, m rate), .omit = LX_OMIT_ZERO, .col = "RATE" }, \
+	{ LX_FIELD_NUM(8, "interval_s", t, m interval_s), .omit = LX_OMIT_ZERO, \
+	  .col = "INTERVAL", .rare = true }, \
+	{ LX_FIELD_NUM(9, "latency_ms", t, m latency_ms), .omit = LX_OMIT_ZERO, \
+	  .col = "LATENCY", .rare = true }, \
+	{ LX_FIELD_NUM(10, "health_errors", t, m hstatuses), .omit = LX_OMIT_ZERO, \
+	  .col = "HEALTH ERRORS", .rare = true }, \
+	{ LX_FIELD(11, "random", BOOL, t, m random), .omit = LX_OMIT_ZERO, .col = "RANDOM", \
+	  .rare = true }, \
+	{ LX_FIELD(12, "drop_all", BOOL, t, m drop_all), .omit = LX_OMIT_ZERO, .col = "ALL", \
+	  .rare = true }
+
+static const char *const fault_names[] = { "drop", "delay" };
+
+static const struct lx_field fault_info_fields[] = {
+	{ LX_FIELD(1, "type", ENUM, struct lx_fault_info, rule.delay), LX_FIELD_NAMES(fault_names),
+	  .col = "RULE" },
+	FAULT_FIELDS(struct lx_fault_info, rule.),
+	{ LX_FIELD_NUM(20, "matched", struct lx_fault_info, counts.matched), .col = "MATCHED" },
+	{ LX_FIELD_NUM(21, "acted_on", struct lx_fault_info, counts.acted), .col = "ACTED ON" },
+	{ LX_FIELD_NUM(22, "put", struct lx_fault_info, counts.put), .col = "PUT", .wide = true },
+	{ LX_FIELD_NUM(23, "ack", struct lx_fault_info, counts.ack), .col = "ACK", .wide = true },
+	{ LX_FIELD_NUM(24, "get", struct lx_fault_info, counts.get), .col = "GET", .wide = true },
+	{ LX_FIELD_NUM(25, "reply", struct lx_fault_info, counts.reply), .col = "REPLY",
+	  .wide = true },
+	{ LX_FIELD_NUM(26, "held", struct lx_fault_info, held), .omit = LX_OMIT_ZERO, .col = "HELD",
+	  .rare = true },
+	{ LX_FIELD_NUM(27, "seconds_left", struct lx_fault_info, left_s), .omit = LX_OMIT_ZERO,
+	  .col = "LEFT", .rare = true },
+	END
+};
+static const struct lx_schema fault_info = { "fault", sizeof(struct lx_fault_info),
+					     fault_info_fields };
+
 /* ---- connections ------------------------------------------------------------------- */
 
 static const struct lx_field conn_fields[] = {
@@ -425,6 +468,7 @@ const struct lx_control_object lx_control_routes = { "route", NULL, NULL, &route
 const struct lx_control_object lx_control_udsps = { "udsp", NULL, NULL, &lx_control_udsp_schema };
 const struct lx_control_object lx_control_routing_info = { "routing", NULL, NULL, &routing };
 const struct lx_control_object lx_control_stats = { "statistics", NULL, NULL, &stats };
+const struct lx_control_object lx_control_faults = { "fault", NULL, NULL, &fault_info };
 const struct lx_control_object lx_control_conns = { "conn", NULL, NULL, &conn };
 const struct lx_control_object lx_control_tunables = { "tunable", NULL, NULL, &tunable };
 const struct lx_control_object lx_control_events = { "event", NULL, NULL, &event };
@@ -519,6 +563,15 @@ static const struct lx_field ping_fields[] = {
 	END
 };
 SCHEMA(ping, "ping", struct lx_control_ping);
+
+static const struct lx_field fault_fields[] = {
+	{ LX_FIELD(1, "delay", BOOL, struct lx_control_fault, rule.delay) },
+	FAULT_FIELDS(struct lx_control_fault, rule.),
+	{ LX_FIELD_NUM(13, "for_s", struct lx_control_fault, rule.for_s), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD(14, "all", BOOL, struct lx_control_fault, all), .omit = LX_OMIT_ZERO },
+	END
+};
+SCHEMA(fault, "fault", struct lx_control_fault);
 
 static const struct lx_field routing_request_fields[] = {
 	{ LX_FIELD_NUM(1, "enable", struct lx_control_routing, enable) },

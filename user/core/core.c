@@ -49,6 +49,7 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	lx_list_init(&core->probes);
 	lx_list_init(&core->memory);
 	lx_list_init(&core->announcements);
+	lx_fault_init(core);
 	for (unsigned int i = 0; i < LX_POOLS; i++)
 		lx_list_init(&core->pool[i].queue);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
@@ -79,6 +80,46 @@ int lx_core_start(struct lx_core *core, const struct lx_lnd *lo)
 	return r;
 }
 
+/* ---- fault injection ------------------------------------------------------------- */
+
+/* Messages that were held go on. */
+static void resume_held(struct lx_list *held)
+{
+	struct lx_core_msg *msg;
+
+	while ((msg = lx_list_first(held, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		if (msg->phase == LX_PHASE_HELD_TX)
+			lx_credit_transmit(msg);
+		else
+			lx_parse_held(msg);
+	}
+}
+
+/* Next hops that the fast path has learned may not hold: the rule has to see these messages. */
+int lx_core_fault_add(struct lx_core *core, const struct lx_fault_rule *rule)
+{
+	int r = lx_fault_new(core, rule);
+
+	if (r)
+		return r;
+	lx_change_policy(core, NULL, LX_NET_U32_ANY);
+	lx_core_kick(core); /* for a new deadline */
+	return 0;
+}
+
+int lx_core_fault_del(struct lx_core *core, bool delay, const struct lx_nid *src,
+		      const struct lx_nid *dst)
+{
+	struct lx_list held;
+	int r;
+
+	lx_list_init(&held);
+	r = lx_fault_delete(core, delay, src, dst, &held);
+	resume_held(&held);
+	return r;
+}
+
 /* ---- NIs ------------------------------------------------------------------------- */
 
 int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
@@ -105,9 +146,13 @@ int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_e
 void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 {
 	uint32_t net = ni->ni.net;
+	struct lx_list held;
 
+	lx_list_init(&held);
 	if (ni->state != LX_NI_UP)
 		return;
+	lx_fault_let_go(core, ni, &held);
+	resume_held(&held);
 	lx_ni_stop(ni);
 	lx_change_tell(core, LX_CHANGE_NI_DEL, &ni->ni.nid, net, "interface=%s", ni->ni.ifname);
 	lx_msg_fail_queue(&ni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
@@ -146,6 +191,8 @@ void lx_core_stop(struct lx_core *core)
 	struct lx_peer *peer;
 
 	core->stopping = true;
+	lx_core_fault_del(core, true, &lx_nid_any, &lx_nid_any);
+	lx_core_fault_del(core, false, &lx_nid_any, &lx_nid_any);
 	lx_announce_stop(core);
 	lx_probe_stop_all(core);
 	lx_list_for_each(peer, &core->peers, link)
@@ -171,6 +218,7 @@ void lx_core_free(struct lx_core *core)
 	lx_md_free_all(core);
 	lx_core_memory_free_all(core);
 	lx_pool_free_all(core);
+	lx_fault_fini(core);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
 		lx_portal_fini(&core->portal[i]);
 	lx_hash_fini(&core->peer_nis);
@@ -195,8 +243,13 @@ void lx_core_tick(struct lx_core *core)
 {
 	uint64_t now = lx_core_now(core);
 
+	struct lx_list held;
+
 	if (core->stopping)
 		return;
+	lx_list_init(&held);
+	lx_fault_tick(core, &held);
+	resume_held(&held);
 	lx_probe_tick(core);
 	if (now < core->next_second_ns)
 		return;
@@ -206,9 +259,10 @@ void lx_core_tick(struct lx_core *core)
 
 uint64_t lx_core_deadline(const struct lx_core *core)
 {
-	uint64_t probe = lx_probe_deadline(core);
+	uint64_t probe = lx_probe_deadline(core), fault = lx_fault_deadline(core);
+	uint64_t first = probe < fault ? probe : fault;
 
-	return probe < core->next_second_ns ? probe : core->next_second_ns;
+	return first < core->next_second_ns ? first : core->next_second_ns;
 }
 
 /* ---- tunables ------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "../base/hash.h"
 #include "../base/list.h"
 #include "../base/ratelimit.h"
+#include "fault.h"
 #include "health.h"
 #include "loop.h"
 #include "md.h"
@@ -108,6 +109,8 @@ struct lx_core {
 	struct lx_list recovery_peers; /* of lx_peer_ni */
 	struct lx_ratelimit no_route; /* by net */
 
+	struct lx_faults faults;
+
 	/* ping.c, discover.c, probe.c */
 	struct lx_ping_target target;
 	struct lx_list discover; /* peers queued for lx_discover_work() */
@@ -170,6 +173,13 @@ void lx_core_tick(struct lx_core *core);
 
 /* When lx_core_tick() is next due, in ops->now() time. */
 uint64_t lx_core_deadline(const struct lx_core *core);
+
+/* ---- fault injection ------------------------------------------------------------- */
+
+/* As the functions of lnetx.h. */
+int lx_core_fault_add(struct lx_core *core, const struct lx_fault_rule *rule);
+int lx_core_fault_del(struct lx_core *core, bool delay, const struct lx_nid *src,
+		      const struct lx_nid *dst);
 
 /* ---- tunables ----------------------------------------------------------------- */
 

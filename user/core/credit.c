@@ -45,7 +45,29 @@ static int late_check(struct lx_core_msg *msg)
 	return 0;
 }
 
-static void transmit(struct lx_core_msg *msg)
+/*
+ * What rules of fault injection do to a message that has its credits. Returns 0: nothing;
+ * 1: it is held; -EIO: it fails; -ECANCELED: it vanishes.
+ */
+static int inject(struct lx_core_msg *msg)
+{
+	struct lx_core *core = msg->core;
+	const struct lx_nid *local = &msg->txni->ni.nid;
+	enum lx_hstatus hstatus;
+
+	if (!core->faults.n)
+		return 0;
+	if (lx_fault_drops(core, &msg->m.hdr, local, true, &hstatus)) {
+		msg->m.hstatus = hstatus;
+		return hstatus ? -EIO : -ECANCELED;
+	}
+	if (!lx_fault_holds(core, msg, local))
+		return 0;
+	msg->phase = LX_PHASE_HELD_TX;
+	return 1;
+}
+
+void lx_credit_transmit(struct lx_core_msg *msg)
 {
 	int r = late_check(msg);
 
@@ -55,6 +77,19 @@ static void transmit(struct lx_core_msg *msg)
 		r = msg->txni->ni.lnd->send(&msg->txni->ni, &msg->m);
 	if (r)
 		lx_lnd_finalize(&msg->m, r);
+}
+
+static void transmit(struct lx_core_msg *msg)
+{
+	int r = inject(msg);
+
+	if (!r) {
+		lx_credit_transmit(msg);
+	} else if (r < 0) {
+		msg->phase = LX_PHASE_TX;
+		msg->sent_ns = lx_core_now(msg->core);
+		lx_lnd_finalize(&msg->m, r == -ECANCELED ? 0 : r);
+	}
 }
 
 /* Has the peer NI's credit. Returns false if it waits. */

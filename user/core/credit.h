@@ -37,6 +37,9 @@ static inline int32_t lx_credit_now(const struct lx_credit *credit)
  */
 void lx_credit_send(struct lx_core_msg *msg);
 
+/* Hands a message that has its credits, and was held, to the transport. */
+void lx_credit_transmit(struct lx_core_msg *msg);
+
 /* Returns the transmit credits of a message, and sends the next messages in line. */
 void lx_credit_return_tx(struct lx_core_msg *msg);
 

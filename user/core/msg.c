@@ -290,6 +290,7 @@ static void take_path(struct lx_core_msg *msg, const struct lx_path *path)
 	msg->m.target.nid = path->next_hop->nid;
 	msg->m.target.pid = path->via_gateway ? LX_PID_LUSTRE : hdr->dst_pid;
 	msg->m.target_is_router = path->via_gateway;
+	msg->m.slow = msg->core->faults.n && lx_fault_watches(msg->core, &hdr->dst_nid);
 	if (hdr->type == LX_MSG_GET && msg->md && path->ni->ni.lnd->can_rdma_get &&
 	    !path->via_gateway && !(lx_peer_of(path->next_hop)->state & LX_PEER_ROUTER_ENABLED))
 		msg->m.sink = lx_md_payload(msg->md, 0, msg->md->length);

@@ -31,6 +31,8 @@ enum lx_msg_phase {
 	LX_PHASE_TX,        /* owned by the transport, being sent */
 	LX_PHASE_RX_WAIT,   /* waits for a router credit or buffer */
 	LX_PHASE_DELAYED,   /* delayed on a lazy portal */
+	LX_PHASE_HELD_TX,   /* held by a rule of fault injection, with its credits */
+	LX_PHASE_HELD_RX,   /* the same before it is received */
 	LX_PHASE_RX,        /* owned by the transport, being received */
 };
 
@@ -41,6 +43,7 @@ struct lx_core_msg {
 	struct lx_list link; /* in the queue of its phase, or core->done */
 	enum lx_msg_phase phase;
 	int status;
+	uint64_t held_until_ns; /* HELD_TX, HELD_RX */
 
 	/* sending */
 	bool response;            /* ACK or REPLY */

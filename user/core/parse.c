@@ -431,6 +431,21 @@ static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_h
 	return msg;
 }
 
+/* Where it goes (row 13). */
+static enum outcome proceed(struct lx_core_msg *msg)
+{
+	if (msg->m.routing)
+		return lx_credit_recv(msg) ? RECEIVE : WAITS;
+	switch (msg->m.hdr.type) {
+	case LX_MSG_REPLY:
+		return parse_reply(msg);
+	case LX_MSG_ACK:
+		return parse_ack(msg);
+	default:
+		return parse_request(msg);
+	}
+}
+
 /* Notes what an accepted message tells about its sender, then finds its destination. */
 static enum outcome take(struct lx_core_msg *msg)
 {
@@ -443,17 +458,35 @@ static enum outcome take(struct lx_core_msg *msg)
 	if (msg->m.routing) {
 		note_ni(msg->rxni);
 		lx_announce_routed(core, msg->rxpeer);
-		return lx_credit_recv(msg) ? RECEIVE : WAITS;
-	}
-	if (is_ping(hdr) && lx_nid_eq(&hdr->src_nid, &msg->rxpeer->nid))
+	} else if (is_ping(hdr) && lx_nid_eq(&hdr->src_nid, &msg->rxpeer->nid)) {
 		lx_announce_asked(core, msg->rxpeer);
-	switch (hdr->type) {
-	case LX_MSG_REPLY:
-		return parse_reply(msg);
-	case LX_MSG_ACK:
-		return parse_ack(msg);
-	default:
-		return parse_request(msg);
+	}
+	if (core->faults.n && lx_fault_holds(core, msg, &msg->rxni->ni.nid)) {
+		msg->phase = LX_PHASE_HELD_RX;
+		return WAITS;
+	}
+	return proceed(msg);
+}
+
+void lx_parse_held(struct lx_core_msg *msg)
+{
+	struct lx_ni *ni = &msg->rxni->ni;
+	void *rx = msg->rx;
+
+	msg->phase = LX_PHASE_NEW;
+	if (msg->core->stopping) {
+		drop_waiting(msg, LX_REASON_SHUTDOWN);
+		return;
+	}
+	switch (proceed(msg)) {
+	case RECEIVE:
+		ni->lnd->recv(ni, rx, &msg->m);
+		break;
+	case DROPPED:
+		ni->lnd->recv(ni, rx, NULL);
+		break;
+	case WAITS:
+		break;
 	}
 }
 
@@ -473,6 +506,11 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 		if (is_ping(hdr) && !lx_ni_is_local_nid(core, &hdr->src_nid))
 			note_ni(ni);
 		verdict = check_destination(ni, hdr, from->rdma_get, &reason);
+	}
+	if (verdict == ACCEPT && core->faults.n &&
+	    lx_fault_drops(core, hdr, &ni->ni.nid, false, NULL)) {
+		verdict = DROP;
+		reason = LX_REASON_FAULT;
 	}
 	if (verdict == ILLEGAL) {
 		core->stats.errors++;

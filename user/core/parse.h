@@ -12,6 +12,9 @@ void lx_parse_drop_waiting(struct lx_core_ni *ni);
 void lx_parse_resume(struct lx_core *core, struct lx_portal *portal);
 void lx_parse_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy);
 
+/* A message that was held as it arrived goes on. */
+void lx_parse_held(struct lx_core_msg *msg);
+
 /* The transport has finished receiving (msg->status says how). */
 void lx_parse_received(struct lx_core_msg *msg);
 

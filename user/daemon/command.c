@@ -150,6 +150,17 @@ static int show_recovery(struct lx_daemon *d, const struct lx_control_show *req,
 				 ret_dump);
 }
 
+static int show_faults(struct lx_daemon *d, const struct lx_control_show *req,
+		       struct lx_dump **ret_dump)
+{
+	struct lx_fault_info *list;
+	size_t n;
+	int err = lx_fault_list(d->node, &list, &n);
+
+	return err ? err
+		   : lx_dump_new(&lx_control_faults, req->level, list, n, sizeof(*list), ret_dump);
+}
+
 /* ---- single values ----------------------------------------------------------------- */
 
 static int show_routing(struct lx_daemon *d, const struct lx_control_show *req,
@@ -282,6 +293,7 @@ static const struct show {
 	      { LX_CONTROL_RECOVERY, "recovery", show_recovery, false },
 	      { LX_CONTROL_UDSP, "udsp", show_udsps, false },
 	      { LX_CONTROL_CONNS, "conn", show_conns, false },
+	      { LX_CONTROL_FAULT, "fault", show_faults, false },
 	      { LX_CONTROL_ROUTING, "routing", show_routing, false },
 	      { LX_CONTROL_STATS, "statistics", show_stats, false },
 	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, false },

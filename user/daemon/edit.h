@@ -12,6 +12,7 @@ union lx_edit_request {
 	struct lx_control_peer peer;
 	struct lx_conf_udsp udsp;
 	struct lx_control_udsp udsp_del;
+	struct lx_control_fault fault;
 	struct lx_control_routing routing;
 	struct lx_control_buffers buffers;
 	struct lx_control_disconnect disconnect;
@@ -42,6 +43,9 @@ int lx_edit_peer_del(struct lx_edit *edit);
 int lx_edit_peer_set(struct lx_edit *edit);
 int lx_edit_udsp_add(struct lx_edit *edit);
 int lx_edit_udsp_del(struct lx_edit *edit);
+int lx_edit_fault_add(struct lx_edit *edit);
+int lx_edit_fault_del(struct lx_edit *edit);
+int lx_edit_fault_reset(struct lx_edit *edit);
 int lx_edit_routing_set(struct lx_edit *edit);
 int lx_edit_buffers_set(struct lx_edit *edit);
 int lx_edit_stats_reset(struct lx_edit *edit);

@@ -473,6 +473,31 @@ int lx_disconnect(struct lx_node *node, const struct lx_nid *nid)
 	return n;
 }
 
+/* ---- fault injection ---------------------------------------------------------------------------- */
+
+int lx_fault_add(struct lx_node *node, const struct lx_fault_rule *rule)
+{
+	return LOCKED(node, lx_core_fault_add(node->core, rule));
+}
+
+int lx_fault_del(struct lx_node *node, bool delay, const struct lx_nid *src,
+		 const struct lx_nid *dst)
+{
+	return LOCKED(node, lx_core_fault_del(node->core, delay, src, dst));
+}
+
+void lx_fault_clear(struct lx_node *node, bool delay)
+{
+	lx_node_lock(node);
+	lx_fault_reset(node->core, delay);
+	lx_node_unlock(node);
+}
+
+int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t *ret_n)
+{
+	return LOCKED(node, lx_fault_describe(node->core, ret_list, ret_n));
+}
+
 /* ---- tunables ----------------------------------------------------------------------------------- */
 
 /* Applies a new value to running NIs; on failure restores the old one. */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Rules on command lines: fault injection, and NIs by addresses. */
+#include "cliworld.h"
+
+/* The reference's words for its errors are in golden.bats. */
+static void test_fault(void **state)
+{
+	start(NULL);
+	assert_string_equal(expect(0, "lnetctl fault drop show")->out, "");
+	ok("lnetctl fault drop add -s *@tcp -d * -m get -m PUT -p 10 -i 3");
+	ok("lnetctl fault delay add --source 10.0.0.1@tcp --dest *@tcp1 --rate 5 -l 2");
+	assert_string_equal(expect(0, "lnetctl fault drop list")->out,
+			    "fault:\n"
+			    "-     rule_type: drop\n"
+			    "      fa_src: 255.255.255.255@tcp\n"
+			    "      fa_dst: \"*\"\n"
+			    "      fa_ptl_mask: 0x400\n"
+			    "      fa_msg_mask: 0x6\n"
+			    "      da_interval: 3\n"
+			    "      ds_dropped: 0\n"
+			    "      fs_count: 0\n"
+			    "      fs_put: 0\n"
+			    "      fs_ack: 0\n"
+			    "      fs_get: 0\n"
+			    "      fs_reply: 0\n");
+	prints("lnetctl fault delay show", "la_rate: 5\n      la_latency: 2\n");
+	prints("lnetctl fault drop add --help", "--health_error:");
+	fails(255, "lnetctl fault drop", "fault drop add");
+	fails(255, "lnetctl fault reset ''", "no command");
+	fails(234, "lnetctl fault drop add -s 10.0.0.[1-4]@tcp -d * -r 1", "Invalid NID");
+	fails(254, "lnetctl fault drop del -s 10.0.0.1@tcp -d *", "Object not found");
+	ok("lnetctl fault drop del -s *@tcp -d *");
+	ok("lnetctl fault delay del -a");
+	ok("lnetx fault add drop from *@tcp msg get,put error random for 5m");
+	prints("lnetx -j fault show",
+	       "{\"fault\":[{\"type\":\"drop\",\"src\":\"*@tcp\",\"messages\":\"put,get\","
+	       "\"rate\":1,\"health_errors\":\"local_interrupt,");
+	prints("lnetx -j fault show", "\"seconds_left\":300");
+	assert_non_null(strstr(expect(0, "lnetx net show")->err, "1 rule of fault injection is"));
+	ok("lnetx fault add delay to 10.0.0.2@tcp latency 500ms rate 3");
+	assert_non_null(strstr(expect(0, "lnetx net show")->err, "2 rules of fault injection are"));
+	fails(2, "lnetx fault add delay to 10.0.0.2@tcp", "latency");
+	fails(2, "lnetx fault add drop latency 5x", "is expected");
+	fails(2, "lnetx fault add drop rate 2 interval 3s", "not both");
+	fails(2, "lnetx fault add drop from 10.0.0.1", "Invalid NID");
+	fails(2, "lnetx fault add drop error bogus", "unknown health error bogus");
+	fails(2, "lnetx fault add", "drop or delay");
+	fails(2, "lnetx fault del", "or \"all\"");
+	ok("lnetx fault reset");
+	ok("lnetx fault del all");
+	fails(1, "lnetx fault del all", "no such");
+	fails(1, "lnetx fault del drop from 10.0.0.1@tcp", "no such drop rule");
+}
+
+/* Rules by addresses; which of them apply on a machine is tested in test_modparam. */
+static void test_ip2nets(void **state)
+{
+	start(NULL);
+	fails(234, "lnetctl net add --ip2net 'bogus 10.77.0.3'", "errno: -22");
+	fails(234, "lnetctl net add --ip2net 'tcp 10.77.0.300'", "errno: -22");
+	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1'", "errno: -2\n");
+	fails(234, "lnetctl net add --ip2net tcp", "errno: -2\n");
+	fails(234, "lnetctl net add --ip2net ''", "there is no rule");
+	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1' --net tcp", "give only them");
+	fails(1, "lnetx net add ip2nets 'tcp 192.0.2.1'", "applies to this machine");
+	fails(234, "lnetctl net add --net tcp --if eth0 --auth-key 5", "type kfi");
+	fails(234, "lnetctl net add --net tcp --if eth0 --traffic-class LOW_LATENCY", "type kfi");
+	ok("lnetctl peer add --prim_nid 10.1.1.1@tcp --ip2nets 10.1.1.[2-3]@tcp");
+	prints("lnetctl peer show --nid 10.1.1.1@tcp", "nid: 10.1.1.3@tcp");
+	fails(234, "lnetctl peer add --prim_nid 10.1.1.1@tcp --ip2nets 10.1.1.4@tcp --nid 10.1.1.5@tcp",
+	      "once");
+	ok("lnetctl peer del --prim_nid 10.1.1.1@tcp --ip2nets 10.1.1.[2-3]@tcp");
+	prints_not("lnetctl peer show --nid 10.1.1.1@tcp", "nid: 10.1.1.3@tcp");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_fault),
+		TEST(test_ip2nets),
+	};
+	int failed;
+
+	proc_init(argv[0]);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	proc_fini();
+	return failed;
+}

@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Fault injection: "lnetctl fault drop add", the older "lctl net_drop_add", and "lnetx fault".
+ * Complaints of the first two are plain lines, as the reference has them; what differs between
+ * them is a struct tongue.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "fault.h"
+#include "lnetx.h"
+#include "options.h"
+#include "print.h"
+
+#define STATUS_WRONG 255
+#define STATUS_LIST 22 /* of lctl's lists, always */
+#define TOLD(status) (LX_TOLD + (status))
+
+struct hstatus_name {
+	unsigned int number;
+	const char *name;
+};
+#define HSTATUS_NAME_(number, name) { number, name },
+static const struct hstatus_name hstatus_names[] = { LX_FAULT_HSTATUS(HSTATUS_NAME_) };
+
+/* ---- words of a rule ---------------------------------------------------------------------- */
+
+/* A NID, "*", or all of a net: "*@tcp". */
+static int parse_nid(const char *text, struct lx_nid *ret_nid)
+{
+	uint32_t net;
+
+	if (!strncmp(text, "*@", 2)) {
+		if (lx_net_parse(text + 2, &net))
+			return -EINVAL;
+		*ret_nid = lx_fault_net_nid(net);
+		return 0;
+	}
+	return !strcmp(text, "*") || strchr(text, '@') ? lx_nid_parse(text, ret_nid) : -EINVAL;
+}
+
+/* The next word of a comma list; moves *@list behind it. */
+static bool next_word(const char **list, char *word, size_t size)
+{
+	size_t len = strcspn(*list, ",");
+
+	if (!**list)
+		return false;
+	snprintf(word, size, "%.*s", (int)len, *list);
+	*list += len + ((*list)[len] == ',');
+	return true;
+}
+
+static uint32_t message_bit(const char *name)
+{
+	static const char *const names[] = { "ack", "put", "get", "reply" };
+
+	for (int i = 0; i < 4; i++) {
+		if (!strcasecmp(names[i], name))
+			return 1u << i;
+	}
+	return 0;
+}
+
+static uint32_t hstatus_bits(const char *name)
+{
+	if (!strcasecmp(name, "random"))
+		return LX_FAULT_HSTATUSES;
+	for (size_t i = 0; i < sizeof(hstatus_names) / sizeof(hstatus_names[0]); i++) {
+		if (!strcasecmp(hstatus_names[i].name, name))
+			return 1u << hstatus_names[i].number;
+	}
+	return 0;
+}
+
+/* 0 where there is none, or no number. */
+static uint32_t number_of(const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	value = strtoul(text, &end, 0);
+	return *end || value > INT32_MAX ? 0 : value;
+}
+
+static bool take_portals(struct lx_session *s, const char *list, struct lx_fault_rule *r)
+{
+	char word[24], *end;
+
+	while (list && next_word(&list, word, sizeof(word))) {
+		unsigned long portal = strtoul(word, &end, 0);
+
+		if (*end || end == word || portal >= 64) {
+			lx_session_fail(s, -EINVAL, "invalid portal: %s", word);
+			return false;
+		}
+		r->portals |= 1ull << portal;
+	}
+	return true;
+}
+
+static bool take_messages(struct lx_session *s, const char *list, struct lx_fault_rule *r)
+{
+	char word[24];
+
+	while (list && next_word(&list, word, sizeof(word))) {
+		if (!message_bit(word)) {
+			lx_session_fail(s, -EINVAL, "unknown message type %s", word);
+			return false;
+		}
+		r->messages |= message_bit(word);
+	}
+	return true;
+}
+
+static bool take_hstatuses(struct lx_session *s, const char *list, struct lx_fault_rule *r)
+{
+	char word[24];
+
+	while (list && next_word(&list, word, sizeof(word))) {
+		if (!hstatus_bits(word)) {
+			lx_session_fail(s, -EINVAL, "unknown health error %s", word);
+			return false;
+		}
+		r->hstatuses |= hstatus_bits(word);
+	}
+	return true;
+}
+
+/* NIDs, and what a rule selects. False: told in @s. */
+static bool take_selection(struct lx_session *s, const struct lx_args *a, struct lx_fault_rule *r,
+			   bool *ret_bad_nid)
+{
+	const struct {
+		enum lx_arg_id id;
+		struct lx_nid *nid;
+	} nids[] = { { LX_ARG_SOURCE, &r->src }, { LX_ARG_DEST, &r->dst },
+		     { LX_ARG_LOCAL_NID, &r->local } };
+
+	r->src = r->dst = r->local = lx_nid_any;
+	for (int i = 0; i < 3; i++) {
+		if (!a->v[nids[i].id] || !parse_nid(a->v[nids[i].id], nids[i].nid))
+			continue;
+		*ret_bad_nid = true;
+		lx_session_fail(s, -EINVAL, "Invalid NID: %s", a->v[nids[i].id]);
+		return false;
+	}
+	return take_messages(s, a->v[LX_ARG_MESSAGE], r) &&
+	       take_portals(s, a->v[LX_ARG_PORTAL], r) &&
+	       take_hstatuses(s, a->v[LX_ARG_ERROR], r);
+}
+
+static int send_rule(struct lx_session *s, uint16_t flags, const struct lx_fault_rule *r, bool all)
+{
+	struct lx_control_fault req = { .rule = *r, .all = all };
+
+	return lx_session_request(s, LX_CONTROL_FAULT, flags, &lx_control_fault_schema, &req, NULL,
+				  NULL);
+}
+
+/* ---- lnetctl and lctl ------------------------------------------------------------------------ */
+
+/* What differs. */
+struct tongue {
+	int wrong; /* status of what cannot be */
+	int bad_nid;
+	int (*refused)(int error);
+	const char *no_nids;
+};
+
+static int as_byte(int error)
+{
+	return error & 0xff;
+}
+
+static int as_errno(int error)
+{
+	return -error;
+}
+
+static const struct tongue lnetctl = { STATUS_WRONG, 234, as_byte,
+				       "Please provide both source and destination of %s rule" };
+static const struct tongue lctl = { 1, 1, as_errno,
+				    "Failed, please provide source, destination and rate of rule" };
+
+__attribute__((format(printf, 2, 3))) static int wrong(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return TOLD(status);
+}
+
+static const char *kind_of(bool delay)
+{
+	return delay ? "delay" : "drop";
+}
+
+/* Its words for what the daemon refused. */
+static int refused(const struct lx_session *s, const struct tongue *t, const char *what, bool delay)
+{
+	const char *why = s->error == -ENOENT ? "Object not found" :
+			  s->error == -EINVAL ? "Invalid input data or parameter" : s->text;
+
+	return wrong(t->refused(s->error), "failed to %s %s rule: %s", what, kind_of(delay), why);
+}
+
+/* Rate, interval, latency and flags. Returns 0, or what wrong() did. */
+static int take_times(const struct tongue *t, const struct lx_args *a, struct lx_fault_rule *r)
+{
+	r->rate = number_of(a->v[LX_ARG_RATE]);
+	r->interval_s = number_of(a->v[LX_ARG_INTERVAL]);
+	r->random = a->v[LX_ARG_RANDOM];
+	r->drop_all = a->v[LX_ARG_DROP_ALL];
+	if (r->delay) {
+		uint32_t latency = number_of(a->v[LX_ARG_LATENCY]);
+
+		if (!latency || latency > UINT32_MAX / 1000)
+			return wrong(t->wrong, "latency cannot be zero");
+		r->latency_ms = latency * 1000;
+	}
+	if (r->random && !r->interval_s)
+		return wrong(t->wrong, "please provide an interval to randomize");
+	if (!r->rate == !r->interval_s)
+		return wrong(t->wrong,
+			     "please provide either %s rate or interval but not both at the same "
+			     "time.",
+			     kind_of(r->delay));
+	return 0;
+}
+
+static int add(struct lx_session *s, const struct lx_args *a, const struct tongue *t, bool delay)
+{
+	struct lx_fault_rule r = { .delay = delay };
+	bool bad_nid = false;
+	int err;
+
+	if (!take_selection(s, a, &r, &bad_nid))
+		return wrong(bad_nid ? t->bad_nid : t->wrong, "%s", s->text);
+	if (!a->v[LX_ARG_SOURCE] || !a->v[LX_ARG_DEST])
+		return t == &lctl ? wrong(t->wrong, "%s", lctl.no_nids)
+				  : wrong(t->wrong, "Please provide both source and destination of "
+						    "%s rule", kind_of(delay));
+	err = take_times(t, a, &r);
+	if (err)
+		return err;
+	return send_rule(s, NLM_F_CREATE, &r, false) ? refused(s, t, "add", delay) : 0;
+}
+
+static int del(struct lx_session *s, const struct lx_args *a, const struct tongue *t, bool delay)
+{
+	struct lx_fault_rule r = { .delay = delay };
+	bool all = a->v[LX_ARG_ALL], bad_nid = false;
+
+	if (all && (a->v[LX_ARG_SOURCE] || a->v[LX_ARG_DEST]))
+		return wrong(t->wrong, "'-s' or '-d' cannot be combined with '-a'");
+	if (!take_selection(s, a, &r, &bad_nid))
+		return wrong(t->bad_nid, "%s", s->text);
+	if (!all && (!a->v[LX_ARG_SOURCE] || !a->v[LX_ARG_DEST]))
+		return wrong(t->wrong, "Failed, please provide source and destination of rule");
+	return send_rule(s, 0, &r, all) ? refused(s, t, "delete", delay) : 0;
+}
+
+static int reset(struct lx_session *s, const struct tongue *t, bool delay)
+{
+	const struct lx_fault_rule r = { .delay = delay,
+					 .src = lx_nid_any,
+					 .dst = lx_nid_any,
+					 .local = lx_nid_any };
+
+	return send_rule(s, NLM_F_REPLACE, &r, true) ? refused(s, t, "reset", delay) : 0;
+}
+
+/* The rules of a kind, as lnetx shows them. */
+static int rules_of(struct lx_session *s, bool delay, json_t **ret_list)
+{
+	json_t *all, *row;
+	size_t i;
+	int err = lx_request_show_all(s, LX_CONTROL_FAULT, &lx_control_faults, LX_LEVEL_OWN, &all);
+
+	if (err)
+		return err;
+	*ret_list = json_array();
+	json_array_foreach (all, i, row) {
+		if (!strcmp(json_string_value(json_object_get(row, "type")), kind_of(delay)))
+			json_array_append(*ret_list, row);
+	}
+	json_decref(all);
+	return 0;
+}
+
+static json_int_t number(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+/* What was not given is any; "any" of lctl's is this, however odd. */
+static const char *nid_text(const json_t *row, const char *key, const char *any)
+{
+	const char *text = json_string_value(json_object_get(row, key));
+
+	return text ? text : any;
+}
+
+static void put(json_t *map, const char *key, json_int_t value)
+{
+	json_object_set_new(map, key, json_integer(value));
+}
+
+/* The order and the names of the reference (control.md 3.9). */
+static json_t *fault_row(const json_t *row, bool delay)
+{
+	json_t *map = json_object();
+	char text[24];
+
+	json_object_set(map, "rule_type", json_object_get(row, "type"));
+	json_object_set_new(map, "fa_src", json_string(nid_text(row, "src", "*")));
+	json_object_set_new(map, "fa_dst", json_string(nid_text(row, "dst", "*")));
+	snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)number(row, "portals"));
+	json_object_set_new(map, "fa_ptl_mask", json_string(text));
+	snprintf(text, sizeof(text), "0x%x", (unsigned int)number(row, "messages"));
+	json_object_set_new(map, "fa_msg_mask", json_string(text));
+	if (number(row, "rate"))
+		put(map, delay ? "la_rate" : "da_rate", number(row, "rate"));
+	else
+		put(map, delay ? "la_interval" : "da_interval", number(row, "interval_s"));
+	if (delay)
+		put(map, "la_latency", number(row, "latency_ms") / 1000);
+	put(map, delay ? "ls_delayed" : "ds_dropped", number(row, "acted_on"));
+	put(map, "fs_count", number(row, "matched"));
+	put(map, "fs_put", number(row, "put"));
+	put(map, "fs_ack", number(row, "ack"));
+	put(map, "fs_get", number(row, "get"));
+	put(map, "fs_reply", number(row, "reply"));
+	return map;
+}
+
+static int show(struct lx_session *s, bool delay)
+{
+	json_t *list, *rows = json_array(), *map, *row;
+	size_t i;
+	int err = rules_of(s, delay, &list);
+
+	if (!err) {
+		json_array_foreach (list, i, row)
+			json_array_append_new(rows, fault_row(row, delay));
+		json_decref(list);
+	}
+	map = json_pack("{sO}", "fault", rows);
+	if (json_array_size(rows))
+		lx_print_yaml(stdout, map, &lx_layout_wide);
+	json_decref(map);
+	json_decref(rows);
+	return err;
+}
+
+#define GRAMMAR(kind, is_delay)                                                                    \
+	static int kind##_add(struct lx_session *s, const struct lx_args *a)                       \
+	{                                                                                          \
+		return add(s, a, &lnetctl, is_delay);                                              \
+	}                                                                                          \
+	static int kind##_del(struct lx_session *s, const struct lx_args *a)                       \
+	{                                                                                          \
+		return del(s, a, &lnetctl, is_delay);                                              \
+	}                                                                                          \
+	static int kind##_reset(struct lx_session *s, const struct lx_args *a)                     \
+	{                                                                                          \
+		return reset(s, &lnetctl, is_delay);                                               \
+	}                                                                                          \
+	static int kind##_show(struct lx_session *s, const struct lx_args *a)                      \
+	{                                                                                          \
+		return show(s, is_delay);                                                          \
+	}
+GRAMMAR(drop, false)
+GRAMMAR(delay, true)
+
+/* clang-format off */
+
+#define VALUE LX_OPTION_VALUE
+#define MANY LX_OPTION_MANY
+#define FLAG LX_OPTION_FLAG
+#define NO_OPTION { NULL, 0, 0, 0, NULL }
+#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL }
+#define SELECTION \
+	{ "source", 's', VALUE, LX_ARG_SOURCE, "NID of the sender; *@tcp: any of a net; *: any" }, \
+	{ "dest", 'd', VALUE, LX_ARG_DEST, "NID of the destination, in the same forms" }, \
+	{ "rate", 'r', VALUE, LX_ARG_RATE, "one of so many matching messages" }, \
+	{ "interval", 'i', VALUE, LX_ARG_INTERVAL, "or one in so many seconds" }, \
+	{ "portal", 'p', MANY, LX_ARG_PORTAL, "only messages for this portal; repeatable" }, \
+	{ "message", 'm', MANY, LX_ARG_MESSAGE, "only PUT, ACK, GET or REPLY; repeatable" }, \
+	{ "local_nid", 'o', VALUE, LX_ARG_LOCAL_NID, "only by this NI" }, \
+	{ "random", 'n', FLAG, LX_ARG_RANDOM, "each match with the probability 1/interval" }
+
+static const struct lx_option drop_options[] = {
+	SELECTION,
+	{ "health_error", 'e', MANY, LX_ARG_ERROR,
+	  "fail what is sent with this status (local_error, random, ...); repeatable" },
+	{ "drop_all", 'x', FLAG, LX_ARG_DROP_ALL, "every match, sent or received" },
+	NO_OPTION
+};
+static const struct lx_option delay_options[] = {
+	SELECTION,
+	{ "latency", 'l', VALUE, LX_ARG_LATENCY, "seconds that they are held" },
+	NO_OPTION
+};
+static const struct lx_option del_options[] = {
+	{ "all", 'a', FLAG, LX_ARG_ALL, "all rules of this kind" },
+	{ "source", 's', VALUE, LX_ARG_SOURCE, "those with exactly this source ..." },
+	{ "dest", 'd', VALUE, LX_ARG_DEST, "... and this destination" },
+	NO_OPTION
+};
+
+#define KIND_CMDS(kind) \
+	{ "add", kind##_add, "add a " #kind " rule", kind##_options, LX_ERROR_RECORD, "add", \
+	  "fault", NULL, 0, NULL }, \
+	{ "del", kind##_del, "delete " #kind " rules", del_options, LX_ERROR_RECORD, "del", \
+	  "fault", NULL, 0, NULL }, \
+	{ "reset", kind##_reset, "set counters of " #kind " rules to 0", NULL, LX_ERROR_RECORD, \
+	  "reset", "fault", NULL, 0, NULL }, \
+	{ "show", kind##_show, "show " #kind " rules", NULL, LX_ERROR_RECORD, "show", "fault", \
+	  NULL, 0, NULL }, \
+	{ "list", kind##_show, "the same", NULL, LX_ERROR_RECORD, "show", "fault", NULL, 0, \
+	  NULL }, \
+	NO_CMD
+
+static const struct lx_lnetctl_cmd drop_cmds[] = { KIND_CMDS(drop) };
+static const struct lx_lnetctl_cmd delay_cmds[] = { KIND_CMDS(delay) };
+
+/* clang-format on */
+
+const struct lx_lnetctl_cmd *lx_fault_verbs(const char *group, const char *verb)
+{
+	if (strcmp(group, "fault"))
+		return NULL;
+	return strcmp(verb, "delay") ? drop_cmds : delay_cmds;
+}
+
+/* ---- lctl ------------------------------------------------------------------------------------- */
+
+static int lctl_list(struct lx_session *s, bool delay)
+{
+	json_t *list, *row;
+	size_t i, n;
+	int err = rules_of(s, delay, &list);
+
+	if (err)
+		return wrong(1, "%s", s->text);
+	n = json_array_size(list);
+	if (n)
+		printf("LNet %s rules:\n", kind_of(delay));
+	else
+		printf("0@<0:0>->0@<0:0> (1/0 | 0%s) ptl 0, msg 0, 0/0, PUT 0, ACK 0, GET 0, REP 0\n",
+		       delay ? ", latency 0" : "");
+	json_array_foreach (list, i, row) {
+		uint64_t portals = number(row, "portals");
+
+		printf("%s->%s (1/%d | %d", nid_text(row, "src", "0.0.0.0@tcp"),
+		       nid_text(row, "dst", "0.0.0.0@tcp"), (int)number(row, "rate"),
+		       (int)number(row, "interval_s"));
+		if (delay)
+			printf(", latency %d", (int)number(row, "latency_ms") / 1000);
+		printf(portals ? ") ptl 0x%" PRIx64 ", msg %x, " : ") ptl %" PRIx64 ", msg %x, ",
+		       portals, (unsigned int)number(row, "messages"));
+		printf("%d/%d, PUT %d, ACK %d, GET %d, REP %d\n", (int)number(row, "acted_on"),
+		       (int)number(row, "matched"), (int)number(row, "put"),
+		       (int)number(row, "ack"), (int)number(row, "get"),
+		       (int)number(row, "reply"));
+	}
+	printf("found total %zu\n", n);
+	json_decref(list);
+	return TOLD(STATUS_LIST);
+}
+
+static int lctl_command(struct lx_session *s, const char *verb, bool delay, int argc, char **argv)
+{
+	const struct lx_lnetctl_cmd *cmd = delay ? delay_cmds : drop_cmds;
+	struct lx_args a = { .verb = verb };
+
+	while (cmd->name && strcmp(cmd->name, verb))
+		cmd++;
+	if (!cmd->name || lx_options_parse(argc, argv, cmd, &a))
+		return wrong(1, "lctl: %s %s: not understood; see lnetctl(8)", argv[0], verb);
+	if (!strcmp(verb, "add"))
+		return add(s, &a, &lctl, delay);
+	if (!strcmp(verb, "del"))
+		return del(s, &a, &lctl, delay);
+	return !strcmp(verb, "reset") ? reset(s, &lctl, delay) : lctl_list(s, delay);
+}
+
+/* "net_drop_add ..." or "net_drop add ..."; argv[0] is the first word. */
+static int lctl_words(struct lx_session *s, int argc, char **argv)
+{
+	static const char *const kinds[] = { "net_drop", "net_delay" };
+
+	for (int delay = 0; argc && delay < 2; delay++) {
+		size_t len = strlen(kinds[delay]);
+
+		if (strncmp(argv[0], kinds[delay], len))
+			continue;
+		if (argv[0][len] == '_')
+			return lctl_command(s, argv[0] + len + 1, delay, argc, argv);
+		if (!argv[0][len] && argc > 1)
+			return lctl_command(s, argv[1], delay, argc - 1, argv + 1);
+	}
+	return wrong(1, "lctl: lnetx has net_drop_* and net_delay_* of it (add, del, reset, list); see "
+			"lnetctl(8) for the rest");
+}
+
+int lx_lctl_main(int argc, char **argv)
+{
+	struct lx_session s;
+	int err;
+
+	lx_session_init(&s, NULL);
+	err = lctl_words(&s, argc - 1, argv + 1);
+	lx_session_fini(&s);
+	if (fflush(stdout) || ferror(stdout))
+		return 1;
+	return err >= LX_TOLD ? err - LX_TOLD : err ? 1 : 0;
+}
+
+/* ---- lnetx ------------------------------------------------------------------------------------ */
+
+/* Kind of the rules that a command is about. */
+static int take_kind(struct lx_session *s, const struct lx_args *a, bool *ret_delay)
+{
+	const char *kind = a->n_rest ? a->rest[0] : "";
+
+	*ret_delay = !strcmp(kind, "delay");
+	if (a->n_rest == 1 && (*ret_delay || !strcmp(kind, "drop")))
+		return 0;
+	return lx_session_fail(s, -EINVAL, "\"%s\": drop or delay is expected", kind);
+}
+
+/* "2", "2s", "500ms", "5m" into units of @unit_ms. 0: not understood, or too much. */
+static uint32_t duration(const char *text, unsigned int unit_ms)
+{
+	static const struct {
+		const char *name;
+		double ms;
+	} units[] = { { "", 1000 }, { "s", 1000 }, { "ms", 1 }, { "m", 60000 }, { "h", 3600000 } };
+	char *end;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		double n = value * units[i].ms / unit_ms;
+
+		if (end != text && !strcmp(units[i].name, end) && n >= 1 && n <= INT32_MAX)
+			return n;
+	}
+	return 0;
+}
+
+static int take_duration(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+			 const char *name, unsigned int unit_ms, uint32_t *ret)
+{
+	if (!a->v[id])
+		return 0;
+	*ret = duration(a->v[id], unit_ms);
+	return *ret ? 0
+		    : lx_session_fail(s, -EINVAL, "%s \"%s\": 500ms, 2s, 5m, 1h, ... is expected",
+				      name, a->v[id]);
+}
+
+static int lnetx_add(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_fault_rule r = { 0 };
+	bool bad_nid = false;
+	int64_t rate;
+	int err = take_kind(s, a, &r.delay);
+
+	if (err || !take_selection(s, a, &r, &bad_nid))
+		return -EINVAL;
+	err = lx_arg_int(s, a, LX_ARG_RATE, "rate", 1, INT32_MAX, &rate);
+	if (!err)
+		err = take_duration(s, a, LX_ARG_INTERVAL, "interval", 1000, &r.interval_s);
+	if (!err)
+		err = take_duration(s, a, LX_ARG_LATENCY, "latency", 1, &r.latency_ms);
+	if (!err)
+		err = take_duration(s, a, LX_ARG_FOR, "for", 1000, &r.for_s);
+	if (err)
+		return err;
+	r.random = a->v[LX_ARG_RANDOM];
+	r.drop_all = a->v[LX_ARG_DROP_ALL];
+	r.rate = rate != LX_UNSET ? rate : r.interval_s || r.drop_all ? 0 : 1;
+	if (r.delay && !r.latency_ms)
+		return lx_session_fail(s, -EINVAL, "a delay rule needs a latency (500ms, 2s, ...)");
+	if (r.rate && r.interval_s)
+		return lx_session_fail(s, -EINVAL, "give a rate or an interval, not both");
+	if (r.random && !r.interval_s)
+		return lx_session_fail(s, -EINVAL, "random needs an interval");
+	return send_rule(s, NLM_F_CREATE, &r, false);
+}
+
+static int lnetx_del(struct lx_session *s, const struct lx_args *a)
+{
+	bool bad_nid = false, both = !a->n_rest;
+	struct lx_fault_rule r = { 0 };
+	bool all = !a->v[LX_ARG_SOURCE] && !a->v[LX_ARG_DEST];
+	int err = both ? 0 : take_kind(s, a, &r.delay);
+
+	if (err || !take_selection(s, a, &r, &bad_nid))
+		return -EINVAL;
+	if (both && !all)
+		return lx_session_fail(s, -EINVAL, "drop or delay is expected");
+	if (both && !a->v[LX_ARG_ALL])
+		return lx_session_fail(s, -EINVAL, "which rules? Give drop or delay, or \"all\"");
+	err = send_rule(s, 0, &r, all);
+	if (!both || (err && err != -ENOENT))
+		return err;
+	r.delay = true;
+	return send_rule(s, 0, &r, true) && err ? err : 0;
+}
+
+static int lnetx_reset(struct lx_session *s, const struct lx_args *a)
+{
+	int err = reset(s, &lnetctl, false);
+
+	return err ? err : reset(s, &lnetctl, true);
+}
+
+static void name_bits(json_t *row, const char *key, uint32_t bits,
+		      const struct hstatus_name *names, size_t n)
+{
+	char text[200] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; bits && i < n && used < sizeof(text); i++) {
+		if (bits >> names[i].number & 1)
+			used += snprintf(text + used, sizeof(text) - used, "%s%s", used ? "," : "",
+					 names[i].name);
+	}
+	if (used)
+		json_object_set_new(row, key, json_string(text));
+}
+
+/* As people write it: names of messages, "*@tcp". */
+static void humanize(json_t *row)
+{
+	static const struct hstatus_name messages[] = { { 0, "ack" }, { 1, "put" }, { 2, "get" },
+							 { 3, "reply" } };
+	static const char *const nids[] = { "src", "dst", "local" };
+	uint32_t mask = number(row, "messages");
+	char text[LX_NET_TEXT + 2];
+	struct lx_nid nid;
+
+	name_bits(row, "messages", mask, messages, 4);
+	name_bits(row, "health_errors", number(row, "health_errors"), hstatus_names,
+		  sizeof(hstatus_names) / sizeof(hstatus_names[0]));
+	for (int i = 0; i < 3; i++) {
+		const char *old = nid_text(row, nids[i], i < 2 ? "*" : NULL);
+
+		if (old && !lx_nid_parse(old, &nid) && lx_fault_nid_is_net(&nid))
+			snprintf(text, sizeof(text), "*@%s", lx_net_str(lx_nid_net(&nid)));
+		else
+			snprintf(text, sizeof(text), "*");
+		if (old && (!strcmp(old, "*") || lx_fault_nid_is_net(&nid)))
+			json_object_set_new(row, nids[i], json_string(text));
+	}
+}
+
+static int lnetx_show(struct lx_session *s, const struct lx_args *a)
+{
+	json_t *list, *row;
+	size_t i;
+	int err = lx_request_show_all(s, LX_CONTROL_FAULT, &lx_control_faults, LX_LEVEL_OWN, &list);
+
+	if (err)
+		return err;
+	json_array_foreach (list, i, row)
+		humanize(row);
+	if (lx_lnetx_as_tree()) {
+		lx_lnetx_print(lx_control_faults.yaml, list);
+		return 0;
+	}
+	lx_print_table(stdout, list, &lx_control_faults, lx_lnetx_format()->more);
+	json_decref(list);
+	return 0;
+}
+
+/* clang-format off */
+#define END { NULL, 0, NULL }
+static const struct lx_keyword add_keywords[] = {
+	{ "from", LX_ARG_SOURCE, "NID" }, { "to", LX_ARG_DEST, "NID" },
+	{ "local", LX_ARG_LOCAL_NID, "NID" }, { "msg", LX_ARG_MESSAGE, "TYPE[,TYPE]" },
+	{ "portal", LX_ARG_PORTAL, "N[,N]" }, { "rate", LX_ARG_RATE, "N" },
+	{ "interval", LX_ARG_INTERVAL, "S" }, { "random", LX_ARG_RANDOM, NULL },
+	{ "all", LX_ARG_DROP_ALL, NULL }, { "error", LX_ARG_ERROR, "NAME[,NAME]" },
+	{ "latency", LX_ARG_LATENCY, "TIME" }, { "for", LX_ARG_FOR, "TIME" }, END
+};
+static const struct lx_keyword del_keywords[] = {
+	{ "from", LX_ARG_SOURCE, "NID" }, { "to", LX_ARG_DEST, "NID" },
+	{ "all", LX_ARG_ALL, NULL }, END
+};
+const struct lx_command lx_fault_commands[] = {
+	{ "show", lnetx_show, NULL, NULL, "rules that drop or delay messages" },
+	{ "add", lnetx_add, add_keywords, "drop|delay", "a rule; \"for 60s\": until then" },
+	{ "del", lnetx_del, del_keywords, "[drop|delay]", "rules; \"all\": both kinds" },
+	{ "reset", lnetx_reset, NULL, NULL, "counters of rules to 0" },
+	{ NULL, NULL, NULL, NULL, NULL }
+};
+/* clang-format on */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Options of lnetctl's commands, by their tables; see the header. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "options.h"
+
+#define OPTIONS_MAX 32
+
+struct getopt_tables {
+	struct option longs[OPTIONS_MAX + 2];
+	char shorts[OPTIONS_MAX * 3 + 4];
+};
+
+/* Values of getopt_long(): from 256 on, indexes into the verb's table. */
+static void make_tables(const struct lx_option *options, struct getopt_tables *t)
+{
+	char *p = t->shorts;
+	int n = 0;
+
+	memset(t, 0, sizeof(*t));
+	for (const struct lx_option *o = options; o && o->name && n < OPTIONS_MAX; o++, n++) {
+		t->longs[n] = (struct option){ o->name,
+					       o->kind == LX_OPTION_VALUE || o->kind == LX_OPTION_MANY ? required_argument
+					       : o->kind == LX_OPTION_LEVEL ? optional_argument
+									    : no_argument,
+					       NULL, 256 + n };
+		if (!o->letter)
+			continue;
+		*p++ = o->letter;
+		if (o->kind != LX_OPTION_FLAG)
+			*p++ = ':';
+		if (o->kind == LX_OPTION_LEVEL)
+			*p++ = ':';
+	}
+	t->longs[n] = (struct option){ "help", no_argument, NULL, 'h' };
+	if (!strchr(t->shorts, 'h'))
+		*p++ = 'h';
+}
+
+static const struct lx_option *option_of(const struct lx_option *options, int opt)
+{
+	if (opt >= 256)
+		return &options[opt - 256];
+	for (const struct lx_option *o = options; o && o->name; o++) {
+		if (o->letter == opt)
+			return o;
+	}
+	return NULL;
+}
+
+/* "-v" alone is level 1; a number after it is its value. */
+static const char *level_value(int argc, char **argv)
+{
+	if (optarg)
+		return optarg;
+	if (optind < argc && argv[optind][0] &&
+	    strspn(argv[optind], "0123456789") == strlen(argv[optind]))
+		return argv[optind++];
+	return "1";
+}
+
+/* Those that were given before, and this one. */
+static const char *append(const char *list, enum lx_arg_id id)
+{
+	static char lists[LX_ARGS][256];
+	char *mine = lists[id];
+	size_t used = list ? strlen(mine) : 0;
+
+	snprintf(mine + used, sizeof(lists[id]) - used, "%s%s", list ? "," : "", optarg);
+	return mine;
+}
+
+static const char *value_of(const struct lx_option *o, const char *before, int argc, char **argv)
+{
+	switch (o->kind) {
+	case LX_OPTION_VALUE:
+		return optarg;
+	case LX_OPTION_MANY:
+		return append(before, o->id);
+	case LX_OPTION_LEVEL:
+		return level_value(argc, argv);
+	}
+	return "1";
+}
+
+int lx_options_parse(int argc, char **argv, const struct lx_lnetctl_cmd *v, struct lx_args *a)
+{
+	struct getopt_tables t;
+	int opt;
+
+	make_tables(v->option, &t);
+	argv[0] = "lnetctl"; /* for error messages */
+	optind = 0; /* restart */
+	while (v->option && (opt = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
+		const struct lx_option *o = option_of(v->option, opt);
+
+		if (opt == '?')
+			return -EINVAL;
+		if (!o)
+			return 1;
+		a->v[o->id] = value_of(o, a->v[o->id], argc, argv);
+	}
+	/* Verbs without options take every word literally: "set response_tracking -1". */
+	a->rest = v->option ? argv + optind : argv + 1;
+	a->n_rest = v->option ? argc - optind : argc - 1;
+	if (!v->option && a->n_rest && !strcmp(a->rest[0], "-h"))
+		return 1;
+	if (a->n_rest > (int)v->max_rest) {
+		fprintf(stderr, "lnetctl: \"%s\" is not expected here\n", a->rest[v->max_rest]);
+		return -EINVAL;
+	}
+	return 0;
+}
