@@ -2,8 +2,8 @@
 /*
  * See the header. Owns the streams of a capture; called by the golden tests.
  *
- * A segment that comes early waits in a list until the gap before it is filled;
- * what still waits at the end of the file is a gap in the capture.
+ * An early segment waits in a list until the gap before it is filled; one that still
+ * waits at the end of the file means a gap in the capture.
  */
 #include <arpa/inet.h>
 #include <errno.h>

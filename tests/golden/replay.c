@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * See the header. A capture is a script: what was said, in order. The far hosts' lines
- * are said when everything before them has been said; for a line of our node's we wait.
- * Within one connection, as between them, LNet orders nothing, so that a line of ours
- * may come before those that stand in front of it.
+ * See the header. A capture is a script: messages in order. A message of a far host
+ * is sent when everything before it is done; a message of our node is waited for.
+ * LNet orders nothing, within a connection or between connections, so a message of ours
+ * may come before earlier ones.
  *
- * Two scripts, a router's two sides, go on as far as each of them can by itself.
+ * Two scripts, for a router's two sides, advance independently.
  */
 #include "../unit/testlib.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Captures of real nodes, byte by byte: every byte of every socklnd connection is
- * decoded by our codec, encodes to the same bytes again, and reads as the listing
- * beside the capture says (made by another decoder), line for line. On top of that
- * what the captured nodes did must be what our rules say: types of connections,
+ * Captures of real nodes, byte by byte: our codec decodes every byte of every socklnd
+ * connection, encodes the same bytes, and describes it like the listing
+ * next to the capture (made by another decoder), line for line. In addition,
+ * the captured nodes must follow our rules: types of connections,
  * which connection carries what, which cookies are acknowledged, ping information.
  *
  * Captures of o2iblnd are not for this program.

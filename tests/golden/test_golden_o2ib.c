@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Captures of real nodes with o2iblnd over RoCE v2: every message and every reject in
- * them is decoded by our codec, encodes to the same bytes again, and reads as the listing
- * beside the capture says (made by another decoder), line for line.
+ * Captures of real nodes with o2iblnd over RoCE v2: our codec decodes every message and
+ * every reject, encodes the same bytes, and describes it like the listing
+ * next to the capture (made by another decoder), line for line.
  */
 #include "../unit/testlib.h"
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Captures of real nodes, played again with a node of ours in the place of one of them:
- * it must say what the real one said (replay.h). Each TCP capture once for each host in
- * it, with what the real node had for configuration and, where a capture begins in the
- * middle, after the capture that shows what the hosts had said before. What cannot be
- * played is in the table with the reason, and printed; a capture that is not in the
- * table at all fails the test.
+ * Replays captures of real nodes with our node in the place of one of them: it must send
+ * what the real one sent (replay.h). Each TCP capture is replayed once per host,
+ * with the real node's configuration and, if it begins in the
+ * middle, after the capture that precedes it. Captures that cannot be replayed are
+ * in the table with the reason, and printed; a capture missing from the
+ * table fails the test.
  *
  * Some replays end early:
- *  - 05h ends with a dial of A's that B, whose connection is already there, turns away;
- *    what becomes of it was not captured. Ours knows better and does not dial.
- *  - 08's third keepalive comes 10 s after the second as that after the first.
+ *  - 05h ends with a connection attempt of A that B, already connected, rejects;
+ *    what follows was not captured. Our node does not dial in that situation.
+ *  - 08: the third keepalive comes 10 s after the second, like the second after the first.
  *  - 14c: two REPLYs of B's are not in the capture, although their GETs were answered.
  *  - 14h: first contact with one gateway, both dialling; then it is about policies.
  *  - 18b: from the middle on A is another node, newly configured.
  * Of 07e the TCP side is played as A; its router and S, as all of 09 and 11e, are o2iblnd.
- * In 19 what lnet_selftest says is said by the test: the node carries it.
+ * In 19 the test plays lnet_selftest; the node only transports its messages.
  *
- * Without root the replays are in a user namespace. With part of a name for argument:
- * only those. With a whole name: in this process, for a debugger; VERBOSE=1 shows the
+ * Without root the replays run in a user namespace. With part of a name as argument:
+ * only those. With a full name: in this process, for a debugger; VERBOSE=1 shows the
  * node's log.
  *
- * A replay mostly waits, so some are played at a time: each in a process and a network
- * of its own, whose output is shown when it's its turn.
+ * A replay mostly waits, so several run in parallel: each in a separate process and network
+ * namespace, with its output shown in turn.
  */
 #include "../unit/testlib.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The core that is none; see the header. */
+/* The fake core; see the header. */
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Acceptance (bpf/accept.h) in the kernel, packet by packet, as in test_bpf_fastpath: what is
- * damaged, or what our own TCP would not take, changes nothing; what it would take is
+ * Acceptance (bpf/accept.h) in the kernel, packet by packet, as in test_bpf_fastpath: damaged
+ * packets, and those that our own TCP would not accept, change nothing; others are
  * not refused.
  */
 #include <bpf/bpf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The forwarding programs in the kernel, packet by packet, as in test_bpf_fastpath: how
- * streams and lanes end, in order or not, and what comes in the other direction.
+ * The fast path's programs in the kernel, packet by packet, as in test_bpf_fastpath: how
+ * streams and lanes end, cleanly or not, and packets in the other direction.
  */
 #include <bpf/bpf.h>
 

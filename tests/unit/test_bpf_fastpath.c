@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The forwarding programs in the kernel, packet by packet (PROG_TEST_RUN): one stream
- * from a peer, one lane to a next hop, set up by hand as a takeover does. Both connections'
- * sequence numbers are about to wrap. Where BPF is not allowed the tests are skipped.
+ * The fast path's programs in the kernel, packet by packet (PROG_TEST_RUN): one stream
+ * from a peer, one lane to a next hop, set up as a takeover does. Both connections'
+ * sequence numbers are about to wrap. Skipped if BPF is not permitted.
  *
- * What a test run cannot have: packets whose checksum an interface completes. The
- * system tests (tests/sys/fastpath.bats) go over interfaces that do that. Whether segments
- * are believed is in test_bpf_accept.
+ * A test run cannot have packets whose checksum an interface completes; the
+ * system tests (tests/sys/fastpath.bats) use such interfaces. test_bpf_accept tests which
+ * segments are refused.
  */
 #include <bpf/bpf.h>
 

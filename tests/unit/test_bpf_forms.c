@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packets that are not in the usual form, packet by packet, as in test_bpf_fastpath: IP
- * options, extension headers, fragments and urgent data are for our socket, which gets
- * them as they are but for the sequence number; what is too long for a length field is
- * carried; what is malformed goes nowhere.
+ * Packets of unusual form, packet by packet, as in test_bpf_fastpath: IP
+ * options, extension headers, fragments and urgent data go to our socket, changed only in
+ * the sequence number; BIG TCP, too long for the length field, is
+ * forwarded; malformed packets are dropped.
  */
 #include "testlib.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the guard decides about frames: by hand-made cases and by random ones, each
- * judged three times - by the header compiled natively over tables of ours, by the XDP
- * program and by the TC program in the kernel (PROG_TEST_RUN) - with the same outcome.
- * Where BPF is not allowed, natively only; the other tests say that they are skipped.
+ * The guard's decisions about frames: chosen and random cases, each
+ * decided three times - by the header compiled natively over plain tables, by the XDP
+ * program and by the TC program in the kernel (PROG_TEST_RUN) - with the same result.
+ * If BPF is not permitted, natively only; the other tests are skipped.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>

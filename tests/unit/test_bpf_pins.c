@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a daemon leaves pinned, and what the next one does with it. "Daemons" are child
- * processes that end without a word; skipped where BPF is not allowed.
+ * processes that exit abruptly; skipped if BPF is not permitted.
  */
 #include <bpf/bpf.h>
 #include <dirent.h>

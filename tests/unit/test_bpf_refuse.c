@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The forwarding programs in the kernel: what they do not send on as it is. Which headers
- * are illegal is the table of test_fastpath_admit.c; here: that the kernel knows, too.
+ * The fast path's programs in the kernel: what they refuse to forward. The table of illegal
+ * headers is in test_fastpath_admit.c; this checks that the kernel refuses them, too.
  */
 #include "testlib.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the shell offers for lnetx and lnetctl, and what the manual pages have to have: both
- * go by the programs' own tables.
+ * Shell completion of lnetx and lnetctl, and completeness of the manual pages: both follow
+ * the programs' own tables.
  */
 #include <internal/control.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnetctl against what the reference's lnetctl was seen to print, command by command.
+ * lnetctl against the captured output of the reference's lnetctl, command by command.
  *
- * Up to the captured export each show is run on a node that is loaded from the
- * captured output itself; what is printed must be the very same text. From there on
- * the captured commands change things, so they are run in order on one node, which
- * starts as the export says. Texts of errors ("descr") are our own; their place and
- * numbers are not. Both streams are one, as they were captured.
+ * Up to the captured export, each show runs on a node that is loaded from the
+ * captured output itself, and must print the same text. After that
+ * the captured commands change the state, so they run in order on one node, which
+ * starts with the export. Error texts ("descr") are our own; their place and
+ * numbers must match. Both output streams are merged, as in the captures.
  */
 #include "proc.h"
 #include "testlib.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnetx -j: whatever is asked and however it ends, there is one document.
+ * lnetx -j: every command prints exactly one document, even on failure.
  */
 #include <errno.h>
 #include <jansson.h>

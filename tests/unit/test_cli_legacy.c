@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* lnet_legacy2yaml: what was seen of the reference's, and what is refused. */
+/* lnet_legacy2yaml: captured behaviour of the reference's tool, and what is refused. */
 #include "cliworld.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* YAML configurations: what is understood, and where and why not. */
+/* YAML configurations: what is accepted, and where and why not. */
 #include <errno.h>
 #include <stdarg.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Control messages: structs to attributes and back, and what a hostile client may send. */
+/* Control messages: encoding and decoding structs, and hostile clients. */
 #include <errno.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The core without memory: each allocation fails in turn. What was asked for fails with
- * -ENOMEM, and what is half made is taken apart; the sanitizers look on.
+ * The core out of memory: each allocation fails in turn. The operation fails with
+ * -ENOMEM and cleans up after itself; sanitizers watch.
  */
 #include <errno.h>
 

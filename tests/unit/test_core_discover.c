@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Discovery: who learns what of whom, and what bad information can do. */
+/* Discovery: what nodes learn about each other, and what bad information can do. */
 #include "simlib.h"
 
 static struct lx_sim *sim;

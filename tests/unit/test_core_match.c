@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Matching: each rule of lnet.md 6 alone, then random portals against a model that
- * is nothing but the text of the rules.
+ * restates the rules.
  */
 #include "simlib.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Messages between nodes: what moves, what is told, what is counted. */
+/* Messages between nodes: data, events, counters. */
 #include "simlib.h"
 
 static struct lx_sim *sim;

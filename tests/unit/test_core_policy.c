@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Whom transports are told of when next hops may have changed: no more than have to be. */
+/* policy_changed(): transports are told of no more peers and nets than necessary. */
 #include "simlib.h"
 
 #include "../../user/core/route.h"

@@ -3,11 +3,11 @@
  * Random nodes, routers and applications on random schedules, with loss, broken
  * connections, reordering and changes of the configuration under load.
  *
- * Whatever happens, these hold:
- * - an operation ends, and tells so with the right events, each at most once;
- * - what arrives is what was sent, byte for byte, and an ACK or REPLY means that it
+ * Invariants:
+ * - an operation ends with the right events, each at most once;
+ * - data arrives as it was sent, byte for byte, and an ACK or REPLY means that it
  *   has arrived;
- * - when all is quiet every credit and buffer is back, and no message is left.
+ * - when all is quiet, every credit and buffer is back, and no message is left.
  */
 #include "simlib.h"
 

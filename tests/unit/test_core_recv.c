@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What lx_lnd_parse() answers, and when recv() follows (internal/lnd.h). The transport of one NI is
- * in the test's hand: "router" has it on tcp1, and an NI of tests/sim on tcp2.
+ * Answers of lx_lnd_parse(), and when recv() follows (internal/lnd.h). The test plays the
+ * transport of one NI: "router" has it on tcp1, and an NI of tests/sim on tcp2.
  */
 #include <errno.h>
 

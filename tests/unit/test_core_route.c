@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Routes and gateways: which there are, and which of them are used. */
+/* Routes and gateways: configuration, state, and selection. */
 #include "routeworld.h"
 
 #include "../../user/core/credit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Selection policies: the list of them, and the paths that messages then take. */
+/* Selection policies: the list, and the paths that messages take. */
 #include "simlib.h"
 
 #include <errno.h>

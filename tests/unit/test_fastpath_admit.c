@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every header against both ways: what the library would close the connection for, the
- * fast path must not forward, and the other way round. A destination that is not ours is
- * always one that there is a lane to.
+ * Every header on both paths: the fast path must not forward a header for which the library
+ * would close the connection, and must forward all others. Every destination that is not ours
+ * has a lane.
  */
 #include "simlib.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which connections the daemon keeps for a while, as their senders are far away. */
+/* Which connections the daemon keeps for a while because their senders are far away. */
 #include "testlib.h"
 
 #include "../../user/fastpath/priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Framing, natively: one stream, packet by packet, with a next hop that takes whatever it
- * is sent. What happens to many streams at once is in test_fastpath_model.c.
+ * Framing, natively: one stream, packet by packet, with a next hop that accepts
+ * everything. test_fastpath_model.c tests many streams at once.
  */
 #include "testlib.h"
 

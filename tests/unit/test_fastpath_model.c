@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The fast path's logic, compiled natively, between model TCPs: senders whose segments
- * are cut, lost, doubled, reordered and sent again with other contents; next hops and
- * our own sockets that acknowledge what is contiguous and offer windows as they like;
- * a slow path that reads, publishes boundaries, gates and forwards. The scheduler is
- * the seed.
+ * are split, lost, duplicated, reordered and retransmitted with other contents; next hops and
+ * our own sockets that acknowledge contiguous data and advertise arbitrary windows;
+ * a slow path that reads, publishes boundaries, waits and forwards. The seed determines the
+ * schedule.
  *
- * What must hold, whatever the schedule:
- * 1. a next hop gets whole messages, untouched but for what is per hop, none twice,
+ * Invariants on any schedule:
+ * 1. a next hop gets whole messages, unchanged except for per-hop fields, none twice,
  *    and those of one stream to one next hop in order;
- * 2. no byte is acknowledged to a sender that its receiver's TCP has not got;
- * 3. a window edge never moves back, and what is sent within it is acceptable;
+ * 2. a byte is not acknowledged to a sender before its receiver's TCP has it;
+ * 3. a window edge never shrinks, and everything sent within it is accepted;
  * 4. everything arrives in the end, lanes or not, whatever policy does meanwhile;
  * 5. the ring never overflows; 6. credits: taken = returned + lanes busy.
  *
  * Sequence numbers wrap, on streams and on lanes, and so do the low halves of a lane's
- * positions. Connections die: with a next hop's the messages that it has not got, with a
- * sender's the lanes that it was on; new ones take their places, and the others go on.
+ * positions. Connections die: a next hop's takes along the messages that have not arrived, a
+ * sender's the lanes it was on; new ones replace them, and the others continue.
  */
 #include "fpworld.h"
 

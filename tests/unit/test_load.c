@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What lxload trusts when it says that every byte is right: its patterns, its account
+ * What lxload relies on when it reports that every byte is correct: its patterns, its record
  * of sequence numbers, its percentiles.
  */
 #include "testlib.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Registered memory of o2iblnd (lnd/o2ib/mem.c), between whole nodes in virtual time: what
- * is registered once and serves again, what ends it, how much of it there may be. The fake
+ * Registered memory of o2iblnd (lnd/o2ib/mem.c), between whole nodes in virtual time: which
+ * registrations are reused, what ends them, and their limits. The fake
  * hardware fails a test that uses a registration after its end.
  */
 #include "o2ibworld.h"

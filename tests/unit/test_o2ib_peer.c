@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * o2iblnd against a peer that says exactly what the test says: how it reacts to each
- * reject and CONNACK (o2iblnd.md 4 to 6), what it takes for a fault on a connection, the
- * credits of both versions (7), whose fault it finds a timeout to be (13), and what it
- * makes of tunables that do not fit together (14).
+ * o2iblnd against a scripted peer: reactions to each reject and CONNACK (o2iblnd.md 4 to 6),
+ * protocol errors on a connection, the credits of both versions (7), who is blamed for a
+ * timeout (13), and conflicting tunables (14).
  */
 #include "testlib.h"
 

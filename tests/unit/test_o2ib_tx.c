@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The life of a transmission (lnd/o2ib/tx.c) in every order of events: completions that
- * succeed or fail, the peer's answers, a goodbye, a timeout. All sequences are walked
- * through, each from a fresh connection; after each event the message has ended exactly
+ * succeed or fail, the peer's answers, a disconnect, a timeout. Tries all sequences,
+ * each on a fresh connection; the message must end exactly
  * when the rules say so (o2iblnd.md 9), once, with the right result, and in the end no
- * memory is registered any more.
+ * memory may be registered.
  *
- * Neither core nor hardware is there: both are played by this file.
+ * This file plays both core and hardware.
  */
 #include "testlib.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whatever a node exports, a fresh one takes, from a file and by import, and then is
- * configured alike: random configurations of a real lnetxd on loopback addresses, which
- * has also learnt of gateways that are nodes of this process.
+ * Whatever a node exports, a fresh one accepts, from a file and by import, and then has
+ * the same configuration: random configurations of a real lnetxd on loopback addresses, which
+ * has also discovered gateways that are nodes of this process.
  */
 #include <pthread.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What socklnd does for the kernel's fast path, without the kernel's part: two NIs of one
- * router, a scripted client on the one side, a scripted server on the other. The maps are
- * plain memory (fakefastpath.h), and the test does what programs would do.
+ * The daemon's half of the fast path, without the kernel's: two NIs of one
+ * router, a scripted client on one side, a scripted server on the other. The maps are
+ * plain memory (fakefastpath.h), and the test does what the programs would do.
  */
 #include "sockfpworld.h"
 

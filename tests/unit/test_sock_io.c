@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What TCP transports stand on: interfaces, ports, links, and router buffers.
+ * The base of TCP transports: interfaces, ports, links, and router buffers.
  */
 #include <errno.h>
 #include <fcntl.h>

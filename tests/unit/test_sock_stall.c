@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages on lanes that do not go on: whose fault it is, what it costs him and others.
+ * Stalled messages on lanes: who is at fault, and what it costs that peer and others.
  */
 #include "sockfpworld.h"
 
