@@ -56,7 +56,8 @@ LX_INLINE __u32 lx_seg_room(const struct lx_seg *g)
 /* The last byte that the peer may send is before this: its window was advertised rounded up. */
 LX_INLINE __u64 lx_stream_limit(const struct lx_stream *s)
 {
-	__u64 window_edge = s->state == LX_STREAM_ON ? s->advertised_edge : s->socket_window_edge;
+	__u64 window_edge = s->state == LX_STREAM_ON ? s->advertised_edge
+						     : s->socket_window_edge + s->diverted;
 
 	return window_edge + (1u << (s->wscale & 15)) - 1;
 }
@@ -64,7 +65,7 @@ LX_INLINE __u64 lx_stream_limit(const struct lx_stream *s)
 /* What ends before this has been acknowledged: it brings nothing, not even news. */
 LX_INLINE __u64 lx_stream_advertised(const struct lx_stream *s)
 {
-	return s->state == LX_STREAM_ON ? s->advertised_ack : s->socket_una;
+	return s->state == LX_STREAM_ON ? s->advertised_ack : s->socket_una + s->diverted;
 }
 
 /**

@@ -202,6 +202,8 @@ int lnetx_ingress(struct __sk_buff *skb)
 	/* Nothing in it can be trusted, nor be made right for our socket. */
 	if (read < 0)
 		return LX_DROP;
+	if (flow->kind == LX_FLOW_SHIFT)
+		return lx_shift_in(skb, w, flow->index);
 	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
@@ -232,6 +234,8 @@ int lnetx_egress(struct __sk_buff *skb)
 		bpf_map_delete_elem(&flows, &w->g.key);
 		return LX_GO_ON;
 	}
+	if (flow->kind == LX_FLOW_SHIFT)
+		return lx_shift_out(skb, w, flow->index);
 	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);

@@ -8,6 +8,31 @@
 
 #include "xmit.h"
 
+/* ---- while it is no stream -------------------------------------------------------------- */
+
+/*
+ * Its socket takes what comes; but where messages have gone to lanes, it counts without them.
+ * A packet that is on its way between programs is lost.
+ */
+LX_INLINE int lx_shift_in(struct __sk_buff *skb, struct lx_scratch *w, __u32 shift)
+{
+	if ((skb->mark & LX_MARK_MASK) == LX_MARK)
+		return LX_DROP;
+	lx_seg_put_seq(skb, &w->g, w->g.seq - shift);
+	return LX_GO_ON;
+}
+
+LX_INLINE int lx_shift_out(struct __sk_buff *skb, struct lx_scratch *w, __u32 shift)
+{
+	if ((skb->mark & LX_MARK_MASK) == LX_MARK)
+		return LX_DROP;
+	if (!shift)
+		return LX_GO_ON;
+	if (w->g.flags & LX_TCP_ACK)
+		lx_seg_put_ack(skb, &w->g, w->g.ack + shift);
+	return lx_seg_shift_blocks(skb, &w->g, -shift) ? LX_DROP : LX_GO_ON;
+}
+
 /* ---- coming in: no payload ------------------------------------------------------------ */
 
 /* Acknowledgements, and probes for one. */
@@ -276,7 +301,9 @@ LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_scratch *w, stru
 			       int why)
 {
 	LX_ADD(&s->refused[why & (LX_REFUSALS_ROOM - 1)], 1);
-	if (why == LX_REFUSED_CHECKSUM || s->state == LX_STREAM_TAKEOVER)
+	if (s->state == LX_STREAM_TAKEOVER)
+		return lx_shift_in(skb, w, s->diverted);
+	if (why == LX_REFUSED_CHECKSUM)
 		return LX_GO_ON;
 	if (!lx_refusal_is_answered(s, &w->g, why))
 		return LX_DROP;
@@ -291,7 +318,7 @@ LX_INLINE int lx_stream_accepted(struct __sk_buff *skb, struct lx_scratch *w, st
 
 	if (s->state == LX_STREAM_TAKEOVER) {
 		s->high = lx_pos_max(s->high, w->end);
-		return LX_GO_ON;
+		return lx_shift_in(skb, w, s->diverted);
 	}
 	if (g->flags & LX_TCP_RST)
 		return lx_stream_reset_in(skb, w, s);
@@ -325,8 +352,10 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_scratch *w)
 	struct lx_seg *g = &w->g;
 	__u32 mark = skb->mark, kind = 0;
 
-	if (!s || s->state == LX_STREAM_FREE)
+	if (!s)
 		return LX_GO_ON;
+	if (s->state == LX_STREAM_FREE)
+		return lx_shift_in(skb, w, s->diverted);
 	w->pos = lx_pos_of(g->seq, s->base_seq, s->acked);
 	w->end = w->pos + g->len;
 	w->size = skb->gso_size ? skb->gso_size : g->len;
@@ -404,10 +433,12 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_scratch *w
 	struct lx_seg *g = &w->g;
 	int poke = lx_is_marked(skb, LX_MARK_POKE_ACK), news;
 
-	if (!s || s->state != LX_STREAM_ON) {
-		if (s && s->state == LX_STREAM_TAKEOVER && !poke)
-			lx_stream_note(s, g);
+	if (!s)
 		return poke ? LX_DROP : LX_GO_ON;
+	if (s->state != LX_STREAM_ON) {
+		if (s->state == LX_STREAM_TAKEOVER && !poke)
+			lx_stream_note(s, g);
+		return lx_shift_out(skb, w, s->diverted);
 	}
 	if (poke)
 		skb->mark = 0;

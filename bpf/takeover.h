@@ -45,16 +45,19 @@ LX_INLINE void lx_takeover_tcp_ts(struct lx_tcp_ts *tcp_ts, const struct tcp_soc
 	tcp_ts->recent_s = bpf_ktime_get_ns() / 1000000000;
 }
 
-/* The socket's sequence numbers have positions from the first byte that it received. */
+/*
+ * The socket's sequence numbers have positions from the first byte that it received; of the
+ * stream, if it was one before, there are more.
+ */
 LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx *tp, int on)
 {
-	__u64 received = tp->bytes_received;
+	__u64 received = tp->bytes_received, diverted = s->diverted;
 
 	s->base_seq = tp->rcv_nxt - (__u32)received;
 	s->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 	s->peer_wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	if (!on) {
-		s->high = s->acked = received;
+		s->high = s->acked = received + diverted;
 		s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
 		s->socket_window_edge = s->socket_una + tp->rcv_wnd;
 		s->socket_seq = tp->snd_nxt;
@@ -70,15 +73,16 @@ LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx
 	s->peer_acked = lx_seq_max(s->peer_acked, tp->snd_una);
 	s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
 	s->socket_window_edge = lx_pos_max(s->socket_window_edge, s->socket_una + tp->rcv_wnd);
-	s->socket_sent = lx_pos_max(received, s->high);
-	s->acked = s->kacked = s->advertised_ack = s->socket_una;
-	s->window_edge = s->advertised_edge = s->socket_window_edge;
+	s->socket_sent = lx_pos_max(received, s->high - diverted);
+	s->kacked = s->socket_una;
+	s->acked = s->advertised_ack = s->socket_una + diverted;
+	s->window_edge = s->advertised_edge = s->socket_window_edge + diverted;
 	/* It begins unframed: what the slow path has not yet read has no frame. */
 	s->parse_next = s->acked;
 	s->unframed = 0;
 	lx_unframed_enter(s, LX_LANE0_UNFRAMED);
-	s->unframed_high = tp->out_of_order_queue.rb_node ? s->window_edge : s->socket_sent;
-	s->high = s->socket_sent;
+	s->high = s->socket_sent + diverted;
+	s->unframed_high = tp->out_of_order_queue.rb_node ? s->window_edge : s->high;
 	s->state = LX_STREAM_ON;
 	return LX_TAKEOVER_OK;
 }

@@ -24,7 +24,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 7u
+#define LX_ABI_VERSION 8u
 
 struct lx_abi {
 	__u32 magic;
@@ -54,6 +54,7 @@ LX_LAYOUT(struct lx_abi, 32);
 enum lx_flow_kind {
 	LX_FLOW_STREAM = 1, /* the programs parse what the peer sends */
 	LX_FLOW_LANE = 2,   /* the programs send on it to a next hop */
+	LX_FLOW_SHIFT = 3,  /* was a stream: its socket does not know of what went to lanes */
 };
 
 /* As in an incoming packet. IPv4 addresses are mapped (::ffff:a.b.c.d). */
@@ -67,7 +68,7 @@ LX_LAYOUT(struct lx_flow_key, 36);
 
 struct lx_flow {
 	__u32 kind; /* enum lx_flow_kind */
-	__u32 index;
+	__u32 index; /* of the stream or lane; LX_FLOW_SHIFT: bytes, modulo 2^32 */
 };
 LX_LAYOUT(struct lx_flow, 8);
 
@@ -257,7 +258,7 @@ struct lx_stream {
 
 	/* receiving */
 	__u64 parse_next;    /* B: first byte that is not part of a known message */
-	__u64 diverted;      /* B: bytes before parse_next that went to lanes */
+	__u64 diverted;      /* B: bytes before parse_next that went to lanes; U at first: modulo 2^32 */
 	__u64 acked;         /* B: everything below has been acknowledged to the peer */
 	__u64 kacked;        /* B: of these, bytes of the socket */
 	__u64 window_edge;   /* B: right edge of the window advertised to the peer */

@@ -27,6 +27,8 @@ static struct lx_loop *main_loop(struct lx_sock_host *host)
 	return lx_env_loop(host->env, 0);
 }
 
+static void end_if_done(struct lx_sock_host *host);
+
 /* ---- what connections are offloaded to --------------------------------------- */
 
 static struct lx_sock_offload *offload_lookup(const struct lx_env *env)
@@ -96,6 +98,8 @@ void lx_sock_offload_end(struct lx_sock_host *host)
 	host->offload = NULL;
 	host->offload_state = NULL;
 	lx_env_wake(host->env);
+	if (host->stopping)
+		end_if_done(host);
 }
 
 /* ---- tick ----------------------------------------------------------------- */
@@ -171,6 +175,13 @@ static void end(struct lx_sock_host *host)
 		lx_lnd_stopped(ni);
 }
 
+/* What it is offloaded to may take a while to let go of it. */
+static void end_if_done(struct lx_sock_host *host)
+{
+	if (!host->tick_open && !host->watch && !host->offload)
+		end(host);
+}
+
 static void on_tick_closed(uv_handle_t *handle)
 {
 	struct lx_sock_host *host = handle->data;
@@ -178,8 +189,7 @@ static void on_tick_closed(uv_handle_t *handle)
 
 	lx_loop_enter(loop);
 	host->tick_open = false;
-	if (!host->watch)
-		end(host);
+	end_if_done(host);
 	lx_loop_leave(loop);
 }
 
@@ -188,8 +198,7 @@ static void on_watch_closed(void *arg)
 	struct lx_sock_host *host = arg;
 
 	host->watch = NULL;
-	if (!host->tick_open)
-		end(host);
+	end_if_done(host);
 }
 
 static void stop(struct lx_sock_host *host)
@@ -199,8 +208,8 @@ static void stop(struct lx_sock_host *host)
 		uv_close((uv_handle_t *)&host->tick, on_tick_closed);
 	if (host->watch)
 		lx_netwatch_free(host->watch, on_watch_closed);
-	else if (!host->tick_open)
-		end(host);
+	else
+		end_if_done(host);
 }
 
 static void on_work(struct lx_work *work)

@@ -44,7 +44,7 @@ struct lx_sock_offload_ops {
 	/* Returns its state for a host. NULL: not now; called again at the next tick. */
 	void *(*host_start)(struct lx_sock_offload *offload, struct lx_sock_host *host,
 			    struct lx_env *env);
-	/* The host stops; all connections are closed. Must call lx_sock_offload_end(). */
+	/* The host stops; all connections are closed. It waits for lx_sock_offload_end(). */
 	void (*host_stop)(void *state);
 
 	/*

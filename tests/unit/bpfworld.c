@@ -127,9 +127,9 @@ static struct lx_nid nid_of(int net, int last)
 	return nid;
 }
 
-static void flow(const struct lx_flow_key *key, enum lx_flow_kind kind)
+void flow_set(const struct lx_flow_key *key, enum lx_flow_kind kind, uint32_t index)
 {
-	struct lx_flow value = { .kind = kind };
+	struct lx_flow value = { .kind = kind, .index = index };
 
 	assert_int_equal(bpf_map__update_elem(bpf->maps.flows, key, sizeof(*key), &value,
 					      sizeof(value), BPF_ANY), 0);
@@ -195,8 +195,8 @@ void world(bool ipv6)
 	peer_at(0)->rtr.now = 8;
 	peer_at(1)->tx.now = 8;
 	peer_at(1)->n_lanes = 1;
-	flow(&s->key, LX_FLOW_STREAM);
-	flow(&lane->key, LX_FLOW_LANE);
+	flow_set(&s->key, LX_FLOW_STREAM, 0);
+	flow_set(&lane->key, LX_FLOW_LANE, 0);
 	dest(nid_of(2, 2), 1);
 	dest(nid_of(1, 1), 0);
 }

@@ -40,6 +40,8 @@ int kernel_close(void **state);
 void world(bool ipv6);
 /* Runs a test in such a world, with IPv4 and with IPv6. */
 void both(void (*test)(void));
+/* What a connection is to the programs. */
+void flow_set(const struct lx_flow_key *key, enum lx_flow_kind kind, uint32_t index);
 /* 0: the peer as a sender, 1: the next hop. */
 struct lx_fp_peer *peer_at(int i);
 

@@ -77,17 +77,22 @@ unsigned int lx_fastpath_used(const struct lx_fastpath *f, enum lx_fastpath_tabl
 
 bool lx_fastpath_is_short(const struct lx_fastpath *f)
 {
-	return false;
+	return __atomic_load_n(&f->is_short, __ATOMIC_RELAXED);
 }
 
 int lx_fastpath_grow(struct lx_fastpath *f)
 {
+	__atomic_store_n(&f->is_short, false, __ATOMIC_RELAXED);
+	usleep(200000);
+	__atomic_fetch_add(&f->grown, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
 int lx_fastpath_flow_add(struct lx_fastpath *f, const struct lx_flow_key *key,
 			enum lx_flow_kind kind, unsigned int index)
 {
+	if (kind == LX_FLOW_SHIFT)
+		f->shift = (struct lx_flow){ .kind = kind, .index = index };
 	return 0;
 }
 

@@ -22,9 +22,12 @@ struct lx_fastpath {
 	uint64_t taken[LX_FASTPATH_TABLES]; /* bitmaps of entries */
 	int fd;
 	unsigned int pokes[FAKE_STREAMS];
+	struct lx_flow shift; /* the last one that was a stream, and is none any more */
 	struct lx_nid dest[FAKE_DESTS]; /* that are known */
 	unsigned int n_dests;
 	bool unfit; /* no connection is suitable for the programs */
+	bool is_short;      /* the tables should grow */
+	unsigned int grown; /* how often they have, which takes a while each time */
 };
 
 /* Every interface is attached; takeovers of streams and lanes succeed. */

@@ -264,6 +264,65 @@ static void test_gone_behind_gap(void **state)
 	both(gone_behind_gap);
 }
 
+/* ---- no stream any more, or not yet --------------------------------------------------------- */
+
+#define SHIFT 0x12345678u /* went by lanes */
+
+/* Each side has its own numbers, and nothing else is changed. */
+static void is_shifted(void)
+{
+	uint8_t bytes[100];
+	struct seg in, out;
+
+	rnd_fill(bytes, sizeof(bytes));
+	in = data_at(SHIFT + 50ull, bytes, sizeof(bytes));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.seq, STREAM_BASE + 50);
+	assert_int_equal(out.ack, in.ack);
+	assert_int_equal(out.tsval, in.tsval);
+	assert_int_equal(out.len, in.len);
+	assert_memory_equal(out.data, bytes, sizeof(bytes));
+	in.mark = LX_MARK | LX_MARK_FRAGMENT;
+	assert_int_equal(run(&in, &s->key, false, &out), DROP);
+
+	in = socket_ack(150, 900);
+	in.n_block = 1;
+	in.block[0][0] = STREAM_BASE + 200;
+	in.block[0][1] = STREAM_BASE + 300;
+	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, in.seq);
+	assert_int_equal(out.ack, STREAM_BASE + SHIFT + 150);
+	assert_int_equal(out.window, 900);
+	assert_int_equal(out.tsval, in.tsval);
+	assert_int_equal(out.tsecr, in.tsecr);
+	assert_int_equal(out.n_block, 1);
+	assert_int_equal(out.block[0][0], STREAM_BASE + SHIFT + 200);
+	assert_int_equal(out.block[0][1], STREAM_BASE + SHIFT + 300);
+	in.mark = LX_MARK | LX_MARK_POKE_ACK;
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
+}
+
+static void shifted(void)
+{
+	flow_set(&s->key, LX_FLOW_SHIFT, SHIFT);
+	is_shifted();
+	/* The entry of one that has just ended, or is about to become one again. */
+	flow_set(&s->key, LX_FLOW_STREAM, 0);
+	s->state = LX_STREAM_FREE;
+	s->diverted = SHIFT;
+	is_shifted();
+	s->state = LX_STREAM_TAKEOVER;
+	s->acked = s->high = SHIFT;
+	is_shifted();
+	assert_int_equal(s->high, SHIFT + 150ull);
+	assert_int_equal(s->socket_una, 150);
+}
+
+static void test_shifted(void **state)
+{
+	both(shifted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_gone_behind_gap),
+		cmocka_unit_test(test_shifted),
 	};
 
 	rnd_init();

@@ -499,19 +499,37 @@ static bool other_has_it(void)
 	return fastpath->stream[0].state == LX_STREAM_ON && fastpath->stream[0].key.remote[15] == 3;
 }
 
-/* An idle connection gives up its stream, if its socket knows of each byte that came. */
+static bool first_has_it(void)
+{
+	return fastpath->stream[0].state == LX_STREAM_ON && fastpath->stream[0].key.remote[15] == 2;
+}
+
+/* So much of stream 0 went by lanes, and so much has come of which so much has arrived. */
+static void set_positions(uint64_t diverted, uint64_t high, uint64_t acked)
+{
+	struct lx_stream *s = &fastpath->stream[0];
+
+	lx_env_lock(env);
+	s->diverted = diverted;
+	s->high = s->parse_next = high;
+	s->acked = s->advertised_ack = acked;
+	lx_env_unlock(env);
+}
+
+/*
+ * An idle connection gives up its stream when all that came has arrived; what went by lanes is
+ * made up for from then on, also if it becomes a stream again.
+ */
 static void test_idle(void **state)
 {
-	int fd;
+	int fd, first;
 
 	lx_sock_tun.fastpath_streams = 1;
 	assert_true(eventually(fp_is_there, 5000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	invented(CLIENT_IP, 1);
+	first = invented(CLIENT_IP, 1);
 	assert_true(eventually(stream_is_on, 5000));
-	lx_env_lock(env);
-	fastpath->stream[0].diverted = 1000;
-	lx_env_unlock(env);
+	set_positions(1000, 3000, 2000);
 	sleep(6);
 	client.addr[3] = 9;
 	fd = dialled(OTHER_IP, &client, LX_CTYPE_BULK_OUT, false);
@@ -520,12 +538,17 @@ static void test_idle(void **state)
 	assert_true(stream_is_on());
 	assert_false(other_has_it());
 	assert_non_null(strstr(logged, "all of them are in use"));
-	lx_env_lock(env);
-	fastpath->stream[0].diverted = 0;
-	lx_env_unlock(env);
+	set_positions(1000, 3000, 3000);
 	for (int i = 0; i < 50 && !eventually(other_has_it, 100); i++)
 		send_puts(fd, 1, 0);
 	assert_true(other_has_it());
+	assert_int_equal(fastpath->shift.index, 1000);
+	/* The other way round, with nothing on lanes. */
+	sleep(6);
+	for (int i = 0; i < 50 && !eventually(first_has_it, 100); i++)
+		send_puts(first, 1, 0);
+	assert_true(first_has_it());
+	assert_int_equal(fastpath->stream[0].diverted, 1000);
 }
 
 /* One that the programs do not serve is shown, but leaves its place to who asks, at once. */

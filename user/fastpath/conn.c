@@ -23,6 +23,16 @@ struct lx_fp_conn *lx_fp_conn_obtain(struct lx_fp *fp, struct lx_sock_conn *sock
 	return conn;
 }
 
+int lx_fp_flow_leave(struct lx_fp_conn *conn)
+{
+	struct lx_fastpath *fastpath = conn->fp->fastpath;
+
+	if (conn->shift)
+		return lx_fastpath_flow_add(fastpath, &conn->key, LX_FLOW_SHIFT, conn->shift);
+	lx_fastpath_flow_del(fastpath, &conn->key);
+	return 0;
+}
+
 void lx_fp_conn_free(struct lx_fp_conn *conn)
 {
 	lx_sock_conn_reserve(conn->conn, false);

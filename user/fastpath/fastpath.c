@@ -22,6 +22,9 @@ static void conn_closing(void *state, struct lx_sock_conn *sock_conn)
 	conn->closing = true;
 	if (conn->stream >= 0)
 		lx_fp_stream_closing(state, conn);
+	/* Its end would have the wrong place. */
+	if (conn->shift)
+		lx_sock_conn_set_reset(conn->conn);
 	if (conn->lane >= 0)
 		lx_fp_lane_closing(state, conn);
 }
@@ -32,8 +35,8 @@ static void conn_closed(void *state, struct lx_sock_conn *sock_conn)
 
 	if (!conn)
 		return;
-	if (conn->stream >= 0)
-		lx_fp_stream_gone(state, conn);
+	if (conn->stream >= 0 || conn->shift)
+		lx_fp_stream_ended(state, conn);
 	if (conn->lane >= 0)
 		lx_fp_lane_gone(state, conn);
 	lx_fp_conn_free(conn);
@@ -129,6 +132,13 @@ static void fp_free(struct lx_fp *fp)
 
 /* ---- tables that grow ---------------------------------------------------------------------- */
 
+/* The tables may be freed from here on. */
+static void host_end(struct lx_fp *fp)
+{
+	lx_sock_offload_end(fp->host);
+	fp->host = NULL;
+}
+
 static void do_grow(uv_work_t *work)
 {
 	struct lx_fp *fp = work->data;
@@ -142,7 +152,9 @@ static void on_grown(uv_work_t *work, int status)
 
 	lx_loop_enter(fp->loop);
 	fp->growing = false;
-	if (fp->grow_error) {
+	if (fp->stopping) {
+		host_end(fp);
+	} else if (fp->grow_error) {
 		fp->grow_ns = lx_sock_now() + GROW_PAUSE_NS;
 		lx_warn("reason=\"no memory for more streams, lanes or next hops: %s\" "
 			"action=\"further connections are served without the kernel; tried again\"",
@@ -182,19 +194,23 @@ static void host_stop(void *state)
 	lx_fp_forget(fp, NULL, LX_NET_U32_ANY);
 	uv_close((uv_handle_t *)&fp->timer, on_handle_closed);
 	uv_close((uv_handle_t *)&fp->poll, on_handle_closed);
-	lx_sock_offload_end(fp->host);
-	fp->host = NULL;
+	fp->stopping = true;
+	if (!fp->growing)
+		host_end(fp);
 }
 
-/* No connection is a stream or a lane any more. */
+/* Whether a connection cannot do without the programs. */
+static bool is_in_use(const struct lx_fp_conn *conn)
+{
+	return conn->stream >= 0 || conn->lane >= 0 || conn->shift;
+}
+
 static bool is_unused(const struct lx_fp *fp)
 {
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		if (fp->stream[i].conn)
-			return false;
-	}
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		if (fp->lane[i])
+	const struct lx_fp_conn *conn;
+
+	lx_list_for_each (conn, &fp->conns, link) {
+		if (is_in_use(conn))
 			return false;
 	}
 	return true;
@@ -207,17 +223,13 @@ static bool is_unused(const struct lx_fp *fp)
  */
 static void leave(struct lx_fp *fp)
 {
+	struct lx_fp_conn *conn;
+
 	if (fp->growing)
 		return;
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		if (fp->stream[i].conn)
-			lx_sock_conn_close(fp->stream[i].conn->conn, -ECONNABORTED,
-					   LX_HSTATUS_LOCAL_ERROR);
-	}
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		if (fp->lane[i])
-			lx_sock_conn_close(fp->lane[i]->conn, -ECONNABORTED,
-					   LX_HSTATUS_LOCAL_ERROR);
+	lx_list_for_each (conn, &fp->conns, link) {
+		if (is_in_use(conn))
+			lx_sock_conn_close(conn->conn, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR);
 	}
 	if (!is_unused(fp))
 		return; /* until the next tick */

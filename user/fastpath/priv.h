@@ -38,6 +38,9 @@ struct lx_fp_conn {
 	bool closing;
 	bool no_stream; /* the programs cannot have it */
 	int stream, lane; /* -1: none */
+	struct lx_flow_key key; /* of a connection that is a stream, or was one */
+	uint32_t shift;   /* was a stream: bytes that went by lanes, modulo 2^32 */
+	uint64_t look_pos; /* no stream before its socket has received so much */
 	bool waits;       /* a message has come, and has to wait for earlier ones ... */
 	uint64_t wait_pos; /* ... that took lanes; where it begins */
 	struct { /* what went by lanes, as far as it is counted (count.c) */
@@ -139,7 +142,7 @@ struct lx_fp_offender {
 
 struct lx_fp {
 	const struct lx_sock_offload *offload;
-	struct lx_sock_host *host; /* NULL: stopping */
+	struct lx_sock_host *host; /* NULL: it has been let go */
 	struct lx_loop *loop;
 	struct lx_fastpath *fastpath;
 	uv_poll_t poll;
@@ -161,6 +164,7 @@ struct lx_fp {
 	uint64_t referred_ns; /* the tick (peers_ns) that this is of */
 	uv_work_t grow;    /* makes tables larger */
 	bool growing;
+	bool stopping;     /* the host is let go when the tables have grown */
 	int grow_error;
 	uint64_t grow_ns;  /* not before */
 	uint32_t barrier, barrier_down; /* the last one begun, the last one that is down */
@@ -249,6 +253,11 @@ struct lx_fp_conn *lx_fp_conn_next(const struct lx_fp_neighbour *peer,
 				   const struct lx_fp_conn *conn);
 /* Has all connections of a neighbour kept. -ENOMEM */
 int lx_fp_conn_obtain_all(struct lx_fp *fp, const struct lx_fp_neighbour *peer);
+/*
+ * It is no stream any more, or not yet: the programs pass its packets up as they are, or with what
+ * went by lanes made up for. 0, -ENOMEM: it has to stay one.
+ */
+int lx_fp_flow_leave(struct lx_fp_conn *conn);
 
 /* ---- peer.c; the first three: ops (offload.h) */
 
@@ -331,8 +340,8 @@ static inline uint64_t lx_fp_pos_now(const struct lx_fp_conn *conn,
  */
 int lx_fp_stream_take(struct lx_fp *fp, const struct lx_fp_conn *conn,
 		      struct lx_fp_source **ret_source);
-/* A connection is no stream any more; its entry is given back with a later tick. */
-void lx_fp_stream_gone(struct lx_fp *fp, struct lx_fp_conn *conn);
+/* A connection that is a stream, or was one, has ended. */
+void lx_fp_stream_ended(struct lx_fp *fp, struct lx_fp_conn *conn);
 /* A host has one less. */
 void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Who may have a stream: a host has a share of them, by its address, whatever NIDs it says it
- * has. When there are none left, those go that have been idle for long, or are not served.
+ * has. When there are none left, those go that have been idle for long, or are not served; where
+ * messages went by lanes, a flow stays that shifts sequence numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,33 +45,56 @@ void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source)
 	free(source);
 }
 
-void lx_fp_stream_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
+/* A connection is no stream any more; its entry is given back with a later tick. */
+static void stream_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_fp_stream *state = &fp->stream[conn->stream];
-	struct lx_stream *s = lx_fp_stream_of(conn);
 
-	if (!conn->no_stream)
-		lx_fastpath_flow_del(fp->fastpath, &s->key);
-	s->state = LX_STREAM_FREE;
+	lx_fp_stream_of(conn)->state = LX_STREAM_FREE;
 	lx_fp_source_put(fp, state->source);
 	*state = (struct lx_fp_stream){ .gone_ns = lx_sock_now() };
+	memset(&conn->counted, 0, sizeof(conn->counted));
+	conn->stream = -1;
+}
+
+void lx_fp_stream_ended(struct lx_fp *fp, struct lx_fp_conn *conn)
+{
+	if (!conn->no_stream || conn->shift)
+		lx_fastpath_flow_del(fp->fastpath, &conn->key);
+	if (conn->stream >= 0)
+		stream_gone(fp, conn);
 }
 
 /* ---- idle streams -------------------------------------------------------------------- */
 
 /*
- * Whether a connection can go on without being a stream: its socket knows of each byte, as
- * none went by a lane. Then no program frames it any more, so that this stays true.
+ * Whether all that came has arrived, and the sender knows: no message has begun and not ended.
+ * Unframed, the socket has it all, whatever it is.
  */
-static bool stream_end(struct lx_stream *s)
+static bool is_settled(const struct lx_stream *s)
 {
+	return !s->have && s->acked == s->high && s->advertised_ack == s->acked &&
+	       !s->cookies_due && !s->fin && (s->unframed || s->parse_next == s->high);
+}
+
+/*
+ * Has a connection go on without being a stream, if it can. Its socket does not know of what went
+ * by lanes; but now that nothing is under way, it is enough to shift sequence numbers. No
+ * program frames it any more, so that this stays true.
+ */
+static bool stream_end(struct lx_fp_conn *conn)
+{
+	struct lx_stream *s = lx_fp_stream_of(conn);
 	uint32_t no = 0;
 
 	if (!__atomic_compare_exchange_n(&s->parsing, &no, 1, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
-	if (!s->diverted && !s->have && s->acked == s->high)
-		return true;
+	if (is_settled(s)) {
+		conn->shift = s->diverted;
+		if (conn->no_stream || !lx_fp_flow_leave(conn))
+			return true;
+	}
 	__atomic_store_n(&s->parsing, 0, __ATOMIC_RELEASE);
 	return false;
 }
@@ -94,11 +118,11 @@ static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t 
 		struct lx_fp_conn *conn = state->conn;
 
 		if (!conn || conn->closing || (source && state->source != source) ||
-		    !is_idle(fp, i, now) || !stream_end(lx_fp_stream_of(conn)))
+		    !is_idle(fp, i, now))
 			continue;
 		lx_fp_count_conn(fp, conn);
-		lx_fp_stream_gone(fp, conn);
-		conn->stream = -1;
+		if (stream_end(conn))
+			stream_gone(fp, conn);
 	}
 }
 

@@ -23,6 +23,8 @@
 #define FAR_BYTES (16ull << 20)
 /* ... and has made it larger than what the programs offer to others. */
 #define FAR_WINDOW (2u << 20)
+/* It is asked again when so much more has come. */
+#define LOOK_BYTES (256u << 10)
 
 /* Bytes of the connection's socket that have been dealt with, from its beginning. */
 static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset, struct lx_tcpinfo *ret_info)
@@ -85,13 +87,15 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 	s->net = conn->facts.ni->net;
 	s->mss = lx_fp_mss_of(conn);
 	s->tos = lx_fp_tos_of(conn);
-	lx_fp_key_of(conn, &s->key);
+	s->diverted = conn->shift;
+	lx_fp_key_of(conn, &conn->key);
+	s->key = conn->key;
 	r = lx_fastpath_flow_add(fp->fastpath, &s->key, LX_FLOW_STREAM, index);
 	if (r)
 		return r;
 	r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, false);
 	if (r) {
-		lx_fastpath_flow_del(fp->fastpath, &s->key);
+		lx_fp_flow_leave(conn);
 		conn->no_stream = true;
 	}
 	return r == -EOPNOTSUPP ? 0 : r; /* then it is shown, with the reason */
@@ -126,16 +130,27 @@ static void stream_add(struct lx_fp_conn *conn)
 	conn->stream = index;
 }
 
-static bool may_stream(const struct lx_fp_conn *conn, const struct lx_hdr *hdr)
+/* Asks now and then only: of a sender that is far away there are many messages before it is. */
+static bool window_is_open(struct lx_fp_conn *conn)
 {
+	struct lx_sock_conn_rx rx;
 	struct lx_tcpinfo info;
 
+	lx_sock_conn_rx(conn->conn, &rx);
+	if (rx.consumed < conn->look_pos || lx_tcpinfo_read(conn->facts.fd, &info))
+		return false;
+	if (!lx_fp_window_is_open(&info))
+		conn->look_pos = rx.consumed + LOOK_BYTES;
+	return lx_fp_window_is_open(&info);
+}
+
+static bool may_stream(struct lx_fp_conn *conn, const struct lx_hdr *hdr)
+{
 	if (!lx_fp_conn_on(conn) || conn->no_stream || conn->lane >= 0 ||
 	    conn->facts.version < LX_SOCK_V2 || conn->facts.loopback || conn->facts.ni_loopback ||
 	    conn->facts.userspace)
 		return false;
-	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid) &&
-	       !lx_tcpinfo_read(conn->facts.fd, &info) && lx_fp_window_is_open(&info);
+	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid) && window_is_open(conn);
 }
 
 /* Whether a message on a lane is done with: it has arrived, or never will. */
@@ -314,6 +329,5 @@ void lx_fp_stream_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 	s->flags |= LX_STREAM_NO_LANES;
 	lx_fp_count_conn(fp, conn);
 	lx_fp_stream_leave(fp, conn);
-	if (s->diverted)
-		lx_sock_conn_set_reset(conn->conn);
+	conn->shift = s->diverted;
 }

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Streams of socklnd's fast path whose senders are far away, how long a sender is held, and a host
+ * that stops while tables grow (sockfpworld.h).
+ */
+#include "sockfpworld.h"
+#include "tcpsays.h"
+
+static bool parsed(unsigned int n)
+{
+	return fake_wait_count(in, &in->n_parsed, n, 2000);
+}
+
+/* A stream that is on, and a lane to the server. */
+static int with_lane(void)
+{
+	int fd;
+
+	assert_true(eventually(fp_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 2, 0);
+	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(lane_is_live, 5000));
+	return fd;
+}
+
+static bool is_growing(void)
+{
+	return fp() && fp()->growing;
+}
+
+/* The last NI stops while the tables grow: they may go when both is over, and not before. */
+static void test_stop_growing(void **state)
+{
+	assert_true(eventually(fp_is_there, 5000));
+	lx_env_lock(env);
+	fastpath->is_short = true;
+	lx_env_unlock(env);
+	assert_true(eventually(is_growing, 5000));
+	assert_int_equal(fastpath->grown, 0);
+	fake_free(in);
+	fake_free(out);
+	assert_int_equal(fastpath->grown, 1);
+	in = out = NULL;
+}
+
+/* ---- senders that are far away ----------------------------------------------------------------- */
+
+/* Its messages are lnetxd's for a while, which does not ask with each of them whether that is over. */
+static void test_far_asked(void **state)
+{
+	enum { N = 1000, LEN = 1000 };
+	int fd;
+
+	tcpsays_rtt_us = 20000;
+	assert_true(eventually(fp_is_there, 5000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, LEN);
+	assert_true(parsed(1));
+	tcpsays_asked = 0;
+	send_puts(fd, N, LEN);
+	assert_true(parsed(1 + N));
+	tcpsays_rtt_us = 0;
+	assert_in_range(tcpsays_asked, 0, N / 10);
+	assert_false(eventually(stream_is_on, 0));
+	/* By now it is nearby. */
+	for (int i = 0; i < 1000 && !eventually(stream_is_on, 0); i++)
+		send_puts(fd, 1, LEN);
+	assert_true(eventually(stream_is_on, 5000));
+}
+
+/* ---- senders that are held --------------------------------------------------------------------- */
+
+static bool is_held(void)
+{
+	return fastpath->stream[0].flags & LX_STREAM_HOLD;
+}
+
+static bool is_released(void)
+{
+	return !is_held();
+}
+
+/*
+ * A stream that is held as its messages all went to lane 0, of a sender so far away; it has
+ * sent @left bytes less than what is framed.
+ */
+static void held(unsigned int far_ms, uint64_t left)
+{
+	struct lx_stream *s = &fastpath->stream[0];
+
+	with_lane();
+	assert_true(eventually(is_released, 5000));
+	lx_env_lock(env);
+	fp()->stream[0].far_ns = far_ms * LX_SOCK_MSEC;
+	fp()->stream[0].hold_after_ns = 0;
+	s->unframed = 0;
+	s->parse_next = 1 << 20;
+	s->high = s->parse_next - left;
+	s->slowpath_last = 1ull << 40;
+	s->reasons[LX_LANE0_ORDER]++;
+	lx_env_unlock(env);
+	assert_true(eventually(is_held, 5000));
+}
+
+/* Whether it is still held after so long. */
+static bool stays_held(unsigned int ms)
+{
+	return !eventually(is_released, ms);
+}
+
+/* More of the message comes. */
+static void goes_on(void)
+{
+	lx_env_lock(env);
+	fastpath->stream[0].high += 1000;
+	lx_env_unlock(env);
+}
+
+/* In the middle of a message from nearby it is soon clear that the sender cannot end it. */
+static void test_stuck_near(void **state)
+{
+	held(0, 100000);
+	assert_false(stays_held(300)); /* 5 ms and a tick, on a busy machine */
+}
+
+/* One that is far away needs two round trips more to go on, each time. */
+static void test_stuck_far(void **state)
+{
+	held(500, 100000);
+	assert_true(stays_held(700));
+	goes_on();
+	assert_true(stays_held(700));
+	assert_true(eventually(is_released, 5000));
+}
+
+/* At the end of a message there is more to wait for, but not for ever. */
+static void test_held_near(void **state)
+{
+	held(0, 0);
+	assert_true(stays_held(250));
+	goes_on(); /* counts from the beginning, whatever comes */
+	assert_false(stays_held(600));
+}
+
+/* From far away, eight round trips more, from when it has used up its old window. */
+static void test_held_far(void **state)
+{
+	held(200, 0);
+	assert_true(stays_held(1500));
+	goes_on();
+	assert_true(stays_held(1500));
+	assert_true(eventually(is_released, 5000));
+}
+
+/* What came has all arrived, as far as the sender has been told that it may go, or not quite. */
+static void comes_to_its_end(uint64_t left)
+{
+	struct lx_stream *s = &fastpath->stream[0];
+
+	lx_env_lock(env);
+	s->acked = s->advertised_ack = s->parse_next;
+	s->window_edge = s->parse_next + left;
+	lx_env_unlock(env);
+}
+
+/* What comes next comes a round trip later, if that is long: nobody has to wait for us. */
+static void test_go_on_early(void **state)
+{
+	held(100, 0);
+	comes_to_its_end(1);
+	assert_true(stays_held(300));
+	comes_to_its_end(0);
+	assert_false(stays_held(500));
+}
+
+/* From nearby it would come before we have sent on what we have. */
+static void test_go_on_near(void **state)
+{
+	held(2, 0);
+	comes_to_its_end(0);
+	assert_true(stays_held(300));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_stop_growing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_far_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stuck_near, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stuck_far, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_held_near, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_held_far, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_go_on_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_go_on_near, setup, teardown),
+	};
+
+	return SOCKFP_RUN(tests);
+}
