@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Acceptance: whether our own TCP would take a segment that has come in. It stands in
- * front of everything that frames bytes, or takes note of what a segment says: programs
- * run before the stack, so nobody else has asked.
+ * Acceptance: whether our own TCP would take a received segment. Programs run before the stack, so
+ * these checks come before framing and before any field of the segment is used.
  *
  * The rules are those of Linux, in its order:
  *
- *	checksum	right, as far as anybody knows (checksum.h)
+ *	checksum	right (checksum.h)
  *	interface	with rp_filter, that of the connection
- *	flags		an acknowledgement, or a reset
- *	timestamp	not from before what has come already (RFC 7323 5: PAWS)
- *	window		not beyond it; what ends before what was acknowledged is old
- *	ack		of what was sent, and not from longer ago than a window (RFC 5961 5)
+ *	flags		ACK or RST
+ *	timestamp	not older than the last one (RFC 7323 5: PAWS)
+ *	window		inside it, and not entirely acknowledged already
+ *	ack		of sent data, and at most a window old (RFC 5961 5)
  *
- * What is refused changes nothing but a counter. It goes up as it is if the stack is
- * sure to refuse it, too; else it is dropped, and answered where TCP would.
+ * A refused segment changes nothing but a counter. It goes up unchanged if the stack is sure to
+ * refuse it, too; otherwise it is dropped, and answered where TCP would answer.
  */
 #ifndef LX_BPF_ACCEPT_H
 #define LX_BPF_ACCEPT_H
@@ -23,17 +22,17 @@
 
 #define LX_ACCEPTED (-1)
 
-/* Older than that a timestamp proves nothing: the peer's clock may have wrapped. */
+/* A timestamp older than this proves nothing: the peer's clock may have wrapped. */
 #define LX_TCP_TS_AGE_S (24 * 24 * 60 * 60)
 
-/* @recent 0: some systems begin there, and then go on from elsewhere. */
+/* @recent 0 is ignored: some systems start with it and then jump. */
 LX_INLINE int lx_tcp_ts_is_old(const struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 {
 	return g->has_ts && tcp_ts->recent && (__s32)(tcp_ts->recent - g->tsval) > 1 &&
 	       (__u32)(g->now_ns / 1000000000) - tcp_ts->recent_s < LX_TCP_TS_AGE_S;
 }
 
-/* Of a segment that is accepted, and begins no later than our last ACK to the peer. */
+/* For an accepted segment that starts no later than our last ACK to the peer. */
 LX_INLINE void lx_tcp_ts_note(struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 {
 	if (!g->has_ts || (__s32)(g->tsval - tcp_ts->recent) <= 0)
@@ -42,7 +41,7 @@ LX_INLINE void lx_tcp_ts_note(struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 	tcp_ts->recent_s = g->now_ns / 1000000000;
 }
 
-/* @una, @next: what the other side has acknowledged, and what was sent to it. */
+/* @una, @next: acknowledged by the other side, and next to be sent to it. */
 LX_INLINE int lx_ack_is_fit(__u32 ack, __u32 una, __u32 next, __u32 window_max)
 {
 	return (__s32)(next - ack) >= 0 && (__s64)(__s32)(una - ack) <= (__s64)window_max;
@@ -53,7 +52,7 @@ LX_INLINE __u32 lx_seg_room(const struct lx_seg *g)
 	return g->len + (g->flags & LX_TCP_FIN ? 1 : 0);
 }
 
-/* The last byte that the peer may send is before this: its window was advertised rounded up. */
+/* The peer may send up to here: its window is advertised rounded up. */
 LX_INLINE __u64 lx_stream_limit(const struct lx_stream *s)
 {
 	__u64 window_edge = s->state == LX_STREAM_ON ? s->advertised_edge
@@ -62,14 +61,14 @@ LX_INLINE __u64 lx_stream_limit(const struct lx_stream *s)
 	return window_edge + (1u << (s->wscale & 15)) - 1;
 }
 
-/* What ends before this has been acknowledged: it brings nothing, not even news. */
+/* A segment that ends before this is entirely acknowledged. */
 LX_INLINE __u64 lx_stream_advertised(const struct lx_stream *s)
 {
 	return s->state == LX_STREAM_ON ? s->advertised_ack : s->socket_una + s->diverted;
 }
 
 /**
- * lx_accept_stream - whether a segment of a stream's peer is believed
+ * lx_accept_stream - whether a segment from a stream's peer is acceptable
  * @pos: stream position of its first byte
  * Returns LX_ACCEPTED or enum lx_refusal.
  */
@@ -90,7 +89,7 @@ LX_INLINE int lx_accept_stream(const struct lx_stream *s, const struct lx_seg *g
 	return LX_ACCEPTED;
 }
 
-/* Takes note of what an accepted one says of the other direction. Returns 1: it acknowledges more. */
+/* Records what an accepted segment says of the other direction. Returns 1: it acknowledges more. */
 LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64 pos)
 {
 	__u32 window = g->window << (s->peer_wscale & 15);
@@ -107,10 +106,10 @@ LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64
 	return 1;
 }
 
-/* Answers to what is refused and has no data are this far apart: an answer may be answered. */
+/* Between two answers to refused segments without data: the peer may answer an answer. */
 #define LX_ASKED_NS 100000000ull
 
-/* Whether TCP would answer what it refuses: the peer may not have got our acknowledgement. */
+/* Whether TCP would answer a refused segment: the peer may have missed our ACK. */
 LX_INLINE int lx_refusal_is_answered(struct lx_stream *s, const struct lx_seg *g, int refusal)
 {
 	if (g->flags & LX_TCP_RST)
@@ -130,8 +129,8 @@ LX_INLINE int lx_refusal_is_answered(struct lx_stream *s, const struct lx_seg *g
 /* ---- lanes --------------------------------------------------------------------------- */
 
 /**
- * lx_accept_lane - likewise, of a lane's next hop
- * What it sends is our socket's as it is, so its sequence numbers are the socket's.
+ * lx_accept_lane - whether a segment from a lane's next hop is acceptable
+ * Its data goes to our socket unchanged, so its sequence numbers are the socket's.
  */
 LX_INLINE int lx_accept_lane(const struct lx_lane *lane, const struct lx_seg *g)
 {
@@ -144,7 +143,7 @@ LX_INLINE int lx_accept_lane(const struct lx_lane *lane, const struct lx_seg *g)
 		return LX_REFUSED_TIMESTAMP;
 	if ((__s32)(g->seq + lx_seg_room(g) - lane->ack_seq) < 0 || (__s32)(limit - g->seq) < 0)
 		return LX_REFUSED_WINDOW;
-	/* The socket may have sent a FIN, behind everything. */
+	/* + 1: the socket may have sent a FIN last. */
 	if (!(g->flags & LX_TCP_RST) &&
 	    !lx_ack_is_fit(g->ack, lx_seq_of(lane->una, lane->base_seq), next + 1, lane->window_max))
 		return LX_REFUSED_ACK;
@@ -163,11 +162,11 @@ LX_INLINE void lx_lane_heard(struct lx_lane *lane, const struct lx_seg *g)
 		lane->window_max = window;
 }
 
-/* ---- what only the kernel knows ------------------------------------------------------ */
+/* ---- checks that need the packet ------------------------------------------------------ */
 
 #ifdef __bpf__
 
-/* Whether all of a segment is as it was sent. */
+/* Whether the checksum of a segment is right. */
 LX_GLOBAL int lx_is_intact(struct __sk_buff *skb, struct lx_seg *g, struct lx_csum_block *block)
 {
 	enum lx_csum_known known;
@@ -180,14 +179,14 @@ LX_GLOBAL int lx_is_intact(struct __sk_buff *skb, struct lx_seg *g, struct lx_cs
 	if (known == LX_CSUM_RIGHT || known == LX_CSUM_PARTIAL)
 		return 1;
 	pseudo = lx_csum_pseudo(g->l3, g->family, g->hlen + g->len);
-	/* Of the card's sum the IP header is no part; IPv4's, if it is right, sums up to nothing. */
+	/* The card's sum includes the IP header: subtract it. A right IPv4 header sums to 0. */
 	if (g->family == LX_AF_INET6)
 		before = (__u16)~lx_csum_fold(lx_csum_words(g->l3, sizeof(g->ip6) / 4));
 	if (known == LX_CSUM_COMPLETE && lx_csum_fold(pseudo + sum + before) == 0xffff)
 		return 1;
 	if (!lx_csum_adds_up(skb, block, g->l4, g->l4 + g->hlen + g->len, pseudo))
 		return 0;
-	/* Nobody has to sum it again. */
+	/* The stack need not sum it again. */
 	if (known == LX_CSUM_NONE)
 		bpf_csum_level(skb, BPF_CSUM_LEVEL_INC);
 	return 1;
@@ -196,9 +195,9 @@ LX_GLOBAL int lx_is_intact(struct __sk_buff *skb, struct lx_seg *g, struct lx_cs
 static struct lx_settings *lx_settings(void);
 
 /**
- * lx_accept_packet - whether what a segment says may be looked at
- * @ifindex: where its connection is
- * Of a fragment nobody can tell; nothing it says is believed. Returns LX_ACCEPTED or
+ * lx_accept_packet - verify the checksum and the interface of a segment
+ * @ifindex: the connection's interface
+ * The checksum of a fragment cannot be verified; nothing it says is used. Returns LX_ACCEPTED or
  * enum lx_refusal.
  */
 LX_INLINE int lx_accept_packet(struct __sk_buff *skb, struct lx_seg *g, struct lx_csum_block *block,

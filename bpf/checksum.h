@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Checksums of TCP segments: computing them, and whether one that has come in is right.
+ * TCP checksums: computing them, and verifying those of received segments.
  *
- * Programs run before the stack has looked at checksums. What the kernel knows of a
- * packet's (skb->ip_summed) is in no field that programs can read, but helpers that act
- * on one kind only tell the kinds apart.
+ * Programs run before the stack verifies checksums. They cannot read what the kernel knows of a
+ * packet's checksum (skb->ip_summed), but helpers that act on one kind only tell the kinds
+ * apart.
  */
 #ifndef LX_BPF_CHECKSUM_H
 #define LX_BPF_CHECKSUM_H
@@ -15,7 +15,7 @@
 #define LX_AF_INET 2
 #define LX_AF_INET6 10
 
-/* Of 16 bits, in network order as all sums here. 0xffff for what sums up to nothing. */
+/* Folds to 16 bits, in network order like all sums here. 0xffff: the sum is 0. */
 LX_INLINE __u16 lx_csum_fold(__u64 sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -40,7 +40,7 @@ LX_INLINE __u64 lx_csum_words(const __u8 *at, __u32 n)
 	return sum;
 }
 
-/* Of a pseudo header; not inverted. @l3: IP header of @family. */
+/* Sum of a pseudo header, not inverted. @l3: IP header of @family. */
 LX_INLINE __u64 lx_csum_pseudo(const __u8 *l3, __u32 family, __u32 len)
 {
 	__u64 sum = (__u64)lx_be16(6) + lx_be32(len);
@@ -48,7 +48,7 @@ LX_INLINE __u64 lx_csum_pseudo(const __u8 *l3, __u32 family, __u32 len)
 	return sum + (family == LX_AF_INET6 ? lx_csum_words(l3 + 8, 8) : lx_csum_words(l3 + 12, 2));
 }
 
-/* Whether an IPv4 header without options is as it was sent. */
+/* Whether the checksum of an IPv4 header without options is right. */
 LX_INLINE int lx_csum_ip4_is_right(const struct lx_ip4_hdr *ip4)
 {
 	return lx_csum_fold(lx_csum_words((const __u8 *)ip4, sizeof(*ip4) / 4)) == 0xffff;
@@ -58,14 +58,14 @@ LX_INLINE int lx_csum_ip4_is_right(const struct lx_ip4_hdr *ip4)
 
 /* What the kernel knows of a packet's TCP checksum. */
 enum lx_csum_known {
-	LX_CSUM_NONE,     /* nothing: it covers everything, and may be wrong */
-	LX_CSUM_COMPLETE, /* the card has summed the packet, and leaves it to us to compare */
-	LX_CSUM_RIGHT,    /* it covers everything, and is right: say the card, or GRO */
-	LX_CSUM_PARTIAL,  /* it covers the pseudo header, and whoever sends the packet completes it: it
-			   * comes from this machine, or GRO has verified its parts, and joined them */
+	LX_CSUM_NONE,     /* nothing: it covers the segment and may be wrong */
+	LX_CSUM_COMPLETE, /* the card has summed the packet and left the comparison to us */
+	LX_CSUM_RIGHT,    /* it covers the segment and is right, verified by the card or GRO */
+	LX_CSUM_PARTIAL,  /* it covers the pseudo header only, and the sending interface completes it:
+			   * the packet is local, or GRO has verified and joined its parts */
 };
 
-/* @ret_sum: for COMPLETE, of everything behind the Ethernet header. */
+/* @ret_sum: for COMPLETE, the sum of everything after the Ethernet header. */
 LX_INLINE enum lx_csum_known lx_csum_known(struct __sk_buff *skb, __u32 *ret_sum)
 {
 	__s64 sum;
@@ -76,7 +76,7 @@ LX_INLINE enum lx_csum_known lx_csum_known(struct __sk_buff *skb, __u32 *ret_sum
 	*ret_sum = sum;
 	if (sum >= 0)
 		return LX_CSUM_COMPLETE;
-	/* Of the two that are left, this makes NONE RIGHT for a moment. */
+	/* NONE or PARTIAL: this turns NONE into RIGHT for a moment. */
 	bpf_csum_level(skb, BPF_CSUM_LEVEL_INC);
 	if (bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) < 0)
 		return LX_CSUM_PARTIAL;
@@ -84,7 +84,7 @@ LX_INLINE enum lx_csum_known lx_csum_known(struct __sk_buff *skb, __u32 *ret_sum
 	return LX_CSUM_NONE;
 }
 
-/* What is written into the packet has to be of this kind, too. */
+/* Checksums written into the packet must be of the same kind. */
 LX_INLINE int lx_csum_is_partial(struct __sk_buff *skb)
 {
 	__u32 sum;
@@ -92,7 +92,7 @@ LX_INLINE int lx_csum_is_partial(struct __sk_buff *skb)
 	return lx_csum_known(skb, &sum) == LX_CSUM_PARTIAL;
 }
 
-/* Older kernels sum no more at a time. */
+/* Older kernels sum at most this much per call. */
 #define LX_CSUM_BLOCK 512
 
 struct lx_csum_block {
@@ -121,7 +121,7 @@ static long lx_csum_some(__u32 i, void *arg)
 		n = LX_CSUM_BLOCK;
 	c->at += n;
 	n = LX_LENGTH(n, LX_CSUM_BLOCK - 1);
-	/* The last word is not all the packet's. */
+	/* The packet may end inside the last word. */
 	__builtin_memset(&block->bytes[(n - 1) & (LX_CSUM_BLOCK - 4)], 0, 4);
 	if (bpf_skb_load_bytes(c->skb, c->at - n, block->bytes, n)) {
 		c->failed = 1;
@@ -132,10 +132,10 @@ static long lx_csum_some(__u32 i, void *arg)
 	return 0;
 }
 
-/* Most blocks of a packet that is no GSO packet. */
+/* Maximum number of blocks of a non-GSO packet. */
 #define LX_CSUM_BLOCKS_MAX (65536 / LX_CSUM_BLOCK)
 
-/* Whether the bytes from @at to @end and a pseudo header of sum @pseudo are right together. */
+/* Whether the bytes from @at to @end and the pseudo header sum @pseudo add up. */
 LX_INLINE int lx_csum_adds_up(struct __sk_buff *skb, struct lx_csum_block *block, __u32 at,
 			      __u32 end, __u64 pseudo)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Extents: which bytes of a stream went where. A ring in the order of the stream, one
- * extent for each message on a lane and for each run of bytes that went up to the
- * socket.
+ * Extents: which bytes of a stream went where. A ring in stream order, with one extent per
+ * message on a lane and one per run of bytes that went up to the socket.
  *
- * Framing appends at the tail; building an ACK takes complete ones off the head, but
- * never the last one: that one may still grow. Unframed, it has no end, until it has
- * become so long that it is closed and another one begins.
+ * Framing appends at the tail. Building an ACK removes complete extents at the head, but never the
+ * last one, which may still grow. The last extent of an unframed stream has no end; when it becomes
+ * too long, it is closed and a new one begins.
  */
 #ifndef LX_BPF_EXTENT_H
 #define LX_BPF_EXTENT_H
@@ -35,7 +34,7 @@ LX_INLINE int lx_extent_is_lane(const struct lx_extent *extent)
 	return extent->lane != LX_NO_LANE;
 }
 
-/* Appends; there must be room. What it says is complete before others can see it. */
+/* Appends an extent; there must be room. Its fields are written before it becomes visible. */
 LX_INLINE void lx_extent_push(struct lx_stream *s, __u64 start, __u32 len, __u16 lane,
 			      __u64 lane_start, __u64 cookie)
 {
@@ -49,12 +48,12 @@ LX_INLINE void lx_extent_push(struct lx_stream *s, __u64 start, __u32 len, __u16
 	LX_ADD(&s->tail, 1);
 }
 
-/* A run for the socket grows no further than this and one message: a length has 32 bits. */
+/* A socket run grows up to this plus one message: lengths have 32 bits. */
 #define LX_RUN_MAX (1u << 28)
 
 /*
- * @len bytes more for the socket, at the end of what is known. Returns 0 if there is no
- * room for a run that has to begin.
+ * Adds @len bytes for the socket at the tail. Returns 1, or 0 if a new extent is needed and there
+ * is no room.
  */
 LX_INLINE int lx_extent_push_socket(struct lx_stream *s, __u32 len)
 {
@@ -91,7 +90,7 @@ static long lx_extent_halve(__u32 i, void *arg)
 	return 0;
 }
 
-/* Whether it is extent @count, of those before @tail, that has a position. */
+/* Whether extent @count (before @tail) contains a position. */
 LX_INLINE int lx_extent_has(struct lx_stream *s, __u32 count, __u32 tail, __u64 pos)
 {
 	if (count - s->head >= tail - s->head || lx_pos_before(pos, lx_extent_at(s, count)->start))
@@ -100,10 +99,11 @@ LX_INLINE int lx_extent_has(struct lx_stream *s, __u32 count, __u32 tail, __u64 
 }
 
 /**
- * lx_extent_find - the extent that has a position
- * @near: it is probably this one, or the next
- * Extents cover everything between the head's start and parse_next without a gap.
- * Returns its count, to be used with lx_extent_at(), and 1; or 0: before the first.
+ * lx_extent_find - find the extent that contains a position
+ * @near: guess; this extent and the next are tried first
+ * @ret_count: for lx_extent_at()
+ * Extents cover everything from the head's start to parse_next without gaps.
+ * Returns 1, or 0: the position is before the first extent.
  */
 LX_INLINE int lx_extent_find(struct lx_stream *s, __u64 pos, __u32 near, __u32 *ret_count)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Fragments: the parts of a packet that go to different places, and what must be changed
- * in them.
+ * Fragments: the parts of a packet that go to different places, and the changes that they need.
  *
- * A message on a lane has a message header that is known to the last byte, and a
- * payload length that was decided when its extent was made. These are written over
- * whatever a packet has there, so a sender that repeats itself with other contents
- * cannot make a lane lose its framing.
+ * Every byte of the socklnd header of a lane message is known, and its payload length was fixed
+ * when its extent was created. Both are written over the packet's bytes, so a sender that
+ * retransmits other contents cannot break the framing of a lane.
  */
 #ifndef LX_BPF_FRAGMENT_H
 #define LX_BPF_FRAGMENT_H
@@ -14,10 +12,10 @@
 #include "parse.h"
 
 enum lx_fragment_kind {
-	LX_FRAGMENT_OLD,  /* has arrived already */
+	LX_FRAGMENT_OLD,  /* already acknowledged */
 	LX_FRAGMENT_UP,   /* to our own socket */
 	LX_FRAGMENT_LANE,
-	LX_FRAGMENT_HELD, /* the beginning of a header, kept; or beyond what can be framed */
+	LX_FRAGMENT_HELD, /* part of an incomplete header, or beyond what can be framed */
 };
 
 struct lx_fragment {
@@ -53,7 +51,7 @@ LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 n
 	if (!s->unframed && !lx_pos_before(pos, known))
 		return;
 	if (!lx_extent_find(s, pos, near, &count)) {
-		p->kind = LX_FRAGMENT_OLD; /* it was acknowledged a moment ago */
+		p->kind = LX_FRAGMENT_OLD; /* acknowledged meanwhile */
 		return;
 	}
 	extent = lx_extent_at(s, count);
@@ -64,7 +62,7 @@ LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 n
 	p->extent = count;
 	p->lane = extent->lane;
 	p->kind = lx_extent_is_lane(extent) ? LX_FRAGMENT_LANE : LX_FRAGMENT_UP;
-	/* Between an extent that has just closed and framing there can be nothing. */
+	/* The extent has just been closed, and framing has not gone on yet. */
 	if (!lx_pos_before(pos, p->end)) {
 		p->kind = LX_FRAGMENT_HELD;
 		p->end = end;
@@ -98,8 +96,8 @@ static long lx_run_grow(__u32 i, void *arg)
 }
 
 /*
- * The longest fragment at @pos: messages that follow each other on their way, too, are one.
- * Its extent is the first one's.
+ * The longest fragment at @pos: messages that are also adjacent at their destination are one
+ * fragment. Its extent is that of the first message.
  */
 LX_INLINE void lx_fragment_run(struct lx_stream *s, __u64 pos, __u64 end, __u32 near,
 			       struct lx_fragment *ret_fragment)
@@ -115,8 +113,8 @@ LX_INLINE void lx_fragment_run(struct lx_stream *s, __u64 pos, __u64 end, __u32 
 }
 
 /*
- * Segments of @size bytes that are larger than a lane takes go on it in parts: its next hop
- * has come to take less since the message was put there, or the peer sends more at a time.
+ * Segments of @size bytes that are too large for a lane are sent in parts: the MSS of the lane has
+ * shrunk since the message was placed, or the peer's segments have grown.
  */
 LX_INLINE void lx_fragment_fit(struct lx_fragment *p, __u32 size)
 {
@@ -135,7 +133,7 @@ LX_INLINE void lx_fragment_fit(struct lx_fragment *p, __u32 size)
 struct lx_patch {
 	__u64 pos;
 	__u32 len;
-	__u8 bytes[64]; /* at most 24; an offset and a length may be masked apart */
+	__u8 bytes[64]; /* at most 24 are used; room for masking offset and length separately */
 };
 
 LX_INLINE __u64 lx_length_pos(const struct lx_extent *extent, __u32 version)
@@ -145,7 +143,7 @@ LX_INLINE __u64 lx_length_pos(const struct lx_extent *extent, __u32 version)
 				      : __builtin_offsetof(struct lx_hdr_nid4, payload_length));
 }
 
-/* The message header of a lane message. */
+/* The socklnd header of a lane message. */
 LX_INLINE void lx_patch_header(const struct lx_extent *extent, struct lx_patch *ret_patch)
 {
 	const struct lx_sock_msg head = { .type = LX_SOCK_LNET };

@@ -2,16 +2,15 @@
 /*
  * Sequence numbers and positions.
  *
- * A position is a 64-bit count of bytes; a sequence number is its low 32 bits plus
- * where the connection started. Behind this door nothing wraps: comparing is plain
- * comparing, whatever the age of a position.
+ * A position is a 64-bit byte count; a sequence number is its low 32 bits plus the initial sequence
+ * number. Positions do not wrap, so they compare like plain numbers.
  */
 #ifndef LX_BPF_POS_H
 #define LX_BPF_POS_H
 
 #include "compat.h"
 
-/* The position of @seq that is within 2 GiB of @near. May be below 0: then it is huge. */
+/* The position of @seq within 2 GiB of @near. A negative one wraps to a huge value. */
 LX_INLINE __u64 lx_pos_of(__u32 seq, __u32 base_seq, __u64 near)
 {
 	return near + (__s32)(seq - (base_seq + (__u32)near));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is kept of connections: made when something is to be kept, until they are closed. */
+/* Per-connection state: allocated on first use, freed when the connection closes. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the kernel has forwarded, for the counters of LNet, and as a sign of life. Called with
- * the node lock held, with each tick, before counters are looked at, and when a connection
- * ends.
+ * Reports what the kernel has forwarded to LNet's counters, and as a sign of life. Called with the
+ * node lock held: on each tick, before counters are read, and when a connection ends.
  */
 #include "priv.h"
 
-/* What the programs have counted since this was asked last. */
+/* Messages that the programs have counted since the last call. */
 static struct lx_type_counts types_since(uint64_t counted[LX_LANE_TYPES],
 					 const __u64 now[LX_LANE_TYPES])
 {
@@ -21,7 +20,7 @@ static struct lx_type_counts types_since(uint64_t counted[LX_LANE_TYPES],
 	return lx_fp_type_counts(new);
 }
 
-/* Whether a position has moved since this was asked last. */
+/* Whether a position has moved since the last call. */
 static bool has_moved(uint64_t *counted, const __u64 *now)
 {
 	uint64_t pos = __atomic_load_n(now, __ATOMIC_RELAXED), before = *counted;
@@ -30,7 +29,7 @@ static bool has_moved(uint64_t *counted, const __u64 *now)
 	return pos != before;
 }
 
-/* Bytes that came, or that the peer's TCP has acknowledged, without our socket. */
+/* Bytes received or acknowledged that our socket has not seen. */
 static void note_life(struct lx_fp_conn *conn, struct lx_fastpath *fastpath)
 {
 	bool rx = conn->stream >= 0 && has_moved(&conn->counted.high,

@@ -22,7 +22,7 @@ static void conn_closing(void *state, struct lx_sock_conn *sock_conn)
 	conn->closing = true;
 	if (conn->stream >= 0)
 		lx_fp_stream_closing(state, conn);
-	/* Its end would have the wrong place. */
+	/* Its FIN would have the wrong sequence number. */
 	if (conn->shift)
 		lx_sock_conn_set_reset(conn->conn);
 	if (conn->lane >= 0)
@@ -44,7 +44,7 @@ static void conn_closed(void *state, struct lx_sock_conn *sock_conn)
 
 /* ---- records ---------------------------------------------------------------------------- */
 
-/* Messages that had cookies have arrived: the peer wants to hear of it. */
+/* Acknowledges zero-copy messages that have arrived. */
 static void answer_cookies(struct lx_fp *fp, unsigned int index)
 {
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
@@ -74,7 +74,7 @@ static void on_record(const struct lx_record *record, void *arg)
 	case LX_RECORD_POKE_ACK:
 		lx_fastpath_poke_ack(fp->fastpath, record->index);
 		break;
-	case LX_RECORD_MSS: /* by the next tick its socket knows, too */
+	case LX_RECORD_MSS: /* the socket knows by the next tick */
 		if (record->index < LX_LANES_MAX && fp->lane[record->index])
 			fp->lane[record->index]->mss_ns = 0;
 		break;
@@ -132,7 +132,7 @@ static void fp_free(struct lx_fp *fp)
 
 /* ---- tables that grow ---------------------------------------------------------------------- */
 
-/* The tables may be freed from here on. */
+/* Releases the host; from here on the tables may be freed. */
 static void host_end(struct lx_fp *fp)
 {
 	lx_sock_offload_end(fp->host);
@@ -199,7 +199,7 @@ static void host_stop(void *state)
 		host_end(fp);
 }
 
-/* Whether a connection cannot do without the programs. */
+/* Whether a connection depends on the programs. */
 static bool is_in_use(const struct lx_fp_conn *conn)
 {
 	return conn->stream >= 0 || conn->lane >= 0 || conn->shift;
@@ -217,9 +217,9 @@ static bool is_unused(const struct lx_fp *fp)
 }
 
 /*
- * The programs are about to be unloaded. A socket has not seen the bytes that they moved
- * from or to its connection, so the connection ends with them. Routing is off by then:
- * there is nothing under way that was to be forwarded.
+ * The programs are about to be unloaded. Sockets have not seen the bytes that the programs moved
+ * from or to their connections, so these connections are closed. Routing is off by then, so
+ * no message is in flight.
  */
 static void leave(struct lx_fp *fp)
 {
@@ -274,7 +274,7 @@ static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *ho
 	fp->fastpath = fastpath;
 	lx_list_init(&fp->dest_list);
 	lx_list_init(&fp->conns);
-	/* For as many as there may be: pages that nobody touches take no memory. */
+	/* For the maximum: pages that are never touched take no memory. */
 	fp->stream = calloc(LX_STREAMS_MAX, sizeof(*fp->stream));
 	fp->lane = calloc(LX_LANES_MAX, sizeof(*fp->lane));
 	fp->run = calloc(LX_LANES_MAX, sizeof(*fp->run));

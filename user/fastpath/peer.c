@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Peers of the fast path, and which of them messages for a NID go to. */
+/* Peers of the fast path, and the next hops for each destination NID. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -44,15 +44,15 @@ uint16_t lx_fp_mss_of(const struct lx_fp_conn *conn)
 {
 	int mss = lx_tcpinfo_mss(conn->facts.fd, conn->facts.remote.sa.sa_family);
 
-	/* What nothing fits in. */
+	/* 1: no message fits. */
 	return mss < 1 ? 1 : mss > UINT16_MAX ? UINT16_MAX : mss;
 }
 
-/* ---- peers that messages come from, or go to -------------------------------- */
+/* ---- senders and next hops -------------------------------------------------- */
 
 /*
- * The core and the programs count in the same credits. Again after the core has made a new
- * peer of a deleted one, or moved NIDs between peers.
+ * Makes the core and the programs use the same credit counters. Repeated when the core has
+ * recreated a deleted peer or moved NIDs between peers.
  */
 void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer)
 {
@@ -60,7 +60,7 @@ void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer)
 
 	fp_peer->node = lx_lnd_peer_number(peer->facts.ni, &peer->facts.nid);
 
-	/* The core may come to know it only with the message at hand. */
+	/* The core may learn of the peer only with the current message. */
 	peer->shared =
 		!lx_lnd_share_credits(peer->facts.ni, &peer->facts.nid, &fp_peer->tx, &fp_peer->rtr);
 }
@@ -101,7 +101,7 @@ static void forget(struct lx_fp *fp, struct lx_fp_dest *dest)
 	free(dest);
 }
 
-/* Whether messages for a destination may have to go elsewhere; as policy_changed(). */
+/* Whether a policy change (policy_changed()) may affect the next hop of a destination. */
 static bool is_concerned(const struct lx_fp *fp, const struct lx_fp_dest *dest,
 			 const struct lx_nid *nid, uint32_t net)
 {
@@ -196,8 +196,8 @@ static void publish(struct lx_fp *fp, struct lx_fp_dest *dest)
 }
 
 /*
- * The slow path balances gateways that are equal; those that it has used since the policy
- * changed may be used by the programs, too, which spread streams over them.
+ * The slow path balances messages over equal gateways. The programs spread streams over those
+ * that the slow path has used since the last policy change.
  */
 void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_nid *dst,
 		 bool is_router)

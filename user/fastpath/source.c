@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who may have a stream: a host has a share of them, by its address, whatever NIDs it says it
- * has. When there are none left, those go that have been idle for long, or are not served; where
- * messages went by lanes, a flow stays that shifts sequence numbers.
+ * Who may have a stream. Each address has a share of them, whatever NIDs it claims. When all
+ * are in use, idle ones and those that the programs do not serve are evicted; if messages went by
+ * lanes, the flow stays and shifts sequence numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 #include "priv.h"
 
-/* A host may have so many of the streams, but one in any case. */
+/* Streams per address, at least one. */
 #define SHARE(streams) ((streams) / 8 ? (streams) / 8 : 1)
 #define IDLE_NS (5 * LX_SOCK_SECOND)
-/* So often it is looked whether some can go. */
+/* Between two searches for idle streams. */
 #define EVICT_PAUSE_NS (100 * LX_SOCK_MSEC)
 
 static uint64_t addr_hash(const uint8_t addr[16])
@@ -45,7 +45,7 @@ void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source)
 	free(source);
 }
 
-/* A connection is no stream any more; its entry is given back with a later tick. */
+/* Detaches a connection from its stream; a later tick frees the entry. */
 static void stream_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_fp_stream *state = &fp->stream[conn->stream];
@@ -68,8 +68,8 @@ void lx_fp_stream_ended(struct lx_fp *fp, struct lx_fp_conn *conn)
 /* ---- idle streams -------------------------------------------------------------------- */
 
 /*
- * Whether all that came has arrived, and the sender knows: no message has begun and not ended.
- * Unframed, the socket has it all, whatever it is.
+ * Whether everything received has been acknowledged, to the sender too, and ends with a
+ * message. Unframed bytes are all the socket's, so message boundaries do not matter there.
  */
 static bool is_settled(const struct lx_stream *s)
 {
@@ -78,9 +78,9 @@ static bool is_settled(const struct lx_stream *s)
 }
 
 /*
- * Has a connection go on without being a stream, if it can. Its socket does not know of what went
- * by lanes; but now that nothing is under way, it is enough to shift sequence numbers. No
- * program frames it any more, so that this stays true.
+ * Lets a settled connection continue without a stream. Its socket has not seen the bytes that
+ * went by lanes; with nothing in flight, a constant shift of sequence numbers makes up for them.
+ * s->parsing stays locked, so that no program frames it any more.
  */
 static bool stream_end(struct lx_fp_conn *conn)
 {
@@ -99,18 +99,18 @@ static bool stream_end(struct lx_fp_conn *conn)
 	return false;
 }
 
-/* Whether it can do without a stream for a while; the programs' part may still have something. */
+/* Whether the daemon sees no activity; stream_end() checks the programs' part. */
 static bool is_idle(const struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const struct lx_fp_stream *state = &fp->stream[index];
 
-	/* It is there to be shown only. */
+	/* Only listed, not served. */
 	if (state->conn->no_stream)
 		return true;
 	return now >= state->busy_ns + IDLE_NS && lx_fp_stream_is_calm(fp, index);
 }
 
-/* Those of @source, or NULL: of all. */
+/* Evicts idle streams of @source; NULL: of all. */
 static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t now)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
@@ -151,7 +151,7 @@ static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
 			source->n_streams - 1);
 }
 
-/* Looks now and then whether idle ones can go: those of @source, or NULL: of all. */
+/* Evicts idle streams of @source (NULL: of all), at most every EVICT_PAUSE_NS. */
 static void make_room(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t *evicted_ns)
 {
 	uint64_t now = lx_sock_now();
@@ -175,7 +175,7 @@ static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_f
 	}
 	index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_STREAMS, limit);
 	if (index == -ENOSPC) {
-		make_room(fp, NULL, &fp->evicted_ns); /* for one that asks later */
+		make_room(fp, NULL, &fp->evicted_ns); /* for a later request */
 		tell_full(fp);
 	}
 	return index;
@@ -192,7 +192,7 @@ int lx_fp_stream_take(struct lx_fp *fp, const struct lx_fp_conn *conn,
 	source = source_obtain(fp, addr);
 	if (!source)
 		return -ENOMEM;
-	source->n_streams++; /* before others of it go, and it with them */
+	source->n_streams++; /* keeps it when its other streams are evicted */
 	index = take(fp, source, conn);
 	if (index < 0)
 		lx_fp_source_put(fp, source);
