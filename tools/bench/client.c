@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One client of lxload. Called by run.c; the next message of a slot is begun in the
- * event handler that sees the end of the last.
+ * One client of lxload. Called by run.c; the event handler that sees the end of a slot's
+ * message begins the next one.
  *
- *	free ── begin() ─▶ under way ── all events, all well ──▶ counted ─▶ begin()
- *	                     ▲   │ an event tells of a failure, or of none to come
+ *	free ── begin() ─▶ in flight ── all events, no error ──▶ counted ─▶ begin()
+ *	                     ▲   │ an event reports a failure, or that no answer will come
  *	                     │   ▼
  *	             tick()  │  failed: MD unlinked, until its last event
  *	                     │   ▼
@@ -45,7 +45,7 @@ static uint64_t number_of(const struct lx_slot *slot)
 	return slot->seq / opt->train / opt->n_targets * opt->train + slot->seq % opt->train;
 }
 
-/* GETs read the source at ever other places. */
+/* GETs read the source at different places. */
 static uint32_t source_offset(const struct lx_slot *slot)
 {
 	const struct lx_client *client = slot->client;
@@ -94,7 +94,7 @@ static int send_slot(struct lx_slot *slot)
 		      source_offset(slot));
 }
 
-/* This attempt is lost; the next one begins when nothing uses the memory any more. */
+/* This attempt failed; the next one begins when the memory is no longer in use. */
 static void fail(struct lx_slot *slot, int error)
 {
 	struct lx_client *client = slot->client;
@@ -119,7 +119,7 @@ static void attempt(struct lx_slot *slot)
 		fail(slot, r);
 }
 
-/* Whether the oldest message without an end lets us run further ahead. */
+/* True if the oldest unfinished message lets us run further ahead. */
 static bool may_begin(struct lx_client *client)
 {
 	const struct lx_options *opt = client->opt;
@@ -203,7 +203,7 @@ static void note_event(struct lx_slot *slot, const struct lx_event *event)
 	slot->md = LX_HANDLE_NONE;
 	if (slot->failed)
 		slot->retry_ns = lx_load_now() + RETRY_NS;
-	else /* its time was over */
+	else /* timed out */
 		fail(slot, event->status ? event->status : -ETIMEDOUT);
 }
 
@@ -283,13 +283,13 @@ static void deadline(uint64_t ns, struct timespec *ret)
 	ret->tv_nsec = ns % 1000000000u;
 }
 
-/* What has begun is ended in order. */
+/* Open calls are completed even after a stop. */
 static bool told_to_stop(enum lx_load_op op)
 {
 	return op == LX_LOAD_OPEN ? lx_load_stopping() : lx_load_giving_up();
 }
 
-/* Asks, and asks again, until there is an answer, the time is over or a signal came. */
+/* Repeats a call until there is an answer, a timeout or a signal. */
 static int call(struct lx_client *client, unsigned int target, enum lx_load_op op)
 {
 	const struct lx_options *opt = client->opt;
@@ -307,7 +307,7 @@ static int call(struct lx_client *client, unsigned int target, enum lx_load_op o
 	pthread_mutex_lock(&client->lock);
 	client->awaited = op;
 	while (client->awaited && lx_load_now() < end && !told_to_stop(op)) {
-		/* Sent without the lock: failures are told on another thread. */
+		/* Sent without the lock: failures are reported on another thread. */
 		pthread_mutex_unlock(&client->lock);
 		r = lx_note_send(client->node, &opt->target[target],
 				 lx_load_bits(LX_LOAD_CALL, client->stream, 0), &call, sizeof(call),
@@ -333,7 +333,7 @@ int lx_client_open(struct lx_client *client)
 	unsigned int at = 0;
 	int r;
 
-	/* One number at all targets; where it is taken, the next one begins anew. */
+	/* The same number at all targets; if one has it in use, start over with the next. */
 	do {
 		if (!at && getrandom(&client->nonce, sizeof(client->nonce), 0) < 0)
 			return -errno;

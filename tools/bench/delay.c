@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "delay IF IF MS": as long as it runs, each frame that comes in at one of the two
+ * "delay IF IF MS": while it runs, each frame that comes in at one of the two
  * interfaces leaves by the other one, MS milliseconds later: a long wire, for kernels
- * without netem. Frames for TSO stay whole, checksums stay undone: it costs two copies.
+ * without netem. TSO frames stay whole and checksums offloaded: the cost is two copies.
  */
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -22,7 +22,7 @@
 
 #define SECOND 1000000000ull
 #define FRAME_MAX (sizeof(struct virtio_net_hdr) + (512u << 10)) /* BIG TCP */
-#define UNDER_WAY_MAX (256u << 20) /* bytes in one direction; more are lost */
+#define UNDER_WAY_MAX (256u << 20) /* bytes in one direction; more are dropped */
 #define SOCKET_BYTES (64 << 20)
 
 struct frame {
@@ -32,7 +32,7 @@ struct frame {
 	uint8_t bytes[];
 };
 
-/* What has come in at one end and is to leave by the other. */
+/* Frames that came in at one end and wait to leave by the other. */
 struct direction {
 	struct frame *first, *last;
 	size_t bytes;
@@ -113,7 +113,7 @@ static void give(int fd, struct direction *d)
 	}
 }
 
-/* Until the next frame is due; NULL: until one comes in. */
+/* Time until the next frame is due; NULL: until one comes in. */
 static struct timespec *until(const struct direction *d, struct timespec *left)
 {
 	uint64_t now = now_ns(), due = UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A histogram of times, for percentiles: 64 equal steps in each power of two, so a
- * value is known to better than 1.6 %. Up to 2^40 ns, 18 minutes.
+ * A histogram of times, for percentiles: 64 equal buckets per power of two, so
+ * values are accurate to 1.6 %. Up to 2^40 ns, 18 minutes.
  */
 #ifndef LX_BENCH_HIST_H
 #define LX_BENCH_HIST_H
@@ -47,7 +47,7 @@ static inline void lx_hist_merge(struct lx_hist *to, const struct lx_hist *from)
 		to->count[i] += from->count[i];
 }
 
-/* The middle of the step that has the value below which @percent of all are. */
+/* The middle of the bucket that contains the percentile. */
 static inline uint64_t lx_hist_percentile(const struct lx_hist *h, double percent)
 {
 	uint64_t rank = (uint64_t)((double)h->n * percent / 100), below = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "lxload idle": from each NID of a node one ping, so that the target has as many
- * peers with connections, and then nothing. To see what peers cost.
+ * "lxload idle": one ping from each NID of a node, so that the target has as many
+ * peers with connections, then nothing. To measure the cost of peers.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 #include "load.h"
 
-#define PINGS_MAX 16 /* at a time: the target bounds those that are only connecting */
+#define PINGS_MAX 16 /* at a time: the target limits half-open connections */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -80,7 +80,7 @@ int lx_idle_run(const struct lx_options *opt)
 	if (lx_setup_node(opt, opt->nid, opt->n_nids, &node))
 		return 1;
 	ping_from_all(opt, node);
-	/* The remaining connections of each peer are made after the first. */
+	/* The other connections of each peer follow the first one. */
 	usleep(500000);
 	printf("{\"op\": \"idle\", \"answered\": %u, \"unanswered\": %u, \"connections\": %zu}\n",
 	       answered, unanswered, connections(node));

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lxload: what its files share, and what its two ends say to each other.
+ * lxload: declarations shared by its files, and the protocol between its two ends.
  *
- *	client ── CALL open ──────────────▶ server   a stream: what will come, how checked
+ *	client ── CALL open ──────────────▶ server   a stream: its messages, and how to check
  *	       ◀─────────────── ANSWER ────
- *	       ── PUT ... / GET ... ──────▶          the load: ACKed, or REPLYed to
+ *	       ── PUT ... / GET ... ──────▶          the load, with ACKs or REPLYs
  *	       ── CALL close ─────────────▶
  *	       ◀─────────────── ANSWER ────          what arrived, and how
  *
- * Everything goes to one portal. The match bits say what a message is:
+ * Everything goes to one portal. The match bits identify a message:
  *
  *	63   60 59       40 39                0
  *	 kind  |  stream   |  sequence number
  *
- * A message that is lost is sent again with its old sequence number, as the layers
- * above LNet do; so the server can tell whether each arrived, and how often.
+ * A lost message is resent with its old sequence number, as the layers above LNet do;
+ * so the server knows whether each one arrived, and how often.
  */
 #ifndef LX_BENCH_LOAD_H
 #define LX_BENCH_LOAD_H
@@ -65,7 +65,7 @@ enum lx_load_op {
 struct lx_load_call {
 	__le64 magic;
 	__le64 op;
-	__le64 nonce; /* the client's: says which one, when two take the same stream */
+	__le64 nonce; /* identifies the client if two take the same stream */
 	__le64 size; /* open: bytes of each message */
 	__le64 verify; /* open: 1: the payload is to be checked */
 };
@@ -74,14 +74,14 @@ struct lx_load_call {
 struct lx_load_answer {
 	__le64 magic;
 	__le64 op;
-	__le64 error; /* 0; EEXIST: take another stream; EPROTO: what is this? */
-	__le64 source_key; /* open: what a GET reads is the pattern of this key */
-	__le64 source_len; /* open: ... so many bytes of it */
-	__le64 received; /* close: different PUTs that arrived */
+	__le64 error; /* 0; EEXIST: take another stream; EPROTO: malformed call */
+	__le64 source_key; /* open: GETs read the pattern of this key */
+	__le64 source_len; /* open: ... of this many bytes */
+	__le64 received; /* close: distinct PUTs that arrived */
 	__le64 bytes;
-	__le64 again; /* arrivals of one that was there already */
-	__le64 missing; /* sequence numbers below the highest one that did not */
-	__le64 bad; /* PUTs with a wrong byte, or of a wrong length */
+	__le64 again; /* duplicate arrivals */
+	__le64 missing; /* sequence numbers below the highest one that did not arrive */
+	__le64 bad; /* PUTs with a wrong byte or length */
 };
 
 /* How far a sender may run ahead of its oldest message without an answer. */
@@ -121,17 +121,17 @@ struct lx_options {
 	/* the load */
 	size_t size;
 	unsigned int inflight;
-	unsigned int train; /* messages to one target before it is the next one's turn */
-	uint64_t count; /* messages of each client; 0: as long as @seconds */
+	unsigned int train; /* messages to one target before the next one's turn */
+	uint64_t count; /* messages per client; 0: limited by @seconds */
 	double seconds;
 	double warmup; /* seconds that do not count */
-	double interval; /* between lines on the way; 0: none */
-	double timeout; /* seconds without progress after which all is given up */
+	double interval; /* between progress lines; 0: none */
+	double timeout; /* give up after this many seconds without progress */
 	bool verify;
 	bool put; /* ping: with PUT and ACK instead of GET and REPLY */
 	bool no_ack;     /* PUTs are done when they are sent */
-	struct lx_id pinged; /* put, get: pinged beside the load; lx_nid_any: none */
-	unsigned int damage; /* spoil each so many-th message; 0: none */
+	struct lx_id pinged; /* put, get: pinged during the load; lx_nid_any: none */
+	unsigned int damage; /* corrupt every Nth message; 0: none */
 
 	/* the server */
 	unsigned int buffers;
@@ -155,7 +155,7 @@ static inline const char *lx_load_verb_name(enum lx_load_verb verb)
 	return name[verb];
 }
 
-/* Counts SIGINT and SIGTERM. The first: the time is over. The next: give up. */
+/* Counts SIGINT and SIGTERM. The first ends the run, the second gives up. */
 extern int lx_load_stop;
 
 static inline bool lx_load_stopping(void)
@@ -171,8 +171,8 @@ static inline bool lx_load_giving_up(void)
 /* ---- setup.c ---------------------------------------------------------------- */
 
 /*
- * A node as the options say, with the NIDs @nid (none: by interface or file).
- * Says on stderr why not. Returns 0 or -errno.
+ * Creates a node from the options, with the NIDs @nid (none: by interface or file).
+ * Reports errors on stderr. Returns 0 or -errno.
  */
 int lx_setup_node(const struct lx_options *opt, const struct lx_nid *nid, size_t n_nids,
 		  struct lx_node **ret_node);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "lossy IFNAME N": as long as it runs, one in N of the data packets that come in at the
- * interface is lost, in front of all other programs there. Lost where it arrives: what
- * is dropped where it leaves is known to the sender's TCP at once. Needs Linux 6.6.
+ * "lossy IFNAME N": while it runs, drops one in N data packets that come in at the
+ * interface, in front of all other programs there. At ingress, because the sender's TCP
+ * notices drops at egress immediately. Needs Linux 6.6.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -17,7 +17,7 @@
 #define TCX_BEFORE (1u << 3)
 #define TCX_DROP 2
 #define TCX_NEXT (-1)
-#define DATA_LEN 1000 /* what is shorter, acknowledgements above all, gets through */
+#define DATA_LEN 1000 /* shorter packets, ACKs above all, pass */
 
 static int load(unsigned int one_in)
 {

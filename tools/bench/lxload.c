@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lxload: traffic for LNet, measured and checked. Each end is an LNet node of its
- * own. This file reads the options; the verbs are in server.c, client.c and idle.c.
+ * lxload: generates LNet traffic, measures and checks it. Each end is an LNet node.
+ * This file parses the options; the verbs are in server.c, client.c and idle.c.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -15,49 +15,49 @@
 int lx_load_stop;
 
 static const char usage_text[] =
-	"usage: lxload server [options]            take and give what clients ask for\n"
+	"usage: lxload server [options]            serve clients\n"
 	"       lxload put TARGET... [options]     send messages to a server, or several in turn\n"
-	"       lxload get TARGET... [options]     fetch messages from there\n"
+	"       lxload get TARGET... [options]     fetch messages from servers\n"
 	"       lxload ping TARGET [options]       one empty message at a time: latency\n"
-	"       lxload idle TARGET [options]       connect from each NID, ping, and just be there\n"
+	"       lxload idle TARGET [options]       connect from each NID, ping, then stay idle\n"
 	"\n"
 	"TARGET is the NID of an \"lxload server\" (idle: of any node).\n"
 	"\n"
 	"the node:\n"
 	"  -n, --nid LIST         NIDs, with ranges: 10.1.0.[11-18]@tcp1. For put, get and ping\n"
-	"                         each is a client, a node of its own; else one node has them all\n"
+	"                         each is a client with its own node; else one node has them all\n"
 	"      --net NET --if IF  or: the net, and the interface whose address makes the NID\n"
-	"  -c, --config FILE      or: YAML as for lnetxd; the options here come on top\n"
+	"  -c, --config FILE      or: YAML as for lnetxd; these options are applied after it\n"
 	"  -r, --route NET=NID    gateway to a net; may be repeated\n"
 	"      --set M.NAME=VALUE a tunable: tcp.accept=all, lnet.lnet_transaction_timeout=5\n"
 	"\n"
 	"the load:\n"
 	"  -s, --size BYTES       of a message: 0 to 1m (default: 1m; ping: 0)\n"
-	"  -i, --inflight N       messages of a client under way at a time (default: 16)\n"
-	"      --train N          so many messages to a target, then it is the next one's turn\n"
+	"  -i, --inflight N       messages in flight per client (default: 16)\n"
+	"      --train N          messages to a target before the next one's turn\n"
 	"                         (default: 1)\n"
-	"  -N, --count N          messages of each client, or\n"
+	"  -N, --count N          messages per client, or\n"
 	"  -t, --seconds S        time (default: 10)\n"
 	"  -w, --warmup S         time before that, which does not count (default: 0)\n"
-	"  -V, --verify           check every byte; each message has a pattern of its own\n"
+	"  -V, --verify           check every byte; each message has a different pattern\n"
 	"  -p, --put              ping: PUT and ACK (default: GET and REPLY)\n"
-	"      --no-ack           put: do not ask for ACKs; what is lost shows only at the end\n"
-	"      --ping NID         put and get: each client pings a node, too, ten times a second\n"
-	"      --interval S       tell how it goes every S seconds\n"
-	"      --timeout S        give up after so long without any progress (default: 30)\n"
-	"      --damage N         spoil each Nth PUT (server: byte N of what GETs read), to see\n"
-	"                         that it is found\n"
+	"      --no-ack           put: do not request ACKs; losses show only at the end\n"
+	"      --ping NID         put and get: each client also pings a node, ten times a second\n"
+	"      --interval S       report progress every S seconds\n"
+	"      --timeout S        give up after S seconds without progress (default: 30)\n"
+	"      --damage N         corrupt every Nth PUT (server: byte N of what GETs read), to\n"
+	"                         check that it is detected\n"
 	"\n"
 	"the server:\n"
-	"      --buffers N        posted for PUTs at a time (default: 8)\n"
-	"      --buffer-size B    of each; takes messages until less than 1m is left\n"
+	"      --buffers N        buffers posted for PUTs (default: 8)\n"
+	"      --buffer-size B    size of each; full when less than 1m is left\n"
 	"                         (default: 2m)\n"
 	"\n"
 	"  -j, --json             print the result as JSON\n"
-	"  -v, --verbose          also tell what the node logs\n"
+	"  -v, --verbose          also print the node's log\n"
 	"  -h, --help\n"
 	"\n"
-	"Exit status: 0 all is well; 1 something was lost, wrong or out of reach; 2 usage.\n";
+	"Exit status: 0 success; 1 messages lost or wrong, or a target unreachable; 2 usage.\n";
 
 enum {
 	OPT_NET = 256,
@@ -107,7 +107,7 @@ static int bad(const char *option, const char *value, const char *expected)
 	return -EINVAL;
 }
 
-/* A number of at most @max; with @units "64k", "1m", "2g" too. */
+/* A number up to @max; with @units also "64k", "1m", "2g". */
 static int number(const char *option, const char *text, bool units, uint64_t max, uint64_t *ret)
 {
 	static const char unit[] = "kmg";
@@ -287,7 +287,7 @@ static int check(struct lx_options *opt, int n_args, char **arg)
 	if (targets(opt, n_args, arg))
 		return -EINVAL;
 	if (!opt->n_nids && !opt->ifname && !opt->file) {
-		fprintf(stderr, "lxload: who am I? Give --nid, --net and --if, or --config\n");
+		fprintf(stderr, "lxload: give --nid, or --net and --if, or --config\n");
 		return -EINVAL;
 	}
 	if (!opt->inflight || !opt->train || !opt->buffers || opt->buffer_size < LX_LOAD_SIZE_MAX) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Calls and answers of lxload: each has memory of its own, freed with its MD.
+ * Calls and answers of lxload: each has its own memory, freed with its MD.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Payload patterns of lxload; pure. Words are little endian, so that the two ends
- * may differ. Made to be checked about as fast as memory can be read.
+ * Payload patterns of lxload; pure. Words are little endian, so the two ends
+ * may differ. Checking is about as fast as reading memory.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #include "pattern.h"
 
-#define STEP 0x9e3779b97f4a7c15ull /* odd: 2^64 different words before it repeats */
+#define STEP 0x9e3779b97f4a7c15ull /* odd: 2^64 distinct words */
 
 uint64_t lx_pattern_key(uint64_t stream, uint64_t seq)
 {
@@ -56,7 +56,7 @@ size_t lx_pattern_check(const void *buf, size_t len, uint64_t key)
 	size_t at = 0, end;
 
 	while (len - at >= 8) {
-		/* Differences of many words are looked at together: no branch a word. */
+		/* Checks the differences of many words together: no branch per word. */
 		end = len - at > 512 ? at + 512 : at + (len - at) / 8 * 8;
 		wrong = 0;
 		for (size_t i = at; i < end; i += 8) {

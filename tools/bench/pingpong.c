@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ping-pong over one TCP connection, with blocking calls: the least that a message
- * and its answer take on this machine.
+ * Ping-pong over one TCP connection, with blocking calls: the minimum for a message
+ * and its answer on this machine.
  *
  * usage: pingpong server ADDRESS PORT SIZE
  *        pingpong client ADDRESS PORT SIZE SECONDS
@@ -38,7 +38,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
 }
 
-/* False: the other end has gone. */
+/* False: the other end has closed. */
 static bool receive(int fd, size_t size)
 {
 	for (size_t have = 0; have < size;) {

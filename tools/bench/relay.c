@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A TCP relay, as small as it can be and still be fast: what a router that knows
- * nothing of messages costs. One thread, epoll, recv() and send() through one buffer
- * for each direction, one outgoing connection for each incoming one.
+ * A TCP relay, as small as possible while fast: the cost of a router without any notion of
+ * messages. One thread, epoll, recv() and send() through one buffer
+ * per direction, one outgoing connection per incoming one.
  *
- * It listens transparently: on the address of the server it relays to, which is not
- * its own, so that clients need not know of it. The system has to deliver packets to
- * that address here (a routing rule by incoming interface does).
+ * It listens transparently, on the address of the server it relays to, so that clients
+ * need not know about it. The system must deliver packets for
+ * that address here (by a routing rule on the incoming interface).
  *
  * usage: relay ADDRESS PORT [BUFFER]
  */
@@ -24,7 +24,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TURN_READS 8 /* then others are looked at */
+#define TURN_READS 8 /* then it is the next connection's turn */
 
 struct end {
 	struct pair *pair;
@@ -71,7 +71,7 @@ static void close_pair(struct pair *pair)
 		close(pair->end[i].fd);
 		pair->end[i].fd = -1;
 	}
-	/* Events of this turn may still name it. */
+	/* Events of this turn may still refer to it. */
 	pair->next_dead = dead;
 	dead = pair;
 }
@@ -88,7 +88,7 @@ static void free_dead(void)
 	}
 }
 
-/* What was read at @from goes out at its other end. 0: all of it; 1: later; -1: gone. */
+/* Sends what was read at @from. 0: all of it; 1: not all; -1: closed. */
 static int flush(struct end *from)
 {
 	ssize_t n;
@@ -103,7 +103,7 @@ static int flush(struct end *from)
 	return 0;
 }
 
-/* Bytes from one end to the other until there are none, or they do not go out. */
+/* Moves bytes from one end to the other until there are none, or sending would block. */
 static int pump(struct end *from)
 {
 	ssize_t n;
@@ -170,8 +170,8 @@ static void add(struct end *e)
 }
 
 /*
- * A connection to the server, from one of the ports that socklnd takes for a kernel's.
- * Blocking: on this lab's wires it takes no time.
+ * A connection to the server, from a privileged port as socklnd requires.
+ * Blocking: takes no time on this lab's wires.
  */
 static int connect_out(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "lxload put", "get" and "ping": clients started together, watched, added up.
+ * "lxload put", "get" and "ping": starts clients together, watches them, adds them up.
  *
  *	all open ─▶ go ─▶ warm-up ─▶ measured ─▶ no new ones ─▶ all ended ─▶ all closed
  *
- * The result is that of the measured time; what is verified is all of it.
+ * The result covers the measured time; verification covers everything.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 
 #define TICK_US 5000
 
-/* What all clients have done until some moment. */
+/* Totals of all clients at some time. */
 struct sample {
 	uint64_t ns, messages, bytes;
 };
@@ -25,11 +25,11 @@ struct sample {
 struct run {
 	const struct lx_options *opt;
 	struct lx_client **client;
-	struct lx_pinger *pinger; /* one a client */
+	struct lx_pinger *pinger; /* one per client */
 	unsigned int n;
 	bool measuring;
 	struct sample start, end; /* of the measured time */
-	uint64_t progress_ns; /* when the last message was seen to end */
+	uint64_t progress_ns; /* when the last message ended */
 	bool stuck;
 	int error;
 
@@ -108,7 +108,7 @@ static void tell_interval(struct run *run, uint64_t begin_ns, struct sample *las
 	*last = now;
 }
 
-/* One tick: failed messages go again. False: nothing has moved for too long. */
+/* One tick: resends failed messages. False: no progress for too long. */
 static bool tick(struct run *run)
 {
 	static uint64_t seen;
@@ -182,7 +182,7 @@ static void close_client(struct run *run, struct lx_client *client)
 			continue;
 		}
 		run->error = r;
-		fprintf(stderr, "lxload: %s does not tell what it has: %s\n",
+		fprintf(stderr, "lxload: %s does not report what it received: %s\n",
 			lx_nid_str(&run->opt->target[i].nid), strerror(-r));
 	}
 }
@@ -195,7 +195,7 @@ static void add_pings(struct run *run, struct lx_pinger *pinger)
 	pthread_mutex_unlock(&pinger->lock);
 }
 
-/* Every stream is closed, and what the servers say must be what was sent. */
+/* Closes every stream, and compares the servers' accounts with what was sent. */
 static void settle(struct run *run)
 {
 	run->all = take_sample(run);
@@ -210,7 +210,7 @@ static void settle(struct run *run)
 		lx_hist_merge(&run->hist, &client->hist);
 		if (client->n_busy) {
 			run->error = client->last_error ? client->last_error : -ETIMEDOUT;
-			continue; /* there is no hope for a call either */
+			continue; /* a call would fail, too */
 		}
 		close_client(run, client);
 	}

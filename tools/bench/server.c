@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lxload's server: takes PUTs into buffers that it posts again and again, lets GETs
- * read a stretch of patterned memory, and keeps account of each client's stream.
+ * lxload's server: receives PUTs in buffers that it reposts, lets GETs
+ * read patterned memory, and keeps an account of each client's stream.
  *
- * It works as servers on LNet do: a bounded number of buffers is posted, messages
- * are put into one until it is nearly full, it is posted anew when the last message
- * in it has been dealt with. If all are in use the portal is lazy: messages wait.
+ * It works like servers on LNet: it posts a limited number of buffers; messages
+ * go into one until it is nearly full, and it is reposted when the last message
+ * in it has been processed. If all are in use, messages wait on the lazy portal.
  *
- * All but start and stop happens in event handlers, one at a time: no lock.
+ * Everything except start and stop happens in event handlers, one at a time: no lock.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,11 +25,11 @@
 #define CALL_SINKS 2
 #define CALL_SINK_LEN 4096u
 #define STREAMS 4096
-#define FORGOTTEN_NS 60000000000ull /* a client without a word for so long is gone */
+#define FORGOTTEN_NS 60000000000ull /* a client silent for so long is gone */
 
 struct server;
 
-/* A buffer that is posted again and again. */
+/* A buffer that is posted repeatedly. */
 struct sink {
 	struct server *server;
 	enum lx_load_kind kind;
@@ -53,7 +53,7 @@ struct server {
 	unsigned int n_sinks;
 	void *source;
 	struct client
-		*client[STREAMS]; /* by stream, modulo; whoever finds it taken takes another */
+		*client[STREAMS]; /* by stream, modulo; a client that finds it in use takes another */
 	uint64_t puts, bytes, bad, strangers, opened;
 };
 
@@ -73,7 +73,7 @@ static int client_open(struct server *server, uint32_t id, const struct lx_load_
 	uint64_t now = lx_load_now();
 
 	if (client && client->id == id && client->nonce == lx_le64(call->nonce))
-		return 0; /* asked again: the answer got lost */
+		return 0; /* repeated: the answer was lost */
 	if (client && !client->closed && now - client->heard_ns < FORGOTTEN_NS)
 		return -EEXIST;
 	if (!client)
@@ -145,7 +145,7 @@ static void take_call(struct server *server, const struct sink *sink, const stru
 static void complain(struct server *server, const struct lx_event *event, size_t at)
 {
 	if (server->bad > 10)
-		return; /* the rest is in the sum */
+		return; /* the others are only counted */
 	fprintf(stderr, "lxload: message %" PRIu64 " from %s: ", lx_load_seq(event->match_bits),
 		lx_nid_str(&event->initiator.nid));
 	if (at < event->mlength)
@@ -231,7 +231,7 @@ static void on_event(const struct lx_event *event)
 		return;
 	r = post(sink);
 	if (r && r != -ESHUTDOWN)
-		fprintf(stderr, "lxload: a buffer is lost, it could not be posted again: %s\n",
+		fprintf(stderr, "lxload: cannot repost a buffer: %s\n",
 			strerror(-r));
 }
 
@@ -255,7 +255,7 @@ static int post_all(struct server *server)
 	return r;
 }
 
-/* MDs come and go in it; what a transport prepares for it stays. */
+/* Announces the memory: MDs come and go in it, the transport's preparations stay. */
 static int tell_of(struct server *server)
 {
 	int r = 0;
@@ -353,7 +353,7 @@ int lx_server_run(const struct lx_options *opt)
 		report(server);
 		r = server->bad ? -EIO : 0;
 	} else {
-		fprintf(stderr, "lxload: no server: %s\n", strerror(-r));
+		fprintf(stderr, "lxload: cannot start the server: %s\n", strerror(-r));
 	}
 	if (server)
 		server_free(server);

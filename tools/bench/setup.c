@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The node that lxload is: a configuration from a file, and options on top of it.
+ * lxload's node: a configuration from a file, with options applied to it.
  */
 #include <errno.h>
 #include <stdlib.h>
