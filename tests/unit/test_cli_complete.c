@@ -177,6 +177,27 @@ static void test_manual(void **state)
 	free(help);
 }
 
+/* Each command and option has its row, and each row its command or option. */
+static void test_table(void **state)
+{
+	char *words = output_of("lnetctl --list-options"), *page = proc_read("docs/lnetctl.md");
+	char row[200], *save;
+	size_t n = 0;
+
+	for (char *line = strtok_r(words, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		snprintf(row, sizeof(row), "\n| `%s` | ", line);
+		if (!strstr(page, row))
+			fail_msg("docs/lnetctl.md has no row for \"%s\"", line);
+		n++;
+	}
+	for (const char *p = page; (p = strstr(p, "\n| `")); p++)
+		n--;
+	if (n)
+		fail_msg("docs/lnetctl.md has rows for what does not exist");
+	free(words);
+	free(page);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +205,7 @@ int main(int argc, char **argv)
 		TEST(test_completion_knows),
 		TEST(test_completion_breaks),
 		TEST(test_manual),
+		TEST(test_table),
 	};
 	int failed;
 

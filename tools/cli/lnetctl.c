@@ -75,6 +75,32 @@ static int list_commands(void)
 	return 0;
 }
 
+/* A line for each command and each option; docs/lnetctl.md has all of them. */
+static void list_verb(const char *group, const struct lx_lnetctl_cmd *v)
+{
+	printf("%s%s%s\n", group, *group ? " " : "", v->name);
+	for (const struct lx_option *o = v->option; o && o->name; o++)
+		printf("%s%s%s --%s\n", group, *group ? " " : "", v->name, o->name);
+}
+
+static int list_options(void)
+{
+	char name[40];
+
+	for (const struct lx_group *g = lx_groups; g->name; g++) {
+		for (const struct lx_lnetctl_cmd *v = g->verb; v->name; v++) {
+			const struct lx_lnetctl_cmd *sub = lx_fault_verbs(g->name, v->name);
+
+			snprintf(name, sizeof(name), "%s %s", g->name, v->name);
+			for (; sub && sub->name; sub++)
+				list_verb(name, sub);
+			if (!lx_fault_verbs(g->name, v->name))
+				list_verb(g->is_verb ? "" : g->name, v);
+		}
+	}
+	return 0;
+}
+
 /* ---- dispatch ---------------------------------------------------------------------------------
  */
 
@@ -208,6 +234,8 @@ static int run_words(struct lx_session *s, int argc, char **argv)
 		return run_help(s, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "--list-commands"))
 		return list_commands();
+	if (!strcmp(argv[0], "--list-options"))
+		return list_options();
 	if (!strcmp(argv[0], "--version")) {
 		printf("lnetctl (lnetx) %s\n", LX_VERSION);
 		return 0;
