@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The few things that the logic of the fast path needs of its surroundings, for the
- * kernel (BPF) and for tests that compile the same headers natively.
+ * The environment of the fast path's logic, for the kernel (BPF) and for tests that compile the
+ * same headers natively.
  *
- * Concurrency. Several processors handle packets of one stream at once: data on the
- * sender's side, acknowledgements on the next hop's side, our own socket's segments.
- * There are no locks. Framing and building ACKs are done by one processor each at a time
- * (lx_try_enter()); who finds it taken leaves word and goes. All other shared fields
- * have one writer, or are changed by compare-and-swap.
+ * Concurrency. Several CPUs handle packets of one stream at once: data from the sender, ACKs from
+ * the next hop, segments of our own socket. There are no locks. One CPU at a time frames a
+ * stream, and one builds its ACK (lx_try_enter()); a CPU that finds the section taken
+ * leaves a note and moves on. All other shared fields have one writer, or are changed by
+ * compare-and-swap.
  */
 #ifndef LX_BPF_COMPAT_H
 #define LX_BPF_COMPAT_H
@@ -16,16 +16,16 @@
 
 #define LX_CAS(ptr, old, new) __sync_val_compare_and_swap(ptr, old, new)
 #define LX_ADD(ptr, n) __sync_fetch_and_add(ptr, n)
-/* Reads a field that another processor publishes; what it published before is seen. */
+/* Reads a field that another CPU publishes, with acquire semantics. */
 #define LX_ACQUIRE(ptr) __sync_fetch_and_add(ptr, 0)
 
 #ifdef __bpf__
 
 #include <bpf/bpf_helpers.h>
 
-/* Keeps the compiler from telling the verifier that a value is constant. */
+/* Hides a value from the compiler's constant propagation, for the verifier. */
 #define LX_OPAQUE(x) asm volatile("" : "+r"(x))
-/* A length of 1 to @mask + 1, so that every verifier sees that it is. Not 0. */
+/* Bounds a length to 1..@mask + 1 in a form that every verifier understands. Not 0. */
 #define LX_LENGTH(n, mask)                                                                         \
 	({                                                                                         \
 		__u32 n_ = (n);                                                                    \
@@ -33,7 +33,7 @@
 		((n_ - 1) & (mask)) + 1;                                                           \
 	})
 #define LX_NOINLINE __attribute__((noinline))
-/* Verified once, whoever calls it; must check its pointers. */
+/* Verified once, independently of its callers; must check its pointers. */
 #define LX_GLOBAL LX_NOINLINE
 
 #else
@@ -45,7 +45,7 @@
 #define LX_NOINLINE
 #define LX_GLOBAL static
 
-/* bpf_loop(), as the kernel has it. */
+/* bpf_loop() with the kernel's semantics. */
 static inline long bpf_loop(__u32 n, long (*fn)(__u32 i, void *arg), void *arg, __u64 flags)
 {
 	__u32 i;
@@ -62,7 +62,7 @@ static inline long bpf_loop(__u32 n, long (*fn)(__u32 i, void *arg), void *arg, 
 struct lx_message;
 struct lx_choice;
 
-/* Tells who traces of a message whose way is chosen; its header is in @s. */
+/* Emits a trace event for a message that has been placed; its header is in @s. */
 #ifdef __bpf__
 static void lx_trace(void *packet, const struct lx_stream *s, const struct lx_message *m,
 		     const struct lx_choice *c);
@@ -75,18 +75,18 @@ static inline void lx_trace(void *packet, const struct lx_stream *s, const struc
 #endif
 
 /*
- * Where things are; the program defines them over its maps, a test over arrays. They
- * return NULL for an index out of range.
+ * Table lookups, which the program implements with maps and tests with arrays. They return NULL for
+ * an index out of range.
  */
 static struct lx_stream *lx_stream_at(__u32 index);
 static struct lx_lane *lx_lane_at(__u32 index);
 static struct lx_fp_peer *lx_fp_peer_at(__u32 index);
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid);
 
-/* Bytes of the packet at hand, counted from the start of its TCP payload. */
+/* Loads bytes of the current packet; @at: offset in its TCP payload. */
 static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len);
 
-/* Enters a section that one processor at a time may be in; false: it is taken. */
+/* Enters a section for one CPU at a time; false: it is taken. */
 LX_INLINE int lx_try_enter(__u32 *flag)
 {
 	return LX_CAS(flag, 0, 1) == 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Routers on the way to a next hop that tell of a smaller MTU. They quote the packet that
- * was too large, which may have been one of a lane: to the lane's socket its sequence
- * number would be of bytes that were never sent, and it would not believe them. So that is
- * brought to where the socket believes to be, if it is of bytes that are on their way; the
- * socket takes note of the MTU, and the daemon looks at what it has come to.
+ * ICMP "packet too big" from routers on the path to a next hop. They quote the packet that was too
+ * large. If it was a lane's, the lane's socket has never sent that sequence number and would ignore
+ * the message. So if the quoted bytes are in flight, the quoted number is replaced by the socket's
+ * own; the socket then learns the MTU, and the daemon is told to read it.
  */
 #ifndef LX_BPF_ICMP_H
 #define LX_BPF_ICMP_H
@@ -21,7 +20,7 @@ struct lx_icmp_hdr {
 	__be32 value;
 } LX_PACKET_HDR;
 
-/* What of the quoted packet says whose it was. */
+/* The part of the quoted packet that identifies its connection. */
 struct lx_quote {
 	struct lx_icmp_hdr icmp;
 	union {
@@ -39,8 +38,8 @@ struct lx_quote {
 #define LX_QUOTE6 (sizeof(struct lx_icmp_hdr) + sizeof(struct lx_ip6_hdr) + 8)
 
 /*
- * Reads whose packet is quoted, as one of its connection that comes in. Returns where the
- * quoted sequence number is; 0: this is about something else.
+ * Reads the connection of the quoted packet, as the key of an incoming one. Returns the offset of
+ * the quoted sequence number; 0: not TCP, or not about an MTU.
  */
 LX_INLINE __u32 lx_quote_read4(struct __sk_buff *skb, struct lx_flow_key *key, __u32 *ret_seq)
 {
@@ -74,7 +73,7 @@ LX_INLINE __u32 lx_quote_read6(struct __sk_buff *skb, struct lx_flow_key *key, _
 	return at + LX_QUOTE6 - sizeof(__be32);
 }
 
-/* The sequence number that a lane's socket has for one on the wire; the same: none of it. */
+/* Maps a sequence number on the wire to one that the lane's socket accepts; else returns @seq. */
 LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 {
 	__u64 pos = lx_pos_of(seq, lane->base_seq, lane->una);
@@ -86,7 +85,7 @@ LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 	return lane->base_seq - lane->shift;
 }
 
-/* Goes up in any case. */
+/* Always passes the packet up. */
 static LX_NOINLINE int lx_icmp_in(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	__u32 v6 = skb->protocol == lx_be16(ETH_P_IPV6), seq = 0, at, mine;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a received frame is: from the Ethernet header to the TCP ports and flags.
+ * Parses a received frame: from the Ethernet header to the TCP ports and flags.
  *
- * One pass with a cursor; compiles natively, for tests and the fuzzer, and for BPF.
- * A reader function returns NULL if what it wants is not all there.
+ * One pass with a cursor; compiles for BPF, and natively for tests and the fuzzer. A reader
+ * function returns NULL if the frame is too short.
  *
- * A frame with a VLAN number belongs to another interface, stacked on this one, and
- * is told as LX_PACKET_OTHER; number 0 is only a priority. Of fragments the first one
- * is looked at: systems discard datagrams whose fragments overlap, so the header that
- * we see is the one that counts.
+ * A frame with a VLAN ID belongs to a VLAN interface on top of this one and is reported as
+ * LX_PACKET_OTHER; ID 0 is only a priority. Only the first fragment is parsed: systems discard
+ * datagrams with overlapping fragments, so its header is the one that counts.
  */
 #ifndef LX_BPF_PACKET_H
 #define LX_BPF_PACKET_H
@@ -26,9 +25,9 @@
 
 enum lx_packet_kind {
 	LX_PACKET_OTHER, /* not IP, or not of this interface */
-	LX_PACKET_TRUNCATED, /* headers are cut off, or there are too many */
-	LX_PACKET_IP, /* source and destination are known, no more */
-	LX_PACKET_TCP_FRAGMENT, /* ports too, but the flags are in a later fragment */
+	LX_PACKET_TRUNCATED, /* headers are cut off, or too many */
+	LX_PACKET_IP, /* only source and destination are known */
+	LX_PACKET_TCP_FRAGMENT, /* ports are known; the flags are in a later fragment */
 	LX_PACKET_TCP,
 };
 
@@ -39,7 +38,7 @@ struct lx_packet {
 	__u8 src[16], dst[16]; /* IPv4 mapped */
 	__be16 sport, dport;
 	__u32 flags; /* of TCP */
-	__u32 l4;    /* where that begins, behind the beginning of the IP header */
+	__u32 l4;    /* offset of the TCP header from the IP header */
 	__u32 fragment; /* it is the first of several */
 };
 
@@ -47,7 +46,7 @@ struct lx_cursor {
 	const __u8 *at, *end;
 };
 
-/* Headers as far as they are of interest, in network order; frames begin anywhere even. */
+/* Headers as far as needed, in network order; frames start at any even address. */
 #define LX_PACKET_HDR __attribute__((packed, aligned(2)))
 
 struct lx_vlan_hdr {
@@ -75,7 +74,7 @@ struct lx_ip6_ext_hdr {
 	__u32 id;
 } LX_PACKET_HDR;
 
-/* What the kernel puts in front of a GSO packet whose length the IPv6 header has no room for. */
+/* The kernel's header of GSO packets that are too long for the IPv6 length field. */
 struct lx_ip6_jumbo_hdr {
 	__u8 next, len, option, option_len;
 	__be32 jumbo_len;
