@@ -92,7 +92,9 @@ static const char *folder;
 
 #define UDSP "the policies were changed while it ran"
 #define TURNS "whose turn it was is not known; test_core_udsp counts the same paths"
-#define HEALTH "waits for health: resends and recovery"
+/* test_core_health and tests/sys/rails.bats do the same. */
+#define HEALTH "begins with health values from before, and goes by the seconds"
+#define FAULTS "waits for fault injection"
 #define UNKNOWN_CONNS "begins on connections whose types are not in the capture"
 #define OWN_NID "waits for connections to own NIDs"
 #define NO_LOOP "ours drops what would go back to where it came from"
@@ -166,7 +168,7 @@ static const struct replay replays[] = {
 	NOT_PLAYED("B", "14h-udsp-preferred-gateway", ONE_SIDE),
 	NOT_PLAYED("G", "14h-udsp-preferred-gateway", ONE_SIDE),
 	BOTH("15a-fault-drop-delay"),
-	NOT_PLAYED("A", "16a-health-simulated-errors", HEALTH),
+	NOT_PLAYED("A", "16a-health-simulated-errors", FAULTS),
 	ANSWERED("16a-health-simulated-errors"),
 	NOT_PLAYED("A", "16b-health-peer-interface-down", HEALTH),
 	NOT_PLAYED("B", "16b-health-peer-interface-down", HEALTH),

@@ -357,6 +357,7 @@ static void test_lost(void **state)
 	assert_int_equal(out->lost.put, 1);
 	assert_int_equal(out->lost.get, 1);
 	assert_int_equal(out->lost_payload, 200);
+	assert_int_equal(out->lost_hstatus, LX_HSTATUS_REMOTE_DROPPED);
 	assert_non_null(strstr(logged, "messages=2 "));
 }
 
@@ -368,6 +369,7 @@ static void test_goodbye(void **state)
 	assert_int_equal(out->lost.put, 0);
 	assert_int_equal(out->lost.get, 1);
 	assert_int_equal(out->lost_payload, 0);
+	assert_int_equal(out->lost_hstatus, LX_HSTATUS_REMOTE_DROPPED);
 	assert_non_null(strstr(logged, "messages=1 "));
 }
 
