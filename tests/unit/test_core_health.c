@@ -648,12 +648,28 @@ static void lanes(void **state)
 	lx_lnd_lost(&ni(a, A1)->ni, &hop, &n, 5000, LX_HSTATUS_NETWORK_TIMEOUT);
 	assert_int_equal(pni(a, B1)->health.value, 700);
 	assert_int_equal(pni(a, B1)->health.network_timeout, 3);
-	assert_int_equal(ni(a, A1)->health.value, 700);
+	assert_int_equal(ni(a, A1)->health.value, 900);
 	assert_int_equal(a->core->stats.network_timeout_count, 3);
 	assert_true(in_recovery(a, B1) && in_recovery(a, A1));
 	lx_lnd_offloaded(&ni(a, A1)->ni, &hop, &back);
 	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
-	assert_int_equal(ni(a, A1)->health.value, 800);
+	assert_int_equal(ni(a, A1)->health.value, LX_HEALTH_MAX);
+	lx_lnd_lost(&ni(a, A1)->ni, &hop, &n, 5000, LX_HSTATUS_LOCAL_ERROR);
+	assert_int_equal(ni(a, A1)->health.value, 700);
+	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
+}
+
+/* A silent peer does not wear out a NI that works for others, however much it takes with it. */
+static void one_silent_peer(void **state)
+{
+	lx_sim_fail(sim, B1, LX_HSTATUS_NETWORK_TIMEOUT, -ETIMEDOUT);
+	lx_sim_fail(sim, B2, LX_HSTATUS_NETWORK_TIMEOUT, -ETIMEDOUT);
+	for (int i = 0; i < 40; i++)
+		put(a, mem(a, src, 16, 1), false, B1, 5, 1);
+	lx_sim_run(sim, 500 * MS);
+	assert_true(ni(a, A1)->health.value >= 900 && ni(a, A2)->health.value >= 900);
+	assert_int_equal(a->core->stats.network_timeout_count, 41); /* and a ping */
+	lx_sim_run(sim, 2 * SEC);
 }
 
 int main(void)
@@ -683,6 +699,7 @@ int main(void)
 		TEST(gone_while_recovered),
 		TEST(gateways),
 		TEST(lanes),
+		TEST(one_silent_peer),
 	};
 
 	rnd_init();

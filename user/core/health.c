@@ -207,6 +207,26 @@ void lx_health_ok(struct lx_core_ni *ni, struct lx_peer_ni *from)
 		heard(ni->ni.core, from);
 }
 
+/*
+ * Whether a fault costs our NI health. A connection that times out takes many messages with
+ * it at once: to our NI that is one fault of the network, or one silent peer could wear out
+ * an NI that works for all others.
+ */
+static bool blames_ni(struct lx_core_ni *ni, enum lx_hstatus hstatus)
+{
+	uint64_t now;
+
+	if (!ni || !faults[hstatus].local || !has_health(ni))
+		return false;
+	if (hstatus != LX_HSTATUS_NETWORK_TIMEOUT)
+		return true;
+	now = lx_core_now(ni->ni.core);
+	if (ni->network_fault_ns && now - ni->network_fault_ns < LX_NSEC)
+		return false;
+	ni->network_fault_ns = now;
+	return true;
+}
+
 static bool is_worth_lowering(const struct lx_core *core, const struct lx_peer_ni *pni)
 {
 	return pni->net && (lx_peer_of(pni)->n_nis > 1 || is_gateway(pni) ||
@@ -217,9 +237,12 @@ void lx_health_fault(struct lx_core *core, struct lx_core_ni *ni, struct lx_peer
 		     enum lx_hstatus hstatus, uint64_t n)
 {
 	lx_count_fault(core, ni, pni, hstatus, n);
-	if (ni && faults[hstatus].local && has_health(ni))
+	if (blames_ni(ni, hstatus)) {
+		uint64_t times = hstatus == LX_HSTATUS_NETWORK_TIMEOUT ? 1 : n;
+
 		ni_set(ni, stepped_down(ni->health.value,
-					n * core->tun.lnet_health_sensitivity));
+					times * core->tun.lnet_health_sensitivity));
+	}
 	if (pni && faults[hstatus].remote && is_worth_lowering(core, pni))
 		peer_lower(core, pni, n);
 }

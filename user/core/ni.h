@@ -51,6 +51,7 @@ struct lx_core_ni {
 	struct lx_traffic traffic;
 	struct lx_ni_health health;
 	struct lx_recovery recovery;
+	uint64_t network_fault_ns; /* health.c */
 	struct lx_cause down;
 };
 
