@@ -427,12 +427,14 @@ node_of_faults() {
 	ln -s "$LNETX_BIN/lnetx" "$DIR/bin/lctl"
 }
 
-# Where the reference takes an option that it does not know for none, the rule is there.
+# Where the reference takes an option that it does not know for none, the rule is there; where it
+# does not know one that it should, there is none.
 fault_block() {
 	[[ $1 != *strace* ]] || return 0
 	compare "$@" || return 1
 	case $1 in
 	*'drop add'*'-r 1 -l 2' | *--nosuch) ctl a fault drop add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -r 1 ;;
+	*'-i 3 -l 1') ctl a fault delay del -s '*@tcp7' -d 10.77.0.2@tcp ;;
 	*'-i 1 -r 1 -l 1') ctl a fault delay add -s 10.77.0.1@tcp -d 10.77.0.2@tcp -r 1 -l 1 ;;
 	esac
 }
