@@ -132,6 +132,7 @@ struct lx_lnd {
 	const char *name;       /* "tcp"; also the name of its tunables in a config */
 	uint8_t net_type;       /* enum lx_net_type */
 	bool no_credits;        /* lo: messages take no credits */
+	bool connects_to_self;  /* an NI's own NID is a peer of it like any other */
 	bool can_rdma_get;      /* lets the core offer lx_msg.sink */
 	const struct lx_tunable *tunables; /* module tunables, or NULL */
 	void *tunable_values;              /* the struct they describe */

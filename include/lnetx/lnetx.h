@@ -193,8 +193,9 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 
 /**
  * lx_peer_add - configure a peer, or add NIDs to one (lnet.md 12.5)
- * Returns 0, -EINVAL, -EEXIST a NID belongs to another configured peer, -EPERM its Multi-Rail
- * setting differs, -EBUSY it is a gateway: configure the peer first, then its routes; -ENOMEM.
+ * Returns 0, -EINVAL, also if some NIDs are this node's and others not; -EEXIST a NID belongs to
+ * another configured peer, -EPERM its Multi-Rail setting differs, -EBUSY it is a gateway:
+ * configure the peer first, then its routes; -ENOMEM.
  */
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer);
 

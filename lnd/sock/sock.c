@@ -350,6 +350,7 @@ static int sock_disconnect(struct lx_ni *ni, const struct lx_nid *nid)
 }
 
 const struct lx_lnd lx_sock_lnd = {
+	.connects_to_self = true,
 	.name = "tcp",
 	.net_type = LX_NET_TCP,
 	.tunables = tunable_table,

@@ -96,7 +96,7 @@ static const char *folder;
 #define HEALTH "begins with health values from before, and goes by the seconds"
 #define FAULTS "waits for fault injection"
 #define UNKNOWN_CONNS "begins on connections whose types are not in the capture"
-#define OWN_NID "waits for connections to own NIDs"
+#define OWN_NID "both ends are ours: there is nobody to be played"
 #define NO_LOOP "ours drops what would go back to where it came from"
 #define ONE_SIDE "the gateway's other net is not in the capture"
 

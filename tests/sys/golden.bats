@@ -90,9 +90,8 @@ random="lnetctl route show"
 # Texts that no test compares yet, or that only show state of one machine.
 declare -gA waits=(
 	[lst]="lnet_selftest"
-	[own-nid]="connections to own NIDs"
 )
-compared="client router misc gateway ip2nets udsp health fault"
+compared="client router misc gateway ip2nets udsp health fault own-nid"
 
 setup() {
 	net_begin
@@ -490,6 +489,29 @@ is_held() {
 	node_of_faults
 	each_block fault "#empty lists" "#A: .*transaction_timeout 10" fault_block
 	ctl a fault delay show
+}
+
+@test "own NIDs are a peer: pings by the transport, discovery, sources" {
+	node b c
+	link a eth0 10.77.0.3/24 b eth0 10.77.0.2/24
+	link a eth1 10.78.0.3/24 c eth0 10.78.0.2/24
+	nets_yaml tcp eth0 tcp1 eth1 | config a
+	start a
+	golden own-nid "lnetctl net show" "lnetctl discover 0@lo"
+	[ "$(on a ss -tnH src 10.77.0.3 dst 10.77.0.3 | wc -l)" -ge 4 ]
+	# Theirs also has 0@lo among the NIDs of the peer.
+	run -0 ctl a peer show
+	[ "$(grep -c -e '-     nid: 10.7[78].0.3@tcp' -e 'primary nid: 10.77.0.3@tcp' <<<"$output")" = 3 ]
+	golden own-nid "lnetctl discover 10.77.0.3@tcp" "lnetctl discover 10.77.0.3@tcp"
+	golden own-nid "lnetctl discover 10.78.0.3@tcp1" "lnetctl discover --force 10.77.0.3@tcp"
+	golden own-nid "lnetctl ping --source 10.77.0.3@tcp 10.77.0.3@tcp" \
+		"lnetctl ping --source bogus 10.77.0.3@tcp"
+	golden own-nid "lnetctl peer add --prim_nid 10.77.0.3@tcp" \
+		"lnetctl peer add --prim_nid 10.77.0.3@tcp"
+	golden own-nid "lnetctl peer add --prim_nid 10.77.0.99@tcp --nid 10.78.0.3@tcp1" \
+		"lnetctl peer add --prim_nid 10.77.0.99@tcp --nid 10.78.0.3@tcp1"
+	golden own-nid "lnetctl peer add --prim_nid 10.77.0.98@tcp --nid 0@lo" \
+		"lnetctl peer add --prim_nid 10.77.0.98@tcp --nid 0@lo"
 }
 
 @test "each recorded text is compared, or waits for something" {

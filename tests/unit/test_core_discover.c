@@ -320,6 +320,44 @@ static void ping_goes_from_its_source(void **state)
 	assert_int_equal(ping_from(b, "0@lo", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
 }
 
+/* As with TCP: an own NID is a peer like any other, and is told from those of others. */
+static void own_nids_are_a_peer(void **state)
+{
+	struct lx_conf_peer conf = { .primary = nid("10.0.0.2@tcp"), .multi_rail = true };
+	struct lx_nid own = nid("10.0.0.2@tcp"), far = nid("10.1.0.2@tcp1");
+	struct lx_lnd *lnd = (struct lx_lnd *)lx_ni_lookup(b->core, &own)->ni.lnd;
+	struct outcome o;
+
+	assert_int_equal(lx_probe_discover(b->core, &own, false, outcome_set, &o), -EINVAL);
+	assert_int_equal(lx_probe_discover(b->core, &lx_nid_lo, false, outcome_set, &o), -EINVAL);
+	lnd->connects_to_self = true;
+	/* Pings make a peer of each NID; they go by the transport. */
+	assert_int_equal(ping(b, "10.0.0.2@tcp", 1000).status, 0);
+	assert_int_equal(ping(b, "10.1.0.2@tcp1", 1000).status, 0);
+	assert_int_equal(b->core->lo->traffic.io.send, 0);
+	assert_int_equal(peer_of(b, "10.0.0.2@tcp")->n_nis, 1);
+	assert_int_equal(ping(b, "0@lo", 1000).n_nis, 2);
+	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
+	/* Discovery finds that the two are one. */
+	o = discover(b, "0@lo", false);
+	assert_int_equal(o.status, 0);
+	assert_true(o.multi_rail && o.n_nis == 2 && lx_nid_eq(&o.primary, &own));
+	assert_ptr_equal(peer_of(b, "10.0.0.2@tcp"), peer_of(b, "10.1.0.2@tcp1"));
+	assert_int_equal(discover(b, "10.1.0.2@tcp1", true).status, 0);
+	o = ping(b, "0@lo", 1000);
+	assert_true(o.multi_rail && lx_nid_eq(&o.primary, &own));
+	/* Configured it has none of others, nor others one of its. */
+	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	conf.nid = &far;
+	conf.n_nids = 1;
+	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	far = nid("10.0.0.77@tcp");
+	assert_int_equal(lx_peer_configure(b->core, &conf), -EINVAL);
+	conf.primary = nid("10.0.0.78@tcp");
+	far = nid("10.1.0.2@tcp1");
+	assert_true(lx_peer_configure(b->core, &conf) < 0);
+}
+
 static void ping_answers(void **state)
 {
 	struct outcome o = ping(a, "10.0.0.2@tcp", 1000);
@@ -500,7 +538,7 @@ int main(void)
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
 		T(configured_peer_stays), T(configured_peer_goes),
-		T(gateway_is_not_configured), T(ping_goes_from_its_source), T(ping_answers),
+		T(gateway_is_not_configured), T(ping_goes_from_its_source), T(own_nids_are_a_peer), T(ping_answers),
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),

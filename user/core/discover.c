@@ -93,9 +93,10 @@ static void primary_first(struct lx_peer *peer)
 }
 
 /* NIDs that a peer cannot have, listed by mistake or by malice. */
-static bool impossible(struct lx_core *core, const struct lx_nid *nid)
+static bool impossible(const struct lx_peer *peer, const struct lx_nid *nid)
 {
-	return lx_nid_is_any(nid) || nid->type == LX_NET_LO || lx_ni_is_local_nid(core, nid);
+	return lx_nid_is_any(nid) || nid->type == LX_NET_LO ||
+	       lx_ni_is_local_nid(peer->core, nid) != lx_peer_is_self(peer);
 }
 
 static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
@@ -104,7 +105,7 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 		const struct lx_nid *nid = &info->ni[i].nid;
 		int r;
 
-		if (impossible(peer->core, nid))
+		if (impossible(peer, nid))
 			continue;
 		r = lx_peer_take_nid(peer, nid);
 		if (r == -ENOMEM)
@@ -233,7 +234,7 @@ static enum step merge(struct lx_peer *peer)
 	peer->data = NULL;
 	peer->state &= ~LX_PEER_DATA_PRESENT;
 	peer->state |= LX_PEER_NIDS_UPTODATE;
-	if (!primary || impossible(core, primary)) {
+	if (!primary || impossible(peer, primary)) {
 		free(info);
 		return STEP_AGAIN;
 	}

@@ -148,8 +148,8 @@ static void peer_lower(struct lx_core *core, struct lx_peer_ni *pni, uint64_t n)
 	if (!pni->net)
 		return;
 	peer_set(core, pni, stepped_down(pni->health.value, n * sensitivity(core, pni)));
-	/* A peer NI that was never alive is not recovered (lnet.md 13.3). */
-	if (pni->last_alive_ns)
+	/* One that was never alive is not recovered, nor one of our own (lnet.md 13.3). */
+	if (pni->last_alive_ns && !lx_ni_is_local_nid(core, &pni->nid))
 		peer_enqueue(core, pni);
 }
 

@@ -319,6 +319,13 @@ static bool source_reaches_self(const struct lx_core_msg *msg, const struct lx_n
 	       lx_nid_net(&msg->src_param) == lx_nid_net(dst);
 }
 
+bool lx_msg_stays_inside(struct lx_core *core, const struct lx_nid *dst)
+{
+	const struct lx_core_ni *ni = lx_ni_lookup(core, dst);
+
+	return ni && !ni->ni.lnd->connects_to_self;
+}
+
 static int select_path(const struct lx_core_msg *msg, struct lx_peer_ni *dst,
 		       struct lx_path *ret_path)
 {
@@ -348,7 +355,7 @@ static int route(struct lx_core_msg *msg)
 
 	if (core->stopping && !msg->response)
 		return -ESHUTDOWN;
-	if (!msg->m.routing && lx_ni_is_local_nid(core, dst)) {
+	if (!msg->m.routing && lx_msg_stays_inside(core, dst)) {
 		if (!source_reaches_self(msg, dst))
 			return -EHOSTUNREACH;
 		take_path(msg, &path);

@@ -109,4 +109,7 @@ void lx_msg_fail_peer(struct lx_peer_ni *pni);
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg);
 
+/* Whether messages to a NID stay inside: 0@lo, and own NIDs whose transport cannot connect to them. */
+bool lx_msg_stays_inside(struct lx_core *core, const struct lx_nid *nid);
+
 #endif

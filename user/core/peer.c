@@ -497,6 +497,23 @@ void lx_peer_delete(struct lx_peer *peer)
 	lx_peer_put(peer);
 }
 
+bool lx_peer_is_self(const struct lx_peer *peer)
+{
+	return lx_ni_is_local_nid(peer->core, &lx_peer_first_ni(peer)->nid);
+}
+
+const struct lx_nid *lx_peer_self_nid(struct lx_core *core)
+{
+	struct lx_core_ni *ni;
+	struct lx_net *net;
+
+	lx_ni_for_each(net, ni, core) {
+		if (ni->ni.lnd->connects_to_self)
+			return &ni->ni.nid;
+	}
+	return NULL;
+}
+
 int lx_peer_self_start(struct lx_core *core)
 {
 	struct lx_peer *peer = peer_new(core, &lx_nid_lo);
@@ -537,7 +554,7 @@ static int nid_free_for(struct lx_core *core, const struct lx_nid *nid, struct l
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 
-	if (lx_nid_is_any(nid) || nid->type == LX_NET_LO || lx_ni_is_local_nid(core, nid))
+	if (lx_nid_is_any(nid) || nid->type == LX_NET_LO)
 		return -EINVAL;
 	if (pni && lx_peer_of(pni) != peer && (lx_peer_of(pni)->state & LX_PEER_CONFIGURED))
 		return -EEXIST;
@@ -561,8 +578,13 @@ static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf
 	if (known && !conf->n_nids)
 		return -EEXIST;
 	r = nid_free_for(core, &conf->primary, peer);
-	for (size_t i = 0; i < conf->n_nids && !r; i++)
+	for (size_t i = 0; i < conf->n_nids && !r; i++) {
 		r = nid_free_for(core, &conf->nid[i], peer);
+		/* All of them are ours, or none. */
+		if (lx_ni_is_local_nid(core, &conf->nid[i]) !=
+		    lx_ni_is_local_nid(core, &conf->primary))
+			r = -EINVAL;
+	}
 	return r;
 }
 

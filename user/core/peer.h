@@ -158,6 +158,12 @@ void lx_peer_put(struct lx_peer *peer);
 /* Primary NID of the peer that @nid belongs to; @nid itself if unknown. */
 void lx_peer_primary_of(struct lx_core *core, const struct lx_nid *nid, struct lx_nid *ret_nid);
 
+/* Whether a peer is this node, by one of its own NIDs; no other peer has one of these. */
+bool lx_peer_is_self(const struct lx_peer *peer);
+
+/* The first of our NIDs that this node can be a peer by (lnd.h, connects_to_self); NULL: none. */
+const struct lx_nid *lx_peer_self_nid(struct lx_core *core);
+
 /* Moves @nid to @peer, from another peer that only traffic created. -EEXIST, -ENOMEM. */
 int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid);
 /* Removes a NID from its peer; a peer without NIDs is deleted. */

@@ -66,18 +66,31 @@ static void probe_end(struct lx_probe *probe, int status, struct lx_peer_info *i
 
 /* ---- ping ------------------------------------------------------------------------- */
 
+/* 0@lo is another name of this node once it has been discovered. */
+static const struct lx_nid *name_of(const struct lx_probe *probe)
+{
+	const struct lx_nid *target = &probe->target.nid, *self = NULL;
+	const struct lx_peer_ni *pni;
+
+	if (target->type == LX_NET_LO)
+		self = lx_peer_self_nid(probe->core);
+	pni = self ? lx_peer_ni_lookup(probe->core, self) : NULL;
+	return pni && (lx_peer_of(pni)->state & LX_PEER_MULTI_RAIL) ? self : target;
+}
+
 /* Describes the answer under the peer's name here (control.md 3.7). */
 static int answer_describe(struct lx_probe *probe, const struct lx_pinginfo *answer,
 			   struct lx_peer_info **ret_info)
 {
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(probe->core, &probe->target.nid);
+	const struct lx_nid *name = name_of(probe);
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(probe->core, name);
 	struct lx_peer_info *info =
 		calloc(1, sizeof(*info) + (answer->n_nis + 1) * sizeof(info->ni[0]));
 
 	if (!info)
 		return -ENOMEM;
 	info->ni = (struct lx_peer_ni_info *)(info + 1);
-	lx_peer_primary_of(probe->core, &probe->target.nid, &info->primary);
+	lx_peer_primary_of(probe->core, name, &info->primary);
 	if (pni) {
 		info->multi_rail = lx_peer_of(pni)->state & LX_PEER_MULTI_RAIL;
 		info->state = lx_peer_of(pni)->state;
@@ -198,14 +211,18 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
 		      lx_probe_end_fn fn, void *arg)
 {
-	const struct lx_id target = { *nid, LX_PID_LUSTRE };
+	struct lx_id target = { .pid = LX_PID_LUSTRE };
 	struct lx_peer_ni *pni;
 	struct lx_probe *probe;
 	struct lx_peer *peer;
 	int r;
 
-	if (lx_ni_is_local_nid(core, nid))
+	/* By 0@lo this node is no peer of its own. */
+	if (nid->type == LX_NET_LO)
+		nid = lx_peer_self_nid(core);
+	if (!nid || lx_msg_stays_inside(core, nid))
 		return -EINVAL;
+	target.nid = *nid;
 	r = lx_peer_ni_obtain(core, nid, &pni);
 	if (!r)
 		r = probe_new(core, &target, NULL, fn, arg, &probe);
