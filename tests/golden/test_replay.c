@@ -94,7 +94,7 @@ static const char *folder;
 #define TURNS "whose turn it was is not known; test_core_udsp counts the same paths"
 /* test_core_health and tests/sys/rails.bats do the same. */
 #define HEALTH "begins with health values from before, and goes by the seconds"
-#define FAULTS "waits for fault injection"
+#define FAULTS "the fault rules were changed while it ran; tests/sys/rails.bats does the same"
 #define UNKNOWN_CONNS "begins on connections whose types are not in the capture"
 #define OWN_NID "both ends are ours: there is nobody to be played"
 #define NO_LOOP "ours drops what would go back to where it came from"

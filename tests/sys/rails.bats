@@ -157,3 +157,30 @@ well_again() {
 has_fallen() {
 	[ "$(health_of "$1" "$2")" -lt 1000 ]
 }
+
+# simulated NAME: what two pings come to while GETs to B's first NID fail with this status
+simulated() {
+	local failed
+
+	ctl a fault drop add -s '*@tcp' -d 10.1.0.2@tcp -m GET -r 1 -e "$1"
+	failed=$(pings a 10.1.0.2@tcp 2)
+	ctl a fault drop del --all
+	eventually "$PATIENCE" well_again a 10.1.0.2@tcp
+	echo "$1 $failed $(ctl a stats show | awk -v key="$1_count:" '$1 == key { print ($2 > 0) }')"
+}
+
+# Capture 16a, with the statuses in its order: what is resent, and what fails one of two pings.
+@test "each simulated health error is resent, or not, as on Lustre's node" {
+	local name
+
+	start a
+	start b
+	ctl a discover 10.1.0.2@tcp
+	[ "$(pings a 10.1.0.2@tcp 4)" = 0 ]
+	for name in local_interrupt local_dropped local_aborted local_no_route local_timeout remote_dropped; do
+		equal "$(simulated $name 2>/dev/null)" "$name 0 1"
+	done
+	for name in local_error remote_error remote_timeout network_timeout; do
+		equal "$(simulated $name 2>/dev/null)" "$name 1 1"
+	done
+}
