@@ -3,8 +3,8 @@
  * See the header. Called by monitor.c each second; the queues are filled by health.c.
  *
  * A peer NI is pinged from the best of our NIs, an NI by the node itself. Health changes by
- * recovery pings as by any other message; only a ping of the node to itself does not pass
- * through the NI, so its answer raises the NI here.
+ * recovery pings as by any other message. Where the transport does not connect to itself a
+ * ping of the node to itself does not pass through the NI: its answer raises the NI here.
  *
  *	queued ─1 s─▶ ping ──▶ answer    ─▶ back-off restarts; next_ping stays
  *	               ▲  └──▶ no answer ─▶ health drops
@@ -41,7 +41,8 @@ static void answered(const struct ping *ping)
 	if (!ni)
 		return;
 	ni->health.ping_count = 0;
-	lx_health_raise_ni(ni);
+	if (lx_msg_stays_inside(ping->core, &ping->nid))
+		lx_health_raise_ni(ni);
 }
 
 static void on_event(const struct lx_event *event)
