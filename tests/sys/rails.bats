@@ -184,3 +184,15 @@ simulated() {
 		equal "$(simulated $name 2>/dev/null)" "$name 1 1"
 	done
 }
+
+@test "an own NI recovers by pings to itself" {
+	start a
+	ctl a net set --nid 10.1.0.1@tcp --health 500
+	[[ $(ctl a debug recovery -l) == *"nid-0: 10.1.0.1@tcp"* ]]
+	eventually "$PATIENCE" full a
+	[ -z "$(ctl a debug recovery -l)" ]
+}
+
+full() {
+	[ "$(ctl "$1" net show --net tcp -v 2 | grep -c 'health value: 1000')" = 2 ]
+}
