@@ -78,7 +78,7 @@ checks() {
 		"4:37 5:28 6:16 8:28 11:16 15:29 16:19 17:35 19:12 19:24 20:30 22:22"
 	grep '4:37: net tcp on eth7: there is no such interface' "$DIR/told"
 	grep '5:28: eth0 is on net tcp twice; first in line 4' "$DIR/told"
-	grep '6:16: .*CPT.*4000.*processors' "$DIR/told"
+	grep '6:16: .*CPT.*4000.*CPUs' "$DIR/told"
 	grep '16:19: .*2000000 is not in' "$DIR/told"
 	grep '17:35: lnet: transaction_timeout must be greater than retry_count' "$DIR/told"
 	grep '19:12: tcp: no tunable "acept"; did you mean accept?' "$DIR/told"
