@@ -33,7 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size || lx_conf_new(&p.conf))
 		return 0;
-	text = strndup((const char *)data + 1, size - 1);
+	text = calloc(1, size);
+	assert(text);
+	memcpy(text, data + 1, size - 1);
 	err = parsers[data[0] % 4](&p, text);
 	assert(err <= 0 && (err != -EINVAL || p.why[0]));
 	if (!err && !lx_rules_apply(p.conf->rule, p.conf->n_rules, machine, 3, &ni, &n)) {

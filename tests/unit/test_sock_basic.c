@@ -313,6 +313,18 @@ static void probes(int timeout, int idle, int every, int count)
 	assert_true(timeout < 3 || idle + every * count < timeout);
 }
 
+/* The tunables are both nodes', and b's connections may still be coming up. */
+static void set_probes(int idle, int count)
+{
+	lx_env_lock(a->env);
+	lx_env_lock(b->env);
+	lx_sock_tun.keepalive_idle = idle;
+	lx_sock_tun.keepalive_count = count;
+	lx_env_unlock(b->env);
+	assert_int_equal(lx_sock_lnd.retune(&a->ni), 0);
+	lx_env_unlock(a->env);
+}
+
 static void test_keepalive(void **state)
 {
 	exchange(a, b, &id_b, 10);
@@ -325,16 +337,9 @@ static void test_keepalive(void **state)
 	probes(3, 1, 1, 1);
 	probes(1, 1, 1, 1);
 	/* As they are set later. */
-	lx_env_lock(a->env);
-	lx_sock_tun.keepalive_idle = 3;
-	lx_sock_tun.keepalive_count = 2;
-	assert_int_equal(lx_sock_lnd.retune(&a->ni), 0);
-	lx_env_unlock(a->env);
+	set_probes(3, 2);
 	probes(50, 3, 5, 2);
-	lx_env_lock(a->env);
-	lx_sock_tun.keepalive_count = 0;
-	assert_int_equal(lx_sock_lnd.retune(&a->ni), 0);
-	lx_env_unlock(a->env);
+	set_probes(3, 0);
 	assert_int_equal(tcp_option(TCP_KEEPIDLE), 3); /* not used */
 }
 
