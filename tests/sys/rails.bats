@@ -149,6 +149,8 @@ well_again() {
 	[ "$(pings a 10.1.0.2@tcp 4)" = 0 ]
 	on b ip link set eth0 down
 	eventually "$PATIENCE" has_fallen a 10.1.0.2@tcp
+	# The kernel takes up to a second to tell that a carrier is gone.
+	eventually "$PATIENCE" log_has a 'event="ni down".* nid=10.1.0.1@tcp'
 	[ "$(pings a 10.1.0.2@tcp 6)" = 0 ]
 	on b ip link set eth0 up
 	eventually "$PATIENCE" well_again a 10.1.0.2@tcp
