@@ -173,7 +173,7 @@ struct tongue {
 	int wrong; /* status of what cannot be */
 	int bad_nid;
 	int (*refused)(int error);
-	const char *no_nids;
+	const char *no_nids; /* may name the kind: %s */
 };
 
 static int as_byte(int error)
@@ -249,9 +249,7 @@ static int add(struct lx_session *s, const struct lx_args *a, const struct tongu
 	if (!take_selection(s, a, &r, &bad_nid))
 		return wrong(bad_nid ? t->bad_nid : t->wrong, "%s", s->text);
 	if (!a->v[LX_ARG_SOURCE] || !a->v[LX_ARG_DEST])
-		return t == &lctl ? wrong(t->wrong, "%s", lctl.no_nids)
-				  : wrong(t->wrong, "Please provide both source and destination of "
-						    "%s rule", kind_of(delay));
+		return wrong(t->wrong, t->no_nids, kind_of(delay));
 	err = take_times(t, a, &r);
 	if (err)
 		return err;
