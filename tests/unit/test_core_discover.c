@@ -320,6 +320,21 @@ static void ping_goes_from_its_source(void **state)
 	assert_int_equal(ping_from(b, "0@lo", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
 }
 
+/* Only 0@lo is this node: a message to another NID on lo must not discover, and end, its peer. */
+static void other_nids_on_lo_are_nobodys(void **state)
+{
+	static uint8_t src[8];
+	const struct lx_id target = { { .type = LX_NET_LO, .num = 5 }, LX_PID_LUSTRE };
+	struct lx_md *md = lx_md_lookup(b->core, mem(b, src, sizeof(src), 2));
+
+	assert_int_equal(lx_msg_put(b->core, NULL, md, true, &target, 5, 1, 0, 0, false), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
+	assert_int_equal(lx_peer_of(b->core->self)->n_nis, 1);
+	assert_true(lx_nid_eq(&lx_peer_of(b->core->self)->primary, &lx_nid_lo));
+	assert_int_equal(ping(b, "0@lo", 1000).status, 0);
+}
+
 /* As with TCP: an own NID is a peer like any other, and is told from those of others. */
 static void own_nids_are_a_peer(void **state)
 {
@@ -538,7 +553,8 @@ int main(void)
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
 		T(configured_peer_stays), T(configured_peer_goes),
-		T(gateway_is_not_configured), T(ping_goes_from_its_source), T(own_nids_are_a_peer), T(ping_answers),
+		T(gateway_is_not_configured), T(ping_goes_from_its_source),
+		T(other_nids_on_lo_are_nobodys), T(own_nids_are_a_peer), T(ping_answers),
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),

@@ -405,10 +405,13 @@ int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
 		return 0;
 	if (core->stopping)
 		return -ESHUTDOWN;
-	if (nid->type == LX_NET_LO) {
+	if (lx_nid_eq(nid, &lx_nid_lo)) {
 		*ret_pni = core->self;
 		return 0;
 	}
+	/* Other NIDs on lo, as 1@lo, are nobody's: self would be discovered, and merged. */
+	if (nid->type == LX_NET_LO)
+		return -EHOSTUNREACH;
 	if (lx_nid_is_any(nid))
 		return -EINVAL;
 	if (!make_room(core))
