@@ -84,13 +84,14 @@ static struct wire *existing(const struct run *run, const struct capture_stream 
 	return NULL;
 }
 
-/* The first thing said on a connection is the far host's, and our node dialled it. */
+/* On a connection that our node dialled, the far host speaks first, and not to keep it alive. */
 static bool far_speaks_first(const struct script *script, const struct capture_stream *s)
 {
 	for (unsigned int i = 0; i < script->n; i++) {
 		const struct step *step = &script->step[i];
 
-		if (script_dialled(script, step->stream) == s)
+		if (script_dialled(script, step->stream) == s &&
+		    !(step->m && script_is_keepalive(step->m)))
 			return step->m && !step->ours;
 	}
 	return false;
@@ -137,7 +138,8 @@ void dials_prepare(struct run *run, struct script *script)
 		bool ours = script_host_has(run->replay->us, s->src);
 		struct wire *wire;
 
-		if (!script_concerns_us(script, i))
+		/* Not active: only TCP's ACKs of one end were captured. Nothing was said on it. */
+		if (!script_concerns_us(script, i) || !s->active)
 			continue;
 		wires_listen(&run->wires, ours ? s->dst : s->src);
 		if (!script_in_middle(s) || script->wire[i])

@@ -142,15 +142,9 @@ static bool heard_acks(struct run *run, const struct message *m, const struct wi
 	return true;
 }
 
-static bool is_keepalive(const struct message *m)
-{
-	return m->kind == MESSAGE_NOOP && m->version >= LX_SOCK_V3 && !m->msg.cookie[0] &&
-	       m->msg.cookie[1] == LX_SOCK_COOKIE_KEEPALIVE;
-}
-
 static bool heard_on(struct run *run, const struct message *m, struct wire *wire)
 {
-	if (m->kind == MESSAGE_NOOP && !is_keepalive(m))
+	if (m->kind == MESSAGE_NOOP && !script_is_keepalive(m))
 		return heard_acks(run, m, wire);
 	for (unsigned int i = 0; i < wire->n; i++) {
 		struct wire_msg *w = &wire->msg[i];
@@ -204,7 +198,7 @@ static bool advance(struct run *run, struct script *script)
 	if (script->at == script->n)
 		return false;
 	if (step->ours) {
-		bool untimely = step->m && is_keepalive(step->m) && !run->replay->keepalive;
+		bool untimely = step->m && script_is_keepalive(step->m) && !run->replay->keepalive;
 
 		if (!untimely && !heard(run, script, step))
 			return false;
@@ -216,9 +210,11 @@ static bool advance(struct run *run, struct script *script)
 		if (!script->wire[step->stream] && s->active)
 			dials_own(script, step->stream,
 				  wires_dial(&run->wires, s->src, s->sport, s->dst));
-		if (!script->wire[step->stream])
+		/* On a connection that our node has had no use for yet: left out. */
+		if (!script->wire[step->stream] && !script_is_keepalive(step->m))
 			return false; /* our node has yet to dial */
-		say(run, script, step);
+		if (script->wire[step->stream])
+			say(run, script, step);
 	}
 	script->at++;
 	return true;

@@ -209,6 +209,12 @@ bool script_is_push(const struct message *m)
 	return m->hdr.type == LX_MSG_PUT && lx_le32(m->hdr.cmd.put.portal) == LX_PORTAL_RESERVED;
 }
 
+bool script_is_keepalive(const struct message *m)
+{
+	return m->kind == MESSAGE_NOOP && m->version >= LX_SOCK_V3 && !m->msg.cookie[0] &&
+	       m->msg.cookie[1] == LX_SOCK_COOKIE_KEEPALIVE;
+}
+
 bool script_has_lnet(const struct script *script)
 {
 	for (unsigned int i = 0; i < script->all.n; i++) {

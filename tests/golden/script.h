@@ -56,6 +56,7 @@ bool script_in_middle(const struct capture_stream *stream);
 /* True for LNet's own pings and pushes. */
 bool script_is_ping(const struct message *m);
 bool script_is_push(const struct message *m);
+bool script_is_keepalive(const struct message *m);
 /* True if there is more than connection attempts. */
 bool script_has_lnet(const struct script *script);
 

@@ -214,6 +214,12 @@ static void test_pair_of_one(void **state)
 	peer_ni(theirs[0])->seq = 1;
 	assert_int_equal(add(ours[1], theirs[0], NULL, LX_UNSET), 0);
 	EXPECT_PATHS({ { 0, 4 }, { 4, 0 } });
+	/* The preference outweighs the turn: by turns it would be the other one. */
+	peer_ni(theirs[0])->seq = lx_peer_of(peer_ni(theirs[0]))->send_seq + 1;
+	own(ours[0])->seq = a->core->net_seq + 1;
+	a->core->net_seq += 2;
+	lx_peer_of(peer_ni(theirs[0]))->send_seq += 2;
+	EXPECT_PATHS({ { 0, 4 }, { 4, 0 } });
 }
 
 static void test_both_priorities(void **state)
