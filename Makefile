@@ -101,6 +101,8 @@ else
 LX_CPPFLAGS += -DLX_O2IB
 endif
 FASTPATH_SRCS := $(wildcard user/fastpath/*.c user/bpf/*.c)
+# On the public API alone, in the daemon and the tools.
+SELFTEST_SRCS := $(wildcard user/selftest/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
 # Messages between daemon and tools: in both, not in the library.
 CONTROL_SRCS := $(wildcard user/control/*.c)
@@ -179,6 +181,9 @@ $(B)/liblnetx.a: $(LIB_OBJS)
 $(B)/libfastpath.a: $(call obj,$(FASTPATH_SRCS))
 	$(archive)
 
+$(B)/libselftest.a: $(call obj,$(SELFTEST_SRCS))
+	$(archive)
+
 # Exports only what the installed headers declare.
 $(B)/liblnetx.map: tools/dist/symbols $(PUBLIC_HEADERS)
 	@mkdir -p $(@D)
@@ -198,11 +203,11 @@ lib: $(B)/liblnetx.a $(B)/liblnetx.so
 
 # ---- programs ------------------------------------------------------------------------
 
-$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libfastpath.a \
-		$(B)/liblnetx.a
+$(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a \
+		$(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(LIBBPF))
 
-$(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/liblnetx.a
+$(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a $(B)/liblnetx.a
 	$(call link,-ljansson)
 
 # One program, several grammars, chosen by its name.
@@ -223,8 +228,8 @@ man: $(MAN_PAGES)
 # ---- tests -----------------------------------------------------------------------------
 
 # The daemon on a fake node, so that the output of the tools can be compared.
-$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libfastpath.a \
-		$(B)/liblnetx.a
+$(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libselftest.a \
+		$(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(LIBBPF))
 
 # In archives, so that a test links only what it uses.
@@ -250,10 +255,12 @@ $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp
 $(B)/tests/test_cli_json: $(B)/tests/unit/test_cli_json.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 
-$(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/libfastpath.a $(B)/liblnetx.a
+$(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/libselftest.a $(B)/libfastpath.a \
+		$(B)/liblnetx.a
 	$(call link,-lcmocka $(LIBBPF))
 
-$(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/liblnetx.a
+$(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/libselftest.a \
+		$(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 # For machines with RDMA, as in make vmtest.
@@ -268,7 +275,7 @@ $(B)/tests/fuzz_o2ib_conn: $(B)/tests/fuzz/fuzz_o2ib_conn.o $(B)/tests/unit/fake
 	$(call link,$(fuzz_main))
 
 $(B)/tests/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/libfuzz.a $(B)/tests/libhelp.a \
-		$(B)/libfastpath.a $(B)/liblnetx.a
+		$(B)/libselftest.a $(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(fuzz_main) $(LIBBPF))
 
 # Captures of Lustre's nodes, for the golden tests.
