@@ -154,7 +154,7 @@ run_example() {
 
 # ---- the checks of the sources ---------------------------------------------------------
 
-@test "the arrow check finds a forbidden include, with file and line" {
+@test "the arrow check finds forbidden includes and interface calls, with file and line" {
 	local top=$PWD
 
 	cd "$DIR"
@@ -163,9 +163,12 @@ run_example() {
 	printf '#include <uv.h>\n' >user/core/b.c
 	printf '#include "../sim/sim.h"\n' >lnd/sock/c.c
 	printf '\n#include "../../user/core/core.h"\n' >tools/cli/d.c
+	printf '#include <ifaddrs.h>\n\n\tif_nametoindex("eth0");\n' >lnd/sock/e.c
 	printf '#include "list.h"\n#include <lnetx/nid.h>\n' >user/base/fine.c
 	run -1 "$top/tests/check-includes"
 	equal "$(awk '{ print $1 }' <<<"$output" | sort)" "lnd/sock/c.c:1:
+lnd/sock/e.c:1:
+lnd/sock/e.c:3:
 tools/cli/d.c:2:
 user/core/a.c:2:
 user/core/b.c:1:"

@@ -4,8 +4,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,6 +222,7 @@ static void test_netif(void **state)
 {
 	uint8_t v4[4] = { 10, 9, 8, 7 }, other[4] = { 10, 9, 8, 8 };
 	struct lx_netif netif;
+	char name[IFNAMSIZ];
 	union lx_addr addr;
 
 	run("ip link add lxt0 type veth peer name lxt1 && ip link set lxt1 up");
@@ -233,6 +237,8 @@ static void test_netif(void **state)
 	assert_true(netif.up && netif.offload && !netif.loopback);
 	assert_int_equal(netif.speed_mbps, 10000);
 	assert_int_equal(netif.index, if_nametoindex("lxt0"));
+	assert_int_equal(lx_netif_name(netif.index, name), 0);
+	assert_string_equal(name, "lxt0");
 	assert_int_equal(lx_netif_by_name("lxt0:1", &netif), 0);
 	assert_string_equal(lx_addr_str(&netif.addr), "10.9.9.7:0");
 	lx_addr_init(&addr, v4, 4, 5);
@@ -242,6 +248,51 @@ static void test_netif(void **state)
 	lx_addr_init(&addr, other, 4, 5);
 	assert_int_equal(lx_netif_by_addr(&addr, "", &netif), -EADDRNOTAVAIL);
 	run("ip link del lxt0");
+}
+
+static void test_netif_links(void **state)
+{
+	struct lx_netif_link *links;
+	unsigned int index;
+	char name[IFNAMSIZ];
+	bool found = false;
+	size_t n;
+
+	run("ip link add lxt0 type veth peer name lxt1"); /* no address, down */
+	index = if_nametoindex("lxt0");
+	assert_int_equal(lx_netif_index("lxt0"), index);
+	assert_int_equal(lx_netif_links(&links, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		found |= links[i].index == index && !strcmp(links[i].name, "lxt0");
+	assert_true(found);
+	free(links);
+	run("ip link del lxt0");
+	assert_int_equal(lx_netif_index("lxt0"), 0);
+	assert_int_equal(lx_netif_name(index, name), -ENODEV);
+}
+
+static void expect_feature(uint32_t command, bool on)
+{
+	struct ethtool_value value = { .cmd = command };
+	struct ifreq ifr = { .ifr_name = "lxt0", .ifr_data = (void *)&value };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(ioctl(fd, SIOCETHTOOL, &ifr), 0);
+	assert_int_equal(value.data, on);
+	close(fd);
+}
+
+static void test_netif_features(void **state)
+{
+	run("ip link add lxt0 type veth peer name lxt1");
+	for (int on = 0; on <= 1; on++) {
+		assert_int_equal(lx_netif_set_tso("lxt0", on), 0);
+		expect_feature(ETHTOOL_GTSO, on);
+		assert_int_equal(lx_netif_set_gro("lxt0", !on), 0);
+		expect_feature(ETHTOOL_GGRO, !on);
+	}
+	run("ip link del lxt0");
+	assert_int_equal(lx_netif_set_tso("lxt0", true), -ENODEV);
 }
 
 /* ---- ports -------------------------------------------------------------------- */
@@ -386,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_rbuf),	    cmocka_unit_test(test_rbuf_short),
 		cmocka_unit_test(test_rbuf_slab),   cmocka_unit_test(test_rbuf_threads),
 		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_netif),
+		cmocka_unit_test(test_netif_links), cmocka_unit_test(test_netif_features),
 		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
 		cmocka_unit_test_setup(test_short_life, setup),
 		cmocka_unit_test(test_wait_until),

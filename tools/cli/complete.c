@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completion; see the header. Runs once per word. */
 #include <dirent.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../user/base/cleanup.h"
 #include "../../user/conf/global.h"
+#include "../../user/io/netif.h"
 #include "complete.h"
 #include "lnetctl.h"
 #include "lnetx.h"
@@ -56,13 +57,14 @@ static void offer_choices(const struct line *l, const char *choices, const char 
 
 static void offer_interfaces(struct line *l)
 {
-	struct if_nameindex *list = if_nameindex();
+	struct lx_netif_link *list LX_AUTO_FREE = NULL;
+	size_t n;
 
 	as_list(l);
-	for (struct if_nameindex *i = list; i && i->if_name; i++)
-		offer(l, i->if_name);
-	if (list)
-		if_freenameindex(list);
+	if (lx_netif_links(&list, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		offer(l, list[i].name);
 }
 
 static void offer_instances(const struct line *l)

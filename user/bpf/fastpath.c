@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>
@@ -316,9 +315,9 @@ static void set_strict(struct lx_fastpath *f)
 	uint32_t strict = 0;
 
 	for (unsigned int i = 0; i < INTERFACES; i++) {
-		char ifname[IF_NAMESIZE];
+		char ifname[IFNAMSIZ];
 
-		if (f->ifindex[i] && if_indextoname(f->ifindex[i], ifname))
+		if (f->ifindex[i] && !lx_netif_name(f->ifindex[i], ifname))
 			strict |= lx_iface_is_strict(ifname);
 	}
 	if (strict == f->settings.strict)

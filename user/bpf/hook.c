@@ -220,7 +220,7 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 	*h = (struct lx_hook){ .kind = kind, .fd = bpf_obj_get(path), .mode = "none" };
 	h->ifindex = h->fd < 0 ? 0 : link_ifindex(h->fd);
 	strcpy(h->pin, path);
-	if (!h->ifindex || !if_indextoname(h->ifindex, h->ifname)) {
+	if (!h->ifindex || lx_netif_name(h->ifindex, h->ifname)) {
 		lx_hook_detach(h);
 		return -ENOENT;
 	}
@@ -230,12 +230,12 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 }
 
 /* A program's attachments to one interface, in every place we use. */
-static void find_on(const struct if_nameindex *dev, uint32_t prog_id, struct lx_list *hooks)
+static void find_on(const struct lx_netif_link *dev, uint32_t prog_id, struct lx_list *hooks)
 {
 	for (int i = 0; i < 4; i++) {
 		struct lx_hook h = { .kind = i & 1 ? LX_BPF_HOOK_EGRESS : LX_BPF_HOOK_INGRESS,
 				     .flags = i & 2 ? LX_BPF_FIRST : 0,
-				     .ifindex = dev->if_index,
+				     .ifindex = dev->index,
 				     .mode = "clsact",
 				     .fd = -1 };
 		struct bpf_tc_hook at = tc_hook(&h);
@@ -248,7 +248,7 @@ static void find_on(const struct if_nameindex *dev, uint32_t prog_id, struct lx_
 		if (!found)
 			return;
 		*found = h;
-		snprintf(found->ifname, sizeof(found->ifname), "%s", dev->if_name);
+		snprintf(found->ifname, sizeof(found->ifname), "%s", dev->name);
 		lx_list_append(hooks, &found->link);
 	}
 }
@@ -268,18 +268,20 @@ static uint32_t pinned_prog_id(const char *dir, const char *name)
 
 void lx_hook_find(const char *dir, struct lx_list *hooks)
 {
-	struct if_nameindex *devs = if_nameindex();
-	DIR *d = opendir(dir);
+	struct lx_netif_link *links LX_AUTO_FREE = NULL;
 	const struct dirent *e;
+	size_t n_links;
 	uint32_t id;
+	DIR *d;
 
-	while (devs && d && (e = readdir(d))) {
+	if (lx_netif_links(&links, &n_links))
+		return;
+	d = opendir(dir);
+	while (d && (e = readdir(d))) {
 		id = pinned_prog_id(dir, e->d_name);
-		for (const struct if_nameindex *dev = devs; id && dev->if_index; dev++)
-			find_on(dev, id, hooks);
+		for (size_t i = 0; id && i < n_links; i++)
+			find_on(&links[i], id, hooks);
 	}
 	if (d)
 		closedir(d);
-	if (devs)
-		if_freenameindex(devs);
 }

@@ -2,14 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libmnl/libmnl.h>
-#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -134,15 +131,6 @@ void lx_resegment_del(const char *instance)
 
 /* ---- features of an end -------------------------------------------------------------------- */
 
-static int feature(int fd, const char *ifname, uint32_t command, bool on)
-{
-	struct ethtool_value value = { .cmd = command, .data = on };
-	struct ifreq ifr = { .ifr_data = (void *)&value };
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
-	return ioctl(fd, SIOCETHTOOL, &ifr) ? -errno : 0;
-}
-
 /* No address of its own, no neighbour discovery. */
 static void no_ipv6(const char *ifname)
 {
@@ -162,14 +150,12 @@ static void no_ipv6(const char *ifname)
 /* One end must not join segments again, the other must. */
 static int prepare(const char *ifname, const char *instance, bool gro)
 {
-	int fd LX_AUTO_CLOSE = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+	int r;
 
-	if (fd < 0)
-		return -errno;
 	no_ipv6(ifname);
-	r = feature(fd, ifname, ETHTOOL_STSO, false);
+	r = lx_netif_set_tso(ifname, false);
 	if (!r)
-		r = feature(fd, ifname, ETHTOOL_SGRO, gro);
+		r = lx_netif_set_gro(ifname, gro);
 	return r ? r : set_up(ifname, instance);
 }
 

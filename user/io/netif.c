@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Interfaces and sockets of TCP transports. No state: every call asks the
- * system. Called by transports when an NI or a connection comes up.
+ * Interfaces and sockets. No state: every call asks the system. Called by transports
+ * when an NI or a connection comes up, by the daemon and the tools for names, indexes
+ * and features; nobody else asks about interfaces (tests/check-includes).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -151,6 +152,23 @@ int lx_netif_driver(const char *name, char *ret_driver, size_t size)
 	return err;
 }
 
+static int set_feature(const char *name, __u32 cmd, bool on)
+{
+	struct ethtool_value value = { .cmd = cmd, .data = on };
+
+	return ask_ethtool(name, &value);
+}
+
+int lx_netif_set_tso(const char *name, bool on)
+{
+	return set_feature(name, ETHTOOL_STSO, on);
+}
+
+int lx_netif_set_gro(const char *name, bool on)
+{
+	return set_feature(name, ETHTOOL_SGRO, on);
+}
+
 static void device_name(const char *name, char device[IFNAMSIZ])
 {
 	snprintf(device, IFNAMSIZ, "%s", name);
@@ -196,6 +214,41 @@ static int rank(const struct sockaddr *sa)
 unsigned int lx_netif_index(const char *name)
 {
 	return if_nametoindex(name);
+}
+
+int lx_netif_name(unsigned int index, char ret_name[IFNAMSIZ])
+{
+	if (if_indextoname(index, ret_name))
+		return 0;
+	return errno == ENXIO ? -ENODEV : -errno;
+}
+
+static void free_nameindex(struct if_nameindex **p)
+{
+	if (*p)
+		if_freenameindex(*p);
+}
+
+int lx_netif_links(struct lx_netif_link **ret_list, size_t *ret_n)
+{
+	LX_CLEANUP(free_nameindex) struct if_nameindex *all = if_nameindex();
+	struct lx_netif_link *list;
+	size_t n = 0;
+
+	if (!all)
+		return -errno;
+	while (all[n].if_index)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		list[i].index = all[i].if_index;
+		snprintf(list[i].name, sizeof(list[i].name), "%s", all[i].if_name);
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
 }
 
 int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)

@@ -99,6 +99,21 @@ int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n);
 /* 0: no such interface. */
 unsigned int lx_netif_index(const char *name);
 
+/* 0, -ENODEV: no such interface; or another errno. */
+int lx_netif_name(unsigned int index, char ret_name[IFNAMSIZ]);
+
+struct lx_netif_link {
+	char name[IFNAMSIZ];
+	unsigned int index;
+};
+
+/**
+ * lx_netif_links - all interfaces, with and without addresses
+ * @ret_list: to be freed
+ * Returns 0, -ENOMEM or another errno.
+ */
+int lx_netif_links(struct lx_netif_link **ret_list, size_t *ret_n);
+
 /* 1 or 0; -ENODEV: no such interface; or another errno. */
 int lx_netif_is_ethernet(const char *name);
 
@@ -108,6 +123,10 @@ bool lx_netif_has_lro(const char *name);
 
 /* "virtio_net"; -errno: unknown. */
 int lx_netif_driver(const char *name, char *ret_driver, size_t size);
+
+/* Switch offloads: segmentation when sending, joining when receiving. 0 or -errno. */
+int lx_netif_set_tso(const char *name, bool on);
+int lx_netif_set_gro(const char *name, bool on);
 
 /* ---- sockets -------------------------------------------------------------- */
 
