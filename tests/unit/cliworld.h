@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * For the tests of lnetx and lnetctl: an lnetxd on the fake node, and command lines with
- * their expected results.
+ * For the tests of lnetx and lnetctl: an lnetxd on the fake node, and command lines with their
+ * expected results.
  */
 #ifndef LX_TESTS_CLIWORLD_H
 #define LX_TESTS_CLIWORLD_H
@@ -73,7 +73,7 @@ static inline void prints_in(int status, const char *line, const char *text)
 		fail_msg("$ %s\n%sdoes not have \"%s\"", line, r->out, text);
 }
 
-/* Fails with this status, saying @text on the error stream. */
+/* Fails with this status and has @text on stderr. */
 static inline void fails(int status, const char *line, const char *text)
 {
 	const struct proc_result *r = expect(status, line);

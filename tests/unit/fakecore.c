@@ -15,7 +15,7 @@ static struct fake_node *node_of(struct lx_ni *ni)
 
 /* ---- messages ----------------------------------------------------------- */
 
-/* Cuts a buffer into pieces of different length. */
+/* Splits a buffer into fragments of different lengths. */
 static void cut(struct fake_msg *msg)
 {
 	size_t at = 0, part;
@@ -153,12 +153,12 @@ static void answer_get(struct fake_node *node, const struct lx_hdr *hdr,
 					lx_le32(hdr->cmd.get.sink_length));
 
 	node->n_gets++;
-	msg->rx = true; /* nobody waits for it */
+	msg->rx = true; /* no receiver waits for it */
 	if (submit(node, msg))
 		fake_msg_free(msg);
 }
 
-/* Where a message goes; NULL: nowhere, and it is gone. */
+/* Decides what happens to a message; NULL: dropped and freed. */
 static struct lx_msg *decide(struct fake_node *node, struct fake_msg *msg)
 {
 	if (node->discard) {
@@ -170,7 +170,7 @@ static struct lx_msg *decide(struct fake_node *node, struct fake_msg *msg)
 	return &msg->m;
 }
 
-/* One that was held back. */
+/* Continues with a message that was held. */
 static void go_on(struct fake_node *node, struct fake_msg *msg)
 {
 	void *rx = msg->rx_handle;
@@ -243,7 +243,7 @@ static void forward(struct fake_node *node, struct fake_msg *msg)
 		fake_msg_free(msg);
 }
 
-/* A router buffer's content for the test to look at. */
+/* Copies a router buffer to memory, for the test to read. */
 static void settle(struct fake_msg *msg)
 {
 	void *mem;
@@ -415,7 +415,7 @@ void fake_shutdown(struct fake_node *node)
 
 	lx_env_lock(node->env);
 	node->ni.lnd->shutdown(&node->ni);
-	/* What the core held back it lets go, as the real one does. */
+	/* Release held messages, as the real core does. */
 	lx_list_for_each(msg, &node->received, link) {
 		if (node->hold && msg->rx_handle)
 			go_on(node, msg);

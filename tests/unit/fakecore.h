@@ -23,7 +23,7 @@ struct fake_msg {
 	struct iovec iov[8];
 	uint8_t *buf;
 	size_t len;
-	struct lx_hdr hdr; /* received: as parsed */
+	struct lx_hdr hdr; /* of a received message, as parsed */
 	struct lx_nid from;
 	void *rx_handle;
 	bool done;
@@ -42,7 +42,7 @@ struct fake_node {
 	bool discard; /* messages are dropped: no destination */
 	size_t truncate; /* accept only this many bytes; 0: all */
 	bool use_rbuf;   /* receive into router buffers */
-	uint32_t peer_number; /* of every peer */
+	uint32_t peer_number; /* of all peers */
 	/* a router: where messages for other nodes go */
 	struct fake_node *forward_to;
 	struct lx_id forward_id;
@@ -53,7 +53,7 @@ struct fake_node {
 	unsigned int n_parsed, n_lost, n_link, n_up, n_down, n_gets;
 	unsigned int n_offloaded; /* PUTs by lanes */
 	struct lx_nid offloaded_from;
-	struct lx_type_counts lost; /* the last ones by a lane that ended */
+	struct lx_type_counts lost; /* of the last lane that was lost */
 	uint64_t lost_payload;
 	enum lx_hstatus lost_hstatus;
 	unsigned int n_dropped;
@@ -65,7 +65,7 @@ struct fake_node {
 
 /* Creates an NI at @nid ("127.0.0.1@tcp") with its own environment, or @env. Asserts. */
 struct fake_node *fake_new(const char *nid, unsigned int loops, struct lx_env *env);
-/* The same, for tests of start-up: returns what it returns. */
+/* Like fake_new(), but returns the error, for tests of start-up. */
 int fake_try(const char *nid, const char *ifname, struct lx_env *env,
 	     struct fake_node **ret_node);
 void fake_shutdown(struct fake_node *node);
@@ -77,7 +77,7 @@ struct fake_msg *fake_put(struct fake_node *node, const struct lx_id *to, size_t
 struct fake_msg *fake_put_rbuf(struct fake_node *node, const struct lx_id *to,
 			       struct lx_rbuf *rbuf);
 struct fake_msg *fake_get(struct fake_node *node, const struct lx_id *to, size_t sink);
-/* For a node beyond @hop. */
+/* To a node behind the gateway @hop. */
 struct fake_msg *fake_put_via(struct fake_node *node, const struct lx_id *hop,
 			      const struct lx_nid *dst, size_t len);
 /* Waits for the end of a message; returns its status and frees it. */
@@ -86,7 +86,7 @@ bool fake_is_done(struct fake_msg *msg);
 /* Waits for the next complete message; NULL after @ms. The caller frees. */
 struct fake_msg *fake_receive(struct fake_node *node, unsigned int ms);
 void fake_msg_free(struct fake_msg *msg);
-/* Writes the pattern of fake_put(), and checks a payload for it. */
+/* Write the pattern of fake_put(), and check a payload against it. */
 void fake_fill(uint8_t *buf, size_t len);
 bool fake_check(const struct fake_msg *msg);
 /* Calls recv() for the oldest held message; false: none held. */

@@ -24,7 +24,7 @@ struct hand {
 };
 extern struct hand hand;
 
-/* The core's functions; each test has its own. */
+/* The core's functions; each test sets its own. */
 struct hand_core {
 	void (*finalize)(struct lx_msg *msg, int status);
 	int (*parse)(const struct lx_hdr *hdr, void *rx, struct lx_msg **ret_msg);
@@ -33,18 +33,18 @@ struct hand_core {
 };
 extern struct hand_core hand_core;
 
-/* The hardware. Everything succeeds; a test replaces functions. */
+/* The hardware. Everything succeeds unless a test replaces functions. */
 extern struct lx_o2ib_hw hand_hw;
-/* Its registration function, for a test that fails it sometimes. */
+/* The default registration function, for tests that fail it sometimes. */
 int hand_reg(struct lx_o2ib_net *net, void *addr, size_t len, bool remote, struct lx_o2ib_mr *ret_mr);
 
 /* @credits: peer_credits, or LX_UNSET. */
 void hand_begin(int credits);
 void hand_shutdown(void);
 
-/* A message from the peer to us, without body and length. */
+/* A message from the peer to us; body and length are not set. */
 struct lx_o2ib_msg hand_msg(uint8_t type);
-/* It arrives in a receive buffer. @n: as for lx_o2ib_nob(). */
+/* Receives it in a receive buffer. @n: as for lx_o2ib_nob(). */
 void hand_receive(struct lx_o2ib_conn *conn, unsigned int rx, struct lx_o2ib_msg *msg, unsigned int n);
 /* The peer accepts our request unchanged. */
 void hand_connack(struct lx_o2ib_conn *conn);

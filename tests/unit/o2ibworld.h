@@ -15,16 +15,16 @@
 
 extern struct lx_sim *sim;
 extern struct lx_sim_node *a, *b;
-extern char *src, *dst; /* random bytes, zeroes */
+extern char *src, *dst; /* random bytes; zeroes */
 
-/* @bytes: of src, and of dst. For a cmocka setup; returns 0. */
+/* @bytes: size of src and of dst. For a cmocka setup; returns 0. */
 int o2ib_world_begin(size_t bytes);
 int o2ib_world_end(void **state);
 
-/* Another node; no discovery. */
+/* Another node, without discovery. */
 struct lx_sim_node *node_on(const char *nid, int peer_credits);
 
-/* The net of its NI on o2ib; NULL: none. */
+/* The net of its NI on o2ib, or NULL. */
 struct lx_o2ib_net *net_of(struct lx_sim_node *node);
 
 #endif

@@ -109,15 +109,15 @@ static bool answers(void)
 
 static void exec_daemon(const struct proc_daemon *d, const char *state, const char *const *args)
 {
-	/* Its NIs are made up, but the machine may have interfaces of these names. */
+	/* The NIs are fake, but the machine may have interfaces of these names. */
 	const char *argv[WORDS_MAX] = { "lnetxd", "--no-bpf" };
 	int fd = open(d->log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 
 	for (int i = 0; args && args[i] && i < WORDS_MAX - 3; i++)
 		argv[i + 2] = args[i];
-	dup2(fd, STDOUT_FILENO); /* nobody waits for what a daemon left behind may say */
+	dup2(fd, STDOUT_FILENO); /* the daemon must not keep a pipe of the test open */
 	dup2(fd, STDERR_FILENO);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* and none is left behind */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* and it must not outlive the test */
 	if (state)
 		setenv("FAKENODE_STATE", state, 1);
 	else
@@ -131,7 +131,7 @@ void proc_daemon_start(struct proc_daemon *d, const char *state, const char *con
 	static pid_t last;
 	char state_path[200] = "";
 
-	/* One that a failed test did not stop; 0: it is our child still, and alive. */
+	/* Kill a daemon that a failed test left. If waitpid() returns 0, it is still our child. */
 	if (last > 0 && waitpid(last, NULL, WNOHANG) == 0) {
 		kill(last, SIGKILL);
 		waitpid(last, NULL, 0);
@@ -218,7 +218,7 @@ static void exec_tool(uid_t uid, gid_t group, const char *line, const int fds[3]
 	_exit(127);
 }
 
-/* Both streams are read as they come, so that neither fills up. */
+/* Reads both streams as data arrives, so that neither pipe fills up. */
 static void collect(int out, int err, struct proc_result *r)
 {
 	struct pollfd p[2] = { { out, POLLIN, 0 }, { err, POLLIN, 0 } };

@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Call it first, with main()'s argv[0]. Creates a directory for sockets and files. */
+/* Call this first, with main()'s argv[0]. Creates a directory for sockets and files. */
 void proc_init(const char *argv0);
 void proc_fini(void);
 
 /* The directory for files of the test. */
 const char *proc_dir(void);
 
-/* "lnetxd-fake", "lnetx", "lnetctl": the program's path. */
+/* The path of "lnetxd-fake", "lnetx" or "lnetctl". */
 const char *proc_path(const char *program);
 
 /* Writes a file into proc_dir(); returns its path, valid until the next call. */

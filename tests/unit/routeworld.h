@@ -20,7 +20,7 @@ static inline void quick(struct lx_sim_node *node)
 	tune(node, "lnet_transaction_timeout", "5");
 }
 
-/* All nodes must agree: a router that nobody pings for longer considers a net lost. */
+/* Same on all nodes: a router that nobody pings for longer takes the net for dead. */
 static inline void usual_pace(void)
 {
 	struct lx_sim_node *const all[] = { a, s, r1, r2 };
@@ -58,7 +58,7 @@ static inline int route_setup(void **state)
 
 static inline int route_teardown(void **state)
 {
-	/* Not at a full second, when gateways are checked. */
+	/* Stay off full seconds, when gateways are checked. */
 	lx_sim_run(sim, 10 * SEC + 500 * MS);
 	assert_at_rest(a);
 	assert_at_rest(s);

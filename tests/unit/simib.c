@@ -16,7 +16,7 @@ static struct lx_sim *sim;
 static const struct lx_o2ib_hw *real_hw;
 static uint32_t next_key;
 
-/* Nets of one address. */
+/* One address with its NIs; they may be on several nets. */
 struct port {
 	struct lx_list link;
 	struct in_addr addr;
@@ -28,10 +28,10 @@ struct qp {
 	struct lx_list link;
 	struct lx_o2ib_conn *conn; /* NULL: closed */
 	struct qp *peer;
-	uint64_t last_at; /* when the last message is there */
+	uint64_t last_at; /* when the last message arrives */
 	unsigned int *recv;
 	unsigned int n_recv, recv_at, max_recv;
-	void *answer; /* a stranger's: where the answer goes */
+	void *answer; /* of a raw request: where the answer goes */
 	size_t *answer_len;
 	int *verdict;
 };
@@ -81,7 +81,7 @@ static struct moment *moment_new(enum what what, struct qp *qp)
 	return m;
 }
 
-/* In order on one queue pair. */
+/* Messages of one queue pair arrive in order. */
 static void later(struct moment *m)
 {
 	uint64_t at = lx_sim_now(sim) + delay();
@@ -366,7 +366,7 @@ static void complete(struct moment *m, bool ok)
 
 	done->slot = m->slot;
 	done->ok = ok;
-	/* Not in the order of messages: the hardware tells when it likes. */
+	/* Completions are not ordered with messages: real hardware reports them at its own time. */
 	lx_sim_at(sim, delay(), happen, done);
 }
 
@@ -387,7 +387,7 @@ static void message(struct moment *m)
 			return;
 		}
 	}
-	assert_true(to->n_recv > 0); /* a message without credit */
+	assert_true(to->n_recv > 0); /* sent without a credit */
 	rx = to->recv[to->recv_at];
 	to->recv_at = (to->recv_at + 1) % to->max_recv;
 	to->n_recv--;

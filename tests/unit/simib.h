@@ -16,8 +16,8 @@
 #include "simlib.h"
 
 struct simib_knobs {
-	unsigned int failure; /* of 1000 messages: the connection breaks instead */
-	unsigned int refuse;  /* of 1000 requests: the CM refuses */
+	unsigned int failure; /* of 1000 messages: breaks the connection instead */
+	unsigned int refuse;  /* of 1000 requests: refused by the CM */
 	bool silent;          /* requests and messages are lost silently */
 	size_t memlock;       /* limit of registered bytes; 0: none */
 	bool trace;
@@ -27,19 +27,19 @@ extern struct simib_knobs simib;
 /* Messages and rejects sent so far, by type; connections established. */
 extern unsigned int simib_sent[256], simib_rejects[16], simib_established;
 
-/* Registrations made so far, and present ones. */
+/* Registrations so far, and the ones that exist now. */
 extern unsigned int simib_regs, simib_live;
 extern size_t simib_pinned;
 
-/* Installs the fake hardware; at the end checks that everything was released. */
+/* Install the fake hardware; remove it, after a check that everything was released. */
 void simib_begin(struct lx_sim *sim);
 void simib_end(void);
 
-/* Gives a node an NI on o2ib. */
+/* Adds an NI on o2ib to a node. */
 void simib_ni_add(struct lx_sim_node *node, const char *nid, int peer_credits);
 
 /*
- * A connection request from a stranger to an address; waits for the answer.
+ * Sends a raw connection request to an address and waits for the answer.
  * Returns the reason of the reject, 0 if accepted, -1 if the CM refused.
  */
 int simib_request(const char *addr, const void *pdata, size_t len, uint16_t source_port,

@@ -24,7 +24,7 @@ extern const struct lx_sim_knobs sim_plain; /* 10 us of delay, one conn, nothing
 struct lx_nid nid(const char *text);
 struct lx_id id(const char *text); /* pid 12345 */
 
-/* A node with the given NIDs (NULL ends them) of 8 credits a peer and 256 in all. */
+/* A node with the given NIDs (terminated by NULL), 8 credits per peer and 256 in all. */
 struct lx_sim_node *node_with(struct lx_sim *sim, const char *const *nids);
 #define NODE(sim, ...) node_with(sim, (const char *const[]){ __VA_ARGS__, NULL })
 
@@ -34,11 +34,11 @@ extern struct lx_event event_log[LOG_MAX];
 extern unsigned int n_events;
 void log_event(const struct lx_event *event);
 void log_clear(void);
-/* The only event of a type; fails the test if there is none or more than one. */
+/* Returns the only event of a type; fails the test if there is not exactly one. */
 const struct lx_event *the_event(enum lx_event_type type);
 unsigned int count_events(enum lx_event_type type);
 
-/* Shorter forms of the API; they fail the test on an error. */
+/* Short forms of the API; they fail the test on errors. */
 struct lx_handle post(struct lx_sim_node *node, uint32_t portal, const char *who, uint64_t bits,
 		      uint64_t ignore, void *mem, size_t len, unsigned int options,
 		      int threshold);

@@ -9,7 +9,7 @@
 
 _Atomic unsigned int tcpsays_rtt_us, tcpsays_asked;
 
-/* In place of the C library's. */
+/* Replaces the C library's function. */
 int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	int r = (int)syscall(SYS_getsockopt, fd, level, name, value, len);

@@ -22,7 +22,7 @@ struct item {
 	struct lx_list link;
 };
 
-/* The values in a list as a number: 1, 2, 3 -> 123. The links back must agree. */
+/* The list as a number: 1, 2, 3 -> 123. The back links must agree. */
 static int sum_up(struct lx_list *head)
 {
 	struct lx_list *prev = head;
@@ -62,7 +62,7 @@ static void list(void **state)
 
 	lx_list_del(&items[1].link);
 	assert_int_equal(sum_up(&a), 13);
-	lx_list_del(&items[1].link); /* again: does nothing */
+	lx_list_del(&items[1].link); /* twice: does nothing */
 	assert_int_equal(sum_up(&a), 13);
 
 	lx_list_splice(&a, &b);
@@ -96,7 +96,7 @@ struct member {
 	bool in;
 };
 
-/* Eight keys share each hash, so that chains are walked over others. */
+/* Eight keys share a hash, so that chains hold several members. */
 static uint32_t hash_of(int key)
 {
 	return lx_hash_u64(key / 8);
@@ -113,7 +113,7 @@ static struct member *lookup(struct lx_hash *hash, int key)
 	return NULL;
 }
 
-/* Random adding and removing, against an array of what is in. */
+/* Random additions and removals, compared with an array. */
 static void hash_model(void **state)
 {
 	static struct member members[KEYS];
@@ -136,7 +136,7 @@ static void hash_model(void **state)
 		count += member->in ? 1 : -1;
 		assert_int_equal(hash.count, count);
 	}
-	assert_true(hash.mask >= 1023); /* it has grown with some 1500 members */
+	assert_true(hash.mask >= 1023); /* grown to some 1500 members */
 	for (int key = 0; key < KEYS; key++)
 		assert_ptr_equal(lookup(&hash, key), members[key].in ? &members[key] : NULL);
 	lx_hash_fini(&hash);
@@ -158,7 +158,7 @@ static void hash_same(void **state)
 	lx_hash_for_each (member, &hash, 0x7fffffff, node)
 		fail_msg("a member of another hash");
 	lx_hash_del(&hash, &same[50].node);
-	lx_hash_del(&hash, &same[50].node); /* not in any more: does nothing */
+	lx_hash_del(&hash, &same[50].node); /* removed already: does nothing */
 	assert_int_equal(hash.count, 99);
 	lx_hash_fini(&hash);
 }
@@ -214,14 +214,14 @@ static void log_lines(void **state)
 	assert_int_equal(got.level, LOG_DEBUG);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	lx_info("%s", longest); /* cut, not refused */
+	lx_info("%s", longest); /* truncated, not refused */
 	assert_in_range(strlen(got.last), 400, 512);
 	lx_set_log(NULL, NULL);
 	lx_err("nobody=%s", "listens");
 	assert_int_equal(got.lines, 5);
 }
 
-/* A flood is counted, what is critical passes, and the count is told a second later. */
+/* A flood is suppressed but counted; critical lines pass; a summary follows a second later. */
 static void log_flood(void **state)
 {
 	const unsigned int sent = 5000;
@@ -233,18 +233,18 @@ static void log_flood(void **state)
 		lx_warn("peer=10.0.0.1@tcp n=%u", i);
 	lx_log(LOG_CRIT, "fire");
 	assert_int_equal(got.crit, 1);
-	assert_true(got.lines < 500); /* 50 and "fire", or a few times that on a slow machine */
+	assert_true(got.lines < 500); /* 50 and "fire"; some multiple of that on a slow machine */
 	wait_for_next_second();
 	lx_info("after");
 	assert_true(got.suppressed > 0);
-	/* Nothing is lost from the account: told lines are the summaries, "fire", "after". */
+	/* No line is unaccounted for: summaries, "fire" and "after" are the only extra ones. */
 	assert_string_equal(got.last, "after");
 	assert_true(got.lines + got.suppressed >= sent + 3);
 	assert_true(got.lines + got.suppressed <= sent + 20);
 	lx_set_log(NULL, NULL);
 }
 
-/* What is for debugging, and a peer that misbehaves, leave room for what is more important. */
+/* Debug lines and a misbehaving peer leave room for more important lines. */
 static void log_levels(void **state)
 {
 	memset(&got, 0, sizeof(got));
@@ -259,7 +259,7 @@ static void log_levels(void **state)
 	lx_warn("event=\"ni down\"");
 	assert_string_equal(got.last, "event=\"ni down\"");
 	wait_for_next_second();
-	/* How many there were is told with their own level. */
+	/* The summary of suppressed lines has their level. */
 	lx_debug("after");
 	assert_string_equal(got.last, "after");
 	assert_int_equal(got.suppressed_levels, 1 << LOG_DEBUG | 1 << LOG_INFO);
@@ -293,7 +293,7 @@ static void ratelimit(void **state)
 	struct lx_ratelimit limit = { 0 };
 	unsigned int missed = 99;
 
-	/* One line per key and minute, and the next one tells how many were left out. */
+	/* One line per key and minute; the next one says how many were suppressed. */
 	assert_true(lx_ratelimit(&limit, 7, 1, min, &missed));
 	assert_int_equal(missed, 0);
 	for (int i = 0; i < 5; i++)
@@ -304,7 +304,7 @@ static void ratelimit(void **state)
 	assert_int_equal(missed, 5);
 	assert_false(lx_ratelimit(&limit, 7, min + 2, min, &missed));
 
-	/* Made-up keys get no more lines than there is room for, and old ones make room. */
+	/* Made-up keys get at most as many lines as there are slots; old keys make room. */
 	for (unsigned int key = 100; key < 1000; key++)
 		assert_int_equal(lx_ratelimit(&limit, key, min + 3, min, &missed),
 				 key < 100 + LX_RATELIMIT_KEYS - 1);

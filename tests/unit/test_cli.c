@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnetctl and lnetx as people and scripts use them, on the fake node: spellings,
- * refusals, exit statuses, import and export, tables.
+ * lnetctl and lnetx as users and scripts run them, on the fake node: spellings, refusals, exit
+ * statuses, import and export, tables.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -112,7 +112,7 @@ static void test_peers(void **state)
 	prints_not("lnetctl peer show -v 2 --nid 9.9.9.9@tcp", "peer state");
 	ok("lnetctl peer add --prim_nid 8.8.8.8@tcp --non_mr");
 	prints("lnetctl peer show --nid 8.8.8.8@tcp", "Multi-Rail: false\n");
-	/* With its primary NID goes the peer. */
+	/* Deleting the primary NID deletes the peer. */
 	ok("lnetctl peer del --prim_nid 1.1.1.1@tcp --nid 1.1.1.1@tcp,3.3.3.[1-2]@o2ib");
 	fails(234, "lnetctl peer show --nid 1.1.1.1@tcp", "errno: -2");
 	fails(234, "lnetctl peer del --prim_nid 1.1.1.1@tcp", "errno: -2");
@@ -141,7 +141,7 @@ static void test_peers(void **state)
 	prints_not("lnetctl peer list", "1.1.1.1@tcp");
 }
 
-/* What routes made a gateway is not to be configured, but a peer may become one. */
+/* A peer that is a gateway cannot be configured; a configured peer can become a gateway. */
 static void test_gateway_peers(void **state)
 {
 	start(NULL);
@@ -156,7 +156,7 @@ static void test_gateway_peers(void **state)
 	       "peer:\n- primary nid: 10.0.0.8@tcp\n  peer ni:\n  - nid: 10.0.0.8@tcp\n"
 	       "  - nid: 10.9.0.8@tcp2\n");
 	prints("lnetctl peer show --nid 10.9.0.8@tcp2", "primary nid: 10.0.0.8@tcp\n");
-	/* Once more: all of it is so already. */
+	/* Importing the same again changes nothing. */
 	import(0, "", "peer:\n- primary nid: 10.0.0.8@tcp\n  peer ni:\n  - nid: 10.9.0.8@tcp2\n");
 }
 
@@ -185,7 +185,7 @@ static void test_set(void **state)
 	prints("lnetctl set help", "transaction_timeout");
 }
 
-/* Texts and numbers of the reference's are compared in golden.bats; these are the records. */
+/* golden.bats compares texts and numbers with the reference; this checks the records. */
 static void test_udsp(void **state)
 {
 	start(NULL);
@@ -212,7 +212,7 @@ static void test_udsp(void **state)
 	prints("lnetx -j udsp show", "{\"udsp\":[]}");
 }
 
-/* What is not there is refused, and says so in the form of an error. */
+/* Commands that do not exist here are refused with an error document. */
 static void test_later(void **state)
 {
 	static const char *const lines[] = {
@@ -239,7 +239,7 @@ static void test_later(void **state)
 	ok("lnetctl stat sho");
 }
 
-/* Service of RDMA CM: port space TCP (0x0106), and the port. */
+/* RDMA CM service ID: port space TCP (0x0106), then the port. */
 static void test_service_id(void **state)
 {
 	start(NULL);
@@ -253,7 +253,7 @@ static void test_service_id(void **state)
 	fails(234, "lnetctl service-id extra", "not expected");
 }
 
-/* "help" and options are understood wherever they stand. */
+/* "help" and "--help" work in any position. */
 static void test_help(void **state)
 {
 	static const char *const same[][4] = {
@@ -297,7 +297,7 @@ static void test_help(void **state)
 	fails(2, "lnetx help nosuch", "unknown object");
 	fails(2, "lnetx help net nosuch", "unknown verb");
 	fails(255, "lnetctl help nosuch", "no command");
-	prints_not("lnetctl net show", "retry"); /* nothing was done meanwhile */
+	prints_not("lnetctl net show", "retry"); /* help did not run the command */
 	prints("lnetctl global show", "retry_count: 2\n");
 }
 
@@ -313,13 +313,13 @@ static void test_options_anywhere(void **state)
 	fails(1, "lnetx net -nnosuch", "instance nosuch");
 	fails(1, "lnetx net show --instance=nosuch", "instance nosuch");
 	prints("lnetx net --version", "lnetx ");
-	/* What stands in the place of a value is one. */
+	/* A word in the place of a value is a value, even if it looks like an option. */
 	ok("lnetx tunable set lnet router_start_delay -1");
 	ok("lnetx net set all tos -1");
 	fails(234, "lnetctl net show --instance nosuch", "instance nosuch");
 	fails(234, "lnetctl --instance=nosuch net show", "instance nosuch");
 	ok("lnetctl net show --instance test --net tcp");
-	/* As "ip" calls it. */
+	/* "dev", as in ip(8). */
 	ok("lnetx net add net tcp1 dev eth1");
 	ok("lnetx net del net tcp1 dev eth1");
 	ok("lnetctl net add --net tcp1 --dev eth1");
@@ -339,7 +339,7 @@ static void test_interactive(void **state)
 	assert_non_null(strstr(r->out, "0: eth0\n"));
 	assert_null(strstr(r->out, "global"));
 	assert_non_null(strstr(r->err, "'nosuch'"));
-	/* What failed last is what the whole came to. */
+	/* The exit status is that of the last failure. */
 	r = proc_run_as(0, 0, "lnetctl",
 			"nosuch\nroute add --net tcp5 --gateway 10.1.1.1@tcp9\nnet show\n");
 	assert_int_equal(r->status, 234);
@@ -349,7 +349,7 @@ static void test_interactive(void **state)
 
 /* ---- import, export ---------------------------------------------------------------- */
 
-/* Shows the first line that differs: whole files are too long for a message. */
+/* Shows the first line that differs; whole files are too long for a message. */
 static void assert_same_lines(const char *a, const char *b)
 {
 	const char *line = a;
@@ -382,7 +382,7 @@ static const char big_state[] =
 	"- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
 	"  - nid: 10.0.0.3@tcp1\n    state: up\n  - nid: 10.9.0.3@tcp2\n    state: up\n"
 	"- primary nid: 7@gni\n  Multi-Rail: true\n  peer ni:\n  - nid: 7@gni\n    state: NA\n"
-	/* Last: its route makes it, as the entry says nothing else. */
+	/* Must be last: its route creates the peer, since the entry has no other settings. */
 	"- primary nid: 10.0.0.4@tcp1\n  Multi-Rail: false\n  peer ni:\n"
 	"  - nid: 10.0.0.4@tcp1\n    state: NA\n"
 	"routing:\n- cpt[0]:\n    tiny: {npages: 0, nbuffers: 100, credits: 100, mincredits: 90}\n"
@@ -411,14 +411,14 @@ static void test_round_trip(void **state)
 	ok("lnetctl lnet unconfigure");
 	fails(234, "lnetctl export", "errno: -100");
 	ok("lnetctl lnet configure");
-	ok("lnetctl lnet configure"); /* again is no error */
+	ok("lnetctl lnet configure"); /* again: no error */
 	snprintf(line, sizeof(line), "lnetctl import %s", path);
 	ok(line);
 	after = output_of("lnetctl export --backup");
 	assert_same_lines(before, after);
 	free(after);
 
-	/* And all of it away again. */
+	/* Delete all of it. */
 	snprintf(line, sizeof(line), "lnetctl import --del %s", path);
 	expect(0, line);
 	prints_not("lnetctl export --backup", "tcp1");
@@ -448,7 +448,7 @@ static void test_import_peers(void **state)
 	       "        - nid: 1.1.1.1@tcp\n        - nid: 2.2.2.2@tcp\n        - nid: "
 	       "4.4.4.4@tcp\n"
 	       "        - nid: 3.3.3.3@o2ib\n        - nid: 5@gni\n");
-	/* Some of the NIDs, without the primary: only they go. */
+	/* NIDs without the primary: only these are deleted. */
 	import(0, "--del",
 	       "peer:\n    - primary nid: 1.1.1.1@tcp\n      Multi-Rail: True\n"
 	       "      peer ni:\n        - nid: 2.2.2.2@tcp\n        - nid: 3.3.3.3@o2ib\n"
@@ -457,7 +457,7 @@ static void test_import_peers(void **state)
 	       "peer:\n-     primary nid: 1.1.1.1@tcp\n      Multi-Rail: "
 	       "true\n      peer ni:\n      -     nid: 1.1.1.1@tcp\n"
 	       "      -     nid: 4.4.4.4@tcp\n");
-	/* The same once more is no error: nothing is to be done. */
+	/* Repeating it is no error: there is nothing to do. */
 	import(0, "-a",
 	       "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: 4.4.4.4@tcp\n");
 	import(0, "-d",
@@ -488,7 +488,7 @@ static void test_import_refused(void **state)
 		     "    lnd tunables: {conns_per_peer: 200}\n",
 		     ":5:36: invalid value");
 	prints_not("lnetctl net show", "tcp");
-	/* What can be done is done. */
+	/* One bad entry does not stop the others. */
 	import_fails("route:\n- {net: tcp5, gateway: 10.0.0.1@tcp9}\n"
 		     "peer:\n- {primary nid: 3.3.3.3@tcp}\n",
 		     "errno: -113");
@@ -512,7 +512,7 @@ static void test_import_show_exec(void **state)
 				    "discover:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
 				    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n");
 	import(234, "-e", "ping:\n  nids:\n    0: 10.0.0.8@tcp\n");
-	/* What it prints it takes, too; and what lnetx prints. */
+	/* Import accepts what ping and discover print, also as JSON. */
 	import(0, "-e", expect(0, "lnetctl ping 10.0.0.7@tcp")->out);
 	import(0, "-e", expect(0, "lnetctl discover 10.0.0.7@tcp")->out);
 	import(0, "-e", expect(0, "lnetx -j ping 10.0.0.7@tcp")->out);
@@ -548,7 +548,7 @@ static void test_probes(void **state)
 	prints("lnetctl ping localhost@tcp --timeout 3", "nid: 127.0.0.1@tcp\n");
 	ok("lnetctl ping --source 10.0.0.1@tcp 10.0.0.7@tcp");
 	ok("lnetctl discover --force 10.0.1.7@tcp1");
-	/* The good ones are told, then the bad ones; the status is that of failure. */
+	/* Successes come first, then failures; the exit status is that of the failure. */
 	r = expect(255, "lnetctl ping 10.0.0.9@tcp 10.0.0.7@tcp");
 	assert_string_equal(r->out,
 			    "ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
@@ -663,7 +663,7 @@ static void test_lnetx_output(void **state)
 	fails(2, "lnetx disconnect", "give a NID, or \"all\"");
 }
 
-/* Health as tests set it, and who is recovered then, in both grammars. */
+/* Set health values and list recoveries, in both grammars. */
 static void test_health(void **state)
 {
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
@@ -696,7 +696,7 @@ static void test_health(void **state)
 	ok("lnetx net set all health 1000");
 	ok("lnetx peer set all health 7");
 	prints("lnetctl peer show -v 2", "health value: 7\n");
-	/* As the reference, which has nothing to do and says so by success. */
+	/* Nothing to do: succeeds, like the reference. */
 	ok("lnetctl peer set");
 	prints_in(0, "lnetctl debug peer --nid 10.0.0.3@tcp1", "");
 	prints_in(0, "lnetctl debug peer --nid 10.9.9.9@tcp1", "");
@@ -714,7 +714,7 @@ static void test_health(void **state)
 	fails(2, "lnetx net set nid 10.0.0.1@tcp1 health -1", "health -1 is not in 0..1000");
 }
 
-/* Failures have a column for each class in which there are some. */
+/* One column for each class of failures that has a count. */
 static void test_failure_columns(void **state)
 {
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
@@ -728,7 +728,7 @@ static void test_failure_columns(void **state)
 	prints_not("lnetx -s peer", "NET TIMEOUT");
 }
 
-/* What is down has a reason and a time, behind what the reference shows; what is up has none. */
+/* Down NIs and routes show a reason and a time after the reference's keys; others do not. */
 static void test_down(void **state)
 {
 	static const char down[] =
@@ -772,7 +772,7 @@ static void test_down(void **state)
 	prints("lnetctl export", "down_reason");
 }
 
-/* Routing that starts or stops says how long it will take, and what to wait for is what is shown. */
+/* Starting and stopping routing report how long it takes; routing show says what it waits for. */
 static void test_routing_left(void **state)
 {
 	char line[300];
@@ -807,7 +807,7 @@ static void test_monitor(void **state)
 		_exit(127);
 	}
 	for (int i = 0; i < 500; i++) {
-		/* It may not be listening yet: so more than one. */
+		/* The monitor may not be listening yet, so cause several changes. */
 		proc_run("lnetx net add net tcp if eth0");
 		proc_run("lnetx route add net tcp9 via 10.0.0.9@tcp");
 		proc_run("lnetx net del net tcp");
@@ -834,14 +834,14 @@ static void as_user(int status, gid_t group, const char *line, const char *text)
 		fail_msg("as user: $ %s\n%s%sstatus %d", line, r->out, r->err, r->status);
 }
 
-/* Members of the group look, nobody but root changes. */
+/* Members of the group may show; only root may change. */
 static void test_permissions(void **state)
 {
 	if (geteuid())
 		skip();
 	start(NULL);
 	as_user(1, 0, "lnetx net", "user 65534 may not look");
-	as_user(0, 100, "lnetx net", "0@lo"); /* group users */
+	as_user(0, 100, "lnetx net", "0@lo"); /* group: users */
 	as_user(0, 100, "lnetctl stats show", "send_count");
 	as_user(1, 100, "lnetx net add net tcp if eth0", "user 65534 may not do this");
 	as_user(1, 100, "lnetx ping 10.0.0.1@tcp", "for root");
@@ -850,7 +850,7 @@ static void test_permissions(void **state)
 	prints("lnetx daemon", "yes");
 }
 
-/* The daemon of these tests has no BPF: all of it is understood, and refused with the reason. */
+/* These daemons run without BPF: commands are parsed, then refused with the reason. */
 static void test_guard(void **state)
 {
 	start(NULL);

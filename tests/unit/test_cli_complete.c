@@ -62,7 +62,7 @@ static void offers_not(const char *function, const char *words, int n, const cha
 		fail_msg("%s %s: offered%s", function, words, offered);
 }
 
-/* What is known of this node and its peers, and what values there are. */
+/* Completes NIDs, nets and interfaces of this node and its peers, and values. */
 static void test_completion_knows(void **state)
 {
 	start("net:\n- net type: lo\n  local NI(s):\n  - nid: 0@lo\n    status: up\n"
@@ -71,7 +71,7 @@ static void test_completion_knows(void **state)
 	      "route:\n- {net: tcp7, gateway: 10.0.0.3@tcp1, hop: -1, priority: 0, state: up}\n"
 	      "peer:\n- primary nid: 10.0.0.5@tcp1\n  Multi-Rail: true\n  peer ni:\n"
 	      "  - nid: 10.0.0.5@tcp1\n    state: NA\n  - nid: 10.9.0.5@tcp9\n    state: NA\n");
-	/* NIDs: own ones where these are meant. */
+	/* NIDs of peers or, where those are meant, our own. */
 	offers("_lnetx", "ping 10.0.0.", 2, " 10.0.0.5@tcp1 10.0.0.3@tcp1 ");
 	offers_not("_lnetx", "ping 10.0.0.", 2, "10.0.0.1@");
 	offers("_lnetx", "ping source \"\"", 3, " 0@lo 10.0.0.1@tcp1 ");
@@ -85,7 +85,7 @@ static void test_completion_knows(void **state)
 	offers("_lnetctl", "route del --gateway 10.0.0.3", 4, " 10.0.0.3@tcp1 ");
 	offers("_lnetctl", "ping --source 10", 3, " 10.0.0.1@tcp1 ");
 	offers("_lnetctl", "peer del --prim_nid \"\"", 4, " 10.0.0.5@tcp1 ");
-	/* Settings: module, name, value. */
+	/* Tunables: module, name, value. */
 	offers("_lnetx", "tunable show \"\"", 3, " lnet tcp ");
 	offers("_lnetx", "tunable set tcp acc", 4, " accept accept_port ");
 	offers("_lnetx", "tunable set tcp accept \"\"", 5, " none secure all ");
@@ -107,12 +107,12 @@ static void test_completion_knows(void **state)
 	offers("_lnetctl", "import tests/unit/test_cl", 2, " tests/unit/test_cli.c ");
 	offers_not("_lnetx", "net add \"\"", 3, " dev ");
 	stop(NULL);
-	/* Without a daemon there are the words at least. */
+	/* Without a daemon, keywords are still offered. */
 	offers("_lnetx", "ping t", 2, " timeout ");
 	offers("_lnetx", "peer show nid \"\"", 4, "  ");
 }
 
-/* To the shell a NID is several words; what it is given is the end of the last one. */
+/* The shell splits a NID at colons, so the reply is only the part after the last one. */
 static void test_completion_breaks(void **state)
 {
 	static const struct {
@@ -141,7 +141,7 @@ static void test_completion_breaks(void **state)
 	}
 }
 
-/* Each word of the output has to be in the file. */
+/* Each word of the output must occur in the file. */
 static void documented(const char *line, const char *path)
 {
 	char *text = proc_read(path), *words = output_of(line), *save;
@@ -177,7 +177,7 @@ static void test_manual(void **state)
 	free(help);
 }
 
-/* Each command and option has its row, and each row its command or option. */
+/* Each command and option has a row in the table, and vice versa. */
 static void test_table(void **state)
 {
 	char *words = output_of("lnetctl --list-options"), *page = proc_read("docs/lnetctl.md");

@@ -17,7 +17,7 @@ struct block {
 	int status;
 };
 
-/* "$ command", its output, "# exit status N", again and again. */
+/* Repeated: "$ command", its output, "# exit status N". */
 static size_t read_blocks(const char *text, struct block *blocks, size_t max)
 {
 	char *copy = strdup(text), *line = copy, *next;
@@ -50,7 +50,7 @@ static void free_blocks(struct block *blocks, size_t n)
 	}
 }
 
-/* Cuts what is said about an error, which is not to be compared. */
+/* Removes error texts, which are not compared. */
 static void mask(char *text)
 {
 	char *p = text;
@@ -69,7 +69,7 @@ struct difference {
 	const char *why;
 };
 
-/* Not compared. Everything else has to be equal. */
+/* Known differences. Everything else must be equal. */
 static const struct difference differences[] = {
 	{ "lnetctl service-id", "the complaint is in our own words" },
 	{ "lnetctl nosuch", "the complaint is in our own words" },
@@ -96,13 +96,13 @@ static void compare(const struct block *b)
 	strcat(strcat(got, r->out), r->err);
 	mask(got);
 	mask(want);
-	/* It crashed there. */
+	/* The reference crashed here. */
 	if (strstr(want, "Aborted\n")) {
 		free(got);
 		free(want);
 		return;
 	}
-	/* Where the reference fails without a word, ours may say why. */
+	/* The reference may fail silently; ours may give a reason. */
 	if (b->status && !*want)
 		strcpy(got, "");
 	if (!d && (strcmp(got, want) || r->status != b->status))
@@ -129,7 +129,10 @@ static bool is_lnetctl(const struct block *b)
 	return !strncmp(b->command, "lnetctl", strlen("lnetctl"));
 }
 
-/* A node as the output says. What the reference answered with "---" says nothing. */
+/*
+ * Runs a show command on a node loaded from its output. If the output is only "---", there is
+ * nothing to load.
+ */
 static void compare_alone(const struct block *b, const char *state)
 {
 	static const char *const args[] = { "--configure", NULL };

@@ -7,7 +7,7 @@
 
 #include "cliworld.h"
 
-/* Exactly one document, with nothing beside it; the value at a path of keys. */
+/* Runs @line, which must print one document and nothing else. */
 static json_t *document(int status, const char *line)
 {
 	const struct proc_result *r = expect(status, line);
@@ -29,7 +29,7 @@ static void json_has(const char *line, const char *text)
 	json_decref(doc);
 }
 
-/* The error that there is, and what else the document has. */
+/* Expects a document with this error; what else it has is not checked. */
 static void json_fails(int status, const char *line, int error, const char *reason)
 {
 	json_t *doc = document(status, line), *e = json_object_get(doc, "error");
@@ -63,9 +63,9 @@ static void test_json_errors(void **state)
 	json_fails(1, "lnetx -j import /nonexistent", -ENOENT, "No such file");
 	json_fails(1, "lnetx -j daemon reload", -ENOENT, "without a configuration file");
 	json_fails(1, "lnetx -j guard deny 10.0.0.0/8", -EOPNOTSUPP, "guard is not loaded");
-	/* YAML does the same. */
+	/* The same in YAML. */
 	prints_in(1, "lnetx -y tunable show tcp nosuch", "error:\n  errno: -2\n  reason: ");
-	/* Plain text stays where it was. */
+	/* Plain text is unchanged. */
 	fails(1, "lnetx tunable show tcp acept", "tcp has no tunable acept; did you mean accept?");
 	fails(1, "lnetx tunable show nosuch", "no module nosuch has tunables");
 	fails(1, "lnetx tunable set tcp acept all", "did you mean accept?");
@@ -79,7 +79,7 @@ static void test_json_probes(void **state)
 	start("ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n  peer_ni:\n"
 	      "  - nid: 10.0.0.7@tcp\n"
 	      "manage:\n- ping:\n  errno: -110\n  descr: '10.0.0.9@tcp'\n");
-	/* One entry a target, in the order asked for; the first error once more on top. */
+	/* One entry per target, in the order given; the first error is repeated at the top. */
 	doc = document(1, "lnetx -j ping 10.0.0.9@tcp 10.0.0.7@tcp");
 	list = json_object_get(doc, "ping");
 	assert_int_equal(json_array_size(list), 2);
@@ -91,7 +91,7 @@ static void test_json_probes(void **state)
 	assert_true(json_equal(json_object_get(doc, "error"), json_object_get(bad, "error")));
 	assert_string_equal(json_string_value(json_object_get(good, "primary_nid")),
 			    "10.0.0.7@tcp");
-	/* The fake node answers after a millisecond. */
+	/* The fake node takes a millisecond to answer. */
 	assert_in_range(json_integer_value(json_object_get(good, "rtt_us")), 1000, 60000000);
 	assert_null(json_object_get(good, "error"));
 	json_decref(doc);
@@ -109,17 +109,17 @@ static void test_json_results(void **state)
 	      "local: '10.0.0.1:1023', remote: '10.0.0.2:988', version: 3}\n");
 	json_has("lnetx -j disconnect all", "{\"disconnect\":{\"connections\":1}}\n");
 	json_has("lnetx -j conn del 10.0.0.2@tcp1", "{\"disconnect\":{\"connections\":0}}\n");
-	/* No router: so it says, too. */
+	/* Not a router: says so. */
 	json_has("lnetx -j routing show", "{\"routing\":{\"enable\":0}}\n");
 	prints("lnetx -y routing", "routing:\n  enable: 0\n");
 	prints_in(0, "lnetctl routing show", "");
-	/* What has nothing to say says that. */
+	/* Commands without output print an empty document. */
 	json_has("lnetx -j net add net tcp if eth0", "{}\n");
 	json_has("lnetx -j route add net tcp2 via 10.0.0.9@tcp", "{}\n");
 	json_has("lnetx -j routing on", "{}\n");
 	json_has("lnetx -j export", "\"net\":[{\"net_type\":\"tcp\",\"local_ni\":[");
 	json_has("lnetx -jp export", "\"enable\": 1");
-	/* And it is a configuration. */
+	/* The export can be imported again. */
 	json = output_of("lnetx -j export");
 	ok("lnetx route del net tcp2");
 	ok("lnetx net del net tcp");
@@ -128,7 +128,7 @@ static void test_json_results(void **state)
 	prints("lnetctl net show", "0: eth0\n");
 	free(json);
 	json = output_of("lnetx -j export all");
-	import(234, "", json); /* the NI is there already */
+	import(234, "", json); /* the NI exists */
 	free(json);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* lnet_legacy2yaml: captured behaviour of the reference's tool, and what is refused. */
+/* lnet_legacy2yaml: the reference's behaviour as captured, and input that is refused. */
 #include "cliworld.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static void converts(const char *args, const char *yaml)
 	if (r->status || *r->err || strcmp(r->out, yaml))
 		fail_msg("$ %s\n%s%sstatus %d\n--- expected:\n%s", line, r->out, r->err, r->status,
 			 yaml);
-	/* It is YAML that an import understands, but for nets without interface and o2ib. */
+	/* The output must parse; only nets without interfaces, and o2ib, may be refused. */
 	if (lx_conf_parse(r->out, strlen(r->out), &conf, &why)) {
 		if (!strstr(why.text, "local NI(s)") && !strstr(why.text, "RDMA"))
 			fail_msg("%s%d:%d: %s", r->out, why.line, why.column, why.text);
@@ -105,7 +105,7 @@ static void test_networks(void **state)
 		 "            CPT: \"[0]\"\n");
 }
 
-/* All three of a line, whatever the quotes around it. */
+/* All three parameters in one line, with any quotes. */
 static void test_options(void **state)
 {
 	converts("'options lnet ip2nets=\"tcp0 10.0.0.*\" routes=\"tcp9 1 10.0.0.2@tcp0\" "

@@ -2,7 +2,7 @@
 /* Rules on command lines: fault injection, and NIs by addresses. */
 #include "cliworld.h"
 
-/* The reference's words for its errors are in golden.bats. */
+/* The reference's error texts are checked in golden.bats. */
 static void test_fault(void **state)
 {
 	start(NULL);
@@ -52,7 +52,7 @@ static void test_fault(void **state)
 	fails(1, "lnetx fault del drop from 10.0.0.1@tcp", "no such drop rule");
 }
 
-/* Rules by addresses; which of them apply on a machine is tested in test_modparam. */
+/* test_modparam checks which rules apply on a machine. */
 static void test_ip2nets(void **state)
 {
 	start(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* YAML configurations: what is accepted, and where and why not. */
+/* YAML configurations: what is accepted; refusals, with line and column. */
 #include <errno.h>
 #include <stdarg.h>
 #include <setjmp.h>
@@ -165,7 +165,7 @@ static void test_whole(void **state)
 	lx_conf_free(conf);
 }
 
-/* A net's own settings hold for its NIs, wherever they stand; an NI's own go first. */
+/* Settings of a net apply to all its NIs, in any order; an NI's own settings win. */
 static void test_net_settings(void **state)
 {
 	struct lx_conf *conf = parse("net:\n"
@@ -232,7 +232,7 @@ static void test_route_forms(void **state)
 	lx_conf_free(conf);
 }
 
-/* Whatever a show prints an export may have: no key of it is unknown. */
+/* Every key that a show command prints must be accepted in a configuration. */
 static void all_known(const struct lx_schema *schema, const char *before)
 {
 	struct lx_conf_error err;
@@ -257,11 +257,11 @@ static void test_shown_keys(void **state)
 	all_known(lx_control_peers.group, "peer:\n  - ");
 	all_known(lx_control_peers.row, "peer:\n  - primary nid: 1@tcp\n    peer ni:\n      - ");
 	all_known(lx_control_routes.row, "route:\n  - ");
-	/* As lnetctl has it, behind "enable". */
+	/* lnetctl prints it, after "enable". */
 	lx_conf_free(parse("routing:\n    - enable: 3\n      seconds_left: 57\n"));
 }
 
-/* A section without a value is an empty one. */
+/* A section without a value is empty. */
 static void test_null_sections(void **state)
 {
 	struct lx_conf *conf = parse("net:\nroute:\nrouting:\nbuffers:\npeer:\nglobal:\n"
@@ -276,7 +276,7 @@ static void test_null_sections(void **state)
 struct bad {
 	const char *yaml;
 	int error, line, column;
-	const char *text; /* to be found in the message */
+	const char *text; /* must occur in the message */
 };
 
 #define NET "net:\n  - net type: tcp\n    local NI(s):\n      - "
@@ -415,7 +415,7 @@ struct told {
 	const char *text;
 };
 
-/* Exactly these, in this order. */
+/* Expects exactly these mistakes, in this order. */
 static void tells(const char *yaml, const struct told *told, size_t n)
 {
 	struct lx_conf_report r = { 0 };
@@ -473,7 +473,7 @@ static void test_all_mistakes(void **state)
 	      { 6, 11, "invalid key \"what\"" }, { 7, 28, "not an interface name" },
 	      { 8, 17, "is not a net" }, { 10, 1, "did you mean \"route\"?" },
 	      { 13, 16, "\"nobody\"" }, { 14, 12, "300 is not in" },
-	      /* What goes by nets is not looked at: not all of them could be read. */
+	      /* Checks across nets are skipped, since not all nets could be parsed. */
 	      { 16, 27, "did you mean \"retry_count\"?" }, { 16, 53, "\"x\" is not a number" },
 	      { 18, 12, "tcp: no tunable \"acept\"; did you mean accept?" },
 	      { 18, 30, "tcp: port: \"0\" is out of range; expected: 1..65535" },
@@ -529,7 +529,7 @@ static void test_nothing_to_tell(void **state)
 	      "peer:\n- {primary nid: 1.1.1.1@tcp, peer ni: [{nid: 1.1.1.2@tcp}]}\n"
 	      "global: { retry_count: 2 }\ntunables: { lnet: { lnet_retry_count: 2 } }\n",
 	      NULL, 0);
-	/* Zeros of an export, where there is nothing to set. */
+	/* Zeros in an export, for settings that the net does not have. */
 	tells("net:\n- net type: lo\n  local NI(s):\n  - nid: 0@lo\n"
 	      "    tunables: {peer_timeout: 0, peer_credits: 0, credits: 0}\n",
 	      NULL, 0);
@@ -541,7 +541,7 @@ static void test_nothing_to_tell(void **state)
 	      NULL, 0);
 }
 
-/* A file of nothing but mistakes is no reason to run out of memory or time. */
+/* A file full of mistakes must not exhaust memory or time. */
 static void test_many_mistakes(void **state)
 {
 	struct lx_conf_report r = { 0 };
@@ -569,7 +569,7 @@ static void test_many_mistakes(void **state)
 	free(yaml);
 }
 
-/* Every beginning of a good file is good, or refused with a place; and nothing is lost. */
+/* Every prefix of a good file parses, or is refused with line and column; nothing leaks. */
 static void test_truncated(void **state)
 {
 	for (size_t len = 0; len < sizeof(whole) - 1; len++) {
@@ -591,7 +591,7 @@ static void assert_too_big(const char *yaml, size_t len, int error)
 	assert_non_null(strstr(err.text, "more than"));
 }
 
-/* Few bytes must not become much memory or time. */
+/* Few bytes must not expand into much memory or time. */
 static void test_limits(void **state)
 {
 	size_t len = (4u << 20) + 1, used;
@@ -609,7 +609,7 @@ static void test_limits(void **state)
 		used += sprintf(yaml + used, "  - *n\n");
 	assert_too_big(yaml, used, -EINVAL);
 
-	/* The same where nothing is stored: counted by steps. */
+	/* The same where nothing is stored: bounded by a count of steps. */
 	used = sprintf(yaml, "peer:\n  - &p\n    primary nid: 1.1.1.1@tcp\n    peer ni:\n"
 			     "      - &i {nid: 1.1.1.1@tcp}\n");
 	for (int i = 0; i < 120; i++)
@@ -647,11 +647,11 @@ static void test_import_scan(void **state)
 	assert_int_equal(lx_import_scan("pong: 1\n", 8, &import, &err), -EINVAL);
 }
 
-/* The shapes of a section: as documented, as it is printed, and as JSON. */
+/* Forms of a section: as documented, as printed, and as JSON. */
 static void test_import_shapes(void **state)
 {
 	static const struct {
-		const char *yaml, *nids; /* in order, with a "d" in front of what is discovered */
+		const char *yaml, *nids; /* in order; "d" marks NIDs to discover */
 	} shapes[] = {
 		{ "ping: { nids: { 0: 1.1.1.1@tcp, 1: 1.1.1.2@tcp } }\n",
 		  "1.1.1.1@tcp 1.1.1.2@tcp " },
@@ -696,7 +696,7 @@ static void test_import_shapes(void **state)
 	assert_non_null(strstr(err.text, "did you mean \"ping\"?"));
 }
 
-/* The parser and the transport have to mean the same by a place in the list of values. */
+/* Parser and transport must agree on the index of each setting. */
 static void test_lnd_settings(void **state)
 {
 	static const struct lx_lnd *const lnds[] = { &lx_sock_lnd, &lx_o2ib_lnd };

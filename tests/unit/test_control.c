@@ -90,7 +90,7 @@ static void test_peer(void **state)
 	free(got);
 }
 
-/* What is not in a message has a meaning, too: not said. */
+/* Attributes that a message lacks have defaults: not set. */
 static void test_defaults(void **state)
 {
 	struct lx_control_show show;
@@ -116,7 +116,7 @@ static void test_defaults(void **state)
 	assert_int_equal(buffers.total[LX_POOL_LARGE], LX_UNSET);
 }
 
-/* Levels select fields; a backup those that have to be configured again. */
+/* The level selects the fields; a backup has those needed to configure the same again. */
 static void test_levels(void **state)
 {
 	static const char *const names[] = { "timeout", NULL };
@@ -152,7 +152,7 @@ static void test_levels(void **state)
 	}
 }
 
-/* An NI that its interface alone does not mean has to be named in a backup. */
+/* A backup must name an NI's NID if its interface alone does not identify it. */
 static void test_backup_given_nid(void **state)
 {
 	struct lx_ni_info ni = { .ifname = "eth0", .given = lx_nid_any };
@@ -170,7 +170,7 @@ static void test_backup_given_nid(void **state)
 	}
 }
 
-/* States have names, in the order of their enum; a value that has none is not looked up. */
+/* States are named in the order of their enum; unknown values are not looked up. */
 static void test_names(void **state)
 {
 	static const struct {
@@ -195,7 +195,7 @@ static void test_names(void **state)
 	}
 }
 
-/* A message that does not fit is left as it was. */
+/* A message without room for a field is left unchanged. */
 static void test_no_room(void **state)
 {
 	struct lx_stats stats = { 0 };
@@ -213,7 +213,7 @@ static void test_no_room(void **state)
 	}
 }
 
-/* No attribute number means two things in one message. */
+/* No attribute number has two meanings in one message. */
 static void check_numbers(const struct lx_schema *group, const struct lx_schema *row)
 {
 	bool seen[256] = { false };
@@ -322,7 +322,7 @@ static void test_refused(void **state)
 	refuse(&m, &lx_control_peer_schema, -EINVAL, "peer ni: more than 128");
 }
 
-/* A good message with any of its bytes gone or changed is understood or refused, no more. */
+/* A valid message with any byte removed or changed is decoded or refused. */
 static void test_damaged(void **state)
 {
 	struct lx_control_peer *peer = calloc(1, sizeof(*peer)), *got = malloc(sizeof(*got));
@@ -335,7 +335,7 @@ static void test_damaged(void **state)
 		peer->nid[i] = nid_of("10.0.0.2@tcp");
 	put(&m, &lx_control_peer_schema, peer);
 	for (size_t len = 0; len < m.len; len++) {
-		copy = malloc(len + 1); /* exact, so that a sanitizer sees a read beyond */
+		copy = malloc(len + 1); /* exact, so that a sanitizer detects reads beyond it */
 		memcpy(copy, m.attrs, len);
 		lx_schema_get(copy, len, &lx_control_peer_schema, got, text, sizeof(text));
 		free(copy);
@@ -353,7 +353,7 @@ static void test_damaged(void **state)
 	free(got);
 }
 
-/* A length that libmnl takes for a negative number; others that are too long, too short. */
+/* Lengths that libmnl takes for negative numbers, and lengths too long and too short. */
 static void test_message_length(void **state)
 {
 	static const uint32_t lengths[] = { 0,	15,	    16,		19,	   21,

@@ -14,7 +14,7 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 
-static unsigned int left; /* the last one of so many fails; 0: none does */
+static unsigned int left; /* allocations until one fails; 0: none fails */
 
 static bool fails(void)
 {
@@ -31,7 +31,7 @@ void *__wrap_malloc(size_t size)
 	return fails() ? NULL : __real_malloc(size);
 }
 
-/* From here on none fails. Returns whether one has. */
+/* No more failures from here on. Returns whether one occurred. */
 static bool has_failed(void)
 {
 	bool failed = !left;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Routers that stop without a loss, and come back. */
+/* Routers that stop without losing messages, and that return. */
 #include "routeworld.h"
 
 #include "../../user/core/announce.h"
 
-/* In the place of a: one that neither discovers nor is discovered, and checks so often (s). */
+/* Replaces a with a node without discovery that checks its gateways every @interval s. */
 static void become_deaf(const char *interval)
 {
 	lx_sim_ni_del(a, "10.0.0.1@tcp1");
@@ -15,7 +15,7 @@ static void become_deaf(const char *interval)
 	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
 }
 
-/* A PUT every @pace for so long; none may be lost. */
+/* Sends a PUT every @pace for @ns; none may be lost. */
 static void keep_sending(uint64_t ns, uint64_t pace)
 {
 	for (uint64_t t = 0; t < ns; t += pace) {
@@ -40,7 +40,7 @@ static void a_stop_ends_when_all_have_moved_away(void **state)
 	assert_int_equal(r1->core->stats.drop_count, 0);
 }
 
-/* Who ignores pushes goes on sending until it checks its gateways: it is waited for. */
+/* A node that ignores pushes uses the route until it checks its gateways: the stop waits. */
 static void a_stop_waits_for_the_next_check(void **state)
 {
 	uint64_t begin;
@@ -60,7 +60,7 @@ static void a_stop_waits_for_the_next_check(void **state)
 	assert_int_equal(r1->core->stats.drop_count, 0);
 }
 
-/* A router that starts at once does not stop any quicker for that. */
+/* The stop takes no less time if router_start_delay is 0. */
 static void a_stop_has_time_whatever_the_start_takes(void **state)
 {
 	usual_pace();
@@ -77,16 +77,16 @@ static void a_stop_ends_when_its_time_is_over(void **state)
 {
 	struct lx_announce_users users;
 
-	become_deaf("0"); /* it asks once, at the start, and so never learns */
+	become_deaf("0"); /* asks only once, at the start, and so never learns of the stop */
 	keep_sending(3 * SEC, 50 * MS);
 	lx_monitor_route_stop(r1->core, 30 * SEC);
 	keep_sending(29 * SEC, 50 * MS);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
 	lx_announce_users(r1->core, &users);
 	assert_int_equal(users.untold, 1);
-	assert_int_equal(users.sending, 2); /* ACKs go this way, too */
+	assert_int_equal(users.sending, 2); /* for its ACKs */
 	assert_string_equal(lx_nid_str(&users.nid), "10.0.0.2@tcp1");
-	/* A shorter limit holds, a longer one does not. */
+	/* A shorter limit applies, a longer one does not. */
 	lx_monitor_route_stop(r1->core, 60 * SEC);
 	lx_sim_run(sim, 2 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
@@ -95,7 +95,7 @@ static void a_stop_ends_when_its_time_is_over(void **state)
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 }
 
-/* A user that has died tells nothing any more: it is waited for, but not for long. */
+/* A dead user never says that it is done: the stop waits for it, but not for long. */
 static void a_stop_does_not_wait_for_the_dead(void **state)
 {
 	usual_pace();
@@ -108,7 +108,7 @@ static void a_stop_does_not_wait_for_the_dead(void **state)
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 }
 
-/* r1 has died and is started again; nobody has anything to do with it for 60 s. */
+/* r1 dies and restarts; for 60 s nobody contacts it. */
 static void restart_r1(void)
 {
 	lx_sim_ni_del(r1, "10.0.0.11@tcp1");
@@ -117,7 +117,7 @@ static void restart_r1(void)
 	assert_int_equal(live_routes(a), 1);
 	assert_int_equal(live_routes(s), 1);
 	usual_pace();
-	lx_sim_run(sim, 65 * SEC); /* the last quick check is over */
+	lx_sim_run(sim, 65 * SEC); /* past the last of the frequent checks */
 	r1 = NODE(sim, "10.0.0.11@tcp1", "10.1.0.11@tcp2");
 	usual_pace();
 }
@@ -136,9 +136,9 @@ static void a_router_that_comes_back_is_used_at_once(void **state)
 	restart_r1();
 	announce(r1, "10.0.0.1@tcp1");
 	announce(r1, "10.1.0.1@tcp2");
-	announce(r1, "10.0.0.77@tcp1"); /* not there any more */
-	announce(r1, "10.7.0.1@tcp7");  /* no neighbour any more */
-	announce(r1, "10.1.0.11@tcp2"); /* itself */
+	announce(r1, "10.0.0.77@tcp1"); /* its NI is gone */
+	announce(r1, "10.7.0.1@tcp7");  /* no longer a neighbour */
+	announce(r1, "10.1.0.11@tcp2"); /* r1 itself */
 	lx_sim_dead(sim, "10.0.0.77@tcp1", true);
 	lx_sim_run(sim, 2 * SEC);
 	assert_int_equal(live_routes(a), 1); /* not before it forwards */
@@ -148,7 +148,7 @@ static void a_router_that_comes_back_is_used_at_once(void **state)
 	assert_int_equal(live_routes(s), 2);
 	keep_sending(SEC, 50 * MS);
 	assert_true(r1->core->stats.route_count > 10);
-	/* Who does not answer is tried again, and forgotten in the end. */
+	/* An announcement without an answer is repeated, and dropped in the end. */
 	lx_sim_run(sim, 20 * SEC);
 	assert_true(lx_list_empty(&r1->core->announcements));
 	assert_null(lx_peer_ni_lookup(r1->core, &gone));
@@ -186,7 +186,7 @@ static void neighbours_are_known(void **state)
 	assert_string_equal(lx_nid_str(&list[1].nid), "10.0.0.1@tcp1");
 	assert_true(list[1].told && list[1].idle_s < 2);
 	free(list);
-	/* Those who have nothing to do with it any more are no neighbours. */
+	/* Nodes without a route through us are no longer announced to. */
 	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
 	lx_sim_run(sim, 5 * SEC);
 	assert_int_equal(lx_announce_describe(r1->core, &list, &n), 0);

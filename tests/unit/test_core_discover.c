@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Discovery: what nodes learn about each other, and what bad information can do. */
+/* Discovery: what nodes learn about each other, and what false information can cause. */
 #include "simlib.h"
 
 static struct lx_sim *sim;
@@ -98,7 +98,7 @@ static void both_learn(void **state)
 	assert_true(lx_nid_eq(&o.nis[0], &n1));
 	assert_true(lx_nid_eq(&o.nis[1], &n2));
 	assert_ptr_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
-	/* B was pushed to, took it, and pushed back. */
+	/* B received the push, merged it, and pushed back. */
 	assert_true(peer_of(b, "10.0.0.1@tcp")->state & LX_PEER_MULTI_RAIL);
 	assert_true(lx_peer_uptodate(peer_of(b, "10.0.0.1@tcp")));
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->state,
@@ -124,7 +124,7 @@ static void traffic_goes_on_if_discovery_fails(void **state)
 	assert_int_equal(put(a, mem(a, buf, 100, 1), false, "10.0.0.2@tcp", 5, 1), 0);
 	while (!a->core->stats.remote_dropped_count)
 		assert_true(lx_sim_step(sim, 2 * SEC));
-	/* That was the ping. The message goes out undiscovered. */
+	/* The ping failed, so the message is sent without discovery. */
 	lx_sim_knobs(sim)->failure = 0;
 	lx_sim_run(sim, SEC);
 	the_event(LX_EVENT_SEND);
@@ -160,7 +160,7 @@ static void two_peers_turn_out_to_be_one(void **state)
 {
 	assert_int_equal(lx_sim_ni_add(a, "10.1.0.1@tcp1", 8, 256), 0);
 	post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, LX_MD_UNLIMITED);
-	/* The second NID first, so that it is a peer of its own for a while. */
+	/* The second NID first, so that it is a separate peer for a while. */
 	assert_int_equal(put(a, mem(a, buf, 10, 2), true, "10.1.0.2@tcp1", 5, 1), 0);
 	assert_int_equal(put(a, mem(a, buf, 10, 2), true, "10.0.0.2@tcp", 5, 1), 0);
 	assert_ptr_not_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
@@ -180,7 +180,7 @@ static void discovery_off_here(void **state)
 	lx_sim_run(sim, SEC);
 	the_event(LX_EVENT_ACK);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->state, 0);
-	/* Asked for, it is a plain ping: statuses, no NIDs. */
+	/* With discovery off, an explicit one is a plain ping: statuses, but no NIDs merged. */
 	o = discover(a, "10.0.0.2@tcp", false);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(o.n_nis, 1);
@@ -195,7 +195,7 @@ static void discovery_off_there(void **state)
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
 	tune(b, "lnet_peer_discovery_disabled", "1");
 	lx_sim_run(sim, SEC);
-	/* B cannot push that any more; the next look finds it. */
+	/* B cannot push this change; the next discovery finds it. */
 	o = discover(a, "10.0.0.2@tcp", true);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 1);
@@ -221,7 +221,7 @@ static void configured_peer_stays(void **state)
 	assert_int_equal(o.n_nis, 3);
 	assert_int_equal(peer_of(a, "10.9.0.2@tcp9")->state & LX_PEER_CONFIGURED,
 			 LX_PEER_CONFIGURED);
-	/* What is configured belongs to one peer. */
+	/* A configured NID belongs to one peer. */
 	assert_int_equal(lx_peer_configure(a->core, &(struct lx_conf_peer){
 		.primary = extra, .multi_rail = true }), -EEXIST);
 	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
@@ -251,7 +251,7 @@ static void configured_peer_goes(void **state)
 		.primary = nid("10.9.0.1@tcp9"), .multi_rail = true, .nid = &extra, .n_nids = 1,
 	};
 
-	/* By its primary NID only, which takes the others along. */
+	/* Found by its primary NID only; deleted with all its NIDs. */
 	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
 	assert_int_equal(unconfigure("10.9.0.2@tcp9", NULL, false), -ENODEV);
 	assert_int_equal(unconfigure("10.9.0.1@tcp9", "10.9.0.3@tcp9", false), -ENOENT);
@@ -260,7 +260,7 @@ static void configured_peer_goes(void **state)
 	assert_null(peer_of(a, "10.9.0.1@tcp9"));
 	assert_null(peer_of(a, "10.9.0.2@tcp9"));
 
-	/* A locked one stays, with nothing but its name. */
+	/* A locked peer stays, with only its primary NID. */
 	conf.lock_primary = true;
 	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
 	assert_int_equal(unconfigure("10.9.0.1@tcp9", NULL, false), 0);
@@ -270,7 +270,7 @@ static void configured_peer_goes(void **state)
 	assert_null(peer_of(a, "10.9.0.1@tcp9"));
 }
 
-/* A gateway is what its routes made of it: not to be configured by any of its NIDs. */
+/* A gateway belongs to its routes: it cannot be configured by any of its NIDs. */
 static void gateway_is_not_configured(void **state)
 {
 	struct lx_nid far = nid("10.1.0.2@tcp1"), extra = nid("10.0.0.99@tcp");
@@ -291,14 +291,14 @@ static void gateway_is_not_configured(void **state)
 		assert_int_equal(lx_peer_configure(a->core, &refused[i]), -EBUSY);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
 	assert_null(peer_of(a, "10.0.0.99@tcp"));
-	/* Without routes it is a peer as any other, which may become a gateway again. */
+	/* Without routes it is an ordinary peer, and can become a gateway again. */
 	assert_int_equal(lx_route_delete(a->core, LX_NET(LX_NET_TCP, 1), &first.primary), 0);
 	assert_int_equal(lx_peer_configure(a->core, &first), 0);
 	add_route(a, "tcp1", "10.0.0.2@tcp", LX_UNSET, 0);
 	assert_int_equal(lx_peer_configure(a->core, &refused[0]), -EBUSY);
 }
 
-/* A source that cannot reach the target: no other one takes its place. */
+/* A source that cannot reach the target is not replaced with another. */
 static void ping_goes_from_its_source(void **state)
 {
 	struct lx_id target = id("10.0.0.1@tcp");
@@ -311,7 +311,7 @@ static void ping_goes_from_its_source(void **state)
 	assert_int_equal(ping_from(b, "0@lo", "10.0.0.1@tcp", 1000).status, -EHOSTUNREACH);
 	assert_int_equal(lx_probe_ping(b->core, &target, &stranger, 1000, outcome_set, &o),
 			 -EINVAL);
-	/* The same for own NIDs, but for 0@lo: it is at home on all nets. */
+	/* The same for our own NIDs, except 0@lo, which reaches all nets. */
 	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "10.0.0.2@tcp", 1000).status, 0);
 	assert_int_equal(ping_from(b, "10.0.0.2@tcp", "0@lo", 1000).status, 0);
 	assert_int_equal(ping_from(b, "0@lo", "0@lo", 1000).status, 0);
@@ -320,7 +320,7 @@ static void ping_goes_from_its_source(void **state)
 	assert_int_equal(ping_from(b, "0@lo", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
 }
 
-/* Only 0@lo is this node: a message to another NID on lo must not discover, and end, its peer. */
+/* Only 0@lo is this node: a message to another NID on lo must not discover its peer and end it. */
 static void other_nids_on_lo_are_nobodys(void **state)
 {
 	static uint8_t src[8];
@@ -335,7 +335,7 @@ static void other_nids_on_lo_are_nobodys(void **state)
 	assert_int_equal(ping(b, "0@lo", 1000).status, 0);
 }
 
-/* As with TCP: an own NID is a peer like any other, and is told from those of others. */
+/* As on TCP: our own NID is a peer like any other, distinct from other nodes' NIDs. */
 static void own_nids_are_a_peer(void **state)
 {
 	struct lx_conf_peer conf = { .primary = nid("10.0.0.2@tcp"), .multi_rail = true };
@@ -346,14 +346,14 @@ static void own_nids_are_a_peer(void **state)
 	assert_int_equal(lx_probe_discover(b->core, &own, false, outcome_set, &o), -EINVAL);
 	assert_int_equal(lx_probe_discover(b->core, &lx_nid_lo, false, outcome_set, &o), -EINVAL);
 	lnd->connects_to_self = true;
-	/* Pings make a peer of each NID; they go by the transport. */
+	/* Pings create a peer per NID and go through the transport, not 0@lo. */
 	assert_int_equal(ping(b, "10.0.0.2@tcp", 1000).status, 0);
 	assert_int_equal(ping(b, "10.1.0.2@tcp1", 1000).status, 0);
 	assert_int_equal(b->core->lo->traffic.io.send, 0);
 	assert_int_equal(peer_of(b, "10.0.0.2@tcp")->n_nis, 1);
 	assert_int_equal(ping(b, "0@lo", 1000).n_nis, 2);
 	assert_int_equal(ping_from(b, "10.1.0.2@tcp1", "10.0.0.2@tcp", 1000).status, -EHOSTUNREACH);
-	/* Discovery finds that the two are one. */
+	/* Discovery merges the two. */
 	o = discover(b, "0@lo", false);
 	assert_int_equal(o.status, 0);
 	assert_true(o.multi_rail && o.n_nis == 2 && lx_nid_eq(&o.primary, &own));
@@ -361,7 +361,7 @@ static void own_nids_are_a_peer(void **state)
 	assert_int_equal(discover(b, "10.1.0.2@tcp1", true).status, 0);
 	o = ping(b, "0@lo", 1000);
 	assert_true(o.multi_rail && lx_nid_eq(&o.primary, &own));
-	/* Configured it has none of others, nor others one of its. */
+	/* A configured peer of our own NIDs takes no NID of others, nor others one of ours. */
 	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
 	conf.nid = &far;
 	conf.n_nids = 1;
@@ -394,7 +394,7 @@ static void ping_ends_in_time(void **state)
 	assert_int_equal(ping(a, "10.0.0.3@tcp9", 300).status, -EHOSTUNREACH);
 }
 
-/* A request that has not left when the time is over: the reason is worth a wait. */
+/* A request that is still queued at the timeout: wait a little, to report the reason. */
 static void ping_waits_for_the_reason(void **state)
 {
 	struct lx_id dead = id("10.0.0.3@tcp"), slow = id("10.0.0.2@tcp");
@@ -409,7 +409,7 @@ static void ping_waits_for_the_reason(void **state)
 	assert_int_equal(o.calls, 1);
 	assert_int_equal(o.status, -EHOSTUNREACH);
 
-	/* It leaves at last, and its answer comes too late to count; or it never leaves. */
+	/* It is sent late, and the answer comes too late; or it is never sent. */
 	o = (struct outcome){ 0 };
 	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 1000, outcome_set, &o), 0);
 	lx_sim_run(sim, 4 * SEC);
@@ -435,7 +435,7 @@ static void ping_grows_its_buffer(void **state)
 	lx_sim_run(sim, SEC);
 	assert_int_equal(ping(a, "10.0.0.2@tcp", 1000).n_nis, 32);
 	assert_int_equal(discover(a, "10.0.0.2@tcp", false).n_nis, 32);
-	/* And pushes of that size are taken. */
+	/* Pushes of that size are accepted. */
 	lx_sim_ni_del(b, "10.3.0.7@tcp3");
 	lx_sim_run(sim, SEC);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 31);
@@ -476,7 +476,7 @@ static void bad_pushes_do_no_harm(void **state)
 	info->seqno = 99;
 	info->n_nis = 3;
 	info->ni[0] = (struct lx_pinginfo_ni){ nid("10.0.0.2@tcp"), LX_NI_STATUS_UP };
-	info->ni[1] = (struct lx_pinginfo_ni){ nid("10.0.0.1@tcp"), 12345 }; /* ours */
+	info->ni[1] = (struct lx_pinginfo_ni){ nid("10.0.0.1@tcp"), 12345 }; /* our own NID */
 	info->ni[2] = (struct lx_pinginfo_ni){ nid("10.7.0.7@tcp7"), 0 };
 	size = lx_pinginfo_size(info);
 	lx_pinginfo_encode(info, raw);
@@ -492,13 +492,13 @@ static void bad_pushes_do_no_harm(void **state)
 		assert_true(lx_ni_is_local_nid(a->core, &info->ni[1].nid));
 		assert_null(peer_of(a, "10.0.0.1@tcp"));
 	}
-	/* The truth comes back with the next look. */
+	/* The next discovery restores the truth. */
 	assert_int_equal(discover(a, "10.0.0.2@tcp", true).status, 0);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
 	free(info);
 }
 
-/* In what is written already the status of one NI changes, of either form, and nothing else. */
+/* Changing the status of one NI in an encoded buffer, in either form, changes nothing else. */
 static void status_changes_in_place(void **state)
 {
 	const char *const nids[] = { "10.0.0.2@tcp", "10.7.0.7@tcp7", "fd00::1@tcp", "fd00::2@tcp" };

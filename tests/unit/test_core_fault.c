@@ -13,7 +13,7 @@ static int setup(void **state)
 		return -1;
 	a = NODE(sim, "10.0.0.1@tcp");
 	b = NODE(sim, "10.0.0.2@tcp");
-	/* Its messages match, too. */
+	/* Rules match messages of discovery, too, so switch it off. */
 	tune(a, "lnet_peer_discovery_disabled", "1");
 	tune(b, "lnet_peer_discovery_disabled", "1");
 	return 0;
@@ -27,7 +27,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Everything matches, and each match counts. */
+/* A rule that matches every message, and acts on each. */
 static struct lx_fault_rule rule(bool delay)
 {
 	return (struct lx_fault_rule){ .delay = delay,
@@ -60,7 +60,7 @@ static struct lx_fault_info info(struct lx_sim_node *node)
 	return first;
 }
 
-/* @n PUTs without ACK from a to b, one after the other; how many arrived. */
+/* Sends @n PUTs without ACK from a to b, one by one; returns how many arrived. */
 static unsigned int puts_of(unsigned int n, uint32_t portal)
 {
 	unsigned int before = count_events(LX_EVENT_PUT);
@@ -101,7 +101,7 @@ static void drop_received(void **state)
 	assert_int_equal(puts_of(4, 5), 4);
 }
 
-/* Without health errors a rule does nothing to what is sent, with them nothing else. */
+/* A rule without health errors ignores sent messages; with them it ignores received ones. */
 static void drop_sent(void **state)
 {
 	struct lx_fault_rule r = rule(false);
@@ -129,7 +129,7 @@ static void drop_sent(void **state)
 	assert_int_equal(a->core->stats.local_error_count + a->core->stats.remote_error_count, 41);
 }
 
-/* What vanishes is sent, for all that the sender knows. */
+/* To the sender, a message that vanishes was sent. */
 static void drop_all(void **state)
 {
 	struct lx_fault_rule r = rule(false);
@@ -151,7 +151,7 @@ static void rates(void **state)
 	r.rate = 5;
 	add(b, &r);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(puts_of(5, 5), 4); /* one of each five */
+		assert_int_equal(puts_of(5, 5), 4); /* one of every five */
 	assert_int_equal(info(b).counts.acted, 10);
 }
 
@@ -169,7 +169,7 @@ static void intervals(void **state)
 	}
 	assert_in_range(info(b).counts.acted, 9, 11);
 	assert_int_equal(info(b).counts.matched, 2000);
-	/* After a pause it is one message again, not those of all intervals. */
+	/* After a pause, one message is dropped, not one per interval that passed. */
 	lx_sim_run(sim, 100 * SEC);
 	assert_in_range(puts_of(3, 5), 2, 3);
 	del(b, false);
@@ -251,7 +251,7 @@ static void refused(void **state)
 	assert_int_equal(lx_core_fault_add(a->core, &r), -EINVAL);
 }
 
-/* As in the capture: a GET 3 s late, and its REPLY 2 s. */
+/* As in the capture: a GET delayed by 3 s, its REPLY by 2 s. */
 static void delays(void **state)
 {
 	struct lx_fault_rule r = rule(true);
@@ -275,7 +275,7 @@ static void delays(void **state)
 	assert_int_equal(info(a).held, 0);
 }
 
-/* Who deletes a rule lets go what it holds; so does an NI that stops, and the end of its time. */
+/* Held messages are released when the rule is deleted, the NI stops, or the rule's time ends. */
 static void let_go(void **state)
 {
 	struct lx_fault_rule r = rule(true);
@@ -287,7 +287,7 @@ static void let_go(void **state)
 	del(a, true);
 	lx_sim_run(sim, 10 * MS);
 	assert_int_equal(count_events(LX_EVENT_PUT), 3);
-	/* One that is held as it arrives holds up those behind it, as flow control does. */
+	/* A message held on arrival blocks those behind it, as flow control does. */
 	add(b, &r);
 	assert_int_equal(puts_of(3, 5), 0);
 	assert_int_equal(info(b).held, 1);
@@ -319,7 +319,7 @@ static void ni_stops(void **state)
 	lx_sim_run(sim, 10 * SEC);
 }
 
-/* A deadline that passes while a message is held is still its deadline. */
+/* A held message keeps its deadline. */
 static void held_too_long(void **state)
 {
 	struct lx_fault_rule r = rule(true);
@@ -334,7 +334,7 @@ static void held_too_long(void **state)
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
 }
 
-/* What is forwarded and may match is no business of a fast path. */
+/* The fast path must leave forwarded messages that may match a rule to the core. */
 static void watched(void **state)
 {
 	struct lx_fault_rule r = rule(false);
@@ -348,7 +348,7 @@ static void watched(void **state)
 	r.dst = lx_fault_net_nid(LX_NET(LX_NET_TCP, 1));
 	add(a, &r);
 	assert_true(lx_fault_watches(a->core, &other));
-	/* Any is for all, and no rule but the one with just these NIDs goes with another. */
+	/* "Any" deletes all rules; NIDs delete only the rule with exactly these NIDs. */
 	assert_int_equal(lx_core_fault_del(a->core, false, &to, &lx_nid_any), -ENOENT);
 	assert_int_equal(lx_core_fault_del(a->core, false, &lx_nid_any, &to), 1);
 	assert_int_equal(lx_core_fault_del(a->core, false, &lx_nid_any, &r.dst), 1);

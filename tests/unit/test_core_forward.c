@@ -16,7 +16,7 @@ static void crosses(void **state)
 	assert_true(exchange(1 << 20));
 	forwarded = r1->core->stats.route_count + r2->core->stats.route_count;
 	assert_true(forwarded >= 5 * 4);
-	/* Equals take turns. */
+	/* Equal routers take turns. */
 	assert_true(r1->core->stats.route_count > 0);
 	assert_true(r2->core->stats.route_count > 0);
 	assert_int_equal(r1->core->pool[LX_POOL_LARGE].credits, 256);
@@ -28,7 +28,7 @@ static void no_router_drops(void **state)
 
 	lx_monitor_route(r1->core, false, false);
 	lx_sim_run(sim, 10 * SEC);
-	/* A stubborn sender with an old idea of the world. */
+	/* A sender that keeps using an outdated route. */
 	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
 	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
 	lx_list_first(&lx_rnet_lookup(a->core, LX_NET(2, 2))->routes, struct lx_route, link)
@@ -51,12 +51,12 @@ static void count_loop_lines(int level, const char *line, void *arg)
 		snprintf(loop_line, sizeof(loop_line), "%s", line);
 }
 
-/* Two routers that point at each other: the second one does not give it back. */
+/* Two routers that point at each other: the second does not send the message back. */
 static void two_routers_do_not_circle(void **state)
 {
 	add_route(a, "tcp9", "10.0.0.11@tcp1", LX_UNSET, 0);
 	add_route(r1, "tcp9", "10.0.0.12@tcp1", LX_UNSET, 0);
-	/* It knows the sender by another of its NIDs, too. */
+	/* It recognizes the sender by another of its NIDs, too. */
 	add_route(r2, "tcp9", "10.1.0.11@tcp2", LX_UNSET, 0);
 	lx_sim_run(sim, 5 * SEC);
 	loop_lines = 0;
@@ -75,7 +75,7 @@ static void two_routers_do_not_circle(void **state)
 	assert_non_null(strstr(loop_line, "next_hop=10.1.0.11@tcp2"));
 }
 
-/* There is another gateway: then it is that one's turn, whatever its priority. */
+/* Another gateway is there: it is used, whatever its priority. */
 static void another_gateway_is_taken_instead(void **state)
 {
 	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1", "10.9.0.13@tcp9");
@@ -98,7 +98,10 @@ static void another_gateway_is_taken_instead(void **state)
 	assert_int_equal(r2->core->stats.drops[LX_REASON_LOOP], 0);
 }
 
-/* Three of them cannot see it by that, but that the message comes again: who had it first first. */
+/*
+ * Three routers in a circle see a loop only when the message returns: the first to forward it
+ * does so first.
+ */
 static void longer_circle_is_found(void **state)
 {
 	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1");
@@ -116,7 +119,10 @@ static void longer_circle_is_found(void **state)
 	put(a, mem(a, src, 10, 1), false, "10.9.0.1@tcp9", 5, 1);
 	lx_sim_run(sim, 100 * MS);
 	lx_set_log(NULL, NULL);
-	/* The ping of discovery. The others know where a is, too: not there where it comes from. */
+	/*
+	 * The ping of discovery. The other routers know the way to a, which is not where it
+	 * came from.
+	 */
 	assert_int_equal(r1->core->stats.loops, 1);
 	assert_int_equal(r2->core->stats.loops, 1);
 	assert_int_equal(r3->core->stats.loops, 1);
@@ -128,8 +134,8 @@ static void longer_circle_is_found(void **state)
 }
 
 /*
- * The same header again is no circle: one that its sender repeats, by one gateway or by two,
- * or one that is sent again by other gateways since the first one did not answer.
+ * The same header again is not a loop if its sender repeats it through one or two gateways, or
+ * if other gateways resend it because the first one did not answer.
  */
 static void repeated_header_is_no_circle(void **state)
 {
@@ -156,7 +162,7 @@ static void repeated_header_is_no_circle(void **state)
 		lx_loop_watch(&msg);
 	}
 	assert_int_equal(r1->core->stats.loops, 0);
-	/* Not so if it comes from one and the same, but not from the first. */
+	/* It is a loop if one gateway, other than the first, sends it again and again. */
 	msg.m.hdr.cmd.put.match_bits++;
 	for (int i = 0; i < 5; i++) {
 		msg.rxpeer = pni[i > 0];
@@ -165,7 +171,7 @@ static void repeated_header_is_no_circle(void **state)
 	assert_int_equal(r1->core->stats.loops, 1);
 }
 
-/* How many circles it is if a message from @src is seen again and again, from one peer. */
+/* How many loops are counted if a message from @src arrives repeatedly from one peer. */
 static uint64_t circles(const char *src, const char *from)
 {
 	struct lx_nid mine = nid("10.0.0.11@tcp1"), via = nid(from), next = nid("10.0.0.12@tcp1");
@@ -184,12 +190,12 @@ static uint64_t circles(const char *src, const char *from)
 	return r1->core->stats.loops - before;
 }
 
-/* One that was going round when it was first seen comes from where its source is not. */
+/* It was looping when first seen: it came from where its source is not. */
 static void circle_is_found_from_within(void **state)
 {
 	assert_int_equal(circles("10.0.0.1@tcp1", "10.0.0.1@tcp1"), 0);
 	assert_int_equal(circles("10.0.0.1@tcp1", "10.0.0.13@tcp1"), 1);
-	/* There is no way back, so any is as good; then there is one. */
+	/* Without a route back, it may come from anywhere; then add one. */
 	assert_int_equal(circles("10.7.0.1@tcp7", "10.0.0.13@tcp1"), 0);
 	add_route(r1, "tcp7", "10.0.0.14@tcp1", LX_UNSET, 0);
 	assert_int_equal(circles("10.7.0.1@tcp7", "10.0.0.13@tcp1"), 1);
@@ -201,12 +207,12 @@ static void unroutable_is_dropped_by_the_router(void **state)
 	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
 	put(a, mem(a, src, 10, 1), false, "10.7.0.1@tcp7", 5, 1);
 	lx_sim_run(sim, 6 * SEC);
-	/* It was the ping of discovery; the message waited for its answer till it expired. */
+	/* The ping of discovery was dropped; the message waited for it until it expired. */
 	assert_int_equal(r1->core->stats.drops[LX_REASON_NO_ROUTE], 1);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
 }
 
-/* The one line that a log has of each kind. */
+/* The latest log line of each kind. */
 static char logged[4][300];
 static unsigned int n_logged;
 
@@ -217,7 +223,7 @@ static void take_line(int level, const char *line, void *arg)
 	n_logged++;
 }
 
-/* Who cannot be answered for want of a route is named once a minute, with what to do. */
+/* A sender that no route leads back to is named once a minute, with the next step. */
 static void a_missing_route_is_logged(void **state)
 {
 	n_logged = 0;
@@ -238,7 +244,7 @@ static void a_missing_route_is_logged(void **state)
 	assert_non_null(strstr(logged[1], "net=tcp1"));
 	assert_null(strstr(logged[1], "missed=0"));
 
-	/* The same for a router that cannot forward. */
+	/* The same on a router that cannot forward. */
 	n_logged = 0;
 	add_route(a, "tcp7", "10.0.0.11@tcp1", 2, 0);
 	for (int i = 0; i < 3; i++)
@@ -251,7 +257,10 @@ static void a_missing_route_is_logged(void **state)
 	assert_non_null(strstr(logged[0], "a message cannot be forwarded"));
 }
 
-/* A message that a router takes and cannot send on is a drop, one of it and of the next hop. */
+/*
+ * A message that a router accepts but cannot send on is a drop, of the router and of the next
+ * hop.
+ */
 static void failed_forward_is_a_drop(void **state)
 {
 	struct lx_nid dead = nid("10.1.0.1@tcp2");
@@ -277,7 +286,7 @@ static void failed_forward_is_a_drop(void **state)
 	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
 }
 
-/* The same of what the transport has carried by itself. */
+/* The same for messages that the transport forwarded itself. */
 static void lost_by_the_transport_is_a_drop(void **state)
 {
 	const struct lx_type_counts n = { .put = 2, .reply = 1 };
@@ -294,7 +303,7 @@ static void lost_by_the_transport_is_a_drop(void **state)
 	assert_int_equal(lx_peer_ni_lookup(r1->core, &hop)->traffic.dropped.reply, 1);
 }
 
-/* An answer that has no way back is dropped here, and the fault is here. */
+/* An answer without a route back is dropped here, and counts as a local failure. */
 static void missing_return_route_is_local(void **state)
 {
 	struct lx_nid mine = nid("10.1.0.1@tcp2");
@@ -361,7 +370,7 @@ static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg)
 		lx_lnd_finalize(msg, 0);
 }
 
-/* A transport can have it counted what is being forwarded of one connection's messages. */
+/* The core keeps a transport's count of the messages of a connection that are being forwarded. */
 static void forwarding_is_counted(void **state)
 {
 	struct lx_nid near = nid("10.0.0.11@tcp1");
@@ -385,7 +394,7 @@ static void forwarding_is_counted(void **state)
 	ni->ni.lnd = real;
 	assert_int_equal(conn[0], 4);
 	assert_int_equal(conn[1], 4);
-	/* The second connection is freed; what came by it is forwarded all the same. */
+	/* The second connection is freed; its messages are still forwarded. */
 	lx_lnd_forwarding_end(&ni->ni, &conn[1]);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(conn[0], 0);
@@ -435,7 +444,7 @@ static void redirects_to_a_live_nid(void **state)
 	struct lx_nid second = nid("10.1.0.2@tcp2");
 
 	assert_int_equal(lx_sim_ni_add(s, "10.1.0.2@tcp2", 8, 256), 0);
-	assert_true(exchange(10)); /* everybody knows everybody */
+	assert_true(exchange(10)); /* now all nodes know each other */
 	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
 	post(s, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, LX_MD_UNLIMITED);
 	for (int i = 0; i < 20; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What faults cost and whom, what is sent again and where, and how NIs recover (lnet.md 13). */
+/* What faults cost, and whom; what is resent, and where; how NIs recover (lnet.md 13). */
 #include "simlib.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static struct lx_peer_ni *pni(struct lx_sim_node *node, const char *text)
 	return found;
 }
 
-/* A PUT with ACK from a to b, and some time; returns how it ended. */
+/* Sends a PUT with ACK from a to b and waits a while; returns how it ended. */
 static int put_to(const char *to)
 {
 	struct lx_handle target;
@@ -82,7 +82,7 @@ static int put_to(const char *to)
 	return status;
 }
 
-/* Both know each other, all of their NIDs, and have heard each. */
+/* Both nodes discover each other, and hear from all NIDs. */
 static void meet(void)
 {
 	for (int i = 0; i < 4; i++)
@@ -109,9 +109,9 @@ static bool in_recovery(struct lx_sim_node *node, const char *text)
 
 struct fault {
 	enum lx_hstatus hstatus;
-	bool local, remote; /* who is lowered */
+	bool local, remote; /* whose health drops */
 	bool resent;
-	size_t counter; /* of the node */
+	size_t counter; /* offset of the node's counter */
 };
 
 #define COUNTER(name) offsetof(struct lx_stats, name)
@@ -151,7 +151,7 @@ static void each_status(void **state)
 		uint64_t was = *counter;
 		int failed = 0;
 
-		/* All that goes to its first NID fails: one of two PUTs. */
+		/* Fail everything sent to its first NID: one of two PUTs. */
 		lx_sim_fail(sim, B1, f->hstatus, -EIO);
 		for (int j = 0; j < 2 && *counter == was; j++)
 			failed += put_to(B1) == -EIO;
@@ -164,7 +164,7 @@ static void each_status(void **state)
 		assert_int_equal(!!in_recovery(a, B1), f->remote);
 		assert_int_equal(in_recovery(a, A1) || in_recovery(a, A2), f->local);
 		assert_int_equal(!!lost(NULL, theirs), f->remote);
-		/* All is well again, after some pings and messages. */
+		/* All recovers after some pings and messages. */
 		lx_sim_run(sim, 20 * SEC);
 		for (int j = 0; j < 4; j++)
 			assert_int_equal(put_to(B1), 0);
@@ -176,7 +176,7 @@ static void each_status(void **state)
 
 /* ---- who is lowered --------------------------------------------------------------------- */
 
-/* Between two NIDs there is nothing to choose: the peer keeps its health, ours does not. */
+/* Only one NID on each side: the peer keeps its health, ours drops. */
 static void single_rail(void **state)
 {
 	struct lx_sim_node *c = NODE(sim, "10.0.0.3@tcp"), *d = NODE(sim, "10.0.0.4@tcp");
@@ -198,7 +198,7 @@ static void single_rail(void **state)
 	b = was_b;
 }
 
-/* A router lowers also a peer's only NI, and believes in it again with the first message. */
+/* A router lowers the health even of a peer's only NI; its first message restores it. */
 static void router_jumps(void **state)
 {
 	struct lx_sim_node *c = NODE(sim, "10.0.0.3@tcp");
@@ -217,7 +217,7 @@ static void router_jumps(void **state)
 	b = was;
 }
 
-/* Health off: nothing falls, nothing is sent again, and what had fallen is forgotten. */
+/* Health off: no value drops, nothing is resent, and lowered values are ignored. */
 static void switched_off(void **state)
 {
 	meet();
@@ -235,7 +235,7 @@ static void switched_off(void **state)
 	assert_int_equal(a->core->stats.resend_count, 0);
 }
 
-/* At 0 the NI says that it is down, to everybody, until it is full again. */
+/* At health 0 the NI reports itself down to all nodes, until it has recovered fully. */
 static void worn_out(void **state)
 {
 	meet();
@@ -245,7 +245,7 @@ static void worn_out(void **state)
 	assert_string_equal(lx_down_str(&ni(a, A2)->down),
 			    "its health has dropped to 0 and is not yet back at 1000");
 	assert_false(lx_peer_ni_up(pni(b, A2)));
-	/* That costs what a message would have cost, and no counter moves. */
+	/* This costs as much as a failed message, but counts no drop. */
 	assert_int_equal(pni(b, A2)->health.value, 900);
 	assert_int_equal(pni(b, A2)->health.dropped, 0);
 	lx_sim_run(sim, 3 * SEC);
@@ -257,7 +257,7 @@ static void worn_out(void **state)
 	assert_true(lx_peer_ni_up(pni(b, A2)));
 }
 
-/* A message that breaks off on its way to us is the sender's fault. */
+/* If a message to us breaks off, the sender is at fault. */
 static void broken_reception(void **state)
 {
 	meet();
@@ -273,7 +273,7 @@ static void broken_reception(void **state)
 
 /* ---- once more ---------------------------------------------------------------------------- */
 
-/* Each attempt is by another NID, whatever health says of those that have not been tried. */
+/* Each attempt uses another NID, even if health prefers one that failed already. */
 static void all_rails_are_tried(void **state)
 {
 	struct lx_sim_node *c = NODE(sim, "10.0.0.3@tcp", "10.0.1.3@tcp", "10.0.2.3@tcp");
@@ -288,7 +288,7 @@ static void all_rails_are_tried(void **state)
 	assert_int_equal(put_to("10.0.0.3@tcp"), 0);
 	assert_int_equal(a->core->stats.resend_count, 2);
 	assert_int_equal(a->core->stats.successful_resends, 1);
-	/* All are dead: the third attempt is the last one. */
+	/* All are dead: the third attempt is the last. */
 	lx_sim_dead(sim, "10.0.2.3@tcp", true);
 	assert_int_equal(put_to("10.0.0.3@tcp"), -EHOSTUNREACH);
 	assert_int_equal(a->core->stats.resend_count, 4);
@@ -296,7 +296,7 @@ static void all_rails_are_tried(void **state)
 	b = was;
 }
 
-/* A rail that is down is left with the first message that fails on it, and none is lost. */
+/* The first message that fails on a dead rail moves traffic to the other; none is lost. */
 static void rail_is_left(void **state)
 {
 	uint64_t sent;
@@ -308,7 +308,7 @@ static void rail_is_left(void **state)
 		assert_int_equal(put_to(B1), 0);
 	assert_int_equal(a->core->stats.resend_count, 1);
 	assert_int_equal(pni(a, B1)->traffic.io.send, sent);
-	/* It is back, and so are its messages, once it has answered a ping. */
+	/* Once it answers a ping, messages use it again. */
 	lx_sim_dead(sim, B1, false);
 	lx_sim_run(sim, 20 * SEC);
 	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
@@ -317,7 +317,7 @@ static void rail_is_left(void **state)
 	assert_true(pni(a, B1)->traffic.io.send > sent + 4);
 }
 
-/* Silence: the response is overdue, and that is the next hop's fault; one message is lost. */
+/* Silence: the response is overdue, which is the next hop's fault; one message is lost. */
 static void silent_rail_is_left(void **state)
 {
 	int late = 0;
@@ -347,7 +347,7 @@ static void on_probe(int status, struct lx_peer_info *info, void *arg)
 	*(int *)arg = status;
 }
 
-/* An impatient ping is a request that was not answered in its time, too. */
+/* A ping with a short timeout counts as a request without an answer. */
 static void ping_leaves_a_silent_rail(void **state)
 {
 	const struct lx_id target = id(B1);
@@ -365,7 +365,7 @@ static void ping_leaves_a_silent_rail(void **state)
 	assert_int_equal(lost_pings, 1);
 }
 
-/* The transport had made the REPLY to a GET: it goes when the GET is sent again. */
+/* The transport had created the REPLY to a GET: resending the GET frees it. */
 static void optimised_get_again(void **state)
 {
 	struct lx_handle md;
@@ -386,7 +386,7 @@ static void optimised_get_again(void **state)
 		assert_null(lx_md_lookup(a->core, md));
 	}
 	assert_int_equal(a->core->stats.successful_resends, 1);
-	/* Nowhere to go: it ends, once. */
+	/* Nowhere to go: ends once. */
 	lx_sim_dead(sim, B2, true);
 	log_clear();
 	md = mem(a, dst, sizeof(dst), 2);
@@ -397,7 +397,7 @@ static void optimised_get_again(void **state)
 	assert_null(lx_md_lookup(a->core, md));
 }
 
-/* Its REPLY has come: a GET by an MD that stays is not waited for any longer. */
+/* The REPLY arrived: a GET by an MD that stays is no longer tracked. */
 static void optimised_get_is_not_overdue(void **state)
 {
 	struct lx_handle md = mem(a, dst, sizeof(dst), -1);
@@ -437,7 +437,7 @@ static void after_the_deadline(void **state)
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 10000;
 }
 
-/* An NI that goes takes no message with it that has another way. */
+/* When an NI is removed, its messages move to another path. */
 static void ni_goes(void **state)
 {
 	meet();
@@ -454,7 +454,7 @@ static void ni_goes(void **state)
 	assert_true(a->core->stats.successful_resends > 0);
 }
 
-/* With the peer gone on purpose there is nobody to send it to again. */
+/* The peer was deleted on purpose: nobody to resend to. */
 static void peer_goes(void **state)
 {
 	meet();
@@ -494,7 +494,10 @@ static void back_off(void **state)
 		assert_int_equal(rail->health.next_ping, lx_sim_now(sim) / SEC + s);
 		last = rail->health.next_ping;
 	}
-	/* An answer: from the beginning, but not before the ping that was due next. */
+	/*
+	 * After an answer the interval starts over, but the next ping comes no earlier than
+	 * scheduled.
+	 */
 	lx_sim_fail(sim, B1, LX_HSTATUS_OK, 0);
 	while (rail->health.value == 200)
 		lx_sim_run(sim, 100 * MS);
@@ -509,7 +512,7 @@ static void back_off(void **state)
 	assert_false(in_recovery(a, B1));
 }
 
-/* One that is not answered holds up the next: its timeout is the least distance. */
+/* An unanswered ping delays the next: its timeout is the shortest interval. */
 static void unanswered_ping(void **state)
 {
 	struct lx_peer_ni *rail;
@@ -530,7 +533,7 @@ static void unanswered_ping(void **state)
 	lx_sim_mute(sim, B1, false);
 }
 
-/* It was last alive too long ago. */
+/* Last heard from too long ago. */
 static void limit(void **state)
 {
 	meet();
@@ -545,7 +548,7 @@ static void limit(void **state)
 	lx_sim_dead(sim, B1, false);
 }
 
-/* A NID that nobody has ever heard is not asked whether it is back. */
+/* A NID that was never heard from is not pinged for recovery. */
 static void never_alive(void **state)
 {
 	struct lx_conf_peer conf = {
@@ -564,7 +567,7 @@ static void never_alive(void **state)
 	assert_false(in_recovery(a, "10.0.9.9@tcp"));
 }
 
-/* Its link is down: the node would answer itself, and that says nothing. */
+/* Its link is down: the node would answer itself, which proves nothing. */
 static void no_recovery_without_a_link(void **state)
 {
 	struct lx_core_ni *mine = ni(a, A1);
@@ -578,7 +581,7 @@ static void no_recovery_without_a_link(void **state)
 	assert_int_equal(mine->health.value, LX_HEALTH_MAX);
 }
 
-/* What is being recovered may go at any time. */
+/* A NID may be deleted during its recovery. */
 static void gone_while_recovered(void **state)
 {
 	meet();
@@ -596,7 +599,7 @@ static void gone_while_recovered(void **state)
 
 /* ---- gateways ----------------------------------------------------------------------------------- */
 
-/* A route says how much a fault takes from its gateway; the other gateway is used at once. */
+/* A route sets how much a fault costs its gateway; the other gateway is used at once. */
 static void gateways(void **state)
 {
 	struct lx_sim_node *r1 = NODE(sim, "10.0.0.11@tcp", "10.2.0.11@tcp2");
@@ -622,11 +625,11 @@ static void gateways(void **state)
 		assert_int_equal(put_to("10.2.0.1@tcp2"), 0);
 	assert_int_equal(a->core->stats.resend_count, 1);
 	assert_int_equal(pni(a, "10.0.0.11@tcp")->health.value, LX_HEALTH_MAX - 7);
-	/* With the first thing it says all is forgotten. */
+	/* The first message from it restores its health. */
 	lx_sim_fail(sim, "10.0.0.11@tcp", LX_HSTATUS_OK, 0);
 	lx_sim_run(sim, 5 * SEC);
 	assert_int_equal(pni(a, "10.0.0.11@tcp")->health.value, LX_HEALTH_MAX);
-	/* What a router forwards it sends once. */
+	/* A router sends what it forwards only once. */
 	lx_sim_fail(sim, "10.2.0.1@tcp2", LX_HSTATUS_REMOTE_DROPPED, -ECONNRESET);
 	assert_int_equal(put_to("10.2.0.1@tcp2"), 1);
 	assert_int_equal(r1->core->stats.resend_count + r2->core->stats.resend_count, 0);
@@ -636,7 +639,7 @@ static void gateways(void **state)
 	lx_sim_run(sim, 12 * SEC);
 }
 
-/* What the transport has carried by itself costs as much as if the core had sent it. */
+/* A failure of messages that the transport forwarded itself costs the same. */
 static void lanes(void **state)
 {
 	const struct lx_type_counts n = { .put = 2, .reply = 1 };
@@ -659,7 +662,10 @@ static void lanes(void **state)
 	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
 }
 
-/* A silent peer does not wear out a NI that works for others, however much it takes with it. */
+/*
+ * A silent peer does not drain the health of an NI that works for others, however many messages
+ * fail.
+ */
 static void one_silent_peer(void **state)
 {
 	lx_sim_fail(sim, B1, LX_HSTATUS_NETWORK_TIMEOUT, -ETIMEDOUT);

@@ -24,7 +24,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What a PUT from 10.0.0.9@tcp would find; 0 handle: nothing. */
+/* What a PUT from 10.0.0.9@tcp matches; handle 0: nothing. */
 struct found {
 	enum lx_match_result result;
 	struct lx_handle md;
@@ -97,7 +97,7 @@ static void too_long_ends_the_search(void **state)
 	post(n, 1, NULL, 5, 0, pool, 100, LX_MD_OP_PUT, 1);
 	post(n, 1, NULL, 5, 0, pool, 1000, LX_MD_OP_PUT, 1);
 	assert_int_equal(match(1, 5, 101).result, LX_MATCH_TOO_LONG);
-	/* Nothing was taken from it. */
+	/* The match consumed nothing. */
 	assert_int_equal(match(1, 5, 100).result, LX_MATCH_OK);
 }
 
@@ -220,7 +220,7 @@ static void me_can_be_retained(void **state)
 	assert_null(me->md);
 	assert_int_equal(lx_md_new(n->core, me, &desc, LX_RETAIN, &md), 0);
 	assert_int_equal(match(1, 5, 10).result, LX_MATCH_OK);
-	/* A retained MD stays, exhausted. */
+	/* A retained MD stays, though exhausted. */
 	assert_ptr_equal(me->md, md);
 	assert_int_equal(match(1, 5, 10).result, LX_MATCH_NONE);
 	handle = me->handle;
@@ -242,7 +242,7 @@ struct entry {
 	struct lx_handle md;
 };
 
-static struct entry model[ENTRIES]; /* in list order, but for the two groups */
+static struct entry model[ENTRIES]; /* in list order, apart from the two groups */
 
 static bool model_exhausted(const struct entry *e)
 {
@@ -303,7 +303,7 @@ static void model_post(void)
 	struct lx_me *me;
 	struct lx_md *md;
 
-	/* Positions after the last used one, so that the model's order is that of posting. */
+	/* Use positions after the last used one, so that the model's order is the posting order. */
 	for (struct entry *i = model + ENTRIES - 1; i >= model && !i->used; i--)
 		slot = i;
 	if (!slot)

@@ -179,7 +179,7 @@ static void dead_peer(void **state)
 	assert_int_equal(put(a, mem(a, src, 10, 2), true, "10.0.0.2@tcp", 5, 1), 0);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
-	/* Both the ping of discovery and the message itself. */
+	/* The ping of discovery and the message itself. */
 	assert_int_equal(a->core->stats.remote_dropped_count, 2);
 	lx_sim_dead(sim, "10.0.0.2@tcp", false);
 }
@@ -210,7 +210,7 @@ static void bad_calls(void **state)
 	assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &m), -EINVAL);
 }
 
-/* What a request and its response need of a threshold has to be there before it leaves. */
+/* The threshold must cover a request and its response before the request leaves. */
 static void no_room_for_the_response(void **state)
 {
 	struct lx_handle md = mem(a, dst, 100, 1);
@@ -224,7 +224,7 @@ static void no_room_for_the_response(void **state)
 	lx_sim_run(sim, SEC);
 	assert_true(the_event(LX_EVENT_SEND)->unlinked);
 	log_clear();
-	/* Two under way: what the first one's response takes is not the second one's. */
+	/* Two in flight: the first one's response does not use up the second one's share. */
 	md = mem(a, dst, 100, 3);
 	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), 0);
 	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), -EINVAL);
@@ -241,10 +241,10 @@ struct failing {
 	int threshold;
 	bool get, ack;
 	enum lx_unlink unlink;
-	bool unlinked; /* by the one event that there is */
+	bool unlinked; /* in the only event */
 };
 
-/* Two ways to fail: no route, and nobody there. */
+/* Two ways to fail: no route, or a dead peer. */
 #define NOWHERE "10.9.9.9@tcp7"
 #define DEAD "10.0.0.2@tcp"
 
@@ -262,7 +262,7 @@ static void fail_once(const struct failing *f)
 	handle = md->handle;
 	assert_int_equal(f->get ? get(a, handle, f->to, 5, 1) : put(a, handle, f->ack, f->to, 5, 1),
 			 0);
-	lx_sim_run(sim, 200 * SEC); /* longer than any response is waited for */
+	lx_sim_run(sim, 200 * SEC); /* longer than any response timeout */
 	assert_int_equal(n_events, 1);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
 	assert_int_equal(the_event(LX_EVENT_SEND)->unlinked, f->unlinked);
@@ -275,7 +275,7 @@ static void fail_once(const struct failing *f)
 	assert_true(event_log[n_events - 1].unlinked);
 }
 
-/* It takes of the threshold what it would have taken; "unlinked" tells of the MD. */
+/* It consumes as much of the threshold as success would; "unlinked" is about the MD. */
 static void failed_send(void **state)
 {
 	static const struct failing cases[] = {
@@ -300,7 +300,7 @@ static void failed_send(void **state)
 	lx_sim_dead(sim, DEAD, false);
 }
 
-/* A response that nobody asked for, or not any more, does not get at an MD. */
+/* A response that was not requested, or comes too late, does not reach an MD. */
 static void unasked_response(void **state)
 {
 	struct lx_handle md = mem(a, dst, 100, LX_MD_UNLIMITED);
@@ -336,7 +336,7 @@ static void lazy_portal_parks(void **state)
 		lx_sim_run(sim, SEC);
 	}
 	assert_int_equal(count_events(LX_EVENT_PUT), 0);
-	/* One conn: the second and third still stand behind the first, unread. */
+	/* One connection: the second and third wait behind the first, unread. */
 	post(b, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT, 1);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(count_events(LX_EVENT_PUT), 1);
@@ -359,7 +359,7 @@ static void unlink_busy_md(void **state)
 	post(b, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT, 1);
 	lx_sim_run(sim, SEC);
 	assert_true(the_event(LX_EVENT_SEND)->unlinked);
-	assert_int_equal(count_events(LX_EVENT_ACK), 0); /* came, and found nothing */
+	assert_int_equal(count_events(LX_EVENT_ACK), 0); /* arrived, but found no MD */
 	lx_parse_lazy_set(b->core, &b->core->portal[5], false);
 }
 
@@ -368,7 +368,7 @@ static void peer_credits_limit(void **state)
 	struct lx_nid nid_b = nid("10.0.0.2@tcp");
 	struct lx_peer_ni *pni;
 
-	/* Discovery first, so that nothing but the test's messages takes credits. */
+	/* Discover first, so that only the test's messages take credits. */
 	assert_int_equal(put(a, mem(a, src, 1, 1), false, "10.0.0.2@tcp", 6, 1), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
@@ -380,7 +380,7 @@ static void peer_credits_limit(void **state)
 	assert_int_equal(count_events(LX_EVENT_ACK), 20);
 	pni = lx_peer_ni_lookup(a->core, &nid_b);
 	assert_int_equal(pni->tx->min, 8 - 20);
-	/* Never more than the peer's credits were taken from the NI. */
+	/* The NI's credits never dropped by more than the peer's credits. */
 	assert_int_equal(lx_list_first(&lx_net_lookup(a->core, LX_NET(2, 0))->nis,
 				       struct lx_core_ni, link)->tx_credits_min, 256 - 8);
 }

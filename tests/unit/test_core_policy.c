@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* policy_changed(): transports are told of no more peers and nets than necessary. */
+/* policy_changed(): transports hear of no more peers and nets than necessary. */
 #include "simlib.h"
 
 #include "../../user/core/route.h"
@@ -68,7 +68,7 @@ static int setup(void **state)
 	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
 	add_route(a, "tcp2", "10.0.0.12@tcp1", LX_UNSET, 0);
 	lx_sim_run(sim, 5 * SEC);
-	/* The sim's own table of functions, which all its nodes have. */
+	/* The sim's own function table, which all its nodes share. */
 	((struct lx_lnd *)lx_ni_lookup(a->core, &own)->ni.lnd)->policy_changed = record;
 	n_told = 0;
 	return 0;
@@ -103,13 +103,13 @@ static void peer_down(void **state)
 
 	assert_int_equal(put(a, mem(a, buf, sizeof(buf), 2), true, "10.0.0.2@tcp1", 5, 1), 0);
 	lx_sim_run(sim, 3 * SEC);
-	/* Discovery: all of its NIDs may be used from now on. */
+	/* Discovery: from now on any of its NIDs may be used. */
 	assert_true(TOLD_NID("10.0.0.2@tcp1") && TOLD_NID("10.0.0.3@tcp1"));
 	n_told = 0;
 	lx_peer_ni_set_down(a->core, lx_peer_ni_lookup(a->core, &one), LX_DOWN_LOST, 0);
 	assert_int_equal(n_told, 1);
 	assert_true(TOLD_NID("10.0.0.3@tcp1"));
-	/* Up again it is one more to choose from: those that go elsewhere may stay there. */
+	/* Up again, there is one more to choose from: messages to others may stay there. */
 	n_told = 0;
 	lx_peer_ni_set_up(a->core, lx_peer_ni_lookup(a->core, &one));
 	assert_int_equal(n_told, 0);
@@ -119,7 +119,7 @@ static void peer_down(void **state)
 	assert_true(TOLD_NID("10.0.0.3@tcp1"));
 }
 
-/* Peers that strangers' messages make push out others; what has nothing to do with them stays. */
+/* Peers created by messages of strangers replace each other; others stay. */
 static void peers_max(void **state)
 {
 	struct lx_peer_ni *pni;

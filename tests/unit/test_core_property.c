@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Random nodes, routers and applications on random schedules, with loss, broken
- * connections, reordering and changes of the configuration under load.
+ * Random nodes, routers and applications on random schedules, with loss, broken connections,
+ * reordering and changes of the configuration under load.
  *
  * Invariants:
  * - an operation ends with the right events, each at most once;
- * - data arrives as it was sent, byte for byte, and an ACK or REPLY means that it
- *   has arrived;
+ * - data arrives as it was sent, byte for byte, and an ACK or REPLY means that it has arrived;
  * - when all is quiet, every credit and buffer is back, and no message is left.
  */
 #include "simlib.h"
@@ -47,7 +46,7 @@ static void on_initiator(const struct lx_event *event)
 {
 	struct op *op = event->user;
 
-	assert_false(op->unlinked); /* nothing after the last word */
+	assert_false(op->unlinked); /* no event after the unlink */
 	switch (event->type) {
 	case LX_EVENT_SEND:
 		assert_false(op->sent);
@@ -145,7 +144,7 @@ static void start_op(void)
 			       op->bits, 0, 0, false);
 	assert_int_equal(r, 0);
 	if (rnd_below(50) == 0) {
-		/* The application changes its mind. */
+		/* The application cancels an operation. */
 		md = NULL;
 		for (struct lx_list *l = from->sim->core->msgs.next;
 		     l != &from->sim->core->msgs && !md; l = l->next)
@@ -252,7 +251,7 @@ static void quiet_down(void)
 	for (int i = 0; i < NODES; i++) {
 		for (int j = 0; j < nodes[i].n_nids; j++)
 			lx_sim_dead(sim, nodes[i].nid[j], false);
-		/* The core's own pings must not be under way when we look. */
+		/* Check when no ping of the core is in flight. */
 		tune(nodes[i].sim, "alive_router_check_interval", "100000");
 	}
 	lx_sim_run(sim, 60 * SEC + 500 * MS);
@@ -266,7 +265,7 @@ static void check_ops(void)
 		total_ops++;
 		total_answered += op->answered;
 		total_failed += op->error != 0;
-		/* Told its end: sent and answered, or an error, or given up by the user. */
+		/* Complete: sent and answered, failed, or unlinked by the user. */
 		if (op->kind == OP_PUT)
 			assert_true(op->sent || op->error || op->unlinked);
 		else

@@ -49,14 +49,14 @@ struct node {
 static struct lx_sim *sim;
 static struct node clients[NODES_MAX], servers[NODES_MAX], routers[NODES_MAX];
 static unsigned int n_clients, n_servers, n_routers;
-static bool provable; /* all operations have to succeed; see above */
+static bool provable; /* all operations must succeed; see above */
 static struct op ops[OPS_PER_WORLD];
 static unsigned int n_ops;
 static unsigned long total, total_ok, total_must, total_resent, total_saved;
 
 /* ---- the application ------------------------------------------------------------- */
 
-/* The end of an operation: its answer, or that there will be none. */
+/* An operation ended: with its answer, or without one. */
 static void op_end(struct op *op, int status)
 {
 	op->ends++;
@@ -102,7 +102,7 @@ static void on_target(const struct lx_event *event)
 	assert_memory_equal(op->dst, op->src, op->len);
 }
 
-/* A target that would take a second PUT, to see that there is none. */
+/* A target that would accept a second PUT, to prove that none arrives. */
 static void attach(struct lx_core *core, struct op *op)
 {
 	const struct lx_id anyone = { lx_nid_any, LX_PID_ANY };
@@ -161,7 +161,7 @@ static void node_make(struct node *node, unsigned int number, const unsigned int
 	tune(node->sim, "alive_router_check_interval", "3");
 	tune(node->sim, "router_ping_timeout", "2");
 	tune(node->sim, "lnet_transaction_timeout", "20");
-	/* An attempt for each rail or gateway that there can be, and one more. */
+	/* One attempt per rail or gateway that can exist, plus one. */
 	tune(node->sim, "lnet_retry_count", "6");
 	tune(node->sim, "lnet_max_recovery_ping_interval", "4");
 }
@@ -198,7 +198,7 @@ static void make_world(void)
 	}
 	add_routes(clients, n_clients, "tcp2", 0);
 	add_routes(servers, n_servers, "tcp1", 1);
-	/* The sender does not know of what is lost then. */
+	/* The sender does not learn of what is lost there. */
 	lx_sim_knobs(sim)->buffered = provable ? 0 : rnd_below(2) * 500;
 	lx_sim_knobs(sim)->rdma_get = rnd_below(2);
 	lx_sim_knobs(sim)->conns = 1 + rnd_below(3);
@@ -213,7 +213,7 @@ static void set_dead(struct node *node, unsigned int i, bool dead)
 	lx_sim_dead(sim, node->nid[i], dead);
 }
 
-/* In a provable world the first NI stays: one path is always alive. */
+/* In a provable world the first NI stays alive, so there is always a path. */
 static void disturb_end(struct node *node)
 {
 	unsigned int i = rnd_below(node->n_nids);
@@ -223,7 +223,7 @@ static void disturb_end(struct node *node)
 	set_dead(node, i, rnd_below(2));
 }
 
-/* A router dies or comes back as a whole; in a provable world the first one stays. */
+/* A router dies or returns as a whole; in a provable world the first one stays. */
 static void disturb_router(void)
 {
 	unsigned int r = rnd_below(n_routers);
@@ -235,7 +235,7 @@ static void disturb_router(void)
 	set_dead(&routers[r], 1, dead);
 }
 
-/* Local faults, of one NI of a client that has others. */
+/* Local faults, on one NI of a client that has others. */
 static void disturb_local(void)
 {
 	static const enum lx_hstatus how[] = { LX_HSTATUS_LOCAL_DROPPED, LX_HSTATUS_LOCAL_ABORTED,
@@ -249,7 +249,7 @@ static void disturb_local(void)
 			 rnd_below(2) ? how[rnd_below(N_OF(how))] : LX_HSTATUS_OK, -ENETDOWN);
 }
 
-/* What leaves the fate of messages open: silence, connections that break. */
+/* Faults that do not tell whether a message arrived: silence, broken connections. */
 static void disturb_badly(void)
 {
 	struct node *node = &servers[rnd_below(n_servers)];
@@ -296,7 +296,7 @@ static void check_op(const struct op *op)
 {
 	assert_int_equal(op->ends, 1);
 	assert_true(op->arrivals <= 1);
-	/* Its deadline, and the second in which it is looked at. */
+	/* Its deadline, plus the second in which it is checked. */
 	assert_in_range(op->end_ns - op->start_ns, 0, (TIMEOUT_S + 2) * SEC);
 	if (op->status && op->kind == OP_PUT)
 		assert_int_equal(op->arrivals, 0);

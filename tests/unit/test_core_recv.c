@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Answers of lx_lnd_parse(), and when recv() follows (internal/lnd.h). The test plays the
+ * What lx_lnd_parse() returns, and when recv() follows (internal/lnd.h). The test plays the
  * transport of one NI: "router" has it on tcp1, and an NI of tests/sim on tcp2.
  */
 #include <errno.h>
@@ -61,7 +61,7 @@ static const struct lx_lnd hand_lnd = {
 	.recv = hand_recv,
 };
 
-/* Names of messages. */
+/* Identifies messages by address. */
 static char rx[8];
 
 static struct lx_rx_from neighbour(void)
@@ -192,7 +192,7 @@ static void now_nowhere(void **state)
 	assert_int_equal(n_received, 0);
 }
 
-/* A GET is answered when it has been received, and not if that failed. */
+/* A GET is answered after it was received; not if receiving failed. */
 static void get_is_answered_when_received(void **state)
 {
 	struct lx_hdr hdr = get_of(50);
@@ -216,7 +216,7 @@ static void get_is_answered_when_received(void **state)
 	assert_int_equal(event_log[n_events - 1].status, -EIO);
 }
 
-/* The transport writes the answer itself: it is given the memory. */
+/* The transport writes the answer itself, into memory that the core provides. */
 static void rdma_get_brings_the_answer(void **state)
 {
 	struct lx_rx_from from = neighbour();
@@ -268,7 +268,7 @@ static void later_when_an_md_comes(void **state)
 	assert_ptr_equal(received[0].rx, &rx[0]);
 	assert_ptr_equal(received[0].msg->payload.iov->iov_base, memory);
 	lx_lnd_finalize(received[0].msg, 0);
-	/* Nobody wants the other one any more. */
+	/* The other one was dropped. */
 	lazy(false);
 	assert_int_equal(n_received, 2);
 	assert_ptr_equal(received[1].rx, &rx[1]);
@@ -276,7 +276,7 @@ static void later_when_an_md_comes(void **state)
 	assert_int_equal(router->core->stats.drops[LX_REASON_LAZY_CLEARED], 1);
 }
 
-/* Each message that is forwarded frees the credit that the next one waits for. */
+/* Each forwarded message frees the credit that the next one waits for. */
 static void later_when_a_credit_comes(void **state)
 {
 	struct lx_hdr hdr = put_to("10.1.0.1@tcp2", 100);
@@ -293,7 +293,7 @@ static void later_when_a_credit_comes(void **state)
 	assert_int_equal(n_received, 1);
 	assert_ptr_equal(received[0].rx, &rx[2]); /* in order */
 	assert_non_null(received[0].msg->payload.rbuf);
-	/* Its connection breaks: the credit goes to the last one. */
+	/* Its connection breaks: its credit goes to the last one. */
 	received[0].msg->hstatus = LX_HSTATUS_REMOTE_DROPPED;
 	lx_lnd_finalize(received[0].msg, -EIO);
 	assert_int_equal(n_received, 2);
@@ -318,7 +318,7 @@ static void later_when_a_buffer_comes(void **state)
 	lx_lnd_finalize(msg[0], 0);
 }
 
-/* Whatever a message waits for: the transport is told that there is nothing to wait for. */
+/* Whatever a message waits for, the transport is notified when it will not come. */
 static void ni_stops_while_messages_wait(void **state)
 {
 	struct lx_hdr ours = put_to("10.0.0.11@tcp1", 100), theirs = put_to("10.1.0.1@tcp2", 100);
@@ -344,7 +344,7 @@ static void ni_stops_while_messages_wait(void **state)
 
 /* ---- whose message it is ------------------------------------------------------------------ */
 
-/* With the shortcut the NID is not looked up, so it does not matter what it says. */
+/* With the shortcut the NID is not looked up, so any value will do. */
 static void peer_is_looked_up_once(void **state)
 {
 	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 10);
@@ -366,7 +366,7 @@ static void peer_is_looked_up_once(void **state)
 	assert_null(pni->shortcuts);
 }
 
-/* Several of a transport's peers may be one for LNet: the same NID with another pid. */
+/* Several peers of a transport may be one to LNet: the same NID with different pids. */
 static void shortcuts_end_with_the_peer(void **state)
 {
 	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 10);
@@ -385,7 +385,7 @@ static void shortcuts_end_with_the_peer(void **state)
 	assert_null(shortcut[0].pni);
 	assert_null(shortcut[2].pni);
 	lx_lnd_peer_forget(&shortcut[2]);
-	/* The next message makes the peer again. */
+	/* The next message creates the peer again. */
 	from.peer = &shortcut[0];
 	assert_int_equal(parse_from(&hdr, &from, rx, &msg), LX_RX_NOW);
 	assert_ptr_equal(shortcut[0].pni, lx_peer_ni_lookup(router->core, &from.nid));

@@ -7,8 +7,8 @@
 #include "../../user/core/reach.h"
 
 /*
- * A gateway's push makes it Multi-Rail at once; what it says of its NIs is merged a
- * little later. Messages in between must not find the route down.
+ * A gateway's push makes it Multi-Rail at once; the status of its NIs is merged a little later.
+ * Messages in between must not find the route down.
  */
 static void first_word_of_a_gateway(void **state)
 {
@@ -32,7 +32,7 @@ static void priority_and_hops_decide(void **state)
 	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 1);
 	add_route(a, "tcp2", "10.0.0.12@tcp1", LX_UNSET, 0);
 	lx_sim_run(sim, 5 * SEC);
-	assert_true(exchange(10)); /* nobody needs to discover anybody after this */
+	assert_true(exchange(10)); /* no discovery is needed after this */
 	log_clear();
 	before = r1->core->stats.route_count;
 	for (int i = 0; i < 5; i++) {
@@ -78,7 +78,7 @@ static void bad_routes_are_refused(void **state)
 	assert_int_equal(lx_route_new(core, &c), -EEXIST);
 	assert_int_equal(lx_route_delete(core, c.net, &c.gateway), 0);
 	assert_int_equal(lx_route_delete(core, c.net, &c.gateway), -ENOENT);
-	/* Traffic must not make a route to a net of ours. */
+	/* Traffic must not create a route to a local net. */
 	c.net = LX_NET(2, 1);
 	c.gateway = nid("10.1.0.11@tcp2");
 	assert_int_equal(lx_route_new(core, &c), -EEXIST);
@@ -101,14 +101,14 @@ static void own_nid_is_no_gateway(void **state)
 	size_t n;
 
 	assert_int_equal(lx_route_new(a->core, &c), -ELOOP);
-	/* Nor one that becomes our own later. */
+	/* Nor one that later becomes a NID of ours. */
 	add_route(a, "tcp9", "10.0.0.99@tcp1", LX_UNSET, 0);
 	assert_int_equal(lx_sim_ni_add(a, "10.0.0.99@tcp1", 8, 256), 0);
 	routes_of(a, &n);
 	assert_int_equal(n, 2);
 }
 
-/* Discovery may find that the gateway's first NID is on the far net: that is no gateway for us. */
+/* Discovery may find that the gateway's first NID is on the far net, where we cannot use it. */
 static void route_keeps_the_nid_it_was_given(void **state)
 {
 	struct lx_nid near = nid("10.0.0.13@tcp1"), far = nid("10.1.0.13@tcp2");
@@ -126,7 +126,7 @@ static void route_keeps_the_nid_it_was_given(void **state)
 	assert_true(r->up);
 	assert_true(lx_nid_eq(&r->primary, &far));
 	assert_true(lx_nid_eq(&r->gateway, &near));
-	/* And by that NID of its, nobody could add it again. */
+	/* By that NID nobody could add it again. */
 	assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &far), 0);
 	assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &near), -ENOENT);
 	add_route(b, "tcp2", "10.0.0.13@tcp1", 1, 2);
@@ -135,7 +135,7 @@ static void route_keeps_the_nid_it_was_given(void **state)
 	assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &near), 0);
 }
 
-/* Two NIDs of one gateway are two ways to it, whenever it is found that they are. */
+/* Two NIDs of one gateway are two ways to it, before and after discovery merges them. */
 static void two_nids_of_a_gateway_are_two_routes(void **state)
 {
 	struct lx_nid one = nid("10.0.0.13@tcp1"), two = nid("10.2.0.13@tcp3");
@@ -161,7 +161,7 @@ static void two_nids_of_a_gateway_are_two_routes(void **state)
 	}
 }
 
-/* A gateway whose last NID is taken away takes its routes with it. */
+/* Deleting a gateway's last NID deletes its routes. */
 static void gateway_is_forgotten(void **state)
 {
 	struct lx_nid gateway = nid("10.0.0.50@tcp1");
@@ -210,7 +210,7 @@ static void count_far_changes(struct lx_sim_node *node, const struct lx_change *
 	far_up += change->type == LX_CHANGE_PEER_UP;
 }
 
-/* Whoever watches is told of each NID of a gateway that is given up, and when it is back. */
+/* Watchers hear of each NID of a gateway that is given up, and that is back. */
 static void dead_router_is_told_of(void **state)
 {
 	far_down = far_up = 0;
@@ -231,7 +231,7 @@ static void dead_router_is_told_of(void **state)
 
 static void half_dead_router_is_left_out(void **state)
 {
-	/* Its far side is gone: nobody pings it there, it says so, the route goes. */
+	/* Its far side is dead: nobody pings it there, it reports that, and the route goes down. */
 	lx_sim_dead(sim, "10.1.0.11@tcp2", true);
 	lx_sim_run(sim, 12 * SEC);
 	assert_int_equal(live_routes(a), 1);
@@ -255,7 +255,7 @@ static struct lx_core_ni *ni_of(struct lx_sim_node *node, const char *text)
 	return lx_ni_lookup(node->core, &n);
 }
 
-/* What a transport's fast path has forwarded for a neighbour of r1. */
+/* Reports what a transport's fast path forwarded for a neighbour of r1. */
 static void offloaded(const char *by, const char *from, uint32_t src_net)
 {
 	const struct lx_offloaded c = { .received = { .put = 1 }, .payload = 100,
@@ -275,10 +275,10 @@ static void nobody_pings(void)
 {
 	tune(a, "alive_router_check_interval", "1000");
 	tune(s, "alive_router_check_interval", "1000");
-	lx_sim_run(sim, 3 * SEC); /* the last ones */
+	lx_sim_run(sim, 3 * SEC); /* the last pings */
 }
 
-/* Nobody pings it, but messages come by it: it works. An idle one cannot know. */
+/* Nobody pings it, but messages from it prove that it works. For an idle one there is no proof. */
 static void busy_router_is_up(void **state)
 {
 	nobody_pings();
@@ -292,7 +292,7 @@ static void busy_router_is_up(void **state)
 	assert_int_equal(live_routes(a), 0);
 }
 
-/* Takes note of whether each NI that the answer has is up. */
+/* Counts the NIs in the answer that are up. */
 static void on_status(int status, struct lx_peer_info *info, void *arg)
 {
 	unsigned int *n_up = arg;
@@ -303,7 +303,7 @@ static void on_status(int status, struct lx_peer_info *info, void *arg)
 	free(info);
 }
 
-/* The first ping after a silence is answered by an NI that is up: this ping is why. */
+/* After silence, the first ping is answered by an NI that is up, thanks to this ping. */
 static void first_answer_is_up(void **state)
 {
 	struct lx_id id = { .nid = nid("10.0.0.11@tcp1"), .pid = LX_PID_LUSTRE };
@@ -314,7 +314,7 @@ static void first_answer_is_up(void **state)
 	assert_false(r1_is_up());
 	assert_int_equal(lx_probe_ping(a->core, &id, NULL, 5000, on_status, &n_up), 0);
 	lx_sim_run(sim, SEC);
-	assert_int_equal(n_up, 1); /* on the other net it is still silent */
+	assert_int_equal(n_up, 1); /* the other net is still silent */
 }
 
 static void router_busy_without_the_core_is_up(void **state)
@@ -335,7 +335,7 @@ static void router_busy_without_the_core_is_up(void **state)
 	assert_int_equal(pni->last_alive_ns, lx_core_now(r1->core));
 }
 
-/* Credits in the fast path's memory: nothing of the core points there after a peer has gone. */
+/* Credits in the fast path's memory: when a peer is gone, the core no longer points there. */
 static void credits_outlive_the_fastpath(void **state)
 {
 	struct lx_credit *tx = calloc(1, sizeof(*tx)), *rtr = calloc(1, sizeof(*rtr));
@@ -344,11 +344,11 @@ static void credits_outlive_the_fastpath(void **state)
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(r1->core, &neighbour);
 	int32_t before = lx_credit_now(pni->tx);
 
-	pni->refs++; /* a message is under way */
+	pni->refs++; /* a message in flight */
 	assert_int_equal(lx_lnd_share_credits(&ni->ni, &neighbour, tx, rtr), 0);
 	assert_int_equal(lx_credit_now(tx), before);
 	lx_credit_take(pni->tx);
-	tx->now--; /* a lane's */
+	tx->now--; /* by a lane */
 	tx->lanes++;
 	lx_peer_delete(lx_peer_of(pni));
 	free(tx);
@@ -379,7 +379,7 @@ static void switched_off_router_is_left_out(void **state)
 	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
 	assert_int_equal(lx_monitor_route(r1->core, true, false), -EBUSY);
 	lx_sim_run(sim, SEC);
-	assert_int_equal(live_routes(a), 1); /* by the push */
+	assert_int_equal(live_routes(a), 1); /* thanks to the push */
 	assert_string_equal(why_down(a, "10.0.0.11@tcp1"),
 			    "its gateway does not route: routing is off there, or just starting");
 	assert_true(exchange(100));
@@ -387,7 +387,7 @@ static void switched_off_router_is_left_out(void **state)
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 	assert_int_equal(lx_monitor_route(r1->core, true, false), 0);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STARTING);
-	assert_int_equal(lx_monitor_route_left(r1->core), 3); /* of quick() */
+	assert_int_equal(lx_monitor_route_left(r1->core), 3); /* set by quick() */
 	lx_sim_run(sim, 900 * MS);
 	assert_in_range(lx_monitor_route_left(r1->core), 2, 3);
 	assert_int_equal(live_routes(a), 1);
@@ -396,7 +396,7 @@ static void switched_off_router_is_left_out(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
-/* What a failed ping from a says of the hops to a NID. */
+/* The reason that a failed ping from a gives for a NID. */
 static const char *why(const char *to, const char *source)
 {
 	static char text[LX_REACH_TEXT];
@@ -425,7 +425,7 @@ static int ping(const char *to)
 	return ping_status;
 }
 
-/* "No route to host" is said of four things, and an admin has to know which. */
+/* "No route to host" has four causes; the reason must tell them apart. */
 static void no_route_to_host_has_four_meanings(void **state)
 {
 	assert_int_equal(lx_sim_ni_add(a, "10.5.0.1@tcp5", 8, 256), 0);
@@ -433,17 +433,17 @@ static void no_route_to_host_has_four_meanings(void **state)
 	assert_int_equal(ping("10.9.0.1@tcp9"), -EHOSTUNREACH);
 	assert_string_equal(why("10.9.0.1@tcp9", NULL),
 			    "no route to tcp9 is configured; see \"lnetx route add\"");
-	/* A neighbour that is not there. */
+	/* A dead neighbour. */
 	lx_sim_dead(sim, "10.0.0.77@tcp1", true);
 	assert_int_equal(ping("10.0.0.77@tcp1"), -EHOSTUNREACH);
 	assert_string_equal(why("10.0.0.77@tcp1", NULL),
 			    "it is a direct neighbour: no connection to it: No route to host");
-	/* A source from which nothing leads there. */
+	/* A source NI that no route starts from. */
 	assert_string_equal(why("10.1.0.1@tcp2", "10.5.0.1@tcp5"),
 			    "no route to tcp2 has a gateway on tcp5, the net of the source");
 	assert_string_equal(why("10.1.0.1@tcp2", "10.5.0.9@tcp5"),
 			    "the source, 10.5.0.9@tcp5, is not one of our NIDs");
-	/* Routes whose gateways are gone, each with what it was. */
+	/* Routes with dead gateways, each with its state. */
 	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), " or "));
 	assert_non_null(strstr(why("10.1.0.1@tcp2", NULL), ", which is up: check beyond it"));
 	lx_sim_dead(sim, "10.0.0.11@tcp1", true);

@@ -72,7 +72,7 @@ static struct lx_core_ni *own(const char *text)
 	return ni;
 }
 
-/* The list, a line each: "src tcp priority 0;" */
+/* The list, one line per policy: "src tcp priority 0;" */
 static const char *list(void)
 {
 	static char text[2000];
@@ -116,7 +116,7 @@ static void test_order(void **state)
 	assert_int_equal(add_at("tcp2", NULL, NULL, 1, 99), 0);
 	assert_int_equal(add_at("tcp3", NULL, NULL, 1, 2), 0);
 	assert_string_equal(list(), "src tcp 9;src tcp1 0;src tcp3 1;src 10.77.0.1@tcp 5;src tcp2 1;");
-	/* The same clauses: another action, at the same place. */
+	/* The same clauses replace the action, in place. */
 	assert_int_equal(add_at("tcp1", NULL, NULL, 7, 4), 0);
 	assert_string_equal(list(), "src tcp 9;src tcp1 7;src tcp3 1;src 10.77.0.1@tcp 5;src tcp2 1;");
 	assert_int_equal(add("tcp1", NULL, NULL, 7), -EALREADY);
@@ -132,7 +132,7 @@ static void test_order(void **state)
 
 static void test_actions(void **state)
 {
-	/* A net or NID alone is meant to be first. */
+	/* A single src or dst without a priority gets 0; other policies get none. */
 	assert_int_equal(add("tcp", NULL, NULL, LX_UNSET), 0);
 	assert_int_equal(add(NULL, "tcp", NULL, LX_UNSET), 0);
 	assert_int_equal(add(NULL, NULL, "10.77.0.3@tcp", LX_UNSET), 0);
@@ -188,7 +188,7 @@ static void test_src_priority(void **state)
 	assert_int_equal(add(ours[1], NULL, NULL, 0), 0);
 	EXPECT_PATHS({ { 0, 0 }, { 4, 4 } });
 	assert_int_equal(lx_udsp_delete(a->core, 0), 0);
-	own(ours[0])->seq = own(ours[1])->seq; /* both have had their turns */
+	own(ours[0])->seq = own(ours[1])->seq; /* both used equally often */
 	EXPECT_PATHS({ { 4, 0 }, { 0, 4 } });
 }
 
@@ -210,7 +210,7 @@ static void test_pairs_crossed(void **state)
 static void test_pair_of_one(void **state)
 {
 	peer(theirs[0], theirs[1]);
-	/* The other one of ours takes what has been used less. */
+	/* Our other NI uses the one that was used less. */
 	peer_ni(theirs[0])->seq = 1;
 	assert_int_equal(add(ours[1], theirs[0], NULL, LX_UNSET), 0);
 	EXPECT_PATHS({ { 0, 4 }, { 4, 0 } });
@@ -238,7 +238,7 @@ static void test_pair_is_weaker(void **state)
 	EXPECT_PATHS({ { 0, 4 }, { 0, 4 } });
 }
 
-/* How many of @n messages to @to go by each gateway. */
+/* How many of @n messages to @to use each gateway. */
 static void gateways(const char *to, unsigned int n, unsigned int *ret_first, unsigned int *ret_second)
 {
 	struct lx_nid first = nid("10.77.0.2@tcp");
@@ -260,7 +260,7 @@ static void test_gateway(void **state)
 	gateways("10.99.0.200@tcp8", 8, &first, &second);
 	assert_int_equal(first, 4);
 	assert_int_equal(add(NULL, "10.99.0.*@tcp8", "10.77.0.2@tcp", LX_UNSET), 0);
-	/* One that was known, and one that comes now. */
+	/* A NID known before, and one first seen now. */
 	gateways("10.99.0.200@tcp8", 8, &first, &second);
 	assert_int_equal(first, 8);
 	gateways("10.99.0.201@tcp8", 8, &first, &second);
@@ -271,19 +271,19 @@ static void test_gateway(void **state)
 	/* rte alone: no effect. */
 	assert_int_equal(lx_udsp_delete(a->core, LX_UNSET), 0);
 	assert_int_equal(add(NULL, NULL, "10.77.0.2@tcp", LX_UNSET), 0);
-	path_to("10.99.0.202@tcp8"); /* whose turn it was */
+	path_to("10.99.0.202@tcp8"); /* whose turn it was before */
 	gateways("10.99.0.202@tcp8", 8, &first, &second);
 	assert_int_equal(first, 4);
 	lx_udsp_describe_peer_ni(peer_ni("10.99.0.202@tcp8"), &e);
 	assert_int_equal(e.n_gateways, 0);
-	/* A gateway goes by any of its NIDs, and comes later than the policy. */
+	/* A gateway matches by any of its NIDs, even if added after the policy. */
 	assert_int_equal(add(NULL, "10.99.0.*@tcp8", "10.77.0.4@tcp", LX_UNSET), 0);
 	add_route(a, "tcp8", "10.77.0.4@tcp", LX_UNSET, 0);
 	gateways("10.99.0.202@tcp8", 8, &first, &second);
 	assert_int_equal(second, 8);
 	lx_udsp_describe_peer_ni(peer_ni("10.99.0.202@tcp8"), &e);
 	assert_int_equal(e.n_gateways, 1);
-	/* It is a preference: without it the others are taken. */
+	/* It is a preference: without this gateway the others are used. */
 	via = nid("10.77.0.4@tcp");
 	assert_int_equal(lx_route_delete(a->core, LX_NET(LX_NET_TCP, 8), &via), 0);
 	gateways("10.99.0.202@tcp8", 8, &first, &second);
@@ -299,15 +299,15 @@ static void test_nets(void **state)
 	assert_int_equal(lx_sim_ni_add(a, "10.79.0.1@tcp1", 8, 256), 0);
 	peer("10.77.0.2@tcp", "10.79.0.2@tcp1");
 	src = nid("10.79.0.1@tcp1");
-	/* Ours: net 4. */
+	/* Ours, by net: 4. */
 	assert_int_equal(add("tcp1", NULL, NULL, 0), 0);
 	for (int i = 0; i < 4; i++)
 		assert_true(lx_nid_eq(&path_to("10.77.0.2@tcp").ni->ni.nid, &src));
-	/* The peer's is in front of ours: net 2. */
+	/* The peer's net comes before ours: 2. */
 	assert_int_equal(add(NULL, "tcp", NULL, 5), 0);
 	for (int i = 0; i < 4; i++)
 		assert_false(lx_nid_eq(&path_to("10.77.0.2@tcp").ni->ni.nid, &src));
-	/* Of its NIDs: priorities of nets say nothing. */
+	/* Priorities of nets do not change those of NIDs. */
 	assert_int_equal(peer_ni("10.77.0.2@tcp")->priority, LX_PRIORITY_NONE);
 	assert_int_equal(own("10.79.0.1@tcp1")->priority, LX_PRIORITY_NONE);
 }
@@ -341,7 +341,7 @@ static void test_first_decides(void **state)
 	assert_int_equal(own(ours[0])->priority, LX_PRIORITY_NONE);
 }
 
-/* What the list says of something, without any shortcut. */
+/* Evaluates the list for a net or NID, without any shortcut. */
 static uint32_t said(bool remote, uint32_t net, const struct lx_nid *n)
 {
 	struct lx_udsp *u;
@@ -419,7 +419,7 @@ static void random_nid(struct lx_nid *ret_nid)
 	*ret_nid = nid(text);
 }
 
-/* In any order of policies, NIs and peers coming and going, all have what the list says. */
+/* Whatever the order in which policies, NIs and peers come and go, all match the list. */
 static void test_what_comes(void **state)
 {
 	struct lx_peer_ni *pni;
@@ -463,7 +463,7 @@ static void note(struct lx_ni *ni, const struct lx_nid *id, uint32_t net)
 	n_told += !id && net == LX_NET_U32_ANY;
 }
 
-/* What transports have learned of next hops is to be forgotten. */
+/* Transports must forget what they know of next hops. */
 static void test_transports_are_told(void **state)
 {
 	((struct lx_lnd *)own(ours[0])->ni.lnd)->policy_changed = note;

@@ -41,7 +41,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Runs a tool; its status must be this. */
+/* Runs a tool; fails unless this is its exit status. */
 static const struct proc_result *run(int status, const char *line)
 {
 	const struct proc_result *r = proc_run(line);
@@ -61,7 +61,7 @@ static void assert_log(const char *text)
 	proc_daemon_wait_log(&lnetxd, text);
 }
 
-/* Until the daemon has seen that others have left. */
+/* Repeats a command until it succeeds: the daemon takes a moment to see that clients left. */
 static void run_soon(const char *line)
 {
 	for (int i = 0; i < 500; i++) {
@@ -143,7 +143,7 @@ static unsigned int count(const char *text, const char *part)
 	return n;
 }
 
-/* All of them, by -t, by a start, and by a reload, in one form. */
+/* All mistakes, in one format, from -t, a start and a reload. */
 static void test_all_mistakes(void **state)
 {
 	static const char *const told[] = { "conf.yaml:2:24: route to tcp2 via 10.0.0.1@tcp9: ",
@@ -192,7 +192,7 @@ static void test_start_with_file(void **state)
 	assert_true(shows("lnetctl global show", "retry_count: 4"));
 	run(0, "lnetctl lnet unconfigure");
 	run(234, "lnetctl net show");
-	/* Without --all only the settings of the file. */
+	/* Without --all, only the settings of the file. */
 	run(0, "lnetctl lnet configure");
 	assert_false(shows("lnetctl net show", "tcp"));
 	assert_true(shows("lnetctl global show", "retry_count: 4"));
@@ -201,7 +201,7 @@ static void test_start_with_file(void **state)
 	assert_true(shows("lnetctl net show", "net type: tcp1"));
 }
 
-/* As the parameters of a module do, they last until the daemon ends or reads its file anew. */
+/* Settings last until the daemon ends or reads its file again, like module parameters. */
 static void test_settings_survive(void **state)
 {
 	start(NULL, file_args(TWO_NETS));
@@ -216,7 +216,7 @@ static void test_settings_survive(void **state)
 	assert_true(shows("lnetctl net show", "net type: tcp1"));
 	assert_true(shows("lnetctl global show", "retry_count: 5"));
 	assert_true(shows("lnetx tunable show tcp sock_timeout", " 77 "));
-	/* The file has the last word when it is read again, also if that is meanwhile. */
+	/* When the file is read again, its values win, even while unconfigured. */
 	run(0, "lnetctl lnet unconfigure");
 	run(0, "lnetx daemon reload");
 	run(0, "lnetctl lnet configure --all");
@@ -224,7 +224,7 @@ static void test_settings_survive(void **state)
 	assert_true(shows("lnetx tunable show tcp sock_timeout", " 50 "));
 }
 
-/* A node that cannot be is the end of the program: the service manager must know. */
+/* If the node cannot start, the daemon must exit, so that the service manager knows. */
 static void test_start_fails(void **state)
 {
 	char line[300];
@@ -262,7 +262,7 @@ static void test_reload(void **state)
 	assert_log("action=reloaded");
 	assert_true(shows("lnetctl net show", "net type: tcp2"));
 	assert_false(shows("lnetctl net show", "net type: tcp1"));
-	/* eth0's NI is the one it was. */
+	/* eth0's NI was kept. */
 	assert_true(shows("lnetctl net show --net tcp", "nid: 10.0.0.1@tcp\n"));
 
 	proc_file("conf.yaml", "net:\n- nett type: tcp\n");
@@ -271,7 +271,7 @@ static void test_reload(void **state)
 	assert_log("configuration unchanged");
 	assert_true(shows("lnetctl net show", "net type: tcp2"));
 	assert_non_null(strstr(run(1, "lnetx daemon reload")->err, "conf.yaml:2:3"));
-	/* What cannot be is refused before anything has changed. */
+	/* Invalid configurations are refused before anything changes. */
 	proc_file("conf.yaml", THREE_MISTAKES);
 	assert_non_null(
 		strstr(run(1, "lnetx daemon reload")->err, "conf.yaml:2:24: route to tcp2"));
@@ -341,7 +341,7 @@ static void test_journal(void **state)
 	start_configured(NULL);
 	assert_log("\n<6>instance=test state=running nis=0 routes=0 routing=off\n");
 	stop(NULL);
-	/* ... or goes elsewhere, though there is one: a line has its time then. */
+	/* ... or goes elsewhere although JOURNAL_STREAM is set: lines have a timestamp. */
 	setenv("JOURNAL_STREAM", "8:1", 1);
 	start_configured(NULL);
 	unsetenv("JOURNAL_STREAM");
@@ -354,7 +354,7 @@ static void test_journal(void **state)
 	free(log);
 }
 
-/* Who changed what; what was not done is not there. */
+/* The log says who changed what, and nothing about changes that were refused. */
 static void test_commands(void **state)
 {
 	static const char *const lines[][2] = {
@@ -399,11 +399,11 @@ static void test_stop(void **state)
 
 	start(NULL, (const char *const[]){ "--configure", "--drain", "7", NULL });
 	kill(lnetxd.pid, SIGTERM);
-	assert_log("fakenode=stopped drain_ms=6"); /* what is left of 7000 */
+	assert_log("fakenode=stopped drain_ms=6"); /* the rest of 7000 */
 	assert_int_equal(waitpid(lnetxd.pid, NULL, 0), lnetxd.pid);
 	lnetxd.pid = 0;
 	assert_non_null(strstr(run(1, "lnetx net")->err, "no lnetxd runs"));
-	/* And nothing of it is left. */
+	/* No socket or lock is left. */
 	snprintf(path, sizeof(path), "%s/test.sock", proc_dir());
 	assert_int_equal(access(path, F_OK), -1);
 	strcat(path, ".lock");
@@ -427,7 +427,7 @@ static char *neighbours_file(void)
 	return proc_read(path);
 }
 
-/* A stop has two halves; what used the router is remembered, and told when it is back. */
+/* A stop has two phases; users of the router are remembered, and told when it is back. */
 static void test_router(void **state)
 {
 	long long seen[3], now = time(NULL);
@@ -445,14 +445,14 @@ static void test_router(void **state)
 	assert_in_range(seen[1], now - 60, now);
 	free(file);
 
-	/* What cannot be read is skipped; the latest come first; what is old is told, too ... */
+	/* Unreadable lines are skipped; the latest come first; old ones are told, too ... */
 	snprintf(line, sizeof(line), "10.0.0.5@tcp 100\nx@y 5\n\n10.0.0.6@tcp %lld\n* 7\nhalf",
 		 now - 3600);
 	proc_file(NEIGHBOURS, line);
 	start(NULL, file_args(ROUTER));
 	assert_log("fakenode=announces n=2 first=10.0.0.6@tcp last=10.0.0.5@tcp");
 	stop(NULL);
-	/* ... but not remembered longer. */
+	/* ... but not kept longer. */
 	file = neighbours_file();
 	assert_int_equal(sscanf(file, "10.0.0.7@tcp %lld\n10.0.0.8@tcp %lld\n10.0.0.6@tcp %lld\n",
 				&seen[0], &seen[1], &seen[2]), 3);
@@ -461,7 +461,7 @@ static void test_router(void **state)
 	free(file);
 }
 
-/* So large is the file at most. */
+/* The largest file. */
 static void test_many_neighbours(void **state)
 {
 	char *text = malloc(10000 * 40), *file, *p = text;
@@ -482,7 +482,7 @@ static void test_many_neighbours(void **state)
 	free(file);
 }
 
-/* Nobody is remembered by a node that does not route. */
+/* A node that does not route remembers nobody. */
 static void test_no_router(void **state)
 {
 	char path[200];
@@ -494,7 +494,7 @@ static void test_no_router(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* A reload that turns routing off is a stop of it first. */
+/* A reload that turns routing off first stops it. */
 static void test_reload_without_routing(void **state)
 {
 	start(NULL, file_args(ROUTER));
@@ -509,9 +509,9 @@ static void test_one_of_a_name(void **state)
 {
 	start_configured(NULL);
 	assert_non_null(strstr(run(1, "lnetxd-fake --configure")->err, "runs already"));
-	run(0, "lnetx net"); /* the first one is as it was */
+	run(0, "lnetx net"); /* the first one is unaffected */
 
-	/* A dead daemon's socket is no obstacle. */
+	/* A dead daemon's socket does not block the next. */
 	kill(lnetxd.pid, SIGKILL);
 	waitpid(lnetxd.pid, NULL, 0);
 	assert_non_null(strstr(run(1, "lnetx net")->err, "no lnetxd runs"));
@@ -558,7 +558,7 @@ static struct nlmsghdr *request(char *buf, uint8_t command, uint16_t flags, uint
 	return nlh;
 }
 
-/* The text of the error that comes back. */
+/* Returns the text of the error in the reply. */
 static const char *error_of(int fd, const struct nlmsghdr *nlh, int *ret_error)
 {
 	static _Alignas(8) char buf[LX_CONTROL_PACKET];
@@ -604,14 +604,14 @@ static void test_bad_requests(void **state)
 	assert_non_null(strstr(error_of(fd, nlh, &error), "give a NID"));
 	nlh = request(buf, LX_CONTROL_ROUTES, NLM_F_CREATE, LX_CONTROL_VERSION);
 	assert_non_null(strstr(error_of(fd, nlh, &error), "needs a net"));
-	/* And it is still good for more. */
+	/* The connection still works. */
 	nlh = request(buf, LX_CONTROL_STATS, 0, LX_CONTROL_VERSION);
 	error_of(fd, nlh, &error);
 	assert_int_equal(error, 0);
 	close(fd);
 }
 
-/* What is no message at all ends the connection, and nothing but it. */
+/* Bytes that are no message end this connection only. */
 static void test_garbage(void **state)
 {
 	char buf[2 * LX_CONTROL_PACKET];
@@ -622,7 +622,7 @@ static void test_garbage(void **state)
 		int fd = connect_raw();
 
 		rnd_fill(buf, len);
-		/* Headers alone may be a request: to stop, for one. */
+		/* Random headers may be valid requests, such as a stop. */
 		if (i & 1 && len > MNL_NLMSG_HDRLEN + sizeof(struct lx_control_hdr)) {
 			request(buf, rnd(), rnd(), LX_CONTROL_VERSION);
 			((struct nlmsghdr *)buf)->nlmsg_len = i & 2 ? len : rnd();
@@ -653,7 +653,7 @@ static char *many_peers(int n)
 	return state;
 }
 
-/* A client that asks for much and does not read holds up nobody, and gets all in the end. */
+/* A client that requests much and does not read delays nobody, and gets everything in the end. */
 static void test_slow_reader(void **state)
 {
 	char *peers = many_peers(200);
@@ -677,7 +677,7 @@ static void test_slow_reader(void **state)
 	assert_int_equal(send(fd, buf, nlh->nlmsg_len, 0), nlh->nlmsg_len);
 	for (int i = 0; i < 20; i++)
 		run(0, "lnetx daemon");
-	run(0, "lnetx peer del primary 10.1.7.1@tcp"); /* the snapshot does not care */
+	run(0, "lnetx peer del primary 10.1.7.1@tcp"); /* the snapshot is unaffected */
 	while (!done) {
 		ssize_t len = recv(fd, buf, sizeof(buf), 0);
 		int rest = len;
@@ -692,7 +692,7 @@ static void test_slow_reader(void **state)
 	}
 	assert_int_equal(rows, 200 * 40);
 	assert_true(packets > 20);
-	/* It may go away in the middle, too. */
+	/* It may leave in the middle. */
 	nlh = request(buf, LX_CONTROL_PEERS, NLM_F_DUMP, LX_CONTROL_VERSION);
 	send(fd, buf, nlh->nlmsg_len, 0);
 	close(fd);
@@ -700,7 +700,7 @@ static void test_slow_reader(void **state)
 	free(peers);
 }
 
-/* The tools put a peer together again that came in many packets. */
+/* The tools reassemble a peer that spans many packets. */
 static void test_long_list(void **state)
 {
 	char *peers = many_peers(20);
@@ -736,7 +736,7 @@ static void test_too_many_clients(void **state)
 	run_soon("lnetx daemon");
 }
 
-/* Without descriptors left, who comes is told so, and the daemon goes on. */
+/* Out of descriptors: new clients are told so, and the daemon continues. */
 static void test_few_descriptors(void **state)
 {
 	struct rlimit all, few = { 24, 24 };
@@ -762,7 +762,7 @@ static void test_few_descriptors(void **state)
 	run_soon("lnetx daemon");
 }
 
-/* Clients that leave before they have their answer. */
+/* Clients that leave before their answer. */
 static void test_leavers(void **state)
 {
 	_Alignas(8) char buf[512];
@@ -789,7 +789,7 @@ static void test_leavers(void **state)
 	run(0, "lnetx net");
 }
 
-/* A monitor that does not read loses changes, and is told how many. */
+/* A monitor that does not read loses changes, and learns how many. */
 static void test_slow_monitor(void **state)
 {
 	_Alignas(8) char buf[LX_CONTROL_PACKET];
@@ -834,7 +834,7 @@ static void test_slow_monitor(void **state)
 		}
 	}
 	close(fd);
-	/* 3000 routes, 100 peers, NIs: told or counted. */
+	/* 3000 routes, 100 peers, NIs: reported or counted as lost. */
 	assert_true(lost > 0);
 	assert_true(told + lost >= 3100);
 }

@@ -33,7 +33,7 @@ static void pattern_finds_one_bit(void **state)
 	}
 }
 
-/* Bytes that are right, but elsewhere, or in another message, are wrong. */
+/* Correct bytes at the wrong offset, or in the wrong message, are detected. */
 static void pattern_finds_misplaced(void **state)
 {
 	uint64_t key = lx_pattern_key(3, 9);
@@ -63,7 +63,7 @@ static void stream_in_order(void **state)
 	assert_int_equal(stream.again, 2);
 }
 
-/* Any order within the window, some lost, some twice: the sums are exact. */
+/* In any order within the window, some lost, some duplicated: the counts are exact. */
 static void stream_out_of_order(void **state)
 {
 	enum { N = 20000, REACH = 5000 };

@@ -31,7 +31,7 @@ static void address(int i, const char *ifname, const char *text, bool up)
 	assert_int_equal(inet_pton(a->v6 ? AF_INET6 : AF_INET, text, a->addr), 1);
 }
 
-/* What node 10.77.0.3 of the captures had, with an IPv6 address more. */
+/* As node 10.77.0.3 of the captures, plus an IPv6 address. */
 static int setup(void **state)
 {
 	address(0, "eth0", "10.77.0.3", true);
@@ -134,7 +134,7 @@ static void test_ip2nets(void **state)
 	refused(lx_modparam_ip2nets, "tcp 10.77.*.*; tcp1 fd78::/129", "is not an address pattern");
 }
 
-/* Nobody is up: a net that has to have some interface has none. */
+/* All interfaces are down: nets without a named interface find none. */
 static void test_no_interface(void **state)
 {
 	for (size_t i = 0; i < N_OF(machine); i++)
@@ -144,7 +144,7 @@ static void test_no_interface(void **state)
 	nis_of(lx_modparam_ip2nets, "tcp 10.77.*.*", "-19");
 }
 
-/* The section: first rule of a net, and interfaces by their addresses. */
+/* The ip2nets section: the first matching rule of a net, and interfaces by address. */
 static void test_section(void **state)
 {
 	static const struct {
@@ -166,7 +166,7 @@ static void test_section(void **state)
 		{ "- net-spec: tcp5\n  ip-range: {0: 10.99.*.*}\n"
 		  "- net-spec: tcp6\n  ip-range: {0: 10.78.*.*}",
 		  "tcp6 eth1" },
-		/* Rules behind the first one that applies to a net mean nothing. */
+		/* Once a rule applies to a net, later rules for it are ignored. */
 		{ "- net-spec: tcp\n  interfaces: {0: eth0}\n  ip-range: {0: '*.*.*.*'}\n"
 		  "- net-spec: tcp\n  interfaces: {0: eth0, 1: eth1}\n"
 		  "- net-spec: tcp2\n  interfaces: {0: eth0}",

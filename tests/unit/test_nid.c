@@ -8,7 +8,7 @@
 
 #include <lnetx/nid.h>
 
-/* Text, its 20 bytes, and how it is printed if not as it was written. */
+/* Text, its 20 bytes, and the printed form if it differs. */
 static const struct {
 	const char *text, *bytes, *printed;
 } good[] = {
@@ -142,7 +142,7 @@ static void bad_texts(void **state)
 
 		if (lx_nid_parse(bad[i], &nid) != -EINVAL)
 			fail_msg("\"%s\" is taken for %s", bad[i], lx_nid_str(&nid));
-		assert_true(lx_nid_eq(&nid, &lx_nid_lo)); /* set only on success */
+		assert_true(lx_nid_eq(&nid, &lx_nid_lo)); /* set on success only */
 	}
 	memset(endless, '1', sizeof(endless) - 1);
 	endless[sizeof(endless) - 1] = '\0';
@@ -155,7 +155,7 @@ static void bad_texts(void **state)
 	}
 }
 
-/* A good text with one byte changed, or cut: refused, or read as it is printed. */
+/* Valid text with a byte changed or truncated: refused, or parsed to what it prints. */
 static void damaged_texts(void **state)
 {
 	static const char bytes[] = "0123456789abcdefxX.:@*<>?[],-/ tcpolib";
@@ -207,7 +207,7 @@ static void round_trips(void **state)
 	}
 }
 
-/* What nobody can write, but a peer can send: printed somehow, within the buffer. */
+/* NIDs that cannot be written, but that a peer can send: printed somehow, in the buffer. */
 static void odd_nids(void **state)
 {
 	static const struct {
@@ -244,7 +244,7 @@ static void odd_nids(void **state)
 		len = strlen(text);
 		assert_true(len < size);
 		assert_int_equal((uint8_t)text[size], 0x5a);
-		assert_true(strlen(lx_nid_str(&nid)) < LX_NID_TEXT - 1); /* never cut */
+		assert_true(strlen(lx_nid_str(&nid)) < LX_NID_TEXT - 1); /* never truncated */
 	}
 }
 
@@ -369,7 +369,7 @@ static void ids(void **state)
 	}
 }
 
-/* For 4-byte NIDs the order of bytes is the order of the numbers (socklnd.md 4.3). */
+/* 4-byte NIDs sort like their numbers (socklnd.md 4.3). */
 static void order(void **state)
 {
 	for (int round = 0; round < 100000; round++) {
@@ -388,13 +388,16 @@ static void order(void **state)
 	}
 }
 
-/* Neighbours, as clusters have them, spread over the buckets of a table. */
+/* Neighbouring NIDs, as clusters have them, spread over the buckets of a table. */
 static void hash_spreads(void **state)
 {
 	static const char *const first[] = { "10.0.0.0@tcp", "10.0.0.0@o2ib9", "2001:db8::@tcp" };
 
 	for (size_t i = 0; i < N_OF(first); i++) {
-		/* The last bytes of an IPv4 or IPv6 address, or 256 hosts in 16 subnets each. */
+		/*
+		 * Vary the last bytes of an IPv4 or IPv6 address, or 256 hosts in 16 subnets
+		 * each.
+		 */
 		unsigned int count[4096] = { 0 }, most = 0;
 		struct lx_nid nid;
 
@@ -409,7 +412,7 @@ static void hash_spreads(void **state)
 			if (++*bucket > most)
 				most = *bucket;
 		}
-		assert_true(most <= 12); /* a random function has 6 or 7 */
+		assert_true(most <= 12); /* a random function gives 6 or 7 */
 	}
 }
 
@@ -432,7 +435,7 @@ static void sockaddrs(void **state)
 	assert_int_equal(lx_nid_from_sockaddr(LX_NET(LX_NET_TCP, 0), &other, &nid), -EAFNOSUPPORT);
 }
 
-/* The list @nids of @n as text, with spaces between. */
+/* The @n NIDs as text, separated by spaces. */
 static char *list_text(const struct lx_nid *nids, size_t n)
 {
 	static char text[4096];
@@ -577,7 +580,7 @@ static void expand_limits(void **state)
 			 -E2BIG);
 }
 
-/* Random ranges against a walk over all addresses of a /16. */
+/* Random ranges, compared with a walk over all addresses of a /16. */
 static void expand_random(void **state)
 {
 	for (int round = 0; round < 300; round++) {

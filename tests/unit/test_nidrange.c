@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Ranges of NIDs and nets, as selection policies name them. Spec lnet.md 11.3. */
+/* Ranges of NIDs and nets, as in selection policies. Spec lnet.md 11.3. */
 #include "testlib.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static struct lx_nid_range range(const char *text)
 	return r;
 }
 
-/* As it is written, and as it is printed if that differs. */
+/* Text, and the printed form if it differs. */
 static const struct {
 	const char *text, *printed;
 } good[] = {
@@ -137,7 +137,7 @@ static void test_match(void **state)
 {
 	const struct lx_nid_range none = { 0 };
 
-	/* A net without a number is that of number 0, not any. */
+	/* A net without a number is number 0, not any. */
 	assert_true(has_net("tcp", "tcp") && has_net("tcp0", "tcp") && has_net("tcp", "tcp0"));
 	assert_false(has_net("tcp", "tcp1"));
 	assert_false(has_net("tcp", "o2ib"));
@@ -151,7 +151,7 @@ static void test_match(void **state)
 	assert_false(has("10.0.*.[2-10/4,7]@tcp[1,2]", "10.0.9.8@tcp2"));
 	assert_false(has("10.0.*.[2-10/4,7]@tcp[1,2]", "10.0.9.6@tcp"));
 	assert_false(has("10.0.*.[2-10/4,7]@tcp[1,2]", "10.1.9.6@tcp1"));
-	/* The first bytes of an IPv6 address are none of an IPv4 one. */
+	/* An IPv6 address does not match by its first bytes, as if it were IPv4. */
 	assert_false(has("*.*.*.*@tcp", "fd00::1@tcp"));
 
 	assert_true(has("[1-4]@kfi", "3@kfi"));
@@ -165,7 +165,7 @@ static void test_match(void **state)
 	assert_false(lx_nid_range_has_net(&none, 0));
 }
 
-/* A list that is not very long, so that it can be expanded. */
+/* A list short enough to be expanded. */
 static void random_list(char *to, unsigned int max)
 {
 	int n = 1 + rnd_below(3);
@@ -187,7 +187,7 @@ static void random_list(char *to, unsigned int max)
 
 #define N_EXPANDED (40 * 40 * 40 * 40)
 
-/* What a range matches is what it expands to; and it stays the same when it is printed. */
+/* A range matches exactly what it expands to, also after printing and parsing. */
 static void test_against_expansion(void **state)
 {
 	for (int round = 0; round < 300; round++) {
@@ -207,7 +207,7 @@ static void test_against_expansion(void **state)
 			fail_msg("cannot expand %s", text);
 		for (size_t i = 0; i < n; i++)
 			assert_true(lx_nid_range_has(&r, &nids[i]));
-		/* Its neighbours are in it only if they are in the list. */
+		/* Neighbouring NIDs match only if they are in the list. */
 		for (int i = 0; i < 200; i++) {
 			bool listed = false;
 
@@ -221,7 +221,7 @@ static void test_against_expansion(void **state)
 	}
 }
 
-/* Any bytes: refused, or printed as something that is the same range. */
+/* Any bytes: refused, or printed as the same range. */
 static void test_any_text(void **state)
 {
 	static const char alphabet[] = "0123456789.[]-,/*@:tcpo2iblokfi afd";

@@ -24,7 +24,7 @@ static const char *yaml_fmt =
 	"    tcp: { accept_port: %d, accept_port_bulk: %d, accept: all, nscheds: %d }\n"
 	"%s";
 
-/* Two runs at once use different ones. */
+/* Parallel runs use different ports. */
 static int port(void)
 {
 	return 20000 + getpid() % 20000;
@@ -81,7 +81,7 @@ static void forget(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Waits until there were @n events of a type; false after some seconds. */
+/* Waits for @n events of a type; false after some seconds. */
 static bool await(enum lx_event_type type, unsigned int n)
 {
 	struct timespec until;
@@ -215,7 +215,7 @@ static void ping_and_discover(void **state)
 	assert_true(o.status < 0);
 }
 
-/* Handlers may call the library; they may not wait for themselves. */
+/* Handlers may call the library, but not wait for themselves. */
 static struct outcome in_handler;
 
 static void from_handler(const struct lx_event *event)
@@ -252,7 +252,7 @@ static void handlers_may_call(void **state)
 
 static struct {
 	pthread_mutex_t lock;
-	bool waits, returned; /* what the log has told */
+	bool waits, returned; /* seen in the log */
 } watched = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static bool let_go;
 
@@ -295,7 +295,7 @@ static void handle_with(lx_event_fn handler, struct lx_node *node, void *user)
 	assert_int_equal(lx_put(node, NULL, md, false, &to, 4, 9, 0, 0), 0);
 }
 
-/* There is nobody else to say why nothing happens. */
+/* Only the log can say why nothing happens. */
 static void blocked_handler_is_told(void **state)
 {
 	lx_set_log(on_log, NULL);
@@ -312,7 +312,7 @@ static void frees_its_node(const struct lx_event *event)
 	lx_node_free(event->user);
 }
 
-/* Ends the process if all is well: the test runs it in one of its own. */
+/* Ends the process if all is well: runs in a process of its own. */
 static int free_in_handler(void)
 {
 	if (lx_node_new(NULL, NULL, &a))
@@ -347,7 +347,7 @@ static void free_in_handler_is_told(void **state)
 	assert_non_null(strstr(out, "lx_node_free() was called from a handler"));
 }
 
-/* A PUT that a handler sends goes out at once, not when the loop wakes up by chance. */
+/* A PUT sent by a handler leaves at once, not when the loop happens to wake up. */
 #define CHAIN 2000
 
 static unsigned int chain;
@@ -424,11 +424,11 @@ static void stop_under_load(void **state)
 	pthread_mutex_lock(&mutex);
 	ends = seen[LX_EVENT_SEND];
 	pthread_mutex_unlock(&mutex);
-	assert_int_equal(ends, 100); /* each has had its end */
+	assert_int_equal(ends, 100); /* each ended */
 	assert_int_equal(lx_put(a, NULL, (struct lx_handle){ 1 }, false, &to, 4, 3, 0, 0), -ENOENT);
 }
 
-/* With time to drain, all that was begun is sent. */
+/* With time to drain, everything that was started is sent. */
 static void stop_drains(void **state)
 {
 	static char src[65536], dst[65536];
@@ -456,7 +456,7 @@ static enum lx_routing_state routing_of(struct lx_node *node)
 	return info.state;
 }
 
-/* A stop waits until its neighbours know; a neighbour that is announced to knows at once. */
+/* A stop waits until the neighbours know; a discovered neighbour learns it at once. */
 static void router_stops_and_comes_back(void **state)
 {
 	struct lx_nid nid_b = id("127.0.0.2@tcp").nid;
@@ -466,7 +466,7 @@ static void router_stops_and_comes_back(void **state)
 	struct outcome o = { 0 };
 	size_t n;
 
-	assert_int_equal(lx_routing_stop(a, 0), 0); /* it does not route */
+	assert_int_equal(lx_routing_stop(a, 0), 0); /* does not route */
 	lx_node_free(a);
 	assert_int_equal(node_up("127.0.0.1", "routing: { enable: 1 }\n", &a), 0);
 	assert_int_equal(routing_of(a), LX_ROUTING_ON);
@@ -492,7 +492,7 @@ static void router_stops_and_comes_back(void **state)
 			break;
 	}
 	assert_true(n);
-	/* Without any time, whoever has to be told. */
+	/* Without a timeout, whoever is still to be told. */
 	assert_int_equal(lx_routing_stop(a, 0), -ETIMEDOUT);
 	assert_int_equal(routing_of(a), LX_ROUTING_OFF);
 }
@@ -504,7 +504,7 @@ static void on_change(const struct lx_change *change, void *arg)
 	__atomic_add_fetch(&changes, 1, __ATOMIC_RELAXED);
 }
 
-/* Peers are forgotten when a node is freed; its watcher hears no more of that. */
+/* Freeing a node drops its peers; the watcher does not hear of it. */
 static void watched_to_the_end(void **state)
 {
 	struct outcome o = { 0 };
@@ -626,13 +626,13 @@ static void apply_by_difference(void **state)
 	assert_int_equal(lx_ni_list(a, &nis, &n), 0);
 	assert_int_equal(n, 3);
 	free(nis);
-	/* What stayed the same kept its connections. */
+	/* NIs that stayed the same kept their connections. */
 	assert_int_equal(lx_conn_list(a, &conns, &n), 0);
 	assert_true(n >= n_conns);
 	free(conns);
 }
 
-/* The NIs of a net share the first one's tunables: a second one's own are no news. */
+/* NIs of a net share the first one's tunables: those of a second one are no change. */
 static void same_again_changes_nothing(void **state)
 {
 	static const char *text =
@@ -746,7 +746,7 @@ static int taken_port(int *ret_fd)
 	return ntohs(sa.sin_port);
 }
 
-/* The ports to listen on are those that the tunables say, also of NIs that are up. */
+/* Listening ports follow the tunables, also while NIs are up. */
 static void listeners_follow(void **state)
 {
 	int fd, now = -1, taken = taken_port(&fd);
@@ -754,12 +754,12 @@ static void listeners_follow(void **state)
 	assert_true(listens(port()));
 	assert_int_equal(write_port("accept_port_bulk", port() + 20000), 0);
 	assert_true(listens(port()) && listens(port() + 20000));
-	/* One that cannot be had changes nothing. */
+	/* A port that is taken changes nothing. */
 	assert_int_equal(write_port("accept_port_bulk", taken), -EADDRINUSE);
 	lx_tunable_each(a, read_port, &now);
 	assert_int_equal(now, port() + 20000);
 	assert_true(listens(port() + 20000));
-	/* 0: as accept_port, wherever that goes. */
+	/* 0: follows accept_port. */
 	assert_int_equal(write_port("accept_port_bulk", 0), 0);
 	assert_true(stops_listening(port() + 20000) && listens(port()));
 	assert_int_equal(write_port("accept_port", port() + 20000), 0);
@@ -772,7 +772,7 @@ static void listeners_follow(void **state)
 	close(fd);
 }
 
-/* Somebody who takes connections and never says a word. */
+/* Accepts connections and never sends a byte. */
 static int mute(const char *address)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port()) };
@@ -790,7 +790,7 @@ static void *stops_slowly(void *arg)
 	return NULL;
 }
 
-/* Whoever asks second returns when the node is down, too, and not before. */
+/* A second caller also returns only when the node is down. */
 static void stopped_twice_at_once(void **state)
 {
 	struct lx_id to = id("127.0.0.77@tcp");

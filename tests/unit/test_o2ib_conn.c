@@ -23,14 +23,14 @@ static struct lx_o2ib_conn *conn_of(struct lx_sim_node *node)
 	return lx_list_first(&net_of(node)->conns, struct lx_o2ib_conn, net_link);
 }
 
-/* Between operations every credit is somewhere, and nothing waits. */
+/* Between operations every credit is accounted for, and nothing waits. */
 static void expect_rest(void)
 {
 	struct lx_o2ib_conn *x = conn_of(a), *y = conn_of(b);
 
 	assert_at_rest(a);
 	assert_at_rest(b);
-	/* With more than one connection there is no telling which belong together. */
+	/* With several connections we cannot tell which ends belong together. */
 	if (!x || !y || x->net_link.next != x->net_link.prev || y->net_link.next != y->net_link.prev)
 		return;
 	assert_int_equal(x->credits + y->outstanding, x->depth);
@@ -94,7 +94,7 @@ static void every_size(void **state)
 		get_one(b, a, A, sizes[i]);
 	}
 	assert_int_equal(simib_established, 1);
-	/* What fits goes at once, everything else by RDMA, each answered once. */
+	/* Small messages are sent whole, all others by RDMA, each answered once. */
 	assert_int_equal(simib_sent[LX_O2IB_PUT_REQ], 10);
 	assert_int_equal(simib_sent[LX_O2IB_PUT_ACK], 10);
 	assert_int_equal(simib_sent[LX_O2IB_PUT_DONE], 10);
@@ -109,7 +109,7 @@ static void truncated(void **state)
 	put_one(a, b, B, BIG, 1, true);
 	assert_int_equal(simib_sent[LX_O2IB_PUT_ACK], 2);
 	assert_int_equal(simib_sent[LX_O2IB_PUT_NAK], 0);
-	/* Not a byte is wanted: no write at all, and that is success. */
+	/* The target accepts 0 bytes: no RDMA write, and success. */
 	put_one(a, b, B, BIG, 0, true);
 	assert_int_equal(simib_sent[LX_O2IB_PUT_NAK], 1);
 }
@@ -132,7 +132,7 @@ static void nobody_waits(void **state)
 	expect_rest();
 }
 
-/* Memory in pieces: read from several, or gathered; written to by way of a copy. */
+/* Fragmented memory: read from several fragments, or gathered; written through a copy. */
 static void scattered(void **state)
 {
 	struct iovec iov[40];
@@ -163,7 +163,7 @@ static void scattered(void **state)
 		assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &md), 0);
 		assert_int_equal(get(a, md->handle, B, 20, 4), 0);
 		lx_sim_run(sim, SEC);
-		/* More than there is may be asked for. */
+		/* A GET may ask for more than there is. */
 		assert_int_equal(the_event(LX_EVENT_REPLY)->mlength, n * 5000 - 1);
 		for (unsigned int i = 0; i < n - 1; i++)
 			assert_memory_equal(dst + i * 7000, src + i * 5000, 5000);
@@ -193,7 +193,7 @@ static void depth_negotiated(void **state)
 	assert_int_equal(count_events(LX_EVENT_PUT), 1);
 	assert_int_equal(simib_rejects[LX_O2IB_REJ_DEPTH], 1);
 	assert_int_equal(conn_of(deep)->depth, 8);
-	/* The other way round nothing is to be negotiated. */
+	/* In the other direction there is nothing to negotiate. */
 	assert_int_equal(put(a, mem(a, src, 100, 1), false, "10.0.0.3@o2ib", 20, 1), 0);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(conn_of(a)->depth, 8);
@@ -201,8 +201,8 @@ static void depth_negotiated(void **state)
 }
 
 /*
- * One attempt wins; or both, if the later request finds the earlier one settled: then
- * there are two connections, and that is fine, too.
+ * One attempt wins. Or both do, if the later request arrives after the earlier was settled;
+ * then there are two connections, which is fine.
  */
 static void both_at_once(void **state)
 {
@@ -230,7 +230,7 @@ static void several_conns(void **state)
 	struct lx_o2ib_conn *conn;
 	unsigned int n = 0;
 
-	/* Where it listens cannot change meanwhile; all else can. */
+	/* The listening port cannot change while NIs are up; everything else can. */
 	assert_int_equal(lx_o2ib_lnd.retune(net_of(a)->ni), 0);
 	lx_o2ib_tun.service++;
 	assert_int_equal(lx_o2ib_lnd.retune(net_of(a)->ni), -EBUSY);
@@ -257,7 +257,7 @@ static void no_listener(void **state)
 	lx_sim_run(sim, SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
 	assert_at_rest(a);
-	/* The CM's own no. */
+	/* The CM refuses. */
 	log_clear();
 	simib.refuse = 1000;
 	assert_int_equal(put(a, mem(a, src, 1, 1), false, B, 20, 1), 0);
@@ -267,7 +267,7 @@ static void no_listener(void **state)
 	put_one(a, b, B, 10, 10, true);
 }
 
-/* Its NI is on another net of the same address. */
+/* Its NI has this address, but is on another net. */
 static void wrong_nid(void **state)
 {
 	struct lx_sim_node *c = node_on("10.0.0.4@o2ib5", 8);
@@ -279,7 +279,7 @@ static void wrong_nid(void **state)
 	assert_int_equal(simib_rejects[LX_O2IB_REJ_FATAL], 1);
 }
 
-/* One address, two nets: one listener, told apart by NID. */
+/* Two nets on one address: one listener, NIs distinguished by NID. */
 static void two_nets(void **state)
 {
 	simib_ni_add(a, "10.0.0.1@o2ib1", 8);
@@ -292,7 +292,7 @@ static void two_nets(void **state)
 	assert_int_equal(simib_established, 2);
 }
 
-/* The peer starts anew while we still think of its former life. */
+/* The peer restarts while we still have a connection to its previous life. */
 static void stale(void **state)
 {
 	struct lx_o2ib_conn *old;
@@ -300,7 +300,7 @@ static void stale(void **state)
 	put_one(a, b, B, 10, 10, true);
 	old = conn_of(b);
 	assert_non_null(old);
-	/* It went without a goodbye; its next life talks to us. */
+	/* It vanished without a disconnect; after its restart it connects to us. */
 	simib.silent = true;
 	lx_sim_ni_del(a, A);
 	lx_sim_run(sim, SEC / 100);
@@ -309,7 +309,7 @@ static void stale(void **state)
 	put_one(a, b, B, 10, 10, true);
 }
 
-/* A known peer in a new life is sent away first, and then its old connections are gone. */
+/* A restarted peer is rejected first; after that its old connections are gone. */
 static void stale_request(void **state)
 {
 	struct lx_o2ib_msg m = { .version = LX_O2IB_V2, .type = LX_O2IB_CONNREQ, .nob = 56,
@@ -331,7 +331,7 @@ static void stale_request(void **state)
 static const struct {
 	const char *what;
 	int why;
-	struct lx_o2ib_msg m; /* what differs from a good one is not 0 */
+	struct lx_o2ib_msg m; /* fields that differ from a valid one are not 0 */
 	uint16_t source_port;
 } requests[] = {
 	{ "a good one", 0, { 0 }, 0 },
@@ -398,12 +398,12 @@ static void silent_peer(void **state)
 	put_one(a, b, B, 10, 10, true);
 	simib.silent = true;
 	log_clear();
-	/* A request that is sent, and never answered. */
+	/* The request is sent and never answered. */
 	assert_int_equal(get(a, mem(a, dst, BIG, 2), B, 20, 5), 0);
 	lx_sim_run(sim, 120 * SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
 	assert_at_rest(a);
-	/* And one that finds no connection: the attempt itself is given up. */
+	/* No connection is found: the attempt itself times out. */
 	log_clear();
 	assert_int_equal(put(a, mem(a, src, 10, 1), false, B, 20, 5), 0);
 	lx_sim_run(sim, 120 * SEC);
@@ -414,7 +414,7 @@ static void silent_peer(void **state)
 	put_one(a, b, B, BIG, BIG, true);
 }
 
-/* A peer that goes in the middle of everything: all ends, nothing twice (the core checks). */
+/* A peer vanishes in the middle: every operation ends, and ends once (the core checks). */
 static void peer_goes(void **state)
 {
 	for (unsigned int i = 0; i < 60; i++) {
@@ -432,7 +432,7 @@ static void peer_goes(void **state)
 	}
 }
 
-/* Many at once: more than credits, reservations and slots. */
+/* More at once than there are credits, reservations and slots. */
 static void crowd(void **state)
 {
 	post(b, 20, NULL, 1, 0, dst, BIG, LX_MD_OP_PUT | LX_MD_MANAGE_REMOTE, 400);
@@ -448,7 +448,7 @@ static void crowd(void **state)
 	expect_rest();
 }
 
-/* One way only, nothing to send back: credits return by NOOPs, or all would stop. */
+/* One direction only: credits must return by NOOPs, or everything stops. */
 static void one_way(void **state)
 {
 	post(b, 20, NULL, 1, 0, dst, BIG, LX_MD_OP_PUT | LX_MD_MANAGE_REMOTE, 200);
@@ -469,7 +469,7 @@ static void keepalive(void **state)
 	expect_rest();
 }
 
-/* Broken connections all the time: each operation ends all the same. */
+/* Connections break all the time: every operation still ends. */
 static void failures(void **state)
 {
 	unsigned int sent = 0, ended = 0;
@@ -531,7 +531,7 @@ static void routed(void **state)
 		assert_int_equal(the_event(LX_EVENT_REPLY)->mlength, len);
 		assert_memory_equal(dst, src, len);
 	}
-	/* Across a router no GET is answered without its REPLY. */
+	/* Through a router, GETs are not answered with RDMA. */
 	assert_int_equal(simib_sent[LX_O2IB_GET_REQ], 0);
 	assert_at_rest(a);
 	assert_at_rest(r);

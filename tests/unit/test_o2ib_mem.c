@@ -26,7 +26,7 @@ static void unlink_md(struct lx_sim_node *node, struct lx_handle md)
 	lx_md_retire(lx_md_lookup(node->core, md));
 }
 
-/* A PUT of all of @md to where B wants it, at @offset. */
+/* Sends all of @md as a PUT, received by B at @offset. */
 static void put_at(struct lx_handle md, const char *from, size_t len, size_t offset)
 {
 	const struct lx_id target = id(B);
@@ -58,7 +58,10 @@ static void an_md_once(void **state)
 	for (unsigned int i = 0; i < 20; i++)
 		put_at(from, src, 10000, i * 10000);
 	assert_int_equal(simib_regs, 2);
-	/* To be written to by the peer is more than it was registered for; B's is enough. */
+	/*
+	 * Memory registered for reading is registered again to be written by the peer; B's need
+	 * not be.
+	 */
 	for (unsigned int i = 0; i < 5; i++) {
 		log_clear();
 		memcpy(dst, src, 10000);
@@ -69,7 +72,7 @@ static void an_md_once(void **state)
 		assert_memory_equal(src, dst, 10000);
 		assert_int_equal(simib_regs, 3);
 	}
-	/* And what may be written to may be read. */
+	/* Memory that may be written may also be read. */
 	put_at(from, src, 10000, 0);
 	assert_int_equal(simib_regs, 3);
 	assert_int_equal(simib_live, 3);
@@ -81,7 +84,7 @@ static void an_md_once(void **state)
 
 static unsigned int n_unlinked;
 
-/* Before the application hears that the memory is its own, it is. */
+/* The registration must be gone before the application gets its memory back. */
 static void on_last(const struct lx_event *event)
 {
 	if (event->unlinked)
@@ -106,7 +109,7 @@ static void gone_before_unlinked(void **state)
 		lx_sim_run(sim, SEC);
 		assert_int_equal(the_event(LX_EVENT_SEND)->unlinked, i);
 	}
-	/* With nothing under way, and with a message under way. */
+	/* Without and with a message in flight. */
 	for (unsigned int busy = 0; busy < 2; busy++) {
 		desc.threshold = LX_MD_UNLIMITED;
 		assert_int_equal(lx_md_new(a->core, NULL, &desc, LX_UNLINK, &md), 0);
@@ -137,7 +140,7 @@ static void not_by_address(void **state)
 	}
 }
 
-/* Large memory by windows; payloads anywhere in it, also across their borders. */
+/* Large memory is registered in windows; payloads may start anywhere and cross windows. */
 static void windows(void **state)
 {
 	struct lx_handle md = mem(a, src, MIB, LX_MD_UNLIMITED);
@@ -153,7 +156,7 @@ static void windows(void **state)
 	assert_int_equal(mem_of(b)->bytes, 17 * MIB + 17 * MIB + 8 * MIB);
 }
 
-/* Pieces are registered each for itself; what is in too many is copied, to known memory. */
+/* Fragments are registered one by one; too many are copied to registered memory. */
 static void pieces(void **state)
 {
 	struct iovec iov[40];
@@ -202,7 +205,7 @@ static void told_of(void **state)
 		unlink_md(a, md);
 		assert_int_equal(simib_live, 2);
 	}
-	/* Half of it in what was told of is as good as nothing of it. */
+	/* Half of it in announced memory: as good as none. */
 	md = mem(a, src + 3 * MIB - 5000, 10000, LX_MD_UNLIMITED);
 	put_at(md, src + 3 * MIB - 5000, 10000, 0);
 	assert_int_equal(simib_live, 3);
@@ -212,7 +215,7 @@ static void told_of(void **state)
 	assert_int_equal(lx_core_memory_del(a->core, src), 0);
 	assert_int_equal(simib_live, 1);
 	assert_int_equal(lx_core_memory_del(a->core, src), -ENOENT);
-	/* What was not taken back goes with the node. */
+	/* Memory that was not withdrawn is released with the node. */
 }
 
 /* ---- router buffers ---------------------------------------------------------------------- */
@@ -240,10 +243,10 @@ static void pools(void **state)
 			assert_int_equal(put(a, md, false, "10.1.0.1@o2ib1", 20, 1), 0);
 		lx_sim_run(sim, SEC);
 		assert_int_equal(count_events(LX_EVENT_PUT), 8);
-		/* Source and sink, and one slab of buffers on either side of the router. */
+		/* Source, sink, and one slab of buffers on each side of the router. */
 		assert_int_equal(simib_regs, 4);
 	}
-	/* All of it comes into use, slab by slab, and then nothing is registered any more. */
+	/* All slabs come into use one after the other; from then on nothing is registered. */
 	for (unsigned int round = 0; round < 2; round++) {
 		log_clear();
 		for (unsigned int i = 0; i < 200; i++)
@@ -252,7 +255,7 @@ static void pools(void **state)
 		assert_int_equal(count_events(LX_EVENT_PUT), 200);
 		assert_true(simib_regs <= 2 + 2 * 3);
 	}
-	/* Slabs whose last buffer is gone are gone. */
+	/* Slabs without buffers are freed. */
 	assert_int_equal(lx_credit_pools_resize(r->core, fewer), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
@@ -280,7 +283,7 @@ static void so_many(void **state)
 	}
 	assert_int_equal(simib_regs, 11);
 	assert_int_equal(simib_live, 5);
-	/* The four used last are still there; the others come back at the cost of the oldest. */
+	/* The four most recent are still cached; each other one evicts the oldest. */
 	for (unsigned int i = 6; i < 10; i++)
 		put_at(md[i], src + i * 10000, 10000, 0);
 	assert_int_equal(simib_regs, 11);
@@ -307,7 +310,7 @@ static void so_much(void **state)
 		assert_true(mem_of(a)->bytes <= 3 * MIB);
 	}
 	assert_int_equal(simib_live, 3);
-	/* A sink larger than all of the cache is registered for each transfer, as far as it goes. */
+	/* A sink larger than the cache is registered for each transfer. */
 	lx_o2ib_tun.mr_cache_mb = 16;
 	sink(17 * MIB);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -330,7 +333,7 @@ static void none_kept(void **state)
 	}
 }
 
-/* The system says when it is enough: what is kept goes first, then messages fail. */
+/* At the system's limit, cached registrations go first; then messages fail. */
 static void memory_short(void **state)
 {
 	struct lx_handle md[4];
@@ -352,7 +355,7 @@ static void memory_short(void **state)
 	put_at(md[0], src + MIB, MIB, 0);
 	assert_int_equal(simib_live, 1);
 
-	simib.memlock = MIB + 1; /* the sink is registered, so there is none left */
+	simib.memlock = MIB + 1; /* the sink is registered, so nothing is left */
 	log_clear();
 	assert_int_equal(put(a, md[0], false, B, 20, 1), 0);
 	lx_sim_run(sim, SEC);
@@ -361,7 +364,7 @@ static void memory_short(void **state)
 	put_at(md[0], src + MIB, MIB, 0);
 }
 
-/* Nothing of an NI that is gone, and nothing missing when it is back. */
+/* Nothing remains of an NI that is gone, and nothing is missing when it is back. */
 static void ni_goes(void **state)
 {
 	struct lx_handle md = mem(a, src, MIB, LX_MD_UNLIMITED);
@@ -379,7 +382,7 @@ static void ni_goes(void **state)
 
 /* ---- anything ---------------------------------------------------------------------------------- */
 
-/* MDs that come and go, too little of everything, broken connections: no byte is wrong. */
+/* MDs come and go, everything is scarce, connections break: no byte is wrong. */
 static void all_sorts(void **state)
 {
 	enum { MDS = 12 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * o2iblnd against a scripted peer: reactions to each reject and CONNACK (o2iblnd.md 4 to 6),
- * protocol errors on a connection, the credits of both versions (7), who is blamed for a
- * timeout (13), and conflicting tunables (14).
+ * protocol errors on a connection, the credits of both versions (7), whose fault a timeout is
+ * (13), and conflicting tunables (14).
  */
 #include "testlib.h"
 
@@ -25,8 +25,8 @@ static void *parsed_rx;
 
 static struct lx_o2ib_conn *conn; /* the one dialled or accepted last, if open */
 static unsigned int n_dials, n_closed, next_rx;
-static struct lx_o2ib_msg dialled; /* our CONNREQ of it */
-static int rejected; /* why we rejected the last request; 0: did not */
+static struct lx_o2ib_msg dialled; /* the CONNREQ we dialled it with */
+static int rejected; /* why we rejected the last request; 0: accepted */
 static struct {
 	uint8_t type, credits;
 	unsigned int slot;
@@ -123,7 +123,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A PUT of so many bytes. */
+/* A PUT of @len bytes. */
 static void put_to(uint64_t nid, size_t len)
 {
 	struct lx_msg *msg = &msgs[n_msgs++];
@@ -158,7 +158,7 @@ static void credits_back(unsigned int n)
 	receive(m, 0);
 }
 
-/* A PUT of the peer's without payload, and our core is done with it. */
+/* The peer sends a PUT without payload, and our core finishes with it. */
 static void receive_put(void)
 {
 	struct lx_o2ib_msg m = hand_msg(LX_O2IB_IMMEDIATE);
@@ -196,7 +196,7 @@ static void say_no(enum lx_o2ib_cm_reject why, const struct lx_o2ib_rej *rej)
 #define FAILS(e, h) .error = e, .hstatus = LX_HSTATUS_##h
 #define REFUSED FAILS(-ECONNREFUSED, REMOTE_DROPPED)
 
-/* error 0: it tries again at once, with what differs from { V2, 8, 257, 0 }. */
+/* error 0: retried at once; the fields are what differs from { V2, 8, 257, 0 }. */
 static const struct reaction {
 	const char *what;
 	enum lx_o2ib_cm_reject cm;
@@ -253,7 +253,7 @@ static void react(const struct reaction *r)
 		assert_int_equal(n_ended, 1);
 		assert_int_equal(last_status, r->error);
 		assert_int_equal(last_hstatus, r->hstatus);
-		/* What was learnt is forgotten, and the next message tries anew. */
+		/* What was learnt is forgotten, and the next message starts over. */
 		put(100);
 		assert_int_equal(n_dials, 2);
 		assert_int_equal(dialled.version, LX_O2IB_V2);
@@ -293,7 +293,7 @@ static void rejects_that_are_none(void **state)
 	assert_int_equal(n_dials, 2);
 }
 
-/* Ten tries at once, then one a second; until the message is too old. */
+/* Ten retries at once, then one per second, until the message times out. */
 static void rejected_for_ever(void **state)
 {
 	const struct lx_o2ib_rej race = { .version = LX_O2IB_V2, .why = LX_O2IB_REJ_RACE };
@@ -412,7 +412,7 @@ static void connacks(void **state)
 			assert_int_equal(conn->depth, m.params.queue_depth);
 		teardown(NULL);
 	}
-	/* None at all. */
+	/* No data at all. */
 	setup(NULL);
 	put(100);
 	lx_o2ib_cm_established(conn, NULL, 0);
@@ -438,7 +438,7 @@ static int request_from(uint64_t nid, uint64_t incarnation)
 	return rejected;
 }
 
-/* 10.0.0.2 is of higher order than us: its request wins, and carries what waits. */
+/* 10.0.0.2 sorts above us: its request wins, and carries what waits. */
 static void race_lost(void **state)
 {
 	struct lx_o2ib_conn *ours, *theirs;
@@ -448,7 +448,7 @@ static void race_lost(void **state)
 	assert_int_equal(request_from(HAND_PEER, HAND_PEER_INCARNATION), 0);
 	theirs = conn;
 	assert_ptr_not_equal(ours, theirs);
-	/* Its no to ours: there is nothing to try again. */
+	/* It rejects ours: no reason to retry. */
 	conn = ours;
 	say_no(LX_O2IB_CM_CONSUMER,
 	       &(struct lx_o2ib_rej){ .version = LX_O2IB_V2, .why = LX_O2IB_REJ_RACE });
@@ -462,7 +462,7 @@ static void race_lost(void **state)
 	assert_int_equal(last_status, 0);
 }
 
-/* 10.0.0.0 is of lower order: refused while we dial; but not for ever. */
+/* 10.0.0.0 sorts below us: rejected while we dial; but not forever. */
 static void race_won(void **state)
 {
 	const uint64_t lower = HAND_PEER - 2;
@@ -491,7 +491,7 @@ static void wrong_incarnation(struct lx_o2ib_msg *m)
 
 static void too_many_credits(struct lx_o2ib_msg *m)
 {
-	m->credits = 2; /* one is out */
+	m->credits = 2; /* one is in use */
 }
 
 static void connreq(struct lx_o2ib_msg *m)
@@ -542,7 +542,7 @@ static void faults(void **state)
 		spoil[i](&m);
 		hand_receive(conn, 0, &m, 0);
 		assert_int_equal(n_closed, i > 0);
-		/* And the next message has a new connection. */
+		/* The next message gets a new connection. */
 		put(100);
 		assert_int_equal(n_dials, 1 + (i > 0));
 		teardown(NULL);
@@ -562,7 +562,7 @@ static void credits_v2(void **state)
 	credits_back(3);
 	assert_int_equal(n_posted, 3);
 	complete_all();
-	/* No credit is left: what we owe goes by NOOP, from half of the queue on. */
+	/* Out of credits: what we owe is returned by NOOP, from half of the queue on. */
 	for (unsigned int i = 0; i < 3; i++)
 		receive_put();
 	assert_int_equal(n_posted, 0);
@@ -570,7 +570,7 @@ static void credits_v2(void **state)
 	assert_int_equal(n_posted, 1);
 	assert_int_equal(posted[0].type, LX_O2IB_NOOP);
 	assert_int_equal(posted[0].credits, 4);
-	/* Two NOOPs at a time, no more. */
+	/* At most two NOOPs at a time. */
 	for (unsigned int i = 0; i < 12; i++)
 		receive_put();
 	assert_int_equal(n_posted, 2);
@@ -588,7 +588,7 @@ static void credits_v2(void **state)
 	assert_int_equal(n_ended, 20);
 }
 
-/* Requests are bounded by the buffers for their answers as well. */
+/* Requests are also bounded by the buffers for their answers. */
 static void reservations(void **state)
 {
 	connect_up(sizeof(data));
@@ -602,7 +602,7 @@ static void reservations(void **state)
 	assert_int_equal(conn->reserved, 0);
 }
 
-/* One is answered: its reservation is the next one's. */
+/* When one is answered, the next takes its reservation. */
 static void reservation_back(void **state)
 {
 	struct lx_o2ib_msg m = hand_msg(LX_O2IB_PUT_NAK);
@@ -642,7 +642,7 @@ static void credits_v1(void **state)
 	assert_int_equal(posted[0].credits, 7);
 	assert_int_equal(conn->credits, 0);
 	complete_all();
-	/* The peer's NOOP had a credit, which goes back with the next message. */
+	/* The peer's NOOP used a credit, which returns with the next message. */
 	credits_back(4);
 	assert_int_equal(n_posted, 3);
 	assert_int_equal(posted[0].type, LX_O2IB_IMMEDIATE);
@@ -670,7 +670,7 @@ static void keepalive(void **state)
 	assert_int_equal(n_posted, 0);
 }
 
-/* Nobody answers our request: a quarter of the timeout, but five seconds at least. */
+/* Nobody answers our request: a quarter of the timeout, but at least five seconds. */
 static void dial_deadline(void **state)
 {
 	put(100);
@@ -694,7 +694,7 @@ static void late_in_queue(void **state)
 	for (unsigned int i = 1; i < 8; i++)
 		put(100);
 	complete_all();
-	put(100); /* all credits are out, and do not come back */
+	put(100); /* all credits are used, and do not return */
 	tick_after(49 * LX_O2IB_SECOND);
 	assert_int_equal(n_closed, 0);
 	tick_after(LX_O2IB_SECOND);
@@ -733,7 +733,7 @@ static void send_fails(void **state)
 static void tunables(void **state)
 {
 	static const struct {
-		int depth, hiw, sends; /* as given */
+		int depth, hiw, sends; /* as configured */
 		int got_depth, got_hiw, got_sends;
 	} cases[] = {
 		{ LX_UNSET, LX_UNSET, LX_UNSET, 8, 4, 8 },
@@ -749,7 +749,7 @@ static void tunables(void **state)
 
 		begin(cases[i].depth);
 		hand_shutdown();
-		/* Once more, with the others. */
+		/* Again, with the other value. */
 		memset(&hand.ni.lnd_tun, 0xff, sizeof(hand.ni.lnd_tun));
 		hand.ni.tun.peer_credits = cases[i].depth;
 		hand.ni.lnd_tun.value[LX_O2IB_NI_PEERCREDITS_HIW] = cases[i].hiw;
@@ -771,7 +771,7 @@ static void tunables(void **state)
 	hand_shutdown();
 }
 
-/* Without libibverbs there is no such transport. */
+/* Without libibverbs this transport does not exist. */
 static void built_without(void **state)
 {
 	struct lx_ni ni = { .nid = hand.ni.nid };

@@ -68,7 +68,7 @@ static void examples(void **state)
 	assert_true(rej.incarnation == 0x5f0e1d2c3b4a5ULL);
 }
 
-/* Section 12. */
+/* Spec section 12. */
 static void checksum(void **state)
 {
 	struct lx_o2ib_msg msg;
@@ -80,7 +80,7 @@ static void checksum(void **state)
 	lx_o2ib_encode(&msg, buf, true);
 	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
 	assert_int_equal(msg.cksum, 0x2a4f8701);
-	/* One bit is enough; bytes taken as unsigned are fine as well. */
+	/* A single bit is detected; sums over unsigned bytes are accepted, too. */
 	buf[20] ^= 1;
 	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), -EBADMSG);
 	buf[20] ^= 1;
@@ -89,7 +89,7 @@ static void checksum(void **state)
 	assert_int_not_equal(msg.cksum, 0x2a4f8701);
 	lx_o2ib_encode(&msg, buf, false);
 	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
-	/* In the other byte order the sum is over its bytes. */
+	/* In the other byte order the checksum is over the swapped bytes. */
 	msg.flip = true;
 	lx_o2ib_encode(&msg, buf, true);
 	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), 0);
@@ -98,7 +98,7 @@ static void checksum(void **state)
 	assert_int_equal(lx_o2ib_cksum(buf, 48, true), 1);
 }
 
-/* A message of any type with everything in it at random. */
+/* A message of any type with random content. */
 static void random_msg(struct lx_o2ib_msg *msg, uint8_t type, uint8_t *tail)
 {
 	unsigned int n = 0;
@@ -169,7 +169,7 @@ static void expect_same(const struct lx_o2ib_msg *a, const struct lx_o2ib_msg *b
 		    x.desc.key == y.desc.key);
 }
 
-/* Every type in both orders; cut short anywhere it is refused, never misread. */
+/* Every type in both byte orders; truncated anywhere it is refused, never misread. */
 static void round_trips(void **state)
 {
 	static uint8_t tail[LX_O2IB_MSG_MAX];
@@ -183,7 +183,7 @@ static void round_trips(void **state)
 		lx_o2ib_encode(&msg, buf, i & 1);
 		assert_int_equal(lx_o2ib_decode(buf, msg.nob, &again), 0);
 		expect_same(&msg, &again);
-		/* Memory that ends where the bytes end: a sanitizer watches. */
+		/* The memory ends with the bytes: a sanitizer watches. */
 		msg.nob = rnd_below(msg.nob);
 		buf = realloc(buf, msg.nob + !msg.nob);
 		assert_int_equal(lx_o2ib_decode(buf, msg.nob, &again), -EPROTO);
@@ -216,7 +216,7 @@ static void malformed(void **state)
 		assert_int_equal(lx_o2ib_decode(buf, 48, &msg), wrong[i].error);
 	}
 	unhex(noop_text, buf, sizeof(buf));
-	memset(buf + 16, 0xff, 8); /* from anybody */
+	memset(buf + 16, 0xff, 8); /* from any NID */
 	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), -EPROTO);
 }
 
@@ -242,7 +242,7 @@ static void fragments(void **state)
 	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
 	buf[68] = 2, buf[69] = 1; /* 258 */
 	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
-	buf[68] = 3, buf[69] = 0; /* more than it is long for */
+	buf[68] = 3, buf[69] = 0; /* more than its length allows */
 	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
 }
 
@@ -262,7 +262,7 @@ static void rejects(void **state)
 		assert_true(again.why == rej.why && again.incarnation == 77 &&
 			    again.flip == rej.flip);
 	}
-	/* V1 has 8 bytes; the CM pads them, and what follows has no meaning. */
+	/* V1 has 8 bytes; the CM pads them, and the padding has no meaning. */
 	rej.version = LX_O2IB_V1;
 	assert_int_equal(lx_o2ib_rej_encode(&rej, buf), 8);
 	assert_int_equal(lx_o2ib_rej_decode(buf, sizeof(buf), &again), 0);

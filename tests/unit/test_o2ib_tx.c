@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The life of a transmission (lnd/o2ib/tx.c) in every order of events: completions that
- * succeed or fail, the peer's answers, a disconnect, a timeout. Tries all sequences,
- * each on a fresh connection; the message must end exactly
- * when the rules say so (o2iblnd.md 9), once, with the right result, and in the end no
- * memory may be registered.
+ * The life of a transmission (lnd/o2ib/tx.c) in every order of events: completions that succeed
+ * or fail, the peer's answers, a disconnect, a timeout. Tries all sequences, each on a fresh
+ * connection; the message must end exactly when the rules say so (o2iblnd.md 9), once, with the
+ * right result, and in the end no memory may be registered.
  *
  * This file plays both core and hardware.
  */
@@ -85,7 +84,7 @@ static int hw_post_send(struct lx_o2ib_conn *c, unsigned int slot, size_t nob,
 		their_cookie_for_us = m.cookie;
 	if (m.type == LX_O2IB_PUT_ACK)
 		their_cookie_for_us = m.dst_cookie;
-	/* The slot's number has no meaning for the walk: posts count. */
+	/* Slot numbers have no meaning here: posts are counted instead. */
 	assert_true(n_posted < SLOTS);
 	posted[n_posted].open = true;
 	posted[n_posted++].type = slot;
@@ -155,7 +154,7 @@ static void begin(enum scene scene)
 	msg_status = reply_status = 1;
 	reply_length = 0;
 	hand_begin(LX_UNSET);
-	/* Something has to be sent for a connection to be; that is the message, or a stranger. */
+	/* A connection needs a message to be sent: the one under test, or an unrelated one. */
 	if (scene == IMMEDIATE || scene == PUT || scene == GET) {
 		send_msg(scene == GET ? LX_MSG_GET : LX_MSG_PUT,
 			 scene == PUT ? BIG : 0, scene == GET ? BIG : 0);
@@ -174,7 +173,7 @@ static void begin(enum scene scene)
 
 /* ---- events ------------------------------------------------------------------------ */
 
-/* What has happened so far; what the rules need to know. */
+/* What happened so far, as far as the rules need it. */
 struct past {
 	bool completed[SLOTS];
 	bool answered, refused, failed_answer, closed;
@@ -240,7 +239,7 @@ static void happen(enum scene scene, struct past *p, enum event event)
 		p->answered = true;
 		answer(good_answer(scene), scene == GET ? BIG - 1 : 0, their_cookie_for_us);
 		break;
-	case ANSWER_NO: /* not a byte is wanted: fine */
+	case ANSWER_NO: /* the target accepts 0 bytes */
 		p->answered = p->refused = true;
 		answer(LX_O2IB_PUT_NAK, 0, their_cookie_for_us);
 		break;
@@ -271,7 +270,7 @@ static void happen(enum scene scene, struct past *p, enum event event)
 	}
 }
 
-/* Whether the message has to have ended by now. */
+/* Whether the message must have ended by now. */
 static bool due(enum scene scene, const struct past *p)
 {
 	if (p->closed)
@@ -297,9 +296,9 @@ static void expect(enum scene scene, const struct past *p, bool was_due)
 		return;
 	assert_int_equal(hand.live_mrs, 0);
 	if (was_due)
-		return; /* the result cannot change any more */
+		return; /* the result is final */
 	if (p->closed && scene == GET && p->failed_answer) {
-		/* The request itself was fine, whatever became of the connection. */
+		/* The request itself succeeded, whatever happened to the connection. */
 		assert_int_equal(reply_status, -ENODATA);
 	} else if (p->closed) {
 		assert_true(msg_status < 0 && (scene != GET || reply_status < 0));
@@ -327,8 +326,8 @@ static void end_scene(void)
 #define DEPTH 12
 
 /*
- * One sequence: the choices made so far, then always the first possible event. Leaves in
- * @choice what was chosen and how many there were to choose from; returns its length.
+ * Runs one sequence: @given choices, then always the first possible event. Sets @choice to the
+ * choices made and @of to how many there were; returns the sequence's length.
  */
 static unsigned int walk(enum scene scene, unsigned int *choice, unsigned int *of,
 			 unsigned int given)

@@ -47,9 +47,9 @@ static struct lx_nid nid_of(const char *text)
 }
 
 /*
- * What a socket does: ask, read what is asked for, ask again. @buf is copied to an
- * allocation of just the length that has arrived, so that a sanitizer sees a look
- * beyond. Returns the length of the whole, or the error.
+ * Does what a socket reader does: ask for a length, read it, ask again. @buf is copied to an
+ * allocation of just the length that arrived, so that a sanitizer detects reads beyond. Returns
+ * the total length, or the error.
  */
 static int read_by_need(int (*need)(const void *, size_t), const void *buf, size_t len)
 {
@@ -97,7 +97,7 @@ static void acc_examples(void **state)
 		assert_int_equal(read_by_need(lx_proto_acc_need, bytes, len), len);
 		lx_proto_acc_decode(bytes, &target);
 		assert_true(lx_nid_eq(&target, &want));
-		/* The steps of the contract, and no answer before all is there. */
+		/* The steps of need(), and no result before all bytes are there. */
 		for (size_t have = 0; have <= len; have++)
 			assert_int_equal(lx_proto_acc_need(bytes, have), have < 4   ? 4
 									 : have < 8 ? 8
@@ -115,7 +115,7 @@ static void acc_errors(void **state)
 		const char *bytes;
 		int error;
 	} table[] = {
-		{ "63 69 72 45", -EPROTONOSUPPORT }, /* a generic prober, either order */
+		{ "63 69 72 45", -EPROTONOSUPPORT }, /* a generic prober, either byte order */
 		{ "45 72 69 63", -EPROTONOSUPPORT },
 		{ "ed 0d bc ee", -EPROTO }, /* a socklnd without acceptor */
 		{ "ee bc 0d ed", -EPROTO },
@@ -124,7 +124,7 @@ static void acc_errors(void **state)
 		{ "00 71 ce ad", -EPROTO },
 		{ "00 71 ce ac 00 00 00 00", -EPROTONOSUPPORT },
 		{ "00 71 ce ac 03 00 00 00", -EPROTONOSUPPORT },
-		{ "00 71 ce ac 00 00 00 01", -EPROTONOSUPPORT }, /* 1, in the other order */
+		{ "00 71 ce ac 00 00 00 01", -EPROTONOSUPPORT }, /* 1, in the other byte order */
 		{ "ac ce 71 00 01 00 00 00", -EPROTONOSUPPORT },
 		{ "ac ce 71 00 ff ff ff ff", -EPROTONOSUPPORT },
 	};
@@ -220,7 +220,7 @@ static void hello_examples(void **state)
 	}
 }
 
-/* A HELLO is as long as need() says: neither less nor more is decoded. */
+/* A HELLO is as long as need() says; its decoder accepts no other length. */
 static void hello_lengths(void **state)
 {
 	for (size_t i = 0; i < N_OF(hellos); i++) {
@@ -241,7 +241,7 @@ static void hello_lengths(void **state)
 	}
 }
 
-/* Lists of IPs (V1 to V3): 16 and not one more, none of them 0. */
+/* Lists of IPs (V1 to V3): up to 16, none of them 0. */
 static void hello_ips(void **state)
 {
 	for (unsigned int version = LX_SOCK_V1; version <= LX_SOCK_V3; version++) {
@@ -281,7 +281,7 @@ static void hello_ips(void **state)
 	}
 }
 
-/* One field of an example overwritten. */
+/* One field of an example is overwritten. */
 static void hello_errors(void **state)
 {
 	static const struct {
@@ -292,8 +292,8 @@ static void hello_errors(void **state)
 	} table[] = {
 		/* magic, version */
 		{ HELLO3, 0, "00 00 00 00", -EPROTO, -EPROTO },
-		{ HELLO3, 0, "ee bc 0d ed", -EPROTO, -EPROTO }, /* V1 in the wrong order */
-		{ HELLO3, 0, "00 71 ce ac", -EPROTO, -EPROTO }, /* an acceptor's complaint */
+		{ HELLO3, 0, "ee bc 0d ed", -EPROTO, -EPROTO }, /* V1 in the wrong byte order */
+		{ HELLO3, 0, "00 71 ce ac", -EPROTO, -EPROTO }, /* the acceptor's error reply */
 		{ HELLO3, 4, "00 00 00 00", -EPROTONOSUPPORT, -EPROTO },
 		{ HELLO3, 4, "01 00 00 00", -EPROTONOSUPPORT, -EPROTO },
 		{ HELLO3, 4, "05 00 00 00", -EPROTONOSUPPORT, -EPROTO },
@@ -306,9 +306,9 @@ static void hello_errors(void **state)
 		{ HELLO1, 8, "ff ff ff ff ff ff ff ff", 72, -EPROTO },
 		{ HELLO3, 8, "ff ff ff ff ff ff ff ff", 56, -EPROTO },
 		{ HELLO2_BE, 8, "ff ff ff ff ff ff ff ff", 56, -EPROTO },
-		{ HELLO3, 14, "ff", 56, -EPROTO }, /* its type alone */
+		{ HELLO3, 14, "ff", 56, -EPROTO }, /* only its type */
 		{ HELLO4, 9, "ff", 80, -EPROTO },
-		{ HELLO4, 8, "00", 80, -EPROTO }, /* 4 bytes, but there are 16 */
+		{ HELLO4, 8, "00", 80, -EPROTO }, /* 4 bytes long, should be 16 */
 		{ HELLO4, 8, "08", 80, -EPROTO },
 		{ HELLO4, 8, "0d", 80, -EPROTO },
 		{ HELLO4, 8, "ff", 80, -EPROTO },
@@ -325,13 +325,13 @@ static void hello_errors(void **state)
 		/* V1: an ordinary message */
 		{ HELLO1, 24, "01 00 00 00", -EPROTO, -EPROTO },
 		{ HELLO1, 24, "00 00 00 04", -EPROTO, -EPROTO },
-		/* fine: what is to be ignored or is looked at by others */
+		/* fine: ignored, or checked elsewhere */
 		{ HELLO3, 16, "ff ff ff ff ff ff ff ff", 56, 0 },
 		{ HELLO3, 28, "01 02 03 04", 56, 0 },
 		{ HELLO3, 40, "01 02 03 04 05 06 07 08", 56, 0 },
 		{ HELLO3, 48, "ff ff ff ff", 56, 0 },
 		{ HELLO4, 28, "00 00", 80, 0 },
-		{ HELLO4, 76, "11 00 00 00", 80, 0 }, /* V4 has no list, whatever it says */
+		{ HELLO4, 76, "11 00 00 00", 80, 0 }, /* V4 has no list, whatever this says */
 		{ HELLO1, 44, "01 02", 72, 0 },
 	};
 
@@ -413,7 +413,7 @@ static void hello_damaged(void **state)
 	}
 }
 
-/* A node without 4-byte NID, asked in V3, says so instead of sending half a NID. */
+/* A node without a 4-byte NID refuses V3 instead of sending half a NID. */
 static void hello_large_nid_in_v3(void **state)
 {
 	struct lx_hello hello = { .version = LX_SOCK_V3,
@@ -426,7 +426,7 @@ static void hello_large_nid_in_v3(void **state)
 	assert_int_equal(lx_proto_hello_decode(bytes, 56, &hello), -EPROTO);
 }
 
-/* 4.5. */
+/* Spec section 4.5. */
 static void ctypes(void **state)
 {
 	static const uint32_t other[] = { 4, 5, 255, 0x7fffffff, 0x80000000, LX_CTYPE_NONE };

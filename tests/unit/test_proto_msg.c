@@ -37,7 +37,7 @@ static void flip(void **state)
 	assert_memory_equal(&again, bytes, 24);
 }
 
-/* The table of 7, a row for each kind of message: what ANY, CONTROL, IN, OUT say. */
+/* The table of section 7, a row per kind of message: results for ANY, CONTROL, IN, OUT. */
 static void connection_choice(void **state)
 {
 	enum { SMALL, BULK, NOOP };
@@ -65,7 +65,10 @@ static void connection_choice(void **state)
 	};
 
 	for (size_t i = 0; i < N_OF(table); i++) {
-		/* The whole message counts: 96 or, in V1, 72 bytes besides the payload. */
+		/*
+		 * The whole message counts: the header's 96 bytes, or 72 in V1, plus the
+		 * payload.
+		 */
 		size_t edge = 1024 - (table[i].version == 1 ? 72 : 96);
 		size_t payload[] = { table[i].kind == BULK ? edge : 0,
 				     table[i].kind == BULK ? 1 << 20 : edge - 1 };
@@ -83,7 +86,7 @@ static void connection_choice(void **state)
 					 NO);
 		}
 	}
-	/* min_bulk is a tunable, and below 24 even a NOOP is bulk. */
+	/* min_bulk is a tunable; below 24 even a NOOP is bulk. */
 	assert_int_equal(lx_proto_conn_fit(3, LX_CTYPE_BULK_OUT, true, 0, false, 24), YES);
 	assert_int_equal(lx_proto_conn_fit(3, LX_CTYPE_BULK_OUT, true, 0, false, 25), MAY);
 	assert_int_equal(lx_proto_conn_fit(3, LX_CTYPE_CONTROL, false, 0, false, 0), MAY);
@@ -96,7 +99,7 @@ static struct lx_sock_msg noop_of(uint64_t first, uint64_t last)
 	return (struct lx_sock_msg){ .type = LX_SOCK_NOOP, .cookie = { first, last } };
 }
 
-/* What one more cookie makes of a waiting NOOP (8.2). */
+/* Merging one more cookie into a queued NOOP (8.2). */
 static void merge_steps(void **state)
 {
 	const uint64_t top = UINT64_MAX;
@@ -105,16 +108,16 @@ static void merge_steps(void **state)
 		bool merged;
 		uint64_t to_first, to_last;
 	} table[] = {
-		/* a ping is replaced; a ping is swallowed, whatever waits */
+		/* a cookie replaces a ping; a ping is absorbed by anything */
 		{ 0, 1, 7, true, 0, 7 },
 		{ 0, 1, 1, true, 0, 1 },
 		{ 0, 7, 1, true, 0, 7 },
 		{ 0, 2, 1, true, 0, 2 },
 		{ 9, 7, 1, true, 9, 7 },
-		{ 3, 2, 1, true, 3, 2 }, /* though 1 is next to it */
+		{ 3, 2, 1, true, 3, 2 }, /* although 1 is adjacent */
 		{ 2, 5, 1, true, 2, 5 },
 		{ 9, 2, 1, true, 9, 2 },
-		/* one becomes two, the higher first */
+		/* one becomes a pair, the higher first */
 		{ 0, 7, 9, true, 9, 7 },
 		{ 0, 9, 7, true, 9, 7 },
 		{ 0, 7, 8, true, 8, 7 },
@@ -122,21 +125,21 @@ static void merge_steps(void **state)
 		{ 0, 2, 900, true, 900, 2 },
 		{ 0, 900, 2, true, 900, 2 },
 		{ 0, 2, top, true, top, 2 },
-		/* a gap of one is filled by that one alone */
+		/* a gap of one is closed by exactly that cookie */
 		{ 9, 7, 8, true, 7, 9 },
 		{ 9, 7, 10, false, 9, 7 },
 		{ 9, 7, 6, false, 9, 7 },
 		{ 9, 7, 77, false, 9, 7 },
 		{ top, top - 2, top - 1, true, top - 2, top },
-		/* neighbours grow at either end */
+		/* adjacent cookies become a range, at either end */
 		{ 8, 7, 9, true, 7, 9 },
 		{ 8, 7, 6, true, 6, 8 },
 		{ 8, 7, 10, false, 8, 7 },
 		{ 8, 7, 5, false, 8, 7 },
 		{ 3, 2, 4, true, 2, 4 },
 		{ top, top - 1, top - 2, true, top - 2, top },
-		{ top, top - 1, 2, false, top, top - 1 }, /* no way round the end */
-		/* too far apart: it is full */
+		{ top, top - 1, 2, false, top, top - 1 }, /* no wrap-around */
+		/* too far apart: no room for a third */
 		{ 10, 7, 8, false, 10, 7 },
 		{ 10, 7, 9, false, 10, 7 },
 		{ 10, 7, 11, false, 10, 7 },
@@ -149,7 +152,7 @@ static void merge_steps(void **state)
 		{ 3, 5, 2, true, 2, 5 },
 		{ top - 2, top, 2, false, top - 2, top },
 		{ top - 3, top - 1, top, true, top - 3, top },
-		/* asked for twice: still one ACK */
+		/* duplicates: still one ACK */
 		{ 0, 7, 7, true, 0, 7 },
 		{ 9, 7, 9, true, 9, 7 },
 		{ 9, 7, 7, true, 9, 7 },
@@ -173,7 +176,7 @@ static void merge_steps(void **state)
 
 #define WINDOW 64
 
-/* Takes off @open what a NOOP acknowledges; each must be there, and none left over. */
+/* Clears in @open what a NOOP acknowledges; each bit must be set. */
 static void acknowledge(const struct lx_sock_msg *noop, bool *open, uint64_t base)
 {
 	struct lx_acked acked;
@@ -195,8 +198,8 @@ static void acknowledge(const struct lx_sock_msg *noop, bool *open, uint64_t bas
 }
 
 /*
- * Both sides together: cookies to be acknowledged, in any order and with pings among
- * them, are merged, sent when they can't be, and understood by the other side.
+ * Both sides together: cookies to acknowledge, in any order and mixed with pings, are merged,
+ * sent when they cannot be merged, and decoded by the other side.
  */
 static void merge_is_understood(void **state)
 {
@@ -232,11 +235,11 @@ static void merge_is_understood(void **state)
 		acknowledge(&noop, open, base);
 		for (int i = 0; i < WINDOW; i++)
 			assert_false(open[i]);
-		assert_true(sent < WINDOW / 2); /* two at least ride together */
+		assert_true(sent < WINDOW / 2); /* on average two share a NOOP */
 	}
 }
 
-/* In order, everything that waits is one NOOP. */
+/* In order, all pending cookies fit into one NOOP. */
 static void merge_in_order(void **state)
 {
 	struct lx_sock_msg noop = noop_of(0, 1);
@@ -247,7 +250,7 @@ static void merge_in_order(void **state)
 	assert_true(noop.cookie[1] == 99999);
 }
 
-/* 8.3. */
+/* Spec section 8.3. */
 static void acked_table(void **state)
 {
 	const uint32_t N = LX_SOCK_NOOP, L = LX_SOCK_LNET;
@@ -288,8 +291,8 @@ static void acked_table(void **state)
 		{ 3, L, 5, 1, 0, 0, 0, false, true, 0 },
 		{ 3, N, 2, 1, -EPROTO, 0, 0, false, false, 0 },
 		{ 4, N, top, 1, -EPROTO, 0, 0, false, false, 0 },
-		{ 2, N, 0, 1, 0, 1, 1, false, false, 1 }, /* nobody has asked with a 1 */
-		/* no such message */
+		{ 2, N, 0, 1, 0, 1, 1, false, false, 1 }, /* no request had cookie 1 */
+		/* not a valid message */
 		{ 1, N, 0, 7, -EPROTO, 0, 0, false, false, 0 },
 		{ 3, 0xc2, 0, 0, -EPROTO, 0, 0, false, false, 0 },
 		{ 3, 0, 0, 0, -EPROTO, 0, 0, false, false, 0 },
@@ -323,7 +326,7 @@ static void acked_members(void **state)
 	}
 }
 
-/* The examples of 8.3, from bytes. */
+/* The examples of 8.3, as bytes. */
 static void acked_examples(void **state)
 {
 	static const struct {
@@ -366,7 +369,7 @@ static void cookies(void **state)
 
 /* ---- checksum ------------------------------------------------------------------------ */
 
-/* The definition of 9, bit by bit. */
+/* The definition of section 9, bit by bit. */
 static uint32_t slow_csum(uint32_t csum, const uint8_t *data, size_t len)
 {
 	for (; len; len--, data++) {
@@ -383,7 +386,7 @@ static void csum_examples(void **state)
 	uint32_t csum;
 
 	assert_int_equal(lx_proto_csum(LX_CSUM_INIT, "123456789", 9), 0x340bc6d9);
-	/* The NOOP that acknowledges 7, in V2: summed up with 0 in the place of the sum. */
+	/* The NOOP that acknowledges 7, in V2; its checksum is computed with 0 in that field. */
 	unhex("c0 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 07 00 00 00 00 00 00 00", noop,
 	      sizeof(noop));
 	csum = lx_le32(lx_proto_csum(LX_CSUM_INIT, noop, sizeof(noop)));
@@ -415,7 +418,7 @@ static void csum_pieces(void **state)
 	assert_true(lx_proto_csum(LX_CSUM_INIT, NULL, 0) == LX_CSUM_INIT);
 }
 
-/* 5.1. */
+/* Spec section 5.1. */
 static void auto_conns(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whatever a node exports, a fresh one accepts, from a file and by import, and then has
- * the same configuration: random configurations of a real lnetxd on loopback addresses, which
+ * A fresh node accepts whatever a node exports, from a file and by import, and then has the
+ * same configuration. Uses random configurations of a real lnetxd on loopback addresses, which
  * has also discovered gateways that are nodes of this process.
  */
 #include <pthread.h>
@@ -19,7 +19,7 @@ static struct proc_daemon lnetxd = { .program = "lnetxd" };
 static struct lx_node *gateway[GATEWAYS];
 static char text[1 << 16]; /* an export */
 
-/* Two runs at once use different ones. */
+/* Parallel runs use different ports. */
 static int port(void)
 {
 	return 20000 + getpid() % 20000;
@@ -47,7 +47,7 @@ __attribute__((format(printf, 1, 2))) static void ok(const char *fmt, ...)
 
 /* ---- gateways ---------------------------------------------------------------------- */
 
-/* On the two near nets, tcp1 and tcp2, and on tcp9; its first NID is on any of them. */
+/* On the two near nets, tcp1 and tcp2, and on tcp9; its first NID may be on any of them. */
 static int gateway_up(int i)
 {
 	static const int nets[] = { 1, 2, 9, 1 };
@@ -177,7 +177,7 @@ static void add_peer(const struct lx_conf_peer *peer)
 		 peer->lock_primary, nids);
 }
 
-/* A node that never was a router has the numbers of its buffers as tunables only. */
+/* A node that was never a router has the buffer numbers as tunables only. */
 static void add_routing(const struct lx_conf *conf)
 {
 	static const char *const name[] = { "tiny", "small", "large" };
@@ -196,7 +196,7 @@ static void add_routing(const struct lx_conf *conf)
 	add_line("routing %d buffers %ld %ld %ld", conf->routing == 1, n[0], n[1], n[2]);
 }
 
-/* What an export says, without order, counters and states. */
+/* An export without order, counters and states. */
 static char *canonical(const char *yaml)
 {
 	struct lx_conf_error err = { 0 };
@@ -228,7 +228,7 @@ static char *canonical(const char *yaml)
 	return all;
 }
 
-/* The lines of @all that @other has not. */
+/* The lines of @all that are not in @other. */
 static void print_extra(const char *title, const char *all, const char *other)
 {
 	size_t len;
@@ -258,7 +258,7 @@ static void same_as(const char *want, const char *options, const char *how)
 	free(got);
 }
 
-/* The running node's export makes an equal node, by each way that there is. Stops it. */
+/* Recreates the running node from its export, by every way there is. Stops it. */
 static void restores(const char *options)
 {
 	char path[300], *want;
@@ -271,7 +271,7 @@ static void restores(const char *options)
 	ok("lnetxd -t -c %s", path);
 	start(path);
 	same_as(want, options, "lnetxd -c");
-	/* It may have learnt more, but nothing is to be changed. */
+	/* It may have learnt more, but nothing changes. */
 	ok("lnetx daemon reload");
 	same_as(want, options, "reload");
 	stop();
@@ -284,7 +284,7 @@ static void restores(const char *options)
 
 /* ---- tests ------------------------------------------------------------------------- */
 
-/* The gateway's first NID is on the far net, which is what discovery calls it by. */
+/* The gateway's first NID is on the far net; discovery makes it the primary. */
 static void test_far_primary(void **state)
 {
 	static const char *const options[] = { "--backup", "" };
@@ -297,7 +297,7 @@ static void test_far_primary(void **state)
 		assert_non_null(strstr(expect(0, "lnetctl peer list")->out, "127.10.9.1@tcp9"));
 		assert_non_null(strstr(expect(0, "lnetctl route show")->out,
 				       "gateway: 127.10.1.1@tcp1"));
-		/* It is found by any of its NIDs, and by those of nobody else. */
+		/* Found by any of its NIDs, and by no others. */
 		assert_non_null(strstr(expect(0, "lnetctl route show --gateway 127.10.1.1@tcp1")->out,
 				       "gateway: 127.10.1.1@tcp1"));
 		assert_non_null(strstr(expect(0, "lnetctl route show --gateway 127.10.9.1@tcp9")->out,
@@ -311,7 +311,7 @@ static void test_far_primary(void **state)
 	}
 }
 
-/* A gateway that was down when the export was made is found Multi-Rail when it is up. */
+/* A gateway that was down during the export is found to be Multi-Rail when it is up. */
 static void test_gateway_was_down(void **state)
 {
 	char path[300];
@@ -341,7 +341,7 @@ static void random_nis(void)
 	for (int net = 1; net <= 2; net++) {
 		int n = 1 + rnd_below(2), by_if = rnd_below(4) == 0;
 
-		/* The settings of a net are those of its first NI. */
+		/* A net's settings are those of its first NI. */
 		if (by_if)
 			ok("lnetctl net add --net tcp%d --if lo --peer-timeout %d", net,
 			   (int)rnd_below(300));
@@ -361,7 +361,7 @@ static void random_routes(void)
 	char line[200];
 	int n = rnd_below(8);
 
-	/* The same one twice is refused, which is of no interest here. */
+	/* Duplicates are refused, which does not matter here. */
 	for (int i = 0; i < n; i++) {
 		snprintf(line, sizeof(line), "lnetctl route add --net tcp%d --gateway "
 			 "127.10.%d.%d@tcp%d", 4 + (int)rnd_below(4), 1 + i % 2,
@@ -386,7 +386,7 @@ static void random_peers(void)
 		ok("lnetctl peer add --prim_nid 127.30.7.2@tcp7 --non_mr");
 	if (rnd_below(2))
 		ok("lnetctl peer add --prim_nid 127.30.7.3@tcp7");
-	/* Before it is a gateway, perhaps: two of its NIDs. */
+	/* Perhaps before it becomes a gateway: two of its NIDs. */
 	if (rnd_below(3) == 0)
 		ok("lnetctl peer add --prim_nid 127.10.2.5@tcp2 --nid 127.10.1.5@tcp1");
 }
@@ -409,7 +409,10 @@ static void random_settings(void)
 
 	for (unsigned int i = 0; i < N_OF(values); i++) {
 		snprintf(line, sizeof(line), "lnetx tunable set %s", values[i]);
-		/* Without discovery nothing is learnt. So many retries need the longer time-out. */
+		/*
+		 * Without discovery nothing is learnt. That many retries need the longer
+		 * timeout.
+		 */
 		if (rnd_below(i + 1 == N_OF(values) ? 6 : 3) == 0)
 			proc_run(line);
 	}
@@ -427,7 +430,7 @@ static void random_routing(void)
 		ok("lnetctl set routing 0");
 }
 
-/* Traffic and pings make peers, known and unknown. */
+/* Traffic and pings create peers, known and unknown. */
 static void learn(void)
 {
 	for (int i = 0; i < GATEWAYS; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * socklnd, two nodes: connections come up, messages of all sizes arrive intact, and
- * everything ends when an NI goes.
+ * socklnd between two nodes: connections come up, messages of all sizes arrive intact, and
+ * everything ends when an NI is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static void test_rbuf(void **state)
 	}
 }
 
-/* What cannot be allocated is not a bug here: the sanitizer shall say so as libc does. */
+/* A failing allocation is not a bug here: the sanitizer must return NULL, as libc does. */
 #define SANITIZER_OPTIONS(tool) \
 	const char *__##tool##_default_options(void); \
 	__attribute__((visibility("default"))) const char *__##tool##_default_options(void) \
@@ -101,7 +101,7 @@ static bool out_of_memory(struct fake_node *node)
 	return found;
 }
 
-/* A router buffer that never gets memory, with all of its payload in the pipe. */
+/* A router buffer that never gets memory, its whole payload in the pipe. */
 static struct lx_rbuf *piped(size_t len)
 {
 	uint8_t *bytes = malloc(len);
@@ -118,8 +118,8 @@ static struct lx_rbuf *piped(size_t len)
 }
 
 /*
- * The socket does not take a payload from its pipe, and there is no memory to move it to:
- * it stays in the pipe, and is sent when that works again.
+ * The socket does not accept a payload from its pipe, and there is no memory to move it to: it
+ * stays in the pipe and is sent when the socket accepts it.
  */
 static void test_no_memory_for_piped(void **state)
 {
@@ -129,7 +129,7 @@ static void test_no_memory_for_piped(void **state)
 	struct fake_msg *msg, *got;
 
 	assert_true(file >= 0);
-	exchange(a, b, &id_b, LEN); /* the connections are there */
+	exchange(a, b, &id_b, LEN); /* brings the connections up */
 	rbuf->pipe[0] = file;
 	msg = fake_put_rbuf(a, &id_b, rbuf);
 	for (int i = 0; i < 5000 && !out_of_memory(a); i++)
@@ -164,7 +164,7 @@ static void test_get(void **state)
 	}
 }
 
-/* Many at once, of any size, both ways: everything arrives, in one piece. */
+/* Many messages at once, of any size, in both directions: all arrive intact. */
 static void flood(unsigned int n, size_t max)
 {
 	struct fake_msg **out = calloc(2 * n, sizeof(*out)), *got;
@@ -205,7 +205,7 @@ static void test_flood_rbuf(void **state)
 	flood(500, 1 << 20);
 }
 
-/* recv() comes late: nothing is lost, nobody else is held up. */
+/* recv() is called late: nothing is lost, and other connections go on. */
 static void test_hold(void **state)
 {
 	struct fake_msg *msg[20], *got;
@@ -216,7 +216,7 @@ static void test_hold(void **state)
 	assert_true(fake_wait_count(b, &b->n_parsed, 1, 5000));
 	exchange(b, a, &id_a, 5000);
 	usleep(20000);
-	assert_true(b->n_parsed <= 3); /* one a connection */
+	assert_true(b->n_parsed <= 3); /* one per connection */
 	for (size_t i = 0; i < N_OF(msg); i++) {
 		while (!fake_release(b))
 			usleep(1000);
@@ -251,7 +251,7 @@ static void test_truncate(void **state)
 	exchange(a, b, &id_b, 5000);
 }
 
-/* A third node between the two, as a router: pipes and memory. */
+/* A third node between the two, as a router, with pipes and with memory. */
 static void test_forward(void **state)
 {
 	static const size_t sizes[] = { 0, 10, 4096, 65536, 262144, 1 << 20 };
@@ -301,7 +301,7 @@ static int tcp_option(int option)
 	return value;
 }
 
-/* With such a timeout it is these; all of them are over before that. */
+/* The keepalive settings that follow from this timeout; all probes fit into it. */
 static void probes(int timeout, int idle, int every, int count)
 {
 	lx_env_lock(a->env);
@@ -313,7 +313,7 @@ static void probes(int timeout, int idle, int every, int count)
 	assert_true(timeout < 3 || idle + every * count < timeout);
 }
 
-/* The tunables are both nodes', and b's connections may still be coming up. */
+/* Both nodes share the tunables, and b's connections may still be coming up. */
 static void set_probes(int idle, int count)
 {
 	lx_env_lock(a->env);
@@ -336,7 +336,7 @@ static void test_keepalive(void **state)
 	probes(4, 1, 1, 2);
 	probes(3, 1, 1, 1);
 	probes(1, 1, 1, 1);
-	/* As they are set later. */
+	/* Settings changed later apply. */
 	set_probes(3, 2);
 	probes(50, 3, 5, 2);
 	set_probes(3, 0);
@@ -385,7 +385,7 @@ static void test_startup_errors(void **state)
 	assert_int_equal(lx_env_new(1, NULL, NULL, &env), 0);
 	assert_int_equal(fake_try(NULL, "nosuchif0", env, &node), -ENODEV);
 	assert_int_equal(fake_try("192.0.2.77@tcp", NULL, env, &node), -EADDRNOTAVAIL);
-	/* the port is another node's */
+	/* the port belongs to another node */
 	assert_int_equal(fake_try("127.0.0.1@tcp", NULL, env, &node), -EADDRINUSE);
 	lx_env_free(env);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * socklnd against a scripted peer: set-up of connections, all versions and both byte
- * orders, every reason to refuse one, and bad input.
+ * socklnd against a scripted peer: connection setup in all versions and both byte orders, every
+ * reason to refuse one, and malformed input.
  */
 #include <errno.h>
 #include <syslog.h>
@@ -25,7 +25,7 @@ static struct lx_nid ours, low, high;
 static struct lx_id id_low;
 static unsigned int n_warnings;
 static char last_warning[512];
-static uint64_t reboots; /* of the peer that answers */
+static uint64_t reboots; /* of the scripted peer, when it answers */
 
 static void on_log(int level, const char *line, void *arg)
 {
@@ -70,7 +70,7 @@ static int dial(const char *from)
 	return raw_dial(from, true, OUR_IP, PORT);
 }
 
-/* A connection of @type (the peer's view) from LOW_IP; the answer must be positive. */
+/* Connects as @type (from the peer's view) from LOW_IP; the answer must be positive. */
 static int connected(unsigned int version, uint32_t type)
 {
 	struct lx_hello hello = raw_hello_of(version, &low, &ours, type), answer;
@@ -102,7 +102,7 @@ static void receive(size_t len)
 	fake_msg_free(got);
 }
 
-/* One line in the log for what went wrong, and the node is as good as before. */
+/* Expects one line in the log, and a node that still works. */
 static void expect_warning(const char *text)
 {
 	for (int i = 0; i < 3000 && !warnings(); i++)
@@ -138,7 +138,7 @@ static void passive_version(unsigned int version, bool flip)
 		raw_put(fd, version, flip, &msg);
 		receive(len);
 	}
-	/* and back, over the connection that is there */
+	/* and back, over the existing connection */
 	for (size_t len = 0; len < 200000; len = len * 7 + 100) {
 		struct fake_msg *out = fake_put(node, &id_low, len);
 
@@ -212,7 +212,7 @@ static void test_request_bad(void **state)
 		close(fd);
 		expect_warning("not an acceptor request");
 	}
-	/* a prober, and a request of the future, are told our version */
+	/* probers and requests of future versions get our version */
 	for (int i = 0; i < 2; i++) {
 		fd = dial(LOW_IP);
 		req = (struct lx_acc_req1){ i ? LX_PROTO_ACC_MAGIC : LX_PROTO_MAGIC, 77, 0 };
@@ -225,13 +225,13 @@ static void test_request_bad(void **state)
 		close(fd);
 		expect_warning("unknown version");
 	}
-	/* a NID that is none of ours */
+	/* not one of our NIDs */
 	fd = dial(LOW_IP);
 	raw_request(fd, &high);
 	assert_true(raw_closes(fd));
 	close(fd);
 	expect_warning(HIGH_IP "@tcp");
-	/* cut off */
+	/* truncated */
 	fd = dial(LOW_IP);
 	req = (struct lx_acc_req1){ LX_PROTO_ACC_MAGIC, 1, 0 };
 	raw_write(fd, &req, 11);
@@ -239,7 +239,7 @@ static void test_request_bad(void **state)
 	expect_warning("closed before");
 }
 
-/* Silent ones are thrown out in time, and are in nobody's way until then. */
+/* Silent connections time out, and do not block others before. */
 static void test_silent(void **state)
 {
 	int fd[50], good;
@@ -258,10 +258,10 @@ static void test_silent(void **state)
 	}
 	assert_false(raw_closed(good, 100));
 	close(good);
-	sleep(2); /* so many lines are not logged */
+	sleep(2); /* the log is rate-limited */
 }
 
-/* More than a listener has room for: the oldest go, the newest is served. */
+/* More than a listener allows: the oldest are closed, the newest is served. */
 static void test_half_open_limit(void **state)
 {
 	enum { N = 700 };
@@ -360,7 +360,7 @@ static void test_unknown_version(void **state)
 
 static void test_secure(void **state)
 {
-	/* Each is refused; that is told once. */
+	/* Each one is refused; the log says so once. */
 	for (int i = 0; i < 3; i++) {
 		int fd = raw_dial(LOW_IP, false, OUR_IP, PORT);
 
@@ -370,7 +370,7 @@ static void test_secure(void **state)
 	expect_warning("connections=1 reason=\"source port is not privileged\"");
 }
 
-/* From an unprivileged port: the address counts, not what the HELLO claims. */
+/* From an unprivileged port the address counts, not the NID in the HELLO. */
 static void test_userspace(void **state)
 {
 	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &high, &ours, LX_CTYPE_CONTROL), answer;
@@ -399,7 +399,7 @@ static void test_userspace(void **state)
 	assert_int_equal(fake_wait(out, NULL), 0);
 	close(fd);
 	assert_true(fake_wait_conns(node, 0, 2000));
-	/* gone, and not to be dialled */
+	/* it is gone, and cannot be dialled */
 	assert_int_equal(fake_wait(fake_put(node, &id, 10), NULL), -EHOSTUNREACH);
 	assert_int_equal(node->n_lost, 0);
 }
@@ -463,7 +463,7 @@ static void test_version_changed(void **state)
 
 /* ---- active side --------------------------------------------------------------- */
 
-/* Takes our node's next attempt, up to its HELLO. */
+/* Accepts our node's next attempt, up to its HELLO. */
 static int attempt(int listener, unsigned int ms, struct lx_hello *ret_hello)
 {
 	struct lx_nid target;
@@ -480,7 +480,7 @@ static int attempt(int listener, unsigned int ms, struct lx_hello *ret_hello)
 	return fd;
 }
 
-/* The answer of a well-behaved peer. */
+/* A well-behaved peer's answer. */
 static struct lx_hello answer_to(const struct lx_hello *hello)
 {
 	struct lx_hello answer = raw_hello_of(hello->version, &low, &hello->src_nid,
@@ -553,7 +553,7 @@ static void test_conns_per_peer(void **state)
 	close(listener);
 }
 
-/* Says no to our node's next attempt, in @answer_version; that is of type and version. */
+/* Declines our node's next attempt, which must have this type and version. */
 static void decline_attempt(int listener, uint32_t type, unsigned int version,
 			    unsigned int answer_version)
 {
@@ -571,7 +571,7 @@ static void decline_attempt(int listener, uint32_t type, unsigned int version,
 	close(fd);
 }
 
-/* A peer with fewer connections than we want: it says no three times. */
+/* A peer with fewer connections than we want: it declines three times. */
 static void settle(int listener, int fd[3])
 {
 	struct fake_msg *out;
@@ -589,7 +589,7 @@ static void settle(int listener, int fd[3])
 	assert_int_equal(fake_wait(out, NULL), 0);
 }
 
-/* Answers every attempt for a surplus connection with NONE: after three we have enough. */
+/* The peer answers each surplus attempt with NONE: after three we stop. */
 static void test_settle(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT), fd[3];
@@ -604,7 +604,7 @@ static void test_settle(void **state)
 	close(listener);
 }
 
-/* NONE with another version: at once again, with that one. */
+/* NONE with another version: retry at once with that version. */
 static void test_downgrade(void **state)
 {
 	for (unsigned int version = LX_SOCK_V1; version <= LX_SOCK_V4; version++) {
@@ -632,14 +632,14 @@ static void test_downgrade(void **state)
 		assert_int_equal(fake_wait(out, NULL), 0);
 		close(fd);
 		close(listener);
-		/* the peer forgets the version with its last connection */
+		/* the version is forgotten with the peer's last connection */
 		assert_true(fake_wait_conns(node, 0, 2000));
 		fake_free(node);
 		node = fake_new(OUR_IP "@tcp", 2, NULL);
 	}
 }
 
-/* Accepts the next attempt, which must be in this version, and gets the message. */
+/* Accepts the next attempt, which must have this version, and gets the message. */
 static void goes_through(int listener, struct fake_msg *out, unsigned int version)
 {
 	struct raw_msg got;
@@ -654,7 +654,7 @@ static void goes_through(int listener, struct fake_msg *out, unsigned int versio
 	close(listener);
 }
 
-/* It had said no three times, for another reason; that is forgotten when it is back. */
+/* The peer had declined three times, for another reason; its restart resets that. */
 static void test_older_after_settling(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT), fd[3];
@@ -664,7 +664,7 @@ static void test_older_after_settling(void **state)
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	assert_true(fake_wait_conns(node, 0, 2000));
-	/* Nobody has read the message: a reset, unless the end of another one is seen first. */
+	/* Nobody read the message: a reset, unless we see another connection's EOF first. */
 	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 	reboots++;
 	out = fake_put(node, &id_low, 100);
@@ -672,7 +672,7 @@ static void test_older_after_settling(void **state)
 	goes_through(listener, out, LX_SOCK_V1);
 }
 
-/* Rebooted twice while we dial: each answer is what counts next. */
+/* The peer restarts twice while we dial: the latest answer counts. */
 static void test_older_and_older(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT);
@@ -684,7 +684,7 @@ static void test_older_and_older(void **state)
 	goes_through(listener, out, LX_SOCK_V1);
 }
 
-/* We have connections in V3, and the peer, which has been replaced, wants one in V1. */
+/* We have V3 connections; the peer was replaced and wants a V1 connection. */
 static void test_older_comes_to_us(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT), control = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
@@ -699,7 +699,7 @@ static void test_older_comes_to_us(void **state)
 	goes_through(listener, fake_put(node, &id_low, 100), LX_SOCK_V1);
 }
 
-/* Never the same twice: three times, then the message fails, and a while later three more. */
+/* A different version each time: three attempts, then the message fails; later three more. */
 static void test_never_content(void **state)
 {
 	static const unsigned int version[] = { 3, 1, 2, 1, 2, 1, 2 };
@@ -719,7 +719,7 @@ static void test_never_content(void **state)
 	close(listener);
 }
 
-/* Another version with a proper type is taken as it comes. */
+/* An answer in another version with a valid type is accepted. */
 static void test_other_version_accepted(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT), fd;
@@ -799,19 +799,19 @@ static void test_refused(void **state)
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_DROPPED);
 	assert_int_equal(node->n_lost, 1);
 	assert_int_equal(warnings(), 1);
-	/* and we do not knock again at once */
+	/* and we do not retry at once */
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -EHOSTUNREACH);
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_ERROR);
 	usleep(250000);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
-	/* twice as long now */
+	/* twice the delay now */
 	usleep(250000);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -EHOSTUNREACH);
 	usleep(200000);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
 }
 
-/* Hangs up in the middle of HELLO; says nothing at all. */
+/* Hangs up in the middle of HELLO; or never answers. */
 static void test_dead_answer(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT), fd;
@@ -839,7 +839,7 @@ static void test_dead_answer(void **state)
 
 /* ---- both at once ---------------------------------------------------------------- */
 
-/* Our node is connecting to the low peer, which connects too: ours shall survive. */
+/* Both we and the low peer connect: ours must survive. */
 static void test_race_low(void **state)
 {
 	int listener = raw_listen(LOW_IP, PORT), theirs, fd;
@@ -885,7 +885,7 @@ static void test_race_high(void **state)
 	raw_hello(theirs, &answer);
 	assert_true(raw_closes(theirs));
 	close(theirs);
-	/* a little later it goes on with the types that are missing */
+	/* a little later we dial the missing types */
 	theirs = raw_accept(listener, 1500, NULL);
 	assert_true(theirs >= 0);
 	assert_true(raw_read_request(theirs, &target) && raw_read_hello(theirs, &hello));
@@ -913,7 +913,7 @@ static void test_peer_rebooted_under_us(void **state)
 	assert_true(raw_closes(bulk) && raw_closes(fd));
 	close(bulk);
 	close(fd);
-	/* from the beginning, at once */
+	/* from the first type again, at once */
 	bulk = attempt(listener, 500, &hello);
 	assert_int_equal(hello.ctype, LX_CTYPE_CONTROL);
 	close(bulk);

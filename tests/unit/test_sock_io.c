@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The base of TCP transports: interfaces, ports, links, and router buffers.
- */
+/* The base of TCP transports: interfaces, ports, links and router buffers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
@@ -44,7 +42,7 @@ static void to_memory(struct lx_rbuf *rbuf, const uint8_t *from, size_t len)
 	rbuf->length += len;
 }
 
-/* @in_mem bytes arrive in memory, then @in_pipe through the pipe, then the rest. */
+/* @in_mem bytes are received to memory, then @in_pipe through the pipe, then the rest. */
 static void receive(struct lx_rbuf *rbuf, const uint8_t *from, size_t in_mem, size_t in_pipe,
 		    size_t rest)
 {
@@ -93,7 +91,7 @@ static void test_rbuf(void **state)
 			assert_int_equal(rbuf->piped, 0);
 		}
 		assert_int_equal(rbuf->length, mix[0] + mix[1] + mix[2]);
-		lx_rbuf_reset(rbuf); /* sometimes with the pipe still full */
+		lx_rbuf_reset(rbuf); /* sometimes with data left in the pipe */
 		assert_int_equal(rbuf->length, 0);
 	}
 	lx_rbuf_free(rbuf);
@@ -108,7 +106,7 @@ static void count_cut(struct lx_tie *tie)
 	n_cut++;
 }
 
-/* Buffers that were made together share a stretch of memory, and what is tied to it. */
+/* Buffers created together share memory, and the ties to it. */
 static void test_rbuf_slab(void **state)
 {
 	struct lx_tie tie = { .cut = count_cut };
@@ -159,7 +157,7 @@ static void *race(void *arg)
 	return NULL;
 }
 
-/* Buffers of one slab, each used by another thread: they get one stretch all the same. */
+/* Buffers of one slab, used by different threads: still one allocation. */
 static void test_rbuf_threads(void **state)
 {
 	enum { ROUNDS = 100, SIZE = 5000 };
@@ -187,7 +185,7 @@ static void test_rbuf_threads(void **state)
 	}
 }
 
-/* The pipe says that it has bytes which are not there: an error, no hang. */
+/* The pipe claims bytes that are not there: an error, not a hang. */
 static void test_rbuf_short(void **state)
 {
 	struct lx_rbuf *rbuf;
@@ -320,7 +318,7 @@ static void test_dial(void **state)
 	}
 	assert_int_equal(lx_netif_dial(&dial, &privileged), -EADDRINUSE);
 	pid = fork();
-	if (!pid) { /* without the privilege: any port */
+	if (!pid) { /* unprivileged: any port */
 		if (setuid(65534))
 			_exit(2);
 		fd[0] = lx_netif_dial(&dial, &privileged);
@@ -372,7 +370,7 @@ static void test_link(void **state)
 	lx_env_free(env);
 }
 
-/* A node that is up for a moment only. */
+/* A node that exists for a moment only. */
 static void test_short_life(void **state)
 {
 	struct fake_node *node;
@@ -404,7 +402,7 @@ static void wake(struct lx_work *work)
 	lx_env_wake(waker->env);
 }
 
-/* A deadline is in the time of lx_env_now(), and ends a wait that nobody else does. */
+/* A deadline is in lx_env_now() time, and ends a wait that nobody wakes. */
 static void test_wait_until(void **state)
 {
 	struct waker waker = { 0 };

@@ -23,7 +23,7 @@
 static struct fake_node *node;
 static struct lx_nid ours, peer;
 static struct lx_id id_peer;
-/* the peer's three connections, by its own types */
+/* the peer's three connections, by their type from its view */
 static int control, in, out;
 
 static void on_log(int level, const char *line, void *arg)
@@ -144,7 +144,7 @@ static void test_answer(void **state)
 	expect_noop(out, 0, 5);
 }
 
-/* However they are put together, each cookie comes back exactly once. */
+/* However cookies are merged, each comes back exactly once. */
 static void test_answer_burst(void **state)
 {
 	enum { N = 500 };
@@ -154,7 +154,7 @@ static void test_answer_burst(void **state)
 
 	connect_all(LX_SOCK_V3);
 	memset(seen, 0, sizeof(seen));
-	for (uint64_t i = 0; i < N; i++) /* not quite in order */
+	for (uint64_t i = 0; i < N; i++) /* slightly out of order */
 		send_put(out, LX_SOCK_V3, rnd_below(3000), 2 + (i % 10 < 2 ? i ^ 1 : i));
 	while (missing) {
 		struct lx_acked acked;
@@ -173,7 +173,7 @@ static void test_answer_burst(void **state)
 	}
 }
 
-/* There is no connection for the ACK: our node dials one. */
+/* No connection may carry the ACK, so our node dials one. */
 static void test_answer_dials(void **state)
 {
 	int listener = raw_listen(PEER_IP, PORT);
@@ -209,7 +209,7 @@ static void test_answer_blocking(void **state)
 	expect_noop(out, 0, 10);
 }
 
-/* V2: the ACK rides on the next message of that connection, or goes as a NOOP. */
+/* V2: the ACK is in the next message on that connection, or in a NOOP. */
 static void test_answer_v2(void **state)
 {
 	struct fake_msg *sent;
@@ -219,7 +219,7 @@ static void test_answer_v2(void **state)
 	send_put(out, LX_SOCK_V2, 20000, 9);
 	receive(20000);
 	expect_noop(control, 0, 9);
-	/* the message is queued in the same turn, behind the ACK */
+	/* the message is queued in the same turn, after the ACK */
 	node->keep = false;
 	struct raw_msg get = put(0, 11);
 
@@ -239,7 +239,7 @@ static void test_answer_v2(void **state)
 	assert_int_equal(fake_wait(sent, NULL), 0);
 }
 
-/* Sends all of it, unless the node closes: false. */
+/* Sends everything; false if the node closes. */
 static bool send_all(int fd, const uint8_t *buf, size_t len)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
@@ -256,7 +256,7 @@ static bool send_all(int fd, const uint8_t *buf, size_t len)
 	return true;
 }
 
-/* A peer that wants to be acknowledged, but does not read. */
+/* A peer that asks for ACKs, but does not read. */
 static void test_answer_unread(void **state)
 {
 	struct raw_msg msg = put(0, 2);
@@ -269,7 +269,7 @@ static void test_answer_unread(void **state)
 	node->keep = false;
 	msg.head.type = LX_SOCK_LNET;
 	do {
-		/* More than any socket's buffer takes of acknowledgements. */
+		/* More ACKs than any socket buffer holds. */
 		assert_true(cookie < 20000000);
 		for (size_t at = 0; at < sizeof(burst); at += 96, cookie += 10) {
 			msg.head.cookie[0] = cookie;
@@ -377,7 +377,7 @@ static void test_ack_twice(void **state)
 	expect_fallen(msg[1], -EPROTO);
 }
 
-/* A range with more in it than we have sent. */
+/* A range that includes cookies we never sent. */
 static void test_ack_too_many(void **state)
 {
 	lx_sock_zc_force = true;
@@ -389,7 +389,7 @@ static void test_ack_too_many(void **state)
 	assert_int_equal(read_zc(20000), 2);
 	assert_int_equal(read_zc(20000), 3);
 	raw_noop(control, false, 3, ~0ull);
-	/* acknowledged; but the kernel may not be done with it when the connection goes */
+	/* acknowledged, but the kernel may still use the memory when the connection closes */
 	r = fake_wait(msg[1], NULL);
 	assert_true(r == 0 || r == -EPROTO);
 	expect_fallen(msg[0], -EPROTO);
@@ -418,7 +418,7 @@ static void test_ack_closed(void **state)
 	expect_fallen(msg, -ECONNRESET);
 }
 
-/* The kernel says that it copies: after a few times there are no cookies any more. */
+/* The kernel reports that it copies: after a few messages we stop using cookies. */
 static void test_ask_gives_up(void **state)
 {
 	unsigned int asked = 0;
@@ -552,7 +552,7 @@ static void test_keepalive(void **state)
 	lx_sock_tun.keepalive = 1;
 	connect_all(LX_SOCK_V3);
 	expect_noop(out, 0, 1);
-	/* theirs is ignored */
+	/* the peer's ping is ignored */
 	raw_noop(in, false, 0, 1);
 	raw_noop(control, false, 0, 1);
 	send_put(control, LX_SOCK_V3, 10, 0);
@@ -595,7 +595,7 @@ static void test_stalled_sender(void **state)
 		close(out);
 	}
 	control = in = out = -1;
-	/* a message that waits for the core is not the sender's fault */
+	/* a message that waits for our core is not the sender's fault */
 	connect_all(LX_SOCK_V3);
 	node->hold = true;
 	send_put(control, LX_SOCK_V3, 100, 0);
@@ -652,7 +652,7 @@ static void test_waiting_too_long(void **state)
 	enum lx_hstatus hstatus;
 	struct fake_msg *msg;
 
-	/* on V3 nothing but acknowledgements may use the BULK_IN connection */
+	/* on V3 the BULK_IN connection may carry ACKs only */
 	in = connected(LX_SOCK_V3, LX_CTYPE_BULK_OUT);
 	set_timeout(1);
 	lx_sock_tun.min_reconnectms = 3000;
@@ -690,7 +690,7 @@ static void test_half_message(void **state)
 	assert_int_equal(node->n_lost, 1);
 }
 
-/* The message waits for the core while its connection goes. */
+/* The connection closes while the message waits for the core. */
 static void test_closed_while_held(void **state)
 {
 	struct fake_msg *got;
@@ -737,7 +737,7 @@ static void test_garbage(void **state)
 
 		control = connected(version, LX_CTYPE_CONTROL);
 		rnd_fill(buf, len);
-		if (rnd_below(2)) { /* something that begins like a message */
+		if (rnd_below(2)) { /* starts like a message */
 			struct lx_sock_msg head = { .type = LX_SOCK_LNET };
 
 			memcpy(buf, &head, sizeof(head));
@@ -796,7 +796,7 @@ struct turn {
 	unsigned int n;
 };
 
-/* On the loop's thread: nothing of this leaves before it returns. */
+/* Runs on the loop's thread: nothing is sent before it returns. */
 static void put_some(struct lx_work *work)
 {
 	struct turn *turn = lx_container_of(work, struct turn, work);
@@ -808,7 +808,7 @@ static void put_some(struct lx_work *work)
 	turn->n = N_OF(turn->msg);
 }
 
-/* Small messages of one turn leave on one connection, though there are two for bulk. */
+/* Small messages of one turn use one connection, although there are two for bulk. */
 static void test_turn_in_one_batch(void **state)
 {
 	struct turn turn = { 0 };
@@ -839,7 +839,7 @@ static void test_turn_in_one_batch(void **state)
 	close(fd[1].fd);
 }
 
-/* An old version has no room for a large NID. */
+/* Old versions cannot carry a large NID. */
 static void test_large_nid_on_v3(void **state)
 {
 	struct lx_id far = fake_id("fd77::9@tcp9");

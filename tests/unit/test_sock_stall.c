@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Stalled messages on lanes: who is at fault, and what it costs that peer and others.
- */
+/* Messages that stall on lanes: whose fault it is, and what it costs that peer and others. */
 #include "sockfpworld.h"
 
-static int to_server; /* the server's end of lane 0 of the table */
+static int to_server; /* the server's end of lane 0 */
 
-/* So that the next ones are the first. */
+/* So that our stream and lane get index 0. */
 static bool tables_are_empty(void)
 {
 	return !fastpath->taken[LX_FASTPATH_STREAMS] && !fastpath->taken[LX_FASTPATH_LANES];
 }
 
-/* A stream that is on, and a lane to the server. The lane's timeout: so many seconds. */
+/* Creates a framed stream and a lane to the server, with a timeout in seconds. */
 static int world(int timeout)
 {
 	int fd;
@@ -30,7 +28,7 @@ static int world(int timeout)
 	return fd;
 }
 
-/* The daemon has seen that it went on. */
+/* The daemon has noticed its progress. */
 static bool is_seen(void)
 {
 	return fp()->run[0].sent == fastpath->lane[0].sent;
@@ -75,7 +73,7 @@ static bool has_logged(const char *text)
 	return has;
 }
 
-/* Its sender is closed, and then has no lanes, on a new connection either. */
+/* The stalled sender is closed; its next connections get no lanes for a while. */
 static void test_stalled_sender(void **state)
 {
 	int fd = world(2);
@@ -92,7 +90,7 @@ static void test_stalled_sender(void **state)
 	assert_true(eventually(stream_is_unsafe, 5000));
 }
 
-/* As long as anything goes on, in the lane or in what has arrived, nobody is closed. */
+/* As long as the lane or the received bytes make progress, nobody is closed. */
 static void test_slow_sender(void **state)
 {
 	int fd = world(1);
@@ -113,7 +111,7 @@ static void test_slow_sender(void **state)
 	assert_false(has_logged("unfinished"));
 }
 
-/* Segments go to the next hop, and nothing comes back: it is not the sender's fault. */
+/* Segments are sent to the next hop without an answer: not the sender's fault. */
 static void test_silent_next_hop(void **state)
 {
 	int fd = world(2);
@@ -130,7 +128,7 @@ static void test_silent_next_hop(void **state)
 	assert_true(eventually(no_lane_is_busy, 1000));
 }
 
-/* Ends in the middle of a message on the lane; @next: how long it has no lanes then. */
+/* The sender closes in the middle of a message on the lane; @next: how long it gets no lanes. */
 static void breaks_off(const char *next)
 {
 	int fd = world(50);
@@ -151,7 +149,7 @@ static void breaks_off(const char *next)
 	assert_true(eventually(tables_are_empty, 5000));
 }
 
-/* So that the time without lanes is over, or it is long ago. */
+/* Lets the time without lanes pass, or the last offence expire. */
 static void time_passes(uint64_t ns)
 {
 	struct lx_fp_offender *o = fp()->offender;
@@ -173,7 +171,7 @@ static void test_longer_each_time(void **state)
 	breaks_off("no fast path for this sender for 60 s");
 }
 
-/* Another NID is no other sender: that of the address has no lanes on any connection. */
+/* Another NID is not another sender: the address gets no lanes on any connection. */
 static void test_other_nid(void **state)
 {
 	int fd = world(50);
@@ -190,7 +188,7 @@ static void test_other_nid(void **state)
 	assert_true(fake_wait_conns(in, 1, 5000));
 }
 
-/* What we end ourselves is not held against a sender, nor what its next hop has ended. */
+/* Connections that we or the next hop close do not count against the sender. */
 static void test_no_offence(void **state)
 {
 	world(50);
@@ -200,7 +198,7 @@ static void test_no_offence(void **state)
 	lx_env_unlock(env);
 	assert_true(fake_wait_conns(in, 0, 5000));
 	assert_false(has_logged("unfinished"));
-	assert_true(fake_wait_conns(out, 1, 5000)); /* the lane, in a message, not the other */
+	assert_true(fake_wait_conns(out, 1, 5000)); /* the lane with the message, not the other */
 }
 
 static void test_no_offence_silent(void **state)
@@ -219,7 +217,7 @@ static void test_no_offence_silent(void **state)
 	assert_false(has_logged("unfinished"));
 }
 
-/* All of it was sent on, and something was lost that nobody sends again. */
+/* All of it was forwarded, and a lost segment will never be resent. */
 static void test_left_with_gap(void **state)
 {
 	int fd = world(50);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams of socklnd's fast path whose senders are far away, how long a sender is held, and a host
- * that stops while tables grow (sockfpworld.h).
+ * Streams of the fast path with distant senders, how long a sender is held, and a host that
+ * stops while tables grow (sockfpworld.h).
  */
 #include "sockfpworld.h"
 #include "tcpsays.h"
@@ -11,7 +11,7 @@ static bool parsed(unsigned int n)
 	return fake_wait_count(in, &in->n_parsed, n, 2000);
 }
 
-/* A stream that is on, and a lane to the server. */
+/* Creates a framed stream and a lane to the server. */
 static int with_lane(void)
 {
 	int fd;
@@ -36,7 +36,7 @@ static bool is_growing(void)
 	return fp() && fp()->growing;
 }
 
-/* The last NI stops while the tables grow: they may go when both is over, and not before. */
+/* The last NI stops while the tables grow: they are freed when both are done. */
 static void test_stop_growing(void **state)
 {
 	assert_true(eventually(fp_is_there, 5000));
@@ -53,7 +53,7 @@ static void test_stop_growing(void **state)
 
 /* ---- senders that are far away ----------------------------------------------------------------- */
 
-/* Its messages are lnetxd's for a while, which does not ask with each of them whether that is over. */
+/* Its messages go to lnetxd for a while, which does not query TCP for each of them. */
 static void test_far_asked(void **state)
 {
 	enum { N = 1000, LEN = 1000 };
@@ -71,7 +71,7 @@ static void test_far_asked(void **state)
 	tcpsays_rtt_us = 0;
 	assert_in_range(tcpsays_asked, 0, N / 10);
 	assert_false(eventually(stream_is_on, 0));
-	/* By now it is nearby. */
+	/* Now the sender is near. */
 	for (int i = 0; i < 1000 && !eventually(stream_is_on, 0); i++)
 		send_puts(fd, 1, LEN);
 	assert_true(eventually(stream_is_on, 5000));
@@ -89,11 +89,11 @@ static bool is_released(void)
 	return !is_held();
 }
 
-static uint64_t since_ns; /* no later than what a hold's time counts from */
+static uint64_t since_ns; /* no later than the start of the hold */
 
 /*
- * A stream that is held as its messages all went to lane 0, of a sender so far away; it has
- * sent @left bytes less than what is framed.
+ * Creates a held stream: all messages went to lane 0. Its sender's round trip time is @far_ms,
+ * and it sent @left bytes less than what is framed.
  */
 static void held(unsigned int far_ms, uint64_t left)
 {
@@ -114,13 +114,13 @@ static void held(unsigned int far_ms, uint64_t left)
 	assert_true(eventually(is_held, 5000));
 }
 
-/* Whether it is held for so long at least. On a slow machine the end may be seen late. */
+/* Whether it is held for at least @ms. On a slow machine the end may be seen late. */
 static bool stays_held(unsigned int ms)
 {
 	return !eventually(is_released, ms) || lx_sock_now() - since_ns >= ms * LX_SOCK_MSEC;
 }
 
-/* As if it had only just begun, for a minute. */
+/* As if the hold had just begun, for a minute. */
 static void hold_lasts(void)
 {
 	lx_env_lock(env);
@@ -128,7 +128,7 @@ static void hold_lasts(void)
 	lx_env_unlock(env);
 }
 
-/* More of the message comes. */
+/* More of the message arrives. */
 static void goes_on(void)
 {
 	lx_env_lock(env);
@@ -137,7 +137,7 @@ static void goes_on(void)
 	lx_env_unlock(env);
 }
 
-/* In the middle of a message from nearby it is soon clear that the sender cannot end it. */
+/* Near sender in the middle of a message: we soon know that it cannot finish it. */
 static void test_stuck_near(void **state)
 {
 	held(0, 100000);
@@ -145,7 +145,7 @@ static void test_stuck_near(void **state)
 	assert_true(eventually(is_released, 5000));
 }
 
-/* One that is far away needs two round trips more to go on, each time. */
+/* A distant sender gets two more round trips to continue, each time. */
 static void test_stuck_far(void **state)
 {
 	held(1500, 100000);
@@ -155,14 +155,14 @@ static void test_stuck_far(void **state)
 	assert_true(eventually(is_released, 5000));
 }
 
-/* At the end of a message there is more to wait for, but not for ever. */
+/* At the end of a message we hold a little longer, but not forever. */
 static void test_held_near(void **state)
 {
 	bool released = false;
 
 	held(0, 0);
 	assert_true(stays_held(250));
-	/* It counts from the beginning, whatever comes. */
+	/* The time runs from the beginning, whatever arrives. */
 	for (int i = 0; i < 250 && !released; i++) {
 		goes_on();
 		released = eventually(is_released, 20);
@@ -170,7 +170,7 @@ static void test_held_near(void **state)
 	assert_true(released);
 }
 
-/* From far away, eight round trips more, from when it has used up its old window. */
+/* A distant sender gets eight more round trips, from when its old window is used up. */
 static void test_held_far(void **state)
 {
 	held(500, 0);
@@ -180,7 +180,7 @@ static void test_held_far(void **state)
 	assert_true(eventually(is_released, 5000));
 }
 
-/* What came has all arrived, as far as the sender has been told that it may go, or not quite. */
+/* All bytes up to the advertised edge have arrived, except for @left. */
 static void comes_to_its_end(uint64_t left)
 {
 	struct lx_stream *s = &fastpath->stream[0];
@@ -191,7 +191,7 @@ static void comes_to_its_end(uint64_t left)
 	lx_env_unlock(env);
 }
 
-/* What comes next comes a round trip later, if that is long: nobody has to wait for us. */
+/* With a long round trip, the next bytes come a round trip later: release early. */
 static void test_go_on_early(void **state)
 {
 	held(100, 0);
@@ -202,7 +202,7 @@ static void test_go_on_early(void **state)
 	assert_true(eventually(is_released, 5000));
 }
 
-/* From nearby it would come before we have sent on what we have. */
+/* From nearby they would come before we have sent what we have. */
 static void test_go_on_near(void **state)
 {
 	held(2, 0);

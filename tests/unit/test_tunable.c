@@ -123,7 +123,7 @@ static void set(void **state)
 			fail_msg("%s = \"%s\"", rows[i].name, rows[i].text);
 		if (!rows[i].rc) {
 			assert_true(lx_tunable_get(t, &values) == rows[i].value);
-			/* Only this one has changed. */
+			/* Only this value changed. */
 			memset((char *)&values + t->offset, 0x11, sizeof(int64_t));
 		}
 		assert_memory_equal(&values, &before, sizeof(values));
@@ -156,7 +156,7 @@ static void format(void **state)
 	}
 }
 
-/* What is printed is read back as the same value. */
+/* A printed value is parsed to the same value. */
 static void round_trips(void **state)
 {
 	for (int round = 0; round < 50000; round++) {

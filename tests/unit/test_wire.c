@@ -30,7 +30,7 @@ static void byte_order(void **state)
 	assert_true(lx_be64(u64) == 0x0102030405060708ULL);
 }
 
-/* The same NID as a number and as bytes (1.1, 1.2). */
+/* A NID as a number and as bytes (1.1, 1.2). */
 static void nid4_numbers(void **state)
 {
 	static const struct {
@@ -62,7 +62,7 @@ static void nid4_numbers(void **state)
 		assert_memory_equal(&nid, big, 8);
 	}
 	for (int round = 0; round < 100000; round++) {
-		uint64_t u64 = rnd() >> 8; /* the top byte is zero; all else may be */
+		uint64_t u64 = rnd() >> 8; /* the top byte is zero; all others are random */
 		struct lx_nid nid;
 
 		if ((u64 >> 48 & 0xff) == LX_NET_ANY)
@@ -82,7 +82,7 @@ static void large_nids(void **state)
 	assert_int_equal(lx_nid_bytes(&nid), 20);
 	assert_int_equal(lx_nid_net(&nid), 0x00020102);
 	assert_false(lx_nid_is_any(&nid));
-	/* The type byte alone tells "any". */
+	/* The type byte alone means "any". */
 	memset(&nid, 0, sizeof(nid));
 	nid.type = 0xff;
 	assert_true(lx_nid_is_any(&nid));
@@ -91,7 +91,7 @@ static void large_nids(void **state)
 	assert_int_equal(lx_nid_net(&nid), LX_NET_U32_ANY);
 }
 
-/* 3.3: a GET of the ping information. */
+/* lnet.md 3.3: a GET of the ping information. */
 static void example_get(void **state)
 {
 	static const char bytes[] =
@@ -119,7 +119,7 @@ static void example_get(void **state)
 	assert_memory_equal(&wire, &again, sizeof(wire));
 }
 
-/* socklnd.md 6: a PUT that wants no ACK. */
+/* socklnd.md 6: a PUT without ACK. */
 static void example_put(void **state)
 {
 	static const char bytes[] =
@@ -144,7 +144,7 @@ static void example_put(void **state)
 	assert_memory_equal(&wire, &want, sizeof(want));
 }
 
-/* The command area: every byte has its number as value, so a field tells its place. */
+/* The command area: each byte's value is its offset, so a field shows where it is. */
 static void command_offsets(void **state)
 {
 	union lx_cmd cmd;
@@ -169,7 +169,7 @@ static void command_offsets(void **state)
 	assert_int_equal(lx_le32(cmd.hello.ctype), 0x0b0a0908);
 }
 
-/* Both header forms, the same way: the offsets of 3. */
+/* Both header forms, at the offsets of section 3. */
 static void header_offsets(void **state)
 {
 	uint8_t wire4[72], wire16[96];
@@ -199,7 +199,7 @@ static void header_offsets(void **state)
 	assert_memory_equal(&hdr.cmd, wire16 + 56, 40);
 }
 
-/* Whatever the bytes, both forms give them back; at odd addresses as well. */
+/* Any bytes survive decoding and encoding, in both forms, also at odd addresses. */
 static void round_trips(void **state)
 {
 	for (int round = 0; round < 100000; round++) {
@@ -241,7 +241,7 @@ static void changes_of_form(void **state)
 	}
 }
 
-/* lnet.md 12.2: the numbers; the codec has tests of its own. */
+/* lnet.md 12.2: the constants; the codec has its own tests. */
 static void ping_layout(void **state)
 {
 	uint8_t bytes[0x30];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Used by most test programs: cmocka with its includes, random numbers with a
- * printed seed that can be set (LNETX_SEED=...), bytes written as in a dump.
+ * Included by most test programs: cmocka with its headers, random numbers with a printed seed
+ * that can be set (LNETX_SEED=...), and bytes in hex.
  */
 #ifndef LX_TESTS_TESTLIB_H
 #define LX_TESTS_TESTLIB_H
@@ -22,7 +22,7 @@
 
 static uint64_t rnd_state;
 
-/* Call it once, in main(). */
+/* Call this once, in main(). */
 static inline void rnd_init(void)
 {
 	const char *seed = getenv("LNETX_SEED");
@@ -55,8 +55,10 @@ static inline void rnd_fill(void *buf, size_t len)
 		((uint8_t *)buf)[i] = rnd();
 }
 
-/* The captures of Lustre's nodes, unpacked by make, or LNETX_CAPTURES. Exits if they are
- * missing. */
+/*
+ * The directory with the captures of Lustre nodes: LNETX_CAPTURES, or where make unpacks them.
+ * Exits if they are missing.
+ */
 static inline const char *captures_dir(void)
 {
 	const char *dir = getenv("LNETX_CAPTURES");
@@ -73,7 +75,7 @@ static inline const char *captures_dir(void)
 	return dir;
 }
 
-/* "00 71 ce ac" to bytes; returns their number. Fails the test on anything else. */
+/* "00 71 ce ac" to bytes; returns how many. Fails the test on malformed text. */
 static inline size_t unhex(const char *text, void *buf, size_t size)
 {
 	size_t n = 0;
