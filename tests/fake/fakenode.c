@@ -408,7 +408,7 @@ int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name
 	return err;
 }
 
-/* Its own NIs first, then those of its peers. */
+/* Our NIs first, then peer NIs. */
 int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n)
 {
 	struct lx_recovery_info *list = calloc(512, sizeof(*list));
@@ -577,7 +577,7 @@ int lx_routing_set(struct lx_node *node, bool enable)
 
 	if (r->state == LX_ROUTING_STOPPING)
 		return -EBUSY;
-	/* Switching off takes some time on a real node: here, for ever. */
+	/* On a real node, stopping takes a while; here it never ends. */
 	r->state = enable		       ? LX_ROUTING_ON
 		   : r->state == LX_ROUTING_ON ? LX_ROUTING_STOPPING
 					       : r->state;
@@ -600,7 +600,7 @@ int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 	return 0;
 }
 
-/* All peers use it, each a minute later than the previous one. */
+/* All peers use this router, each one last seen a minute later than the previous. */
 int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list, size_t *ret_n)
 {
 	*ret_list = calloc(node->s.n_peers + 1, sizeof(**ret_list));
@@ -668,7 +668,7 @@ static int copy_list(const void *from, size_t n, size_t size, void **ret_list, s
 	return 0;
 }
 
-/* 0@lo comes first, even if the state file lacks it. */
+/* 0@lo is always first, even if the state file lacks it. */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
 	for (size_t i = 0; i < node->s.n_nis; i++) {
@@ -746,7 +746,7 @@ void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, vo
 	node->watch_arg = arg;
 }
 
-/* It has no connections. */
+/* A fake node has no connections. */
 void lx_node_set_offload(struct lx_node *node, struct lx_sock_offload *offload)
 {
 }
@@ -767,7 +767,7 @@ void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const stru
 	snprintf(buf, size, "it is in another world");
 }
 
-/* On a thread of its own, as a node's answers come. */
+/* A thread of its own delivers answers, as on a real node. */
 static void *deliver(void *arg)
 {
 	struct answer *a = arg;
@@ -898,7 +898,7 @@ int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 								   .net = lx_nid_net(&lx_nid_lo),
 								   .up = true,
 								   .alive_s = LX_UNSET };
-	loaded = true; /* only once: empty after a restart */
+	loaded = true; /* once only: empty after a restart */
 	pthread_mutex_unlock(&lock);
 	if (conf)
 		err = lx_node_apply(node, conf, 0, ret_err);

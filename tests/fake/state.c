@@ -237,7 +237,7 @@ static void load_routes(struct fake_state *s, yaml_node_t *routes)
 	}
 }
 
-/* "peer list:" has the primary NIDs only. */
+/* "peer list:" has only primary NIDs. */
 static void load_peer_list(struct fake_state *s, yaml_node_t *peers)
 {
 	FOR_EACH_ITEM (i, peers) {

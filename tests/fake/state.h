@@ -9,12 +9,12 @@
 #include <lnetx/lnetx.h>
 
 struct fake_peer {
-	struct lx_peer_info info; /* its ni: our array */
+	struct lx_peer_info info; /* its ni points to our array */
 	bool configured, locked, gateway;
 };
 
 struct fake_probe {
-	int error; /* for the NID in this text; or 0 and */
+	int error; /* the answer for this NID; or 0 and */
 	char text[200];
 	struct lx_peer_info info; /* the answer */
 };

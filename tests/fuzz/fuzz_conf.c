@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Any bytes as a configuration: understood, or refused with a place. Build:
- * clang -fsanitize=fuzzer,address -Iinclude tests/fuzz/fuzz_conf.c liblnetx.a -lyaml ...
+ * Any bytes as a configuration: parsed, or refused with line and column. Build: clang
+ * -fsanitize=fuzzer,address -Iinclude tests/fuzz/fuzz_conf.c liblnetx.a -lyaml ...
  */
 #include <assert.h>
 #include <string.h>

@@ -20,7 +20,7 @@ static const struct lx_schema *const requests[] = {
 	&lx_control_value_schema,
 };
 
-/* What was understood can be written, and is then understood as the same. */
+/* What was decoded can be encoded, and decodes to the same. */
 static void write_again(const struct lx_schema *schema, const void *obj)
 {
 	static _Alignas(8) char buf[2 * LX_CONTROL_PACKET];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Any text as a module parameter: the first byte says which. Understood, and applied to a machine
- * with some addresses, or refused with a reason. Build as fuzz_conf.c.
+ * Any text as a module parameter; the first byte chooses which. It is parsed and applied to a
+ * machine with some addresses, or refused with a reason. Build like fuzz_conf.c.
  */
 #include <assert.h>
 #include <errno.h>

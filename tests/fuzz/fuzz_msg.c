@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: messages into the core. The input is a list of steps: headers that
- * arrive, from neighbours and from far away, for us and to be forwarded; payloads that
- * come, or don't; an application that attaches memory, puts and gets; answers, right
- * and wrong; time, and NIs that go. What must hold is in wire.h.
+ * libFuzzer target: messages into the core. The input is a list of steps: headers arrive, from
+ * neighbours and from afar, for us and to be forwarded; payloads arrive or fail; an application
+ * attaches memory, puts and gets; answers come, right and wrong; time passes, and NIs are
+ * removed. wire.h has the invariants.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,14 +17,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMORY 6000
-#define STEPS 400 /* more are for the next input: each has to be quick */
+#define STEPS 400 /* ignore the rest: each input must be quick */
 
 struct scene {
 	struct wire_input in;
 	struct wire *w;
 	struct lx_core_ni *ni[2]; /* on tcp and tcp1 */
 	char *mem;
-	struct lx_handle md[8]; /* the last ones */
+	struct lx_handle md[8]; /* the latest ones */
 	unsigned int n_mds;
 };
 
@@ -32,7 +32,7 @@ static const char *const nids[] = {
 	"10.0.0.1@tcp", "10.0.1.1@tcp1", /* ours */
 	"10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.1.2@tcp1", /* neighbours */
 	"10.0.0.9@tcp", /* a gateway, to tcp2 */
-	"10.0.2.1@tcp2", "10.0.3.1@tcp3", /* behind it; and nowhere */
+	"10.0.2.1@tcp2", "10.0.3.1@tcp3", /* behind it; and unreachable */
 	"2001:db8::1@tcp", "0@lo", "*",
 };
 
@@ -49,7 +49,7 @@ static struct lx_nid some_nid(struct scene *s)
 
 /* ---- headers --------------------------------------------------------------------- */
 
-/* As a transport would decode it, from bytes alone. */
+/* Decodes raw bytes, as a transport would. */
 static void raw_header(struct scene *s, struct lx_hdr *ret_hdr)
 {
 	struct lx_hdr_nid16 wire16;
@@ -64,7 +64,7 @@ static void raw_header(struct scene *s, struct lx_hdr *ret_hdr)
 	}
 }
 
-/* One that is not far from right. */
+/* A nearly valid header. */
 static void near_header(struct scene *s, struct lx_hdr *ret_hdr)
 {
 	uint8_t portal = wire_byte(&s->in), bits = wire_byte(&s->in);
@@ -90,13 +90,13 @@ static void near_header(struct scene *s, struct lx_hdr *ret_hdr)
 		ret_hdr->cmd.get.src_offset = lx_le32(wire_u32(&s->in));
 		ret_hdr->cmd.get.sink_length = lx_le32(length);
 		break;
-	default: /* handles that are nobody's; right ones come by wire_answer() */
+	default: /* random handles; valid ones come from wire_answer() */
 		ret_hdr->payload_length = bits & 1 ? length : 0;
 		wire_bytes(&s->in, &ret_hdr->cmd, sizeof(ret_hdr->cmd));
 	}
 }
 
-/* A transport knows whom it talks to: a neighbour. */
+/* The previous hop is a neighbour. */
 static struct lx_nid some_neighbour(struct scene *s, const struct lx_core_ni *ni)
 {
 	struct lx_nid nid = some_nid(s);
@@ -177,7 +177,7 @@ static void post(struct scene *s)
 	lx_parse_resume(s->w->core, &s->w->core->portal[portal]);
 }
 
-/* A PUT or GET of our own. */
+/* Our own PUT or GET. */
 static void request(struct scene *s)
 {
 	uint8_t how = wire_byte(&s->in), portal = wire_byte(&s->in);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * libFuzzer target: what an o2iblnd peer may send, as a message in a receive buffer or as
- * private data of the CM. What is accepted encodes to the same message again, and what
- * it refers to lies within the bytes that arrived.
+ * private data of the CM. What is accepted encodes to the same message again, and its pointers
+ * stay within the bytes that arrived.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A copy whose end a sanitizer watches. */
+/* A copy of exact size, so that a sanitizer detects reads beyond it. */
 static void *exact_copy(const void *data, size_t len)
 {
 	void *copy = malloc(len + !len);
@@ -34,7 +34,10 @@ static void use_message(const void *data, size_t size)
 		return;
 	assert(msg.nob <= size && msg.nob <= LX_O2IB_MSG_MAX);
 	lx_o2ib_desc_bytes(&msg.desc, msg.flip);
-	/* What a message has beyond its parts is not looked at: nor is it written. */
+	/*
+	 * Bytes outside a message's fields are ignored by the decoder, and not written by the
+	 * encoder.
+	 */
 	memcpy(again, data, msg.nob);
 	lx_o2ib_encode(&msg, again, false);
 	assert(!memcmp(again, data, LX_O2IB_HDR_BYTES));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: an o2iblnd node whose peer, core and hardware do as the input says.
- * Whatever a peer sends and however the hardware orders things: each message ends once,
- * no memory stays registered, nothing is used after its end.
+ * libFuzzer target: an o2iblnd node whose peer, core and hardware follow the input. Whatever a
+ * peer sends and however the hardware orders events: each message ends once, no memory stays
+ * registered, nothing is used after its end.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,10 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct out {
 	struct lx_msg msg;
-	bool open; /* the transport has it */
+	bool open; /* owned by the transport */
 };
 
-struct qp { /* what the hardware knows of one connection */
+struct qp { /* the hardware's view of a connection */
 	struct lx_o2ib_conn *conn;
 	unsigned int slot[64], n_slots;
 	unsigned int rx[600], n_rxs;
@@ -80,7 +80,7 @@ static struct lx_payload memory(size_t length)
 	return p;
 }
 
-/* What the core says of a message: where it goes; NULL: dropped. */
+/* The core's decision: the message to receive into, or NULL: drop. */
 static struct lx_msg *decide(const struct lx_o2ib_rx *rx)
 {
 	struct lx_payload p = memory(rx->msg.hdr.payload_length);
@@ -209,7 +209,7 @@ static struct lx_o2ib_msg peer_msg(uint8_t type)
 	return m;
 }
 
-/* The middle of a connection: an answer to our request, its private data from the input. */
+/* Answers our request, with private data from the input. */
 static void handshake(struct qp *qp)
 {
 	struct lx_o2ib_msg m = peer_msg(LX_O2IB_CONNACK);
@@ -248,7 +248,7 @@ static void connect_request(void)
 	lx_o2ib_cm_request(&hand.nets, NULL, buf, byte() == 3 ? byte() % 57 : sizeof(buf), 1023);
 }
 
-/* A message of the peer's: well-formed for the most part, with sense or without. */
+/* A message from the peer: mostly well-formed, sensible or not. */
 static void arrive(struct qp *qp)
 {
 	struct lx_o2ib_msg m = peer_msg(LX_O2IB_NOOP + byte() % 8);

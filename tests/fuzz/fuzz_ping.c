@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: ping information, which is what a peer says of itself. The first
- * byte chooses: the decoder alone, on exactly the bytes that are there; or a node that
- * is pushed to and whose pings are answered with such bytes, while it is discovering,
- * being configured, and losing and getting NIs.
+ * libFuzzer target: ping information, by which a peer describes itself. The first byte chooses:
+ * the decoder alone, on exactly the bytes that are there; or a node that receives such bytes as
+ * pushes and as answers to pings, while it discovers peers, is configured, and gains and loses
+ * NIs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- the decoder -------------------------------------------------------------------- */
 
-/* What was understood can be said again, and means the same. */
+/* What was decoded can be encoded, and decodes to the same. */
 static void encode(const struct lx_pinginfo *info)
 {
 	struct lx_pinginfo *again = NULL;
@@ -28,7 +28,7 @@ static void encode(const struct lx_pinginfo *info)
 	uint8_t *bytes;
 	int r;
 
-	/* Nobody says this of himself; what is merged leaves it out. */
+	/* Cannot be encoded; merging ignores it. */
 	for (uint32_t i = 0; i < info->n_nis; i++) {
 		if (lx_nid_is_any(&info->ni[i].nid))
 			return;
@@ -83,7 +83,7 @@ static struct lx_nid some_nid(struct scene *s)
 	return wire_nid(nids[wire_byte(&s->in) % (sizeof(nids) / sizeof(nids[0]))]);
 }
 
-/* From a neighbour on our net, the previous hop at least. */
+/* The previous hop: a neighbour on our net. */
 static struct lx_nid some_hop(struct scene *s)
 {
 	return wire_nid(nids[wire_byte(&s->in) % 3]);
@@ -182,7 +182,7 @@ static void change(struct scene *s)
 		wire_tune(s->w, "lnet_interfaces_max", what & 16 ? "16" : "4096");
 		break;
 	case 3 ... 4:
-		/* One more NI, or one less, is something to push. */
+		/* A change of our NIs must be pushed. */
 		if (second)
 			lx_core_ni_stop(s->w->core, second);
 		else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: what a socklnd peer may send, from the first byte on. An acceptor
- * request (if we were dialled), a HELLO, messages; read as a socket delivers them, in
- * pieces, from buffers that end where the arrived bytes end.
+ * libFuzzer target: what a socklnd peer may send, from the first byte on: an acceptor request
+ * (if it dialled us), a HELLO, messages. They are read as from a socket, bit by bit, from
+ * buffers that end where the arrived bytes end.
  *
  * The first byte of the input sets the scene; see struct scene.
  */
@@ -20,12 +20,12 @@ struct scene {
 	size_t left;
 	unsigned int version; /* 0: a HELLO comes first */
 	bool flip, dialled;
-	struct lx_sock_msg waiting; /* the NOOP we would answer with */
+	struct lx_sock_msg waiting; /* the NOOP we would send next */
 };
 
 /*
- * Bit 0: we were dialled. Bit 1: no HELLO, but messages of version 1 + bits 2 and 3;
- * bit 4: from the other byte order.
+ * Bit 0: the peer dialled us. Bit 1: no HELLO, but messages of version 1 + bits 2 and 3; bit 4:
+ * in the other byte order.
  */
 static struct scene scene_of(const uint8_t *data, size_t size)
 {
@@ -39,7 +39,7 @@ static struct scene scene_of(const uint8_t *data, size_t size)
 	return s;
 }
 
-/* A copy whose end a sanitizer watches. */
+/* A copy of exact size, so that a sanitizer detects reads beyond it. */
 static void *exact_copy(const void *data, size_t len)
 {
 	void *copy = malloc(len + !len);
@@ -49,7 +49,7 @@ static void *exact_copy(const void *data, size_t len)
 	return copy;
 }
 
-/* Asks after each byte. Returns the length of the whole; 0: an error, or the input ends. */
+/* Calls @need after each byte. Returns the total length; 0: an error, or the input ends. */
 static size_t read_by_need(const struct scene *s, int (*need)(const void *, size_t))
 {
 	size_t before = 1;
@@ -72,7 +72,7 @@ static size_t read_by_need(const struct scene *s, int (*need)(const void *, size
 	return 0;
 }
 
-/* What is printed is read as the same NID, if its net has addresses of that size at all. */
+/* The printed NID parses to the same NID, if its net has addresses of that size. */
 static void use_nid(const struct lx_nid *nid)
 {
 	struct lx_nid again;
@@ -142,7 +142,7 @@ static bool hello(struct scene *s)
 	return true;
 }
 
-/* The cookie that a message asks for goes into our answer, which must tell it. */
+/* Merges a requested cookie into our answer, which must contain it. */
 static void answer(struct scene *s, uint64_t cookie)
 {
 	struct lx_acked acked;

@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A copy whose end a sanitizer watches. */
+/* A copy of exact size, so that a sanitizer detects reads beyond it. */
 static void *exact_copy(const void *data, size_t len)
 {
 	void *copy = malloc(len + !len);

@@ -21,7 +21,7 @@ struct wire_rx {
 	struct lx_ni *ni;
 	size_t length;
 	bool rdma_get;
-	bool received; /* the core has said where it goes */
+	bool received; /* the core has said where to receive it */
 	struct lx_msg *msg;
 };
 
@@ -70,7 +70,7 @@ static size_t iov_bytes(const struct lx_payload *p)
 	return sum;
 }
 
-/* Where it is: the iov, or the one of a router buffer. */
+/* The memory of a payload: its iovec, or that of a router buffer. */
 static const struct iovec *memory_of(const struct lx_payload *p, struct iovec *one)
 {
 	void *mem;
@@ -86,7 +86,7 @@ static const struct iovec *memory_of(const struct lx_payload *p, struct iovec *o
 	return one;
 }
 
-/* Some bytes of the input, and then what comes; a sanitizer sees every byte. */
+/* Fills it with bytes of the input, repeated; a sanitizer sees every write. */
 static void fill(struct wire *w, const struct lx_payload *dst)
 {
 	struct iovec one;
@@ -126,7 +126,7 @@ static struct wire *wire_of(struct lx_ni *ni)
 	return lx_container_of(ni->lnd, struct wire, lnd);
 }
 
-/* A GET that carries a sink is answered without a REPLY; the input says how. */
+/* Ends a GET that the transport may answer without a REPLY; the input decides how. */
 static void end_sink(struct wire *w, struct wire_out *out, int status)
 {
 	struct lx_msg *reply = lx_lnd_reply_msg(out->ni, out->msg);
@@ -215,7 +215,7 @@ static int wire_startup(struct lx_ni *ni)
 	return 0;
 }
 
-/* The end of one may be that of another, or the start of one: from the front each time. */
+/* Ending one may end or start others, so search from the front each time. */
 static bool end_one(struct wire *w, const struct lx_ni *ni, int status)
 {
 	struct wire_out *out;
@@ -236,7 +236,7 @@ static bool end_one(struct wire *w, const struct lx_ni *ni, int status)
 	return false;
 }
 
-/* All that an NI (NULL: any) sends or receives. */
+/* Ends everything that an NI (NULL: any) sends or receives. */
 static void end_all(struct wire *w, const struct lx_ni *ni, int status)
 {
 	while (end_one(w, ni, status))
@@ -321,7 +321,7 @@ static void tell(struct wire *w)
 
 void wire_settle(struct wire *w)
 {
-	/* Each work may ask for more, but not for ever. */
+	/* Deferred work may queue more work, but not forever. */
 	for (unsigned int i = 0; w->kicked; i++) {
 		assert(i < 1000);
 		w->kicked = false;
@@ -501,7 +501,7 @@ static void assert_at_rest(struct wire *w)
 	struct lx_core_ni *ni;
 	struct lx_net *net;
 
-	/* Delayed ones may stay; one of our own to ourselves is still being sent then. */
+	/* Delayed messages may remain; so may one from us to us, whose sender still counts it. */
 	lx_list_for_each(msg, &core->msgs, all)
 		assert(msg->phase == LX_PHASE_DELAYED ||
 		       (msg->phase == LX_PHASE_TX && msg->txni == core->lo));
@@ -533,7 +533,7 @@ void wire_free(struct wire *w)
 	wire_settle(w);
 	w->closing = true;
 	end_all(w, NULL, -EHOSTUNREACH);
-	/* Beyond every deadline: what waited for an answer has ended. */
+	/* Past every deadline: whatever waited for an answer has ended. */
 	for (unsigned int i = 0; i < 15; i++) {
 		wire_wait(w, 1);
 		end_all(w, NULL, -EHOSTUNREACH);
@@ -547,7 +547,7 @@ void wire_free(struct wire *w)
 	tell(w);
 	lx_md_free_all(w->core);
 	tell(w);
-	/* Each message that was parsed has had its recv(). */
+	/* recv() was called for each parsed message. */
 	assert(lx_list_empty(&w->rx));
 	assert(lx_list_empty(&w->out));
 	lx_core_free(w->core);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A core on a transport that the fuzzer plays: its input decides what arrives, when a
- * payload is complete, when a message is sent and with what result. Checks the rules of
- * internal/lnd.h: one recv() for each message parsed, no write beyond the memory
- * offered, every credit returned in the end.
+ * A core on a transport that the fuzzer plays: the input decides what arrives, when a payload
+ * is complete, when a message is sent and with what result. Checks the rules of internal/lnd.h:
+ * one recv() for each message parsed, no write beyond the memory offered, every credit returned
+ * in the end.
  */
 #ifndef LX_FUZZ_WIRE_H
 #define LX_FUZZ_WIRE_H
@@ -43,31 +43,31 @@ struct wire {
 };
 
 struct wire *wire_new(struct wire_input *in);
-/* An NI of the transport; its NID as text. */
+/* Adds an NI of the transport, by its NID as text. */
 struct lx_core_ni *wire_ni(struct wire *w, const char *nid);
 void wire_tune(struct wire *w, const char *name, const char *value);
 
 struct lx_nid wire_nid(const char *text);
 
 /*
- * A message arrives at an NI, if that is up. Its payload comes from the input when
- * wire_receive() says so, or at once.
+ * Delivers a message to an NI, if that is up. Its payload is filled when wire_receive() says
+ * so, or at once.
  */
 void wire_deliver(struct wire *w, struct lx_core_ni *ni, const struct lx_hdr *hdr,
 		  const struct lx_nid *from, bool rdma_get);
 
-/* The @i'th (modulo) payload that the core waits for is complete, or fails. */
+/* Completes or fails the @i'th (modulo) payload that the core waits for. */
 void wire_receive(struct wire *w, unsigned int i, int status);
-/* The @i'th message being sent is sent, or lost. */
+/* The @i'th outgoing message (modulo) was sent or lost. */
 void wire_sent(struct wire *w, unsigned int i, int status);
 
-/* A response to one of the latest requests; @from: the previous hop. */
+/* Sends a response to one of the latest requests; @from: the previous hop. */
 void wire_answer(struct wire *w, struct lx_core_ni *ni, const struct lx_nid *from,
 		 unsigned int i, uint32_t length);
 
 /* Runs deferred work and events; call it after each step. */
 void wire_settle(struct wire *w);
-/* Time passes. */
+/* Lets time pass. */
 void wire_wait(struct wire *w, unsigned int seconds);
 
 /* Completes everything in flight; checks that every credit is back; stops and frees. */

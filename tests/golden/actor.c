@@ -117,7 +117,7 @@ static void configure(struct run *run, const char *yaml)
 	lx_conf_free(conf);
 }
 
-/* The address is there, the link of its interface is not. */
+/* The address stays, but its interface loses the carrier. */
 static void lose_carrier(const struct lx_nid *nid)
 {
 	char addr[LX_NID_TEXT], command[400];
@@ -177,7 +177,7 @@ void actor_dial(struct run *run, const struct lx_nid *src, const struct lx_nid *
 	lx_ping(run->node, &to, src, 60000, on_probe, NULL);
 }
 
-/* Nets that are not ours are behind the far host of a connection. */
+/* Remote nets are reached through the far host of the connection. */
 void actor_add_routes(struct run *run, const struct script *script)
 {
 	for (unsigned int i = 0; i < script->n; i++) {
@@ -194,9 +194,9 @@ void actor_add_routes(struct run *run, const struct script *script)
 		route.net = lx_nid_net(far == m->stream->dst ? &m->hdr.dst_nid : &m->hdr.src_nid);
 		for (unsigned int j = 0; j < run->n_nids; j++)
 			local |= lx_nid_net(&run->nid[j]) == route.net;
-		/* If the gateway is never named, it was in the capture before. */
+		/* If no message names the gateway, it was set in the previous capture. */
 		if (!local && script_find_nid(script, far, &route.gateway))
-			(void)lx_route_add(run->node, &route); /* there already */
+			(void)lx_route_add(run->node, &route); /* exists already */
 	}
 }
 
@@ -226,7 +226,7 @@ static void serve(struct run *run, const struct lx_hdr *hdr, uint32_t portal, ui
 	assert_int_equal(lx_md_attach(run->node, me, &md, LX_UNLINK, &handle), 0);
 }
 
-/* A program on our node expects what a far one is about to ask for. */
+/* Prepares a program on our node for a request that a far host is about to send. */
 void actor_expect(struct run *run, const struct script *script, const struct message *m)
 {
 	const union lx_cmd *cmd = &m->hdr.cmd;
@@ -259,7 +259,7 @@ static bool to_router(const struct run *run, const struct message *m)
 	return run->replay->router && script_host_has(run->replay->router, addr);
 }
 
-/* Regular checks are switched on until there is the one that the script has. */
+/* Enables periodic router checks until the one in the script has been sent. */
 static void check_routers(struct run *run, bool on)
 {
 	run->checking = on;
@@ -275,7 +275,7 @@ static bool is_request(const struct run *run, const struct step *step)
 	       actor_nid(run, &step->m->hdr.src_nid) >= 0;
 }
 
-/* A ping of a discovery: a push to the same node comes before the next ping. */
+/* A discovery's ping: followed by a push to the same node before the next ping. */
 static bool is_discovery(const struct run *run, const struct script *script, unsigned int at)
 {
 	const struct message *ping = script->step[at].m;
@@ -319,7 +319,7 @@ static void request(struct run *run, const struct message *m)
 				 0);
 }
 
-/* A ping that our node was asked for has not been heard. */
+/* True while a ping that our node was asked for has not been received. */
 static bool ping_pending(const struct script *script)
 {
 	for (unsigned int i = script->at; i < script->n; i++) {
@@ -338,7 +338,7 @@ static void do_request(struct run *run, struct script *script, unsigned int at)
 
 	if (step->asked || script_is_push(step->m))
 		return;
-	/* One after the other: so it matters which path each takes. */
+	/* One at a time, since each may take another path. */
 	if (script_is_ping(step->m) && ping_pending(script))
 		return;
 	step->asked = true;
@@ -352,14 +352,14 @@ static void do_request(struct run *run, struct script *script, unsigned int at)
 		lx_ping(run->node, &to, NULL, 5000, on_probe, NULL);
 }
 
-/* A router's word that it forwards from now on. */
+/* A router announces that it forwards from now on. */
 static bool tells_routing(const struct step *step)
 {
 	return step->ours && step->m && step->m->kind == MESSAGE_LNET && script_is_push(step->m) &&
 	       !(step->m->payload[4] & LX_PING_RTE_DISABLED);
 }
 
-/* Our node's end of a connection ends, or an address that had gone dials again. */
+/* Our node closed the connection: the NI goes down. Or an address dials again: it is back. */
 static bool change_nets(struct run *run, struct script *script, const struct step *blocked)
 {
 	const struct capture_stream *s = &script->capture.stream[blocked->stream];
@@ -380,7 +380,7 @@ static bool change_nets(struct run *run, struct script *script, const struct ste
 	return false;
 }
 
-/* A connection is dialled for what is then said on it. */
+/* Makes our node dial a connection, by the first request that the script sends on it. */
 static bool do_request_on(struct run *run, struct script *script, unsigned int stream)
 {
 	for (unsigned int i = script->at; i < script->n; i++) {
@@ -394,7 +394,7 @@ static bool do_request_on(struct run *run, struct script *script, unsigned int s
 	return false;
 }
 
-/* The next request, if the far hosts need not say something before it. */
+/* Issues the next request, unless far hosts must send something before it. */
 static void do_next_request(struct run *run, struct script *script)
 {
 	for (unsigned int i = script->at; i < script->n; i++) {
@@ -427,7 +427,7 @@ void actor_act(struct run *run, struct script *script)
 	    !blocked->asked) {
 		struct lx_id to = { .nid = blocked->m->target, .pid = LX_PID_LUSTRE };
 
-		/* For a connection that came to nothing. */
+		/* For a connection that was attempted in vain. */
 		blocked->asked = true;
 		lx_ping(run->node, &to, NULL, 5000, on_probe, NULL);
 	}

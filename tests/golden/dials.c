@@ -14,13 +14,13 @@ void dials_own(struct script *script, unsigned int stream, struct wire *wire)
 		script->wire[reverse] = wire;
 }
 
-/* Type of a connection that was there before its capture, by the port: first is first. */
+/* The type of a connection older than its capture, by port: dialled in order of types. */
 static uint32_t type_of_port(uint16_t port)
 {
 	return LX_CTYPE_CONTROL + LX_SOCK_PRIVILEGED_PORT_MAX - port;
 }
 
-/* What a far host says of itself all through a script, if it does. */
+/* The incarnation of a far host throughout a script, if it is constant. */
 static uint64_t incarnation_of(const struct script *script, const char *far)
 {
 	for (unsigned int i = 0; i < script->all.n; i++) {
@@ -47,7 +47,7 @@ static struct lx_hello make_hello(const struct script *script, unsigned int vers
 	return hello;
 }
 
-/* A far host's connection that its capture takes for granted. */
+/* Opens a far host's connection that existed before the capture. */
 static struct wire *dial_before(struct run *run, const struct script *script,
 				const struct capture_stream *s, uint16_t port)
 {
@@ -67,7 +67,7 @@ static struct wire *dial_before(struct run *run, const struct script *script,
 	return wire;
 }
 
-/* One that goes on from the capture before. */
+/* A connection that continues from the previous capture. */
 static struct wire *existing(const struct run *run, const struct capture_stream *s)
 {
 	bool theirs = script_host_has(run->replay->us, s->src);
@@ -84,7 +84,7 @@ static struct wire *existing(const struct run *run, const struct capture_stream 
 	return NULL;
 }
 
-/* On a connection that our node dialled, the far host speaks first, and not to keep it alive. */
+/* On a connection that our node dialled, the far host sends first, and not a keepalive. */
 static bool far_speaks_first(const struct script *script, const struct capture_stream *s)
 {
 	for (unsigned int i = 0; i < script->n; i++) {
@@ -97,7 +97,7 @@ static bool far_speaks_first(const struct script *script, const struct capture_s
 	return false;
 }
 
-/* Takes the ping that our node has connected for: it is no business of the script's. */
+/* Removes the ping that our node sent in order to connect; it is not in the script. */
 static bool take_ping(struct run *run, const struct capture_stream *s)
 {
 	for (unsigned int i = 0; i < run->wires.n; i++) {
@@ -114,7 +114,7 @@ static bool take_ping(struct run *run, const struct capture_stream *s)
 	return false;
 }
 
-/* Our node is made to dial what its capture takes for granted. */
+/* Makes our node dial a connection that existed before the capture. */
 static void dial_ours(struct run *run, struct script *script, const struct capture_stream *s)
 {
 	struct lx_nid src = script_nid_of(script, s->src), dst = script_nid_of(script, s->dst);
@@ -138,7 +138,7 @@ void dials_prepare(struct run *run, struct script *script)
 		bool ours = script_host_has(run->replay->us, s->src);
 		struct wire *wire;
 
-		/* Not active: only TCP's ACKs of one end were captured. Nothing was said on it. */
+		/* Not active: only one end's TCP ACKs were captured, and no data. */
 		if (!script_concerns_us(script, i) || !s->active)
 			continue;
 		wires_listen(&run->wires, ours ? s->dst : s->src);
@@ -147,7 +147,7 @@ void dials_prepare(struct run *run, struct script *script)
 		wire = existing(run, s);
 		if (!wire && !ours) {
 			wire = dial_before(run, script, s, s->sport);
-			/* and those on which nothing was said */
+			/* and connections without data */
 			for (uint16_t port = 1023; port > 1020; port--) {
 				struct capture_stream other = *s;
 
@@ -173,7 +173,7 @@ void dials_remember(struct script *script)
 	}
 }
 
-/* Our node's attempts that no script has: it is to learn a version, or they were before. */
+/* Answers attempts that are in no script: to teach our node a version, or from before. */
 static bool answer_before(struct run *run, struct script *script, struct wire *wire)
 {
 	const struct lx_hello *asked = &wire->msg[1].m.hello;

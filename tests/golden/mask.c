@@ -75,7 +75,7 @@ static bool same_pinginfo(const struct message *x, const struct message *y)
 		free(a);
 		return false;
 	}
-	/* All but the number of the information. */
+	/* Equal except for the sequence number. */
 	same = a->features == b->features && a->pid == b->pid && a->n_nis == b->n_nis;
 	for (uint32_t i = 0; same && i < a->n_nis; i++)
 		same = lx_nid_eq(&a->ni[i].nid, &b->ni[i].nid) &&
@@ -101,13 +101,13 @@ static bool same_command(const struct lx_hdr *captured, const struct lx_hdr *rea
 {
 	union lx_cmd x = captured->cmd, y = real->cmd;
 
-	/* Handles of our own are another's than the captured node's. */
+	/* Our handles differ from the captured node's. */
 	if (captured->type == LX_MSG_PUT &&
 	    mask_handle_none(&x.put.ack_md) == mask_handle_none(&y.put.ack_md))
 		x.put.ack_md = y.put.ack_md;
 	if (captured->type == LX_MSG_GET)
 		x.get.return_md = y.get.return_md;
-	/* How much room there is for ping information is the asker's business. */
+	/* The room for ping information is up to the node that asks. */
 	if (captured->type == LX_MSG_GET && lx_le32(x.get.portal) == LX_PORTAL_RESERVED &&
 	    lx_le32(y.get.sink_length) >= LX_PING_INFO_MIN)
 		x.get.sink_length = y.get.sink_length;
@@ -121,7 +121,7 @@ static bool same_command(const struct lx_hdr *captured, const struct lx_hdr *rea
 static bool same_lnet(const struct mask *mask, const struct message *captured,
 		      const struct message *real)
 {
-	/* A router of ours splices, and then has no use for an acknowledgement. */
+	/* Our router splices, and then does not ask for an acknowledgement. */
 	bool zc_ok = !captured->msg.cookie[0] == !real->msg.cookie[0] ||
 		     (mask->router && !real->msg.cookie[0]);
 

@@ -6,7 +6,7 @@
 
 #include "messages.h"
 
-/* Where a stream is read. */
+/* Position in a stream. */
 struct cursor {
 	const struct capture_stream *stream;
 	struct messages *messages;
@@ -37,7 +37,7 @@ static void expect_same(const struct cursor *c, const void *again, size_t len, c
 		fail_msg("%s: %s at %zu is encoded otherwise", c->stream->who, what, c->at);
 }
 
-/* The next message, of @len bytes; the cursor moves behind it. */
+/* Adds the next message, of @len bytes, and moves the cursor past it. */
 static struct message *add(struct cursor *c, enum message_kind kind, size_t len)
 {
 	struct messages *m = c->messages;
@@ -54,7 +54,7 @@ static struct message *add(struct cursor *c, enum message_kind kind, size_t len)
 	return &m->message[m->n++];
 }
 
-/* How long a request or HELLO is, read as a socket would: never further than asked for. */
+/* The length of a request or HELLO, read as from a socket: no further than need() asks. */
 static size_t length_by_need(const struct cursor *c, int (*need)(const void *, size_t),
 			     const char *what)
 {
@@ -101,7 +101,7 @@ static void hello(struct cursor *c)
 	add(c, MESSAGE_HELLO, len)->hello = hello;
 }
 
-/* V2 alone has checksums: over all of it, with 0 in the place of the sum (9). */
+/* Only V2 has checksums: over the whole message, with 0 in that field (9). */
 static void expect_csum(const struct cursor *c, const struct lx_sock_msg *msg, size_t len)
 {
 	struct lx_sock_msg zero = *msg;
@@ -116,7 +116,7 @@ static void expect_csum(const struct cursor *c, const struct lx_sock_msg *msg, s
 	assert_int_equal(csum, msg->csum);
 }
 
-/* The LNet header @skip bytes from here, in the form of the version. */
+/* Decodes the LNet header @skip bytes from here, in the version's form. */
 static void header(struct cursor *c, size_t skip, struct lx_hdr *hdr)
 {
 	const uint8_t *wire = here(c) + skip;
@@ -210,8 +210,10 @@ static void stream_decode(const struct capture_stream *stream, unsigned int vers
 
 const char *messages_stray(const char *name)
 {
-	/* Sent again and again to the node that was switched off, from inside a message:
-	 * the captured node was neither of the two. */
+	/*
+	 * Retransmitted to the node that was switched off, starting inside a message; the
+	 * captured node was neither of the two.
+	 */
 	return strcmp(name, "19c-lst-server-killed") ? NULL : "10.77.0.3:1021>10.77.0.2:988";
 }
 
@@ -237,7 +239,7 @@ void messages_load(const char *folder, const char *name, struct capture *capture
 	(unsigned long long)lx_le64((h).interface_cookie),                                         \
 		(unsigned long long)lx_le64((h).object_cookie)
 
-/* V4's listings tell the size code of each NID as well. */
+/* V4's listings also show the size code of each NID. */
 static const char *nid_text(const struct message *m, const struct lx_nid *nid, char *buf)
 {
 	lx_nid_format(nid, buf, LX_NID_TEXT);

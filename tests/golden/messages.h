@@ -41,10 +41,10 @@ void messages_load(const char *folder, const char *name, struct capture *capture
 /* Version of a connection whose HELLO was not captured, from the capture's name. */
 unsigned int messages_version(const char *name, const struct capture_stream *stream);
 
-/* The stream of a capture that messages_load() leaves out (see there), or NULL. */
+/* The stream of a capture that messages_load() omits (see there), or NULL. */
 const char *messages_stray(const char *name);
 
-/* Describes a message like the listings next to the captures, without time and place. */
+/* Describes a message like the listings next to the captures, without time and offset. */
 void message_describe(const struct message *message, char *buf, size_t size);
 
 /* What the listings add for lnet_selftest; nothing for other messages. */

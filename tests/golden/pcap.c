@@ -2,8 +2,8 @@
 /*
  * See the header. Owns the streams of a capture; called by the golden tests.
  *
- * An early segment waits in a list until the gap before it is filled; one that still
- * waits at the end of the file means a gap in the capture.
+ * An early segment waits in a list until the gap before it is filled; one that still waits at
+ * the end of the file means that the capture has a gap.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ struct early {
 	struct early *next;
 	unsigned int stream;
 	size_t offset, len;
-	const uint8_t *data; /* in the file */
+	const uint8_t *data; /* points into the file */
 };
 
 struct reader {
@@ -74,7 +74,7 @@ static uint16_t net16(const uint8_t *p)
 	return p[0] << 8 | p[1];
 }
 
-/* Room for one element more in a growing array of @n; exits when memory is out. */
+/* Makes room for one more element in an array of @n; exits if memory runs out. */
 static void *one_more(void *array, unsigned int n, size_t size)
 {
 	array = realloc(array, (n + 1) * size);
@@ -102,7 +102,7 @@ static void event(struct reader *r, enum capture_what what, unsigned int stream,
 	};
 }
 
-/* The newest stream between these two, or -1. */
+/* The newest stream with these ends, or -1. */
 static int find(const struct capture *c, const char *src, uint16_t sport, const char *dst,
 		uint16_t dport)
 {
@@ -137,7 +137,7 @@ static unsigned int stream_new(struct reader *r, const struct segment *seg)
 	s->v6 = seg->v6;
 	s->active = seg->dport == r->port;
 	s->reverse = -1;
-	/* An older connection between the same ports has its partner already. */
+	/* An older connection with the same ports already has its reverse direction. */
 	if (reverse >= 0 && c->stream[reverse].reverse < 0) {
 		s->reverse = reverse;
 		c->stream[reverse].reverse = c->n_streams;
@@ -145,7 +145,7 @@ static unsigned int stream_new(struct reader *r, const struct segment *seg)
 	return c->n_streams++;
 }
 
-/* The stream that a segment belongs to: a SYN begins one, unless it is sent again. */
+/* The stream of a segment: a SYN begins one, unless it is a retransmission. */
 static unsigned int stream_of(struct reader *r, const struct segment *seg)
 {
 	struct capture *c = r->capture;
@@ -164,7 +164,7 @@ static unsigned int stream_of(struct reader *r, const struct segment *seg)
 	return i;
 }
 
-/* Adds what is new of bytes that begin at or before the end of a stream. */
+/* Appends the new part of bytes that start at or before the end of a stream. */
 static int stream_append(struct reader *r, unsigned int i, size_t offset, const uint8_t *data,
 			 size_t len)
 {
@@ -184,7 +184,7 @@ static int stream_append(struct reader *r, unsigned int i, size_t offset, const 
 	return 0;
 }
 
-/* Adds the early segments of a stream that fit now. */
+/* Appends the early segments of a stream that fit now. */
 static int early_append(struct reader *r, unsigned int i)
 {
 	for (struct early **p = &r->early, *e; (e = *p) != NULL;) {
@@ -199,7 +199,7 @@ static int early_append(struct reader *r, unsigned int i)
 		free(e);
 		if (rc)
 			return rc;
-		p = &r->early; /* another may fit behind this one */
+		p = &r->early; /* another may fit now */
 	}
 	return 0;
 }
@@ -270,7 +270,7 @@ static int tcp(struct reader *r, struct segment *seg, const uint8_t *p, size_t l
 	return segment(r, seg);
 }
 
-/* A length of 0 in an IP header: a segment that the sending host had not cut yet. */
+/* An IP length of 0: a GSO packet that the sending host had not segmented yet. */
 static int ip4(struct reader *r, const uint8_t *p, size_t len)
 {
 	struct segment seg = { .v6 = false };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packet captures as byte streams: reads a pcap file (Ethernet, IPv4 and IPv6) and
- * reassembles the TCP streams of one port, for the golden tests.
+ * Packet captures as byte streams: reads a pcap file (Ethernet, IPv4 and IPv6) and reassembles
+ * the TCP streams of one port, for the golden tests.
  *
- * Strict on purpose: gaps, truncated packets and overlapping segments that differ are
- * errors, so a test that reads to the end of all streams has seen every byte.
+ * Strict on purpose: gaps, truncated packets and overlapping segments that differ are errors,
+ * so a test that reads to the end of all streams has seen every byte.
  */
 #ifndef LX_TESTS_PCAP_H
 #define LX_TESTS_PCAP_H
@@ -19,7 +19,7 @@ struct capture_stream {
 	char src[46], dst[46];
 	uint16_t sport, dport;
 	bool v6;
-	bool begun; /* its SYN was captured; else the capture began in the middle */
+	bool begun; /* its SYN was captured; else the capture starts in the middle */
 	bool ended; /* FIN or RST was seen */
 	bool active; /* from the side that dialled */
 	int reverse; /* the other direction; -1: not captured */
@@ -47,7 +47,7 @@ struct capture {
 	unsigned int n_streams;
 	struct capture_event *event;
 	unsigned int n_events;
-	unsigned int frames; /* all, whatever they carry */
+	unsigned int frames; /* all of the file */
 	char error[160]; /* after a failed capture_load() */
 };
 

@@ -22,7 +22,7 @@
 
 /* ---- what the far hosts say ------------------------------------------------ */
 
-/* Acknowledges what our node asked for; the numbers are its own. */
+/* Acknowledges our node's requests, with its own cookies. */
 static void say_acks(struct run *run, struct wire *wire, const struct message *m)
 {
 	struct lx_sock_msg noop = { .type = LX_SOCK_NOOP };
@@ -78,7 +78,7 @@ static void say(struct run *run, struct script *script, const struct step *step)
 
 /* ---- what our node says ------------------------------------------------------ */
 
-/* Acknowledgements are sets of cookies, however they were put together. */
+/* Collects acknowledged cookies as a set, however they were merged. */
 static void collect_acks(struct run *run)
 {
 	for (unsigned int i = 0; i < run->wires.n; i++) {
@@ -101,7 +101,7 @@ static void collect_acks(struct run *run)
 					run->acked[run->n_acked++] =
 						(struct mask_cookie){ c, c, wire };
 			}
-			/* Once. */
+			/* Consume it. */
 			w->m.msg.cookie[1] = 0;
 			w->taken |= w->m.kind == MESSAGE_NOOP;
 		}
@@ -159,7 +159,7 @@ static bool heard_on(struct run *run, const struct message *m, struct wire *wire
 	return false;
 }
 
-/* The connection that our node has dialled for this one of the script's. */
+/* Matches a connection that our node dialled with this one of the script. */
 static bool heard_new(struct run *run, struct script *script, const struct step *step)
 {
 	const struct capture_stream *s = step->m->stream;
@@ -189,7 +189,7 @@ static bool heard(struct run *run, struct script *script, const struct step *ste
 
 /* ---- the play ---------------------------------------------------------------- */
 
-/* Whether a step could be made. */
+/* Tries to play the next step; true if it did. */
 static bool advance(struct run *run, struct script *script)
 {
 	const struct step *step = &script->step[script->at];
@@ -210,7 +210,7 @@ static bool advance(struct run *run, struct script *script)
 		if (!script->wire[step->stream] && s->active)
 			dials_own(script, step->stream,
 				  wires_dial(&run->wires, s->src, s->sport, s->dst));
-		/* On a connection that our node has had no use for yet: left out. */
+		/* A keepalive on a connection that our node has not needed yet: skipped. */
 		if (!script->wire[step->stream] && !script_is_keepalive(step->m))
 			return false; /* our node has yet to dial */
 		if (script->wire[step->stream])
@@ -314,7 +314,7 @@ static void play(struct run *run)
 		dials_remember(&run->script[i]);
 }
 
-/* What our node has said beyond the script. */
+/* Fails if our node sent more than the script has. */
 static void expect_silence(struct run *run)
 {
 	unsigned int n = 0;
@@ -412,7 +412,7 @@ static bool write_proc(const char *path, const char *text)
 	return file && !fclose(file) && ok;
 }
 
-/* Who is not root is so inside. */
+/* Inside the namespace a plain user is root. */
 static bool own_network(void)
 {
 	uid_t uid = geteuid();

@@ -6,10 +6,10 @@
 
 /* ---- who is who ----------------------------------------------------------- */
 
-/* Who has which addresses in the captures; R and G are one machine. */
+/* The hosts of the captures and their addresses; R and G are one machine. */
 static const struct {
 	char name;
-	const char *addr[5]; /* and NULL */
+	const char *addr[5]; /* terminated by NULL */
 } hosts[] = {
 	{ 'A', { "10.77.0.1", "10.77.0.11", "10.78.0.1", "fd77::1" } },
 	{ 'B', { "10.77.0.2", "10.78.0.2", "fd77::2" } },
@@ -128,7 +128,7 @@ static int by_order(const void *a, const void *b)
 	return x->m->offset < y->m->offset ? -1 : 1;
 }
 
-/* What others said to each other. */
+/* Removes messages between other hosts. */
 static void drop_others(struct script *script)
 {
 	unsigned int n = 0;

@@ -15,7 +15,7 @@ struct wire;
 struct step {
 	const struct message *m; /* NULL: the connection ends */
 	unsigned int stream, order;
-	bool ours; /* of the host that our node replaces */
+	bool ours; /* sent by the host that our node replaces */
 	bool asked; /* for the user: our node's program was made to do it */
 };
 
@@ -23,7 +23,7 @@ struct script {
 	const char *name;
 	char us;
 	struct capture capture;
-	struct messages all; /* except those between other hosts */
+	struct messages all; /* between our host and others */
 	struct step *step;
 	unsigned int n, at;
 	struct wire *wire[SCRIPT_STREAMS]; /* by stream; both directions */
@@ -46,11 +46,11 @@ bool script_find_nid(const struct script *script, const char *addr, struct lx_ni
 struct lx_nid script_nid_of(const struct script *script, const char *addr);
 
 unsigned int script_stream(const struct script *script, const struct capture_stream *stream);
-/* The direction of a stream's connection that dialled. */
+/* The direction of a stream's connection from the side that dialled. */
 const struct capture_stream *script_dialled(const struct script *script, unsigned int stream);
-/* True if our node is one of the two. */
+/* True if our host is one end. */
 bool script_concerns_us(const struct script *script, unsigned int stream);
-/* True if the capture begins in the middle of it. */
+/* True if the capture starts in the middle of it. */
 bool script_in_middle(const struct capture_stream *stream);
 
 /* True for LNet's own pings and pushes. */

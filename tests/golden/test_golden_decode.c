@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Captures of real nodes, byte by byte: our codec decodes every byte of every socklnd
- * connection, encodes the same bytes, and describes it like the listing
- * next to the capture (made by another decoder), line for line. In addition,
- * the captured nodes must follow our rules: types of connections,
- * which connection carries what, which cookies are acknowledged, ping information.
+ * connection, encodes the same bytes, and describes it like the listing next to the capture
+ * (made by another decoder), line for line. In addition, the captured nodes must follow our
+ * rules: types of connections, which connection carries what, which cookies are acknowledged,
+ * ping information.
  *
- * Captures of o2iblnd are not for this program.
+ * Captures of o2iblnd have their own program, test_golden_o2ib.
  */
 #include "../unit/testlib.h"
 
@@ -27,7 +27,7 @@ struct golden {
 
 /* ---- the listing ----------------------------------------------------------------- */
 
-/* The message that a line is about: the first one there that no line was about yet. */
+/* Finds the message of a line: the first one there that has no line yet. */
 static int listed_message(const struct golden *g, const char *who, size_t offset, bool *told)
 {
 	for (unsigned int i = 0; i < g->all.n; i++) {
@@ -44,7 +44,7 @@ static int listed_message(const struct golden *g, const char *who, size_t offset
 	return -1;
 }
 
-/* A line about the stream that is left out. */
+/* True for a line about the omitted stream. */
 static bool about_stray(const struct golden *g, const char *line)
 {
 	const char *who = messages_stray(g->name);
@@ -110,7 +110,7 @@ static const struct message *hello_of(const struct golden *g, const struct captu
 	return NULL;
 }
 
-/* A reply has the version and the inverted type of the request, or type NONE (4). */
+/* A reply has the request's version and the inverted type, or type NONE (4). */
 static void expect_hello_replies(const struct golden *g)
 {
 	for (unsigned int i = 0; i < g->all.n; i++) {
@@ -131,7 +131,7 @@ static void expect_hello_replies(const struct golden *g)
 	}
 }
 
-/* No message is where our table says "no" (7); where types are known. */
+/* Where types are known, no message is on a connection that our table rules out (7). */
 static void expect_conn_choice(const struct golden *g)
 {
 	for (unsigned int i = 0; i < g->all.n; i++) {
@@ -150,7 +150,7 @@ static void expect_conn_choice(const struct golden *g)
 	}
 }
 
-/* Takes the requests that @ack acknowledges off; returns how many there were. */
+/* Clears the requests that @ack acknowledges; returns how many there were. */
 static unsigned int take_acked(const struct golden *g, const struct message *ack,
 			       const struct lx_acked *acked, bool *open)
 {
@@ -169,7 +169,7 @@ static unsigned int take_acked(const struct golden *g, const struct message *ack
 	return found;
 }
 
-/* Every request is acknowledged once, and nothing else is (8). */
+/* Every request is acknowledged exactly once, and nothing else is (8). */
 static void expect_acks(const struct golden *g)
 {
 	bool *open = calloc(g->all.n + 1, sizeof(*open));

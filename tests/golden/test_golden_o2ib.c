@@ -17,7 +17,7 @@
 
 static const char *folder;
 
-/* A message that is sent in several packets, on one queue pair of one node. */
+/* A message in several packets, on one queue pair of one node. */
 struct flow {
 	uint32_t src, qp;
 	size_t len;
@@ -71,7 +71,7 @@ static size_t print_desc(char *text, size_t size, const struct lx_o2ib_msg *msg)
 	return n + snprintf(text + n, size - n, "}");
 }
 
-/* Python writes 0 with its prefix, too. */
+/* Python also prints a prefix for 0. */
 #define HEX(x) ((x) ? "" : "0x"), (unsigned long long)(x)
 
 static void print_msg(char *text, size_t size, const struct lx_o2ib_msg *m)
@@ -110,7 +110,7 @@ static void print_rej(char *text, size_t size, const struct lx_o2ib_rej *rej)
 		 rej->params.queue_depth, rej->params.max_frags, rej->params.max_msg_size);
 }
 
-/* Without runs of blanks, which the listing has where something is missing. */
+/* Collapses runs of blanks, which the listing has where a field is missing. */
 static void squeeze(char *text)
 {
 	char *to = text;
@@ -122,7 +122,7 @@ static void squeeze(char *text)
 	*to = '\0';
 }
 
-/* The next line there is about a message; NULL at the end. */
+/* The next line about a message; NULL at the end. */
 static const char *listed(struct golden *g, char *line, size_t size)
 {
 	char *at;
@@ -176,7 +176,7 @@ static void one_reject(struct golden *g, const uint8_t *data, size_t len)
 	char text[400];
 
 	if (lx_o2ib_rej_decode(data, len, &rej))
-		return; /* the CM's own */
+		return; /* of the CM */
 	assert_int_equal(lx_o2ib_rej_encode(&rej, again), 24);
 	assert_memory_equal(again, data, 24);
 	print_rej(text, sizeof(text), &rej);
@@ -189,7 +189,7 @@ static unsigned int be16(const uint8_t *p)
 	return p[0] << 8 | p[1];
 }
 
-/* A datagram of the CM: attribute, and the private data behind its fixed part. */
+/* A datagram of the CM: attribute, and the private data after its fixed part. */
 static void management(struct golden *g, const uint8_t *mad, size_t len)
 {
 	switch (be16(mad + 16)) {
@@ -229,7 +229,7 @@ static void packet(struct golden *g, const uint8_t *src, const uint8_t *bth, siz
 		management(g, bth + 20, len - 20);
 		return;
 	}
-	/* SEND first, middle, last, only; a repeated one would not decode. */
+	/* SEND first, middle, last, only; a retransmitted one would not decode. */
 	if (op != 0 && op != 1 && op != 2 && op != 4)
 		return;
 	if (op == 0 || op == 4)

@@ -37,7 +37,7 @@ static void expect_again(const struct message *m, const struct lx_lst_msg *msg)
 	assert_memory_equal(again, m->payload, sizeof(again));
 }
 
-/* The request that a reply answers, by its match bits; false: it is not in the capture. */
+/* Finds the request that a reply answers, by its match bits; false: not captured. */
 static bool request_of(const struct seen *s, const struct message *reply, uint64_t bits,
 		       struct lx_lst_msg *ret_msg)
 {

@@ -48,7 +48,7 @@ static const char *folder;
 #define AFTER(before, title)                                                                       \
 	AS("A", title, .capture = { before, title }), AS("B", title, .capture = { before, title })
 
-/* Across a router: its two sides are two captures. */
+/* A router's two sides are two captures. */
 #define SIDE1(title) title "-side1"
 #define SIDE2(title) title "-side2"
 #define ROUTED(title)                                                                              \
@@ -57,7 +57,7 @@ static const char *folder;
 		AS("R", title, .capture = { SIDE1(ROUTER), SIDE1(title) },                         \
 		   .also = { SIDE2(ROUTER), SIDE2(title) })
 
-/* What hosts had said to each other before the captures that begin in the middle. */
+/* Captures that precede those that start in the middle. */
 #define PINGED "01-tcp-v3-connect-ping"
 #define KNOWN PINGED, "05a-tcp-v3-discover-1nid"
 #define KNOWN_2158 "11a-2158-to-2170-ping-discover"
@@ -66,7 +66,7 @@ static const char *folder;
 #define RAILS_ADD RAILS_DEL, "05d-multirail-push-net-add"
 #define ROUTER "07a-router-connect-ping-discover"
 
-/* What the admin had configured. */
+/* The admin's configuration. */
 #define PEER(first, second)                                                                        \
 	"peer:\n"                                                                                  \
 	"    - primary nid: " first "\n"                                                           \
@@ -82,9 +82,9 @@ static const char *folder;
 #define POLICY(clause, nid) "    - " clause ": " nid "\n"
 #define PREFER(src, dst) "    - src: " src "\n      dst: " dst "\n"
 /*
- * Whose turn it was when such a capture began is not known. Ours begins with what is first in
- * its configuration. 14e takes the paths that it would take without its rule, too, from where it
- * begins; test_core_udsp begins elsewhere.
+ * It is unknown whose turn it was when such a capture started. Our node starts with what comes
+ * first in its configuration. Where 14e starts, its rule makes no difference; test_core_udsp
+ * covers other starts.
  */
 #define WITH_POLICIES(title, peer, policies, ...)                                                  \
 	AS("A", title, .capture = { title }, .conf = peer "udsp:\n" policies,                      \
@@ -92,14 +92,14 @@ static const char *folder;
 #define TWO_NIDS_OF_A .nids = { "10.77.0.1@tcp", "10.78.0.1@tcp" }
 #define TWO_NIDS_OF_B .nids = { "10.77.0.2@tcp", "10.78.0.2@tcp" }
 
-/* B only answers, wherever A sends to. */
+/* B only answers, whatever A sends. */
 #define ANSWERED(title, ...) AS("B", title, .capture = { title }, TWO_NIDS_OF_B, __VA_ARGS__)
-/* Between hosts that had discovered each other before. */
+/* Between hosts that discovered each other before. */
 #define AMONG_FRIENDS(host, title) AS(host, title, .capture = { title }, .no_discovery = true)
 #define NOT_PLAYED(host, title, why) AS(host, title, .capture = { title }, .not_played = why)
 
 #define UDSP "the policies were changed while it ran"
-/* test_core_health and tests/sys/rails.bats do the same. */
+/* tests/sys/rails.bats and test_core_health cover this. */
 #define HEALTH "begins with health values from before, and goes by the seconds"
 #define FAULTS "the fault rules were changed while it ran; tests/sys/rails.bats does the same"
 #define UNKNOWN_CONNS "begins on connections whose types are not in the capture"
@@ -108,7 +108,7 @@ static const char *folder;
 #define ONE_SIDE "the gateway's other net is not in the capture"
 
 static const struct replay replays[] = {
-	/* The slow ones first. */
+	/* Slowest first. */
 	BOTH("08-tcp-keepalive-noop", .keepalive = 2, .steps = 13),
 	AS("A", "07e-router-tcp-o2ib-ping-lst64k",
 	   .capture = { SIDE1(ROUTER), "07e-router-tcp-o2ib-ping-lst64k-tcpside" }, .router = 'R'),
@@ -294,7 +294,7 @@ static int skip_all(const char *why)
 	return cmocka_run_group_tests_name("replay", none, NULL, NULL);
 }
 
-/* Whether this user may have networks of its own. */
+/* Whether this user may create network namespaces. */
 static bool can_play(void)
 {
 	int status;
@@ -325,7 +325,7 @@ static bool in_table(const char *name)
 	return false;
 }
 
-/* Each capture of TCP is played, or the table says why not. */
+/* Each TCP capture is played, or the table gives a reason why not. */
 static void test_table(void **state)
 {
 	DIR *dir = opendir(folder);

@@ -146,7 +146,7 @@ static struct message *push(struct wire *wire, enum message_kind kind, size_t le
 	return &wire->msg[wire->n++].m;
 }
 
-/* Each returns how many bytes it took, 0: more are needed. */
+/* Parsers of messages; each returns how many bytes it took, 0: needs more. */
 static size_t take_by_need(struct wire *wire, int (*need)(const void *, size_t))
 {
 	size_t have = 0;

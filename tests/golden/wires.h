@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The far ends of the TCP connections of a node under test: sockets on addresses
- * of this machine, and the messages that the node sends on them. Support
- * for the replay of captures; fails the running cmocka test on malformed bytes.
+ * The far ends of the TCP connections of a node under test: sockets on addresses of this
+ * machine, and the messages that the node sends on them. Support for the replay of captures;
+ * fails the running cmocka test on malformed bytes.
  */
 #ifndef LX_TESTS_WIRES_H
 #define LX_TESTS_WIRES_H
@@ -16,7 +16,7 @@ struct wire_msg {
 
 struct wire {
 	int fd;
-	bool theirs; /* the node has dialled it */
+	bool theirs; /* dialled by the node */
 	char node[46], far[46]; /* addresses */
 	uint16_t far_port;
 	unsigned int version; /* 0: no HELLO from the node yet */

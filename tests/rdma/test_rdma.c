@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * o2iblnd on real RDMA: memory that is given back and mapped again, events of the device,
- * and a peer that is killed at each stage of a connection and of a transfer. Run by make
- * vmtest, over rxe.
+ * o2iblnd on real RDMA: memory that is unmapped and mapped again, device events, and a peer
+ * that is killed at each stage of a connection and of a transfer. Run by make vmtest, over rxe.
  *
- * The node under test lives here; its peer is a child, this program again, whose hardware
- * (lnd/o2ib/hw.h) is wrapped: when a stage is reached, it kills itself there and then.
+ * The node under test runs here; its peer is a child, this program again, whose hardware
+ * (lnd/o2ib/hw.h) is wrapped: at the chosen stage it kills itself.
  *
  * usage: test_rdma NID PEER-NID
  */
@@ -31,9 +30,9 @@
 #define BITS 1
 #define BIG (1u << 20)
 #define PEER_BYTE 0x5a
-/* Seconds for what takes none of its own: under an emulated processor, beside others. */
+/* Seconds. Generous, for emulated processors under load. */
 #define PATIENCE 60
-/* An end must be found out, not waited for: well below o2ib's timeout. */
+/* The end of a connection must be noticed, well before o2ib's timeout. */
 #define PROMPT 20
 
 extern char **environ;
@@ -44,15 +43,15 @@ static const char *program, *own_nid, *peer_nid;
 static struct lx_node *node;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static void (*on_put)(void); /* the peer's: to die in it */
+static void (*on_put)(void); /* in the peer: dies here */
 
-/* What was told of one MD. */
+/* Events of one MD. */
 struct told {
 	bool sent, replied, put, unlinked;
 	int send_status, reply_status, put_status;
 };
 
-/* Memory that anyone may PUT to and GET from. */
+/* Memory that any node may PUT to and GET from. */
 static char *target;
 static struct lx_handle target_me;
 static struct told target_told;
@@ -85,7 +84,7 @@ static void on_event(const struct lx_event *event)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* False: not within so many seconds. */
+/* False: not within this many seconds. */
 static bool await(const bool *what, unsigned int seconds)
 {
 	struct timespec until;
@@ -173,10 +172,10 @@ enum when { NEVER, BEFORE, AFTER };
 
 static const struct stage {
 	const char *name;
-	uint8_t at; /* a type of message that is posted, or one of the above */
+	uint8_t at; /* a type of posted message, or one of the above */
 	enum when when;
 	bool put;       /* the operation */
-	bool initiator; /* whether the one who dies is its initiator */
+	bool initiator; /* the initiator dies, not the target */
 } stages[] = {
 	{ "never", 0, NEVER, true, false },
 	{ "accept, before", ACCEPT, BEFORE, true, false },
@@ -242,13 +241,13 @@ static void die_of_put(void)
 	reached(PUT_EVENT, BEFORE);
 }
 
-/* A connection from the start is what some die of; the others have one first. */
+/* Stages of connecting die with the first connection; others connect first. */
 static bool at_once(const struct stage *stage)
 {
 	return stage->at == DIAL || stage->at == ACCEPT;
 }
 
-/* Says when it is ready, and again when a stage may be reached; then it has its part. */
+/* Reports when it is ready, and when the stage may be reached; then plays its part. */
 static int peer_main(const char *nid, const char *to, const char *stage)
 {
 	static struct lx_o2ib_hw mortal;
@@ -325,7 +324,7 @@ static void peer_arm(void)
 	hear('a');
 }
 
-/* @killed: it has to have been, by itself; else it is told to end, and ends well. */
+/* @killed: it must have killed itself; otherwise it is told to exit, and exits cleanly. */
 static void peer_end(bool killed)
 {
 	int status;
@@ -342,7 +341,7 @@ static void peer_end(bool killed)
 		assert_int_equal(status, 0);
 }
 
-/* An operation of its own MD, that is to succeed. */
+/* An operation with its own MD, which must succeed. */
 static void op(bool put, const void *buf)
 {
 	struct told told;
@@ -358,7 +357,7 @@ static void op(bool put, const void *buf)
 
 static char *own, *copy; /* BIG bytes */
 
-/* What is in @buf is what the peer has, and gets back. */
+/* Sends @buf to the peer and reads it back. */
 static void there_and_back(const char *buf)
 {
 	op(true, buf);
@@ -378,7 +377,7 @@ static char *map_at(char *at)
 	return p;
 }
 
-/* The same addresses, other memory, whether read or written to by the hardware. */
+/* The same addresses, other memory, read or written by the hardware. */
 static void mapped_again(void **state)
 {
 	char *p = NULL;
@@ -398,7 +397,7 @@ static void mapped_again(void **state)
 	peer_end(false);
 }
 
-/* With a registration that many MDs use; it goes when the memory is not told of any more. */
+/* With a registration that many MDs use; it ends when the memory is withdrawn. */
 static void told_of(void **state)
 {
 	char *p = NULL;
@@ -423,7 +422,7 @@ static void told_of(void **state)
 	peer_end(false);
 }
 
-/* Pages that nobody has written to yet when they are registered, to be read only. */
+/* Pages that were never written, registered for reading. */
 static void written_later(void **state)
 {
 	char *p = map_at(NULL);
@@ -447,7 +446,7 @@ static void written_later(void **state)
 	peer_end(false);
 }
 
-/* What is only sent need not be memory that we can write to. */
+/* Memory that is only sent may be read-only to us. */
 static void read_only(void **state)
 {
 	char *p = map_at(NULL);
@@ -463,12 +462,12 @@ static void read_only(void **state)
 /* ---- events of the device ---------------------------------------------------------------------- */
 
 /*
- * A completion queue with room for one overruns, for real: completions come while nobody
- * can look, as the one who posts holds the node's lock. The kernel's event about it is then
- * taken for the one that a test wants to see.
+ * A completion queue with room for one really overruns: completions arrive while nobody polls,
+ * because the posting thread holds the node's lock. The kernel's event about it is then
+ * replaced by the one that a test wants.
  */
 static bool small_cq;
-static volatile unsigned int posts_to_hold; /* at the last of them nobody goes on for a while */
+static volatile unsigned int posts_to_hold; /* at the last one the lock is held for a while */
 static enum ibv_event_type event_wanted;
 static struct ibv_async_event event_real;
 static struct ibv_qp *last_qp;
@@ -516,7 +515,7 @@ static int holding_post_send(struct lx_o2ib_conn *conn, unsigned int slot, size_
 	return r;
 }
 
-/* As many PUTs as there are credits; all end, and not all well. */
+/* As many PUTs as there are credits; all end, some of them with errors. */
 static void overrun(enum ibv_event_type wanted)
 {
 	struct told told[8];
@@ -542,7 +541,7 @@ static void overrun(enum ibv_event_type wanted)
 	small_cq = false;
 }
 
-/* A queue that is broken is the end of its connection, and of nothing else. */
+/* A queue error ends its connection and nothing else. */
 static void queue_event(enum ibv_event_type event)
 {
 	peer_start(0);
@@ -562,7 +561,7 @@ static void qp_fatal(void **state)
 	queue_event(IBV_EVENT_QP_FATAL);
 }
 
-/* A device that is broken is the end of the NI; with another one all is well. */
+/* A device error ends the NI; with a new NI everything works. */
 static void device_fatal(void **state)
 {
 	struct told told;
@@ -585,7 +584,7 @@ static void device_fatal(void **state)
 
 /* ---- a peer that is killed ------------------------------------------------------------------- */
 
-/* We have begun it: it ends, and did not succeed where it cannot have. */
+/* We are the initiator: it ends, and without success where it cannot have arrived. */
 static void check_initiator(const struct stage *stage, struct told *told)
 {
 	bool cannot = stage->when == BEFORE && stage->at != PUT_EVENT;
@@ -598,7 +597,7 @@ static void check_initiator(const struct stage *stage, struct told *told)
 		assert_true(!cannot && !memcmp(copy, own, BIG));
 }
 
-/* The peer has: what is said to have arrived has. */
+/* The peer is the initiator: what it reported as arrived has arrived. */
 static void check_target(const struct stage *stage)
 {
 	bool arrived;
@@ -620,7 +619,7 @@ static void killed(void **state)
 	struct told told;
 
 	peer_start(stage - stages);
-	/* So that there is a connection; and all is well after the last one's death. */
+	/* Establishes a connection, and shows that all is well after the previous death. */
 	rnd_fill(own, BIG);
 	if (!at_once(stage))
 		there_and_back(own);
@@ -639,7 +638,7 @@ static void killed(void **state)
 		fail_msg("the MD is still in use");
 }
 
-/* And the node is as good as before. */
+/* And the node still works. */
 static void after_all(void **state)
 {
 	peer_start(0);

@@ -24,9 +24,9 @@
 
 struct xfer {
 	struct lx_list link;
-	struct conn *conn;       /* NULL: the connection broke while the receiver has it */
+	struct conn *conn;       /* NULL: the connection broke after the receiver got it */
 	struct lx_hdr hdr;
-	struct lx_msg *msg;      /* the sender's; NULL: finalized already */
+	struct lx_msg *msg;      /* the sender's; NULL: already finalized */
 	struct lx_msg *reply;    /* of an optimised GET */
 	struct lx_payload sink;
 	char *copy;              /* of the payload, if buffered */
@@ -40,7 +40,7 @@ struct conn {
 	struct lx_nid from, to;
 	unsigned int index;
 	struct lx_list queue; /* of xfer */
-	bool armed;           /* a timer is set for the head */
+	bool armed;           /* a timer for the head is pending */
 };
 
 struct moment {
@@ -57,7 +57,7 @@ struct told { /* an event on its way to an application */
 
 enum trouble { DEAD, MUTE, FAILING, FAILING_FROM };
 
-/* A NID with which something is wrong. */
+/* A NID with an injected fault. */
 struct ill {
 	struct lx_list link;
 	enum trouble how;
@@ -185,7 +185,7 @@ static void xfer_free(struct xfer *x)
 	free(x);
 }
 
-/* Completes the sender's part. */
+/* Completes the message at the sender. */
 static void sender_done(struct xfer *x, int status, enum lx_hstatus hstatus)
 {
 	struct lx_msg *msg = x->msg, *reply = x->reply;
@@ -267,7 +267,7 @@ static void conn_deliver(void *arg)
 			lx_lnd_peer_lost(sender, &conn->to, -EHOSTUNREACH);
 		return;
 	}
-	/* An optimised GET ends with its answer, whose loss is noticed. */
+	/* An optimised GET ends with its answer; if that is lost, the sender notices. */
 	lost = find_ill(sim, MUTE, &conn->to);
 	if (lost || (!x->reply && chance(sim, sim->knobs.loss))) {
 		if (x->reply)
@@ -417,7 +417,7 @@ static int sim_send(struct lx_ni *ni, struct lx_msg *msg)
 	return 0;
 }
 
-/* The receiving core answers an optimised GET (or has nothing for it). */
+/* The receiving core answers an optimised GET, or has nothing to send. */
 static void recv_rdma_get(struct xfer *x, struct lx_msg *reply)
 {
 	struct lx_msg *mine = x->reply;
@@ -494,7 +494,7 @@ static uint64_t op_wall(void *arg)
 {
 	struct lx_sim_node *node = arg;
 
-	/* Each incarnation differs, even at the same time. */
+	/* Each incarnation is different, even at the same time. */
 	return 1700000000000000000ULL + node->sim->now_ns + ++node->sim->seq;
 }
 
@@ -596,7 +596,7 @@ void lx_sim_ni_del(struct lx_sim_node *node, const char *text)
 	lx_core_ni_stop(node->core, ni);
 }
 
-/* Sets or clears a trouble of a NID; returns the new one. */
+/* Sets or clears a fault of a NID; returns the new one. */
 static struct ill *set_ill(struct lx_sim *sim, enum trouble how, const char *text, bool ill)
 {
 	struct lx_nid nid;

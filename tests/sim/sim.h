@@ -3,10 +3,9 @@
  * A network in one process and in virtual time, for tests: several cores, and a transport
  * between them whose delay, order, loss and failures depend on a seed.
  *
- * Nothing runs on its own. lx_sim_step() does the next step: a core's
- * deferred work, an application's event, the arrival of a message or a timer,
- * to which it advances the clock. The same seed and the same calls give the same
- * run, to the nanosecond.
+ * Nothing runs on its own. lx_sim_step() takes the next step: a core's deferred work, an
+ * application's event, the arrival of a message or a timer, to which it advances the clock. The
+ * same seed and the same calls give the same run, to the nanosecond.
  */
 #ifndef LX_SIM_H
 #define LX_SIM_H
@@ -18,11 +17,11 @@ struct lx_sim;
 struct lx_core;
 
 struct lx_sim_knobs {
-	uint64_t delay_min_ns, delay_max_ns; /* of a message */
+	uint64_t delay_min_ns, delay_max_ns; /* per message */
 	unsigned int conns;      /* between two NIs; messages are ordered within one only */
-	unsigned int loss;       /* of 1000: lost, and the sender thinks it was sent */
-	unsigned int failure;    /* of 1000: the connection breaks with everything in it */
-	unsigned int buffered;   /* of 1000: sent when handed over, not when received */
+	unsigned int loss;       /* of 1000 messages: lost, but the sender believes it was sent */
+	unsigned int failure;    /* of 1000 messages: the connection breaks, and loses its messages */
+	unsigned int buffered;   /* of 1000 messages: sent when handed over, not when received */
 	bool rdma_get;           /* answer GETs without a REPLY (lnd.h) */
 };
 
@@ -50,7 +49,7 @@ void lx_sim_ni_del(struct lx_sim_node *node, const char *nid);
 /* Messages to a NID fail from now on (dead), or arrive again. */
 void lx_sim_dead(struct lx_sim *sim, const char *nid, bool dead);
 
-/* Sending to a NID, or from it, fails at once with @status and @hstatus; LX_HSTATUS_OK: heals. */
+/* Sending to or from a NID fails at once with @status and @hstatus; LX_HSTATUS_OK: works again. */
 void lx_sim_fail(struct lx_sim *sim, const char *nid, enum lx_hstatus hstatus, int status);
 void lx_sim_fail_from(struct lx_sim *sim, const char *nid, enum lx_hstatus hstatus, int status);
 
