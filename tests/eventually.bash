@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# eventually SECONDS COMMAND...: until it succeeds; its status 9 means: never
+# eventually SECONDS COMMAND...: repeat until it succeeds; status 9 means that it never will
 eventually() {
 	local end=$((SECONDS + $1)) status
 	shift

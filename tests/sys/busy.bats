@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# A busy router with short router timers: what it forwards is a sign of life, and its own
-# pings do not starve behind that. So no route goes down, and no message is sent twice.
-# How long pings take is measured by the bench, case busy.
+# A busy router with short router timers: what it forwards is a sign of life, and its own pings
+# are not starved. So no route goes down, and no message is resent. The bench measures how long
+# pings take, case busy.
 #
-#	sudo BUSY=600 bats tests/sys/busy.bats		as long as it should be fine, in seconds
+#	sudo BUSY=600 bats tests/sys/busy.bats		duration in seconds
 #
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
@@ -16,7 +16,7 @@ BUSY=${BUSY:-20}
 CLIENTS=16
 FIRST=21
 
-# An NI that hears nothing for the sum of the first two is taken for silent.
+# An NI that receives nothing for the sum of the first two is considered down.
 # shellcheck disable=SC2034 # read by load
 QUICK="--set lnet.alive_router_check_interval=5 --set lnet.router_ping_timeout=4"
 
@@ -50,7 +50,7 @@ teardown() {
 	all_arrived "$DIR/client.json"
 	jq -e '.pings > 100 and .pings_failed == 0 and .sent_again == 0' "$DIR/client.json" ||
 		{ cat "$DIR/client.json"; return 1; }
-	# Nothing that they have heard of changed, nor that the router has.
+	# No state changed at the ends, nor at the router.
 	run ! grep -E '(ni|peer|route) down' "$DIR/client.load" "$DIR/server.load"
 	run grep -E 'level=(warning|error)' "$DIR/r1.log"
 	equal "$(grep -v 'too many lines' <<<"$output")" ""

@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Peers of older releases, scripted: protocol versions 1 to 3, IP lists in HELLOs, the
-# other byte order. They know no version later than their own, so that both sides
-# have to agree.
+# Scripted peers of older releases: protocol versions 1 to 3, IP lists in HELLOs, the other byte
+# order. They know no later version, so both sides must negotiate.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -19,13 +18,13 @@ teardown() {
 	net_end
 }
 
-# old OPTION...: an old node in the place of b
+# old OPTION...: run an old node in the place of b
 old() {
 	on b tests/sys/peer.py "$@" serve 10.1.0.2 >"$DIR/b.log" 2>&1 3>&- &
 	eventually "$PATIENCE" log_has b ready
 }
 
-# a asks: the old one has to be found out about.
+# a pings it: the old version must be discovered.
 asked() {
 	old "$@"
 	ctl a ping --timeout 10 10.1.0.2@tcp
@@ -47,7 +46,7 @@ versions() {
 	equal "$(versions)" "3 "
 }
 
-@test "we dial a peer that speaks V2 only: one more attempt each connection" {
+@test "we dial a peer that speaks V2 only: one more attempt per connection" {
 	asked --version 2 --ips "$ips"
 	equal "$(versions)" "2 "
 	log_has b "refused version 3"
@@ -58,7 +57,7 @@ versions() {
 	equal "$(versions)" "1 "
 }
 
-@test "we dial a peer of the other byte order" {
+@test "we dial a peer with the other byte order" {
 	asked --version 3 --big-endian
 }
 
@@ -84,7 +83,7 @@ versions() {
 	done
 }
 
-@test "a version that we do not know is answered with ours and no type" {
+@test "an unknown version is answered with ours and no type" {
 	run ! on b tests/sys/peer.py --version 9 ping 10.1.0.2 10.1.0.1
 	[[ $output == *"version 3, type 0xffffffff"* ]]
 }

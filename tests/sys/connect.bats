@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Setting up connections: races, numbers of them, who is admitted.
+# Connection setup: races, numbers of connections, admission.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -15,7 +15,7 @@ teardown() {
 	net_end
 }
 
-# tuned NODE TUNABLE...: starts it with tunables of tcp
+# tuned NODE TUNABLE...: start it with tunables of tcp
 tuned() {
 	local name=$1
 	shift
@@ -33,7 +33,7 @@ has_conns() {
 		"$2"
 }
 
-# Slow enough that HELLOs of both sides cross on the wire.
+# Slow links, so that the HELLOs of both sides cross on the wire.
 slow() {
 	on a tc qdisc replace dev eth0 root tbf rate "$1" burst 1600 latency 10s
 	on b tc qdisc replace dev eth0 root tbf rate "$1" burst 1600 latency 10s
@@ -53,7 +53,7 @@ slow() {
 	done
 }
 
-# The side that has lost the race may try once more in between.
+# The side that lost the race may try once more in between.
 disconnected() {
 	lx a disconnect all
 	has_conns b "0 0 0"
@@ -67,7 +67,7 @@ disconnected() {
 	eventually "$PATIENCE" has_conns b "1 2 2"
 }
 
-@test "conns_per_peer does not agree: the smaller number, and traffic goes on" {
+@test "conns_per_peer differs: the smaller number wins, and traffic goes on" {
 	tuned a conns_per_peer: 3
 	tuned b conns_per_peer: 1
 	pings a 10.1.0.2@tcp
@@ -77,8 +77,8 @@ disconnected() {
 	has_conns b "1 1 1"
 }
 
-@test "accept=secure: who comes from an ordinary port is refused without a byte" {
-	# Not by the guard, which drops its SYN (guard.bats), but by the daemon itself.
+@test "accept=secure: a peer on an unprivileged port is refused without a byte" {
+	# By the daemon, not by the guard, which would drop its SYN (guard.bats).
 	start b --no-bpf
 	run ! on a tests/sys/peer.py --any-port ping 10.1.0.1 10.1.0.2
 	eventually "$PATIENCE" log_has b '10\.1\.0\.1'
@@ -86,14 +86,14 @@ disconnected() {
 	equal "$output" "0@lo 10.1.0.2@tcp"
 }
 
-@test "accept=all: who comes from an ordinary port is a userspace peer" {
+@test "accept=all: a peer on an unprivileged port is a userspace peer" {
 	tuned b accept: all
 	on a tests/sys/peer.py --any-port ping 10.1.0.1 10.1.0.2
-	# It has gone, and with it all that was known of it.
+	# It disconnected, and is forgotten.
 	eventually "$PATIENCE" has_conns b "0 0 0"
 }
 
-@test "accept=none: nobody is let in, but it connects to others" {
+@test "accept=none: refuses all peers, but connects to others" {
 	tuned b accept: none
 	start a
 	run ! on a tests/sys/peer.py ping 10.1.0.1 10.1.0.2
@@ -102,7 +102,7 @@ disconnected() {
 	pings a 10.1.0.2@tcp
 }
 
-@test "a NID that is not the other node's: refused soon, and it tells who asked" {
+@test "a NID that is not the other node's: refused soon, and its log names who asked" {
 	local begin=$SECONDS
 
 	start a
@@ -114,7 +114,7 @@ disconnected() {
 	log_has b '10\.1\.0\.1'
 }
 
-@test "no root: an ordinary port and one warning, if the other side admits it" {
+@test "no root: an unprivileged port and one warning, if the other side admits it" {
 	tuned b accept: all
 	{ nets_yaml tcp eth0; echo 'tunables:'; echo '    tcp: { accept: none }'; } | config a
 	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
@@ -140,7 +140,7 @@ on_ports() {
 		$1 != "control" && !index($0, bulk) { bad = 1 } END { exit bad || NR < 3 }'
 }
 
-@test "ports change while NIs are up; bulk goes where control goes unless told otherwise" {
+@test "ports change while NIs are up; bulk uses the control port by default" {
 	tuned a accept_port: 7988
 	tuned b accept_port: 7988
 	pings a 10.1.0.2@tcp
@@ -150,7 +150,7 @@ on_ports() {
 	lx a disconnect all
 	pings a 10.1.0.2@tcp
 	eventually "$PATIENCE" on_ports 7989
-	# One that is taken: refused, and all stays as it was.
+	# A port that is taken: refused, and nothing changes.
 	on b python3 -c 'import socket, time
 s = socket.create_server(("10.1.0.2", 7990)); time.sleep(60)' 3>&- &
 	eventually "$PATIENCE" knocks b 7990

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The control socket of a real node: who may do what, nonsense on it, and a
-# configuration that survives being exported and imported.
+# The control socket of a real node: permissions, malformed input, and a configuration that
+# survives export and import.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -10,7 +10,7 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 setup() {
 	net_begin
 	net_rails
-	# Others have to get at the socket, below the directories of this test.
+	# Other users must reach the socket, below the directories of this test.
 	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
 	nets_yaml tcp eth0,eth1 | config a
 	start a -g daemon
@@ -21,7 +21,7 @@ teardown() {
 	net_end
 }
 
-# as GROUP COMMAND...: lnetctl on a, without privileges
+# as GROUP COMMAND...: run lnetctl on a, without privileges
 as() {
 	local group=$1
 	shift
@@ -43,7 +43,7 @@ as() {
 	[[ $(ctl a net show) == *10.2.0.1@tcp* ]]
 }
 
-@test "nonsense on the socket: refused, with a log line; others are served" {
+@test "malformed input on the socket: refused, with a log line; others are served" {
 	tests/sys/nonsense.py "$LNETX_RUNDIR"/*.sock
 	log_has a malformed
 	pings a 10.1.0.2@tcp
@@ -68,7 +68,7 @@ as() {
 	eventually "$PATIENCE" pings a 10.1.0.2@tcp
 }
 
-@test "the whole export is a configuration for lnetxd, too" {
+@test "the full export is a valid configuration for lnetxd" {
 	ctl a export >"$DIR/whole.yaml"
 	on a "$LNETX_BIN/lnetxd" -t -c "$DIR/whole.yaml"
 	stop a
@@ -77,9 +77,9 @@ as() {
 	pings a 10.1.0.2@tcp
 }
 
-@test "monitor tells what changes, as it happens" {
+@test "monitor reports changes as they happen" {
 	on a "$LNETX_BIN/lnetx" -j monitor >"$DIR/changes" 3>&- &
-	# It is only there when it has connected; so change until it tells.
+	# It may not be connected yet, so change until it reports.
 	eventually "$PATIENCE" told_of 'ni add'
 	ctl a route add --net tcp7 --gateway 10.1.0.2@tcp
 	eventually "$PATIENCE" grep -q 'route add' "$DIR/changes"
@@ -95,12 +95,12 @@ told_of() {
 	grep -q "$1" "$DIR/changes"
 }
 
-# instance_of NODE: the name of the lnetxd there
+# instance_of NODE: the name of its lnetxd
 instance_of() {
 	echo "net-$(on "$1" stat -L -c %i /proc/self/ns/net)"
 }
 
-@test "in a namespace without lnetxd, and with one elsewhere: which one and where is said" {
+@test "without lnetxd in this namespace, the error names those in others" {
 	local instance
 
 	instance=$(instance_of a)
@@ -111,7 +111,7 @@ instance_of() {
 	run -1 lx b -n nosuch net show
 	[[ $output == *"no lnetxd runs for instance nosuch"*"$instance (pid "* ]]
 
-	# Asked from b to take an interface of b, it looks for it in a.
+	# Run on b for an interface of b, it looks for the interface on a.
 	ip -n "$(ns b)" link add eth7 type veth peer name eth8
 	export LNETX_INSTANCE=$instance
 	run -234 ctl b net add --net tcp7 --if eth7
@@ -125,7 +125,7 @@ instance_of() {
 	unset LNETX_INSTANCE
 }
 
-@test "many clients at a time each get their answer" {
+@test "many concurrent clients each get their answer" {
 	local i pids=()
 
 	for i in $(seq 20); do

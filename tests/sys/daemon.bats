@@ -16,13 +16,13 @@ teardown() {
 
 # ---- configuration -----------------------------------------------------------------
 
-# checks NODE STATUS: what -t says there of the node's file
+# checks NODE STATUS: run -t on the node's file
 checks() {
 	run "-$2" on "$1" "$LNETX_BIN/lnetxd" -t -c "$DIR/$1.yaml"
 	echo "$output"
 }
 
-@test "-t: a good file is ok, of a bad one line, column and what was expected are told" {
+@test "-t accepts a good file; for a bad one it gives line, column and what was expected" {
 	net_rails
 	nets_yaml tcp eth0 | config a
 	checks a 0
@@ -44,9 +44,9 @@ checks() {
 	[[ $output == *"none.yaml"*"No such file"* ]]
 }
 
-# Each line a mistake of its own kind; every one is told, with its place, and start refuses
-# what -t does, in the same words.
-@test "-t tells all mistakes, and refuses what start would" {
+# Each line has another kind of mistake; each is reported with line and column, and a start
+# refuses with the same text as -t.
+@test "-t reports all mistakes, and refuses what a start would" {
 	net_rails
 	cat >"$DIR/a.yaml" <<-'END'
 		net:
@@ -89,7 +89,7 @@ checks() {
 	equal "${#lines[@]}" "$(wc -l <"$DIR/told")"
 	equal "$(sed 's/.*reason="[^:]*://; s/"$//' <<<"$output")" "$(tr '"' "'" <"$DIR/told")"
 
-	# What goes by the nets is told once these can be read.
+	# Mistakes across nets are reported once the nets can be parsed.
 	sed -i '/CPT/d; s/, 1: eth7//' "$DIR/a.yaml"
 	checks a 1
 	cut -d: -f2- <<<"$output" >"$DIR/told"
@@ -112,7 +112,7 @@ checks() {
 	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
 	[[ $output == *"a.yaml:5:18: net tcp on eth7: there is no such interface"* ]]
 
-	# Only trying shows that a port is taken; it is told in the same form.
+	# Only binding shows that a port is taken; the report has the same form.
 	nets_yaml tcp lo | config a
 	on a python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
@@ -122,7 +122,7 @@ s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
 	[[ $output == *"a.yaml:5:18: net tcp on lo: another program listens on its port"* ]]
 }
 
-@test "a file that may be missing: lnetxd waits, and takes it when it is there" {
+@test "a file that may be missing: lnetxd waits, and loads it when it is there" {
 	net_two
 	start b
 	spawn a -c "$DIR/a.yaml" --missing-ok
@@ -136,7 +136,7 @@ s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
 	stop a
 	start a --missing-ok
 	pings a 10.1.0.2@tcp
-	# A file that is there has to be right.
+	# If the file is there it must be valid.
 	stop a
 	echo 'nets: {}' | config a
 	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml" --missing-ok
@@ -146,7 +146,7 @@ s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
 	[[ $output == *"No such file"* ]]
 }
 
-@test "one lnetxd for each namespace; what a dead one left is no hindrance" {
+@test "one lnetxd for each namespace; leftovers of a dead one do not matter" {
 	net_two
 	start a
 	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
@@ -190,7 +190,7 @@ has_bulk() {
 	[[ $(conns "$1") == *bulk_in*bulk_out* ]]
 }
 
-# reload NODE: by the file; done when it says so
+# reload NODE: reload its file; wait until the log says so
 reload() {
 	local done_before
 
@@ -199,7 +199,7 @@ reload() {
 	eventually "$PATIENCE" log_has "$1" 'action=reloaded' $((done_before + 1))
 }
 
-@test "SIGHUP with a bad file: the error is logged, all goes on as before" {
+@test "SIGHUP with a bad file: the error is logged, nothing changes" {
 	net_two
 	start a
 	start b
@@ -208,7 +208,7 @@ reload() {
 	eventually "$PATIENCE" log_has a 'configuration unchanged.*a.yaml:'
 	pings a 10.1.0.2@tcp
 
-	# One that can be read but not be done, too.
+	# Also for a file that parses, but cannot be applied.
 	nets_yaml tcp eth0 tcp5 eth5 | config a
 	kill -HUP "${daemon_pid[a]}"
 	eventually "$PATIENCE" log_has a 'level=err.*eth5'
@@ -222,7 +222,7 @@ sends_much() {
 	[ "$(on a cat /sys/class/net/eth0/statistics/tx_bytes)" -gt 20000000 ]
 }
 
-@test "SIGTERM with a peer that has fallen silent: it ends all the same, and soon" {
+@test "SIGTERM with a silent peer: lnetxd still exits, and soon" {
 	local begin
 
 	net_two
@@ -238,7 +238,7 @@ sends_much() {
 	kill -CONT "${daemon_pid[b]}"
 }
 
-@test "kill -9 in the middle of a transfer: each operation of the peer ends in time" {
+@test "kill -9 in the middle of a transfer: each of the peer's operations ends in time" {
 	local begin
 
 	net_two
@@ -250,13 +250,13 @@ sends_much() {
 	begin=$SECONDS
 	unset 'load_pid[b]'
 	run ! wait $!
-	# transaction timeout 10 s, patience 12 s
+	# transaction timeout 10 s, the tool waits 12 s
 	[ $((SECONDS - begin)) -lt 40 ]
 	jq -e '.ok == false' "$DIR/put.json"
 	sane "$DIR/put.err"
 }
 
-@test "kill -9 and a new start: another incarnation, and both sides notice" {
+@test "kill -9 and restart: a new incarnation, and both sides notice" {
 	net_two
 	start a
 	start b
@@ -267,13 +267,13 @@ sends_much() {
 		pings b 10.1.0.1@tcp
 		pings a 10.1.0.2@tcp
 	done
-	# The same without a FIN or a reset: a knows nothing of the death.
+	# The same without a FIN or a reset: a does not notice the death.
 	on a tc qdisc replace dev eth0 root tbf rate 1mbit burst 32k latency 1s
 	ip -n "$(ns b)" link set eth0 address 02:00:00:00:00:02
 	pings b 10.1.0.1@tcp
 }
 
-@test "the link goes down and up: said, and used again" {
+@test "the link goes down and up: logged, and used again" {
 	net_two
 	start a
 	start b

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# For tests in which something happens to links, addresses, routes or connections while
-# messages are routed: after each event all messages are correct, or there is a connection
-# error and a new connection; never a wrong byte, and never a stall. The limits, in seconds:
+# For tests that disturb links, addresses, routes or connections while messages are routed:
+# after each event all messages are correct, or a connection fails and is replaced; never a
+# wrong byte, and never a stall. Limits, in seconds:
 #
 #	QUIET	for nodes that the event does not affect
-#	BOUND	for those it does: until a connection is given up, with the messages in flight
-#		on it, which are then resent
+#	BOUND	for those it does: until a connection and the messages in flight
+#		on it time out and are resent
 GIVE_UP=6
 # shellcheck source=tests/sys/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
@@ -57,7 +57,7 @@ routed_by() {
 	[ "$(stat_of "$1" route_count)" -gt "$2" ]
 }
 
-# goes_on [SECONDS]: check that it moves, or does so again in time
+# goes_on [SECONDS]: check that it makes progress, or resumes in time
 goes_on() {
 	eventually "${1:-$BOUND}" routed_by r1 $(($(stat_of r1 route_count) + 500))
 }
@@ -73,7 +73,7 @@ ends_within() {
 		{ cat "$DIR/${2:-client}.json"; return 1; }
 }
 
-# ---- traffic of others, while something happens to one ---------------------------------------
+# ---- traffic of others, while one client is disturbed ----------------------------------------
 
 # begin_others: traffic from another client to the taker, until end_others
 begin_others() {
@@ -82,7 +82,7 @@ begin_others() {
 	others=$!
 }
 
-# end_others COUNT: check that none of their messages had to wait, and that the taker has them
+# end_others COUNT: check that none of their messages had to wait, and that the taker got them
 # and COUNT of the client's, every byte correct
 end_others() {
 	local sent
@@ -94,8 +94,8 @@ end_others() {
 	eventually "$PATIENCE" took $((sent + $1)) || { tail -n 3 "$DIR/10.2.0.1.taken"; return 1; }
 }
 
-# was_cut: check that the next hop saw half a message, which came by a lane; without the
-# fast path that cannot happen
+# was_cut: check that the next hop got half a message, by a lane; impossible without the fast
+# path
 was_cut() {
 	local cut
 

@@ -1,15 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Connections that end, stall or come back in the middle of messages.
-# See events.bash.
+# Connections that end, stall or return in the middle of messages. See events.bash.
 # bats file_tags=router
-# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+# shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
 source "$BATS_TEST_DIRNAME/events.bash"
 
-@test "peers that are there are not given up: lanes that are busy for long" {
+@test "living peers are not given up: lanes that stay busy" {
 	routed "$PROBES"
 	begin_traffic
 	sleep 6
@@ -18,7 +17,7 @@ source "$BATS_TEST_DIRNAME/events.bash"
 	run ! log_has r1 level=warning
 }
 
-@test "half-closed behind a message: it has arrived, with all before it" {
+@test "half-closed after a message: it arrives, with all before it" {
 	routed
 	taker server 10.2.0.1
 	begin_others
@@ -30,7 +29,7 @@ source "$BATS_TEST_DIRNAME/events.bash"
 	end_others 1500
 }
 
-@test "half-closed with losses behind the router: what was not yet there arrives" {
+@test "half-closed with losses behind the router: everything still arrives" {
 	routed
 	taker server 10.2.0.1
 	trains --count 300
@@ -42,14 +41,15 @@ source "$BATS_TEST_DIRNAME/events.bash"
 	eventually "$PATIENCE" took 1200
 }
 
-@test "a client pauses in the middle of a message: it is still there, and so is its lane" {
+@test "a client pauses in the middle of a message: it keeps its connection and its lane" {
 	GIVE_UP=10 routed "$PROBES"
 	taker server 10.2.0.1
 	begin_others
 	trains --count 300 --batch 20 --end pause
 	fastpath_used r1
 	end_others 301
-	# The taker only takes: after 3 s without a message from tcp2 the router's NI there is down.
+	# The taker never sends: after 3 s without a message from tcp2 the router's NI there is
+	# down.
 	run ! grep level=warning <(grep -v 'event="ni down" net=tcp2' "$DIR/r1.log")
 }
 
@@ -66,7 +66,7 @@ source "$BATS_TEST_DIRNAME/events.bash"
 	was_cut
 }
 
-@test "a client that sends what is illegal is closed: nobody else, and no next hop" {
+@test "a client that sends illegal headers is closed: no other client, and no next hop" {
 	local kind version
 
 	routed
@@ -84,7 +84,7 @@ source "$BATS_TEST_DIRNAME/events.bash"
 	run ! grep -E 'nid=10.(1.0.5|2.0.1)@' "$DIR/r1.log"
 }
 
-# half_way: the client has sent half a message, and waits to be killed: $victim
+# half_way: the client has sent half a message, and waits to be killed; sets $victim
 half_way() {
 	SEED=$((${SEED:-0} + 1))
 	rm -f "$DIR/victim"
@@ -107,7 +107,7 @@ half_way() {
 	was_cut
 }
 
-# shows_unsafe: the router tells that it does not trust the client's address with lanes
+# shows_unsafe: the router does not trust the client's address with lanes
 shows_unsafe() {
 	lx r1 -j stream show |
 		jq -e 'any(.stream[]; .state == "unsafe" and (.remote | startswith("10.1.0.1:")))'
@@ -122,7 +122,7 @@ shows_unsafe() {
 	half_way
 	begin=$SECONDS
 	eventually 12 no_conn 10.1.0.1
-	if [ "$LNETX_BPF" = on ]; then # before the server gives up all connections to the router
+	if [ "$LNETX_BPF" = on ]; then # before the server gives up on the router
 		[ $((SECONDS - begin)) -lt 8 ]
 		log_has r1 'nothing received inside a message for 6 s'
 		log_has r1 'nid=10.1.0.1@tcp1 .*unfinished on the fast path'
@@ -135,7 +135,7 @@ shows_unsafe() {
 	was_cut
 }
 
-@test "a client's link is cut in the middle of a message: only that one is lost" {
+@test "a client's link fails in the middle of a message: only that one is lost" {
 	routed "$PROBES"
 	taker server 10.2.0.1
 	begin_others
@@ -148,7 +148,7 @@ shows_unsafe() {
 	end_others 600
 }
 
-@test "a client comes back with the ports of connections that it knows nothing of" {
+@test "a restarted client reuses ports of connections that it forgot" {
 	local begin
 
 	routed
@@ -165,7 +165,7 @@ shows_unsafe() {
 	end_others 600
 }
 
-@test "a client that writes is cut off: others do not notice, and it comes back" {
+@test "a writing client loses its link: others do not notice, and it comes back" {
 	routed "$PROBES"
 	begin_traffic
 	begin_load other 10.1.0.5@tcp1 put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -t 300

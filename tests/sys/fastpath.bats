@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Routed messages that the kernel carries: all of them arrive, whole and once, whatever
-# the network, the nodes and the daemon do meanwhile.
-# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+# Routed messages that the kernel forwards: all arrive, intact and once, whatever the network,
+# the nodes and the daemon do.
+# shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -20,7 +20,7 @@ teardown() {
 	net_end
 }
 
-# fastpath_router CONNS_PER_PEER: r1; the load gets as many connections.
+# fastpath_router CONNS_PER_PEER: start r1; the load gets as many connections.
 fastpath_router() {
 	start_routers 1 "conns_per_peer: $1"
 	QUICK="$QUICK --set tcp.conns_per_peer=$1"
@@ -30,7 +30,7 @@ start_server() {
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
 }
 
-# moves VERB OPTION...: load from the client to the server, all of which arrives
+# moves VERB OPTION...: send load from the client to the server; all of it must arrive
 moves() {
 	local verb=$1
 	shift
@@ -45,8 +45,8 @@ warm_up() {
 	moves put -s 64k -t 3
 }
 
-# At least half of the bytes went by lanes. Counters of a stream are those of its last
-# user, so this is about the loads just before.
+# At least half of the bytes went by lanes. A stream's counters are those of its last
+# connection, so this covers only the latest loads.
 most_by_lanes() {
 	local lanes all
 
@@ -56,7 +56,7 @@ most_by_lanes() {
 	[ "$lanes" -gt 100000 ] && [ $((2 * lanes)) -ge "$all" ]
 }
 
-# On all lanes that there are to the takers or the server.
+# Messages sent on any lane.
 messages_on_lanes() {
 	lx r1 -j lane show | jq '[.lane[].messages] | add // 0'
 }
@@ -91,7 +91,7 @@ messages_on_lanes() {
 	done
 }
 
-@test "several clients with too few lanes: the rest goes by the daemon" {
+@test "several clients with too few lanes: the daemon forwards the rest" {
 	fastpath_router 3
 	address client eth0 10.1.0.2/24 10.1.0.3/24 10.1.0.4/24
 	FROM="10.1.0.[1-4]@tcp1"
@@ -104,14 +104,14 @@ messages_on_lanes() {
 	equal "$(stat_of r1 drop_count)" 0
 }
 
-# cutting OPTION...: a train; adds up how often GSO packets and packets were split for it.
+# cutting OPTION...: send a train; add up how often GSO packets and packets were split.
 cutting() {
 	trains "$@"
 	resegmented=$((resegmented + $(fastpath_sum r1 resegmented)))
 	fragments=$((fragments + $(fastpath_sum r1 fragments)))
 }
 
-@test "trains for two servers: resegmented where their ways part, split headers, every byte" {
+@test "trains for two servers: resegmented where targets change, split headers, every byte" {
 	local version resegmented=0 fragments=0
 
 	fastpath_router 4
@@ -130,12 +130,12 @@ cutting() {
 	[ $fragments -gt 0 ]
 }
 
-@test "header forms that differ go by the daemon" {
+@test "the daemon handles other header forms" {
 	local round
 
 	fastpath_router 4
 	taker server 10.2.0.1
-	# A short train may be over before its messages are asked for anything but their order.
+	# A short train may end before the first reason is counted, so send several.
 	for round in 1 2 3 4 5 6; do
 		trains --version 4 --count 1500
 		[ "$(fastpath_sum r1 'reasons[7]')" = 0 ] || break
@@ -184,12 +184,12 @@ ipv6_yaml() {
 	all_arrived "$DIR/get.json"
 }
 
-# begin_put SIZE: load that goes on whatever happens, until end_put (or end_load)
+# begin_put SIZE: load that continues through errors, until end_put (or end_load)
 begin_put() {
 	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -s "$1" -t 300 --timeout 30
 }
 
-# Now, whatever earlier loads left in the counters.
+# True if it carries messages now, whatever earlier loads left in the counters.
 carries() {
 	local before
 
@@ -198,12 +198,12 @@ carries() {
 	[ "$(fastpath_sum r1 lane_messages)" -gt $((before + 10)) ]
 }
 
-# routes_on SINCE: r1 has routed more than that many messages, and some
+# routes_on SINCE: r1 has routed messages since that count
 routes_on() {
 	[ "$(stat_of r1 route_count)" -gt $(($1 + 100)) ]
 }
 
-# Ends the load; operations may have been lost, but no byte was wrong.
+# Ends the load; operations may have failed, but no byte was wrong.
 end_put() {
 	gone "${load_pid[client]}" || kill "${load_pid[client]}"
 	wait "${load_pid[client]}" || true
@@ -213,7 +213,7 @@ end_put() {
 		cat "$DIR/client.json" "$DIR/client.load"; return 1; }
 }
 
-# gateways: behind r1 r2 and r3, both of them on the way to tcp3, where the server is, too
+# gateways: behind r1 are r2 and r3, both gateways to tcp3; the server is on tcp3, too
 gateways() {
 	local i
 
@@ -232,12 +232,12 @@ gateways() {
 	start r1
 }
 
-# by_lanes_to NID: messages that r1 has sent on lanes to it
+# by_lanes_to NID: messages that r1 sent to it by lanes
 by_lanes_to() {
 	lx r1 -j lane show | jq --arg nid "$1" '[.lane[] | select(.next_hop == $nid).messages] | add // 0'
 }
 
-# Both are in the programs' table at once, and both carry.
+# Both are in the programs' table, and both carry messages.
 by_both() {
 	bpf_tool -j map dump id "$(fastpath_map r1 dests)" |
 		jq -e 'any(.[].formatted.value; .n == 2)' &&
@@ -245,7 +245,7 @@ by_both() {
 		[ "$(by_lanes_to 10.2.0.13@tcp2)" -gt 50 ]
 }
 
-@test "two gateways to a net: streams are spread over both" {
+@test "two gateways to a net: streams use both" {
 	gateways
 	load_server server 10.3.0.1@tcp3 -r tcp1=10.3.0.12@tcp3 -r tcp1=10.3.0.13@tcp3
 	begin_load client $CLIENT put 10.3.0.1@tcp3 -r tcp3=10.1.0.11@tcp1 \
@@ -253,7 +253,7 @@ by_both() {
 	eventually "$PATIENCE" by_both
 	end_load client
 	all_arrived "$DIR/client.json"
-	# One of them goes: all of it by the other, from the next message on.
+	# One of them dies: from the next message on, everything uses the other.
 	stop r2 KILL
 	load client $CLIENT put 10.3.0.1@tcp3 -r tcp3=10.1.0.11@tcp1 \
 		-s 64k -t 4 --timeout 30 >"$DIR/put.json"
@@ -264,7 +264,7 @@ is_lossy() {
 	lx r1 -j stream show | jq -e 'any(.stream[]; .state == "lossy" and .gaps >= 4)'
 }
 
-# Ways to the router and from it, as ports of the switches that packets come in by.
+# Switch ports where packets to and from the router come in.
 @test "loss in front of the router" {
 	local every
 
@@ -278,16 +278,16 @@ is_lossy() {
 	done
 	[ "$(fastpath_sum r1 n_unframed)" -gt 1 ]
 	[ "$(fastpath_sum r1 lane_messages)" -gt 0 ]
-	# Where that many are lost, streams are left to the daemon, for a while.
+	# At this loss rate the daemon takes over streams for a while.
 	begin_put 1m
 	eventually 4 is_lossy
 	end_put
 }
 
-@test "packets that overtake others, in front of the router and behind it" {
+@test "reordered packets, in front of the router and behind it" {
 	local round
 
-	[ "$(nproc)" -gt 1 ] || skip "one processor: nothing is overtaken"
+	[ "$(nproc)" -gt 1 ] || skip "one processor: no reordering"
 	fastpath_router 8
 	start_server
 	warm_up
@@ -303,7 +303,7 @@ is_lossy() {
 	moves get -s 64k -t 2
 }
 
-@test "loss behind the router, of data and of acknowledgements" {
+@test "loss behind the router, of data and of ACKs" {
 	local every
 
 	fastpath_router 8
@@ -334,11 +334,11 @@ is_lossy() {
 	eventually "$PATIENCE" took 3500
 }
 
-@test "the daemon is killed: its programs go with it, peers recover" {
+@test "the daemon is killed: its programs are detached, peers recover" {
 	fastpath_router 8
 	start_server
 	warm_up
-	# What was under way is given up after 10 s (quick_yaml), and sent again.
+	# Messages in flight time out after 10 s (quick_yaml) and are resent.
 	begin_put 64k
 	eventually "$PATIENCE" carries
 	stop r1 KILL
@@ -348,8 +348,8 @@ is_lossy() {
 	moves put -s 64k -t 1
 }
 
-# drops_are_counted NODE: what its log says of messages on lanes that ended, if it was any,
-# and what the daemon could not send on
+# drops_are_counted NODE: compare its log of messages lost on lanes, if any, and what the daemon
+# could not send, with its counters
 drops_are_counted() {
 	local logged
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Looking at the fast path and steering it: streams, lanes, traces, off and on, counters.
-# The client writes to the server by way of r1, whose kernel forwards most of it.
+# Inspecting and controlling the fast path: streams, lanes, traces, off and on, counters. The
+# client writes to the server through r1, whose kernel forwards most messages.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -19,7 +19,7 @@ teardown() {
 	net_end
 }
 
-# router [TUNABLE: VALUE]: r1 runs, and its kernel can forward
+# router [TUNABLE: VALUE]: start r1; skip if its kernel cannot forward
 router() {
 	start_routers 1 "conns_per_peer: 4${1:+, $1}"
 	lx r1 -j bpf status >"$DIR/bpf"
@@ -41,7 +41,7 @@ more_than() {
 	[ "$(total "$1" "$2")" -gt "$3" ]
 }
 
-# all_are OBJECT STATE: and there are some
+# all_are OBJECT STATE: there are some, all in this state
 all_are() {
 	lx r1 -j "$1" show | jq -e --arg s "$2" "[.$1[]?.state] | length > 0 and all(. == \$s)"
 }
@@ -63,7 +63,7 @@ ended_well() {
 	eventually "$PATIENCE" quiet
 	equal "$(total lane messages)" "$(total stream lane_messages)"
 	equal "$(total lane bytes)" "$(total stream lane_bytes)"
-	# Each message has gone by a lane, or for one reason to lane 0.
+	# Each message went by a lane, or to lane 0 for one reason.
 	lx r1 -j stream show | jq -e '.stream | all(.messages >= .lane_messages and
 		.lane_percent == ((.lane_bytes * 100 / .bytes) | floor))'
 	lx r1 -j lane show | jq -e '.lane | all(.next_hop_credits == 8 and (has("stream") | not))'
@@ -71,17 +71,17 @@ ended_well() {
 	ended_well
 }
 
-# Nothing is under way.
+# Nothing is in flight.
 quiet() {
 	lx r1 -j lane show | jq -e '.lane | all(.unacked == 0 and .state == "idle")'
 }
 
-# lane_to HOP FILTER: whether a lane to it is so
+# lane_to HOP FILTER: true if a lane to it matches
 lane_to() {
 	lx r1 -j lane show | jq -e --arg hop "$1" "any(.lane[]; .next_hop == \$hop and ($2))"
 }
 
-# has_narrow_lane COMMAND...: after some small messages, not so many that they open a window
+# has_narrow_lane COMMAND...: after some small messages, too few to open the window
 has_narrow_lane() {
 	"$@" -s 64 -N 20 && sleep 0.2 && lane_to 10.1.0.1@tcp1 '.window < 200000'
 }
@@ -92,7 +92,7 @@ large_by_lane() {
 		lane_to 10.1.0.1@tcp1 '.bytes > 10 * 1048576'
 }
 
-@test "a lane whose window is small is taken back, and is one again when that has opened" {
+@test "a lane with a small window is taken back, and returns when the window opens" {
 	QUICK="$QUICK --set tcp.conns_per_peer=1"
 	router
 	address server eth0 10.2.0.2/24
@@ -102,19 +102,19 @@ large_by_lane() {
 	eventually "$PATIENCE" large_by_lane "${put[@]}"
 }
 
-# sending COUNT: so many of r1's connections to the server have sent something just now
+# sending COUNT: that many of r1's connections to the server have just sent something
 sending() {
 	[ "$(on r1 ss -tinHO dst 10.2.0.1 | grep -cvE 'lastsnd:[0-9]{3,}')" -ge "$1" ]
 }
 
-@test "switched off and on again in the middle of traffic nothing is lost" {
+@test "switched off and on under load: nothing is lost" {
 	router
 	writing
 	eventually "$PATIENCE" more_than stream lane_messages 500
 	lx r1 bpf off
 	eventually "$PATIENCE" all_are stream off
 	eventually "$PATIENCE" all_are lane socket
-	eventually "$PATIENCE" sending 4 # the daemon has them back
+	eventually "$PATIENCE" sending 4 # the daemon has taken them back
 	run -0 lx r1 bpf status
 	[[ $output == *'fast path off: "lnetx bpf on"'* ]]
 	local before bytes
@@ -135,7 +135,7 @@ sending() {
 	ended_well
 }
 
-@test "a router that starts with the fast path off has no streams until it is on" {
+@test "a router that starts with the fast path off has no streams until it is switched on" {
 	router 'fastpath: off'
 	lx r1 -j bpf status | jq -e '.bpf.fastpath == false'
 	writing
@@ -151,7 +151,7 @@ routed_some() {
 	[ "$(stat_of r1 route_count)" -gt 500 ]
 }
 
-@test "a trace has source, destination, type, size and lane, and only what was asked for" {
+@test "a trace has source, destination, type, size and lane, and honours its filters" {
 	router
 	run -2 lx r1 trace nid 10.1.0.1@tcp1 type foo
 	writing
@@ -167,7 +167,7 @@ routed_some() {
 	ended_well
 }
 
-@test "bpftool follows the map of the trace" {
+@test "bpftool can read the trace from its map" {
 	local pins pid field b value
 	command -v bpftool >/dev/null || skip "no bpftool"
 	router
@@ -188,7 +188,7 @@ routed_some() {
 	ended_well
 }
 
-@test "counters of LNet have what the kernel carried" {
+@test "LNet's counters include what the kernel forwarded" {
 	router
 	ctl r1 stats reset
 	writing
@@ -198,13 +198,13 @@ routed_some() {
 	messages=$(jq .messages_total "$DIR/client.json")
 	routed=$(stat_of r1 route_count)
 	length=$(stat_of r1 route_length)
-	# PUT and ACK of each, and a few pings and pushes.
+	# PUT and ACK for each, and a few pings and pushes.
 	[ "$routed" -ge $((2 * messages)) ] && [ "$routed" -le $((2 * messages + 100)) ]
 	[ "$length" -ge $((messages * 65536)) ] && [ "$length" -le $((messages * 65536 + (64 << 10))) ]
 	for net in tcp1 tcp2; do
 		ctl r1 net show -v 2 --net $net >"$DIR/$net"
 	done
-	# What came in on one net has gone out on the other, by type.
+	# What came in on one net went out on the other, by type.
 	[ "$(type_of tcp1 received_stats put)" -ge "$messages" ]
 	[ "$(type_of tcp2 sent_stats put)" -ge "$messages" ]
 	[ "$(type_of tcp2 received_stats ack)" -ge "$messages" ]
@@ -216,12 +216,12 @@ type_of() {
 	awk -v s="$2:" -v t="$3:" '$1 == s { on = 1 } on && $1 == t { print $2; exit }' "$DIR/$1"
 }
 
-# from_client FIELD: of the streams that the client sends on, each
+# from_client FIELD: of each stream from the client
 from_client() {
 	lx r1 -j stream show | jq -r ".stream[]? | select(.peer == \"10.1.0.1@tcp1\") | .$1"
 }
 
-# client_is STATE: its streams are, and there are some
+# client_is STATE: there are streams from the client, all in this state
 client_is() {
 	[ "$(from_client state | sort -u)" = "$1" ]
 }
@@ -230,12 +230,12 @@ client_by_lanes() {
 	from_client lane_messages | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# ni_fastpath: the setting as it is shown; nothing: it is not set
+# ni_fastpath: the NI's setting; empty: not set
 ni_fastpath() {
 	lx r1 -j -s net show | jq -r '.. | objects | .fastpath? // empty'
 }
 
-@test "one NI without the fast path: lnetxd has what comes by it, until it is on again" {
+@test "one NI without the fast path: lnetxd handles its messages until it is on again" {
 	local before
 
 	router
@@ -245,7 +245,7 @@ ni_fastpath() {
 	lx r1 net set nid 10.1.0.11@tcp1 fastpath 0
 	equal "$(ni_fastpath)" 0
 	eventually "$PATIENCE" client_is off
-	# What comes by the other NI has no lanes either: those to the client are of this one.
+	# Messages from the other NI get no lanes to the client, since those are on this NI.
 	eventually "$PATIENCE" no_lanes_to_client
 	before=$(client_by_lanes)
 	routed_more 500
@@ -266,12 +266,12 @@ has_routed() {
 	[ "$(stat_of r1 route_count)" -gt "$1" ]
 }
 
-# routed_more COUNT: it has routed so many more messages
+# routed_more COUNT: it has routed that many more messages
 routed_more() {
 	eventually "$PATIENCE" has_routed $(($(stat_of r1 route_count) + $1))
 }
 
-@test "a client that has asked for ECN: its streams say so, and all arrives" {
+@test "a client with ECN: its streams say so, and everything arrives" {
 	router
 	on client sysctl -qw net.ipv4.tcp_ecn=1
 	writing
@@ -281,7 +281,7 @@ routed_more() {
 	ended_well
 }
 
-@test "interfaces with IPsec policies get no programs, and say why" {
+@test "interfaces with IPsec policies get no programs, and the reason is shown" {
 	on r1 ip xfrm policy add src 192.0.2.0/24 dst 198.51.100.0/24 dir out action block ||
 		skip "no IPsec in this kernel"
 	router
@@ -291,14 +291,14 @@ routed_more() {
 	writing
 	eventually "$PATIENCE" routed_some
 	equal "$(total stream messages)" 0
-	# As soon as they are gone, and somebody has it look again.
+	# When the policies are gone and the interfaces are checked again.
 	on r1 ip xfrm policy flush
 	lx r1 bpf on
 	eventually "$PATIENCE" more_than stream lane_messages 100
 	ended_well
 }
 
-# ours NODE: interfaces of ours, and programs of the fast path on any
+# ours NODE: our interfaces, and interfaces with programs of the fast path
 ours() {
 	ip -n "$(ns "$1")" link | grep lnetx
 	on "$1" env "PATH=$PATH:/usr/sbin" bpftool net | grep -E 'lnetx_(ingress|egress|join)'
@@ -314,7 +314,7 @@ nothing_of_ours() {
 @test "programs and interfaces of the fast path are there only while the node routes" {
 	local idle tracer
 
-	router 'fastpath: on' # skips where there are none
+	router 'fastpath: on' # skips without a fast path
 	stop r1
 	idle=$(sed '/^routing:/d' "$DIR/r1.yaml")
 	config r1 <<<"$idle"
@@ -329,7 +329,7 @@ nothing_of_ours() {
 	tracer=$!
 	eventually "$PATIENCE" grep -q put "$DIR/trace"
 
-	# Off in the middle of it: the client waits until there is a router again.
+	# Switched off under load: the client waits until there is a router again.
 	lx r1 routing off
 	eventually "$PATIENCE" nothing_of_ours r1
 	run ! wait "$tracer"
@@ -341,29 +341,30 @@ nothing_of_ours() {
 	eventually "$PATIENCE" more_than stream lane_messages 500
 	ended_well
 
-	# What a router leaves that dies is gone with the next start, whether that routes or not.
+	# Leftovers of a killed router are removed by the next start, whether that routes or
+	# not.
 	stop r1 KILL
 	[[ $(ip -n "$(ns r1)" link) == *lnetx-seg* ]]
 	start r1
 	nothing_of_ours r1
 }
 
-# streams_of ADDRESS: that the router has, of connections from there
+# streams_of ADDRESS: the router's number of streams from there
 streams_of() {
 	lx r1 -j stream show | jq --arg a "$1:" '[.stream[]? | select(.remote | startswith($a))] | length'
 }
 
-# its_share ADDRESS NUMBER
+# its_share ADDRESS NUMBER: the address has that many streams
 its_share() {
 	[ "$(streams_of "$1")" = "$2" ]
 }
 
-# table NAME FIELD: of the fast path, as "bpf status" has it
+# table NAME FIELD: of the fast path, from "bpf status"
 table() {
 	lx r1 -j bpf status | jq --arg t "$1" ".bpf.tables[] | select(.table == \$t).$2"
 }
 
-@test "a host that invents NIDs has its share of streams, and others have theirs" {
+@test "a host that invents NIDs gets its share of streams, and others get theirs" {
 	router 'fastpath_streams: 64'
 	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
 	ip netns exec "$(ns client)" tests/sys/peer.py --net 1 flood 10.1.0.50 10.1.0.11 10.2.0.1 200 \

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Segments that somebody else sends in the name of a host.
+"""Forges segments in the name of a host.
 
 forge.py IF KIND BY COUNT [--print]
-    Waits for segments of LNet's TCP connections over IPv4 that leave by IF. Behind COUNT of
-    them, one in ten, it sends another one, of KIND:
+    Waits for segments of LNet's TCP connections over IPv4 that leave by IF. After COUNT of
+    them, one in ten, it sends a forged one, of KIND:
     rst, syn    a reset, a SYN, whose sequence number is BY more than expected
-    ack         an acknowledgement of BY bytes more than arrived
-    window      an acknowledgement with the largest window there is, BY bytes more than expected
-    data        one byte, BY bytes behind what is expected
-    old         500 bytes that are just what is expected, but for a timestamp BY ms old
-    Prints how many, and of how many connections. With --print it does not send them, but
-    prints them: for
+    ack         an ACK of BY bytes more than arrived
+    window      an ACK with the largest possible window, BY bytes more than expected
+    data        one byte, BY bytes beyond what is expected
+    old         500 bytes, just what is expected, but with a timestamp BY ms old
+    Prints how many, and of how many connections. With --print it prints them instead
+    of sending them, for
 forge.py IF send MAC
-    which sends by IF, to a MAC address, what it reads.
+    which sends what it reads to a MAC address, through IF.
 """
 import socket
 import struct
@@ -34,7 +34,7 @@ def checksum(data):
 
 
 def packet(addresses, tcp, options, data):
-    """An IP packet; @tcp: as far as the window."""
+    """An IP packet; @tcp: the header up to the window."""
     tcp += b"\0" * 4 + options + data
     tcp = tcp[:12] + bytes([(20 + len(options)) // 4 << 4]) + tcp[13:]
     pseudo = addresses + struct.pack("!HH", 6, len(tcp))
@@ -44,7 +44,7 @@ def packet(addresses, tcp, options, data):
 
 
 def forged(frame, kind, by):
-    """The frame that is to follow, and the connection; None if this one is none of ours."""
+    """The forged frame that fits this one, and the connection; None if it is of no use."""
     if frame[12:15] != b"\x08\x00\x45" or frame[23] != 6:
         return None
     addresses = frame[26:34]
@@ -72,7 +72,7 @@ def forged(frame, kind, by):
 
 
 def send(dev, mac):
-    """What the other one prints: a frame a line, without the Ethernet addresses."""
+    """Reads the other side's output: a frame per line, without Ethernet addresses."""
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     sock.bind((dev, 0))
     own = sock.getsockname()[4]

@@ -1,20 +1,19 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Forged segments: what our own TCP would not take changes nothing.
-# See events.bash.
+# Forged segments: those that our own TCP would reject change nothing. See events.bash.
 # bats file_tags=router
-# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+# shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
 source "$BATS_TEST_DIRNAME/events.bash"
 
-# by_lanes COUNT: more than so many messages have gone by lanes
+# by_lanes COUNT: more than that many messages went by lanes
 by_lanes() {
 	[ "$(fastpath_sum r1 lane_messages)" -gt "$1" ]
 }
 
-# refused REASON COUNT: at least so many segments of streams, and of lanes
+# refused REASON COUNT: at least that many segments of streams and lanes were refused
 refused() {
 	[ "$LNETX_BPF" = off ] || lx r1 -j stream show | jq -e --arg why "$1" --argjson n "$2" \
 		'[.stream[].refused[$why] // 0] | add >= $n'
@@ -30,7 +29,7 @@ unharmed() {
 	run ! log_has r1 level=warning
 }
 
-@test "forged resets, SYNs and acknowledgements change nothing" {
+@test "forged resets, SYNs and ACKs change nothing" {
 	local kind by name connections
 
 	routed
@@ -46,8 +45,8 @@ unharmed() {
 	unharmed
 }
 
-# As somebody has to who guesses: one in some thousand hits a window.
-@test "forged data that is not within the window changes nothing" {
+# As an attacker who guesses would: one in some thousand hits a window.
+@test "forged data outside the window changes nothing" {
 	local by name connections
 
 	routed
@@ -62,7 +61,7 @@ unharmed() {
 	unharmed
 }
 
-@test "old segments that have all numbers right but the timestamp change nothing" {
+@test "old segments with correct numbers but an old timestamp change nothing" {
 	local name connections
 
 	routed
@@ -76,7 +75,7 @@ unharmed() {
 	unharmed
 }
 
-@test "a window that is made too large is so for a moment" {
+@test "a forged window that is too large lasts only a moment" {
 	local by connections
 
 	routed
@@ -88,7 +87,7 @@ unharmed() {
 	unharmed
 }
 
-# from_behind KIND BY: segments in the client's name come in by the router's other interface
+# from_behind KIND BY: inject segments in the client's name at the router's other interface
 from_behind() {
 	local mac
 
@@ -97,14 +96,14 @@ from_behind() {
 		on server tests/sys/forge.py eth0 send "$mac"
 }
 
-@test "segments by the other interface are none, if the stack would filter them" {
+@test "segments from the wrong interface are ignored if the stack would filter them" {
 	local connections
 
 	routed
 	begin_traffic
 	connections=$(conns r1)
 	on r1 sh -c 'echo 1 >/proc/sys/net/ipv4/conf/all/rp_filter'
-	lx r1 tunable set tcp fastpath on # has the interfaces looked at again
+	lx r1 tunable set tcp fastpath on # checks the interfaces again
 	from_behind data 0
 	from_behind data 1000000000
 	from_behind ack 0

@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What admins did on Lustre's own nodes, once more on one of ours: commands and their
-# output as recorded in build/captures/lnetctl (tests/golden/captures/README.md). Texts of
-# errors ("descr") are our own; names, order, numbers and exit statuses are not. Other
-# texts are compared by test_cli_golden, on a node of tables.
+# What admins did on Lustre's own nodes, repeated on ours: commands and their output as recorded
+# in build/captures/lnetctl (tests/golden/captures/README.md). Error texts ("descr") are our
+# own; names, order, numbers and exit statuses must match. test_cli_golden compares other
+# recordings, on a fake node.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
 texts=${LNETX_CAPTURES:-build/captures}/lnetctl
 
-# Commands that answer otherwise on purpose. A line that is no longer true fails the test.
+# Commands that differ on purpose. A line that no longer applies fails the test.
 strict="nonsense is refused, not taken as something else"
 declare -gA differs=(
 	["lnetctl set"]="help is in our own words"
@@ -87,7 +87,7 @@ differs+=(
 # Not compared: routes of one net are in random order.
 random="lnetctl route show"
 
-# Texts that no test compares yet, or that only show state of one machine.
+# Recordings that no test compares yet, or that only show one machine's state.
 declare -gA waits=(
 	[lst]="lnet_selftest"
 )
@@ -102,13 +102,13 @@ teardown() {
 	net_end
 }
 
-# As an answer is compared.
+# Masks what is not compared.
 masked() {
 	sed 's/descr: .*/descr:/'
 }
 
-# Counters, latencies and credits are those of one run: of what is full of them only what
-# policies come to is compared.
+# Counters, latencies and credits belong to one run: of listings full of them, only the effects
+# of policies are compared.
 policies() {
 	case $1 in
 	*" show "*"-v 4" | "lnetctl export"*) grep -E ' nid: |udsp|idx: |src: |dst: |rte: |priority: ' ;;
@@ -121,12 +121,12 @@ compare() {
 	local got status=0 same=1
 
 	[ "$1" != "$random" ] && [ ! "${crashes[$1]:-}" ] || return 0
-	[[ $1 != ss\ * ]] || return 0 # links of tests are faster: more connections
-	# Patterns of NIDs are none of files.
+	[[ $1 != ss\ * ]] || return 0 # test links are faster: more connections
+	# NID patterns are not file name patterns.
 	got=$(on a env PATH="$LNETX_BIN:$DIR/bin:$PATH" bash -f -c "$1" 2>&1 3>&- | masked
 		exit "${PIPESTATUS[0]}") ||
 		status=$?
-	# Where the reference fails without a word, ours may say why.
+	# The reference may fail silently; ours may give a reason.
 	[ "$2" = 0 ] || [ "$3" ] || got=
 	[ "$(policies "$1" <<<"$got")" = "$(masked <<<"$3" | policies "$1")" ] && [ "$status" = "$2" ] ||
 		same=0
@@ -140,8 +140,8 @@ compare() {
 	fi
 }
 
-# golden TEXT FIRST LAST [HEADLINE]: the commands of a recorded text, from one to another;
-# behind a line that begins so
+# golden TEXT FIRST LAST [HEADLINE]: run and compare the commands of a recorded text, from FIRST
+# to LAST; with HEADLINE, only after a line that starts with it
 golden() {
 	local line command='' output='' behind='' going='' n=0 wrong=0
 
@@ -166,13 +166,13 @@ golden() {
 @test "lnetctl set: every name, in range and out of it" {
 	touch "$DIR/a.yaml"
 	start a
-	# As it was there by then.
+	# Its value at that point.
 	ctl a set transaction_timeout 10
 	ctl a set max_interfaces 200
 	golden misc "lnetctl set" "lnetctl set retry_count 1 2"
 }
 
-# with_gateway NET IF NET IF: G as it was there, with a net on its far side
+# with_gateway NET IF NET IF: start G as recorded, with a net on its far side
 with_gateway() {
 	node g far
 	link a eth0 10.77.0.1/24 g eth0 10.77.0.3/24
@@ -183,7 +183,7 @@ with_gateway() {
 	nets_yaml tcp eth0 | config a
 }
 
-@test "a gateway cannot be made an ordinary peer, and which routes are refused" {
+@test "a gateway cannot become an ordinary peer; refused routes" {
 	with_gateway tcp eth0 tcp1 eth1
 	cat >>"$DIR/a.yaml" <<-END
 		route:
@@ -208,7 +208,7 @@ with_gateway() {
 		"#A: 10.77.0.1@tcp. G: NIs in the order"
 }
 
-# node_of_ip2nets: as the node of that text
+# node_of_ip2nets: start a node like that of the recording
 node_of_ip2nets() {
 	node b c
 	link a eth0 10.77.0.3/24 b eth0 10.77.0.2/24
@@ -225,7 +225,7 @@ no_nets() {
 @test "net add --ip2net" {
 	node_of_ip2nets
 	golden ip2nets "lnetctl lnet configure" 'lnetctl net add --ip2net "tcp1 10.78.*.*"'
-	# Not recorded, but so it was.
+	# Not recorded, but necessary.
 	no_nets
 	golden ip2nets 'lnetctl net add --ip2net "tcp 10.77.0.3; tcp1 10.78.0.3"' \
 		'lnetctl net add --ip2net "tcp 10.77.0.300"'
@@ -234,8 +234,8 @@ no_nets() {
 		"lnetctl net show"
 }
 
-# each_block TEXT FIRST LAST FUNCTION: calls it with command, status and output of those between
-# two lines of the text
+# each_block TEXT FIRST LAST FUNCTION: call it with command, status and output of each command
+# between two lines of the text
 each_block() {
 	local line command='' output='' wrong=0 n=0
 
@@ -253,7 +253,7 @@ each_block() {
 	[ $n -gt 9 ] && [ $wrong = 0 ]
 }
 
-# There was none but what the import made, where it does not build on the one before.
+# Each import started without nets, unless it builds on the previous one.
 import_block() {
 	[[ $1 != *import || $1 == *credits* || $1 == *999* ]] || no_nets
 	compare "$@"
@@ -277,7 +277,7 @@ import_block() {
 	[[ $(ctl a net show) != *tcp6* ]]
 }
 
-# with_params ARGUMENT...: what modprobe was given, as the configuration of a node
+# with_params ARGUMENT...: write modprobe's arguments as a node's configuration
 with_params() {
 	local params=$*
 
@@ -294,15 +294,15 @@ with_params() {
 	[ $refused ] || { : >"$DIR/a.log"; spawn a -c "$DIR/a.yaml"; eventually "$PATIENCE" is_running a; }
 }
 
-# What the reference tells when it is configured, lnetxd tells of its file.
+# Errors that the reference reports when it is configured, lnetxd reports for its file.
 param_block() {
 	case $1 in
-	'modprobe lnet ') refused=skip ;; # no parameter: the default of "configure --all"
+	'modprobe lnet ') refused=skip ;; # no parameter: the default for "configure --all"
 	'modprobe lnet '*) with_params "${1#modprobe lnet }" ;;
 	'lnetctl lnet configure --all')
 		[ "$refused" = skip ] || [ "${refused:-0}" = $(($2 != 0)) ] ||
 			{ echo "$(cat "$DIR/a.yaml"): status $2, ours: $(cat "$DIR/told")"; return 1; } ;;
-	*'routing show'*) ;; # sizes of buffers
+	*'routing show'*) ;; # sizes of buffers differ
 	*'route show'*)
 		[ "$refused" ] || [ "$(ctl a route show -v | grep -vE "down_|state:" | sort)" = "$(grep -v state: <<<"$3" | sort)" ] ||
 			{ echo "$(cat "$DIR/a.yaml"): $(ctl a route show -v), not $3"; return 1; } ;;
@@ -323,7 +323,7 @@ param_block() {
 	grep 'net=tcp8 gateway=10.99.0.3@tcp5 reason=' "$DIR/a.log"
 }
 
-# two_rails NETS...: A and B as they were there, with a NID on each of two links
+# two_rails NETS...: start A and B as recorded, with a NID on each of two links
 two_rails() {
 	node b
 	link a eth0 10.77.0.1/24 b eth0 10.77.0.2/24
@@ -334,7 +334,7 @@ two_rails() {
 	start a
 }
 
-@test "selection policies: the list, spellings and errors, and what is shown of their effect" {
+@test "selection policies: the list, spellings and errors, and their effects as shown" {
 	local list="lnetctl udsp show"
 
 	two_rails tcp eth0 tcp1 eth1
@@ -342,7 +342,8 @@ two_rails() {
 	ctl a udsp del --all
 	golden udsp "lnetctl udsp add --src tcp0 --priority 1" \
 		"lnetctl udsp add --src fd77::1@tcp --priority 2"
-	# A plain text cannot begin with a bracket; and theirs loses one of list "[0,1-4/2]".
+	# A plain scalar cannot start with a bracket; and the reference loses one item of the
+	# list "[0,1-4/2]".
 	run -0 ctl a udsp show
 	[[ $output == *'src: "[0-255].[0-255].[0-255].[0-255]@tcp1"'* ]]
 	[[ $output == *'src: 10.77.[0,1-4/2].[0-255]@tcp[0-9/3]'* ]]
@@ -357,7 +358,7 @@ two_rails() {
 	golden udsp "lnetctl udsp add --src 10.77.0.1@tcp --dst 10.77.0.2@tcp --priority 3" "$list"
 }
 
-@test "selection policies: an export is read back as it was" {
+@test "selection policies: an export can be imported unchanged" {
 	two_rails tcp eth0,eth1
 	ctl a udsp add --src tcp --priority 0
 	ctl a udsp add --src 10.77.0.1@tcp --dst '10.77.0.*@tcp'
@@ -367,19 +368,19 @@ two_rails() {
 	ctl a export --backup >"$DIR/export"
 	[ "$(grep -c -e '- idx' "$DIR/export")" = 4 ]
 	sed -n '/^udsp/,$p' "$DIR/export" | diff - "$DIR/udsp"
-	# Theirs goes by indices, which shift; ours by what the policies say.
+	# The reference deletes by index, which shifts; ours by the policy itself.
 	run -0 ctl a import --del "$DIR/udsp"
 	run -0 --separate-stderr ctl a udsp show
 	[ ! "$output" ]
 	run -0 ctl a import "$DIR/udsp"
 	ctl a udsp show | diff - "$DIR/udsp"
 	ctl a import --show "$DIR/udsp" | diff - "$DIR/udsp"
-	# The same file is a configuration: started with it, and reloaded.
+	# The same file as a configuration: at start, and at reload.
 	cat "$DIR/export" >"$DIR/a.yaml"
 	ctl a udsp del --all
 	on a "$LNETX_BIN/lnetx" daemon reload
 	ctl a udsp show | diff - "$DIR/udsp"
-	# Without an index behind the others; without an action a pair stays one.
+	# Without an index it is appended; without an action a pair stays a pair.
 	run -0 ctl a import <<<$'udsp:\n    - src: tcp7\n      dst: tcp8\n'
 	run -0 ctl a udsp show --idx 4
 	[ "$output" = $'udsp:\n    - idx: 4\n      src: tcp7\n      dst: tcp8' ]
@@ -390,32 +391,33 @@ two_rails() {
 	run -234 ctl a import <<<$'udsp:\n    - src: tcp\n      action: { nosuch: 1 }\n'
 }
 
-# Its samples of values are what test_core_health goes by; simulated faults need fault injection.
+# test_core_health covers its sampled values; simulated faults need fault injection.
 @test "a lone NID that cannot be reached keeps its health" {
 	two_rails tcp eth0,eth1
 	golden health "lnetctl ping --timeout 19 10.77.0.250@tcp" \
 		"lnetctl net show --net tcp -v 3 | grep -E 'nid:|health value'" "#one NID only"
 }
 
-# known NODE NID: discovered, with both NIDs
+# known NODE NID: true if discovered, with both NIDs
 known() {
 	ctl "$1" ping "$2" >/dev/null && [ "$(peer_nids "$1" "$2" | wc -l)" = 2 ]
 }
 
-@test "health and state set by hand, and who is in recovery then" {
+@test "health and state set by hand, and the NIDs in recovery" {
 	two_rails tcp eth0,eth1
 	ctl a set transaction_timeout 10
 	ctl a set retry_count 1
 	ctl a discover 10.77.0.2@tcp
 	eventually "$PATIENCE" known a 10.77.0.2@tcp
-	# Not between these: all at 0 is told to B at once, and that message gives health back.
+	# Skip what is between: with all at 0, B hears of it at once, and its message restores
+	# health.
 	golden misc "lnetctl net set --nid 10.77.0.1@tcp --health 500" "lnetctl debug recovery"
 	golden misc "lnetctl net set --all --health 1000" \
 		"lnetctl peer show -v 3 --nid 10.77.0.2@tcp | grep -E 'nid|state|health value'"
 	golden misc "lnetctl peer set --all --health 1000" "lnetctl debug peer --nid bogus"
 }
 
-# node_of_faults: as the nodes of that text
+# node_of_faults: start nodes like those of the recording
 node_of_faults() {
 	node b
 	link a eth0 10.77.0.1/24 b eth0 10.77.0.2/24
@@ -423,14 +425,14 @@ node_of_faults() {
 	nets_yaml tcp eth0,eth1 | tee "$DIR/a.yaml" >"$DIR/b.yaml"
 	start a
 	start b
-	# A recovery ping, a second after an answer was dropped, would be counted, too.
+	# A recovery ping one second after a dropped answer would be counted, too.
 	ctl a set health_sensitivity 0
 	mkdir "$DIR/bin"
 	ln -s "$LNETX_BIN/lnetx" "$DIR/bin/lctl"
 }
 
-# Where the reference takes an option that it does not know for none, the rule is there; where it
-# does not know one that it should, there is none.
+# The reference ignores options that it does not know, and then adds the rule; and it lacks one
+# that it should know, and then adds none.
 fault_block() {
 	[[ $1 != *strace* ]] || return 0
 	compare "$@" || return 1
@@ -447,7 +449,7 @@ fault_block() {
 	each_block fault "#a rule without health error" "#delay: each GET" compare
 }
 
-# seconds COMMAND...: how long it takes
+# seconds COMMAND...: print how long it takes
 seconds() {
 	local from=$EPOCHREALTIME
 
@@ -455,7 +457,7 @@ seconds() {
 	bc <<<"($EPOCHREALTIME - $from) / 1"
 }
 
-@test "fault delay: a REPLY, a GET, and a rule that goes while it holds a message" {
+@test "fault delay: a REPLY, a GET, and a rule deleted while it holds a message" {
 	node_of_faults
 	ctl a discover 10.77.0.2@tcp
 	ctl a fault delay add -s '*@tcp' -d '*@tcp' -m REPLY -r 1 -l 2
@@ -475,7 +477,7 @@ is_held() {
 	[ "$(lx a -j fault show | jq .fault[0].held)" = 1 ]
 }
 
-@test "lnetx fault: warned of, and over by itself" {
+@test "lnetx fault: logged as a warning, and expires" {
 	node_of_faults
 	lx a fault add drop from '*@tcp' to '*' msg reply for 2s
 	run lx a net show
@@ -494,7 +496,7 @@ is_held() {
 	ctl a fault delay show
 }
 
-@test "own NIDs are a peer: pings by the transport, discovery, sources" {
+@test "our own NIDs are a peer: pings by the transport, discovery, sources" {
 	node b c
 	link a eth0 10.77.0.3/24 b eth0 10.77.0.2/24
 	link a eth1 10.78.0.3/24 c eth0 10.78.0.2/24
@@ -502,7 +504,7 @@ is_held() {
 	start a
 	golden own-nid "lnetctl net show" "lnetctl discover 0@lo"
 	[ "$(on a ss -tnH src 10.77.0.3 dst 10.77.0.3 | wc -l)" -ge 4 ]
-	# Theirs also has 0@lo among the NIDs of the peer.
+	# In the reference the peer also has 0@lo.
 	run -0 ctl a peer show
 	[ "$(grep -c -e '-     nid: 10.7[78].0.3@tcp' -e 'primary nid: 10.77.0.3@tcp' <<<"$output")" = 3 ]
 	golden own-nid "lnetctl discover 10.77.0.3@tcp" "lnetctl discover 10.77.0.3@tcp"
@@ -517,13 +519,13 @@ is_held() {
 		"lnetctl peer add --prim_nid 10.77.0.98@tcp --nid 0@lo"
 }
 
-@test "each recorded text is compared, or waits for something" {
+@test "each recording is compared, or waits for something" {
 	local file name
 
 	for file in "$texts"/*-2.17.0.txt; do
 		name=$(basename "$file" -2.17.0.txt)
 		[[ " $compared " != *" $name "* ]] || continue
-		[ "${waits[$name]:-}" ] || { echo "$name: who compares it?"; return 1; }
+		[ "${waits[$name]:-}" ] || { echo "$name: no test compares it"; return 1; }
 		echo "# not compared: $name-2.17.0.txt: waits for ${waits[$name]}" >&3
 	done
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The guard in front of the acceptor: secure ports, bans, prefixes, rates; what it
-# leaves behind. Node a is guarded, b is the peer.
+# The guard in front of the acceptor: secure ports, bans, prefixes, rates, and what it leaves
+# behind. Node a is guarded, b is the peer.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -16,8 +16,8 @@ teardown() {
 	net_end
 }
 
-# start_here NODE [OPTION...]: as start, but lnetxd sees the /sys of the test, so that
-# its pins outlive it. "ip netns exec" would give it one of its own.
+# start_here NODE [OPTION...]: like start, but lnetxd sees the test's /sys, so that its pins
+# survive it. "ip netns exec" would mount a private one.
 start_here() {
 	local name=$1
 	shift
@@ -52,7 +52,7 @@ counted() {
 	[ "$(counter "$1" "$2")" -ge "$3" ]
 }
 
-# mode NODE: where the guard stands
+# mode NODE: where the guard is attached
 mode() {
 	lx "$1" -j bpf status | jq -r '.bpf.hooks[]? | select(.set == "guard") | "\(.interface) \(.hook) \(.mode)"'
 }
@@ -61,7 +61,7 @@ pins_of() {
 	lx "$1" -j bpf status | jq -r .bpf.pins
 }
 
-# knock NODE ADDRESS PORT [SOURCE-PORT]: whether a TCP connection is taken
+# knock NODE ADDRESS PORT [SOURCE-PORT]: true if a TCP connection is accepted
 knock() {
 	on "$1" python3 - "$2" "$3" "${4:-0}" <<-'END'
 		import socket, sys
@@ -70,7 +70,7 @@ knock() {
 		s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 		if source:
 		    s.bind(("", source))
-		s.settimeout(3.2) # the system has tried three times by then
+		s.settimeout(3.2) # the kernel has sent three SYNs by then
 		try:
 		    s.connect((host, port))
 		except OSError as e:
@@ -92,7 +92,7 @@ knock_from() {
 	END
 }
 
-# reaches NODE ADDRESS: whether the system there answers, on a port where nobody listens
+# reaches NODE ADDRESS: true if the kernel there answers, on a port without a listener
 reaches() {
 	[[ $(knock "$1" "$2" 9 2>&1) == *refused* ]]
 }
@@ -123,12 +123,12 @@ knock_at_once() {
 	pings a 10.1.0.2@tcp
 }
 
-# refusal NODE SOURCE FIELD
+# refusal NODE SOURCE FIELD: a field of the refusals of a source
 refusal() {
 	lx "$1" -j guard show | jq -r ".guard.refusals[] | select(.source == \"$2\") | .$3"
 }
 
-@test "who is dropped is told: in the log once a minute, and by guard show" {
+@test "dropped sources are named: in the log once a minute, and by guard show" {
 	guarded
 	ip -n "$(ns b)" addr add 10.1.0.3/24 dev eth0
 	equal "$(lx a -j guard show | jq -c .guard.refusals)" '[]'
@@ -144,11 +144,11 @@ refusal() {
 	equal "$(refusal a 10.1.0.3 reason)" denied
 	run -0 lx a guard show
 	[[ $output == *'REFUSED'*'10.1.0.2  unprivileged '*'10.1.0.3  denied '* ]]
-	# All that within the minute: one line so far.
+	# All within a minute: one line so far.
 	equal "$(grep -c 'source=10' "$DIR/a.log")" 1
 }
 
-@test "the guard follows the tunable accept, and is not there without anything to do" {
+@test "the guard follows the tunable accept, and is not attached without a rule" {
 	guarded
 	[ -n "$(mode a)" ]
 	lx a guard set accept all
@@ -157,7 +157,7 @@ refusal() {
 	equal "$(lx a -j guard show | jq -r .guard.active)" false
 	lx a tunable set tcp accept secure
 	run -1 knock b 10.1.0.1 988
-	# Other ports are nobody's business.
+	# Other ports are not filtered.
 	run -1 knock b 10.1.0.1 80
 	[[ $output == *refused* ]]
 }
@@ -174,10 +174,10 @@ refusal() {
 	[[ $output == *refused* ]]
 }
 
-@test "the guard stands where it is told to: XDP native and generic, traffic control" {
+@test "the guard stands where configured: XDP native and generic, traffic control" {
 	guarded
 	start b
-	equal "$(mode a)" "eth0 ingress $(tc_mode)" # of veth, XDP would cost too much
+	equal "$(mode a)" "eth0 ingress $(tc_mode)" # on veth, XDP would cost too much
 	for one in native:xdp:native generic:xdp:generic tc:ingress:"$(tc_mode)"; do
 		IFS=: read -r want hook how <<<"$one"
 		lx a guard set mode "$want"
@@ -189,7 +189,7 @@ refusal() {
 	done
 }
 
-# By what the kernel has.
+# Depends on the kernel.
 tc_mode() {
 	lx a -j bpf status |
 		jq -r '.bpf.features[] | select(.name == "tcx") | if .have then "tcx" else "clsact" end'
@@ -205,7 +205,7 @@ tc_mode() {
 	equal "$(conns a)" ""
 	run -255 ctl b ping --timeout 2 10.1.0.1@tcp
 	run -1 knock b 10.1.0.1 988 700
-	run ! reaches b 10.1.0.1 # on other ports, either
+	run ! reaches b 10.1.0.1 # nor on other ports
 	eventually "$PATIENCE" counted a banned 1
 	equal "$(lx a -j guard show | jq -r '.guard.bans[].nid')" 10.1.0.2@tcp
 	run -1 lx a guard ban 10.1.0.2@tcp
@@ -225,7 +225,7 @@ tc_mode() {
 	[[ $output == *"no NI on net tcp7"* ]]
 }
 
-@test "prefixes: the longest decides" {
+@test "prefixes: the longest match decides" {
 	guarded
 	lx a guard deny 0.0.0.0/0 ::/0
 	run -1 knock b 10.1.0.1 988 700
@@ -261,7 +261,7 @@ tc_mode() {
 	[[ $output == *"needs a rate"* ]]
 }
 
-@test "IPv6 is guarded as IPv4" {
+@test "IPv6 is guarded like IPv4" {
 	ip -n "$(ns a)" addr add fd00::1/64 dev eth0 nodad
 	ip -n "$(ns b)" addr add fd00::2/64 dev eth0 nodad
 	printf 'net:\n    - net type: tcp\n      local NI(s):\n        - nid: fd00::1@tcp\n' | config a
@@ -275,7 +275,7 @@ tc_mode() {
 	knock b fd00::1 988 702
 }
 
-@test "NIs that come and go take the guard with them; lo is never guarded" {
+@test "the guard comes and goes with NIs; lo is never guarded" {
 	guarded
 	ip link add eth1 netns "$(ns a)" type veth peer name eth1 netns "$(ns b)"
 	address a eth1 10.2.0.1/24
@@ -293,7 +293,7 @@ tc_mode() {
 	equal "$(mode a | awk '{ print $1 }')" eth0
 }
 
-@test "an interface that goes and comes back as another one is guarded again" {
+@test "an interface that is deleted and created again is guarded again" {
 	guarded
 	first=$(on a cat /sys/class/net/eth0/ifindex)
 	ip -n "$(ns a)" link del eth0
@@ -304,14 +304,14 @@ tc_mode() {
 	eventually "$PATIENCE" counted a unprivileged 1
 }
 
-# By what the programs have counted, not by what the daemon says.
+# By the programs' counters, not by what the daemon says.
 sees_packets() {
 	before=$(counter "$1" other)
 	reaches b 10.1.0.1
 	[ "$(counter "$1" other)" -gt "$before" ]
 }
 
-@test "a daemon that is killed leaves the guard standing; the next one takes it over" {
+@test "a killed daemon leaves the guard standing; the next one takes it over" {
 	start_here a
 	[ -n "$(mode a)" ] || skip "no guard here"
 	pins=$(pins_of a)
@@ -330,7 +330,7 @@ sees_packets() {
 	[ ! -e "$pins" ]
 }
 
-@test "what a killed router has left of the fast path goes with the next start, also without routing" {
+@test "leftovers of a killed router's fast path go with the next start, also without routing" {
 	start_here a
 	lx a tunable set lnet router_start_delay 0
 	lx a routing on
@@ -345,7 +345,7 @@ sees_packets() {
 	[[ $(ip -n "$(ns a)" link) != *lnetx-seg* ]]
 }
 
-@test "an end in order keeps bans for the next start, and leaves nothing without any" {
+@test "a clean exit keeps bans for the next start, and leaves nothing if there are none" {
 	start_here a
 	[ -n "$(mode a)" ] || skip "no guard here"
 	pins=$(pins_of a)
@@ -356,16 +356,16 @@ sees_packets() {
 	stop a
 	[ -e "$pins/guard/bans" ]
 	[ ! -e "$pins/guard/link_ingress_eth0" ]
-	reaches b 10.1.0.1 # nothing is attached meanwhile
+	reaches b 10.1.0.1 # nothing is attached in between
 	start_here a
 	run -1 knock b 10.1.0.1 988 701
 	stop a
-	start_here a --no-bpf # and this is how to be rid of all of it
+	start_here a --no-bpf # this removes all of it
 	[ ! -e "$pins" ]
 	knock b 10.1.0.1 988 702
 }
 
-@test "two daemons in two namespaces do not meet" {
+@test "two daemons in two namespaces do not interfere" {
 	start_here a
 	start_here b
 	[ -n "$(mode a)" ] || skip "no guard here"
@@ -396,7 +396,7 @@ sees_packets() {
 	equal "$(mode b)" "eth0 ingress $(tc_mode)"
 }
 
-@test "without BPF all works, and the reason is said" {
+@test "without BPF everything works, and the reason is shown" {
 	start a --no-bpf
 	start b
 	pings b 10.1.0.1@tcp
@@ -404,6 +404,6 @@ sees_packets() {
 	[[ $output == *"lnetxd runs with --no-bpf"* ]]
 	run -1 lx a guard ban 10.1.0.2@tcp
 	[[ $output == *"the guard is not loaded: switched off"* ]]
-	knock b 10.1.0.1 988 # taken by the system, closed by the acceptor
+	knock b 10.1.0.1 988 # accepted by the kernel, closed by the acceptor
 	eventually "$PATIENCE" log_has a 'not privileged'
 }

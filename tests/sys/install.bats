@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What "make install" installs: complete, usable from outside, and gone again after
-# "make uninstall". And the checks of the sources: that they find what they look for.
+# What "make install" installs: complete, usable from outside, and gone after "make uninstall".
+# And that the checks of the sources find what they look for.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -22,7 +22,7 @@ install_all() {
 		{ cat "$DIR/make.log"; return 1; }
 }
 
-# The example of the README, against what is installed and nothing else.
+# Builds the README's example against what is installed and nothing else.
 build_example() {
 	cp examples/putget.c "$DIR"
 	(
@@ -32,15 +32,15 @@ build_example() {
 	)
 }
 
-# As the comment at its head says: by someone who may do nothing special.
+# Runs it as the comment in its head says: as an unprivileged user.
 run_example() {
-	[ "$(id -u)" = 0 ] || skip "needs root for a network of its own"
+	[ "$(id -u)" = 0 ] || skip "needs root for a network namespace"
 	net_begin
 	node a
 	local putget=(on a setpriv --reuid nobody --regid nogroup --clear-groups
 		--bounding-set -all "$DIR/putget")
 
-	chmod a+x "$BATS_RUN_TMPDIR" # the way to the program
+	chmod a+x "$BATS_RUN_TMPDIR" # so that the user can reach the program
 	"${putget[@]}" 127.0.0.1 >"$DIR/served" 2>&1 3>&- &
 	eventually "$PATIENCE" "${putget[@]}" 127.0.0.2 127.0.0.1 'hello, LNet'
 	run -0 "${putget[@]}" 127.0.0.2 127.0.0.1 'once more'
@@ -93,7 +93,7 @@ run_example() {
 	done
 }
 
-# C++ from 2011 on; pedantic: what is an extension there cannot be in a header either.
+# From C++11 on; pedantic, so that headers use no C extension.
 @test "a C++ program is compiled and linked against what is installed, and works" {
 	local compiler std
 
@@ -109,7 +109,7 @@ run_example() {
 	done
 }
 
-@test "what the public headers cite is installed" {
+@test "pages that the public headers cite are installed" {
 	local cited page
 
 	install_all
@@ -120,7 +120,7 @@ run_example() {
 	done
 }
 
-@test "programs, manual and service are installed; uninstall takes all away" {
+@test "programs, manual and service are installed; uninstall removes everything" {
 	local file
 
 	install_all
@@ -174,8 +174,8 @@ user/core/a.c:2:
 user/core/b.c:1:"
 }
 
-@test "the reference check finds what leads nowhere, with file and line" {
-	local top=$PWD m=md # so that it does not find them here
+@test "the reference check finds dangling references, with file and line" {
+	local top=$PWD m=md # so that it does not complain about this file
 
 	cd "$DIR"
 	mkdir -p docs/spec

@@ -58,23 +58,23 @@ b_knows_a() {
 fd77::1@tcp1"
 }
 
-# own_nids NODE: all but 0@lo
+# own_nids NODE: all except 0@lo
 own_nids() {
 	ctl "$1" net show | awk '$NF ~ /@/ && $NF != "0@lo" { print $NF }' | sort | xargs
 }
 
-@test "configure --large: interfaces stand for their IPv6 address, also those of the file" {
+@test "configure --large: interfaces get their IPv6 address, also those of the file" {
 	link a eth1 10.2.0.1/24 b eth1 10.2.0.2/24
 	{ nets_yaml tcp eth0 tcp1 eth1; by_nid 10.1.0.1@tcp2 | tail -n +2; } | config a
 	start a
 	equal "$(own_nids a)" "10.1.0.1@tcp 10.1.0.1@tcp2 10.2.0.1@tcp1"
 	ctl a lnet unconfigure
 	ctl a lnet configure --all --large
-	# eth1 has none but a link-local one; where a NID is given, it is as it is.
+	# eth1 has only a link-local address; configured NIDs stay as they are.
 	equal "$(own_nids a)" "10.1.0.1@tcp2 10.2.0.1@tcp1 fd77::1@tcp"
 	ctl a net add --net tcp3 --if eth0
 	equal "$(own_nids a)" "10.1.0.1@tcp2 10.2.0.1@tcp1 fd77::1@tcp fd77::1@tcp3"
-	# A reload that changes something else does not change that.
+	# A reload that changes something else keeps this.
 	{ nets_yaml tcp eth0 tcp1 eth1 tcp4 eth0; by_nid 10.1.0.1@tcp2 | tail -n +2; } | config a
 	lx a daemon reload
 	equal "$(own_nids a)" "10.1.0.1@tcp2 10.2.0.1@tcp1 fd77::1@tcp fd77::1@tcp4"
@@ -86,7 +86,7 @@ own_nids() {
 	equal "$(own_nids a)" "10.1.0.1@tcp 10.1.0.1@tcp2 10.1.0.1@tcp4 10.2.0.1@tcp1"
 }
 
-@test "configure --all --large without a file: the first interface, by IPv6 if it has an address" {
+@test "configure --all --large without a file: the first interface, with its IPv6 address if it has one" {
 	spawn a
 	eventually "$PATIENCE" log_has a 'not configured'
 	ctl a lnet configure --all --large

@@ -4,7 +4,7 @@
 # Library of the system tests: nodes in network namespaces, lnetxd in them, waiting.
 #
 # A node is a namespace with a name like "lx-t1234-3-client", so that two
-# runs at once do not interfere; interfaces are created inside, so any name will do.
+# parallel runs do not interfere; interfaces are created inside, so any name will do.
 # net_end removes everything, even after a failure; tests/sys/sweep does if a
 # test was killed.
 #
@@ -36,7 +36,7 @@ LNETX_RELEASE=${LNETX_RELEASE:-$PWD/build/release} # no sanitizer
 # Limits for a loaded machine and a sanitizer; normally nothing takes that long.
 PATIENCE=${PATIENCE:-20}
 
-# off: all daemons run without BPF. The results must be the same.
+# off: all daemons run without BPF, and must give the same results.
 LNETX_BPF=${LNETX_BPF:-on}
 
 # Seconds until a peer, and messages it has not answered, time out.
@@ -103,7 +103,7 @@ link() {
 	address "$4" "$5" "$6"
 }
 
-# switch NAME: a bridge, in a namespace of its own
+# switch NAME: a bridge, in its own namespace
 switch() {
 	node "$1"
 	ip -n "$(ns "$1")" link add br0 type bridge
@@ -301,7 +301,7 @@ load_server() {
 	local name=$1 nid=$2
 	shift 2
 
-	# A process without a shell around it, for signals.
+	# The process itself, without a shell around it, to receive signals.
 	# shellcheck disable=SC2086 # options
 	ip netns exec "$(ns "$name")" "$LNETX_BIN/lxload" server -V -n "$nid" $QUICK "$@" \
 		>"$DIR/$name.load" 2>&1 3>&- &
@@ -355,7 +355,7 @@ taker() {
 }
 
 # trains OPTION...: send trains from the client to the takers
-# shellcheck disable=SC2154 # set by run
+# shellcheck disable=SC2154 # set by bats' run
 trains() {
 	SEED=$((${SEED:-0} + 1))
 	run on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 "${takers[@]}" \

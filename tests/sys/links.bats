@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Links, MTUs, neighbours, addresses and routes that change under load.
-# See events.bash.
+# Links, MTUs, neighbours, addresses and routes that change under load. See events.bash.
 # bats file_tags=router
-# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+# shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
 source "$BATS_TEST_DIRNAME/events.bash"
 
-# mtu LAN PEER INTERFACE BYTES: of the router's interface, a peer's, and what is between
+# mtu LAN PEER INTERFACE BYTES: set it on the router's interface, the peer's and the switch
+# ports
 mtu() {
 	ip -n "$(ns r1)" link set "$3" mtu "$4"
 	ip -n "$(ns "$2")" link set eth0 mtu "$4"
@@ -17,7 +17,7 @@ mtu() {
 	ip -n "$(ns "$1")" link set "p-$2" mtu "$4"
 }
 
-# GSO packets would go through a veth whatever its MTU is; a real link has none.
+# A veth passes GSO packets whatever its MTU, so segment them as on a real link.
 cut_to_mtu() {
 	ip -n "$(ns r1)" link set eth1 gso_max_segs 1
 }
@@ -44,7 +44,7 @@ cut_to_mtu() {
 	goes_on
 	mtu lan1 client eth0 9000
 	goes_on
-	# Who connects now has larger segments than the other side can take.
+	# New connections now send larger segments than the other side accepts.
 	ip -n "$(ns other)" link set eth0 mtu 9000
 	ip -n "$(ns lan1)" link set p-other mtu 9000
 	load other 10.1.0.5@tcp1 put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -t 1 >"$DIR/large"
@@ -52,7 +52,7 @@ cut_to_mtu() {
 	ends_within $BOUND
 }
 
-@test "large segments on both sides, then no more behind the router" {
+@test "large segments on both sides, then small ones behind the router" {
 	routed
 	cut_to_mtu
 	mtu lan1 client eth0 9000
@@ -63,7 +63,7 @@ cut_to_mtu() {
 	ends_within $BOUND
 }
 
-# Jumbo frames everywhere but at the server, which drops them without a word.
+# Jumbo frames everywhere except at the server, which drops them silently.
 small_server() {
 	cut_to_mtu
 	mtu lan1 client eth0 9000
@@ -71,7 +71,7 @@ small_server() {
 	ip -n "$(ns server)" link set eth0 mtu 1500
 }
 
-# segments_fit: what did not was not sent on lanes, and there was such
+# segments_fit: large segments occurred, and none was sent on lanes
 segments_fit() {
 	[ "$LNETX_BPF" = off ] ||
 		lx r1 -j stream show | jq -e '[.stream[].lane0.mss] | add > 0'
@@ -104,14 +104,14 @@ segments_fit() {
 	ends_within $BOUND
 }
 
-# A gateway of IP between the router and the server, with large segments on all links.
+# An IP gateway between the router and the server, with large segments on all links.
 net_gateway() {
 	node client r1 gw server
 	link client eth0 10.1.0.1/24 r1 eth0 10.1.0.11/24
 	link r1 eth1 10.2.0.11/24 gw eth0 10.2.0.254/24
 	link gw eth1 10.3.0.254/24 server eth0 10.3.0.1/24
 	ip -n "$(ns r1)" route add 10.3.0.0/24 via 10.2.0.254
-	# It takes large segments, and sends none: those would be lost without a word.
+	# It receives large segments, but sends none: those would be lost silently.
 	ip -n "$(ns server)" route add 10.2.0.0/24 via 10.3.0.254 mtu lock 1500 advmss 8960
 	on gw sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 	for link in client/eth0 r1/eth0 r1/eth1 gw/eth0 gw/eth1 server/eth0; do
@@ -119,7 +119,7 @@ net_gateway() {
 	done
 }
 
-@test "a gateway on the way to the server tells of a smaller MTU" {
+@test "a gateway on the way to the server reports a smaller MTU" {
 	local warned
 
 	net_gateway
@@ -189,7 +189,7 @@ net_gateways() {
 	done
 }
 
-# gateway NODE NET INTERFACE NET INTERFACE ROUTE...: ROUTE as for route_yaml
+# gateway NODE NET INTERFACE NET INTERFACE ROUTE...: start it; ROUTE as for route_yaml
 gateway() {
 	local name=$1
 
@@ -198,7 +198,7 @@ gateway() {
 	start "$name"
 }
 
-# puts_by NODE: how many have come to it from r1
+# puts_by NODE: PUTs that it received from r1
 puts_by() {
 	ctl "$1" net show -v 2 --net tcp2 |
 		awk '$1 == "received_stats:" { on = 1 } on && $1 == "put:" { print $2; exit }'
@@ -208,12 +208,12 @@ has_puts() {
 	[ "$(puts_by "$1")" -gt "$2" ]
 }
 
-# moved FROM TO: messages go by the one, and no more by the other
+# moved FROM TO: messages now use TO, and no longer FROM
 moved() {
 	local left
 
 	eventually $BOUND has_puts "$2" $(($(puts_by "$2") + 500))
-	# What was under way is through; now and then there is a push.
+	# Messages in flight have passed; there is an occasional push.
 	left=$(puts_by "$1")
 	eventually $QUIET has_puts "$2" $(($(puts_by "$2") + 500))
 	[ "$(puts_by "$1")" -le $((left + 3)) ]
@@ -236,7 +236,7 @@ moved() {
 	lx r1 route add net tcp3 via 10.2.0.12@tcp2
 	lx r1 route del net tcp3 via 10.2.0.13@tcp2
 	moved r3 r2
-	# With a moment in between: what comes then is lost, and sent again.
+	# With a pause in between: messages sent then are lost, and resent.
 	lx r1 route del net tcp3 via 10.2.0.12@tcp2
 	lx r1 route add net tcp3 via 10.2.0.13@tcp2
 	moved r2 r3

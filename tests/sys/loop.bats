@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Routers whose routes lead back to each other. LNet's header has no hop limit, so what they
-# send each other would go round for ever.
+# Routers whose routes lead back to each other. LNet's header has no hop limit, so messages
+# would circle forever.
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
@@ -18,7 +18,7 @@ teardown() {
 	net_end
 }
 
-# send N: messages to a net that is nowhere, through r1
+# send N: send messages to an unreachable net, through r1
 send() {
 	on client tests/sys/trains.py send 10.1.0.1 10.1.0.11 10.9.0.1 --to-net 9 \
 		--max 4096 --count "$1" 3>&-
@@ -32,7 +32,7 @@ drops() {
 	[ "$(drops_of "$1" "$2")" -ge "$3" ]
 }
 
-# forwarded NODE AT_MOST
+# forwarded NODE AT_MOST: check how many messages it forwarded
 forwarded() {
 	local n
 
@@ -41,12 +41,12 @@ forwarded() {
 	[ "$n" -le "$2" ]
 }
 
-# sent_back NODE: messages that its fast path has refused to send back
+# sent_back NODE: messages that its fast path refused to send back
 sent_back() {
 	lx "$1" -j stream show | jq '[.stream[].lane0.loop // 0] | add'
 }
 
-@test "a route via a NID of one's own is refused" {
+@test "a route via one of our own NIDs is refused" {
 	run -1 lx r1 route add net tcp9 via 10.1.0.11@tcp1
 	[[ $output == *"this node's own"* ]]
 	run -234 ctl r1 route add --net tcp9 --gateway 10.2.0.11@tcp2
@@ -67,7 +67,7 @@ sent_back() {
 }
 
 @test "a router gets back what it sent, by another NID of the next hop: it drops it" {
-	# r2 takes r1's NIDs for two peers; r1 knows better.
+	# r2 takes r1's NIDs for two peers; r1 recognizes them.
 	stop r2
 	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml
 		echo 'global: { discovery: 0 }'; route_yaml tcp9 10.2.0.11@tcp2; } | config r2
@@ -82,8 +82,8 @@ sent_back() {
 	[ "$LNETX_BPF" = off ] || [ "$(sent_back r1)" -gt 1000 ]
 }
 
-@test "a longer circle is found, told and counted" {
-	# Neither knows the other's NIDs for one peer's: as if there was a third router.
+@test "a longer circle is found, logged and counted" {
+	# Neither knows that the other's NIDs are one peer's: as if there were a third router.
 	for r in r1 r2; do
 		stop $r
 	done
@@ -100,7 +100,7 @@ sent_back() {
 	equal "$(grep -c 'in a circle' "$DIR/r1.log")" 1
 	grep 'first_from=10.1.0.1@tcp1 again_from=10.2.0.12@tcp2 next_hop=10.1.0.12@tcp1' "$DIR/r1.log"
 	[ "$(lx r1 -s -j stats show | jq .statistics.loops)" -ge 1 ]
-	# And it ends with the route.
+	# It ends with the route.
 	lx r2 route del net tcp9 via 10.2.0.11@tcp2
 	eventually "$PATIENCE" drops r2 no_route 3
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What somebody sees who has just cloned it: "make help", what is installed for the demo,
-# what building prints; and for a first change, CONTRIBUTING and the check of its layout.
+# What you see after cloning: "make help", what the demo installs, what building prints; and for
+# a first change, CONTRIBUTING and the format check.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
 
-@test "make help names the targets that there are, and needs nothing to do so" {
+@test "make help lists the existing targets, and needs nothing installed" {
 	local target
 
 	run -0 make help PKG_CONFIG=false BPF_CC=none
@@ -33,7 +33,7 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	grep -A 1 '^demo:' tools/bench/bench.mk | grep -q 'tools/dist/deps build demo$'
 }
 
-@test "progress prints a line while it builds, and all of the compiler's if that fails" {
+@test "progress prints one line while it builds, and the compiler's output if that fails" {
 	local object=user/base/nid.o dir=$BATS_TEST_TMPDIR/b
 
 	run -0 env -u MAKEFLAGS tools/dist/progress B="$dir" "$dir/$object"
@@ -47,7 +47,7 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	[[ $output == *"-c user/base/nid.c"* ]]
 }
 
-@test "the files that CONTRIBUTING names are there" {
+@test "the files that CONTRIBUTING names exist" {
 	local path n=0
 
 	while read -r path; do
@@ -58,7 +58,7 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	[ "$n" -gt 30 ]
 }
 
-@test "the layout of changed lines is checked, of others not" {
+@test "the format of changed lines is checked, that of others is not" {
 	local check=$PWD/tests/check-format
 
 	cp .clang-format "$BATS_TEST_TMPDIR"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Malformed input from the network: the connection goes, one line in the log names
-# who it was, and nobody else is disturbed - least of all the traffic of another peer,
-# which is verified meanwhile.
+# Malformed input from the network: the connection is closed, one line in the log names the
+# peer, and nobody else is disturbed - least of all the traffic of another peer, which is
+# verified meanwhile.
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
@@ -21,7 +21,7 @@ teardown() {
 	net_end
 }
 
-# Traffic to another NID of the same host, through a router, for the time of the test.
+# Traffic to another NID of the same host, through a router, during the test.
 begin_traffic() {
 	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
 	load client 10.1.0.2@tcp1 put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 64k -t "$1" \
@@ -39,7 +39,7 @@ end_traffic() {
 	all_arrived "$DIR/traffic.json"
 }
 
-# Lines about a bad peer.
+# Log lines about a bad peer.
 complaints() {
 	grep -cE "level=(warning|err).*$1" "$DIR/r1.log" || true
 }
@@ -59,13 +59,13 @@ complaints() {
 	done
 	end_traffic
 	fastpath_used r1
-	# Counted, each for what it was, and nothing else with it.
+	# Each is counted once, under its own reason.
 	equal "$(lx r1 -j stats show | jq -c '.statistics.drops | del(.[] | select(. == 0))')" \
 		'{"bad_type":1,"bad_length":3,"misrouted":1,"no_match":1}'
 	equal "$(stat_of r1 drop_count)" 6
 }
 
-@test "a silent client delays no other one" {
+@test "a silent client delays no other client" {
 	local begin
 
 	lx r1 tunable set tcp accept_timeout 15
@@ -77,9 +77,9 @@ complaints() {
 	[ $((SECONDS - begin)) -le 3 ]
 }
 
-@test "many at a time who never say a word: bounded, and the others get in" {
+@test "many silent connections: bounded, and others get in" {
 	stop r1
-	# From all ports, and patient: only their number can be the limit.
+	# From all ports, and without a timeout: only their number can be the limit.
 	{ nets_yaml tcp1 eth0 tcp2 eth1; quick_yaml "accept: all, accept_timeout: 3600"; } |
 		config r1
 	start r1

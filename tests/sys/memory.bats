@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Memory of lnetxd, of the ordinary build: idle peers, and traffic that goes on.
+# Memory of lnetxd, in the release build: idle peers, and continuous traffic.
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
@@ -36,11 +36,11 @@ rss_kib() {
 	equal "$(conns r1 | wc -l)" 3000
 	echo "RSS: $(rss_kib r1) KiB"
 	[ "$(rss_kib r1)" -le $((64 << 10)) ]
-	# And it is still quick to answer.
+	# And it still answers quickly.
 	run -0 on server tests/sys/peer.py --net 2 ping 10.2.0.1 10.2.0.11
 }
 
-@test "a router's memory is its pools: it does not grow with traffic" {
+@test "a router's memory is bounded by its pools: it does not grow with traffic" {
 	local before after
 
 	start_routers

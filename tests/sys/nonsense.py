@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Sends malformed control messages to each of the given sockets of lnetxd.
 
-For each it fails if the daemon crashes, hangs, or takes one for good. A refusal is
+Fails if a daemon crashes, hangs, or accepts one. A refusal is
 an error message or a closed connection.
 """
 import random
@@ -51,12 +51,12 @@ def random_messages():
         for _ in range(rnd.randrange(4)):
             data[rnd.randrange(16, len(data))] = rnd.randrange(256)
         if data[16] == MONITOR:
-            continue  # may well be taken, and then nothing comes until something changes
+            continue  # may be valid; then nothing comes until something changes
         yield "random %d" % i, bytes(data)
 
 
 def send(path, data):
-    """What came back first: a message type, "closed", or None for nothing in 2 s."""
+    """The first reply: a message type, "closed", or None for nothing in 2 s."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
         sock.settimeout(2)
         sock.connect(path)
@@ -76,7 +76,7 @@ def main():
     for path in sys.argv[1:]:
         good = send(path, message())
         if good in (None, "closed") or good[0] == ERROR:
-            raise SystemExit("%s: a good message is refused: %s" % (path, good))
+            raise SystemExit("%s: a valid message is refused: %s" % (path, good))
         for what, data in bad_messages():
             answer = send(path, data)
             if answer is None:
@@ -87,7 +87,7 @@ def main():
             if send(path, data) is None:
                 raise SystemExit("%s: %s: no answer: %s" % (path, what, data.hex()))
         if send(path, message()) != good:
-            raise SystemExit("%s: a good message is refused afterwards" % path)
+            raise SystemExit("%s: a valid message is refused afterwards" % path)
 
 
 main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# o2ib nets where there is no RDMA device; with one they are for make vmtest.
+# o2ib nets without an RDMA device; make vmtest covers them with one.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -17,19 +17,19 @@ teardown() {
 }
 
 @test "an NI without an RDMA device is refused, with the reason and what to do" {
-	# A veth of this test is on none, whatever the machine has.
+	# Whatever RDMA devices the machine has, none is on this test's veth.
 	run ! ctl a net add --net o2ib --if eth0
 	[[ $output == *"errno: -6"* ]]
 	[[ $output == *"its address is on no RDMA device"* ]]
 	log_has a 'ni=10.1.0.1@o2ib .*is on no RDMA device.* next="see rdma link'
-	# Nothing is left of it, and the rest works.
+	# It leaves nothing behind, and the rest works.
 	run -0 lx a -j net show
 	[ "$(jq '[.net[] | select(.["net type"] == "o2ib")] | length' <<<"$output")" = 0 ]
 	run ! ctl a net add --net o2ib --if eth0
 	ctl a ping 10.1.0.1@tcp
 }
 
-@test "a configuration with such an NI says so, too" {
+@test "so is a configuration with such an NI" {
 	nets_yaml tcp eth0 o2ib eth0 | config b
 	spawn b -c "$DIR/b.yaml"
 	if wait "${daemon_pid[b]}"; then false; fi

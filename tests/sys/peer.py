@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""A peer of socklnd for the system tests: an old one, a bad one, or very many.
+"""A peer of socklnd for the system tests: an old one, a malicious one, or very many.
 
 peer.py serve IP [options]
     Answers pings and takes pushes as a node that knows no version later than its
@@ -16,9 +16,9 @@ peer.py idle TO COUNT FROM...
     COUNT peers with three connections each from these addresses, each pings once.
     Prints "ready" and stays until it is killed.
 peer.py flood FROM ROUTER TO COUNT
-    COUNT connections from one address, each of a NID that it invents, with messages
-    for TO, a NID on tcp2, through a router. Prints "ready" when each has sent one,
-    goes on slowly, and stays until it is killed.
+    COUNT connections from one address, each with an invented NID, send messages to TO,
+    a NID on tcp2, through a router. Prints "ready" when each has sent one, continues
+    slowly, and stays until it is killed.
 
 Addresses are IPv4, NIDs are on tcp (or with --net N on tcpN), ports privileged.
 """
@@ -110,7 +110,7 @@ class Conn:
         self.sock.sendall(data)
 
     def recv_hello(self, known=4):
-        """Returns the ctype; None if the version is one that is not known (> known)."""
+        """Returns the ctype; None if the version is not known (> known)."""
         magic = self.read(4)
         if magic == struct.pack("<I", OLD_TCP):
             self.version = 1
@@ -144,7 +144,7 @@ class Conn:
         self.sock.sendall(head + hdr + payload)
 
     def recv(self):
-        """The next message: type, command, payload. Acknowledges zero copy."""
+        """The next message: type, command, payload. Acknowledges zero-copy requests."""
         cookie = 0
         while self.version > 1:
             kind, _, cookie, _ = struct.unpack("<IIQQ", self.read(24))
@@ -169,7 +169,7 @@ def ping_nids(info):
 
 
 def dial(source, to, any_port=False):
-    """A connection from a privileged port (or any), tried from the top down."""
+    """Connects from a privileged port (or any), trying ports from the top down."""
     ports = [0] if any_port else range(1023, 511, -1)
     for port in ports:
         sock = socket.socket()
@@ -191,7 +191,7 @@ def request(to):
 
 
 def established(source, to, args, ctype=CONTROL, nid=None):
-    """Dials as a peer does, going down in version when told to."""
+    """Dials as a peer does, retrying with an older version on request."""
     conn = Conn(dial(source, to, args.any_port), nid or nid_of(source),
                 ">" if args.big_endian else "<")
     conn.sock.sendall(request(to))
@@ -202,7 +202,7 @@ def established(source, to, args, ctype=CONTROL, nid=None):
     return conn
 
 
-# ---- the roles
+# ---- roles
 
 
 def answer(conn, say):
@@ -218,13 +218,13 @@ def answer(conn, say):
 
 
 def taken(sock, args):
-    """The passive side of the set-up; then serves."""
+    """The passive side of connection setup; then serves."""
     conn = Conn(sock, nid_of(args.ip), ">" if args.big_endian else "<")
     req = conn.read(8)
     conn.read(8 if struct.unpack("<II", req)[1] == 1 else 20)
     ctype = conn.recv_hello(args.version)
     if ctype is None or conn.version != args.version:
-        # What it does not know it answers with its own version and no type.
+        # Answers unknown versions with its own version and no type.
         conn.send_hello(args.version, 0, NONE, args.ips)
         say("refused version %d" % conn.version)
         sock.close()
@@ -254,7 +254,7 @@ def serve(args):
 
 
 def pinged(conn):
-    """The NIDs that the other side answers a ping with."""
+    """Pings; returns the NIDs of the answer."""
     handle = struct.pack("<QQ", 1, 2)
     conn.send(GET, handle + struct.pack("<QIII", PING_BITS, 0, 0, 272))
     kind, cmd, payload = conn.recv()
@@ -276,11 +276,11 @@ def stray(args):
     conn.peer = nid_of(args.to, 2)
     conn.send(PUT, NO_HANDLE, b"x" * 100)
     conn.peer = router
-    pinged(conn)  # so the message before it has been looked at
+    pinged(conn)  # so the previous message has been processed
 
 
 class Bad:
-    """What can be wrong. Each sends it over a fresh connection."""
+    """Kinds of malformed input, each sent over a new connection."""
 
     def __init__(self, args):
         self.args = args
@@ -291,7 +291,7 @@ class Bad:
         conn.send_hello(version, nid_of(self.args.to), ctype, ips)
 
     def up(self):
-        """A good connection, to spoil."""
+        """A valid connection."""
         conn = Conn(self.sock, nid_of(self.args.source))
         self.sock.sendall(request(self.args.to))
         self.hello()
@@ -375,7 +375,7 @@ class Bad:
         conn.sock.sendall(bytes(data))
 
     def half_message(self):
-        # To a portal where nobody waits for it; on portal 0 it would be parked, unread.
+        # To a portal without an MD; on portal 0 it would wait, unread.
         cmd = NO_HANDLE + struct.pack("<QQII", 0, 0, 5, 0)
         self.up().sock.sendall(self.header(PUT, 65536, cmd) + b"x" * 100)
         self.sock.shutdown(socket.SHUT_WR)
@@ -411,7 +411,7 @@ def bad(args):
     try:
         getattr(it, args.kind)()
     except (Closed, OSError) as e:
-        # The other side may be quicker than we are.
+        # The other side may have closed already.
         say("closed early: %s" % type(e).__name__)
     say("closed" if closes(it.sock, 15) else "open")
 
@@ -437,7 +437,7 @@ def flood(args):
         held[-1].peer = nid_of(args.to, 2)
     for i in itertools.count():
         for conn in held:
-            conn.send(ACK, NO_HANDLE)  # nobody keeps it
+            conn.send(ACK, NO_HANDLE)  # no MD
         if i == 0:
             say("ready")
         time.sleep(0.5)

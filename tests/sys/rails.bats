@@ -36,7 +36,7 @@ knows() {
 	eventually "$PATIENCE" knows b 10.1.0.1@tcp "$A_NIDS"
 }
 
-@test "a net that is deleted or added is pushed to those who know us" {
+@test "a net that is deleted or added is pushed to nodes that know us" {
 	start a
 	start b
 	ctl a discover 10.1.0.2@tcp
@@ -62,7 +62,7 @@ knows() {
 	knows a 10.1.0.2@tcp 10.1.0.2@tcp
 }
 
-# Bytes that an interface has sent.
+# Bytes that an interface sent.
 sent_by() {
 	on "$1" cat "/sys/class/net/$2/statistics/tx_bytes"
 }
@@ -78,7 +78,7 @@ sent_by() {
 	[ "$(sent_by a eth1)" -gt 10000000 ]
 }
 
-@test "peers that were configured by hand are used as they are" {
+@test "peers configured by hand are used as they are" {
 	start a
 	start b
 	ctl a set discovery 0
@@ -90,7 +90,7 @@ sent_by() {
 	run ! ctl a peer show --nid 10.1.0.2@tcp
 }
 
-# pings NODE NID N: how many of them were not answered
+# pings NODE NID N: print how many of them were not answered
 pings() {
 	local failed=0 i
 
@@ -100,7 +100,7 @@ pings() {
 	echo $failed
 }
 
-# health_of NODE NID: of a peer's NI
+# health_of NODE NID: health of a peer NI
 health_of() {
 	lx "$1" -j peer show nid "$2" |
 		jq --arg nid "$2" '.peer[].peer_ni[] | select(.nid == $nid).health_stats.health_value'
@@ -110,7 +110,7 @@ well_again() {
 	[ "$(lx "$1" -j recovery show | jq '.recovery | length')" = 0 ] && [ "$(health_of "$1" "$2")" = 1000 ]
 }
 
-@test "a rail that falls silent is left with one lost ping, and used again when it answers" {
+@test "a rail that falls silent costs one ping, and is used again when it answers" {
 	start a
 	start b
 	ctl a discover 10.1.0.2@tcp
@@ -132,7 +132,8 @@ well_again() {
 	ctl a set discovery 0
 	ctl a peer add --prim_nid 10.1.0.9@tcp --nid 10.2.0.2@tcp
 	[ "$(pings a 10.1.0.9@tcp 6)" = 0 ]
-	# As on Lustre's node (capture 16e): one resend; never heard, so it is not recovered.
+	# As on Lustre's node (capture 16e): one resend; it was never heard from, so no
+	# recovery.
 	ctl a stats show >"$DIR/stats"
 	grep -q ' resend_count: 1$' "$DIR/stats"
 	grep -q ' successful_resends: 1$' "$DIR/stats"
@@ -149,7 +150,7 @@ well_again() {
 	[ "$(pings a 10.1.0.2@tcp 4)" = 0 ]
 	on b ip link set eth0 down
 	eventually "$PATIENCE" has_fallen a 10.1.0.2@tcp
-	# The kernel takes up to a second to tell that a carrier is gone.
+	# The kernel takes up to a second to report that a carrier is gone.
 	eventually "$PATIENCE" log_has a 'event="ni down".* nid=10.1.0.1@tcp'
 	[ "$(pings a 10.1.0.2@tcp 6)" = 0 ]
 	on b ip link set eth0 up
@@ -160,7 +161,7 @@ has_fallen() {
 	[ "$(health_of "$1" "$2")" -lt 1000 ]
 }
 
-# simulated NAME: what two pings come to while GETs to B's first NID fail with this status
+# simulated NAME: the effect on two pings while GETs to B's first NID fail with this status
 simulated() {
 	local failed
 
@@ -171,7 +172,7 @@ simulated() {
 	echo "$1 $failed $(ctl a stats show | awk -v key="$1_count:" '$1 == key { print ($2 > 0) }')"
 }
 
-# Capture 16a, with the statuses in its order: what is resent, and what fails one of two pings.
+# Capture 16a, statuses in its order: what is resent, and what makes one of two pings fail.
 @test "each simulated health error is resent, or not, as on Lustre's node" {
 	local name
 
@@ -187,7 +188,7 @@ simulated() {
 	done
 }
 
-@test "an own NI recovers by pings to itself" {
+@test "our own NI recovers by pinging itself" {
 	start a
 	ctl a net set --nid 10.1.0.1@tcp --health 500
 	[[ $(ctl a debug recovery -l) == *"nid-0: 10.1.0.1@tcp"* ]]

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Routers that are stopped and come back while traffic goes through them: nothing is lost
-# and nothing is late. Peers have the timers that they have by default (gateways are
-# checked once in 60 s), so that all of it hangs on what routers tell.
+# Routers that stop and return while traffic goes through them: nothing is lost and nothing is
+# late. Peers have default timers (gateways are checked once in 60 s), so everything depends on
+# what routers announce.
 #
-#	sudo RESTARTS=10 PAUSE=15 bats tests/sys/rolling.bats	as long as in real life
+#	sudo RESTARTS=10 PAUSE=15 bats tests/sys/rolling.bats	with real pauses
 #
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
@@ -37,7 +37,7 @@ router() {
 	fastpath_as_configured "$1"
 }
 
-# begin_traffic OPTION...: both ways, by both routers
+# begin_traffic OPTION...: in both directions, through both routers
 begin_traffic() {
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 -r tcp1=10.2.0.12@tcp2
 	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -r tcp2=10.1.0.12@tcp1 \
@@ -49,12 +49,12 @@ begin_traffic() {
 end_traffic() {
 	end_load client
 	all_arrived "$DIR/client.json"
-	# Nothing was sent twice, either: no attempt has failed.
+	# Nothing was resent either: no attempt failed.
 	jq -e ".sent_again == 0" "$DIR/client.json" || { cat "$DIR/client.json"; return 1; }
 	jq -e ".max_us <= $LONGEST * 1e6" "$DIR/client.json" || { cat "$DIR/client.json"; return 1; }
 }
 
-# routes ROUTER N: it has forwarded so many messages
+# routes ROUTER N: it has forwarded that many messages
 routes() {
 	[ "$(stat_of "$1" route_count)" -gt "$2" ]
 }
@@ -64,7 +64,7 @@ routing_is() {
 	[ "$(lx "$1" routing show | awk -F'[ ,]+' 'NR == 1 { print $2 }')" = "$2" ]
 }
 
-# silent ROUTER: no message is dropped by it
+# silent ROUTER: it has dropped no message
 silent() {
 	equal "$(stat_of "$1" drop_count)" 0
 }
@@ -80,7 +80,7 @@ silent() {
 		began=$SECONDS
 		stop "$name"
 		start "$name"
-		# In use again, and not only after 60 s.
+		# It is used again, well before 60 s.
 		eventually 10 routes "$name" 100
 		echo "# $name was back after $((SECONDS - began)) s"
 		while [ $((SECONDS - began)) -lt "$PAUSE" ]; do sleep 1; done
@@ -111,8 +111,8 @@ silent() {
 	end_traffic
 }
 
-# What it had under way is lost; the client sends it again when its time is over.
-@test "a router that was killed is in use again as soon as it is back" {
+# Messages in flight are lost; the client resends them when their time is over.
+@test "a killed router is used again as soon as it is back" {
 	# shellcheck disable=SC2034 # read by load
 	local QUICK="--set lnet.lnet_transaction_timeout=10 --set lnet.lnet_retry_count=1
 		--set tcp.sock_timeout=10"

@@ -20,7 +20,7 @@ teardown() {
 	net_end
 }
 
-# The ends as daemons; traffic has nodes of its own.
+# The ends as daemons; traffic uses nodes of its own.
 start_ends() {
 	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1; quick_yaml; } | config client
 	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.11@tcp2; quick_yaml; } | config server
@@ -54,7 +54,7 @@ knows() {
 
 @test "the route is up, one hop, and its gateway a watched peer" {
 	start_ends
-	# Single-hop is known once discovery has seen the gateway's NI on tcp2.
+	# Single-hop is known once discovery has found the gateway's NI on tcp2.
 	eventually "$PATIENCE" route_is single-hop
 	run -0 ctl client route show --verbose
 	[[ $output == *"net: tcp2"*"gateway: 10.1.0.11@tcp1"*"state: up"* ]]
@@ -100,23 +100,23 @@ gateway_is_up() {
 		>"$DIR/put.json"
 	all_arrived "$DIR/put.json"
 	equal "$(jq .clients "$DIR/put.json")" 4
-	# Fewer than none were free: messages have waited for a buffer, none was dropped.
+	# The minimum was below zero: messages waited for a buffer, and none was dropped.
 	[ "$(pool large mincredits)" -lt 0 ]
 	equal "$(pool large credits)" 4
 	equal "$(stat_of r1 drop_count)" 0
 }
 
-@test "a node that is no router drops what is not for it, and says why" {
+@test "a node that does not route drops messages for others, and says why" {
 	start_ends
 	ctl r1 set routing 0
-	# It goes on for a while: others have to hear of it first.
+	# It keeps routing for a while: others must learn of it first.
 	eventually "$PATIENCE" routing_is 0
 	run -255 ctl client ping --timeout 2 $SERVER
-	# The client has been told that this router is none any more.
+	# The client has learnt that this is no longer a router.
 	eventually "$PATIENCE" route_down
 	run -1 lx client ping $SERVER
 	[[ $output == *"no route to tcp2 is up: 10.1.0.11@tcp1: its gateway does not route"* ]]
-	# Who asks it all the same is ignored.
+	# Messages sent all the same are dropped.
 	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
 	on client tests/sys/peer.py --net 1 stray 10.1.0.50 10.1.0.11 10.2.0.1
 	eventually "$PATIENCE" dropped routing_disabled
@@ -133,7 +133,7 @@ route_down() {
 	ctl client route show --verbose | grep -q "state: down"
 }
 
-# dropped REASON: whether the router has dropped something for it
+# dropped REASON: true if the router dropped something for it
 dropped() {
 	[ "$(lx r1 -j stats show | jq ".statistics.drops.$1 // 0")" -ge 1 ]
 }
@@ -146,7 +146,7 @@ dropped() {
 	[[ $output == *"$SERVER"* ]]
 }
 
-@test "a router that dies in the middle: every operation ends, with an error" {
+@test "a router that dies under load: every operation ends, with an error" {
 	local begin=$SECONDS status=0
 
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
@@ -157,7 +157,7 @@ dropped() {
 	stop r1 KILL
 	wait $client || status=$?
 	equal $status 1
-	# The transaction timeout is 10 s, and the tool's patience 20.
+	# The transaction timeout is 10 s, and the tool waits for 20.
 	[ $((SECONDS - begin)) -lt 45 ]
 	[ "$(jq .lost "$DIR/put.json")" -gt 0 ]
 	unset "load_pid[server]"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Two routers side by side; one of them goes while traffic is on its way.
+# Two routers side by side; one of them fails under traffic.
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
@@ -31,7 +31,7 @@ begin_traffic() {
 	eventually "$PATIENCE" fastpath_used r2
 }
 
-# The tool sends again what a dead router has swallowed; nothing may be missing.
+# The tool resends what a dead router swallowed; nothing may be missing.
 end_traffic() {
 	end_load client
 	all_arrived "$DIR/client.json"
@@ -41,7 +41,7 @@ routed_by() {
 	[ "$(stat_of "$1" route_count)" -gt "$2" ]
 }
 
-# takes_over ROUTER: what was under way in the other is lost, then all goes on
+# takes_over ROUTER: what was in flight in the other is lost, then traffic goes on
 takes_over() {
 	eventually "$PATIENCE" routed_by "$1" $(($(stat_of "$1" route_count) + 1000))
 }
@@ -62,14 +62,14 @@ takes_over() {
 
 @test "a router that falls silent is noticed, too" {
 	begin_traffic put
-	# No FIN, no reset, no link down: out of the switches.
+	# No FIN, no reset, no link down: removed from the switches.
 	ip -n "$(ns lan1)" link set p-r1 nomaster
 	ip -n "$(ns lan2)" link set p-r1 nomaster
 	takes_over r2
 	end_traffic
 }
 
-@test "a router is stopped in order, and comes back" {
+@test "a router stops cleanly, and comes back" {
 	begin_traffic put
 	stop r1
 	takes_over r2

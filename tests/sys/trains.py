@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Messages through a router as no library would send them, and whether they arrive.
+"""Sends messages through a router as no library would, and checks that they arrive.
 
 trains.py take IP
-    A node that takes PUTs. Prints a line for each that is not what was sent, and a
-    line "N messages, N bad, N cut" whenever nothing has come for a second. Cut are
-    those in which a connection has ended: they do not count as messages.
+    A node that takes PUTs. Prints a line for each that differs from what was sent, and
+    "N messages, N bad, N cut" whenever nothing has arrived for a second. Messages during
+    which a connection ended are cut; they do not count as messages.
 trains.py send FROM ROUTER TO... [options]
     One connection to the router; messages of random sizes for the nodes TO in turn,
-    --train N at a time, all of it written at once or (--chop) in random small pieces,
-    so that headers are cut. Prints "sent N" once each was acknowledged, and waits until
-    the router has closed the connection, too: what it sends on one whose end was lost
-    would break those that come after. On SIGTERM that is the end, too.
-    --end fin: nothing more is sent behind the last message, and nobody waits for what
-    was not acknowledged. half: behind them there is half of one more, of 1 MiB;
-    prints "half", and stays until it is killed. half-fin: both, and no waiting. Prints
-    "closed" when the router has closed the connection, or "open" after --timeout.
-    pause: after 5 s the other half. get: a GET with a payload, any: a message from nobody;
-    both are illegal. Prints "closed" or "open", as above.
+    --train N at a time, all written at once or (--chop) in random small pieces, so that
+    headers are split. Prints "sent N" when all are acknowledged, and waits until the
+    router has closed the connection, too: otherwise what it still sends would break the
+    connections that follow. SIGTERM ends it in the same way.
+    --end fin: closes after the last message, without waiting for acknowledgements.
+    half: half of one more message follows, of 1 MiB; prints "half", and stays until it is
+    killed. half-fin: both, without waiting. Prints "closed" when the router has closed
+    the connection, or "open" after --timeout. pause: the other half follows after 5 s.
+    get: a GET with a payload; any: a message without a source; both are illegal. Prints
+    "closed" or "open", as above.
 
-Each message tells in its command area who sent it, its number and the seed of its
-payload, so that the other side can check every byte, and that none comes twice.
+Each message has its sender, its number and the seed of its payload in its command area,
+so that the other side can check every byte, and that none arrives twice.
 """
 import argparse
 import random
@@ -45,7 +45,7 @@ def payload_of(seed, length):
 
 
 class Taker:
-    """One connection of the router's; parses what there is, never waits."""
+    """A connection from the router; parses what has arrived, never waits."""
 
     def __init__(self, sock, ip, seen):
         conn = peer.Conn(sock, peer.nid_of(ip))
@@ -55,7 +55,7 @@ class Taker:
         self.conn, self.sock, self.data, self.seen = conn, sock, bytearray(), seen
 
     def messages(self):
-        """Complete ones: cookie, type, command, payload."""
+        """Complete messages: cookie, type, command, payload."""
         header = 24 + (72 if self.conn.version < 4 else 96)
         while len(self.data) >= 24:
             kind, csum, cookie, _ = struct.unpack_from("<IIQQ", self.data)
@@ -69,9 +69,9 @@ class Taker:
             kind, length = struct.unpack_from("<II", self.data, header - 48)
             if length > (MAX if kind in (peer.PUT, peer.REPLY) else 0):
                 raise SystemExit("type %d, length %d" % (kind, length))
-            # Of a NID's small form the type is in bytes 6 and 7, of the large one in byte 1.
+            # A NID's type is in bytes 6 and 7 of its small form, in byte 1 of its large form.
             if self.data[38 if self.conn.version < 4 else 45] == 0xFF:
-                raise SystemExit("from nobody")
+                raise SystemExit("a message without a source")
             if len(self.data) < header + length:
                 return
             message = bytes(self.data[:header + length])
@@ -81,7 +81,7 @@ class Taker:
             yield kind, message[header - 40:header], message[header:]
 
     def judge(self, cmd, payload):
-        """None, or what is wrong with a message."""
+        """What is wrong with a message, or None."""
         _, who, number, length, seed = struct.unpack(CMD, cmd)
         text = "message %d of %d bytes: " % (number, length)
         if (who, seed) in self.seen:
@@ -157,7 +157,7 @@ class Sender:
         self.args.count = self.number
 
     def size(self):
-        """Of a message's payload."""
+        """Seed of a message's payload."""
         kind = self.rnd.randrange(8)
         return self.rnd.randrange(200 if kind < 3 else 5000 if kind < 6 else self.args.max + 1)
 
@@ -191,7 +191,7 @@ class Sender:
             at += n
 
     def acknowledged(self):
-        """Waits until each cookie has come back, once."""
+        """Waits until each cookie has returned, once."""
         while self.due:
             kind, _, first, last = struct.unpack("<IIQQ", self.conn.read(24))
             if kind != peer.NOOP:
@@ -201,7 +201,7 @@ class Sender:
             first = first or last
             for cookie in range(first, last + 1) if first <= last else (first, last):
                 if cookie not in self.due:
-                    raise SystemExit("cookie %d was not sent, or is back twice" % cookie)
+                    raise SystemExit("cookie %d was not sent, or returned twice" % cookie)
                 self.due.discard(cookie)
 
     def run(self):
@@ -218,10 +218,10 @@ class Sender:
         elif self.args.end:
             self.half()
         elif not self.closed():
-            raise SystemExit("the router does not close the connection")
+            raise SystemExit("the router did not close the connection")
 
     def half(self):
-        time.sleep(0.3)  # all is quiet, and it may go another way than those before
+        time.sleep(0.3)  # all is quiet, so it may take another path than those before
         message = self.message(MAX)
         self.write(message[:len(message) // 2])
         if self.args.end == "half-fin":

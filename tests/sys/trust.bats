@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What a router makes of packets that are damaged on their way, and of segments that somebody
-# else sends in a peer's name: nothing that TCP would not have made of them.
+# What a router does with packets damaged on the way, and with segments sent in a peer's name:
+# nothing that TCP would not do.
 # bats file_tags=router
-# shellcheck disable=SC2030,SC2031 # what a test sets is for itself
+# shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -22,14 +22,14 @@ teardown() {
 
 # ---- damaged packets -------------------------------------------------------------------------
 
-# cables: checksums are in all packets
+# cables: all packets have checksums, as on a cable
 cables() {
 	sums_in_packets client eth0
 	sums_in_packets server eth0
 	sums_in_packets r1 eth0 eth1
 }
 
-# two_takers: takers of trains, of which the client has warmed up the lanes
+# two_takers: takers of trains, with lanes that the client has warmed up
 two_takers() {
 	address server eth0 10.2.0.2/24
 	taker server 10.2.0.1
@@ -37,7 +37,7 @@ two_takers() {
 	trains --count 1500
 }
 
-# enough_flips NODE IF [COUNT]: so many that one would have been believed
+# enough_flips NODE IF [COUNT]: so many that TCP's checksum may miss one
 enough_flips() {
 	local n
 
@@ -54,7 +54,7 @@ enough_flips() {
 	trains --count 1500 --train 16
 	trains --count 800 --chop
 	enough_flips lan1 p-client
-	# The stack has seen each of them, and has counted it.
+	# The stack saw and counted each of them.
 	[ "$(counter_of r1 TcpInCsumErrors)" -ge $(($(flips lan1 p-client) * 9 / 10)) ]
 	eventually "$PATIENCE" took 5300
 }
@@ -69,7 +69,7 @@ enough_flips() {
 	eventually "$PATIENCE" took 3500
 }
 
-@test "bits flipped in acknowledgements, and losses: none is believed" {
+@test "bits flipped in ACKs, and losses: none is believed" {
 	cables
 	two_takers
 	flipping lan2 p-server 300
@@ -83,14 +83,14 @@ enough_flips() {
 
 # ---- many messages ---------------------------------------------------------------------------
 
-# In short as part of everything; the real thing:
+# Short, for make check; the full run:
 #	sudo MESSAGES=1000000 bats tests/sys/trust.bats -f everywhere
 MESSAGES=${MESSAGES:-8000}
 EVERY=${EVERY:-300}
-# There are few acknowledgements: in short, more of them are damaged.
+# ACKs are few: in a short run, more of them are damaged.
 ACKS_EVERY=$((MESSAGES < 100000 ? EVERY / 6 : EVERY))
 
-# many WHAT: MESSAGES of 4 KiB from eight clients, every byte checked
+# many WHAT: send MESSAGES of 4 KiB from eight clients, and verify every byte
 many() {
 	load client '10.1.0.[21-28]@tcp1' put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 4096 \
 		-N $((MESSAGES / 8)) --timeout 60 >"$DIR/$1.json"
@@ -99,7 +99,7 @@ many() {
 		"\(.sent_again) sent again, \(.mbps | round) Mbit/s"' "$DIR/$1.json" >&3
 }
 
-@test "bits flipped everywhere: what arrives is right, as with packets lost everywhere" {
+@test "bits flipped everywhere: all data that arrives is right, as with packets lost everywhere" {
 	cables
 	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
 	address client eth0 10.1.0.2{1,2,3,4,5,6,7,8}/24
@@ -110,7 +110,7 @@ many() {
 	many lost
 	flipping lan1 p-client "$EVERY"
 	flipping lan2 p-r1 "$EVERY"
-	flipping lan2 p-server "$ACKS_EVERY" 8 4 # the acknowledgement's number
+	flipping lan2 p-server "$ACKS_EVERY" 8 4 # the acknowledgement number
 	many flipped
 	enough_flips lan1 p-client
 	enough_flips lan2 p-r1

@@ -35,10 +35,10 @@ is_multi_rail() {
 	ctl "$1" peer show --nid "$2" | grep -q 'Multi-Rail: true'
 }
 
-@test "the connections are one for control and two for bulk, or more by speed" {
+@test "one connection for control and two for bulk, or more on fast links" {
 	pings a 10.1.0.2@tcp
 	eventually "$PATIENCE" all_types a
-	# Seen from the other side each connection has the opposite type.
+	# The other side sees each connection with the opposite type.
 	equal "$(conns b | sed 's/bulk_in/IN/; s/bulk_out/bulk_in/; s/IN/bulk_out/' |
 		awk '{ print $1, $3, $2 }' | sort)" "$(conns a)"
 }
@@ -47,7 +47,7 @@ all_types() {
 	[ "$(conns "$1" | awk '{ print $1 }' | sort -u | tr '\n' ' ')" = "bulk_in bulk_out control " ]
 }
 
-@test "a peer that is not there: no answer, and the reason is said" {
+@test "an absent peer: no answer, and the reason is shown" {
 	run -255 pings a 10.1.0.99@tcp
 	[[ $output == *"errno: -"* ]]
 	[[ $output == *"10.1.0.99@tcp"* ]]
@@ -58,7 +58,7 @@ all_types() {
 	pings a 10.1.0.2@tcp
 }
 
-@test "counters count, and are reset" {
+@test "counters count, and can be reset" {
 	pings a 10.1.0.2@tcp
 	[ "$(stat_of a send_count)" -gt 0 ]
 	equal "$(stat_of a drop_count)" 0
@@ -80,7 +80,7 @@ all_types() {
 	done
 }
 
-@test "the load tool finds a byte that is wrong: the tests above can fail" {
+@test "the load tool finds a wrong byte: the tests above can fail" {
 	stop b
 	load_server b 10.1.0.2@tcp
 	stop a

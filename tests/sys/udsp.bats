@@ -23,7 +23,7 @@ teardown() {
 	net_end
 }
 
-# gets NODE NID: that an NI has sent
+# gets NODE NID: GETs that an NI sent
 gets() {
 	on "$1" "$LNETX_BIN/lnetx" -j net show nid "$2" | python3 -c '
 import json, sys
@@ -31,7 +31,7 @@ nets = json.load(sys.stdin)["net"]
 print(nets[0]["local_ni"][0]["sent_stats"]["get"] if nets else 0)'
 }
 
-# pings N: from a to b; afterwards "over" has how many left by each of a's NIs
+# pings N: send pings from a to b, and set "over" to how many left by each of a's NIs
 pings() {
 	local before=("$(gets a 10.1.0.1@tcp)" "$(gets a 10.2.0.1@tcp)")
 
@@ -47,7 +47,7 @@ pings() {
 	on a "$LNETX_BIN/lnetx" udsp add src 10.2.0.1@tcp priority 0
 	pings 10
 	[ "$over" = "0 10" ]
-	# The rail that is preferred goes, and comes back: what comes has it, too.
+	# The preferred rail goes and returns: the policy applies to the new NI.
 	on a "$LNETX_BIN/lnetx" net del net tcp if eth1
 	pings 4
 	[ "$over" = "4 0" ]
