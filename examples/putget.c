@@ -29,7 +29,7 @@ static void check(const char *what, int error)
 		fprintf(stderr, "%s: %s\n", what, strerror(-error)), exit(1);
 }
 
-/* A handler runs on a thread of the node's, one at a time. */
+/* Handlers run on a thread of the node, one at a time. */
 static void on_served(const struct lx_event *ev)
 {
 	printf("%s %s %zu bytes\n", lx_nid_str(&ev->initiator.nid),
@@ -48,13 +48,13 @@ static void serve(void)
 
 	check("ME", lx_me_attach(node, PORTAL, &anyone, BITS, 0, LX_UNLINK, LX_ME_AFTER, &me));
 	check("MD", lx_md_attach(node, me, &desc, LX_UNLINK, &md));
-	sem_wait(&answered); /* that is, for ever */
+	sem_wait(&answered); /* that is, forever */
 }
 
 static void on_answer(const struct lx_event *ev)
 {
 	if (ev->type == LX_EVENT_SEND && !ev->status)
-		return; /* it is out; the ACK or the REPLY comes */
+		return; /* sent; the ACK or the REPLY follows */
 	answer = *ev;
 	sem_post(&answered);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Whether a test machine is what the other suites take it for.
+# Whether a test machine is what the other suites expect.
 
-@test "the kernel is the one that was asked for" {
+@test "the kernel is the requested one" {
 	[[ $(uname -r) == "$VMTEST_KERNEL"* ]]
 }
 
@@ -13,7 +13,7 @@
 	findmnt -n -o FSTYPE / | grep overlay
 }
 
-@test "modules can be loaded, namespaces and links be made" {
+@test "modules can be loaded, namespaces and links created" {
 	ip netns add one
 	ip link add veth0 type veth peer name veth1 netns one
 	ip netns delete one

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The harness itself: what hangs, panics, resets, complains or lies is never a pass. On
-# the machine that vmtest/run is used on, as part of make vmtest.
+# The harness itself: what hangs, panics, resets, warns or lies never passes. Runs on the
+# machine that runs vmtest/run, as part of make vmtest.
 
 setup_file() {
 	cd "$BATS_TEST_DIRNAME/.." || return 1
@@ -30,24 +30,24 @@ setup() {
 	grep '^FAILED .* skipping: skipped, and not listed' "$OUT"
 }
 
-@test "nobody without the token ends a suite" {
+@test "without the token nobody can end a suite" {
 	grep '^FAILED .* forged: exit status 1' "$OUT"
 }
 
-@test "BPF programs that the kernel does not take fail the suite that loads them" {
+@test "BPF programs that the kernel rejects fail the suite that loads them" {
 	grep '^FAILED .* broken: skipped, and not listed' "$OUT"
 	grep 'the kernel refused it' "$OUT"
 }
 
-@test "a warning of the kernel fails the suite it comes in" {
+@test "a kernel warning fails the suite during which it appears" {
 	grep '^FAILED .* warning: kernel of machine 1: .*on purpose' "$OUT"
 }
 
-@test "a panic, and a machine that resets, are failures" {
+@test "a panic fails, and so does a reset" {
 	grep -E '^FAILED .* panic: kernel of machine 1: .*(panic|crash)' "$OUT"
 	grep '^FAILED .* reset: the machine went away' "$OUT"
 }
 
-@test "the last line tells" {
+@test "the last line has the result" {
 	[ "$(tail -1 "$OUT")" = "1 passed, 10 failed" ]
 }

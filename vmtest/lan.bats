@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# Whether machines reach each other, and commands on other ones give what they should.
+# Machines reach each other, and run commands for each other.
 
-@test "every machine runs commands and tells output and status" {
+@test "every machine runs commands and returns output and status" {
 	for vm in 2 3; do
 		[ "$(vmtest/on $vm hostname)" = vm$vm ]
 		run vmtest/on $vm 'echo wrong; exit 7'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# How o2iblnd of two machines comes to a connection, over RoCE on their LAN; or to none.
+# How o2iblnd on two machines connects, over RoCE on their LAN; or fails to.
 bats_require_minimum_version 1.5.0
 # shellcheck source=vmtest/o2ib.bash
 source "$BATS_TEST_DIRNAME/o2ib.bash"
@@ -15,7 +15,7 @@ teardown() {
 	clean
 }
 
-@test "two machines ping each other, at once, and again in a new life" {
+@test "two machines ping each other, at once, and again after a restart" {
 	for _ in 1 2; do
 		nets_yaml 10.77.0.1@o2ib | daemon 1 a
 		nets_yaml 10.77.0.2@o2ib | daemon 2 b
@@ -29,7 +29,7 @@ teardown() {
 	done
 }
 
-@test "a deeper queue is negotiated down, whoever has it" {
+@test "a deeper queue is negotiated down, whichever side has it" {
 	server 2 10.77.0.12@o2ib
 	load 1 10.77.0.1@o2ib put 10.77.0.12@o2ib -s 8192 -N 50 -i 40 --set o2ib.peer_credits=32
 	stop 2 server
@@ -44,7 +44,7 @@ teardown() {
 	stop 2 server
 }
 
-@test "a NID the peer does not have, a host that is not there: an error, not a wait" {
+@test "a NID that the peer lacks, a host that does not exist: an error, not a wait" {
 	nets_yaml 10.77.0.1@o2ib 10.77.0.1@o2ib5 | daemon 1 a
 	nets_yaml 10.77.0.2@o2ib | daemon 2 b
 	run -255 ctl 1 a ping --timeout 20 10.77.0.2@o2ib5

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# What happens to the RDMA device below o2iblnd: its port goes down, it is removed. Errors
-# come at once and say why; when all is well again, so are the nodes.
+# Events of the RDMA device below o2iblnd: its port goes down, or it is removed. Errors come at
+# once and give the reason; when the device is back, so are the nodes.
 bats_require_minimum_version 1.5.0
 # shellcheck source=vmtest/o2ib.bash
 source "$BATS_TEST_DIRNAME/o2ib.bash"
@@ -23,13 +23,13 @@ teardown() {
 	clean
 }
 
-# ni_is STATUS: that of machine 1's NI
+# ni_is STATUS: the status of machine 1's NI
 ni_is() {
 	lx 1 a -j net show net o2ib |
 		jq -e ".net[] | .. | objects | select(.interfaces?) | .status == \"$1\""
 }
 
-# A ping of machine 1 that fails because of DESCRIPTION, and not because time is over.
+# fails_at_once DESCRIPTION: a ping from machine 1 fails for this reason, not by a timeout
 fails_at_once() {
 	local start=$SECONDS
 
@@ -42,7 +42,7 @@ fails_at_once() {
 	ip link set eth0 down
 	eventually "$PATIENCE" ni_is down
 	grep 'ni=10.77.0.1@o2ib reason="its port is down"' $RUN/a.log
-	ctl 1 a ping --timeout 30 10.77.0.2@o2ib || true # it finds the connection useless
+	ctl 1 a ping --timeout 30 10.77.0.2@o2ib || true # it finds that the connection is broken
 	fails_at_once "Network is down"
 	ip link set eth0 up
 	eventually "$PATIENCE" ni_is up
@@ -53,7 +53,7 @@ fails_at_once() {
 }
 
 @test "a device that is removed, and another one" {
-	# With rxe this waits for programs to let go of the device, that is, to end.
+	# With rxe this waits until all programs have released the device.
 	rdma link delete rxe0 3>&- &
 	eventually "$PATIENCE" ni_is down
 	grep 'ni=10.77.0.1@o2ib reason="its RDMA device is being removed"' $RUN/a.log

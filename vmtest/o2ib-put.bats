@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# PUTs of o2iblnd between two machines, over RoCE on their LAN: every byte verified. Nodes
-# of the load have addresses of their own: .11 and .12.
+# PUTs of o2iblnd between two machines, over RoCE on their LAN: every byte is verified. The load
+# uses addresses of its own: .11 and .12.
 bats_require_minimum_version 1.5.0
 # shellcheck source=vmtest/o2ib.bash
 source "$BATS_TEST_DIRNAME/o2ib.bash"
@@ -33,7 +33,7 @@ teardown_file() {
 	load 1 10.77.0.1@o2ib put 10.77.0.12@o2ib -s 8192 -N 200 -i 64
 }
 
-@test "the servers have found nothing wrong" {
+@test "the servers found no error" {
 	stop 1 server
 	stop 2 server
 }

@@ -16,7 +16,7 @@
 source tests/eventually.bash
 
 PATIENCE=${PATIENCE:-30}
-# Sanitizers watch the suites on one machine; several emulated ones are slow enough.
+# The suites on one machine run under sanitizers; several emulated machines are slow enough.
 if [ "${VMTEST_VMS:-1}" = 1 ]; then
 	BIN=${LNETX_BIN:-build/asan/bin}
 else
@@ -48,7 +48,7 @@ rdma_up() {
 	commands+=" && { rdma link show rxe0/1 >/dev/null 2>&1 ||"
 	commands+=" rdma link add rxe0 type rxe netdev $dev; }"
 	at "$vm" "$commands"
-	# The kernel creates the addresses' GIDs some time later.
+	# The kernel creates the GIDs of addresses some time later.
 	for addr in "$@"; do
 		# shellcheck disable=SC2046,SC2086 # the numbers of an address
 		eventually "$PATIENCE" at "$vm" "grep -qi ffff:$(printf '%02x%02x:%02x%02x' ${addr//./ })$ \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# o2iblnd on a kernel's own RDMA: two nodes on one machine, through one rxe device. What
-# takes more machines is in o2ib-*.bats.
+# o2iblnd on a kernel's own RDMA: two nodes on one machine, through one rxe device. o2ib-*.bats
+# need more machines.
 bats_require_minimum_version 1.5.0
 # shellcheck source=vmtest/o2ib.bash
 source "$BATS_TEST_DIRNAME/o2ib.bash"
@@ -16,7 +16,7 @@ teardown() {
 	clean
 }
 
-@test "without an RDMA device an NI is refused, and why is said" {
+@test "without an RDMA device an NI is refused, with the reason" {
 	nets_yaml | daemon 1 a
 	run ! ctl 1 a net add --net o2ib --if lo
 	[[ $output == *"on no RDMA device"* ]]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# The load generator, the yardsticks it is measured against, and two things to run
-# as root:
+# The load generator, what it is compared with, and two targets to run as root:
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
 #			CASES=route,change,few,loss,crowd,far,busy,ping,node,cost,memory

@@ -45,7 +45,7 @@ static uint64_t number_of(const struct lx_slot *slot)
 	return slot->seq / opt->train / opt->n_targets * opt->train + slot->seq % opt->train;
 }
 
-/* GETs read the source at different places. */
+/* GETs read the source at different offsets. */
 static uint32_t source_offset(const struct lx_slot *slot)
 {
 	const struct lx_client *client = slot->client;
@@ -94,7 +94,7 @@ static int send_slot(struct lx_slot *slot)
 		      source_offset(slot));
 }
 
-/* This attempt failed; the next one begins when the memory is no longer in use. */
+/* This attempt failed; the next one starts when the memory is no longer in use. */
 static void fail(struct lx_slot *slot, int error)
 {
 	struct lx_client *client = slot->client;
@@ -106,7 +106,7 @@ static void fail(struct lx_slot *slot, int error)
 	client->last_error = error;
 	client->n_failed++;
 	if (slot->md.cookie)
-		lx_md_unlink(client->node, slot->md); /* or it is on its way out already */
+		lx_md_unlink(client->node, slot->md); /* or it is being unlinked already */
 	else
 		slot->retry_ns = lx_load_now() + RETRY_NS;
 }

@@ -1,37 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a router's work costs, what it holds meanwhile, and what sharing costs.
+"""CPU time and buffered bytes of a router under load, and the cost of contention.
 
-cpu     CPU of the router, in seconds per GB that it received from clients, once the
-        first moments are over; of three parts:
+cpu     CPU of the router, in seconds per GB that it received from clients, after the
+        warm-up; the sum of three parts:
 
             programs  run time of the daemon's BPF programs, from the kernel's bpf_stats
             daemon    its process: user and system time, less the softirqs in it
             softirq   (softirqs and interrupts of the machine, from /proc/stat, less the
-                      programs' time) times (packets that the router's interfaces
-                      received, of those that interfaces of client, router and server
-                      received)
+                      programs' time) times (packets received by the router, divided by
+                      those received by client, router and server)
 
-        Most kernels count a softirq as time of the process that it interrupts, as well.
-        What part of all of them interrupts the daemon is told by their tracepoints
-        (softirq.bpf.c), and is taken off. The tracepoints alone would not do for the
-        sum: what an interrupt costs before its softirq begins, the kernel's ticks find,
-        they do not. A process that only looked at the clock, in a virtual machine, lost
-        0.50 s of 3 to a TCP stream's packets; 0.57 s by ticks, 0.25 s by tracepoints.
+        Most kernels also charge a softirq to the process that it interrupts. Tracepoints
+        (softirq.bpf.c) measure the part that interrupts the daemon, which is subtracted.
+        For the sum, tracepoints are not enough: they miss the cost of an interrupt before
+        its softirq begins, which the kernel's ticks include. In a virtual machine, a
+        process that only read the clock lost 0.50 s of 3 to a TCP stream's packets:
+        0.57 s by ticks, 0.25 s by tracepoints.
 
-        A packet counts the same whoever receives it, an acknowledgement the same as
-        64 KiB. What clients and servers do in processes is not in it. A program that
-        runs where the daemon sends, not in a softirq, counts twice, with the programs
-        and with the daemon. IP forwarding is softirq only: it is the floor.
+        All packets count the same, whoever receives them, an ACK as much as 64 KiB. The
+        processes of clients and servers do not count. A program that runs when the
+        daemon sends, not in a softirq, counts twice, with the programs and with the
+        daemon. IP forwarding is softirq only, and so the lower bound.
 
-held    Bytes of the router's, the largest of some 20 samples: what is in its TCP sockets
-        (Recv-Q and Send-Q), in those of them that are lanes, and in its buffers, where
-        one in use is as full as a message can fill it. A lane that the daemon has taken
-        back is a socket like others.
+held    Bytes that the router holds, the maximum of some 20 samples: in its TCP sockets
+        (Recv-Q and Send-Q), in those that are lanes, and in its buffers, each counted
+        as full as a message can fill it. A lane that the daemon has taken back counts
+        as an ordinary socket.
 
 one, all
-        Contention: packets that come in at the router's interfaces are steered to one
-        processor, or to all. Time of a run of a program, runs a second, and packets a
-        second that were dropped because another processor had their stream.
+        Contention: packets received by the router's interfaces are steered to one CPU, or
+        to all. Reports the time per run of a program, runs per second, and packets per
+        second dropped because another CPU had their stream locked.
 """
 import contextlib
 import json
@@ -56,7 +55,7 @@ PAGE = 4096
 
 
 class Cost:
-    """What a router does while a client runs; daemon: None if its kernel forwards packets."""
+    """Measures a router while a client runs; daemon: None if its kernel forwards packets."""
 
     def __init__(self, lab, ns, daemon, size, warmup, seconds):
         self.lab = lab
@@ -67,7 +66,7 @@ class Cost:
         self.ids = {o["id"] for o in objects if o["kind"] == "program"}
 
     def measure(self, op, run):
-        """Has the client run; returns what it told, with FIELDS[op]."""
+        """Runs the client; returns its result, with FIELDS[op]."""
         return {"cpu": self.cpu, "held": self.held, "one": self.one, "all": self.all}[op](run)
 
     # ---- CPU --------------------------------------------------------------------------
@@ -98,7 +97,7 @@ class Cost:
 
     @contextlib.contextmanager
     def softirqs(self):
-        """Tells, when it is called, the seconds so far: all, and what interrupted the daemon."""
+        """Returns the seconds of softirqs so far: all, and those that interrupted the daemon."""
         pid = self.daemon.pid if self.daemon else os.getpid()
         process = self.lab.start(self.ns, self.lab.program("bench/softirq"), str(pid),
                                  ready="ready")
@@ -112,7 +111,7 @@ class Cost:
             stop(process)
 
     def programs(self):
-        """Those of the daemon: name -> (ns, runs)."""
+        """The daemon's BPF programs: name -> (ns, runs)."""
         if not self.ids:
             return {}
         loaded = json.loads(self.lab.run(self.ns, "bpftool", "-j", "prog", "show").stdout)
@@ -126,7 +125,7 @@ class Cost:
         return r | {f: max(s[f] for s in samples) for f in samples[0]} | {"samples": len(samples)}
 
     def held_now(self):
-        # Lanes only if they are before and after: they change.
+        # Only sockets that are lanes before and after count, since lanes change.
         before, queues, after = self.lanes(), self.queues(), self.lanes()
         lanes = before & after & queues.keys()
         pools = self.show("routing", "show")
@@ -181,7 +180,7 @@ class Cost:
         return next(iter(answer.values()))
 
     def sampled(self, run, n, sample):
-        """Runs it, and samples n times between its first moments and its end."""
+        """Runs the client, and takes n samples between its warm-up and its end."""
         samples = []
         with ThreadPoolExecutor(1) as pool:
             start = time.monotonic() + self.warmup
@@ -193,13 +192,13 @@ class Cost:
                 samples.append(sample())
             r = running.result()
         if len(samples) < 2:
-            raise LabError("a run is over before it could be looked at. Next: more --seconds")
+            raise LabError("the run ended before it could be sampled. Next: more --seconds")
         return r, samples
 
 
 @contextlib.contextmanager
 def bpf_stats():
-    """The kernel times BPF programs, as long as the block runs."""
+    """Makes the kernel time BPF programs while the block runs."""
     before = BPF_STATS.read_text()
     BPF_STATS.write_text("1\n")
     try:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "delay IF IF MS": while it runs, each frame that comes in at one of the two
- * interfaces leaves by the other one, MS milliseconds later: a long wire, for kernels
- * without netem. TSO frames stay whole and checksums offloaded: the cost is two copies.
+ * "delay IF IF MS": while it runs, each frame received on one of the two interfaces is sent on
+ * the other, MS milliseconds later: a long link, for kernels without netem. TSO frames stay
+ * whole and checksums offloaded: the cost is two copies.
  */
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -22,7 +22,7 @@
 
 #define SECOND 1000000000ull
 #define FRAME_MAX (sizeof(struct virtio_net_hdr) + (512u << 10)) /* BIG TCP */
-#define UNDER_WAY_MAX (256u << 20) /* bytes in one direction; more are dropped */
+#define UNDER_WAY_MAX (256u << 20) /* bytes per direction; more are dropped */
 #define SOCKET_BYTES (64 << 20)
 
 struct frame {
@@ -32,7 +32,7 @@ struct frame {
 	uint8_t bytes[];
 };
 
-/* Frames that came in at one end and wait to leave by the other. */
+/* Frames received at one end that wait to leave at the other. */
 struct direction {
 	struct frame *first, *last;
 	size_t bytes;
@@ -113,7 +113,7 @@ static void give(int fd, struct direction *d)
 	}
 }
 
-/* Time until the next frame is due; NULL: until one comes in. */
+/* Time until the next frame is due; NULL: none is waiting. */
 static struct timespec *until(const struct direction *d, struct timespec *left)
 {
 	uint64_t now = now_ns(), due = UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "lxload idle": one ping from each NID of a node, so that the target has as many
- * peers with connections, then nothing. To measure the cost of peers.
+ * "lxload idle": sends one ping from each NID of a node, so that the target gets as many peers
+ * with connections, and then idles. To measure the cost of peers.
  */
 #include <errno.h>
 #include <pthread.h>

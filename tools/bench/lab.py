@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""A small network in namespaces, with programs in it; gone when the block is left.
+"""A small network in namespaces, with programs in it; removed when the block ends.
 
 Used by the bench and the demo. Names carry the process id, so that several labs can
 be up at a time, and everything that is made is removed: at the end, after an error,
@@ -17,7 +17,7 @@ import time
 
 
 class LabError(Exception):
-    """Something in the lab does not work; the text is for whoever started it."""
+    """Something in the lab does not work; the text is shown to the user."""
 
 
 class Lab:
@@ -28,9 +28,9 @@ class Lab:
         self.namespaces = []
         self.processes = []
         self.dir = tempfile.mkdtemp(prefix=self.prefix + "-")
-        # What routers remember must not be there for the next lab, whose NIDs are the same.
+        # A router's saved state must not affect the next lab, which has the same NIDs.
         self.env = dict(os.environ, STATE_DIRECTORY=self.dir)
-        if private: # control sockets are in a folder of the lab's own
+        if private: # control sockets in the lab's own directory
             self.env["LNETX_RUNDIR"] = self.dir
 
     def __enter__(self):
@@ -59,7 +59,7 @@ class Lab:
     # ---- the network --------------------------------------------------------------
 
     def ns(self, name):
-        """Makes a namespace; `name` is enough wherever one is asked for."""
+        """Creates a namespace; other methods take its short `name`."""
         self.namespaces.append(self.full(name))
         command("ip", "netns", "add", self.full(name))
         self.ip(name, "link", "set", "lo", "up")
@@ -75,7 +75,7 @@ class Lab:
                        input="\n".join(lines), text=True)
 
     def veth(self, ns, dev, peer_ns, peer_dev):
-        """A wire between two namespaces, up at both ends."""
+        """A veth between two namespaces, up at both ends."""
         self.ip(ns, "link", "add", dev, "type", "veth", "peer", "name", peer_dev,
                 "netns", self.full(peer_ns))
         for n, d in ((ns, dev), (peer_ns, peer_dev)):
@@ -83,9 +83,9 @@ class Lab:
             self.steer(n, d)
 
     def steer(self, ns, dev, cpus=None):
-        """Steers packets that come in to the first CPUs, or to all."""
-        # A veth's packets are queued on the CPU that sends them, so that a flow whose
-        # sender moves would be reordered. Steering by flow keeps each on one CPU.
+        """Steers received packets to the first CPUs, or to all."""
+        # A veth queues packets on the CPU that sends them, so a flow whose sender migrates
+        # would be reordered. Steering by flow keeps each flow on one CPU.
         mask = f"{(1 << (cpus or os.cpu_count())) - 1:x}"
         self.run(ns, "sh", "-c", f"echo {mask} > /sys/class/net/{dev}/queues/rx-0/rps_cpus")
 
@@ -102,7 +102,7 @@ class Lab:
         return ["ip", "netns", "exec", self.full(ns), *args]
 
     def run(self, ns, *args, check=True, timeout=60):
-        """Runs a program to its end; returns the CompletedProcess, with its output."""
+        """Runs a program; returns the CompletedProcess, with its output."""
         r = subprocess.run(self.argv(ns, args), env=self.env, text=True, timeout=timeout,
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE)
@@ -124,7 +124,7 @@ class Lab:
         self.processes.append(process)
         process.log = log.name
         if ready and not wait_line(process.stdout, ready, seconds):
-            raise LabError(f"{os.path.basename(args[0])} in {ns} does not start: "
+            raise LabError(f"{os.path.basename(args[0])} in {ns} did not start: "
                            f"{open(log.name).read().strip()}")
         return process
 
@@ -144,7 +144,7 @@ class Lab:
 
 
 def remove_namespace(ns):
-    """With whatever runs in it, and the control socket of an lnetxd that was killed."""
+    """Removes it with its processes, and the control socket of a killed lnetxd."""
     pids = subprocess.run(["ip", "netns", "pids", ns], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL).stdout.split()
     for sig, seconds in ((signal.SIGTERM, 3), (signal.SIGKILL, 1)):
@@ -173,7 +173,7 @@ def command(*args):
 
 
 def stop(process, sig=signal.SIGTERM):
-    """Ends a program that we started; "ip netns exec" has become it."""
+    """Stops a program; "ip netns exec" has become it by exec."""
     if process.poll() is None:
         process.send_signal(sig)
         try:
@@ -190,7 +190,7 @@ def wait_line(stream, word, seconds):
     end = time.monotonic() + seconds
     text = b""
     while time.monotonic() < end:
-        # Not through the stream's own buffer: select() knows nothing of that.
+        # Bypass the stream's own buffer, which select() does not see.
         if select.select([stream], [], [], 0.1)[0]:
             more = os.read(stream.fileno(), 4096)
             text += more
@@ -202,7 +202,7 @@ def wait_line(stream, word, seconds):
 
 
 def until(condition, otherwise, process=None, seconds=10):
-    """Waits for a condition; raises LabError with `otherwise` when it does not come."""
+    """Waits for a condition; raises LabError with `otherwise` on timeout."""
     end = time.monotonic() + seconds
     while not condition():
         dead = process and process.poll() is not None
@@ -231,7 +231,7 @@ def proc_status_kib(pid, key):
 
 
 def cpu_s():
-    """Seconds of the CPUs of this machine: that they have worked, and with interrupts of it."""
+    """Busy seconds of all CPUs, and the part of them spent in interrupts."""
     with open("/proc/stat") as f:
         user, nice, system, idle, iowait, irq, softirq = map(int, f.readline().split()[1:8])
     tick = os.sysconf("SC_CLK_TCK")

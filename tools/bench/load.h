@@ -67,7 +67,7 @@ struct lx_load_call {
 	__le64 op;
 	__le64 nonce; /* identifies the client if two take the same stream */
 	__le64 size; /* open: bytes of each message */
-	__le64 verify; /* open: 1: the payload is to be checked */
+	__le64 verify; /* open: 1: check the payload */
 };
 
 /* Payload of an ANSWER. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "lossy IFNAME N": while it runs, drops one in N data packets that come in at the
- * interface, in front of all other programs there. At ingress, because the sender's TCP
- * notices drops at egress immediately. Needs Linux 6.6.
+ * "lossy IFNAME N": while it runs, drops one in N data packets received on the interface,
+ * before all other programs there. At ingress, because the sender's TCP notices drops at egress
+ * immediately. Needs Linux 6.6.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -13,19 +13,19 @@
 
 #include <bpf/bpf.h>
 
-#define TCX_INGRESS 46 /* the header of the system may be older than the kernel */
+#define TCX_INGRESS 46 /* the system's header may be older than the kernel */
 #define TCX_BEFORE (1u << 3)
 #define TCX_DROP 2
 #define TCX_NEXT (-1)
-#define DATA_LEN 1000 /* shorter packets, ACKs above all, pass */
+#define DATA_LEN 1000 /* shorter packets, mostly ACKs, pass */
 
 static int load(unsigned int one_in)
 {
 	const struct bpf_insn insns[] = {
-		/* w0 = skb->len; a short packet: next */
+		/* w0 = skb->len; short packets pass */
 		{ .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = 0, .src_reg = 1 },
 		{ .code = BPF_JMP | BPF_JLT | BPF_K, .dst_reg = 0, .off = 4, .imm = DATA_LEN },
-		/* w0 = a random number; one in N: lost */
+		/* w0 = a random number; one in N is dropped */
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_prandom_u32 },
 		{ .code = BPF_JMP32 | BPF_JGE | BPF_K, .imm = (int)(UINT32_MAX / one_in), .off = 2 },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = TCX_DROP },

@@ -13,7 +13,7 @@
 /* The pattern of message @seq of @stream. */
 uint64_t lx_pattern_key(uint64_t stream, uint64_t seq);
 
-/* The key of the pattern that begins @bytes (a multiple of 8) into that of @key. */
+/* The key of the pattern that starts @bytes (a multiple of 8) into that of @key. */
 uint64_t lx_pattern_at(uint64_t key, size_t bytes);
 
 void lx_pattern_fill(void *buf, size_t len, uint64_t key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pings during a load: how long a router's own messages take on connections full of
- * others. One at a time, ten times a second, from a client's node.
+ * Pings during a load: how long a router's own messages take on busy connections. One at a
+ * time, ten times a second, from a client's node.
  */
 #ifndef LX_BENCH_PINGER_H
 #define LX_BENCH_PINGER_H
@@ -24,7 +24,7 @@ struct lx_pinger {
 
 /* Must live as long as the node. */
 void lx_pinger_init(struct lx_pinger *pinger, const struct lx_options *opt, struct lx_node *node);
-/* Call it often. @counts: measure pings that begin now. */
+/* Call it often. @counts: measure pings that start now. */
 void lx_pinger_tick(struct lx_pinger *pinger, uint64_t now, bool counts);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A TCP relay, as small as possible while fast: the cost of a router without any notion of
- * messages. One thread, epoll, recv() and send() through one buffer
- * per direction, one outgoing connection per incoming one.
+ * A minimal, fast TCP relay: the cost of a router that knows nothing of messages. One thread,
+ * epoll, recv() and send() through one buffer per direction, one outgoing connection per
+ * incoming one.
  *
- * It listens transparently, on the address of the server it relays to, so that clients
- * need not know about it. The system must deliver packets for
- * that address here (by a routing rule on the incoming interface).
+ * It listens transparently, on the address of the server it relays to, so that clients need not
+ * know about it. The system must deliver packets for that address here (by a routing rule on
+ * the incoming interface).
  *
  * usage: relay ADDRESS PORT [BUFFER]
  */
@@ -32,7 +32,7 @@ struct end {
 	int fd;
 	unsigned int events;
 	bool eof;
-	char *buf; /* read here, not yet sent by the other end */
+	char *buf; /* read, but not yet sent at the other end */
 	size_t at, end;
 };
 
@@ -103,7 +103,7 @@ static int flush(struct end *from)
 	return 0;
 }
 
-/* Moves bytes from one end to the other until there are none, or sending would block. */
+/* Copies bytes from one end to the other until there are none, or sending would block. */
 static int pump(struct end *from)
 {
 	ssize_t n;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The bench's tables for people, and what the project wants to reach."""
+"""The bench's tables, and the project's targets."""
 import os
 import platform
 
@@ -12,7 +12,7 @@ REACH_CPU = 6
 STALL_US = 1e6
 REACH_BUSY_PING = 3
 
-# The fast path: which rows, compared with what, at least so much (ping: at most).
+# The fast path: rows, what they are compared with, and the target: at least (ping: at most).
 REACH_FASTPATH = (
     ({"bench": "route", "clients": 1, "size": 65536}, "ratio_ip", 0.95),
     ({"bench": "route", "clients": 1, "size": 1 << 20}, "ratio_ip", 0.95),
@@ -67,7 +67,7 @@ def range_text(row, name, form):
 
 
 def what_text(row):
-    """What sets a row apart within its bench."""
+    """What distinguishes a row within its bench."""
     text = f"{row['clients']} to {row['servers']}, {size_text(row['size'])}"
     if row["bench"] == "change":
         text += f", {row['train']} to each in turn"
@@ -124,7 +124,7 @@ def print_fastpath(rows):
 def print_fastpath_limits(rows):
     fast = select(rows, path="fast")
     worst = max((r for r in fast if r["worst_us"]), key=lambda r: r["worst_us"])
-    print(f"\n  longest time of a message: {worst['worst_us'] / 1e3:.1f} ms ({worst['bench']}, "
+    print(f"\n  longest message: {worst['worst_us'] / 1e3:.1f} ms ({worst['bench']}, "
           f"{what_text(worst)})   reach 1 s: {verdict(worst['worst_us'] < STALL_US)}")
     for row in select(fast, bench="route", clients=8):
         if row["size"] == 4096 or row["cpu_s_per_gb"] is None:
@@ -195,7 +195,7 @@ def print_cost(rows):
               f"({range_text(row, 'socket_bytes', '.0f'):17}) | "
               f"{row['lane_socket_bytes']:5.0f} ({range_text(row, 'lane_socket_bytes', '.0f'):5}) "
               f"of {row['lanes']:3.0f} {met:>8} | {row['buffer_bytes']:9.0f} in {row['buffers']:g}")
-    print("\nPackets that the router receives steered to one processor and to all, path fast.\n")
+    print("\nPackets that the router receives steered to one CPU and to all, path fast.\n")
     print("  size    to  | Gbit/s  to one            | ingress ns  runs/s | egress ns  runs/s | "
           "dropped: stream taken")
     for row in (r for op in ("one", "all") for r in select(rows, op=op)):

@@ -25,7 +25,7 @@
 #define CALL_SINKS 2
 #define CALL_SINK_LEN 4096u
 #define STREAMS 4096
-#define FORGOTTEN_NS 60000000000ull /* a client silent for so long is gone */
+#define FORGOTTEN_NS 60000000000ull /* a client silent for this long is gone */
 
 struct server;
 
@@ -255,7 +255,7 @@ static int post_all(struct server *server)
 	return r;
 }
 
-/* Announces the memory: MDs come and go in it, the transport's preparations stay. */
+/* Announces the memory: MDs in it come and go, the transport's registrations stay. */
 static int tell_of(struct server *server)
 {
 	int r = 0;

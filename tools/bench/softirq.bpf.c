@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How long softirqs run: all of them, and those that interrupt one process. */
+/* Measures softirqs: all of them, and those that interrupt one process. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -32,7 +32,7 @@ int softirq_begins(void *ctx)
 	return 0;
 }
 
-/* One that had begun before we were here does not count. */
+/* Skip a softirq that started before we were attached. */
 SEC("raw_tp/softirq_exit")
 int softirq_ends(void *ctx)
 {

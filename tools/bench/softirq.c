@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "softirq PID": counts, until SIGTERM, how long softirqs ran on all processors, and for
- * how long they had interrupted this process; prints both, in seconds, for each SIGUSR1.
- * What the kernel says of a process includes the softirqs that interrupt it, mostly
- * somebody else's, and does not tell which part that was.
+ * "softirq PID": measures, until SIGTERM, how long softirqs ran on all CPUs, and how long those
+ * that interrupted this process; prints both, in seconds, on each SIGUSR1. The kernel's
+ * accounting of a process includes the softirqs that interrupt it, mostly on behalf of others,
+ * without saying which part that is.
  */
 #include <errno.h>
 #include <signal.h>

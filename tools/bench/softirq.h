@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What softirq.bpf.c counts on each processor. */
+/* Counters of softirq.bpf.c, per CPU. */
 #ifndef BENCH_SOFTIRQ_H
 #define BENCH_SOFTIRQ_H
 

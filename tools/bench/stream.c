@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Account of sequence numbers, for lxload's server; pure.
- */
+/* Tracks sequence numbers, for lxload's server; pure. */
 #include <string.h>
 
 #include "stream.h"

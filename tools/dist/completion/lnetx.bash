@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Completion for lnetx and lnetctl. The programs themselves know what may come next
-# ("--complete"): words from their tables, NIDs, nets and settings from the running lnetxd.
+# ("--complete"): words from their tables; NIDs, nets and settings from the running lnetxd.
 
 _lnetx_complete() {
 	local line=${COMP_LINE:0:${COMP_POINT:-0}} words tail break i
@@ -19,7 +19,8 @@ _lnetx_complete() {
 		unset "COMPREPLY[i]"
 		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "${words[-1]}")
 	done
-	# To the shell "10.0.0.1@tcp" is more than one word; it wants the end of the last one.
+	# The shell splits "10.0.0.1@tcp" into several words, and expects the end of the last
+	# one.
 	tail=${words[-1]}
 	[[ $line ]] || tail=
 	for break in @ : =; do
