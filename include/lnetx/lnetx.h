@@ -604,7 +604,7 @@ int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_ni
 
 /**
  * lx_discover - learn a peer's NIDs, and tell it ours (lnet.md 12)
- * @force: even if it is discovered already
+ * @force: ask the peer, and push to it, even if it is discovered already
  * @fn: as for lx_ping(); the node's own timeouts apply
  * Returns 0, -ENOMEM, -ESHUTDOWN.
  */

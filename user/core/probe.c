@@ -231,7 +231,7 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 	peer = lx_peer_of(pni);
 	lx_list_append(&peer->waiters, &probe->waiter_link);
 	if (force)
-		peer->state |= LX_PEER_FORCE_PING;
+		peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH;
 	if (force || !(peer->state & LX_PEER_DISCOVERED) || !lx_peer_uptodate(peer))
 		peer->state |= LX_PEER_REDISCOVER;
 	lx_peer_discover(peer);
