@@ -259,6 +259,10 @@ $(B)/tests/%: $(B)/tests/unit/%.o $(B)/tests/libhelp.a $(B)/libselftest.a $(B)/l
 		$(B)/liblnetx.a
 	$(call link,-lcmocka $(LIBBPF))
 
+$(B)/tests/test_golden_health: $(B)/tests/golden/test_golden_health.o $(B)/tests/libhelp.a \
+		$(B)/liblnetx.a
+	$(call link,-lcmocka $(LIBBPF))
+
 $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/libselftest.a \
 		$(B)/liblnetx.a
 	$(call link,-lcmocka)

@@ -32,6 +32,7 @@ struct replay {
 	const char *drops;                  /* our NID, or "*": a rule drops GETs to it */
 	const char *conf;                   /* our node's peers and routes, as YAML */
 	char router;                        /* host that our node checks */
+	bool elsewhere;                     /* another test plays it */
 	const char *not_played;             /* why it is only listed */
 };
 

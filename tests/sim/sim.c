@@ -41,6 +41,7 @@ struct conn {
 	unsigned int index;
 	struct lx_list queue; /* of xfer */
 	bool armed;           /* a timer for the head is pending */
+	bool held;
 };
 
 struct moment {
@@ -74,6 +75,7 @@ struct lx_sim {
 	size_t n_moments, cap_moments;
 	struct lx_list conns, events, ills, nis;
 	struct lx_sim_node *nodes;
+	void (*watch)(const struct lx_hdr *hdr, const struct lx_nid *next_hop);
 };
 
 struct sim_ni {
@@ -256,7 +258,7 @@ static void conn_deliver(void *arg)
 	int r;
 
 	conn->armed = false;
-	if (!x || x->parsed)
+	if (!x || x->parsed || conn->held)
 		return;
 	to = ni_by_nid(sim, &conn->to);
 	if (!to || chance(sim, sim->knobs.failure)) {
@@ -392,6 +394,8 @@ static int sim_send(struct lx_ni *ni, struct lx_msg *msg)
 		msg->hstatus = ill->hstatus;
 		return ill->status;
 	}
+	if (sim->watch)
+		sim->watch(&msg->hdr, &msg->target.nid);
 	conn = conn_obtain(sim, &ni->nid, &msg->target.nid);
 	x = calloc(1, sizeof(*x));
 	assert(x);
@@ -650,6 +654,26 @@ void lx_sim_fail_from(struct lx_sim *sim, const char *text, enum lx_hstatus hsta
 	fail(sim, FAILING_FROM, text, hstatus, status);
 }
 
+/* For tests with one conn between two NIs. */
+void lx_sim_hold(struct lx_sim *sim, const char *from, const char *to, bool hold)
+{
+	struct lx_nid nid_from, nid_to;
+	struct conn *conn;
+
+	assert(!lx_nid_parse(from, &nid_from) && !lx_nid_parse(to, &nid_to));
+	assert(sim->knobs.conns <= 1);
+	conn = conn_obtain(sim, &nid_from, &nid_to);
+	conn->held = hold;
+	if (!hold)
+		conn_arm(conn);
+}
+
+void lx_sim_watch(struct lx_sim *sim,
+		  void (*fn)(const struct lx_hdr *hdr, const struct lx_nid *next_hop))
+{
+	sim->watch = fn;
+}
+
 /* ---- driving ---------------------------------------------------------------------------------- */
 
 static bool do_work(struct lx_sim *sim)
@@ -736,6 +760,7 @@ int lx_sim_new(uint64_t seed, const struct lx_sim_knobs *knobs, struct lx_sim **
 		.name = "sim",
 		.net_type = LX_NET_TCP,
 		.can_rdma_get = true,
+		.connects_to_self = knobs->connects_to_self,
 		.startup = sim_startup,
 		.shutdown = sim_shutdown,
 		.send = sim_send,

@@ -23,6 +23,7 @@ struct lx_sim_knobs {
 	unsigned int failure;    /* of 1000 messages: the connection breaks, and loses its messages */
 	unsigned int buffered;   /* of 1000 messages: sent when handed over, not when received */
 	bool rdma_get;           /* answer GETs without a REPLY (lnd.h) */
+	bool connects_to_self;   /* as the transport's (lnd.h); only when the sim is made */
 };
 
 /* A node: a core with 0@lo. Owner: the sim. */
@@ -55,6 +56,13 @@ void lx_sim_fail_from(struct lx_sim *sim, const char *nid, enum lx_hstatus hstat
 
 /* Messages to a NID are lost silently from now on, or arrive again. */
 void lx_sim_mute(struct lx_sim *sim, const char *nid, bool mute);
+
+/* Messages from one NID to another wait from now on, as when TCP is stuck, or go on. */
+void lx_sim_hold(struct lx_sim *sim, const char *from, const char *to, bool hold);
+
+/* Calls @fn for each message that the transport takes from a core. */
+void lx_sim_watch(struct lx_sim *sim,
+		  void (*fn)(const struct lx_hdr *hdr, const struct lx_nid *next_hop));
 
 /* The knobs may be changed at any time. */
 struct lx_sim_knobs *lx_sim_knobs(struct lx_sim *sim);
