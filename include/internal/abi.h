@@ -100,7 +100,7 @@ LX_LAYOUT(struct lx_fp_peer, 116);
 
 /*
  * Whether a next hop is the peer a message came from, under any NID. It must not get the
- * message back: two routers whose routes point at each other would bounce it for ever.
+ * message back: two routers whose routes point at each other would bounce it forever.
  */
 LX_INLINE int lx_fp_peer_is_back(const struct lx_fp_peer *to, const struct lx_fp_peer *from)
 {

@@ -436,7 +436,7 @@ enum lx_md_option {
 	LX_MD_BULK_HANDLE = 0x200,      /* bulk names an MD; use an NI near it; not used yet */
 	LX_MD_TRACK_RESPONSE = 0x400,   /* no response in lnet_transaction_timeout: UNLINK with
 					 * -ETIMEDOUT; else as lnet_response_tracking says */
-	LX_MD_NO_TRACK_RESPONSE = 0x800, /* wait for ever */
+	LX_MD_NO_TRACK_RESPONSE = 0x800, /* wait forever */
 	LX_MD_DISCARD = 0x4000,         /* the memory will not be read; not used yet */
 };
 

@@ -840,7 +840,7 @@ static void test_permissions(void **state)
 	if (geteuid())
 		skip();
 	start(NULL);
-	as_user(1, 0, "lnetx net", "user 65534 may not look");
+	as_user(1, 0, "lnetx net", "user 65534 may not read the state");
 	as_user(0, 100, "lnetx net", "0@lo"); /* group: users */
 	as_user(0, 100, "lnetctl stats show", "send_count");
 	as_user(1, 100, "lnetx net add net tcp if eth0", "user 65534 may not do this");

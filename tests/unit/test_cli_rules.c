@@ -61,7 +61,7 @@ static void test_ip2nets(void **state)
 	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1'", "errno: -2\n");
 	fails(234, "lnetctl net add --ip2net tcp", "errno: -2\n");
 	fails(234, "lnetctl net add --ip2net ''", "there is no rule");
-	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1' --net tcp", "give only them");
+	fails(234, "lnetctl net add --ip2net 'tcp 192.0.2.1' --net tcp", "give only the rules");
 	fails(1, "lnetx net add ip2nets 'tcp 192.0.2.1'", "applies to this machine");
 	fails(234, "lnetctl net add --net tcp --if eth0 --auth-key 5", "type kfi");
 	fails(234, "lnetctl net add --net tcp --if eth0 --traffic-class LOW_LATENCY", "type kfi");

@@ -393,8 +393,8 @@ GRAMMAR(delay, true)
 #define SELECTION \
 	{ "source", 's', VALUE, LX_ARG_SOURCE, "NID of the sender; *@tcp: any of a net; *: any" }, \
 	{ "dest", 'd', VALUE, LX_ARG_DEST, "NID of the destination, in the same forms" }, \
-	{ "rate", 'r', VALUE, LX_ARG_RATE, "one of so many matching messages" }, \
-	{ "interval", 'i', VALUE, LX_ARG_INTERVAL, "or one in so many seconds" }, \
+	{ "rate", 'r', VALUE, LX_ARG_RATE, "one in N matching messages" }, \
+	{ "interval", 'i', VALUE, LX_ARG_INTERVAL, "or one every N seconds" }, \
 	{ "portal", 'p', MANY, LX_ARG_PORTAL, "only messages for this portal; repeatable" }, \
 	{ "message", 'm', MANY, LX_ARG_MESSAGE, "only PUT, ACK, GET or REPLY; repeatable" }, \
 	{ "local_nid", 'o', VALUE, LX_ARG_LOCAL_NID, "only by this NI" }, \
@@ -403,13 +403,13 @@ GRAMMAR(delay, true)
 static const struct lx_option drop_options[] = {
 	SELECTION,
 	{ "health_error", 'e', MANY, LX_ARG_ERROR,
-	  "fail what is sent with this status (local_error, random, ...); repeatable" },
+	  "fail sent messages with this status (local_error, random, ...); repeatable" },
 	{ "drop_all", 'x', FLAG, LX_ARG_DROP_ALL, "every match, sent or received" },
 	NO_OPTION
 };
 static const struct lx_option delay_options[] = {
 	SELECTION,
-	{ "latency", 'l', VALUE, LX_ARG_LATENCY, "seconds that they are held" },
+	{ "latency", 'l', VALUE, LX_ARG_LATENCY, "seconds to hold messages" },
 	NO_OPTION
 };
 static const struct lx_option del_options[] = {
@@ -511,7 +511,7 @@ static int lctl_words(struct lx_session *s, int argc, char **argv)
 		if (!argv[0][len] && argc > 1)
 			return lctl_command(s, argv[1], delay, argc - 1, argv + 1);
 	}
-	return wrong(1, "lctl: lnetx has net_drop_* and net_delay_* of it (add, del, reset, list); see "
+	return wrong(1, "lctl: lnetx has its net_drop_* and net_delay_* (add, del, reset, list); see "
 			"lnetctl(8) for the rest");
 }
 
@@ -703,7 +703,7 @@ static const struct lx_keyword del_keywords[] = {
 };
 const struct lx_command lx_fault_commands[] = {
 	{ "show", lnetx_show, NULL, NULL, "rules that drop or delay messages" },
-	{ "add", lnetx_add, add_keywords, "drop|delay", "a rule; \"for 60s\": until then" },
+	{ "add", lnetx_add, add_keywords, "drop|delay", "a rule; \"for 60s\": with an end" },
 	{ "del", lnetx_del, del_keywords, "[drop|delay]", "rules; \"all\": both kinds" },
 	{ "reset", lnetx_reset, NULL, NULL, "counters of rules to 0" },
 	{ NULL, NULL, NULL, NULL, NULL }

@@ -255,7 +255,7 @@ const struct lx_command lx_guard_commands[] = {
 	{ "ban", ban, NULL, "NIDS...", "drop all packets of peers, close their connections" },
 	{ "unban", unban, NULL, "NIDS...", "lift bans" },
 	{ "allow", allow, NULL, "PREFIX...", "let these connect, at any rate" },
-	{ "deny", deny, NULL, "PREFIX...", "refuse these; the longest prefix decides" },
+	{ "deny", deny, NULL, "PREFIX...", "refuse these; the longest matching prefix wins" },
 	{ "forget", forget, NULL, "PREFIX...", "remove prefixes" },
 	{ "set", set, set_keywords, NULL,
 	  "which source ports may connect, how often per second and source (rate 0: no\n"

@@ -466,7 +466,7 @@ static int route_del(struct lx_session *s, const struct lx_args *a)
 static const struct lx_option configure_options[] = {
 	{ "all", 'a', FLAG, LX_ARG_ALL,
 	  "also add the NIs, routes and peers of the configuration file" },
-	{ "large", 'l', FLAG, LX_ARG_LARGE_NIDS, "interfaces stand for their IPv6 address" },
+	{ "large", 'l', FLAG, LX_ARG_LARGE_NIDS, "NIs get their interface's IPv6 address" },
 	NO_OPTION
 };
 
@@ -589,7 +589,7 @@ static const struct lx_option peer_options[] = {
 	{ "prim_nid", 'k', VALUE, LX_ARG_PRIMARY, "primary NID of the peer" },
 	{ "nid", 'n', VALUE, LX_ARG_NID, "its other NIDs (10.0.0.[2-4]@tcp,...)" },
 	{ "non_mr", 'm', FLAG, LX_ARG_NON_MR, "the peer does not support Multi-Rail" },
-	{ "lock_prim", 'l', FLAG, LX_ARG_LOCK_PRIMARY, "the primary NID stays what it is" },
+	{ "lock_prim", 'l', FLAG, LX_ARG_LOCK_PRIMARY, "keep the primary NID" },
 	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if it is locked or in use" },
 	{ "ip2nets", 0, VALUE, LX_ARG_IP2NETS, "the same as --nid" },
 	NO_OPTION
@@ -681,12 +681,12 @@ static const struct lx_lnetctl_cmd ping_cmd[] = {
 };
 
 static const struct lx_option discover_options[] = {
-	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if it was done already" },
+	{ "force", 'f', FLAG, LX_ARG_FORCE, "even if they are known already" },
 	NO_OPTION
 };
 
 static const struct lx_lnetctl_cmd discover_cmd[] = {
-	{ "discover", discover, "find out all NIDs of nodes, and tell them ours", discover_options,
+	{ "discover", discover, "learn all NIDs of nodes, and send them ours", discover_options,
 	  RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX, NULL },
 	NO_CMD
 };
@@ -711,11 +711,11 @@ static const struct lx_option debug_peer_options[] = {
 static const char debug_later[] = "\"lnetctl peer show --verbose 4\" has what there is";
 
 static const struct lx_lnetctl_cmd debug_cmds[] = {
-	{ "recovery", debug_recovery, "NIs below full health, which are pinged", recovery_options,
+	{ "recovery", debug_recovery, "NIDs below full health, which are pinged", recovery_options,
 	  OLD, "debug", "recovery", NULL, 0, NULL },
 	{ "peer", debug_peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"", debug_peer_options, OLD,
 	  "debug", "peer", NULL, 0, NULL },
-	{ "nidlist", NULL, "how a list of NIDs is understood", NULL, RECORD, "show", "nidlist",
+	{ "nidlist", NULL, "show how a list of NIDs is parsed", NULL, RECORD, "show", "nidlist",
 	  NULL, 0, debug_later },
 	NO_CMD
 };
@@ -730,7 +730,7 @@ static const struct lx_lnetctl_cmd fault_cmds[] = {
 };
 
 static const struct lx_lnetctl_cmd service_id_cmd[] = {
-	{ "service-id", service_id, "what o2iblnd listens on, as RDMA CM names it", NULL, RECORD,
+	{ "service-id", service_id, "the RDMA CM service that o2iblnd listens on", NULL, RECORD,
 	  "show", "service-id", NULL, 0, NULL },
 	NO_CMD
 };
@@ -773,7 +773,7 @@ const struct lx_group lx_groups[] = {
 	{ "global", "general settings: show", global_cmds, false },
 	{ "peer", "peers: add, del, show, list", peer_cmds, false },
 	{ "ping", "ask nodes for their NIDs", ping_cmd, true },
-	{ "discover", "find out all NIDs of nodes", discover_cmd, true },
+	{ "discover", "learn all NIDs of nodes", discover_cmd, true },
 	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },
 	{ "debug", "internal state: recovery, peer", debug_cmds, false },
 	{ "udsp", "selection policies: add, del, show", lx_lnetctl_udsp_cmds, false },

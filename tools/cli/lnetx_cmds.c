@@ -512,7 +512,7 @@ static const struct lx_command ping_commands[] = {
 };
 static const struct lx_keyword discover_keywords[] = { { "force", LX_ARG_FORCE, NULL }, END };
 static const struct lx_command discover_commands[] = {
-	{ "discover", discover, discover_keywords, "NIDS...", "find out all NIDs of nodes" },
+	{ "discover", discover, discover_keywords, "NIDS...", "learn all NIDs of nodes" },
 	NO_COMMAND
 };
 
@@ -539,7 +539,7 @@ static const struct lx_keyword up_keywords[] = {
 };
 static const struct lx_command daemon_commands[] = {
 	{ "show", show_daemon, NULL, NULL, "the running lnetxd" },
-	{ "up", lx_request_up, up_keywords, NULL, "start LNet; \"all\": as its file says" },
+	{ "up", lx_request_up, up_keywords, NULL, "start LNet; \"all\": with the NIs of its file" },
 	{ "down", lx_request_down, NULL, NULL, "stop LNet; lnetxd keeps running" },
 	{ "reload", lx_request_reload, NULL, NULL, "read the file again, apply the differences" },
 	NO_COMMAND
@@ -550,13 +550,13 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "route", route_commands, "routes to other nets" },
 	{ "routing", routing_commands, "forwarding between nets" },
 	{ "peer", peer_commands, "other nodes" },
-	{ "recovery", recovery_commands, "NIs that are pinged until they are well again" },
+	{ "recovery", recovery_commands, "NIDs below full health, and their recovery" },
 	{ "udsp", lx_udsp_commands, "selection policies: which NIs and routers come first" },
 	{ "conn", conn_commands, "connections" },
 	{ "stats", stats_commands, "counters of the node" },
 	{ "tunable", tunable_commands, "settings of LNet and its transports" },
 	{ "ping", ping_commands, "ask nodes for their NIDs" },
-	{ "discover", discover_commands, "find out all NIDs of nodes" },
+	{ "discover", discover_commands, "learn all NIDs of nodes" },
 	{ "monitor", monitor_commands, "changes as they happen" },
 	{ "import", import_commands, "configure from YAML" },
 	{ "export", export_commands, "the configuration as YAML" },

@@ -121,9 +121,9 @@ static const struct lx_option add_options[] = {
 	  "own nets or NIDs (tcp, tcp[1-3], 10.0.*.[1-9/2]@tcp)" },
 	{ "dst", 'd', LX_OPTION_VALUE, LX_ARG_DST, "those of peers" },
 	{ "rte", 'r', LX_OPTION_VALUE, LX_ARG_RTE, "NIDs of routers; only with --dst" },
-	{ "priority", 'p', LX_OPTION_VALUE, LX_ARG_PRIORITY, "of src or of dst alone; 0 is best" },
+	{ "priority", 'p', LX_OPTION_VALUE, LX_ARG_PRIORITY, "for src or dst alone; 0 is best" },
 	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX,
-	  "where in the list, from 0; else at its end" },
+	  "place in the list, from 0; default: last" },
 	{ NULL, 0, 0, 0, NULL }
 };
 

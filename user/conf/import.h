@@ -51,7 +51,7 @@ void lx_import_fini(struct lx_import *import);
 /**
  * lx_import_peer_says - whether an import should configure a peer of the file
  * An export lists all known peers. A gateway that could not be discovered yet is listed
- * with one NID, not Multi-Rail: configuring that would prevent its discovery for ever.
+ * with one NID, not Multi-Rail: configuring that would prevent its discovery forever.
  */
 bool lx_import_peer_says(const struct lx_conf *conf, const struct lx_conf_peer *peer);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Rules that create NIs by a machine's addresses (struct lx_conf_rule, control.md 4 and 7.3).
- * Pure: the caller supplies the addresses (user/node/rules.c).
+ * Pure: the caller supplies the addresses (user/node/resolve.c).
  */
 #ifndef LX_CONF_RULE_H
 #define LX_CONF_RULE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Detects routing loops. LNet's header has no hop limit, so routers whose routes point at
- * each other forward a message for ever. Between two routers that cannot happen here:
+ * each other forward a message forever. Between two routers that cannot happen here:
  * no message is forwarded to the peer it came from (select.c). This file detects longer
  * circles by remembering some of the messages forwarded to other routers: one that comes
  * back from another peer than the first time is logged and counted.

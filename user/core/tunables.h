@@ -19,7 +19,7 @@
 	  "and no resends") \
 	X(tag, lnet_recovery_interval, 1, 1, INT32_MAX, NULL, "deprecated; no effect") \
 	X(tag, lnet_recovery_limit, 0, 0, INT32_MAX, NULL, \
-	  "s after its last sign of life that a peer's NI is pinged to recover; 0 = for ever") \
+	  "s after its last sign of life that a peer's NI is pinged to recover; 0 = forever") \
 	X(tag, lnet_max_recovery_ping_interval, 900, 1, INT32_MAX, NULL, \
 	  "s between pings to an NI that does not recover, at most") \
 	X(tag, lnet_interfaces_max, 4096, 16, 65536, NULL, \

@@ -363,7 +363,7 @@ static bool allowed(struct lx_client *c, bool is_show)
 				c->uid);
 	else
 		lx_client_reply(c, -EPERM, "control",
-				"user %ld may not look; root and members of group \"%s\" may",
+				"user %ld may not read the state; root and members of group \"%s\" may",
 				c->uid, c->daemon->group);
 	return false;
 }

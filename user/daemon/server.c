@@ -124,7 +124,7 @@ static int client_new(struct lx_server *s, int fd)
 	return err;
 }
 
-/* Out of descriptors, a waiting client would wake us for ever: accept and reject it. */
+/* Out of descriptors, a waiting client would wake us forever: accept and reject it. */
 static void turn_away(struct lx_server *s)
 {
 	int fd;

@@ -79,7 +79,7 @@ static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
 	struct event_call *e = lx_freelist_get(&node->event_freelist, sizeof(*e));
 
 	if (!e)
-		abort(); /* a lost event would leave its user waiting for ever */
+		abort(); /* a lost event would leave its user waiting forever */
 	e->call.run = run_event;
 	e->call.what = "event handler";
 	e->call.function = fn;
