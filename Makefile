@@ -30,6 +30,7 @@ MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
 VERSION := 0.1.0
 SONAME := liblnetx.so.0
+CTL_SONAME := liblnetxctl.so.0
 V ?= 0
 SAN ?=
 WERROR ?=
@@ -104,8 +105,11 @@ FASTPATH_SRCS := $(wildcard user/fastpath/*.c user/bpf/*.c)
 # On the public API alone, in the daemon and the tools.
 SELFTEST_SRCS := $(wildcard user/selftest/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
-# Messages between daemon and tools: in both, not in the library.
+# Messages between daemon and tools: in both, not in liblnetx.
 CONTROL_SRCS := $(wildcard user/control/*.c)
+# liblnetxctl: the client's side, with what it needs of user/base.
+CTL_SRCS := $(wildcard user/ctl/*.c) $(CONTROL_SRCS) \
+	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/cli/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)
@@ -118,10 +122,13 @@ RDMA_SRCS := $(if $(no_o2ib),,$(wildcard tests/rdma/test_*.c))
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_HELP_SRCS := $(filter-out $(FUZZ_SRCS),$(wildcard tests/fuzz/*.c))
 PUBLIC_HEADERS := $(wildcard include/lnetx/*.h)
+CTL_HEADERS := include/lnetx/ctl.h
+LIB_HEADERS := $(filter-out $(CTL_HEADERS),$(PUBLIC_HEADERS))
 
 comma := ,
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJS := $(call obj,$(LIB_SRCS))
+CTL_OBJS := $(call obj,$(CTL_SRCS))
 TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRCS) $(GOLDEN_SRCS) $(RDMA_SRCS)))
 FUZZERS := $(patsubst %.c,$(B)/tests/%,$(notdir $(FUZZ_SRCS)))
 
@@ -184,22 +191,40 @@ $(B)/libfastpath.a: $(call obj,$(FASTPATH_SRCS))
 $(B)/libselftest.a: $(call obj,$(SELFTEST_SRCS))
 	$(archive)
 
-# Exports only what the installed headers declare.
-$(B)/liblnetx.map: tools/dist/symbols $(PUBLIC_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)tools/dist/symbols $(PUBLIC_HEADERS) | \
-		awk 'BEGIN { print "LNETX_0 {\nglobal:" } { print "\t" $$0 ";" } \
-		     END { print "local:\n\t*;\n};" }' >$@
+$(B)/liblnetxctl.a: $(CTL_OBJS)
+	$(archive)
 
-so_flags := -shared -Wl,-soname,$(SONAME) -Wl,-z,defs -Wl,--version-script=$(B)/liblnetx.map
+# Libraries export only what their installed headers declare: $(call map,VERSION)
+define map
+@mkdir -p $(@D)
+$(Q)tools/dist/symbols $(filter %.h,$^) | \
+	awk 'BEGIN { print "$(1) {\nglobal:" } { print "\t" $$0 ";" } \
+	     END { print "local:\n\t*;\n};" }' >$@
+endef
+
+$(B)/liblnetx.map: tools/dist/symbols $(LIB_HEADERS)
+	$(call map,LNETX_0)
+
+$(B)/liblnetxctl.map: tools/dist/symbols $(CTL_HEADERS)
+	$(call map,LNETXCTL_0)
+
+so_flags = -shared -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--version-script=$(filter %.map,$^)
 
 $(B)/$(SONAME): $(LIB_OBJS) $(B)/liblnetx.map
+	$(call link,$(so_flags))
+
+# Only libmnl: a monitoring program should not have to load RDMA libraries.
+$(B)/$(CTL_SONAME): LDLIBS := $(shell $(PKG_CONFIG) --libs libmnl 2>/dev/null)
+$(B)/$(CTL_SONAME): $(CTL_OBJS) $(B)/liblnetxctl.map
 	$(call link,$(so_flags))
 
 $(B)/liblnetx.so: $(B)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
 
-lib: $(B)/liblnetx.a $(B)/liblnetx.so
+$(B)/liblnetxctl.so: $(B)/$(CTL_SONAME)
+	$(Q)ln -sf $(CTL_SONAME) $@
+
+lib: $(addprefix $(B)/,liblnetx.a liblnetx.so liblnetxctl.a liblnetxctl.so)
 
 # ---- programs ------------------------------------------------------------------------
 
@@ -207,7 +232,7 @@ $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
 	$(call link,$(LIBBPF))
 
-$(B)/bin/lnetx: $(call obj,$(CLI_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a $(B)/liblnetx.a
+$(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/libselftest.a $(B)/liblnetxctl.a $(B)/liblnetx.a
 	$(call link,-ljansson)
 
 # One program, several grammars, chosen by its name.
@@ -233,7 +258,8 @@ $(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) 
 	$(call link,$(LIBBPF))
 
 # In archives, so that a test links only what it uses.
-$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS))
+$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS) \
+		$(wildcard user/ctl/*.c))
 	$(archive)
 
 # Fakes.
@@ -345,23 +371,33 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:$(B)/liblnetx.a:$(LIBDIR)/liblnetx.a \
 	755:$(B)/$(SONAME):$(LIBDIR)/$(SONAME) \
 	644:$(B)/lnetx.pc:$(LIBDIR)/pkgconfig/lnetx.pc \
+	644:$(B)/liblnetxctl.a:$(LIBDIR)/liblnetxctl.a \
+	755:$(B)/$(CTL_SONAME):$(LIBDIR)/$(CTL_SONAME) \
+	644:$(B)/lnetxctl.pc:$(LIBDIR)/pkgconfig/lnetxctl.pc \
+	644:docs/library.md:$(DOCDIR)/library.md \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/dist/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
 	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
 # link:target
-LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(SBINDIR)/lnet_legacy2yaml lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so
+LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(SBINDIR)/lnet_legacy2yaml lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so \
+	$(CTL_SONAME):$(LIBDIR)/liblnetxctl.so
 
 # Made anew each time: the directories in it may be other ones now.
+fill_pc = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	-e 's|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
+
 $(B)/lnetx.pc: user/node/lnetx.pc.in always
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-		-e 's|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' $< >$@
+	$(Q)$(fill_pc)
+
+$(B)/lnetxctl.pc: user/ctl/lnetxctl.pc.in always
+	$(Q)$(fill_pc)
 
 $(B)/lnetxd.service: tools/dist/systemd/lnetxd.service always
 	$(Q)sed 's|/usr/sbin/|$(SBINDIR)/|' $< >$@
 
-install: all man $(B)/lnetx.pc $(B)/lnetxd.service
+install: all man $(B)/lnetx.pc $(B)/lnetxctl.pc $(B)/lnetxd.service
 	$(Q)for f in $(FILES); do \
 		IFS=: read -r mode from to <<<"$$f" && \
 		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit 1; \

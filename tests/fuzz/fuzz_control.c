@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Any bytes as a control message. The first byte chooses the request, the rest is the
- * packet as the daemon received it.
+ * packet as the daemon received it; or as a client of liblnetxctl did, a row of some object.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <internal/control.h>
 
 #include "../../user/control/schema.h"
+#include "../../user/ctl/row.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,6 +20,33 @@ static const struct lx_schema *const requests[] = {
 	&lx_control_routing_schema, &lx_control_buffers_schema, &lx_control_disconnect_schema,
 	&lx_control_value_schema,
 };
+
+static const struct lx_control_object *const objects[] = {
+	&lx_control_nets, &lx_control_peers, &lx_control_bpf, &lx_control_stats, &lx_control_udsps,
+};
+
+/* Each value that there is can be read. */
+static void walk(const struct lx_ctl_row *row)
+{
+	struct lx_ctl_value v = { 0 };
+
+	while (lx_ctl_each(row, &v)) {
+		assert(v.type != LX_CTL_NONE);
+		if (v.type == LX_CTL_TEXT)
+			assert(strlen(v.text) < LX_CONTROL_PACKET);
+		if (v.type == LX_CTL_MAP || v.type == LX_CTL_LIST)
+			walk(&v.inside);
+	}
+}
+
+static void show(unsigned int n, const void *attrs, size_t len)
+{
+	const struct lx_control_object *o = objects[n % (sizeof(objects) / sizeof(objects[0]))];
+	struct lx_ctl_row row;
+
+	lx_ctl_row_of(&row, o->group, o->row, attrs, len, LX_LEVEL_OWN);
+	walk(&row);
+}
 
 /* What was decoded can be encoded, and decodes to the same. */
 static void write_again(const struct lx_schema *schema, const void *obj)
@@ -60,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
 		if (!lx_schema_get(attrs, len, schema, obj, text, sizeof(text)))
 			write_again(schema, obj);
+		show(data[0], attrs, len);
 	}
 	free(obj);
 	free(nlh);

@@ -196,7 +196,7 @@ static void note_failure(struct probes *p, const struct lx_session *s, const str
 /* -ECONNREFUSED and the like concern the daemon, not the NID. */
 static bool is_ours(const struct lx_session *s)
 {
-	return s->fd < 0;
+	return !lx_session_connected(s);
 }
 
 static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, void *arg)

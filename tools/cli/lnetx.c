@@ -338,9 +338,9 @@ static int failed(const struct lx_session *s)
 		lx_lnetx_print("error", lx_lnetx_error(s->error, s->text));
 	else if (*s->text)
 		fprintf(stderr, "lnetx: %s\n", s->text);
-	return s->seq				  ? LX_EXIT_REFUSED
-	       : s->fd < 0 && s->error != -EINVAL ? LX_EXIT_REFUSED
-						  : LX_EXIT_USAGE;
+	if (s->asked || (!lx_session_connected(s) && s->error != -EINVAL))
+		return LX_EXIT_REFUSED;
+	return LX_EXIT_USAGE;
 }
 
 static int print_version(void)
@@ -355,7 +355,7 @@ static void warn_of_faults(struct lx_session *s, const struct lx_lnetx_object *o
 {
 	unsigned int n;
 
-	if (strcmp(c->name, "show") || !strcmp(o->name, "fault") || s->fd < 0)
+	if (strcmp(c->name, "show") || !strcmp(o->name, "fault") || !lx_session_connected(s))
 		return;
 	n = lx_request_fault_count(s);
 	if (n)

@@ -216,7 +216,7 @@ static int probe_one(struct lx_session *s, const struct lx_control_ping *ping, v
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	err = lx_request_probe(s, ping, p->discover, p->force, p->list);
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	if (err && s->fd < 0)
+	if (err && !lx_session_connected(s))
 		return err; /* an error of the daemon, not of this NID */
 	us = (after.tv_sec - before.tv_sec) * 1000000LL + (after.tv_nsec - before.tv_nsec) / 1000;
 	if (err && lx_lnetx_as_tree())

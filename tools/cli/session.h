@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A connection to lnetxd: requests out, answers in (internal/control.h). Keeps the
- * last error as errno and text, for the command to report.
+ * What a command talks to: an lnetxd, by way of liblnetxctl. Keeps the last error as errno
+ * and text, lnetxd's or the tool's own, for the command to report.
  */
 #ifndef LX_TOOLS_SESSION_H
 #define LX_TOOLS_SESSION_H
@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 #include <internal/control.h>
+#include <lnetx/ctl.h>
 
 struct lx_session {
 	const char *instance; /* as the user gave it; may be NULL */
-	int fd; /* -1: not yet connected */
-	uint32_t seq;
+	struct lx_ctl *ctl; /* NULL: nothing was asked yet */
+	bool asked; /* lnetxd got a request */
 	int error; /* of the last request, negative; 0 */
 	int64_t count; /* number of objects affected; LX_UNSET: unknown */
 	char text[512]; /* the reason, and what to do */
-	_Alignas(8) char buf[LX_CONTROL_PACKET];
 };
 
 /* Called with the attributes of each row of an answer. Non-zero ends it with that error. */
@@ -26,6 +26,9 @@ typedef int (*lx_row_fn)(const void *attrs, size_t len, void *arg);
 
 void lx_session_init(struct lx_session *s, const char *instance);
 void lx_session_fini(struct lx_session *s);
+
+/* False: there is no connection to lnetxd, or no more. */
+bool lx_session_connected(const struct lx_session *s);
 
 /**
  * lx_session_request - send a request and wait for the answer

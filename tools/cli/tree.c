@@ -1,139 +1,75 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Converts messages to trees, by schema; see the header. Called for each row received. */
+/* Rows of answers as trees; see the header. Called for each row received. */
 #include <errno.h>
 #include <string.h>
 
 #include "../../user/control/schema.h"
+#include "../../user/ctl/row.h"
 #include "tree.h"
 
-static json_t *number(const struct nlattr *a)
+static json_t *tree_of(const struct lx_ctl_row *row);
+
+/* Users see a list of NIDs as a mapping. */
+static json_t *list_of(const struct lx_ctl_row *list)
 {
-	if (mnl_attr_get_payload_len(a) != sizeof(uint64_t))
-		return NULL;
-	return json_integer((json_int_t)mnl_attr_get_u64(a));
-}
-
-static json_t *text(const struct nlattr *a)
-{
-	const char *value = lx_schema_text(a);
-
-	return value ? json_string(value) : NULL;
-}
-
-static json_t *iface(const struct nlattr *a)
-{
-	json_t *name = text(a);
-
-	return name ? json_pack("{so}", "0", name) : NULL;
-}
-
-/* Users see a list of {1: name, 2: value} as a mapping. */
-static json_t *named(const struct nlattr *list)
-{
-	json_t *map = json_object();
-	const struct nlattr *entry;
-
-	mnl_attr_for_each_nested (entry, list) {
-		const void *in = mnl_attr_get_payload(entry);
-		size_t len = mnl_attr_get_payload_len(entry);
-		const struct nlattr *name = lx_schema_find(in, len, 1);
-		const struct nlattr *value = lx_schema_find(in, len, 2);
-
-		if (name && value && lx_schema_text(name))
-			json_object_set_new(map, lx_schema_text(name), number(value));
-	}
-	return map;
-}
-
-static json_t *nids(const struct nlattr *list)
-{
-	json_t *map = json_object();
-	const struct nlattr *entry;
+	json_t *array = json_array(), *map = json_object();
+	struct lx_ctl_value v = { 0 };
 	char key[24];
 
-	mnl_attr_for_each_nested (entry, list) {
+	while (lx_ctl_each(list, &v)) {
 		snprintf(key, sizeof(key), "NID-%zu", json_object_size(map));
-		json_object_set_new(map, key, text(entry));
+		if (v.type == LX_CTL_TEXT)
+			json_object_set_new(map, key, json_string(v.text));
+		else
+			json_array_append_new(array, tree_of(&v.inside));
 	}
-	return map;
+	if (json_object_size(map)) {
+		json_decref(array);
+		return map;
+	}
+	json_decref(map);
+	return array;
 }
 
-static json_t *boolean(const struct nlattr *a)
+static json_t *value_of(const struct lx_ctl_value *v)
 {
-	return mnl_attr_get_payload_len(a) == sizeof(uint64_t) ? json_boolean(mnl_attr_get_u64(a))
-							       : NULL;
-}
-
-/* Structs within a struct. */
-static json_t *list_of(const struct lx_schema *schema, const struct nlattr *a, unsigned int level)
-{
-	json_t *list = json_array();
-	const struct nlattr *entry;
-
-	mnl_attr_for_each_nested (entry, a)
-		json_array_append_new(list,
-				      lx_tree_fields(schema, mnl_attr_get_payload(entry),
-						     mnl_attr_get_payload_len(entry), level));
-	return list;
-}
-
-static json_t *field_value(const struct lx_field *f, const struct nlattr *a, unsigned int level)
-{
-	switch ((enum lx_field_type)f->type) {
-	case LX_FIELD_INT:
-		return number(a);
-	case LX_FIELD_BOOL:
-		return boolean(a);
-	case LX_FIELD_IFACE:
-		return iface(a);
-	case LX_FIELD_NAMED:
-		return named(a);
-	case LX_FIELD_NIDS:
-		return nids(a);
-	case LX_FIELD_NEST:
-		return lx_tree_fields(f->sub, mnl_attr_get_payload(a), mnl_attr_get_payload_len(a),
-				      level);
-	case LX_FIELD_STR:
-	case LX_FIELD_STRP:
-	case LX_FIELD_NID:
-	case LX_FIELD_NET:
-	case LX_FIELD_ID:
-	case LX_FIELD_ENUM:
-	case LX_FIELD_TIME:
-		return text(a);
-	case LX_FIELD_LIST:
-		return list_of(f->sub, a, level);
-	case LX_FIELD_FIXED:
+	switch (v->type) {
+	case LX_CTL_INT:
+		return json_integer((json_int_t)v->number);
+	case LX_CTL_BOOL:
+		return json_boolean(v->number);
+	case LX_CTL_TEXT:
+		return json_string(v->text);
+	case LX_CTL_MAP:
+		return tree_of(&v->inside);
+	case LX_CTL_LIST:
+		return list_of(&v->inside);
+	case LX_CTL_NONE:
 		break;
 	}
 	return NULL;
 }
 
-/* A fixed text is not sent, so its level is checked here. */
-static bool fixed_wanted(const struct lx_field *f, unsigned int level)
+static json_t *tree_of(const struct lx_ctl_row *row)
 {
-	return level == LX_LEVEL_BACKUP ? f->backup : f->level <= level;
+	json_t *map = json_object(), *value;
+	struct lx_ctl_value v = { 0 };
+
+	while (map && lx_ctl_each(row, &v)) {
+		value = value_of(&v);
+		if (value)
+			json_object_set_new(map, v.key, value);
+	}
+	return map;
 }
 
 json_t *lx_tree_fields(const struct lx_schema *schema, const void *attrs, size_t len,
 		       unsigned int level)
 {
-	json_t *map = json_object(), *value;
+	struct lx_ctl_row row;
 
-	for (const struct lx_field *f = schema->field; map && f->key; f++) {
-		const struct nlattr *a;
-
-		if (f->type == LX_FIELD_FIXED) {
-			if (fixed_wanted(f, level))
-				json_object_set_new(map, f->key, json_string(f->names[0]));
-			continue;
-		}
-		a = lx_schema_find(attrs, len, f->attr);
-		value = a ? field_value(f, a, level) : NULL;
-		if (value)
-			json_object_set_new(map, f->key, value);
-	}
-	return map;
+	lx_ctl_row_of(&row, NULL, schema, attrs, len, level);
+	return tree_of(&row);
 }
 
 /* Rows of a group are adjacent, so it is the last group or a new one. */

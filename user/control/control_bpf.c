@@ -290,7 +290,8 @@ const struct lx_control_object lx_control_refusals = { "refusal", NULL, NULL, &r
 static const struct lx_field guard_request_fields[] = {
 	{ LX_FIELD_NUM(1, "rate", struct lx_control_guard, rate), UNSET },
 	{ LX_FIELD_NUM(2, "burst", struct lx_control_guard, burst), UNSET },
-	{ LX_FIELD_NUM(3, "mode", struct lx_control_guard, mode), UNSET },
+	{ LX_FIELD_NUM(3, "mode", struct lx_control_guard, mode), UNSET,
+	  LX_FIELD_NAMES(mode_names) },
 	END
 };
 SCHEMA(guard, "guard", struct lx_control_guard);
@@ -303,14 +304,16 @@ SCHEMA(ban, "ban", struct lx_control_ban);
 
 static const struct lx_field prefix_request_fields[] = {
 	{ LX_FIELD(1, "prefix", STR, struct lx_control_prefix, prefix) },
-	{ LX_FIELD_NUM(2, "action", struct lx_control_prefix, action) },
+	{ LX_FIELD_NUM(2, "action", struct lx_control_prefix, action),
+	  LX_FIELD_NAMES(action_names) },
 	END
 };
 SCHEMA(prefix, "prefix", struct lx_control_prefix);
 
 static const struct lx_field filter_request_fields[] = {
 	{ LX_FIELD(1, "nid", NID, struct lx_control_filter, nid), UNSET },
-	{ LX_FIELD_NUM(2, "type", struct lx_control_filter, type), UNSET },
+	{ LX_FIELD_NUM(2, "type", struct lx_control_filter, type), UNSET,
+	  LX_FIELD_NAMES(type_names) },
 	END
 };
 SCHEMA(filter, "trace", struct lx_control_filter);

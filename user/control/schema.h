@@ -56,7 +56,7 @@ struct lx_field {
 	const char *col; /* heading in tables; NULL: not in tables */
 	uint16_t offset, size;
 	const struct lx_schema *sub;
-	const char *const *names; /* ENUM, by value; FIXED: one */
+	const char *const *names; /* ENUM, or INT of a request: by value; FIXED: one */
 	uint16_t n_names;
 	uint16_t count_offset, max; /* LIST, NIDS: of a uint32_t; maximum number of elements */
 	uint16_t names_offset; /* NAMED: of a NULL-terminated table's pointer */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Inside liblnetxctl, and for the tools of this tree, which parse their words into the
+ * structs of internal/control.h themselves. All functions record errors in the handle.
+ */
+#ifndef LX_CTL_CTL_H
+#define LX_CTL_CTL_H
+
+#include <linux/netlink.h>
+#include <stdbool.h>
+
+#include <internal/control.h>
+#include <lnetx/ctl.h>
+
+struct lx_ctl {
+	char *address; /* as given; may be NULL */
+	int fd; /* -1: not connected */
+	int timeout_ms; /* -1: for ever */
+	uint32_t seq;
+	bool answering; /* the end of the last answer has not been read */
+	bool reset; /* the connection's reset has been reported once */
+	struct lx_ctl_error why;
+	const struct lx_control_object *shown; /* of the answer; NULL: its rows are not for the caller */
+	unsigned int level; /* of the answer */
+	size_t at, got; /* in buf: the next message, and all */
+	_Alignas(8) char buf[LX_CONTROL_PACKET];
+};
+
+/* Records the outcome of a call. Returns @error. */
+int lx_ctl_fail(struct lx_ctl *ctl, enum lx_ctl_origin origin, int error, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Forgets the outcome of the call before. */
+void lx_ctl_clear(struct lx_ctl *ctl);
+
+/* Closes the connection; the next request opens it again. */
+void lx_ctl_close(struct lx_ctl *ctl);
+
+/**
+ * lx_ctl_send - send a request; read the answer with lx_ctl_receive()
+ * @flags: NLM_F_*
+ * @schema: of @obj; NULL: a command without arguments
+ * Returns 0 or -errno.
+ */
+int lx_ctl_send(struct lx_ctl *ctl, uint8_t command, uint16_t flags, const struct lx_schema *schema,
+		const void *obj);
+
+/*
+ * The same in two steps, for arguments that are added to the message: to ctl->buf. Beginning
+ * discards the rest of the answer before.
+ */
+struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flags);
+int lx_ctl_finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh);
+
+/**
+ * lx_ctl_receive - the next row of the answer
+ * @ret_attrs: its attributes, @ret_len bytes; valid until the next call
+ * Returns 1: a row; 0: the end of a successful answer; or -errno.
+ */
+int lx_ctl_receive(struct lx_ctl *ctl, const void **ret_attrs, size_t *ret_len);
+
+#endif
