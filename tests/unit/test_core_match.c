@@ -356,16 +356,37 @@ static void random_portals(void **state)
 	assert_true(matched > 1000);
 }
 
+/* What the node sends to itself without a transport comes from 0@lo: its own NIDs match. */
+static void own_nid_is_lo(void **state)
+{
+	post(n, 1, "10.0.0.1@tcp", 5, 0, pool, 100, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	post(n, 2, "10.0.0.9@tcp", 5, 0, pool, 100, LX_MD_OP_PUT, LX_MD_UNLIMITED);
+	assert_int_equal(match_from("0@lo", 1, 5, 10, 0, LX_MD_OP_PUT).result, LX_MATCH_OK);
+	assert_int_equal(match_from("10.0.0.1@tcp", 1, 5, 10, 0, LX_MD_OP_PUT).result, LX_MATCH_OK);
+	assert_int_not_equal(match_from("10.0.0.9@tcp", 1, 5, 10, 0, LX_MD_OP_PUT).result,
+			     LX_MATCH_OK);
+	assert_int_not_equal(match_from("0@lo", 2, 5, 10, 0, LX_MD_OP_PUT).result, LX_MATCH_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-		T(first_in_order_wins), T(ignoring_ones_come_first), T(exhausted_is_passed_over),
-		T(wrong_operation_is_passed_over), T(too_long_ends_the_search),
-		T(truncate_shortens), T(local_offset_advances), T(remote_offset_is_the_wire_s),
-		T(max_size_bounds_and_exhausts), T(pid_and_nid_select),
-		T(any_nid_of_the_peer_matches), T(portals_are_of_one_kind),
-		T(me_can_be_retained), T(random_portals),
+		T(first_in_order_wins),
+		T(own_nid_is_lo),
+		T(ignoring_ones_come_first),
+		T(exhausted_is_passed_over),
+		T(wrong_operation_is_passed_over),
+		T(too_long_ends_the_search),
+		T(truncate_shortens),
+		T(local_offset_advances),
+		T(remote_offset_is_the_wire_s),
+		T(max_size_bounds_and_exhausts),
+		T(pid_and_nid_select),
+		T(any_nid_of_the_peer_matches),
+		T(portals_are_of_one_kind),
+		T(me_can_be_retained),
+		T(random_portals),
 	};
 
 	rnd_init();

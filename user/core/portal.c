@@ -129,7 +129,10 @@ void lx_me_retire(struct lx_me *me)
 
 /* ---- matching (lnet.md 6.1) --------------------------------------------------- */
 
-/* Step 4: any NID of a peer matches its primary NID. */
+/*
+ * Step 4: any NID of a peer matches its primary NID. What a node sends to itself without a
+ * transport comes from 0@lo, which any of its own NIDs matches.
+ */
 static bool same_peer(struct lx_core *core, const struct lx_nid *nid,
 		      const struct lx_nid *primary)
 {
@@ -137,6 +140,8 @@ static bool same_peer(struct lx_core *core, const struct lx_nid *nid,
 
 	if (lx_nid_is_any(nid) || lx_nid_eq(nid, primary))
 		return true;
+	if (lx_nid_eq(primary, &lx_nid_lo))
+		return lx_ni_lookup(core, nid) != NULL;
 	lx_peer_primary_of(core, nid, &other);
 	return lx_nid_eq(&other, primary);
 }
