@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The test node of lnet_selftest, as a service on a node: it obeys the consoles that it is told
+ * to trust, generates the traffic they order, and answers that of others. It uses the library's
+ * public interface and nothing else. Rules: spec selftest.md.
+ *
+ *	selftest.c          life, what is shown
+ *	 └▶ server.c        requests in, replies out, bulk as the active side
+ *	     └▶ session.c   sessions, and what a console may ask
+ *	         └▶ batch.c   batches, tests, and the units that generate traffic
+ *	             └▶ client.c   one request, its reply and its bulk as the passive side
+ *	                 └▶ port.c    memory lent to the node, and its events
+ *	pool.c, pattern.c, wire.c, service.c   bulk buffers; what is in them; messages; clock, log,
+ *lock
+ *
+ * Memory is bounded: bulk_mib for bulk buffers, LX_LST_*_MAX (priv.h) for everything else.
+ */
+#ifndef LX_SELFTEST_SELFTEST_H
+#define LX_SELFTEST_SELFTEST_H
+
+#include <lnetx/lnetx.h>
+
+#include "wire.h"
+
+struct lx_selftest;
+
+struct lx_selftest_ops {
+	/* May this NID be a console? Called with the service locked: must not call back. */
+	bool (*may_console)(const struct lx_nid *nid, void *arg);
+	/* A line for the log, key=value; locked as well. NULL: none */
+	void (*note)(const char *line, void *arg);
+	/* A clock that never goes back. NULL: CLOCK_MONOTONIC */
+	uint64_t (*now_ns)(void *arg);
+	void *arg;
+};
+
+/* X(tag, name, default, min, max, names, help) */
+#define LX_SELFTEST_TUNABLES(X, tag)                                                               \
+	X(tag, session_timeout, 100, 1, 86400, NULL,                                               \
+	  "seconds without a request of a console after which its session ends")                   \
+	X(tag, rpc_timeout, 64, 1, 3600, NULL,                                                     \
+	  "seconds to wait for the reply to a test's request")                                     \
+	X(tag, bulk_mib, 64, 1, 16384, NULL,                                                       \
+	  "MiB for buffers of bulk tests; requests beyond it wait")
+LX_TUNABLE_STRUCT(lx_selftest_tunables, LX_SELFTEST_TUNABLES);
+extern const struct lx_tunable lx_selftest_tunable_table[];
+
+/* What a service is doing. */
+struct lx_selftest_info {
+	bool active; /* there is a session: */
+	struct lx_lst_sid sid;
+	char name[LX_LST_NAME];
+	uint64_t age_ms; /* of the session */
+	uint64_t idle_ms; /* since the last request of a console */
+	uint32_t batches, tests, units; /* units: those that generate traffic */
+	uint32_t active_batches, active_units;
+	struct lx_lst_framework_counters framework;
+	struct lx_lst_rpc_counters rpc;
+	uint64_t refused; /* requests of NIDs that may not be consoles */
+	uint32_t bulk_buffers, bulk_waiting; /* in use, of 1 MiB each; requests that wait for one */
+};
+
+/**
+ * lx_selftest_new - start the service
+ * @node: must not be freed before the service
+ * @tun: limits; copied
+ * @ops: copied
+ * Returns 0, -ENOMEM, -EPERM another service uses the portals in another way, -ESHUTDOWN.
+ */
+int lx_selftest_new(struct lx_node *node, const struct lx_selftest_tunables *tun,
+		    const struct lx_selftest_ops *ops, struct lx_selftest **ret_s);
+
+/**
+ * lx_selftest_free - stop the service; NULL is fine
+ * Ends the session and aborts its tests. Does not wait: the memory of messages in flight is freed
+ * with their last event. The ops are not called any more.
+ */
+void lx_selftest_free(struct lx_selftest *s);
+
+/* Must be called about once a second: time-outs, and another attempt of what failed. */
+void lx_selftest_tick(struct lx_selftest *s);
+
+/* New limits; buffers beyond them go as soon as they are idle. */
+void lx_selftest_tune(struct lx_selftest *s, const struct lx_selftest_tunables *tun);
+
+void lx_selftest_info(struct lx_selftest *s, struct lx_selftest_info *ret_info);
+
+#endif
