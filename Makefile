@@ -233,7 +233,7 @@ $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a \
 	$(call link,$(LIBBPF))
 
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/libselftest.a $(B)/liblnetxctl.a $(B)/liblnetx.a
-	$(call link,-ljansson)
+	$(call link,-ljansson -lm)
 
 # One program, several grammars, chosen by its name.
 $(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml: $(B)/bin/lnetx
@@ -273,6 +273,11 @@ $(B)/tests/test_sock_%: $(B)/tests/unit/test_sock_%.o $(B)/tests/libhelp.a $(B)/
 $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/unit/%.o \
 		$(B)/tests/unit/fakeo2ib.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
+
+# The parts of the tools that compute and draw.
+$(B)/tests/test_fabric: $(B)/tests/unit/test_fabric.o $(call obj,tools/cli/rail.c tools/cli/matrix.c) \
+		$(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka -lm)
 
 # With failing allocations.
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a

@@ -56,6 +56,9 @@ enum lx_arg_id {
 	LX_ARG_ERROR,
 	LX_ARG_LATENCY,
 	LX_ARG_FOR,
+	LX_ARG_COUNT,
+	LX_ARG_SLOW,
+	LX_ARG_SVG,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LOCAL,

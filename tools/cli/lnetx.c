@@ -378,9 +378,10 @@ static int run_command(struct line *l, const struct lx_lnetx_object *o, const st
 	if (l->bad)
 		return complain("%s needs a value", l->bad);
 	lx_session_init(&s, l->instance);
-	if (c->fn(&s, &a))
+	status = c->fn(&s, &a);
+	if (status < 0)
 		status = failed(&s);
-	else
+	else if (!status)
 		warn_of_faults(&s, o, c);
 	lx_session_fini(&s);
 	/* With -j always print a document. */

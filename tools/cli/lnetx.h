@@ -14,6 +14,7 @@
 /* Exit status. */
 #define LX_EXIT_REFUSED 1 /* the daemon refused, or is not running */
 #define LX_EXIT_USAGE 2 /* the command was not understood */
+#define LX_EXIT_UNHEALTHY 3 /* a check found faults */
 
 struct lx_keyword {
 	const char *name;
@@ -23,7 +24,7 @@ struct lx_keyword {
 
 struct lx_command {
 	const char *name;
-	lx_request_fn fn;
+	lx_request_fn fn; /* may also return a positive exit status, after output of its own */
 	const struct lx_keyword *keyword; /* ended by name NULL; or NULL */
 	const char *rest; /* words without a keyword, for help; NULL: none */
 	const char *help;
@@ -47,7 +48,7 @@ extern const struct lx_lnetx_object lx_lnetx_cmds[];
 /* The verbs of objects that have a file of their own; ended by name NULL. */
 extern const struct lx_command lx_guard_commands[], lx_bpf_commands[], lx_stream_commands[],
 	lx_lane_commands[], lx_trace_commands[], lx_udsp_commands[],
-	lx_fault_commands[];
+	lx_fault_commands[], lx_fabric_commands[];
 
 /* Output format of shows. */
 struct lx_format {

@@ -557,6 +557,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "tunable", tunable_commands, "settings of LNet and its transports" },
 	{ "ping", ping_commands, "ask nodes for their NIDs" },
 	{ "discover", discover_commands, "learn all NIDs of nodes" },
+	{ "fabric", lx_fabric_commands, "check all paths to other nodes" },
 	{ "monitor", monitor_commands, "changes as they happen" },
 	{ "import", import_commands, "configure from YAML" },
 	{ "export", export_commands, "the configuration as YAML" },

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Probes the MTU of a path; see the header. Called by fabric.c. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../user/base/cleanup.h"
+#include "echo.h"
+
+#define WAIT_MS 300
+#define TRIES 3 /* the first one may wait for ARP */
+#define MTU_MAX 65536
+
+union address {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+struct echo {
+	int fd;
+	bool v6;
+	uint16_t id, seq;
+	_Alignas(8) char packet[MTU_MAX];
+};
+
+/* Without a port; false: no IP address in it. */
+static bool address_of(const struct lx_nid *nid, union address *ret)
+{
+	char text[LX_NID_TEXT], *at;
+
+	memset(ret, 0, sizeof(*ret));
+	at = strrchr(lx_nid_format(nid, text, sizeof(text)), '@');
+	if (lx_net_type(lx_nid_net(nid)) != LX_NET_TCP || !at)
+		return false;
+	*at = '\0';
+	if (inet_pton(AF_INET, text, &ret->in.sin_addr) == 1)
+		ret->sa.sa_family = AF_INET;
+	else if (inet_pton(AF_INET6, text, &ret->in6.sin6_addr) == 1)
+		ret->sa.sa_family = AF_INET6;
+	return ret->sa.sa_family;
+}
+
+static socklen_t size_of(const union address *a)
+{
+	return a->sa.sa_family == AF_INET6 ? sizeof(a->in6) : sizeof(a->in);
+}
+
+static int open_socket(const union address *own, const union address *peer, bool v6)
+{
+	int fd = socket(own->sa.sa_family, SOCK_RAW | SOCK_CLOEXEC,
+			v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+	int probe = v6 ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE, err;
+
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, &own->sa, size_of(own)) && !connect(fd, &peer->sa, size_of(peer)) &&
+	    !setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+			v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe, sizeof(probe)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Of the way's first link, unless the kernel has learned of a smaller one. */
+static unsigned int mtu_of(int fd, bool v6)
+{
+	socklen_t len = sizeof(int);
+	int mtu = 0;
+
+	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len))
+		return 0;
+	return mtu > 0 ? mtu : 0;
+}
+
+static uint16_t checksum(const char *data, size_t len)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < len; i++)
+		sum += i & 1 ? (uint8_t)data[i] : (uint8_t)data[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons(~sum);
+}
+
+/* An IP packet of @size bytes in all. */
+static bool send_echo(struct echo *e, unsigned int size)
+{
+	size_t len = size - (e->v6 ? 40 : 20);
+	/* struct icmp6_hdr begins in the same way; the kernel fills in its checksum. */
+	struct icmphdr *h = (struct icmphdr *)e->packet;
+
+	memset(e->packet, 0, len);
+	h->type = e->v6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
+	h->un.echo.id = e->id;
+	h->un.echo.sequence = ++e->seq;
+	if (!e->v6)
+		h->checksum = checksum(e->packet, len);
+	return send(e->fd, e->packet, len, 0) == (ssize_t)len;
+}
+
+static bool is_answer(const struct echo *e, ssize_t len)
+{
+	const struct iphdr *ip = (const struct iphdr *)e->packet;
+	ssize_t at = e->v6 ? 0 : ip->ihl * 4;
+	const struct icmphdr *h = (const struct icmphdr *)(e->packet + at);
+
+	return len >= at + (ssize_t)sizeof(*h) &&
+	       h->type == (e->v6 ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) && h->un.echo.id == e->id &&
+	       h->un.echo.sequence == e->seq;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static bool answered(struct echo *e)
+{
+	int64_t end = now_ms() + WAIT_MS, left = WAIT_MS;
+
+	/* Even if we were not running all the while, it may be there. */
+	for (; left >= 0; left = end - now_ms()) {
+		struct pollfd p = { .fd = e->fd, .events = POLLIN };
+
+		if (poll(&p, 1, left) > 0 && is_answer(e, recv(e->fd, e->packet, sizeof(e->packet),
+							       MSG_DONTWAIT)))
+			return true;
+	}
+	return false;
+}
+
+static bool passes(struct echo *e, unsigned int size)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (send_echo(e, size) && answered(e))
+			return true;
+	}
+	return false;
+}
+
+int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned int *ret_mtu,
+		unsigned int *ret_passed)
+{
+	static const unsigned int usual[] = { 9000, 4092, 2044, 1500, 1400, 1280, 576, 100 };
+	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
+	union address from, to;
+	int fd LX_AUTO_CLOSE = -1;
+	unsigned int mtu;
+
+	*ret_mtu = *ret_passed = 0;
+	if (!e)
+		return -ENOMEM;
+	if (!address_of(own, &from) || !address_of(peer, &to) ||
+	    from.sa.sa_family != to.sa.sa_family)
+		return -EOPNOTSUPP;
+	e->v6 = from.sa.sa_family == AF_INET6;
+	e->id = getpid();
+	fd = e->fd = open_socket(&from, &to, e->v6);
+	if (fd < 0)
+		return fd;
+	mtu = mtu_of(fd, e->v6);
+	if (!mtu || mtu > MTU_MAX - 1) /* lo has no packet of that size */
+		return 0;
+	*ret_mtu = mtu;
+	if (passes(e, mtu))
+		*ret_passed = mtu;
+	for (size_t i = 0; !*ret_passed && i < sizeof(usual) / sizeof(usual[0]); i++) {
+		if (usual[i] < mtu && passes(e, usual[i]))
+			*ret_passed = usual[i];
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a fabric check is about: nodes and the rails to them, found out from lnetxd, pinged one
+ * after the other. The command is in fabric_cmds.c.
+ */
+#ifndef LX_TOOLS_FABRIC_H
+#define LX_TOOLS_FABRIC_H
+
+#include <jansson.h>
+
+#include "rail.h"
+#include "session.h"
+
+struct lx_fabric {
+	struct lx_session *session;
+	unsigned int count, timeout_ms; /* pings per rail, and how long to wait for each */
+	/* Told before each rail is pinged, and each node looked up; true: stop. */
+	bool (*progress)(const char *what, size_t done, size_t all);
+
+	json_t *nets, *routes; /* of this node */
+	struct lx_nid *node; /* to check; any of their NIDs */
+	size_t n_nodes;
+	struct lx_rail *rail;
+	size_t n_rails;
+	json_t *faults; /* beyond those of rails: {"nid", "reason"} */
+	bool stopped; /* before all was done */
+};
+
+/**
+ * lx_fabric_find - find the rails to nodes, by asking them for their NIDs
+ * @nids: nodes; NULL: all peers that lnetxd knows. Gateways on the way to them are added
+ * Returns 0 or a negative errno with the reason in the session.
+ */
+int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n);
+
+/* Pings each rail, with one message in flight at a time, and probes the MTU of direct ones. */
+int lx_fabric_ping(struct lx_fabric *f);
+
+void lx_fabric_fini(struct lx_fabric *f);
+
+#endif
