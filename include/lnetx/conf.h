@@ -62,8 +62,8 @@ struct lx_conf_route {
 	int64_t priority; /* 0 best, or LX_UNSET */
 	int32_t health_sensitivity; /* or LX_UNSET */
 	/*
-	 * Said in the grammar of module parameters: a gateway on a net without NI is left out, and
-	 * one that is this node itself makes it a router (control.md 7.2).
+	 * From a module parameter: a gateway on a net without an NI is ignored, and one that is
+	 * this node itself makes it a router (control.md 7.2).
 	 */
 	bool legacy;
 	struct lx_conf_place at, net_at; /* of the gateway, of the net */
@@ -71,18 +71,18 @@ struct lx_conf_route {
 
 struct lx_iprange; /* user/conf/rule.h */
 
-/* NIs by the addresses that a machine has: "ip2nets", "networks" (control.md 7). */
+/* A rule that creates NIs by a machine's addresses: "ip2nets", "networks" (control.md 7). */
 struct lx_conf_rule {
 	struct lx_conf_ni ni; /* net and settings; neither interface nor NID */
-	char (*ifname)[IF_NAMESIZE]; /* of them; none: depends on @legacy */
+	char (*ifname)[IF_NAMESIZE]; /* of the NIs; none: depends on @legacy */
 	size_t n_ifnames;
 	struct lx_iprange *range; /* applies to addresses in one of these */
 	size_t n_ranges;
-	bool always; /* whatever addresses there are */
+	bool always; /* applies whatever the addresses */
 	/*
-	 * As a module parameter has it: applies, with all of its interfaces or else the first that
-	 * is up, if any address of the machine is in range. Otherwise, as the section "ip2nets": for
-	 * the interfaces whose addresses are, and if no rule before has applied to its net.
+	 * From a module parameter: if any address of the machine is in range, the rule applies with
+	 * all its interfaces, or else the first that is up. Otherwise, as in section "ip2nets": it
+	 * applies to interfaces with an address in range, unless an earlier rule applied to its net.
 	 */
 	bool legacy;
 	struct lx_conf_place at;
@@ -118,7 +118,7 @@ struct lx_conf_udsp {
 	char dst[LX_UDSP_TEXT]; /* of peers */
 	char rte[LX_UDSP_TEXT]; /* of routers */
 	int64_t priority; /* 0 best, up to UINT32_MAX; or LX_UNSET */
-	int32_t index;    /* where in the list, from 0; LX_UNSET: at its end */
+	int32_t index;    /* place in the list, from 0; LX_UNSET: last */
 	struct lx_conf_place at;
 };
 

@@ -92,10 +92,10 @@ struct lx_down {
 
 #define LX_UDSP_EFFECT_MAX 16
 
-/* What they come to for an NI of this node or of a peer. */
+/* Their effect on an NI of this node or of a peer. */
 struct lx_udsp_effect {
-	int32_t net_priority, nid_priority; /* 0 best; -1: none says anything */
-	/* Of a peer's NI: gateways to it, and own NIs, that are preferred; the first of them. */
+	int32_t net_priority, nid_priority; /* 0 best; -1: no policy gives one */
+	/* Peer NIs: how many gateways to it, and NIs of ours, are preferred; the first of them. */
 	uint32_t n_gateways, n_sources;
 	struct lx_nid gateway[LX_UDSP_EFFECT_MAX], source[LX_UDSP_EFFECT_MAX];
 };
@@ -308,8 +308,8 @@ struct lx_conn_info {
 #define LX_FAULT_HSTATUSES 0x7feu
 
 /*
- * Drops or delays messages. Of a drop rule, one with hstatuses fails messages that are sent, one
- * without drops those that arrive. Either rate or interval_s is given, or drop_all.
+ * Drops or delays messages. A drop rule with hstatuses fails messages that are sent, one without
+ * drops messages that arrive. Either rate or interval_s must be set, or drop_all.
  */
 struct lx_fault_rule {
 	bool delay; /* else drop */
@@ -317,12 +317,12 @@ struct lx_fault_rule {
 	struct lx_nid local;    /* of the NI: likewise */
 	uint64_t portals;       /* 1 << portal; 0: all. Only PUT and GET have one */
 	uint32_t messages;      /* LX_FAULT_*; 0: all */
-	uint32_t rate;          /* one of so many matches; 0: by interval */
-	uint32_t interval_s;    /* one match in so many seconds */
+	uint32_t rate;          /* one in this many matches; 0: by interval */
+	uint32_t interval_s;    /* one match in this many seconds */
 	uint32_t latency_ms;    /* delay */
 	uint32_t hstatuses;     /* drop: how sending fails; a random one of several */
-	uint32_t for_s;         /* deletes itself then; 0: never */
-	bool random;            /* with the probability 1 / interval_s */
+	uint32_t for_s;         /* expires after this time; 0: never */
+	bool random;            /* each match with probability 1 / interval_s */
 	bool drop_all;          /* every match, sent or received */
 };
 
@@ -335,7 +335,7 @@ struct lx_fault_info {
 	struct lx_fault_rule rule;
 	struct lx_fault_counts counts;
 	uint32_t held;   /* delayed messages that wait now */
-	uint32_t left_s; /* until it deletes itself; 0: never */
+	uint32_t left_s; /* until it expires; 0: never */
 };
 
 /* In a rule, all NIDs of a net ("*@tcp"): 255.255.255.255 on it. */

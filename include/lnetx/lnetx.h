@@ -125,13 +125,14 @@ int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
 
 /**
- * lx_conf_resolve - what a configuration comes to on this machine, with the addresses it has now
- * @ret_conf: a copy in which rules ("ip2nets", "networks") have become NIs, and routes of module
- *	parameters such as any others, or the order to be a router; to be freed with lx_conf_free()
- * @ret_err: why it cannot be; may be NULL
+ * lx_conf_resolve - resolve a configuration for this machine and its present addresses
+ * @ret_conf: a copy in which rules ("ip2nets", "networks") have become NIs, and routes from module
+ *	parameters have become ordinary routes, or have made the node a router; to be freed with
+ *	lx_conf_free()
+ * @ret_err: the reason of a failure; may be NULL
  *
- * lx_node_new() and lx_node_apply() begin with it (control.md 7). Returns 0, -ENOENT there are
- * rules and none applies, -ENODEV a rule needs an interface that is up, -ENOMEM.
+ * lx_node_new() and lx_node_apply() start with this (control.md 7). Returns 0, -ENOENT there are
+ * rules but none applies, -ENODEV a rule needs an interface that is up, -ENOMEM.
  */
 int lx_conf_resolve(const struct lx_conf *conf, struct lx_conf **ret_conf,
 		    struct lx_conf_error *ret_err);
@@ -226,14 +227,14 @@ int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, s
 
 /**
  * lx_udsp_add - add a selection policy (lnet.md 11.3)
- * @udsp: clauses, priority, and where in the list; of two policies that name the same thing the
- *	one further up decides. With the clauses of one that is there, only that one's priority
- *	changes
+ * @udsp: clauses, priority, and place in the list. Of two policies for the same net, NI or NID
+ *	the first in the list wins. If a policy with the same clauses exists, this only changes
+ *	its priority
  *
- * src alone gives its priority to own nets or NIs, dst alone to those of peers: without a priority
- * 0, the best. src and dst together: these own NIs are preferred for these peers; dst and rte:
- * these gateways. rte alone has no effect. It holds for what is there and what comes.
- * Returns 0, -EINVAL a clause or their combination is none, -EALREADY it is there, -ENOMEM.
+ * src alone gives its priority to our nets or NIs, dst alone to nets and NIDs of peers; without a
+ * priority they get 0, the best. src and dst: prefer these NIs for these peers. dst and rte: prefer
+ * these gateways. rte alone has no effect. A policy applies to present and future NIs and peers.
+ * Returns 0, -EINVAL a malformed clause or combination, -EALREADY it exists, -ENOMEM.
  */
 int lx_udsp_add(struct lx_node *node, const struct lx_conf_udsp *udsp);
 
@@ -288,17 +289,17 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS]);
 
 /**
  * lx_fault_add - drop or delay messages from now on (lnet.md 14)
- * @rule: until it is deleted, or its time is over. What it may match is not carried by the
- *	fast path
- * Returns 0, -EINVAL it would match nothing, or does not say which of its matches; -ENOSPC too
- * many rules, -ENOMEM.
+ * @rule: applies until it is deleted or expires. Messages that it may match stay off the fast
+ *	path
+ * Returns 0, -EINVAL it would match nothing, or has neither rate nor interval; -ENOSPC too many
+ * rules, -ENOMEM.
  */
 int lx_fault_add(struct lx_node *node, const struct lx_fault_rule *rule);
 
 /**
- * lx_fault_del - delete rules; the messages that they hold go on at once
- * @delay: of this kind
- * @src, @dst: exactly as they were given; any: all
+ * lx_fault_del - delete rules; messages that they hold continue at once
+ * @delay: delete delay rules, else drop rules
+ * @src, @dst: exactly those of the rule; any: all rules
  * Returns how many, -ENOENT none, -ESHUTDOWN.
  */
 int lx_fault_del(struct lx_node *node, bool delay, const struct lx_nid *src,

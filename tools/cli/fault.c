@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Fault injection: "lnetctl fault drop add", the older "lctl net_drop_add", and "lnetx fault".
- * Complaints of the first two are plain lines, as the reference has them; what differs between
- * them is a struct tongue.
+ * The first two report errors as plain lines, like the reference; struct tongue has their
+ * differences.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static int parse_nid(const char *text, struct lx_nid *ret_nid)
 	return !strcmp(text, "*") || strchr(text, '@') ? lx_nid_parse(text, ret_nid) : -EINVAL;
 }
 
-/* The next word of a comma list; moves *@list behind it. */
+/* The next word of a comma list; advances *@list past it. */
 static bool next_word(const char **list, char *word, size_t size)
 {
 	size_t len = strcspn(*list, ",");
@@ -135,7 +135,7 @@ static bool take_hstatuses(struct lx_session *s, const char *list, struct lx_fau
 	return true;
 }
 
-/* NIDs, and what a rule selects. False: told in @s. */
+/* Parses the NIDs and what the rule selects. False: the error is in @s. */
 static bool take_selection(struct lx_session *s, const struct lx_args *a, struct lx_fault_rule *r,
 			   bool *ret_bad_nid)
 {
@@ -168,9 +168,9 @@ static int send_rule(struct lx_session *s, uint16_t flags, const struct lx_fault
 
 /* ---- lnetctl and lctl ------------------------------------------------------------------------ */
 
-/* What differs. */
+/* The differences. */
 struct tongue {
-	int wrong; /* status of what cannot be */
+	int wrong; /* exit status for invalid arguments */
 	int bad_nid;
 	int (*refused)(int error);
 	const char *no_nids; /* may name the kind: %s */
@@ -207,7 +207,7 @@ static const char *kind_of(bool delay)
 	return delay ? "delay" : "drop";
 }
 
-/* Its words for what the daemon refused. */
+/* The reference's text for an error of the daemon. */
 static int refused(const struct lx_session *s, const struct tongue *t, const char *what, bool delay)
 {
 	const char *why = s->error == -ENOENT ? "Object not found" :
@@ -303,7 +303,7 @@ static json_int_t number(const json_t *row, const char *key)
 	return json_integer_value(json_object_get(row, key));
 }
 
-/* What was not given is any; "any" of lctl's is this, however odd. */
+/* A NID that was not given is any; @any is how the reference prints that. */
 static const char *nid_text(const json_t *row, const char *key, const char *any)
 {
 	const char *text = json_string_value(json_object_get(row, key));
@@ -530,7 +530,7 @@ int lx_lctl_main(int argc, char **argv)
 
 /* ---- lnetx ------------------------------------------------------------------------------------ */
 
-/* Kind of the rules that a command is about. */
+/* The kind of rules that a command is about. */
 static int take_kind(struct lx_session *s, const struct lx_args *a, bool *ret_delay)
 {
 	const char *kind = a->n_rest ? a->rest[0] : "";
@@ -541,7 +541,7 @@ static int take_kind(struct lx_session *s, const struct lx_args *a, bool *ret_de
 	return lx_session_fail(s, -EINVAL, "\"%s\": drop or delay is expected", kind);
 }
 
-/* "2", "2s", "500ms", "5m" into units of @unit_ms. 0: not understood, or too much. */
+/* "2", "2s", "500ms", "5m" into units of @unit_ms. 0: malformed or too large. */
 static uint32_t duration(const char *text, unsigned int unit_ms)
 {
 	static const struct {
@@ -643,7 +643,7 @@ static void name_bits(json_t *row, const char *key, uint32_t bits,
 		json_object_set_new(row, key, json_string(text));
 }
 
-/* As people write it: names of messages, "*@tcp". */
+/* In readable form: message names, "*@tcp". */
 static void humanize(json_t *row)
 {
 	static const struct hstatus_name messages[] = { { 0, "ack" }, { 1, "put" }, { 2, "get" },

@@ -59,7 +59,7 @@ void lx_lnetctl_cmds_init(void);
 
 /* A verb that has reported its errors returns this plus its exit status. */
 #define LX_TOLD 1000
-/* One that was given nothing to do, where the reference then shows its help. */
+/* Returned by a verb without arguments where the reference shows its help. */
 #define LX_WANTS_HELP (LX_TOLD - 1)
 
 int lx_lnetctl_main(int argc, char **argv);

@@ -349,7 +349,7 @@ static int print_version(void)
 	return 0;
 }
 
-/* So that nobody forgets one: what is shown may come from a rule. */
+/* So that nobody forgets a rule: it may explain what is shown. */
 static void warn_of_faults(struct lx_session *s, const struct lx_lnetx_object *o,
 			   const struct lx_command *c)
 {

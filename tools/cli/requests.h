@@ -31,12 +31,12 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
 			   const char *value);
 
 /*
- * Adds an NI, or with LX_ARG_IP2NETS those that rules in the module parameter's grammar make on
- * this machine. -ENOENT: no rule applies.
+ * Adds an NI, or with LX_ARG_IP2NETS the NIs that result on this machine from rules in the
+ * module parameter's grammar. -ENOENT: no rule applies.
  */
 int lx_request_nets_add(struct lx_session *s, const struct lx_args *a);
 
-/* Pieces of a configuration; also used by the import. */
+/* Parts of a configuration; also used by the import. */
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route);
@@ -63,7 +63,7 @@ int lx_request_show_all(struct lx_session *s, uint8_t command,
 			const struct lx_control_object *object, unsigned int level,
 			json_t **ret_list);
 
-/* How many rules of fault injection there are; 0 also if that cannot be found out. */
+/* The number of fault injection rules; 0 if it is unknown, too. */
 unsigned int lx_request_fault_count(struct lx_session *s);
 
 /* The counters of the node as one mapping. */

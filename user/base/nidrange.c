@@ -128,7 +128,7 @@ static int addr_parse(struct reader *r, char *addr, const char *net)
 		rc = strchr(addr, '.') ? octets_parse(r, addr) : numbers_parse(r, addr);
 		return rc || form_fits(range) ? rc : -EINVAL;
 	}
-	/* Of those on several nets there is no form that could be told from others. */
+	/* A range of nets would be ambiguous here, so only a single NID is allowed. */
 	memset(range, 0, sizeof(*range));
 	range->form = LX_NID_RANGE_SINGLE;
 	addr[strlen(addr)] = '@';

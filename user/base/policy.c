@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* See the header. Used by the core; by the daemon and user/conf to say what is wrong with one. */
+/* See the header. Used by the core, and by the daemon and user/conf for error messages. */
 #include <errno.h>
 
 #include "explain.h"
@@ -47,7 +47,7 @@ int lx_policy_parse(const struct lx_conf_udsp *conf, struct lx_policy *ret_polic
 		r = clause_parse("rte", conf->rte, &p->rte, text, size);
 	if (!r)
 		r = check(p, text, size);
-	/* Whoever is named alone is meant to be first. */
+	/* A single src or dst without a priority has the best one. */
 	if (!r && p->priority == LX_UNSET && !lx_policy_has(&p->rte) &&
 	    lx_policy_has(&p->src) != lx_policy_has(&p->dst))
 		p->priority = 0;
@@ -64,7 +64,7 @@ void lx_policy_format(const struct lx_policy *policy, struct lx_conf_udsp *conf)
 
 bool lx_policy_same(const struct lx_policy *a, const struct lx_policy *b)
 {
-	/* Ranges have no padding, and what is not used in them is 0. */
+	/* Ranges have no padding, and their unused parts are 0. */
 	return !memcmp(&a->src, &b->src, sizeof(a->src)) &&
 	       !memcmp(&a->dst, &b->dst, sizeof(a->dst)) &&
 	       !memcmp(&a->rte, &b->rte, sizeof(a->rte));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A user-defined selection policy, understood: its texts as ranges, its action (lnet.md
- * 11.3). The list of them, and what they do, is the core's (user/core/udsp.h).
+ * A user-defined selection policy in parsed form: ranges instead of texts, and the action
+ * (lnet.md 11.3). The core owns the list of policies and applies them (user/core/udsp.h).
  */
 #ifndef LX_BASE_POLICY_H
 #define LX_BASE_POLICY_H
@@ -16,14 +16,14 @@ struct lx_policy {
 };
 
 /**
- * lx_policy_parse - read a policy, and check that it is one
- * @text: on failure, which clause is wrong and what would be right; @size bytes
+ * lx_policy_parse - parse and check a policy
+ * @text: on failure, the wrong clause and what was expected; @size bytes
  * Returns 0 or -EINVAL.
  */
 int lx_policy_parse(const struct lx_conf_udsp *conf, struct lx_policy *ret_policy, char *text,
 		    size_t size);
 
-/* Back into texts; the index is left alone. */
+/* The inverse; leaves the index alone. */
 void lx_policy_format(const struct lx_policy *policy, struct lx_conf_udsp *conf);
 
 /* Whether the clauses are the same, whatever the action. */

@@ -7,13 +7,13 @@
 /* Parses the value of "net:" into @conf. Returns 0 or the error of lx_yaml_fail(). */
 int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf);
 
-/* Pieces of it that other sections have, too. */
+/* Parts of it that other sections share. */
 
 /* A net that has a transport, or lo. */
 int lx_conf_net_type(struct lx_yaml *y, yaml_node_t *value, const char *key, uint32_t *ret_net);
 /* "eth0", "eth0[0,1]". */
 int lx_conf_ifname(struct lx_yaml *y, yaml_node_t *value, char ret_name[IF_NAMESIZE]);
-/* What has no settings yet. */
+/* Initializes an NI without settings. */
 void lx_conf_ni_init(struct lx_conf_ni *ni);
 /* "tunables", "lnd tunables"; ni->net is known. */
 int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni);

@@ -20,7 +20,7 @@ struct rule {
 	uint64_t next_ns;  /* interval: the first match from then on is acted on */
 	uint64_t round_ns; /* interval: when the next one begins */
 	struct lx_fault_counts counts;
-	struct lx_list held; /* delay: of lx_core_msg, in the order of their times */
+	struct lx_list held; /* delay: of lx_core_msg, by release time */
 	unsigned int n_held;
 };
 
@@ -128,7 +128,7 @@ void lx_fault_let_go(struct lx_core *core, const struct lx_core_ni *ni, struct l
 	}
 }
 
-/* To delete, any NID stands for all, also for nets. */
+/* In a deletion, "any" matches every NID and net. */
 static bool is_for(const struct lx_nid *given, const struct lx_nid *of_rule)
 {
 	return lx_nid_is_any(given) || lx_nid_eq(given, of_rule);
@@ -224,7 +224,7 @@ static bool matches(const struct rule *rule, const struct lx_hdr *hdr, const str
 	       portal_matches(r->portals, hdr);
 }
 
-/* One of a group of matches, at a random place in it. */
+/* Acts on one match of each group, at a random place in it. */
 static bool rate_acts(struct lx_core *core, struct rule *rule)
 {
 	bool acts = rule->seen == rule->place;
@@ -236,7 +236,7 @@ static bool rate_acts(struct lx_core *core, struct rule *rule)
 	return acts;
 }
 
-/* One of an interval, at a random moment; of intervals without a match the last one counts. */
+/* Acts on one match per interval, at a random moment; after intervals without a match, on one. */
 static bool interval_acts(struct lx_core *core, struct rule *rule)
 {
 	uint64_t now = lx_core_now(core), span = rule->r.interval_s * LX_NSEC;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rules that drop or delay messages, for tests of what a site does then (lnet.md 14). They
- * hold for every transport: credit.c asks before it sends, parse.c when a message arrives.
- * Held messages are given back on lists; core.c sends them on.
+ * Rules that drop or delay messages, to test how a site reacts (lnet.md 14). They apply to
+ * every transport: credit.c asks before it sends, parse.c when a message arrives. Held
+ * messages are returned on lists; core.c sends them on.
  */
 #ifndef LX_CORE_FAULT_H
 #define LX_CORE_FAULT_H
@@ -21,25 +21,25 @@ struct lx_faults {
 };
 
 void lx_fault_init(struct lx_core *core);
-/* Nothing is held any more. */
+/* No message may be held. */
 void lx_fault_fini(struct lx_core *core);
 
 /**
  * lx_fault_new - add a rule
- * Returns 0, -EINVAL the rule matches nothing or does not say when, -ENOSPC, -ENOMEM.
+ * Returns 0, -EINVAL the rule matches nothing or lacks rate and interval, -ENOSPC, -ENOMEM.
  */
 int lx_fault_new(struct lx_core *core, const struct lx_fault_rule *rule);
 
 /**
  * lx_fault_delete - delete all rules of a kind that have this source and destination
- * @src, @dst: exactly as they were given; any: all
+ * @src, @dst: exactly those of the rule; any: all rules
  * @ret_held: messages that they held are added to it
  * Returns how many, or -ENOENT.
  */
 int lx_fault_delete(struct lx_core *core, bool delay, const struct lx_nid *src,
 		    const struct lx_nid *dst, struct lx_list *ret_held);
 
-/* An NI stops: adds to @ret_held what is held of it. */
+/* An NI stops: moves its held messages to @ret_held. */
 void lx_fault_let_go(struct lx_core *core, const struct lx_core_ni *ni, struct lx_list *ret_held);
 
 /* Sets the counters of all rules of a kind to 0. */
@@ -51,7 +51,7 @@ int lx_fault_describe(struct lx_core *core, struct lx_fault_info **ret_list, siz
 /**
  * lx_fault_drops - whether a rule drops a message
  * @local: of the NI
- * @sending: else it arrives
+ * @sending: false: the message is received
  * @ret_hstatus: when sending: how the message fails; OK: it vanishes
  */
 bool lx_fault_drops(struct lx_core *core, const struct lx_hdr *hdr, const struct lx_nid *local,
@@ -63,7 +63,7 @@ bool lx_fault_holds(struct lx_core *core, struct lx_core_msg *msg, const struct 
 /* Whether a rule may match messages to a NID: the fast path must not carry them. */
 bool lx_fault_watches(const struct lx_core *core, const struct lx_nid *dst);
 
-/* Adds to @ret_held what has been held long enough; deletes rules whose time is over. */
+/* Moves messages held long enough to @ret_held; deletes expired rules. */
 void lx_fault_tick(struct lx_core *core, struct lx_list *ret_held);
 /* When lx_fault_tick() has something to do; UINT64_MAX: never. */
 uint64_t lx_fault_deadline(const struct lx_core *core);

@@ -164,7 +164,7 @@ static void check_resolved(const struct lx_conf *conf, unsigned int flags,
 		check_machine(conf, report);
 }
 
-/* Which NIs rules make, and which routes there are then, only this machine can tell. */
+/* The NIs of rules, and the routes that follow, depend on this machine. */
 static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf_report *report)
 {
 	struct lx_conf_error why = { 0 };
