@@ -61,7 +61,7 @@
 	  "connections of each bulk type to a peer; 0: by link speed") \
 	X(tag, enable_irq_affinity, 0, 0, 1, NULL, "obsolete; accepted without effect") \
 	X(tag, skip_mr_route_setup, 0, 0, 1, NULL, \
-	  "add no routing rules for interfaces; accepted without effect: none are added") \
+	  "1: lnetctl adds no Linux routes and rules for interfaces") \
 	X(tag, tos, -1, -1, 255, NULL, "IP type of service or traffic class; -1: system's") \
 	X(tag, accept, 0, 0, 2, lx_sock_accept_names, \
 	  "whose connections are taken: secure (privileged source ports), all, none") \

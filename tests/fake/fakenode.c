@@ -28,6 +28,7 @@
 	X(tag, sock_timeout, 50, 0, 86400, NULL, "seconds")                                        \
 	X(tag, accept, 1, 0, 2, accept_names, "whom to accept")                                    \
 	X(tag, accept_port, 988, 1, 65535, NULL, "port")                                           \
+	X(tag, skip_mr_route_setup, 1, 0, 1, NULL, "1: leave the routes of the tests' machine alone")  \
 	X(tag, fastpath, 1, 0, 1, switch_names, "whether the kernel forwards")
 static const char *const accept_names[] = { "none", "secure", "all", NULL };
 static const char *const switch_names[] = { "off", "on", NULL };

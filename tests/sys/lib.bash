@@ -54,6 +54,7 @@ net_begin() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	DIR=$BATS_TEST_TMPDIR
 	export LNETX_RUNDIR=$DIR/run
+	export LNETX_RT_TABLES=$DIR/rt_tables
 	mkdir -p "$LNETX_RUNDIR"
 }
 

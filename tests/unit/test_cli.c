@@ -212,18 +212,40 @@ static void test_udsp(void **state)
 	prints("lnetx -j udsp show", "{\"udsp\":[]}");
 }
 
-/* Commands that do not exist here are refused with an error document. */
-static void test_later(void **state)
+static void test_debug_nidlist(void **state)
 {
-	static const char *const lines[] = {
-		"lnetctl debug nidlist x",
-		"lnetctl setup-mrrouting",
-		"lnetctl setup-sysctl",
-	};
-
 	start(NULL);
-	for (size_t i = 0; i < N_OF(lines); i++)
-		fails(161, lines[i], "errno: -95");
+	prints("lnetctl debug nidlist 10.77.0.[1-3]@tcp", "nidlist parsed to: 10.77.0.[1-3]@tcp\n");
+	prints("lnetctl debug nidlist '*@o2ib 10.*.0.[2-8/2,9]@tcp[1-2] fd00::1@tcp'",
+	       "nidlist parsed to: *@o2ib 10.[0-255].0.[2-8/2,9]@tcp[1-2] fd00::1@tcp\n");
+	prints("lnetctl debug nidlist '10.0.0.[1-3]@tcp' 10.0.0.3@tcp",
+	       "10.0.0.3@tcp matches nidlist 10.0.0.[1-3]@tcp\n");
+	prints("lnetctl debug nidlist '10.0.0.[1-3]@tcp *@o2ib' 10.0.0.9@o2ib", "@o2ib matches");
+	prints("lnetctl debug nidlist '10.0.0.[1-3]@tcp' 10.0.0.4@tcp",
+	       "10.0.0.4@tcp does not match nidlist 10.0.0.[1-3]@tcp\n");
+	fails(234, "lnetctl debug nidlist bogus", "\"bogus\" is not a range");
+	fails(234, "lnetctl debug nidlist tcp", "\"tcp\" is not a range");
+	fails(234, "lnetctl debug nidlist ''", "cannot read the list");
+	fails(234, "lnetctl debug nidlist", "give a list");
+	fails(234, "lnetctl debug nidlist 10.0.0.1@tcp x@y", "\"x@y\" is not a NID");
+	fails(234, "lnetctl debug nidlist 10.0.0.1@tcp 10.0.0.1@tcp x", "not expected");
+}
+
+/* The fake node leaves this machine's settings alone; tests/sys/setup.bats has real ones. */
+static void test_setup(void **state)
+{
+	start(NULL);
+	ok("lnetctl net add --net tcp --if eth0");
+	prints("lnetctl setup-mrrouting --dry-run", "");
+	fails(234, "lnetctl setup-mrrouting --nosuch", "--dry-run: print");
+	fails(234, "lnetctl setup-sysctl eth0", "not expected");
+	prints("lnetx tunable show lnet enable_sysctl_setup", "enable_sysctl_setup  0 ");
+	prints("lnetctl setup-sysctl --dry-run", "");
+}
+
+static void test_commands(void **state)
+{
+	start(NULL);
 	fails(255, "lnetctl fault reset ''", "no command");
 	fails(255, "lnetctl nosuch", "'nosuch'");
 	fails(255, "lnetctl net nosuch", "'nosuch'");
@@ -902,7 +924,9 @@ int main(int argc, char **argv)
 		TEST(test_gateway_peers),
 		TEST(test_set),
 		TEST(test_udsp),
-		TEST(test_later),
+		TEST(test_debug_nidlist),
+		TEST(test_setup),
+		TEST(test_commands),
 		TEST(test_service_id),
 		TEST(test_help),
 		TEST(test_options_anywhere),

@@ -76,6 +76,8 @@ enum lx_arg_id {
 	LX_ARG_NO_MR_ROUTES,
 	LX_ARG_RANDOM,
 	LX_ARG_DROP_ALL,
+	LX_ARG_UNDO,
+	LX_ARG_DRY_RUN,
 	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };

@@ -389,7 +389,7 @@ GRAMMAR(delay, true)
 #define MANY LX_OPTION_MANY
 #define FLAG LX_OPTION_FLAG
 #define NO_OPTION { NULL, 0, 0, 0, NULL }
-#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL }
+#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 #define SELECTION \
 	{ "source", 's', VALUE, LX_ARG_SOURCE, "NID of the sender; *@tcp: any of a net; *: any" }, \
 	{ "dest", 'd', VALUE, LX_ARG_DEST, "NID of the destination, in the same forms" }, \
@@ -421,15 +421,14 @@ static const struct lx_option del_options[] = {
 
 #define KIND_CMDS(kind) \
 	{ "add", kind##_add, "add a " #kind " rule", kind##_options, LX_ERROR_RECORD, "add", \
-	  "fault", NULL, 0, NULL }, \
+	  "fault", NULL, 0 }, \
 	{ "del", kind##_del, "delete " #kind " rules", del_options, LX_ERROR_RECORD, "del", \
-	  "fault", NULL, 0, NULL }, \
+	  "fault", NULL, 0 }, \
 	{ "reset", kind##_reset, "set counters of " #kind " rules to 0", NULL, LX_ERROR_RECORD, \
-	  "reset", "fault", NULL, 0, NULL }, \
+	  "reset", "fault", NULL, 0 }, \
 	{ "show", kind##_show, "show " #kind " rules", NULL, LX_ERROR_RECORD, "show", "fault", \
-	  NULL, 0, NULL }, \
-	{ "list", kind##_show, "the same", NULL, LX_ERROR_RECORD, "show", "fault", NULL, 0, \
-	  NULL }, \
+	  NULL, 0 }, \
+	{ "list", kind##_show, "the same", NULL, LX_ERROR_RECORD, "show", "fault", NULL, 0 }, \
 	NO_CMD
 
 static const struct lx_lnetctl_cmd drop_cmds[] = { KIND_CMDS(drop) };

@@ -104,16 +104,6 @@ static int list_options(void)
 /* ---- dispatch ---------------------------------------------------------------------------------
  */
 
-static int refuse_later(const struct lx_group *g, const struct lx_lnetctl_cmd *v)
-{
-	char text[300];
-
-	snprintf(text, sizeof(text), "\"%s%s%s\" is not supported by lnetx %s: %s", g->name,
-		 g->is_verb ? "" : " ", g->is_verb ? "" : v->name, LX_VERSION, v->later);
-	lx_record_print(v->op, v->object, -EOPNOTSUPP, text);
-	return -EOPNOTSUPP & 0xff;
-}
-
 /* "help" alone, or "--help" anywhere; "-h" may be an option of the verb. */
 static bool wants_help(int argc, char **argv)
 {
@@ -147,8 +137,6 @@ static int run_verb(struct lx_session *s, const struct lx_group *g, const struct
 		verb_help(stdout, g, v);
 		return 0;
 	}
-	if (v->later)
-		return refuse_later(g, v);
 	err = lx_options_parse(argc, argv, v, &a);
 	if (err) {
 		verb_help(err > 0 ? stdout : stderr, g, v);

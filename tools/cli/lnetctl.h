@@ -39,7 +39,6 @@ struct lx_lnetctl_cmd {
 	const char *op, *object; /* of the error record: "add", "net" */
 	int (*map_error)(int err); /* to the errno that the reference has; or NULL */
 	unsigned int max_rest; /* words without option that may follow */
-	const char *later; /* not supported yet: why, and what to do */
 };
 
 struct lx_group {
@@ -52,7 +51,8 @@ struct lx_group {
 extern const struct lx_group lx_groups[]; /* ended by name NULL */
 
 /* The verbs of groups that have a file of their own; ended by name NULL. */
-extern const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[];
+extern const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[], lx_lnetctl_debug_cmds[],
+	lx_lnetctl_mrrouting_cmd[], lx_lnetctl_sysctl_cmd[];
 
 /* Fills in the tables derived from others ("set"); call it first. */
 void lx_lnetctl_cmds_init(void);

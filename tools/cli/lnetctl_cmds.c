@@ -12,6 +12,7 @@
 #include "../../user/conf/global.h"
 #include "import_export.h"
 #include "lnetctl.h"
+#include "mrroute.h"
 #include "print.h"
 #include "record.h"
 
@@ -387,59 +388,33 @@ static int peer_set_errno(int err)
 	return err == -ENOENT ? -EINVAL : err;
 }
 
+/* Linux routes for the new NI; without them it works as far as it goes. */
+static void add_routes(struct lx_session *s)
+{
+	if (lx_mrroute_setup(s, &(struct lx_args){ 0 }))
+		fprintf(stderr, "lnetctl: the NI is there, but has no Linux routes of its own: %s; "
+				"\"net add --skip-mr-route-setup\" does not add any\n", s->text);
+}
+
 /* Refuses options of kfilnd. */
 static int net_add(struct lx_session *s, const struct lx_args *a)
 {
+	int err;
+
 	if (a->v[LX_ARG_KFI])
 		return lx_session_fail(s, -EOPNOTSUPP,
 				       "auth-key and traffic-class are settings of nets of type "
 				       "kfi, for which lnetx has no transport; leave them out");
-	return lx_request_nets_add(s, a);
+	err = lx_request_nets_add(s, a);
+	if (!err && !a->v[LX_ARG_NO_MR_ROUTES])
+		add_routes(s);
+	return err;
 }
 
 /* Without a NID or "all" the reference does nothing, and says so by success. */
 static int peer_set(struct lx_session *s, const struct lx_args *a)
 {
 	return a->v[LX_ARG_NID] || a->v[LX_ARG_ALL] ? lx_request_peer_set(s, a) : 0;
-}
-
-static int debug_recovery(struct lx_session *s, const struct lx_args *a)
-{
-	bool peer = a->v[LX_ARG_PEER];
-	json_t *list, *one, *map;
-	char key[32];
-	size_t i;
-	int err;
-
-	if (peer == !!a->v[LX_ARG_LOCAL])
-		return lx_session_fail(s, -EINVAL, "give --local or --peer");
-	err = lx_request_show(s, LX_CONTROL_RECOVERY, &lx_control_recovery, &(struct lx_args){ 0 },
-			      LX_LEVEL_OWN, &list);
-	if (err)
-		return err;
-	map = json_object();
-	json_array_foreach (list, i, one) {
-		if (strcmp(json_string_value(json_object_get(one, "kind")), peer ? "peer" : "local"))
-			continue;
-		snprintf(key, sizeof(key), "nid-%zu", json_object_size(map));
-		json_object_set(map, key, json_object_get(one, "nid"));
-	}
-	print(peer ? "Peer NI recovery" : "Local NI recovery", map, &lx_layout_wide);
-	json_decref(list);
-	return 0;
-}
-
-/* There is such a peer or not: the reference prints nothing, and neither is an error. */
-static int debug_peer(struct lx_session *s, const struct lx_args *a)
-{
-	struct lx_nid nid;
-
-	if (!a->v[LX_ARG_NID])
-		return lx_session_fail(s, -EINVAL, "give --nid, a NID of the peer");
-	if (lx_nid_parse(a->v[LX_ARG_NID], &nid) || nid.type == LX_NET_LO)
-		return lx_session_fail(s, -EINVAL, "\"%s\" is not a NID of a peer",
-				       a->v[LX_ARG_NID]);
-	return 0;
 }
 
 static int route_del(struct lx_session *s, const struct lx_args *a)
@@ -459,7 +434,7 @@ static int route_del(struct lx_session *s, const struct lx_args *a)
 #define VALUE LX_OPTION_VALUE
 #define LEVEL LX_OPTION_LEVEL
 #define NO_OPTION { NULL, 0, 0, 0, NULL }
-#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL }
+#define NO_CMD { NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 #define RECORD LX_ERROR_RECORD
 #define OLD LX_ERROR_OLD
 
@@ -472,9 +447,9 @@ static const struct lx_option configure_options[] = {
 
 static const struct lx_lnetctl_cmd lnet_cmds[] = {
 	{ "configure", lx_request_up, "start LNet in the running lnetxd", configure_options, RECORD,
-	  "configure", "lnet", NULL, 0, NULL },
+	  "configure", "lnet", NULL, 0 },
 	{ "unconfigure", lx_request_down, "stop LNet; lnetxd itself keeps running", NULL, RECORD,
-	  "configure", "lnet", NULL, 0, NULL },
+	  "configure", "lnet", NULL, 0 },
 	NO_CMD
 };
 
@@ -494,7 +469,7 @@ static const struct lx_option net_add_options[] = {
 	  "bulk connections each way to a peer; 0: by link speed" },
 	{ "tos", 0, VALUE, LX_ARG_TOS, "type of service of the IP packets, 0..255" },
 	{ "skip-mr-route-setup", 'k', FLAG, LX_ARG_NO_MR_ROUTES,
-	  "without effect: Linux routes are never touched" },
+	  "add no Linux routes, as setup-mrrouting would" },
 	{ "ip2net", 'p', VALUE, LX_ARG_IP2NETS,
 	  "instead: rules by this machine's addresses (\"tcp(eth0) 10.0.0.*; o2ib 10.1.*.*\")" },
 	{ "auth-key", 'a', VALUE, LX_ARG_KFI, "refused: nets of type kfi have it" },
@@ -531,13 +506,13 @@ static const struct lx_option net_set_options[] = {
 
 static const struct lx_lnetctl_cmd net_cmds[] = {
 	{ "add", net_add, "add an NI to a net", net_add_options, RECORD, "add", "net",
-	  net_add_errno, 0, NULL },
+	  net_add_errno, 0 },
 	{ "del", lx_request_net_del, "remove NIs", net_del_options, RECORD, "del", "net",
-	  net_del_errno, 0, NULL },
+	  net_del_errno, 0 },
 	{ "show", show_net, "show nets and their NIs", net_show_options, RECORD, "show", "net",
-	  NULL, 0, NULL },
+	  NULL, 0 },
 	{ "set", lx_request_net_set, "change a setting of NIs", net_set_options, OLD, "net", "set",
-	  NULL, 0, NULL },
+	  NULL, 0 },
 	NO_CMD
 };
 
@@ -571,17 +546,15 @@ static const struct lx_option route_show_options[] = {
 
 static const struct lx_lnetctl_cmd route_cmds[] = {
 	{ "add", lx_request_route_add, "add a route", route_add_options, RECORD, "add", "route",
-	  NULL, 0, NULL },
-	{ "del", route_del, "remove a route", route_del_options, RECORD, "del", "route", NULL, 0,
-	  NULL },
-	{ "show", show_route, "show routes", route_show_options, RECORD, "show", "route", NULL, 0,
-	  NULL },
+	  NULL, 0 },
+	{ "del", route_del, "remove a route", route_del_options, RECORD, "del", "route", NULL, 0 },
+	{ "show", show_route, "show routes", route_show_options, RECORD, "show", "route", NULL, 0 },
 	NO_CMD
 };
 
 static const struct lx_lnetctl_cmd routing_cmds[] = {
 	{ "show", show_routing, "show router buffers and whether routing is on", NULL, OLD, "show",
-	  "routing", NULL, 0, NULL },
+	  "routing", NULL, 0 },
 	NO_CMD
 };
 
@@ -612,22 +585,22 @@ static const struct lx_option peer_set_options[] = {
 
 static const struct lx_lnetctl_cmd peer_cmds[] = {
 	{ "add", lx_request_peer_add, "configure a peer, or NIDs of it", peer_options, RECORD, "add",
-	  "peer", NULL, 0, NULL },
+	  "peer", NULL, 0 },
 	{ "del", lx_request_peer_del, "remove a peer, or NIDs of it", peer_options, RECORD, "del", "peer",
-	  NULL, 0, NULL },
+	  NULL, 0 },
 	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
-	  NULL, 0, NULL },
-	{ "list", list_peers, "show primary NIDs", NULL, RECORD, "show", "peer", NULL, 0, NULL },
+	  NULL, 0 },
+	{ "list", list_peers, "show primary NIDs", NULL, RECORD, "show", "peer", NULL, 0 },
 	{ "set", peer_set, "set health or state of a peer", peer_set_options, OLD, "net", "set",
-	  peer_set_errno, 0, NULL },
+	  peer_set_errno, 0 },
 	NO_CMD
 };
 
 static const struct lx_lnetctl_cmd stats_cmds[] = {
 	{ "show", show_stats, "show the counters of the node", NULL, OLD, "show", "statistics",
-	  NULL, 0, NULL },
+	  NULL, 0 },
 	{ "reset", lx_request_stats_reset, "set the counters to 0", NULL, OLD, "reset",
-	  "statistics", NULL, 0, NULL },
+	  "statistics", NULL, 0 },
 	NO_CMD
 };
 
@@ -638,7 +611,7 @@ static const struct lx_option global_options[] = {
 
 static const struct lx_lnetctl_cmd global_cmds[] = {
 	{ "show", show_global, "show general settings", global_options, OLD, "show", "global", NULL,
-	  0, NULL },
+	  0 },
 	NO_CMD
 };
 
@@ -653,7 +626,7 @@ static const struct lx_option import_options[] = {
 
 static const struct lx_lnetctl_cmd import_cmd[] = {
 	{ "import", import, "apply YAML from a file or standard input", import_options,
-	  RECORD, "import", "file", NULL, 1, NULL },
+	  RECORD, "import", "file", NULL, 1 },
 	NO_CMD
 };
 
@@ -664,7 +637,7 @@ static const struct lx_option export_options[] = {
 
 static const struct lx_lnetctl_cmd export_cmd[] = {
 	{ "export", export, "write the state as YAML, to a file or standard output",
-	  export_options, RECORD, "show", "export", NULL, 1, NULL },
+	  export_options, RECORD, "show", "export", NULL, 1 },
 	NO_CMD
 };
 
@@ -676,7 +649,7 @@ static const struct lx_option ping_options[] = {
 
 static const struct lx_lnetctl_cmd ping_cmd[] = {
 	{ "ping", ping, "ask nodes for their NIDs", ping_options, RECORD, "manage", "ping", NULL,
-	  LX_CONTROL_NIDS_MAX, NULL },
+	  LX_CONTROL_NIDS_MAX },
 	NO_CMD
 };
 
@@ -687,77 +660,41 @@ static const struct lx_option discover_options[] = {
 
 static const struct lx_lnetctl_cmd discover_cmd[] = {
 	{ "discover", discover, "learn all NIDs of nodes, and send them ours", discover_options,
-	  RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX, NULL },
+	  RECORD, "manage", "discover", NULL, LX_CONTROL_NIDS_MAX },
 	NO_CMD
 };
 
 static const struct lx_lnetctl_cmd cpt_cmd[] = {
 	{ "cpt-of-nid", cpt_of_nid, "the CPU partition of NIDs: there is one, 0", NULL, RECORD,
-	  "show", "cpt-of-nid", NULL, LX_CONTROL_NIDS_MAX, NULL },
-	NO_CMD
-};
-
-static const struct lx_option recovery_options[] = {
-	{ "local", 'l', FLAG, LX_ARG_LOCAL, "this node's own NIs" },
-	{ "peer", 'p', FLAG, LX_ARG_PEER, "NIs of peers" },
-	NO_OPTION
-};
-
-static const struct lx_option debug_peer_options[] = {
-	{ "nid", 'k', VALUE, LX_ARG_NID, "a NID of the peer" },
-	NO_OPTION
-};
-
-static const char debug_later[] = "\"lnetctl peer show --verbose 4\" has what there is";
-
-static const struct lx_lnetctl_cmd debug_cmds[] = {
-	{ "recovery", debug_recovery, "NIDs below full health, which are pinged", recovery_options,
-	  OLD, "debug", "recovery", NULL, 0, NULL },
-	{ "peer", debug_peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"", debug_peer_options, OLD,
-	  "debug", "peer", NULL, 0, NULL },
-	{ "nidlist", NULL, "show how a list of NIDs is parsed", NULL, RECORD, "show", "nidlist",
-	  NULL, 0, debug_later },
+	  "show", "cpt-of-nid", NULL, LX_CONTROL_NIDS_MAX },
 	NO_CMD
 };
 
 /* Their verbs are in fault.c. */
 static const struct lx_lnetctl_cmd fault_cmds[] = {
 	{ "drop", NULL, "rules that drop messages: add, del, reset, show", NULL, RECORD, "add",
-	  "fault", NULL, 0, NULL },
+	  "fault", NULL, 0 },
 	{ "delay", NULL, "rules that delay messages: add, del, reset, show", NULL, RECORD, "add",
-	  "fault", NULL, 0, NULL },
+	  "fault", NULL, 0 },
 	NO_CMD
 };
 
 static const struct lx_lnetctl_cmd service_id_cmd[] = {
 	{ "service-id", service_id, "the RDMA CM service that o2iblnd listens on", NULL, RECORD,
-	  "show", "service-id", NULL, 0, NULL },
-	NO_CMD
-};
-
-static const struct lx_lnetctl_cmd mrrouting_cmd[] = {
-	{ "setup-mrrouting", NULL, "Linux routing rules for several interfaces", NULL, RECORD,
-	  "add", "mrrouting", NULL, 0,
-	  "set up \"ip rule\" and \"ip route\" yourself, one table per interface" },
-	NO_CMD
-};
-
-static const struct lx_lnetctl_cmd sysctl_cmd[] = {
-	{ "setup-sysctl", NULL, "Linux settings for large systems", NULL, RECORD, "add", "sysctl",
-	  NULL, 0, "set them in /etc/sysctl.d" },
+	  "show", "service-id", NULL, 0 },
 	NO_CMD
 };
 
 /* tiny, small, large, routing; then the general settings; then the end. */
 static struct lx_lnetctl_cmd set_cmds[40] = {
 	{ "tiny_buffers", set, "router buffers for messages without payload, more than 0", NULL,
-	  OLD, "add", "buf", NULL, 1, NULL },
+	  OLD, "add", "buf", NULL, 1 },
 	{ "small_buffers", set, "router buffers for payload up to a page, more than 0", NULL, OLD,
-	  "add", "buf", NULL, 1, NULL },
+	  "add", "buf", NULL, 1 },
 	{ "large_buffers", set, "router buffers for payload up to 1 MiB, more than 0", NULL, OLD,
-	  "add", "buf", NULL, 1, NULL },
+	  "add", "buf", NULL, 1 },
 	{ "routing", set, "0: off, 1: forward messages between nets", NULL, OLD, "add", "routing",
-	  NULL, 1, NULL },
+	  NULL, 1 },
 	NO_CMD
 };
 
@@ -775,12 +712,13 @@ const struct lx_group lx_groups[] = {
 	{ "ping", "ask nodes for their NIDs", ping_cmd, true },
 	{ "discover", "learn all NIDs of nodes", discover_cmd, true },
 	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },
-	{ "debug", "internal state: recovery, peer", debug_cmds, false },
+	{ "debug", "internal state: recovery, peer, nidlist", lx_lnetctl_debug_cmds, false },
 	{ "udsp", "selection policies: add, del, show", lx_lnetctl_udsp_cmds, false },
 	{ "fault", "drop or delay messages on purpose: drop, delay", fault_cmds, false },
 	{ "service-id", "RDMA service of o2iblnd", service_id_cmd, true },
-	{ "setup-mrrouting", "not there", mrrouting_cmd, true },
-	{ "setup-sysctl", "not there", sysctl_cmd, true },
+	{ "setup-mrrouting", "Linux routes for several interfaces on a subnet", lx_lnetctl_mrrouting_cmd,
+	  true },
+	{ "setup-sysctl", "Linux settings for large systems", lx_lnetctl_sysctl_cmd, true },
 	{ NULL, NULL, NULL, false }
 };
 

@@ -141,12 +141,12 @@ static const struct lx_option show_options[] = {
 /* The reference's error records say "add" even for a removal. */
 const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[] = {
 	{ "add", ctl_add, "add a selection policy", add_options, LX_ERROR_OLD, "add", "udsp",
-	  ctl_errno, 0, NULL },
+	  ctl_errno, 0 },
 	{ "del", ctl_del, "remove selection policies", del_options, LX_ERROR_OLD, "add", "udsp",
-	  NULL, 0, NULL },
+	  NULL, 0 },
 	{ "show", ctl_show, "show selection policies", show_options, LX_ERROR_OLD, "show", "udsp",
-	  NULL, 0, NULL },
-	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, NULL }
+	  NULL, 0 },
+	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 };
 
 /* clang-format on */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "cleanup.h"
@@ -32,6 +33,18 @@ unsigned long lx_netns_of_socket(int fd)
 	struct stat st;
 
 	return ns < 0 || fstat(ns, &st) ? 0 : (unsigned long)st.st_ino;
+}
+
+unsigned long lx_netns_of_peer(int fd)
+{
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+	char path[40];
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) || !cred.pid)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)cred.pid);
+	return inode_of(path);
 }
 
 static bool is_named(unsigned long inode, const char *name)

@@ -9,6 +9,8 @@
 unsigned long lx_netns_own(void);
 /* The client's, of an accepted unix socket. */
 unsigned long lx_netns_of_socket(int fd);
+/* That of the process at the other end of a unix socket; its own user, or root, may ask. */
+unsigned long lx_netns_of_peer(int fd);
 
 /* "blue" of "ip netns", "the machine's", or else "net:[4026531840]". Returns @buf. */
 const char *lx_netns_name(unsigned long inode, char *buf, size_t size);

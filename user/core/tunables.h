@@ -54,6 +54,8 @@
 	X(tag, router_start_delay, -1, -1, INT32_MAX, NULL, \
 	  "s from enabling routing to forwarding; -1 = alive_router_check_interval + " \
 	  "router_ping_timeout, the reference's rule") \
+	X(tag, enable_sysctl_setup, 0, 0, 1, NULL, \
+	  "1: lnetctl setup-sysctl makes Linux settings for large systems, 0: takes them back") \
 	X(tag, peers_max, 100000, 16, INT32_MAX, NULL, \
 	  "most peer NIDs that traffic alone may make known; an own limit")
 

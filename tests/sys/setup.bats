@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# What lnetctl sets up in Linux itself: routes for several interfaces on one subnet, and
+# settings for large systems.
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/sys/lib.bash
+source "$BATS_TEST_DIRNAME/lib.bash"
+
+#	a eth0 .1 ─┬ 10.1.0 ┬─ .2 eth0 b
+#	  eth1 .3 ─┘        └─ .254 eth0 gw
+setup() {
+	net_begin
+	node a b gw
+	switch lan
+	plug a eth0 10.1.0.1/24 lan
+	ip link add eth1 netns "$(ns a)" type veth peer name p-a1 netns "$(ns lan)"
+	ip -n "$(ns lan)" link set p-a1 master br0 up
+	address a eth1 10.1.0.3/24 fd00:1::3/64
+	plug b eth0 10.1.0.2/24 lan
+	plug gw eth0 10.1.0.254/24 lan
+	nets_yaml tcp eth0,eth1 | config a
+}
+
+teardown() {
+	net_end
+}
+
+# leaves_by ADDRESS INTERFACE: packets from that address to b leave a by it
+leaves_by() {
+	[[ $(on a ip route get 10.1.0.2 from "$1") == *" dev $2 "* ]]
+}
+
+rules() {
+	on a ip rule | grep -c "from 10.1.0" || true
+}
+
+@test "setup-mrrouting: each address by its own interface; again, and undone" {
+	start a
+	start b
+	on a ip route add default via 10.1.0.254 dev eth1
+	leaves_by 10.1.0.3 eth0
+
+	ctl a setup-mrrouting --dry-run >"$DIR/commands"
+	[ "$(rules)" = 0 ]
+	[ ! -e "$LNETX_RT_TABLES" ]
+	grep -x "ip route add 10.1.0.0/24 dev eth1 src 10.1.0.3 table [0-9]* protocol 98" "$DIR/commands"
+	grep -x "ip route add default via 10.1.0.254 dev eth1 table [0-9]* protocol 98" "$DIR/commands"
+	grep -x "ip rule add from 10.1.0.3 table [0-9]* protocol 98" "$DIR/commands"
+	grep -x "ip neigh flush dev eth1" "$DIR/commands"
+
+	run -0 ctl a setup-mrrouting
+	[ -z "$output" ]
+	leaves_by 10.1.0.1 eth0
+	leaves_by 10.1.0.3 eth1
+	[[ $(on a ip route get 192.0.2.1 from 10.1.0.3) == *"via 10.1.0.254 dev eth1"* ]]
+	pings a --source 10.1.0.3@tcp 10.1.0.2@tcp
+	grep -E "^[0-9]+ eth1$" "$LNETX_RT_TABLES"
+
+	on a ip rule >"$DIR/rules"
+	run -0 ctl a setup-mrrouting --dry-run
+	[ -z "$output" ]
+	ctl a setup-mrrouting
+	on a ip rule | diff "$DIR/rules" -
+
+	# An address that is gone takes its routes with it; its rule is removed.
+	on a ip addr del 10.1.0.3/24 dev eth1
+	[ "$(rules)" = 2 ]
+	ctl a setup-mrrouting
+	[ "$(rules)" = 1 ]
+	on a ip addr add 10.1.0.3/24 dev eth1
+	ctl a setup-mrrouting
+
+	ctl a setup-mrrouting --undo
+	[ "$(rules)" = 0 ]
+	[ -z "$(on a ip route show table all protocol 98)" ]
+	leaves_by 10.1.0.3 eth0
+}
+
+@test "the printed commands do the same" {
+	start a
+	ctl a setup-mrrouting --dry-run | on a sh -e
+	leaves_by 10.1.0.3 eth1
+	run -0 ctl a setup-mrrouting --dry-run
+	[ -z "$output" ]
+}
+
+@test "IPv6: the address of an NI gets its table" {
+	nets_yaml tcp eth0 | config a
+	start a
+	ctl a net add --nid fd00:1::3@tcp6
+	on a ip -6 rule | grep "from fd00:1::3"
+	[[ $(on a ip -6 route show table all protocol 98) == *"fd00:1::/64 dev eth1"* ]]
+	ctl a setup-mrrouting --undo
+	run ! on a sh -c 'ip -6 rule | grep "from fd00:1::3"'
+}
+
+@test "net add sets routes up; its option and the tunable do not" {
+	nets_yaml tcp eth0 | config a
+	start a
+	ctl a net add --net tcp --if eth1 --skip-mr-route-setup
+	[ "$(rules)" = 0 ]
+	ctl a net del --net tcp --if eth1
+	lx a tunable set tcp skip_mr_route_setup 1
+	ctl a net add --net tcp --if eth1
+	ctl a setup-mrrouting
+	[ "$(rules)" = 0 ]
+	ctl a net del --net tcp --if eth1
+	lx a tunable set tcp skip_mr_route_setup 0
+	ctl a net add --net tcp --if eth1
+	leaves_by 10.1.0.3 eth1
+}
+
+@test "a table that somebody else has filled is left alone" {
+	echo "4711 eth1" >"$LNETX_RT_TABLES"
+	on a ip route add 10.1.0.0/24 dev eth1 table 4711
+	start a
+	ctl a setup-mrrouting
+	[ "$(rules)" = 1 ]
+	[[ $(on a ip rule) != *"10.1.0.3"* ]]
+	ctl a setup-mrrouting --undo
+	[ "$(on a ip route show table 4711)" != "" ]
+}
+
+@test "without privileges, from elsewhere: the reason" {
+	start a -g nogroup
+	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
+	run -243 on a setpriv --reuid=65534 --regid=nogroup --clear-groups --inh-caps=-all \
+		"$LNETX_BIN/lnetctl" setup-mrrouting 3>&-
+	[[ $output == *"setup-mrrouting"* ]]
+	[[ $output == *"errno: -13"* ]]
+	run ! on b "$LNETX_BIN/lnetctl" --instance "$(basename "$LNETX_RUNDIR"/*.sock .sock)" \
+		setup-mrrouting 3>&-
+	[[ $output == *"errno: -18"* ]]
+	[[ $output == *"lnetxd is in network namespace $(ns a), this command in $(ns b)"* ]]
+}
+
+# in_machine COMMAND: in a's network, with neighbour settings like a machine's
+in_machine() {
+	# shellcheck disable=SC2016 # the inner shell expands them
+	on a unshare -m sh -ec '
+		for v in 4 6; do
+			mount -t tmpfs none /proc/sys/net/ipv$v/neigh
+			mkdir /proc/sys/net/ipv$v/neigh/default
+			cd /proc/sys/net/ipv$v/neigh/default
+			echo 128 >gc_thresh1; echo 512 >gc_thresh2; echo 8192 >gc_thresh3
+		done
+		cd /
+		values() { cat /proc/sys/net/ipv*/neigh/default/gc_thresh*; }
+		lnetctl() { "$LNETX_BIN/lnetctl" "$@"; }
+		lnetx() { "$LNETX_BIN/lnetx" "$@"; }
+		'"$1" 3>&-
+}
+
+@test "setup-sysctl: what the tunable allows, and back" {
+	export LNETX_BIN
+	start a
+	run -0 in_machine 'lnetctl setup-sysctl; values; lnetx tunable set lnet enable_sysctl_setup 1
+		lnetctl setup-sysctl --dry-run; values; lnetctl setup-sysctl; values
+		lnetctl setup-sysctl; lnetctl setup-sysctl --dry-run
+		lnetx tunable set lnet enable_sysctl_setup 0; lnetctl setup-sysctl; values'
+	[[ $output == *"enable_sysctl_setup is 0"* ]]
+	# What is larger already stays.
+	same='128 512 8192 128 512 8192'
+	sets='sysctl -w net.ipv4.neigh.default.gc_thresh1=1024'
+	[[ $(grep '^[0-9]' <<<"$output" | xargs) == "$same $same 1024 2048 8192 1024 2048 8192 $same" ]]
+	[ "$(grep -c -x "$sets" <<<"$output")" = 1 ]
+	[ ! -e "$LNETX_RUNDIR/sysctl.saved" ]
+}
+
+@test "setup-sysctl: the file's values, its mistakes, and undo" {
+	export LNETX_BIN
+	start a
+	lx a tunable set lnet enable_sysctl_setup 1
+	run -0 in_machine 'mount -t tmpfs none /etc
+		printf "# neighbours\n\nnet.ipv4.neigh.default.gc_thresh3 = 4096\n" >/etc/lnet-sysctl.conf
+		lnetctl setup-sysctl; values; lnetctl setup-sysctl --undo; values'
+	[[ $(xargs <<<"$output") == "128 512 4096 128 512 8192 128 512 8192 128 512 8192" ]]
+	run -234 in_machine 'mount -t tmpfs none /etc; echo "net.ipv4.x" >/etc/lnet-sysctl.conf
+		lnetctl setup-sysctl'
+	[[ $output == *"/etc/lnet-sysctl.conf, line 1"* ]]
+	run ! in_machine 'mount -t tmpfs none /etc
+		printf "net.ipv4.neigh.default.gc_thresh1=1\nnet.nosuch=1\n" >/etc/lnet-sysctl.conf
+		lnetctl setup-sysctl || { values; false; }'
+	[[ $output == *"cannot set net.nosuch to 1: No such file"* ]]
+	[[ $output == *128$'\n'512* ]]
+	# A namespace of its own has no such settings.
+	run -161 ctl a setup-sysctl
+	[[ $output == *"is the machine's"* ]]
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Linux routes for nodes with several interfaces on one subnet: without them, Linux sends
+ * what comes from any of their addresses by the first interface. Each interface with a tcp
+ * NI gets a routing table of its name, with its subnet and its gateways, and each address a
+ * rule that leads there (as the reference's ksocklnd-config does). What is ours has the
+ * protocol number LX_MRROUTE_PROTOCOL, so that it can be removed.
+ */
+#ifndef LX_TOOLS_MRROUTE_H
+#define LX_TOOLS_MRROUTE_H
+
+#include "requests.h"
+
+#define LX_MRROUTE_PROTOCOL 98 /* of routes and rules (rtm_protocol); nobody else's */
+
+/**
+ * lx_mrroute_setup - add the routes and rules that the tcp NIs lack
+ * LX_ARG_UNDO: remove all of ours instead. LX_ARG_DRY_RUN: print ip commands that would
+ * do it. Tables that somebody else has filled are left alone, and so is everything if
+ * the tunable skip_mr_route_setup is 1. Rules of addresses that are gone are removed.
+ *
+ * Returns 0 or a negative errno, recorded in the session: -EPERM, -EXDEV: lnetxd is in
+ * another network namespace.
+ */
+int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a);
+
+/*
+ * -EXDEV, recorded, if lnetxd is in another network namespace than this command; 0 also if
+ * that cannot be found out. Connects the session if need be.
+ */
+int lx_mrroute_check_netns(struct lx_session *s);
+
+#endif

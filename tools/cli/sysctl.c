@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* See the header. Called by "lnetctl setup-sysctl"; the doctor reads settings by it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../user/base/cleanup.h"
+#include "lnetctl.h"
+#include "sysctl.h"
+
+#define SETTINGS_MAX 64
+#define SAVED "sysctl.saved" /* in the run directory: gone when the machine starts anew */
+
+struct setting {
+	char key[96], value[64];
+};
+
+/* Twice or four times what Linux has; it keeps at most the last of the three. */
+static const struct setting built_in[] = {
+	{ "net.ipv4.neigh.default.gc_thresh1", "1024" },
+	{ "net.ipv4.neigh.default.gc_thresh2", "2048" },
+	{ "net.ipv4.neigh.default.gc_thresh3", "4096" },
+	{ "net.ipv6.neigh.default.gc_thresh1", "1024" },
+	{ "net.ipv6.neigh.default.gc_thresh2", "2048" },
+	{ "net.ipv6.neigh.default.gc_thresh3", "4096" },
+};
+
+/* ---- /proc/sys --------------------------------------------------------------------- */
+
+static void path_of(const char *key, char *buf, size_t size)
+{
+	snprintf(buf, size, "/proc/sys/%s", key);
+	for (char *p = buf + strlen("/proc/sys/"); *p; p++)
+		*p = *p == '.' ? '/' : *p;
+}
+
+static int read_text(const char *key, char *buf, size_t size)
+{
+	char path[160];
+	FILE *f;
+	bool got;
+
+	path_of(key, path, sizeof(path));
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	got = fgets(buf, size, f);
+	fclose(f);
+	if (!got)
+		return -EIO;
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+static int write_text(const char *key, const char *value)
+{
+	char path[160];
+	int err = 0;
+	FILE *f;
+
+	path_of(key, path, sizeof(path));
+	f = fopen(path, "we");
+	if (!f)
+		return -errno;
+	if (fprintf(f, "%s\n", value) < 0)
+		err = -errno;
+	if (fclose(f) && !err)
+		err = -errno;
+	return err;
+}
+
+int lx_sysctl_read(const char *key, long long *ret_value)
+{
+	char text[64], *end;
+	int err = read_text(key, text, sizeof(text));
+	long long value;
+
+	if (err)
+		return err;
+	value = strtoll(text, &end, 10);
+	if (end == text)
+		return -EINVAL;
+	*ret_value = value;
+	return 0;
+}
+
+/* ---- files of settings ------------------------------------------------------------- */
+
+/* A word of letters, digits, '_', '-', and '.' between others. */
+static bool is_word(const char *text)
+{
+	return *text && *text != '.' && !strstr(text, "..") &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") ==
+		       strlen(text);
+}
+
+static int parse_line(char *line, struct setting *ret_setting)
+{
+	char *eq = strchr(line, '='), *key = line, *value;
+
+	if (!eq)
+		return -EINVAL;
+	*eq = '\0';
+	value = eq + 1;
+	key += strspn(key, " \t");
+	key[strcspn(key, " \t")] = '\0';
+	value += strspn(value, " \t");
+	value[strcspn(value, " \t\r\n")] = '\0';
+	if (!is_word(key) || !is_word(value) || strlen(key) >= sizeof(ret_setting->key) ||
+	    strlen(value) >= sizeof(ret_setting->value))
+		return -EINVAL;
+	strcpy(ret_setting->key, key);
+	strcpy(ret_setting->value, value);
+	return 0;
+}
+
+/* Returns the number of settings, -ENOENT: no such file, -EINVAL at @ret_line, or another. */
+static int parse_file(const char *path, struct setting *settings, int *ret_line)
+{
+	FILE *f = fopen(path, "re");
+	int n = 0, line = 0, err = 0;
+	char text[256];
+
+	if (!f)
+		return -errno;
+	while (!err && fgets(text, sizeof(text), f)) {
+		line++;
+		if (strspn(text, " \t\r\n") == strlen(text) || text[strspn(text, " \t")] == '#' ||
+		    text[strspn(text, " \t")] == ';')
+			continue;
+		err = n == SETTINGS_MAX ? -E2BIG : parse_line(text, &settings[n]);
+		n++;
+	}
+	fclose(f);
+	*ret_line = line;
+	return err ? err : n;
+}
+
+static const char *run_path(const char *name, char *buf, size_t size)
+{
+	const char *dir = getenv("LNETX_RUNDIR");
+
+	snprintf(buf, size, "%s/%s", dir && *dir ? dir : LX_CONTROL_RUNDIR, name);
+	return buf;
+}
+
+static bool has_key(const struct setting *settings, int n, const char *key)
+{
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(settings[i].key, key))
+			return true;
+	}
+	return false;
+}
+
+/* Adds the present values to those saved; what is saved already is older than our own. */
+static int save(struct lx_session *s, const struct setting *settings, int n)
+{
+	struct setting saved[SETTINGS_MAX];
+	char path[256], old[64];
+	int line, n_saved = parse_file(run_path(SAVED, path, sizeof(path)), saved, &line);
+	FILE *f = fopen(path, "ae");
+	bool bad;
+
+	if (!f)
+		return lx_session_fail(s, -errno, "cannot save the old settings in %s: %s", path,
+				       strerror(errno));
+	for (int i = 0; i < n; i++) {
+		if (!has_key(saved, n_saved, settings[i].key) &&
+		    !read_text(settings[i].key, old, sizeof(old)))
+			fprintf(f, "%s = %s\n", settings[i].key, old);
+	}
+	bad = ferror(f);
+	if (fclose(f) || bad)
+		return lx_session_fail(s, -EIO, "cannot save the old settings in %s", path);
+	return 0;
+}
+
+/* ---- setting ----------------------------------------------------------------------- */
+
+/* True if there is nothing to set: no IPv6 in this kernel. */
+static bool is_absent(const char *key)
+{
+	return !strncmp(key, "net.ipv6.", strlen("net.ipv6.")) && access("/proc/sys/net/ipv6", F_OK);
+}
+
+static int explain(struct lx_session *s, const struct setting *one, int err)
+{
+	if (err == -ENOENT && strstr(one->key, ".neigh.default.gc_"))
+		return lx_session_fail(s, -EOPNOTSUPP,
+				       "%s is the machine's, not this network namespace's; run "
+				       "\"nsenter -t 1 -n lnetctl --instance NAME setup-sysctl\"",
+				       one->key);
+	if (err == -EACCES || err == -EPERM || err == -EROFS)
+		return lx_session_fail(s, err, "cannot set %s: %s; only root of the machine may",
+				       one->key, strerror(-err));
+	return lx_session_fail(s, err, "cannot set %s to %s: %s", one->key, one->value,
+			       strerror(-err));
+}
+
+/* Removes the settings that hold already. Nothing is set if one does not exist. */
+static int drop_done(struct lx_session *s, struct setting *settings, int *n, bool raise)
+{
+	int kept = 0, err;
+	char old[64];
+
+	for (int i = 0; i < *n; i++) {
+		if (is_absent(settings[i].key))
+			continue;
+		err = read_text(settings[i].key, old, sizeof(old));
+		if (err)
+			return explain(s, &settings[i], err);
+		if (!strcmp(old, settings[i].value) ||
+		    (raise && strtoll(old, NULL, 10) > strtoll(settings[i].value, NULL, 10)))
+			continue;
+		settings[kept++] = settings[i];
+	}
+	*n = kept;
+	return 0;
+}
+
+static int set_all(struct lx_session *s, const struct setting *settings, int n, bool dry_run)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < n; i++) {
+		if (dry_run) {
+			printf("sysctl -w %s=%s\n", settings[i].key, settings[i].value);
+			continue;
+		}
+		err = write_text(settings[i].key, settings[i].value);
+		if (err)
+			explain(s, &settings[i], err);
+	}
+	return err;
+}
+
+static int bad_file(struct lx_session *s, const char *path, int line, int err)
+{
+	if (err == -EINVAL)
+		return lx_session_fail(s, err, "%s, line %d: \"key = value\" is expected", path, line);
+	return lx_session_fail(s, err, "cannot read %s: %s", path, strerror(-err));
+}
+
+static int apply(struct lx_session *s, bool dry_run)
+{
+	struct setting settings[SETTINGS_MAX];
+	int line, err, n = parse_file(LX_SYSCTL_FILE, settings, &line);
+	bool raise = n == -ENOENT;
+
+	if (raise) {
+		memcpy(settings, built_in, sizeof(built_in));
+		n = sizeof(built_in) / sizeof(*built_in);
+	}
+	if (n < 0)
+		return bad_file(s, LX_SYSCTL_FILE, line, n);
+	err = drop_done(s, settings, &n, raise);
+	if (!err && n && !dry_run)
+		err = save(s, settings, n);
+	return err ? err : set_all(s, settings, n, dry_run);
+}
+
+static int restore(struct lx_session *s, bool dry_run)
+{
+	struct setting settings[SETTINGS_MAX];
+	char path[256];
+	int line, err, n = parse_file(run_path(SAVED, path, sizeof(path)), settings, &line);
+
+	if (n == -ENOENT)
+		return 0;
+	if (n < 0)
+		return bad_file(s, path, line, n);
+	err = set_all(s, settings, n, dry_run);
+	if (!err && !dry_run)
+		unlink(path);
+	return err;
+}
+
+/* lnetxd's tunable. */
+static int is_enabled(struct lx_session *s, bool *ret_enabled)
+{
+	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "lnet",
+					      [LX_ARG_NAME] = "enable_sysctl_setup" } };
+	const char *value;
+	json_t *list;
+	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
+				  LX_LEVEL_OWN, &list);
+
+	if (err)
+		return err;
+	value = json_string_value(json_object_get(json_array_get(list, 0), "value"));
+	*ret_enabled = value && strcmp(value, "0");
+	json_decref(list);
+	return 0;
+}
+
+int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a)
+{
+	bool enabled = false, dry_run = a->v[LX_ARG_DRY_RUN];
+	int err = a->v[LX_ARG_UNDO] ? 0 : is_enabled(s, &enabled);
+
+	if (err)
+		return err;
+	if (!enabled && !a->v[LX_ARG_UNDO])
+		fputs("lnetctl: enable_sysctl_setup is 0, so the old settings stay or come back; \"lnetx "
+		      "tunable set lnet enable_sysctl_setup 1\" allows new ones\n", stderr);
+	return enabled ? apply(s, dry_run) : restore(s, dry_run);
+}
+
+/* clang-format off */
+static const struct lx_option setup_options[] = {
+	{ "dry-run", 0, LX_OPTION_FLAG, LX_ARG_DRY_RUN, "print what would be done, as commands" },
+	{ "undo", 0, LX_OPTION_FLAG, LX_ARG_UNDO, "put the old settings back" },
+	{ NULL, 0, 0, 0, NULL }
+};
+
+const struct lx_lnetctl_cmd lx_lnetctl_sysctl_cmd[] = {
+	{ "setup-sysctl", lx_sysctl_setup, "Linux settings for large systems, if enable_sysctl_setup is 1", setup_options, LX_ERROR_OLD,
+	  "manage", "setup-sysctl", NULL, 0 },
+	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
+};
