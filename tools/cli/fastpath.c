@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "lnetx stream", "lnetx lane", "lnetx trace": the messages that the kernel forwards. */
 #include <errno.h>
-#include <linux/netlink.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,8 +86,7 @@ static int trace(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = parse_type(s, a->v[LX_ARG_TYPE], &req.type);
 	if (!err)
-		err = lx_session_request(s, LX_CONTROL_TRACE, NLM_F_DUMP, &lx_control_filter_schema,
-					 &req, on_message, NULL);
+		err = lx_session_read(s, LX_CTL_SHOW, LX_CTL_TRACE, &req, NULL, on_message, NULL);
 	return err;
 }
 

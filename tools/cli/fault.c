@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,12 +157,12 @@ static bool take_selection(struct lx_session *s, const struct lx_args *a, struct
 	       take_hstatuses(s, a->v[LX_ARG_ERROR], r);
 }
 
-static int send_rule(struct lx_session *s, uint16_t flags, const struct lx_fault_rule *r, bool all)
+static int send_rule(struct lx_session *s, enum lx_ctl_verb verb, const struct lx_fault_rule *r,
+		     bool all)
 {
 	struct lx_control_fault req = { .rule = *r, .all = all };
 
-	return lx_session_request(s, LX_CONTROL_FAULT, flags, &lx_control_fault_schema, &req, NULL,
-				  NULL);
+	return lx_session_do(s, verb, LX_CTL_FAULT, &req);
 }
 
 /* ---- lnetctl and lctl ------------------------------------------------------------------------ */
@@ -253,7 +252,7 @@ static int add(struct lx_session *s, const struct lx_args *a, const struct tongu
 	err = take_times(t, a, &r);
 	if (err)
 		return err;
-	return send_rule(s, NLM_F_CREATE, &r, false) ? refused(s, t, "add", delay) : 0;
+	return send_rule(s, LX_CTL_ADD, &r, false) ? refused(s, t, "add", delay) : 0;
 }
 
 static int del(struct lx_session *s, const struct lx_args *a, const struct tongue *t, bool delay)
@@ -267,7 +266,7 @@ static int del(struct lx_session *s, const struct lx_args *a, const struct tongu
 		return wrong(t->bad_nid, "%s", s->text);
 	if (!all && (!a->v[LX_ARG_SOURCE] || !a->v[LX_ARG_DEST]))
 		return wrong(t->wrong, "Failed, please provide source and destination of rule");
-	return send_rule(s, 0, &r, all) ? refused(s, t, "delete", delay) : 0;
+	return send_rule(s, LX_CTL_DEL, &r, all) ? refused(s, t, "delete", delay) : 0;
 }
 
 static int reset(struct lx_session *s, const struct tongue *t, bool delay)
@@ -277,7 +276,7 @@ static int reset(struct lx_session *s, const struct tongue *t, bool delay)
 					 .dst = lx_nid_any,
 					 .local = lx_nid_any };
 
-	return send_rule(s, NLM_F_REPLACE, &r, true) ? refused(s, t, "reset", delay) : 0;
+	return send_rule(s, LX_CTL_SET, &r, true) ? refused(s, t, "reset", delay) : 0;
 }
 
 /* The rules of a kind, as lnetx shows them. */
@@ -597,7 +596,7 @@ static int lnetx_add(struct lx_session *s, const struct lx_args *a)
 		return lx_session_fail(s, -EINVAL, "give a rate or an interval, not both");
 	if (r.random && !r.interval_s)
 		return lx_session_fail(s, -EINVAL, "random needs an interval");
-	return send_rule(s, NLM_F_CREATE, &r, false);
+	return send_rule(s, LX_CTL_ADD, &r, false);
 }
 
 static int lnetx_del(struct lx_session *s, const struct lx_args *a)
@@ -613,11 +612,11 @@ static int lnetx_del(struct lx_session *s, const struct lx_args *a)
 		return lx_session_fail(s, -EINVAL, "drop or delay is expected");
 	if (both && !a->v[LX_ARG_ALL])
 		return lx_session_fail(s, -EINVAL, "which rules? Give drop or delay, or \"all\"");
-	err = send_rule(s, 0, &r, all);
+	err = send_rule(s, LX_CTL_DEL, &r, all);
 	if (!both || (err && err != -ENOENT))
 		return err;
 	r.delay = true;
-	return send_rule(s, 0, &r, true) && err ? err : 0;
+	return send_rule(s, LX_CTL_DEL, &r, true) && err ? err : 0;
 }
 
 static int lnetx_reset(struct lx_session *s, const struct lx_args *a)

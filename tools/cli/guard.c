@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "lnetx guard": who may connect to the acceptor, and who is banned. */
 #include <errno.h>
-#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +123,8 @@ static void tell(const struct lx_session *s, const struct lx_nid *nid, json_t *l
 }
 
 /* Bans or unbans the NIDs of all words. */
-static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t flags, json_t *list)
+static int ban_words(struct lx_session *s, const struct lx_args *a, enum lx_ctl_verb verb,
+		     json_t *list)
 {
 	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "give one or more NIDs");
 
@@ -136,8 +136,7 @@ static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t fla
 		for (size_t j = 0; !err && j < n; j++) {
 			struct lx_control_ban req = { .nid = nids[j] };
 
-			err = lx_session_request(s, LX_CONTROL_BANS, flags, &lx_control_ban_schema,
-						 &req, NULL, NULL);
+			err = lx_session_do(s, verb, LX_CTL_BAN, &req);
 			if (!err)
 				tell(s, &nids[j], list);
 		}
@@ -146,13 +145,13 @@ static int ban_words(struct lx_session *s, const struct lx_args *a, uint16_t fla
 }
 
 /* Reports what was done before a failure, too. */
-static int ban_or_not(struct lx_session *s, const struct lx_args *a, uint16_t flags)
+static int ban_or_not(struct lx_session *s, const struct lx_args *a, enum lx_ctl_verb verb)
 {
 	json_t *list = json_array(), *map;
-	int err = ban_words(s, a, flags, list);
+	int err = ban_words(s, a, verb, list);
 
 	if (lx_lnetx_as_tree() && json_array_size(list)) {
-		map = json_pack("{sO}", flags ? "ban" : "unban", list);
+		map = json_pack("{sO}", verb == LX_CTL_ADD ? "ban" : "unban", list);
 		if (err)
 			json_object_set_new(map, "error", lx_lnetx_error(err, s->text));
 		lx_lnetx_print_map(map);
@@ -164,15 +163,15 @@ static int ban_or_not(struct lx_session *s, const struct lx_args *a, uint16_t fl
 
 static int ban(struct lx_session *s, const struct lx_args *a)
 {
-	return ban_or_not(s, a, NLM_F_CREATE);
+	return ban_or_not(s, a, LX_CTL_ADD);
 }
 
 static int unban(struct lx_session *s, const struct lx_args *a)
 {
-	return ban_or_not(s, a, 0);
+	return ban_or_not(s, a, LX_CTL_DEL);
 }
 
-static int prefix_words(struct lx_session *s, const struct lx_args *a, uint16_t flags,
+static int prefix_words(struct lx_session *s, const struct lx_args *a, enum lx_ctl_verb verb,
 			enum lx_guard_action action)
 {
 	int err = a->n_rest ? 0
@@ -184,25 +183,24 @@ static int prefix_words(struct lx_session *s, const struct lx_args *a, uint16_t 
 		if (strlen(a->rest[i]) >= sizeof(req.prefix))
 			return lx_session_fail(s, -EINVAL, "\"%s\" is not a prefix", a->rest[i]);
 		strcpy(req.prefix, a->rest[i]); /* fits: just checked */
-		err = lx_session_request(s, LX_CONTROL_PREFIXES, flags, &lx_control_prefix_schema,
-					 &req, NULL, NULL);
+		err = lx_session_do(s, verb, LX_CTL_PREFIX, &req);
 	}
 	return err;
 }
 
 static int allow(struct lx_session *s, const struct lx_args *a)
 {
-	return prefix_words(s, a, NLM_F_CREATE, LX_GUARD_ALLOW);
+	return prefix_words(s, a, LX_CTL_ADD, LX_GUARD_ALLOW);
 }
 
 static int deny(struct lx_session *s, const struct lx_args *a)
 {
-	return prefix_words(s, a, NLM_F_CREATE, LX_GUARD_DENY);
+	return prefix_words(s, a, LX_CTL_ADD, LX_GUARD_DENY);
 }
 
 static int forget(struct lx_session *s, const struct lx_args *a)
 {
-	return prefix_words(s, a, 0, 0);
+	return prefix_words(s, a, LX_CTL_DEL, 0);
 }
 
 /* A mode by its name, or LX_UNSET. */
@@ -237,8 +235,7 @@ static int set(struct lx_session *s, const struct lx_args *a)
 	if (!err && a->v[LX_ARG_ACCEPT])
 		err = lx_request_tunable_set(s, "tcp", "accept", a->v[LX_ARG_ACCEPT]);
 	if (!err && (a->v[LX_ARG_RATE] || a->v[LX_ARG_BURST] || a->v[LX_ARG_MODE]))
-		err = lx_session_request(s, LX_CONTROL_GUARD, NLM_F_REPLACE,
-					 &lx_control_guard_schema, &req, NULL, NULL);
+		err = lx_session_do(s, LX_CTL_SET, LX_CTL_GUARD, &req);
 	return err;
 }
 

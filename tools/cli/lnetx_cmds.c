@@ -4,7 +4,6 @@
  * bpf.c, fastpath.c).
  */
 #include <errno.h>
-#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,7 +307,7 @@ static int on_event(const void *attrs, size_t len, void *arg)
 
 static int monitor(struct lx_session *s, const struct lx_args *a)
 {
-	return lx_session_request(s, LX_CONTROL_MONITOR, NLM_F_DUMP, NULL, NULL, on_event, NULL);
+	return lx_session_read(s, LX_CTL_SHOW, LX_CTL_EVENT, NULL, NULL, on_event, NULL);
 }
 
 /* ---- import, export --------------------------------------------------------------- */

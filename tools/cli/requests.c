@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Commands as requests to the daemon; see the header. Called by both grammars. */
 #include <errno.h>
-#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +15,21 @@
 
 int lx_request_up(struct lx_session *s, const struct lx_args *a)
 {
-	uint16_t flags = NLM_F_CREATE | (a->v[LX_ARG_ALL] ? 0 : NLM_F_EXCL) |
-			 (a->v[LX_ARG_LARGE_NIDS] ? NLM_F_APPEND : 0);
+	const struct lx_ctl_arg words[] = { { "all", a->v[LX_ARG_ALL] ? "true" : "false" },
+					    { "large", a->v[LX_ARG_LARGE_NIDS] ? "true" : "false" },
+					    { NULL, NULL } };
 
-	return lx_session_request(s, LX_CONTROL_CONFIGURE, flags, NULL, NULL, NULL, NULL);
+	return lx_session_read(s, LX_CTL_ADD, LX_CTL_NODE, NULL, words, NULL, NULL);
 }
 
 int lx_request_down(struct lx_session *s, const struct lx_args *a)
 {
-	return lx_session_request(s, LX_CONTROL_CONFIGURE, 0, NULL, NULL, NULL, NULL);
+	return lx_session_do(s, LX_CTL_DEL, LX_CTL_NODE, NULL);
 }
 
 int lx_request_reload(struct lx_session *s, const struct lx_args *a)
 {
-	return lx_session_request(s, LX_CONTROL_RELOAD, NLM_F_REPLACE, NULL, NULL, NULL, NULL);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_CONFIG, NULL);
 }
 
 /* ---- nets -------------------------------------------------------------------------- */
@@ -66,8 +66,7 @@ int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	struct lx_control_net req;
 
 	to_request(ni, &req);
-	return lx_session_request(s, LX_CONTROL_NETS, NLM_F_CREATE, &lx_control_net_schema, &req,
-				  NULL, NULL);
+	return lx_session_do(s, LX_CTL_ADD, LX_CTL_NET, &req);
 }
 
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
@@ -75,7 +74,7 @@ int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	struct lx_control_net req;
 
 	to_request(ni, &req);
-	return lx_session_request(s, LX_CONTROL_NETS, 0, &lx_control_net_schema, &req, NULL, NULL);
+	return lx_session_do(s, LX_CTL_DEL, LX_CTL_NET, &req);
 }
 
 /* Parses a setting that only some transports have. */
@@ -256,8 +255,7 @@ static int set_one(struct lx_session *s, const struct lx_args *a, enum lx_arg_id
 		return err;
 	snprintf(req->name, sizeof(req->name), "%s", name);
 	req->value = value;
-	return lx_session_request(s, LX_CONTROL_NETS, NLM_F_REPLACE, &lx_control_set_schema, req,
-				  NULL, NULL);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_NET, req);
 }
 
 int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
@@ -304,8 +302,7 @@ int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	snprintf(req.name, sizeof(req.name), "%s", health ? "health" : "state");
-	return lx_session_request(s, LX_CONTROL_PEERS, NLM_F_REPLACE, &lx_control_set_schema, &req,
-				  NULL, NULL);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_PEER, &req);
 }
 
 /* ---- routes ------------------------------------------------------------------------ */
@@ -336,14 +333,12 @@ static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_
 
 int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route)
 {
-	return lx_session_request(s, LX_CONTROL_ROUTES, NLM_F_CREATE, &lx_control_route_schema,
-				  route, NULL, NULL);
+	return lx_session_do(s, LX_CTL_ADD, LX_CTL_ROUTE, route);
 }
 
 int lx_request_del_route(struct lx_session *s, const struct lx_conf_route *route)
 {
-	return lx_session_request(s, LX_CONTROL_ROUTES, 0, &lx_control_route_schema, route, NULL,
-				  NULL);
+	return lx_session_do(s, LX_CTL_DEL, LX_CTL_ROUTE, route);
 }
 
 static int each_gateway(struct lx_session *s, const struct lx_args *a, struct lx_conf_route *r,
@@ -384,8 +379,8 @@ int lx_request_route_del(struct lx_session *s, const struct lx_args *a)
 
 /* ---- peers ------------------------------------------------------------------------- */
 
-static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer, uint16_t flags,
-			bool force)
+static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer,
+			enum lx_ctl_verb verb, bool force)
 {
 	struct lx_control_peer *req LX_AUTO_FREE = calloc(1, sizeof(*req));
 
@@ -401,18 +396,17 @@ static int peer_request(struct lx_session *s, const struct lx_conf_peer *peer, u
 	req->n_nids = peer->n_nids;
 	if (peer->n_nids)
 		memcpy(req->nid, peer->nid, peer->n_nids * sizeof(*peer->nid));
-	return lx_session_request(s, LX_CONTROL_PEERS, flags, &lx_control_peer_schema, req, NULL,
-				  NULL);
+	return lx_session_do(s, verb, LX_CTL_PEER, req);
 }
 
 int lx_request_add_peer(struct lx_session *s, const struct lx_conf_peer *peer)
 {
-	return peer_request(s, peer, NLM_F_CREATE, false);
+	return peer_request(s, peer, LX_CTL_ADD, false);
 }
 
 int lx_request_del_peer(struct lx_session *s, const struct lx_conf_peer *peer, bool force)
 {
-	return peer_request(s, peer, 0, force);
+	return peer_request(s, peer, LX_CTL_DEL, force);
 }
 
 /* @nids: the memory of peer->nid. */
@@ -482,8 +476,7 @@ int lx_request_routing(struct lx_session *s, bool enable)
 {
 	struct lx_control_routing req = { .enable = enable };
 
-	return lx_session_request(s, LX_CONTROL_ROUTING, NLM_F_REPLACE, &lx_control_routing_schema,
-				  &req, NULL, NULL);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_ROUTING, &req);
 }
 
 int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
@@ -491,8 +484,7 @@ int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
 	struct lx_control_buffers req;
 
 	memcpy(req.total, totals, sizeof(req.total));
-	return lx_session_request(s, LX_CONTROL_BUFFERS, NLM_F_REPLACE, &lx_control_buffers_schema,
-				  &req, NULL, NULL);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_BUFFERS, &req);
 }
 
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
@@ -510,7 +502,7 @@ int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 
 int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a)
 {
-	return lx_session_request(s, LX_CONTROL_STATS, 0, NULL, NULL, NULL, NULL);
+	return lx_session_do(s, LX_CTL_DEL, LX_CTL_STATS, NULL);
 }
 
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
@@ -521,8 +513,7 @@ int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID, or \"all\"");
 	return err ? err
-		   : lx_session_request(s, LX_CONTROL_CONNS, 0, &lx_control_disconnect_schema, &req,
-					NULL, NULL);
+		   : lx_session_do(s, LX_CTL_DEL, LX_CTL_CONN, &req);
 }
 
 int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
@@ -538,8 +529,7 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
 	strcpy(req.module, module); /* all fit: just checked */
 	strcpy(req.name, name);
 	strcpy(req.value, value);
-	return lx_session_request(s, LX_CONTROL_TUNABLES, NLM_F_REPLACE, &lx_control_value_schema,
-				  &req, NULL, NULL);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_TUNABLE, &req);
 }
 
 /* ---- shows
@@ -566,7 +556,7 @@ static int show(struct lx_session *s, uint8_t command, const struct lx_control_o
 
 	if (!w.list)
 		return lx_session_fail(s, -ENOMEM, "out of memory");
-	err = lx_session_request(s, command, NLM_F_DUMP, &lx_control_show_schema, req, add_row, &w);
+	err = lx_session_show(s, command, req, add_row, &w);
 	if (err)
 		json_decref(w.list);
 	else
@@ -653,10 +643,10 @@ int lx_request_probe(struct lx_session *s, const struct lx_control_ping *ping, b
 		     bool force, json_t *list)
 {
 	struct show_walk w = { .object = &lx_control_pings, .list = list };
-	uint16_t flags = !discover ? NLM_F_DUMP : NLM_F_CREATE | (force ? NLM_F_EXCL : 0);
+	const struct lx_ctl_arg words[] = { { "force", "true" }, { NULL, NULL } };
 
-	return lx_session_request(s, LX_CONTROL_PING, flags, &lx_control_ping_schema, ping, add_row,
-				  &w);
+	return lx_session_read(s, LX_CTL_SHOW, discover ? LX_CTL_DISCOVER : LX_CTL_PING, ping,
+			       discover && force ? words : NULL, add_row, &w);
 }
 
 int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_request_probe_fn probe,

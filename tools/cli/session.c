@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../user/ctl/ctl.h"
+#include "../../user/ctl/request.h"
 #include "session.h"
 
 void lx_session_init(struct lx_session *s, const char *instance)
@@ -52,21 +53,25 @@ static int stop(struct lx_session *s, int err)
 	return s->error ? err : lx_session_fail(s, err, "%s", strerror(-err));
 }
 
-int lx_session_request(struct lx_session *s, uint8_t command, uint16_t flags,
-		       const struct lx_schema *schema, const void *obj, lx_row_fn fn, void *arg)
+static int begin(struct lx_session *s)
 {
-	const void *attrs;
-	size_t len;
-	int err;
-
 	s->error = 0;
 	s->count = LX_UNSET;
 	s->text[0] = '\0';
 	if (!s->ctl && lx_ctl_new(s->instance, &s->ctl))
 		return lx_session_fail(s, -ENOMEM, "out of memory");
-	err = lx_ctl_send(s->ctl, command, flags, schema, obj);
+	return 0;
+}
+
+/* @sent: the outcome of sending */
+static int read_answer(struct lx_session *s, int sent, lx_row_fn fn, void *arg)
+{
+	const void *attrs;
+	size_t len;
+	int err;
+
 	s->asked |= lx_session_connected(s);
-	if (err)
+	if (sent)
 		return take_outcome(s);
 	while (lx_ctl_receive(s->ctl, &attrs, &len) == 1) {
 		err = fn ? fn(attrs, len, arg) : 0;
@@ -74,4 +79,30 @@ int lx_session_request(struct lx_session *s, uint8_t command, uint16_t flags,
 			return stop(s, err);
 	}
 	return take_outcome(s);
+}
+
+int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+		  const void *obj)
+{
+	return lx_session_read(s, verb, object, obj, NULL, NULL, NULL);
+}
+
+int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+		    const void *obj, const struct lx_ctl_arg *words, lx_row_fn fn, void *arg)
+{
+	int err = begin(s);
+
+	return err ? err
+		   : read_answer(s, lx_ctl_start_with(s->ctl, verb, object, obj, words), fn, arg);
+}
+
+int lx_session_show(struct lx_session *s, uint8_t command, const struct lx_control_show *req,
+		    lx_row_fn fn, void *arg)
+{
+	int err = begin(s);
+
+	return err ? err
+		   : read_answer(s, lx_ctl_send(s->ctl, command, NLM_F_DUMP,
+						&lx_control_show_schema, req),
+				 fn, arg);
 }

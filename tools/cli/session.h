@@ -30,15 +30,22 @@ void lx_session_fini(struct lx_session *s);
 /* False: there is no connection to lnetxd, or no more. */
 bool lx_session_connected(const struct lx_session *s);
 
-/**
- * lx_session_request - send a request and wait for the answer
- * @flags: NLM_F_*
- * @schema: of @obj; NULL: a command without arguments
- * @fn: for the rows of a show; may be NULL
- * Connects if need be. Returns 0 or a negative errno, with the reason in s->text.
+/*
+ * Each sends a request and waits for the answer; connects if need be. Returns 0 or a negative
+ * errno, with the reason in s->text.
  */
-int lx_session_request(struct lx_session *s, uint8_t command, uint16_t flags,
-		       const struct lx_schema *schema, const void *obj, lx_row_fn fn, void *arg);
+
+/* @obj: the request's struct of internal/control.h; NULL: it has no arguments */
+int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+		  const void *obj);
+
+/* The same with flags (@words, or NULL), and @fn for each row, or NULL. */
+int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+		    const void *obj, const struct lx_ctl_arg *words, lx_row_fn fn, void *arg);
+
+/* Shows an object. @command: LX_CONTROL_* */
+int lx_session_show(struct lx_session *s, uint8_t command, const struct lx_control_show *req,
+		    lx_row_fn fn, void *arg);
 
 /* Records an error of the tool itself. Returns @error. */
 int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Selection policies as requests to the daemon; see requests.h. */
 #include <errno.h>
-#include <linux/netlink.h>
 #include <string.h>
 
 #include "../../user/base/policy.h"
@@ -9,16 +8,14 @@
 
 int lx_request_add_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp)
 {
-	return lx_session_request(s, LX_CONTROL_UDSP, NLM_F_CREATE, &lx_control_udsp_schema, udsp,
-				  NULL, NULL);
+	return lx_session_do(s, LX_CTL_ADD, LX_CTL_UDSP, udsp);
 }
 
 int lx_request_del_udsp_at(struct lx_session *s, int32_t index)
 {
 	const struct lx_control_udsp req = { .index = index };
 
-	return lx_session_request(s, LX_CONTROL_UDSP, 0, &lx_control_udsp_del_schema, &req, NULL,
-				  NULL);
+	return lx_session_do(s, LX_CTL_DEL, LX_CTL_UDSP, &req);
 }
 
 static bool says(const json_t *row, const char *key, const char *text)

@@ -236,6 +236,26 @@ int lx_ctl_start(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object o
 	return lx_ctl_finish(ctl, nlh);
 }
 
+static bool is_true(const struct lx_ctl_arg *words, const char *key)
+{
+	while (words && words->key && strcmp(words->key, key))
+		words++;
+	return words && words->key && !strcmp(words->value, "true");
+}
+
+int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
+		      const void *obj, const struct lx_ctl_arg *words)
+{
+	const struct lx_ctl_request *r = find(verb, object);
+	uint16_t flags = r ? r->flags : 0;
+
+	if (!r)
+		return no_such(ctl, verb, object);
+	for (const struct lx_ctl_flag *f = r->words; f && f->key; f++)
+		flags |= f->inverse != is_true(words, f->key) ? f->flag : 0;
+	return lx_ctl_send(ctl, commands[object], flags, obj ? r->schema : NULL, obj);
+}
+
 int lx_ctl_next(struct lx_ctl *ctl, struct lx_ctl_row *ret_row)
 {
 	const struct lx_control_object *shown = ctl->shown;

@@ -26,4 +26,12 @@ struct lx_ctl_request {
 
 extern const struct lx_ctl_request lx_ctl_requests[];
 
+/**
+ * lx_ctl_start_with - lx_ctl_start() for those who have the request's struct
+ * @obj: what the request's schema describes; NULL: no arguments
+ * @words: flags among the arguments, as for lx_ctl_start(); may be NULL
+ */
+int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
+		      const void *obj, const struct lx_ctl_arg *words);
+
 #endif
