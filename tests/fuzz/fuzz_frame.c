@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: framing, fragments and ACKs for a sender, on any bytes in any
- * order. The input is a list of commands: data at some place of the stream, what was
- * acknowledged by whom, what the daemon says. Nothing is read or written out of place,
- * extents cover the stream without a gap, the ring has its bound, edges do not move back,
- * and no byte is acknowledged that its receiver has not acknowledged.
+ * libFuzzer target: framing, fragments and ACKs for a sender, on any bytes in any order. The
+ * input is a list of commands: data at some position of the stream, acknowledgements, news from
+ * the daemon. Nothing is read or written out of bounds, extents cover the stream without gaps,
+ * the ring does not overflow, edges do not shrink, and no byte is acknowledged that its
+ * receiver has not acknowledged.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 	return nid->addr[3] & 2 ? NULL : &dest;
 }
 
-/* In memory of its own length: the sanitizer sees what is read behind it. */
+/* Of exact size, so that a sanitizer detects reads beyond it. */
 static struct {
 	uint8_t *bytes;
 	uint32_t len;
@@ -103,7 +103,7 @@ static void check_fragments(__u64 pos, __u64 end)
 
 	while (lx_pos_before(pos, end)) {
 		lx_fragment_run(&s, pos, end, near++, &p);
-		/* Where one begins to look changes nothing. */
+		/* The result does not depend on where the search starts. */
 		lx_fragment_run(&s, pos, end, s.head - 9, &same);
 		assert(p.kind == same.kind && p.end == same.end && p.target == same.target);
 		assert(p.pos == pos && lx_pos_before(pos, p.end) && !lx_pos_before(end, p.end));
@@ -138,7 +138,7 @@ static void tell(void)
 	struct lx_advertised adv;
 	__u64 may = s.socket_una;
 
-	/* What is on a lane that is gone is done when it was here. */
+	/* On a dead lane, what has arrived here counts as acknowledged. */
 	for (int i = 0; i < LANES; i++)
 		may += lx_lane_is_gone(&lane[i]) ? lx_pos_max(s.high, lane[i].una) : lane[i].una;
 	assert(lx_ack_build(&s, 0, 0, &adv) >= 0);
@@ -146,7 +146,7 @@ static void tell(void)
 	assert(adv.n_sack <= 3 && !lx_pos_before(may, s.acked));
 }
 
-/* What has gone up, or onto a lane, may be acknowledged; in part, too. */
+/* Bytes that went up, or to a lane, may be acknowledged, also in part. */
 static void acked(uint8_t which, uint32_t n)
 {
 	struct lx_lane *l = &lane[which & 1];
@@ -191,7 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		default:
 			if (n > end - data)
 				n = end - data;
-			/* Mostly what comes next, else before or behind it. */
+			/* Mostly in order, sometimes before or after that position. */
 			data_in(s.high + (what & 8 ? shift : 0), data, n);
 			data += n;
 		}

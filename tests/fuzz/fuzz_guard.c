@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libFuzzer target: frames before the guard. The first byte chooses what its tables
- * answer, the rest is the frame. Nothing is read behind its end, what is dropped is for
- * the acceptor or banned, and what a frame is does not depend on what follows it.
+ * libFuzzer target: frames before the guard. The first byte chooses the contents of its tables,
+ * the rest is the frame. Nothing is read beyond its end, only frames for the acceptor or from
+ * banned sources are dropped, and the bytes after a frame do not matter.
  */
 #include <assert.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@ static struct {
 	struct lx_guard_rule rule;
 	struct lx_guard_source source;
 	uint8_t choice;
-	bool asked; /* whether it is for the acceptor */
+	bool asked; /* whether the frame is for the acceptor */
 } table;
 
 static struct lx_guard_ban *lx_guard_ban_of(const struct lx_packet *p)
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	config.bans = config.secure = !!(data[0] & 64);
 	config.interval_ns = data[0] & 128 ? 100 : 0;
 	config.burst_ns = 150;
-	/* In memory of its own length: the sanitizer sees what is read behind it. */
+	/* Of exact size, so that a sanitizer detects reads beyond it. */
 	frame = malloc(size);
 	assert(frame);
 	memcpy(frame, data + 1, size - 1);

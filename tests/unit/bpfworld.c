@@ -32,7 +32,7 @@ static void *map_memory(int fd, size_t each, size_t n)
 	return p;
 }
 
-/* Of a table that grows; with types, as old kernels want a block to be like the declared one. */
+/* The first block of a growing table, with the declared types, which old kernels require. */
 static void *first_block(const struct bpf_map *table, const char *type, size_t each,
 			 unsigned int n)
 {
@@ -63,7 +63,7 @@ int kernel_open(void **state)
 	assert_non_null(bpf);
 	r = fastpath_bpf__load(bpf);
 	if (r) {
-		/* Not allowed is one thing; what the verifier refuses is another. */
+		/* Lack of permission is fine; refusal by the verifier is not. */
 		assert_int_equal(r, -EPERM);
 		fastpath_bpf__destroy(bpf);
 		bpf = NULL;
@@ -151,7 +151,7 @@ static uint32_t monotonic_s(void)
 	return now.tv_sec;
 }
 
-/* A stream that is framed at position 0, and an idle lane. */
+/* Sets up a stream framed at position 0, and an idle lane. */
 void world(bool ipv6)
 {
 	if (!bpf)
@@ -211,7 +211,7 @@ void both(void (*test)(void))
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-/* One for the next hop, or for us. Returns its length. */
+/* Writes a message for the next hop, or for us; returns its length. */
 uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload)
 {
 	struct lx_sock_msg head = { .type = LX_SOCK_LNET, .cookie = { cookie } };
@@ -250,7 +250,7 @@ int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint3
 	return (int)opts.retval;
 }
 
-/* Runs a segment; what became of it, as a segment of @key that goes @out. */
+/* Runs a segment; @ret: the result, as a segment of @key in direction @out. */
 int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct seg *ret)
 {
 	struct frame f, g;
@@ -259,7 +259,7 @@ int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct se
 
 	segment_write(in, &f);
 	verdict = run_frame(&f, in->out ? OUT : IN, in->mark, in->gso, &g, &mark);
-	/* No mark of ours is left on what goes on. */
+	/* No mark of ours may leave the programs. */
 	if (verdict == GO_ON)
 		assert_int_equal(mark, 0);
 	if (verdict == DROP)
@@ -275,7 +275,7 @@ int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct se
 
 static uint64_t peer_ts = 1000;
 
-/* Data of the peer's, from a stream position on. */
+/* Data from the peer, starting at a stream position. */
 struct seg data_at(uint64_t pos, const uint8_t *data, uint32_t len)
 {
 	return (struct seg){ .v6 = v6, .key = s->key, .seq = STREAM_BASE + (uint32_t)pos,
@@ -299,7 +299,7 @@ struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end
 	return g;
 }
 
-/* Our socket's acknowledgement; a socket position. */
+/* An ACK from our socket, for a socket position. */
 struct seg socket_ack(uint64_t pos, uint16_t window)
 {
 	return (struct seg){ .v6 = v6, .key = s->key, .out = true, .seq = SOCKET_SEQ,
@@ -317,7 +317,7 @@ static void is_near_ms(uint32_t tsval, uint32_t offset)
 	assert_in_range(ms - tsval, 0, 5000);
 }
 
-/* It has become a segment of the lane's. */
+/* It became a segment on the lane. */
 void is_on_lane(const struct seg *g, uint64_t pos)
 {
 	assert_int_equal(g->seq, LANE_BASE + (uint32_t)pos);
@@ -330,7 +330,7 @@ void is_on_lane(const struct seg *g, uint64_t pos)
 	assert_int_equal(g->tsecr, lane->tcp_ts.recent);
 }
 
-/* It has become an acknowledgement for the peer. */
+/* It became an ACK to the peer. */
 void is_ack(const struct seg *g, uint64_t pos)
 {
 	assert_int_equal(g->len, 0);
@@ -341,7 +341,7 @@ void is_ack(const struct seg *g, uint64_t pos)
 	assert_int_equal(g->tsecr, s->tcp_ts.recent);
 }
 
-/* A message of the peer's that goes to the lane, whole; its length. */
+/* A message from the peer goes to the lane completely; returns its length. */
 uint32_t goes_by_lane(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes)
 {
 	uint32_t n = message(bytes, false, 0, payload);

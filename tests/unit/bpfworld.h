@@ -25,12 +25,12 @@
 #define RST 4
 #define ACK 16
 
-extern struct fastpath_bpf *bpf; /* NULL: cannot be loaded here */
+extern struct fastpath_bpf *bpf; /* NULL: it cannot be loaded here */
 extern struct lx_stream *s;
 extern struct lx_lane *lane;
 extern struct lx_settings *settings;
-extern bool v6; /* the present world's family */
-extern uint32_t run_flags; /* BPF_F_TEST_*, for runs from now on */
+extern bool v6; /* the current world's family */
+extern uint32_t run_flags; /* BPF_F_TEST_*, for runs from here on */
 
 /* Group setup. The programs run in a separate network namespace. */
 int kernel_open(void **state);
@@ -40,7 +40,7 @@ int kernel_close(void **state);
 void world(bool ipv6);
 /* Runs a test in such a world, with IPv4 and with IPv6. */
 void both(void (*test)(void));
-/* What a connection is to the programs. */
+/* Sets what a connection is to the programs. */
 void flow_set(const struct lx_flow_key *key, enum lx_flow_kind kind, uint32_t index);
 /* 0: the peer as a sender, 1: the next hop. */
 struct lx_fp_peer *peer_at(int i);

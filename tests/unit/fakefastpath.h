@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The fast path's maps in plain memory, without programs, instead of user/bpf/fastpath.h:
- * for tests of what the daemon's half does with them. The test writes what the programs
- * would write, under the node lock.
+ * The fast path's maps in plain memory, without programs, in place of user/bpf/fastpath.h: for
+ * tests of the daemon's half. The test writes what the programs would write, under the node
+ * lock.
  */
 #ifndef LX_TESTS_FAKEFASTPATH_H
 #define LX_TESTS_FAKEFASTPATH_H
@@ -22,12 +22,12 @@ struct lx_fastpath {
 	uint64_t taken[LX_FASTPATH_TABLES]; /* bitmaps of entries */
 	int fd;
 	unsigned int pokes[FAKE_STREAMS];
-	struct lx_flow shift; /* the last one that was a stream, and is none any more */
-	struct lx_nid dest[FAKE_DESTS]; /* that are known */
+	struct lx_flow shift; /* the last flow that stopped being a stream */
+	struct lx_nid dest[FAKE_DESTS]; /* the known destinations */
 	unsigned int n_dests;
 	bool unfit; /* no connection is suitable for the programs */
-	bool is_short;      /* the tables should grow */
-	unsigned int grown; /* how often they have, which takes a while each time */
+	bool is_short;      /* the tables need to grow */
+	unsigned int grown; /* how often they grew; each time takes a while */
 };
 
 /* Every interface is attached; takeovers of streams and lanes succeed. */

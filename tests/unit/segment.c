@@ -127,7 +127,7 @@ static void read_options(struct seg *g, const uint8_t *at, const uint8_t *end)
 	}
 }
 
-/* Which connection it belongs to must be known: @key; lengths and IP header are checked. */
+/* @key: the expected connection; checks lengths and the IP header. */
 void segment_read(const struct frame *f, bool v6, const struct lx_flow_key *key, bool out,
 		  struct seg *ret_seg)
 {
@@ -160,13 +160,13 @@ void segment_read(const struct frame *f, bool v6, const struct lx_flow_key *key,
 
 #define QUOTED 100 /* bytes of a packet */
 
-/* Of a message of ICMP; right if it is 0xffff. */
+/* The checksum over an ICMP message; 0xffff if correct. */
 static uint32_t icmp_sum(const struct frame *f, bool v6)
 {
 	const uint8_t *l3 = f->bytes + 14;
 	uint32_t len = 8 + QUOTED;
 
-	/* That of IPv6 is about addresses, too. */
+	/* In IPv6 it covers the addresses, too. */
 	return v6 ? sum16(l3 + 40, len, sum16(l3 + 8, 32, 58 + len)) : sum16(l3 + 20, len, 0);
 }
 
@@ -177,7 +177,7 @@ void segment_quote(const struct seg *lost, uint32_t mtu, struct frame *f)
 
 	segment_write(lost, &quoted);
 	memset(f, 0, sizeof(*f));
-	/* The same headers, turned round, but for what they are of. */
+	/* The quoted packet's headers, reversed, with ICMP as the protocol. */
 	memcpy(f->bytes, quoted.bytes, icmp - f->bytes);
 	if (lost->v6) {
 		segment_put16(l3 + 4, 8 + QUOTED);

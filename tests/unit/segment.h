@@ -24,8 +24,8 @@ struct seg {
 	uint32_t block[3][2];
 	const uint8_t *data;
 	uint32_t len;
-	uint32_t mark, gso; /* of the packet, when it is run */
-	/* when read: */
+	uint32_t mark, gso; /* of the packet in a test run */
+	/* set when reading: */
 	uint32_t hlen;
 	uint8_t tos;
 	bool csum_ok;
@@ -37,7 +37,7 @@ struct frame {
 	uint32_t len;
 };
 
-/* With checksums, and with timestamps and SACK blocks in the usual order. */
+/* With checksums, and timestamps and SACK blocks in the usual order. */
 void segment_write(const struct seg *seg, struct frame *ret_frame);
 
 /*
@@ -52,7 +52,7 @@ void segment_quote(const struct seg *lost, uint32_t mtu, struct frame *ret_frame
 /* The quoted sequence number; fails the test if a checksum is wrong. */
 uint32_t segment_quoted(const struct frame *frame, bool v6);
 
-/* In network order. */
+/* In network byte order. */
 void segment_put16(uint8_t *at, uint16_t value);
 void segment_put32(uint8_t *at, uint32_t value);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Acceptance (bpf/accept.h) in the kernel, packet by packet, as in test_bpf_fastpath: damaged
- * packets, and those that our own TCP would not accept, change nothing; others are
- * not refused.
+ * packets, and those that our own TCP would not accept, change nothing; valid ones are not
+ * refused.
  */
 #include <bpf/bpf.h>
 
@@ -10,12 +10,12 @@
 
 #include "bpfworld.h"
 
-/* Since Linux 6.14; the card has summed the packet. */
+/* Since Linux 6.14: the card has computed the packet's checksum. */
 #define CHECKSUM_COMPLETE (1u << 2)
 
 /* ---- nothing changes ------------------------------------------------------------------- */
 
-/* All that the programs know, but for how often they have refused something, or answered. */
+/* Everything the programs know, except counts of refusals and answers. */
 struct known {
 	struct lx_stream s;
 	struct lx_lane lane;
@@ -43,7 +43,7 @@ static void nothing_changed(void)
 	assert_memory_equal(&now, &before, sizeof(now));
 }
 
-/* A segment is refused for a reason; what becomes of it. */
+/* Runs a segment that must be refused for a reason, with this verdict. */
 static void refused_by(const struct seg *in, __u64 *count, int verdict)
 {
 	uint64_t n = *count;
@@ -62,7 +62,7 @@ static void refused(const struct seg *in, enum lx_refusal why, int verdict)
 	refused_by(in, &s->refused[why], verdict);
 }
 
-/* Likewise; it is answered with where we are. */
+/* The same, and it is answered with our position. */
 static void answered(const struct seg *in, enum lx_refusal why)
 {
 	uint64_t n = s->refused[why];
@@ -77,7 +77,7 @@ static void answered(const struct seg *in, enum lx_refusal why)
 
 /* ---- damaged ----------------------------------------------------------------------------- */
 
-/* Any bit of it flipped: it goes on as it is, for the stack to refuse, or is dropped. */
+/* With any bit flipped it is passed unchanged, for the stack to refuse, or dropped. */
 static void damaged(const struct seg *in)
 {
 	uint32_t mark, from = 14;
@@ -88,7 +88,7 @@ static void damaged(const struct seg *in)
 	for (uint32_t bit = from * 8; bit < f.len * 8; bit++) {
 		int verdict;
 
-		/* IPv6 has no checksum of its own: class and label, and the hop limit. */
+		/* IPv6 has no header checksum: skip traffic class, flow label and hop limit. */
 		if (v6 && (bit < 14 * 8 + 4 || (bit >= 15 * 8 && bit < 18 * 8) || bit / 8 == 21))
 			continue;
 		f.bytes[bit / 8] ^= 1 << bit % 8;
@@ -112,7 +112,7 @@ static void any_bit(void)
 	struct seg in = data_at(0, bytes, n), out;
 
 	damaged(&in);
-	in.len = 41; /* a header cut */
+	in.len = 41; /* a truncated header */
 	damaged(&in);
 	in.flags = FIN | ACK;
 	in.len = 0;
@@ -133,7 +133,7 @@ static void test_damaged(void **state)
 	both(any_bit);
 }
 
-/* Whether this kernel can do runs with run_flags. */
+/* Whether this kernel supports test runs with run_flags. */
 static bool can_run(const struct seg *in)
 {
 	struct frame f, out;
@@ -145,7 +145,7 @@ static bool can_run(const struct seg *in)
 	return !bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.lnetx_ingress), &opts);
 }
 
-/* The kernel looks whether its sum is still that of the packet when a program is through. */
+/* After a program, the kernel verifies that its checksum still matches the packet. */
 static void any_bit_summed(void)
 {
 	uint8_t bytes[1448];
@@ -170,7 +170,7 @@ static void test_damaged_summed(void **state)
 	both(any_bit_summed);
 }
 
-/* Odd lengths, and those of whole blocks. */
+/* Odd lengths, and whole blocks. */
 static void lengths(void)
 {
 	uint8_t bytes[1448];
@@ -199,23 +199,23 @@ static void beyond_window(void)
 	uint32_t n;
 
 	memset(bytes, 0x77, sizeof(bytes));
-	/* Somebody who does not know: one byte, anywhere. */
+	/* A guess: one byte, anywhere. */
 	for (uint64_t at = WINDOW_EDGE + 128; at < 1ull << 31; at += 100000000 + rnd_below(1000)) {
 		in = data_at(at, bytes, 1);
 		answered(&in, LX_REFUSED_WINDOW);
 		in = data_at(-at, bytes, 1);
 		answered(&in, LX_REFUSED_WINDOW);
 	}
-	/* Partly beyond: the window is told in units, rounded up. */
+	/* Partly beyond: the window is advertised in units, rounded up. */
 	in = data_at(WINDOW_EDGE + 128 - 100, bytes, 101);
 	answered(&in, LX_REFUSED_WINDOW);
-	/* Without data such a one is answered now and then, resets are not. */
+	/* Without data such a segment is answered occasionally; resets are not. */
 	in = data_at(WINDOW_EDGE + 5000, NULL, 0);
 	answered(&in, LX_REFUSED_WINDOW);
 	refused(&in, LX_REFUSED_WINDOW, DROP);
 	in.flags = RST;
 	refused(&in, LX_REFUSED_WINDOW, DROP);
-	/* All the window at once is fine. */
+	/* A segment may fill the window completely. */
 	in = data_at(WINDOW_EDGE - 100, bytes, 100);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->refused[LX_REFUSED_WINDOW] % 2, 0);
@@ -228,7 +228,7 @@ static void test_window(void **state)
 	both(beyond_window);
 }
 
-/* What ends before what was acknowledged: it is said again, and nothing is learned. */
+/* A segment before the acknowledged bytes is answered with an ACK; nothing is learned from it. */
 static void old(void)
 {
 	uint8_t bytes[1448];
@@ -238,7 +238,7 @@ static void old(void)
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, n);
 	in = data_at(100, bytes, 50);
-	in.tsval = s->tcp_ts.recent + (1u << 30); /* would keep the peer out from then on */
+	in.tsval = s->tcp_ts.recent + (1u << 30); /* would lock the peer out */
 	answered(&in, LX_REFUSED_WINDOW);
 	in = data_at(n - 1, NULL, 0);
 	in.tsval = s->tcp_ts.recent + (1u << 30);
@@ -265,15 +265,15 @@ static void acks(void)
 	in.ack = SOCKET_SEQ + (1u << 31);
 	refused(&in, LX_REFUSED_ACK, DROP);
 	in.ack = SOCKET_SEQ;
-	in.flags = 8; /* PSH, and nothing else */
+	in.flags = 8; /* PSH only */
 	refused(&in, LX_REFUSED_FLAGS, DROP);
 	in.flags = FIN;
 	refused(&in, LX_REFUSED_FLAGS, DROP);
 	in.flags = ACK;
-	in.ack = SOCKET_SEQ - (1 << 16); /* late, but not too late */
+	in.ack = SOCKET_SEQ - (1 << 16); /* old, but not too old */
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	assert_int_equal(s->peer_acked, SOCKET_SEQ);
-	/* What our socket sends can be acknowledged, whoever overtakes whom on the way out. */
+	/* Anything our socket sent may be acknowledged, even if sent out of order. */
 	in = socket_ack(0, 900);
 	in.data = bytes;
 	in.len = 30;
@@ -281,7 +281,7 @@ static void acks(void)
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	in = data_at(n, bytes, 41);
 	in.ack = SOCKET_SEQ + 30;
-	assert_int_equal(run(&in, &s->key, true, &out), DROP); /* a header cut: kept */
+	assert_int_equal(run(&in, &s->key, true, &out), DROP); /* a partial header: kept */
 	assert_int_equal(s->have, 41);
 	assert_int_equal(s->peer_acked, SOCKET_SEQ + 30);
 }
@@ -291,7 +291,7 @@ static void test_acks(void **state)
 	both(acks);
 }
 
-/* What data for a lane acknowledges of our socket's reaches it. */
+/* The ACK of our socket's data, in data for a lane, reaches the socket. */
 static void ack_for_socket(void)
 {
 	uint8_t bytes[1448];
@@ -328,7 +328,7 @@ static void timestamps(void)
 	uint32_t n = goes_by_lane(0, 0, 100, bytes), recent = s->tcp_ts.recent;
 	struct seg in = socket_ack(0, 900), out;
 
-	(void)run(&in, &s->key, true, &out); /* what there is to be told is told */
+	(void)run(&in, &s->key, true, &out); /* sends everything there is to report */
 	in = data_at(n, bytes, 500);
 	in.tsval = recent - 1000 * 1000; /* 1000 s */
 	answered(&in, LX_REFUSED_TIMESTAMP);
@@ -336,18 +336,18 @@ static void timestamps(void)
 	answered(&in, LX_REFUSED_TIMESTAMP);
 	in.len = 0;
 	refused(&in, LX_REFUSED_TIMESTAMP, DROP);
-	/* Clocks have units. */
+	/* Clocks have a granularity. */
 	in.tsval = recent - 1;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->tcp_ts.recent, recent);
-	/* Without one, as TCP takes it; and after 25 days of silence. */
+	/* Without a timestamp, as in TCP; and after 25 days of silence. */
 	in.no_ts = true;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	in = data_at(n, bytes, message(bytes, false, 0, 100));
 	in.tsval = recent - 5000;
 	s->tcp_ts.recent_s -= 25 * 24 * 3600;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-	/* A reset needs none that is new. */
+	/* A reset needs no new timestamp. */
 	s->tcp_ts.recent = recent;
 	s->tcp_ts.recent_s += 25 * 24 * 3600;
 	in = data_at(s->advertised_ack, NULL, 0);
@@ -363,7 +363,7 @@ static void test_timestamps(void **state)
 
 /* ---- interfaces ---------------------------------------------------------------------------------- */
 
-/* It is addressed to another MAC address. */
+/* Addressed to another MAC address: ignored. */
 static void goes_by(const struct seg *in)
 {
 	struct frame f, out;
@@ -382,12 +382,12 @@ static void test_interface(void **state)
 
 	world(false);
 	in = data_at(0, bytes, message(bytes, false, 0, 100));
-	s->ifindex = lane->ifindex = 5; /* it comes by 1 */
+	s->ifindex = lane->ifindex = 5; /* it arrives on 1 */
 	settings->strict = 1;
 	refused(&in, LX_REFUSED_INTERFACE, DROP);
 	in = lane_ack(0, 600);
 	refused_by(&in, &lane->refused[LX_REFUSED_INTERFACE], DROP);
-	/* As the stack: without rp_filter it comes by any. */
+	/* As in the stack: without rp_filter any interface will do. */
 	settings->strict = 0;
 	in = data_at(0, bytes, message(bytes, false, 0, 100));
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
@@ -397,7 +397,7 @@ static void test_interface(void **state)
 	settings->strict = 1;
 	in = data_at(0, bytes, message(bytes, false, 0, 100));
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-	/* Somebody else's, which the card lets through. */
+	/* For another host; the card is in promiscuous mode. */
 	world(false);
 	in = data_at(0, bytes, message(bytes, false, 0, 100));
 	look(&before);
@@ -418,7 +418,7 @@ static void lane_segments(void)
 	uint32_t n = goes_by_lane(0, 0, 500, bytes);
 	struct seg in = lane_ack(n + 2, 600), out;
 
-	/* More than was sent; one more could be the end of the connection. */
+	/* More than was sent; one more byte could be the FIN. */
 	lane_refuses(&in, LX_REFUSED_ACK, DROP);
 	in = lane_ack(-(uint64_t)(1 << 16) - 1, 600);
 	lane_refuses(&in, LX_REFUSED_ACK, DROP);
@@ -428,7 +428,7 @@ static void lane_segments(void)
 	in = lane_ack(n, 600);
 	in.tsval = 598;
 	lane_refuses(&in, LX_REFUSED_TIMESTAMP, DROP);
-	/* What has a wrong sequence number the socket answers; it hears of no acknowledgement. */
+	/* The socket answers a segment with a wrong sequence number; the ACK in it is ignored. */
 	in = lane_ack(n, 600);
 	in.seq = LANE_ACK - 1;
 	lane_refuses(&in, LX_REFUSED_WINDOW, GO_ON);
@@ -438,7 +438,7 @@ static void lane_segments(void)
 	lane_refuses(&in, LX_REFUSED_WINDOW, GO_ON);
 	in.flags = RST;
 	lane_refuses(&in, LX_REFUSED_WINDOW, DROP);
-	/* And what is right is believed. */
+	/* With a correct one it is accepted. */
 	in = lane_ack(n, 600);
 	in.seq = LANE_ACK + (777 << 7);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
@@ -450,7 +450,7 @@ static void test_lane(void **state)
 	both(lane_segments);
 }
 
-/* A window that somebody makes too large is so until the next hop says how large it is. */
+/* A forged window that is too large lasts until the next hop advertises again. */
 static void window_edge(void)
 {
 	uint8_t bytes[1448];
@@ -462,14 +462,14 @@ static void window_edge(void)
 	in = lane_ack(100, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	assert_int_equal(lane->window_edge, 100 + (600 << 7));
-	/* Of two that acknowledge the same one may have overtaken the other. */
+	/* Two segments with the same ACK may arrive in either order. */
 	in = lane_ack(100, 500);
 	(void)run(&in, &s->key, true, &out);
 	assert_int_equal(lane->window_edge, 100 + (600 << 7));
 	in.seq += 5;
 	(void)run(&in, &s->key, true, &out);
 	assert_int_equal(lane->window_edge, 100 + (500 << 7));
-	/* What was not sent has not arrived. */
+	/* Bytes that were not sent cannot have arrived. */
 	in = lane_sack(200, 600, 300, n + 1);
 	(void)run(&in, &s->key, true, &out);
 	assert_int_equal(lane->n_sack, 0);

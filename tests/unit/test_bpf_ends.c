@@ -34,7 +34,7 @@ static void end_of_stream(void)
 	uint32_t n = goes_by_lane(0, 0, 123, bytes);
 	struct seg in = data_at(n, NULL, 0), out;
 
-	/* Not before all has arrived. */
+	/* Not before everything has arrived. */
 	in.flags = FIN | ACK;
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, 0);
@@ -56,7 +56,7 @@ static void test_fin(void **state)
 	both(end_of_stream);
 }
 
-/* What our socket says has no news. */
+/* Our socket sends an ACK without news. */
 static void says_nothing(void)
 {
 	struct seg in = socket_ack(0, 10), out;
@@ -65,7 +65,7 @@ static void says_nothing(void)
 	assert_int_equal(run(&in, &s->key, true, &out), DROP);
 }
 
-/* It does not believe what came in: its answer has no news, and yet goes out. */
+/* The socket challenges a segment: its answer has no news, but must be sent. */
 static void asks_back(void)
 {
 	struct seg in = socket_ack(0, 10), out;
@@ -84,14 +84,14 @@ static void reset(void)
 	in.flags = RST;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.flags, RST);
-	assert_int_equal(out.seq, STREAM_BASE); /* where the socket believes to be */
+	assert_int_equal(out.seq, STREAM_BASE); /* where the socket believes it is */
 	says_nothing();
-	/* A blind guess does not become a hit. */
+	/* A blind guess must not become valid. */
 	in.seq += 77777;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_not_equal(out.seq, STREAM_BASE);
 	asks_back();
-	/* The next hop's, as it is. */
+	/* One from the next hop passes unchanged. */
 	in = lane_ack(0, 0);
 	in.flags = RST | ACK;
 	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
@@ -119,7 +119,7 @@ static void new_connection(void)
 	in.flags = SYN;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + 5000);
-	/* Anybody could have sent it. */
+	/* Anyone could have sent it. */
 	assert_true(is_known(&s->key));
 	asks_back();
 	in = lane_ack(0, 0);
@@ -134,7 +134,7 @@ static void test_syn(void **state)
 	both(new_connection);
 }
 
-/* What the lane's own socket and the next hop say to each other besides. */
+/* Other segments between the lane's socket and the next hop. */
 static void other_direction(void)
 {
 	uint8_t bytes[1448];
@@ -144,9 +144,9 @@ static void other_direction(void)
 	in.data = bytes;
 	in.len = 24;
 	assert_int_equal(run(&in, &lane->key, false, &out), GO_ON);
-	assert_int_equal(out.ack, LANE_BASE); /* the socket has sent nothing */
+	assert_int_equal(out.ack, LANE_BASE); /* the socket sent nothing */
 	assert_memory_equal(out.data, bytes, 24);
-	assert_int_equal(lane->una, n); /* but we have heard it */
+	assert_int_equal(lane->una, n); /* but the programs saw it */
 	in = lane_ack(0, 333);
 	in.out = true;
 	in.seq = LANE_BASE;
@@ -168,7 +168,7 @@ static void test_other_direction(void **state)
 	both(other_direction);
 }
 
-/* Our own socket sends on the lane again, and does not know of what was sent meanwhile. */
+/* Our own socket sends on the lane again, unaware of what was sent in between. */
 static void taken_back(void)
 {
 	uint8_t bytes[1448];
@@ -198,7 +198,7 @@ static void taken_back(void)
 	assert_int_equal(out.block[0][1], LANE_BASE + 70);
 	assert_int_equal(out.block[1][0], LANE_BASE + 20);
 	assert_int_equal(out.block[1][1], LANE_BASE + 99);
-	/* Messages go by our socket meanwhile. */
+	/* In the meantime messages go through our socket. */
 	in = data_at(n, bytes, message(bytes, false, 0, 80));
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->reasons[LX_LANE0_NO_LANE], 1);
@@ -209,7 +209,7 @@ static void test_taken_back(void **state)
 	both(taken_back);
 }
 
-/* The next hop's connection has ended: what is on it is dropped, and its sender goes on. */
+/* The next hop's connection ended: messages on it are dropped, and the sender continues. */
 static void gone(void)
 {
 	uint8_t bytes[1448];
@@ -233,7 +233,7 @@ static void test_gone(void **state)
 	both(gone);
 }
 
-/* Behind something that has not arrived it counts as arrived, once: whatever the lane knew. */
+/* After a gap they count as arrived, once, whatever the lane knew. */
 static void gone_behind_gap(void)
 {
 	uint8_t bytes[1448];
@@ -242,14 +242,14 @@ static void gone_behind_gap(void)
 
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	message(bytes, false, 0, 500);
-	n = 400; /* of it has come */
+	n = 400; /* that much of it has arrived */
 	in = data_at(first, bytes, n);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
 	in = lane_sack(0, 600, 200, 300);
 	run(&in, &s->key, true, &out);
 	lane->state = LX_LANE_DEAD;
-	s->progress_ns = 0; /* for long */
+	s->progress_ns = 0; /* for a long time */
 	s->force = 1;
 	in = socket_ack(0, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
@@ -266,9 +266,9 @@ static void test_gone_behind_gap(void **state)
 
 /* ---- no stream any more, or not yet --------------------------------------------------------- */
 
-#define SHIFT 0x12345678u /* went by lanes */
+#define SHIFT 0x12345678u /* bytes that went by lanes */
 
-/* Each side has its own numbers, and nothing else is changed. */
+/* Each side sees its own sequence numbers; nothing else changes. */
 static void is_shifted(void)
 {
 	uint8_t bytes[100];
@@ -306,7 +306,7 @@ static void shifted(void)
 {
 	flow_set(&s->key, LX_FLOW_SHIFT, SHIFT);
 	is_shifted();
-	/* The entry of one that has just ended, or is about to become one again. */
+	/* A stream that has just ended, or is about to return. */
 	flow_set(&s->key, LX_FLOW_STREAM, 0);
 	s->state = LX_STREAM_FREE;
 	s->diverted = SHIFT;

@@ -25,21 +25,19 @@ static void lane_and_back(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
 	assert_int_equal(out.len, n);
-	assert_memory_equal(out.data, expect, 24); /* the cookie is not the next hop's */
+	assert_memory_equal(out.data, expect, 24); /* the cookie is not for the next hop */
 	assert_memory_equal(out.data + 24, bytes + 24, n - 24);
-	assert_int_equal(s->acked, 0); /* nobody but we have seen it */
+	assert_int_equal(s->acked, 0); /* only the programs have seen it */
 	assert_int_equal(s->tcp_ts.recent, in.tsval);
 
-	in = lane_ack(100, 600); /* a part of it */
+	in = lane_ack(100, 600); /* part of it */
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, 100);
 	assert_int_equal(lane->tcp_ts.recent, 700);
 	in = lane_ack(n, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, n);
-	/*
-	 * The edge stays where it was: WINDOW_EDGE in socket positions, and as much was diverted.
-	 */
+	/* The edge is unchanged: WINDOW_EDGE in socket positions, plus what was diverted. */
 	assert_in_range((uint64_t)out.window << 7, WINDOW_EDGE, WINDOW_EDGE + 127);
 	assert_false(lx_lane_busy(lane->word));
 	assert_int_equal(s->cookie_tail, 1);
@@ -60,22 +58,22 @@ static void diverted(void)
 	uint32_t n = goes_by_lane(0, 0, 301, bytes), m;
 	struct seg in, out;
 
-	/* What our socket gets is less by what it has not seen. */
+	/* Our socket sees sequence numbers without the diverted bytes. */
 	m = message(bytes, true, 99, 64);
 	in = data_at(n, bytes, m);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_int_equal(out.len, m);
-	assert_memory_equal(out.data, bytes, m); /* its cookie, too */
+	assert_memory_equal(out.data, bytes, m); /* with its cookie */
 
-	/* The socket has it, the next hop has not: the peer hears of a gap at most. */
+	/* The socket has it, the next hop does not: at most a gap is reported to the peer. */
 	in = socket_ack(m, 900);
 	(void)run(&in, &s->key, true, &out);
 	assert_int_equal(s->acked, 0);
 	in = lane_ack(n, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, n + m);
-	/* A segment of the socket's with data tells the same. */
+	/* A data segment of the socket reports the same. */
 	in = socket_ack(m, 900);
 	in.data = bytes;
 	in.len = 24;
@@ -84,7 +82,7 @@ static void diverted(void)
 	assert_int_equal(out.seq, SOCKET_SEQ);
 	assert_int_equal(out.tsecr, s->tcp_ts.recent);
 	assert_memory_equal(out.data, bytes, 24);
-	/* Nothing new: nothing is said - but of gaps once, which had no place there. */
+	/* No news, so no ACK - except once for the gaps, which did not fit into that segment. */
 	in = socket_ack(m, 900);
 	in.seq += 24;
 	(void)run(&in, &s->key, true, &out);
@@ -102,20 +100,20 @@ static void window(void)
 	uint8_t bytes[1448];
 	uint32_t n;
 
-	/* Less room in the socket than it has offered: the edge that was advertised stays. */
+	/* The socket's window is smaller than advertised: the advertised edge stays. */
 	in = socket_ack(0, 10);
 	in.data = (void *)"x";
 	in.len = 1;
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	assert_in_range((uint64_t)out.window << 7, WINDOW_EDGE, WINDOW_EDGE + 127);
-	/* More: advertised. But no more than 1.5 MiB beyond what is framed. */
+	/* A larger one is advertised, but at most 1.5 MiB beyond the framed bytes. */
 	in = socket_ack(0, 2000);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	assert_int_equal((uint64_t)out.window << 7, 2000 << 7);
 	in = socket_ack(0, 60000);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	assert_int_equal((uint64_t)out.window << 7, 3 << 19);
-	/* A next hop with a small window gets no message that it might not take. */
+	/* A next hop with a small window gets no message that might not fit. */
 	lane->window_edge = 200;
 	n = message(bytes, false, 0, 500);
 	in = data_at(0, bytes, n);
@@ -129,7 +127,7 @@ static uint64_t advertised_edge(const struct seg *g)
 	return (uint32_t)(g->ack - STREAM_BASE) + ((uint64_t)g->window << s->wscale);
 }
 
-/* Held, the sender gets to the end of its message, and not a byte beyond. */
+/* On hold, the sender may complete its message, and not one byte more. */
 static void held(void)
 {
 	uint8_t bytes[1448];
@@ -156,7 +154,7 @@ static void test_held(void **state)
 	both(held);
 }
 
-/* Stopped, it gets near the end first, and then a segment beyond. */
+/* Stopped, it may first send until shortly before the end, and then one segment more. */
 static void stopped(void)
 {
 	uint8_t bytes[1448];
@@ -200,7 +198,7 @@ static void sack(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 400);
 	in = lane_sack(100, 600, 400, 600);
-	/* Parts of a GSO packet are just on their way: the gap may close by itself. */
+	/* Parts of a GSO packet are still on their way: the gap may close by itself. */
 	lane->resegment_ns = INT64_MAX;
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, 100);
@@ -217,12 +215,12 @@ static void sack(void)
 	assert_int_equal(out.block[0][1], STREAM_BASE + 800);
 	assert_int_equal(out.block[1][0], STREAM_BASE + 400);
 	assert_int_equal(out.block[1][1], STREAM_BASE + 600);
-	/* A duplicate is the next hop's affair. */
+	/* A duplicate concerns only the next hop. */
 	in = lane_sack(n, 600, 0, 100);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, n);
 	assert_int_equal(out.n_block, 0);
-	/* The socket's own gaps are not in its segments with data. */
+	/* Data segments of the socket do not show its own gaps. */
 	in = socket_ack(0, 900);
 	in.data = bytes;
 	in.len = 10;
@@ -245,7 +243,7 @@ static void old_and_probes(void)
 	struct seg in = lane_ack(n, 600), out;
 
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	/* Our acknowledgement was lost: the peer sends again, or probes. */
+	/* Our ACK was lost: the peer retransmits, or probes. */
 	in = data_at(0, bytes, n);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, n);
@@ -253,12 +251,12 @@ static void old_and_probes(void)
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, n);
 	assert_int_equal(lx_lane_next(lane->word, lane->una), n);
-	/* A pure acknowledgement of the peer's is for the socket, at what it knows. */
+	/* A pure ACK from the peer is for the socket, in its sequence numbers. */
 	in = data_at(n, NULL, 0);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_int_equal(out.ack, SOCKET_SEQ);
-	/* The socket's own probe gets out, as a segment from before. */
+	/* The socket's own probe is sent, with an old sequence number. */
 	in = socket_ack(0, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	in.seq--;
@@ -285,7 +283,7 @@ static void cut_header(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 41);
 	assert_memory_equal(out.data, bytes + 41, n - 41);
-	/* The copy that comes in again for what was kept. */
+	/* The clone with the kept bytes comes in. */
 	in.mark = LX_MARK | LX_MARK_SAVED;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
@@ -302,7 +300,7 @@ static void test_cut_header(void **state)
 	both(cut_header);
 }
 
-/* A window that ends in a header is opened; nobody has to wait, and framing goes on. */
+/* A window that ends in a header is opened: nobody waits, and framing goes on. */
 static void window_in_header(void)
 {
 	uint8_t bytes[1448], next[1448];
@@ -313,7 +311,7 @@ static void window_in_header(void)
 	s->advertised_edge = s->window_edge = n + 41;
 	in = data_at(n, next, 41);
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
-	/* Once more, by the sender's timer: it has room for no more. */
+	/* Retransmitted by timer: the sender has no more room. */
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	assert_int_equal(out.ack, STREAM_BASE);
 	assert_in_range(advertised_edge(&out), n + m, WINDOW_EDGE + n + 127);
@@ -321,7 +319,7 @@ static void window_in_header(void)
 	in = data_at(n + 41, next + 41, m - 41);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, n + 41);
-	/* It had room, and does not send the rest: the socket gets what there is. */
+	/* It had room, but does not send the rest: the socket gets what there is. */
 	in = data_at(n + m, bytes, 41);
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
@@ -342,7 +340,7 @@ static void fragments(void)
 	b = a + message(bytes + a, true, 0, 50);
 	c = b + message(bytes + b, false, 8, 77);
 	in = data_at(0, bytes, c);
-	/* Three ways: a copy for each comes in again. */
+	/* Three ways: a clone for each comes in. */
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP);
 	in.mark = LX_MARK | LX_MARK_FRAGMENT;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
@@ -367,7 +365,7 @@ static void test_fragments(void **state)
 	both(fragments);
 }
 
-/* A segment whose header would have to grow is as lost: its bytes are never overwritten. */
+/* A segment whose header would have to grow counts as lost: its bytes are never overwritten. */
 static void bare(void)
 {
 	uint8_t bytes[1448];
@@ -389,7 +387,7 @@ static void test_bare(void **state)
 	both(bare);
 }
 
-static void super_packet(void)
+static void gso_packet(void)
 {
 	uint8_t bytes[1448];
 	uint32_t a = message(bytes, false, 0, 101);
@@ -397,19 +395,19 @@ static void super_packet(void)
 
 	in = data_at(0, bytes, a + message(bytes + a, true, 0, 50));
 	in.gso = 300;
-	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* nothing to cut it with */
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* no interface to resegment it */
 	settings->resegment_ifindex = 1;
 	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
 	assert_int_equal(s->resegmented, 2);
 	assert_memory_equal(out.data, bytes, in.len);
 }
 
-static void test_super_packet(void **state)
+static void test_gso_packet(void **state)
 {
-	both(super_packet);
+	both(gso_packet);
 }
 
-/* What a mark says of what GRO has made of such parts. */
+/* Runs the result of GRO with a mark, which says where it goes. */
 static void joins(const struct seg *in, uint32_t mark, int verdict, uint32_t expect)
 {
 	struct frame f, out;
@@ -422,7 +420,7 @@ static void joins(const struct seg *in, uint32_t mark, int verdict, uint32_t exp
 		assert_int_equal(left, expect);
 }
 
-/* A part of a GSO packet is as any other, but meets its neighbours before it goes on. */
+/* A part of a GSO packet is handled as usual, but joined with its neighbours before it leaves. */
 static void part(void)
 {
 	const uint32_t up = LX_MARK | LX_MARK_JOIN_UP | 5, on = LX_MARK | LX_MARK_JOIN | 6;
@@ -434,7 +432,7 @@ static void part(void)
 	lane->ifindex = 6;
 	in = data_at(0, bytes, a);
 	in.mark = LX_MARK | LX_MARK_RESEGMENT;
-	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* nowhere to meet them */
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* no interface to join them */
 	settings->join_ifindex = 1;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	assert_int_equal(out.mark, on);
@@ -446,11 +444,11 @@ static void part(void)
 	assert_int_equal(out.mark, up);
 	assert_int_equal(out.seq, STREAM_BASE);
 	joins(&out, up, REDIRECT, up);
-	/* There it is our socket's, whatever it would be without its mark. */
+	/* There it goes to our socket, whatever it would be without the mark. */
 	in.mark = up;
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, in.seq);
-	/* Two ways within it: a copy for each comes in again, and is still a part. */
+	/* Two ways within it: a clone for each comes in, still marked as a part. */
 	in = data_at(0, bytes, a);
 	in.mark = LX_MARK | LX_MARK_RESEGMENT_FRAGMENT | 30;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
@@ -465,7 +463,7 @@ static void test_part(void **state)
 	both(part);
 }
 
-/* An odd length before it: the header's bytes are at odd places of the checksum. */
+/* After an odd length the header's bytes are at odd offsets of the checksum. */
 static void odd_cookie(void)
 {
 	uint8_t bytes[1448], expect[24] = { LX_SOCK_LNET };
@@ -487,7 +485,7 @@ static void test_cookies(void **state)
 	both(odd_cookie);
 }
 
-/* The same bytes again with another length: framing is as it was decided. */
+/* Retransmitted with another length: the framing does not change. */
 static void other_contents(void)
 {
 	uint8_t bytes[1448], other[1448];
@@ -514,7 +512,7 @@ static void gap(void)
 	uint32_t n = message(bytes, false, 0, 300);
 	struct seg in = data_at(n, bytes, n), out;
 
-	/* What comes cannot be framed: it is the socket's, as it is. */
+	/* New bytes cannot be framed: they go to the socket unchanged. */
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + n);
 	assert_int_equal(s->unframed, 1);
@@ -524,7 +522,7 @@ static void gap(void)
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_int_equal(s->lane_messages, 0);
 	assert_int_equal(s->gaps, 1);
-	/* The daemon knows a boundary, and is through: back on the lane. */
+	/* The daemon knows a boundary and has caught up: back to the lane. */
 	in = socket_ack(2 * n, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	is_ack(&out, 2 * n);
@@ -538,7 +536,7 @@ static void test_gap(void **state)
 	both(gap);
 }
 
-/* Another processor is framing the stream: as if lost. Or builds the ACK: it does so again. */
+/* Another CPU is framing the stream: drop. Or it is building the ACK: it does so once more. */
 static void sections(void)
 {
 	uint8_t bytes[1448];
@@ -572,7 +570,7 @@ static void test_sections(void **state)
 	both(sections);
 }
 
-/* More than 4 GiB have gone by: the lane's word holds the low half only. */
+/* After more than 4 GiB the lane's word has only the low half of the position. */
 static void long_ago(void)
 {
 	uint8_t bytes[1448];
@@ -600,7 +598,7 @@ static void test_long_ago(void **state)
 	both(long_ago);
 }
 
-/* More messages than extents, and no word of the next hop: as if lost, until there is. */
+/* More messages than extents, without an ACK from the next hop: drop until there is one. */
 static void ring(void)
 {
 	uint8_t bytes[1448];
@@ -625,7 +623,7 @@ static void test_ring(void **state)
 	both(ring);
 }
 
-/* Any bytes at all in headers: nothing crashes, and what leaves has a whole header. */
+/* Random bytes in headers: nothing crashes, and what leaves has a complete header. */
 static void test_random(void **state)
 {
 	const char *rounds = getenv("LNETX_ROUNDS");
@@ -648,7 +646,10 @@ static void test_random(void **state)
 		if (rnd_below(3) == 0)
 			in = lane_ack(lane->una + rnd_below(500), rnd_below(1000));
 		segment_write(&in, &f);
-		/* Mostly in TCP's header and the message's, as others make it nobody's packet. */
+		/*
+		 * Mostly in the TCP and message headers, since other changes make it an unknown
+		 * packet.
+		 */
 		for (int k = rnd_below(4), from; k > 0; k--) {
 			from = rnd_below(20) ? v6 ? 58 : 38 : 14;
 			f.bytes[from + rnd_below(f.len - from < 80 ? f.len - from : 80)] = rnd();
@@ -678,7 +679,7 @@ int main(void)
 		cmocka_unit_test(test_window_in_header),
 		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_bare),
-		cmocka_unit_test(test_super_packet),
+		cmocka_unit_test(test_gso_packet),
 		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_other_contents),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packets of unusual form, packet by packet, as in test_bpf_fastpath: IP
- * options, extension headers, fragments and urgent data go to our socket, changed only in
- * the sequence number; BIG TCP, too long for the length field, is
- * forwarded; malformed packets are dropped.
+ * Packets of unusual form, packet by packet, as in test_bpf_fastpath: IP options, extension
+ * headers, fragments and urgent data go to our socket, with only the sequence number changed;
+ * BIG TCP, too long for the length field, is forwarded; malformed packets are dropped.
  */
 #include "testlib.h"
 
@@ -33,7 +32,7 @@ static void put_length(struct frame *f)
 	segment_put16(l3 + 10, ~(sum + (sum >> 16)));
 }
 
-/* Puts @n bytes between IP and TCP: options that do nothing. */
+/* Inserts @n bytes between IP and TCP: options without effect. */
 static void widen(struct frame *f, uint32_t n)
 {
 	uint8_t *at = f->bytes + 14 + l3_len();
@@ -42,7 +41,7 @@ static void widen(struct frame *f, uint32_t n)
 	memset(at, 1, n);
 	f->len += n;
 	if (v6) {
-		f->bytes[14 + 6] = 60; /* destination options: one of padding */
+		f->bytes[14 + 6] = 60; /* destination options: only padding */
 		memset(at, 0, n);
 		at[0] = 6;
 		at[1] = n / 8 - 1;
@@ -66,7 +65,7 @@ static void narrow(struct frame *f, uint32_t n)
 	put_length(f);
 }
 
-/* Runs a segment with options; what goes on has them still, what is sent has not. */
+/* Runs a segment with options. If it goes up it keeps them; if it is redirected they are gone. */
 static int run_wide(const struct seg *in, uint32_t n, const struct lx_flow_key *key, bool out,
 		    struct seg *ret)
 {
@@ -106,11 +105,11 @@ static void options_with(uint32_t n)
 	in = data_at(len + more, bytes, more);
 	assert_int_equal(run_wide(&in, n, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + more);
-	/* Without data it is as any other. */
+	/* Without data it is handled as usual. */
 	in = data_at(len + 2 * more, NULL, 0);
 	assert_int_equal(run_wide(&in, n, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + 2 * more);
-	/* What has gone to a lane does so again, as a packet without options. */
+	/* Bytes that went to a lane do so again, without options. */
 	in = data_at(0, bytes, message(bytes, false, 0, 301));
 	assert_int_equal(run_wide(&in, n, &s->key, false, &out), REDIRECT);
 	assert_int_equal(out.mark, 0);
@@ -126,7 +125,7 @@ static void options_with(uint32_t n)
 	in = data_at(0, bytes, 100);
 	assert_int_equal(run_wide(&in, n, &s->key, true, &out), REDIRECT);
 	is_ack(&out, 100);
-	/* Framing goes on when they have gone. */
+	/* Framing resumes when they are acknowledged. */
 	in = lane_ack(len, 600);
 	(void)run(&in, &s->key, true, &out);
 	s->boundary = s->slowpath_done = 2 * more;
@@ -149,7 +148,7 @@ static void test_options(void **state)
 	both(most_options);
 }
 
-/* Its acknowledgement of what our socket sends comes in again by itself, and without them. */
+/* Its ACK for our socket comes in again as a separate segment, without options. */
 static void ack_with_options(void)
 {
 	uint8_t bytes[1448];
@@ -173,7 +172,7 @@ static void test_ack_with_options(void **state)
 
 /* ---- fragments ------------------------------------------------------------------------------ */
 
-/* The first @n bytes behind the IP header, and "more fragments". */
+/* Cuts a packet to the first @n bytes after the IP header, and sets "more fragments". */
 static void cut_off(struct frame *f, uint32_t n)
 {
 	if (v6) {
@@ -205,18 +204,18 @@ static void fragments(void)
 	assert_int_equal(s->unframed, 1);
 	assert_true(s->unframed_high >= len + 65535);
 	assert_int_equal(s->high, len + 400 - 32);
-	/* Put together it is right, and where our socket wants it. */
+	/* Reassembled, it is correct, and has our socket's sequence number. */
 	memcpy(whole.bytes + 14 + l3_len(), g.bytes + g.len - 400, 400);
 	segment_read(&whole, v6, &s->key, false, &out);
 	assert_true(out.csum_ok);
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_memory_equal(out.data, bytes, more);
-	/* Nobody knows what is in the rest of one that repeats what is on a lane. */
+	/* One that repeats bytes on a lane: the rest of it is unknown. */
 	in = data_at(0, bytes, more);
 	segment_write(&in, &f);
 	cut_off(&f, 400);
 	assert_int_equal(run_frame(&f, IN, 0, 0, &g, &mark), DROP);
-	/* What the next hop says in one nobody can verify. */
+	/* A fragment from the next hop cannot be verified. */
 	in = lane_ack(100, 600);
 	in.data = bytes;
 	in.len = 500;
@@ -231,7 +230,7 @@ static void test_fragments(void **state)
 	both(fragments);
 }
 
-/* The others have no ports. */
+/* Later fragments have no ports. */
 static void test_later_fragment(void **state)
 {
 	uint8_t bytes[1448];
@@ -265,7 +264,7 @@ static void urgent(void)
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	s->boundary = s->slowpath_done = n;
 	goes_by_lane(n, 0, 100, bytes);
-	/* On a lane nothing is urgent. */
+	/* A lane has no urgent data. */
 	in = data_at(n, bytes, message(bytes, false, 0, 100));
 	in.flags = ACK | 0x20;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
@@ -295,7 +294,7 @@ static void test_big4(void **state)
 	segment_read(&g, v6, &lane->key, true, &out);
 	is_on_lane(&out, 0);
 	assert_true(out.csum_ok);
-	/* A packet that is none of those is broken. */
+	/* Other packets are malformed. */
 	assert_int_equal(run_frame(&f, IN, 0, 0, &g, &mark), DROP);
 }
 
@@ -314,7 +313,7 @@ static void test_big6(void **state)
 	segment_read(&g, v6, &lane->key, true, &out);
 	is_on_lane(&out, 0);
 	assert_true(out.csum_ok);
-	/* With the header that tells its length, which it keeps. */
+	/* With the header that has its length, which it keeps. */
 	widen(&f, 8);
 	f.bytes[20] = 0;
 	segment_put16(f.bytes + 18, 0);
@@ -346,19 +345,19 @@ static void is_not_read(const struct frame *f, int verdict)
 
 static void malformed(const struct frame *f, int verdict)
 {
-	struct frame g = *f; /* another VLAN's */
+	struct frame g = *f; /* of another VLAN */
 
 	memmove(g.bytes + 16, g.bytes + 12, f->len - 12);
 	segment_put32(g.bytes + 12, 0x81000065);
 	g.len += 4;
 	is_not_read(&g, GO_ON);
-	g = *f; /* no TCP */
+	g = *f; /* not TCP */
 	g.bytes[14 + (v6 ? 6 : 9)] = 17;
 	is_not_read(&g, GO_ON);
-	g = *f; /* shorter than it says */
+	g = *f; /* shorter than its length field */
 	g.len -= 10;
 	is_not_read(&g, verdict);
-	g = *f; /* a header length that cannot be */
+	g = *f; /* an impossible header length */
 	g.bytes[14 + l3_len() + 12] = 0x40;
 	is_not_read(&g, verdict);
 	g = *f;
@@ -377,7 +376,7 @@ static void forms(void)
 	in = data_at(0, bytes, message(bytes, false, 0, 300));
 	segment_write(&in, &f);
 	malformed(&f, DROP);
-	in.key.remote_port++; /* nobody's */
+	in.key.remote_port++; /* an unknown connection */
 	segment_write(&in, &f);
 	is_not_read(&f, GO_ON);
 	malformed(&f, GO_ON);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard's decisions about frames: chosen and random cases, each
- * decided three times - by the header compiled natively over plain tables, by the XDP
- * program and by the TC program in the kernel (PROG_TEST_RUN) - with the same result.
- * If BPF is not permitted, natively only; the other tests are skipped.
+ * The guard's decisions about frames: chosen and random cases, each decided three times - by
+ * the header compiled natively over plain tables, by the XDP program and by the TC program in
+ * the kernel (PROG_TEST_RUN) - with the same result. If BPF is not permitted, only natively;
+ * the other tests are skipped.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -79,7 +79,7 @@ static int lx_guard_is_listener(const struct lx_packet *p)
 /* ---- the kernel side ------------------------------------------------------------------- */
 
 static struct lx_bpf *bpf;
-static struct lx_guard *guard; /* NULL: not to be had here */
+static struct lx_guard *guard; /* NULL: cannot be loaded here */
 
 static void address(const char *text, uint8_t addr[16])
 {
@@ -105,10 +105,10 @@ static void kernel_open(void)
 	guard = NULL;
 }
 
-/* The same rules everywhere. */
+/* Sets the same rules everywhere. */
 static void setup_rules(bool secure)
 {
-	/* Not there: the programs are not attached, but their tables are filled. */
+	/* The interface does not exist: programs are not attached, but their tables are filled. */
 	struct lx_guard_ni ni[2] = { { .ifname = "nosuch0", .port = PORT, .port_bulk = PORT },
 				     { .ifname = "nosuch0", .port = PORT, .port_bulk = PORT } };
 
@@ -158,10 +158,10 @@ static void drop_rules(void)
 	assert_int_equal(lx_guard_rate(guard, 0, 1), 0);
 }
 
-/* What the kernel does not let a test run see: frames without a whole IP header. */
+/* Frames without a complete IP header, which the kernel refuses in test runs. */
 #define LEAST (14 + 2 * 4 + 40)
 
-/* Which counter a run of a program has moved; -1: it could not be run on this. */
+/* The counter that a run of a program incremented; -1: the frame cannot be run. */
 static int kernel_verdict(const uint8_t *frame, size_t len, bool tc)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (uint32_t)len);
@@ -186,14 +186,14 @@ static int kernel_verdict(const uint8_t *frame, size_t len, bool tc)
 	assert_int_not_equal(found, -1);
 	dropped = opts.retval == (tc ? 2u /* TC_ACT_SHOT */ : 1u /* XDP_DROP */);
 	if (!dropped)
-		assert_int_equal((int)opts.retval, tc ? -1 /* on to the next */ : 2 /* XDP_PASS */);
+		assert_int_equal((int)opts.retval, tc ? -1 /* TC_ACT_UNSPEC */ : 2 /* XDP_PASS */);
 	assert_int_equal(dropped, found >= LX_GUARD_FIRST_DROP);
 	return found;
 }
 
 static enum lx_guard_verdict native_verdict(const uint8_t *frame, size_t len)
 {
-	/* Exactly as long, so that the sanitizer sees what is read behind it. */
+	/* Exact size, so that a sanitizer detects reads beyond it. */
 	uint8_t *copy = malloc(len);
 	struct lx_packet packet = { 0 };
 	enum lx_packet_kind kind;
@@ -220,7 +220,7 @@ struct shape {
 	uint16_t frag; /* IPv4: the field; IPv6: of a fragment header, 0: none */
 	uint16_t vlan[2]; /* tag + 1; 0: none */
 	unsigned int options; /* IPv4: words of options */
-	uint8_t ext[10]; /* IPv6: headers, until 255 or 0 behind the first */
+	uint8_t ext[10]; /* IPv6: headers, up to 255 or to a 0 after the first */
 	unsigned int n_ext;
 	unsigned int cut; /* bytes missing at the end */
 };
@@ -273,7 +273,7 @@ static void put_ip4(struct frame *f, const struct shape *s)
 	put_tcp(f, s);
 }
 
-/* Extension headers of 16 bytes, fragment headers of 8. */
+/* Extension headers have 16 bytes, fragment headers 8. */
 static void put_ip6(struct frame *f, const struct shape *s)
 {
 	uint8_t proto = s->proto ? s->proto : 6, addr[16];
@@ -292,7 +292,10 @@ static void put_ip6(struct frame *f, const struct shape *s)
 
 		next = i + 1 < s->n_ext ? s->ext[i + 1] : proto;
 		put(f, &next, 1);
-		/* 16 bytes are one unit of 8 more than the first, or for AH two of 4. */
+		/*
+		 * The length of 16 bytes: 1 in units of 8 after the first, or for AH 2 in units
+		 * of 4.
+		 */
 		put(f, fragment ? "\0" : s->ext[i] == 51 ? "\2" : "\1", 1);
 		put16(f, fragment ? s->frag : 0);
 		put_zeroes(f, fragment ? 4 : 12);
@@ -340,7 +343,7 @@ static void check(const struct shape *s, enum lx_guard_verdict expected, int lin
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-/* The members given last win, which is what the macros are for. */
+/* Later initializers override, which these macros rely on. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Winitializer-overrides"
@@ -354,7 +357,7 @@ static void test_secure(void **state)
 	CHECK(UNPRIVILEGED, V4, .sport = 1024);
 	CHECK(UNPRIVILEGED, V6, .sport = 65535);
 	CHECK(UNPRIVILEGED, V4, .sport = 1024, .flags = 2 | 0x40 | 0x80); /* ECN */
-	CHECK(ACCEPTED, V4, .sport = 1024, .flags = 0x12); /* the answer to a SYN of ours */
+	CHECK(ACCEPTED, V4, .sport = 1024, .flags = 0x12); /* the answer to our SYN */
 	CHECK(ACCEPTED, V4, .sport = 1024, .flags = 0x10);
 	CHECK(OTHER, V4, .sport = 1024, .dport = 80);
 	CHECK(OTHER, V4, .sport = 1024, .dst = "10.1.0.3"); /* forwarded, or for nobody */
@@ -369,7 +372,7 @@ static void test_headers(void **state)
 {
 	setup_rules(true);
 	CHECK(UNPRIVILEGED, V4, .sport = 1024, .options = 10);
-	CHECK(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 1 }); /* number 0: priority only */
+	CHECK(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 1 }); /* number 0: only a priority */
 	CHECK(UNPRIVILEGED, V4, .sport = 1024, .vlan = { 0xe001, 1 });
 	CHECK(OTHER, V4, .sport = 1024, .vlan = { 101 });
 	CHECK(OTHER, V4, .sport = 1024, .vlan = { 1, 101 });
@@ -377,7 +380,7 @@ static void test_headers(void **state)
 	CHECK(UNPRIVILEGED, V6, .sport = 1024, .ext = { 0, 60, 43, 51, 60 }, .n_ext = 5);
 	CHECK(UNPARSED, V6, .sport = 1024, .ext = { 0, 60, 60, 60, 60, 60, 60, 60, 60 },
 	      .n_ext = 9);
-	CHECK(UNPARSED, V4, .sport = 1024, .cut = 7); /* up to the flags, without them */
+	CHECK(UNPARSED, V4, .sport = 1024, .cut = 7); /* truncated before the flags */
 	CHECK(UNPARSED, V4, .sport = 1024, .cut = 25);
 	CHECK(UNPARSED, V6, .sport = 1024, .cut = 20);
 	CHECK(UNPRIVILEGED, V4, .sport = 1024, .cut = 6); /* flags are the last byte */
@@ -426,19 +429,19 @@ static void test_prefixes(void **state)
 	add_prefix("10.1.0.7", LX_GUARD_DENY);
 	add_prefix("::/0", LX_GUARD_DENY);
 	CHECK(ACCEPTED, V4);
-	CHECK(UNPRIVILEGED, V4, .sport = 1024); /* allowed prefixes are no exception */
+	CHECK(UNPRIVILEGED, V4, .sport = 1024); /* not even from allowed prefixes */
 	CHECK(DENIED, V4, .src = "10.1.0.7");
 	CHECK(DENIED, V4, .src = "10.2.0.1");
 	CHECK(DENIED, V4, .src = "192.168.0.1"); /* ::/0 is everybody */
 	CHECK(DENIED, V6);
-	CHECK(ACCEPTED, V6, .flags = 0x10); /* established connections go on */
+	CHECK(ACCEPTED, V6, .flags = 0x10); /* established connections continue */
 	drop_rules();
 }
 
 static void test_rate(void **state)
 {
 	setup_rules(true);
-	if (guard) /* XDP and TC take from the same */
+	if (guard) /* XDP and TC share the budget */
 		assert_int_equal(lx_guard_rate(guard, 1, 6), 0);
 	config.interval_ns = SECOND;
 	config.burst_ns = 3 * SECOND;
@@ -447,14 +450,14 @@ static void test_rate(void **state)
 		CHECK(ACCEPTED, V4);
 	CHECK(RATE, V4);
 	CHECK(ACCEPTED, V4, .flags = 0x10);
-	source.paid_ns = 0; /* natively all sources are one */
+	source.paid_ns = 0; /* natively, all sources are one */
 	CHECK(ACCEPTED, V4, .src = "10.1.0.3");
 	drop_rules();
 }
 
 /* ---- properties ----------------------------------------------------------------------------- */
 
-/* Whatever the times, no more than burst + rate x time pass, and a silent source is welcome. */
+/* At no time do more than burst + rate x time pass, and a quiet source always does. */
 static void test_pays(void **state)
 {
 	for (int round = 0; round < 2000; round++) {
@@ -492,7 +495,7 @@ static void random_shape(struct shape *s)
 			     .options = rnd_below(3) ? 0 : rnd_below(11),
 			     .n_ext = rnd_below(2) ? 0 : rnd_below(10),
 			     .cut = rnd_below(3) ? 0 : rnd_below(40) };
-	if (!rnd_below(20)) { /* seldom met by chance: the flags in a later fragment */
+	if (!rnd_below(20)) { /* rare by chance: the flags in a later fragment */
 		s->frag = 0x2000;
 		s->cut = 12;
 	}
@@ -502,7 +505,7 @@ static void random_shape(struct shape *s)
 		s->vlan[i] = 1 + (rnd_below(2) ? 0 : rnd_below(4096));
 }
 
-/* Bytes are turned over, too, but for the type of the frame. */
+/* Flips bytes, too, except for the frame's type. */
 static void test_same_everywhere(void **state)
 {
 	unsigned int seen[LX_GUARD_COUNT] = { 0 }, runs = 0;
@@ -589,7 +592,7 @@ static void test_lists(void **state)
 	assert_int_equal(lx_guard_info(guard, &info), 0);
 	assert_int_equal(info.rate, 10);
 	assert_int_equal(info.burst, 20);
-	assert_false(info.active); /* its interface is not there */
+	assert_false(info.active); /* its interface does not exist */
 	assert_int_equal(lx_nid_parse("10.9.0.1@tcp", &nid), 0);
 	assert_int_equal(lx_guard_unban(guard, &nid), -ENOENT);
 	assert_int_equal(lx_nid_parse("10.9.0.1@o2ib", &nid), 0);
@@ -598,7 +601,7 @@ static void test_lists(void **state)
 	assert_int_equal(lx_guard_prefix_del(guard, &prefixes[0]), -ENOENT);
 }
 
-/* Whose SYNs were dropped is known, with the reason of the last one; the latest come first. */
+/* Dropped sources are listed with the latest reason, most recent first. */
 static void test_refusals(void **state)
 {
 	struct lx_guard_refusal_info *list;
@@ -613,10 +616,10 @@ static void test_refusals(void **state)
 	CHECK(UNPRIVILEGED, V4, .src = "10.1.7.1", .sport = 40002);
 	CHECK(DENIED, V4, .src = "10.2.7.2");
 	CHECK(UNPRIVILEGED, V6, .src = "fd00::7:3", .sport = 40003);
-	CHECK(BANNED, V4, .src = "10.1.0.9"); /* as the admin wants it: in the list of bans */
+	CHECK(BANNED, V4, .src = "10.1.0.9"); /* not listed here, but with the bans */
 	CHECK(ACCEPTED, V4, .src = "10.1.7.4");
 	assert_int_equal(lx_guard_refusals(guard, &list, &n), 0);
-	assert_true(n >= 3); /* and those of the tests before */
+	assert_true(n >= 3); /* plus those of earlier tests */
 	assert_string_equal(list[0].source, "fd00::7:3");
 	assert_int_equal(list[0].verdict, LX_GUARD_UNPRIVILEGED);
 	assert_int_equal(list[0].port, 40003);

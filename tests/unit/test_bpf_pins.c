@@ -56,7 +56,7 @@ static size_t n_bans(struct daemon *d)
 	return n;
 }
 
-/* Runs it in a process that is gone afterwards, as if it had crashed. */
+/* Runs @fn in a process that then exits abruptly, like a crash. */
 static void crash(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -122,7 +122,7 @@ static void test_crash(void **state)
 	assert_string_equal(list[0].prefix, "10.2.0.0/16");
 	free(list);
 	end(&d);
-	/* An end in order leaves rules for the next daemon, too. */
+	/* After a clean exit the rules are also there for the next daemon. */
 	begin(&d, true);
 	assert_int_equal(n_bans(&d), 2);
 	end(&d);
@@ -148,7 +148,7 @@ static void test_nothing_left(void **state)
 	assert_false(has_pins());
 }
 
-/* What is pinned by another version is not touched, but removed. */
+/* Pins of another version are removed without being read. */
 static void change_version(void)
 {
 	struct lx_abi abi;
@@ -179,7 +179,7 @@ static void test_other_version(void **state)
 	assert_false(has_pins());
 }
 
-/* A map of a shape that this version does not have: nothing of it is used. */
+/* A map with another layout: none of it is used. */
 static void change_shape(void)
 {
 	char path[LX_BPF_PATH];
@@ -214,7 +214,7 @@ static void leave_from_elsewhere(void)
 	leave_rules();
 }
 
-/* Names come from inode numbers, which are used again. */
+/* Names come from inode numbers, which get reused. */
 static void test_other_namespace(void **state)
 {
 	struct daemon d;
@@ -236,7 +236,7 @@ static unsigned int n_hooks(struct daemon *d)
 	return info.n_hooks;
 }
 
-/* An attachment outlives its daemon. The next one goes on with it, or ends it. */
+/* An attachment survives its daemon. The next one adopts it, or removes it. */
 static void second_daemon(void)
 {
 	struct lx_guard_ni ni = { .ifname = "lxpin0", .port = 988, .port_bulk = 988 };
@@ -258,7 +258,7 @@ static void third_daemon(void)
 	struct daemon d;
 
 	begin(&d, true);
-	lx_guard_place(d.guard, &ni, 1, true); /* elsewhere: the old place is left */
+	lx_guard_place(d.guard, &ni, 1, true); /* elsewhere: detached from the old place */
 	assert_int_equal(n_hooks(&d), 1);
 	end(&d);
 }
@@ -310,7 +310,7 @@ static void alias_of(const char *ifname, char *ret_alias, size_t size)
 	pclose(f);
 }
 
-/* Two daemons in one network namespace, and one of them started again after a crash. */
+/* Two daemons in one network namespace, one of which restarts after a crash. */
 static void two_instances(void)
 {
 	struct lx_resegment one, two, again;

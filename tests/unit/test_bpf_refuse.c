@@ -9,13 +9,13 @@
 
 /* ---- headers ----------------------------------------------------------------------- */
 
-/* Changes 4 bytes of the header of LNet, which are elsewhere in its two forms. */
+/* Changes 4 bytes of the LNet header, which are at different offsets in its two forms. */
 static void change(uint8_t *message, unsigned int at4, unsigned int at6, uint32_t value)
 {
 	memcpy(message + sizeof(struct lx_sock_msg) + (v6 ? at6 : at4), &value, sizeof(value));
 }
 
-/* Goes up, and if it is @broken nothing behind it is framed any more. */
+/* The packet goes up; if @broken, nothing after it is framed. */
 static void is_refused(const uint8_t *bytes, uint32_t len, bool broken)
 {
 	struct seg in = data_at(0, bytes, len), out;
@@ -44,7 +44,7 @@ static void illegal(void)
 	change(bytes, 8, 20, ~0u);
 	change(bytes, 12, 24, ~0u);
 	is_refused(bytes, n, true);
-	/* Another node of the net that it comes from. */
+	/* A message to another node on the net it came from. */
 	world(ipv6);
 	n = message(bytes, false, 0, 100);
 	s->net = LX_NET(LX_NET_TCP, 2);
@@ -58,7 +58,7 @@ static void test_illegal(void **state)
 
 /* ---- segments that a lane does not take -------------------------------------------- */
 
-/* Messages of a sender whose segments would be too large go up; nothing is cut for them. */
+/* Messages in segments that are too large go up; nothing is resegmented for them. */
 static void too_large(void)
 {
 	uint8_t bytes[1448];
@@ -69,7 +69,7 @@ static void too_large(void)
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->reasons[LX_LANE0_MSS], 1);
 	s->slowpath_done = s->slowpath_last;
-	/* The next hop takes as much: small ones, too. */
+	/* If the next hop takes as much: small ones, too. */
 	lane->mss = 1448;
 	goes_by_lane(n, 0, 300, bytes);
 }
@@ -79,7 +79,7 @@ static void test_too_large(void **state)
 	both(too_large);
 }
 
-/* It announced less than it sends, which is believed from then on. */
+/* The sender announced a smaller MSS than it sends; the larger one counts from then on. */
 static void announced_less(void)
 {
 	uint8_t bytes[1448];
@@ -105,7 +105,7 @@ static void test_announced_less(void **state)
 	both(announced_less);
 }
 
-/* A part of the message at @offset, as a fragment of the packet @in. */
+/* @len bytes of packet @in at @offset are sent as a fragment. */
 static void is_part(struct seg in, uint32_t offset, uint32_t len)
 {
 	struct seg out;
@@ -117,7 +117,7 @@ static void is_part(struct seg in, uint32_t offset, uint32_t len)
 	assert_memory_equal(out.data, in.data + offset, len);
 }
 
-/* The lane takes less than when a message was put there: that goes on, in parts. */
+/* The lane's MSS shrinks while a message is on it: the rest is sent in parts. */
 static void shrinks(void)
 {
 	uint8_t bytes[1448];
@@ -129,7 +129,7 @@ static void shrinks(void)
 	is_part(in, 0, 500);
 	is_part(in, 500, 500);
 	is_part(in, 1000, n - 1000);
-	/* Larger packets of segments that fit are fine as they are, those of others are cut. */
+	/* GSO packets whose segments fit pass unchanged; others are resegmented. */
 	settings->resegment_ifindex = 1;
 	in.mark = 0;
 	in.gso = 500;
@@ -149,7 +149,7 @@ static void test_shrinks(void **state)
 
 /* ---- what routers tell of them ------------------------------------------------------ */
 
-/* What the lane's socket is told of a packet of that lane position. */
+/* The sequence number that the lane's socket sees for a lane position. */
 static uint32_t quoted(uint64_t pos)
 {
 	static uint8_t bytes[200];
@@ -164,23 +164,23 @@ static uint32_t quoted(uint64_t pos)
 	return segment_quoted(&out, v6);
 }
 
-/* The socket believes what is told of bytes that are under way, and of no others. */
+/* The quoted number is translated for bytes in flight, and for no others. */
 static void mtu_is_quoted(void)
 {
 	uint8_t bytes[1448];
 	uint32_t n = goes_by_lane(0, 0, 1200, bytes);
 
-	lane->shift = 77; /* its socket has sent before, and again since */
+	lane->shift = 77; /* its socket sent before the takeover, and since */
 	assert_int_equal(quoted(0), LANE_BASE - 77);
 	assert_int_equal(quoted(n - 1), LANE_BASE - 77);
 	assert_int_equal(quoted(n), LANE_BASE + n);
 	lane->una = 500;
 	assert_int_equal(quoted(499), LANE_BASE + 499);
 	assert_int_equal(quoted(500), LANE_BASE - 77);
-	/* It sends by itself. */
+	/* The socket sends by itself. */
 	lane->word = (__u64)LX_LANE_OURS << 32;
 	assert_int_equal(quoted(500), LANE_BASE + 500 - 77);
-	/* Streams are not shifted on the way out. */
+	/* Streams have no shift on the way out. */
 	lane->key = s->key;
 	assert_int_equal(quoted(100), LANE_BASE + 100);
 }

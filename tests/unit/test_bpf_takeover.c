@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The look into the kernel's socket: positions of a connection that becomes a stream, for the
- * first time or again, when messages of it have gone by lanes.
+ * Reading the kernel's socket at a takeover: positions of a connection that becomes a stream,
+ * for the first time or again, after messages went by lanes.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -16,7 +16,7 @@
 #define RECEIVED 5000
 #define AGAIN 300
 
-static int fds[3]; /* listening, of the peer, ours */
+static int fds[3]; /* listening, the peer's, ours */
 
 static void address(int fd, bool remote, uint8_t addr[16], __be16 *ret_port)
 {
@@ -30,7 +30,7 @@ static void address(int fd, bool remote, uint8_t addr[16], __be16 *ret_port)
 	*ret_port = at.sin_port;
 }
 
-/* A connection of which our socket has got so many bytes, which are read. */
+/* A connection on which our socket received and read @n bytes. */
 static void receive(size_t n)
 {
 	char bytes[RECEIVED] = { 0 };
@@ -96,7 +96,7 @@ static void becomes_a_stream(uint32_t diverted)
 	assert_int_equal(s->advertised_ack, s->acked);
 	assert_int_equal(s->advertised_edge, s->socket_window_edge + diverted);
 	assert_int_equal(s->window_edge, s->advertised_edge);
-	/* It begins unframed: what has come goes to the socket. */
+	/* It starts unframed: what has arrived goes to the socket. */
 	assert_true(s->unframed);
 	assert_int_equal(s->unframed_high, s->high);
 	assert_int_equal(s->tail - s->head, 1);

@@ -50,11 +50,11 @@ static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 	return 0;
 }
 
-/* What becomes of a message. */
+/* What happens to a message. */
 enum fate { FORWARDED, OURS, REFUSED };
 static const char *const fate_name[] = { "forwards it", "takes it", "refuses it" };
 
-/* @net: of the NI that it came in by. */
+/* @net: of the receiving NI */
 static enum fate fastpath_fate(const struct lx_hdr *hdr, int version, uint32_t net)
 {
 	char packet[sizeof(struct lx_sock_msg) + sizeof(struct lx_hdr_nid16)];
@@ -79,7 +79,7 @@ static enum fate fastpath_fate(const struct lx_hdr *hdr, int version, uint32_t n
 		lx_hdr_nid4_encode(hdr, (void *)(packet + sizeof(head)));
 	seg.end = lx_overhead(version);
 	assert_int_equal(lx_frame(&f), 0);
-	/* What is illegal leaves nothing behind it to be framed. */
+	/* After an illegal header nothing is framed. */
 	assert_int_equal(stream.broken, stream.unframed);
 	if (stream.lane_messages)
 		return FORWARDED;
@@ -93,7 +93,7 @@ static struct lx_core_ni *ni;
 static const struct lx_lnd *real_lnd;
 static struct lx_lnd lnd;
 
-/* It was taken; that is all we want to know. */
+/* Only whether it was accepted matters. */
 static void recv_none(struct lx_ni *lni, void *rx, struct lx_msg *msg)
 {
 	if (msg)
@@ -131,7 +131,7 @@ static enum fate slow_fate(const struct lx_hdr *hdr, int version)
 	struct lx_hdr read;
 	int r;
 
-	/* As it is on the wire. */
+	/* As on the wire. */
 	if (version == LX_SOCK_V4) {
 		struct lx_hdr_nid16 wire;
 
@@ -169,10 +169,10 @@ static size_t make_nids(struct lx_nid *list)
 
 	for (size_t i = 0; i < N_OF(good); i++)
 		list[n++] = nid(good[i]);
-	/* "Any", as it is written and as it is read. */
+	/* "Any", as written and as read. */
 	memset(&list[n++], 0xff, sizeof(*list));
 	list[n++] = (struct lx_nid){ .type = LX_NET_ANY };
-	/* None of a node: bytes behind the address, a size that there is not. */
+	/* Not valid for a node: bytes after the address, an impossible size. */
 	list[n] = nid("10.1.0.1@tcp2");
 	list[n++].addr[4] = 1;
 	list[n] = nid("10.1.0.1@tcp2");
@@ -196,14 +196,14 @@ static void every_header(void **state)
 		struct lx_hdr hdr = { .src_nid = *src, .dst_nid = *dst,
 				      .type = types[i / 2 / n / n % N_OF(types)],
 				      .payload_length = lengths[i / 2 / n / n / N_OF(types)],
-				      .cmd.put.portal = lx_le32(5) }; /* where nobody waits */
+				      .cmd.put.portal = lx_le32(5) }; /* where no MD is */
 		enum fate slow, fast;
 
 		if (version == LX_SOCK_V3 && (!lx_nid_is_nid4(src) || !lx_nid_is_nid4(dst)))
-			continue; /* it has no form for these */
+			continue; /* which cannot carry these NIDs */
 		slow = slow_fate(&hdr, version);
 		fast = fastpath_fate(&hdr, version, ni->ni.net);
-		/* What has come to the wrong one of our NIDs goes up, to be refused there. */
+		/* A message to the wrong one of our NIDs goes up, to be refused there. */
 		if (slow != fast && !(slow == REFUSED && fast == OURS && !lx_dest_of(dst)->n))
 			fail_msg("V%d type %#x, %u bytes from %s to %s: the slow path %s, the fast "
 				 "path %s", version, hdr.type, hdr.payload_length, lx_nid_str(src),

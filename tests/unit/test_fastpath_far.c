@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which connections the daemon keeps for a while because their senders are far away. */
+/* Which connections the daemon keeps for a while because their senders are distant. */
 #include "testlib.h"
 
 #include "../../user/fastpath/priv.h"
 #include "../../user/io/tcpinfo.h"
 
 /*
- * A connection from far away is a stream when its socket's window has been made large by what
- * came; from nearby at once.
+ * A distant connection becomes a stream when the received data has grown its socket's window; a
+ * near one at once.
  */
 static void far_and_open(void **state)
 {
@@ -15,7 +15,7 @@ static void far_and_open(void **state)
 		struct lx_tcpinfo info;
 		bool far, open;
 	} cases[] = {
-		{ { .rtt_us = 0 }, false, true }, /* not known */
+		{ { .rtt_us = 0 }, false, true }, /* unknown */
 		{ { .rtt_us = 1999, .own_window = 65536 }, false, true },
 		{ { .rtt_us = 2000, .own_window = 65536 }, true, false },
 		{ { .rtt_us = 20000, .own_window = 8 << 20, .received = (16 << 20) - 1 },

@@ -35,7 +35,7 @@ static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
 	return index < N_OF(fp_peer) ? &fp_peer[index] : NULL;
 }
 
-/* Every NID is somebody whom messages are forwarded to. */
+/* Messages for any NID are forwarded. */
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
 	return &dest;
@@ -52,7 +52,7 @@ static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 	return 0;
 }
 
-/* A stream that is framed at position 0, and an idle lane without an end. */
+/* A stream framed at position 0, and an idle lane with an unlimited window. */
 static void world(int version)
 {
 	memset(&stream, 0, sizeof(stream));
@@ -68,7 +68,7 @@ static void world(int version)
 	fp_peer[1].n_lanes = 1;
 }
 
-/* Packets as large as they come, on their way up; our socket takes all of it. */
+/* Packets of maximum size go up; our socket accepts everything. */
 static void goes_up(char *bytes, __u64 from, __u64 to)
 {
 	struct lx_advertised adv;
@@ -94,7 +94,7 @@ static void goes_up(char *bytes, __u64 from, __u64 to)
 
 /* ---- UNFRAMED --------------------------------------------------------------------- */
 
-/* Writes a message for the next hop; its length. */
+/* Writes a message for the next hop; returns its length. */
 static __u32 message(char *at, __u32 payload)
 {
 	const struct lx_sock_msg head = { .type = LX_SOCK_LNET };
@@ -107,7 +107,7 @@ static __u32 message(char *at, __u32 payload)
 	return lx_overhead(LX_SOCK_V3) + payload;
 }
 
-/* One that had no lanes for @bytes gets them again when the slow path knows a boundary. */
+/* After @bytes without lanes a stream gets them again when the slow path knows a boundary. */
 static void unframed_for(__u64 bytes)
 {
 	static char junk[64u << 10], packet[200];
@@ -116,7 +116,7 @@ static void unframed_for(__u64 bytes)
 	struct lx_framing f = { .s = &stream, .seg = &seg };
 
 	world(LX_SOCK_V3);
-	/* A message on a lane first: positions of the socket are others than the stream's. */
+	/* One message on a lane first, so that socket and stream positions differ. */
 	seg.end = len;
 	assert_int_equal(lx_frame(&f), 0);
 	assert_int_equal(stream.lane_messages, 1);
@@ -125,7 +125,7 @@ static void unframed_for(__u64 bytes)
 	stream.flags = LX_STREAM_NO_LANES;
 	goes_up(junk, len, len + bytes);
 	assert_int_equal(stream.unframed, 1);
-	assert_int_equal(stream.tail - stream.head, 1); /* what is over takes no room */
+	assert_int_equal(stream.tail - stream.head, 1); /* the past takes no room */
 	stream.flags = 0;
 	stream.boundary = stream.slowpath_done = bytes;
 	seg.pos = len + bytes;
@@ -145,7 +145,7 @@ static void unframed_ends(void **state)
 	unframed_for(5 * GIB + 4711); /* positions have more bits than sequence numbers */
 }
 
-/* Without room for another extent the last one grows; it is closed when there is room. */
+/* Without a free extent the last one grows; it is closed when one is free. */
 static void unframed_without_room(void **state)
 {
 	static char junk[64u << 10];
@@ -153,7 +153,7 @@ static void unframed_without_room(void **state)
 	world(LX_SOCK_V3);
 	stream.flags = LX_STREAM_NO_LANES;
 	goes_up(junk, 0, MIB);
-	stream.head -= LX_STREAM_EXTENTS - 2; /* as if others were under way before it */
+	stream.head -= LX_STREAM_EXTENTS - 2; /* as if others were in flight before it */
 	for (__u32 c = stream.head; c != stream.tail - 1; c++)
 		*lx_extent_at(&stream, c) = (struct lx_extent){ .lane = LX_NO_LANE };
 	assert_false(lx_extent_room(&stream));
@@ -175,7 +175,7 @@ static void unframed_without_room(void **state)
 static void way_back(void **state)
 {
 	static const struct {
-		__u32 from, node[2]; /* the sender's entry, numbers of the peers */
+		__u32 from, node[2]; /* the sender's entry; peer numbers */
 		bool back;
 	} cases[] = {
 		{ 0, { 0, 0 }, false }, { 0, { 1, 2 }, false }, { 0, { 1, 0 }, false },
@@ -198,7 +198,7 @@ static void way_back(void **state)
 	}
 }
 
-/* Sends one message more; returns whether it got a lane. */
+/* Sends another message; returns whether it got a lane. */
 static bool gets_lane(struct lx_segment *seg)
 {
 	struct lx_framing f = { .s = &stream, .seg = seg };
@@ -212,7 +212,7 @@ static bool gets_lane(struct lx_segment *seg)
 	return stream.lane_messages > before;
 }
 
-/* The core sees one message when it asks, of those for another router only, and in order. */
+/* On request, the core sees one message, only of those for other routers, and in order. */
 static void sampled(void **state)
 {
 	char packet[200];
@@ -238,7 +238,7 @@ static void sampled(void **state)
 
 /* ---- the window ------------------------------------------------------------------- */
 
-/* How far beyond what is framed the sender may go now. */
+/* How far beyond the framed bytes the sender may send now. */
 static __s64 ahead(void)
 {
 	struct lx_advertised adv;
@@ -248,7 +248,7 @@ static __s64 ahead(void)
 	return lx_pos_diff(adv.window_edge, stream.parse_next);
 }
 
-/* The beginning of a message of 1 MiB, which goes to the lane; its length. */
+/* Starts a message of 1 MiB on the lane; returns its length. */
 static __u32 begin_message(void)
 {
 	char packet[200];
@@ -263,7 +263,7 @@ static __u32 begin_message(void)
 	return len;
 }
 
-/* A lane with room for so much, a socket that takes anything, and a sender that is far away. */
+/* A lane with this window, a socket that accepts anything, and a distant sender. */
 static void far_world(__u64 lane_window)
 {
 	world(LX_SOCK_V3);
@@ -289,12 +289,12 @@ static void window_of_lane(void **state)
 	len = begin_message();
 	assert_int_equal(ahead(), 64 * MIB - 2 * len);
 	begin_message();
-	assert_int_equal(ahead(), 64 * MIB - 2 * len - len); /* it does not move back */
-	lane.window_edge += 16 * MIB; /* the next hop takes more */
+	assert_int_equal(ahead(), 64 * MIB - 2 * len - len); /* it does not shrink */
+	lane.window_edge += 16 * MIB; /* the next hop accepts more */
 	assert_int_equal(ahead(), (64 + 16) * MIB - 3 * len);
 }
 
-/* However little the lane takes, so much: what does not fit goes to lane 0. */
+/* The minimum, however small the lane's window: messages that do not fit go to lane 0. */
 static void window_of_full_lane(void **state)
 {
 	far_world(MIB + (MIB >> 1));
@@ -303,7 +303,7 @@ static void window_of_full_lane(void **state)
 	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
 }
 
-/* It is another's by now, or takes no message more. */
+/* The lane belongs to another stream by now, or accepts no more messages. */
 static void window_of_lost_lane(void **state)
 {
 	far_world(64 * MIB);
@@ -315,16 +315,16 @@ static void window_of_lost_lane(void **state)
 	assert_int_equal(ahead(), LX_WINDOW_AHEAD);
 }
 
-/* What our socket would not take is not asked for, whatever the lane takes. */
+/* What our socket would not accept is not requested, whatever the lane accepts. */
 static void window_of_socket(void **state)
 {
 	far_world(64 * MIB);
 	stream.socket_window_edge = 3 * MIB;
 	begin_message();
-	assert_int_equal(ahead(), 3 * MIB); /* behind what went by the lane */
+	assert_int_equal(ahead(), 3 * MIB); /* after what went by the lane */
 }
 
-/* While all goes to our socket for order's sake, so far away, that is what bounds it. */
+/* While everything goes to a distant sender's socket to keep the order, that is the limit. */
 static void window_of_order(void **state)
 {
 	far_world(MIB);
@@ -337,8 +337,8 @@ static void window_of_order(void **state)
 }
 
 /*
- * Held far away, it ends where the messages that it has been told of already end, if all are as
- * long as this one.
+ * A distant sender on hold: the window ends where the messages in the advertised window end, if
+ * all are as long as this one.
  */
 static void window_held_far(void **state)
 {
@@ -357,13 +357,13 @@ static void window_held_far(void **state)
 	begin_message();
 	(void)ahead();
 	assert_int_equal(stream.window_edge, edge);
-	/* The last one is longer than that: it may end, and nothing behind it. */
+	/* The last one is longer: it may end, but nothing after it. */
 	stream.parse_next = edge + 1000;
 	stream.high = edge;
 	assert_int_equal(ahead(), 0);
 }
 
-/* Nearby it ends with the message, or where it was told before. */
+/* For a near sender it ends with the message, or at the edge advertised before. */
 static void window_held_near(void **state)
 {
 	__u64 told;
