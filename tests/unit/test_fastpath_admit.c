@@ -193,7 +193,8 @@ static void every_header(void **state)
 	for (size_t i = 0; i < N_OF(types) * N_OF(lengths) * n * n * 2; i++) {
 		int version = i % 2 ? LX_SOCK_V4 : LX_SOCK_V3;
 		const struct lx_nid *src = &list[i / 2 % n], *dst = &list[i / 2 / n % n];
-		struct lx_hdr hdr = { .src_nid = *src, .dst_nid = *dst,
+		struct lx_hdr hdr = { .src_nid = *src,
+				      .dst_nid = *dst,
 				      .type = types[i / 2 / n / n % N_OF(types)],
 				      .payload_length = lengths[i / 2 / n / n / N_OF(types)],
 				      .cmd.put.portal = lx_le32(5) }; /* where no MD is */

@@ -19,7 +19,8 @@ static void far_and_open(void **state)
 		{ { .rtt_us = 1999, .own_window = 65536 }, false, true },
 		{ { .rtt_us = 2000, .own_window = 65536 }, true, false },
 		{ { .rtt_us = 20000, .own_window = 8 << 20, .received = (16 << 20) - 1 },
-		  true, false },
+		  true,
+		  false },
 		{ { .rtt_us = 20000, .own_window = 65536, .received = 1ull << 40 }, true, false },
 		{ { .rtt_us = 20000, .own_window = 2 << 20, .received = 16 << 20 }, true, true },
 	};

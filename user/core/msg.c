@@ -138,7 +138,7 @@ static void resend(struct lx_core_msg *msg)
 /* ---- the end -------------------------------------------------------------------- */
 
 /* Counters and health. A failure after the deadline costs no health. */
-static void judge(struct lx_core_msg *msg)
+static void account(struct lx_core_msg *msg)
 {
 	bool late = !msg->m.routing && msg->m.deadline_ns &&
 		    msg->m.deadline_ns <= lx_core_now(msg->core);
@@ -192,7 +192,7 @@ static void msg_end(struct lx_core_msg *msg)
 
 	if (msg->pair && msg->m.hdr.type == LX_MSG_REPLY)
 		end_pair(msg);
-	judge(msg);
+	account(msg);
 	if (msg->status && msg->txni && may_resend(msg)) {
 		resend(msg);
 		return;
