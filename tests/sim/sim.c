@@ -342,6 +342,7 @@ static void sim_shutdown(struct lx_ni *ni)
 
 	lx_list_del(&s->link);
 	free(s);
+	ni->lnd_data = NULL;
 	lx_list_for_each(conn, &sim->conns, link) {
 		if (lx_nid_eq(&conn->from, &ni->nid))
 			conn_break(conn, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
@@ -388,6 +389,8 @@ static int sim_send(struct lx_ni *ni, struct lx_msg *msg)
 	struct conn *conn;
 	struct xfer *x;
 
+	/* Nothing is sent over an NI that was shut down. */
+	assert(ni->lnd_data);
 	if (!ill)
 		ill = find_ill(sim, FAILING_FROM, &ni->nid);
 	if (ill) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Random nodes with several rails and gateways between them, which die and come back while
- * operations are under way, in virtual time.
+ * operations are under way, in virtual time. Meanwhile admins add and delete policies, peers,
+ * routes, NIs and fault rules, links go down, and some worlds stop in the middle.
  *
  *	clients, 1 to 3 NIs on tcp1 ── 0 to 3 routers ── servers, 1 to 3 NIs on tcp2 or tcp1
  *
@@ -17,8 +18,11 @@
 
 #include <errno.h>
 
+#include "../../user/core/fault.h"
 #include "../../user/core/health.h"
+#include "../../user/core/peer.h"
 #include "../../user/core/recovery.h"
+#include "../../user/core/udsp.h"
 
 #define OPS_DEFAULT 100000
 #define OPS_PER_WORLD 500
@@ -44,6 +48,7 @@ struct node {
 	char nid[NIS_MAX][64];
 	unsigned int n_nids;
 	bool dead[NIS_MAX];
+	int peer_credits, credits;
 };
 
 static struct lx_sim *sim;
@@ -52,7 +57,8 @@ static unsigned int n_clients, n_servers, n_routers;
 static bool provable; /* all operations must succeed; see above */
 static struct op ops[OPS_PER_WORLD];
 static unsigned int n_ops;
-static unsigned long total, total_ok, total_must, total_resent, total_saved;
+static unsigned long total, total_ok, total_must, total_resent, total_saved, total_stopped,
+	total_checked;
 
 /* ---- the application ------------------------------------------------------------- */
 
@@ -148,15 +154,22 @@ static void start_op(void)
 
 /* ---- the world --------------------------------------------------------------------- */
 
+static int ni_add(struct node *node, unsigned int i)
+{
+	return lx_sim_ni_add(node->sim, node->nid[i], node->peer_credits, node->credits);
+}
+
 static void node_make(struct node *node, unsigned int number, const unsigned int *nets,
 		      unsigned int n)
 {
-	*node = (struct node){ .n_nids = n };
+	/* Few, so that messages wait for them. */
+	*node = (struct node){ .n_nids = n, .peer_credits = 1 + rnd_below(8) };
+	node->credits = node->peer_credits + (rnd_below(2) ? 0 : 64);
 	assert_int_equal(lx_sim_node_new(sim, &node->sim), 0);
 	for (unsigned int i = 0; i < n; i++) {
 		snprintf(node->nid[i], sizeof(node->nid[i]), "10.%u.%u.%u@tcp%u", nets[i], i,
 			 number, nets[i]);
-		assert_int_equal(lx_sim_ni_add(node->sim, node->nid[i], 8, 256), 0);
+		assert_int_equal(ni_add(node, i), 0);
 	}
 	tune(node->sim, "alive_router_check_interval", "3");
 	tune(node->sim, "router_ping_timeout", "2");
@@ -259,9 +272,191 @@ static void disturb_badly(void)
 	lx_sim_knobs(sim)->loss = rnd_below(3) ? 0 : rnd_below(30);
 }
 
+/* ---- what admins do --------------------------------------------------------------------- */
+
+static struct node *some_end(void)
+{
+	return rnd_below(2) ? &clients[rnd_below(n_clients)] : &servers[rnd_below(n_servers)];
+}
+
+static const char *some_nid(const struct node *node)
+{
+	return node->nid[rnd_below(node->n_nids)];
+}
+
+/* Of any form; whatever it prefers, what has a path gets through. */
+static void change_policies(struct node *node)
+{
+	struct lx_conf_udsp conf = { .index = LX_UNSET };
+	const struct node *peer = &servers[rnd_below(n_servers)];
+
+	if (rnd_below(3) == 0) {
+		(void)lx_udsp_delete(node->sim->core, rnd_below(2) ? LX_UNSET : 0);
+		return;
+	}
+	conf.priority = rnd_below(3) ? (int64_t)rnd_below(3) : LX_UNSET;
+	if (rnd_below(2))
+		snprintf(conf.src, sizeof(conf.src), "%s", some_nid(node));
+	if (!conf.src[0] || rnd_below(2))
+		snprintf(conf.dst, sizeof(conf.dst), "%s", some_nid(peer));
+	if (!conf.src[0] && n_routers && rnd_below(2))
+		snprintf(conf.rte, sizeof(conf.rte), "%s", routers[rnd_below(n_routers)].nid[0]);
+	(void)lx_udsp_new(node->sim->core, &conf); /* perhaps there already */
+}
+
+/* A peer is forgotten, in the middle of resends and discovery. What waits for it fails. */
+static void forget_peer(struct node *node)
+{
+	const struct lx_conf_peer conf = {
+		.primary = nid(servers[rnd_below(n_servers)].nid[0]),
+	};
+
+	(void)lx_peer_unconfigure(node->sim->core, &conf, true); /* perhaps unknown, or itself */
+}
+
+/*
+ * A local fault on what an NI sends, or messages that wait: with their credits, so that others
+ * wait, too, and router checks may be late.
+ */
+static void change_faults(struct node *node)
+{
+	unsigned int i = rnd_below(node->n_nids);
+	bool delay = !provable && rnd_below(2);
+	struct lx_fault_rule rule = {
+		.src = lx_nid_any,
+		.dst = lx_nid_any,
+		.local = nid(node->nid[i]),
+		.delay = delay,
+		.rate = 1 + rnd_below(4),
+		.latency_ms = delay ? 1 + rnd_below(500) : 0,
+		.hstatuses = delay ? 0 : 1u << LX_HSTATUS_LOCAL_DROPPED,
+	};
+
+	if (rnd_below(2))
+		(void)lx_core_fault_del(node->sim->core, delay, &lx_nid_any, &lx_nid_any);
+	else if (delay || i)
+		assert_int_equal(lx_core_fault_add(node->sim->core, &rule), 0);
+}
+
+/* A link goes down, or comes back, while messages of its NI wait for credits. */
+static void change_link(struct node *node)
+{
+	unsigned int i = rnd_below(node->n_nids);
+	struct lx_nid own = nid(node->nid[i]);
+	struct lx_core_ni *ni = lx_ni_lookup(node->sim->core, &own);
+	bool down = rnd_below(2);
+
+	if (!i || !ni)
+		return;
+	lx_sim_fail_from(sim, node->nid[i], down ? LX_HSTATUS_LOCAL_DROPPED : LX_HSTATUS_OK,
+			 -ENETDOWN);
+	lx_lnd_link(&ni->ni, down ? LX_DOWN_CARRIER : LX_DOWN_NO);
+}
+
+static void change_ni(struct node *node)
+{
+	unsigned int i = rnd_below(node->n_nids);
+	struct lx_nid own = nid(node->nid[i]);
+
+	if (!i)
+		return;
+	if (lx_ni_lookup(node->sim->core, &own))
+		lx_sim_ni_del(node->sim, node->nid[i]);
+	else
+		(void)ni_add(node, i); /* perhaps it is still stopping */
+}
+
+static void change_route(struct node *node)
+{
+	struct lx_nid gateway = nid(routers[rnd_below(n_routers)].nid[0]);
+	struct lx_conf_route conf = {
+		.net = LX_NET(LX_NET_TCP, 2),
+		.gateway = gateway,
+		.hop = LX_UNSET,
+		.priority = rnd_below(3),
+		.health_sensitivity = LX_UNSET,
+	};
+
+	if (rnd_below(2))
+		(void)lx_route_delete(node->sim->core, conf.net, &gateway);
+	else
+		(void)lx_route_new(node->sim->core, &conf);
+}
+
+static void change_tunables(struct node *node)
+{
+	static const char *const sensitivities[] = { "0", "1", "100", "1000" };
+
+	tune(node->sim, "lnet_health_sensitivity", sensitivities[rnd_below(4)]);
+	tune(node->sim, "lnet_retry_count", "6"); /* sensitivity 0 cleared it */
+	tune(node->sim, "lnet_transaction_timeout", rnd_below(2) ? "10" : "20");
+}
+
+/* A router stops routing, or starts again, with messages in its buffers. */
+static void change_routing(struct node *router)
+{
+	int r = lx_monitor_route(router->sim->core, rnd_below(2), rnd_below(2));
+
+	assert_true(!r || r == -EBUSY);
+}
+
+static void disturb_as_admin(void)
+{
+	struct node *client = &clients[rnd_below(n_clients)];
+
+	switch (rnd_below(provable ? 3 : 8)) {
+	case 0:
+		change_policies(client);
+		break;
+	case 1:
+		change_faults(client);
+		break;
+	case 2:
+		change_link(client);
+		break;
+	case 3:
+		forget_peer(client);
+		break;
+	case 4:
+		change_ni(some_end());
+		break;
+	case 5:
+		if (n_routers)
+			change_route(client);
+		break;
+	case 6:
+		change_tunables(some_end());
+		break;
+	case 7:
+		if (n_routers)
+			change_routing(&routers[rnd_below(n_routers)]);
+		break;
+	}
+}
+
+static void undo_admin(struct node *node)
+{
+	struct lx_core *core = node->sim->core;
+
+	(void)lx_core_fault_del(core, true, &lx_nid_any, &lx_nid_any);
+	(void)lx_core_fault_del(core, false, &lx_nid_any, &lx_nid_any);
+	tune(node->sim, "lnet_health_sensitivity", "100");
+	tune(node->sim, "lnet_retry_count", "6");
+	tune(node->sim, "lnet_transaction_timeout", "20");
+	for (unsigned int i = 0; i < node->n_nids; i++) {
+		struct lx_nid own = nid(node->nid[i]);
+		struct lx_core_ni *ni = lx_ni_lookup(core, &own);
+
+		if (ni)
+			lx_lnd_link(&ni->ni, LX_DOWN_NO);
+		else
+			assert_int_equal(ni_add(node, i), 0);
+	}
+}
+
 static void disturb(void)
 {
-	switch (rnd_below(4)) {
+	switch (rnd_below(5)) {
 	case 0:
 		disturb_end(&servers[rnd_below(n_servers)]);
 		break;
@@ -275,6 +470,9 @@ static void disturb(void)
 	case 3:
 		if (!provable)
 			disturb_badly();
+		break;
+	case 4:
+		disturb_as_admin();
 		break;
 	}
 }
@@ -306,6 +504,7 @@ static void check_op(const struct op *op)
 			 strerror(-op->status));
 	total_ok += !op->status;
 	total_must += provable;
+	total_checked++;
 }
 
 static void check_nodes(struct node *list, unsigned int n)
@@ -330,6 +529,18 @@ static void check_nodes(struct node *list, unsigned int n)
 	}
 }
 
+/* The nodes stop with everything under way: each operation ends all the same. */
+static void stop_all(void)
+{
+	lx_sim_free(sim);
+	for (unsigned int i = 0; i < n_ops; i++) {
+		assert_int_equal(ops[i].ends, 1);
+		assert_true(ops[i].arrivals <= 1);
+	}
+	total += n_ops;
+	total_stopped++;
+}
+
 static void one_world(void)
 {
 	unsigned int pace = 1 + rnd_below(60);
@@ -343,10 +554,23 @@ static void one_world(void)
 			disturb();
 		lx_sim_run(sim, rnd_below(20) ? rnd_below(5 * MS) : rnd_below(2 * SEC));
 	}
+	if (rnd_below(4) == 0) {
+		stop_all();
+		return;
+	}
 	heal(clients, n_clients);
 	heal(servers, n_servers);
 	heal(routers, n_routers);
 	lx_sim_knobs(sim)->loss = lx_sim_knobs(sim)->failure = 0;
+	lx_sim_run(sim, 30 * SEC);
+	for (unsigned int i = 0; i < n_clients; i++)
+		undo_admin(&clients[i]);
+	for (unsigned int i = 0; i < n_servers; i++)
+		undo_admin(&servers[i]);
+	for (unsigned int i = 0; i < n_routers; i++) {
+		while (lx_monitor_route(routers[i].sim->core, true, true) == -EBUSY)
+			lx_sim_run(sim, 10 * SEC);
+	}
 	lx_sim_run(sim, 180 * SEC);
 	for (unsigned int i = 0; i < n_clients; i++)
 		tune(clients[i].sim, "alive_router_check_interval", "100000");
@@ -371,10 +595,10 @@ static void rails_and_gateways(void **state)
 	for (; total < wanted; worlds++)
 		one_world();
 	printf("rails_and_gateways: %lu worlds, %lu operations: %lu succeeded, among them all %lu "
-	       "that had a path; %lu resends, %lu messages got through by them\n",
-	       worlds, total, total_ok, total_must, total_resent, total_saved);
-	assert_true(total_ok > total / 2);
-	assert_true(total_must > total / 10);
+	       "that had a path; %lu resends, %lu messages got through by them; %lu worlds stopped\n",
+	       worlds, total, total_ok, total_must, total_resent, total_saved, total_stopped);
+	assert_true(total_ok > total_checked / 2);
+	assert_true(total_must > total_checked / 10);
 	assert_true(total_saved > 0);
 }
 
