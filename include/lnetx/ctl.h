@@ -111,8 +111,8 @@ void lx_ctl_free(struct lx_ctl *ctl);
 
 /**
  * lx_ctl_set_timeout - how long a call waits for lnetxd
- * @ms: milliseconds, from the call; -1: for ever, which is the default; 0: lx_ctl_next()
- *	does not wait at all
+ * @ms: milliseconds in which nothing comes from lnetxd; -1: for ever, which is the default;
+ *	0: lx_ctl_next() does not wait at all
  *
  * Pings and stopping a router take seconds. An lx_ctl_do() that has timed out may still
  * take effect. After lx_ctl_next() has, it may be called again.

@@ -277,6 +277,8 @@ static void test_discard(void **state)
 	start_serving();
 	assert_int_equal(lx_ctl_start(ctl, LX_CTL_SHOW, LX_CTL_NET, NULL), 0);
 	assert_int_equal(lx_ctl_next(ctl, &ni), 1);
+	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_STATS, NULL), -EINVAL);
+	assert_int_equal(lx_ctl_next(ctl, &ni), -EINVAL);
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_DEL, LX_CTL_STATS, NULL), 0);
 	assert_int_equal(fake.connections, 2);
 }
@@ -606,7 +608,7 @@ static void test_net_arguments(void **state)
 {
 	const struct lx_ctl_arg args[] = {
 		{ "lnd tunables.conns_per_peer", "4" }, { "net type", "tcp3" },
-		{ "tunables.peer_credits", "8" }, { "interfaces", "eth0" },
+		{ "tunables.peer_credits", "010" }, { "interfaces", "eth0" },
 		{ "lnd_tunables.tos", "-1" }, { "tunables.credits", "0x100" }, { NULL, NULL }
 	};
 	struct lx_control_net net;
@@ -615,7 +617,7 @@ static void test_net_arguments(void **state)
 	got(LX_CONTROL_NETS, NLM_F_CREATE, &lx_control_net_schema, &net);
 	assert_int_equal(net.ni.net, LX_NET(LX_NET_TCP, 3));
 	assert_string_equal(net.ni.ifname, "eth0");
-	assert_int_equal(net.ni.tun.peer_credits, 8);
+	assert_int_equal(net.ni.tun.peer_credits, 10);
 	assert_int_equal(net.ni.tun.credits, 256);
 	assert_int_equal(net.ni.tun.peer_timeout, -1);
 	assert_int_equal(net.n_lnd, 2);

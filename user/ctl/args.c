@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../base/cleanup.h"
 #include "../base/key.h"
@@ -72,20 +73,25 @@ static bool named_value(const struct lx_field *f, const char *text, int64_t *ret
 	return true;
 }
 
+/* "-1", "10", "0x100"; "010" is ten. */
+static bool number_value(const char *text, int64_t *ret_value)
+{
+	int base = strncasecmp(text + (*text == '-'), "0x", 2) ? 10 : 16;
+	char *end;
+
+	errno = 0;
+	*ret_value = *text == '-' ? strtoll(text, &end, base) : (int64_t)strtoull(text, &end, base);
+	return !errno && end != text && !*end;
+}
+
 static int put_number(struct writer *w, const struct lx_field *f, const struct word *word)
 {
 	int64_t value;
-	char *end;
 
-	if (!named_value(f, word->value, &value)) {
-		errno = 0;
-		value = *word->value == '-' ? strtoll(word->value, &end, 0)
-					    : (int64_t)strtoull(word->value, &end, 0);
-		if (errno || end == word->value || *end)
-			return wrong(w, word->whole, -EINVAL, "%s \"%.80s\": a %s is expected",
-				     word->whole, word->value,
-				     f->type == LX_FIELD_BOOL ? "\"true\" or \"false\"" : "number");
-	}
+	if (!named_value(f, word->value, &value) && !number_value(word->value, &value))
+		return wrong(w, word->whole, -EINVAL, "%s \"%.80s\": %s is expected", word->whole,
+			     word->value,
+			     f->type == LX_FIELD_BOOL ? "\"true\" or \"false\"" : "a number");
 	return mnl_attr_put_u64_check(w->nlh, w->size, f->attr, (uint64_t)value) ? 0 : too_long(w);
 }
 

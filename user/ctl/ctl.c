@@ -31,7 +31,7 @@ int lx_ctl_new(const char *address, struct lx_ctl **ret_ctl)
 	}
 	ctl->fd = -1;
 	ctl->timeout_ms = -1;
-	lx_ctl_clear(ctl);
+	lx_ctl_discard(ctl);
 	*ret_ctl = ctl;
 	return 0;
 }
@@ -71,10 +71,18 @@ const struct lx_ctl_error *lx_ctl_why(const struct lx_ctl *ctl)
 	return &ctl->why;
 }
 
-void lx_ctl_clear(struct lx_ctl *ctl)
+static void clear(struct lx_ctl *ctl)
 {
 	memset(&ctl->why, 0, sizeof(ctl->why));
 	ctl->why.count = LX_UNSET;
+}
+
+void lx_ctl_discard(struct lx_ctl *ctl)
+{
+	if (ctl->answering)
+		lx_ctl_close(ctl);
+	clear(ctl);
+	ctl->shown = NULL;
 }
 
 int lx_ctl_fail(struct lx_ctl *ctl, enum lx_ctl_origin origin, int error, const char *fmt, ...)
@@ -104,10 +112,7 @@ struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flag
 	struct nlmsghdr *nlh;
 	struct lx_control_hdr *hdr;
 
-	if (ctl->answering)
-		lx_ctl_close(ctl); /* the rest of that answer is not wanted */
-	lx_ctl_clear(ctl);
-	ctl->shown = NULL;
+	lx_ctl_discard(ctl);
 	nlh = mnl_nlmsg_put_header(ctl->buf);
 	nlh->nlmsg_type = LX_CONTROL_TYPE;
 	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
@@ -293,7 +298,7 @@ int lx_ctl_receive(struct lx_ctl *ctl, const void **ret_attrs, size_t *ret_len)
 
 	if (!ctl->answering)
 		return ctl->why.error;
-	lx_ctl_clear(ctl); /* after a timeout, say */
+	clear(ctl); /* after a timeout, say */
 	if (ctl->at >= ctl->got) {
 		err = receive_packet(ctl);
 		if (err)

@@ -30,8 +30,8 @@ struct lx_ctl {
 int lx_ctl_fail(struct lx_ctl *ctl, enum lx_ctl_origin origin, int error, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Forgets the outcome of the call before. */
-void lx_ctl_clear(struct lx_ctl *ctl);
+/* Forgets the outcome of the call before, and what is left of its answer. */
+void lx_ctl_discard(struct lx_ctl *ctl);
 
 /* Closes the connection; the next request opens it again. */
 void lx_ctl_close(struct lx_ctl *ctl);

@@ -184,7 +184,7 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object
 {
 	const char *name = lx_ctl_object_name(object);
 
-	lx_ctl_clear(ctl);
+	lx_ctl_discard(ctl);
 	lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, -EINVAL, "%s: there is no \"%s\" of it",
 		    name ? name : "no such object",
 		    (unsigned int)verb < sizeof(verb_names) / sizeof(verb_names[0]) ?
