@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # What lnetctl sets up in Linux itself: routes for several interfaces on one subnet, and
-# settings for large systems.
+# settings for large systems; and what lnetx doctor finds.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -187,4 +187,60 @@ in_machine() {
 	# A namespace of its own has no such settings.
 	run -161 ctl a setup-sysctl
 	[[ $output == *"is the machine's"* ]]
+}
+
+# found TEXT: a finds a problem with it
+found() {
+	lx a -j doctor | jq -e --arg text "$1" '[.doctor.findings[] | select(.level == "problem" and
+		([.about, .reason, .next] | join(" ") | contains($text)))] | length > 0'
+}
+
+@test "doctor: one interface is healthy; several on a subnet are not, until they are set up" {
+	start a
+	start b
+	run -0 lx b doctor
+	[ "${lines[-1]}" = healthy ]
+	[ "$(lx b -j doctor | jq .doctor.healthy)" = true ]
+
+	run -3 lx a doctor
+	[[ $output == *"problem  10.1.0.3@tcp: eth1 is on one subnet with eth0 (10.1.0.1@tcp)"* ]]
+	[[ $output == *"next: lnetctl setup-mrrouting"* ]]
+	run -3 lx a -j doctor
+	[ "$(jq .doctor.healthy <<<"$output")" = false ]
+	found arp_ignore
+	ctl a setup-mrrouting
+	on a sysctl -q -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2
+	run -0 lx a doctor
+	[[ $output != *"problem  "* ]]
+
+	ip -n "$(ns a)" link set eth1 mtu 1400
+	run -0 lx a doctor
+	[[ $output == *"advice   10.1.0.3@tcp: the MTU of eth1 is 1400, that of eth0 1500"* ]]
+}
+
+@test "doctor: what is down, what somebody left behind" {
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.254@tcp; quick_yaml; } | config a
+	start a
+	lx a fault add drop from '*' to '*' rate 1000
+	eventually "$PATIENCE" route_is_down
+	run -3 lx a -j doctor
+	found "10.1.0.254@tcp"
+	found "1 rules of fault injection"
+	lx a fault del all
+	ip -n "$(ns a)" link set eth0 down
+	eventually "$PATIENCE" ni_is_down
+	run -3 lx a -j doctor
+	found "10.1.0.1@tcp the NI is down"
+	lx a daemon down
+	run -1 lx a doctor
+	# An lnetxd elsewhere knows other interfaces.
+	run -1 on b "$LNETX_BIN/lnetx" -n "$(basename "$LNETX_RUNDIR"/*.sock .sock)" doctor 3>&-
+}
+
+route_is_down() {
+	lx a -j route show | jq -e '.route[0].state == "down"'
+}
+
+ni_is_down() {
+	lx a -j net show | grep '"down"'
 }

@@ -53,6 +53,19 @@ static void test_fault(void **state)
 }
 
 /* test_modparam checks which rules apply on a machine. */
+/* A repeated option, longer than any fixed buffer: the last one counts, too. */
+static void test_many_options(void **state)
+{
+	char line[1024] = "lnetctl fault drop add -s * -d * -r 1";
+
+	start(NULL);
+	for (int i = 0; i < 16; i++)
+		strcat(line, " -p 0x000000000000000a");
+	strcat(line, " -p 40");
+	ok(line);
+	prints("lnetctl fault drop show", "fa_ptl_mask: 0x10000000400\n");
+}
+
 static void test_ip2nets(void **state)
 {
 	start(NULL);
@@ -77,6 +90,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_fault),
+		TEST(test_many_options),
 		TEST(test_ip2nets),
 	};
 	int failed;

@@ -567,6 +567,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
 	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
 	{ "fault", lx_fault_commands, "drop or delay messages on purpose, for tests" },
+	{ "doctor", lx_doctor_commands, "what is wrong with this node, and what to do" },
 	{ "daemon", daemon_commands, "lnetxd itself" },
 	{ NULL, NULL, NULL }
 };

@@ -36,34 +36,16 @@ static void fini(struct setup *m)
 
 /* ---- what is there ----------------------------------------------------------------- */
 
-/* Appends the second list to the first. */
-static int join(struct lx_rtnl_list *list, struct lx_rtnl_list *more)
-{
-	char *both;
-
-	if (!list->size)
-		list->size = more->size;
-	both = reallocarray(list->entry, list->n + more->n + 1, list->size);
-	if (both) {
-		list->entry = both;
-		if (more->n)
-			memcpy(both + list->n * list->size, more->entry, more->n * list->size);
-		list->n += more->n;
-	}
-	free(more->entry);
-	return both ? 0 : -ENOMEM;
-}
-
 static int load_family(struct setup *m, uint8_t family)
 {
 	struct lx_rtnl_list list;
 	int err = lx_rtnl_routes(m->nl, family, &list);
 
 	if (!err)
-		err = join(&m->routes, &list);
+		err = lx_rtnl_join(&m->routes, &list);
 	if (!err)
 		err = lx_rtnl_rules(m->nl, family, &list);
-	return err ? err : join(&m->rules, &list);
+	return err ? err : lx_rtnl_join(&m->rules, &list);
 }
 
 static int load(struct setup *m)
@@ -254,7 +236,7 @@ static int keep(struct lx_rtnl_list *list, const void *entry, size_t size)
 	if (!one.entry)
 		return -ENOMEM;
 	memcpy(one.entry, entry, size);
-	return join(list, &one);
+	return lx_rtnl_join(list, &one);
 }
 
 static int want_route(struct setup *m, const struct lx_rtnl_route *r, bool *ret_changed)

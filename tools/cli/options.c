@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
@@ -62,14 +63,19 @@ static const char *level_value(int argc, char **argv)
 	return "1";
 }
 
-/* Those that were given before, and this one. */
+/* Those that were given before, and this one. NULL: out of memory. */
 static const char *append(const char *list, enum lx_arg_id id)
 {
-	static char lists[LX_ARGS][256];
-	char *mine = lists[id];
-	size_t used = list ? strlen(mine) : 0;
+	static char *lists[LX_ARGS]; /* kept for the next command */
+	size_t used = list ? strlen(list) + 1 : 0;
+	char *mine = realloc(lists[id], used + strlen(optarg) + 1);
 
-	snprintf(mine + used, sizeof(lists[id]) - used, "%s%s", list ? "," : "", optarg);
+	if (!mine)
+		return NULL;
+	lists[id] = mine;
+	if (used)
+		mine[used - 1] = ',';
+	strcpy(mine + used, optarg); /* fits: just made */
 	return mine;
 }
 
@@ -102,6 +108,8 @@ int lx_options_parse(int argc, char **argv, const struct lx_lnetctl_cmd *v, stru
 		if (!o)
 			return 1;
 		a->v[o->id] = value_of(o, a->v[o->id], argc, argv);
+		if (!a->v[o->id])
+			return -ENOMEM;
 	}
 	/* Verbs without options take every word literally: "set response_tracking -1". */
 	a->rest = v->option ? argv + optind : argv + 1;

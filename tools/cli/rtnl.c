@@ -155,6 +155,23 @@ static int append(struct lx_rtnl_list *list, const void *entry)
 	return 0;
 }
 
+int lx_rtnl_join(struct lx_rtnl_list *list, struct lx_rtnl_list *more)
+{
+	char *both;
+
+	if (!list->size)
+		list->size = more->size;
+	both = reallocarray(list->entry, list->n + more->n + 1, list->size);
+	if (both) {
+		list->entry = both;
+		if (more->n)
+			memcpy(both + list->n * list->size, more->entry, more->n * list->size);
+		list->n += more->n;
+	}
+	free(more->entry);
+	return both ? 0 : -ENOMEM;
+}
+
 /* ---- attributes -------------------------------------------------------------------- */
 
 static uint32_t get_u32(const struct nlattr *attr)

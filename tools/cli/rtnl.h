@@ -64,6 +64,9 @@ int lx_rtnl_addrs(struct lx_rtnl *nl, struct lx_rtnl_list *ret_list);
 int lx_rtnl_routes(struct lx_rtnl *nl, uint8_t family, struct lx_rtnl_list *ret_list);
 int lx_rtnl_rules(struct lx_rtnl *nl, uint8_t family, struct lx_rtnl_list *ret_list);
 
+/* Appends the second list to the first, and frees it. -ENOMEM. */
+int lx_rtnl_join(struct lx_rtnl_list *list, struct lx_rtnl_list *more);
+
 /* Adds or removes one. Returns 0 or the kernel's -errno (-EPERM, -EEXIST, -ESRCH, -ENOENT). */
 int lx_rtnl_change_route(struct lx_rtnl *nl, bool add, const struct lx_rtnl_route *route);
 int lx_rtnl_change_rule(struct lx_rtnl *nl, bool add, const struct lx_rtnl_rule *rule);

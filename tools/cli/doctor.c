@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * "lnetx doctor": what is wrong with this node and its machine, why, and what to do. A problem
+ * costs messages or will; advice is about speed, or about what may be meant that way. Changes
+ * nothing.
+ */
+#include <errno.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timex.h>
+
+#include "../../user/base/cleanup.h"
+#include "lnetx.h"
+#include "mrroute.h"
+#include "rtnl.h"
+#include "sysctl.h"
+
+/* A tcp NI, with the address and the interface that it has in Linux. */
+struct ni {
+	const char *nid, *net;
+	const struct lx_rtnl_addr *addr;
+	const struct lx_rtnl_link *link;
+};
+
+struct doctor {
+	struct lx_session *session;
+	struct lx_rtnl *nl;
+	struct lx_rtnl_list links, addrs, rules;
+	json_t *nets, *findings;
+	struct ni *ni;
+	size_t n_nis;
+	unsigned int n_problems;
+};
+
+static void fini(struct doctor *d)
+{
+	lx_rtnl_free(d->nl);
+	free(d->links.entry);
+	free(d->addrs.entry);
+	free(d->rules.entry);
+	free(d->ni);
+	json_decref(d->nets);
+	json_decref(d->findings);
+}
+
+static const char *text_of(const json_t *map, const char *key)
+{
+	const char *text = json_string_value(json_object_get(map, key));
+
+	return text ? text : "";
+}
+
+/* ---- findings ---------------------------------------------------------------------- */
+
+/* @next: a command, or what else to do */
+__attribute__((format(printf, 5, 6))) static void find(struct doctor *d, bool problem,
+						       const char *about, const char *next,
+						       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	json_array_append_new(d->findings,
+			      json_pack("{ss, ss, so, ss}", "level", problem ? "problem" : "advice",
+					"about", about, "reason", json_vsprintf(fmt, ap), "next",
+					next));
+	va_end(ap);
+	d->n_problems += problem;
+}
+
+/* ---- from lnetxd ------------------------------------------------------------------- */
+
+/* NULL: lnetxd does not say, so there is nothing to find. */
+static json_t *list_of(struct doctor *d, uint8_t command, const struct lx_control_object *object)
+{
+	json_t *list;
+
+	return lx_request_show_all(d->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
+}
+
+static void check_ni(struct doctor *d, const json_t *ni)
+{
+	const char *reason = text_of(ni, "down_reason");
+
+	if (strcmp(text_of(ni, "status"), "down"))
+		return;
+	find(d, true, text_of(ni, "nid"), "mend that; the NI comes up by itself",
+	     "the NI is down%s%s, and its messages take other NIs or fail", *reason ? ": " : "", reason);
+}
+
+static void check_nis(struct doctor *d)
+{
+	const json_t *net, *ni;
+	size_t i, j, n = 0;
+
+	json_array_foreach (d->nets, i, net) {
+		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
+			check_ni(d, ni);
+			n += strcmp(text_of(ni, "nid"), "0@lo") != 0;
+		}
+	}
+	if (!n)
+		find(d, true, "lnetxd", "lnetctl lnet configure --all, or lnetx net add",
+		     "it has no NI, so nobody can reach this node");
+}
+
+static void check_routes(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_ROUTES, &lx_control_routes), *route;
+	size_t i;
+
+	json_array_foreach (list, i, route) {
+		if (!strcmp(text_of(route, "state"), "down"))
+			find(d, true, text_of(route, "gateway"), "lnetx ping the gateway; then look there",
+			     "the route to %s is down: %s", text_of(route, "net"),
+			     *text_of(route, "down_reason") ? text_of(route, "down_reason")
+							    : "no reason is known");
+	}
+	json_decref(list);
+}
+
+static void check_recovery(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_RECOVERY, &lx_control_recovery), *row;
+	size_t i;
+
+	json_array_foreach (list, i, row)
+		find(d, false, text_of(row, "nid"), "lnetx -s net show, lnetx -s peer show: which failures",
+		     "its health is %" JSON_INTEGER_FORMAT " of 1000, and it is avoided until pings raise it",
+		     json_integer_value(json_object_get(row, "health value")));
+	json_decref(list);
+}
+
+static void check_faults(struct doctor *d)
+{
+	unsigned int n = lx_request_fault_count(d->session);
+
+	if (n)
+		find(d, true, "lnetxd", "lnetx fault show; lnetx fault del all",
+		     "%u rules of fault injection drop or delay messages on purpose", n);
+}
+
+/* Bytes; 0: the system's default. */
+static long long tunable(struct doctor *d, const char *name)
+{
+	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "tcp",
+					      [LX_ARG_NAME] = (char *)name } };
+	long long value = 0;
+	json_t *list;
+
+	if (lx_request_show(d->session, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
+			    LX_LEVEL_OWN, &list))
+		return 0;
+	value = strtoll(text_of(json_array_get(list, 0), "value"), NULL, 10);
+	json_decref(list);
+	return value;
+}
+
+static void check_buffer(struct doctor *d, const char *name, const char *key)
+{
+	char next[120];
+	long long wanted = tunable(d, name), most;
+
+	if (!wanted || lx_sysctl_read(key, &most) || most >= wanted)
+		return;
+	snprintf(next, sizeof(next), "sysctl -w %s=%lld", key, wanted);
+	find(d, true, name, next, "%s is %lld, so that sockets get less than the %lld bytes asked for",
+	     key, most, wanted);
+}
+
+/* ---- the fast path ----------------------------------------------------------------- */
+
+static bool is_router(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_ROUTING, &lx_control_routing_info);
+	bool on = json_integer_value(json_object_get(json_array_get(list, 0), "enable")) == 1;
+
+	json_decref(list);
+	return on;
+}
+
+static void check_programs(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_BPF, &lx_control_bpf), *info = json_array_get(list, 0);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (json_object_get(info, "sets"), i, row) {
+		if (!json_is_true(json_object_get(row, "loaded")) &&
+		    !strcmp(text_of(row, "set"), "fastpath"))
+			find(d, false, "fast path", "lnetx bpf status says what the kernel lacks",
+			     "lnetxd forwards all messages itself, which is slower: %s",
+			     text_of(row, "reason"));
+	}
+	json_array_foreach (json_object_get(info, "hooks"), i, row) {
+		if (*text_of(row, "reason"))
+			find(d, false, text_of(row, "interface"), "mend that, or leave it to lnetxd",
+			     "no program of %s here: %s", text_of(row, "set"), text_of(row, "reason"));
+	}
+	json_decref(list);
+}
+
+/* With one queue and no RPS, one CPU handles all packets of the interface. */
+static void check_queues(struct doctor *d, const struct ni *ni)
+{
+	char pattern[96], mask[256] = "", next[120];
+	glob_t g;
+	FILE *f;
+
+	snprintf(pattern, sizeof(pattern), "/sys/class/net/%s/queues/rx-*/rps_cpus", ni->link->name);
+	if (glob(pattern, 0, NULL, &g))
+		return;
+	f = g.gl_pathc == 1 ? fopen(g.gl_pathv[0], "re") : NULL;
+	if (f && fgets(mask, sizeof(mask), f) && strspn(mask, "0,\n") == strlen(mask) &&
+	    sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+		snprintf(next, sizeof(next), "echo %lx >%s",
+			 (1ul << (sysconf(_SC_NPROCESSORS_ONLN) % 32)) - 1, g.gl_pathv[0]);
+		find(d, false, ni->link->name, next,
+		     "it has one receive queue and no RPS: one CPU handles all its packets");
+	}
+	if (f)
+		fclose(f);
+	globfree(&g);
+}
+
+/* ---- Linux ------------------------------------------------------------------------- */
+
+static const struct lx_rtnl_addr *addr_of(const struct doctor *d, const char *text)
+{
+	const struct lx_rtnl_addr *addr = d->addrs.entry;
+	struct lx_rtnl_ip ip = { 0 };
+	struct lx_nid nid;
+
+	if (lx_nid_parse(text, &nid) || nid.type != LX_NET_TCP)
+		return NULL;
+	ip.family = lx_nid_bytes(&nid) == 8 ? AF_INET : AF_INET6;
+	memcpy(ip.bytes, nid.addr, lx_rtnl_ip_len(&ip));
+	for (size_t i = 0; i < d->addrs.n; i++) {
+		if (lx_rtnl_ip_eq(&addr[i].ip, &ip))
+			return &addr[i];
+	}
+	return NULL;
+}
+
+static const struct lx_rtnl_link *link_of(const struct doctor *d, const struct lx_rtnl_addr *addr)
+{
+	const struct lx_rtnl_link *link = d->links.entry;
+
+	for (size_t i = 0; addr && i < d->links.n; i++) {
+		if (link[i].index == addr->ifindex)
+			return &link[i];
+	}
+	return NULL;
+}
+
+static int list_nis(struct doctor *d)
+{
+	const json_t *net, *row;
+	size_t i, j, n = 0;
+
+	json_array_foreach (d->nets, i, net)
+		n += json_array_size(json_object_get(net, lx_control_nets.rows));
+	d->ni = calloc(n + 1, sizeof(*d->ni));
+	if (!d->ni)
+		return -ENOMEM;
+	json_array_foreach (d->nets, i, net) {
+		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, row) {
+			struct ni *ni = &d->ni[d->n_nis];
+
+			ni->net = text_of(net, "net type");
+			ni->nid = text_of(row, "nid");
+			ni->addr = addr_of(d, ni->nid);
+			ni->link = link_of(d, ni->addr);
+			d->n_nis += ni->link != NULL;
+		}
+	}
+	return 0;
+}
+
+/* Another NI on another interface, with an address on the same subnet. NULL: none. */
+static const struct ni *neighbour_of(const struct doctor *d, const struct ni *ni)
+{
+	for (size_t i = 0; i < d->n_nis; i++) {
+		if (d->ni[i].link != ni->link && d->ni[i].addr->prefix_len == ni->addr->prefix_len &&
+		    lx_rtnl_ip_shares(&d->ni[i].addr->ip, &ni->addr->ip, ni->addr->prefix_len))
+			return &d->ni[i];
+	}
+	return NULL;
+}
+
+static bool has_rule(const struct doctor *d, const struct ni *ni)
+{
+	const struct lx_rtnl_rule *rule = d->rules.entry;
+
+	for (size_t i = 0; i < d->rules.n; i++) {
+		if (lx_rtnl_ip_shares(&rule[i].src, &ni->addr->ip, rule[i].prefix_len))
+			return true;
+	}
+	return false;
+}
+
+/* The larger of the interface's setting and that for all counts. */
+static long long conf_of(const struct ni *ni, const char *name)
+{
+	long long own = 0, all = 0;
+	char key[96];
+
+	/* Dots of a VLAN's name are not separators. */
+	snprintf(key, sizeof(key), "net.ipv4.conf.%s.%s", ni->link->name, name);
+	if (!strchr(ni->link->name, '.') && lx_sysctl_read(key, &own))
+		own = 0;
+	snprintf(key, sizeof(key), "net.ipv4.conf.all.%s", name);
+	if (lx_sysctl_read(key, &all))
+		all = 0;
+	return own > all ? own : all;
+}
+
+static void check_subnet(struct doctor *d, const struct ni *ni)
+{
+	const struct ni *other = neighbour_of(d, ni);
+	const char *name = ni->link->name;
+
+	if (!other)
+		return;
+	if (!has_rule(d, ni))
+		find(d, true, ni->nid, "lnetctl setup-mrrouting",
+		     "%s is on one subnet with %s (%s), and no routing rule says that packets from it "
+		     "leave by %s", name, other->link->name, other->nid, name);
+	if (!has_rule(d, ni) && ni->addr->ip.family == AF_INET && conf_of(ni, "rp_filter") == 1)
+		find(d, true, ni->nid, "lnetctl setup-mrrouting, or sysctl -w net.ipv4.conf.all.rp_filter=2",
+		     "rp_filter of %s is 1: Linux drops what arrives there from hosts that it reaches by %s",
+		     name, other->link->name);
+	if (ni->addr->ip.family == AF_INET &&
+	    (!conf_of(ni, "arp_ignore") || conf_of(ni, "arp_announce") < 2))
+		find(d, true, ni->nid,
+		     "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
+		     "%s also answers ARP requests for the address of %s, so that messages for one "
+		     "arrive at the other", name, other->link->name);
+}
+
+static void check_mtu(struct doctor *d, const struct ni *ni)
+{
+	for (const struct ni *other = d->ni; other < ni; other++) {
+		if (!strcmp(other->net, ni->net) && other->link->mtu != ni->link->mtu) {
+			find(d, false, ni->nid, "the same MTU on all interfaces and switches of a net",
+			     "the MTU of %s is %u, that of %s %u", ni->link->name, ni->link->mtu,
+			     other->link->name, other->link->mtu);
+			return;
+		}
+	}
+}
+
+/* Entries are dropped at will above the second threshold; above the third new ones fail. */
+static void check_neighbours(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_PEERS, &lx_control_peers), *peer;
+	long long most, n = 0;
+	size_t i;
+
+	json_array_foreach (list, i, peer)
+		n += json_array_size(json_object_get(peer, lx_control_peers.rows));
+	if (!lx_sysctl_read("net.ipv4.neigh.default.gc_thresh2", &most) && n > most)
+		find(d, true, "neighbour table",
+		     "lnetx tunable set lnet enable_sysctl_setup 1; lnetctl setup-sysctl",
+		     "this node has %lld peer NIDs, Linux keeps %lld neighbours "
+		     "(net.ipv4.neigh.default.gc_thresh2)", n, most);
+	json_decref(list);
+}
+
+static void check_clock(struct doctor *d)
+{
+	struct timex tx = { 0 };
+
+	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
+		find(d, false, "clock", "chrony, or another client of NTP",
+		     "nothing keeps this machine's clock right: times in logs of two nodes do not compare");
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static int load(struct doctor *d)
+{
+	int err = lx_request_show_all(d->session, LX_CONTROL_NETS, &lx_control_nets, LX_LEVEL_OWN,
+				      &d->nets);
+	struct lx_rtnl_list v6 = { 0 };
+
+	if (!err)
+		err = lx_mrroute_check_netns(d->session);
+	if (err)
+		return err;
+	d->findings = json_array();
+	err = lx_rtnl_new(&d->nl);
+	if (!err)
+		err = lx_rtnl_links(d->nl, &d->links);
+	if (!err)
+		err = lx_rtnl_addrs(d->nl, &d->addrs);
+	if (!err)
+		err = lx_rtnl_rules(d->nl, AF_INET, &d->rules);
+	if (!err && !lx_rtnl_rules(d->nl, AF_INET6, &v6))
+		err = lx_rtnl_join(&d->rules, &v6);
+	if (!err)
+		err = list_nis(d);
+	return err ? lx_session_fail(d->session, err, "cannot look at this machine: %s", strerror(-err))
+		   : 0;
+}
+
+static void check(struct doctor *d)
+{
+	bool router = is_router(d);
+
+	check_nis(d);
+	check_routes(d);
+	check_recovery(d);
+	check_faults(d);
+	for (size_t i = 0; i < d->n_nis; i++) {
+		check_subnet(d, &d->ni[i]);
+		check_mtu(d, &d->ni[i]);
+		if (router)
+			check_queues(d, &d->ni[i]);
+	}
+	if (router)
+		check_programs(d);
+	check_buffer(d, "tx_buffer_size", "net.core.wmem_max");
+	check_buffer(d, "rx_buffer_size", "net.core.rmem_max");
+	check_neighbours(d);
+	check_clock(d);
+}
+
+static void print(const struct doctor *d)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (d->findings, i, one)
+		printf("%-7s  %s: %s\n         next: %s\n", text_of(one, "level"), text_of(one, "about"),
+		       text_of(one, "reason"), text_of(one, "next"));
+	if (d->n_problems)
+		printf("not healthy: %u problems\n", d->n_problems);
+	else
+		puts("healthy");
+}
+
+static int doctor(struct lx_session *s, const struct lx_args *a)
+{
+	struct doctor d LX_CLEANUP(fini) = { .session = s };
+	int err = load(&d);
+
+	if (err)
+		return err;
+	check(&d);
+	s->text[0] = '\0'; /* of questions without an answer */
+	if (lx_lnetx_as_tree())
+		lx_lnetx_print("doctor", json_pack("{sb, sO}", "healthy", !d.n_problems, "findings",
+						   d.findings));
+	else
+		print(&d);
+	return d.n_problems ? LX_EXIT_UNHEALTHY : 0;
+}
+
+/* clang-format off */
+const struct lx_command lx_doctor_commands[] = {
+	{ "doctor", doctor, NULL, NULL, "problems of this node and machine, why, and what to do" },
+	{ NULL, NULL, NULL, NULL, NULL }
+};
+/* clang-format on */
