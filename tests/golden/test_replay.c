@@ -103,6 +103,7 @@ static const char *folder;
 
 #define OWN_NID "both ends are ours: there is nobody to be played"
 #define NO_LOOP "ours drops what would go back to where it came from"
+/* Of 14h known: nobody had pinged it there for 110 s, and the gateway said that its NI was down. */
 #define ONE_SIDE "the gateway's other net is not in the capture"
 
 static const struct replay replays[] = {
