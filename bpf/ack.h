@@ -302,25 +302,30 @@ static long lx_sack_extent(__u32 i, void *arg)
 /*
  * How many extents to look at. Within the head only, as a later lane that is faster is
  * no sign of loss; unless the head's next byte was never here, or nothing has moved
- * for a while.
+ * for a while. Nowhere behind the bytes of another stream: those are what is missing.
  */
-LX_INLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 tail, __u64 now_ns)
+static LX_NOINLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 index, __u32 tail,
+				       __u64 now_ns)
 {
-	struct lx_extent *head = lx_extent_at(s, s->head);
+	struct lx_extent *head;
 	struct lx_lane *lane;
 
-	if (s->head == tail)
+	if (!s)
+		return 0;
+	head = lx_extent_at(s, s->head);
+	lane = lx_extent_is_lane(head) ? lx_lane_at(head->lane) : 0;
+	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lx_lane_waits(lane, index)))
 		return 0;
 	if (now_ns - s->progress_ns > LX_STUCK_NS)
 		return LX_SACK_EXTENTS;
 	if (!lx_extent_is_lane(head))
 		return lx_pos_before(s->socket_una, s->socket_sent) ? 1 : LX_SACK_EXTENTS;
-	lane = lx_lane_at(head->lane);
 	if (!lane || lx_lane_is_gone(lane))
 		return LX_SACK_EXTENTS;
 	if ((__s64)(now_ns - lane->resegment_ns) < (__s64)LX_RESEGMENT_NS)
 		return 0;
-	return lx_pos_before(lane->una, lane->sent) ? 1 : LX_SACK_EXTENTS;
+	return lx_pos_before(lane->una, s->lane == head->lane ? s->lane_sent : lane->sent)
+		       ? 1 : LX_SACK_EXTENTS;
 }
 
 LX_INLINE __u32 lx_sack_digest(const struct lx_advertised *adv)
@@ -361,7 +366,7 @@ static long lx_ack_build_once(__u32 i, void *arg)
 	if (s->acked != s->advertised_ack || s->head == prefix.tail)
 		s->progress_ns = c->now_ns;
 	c->adv->n_sack = 0;
-	bpf_loop(lx_sack_reach(s, prefix.tail, c->now_ns), lx_sack_extent, &sacking, 0);
+	bpf_loop(lx_sack_reach(s, c->index, prefix.tail, c->now_ns), lx_sack_extent, &sacking, 0);
 	return !LX_ACQUIRE(&s->ack_build_again);
 }
 

@@ -6,7 +6,7 @@
  *	abi.h       what is in the maps
  *	pos.h       sequence numbers and positions
  *	extent.h    which bytes of a stream went where
- *	lane.h      who may send on a lane, credits
+ *	lane.h      who has bytes where on a lane, credits
  *	parse.h     framing, choosing a way for each message
  *	ack.h       the ACK for a sender
  *	fragment.h  parts of a packet, canonical headers
@@ -15,6 +15,7 @@
  *	accept.h    whether a segment is one that TCP would take
  *	xmit.h      packets that leave
  *	stream.h    packets of streams
+ *	arrival.h   what has arrived of a lane's, and whom to tell
  *	next_hop.h  packets of lanes
  *	icmp.h      what routers tell of packets of lanes
  *	takeover.h  a look into the kernel's socket

@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Lanes: who may send on one, and what the next hop has acknowledged.
+ * Lanes: who has bytes where, and what the next hop has acknowledged.
  *
- * A lane belongs to the stream that sends on it for as long as bytes of it are
- * unacknowledged; then anyone may take it. Owner and next byte are one word, so that
- * taking is one compare-and-swap:
+ * A message reserves its bytes when it is framed, behind those that others have reserved; the
+ * packets of several streams may be on their way at once, as the next hop's TCP puts them in
+ * order. Messages of one stream that follow each other are a run, and the runs that have not
+ * arrived are a ring:
  *
- *	        take (idle, or mine): next += length
- *	idle ──────────────────────────────────────▶ busy, owner
+ *	              first                                tail
+ *	   arrived    │ run 7: stream 3 │ run 8: stream 5 │         not reserved
+ *	 ─────────────┼────────┬────────┼─────────────────┼──────────────────────▶ position
+ *	              start    una      start             next
+ *
+ * Next byte, tail and the last run's stream are one word, so that taking bytes is one
+ * compare-and-swap, and so is seeing that the last run has arrived:
+ *
+ *	        take: next += length; tail + 1, unless the last run is mine
+ *	idle ──────────────────────────────────────▶ busy
  *	  ▲                                            │
  *	  └────── the ACK that reaches next byte ──────┘
  *
- * Going busy takes a transmit credit of the next hop and a router credit of the
- * sender, going idle returns them: a credit is one run of messages under way. There is
- * always one for a lane: its owner being alone, lanes are what limits the fast path.
+ * Where a run begins never changes; it ends where the next one begins, or at the next byte. Who
+ * takes runs off the ring is one processor at a time.
+ *
+ * A run takes a transmit credit of the next hop and a router credit of the sender, and returns
+ * them when it has arrived. There is always one for it: lanes are what limits the fast path.
  */
 #ifndef LX_BPF_LANE_H
 #define LX_BPF_LANE_H
@@ -73,6 +84,18 @@ LX_INLINE int lx_lane_busy(__u64 word)
 	return (word >> 32 & LX_LANE_BUSY) != 0;
 }
 
+LX_INLINE __u16 lx_lane_tail(__u64 word)
+{
+	return word >> (32 + LX_LANE_TAIL_SHIFT);
+}
+
+/* Busy, with these. */
+LX_INLINE __u64 lx_lane_word(__u32 owner, __u16 tail, __u64 next)
+{
+	return (__u64)(LX_LANE_BUSY | (__u32)tail << LX_LANE_TAIL_SHIFT | owner) << 32 |
+	       (__u32)next;
+}
+
 /* Its connection has ended: what is on it will never arrive. */
 LX_INLINE int lx_lane_is_gone(const struct lx_lane *lane)
 {
@@ -85,46 +108,133 @@ LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
 	return lx_pos_of((__u32)word, 0, una);
 }
 
+/* ---- runs ------------------------------------------------------------------------- */
+
+/* So long one that is first may take before others have it for slow, and do not go behind it. */
+#define LX_LANE_SLOW_NS 20000000ull
+/*
+ * So many bytes may be in flight where streams share: more only makes the next hop's queue of
+ * what came early longer, and what is lost costs more of them.
+ */
+#define LX_LANE_SHARED_MAX (3u << 20)
+
+LX_INLINE struct lx_lane_run *lx_lane_run(struct lx_lane *lane, __u32 number)
+{
+	LX_OPAQUE(number);
+	return &lane->run[number & (LX_LANE_RUNS - 1)];
+}
+
+/* Of a busy lane: how many have not arrived. */
+LX_INLINE __u16 lx_lane_n_runs(const struct lx_lane *lane, __u64 word)
+{
+	return lx_lane_tail(word) - (__u16)lane->run_first;
+}
+
+/* Whether a stream has bytes there that have not arrived. */
+LX_INLINE int lx_lane_has(struct lx_lane *lane, __u32 me)
+{
+	__u64 word = lane->word;
+	__u16 first = lane->run_first, n;
+	const struct lx_lane_run *run;
+	__u32 i;
+
+	if (!lx_lane_busy(word))
+		return 0;
+	if (lx_lane_owner(word) == me)
+		return 1;
+	n = lx_lane_n_runs(lane, word);
+	for (i = 0; i < LX_LANE_RUNS && i < n; i++) {
+		run = lx_lane_run(lane, first + i);
+		if (run->stream == me && run->tag == (LX_LANE_RUN | (__u16)(first + i)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether a message may go behind what is there: 0, or why not. */
+LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,
+					       __u32 len, __u64 now_ns)
+{
+	if (lane->state != LX_LANE_LIVE || lx_lane_owner(word) == LX_LANE_OURS)
+		return LX_LANE0_NO_LANE;
+	if (!mine && lx_lane_busy(word) &&
+	    (lx_lane_n_runs(lane, word) >= LX_LANE_RUNS - 1 ||
+	     (__u32)word - (__u32)lane->una + len > LX_LANE_SHARED_MAX ||
+	     (__s64)(now_ns - lane->first_ns) > (__s64)LX_LANE_SLOW_NS))
+		return LX_LANE0_NO_LANE;
+	if (lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) < (__s64)len)
+		return LX_LANE0_WINDOW;
+	return 0;
+}
+
+/* What others see of the run when its bytes have been reserved. */
+LX_INLINE void lx_lane_run_begin(struct lx_lane *lane, __u16 number, __u64 start, __u32 me,
+				 __u32 from)
+{
+	struct lx_lane_run *run = lx_lane_run(lane, number);
+	__u32 tag = run->tag;
+
+	run->start = start;
+	run->stream = me;
+	run->from = from;
+	LX_CAS(&run->tag, tag, LX_LANE_RUN | number);
+}
+
 /**
  * lx_lane_take - reserve @len bytes of a lane for a message of stream @me
+ * @from: its sender, in map "peers"
+ * @now_ns: when the message came
  * Returns 0 and the message's place, or the reason why not.
  */
-LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u32 from,
-					    __u32 len, __u64 *ret_start)
+LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u32 from, __u32 len,
+					    __u64 now_ns, __u64 *ret_start)
 {
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		__u64 word = lane->word, una = lane->una, start, taken;
-		int busy = lx_lane_busy(word);
+		__u64 word = lane->word, una = lane->una, start = lx_lane_next(word, una);
+		int busy = lx_lane_busy(word), mine = busy && lx_lane_owner(word) == me;
+		enum lx_lane0_reason why = lx_lane_refuses(lane, word, mine, len, now_ns);
+		__u16 tail = lx_lane_tail(word);
 
-		start = lx_lane_next(word, una);
-		if (lane->state != LX_LANE_LIVE || (lx_lane_owner(word) != me && start != una))
-			return LX_LANE0_NO_LANE;
-		if (lx_pos_diff(lane->window_edge, start) < (__s64)len)
-			return LX_LANE0_WINDOW;
-		if (!busy)
+		if (why)
+			return why;
+		if (!mine)
 			lx_lane_credits_take(lane->next_hop, from);
-		taken = (__u64)(me | LX_LANE_BUSY) << 32 | (__u32)(start + len);
-		if (LX_CAS(&lane->word, word, taken) == word) {
-			if (!busy)
-				lane->takes++;
-			lane->messages++;
-			lane->bytes += len;
+		if (LX_CAS(&lane->word, word, lx_lane_word(me, tail + !mine, start + len)) ==
+		    word) {
+			if (!busy || (mine && (__u16)(tail - 1) == (__u16)lane->run_first))
+				lane->first_ns = now_ns;
+			if (!mine)
+				lx_lane_run_begin(lane, tail, start, me, from);
+			if (busy && !mine)
+				LX_ADD(&lane->handovers, 1);
+			else if (!busy)
+				LX_ADD(&lane->takes, 1);
+			LX_ADD(&lane->messages, 1);
+			LX_ADD(&lane->bytes, len);
 			*ret_start = start;
 			return 0;
 		}
-		if (!busy)
+		if (!mine)
 			lx_lane_credits_give(lane->next_hop, from);
 	}
 	return LX_LANE0_NO_LANE;
 }
 
-/* A segment leaves that ends there. */
-LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u64 end)
+/* Whether what comes next is another stream's. */
+LX_INLINE int lx_lane_waits(struct lx_lane *lane, __u32 me)
 {
+	return lx_lane_busy(lane->word) && lx_lane_run(lane, lane->run_first)->stream != me;
+}
+
+/* A segment of a stream leaves on lane @index that ends there. */
+LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u32 index, struct lx_stream *s, __u64 end)
+{
+	if (s->lane == index)
+		s->lane_sent = lx_pos_max(s->lane_sent, end);
 	lane->sent = lx_pos_max(lane->sent, end);
-	lane->packets++;
+	LX_ADD(&lane->packets, 1);
 }
 
 /**
@@ -132,15 +242,10 @@ LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u64 end)
  * @seq: of the segment that says so
  *
  * The edge is what the newest segment says (RFC 9293 3.10.7.4), so that none makes it too
- * large for good. Returns the stream that sends on the lane, or LX_LANE_OWNER: none, nothing to
- * tell.
+ * large for good.
  */
-LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 window_edge)
+LX_INLINE void lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 window_edge)
 {
-	__u64 word = lane->word;
-	struct lx_stream *stream;
-	__u32 owner;
-
 	if (lx_pos_before(lane->una, una) || (__s32)(seq - lane->window_edge_seq) > 0 ||
 	    (seq == lane->window_edge_seq && lx_pos_before(lane->window_edge, window_edge))) {
 		lane->window_edge = window_edge;
@@ -148,14 +253,6 @@ LX_INLINE __u32 lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 
 	}
 	if (lx_pos_before(lane->una, una))
 		lane->una = una;
-	owner = lx_lane_owner(word);
-	if (lx_lane_busy(word) && (__u32)word == (__u32)una &&
-	    LX_CAS(&lane->word, word, word & ~((__u64)LX_LANE_BUSY << 32)) == word) {
-		stream = lx_stream_at(owner);
-		if (stream)
-			lx_lane_credits_give(lane->next_hop, stream->peer);
-	}
-	return owner;
 }
 
 #endif

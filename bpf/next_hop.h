@@ -8,6 +8,7 @@
 #ifndef LX_BPF_NEXT_HOP_H
 #define LX_BPF_NEXT_HOP_H
 
+#include "arrival.h"
 #include "stream.h"
 
 /* ---- coming in ------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_scratch *w, stru
 
 /* Takes the acknowledgement in. Returns 1 if it says anything new. */
 LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 una,
-			   __u64 window_edge, __u32 *ret_owner)
+			   __u64 window_edge)
 {
 	__u64 next = lx_lane_next(lane->word, lane->una);
 	struct lx_sack sack[3];
@@ -66,8 +67,35 @@ LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 u
 	lane->sack[1] = sack[1];
 	lane->sack[2] = sack[2];
 	lane->n_sack = n;
-	*ret_owner = lx_lane_acked(lane, g->seq, una, window_edge);
+	lx_lane_acked(lane, g->seq, una, window_edge);
 	return news;
+}
+
+static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
+{
+	struct __sk_buff *skb = packet;
+
+	if (by_record) {
+		lx_record_emit(LX_RECORD_POKE_ACK, stream, 0);
+		return;
+	}
+	skb->mark = LX_MARK | LX_MARK_TELL | (stream & 0xffff);
+	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+}
+
+/* Tells streams of news, but for the one that is returned; LX_LANE_OWNER: there is none. */
+static LX_NOINLINE __u32 lx_lane_tell(struct __sk_buff *skb, struct lx_lane *lane, __u64 now_ns,
+				      __u32 by_record)
+{
+	struct lx_arrival a = { .lane = lane, .packet = skb, .now_ns = now_ns,
+				.by_record = by_record };
+	__u32 stream;
+
+	if (!lane)
+		return LX_LANE_OWNER;
+	stream = lx_arrival_note(&a);
+	skb->mark = 0;
+	return stream;
 }
 
 /*
@@ -90,12 +118,17 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	struct lx_lane *lane = lx_lane_at(w->index);
 	struct lx_seg *g = &w->g;
 	__u64 una, window_edge, next;
-	int news, why;
-	__u32 owner;
+	int news, why, by_record;
+	__u32 stream;
 
 	/* The socket asks back whether a SYN is meant. */
 	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
 		return LX_GO_ON;
+	if (lx_is_marked(skb, LX_MARK_TELL)) {
+		stream = skb->mark & 0xffff;
+		skb->mark = 0;
+		return lx_answer(skb, w, stream);
+	}
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
 		return lx_lane_shift_in(skb, w, lane);
 	why = lx_accept_packet(skb, g, &w->block, lane->ifindex);
@@ -112,17 +145,17 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	if (lx_pos_before(una, lane->una))
 		return lx_lane_up(skb, w, lane, una, next);
 	LX_ADD(&lane->acks, 1);
-	news = lx_lane_note(lane, g, lx_pos_min(una, next), window_edge, &owner);
-	if (lane->probed || !news || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una)) {
-		/* The sender hears of it with the next acknowledgement, or by the daemon. */
-		lane->probed = 0;
-		if (news && owner != LX_LANE_OWNER)
-			lx_record_emit(LX_RECORD_POKE_ACK, owner, 0);
+	news = lx_lane_note(lane, g, lx_pos_min(una, next), window_edge);
+	/* It is for our socket, too: streams hear with the next acknowledgement, or by the daemon. */
+	by_record = lane->probed || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una);
+	lane->probed = 0;
+	stream = news ? lx_lane_tell(skb, lane, g->now_ns, by_record) : LX_LANE_OWNER;
+	if (stream == LX_LANE_OWNER)
 		return lx_lane_up(skb, w, lane, una, next);
-	}
-	if (owner == LX_LANE_OWNER)
-		return lx_lane_up(skb, w, lane, una, next);
-	return lx_answer(skb, w, owner);
+	if (!by_record)
+		return lx_answer(skb, w, stream);
+	lx_record_emit(LX_RECORD_POKE_ACK, stream, 0);
+	return lx_lane_up(skb, w, lane, una, next);
 }
 
 /* ---- going out --------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 		return;
 	last->len = boundary - last->start;
 	s->parse_next = boundary;
-	s->slowpath_last = boundary - s->diverted;
+	s->slowpath_last = s->slowpath_all = boundary - s->diverted;
 	s->have = 0;
 	LX_CAS(&s->unframed, 1, 0);
 }
@@ -100,8 +100,7 @@ struct lx_choice {
 	__u32 index; /* the stream's */
 	__u32 next_hop;
 	__u32 len;
-	__u32 ours; /* look for a lane of ours, else for an idle one */
-	__u32 found; /* one of ours: the only one that may be taken, for order's sake */
+	__u32 under_way; /* on the lane: the fewer the better */
 	__u32 lane;
 	__u32 reason;
 	__u64 start;
@@ -114,6 +113,22 @@ LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s
 	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
 }
 
+/* One that is not ours so far: with the fewest bytes before what is to come. */
+LX_INLINE void lx_choice_offer(struct lx_choice *c, struct lx_lane *lane, __u32 index, __u64 now_ns)
+{
+	__u64 word = lane->word;
+	__u32 under_way = lx_lane_busy(word) ? (__u32)word - (__u32)lane->una : 0;
+	enum lx_lane0_reason why = lx_lane_refuses(lane, word, 0, c->len, now_ns);
+
+	if (c->lane != LX_NO_LANE && (why || under_way >= c->under_way))
+		return;
+	c->reason = why;
+	if (why)
+		return;
+	c->lane = index;
+	c->under_way = under_way;
+}
+
 /* Looks at the lane that was taken last, nearly always the one, then at those of the hop. */
 static long lx_choose_lane(__u32 i, void *arg)
 {
@@ -121,7 +136,8 @@ static long lx_choose_lane(__u32 i, void *arg)
 	struct lx_stream *s = lx_stream_at(c->index);
 	struct lx_fp_peer *next_hop = lx_fp_peer_at(c->next_hop);
 	struct lx_lane *lane;
-	__u32 index, ours;
+	int fits, ours;
+	__u32 index;
 
 	if (!s || !next_hop || i > next_hop->n_lanes)
 		return 1;
@@ -130,18 +146,53 @@ static long lx_choose_lane(__u32 i, void *arg)
 	lane = lx_lane_at(index);
 	if (!lane || lane->next_hop != c->next_hop || lane->state == LX_LANE_FREE)
 		return 0;
-	ours = lx_lane_owner(lane->word) == c->index && lx_lane_busy(lane->word);
-	if (ours != c->ours)
-		return 0;
-	c->found |= ours;
-	if (!lx_lane_fits(lane, s) || lane->mss < s->mss) {
-		c->reason = lane->mss < s->mss ? LX_LANE0_MSS : LX_LANE0_FORM;
-		return ours;
+	fits = lx_lane_fits(lane, s) && lane->mss >= s->mss;
+	ours = lx_lane_has(lane, c->index);
+	if (!fits && (ours || c->lane == LX_NO_LANE))
+		c->reason = lx_lane_fits(lane, s) ? LX_LANE0_MSS : LX_LANE0_FORM;
+	/* For order's sake no other one. */
+	if (ours)
+		c->lane = fits ? index : LX_NO_LANE;
+	else if (fits)
+		lx_choice_offer(c, lane, index, s->now_ns);
+	return ours;
+}
+
+/* Reserves the message's place on the lane that was chosen. */
+LX_INLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
+{
+	struct lx_lane *lane = lx_lane_at(c->lane);
+
+	c->reason = lane ? lx_lane_take(lane, c->index, s->peer, c->len, s->now_ns, &c->start)
+			 : LX_LANE0_NO_LANE;
+	if (c->reason) {
+		c->lane = LX_NO_LANE;
+		return;
 	}
-	c->reason = lx_lane_take(lane, c->index, s->peer, c->len, &c->start);
-	if (!c->reason)
-		c->lane = s->lane = index;
-	return ours || !c->reason;
+	/* Another one, or it has been taken over anew. */
+	if (s->lane != c->lane || lx_pos_before(c->start, s->lane_sent))
+		s->lane_sent = c->start;
+	s->lane = c->lane;
+}
+
+/*
+ * Messages to one NID keep their order. Those that may not overtake each other have the same
+ * number; some that may, too.
+ */
+LX_INLINE __u32 lx_order_of(const struct lx_nid *dst)
+{
+	__u32 words[sizeof(*dst) / 4], h;
+
+	__builtin_memcpy(words, dst, sizeof(words));
+	h = words[0] ^ words[1] ^ words[2] ^ words[3] ^ words[4];
+	return (h ^ h >> 16 ^ h >> 8 ^ h >> 24) * 0x9e3779b1u >> 27 & (LX_STREAM_ORDERS - 1);
+}
+
+/* Whether an earlier message to there is still with the slow path. */
+LX_INLINE int lx_order_waits(struct lx_stream *s, const struct lx_nid *dst)
+{
+	return lx_pos_before(s->slowpath_done, s->slowpath_all) ||
+	       lx_pos_before(s->slowpath_done, s->slowpath_to[lx_order_of(dst)]);
 }
 
 /* Not inline: it would take stack from what is called deepest. */
@@ -193,7 +244,7 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_LOOP;
 	else if (m->extras)
 		c->reason = LX_LANE0_EXTRAS;
-	else if (lx_pos_before(s->slowpath_done, s->slowpath_last))
+	else if (lx_order_waits(s, &m->dst))
 		c->reason = LX_LANE0_ORDER;
 	else if (!lx_extent_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
 		c->reason = LX_LANE0_RING;
@@ -203,12 +254,9 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_NO_LANE;
 	if (c->reason != LX_LANE0_NO_LANE)
 		return 0;
-	c->ours = 1;
 	bpf_loop(LX_FP_PEER_LANES + 1, lx_choose_lane, &c, 0);
-	if (c->found)
-		return 0;
-	c->ours = 0;
-	bpf_loop(LX_FP_PEER_LANES + 1, lx_choose_lane, &c, 0);
+	if (c->lane != LX_NO_LANE)
+		lx_choice_take(c, s);
 	return 0;
 }
 
@@ -345,8 +393,10 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		if (!lx_extent_push_socket(s, m->len))
 			return -1;
 		s->parse_next += m->len;
-		if (!m->noop && c->reason != LX_LANE0_LOCAL)
+		if (!m->noop && c->reason != LX_LANE0_LOCAL) {
 			s->slowpath_last = s->parse_next - s->diverted;
+			s->slowpath_to[lx_order_of(&m->dst)] = s->slowpath_last;
+		}
 		LX_ADD(&s->reasons[c->reason & 15], 1);
 	} else {
 		struct lx_lane *lane = lx_lane_at(c->lane);

@@ -211,6 +211,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 
 	if (f.odd & LX_ODD_FRAGMENT)
 		f.rest = LX_IP_MAX;
+	s->now_ns = w->g.now_ns;
 
 	if (!lx_pos_before(s->acked, w->end)) {
 		s->force = 1;

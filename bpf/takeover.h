@@ -96,7 +96,10 @@ LX_INLINE int lx_takeover_lane(struct lx_lane *lane, const struct tcp_sock___lx 
 	lane->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	lane->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_TS_LEN : 0;
 	lx_takeover_tcp_ts(&lane->tcp_ts, tp);
-	lane->word = (__u64)LX_LANE_OWNER << 32;
+	/* Runs are numbered on: none that is in the ring is taken for a new one. */
+	lane->run_first = lx_lane_tail(lane->word);
+	lane->word = (__u64)(lane->run_first << LX_LANE_TAIL_SHIFT | LX_LANE_OWNER) << 32;
+	lane->popping = 0;
 	lane->una = lane->sent = 0;
 	lane->window_edge = tp->snd_wnd;
 	lane->window_edge_seq = tp->rcv_nxt;

@@ -294,7 +294,8 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		LX_ADD(&s->lost, 1);
 		return LX_DROP;
 	}
-	lx_lane_sent(lane, w->fragment.target + (w->fragment.end - w->fragment.pos));
+	lx_lane_sent(lane, w->fragment.lane, s,
+		     w->fragment.target + (w->fragment.end - w->fragment.pos));
 	return lx_xmit_lane(skb, w, lane);
 }
 
@@ -425,7 +426,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	lane = lx_lane_at(w->fragment.lane); /* again: some verifiers have forgotten it */
 	if (!lane)
 		goto lost;
-	lx_lane_sent(lane, w->fragment.target + len);
+	lx_lane_sent(lane, w->fragment.lane, s, w->fragment.target + len);
 	return lx_xmit_lane(skb, w, lane);
 lost:
 	LX_ADD(&s->lost, 1);

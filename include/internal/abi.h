@@ -142,8 +142,20 @@ enum lx_lane_state {
 
 /* Low 32 bits of lx_lane.word: position of the next byte. High 32: */
 #define LX_LANE_BUSY 0x80000000u  /* bytes are unacknowledged, credits are held */
-#define LX_LANE_OWNER 0x7fffffffu /* mask of the stream that sent last; all ones: none */
-#define LX_LANE_OURS 0x7ffffffeu  /* our own socket, not a stream */
+#define LX_LANE_TAIL_SHIFT 15     /* 16 bits: the number of the next run */
+#define LX_LANE_OWNER 0x7fffu     /* mask of the last run's stream; all ones: none */
+#define LX_LANE_OURS 0x7ffeu      /* our own socket, not a stream */
+
+/* Consecutive messages of one stream on a lane. A run ends where the next one begins. */
+#define LX_LANE_RUNS 32 /* in flight at most; a power of two */
+struct lx_lane_run {
+	__u64 start;  /* lane position */
+	__u32 tag;    /* LX_LANE_RUN | number; any other value: it is being written */
+	__u16 stream; /* LX_LANE_OWNER: the stream has ended */
+	__u16 from;   /* the sender, in map "peers", for its router credit */
+};
+LX_LAYOUT(struct lx_lane_run, 16);
+#define LX_LANE_RUN 0x10000u
 
 struct lx_sack {
 	__u64 start, end;
@@ -157,7 +169,7 @@ struct lx_tcp_ts { /* TCP timestamps of a connection */
 };
 
 struct lx_lane {
-	__u64 word;       /* B: next byte (32), busy and owner (32) */
+	__u64 word;       /* B: next byte (32); busy, number of the next run, owner (32) */
 	__u64 una;        /* B: acknowledged by the next hop */
 	__u64 window_edge; /* B: right edge of the window last advertised by the next hop */
 	__u64 sent;       /* B: highest position put on the wire */
@@ -188,11 +200,19 @@ struct lx_lane {
 	__u8 own_wscale;  /* A: shift of the socket's windows */
 	__u8 reserved[3];
 	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
+	__u64 handovers;  /* B: counter: runs that began behind those of other streams */
+	__u64 first_ns;   /* B: since when the first run is first, or its last message is there */
+	__u32 run_first;  /* B: if busy: number of the first run that is not fully acknowledged */
+	__u32 popping;    /* B: a CPU takes acknowledged runs off the ring */
+	__u32 pop_again;  /* B: and has to do it once more */
+	__u32 reserved2;
+	struct lx_lane_run run[LX_LANE_RUNS]; /* B; U: stream, when it ends */
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
 #define LX_STREAM_EXTENTS 512 /* a power of two */
+#define LX_STREAM_ORDERS 32   /* a power of two */
 #define LX_HEADER_MAX 80      /* of a message: up to and including its payload length */
 #define LX_HEADER_ROOM 256    /* larger, because offset and length are masked separately */
 
@@ -226,7 +246,8 @@ enum lx_stream_flag { /* U */
 /* Why the daemon keeps a stream off lanes for a while; LX_STREAM_NO_LANES is set, too. */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
-	LX_STREAM_ASIDE_CROWDED, /* it found no free lane, and leaves them to others */
+	LX_STREAM_ASIDE_CROWDED, /* its large messages found no room on a lane; left to others */
+	LX_STREAM_ASIDE_SLOW,    /* others had to wait behind its messages */
 	LX_STREAM_ASIDE_COSTLY,  /* its packets must be cloned for several next hops */
 	LX_STREAM_ASIDE_LOSSY,   /* its packets get lost or reordered in front of us */
 	LX_STREAM_ASIDE_UNSAFE,  /* its sender left messages unfinished */
@@ -263,6 +284,10 @@ struct lx_stream {
 	__u64 kacked;        /* B: of these, bytes of the socket */
 	__u64 window_edge;   /* B: right edge of the window advertised to the peer */
 	__u64 slowpath_last; /* B: socket position after the last message that must keep order */
+	/* B: the same by destination (lx_order_of()), and for what was not framed */
+	__u64 slowpath_to[LX_STREAM_ORDERS], slowpath_all;
+	__u64 lane_sent;     /* B: highest position of its own sent on the lane taken last */
+	__u64 now_ns;        /* B: when the last data packet arrived */
 	__u64 high;          /* B: highest stream position seen */
 	__u64 unframed_high; /* B: unframed: highest position passed up */
 	__u32 head, tail;    /* B: of extent[]; they count, and wrap at the ring's size */
@@ -326,9 +351,9 @@ struct lx_stream {
 #define LX_LANE0_REASONS(X) \
 	X(LOCAL, "local", "for this node, or a NOOP") \
 	X(UNKNOWN, "unknown", "the destination is not in the destination table") \
-	X(NO_LANE, "no_lane", "every lane to the next hop is busy") \
-	X(WINDOW, "window", "the next hop's window is too small for the message") \
-	X(ORDER, "order", "an earlier message is still with the slow path") \
+	X(NO_LANE, "no_lane", "the next hop has no lane, or none that makes progress") \
+	X(WINDOW, "window", "the next hop's window has no room for the whole message") \
+	X(ORDER, "order", "an earlier message to that NID is still with the slow path") \
 	X(RING, "ring", "too many messages of the stream are in flight") \
 	X(EXTRAS, "extras", "the message has a checksum or brings a ZC-ACK") \
 	X(FORM, "form", "header form or options differ between the two sides") \
@@ -393,6 +418,7 @@ enum lx_mark_kind {
 	LX_MARK_JOIN = 7 << 16,  /* join with others, then send on interface # */
 	LX_MARK_JOIN_UP = 8 << 16, /* join with others, then receive on interface #, unchanged */
 	LX_MARK_ACK = 9 << 16,   /* make it, without its payload, an ACK for our socket */
+	LX_MARK_TELL = 10 << 16, /* from a next hop: make it an ACK for the peer of stream # */
 };
 
 /* ---- tracing -------------------------------------------------------------------------------- */

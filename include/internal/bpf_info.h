@@ -87,7 +87,8 @@ struct lx_bpf_info {
 	X(FRAMED, "framed") /* each message goes its own way */ \
 	X(HELD, "hold") /* the sender runs dry, to change to lanes in order */ \
 	X(OFF, "off") /* all to lane 0: lnetx bpf off */ \
-	X(CROWDED, "crowded") /* all to lane 0 for a while: it found no free lane */ \
+	X(CROWDED, "crowded") /* all to lane 0 for a while: no room for its large messages */ \
+	X(SLOW, "slow") /* the same: others had to wait behind its messages */ \
 	X(COSTLY, "costly") /* the same: its packets must be cloned for several next hops */ \
 	X(LOSSY, "lossy") /* the same: its packets get lost or reordered in front of us */ \
 	X(UNSAFE, "unsafe") /* the same: its sender left messages unfinished */ \
@@ -133,15 +134,19 @@ enum lx_lane_shown {
 	LX_LANE_SHOWN_COUNT
 };
 
+#define LX_LANE_BEHIND_TEXT 200 /* of as many as there can be */
+
 struct lx_lane_info {
 	uint32_t index;
 	uint32_t state; /* enum lx_lane_shown */
 	struct lx_nid next_hop;
 	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
-	int64_t stream; /* whose messages are in flight; -1: none */
+	int64_t stream; /* whose messages are in flight, or come first; -1: none */
+	char behind[LX_LANE_BEHIND_TEXT]; /* streams with messages behind those, "1,5" */
 	uint64_t window; /* bytes that the next hop still accepts */
 	uint64_t unacked; /* bytes in flight */
 	uint64_t messages, bytes, takes, acks;
+	uint64_t handovers; /* times that a stream went behind another one */
 	uint64_t refused[LX_REFUSALS_COUNT];
 	int32_t credits, credits_min; /* transmit credits of the next hop */
 };

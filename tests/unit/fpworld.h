@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The model of test_fastpath_model.c: maps, segments in flight, receivers. Only for it.
+ * The model of test_fastpath_model.c: maps, segments in flight, receivers, messages. Only for it.
  */
 #ifndef LX_TESTS_FPWORLD_H
 #define LX_TESTS_FPWORLD_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "../../bpf/ack.h"
+#include "../../bpf/arrival.h"
 #include "../../bpf/fragment.h"
 
 #define STREAMS 4
@@ -126,7 +127,8 @@ struct sender {
 static __u32 stream_base[STREAMS], lane_base[LANES];
 static __u64 lane_origin[LANES];
 static unsigned int mortality; /* of 1000 decisions of policy */
-static unsigned long n_dead_lanes, n_dead_streams, n_lost;
+static unsigned long n_dead_lanes, n_dead_streams, n_lost, n_dead_shared, n_survived, n_handovers;
+static unsigned int n_lanes, n_most;
 
 static struct sender sender[STREAMS];
 static struct receiver lane_rx[LANES];
@@ -137,6 +139,7 @@ static unsigned long n_cases, n_lane_messages, n_socket_messages, n_unframed, n_
 static unsigned int reorder, loss; /* of 1000 */
 static unsigned long n_reasons[LX_LANE0_COUNT];
 static unsigned long births;
+static int crowd; /* few lanes, and nearly nothing that must not take them */
 static int evil; /* senders retransmit with other contents */
 static int stubborn; /* ... one segment, until it is acknowledged: a window of one */
 
@@ -222,6 +225,73 @@ static __u64 over_wire(__u64 pos, __u32 base, __u64 near)
 static __u32 about_to_wrap(void)
 {
 	return rnd_below(3) ? -(__u32)rnd_below(BYTES) : rnd();
+}
+
+/* What a sender has to send. */
+static void make_messages(struct sender *t, int index)
+{
+	__u32 overhead = lx_overhead(stream[index].version);
+	__u64 at = 0;
+
+	t->bytes = xalloc(BYTES + 70000);
+	t->message = xalloc(sizeof(*t->message) * (BYTES / 24 + 1));
+	t->pending = xalloc(sizeof(*t->pending) * (BYTES / 24 + 1));
+	rnd_fill(t->bytes, BYTES + 70000);
+	t->n_messages = 0;
+	while (at < BYTES) {
+		struct message *m = &t->message[t->n_messages++];
+		struct lx_sock_msg head = { .type = LX_SOCK_LNET };
+		__u32 payload = rnd_below(3) ? rnd_below(300) : rnd_below(3) ? rnd_below(5000)
+									    : rnd_below(60000);
+		int kind = rnd_below(crowd ? 3000 : 300);
+
+		*m = (struct message){ .start = at, .to = rnd_below(NEXT_HOPS) };
+		if (kind == 0)
+			m->noop = true;
+		else if (kind == 1)
+			m->to = -1;
+		else if (kind == 2)
+			m->to = -2;
+		else if (kind == 3)
+			m->extras = true;
+		else if (kind % 2)
+			m->cookie = 2 + rnd();
+		if (t->n_messages > 1 && rnd_below(4) && !m->noop)
+			m->to = t->message[t->n_messages - 2].to;
+		if (m->noop) {
+			head.type = LX_SOCK_NOOP;
+			head.cookie[1] = 1;
+			m->to = -1;
+		}
+		head.cookie[0] = m->noop ? 0 : m->cookie;
+		if (m->extras)
+			head.csum = 1 + rnd_below(1000);
+		if (stream[index].flip) {
+			head.type = __builtin_bswap32(head.type);
+			head.csum = __builtin_bswap32(head.csum);
+			head.cookie[0] = __builtin_bswap64(head.cookie[0]);
+			head.cookie[1] = __builtin_bswap64(head.cookie[1]);
+		}
+		memcpy(t->bytes + at, &head, sizeof(head));
+		m->len = m->noop ? 24 : overhead + payload;
+		if (!m->noop) {
+			struct lx_hdr hdr = { .payload_length = payload, .type = LX_MSG_PUT };
+
+			hdr.dst_nid = (struct lx_nid){ .type = LX_NET_TCP };
+			hdr.dst_nid.addr[0] = 10;
+			hdr.dst_nid.addr[2] = m->to == -1;
+			hdr.dst_nid.addr[3] = m->to == -2 ? 77 : m->to < 0 ? 0 : m->to;
+			hdr.src_nid = hdr.dst_nid;
+			rnd_fill(&hdr.cmd, sizeof(hdr.cmd));
+			if (stream[index].version == LX_SOCK_V4)
+				lx_hdr_nid16_encode(&hdr, (void *)(t->bytes + at + 24));
+			else
+				lx_hdr_nid4_encode(&hdr, (void *)(t->bytes + at + 24));
+		}
+		t->wanted_cookies += m->cookie && !m->noop;
+		at += m->len;
+	}
+	t->message[t->n_messages].start = at;
 }
 
 #endif

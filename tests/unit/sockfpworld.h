@@ -200,9 +200,16 @@ static inline void lane_has_acked(uint64_t una)
 static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, uint32_t len)
 {
 	struct lx_lane *l = &fastpath->lane[lane];
+	struct lx_stream *s = &fastpath->stream[stream];
 
 	lx_env_lock(env);
-	l->word = (uint64_t)(LX_LANE_BUSY | stream) << 32 | all;
+	s->extent[0] = (struct lx_extent){ .lane = lane, .len = all };
+	s->head = 0;
+	s->tail = 1;
+	s->high = len;
+	l->run_first = 0;
+	l->run[0] = (struct lx_lane_run){ .tag = LX_LANE_RUN, .stream = stream, .from = s->peer };
+	l->word = (uint64_t)(LX_LANE_BUSY | 1 << LX_LANE_TAIL_SHIFT | stream) << 32 | all;
 	l->sent = len;
 	l->una = 0;
 	lx_env_unlock(env);

@@ -12,81 +12,17 @@
  * 2. a byte is not acknowledged to a sender before its receiver's TCP has it;
  * 3. a window edge never shrinks, and everything sent within it is accepted;
  * 4. everything arrives in the end, lanes or not, whatever policy does meanwhile;
- * 5. the ring never overflows; 6. credits: taken = returned + lanes busy.
+ * 5. no ring ever overflows; 6. credits: taken = returned + runs that have not arrived.
  *
  * Sequence numbers wrap, on streams and on lanes, and so do the low halves of a lane's
- * positions. Connections die: a next hop's takes along the messages that have not arrived, a
- * sender's the lanes it was on; new ones replace them, and the others continue.
+ * positions. Several streams have messages behind each other on a lane. Connections die: a next
+ * hop's takes along the messages of all streams that have not arrived, a sender's the lanes it was
+ * in a message on, and later those that lost something of it; new ones replace them, and the others
+ * continue.
  */
 #include "fpworld.h"
 
 /* ---- making a world ------------------------------------------------------------------------ */
-
-static void make_messages(struct sender *t, int index)
-{
-	__u32 overhead = lx_overhead(stream[index].version);
-	__u64 at = 0;
-
-	t->bytes = xalloc(BYTES + 70000);
-	t->message = xalloc(sizeof(*t->message) * (BYTES / 24 + 1));
-	t->pending = xalloc(sizeof(*t->pending) * (BYTES / 24 + 1));
-	rnd_fill(t->bytes, BYTES + 70000);
-	t->n_messages = 0;
-	while (at < BYTES) {
-		struct message *m = &t->message[t->n_messages++];
-		struct lx_sock_msg head = { .type = LX_SOCK_LNET };
-		__u32 payload = rnd_below(3) ? rnd_below(300) : rnd_below(3) ? rnd_below(5000)
-									    : rnd_below(60000);
-		int kind = rnd_below(300);
-
-		*m = (struct message){ .start = at, .to = rnd_below(NEXT_HOPS) };
-		if (kind == 0)
-			m->noop = true;
-		else if (kind == 1)
-			m->to = -1;
-		else if (kind == 2)
-			m->to = -2;
-		else if (kind == 3)
-			m->extras = true;
-		else if (kind < 150)
-			m->cookie = 2 + rnd();
-		if (t->n_messages > 1 && rnd_below(4) && !m->noop)
-			m->to = t->message[t->n_messages - 2].to;
-		if (m->noop) {
-			head.type = LX_SOCK_NOOP;
-			head.cookie[1] = 1;
-			m->to = -1;
-		}
-		head.cookie[0] = m->noop ? 0 : m->cookie;
-		if (m->extras)
-			head.csum = 1 + rnd_below(1000);
-		if (stream[index].flip) {
-			head.type = __builtin_bswap32(head.type);
-			head.csum = __builtin_bswap32(head.csum);
-			head.cookie[0] = __builtin_bswap64(head.cookie[0]);
-			head.cookie[1] = __builtin_bswap64(head.cookie[1]);
-		}
-		memcpy(t->bytes + at, &head, sizeof(head));
-		m->len = m->noop ? 24 : overhead + payload;
-		if (!m->noop) {
-			struct lx_hdr hdr = { .payload_length = payload, .type = LX_MSG_PUT };
-
-			hdr.dst_nid = (struct lx_nid){ .type = LX_NET_TCP };
-			hdr.dst_nid.addr[0] = 10;
-			hdr.dst_nid.addr[2] = m->to == -1;
-			hdr.dst_nid.addr[3] = m->to == -2 ? 77 : m->to < 0 ? 0 : m->to;
-			hdr.src_nid = hdr.dst_nid;
-			rnd_fill(&hdr.cmd, sizeof(hdr.cmd));
-			if (stream[index].version == LX_SOCK_V4)
-				lx_hdr_nid16_encode(&hdr, (void *)(t->bytes + at + 24));
-			else
-				lx_hdr_nid4_encode(&hdr, (void *)(t->bytes + at + 24));
-		}
-		t->wanted_cookies += m->cookie && !m->noop;
-		at += m->len;
-	}
-	t->message[t->n_messages].start = at;
-}
 
 static __u64 stream_len(const struct sender *t)
 {
@@ -101,7 +37,10 @@ static void make_lane(int l)
 
 	lane_origin[l] = at;
 	lane_base[l] = about_to_wrap();
-	t->word = (__u64)LX_LANE_OWNER << 32 | (__u32)at;
+	t->run_first = lx_lane_tail(t->word) + 1; /* what a takeover and an end do */
+	t->word = ((__u64)(t->run_first & 0xffff) << LX_LANE_TAIL_SHIFT | LX_LANE_OWNER) << 32 |
+		  (__u32)at;
+	t->popping = 0;
 	t->una = t->sent = at;
 	t->n_sack = 0;
 	t->state = LX_LANE_LIVE;
@@ -123,6 +62,8 @@ static void make_world(void)
 	mortality = rnd_below(3) ? 0 : rnd_below(15);
 	n_flight = 0;
 	now_ns = 1;
+	crowd = rnd_below(2);
+	n_lanes = crowd ? 1 + rnd_below(3) : LANES;
 	evil = rnd_below(3) == 0;
 	stubborn = rnd_below(6) == 0;
 	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
@@ -133,10 +74,15 @@ static void make_world(void)
 		fp_peer[i].tx.now = fp_peer[i].tx.min =
 			1 + rnd_below(rnd_below(3) ? 60 : 8);
 		fp_peer[i].rtr.now = 8;
-		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i }, .routed = i };
+		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i }, .routed = i && !crowd };
 	}
 	for (int i = 0; i < LANES; i++) {
 		int h = rnd_below(NEXT_HOPS);
+
+		/* In some worlds there are fewer than streams. */
+		lane[i].state = LX_LANE_DEAD;
+		if (i >= (int)n_lanes && fp_peer[h].n_lanes)
+			continue;
 
 		lane[i].next_hop = h;
 		lane[i].version = version;
@@ -253,12 +199,12 @@ static void lane_parse(int l)
 
 /* ---- what the programs do with a packet ---------------------------------------------------------- */
 
-static void send_on_lane(int l, __u64 target, const char *data, __u32 len)
+static void send_on_lane(int who, int l, __u64 target, const char *data, __u32 len)
 {
 	struct segment *seg;
 
 	assert_true(target + len <= lx_lane_next(lane[l].word, lane[l].una));
-	lx_lane_sent(&lane[l], target + len);
+	lx_lane_sent(&lane[l], l, &stream[who], target + len);
 	seg = fly(2, l);
 	if (!seg)
 		return;
@@ -322,7 +268,7 @@ static void send_saved(int who, struct lx_framing *f)
 		tell_sender(who);
 	} else if (p.kind == LX_FRAGMENT_LANE) {
 		patch_fragment(s, &p, data);
-		send_on_lane(p.lane, p.target, data, f->saved);
+		send_on_lane(who, p.lane, p.target, data, f->saved);
 	} else {
 		send_up(who, p.target, data, f->saved);
 	}
@@ -349,6 +295,7 @@ static void on_data(int who, struct segment *seg)
 	}
 	if (lx_pos_before(seg->pos, s->acked))
 		s->force = 1;
+	s->now_ns = now_ns;
 	assert_int_equal(lx_frame(&f), 0);
 	assert_true(s->tail - s->head < LX_STREAM_EXTENTS); /* 5 */
 	if (f.saved)
@@ -369,7 +316,7 @@ static void on_data(int who, struct segment *seg)
 		} else if (p.kind == LX_FRAGMENT_LANE) {
 			if (f.dirty)
 				patch_fragment(s, &p, data);
-			send_on_lane(p.lane, p.target, data, p.end - p.pos);
+			send_on_lane(who, p.lane, p.target, data, p.end - p.pos);
 		} else if (p.kind == LX_FRAGMENT_UP) {
 			send_up(who, p.target, data, p.end - p.pos);
 		}
@@ -525,19 +472,25 @@ static void lane_ack(int l)
 	}
 }
 
+static void lx_stream_tell(void *packet, __u32 index, __u32 by_record)
+{
+	(void)packet, (void)by_record;
+	if (index < STREAMS && !sender[index].dead)
+		tell_sender(index);
+}
+
 static void on_lane_ack(int l, const struct segment *seg)
 {
 	struct lx_lane *t = &lane[l];
 	__u64 una = over_wire(seg->ack, lane_base[l], t->una);
-	__u32 owner;
+	struct lx_arrival a = { .lane = t, .now_ns = now_ns };
 
 	if (lx_pos_before(una, t->una))
 		return;
 	memcpy(t->sack, seg->sack, sizeof(t->sack));
 	t->n_sack = seg->n_sack;
-	owner = lx_lane_acked(t, 0, una, una + (seg->window_edge - seg->ack));
-	if (owner < STREAMS && !sender[owner].dead)
-		tell_sender(owner);
+	lx_lane_acked(t, 0, una, una + (seg->window_edge - seg->ack));
+	lx_stream_tell(NULL, lx_arrival_note(&a), 0);
 }
 
 /* Our own kernel: acknowledges what is contiguous, offers a window. */
@@ -679,26 +632,57 @@ static void lose_messages(int who, int l)
 	}
 }
 
-/* Half a message is dropped by the next hop; its sender goes on with the next one. */
+/* Runs that have not arrived. */
+static unsigned int n_runs(int l)
+{
+	return lx_lane_busy(lane[l].word) ? lx_lane_n_runs(&lane[l], lane[l].word) : 0;
+}
+
+static const struct lx_lane_run *run_at(int l, unsigned int i)
+{
+	return lx_lane_run(&lane[l], lane[l].run_first + i);
+}
+
+/*
+ * Half a message is dropped by the next hop, and what others have behind it; their senders go on
+ * with what comes next.
+ */
 static void lane_dies(int l)
 {
 	struct lx_lane *t = &lane[l];
-	__u32 owner = lx_lane_owner(t->word);
 
 	if (t->state == LX_LANE_DEAD)
 		return;
 	n_dead_lanes++;
+	n_dead_shared += n_runs(l) > 1;
 	t->state = LX_LANE_DEAD;
 	forget_flight(2, l);
 	forget_flight(3, l);
-	if (!lx_lane_busy(t->word))
-		return;
+	for (unsigned int i = 0; i < n_runs(l); i++)
+		lx_lane_credits_give(t->next_hop, NEXT_HOPS);
+	for (int i = 0; i < STREAMS && n_runs(l); i++) {
+		if (!sender[i].dead)
+			lose_messages(i, l);
+	}
 	t->word &= ~((__u64)LX_LANE_BUSY << 32);
-	lx_lane_credits_give(t->next_hop, NEXT_HOPS);
-	if (!sender[owner].dead)
-		lose_messages(owner, l);
 }
 
+/* Whether all that a stream has on a lane, and that has not arrived, has been here. */
+static bool is_whole(int who, int l)
+{
+	struct lx_stream *s = &stream[who];
+
+	for (__u32 c = s->head; c != s->tail; c++) {
+		const struct lx_extent *extent = lx_extent_at(s, c);
+
+		if (extent->lane == l && lane[l].una < extent->lane_start + extent->len &&
+		    s->high < lx_extent_end(extent))
+			return false;
+	}
+	return true;
+}
+
+/* What is complete goes on without it, unless it gets lost (orphans()). */
 static void stream_dies(int who)
 {
 	if (sender[who].dead)
@@ -709,9 +693,26 @@ static void stream_dies(int who)
 	forget_flight(1, who);
 	forget_flight(4, who);
 	for (int l = 0; l < LANES; l++) {
-		if (lx_lane_busy(lane[l].word) && lx_lane_owner(lane[l].word) == (__u32)who)
+		if (!lx_lane_has(&lane[l], who))
+			continue;
+		if (!is_whole(who, l))
 			lane_dies(l);
+		else
+			n_survived++;
+		for (unsigned int i = 0; i < LX_LANE_RUNS; i++) {
+			if (lane[l].run[i].stream == who)
+				lane[l].run[i].stream = LX_LANE_OWNER;
+		}
+		if (lx_lane_owner(lane[l].word) == (__u32)who)
+			lane[l].word |= (__u64)LX_LANE_OWNER << 32;
 	}
+}
+
+/* Nobody sends again what got lost of a stream that is dead; others wait behind it. */
+static void orphans(int l)
+{
+	if (n_runs(l) && run_at(l, 0)->stream == LX_LANE_OWNER && rnd_below(200) == 0)
+		lane_dies(l);
 }
 
 /* A new connection takes the place of a dead one. */
@@ -740,6 +741,7 @@ static void policy(int who)
 		return;
 	}
 	lane_returns(rnd_below(LANES));
+	orphans(rnd_below(LANES));
 	switch (rnd_below(400)) {
 	case 0:
 		s->flags |= LX_STREAM_NO_LANES;
@@ -855,8 +857,10 @@ static void check_credits(void)
 	static int total[NEXT_HOPS + 1];
 
 	for (int l = 0; l < LANES; l++) {
-		busy += lx_lane_busy(lane[l].word);
-		busy_by_next_hop[lane[l].next_hop] += lx_lane_busy(lane[l].word);
+		assert_true(n_runs(l) < LX_LANE_RUNS);
+		n_most = n_runs(l) > n_most ? n_runs(l) : n_most;
+		busy += n_runs(l);
+		busy_by_next_hop[lane[l].next_hop] += n_runs(l);
 	}
 	if (now_ns == 1) {
 		for (int h = 0; h <= NEXT_HOPS; h++)
@@ -881,7 +885,7 @@ static void one_world(void)
 		bool losses = steps < 40000;
 		int who = rnd_below(STREAMS), l;
 
-		now_ns += rnd_below(200000);
+		now_ns += rnd_below(crowd ? 10000 : 200000);
 		while (sender[who].dead)
 			who = (who + 1) % STREAMS;
 		assert_true(++steps < 4000000); /* 4: it ends */
@@ -919,6 +923,7 @@ static void one_world(void)
 				policy(who);
 			else
 				stream[who].flags &= ~LX_STREAM_HOLD;
+			orphans(rnd_below(LANES));
 			break;
 		}
 		if (steps % 64 == 0)
@@ -936,6 +941,9 @@ static void one_world(void)
 		assert_int_equal(sender[i].acked_cookies, sender[i].wanted_cookies);
 	}
 	for (int l = 0; l < LANES; l++) {
+		n_handovers += lane[l].handovers;
+		if (n_runs(l) && run_at(l, 0)->stream == LX_LANE_OWNER)
+			lane_dies(l);
 		if (lane[l].state == LX_LANE_DEAD)
 			continue;
 		lane_ack(l);
@@ -956,13 +964,15 @@ static void random_worlds(void **state)
 		one_world();
 	printf("random_worlds: %d worlds, %lu data packets (%lu mixed, %lu headers cut), "
 	       "%lu messages by lanes, %lu by the socket, unframed %lu times; "
-	       "%lu lanes (with %lu messages) and %lu streams died\n",
+	       "%lu lanes (%lu shared, with %lu messages) and %lu streams died (%lu with lanes that "
+	       "went on); %lu hand-overs, %u runs behind each other\n",
 	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_unframed,
-	       n_dead_lanes, n_lost, n_dead_streams);
+	       n_dead_lanes, n_dead_shared, n_lost, n_dead_streams, n_survived, n_handovers, n_most);
 	for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
 		printf(" %s %lu", reason_name[k], n_reasons[k]);
 	putchar('\n');
 	assert_true(n_lane_messages > n_socket_messages / 10);
+	assert_true(n_handovers && n_most > 2);
 }
 
 int main(void)

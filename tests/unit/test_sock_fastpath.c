@@ -393,6 +393,35 @@ static void test_close_siblings(void **state)
 	assert_true(fake_wait_conns(in, 0, 5000));
 }
 
+static bool lane_is_back(void)
+{
+	return fastpath->lane[0].state == LX_LANE_SOCKET;
+}
+
+static bool lane_is_gone(void)
+{
+	return fastpath->lane[0].state == LX_LANE_FREE || fastpath->lane[0].state == LX_LANE_DEAD;
+}
+
+/* Taken back, it ends as any other: to the end the programs shift what its socket sends. */
+static void test_back_and_closed(void **state)
+{
+	uint64_t ours = (uint64_t)LX_LANE_OURS << 32 | 588;
+	int lane = three_on_lane(0);
+
+	lane_has_acked(588);
+	lx_env_lock(env);
+	fastpath->lane[0].word &= ~((uint64_t)LX_LANE_BUSY << 32);
+	lx_sock_tun.fastpath = 0;
+	lx_env_unlock(env);
+	assert_true(eventually(lane_is_back, 5000));
+	shutdown(lane, SHUT_RDWR);
+	assert_true(eventually(lane_is_gone, 5000));
+	lx_sock_tun.fastpath = 1;
+	assert_int_equal(fastpath->lane[0].word & ~(0xffffull << (32 + LX_LANE_TAIL_SHIFT)), ours);
+	assert_int_equal(fastpath->lane[0].shift, 588);
+}
+
 /* ---- the fast path goes ---------------------------------------------------------------------- */
 
 /*
@@ -582,6 +611,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_goodbye, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_back_and_closed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leave, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_idle, setup, teardown),

@@ -31,7 +31,7 @@ static int world(int timeout)
 /* The daemon has noticed its progress. */
 static bool is_seen(void)
 {
-	return fp()->run[0].sent == fastpath->lane[0].sent;
+	return fp()->run[0].high == fastpath->stream[0].high;
 }
 
 static bool no_lane_is_busy(void)

@@ -23,7 +23,13 @@ REACH_FASTPATH = (
     ({"bench": "change", "train": 16}, "ratio_ip", 0.80),
     ({"bench": "change", "size": 65536, "train": 1}, "ratio_slow", 1.0),
     ({"bench": "change", "size": 4096}, "ratio_slow", 1.0),
-    ({"bench": "few"}, "ratio_slow", 1.0),
+    ({"bench": "lanes", "lanes": 1, "size": 4096}, "ratio_ip", 0.85),
+    ({"bench": "lanes", "lanes": 1, "size": 65536}, "ratio_ip", 0.90),
+    ({"bench": "lanes", "lanes": 1, "size": 1 << 20}, "ratio_ip", 0.90),
+    ({"bench": "lanes", "lanes": 2, "size": 4096}, "ratio_ip", 0.85),
+    ({"bench": "lanes", "lanes": 2, "size": 65536}, "ratio_ip", 0.90),
+    ({"bench": "lanes", "lanes": 2, "size": 1 << 20}, "ratio_ip", 0.95),
+    ({"bench": "lanes", "lanes": 3}, "ratio_ip", 0.90),
     ({"bench": "loss", "loss": ("behind", 2000)}, "ratio_ip", 0.85),
     ({"bench": "loss", "loss": ("behind", 300)}, "ratio_ip", 0.60),
     ({"bench": "loss", "loss": ("front", 2000)}, "ratio_slow", 1.0),
@@ -71,8 +77,8 @@ def what_text(row):
     text = f"{row['clients']} to {row['servers']}, {size_text(row['size'])}"
     if row["bench"] == "change":
         text += f", {row['train']} to each in turn"
-    if row["bench"] == "few":
-        text += ", 2 lanes"
+    if row["bench"] == "lanes":
+        text += f", {row['lanes']} lane{'s' * (row['lanes'] > 1)}"
     if row["loss"]:
         text += f", 1/{row['loss'][1]} lost {row['loss'][0]}"
     if row["bench"] == "crowd":
@@ -109,7 +115,7 @@ def print_fastpath(rows):
     for row, name, bar in done:
         ping = row["bench"] == "ping"
         same = {k: row[k] for k in ("bench", "size", "clients", "op", "servers", "train", "loss",
-                                    "slow_clients")}
+                                    "slow_clients", "lanes")}
         cells = {r["path"]: f"{r['p50_us']:5.1f}" if ping else gbits(r)
                  for r in select(rows, **same)}
         ratios = [spread_text(row, n) if row.get(n) else "-" for n in ("ratio_ip", "ratio_slow")]

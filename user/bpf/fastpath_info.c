@@ -31,6 +31,8 @@ static enum lx_stream_shown stream_without_lanes(const struct lx_stream *s)
 	switch (READ(s->aside)) {
 	case LX_STREAM_ASIDE_CROWDED:
 		return LX_STREAM_SHOWN_CROWDED;
+	case LX_STREAM_ASIDE_SLOW:
+		return LX_STREAM_SHOWN_SLOW;
 	case LX_STREAM_ASIDE_COSTLY:
 		return LX_STREAM_SHOWN_COSTLY;
 	case LX_STREAM_ASIDE_LOSSY:
@@ -132,6 +134,27 @@ static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
 	return LX_LANE_SHOWN_DEAD;
 }
 
+/* The stream of a run; -1: it has ended, or is not there any more. */
+static int64_t run_stream(const struct lx_lane *lane, uint16_t number)
+{
+	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
+	uint16_t stream = READ(run->stream);
+
+	return READ(run->tag) == (LX_LANE_RUN | number) && stream != LX_LANE_OWNER ? stream : -1;
+}
+
+/* Whose messages are under way: the first one's, and those behind, in their order. */
+static void describe_runs(const struct lx_lane *lane, uint16_t tail, struct lx_lane_info *info)
+{
+	uint16_t first = READ(lane->run_first), n = tail - first;
+	size_t at = 0;
+
+	info->stream = run_stream(lane, first);
+	for (unsigned int i = 1; i < n && i < LX_LANE_RUNS && at < sizeof(info->behind); i++)
+		at += snprintf(info->behind + at, sizeof(info->behind) - at, "%s%lld", i > 1 ? "," : "",
+			       (long long)run_stream(lane, first + i));
+}
+
 static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx_lane *lane,
 			  struct lx_lane_info *ret_info)
 {
@@ -146,14 +169,17 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 	*ret_info = (struct lx_lane_info){
 		.index = index,
 		.state = lane_state(lane, busy),
-		.stream = busy ? (int64_t)(word >> 32 & LX_LANE_OWNER) : -1,
+		.stream = -1,
 		.window = window > 0 ? window : 0,
 		.unacked = unacked > 0 ? unacked : 0,
 		.messages = READ(lane->messages),
 		.bytes = READ(lane->bytes),
 		.takes = READ(lane->takes),
 		.acks = READ(lane->acks),
+		.handovers = READ(lane->handovers),
 	};
+	if (busy)
+		describe_runs(lane, word >> (32 + LX_LANE_TAIL_SHIFT), ret_info);
 	for (int i = 0; i < LX_REFUSALS_COUNT; i++)
 		ret_info->refused[i] = READ(lane->refused[i]);
 	format_end(lane->key.remote, lane->key.remote_port, ret_info->remote);

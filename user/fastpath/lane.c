@@ -153,7 +153,7 @@ static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int ne
 static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
-	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE), ours;
 
 	if (conn->lane_state == LX_FP_LANE_GIVEN) {
 		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
@@ -163,8 +163,8 @@ static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t n
 	if (lx_fp_lane_is_busy(lane) || (uint32_t)word != (uint32_t)lane->una)
 		return;
 	/* Whoever has seen it live and is about to take it, fails. */
-	if (!__atomic_compare_exchange_n(&lane->word, &word, (uint64_t)LX_LANE_OURS << 32 |
-					 (uint32_t)word, false, __ATOMIC_ACQ_REL,
+	ours = (word & ~((uint64_t)LX_LANE_OWNER << 32)) | (uint64_t)LX_LANE_OURS << 32;
+	if (!__atomic_compare_exchange_n(&lane->word, &word, ours, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return;
 	lane->shift += (uint32_t)word;
@@ -187,7 +187,7 @@ static void reserve(struct lx_fp_conn *conn)
 	lx_sock_conn_reserve(conn->conn, lx_fp_is_lane(conn) || conn->lane_due);
 }
 
-/* One bulk connection stays with us, unless it is the only one: then small ones do. */
+/* Without any other connection one bulk connection stays with us. */
 void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now)
 {
 	unsigned int bulk = 0, lanes = 0, others = 0;
@@ -211,7 +211,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		if (conn->facts.ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) ||
 		    conn->facts.loopback || conn->no_stream)
 			continue;
-		if (lanes + 1 >= bulk && (bulk > 1 || !others))
+		if (lanes + 1 >= bulk && !others)
 			return;
 		if (!has_room(fp, conn, peer->index) || (!is_due(conn, now) && !is_wide(conn)))
 			continue;
@@ -227,12 +227,14 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 			  struct lx_fp_conn *conn, uint64_t now)
 {
-	uint32_t owner = lx_fp_lane_owner(lane);
+	bool waits = lx_fp_lane_is_busy(lane) &&
+		     !lx_fp_stream_is_open(fp, lx_fp_lane_first_stream(lane));
 
-	if (lx_fp_stream_is_open(fp, owner) || (uint32_t)lane->word == (uint32_t)lane->una)
+	if (!waits)
 		conn->left_ns = 0;
-	else if (!conn->left_ns)
+	else if (!conn->left_ns || conn->left_una != lane->una)
 		conn->left_ns = now;
+	conn->left_una = lane->una;
 	return conn->left_ns && now >= conn->left_ns + LEFT_NS;
 }
 
@@ -273,13 +275,15 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 /*
  * Up to here messages count as forwarded. A next hop that closes its connections between
  * messages may still owe us a delayed ACK: what was sent to it counts, as it does on the
- * slow path, which has given it to a socket. After an error only what was acknowledged does.
+ * slow path, which has given it to a socket. After an error only what was acknowledged does,
+ * and where streams share the lane, as one of them may have sent less than those behind it.
  */
 static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 
-	return lx_sock_conn_error(conn->conn) ? lane->una : lane->sent;
+	return lx_sock_conn_error(conn->conn) || lx_fp_lane_is_shared(lane) ? lane->una
+									    : lane->sent;
 }
 
 /* The messages on a lane that end after @forwarded, by type; the payload of all of them. */
@@ -302,7 +306,7 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 	return lx_fp_type_counts(n);
 }
 
-/* The lane's stream goes on, but for these. */
+/* A stream of the lane goes on without these. */
 static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int stream)
 {
 	uint64_t payload;
@@ -323,22 +327,22 @@ static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int st
 
 /*
  * What the next hop has not acknowledged is lost, as it would be if we had it in our
- * buffers. The sender goes on: its other messages go elsewhere.
+ * buffers. The senders go on: their other messages go elsewhere.
  */
 void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
-	uint32_t owner = lx_fp_lane_owner(lane);
 
 	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
 	lx_fp_count_conn(fp, conn);
 	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
 	lx_sock_conn_set_reset(conn->conn);
-	if (!lx_fp_lane_is_busy(lane))
-		return;
-	lx_fp_lane_drop_credits(fp, lane);
-	if (lx_fp_stream_is_open(fp, owner))
-		lane_lost(fp, conn, owner);
+	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_STREAMS)
+	{
+		if (lx_fp_stream_is_open(fp, i) && lx_fp_lane_has(lane, i))
+			lane_lost(fp, conn, i);
+	}
+	lx_fp_lane_end_runs(fp, lane);
 }
 
 void lx_fp_lane_gone(struct lx_fp *fp, struct lx_fp_conn *conn)

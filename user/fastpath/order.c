@@ -47,9 +47,10 @@
 #define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
-/* No lane is free: another try is cheap. */
+/* Room may be free soon: another try is cheap. */
 #define YIELD_NS (500 * LX_SOCK_MSEC)
-/* Of a stream that has had so many messages since, the core sees one for another router so often. */
+/* Of a stream that has had so many messages since, the core sees one for another router so often.
+ */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
 
@@ -148,14 +149,7 @@ static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
 /* Whether its messages could take a lane if it had none of ours before them. */
 static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state)
 {
-	const struct lx_fp_peer *fp_peer =
-		state->next_hop >= 0 ? lx_fastpath_peer(fp->fastpath, state->next_hop) : NULL;
-
-	for (unsigned int i = 0; fp_peer && i < fp_peer->n_lanes; i++) {
-		if (!lx_fp_lane_is_busy(lx_fastpath_lane(fp->fastpath, fp_peer->lane[i])))
-			return true;
-	}
-	return false;
+	return state->next_hop >= 0 && lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes;
 }
 
 /* Whether it could be worth to have the sender pause. */
@@ -241,13 +235,13 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 	state->aside_ns = until;
 }
 
-/* Where there are fewer lanes than streams, those that have them shall keep them for a while. */
+/* Large messages that find no room leave it to others for a while: each try costs more than one. */
 static void stream_yield(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s,
 			 uint64_t now)
 {
 	uint64_t no_lane = s->reasons[LX_LANE0_NO_LANE];
 
-	if (no_lane != state->no_lane_seen && state->next_hop >= 0 &&
+	if (no_lane != state->no_lane_seen && state->mean >= STOP_MEAN && state->next_hop >= 0 &&
 	    lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes)
 		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
 	state->no_lane_seen = no_lane;
@@ -271,9 +265,8 @@ static void stream_stop(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	state->stop_ns = now + STOP_NS;
 }
 
-/* For longer each time. */
-static void stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
-			  uint64_t now)
+void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
+			 uint64_t now)
 {
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
 	if (state->aside_pause_ns > ASIDE_MAX_NS)
@@ -290,7 +283,7 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	if (bytes && gaps < GAPS_MIN)
 		return;
 	if (bytes && bytes / gaps < GAP_WORTH)
-		stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
+		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
 	state->gaps_seen = s->gaps;
 	state->gaps_bytes_seen = s->lane_bytes;
 }
@@ -318,7 +311,7 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 		stream_stop(state, s, now);
 		return;
 	}
-	stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
+	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
 }
 
 /*

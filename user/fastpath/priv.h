@@ -58,7 +58,8 @@ struct lx_fp_conn {
 	bool lane_due;    /* to become one when all that was sent on it has arrived */
 	bool narrow;      /* its window was small when it was made */
 	uint64_t mss_ns;  /* when to ask how large segments may be */
-	uint64_t left_ns; /* since when its stream has ended, with something unacknowledged */
+	uint64_t left_ns; /* since when what comes next is of a stream that has ended ... */
+	uint64_t left_una; /* ... with nothing acknowledged */
 	uint64_t back_ns; /* since when it is back */
 };
 
@@ -126,9 +127,9 @@ struct lx_fp_sender {
 
 /* What is under way on a lane, when it last went on. */
 struct lx_fp_run {
-	uint64_t una, sent, packets, acks;
+	uint64_t una, high, packets, acks; /* high: of the first run's stream */
 	uint64_t since_ns;
-	struct lx_fp_sender left_by; /* whose stream has ended */
+	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: whose stream has ended */
 };
 
 /* Who has left messages unfinished on lanes. */
@@ -200,6 +201,55 @@ static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
 static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
 {
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
+}
+
+/* Runs of a lane that is busy: the numbers of the first, and of the one behind the last. */
+static inline uint16_t lx_fp_lane_first(const struct lx_lane *lane)
+{
+	return __atomic_load_n(&lane->run_first, __ATOMIC_ACQUIRE);
+}
+
+static inline uint16_t lx_fp_lane_tail(const struct lx_lane *lane)
+{
+	return __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> (32 + LX_LANE_TAIL_SHIFT);
+}
+
+/* Whether others have bytes behind the first run. */
+static inline bool lx_fp_lane_is_shared(const struct lx_lane *lane)
+{
+	return lx_fp_lane_is_busy(lane) &&
+	       (uint16_t)(lx_fp_lane_tail(lane) - lx_fp_lane_first(lane)) > 1;
+}
+
+/* The stream of a run; LX_LANE_OWNER: it has ended, or the run is not there (any more). */
+static inline uint32_t lx_fp_lane_run_stream(const struct lx_lane *lane, uint16_t number)
+{
+	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
+	uint32_t stream = __atomic_load_n(&run->stream, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&run->tag, __ATOMIC_ACQUIRE) == (LX_LANE_RUN | number)
+		       ? stream : LX_LANE_OWNER;
+}
+
+/* Whose bytes the next hop waits for, or will acknowledge next; LX_LANE_OWNER: nobody's. */
+static inline uint32_t lx_fp_lane_first_stream(const struct lx_lane *lane)
+{
+	return lx_fp_lane_is_busy(lane) ? lx_fp_lane_run_stream(lane, lx_fp_lane_first(lane))
+					: LX_LANE_OWNER;
+}
+
+/* Whether bytes of a stream are on it that have not arrived. */
+static inline bool lx_fp_lane_has(const struct lx_lane *lane, uint32_t stream)
+{
+	uint16_t first = lx_fp_lane_first(lane), n = lx_fp_lane_tail(lane) - first;
+
+	if (!lx_fp_lane_is_busy(lane))
+		return false;
+	for (unsigned int i = 0; i < n && i < LX_LANE_RUNS; i++) {
+		if (lx_fp_lane_run_stream(lane, first + i) == stream)
+			return true;
+	}
+	return false;
 }
 
 /* ---- what several ask ---- */
@@ -354,12 +404,18 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
+/* The same, from now on, for longer each time. */
+void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
+			 uint64_t now);
+
 /* ---- stall.c */
 
 /* The stream's connection is being closed (conn->error): lanes that it is in a message on, too. */
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn);
-/* Credits of a run that will not end by itself. */
-void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane);
+/* The lane is dead: its runs return their credits. */
+void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane);
+/* Runs of a stream whose place in the table is to be used again are nobody's. */
+void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream);
 /* A lane whose stream has ended is given up: what was sent on it has not all arrived. */
 void lx_fp_lane_left(struct lx_fp *fp, unsigned int index);
 /* Closes the sender, or the next hop, of a message that stands still for too long. */

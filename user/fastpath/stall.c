@@ -2,6 +2,10 @@
 /*
  * Messages on lanes that do not go on, and senders that are not trusted with lanes.
  *
+ * Others may have messages behind it, which the next hop has, but cannot put together: they wait
+ * with it. So who is slow has none in front of others for a while, and who stands still is not
+ * waited for as long as one that is alone.
+ *
  * Half a message on a lane costs all users of the next hop: socklnd gives up all its
  * connections to an address when one of them ends, or stands still for its timeout, inside
  * a message. So one that does not go on is ended before that, at the side whose fault it
@@ -9,6 +13,7 @@
  * time. What is missing of a message is never made up.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +23,10 @@
 #define PAUSE_MAX_NS (3600 * LX_SOCK_SECOND)
 /* A next hop that has not answered for so long is no witness against a sender. */
 #define SILENT_NS LX_SOCK_SECOND
+/* Others wait: longer than TCP takes to send again what was lost three times. */
+#define SHARED_NS (2 * LX_SOCK_SECOND)
+/* As the programs have it (bpf/lane.h). */
+#define SLOW_NS (20 * LX_SOCK_MSEC)
 
 /* ---- offenders ------------------------------------------------------------------ */
 
@@ -94,10 +103,11 @@ static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
 
 /* ---- progress ---------------------------------------------------------------------- */
 
-static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane, uint64_t now)
+static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
+			  const struct lx_stream *s, uint64_t now)
 {
 	run->una = lane->una;
-	run->sent = lane->sent;
+	run->high = s ? s->high : 0;
 	run->packets = lane->packets;
 	run->acks = lane->acks;
 	run->since_ns = now;
@@ -120,18 +130,83 @@ static void credit_give(struct lx_credit *credit)
 	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Credits of a run that will not end by itself. */
-void lx_fp_lane_drop_credits(struct lx_fp *fp, struct lx_lane *lane)
+/* Has no program take runs off the ring any more: one that does it now is soon done. */
+static void stop_popping(struct lx_lane *lane)
 {
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, lx_fp_lane_owner(lane));
-	struct lx_fp_peer *from = s ? lx_fastpath_peer(fp->fastpath, s->peer) : NULL;
-	uint64_t busy = (uint64_t)LX_LANE_BUSY << 32;
+	uint32_t no = 0;
 
-	if (!(__atomic_fetch_and(&lane->word, ~busy, __ATOMIC_ACQ_REL) & busy))
+	for (int i = 0;
+	     i < 1000 && !__atomic_compare_exchange_n(&lane->popping, &no, 1, false,
+						      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	     i++) {
+		no = 0;
+		sched_yield();
+	}
+}
+
+/* A program that has taken bytes is about to write whose they are. */
+static const struct lx_lane_run *wait_for_run(const struct lx_lane *lane, uint16_t number)
+{
+	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
+
+	for (int i = 0; i < 1000; i++) {
+		if (__atomic_load_n(&run->tag, __ATOMIC_ACQUIRE) == (LX_LANE_RUN | number))
+			return run;
+		sched_yield();
+	}
+	return NULL;
+}
+
+void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane)
+{
+	__u64 word, none;
+	uint16_t tail, n;
+
+	/* Our socket has it: it goes on counting by what the word says. */
+	if (lx_fp_lane_owner(lane) == LX_LANE_OURS)
 		return;
-	credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
-	if (from)
-		credit_give(&from->rtr);
+	stop_popping(lane);
+	/* With another tail: who is about to take it, fails. */
+	word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+	do {
+		tail = word >> (32 + LX_LANE_TAIL_SHIFT);
+		none = (uint64_t)((uint32_t)(uint16_t)(tail + 1) << LX_LANE_TAIL_SHIFT |
+				  LX_LANE_OWNER)
+			       << 32 |
+		       (uint32_t)word;
+	} while (!__atomic_compare_exchange_n(&lane->word, &word, none, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
+	if (!(word >> 32 & LX_LANE_BUSY))
+		return;
+	n = tail - (uint16_t)lane->run_first;
+	for (unsigned int i = 0; i < n && i < LX_LANE_RUNS; i++) {
+		const struct lx_lane_run *run = wait_for_run(lane, lane->run_first + i);
+		struct lx_fp_peer *from = run ? lx_fastpath_peer(fp->fastpath, run->from) : NULL;
+
+		credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
+		if (from)
+			credit_give(&from->rtr);
+	}
+}
+
+void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream)
+{
+	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
+
+	/* One that comes to have the stream's place begins a run of its own. */
+	while ((word >> 32 & LX_LANE_OWNER) == stream &&
+	       !__atomic_compare_exchange_n(&lane->word, &word,
+					    word | (uint64_t)LX_LANE_OWNER << 32, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	for (unsigned int i = 0; i < LX_LANE_RUNS; i++) {
+		uint16_t of = stream;
+
+		if (__atomic_load_n(&lane->run[i].stream, __ATOMIC_RELAXED) != of)
+			continue;
+		__atomic_compare_exchange_n(&lane->run[i].stream, &of, LX_LANE_OWNER, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	}
 }
 
 /* ---- streams that end --------------------------------------------------------------- */
@@ -149,40 +224,55 @@ static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_se
 }
 
 /*
- * Returns whether the lane can be used again when what was sent on it is acknowledged; false: it
- * ends in the middle of a message.
+ * Whether all that a stream has on a lane, and that has not arrived, has been here. What of it is
+ * lost behind us nobody sends again.
  */
-static bool lane_end_run(struct lx_fp *fp, struct lx_lane *lane)
+static bool is_whole(struct lx_fp *fp, unsigned int stream, unsigned int index)
 {
-	if ((uint32_t)lane->word != (uint32_t)lane->sent)
-		return false;
-	lx_fp_lane_drop_credits(fp, lane);
-	__atomic_fetch_or(&lane->word, (uint64_t)LX_LANE_OWNER << 32, __ATOMIC_ACQ_REL);
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+	for (; head != tail; head++) {
+		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
+
+		if (extent->lane == index && lane->una < extent->lane_start + extent->len &&
+		    s->high < extent->start + extent->len)
+			return false;
+	}
 	return true;
 }
 
-/* What the stream has begun on this lane and not ended will never be: the next hop must drop it. */
+/*
+ * What the stream has begun on this lane and not ended will never be: the next hop must drop it,
+ * and what others have behind it.
+ */
 static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int index)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t now = lx_sock_now();
+	struct lx_fp_sender sender;
 
-	sender_of(conn, &run->left_by);
-	if (lane_end_run(fp, lane))
+	sender_of(conn, &sender);
+	for (unsigned int i = 0; i < LX_LANE_RUNS; i++) {
+		if (lane->run[i].stream == conn->stream)
+			run->left_by[i] = sender;
+	}
+	if (is_whole(fp, conn->stream, index)) {
+		lx_fp_lane_disown(lane, conn->stream);
 		return;
+	}
 	if (!is_ours(lx_sock_conn_error(conn->conn)) && !next_hop_is_silent(run, lane, now))
-		blame(fp, &run->left_by, fp->lane[index], now);
+		blame(fp, &sender, fp->lane[index], now);
 	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 }
 
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, i);
-
-		if (fp->lane[i] && lx_fp_lane_is_busy(lane) &&
-		    lx_fp_lane_owner(lane) == (uint32_t)conn->stream)
+		if (fp->lane[i] && lx_fp_lane_has(lx_fastpath_lane(fp->fastpath, i), conn->stream))
 			lane_leave(fp, conn, i);
 	}
 }
@@ -193,15 +283,18 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 
 	/* It has what came later, and waits for the rest. */
 	if (lane->n_sack)
-		blame(fp, &fp->run[index].left_by, fp->lane[index], lx_sock_now());
+		blame(fp, &fp->run[index].left_by[lx_fp_lane_first(lane) % LX_LANE_RUNS],
+		      fp->lane[index], lx_sock_now());
 }
 
 /* ---- messages that stand still ------------------------------------------------------- */
 
 /* Sooner than neighbours with the same timeout would. */
-static uint64_t deadline_ns(const struct lx_fp_conn *lane)
+static uint64_t deadline_ns(const struct lx_fp_conn *conn, const struct lx_lane *lane)
 {
-	return lx_sock_conn_timeout_ns(lane->conn) / 4 * 3;
+	uint64_t ns = lx_sock_conn_timeout_ns(conn->conn) / 4 * 3;
+
+	return lx_fp_lane_is_shared(lane) && ns > SHARED_NS ? SHARED_NS : ns;
 }
 
 static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
@@ -213,22 +306,37 @@ static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
 	lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 }
 
+/* Others wait for the rest of a stream's message: it has none in front of them for a while. */
+static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
+
+	if (lx_fp_lane_is_shared(lane) && !s->aside &&
+	    (int64_t)(now - first_ns) > (int64_t)SLOW_NS && !is_whole(fp, stream, index))
+		lx_fp_stream_no_use(&fp->stream[stream], s, LX_STREAM_ASIDE_SLOW, now);
+}
+
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	uint64_t limit = deadline_ns(fp->lane[index], lane);
+	uint32_t first = lx_fp_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
-	uint32_t owner = lx_fp_lane_owner(lane);
-	uint64_t limit = deadline_ns(fp->lane[index]);
+	const struct lx_stream *s =
+		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
 
-	if (!lx_fp_lane_is_busy(lane) || owner >= LX_STREAMS_MAX ||
-	    lane->una != run->una || lane->sent != run->sent) {
-		note_progress(run, lane, now);
+	if (s && lx_fp_stream_is_open(fp, first))
+		yield(fp, index, first, now);
+	if (!s || lane->una != run->una || s->high != run->high) {
+		note_progress(run, lane, s, now);
 		return;
 	}
 	if (now < run->since_ns + limit)
 		return;
 	if (next_hop_is_silent(run, lane, now))
 		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
-	else if (lx_fp_stream_is_open(fp, owner))
-		stalled(fp->stream[owner].conn, "nothing received inside a message", limit);
+	else if (lx_fp_stream_is_open(fp, first))
+		stalled(fp->stream[first].conn, "nothing received inside a message", limit);
 }

@@ -268,6 +268,15 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 
 /* ---- time ---------------------------------------------------------------------------- */
 
+/* Nobody is at it any more. What it has on lanes is complete, and goes on without it. */
+static void give(struct lx_fp *fp, unsigned int index)
+{
+	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_LANES)
+		lx_fp_lane_disown(lx_fastpath_lane(fp->fastpath, i), index);
+	lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
+	fp->full = false;
+}
+
 /* Finds out for which streams packets have come, and which are not used any more. */
 static void look(struct lx_fp *fp, uint64_t now)
 {
@@ -276,10 +285,8 @@ static void look(struct lx_fp *fp, uint64_t now)
 		const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
 		struct lx_fp_stream *state = &fp->stream[i];
 
-		if (!state->conn && now >= state->gone_ns + GONE_NS) {
-			lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, i);
-			fp->full = false;
-		}
+		if (!state->conn && now >= state->gone_ns + GONE_NS)
+			give(fp, i);
 		if (!state->conn || state->conn->closing)
 			continue;
 		/* Also those whose NI was switched on or off. */

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The forwarding programs in the kernel, packet by packet, as in test_bpf_fastpath: two streams
+ * that have messages behind each other on a lane.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+
+#include "testlib.h"
+
+#include "bpfworld.h"
+
+static uint8_t first[1448], second[1448];
+static uint32_t n_first, n_second;
+
+/* Another connection of the peer's, which is stream 1. */
+static void add_stream(void)
+{
+	struct lx_flow value = { .kind = LX_FLOW_STREAM, .index = 1 };
+
+	s[1] = s[0];
+	s[1].key.remote_port = htons(1019);
+	assert_int_equal(bpf_map__update_elem(bpf->maps.flows, &s[1].key, sizeof(s[1].key), &value,
+					      sizeof(value), BPF_ANY), 0);
+}
+
+static struct seg of_second(struct seg g)
+{
+	g.key = s[1].key;
+	return g;
+}
+
+/* @len bytes of what the second one sends, from position @pos on, go to @lane_pos. */
+static void second_goes_by_lane(uint64_t pos, uint32_t len, uint64_t lane_pos)
+{
+	struct seg in = of_second(data_at(pos, second + pos, len)), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, lane_pos);
+	assert_int_equal(out.len, len);
+}
+
+static void first_goes_by_lane(uint64_t pos, uint32_t len)
+{
+	struct seg in = data_at(pos, first + pos, len), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, pos);
+}
+
+/* An acknowledgement for the second one's peer. */
+static void is_ack_of_second(const struct seg *g, uint64_t pos)
+{
+	s++;
+	is_ack(g, pos);
+	s--;
+}
+
+/* Half of the first one's message is here when the second one's comes. */
+static void one_behind_the_other(void)
+{
+	add_stream();
+	n_first = message(first, false, 11, 700);
+	n_second = message(second, false, 22, 500);
+	first_goes_by_lane(0, 300);
+	second_goes_by_lane(0, 200, n_first);
+	assert_int_equal(lane->handovers, 1);
+	assert_int_equal(peer_at(1)->tx.lanes, 2);
+	assert_int_equal(peer_at(0)->rtr.lanes, 2);
+	/* In any order: the next hop puts them together. */
+	second_goes_by_lane(200, n_second - 200, n_first + 200);
+	first_goes_by_lane(300, n_first - 300);
+	assert_int_equal(lx_lane_n_runs(lane, lane->word), 2);
+}
+
+static void arrives(void)
+{
+	struct seg in, out;
+
+	one_behind_the_other();
+	in = lane_ack(n_first, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n_first);
+	assert_int_equal(s[0].cookie[0], 11);
+	assert_int_equal(s[1].acked, 0);
+	assert_int_equal(lx_lane_n_runs(lane, lane->word), 1);
+	assert_int_equal(peer_at(1)->tx.lanes, 1);
+	in = lane_ack(n_first + n_second, 600);
+	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
+	is_ack_of_second(&out, n_second);
+	assert_int_equal(s[1].cookie[0], 22);
+	assert_false(lx_lane_busy(lane->word));
+	assert_int_equal(peer_at(1)->tx.lanes, 0);
+	assert_int_equal(peer_at(0)->rtr.lanes, 0);
+	assert_int_equal(peer_at(0)->rtr.now, 8);
+}
+
+static void test_arrives(void **state)
+{
+	both(arrives);
+}
+
+/* Both at once: the packet is for the last one, a copy of it for the other. */
+static void arrive_together(void)
+{
+	struct seg in, out;
+
+	one_behind_the_other();
+	in = lane_ack(n_first + n_second, 600);
+	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
+	is_ack_of_second(&out, n_second);
+	assert_false(lx_lane_busy(lane->word));
+	assert_int_equal(s[0].acked, 0);
+	in.mark = LX_MARK | LX_MARK_TELL | 0;
+	assert_int_equal(run(&in, &s[0].key, true, &out), REDIRECT);
+	is_ack(&out, n_first);
+	/* Nothing that it did not know. */
+	assert_int_equal(run(&in, &s[0].key, true, &out), DROP);
+}
+
+static void test_arrive_together(void **state)
+{
+	both(arrive_together);
+}
+
+/* What the second one has sent is there, behind a gap of the first one's: only that one hears. */
+static void gap_of_another(void)
+{
+	struct seg in, out;
+
+	one_behind_the_other();
+	in = lane_sack(300, 600, n_first, n_first + n_second);
+	assert_int_equal(run(&in, &s[0].key, true, &out), REDIRECT);
+	is_ack(&out, 300);
+	assert_int_equal(out.n_block, 0);
+	s[1].progress_ns = 0; /* for long */
+	s[1].force = 1;
+	in.mark = LX_MARK | LX_MARK_TELL | 1;
+	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
+	is_ack_of_second(&out, 0);
+	assert_int_equal(out.n_block, 0);
+	/* A gap of its own it hears of. */
+	in = lane_sack(n_first + 200, 600, n_first + 300, n_first + n_second);
+	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
+	is_ack_of_second(&out, 200);
+	assert_int_equal(out.n_block, 1);
+	assert_int_equal(out.block[0][0], STREAM_BASE + 300);
+	assert_int_equal(out.block[0][1], STREAM_BASE + n_second);
+}
+
+static void test_gap_of_another(void **state)
+{
+	both(gap_of_another);
+}
+
+/* All that is left of the first one's message is lost behind us; its next one has arrived. */
+static void gap_before_another(void)
+{
+	uint8_t third[1448];
+	uint32_t n;
+	struct seg in, out;
+
+	one_behind_the_other();
+	n = message(third, false, 0, 100);
+	in = data_at(n_first, third, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(300, 600);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	s->progress_ns = 0; /* for long */
+	in = lane_sack(300, 600, n_first, n_first + n_second + n);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, 300);
+	assert_int_equal(out.n_block, 1);
+	assert_int_equal(out.block[0][0], STREAM_BASE + n_first);
+	assert_int_equal(out.block[0][1], STREAM_BASE + n_first + n);
+}
+
+static void test_gap_before_another(void **state)
+{
+	both(gap_before_another);
+}
+
+/* Sent again it goes where it was, whoever is in front; and the next message goes behind all. */
+static void again(void)
+{
+	uint8_t third[1448];
+	uint32_t n;
+	struct seg in, out;
+
+	one_behind_the_other();
+	second_goes_by_lane(0, n_second, n_first);
+	first_goes_by_lane(0, n_first);
+	n = message(third, false, 0, 100);
+	in = data_at(n_first, third, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, n_first + n_second);
+	assert_int_equal(lx_lane_n_runs(lane, lane->word), 3);
+	in = lane_ack(n_first + n_second + n, 600);
+	assert_int_equal(run(&in, &s[0].key, true, &out), REDIRECT);
+	is_ack(&out, n_first + n);
+	assert_false(lx_lane_busy(lane->word));
+}
+
+static void test_again(void **state)
+{
+	both(again);
+}
+
+/* The connection to the next hop has ended: both have what was on it done when it was here. */
+static void lane_ends(void)
+{
+	struct seg in, out;
+
+	one_behind_the_other();
+	lane->state = LX_LANE_DEAD;
+	in = of_second(data_at(0, second, n_second));
+	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
+	is_ack_of_second(&out, n_second);
+	in = data_at(0, first, n_first);
+	assert_int_equal(run(&in, &s[0].key, true, &out), REDIRECT);
+	is_ack(&out, n_first);
+}
+
+static void test_lane_ends(void **state)
+{
+	both(lane_ends);
+}
+
+/* A stream has come to the place of one that is dead, whose bytes are still on the lane. */
+static void in_the_place_of_another(void)
+{
+	struct seg in, out;
+
+	one_behind_the_other();
+	lane->run[0].stream = LX_LANE_OWNER; /* as the daemon says */
+	in = lane_ack(n_first, 600);
+	assert_int_not_equal(run(&in, &s[1].key, true, &out), GO_ON);
+	assert_int_equal(s[0].acked, 0);
+	assert_int_equal(peer_at(0)->rtr.lanes, 1);
+	in = lane_ack(n_first + n_second, 600);
+	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
+	is_ack_of_second(&out, n_second);
+	assert_int_equal(peer_at(0)->rtr.lanes, 0);
+}
+
+static void test_in_the_place_of_another(void **state)
+{
+	both(in_the_place_of_another);
+}
+
+/*
+ * An earlier message for somebody else is with the daemon: it does not hold up this one. One for
+ * the same NID does.
+ */
+static void order_is_of_a_nid(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n;
+	struct seg in, out;
+
+	n = message(bytes, false, 0, 100);
+	bytes[24 + (v6 ? 4 + 15 : 0)] ^= 0x40; /* another host */
+	in = data_at(0, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_UNKNOWN], 1);
+	assert_int_equal(s->slowpath_last, n);
+	goes_by_lane(n, 0, 100, bytes);
+	/* Its own. */
+	message(bytes, false, 0, 100);
+	memset(bytes + 4, 1, 4); /* a checksum */
+	in = data_at(2 * n, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_EXTRAS], 1);
+	message(bytes, false, 0, 100);
+	in = data_at(3 * n, bytes, n);
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(s->reasons[LX_LANE0_ORDER], 1);
+	s->slowpath_done = s->slowpath_last;
+	goes_by_lane(4 * n, n, 100, bytes);
+}
+
+static void test_order_is_of_a_nid(void **state)
+{
+	both(order_is_of_a_nid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arrives),
+		cmocka_unit_test(test_arrive_together),
+		cmocka_unit_test(test_gap_of_another),
+		cmocka_unit_test(test_gap_before_another),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_lane_ends),
+		cmocka_unit_test(test_in_the_place_of_another),
+		cmocka_unit_test(test_order_is_of_a_nid),
+	};
+
+	rnd_init();
+	return cmocka_run_group_tests_name("fast path: lanes", tests, kernel_open, kernel_close);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Lanes that several streams have bytes on: reserving, arriving, and what processors meet that do
+ * both at once.
+ */
+#include "testlib.h"
+
+#include "../../bpf/arrival.h"
+#include "../../bpf/parse.h"
+
+enum { SENDER, NEXT_HOP, PEERS };
+static struct lx_stream stream[3];
+static struct lx_lane lanes[2], *const first = &lanes[0];
+static struct lx_fp_peer peer[PEERS];
+static struct lx_dest dest;
+static __u32 told[256];
+static unsigned int n_told;
+
+static struct lx_stream *lx_stream_at(__u32 i)
+{
+	return i < N_OF(stream) ? &stream[i] : NULL;
+}
+
+static struct lx_lane *lx_lane_at(__u32 i)
+{
+	return i < N_OF(lanes) ? &lanes[i] : NULL;
+}
+
+static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
+{
+	return i < PEERS ? &peer[i] : NULL;
+}
+
+static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
+{
+	(void)nid;
+	return &dest;
+}
+
+static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
+{
+	(void)packet, (void)at, (void)to, (void)len;
+	return -1;
+}
+
+static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
+{
+	(void)packet, (void)by_record;
+	told[n_told++] = stream;
+}
+
+static int begin(void **state)
+{
+	memset(lanes, 0, sizeof(lanes));
+	memset(peer, 0, sizeof(peer));
+	memset(stream, 0, sizeof(stream));
+	for (size_t i = 0; i < N_OF(lanes); i++) {
+		lanes[i].state = LX_LANE_LIVE;
+		lanes[i].next_hop = NEXT_HOP;
+		lanes[i].word = (__u64)LX_LANE_OWNER << 32;
+		lanes[i].window_edge = 1 << 20;
+		peer[NEXT_HOP].lane[peer[NEXT_HOP].n_lanes++] = i;
+	}
+	dest = (struct lx_dest){ .n = 1, .next_hop = { NEXT_HOP } };
+	n_told = 0;
+	return 0;
+}
+
+/* Where @len bytes of a stream are, at a time. */
+static __u64 takes_at(__u32 stream, __u32 len, __u64 now_ns)
+{
+	__u64 start = 0;
+
+	assert_int_equal(lx_lane_take(first, stream, SENDER, len, now_ns, &start), 0);
+	return start;
+}
+
+static __u64 takes(__u32 stream, __u32 len)
+{
+	return takes_at(stream, len, 0);
+}
+
+static void refuses(__u32 stream, __u32 len, enum lx_lane0_reason why, __u64 now_ns)
+{
+	__u64 start;
+
+	assert_int_equal(lx_lane_take(first, stream, SENDER, len, now_ns, &start), why);
+}
+
+/* All up to @una has arrived: who is told with the packet; told[]: who by others. */
+static __u32 arrives(__u64 una, __u64 now_ns)
+{
+	struct lx_arrival a = { .lane = first, .now_ns = now_ns };
+
+	n_told = 0;
+	lx_lane_acked(first, 0, una, una + (1 << 20));
+	return lx_arrival_note(&a);
+}
+
+static void check_credits(int runs)
+{
+	assert_int_equal(peer[NEXT_HOP].tx.lanes, runs);
+	assert_int_equal(peer[NEXT_HOP].tx.now, -runs);
+	assert_int_equal(peer[SENDER].rtr.lanes, runs);
+	assert_int_equal(lx_lane_busy(first->word) ? lx_lane_n_runs(first, first->word) : 0, runs);
+}
+
+static void behind_each_other(void **state)
+{
+	assert_int_equal(takes(1, 1000), 0);
+	assert_int_equal(takes(1, 500), 1000); /* the same run */
+	check_credits(1);
+	assert_int_equal(takes(2, 100), 1500);
+	assert_int_equal(takes(1, 100), 1600);
+	check_credits(3);
+	assert_true(lx_lane_has(first, 1) && lx_lane_has(first, 2));
+	assert_false(lx_lane_has(first, 3));
+	assert_int_equal(first->handovers, 2);
+	assert_int_equal(first->takes, 1);
+
+	assert_int_equal(arrives(700, 1), 1);
+	check_credits(3);
+	assert_int_equal(arrives(1500, 2), 1); /* and nothing of the next one */
+	assert_int_equal(n_told, 0);
+	check_credits(2);
+	assert_true(lx_lane_has(first, 1)); /* behind 2 */
+	assert_int_equal(arrives(1650, 3), 1); /* 2 is done, some of 1 has arrived */
+	assert_int_equal(n_told, 1);
+	assert_int_equal(told[0], 2);
+	assert_false(lx_lane_has(first, 2));
+	check_credits(1);
+	assert_int_equal(arrives(1700, 4), 1);
+	assert_int_equal(n_told, 0);
+	check_credits(0);
+	assert_int_equal(takes(3, 10), 1700);
+	assert_int_equal(first->takes, 2);
+}
+
+/* Many arrive with one acknowledgement: each stream is told once in a row. */
+static void all_at_once(void **state)
+{
+	for (__u32 i = 0; i < 10; i++)
+		takes(i, 100);
+	assert_int_equal(arrives(1000, 0), 9);
+	assert_int_equal(n_told, 9);
+	for (__u32 i = 0; i < 9; i++)
+		assert_int_equal(told[i], i);
+	check_credits(0);
+}
+
+static void ring_is_full(void **state)
+{
+	for (int round = 0; round < 5000; round++) { /* numbers wrap */
+		__u64 at = lx_lane_next(first->word, first->una);
+
+		for (__u32 i = 0; i < LX_LANE_RUNS - 1; i++)
+			assert_int_equal(takes(i, 10), at + 10 * i);
+		refuses(40, 10, LX_LANE0_NO_LANE, 0);
+		takes(LX_LANE_RUNS - 2, 10); /* the last one's own */
+		assert_int_equal(arrives(at + 10, 0), 0);
+		takes(40, 10);
+		assert_int_equal(arrives(at + 10 * (LX_LANE_RUNS + 1), 0), 40);
+		check_credits(0);
+	}
+}
+
+static void window_is_small(void **state)
+{
+	first->window_edge = 1000;
+	takes(1, 600);
+	refuses(2, 401, LX_LANE0_WINDOW, 0);
+	refuses(1, 401, LX_LANE0_WINDOW, 0);
+	takes(2, 400);
+	check_credits(2);
+}
+
+/* Alone a stream may fill the window; where they share there is a bound. */
+static void much_in_flight(void **state)
+{
+	first->window_edge = 64 << 20;
+	takes(1, 8 << 20);
+	refuses(2, 10, LX_LANE0_NO_LANE, 0);
+	takes(1, 8 << 20);
+	arrives(16 << 20, 0);
+	first->window_edge = 64 << 20;
+	takes(1, 2 << 20);
+	takes(2, 1 << 20);
+	refuses(3, 1, LX_LANE0_NO_LANE, 0);
+}
+
+/* Nobody goes behind one that takes long, but its own next message; one that goes on is not slow. */
+static void slow_one(void **state)
+{
+	const __u64 t = 7000000000, slow = LX_LANE_SLOW_NS;
+
+	takes_at(1, 1000, t);
+	takes_at(2, 1000, t + slow);
+	refuses(3, 10, LX_LANE0_NO_LANE, t + slow + 1);
+	takes_at(2, 10, t + slow + 1);
+	assert_int_equal(arrives(1000, t + 2 * slow), 1);
+	takes_at(3, 10, t + 3 * slow);
+	arrives(2020, t + 3 * slow);
+	/* Alone, with message after message. */
+	for (int i = 0; i < 10; i++)
+		takes_at(1, 10, t + (4 + i) * slow);
+	takes_at(2, 10, t + 14 * slow);
+}
+
+/* Another processor has reserved bytes, and not yet said whose. */
+static void run_is_being_written(void **state)
+{
+	takes(1, 100);
+	takes(2, 100);
+	first->run[1].tag = 0;
+	assert_int_equal(arrives(100, 0), 1); /* told all the same */
+	check_credits(2);
+	first->run[1].tag = LX_LANE_RUN | 1;
+	assert_int_equal(arrives(200, 0), 2);
+	assert_int_equal(n_told, 1);
+	check_credits(0);
+}
+
+/* Another processor looks what has arrived: it looks once more. */
+static void two_look(void **state)
+{
+	takes(1, 100);
+	takes(2, 100);
+	first->popping = 1;
+	assert_int_equal(arrives(100, 0), 1);
+	check_credits(2);
+	assert_int_equal(first->pop_again, 1);
+	first->popping = 0;
+	assert_int_equal(arrives(200, 0), 2);
+	check_credits(0);
+}
+
+/* Not live, or our socket's. */
+static void of_no_use(void **state)
+{
+	first->state = LX_LANE_DRAIN;
+	refuses(1, 10, LX_LANE0_NO_LANE, 0);
+	first->state = LX_LANE_LIVE;
+	first->word = (__u64)LX_LANE_OURS << 32;
+	refuses(1, 10, LX_LANE0_NO_LANE, 0);
+	check_credits(0);
+}
+
+/* ---- which one ------------------------------------------------------------------------- */
+
+/* The lane that a message of a stream is put on. */
+static __u32 chooses(__u32 index)
+{
+	struct lx_message m = { .len = 100, .dst = { .type = LX_NET_TCP, .addr = { 10, 0, 0, 1 } } };
+	struct lx_choice c = { .index = index };
+
+	(void)lx_frame;
+	lx_choose(&c, &m);
+	return c.lane;
+}
+
+/* The idle one, then the one with less on it. */
+static void fewest_bytes(void **state)
+{
+	assert_int_equal(chooses(0), 0);
+	assert_int_equal(chooses(0), 0);
+	assert_int_equal(chooses(1), 1);
+	assert_int_equal(chooses(2), 1);
+	assert_int_equal(lanes[1].handovers, 1);
+}
+
+/* Bytes of its are on one, in front of others' or not: no other one, however idle. */
+static void no_other_one(void **state)
+{
+	lanes[1].state = LX_LANE_DRAIN;
+	assert_int_equal(chooses(0), 0);
+	assert_int_equal(chooses(1), 0);
+	lanes[1].state = LX_LANE_LIVE;
+	assert_int_equal(chooses(0), 0);
+	assert_int_equal(chooses(1), 0);
+	assert_int_equal(lx_lane_n_runs(&lanes[0], lanes[0].word), 4);
+	/* When all has arrived, any. */
+	arrives(400, 0);
+	assert_int_equal(chooses(2), 0);
+	assert_int_equal(chooses(0), 1);
+	/* Nor lane 0 for want of room without saying so. */
+	lanes[1].window_edge = 0;
+	assert_int_equal(chooses(0), LX_NO_LANE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(behind_each_other, begin),
+		cmocka_unit_test_setup(all_at_once, begin),
+		cmocka_unit_test_setup(ring_is_full, begin),
+		cmocka_unit_test_setup(window_is_small, begin),
+		cmocka_unit_test_setup(much_in_flight, begin),
+		cmocka_unit_test_setup(slow_one, begin),
+		cmocka_unit_test_setup(run_is_being_written, begin),
+		cmocka_unit_test_setup(two_look, begin),
+		cmocka_unit_test_setup(of_no_use, begin),
+		cmocka_unit_test_setup(fewest_bytes, begin),
+		cmocka_unit_test_setup(no_other_one, begin),
+	};
+
+	return cmocka_run_group_tests_name("fast path: lanes", tests, NULL, NULL);
+}
