@@ -232,6 +232,85 @@ static void test_left_with_gap(void **state)
 	assert_true(has_logged("no fast path for this sender for 60 s"));
 }
 
+/* ---- others wait ------------------------------------------------------------------ */
+
+static bool second_lane_is_live(void)
+{
+	return fastpath->lane[1].state == LX_LANE_LIVE;
+}
+
+/* A message of some stream comes behind what begin_on_lane() has put there. */
+static void another_behind(void)
+{
+	struct lx_lane *l = &fastpath->lane[0];
+
+	lx_env_lock(env);
+	l->run[1] = (struct lx_lane_run){ .start = (uint32_t)l->word, .tag = LX_LANE_RUN | 1,
+					  .stream = 63, .from = fastpath->stream[0].peer };
+	l->word = (uint64_t)(LX_LANE_BUSY | 2 << LX_LANE_TAIL_SHIFT | 63) << 32 |
+		  ((uint32_t)l->word + 1000);
+	l->first_ns = lx_sock_now();
+	lx_env_unlock(env);
+}
+
+static bool stream_is_slow(void)
+{
+	return fastpath->stream[0].aside == LX_STREAM_ASIDE_SLOW;
+}
+
+/* A sender that stands still is closed long before the timeout, and is left alone before that. */
+static void test_others_wait(void **state)
+{
+	int fd = world(50);
+
+	begin_on_lane(0, 0, 1000, 500);
+	another_behind();
+	assert_true(eventually(stream_is_slow, 2000));
+	assert_true(raw_closed(fd, 20000));
+	assert_true(has_logged("nothing received inside a message for 4 s"));
+}
+
+/* The same if some of the message comes now and then: but not for ever. */
+static void test_others_wait_for_trickle(void **state)
+{
+	int fd = world(50);
+
+	begin_on_lane(0, 0, 1000, 500);
+	another_behind();
+	lx_env_lock(env);
+	fastpath->lane[0].first_ns -= 9 * LX_SOCK_SECOND;
+	lx_env_unlock(env);
+	for (unsigned int i = 0; i < 100 && !raw_closed(fd, 50); i++) {
+		lx_env_lock(env);
+		fastpath->stream[0].high++;
+		lx_env_unlock(env);
+	}
+	assert_true(has_logged("others have waited for the rest of a message for 10 s"));
+}
+
+/* The sender cannot send the rest, as it waits for what is on a lane to a next hop that is silent. */
+static void test_others_wait_for_next_hop(void **state)
+{
+	int fd = world(50), second = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+
+	assert_true(eventually(second_lane_is_live, 5000));
+	begin_on_lane(1, 0, 1000, 1000);
+	begin_on_lane(0, 0, 1000, 1500);
+	another_behind();
+	lx_env_lock(env);
+	fastpath->stream[0].extent[0] = (struct lx_extent){ .lane = 1, .len = 1000 };
+	fastpath->stream[0].extent[1] = (struct lx_extent){ .start = 1000, .len = 1000 };
+	fastpath->stream[0].tail = 2;
+	lx_env_unlock(env);
+	for (unsigned int i = 0; i < 100 && !raw_closed(second, 100); i++) {
+		lx_env_lock(env);
+		fastpath->lane[1].packets++;
+		lx_env_unlock(env);
+	}
+	assert_true(has_logged("others wait, and the peer has acknowledged nothing for 4 s"));
+	assert_false(raw_closed(fd, 100));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +322,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_offence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_offence_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others_wait_for_trickle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others_wait_for_next_hop, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

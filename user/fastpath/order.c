@@ -47,6 +47,8 @@
 #define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
+/* A slow sender gains little from lanes, and each try may cost others seconds. */
+#define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
 /* Room may be free soon: another try is cheap. */
 #define YIELD_NS (500 * LX_SOCK_MSEC)
 /* Of a stream that has had so many messages since, the core sees one for another router so often.
@@ -268,9 +270,15 @@ static void stream_stop(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now)
 {
+	bool slow = why == LX_STREAM_ASIDE_SLOW;
+	uint64_t max = slow ? SLOW_MAX_NS : ASIDE_MAX_NS;
+
+	/* It has not been slow for as long again: forgotten. */
+	if (slow && now >= state->aside_ns + state->aside_pause_ns)
+		state->aside_pause_ns = 0;
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
-	if (state->aside_pause_ns > ASIDE_MAX_NS)
-		state->aside_pause_ns = ASIDE_MAX_NS;
+	if (state->aside_pause_ns > max)
+		state->aside_pause_ns = max;
 	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
 }
 

@@ -23,8 +23,10 @@
 #define PAUSE_MAX_NS (3600 * LX_SOCK_SECOND)
 /* A next hop that has not answered for so long is no witness against a sender. */
 #define SILENT_NS LX_SOCK_SECOND
-/* Others wait: longer than TCP takes to send again what was lost three times. */
-#define SHARED_NS (2 * LX_SOCK_SECOND)
+/* Others wait: longer than TCP takes to send again what was lost four times. */
+#define SHARED_NS (4 * LX_SOCK_SECOND)
+/* Others wait no longer for the rest of a message, even if some of it keeps coming. */
+#define TRICKLE_NS (10 * LX_SOCK_SECOND)
 /* As the programs have it (bpf/lane.h). */
 #define SLOW_NS (20 * LX_SOCK_MSEC)
 
@@ -290,11 +292,9 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 /* ---- messages that stand still ------------------------------------------------------- */
 
 /* Sooner than neighbours with the same timeout would. */
-static uint64_t deadline_ns(const struct lx_fp_conn *conn, const struct lx_lane *lane)
+static uint64_t deadline_ns(const struct lx_fp_conn *lane)
 {
-	uint64_t ns = lx_sock_conn_timeout_ns(conn->conn) / 4 * 3;
-
-	return lx_fp_lane_is_shared(lane) && ns > SHARED_NS ? SHARED_NS : ns;
+	return lx_sock_conn_timeout_ns(lane->conn) / 4 * 3;
 }
 
 static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
@@ -318,25 +318,70 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 		lx_fp_stream_no_use(&fp->stream[stream], s, LX_STREAM_ASIDE_SLOW, now);
 }
 
+/*
+ * The lane that a sender waits for, which is on lane @index with the last of its messages. If that
+ * is another one, the rest of the message may be held up by what has not arrived there: its TCP
+ * sends no more before that is acknowledged.
+ */
+static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned int index)
+{
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint16_t lane = s->extent[head % LX_STREAM_EXTENTS].lane;
+
+	return lane < LX_LANES_MAX && fp->lane[lane] ? lane : index;
+}
+
+/* Others have waited for long enough, though more of the message comes now and then. */
+static bool trickles(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
+
+	return lx_fp_lane_is_shared(lane) && (int64_t)(now - first_ns) > (int64_t)TRICKLE_NS &&
+	       waits_for(fp, stream, index) == index && !is_whole(fp, stream, index);
+}
+
+/* The first message of a lane has stood still for @ns: ends the connection that is at fault. */
+static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t ns, uint64_t now)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	uint64_t limit = deadline_ns(fp->lane[index]);
+	unsigned int other = waits_for(fp, stream, index);
+	bool shared = lx_fp_lane_is_shared(lane) && ns >= SHARED_NS;
+
+	if (next_hop_is_silent(&fp->run[index], lane, now)) {
+		if (ns >= limit)
+			stalled(fp->lane[index], "the peer has acknowledged nothing of a message",
+				limit);
+	} else if (shared && other != index &&
+		   next_hop_is_silent(&fp->run[other], lx_fastpath_lane(fp->fastpath, other), now)) {
+		stalled(fp->lane[other], "others wait, and the peer has acknowledged nothing",
+			SHARED_NS);
+	} else if (lx_fp_stream_is_open(fp, stream) && (ns >= limit || (shared && other == index))) {
+		stalled(fp->stream[stream].conn, "nothing received inside a message",
+			ns < limit ? SHARED_NS : limit);
+	}
+}
+
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	uint64_t limit = deadline_ns(fp->lane[index], lane);
 	uint32_t first = lx_fp_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
 	const struct lx_stream *s =
 		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
 
-	if (s && lx_fp_stream_is_open(fp, first))
+	if (s && lx_fp_stream_is_open(fp, first)) {
 		yield(fp, index, first, now);
-	if (!s || lane->una != run->una || s->high != run->high) {
-		note_progress(run, lane, s, now);
-		return;
+		if (trickles(fp, index, first, now)) {
+			stalled(fp->stream[first].conn, "others have waited for the rest of a message",
+				TRICKLE_NS);
+			return;
+		}
 	}
-	if (now < run->since_ns + limit)
-		return;
-	if (next_hop_is_silent(run, lane, now))
-		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
-	else if (lx_fp_stream_is_open(fp, first))
-		stalled(fp->stream[first].conn, "nothing received inside a message", limit);
+	if (!s || lane->una != run->una || s->high != run->high)
+		note_progress(run, lane, s, now);
+	else
+		still(fp, index, first, now - run->since_ns, now);
 }
