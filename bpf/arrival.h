@@ -47,6 +47,8 @@ LX_INLINE int lx_arrival_first(struct lx_lane *lane, __u64 now_ns, __u32 *ret_st
 	lane->first_ns = now_ns;
 	lane->run_first = next;
 	lx_lane_credits_give(lane->next_hop, from);
+	if (!last)
+		lx_lane_waited(lane, next, now_ns);
 	return 1;
 }
 

@@ -161,7 +161,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 	    (lx_lane_n_runs(lane, word) >= LX_LANE_RUNS - 1 ||
 	     (__u32)word - (__u32)lane->una + len > LX_LANE_SHARED_MAX ||
 	     (__s64)(now_ns - lane->first_ns) > (__s64)LX_LANE_SLOW_NS))
-		return LX_LANE0_NO_LANE;
+		return LX_LANE0_CROWDED;
 	if (lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) < (__s64)len)
 		return LX_LANE0_WINDOW;
 	return 0;
@@ -169,15 +169,32 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 
 /* What others see of the run when its bytes have been reserved. */
 LX_INLINE void lx_lane_run_begin(struct lx_lane *lane, __u16 number, __u64 start, __u32 me,
-				 __u32 from)
+				 __u32 from, __u64 now_ns)
 {
 	struct lx_lane_run *run = lx_lane_run(lane, number);
 	__u32 tag = run->tag;
 
+	LX_OPAQUE(number);
+	lane->run_begun[number & (LX_LANE_RUNS - 1)] = now_ns >> LX_LANE_WAIT_SHIFT;
 	run->start = start;
 	run->stream = me;
 	run->from = from;
 	LX_CAS(&run->tag, tag, LX_LANE_RUN | number);
+}
+
+/* The run that was behind others is first now. */
+LX_INLINE void lx_lane_waited(struct lx_lane *lane, __u32 number, __u64 now_ns)
+{
+	__u32 at = number, units, i = 0;
+
+	LX_OPAQUE(at);
+	units = (__u32)(now_ns >> LX_LANE_WAIT_SHIFT) - lane->run_begun[at & (LX_LANE_RUNS - 1)];
+	/* Clocks of two CPUs: it began after this packet came. */
+	if ((__s32)units < 0)
+		units = 0;
+	while (i < LX_LANE_WAITS - 1 && units >> i)
+		i++;
+	LX_ADD(&lane->waits[i & (LX_LANE_WAITS - 1)], 1);
 }
 
 /**
@@ -206,7 +223,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 			if (!busy || (mine && (__u16)(tail - 1) == (__u16)lane->run_first))
 				lane->first_ns = now_ns;
 			if (!mine)
-				lx_lane_run_begin(lane, tail, start, me, from);
+				lx_lane_run_begin(lane, tail, start, me, from, now_ns);
 			if (busy && !mine)
 				LX_ADD(&lane->handovers, 1);
 			else if (!busy)
@@ -219,7 +236,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 		if (!mine)
 			lx_lane_credits_give(lane->next_hop, from);
 	}
-	return LX_LANE0_NO_LANE;
+	return LX_LANE0_CROWDED;
 }
 
 /* Whether what comes next is another stream's. */

@@ -24,7 +24,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 8u
+#define LX_ABI_VERSION 9u
 
 struct lx_abi {
 	__u32 magic;
@@ -157,6 +157,10 @@ struct lx_lane_run {
 LX_LAYOUT(struct lx_lane_run, 16);
 #define LX_LANE_RUN 0x10000u
 
+/* Waits of runs behind others: by powers of two, from 8 us. A power of two. */
+#define LX_LANE_WAITS 16
+#define LX_LANE_WAIT_SHIFT 13 /* the unit, in nanoseconds: 8.192 us */
+
 struct lx_sack {
 	__u64 start, end;
 };
@@ -205,8 +209,11 @@ struct lx_lane {
 	__u32 run_first;  /* B: if busy: number of the first run that is not fully acknowledged */
 	__u32 popping;    /* B: a CPU takes acknowledged runs off the ring */
 	__u32 pop_again;  /* B: and has to do it once more */
-	__u32 reserved2;
+	__u32 handovers_per_s; /* U: of late */
 	struct lx_lane_run run[LX_LANE_RUNS]; /* B; U: stream, when it ends */
+	__u32 run_begun[LX_LANE_RUNS]; /* B: by run: when, in units */
+	/* B, U: runs that waited less than 2^i units until they were first; the daemon decays it */
+	__u32 waits[LX_LANE_WAITS];
 };
 
 /* ---- streams ---------------------------------------------------------------------------- */
@@ -351,7 +358,7 @@ struct lx_stream {
 #define LX_LANE0_REASONS(X) \
 	X(LOCAL, "local", "for this node, or a NOOP") \
 	X(UNKNOWN, "unknown", "the destination is not in the destination table") \
-	X(NO_LANE, "no_lane", "the next hop has no lane, or none that makes progress") \
+	X(NO_LANE, "no_lane", "the next hop has no lane") \
 	X(WINDOW, "window", "the next hop's window has no room for the whole message") \
 	X(ORDER, "order", "an earlier message to that NID is still with the slow path") \
 	X(RING, "ring", "too many messages of the stream are in flight") \
@@ -363,7 +370,8 @@ struct lx_stream {
 	X(MALFORMED, "malformed", "the header is illegal; the slow path closes the connection") \
 	X(LOOP, "loop", "the next hop is the peer it came from; the slow path drops it") \
 	X(MSS, "mss", "the sender's segments are larger than the next hop takes") \
-	X(SAMPLE, "sample", "a sample of messages to another router, to detect circles")
+	X(SAMPLE, "sample", "a sample of messages to another router, to detect circles") \
+	X(CROWDED, "crowded", "on the next hop's lanes others are slow, or too many")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,

@@ -147,6 +147,8 @@ struct lx_lane_info {
 	uint64_t unacked; /* bytes in flight */
 	uint64_t messages, bytes, takes, acks;
 	uint64_t handovers; /* times that a stream went behind another one */
+	uint64_t handovers_per_s; /* of late */
+	uint64_t wait_p50_us, wait_p99_us; /* of late, at most: of runs behind others */
 	uint64_t refused[LX_REFUSALS_COUNT];
 	int32_t credits, credits_min; /* transmit credits of the next hop */
 };

@@ -102,6 +102,8 @@ messages_on_lanes() {
 	moves put -s 1m -t 2
 	moves get -s 64k -t 2
 	[ "$(lx r1 -j lane show | jq '[.lane[].handovers] | add')" -gt 100 ]
+	lx r1 -j lane show | jq -e '.lane | max_by(.handovers) |
+		.wait_p50_us > 0 and .wait_p99_us >= .wait_p50_us'
 	equal "$(stat_of r1 drop_count)" 0
 }
 

@@ -155,7 +155,7 @@ static void ring_is_full(void **state)
 
 		for (__u32 i = 0; i < LX_LANE_RUNS - 1; i++)
 			assert_int_equal(takes(i, 10), at + 10 * i);
-		refuses(40, 10, LX_LANE0_NO_LANE, 0);
+		refuses(40, 10, LX_LANE0_CROWDED, 0);
 		takes(LX_LANE_RUNS - 2, 10); /* the last one's own */
 		assert_int_equal(arrives(at + 10, 0), 0);
 		takes(40, 10);
@@ -179,13 +179,13 @@ static void much_in_flight(void **state)
 {
 	first->window_edge = 64 << 20;
 	takes(1, 8 << 20);
-	refuses(2, 10, LX_LANE0_NO_LANE, 0);
+	refuses(2, 10, LX_LANE0_CROWDED, 0);
 	takes(1, 8 << 20);
 	arrives(16 << 20, 0);
 	first->window_edge = 64 << 20;
 	takes(1, 2 << 20);
 	takes(2, 1 << 20);
-	refuses(3, 1, LX_LANE0_NO_LANE, 0);
+	refuses(3, 1, LX_LANE0_CROWDED, 0);
 }
 
 /* Nobody goes behind one that takes long, but its own next message; one that goes on is not slow. */
@@ -195,7 +195,7 @@ static void slow_one(void **state)
 
 	takes_at(1, 1000, t);
 	takes_at(2, 1000, t + slow);
-	refuses(3, 10, LX_LANE0_NO_LANE, t + slow + 1);
+	refuses(3, 10, LX_LANE0_CROWDED, t + slow + 1);
 	takes_at(2, 10, t + slow + 1);
 	assert_int_equal(arrives(1000, t + 2 * slow), 1);
 	takes_at(3, 10, t + 3 * slow);
@@ -204,6 +204,31 @@ static void slow_one(void **state)
 	for (int i = 0; i < 10; i++)
 		takes_at(1, 10, t + (4 + i) * slow);
 	takes_at(2, 10, t + 14 * slow);
+}
+
+/* How long those behind others waited is counted by powers of two, once they are first. */
+static void waits_are_counted(void **state)
+{
+	const __u64 t = 7ull << 40, unit = 1ull << LX_LANE_WAIT_SHIFT;
+
+	takes_at(1, 100, t);
+	takes_at(2, 100, t);
+	takes_at(3, 100, t + 10 * unit);
+	takes_at(4, 100, t + 500 * unit);
+	arrives(100, t + 100 * unit);
+	assert_int_equal(first->waits[7], 1); /* 2^6 <= 100 < 2^7 */
+	arrives(200, t + 100 * unit);
+	assert_int_equal(first->waits[7], 2);
+	arrives(300, t + 499 * unit); /* two processors' clocks */
+	assert_int_equal(first->waits[0], 1);
+	arrives(400, t + 500 * unit);
+	takes_at(1, 100, t);
+	takes_at(2, 100, t);
+	arrives(500, t + (1ull << 20) * unit);
+	assert_int_equal(first->waits[LX_LANE_WAITS - 1], 1);
+	arrives(600, t + (1ull << 20) * unit);
+	for (int i = 1; i < LX_LANE_WAITS - 1; i++)
+		assert_int_equal(first->waits[i], i == 7 ? 2 : 0);
 }
 
 /* Another processor has reserved bytes, and not yet said whose. */
@@ -296,6 +321,7 @@ int main(void)
 		cmocka_unit_test_setup(window_is_small, begin),
 		cmocka_unit_test_setup(much_in_flight, begin),
 		cmocka_unit_test_setup(slow_one, begin),
+		cmocka_unit_test_setup(waits_are_counted, begin),
 		cmocka_unit_test_setup(run_is_being_written, begin),
 		cmocka_unit_test_setup(two_look, begin),
 		cmocka_unit_test_setup(of_no_use, begin),

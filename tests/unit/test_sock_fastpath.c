@@ -403,6 +403,22 @@ static bool lane_is_gone(void)
 	return fastpath->lane[0].state == LX_LANE_FREE || fastpath->lane[0].state == LX_LANE_DEAD;
 }
 
+static bool is_rated(void)
+{
+	return fastpath->lane[0].handovers_per_s && fastpath->lane[0].waits[3] < 100;
+}
+
+/* What is shown of late: hand-overs of the last second, and waits that are forgotten. */
+static void test_rate(void **state)
+{
+	three_on_lane(0);
+	lx_env_lock(env);
+	fastpath->lane[0].handovers += 100000;
+	fastpath->lane[0].waits[3] = 100;
+	lx_env_unlock(env);
+	assert_true(eventually(is_rated, 10000));
+}
+
 /* Taken back, it ends as any other: to the end the programs shift what its socket sends. */
 static void test_back_and_closed(void **state)
 {
@@ -611,6 +627,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_goodbye, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_close_siblings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_back_and_closed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leave, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_share, setup, teardown),

@@ -155,6 +155,22 @@ static void describe_runs(const struct lx_lane *lane, uint16_t tail, struct lx_l
 			       (long long)run_stream(lane, first + i));
 }
 
+/* How long @percent of the runs waited at most, in microseconds; 0: none has. */
+static uint64_t lane_wait_us(const struct lx_lane *lane, unsigned int percent)
+{
+	uint64_t n[LX_LANE_WAITS], all = 0, seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < LX_LANE_WAITS; i++)
+		all += n[i] = READ(lane->waits[i]);
+	for (i = 0; i < LX_LANE_WAITS && all; i++) {
+		seen += n[i];
+		if (100 * seen >= percent * all)
+			return ((1ull << i) << LX_LANE_WAIT_SHIFT) / 1000;
+	}
+	return 0;
+}
+
 static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx_lane *lane,
 			  struct lx_lane_info *ret_info)
 {
@@ -177,6 +193,9 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 		.takes = READ(lane->takes),
 		.acks = READ(lane->acks),
 		.handovers = READ(lane->handovers),
+		.handovers_per_s = READ(lane->handovers_per_s),
+		.wait_p50_us = lane_wait_us(lane, 50),
+		.wait_p99_us = lane_wait_us(lane, 99),
 	};
 	if (busy)
 		describe_runs(lane, word >> (32 + LX_LANE_TAIL_SHIFT), ret_info);

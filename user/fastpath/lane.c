@@ -20,6 +20,9 @@
 #define LEFT_NS (500 * LX_SOCK_MSEC)
 /* So often it is asked how large segments may be; at once if a router tells. */
 #define MSS_NS (250 * LX_SOCK_MSEC)
+/* How often hand-overs are counted, and of how many such times waits are kept. */
+#define RATE_NS LX_SOCK_SECOND
+#define WAITS_KEPT 8
 
 /* The next hop opens its window when it has seen that we send a lot. */
 static bool is_wide(const struct lx_fp_conn *conn)
@@ -120,7 +123,7 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 		return;
 	}
 	fp->lane[index] = conn;
-	fp->run[index] = (struct lx_fp_run){ .since_ns = lx_sock_now() };
+	fp->run[index] = (struct lx_fp_run){ .since_ns = lx_sock_now(), .rate_ns = lx_sock_now() };
 	conn->lane = index;
 }
 
@@ -247,6 +250,26 @@ static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t
 	__atomic_store_n(&lane->mss, lx_fp_mss_of(conn), __ATOMIC_RELAXED);
 }
 
+/* What "lnetx lane show" says of late: the rate of the last second or so, waits of some seconds. */
+static void lane_rate(struct lx_lane *lane, struct lx_fp_run *run, uint64_t now)
+{
+	uint64_t handovers = __atomic_load_n(&lane->handovers, __ATOMIC_RELAXED);
+
+	if (now < run->rate_ns + RATE_NS)
+		return;
+	__atomic_store_n(&lane->handovers_per_s,
+			 (handovers - run->handovers) * LX_SOCK_SECOND / (now - run->rate_ns),
+			 __ATOMIC_RELAXED);
+	run->handovers = handovers;
+	run->rate_ns = now;
+	for (unsigned int i = 0; i < LX_LANE_WAITS; i++) {
+		uint32_t n = __atomic_load_n(&lane->waits[i], __ATOMIC_RELAXED);
+
+		__atomic_sub_fetch(&lane->waits[i], (n + WAITS_KEPT - 1) / WAITS_KEPT,
+				   __ATOMIC_RELAXED);
+	}
+}
+
 void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 {
 	unsigned int left = 0;
@@ -266,6 +289,7 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 			continue;
 		}
 		lane_measure(lane, conn, now);
+		lane_rate(lane, &fp->run[i], now);
 		lx_fp_lane_watch(fp, i, now);
 	}
 }

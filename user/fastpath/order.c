@@ -241,12 +241,12 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 static void stream_yield(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s,
 			 uint64_t now)
 {
-	uint64_t no_lane = s->reasons[LX_LANE0_NO_LANE];
+	uint64_t crowded = s->reasons[LX_LANE0_CROWDED];
 
-	if (no_lane != state->no_lane_seen && state->mean >= STOP_MEAN && state->next_hop >= 0 &&
+	if (crowded != state->crowded_seen && state->mean >= STOP_MEAN && state->next_hop >= 0 &&
 	    lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes)
 		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
-	state->no_lane_seen = no_lane;
+	state->crowded_seen = crowded;
 }
 
 static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)

@@ -96,7 +96,7 @@ struct lx_fp_stream {
 	uint64_t lanes_at_hold;    /* lane_messages when it was held last */
 	uint64_t aside_ns;         /* lx_stream.aside until then */
 	uint64_t aside_pause_ns;
-	uint64_t cost_seen, lane_bytes_seen, no_lane_seen, window_seen; /* at the last review */
+	uint64_t cost_seen, lane_bytes_seen, crowded_seen, window_seen; /* at the last review */
 	uint64_t gaps_seen, gaps_bytes_seen; /* likewise */
 	uint64_t messages_seen, framed_seen; /* likewise: messages, and stream position behind them */
 	uint64_t mean;             /* bytes of a message, of late */
@@ -129,6 +129,7 @@ struct lx_fp_sender {
 struct lx_fp_run {
 	uint64_t una, high, packets, acks; /* high: of the first run's stream */
 	uint64_t since_ns;
+	uint64_t handovers, rate_ns; /* lx_lane.handovers when its rate was worked out */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: whose stream has ended */
 };
 
