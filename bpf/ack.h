@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ACK for the sender of a stream: how much has arrived, what it may send, and what
- * is missing.
+ * The ACK for the sender of a stream: what has arrived, the window, and SACK blocks.
  *
- * Arrived is the contiguous prefix over the extents, each by what the receiver of its
- * bytes has acknowledged: a next hop's TCP, or our own socket's. So no byte is acknowledged
- * that only we have seen; except those that nobody can get any more, as their connection
- * to the next hop is gone.
+ * The acknowledged prefix runs over the extents; each counts as far as the receiver of its bytes
+ * has acknowledged them: a next hop's TCP, or our own socket's. So no byte is acknowledged that
+ * only we have seen, except those whose connection to the next hop is gone: nobody can get
+ * these any more.
  *
- * The window is what our socket would take if everything still to come went to it,
- * since a message is given to a lane only if the next hop takes all of it; and no
- * more than LX_WINDOW_AHEAD beyond what is framed, or for a sender that is far away,
- * than the lane's window. It never shrinks.
+ * The window is what our socket would take if all further bytes went to it: a message goes to a
+ * lane only if the next hop has room for all of it. It is limited to LX_WINDOW_AHEAD beyond the
+ * framed bytes or, for a sender far away, to the lane's window. Its right edge never shrinks.
  */
 #ifndef LX_BPF_ACK_H
 #define LX_BPF_ACK_H
 
 #include "parse.h"
 
-/* Not as long as usual messages are: it would end where headers are, again and again. */
+/* Not a usual message length: the window would keep ending inside headers. */
 #define LX_WINDOW_AHEAD (3ull << 19)
-/* Unframed, the sender may go this far beyond the known boundary. */
+/* How far an unframed sender may go beyond the known boundary. */
 #define LX_UNFRAMED_AHEAD (16ull << 10)
-/* The end of a message, for a sender that is held: less than the first window of TCP. */
+/* The last part of a message, for a sender on HOLD: less than the initial window of TCP. */
 #define LX_LAST_GO (12ull << 10)
-/* Without progress for so long, SACK goes over more extents. */
+/* Without progress for this long, SACK looks at further extents. */
 #define LX_STUCK_NS 3000000ull
-/* So long parts of a GSO packet are on their way to being joined; others overtake them. */
+/* How long parts of a GSO packet take to be joined again; other packets may overtake them. */
 #define LX_RESEGMENT_NS 1000000ull
 #define LX_SACK_EXTENTS 24
 
-/* A record for the daemon. Returns 0, or -1: lost, as the daemon does not keep up. */
+/* Sends the daemon a record. Returns 0, or -1: the ring is full. */
 static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value);
 
 struct lx_advertised {
@@ -43,8 +41,8 @@ struct lx_advertised {
 /* ---- the prefix ------------------------------------------------------------------- */
 
 /*
- * How much of an extent is done with. What has not arrived on a lane that is gone never will:
- * the router drops it as it does on the slow path, and so it is done when it was here.
+ * How many bytes of an extent are done. Bytes on a lane that is gone will never arrive: the router
+ * drops them as the slow path would, so they are done once they have been here.
  */
 LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *extent)
 {
@@ -59,7 +57,7 @@ LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *exte
 				     : lx_pos_diff(lane->una, extent->lane_start);
 }
 
-/* The message has arrived: its cookie is the daemon's to answer. */
+/* The message has arrived: the daemon answers its cookie. */
 LX_INLINE void lx_cookie_release(struct lx_stream *s, struct lx_extent *extent)
 {
 	__u32 at = s->cookie_tail;
@@ -70,7 +68,7 @@ LX_INLINE void lx_cookie_release(struct lx_stream *s, struct lx_extent *extent)
 	LX_ADD(&s->cookie_tail, 1);
 }
 
-/* What the daemon was not told of because of a full ring, it is told of next time. */
+/* If the record ring is full, the next call tries again. */
 LX_INLINE void lx_cookies_tell(struct lx_stream *s, __u32 index)
 {
 	if (s->cookie_head == s->cookie_tail || LX_CAS(&s->cookies_signaled, 0, 1))
@@ -84,7 +82,7 @@ struct lx_prefix {
 	__u32 tail, reserved;
 };
 
-/* Looks at the head; returns 0 if it is complete and gone. */
+/* Returns 0 if the head was complete and has been removed. */
 static long lx_prefix_one(__u32 i, void *arg)
 {
 	struct lx_prefix *p = arg;
@@ -117,9 +115,10 @@ static long lx_prefix_one(__u32 i, void *arg)
 /* ---- the window ---------------------------------------------------------------------- */
 
 /*
- * A sender that is held, and far away, has been told of more than its message. It would stop in the
- * middle of another one, and hear of its end a round trip later. So it is told now where that
- * one ends if messages go on to be as long as the last; if they do not, it is stopped as others are.
+ * A sender far away already has a window beyond its current message when HOLD begins. It would stop
+ * inside a later message, and hear a round trip later that it may finish. So extend the window to
+ * where that message ends if all are as long as the last one; if they are not, the hold goes on
+ * as for others.
  */
 LX_INLINE __u64 lx_expected_edge(const struct lx_stream *s)
 {
@@ -132,9 +131,9 @@ LX_INLINE __u64 lx_expected_edge(const struct lx_stream *s)
 }
 
 /*
- * Held, the sender may end the message that it is in, and no more. TCP sends nothing into
- * a window below a full segment; but it fills a larger one to the last byte if it can do
- * so at once. So it is stopped a bit before the end, and is given the rest in one go.
+ * On HOLD, the sender may finish its current message, and no more. TCP does not send into a window
+ * smaller than a segment, but it fills a larger window to the last byte if it can do so at
+ * once. So stop the sender a bit before the end, then open the rest in one step.
  */
 LX_INLINE __u64 lx_held_window_edge(const struct lx_stream *s)
 {
@@ -146,8 +145,8 @@ LX_INLINE __u64 lx_held_window_edge(const struct lx_stream *s)
 }
 
 /*
- * Stopped, it sends its message in packets of which only the last, a small one, has the
- * beginning of the next message, too: that is what has to be resegmented where they part.
+ * On STOP, only a small last packet of a message also contains the start of the next message, so
+ * little has to be resegmented where the two go different ways.
  */
 LX_INLINE __u64 lx_stop_window_edge(const struct lx_stream *s)
 {
@@ -155,14 +154,14 @@ LX_INLINE __u64 lx_stop_window_edge(const struct lx_stream *s)
 
 	if (rest > last + s->mss)
 		return s->parse_next - last;
-	/* So that a segment fits in which the message ends, and one with the rest of a header. */
+	/* Room for the segment in which the message ends, and one with the rest of a header. */
 	return lx_pos_max(s->parse_next, s->high) + s->mss;
 }
 
 /*
- * How far a sender that is far away may go beyond what is framed: so that a message which
- * begins there still fits on the stream's lane, however long it is. What does not fit goes to
- * lane 0, and the stream with it for some time.
+ * How far a sender far away may go beyond the framed bytes: as far as a message of any length that
+ * starts there still fits on the stream's lane. A message that does not fit goes to lane 0,
+ * and the stream with it for some time.
  */
 LX_INLINE __u64 lx_far_ahead(const struct lx_stream *s, __u32 index)
 {
@@ -180,7 +179,7 @@ LX_INLINE __u64 lx_far_ahead(const struct lx_stream *s, __u32 index)
 	return room > (__s64)LX_WINDOW_AHEAD ? (__u64)room : LX_WINDOW_AHEAD;
 }
 
-/* @window_edge: that of our socket. */
+/* @window_edge: our socket's right edge. */
 LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s, __u32 index, __u64 window_edge)
 {
 	__u64 ahead = LX_WINDOW_AHEAD;
@@ -190,7 +189,7 @@ LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s, __u32 index, __
 	if (s->flags & LX_STREAM_STOP)
 		return lx_pos_min(window_edge, lx_stop_window_edge(s));
 	if (s->flags & LX_STREAM_FAR) {
-		/* What comes goes to our socket, for order's sake. */
+		/* To keep the order, everything goes to our socket. */
 		if (lx_pos_before(s->slowpath_done, s->slowpath_last))
 			return window_edge;
 		ahead = lx_far_ahead(s, index);
@@ -198,7 +197,7 @@ LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s, __u32 index, __
 	return lx_pos_min(window_edge, s->parse_next + ahead);
 }
 
-/* Not in its caller's frame: Linux 6.1 gives all that call each other 512 bytes of stack. */
+/* Not inline: keeps its frame off the deepest call chain, which has 512 bytes on Linux 6.1. */
 static LX_NOINLINE void lx_window_edge_update(struct lx_stream *s, __u32 index)
 {
 	__u64 window_edge;
@@ -224,12 +223,12 @@ struct lx_sacking {
 	__u32 reserved;
 };
 
-/* Adds a block; blocks come in rising order. */
+/* Adds a block. Blocks come in ascending order. */
 LX_INLINE void lx_sack_add(struct lx_advertised *adv, __u64 start, __u64 end, __u64 acked)
 {
 	__u32 n = adv->n_sack;
 
-	/* One that begins where all has arrived would read as if bytes were taken back. */
+	/* A block that starts at the ACK would look like reneging. */
 	if (!lx_pos_before(acked, start) || !lx_pos_before(start, end))
 		return;
 	if (n == 1 && adv->sack[0].end == start) {
@@ -239,7 +238,7 @@ LX_INLINE void lx_sack_add(struct lx_advertised *adv, __u64 start, __u64 end, __
 	} else if (n == 3 && adv->sack[2].end == start) {
 		adv->sack[2].end = end;
 	} else if (n < 3) {
-		/* Not indexed by n: this is verified more easily. */
+		/* Not indexed by n: the verifier prefers this. */
 		struct lx_sack *block = n == 0	 ? &adv->sack[0]
 					: n == 1 ? &adv->sack[1]
 						 : &adv->sack[2];
@@ -249,7 +248,7 @@ LX_INLINE void lx_sack_add(struct lx_advertised *adv, __u64 start, __u64 end, __
 	}
 }
 
-/* A block of the receiver's, clipped to the extent, in stream positions. */
+/* Adds a receiver's block, clipped to the extent, in stream positions. */
 LX_INLINE void lx_sack_translate(struct lx_sacking *k, const struct lx_extent *extent, int open,
 				 const struct lx_sack *block)
 {
@@ -280,7 +279,7 @@ static long lx_sack_extent(__u32 i, void *arg)
 		if (!lane)
 			return 1;
 		blocks = lane->sack;
-		n = lx_lane_is_gone(lane) ? 0 : lane->n_sack; /* all is done with */
+		n = lx_lane_is_gone(lane) ? 0 : lane->n_sack; /* everything is done */
 	}
 	done = lx_extent_done(s, extent);
 	if (i && done > 0)
@@ -300,9 +299,9 @@ static long lx_sack_extent(__u32 i, void *arg)
 }
 
 /*
- * How many extents to look at. Within the head only, as a later lane that is faster is
- * no sign of loss; unless the head's next byte was never here, or nothing has moved
- * for a while. Nowhere behind the bytes of another stream: those are what is missing.
+ * How many extents to look at for SACK. Only the head, because a faster lane further on is no sign
+ * of loss; more if the head's next byte was never here, or if nothing has moved for a while. None
+ * behind another stream's run: that stream's bytes are what is missing.
  */
 static LX_NOINLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 index, __u32 tail,
 				       __u64 now_ns)
@@ -371,8 +370,8 @@ static long lx_ack_build_once(__u32 i, void *arg)
 }
 
 /*
- * The window edge is advertised in units, rounded up. Held, the sender must not get beyond
- * its message; so the edge is exact, with an acknowledgement that is a bit behind.
+ * A window is advertised in units, rounded up. On HOLD the sender must not get beyond its message:
+ * to make the edge exact, acknowledge a few bytes less.
  */
 LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
 {
@@ -382,7 +381,7 @@ LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
 	return lx_pos_before(ack, s->advertised_ack) ? s->acked : ack;
 }
 
-/* With the section entered; leaves it. */
+/* Called inside the section; leaves it. */
 LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
 {
 	struct lx_stream *s = c->s;
@@ -392,7 +391,7 @@ LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
 
 	bpf_loop(4, lx_ack_build_once, c, 0);
 	adv->ack = (s->flags & LX_STREAM_HOLD) && !s->unframed ? lx_held_ack(s) : s->acked;
-	/* A FIN has a sequence number of its own. Unframed, it is part of the last extent. */
+	/* A FIN has a sequence number of its own. In unframed data, the last extent covers it. */
 	if (s->fin && !s->unframed && s->acked == s->parse_next &&
 	    lx_pos_before(s->acked - s->diverted, s->socket_una))
 		adv->ack++;
@@ -409,9 +408,9 @@ LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
 }
 
 /**
- * lx_ack_build - work out the ACK for the sender
- * Returns 1: news, or an answer is due; 0: nothing new; -1: another processor is at
- * it and takes into account what this one has brought.
+ * lx_ack_build - build the ACK for the sender
+ * Returns 1: news, or an answer is due; 0: nothing new; -1: another CPU is building the ACK, and
+ * will include what this packet brings.
  */
 static LX_NOINLINE int lx_ack_build(struct lx_stream *s, __u32 index, __u64 now_ns,
 				    struct lx_advertised *adv)
@@ -425,13 +424,13 @@ static LX_NOINLINE int lx_ack_build(struct lx_stream *s, __u32 index, __u64 now_
 	if (!lx_try_enter(&s->ack_building))
 		return -1;
 	news = lx_ack_build_entered(&c);
-	/* Somebody may have come between our last look and the door. */
+	/* Another CPU may have left its note after our last look. */
 	if (LX_ACQUIRE(&s->ack_build_again) && lx_try_enter(&s->ack_building))
 		news |= lx_ack_build_entered(&c);
 	return news;
 }
 
-/* The window field for the sender. Rounded up: rounding down leaves bytes unsendable. */
+/* The window field. Rounded up: rounding down would leave bytes that cannot be sent. */
 LX_INLINE __u16 lx_window_field(const struct lx_advertised *adv, __u32 wscale)
 {
 	__s64 window = lx_pos_diff(adv->window_edge, adv->ack);

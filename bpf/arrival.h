@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Runs that have arrived: taken off the ring of a lane, and their streams' peers told. The packet
- * that brought the news becomes the acknowledgement for one of them; for others it is cloned.
+ * Acknowledged runs: remove them from the ring of a lane, and send ACKs to their streams' peers.
+ * The next hop's packet becomes the ACK for one of these; clones of it become those for the others.
  */
 #ifndef LX_BPF_ARRIVAL_H
 #define LX_BPF_ARRIVAL_H
 
 #include "lane.h"
 
-/* Has a stream's peer told of what has arrived; @packet: at hand, not to be used up. */
+/* Sends an ACK to a stream's peer, in a clone of @packet or (@by_record) by the daemon. */
 static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record);
 
 struct lx_arrival {
 	struct lx_lane *lane;
 	void *packet;
 	__u64 now_ns;
-	__u32 last;      /* stream of the last one; LX_LANE_OWNER: none */
-	__u32 by_record; /* the packet is of no use for telling anybody */
+	__u32 last;      /* stream of the last run removed; LX_LANE_OWNER: none */
+	__u32 by_record; /* the packet cannot become an ACK */
 };
 
 /*
- * Takes the first run off the ring if it has arrived. Returns 0 if it has not, or cannot be told
- * apart from the next one, which is being written: its acknowledgement comes later.
+ * Removes the first run if it is fully acknowledged. Returns 0 if it is not, or if its end is not
+ * known yet because another CPU is writing the next run; a later ACK removes it.
  */
 LX_INLINE int lx_arrival_first(struct lx_lane *lane, __u64 now_ns, __u32 *ret_stream)
 {
@@ -41,7 +41,7 @@ LX_INLINE int lx_arrival_first(struct lx_lane *lane, __u64 now_ns, __u32 *ret_st
 		return 0;
 	*ret_stream = run->stream;
 	from = run->from;
-	/* Somebody may just have reserved more: it is not the last, or goes on. */
+	/* Fails if another CPU has reserved more meanwhile. */
 	if (last && LX_CAS(&lane->word, word, word & ~((__u64)LX_LANE_BUSY << 32)) != word)
 		return 0;
 	lane->first_ns = now_ns;
@@ -66,7 +66,7 @@ static long lx_arrival_one(__u32 i, void *arg)
 	return 0;
 }
 
-/* With the section entered; leaves it. */
+/* Called inside the section; leaves it. */
 LX_INLINE void lx_arrival_entered(struct lx_arrival *p)
 {
 	p->lane->pop_again = 0;
@@ -75,9 +75,8 @@ LX_INLINE void lx_arrival_entered(struct lx_arrival *p)
 }
 
 /**
- * lx_arrival_note - forget the runs that have arrived, and tell their streams
- * Returns the last stream there is news for, to be told with the packet at hand; LX_LANE_OWNER:
- * none.
+ * lx_arrival_note - remove acknowledged runs, and tell the peers of their streams
+ * All but one, whose stream is returned: the packet at hand becomes its ACK. LX_LANE_OWNER: none.
  */
 LX_INLINE __u32 lx_arrival_note(struct lx_arrival *p)
 {
@@ -89,7 +88,7 @@ LX_INLINE __u32 lx_arrival_note(struct lx_arrival *p)
 	lane->pop_again = 1;
 	if (lx_try_enter(&lane->popping))
 		lx_arrival_entered(p);
-	/* Somebody may have come between our last look and the door. */
+	/* Another CPU may have left its note after our last look. */
 	if (LX_ACQUIRE(&lane->pop_again) && lx_try_enter(&lane->popping))
 		lx_arrival_entered(p);
 	word = lane->word;
@@ -97,7 +96,7 @@ LX_INLINE __u32 lx_arrival_note(struct lx_arrival *p)
 	if (!lx_lane_busy(word) || run->tag != (LX_LANE_RUN | (__u16)lane->run_first) ||
 	    run->stream == p->last)
 		return p->last;
-	/* The one that is first now: of it something may have arrived, too. */
+	/* A part of the run that is first now may have been acknowledged, too. */
 	if (p->last != LX_LANE_OWNER) {
 		if (!lx_pos_before(run->start, lane->una) && !lane->n_sack)
 			return p->last;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The fast path: traffic-control programs on the interfaces of TCP NIs. What they do is
- * in the headers, from the bottom up:
+ * The fast path: traffic-control programs on the interfaces of TCP NIs. This file has the maps and
+ * entry points; the logic is in the headers, bottom up:
  *
- *	abi.h       what is in the maps
+ *	abi.h       contents of the maps
  *	pos.h       sequence numbers and positions
  *	extent.h    which bytes of a stream went where
- *	lane.h      who has bytes where on a lane, credits
- *	parse.h     framing, choosing a way for each message
+ *	lane.h      which stream owns which bytes of a lane; credits
+ *	parse.h     framing, choosing a lane for each message
  *	ack.h       the ACK for a sender
  *	fragment.h  parts of a packet, canonical headers
- *	checksum.h  whether a packet is as it was sent
+ *	checksum.h  verifying checksums
  *	tcp.h       reading and writing segments
- *	accept.h    whether a segment is one that TCP would take
+ *	accept.h    whether TCP would accept a segment
  *	xmit.h      packets that leave
  *	stream.h    packets of streams
- *	arrival.h   what has arrived of a lane's, and whom to tell
+ *	arrival.h   acknowledged runs of a lane, ACKs for their senders
  *	next_hop.h  packets of lanes
- *	icmp.h      what routers tell of packets of lanes
- *	takeover.h  a look into the kernel's socket
+ *	icmp.h      ICMP about packets of lanes
+ *	takeover.h  reading the kernel's socket
  */
 #include <linux/bpf.h>
 #include <linux/if_packet.h>
@@ -43,7 +43,7 @@ struct {
 	__type(value, struct lx_settings);
 } settings SEC(".maps");
 
-/* These have memory for what is in them: there may be many, and mostly there are few. */
+/* No preallocation: there may be many entries, but usually there are few. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, LX_FLOWS_MAX);
@@ -60,7 +60,7 @@ struct {
 	__type(value, struct lx_dest);
 } dests SEC(".maps");
 
-/* Tables that grow: the daemon makes a block when there is need (user/bpf/table.h). */
+/* Tables that grow: the daemon adds blocks as needed (user/bpf/table.h). */
 #define LX_TABLE(name, entry, max, block)                                                          \
 	struct name##_block {                                                                      \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
@@ -77,7 +77,7 @@ struct {
 	} name SEC(".maps");                                                                       \
 	static struct entry *entry##_at(__u32 index)                                               \
 	{                                                                                          \
-		__u32 at = index / (block); /* one variable: there is little stack */              \
+		__u32 at = index / (block); /* one variable, to save stack */              \
 		void *map = bpf_map_lookup_elem(&name, &at);                                       \
                                                                                                    \
 		at = index % (block);                                                              \
@@ -92,14 +92,14 @@ struct {
 	__uint(max_entries, 1 << 18);
 } records SEC(".maps");
 
-/* For "lnetx trace", and for bpftool map event_pipe. */
+/* For "lnetx trace", or bpftool map event_pipe. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__type(key, __u32);
 	__type(value, __u32);
 } trace SEC(".maps");
 
-/* A packet that is sent while another one is received: the second has a place of its own. */
+/* Two per CPU: a packet may be sent while another one is being received. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
@@ -109,7 +109,7 @@ struct {
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
-	struct lx_nid key = *nid; /* older kernels want it on the stack */
+	struct lx_nid key = *nid; /* older kernels want keys on the stack */
 
 	return bpf_map_lookup_elem(&dests, &key);
 }
@@ -144,7 +144,7 @@ static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 	return bpf_ringbuf_output(&records, &r, sizeof(r), 0) ? -1 : 0;
 }
 
-/* Not in its caller's frame: together they may have 512 bytes. */
+/* Not inline: keeps its frame off the deepest call chain. */
 static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
 				 const struct lx_message *m, const struct lx_choice *c)
 {
@@ -169,7 +169,7 @@ static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
 	bpf_perf_event_output(packet, &trace, BPF_F_CURRENT_CPU, &t, sizeof(t));
 }
 
-/* Those that are not addressed to this machine the stack drops; not those that we have sent round. */
+/* The stack drops packets that are not addressed to this machine. Re-injected ones are ours. */
 LX_INLINE int lx_is_for_us(const struct __sk_buff *skb)
 {
 	return skb->pkt_type == PACKET_HOST || (skb->mark & LX_MARK_MASK) == LX_MARK;
@@ -200,7 +200,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 	flow = lx_flow_of(&w->g.key);
 	if (!flow)
 		return LX_GO_ON;
-	/* Nothing in it can be trusted, nor be made right for our socket. */
+	/* Nothing in it can be trusted, or corrected for our socket. */
 	if (read < 0)
 		return LX_DROP;
 	if (flow->kind == LX_FLOW_SHIFT)
@@ -231,7 +231,7 @@ int lnetx_egress(struct __sk_buff *skb)
 	if (!flow)
 		return LX_GO_ON;
 	if (w->g.flags & LX_TCP_SYN) {
-		/* A new connection of ours with the ports of an old one, which is no more. */
+		/* We reuse the ports of a connection that has ended. */
 		bpf_map_delete_elem(&flows, &w->g.key);
 		return LX_GO_ON;
 	}
@@ -242,7 +242,7 @@ int lnetx_egress(struct __sk_buff *skb)
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
 }
 
-/* Behind GRO: what has been put together again goes where its parts would have gone. */
+/* After GRO: joined packets go where their parts would have gone. */
 SEC("tc")
 int lnetx_join(struct __sk_buff *skb)
 {
@@ -255,13 +255,13 @@ int lnetx_join(struct __sk_buff *skb)
 	return LX_DROP;
 }
 
-/* Run by the daemon, not by packets. Returns enum lx_takeover_result. */
+/* Run by the daemon, not for packets. Returns enum lx_takeover_result. */
 SEC("tc")
 int lnetx_takeover(struct __sk_buff *skb)
 {
 	struct lx_takeover takeover;
 
-	/* For bpftool, as these are the types of blocks, which are not declared as such. */
+	/* For bpftool: no map declares these types, but they are those of the blocks. */
 	(void)*(volatile __u32 *)&(__u32){ bpf_core_type_id_local(struct lx_fp_peer) +
 					   bpf_core_type_id_local(struct lx_lane) +
 					   bpf_core_type_id_local(struct lx_stream) };
@@ -270,5 +270,5 @@ int lnetx_takeover(struct __sk_buff *skb)
 	return lx_takeover(skb, &takeover);
 }
 
-/* The licence that helpers want to hear of; the file's own is above. */
+/* The licence that helpers check; the file's own is above. */
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The guard: programs on the interfaces of TCP NIs, in front of the acceptor. What they
- * decide is in guard.h; here are their maps, and the same program for XDP and for
- * traffic control (docs/decisions/0006-guard-xdp-or-tc.md).
+ * The guard: programs on the interfaces of TCP NIs, in front of the acceptor. guard.h decides; here
+ * are the maps, and the same program for XDP and for traffic control
+ * (docs/decisions/0006-guard-xdp-or-tc.md).
  *
- * Only the stable headers of linux/ are needed: these programs see bytes, and no
- * structs of the kernel. So no vmlinux.h is made from the kernel that happens to run
- * where this is built. Programs that look into the kernel's structs declare the few
- * members that they use, with preserve_access_index, and are relocated on loading.
+ * These programs only see bytes and need no kernel structs, so the stable headers of linux/ are
+ * enough, and no vmlinux.h of the building machine is involved. Programs that read kernel
+ * structs declare the few members they use, with preserve_access_index, for relocation.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
@@ -19,7 +18,7 @@
 #define memcpy __builtin_memcpy
 #include "guard.h"
 
-#define HEADERS 512 /* bytes in which headers are looked for */
+#define HEADERS 512 /* headers are looked for in this many bytes */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -111,7 +110,7 @@ static int lx_guard_is_listener(const struct lx_packet *p)
 	return bpf_map_lookup_elem(&listeners, &key) != 0;
 }
 
-/* Remembers whose SYN is dropped, and why: the daemon logs it (user/daemon/refusals.c). */
+/* Records the source of a dropped SYN, and why; the daemon logs it (user/daemon/refusals.c). */
 static __always_inline void note_refusal(const struct lx_packet *p, __u32 verdict)
 {
 	struct lx_guard_refusal *refusal = bpf_map_lookup_elem(&refusals, p->src);
@@ -129,7 +128,7 @@ static __always_inline void note_refusal(const struct lx_packet *p, __u32 verdic
 	refusal->sport = p->sport;
 }
 
-/* Whether a packet is to be dropped; it is counted. */
+/* Counts a packet, and returns whether to drop it. */
 static __always_inline int is_refused(enum lx_packet_kind kind, const struct lx_packet *packet)
 {
 	struct lx_guard_config *cfg;
@@ -139,7 +138,7 @@ static __always_inline int is_refused(enum lx_packet_kind kind, const struct lx_
 	cfg = bpf_map_lookup_elem(&config, &zero);
 	if (!cfg)
 		return 0;
-	/* Only a rate needs the time; reading it for each packet costs. */
+	/* Only rate limits need the time, and reading it costs. */
 	verdict = lx_guard_check(cfg, kind, packet, cfg->interval_ns ? bpf_ktime_get_ns() : 0);
 	count = bpf_map_lookup_elem(&counters, &verdict);
 	if (count)
@@ -165,7 +164,7 @@ int lnetx_guard_tc(struct __sk_buff *skb)
 	struct lx_packet packet = { 0 };
 	enum lx_packet_kind kind;
 
-	/* A tag that has been taken off already; see lx_packet_parse(). */
+	/* The tag has been removed from the frame; see lx_packet_parse(). */
 	if (skb->vlan_tci & 0xfff)
 		return TC_ACT_UNSPEC;
 	kind = lx_packet_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &packet);
@@ -178,5 +177,5 @@ int lnetx_guard_tc(struct __sk_buff *skb)
 	return is_refused(kind, &packet) ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
-/* The licence that helpers want to hear of; the file's own is above. */
+/* The licence that helpers check; the file's own is above. */
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the guard decides about a frame. Compiles natively, for tests and the fuzzer,
- * and for BPF; whoever includes it defines the look-ups.
+ * What the guard decides about a frame. Compiles for BPF, and natively for tests and the fuzzer.
+ * The including file defines the lookups.
  *
  *	source banned? ─────────────────────▶ dropped
  *	for the acceptor, and a SYN? ── no ─▶ passed
  *	privileged port? prefix? rate? ─ no ▶ dropped
  *
- * In doubt a frame passes: the acceptor checks all of it again, but for the lists.
+ * In doubt a frame passes: the acceptor repeats all checks but those of the lists.
  */
 #ifndef LX_GUARD_PROGRAM_H
 #define LX_GUARD_PROGRAM_H
@@ -18,16 +18,16 @@
 #define LX_GUARD_PORT_PRIVILEGED 1023
 #define LX_GUARD_RATE_TRIES 4
 
-/* NULL: none such. Of lx_guard_source_of(): no room. */
+/* NULL: no such entry; lx_guard_source_of(): no room. */
 static struct lx_guard_ban *lx_guard_ban_of(const struct lx_packet *p);
 static struct lx_guard_rule *lx_guard_rule_of(const struct lx_packet *p);
 static struct lx_guard_source *lx_guard_source_of(const struct lx_packet *p);
 static int lx_guard_is_listener(const struct lx_packet *p);
 
 /**
- * lx_guard_pays - whether a source has the time that a SYN costs
- * A token bucket by one number (GCRA): @paid is when all that came is paid for; it may
- * lie up to @burst behind now. A source that is new or silent begins with a full burst.
+ * lx_guard_pays - whether a SYN is within the rate limit of its source
+ * A token bucket in one number (GCRA): @paid is the time up to which past SYNs are paid for, at
+ * most @burst before now. A new or silent source has a full burst.
  */
 LX_INLINE int lx_guard_pays(__u64 *paid, __u64 now, __u64 interval, __u64 burst)
 {
@@ -42,7 +42,7 @@ LX_INLINE int lx_guard_pays(__u64 *paid, __u64 now, __u64 interval, __u64 burst)
 		if (__sync_val_compare_and_swap(paid, old, due + interval) == old)
 			return 1;
 	}
-	return 0; /* that many at once is too many */
+	return 0; /* more than a burst at once */
 }
 
 LX_INLINE enum lx_guard_verdict lx_guard_syn(const struct lx_guard_config *config,
@@ -66,14 +66,14 @@ LX_INLINE enum lx_guard_verdict lx_guard_syn(const struct lx_guard_config *confi
 	return LX_GUARD_ACCEPTED;
 }
 
-/* Whether it is a SYN for the acceptor that is dropped, for other reasons than a ban. */
+/* Whether a SYN for the acceptor is dropped for a reason other than a ban. */
 LX_INLINE int lx_guard_refuses_syn(__u32 verdict)
 {
 	return verdict == LX_GUARD_UNPRIVILEGED || verdict == LX_GUARD_DENIED ||
 	       verdict == LX_GUARD_RATE;
 }
 
-/* What is to become of a frame. @p is made by lx_packet_parse() from zeroes. */
+/* Returns the verdict on a frame. @p: filled in by lx_packet_parse(). */
 LX_INLINE enum lx_guard_verdict lx_guard_check(const struct lx_guard_config *config,
 					       enum lx_packet_kind kind, const struct lx_packet *p,
 					       __u64 now)

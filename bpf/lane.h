@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Lanes: who has bytes where, and what the next hop has acknowledged.
+ * Lanes: which stream owns which bytes, and what the next hop has acknowledged.
  *
- * A message reserves its bytes when it is framed, behind those that others have reserved; the
- * packets of several streams may be on their way at once, as the next hop's TCP puts them in
- * order. Messages of one stream that follow each other are a run, and the runs that have not
- * arrived are a ring:
+ * Framing a message reserves its bytes, behind all bytes reserved so far. Packets of several
+ * streams may be in flight at once; the next hop's TCP puts them in order. Consecutive messages of
+ * one stream form a run. A ring holds the runs that are not fully acknowledged:
  *
  *	              first                                tail
- *	   arrived    │ run 7: stream 3 │ run 8: stream 5 │         not reserved
+ *	   acked      │ run 7: stream 3 │ run 8: stream 5 │         free
  *	 ─────────────┼────────┬────────┼─────────────────┼──────────────────────▶ position
  *	              start    una      start             next
  *
- * Next byte, tail and the last run's stream are one word, so that taking bytes is one
- * compare-and-swap, and so is seeing that the last run has arrived:
+ * One word holds the next byte, the tail and the last run's stream, so one compare-and-swap
+ * reserves bytes, and one retires the last run:
  *
- *	        take: next += length; tail + 1, unless the last run is mine
+ *	        take: next += length; tail + 1, unless the last run is ours
  *	idle ──────────────────────────────────────▶ busy
  *	  ▲                                            │
- *	  └────── the ACK that reaches next byte ──────┘
+ *	  └──────── the ACK that reaches next ─────────┘
  *
- * Where a run begins never changes; it ends where the next one begins, or at the next byte. Who
- * takes runs off the ring is one processor at a time.
+ * A run's start never changes; it ends where the next run starts, or at the next byte. One CPU at
+ * a time removes runs from the ring.
  *
- * A run takes a transmit credit of the next hop and a router credit of the sender, and returns
- * them when it has arrived. There is always one for it: lanes are what limits the fast path.
+ * A run holds a transmit credit of the next hop and a router credit of the sender until it is
+ * fully acknowledged. It never waits for one: the number of lanes is what limits the fast path.
  */
 #ifndef LX_BPF_LANE_H
 #define LX_BPF_LANE_H
@@ -33,7 +32,7 @@
 
 /* ---- credits ------------------------------------------------------------------ */
 
-/* The order of the two makes others see too many credits for a moment, never too few. */
+/* In this order, other CPUs may briefly see too many credits, never too few. */
 LX_INLINE void lx_fp_peer_credit_take(struct lx_credit *credit)
 {
 	__s32 now, min;
@@ -89,20 +88,20 @@ LX_INLINE __u16 lx_lane_tail(__u64 word)
 	return word >> (32 + LX_LANE_TAIL_SHIFT);
 }
 
-/* Busy, with these. */
+/* The word of a busy lane. */
 LX_INLINE __u64 lx_lane_word(__u32 owner, __u16 tail, __u64 next)
 {
 	return (__u64)(LX_LANE_BUSY | (__u32)tail << LX_LANE_TAIL_SHIFT | owner) << 32 |
 	       (__u32)next;
 }
 
-/* Its connection has ended: what is on it will never arrive. */
+/* Its connection has ended; bytes in flight are lost. */
 LX_INLINE int lx_lane_is_gone(const struct lx_lane *lane)
 {
 	return lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE;
 }
 
-/* The position of the next byte; @una must have been read before or after, near it. */
+/* The position of the next byte; @una may be read before or after @word. */
 LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
 {
 	return lx_pos_of((__u32)word, 0, una);
@@ -110,11 +109,11 @@ LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
 
 /* ---- runs ------------------------------------------------------------------------- */
 
-/* So long one that is first may take before others have it for slow, and do not go behind it. */
+/* A first run that takes longer is slow: no other stream goes behind it. */
 #define LX_LANE_SLOW_NS 20000000ull
 /*
- * So many bytes may be in flight where streams share: more only makes the next hop's queue of
- * what came early longer, and what is lost costs more of them.
+ * Maximum bytes in flight where streams share a lane. More would only lengthen the next hop's
+ * out-of-order queue, and a loss would delay more streams.
  */
 #define LX_LANE_SHARED_MAX (3u << 20)
 
@@ -124,13 +123,13 @@ LX_INLINE struct lx_lane_run *lx_lane_run(struct lx_lane *lane, __u32 number)
 	return &lane->run[number & (LX_LANE_RUNS - 1)];
 }
 
-/* Of a busy lane: how many have not arrived. */
+/* The number of runs of a busy lane that are not fully acknowledged. */
 LX_INLINE __u16 lx_lane_n_runs(const struct lx_lane *lane, __u64 word)
 {
 	return lx_lane_tail(word) - (__u16)lane->run_first;
 }
 
-/* Whether a stream has bytes there that have not arrived. */
+/* Whether a stream has unacknowledged bytes on the lane. */
 LX_INLINE int lx_lane_has(struct lx_lane *lane, __u32 me)
 {
 	__u64 word = lane->word;
@@ -151,7 +150,7 @@ LX_INLINE int lx_lane_has(struct lx_lane *lane, __u32 me)
 	return 0;
 }
 
-/* Whether a message may go behind what is there: 0, or why not. */
+/* Returns 0 if a message may go behind what is on the lane, or the reason why not. */
 LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,
 					       __u32 len, __u64 now_ns)
 {
@@ -167,7 +166,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 	return 0;
 }
 
-/* What others see of the run when its bytes have been reserved. */
+/* Fills in the entry of a new run, after its bytes have been reserved. */
 LX_INLINE void lx_lane_run_begin(struct lx_lane *lane, __u16 number, __u64 start, __u32 me,
 				 __u32 from, __u64 now_ns)
 {
@@ -182,14 +181,14 @@ LX_INLINE void lx_lane_run_begin(struct lx_lane *lane, __u16 number, __u64 start
 	LX_CAS(&run->tag, tag, LX_LANE_RUN | number);
 }
 
-/* The run that was behind others is first now. */
+/* Counts how long a run was behind others; it is first now. */
 LX_INLINE void lx_lane_waited(struct lx_lane *lane, __u32 number, __u64 now_ns)
 {
 	__u32 at = number, units, i = 0;
 
 	LX_OPAQUE(at);
 	units = (__u32)(now_ns >> LX_LANE_WAIT_SHIFT) - lane->run_begun[at & (LX_LANE_RUNS - 1)];
-	/* Clocks of two CPUs: it began after this packet came. */
+	/* Reserved on another CPU after this packet arrived. */
 	if ((__s32)units < 0)
 		units = 0;
 	while (i < LX_LANE_WAITS - 1 && units >> i)
@@ -200,8 +199,8 @@ LX_INLINE void lx_lane_waited(struct lx_lane *lane, __u32 number, __u64 now_ns)
 /**
  * lx_lane_take - reserve @len bytes of a lane for a message of stream @me
  * @from: its sender, in map "peers"
- * @now_ns: when the message came
- * Returns 0 and the message's place, or the reason why not.
+ * @now_ns: when the message arrived
+ * Returns 0 and the lane position of the message, or the reason why not.
  */
 LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u32 from, __u32 len,
 					    __u64 now_ns, __u64 *ret_start)
@@ -239,13 +238,13 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 	return LX_LANE0_CROWDED;
 }
 
-/* Whether what comes next is another stream's. */
+/* Whether another stream's run is first. */
 LX_INLINE int lx_lane_waits(struct lx_lane *lane, __u32 me)
 {
 	return lx_lane_busy(lane->word) && lx_lane_run(lane, lane->run_first)->stream != me;
 }
 
-/* A segment of a stream leaves on lane @index that ends there. */
+/* Records that a segment of a stream, ending at @end, leaves on lane @index. */
 LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u32 index, struct lx_stream *s, __u64 end)
 {
 	if (s->lane == index)
@@ -255,11 +254,10 @@ LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u32 index, struct lx_stream 
 }
 
 /**
- * lx_lane_acked - the next hop has acknowledged up to @una, and takes up to @window_edge
- * @seq: of the segment that says so
+ * lx_lane_acked - record what the next hop acknowledges and advertises
+ * @seq: sequence number of its segment
  *
- * The edge is what the newest segment says (RFC 9293 3.10.7.4), so that none makes it too
- * large for good.
+ * The newest segment's window counts (RFC 9293 3.10.7.4): one that was too large does not last.
  */
 LX_INLINE void lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 window_edge)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packets of a lane: a connection to a next hop on which the programs send, and whose
- * own socket does not know of it. To the socket nothing has been sent since the lane
- * was made; position 0 is where it believes to be. When it is given the connection back
- * (LX_LANE_SOCKET), its sequence numbers are shifted by what was sent meanwhile.
+ * Packets of a lane: a connection to a next hop on which the programs send without its socket
+ * knowing. For the socket, nothing has been sent since the hand-over, which is position 0. After
+ * it gets the connection back (LX_LANE_SOCKET), its sequence numbers are shifted by what the
+ * programs have sent.
  */
 #ifndef LX_BPF_NEXT_HOP_H
 #define LX_BPF_NEXT_HOP_H
@@ -13,7 +13,7 @@
 
 /* ---- coming in ------------------------------------------------------------------------- */
 
-/* Up to the socket, which has sent nothing but perhaps its FIN. */
+/* Passes a packet to the socket, which has sent at most a FIN. */
 LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane,
 			 __u64 una, __u64 next)
 {
@@ -27,7 +27,7 @@ LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_
 	return LX_GO_ON;
 }
 
-/* The socket sends by itself. */
+/* The socket sends again. */
 LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
 {
 	struct lx_seg *g = &w->g;
@@ -37,7 +37,7 @@ LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_scratch *w, stru
 	return lx_seg_shift_blocks(skb, g, lane->shift) ? LX_DROP : LX_GO_ON;
 }
 
-/* Takes the acknowledgement in. Returns 1 if it says anything new. */
+/* Records an ACK. Returns 1 if it brings anything new. */
 LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 una,
 			   __u64 window_edge)
 {
@@ -51,13 +51,13 @@ LX_INLINE int lx_lane_note(struct lx_lane *lane, const struct lx_seg *g, __u64 u
 	lx_block_pos(&sack[2], &g->block[2], lane->base_seq, una);
 	if (n > 3)
 		n = 3;
-	/* The first block may tell of a duplicate, which concerns this hop only. */
+	/* The first block may be a D-SACK, which concerns only this connection. */
 	if (n && !lx_pos_before(una, sack[0].start)) {
 		sack[0] = sack[1];
 		sack[1] = sack[2];
 		n--;
 	}
-	/* Nor does one that has not been sent. */
+	/* Ignore blocks beyond what was sent. */
 	if (n && lx_pos_before(next, sack[0].end))
 		n = 0;
 	news = lx_pos_before(lane->una, una) || lane->window_edge != window_edge ||
@@ -83,7 +83,7 @@ static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
 	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
 }
 
-/* Tells streams of news, but for the one that is returned; LX_LANE_OWNER: there is none. */
+/* Tells all streams there is news for but one, which is returned; LX_LANE_OWNER: none. */
 static LX_NOINLINE __u32 lx_lane_tell(struct __sk_buff *skb, struct lx_lane *lane, __u64 now_ns,
 				      __u32 by_record)
 {
@@ -99,8 +99,8 @@ static LX_NOINLINE __u32 lx_lane_tell(struct __sk_buff *skb, struct lx_lane *lan
 }
 
 /*
- * What is refused for its sequence number the socket refuses, too, as it has the same; and
- * it knows what to answer. It hears of no acknowledgement.
+ * The socket has the same receive sequence numbers: it refuses the same segments, and answers as
+ * TCP requires. It must not see the ACK field.
  */
 LX_INLINE int lx_lane_refuse(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane,
 			     int why)
@@ -121,7 +121,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	int news, why, by_record;
 	__u32 stream;
 
-	/* The socket asks back whether a SYN is meant. */
+	/* The socket answers a SYN with a challenge ACK. */
 	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
 		return LX_GO_ON;
 	if (lx_is_marked(skb, LX_MARK_TELL)) {
@@ -146,7 +146,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 		return lx_lane_up(skb, w, lane, una, next);
 	LX_ADD(&lane->acks, 1);
 	news = lx_lane_note(lane, g, lx_pos_min(una, next), window_edge);
-	/* It is for our socket, too: streams hear with the next acknowledgement, or by the daemon. */
+	/* Our socket needs the packet: the daemon tells the streams instead. */
 	by_record = lane->probed || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una);
 	lane->probed = 0;
 	stream = news ? lx_lane_tell(skb, lane, g->now_ns, by_record) : LX_LANE_OWNER;
@@ -160,7 +160,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 
 /* ---- going out --------------------------------------------------------------------------- */
 
-/* What the socket says comes after what the programs have sent. */
+/* The socket's segments come after the bytes that the programs have sent. */
 static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_lane *lane = lx_lane_at(w->index);
@@ -172,12 +172,15 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 		lx_seg_put_seq(skb, g, g->seq + lane->shift);
 		return LX_GO_ON;
 	}
-	/* It has nothing to send; if it had, this would be in the middle of a message. */
+	/* It should have no data; sent now, data could end up inside a message. */
 	if (g->len)
 		return LX_DROP;
 	lane->ack_seq = g->ack;
 	lane->window = g->window;
-	/* A probe: it asks for an answer if it is of what has arrived, and the socket waits for that. */
+	/*
+	 * A keepalive probe: the socket waits for an answer, and the next hop only answers if the
+	 * sequence number is one it has acknowledged.
+	 */
 	if ((__s32)(g->seq - (lane->base_seq - lane->shift)) < 0) {
 		lane->probed = 1;
 		lx_seg_put_seq(skb, g, lx_seq_of(lane->una, lane->base_seq) - 1);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Framing: finding the messages in what a peer sends, and choosing a way for each.
+ * Framing: find the messages in a stream, and choose a lane, or lane 0, for each.
  *
  *	           header complete
- *	FRAMED ◀──────────────────┐ choose, append an extent, go on behind the message
+ *	FRAMED ◀──────────────────┐ choose, append an extent, continue after the message
  *	  │  └────────────────────┘
- *	  │ a header is lost or reordered away, or is none
+ *	  │ a header is lost, late or invalid
  *	  ▼
  *	UNFRAMED  everything goes to the socket, in an extent without an end
- *	  │ the slow path knows a boundary behind all that was passed up
+ *	  │ the slow path publishes a boundary beyond everything passed up
  *	  └──▶ FRAMED
  *
- * A header that the end of a packet splits is kept: its bytes are neither passed
- * on nor acknowledged until the rest is there and the way is chosen. If it comes again
- * without the rest, the sender waits for us: for a window, if that ends there, else for
- * an acknowledgement, which only the socket can give: UNFRAMED.
+ * If a packet ends inside a header, that part of the header is held back: neither forwarded nor
+ * acknowledged until the rest has arrived. If the sender repeats only that part, it waits for us:
+ * for a larger window, if the window ends there; otherwise for an ACK, which only the socket can
+ * give, so the stream becomes UNFRAMED.
  */
 #ifndef LX_BPF_PARSE_H
 #define LX_BPF_PARSE_H
@@ -24,10 +24,10 @@
 #include "extent.h"
 #include "lane.h"
 
-/* What a data packet brings. */
+/* The payload of a data packet. */
 struct lx_segment {
-	__u64 pos, end; /* stream positions of its payload */
-	__u32 size;     /* of the TCP segments that it is made of */
+	__u64 pos, end; /* stream positions */
+	__u32 size;     /* of its TCP segments */
 	void *packet;
 };
 
@@ -37,11 +37,11 @@ LX_INLINE void lx_unframed_enter(struct lx_stream *s, enum lx_lane0_reason reaso
 {
 	if (s->unframed)
 		return;
-	/* Without room for it nothing is passed up: the sender will try again. */
+	/* No room: nothing is passed up, and the sender retransmits. */
 	if (!lx_extent_room(s))
 		return;
 	s->unframed_high = s->parse_next;
-	s->unframed = 1; /* before the extent can be seen */
+	s->unframed = 1; /* before the extent becomes visible */
 	lx_extent_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
 	s->have = 0;
 	s->n_unframed++;
@@ -51,8 +51,8 @@ LX_INLINE void lx_unframed_enter(struct lx_stream *s, enum lx_lane0_reason reaso
 }
 
 /*
- * Closes the last extent if it has become too long for its length field. Any place
- * will do: the next one goes on where it ends, on both sides.
+ * Closes the last extent before it gets too long for its length field, and continues in a new one.
+ * Any position will do.
  */
 LX_INLINE void lx_unframed_split(struct lx_stream *s)
 {
@@ -65,7 +65,7 @@ LX_INLINE void lx_unframed_split(struct lx_stream *s)
 	lx_extent_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
 }
 
-/* Back to framing, if the slow path has published a boundary that is not behind us. */
+/* Resumes framing if the slow path has published a boundary beyond everything passed up. */
 LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 {
 	struct lx_extent *last = lx_extent_at(s, s->tail - 1);
@@ -85,11 +85,11 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 
 /* ---- choosing ----------------------------------------------------------------------- */
 
-/* A message as its header tells. */
+/* A message, from its header. */
 struct lx_message {
-	__u32 len; /* all of it */
+	__u32 len; /* with headers */
 	__u16 noop;
-	__u16 extras; /* a checksum, or an acknowledgement that is for us */
+	__u16 extras; /* it has a checksum, or brings a ZC-ACK for us */
 	__u32 type;   /* LX_MSG_* */
 	__u32 src_net;
 	__u64 cookie;
@@ -97,23 +97,23 @@ struct lx_message {
 };
 
 struct lx_choice {
-	__u32 index; /* the stream's */
+	__u32 index; /* of the stream */
 	__u32 next_hop;
 	__u32 len;
-	__u32 under_way; /* on the lane: the fewer the better */
+	__u32 under_way; /* bytes in flight on the lane: the fewer the better */
 	__u32 lane;
 	__u32 reason;
 	__u64 start;
 };
 
-/* The two sides' segments must have the same shape: nothing is ever inserted. */
+/* Segments must have the same form on both sides: nothing is ever inserted. */
 LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s)
 {
 	return lane->options == s->options && lane->family == s->family &&
 	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
 }
 
-/* One that is not ours so far: with the fewest bytes before what is to come. */
+/* Considers a lane on which the stream has no bytes: the one with the fewest in flight wins. */
 LX_INLINE void lx_choice_offer(struct lx_choice *c, struct lx_lane *lane, __u32 index, __u64 now_ns)
 {
 	__u64 word = lane->word;
@@ -129,7 +129,7 @@ LX_INLINE void lx_choice_offer(struct lx_choice *c, struct lx_lane *lane, __u32 
 	c->under_way = under_way;
 }
 
-/* Looks at the lane that was taken last, nearly always the one, then at those of the hop. */
+/* Looks at the lane used last, which is nearly always right, then at the next hop's lanes. */
 static long lx_choose_lane(__u32 i, void *arg)
 {
 	struct lx_choice *c = *(struct lx_choice **)arg;
@@ -150,7 +150,7 @@ static long lx_choose_lane(__u32 i, void *arg)
 	ours = lx_lane_has(lane, c->index);
 	if (!fits && (ours || c->lane == LX_NO_LANE))
 		c->reason = lx_lane_fits(lane, s) ? LX_LANE0_MSS : LX_LANE0_FORM;
-	/* For order's sake no other one. */
+	/* To keep the order, no other lane. */
 	if (ours)
 		c->lane = fits ? index : LX_NO_LANE;
 	else if (fits)
@@ -158,7 +158,7 @@ static long lx_choose_lane(__u32 i, void *arg)
 	return ours;
 }
 
-/* Reserves the message's place on the lane that was chosen. */
+/* Reserves bytes for the message on the chosen lane. */
 LX_INLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
 {
 	struct lx_lane *lane = lx_lane_at(c->lane);
@@ -169,15 +169,15 @@ LX_INLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
 		c->lane = LX_NO_LANE;
 		return;
 	}
-	/* Another one, or it has been taken over anew. */
+	/* Another lane, or one whose positions have started again. */
 	if (s->lane != c->lane || lx_pos_before(c->start, s->lane_sent))
 		s->lane_sent = c->start;
 	s->lane = c->lane;
 }
 
 /*
- * Messages to one NID keep their order. Those that may not overtake each other have the same
- * number; some that may, too.
+ * Messages to one NID keep their order. This hash of the destination tells which messages must not
+ * overtake each other; different NIDs may collide.
  */
 LX_INLINE __u32 lx_order_of(const struct lx_nid *dst)
 {
@@ -188,14 +188,14 @@ LX_INLINE __u32 lx_order_of(const struct lx_nid *dst)
 	return (h ^ h >> 16 ^ h >> 8 ^ h >> 24) * 0x9e3779b1u >> 27 & (LX_STREAM_ORDERS - 1);
 }
 
-/* Whether an earlier message to there is still with the slow path. */
+/* Whether the slow path still has an earlier message to this NID. */
 LX_INLINE int lx_order_waits(struct lx_stream *s, const struct lx_nid *dst)
 {
 	return lx_pos_before(s->slowpath_done, s->slowpath_all) ||
 	       lx_pos_before(s->slowpath_done, s->slowpath_to[lx_order_of(dst)]);
 }
 
-/* Not inline: it would take stack from what is called deepest. */
+/* Not inline: that would cost stack in the deepest call chain. */
 static LX_NOINLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
 {
 	const struct lx_fp_peer *to = lx_fp_peer_at(next_hop), *from = lx_fp_peer_at(s->peer);
@@ -203,7 +203,7 @@ static LX_NOINLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
 	return to && from && lx_fp_peer_is_back(to, from);
 }
 
-/* Only the core can tell whether a message goes in a circle: when it asks, it sees one. */
+/* Only the core can tell whether a message goes in a circle: it gets one when it asks. */
 LX_INLINE int lx_is_sample(struct lx_stream *s, const struct lx_dest *dest)
 {
 	__u32 sample = s->sample;
@@ -214,7 +214,7 @@ LX_INLINE int lx_is_sample(struct lx_stream *s, const struct lx_dest *dest)
 	return 1;
 }
 
-/* Sets lane and start, or lane LX_NO_LANE and the reason. */
+/* Sets lane and start, or LX_NO_LANE and the reason. */
 LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 {
 	struct lx_stream *s;
@@ -266,11 +266,11 @@ struct lx_framing {
 	struct lx_stream *s;
 	struct lx_segment *seg;
 	__u32 index;
-	__u32 odd;   /* not in the usual form: for the socket, from here on */
-	__u32 rest;  /* so much may follow that is not seen */
-	__u32 saved; /* bytes of a header that came before: to be sent on by themselves */
-	__u32 dirty; /* lane headers in this packet are not yet as they must leave */
-	__u32 near;  /* the extent that the packet begins in, or the one before it */
+	__u32 odd;   /* not in the usual form: everything from here on goes to the socket */
+	__u32 rest;  /* bytes that may follow unseen, in other fragments */
+	__u32 saved; /* bytes of a held-back header: to be forwarded separately */
+	__u32 dirty; /* headers of lane messages in this packet need rewriting */
+	__u32 near;  /* the extent that the packet starts in, or the one before */
 };
 
 LX_INLINE __u32 lx_get32(const __u8 *p, int flip)
@@ -295,7 +295,7 @@ LX_INLINE __u32 lx_overhead(__u32 version)
 								   : sizeof(struct lx_hdr_nid4));
 }
 
-/* So much of a message tells where it goes and how long it is. */
+/* The bytes of a message that contain its destination and length. */
 LX_INLINE __u32 lx_header_len(__u32 version)
 {
 	return sizeof(struct lx_sock_msg) +
@@ -304,7 +304,7 @@ LX_INLINE __u32 lx_header_len(__u32 version)
 	       sizeof(__le32);
 }
 
-/* Reads what is in a header of LNet. Returns the length of the payload. */
+/* Reads an LNet header. Returns the payload length. */
 LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_message *ret_m,
 			       struct lx_nid *ret_src)
 {
@@ -330,8 +330,8 @@ LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_messag
 }
 
 /*
- * Reads s->header, of which s->have bytes are there. Returns 1 and the message, 0: more
- * is needed, -1: no message, or one that the slow path closes the connection for.
+ * Reads s->header, which has s->have bytes so far. Returns 1 and the message; 0: more bytes are
+ * needed; -1: not a message, or one for which the slow path closes the connection.
  */
 LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_m)
 {
@@ -361,7 +361,7 @@ LX_INLINE int lx_message_read(const struct lx_stream *s, struct lx_message *ret_
 	return 1;
 }
 
-/* Fills s->header up from the packet. Returns 0, or -1: the packet cannot be read. */
+/* Adds bytes of the packet to s->header. Returns 0, or -1: the packet cannot be read. */
 LX_INLINE int lx_header_fill(struct lx_framing *f)
 {
 	struct lx_stream *s = f->s;
@@ -383,7 +383,7 @@ LX_INLINE int lx_header_fill(struct lx_framing *f)
 	return 0;
 }
 
-/* Appends the message; -1 if that can't be done now. */
+/* Appends an extent for the message. Returns -1 if there is no room. */
 LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 			       const struct lx_choice *c)
 {
@@ -451,7 +451,7 @@ static long lx_frame_one(__u32 i, void *arg)
 	}
 	lx_choose(&c, &m);
 	if (lx_message_place(f, &m, &c)) {
-		/* The ring is full of extents that nothing merges with: as if it were lost. */
+		/* The ring is full: treat the packet as lost. */
 		s->have = before;
 		f->saved = 0;
 		return 1;
@@ -460,17 +460,17 @@ static long lx_frame_one(__u32 i, void *arg)
 	return 0;
 }
 
-/* Most messages that one packet can bring: 64 KiB of NOOPs. */
+/* Maximum number of messages in a packet: 64 KiB of NOOPs. */
 #define LX_FRAME_MAX 2800
 
-/* Held, its window ends with its message, so that is not why the sender waits. */
+/* Not on HOLD: the window ends with a message then, so that is not why the sender waits. */
 LX_INLINE int lx_window_ends_in_header(const struct lx_stream *s)
 {
 	return !(s->flags & LX_STREAM_HOLD) &&
 	       lx_pos_before(s->advertised_edge, s->parse_next + lx_header_len(s->version));
 }
 
-/* The beginning of a header has come again, and nothing behind it. */
+/* The sender has repeated the first part of a header, and nothing more. */
 LX_INLINE void lx_frame_again(struct lx_stream *s)
 {
 	if (lx_window_ends_in_header(s))
@@ -480,11 +480,10 @@ LX_INLINE void lx_frame_again(struct lx_stream *s)
 }
 
 /**
- * lx_frame - frame what a data packet brings
- * @f: s, seg, index, odd and rest set; afterwards saved tells of the bytes of a header that came
- *     before, dirty and near are set
+ * lx_frame - frame the payload of a data packet
+ * @f: the caller sets s, seg, index, odd and rest; lx_frame() sets saved, dirty and near
  *
- * Returns 0, or -1: another processor is at it; treat the packet as lost.
+ * Returns 0, or -1: another CPU is framing the stream; treat the packet as lost.
  */
 LX_INLINE int lx_frame(struct lx_framing *f)
 {
@@ -497,7 +496,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 	if (!f->odd)
 		lx_unframed_leave(s);
 	f->near = s->tail - 1;
-	/* Sent again, it need not be what it was the first time. */
+	/* A retransmission may have other contents. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
 	if (!s->unframed && lx_pos_before(s->parse_next, f->seg->end)) {
 		if (f->odd)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packets of a stream: a connection on which a peer sends us messages, some of which
- * our own socket never sees.
+ * Packets of a stream: a connection on which a peer sends us messages. Our own socket never sees
+ * some of them.
  */
 #ifndef LX_BPF_STREAM_H
 #define LX_BPF_STREAM_H
 
 #include "xmit.h"
 
-/* ---- while it is no stream -------------------------------------------------------------- */
+/* ---- while it is not a stream ----------------------------------------------------------- */
 
 /*
- * Its socket takes what comes; but where messages have gone to lanes, it counts without them.
- * A packet that is on its way between programs is lost.
+ * Everything goes to the socket, which does not know of the bytes that went to lanes: shift the
+ * sequence numbers. Drop packets in transit between programs.
  */
 LX_INLINE int lx_shift_in(struct __sk_buff *skb, struct lx_scratch *w, __u32 shift)
 {
@@ -35,10 +35,10 @@ LX_INLINE int lx_shift_out(struct __sk_buff *skb, struct lx_scratch *w, __u32 sh
 
 /* ---- coming in: no payload ------------------------------------------------------------ */
 
-/* Acknowledgements, and probes for one. */
+/* ACKs, and probes that ask for one. */
 LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
-	/* From before what it knows has arrived: it wants to hear of us. */
+	/* Below what the peer knows we have: a probe. */
 	if (lx_pos_before(w->pos, s->acked)) {
 		s->force = 1;
 		return lx_answer(skb, w, w->index);
@@ -47,13 +47,13 @@ LX_INLINE int lx_stream_ack_in(struct __sk_buff *skb, struct lx_scratch *w, stru
 	return LX_GO_ON;
 }
 
-/* The end of what the peer sends: goes up when everything before it has arrived. */
+/* The peer's FIN: passed up once everything before it has arrived. */
 LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_extent *last;
 	__u64 end;
 
-	/* In the middle of a message on a lane the socket has already got all before that. */
+	/* Inside a message on a lane: the socket has everything before that message. */
 	if (w->end == s->acked) {
 		last = lx_extent_at(s, s->tail - 1);
 		end = lx_extent_is_lane(last) ? s->parse_next : w->end;
@@ -66,8 +66,8 @@ LX_INLINE int lx_stream_fin_in(struct __sk_buff *skb, struct lx_scratch *w, stru
 }
 
 /*
- * A reset counts if it is where the peer has come to, or where its last ACK was; else our
- * socket asks back.
+ * A reset counts at the next expected byte, the highest byte seen or the last ACK sent; for any
+ * other, our socket sends a challenge ACK.
  */
 LX_INLINE int lx_stream_reset_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
@@ -82,8 +82,8 @@ LX_INLINE int lx_stream_reset_in(struct __sk_buff *skb, struct lx_scratch *w, st
 }
 
 /*
- * A new connection with the ports of this one, or anybody's forgery: our socket asks back,
- * and a peer that does not know of this one resets it.
+ * A new connection from the same ports, or a forgery. Our socket sends a challenge ACK; a peer that
+ * has forgotten the old connection answers with a reset.
  */
 LX_INLINE int lx_stream_syn_in(struct lx_stream *s)
 {
@@ -93,7 +93,7 @@ LX_INLINE int lx_stream_syn_in(struct lx_stream *s)
 
 /* ---- coming in: data -------------------------------------------------------------------- */
 
-/* Sets w->fragment; @near: of lx_extent_find(). */
+/* Sets w->fragment. @near: see lx_extent_find(). */
 LX_GLOBAL int lx_run_at(struct lx_scratch *w, __u32 index, __u64 pos, __u32 near)
 {
 	struct lx_stream *s = lx_stream_at(index);
@@ -106,8 +106,8 @@ LX_GLOBAL int lx_run_at(struct lx_scratch *w, __u32 index, __u64 pos, __u32 near
 }
 
 /*
- * What our socket has sent, and the peer acknowledges with data for others: a copy without
- * the data comes in again. Without it the socket would send all that once more.
+ * The peer acknowledges data of our socket in a packet for a lane: re-inject a clone without the
+ * payload. Otherwise the socket would retransmit.
  */
 LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_scratch *w)
 {
@@ -117,7 +117,7 @@ LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_scratch *w)
 	w->heard = 0;
 }
 
-/* The packet has parts that go different ways: a copy of it comes in again for each. */
+/* Parts of the packet go different ways: re-inject a clone for each part. */
 struct lx_spreading {
 	struct __sk_buff *skb;
 	struct lx_stream *s;
@@ -157,11 +157,11 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 		return bpf_redirect(settings->resegment_ifindex, 0);
 	}
 	bpf_loop(128, lx_spread_one, &a, 0);
-	/* Of no more use, it can tell a sender that has stopped or asks again to go on. */
+	/* The original becomes an ACK if the sender waits for one. */
 	return s->force || (s->flags & LX_STREAM_STOP) ? lx_answer(skb, w, w->index) : LX_DROP;
 }
 
-/* All of the packet goes up. */
+/* The whole packet goes up. */
 LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
@@ -174,8 +174,8 @@ LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx
 }
 
 /*
- * A segment in another form, of which something is not our socket's: without its IP options
- * it comes in again. Of a fragment nobody knows where it ends.
+ * A segment in an unusual form, not all of which is for our socket: remove its IP options and
+ * re-inject it. An IP fragment is dropped, as its end is unknown.
  */
 LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_scratch *w)
 {
@@ -190,7 +190,7 @@ LX_INLINE int lx_stream_again(struct __sk_buff *skb, struct lx_scratch *w)
 	return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
 }
 
-/* Whether a packet can go out as it is but for its headers. */
+/* Whether the whole packet goes one way, and only its headers change. */
 LX_INLINE int lx_is_whole(const struct lx_scratch *w, const struct lx_stream *s)
 {
 	const struct lx_seg *g = &w->g;
@@ -243,7 +243,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 
 /* ---- coming in again ---------------------------------------------------------------------- */
 
-/* A copy of a packet, for one of its fragments: from @offset on. */
+/* A clone of a packet, for the fragment at @offset. */
 LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
 				    struct lx_stream *s, __u32 offset)
 {
@@ -256,7 +256,7 @@ LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
 	return lx_fragment_xmit(skb, w, w->index);
 }
 
-/* A copy of the packet that completed a header: to become the part that came before. */
+/* A clone of the packet that completed a header: becomes the part that was held back. */
 LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	__u32 n = s->saved_len, at = lx_seg_payload(&w->g);
@@ -278,7 +278,7 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, st
 	return lx_fragment_xmit(skb, w, w->index);
 }
 
-/* A copy of a packet with data for others, for what it acknowledges of our socket's. */
+/* A clone of a packet for a lane: its ACK is for our socket. */
 LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	int partial = lx_csum_is_partial(skb);
@@ -297,7 +297,7 @@ LX_INLINE int lx_stream_ack_up(struct __sk_buff *skb, struct lx_scratch *w, stru
 
 /* ---- coming in for the first time ------------------------------------------------------------ */
 
-/* The stack refuses what is damaged, too, and counts it; the rest might get through there. */
+/* The stack drops and counts damaged segments itself; others it might accept. */
 LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s,
 			       int why)
 {
@@ -312,7 +312,7 @@ LX_INLINE int lx_stream_refuse(struct __sk_buff *skb, struct lx_scratch *w, stru
 	return lx_answer(skb, w, w->index);
 }
 
-/* What is believed; its position is known. */
+/* A segment that was accepted; w->pos is set. */
 LX_INLINE int lx_stream_accepted(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
@@ -377,7 +377,7 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_scratch *w)
 	case LX_MARK_ACK:
 		return lx_stream_ack_up(skb, w, s);
 	}
-	return lx_stream_accepted(skb, w, s); /* part of one that was */
+	return lx_stream_accepted(skb, w, s); /* part of an accepted packet */
 }
 
 /* ---- going out: what our own socket says ------------------------------------------------------ */
@@ -388,14 +388,14 @@ LX_INLINE void lx_block_pos(struct lx_sack *to, const struct lx_block *from, __u
 	to->end = lx_pos_of(from->end, base, near);
 }
 
-/* Takes note of what a segment of our socket says of itself. */
+/* Records what a segment of our socket says. */
 LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
 {
 	__u64 una = lx_pos_of(g->ack, s->base_seq, s->socket_una);
 	__u64 window_edge = una + ((__u64)g->window << (s->wscale & 15));
 	__u32 end = g->seq + g->len + (g->flags & LX_TCP_FIN ? 1 : 0), n = g->n_block;
 
-	/* Also of one that others have overtaken: the peer may acknowledge it. */
+	/* Even if the segment was overtaken: the peer may acknowledge it. */
 	if ((__s32)(end - s->socket_seq) > 0)
 		s->socket_seq = end;
 	if (lx_pos_before(una, s->socket_una))
@@ -408,7 +408,7 @@ LX_INLINE void lx_stream_note(struct lx_stream *s, const struct lx_seg *g)
 	s->n_sack = n > 3 ? 3 : n;
 }
 
-/* A segment with data, FIN or RST: acknowledgement and window are brought up to date. */
+/* A segment with data, FIN or RST: update its ACK and window. */
 LX_INLINE int lx_stream_data_out(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
@@ -422,7 +422,7 @@ LX_INLINE int lx_stream_data_out(struct __sk_buff *skb, struct lx_scratch *w, st
 	if (g->has_ts && g->option_at >= LX_TCP_TS_LEN)
 		lx_seg_put32(skb, lx_csum_at(g), g->l4 + 28, lx_be32(g->tsecr),
 			     lx_be32(s->tcp_ts.recent));
-	s->advertised_sack = ~0u; /* the next ACK has the gaps */
+	s->advertised_sack = ~0u; /* so that the next ACK has SACK blocks */
 	if (lx_seg_drop_blocks(skb, g))
 		return LX_DROP;
 	return LX_GO_ON;
@@ -448,7 +448,7 @@ static LX_NOINLINE int lx_stream_out(struct __sk_buff *skb, struct lx_scratch *w
 	news = lx_ack_build(s, w->index, g->now_ns, &w->adv);
 	if (g->len || (g->flags & (LX_TCP_FIN | LX_TCP_RST)))
 		return lx_stream_data_out(skb, w, s);
-	/* A probe of our socket's, to see whether the peer is there: never left out. */
+	/* A keepalive probe of our socket: always sent. */
 	if (!poke && (__s32)(g->seq - s->socket_seq) < 0)
 		return lx_stream_data_out(skb, w, s);
 	if (news <= 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A look into the kernel's socket, when the daemon hands a connection to the programs:
- * sequence numbers, windows and timestamps are what only the kernel knows.
+ * Reads the kernel's socket when the daemon hands a connection to the programs: only the kernel
+ * knows its sequence numbers, windows and timestamps.
  *
- * The members that are read are declared here and relocated when the program is
- * loaded, so nothing of the building machine's kernel is in it.
+ * The struct members used are declared here and relocated on loading, so the program does not
+ * depend on the kernel it was built on.
  */
 #ifndef LX_BPF_TAKEOVER_H
 #define LX_BPF_TAKEOVER_H
@@ -46,8 +46,8 @@ LX_INLINE void lx_takeover_tcp_ts(struct lx_tcp_ts *tcp_ts, const struct tcp_soc
 }
 
 /*
- * The socket's sequence numbers have positions from the first byte that it received; of the
- * stream, if it was one before, there are more.
+ * Socket positions count from the first byte that the socket received. If the connection was a
+ * stream before, stream positions are ahead by the bytes that went to lanes.
  */
 LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx *tp, int on)
 {
@@ -68,7 +68,7 @@ LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx
 	}
 	s->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_TS_LEN : 0;
 	lx_takeover_tcp_ts(&s->tcp_ts, tp);
-	/* It may have sent meanwhile, and then we have seen more than it says. */
+	/* If the socket has sent meanwhile, we have already seen more. */
 	s->socket_seq = lx_seq_max(s->socket_seq, tp->snd_nxt);
 	s->peer_acked = lx_seq_max(s->peer_acked, tp->snd_una);
 	s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
@@ -77,7 +77,7 @@ LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx
 	s->kacked = s->socket_una;
 	s->acked = s->advertised_ack = s->socket_una + diverted;
 	s->window_edge = s->advertised_edge = s->socket_window_edge + diverted;
-	/* It begins unframed: what the slow path has not yet read has no frame. */
+	/* Starts unframed: the slow path has not read these bytes, so boundaries are unknown. */
 	s->parse_next = s->acked;
 	s->unframed = 0;
 	lx_unframed_enter(s, LX_LANE0_UNFRAMED);
@@ -87,7 +87,7 @@ LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx
 	return LX_TAKEOVER_OK;
 }
 
-/* Position 0 is what the socket would send next. */
+/* Position 0 is the socket's next byte. */
 LX_INLINE int lx_takeover_lane(struct lx_lane *lane, const struct tcp_sock___lx *tp)
 {
 	if (tp->snd_una != tp->snd_nxt || tp->write_seq != tp->snd_nxt)
@@ -96,7 +96,7 @@ LX_INLINE int lx_takeover_lane(struct lx_lane *lane, const struct tcp_sock___lx 
 	lane->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
 	lane->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_TS_LEN : 0;
 	lx_takeover_tcp_ts(&lane->tcp_ts, tp);
-	/* Runs are numbered on: none that is in the ring is taken for a new one. */
+	/* Numbering continues: an old entry of the ring is never taken for a new run. */
 	lane->run_first = lx_lane_tail(lane->word);
 	lane->word = (__u64)(lane->run_first << LX_LANE_TAIL_SHIFT | LX_LANE_OWNER) << 32;
 	lane->popping = 0;
@@ -132,7 +132,7 @@ LX_INLINE struct bpf_sock *lx_takeover_lookup(struct __sk_buff *skb, const struc
 	return bpf_skc_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
 }
 
-/* What a connection has that the programs do not do; LX_STREAM_FREE: nothing. */
+/* The feature of a connection that the programs do not support; LX_STREAM_FREE: none. */
 LX_INLINE enum lx_stream_state lx_takeover_unfit(const struct tcp_sock___lx *tp)
 {
 	if (bpf_core_field_exists(tp->tcp_usec_ts) && BPF_CORE_READ_BITFIELD(tp, tcp_usec_ts))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A TCP segment in a packet: reading its headers, and writing others in their place.
+ * A TCP segment in a packet: reading its headers, and writing new ones over them.
  *
- * Checksums come in two kinds. On a received packet, or one for an interface that
- * cannot compute them, the field covers everything; on a packet of this machine that
- * an interface shall complete, it covers the pseudo header only ("partial"). What is
- * written has to be of the packet's kind (checksum.h).
+ * A checksum field has one of two forms. On received packets, and on those for an interface that
+ * cannot compute checksums, it covers the whole segment; on packets of this machine that an
+ * interface completes, it covers only the pseudo header ("partial"). A new checksum must have
+ * the form of the packet's (checksum.h).
  */
 #ifndef LX_BPF_TCP_H
 #define LX_BPF_TCP_H
@@ -37,37 +37,37 @@ struct lx_block {
 	__u32 start, end;
 };
 
-/* Ways in which a segment is not as usual. Its data is for our socket, where that can be. */
+/* Unusual forms of a segment. Its data goes to our socket if possible. */
 enum lx_seg_odd {
-	LX_ODD_HEADERS = 1,  /* IP options, or extension headers of IPv6 */
-	LX_ODD_FRAGMENT = 2, /* the first fragment: the others pass unseen */
+	LX_ODD_HEADERS = 1,  /* IP options, or IPv6 extension headers */
+	LX_ODD_FRAGMENT = 2, /* the first IP fragment: the others pass unseen */
 	LX_ODD_URGENT = 4,
 };
 
-/* A segment; in a map, since it is too large for the stack. */
+/* A segment. Kept in a map: too large for the stack. */
 struct lx_seg {
-	__u64 now_ns;   /* when the packet came to us */
-	struct lx_flow_key key; /* as one that comes in has it */
-	__u32 ours;     /* it goes out: key is turned round */
+	__u64 now_ns;   /* when the packet arrived */
+	struct lx_flow_key key; /* as in an incoming packet */
+	__u32 ours;     /* outgoing: key is reversed */
 	__u32 family;
 	__u32 odd;      /* enum lx_seg_odd */
-	__u32 jumbo;    /* bytes between the IPv6 header and TCP's of a very long GSO packet */
+	__u32 jumbo;    /* bytes between the IPv6 and TCP headers of a BIG TCP packet */
 	__u32 l4;       /* offset of the TCP header */
-	__u32 hlen;     /* length of that */
+	__u32 hlen;     /* length of the TCP header */
 	__u32 len;      /* of the payload */
 	__u32 seq, ack, window, flags; /* host order */
 	__u32 has_ts, tsval, tsecr;
 	__u32 n_block, block_at; /* offset in options[] */
 	struct lx_block block[4]; /* SACK */
-	__u32 option_at; /* offset in options[]; of the parser */
+	__u32 option_at; /* the parser's offset in options[] */
 	union {
 		struct lx_ip4_hdr ip4;
 		struct lx_ip6_hdr ip6;
 		__u8 l3[40];
 	};
-	struct lx_tcp_hdr tcp; /* as it is in the packet */
-	__u8 options[LX_TCP_OPTIONS_MAX + 24]; /* read as it is; room for masking */
-	/* Headers being made: IP, then TCP, then zeroes. */
+	struct lx_tcp_hdr tcp; /* as in the packet */
+	__u8 options[LX_TCP_OPTIONS_MAX + 24]; /* as in the packet; room for masking */
+	/* New headers: IP, then TCP, then zeroes. */
 	__u8 out_l3[40];
 	struct lx_tcp_hdr out;
 	__be32 out_options[LX_TCP_OPTIONS_MAX / 4];
@@ -99,7 +99,7 @@ LX_INLINE __u8 lx_option8(const struct lx_seg *g, __u32 at)
 	return g->options[at & 63];
 }
 
-/* The SACK blocks of an option at @at of @len bytes. */
+/* Reads the SACK blocks of an option of @len bytes at @at. */
 LX_INLINE void lx_seg_blocks(struct lx_seg *g, __u32 at, __u32 len)
 {
 	g->block_at = at;
@@ -114,7 +114,7 @@ LX_INLINE void lx_seg_blocks(struct lx_seg *g, __u32 at, __u32 len)
 
 static long lx_seg_option(__u32 i, void *arg)
 {
-	struct lx_seg *g = *(struct lx_seg **)arg; /* the argument has to be on the stack */
+	struct lx_seg *g = *(struct lx_seg **)arg; /* the helper wants its argument on the stack */
 	__u32 at = g->option_at, kind, len;
 
 	(void)i;
@@ -160,7 +160,7 @@ LX_INLINE void lx_seg_options(struct lx_seg *g)
 
 #ifdef __bpf__
 
-/* A GSO packet may be longer than a length field can say. */
+/* A GSO packet may be longer than a length field can express. */
 LX_INLINE __u32 lx_seg_len(const struct __sk_buff *skb, __u32 field, __u32 from)
 {
 	return field || !skb->gso_size ? field : skb->len - from;
@@ -183,7 +183,7 @@ LX_INLINE __u32 lx_seg_read_ip4(struct __sk_buff *skb, struct lx_seg *g)
 	return all > sizeof(g->ip4) ? all - sizeof(g->ip4) : 0;
 }
 
-/* A very long one has a header that says how long; it stays in what we make of it. */
+/* A BIG TCP packet has a jumbo header with its length; it stays in packets made from this one. */
 LX_INLINE int lx_seg_read_jumbo(struct __sk_buff *skb, struct lx_seg *g)
 {
 	struct lx_ip6_jumbo_hdr jumbo;
@@ -210,7 +210,7 @@ LX_INLINE __u32 lx_seg_read_ip6(struct __sk_buff *skb, struct lx_seg *g)
 	return lx_seg_len(skb, lx_be16(g->ip6.len), g->l4);
 }
 
-/* The length of the TCP segment, or 0: not one in the usual form. */
+/* Returns the length of the TCP segment, or 0 if it is not in the usual form. */
 LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 {
 	g->odd = g->jumbo = 0;
@@ -219,7 +219,7 @@ LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 	return skb->protocol == lx_be16(ETH_P_IPV6) ? lx_seg_read_ip6(skb, g) : 0;
 }
 
-/* Likewise: whether it is a message of ICMP, in the usual form. */
+/* Whether the packet is ICMP, in the usual form. */
 LX_INLINE int lx_seg_is_icmp(struct __sk_buff *skb, const struct lx_seg *g)
 {
 	if (skb->vlan_present)
@@ -230,7 +230,7 @@ LX_INLINE int lx_seg_is_icmp(struct __sk_buff *skb, const struct lx_seg *g)
 	return skb->protocol == lx_be16(ETH_P_IPV6) && g->ip6.next == 58;
 }
 
-/* @all: length of the segment, header and all. Returns 1, or 0: it is malformed. */
+/* @all: length of the segment with its header. Returns 1, or 0: malformed. */
 LX_INLINE int lx_seg_read_tcp(struct __sk_buff *skb, struct lx_seg *g, __u32 all)
 {
 	__u32 n;
@@ -275,7 +275,7 @@ LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
 	return all && lx_seg_read_tcp(skb, g, all);
 }
 
-/* Of what lx_seg_read() has refused: whether it is worth a closer look. */
+/* Whether lx_seg_read_odd() should look at a packet that lx_seg_read() has refused. */
 LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
 {
 	if (skb->vlan_present)
@@ -286,10 +286,10 @@ LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
 	       (g->ip6.next == 6 || lx_packet_is_extension(g->ip6.next));
 }
 
-/* No datagram is longer; nor is what is put together of fragments. */
+/* The maximum length of a datagram, also after reassembly. */
 #define LX_IP_MAX 65535
 
-/* An IPv4 header with options. */
+/* Whether the checksum of an IPv4 header with options is right. */
 LX_INLINE int lx_seg_ip4_is_right(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 n = (g->ip4.ver_ihl & 15) * 4;
@@ -299,13 +299,13 @@ LX_INLINE int lx_seg_ip4_is_right(struct __sk_buff *skb, struct lx_seg *g)
 	       lx_csum_fold((__u32)bpf_csum_diff(0, 0, (__be32 *)g->options, n & ~3u, 0)) == 0xffff;
 }
 
-/* So much of a packet is looked at for headers. */
+/* Headers are looked for in this many bytes of a packet. */
 #define LX_SEG_HEADERS 256
 
 /**
- * lx_seg_read_odd - likewise, of a packet with more headers than usual, or a first fragment
- * Returns 1; 0: it is not TCP, its beginning is in another fragment, or the stack is sure
- * to drop it; -1: it is malformed, but g->key is known.
+ * lx_seg_read_odd - read the headers of a packet with more headers than usual, or a first fragment
+ * Returns 1; 0: not TCP, or its start is in another fragment, or the stack is sure to drop it;
+ * -1: malformed, but g->key is set.
  */
 LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
 {
@@ -327,7 +327,7 @@ LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
 	__builtin_memcpy(g->key.local, p.dst, sizeof(p.dst));
 	g->key.remote_port = p.sport;
 	g->key.local_port = p.dport;
-	/* IPv4 counts its own header, IPv6 only those behind it. */
+	/* The length field of IPv4 includes its own header, that of IPv6 does not. */
 	if (g->family == LX_AF_INET)
 		from = 0;
 	all = lx_be16(g->family == LX_AF_INET ? g->ip4.len : g->ip6.len);
@@ -337,7 +337,7 @@ LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* An IP header with @len bytes of TCP behind it; 0 for what is too long for a GSO packet's. */
+/* Makes an IP header for @len bytes of TCP; its length field is 0 if @len does not fit. */
 LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst, __u32 family,
 			      __u32 tos, __u32 len)
 {
@@ -367,7 +367,7 @@ LX_INLINE void lx_seg_make_ip(struct lx_seg *g, const __u8 *src, const __u8 *dst
 	g->l4 = ETH_HLEN + sizeof(*ip4);
 }
 
-/* A TCP header without options; ports, seq, ack and window are the caller's. */
+/* Makes a TCP header without options; the caller sets ports, seq, ack and window. */
 LX_INLINE void lx_seg_make_tcp(struct lx_seg *g, __u32 hlen, __u8 flags)
 {
 	__builtin_memset(&g->out, 0, sizeof(g->out));
@@ -383,7 +383,7 @@ LX_INLINE void lx_seg_make_ts(struct lx_seg *g, const struct lx_tcp_ts *tcp_ts)
 	g->out_options[2] = lx_be32(tcp_ts->recent);
 }
 
-/* Writes what was made over the packet's headers; @hlen: of TCP. */
+/* Writes the new headers into the packet. @hlen: length of the TCP header. */
 LX_INLINE int lx_seg_store(struct __sk_buff *skb, struct lx_seg *g, __u32 family, __u32 hlen,
 			   __u64 flags)
 {
@@ -399,7 +399,7 @@ LX_INLINE int lx_seg_store(struct __sk_buff *skb, struct lx_seg *g, __u32 family
 	return bpf_skb_store_bytes(skb, g->l4, &g->out, n, flags) ? -1 : 0;
 }
 
-/* The checksum of a segment with no payload. */
+/* Sets the checksum of a segment without payload. */
 LX_INLINE void lx_seg_make_csum(struct lx_seg *g, __u32 family, __u32 hlen, int partial)
 {
 	__u64 sum = lx_csum_pseudo(g->out_l3, family, hlen);
@@ -411,8 +411,7 @@ LX_INLINE void lx_seg_make_csum(struct lx_seg *g, __u32 family, __u32 hlen, int 
 }
 
 /*
- * Changes 4 bytes of a segment that keeps the rest. @from: what is there, network
- * order.
+ * Changes 4 bytes of a segment, and its checksum. @from: the old value, network order.
  */
 LX_INLINE void lx_seg_put32(struct __sk_buff *skb, __u32 csum_at, __u32 at, __be32 from, __be32 to)
 {
@@ -439,14 +438,14 @@ LX_INLINE void lx_seg_put_ack(struct __sk_buff *skb, const struct lx_seg *g, __u
 		     g->tcp.ack, lx_be32(ack));
 }
 
-/* Writes g->out_options where the blocks are. */
+/* Writes g->out_options over the SACK blocks. */
 LX_INLINE int lx_seg_put_blocks(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 at = g->block_at, n = 4 + 8 * g->n_block;
 	__s64 diff;
 
 	LX_OPAQUE(at);
-	/* Everyone writes NOP NOP SACK, so that words stay words. */
+	/* Every TCP writes NOP NOP SACK, so the blocks are aligned. */
 	if ((at & 3) != 2 || at > 30 || n > 36)
 		return -1;
 	diff = bpf_csum_diff((__be32 *)&g->options[(at - 2) & 31], n, g->out_options, n, 0);
@@ -455,7 +454,7 @@ LX_INLINE int lx_seg_put_blocks(struct __sk_buff *skb, struct lx_seg *g)
 	return bpf_l4_csum_replace(skb, lx_csum_at(g), 0, diff, 0);
 }
 
-/* SACK blocks are not true for the other side: NOPs in their place. */
+/* Replaces SACK blocks, which are wrong for the other side, by NOPs. */
 LX_INLINE int lx_seg_drop_blocks(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 i;
@@ -467,7 +466,7 @@ LX_INLINE int lx_seg_drop_blocks(struct __sk_buff *skb, struct lx_seg *g)
 	return lx_seg_put_blocks(skb, g);
 }
 
-/* The other side counts from elsewhere. */
+/* Shifts SACK blocks to the other side's sequence numbers. */
 LX_INLINE int lx_seg_shift_blocks(struct __sk_buff *skb, struct lx_seg *g, __u32 shift)
 {
 	__u32 i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Packets that leave the programs: data for a lane, data for our own socket, and ACKs for
- * a sender. The packet at hand becomes it; nothing is allocated.
+ * Packets that leave the programs: data for a lane, data for our own socket, and ACKs for a
+ * sender. Each is made from the packet at hand; nothing is allocated.
  */
 #ifndef LX_BPF_XMIT_H
 #define LX_BPF_XMIT_H
@@ -11,7 +11,7 @@
 
 static struct lx_flow *lx_flow_of(const struct lx_flow_key *key);
 
-/* What a program works with; in a map, one for each processor and direction. */
+/* Working memory of a program: in a map, one per CPU and direction. */
 struct lx_scratch {
 	struct lx_seg g;
 	struct lx_advertised adv;
@@ -24,23 +24,23 @@ struct lx_scratch {
 	__u32 index;       /* of the stream or lane */
 	__u32 dirty;       /* lx_framing */
 	__u32 data_at;     /* offset in the packet of fragment.pos */
-	__u32 resegmented; /* part of a GSO packet: others that go the same way follow */
-	__u32 heard;       /* it acknowledges more of what our socket has sent */
+	__u32 resegmented; /* part of a GSO packet: more parts for the same way follow */
+	__u32 heard;       /* it acknowledges new data of our socket */
 	struct lx_csum_block block;
 };
 
 #define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */
 #define LX_DROP 2
 
-/* Whether a packet is on its way between programs, for this. */
+/* Whether a packet is in transit between programs, with this mark. */
 LX_INLINE int lx_is_marked(const struct __sk_buff *skb, enum lx_mark_kind kind)
 {
 	return (skb->mark & ~0xffffu) == (LX_MARK | kind);
 }
 
 /*
- * Through the neighbour table, as any packet of this machine's. That we have found it intact
- * says nothing of the way before it; virtual interfaces would tell the next hop so.
+ * Sends through the neighbour table, like any packet of this machine. Reset the checksum state: a
+ * virtual interface would tell the next hop that the packet is verified, and only we have done so.
  */
 LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
 {
@@ -50,8 +50,8 @@ LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
 }
 
 /*
- * Parts of a GSO packet cost as much as whole ones wherever they come to: those that go
- * one way are put together again, by the kernel's GRO.
+ * Each part of a GSO packet would cost as much as a whole one further on: the kernel's GRO joins
+ * parts that go the same way.
  */
 LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
 {
@@ -98,7 +98,7 @@ LX_INLINE void lx_make_blocks(struct lx_seg *g, const struct lx_advertised *adv,
 	g->out_options[at + 6] = lx_be32(lx_seq_of(adv->sack[2].end, base));
 }
 
-/* Takes out what is between the IP header in its usual form and TCP's. 0, or -1. */
+/* Removes IP options and extension headers. 0, or -1. */
 LX_INLINE int lx_make_plain(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 plain = ETH_HLEN + (g->family == LX_AF_INET6 ? sizeof(g->ip6) : sizeof(g->ip4));
@@ -114,7 +114,7 @@ LX_INLINE int lx_make_plain(struct __sk_buff *skb, struct lx_seg *g)
 	return 0;
 }
 
-/* Turns the packet into the acknowledgement that w->adv describes. 0, or -1. */
+/* Turns the packet into the ACK that w->adv describes. 0, or -1. */
 static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_seg *g = &w->g;
@@ -140,7 +140,7 @@ static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_scratch *w, 
 		lx_seg_make_ts(g, &s->tcp_ts);
 	if (adv->n_sack)
 		lx_make_blocks(g, adv, s->options ? 3 : 0, s->base_seq);
-	/* What is behind the header's end does not count. */
+	/* Bytes behind the header's end are not sent. */
 	if (adv->n_sack == 1)
 		g->out_options[s->options ? 6 : 3] = g->out_options[s->options ? 7 : 4] = 0;
 	if (adv->n_sack == 1 || adv->n_sack == 2)
@@ -152,7 +152,7 @@ static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_scratch *w, 
 	return 0;
 }
 
-/* Works out the ACK for the sender, and sends it if it is news. */
+/* Builds the ACK for the sender, and sends it if it brings anything new. */
 LX_GLOBAL int lx_answer(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
 	struct lx_stream *s = lx_stream_at(index);
@@ -170,7 +170,7 @@ LX_GLOBAL int lx_answer(struct __sk_buff *skb, struct lx_scratch *w, __u32 index
 
 /* ---- canonical headers -------------------------------------------------------------------- */
 
-/* Writes the part of w->patch that is in w->fragment, and brings the checksum up to date. */
+/* Writes the part of w->patch that is in w->fragment, and updates the checksum. */
 LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	__u32 skip = 0, n = lx_patch_clip(&w->patch, w->fragment.pos, w->fragment.end, &skip), at,
@@ -183,13 +183,13 @@ LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_scratch *w)
 	LX_OPAQUE(skip);
 	new = &w->patch.bytes[skip & 31];
 	n = LX_LENGTH(n, 31);
-	/* What is behind the patch is equal in both, and so changes no checksum. */
+	/* Equal bytes behind the patch cancel out in the checksum. */
 	__builtin_memcpy(w->old, new, sizeof(w->old));
 	if (bpf_skb_load_bytes(skb, at, w->old, n) || bpf_skb_store_bytes(skb, at, new, n, 0))
 		return -1;
 	diff = lx_csum_fold((__u32)bpf_csum_diff((__be32 *)w->old, sizeof(w->old), (__be32 *)new,
 						 sizeof(w->old), 0));
-	/* A checksum is of 16-bit words from the TCP header on. */
+	/* The checksum covers 16-bit words from the TCP header on. */
 	if ((at - w->g.l4) & 1)
 		diff = (diff >> 8 | diff << 8) & 0xffff;
 	return bpf_l4_csum_replace(skb, lx_csum_at(&w->g), 0, diff, 0);
@@ -224,7 +224,7 @@ static long lx_patch_extent(__u32 i, void *arg)
 	return a->failed;
 }
 
-/* Writes the headers of the messages of a lane fragment as they have to be. */
+/* Writes canonical headers into a fragment for a lane. */
 LX_INLINE int lx_patch_fragment(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_patching a = { .skb = skb, .w = w, .s = s };
@@ -235,7 +235,7 @@ LX_INLINE int lx_patch_fragment(struct __sk_buff *skb, struct lx_scratch *w, str
 
 /* ---- data: the whole packet ------------------------------------------------------------------ */
 
-/* What is a lane's in the header of any segment that goes to it. */
+/* Fills in the fields of a TCP header that depend on the lane. */
 LX_INLINE void lx_make_lane_tcp(struct lx_seg *g, const struct lx_lane *lane, __u64 target)
 {
 	g->out.sport = lane->key.local_port;
@@ -247,7 +247,7 @@ LX_INLINE void lx_make_lane_tcp(struct lx_seg *g, const struct lx_lane *lane, __
 		lx_seg_make_ts(g, &lane->tcp_ts);
 }
 
-/* Headers for a lane, of a segment that keeps its length. 0, or -1. */
+/* Rewrites the headers of a segment for a lane; its length stays. 0, or -1. */
 LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const struct lx_lane *lane)
 {
 	struct lx_seg *g = &w->g;
@@ -275,7 +275,7 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const str
 	return bpf_l4_csum_replace(skb, at, 0, pseudo, BPF_F_PSEUDO_HDR);
 }
 
-/* All of the packet is w->fragment, and goes to a lane. */
+/* The whole packet is w->fragment, and goes to a lane. */
 LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
 	struct lx_stream *s = lx_stream_at(index);
@@ -289,7 +289,7 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	if (lx_lane_is_gone(lane))
 		return lx_answer(skb, w, index);
 	w->data_at = lx_seg_payload(&w->g);
-	/* In this order: the headers are written with the checksum that was read. */
+	/* In this order: lx_retarget() writes back the checksum that was read. */
 	if (lx_retarget(skb, w, lane) || (w->dirty && lx_patch_fragment(skb, w, s))) {
 		LX_ADD(&s->lost, 1);
 		return LX_DROP;
@@ -308,7 +308,7 @@ struct lx_moving {
 	__u64 sum;
 };
 
-/* Checks all the lengths that the verifier wants to see checked. */
+/* Written for the verifier, which wants every length checked. */
 static long lx_move_some(__u32 i, void *arg)
 {
 	struct lx_moving *m = arg;
@@ -331,7 +331,7 @@ static long lx_move_some(__u32 i, void *arg)
 	return 0;
 }
 
-/* Moves the payload to where it begins behind its new headers, and cuts the rest off. */
+/* Moves the payload behind its new headers, and trims the packet. */
 LX_INLINE int lx_move(struct __sk_buff *skb, __u32 from, __u32 to, __u32 len, __u64 *ret_sum)
 {
 	struct lx_moving m = { .skb = skb, .from = from, .to = to, .len = len };
@@ -343,7 +343,7 @@ LX_INLINE int lx_move(struct __sk_buff *skb, __u32 from, __u32 to, __u32 len, __
 	return skb->len == to + len || !bpf_skb_change_tail(skb, to + len, 0) ? 0 : -1;
 }
 
-/* The headers of w->fragment, for our own socket. Returns the length of TCP's. */
+/* Makes the headers of w->fragment for our own socket. Returns the length of the TCP header. */
 LX_INLINE __u32 lx_make_up(struct lx_scratch *w, const struct lx_stream *s, __u32 len)
 {
 	struct lx_seg *g = &w->g;
@@ -364,7 +364,7 @@ LX_INLINE __u32 lx_make_up(struct lx_scratch *w, const struct lx_stream *s, __u3
 	return hlen;
 }
 
-/* Likewise for a lane. */
+/* The same for a lane. */
 LX_INLINE __u32 lx_make_lane(struct lx_scratch *w, const struct lx_lane *lane, __u32 len)
 {
 	struct lx_seg *g = &w->g;
@@ -377,8 +377,8 @@ LX_INLINE __u32 lx_make_lane(struct lx_scratch *w, const struct lx_lane *lane, _
 }
 
 /*
- * The packet becomes a segment of w->fragment alone, whose bytes are at w->data_at now.
- * Returns a verdict.
+ * Turns the packet into a segment with only w->fragment, which starts at w->data_at. Returns a
+ * verdict.
  */
 LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
@@ -403,7 +403,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 			return lx_answer(skb, w, index);
 	}
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
-	/* Moved towards the end it would overwrite itself: headers of lanes never grow. */
+	/* lx_move() only works towards the start: the headers must not grow. */
 	if (g->l4 + hlen > w->data_at || lx_move(skb, w->data_at, g->l4 + hlen, len, &sum))
 		goto lost;
 	w->data_at = g->l4 + hlen;
@@ -423,7 +423,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	}
 	if (lx_patch_fragment(skb, w, s))
 		goto lost;
-	lane = lx_lane_at(w->fragment.lane); /* again: some verifiers have forgotten it */
+	lane = lx_lane_at(w->fragment.lane); /* looked up again: some verifiers lose track of it */
 	if (!lane)
 		goto lost;
 	lx_lane_sent(lane, w->fragment.lane, s, w->fragment.target + len);

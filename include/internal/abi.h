@@ -3,18 +3,16 @@
  * What the fast path's programs and the daemon share: keys and values of maps, and
  * the records of the ring buffer.
  *
- * Fixed-width fields, no implicit padding, sizes asserted. A program that opens a
- * pinned map reads struct lx_abi first and stops at another version (-ESTALE). One
- * side writes each field, as its comment says: U the daemon, B the programs on the
- * packet path, A the program that reads the kernel's socket on the daemon's request
- * (bpf/takeover.h).
+ * Fixed-width fields, no implicit padding, sizes asserted. A program that opens a pinned map reads
+ * struct lx_abi first and fails with -ESTALE on another version. The comment of a field says who
+ * writes it: U the daemon, B the programs on the packet path, A the program that reads the
+ * kernel's socket at the daemon's request (bpf/takeover.h).
  *
- * Positions. A TCP sequence number has 32 bits and wraps; everything here uses
- * 64-bit positions instead, into which sequence numbers are converted on arrival
- * (bpf/pos.h). There are three kinds:
+ * Positions. TCP sequence numbers have 32 bits and wrap; on arrival they are converted to 64-bit
+ * positions (bpf/pos.h). There are three kinds:
  *
  *	stream	bytes that the peer has sent on a connection, from 0
- *	socket	bytes of these that went up to our own socket: the same, less what
+ *	socket	bytes of these that went up to our own socket: stream positions minus what
  *		was diverted to lanes
  *	lane	bytes sent on a lane, from 0
  */
@@ -54,7 +52,7 @@ LX_LAYOUT(struct lx_abi, 32);
 enum lx_flow_kind {
 	LX_FLOW_STREAM = 1, /* the programs parse what the peer sends */
 	LX_FLOW_LANE = 2,   /* the programs send on it to a next hop */
-	LX_FLOW_SHIFT = 3,  /* was a stream: its socket does not know of what went to lanes */
+	LX_FLOW_SHIFT = 3,  /* a former stream: its socket does not know of bytes that went to lanes */
 };
 
 /* As in an incoming packet. IPv4 addresses are mapped (::ffff:a.b.c.d). */
@@ -83,11 +81,11 @@ LX_LAYOUT(struct lx_flow, 8);
 struct lx_dest {
 	__u32 n; /* of next_hop[]; streams are spread over them */
 	__u32 next_hop[LX_DEST_NEXT_HOPS];
-	__u32 routed; /* they are routers: a message may come back in a circle */
+	__u32 routed; /* the next hops are routers: messages may go in a circle */
 };
 LX_LAYOUT(struct lx_dest, 24);
 
-/* A peer NI that sends messages, or gets them through its lanes. */
+/* A peer NI: a sender, or a next hop with lanes. */
 struct lx_fp_peer {
 	struct lx_nid nid;      /* U */
 	__u32 n_lanes;          /* U */
@@ -135,7 +133,7 @@ _Static_assert(LX_REFUSALS_COUNT <= LX_REFUSALS_ROOM, "room in refused[]");
 enum lx_lane_state {
 	LX_LANE_FREE,   /* no connection */
 	LX_LANE_LIVE,   /* streams may take it */
-	LX_LANE_DRAIN,  /* no new message; those on it are completed */
+	LX_LANE_DRAIN,  /* takes no new messages; those on it are completed */
 	LX_LANE_DEAD,   /* its connection is being closed */
 	LX_LANE_SOCKET, /* taken back: our own socket sends on it */
 };
@@ -157,7 +155,7 @@ struct lx_lane_run {
 LX_LAYOUT(struct lx_lane_run, 16);
 #define LX_LANE_RUN 0x10000u
 
-/* Waits of runs behind others: by powers of two, from 8 us. A power of two. */
+/* A histogram of how long runs were behind others, by powers of two. A power of two. */
 #define LX_LANE_WAITS 16
 #define LX_LANE_WAIT_SHIFT 13 /* the unit, in nanoseconds: 8.192 us */
 
@@ -178,7 +176,7 @@ struct lx_lane {
 	__u64 window_edge; /* B: right edge of the window last advertised by the next hop */
 	__u64 sent;       /* B: highest position put on the wire */
 	struct lx_sack sack[3]; /* B */
-	__u64 resegment_ns; /* B: when a part of a GSO packet was last sent; these are late */
+	__u64 resegment_ns; /* B: when a part of a GSO packet was last sent; parts arrive late */
 	__u32 n_sack;     /* B */
 	__u32 state;      /* U: enum lx_lane_state */
 	__u32 next_hop;   /* U: in map "peers" */
@@ -205,14 +203,14 @@ struct lx_lane {
 	__u8 reserved[3];
 	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
 	__u64 handovers;  /* B: counter: runs that began behind those of other streams */
-	__u64 first_ns;   /* B: since when the first run is first, or its last message is there */
+	__u64 first_ns;   /* B: when the first run became first or, if alone, its last message came */
 	__u32 run_first;  /* B: if busy: number of the first run that is not fully acknowledged */
 	__u32 popping;    /* B: a CPU takes acknowledged runs off the ring */
-	__u32 pop_again;  /* B: and has to do it once more */
-	__u32 handovers_per_s; /* U: of late */
+	__u32 pop_again;  /* B: and must do so once more */
+	__u32 handovers_per_s; /* U: recent */
 	struct lx_lane_run run[LX_LANE_RUNS]; /* B; U: stream, when it ends */
-	__u32 run_begun[LX_LANE_RUNS]; /* B: by run: when, in units */
-	/* B, U: runs that waited less than 2^i units until they were first; the daemon decays it */
+	__u32 run_begun[LX_LANE_RUNS]; /* B: when the run began, in units of 2^LX_LANE_WAIT_SHIFT ns */
+	/* B, U: runs that waited less than 2^i units until they were first; the daemon decays them */
 	__u32 waits[LX_LANE_WAITS];
 };
 
@@ -238,29 +236,29 @@ enum lx_stream_state {
 	LX_STREAM_FREE,
 	LX_STREAM_TAKEOVER, /* packets go to the socket; the programs only watch */
 	LX_STREAM_ON,
-	/* Shown only, packets are ignored: the connection uses what the programs do not support. */
+	/* Only listed, packets pass: the connection uses a feature the programs do not support. */
 	LX_STREAM_ECN,      /* congestion marks, which would have to be passed on */
 	LX_STREAM_CLOCK,    /* timestamps in microseconds */
 };
 
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
-	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its message */
+	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its current message */
 	LX_STREAM_STOP = 4,     /* stop the sender briefly at the end of each large message */
 	LX_STREAM_FAR = 8,      /* the sender is far away: let it fill the lane's window */
 };
 
-/* Why the daemon keeps a stream off lanes for a while; LX_STREAM_NO_LANES is set, too. */
+/* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
-	LX_STREAM_ASIDE_CROWDED, /* its large messages found no room on a lane; left to others */
+	LX_STREAM_ASIDE_CROWDED, /* its large messages found no room on lanes */
 	LX_STREAM_ASIDE_SLOW,    /* others had to wait behind its messages */
 	LX_STREAM_ASIDE_COSTLY,  /* its packets must be cloned for several next hops */
 	LX_STREAM_ASIDE_LOSSY,   /* its packets get lost or reordered in front of us */
 	LX_STREAM_ASIDE_UNSAFE,  /* its sender left messages unfinished */
 };
 
-/* Cookies of messages that have arrived, for the daemon to acknowledge. */
+/* Cookies of messages that have arrived; the daemon answers them. */
 #define LX_STREAM_COOKIES 256 /* a power of two */
 
 struct lx_stream {
@@ -286,14 +284,14 @@ struct lx_stream {
 
 	/* receiving */
 	__u64 parse_next;    /* B: first byte that is not part of a known message */
-	__u64 diverted;      /* B: bytes before parse_next that went to lanes; U at first: modulo 2^32 */
+	__u64 diverted;      /* B: bytes before parse_next that went to lanes; initially U: modulo 2^32 */
 	__u64 acked;         /* B: everything below has been acknowledged to the peer */
 	__u64 kacked;        /* B: of these, bytes of the socket */
 	__u64 window_edge;   /* B: right edge of the window advertised to the peer */
-	__u64 slowpath_last; /* B: socket position after the last message that must keep order */
-	/* B: the same by destination (lx_order_of()), and for what was not framed */
+	__u64 slowpath_last; /* B: socket position after the last message that must keep its order */
+	/* B: the same by destination (lx_order_of()), and for unframed bytes */
 	__u64 slowpath_to[LX_STREAM_ORDERS], slowpath_all;
-	__u64 lane_sent;     /* B: highest position of its own sent on the lane taken last */
+	__u64 lane_sent;     /* B: highest position that this stream sent on the lane taken last */
 	__u64 now_ns;        /* B: when the last data packet arrived */
 	__u64 high;          /* B: highest stream position seen */
 	__u64 unframed_high; /* B: unframed: highest position passed up */
@@ -307,7 +305,7 @@ struct lx_stream {
 	__u32 ack_building;  /* B: a CPU is building the ACK for the peer */
 	__u32 ack_build_again; /* B: and must do so once more */
 
-	/* our own socket, as of its last packet: socket positions */
+	/* our own socket, as of its last packet; socket positions */
 	__u64 socket_una;
 	__u64 socket_window_edge;
 	__u64 socket_sent; /* passed up */
@@ -404,14 +402,14 @@ enum lx_takeover_result {
 struct lx_settings {
 	__u32 resegment_ifindex; /* of the interface that resegments GSO packets; 0: none */
 	__u32 join_ifindex; /* of the interface that joins packets going one way again */
-	__u32 trace;  /* each message makes an event, struct lx_trace */
+	__u32 trace;  /* emit a struct lx_trace for each message */
 	__u32 strict; /* IPv4: packets count only on their connection's interface */
 };
 LX_LAYOUT(struct lx_settings, 16);
 
 /*
- * Marks of packets that travel between programs: LX_MARK | kind, and 16 bits for the
- * kind. Removed before a packet leaves the machine or goes to a socket.
+ * Marks of packets in transit between programs: LX_MARK | kind, and 16 bits of argument (#). Removed
+ * before a packet leaves the machine or goes to a socket.
  */
 #define LX_MARK 0x4c500000u
 #define LX_MARK_MASK 0xfff00000u
@@ -422,7 +420,7 @@ enum lx_mark_kind {
 	LX_MARK_RESEGMENT = 3 << 16, /* a GSO packet to resegment, or a part of one */
 	LX_MARK_FRAGMENT = 4 << 16, /* only the fragment at payload offset # */
 	LX_MARK_RESEGMENT_FRAGMENT = 5 << 16, /* the same, of a part of a GSO packet */
-	LX_MARK_SAVED = 6 << 16, /* make it the beginning of a header that was held back */
+	LX_MARK_SAVED = 6 << 16, /* make it the held-back part of a header */
 	LX_MARK_JOIN = 7 << 16,  /* join with others, then send on interface # */
 	LX_MARK_JOIN_UP = 8 << 16, /* join with others, then receive on interface #, unchanged */
 	LX_MARK_ACK = 9 << 16,   /* make it, without its payload, an ACK for our socket */

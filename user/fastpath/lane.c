@@ -8,23 +8,24 @@
 #include "priv.h"
 
 /*
- * A lane's window has to take a whole message: so much, or the connection is old. Where
- * nobody has sent anything so far it will be small messages; when others come, we take
- * the lane back and send on it until its window is large.
+ * A lane's window must have room for a whole message, so a connection becomes a lane when its
+ * window is this large, or after WARM_NS. A connection that was never used is expected to carry
+ * small messages; when larger ones come, we take the lane back and send on it ourselves until its
+ * window has grown.
  */
 #define WARM_WINDOW ((1u << 20) + (1u << 16))
 #define WARM_BYTES (1u << 20)
 #define WARM_NS (2 * LX_SOCK_SECOND)
 #define UNUSED_NS (50 * LX_SOCK_MSEC)
-/* More than a delayed acknowledgement takes. */
+/* Longer than a delayed ACK takes. */
 #define LEFT_NS (500 * LX_SOCK_MSEC)
-/* So often it is asked how large segments may be; at once if a router tells. */
+/* How often the MSS is read; at once after an ICMP message. */
 #define MSS_NS (250 * LX_SOCK_MSEC)
-/* How often hand-overs are counted, and of how many such times waits are kept. */
+/* How often rates are computed; waits decay by 1/WAITS_KEPT each time. */
 #define RATE_NS LX_SOCK_SECOND
 #define WAITS_KEPT 8
 
-/* The next hop opens its window when it has seen that we send a lot. */
+/* A next hop opens its window after it has received a lot. */
 static bool is_wide(const struct lx_fp_conn *conn)
 {
 	struct lx_tcpinfo info;
@@ -33,7 +34,7 @@ static bool is_wide(const struct lx_fp_conn *conn)
 	       (info.window >= WARM_WINDOW || lx_sock_conn_tx_bytes(conn->conn) >= WARM_BYTES);
 }
 
-/* Whether there is no use in waiting for a larger window. */
+/* Whether waiting for a larger window is pointless. */
 static bool is_due(const struct lx_fp_conn *conn, uint64_t now)
 {
 	uint64_t since = conn->back_ns ? conn->back_ns : conn->facts.up_ns;
@@ -61,10 +62,9 @@ static void refer_all(struct lx_fp *fp)
 }
 
 /*
- * Whether a stream still has to know what has arrived on a lane: behind a message that
- * waits for another lane there may be some that this one has carried. Its positions
- * must not begin anew before that is over. All lanes are looked up at once, with a tick; none
- * that is asked about is one that new messages go to.
+ * Whether an extent still refers to a lane: behind a message that waits for another lane there may
+ * be acknowledged ones of this lane. Its positions must not restart before those are gone. Worked
+ * out for all lanes at once, once a tick; callers only ask about lanes that take no new messages.
  */
 static bool lane_is_referred(struct lx_fp *fp, unsigned int index)
 {
@@ -127,14 +127,14 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 	conn->lane = index;
 }
 
-/* Whether there is room for it in the tables. */
+/* Whether the tables have room for another lane. */
 static bool has_room(const struct lx_fp *fp, const struct lx_fp_conn *conn, unsigned int next_hop)
 {
 	return lx_fastpath_peer(fp->fastpath, next_hop)->n_lanes < LX_FP_PEER_LANES &&
 	       (conn->lane >= 0 || lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) < LX_LANES_MAX);
 }
 
-/* Gives the programs a connection, for the first time or again. */
+/* Hands a connection to the programs, for the first time or again. */
 static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int next_hop)
 {
 	struct lx_fp_peer *fp_peer = lx_fastpath_peer(fp->fastpath, next_hop);
@@ -152,7 +152,7 @@ static void lane_give(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int ne
 	peer_lane_add(fp_peer, conn->lane);
 }
 
-/* Takes it back, when the last byte on it has been acknowledged. */
+/* Takes a lane back once all its bytes have been acknowledged. */
 static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
@@ -165,7 +165,7 @@ static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t n
 	}
 	if (lx_fp_lane_is_busy(lane) || (uint32_t)word != (uint32_t)lane->una)
 		return;
-	/* Whoever has seen it live and is about to take it, fails. */
+	/* A program that is about to reserve bytes fails. */
 	ours = (word & ~((uint64_t)LX_LANE_OWNER << 32)) | (uint64_t)LX_LANE_OURS << 32;
 	if (!__atomic_compare_exchange_n(&lane->word, &word, ours, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
@@ -176,7 +176,7 @@ static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t n
 	conn->back_ns = now;
 }
 
-/* Switched off, or of no use to the programs as it is. */
+/* Whether a lane is switched off, or its window too small. */
 static bool is_wanted_back(const struct lx_fp_neighbour *peer,
 			   const struct lx_fp_conn *conn)
 {
@@ -184,13 +184,13 @@ static bool is_wanted_back(const struct lx_fp_neighbour *peer,
 	       (peer->wide && conn->narrow);
 }
 
-/* It is a lane, or about to be one: socklnd has others send. */
+/* Keeps socklnd from sending on a lane, or on a connection about to become one. */
 static void reserve(struct lx_fp_conn *conn)
 {
 	lx_sock_conn_reserve(conn->conn, lx_fp_is_lane(conn) || conn->lane_due);
 }
 
-/* Without any other connection one bulk connection stays with us. */
+/* Without a connection of another type, one bulk connection stays with the slow path. */
 void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now)
 {
 	unsigned int bulk = 0, lanes = 0, others = 0;
@@ -226,7 +226,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 	}
 }
 
-/* Nobody sends again what got lost of a stream that has ended. */
+/* Whether a lane waits for bytes of a stream that has ended: nobody retransmits them. */
 static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 			  struct lx_fp_conn *conn, uint64_t now)
 {
@@ -241,7 +241,7 @@ static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 	return conn->left_ns && now >= conn->left_ns + LEFT_NS;
 }
 
-/* The next hop, or a router on the way, may have come to take smaller segments, or larger. */
+/* The MSS may have changed. */
 static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t now)
 {
 	if (now < conn->mss_ns)
@@ -250,7 +250,7 @@ static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t
 	__atomic_store_n(&lane->mss, lx_fp_mss_of(conn), __ATOMIC_RELAXED);
 }
 
-/* What "lnetx lane show" says of late: the rate of the last second or so, waits of some seconds. */
+/* For "lnetx lane show": the rate of the last second, and the waits of the last few. */
 static void lane_rate(struct lx_lane *lane, struct lx_fp_run *run, uint64_t now)
 {
 	uint64_t handovers = __atomic_load_n(&lane->handovers, __ATOMIC_RELAXED);
@@ -297,10 +297,10 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 /* ---- its connection ends ------------------------------------------------------------- */
 
 /*
- * Up to here messages count as forwarded. A next hop that closes its connections between
- * messages may still owe us a delayed ACK: what was sent to it counts, as it does on the
- * slow path, which has given it to a socket. After an error only what was acknowledged does,
- * and where streams share the lane, as one of them may have sent less than those behind it.
+ * The position up to which messages count as forwarded. A next hop that closes its connections
+ * between messages may still owe us a delayed ACK, so what was sent counts, as on the slow path.
+ * After an error only what was acknowledged counts; also where streams share the lane, since
+ * one of them may have sent less than those behind it.
  */
 static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 {
@@ -310,7 +310,7 @@ static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 									    : lane->sent;
 }
 
-/* The messages on a lane that end after @forwarded, by type; the payload of all of them. */
+/* The messages on a lane that end after @forwarded, by type, and their total payload. */
 static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream, int lane,
 					   uint64_t forwarded, uint64_t *ret_payload)
 {
@@ -330,7 +330,7 @@ static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream
 	return lx_fp_type_counts(n);
 }
 
-/* A stream of the lane goes on without these. */
+/* Reports the messages that a stream has lost with a lane. */
 static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int stream)
 {
 	uint64_t payload;
@@ -350,8 +350,8 @@ static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int st
 }
 
 /*
- * What the next hop has not acknowledged is lost, as it would be if we had it in our
- * buffers. The senders go on: their other messages go elsewhere.
+ * What the next hop has not acknowledged is lost, as it would be from our buffers. The streams go
+ * on: their other messages take other lanes.
  */
 void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
@@ -375,5 +375,5 @@ void lx_fp_lane_gone(struct lx_fp *fp, struct lx_fp_conn *conn)
 
 	lx_fastpath_flow_del(fp->fastpath, &lane->key);
 	lane->state = LX_LANE_FREE;
-	fp->lane[conn->lane] = NULL; /* given back by lx_fp_lanes_tick() */
+	fp->lane[conn->lane] = NULL; /* freed by lx_fp_lanes_tick() */
 }

@@ -1,66 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams between lane 0 and lanes. One that has messages with us must not overtake them
- * with one on a lane: the programs wait until we say that we are through. With traffic
- * that never pauses that moment does not come by itself, so we make one: HOLD has the
- * sender run dry.
+ * Streams changing between lane 0 and lanes. While we have messages of a stream, later ones to the
+ * same NIDs must not overtake them on a lane: the programs wait until we publish that ours have
+ * arrived. Under continuous traffic that moment never comes by itself, so we create one: HOLD
+ * makes the sender run dry.
  */
 #include "priv.h"
 
 #define TAKEOVER_NS (5 * LX_SOCK_MSEC)
 /*
- * Held, a sender waits for no more than we still have of it: giving up gains little. From far
- * away it needs some round trips to end its message.
+ * A sender on HOLD only waits for what we still have of it, so giving up gains little. From far
+ * away it takes some round trips to finish its message.
  */
 #define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
 #define HOLD_MAX_TRIPS 8
 /*
- * In the middle of a message the sender does not stand still, unless it cannot end it: but
- * for the time until it hears that it may.
+ * Inside a message the sender only stalls if it cannot finish it, or until it hears that it
+ * may.
  */
 #define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
 #define HOLD_STUCK_TRIPS 2
-/* From further away nothing comes before we have sent on what we have got. */
+/* From further away, nothing arrives before what we have has been forwarded. */
 #define EARLY_NS (10 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
-/* A hold was worth it if so much went by lanes before the next one was called for. */
+/* A hold was worth it if this many messages took lanes before the next one. */
 #define HOLD_WORTH 64
-/* Nor does a pause pay for messages that are smaller on average, unless all go one way. */
+/* A pause does not pay for smaller messages, unless they all go one way. */
 #define BULKY 1024u
 #define ONE_WAY 256
 /*
- * A packet whose messages go different ways is copied for each, a GSO packet resegmented
- * before. That costs more than the slow path does if less is carried for a copy.
+ * A packet whose messages go different ways is cloned for each, and a GSO packet resegmented first.
+ * With fewer bytes per clone than this, the slow path is cheaper.
  */
 #define COPY_WORTH (8u << 10)
 #define COPIES_MIN 1024
 #define COPIES_OF_RESEGMENT 32
-/* Large messages are better sent to their end and then the next one: less has to be resegmented. */
+/* Senders of large messages are stopped between them instead: less to resegment. */
 #define STOP_MEAN (256u << 10)
 #define STOP_COPIES 128
 #define STOP_NS LX_SOCK_SECOND
 /*
- * Where that often something is lost in front of us, our socket tells of it sooner than a
- * next hop further away; and changing over takes time where a header is lost.
+ * With this much loss in front of us, our socket reports it sooner than a next hop further away
+ * would; and each lost header costs a change to lane 0 and back.
  */
 #define GAP_WORTH (8u << 20)
 #define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
-/* A slow sender gains little from lanes, and each try may cost others seconds. */
+/* A slow sender gains little from lanes, and each attempt may cost others seconds. */
 #define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
-/* Room may be free soon: another try is cheap. */
+/* Room may be free soon, and another attempt is cheap. */
 #define YIELD_NS (500 * LX_SOCK_MSEC)
-/* Of a stream that has had so many messages since, the core sees one for another router so often.
- */
+/* How often the core gets a message for another router, from streams with this many since. */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
 
 /* ---- barriers: what was sent has arrived ---------------------------------------- */
 
 /*
- * A barrier is what all connections to next hops had been given to send at one moment; it
- * is down when the next hops' TCP has acknowledged all of it. One at a time.
+ * A barrier marks what all connections to next hops had queued at one moment. It is down when the
+ * next hops' TCP has acknowledged all of that. One at a time.
  */
 static int barrier_begin(struct lx_fp *fp)
 {
@@ -94,12 +93,12 @@ void lx_fp_barrier_tick(struct lx_fp *fp)
 	if (fp->barrier != fp->barrier_down && barrier_is_down(fp))
 		fp->barrier_down = fp->barrier;
 	if (fp->barrier == fp->barrier_down && fp->barrier_wanted)
-		fp->barrier_wanted = barrier_begin(fp); /* no memory: with another tick */
+		fp->barrier_wanted = barrier_begin(fp); /* no memory: retry on the next tick */
 }
 
 /*
- * Publishes how far everything is dealt with: between two messages, when all before has
- * been sent on, and then has arrived.
+ * Publishes up to where everything has been forwarded and acknowledged. Starts between two
+ * messages, when everything before has been sent.
  */
 static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s)
 {
@@ -116,7 +115,7 @@ static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, 
 	if (!rx.quiet)
 		return;
 	state->quiet_pos = lx_fp_pos_now(conn, &rx);
-	/* The next one to begin; what is under way began too early. */
+	/* The next barrier: the current one began too early. */
 	state->quiet_barrier = fp->barrier + 1;
 	fp->barrier_wanted = true;
 }
@@ -148,19 +147,19 @@ static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
 	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
 }
 
-/* Whether its messages could take a lane if it had none of ours before them. */
+/* Whether the stream's messages could take a lane, but for the order. */
 static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state)
 {
 	return state->next_hop >= 0 && lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes;
 }
 
-/* Whether it could be worth to have the sender pause. */
+/* Whether pausing the sender may pay. */
 static bool pays(const struct lx_fp_stream *state, const struct lx_stream *s)
 {
 	return s->unframed || state->mean >= BULKY || state->next_hop_run >= ONE_WAY;
 }
 
-/* Whether a sender that is held has stopped in the middle of a message. */
+/* Whether a sender on HOLD has stopped inside a message. */
 static bool hold_is_stuck(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
@@ -171,13 +170,13 @@ static bool hold_is_stuck(struct lx_fp *fp, unsigned int index, uint64_t now)
 		state->high_ns = now;
 	}
 	if (s->advertised_edge < s->parse_next)
-		lx_fastpath_poke_ack(fp->fastpath, index); /* to its end now? */
+		lx_fastpath_poke_ack(fp->fastpath, index); /* maybe to its end now */
 	return now >= state->high_ns + HOLD_STUCK_NS + HOLD_STUCK_TRIPS * state->far_ns;
 }
 
 /*
- * Whether a sender that is held has waited for too long. One that is far away first uses up the
- * window that it had been told of, and waits for nothing meanwhile.
+ * Whether a sender on HOLD has waited too long. A sender far away first uses up the window
+ * advertised before, and does not wait meanwhile.
  */
 static bool hold_is_over(struct lx_fp_stream *state, const struct lx_stream *s, uint64_t now)
 {
@@ -189,8 +188,8 @@ static bool hold_is_over(struct lx_fp_stream *state, const struct lx_stream *s, 
 }
 
 /*
- * Whether the sender may go on: all that we had is through. What one that is far away sends when it
- * hears of that comes a round trip later, so it hears of it as soon as we have it all.
+ * Whether the sender may go on: everything we had has been forwarded. A sender far away may go on
+ * once everything has arrived here: what it sends then arrives a round trip later.
  */
 static bool may_go_on(const struct lx_fp_stream *state, const struct lx_stream *s)
 {
@@ -200,7 +199,7 @@ static bool may_go_on(const struct lx_fp_stream *state, const struct lx_stream *
 	       (state->far_ns >= EARLY_NS && s->acked == s->parse_next && s->acked >= s->window_edge);
 }
 
-/* Messages went our way for nothing but the order: find a moment to change over. */
+/* Only the order keeps messages on lane 0: find a moment to change over. */
 static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
@@ -237,7 +236,7 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 	state->aside_ns = until;
 }
 
-/* Large messages that find no room leave it to others for a while: each try costs more than one. */
+/* Large messages that find no room leave lanes to others for a while: each attempt is costly. */
 static void stream_yield(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s,
 			 uint64_t now)
 {
@@ -273,7 +272,7 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 	bool slow = why == LX_STREAM_ASIDE_SLOW;
 	uint64_t max = slow ? SLOW_MAX_NS : ASIDE_MAX_NS;
 
-	/* It has not been slow for as long again: forgotten. */
+	/* Not slow for as long again: start over. */
 	if (slow && now >= state->aside_ns + state->aside_pause_ns)
 		state->aside_pause_ns = 0;
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
@@ -287,7 +286,7 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	uint64_t bytes = s->lane_bytes - state->gaps_bytes_seen;
 	uint64_t gaps = s->gaps - state->gaps_seen;
 
-	/* Those of a time without lanes tell nothing of them. */
+	/* Gaps without lanes say nothing about lanes. */
 	if (bytes && gaps < GAPS_MIN)
 		return;
 	if (bytes && bytes / gaps < GAP_WORTH)
@@ -296,7 +295,7 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	state->gaps_bytes_seen = s->lane_bytes;
 }
 
-/* Messages that change their destination all the time: stop between them, or have them with us. */
+/* Messages that keep changing destination: stop the sender between them, or keep them here. */
 static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
 	uint64_t cost = COPIES_OF_RESEGMENT * s->resegmented + s->fragments;
@@ -323,8 +322,8 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 }
 
 /*
- * A message that goes in a circle would stay with the programs for ever. Shown to the core once a
- * second, it is recognised (user/core/loop.c); each time costs the stream its lanes for a moment.
+ * A message that goes in a circle would stay in the kernel for ever. The core recognises it if it
+ * sees one a second (user/core/loop.c); each sample keeps the stream off lanes for a moment.
  */
 static void stream_sample(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
@@ -335,7 +334,7 @@ static void stream_sample(struct lx_fp_stream *state, struct lx_stream *s, uint6
 	__atomic_store_n(&s->sample, s->sample + 1, __ATOMIC_RELAXED);
 }
 
-/* Goes along with the switches. Returns whether lanes may be used. */
+/* Applies the switches. Returns whether the stream may use lanes. */
 static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
@@ -370,7 +369,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 			lx_debug("stream=%u reason=\"its socket is gone\"", index);
 		else if (s->state == LX_STREAM_ON && stream_switch(fp, index, now) &&
 			 has_lanes(fp, state))
-			hold(fp, index, now); /* at once: there is little to wait for */
+			hold(fp, index, now); /* at once: little is in flight yet */
 		fp->n_changing++;
 		return;
 	}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages on lanes that do not go on, and senders that are not trusted with lanes.
+ * Stalled messages on lanes, and senders that are not trusted with lanes.
  *
- * Others may have messages behind it, which the next hop has, but cannot put together: they wait
- * with it. So who is slow has none in front of others for a while, and who stands still is not
- * waited for as long as one that is alone.
+ * Half a message on a lane costs all users of the next hop: socklnd closes all its connections to
+ * an address when one of them ends, or stalls for its timeout, inside a message. So a stalled
+ * message is ended before that, by closing the connections of the side at fault, and a sender that
+ * left a message unfinished gets no lanes for a while, longer each time. Missing bytes are never
+ * made up.
  *
- * Half a message on a lane costs all users of the next hop: socklnd gives up all its
- * connections to an address when one of them ends, or stands still for its timeout, inside
- * a message. So one that does not go on is ended before that, at the side whose fault it
- * is; and a sender that left a message unfinished has no lanes for a while, for longer each
- * time. What is missing of a message is never made up.
+ * On a shared lane, the messages of others wait behind an unfinished one: the next hop's TCP has
+ * their bytes, but cannot deliver them. So a slow sender is kept off lanes for a while, and a
+ * stalled one gets less time than one that is alone.
  */
 #include <errno.h>
 #include <sched.h>
@@ -21,13 +21,13 @@
 
 #define PAUSE_MIN_NS (60 * LX_SOCK_SECOND)
 #define PAUSE_MAX_NS (3600 * LX_SOCK_SECOND)
-/* A next hop that has not answered for so long is no witness against a sender. */
+/* A next hop that has been silent for this long may itself be at fault. */
 #define SILENT_NS LX_SOCK_SECOND
-/* Others wait: longer than TCP takes to send again what was lost four times. */
+/* Limit while others wait: longer than TCP takes to retransmit four times. */
 #define SHARED_NS (4 * LX_SOCK_SECOND)
-/* Others wait no longer for the rest of a message, even if some of it keeps coming. */
+/* Others wait no longer than this for a message, even if it keeps trickling in. */
 #define TRICKLE_NS (10 * LX_SOCK_SECOND)
-/* As the programs have it (bpf/lane.h). */
+/* As in bpf/lane.h. */
 #define SLOW_NS (20 * LX_SOCK_MSEC)
 
 /* ---- offenders ------------------------------------------------------------------ */
@@ -41,7 +41,7 @@ static struct lx_fp_offender *offender_lookup(struct lx_fp *fp, const uint8_t ad
 	return NULL;
 }
 
-/* In the place of the one whose time was over first. */
+/* Replaces the one whose pause ended first. */
 static struct lx_fp_offender *offender_new(struct lx_fp *fp, const uint8_t addr[16])
 {
 	struct lx_fp_offender *o = &fp->offender[0];
@@ -62,7 +62,7 @@ uint64_t lx_fp_offender_until(struct lx_fp *fp, const uint8_t addr[16])
 	return o ? o->until_ns : 0;
 }
 
-/* Forgotten if there is none for as long again. Returns how long it has no lanes now. */
+/* An offence is forgotten after as long again without another. Returns the new pause. */
 static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], uint64_t now)
 {
 	struct lx_fp_offender *o = offender_lookup(fp, addr);
@@ -71,13 +71,13 @@ static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], uint64_t now)
 		o = offender_new(fp, addr);
 	if (now >= o->until_ns + o->pause_ns)
 		o->pause_ns = PAUSE_MIN_NS;
-	else if (now >= o->until_ns) /* else another lane of the same time */
+	else if (now >= o->until_ns) /* else another lane of the same incident */
 		o->pause_ns = 2 * o->pause_ns < PAUSE_MAX_NS ? 2 * o->pause_ns : PAUSE_MAX_NS;
 	o->until_ns = now + o->pause_ns;
 	return o->pause_ns;
 }
 
-/* All its streams, whatever NIDs it claims: those that come later as well (stream.c). */
+/* All streams of an address, whatever NIDs it claims; stream.c does so for later ones. */
 static void keep_off_lanes(struct lx_fp *fp, const uint8_t addr[16], uint64_t until)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
@@ -115,7 +115,7 @@ static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 	run->since_ns = now;
 }
 
-/* Segments go to it, and nothing comes back. */
+/* Segments go out, and nothing comes back. */
 static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane *lane,
 			       uint64_t now)
 {
@@ -125,14 +125,14 @@ static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane
 
 /* ---- credits ------------------------------------------------------------------------- */
 
-/* As the programs do (bpf/lane.h). */
+/* As lx_fp_peer_credit_give() in bpf/lane.h. */
 static void credit_give(struct lx_credit *credit)
 {
 	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
 	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Has no program take runs off the ring any more: one that does it now is soon done. */
+/* Keeps programs from removing runs from now on; waits for one that is doing so. */
 static void stop_popping(struct lx_lane *lane)
 {
 	uint32_t no = 0;
@@ -146,7 +146,7 @@ static void stop_popping(struct lx_lane *lane)
 	}
 }
 
-/* A program that has taken bytes is about to write whose they are. */
+/* Waits for a program that has reserved bytes to fill in the run. */
 static const struct lx_lane_run *wait_for_run(const struct lx_lane *lane, uint16_t number)
 {
 	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
@@ -164,11 +164,11 @@ void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane)
 	__u64 word, none;
 	uint16_t tail, n;
 
-	/* Our socket has it: it goes on counting by what the word says. */
+	/* Our socket has it: its sequence numbers depend on the word. */
 	if (lx_fp_lane_owner(lane) == LX_LANE_OURS)
 		return;
 	stop_popping(lane);
-	/* With another tail: who is about to take it, fails. */
+	/* A new tail makes concurrent compare-and-swaps fail. */
 	word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
 	do {
 		tail = word >> (32 + LX_LANE_TAIL_SHIFT);
@@ -195,7 +195,7 @@ void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream)
 {
 	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
 
-	/* One that comes to have the stream's place begins a run of its own. */
+	/* The next stream at this index must start a run of its own. */
 	while ((word >> 32 & LX_LANE_OWNER) == stream &&
 	       !__atomic_compare_exchange_n(&lane->word, &word,
 					    word | (uint64_t)LX_LANE_OWNER << 32, false,
@@ -213,7 +213,7 @@ void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream)
 
 /* ---- streams that end --------------------------------------------------------------- */
 
-/* What we end ourselves is nobody's fault. */
+/* Whether we closed the connection ourselves: nobody's fault. */
 static bool is_ours(int error)
 {
 	return error == -ESHUTDOWN || error == -ECONNABORTED;
@@ -226,8 +226,8 @@ static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_se
 }
 
 /*
- * Whether all that a stream has on a lane, and that has not arrived, has been here. What of it is
- * lost behind us nobody sends again.
+ * Whether all unacknowledged bytes of a stream on a lane have been here. Once the stream has ended,
+ * nobody retransmits what is lost behind us.
  */
 static bool is_whole(struct lx_fp *fp, unsigned int stream, unsigned int index)
 {
@@ -247,8 +247,8 @@ static bool is_whole(struct lx_fp *fp, unsigned int stream, unsigned int index)
 }
 
 /*
- * What the stream has begun on this lane and not ended will never be: the next hop must drop it,
- * and what others have behind it.
+ * If the stream has begun a message on this lane and not finished it, the next hop must drop the
+ * message, and everything behind it.
  */
 static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int index)
 {
@@ -283,7 +283,7 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 
-	/* It has what came later, and waits for the rest. */
+	/* The next hop has later bytes, and waits for missing ones. */
 	if (lane->n_sack)
 		blame(fp, &fp->run[index].left_by[lx_fp_lane_first(lane) % LX_LANE_RUNS],
 		      fp->lane[index], lx_sock_now());
@@ -291,7 +291,7 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 
 /* ---- messages that stand still ------------------------------------------------------- */
 
-/* Sooner than neighbours with the same timeout would. */
+/* Sooner than neighbours with the same timeout act. */
 static uint64_t deadline_ns(const struct lx_fp_conn *lane)
 {
 	return lx_sock_conn_timeout_ns(lane->conn) / 4 * 3;
@@ -306,7 +306,7 @@ static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
 	lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 }
 
-/* Others wait for the rest of a stream's message: it has none in front of them for a while. */
+/* Keeps a stream off lanes for a while if others wait for the rest of its message. */
 static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
@@ -319,9 +319,9 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 }
 
 /*
- * The lane that a sender waits for, which is on lane @index with the last of its messages. If that
- * is another one, the rest of the message may be held up by what has not arrived there: its TCP
- * sends no more before that is acknowledged.
+ * The lane of a stream's first unacknowledged byte; its last message is on lane @index. If these
+ * differ, the sender may be unable to finish the message: its congestion window may be full until
+ * the other next hop acknowledges.
  */
 static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned int index)
 {
@@ -332,7 +332,7 @@ static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned in
 	return lane < LX_LANES_MAX && fp->lane[lane] ? lane : index;
 }
 
-/* Others have waited for long enough, though more of the message comes now and then. */
+/* Whether others have waited long enough for a message that keeps trickling in. */
 static bool trickles(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
@@ -342,7 +342,7 @@ static bool trickles(struct lx_fp *fp, unsigned int index, uint32_t stream, uint
 	       waits_for(fp, stream, index) == index && !is_whole(fp, stream, index);
 }
 
-/* The first message of a lane has stood still for @ns: ends the connection that is at fault. */
+/* The first message of a lane has stalled for @ns: closes the connections at fault. */
 static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t ns, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
@@ -355,7 +355,8 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 			stalled(fp->lane[index], "the peer has acknowledged nothing of a message",
 				limit);
 	} else if (shared && other != index &&
-		   next_hop_is_silent(&fp->run[other], lx_fastpath_lane(fp->fastpath, other), now)) {
+		   next_hop_is_silent(&fp->run[other],
+				      lx_fastpath_lane(fp->fastpath, other), now)) {
 		stalled(fp->lane[other], "others wait, and the peer has acknowledged nothing",
 			SHARED_NS);
 	} else if (lx_fp_stream_is_open(fp, stream) && (ns >= limit || (shared && other == index))) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams: connections that messages to be routed come in by. The life of one:
+ * Streams: connections on which messages to route arrive. The life of a stream:
  *
  *	first message to be routed ─▶ TAKEOVER ─ 5 ms ─▶ ON, UNFRAMED ─ a boundary ─▶ ON, framed
  */
@@ -12,21 +12,21 @@
 #include "../io/tcpinfo.h"
 #include "priv.h"
 
-/* So often it is looked whether packets have come for streams that are calm, and then so long. */
+/* How often calm streams are checked for packets, and how long a stream stays active. */
 #define LOOK_NS (100 * LX_SOCK_MSEC)
 #define CALM_NS (500 * LX_SOCK_MSEC)
-/* A program that was at a stream when it ended is done with it by then. */
+/* By then, no program still handles a packet of a stream that has ended. */
 #define GONE_NS (50 * LX_SOCK_MSEC)
-/* From further away a sender needs more than the programs offer to others (bpf/ack.h). */
+/* From further away, a sender needs a larger window than the programs usually offer (bpf/ack.h). */
 #define FAR_US 2000
-/* Then this has come, more than TCP needs to find out how large its window should be ... */
+/* It becomes a stream after this much, enough for TCP to tune its window, ... */
 #define FAR_BYTES (16ull << 20)
-/* ... and has made it larger than what the programs offer to others. */
+/* ... and once the window is larger than what the programs usually offer. */
 #define FAR_WINDOW (2u << 20)
-/* It is asked again when so much more has come. */
+/* TCP is asked again after this much more. */
 #define LOOK_BYTES (256u << 10)
 
-/* Bytes of the connection's socket that have been dealt with, from its beginning. */
+/* Finds the socket position that corresponds to rx.consumed == 0. */
 static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset, struct lx_tcpinfo *ret_info)
 {
 	struct lx_tcpinfo before;
@@ -40,7 +40,7 @@ static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset, struct lx_
 		if (!r)
 			r = lx_tcpinfo_read(conn->facts.fd, ret_info);
 	} while (!r && before.received != ret_info->received);
-	/* What this turn of the loop has read already, but has not come to. */
+	/* Read already, but not processed yet. */
 	lx_sock_conn_rx(conn->conn, &rx);
 	*ret_offset = before.received - waiting - rx.prefetched - rx.consumed;
 	return r;
@@ -52,8 +52,9 @@ bool lx_fp_is_far(const struct lx_tcpinfo *info)
 }
 
 /*
- * TCP makes a socket's window larger while the socket gets data, and with lanes ours gets none.
- * Nearby the first window is enough; what comes from far away is ours until it is open.
+ * TCP enlarges a socket's window while the socket receives data; with lanes, ours receives none.
+ * Nearby the initial window is enough. A connection from far away stays on the slow path until its
+ * window is open.
  */
 bool lx_fp_window_is_open(const struct lx_tcpinfo *info)
 {
@@ -61,7 +62,7 @@ bool lx_fp_window_is_open(const struct lx_tcpinfo *info)
 	       (info->received >= FAR_BYTES && info->own_window >= FAR_WINDOW);
 }
 
-/* Has the programs look at what comes in, but for now pass it up. */
+/* Makes the programs watch the connection; they still pass everything up. */
 static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 {
 	struct lx_fp *fp = conn->fp;
@@ -98,7 +99,7 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 		lx_fp_flow_leave(conn);
 		conn->no_stream = true;
 	}
-	return r == -EOPNOTSUPP ? 0 : r; /* then it is shown, with the reason */
+	return r == -EOPNOTSUPP ? 0 : r; /* still listed, with the reason */
 }
 
 static void stream_add(struct lx_fp_conn *conn)
@@ -130,7 +131,7 @@ static void stream_add(struct lx_fp_conn *conn)
 	conn->stream = index;
 }
 
-/* Asks now and then only: of a sender that is far away there are many messages before it is. */
+/* Asks TCP only now and then: it takes many messages until the window is open. */
 static bool window_is_open(struct lx_fp_conn *conn)
 {
 	struct lx_sock_conn_rx rx;
@@ -153,7 +154,7 @@ static bool may_stream(struct lx_fp_conn *conn, const struct lx_hdr *hdr)
 	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid) && window_is_open(conn);
 }
 
-/* Whether a message on a lane is done with: it has arrived, or never will. */
+/* Whether a message on a lane is done: it has arrived, or never will. */
 static bool extent_is_done(struct lx_fp *fp, const struct lx_extent *extent)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, extent->lane);
@@ -163,10 +164,9 @@ static bool extent_is_done(struct lx_fp *fp, const struct lx_extent *extent)
 }
 
 /*
- * Whether all messages on lanes that came before this position of the socket are done with:
- * those in front of the run of bytes that has it. Our kernel acknowledges that run at once,
- * and the ring loses it as soon as all before it is done; so if it is not there, what is
- * came later, and does not matter.
+ * Whether all lane messages before a socket position are done, that is, all extents before the one
+ * with that position. The kernel acknowledges socket bytes at once, and the ring drops their extent
+ * as soon as everything before it is done; so if it is not there, all extents are later ones.
  */
 static bool lanes_are_done(struct lx_fp *fp, struct lx_stream *s, uint64_t pos)
 {
@@ -206,13 +206,13 @@ static void publish_boundary(struct lx_fp_conn *conn, struct lx_stream *s, uint6
 	__atomic_store_n(&s->boundary, boundary, __ATOMIC_RELEASE);
 	if (!s->unframed || s->state != LX_STREAM_ON || (s->flags & LX_STREAM_NO_LANES))
 		return;
-	/* The sender may have come to the end of what it was allowed. */
+	/* The sender may have used up its window. */
 	stream_pos = boundary + s->diverted;
 	if (stream_pos >= s->unframed_high || s->advertised_edge <= stream_pos)
 		lx_fastpath_poke_ack(conn->fp->fastpath, conn->stream);
 }
 
-/* What would go back to its sender never gets a lane, so it is no reason to wait for one. */
+/* Ignore messages that would go back to their sender: they never get a lane. */
 static void note_next_hop(struct lx_fp_conn *conn, int next_hop)
 {
 	struct lx_fastpath *fastpath = conn->fp->fastpath;
@@ -258,7 +258,7 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 	dest = hdr ? lx_fp_dest_lookup(fp, &hdr->dst_nid) : NULL;
 	next_hop = dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1;
 	note_next_hop(conn, next_hop);
-	/* Order is that of messages to one node: with what goes elsewhere, ours have none. */
+	/* Order is per destination node, so messages for this node need not wait. */
 	if (!hdr || ours || s->state != LX_STREAM_ON)
 		return true;
 	conn->wait_pos = start;
@@ -268,7 +268,7 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 
 /* ---- time ---------------------------------------------------------------------------- */
 
-/* Nobody is at it any more. What it has on lanes is complete, and goes on without it. */
+/* Frees the entry of a stream. Its messages on lanes are complete, and go on without it. */
 static void give(struct lx_fp *fp, unsigned int index)
 {
 	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_LANES)
@@ -277,7 +277,7 @@ static void give(struct lx_fp *fp, unsigned int index)
 	fp->full = false;
 }
 
-/* Finds out for which streams packets have come, and which are not used any more. */
+/* Finds streams with new packets, and frees those that have ended. */
 static void look(struct lx_fp *fp, uint64_t now)
 {
 	fp->look_ns = now;
@@ -289,7 +289,7 @@ static void look(struct lx_fp *fp, uint64_t now)
 			give(fp, i);
 		if (!state->conn || state->conn->closing)
 			continue;
-		/* Also those whose NI was switched on or off. */
+		/* Or their NI was switched on or off. */
 		if (lx_fp_conn_on(state->conn) == !!(s->flags & LX_STREAM_NO_LANES))
 			lx_fp_stream_wake(fp, i);
 		if (s->packets == state->packets_seen)
@@ -324,7 +324,7 @@ void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
 		if (switched || fp->active[i / 64] >> i % 64 & 1)
 			tick(fp, i, now);
 	}
-	lx_fp_barrier_tick(fp); /* one that was asked for can begin at once */
+	lx_fp_barrier_tick(fp); /* start a requested one at once */
 }
 
 /* ---- its connection ends ------------------------------------------------------------- */
