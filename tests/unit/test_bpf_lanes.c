@@ -46,6 +46,8 @@ static void first_goes_by_lane(uint64_t pos, uint32_t len)
 
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, pos);
+	/* Not slow, however long the test takes. */
+	lane->first_ns += 1ull << 50;
 }
 
 /* An acknowledgement for the second one's peer. */
