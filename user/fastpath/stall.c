@@ -27,8 +27,10 @@
 #define SHARED_NS (4 * LX_SOCK_SECOND)
 /* Others wait no longer than this for a message, even if it keeps trickling in. */
 #define TRICKLE_NS (10 * LX_SOCK_SECOND)
-/* As in bpf/lane.h. */
+/* A message is slow after this, as in bpf/lane.h; a sender after the second, or much longer. */
 #define SLOW_NS (20 * LX_SOCK_MSEC)
+#define SLOW_AGAIN_NS LX_SOCK_SECOND
+#define SLOW_LONG_NS (200 * LX_SOCK_MSEC)
 
 /* ---- offenders ------------------------------------------------------------------ */
 
@@ -312,10 +314,18 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
+	struct lx_fp_stream *state = &fp->stream[stream];
+	int64_t ns = now - first_ns;
 
-	if (lx_fp_lane_is_shared(lane) && !s->aside &&
-	    (int64_t)(now - first_ns) > (int64_t)SLOW_NS && !is_whole(fp, stream, index))
-		lx_fp_stream_no_use(&fp->stream[stream], s, LX_STREAM_ASIDE_SLOW, now);
+	if (!lx_fp_lane_is_shared(lane) || s->aside || ns <= (int64_t)SLOW_NS ||
+	    is_whole(fp, stream, index))
+		return;
+	/* Once in a while may be chance: this machine, or the sender, had other work. */
+	if (ns > (int64_t)SLOW_LONG_NS ||
+	    (first_ns != state->slow_first_ns && now < state->slow_ns + SLOW_AGAIN_NS))
+		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
+	state->slow_first_ns = first_ns;
+	state->slow_ns = now;
 }
 
 /*
