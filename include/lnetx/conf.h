@@ -29,6 +29,8 @@ struct lx_conf_place {
 	int line, column;
 };
 
+#define LX_RAILS_TEXT 128
+
 /* Numbers not given are LX_UNSET, not 0. */
 struct lx_conf_ni {
 	uint32_t net;
@@ -37,6 +39,12 @@ struct lx_conf_ni {
 	struct lx_ni_tunables tun;      /* LX_UNSET: default */
 	struct lx_lnd_tunables lnd_tun; /* LX_UNSET: default; order: lx_conf_lnd_settings() */
 	struct lx_conf_place at; /* of the interface or NID */
+	/*
+	 * An NI for each of several addresses of the interface: how many ("4"), or which
+	 * ("10.2.0.10-13"). "": a single NI.
+	 */
+	char rails[LX_RAILS_TEXT];
+	struct lx_conf_place rails_at;
 };
 
 /* A setting of an NI that only its transport understands ("lnd tunables"). */

@@ -126,13 +126,14 @@ int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err);
 
 /**
  * lx_conf_resolve - resolve a configuration for this machine and its present addresses
- * @ret_conf: a copy in which rules ("ip2nets", "networks") have become NIs, and routes from module
- *	parameters have become ordinary routes, or have made the node a router; to be freed with
- *	lx_conf_free()
+ * @ret_conf: a copy in which rules ("ip2nets", "networks") and rails have become NIs, and routes
+ *	from module parameters have become ordinary routes, or have made the node a router; to be
+ *	freed with lx_conf_free()
  * @ret_err: the reason of a failure; may be NULL
  *
  * lx_node_new() and lx_node_apply() start with this (control.md 7). Returns 0, -ENOENT there are
- * rules but none applies, -ENODEV a rule needs an interface that is up, -ENOMEM.
+ * rules but none applies, -ENODEV a rule needs an interface that is up, or the interface
+ * of rails does not exist, -EADDRNOTAVAIL it lacks addresses for its rails, -ENOMEM.
  */
 int lx_conf_resolve(const struct lx_conf *conf, struct lx_conf **ret_conf,
 		    struct lx_conf_error *ret_err);
@@ -155,9 +156,22 @@ int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
  * @ni: net, and an interface or a NID; LX_UNSET, not 0, requests a default. The NIs of a
  *	net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
- * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range.
+ * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range; with
+ * rails, those of lx_net_add_rails().
  */
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni);
+
+/**
+ * lx_net_add_rails - bring up an NI for each of several addresses of an interface: all or none
+ * @ni: as for lx_net_add(), with an interface, and rails; without NID
+ * @ret_err: why not, and what to do; may be NULL
+ *
+ * The NIs are in the order of the addresses; each has connections, credits and health of its own.
+ * Returns 0, or an error of lx_net_add(): -EEXIST one of the NIs exists, -EADDRNOTAVAIL the
+ * interface does not have these addresses; -ENOMEM, -EDEADLK in a handler.
+ */
+int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *ni,
+		     struct lx_conf_error *ret_err);
 
 /**
  * lx_net_del - take NIs down; their messages in flight end with -ESHUTDOWN

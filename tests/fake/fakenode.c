@@ -230,6 +230,30 @@ static void make_nid(struct lx_node *node, struct lx_ni_info *info)
 		snprintf(info->ifname, IFNAMSIZ, "eth%u", node->next_addr);
 }
 
+static void add_ni(struct lx_node *node, const struct lx_conf_ni *ni)
+{
+	struct lx_ni_info *info = &node->s.ni[node->s.n_nis++];
+
+	fill_ni(info, ni);
+	make_nid(node, info);
+	tell(node, LX_CHANGE_NI_ADD, &info->nid, LX_NET_U32_ANY, "added");
+}
+
+/* Every interface has four addresses. */
+int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *ni,
+		     struct lx_conf_error *ret_err)
+{
+	int n = atoi(ni->rails);
+
+	if (n > 4)
+		snprintf(ret_err->text, sizeof(ret_err->text), "rails %d: the interface has 4", n);
+	if (n > 4)
+		return -EADDRNOTAVAIL;
+	while (n-- > 0)
+		add_ni(node, ni);
+	return 0;
+}
+
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni)
 {
 	struct fake_state *s = &node->s;
@@ -244,10 +268,7 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni)
 		     (ni->ifname[0] && !strcmp(s->ni[i].ifname, ni->ifname))))
 			return -EEXIST;
 	}
-	fill_ni(&s->ni[s->n_nis], ni);
-	make_nid(node, &s->ni[s->n_nis]);
-	tell(node, LX_CHANGE_NI_ADD, &s->ni[s->n_nis].nid, LX_NET_U32_ANY, "added");
-	s->n_nis++;
+	add_ni(node, ni);
 	return 0;
 }
 

@@ -86,12 +86,33 @@ static void test_ip2nets(void **state)
 	prints_not("lnetctl peer show --nid 10.1.1.1@tcp", "nid: 10.1.1.3@tcp");
 }
 
+/* What the words themselves get wrong; addresses are the daemon's matter (ni_rails.bats). */
+static void test_rails(void **state)
+{
+	start(NULL);
+	fails(2, "lnetx net add net tcp2 if eth0 rails 0", "rails \"0\": a number of addresses, 1..64");
+	fails(2, "lnetx net add net tcp2 if eth0 rails 10.2.0.9-", "are expected");
+	fails(2, "lnetx net add net tcp2 if eth0,eth1 rails 2", "of one interface");
+	fails(2, "lnetx net add net tcp2 rails 2", "of one interface");
+	fails(2, "lnetx net add nid 10.2.0.9@tcp2 rails 2", "no NID");
+	fails(1, "lnetx net add net o2ib if eth0 rails 2", "only NIs of tcp nets");
+	fails(2, "lnetx net add rails 2 ip2nets 'tcp 192.0.2.1'", "give only the rules");
+	fails(1, "lnetx net add net tcp2 if eth0 rails 5", "cannot add NIs: rails 5: the interface");
+	prints_not("lnetx net show", "tcp2");
+	ok("lnetx net add net tcp2 if eth0 rails 3");
+	prints("lnetx -j net show net tcp2", "\"nid\":\"10.0.0.3@tcp2\"");
+	ok("lnetx net del net tcp2 if eth0");
+	prints_not("lnetx net show", "tcp2");
+	prints("lnetx net add --help", "rails N|ADDRS");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_fault),
 		TEST(test_many_options),
 		TEST(test_ip2nets),
+		TEST(test_rails),
 	};
 	int failed;
 

@@ -9,6 +9,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/cpt.h"
+#include "../../user/conf/rails.h"
 #include "args.h"
 
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
@@ -112,5 +113,27 @@ int lx_arg_cpt(struct lx_session *s, const char *text)
 				       "cpt \"%s\": a list in brackets is expected ([0,1])", text);
 	if (lx_conf_cpt(text, why, sizeof(why)))
 		return lx_session_fail(s, -EINVAL, "cpt %s", why);
+	return 0;
+}
+
+/* lnetxd finds the addresses: it may be in another namespace. */
+int lx_arg_rails(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
+{
+	const char *rails = a->v[LX_ARG_RAILS];
+	char why[160];
+
+	if (!rails)
+		return 0;
+	if (a->v[LX_ARG_NID] || !a->v[LX_ARG_IF] || strchr(a->v[LX_ARG_IF], ','))
+		return lx_session_fail(s, -EINVAL,
+				       "rails \"%.40s\" are addresses of one interface; give a net "
+				       "and one interface, no NID", rails);
+	if (ni->net != LX_NET_U32_ANY && lx_net_type(ni->net) != LX_NET_TCP)
+		return lx_session_fail(s, -EOPNOTSUPP,
+				       "rails \"%.40s\" of net %s: only NIs of tcp nets have them; "
+				       "leave it out", rails, lx_net_str(ni->net));
+	if (lx_rails_check(rails, why, sizeof(why)))
+		return lx_session_fail(s, -EINVAL, "%s", why);
+	snprintf(ni->rails, sizeof(ni->rails), "%s", rails);
 	return 0;
 }

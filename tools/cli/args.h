@@ -12,6 +12,7 @@ enum lx_arg_id {
 	LX_ARG_NET,
 	LX_ARG_IF,
 	LX_ARG_NID,
+	LX_ARG_RAILS,
 	LX_ARG_GATEWAY,
 	LX_ARG_HOP,
 	LX_ARG_PRIORITY,
@@ -111,5 +112,8 @@ int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct
 
 /* Checks a list of CPU partitions, "[0,2-3]"; it has no effect here. -EINVAL. */
 int lx_arg_cpt(struct lx_session *s, const char *text);
+
+/* Takes the rails of a new NI, if there are any. -EINVAL, -EOPNOTSUPP. */
+int lx_arg_rails(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni);
 
 #endif

@@ -395,8 +395,8 @@ static const struct lx_keyword net_filter[] = {
 };
 static const struct lx_keyword net_add[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
-	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "nid", LX_ARG_NID, "NID" },
-	{ "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
+	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "rails", LX_ARG_RAILS, "N|ADDRS" },
+	{ "nid", LX_ARG_NID, "NID" }, { "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
 	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
 	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
 	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" },

@@ -214,6 +214,8 @@ int lx_request_net_add(struct lx_session *s, const struct lx_args *a)
 	lx_request_init_ni(&ni);
 	err = net_of(s, a, &ni);
 	if (!err)
+		err = lx_arg_rails(s, a, &ni);
+	if (!err)
 		err = lx_request_ni_settings(s, a, &ni);
 	if (err)
 		return err;

@@ -12,6 +12,7 @@
 #include "../base/suggest.h"
 #include "cpt.h"
 #include "net.h"
+#include "rails.h"
 
 /* An interface of an entry, and its place. */
 struct named {
@@ -256,6 +257,25 @@ static int ni_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return err;
 }
 
+static int ni_rails(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	const char *text = lx_yaml_text(y, value, "rails");
+	struct lx_conf_ni *ni = &((struct walk *)arg)->ni;
+	char why[160];
+
+	if (!text)
+		return -EINVAL;
+	if (lx_net_type(ni->net) != LX_NET_TCP)
+		return lx_yaml_fail(y, value, -EOPNOTSUPP,
+				    "\"rails\" of net %s: only NIs of tcp nets have them; leave it out",
+				    lx_net_str(ni->net));
+	if (lx_rails_check(text, why, sizeof(why)))
+		return lx_yaml_fail(y, value, -EINVAL, "%s", why);
+	snprintf(ni->rails, sizeof(ni->rails), "%s", text);
+	ni->rails_at = lx_yaml_at(value);
+	return 0;
+}
+
 static int ni_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	return lx_conf_ni_tunables(y, value, &((struct walk *)arg)->ni);
@@ -283,6 +303,10 @@ static int add_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s, int err
 					  "an NI of net %s without \"interfaces\" and \"nid\"; "
 					  "give one",
 					  lx_net_str(s->ni.net));
+	if (s->ni.rails[0] && (has_nid || !s->n_named))
+		return lx_yaml_fail(y, node, -EINVAL,
+				    "\"rails\" are addresses of an interface; give \"interfaces\", "
+				    "not \"nid\"");
 	if (s->n_named > 1 && has_nid)
 		return lx_yaml_fail(y, node, -EINVAL, "one \"nid\" for %zu interfaces", s->n_named);
 	if (!s->n_named)
@@ -301,6 +325,7 @@ static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "nid", ni_nid },
 						   { "interfaces", ni_interfaces },
+						   { "rails", ni_rails },
 						   { "tunables", ni_tun },
 						   { "lnd tunables", ni_lnd_tun },
 						   { "CPT", cpt },

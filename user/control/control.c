@@ -505,6 +505,7 @@ static const struct lx_field net_fields[] = {
 	{ LX_FIELD(1, "net type", NET, struct lx_control_net, ni.net), UNSET },
 	{ LX_FIELD(2, "nid", NID, struct lx_control_net, ni.nid), UNSET },
 	{ LX_FIELD(4, "interfaces", IFACE, struct lx_control_net, ni.ifname), UNSET },
+	{ LX_FIELD(5, "rails", STR, struct lx_control_net, ni.rails), UNSET },
 	{ LX_FIELD(10, "tunables", NEST, struct lx_control_net, ni.tun), .sub = &ni_tunables },
 	{ LX_FIELD(11, "lnd tunables", LIST, struct lx_control_net, lnd), .sub = &lnd_value,
 	  .count_offset = offsetof(struct lx_control_net, n_lnd), .max = LX_LND_TUNABLES_MAX },

@@ -135,11 +135,32 @@ void lx_config_large_nid(struct lx_conf_ni *ni)
 		lx_nid_from_sockaddr(ni->net, &addr.sa, &ni->nid);
 }
 
+/* Rails have the family of their first NID, so that must be known before they are resolved. */
+static int resolve_large(const struct lx_conf *conf, struct lx_conf **ret_conf,
+			 struct lx_conf_error *ret_err)
+{
+	struct lx_conf large = *conf;
+	int err;
+
+	large.ni = calloc(conf->n_nis + 1, sizeof(*large.ni));
+	if (!large.ni)
+		return -ENOMEM;
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		large.ni[i] = conf->ni[i];
+		lx_config_large_nid(&large.ni[i]);
+	}
+	err = lx_conf_resolve(&large, ret_conf, ret_err);
+	free(large.ni);
+	return err;
+}
+
 int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **ret_conf,
 		      struct lx_conf_error *ret_err)
 {
-	int err = lx_conf_resolve(conf, ret_conf, ret_err);
+	int err = large ? resolve_large(conf, ret_conf, ret_err)
+			: lx_conf_resolve(conf, ret_conf, ret_err);
 
+	/* The NIs of rules. */
 	for (size_t i = 0; !err && large && i < (*ret_conf)->n_nis; i++)
 		lx_config_large_nid(&(*ret_conf)->ni[i]);
 	return err == -ENOENT ? -EINVAL : err;

@@ -44,17 +44,17 @@ static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 }
 
 /* Interfaces and addresses are those of lnetxd's namespace; the client may be in another. */
-static int explain_place(struct lx_edit *e, const char *name, const char *why, int err)
+static int explain_place(struct lx_edit *e, const char *what, const char *why, int err)
 {
 	char here[NAME_MAX], there[NAME_MAX];
 	unsigned long own = lx_netns_own();
 
 	if (!e->netns || e->netns == own)
-		return say(e, err, "cannot add NI %s: %s", name, why);
+		return say(e, err, "cannot add %s: %s", what, why);
 	return say(e, err,
-		   "cannot add NI %s: %s. lnetxd %s (pid %d) is in network namespace %s, this "
+		   "cannot add %s: %s. lnetxd %s (pid %d) is in network namespace %s, this "
 		   "command in %s",
-		   name, why, e->daemon->instance, (int)getpid(),
+		   what, why, e->daemon->instance, (int)getpid(),
 		   lx_netns_name(own, here, sizeof(here)),
 		   lx_netns_name(e->netns, there, sizeof(there)));
 }
@@ -62,11 +62,13 @@ static int explain_place(struct lx_edit *e, const char *name, const char *why, i
 static int explain_net_add(struct lx_edit *e, const char *name, int err)
 {
 	const char *why = lx_conf_net_why(e->req->net.ni.net, err);
+	char what[LX_NID_TEXT + 4];
 
 	if (err == -EEXIST)
 		return say(e, err, "NI %s exists already", name);
+	snprintf(what, sizeof(what), "NI %s", name);
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
-		return explain_place(e, name, why, err);
+		return explain_place(e, what, why, err);
 	return say(e, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
 }
 
@@ -94,6 +96,16 @@ static int take_lnd_settings(struct lx_edit *e)
 	return 0;
 }
 
+static int rails_add(struct lx_edit *e)
+{
+	struct lx_conf_error why = { 0 };
+	int err = lx_net_add_rails(e->node, &e->req->net.ni, &why);
+
+	if (err == -ENODEV || err == -EADDRNOTAVAIL)
+		return explain_place(e, "NIs", why.text, err);
+	return err ? say(e, err, "cannot add NIs: %s", why.text[0] ? why.text : strerror(-err)) : 0;
+}
+
 int lx_edit_net_add(struct lx_edit *e)
 {
 	struct lx_conf_ni *ni = &e->req->net.ni;
@@ -108,11 +120,16 @@ int lx_edit_net_add(struct lx_edit *e)
 	if (by_nid && lx_nid_net(&ni->nid) != ni->net)
 		return say(e, -EINVAL, "NID %s is not on net %s", lx_nid_str(&ni->nid),
 			   lx_net_str(ni->net));
+	if (ni->rails[0] && (by_nid || lx_net_type(ni->net) != LX_NET_TCP))
+		return say(e, -EINVAL, "rails are addresses of one interface of a tcp net; give "
+				       "a tcp net, an interface, and no NID");
 	err = take_lnd_settings(e);
 	if (err)
 		return err;
 	if (e->daemon->large)
 		lx_config_large_nid(ni);
+	if (ni->rails[0])
+		return rails_add(e);
 	err = lx_net_add(e->node, ni);
 	return err ? explain_net_add(e, ni_name(ni, name, sizeof(name)), err) : 0;
 }

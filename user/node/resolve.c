@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Resolves a configuration on this machine: rules become NIs by its addresses; routes from
+ * Resolves a configuration on this machine: rules and rails become NIs by its addresses; routes from
  * module parameters become routes, or make the node a router.
  * Called by check.c, node.c, apply.c, and programs. No state.
  */
@@ -11,7 +11,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
-#include "../conf/rule.h"
+#include "../conf/rails.h"
 #include "../io/netif.h"
 #include "node.h"
 
@@ -111,6 +111,46 @@ static int fail(int r, struct lx_conf_place at, struct lx_conf_error *ret_err, c
 	return r;
 }
 
+static int append_nis(struct lx_conf *copy, const struct lx_conf_ni *list, size_t n)
+{
+	struct lx_conf_ni *ni = realloc(copy->ni, (copy->n_nis + n + 1) * sizeof(*ni));
+
+	if (!ni)
+		return -ENOMEM;
+	copy->ni = ni;
+	memcpy(ni + copy->n_nis, list, n * sizeof(*ni));
+	copy->n_nis += n;
+	return 0;
+}
+
+static int append_rails(struct lx_conf *copy, const struct lx_conf_ni *ni,
+			const struct lx_conf_addr *addrs, size_t n_addrs,
+			struct lx_conf_error *ret_err)
+{
+	struct lx_conf_ni *rails LX_AUTO_FREE = NULL;
+	char why[sizeof(ret_err->text)];
+	size_t n = 0;
+	int r = lx_netif_index(ni->ifname) ? 0 : -ENODEV;
+
+	if (r)
+		snprintf(why, sizeof(why), "net %s on %s: %s", lx_net_str(ni->net), ni->ifname,
+			 lx_conf_net_why(ni->net, r));
+	else
+		r = lx_rails_expand(ni, addrs, n_addrs, &rails, &n, why, sizeof(why));
+	if (r == -ENOMEM)
+		return r;
+	return r ? fail(r, ni->rails_at, ret_err, why) : append_nis(copy, rails, n);
+}
+
+static bool has_rails(const struct lx_conf *conf)
+{
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		if (conf->ni[i].rails[0])
+			return true;
+	}
+	return false;
+}
+
 /* The NIs of the configuration, followed by those of its rules. */
 static int resolve_nis(const struct lx_conf *conf, struct lx_conf *copy,
 		       struct lx_conf_error *ret_err)
@@ -118,7 +158,7 @@ static int resolve_nis(const struct lx_conf *conf, struct lx_conf *copy,
 	struct lx_conf_addr *addrs LX_AUTO_FREE = NULL;
 	struct lx_conf_ni *made LX_AUTO_FREE = NULL;
 	size_t n_addrs = 0, n_made = 0;
-	int r = conf->n_rules ? machine_addrs(&addrs, &n_addrs) : 0;
+	int r = conf->n_rules || has_rails(conf) ? machine_addrs(&addrs, &n_addrs) : 0;
 
 	if (!r)
 		r = lx_rules_apply(conf->rule, conf->n_rules, addrs, n_addrs, &made, &n_made);
@@ -131,16 +171,17 @@ static int resolve_nis(const struct lx_conf *conf, struct lx_conf *copy,
 			    "a net without interface needs one that is up and has an address");
 	if (r)
 		return fail(r, (struct lx_conf_place){ 0 }, ret_err, strerror(-r));
-	copy->ni = calloc(conf->n_nis + n_made + 1, sizeof(*copy->ni));
-	if (!copy->ni)
-		return -ENOMEM;
-	for (; copy->n_nis < conf->n_nis; copy->n_nis++)
-		copy->ni[copy->n_nis] = conf->ni[copy->n_nis];
-	for (size_t i = 0; i < n_made; i++) {
-		if (!has_ni(copy, &made[i]))
-			copy->ni[copy->n_nis++] = made[i];
+	for (size_t i = 0; !r && i < conf->n_nis; i++) {
+		const struct lx_conf_ni *ni = &conf->ni[i];
+
+		r = ni->rails[0] ? append_rails(copy, ni, addrs, n_addrs, ret_err)
+				 : append_nis(copy, ni, 1);
 	}
-	return 0;
+	for (size_t i = 0; !r && i < n_made; i++) {
+		if (!has_ni(copy, &made[i]))
+			r = append_nis(copy, &made[i], 1);
+	}
+	return r;
 }
 
 /* ---- routes ----------------------------------------------------------------------------- */
@@ -232,7 +273,7 @@ bool lx_conf_is_resolved(const struct lx_conf *conf)
 		if (conf->route[i].legacy)
 			return false;
 	}
-	return !conf->n_rules;
+	return !conf->n_rules && !has_rails(conf);
 }
 
 int lx_conf_resolve(const struct lx_conf *conf, struct lx_conf **ret_conf,
