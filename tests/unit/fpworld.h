@@ -24,7 +24,7 @@
 
 static struct lx_stream stream[STREAMS];
 static struct lx_lane lane[LANES];
-static struct lx_fp_peer fp_peer[NEXT_HOPS + 1]; /* the last: the senders */
+static struct lx_fp_peer fp_peer[NEXT_HOPS + 1]; /* the last one stands for the senders */
 static struct lx_dest dest[NEXT_HOPS];
 
 static struct lx_stream *lx_stream_at(__u32 i)
@@ -42,7 +42,7 @@ static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
 	return i <= NEXT_HOPS ? &fp_peer[i] : NULL;
 }
 
-/* 10.0.0.<next hop>@tcp; 10.0.1.0 is ours, anything else unknown. */
+/* 10.0.0.<next hop>@tcp; 10.0.1.0 is ours, all others are unknown. */
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
 	static struct lx_dest local;
@@ -60,7 +60,7 @@ static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
 
 static unsigned long n_cookie_records;
 
-/* Sometimes the daemon does not keep up. */
+/* Sometimes the daemon is too slow, and the ring buffer full. */
 static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 {
 	if (!rnd_below(4))
@@ -94,12 +94,12 @@ struct segment {
 /* A receiver that reassembles a byte stream. */
 struct receiver {
 	__u64 next;        /* contiguous up to here */
-	__u64 window_edge; /* offered */
-	__u32 slack;       /* a window is advertised rounded up */
+	__u64 window_edge; /* advertised */
+	__u32 slack;       /* the advertised window is rounded up */
 	char *bytes;
 	unsigned char *got; /* a flag per byte */
 	__u64 cap;
-	__u64 parsed;      /* of the contiguous bytes: complete messages checked */
+	__u64 parsed;      /* end of the complete messages that were checked */
 };
 
 struct sender {
@@ -123,7 +123,7 @@ struct sender {
 	bool dead;
 };
 
-/* Where a connection's sequence numbers, a lane's positions begin. */
+/* Initial sequence numbers of connections, initial positions of lanes. */
 static __u32 stream_base[STREAMS], lane_base[LANES];
 static __u64 lane_origin[LANES];
 static unsigned int mortality; /* of 1000 decisions of policy */
@@ -139,9 +139,9 @@ static unsigned long n_cases, n_lane_messages, n_socket_messages, n_unframed, n_
 static unsigned int reorder, loss; /* of 1000 */
 static unsigned long n_reasons[LX_LANE0_COUNT];
 static unsigned long births;
-static int crowd; /* few lanes, and nearly nothing that must not take them */
+static int crowd; /* few lanes, and almost only messages that may use them */
 static int evil; /* senders retransmit with other contents */
-static int stubborn; /* ... one segment, until it is acknowledged: a window of one */
+static int stubborn; /* ... a single segment until it is acknowledged: a window of one */
 
 static void *xalloc(size_t n)
 {
@@ -160,7 +160,7 @@ static struct segment *fly(int kind, int who)
 			return &flight[i];
 		}
 	}
-	return NULL; /* the network is full: lost */
+	return NULL; /* the network is full: dropped */
 }
 
 static void land(struct segment *seg)
@@ -216,7 +216,7 @@ static const char *const reason_name[] = {
 #undef NAME_
 };
 
-/* Through a sequence number in a packet and back. */
+/* Converts a position to a sequence number and back. */
 static __u64 over_wire(__u64 pos, __u32 base, __u64 near)
 {
 	return lx_pos_of(lx_seq_of(pos, base), base, near);
@@ -227,7 +227,7 @@ static __u32 about_to_wrap(void)
 	return rnd_below(3) ? -(__u32)rnd_below(BYTES) : rnd();
 }
 
-/* What a sender has to send. */
+/* Creates the messages of a sender. */
 static void make_messages(struct sender *t, int index)
 {
 	__u32 overhead = lx_overhead(stream[index].version);

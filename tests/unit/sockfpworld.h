@@ -100,7 +100,7 @@ static inline void cut_off(int fd, bool cut)
 					    sizeof(int)), 0);
 }
 
-/* A connection dialled by a peer, with the peer's type. */
+/* Dials as a peer, with @ctype as the peer sees it. */
 static inline int dialled(const char *ip, const struct lx_nid *nid, uint32_t ctype, bool cut)
 {
 	bool to_in = nid != &server;
@@ -123,7 +123,7 @@ static inline int dialled(const char *ip, const struct lx_nid *nid, uint32_t cty
 	return fd;
 }
 
-/* @n messages from the client to the server, on one of its connections. */
+/* Sends @n messages from the client to the server, on one of its connections. */
 static inline void send_puts(int fd, unsigned int n, size_t len)
 {
 	struct raw_msg msg = { .hdr = { .dst_nid = server,
@@ -159,7 +159,7 @@ static inline bool lane_is_live(void)
 	return fastpath->lane[0].state == LX_LANE_LIVE;
 }
 
-/* Evaluates under the node lock. */
+/* Evaluates @ready under the node lock. */
 static inline bool eventually(bool (*ready)(void), unsigned int ms)
 {
 	bool is;
@@ -176,7 +176,7 @@ static inline bool eventually(bool (*ready)(void), unsigned int ms)
 
 /* ---- in place of the programs ------------------------------------------------------------- */
 
-/* The ring of the stream, from @head on. */
+/* Sets the ring of stream 0, from @head on. */
 static inline void set_ring(uint32_t head, const struct lx_extent *extents, uint32_t n)
 {
 	struct lx_stream *s = &fastpath->stream[0];
@@ -196,7 +196,7 @@ static inline void lane_has_acked(uint64_t una)
 	lx_env_unlock(env);
 }
 
-/* The @len first bytes of @all of a message are on the lane. */
+/* Puts the first @len of a message's @all bytes on the lane. */
 static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_t all, uint32_t len)
 {
 	struct lx_lane *l = &fastpath->lane[lane];

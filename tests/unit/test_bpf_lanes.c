@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The forwarding programs in the kernel, packet by packet, as in test_bpf_fastpath: two streams
- * that have messages behind each other on a lane.
+ * The fast path's programs in the kernel, packet by packet, as in test_bpf_fastpath: two
+ * streams with messages one after the other on a lane.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -13,7 +13,7 @@
 static uint8_t first[1448], second[1448];
 static uint32_t n_first, n_second;
 
-/* Another connection of the peer's, which is stream 1. */
+/* Another connection of the peer: stream 1. */
 static void add_stream(void)
 {
 	struct lx_flow value = { .kind = LX_FLOW_STREAM, .index = 1 };
@@ -30,7 +30,7 @@ static struct seg of_second(struct seg g)
 	return g;
 }
 
-/* @len bytes of what the second one sends, from position @pos on, go to @lane_pos. */
+/* @len bytes of the second stream from position @pos on are sent at @lane_pos. */
 static void second_goes_by_lane(uint64_t pos, uint32_t len, uint64_t lane_pos)
 {
 	struct seg in = of_second(data_at(pos, second + pos, len)), out;
@@ -50,7 +50,7 @@ static void first_goes_by_lane(uint64_t pos, uint32_t len)
 	lane->first_ns += 1ull << 50;
 }
 
-/* An acknowledgement for the second one's peer. */
+/* It became an ACK to the second stream's peer. */
 static void is_ack_of_second(const struct seg *g, uint64_t pos)
 {
 	s++;
@@ -58,7 +58,7 @@ static void is_ack_of_second(const struct seg *g, uint64_t pos)
 	s--;
 }
 
-/* Half of the first one's message is here when the second one's comes. */
+/* The second stream's message arrives when half of the first one's has. */
 static void one_behind_the_other(void)
 {
 	add_stream();
@@ -69,7 +69,7 @@ static void one_behind_the_other(void)
 	assert_int_equal(lane->handovers, 1);
 	assert_int_equal(peer_at(1)->tx.lanes, 2);
 	assert_int_equal(peer_at(0)->rtr.lanes, 2);
-	/* In any order: the next hop puts them together. */
+	/* In any order: the next hop reassembles them. */
 	second_goes_by_lane(200, n_second - 200, n_first + 200);
 	first_goes_by_lane(300, n_first - 300);
 	assert_int_equal(lx_lane_n_runs(lane, lane->word), 2);
@@ -102,7 +102,7 @@ static void test_arrives(void **state)
 	both(arrives);
 }
 
-/* Both at once: the packet is for the last one, a copy of it for the other. */
+/* One ACK for both: the packet becomes the last one's ACK, a clone the other's. */
 static void arrive_together(void)
 {
 	struct seg in, out;
@@ -116,7 +116,7 @@ static void arrive_together(void)
 	in.mark = LX_MARK | LX_MARK_TELL | 0;
 	assert_int_equal(run(&in, &s[0].key, true, &out), REDIRECT);
 	is_ack(&out, n_first);
-	/* Nothing that it did not know. */
+	/* No news for it. */
 	assert_int_equal(run(&in, &s[0].key, true, &out), DROP);
 }
 
@@ -125,7 +125,7 @@ static void test_arrive_together(void **state)
 	both(arrive_together);
 }
 
-/* What the second one has sent is there, behind a gap of the first one's: only that one hears. */
+/* The second stream's bytes arrived after a gap of the first one's: only the first is told. */
 static void gap_of_another(void)
 {
 	struct seg in, out;
@@ -135,13 +135,13 @@ static void gap_of_another(void)
 	assert_int_equal(run(&in, &s[0].key, true, &out), REDIRECT);
 	is_ack(&out, 300);
 	assert_int_equal(out.n_block, 0);
-	s[1].progress_ns = 0; /* for long */
+	s[1].progress_ns = 0; /* for a long time */
 	s[1].force = 1;
 	in.mark = LX_MARK | LX_MARK_TELL | 1;
 	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
 	is_ack_of_second(&out, 0);
 	assert_int_equal(out.n_block, 0);
-	/* A gap of its own it hears of. */
+	/* Its own gap is reported. */
 	in = lane_sack(n_first + 200, 600, n_first + 300, n_first + n_second);
 	assert_int_equal(run(&in, &s[1].key, true, &out), REDIRECT);
 	is_ack_of_second(&out, 200);
@@ -155,7 +155,7 @@ static void test_gap_of_another(void **state)
 	both(gap_of_another);
 }
 
-/* All that is left of the first one's message is lost behind us; its next one has arrived. */
+/* The rest of the first stream's message is lost behind us; its next message arrived. */
 static void gap_before_another(void)
 {
 	uint8_t third[1448];
@@ -168,7 +168,7 @@ static void gap_before_another(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	in = lane_ack(300, 600);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	s->progress_ns = 0; /* for long */
+	s->progress_ns = 0; /* for a long time */
 	in = lane_sack(300, 600, n_first, n_first + n_second + n);
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	is_ack(&out, 300);
@@ -182,7 +182,7 @@ static void test_gap_before_another(void **state)
 	both(gap_before_another);
 }
 
-/* Sent again it goes where it was, whoever is in front; and the next message goes behind all. */
+/* A retransmission goes to its old place, whichever run is first; the next message is appended. */
 static void again(void)
 {
 	uint8_t third[1448];
@@ -208,7 +208,7 @@ static void test_again(void **state)
 	both(again);
 }
 
-/* The connection to the next hop has ended: both have what was on it done when it was here. */
+/* The connection to the next hop ended: for both streams, whatever has reached us is done. */
 static void lane_ends(void)
 {
 	struct seg in, out;
@@ -228,13 +228,13 @@ static void test_lane_ends(void **state)
 	both(lane_ends);
 }
 
-/* A stream has come to the place of one that is dead, whose bytes are still on the lane. */
+/* A new stream has the index of a dead one, whose bytes are still on the lane. */
 static void in_the_place_of_another(void)
 {
 	struct seg in, out;
 
 	one_behind_the_other();
-	lane->run[0].stream = LX_LANE_OWNER; /* as the daemon says */
+	lane->run[0].stream = LX_LANE_OWNER; /* as the daemon sets it */
 	in = lane_ack(n_first, 600);
 	assert_int_not_equal(run(&in, &s[1].key, true, &out), GO_ON);
 	assert_int_equal(s[0].acked, 0);
@@ -251,7 +251,7 @@ static void test_in_the_place_of_another(void **state)
 }
 
 /*
- * An earlier message for somebody else is with the daemon: it does not hold up this one. One for
+ * An earlier message for another NID that is with the daemon does not delay this one. One for
  * the same NID does.
  */
 static void order_is_of_a_nid(void)

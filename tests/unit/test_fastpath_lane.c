@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Lanes that several streams have bytes on: reserving, arriving, and what processors meet that do
- * both at once.
- */
+/* Lanes shared by several streams: reserving bytes, ACKs, and CPUs that do both at once. */
 #include "testlib.h"
 
 #include "../../bpf/arrival.h"
@@ -66,7 +63,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Where @len bytes of a stream are, at a time. */
+/* Reserves @len bytes for a stream at a time; returns their position. */
 static __u64 takes_at(__u32 stream, __u32 len, __u64 now_ns)
 {
 	__u64 start = 0;
@@ -87,7 +84,7 @@ static void refuses(__u32 stream, __u32 len, enum lx_lane0_reason why, __u64 now
 	assert_int_equal(lx_lane_take(first, stream, SENDER, len, now_ns, &start), why);
 }
 
-/* All up to @una has arrived: who is told with the packet; told[]: who by others. */
+/* Acknowledges up to @una. Returns the stream to be told with this packet; told[]: the others. */
 static __u32 arrives(__u64 una, __u64 now_ns)
 {
 	struct lx_arrival a = { .lane = first, .now_ns = now_ns };
@@ -108,7 +105,7 @@ static void check_credits(int runs)
 static void behind_each_other(void **state)
 {
 	assert_int_equal(takes(1, 1000), 0);
-	assert_int_equal(takes(1, 500), 1000); /* the same run */
+	assert_int_equal(takes(1, 500), 1000); /* continues the run */
 	check_credits(1);
 	assert_int_equal(takes(2, 100), 1500);
 	assert_int_equal(takes(1, 100), 1600);
@@ -120,11 +117,11 @@ static void behind_each_other(void **state)
 
 	assert_int_equal(arrives(700, 1), 1);
 	check_credits(3);
-	assert_int_equal(arrives(1500, 2), 1); /* and nothing of the next one */
+	assert_int_equal(arrives(1500, 2), 1); /* and nothing of the next run */
 	assert_int_equal(n_told, 0);
 	check_credits(2);
-	assert_true(lx_lane_has(first, 1)); /* behind 2 */
-	assert_int_equal(arrives(1650, 3), 1); /* 2 is done, some of 1 has arrived */
+	assert_true(lx_lane_has(first, 1)); /* after 2 */
+	assert_int_equal(arrives(1650, 3), 1); /* 2 is done, part of 1 arrived */
 	assert_int_equal(n_told, 1);
 	assert_int_equal(told[0], 2);
 	assert_false(lx_lane_has(first, 2));
@@ -136,7 +133,7 @@ static void behind_each_other(void **state)
 	assert_int_equal(first->takes, 2);
 }
 
-/* Many arrive with one acknowledgement: each stream is told once in a row. */
+/* One ACK for many runs: each stream is told once per sequence. */
 static void all_at_once(void **state)
 {
 	for (__u32 i = 0; i < 10; i++)
@@ -156,7 +153,7 @@ static void ring_is_full(void **state)
 		for (__u32 i = 0; i < LX_LANE_RUNS - 1; i++)
 			assert_int_equal(takes(i, 10), at + 10 * i);
 		refuses(40, 10, LX_LANE0_CROWDED, 0);
-		takes(LX_LANE_RUNS - 2, 10); /* the last one's own */
+		takes(LX_LANE_RUNS - 2, 10); /* continues the last run */
 		assert_int_equal(arrives(at + 10, 0), 0);
 		takes(40, 10);
 		assert_int_equal(arrives(at + 10 * (LX_LANE_RUNS + 1), 0), 40);
@@ -174,7 +171,7 @@ static void window_is_small(void **state)
 	check_credits(2);
 }
 
-/* Alone a stream may fill the window; where they share there is a bound. */
+/* Alone, a stream may fill the window; shared, there is a limit. */
 static void much_in_flight(void **state)
 {
 	first->window_edge = 64 << 20;
@@ -188,7 +185,10 @@ static void much_in_flight(void **state)
 	refuses(3, 1, LX_LANE0_CROWDED, 0);
 }
 
-/* Nobody goes behind one that takes long, but its own next message; one that goes on is not slow. */
+/*
+ * No stream queues behind a slow run, except for its own next message; a run that makes
+ * progress is not slow.
+ */
 static void slow_one(void **state)
 {
 	const __u64 t = 7000000000, slow = LX_LANE_SLOW_NS;
@@ -200,13 +200,13 @@ static void slow_one(void **state)
 	assert_int_equal(arrives(1000, t + 2 * slow), 1);
 	takes_at(3, 10, t + 3 * slow);
 	arrives(2020, t + 3 * slow);
-	/* Alone, with message after message. */
+	/* Alone, message after message. */
 	for (int i = 0; i < 10; i++)
 		takes_at(1, 10, t + (4 + i) * slow);
 	takes_at(2, 10, t + 14 * slow);
 }
 
-/* How long those behind others waited is counted by powers of two, once they are first. */
+/* Waiting times are counted by powers of two when a run becomes the first. */
 static void waits_are_counted(void **state)
 {
 	const __u64 t = 7ull << 40, unit = 1ull << LX_LANE_WAIT_SHIFT;
@@ -219,7 +219,7 @@ static void waits_are_counted(void **state)
 	assert_int_equal(first->waits[7], 1); /* 2^6 <= 100 < 2^7 */
 	arrives(200, t + 100 * unit);
 	assert_int_equal(first->waits[7], 2);
-	arrives(300, t + 499 * unit); /* two processors' clocks */
+	arrives(300, t + 499 * unit); /* clocks of two CPUs */
 	assert_int_equal(first->waits[0], 1);
 	arrives(400, t + 500 * unit);
 	takes_at(1, 100, t);
@@ -231,13 +231,13 @@ static void waits_are_counted(void **state)
 		assert_int_equal(first->waits[i], i == 7 ? 2 : 0);
 }
 
-/* Another processor has reserved bytes, and not yet said whose. */
+/* Another CPU has reserved bytes, but not yet set their owner. */
 static void run_is_being_written(void **state)
 {
 	takes(1, 100);
 	takes(2, 100);
 	first->run[1].tag = 0;
-	assert_int_equal(arrives(100, 0), 1); /* told all the same */
+	assert_int_equal(arrives(100, 0), 1); /* told nevertheless */
 	check_credits(2);
 	first->run[1].tag = LX_LANE_RUN | 1;
 	assert_int_equal(arrives(200, 0), 2);
@@ -245,7 +245,7 @@ static void run_is_being_written(void **state)
 	check_credits(0);
 }
 
-/* Another processor looks what has arrived: it looks once more. */
+/* Another CPU is processing an ACK: it runs once more. */
 static void two_look(void **state)
 {
 	takes(1, 100);
@@ -259,7 +259,7 @@ static void two_look(void **state)
 	check_credits(0);
 }
 
-/* Not live, or our socket's. */
+/* Not in use, or taken back by our socket. */
 static void of_no_use(void **state)
 {
 	first->state = LX_LANE_DRAIN;
@@ -272,7 +272,7 @@ static void of_no_use(void **state)
 
 /* ---- which one ------------------------------------------------------------------------- */
 
-/* The lane that a message of a stream is put on. */
+/* The lane chosen for a message of a stream. */
 static __u32 chooses(__u32 index)
 {
 	struct lx_message m = { .len = 100, .dst = { .type = LX_NET_TCP, .addr = { 10, 0, 0, 1 } } };
@@ -283,7 +283,7 @@ static __u32 chooses(__u32 index)
 	return c.lane;
 }
 
-/* The idle one, then the one with less on it. */
+/* The idle lane, then the one with fewer bytes. */
 static void fewest_bytes(void **state)
 {
 	assert_int_equal(chooses(0), 0);
@@ -293,7 +293,7 @@ static void fewest_bytes(void **state)
 	assert_int_equal(lanes[1].handovers, 1);
 }
 
-/* Bytes of its are on one, in front of others' or not: no other one, however idle. */
+/* While it has bytes on a lane, first or not, it uses no other, however idle. */
 static void no_other_one(void **state)
 {
 	lanes[1].state = LX_LANE_DRAIN;
@@ -303,11 +303,11 @@ static void no_other_one(void **state)
 	assert_int_equal(chooses(0), 0);
 	assert_int_equal(chooses(1), 0);
 	assert_int_equal(lx_lane_n_runs(&lanes[0], lanes[0].word), 4);
-	/* When all has arrived, any. */
+	/* When all have arrived, any lane. */
 	arrives(400, 0);
 	assert_int_equal(chooses(2), 0);
 	assert_int_equal(chooses(0), 1);
-	/* Nor lane 0 for want of room without saying so. */
+	/* Without room anywhere it goes to lane 0, with a reason. */
 	lanes[1].window_edge = 0;
 	assert_int_equal(chooses(0), LX_NO_LANE);
 }

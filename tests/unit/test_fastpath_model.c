@@ -29,7 +29,7 @@ static __u64 stream_len(const struct sender *t)
 	return t->message[t->n_messages].start;
 }
 
-/* A fresh connection to a next hop, as lane @l. */
+/* Creates a new connection to a next hop, as lane @l. */
 static void make_lane(int l)
 {
 	struct lx_lane *t = &lane[l];
@@ -37,7 +37,7 @@ static void make_lane(int l)
 
 	lane_origin[l] = at;
 	lane_base[l] = about_to_wrap();
-	t->run_first = lx_lane_tail(t->word) + 1; /* what a takeover and an end do */
+	t->run_first = lx_lane_tail(t->word) + 1; /* as at a takeover, and at an end */
 	t->word = ((__u64)(t->run_first & 0xffff) << LX_LANE_TAIL_SHIFT | LX_LANE_OWNER) << 32 |
 		  (__u32)at;
 	t->popping = 0;
@@ -79,7 +79,7 @@ static void make_world(void)
 	for (int i = 0; i < LANES; i++) {
 		int h = rnd_below(NEXT_HOPS);
 
-		/* In some worlds there are fewer than streams. */
+		/* In some worlds there are fewer lanes than streams. */
 		lane[i].state = LX_LANE_DEAD;
 		if (i >= (int)n_lanes && fp_peer[h].n_lanes)
 			continue;
@@ -107,7 +107,10 @@ static void make_world(void)
 		s->socket_window_edge = t->socket.window_edge;
 		s->window_edge = s->advertised_edge = t->window_edge = t->socket.window_edge;
 		t->wire_window_edge = t->window_edge;
-		/* A takeover begins unframed, nothing diverted; the slow path knows boundary 0. */
+		/*
+		 * A takeover starts unframed, without diverted bytes; the slow path knows
+		 * boundary 0.
+		 */
 	}
 }
 
@@ -141,7 +144,7 @@ static void delivered(int who, unsigned int index)
 	m->delivered = true;
 	if (m->to < 0)
 		return;
-	/* In order among those of this stream to this next hop. */
+	/* In order within the messages of this stream to this next hop. */
 	for (unsigned int i = sender[who].next_delivery[m->to]; i < index; i++) {
 		const struct message *o = &sender[who].message[i];
 
@@ -167,7 +170,7 @@ static void check_lane_message(int l, __u64 at, __u32 len)
 			if (m->delivered || m->lost || m->len != len ||
 			    m->to != (int)lane[l].next_hop || m->noop)
 				continue;
-			/* The command area is random: it tells which message it is. */
+			/* The random command area identifies the message. */
 			if (memcmp(t->bytes + m->start + 24, r->bytes + at + 24, len - 24))
 				continue;
 			assert_false(m->extras);
@@ -252,7 +255,7 @@ static void patch_fragment(struct lx_stream *s, const struct lx_fragment *p, cha
 
 static void tell_sender(int who);
 
-/* A header's first bytes, which came with an earlier packet. */
+/* The first bytes of a header, kept from an earlier packet. */
 static void send_saved(int who, struct lx_framing *f)
 {
 	struct lx_stream *s = &stream[who];
@@ -334,7 +337,7 @@ static void acked_up_to(int who, __u64 ack)
 {
 	struct lx_stream *s = &stream[who];
 
-	/* 2: each byte has arrived where it went. Extents tell where. */
+	/* Invariant 2: each byte arrived where its extent says. */
 	for (__u32 c = s->head; c != s->tail; c++) {
 		struct lx_extent *extent = lx_extent_at(s, c);
 		__u64 end = s->unframed && c + 1 == s->tail ? ack : lx_extent_end(extent);
@@ -369,11 +372,11 @@ static void tell_sender(int who)
 		assert_true(adv.sack[i].end <= s->high);
 		assert_true(!i || adv.sack[i].start > adv.sack[i - 1].end);
 	}
-	if (!news || rnd_below(1000) < loss) /* ACKs get lost, too */
+	if (!news || rnd_below(1000) < loss) /* ACKs are lost, too */
 		return;
 	adv.ack = over_wire(adv.ack, stream_base[who], t->una);
 	window_edge = adv.ack + ((__u64)lx_window_field(&adv, s->wscale) << s->wscale);
-	/* 3: but for rounding up, which depends on the ack. */
+	/* Invariant 3, except for rounding, which depends on the ACK. */
 	assert_true((__s64)(window_edge - t->window_edge) >= -(1 << s->wscale) || adv.ack < t->una);
 	if (adv.ack > t->una)
 		t->una = adv.ack;
@@ -384,9 +387,8 @@ static void tell_sender(int who)
 /* ---- the actors ------------------------------------------------------------------------------------ */
 
 /*
- * Other contents in headers of messages that are on a lane, where they could do harm.
- * Other payload would just be the sender's own confusion, and what goes up to our
- * socket is for the slow path to judge.
+ * Changes headers of messages on a lane, where that could do harm. Other payload would only
+ * confuse the sender itself, and what goes up to our socket is checked by the slow path.
  */
 static void confuse(int who, __u64 pos, __u64 end, char *data)
 {
@@ -417,12 +419,12 @@ static void sender_send(int who)
 	char *data;
 
 	pos = t->sent;
-	/* Sometimes something old again, cut anew. */
+	/* Sometimes retransmits old bytes, split differently. */
 	if (t->sent > t->una && (rnd_below(1000) < loss + 5 ||
 				 ((pos >= len || pos >= t->window_edge) && rnd_below(20) == 0)))
 		pos = rnd_below(2) ? t->una : t->una + rnd_below(t->sent - t->una);
 	room = t->window_edge < len ? t->window_edge : len;
-	/* Nothing under way and no window: a probe, which has no data, asks for one. */
+	/* Nothing in flight and no window: a probe without data asks for one. */
 	if (pos >= room && t->sent == t->una && pos < len && rnd_below(20) == 0) {
 		stream[who].force = 1;
 		tell_sender(who);
@@ -493,7 +495,7 @@ static void on_lane_ack(int l, const struct segment *seg)
 	lx_stream_tell(NULL, lx_arrival_note(&a), 0);
 }
 
-/* Our own kernel: acknowledges what is contiguous, offers a window. */
+/* Our own kernel: acknowledges contiguous bytes and advertises a window. */
 static void socket_ack(int who)
 {
 	struct lx_stream *s = &stream[who];
@@ -508,7 +510,7 @@ static void socket_ack(int who)
 	tell_sender(who);
 }
 
-/* Which message begins at the slow path's place: found by its random command area. */
+/* The message at the slow path's position, found by its random command area. */
 static int slow_find(int who)
 {
 	struct sender *t = &sender[who];
@@ -544,7 +546,7 @@ static void slow_read(int who)
 		return;
 	m = &t->message[i];
 	assert_false(m->delivered);
-	/* lane to lane 0: what went before by lanes must be through. */
+	/* From a lane to lane 0: earlier messages on lanes must have arrived. */
 	if (m->to >= 0 && !m->noop && s->kacked < t->read + 1) {
 		return;
 	}
@@ -556,7 +558,7 @@ static void slow_read(int who)
 	t->read = t->socket.next < t->boundary ? t->socket.next : t->boundary;
 }
 
-/* Forwards, in order, once the whole message is there. */
+/* Forwards complete messages, in order. */
 static void slow_forward(int who)
 {
 	struct lx_stream *s = &stream[who];
@@ -567,7 +569,7 @@ static void slow_forward(int who)
 		return;
 	delivered(who, p->msg);
 	n_socket_messages++;
-	/* Cookies of these the slow path answers itself. */
+	/* The slow path itself answers their cookies. */
 	if (t->message[p->msg].cookie && !t->message[p->msg].noop)
 		t->acked_cookies++;
 	s->slowpath_done = p->end;
@@ -601,7 +603,7 @@ static void forget_flight(int kind, int who)
 	}
 }
 
-/* Whether a stream that lives still has to know what became of messages on a lane. */
+/* Whether a living stream has yet to learn the fate of messages on a lane. */
 static bool is_referred(int l)
 {
 	for (int i = 0; i < STREAMS; i++) {
@@ -613,7 +615,7 @@ static bool is_referred(int l)
 	return false;
 }
 
-/* What the next hop has not got of a stream is lost. */
+/* Bytes of a stream that the next hop did not get are lost. */
 static void lose_messages(int who, int l)
 {
 	struct lx_stream *s = &stream[who];
@@ -632,7 +634,7 @@ static void lose_messages(int who, int l)
 	}
 }
 
-/* Runs that have not arrived. */
+/* The number of runs that have not arrived. */
 static unsigned int n_runs(int l)
 {
 	return lx_lane_busy(lane[l].word) ? lx_lane_n_runs(&lane[l], lane[l].word) : 0;
@@ -644,8 +646,8 @@ static const struct lx_lane_run *run_at(int l, unsigned int i)
 }
 
 /*
- * Half a message is dropped by the next hop, and what others have behind it; their senders go on
- * with what comes next.
+ * The next hop drops half a message, and those of others after it; their senders continue with
+ * the next ones.
  */
 static void lane_dies(int l)
 {
@@ -667,7 +669,7 @@ static void lane_dies(int l)
 	t->word &= ~((__u64)LX_LANE_BUSY << 32);
 }
 
-/* Whether all that a stream has on a lane, and that has not arrived, has been here. */
+/* Whether all of a stream's outstanding bytes on a lane have reached us. */
 static bool is_whole(int who, int l)
 {
 	struct lx_stream *s = &stream[who];
@@ -682,7 +684,7 @@ static bool is_whole(int who, int l)
 	return true;
 }
 
-/* What is complete goes on without it, unless it gets lost (orphans()). */
+/* Complete messages continue without it, unless they get lost (orphans()). */
 static void stream_dies(int who)
 {
 	if (sender[who].dead)
@@ -708,7 +710,7 @@ static void stream_dies(int who)
 	}
 }
 
-/* Nobody sends again what got lost of a stream that is dead; others wait behind it. */
+/* Nobody retransmits lost bytes of a dead stream; others wait behind them. */
 static void orphans(int l)
 {
 	if (n_runs(l) && run_at(l, 0)->stream == LX_LANE_OWNER && rnd_below(200) == 0)
@@ -727,7 +729,7 @@ static void policy(int who)
 	struct lx_stream *s = &stream[who];
 	int l;
 
-	/* The way back to lanes: let the sender run dry until all is through. */
+	/* Back to lanes: let the sender run dry until the slow path has caught up. */
 	if (s->slowpath_last > s->slowpath_done && !(s->flags & LX_STREAM_NO_LANES))
 		s->flags |= LX_STREAM_HOLD;
 	else if (s->slowpath_last <= s->slowpath_done)
@@ -769,7 +771,7 @@ static void policy(int who)
 	case 12:
 		lane[rnd_below(LANES)].resegment_ns = now_ns;
 		break;
-	case 13: /* the way to a next hop takes less, or more */
+	case 13: /* the path MTU to a next hop changes */
 		lane[rnd_below(LANES)].mss = rnd_below(2) ? MSS : 100 + rnd_below(MSS);
 		break;
 	case 2:
@@ -801,7 +803,7 @@ static void network(bool losses)
 	if (!seg->kind)
 		return;
 	if (rnd_below(1000) >= reorder) {
-		/* The oldest of those on the same way. */
+		/* Take the oldest on the same path. */
 		for (int k = 0; k < FLIGHT; k++) {
 			if (flight[k].kind == seg->kind && flight[k].who == seg->who &&
 			    flight[k].born < seg->born)
@@ -809,7 +811,7 @@ static void network(bool losses)
 		}
 	}
 	if (losses && rnd_below(1000) < loss) {
-		if (seg->kind != 4) /* nothing is lost within the host */
+		if (seg->kind != 4) /* no loss within the host */
 			land(seg);
 		return;
 	}
@@ -832,7 +834,7 @@ static void network(bool losses)
 			socket_ack(seg->who);
 		break;
 	}
-	/* Some arrive twice. */
+	/* Some are duplicated. */
 	if (losses && seg->kind == 1 && rnd_below(1000) < loss)
 		return;
 	land(seg);

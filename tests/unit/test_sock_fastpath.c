@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The daemon's half of the fast path, without the kernel's: two NIs of one
- * router, a scripted client on one side, a scripted server on the other. The maps are
- * plain memory (fakefastpath.h), and the test does what the programs would do.
+ * The daemon's half of the fast path, without the kernel's: two NIs of one router, a scripted
+ * client on one side, a scripted server on the other. The maps are plain memory
+ * (fakefastpath.h), and the test plays the programs.
  */
 #include "sockfpworld.h"
 
@@ -18,7 +18,7 @@ static uint64_t slowpath_done(void)
 	return pos;
 }
 
-/* Bytes that the socket has got: those read, and those that wait. */
+/* Bytes that the socket received: those read, and those still queued. */
 static uint64_t arrived(int fd, uint64_t n_read)
 {
 	int waiting = 0;
@@ -27,7 +27,7 @@ static uint64_t arrived(int fd, uint64_t n_read)
 	return n_read + waiting;
 }
 
-/* What a stream's positions begin with: the peer's request and HELLO. */
+/* The length of the peer's request and HELLO, where messages start in a stream. */
 static uint64_t origin(void)
 {
 	struct lx_hello hello = raw_hello_of(V, &client, &in_nid, LX_CTYPE_BULK_OUT);
@@ -36,7 +36,7 @@ static uint64_t origin(void)
 	return lx_proto_acc_encode(&in_nid, buf) + lx_proto_hello_encode(&hello, buf);
 }
 
-/* A stream whose messages all went to lane 0, so that it waits for them to be through. */
+/* Creates a stream whose messages all went to lane 0, and that waits for slowpath_done. */
 static int stream_in_order(void)
 {
 	int fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
@@ -49,7 +49,7 @@ static int stream_in_order(void)
 	return fd;
 }
 
-/* Whatever is said to be through has come to the server's TCP. */
+/* Everything up to slowpath_done must have reached the server's TCP. */
 static void check_slowpath_done(int fd, uint64_t n_read)
 {
 	uint64_t done = slowpath_done();
@@ -65,7 +65,10 @@ static void test_done_queue(void **state)
 	uint64_t n_read = 0;
 	int to, from;
 
-	/* Little in the socket, so that much of it is in batches, and over with for the core. */
+	/*
+	 * A small socket buffer, so that much is queued in batches, which the core considers
+	 * sent.
+	 */
 	lx_sock_tun.tx_buffer_size = 2048;
 	to = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	assert_true(eventually(fp_is_there, 5000));
@@ -81,7 +84,7 @@ static void test_done_queue(void **state)
 	assert_int_equal(slowpath_done(), origin() + ALL);
 }
 
-/* Our HELLO is on its way, too, and not counted among the messages' bytes. */
+/* Our HELLO is in flight, too, and does not count as message bytes. */
 static void test_done_hello(void **state)
 {
 	enum { ALL = 2 * (24 + 72) };
@@ -115,7 +118,7 @@ static void send_local(int fd)
 	raw_put(fd, V, false, &msg);
 }
 
-/* To somebody behind the server. */
+/* Sends a message for a node behind the server. */
 static void send_for_far(int fd)
 {
 	struct lx_nid near = server;
@@ -130,7 +133,7 @@ static bool parsed(unsigned int n)
 	return fake_wait_count(in, &in->n_parsed, n, 2000);
 }
 
-/* Whether so many messages and no more are looked at, for now. */
+/* True if exactly @n messages have been parsed, and no more for now. */
 static bool stays_parsed(unsigned int n)
 {
 	usleep(50000);
@@ -150,7 +153,7 @@ static int with_lane(void)
 static void test_wait(void **state)
 {
 	enum { EACH = 24 + 72 };
-	uint64_t pos = origin() + EACH; /* behind the first message */
+	uint64_t pos = origin() + EACH; /* after the first message */
 	struct lx_extent extents[] = {
 		{ .lane = 0, .lane_start = 0, .len = 1000 },
 		{ .lane = LX_NO_LANE, .lane_start = pos, .len = 2 * EACH },
@@ -162,7 +165,7 @@ static void test_wait(void **state)
 	fd = with_lane();
 	assert_true(parsed(1));
 	set_ring(0, extents, 2);
-	send_local(fd); /* has nothing to wait for */
+	send_local(fd); /* need not wait */
 	assert_true(parsed(2));
 	send_puts(fd, 1, 0);
 	assert_true(stays_parsed(2));
@@ -172,7 +175,7 @@ static void test_wait(void **state)
 	assert_true(parsed(3));
 }
 
-/* What is on lanes behind a message is no reason to wait. */
+/* Bytes on lanes after a message do not delay it. */
 static void test_wait_for_later(void **state)
 {
 	enum { EACH = 24 + 72 };
@@ -188,21 +191,21 @@ static void test_wait_for_later(void **state)
 	assert_true(eventually(fp_is_there, 5000));
 	fd = with_lane();
 	assert_true(parsed(1));
-	/* Its run has been acknowledged by our kernel, and left the ring. */
+	/* Our kernel acknowledged its run, which has left the ring. */
 	set_ring(0, extents, 1);
 	send_puts(fd, 1, 0);
 	assert_true(parsed(2));
 	set_ring(0, extents, 3);
 	send_puts(fd, 1, 0);
 	assert_true(parsed(3));
-	/* In the run that is there. */
+	/* In the existing run. */
 	send_puts(fd, 1, 0);
 	assert_true(stays_parsed(3));
 	lane_has_acked(1000);
 	assert_true(parsed(4));
 }
 
-/* Unframed, the last run has no end. */
+/* While unframed, the last run has no end. */
 static void test_wait_unframed(void **state)
 {
 	struct lx_extent extents[] = {
@@ -232,7 +235,7 @@ static bool sampled(void)
 	return fastpath->stream[0].sample == 1;
 }
 
-/* Nobody asks for counters, and the core hears of what went by lanes. */
+/* The core hears of messages on lanes even if nobody reads counters. */
 static void test_life(void **state)
 {
 	assert_true(eventually(fp_is_there, 5000));
@@ -244,7 +247,7 @@ static void test_life(void **state)
 	assert_true(fake_wait_count(in, &in->n_offloaded, 5, 5000));
 	assert_true(lx_nid_eq(&in->offloaded_from, &client));
 	assert_int_equal(in->offloaded_src_net, LX_NET(LX_NET_TCP, 7));
-	/* And it wants to see a message of a stream with some traffic. */
+	/* It requests a sample of a stream with some traffic. */
 	assert_false(sampled());
 	lx_env_lock(env);
 	fastpath->stream[0].messages = 64;
@@ -254,7 +257,7 @@ static void test_life(void **state)
 
 /* ---- who is who ------------------------------------------------------------------------------ */
 
-/* The programs know which NIDs are one peer's, also when that has changed. */
+/* The programs know which NIDs belong to one peer, also after a change. */
 static void test_peer_number(void **state)
 {
 	assert_true(eventually(fp_is_there, 5000));
@@ -275,7 +278,7 @@ static void test_peer_number(void **state)
 
 /* ---- where messages go ------------------------------------------------------------------------ */
 
-/* Tells of a change of policy; returns how many destinations are known then. */
+/* Reports a policy change; returns how many destinations remain. */
 static unsigned int known_after(const char *nid, uint32_t net)
 {
 	struct lx_nid of;
@@ -295,7 +298,7 @@ static bool knows_two(void)
 	return fastpath->n_dests == 2;
 }
 
-/* Destinations are forgotten if their next hop may be another one now, and no others. */
+/* Destinations whose next hop may have changed are forgotten, and no others. */
 static void test_forget(void **state)
 {
 	int fd;
@@ -313,7 +316,7 @@ static void test_forget(void **state)
 	assert_int_equal(known_after("10.7.0.1@tcp7", LX_NET_U32_ANY), 1);
 	send_for_far(fd);
 	assert_true(eventually(knows_two, 5000));
-	/* The one is it, the other goes by way of it. */
+	/* One is this NID, the other is reached through it. */
 	assert_int_equal(known_after(SERVER_IP "@tcp1", LX_NET_U32_ANY), 0);
 	send_puts(fd, 1, 0);
 	send_for_far(fd);
@@ -323,7 +326,10 @@ static void test_forget(void **state)
 
 /* ---- connections that end together ----------------------------------------------------------- */
 
-/* Two PUTs and a GET on a lane: all but the last @unsent bytes sent, the first PUT acknowledged. */
+/*
+ * Puts two PUTs and a GET on a lane: all but the last @unsent bytes sent, the first PUT
+ * acknowledged.
+ */
 static int three_on_lane(uint32_t unsent)
 {
 	struct lx_extent extents[] = {
@@ -346,7 +352,7 @@ static int three_on_lane(uint32_t unsent)
 	return lane;
 }
 
-/* What a reset leaves unacknowledged on a lane is lost: the core is told what it was. */
+/* Messages unacknowledged on a lane at a reset are lost, and reported to the core by type. */
 static void test_lost(void **state)
 {
 	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
@@ -361,7 +367,7 @@ static void test_lost(void **state)
 	assert_non_null(strstr(logged, "messages=2 "));
 }
 
-/* A next hop that says goodbye may still owe an ACK: only what was not sent is lost. */
+/* A next hop that closes cleanly may still owe an ACK: only unsent messages are lost. */
 static void test_goodbye(void **state)
 {
 	shutdown(three_on_lane(40), SHUT_RDWR);
@@ -374,8 +380,8 @@ static void test_goodbye(void **state)
 }
 
 /*
- * A peer that is a next hop of its own messages: one of its connections fails, all are
- * closed, and with its stream the lane it was on, which comes next.
+ * A peer that is the next hop of its own messages: one of its connections fails, all are
+ * closed, and with its stream the lane that it used, which is the next one.
  */
 static void test_close_siblings(void **state)
 {
@@ -408,7 +414,7 @@ static bool is_rated(void)
 	return fastpath->lane[0].handovers_per_s && fastpath->lane[0].waits[3] < 100;
 }
 
-/* What is shown of late: hand-overs of the last second, and waits that are forgotten. */
+/* Recent figures: hand-overs of the last second, and waits, which are forgotten. */
 static void test_rate(void **state)
 {
 	three_on_lane(0);
@@ -419,7 +425,7 @@ static void test_rate(void **state)
 	assert_true(eventually(is_rated, 10000));
 }
 
-/* Taken back, it ends as any other: to the end the programs shift what its socket sends. */
+/* A lane that was taken back ends normally: the programs shift its socket's numbers to the end. */
 static void test_back_and_closed(void **state)
 {
 	uint64_t ours = (uint64_t)LX_LANE_OURS << 32 | 588;
@@ -441,8 +447,9 @@ static void test_back_and_closed(void **state)
 /* ---- the fast path goes ---------------------------------------------------------------------- */
 
 /*
- * It is to go: streams and lanes end - their sockets have not seen all that was on them -,
- * other connections do not, and it is not looked at any more. Another one may come.
+ * The accelerator is removed: streams and lanes end, since their sockets have not seen
+ * everything; other connections stay, and it is not used any more. Another one may be
+ * installed.
  */
 static void test_leave(void **state)
 {
@@ -466,7 +473,7 @@ static void test_leave(void **state)
 	assert_true(fake_wait_conns(out, 1, 5000));
 	before = arrived(other, 0);
 
-	/* The slow path goes on alone, and so does what was there. */
+	/* The slow path and existing connections continue. */
 	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 1, 0);
 	for (int i = 0; arrived(other, 0) < before + 24 + 72 && i < 5000; i++)
@@ -484,7 +491,7 @@ static void test_leave(void **state)
 
 /* ---- who has how many streams ------------------------------------------------------------------ */
 
-static unsigned int n_streams; /* to wait for */
+static unsigned int n_streams; /* wanted */
 
 static bool has_streams(void)
 {
@@ -501,7 +508,7 @@ static bool becomes_streams(unsigned int n)
 	return eventually(has_streams, 5000);
 }
 
-/* A connection of host @ip, which says that it has NID 10.1.9.@number, with one message. */
+/* Connects from @ip with the invented NID 10.1.9.@number, and sends one message. */
 static int invented(const char *ip, unsigned int number)
 {
 	struct lx_nid real = client;
@@ -516,7 +523,10 @@ static int invented(const char *ip, unsigned int number)
 	return fd;
 }
 
-/* Whatever NIDs a host invents, it leaves streams to others, and gets back those it gives up. */
+/*
+ * Whatever NIDs a host invents, it leaves streams to others, and its own come back when it
+ * closes some.
+ */
 static void test_share(void **state)
 {
 	enum { SHARE = 2 };
@@ -532,7 +542,7 @@ static void test_share(void **state)
 	assert_non_null(strstr(logged, "address=" CLIENT_IP));
 	invented(OTHER_IP, 20);
 	assert_true(becomes_streams(SHARE + 1));
-	/* Two of them are streams; that they end is what makes room. */
+	/* Two of them are streams; only when these end there is room. */
 	shutdown(fd[0], SHUT_RDWR);
 	shutdown(fd[1], SHUT_RDWR);
 	assert_true(becomes_streams(1));
@@ -551,7 +561,7 @@ static bool first_has_it(void)
 	return fastpath->stream[0].state == LX_STREAM_ON && fastpath->stream[0].key.remote[15] == 2;
 }
 
-/* So much of stream 0 went by lanes, and so much has come of which so much has arrived. */
+/* Sets stream 0's bytes that went by lanes, arrived here, and were acknowledged. */
 static void set_positions(uint64_t diverted, uint64_t high, uint64_t acked)
 {
 	struct lx_stream *s = &fastpath->stream[0];
@@ -564,8 +574,8 @@ static void set_positions(uint64_t diverted, uint64_t high, uint64_t acked)
 }
 
 /*
- * An idle connection gives up its stream when all that came has arrived; what went by lanes is
- * made up for from then on, also if it becomes a stream again.
+ * An idle connection gives up its stream when everything has arrived; from then on the bytes
+ * that went by lanes are compensated, also when it becomes a stream again.
  */
 static void test_idle(void **state)
 {
@@ -590,7 +600,7 @@ static void test_idle(void **state)
 		send_puts(fd, 1, 0);
 	assert_true(other_has_it());
 	assert_int_equal(fastpath->shift.index, 1000);
-	/* The other way round, with nothing on lanes. */
+	/* The other way round, without bytes on lanes. */
 	sleep(6);
 	for (int i = 0; i < 50 && !eventually(first_has_it, 100); i++)
 		send_puts(first, 1, 0);
@@ -598,7 +608,7 @@ static void test_idle(void **state)
 	assert_int_equal(fastpath->stream[0].diverted, 1000);
 }
 
-/* One that the programs do not serve is shown, but leaves its place to who asks, at once. */
+/* A connection that the programs cannot serve is listed, but yields its place at once. */
 static void test_unfit(void **state)
 {
 	assert_true(eventually(fp_is_there, 5000));

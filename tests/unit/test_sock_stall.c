@@ -239,7 +239,7 @@ static bool second_lane_is_live(void)
 	return fastpath->lane[1].state == LX_LANE_LIVE;
 }
 
-/* A message of some stream comes behind what begin_on_lane() has put there. */
+/* Another stream's message follows the one from begin_on_lane(). */
 static void another_behind(void)
 {
 	struct lx_lane *l = &fastpath->lane[0];
@@ -258,7 +258,7 @@ static bool stream_is_slow(void)
 	return fastpath->stream[0].aside == LX_STREAM_ASIDE_SLOW;
 }
 
-/* A sender that stands still is closed long before the timeout, and is left alone before that. */
+/* A stalled sender that others wait for is closed well before the timeout, but not at once. */
 static void test_others_wait(void **state)
 {
 	int fd = world(50);
@@ -270,7 +270,7 @@ static void test_others_wait(void **state)
 	assert_true(has_logged("nothing received inside a message for 4 s"));
 }
 
-/* The same if some of the message comes now and then: but not for ever. */
+/* The same if bytes trickle in: it may not go on forever. */
 static void test_others_wait_for_trickle(void **state)
 {
 	int fd = world(50);
@@ -288,7 +288,7 @@ static void test_others_wait_for_trickle(void **state)
 	assert_true(has_logged("others have waited for the rest of a message for 10 s"));
 }
 
-/* The sender cannot send the rest, as it waits for what is on a lane to a next hop that is silent. */
+/* The sender cannot continue, since it waits for bytes on a lane to another, silent next hop. */
 static void test_others_wait_for_next_hop(void **state)
 {
 	int fd = world(50), second = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
