@@ -36,6 +36,14 @@ static void offers(const char *function, const char *words, int n, const char *e
 		fail_msg("%s %s: offered%snot%s", function, words, offered, expected);
 }
 
+static void offers_not(const char *function, const char *words, int n, const char *unexpected)
+{
+	char *offered = complete(function, words, n);
+
+	if (strstr(offered, unexpected))
+		fail_msg("%s %s: offered%s", function, words, offered);
+}
+
 static void test_completion(void **state)
 {
 	offers("_lnetx", "\"\"", 1, " conn ");
@@ -52,14 +60,19 @@ static void test_completion(void **state)
 	       " --peer-timeout --peer-credits --peer-buffer-credits ");
 	offers("_lnetctl", "export --b", 2, " --backup ");
 	offers("_lnetctl", "set trans", 2, " transaction_timeout ");
-}
-
-static void offers_not(const char *function, const char *words, int n, const char *unexpected)
-{
-	char *offered = complete(function, words, n);
-
-	if (strstr(offered, unexpected))
-		fail_msg("%s %s: offered%s", function, words, offered);
+	/* Fault injection: kinds, keywords, and lists of values. */
+	offers("_lnetx", "fault add d", 3, " drop delay ");
+	offers("_lnetx", "fault del \"\"", 3, " drop delay ");
+	offers_not("_lnetx", "fault add drop d", 4, "delay");
+	offers("_lnetx", "fault add drop m", 4, " msg ");
+	offers("_lnetx", "fault add drop msg put,\"\"", 5, " put,put put,ack put,get put,reply ");
+	offers("_lnetx", "fault add drop error local_", 5, " local_interrupt ");
+	offers("_lnetx", "fault add drop error ran", 5, " random ");
+	offers("_lnetctl", "fault d", 2, " drop delay ");
+	offers("_lnetctl", "fault drop a", 3, " add ");
+	offers("_lnetctl", "fault drop add --loc", 4, " --local_nid ");
+	offers("_lnetctl", "fault drop add -m g", 5, " get ");
+	offers("_lnetctl", "fault delay add --lat", 4, " --latency ");
 }
 
 /* Completes NIDs, nets and interfaces of this node and its peers, and values. */

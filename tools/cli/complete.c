@@ -9,6 +9,7 @@
 #include "../../user/conf/global.h"
 #include "../../user/io/netif.h"
 #include "complete.h"
+#include "fault.h"
 #include "lnetctl.h"
 #include "lnetx.h"
 #include "words.h"
@@ -194,6 +195,8 @@ static void offer_tunables(struct line *l, bool values)
 /* @own: NIDs are this node's. @choices: words separated by '|', or else a name. */
 static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, bool own)
 {
+	const char *name;
+
 	if (choices && strchr(choices, '|')) {
 		offer_choices(l, choices, "|");
 		return;
@@ -207,6 +210,7 @@ static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, 
 		break;
 	case LX_ARG_SOURCE:
 	case LX_ARG_SRC:
+	case LX_ARG_LOCAL_NID:
 		offer_own_nids(l);
 		break;
 	case LX_ARG_NID:
@@ -218,8 +222,18 @@ static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, 
 	case LX_ARG_GATEWAY:
 	case LX_ARG_PRIMARY:
 	case LX_ARG_DST:
+	case LX_ARG_DEST:
 	case LX_ARG_RTE:
 		offer_nids(l);
+		break;
+	case LX_ARG_MESSAGE:
+		as_list(l);
+		offer_choices(l, "put ack get reply", " ");
+		break;
+	case LX_ARG_ERROR:
+		as_list(l);
+		for (int i = 0; (name = lx_fault_error_name(i)); i++)
+			offer(l, name);
 		break;
 	default:
 		break;
@@ -270,6 +284,8 @@ static void offer_rest(struct line *l, const struct lx_command *c)
 		add_rows(l, set, LX_CONTROL_PREFIXES, &lx_control_prefixes, "prefix");
 	else if (strstr(c->rest, "NID"))
 		offer_nids(l);
+	else if (strchr(c->rest, '|') && !l->n_rest)
+		offer_choices(l, c->rest, "[|]");
 	offer_set(l, set);
 }
 
@@ -407,7 +423,7 @@ int lx_complete_lnetctl(char **words)
 {
 	const struct lx_option *value = NULL;
 	const struct lx_group *g = NULL;
-	const struct lx_lnetctl_cmd *v = NULL;
+	const struct lx_lnetctl_cmd *v = NULL, *verbs = NULL; /* "fault drop" has verbs of its own */
 	struct line l = { 0 };
 	bool instance = false;
 	int n = begin(&l, words);
@@ -426,15 +442,20 @@ int lx_complete_lnetctl(char **words)
 		} else if (!g) {
 			g = strcmp(word, "help") ? find(lx_groups, sizeof(*g), word) : NULL;
 			v = g && g->is_verb ? g->verb : NULL;
+			verbs = g ? g->verb : NULL;
 			if (!g && strcmp(word, "help"))
 				return 0;
 		} else if (!v) {
-			v = strcmp(word, "help") ? find(g->verb, sizeof(*v), word) : NULL;
+			v = strcmp(word, "help") ? find(verbs, sizeof(*v), word) : NULL;
 			if (!v && strcmp(word, "help"))
 				return 0;
+			if (v && verbs == g->verb && lx_fault_verbs(g->name, v->name)) {
+				verbs = lx_fault_verbs(g->name, v->name);
+				v = NULL;
+			}
 		} else if (word[0] == '-') {
 			value = find_option(v, word);
-			if (value && value->kind != LX_OPTION_VALUE)
+			if (value && value->kind != LX_OPTION_VALUE && value->kind != LX_OPTION_MANY)
 				value = NULL;
 		} else {
 			l.rest[l.n_rest++] = word;
@@ -450,7 +471,7 @@ int lx_complete_lnetctl(char **words)
 	} else {
 		for (const struct lx_group *i = g ? NULL : lx_groups; i && i->name; i++)
 			offer(&l, i->name);
-		for (const struct lx_lnetctl_cmd *i = g ? g->verb : NULL; i && i->name; i++)
+		for (const struct lx_lnetctl_cmd *i = verbs; i && i->name; i++)
 			offer(&l, i->name);
 		offer(&l, "help");
 		if (!g)

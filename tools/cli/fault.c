@@ -67,6 +67,13 @@ static uint32_t message_bit(const char *name)
 	return 0;
 }
 
+const char *lx_fault_error_name(int i)
+{
+	int n = sizeof(hstatus_names) / sizeof(hstatus_names[0]);
+
+	return i < n ? hstatus_names[i].name : i == n ? "random" : NULL;
+}
+
 static uint32_t hstatus_bits(const char *name)
 {
 	if (!strcasecmp(name, "random"))

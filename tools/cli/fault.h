@@ -11,6 +11,9 @@
  */
 const struct lx_lnetctl_cmd *lx_fault_verbs(const char *group, const char *verb);
 
+/* The names of failures that a rule may cause: from 0 on until NULL. */
+const char *lx_fault_error_name(int i);
+
 /* The program when it is called lctl: net_drop_add and the like. */
 int lx_lctl_main(int argc, char **argv);
 
