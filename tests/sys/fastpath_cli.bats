@@ -257,6 +257,44 @@ ni_fastpath() {
 	ended_well
 }
 
+@test "a fault rule: lnetxd handles what it may match until it is deleted, with either path" {
+	local before matched
+
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 500
+	# One of two billion: it matches all, and drops nothing.
+	lx r1 fault add drop from 10.1.0.1@tcp1 msg put rate 2000000000
+	eventually "$PATIENCE" off_the_lanes
+	before=$(client_by_lanes)
+	matched=$(rule_count)
+	routed_more 500
+	equal "$(client_by_lanes)" "$before"
+	[ "$(rule_count)" -gt "$matched" ]
+	lx r1 fault del all
+	eventually "$PATIENCE" more_than stream lane_messages $((before + 500))
+	lx r1 bpf off
+	lx r1 fault add drop from 10.1.0.1@tcp1 msg put rate 2000000000
+	routed_more 500
+	[ "$(rule_count)" -gt 0 ]
+	lx r1 fault del all
+	ended_well
+}
+
+# What the kernel had already begun when the rule came is through.
+off_the_lanes() {
+	local before
+
+	before=$(client_by_lanes)
+	routed_more 100
+	[ "$(client_by_lanes)" = "$before" ]
+}
+
+# Messages that the rule has matched.
+rule_count() {
+	lx r1 -j fault show | jq '.fault[0].matched'
+}
+
 no_lanes_to_client() {
 	lx r1 -j lane show | jq -e '[.lane[]? | select(.hop == "10.1.0.1@tcp1") | .state] |
 		all(. == "socket" or . == "dead")'
