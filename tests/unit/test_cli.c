@@ -633,7 +633,7 @@ static void test_lnetx_refused(void **state)
 	fails(2, "lnetx net nosuch", "unknown verb \"nosuch\"; one of: show add del set");
 	fails(2, "lnetx net add nett tcp", "unknown keyword \"nett\"");
 	fails(2, "lnetx net add net", "\"net\" needs a value (NET)");
-	fails(2, "lnetx d", "\"d\" is ambiguous: discover disconnect daemon\n");
+	fails(2, "lnetx d", "\"d\" is ambiguous: discover disconnect doctor daemon\n");
 	fails(2, "lnetx net add p 5",
 	      "\"p\" is ambiguous: peer_timeout peer_credits peer_buffer_credits\n");
 	fails(2, "lnetx nte show", "did you mean \"net\"?");
