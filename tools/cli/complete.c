@@ -15,6 +15,7 @@
 #include "words.h"
 
 #define WORDS_MAX 256
+#define HSTATUS_TEXT_(number, name) name " "
 
 /* The line so far, parsed by the tables, and the word to complete. */
 struct line {
@@ -195,8 +196,6 @@ static void offer_tunables(struct line *l, bool values)
 /* @own: NIDs are this node's. @choices: words separated by '|', or else a name. */
 static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, bool own)
 {
-	const char *name;
-
 	if (choices && strchr(choices, '|')) {
 		offer_choices(l, choices, "|");
 		return;
@@ -232,8 +231,7 @@ static void offer_value(struct line *l, enum lx_arg_id id, const char *choices, 
 		break;
 	case LX_ARG_ERROR:
 		as_list(l);
-		for (int i = 0; (name = lx_fault_error_name(i)); i++)
-			offer(l, name);
+		offer_choices(l, LX_FAULT_HSTATUS(HSTATUS_TEXT_) "random", " ");
 		break;
 	default:
 		break;

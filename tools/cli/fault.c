@@ -67,13 +67,6 @@ static uint32_t message_bit(const char *name)
 	return 0;
 }
 
-const char *lx_fault_error_name(int i)
-{
-	int n = sizeof(hstatus_names) / sizeof(hstatus_names[0]);
-
-	return i < n ? hstatus_names[i].name : i == n ? "random" : NULL;
-}
-
 static uint32_t hstatus_bits(const char *name)
 {
 	if (!strcasecmp(name, "random"))
@@ -437,17 +430,10 @@ static const struct lx_option del_options[] = {
 	{ "list", kind##_show, "the same", NULL, LX_ERROR_RECORD, "show", "fault", NULL, 0 }, \
 	NO_CMD
 
-static const struct lx_lnetctl_cmd drop_cmds[] = { KIND_CMDS(drop) };
-static const struct lx_lnetctl_cmd delay_cmds[] = { KIND_CMDS(delay) };
+const struct lx_lnetctl_cmd lx_lnetctl_drop_cmds[] = { KIND_CMDS(drop) };
+const struct lx_lnetctl_cmd lx_lnetctl_delay_cmds[] = { KIND_CMDS(delay) };
 
 /* clang-format on */
-
-const struct lx_lnetctl_cmd *lx_fault_verbs(const char *group, const char *verb)
-{
-	if (strcmp(group, "fault"))
-		return NULL;
-	return strcmp(verb, "delay") ? drop_cmds : delay_cmds;
-}
 
 /* ---- lctl ------------------------------------------------------------------------------------- */
 
@@ -487,7 +473,7 @@ static int lctl_list(struct lx_session *s, bool delay)
 
 static int lctl_command(struct lx_session *s, const char *verb, bool delay, int argc, char **argv)
 {
-	const struct lx_lnetctl_cmd *cmd = delay ? delay_cmds : drop_cmds;
+	const struct lx_lnetctl_cmd *cmd = delay ? lx_lnetctl_delay_cmds : lx_lnetctl_drop_cmds;
 	struct lx_args a = { .verb = verb };
 
 	while (cmd->name && strcmp(cmd->name, verb))
