@@ -73,6 +73,7 @@ enum lx_control_command {
 	LX_CONTROL_LANES = 41, /* show: connections that it sends on */
 	LX_CONTROL_TRACE = 42, /* show: messages it sees, until the client closes */
 	LX_CONTROL_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
+	LX_CONTROL_SELFTEST = 44, /* show, change: struct lx_conf_selftest */
 };
 
 enum lx_control_error_attr {
@@ -210,6 +211,19 @@ struct lx_control_status {
 	uint32_t clients;
 };
 
+struct lx_control_selftest_info {
+	struct lx_conf_selftest conf; /* with its defaults */
+	char session[32]; /* "": none */
+	struct lx_nid console; /* any: none */
+	uint64_t age_s, idle_s; /* of the session */
+	uint32_t batches, tests, active_batches, active_units;
+	uint32_t brw_errors, ping_errors;
+	uint32_t sent, served, dropped, expired, errors;
+	uint64_t bulk_get, bulk_put; /* bytes */
+	uint64_t refused;
+	uint32_t bulk_buffers, bulk_waiting;
+};
+
 /* ---- schemas ----------------------------------------------------------------------- */
 
 /*
@@ -235,8 +249,8 @@ struct lx_control_object {
 
 extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
 	lx_control_udsps, lx_control_recovery, lx_control_conns, lx_control_pings,
-	lx_control_routing_info, lx_control_stats,
-	lx_control_tunables, lx_control_events, lx_control_statuses, lx_control_faults;
+	lx_control_routing_info, lx_control_stats, lx_control_tunables, lx_control_events,
+	lx_control_statuses, lx_control_faults, lx_control_selftests;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
@@ -248,10 +262,10 @@ extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, l
 /* Requests, named after the struct that they describe. */
 extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_control_set_schema,
 	lx_control_route_schema, lx_control_peer_schema, lx_control_udsp_schema,
-	lx_control_udsp_del_schema, lx_control_ping_schema,
-	lx_control_fault_schema, lx_control_routing_schema, lx_control_buffers_schema, lx_control_disconnect_schema,
-	lx_control_value_schema, lx_control_guard_schema, lx_control_ban_schema,
-	lx_control_prefix_schema, lx_control_filter_schema;
+	lx_control_udsp_del_schema, lx_control_ping_schema, lx_control_fault_schema,
+	lx_control_selftest_schema, lx_control_routing_schema, lx_control_buffers_schema,
+	lx_control_disconnect_schema, lx_control_value_schema, lx_control_guard_schema,
+	lx_control_ban_schema, lx_control_prefix_schema, lx_control_filter_schema;
 
 /* ---- where the socket is ----------------------------------------------------------- */
 

@@ -130,6 +130,23 @@ struct lx_conf_udsp {
 	struct lx_conf_place at;
 };
 
+/* Room for a list of consoles. */
+#define LX_CONSOLES_TEXT 512
+
+#define LX_SELFTEST_SESSION_MAX 86400 /* of its time-outs and buffers */
+#define LX_SELFTEST_RPC_MAX 3600
+#define LX_SELFTEST_BULK_MAX 16384
+
+/* Section "selftest": lnetxd's test node (selftest.md). A node itself ignores it. */
+struct lx_conf_selftest {
+	int32_t enable; /* 0, 1, or LX_UNSET */
+	char consoles[LX_CONSOLES_TEXT]; /* ranges of NIDs, or "any"; "": not given */
+	int64_t session_timeout; /* seconds; or LX_UNSET, as the next two */
+	int64_t rpc_timeout; /* seconds */
+	int64_t bulk_mib; /* MiB */
+	struct lx_conf_place at; /* of the consoles */
+};
+
 struct lx_conf {
 	struct lx_conf_ni *ni;
 	size_t n_nis;
@@ -146,6 +163,7 @@ struct lx_conf {
 	int64_t buffers[LX_POOLS]; /* total buffers, or LX_UNSET */
 	struct lx_conf_udsp *udsp; /* in the order of the file */
 	size_t n_udsps;
+	struct lx_conf_selftest selftest;
 };
 
 struct lx_conf_error {

@@ -84,7 +84,8 @@ enum lx_ctl_verb { LX_CTL_SHOW, LX_CTL_ADD, LX_CTL_DEL, LX_CTL_SET };
 	X(GUARD, "guard") /* show; set: rate, burst, mode */ \
 	X(BAN, "ban") /* show, add, del: NIDs kept out */ \
 	X(PREFIX, "prefix") /* show, add, del: addresses allowed or denied */ \
-	X(REFUSAL, "refusal") /* show: who was refused lately */
+	X(REFUSAL, "refusal") /* show: who was refused lately */ \
+	X(SELFTEST, "selftest") /* show, set: enable, consoles, ... */
 
 enum lx_ctl_object {
 #define LX_CTL_OBJECT_ENUM_(NAME, name) LX_CTL_##NAME,

@@ -907,6 +907,45 @@ static void test_guard(void **state)
 	fails(2, "lnetx guard set mode fast", "auto, native, generic or tc");
 }
 
+/* Off until somebody says who may be a console; settings stay when it is switched off. */
+static void test_selftest(void **state)
+{
+	char line[300];
+
+	start(NULL);
+	ok("lnetctl lnet configure");
+	prints("lnetx -j selftest", "\"enable\":0");
+	prints("lnetx -j selftest", "\"session_timeout\":100");
+	fails(1, "lnetx selftest on", "which nodes may be consoles?");
+	fails(1, "lnetx selftest on consoles 10.0.0.300@tcp", "ranges of NIDs are expected");
+	fails(2, "lnetx selftest on consoles any rpc_timeout 0", "not in 1..3600");
+	prints("lnetx -j selftest show", "\"enable\":0");
+	ok("lnetx selftest on consoles 10.0.0.*@tcp,10.1.0.[1,3]@tcp1 bulk_mib 32");
+	prints("lnetx -j selftest", "\"enable\":1");
+	prints("lnetx -j selftest", "\"consoles\":\"10.0.0.*@tcp,10.1.0.[1,3]@tcp1\"");
+	prints("lnetx -j selftest", "\"bulk_mib\":32");
+	prints("lnetx selftest", "10.0.0.*@tcp,10.1.0.[1,3]@tcp1");
+	ok("lnetx selftest on session_timeout 20");
+	prints("lnetx -j selftest", "\"session_timeout\":20");
+	prints("lnetx -j selftest", "\"bulk_mib\":32");
+	/* A configuration that is exported keeps it. */
+	prints("lnetctl export --backup", "selftest:");
+	snprintf(line, sizeof(line), "lnetctl export --backup %s/selftest", proc_dir());
+	ok(line);
+	ok("lnetx selftest off");
+	prints("lnetx -j selftest", "\"enable\":0");
+	prints("lnetx -j selftest", "\"bulk_mib\":32");
+	prints_not("lnetctl export --backup", "selftest:");
+	snprintf(line, sizeof(line), "lnetctl import %s/selftest", proc_dir());
+	ok(line);
+	prints("lnetx -j selftest", "\"enable\":1");
+	/* Without a node it waits for one. */
+	ok("lnetctl lnet unconfigure");
+	prints("lnetx -j selftest", "\"enable\":1");
+	ok("lnetctl lnet configure");
+	ok("lnetx selftest off");
+}
+
 static void test_no_daemon(void **state)
 {
 	fails(1, "lnetx net", "no lnetxd runs for instance test");
@@ -947,6 +986,7 @@ int main(int argc, char **argv)
 		TEST(test_monitor),
 		TEST(test_permissions),
 		TEST(test_guard),
+		TEST(test_selftest),
 		TEST(test_no_daemon),
 	};
 	int failed;

@@ -214,6 +214,23 @@ static void test_udsp(void **state)
 	lx_conf_free(conf);
 }
 
+static void test_selftest(void **state)
+{
+	struct lx_conf *conf = parse("selftest:\n"
+				     "    enable: 1\n"
+				     "    consoles: 10.0.0.*@tcp, 10.1.0.[1,4]@o2ib1\n"
+				     "    rpc_timeout: 10\n");
+
+	assert_int_equal(conf->selftest.enable, 1);
+	assert_string_equal(conf->selftest.consoles, "10.0.0.*@tcp, 10.1.0.[1,4]@o2ib1");
+	assert_int_equal(conf->selftest.rpc_timeout, 10);
+	assert_int_equal(conf->selftest.session_timeout, LX_UNSET);
+	lx_conf_free(conf);
+	conf = parse("selftest:\n");
+	assert_int_equal(conf->selftest.enable, LX_UNSET);
+	lx_conf_free(conf);
+}
+
 static void test_route_forms(void **state)
 {
 	struct lx_conf *conf = parse("route:\n"
@@ -730,15 +747,24 @@ static void test_globals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_net_settings),	cmocka_unit_test(test_route_forms),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_net_settings),
+		cmocka_unit_test(test_route_forms),
 		cmocka_unit_test(test_udsp),
-		cmocka_unit_test(test_null_sections),	cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_all_mistakes),	cmocka_unit_test(test_what_cannot_be),
-		cmocka_unit_test(test_nothing_to_tell), cmocka_unit_test(test_many_mistakes),
-		cmocka_unit_test(test_truncated),	cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lnd_settings),	cmocka_unit_test(test_import_scan),
-		cmocka_unit_test(test_import_shapes),	cmocka_unit_test(test_globals),
+		cmocka_unit_test(test_selftest),
+		cmocka_unit_test(test_null_sections),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_all_mistakes),
+		cmocka_unit_test(test_what_cannot_be),
+		cmocka_unit_test(test_nothing_to_tell),
+		cmocka_unit_test(test_many_mistakes),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lnd_settings),
+		cmocka_unit_test(test_import_scan),
+		cmocka_unit_test(test_import_shapes),
+		cmocka_unit_test(test_globals),
 		cmocka_unit_test(test_shown_keys),
 	};
 

@@ -128,6 +128,9 @@ static void test_changes(void **state)
 	done(LX_CTL_SET, LX_CTL_FAULT, ARGS({ "delay", "false" }));
 	done(LX_CTL_DEL, LX_CTL_FAULT, ARGS({ "all", "true" }));
 	assert_int_equal(lx_ctl_why(ctl)->count, 1);
+	done(LX_CTL_SET, LX_CTL_SELFTEST, ARGS({ "enable", "1" }, { "consoles", "tcp" }));
+	assert_int_equal(rows(LX_CTL_SELFTEST), 1);
+	done(LX_CTL_SET, LX_CTL_SELFTEST, ARGS({ "enable", "0" }));
 	done(LX_CTL_SET, LX_CTL_ROUTING, ARGS({ "enable", "1" }));
 	done(LX_CTL_SET, LX_CTL_BUFFERS, ARGS({ "tiny", "2048" }));
 	done(LX_CTL_DEL, LX_CTL_STATS, NULL);

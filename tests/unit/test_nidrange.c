@@ -249,6 +249,32 @@ static void test_any_text(void **state)
 	assert_true(n > 1000);
 }
 
+static void test_lists(void **state)
+{
+	struct lx_nid_range *r;
+	char text[LX_NID_RANGE_TEXT];
+	char *many = calloc(1, 2000);
+	size_t n;
+
+	assert_int_equal(
+		lx_nid_ranges_parse(" 10.0.0.[1,3-4]@tcp,tcp[1,2]\n,, fd00::1@tcp ", &r, &n), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(lx_nid_range_format(&r[0], text, sizeof(text)), "10.0.0.[1,3-4]@tcp");
+	assert_string_equal(lx_nid_range_format(&r[1], text, sizeof(text)), "tcp[1,2]");
+	assert_string_equal(lx_nid_range_format(&r[2], text, sizeof(text)), "fd00::1@tcp");
+	free(r);
+	assert_int_equal(lx_nid_ranges_parse("", &r, &n), -EINVAL);
+	assert_int_equal(lx_nid_ranges_parse(", ,", &r, &n), -EINVAL);
+	assert_int_equal(lx_nid_ranges_parse("tcp,bogus", &r, &n), -EINVAL);
+	assert_int_equal(lx_nid_ranges_parse("10.0.0.[1,2@tcp", &r, &n), -EINVAL);
+	for (int i = 0; i < 257; i++)
+		strcat(many, "tcp,");
+	assert_int_equal(lx_nid_ranges_parse(many, &r, &n), -E2BIG);
+	memset(many, '1', 1999);
+	assert_int_equal(lx_nid_ranges_parse(many, &r, &n), -EINVAL);
+	free(many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_against_expansion),
 		cmocka_unit_test(test_any_text),
+		cmocka_unit_test(test_lists),
 	};
 
 	rnd_init();

@@ -121,6 +121,22 @@ static int add_list(struct lx_session *s, json_t *sections, uint8_t command,
 	return 0;
 }
 
+/* Only what lnetx has; a file for a node of the reference does not change by it if it is off. */
+static int add_selftest(struct lx_session *s, json_t *sections)
+{
+	json_t *list, *row;
+	int err = lx_request_show_all(s, LX_CONTROL_SELFTEST, &lx_control_selftests,
+				      LX_LEVEL_BACKUP, &list);
+
+	if (err)
+		return err;
+	row = json_array_get(list, 0);
+	if (row && json_integer_value(json_object_get(row, "enable")))
+		json_object_set(sections, lx_control_selftests.yaml, row);
+	json_decref(list);
+	return 0;
+}
+
 static int add_rest(struct lx_session *s, json_t *sections, bool backup, const json_t *tunables)
 {
 	json_t *routing, *globals;
@@ -135,6 +151,9 @@ static int add_rest(struct lx_session *s, json_t *sections, bool backup, const j
 		return err;
 	json_object_set_new(sections, "global", globals);
 	add_tunables(sections, tunables);
+	err = add_selftest(s, sections);
+	if (err)
+		return err;
 	return add_list(s, sections, LX_CONTROL_UDSP, &lx_control_udsps,
 			backup ? LX_LEVEL_BACKUP : 0, tunables);
 }
@@ -274,6 +293,8 @@ static void add_conf(struct import *im, const struct lx_conf *conf)
 		outcome(im, lx_request_set_buffers(s, conf->buffers), "buffers");
 	if (conf->routing != LX_UNSET)
 		outcome(im, lx_request_routing(s, conf->routing), lx_control_routing_info.yaml);
+	if (conf->selftest.enable != LX_UNSET)
+		outcome(im, lx_request_selftest(s, &conf->selftest), lx_control_selftests.yaml);
 	for (size_t i = 0; i < conf->n_peers; i++) {
 		if (lx_import_peer_says(conf, &conf->peer[i]))
 			outcome(im, add_peer(s, &conf->peer[i]), lx_control_peers.yaml);

@@ -507,6 +507,11 @@ int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a)
 	return lx_session_do(s, LX_CTL_DEL, LX_CTL_STATS, NULL);
 }
 
+int lx_request_selftest(struct lx_session *s, const struct lx_conf_selftest *req)
+{
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_SELFTEST, req);
+}
+
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_disconnect req;

@@ -26,6 +26,7 @@ int lx_request_peer_set(struct lx_session *s, const struct lx_args *a);
 int lx_request_routing(struct lx_session *s, bool enable);
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a);
 int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a);
+int lx_request_selftest(struct lx_session *s, const struct lx_conf_selftest *req);
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a);
 int lx_request_tunable_set(struct lx_session *s, const char *module, const char *name,
 			   const char *value);

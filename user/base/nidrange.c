@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "nidrange.h"
 
@@ -269,4 +271,54 @@ bool lx_nid_range_has(const struct lx_nid_range *range, const struct lx_nid *nid
 	if (!lx_nid_range_has_net(range, lx_nid_net(nid)))
 		return false;
 	return range->form == LX_NID_RANGE_NET || has_addr(range, nid);
+}
+
+/* ---- lists ------------------------------------------------------------------------- */
+
+#define RANGES_MAX 256
+
+/* Length of the first range: commas within brackets are its own. */
+static size_t range_length(const char *text)
+{
+	bool inside = false;
+	size_t len;
+
+	for (len = 0; text[len] && (inside || !strchr(", \t\n", text[len])); len++)
+		inside = text[len] == '[' || (inside && text[len] != ']');
+	return len;
+}
+
+int lx_nid_ranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n)
+{
+	struct lx_nid_range *ranges = NULL, *grown;
+	char one[LX_NID_RANGE_TEXT];
+	size_t n = 0, len;
+	int err = 0;
+
+	for (text += strspn(text, ", \t\n"); *text && !err; text += strspn(text, ", \t\n")) {
+		len = range_length(text);
+		grown = n < RANGES_MAX ? realloc(ranges, (n + 1) * sizeof(*ranges)) : NULL;
+		if (!grown) {
+			err = n < RANGES_MAX ? -ENOMEM : -E2BIG;
+			break;
+		}
+		ranges = grown;
+		if (len >= sizeof(one)) {
+			err = -EINVAL;
+			break;
+		}
+		memcpy(one, text, len);
+		one[len] = '\0';
+		err = lx_nid_range_parse(one, &ranges[n++]);
+		text += len;
+	}
+	if (!err && !n)
+		err = -EINVAL;
+	if (err) {
+		free(ranges);
+		return err;
+	}
+	*ret_ranges = ranges;
+	*ret_n = n;
+	return 0;
 }

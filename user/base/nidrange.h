@@ -38,6 +38,13 @@ struct lx_nid_range {
 /* -EINVAL: not a range, or it has too many spans or is too long. */
 int lx_nid_range_parse(const char *text, struct lx_nid_range *ret_range);
 
+/**
+ * lx_nid_ranges_parse - a list of ranges, separated by commas or white space
+ * @ret_ranges: an array of @ret_n, to be freed with free()
+ * Returns 0, -EINVAL one of them is no range, or there is none; -E2BIG more than 256; -ENOMEM.
+ */
+int lx_nid_ranges_parse(const char *text, struct lx_nid_range **ret_ranges, size_t *ret_n);
+
 /* The inverse, with "[0-255]" for "*"; NONE is "". Returns @buf. Use LX_NID_RANGE_TEXT bytes. */
 const char *lx_nid_range_format(const struct lx_nid_range *range, char *buf, size_t size);
 

@@ -16,6 +16,7 @@
 #include <lnetx/conf.h>
 
 #include "../base/cleanup.h"
+#include "../base/nidrange.h"
 #include "../base/suggest.h"
 #include "global.h"
 #include "check.h"
@@ -45,6 +46,10 @@ int lx_conf_new(struct lx_conf **ret_conf)
 	if (!conf)
 		return -ENOMEM;
 	conf->routing = LX_UNSET;
+	conf->selftest.enable = LX_UNSET;
+	conf->selftest.session_timeout = LX_UNSET;
+	conf->selftest.rpc_timeout = LX_UNSET;
+	conf->selftest.bulk_mib = LX_UNSET;
 	for (int i = 0; i < LX_POOLS; i++)
 		conf->buffers[i] = LX_UNSET;
 	*ret_conf = conf;
@@ -457,6 +462,66 @@ static int section_udsp(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_conf_udsps(y, value, ((struct section *)arg)->conf);
 }
 
+/* ---- selftest ---------------------------------------------------------------------- */
+
+static int selftest_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return lx_yaml_int32(y, value, "enable", 0, 1,
+			     &((struct section *)arg)->conf->selftest.enable);
+}
+
+static int selftest_consoles(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	struct lx_conf_selftest *selftest = &((struct section *)arg)->conf->selftest;
+	const char *text = lx_yaml_text(y, value, "consoles");
+	struct lx_nid_range *ranges = NULL;
+	size_t n;
+
+	if (!text)
+		return -EINVAL;
+	selftest->at = lx_yaml_at(value);
+	if (strlen(text) >= sizeof(selftest->consoles))
+		return lx_yaml_fail(y, value, -EINVAL, "consoles: more than %zu characters",
+				    sizeof(selftest->consoles) - 1);
+	if (strcmp(text, "any") && lx_nid_ranges_parse(text, &ranges, &n))
+		return lx_yaml_fail(y, value, -EINVAL,
+				    "consoles \"%s\": NIDs or ranges of NIDs are expected, as in "
+				    "\"10.0.0.*@tcp, 10.1.0.[1-4]@o2ib\", or \"any\"",
+				    text);
+	free(ranges);
+	strcpy(selftest->consoles, text);
+	return 0;
+}
+
+#define SELFTEST(name, max)                                                                        \
+	static int selftest_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)               \
+	{                                                                                          \
+		struct lx_conf *conf = ((struct section *)arg)->conf;                              \
+		return lx_yaml_int(y, value, #name, 1, max, &conf->selftest.name);                 \
+	}
+SELFTEST(session_timeout, LX_SELFTEST_SESSION_MAX)
+SELFTEST(rpc_timeout, LX_SELFTEST_RPC_MAX)
+SELFTEST(bulk_mib, LX_SELFTEST_BULK_MAX)
+
+static int section_selftest(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	static const struct lx_yaml_key keys[] = { { "enable", selftest_enable },
+						   { "consoles", selftest_consoles },
+						   { "session_timeout", selftest_session_timeout },
+						   { "rpc_timeout", selftest_rpc_timeout },
+						   { "bulk_mib", selftest_bulk_mib },
+						   { NULL, NULL } };
+	struct lx_conf *conf = ((struct section *)arg)->conf;
+	int err = lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "selftest", keys, arg);
+
+	if (!err && conf->selftest.enable == 1 && !conf->selftest.consoles[0])
+		err = lx_yaml_fail(
+			y, value, -EINVAL,
+			"selftest: \"consoles\" is missing: which NIDs may order traffic, "
+			"as in \"10.0.0.*@tcp\", or \"any\"");
+	return err;
+}
+
 static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	return lx_yaml_fail(y, value, -EINVAL,
@@ -468,15 +533,21 @@ static int section_command(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 		    struct lx_conf_report *report)
 {
-	static const struct lx_yaml_key sections[] = {
-		{ "net", section_net },		 { "route", section_route },
-		{ "routing", section_routing },	 { "buffers", section_buffers },
-		{ "peer", section_peer },	 { "global", section_global },
-		{ "numa", section_numa },	 { "tunables", section_tunables },
-		{ "ip2nets", section_ip2nets },	 { "udsp", section_udsp },
-		{ "statistics", NULL },		 { "ping", section_command },
-		{ "discover", section_command }, { NULL, NULL }
-	};
+	static const struct lx_yaml_key sections[] = { { "net", section_net },
+						       { "route", section_route },
+						       { "routing", section_routing },
+						       { "buffers", section_buffers },
+						       { "peer", section_peer },
+						       { "global", section_global },
+						       { "numa", section_numa },
+						       { "tunables", section_tunables },
+						       { "ip2nets", section_ip2nets },
+						       { "udsp", section_udsp },
+						       { "selftest", section_selftest },
+						       { "statistics", NULL },
+						       { "ping", section_command },
+						       { "discover", section_command },
+						       { NULL, NULL } };
 	struct section s = { .conf = conf };
 	struct lx_yaml y;
 	int err = lx_yaml_open(&y, yaml, len, report);

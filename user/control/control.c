@@ -457,6 +457,44 @@ static const struct lx_field status_fields[] = {
 	  .wide = true },
 	END
 };
+#define SELFTEST_FIELDS(t, m) \
+	{ LX_FIELD_NUM(1, "enable", t, m enable), UNSET, .backup = true, .col = "ON" }, \
+	{ LX_FIELD(2, "consoles", STR, t, m consoles), UNSET, .backup = true, \
+	  .col = "CONSOLES" }, \
+	{ LX_FIELD_NUM(3, "session_timeout", t, m session_timeout), UNSET, .backup = true }, \
+	{ LX_FIELD_NUM(4, "rpc_timeout", t, m rpc_timeout), UNSET, .backup = true }, \
+	{ LX_FIELD_NUM(5, "bulk_mib", t, m bulk_mib), UNSET, .backup = true }
+
+#define SELFTEST_INFO(n, name) LX_FIELD_NUM(n, #name, struct lx_control_selftest_info, name)
+static const struct lx_field selftest_info_fields[] = {
+	SELFTEST_FIELDS(struct lx_control_selftest_info, conf.),
+	{ LX_FIELD(6, "session", STR, struct lx_control_selftest_info, session), UNSET,
+	  .col = "SESSION" },
+	{ LX_FIELD(7, "console", NID, struct lx_control_selftest_info, console), UNSET,
+	  .col = "OF CONSOLE" },
+	{ SELFTEST_INFO(8, age_s) },
+	{ SELFTEST_INFO(9, idle_s) },
+	{ SELFTEST_INFO(10, batches) },
+	{ SELFTEST_INFO(11, tests), .col = "TESTS" },
+	{ SELFTEST_INFO(12, active_batches) },
+	{ SELFTEST_INFO(13, active_units), .col = "ACTIVE UNITS" },
+	{ SELFTEST_INFO(14, brw_errors) },
+	{ SELFTEST_INFO(15, ping_errors) },
+	{ SELFTEST_INFO(16, sent), .col = "SENT" },
+	{ SELFTEST_INFO(17, served), .col = "SERVED" },
+	{ SELFTEST_INFO(18, dropped), .col = "DROPPED", .wide = true },
+	{ SELFTEST_INFO(19, expired), .col = "EXPIRED", .wide = true },
+	{ SELFTEST_INFO(20, errors), .col = "ERRORS", .wide = true },
+	{ SELFTEST_INFO(21, bulk_get) },
+	{ SELFTEST_INFO(22, bulk_put) },
+	{ SELFTEST_INFO(23, refused), .col = "REFUSED", .rare = true },
+	{ SELFTEST_INFO(24, bulk_buffers) },
+	{ SELFTEST_INFO(25, bulk_waiting) },
+	END
+};
+static const struct lx_schema selftest_info = { "selftest", sizeof(struct lx_control_selftest_info),
+						selftest_info_fields };
+
 static const struct lx_schema status = { "daemon", sizeof(struct lx_control_status),
 					 status_fields };
 
@@ -472,6 +510,7 @@ const struct lx_control_object lx_control_faults = { "fault", NULL, NULL, &fault
 const struct lx_control_object lx_control_conns = { "conn", NULL, NULL, &conn };
 const struct lx_control_object lx_control_tunables = { "tunable", NULL, NULL, &tunable };
 const struct lx_control_object lx_control_events = { "event", NULL, NULL, &event };
+const struct lx_control_object lx_control_selftests = { "selftest", NULL, NULL, &selftest_info };
 const struct lx_control_object lx_control_statuses = { "daemon", NULL, NULL, &status };
 
 /* ---- requests ---------------------------------------------------------------------- */
@@ -573,6 +612,12 @@ static const struct lx_field fault_fields[] = {
 	END
 };
 SCHEMA(fault, "fault", struct lx_control_fault);
+
+static const struct lx_field selftest_fields[] = {
+	SELFTEST_FIELDS(struct lx_conf_selftest, ),
+	END
+};
+SCHEMA(selftest, "selftest", struct lx_conf_selftest);
 
 static const struct lx_field routing_request_fields[] = {
 	{ LX_FIELD_NUM(1, "enable", struct lx_control_routing, enable) },

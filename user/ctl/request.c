@@ -91,6 +91,8 @@ const struct lx_ctl_request lx_ctl_requests[] = {
 	ADD(PREFIX, lx_control_prefix_schema),
 	DEL(PREFIX, lx_control_prefix_schema),
 	SHOW(REFUSAL, lx_control_refusals),
+	SHOW(SELFTEST, lx_control_selftests),
+	SET(SELFTEST, lx_control_selftest_schema),
 	{ 0, 0, 0, NULL, NULL, NULL, NULL },
 };
 
@@ -120,6 +122,7 @@ static const uint8_t commands[] = {
 	[LX_CTL_BAN] = LX_CONTROL_BANS,
 	[LX_CTL_PREFIX] = LX_CONTROL_PREFIXES,
 	[LX_CTL_REFUSAL] = LX_CONTROL_REFUSALS,
+	[LX_CTL_SELFTEST] = LX_CONTROL_SELFTEST,
 };
 
 const char *lx_ctl_object_name(enum lx_ctl_object object)

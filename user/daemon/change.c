@@ -23,6 +23,7 @@
 #include "monitor.h"
 #include "neighbours.h"
 #include "programs.h"
+#include "tester.h"
 #include "trace.h"
 
 #define QUEUE_MAX 256
@@ -112,7 +113,12 @@ static int node_start(struct change *c)
 	if (!err)
 		err = lx_node_new(&conf, &why, &c->node);
 	lx_conf_free(resolved);
-	return err ? explain_conf(c, err, &why) : 0;
+	if (err)
+		return explain_conf(c, err, &why);
+	if (c->conf)
+		lx_tester_configure(c->daemon->tester, &c->conf->selftest);
+	lx_tester_start(c->daemon->tester, c->node);
+	return 0;
 }
 
 /*
@@ -138,6 +144,7 @@ static int node_stop(struct change *c)
 		return 0;
 	if (lx_saved_take(c->node, &c->saved))
 		lx_warn("reason=\"out of memory\" action=\"settings made at run time are lost\"");
+	lx_tester_stop(c->daemon->tester);
 	lx_node_stop(c->node, by > now ? (by - now) / 1000000 : 0);
 	lx_node_free(c->node);
 	c->node = NULL;
@@ -159,7 +166,11 @@ static int node_apply(struct change *c)
 		routing_end(c); /* before anything it needs goes */
 	err = lx_node_apply(c->node, conf, LX_APPLY_DIFF, &why);
 	lx_conf_free(conf);
-	return err ? explain_conf(c, err, &why) : 0;
+	if (err)
+		return explain_conf(c, err, &why);
+	lx_tester_configure(c->daemon->tester, &c->conf->selftest);
+	lx_tester_start(c->daemon->tester, c->node);
+	return 0;
 }
 
 static int run_edit(struct change *c)
@@ -205,6 +216,7 @@ static const struct kind kinds[] = {
 	EDIT(STATS, 0, "statistics", &nothing, stats_reset, false),
 	EDIT(CONNS, 0, "conn", &lx_control_disconnect_schema, disconnect, false),
 	EDIT(TUNABLES, NLM_F_REPLACE, "tunable", &lx_control_value_schema, tunable_set, false),
+	EDIT(SELFTEST, NLM_F_REPLACE, "selftest", &lx_control_selftest_schema, selftest_set, true),
 	EDIT(GUARD, NLM_F_REPLACE, "guard", &lx_control_guard_schema, guard_set, true),
 	EDIT(BANS, NLM_F_CREATE, "ban", &lx_control_ban_schema, ban_add, true),
 	EDIT(BANS, 0, "ban", &lx_control_ban_schema, ban_del, true),

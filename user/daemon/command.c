@@ -18,6 +18,7 @@
 #include "probe.h"
 #include "programs.h"
 #include "server.h"
+#include "tester.h"
 #include "trace.h"
 
 /* Creates the dump for one kind of show. Returns 0 or -errno. */
@@ -136,6 +137,17 @@ static int show_conns(struct lx_daemon *d, const struct lx_control_show *req,
 
 	return err ? err
 		   : lx_dump_new(&lx_control_conns, req->level, list, n, sizeof(*list), ret_dump);
+}
+
+static int show_selftest(struct lx_daemon *d, const struct lx_control_show *req,
+			 struct lx_dump **ret_dump)
+{
+	struct lx_control_selftest_info *info = calloc(1, sizeof(*info));
+
+	if (!info)
+		return -ENOMEM;
+	lx_tester_describe(d->tester, info);
+	return lx_dump_new(&lx_control_selftests, req->level, info, 1, sizeof(*info), ret_dump);
 }
 
 static int show_recovery(struct lx_daemon *d, const struct lx_control_show *req,
@@ -298,6 +310,7 @@ static const struct show {
 	      { LX_CONTROL_STATS, "statistics", show_stats, false },
 	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, false },
 	      { LX_CONTROL_STATUS, "daemon", show_status, true },
+	      { LX_CONTROL_SELFTEST, "selftest", show_selftest, true },
 	      { LX_CONTROL_BPF, "bpf", lx_programs_show_bpf, true },
 	      { LX_CONTROL_GUARD, "guard", lx_programs_show_guard, true },
 	      { LX_CONTROL_BANS, "ban", lx_programs_show_bans, true },

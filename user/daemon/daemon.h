@@ -11,6 +11,7 @@
  *	                       │   └▶ edit.c   pieces of the node's configuration
  *	                       ├▶ programs.c BPF: the guard follows each change
  *	                       │   └▶ refusals.c whose connections it drops, for the log
+ *	                       ├▶ tester.c  the selftest on the node
  *	                       ├▶ trace.c   messages that the fast path sees
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
  *	                       └▶ monitor.c changes of the node, as they happen
@@ -36,6 +37,7 @@ struct lx_tracer;
 struct lx_programs;
 struct lx_neighbours;
 struct lx_refusals;
+struct lx_tester;
 
 struct lx_daemon {
 	uv_loop_t *loop;
@@ -57,6 +59,7 @@ struct lx_daemon {
 	struct lx_programs *programs;
 	struct lx_neighbours *neighbours;
 	struct lx_refusals *refusals;
+	struct lx_tester *tester;
 };
 
 #endif

@@ -20,6 +20,7 @@ union lx_edit_request {
 	struct lx_control_guard guard;
 	struct lx_control_ban ban;
 	struct lx_control_prefix prefix;
+	struct lx_conf_selftest selftest;
 };
 
 struct lx_edit {
@@ -56,6 +57,7 @@ int lx_edit_ban_add(struct lx_edit *edit);
 int lx_edit_ban_del(struct lx_edit *edit);
 int lx_edit_prefix_add(struct lx_edit *edit);
 int lx_edit_prefix_del(struct lx_edit *edit);
+int lx_edit_selftest_set(struct lx_edit *edit); /* tester.c */
 
 /**
  * lx_edit_unknown_tunable - error text for an unknown tunable, with a suggestion

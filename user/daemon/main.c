@@ -29,6 +29,7 @@
 #include "refusals.h"
 #include "report.h"
 #include "server.h"
+#include "tester.h"
 #include "trace.h"
 
 /* Neighbours without discovery check their gateways once in 60 s. */
@@ -218,6 +219,7 @@ static void close_all(struct lx_daemon *d)
 	lx_tracer_free(d->tracer);
 	lx_neighbours_free(d->neighbours);
 	lx_refusals_free(d->refusals);
+	lx_tester_close(d->tester);
 	d->server = NULL;
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
@@ -324,6 +326,8 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 		err = lx_tracer_new(d, &d->tracer);
 	if (!err)
 		err = lx_neighbours_new(d, &d->neighbours);
+	if (!err)
+		err = lx_tester_new(d, &d->tester);
 	if (err)
 		lx_err("action=exit reason=\"%s\"", strerror(-err));
 	return err;
@@ -397,6 +401,7 @@ static int run(const struct options *o)
 	uv_run(d->loop, UV_RUN_DEFAULT);
 	uv_loop_close(d->loop);
 	lx_changes_free(d->changes);
+	lx_tester_free(d->tester);
 	lx_programs_free(d->programs);
 	lx_conf_free(d->conf);
 	lx_saved_clear(&d->saved);

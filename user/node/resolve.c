@@ -57,6 +57,7 @@ static int copy_rest(const struct lx_conf *conf, struct lx_conf *copy)
 	if (!r)
 		r = copy_array(conf->udsp, conf->n_udsps, sizeof(*conf->udsp), &copy->udsp);
 	copy->n_udsps = r ? 0 : conf->n_udsps;
+	copy->selftest = conf->selftest;
 	return r ? r : copy_peers(conf, copy);
 }
 

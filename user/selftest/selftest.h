@@ -36,11 +36,11 @@ struct lx_selftest_ops {
 
 /* X(tag, name, default, min, max, names, help) */
 #define LX_SELFTEST_TUNABLES(X, tag)                                                               \
-	X(tag, session_timeout, 100, 1, 86400, NULL,                                               \
+	X(tag, session_timeout, 100, 1, LX_SELFTEST_SESSION_MAX, NULL,                             \
 	  "seconds without a request of a console after which its session ends")                   \
-	X(tag, rpc_timeout, 64, 1, 3600, NULL,                                                     \
+	X(tag, rpc_timeout, 64, 1, LX_SELFTEST_RPC_MAX, NULL,                                      \
 	  "seconds to wait for the reply to a test's request")                                     \
-	X(tag, bulk_mib, 64, 1, 16384, NULL,                                                       \
+	X(tag, bulk_mib, 64, 1, LX_SELFTEST_BULK_MAX, NULL,                                        \
 	  "MiB for buffers of bulk tests; requests beyond it wait")
 LX_TUNABLE_STRUCT(lx_selftest_tunables, LX_SELFTEST_TUNABLES);
 extern const struct lx_tunable lx_selftest_tunable_table[];

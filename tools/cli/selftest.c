@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* "lnetx selftest": the daemon's node as a test node of LNet selftest. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lnetx.h"
+#include "requests.h"
+
+static int show(struct lx_session *s, const struct lx_args *a)
+{
+	return lx_lnetx_show(s, a, LX_CONTROL_SELFTEST, &lx_control_selftests);
+}
+
+static int on(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_conf_selftest req = { .enable = 1 };
+	const char *consoles = a->v[LX_ARG_CONSOLES];
+	int err;
+
+	if (consoles && strlen(consoles) >= sizeof(req.consoles))
+		return lx_session_fail(s, -EINVAL, "consoles: more than %zu characters",
+				       sizeof(req.consoles) - 1);
+	if (consoles)
+		strcpy(req.consoles, consoles);
+	err = lx_arg_int(s, a, LX_ARG_SESSION_TIMEOUT, "session_timeout", 1,
+			 LX_SELFTEST_SESSION_MAX, &req.session_timeout);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_RPC_TIMEOUT, "rpc_timeout", 1, LX_SELFTEST_RPC_MAX,
+				 &req.rpc_timeout);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_BULK_MIB, "bulk_mib", 1, LX_SELFTEST_BULK_MAX,
+				 &req.bulk_mib);
+	return err ? err : lx_request_selftest(s, &req);
+}
+
+static int off(struct lx_session *s, const struct lx_args *a)
+{
+	const struct lx_conf_selftest req = {
+		.enable = 0,
+		.session_timeout = LX_UNSET,
+		.rpc_timeout = LX_UNSET,
+		.bulk_mib = LX_UNSET,
+	};
+
+	return lx_request_selftest(s, &req);
+}
+
+static const struct lx_keyword on_keywords[] = {
+	{ "consoles", LX_ARG_CONSOLES, "NIDS" },
+	{ "session_timeout", LX_ARG_SESSION_TIMEOUT, "S" },
+	{ "rpc_timeout", LX_ARG_RPC_TIMEOUT, "S" },
+	{ "bulk_mib", LX_ARG_BULK_MIB, "N" },
+	{ NULL, 0, NULL },
+};
+
+const struct lx_command lx_selftest_commands[] = {
+	{ "show", show, NULL, NULL, "who may order tests, and what is going on" },
+	{ "on", on, on_keywords, NULL,
+	  "let consoles (lst) use this node: it makes traffic for them" },
+	{ "off", off, NULL, NULL, "end the session, and obey nobody" },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
