@@ -74,6 +74,7 @@ enum lx_control_command {
 	LX_CONTROL_TRACE = 42, /* show: messages it sees, until the client closes */
 	LX_CONTROL_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
 	LX_CONTROL_SELFTEST = 44, /* show, change: struct lx_conf_selftest */
+	LX_CONTROL_ASK = 45, /* show: what a test node of LNet selftest answers: struct lx_control_ask */
 };
 
 enum lx_control_error_attr {
@@ -176,6 +177,36 @@ struct lx_control_filter {
 	int64_t type; /* LX_MSG_*; LX_UNSET: all */
 };
 
+/* A console's request to a test node of LNet selftest (selftest.md 3), which lnetxd sends for it. */
+struct lx_control_ask {
+	struct lx_nid nid; /* of the test node */
+	struct lx_nid console; /* with stamp: the session */
+	int64_t stamp;
+	uint32_t service; /* enum lx_lst_service, of the framework */
+	uint32_t timeout_ms;
+	char name[32]; /* make session: its name */
+	bool force; /* make session: instead of another one; stop: abort */
+	uint64_t batch;
+	uint32_t op, test; /* batch: run, stop or query, of the batch (0) or a test */
+	bool client; /* test: the part that makes requests, to dest; else the one that serves */
+	uint32_t test_service, loop, concurrency; /* test: brw or ping */
+	uint32_t rw, check, length, offset; /* test: of brw, in bytes */
+	uint32_t n_dests;
+	struct lx_nid dest[LX_CONTROL_NIDS_MAX];
+};
+
+/* What it answers. */
+struct lx_control_answer {
+	struct lx_nid nid;
+	uint32_t status; /* 0 or a positive errno */
+	char name[32]; /* the session's, if another one is in the way */
+	struct lx_nid console; /* of that session */
+	uint32_t timeout_s, active;
+	uint32_t brw_errors, ping_errors; /* of the session */
+	uint32_t rpc_errors, sent, rcvd, dropped, expired; /* RPCs, since the node started */
+	uint64_t bulk_get, bulk_put; /* bytes */
+};
+
 /* ---- what is shown, beyond info.h -------------------------------------------------- */
 
 struct lx_control_tunable {
@@ -250,7 +281,8 @@ struct lx_control_object {
 extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_control_routes,
 	lx_control_udsps, lx_control_recovery, lx_control_conns, lx_control_pings,
 	lx_control_routing_info, lx_control_stats, lx_control_tunables, lx_control_events,
-	lx_control_statuses, lx_control_faults, lx_control_selftests;
+	lx_control_statuses, lx_control_faults, lx_control_selftests,
+	lx_control_answers;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,
@@ -265,7 +297,8 @@ extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_
 	lx_control_udsp_del_schema, lx_control_ping_schema, lx_control_fault_schema,
 	lx_control_selftest_schema, lx_control_routing_schema, lx_control_buffers_schema,
 	lx_control_disconnect_schema, lx_control_value_schema, lx_control_guard_schema,
-	lx_control_ban_schema, lx_control_prefix_schema, lx_control_filter_schema;
+	lx_control_ban_schema, lx_control_prefix_schema, lx_control_filter_schema,
+	lx_control_ask_schema;
 
 /* ---- where the socket is ----------------------------------------------------------- */
 

@@ -64,6 +64,10 @@ enum lx_arg_id {
 	LX_ARG_SESSION_TIMEOUT,
 	LX_ARG_RPC_TIMEOUT,
 	LX_ARG_BULK_MIB,
+	LX_ARG_SIZE,
+	LX_ARG_TIME,
+	LX_ARG_CONCURRENCY,
+	LX_ARG_CHECK,
 	/* Flags: NULL or not. */
 	LX_ARG_ALL,
 	LX_ARG_LOCAL,
@@ -83,6 +87,9 @@ enum lx_arg_id {
 	LX_ARG_DROP_ALL,
 	LX_ARG_UNDO,
 	LX_ARG_DRY_RUN,
+	LX_ARG_READ,
+	LX_ARG_WRITE,
+	LX_ARG_PING,
 	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "lnetx fabric": checks all paths to other nodes. Table: lnetx_cmds.c. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,34 +8,17 @@
 
 #include "../../user/base/cleanup.h"
 #include "fabric.h"
+#include "interrupt.h"
 #include "lnetx.h"
 #include "matrix.h"
 
-#define EXIT_INTERRUPTED 130
-
 /* ---- progress, and its end ------------------------------------------------------------------ */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-	interrupted = 1;
-}
-
-/* What has been measured is still reported; a second Ctrl-C ends the program. */
-static void catch_interrupts(void)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
 
 static bool progress(const char *what, size_t done, size_t all)
 {
 	if (what && isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K%s: %zu of %zu", what, done, all);
-	return interrupted;
+	return lx_interrupted();
 }
 
 static void end_progress(void)
@@ -230,7 +212,7 @@ static int report(struct lx_session *s, const struct lx_args *a, struct lx_fabri
 	char title[100];
 	struct lx_matrix m = { .title = title };
 	json_t *faults = list_faults(f);
-	int r = f->stopped ? EXIT_INTERRUPTED : json_array_size(faults) ? LX_EXIT_UNHEALTHY : 0;
+	int r = f->stopped ? LX_EXIT_INTERRUPTED : json_array_size(faults) ? LX_EXIT_UNHEALTHY : 0;
 
 	snprintf(title, sizeof(title), "latency in ms, median of %u pings; peers' NIs by own NIs",
 		 f->count);
@@ -290,7 +272,7 @@ static int check(struct lx_session *s, const struct lx_args *a)
 		return err;
 	f.count = count == LX_UNSET ? 5 : count;
 	f.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
-	catch_interrupts();
+	lx_interrupt_catch();
 	err = lx_fabric_find(&f, nids, n);
 	if (!err && !f.stopped)
 		err = lx_fabric_ping(&f);

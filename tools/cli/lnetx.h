@@ -15,6 +15,7 @@
 #define LX_EXIT_REFUSED 1 /* the daemon refused, or is not running */
 #define LX_EXIT_USAGE 2 /* the command was not understood */
 #define LX_EXIT_UNHEALTHY 3 /* a check found faults */
+#define LX_EXIT_INTERRUPTED 130
 
 struct lx_keyword {
 	const char *name;

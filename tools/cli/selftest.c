@@ -6,6 +6,7 @@
 
 #include "lnetx.h"
 #include "requests.h"
+#include "selftest_run.h"
 
 static int show(struct lx_session *s, const struct lx_args *a)
 {
@@ -59,5 +60,7 @@ const struct lx_command lx_selftest_commands[] = {
 	{ "on", on, on_keywords, NULL,
 	  "let consoles (lst) use this node: it makes traffic for them" },
 	{ "off", off, NULL, NULL, "end the session, and obey nobody" },
+	{ "run", lx_selftest_run, lx_selftest_run_keywords, NULL,
+	  "traffic between test nodes, of this or other nodes, and how fast it is" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -106,3 +106,13 @@ int lx_session_show(struct lx_session *s, uint8_t command, const struct lx_contr
 						&lx_control_show_schema, req),
 				 fn, arg);
 }
+
+int lx_session_ask(struct lx_session *s, const struct lx_control_ask *req, lx_row_fn fn, void *arg)
+{
+	int err = begin(s);
+
+	return err ? err
+		   : read_answer(s, lx_ctl_send(s->ctl, LX_CONTROL_ASK, NLM_F_DUMP,
+						&lx_control_ask_schema, req),
+				 fn, arg);
+}

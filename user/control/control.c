@@ -513,6 +513,30 @@ const struct lx_control_object lx_control_events = { "event", NULL, NULL, &event
 const struct lx_control_object lx_control_selftests = { "selftest", NULL, NULL, &selftest_info };
 const struct lx_control_object lx_control_statuses = { "daemon", NULL, NULL, &status };
 
+/* ---- LNet selftest ------------------------------------------------------------------ */
+
+static const struct lx_field answer_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_control_answer, nid) },
+	{ LX_FIELD_NUM(2, "status", struct lx_control_answer, status) },
+	{ LX_FIELD(3, "session", STR, struct lx_control_answer, name), UNSET },
+	{ LX_FIELD(4, "console", NID, struct lx_control_answer, console), UNSET },
+	{ LX_FIELD_NUM(5, "timeout_s", struct lx_control_answer, timeout_s) },
+	{ LX_FIELD_NUM(6, "active", struct lx_control_answer, active) },
+	{ LX_FIELD_NUM(7, "brw_errors", struct lx_control_answer, brw_errors) },
+	{ LX_FIELD_NUM(8, "ping_errors", struct lx_control_answer, ping_errors) },
+	{ LX_FIELD_NUM(9, "rpc_errors", struct lx_control_answer, rpc_errors) },
+	{ LX_FIELD_NUM(10, "sent", struct lx_control_answer, sent) },
+	{ LX_FIELD_NUM(11, "rcvd", struct lx_control_answer, rcvd) },
+	{ LX_FIELD_NUM(12, "dropped", struct lx_control_answer, dropped) },
+	{ LX_FIELD_NUM(13, "expired", struct lx_control_answer, expired) },
+	{ LX_FIELD_NUM(14, "bulk_get", struct lx_control_answer, bulk_get) },
+	{ LX_FIELD_NUM(15, "bulk_put", struct lx_control_answer, bulk_put) },
+	END
+};
+static const struct lx_schema answer = { "answer", sizeof(struct lx_control_answer),
+					 answer_fields };
+const struct lx_control_object lx_control_answers = { "answer", NULL, NULL, &answer };
+
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define SCHEMA(name, text, type) \
@@ -560,6 +584,38 @@ static const struct lx_field set_fields[] = {
 	END
 };
 SCHEMA(set, "net", struct lx_control_set);
+
+static const struct lx_field ask_dest_fields[] = {
+	{ .key = "nid", .attr = 1, .type = LX_FIELD_NID, .offset = 0,
+	  .size = sizeof(struct lx_nid) },
+	END
+};
+static const struct lx_schema ask_dest = { "destination", sizeof(struct lx_nid), ask_dest_fields };
+
+static const struct lx_field ask_fields[] = {
+	{ LX_FIELD(1, "nid", NID, struct lx_control_ask, nid), UNSET },
+	{ LX_FIELD(2, "console", NID, struct lx_control_ask, console), UNSET },
+	{ LX_FIELD_NUM(3, "stamp", struct lx_control_ask, stamp) },
+	{ LX_FIELD_NUM(4, "service", struct lx_control_ask, service) },
+	{ LX_FIELD_NUM(5, "timeout_ms", struct lx_control_ask, timeout_ms) },
+	{ LX_FIELD(6, "name", STR, struct lx_control_ask, name), UNSET },
+	{ LX_FIELD(7, "force", BOOL, struct lx_control_ask, force) },
+	{ LX_FIELD_NUM(8, "batch", struct lx_control_ask, batch) },
+	{ LX_FIELD_NUM(9, "op", struct lx_control_ask, op) },
+	{ LX_FIELD_NUM(10, "test", struct lx_control_ask, test) },
+	{ LX_FIELD(11, "client", BOOL, struct lx_control_ask, client) },
+	{ LX_FIELD_NUM(12, "test_service", struct lx_control_ask, test_service) },
+	{ LX_FIELD_NUM(13, "loop", struct lx_control_ask, loop) },
+	{ LX_FIELD_NUM(14, "concurrency", struct lx_control_ask, concurrency) },
+	{ LX_FIELD_NUM(15, "rw", struct lx_control_ask, rw) },
+	{ LX_FIELD_NUM(16, "check", struct lx_control_ask, check) },
+	{ LX_FIELD_NUM(17, "length", struct lx_control_ask, length) },
+	{ LX_FIELD_NUM(18, "offset", struct lx_control_ask, offset) },
+	{ LX_FIELD(19, "dest", LIST, struct lx_control_ask, dest), .sub = &ask_dest,
+	  .count_offset = offsetof(struct lx_control_ask, n_dests), .max = LX_CONTROL_NIDS_MAX },
+	END
+};
+SCHEMA(ask, "ask", struct lx_control_ask);
 
 static const struct lx_field route_request_fields[] = {
 	{ LX_FIELD(1, "net", NET, struct lx_conf_route, net), UNSET },

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../control/schema.h"
+#include "ask.h"
 #include "change.h"
 #include "command.h"
 #include "edit.h"
@@ -384,12 +385,14 @@ static bool allowed(struct lx_client *c, bool is_show)
 void lx_command(struct lx_client *c, const void *attrs, size_t len)
 {
 	bool is_show = (c->flags & NLM_F_DUMP) == NLM_F_DUMP && c->command != LX_CONTROL_PING &&
-		       c->command != LX_CONTROL_TRACE;
+		       c->command != LX_CONTROL_TRACE && c->command != LX_CONTROL_ASK;
 
 	if (!allowed(c, is_show))
 		return;
 	if (c->command == LX_CONTROL_PING)
 		lx_probe_request(c, attrs, len);
+	else if (c->command == LX_CONTROL_ASK)
+		lx_ask_request(c, attrs, len);
 	else if (c->command == LX_CONTROL_TRACE)
 		lx_trace_request(c, attrs, len);
 	else if (c->command == LX_CONTROL_MONITOR && is_show)

@@ -14,6 +14,7 @@
  *	                       ├▶ tester.c  the selftest on the node
  *	                       ├▶ trace.c   messages that the fast path sees
  *	                       ├▶ probe.c   ping, discover: answered when the node is done
+ *	                       ├▶ ask.c     a console's requests to test nodes, likewise
  *	                       └▶ monitor.c changes of the node, as they happen
  */
 #ifndef LX_DAEMON_DAEMON_H
@@ -32,6 +33,7 @@
 struct lx_server;
 struct lx_changes;
 struct lx_probes;
+struct lx_asks;
 struct lx_monitor;
 struct lx_tracer;
 struct lx_programs;
@@ -54,6 +56,7 @@ struct lx_daemon {
 	struct lx_server *server;
 	struct lx_changes *changes;
 	struct lx_probes *probes;
+	struct lx_asks *asks;
 	struct lx_monitor *monitor;
 	struct lx_tracer *tracer;
 	struct lx_programs *programs;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../base/log.h"
+#include "ask.h"
 #include "change.h"
 #include "command.h"
 #include "config.h"
@@ -215,6 +216,7 @@ static void close_all(struct lx_daemon *d)
 {
 	lx_server_free(d->server);
 	lx_probes_free(d->probes);
+	lx_asks_free(d->asks);
 	lx_monitor_free(d->monitor);
 	lx_tracer_free(d->tracer);
 	lx_neighbours_free(d->neighbours);
@@ -320,6 +322,8 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 		err = lx_changes_new(d, &d->changes);
 	if (!err)
 		err = lx_probes_new(d, &d->probes);
+	if (!err)
+		err = lx_asks_new(d, &d->asks);
 	if (!err)
 		err = lx_monitor_new(d, lx_change_follow, &d->monitor);
 	if (!err)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* "lnetx selftest run": a whole session of LNet selftest in one command. */
+#ifndef LX_TOOLS_SELFTEST_RUN_H
+#define LX_TOOLS_SELFTEST_RUN_H
+
+#include "lnetx.h"
+
+int lx_selftest_run(struct lx_session *s, const struct lx_args *a);
+
+extern const struct lx_keyword lx_selftest_run_keywords[];
+
+#endif
