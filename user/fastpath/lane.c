@@ -14,7 +14,7 @@
  * window has grown.
  */
 #define WARM_WINDOW ((1u << 20) + (1u << 16))
-#define WARM_BYTES (1u << 20)
+#define WARM_BYTES (16u << 20)
 #define WARM_NS (2 * LX_SOCK_SECOND)
 #define UNUSED_NS (50 * LX_SOCK_MSEC)
 /* Longer than a delayed ACK takes. */
