@@ -711,6 +711,39 @@ static void few_buffers(void **state)
 	assert_true(lst_node[1].s->pool.made <= 2);
 }
 
+/* Lists of destinations that do not come take the same buffers as bulk data, not more memory. */
+static void lists_that_do_not_come(void **state)
+{
+	const struct lst_test test = { 1, LX_LST_PING, 7, 3, .dests = { A } };
+	struct lx_selftest_tunables tun;
+	struct lst_console c;
+	struct lx_lst_msg msg;
+
+	lx_tunable_defaults(lx_selftest_tunable_table, &tun);
+	tun.bulk_mib = 1;
+	lst_world_new(&sim_plain, 1, &tun);
+	c = lst_console("10.0.0.100@tcp", 1);
+	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		lx_lst_init(&msg, LX_LST_TEST_REQ, c.features);
+		msg.test.sid = c.sid;
+		msg.test.bulkid = 77;
+		msg.test.batch = 1;
+		msg.test.service = LX_LST_PING;
+		msg.test.loop = msg.test.concurrency = 1;
+		msg.test.is_client = true;
+		msg.test.ndest = LX_LST_DESTS_MAX;
+		assert_int_equal(lst_ask(&c, A, LX_LST_TEST, &msg), -ETIMEDOUT);
+	}
+	assert_int_equal(lst_node[0].s->n_served, 3);
+	assert_int_equal(lst_node[0].s->pool.used, 1);
+	assert_int_equal(lst_node[0].s->pool.waiting, 2);
+	lx_sim_run(lst_sim, 70 * SEC);
+	assert_int_equal(lst_add(&c, A, &test), 0);
+	lx_sim_run(lst_sim, 200 * SEC);
+	expect_idle(&lst_node[0]);
+}
+
 /* Taken away in the middle of everything. */
 static void switched_off(void **state)
 {
@@ -841,6 +874,7 @@ int main(void)
 		TEST(console_vanishes_early),
 		TEST(limits),
 		TEST(few_buffers),
+		TEST(lists_that_do_not_come),
 		TEST(switched_off),
 		TEST(random_consoles),
 	};

@@ -2,10 +2,10 @@
 /*
  * Requests served; see the header. Called by selftest.c, and by the node through port.c.
  *
- *	inbox ─▶ rpc_new ─▶ serve ──────────────────────────────▶ answer ─▶ reply sent: rpc_free
- *	                     ├─ list of destinations: GET ─▶ serve ─┘  ▲
- *	                     ├─ read: PUT the pattern ─────────────────┤
- *	                     └─ write: wait for a buffer ─▶ GET, check ┘
+ *	inbox ─▶ rpc_new ─▶ serve ─────────────────────────▶ answer ─▶ reply sent: rpc_free
+ *	                     ├─ read: PUT the pattern ────────┤
+ *	                     └─ write, or destinations:       │
+ *	                        wait for a buffer ─▶ GET, use ┘
  *
  * Bulk that fails is not answered: the other side's time-out ends it.
  */
@@ -27,8 +27,7 @@ struct lx_lst_rpc {
 	bool complete; /* the bulk */
 	bool given_up;
 	void *buffer; /* of the pool */
-	void *dests; /* or for a list of destinations */
-	size_t len; /* of the bulk */
+	size_t len; /* of the bulk; 0: none yet */
 	uint8_t out_buf[LX_LST_MSG_BYTES];
 };
 
@@ -39,7 +38,6 @@ static void rpc_free(struct lx_lst_rpc *rpc)
 
 	lx_list_del(&rpc->link);
 	s->n_served--;
-	free(rpc->dests);
 	free(rpc);
 	lx_lst_pool_put(&s->pool, buffer);
 }
@@ -87,7 +85,7 @@ static void bulk_done(struct lx_lst_rpc *rpc)
 	const struct lx_lst_msg *request = &rpc->request;
 
 	if (request->type == LX_LST_TEST_REQ) {
-		serve_framework(rpc, rpc->dests);
+		serve_framework(rpc, rpc->buffer);
 		return;
 	}
 	if (request->brw.rw == LX_LST_WRITE)
@@ -129,33 +127,38 @@ static void fetch(struct lx_lst_rpc *rpc, uint64_t bulkid, void *start, size_t l
 {
 	rpc->bulk.s = rpc->s;
 	rpc->bulk.fn = on_bulk;
-	rpc->len = len;
 	if (lx_lst_port_get(&rpc->bulk, &rpc->self, &rpc->from, LX_LST_PORTAL_DATA, bulkid, start,
 			    len))
 		rpc_free(rpc);
 }
 
-/* ---- brw, ping (7, 8) ---------------------------------------------------------------- */
-
 static void on_buffer(struct lx_lst_waiter *waiter, void *buffer)
 {
 	struct lx_lst_rpc *rpc = lx_container_of(waiter, struct lx_lst_rpc, waiter);
 	const struct lx_lst_msg *request = &rpc->request;
+	uint64_t bulkid = request->test.bulkid;
 
 	rpc->buffer = buffer;
-	lx_lst_pattern_poison(buffer, request->brw.length, request->brw.flags);
-	fetch(rpc, request->brw.bulkid, buffer, request->brw.length);
+	if (request->type == LX_LST_BRW_REQ) {
+		bulkid = request->brw.bulkid;
+		lx_lst_pattern_poison(buffer, rpc->len, request->brw.flags);
+	}
+	fetch(rpc, bulkid, buffer, rpc->len);
 }
 
-static void serve_write(struct lx_lst_rpc *rpc)
+/* Fetches @len bytes when there is a buffer for them. */
+static void fetch_buffered(struct lx_lst_rpc *rpc, size_t len)
 {
 	void *buffer;
 
+	rpc->len = len;
 	rpc->waiter.fn = on_buffer;
 	buffer = lx_lst_pool_get(&rpc->s->pool, &rpc->waiter);
 	if (buffer)
 		on_buffer(&rpc->waiter, buffer);
 }
+
+/* ---- brw, ping (7, 8) ---------------------------------------------------------------- */
 
 /* All readers get the same bytes. */
 static void serve_read(struct lx_lst_rpc *rpc)
@@ -207,7 +210,7 @@ static void serve_test(struct lx_lst_rpc *rpc)
 	} else if (request->brw.rw == LX_LST_READ) {
 		serve_read(rpc);
 	} else {
-		serve_write(rpc);
+		fetch_buffered(rpc, request->brw.length);
 	}
 }
 
@@ -227,11 +230,7 @@ static void serve_framework(struct lx_lst_rpc *rpc, const void *bulk)
 		answer(rpc);
 		break;
 	case LX_LST_FETCH:
-		rpc->dests = calloc(1, len);
-		if (rpc->dests)
-			fetch(rpc, rpc->request.test.bulkid, rpc->dests, len);
-		else
-			refuse(rpc, ENOMEM);
+		fetch_buffered(rpc, len);
 		break;
 	case LX_LST_IGNORE:
 		rpc_free(rpc);
