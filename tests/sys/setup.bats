@@ -122,6 +122,16 @@ rules() {
 	[ "$(on a ip route show table 4711)" != "" ]
 }
 
+@test "an NI on the loopback interface needs no routes" {
+	nets_yaml tcp eth0 | config a
+	on a ip link set lo up
+	start a
+	ctl a net add --net tcp1 --if lo
+	run -0 on a ip rule
+	[[ $output != *127.0.0.1* ]]
+	[ ! -s "$LNETX_RT_TABLES" ] || ! grep -w lo "$LNETX_RT_TABLES"
+}
+
 @test "without privileges, from elsewhere: the reason" {
 	start a -g nogroup
 	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."

@@ -328,6 +328,14 @@ static int setup_addr(struct setup *m, const struct lx_rtnl_addr *addr)
 	return err;
 }
 
+/* All addresses of the loopback interface leave by it anyway. */
+static bool is_loopback(const struct lx_rtnl_ip *ip)
+{
+	static const uint8_t ip6[] = { [15] = 1 };
+
+	return ip->family == AF_INET ? ip->bytes[0] == 127 : !memcmp(ip->bytes, ip6, sizeof(ip6));
+}
+
 /* An NI of tcp; interfaces that others took away are left to lnetxd. */
 static int setup_ni(struct setup *m, const json_t *ni)
 {
@@ -341,7 +349,7 @@ static int setup_ni(struct setup *m, const json_t *ni)
 	ip.family = lx_nid_bytes(&nid) == 8 ? AF_INET : AF_INET6;
 	memcpy(ip.bytes, nid.addr, lx_rtnl_ip_len(&ip));
 	addr = find_addr(m, &ip);
-	return addr ? setup_addr(m, addr) : 0;
+	return addr && !is_loopback(&ip) ? setup_addr(m, addr) : 0;
 }
 
 static int setup_nets(struct setup *m, const json_t *nets)

@@ -52,7 +52,10 @@ static void search_file(const char *path, struct search *s)
 		fclose(f);
 }
 
-/* True if the table has a number; otherwise @ret_number is free. */
+/*
+ * True if the table has a number; otherwise @ret_number is free. If a file of names is given,
+ * only that one names tables, but their numbers are free in all.
+ */
 static bool search_all(const char *name, unsigned int *ret_number)
 {
 	struct search s = { .name = name, .highest = FIRST_FREE - 1 };
@@ -65,6 +68,8 @@ static bool search_all(const char *name, unsigned int *ret_number)
 			search_file(g.gl_pathv[j], &s);
 		globfree(&g);
 	}
+	if (strcmp(lx_rttable_path(), LX_RTTABLE_FILE))
+		s.found = 0;
 	search_file(lx_rttable_path(), &s);
 	*ret_number = s.found ? s.found : s.highest + 1;
 	return s.found;

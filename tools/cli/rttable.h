@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Where names are added, unless $LNETX_RT_TABLES is another file. */
+/* Where names are added; if $LNETX_RT_TABLES is another file, names are only looked up there. */
 #define LX_RTTABLE_FILE "/etc/iproute2/rt_tables.d/lnetx.conf"
 
 const char *lx_rttable_path(void);
