@@ -439,9 +439,10 @@ static void test_back_and_closed(void **state)
 	assert_true(eventually(lane_is_back, 5000));
 	shutdown(lane, SHUT_RDWR);
 	assert_true(eventually(lane_is_gone, 5000));
-	lx_sock_tun.fastpath = 1;
+	lx_env_lock(env);
 	assert_int_equal(fastpath->lane[0].word & ~(0xffffull << (32 + LX_LANE_TAIL_SHIFT)), ours);
 	assert_int_equal(fastpath->lane[0].shift, 588);
+	lx_env_unlock(env);
 }
 
 /* ---- the fast path goes ---------------------------------------------------------------------- */
@@ -523,6 +524,13 @@ static int invented(const char *ip, unsigned int number)
 	return fd;
 }
 
+static void limit_streams(int n)
+{
+	lx_env_lock(env);
+	lx_sock_tun.fastpath_streams = n;
+	lx_env_unlock(env);
+}
+
 /*
  * Whatever NIDs a host invents, it leaves streams to others, and its own come back when it
  * closes some.
@@ -532,7 +540,7 @@ static void test_share(void **state)
 	enum { SHARE = 2 };
 	int fd[8];
 
-	lx_sock_tun.fastpath_streams = 8 * SHARE;
+	limit_streams(8 * SHARE);
 	assert_true(eventually(fp_is_there, 5000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	for (unsigned int i = 0; i < N_OF(fd); i++)
@@ -581,7 +589,7 @@ static void test_idle(void **state)
 {
 	int fd, first;
 
-	lx_sock_tun.fastpath_streams = 1;
+	limit_streams(1);
 	assert_true(eventually(fp_is_there, 5000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	first = invented(CLIENT_IP, 1);
@@ -592,35 +600,51 @@ static void test_idle(void **state)
 	fd = dialled(OTHER_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 1, 0);
 	assert_true(stays_parsed(2));
-	assert_true(stream_is_on());
-	assert_false(other_has_it());
+	assert_true(eventually(stream_is_on, 0));
+	assert_false(eventually(other_has_it, 0));
 	assert_non_null(strstr(logged, "all of them are in use"));
 	set_positions(1000, 3000, 3000);
 	for (int i = 0; i < 50 && !eventually(other_has_it, 100); i++)
 		send_puts(fd, 1, 0);
-	assert_true(other_has_it());
+	assert_true(eventually(other_has_it, 0));
+	lx_env_lock(env);
 	assert_int_equal(fastpath->shift.index, 1000);
+	lx_env_unlock(env);
 	/* The other way round, without bytes on lanes. */
 	sleep(6);
 	for (int i = 0; i < 50 && !eventually(first_has_it, 100); i++)
 		send_puts(first, 1, 0);
-	assert_true(first_has_it());
+	assert_true(eventually(first_has_it, 0));
+	lx_env_lock(env);
 	assert_int_equal(fastpath->stream[0].diverted, 1000);
+	lx_env_unlock(env);
+}
+
+static void set_unfit(bool unfit)
+{
+	lx_env_lock(env);
+	fastpath->unfit = unfit;
+	lx_env_unlock(env);
+}
+
+static bool stream_is_listed(void)
+{
+	return fastpath->stream[0].state == LX_STREAM_ECN;
 }
 
 /* A connection that the programs cannot serve is listed, but yields its place at once. */
 static void test_unfit(void **state)
 {
 	assert_true(eventually(fp_is_there, 5000));
-	lx_sock_tun.fastpath_streams = 1;
-	fastpath->unfit = true;
+	limit_streams(1);
+	set_unfit(true);
 	invented(CLIENT_IP, 1);
 	assert_true(parsed(1));
-	assert_int_equal(fastpath->stream[0].state, LX_STREAM_ECN);
-	fastpath->unfit = false;
+	assert_true(eventually(stream_is_listed, 0));
+	set_unfit(false);
 	for (int i = 0; i < 10 && !eventually(other_has_it, 100); i++)
 		invented(OTHER_IP, 20 + i);
-	assert_true(other_has_it());
+	assert_true(eventually(other_has_it, 0));
 }
 
 int main(void)

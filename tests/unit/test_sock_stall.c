@@ -178,7 +178,7 @@ static void test_other_nid(void **state)
 
 	send_puts(dialled(CLIENT_IP, &claimed, LX_CTYPE_BULK_OUT, false), 1, 0);
 	assert_true(eventually(second_is_on, 5000));
-	assert_false(second_is_unsafe());
+	assert_false(eventually(second_is_unsafe, 0));
 	begin_on_lane(0, 0, 1000, 500);
 	assert_true(eventually(is_seen, 1000));
 	close(fd);
