@@ -385,30 +385,12 @@ int lx_mrroute_check_netns(struct lx_session *s)
 			       lx_netns_name(own, here, sizeof(here)));
 }
 
-/* lnetxd's tunable; one that does not exist is off. */
-static int is_skipped(struct lx_session *s, bool *ret_skipped)
-{
-	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "tcp",
-					      [LX_ARG_NAME] = "skip_mr_route_setup" } };
-	const char *value;
-	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
-				  LX_LEVEL_OWN, &list);
-
-	if (err)
-		return err;
-	value = json_string_value(json_object_get(json_array_get(list, 0), "value"));
-	*ret_skipped = value && strcmp(value, "0");
-	json_decref(list);
-	return 0;
-}
-
 int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
 {
 	struct setup m LX_CLEANUP(fini) = { .session = s, .dry_run = a->v[LX_ARG_DRY_RUN] };
 	json_t *nets = NULL;
 	bool skipped = false;
-	int err = a->v[LX_ARG_UNDO] ? 0 : is_skipped(s, &skipped);
+	int err = a->v[LX_ARG_UNDO] ? 0 : lx_request_tunable_on(s, "tcp", "skip_mr_route_setup", &skipped);
 
 	if (err || skipped)
 		return err;

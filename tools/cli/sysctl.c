@@ -279,28 +279,10 @@ static int restore(struct lx_session *s, bool dry_run)
 	return err;
 }
 
-/* lnetxd's tunable. */
-static int is_enabled(struct lx_session *s, bool *ret_enabled)
-{
-	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "lnet",
-					      [LX_ARG_NAME] = "enable_sysctl_setup" } };
-	const char *value;
-	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
-				  LX_LEVEL_OWN, &list);
-
-	if (err)
-		return err;
-	value = json_string_value(json_object_get(json_array_get(list, 0), "value"));
-	*ret_enabled = value && strcmp(value, "0");
-	json_decref(list);
-	return 0;
-}
-
 int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a)
 {
 	bool enabled = false, dry_run = a->v[LX_ARG_DRY_RUN];
-	int err = a->v[LX_ARG_UNDO] ? 0 : is_enabled(s, &enabled);
+	int err = a->v[LX_ARG_UNDO] ? 0 : lx_request_tunable_on(s, "lnet", "enable_sysctl_setup", &enabled);
 
 	if (err)
 		return err;
