@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # What you see after cloning: "make help", what the demo installs, what building prints; and for
-# a first change, CONTRIBUTING and the format check.
+# a first change, CONTRIBUTING, the format check and which failed tests run again.
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -76,4 +76,49 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	[[ $output == *"-int bad( int a )"*"+int bad(int a)"*"git clang-format"* ]]
 	[[ $output != *"-int  old"* ]]
 	run -2 "$check" nosuch
+}
+
+# script FILE <TEXT
+script() {
+	{ echo '#!/bin/sh'; cat; } >"$1"
+	chmod +x "$1"
+}
+
+# fake_jobs: a tree in which tests/run finds these jobs: sys/steady passes, sys/first fails the
+# first time, sys/broken, sys/leaky and asan/test_x always. Each adds a line to "ran".
+# shellcheck disable=SC2016 # bats' own $2
+fake_jobs() {
+	local run=$PWD/tests/run
+
+	cd "$BATS_TEST_TMPDIR" || return
+	mkdir -p bin tests/unit tests/sys tools/dist build/asan/tests
+	touch ran tests/unit/test_x.c
+	cp "$run" tests/run
+	echo 'unit programs bench-programs all:' >Makefile
+	script tools/dist/deps <<<true
+	script tests/sys/sweep <<<true
+	script bin/bats <<<'echo 1..1; exec "$2"'
+	script tests/sys/steady.bats <<<'echo steady >>ran; echo ok 1'
+	script tests/sys/first.bats <<<'grep -q first ran && echo ok 1 || echo not ok 1 once
+		echo first >>ran'
+	script tests/sys/broken.bats <<<'echo broken >>ran; echo not ok 1; exit 1'
+	script tests/sys/leaky.bats <<<'echo leaky >>ran; echo not ok 1; echo "# LeakSanitizer: x"'
+	script build/asan/tests/test_x <<<'echo test_x >>ran; echo 1..1; echo not ok 1'
+	PATH=$PWD/bin:$PATH
+}
+
+@test "a system test that fails runs once more, and the summary says so; others do not" {
+	fake_jobs
+	run -0 tests/run sys/steady sys/first
+	[[ $output == *"not ok 1 once"*"again   sys/first "*"passed when run alone"* ]]
+	equal "${lines[-1]}" "2 passed, 0 failed"
+	grep 'not ok 1 once' build/log/sys-first.first.log
+	equal "$(sort ran | uniq -c | xargs)" "2 first 1 steady"
+	: >ran
+	run -1 tests/run sys/steady sys/first sys/broken sys/leaky asan/test_x
+	equal "$(grep -c '^again ' <<<"$output")" 1
+	equal "${lines[-1]}" "2 passed, 3 failed"
+	equal "$(sort ran | uniq -c | xargs)" "2 broken 2 first 1 leaky 1 steady 1 test_x"
+	run -0 tests/run sys/steady
+	[[ $output != *again* ]]
 }
