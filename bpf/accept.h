@@ -41,7 +41,7 @@ LX_INLINE void lx_tcp_ts_note(struct lx_tcp_ts *tcp_ts, const struct lx_seg *g)
 	tcp_ts->recent_s = g->now_ns / 1000000000;
 }
 
-/* @una, @next: acknowledged by the other side, and next to be sent to it. */
+/* @una: first byte that the other side has not acknowledged; @next: next one to send to it. */
 LX_INLINE int lx_ack_is_fit(__u32 ack, __u32 una, __u32 next, __u32 window_max)
 {
 	return (__s32)(next - ack) >= 0 && (__s64)(__s32)(una - ack) <= (__s64)window_max;
@@ -89,7 +89,7 @@ LX_INLINE int lx_accept_stream(const struct lx_stream *s, const struct lx_seg *g
 	return LX_ACCEPTED;
 }
 
-/* Records what an accepted segment says of the other direction. Returns 1: it acknowledges more. */
+/* Records what an accepted segment acknowledges. Returns 1 if that includes new data. */
 LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64 pos)
 {
 	__u32 window = g->window << (s->peer_wscale & 15);
@@ -106,7 +106,7 @@ LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64
 	return 1;
 }
 
-/* Between two answers to refused segments without data: the peer may answer an answer. */
+/* Minimum time between answers to segments without data, or both sides could answer for ever. */
 #define LX_ASKED_NS 100000000ull
 
 /* Whether TCP would answer a refused segment: the peer may have missed our ACK. */
@@ -145,7 +145,8 @@ LX_INLINE int lx_accept_lane(const struct lx_lane *lane, const struct lx_seg *g)
 		return LX_REFUSED_WINDOW;
 	/* + 1: the socket may have sent a FIN last. */
 	if (!(g->flags & LX_TCP_RST) &&
-	    !lx_ack_is_fit(g->ack, lx_seq_of(lane->una, lane->base_seq), next + 1, lane->window_max))
+	    !lx_ack_is_fit(g->ack, lx_seq_of(lane->una, lane->base_seq), next + 1,
+			   lane->window_max))
 		return LX_REFUSED_ACK;
 	return LX_ACCEPTED;
 }
@@ -179,7 +180,7 @@ LX_GLOBAL int lx_is_intact(struct __sk_buff *skb, struct lx_seg *g, struct lx_cs
 	if (known == LX_CSUM_RIGHT || known == LX_CSUM_PARTIAL)
 		return 1;
 	pseudo = lx_csum_pseudo(g->l3, g->family, g->hlen + g->len);
-	/* The card's sum includes the IP header: subtract it. A right IPv4 header sums to 0. */
+	/* The NIC's sum includes the IP header: subtract it. A right IPv4 header sums to 0. */
 	if (g->family == LX_AF_INET6)
 		before = (__u16)~lx_csum_fold(lx_csum_words(g->l3, sizeof(g->ip6) / 4));
 	if (known == LX_CSUM_COMPLETE && lx_csum_fold(pseudo + sum + before) == 0xffff)

@@ -4,8 +4,8 @@
  *
  * The acknowledged prefix runs over the extents; each counts as far as the receiver of its bytes
  * has acknowledged them: a next hop's TCP, or our own socket's. So no byte is acknowledged that
- * only we have seen, except those whose connection to the next hop is gone: nobody can get
- * these any more.
+ * only we have seen, except those whose connection to the next hop is gone: nobody will ever
+ * receive these.
  *
  * The window is what our socket would take if all further bytes went to it: a message goes to a
  * lane only if the next hop has room for all of it. It is limited to LX_WINDOW_AHEAD beyond the
@@ -16,11 +16,11 @@
 
 #include "parse.h"
 
-/* Not a usual message length: the window would keep ending inside headers. */
+/* Not a usual message length, or the window would keep ending inside headers. */
 #define LX_WINDOW_AHEAD (3ull << 19)
 /* How far an unframed sender may go beyond the known boundary. */
 #define LX_UNFRAMED_AHEAD (16ull << 10)
-/* The last part of a message, for a sender on HOLD: less than the initial window of TCP. */
+/* A sender on HOLD gets the end of a message at once: this much, less than TCP's initial window. */
 #define LX_LAST_GO (12ull << 10)
 /* Without progress for this long, SACK looks at further extents. */
 #define LX_STUCK_NS 3000000ull
@@ -116,8 +116,8 @@ static long lx_prefix_one(__u32 i, void *arg)
 
 /*
  * A sender far away already has a window beyond its current message when HOLD begins. It would stop
- * inside a later message, and hear a round trip later that it may finish. So extend the window to
- * where that message ends if all are as long as the last one; if they are not, the hold goes on
+ * inside a later message, and learn a round trip later that it may finish it. So extend the window
+ * to where that message ends if all are as long as the last one; if they are not, the hold goes on
  * as for others.
  */
 LX_INLINE __u64 lx_expected_edge(const struct lx_stream *s)
@@ -300,8 +300,8 @@ static long lx_sack_extent(__u32 i, void *arg)
 
 /*
  * How many extents to look at for SACK. Only the head, because a faster lane further on is no sign
- * of loss; more if the head's next byte was never here, or if nothing has moved for a while. None
- * behind another stream's run: that stream's bytes are what is missing.
+ * of loss; more if the head's next byte never arrived here, or if nothing has moved for a while.
+ * None behind another stream's run: that stream's bytes are what is missing.
  */
 static LX_NOINLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 index, __u32 tail,
 				       __u64 now_ns)

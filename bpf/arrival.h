@@ -76,7 +76,8 @@ LX_INLINE void lx_arrival_entered(struct lx_arrival *p)
 
 /**
  * lx_arrival_note - remove acknowledged runs, and tell the peers of their streams
- * All but one, whose stream is returned: the packet at hand becomes its ACK. LX_LANE_OWNER: none.
+ * Returns the one stream whose peer was not told: the packet at hand becomes its ACK.
+ * LX_LANE_OWNER: none.
  */
 LX_INLINE __u32 lx_arrival_note(struct lx_arrival *p)
 {

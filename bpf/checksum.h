@@ -2,9 +2,8 @@
 /*
  * TCP checksums: computing them, and verifying those of received segments.
  *
- * Programs run before the stack verifies checksums. They cannot read what the kernel knows of a
- * packet's checksum (skb->ip_summed), but helpers that act on one kind only tell the kinds
- * apart.
+ * Programs run before the stack verifies checksums. They cannot read skb->ip_summed, but helpers
+ * that act on only one of its values give it away.
  */
 #ifndef LX_BPF_CHECKSUM_H
 #define LX_BPF_CHECKSUM_H
@@ -59,9 +58,9 @@ LX_INLINE int lx_csum_ip4_is_right(const struct lx_ip4_hdr *ip4)
 /* What the kernel knows of a packet's TCP checksum. */
 enum lx_csum_known {
 	LX_CSUM_NONE,     /* nothing: it covers the segment and may be wrong */
-	LX_CSUM_COMPLETE, /* the card has summed the packet and left the comparison to us */
-	LX_CSUM_RIGHT,    /* it covers the segment and is right, verified by the card or GRO */
-	LX_CSUM_PARTIAL,  /* it covers the pseudo header only, and the sending interface completes it:
+	LX_CSUM_COMPLETE, /* the NIC has summed the packet and left the comparison to us */
+	LX_CSUM_RIGHT,    /* it covers the segment and is right, verified by the NIC or GRO */
+	LX_CSUM_PARTIAL,  /* it covers the pseudo header only, the sending interface completes it:
 			   * the packet is local, or GRO has verified and joined its parts */
 };
 
@@ -84,7 +83,7 @@ LX_INLINE enum lx_csum_known lx_csum_known(struct __sk_buff *skb, __u32 *ret_sum
 	return LX_CSUM_NONE;
 }
 
-/* Checksums written into the packet must be of the same kind. */
+/* If so, a checksum written into the packet must be partial, too. */
 LX_INLINE int lx_csum_is_partial(struct __sk_buff *skb)
 {
 	__u32 sum;

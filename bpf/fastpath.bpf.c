@@ -162,7 +162,8 @@ static LX_NOINLINE void lx_trace(void *packet, const struct lx_stream *s,
 	t.type = m->type;
 	t.dst = m->dst;
 	if (s->version == LX_SOCK_V4)
-		memcpy(&t.src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid), sizeof(t.src));
+		memcpy(&t.src, lnet + __builtin_offsetof(struct lx_hdr_nid16, src_nid),
+		       sizeof(t.src));
 	else
 		lx_nid_from_u64(lx_le64(lx_get64(lnet + __builtin_offsetof(struct lx_hdr_nid4,
 									    src_nid), 0)), &t.src);

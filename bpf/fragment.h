@@ -4,7 +4,7 @@
  *
  * Every byte of the socklnd header of a lane message is known, and its payload length was fixed
  * when its extent was created. Both are written over the packet's bytes, so a sender that
- * retransmits other contents cannot break the framing of a lane.
+ * retransmits different bytes cannot break the framing of a lane.
  */
 #ifndef LX_BPF_FRAGMENT_H
 #define LX_BPF_FRAGMENT_H
@@ -51,7 +51,7 @@ LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 n
 	if (!s->unframed && !lx_pos_before(pos, known))
 		return;
 	if (!lx_extent_find(s, pos, near, &count)) {
-		p->kind = LX_FRAGMENT_OLD; /* acknowledged meanwhile */
+		p->kind = LX_FRAGMENT_OLD; /* acknowledged in the meantime */
 		return;
 	}
 	extent = lx_extent_at(s, count);

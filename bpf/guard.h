@@ -7,7 +7,7 @@
  *	for the acceptor, and a SYN? ── no ─▶ passed
  *	privileged port? prefix? rate? ─ no ▶ dropped
  *
- * In doubt a frame passes: the acceptor repeats all checks but those of the lists.
+ * If in doubt, pass the frame: the acceptor repeats all checks except those of the lists.
  */
 #ifndef LX_GUARD_PROGRAM_H
 #define LX_GUARD_PROGRAM_H
@@ -42,7 +42,7 @@ LX_INLINE int lx_guard_pays(__u64 *paid, __u64 now, __u64 interval, __u64 burst)
 		if (__sync_val_compare_and_swap(paid, old, due + interval) == old)
 			return 1;
 	}
-	return 0; /* more than a burst at once */
+	return 0; /* lost every race: other CPUs see more of them */
 }
 
 LX_INLINE enum lx_guard_verdict lx_guard_syn(const struct lx_guard_config *config,

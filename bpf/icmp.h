@@ -11,7 +11,7 @@
 #include "next_hop.h"
 
 #define LX_ICMP_UNREACHABLE 3
-#define LX_ICMP_TOO_LARGE 4 /* a code of it */
+#define LX_ICMP_TOO_LARGE 4 /* its code: fragmentation needed */
 #define LX_ICMP6_TOO_LARGE 2
 
 struct lx_icmp_hdr {
@@ -80,7 +80,8 @@ LX_INLINE __u32 lx_lane_quoted(const struct lx_lane *lane, __u32 seq)
 
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
 		return seq - lane->shift;
-	if (lx_pos_before(pos, lane->una) || !lx_pos_before(pos, lx_lane_next(lane->word, lane->una)))
+	if (lx_pos_before(pos, lane->una) ||
+	    !lx_pos_before(pos, lx_lane_next(lane->word, lane->una)))
 		return seq;
 	return lane->base_seq - lane->shift;
 }

@@ -23,7 +23,7 @@
  * a time removes runs from the ring.
  *
  * A run holds a transmit credit of the next hop and a router credit of the sender until it is
- * fully acknowledged. It never waits for one: the number of lanes is what limits the fast path.
+ * fully acknowledged. It never waits for a credit: the number of lanes limits the fast path.
  */
 #ifndef LX_BPF_LANE_H
 #define LX_BPF_LANE_H
@@ -50,7 +50,7 @@ LX_INLINE void lx_fp_peer_credit_give(struct lx_credit *credit)
 	LX_ADD(&credit->lanes, -1);
 }
 
-/* @to: the lane's hop; @from: the stream's. */
+/* @to: the lane's next hop; @from: the stream's sender. */
 LX_INLINE void lx_lane_credits_take(__u32 to, __u32 from)
 {
 	struct lx_fp_peer *next = lx_fp_peer_at(to), *sender = lx_fp_peer_at(from);
@@ -109,7 +109,7 @@ LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
 
 /* ---- runs ------------------------------------------------------------------------- */
 
-/* A first run that takes longer is slow: no other stream goes behind it. */
+/* A first run that takes longer is slow: no other stream queues behind it. */
 #define LX_LANE_SLOW_NS 20000000ull
 /*
  * Maximum bytes in flight where streams share a lane. More would only lengthen the next hop's
@@ -150,7 +150,7 @@ LX_INLINE int lx_lane_has(struct lx_lane *lane, __u32 me)
 	return 0;
 }
 
-/* Returns 0 if a message may go behind what is on the lane, or the reason why not. */
+/* Returns 0 if a message may queue behind what is on the lane, or the reason why not. */
 LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,
 					       __u32 len, __u64 now_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Packets of a lane: a connection to a next hop on which the programs send without its socket
- * knowing. For the socket, nothing has been sent since the hand-over, which is position 0. After
- * it gets the connection back (LX_LANE_SOCKET), its sequence numbers are shifted by what the
+ * knowing. As far as the socket knows, nothing has been sent since the takeover, at position 0.
+ * After it gets the connection back (LX_LANE_SOCKET), its sequence numbers are shifted by what the
  * programs have sent.
  */
 #ifndef LX_BPF_NEXT_HOP_H
@@ -27,7 +27,7 @@ LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_
 	return LX_GO_ON;
 }
 
-/* The socket sends again. */
+/* The socket has the connection back. */
 LX_INLINE int lx_lane_shift_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
 {
 	struct lx_seg *g = &w->g;
@@ -83,7 +83,7 @@ static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
 	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
 }
 
-/* Tells all streams there is news for but one, which is returned; LX_LANE_OWNER: none. */
+/* Tells all streams that have news except one, which it returns; LX_LANE_OWNER: none. */
 static LX_NOINLINE __u32 lx_lane_tell(struct __sk_buff *skb, struct lx_lane *lane, __u64 now_ns,
 				      __u32 by_record)
 {
@@ -172,7 +172,7 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 		lx_seg_put_seq(skb, g, g->seq + lane->shift);
 		return LX_GO_ON;
 	}
-	/* It should have no data; sent now, data could end up inside a message. */
+	/* The socket should have no data; data sent now could end up inside a message. */
 	if (g->len)
 		return LX_DROP;
 	lane->ack_seq = g->ack;

@@ -167,7 +167,7 @@ LX_INLINE enum lx_packet_kind lx_packet_ip6(struct lx_cursor *c, struct lx_packe
 		ext = lx_cursor_take(c, sizeof(*ext));
 		if (!ext)
 			return LX_PACKET_TRUNCATED;
-		/* In units of 8 bytes behind the first 8; AH's: of 4. */
+		/* Its length: in units of 8 bytes, after the first 8; for AH, of 4. */
 		more = next == 44 ? 0 : next == 51 ? ext->len * 4 : ext->len * 8;
 		if (next == 44) {
 			if (lx_be16(ext->frag) & 0xfff8)

@@ -203,7 +203,7 @@ static LX_NOINLINE int lx_is_way_back(const struct lx_stream *s, __u32 next_hop)
 	return to && from && lx_fp_peer_is_back(to, from);
 }
 
-/* Only the core can tell whether a message goes in a circle: it gets one when it asks. */
+/* Only the core can detect a routing loop, so it gets one message when it asks. */
 LX_INLINE int lx_is_sample(struct lx_stream *s, const struct lx_dest *dest)
 {
 	__u32 sample = s->sample;
@@ -463,7 +463,7 @@ static long lx_frame_one(__u32 i, void *arg)
 /* Maximum number of messages in a packet: 64 KiB of NOOPs. */
 #define LX_FRAME_MAX 2800
 
-/* Not on HOLD: the window ends with a message then, so that is not why the sender waits. */
+/* On HOLD the window ends with a message, so it is not what the sender waits for. */
 LX_INLINE int lx_window_ends_in_header(const struct lx_stream *s)
 {
 	return !(s->flags & LX_STREAM_HOLD) &&
@@ -496,7 +496,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 	if (!f->odd)
 		lx_unframed_leave(s);
 	f->near = s->tail - 1;
-	/* A retransmission may have other contents. */
+	/* A retransmission may have different contents. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
 	if (!s->unframed && lx_pos_before(s->parse_next, f->seg->end)) {
 		if (f->odd)

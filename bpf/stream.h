@@ -200,7 +200,8 @@ LX_INLINE int lx_is_whole(const struct lx_scratch *w, const struct lx_stream *s)
 	if (w->fragment.kind == LX_FRAGMENT_UP)
 		return !(g->flags & LX_TCP_FIN) || !lx_pos_before(s->acked, w->pos);
 	return w->fragment.kind == LX_FRAGMENT_LANE &&
-	       !(g->odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT)) && g->hlen == sizeof(g->tcp) + s->options &&
+	       !(g->odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT)) &&
+	       g->hlen == sizeof(g->tcp) + s->options &&
 	       (g->has_ts != 0) == (s->options != 0);
 }
 
@@ -380,7 +381,7 @@ static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_scratch *w)
 	return lx_stream_accepted(skb, w, s); /* part of an accepted packet */
 }
 
-/* ---- going out: what our own socket says ------------------------------------------------------ */
+/* ---- going out: what our own socket says ----------------------------------------------- */
 
 LX_INLINE void lx_block_pos(struct lx_sack *to, const struct lx_block *from, __u32 base, __u64 near)
 {

@@ -40,7 +40,7 @@ LX_INLINE int lx_is_marked(const struct __sk_buff *skb, enum lx_mark_kind kind)
 
 /*
  * Sends through the neighbour table, like any packet of this machine. Reset the checksum state: a
- * virtual interface would tell the next hop that the packet is verified, and only we have done so.
+ * virtual interface would tell the next hop that the packet is verified, but only we verified it.
  */
 LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
 {
@@ -50,8 +50,8 @@ LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
 }
 
 /*
- * Each part of a GSO packet would cost as much as a whole one further on: the kernel's GRO joins
- * parts that go the same way.
+ * Further on, each part of a GSO packet would cost as much as a whole one. So let the kernel's GRO
+ * join parts that go the same way.
  */
 LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
 {
@@ -140,7 +140,7 @@ static LX_NOINLINE int lx_make_ack(struct __sk_buff *skb, struct lx_scratch *w, 
 		lx_seg_make_ts(g, &s->tcp_ts);
 	if (adv->n_sack)
 		lx_make_blocks(g, adv, s->options ? 3 : 0, s->base_seq);
-	/* Bytes behind the header's end are not sent. */
+	/* Bytes behind the header's end are not sent, but lx_seg_make_csum() sums them. */
 	if (adv->n_sack == 1)
 		g->out_options[s->options ? 6 : 3] = g->out_options[s->options ? 7 : 4] = 0;
 	if (adv->n_sack == 1 || adv->n_sack == 2)

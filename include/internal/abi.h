@@ -52,7 +52,7 @@ LX_LAYOUT(struct lx_abi, 32);
 enum lx_flow_kind {
 	LX_FLOW_STREAM = 1, /* the programs parse what the peer sends */
 	LX_FLOW_LANE = 2,   /* the programs send on it to a next hop */
-	LX_FLOW_SHIFT = 3,  /* a former stream: its socket does not know of bytes that went to lanes */
+	LX_FLOW_SHIFT = 3,  /* a former stream: its socket does not know the bytes on lanes */
 };
 
 /* As in an incoming packet. IPv4 addresses are mapped (::ffff:a.b.c.d). */
@@ -203,14 +203,14 @@ struct lx_lane {
 	__u8 reserved[3];
 	__u64 refused[LX_REFUSALS_ROOM]; /* B: segments, by enum lx_refusal */
 	__u64 handovers;  /* B: counter: runs that began behind those of other streams */
-	__u64 first_ns;   /* B: when the first run became first or, if alone, its last message came */
+	__u64 first_ns;   /* B: when the first run became first; if alone, of its last message */
 	__u32 run_first;  /* B: if busy: number of the first run that is not fully acknowledged */
 	__u32 popping;    /* B: a CPU takes acknowledged runs off the ring */
 	__u32 pop_again;  /* B: and must do so once more */
 	__u32 handovers_per_s; /* U: recent */
 	struct lx_lane_run run[LX_LANE_RUNS]; /* B; U: stream, when it ends */
-	__u32 run_begun[LX_LANE_RUNS]; /* B: when the run began, in units of 2^LX_LANE_WAIT_SHIFT ns */
-	/* B, U: runs that waited less than 2^i units until they were first; the daemon decays them */
+	__u32 run_begun[LX_LANE_RUNS]; /* B: when it began, in units of 2^LX_LANE_WAIT_SHIFT ns */
+	/* B, U: runs that were first after less than 2^i units; the daemon decays the counts */
 	__u32 waits[LX_LANE_WAITS];
 };
 
@@ -243,7 +243,7 @@ enum lx_stream_state {
 
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
-	LX_STREAM_HOLD = 2,     /* let the sender run dry: the window ends with its current message */
+	LX_STREAM_HOLD = 2,     /* drain the sender: the window ends with its current message */
 	LX_STREAM_STOP = 4,     /* stop the sender briefly at the end of each large message */
 	LX_STREAM_FAR = 8,      /* the sender is far away: let it fill the lane's window */
 };
@@ -284,11 +284,11 @@ struct lx_stream {
 
 	/* receiving */
 	__u64 parse_next;    /* B: first byte that is not part of a known message */
-	__u64 diverted;      /* B: bytes before parse_next that went to lanes; initially U: modulo 2^32 */
+	__u64 diverted;      /* B: bytes before parse_next on lanes; initially U: modulo 2^32 */
 	__u64 acked;         /* B: everything below has been acknowledged to the peer */
 	__u64 kacked;        /* B: of these, bytes of the socket */
 	__u64 window_edge;   /* B: right edge of the window advertised to the peer */
-	__u64 slowpath_last; /* B: socket position after the last message that must keep its order */
+	__u64 slowpath_last; /* B: socket position after the last message that keeps its order */
 	/* B: the same by destination (lx_order_of()), and for unframed bytes */
 	__u64 slowpath_to[LX_STREAM_ORDERS], slowpath_all;
 	__u64 lane_sent;     /* B: highest position that this stream sent on the lane taken last */
@@ -401,15 +401,15 @@ enum lx_takeover_result {
 /* Settings of the programs (U). */
 struct lx_settings {
 	__u32 resegment_ifindex; /* of the interface that resegments GSO packets; 0: none */
-	__u32 join_ifindex; /* of the interface that joins packets going one way again */
+	__u32 join_ifindex; /* of the interface that joins packets that go the same way */
 	__u32 trace;  /* emit a struct lx_trace for each message */
 	__u32 strict; /* IPv4: packets count only on their connection's interface */
 };
 LX_LAYOUT(struct lx_settings, 16);
 
 /*
- * Marks of packets in transit between programs: LX_MARK | kind, and 16 bits of argument (#). Removed
- * before a packet leaves the machine or goes to a socket.
+ * Marks of packets in transit between programs: LX_MARK | kind, and 16 bits of argument (#).
+ * Removed before a packet leaves the machine or goes to a socket.
  */
 #define LX_MARK 0x4c500000u
 #define LX_MARK_MASK 0xfff00000u
