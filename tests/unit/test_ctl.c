@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * liblnetxctl against daemons that misbehave: a thread plays lnetxd and answers what a test
- * prepared. And arguments and rows by themselves. Against lnetxd itself: test_ctl_daemon.c.
+ * liblnetxctl against daemons that misbehave: a thread plays lnetxd and sends prepared answers.
+ * Also arguments and rows alone. For tests against lnetxd see test_ctl_daemon.c.
  */
 #include <errno.h>
 #include <poll.h>
@@ -265,7 +265,7 @@ static void test_gone(void **state)
 	assert_int_equal(lx_ctl_next(ctl, &ni), 0);
 }
 
-/* What is left of an answer does not get into the next one. */
+/* The rest of an answer does not become part of the next one. */
 static void test_discard(void **state)
 {
 	struct lx_ctl_row ni;
@@ -396,7 +396,7 @@ static void test_malformed(void **state)
 	}
 }
 
-/* Rows whose bytes are partly wrong: whatever is left is walked, nothing beyond. */
+/* Damaged rows: walking them reads nothing beyond their end. */
 static void walk(const struct lx_ctl_row *r, unsigned int depth)
 {
 	struct lx_ctl_value v = { 0 };
@@ -433,7 +433,7 @@ static void test_mutated_rows(void **state)
 	for (int i = 0; i < 20000; i++) {
 		const struct lx_control_object *o = objects[rnd_below(N_OF(objects))];
 		size_t cut = rnd_below(4) ? len : rnd_below(len + 1);
-		char *copy = malloc(cut ? cut : 1); /* of its exact size, for ASan */
+		char *copy = malloc(cut ? cut : 1); /* exact size, for sanitizers */
 		struct lx_ctl_row r;
 
 		memcpy(copy, attrs, cut);
@@ -544,8 +544,8 @@ static void test_bad_arguments(void **state)
 	const struct lx_ctl_arg twice[] = { { "net", "tcp" }, { "net", "tcp1" }, { NULL, NULL } };
 
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hops", "1", "did you mean \"hop\"?");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "colour", "1", "there are net, gateway, hop");
-	refused(LX_CTL_DEL, LX_CTL_STATS, "all", "true", "there is none");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "colour", "1", "known: net, gateway, hop");
+	refused(LX_CTL_DEL, LX_CTL_STATS, "all", "true", "known: none");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "two", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "1x", "a number is expected");
@@ -553,12 +553,12 @@ static void test_bad_arguments(void **state)
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999999999999", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", "nosuch", "net: cannot be \"nosuch\"");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "gateway", "*", "gateway: cannot be \"*\"");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", NULL, "without a value");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", NULL, "no value");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net.x", "tcp", "no such argument");
 	refused(LX_CTL_ADD, LX_CTL_NET, "tunables", "8", "no such argument");
 	refused(LX_CTL_ADD, LX_CTL_NET, "tunables.credit", "8", "did you mean");
-	refused(LX_CTL_ADD, LX_CTL_NET, "lnd_tunables", "8", "the name in it is missing");
-	refused(LX_CTL_ADD, LX_CTL_PEER, "peer_ni.x", "1@tcp", "nothing in it has a name");
+	refused(LX_CTL_ADD, LX_CTL_NET, "lnd_tunables", "8", "the element's name is missing");
+	refused(LX_CTL_ADD, LX_CTL_PEER, "peer_ni.x", "1@tcp", "its elements have no names");
 	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "yes", "\"true\" or \"false\"");
 	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "2", "out of range");
 	refused(LX_CTL_ADD, LX_CTL_NODE, "all", "yes", "\"true\" or \"false\"");
@@ -566,12 +566,12 @@ static void test_bad_arguments(void **state)
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_ROUTE, twice), -EINVAL);
 	is_why(-EINVAL, LX_CTL_FROM_CALLER, "given twice");
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_STATS, NULL), -EINVAL);
-	is_why(-EINVAL, LX_CTL_FROM_CALLER, "statistics: there is no \"add\" of it");
+	is_why(-EINVAL, LX_CTL_FROM_CALLER, "statistics: no verb \"add\"");
 	assert_int_equal(lx_ctl_do(ctl, (enum lx_ctl_verb)9, (enum lx_ctl_object)99, NULL), -EINVAL);
 	is_why(-EINVAL, LX_CTL_FROM_CALLER, "no such object");
 }
 
-/* What the fake got is that command, with these flags. Fills @obj by @schema. */
+/* Asserts that the fake got this command with these flags; decodes it to @obj by @schema. */
 static void got(uint8_t command, uint16_t flags, const struct lx_schema *schema, void *obj)
 {
 	const struct nlmsghdr *nlh =

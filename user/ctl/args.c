@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Arguments into attributes, by schema; see the header. Called by request.c. No state. */
+/* Encodes arguments as attributes by a schema; see the header. Called by request.c. No state. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #include "../control/schema.h"
 #include "args.h"
 
-/* An argument, or what is left of its key within a nest. */
+/* An argument; within a nest, its key without the outer parts. */
 struct word {
 	const char *key, *value;
-	const char *whole; /* key */
+	const char *whole; /* the whole key, for messages */
 	bool used;
 };
 
@@ -43,7 +43,7 @@ static int too_long(struct writer *w)
 	return wrong(w, "", -EMSGSIZE, "the request is too long");
 }
 
-/* True if @word is for the field, or for something in it: *ret_rest is then that key. */
+/* Whether @word is for the field, or (*ret_rest set) for a field inside it. */
 static bool is_for(const struct word *word, const struct lx_field *f, const char **ret_rest)
 {
 	size_t len = strcspn(word->key, ".");
@@ -114,8 +114,8 @@ static int put_element(struct writer *w, const struct lx_field *f, const struct 
 		return too_long(w);
 	if (!value->key || (!rest && value[1].key))
 		return wrong(w, word->whole, -EINVAL, "%s: %s", word->whole,
-			     rest ? "nothing in it has a name of its own"
-				  : "the name in it is missing: KEY.NAME");
+			     rest ? "its elements have no names"
+				  : "the element's name is missing: KEY.NAME");
 	if (rest && !mnl_attr_put_strz_check(w->nlh, w->size, f->sub->field[0].attr, rest))
 		return too_long(w);
 	err = put_value(w, value, word);
@@ -215,11 +215,11 @@ static int unknown(struct writer *w, const struct lx_schema *schema, const struc
 	if (meant.best)
 		return wrong(w, word->whole, -EINVAL, "%s: no such argument; did you mean \"%s\"?",
 			     word->whole, lx_key_snake(meant.best, key, sizeof(key)));
-	return wrong(w, word->whole, -EINVAL, "%s: no such argument; there %s %s", word->whole,
-		     *known ? "are" : "is", *known ? known : "none");
+	return wrong(w, word->whole, -EINVAL, "%s: no such argument; known: %s", word->whole,
+		     *known ? known : "none");
 }
 
-/* As lnetxd reads what has been written, so that both have the same rules. */
+/* Reads the attributes back as lnetxd will, so that both apply the same rules. */
 static int check_written(struct writer *w, const struct lx_schema *schema, const char *word)
 {
 	void *obj LX_AUTO_FREE = calloc(1, schema->size ? schema->size : 1);
@@ -287,7 +287,7 @@ int lx_ctl_args_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *s
 		return wrong(&w, "", -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		if (!args[i].value)
-			return wrong(&w, args[i].key, -EINVAL, "%s: without a value", args[i].key);
+			return wrong(&w, args[i].key, -EINVAL, "%s: no value", args[i].key);
 		words[i] = (struct word){ args[i].key, args[i].value, args[i].key, false };
 	}
 	for (size_t i = 0; i < n_given; i++) {

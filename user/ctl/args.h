@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A request's arguments, as texts, into attributes of its schema. */
+/* Encodes a request's arguments, which are texts, as attributes of its schema. */
 #ifndef LX_CTL_ARGS_H
 #define LX_CTL_ARGS_H
 
@@ -16,8 +16,8 @@ struct lx_ctl_args_error {
 /**
  * lx_ctl_args_put - append arguments to a message
  * @size: of the buffer that starts at @nlh
- * @args: until one without a key; may be NULL
- * @given: of what is not in @args, values to use; likewise
+ * @args: ends with a NULL key; may be NULL
+ * @given: defaults for arguments that are not in @args; of the same form
  *
  * Checks them as lnetxd does. Returns 0, -EINVAL: @why says which one is wrong, -EMSGSIZE,
  * -ENOMEM.

@@ -123,7 +123,7 @@ struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flag
 	return nlh;
 }
 
-/* Nothing comes between two answers, except the end of a daemon that was stopped since. */
+/* Nothing arrives between answers, except the end of the connection if lnetxd has stopped. */
 static bool gone(const struct lx_ctl *ctl)
 {
 	struct pollfd p = { .fd = ctl->fd, .events = POLLIN };
@@ -298,7 +298,7 @@ int lx_ctl_receive(struct lx_ctl *ctl, const void **ret_attrs, size_t *ret_len)
 
 	if (!ctl->answering)
 		return ctl->why.error;
-	clear(ctl); /* after a timeout, say */
+	clear(ctl); /* e.g. of a timeout */
 	if (ctl->at >= ctl->got) {
 		err = receive_packet(ctl);
 		if (err)

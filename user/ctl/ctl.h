@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Inside liblnetxctl, and for the tools of this tree, which parse their words into the
- * structs of internal/control.h themselves. All functions record errors in the handle.
+ * Internals of liblnetxctl, also used by the tools of this tree, which fill in the structs of
+ * internal/control.h themselves. All functions record errors in the handle.
  */
 #ifndef LX_CTL_CTL_H
 #define LX_CTL_CTL_H
@@ -20,9 +20,9 @@ struct lx_ctl {
 	bool answering; /* the end of the last answer has not been read */
 	bool reset; /* the connection's reset has been reported once */
 	struct lx_ctl_error why;
-	const struct lx_control_object *shown; /* of the answer; NULL: its rows are not for the caller */
+	const struct lx_control_object *shown; /* of the answer; NULL: skip its rows */
 	unsigned int level; /* of the answer */
-	size_t at, got; /* in buf: the next message, and all */
+	size_t at, got; /* in buf: the next message, and the end */
 	_Alignas(8) char buf[LX_CONTROL_PACKET];
 };
 
@@ -30,7 +30,7 @@ struct lx_ctl {
 int lx_ctl_fail(struct lx_ctl *ctl, enum lx_ctl_origin origin, int error, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Forgets the outcome of the call before, and what is left of its answer. */
+/* Clears the outcome of the previous call, and the rest of its answer. */
 void lx_ctl_discard(struct lx_ctl *ctl);
 
 /* Closes the connection; the next request opens it again. */
@@ -46,8 +46,8 @@ int lx_ctl_send(struct lx_ctl *ctl, uint8_t command, uint16_t flags, const struc
 		const void *obj);
 
 /*
- * The same in two steps, for arguments that are added to the message: to ctl->buf. Beginning
- * discards the rest of the answer before.
+ * The same in two steps; the caller appends arguments to the message in ctl->buf in between.
+ * Beginning discards the rest of the previous answer.
  */
 struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flags);
 int lx_ctl_finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh);

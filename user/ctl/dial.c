@@ -58,7 +58,7 @@ static int connect_to(const char *path, int timeout_ms)
 	return err;
 }
 
-/* "net-4026531840 (pid 812, network namespace the machine's)", if it answers. */
+/* Formats "net-4026531840 (pid 812, network namespace the machine's)", if it answers. */
 static bool describe_running(const char *instance, char *buf, size_t size)
 {
 	char path[PATH_SIZE], name[NAME_MAX + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Finding and connecting to an lnetxd, and saying which ones run if that fails. */
+/* Finds an lnetxd and connects to it; on failure, tells which ones are running. */
 #ifndef LX_CTL_DIAL_H
 #define LX_CTL_DIAL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What there is to ask for: the table of objects and verbs, and the functions of
- * lnetx/ctl.h that go by it. No state besides the handle's.
+ * Requests: the table of objects and verbs, and the functions of lnetx/ctl.h that use it.
+ * No state except the handle's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,14 +19,14 @@
 static const struct lx_field no_fields[] = { { 0 } };
 static const struct lx_schema nothing = { "nothing", 0, no_fields };
 
-/* Arguments that are not the schema's but flags of the message. */
+/* Arguments that set flags of the message instead of attributes. */
 static const struct lx_ctl_flag node_flags[] = { { "all", NLM_F_EXCL, true },
 						 { "large", NLM_F_APPEND, false },
 						 { NULL, 0, false } };
 static const struct lx_ctl_flag discover_flags[] = { { "force", NLM_F_EXCL, false },
 						     { NULL, 0, false } };
 
-/* What lnetctl sends if nothing is said. */
+/* What lnetctl sends by default. */
 static const struct lx_ctl_arg all_levels[] = { { "level", "9" }, { NULL, NULL } };
 static const struct lx_ctl_arg one_second[] = { { "timeout", "1000" }, { NULL, NULL } };
 static const struct lx_ctl_arg multi_rail[] = { { "Multi-Rail", "true" }, { NULL, NULL } };
@@ -155,7 +155,7 @@ static int refuse(struct lx_ctl *ctl, int error, const char *object, const struc
 	return error;
 }
 
-/* Takes flags out of the arguments. @rest: room for all of them. */
+/* Turns arguments into flags. @rest: gets the other arguments; room for all. */
 static int take_flags(const struct lx_ctl_request *r, const struct lx_ctl_arg *args,
 		      struct lx_ctl_arg *rest, uint16_t *flags, struct lx_ctl_args_error *why)
 {
@@ -188,7 +188,7 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object
 	const char *name = lx_ctl_object_name(object);
 
 	lx_ctl_discard(ctl);
-	lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, -EINVAL, "%s: there is no \"%s\" of it",
+	lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, -EINVAL, "%s: no verb \"%s\"",
 		    name ? name : "no such object",
 		    (unsigned int)verb < sizeof(verb_names) / sizeof(verb_names[0]) ?
 			    verb_names[verb] :

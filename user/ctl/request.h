@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The table of requests: request.c works by it, tests compare documentation with it. */
+/* The table of requests. Tests compare the documentation with it. */
 #ifndef LX_CTL_REQUEST_H
 #define LX_CTL_REQUEST_H
 
@@ -27,9 +27,9 @@ struct lx_ctl_request {
 extern const struct lx_ctl_request lx_ctl_requests[];
 
 /**
- * lx_ctl_start_with - lx_ctl_start() for those who have the request's struct
+ * lx_ctl_start_with - lx_ctl_start() for callers that have the request's struct
  * @obj: what the request's schema describes; NULL: no arguments
- * @words: flags among the arguments, as for lx_ctl_start(); may be NULL
+ * @words: arguments that are flags, as for lx_ctl_start(); may be NULL
  */
 int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
 		      const void *obj, const struct lx_ctl_arg *words);

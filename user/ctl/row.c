@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rows of an answer as keys and values, by the object's schema. Owns nothing; every byte of
- * a row may be wrong. */
+/*
+ * Reads rows of an answer as keys and values, by the object's schema. Owns nothing, and trusts no
+ * byte of a row.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 #include "../control/schema.h"
 #include "row.h"
 
-/* What a row's attributes are. */
+/* The form of a row's attributes. */
 enum form {
 	FORM_FIELDS, /* of a schema */
 	FORM_NAMED, /* a list of {1: key, 2: number} */

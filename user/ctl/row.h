@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rows from attributes, for those who have them; reading rows is in lnetx/ctl.h. */
+/* Makes rows of attributes; functions that read them are in lnetx/ctl.h. */
 #ifndef LX_CTL_ROW_H
 #define LX_CTL_ROW_H
 

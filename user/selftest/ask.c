@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * See the header. Called by lnetxd for consoles. It is a service (priv.h) without a server: what
- * makes requests, client.c and port.c, needs no more of one than its lock, clock and references.
+ * See the header. Called by lnetxd for consoles. An ask embeds a service (priv.h) without a server:
+ * client.c and port.c, which send the request, only need its lock, clock and references.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,9 +16,9 @@
 struct lx_lst_ask {
 	struct lx_selftest s;
 	struct lx_lst_client client;
-	lx_lst_ask_fn fn; /* NULL: called, or nobody waits any more */
+	lx_lst_ask_fn fn; /* NULL: called already, or given up */
 	void *arg;
-	char dests[]; /* until the bulk has been fetched */
+	char dests[]; /* used until the other side has fetched them */
 };
 
 static void destroy(struct lx_selftest *s)
@@ -37,7 +37,7 @@ static void done(struct lx_lst_client *client)
 		fn(client->status, client->status ? NULL : &client->reply, ask->arg);
 }
 
-/* Two for each request. Far from those of a service on the same node (selftest.md 1). */
+/* Two per request, which a service on the same node never uses (selftest.md 1). */
 static uint64_t next_ids(void)
 {
 	static _Atomic uint64_t used;

@@ -9,8 +9,8 @@
  *	 │                                    │  ▲
  *	 └── loop done, error, stopped ◀──────┴──┘ next of the loop
  *
- * A unit that fails and goes on (stop_on_error is not set) pauses until the next tick, so that a
- * dead destination does not keep a processor busy.
+ * A unit that continues after an error (stop_on_error is not set) pauses until the next tick, so
+ * that a dead destination does not keep a CPU busy.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct unit {
 	struct test *test;
 	struct lx_id dest;
 	enum unit_state state;
-	uint32_t left; /* of its loop */
+	uint32_t left; /* iterations */
 	uint32_t sequence; /* of a ping */
 	void *buffer;
 };
@@ -85,7 +85,7 @@ static void test_done(struct test *test)
 		batch->session->active_batches--;
 }
 
-/* Its session may be gone afterwards. */
+/* May free its session. */
 static void unit_done(struct unit *u)
 {
 	struct test *test = u->test;
@@ -118,7 +118,7 @@ static void *bulk_memory(const struct unit *u)
 	return (char *)u->buffer + u->test->bulk.offset;
 }
 
-/* The reply is in order; is it the right one? (7, 8) */
+/* Whether the contents of a well-formed reply are right (7, 8). */
 static int check_reply(const struct unit *u)
 {
 	const struct lx_lst_msg *reply = &u->client.reply;
@@ -203,7 +203,7 @@ static void unit_call(struct unit *u)
 	if (!lx_lst_client_call(&u->client, &u->dest, test->service, &request, bulk,
 				test->bulk.length, is_read(test) ? LX_MD_OP_PUT : LX_MD_OP_GET))
 		return;
-	/* No memory, or the node is stopping. */
+	/* Out of memory, or the node is stopping. */
 	return_buffer(u);
 	u->state = PAUSED;
 }
@@ -260,8 +260,8 @@ static bool check_is_known(uint32_t check)
 }
 
 /*
- * Any offset is fine here: buffers have a page to spare. (On the wire it does not show; a node of
- * 2.17.0 crashes on some, selftest.md 12.)
+ * Any offset is fine: buffers have a page to spare. The offset does not show on the wire. (A node
+ * of 2.17.0 crashes on some offsets, selftest.md 12.)
  */
 static int parse_bulk(struct test *test, const struct lx_lst_msg *request)
 {
@@ -457,7 +457,7 @@ void lx_lst_batch_end(struct lx_lst_session *session)
 	struct lx_lst_batch *batch;
 
 	lx_list_append(&session->s->zombies, &session->link);
-	/* One more, so that the last unit does not free it under our feet. */
+	/* Counts as a unit: otherwise the last unit would free the session while we use it. */
 	session->active_units++;
 	session->ended = true;
 	lx_list_for_each (batch, &session->batches, link)

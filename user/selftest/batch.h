@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sessions' batches and tests, and the units that generate traffic (selftest.md 5). A session owns
- * its batches, a batch its tests, a test its units. Called with the service's lock held.
+ * Batches and tests of a session, and the units that generate traffic (selftest.md 5). A session
+ * owns its batches, a batch its tests, a test its units. Called with the service's lock held.
  */
 #ifndef LX_SELFTEST_BATCH_H
 #define LX_SELFTEST_BATCH_H
@@ -17,7 +17,7 @@ struct lx_lst_session {
 	struct lx_lst_sid sid;
 	char name[LX_LST_NAME];
 	uint32_t features;
-	uint32_t refs; /* make session requests not yet removed */
+	uint32_t refs; /* make session requests minus remove session requests */
 	uint64_t started_ns, touched_ns;
 	struct lx_list batches;
 	uint32_t n_batches, n_tests, n_units;
@@ -30,35 +30,36 @@ struct lx_lst_batch {
 	struct lx_list link;
 	struct lx_lst_session *session;
 	uint64_t id;
-	struct lx_list tests; /* in the order in which they were added */
+	struct lx_list tests; /* in the order added */
 	uint32_t active_tests;
 };
 
 /* NULL: there is none. */
 struct lx_lst_batch *lx_lst_batch_lookup(struct lx_lst_session *session, uint64_t id);
 
-/* The same, but it is created if need be. Returns 0, or -ENOMEM: too many, too. */
+/* The same, but creates a missing one. Returns 0, or -ENOMEM: no memory, or too many. */
 int lx_lst_batch_get(struct lx_lst_session *session, uint64_t id, struct lx_lst_batch **ret_batch);
 
 /**
  * lx_lst_batch_add - add a test
- * @request: what adds it, checked by the caller except for its parameters
+ * @request: the test request; the caller has checked all of it but the parameters
  * @dests, @len: its destinations; NULL, 0 for a server part
- * Returns 0, -EINVAL parameters, -EPROTO a destination is no NID, -ENOMEM: too many, too.
+ * Returns 0, -EINVAL: bad parameters, -EPROTO: a destination is not a NID, -ENOMEM: no memory, or
+ * too many tests or units.
  */
 int lx_lst_batch_add(struct lx_lst_batch *batch, const struct lx_lst_msg *request,
 		     const void *dests, size_t len);
 
-/* Starts the batch's traffic; nothing happens if it runs already. */
+/* Starts the batch's traffic, unless it is running. */
 void lx_lst_batch_run(struct lx_lst_batch *batch);
 
-/* @force: abort its requests, else let them finish. */
+/* Stops the batch. @force: abort its requests; otherwise they may finish. */
 void lx_lst_batch_stop(struct lx_lst_batch *batch, bool force);
 
-/* Active units of the @i-th test, from 1; -ENOENT: there is none. */
+/* Returns the number of active units of the @i-th test, from 1; -ENOENT: no such test. */
 int lx_lst_batch_query(const struct lx_lst_batch *batch, uint32_t i);
 
-/* Aborts a session's tests and frees it, at once or when the last one has drained. */
+/* Aborts a session's tests, and frees the session when the last one has drained. */
 void lx_lst_batch_end(struct lx_lst_session *session);
 
 /* Resumes units that could not send. */

@@ -8,7 +8,7 @@
  *	in    the reply           PUT
  *	bulk  data, if any        PUT or GET
  *
- * It is over when none is busy. A failure of one takes the others back.
+ * The call is done when none is busy. If one fails, the others are unlinked.
  */
 #include <errno.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void on_out(struct lx_lst_port *port, const struct lx_event *event, int s
 
 static void take_reply(struct lx_lst_client *c, const struct lx_event *event)
 {
-	uint32_t type = c->reply.type; /* that is expected */
+	uint32_t type = c->reply.type; /* the expected one */
 	int err = lx_lst_decode(c->in_buf, event->mlength, &c->reply);
 
 	if (!err && c->reply.type != type)
@@ -64,7 +64,7 @@ static void take_reply(struct lx_lst_client *c, const struct lx_event *event)
 		return;
 	}
 	c->replied = true;
-	/* No bulk comes with it. */
+	/* A failure: no bulk will come. */
 	if (c->reply.status)
 		lx_lst_port_unlink(&c->bulk);
 }
@@ -85,7 +85,7 @@ static void on_bulk(struct lx_lst_port *port, const struct lx_event *event, int 
 	struct lx_lst_client *c = lx_container_of(port, struct lx_lst_client, bulk);
 
 	if (event->type == LX_EVENT_UNLINK) {
-		/* taken back: the reply, or another failure, says why */
+		/* unlinked by us: c->status or the reply's status says why */
 	} else if (status) {
 		fail(c, status);
 	} else if (event->mlength != c->bulk_len) {
@@ -150,7 +150,7 @@ void lx_lst_client_tick(struct lx_selftest *s, uint64_t now_ns)
 {
 	struct lx_lst_client *c;
 
-	/* Unlinking is answered by events: nothing leaves the list here. */
+	/* fail() only unlinks; events take calls off the list, later. */
 	lx_list_for_each (c, &s->clients, link) {
 		if (now_ns >= c->deadline_ns && !c->status)
 			fail(c, -ETIMEDOUT);

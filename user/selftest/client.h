@@ -10,18 +10,18 @@
 #include "port.h"
 #include "wire.h"
 
-/* Embedded in its owner, used for one request after the other. */
+/* Embedded in its owner, which uses it for one request at a time. */
 struct lx_lst_client {
 	struct lx_selftest *s;
-	/* Called once per successful lx_lst_client_call(); it may make the next one. */
+	/* Called once per successful lx_lst_client_call(); may make the next call. */
 	void (*done)(struct lx_lst_client *client);
 
 	/* valid in done(): */
-	int status; /* 0: there is a reply, and the bulk came with it */
+	int status; /* 0: the reply and all bulk have arrived; or a negative errno */
 	struct lx_lst_msg reply;
 
 	/* private */
-	struct lx_list link; /* in lx_selftest.clients while it runs */
+	struct lx_list link; /* in lx_selftest.clients during a call */
 	struct lx_lst_port out, in, bulk;
 	uint64_t deadline_ns;
 	size_t bulk_len;
@@ -31,16 +31,16 @@ struct lx_lst_client {
 
 /**
  * lx_lst_client_call - send a request
- * @request: rpyid and bulkid are filled in
+ * @request: the function fills in rpyid and bulkid
  * @bulk: memory for @bulk_len bytes of bulk, or NULL
  * @bulk_op: LX_MD_OP_PUT: the other side fills it; LX_MD_OP_GET: it fetches it
- * Returns 0, or a negative errno: nothing was begun, done() is not called.
+ * Returns 0, or a negative errno; then done() is not called.
  */
 int lx_lst_client_call(struct lx_lst_client *client, const struct lx_id *to,
 		       enum lx_lst_service service, struct lx_lst_msg *request, void *bulk,
 		       size_t bulk_len, unsigned int bulk_op);
 
-/* Ends a call that runs with @status; done() is called, later at the latest. */
+/* Ends the call, if there is one, with @status; done() is called now or later. */
 void lx_lst_client_abort(struct lx_lst_client *client, int status);
 
 static inline bool lx_lst_client_runs(const struct lx_lst_client *client)
@@ -48,7 +48,7 @@ static inline bool lx_lst_client_runs(const struct lx_lst_client *client)
 	return client->link.next && !lx_list_empty(&client->link);
 }
 
-/* Gives up on what is too late. */
+/* Ends calls that have timed out. */
 void lx_lst_client_tick(struct lx_selftest *s, uint64_t now_ns);
 
 #endif

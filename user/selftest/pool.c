@@ -11,7 +11,7 @@ void lx_lst_pool_init(struct lx_lst_pool *pool, struct lx_node *node, unsigned i
 	lx_list_init(&pool->waiters);
 }
 
-/* Whole pages: what a small bulk does not touch costs nothing. */
+/* Whole pages: those that a small bulk does not touch cost no memory. */
 static void *make(struct lx_lst_pool *pool)
 {
 	void *buffer, **idle;
@@ -27,7 +27,7 @@ static void *make(struct lx_lst_pool *pool)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (buffer == MAP_FAILED)
 		return NULL;
-	/* Where registering costs, once is enough; it works without, too. */
+	/* Saves registrations per message on RDMA nets; a failure does not matter. */
 	lx_memory_add(pool->node, buffer, LX_LST_BUFFER_BYTES);
 	pool->made++;
 	return buffer;

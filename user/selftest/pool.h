@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Buffers to receive bulk into: 1 MiB each, at most so many, and a queue of those who wait for
- * one. Nobody who holds one waits for another node's pool, only for its data, so that two nodes
- * never wait for each other. Called with the service's lock held.
+ * A bounded pool of 1 MiB buffers for bulk, with a queue of waiters. The owner of a buffer waits
+ * for data of another node, never for a buffer in its pool, so two nodes cannot deadlock. Called
+ * with the service's lock held.
  */
 #ifndef LX_SELFTEST_POOL_H
 #define LX_SELFTEST_POOL_H
@@ -25,8 +25,8 @@ struct lx_lst_pool {
 	unsigned int made, used;
 	unsigned int waiting;
 	struct lx_list waiters;
-	void **idle; /* made - used of them; the last one given back is used first */
-	unsigned int room; /* of idle */
+	void **idle; /* a stack of made - used buffers */
+	unsigned int room; /* entries that fit in idle */
 };
 
 void lx_lst_pool_init(struct lx_lst_pool *pool, struct lx_node *node, unsigned int max);
@@ -35,18 +35,18 @@ void lx_lst_pool_fini(struct lx_lst_pool *pool);
 
 /**
  * lx_lst_pool_get - take a buffer
- * @waiter: embedded in its owner, with fn set; called later if there is none now
+ * @waiter: embedded in its owner, fn set; fn is called later if there is no buffer now
  * Returns the buffer, or NULL: @waiter is in the queue.
  */
 void *lx_lst_pool_get(struct lx_lst_pool *pool, struct lx_lst_waiter *waiter);
 
-/* Gives one back; the first one in the queue gets it at once. NULL is fine. */
+/* Returns a buffer; the first waiter gets it at once. NULL is fine. */
 void lx_lst_pool_put(struct lx_lst_pool *pool, void *buffer);
 
-/* Leaves the queue. Returns false: it was not in it. */
+/* Removes a waiter from the queue. Returns false if it was not queued. */
 bool lx_lst_pool_cancel(struct lx_lst_pool *pool, struct lx_lst_waiter *waiter);
 
-/* Another limit; serves the queue, or frees what is idle and too much. */
+/* Changes the limit: serves waiters, or frees idle buffers beyond it. */
 void lx_lst_pool_resize(struct lx_lst_pool *pool, unsigned int max);
 
 #endif

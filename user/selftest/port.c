@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory lent to the node; see the header. The only file that makes MDs and MEs. Every busy port
- * holds a reference to the service, so that it outlives its events.
+ * MDs and MEs of the service; see the header. No other file creates any. A busy port holds a
+ * reference to the service, so that the service outlives the port's events.
  */
 #include <errno.h>
 
@@ -47,7 +47,7 @@ int lx_lst_port_post(struct lx_lst_port *port, uint32_t portal, const struct lx_
 	err = lx_me_attach(node, portal, match, bits, ignore, LX_UNLINK, LX_ME_AFTER, &me);
 	if (err)
 		return err;
-	/* Waiting messages of a lazy portal match at once, but events need the lock. */
+	/* Messages waiting on a lazy portal match at once, but their events need the lock. */
 	err = lx_md_attach(node, me, &desc, LX_UNLINK, &port->md);
 	if (err) {
 		lx_me_unlink(node, me);
@@ -75,7 +75,7 @@ static int lend(struct lx_lst_port *port, void *start, size_t len, int threshold
 	return err;
 }
 
-/* The MD of a refused request is unlinked: that event tells the owner. */
+/* If the request could not be sent, unlinks its MD: that event tells the owner. */
 static void requested(struct lx_lst_port *port, int err)
 {
 	if (!err)

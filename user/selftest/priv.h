@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the files of the test node share. Its state has one lock; everything here needs it. */
+/* What the files of the test node share. One lock protects all of its state. */
 #ifndef LX_SELFTEST_PRIV_H
 #define LX_SELFTEST_PRIV_H
 
@@ -18,11 +18,11 @@
 
 #define LX_LST_SECOND 1000000000ULL
 
-/* What consoles and clients can make the service allocate, besides bulk buffers. */
+/* Limits on what consoles and clients make the service allocate, besides bulk buffers. */
 #define LX_LST_SERVED_MAX 8192 /* requests being served */
-#define LX_LST_BATCHES_MAX 1024 /* of a session */
-#define LX_LST_TESTS_MAX 4096 /* of a session */
-#define LX_LST_UNITS_MAX 16384 /* of all sessions, ended ones too */
+#define LX_LST_BATCHES_MAX 1024 /* per session */
+#define LX_LST_TESTS_MAX 4096 /* per session */
+#define LX_LST_UNITS_MAX 16384 /* of all sessions, including zombies */
 
 struct lx_selftest {
 	pthread_mutex_t lock;
@@ -30,8 +30,8 @@ struct lx_selftest {
 	struct lx_selftest_tunables tun;
 	struct lx_selftest_ops ops;
 	bool stopping;
-	unsigned int refs; /* the owner's, and one of each busy port */
-	void (*destroy)(struct lx_selftest *s); /* with the last of them */
+	unsigned int refs; /* the owner's, and one per busy port */
+	void (*destroy)(struct lx_selftest *s); /* called without references */
 
 	uint64_t next_id; /* rpyid and bulkid (selftest.md 1) */
 	uint32_t next_ping;
@@ -39,9 +39,9 @@ struct lx_selftest {
 	struct lx_lst_inbox inbox[2];
 	struct lx_list served; /* struct lx_lst_rpc */
 	unsigned int n_served;
-	struct lx_list clients; /* calls that run */
+	struct lx_list clients; /* struct lx_lst_client, during a call */
 	struct lx_lst_pool pool;
-	void *pattern; /* LX_LST_BUFFER_BYTES of it; only read */
+	void *pattern; /* LX_LST_BUFFER_BYTES of it, read-only */
 
 	struct lx_lst_session *session; /* NULL: none */
 	struct lx_list zombies; /* ended sessions whose tests have not drained */

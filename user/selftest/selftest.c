@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Life of the service; see the header. Its lock is taken by the functions here, which its owner
- * calls, and by port.c for the node's events; nothing waits while it is held.
+ * Start, stop and state of the service; see the header. The functions here, which its owner calls,
+ * take the lock; so does port.c for the node's events. Nothing sleeps with the lock held.
  */
 #include <errno.h>
 #include <stdlib.h>

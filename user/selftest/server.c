@@ -7,7 +7,7 @@
  *	                     └─ write, or destinations:       │
  *	                        wait for a buffer ─▶ GET, use ┘
  *
- * Bulk that fails is not answered: the other side's time-out ends it.
+ * If the bulk fails there is no reply: the client times out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@ struct lx_lst_rpc {
 	struct lx_nid self; /* the NID that the request was sent to */
 	struct lx_lst_msg request, reply;
 	uint64_t since_ns;
-	bool complete; /* the bulk */
+	bool complete; /* the bulk has arrived */
 	bool given_up;
-	void *buffer; /* of the pool */
+	void *buffer; /* from the pool */
 	size_t len; /* of the bulk; 0: none yet */
 	uint8_t out_buf[LX_LST_MSG_BYTES];
 };
@@ -79,7 +79,7 @@ static void refuse(struct lx_lst_rpc *rpc, int status)
 
 static void serve_framework(struct lx_lst_rpc *rpc, const void *bulk);
 
-/* The bulk is here or gone: on with the request. */
+/* The bulk has arrived or failed: continue with the request. */
 static void bulk_done(struct lx_lst_rpc *rpc)
 {
 	const struct lx_lst_msg *request = &rpc->request;
@@ -122,7 +122,7 @@ static void on_bulk(struct lx_lst_port *port, const struct lx_event *event, int 
 	rpc_free(rpc);
 }
 
-/* Fetches the request's bulk from its client. */
+/* Fetches the request's bulk from the client. */
 static void fetch(struct lx_lst_rpc *rpc, uint64_t bulkid, void *start, size_t len)
 {
 	rpc->bulk.s = rpc->s;
@@ -146,7 +146,7 @@ static void on_buffer(struct lx_lst_waiter *waiter, void *buffer)
 	fetch(rpc, bulkid, buffer, rpc->len);
 }
 
-/* Fetches @len bytes when there is a buffer for them. */
+/* Fetches @len bytes once there is a buffer. */
 static void fetch_buffered(struct lx_lst_rpc *rpc, size_t len)
 {
 	void *buffer;
@@ -271,7 +271,7 @@ static struct lx_lst_rpc *rpc_new(struct lx_selftest *s, const struct lx_event *
 	return rpc;
 }
 
-/* The service that a request is for, by its match bits, fits its type and portal (1). */
+/* Whether the service in a request's match bits fits its type and portal (1). */
 static bool is_request(const struct lx_event *event, const struct lx_lst_msg *msg)
 {
 	int type = lx_lst_request_type(event->match_bits);
@@ -307,7 +307,7 @@ static void lend(struct lx_lst_request_buffer *b)
 {
 	const struct lx_id anyone = { lx_nid_any, LX_PID_ANY };
 
-	/* All bits, so that a request for a service that does not exist is not waited for. */
+	/* Ignore all bits: a request for an unknown service matches, and is dropped. */
 	lx_lst_port_post(&b->port, b->inbox->portal, &anyone, 0, ~0ULL, b->memory,
 			 LX_LST_INBOX_REQUESTS * LX_LST_MSG_BYTES, LX_MD_OP_PUT, LX_LST_MSG_BYTES);
 }
@@ -353,7 +353,7 @@ int lx_lst_server_start(struct lx_selftest *s)
 	return err ? err : inbox_start(s, &s->inbox[1], LX_LST_PORTAL_FRAMEWORK);
 }
 
-/* One that waits for a buffer is freed at once, others with their last event. */
+/* Frees a request that waits for a buffer at once, others with their last event. */
 static void give_up(struct lx_lst_rpc *rpc)
 {
 	rpc->given_up = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Requests of other nodes: what arrives, its bulk as the active side, and the reply (selftest.md
- * 1, 7, 8). With the lock.
+ * Requests from other nodes, their bulk as the active side, and the replies (selftest.md 1, 7, 8).
+ * Called with the service's lock held.
  */
 #ifndef LX_SELFTEST_SERVER_H
 #define LX_SELFTEST_SERVER_H
@@ -10,11 +10,11 @@
 #include "port.h"
 #include "wire.h"
 
-#define LX_LST_INBOX_REQUESTS 512 /* of a buffer */
+#define LX_LST_INBOX_REQUESTS 512 /* per buffer */
 
 /*
- * The request buffers of a portal. Two, each with room for many requests: when one is full the
- * other one is there, and since a request is taken out of it at once, it is lent again at once.
+ * The request buffers of a portal: two, each with room for many requests. When one is full, the
+ * other takes over. Requests are copied out at once, so the full one is posted again at once.
  */
 struct lx_lst_inbox {
 	struct lx_selftest *s;
@@ -26,16 +26,16 @@ struct lx_lst_inbox {
 	} buffer[2];
 };
 
-/* Returns 0, or a negative errno; lx_lst_server_stop() in any case. */
+/* Returns 0, or a negative errno; call lx_lst_server_stop() in both cases. */
 int lx_lst_server_start(struct lx_selftest *s);
 
-/* Takes no more requests, and gives up on those being served; does not wait. */
+/* Accepts no more requests, and aborts those being served. Does not wait. */
 void lx_lst_server_stop(struct lx_selftest *s);
 
-/* Frees what it has. No port is busy. */
+/* Frees the buffers. No port may be busy. */
 void lx_lst_server_fini(struct lx_selftest *s);
 
-/* Lends buffers that could not be lent; gives up on requests that wait too long for a buffer. */
+/* Posts buffers again that could not be posted; drops requests that wait too long. */
 void lx_lst_server_tick(struct lx_selftest *s, uint64_t now_ns);
 
 #endif

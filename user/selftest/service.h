@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What every file of the service needs: its clock, its log, and the end of its lock. */
+/* Clock, log and references of the service. */
 #ifndef LX_SELFTEST_SERVICE_H
 #define LX_SELFTEST_SERVICE_H
 
@@ -10,11 +10,11 @@ struct lx_selftest;
 
 uint64_t lx_lst_service_now(const struct lx_selftest *s);
 
-/* Writes a line to the log. */
+/* Logs a line. */
 void lx_lst_service_note(const struct lx_selftest *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Unlocks; @put: and drops a reference, with the last of which the service is freed. */
+/* Unlocks. @put: drops a reference, too; the last one frees the service. */
 void lx_lst_service_unlock(struct lx_selftest *s, bool put);
 
 #endif

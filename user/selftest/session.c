@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The session and the requests of consoles; see the header. Called by server.c. A node has one
- * session at most; those that have ended but still drain are zombies (batch.c).
+ * The session and requests of consoles; see the header. Called by server.c. A node has at most one
+ * session; ended sessions that still drain are zombies (batch.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const char *console_of(const struct lx_lst_sid *sid, char *buf)
 	return lx_nid_format(&nid, buf, LX_NID_TEXT);
 }
 
-/* Names come from a peer: nothing in them may look like the log's own syntax. */
+/* Names come from a peer: replace characters that are syntax in the log. */
 static const char *tame(const char *name, char *buf)
 {
 	size_t i;
@@ -243,8 +243,7 @@ static void debug(struct lx_selftest *s, struct lx_lst_msg *reply)
 	memcpy(reply->debug_reply.name, s->session->name, LX_LST_NAME);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all requests ----------------------------------------------------------------------- */
 
 /* Features that only make session and debug may change (2). */
 static bool features_fit(const struct lx_selftest *s, const struct lx_lst_msg *request,
@@ -306,7 +305,7 @@ enum lx_lst_verdict lx_lst_session_request(struct lx_selftest *s, const struct l
 		verdict = serve(s, request, bulk, len, reply, ret_fetch);
 	else
 		reply->status = EPROTO;
-	/* Every reply of the framework says whose the node is now. */
+	/* Every reply of the framework names the current session. */
 	reply->reply.sid = s->session ? s->session->sid : LX_LST_SID_NONE;
 	if (request->type == LX_LST_MAKE_SESSION_REQ && s->session) {
 		reply->make_reply.timeout = s->tun.session_timeout;

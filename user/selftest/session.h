@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The session of a test node, and what a console may ask (selftest.md 4 to 6). With the lock. */
+/*
+ * The session of a test node, and requests of consoles (selftest.md 4 to 6). Called with the
+ * service's lock held.
+ */
 #ifndef LX_SELFTEST_SESSION_H
 #define LX_SELFTEST_SESSION_H
 
@@ -16,7 +19,7 @@ enum lx_lst_verdict {
 };
 
 /**
- * lx_lst_session_request - a request of a console that is allowed to be one
+ * lx_lst_session_request - handle a request from a console that may send it
  * @request: of a service of the framework
  * @bulk, @len: its bulk, or NULL
  * @reply: initialised by the caller; gets status, session and features
@@ -29,7 +32,7 @@ enum lx_lst_verdict lx_lst_session_request(struct lx_selftest *s, const struct l
 /* Ends the session, if there is one. @why: for the log */
 void lx_lst_session_end(struct lx_selftest *s, const char *why);
 
-/* Ends a session whose console is silent; resumes tests. */
+/* Ends a session whose console has gone silent; resumes paused tests. */
 void lx_lst_session_tick(struct lx_selftest *s, uint64_t now_ns);
 
 #endif

@@ -3,7 +3,7 @@
  * The messages of lnet_selftest; see the header. No state.
  *
  * A message is in its sender's byte order, shown by its magic (selftest.md 1). Each type has a row
- * that lists the integers of its body; one walk over it both swaps them and finds what is unused.
+ * that lists the integers of its body; one walk swaps them and finds where unused bytes begin.
  */
 #include <assert.h>
 #include <errno.h>
@@ -81,8 +81,8 @@ static uint8_t *walk_header(struct lx_lst_msg *msg)
 }
 
 /*
- * Swaps the body of @msg, if its sender has the other byte order, and clears what its type does
- * not use. @cpu: the message in CPU order; may be @msg, which then is, as far as it got.
+ * Swaps the body of @msg, if its sender has the other byte order, and zeroes unused bytes.
+ * @cpu: the message in CPU order; may be @msg itself, which is in CPU order as far as swapped.
  */
 static void walk_body(struct lx_lst_msg *msg, const struct lx_lst_msg *cpu)
 {
@@ -117,7 +117,7 @@ void lx_lst_encode(const struct lx_lst_msg *msg, void *ret_buf)
 	memcpy(ret_buf, &wire, sizeof(wire));
 }
 
-/* Names come from outside: they need not have an end. */
+/* Names come from outside, and may lack the NUL. */
 static void end_names(struct lx_lst_msg *msg)
 {
 	switch (msg->type) {

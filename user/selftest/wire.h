@@ -24,7 +24,7 @@
 #define LX_LST_PING_MAGIC 0xbabefaceU
 
 #define LX_LST_FEAT_BULK_LEN 1u /* parameters of a bulk test: length and offset in bytes */
-#define LX_LST_FEATURES LX_LST_FEAT_BULK_LEN /* all that are known */
+#define LX_LST_FEATURES LX_LST_FEAT_BULK_LEN /* all known ones */
 
 /* The match bits of a request. */
 enum lx_lst_service {
@@ -57,7 +57,7 @@ enum lx_lst_batch_op { LX_LST_BATCH_RUN = 1, LX_LST_BATCH_STOP = 2, LX_LST_BATCH
 
 enum lx_lst_rw { LX_LST_READ = 1, LX_LST_WRITE = 2 };
 
-/* What is checked of a bulk test's data (8). */
+/* How much of a bulk test's data is checked (8). */
 enum lx_lst_check {
 	LX_LST_CHECK_NONE = 1,
 	LX_LST_CHECK_SIMPLE = 2, /* first and last 8 bytes of each page fragment */
@@ -65,7 +65,7 @@ enum lx_lst_check {
 	LX_LST_CHECK_DISCARD = 4, /* none, and the receiver may throw the data away */
 };
 
-#define LX_LST_PAGE 4096u /* the protocol's page, whatever the machine's */
+#define LX_LST_PAGE 4096u /* the protocol's page size, not the machine's */
 #define LX_LST_BULK_MAX (256 * LX_LST_PAGE)
 #define LX_LST_NAME 32 /* bytes of a session's or group's name, with the NUL */
 #define LX_LST_CONCURRENCY_MAX 1024
@@ -92,7 +92,7 @@ static inline bool lx_lst_sid_is_none(const struct lx_lst_sid *sid)
 	return sid->nid == UINT64_MAX && sid->stamp == -1;
 }
 
-/* Parameters of a test; which ones: by service and features. */
+/* Parameters of a test; the service and features say which. */
 union lx_lst_params {
 	struct {
 		uint32_t size, flags;
@@ -106,7 +106,7 @@ union lx_lst_params {
 	} LX_PACKED bulk_pages;
 } LX_PACKED;
 
-/* ---- what a node counts (3) */
+/* ---- a node's counters (3) */
 
 struct lx_lst_framework_counters { /* per session */
 	uint32_t running_ms, active_batches, zombie_sessions, brw_errors, ping_errors;
@@ -127,9 +127,9 @@ struct lx_lst_lnet_counters {
 } LX_PACKED;
 
 /*
- * A message: the bytes on the wire, but all integers in CPU order except for the magic, which is
- * as it came: swapped if the sender has the other byte order. lx_lst_encode() honours that,
- * so that a test can play such a sender.
+ * A message: the bytes on the wire, with integers in CPU order. Only the magic is as received:
+ * swapped if the sender has the other byte order. lx_lst_encode() writes in the order of the
+ * magic, so that a test can play such a sender.
  */
 struct lx_lst_msg {
 	uint32_t magic;
@@ -163,7 +163,7 @@ struct lx_lst_msg {
 			struct lx_lst_sid sid;
 			uint64_t batch;
 			uint32_t service;
-			uint32_t loop; /* RPCs of a unit; of a server part: request buffers */
+			uint32_t loop; /* RPCs per unit; of a server part: request buffers */
 			uint32_t concurrency;
 			uint8_t is_client, stop_on_error;
 			uint32_t ndest;
@@ -247,27 +247,27 @@ LX_OFFSET(struct lx_lst_msg, ping_reply.sequence, 24 + 8);
 
 #define LX_LST_MSG_BYTES sizeof(struct lx_lst_msg) /* of each request and reply */
 
-/* A message of this node, otherwise zero. @type: enum lx_lst_type, + 1 for a reply. */
+/* Sets the fields up to features, zeroes the rest. @type: enum lx_lst_type, + 1 for a reply. */
 void lx_lst_init(struct lx_lst_msg *msg, uint32_t type, uint32_t features);
 
 /**
  * lx_lst_encode - write a message
- * @msg: its magic says in which byte order
- * @ret_buf: LX_LST_MSG_BYTES; what its type does not use is 0
+ * @msg: the byte order is that of its magic
+ * @ret_buf: LX_LST_MSG_BYTES; bytes that the type does not use are 0
  */
 void lx_lst_encode(const struct lx_lst_msg *msg, void *ret_buf);
 
 /**
  * lx_lst_decode - read a message
  * @len: bytes of @buf
- * @ret_msg: what its type does not use is 0, names end in NUL; set unless -EPROTO
+ * @ret_msg: fields that the type does not use are 0, names end in NUL; set unless -EPROTO
  *
- * Returns 0; -EPROTO not a message: wrong length, magic or type, drop it; -EPROTONOSUPPORT another
- * version: answer with status EPROTO (1), of the rest only rpyid or status can be trusted.
+ * Returns 0; -EPROTO: not a message (wrong length, magic or type), drop it; -EPROTONOSUPPORT:
+ * another version: reply with status EPROTO (1), and use nothing but rpyid or status.
  */
 int lx_lst_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg);
 
-/* The sender has the other byte order: so have its destinations and its pattern (5, 8). */
+/* Whether the sender has the other byte order; its destinations and pattern have, too (5, 8). */
 static inline bool lx_lst_flipped(const struct lx_lst_msg *msg)
 {
 	return msg->magic != LX_LST_MAGIC;
@@ -292,10 +292,10 @@ struct lx_lst_dest {
 } LX_PACKED;
 LX_LAYOUT(struct lx_lst_dest, 12);
 
-/* Length of the bulk for @n destinations, at most LX_LST_DESTS_MAX. */
+/* Length of the bulk for @n destinations; @n: at most LX_LST_DESTS_MAX. */
 size_t lx_lst_dests_bytes(uint32_t n, uint32_t features);
 
-/* Room that lx_lst_dest_put() of @n destinations needs: whole pages. */
+/* Bytes that lx_lst_dest_put() of @n destinations needs: whole pages. */
 size_t lx_lst_dests_room(uint32_t n);
 
 /* Writes the @i-th destination, from 0, in CPU order. */
@@ -306,7 +306,8 @@ void lx_lst_dest_put(void *buf, uint32_t i, const struct lx_lst_dest *dest);
  * @len: bytes of @buf
  * @flip: lx_lst_flipped() of the request
  *
- * Beyond LX_LST_DESTS_PAGE the bulk ends within the list (5): a lost pid is LX_PID_LUSTRE.
+ * With more than LX_LST_DESTS_PAGE, the bulk ends inside the list (5): a missing pid is
+ * LX_PID_LUSTRE.
  * Returns 0, or -EPROTO: the NID is not in @buf.
  */
 int lx_lst_dest_get(const void *buf, size_t len, uint32_t i, bool flip,
