@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """A small network in namespaces, with programs in it; removed when the block ends.
 
-Used by the bench and the demo. Names carry the process id, so that several labs can
-be up at a time, and everything that is made is removed: at the end, after an error,
-on Ctrl-C.
+Used by the bench and the demo. Names contain the process id, so several labs can run
+at once. All of a lab is removed: at the end, after an error, on Ctrl-C.
 """
 import os
 import resource

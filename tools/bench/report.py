@@ -12,7 +12,7 @@ REACH_CPU = 6
 STALL_US = 1e6
 REACH_BUSY_PING = 3
 
-# The fast path: rows, what they are compared with, and the target: at least (ping: at most).
+# The fast path: rows, the ratio of each, and its target, a minimum (ping: a maximum).
 REACH_FASTPATH = (
     ({"bench": "route", "clients": 1, "size": 65536}, "ratio_ip", 0.95),
     ({"bench": "route", "clients": 1, "size": 1 << 20}, "ratio_ip", 0.95),
