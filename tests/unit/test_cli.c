@@ -907,7 +907,7 @@ static void test_guard(void **state)
 	fails(2, "lnetx guard set mode fast", "auto, native, generic or tc");
 }
 
-/* Off until somebody says who may be a console; settings stay when it is switched off. */
+/* Off until consoles are named; settings stay when it is turned off. */
 static void test_selftest(void **state)
 {
 	char line[300];
@@ -928,7 +928,7 @@ static void test_selftest(void **state)
 	ok("lnetx selftest on session_timeout 20");
 	prints("lnetx -j selftest", "\"session_timeout\":20");
 	prints("lnetx -j selftest", "\"bulk_mib\":32");
-	/* A configuration that is exported keeps it. */
+	/* An export contains it. */
 	prints("lnetctl export --backup", "selftest:");
 	snprintf(line, sizeof(line), "lnetctl export --backup %s/selftest", proc_dir());
 	ok(line);

@@ -86,7 +86,7 @@ static void test_ip2nets(void **state)
 	prints_not("lnetctl peer show --nid 10.1.1.1@tcp", "nid: 10.1.1.3@tcp");
 }
 
-/* What the words themselves get wrong; addresses are the daemon's matter (ni_rails.bats). */
+/* Errors in the words; lnetxd checks addresses (ni_rails.bats). */
 static void test_rails(void **state)
 {
 	start(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* lnetx selftest run: its words. What it does: sys/selftest_run. */
+/* lnetx selftest run: the words of its command line. sys/selftest_run tests what it does. */
 #include "cliworld.h"
 
 static void test_words(void **state)

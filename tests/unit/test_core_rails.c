@@ -7,11 +7,11 @@
  *	clients, 1 to 3 NIs on tcp1 ── 0 to 3 routers ── servers, 1 to 3 NIs on tcp2 or tcp1
  *
  * Whatever happens, these hold:
- * - an operation ends exactly once, by its deadline, and its status is true: 0 means that the
- *   data is there and right, an error that no answer came;
+ * - an operation ends exactly once, by its deadline, with the right status: 0 means that the
+ *   data arrived intact, an error that no answer came;
  * - a target gets a PUT at most once;
- * - what could have got through did: in a "provable" world one rail and one gateway stay
- *   alive, and every fault proves that the message did not arrive. There all succeed;
+ * - messages that can get through do: in a "provable" world one rail and one gateway stay
+ *   alive, and every fault proves that the message did not arrive. There all operations succeed;
  * - when all is quiet every credit and buffer is back, and all NIs have recovered.
  */
 #include "simlib.h"
@@ -211,7 +211,7 @@ static void make_world(void)
 	}
 	add_routes(clients, n_clients, "tcp2", 0);
 	add_routes(servers, n_servers, "tcp1", 1);
-	/* The sender does not learn of what is lost there. */
+	/* The sender does not learn of losses there. */
 	lx_sim_knobs(sim)->buffered = provable ? 0 : rnd_below(2) * 500;
 	lx_sim_knobs(sim)->rdma_get = rnd_below(2);
 	lx_sim_knobs(sim)->conns = 1 + rnd_below(3);
@@ -284,7 +284,7 @@ static const char *some_nid(const struct node *node)
 	return node->nid[rnd_below(node->n_nids)];
 }
 
-/* Of any form; whatever it prefers, what has a path gets through. */
+/* Policies of any form. Whatever they prefer, messages with a path get through. */
 static void change_policies(struct node *node)
 {
 	struct lx_conf_udsp conf = { .index = LX_UNSET };
@@ -301,17 +301,17 @@ static void change_policies(struct node *node)
 		snprintf(conf.dst, sizeof(conf.dst), "%s", some_nid(peer));
 	if (!conf.src[0] && n_routers && rnd_below(2))
 		snprintf(conf.rte, sizeof(conf.rte), "%s", routers[rnd_below(n_routers)].nid[0]);
-	(void)lx_udsp_new(node->sim->core, &conf); /* perhaps there already */
+	(void)lx_udsp_new(node->sim->core, &conf); /* may exist already */
 }
 
-/* A peer is forgotten, in the middle of resends and discovery. What waits for it fails. */
+/* Deletes a peer during resends and discovery. Messages that wait for it fail. */
 static void forget_peer(struct node *node)
 {
 	const struct lx_conf_peer conf = {
 		.primary = nid(servers[rnd_below(n_servers)].nid[0]),
 	};
 
-	(void)lx_peer_unconfigure(node->sim->core, &conf, true); /* perhaps unknown, or itself */
+	(void)lx_peer_unconfigure(node->sim->core, &conf, true); /* may be unknown, or itself */
 }
 
 /*
@@ -363,7 +363,7 @@ static void change_ni(struct node *node)
 	if (lx_ni_lookup(node->sim->core, &own))
 		lx_sim_ni_del(node->sim, node->nid[i]);
 	else
-		(void)ni_add(node, i); /* perhaps it is still stopping */
+		(void)ni_add(node, i); /* may still be stopping */
 }
 
 static void change_route(struct node *node)
@@ -529,7 +529,7 @@ static void check_nodes(struct node *list, unsigned int n)
 	}
 }
 
-/* The nodes stop with everything under way: each operation ends all the same. */
+/* The nodes stop with operations in flight: each one still ends. */
 static void stop_all(void)
 {
 	lx_sim_free(sim);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * liblnetxctl against lnetxd on a fake node: every object is shown, changed and followed. And
- * docs/library.md has every request with its arguments.
+ * liblnetxctl against lnetxd on a fake node: every object is shown, changed and followed. Also
+ * checks that docs/library.md has every request with its arguments.
  */
 #include <errno.h>
 
@@ -35,7 +35,7 @@ static void done(enum lx_ctl_verb verb, enum lx_ctl_object object, const struct 
 		fail_msg("%s", lx_ctl_why(ctl)->text);
 }
 
-/* Fields of a row or map with a value. */
+/* Counts the fields of a row or map that have a value. */
 static unsigned int count_fields(const struct lx_ctl_row *row)
 {
 	struct lx_ctl_value v = { 0 };
@@ -46,7 +46,7 @@ static unsigned int count_fields(const struct lx_ctl_row *row)
 	return n;
 }
 
-/* How many rows a show has; *ret_fields: in all of them. */
+/* Counts the rows of a show; *ret_fields: fields of all rows. */
 static unsigned int show(enum lx_ctl_object object, const struct lx_ctl_arg *args,
 			 unsigned int *ret_fields)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The figures of a fabric check: medians, which rails are at fault, how a matrix is drawn. */
+/* Results of a fabric check: medians, which rails are at fault, how a matrix is drawn. */
 #include "../../tools/cli/matrix.h"
 #include "../../tools/cli/rail.h"
 #include "testlib.h"
@@ -36,13 +36,13 @@ static void test_median(void **state)
 	r.rtt_us[0] = 900000;
 	r.rtt_us[3] = 1;
 	assert_int_equal(lx_rail_median(&r), 100);
-	r.answered = 2; /* of an even number the lower one */
+	r.answered = 2; /* even number of pings: the lower median */
 	assert_int_equal(lx_rail_median(&r), 100);
 	r.answered = 0;
 	assert_int_equal(lx_rail_median(&r), 0);
 }
 
-/* The slow rail is named with its figure; whether the node or one rail is to blame, too. */
+/* The fault names the slow rail and its latency, and whether the node or one rail is at fault. */
 static void test_slow(void **state)
 {
 	struct lx_rail all[] = {
@@ -57,9 +57,9 @@ static void test_slow(void **state)
 	explains(&all[1], all, 3,
 		 "10.2.0.2@tcp2 from 10.2.0.1@tcp2: 9.000 ms, 36 times the median of 0.250 ms of "
 		 "all direct rails; its other rail is well");
-	/* The limit is the user's. */
+	/* The user sets the limit. */
 	assert_int_equal(lx_rail_judge(all, 3, 40), 0);
-	/* Next to nothing is not slow, however many times more it is. */
+	/* Very short latencies are not slow, whatever the ratio. */
 	all[0].rtt_us[0] = all[0].rtt_us[1] = all[0].rtt_us[2] = 1;
 	all[1] = all[2];
 	assert_int_equal(lx_rail_judge(all, 3, 4), 0);
@@ -110,7 +110,7 @@ static void test_lost(void **state)
 		 "10.1.0.4@tcp from 10.1.0.1@tcp: packets of 9000 bytes get lost, those of 1500 "
 		 "arrive; set the MTU of all interfaces and switches on this way to 9000, or ours "
 		 "lower; so is its other rail");
-	/* No answer to any size says nothing: echo requests may be filtered. */
+	/* No answer to any size proves nothing: echo requests may be filtered. */
 	all[2].passed = 0;
 	assert_int_equal(lx_rail_judge(all, 3, 4), 2);
 }
@@ -177,7 +177,7 @@ static void test_svg(void **state)
 	lx_matrix_free(&m);
 }
 
-/* Nothing to compare with. */
+/* There is nothing to compare with. */
 static void test_drawing_one(void **state)
 {
 	struct lx_matrix m = { .title = "ms" };

@@ -92,7 +92,7 @@ static int add(const char *to, bool client, const struct lx_lst_dest *dests, uin
 	return ask(to, LX_LST_TEST, &msg, dests, n);
 }
 
-/* The life of a session as the spec draws it (9), with the destinations that B fetches from A. */
+/* A whole session as in the spec (9); B fetches the destinations from A. */
 static void test_session(void **state)
 {
 	const struct lx_nid c = nid(C);
@@ -115,7 +115,7 @@ static void test_session(void **state)
 	/* Each of the seven pings arrived. */
 	assert_true(msg.stat_reply.rpc.rcvd >= 7);
 	assert_int_equal(msg.stat_reply.framework.ping_errors, 0);
-	/* What a test node answers is its status, not ours. */
+	/* The test node's status is in the reply; ours is 0. */
 	assert_int_equal(add(B, true, &dest, 0), EINVAL);
 	assert_int_equal(end(B), 0);
 	assert_int_equal(end(B), ESRCH);
@@ -123,7 +123,7 @@ static void test_session(void **state)
 	lst_world_free();
 }
 
-/* Two at a time are told apart. */
+/* Two concurrent requests get their own replies. */
 static void test_two(void **state)
 {
 	struct lx_lst_msg msg, other;
@@ -147,7 +147,7 @@ static void test_two(void **state)
 	lst_world_free();
 }
 
-/* Nobody answers: the owner gives up, or loses interest. Everything is given back. */
+/* Nobody answers: the owner gives up, or frees the request. Nothing leaks. */
 static void test_silence(void **state)
 {
 	struct lx_lst_msg msg;
@@ -163,7 +163,7 @@ static void test_silence(void **state)
 	lx_sim_run(lst_sim, 300 * SEC);
 	assert_int_equal(a.calls, 1);
 	assert_true(a.status < 0);
-	lx_lst_ask_give_up(waits, -ETIMEDOUT); /* too late: nothing */
+	lx_lst_ask_give_up(waits, -ETIMEDOUT); /* too late: no effect */
 	lx_lst_ask_free(waits);
 	waits = begin(B, LX_LST_DEBUG, &msg, NULL, 0, &a);
 	lx_lst_ask_free(waits);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The selftest's node in virtual time: sessions, tests and traffic, errors, consoles that compete
- * or vanish, limits. Sections are those of selftest.md.
+ * or vanish, limits. Numbers are sections of selftest.md.
  */
 #include "lstworld.h"
 
@@ -43,14 +43,14 @@ static void session(void **state)
 	assert_int_equal(reply.make_reply.timeout, 100);
 	assert_string_equal(reply.make_reply.name, "");
 	assert_int_equal(lst_make(&c, A, "one", false, NULL), 0);
-	/* Another console learns whose the node is, and cannot end that session. */
+	/* Another console is told whose session it is, and cannot end it. */
 	assert_int_equal(lst_make(&other, A, "two", false, &reply), EBUSY);
 	assert_true(lx_lst_sid_eq(&reply.reply.sid, &c.sid));
 	assert_string_equal(reply.make_reply.name, "one");
 	assert_int_equal(lst_remove(&other, A), EBUSY);
 	assert_int_equal(lst_stat(&other, A, &reply), ESRCH);
 	assert_int_equal(lst_batch(&other, A, 1, LX_LST_BATCH_RUN, 0, 0), ESRCH);
-	/* Made twice, removed twice. */
+	/* Made twice, so it must be removed twice. */
 	assert_int_equal(lst_remove(&c, A), 0);
 	assert_int_equal(lst_stat(&c, A, &reply), 0);
 	assert_int_equal(lst_remove(&c, A), 0);
@@ -267,7 +267,7 @@ static void refused_tests(void **state)
 		assert_int_equal(lst_add(&c, A, &bad[i].test), bad[i].status);
 	assert_int_equal(lst_add(&other, A, &good), ENOENT);
 	assert_int_equal(lst_node[0].s->session->n_tests, 0);
-	/* A batch that runs cannot grow. */
+	/* A running batch takes no more tests. */
 	bad[0].test = good;
 	bad[0].test.loop = LX_LST_LOOP_FOREVER;
 	assert_int_equal(lst_add(&c, A, &bad[0].test), 0);
@@ -281,7 +281,7 @@ static void refused_tests(void **state)
 	assert_int_equal(lst_batch(&c, A, 1, 4, 0, 0), -ETIMEDOUT);
 }
 
-/* With force requests are aborted, without it they end on their own; others go on. */
+/* With force, requests are aborted; without, they end on their own. */
 static void stop(void **state)
 {
 	struct lst_test test = { 1,
@@ -313,7 +313,7 @@ static void stop(void **state)
 	/* It can be run again. */
 	assert_int_equal(lst_batch(&c, A, 1, LX_LST_BATCH_RUN, 0, 0), 0);
 	assert_int_equal(lst_query(&c, A, 1, 1), 8);
-	/* The server is silent: only force ends it before its time. */
+	/* The server is silent: only force ends the test before the timeout. */
 	lx_sim_mute(lst_sim, B, true);
 	lx_sim_run(lst_sim, SEC);
 	assert_int_equal(lst_batch(&c, A, 1, LX_LST_BATCH_STOP, 0, 0), 0);
@@ -328,7 +328,7 @@ static void stop(void **state)
 
 /* ---- errors --------------------------------------------------------------------------- */
 
-/* As capture 19c shows it: the first error ends the test, one request has expired. */
+/* As in capture 19c: the first error ends the test; one request has expired. */
 static void server_dies(void **state)
 {
 	struct lst_test test = { 1,
@@ -358,7 +358,7 @@ static void server_dies(void **state)
 	lx_sim_mute(lst_sim, B, false);
 }
 
-/* A test that goes on after errors neither spins nor gives up; it ends when its loop is done. */
+/* A test that continues after errors neither spins nor gives up; it ends when its loop is done. */
 static void goes_on(void **state)
 {
 	struct lst_test test = { 1, LX_LST_PING, 20, 1, .go_on = true, .dests = { B } };
@@ -379,7 +379,7 @@ static void goes_on(void **state)
 	assert_in_range(lst_node[1].s->rpc.rcvd, 10, 21);
 }
 
-/* Two peers that are not nodes of ours: what they answer is wrong. */
+/* Two raw peers send wrong replies. */
 static void wrong_answers(void **state)
 {
 	static uint8_t in[LX_LST_MSG_BYTES], out[LX_LST_MSG_BYTES];
@@ -453,7 +453,7 @@ static void brw_requests(void **state)
 
 	lst_world_new(&sim_plain, 1, NULL);
 	c = lst_console("10.0.0.100@tcp", 1);
-	/* Strangers get nothing: there is no session. */
+	/* Strangers get no data: there is no session. */
 	assert_int_equal(ask_brw(&c, LX_LST_READ, 8192, LX_LST_CHECK_FULL), ESRCH);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
 	assert_int_equal(ask_brw(&c, 0, 8192, 1), EINVAL);
@@ -468,7 +468,7 @@ static void brw_requests(void **state)
 	c.features = 0;
 	assert_int_equal(ask_brw(&c, 1, 4104, 1), EINVAL);
 	c.features = LX_LST_FEATURES;
-	/* What a write brings is checked, in the writer's byte order. */
+	/* Written data is checked, in the writer's byte order. */
 	for (int i = 0; i < 4; i++) {
 		flip = i & 1;
 		c.flip = flip;
@@ -485,12 +485,12 @@ static void brw_requests(void **state)
 		}
 		if (!(i & 2))
 			continue;
-		data[512]++; /* the first of the second page */
+		data[512]++; /* first byte of the second page */
 		post(c.sim, LX_LST_PORTAL_DATA, A, 77, 0, data, sizeof(data), LX_MD_OP_GET, 1);
 		assert_int_equal(ask_brw(&c, LX_LST_WRITE, sizeof(data), 2), EBADMSG);
 	}
 	c.flip = false;
-	/* Too little data is as good as none: no reply. */
+	/* Short data counts as none: no reply. */
 	post(c.sim, LX_LST_PORTAL_DATA, A, 77, 0, data, 4096, LX_MD_OP_GET | LX_MD_TRUNCATE, 1);
 	assert_int_equal(ask_brw(&c, LX_LST_WRITE, sizeof(data), 1), -ETIMEDOUT);
 	lx_sim_run(lst_sim, 200 * SEC);
@@ -525,7 +525,7 @@ static void strange_requests(void **state)
 	lx_lst_init(&msg, LX_LST_BRW_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, 99, &msg), -ETIMEDOUT);
 	assert_int_equal(lst_node[0].s->rpc.dropped, dropped + 5);
-	/* Nobody's later requests wait behind those. */
+	/* Later requests do not wait behind those. */
 	lx_lst_init(&msg, LX_LST_DEBUG_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), 0);
 }
@@ -575,7 +575,7 @@ static void console_vanishes(void **state)
 	c = begin();
 	assert_int_equal(lst_add(&c, A, &test), 0);
 	assert_int_equal(lst_batch(&c, A, 1, LX_LST_BATCH_RUN, 0, 0), 0);
-	/* As long as it asks now and then, the session lives. */
+	/* Any request of the console keeps the session alive. */
 	for (int i = 0; i < 3; i++) {
 		lx_sim_run(lst_sim, 90 * SEC);
 		assert_int_equal(lst_query(&c, A, 1, 0), 1);
@@ -608,7 +608,7 @@ static void consoles_compete(void **state)
 	lx_sim_mute(lst_sim, B, true);
 	assert_int_equal(lst_make(&other, A, "theirs", false, NULL), EBUSY);
 	assert_int_equal(lst_query(&c, A, 1, 1), 16);
-	/* Taken over: the tests of the first end, those of the second begin. */
+	/* Another console takes over: the first one's tests end. */
 	assert_int_equal(lst_make(&other, A, "theirs", true, NULL), 0);
 	lx_sim_mute(lst_sim, B, false);
 	assert_int_equal(lst_query(&c, A, 1, 1), -ESRCH);
@@ -636,7 +636,7 @@ static void console_vanishes_early(void **state)
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
 	lx_lst_init(&msg, LX_LST_TEST_REQ, c.features);
 	msg.test.sid = c.sid;
-	msg.test.bulkid = 5; /* that nobody has posted */
+	msg.test.bulkid = 5; /* nobody has posted it */
 	msg.test.batch = 1;
 	msg.test.service = LX_LST_PING;
 	msg.test.loop = msg.test.concurrency = msg.test.is_client = msg.test.ndest = 1;
@@ -673,14 +673,14 @@ static void limits(void **state)
 		assert_int_equal(lst_ask(&c, A, LX_LST_TEST, &msg),
 				 i < LX_LST_BATCHES_MAX ? 0 : ENOMEM);
 	}
-	/* Everything is back with the session. */
+	/* Ending the session frees everything. */
 	assert_int_equal(lst_remove(&c, A), 0);
 	assert_int_equal(lst_node[0].s->n_units, 0);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
 	assert_int_equal(lst_add(&c, A, &test), 0);
 }
 
-/* One buffer for everything: requests wait for it, none is lost, on either side. */
+/* With a single buffer, requests wait for it on either side, and none is lost. */
 static void few_buffers(void **state)
 {
 	struct lx_selftest_tunables tun;
@@ -699,7 +699,7 @@ static void few_buffers(void **state)
 	}
 	assert_int_equal(lst_node[0].s->pool.made, 1);
 	assert_int_equal(lst_node[1].s->pool.made, 1);
-	/* More, and fewer again. */
+	/* Raise the limit, and lower it again. */
 	tun.bulk_mib = 32;
 	lx_selftest_tune(lst_node[1].s, &tun);
 	test.batch++;
@@ -711,7 +711,7 @@ static void few_buffers(void **state)
 	assert_true(lst_node[1].s->pool.made <= 2);
 }
 
-/* Lists of destinations that do not come take the same buffers as bulk data, not more memory. */
+/* Lists of destinations that never arrive take buffers of the pool, and no other memory. */
 static void lists_that_do_not_come(void **state)
 {
 	const struct lst_test test = { 1, LX_LST_PING, 7, 3, .dests = { A } };
@@ -744,7 +744,7 @@ static void lists_that_do_not_come(void **state)
 	expect_idle(&lst_node[0]);
 }
 
-/* Taken away in the middle of everything. */
+/* The service is freed under full load. */
 static void switched_off(void **state)
 {
 	struct lst_test test = { 1,
@@ -777,7 +777,7 @@ static void switched_off(void **state)
 		lx_sim_step(lst_sim, UINT64_MAX);
 	lx_selftest_free(lst_node[0].s);
 	lst_node[0].s = NULL;
-	/* Nobody answers any more. */
+	/* No test node answers any more. */
 	lx_lst_init(&msg, LX_LST_DEBUG_REQ, 1);
 	assert_int_equal(lst_ask(&c, A, LX_LST_DEBUG, &msg), -ETIMEDOUT);
 }
@@ -786,8 +786,8 @@ static void switched_off(void **state)
  */
 
 /*
- * Random requests of three consoles, over a network that loses and breaks. (To itself a node
- * sends without delay: an endless loop of that would stop the clock.)
+ * Random requests of three consoles, over a network that loses messages and breaks connections.
+ * (A node sends to itself without delay: doing so in an endless loop would stop the clock.)
  */
 static void random_consoles(void **state)
 {

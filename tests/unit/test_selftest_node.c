@@ -205,7 +205,7 @@ static void everything(void **state)
 	assert_true(info.rpc.rcvd == 1520 + 1);
 }
 
-/* Nodes and services are freed in the middle of it. */
+/* Nodes and services are freed during a test. */
 static void torn_down(void **state)
 {
 	struct lx_selftest_info info;

@@ -41,7 +41,7 @@ static void example(void **state)
 	expect_ping(ping_be_text, true);
 }
 
-/* Fills all that a type uses with what does not look the same in the other byte order. */
+/* Fills all fields of a type with values that differ in the other byte order. */
 static void fill(struct lx_lst_msg *msg, uint32_t type, uint32_t features, uint32_t service)
 {
 	lx_lst_init(msg, type, features);
@@ -124,7 +124,7 @@ static void malformed(void **state)
 	memset(msg.make.name, 'x', LX_LST_NAME);
 	msg.rpyid = 7;
 	lx_lst_encode(&msg, buf);
-	/* A name without an end gets one. */
+	/* A name without NUL gets one. */
 	assert_int_equal(lx_lst_decode(buf, LX_LST_MSG_BYTES, &msg), 0);
 	assert_int_equal(strlen(msg.make.name), LX_LST_NAME - 1);
 	/* Lengths. */
