@@ -9,8 +9,7 @@
 #include <lnetx/conf.h>
 
 #include "../../user/conf/import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

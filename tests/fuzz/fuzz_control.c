@@ -11,8 +11,7 @@
 
 #include "../../user/control/schema.h"
 #include "../../user/ctl/row.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const struct lx_schema *const requests[] = {
 	&lx_control_show_schema,    &lx_control_net_schema,	&lx_control_set_schema,

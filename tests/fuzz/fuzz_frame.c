@@ -12,8 +12,7 @@
 
 #include "../../bpf/ack.h"
 #include "../../bpf/fragment.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define LANES 2
 

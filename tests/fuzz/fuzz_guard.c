@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "../../bpf/guard.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static struct {
 	struct lx_guard_ban ban;

@@ -10,8 +10,7 @@
 
 #include "../../user/conf/modparam.h"
 #include "../../user/conf/rule.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const struct lx_conf_addr machine[] = {
 	{ .ifname = "eth0", .up = true, .addr = { 10, 77, 0, 3 } },

@@ -12,9 +12,8 @@
 
 #include "../../user/core/monitor.h"
 #include "../../user/core/parse.h"
+#include "fuzz.h"
 #include "wire.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMORY 6000
 #define STEPS 400 /* ignore the rest: each input must be quick */

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "../../user/base/nidrange.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -10,18 +10,7 @@
 #include <string.h>
 
 #include "../../lnd/o2ib/proto.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A copy of exact size, so that a sanitizer detects reads beyond it. */
-static void *exact_copy(const void *data, size_t len)
-{
-	void *copy = malloc(len + !len);
-
-	assert(copy);
-	memcpy(copy, data, len);
-	return copy;
-}
+#include "fuzz.h"
 
 static void use_message(const void *data, size_t size)
 {

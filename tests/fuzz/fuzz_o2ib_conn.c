@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "../unit/fakeo2ib.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define MSGS 64
 #define AWAITING 64

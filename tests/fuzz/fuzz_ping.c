@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "../../user/core/discover.h"
+#include "fuzz.h"
 #include "wire.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define STEPS 200
 #define NIDS_MAX 64
@@ -48,12 +47,10 @@ static void encode(const struct lx_pinginfo *info)
 static void decode(const uint8_t *data, size_t size)
 {
 	struct lx_pinginfo *info = NULL;
-	uint8_t *copy = malloc(size + !size);
+	uint8_t *copy = exact_copy(data, size);
 	size_t need = 0;
 	int r;
 
-	assert(copy);
-	memcpy(copy, data, size);
 	r = lx_pinginfo_decode(copy, size, NIDS_MAX, &need, &info);
 	free(copy);
 	assert(!r || r == -EPROTO || r == -ERANGE || r == -EMSGSIZE);

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "../../lnd/sock/proto.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 struct scene {
 	const uint8_t *data;
@@ -37,16 +36,6 @@ static struct scene scene_of(const uint8_t *data, size_t size)
 		s.flip = data[0] >> 4 & 1 && s.version != LX_SOCK_V1;
 	}
 	return s;
-}
-
-/* A copy of exact size, so that a sanitizer detects reads beyond it. */
-static void *exact_copy(const void *data, size_t len)
-{
-	void *copy = malloc(len + !len);
-
-	assert(copy);
-	memcpy(copy, data, len);
-	return copy;
 }
 
 /* Calls @need after each byte. Returns the total length; 0: an error, or the input ends. */

@@ -15,6 +15,7 @@
 #include "../../user/node/node.h"
 #include "../../user/selftest/priv.h"
 #include "../sim/sim.h"
+#include "fuzz.h"
 #include "wire.h"
 
 #define STEPS 96
@@ -38,8 +39,6 @@ struct scene {
 	uint8_t dests[2 * LX_LST_PAGE];
 	uint8_t sink[LX_LST_BUFFER_BYTES];
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- the world ----------------------------------------------------------------------- */
 
