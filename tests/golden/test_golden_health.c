@@ -193,24 +193,6 @@ static void expect_to(const char *peer, unsigned int n)
 
 /* ---- the nodes ------------------------------------------------------------------------------ */
 
-static struct lx_core_ni *ni(struct lx_sim_node *node, const char *text)
-{
-	struct lx_nid id = nid(text);
-	struct lx_core_ni *found = lx_ni_lookup(node->core, &id);
-
-	assert_non_null(found);
-	return found;
-}
-
-static struct lx_peer_ni *pni(struct lx_sim_node *node, const char *text)
-{
-	struct lx_nid id = nid(text);
-	struct lx_peer_ni *found = lx_peer_ni_lookup(node->core, &id);
-
-	assert_non_null(found);
-	return found;
-}
-
 static int probe_status;
 
 static void on_probe(int status, struct lx_peer_info *info, void *arg)
@@ -288,13 +270,13 @@ static void begin(const char *name, struct lx_sim_node *node, const char *types,
 static void turn(struct lx_sim_node *node, const char *own, const char *peer)
 {
 	static const char *const others[][2] = { { A1, A2 }, { A2, A1 }, { B1, B2 }, { B2, B1 } };
-	struct lx_peer *p = lx_peer_of(pni(node, peer));
+	struct lx_peer *p = lx_peer_of(pni_of(node, peer));
 
 	for (unsigned int i = 0; i < N_OF(others); i++) {
 		if (!strcmp(others[i][0], own))
-			ni(node, others[i][1])->seq = ++node->core->net_seq;
+			ni_of(node, others[i][1])->seq = ++node->core->net_seq;
 		if (!strcmp(others[i][0], peer))
-			pni(node, others[i][1])->seq = ++p->send_seq;
+			pni_of(node, others[i][1])->seq = ++p->send_seq;
 	}
 }
 
@@ -307,7 +289,7 @@ static void run_to(unsigned int ms)
 /* Health and consecutive pings of a peer NI of A. */
 static void expect_health(const char *peer, unsigned int value, unsigned int pings)
 {
-	struct lx_peer_ni *p = pni(a, peer);
+	struct lx_peer_ni *p = pni_of(a, peer);
 
 	if (p->health.value != value || p->health.ping_count != pings)
 		fail_msg("%u ms: %s has health %u after %u pings, not %u after %u", now_ms(), peer,
@@ -344,7 +326,7 @@ static void play_16c(struct lx_sim_node *node, const char *types)
 {
 	begin("16c-health-recovery-ping-backoff", node, types, 460);
 	turn(a, A1, B2);
-	lx_health_set_peer(a->core, pni(a, B1), 900);
+	lx_health_set_peer(a->core, pni_of(a, B1), 900);
 	rule_new(b, B1, 0);
 	discover(a, B2);
 	run_to(1500);
@@ -431,7 +413,7 @@ static void stuck(bool on)
 /* B tells A once more what it has told before. */
 static void push_again(void)
 {
-	struct lx_peer *peer = lx_peer_of(pni(b, A1));
+	struct lx_peer *peer = lx_peer_of(pni_of(b, A1));
 
 	peer->state |= LX_PEER_FORCE_PUSH;
 	lx_peer_discover(peer);
@@ -451,7 +433,7 @@ static void test_16b_as_a(void **state)
 	discover(a, B2);
 	run_to(5600);
 	stuck(true);
-	lx_lnd_link(&ni(b, B1)->ni, LX_DOWN_CARRIER);
+	lx_lnd_link(&ni_of(b, B1)->ni, LX_DOWN_CARRIER);
 	run_to(5900);
 	expect_health(B1, 900, 0);
 	run_to(6451);
@@ -495,16 +477,16 @@ static void test_16b_as_b(void **state)
 	assert_int_equal(n_captured, 2);
 	turn(b, B2, A2);
 	run_to(5600);
-	lx_lnd_link(&ni(b, B1)->ni, LX_DOWN_CARRIER);
+	lx_lnd_link(&ni_of(b, B1)->ni, LX_DOWN_CARRIER);
 	run_to(5700);
-	assert_int_equal(pni(a, B1)->status, LX_NI_STATUS_DOWN);
+	assert_int_equal(pni_of(a, B1)->status, LX_NI_STATUS_DOWN);
 	run_to(27850);
 	expect_first(1);
 	assert_int_equal(n_ours, 1);
-	lx_lnd_link(&ni(b, B1)->ni, LX_DOWN_NO);
+	lx_lnd_link(&ni_of(b, B1)->ni, LX_DOWN_NO);
 	run_to(29000);
 	assert_int_equal(n_ours, 2);
-	assert_int_equal(pni(a, B1)->status, LX_NI_STATUS_UP);
+	assert_int_equal(pni_of(a, B1)->status, LX_NI_STATUS_UP);
 }
 
 /* ---- simulated faults ----------------------------------------------------------------------- */
@@ -524,10 +506,10 @@ struct section {
 
 static void expect_values(unsigned int a1, unsigned int a2, unsigned int b1)
 {
-	assert_int_equal(ni(a, A1)->health.value, a1);
-	assert_int_equal(ni(a, A2)->health.value, a2);
-	assert_int_equal(pni(a, B1)->health.value, b1);
-	assert_int_equal(pni(a, B2)->health.value, 1000);
+	assert_int_equal(ni_of(a, A1)->health.value, a1);
+	assert_int_equal(ni_of(a, A2)->health.value, a2);
+	assert_int_equal(pni_of(a, B1)->health.value, b1);
+	assert_int_equal(pni_of(a, B2)->health.value, 1000);
 }
 
 static void section(const struct section *s)
@@ -625,11 +607,11 @@ static void test_16e(void **state)
 	assert_int_equal(stats->resend_count, 0);
 
 	/* A peer whose first NID refuses; the route from our first NI to its second NID is broken. */
-	lx_peer_delete(lx_peer_of(pni(a, B1)));
+	lx_peer_delete(lx_peer_of(pni_of(a, B1)));
 	lx_count_reset(a->core);
 	peer_add(REFUSING, B2);
 	run_to(117300);
-	assert_int_equal(ni(a, A1)->health.value, 1000);
+	assert_int_equal(ni_of(a, A1)->health.value, 1000);
 	lx_sim_fail(sim, REFUSING, LX_HSTATUS_REMOTE_DROPPED, -ECONNREFUSED);
 	lx_sim_fail_from(sim, A1, LX_HSTATUS_NETWORK_TIMEOUT, -ETIMEDOUT);
 	ping(REFUSING, 19);
@@ -637,8 +619,8 @@ static void test_16e(void **state)
 	run_to(117375);
 	ping(REFUSING, 19);
 	assert_int_equal(wait_probe(0), 0);
-	assert_int_equal(pni(a, REFUSING)->health.value, 800);
-	assert_int_equal(pni(a, B2)->health.value, 1000);
+	assert_int_equal(pni_of(a, REFUSING)->health.value, 800);
+	assert_int_equal(pni_of(a, B2)->health.value, 1000);
 	assert_int_equal(stats->remote_dropped_count, 2);
 	assert_int_equal(stats->network_timeout_count, 1);
 	assert_int_equal(stats->resend_count, 2);
@@ -649,7 +631,7 @@ static void test_16e(void **state)
 	lx_sim_fail(sim, "10.77.0.250@tcp", LX_HSTATUS_REMOTE_DROPPED, -EHOSTUNREACH);
 	ping("10.77.0.250@tcp", 19);
 	assert_int_equal(wait_probe(0), -EHOSTUNREACH);
-	assert_int_equal(pni(a, "10.77.0.250@tcp")->health.value, 1000);
+	assert_int_equal(pni_of(a, "10.77.0.250@tcp")->health.value, 1000);
 }
 
 /* ---- gateways that policies prefer ----------------------------------------------------------- */

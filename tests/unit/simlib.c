@@ -23,6 +23,24 @@ struct lx_id id(const char *text)
 	return (struct lx_id){ nid(text), LX_PID_LUSTRE };
 }
 
+struct lx_core_ni *ni_of(struct lx_sim_node *node, const char *text)
+{
+	struct lx_nid id = nid(text);
+	struct lx_core_ni *ni = lx_ni_lookup(node->core, &id);
+
+	assert_non_null(ni);
+	return ni;
+}
+
+struct lx_peer_ni *pni_of(struct lx_sim_node *node, const char *text)
+{
+	struct lx_nid id = nid(text);
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(node->core, &id);
+
+	assert_non_null(pni);
+	return pni;
+}
+
 struct lx_sim_node *node_with(struct lx_sim *sim, const char *const *nids)
 {
 	struct lx_sim_node *node;

@@ -28,6 +28,10 @@ struct lx_id id(const char *text); /* pid 12345 */
 struct lx_sim_node *node_with(struct lx_sim *sim, const char *const *nids);
 #define NODE(sim, ...) node_with(sim, (const char *const[]){ __VA_ARGS__, NULL })
 
+/* A node's NI, or what it knows of a peer's NI, by NID; fails the test if there is none. */
+struct lx_core_ni *ni_of(struct lx_sim_node *node, const char *text);
+struct lx_peer_ni *pni_of(struct lx_sim_node *node, const char *text);
+
 /* The latest events of all MDs of the test; newest last. */
 #define LOG_MAX 4096
 extern struct lx_event event_log[LOG_MAX];

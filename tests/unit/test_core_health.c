@@ -45,24 +45,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct lx_core_ni *ni(struct lx_sim_node *node, const char *text)
-{
-	struct lx_nid id = nid(text);
-	struct lx_core_ni *found = lx_ni_lookup(node->core, &id);
-
-	assert_non_null(found);
-	return found;
-}
-
-static struct lx_peer_ni *pni(struct lx_sim_node *node, const char *text)
-{
-	struct lx_nid id = nid(text);
-	struct lx_peer_ni *found = lx_peer_ni_lookup(node->core, &id);
-
-	assert_non_null(found);
-	return found;
-}
-
 /* Sends a PUT with ACK from a to b and waits a while; returns how it ended. */
 static int put_to(const char *to)
 {
@@ -87,8 +69,8 @@ static void meet(void)
 {
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(put_to(B1), 0);
-	assert_int_equal(lx_peer_of(pni(a, B1))->n_nis, 2);
-	assert_true(pni(a, B1)->last_alive_ns && pni(a, B2)->last_alive_ns);
+	assert_int_equal(lx_peer_of(pni_of(a, B1))->n_nis, 2);
+	assert_true(pni_of(a, B1)->last_alive_ns && pni_of(a, B2)->last_alive_ns);
 }
 
 static bool in_recovery(struct lx_sim_node *node, const char *text)
@@ -134,8 +116,8 @@ static unsigned int lost(struct lx_sim_node *node, const char *const nids[2])
 	unsigned int n = 0;
 
 	for (int i = 0; i < 2; i++)
-		n += LX_HEALTH_MAX - (node ? ni(node, nids[i])->health.value
-					   : pni(a, nids[i])->health.value);
+		n += LX_HEALTH_MAX - (node ? ni_of(node, nids[i])->health.value
+					   : pni_of(a, nids[i])->health.value);
 	return n;
 }
 
@@ -187,11 +169,11 @@ static void single_rail(void **state)
 	assert_int_equal(put_to("10.0.0.4@tcp"), 0);
 	lx_sim_fail(sim, "10.0.0.4@tcp", LX_HSTATUS_REMOTE_DROPPED, -ECONNREFUSED);
 	assert_int_equal(put_to("10.0.0.4@tcp"), -ECONNREFUSED);
-	assert_int_equal(pni(c, "10.0.0.4@tcp")->health.value, LX_HEALTH_MAX);
-	assert_int_equal(pni(c, "10.0.0.4@tcp")->health.dropped, 1);
+	assert_int_equal(pni_of(c, "10.0.0.4@tcp")->health.value, LX_HEALTH_MAX);
+	assert_int_equal(pni_of(c, "10.0.0.4@tcp")->health.dropped, 1);
 	lx_sim_fail(sim, "10.0.0.4@tcp", LX_HSTATUS_LOCAL_TIMEOUT, -ETIMEDOUT);
 	assert_int_equal(put_to("10.0.0.4@tcp"), -ETIMEDOUT);
-	assert_int_equal(ni(c, "10.0.0.3@tcp")->health.value, 900);
+	assert_int_equal(ni_of(c, "10.0.0.3@tcp")->health.value, 900);
 	assert_int_equal(c->core->stats.resend_count, 0);
 	lx_sim_fail(sim, "10.0.0.4@tcp", LX_HSTATUS_OK, 0);
 	a = was_a;
@@ -210,10 +192,10 @@ static void router_jumps(void **state)
 	lx_sim_fail(sim, "10.0.0.3@tcp", LX_HSTATUS_REMOTE_ERROR, -EIO);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(put_to("10.0.0.3@tcp"), -EIO);
-	assert_int_equal(pni(a, "10.0.0.3@tcp")->health.value, 700);
+	assert_int_equal(pni_of(a, "10.0.0.3@tcp")->health.value, 700);
 	lx_sim_fail(sim, "10.0.0.3@tcp", LX_HSTATUS_OK, 0);
 	assert_int_equal(put_to("10.0.0.3@tcp"), 0);
-	assert_int_equal(pni(a, "10.0.0.3@tcp")->health.value, LX_HEALTH_MAX);
+	assert_int_equal(pni_of(a, "10.0.0.3@tcp")->health.value, LX_HEALTH_MAX);
 	b = was;
 }
 
@@ -221,9 +203,9 @@ static void router_jumps(void **state)
 static void switched_off(void **state)
 {
 	meet();
-	lx_health_set_peer(a->core, pni(a, B2), 300);
+	lx_health_set_peer(a->core, pni_of(a, B2), 300);
 	tune(a, "lnet_health_sensitivity", "0");
-	assert_int_equal(pni(a, B2)->health.value, LX_HEALTH_MAX);
+	assert_int_equal(pni_of(a, B2)->health.value, LX_HEALTH_MAX);
 	assert_false(in_recovery(a, B2));
 	assert_int_equal(a->core->tun.lnet_retry_count, 0);
 	lx_sim_fail(sim, B1, LX_HSTATUS_REMOTE_DROPPED, -EIO);
@@ -231,7 +213,7 @@ static void switched_off(void **state)
 	assert_int_equal(put_to(B1), -EIO);
 	lx_sim_fail(sim, B1, LX_HSTATUS_OK, 0);
 	lx_sim_fail(sim, B2, LX_HSTATUS_OK, 0);
-	assert_int_equal(pni(a, B1)->health.value + pni(a, B2)->health.value, 2000);
+	assert_int_equal(pni_of(a, B1)->health.value + pni_of(a, B2)->health.value, 2000);
 	assert_int_equal(a->core->stats.resend_count, 0);
 }
 
@@ -239,22 +221,22 @@ static void switched_off(void **state)
 static void worn_out(void **state)
 {
 	meet();
-	lx_health_set_ni(ni(a, A2), 0);
+	lx_health_set_ni(ni_of(a, A2), 0);
 	lx_sim_run(sim, 100 * MS);
-	assert_int_equal(lx_ni_status(ni(a, A2)), LX_NI_STATUS_DOWN);
-	assert_string_equal(lx_down_str(&ni(a, A2)->down),
+	assert_int_equal(lx_ni_status(ni_of(a, A2)), LX_NI_STATUS_DOWN);
+	assert_string_equal(lx_down_str(&ni_of(a, A2)->down),
 			    "its health has dropped to 0 and is not yet back at 1000");
-	assert_false(lx_peer_ni_up(pni(b, A2)));
+	assert_false(lx_peer_ni_up(pni_of(b, A2)));
 	/* This costs as much as a failed message, but counts no drop. */
-	assert_int_equal(pni(b, A2)->health.value, 900);
-	assert_int_equal(pni(b, A2)->health.dropped, 0);
+	assert_int_equal(pni_of(b, A2)->health.value, 900);
+	assert_int_equal(pni_of(b, A2)->health.dropped, 0);
 	lx_sim_run(sim, 3 * SEC);
-	assert_int_equal(lx_ni_status(ni(a, A2)), LX_NI_STATUS_DOWN);
-	assert_in_range(ni(a, A2)->health.value, 100, 900);
+	assert_int_equal(lx_ni_status(ni_of(a, A2)), LX_NI_STATUS_DOWN);
+	assert_in_range(ni_of(a, A2)->health.value, 100, 900);
 	lx_sim_run(sim, 60 * SEC);
-	assert_int_equal(ni(a, A2)->health.value, LX_HEALTH_MAX);
-	assert_int_equal(lx_ni_status(ni(a, A2)), LX_NI_STATUS_UP);
-	assert_true(lx_peer_ni_up(pni(b, A2)));
+	assert_int_equal(ni_of(a, A2)->health.value, LX_HEALTH_MAX);
+	assert_int_equal(lx_ni_status(ni_of(a, A2)), LX_NI_STATUS_UP);
+	assert_true(lx_peer_ni_up(pni_of(b, A2)));
 }
 
 /* If a message to us breaks off, the sender is at fault. */
@@ -282,7 +264,7 @@ static void all_rails_are_tried(void **state)
 	b = c;
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(put_to("10.0.0.3@tcp"), 0);
-	lx_health_set_peer(a->core, pni(a, "10.0.2.3@tcp"), 100);
+	lx_health_set_peer(a->core, pni_of(a, "10.0.2.3@tcp"), 100);
 	lx_sim_dead(sim, "10.0.0.3@tcp", true);
 	lx_sim_dead(sim, "10.0.1.3@tcp", true);
 	assert_int_equal(put_to("10.0.0.3@tcp"), 0);
@@ -302,19 +284,19 @@ static void rail_is_left(void **state)
 	uint64_t sent;
 
 	meet();
-	sent = pni(a, B1)->traffic.io.send;
+	sent = pni_of(a, B1)->traffic.io.send;
 	lx_sim_dead(sim, B1, true);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(put_to(B1), 0);
 	assert_int_equal(a->core->stats.resend_count, 1);
-	assert_int_equal(pni(a, B1)->traffic.io.send, sent);
+	assert_int_equal(pni_of(a, B1)->traffic.io.send, sent);
 	/* Once it answers a ping, messages use it again. */
 	lx_sim_dead(sim, B1, false);
 	lx_sim_run(sim, 20 * SEC);
-	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
+	assert_int_equal(pni_of(a, B1)->health.value, LX_HEALTH_MAX);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(put_to(B1), 0);
-	assert_true(pni(a, B1)->traffic.io.send > sent + 4);
+	assert_true(pni_of(a, B1)->traffic.io.send > sent + 4);
 }
 
 /* Silence: the response is overdue, which is the next hop's fault; one message is lost. */
@@ -337,8 +319,8 @@ static void silent_rail_is_left(void **state)
 	lx_sim_mute(sim, B1, false);
 	assert_int_equal(late, 1);
 	assert_true(a->core->stats.response_timeout_count >= 1);
-	assert_true(pni(a, B1)->health.value < LX_HEALTH_MAX);
-	assert_int_equal(ni(a, A1)->health.value + ni(a, A2)->health.value, 2000);
+	assert_true(pni_of(a, B1)->health.value < LX_HEALTH_MAX);
+	assert_int_equal(ni_of(a, A1)->health.value + ni_of(a, A2)->health.value, 2000);
 }
 
 static void on_probe(int status, struct lx_peer_info *info, void *arg)
@@ -430,7 +412,7 @@ static void after_the_deadline(void **state)
 	lx_sim_dead(sim, B2, true);
 	lx_sim_run(sim, 25 * SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
-	assert_int_equal(pni(a, B1)->health.value + pni(a, B2)->health.value, 2000);
+	assert_int_equal(pni_of(a, B1)->health.value + pni_of(a, B2)->health.value, 2000);
 	assert_int_equal(a->core->stats.resend_count, 0);
 	lx_sim_dead(sim, B1, false);
 	lx_sim_dead(sim, B2, false);
@@ -462,7 +444,7 @@ static void peer_goes(void **state)
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = SEC;
 	for (int i = 0; i < 40; i++)
 		put(a, mem(a, src, 16, 1), false, B1, 5, 1);
-	lx_peer_delete(lx_peer_of(pni(a, B1)));
+	lx_peer_delete(lx_peer_of(pni_of(a, B1)));
 	assert_int_equal(a->core->stats.resend_count, 0);
 	lx_sim_run(sim, 3 * SEC);
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 10000;
@@ -478,7 +460,7 @@ static void back_off(void **state)
 
 	meet();
 	lx_sim_run(sim, SEC);
-	rail = pni(a, B1);
+	rail = pni_of(a, B1);
 	tune(a, "lnet_max_recovery_ping_interval", "20");
 	lx_sim_fail(sim, B1, LX_HSTATUS_REMOTE_ERROR, -EIO);
 	lx_health_set_peer(a->core, rail, 900);
@@ -519,7 +501,7 @@ static void unanswered_ping(void **state)
 	uint64_t sent;
 
 	meet();
-	rail = pni(a, B1);
+	rail = pni_of(a, B1);
 	lx_sim_mute(sim, B1, true);
 	lx_health_set_peer(a->core, rail, 900);
 	while (!rail->health.ping_count)
@@ -539,12 +521,12 @@ static void limit(void **state)
 	meet();
 	tune(a, "lnet_recovery_limit", "30");
 	lx_sim_dead(sim, B1, true);
-	lx_health_set_peer(a->core, pni(a, B1), 900);
+	lx_health_set_peer(a->core, pni_of(a, B1), 900);
 	lx_sim_run(sim, 28 * SEC);
 	assert_true(in_recovery(a, B1));
 	lx_sim_run(sim, 5 * SEC);
 	assert_false(in_recovery(a, B1));
-	assert_true(pni(a, B1)->health.value < 900);
+	assert_true(pni_of(a, B1)->health.value < 900);
 	lx_sim_dead(sim, B1, false);
 }
 
@@ -562,15 +544,15 @@ static void never_alive(void **state)
 	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(put_to(B1), 0);
-	assert_int_equal(pni(a, "10.0.9.9@tcp")->health.dropped, 1);
-	assert_int_equal(pni(a, "10.0.9.9@tcp")->health.value, 900);
+	assert_int_equal(pni_of(a, "10.0.9.9@tcp")->health.dropped, 1);
+	assert_int_equal(pni_of(a, "10.0.9.9@tcp")->health.value, 900);
 	assert_false(in_recovery(a, "10.0.9.9@tcp"));
 }
 
 /* Its link is down: the node would answer itself, which proves nothing. */
 static void no_recovery_without_a_link(void **state)
 {
-	struct lx_core_ni *mine = ni(a, A1);
+	struct lx_core_ni *mine = ni_of(a, A1);
 
 	lx_lnd_link(&mine->ni, LX_DOWN_CARRIER);
 	lx_health_set_ni(mine, 500);
@@ -586,11 +568,11 @@ static void gone_while_recovered(void **state)
 {
 	meet();
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 3 * SEC;
-	lx_health_set_peer(a->core, pni(a, B1), 500);
-	lx_health_set_peer(a->core, pni(a, B2), 500);
-	lx_health_set_ni(ni(a, A2), 500);
+	lx_health_set_peer(a->core, pni_of(a, B1), 500);
+	lx_health_set_peer(a->core, pni_of(a, B2), 500);
+	lx_health_set_ni(ni_of(a, A2), 500);
 	lx_sim_run(sim, 2 * SEC + 500 * MS);
-	lx_peer_delete(lx_peer_of(pni(a, B1)));
+	lx_peer_delete(lx_peer_of(pni_of(a, B1)));
 	lx_sim_ni_del(a, A2);
 	assert_false(in_recovery(a, B1) || in_recovery(a, B2) || in_recovery(a, A2));
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 10000;
@@ -624,11 +606,11 @@ static void gateways(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(put_to("10.2.0.1@tcp2"), 0);
 	assert_int_equal(a->core->stats.resend_count, 1);
-	assert_int_equal(pni(a, "10.0.0.11@tcp")->health.value, LX_HEALTH_MAX - 7);
+	assert_int_equal(pni_of(a, "10.0.0.11@tcp")->health.value, LX_HEALTH_MAX - 7);
 	/* The first message from it restores its health. */
 	lx_sim_fail(sim, "10.0.0.11@tcp", LX_HSTATUS_OK, 0);
 	lx_sim_run(sim, 5 * SEC);
-	assert_int_equal(pni(a, "10.0.0.11@tcp")->health.value, LX_HEALTH_MAX);
+	assert_int_equal(pni_of(a, "10.0.0.11@tcp")->health.value, LX_HEALTH_MAX);
 	/* A router sends what it forwards only once. */
 	lx_sim_fail(sim, "10.2.0.1@tcp2", LX_HSTATUS_REMOTE_DROPPED, -ECONNRESET);
 	assert_int_equal(put_to("10.2.0.1@tcp2"), 1);
@@ -648,18 +630,18 @@ static void lanes(void **state)
 
 	meet();
 	make_router(a);
-	lx_lnd_lost(&ni(a, A1)->ni, &hop, &n, 5000, LX_HSTATUS_NETWORK_TIMEOUT);
-	assert_int_equal(pni(a, B1)->health.value, 700);
-	assert_int_equal(pni(a, B1)->health.network_timeout, 3);
-	assert_int_equal(ni(a, A1)->health.value, 900);
+	lx_lnd_lost(&ni_of(a, A1)->ni, &hop, &n, 5000, LX_HSTATUS_NETWORK_TIMEOUT);
+	assert_int_equal(pni_of(a, B1)->health.value, 700);
+	assert_int_equal(pni_of(a, B1)->health.network_timeout, 3);
+	assert_int_equal(ni_of(a, A1)->health.value, 900);
 	assert_int_equal(a->core->stats.network_timeout_count, 3);
 	assert_true(in_recovery(a, B1) && in_recovery(a, A1));
-	lx_lnd_offloaded(&ni(a, A1)->ni, &hop, &back);
-	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
-	assert_int_equal(ni(a, A1)->health.value, LX_HEALTH_MAX);
-	lx_lnd_lost(&ni(a, A1)->ni, &hop, &n, 5000, LX_HSTATUS_LOCAL_ERROR);
-	assert_int_equal(ni(a, A1)->health.value, 700);
-	assert_int_equal(pni(a, B1)->health.value, LX_HEALTH_MAX);
+	lx_lnd_offloaded(&ni_of(a, A1)->ni, &hop, &back);
+	assert_int_equal(pni_of(a, B1)->health.value, LX_HEALTH_MAX);
+	assert_int_equal(ni_of(a, A1)->health.value, LX_HEALTH_MAX);
+	lx_lnd_lost(&ni_of(a, A1)->ni, &hop, &n, 5000, LX_HSTATUS_LOCAL_ERROR);
+	assert_int_equal(ni_of(a, A1)->health.value, 700);
+	assert_int_equal(pni_of(a, B1)->health.value, LX_HEALTH_MAX);
 }
 
 /*
@@ -673,7 +655,7 @@ static void one_silent_peer(void **state)
 	for (int i = 0; i < 40; i++)
 		put(a, mem(a, src, 16, 1), false, B1, 5, 1);
 	lx_sim_run(sim, 500 * MS);
-	assert_true(ni(a, A1)->health.value >= 900 && ni(a, A2)->health.value >= 900);
+	assert_true(ni_of(a, A1)->health.value >= 900 && ni_of(a, A2)->health.value >= 900);
 	assert_int_equal(a->core->stats.network_timeout_count, 41); /* and a ping */
 	lx_sim_run(sim, 2 * SEC);
 }

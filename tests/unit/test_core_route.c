@@ -248,13 +248,6 @@ static void half_dead_router_is_left_out(void **state)
 	assert_int_equal(live_routes(a), 2);
 }
 
-static struct lx_core_ni *ni_of(struct lx_sim_node *node, const char *text)
-{
-	struct lx_nid n = nid(text);
-
-	return lx_ni_lookup(node->core, &n);
-}
-
 /* Reports what a transport's fast path forwarded for a neighbour of r1. */
 static void offloaded(const char *by, const char *from, uint32_t src_net)
 {

@@ -63,15 +63,6 @@ static struct lx_peer_ni *peer_ni(const char *text)
 	return pni;
 }
 
-static struct lx_core_ni *own(const char *text)
-{
-	struct lx_nid n = nid(text);
-	struct lx_core_ni *ni = lx_ni_lookup(a->core, &n);
-
-	assert_non_null(ni);
-	return ni;
-}
-
 /* The list, one line per policy: "src tcp priority 0;" */
 static const char *list(void)
 {
@@ -188,7 +179,7 @@ static void test_src_priority(void **state)
 	assert_int_equal(add(ours[1], NULL, NULL, 0), 0);
 	EXPECT_PATHS({ { 0, 0 }, { 4, 4 } });
 	assert_int_equal(lx_udsp_delete(a->core, 0), 0);
-	own(ours[0])->seq = own(ours[1])->seq; /* both used equally often */
+	ni_of(a, ours[0])->seq = ni_of(a, ours[1])->seq; /* both used equally often */
 	EXPECT_PATHS({ { 4, 0 }, { 0, 4 } });
 }
 
@@ -216,7 +207,7 @@ static void test_pair_of_one(void **state)
 	EXPECT_PATHS({ { 0, 4 }, { 4, 0 } });
 	/* The preference outweighs the turn: by turns it would be the other one. */
 	peer_ni(theirs[0])->seq = lx_peer_of(peer_ni(theirs[0]))->send_seq + 1;
-	own(ours[0])->seq = a->core->net_seq + 1;
+	ni_of(a, ours[0])->seq = a->core->net_seq + 1;
 	a->core->net_seq += 2;
 	lx_peer_of(peer_ni(theirs[0]))->send_seq += 2;
 	EXPECT_PATHS({ { 0, 4 }, { 4, 0 } });
@@ -309,7 +300,7 @@ static void test_nets(void **state)
 		assert_false(lx_nid_eq(&path_to("10.77.0.2@tcp").ni->ni.nid, &src));
 	/* Priorities of nets do not change those of NIDs. */
 	assert_int_equal(peer_ni("10.77.0.2@tcp")->priority, LX_PRIORITY_NONE);
-	assert_int_equal(own("10.79.0.1@tcp1")->priority, LX_PRIORITY_NONE);
+	assert_int_equal(ni_of(a, "10.79.0.1@tcp1")->priority, LX_PRIORITY_NONE);
 }
 
 static void test_remote_nets(void **state)
@@ -334,11 +325,11 @@ static void test_first_decides(void **state)
 {
 	assert_int_equal(add("10.77.0.*@tcp", NULL, NULL, 3), 0);
 	assert_int_equal(add("10.77.0.1@tcp", NULL, NULL, 1), 0);
-	assert_int_equal(own(ours[0])->priority, 3);
+	assert_int_equal(ni_of(a, ours[0])->priority, 3);
 	assert_int_equal(lx_udsp_delete(a->core, 0), 0);
-	assert_int_equal(own(ours[0])->priority, 1);
+	assert_int_equal(ni_of(a, ours[0])->priority, 1);
 	assert_int_equal(lx_udsp_delete(a->core, 0), 0);
-	assert_int_equal(own(ours[0])->priority, LX_PRIORITY_NONE);
+	assert_int_equal(ni_of(a, ours[0])->priority, LX_PRIORITY_NONE);
 }
 
 /* Evaluates the list for a net or NID, without any shortcut. */
@@ -466,7 +457,7 @@ static void note(struct lx_ni *ni, const struct lx_nid *id, uint32_t net)
 /* Transports must forget what they know of next hops. */
 static void test_transports_are_told(void **state)
 {
-	((struct lx_lnd *)own(ours[0])->ni.lnd)->policy_changed = note;
+	((struct lx_lnd *)ni_of(a, ours[0])->ni.lnd)->policy_changed = note;
 	n_told = 0;
 	assert_int_equal(add("tcp", NULL, NULL, 0), 0);
 	assert_true(n_told > 0);
@@ -475,7 +466,7 @@ static void test_transports_are_told(void **state)
 	assert_int_equal(n_told, 0);
 	assert_int_equal(lx_udsp_delete(a->core, 0), 0);
 	assert_true(n_told > 0);
-	((struct lx_lnd *)own(ours[0])->ni.lnd)->policy_changed = NULL;
+	((struct lx_lnd *)ni_of(a, ours[0])->ni.lnd)->policy_changed = NULL;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
