@@ -213,6 +213,7 @@ struct lx_lane {
 	/* B, U: runs that were first after less than 2^i units; the daemon decays the counts */
 	__u32 waits[LX_LANE_WAITS];
 };
+LX_LAYOUT(struct lx_lane, 1072);
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
@@ -351,6 +352,7 @@ struct lx_stream {
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
+LX_LAYOUT(struct lx_stream, 19944);
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \
