@@ -279,6 +279,12 @@ $(B)/tests/test_fabric: $(B)/tests/unit/test_fabric.o $(call obj,tools/cli/rail.
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -lm)
 
+# The tools, with a clock that the test sets.
+$(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
+		$(filter-out $(B)/tools/cli/main.o,$(call obj,$(CLI_SRCS))) \
+		$(B)/tests/libhelp.a $(B)/libselftest.a $(B)/liblnetx.a
+	$(call link,-lcmocka -ljansson -lm -Wl$(comma)--wrap=adjtimex)
+
 # With failing allocations.
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)

@@ -145,7 +145,8 @@ rules() {
 	[[ $output == *"lnetxd is in network namespace $(ns a), this command in $(ns b)"* ]]
 }
 
-# in_machine COMMAND: in a's network, with neighbour settings like a machine's
+# in_machine COMMAND: in a's network, with settings like a machine's, which other network namespaces
+# do not have: neighbours, socket buffers, 40 CPUs
 in_machine() {
 	# shellcheck disable=SC2016 # the inner shell expands them
 	on a unshare -m sh -ec '
@@ -155,6 +156,10 @@ in_machine() {
 			cd /proc/sys/net/ipv$v/neigh/default
 			echo 128 >gc_thresh1; echo 512 >gc_thresh2; echo 8192 >gc_thresh3
 		done
+		mount -t tmpfs none /proc/sys/net/core
+		echo 212992 | tee /proc/sys/net/core/wmem_max >/proc/sys/net/core/rmem_max
+		mount -t tmpfs none /sys/devices/system/cpu
+		echo 0-39 >/sys/devices/system/cpu/online
 		cd /
 		values() { cat /proc/sys/net/ipv*/neigh/default/gc_thresh*; }
 		lnetctl() { "$LNETX_BIN/lnetctl" "$@"; }
@@ -235,7 +240,7 @@ found() {
 	eventually "$PATIENCE" route_is_down
 	run -3 lx a -j doctor
 	found "10.1.0.254@tcp"
-	found "1 rules of fault injection"
+	found "by 1 rule"
 	lx a fault del all
 	ip -n "$(ns a)" link set eth0 down
 	eventually "$PATIENCE" ni_is_down
@@ -245,6 +250,135 @@ found() {
 	run -1 lx a doctor
 	# An lnetxd elsewhere knows other interfaces.
 	run -1 on b "$LNETX_BIN/lnetx" -n "$(basename "$LNETX_RUNDIR"/*.sock .sock)" doctor 3>&-
+}
+
+# found_not TEXT: a finds nothing of the kind
+found_not() {
+	[[ $(lx a doctor) != *"$1"* ]]
+}
+
+@test "doctor: no NI, health below its maximum" {
+	: >"$DIR/a.yaml"
+	start a
+	found "it has no NI"
+	ctl a net add --net tcp --if eth0
+	run -0 lx a doctor
+	[ "${lines[-1]}" = healthy ]
+	[[ $output != *"NI"* ]]
+	ctl a set recovery_limit 1
+	ctl a net set --nid 10.1.0.1@tcp --health 1
+	run -0 lx a doctor
+	[[ $output =~ "advice   10.1.0.1@tcp: its health is "[0-9]+" of 1000" ]]
+	ctl a net set --nid 10.1.0.1@tcp --health 1000
+	found_not "its health"
+}
+
+@test "doctor: rp_filter of interfaces on one subnet" {
+	local all=net.ipv4.conf.all key
+
+	# A name like a VLAN's: its dot separates nothing.
+	on a ip link set eth1 down
+	on a ip link set eth1 name eth1.7 up
+	nets_yaml tcp eth0,eth1.7 | config a
+	start a
+	on a sysctl -q -w $all.rp_filter=0 $all.arp_ignore=1 $all.arp_announce=2
+	for key in net/ipv4/conf/eth1.7/rp_filter $all.rp_filter; do
+		on a sysctl -q -w "$key=1"
+		found "rp_filter of eth1.7 is 1"
+		on a sysctl -q -w "$key=0"
+		run ! found rp_filter
+	done
+	# The larger one counts, and 2 is loose.
+	on a sysctl -q -w net/ipv4/conf/eth1.7/rp_filter=1 $all.rp_filter=2
+	run ! found rp_filter
+	# With a rule, packets leave where they arrive.
+	on a sysctl -q -w $all.rp_filter=1
+	ctl a setup-mrrouting
+	run -0 lx a doctor
+}
+
+@test "doctor: room for neighbours in Linux, IPv4 and IPv6" {
+	export LNETX_BIN
+	nets_yaml tcp eth0 | config a
+	start a
+	# Neither an own NID nor one behind a gateway is a neighbour.
+	ctl a peer add --prim_nid '10.1.0.1@tcp'
+	ctl a peer add --prim_nid '10.2.0.1@tcp' --nid '10.2.0.[2-9]@tcp'
+	ctl a peer add --prim_nid '10.1.0.10@tcp' --nid '10.1.0.[11-14]@tcp,fd00:1::4@tcp,fd00:1::5@tcp,fd00:1::6@tcp,fd00:1::7@tcp'
+	# shellcheck disable=SC2016 # the inner shell expands them
+	run -0 in_machine 'cd /proc/sys/net; echo 5 >ipv4/neigh/default/gc_thresh2
+		echo 4 >ipv6/neigh/default/gc_thresh2; lnetx doctor'
+	[[ $output != *neighbour* ]]
+	run -3 in_machine 'cd /proc/sys/net; echo 4 >ipv4/neigh/default/gc_thresh2
+		echo 3 >ipv6/neigh/default/gc_thresh2; lnetx doctor'
+	[[ $output == *"problem  neighbour table: this node has 5 peer NIDs on its subnets, Linux keeps 4 neighbours (net.ipv4.neigh.default.gc_thresh2)"* ]]
+	[[ $output == *"has 4 peer NIDs on its subnets, Linux keeps 3 neighbours (net.ipv6.neigh"* ]]
+	[[ $output == *"next: lnetx tunable set lnet enable_sysctl_setup 1; lnetctl setup-sysctl"* ]]
+	[[ $output == *"not healthy: 2 problems"* ]]
+}
+
+@test "doctor: socket buffers that Linux makes smaller" {
+	export LNETX_BIN
+	nets_yaml tcp eth0 | config a
+	start a
+	lx a tunable set tcp tx_buffer_size 212992
+	run -0 in_machine 'lnetx doctor'
+	[[ $output != *buffer* ]]
+	lx a tunable set tcp tx_buffer_size 212993
+	lx a tunable set tcp rx_buffer_size 4194304
+	run -3 in_machine 'lnetx doctor'
+	[[ $output == *"problem  tx_buffer_size: net.core.wmem_max is 212992, so that sockets get less than the 212993 bytes"* ]]
+	[[ $output == *"next: sysctl -w net.core.rmem_max=4194304"* ]]
+}
+
+@test "doctor: a router's receive queues and fast path" {
+	local queue=/sys/class/net/eth0/queues/rx-0/rps_cpus
+
+	export LNETX_BIN
+	{ nets_yaml tcp eth0; echo 'routing: { enable: 1 }'; } | config a
+	start a --no-bpf
+	run -0 in_machine 'lnetx doctor'
+	[[ $output != *"receive queue"* ]] # address() has set RPS
+	rps a eth0 0
+	run -0 in_machine 'lnetx doctor'
+	[[ $output == *"advice   eth0: it has one receive queue and no RPS"*"next: echo ff,ffffffff >$queue"* ]]
+	# The queues of the interfaces below it count, not its own.
+	on a ip link add br1 type bridge
+	on a ip link set eth0 master br1
+	address a br1 10.7.0.1/24
+	ctl a net add --net tcp7 --if br1
+	ctl a net del --net tcp
+	run -0 in_machine 'lnetx doctor'
+	[[ $output == *"advice   eth0: it has one receive queue"* ]]
+	rps a eth0
+	rps a br1 0
+	run -0 in_machine 'lnetx doctor'
+	[[ $output != *"receive queue"* ]]
+
+	[[ $output == *"advice   fast path: lnetxd forwards all messages itself, which is slower: switched off: lnetxd runs with --no-bpf"* ]]
+	lx a routing off
+	found_not "fast path"
+}
+
+@test "doctor: the fast path where it is loaded" {
+	{ nets_yaml tcp eth0; echo 'routing: { enable: 1 }'; } | config a
+	start a
+	fastpath_as_configured a
+	if [ "$LNETX_BPF" = on ]; then
+		found_not "fast path"
+		lx a bpf off
+		run -0 lx a doctor
+		[[ $output == *"advice   fast path: it is switched off"*"next: lnetx bpf on"* ]]
+		lx a bpf on
+		found_not "fast path"
+		[ -e /dev/net/tun ] || return 0
+		# No packets of NIs on such an interface can be forwarded in the kernel.
+		on a ip tuntap add dev tun0 mode tun
+		address a tun0 10.9.0.1/24
+		ctl a net add --net tcp9 --if tun0
+		run -0 lx a doctor
+		[[ $output == *"advice   tun0: no program of fastpath here: tun0 is not an Ethernet device"* ]]
+	fi
 }
 
 route_is_down() {

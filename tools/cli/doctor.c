@@ -5,7 +5,6 @@
  * nothing.
  */
 #include <errno.h>
-#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "lnetx.h"
 #include "mrroute.h"
 #include "rtnl.h"
+#include "rxqueue.h"
 #include "sysctl.h"
 
 /* A tcp NI, with the address and the interface that it has in Linux. */
@@ -139,7 +139,8 @@ static void check_faults(struct doctor *d)
 
 	if (n)
 		find(d, true, "lnetxd", "lnetx fault show; lnetx fault del all",
-		     "%u rules of fault injection drop or delay messages on purpose", n);
+		     "fault injection drops or delays messages on purpose, by %u rule%s", n,
+		     n == 1 ? "" : "s");
 }
 
 /* Bytes; 0: the system's default. */
@@ -184,13 +185,19 @@ static bool is_router(struct doctor *d)
 static void check_programs(struct doctor *d)
 {
 	json_t *list = list_of(d, LX_CONTROL_BPF, &lx_control_bpf), *info = json_array_get(list, 0);
+	bool enabled = json_is_true(json_object_get(info, "enabled"));
 	const json_t *row;
 	size_t i;
 
+	if (info && enabled && !json_is_true(json_object_get(info, "fastpath")))
+		find(d, false, "fast path", "lnetx bpf on",
+		     "it is switched off, so lnetxd forwards all messages itself, which is slower");
 	json_array_foreach (json_object_get(info, "sets"), i, row) {
 		if (!json_is_true(json_object_get(row, "loaded")) &&
 		    !strcmp(text_of(row, "set"), "fastpath"))
-			find(d, false, "fast path", "lnetx bpf status says what the kernel lacks",
+			find(d, false, "fast path",
+			     enabled ? "lnetx bpf status says what the kernel lacks"
+				     : "start lnetxd without --no-bpf",
 			     "lnetxd forwards all messages itself, which is slower: %s",
 			     text_of(row, "reason"));
 	}
@@ -202,42 +209,39 @@ static void check_programs(struct doctor *d)
 	json_decref(list);
 }
 
-/* With one queue and no RPS, one CPU handles all packets of the interface. */
 static void check_queues(struct doctor *d, const struct ni *ni)
 {
-	char pattern[96], mask[256] = "", next[120];
-	glob_t g;
-	FILE *f;
+	char ifname[IFNAMSIZ], file[128], mask[256], next[512];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	snprintf(pattern, sizeof(pattern), "/sys/class/net/%s/queues/rx-*/rps_cpus", ni->link->name);
-	if (glob(pattern, 0, NULL, &g))
+	if (cpus < 2 || !lx_rxqueue_lone(ni->link->name, ifname, file, sizeof(file)))
 		return;
-	f = g.gl_pathc == 1 ? fopen(g.gl_pathv[0], "re") : NULL;
-	if (f && fgets(mask, sizeof(mask), f) && strspn(mask, "0,\n") == strlen(mask) &&
-	    sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-		snprintf(next, sizeof(next), "echo %lx >%s",
-			 (1ul << (sysconf(_SC_NPROCESSORS_ONLN) % 32)) - 1, g.gl_pathv[0]);
-		find(d, false, ni->link->name, next,
-		     "it has one receive queue and no RPS: one CPU handles all its packets");
-	}
-	if (f)
-		fclose(f);
-	globfree(&g);
+	snprintf(next, sizeof(next), "echo %s >%s", lx_rxqueue_mask(cpus, mask, sizeof(mask)), file);
+	find(d, false, ifname, next,
+	     "it has one receive queue and no RPS: one CPU handles all its packets");
 }
 
 /* ---- Linux ------------------------------------------------------------------------- */
 
-static const struct lx_rtnl_addr *addr_of(const struct doctor *d, const char *text)
+/* The IP address in a NID; family 0: it has none. */
+static struct lx_rtnl_ip ip_of(const char *text)
 {
-	const struct lx_rtnl_addr *addr = d->addrs.entry;
 	struct lx_rtnl_ip ip = { 0 };
 	struct lx_nid nid;
 
 	if (lx_nid_parse(text, &nid) || nid.type != LX_NET_TCP)
-		return NULL;
+		return ip;
 	ip.family = lx_nid_bytes(&nid) == 8 ? AF_INET : AF_INET6;
 	memcpy(ip.bytes, nid.addr, lx_rtnl_ip_len(&ip));
-	for (size_t i = 0; i < d->addrs.n; i++) {
+	return ip;
+}
+
+static const struct lx_rtnl_addr *addr_of(const struct doctor *d, const char *text)
+{
+	const struct lx_rtnl_addr *addr = d->addrs.entry;
+	struct lx_rtnl_ip ip = ip_of(text);
+
+	for (size_t i = 0; ip.family && i < d->addrs.n; i++) {
 		if (lx_rtnl_ip_eq(&addr[i].ip, &ip))
 			return &addr[i];
 	}
@@ -307,9 +311,9 @@ static long long conf_of(const struct ni *ni, const char *name)
 	long long own = 0, all = 0;
 	char key[96];
 
-	/* Dots of a VLAN's name are not separators. */
-	snprintf(key, sizeof(key), "net.ipv4.conf.%s.%s", ni->link->name, name);
-	if (!strchr(ni->link->name, '.') && lx_sysctl_read(key, &own))
+	/* Between slashes the dots of a VLAN's name are none. */
+	snprintf(key, sizeof(key), "net/ipv4/conf/%s/%s", ni->link->name, name);
+	if (lx_sysctl_read(key, &own))
 		own = 0;
 	snprintf(key, sizeof(key), "net.ipv4.conf.all.%s", name);
 	if (lx_sysctl_read(key, &all))
@@ -352,28 +356,72 @@ static void check_mtu(struct doctor *d, const struct ni *ni)
 	}
 }
 
+/* A node on a subnet of this machine; others are reached by a gateway, which is the neighbour. */
+static bool is_neighbour(const struct doctor *d, const struct lx_rtnl_ip *ip)
+{
+	const struct lx_rtnl_addr *addr = d->addrs.entry;
+	bool shares = false;
+
+	for (size_t i = 0; i < d->addrs.n; i++) {
+		if (lx_rtnl_ip_eq(&addr[i].ip, ip))
+			return false;
+		shares |= lx_rtnl_ip_shares(&addr[i].ip, ip, addr[i].prefix_len);
+	}
+	return shares;
+}
+
+static long long count_neighbours(const struct doctor *d, const json_t *peers, uint8_t family)
+{
+	const json_t *peer, *row;
+	long long n = 0;
+	size_t i, j;
+
+	json_array_foreach ((json_t *)peers, i, peer) {
+		json_array_foreach (json_object_get(peer, lx_control_peers.rows), j, row) {
+			struct lx_rtnl_ip ip = ip_of(text_of(row, "nid"));
+
+			n += ip.family == family && is_neighbour(d, &ip);
+		}
+	}
+	return n;
+}
+
 /* Entries are dropped at will above the second threshold; above the third new ones fail. */
+static void check_table(struct doctor *d, const char *table, long long n)
+{
+	char key[64], next[160];
+	long long most;
+
+	snprintf(key, sizeof(key), "net.%s.neigh.default.gc_thresh2", table);
+	if (lx_sysctl_read(key, &most) || n <= most)
+		return;
+	if (n <= atoll(LX_SYSCTL_NEIGHBOURS))
+		snprintf(next, sizeof(next), "lnetx tunable set lnet enable_sysctl_setup 1; "
+			 "lnetctl setup-sysctl");
+	else
+		snprintf(next, sizeof(next), "sysctl -w %s=%lld net.%s.neigh.default.gc_thresh3=%lld",
+			 key, 2 * n, table, 4 * n);
+	find(d, true, "neighbour table", next,
+	     "this node has %lld peer NIDs on its subnets, Linux keeps %lld neighbours (%s)", n, most,
+	     key);
+}
+
 static void check_neighbours(struct doctor *d)
 {
-	json_t *list = list_of(d, LX_CONTROL_PEERS, &lx_control_peers), *peer;
-	long long most, n = 0;
-	size_t i;
+	json_t *peers = list_of(d, LX_CONTROL_PEERS, &lx_control_peers);
 
-	json_array_foreach (list, i, peer)
-		n += json_array_size(json_object_get(peer, lx_control_peers.rows));
-	if (!lx_sysctl_read("net.ipv4.neigh.default.gc_thresh2", &most) && n > most)
-		find(d, true, "neighbour table",
-		     "lnetx tunable set lnet enable_sysctl_setup 1; lnetctl setup-sysctl",
-		     "this node has %lld peer NIDs, Linux keeps %lld neighbours "
-		     "(net.ipv4.neigh.default.gc_thresh2)", n, most);
-	json_decref(list);
+	check_table(d, "ipv4", count_neighbours(d, peers, AF_INET));
+	check_table(d, "ipv6", count_neighbours(d, peers, AF_INET6));
+	json_decref(peers);
 }
 
 static void check_clock(struct doctor *d)
 {
 	struct timex tx = { 0 };
 
-	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
+	int state = adjtimex(&tx);
+
+	if (state == TIME_ERROR || (state >= 0 && tx.status & STA_UNSYNC))
 		find(d, false, "clock", "chrony, or another client of NTP",
 		     "nothing keeps this machine's clock right: times in logs of two nodes do not compare");
 }
@@ -437,7 +485,7 @@ static void print(const struct doctor *d)
 		printf("%-7s  %s: %s\n         next: %s\n", text_of(one, "level"), text_of(one, "about"),
 		       text_of(one, "reason"), text_of(one, "next"));
 	if (d->n_problems)
-		printf("not healthy: %u problems\n", d->n_problems);
+		printf("not healthy: %u problem%s\n", d->n_problems, d->n_problems == 1 ? "" : "s");
 	else
 		puts("healthy");
 }

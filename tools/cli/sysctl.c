@@ -21,19 +21,22 @@ struct setting {
 /* Twice or four times what Linux has; it keeps at most the last of the three. */
 static const struct setting built_in[] = {
 	{ "net.ipv4.neigh.default.gc_thresh1", "1024" },
-	{ "net.ipv4.neigh.default.gc_thresh2", "2048" },
+	{ "net.ipv4.neigh.default.gc_thresh2", LX_SYSCTL_NEIGHBOURS },
 	{ "net.ipv4.neigh.default.gc_thresh3", "4096" },
 	{ "net.ipv6.neigh.default.gc_thresh1", "1024" },
-	{ "net.ipv6.neigh.default.gc_thresh2", "2048" },
+	{ "net.ipv6.neigh.default.gc_thresh2", LX_SYSCTL_NEIGHBOURS },
 	{ "net.ipv6.neigh.default.gc_thresh3", "4096" },
 };
 
 /* ---- /proc/sys --------------------------------------------------------------------- */
 
+/* As for sysctl(8), the first separator says which one it is: '.' or '/'. */
 static void path_of(const char *key, char *buf, size_t size)
 {
+	bool dots = key[strcspn(key, "./")] == '.';
+
 	snprintf(buf, size, "/proc/sys/%s", key);
-	for (char *p = buf + strlen("/proc/sys/"); *p; p++)
+	for (char *p = buf + strlen("/proc/sys/"); dots && *p; p++)
 		*p = *p == '.' ? '/' : *p;
 }
 

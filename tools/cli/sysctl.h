@@ -9,6 +9,7 @@
 
 #include "requests.h"
 
+#define LX_SYSCTL_NEIGHBOURS "2048" /* room in tables of neighbours, by the built-in values */
 #define LX_SYSCTL_FILE "/etc/lnet-sysctl.conf" /* the reference's; lines "key = value" */
 
 /**
@@ -21,7 +22,10 @@
  */
 int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a);
 
-/* Reads a setting that is a number ("net.core.rmem_max"). -ENOENT, or another errno. */
+/*
+ * Reads a setting that is a number ("net.core.rmem_max", "net/ipv4/conf/eth0.7/rp_filter").
+ * -ENOENT, or another errno.
+ */
 int lx_sysctl_read(const char *key, long long *ret_value);
 
 #endif

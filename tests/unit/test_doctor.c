@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * "lnetx doctor" on machines that a test cannot have: other clocks, many CPUs. The command runs in
+ * a child process of the test, with the clock of __wrap_adjtimex(). What can be set up in a
+ * network namespace is in tests/sys/setup.bats.
+ */
+#include <sys/timex.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../tools/cli/lnetx.h"
+#include "../../tools/cli/rxqueue.h"
+#include "cliworld.h"
+
+static struct timex machine;
+static int machine_state;
+
+int __wrap_adjtimex(struct timex *tx);
+
+int __wrap_adjtimex(struct timex *tx)
+{
+	*tx = machine;
+	return machine_state;
+}
+
+/* What "lnetx doctor" prints; freed by the caller. */
+static char *doctor(void)
+{
+	char path[200];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s", proc_file("doctor", ""));
+	pid = fork();
+	if (!pid) {
+		char *argv[] = { "lnetx", "doctor", NULL };
+
+		if (!freopen(path, "w", stdout))
+			_exit(126);
+		lx_lnetx_main(2, argv);
+		fflush(stdout);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return proc_read(path);
+}
+
+/* True if the doctor complains about a clock in this state. */
+static bool ails(int state, int status)
+{
+	char *text;
+	bool found;
+
+	machine = (struct timex){ .status = status };
+	machine_state = state;
+	text = doctor();
+	found = strstr(text, "advice   clock: nothing keeps this machine's clock right");
+	/* Advice is no problem. */
+	assert_non_null(strstr(text, "healthy\n"));
+	assert_null(strstr(text, "not healthy"));
+	free(text);
+	return found;
+}
+
+static void test_clock(void **state)
+{
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n");
+	assert_false(ails(TIME_OK, 0));
+	assert_false(ails(TIME_OK, STA_PLL));
+	assert_false(ails(TIME_INS, STA_PLL | STA_INS)); /* a leap second is no fault */
+	assert_true(ails(TIME_ERROR, STA_UNSYNC));
+	assert_true(ails(TIME_OK, STA_UNSYNC));
+	/* Without the right to ask, nothing is known. */
+	assert_false(ails(-1, 0));
+}
+
+/* As the kernel reads it: groups of 32 bits. */
+static void test_cpu_mask(void **state)
+{
+	static const struct {
+		unsigned int n_cpus;
+		const char *mask;
+	} cases[] = { { 1, "1" },
+		      { 2, "3" },
+		      { 31, "7fffffff" },
+		      { 32, "ffffffff" },
+		      { 33, "1,ffffffff" },
+		      { 64, "ffffffff,ffffffff" },
+		      { 72, "ff,ffffffff,ffffffff" } };
+	char buf[256];
+
+	for (size_t i = 0; i < N_OF(cases); i++)
+		assert_string_equal(lx_rxqueue_mask(cases[i].n_cpus, buf, sizeof(buf)), cases[i].mask);
+	/* Longer than the buffer: cut off, not beyond it. */
+	assert_int_equal(strlen(lx_rxqueue_mask(8192, buf, 16)), 15);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_clock),
+		cmocka_unit_test(test_cpu_mask),
+	};
+	int failed;
+
+	proc_init(argv[0]);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	proc_fini();
+	return failed;
+}
