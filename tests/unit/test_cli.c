@@ -70,6 +70,7 @@ static void test_net_refused(void **state)
 	fails(234, "lnetctl net set --all --health 1001", "net:\n    - set:\n          errno: -22");
 	fails(234, "lnetctl net set --all --health -1", "not in 0..1000");
 	fails(234, "lnetctl net set --conns-per-peer 3", "errno: -22");
+	fails(234, "lnetctl net set --all --state 1", "unrecognized option '--state'");
 	fails(234, "lnetctl net set --all --conns-per-peer 128", "not in -1..127");
 	prints_not("lnetctl net show", "tcp1");
 }

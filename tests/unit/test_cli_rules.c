@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rules on command lines: fault injection, and NIs by addresses. */
+/* Rules on command lines: fault injection, NIs by addresses, NIDs by host names. */
 #include "cliworld.h"
 
 /* The reference's error texts are checked in golden.bats. */
@@ -8,7 +8,7 @@ static void test_fault(void **state)
 	start(NULL);
 	assert_string_equal(expect(0, "lnetctl fault drop show")->out, "");
 	ok("lnetctl fault drop add -s *@tcp -d * -m get -m PUT -p 10 -i 3");
-	ok("lnetctl fault delay add --source 10.0.0.1@tcp --dest *@tcp1 --rate 5 -l 2");
+	ok("lnetctl fault delay add --source 10.0.0.1@tcp --dest *@tcp1 --rate 5 -l 2 --rule_type delay");
 	assert_string_equal(expect(0, "lnetctl fault drop list")->out,
 			    "fault:\n"
 			    "-     rule_type: drop\n"
@@ -106,12 +106,23 @@ static void test_rails(void **state)
 	prints("lnetx net add --help", "rails N|ADDRS");
 }
 
+/* Wherever a NID is expected. */
+static void test_host_names(void **state)
+{
+	start(NULL);
+	ok("lnetctl peer add --prim_nid localhost@tcp --nid 10.0.0.8@tcp");
+	prints("lnetctl peer show --nid localhost@tcp", "primary nid: 127.0.0.1@tcp\n");
+	ok("lnetctl peer del --prim_nid localhost@tcp");
+	fails(234, "lnetctl peer add --prim_nid nosuchhost.invalid@tcp", "no such host");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_fault),
 		TEST(test_many_options),
 		TEST(test_ip2nets),
+		TEST(test_host_names),
 		TEST(test_rails),
 	};
 	int failed;

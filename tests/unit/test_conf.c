@@ -278,6 +278,18 @@ static void test_shown_keys(void **state)
 	lx_conf_free(parse("routing:\n    - enable: 3\n      seconds_left: 57\n"));
 }
 
+/* Parameters that the reference has in another module. */
+static void test_acceptor(void **state)
+{
+	struct lx_conf *conf = parse("tunables: { lnet: { accept_port_bulk: 989, lnet_retry_count: 1 } }");
+
+	assert_int_equal(conf->n_tunables, 2);
+	assert_string_equal(conf->tunable[0].module, "tcp");
+	assert_string_equal(conf->tunable[0].name, "accept_port_bulk");
+	assert_string_equal(conf->tunable[1].module, "lnet");
+	lx_conf_free(conf);
+}
+
 /* A section without a value is empty. */
 static void test_null_sections(void **state)
 {
@@ -754,6 +766,7 @@ int main(void)
 		cmocka_unit_test(test_udsp),
 		cmocka_unit_test(test_selftest),
 		cmocka_unit_test(test_null_sections),
+		cmocka_unit_test(test_acceptor),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_all_mistakes),
 		cmocka_unit_test(test_what_cannot_be),

@@ -754,6 +754,10 @@ static void listeners_follow(void **state)
 	assert_true(listens(port()));
 	assert_int_equal(write_port("accept_port_bulk", port() + 20000), 0);
 	assert_true(listens(port()) && listens(port() + 20000));
+	/* The reference has them in module lnet. */
+	assert_int_equal(lx_tunable_write(a, "lnet", "accept_port_bulk", "0"), 0);
+	assert_true(stops_listening(port() + 20000));
+	assert_int_equal(write_port("accept_port_bulk", port() + 20000), 0);
 	/* A port that is taken changes nothing. */
 	assert_int_equal(write_port("accept_port_bulk", taken), -EADDRINUSE);
 	lx_tunable_each(a, read_port, &now);

@@ -42,24 +42,13 @@ int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 	return 0;
 }
 
-int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
-	       struct lx_nid *ret_nid)
-{
-	*ret_nid = lx_nid_any;
-	if (a->v[id] && lx_nid_parse(a->v[id], ret_nid) < 0)
-		return lx_session_fail(s, -EINVAL, "%s \"%s\": not a NID (10.0.0.1@tcp, ...)", name,
-				       a->v[id]);
-	return 0;
-}
-
 /* "host@net" with a host to resolve: its first address that makes a NID. */
-static int resolve(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
+static int resolve(const char *text, struct lx_nid *ret_nid)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
 	char host[256];
 	const char *at = strrchr(text, '@');
 	uint32_t net;
-	struct lx_nid *nid;
 	int err = -EINVAL;
 
 	/* "1@tcp" is not a NID, although a resolver would make it 0.0.0.1. */
@@ -69,19 +58,37 @@ static int resolve(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
 		return -EINVAL;
 	memcpy(host, text, at - text);
 	host[at - text] = '\0';
-	nid = malloc(sizeof(*nid));
-	if (!nid || getaddrinfo(host, NULL, &hints, &found)) {
-		free(nid);
+	if (getaddrinfo(host, NULL, &hints, &found))
 		return -EINVAL;
-	}
 	for (const struct addrinfo *i = found; err && i; i = i->ai_next)
-		err = lx_nid_from_sockaddr(net, i->ai_addr, nid);
+		err = lx_nid_from_sockaddr(net, i->ai_addr, ret_nid);
 	freeaddrinfo(found);
-	if (err) {
-		free(nid);
-		return -EINVAL;
-	}
-	*ret_nids = nid;
+	return err ? -EINVAL : 0;
+}
+
+int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+	       struct lx_nid *ret_nid)
+{
+	*ret_nid = lx_nid_any;
+	if (a->v[id] && lx_nid_parse(a->v[id], ret_nid) < 0 && resolve(a->v[id], ret_nid))
+		return lx_session_fail(s, -EINVAL,
+				       "%s \"%s\": not a NID, or no such host (10.0.0.1@tcp, ...)",
+				       name, a->v[id]);
+	return 0;
+}
+
+static int resolve_one(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
+{
+	struct lx_nid nid, *nids;
+	int err = resolve(text, &nid);
+
+	if (err)
+		return err;
+	nids = malloc(sizeof(*nids));
+	if (!nids)
+		return -ENOMEM;
+	*nids = nid;
+	*ret_nids = nids;
 	*ret_n = 1;
 	return 0;
 }
@@ -92,7 +99,7 @@ int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct
 	int err = lx_nid_expand(text, LX_CONTROL_NIDS_MAX, ret_nids, ret_n);
 
 	if (err == -EINVAL)
-		err = resolve(text, ret_nids, ret_n);
+		err = resolve_one(text, ret_nids, ret_n);
 	if (err == -E2BIG)
 		return lx_session_fail(s, -EINVAL, "%s \"%s\": more than %u NIDs", name, text,
 				       LX_CONTROL_NIDS_MAX);

@@ -399,8 +399,12 @@ GRAMMAR(delay, true)
 	{ "local_nid", 'o', VALUE, LX_ARG_LOCAL_NID, "only by this NI" }, \
 	{ "random", 'n', FLAG, LX_ARG_RANDOM, "each match with the probability 1/interval" }
 
+#define RULE_TYPE \
+	{ "rule_type", 't', VALUE, LX_ARG_RULE_TYPE, "accepted and ignored" }
+
 static const struct lx_option drop_options[] = {
 	SELECTION,
+	RULE_TYPE,
 	{ "health_error", 'e', MANY, LX_ARG_ERROR,
 	  "fail sent messages with this status (local_error, random, ...); repeatable" },
 	{ "drop_all", 'x', FLAG, LX_ARG_DROP_ALL, "every match, sent or received" },
@@ -408,6 +412,7 @@ static const struct lx_option drop_options[] = {
 };
 static const struct lx_option delay_options[] = {
 	SELECTION,
+	RULE_TYPE,
 	{ "latency", 'l', VALUE, LX_ARG_LATENCY, "seconds to hold messages" },
 	NO_OPTION
 };

@@ -439,7 +439,8 @@ static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, y
 	if (err != -ENOENT)
 		return err;
 	text = lx_yaml_text(y, value, name);
-	return text ? add_tunable(y, key, s, &t, s->module, name, text) : -EINVAL;
+	return text ? add_tunable(y, key, s, &t, lx_modparam_module(s->module, name), name, text)
+		    : -EINVAL;
 }
 
 static int module_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,

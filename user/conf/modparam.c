@@ -452,3 +452,10 @@ int lx_modparam_forwarding(struct lx_modparam *p, const char *text)
 		return fail(p, "\"%.40s\": \"enabled\", \"disabled\" or nothing is expected", text);
 	return 0;
 }
+
+const char *lx_modparam_module(const char *module, const char *name)
+{
+	bool of_acceptor = !strncmp(name, "accept", strlen("accept"));
+
+	return of_acceptor && !strcmp(module, "lnet") ? "tcp" : module;
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Parses the reference's module parameters "networks", "ip2nets", "routes" and
- * "forwarding" (control.md 7) into a configuration. Called by conf.c; no state.
+ * "forwarding" (control.md 7) into a configuration, and knows where others belong. Called by
+ * conf.c and user/node; no state.
  */
 #ifndef LX_CONF_MODPARAM_H
 #define LX_CONF_MODPARAM_H
@@ -21,5 +22,8 @@ int lx_modparam_networks(struct lx_modparam *p, const char *text);
 int lx_modparam_ip2nets(struct lx_modparam *p, const char *text);
 int lx_modparam_routes(struct lx_modparam *p, const char *text);
 int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
+
+/* The module here that has a tunable: the acceptor's are lnet's in the reference, tcp's here. */
+const char *lx_modparam_module(const char *module, const char *name);
 
 #endif

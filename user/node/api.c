@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../conf/modparam.h"
 #include "../core/announce.h"
 #include "../core/count.h"
 #include "../core/credit.h"
@@ -537,6 +538,7 @@ int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
 	void *values;
 	int r;
 
+	module = lx_modparam_module(module, name);
 	lx_node_lock(node);
 	if (!lx_node_module(node, module, &table, &values)) {
 		r = -ENOENT;
