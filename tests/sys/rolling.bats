@@ -129,3 +129,15 @@ silent() {
 	end_load client
 	all_arrived "$DIR/client.json"
 }
+
+# It announces itself in vain, and must not take its neighbours for dead until they say something.
+@test "a router that starts before its neighbours: their first messages get through" {
+	printf '%s 1\n' $CLIENT $SERVER >"$LNETX_RUNDIR/10.1.0.11@tcp1.neighbours"
+	router r1
+	eventually "$PATIENCE" log_has r1 'peer=10.1.0.1@tcp1 .*cannot connect'
+	eventually "$PATIENCE" log_has r1 'peer=10.2.0.1@tcp2 .*cannot connect'
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
+	load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -N 5 >"$DIR/client.json"
+	all_arrived "$DIR/client.json"
+	end_load server
+}

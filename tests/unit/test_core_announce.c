@@ -3,6 +3,7 @@
 #include "routeworld.h"
 
 #include "../../user/core/announce.h"
+#include "../../user/core/count.h"
 
 /* Replaces a with a node without discovery that checks its gateways every @interval s. */
 static void become_deaf(const char *interval)
@@ -154,6 +155,26 @@ static void a_router_that_comes_back_is_used_at_once(void **state)
 	assert_null(lx_peer_ni_lookup(r1->core, &gone));
 }
 
+/* An announcement that comes too early does not cut its neighbour off until that sends something. */
+static void a_neighbour_that_comes_up_later_is_reached(void **state)
+{
+	struct lx_nid server = nid("10.1.0.1@tcp2"), other = nid("10.0.0.12@tcp1");
+
+	restart_r1();
+	lx_route_delete(a->core, LX_NET(2, 2), &other);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	announce(r1, "10.0.0.1@tcp1");
+	announce(r1, "10.1.0.1@tcp2");
+	assert_int_equal(lx_monitor_route(r1->core, true, true), 0);
+	lx_sim_run(sim, 1500 * MS);
+	assert_int_equal(live_routes(a), 1);
+	assert_int_equal(lx_peer_ni_lookup(r1->core, &server)->status, LX_NI_STATUS_DOWN);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
+	lx_count_reset(r1->core);
+	keep_sending(SEC, 50 * MS);
+	assert_int_equal(r1->core->stats.drop_count, 0);
+}
+
 static void announcing_is_bounded(void **state)
 {
 	char text[32];
@@ -203,6 +224,7 @@ int main(void)
 		ROUTE_TEST(a_stop_ends_when_its_time_is_over),
 		ROUTE_TEST(a_stop_does_not_wait_for_the_dead),
 		ROUTE_TEST(a_router_that_comes_back_is_used_at_once),
+		ROUTE_TEST(a_neighbour_that_comes_up_later_is_reached),
 		ROUTE_TEST(announcing_is_bounded),
 		ROUTE_TEST(neighbours_are_known),
 	};

@@ -286,6 +286,40 @@ static void failed_forward_is_a_drop(void **state)
 	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
 }
 
+/* Few messages try a neighbour that is lost; when one succeeds, all others follow at once. */
+static void a_lost_neighbour_is_tried_once_a_second(void **state)
+{
+	struct lx_stats *stats = &r1->core->stats;
+	unsigned int drops;
+
+	usual_pace(); /* s says nothing by itself */
+	tune(r1, "lnet_health_sensitivity", "0"); /* nor does r1 ping it */
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	assert_true(exchange(10));
+	lx_count_reset(r1->core);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	for (int i = 0; i < 100; i++) {
+		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
+		lx_sim_run(sim, 50 * MS);
+	}
+	assert_in_range(stats->drops[LX_REASON_SEND_FAILED], 4, 7);
+	assert_int_equal(stats->drops[LX_REASON_SEND_FAILED] + stats->drops[LX_REASON_PEER_DEAD],
+			 100);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", false);
+	lx_sim_run(sim, SEC);
+	drops = stats->drop_count;
+	log_clear();
+	for (int i = 0; i < 100; i++) {
+		post(s, 5, NULL, i, 0, dst, 10, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, i);
+		lx_sim_run(sim, MS);
+	}
+	assert_int_equal(count_events(LX_EVENT_PUT), 100);
+	assert_int_equal(stats->drop_count, drops);
+}
+
 /* The same for messages that the transport forwarded itself. */
 static void lost_by_the_transport_is_a_drop(void **state)
 {
@@ -472,6 +506,7 @@ int main(void)
 		ROUTE_TEST(unroutable_is_dropped_by_the_router),
 		ROUTE_TEST(a_missing_route_is_logged),
 		ROUTE_TEST(failed_forward_is_a_drop),
+		ROUTE_TEST(a_lost_neighbour_is_tried_once_a_second),
 		ROUTE_TEST(lost_by_the_transport_is_a_drop),
 		ROUTE_TEST(missing_return_route_is_local),
 		ROUTE_TEST(asymmetric_route_is_dropped),

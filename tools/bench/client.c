@@ -283,6 +283,51 @@ static void deadline(uint64_t ns, struct timespec *ret)
 	ret->tv_nsec = ns % 1000000000u;
 }
 
+static void on_pinged(int status, const struct lx_peer_info *info, void *arg)
+{
+	struct lx_client *client = arg;
+
+	pthread_mutex_lock(&client->lock);
+	if (!status)
+		client->reached = true;
+	else if (status != -ETIMEDOUT)
+		client->call_error = status;
+	pthread_cond_signal(&client->answered);
+	pthread_mutex_unlock(&client->lock);
+}
+
+/*
+ * Pings a target until it answers. A call would wait for discovery, and if discovery's only ping
+ * is lost, so would all that follow it, for lnet_transaction_timeout.
+ */
+static int reach(struct lx_client *client, unsigned int target)
+{
+	const struct lx_options *opt = client->opt;
+	uint64_t end = lx_load_now() + (uint64_t)(opt->timeout * 1e9);
+	struct timespec until;
+	int r;
+
+	pthread_mutex_lock(&client->lock);
+	client->reached = false;
+	client->call_error = 0;
+	while (!client->reached && lx_load_now() < end && !lx_load_stopping()) {
+		pthread_mutex_unlock(&client->lock);
+		r = lx_ping(client->node, &opt->target[target], NULL, CALL_AGAIN_NS / 1000000,
+			    on_pinged, client);
+		deadline(CALL_AGAIN_NS, &until);
+		pthread_mutex_lock(&client->lock);
+		if (r)
+			client->call_error = r;
+		while (!client->reached &&
+		       !pthread_cond_timedwait(&client->answered, &client->lock, &until))
+			;
+	}
+	r = client->reached ? 0 : client->call_error ? client->call_error : -ETIMEDOUT;
+	client->call_error = 0;
+	pthread_mutex_unlock(&client->lock);
+	return r;
+}
+
 /* Open calls are completed even after a stop. */
 static bool told_to_stop(enum lx_load_op op)
 {
@@ -338,7 +383,9 @@ int lx_client_open(struct lx_client *client)
 		if (!at && getrandom(&client->nonce, sizeof(client->nonce), 0) < 0)
 			return -errno;
 		client->stream = client->nonce & LX_LOAD_STREAM_MASK;
-		r = call(client, at, LX_LOAD_OPEN);
+		r = reach(client, at);
+		if (!r)
+			r = call(client, at, LX_LOAD_OPEN);
 		client->source[at].key = lx_le64(client->answer.source_key);
 		client->source[at].len = lx_le64(client->answer.source_len);
 		if (!r && client->source[at].len < client->opt->size)

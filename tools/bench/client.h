@@ -39,6 +39,7 @@ struct lx_client {
 	pthread_cond_t answered;
 	struct lx_load_answer answer, landing;
 	uint64_t awaited; /* the call waiting for an answer; 0: none */
+	bool reached; /* a ping has been answered */
 	int call_error; /* why the last call could not be sent */
 
 	struct lx_slot *slot;

@@ -17,6 +17,24 @@
 
 /* ---- sending ---------------------------------------------------------------- */
 
+/*
+ * A message to be forwarded to a neighbour that is down would hold its buffer until the transport
+ * gives up. But one that was only lost may be back, and wait for this message: one a second tries.
+ */
+static bool is_dead(const struct lx_core_msg *msg)
+{
+	struct lx_peer_ni *peer = msg->txpeer;
+	uint64_t now = lx_core_now(msg->core);
+
+	if (msg->txni->ni.tun.peer_timeout <= 0 || peer->status != LX_NI_STATUS_DOWN ||
+	    (msg->m.target.pid & LX_PID_USERFLAG))
+		return false;
+	if (peer->down.why != LX_DOWN_LOST || now < peer->try_ns)
+		return true;
+	peer->try_ns = now + LX_NSEC;
+	return false;
+}
+
 /* Checks again when a message has its credits. 0: send it. */
 static int late_check(struct lx_core_msg *msg)
 {
@@ -31,9 +49,7 @@ static int late_check(struct lx_core_msg *msg)
 		msg->m.hstatus = LX_HSTATUS_NETWORK_TIMEOUT;
 		return -ETIMEDOUT;
 	}
-	if (msg->m.routing && msg->txni->ni.tun.peer_timeout > 0 &&
-	    msg->txpeer->status == LX_NI_STATUS_DOWN &&
-	    !(msg->m.target.pid & LX_PID_USERFLAG)) {
+	if (msg->m.routing && is_dead(msg)) {
 		msg->m.hstatus = LX_HSTATUS_REMOTE_DROPPED;
 		msg->drop = LX_REASON_PEER_DEAD;
 		return -EHOSTUNREACH;

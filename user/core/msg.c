@@ -146,6 +146,9 @@ static void account(struct lx_core_msg *msg)
 	if (!msg->status && msg->phase == LX_PHASE_TX) {
 		lx_count_sent(msg);
 		lx_health_ok(msg->txni, NULL);
+		/* It was lost, and this message has tried (credit.c). */
+		if (msg->m.routing && msg->txpeer->down.why == LX_DOWN_LOST)
+			lx_peer_ni_set_up(msg->core, msg->txpeer);
 	} else if (msg->status && late) {
 		lx_count_fault(msg->core, msg->txni, msg->txpeer, msg->m.hstatus, 1);
 	} else if (msg->status) {

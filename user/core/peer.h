@@ -47,6 +47,7 @@ struct lx_peer_ni {
 
 	uint32_t status;         /* reported by its node or its transport; INVALID: unknown */
 	struct lx_cause down;    /* reason for LX_NI_STATUS_DOWN */
+	uint64_t try_ns;         /* lost: not before this may another forwarded message try */
 	uint64_t last_alive_ns;
 	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */
 	uint32_t priority;       /* of policies (udsp.h); 0 best */
