@@ -568,6 +568,7 @@ const struct lx_lnetx_object lx_lnetx_cmds[] = {
 	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
 	{ "fault", lx_fault_commands, "drop or delay messages on purpose, for tests" },
 	{ "doctor", lx_doctor_commands, "what is wrong with this node, and what to do" },
+	{ "metrics", lx_metrics_commands, "state and counters for monitoring systems" },
 	{ "selftest", lx_selftest_commands, "LNet selftest: obey consoles (lst) of other nodes" },
 	{ "daemon", daemon_commands, "lnetxd itself" },
 	{ NULL, NULL, NULL }

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * "lnetx metrics": the state and counters of lnetxd for monitoring systems, in the text format of
+ * OpenMetrics. A user of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md,
+ * which a test compares with the tables here.
+ *
+ * Metrics are gauges and counters only, and have no timestamps, so that Prometheus' older text
+ * format, which the textfile collector of node_exporter reads, takes them, too.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../user/base/cleanup.h"
+#include "lnetx.h"
+
+#define LABELS_MAX 3
+#define METRICS_MAX 32 /* of an object */
+#define ROWS "#"
+
+enum kind { GAUGE, COUNTER };
+
+struct metric {
+	const char *name, *help;
+	enum kind kind;
+	const char *path; /* of a number, or of a state: "up" is 1; NULL: always 1; ROWS: how many */
+	const char *label; /* a label of its own, name="value"; NULL: none */
+	const char *each; /* the path is a map: the name of a label with its keys; or NULL */
+};
+
+struct label {
+	const char *name, *path;
+};
+
+/* The rows of an object. Metrics of one name are next to each other. */
+struct source {
+	enum lx_ctl_object object;
+	bool peers; /* only if asked for: there may be very many */
+	bool configured; /* LNet has to be started */
+	struct label label[LABELS_MAX + 1];
+	const struct metric *metric;
+};
+
+/* clang-format off */
+
+static const struct metric daemon_metrics[] = {
+	{ "lnetx_build_info", "version of lnetxd, as a label", GAUGE, NULL, NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct metric state_metrics[] = {
+	{ "lnetx_configured", "whether LNet is started", GAUGE, "configured", NULL, NULL },
+	{ "lnetx_uptime_seconds", "time since lnetxd started", GAUGE, "uptime_s", NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+#define FAILURES(status) \
+	{ "lnetx_failures", "messages that failed, by health status", COUNTER, status "_count", \
+	  "status=\"" status "\"", NULL }
+static const struct metric stats_metrics[] = {
+	{ "lnetx_messages", "messages in progress", GAUGE, "msgs_alloc", NULL, NULL },
+	{ "lnetx_messages_max", "most messages that were in progress at a time", GAUGE, "msgs_max", NULL, NULL },
+	{ "lnetx_responses_awaited", "answers that are waited for", GAUGE, "rst_alloc", NULL, NULL },
+	{ "lnetx_errors", "errors", COUNTER, "errors", NULL, NULL },
+	{ "lnetx_sent_messages", "messages sent", COUNTER, "send_count", NULL, NULL },
+	{ "lnetx_received_messages", "messages received", COUNTER, "recv_count", NULL, NULL },
+	{ "lnetx_routed_messages", "messages forwarded", COUNTER, "route_count", NULL, NULL },
+	{ "lnetx_dropped_messages", "messages dropped", COUNTER, "drop_count", NULL, NULL },
+	{ "lnetx_sent_bytes", "payload sent", COUNTER, "send_length", NULL, NULL },
+	{ "lnetx_received_bytes", "payload received", COUNTER, "recv_length", NULL, NULL },
+	{ "lnetx_routed_bytes", "payload forwarded", COUNTER, "route_length", NULL, NULL },
+	{ "lnetx_dropped_bytes", "payload dropped", COUNTER, "drop_length", NULL, NULL },
+	{ "lnetx_resent_messages", "messages sent again", COUNTER, "resend_count", NULL, NULL },
+	{ "lnetx_successful_resends", "messages that got through when sent again", COUNTER, "successful_resends", NULL, NULL },
+	{ "lnetx_failed_resends", "messages that did not", COUNTER, "failed_resends", NULL, NULL },
+	{ "lnetx_response_timeouts", "answers that did not come in time", COUNTER, "response_timeout_count", NULL, NULL },
+	FAILURES("local_interrupt"),
+	FAILURES("local_dropped"),
+	FAILURES("local_aborted"),
+	FAILURES("local_no_route"),
+	FAILURES("local_timeout"),
+	FAILURES("local_error"),
+	FAILURES("remote_dropped"),
+	FAILURES("remote_error"),
+	FAILURES("remote_timeout"),
+	FAILURES("network_timeout"),
+	{ "lnetx_drops", "messages dropped, by reason", COUNTER, "drops", NULL, "reason" },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct metric ni_metrics[] = {
+	{ "lnetx_ni_up", "whether the NI is up", GAUGE, "status", NULL, NULL },
+	{ "lnetx_ni_health", "health of the NI, 0 to 1000", GAUGE, "health_stats.health_value", NULL, NULL },
+	{ "lnetx_ni_sent_messages", "messages sent by the NI", COUNTER, "statistics.send_count", NULL, NULL },
+	{ "lnetx_ni_received_messages", "messages received by the NI", COUNTER, "statistics.recv_count", NULL, NULL },
+	{ "lnetx_ni_dropped_messages", "messages dropped by the NI", COUNTER, "statistics.drop_count", NULL, NULL },
+	{ "lnetx_ni_tx_credits", "messages that the NI may send now; negative: that wait", GAUGE, "tx_credits", NULL, NULL },
+	{ "lnetx_ni_tx_credits_min", "the least that they were", GAUGE, "tx_credits_min", NULL, NULL },
+	{ "lnetx_ni_peers", "peers reached by the NI's net", GAUGE, "peers", NULL, NULL },
+	{ "lnetx_ni_connections", "connections of the NI", GAUGE, "conns", NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct metric route_metrics[] = {
+	{ "lnetx_route_up", "whether the route is up", GAUGE, "state", NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+#define POOL(name, help, path, pool) \
+	{ name, help, GAUGE, pool "." path, "pool=\"" pool "\"", NULL }
+#define POOLS(name, help, path) \
+	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), POOL(name, help, path, "large")
+static const struct metric routing_metrics[] = {
+	{ "lnetx_routing_enabled", "whether the node routes", GAUGE, "enable", NULL, NULL },
+	POOLS("lnetx_router_buffers", "router buffers", "nbuffers"),
+	POOLS("lnetx_router_buffer_credits", "buffers that are free; negative: messages that wait for one", "credits"),
+	POOLS("lnetx_router_buffer_credits_min", "the least that were free", "mincredits"),
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct metric fault_metrics[] = {
+	{ "lnetx_fault_rules", "active rules of fault injection", GAUGE, ROWS, NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct metric peer_metrics[] = {
+	{ "lnetx_peer_up", "whether the peer NI is up, as far as known", GAUGE, "state", NULL, NULL },
+	{ "lnetx_peer_health", "health of the peer NI, 0 to 1000", GAUGE, "health_stats.health_value", NULL, NULL },
+	{ "lnetx_peer_sent_messages", "messages sent to the peer NI", COUNTER, "statistics.send_count", NULL, NULL },
+	{ "lnetx_peer_received_messages", "messages received from it", COUNTER, "statistics.recv_count", NULL, NULL },
+	{ "lnetx_peer_dropped_messages", "messages to or from it that were dropped", COUNTER, "statistics.drop_count", NULL, NULL },
+	{ "lnetx_peer_tx_credits", "messages that may be sent to it now; negative: that wait", GAUGE, "available_tx_credits", NULL, NULL },
+	{ "lnetx_peer_tx_credits_min", "the least that they were", GAUGE, "min_tx_credits", NULL, NULL },
+	{ "lnetx_peer_tx_queued_bytes", "payload that waits for it", GAUGE, "tx_q_num_of_buf", NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct source sources[] = {
+	{ LX_CTL_DAEMON, false, false, { { "version", "version" } }, daemon_metrics },
+	{ LX_CTL_DAEMON, false, false, { { NULL, NULL } }, state_metrics },
+	{ LX_CTL_STATS, false, true, { { NULL, NULL } }, stats_metrics },
+	{ LX_CTL_NET, false, true, { { "nid", "nid" }, { "net", "net_type" }, { "interface", "interfaces.0" } }, ni_metrics },
+	{ LX_CTL_ROUTE, false, true, { { "net", "net" }, { "gateway", "gateway" } }, route_metrics },
+	{ LX_CTL_ROUTING, false, true, { { NULL, NULL } }, routing_metrics },
+	{ LX_CTL_FAULT, false, true, { { NULL, NULL } }, fault_metrics },
+	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } }, peer_metrics },
+};
+
+/* clang-format on */
+
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/* ---- samples ----------------------------------------------------------------------- */
+
+/* Rows come one by one, and metrics are printed one by one: each collects its samples. */
+struct samples {
+	char *text;
+	size_t size;
+	FILE *file;
+};
+
+/* Quotes, backslashes and newlines are escaped. */
+static void print_label(FILE *f, const char **sep, const char *name, const char *value)
+{
+	fprintf(f, "%s%s=\"", *sep, name);
+	for (; *value; value++) {
+		if (*value == '\n')
+			fputs("\\n", f);
+		else
+			fprintf(f, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+	}
+	putc('"', f);
+	*sep = ",";
+}
+
+static void add_sample(FILE *f, const struct source *src, const struct metric *m,
+		       const struct lx_ctl_row *row, const char *key, int64_t value)
+{
+	const char *sep = "{", *text;
+
+	fprintf(f, "%s%s", m->name, m->kind == COUNTER ? "_total" : "");
+	for (const struct label *l = src->label; l->name; l++) {
+		text = lx_ctl_text(row, l->path);
+		print_label(f, &sep, l->name, text ? text : "");
+	}
+	if (m->label) {
+		fprintf(f, "%s%s", sep, m->label);
+		sep = ",";
+	}
+	if (key)
+		print_label(f, &sep, m->each, key);
+	fprintf(f, "%s %" PRId64 "\n", *sep == ',' ? "}" : "", value);
+}
+
+static bool is_count(const struct metric *m)
+{
+	return m->path && !strcmp(m->path, ROWS);
+}
+
+static void add_row(FILE *f, const struct source *src, const struct metric *m,
+		    const struct lx_ctl_row *row)
+{
+	struct lx_ctl_value value = { .type = LX_CTL_NONE }, one;
+
+	if (!m->path) {
+		add_sample(f, src, m, row, NULL, 1);
+		return;
+	}
+	if (is_count(m))
+		return;
+	if (lx_ctl_get(row, m->path, &value))
+		return;
+	if (m->each) {
+		memset(&one, 0, sizeof(one));
+		while (lx_ctl_each(&value.inside, &one))
+			add_sample(f, src, m, row, one.key, one.number);
+	} else if (value.type == LX_CTL_TEXT) {
+		/* Of most peers nothing is known ("NA"). */
+		if (!strcmp(value.text, "up") || !strcmp(value.text, "down"))
+			add_sample(f, src, m, row, NULL, !strcmp(value.text, "up"));
+	} else {
+		add_sample(f, src, m, row, NULL, value.number);
+	}
+}
+
+/* ---- an object --------------------------------------------------------------------- */
+
+static int open_all(const struct source *src, struct samples *s)
+{
+	for (size_t i = 0; src->metric[i].name; i++) {
+		s[i].file = open_memstream(&s[i].text, &s[i].size);
+		if (!s[i].file)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void close_all(struct samples *s)
+{
+	for (size_t i = 0; i < METRICS_MAX; i++) {
+		if (s[i].file)
+			fclose(s[i].file);
+		s[i].file = NULL;
+	}
+}
+
+static void print_metrics(FILE *out, const struct source *src, const struct samples *s)
+{
+	const char *last = "";
+
+	for (size_t i = 0; src->metric[i].name; i++) {
+		const struct metric *m = &src->metric[i];
+
+		if (!s[i].size)
+			continue;
+		if (strcmp(m->name, last))
+			fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+				m->kind == COUNTER ? "counter" : "gauge");
+		last = m->name;
+		fputs(s[i].text, out);
+	}
+}
+
+static int read_rows(struct lx_ctl *ctl, const struct source *src, const struct samples *s)
+{
+	struct lx_ctl_row row;
+	int64_t n = 0;
+	int more = lx_ctl_start(ctl, LX_CTL_SHOW, src->object, NULL);
+
+	if (more)
+		return more;
+	while ((more = lx_ctl_next(ctl, &row)) == 1) {
+		for (size_t i = 0; src->metric[i].name; i++)
+			add_row(s[i].file, src, &src->metric[i], &row);
+		n++;
+	}
+	for (size_t i = 0; src->metric[i].name; i++) {
+		if (is_count(&src->metric[i]))
+			add_sample(s[i].file, src, &src->metric[i], NULL, NULL, n);
+	}
+	return more;
+}
+
+static int collect(struct lx_ctl *ctl, const struct source *src, FILE *out)
+{
+	struct samples s[METRICS_MAX] = { 0 };
+	int err = open_all(src, s);
+
+	if (!err)
+		err = read_rows(ctl, src, s);
+	close_all(s);
+	if (!err)
+		print_metrics(out, src, s);
+	for (size_t i = 0; i < METRICS_MAX; i++)
+		free(s[i].text);
+	return err;
+}
+
+static int is_configured(struct lx_ctl *ctl, bool *ret_configured)
+{
+	struct lx_ctl_row row;
+	int more = lx_ctl_start(ctl, LX_CTL_SHOW, LX_CTL_DAEMON, NULL);
+
+	if (!more)
+		more = lx_ctl_next(ctl, &row);
+	*ret_configured = more == 1 && lx_ctl_int(&row, "configured", 0);
+	return more < 0 ? more : 0;
+}
+
+static int collect_all(struct lx_ctl *ctl, bool peers, FILE *out)
+{
+	bool configured;
+	int err = is_configured(ctl, &configured);
+
+	for (size_t i = 0; !err && i < N_SOURCES; i++) {
+		if ((peers || !sources[i].peers) && (configured || !sources[i].configured))
+			err = collect(ctl, &sources[i], out);
+	}
+	return err;
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static void print_all(const char *text, bool up)
+{
+	char *all LX_AUTO_FREE = NULL;
+
+	if (asprintf(&all, "# HELP lnetx_up whether lnetxd answers\n# TYPE lnetx_up gauge\n"
+			   "lnetx_up %d\n%s# EOF\n", up, up ? text : "") < 0)
+		all = NULL;
+	else if (lx_lnetx_as_tree() && up)
+		lx_lnetx_print("metrics", json_string(all));
+	else if (!lx_lnetx_as_tree())
+		fputs(all, stdout);
+}
+
+/* Without an answer only that is printed: a file with old values would look healthy. */
+static int metrics(struct lx_session *s, const struct lx_args *a)
+{
+	struct lx_ctl *ctl;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+	int err = lx_ctl_new(s->instance, &ctl);
+
+	if (err)
+		return lx_session_fail(s, err, "out of memory");
+	f = open_memstream(&text, &size);
+	err = f ? collect_all(ctl, a->v[LX_ARG_PEER], f) : -ENOMEM;
+	if (f)
+		fclose(f);
+	if (err)
+		lx_session_fail(s, err, "%s", *lx_ctl_why(ctl)->text ? lx_ctl_why(ctl)->text : strerror(-err));
+	print_all(text, !err);
+	free(text);
+	lx_ctl_free(ctl);
+	return err;
+}
+
+/* clang-format off */
+static const struct lx_keyword metrics_keywords[] = {
+	{ "peers", LX_ARG_PEER, NULL }, { NULL, 0, NULL }
+};
+const struct lx_command lx_metrics_commands[] = {
+	{ "metrics", metrics, metrics_keywords, NULL, "state and counters for monitoring systems (OpenMetrics); \"peers\": of each peer, too" },
+	{ NULL, NULL, NULL, NULL, NULL }
+};
+/* clang-format on */
