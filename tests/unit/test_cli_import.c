@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* lnetctl import and export, and what ping and discover print, on the fake node. */
+#include "cliworld.h"
+
+/* ---- import, export ---------------------------------------------------------------- */
+
+/* Shows the first line that differs; whole files are too long for a message. */
+static void assert_same_lines(const char *a, const char *b)
+{
+	const char *line = a;
+
+	for (const char *p = a, *q = b; *p || *q; p++, q++) {
+		if (*p != *q)
+			fail_msg("differ from here on:\n%.200s\n--- and:\n%.200s", line,
+				 b + (line - a));
+		if (*p == '\n')
+			line = p + 1;
+	}
+}
+
+static const char big_state[] =
+	"net:\n"
+	"- net type: lo\n  local NI(s):\n  - nid: 0@lo\n    status: up\n"
+	"- net type: tcp1\n  local NI(s):\n"
+	"  - nid: 10.0.0.1@tcp1\n    status: up\n    interfaces: {0: eth0}\n"
+	"    tunables: {peer_timeout: 60, peer_credits: 9, peer_buffer_credits: 3, credits: 100}\n"
+	"    lnd tunables: {conns_per_peer: 3, timeout: 50, tos: 104}\n"
+	"  - nid: fd00::1@tcp1\n    status: up\n    interfaces: {0: eth1}\n"
+	"    tunables: {peer_timeout: 60, peer_credits: 9, peer_buffer_credits: 3, credits: 100}\n"
+	"    lnd tunables: {conns_per_peer: 3, timeout: 50, tos: -1}\n"
+	"route:\n"
+	"- {net: tcp2, gateway: 10.0.0.3@tcp1, hop: -1, priority: 0, state: up, type: single-hop}\n"
+	"- {net: tcp3, gateway: 10.0.0.4@tcp1, hop: 2, priority: 5, health_sensitivity: 3, state: "
+	"up, "
+	"type: multi-hop}\n"
+	"peer:\n"
+	"- primary nid: 10.0.0.3@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	"  - nid: 10.0.0.3@tcp1\n    state: up\n  - nid: 10.9.0.3@tcp2\n    state: up\n"
+	"- primary nid: 7@gni\n  Multi-Rail: true\n  peer ni:\n  - nid: 7@gni\n    state: NA\n"
+	/* Must be last: its route creates the peer, since the entry has no other settings. */
+	"- primary nid: 10.0.0.4@tcp1\n  Multi-Rail: false\n  peer ni:\n"
+	"  - nid: 10.0.0.4@tcp1\n    state: NA\n"
+	"routing:\n- cpt[0]:\n    tiny: {npages: 0, nbuffers: 100, credits: 100, mincredits: 90}\n"
+	"    small: {npages: 1, nbuffers: 200, credits: 100, mincredits: 90}\n"
+	"    large: {npages: 256, nbuffers: 30, credits: 30, mincredits: 3}\n"
+	"- enable: 1\n"
+	"global:\n  numa_range: 3\n  discovery: 0\n  retry_count: 4\n";
+
+static void test_round_trip(void **state)
+{
+	char *before, *after, path[200], line[300];
+
+	start(big_state);
+	snprintf(path, sizeof(path), "%s/backup", proc_dir());
+	snprintf(line, sizeof(line), "lnetctl export --backup %s", path);
+	ok(line);
+	before = proc_read(path);
+	after = output_of("lnetctl export -b");
+	assert_same_lines(before, after);
+	free(after);
+	assert_non_null(strstr(before, "nid: fd00::1@tcp1\n"));
+	assert_non_null(strstr(before, "routing:\n    enable: 1\nbuffers:\n    tiny: 100\n"));
+	assert_null(strstr(before, "timeout: 50"));
+	assert_null(strstr(before, "statistics"));
+
+	ok("lnetctl lnet unconfigure");
+	fails(234, "lnetctl export", "errno: -100");
+	ok("lnetctl lnet configure");
+	ok("lnetctl lnet configure"); /* again: no error */
+	snprintf(line, sizeof(line), "lnetctl import %s", path);
+	ok(line);
+	after = output_of("lnetctl export --backup");
+	assert_same_lines(before, after);
+	free(after);
+
+	/* Delete all of it. */
+	snprintf(line, sizeof(line), "lnetctl import --del %s", path);
+	expect(0, line);
+	prints_not("lnetctl export --backup", "tcp1");
+	prints_not("lnetctl export --backup", "gateway:");
+	prints("lnetctl global show", "retry_count: 2\n");
+	free(before);
+}
+
+static void test_full_export_is_importable(void **state)
+{
+	char *full;
+
+	start(big_state);
+	full = output_of("lnetctl export");
+	ok("lnetctl lnet unconfigure");
+	ok("lnetctl lnet configure");
+	import(0, "", full);
+	prints("lnetctl route show --net tcp3 -v", "priority: 5\n");
+	free(full);
+}
+
+static void test_import_peers(void **state)
+{
+	start(NULL);
+	import(0, "",
+	       "peer:\n    - primary nid: 1.1.1.1@tcp\n      Multi-Rail: True\n      peer ni:\n"
+	       "        - nid: 1.1.1.1@tcp\n        - nid: 2.2.2.2@tcp\n        - nid: "
+	       "4.4.4.4@tcp\n"
+	       "        - nid: 3.3.3.3@o2ib\n        - nid: 5@gni\n");
+	/* NIDs without the primary: only these are deleted. */
+	import(0, "--del",
+	       "peer:\n    - primary nid: 1.1.1.1@tcp\n      Multi-Rail: True\n"
+	       "      peer ni:\n        - nid: 2.2.2.2@tcp\n        - nid: 3.3.3.3@o2ib\n"
+	       "        - nid: 5@gni\n");
+	prints("lnetctl export --backup",
+	       "peer:\n-     primary nid: 1.1.1.1@tcp\n      Multi-Rail: "
+	       "true\n      peer ni:\n      -     nid: 1.1.1.1@tcp\n"
+	       "      -     nid: 4.4.4.4@tcp\n");
+	/* Repeating it is no error: there is nothing to do. */
+	import(0, "-a",
+	       "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: 4.4.4.4@tcp\n");
+	import(0, "-d",
+	       "peer:\n  - primary nid: 1.1.1.1@tcp\n    peer ni:\n      - nid: 1.1.1.1@tcp\n"
+	       "      - nid: 4.4.4.4@tcp\n");
+	prints_not("lnetctl export --backup", "peer:");
+}
+
+static void import_fails(const char *yaml, const char *text)
+{
+	import(234, "", yaml);
+	if (!strstr(proc_run_as(0, 0, "lnetctl import", yaml)->err, text))
+		fail_msg("the complaint is not \"%s\"", text);
+}
+
+static void test_import_refused(void **state)
+{
+	start(NULL);
+	import_fails("foobar:\n", "standard input:1:1: invalid key");
+	import_fails("global:\n  discovery:\n", "no value");
+	import_fails("global:\n  discovery: foo\n", "invalid value");
+	import_fails("global:\n  response_tracking: 10\n", "errno: -34");
+	import_fails("ip2nets:\n  - ip-range: { 0: 10.0.0.1 }\n", "errno: -22");
+	import_fails("ip2nets:\n  - net-spec: tcp\n    ip-range: { 0: 192.0.2.1 }\n",
+		     "no rule of ip2nets applies");
+	import_fails("peer:\n  - primary nid: 99.99.99.99@tcp\n    Multi-Rail: Foobar\n", "Foobar");
+	import_fails("net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"
+		     "    lnd tunables: {conns_per_peer: 200}\n",
+		     ":5:36: invalid value");
+	prints_not("lnetctl net show", "tcp");
+	/* One bad entry does not stop the others. */
+	import_fails("route:\n- {net: tcp5, gateway: 10.0.0.1@tcp9}\n"
+		     "peer:\n- {primary nid: 3.3.3.3@tcp}\n",
+		     "errno: -113");
+	prints("lnetctl peer list", "3.3.3.3@tcp");
+	fails(234, "lnetctl import /nonexistent", "No such file");
+}
+
+static void test_import_show_exec(void **state)
+{
+	const struct proc_result *r;
+
+	start("ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n  peer_ni:\n"
+	      "  - nid: 10.0.0.7@tcp\n");
+	ok("lnetctl net add --net tcp --if eth0");
+	r = proc_run_as(0, 0, "lnetctl import -e",
+			"ping:\n  nids:\n    0: 10.0.0.7@tcp\n"
+			"discover:\n  nids:\n    0: 10.0.0.7@tcp\n");
+	assert_int_equal(r->status, 0);
+	assert_string_equal(r->out, "ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
+				    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n"
+				    "discover:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
+				    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n");
+	import(234, "-e", "ping:\n  nids:\n    0: 10.0.0.8@tcp\n");
+	/* Import accepts what ping and discover print, also as JSON. */
+	import(0, "-e", expect(0, "lnetctl ping 10.0.0.7@tcp")->out);
+	import(0, "-e", expect(0, "lnetctl discover 10.0.0.7@tcp")->out);
+	import(0, "-e", expect(0, "lnetx -j ping 10.0.0.7@tcp")->out);
+	import(234, "-e", expect(1, "lnetx -y ping 10.0.0.7@tcp 10.0.0.8@tcp")->out);
+	r = proc_run_as(0, 0, "lnetx -j import exec",
+			"ping: { nids: { 0: 10.0.0.7@tcp, 1: 10.0.0.8@tcp } }\n");
+	assert_int_equal(r->status, 1);
+	assert_non_null(strstr(r->out, "{\"ping\":[{\"primary_nid\":\"10.0.0.7@tcp\""));
+	assert_non_null(strstr(r->out, "\"error\":{\"errno\":-113,\"reason\":\"failed to ping"));
+	assert_string_equal(r->err, "");
+	r = proc_run_as(0, 0, "lnetctl import --show", "net:\nglobal:\nstatistics:\n");
+	assert_int_equal(r->status, 0);
+	assert_non_null(strstr(r->out, "net:\n-     net type: tcp\n"));
+	assert_non_null(strstr(r->out, "statistics:\n    msgs_alloc: 0\n"));
+	assert_non_null(strstr(r->out, "global:\n    numa_range: 0\n"));
+}
+
+/* ---- probes ------------------------------------------------------------------------ */
+
+static const char probe_state[] =
+	"ping:\n- primary nid: 127.0.0.1@tcp\n  Multi-Rail: false\n  peer_ni:\n"
+	"  - nid: 127.0.0.1@tcp\n"
+	"- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n  peer_ni:\n"
+	"  - nid: 10.0.0.7@tcp\n  - nid: 10.0.1.7@tcp1\n"
+	"manage:\n- ping:\n  errno: -110\n  descr: '10.0.0.9@tcp'\n";
+
+static void test_probes(void **state)
+{
+	const struct proc_result *r;
+
+	start(probe_state);
+	prints("lnetctl ping 10.0.0.7@tcp", "primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n");
+	prints("lnetctl ping localhost@tcp --timeout 3", "nid: 127.0.0.1@tcp\n");
+	ok("lnetctl ping --source 10.0.0.1@tcp 10.0.0.7@tcp");
+	ok("lnetctl discover --force 10.0.1.7@tcp1");
+	/* Successes come first, then failures; the exit status is that of the failure. */
+	r = expect(255, "lnetctl ping 10.0.0.9@tcp 10.0.0.7@tcp");
+	assert_string_equal(r->out,
+			    "ping:\n- primary nid: 10.0.0.7@tcp\n  Multi-Rail: true\n"
+			    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n  - nid: 10.0.1.7@tcp1\n"
+			    "manage:\n- ping:\n  errno: -5\n"
+			    "  descr: ! 'failed to ping 10.0.0.9@tcp: Input/output error'\n");
+	fails(234, "lnetctl ping nosuchhost.invalid@tcp", "manage:\n-     ping:\n      errno: -22");
+	fails(234, "lnetctl ping", "errno: -22");
+	fails(234, "lnetctl ping --timeout 0 10.0.0.7@tcp", "timeout 0");
+	fails(1, "lnetx ping 10.0.0.9@tcp", "failed to ping 10.0.0.9@tcp: Connection timed out");
+	prints("lnetx ping 10.0.0.7@tcp", "10.0.0.7@tcp: answered in ");
+	prints("lnetx ping 10.0.0.7@tcp", "10.0.0.7@tcp  yes  10.0.1.7@tcp1\n");
+	prints("lnetx -j discover 10.0.0.7@tcp force",
+	       "{\"discover\":[{\"primary_nid\":\"10.0.0.7@tcp\",\"multi_rail\":true,"
+	       "\"peer_ni\":[{\"nid\":\"10.0.0.7@tcp\"},{\"nid\":\"10.0.1.7@tcp1\"}],\"rtt_us\":");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_round_trip),
+		TEST(test_full_export_is_importable),
+		TEST(test_import_peers),
+		TEST(test_import_refused),
+		TEST(test_import_show_exec),
+		TEST(test_probes),
+	};
+	int failed;
+
+	proc_init(argv[0]);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	proc_fini();
+	return failed;
+}
