@@ -103,11 +103,6 @@ was_cut() {
 	[ "$([ "$cut" = 0 ] && echo off || echo on)" = "$LNETX_BPF" ]
 }
 
-# no_conn ADDRESS: true if the router has no connection to it
-no_conn() {
-	! conns r1 | grep -F " $1:"
-}
-
 # reset_conns NODE ADDRESS: make the node's kernel reset its connections with ADDRESS
 reset_conns() {
 	on "$1" ss -K -Ht state established dst "$2" >"$DIR/reset" 2>&1 || true

@@ -84,22 +84,12 @@ source "$BATS_TEST_DIRNAME/events.bash"
 	run ! grep -E 'nid=10.(1.0.5|2.0.1)@' "$DIR/r1.log"
 }
 
-# half_way: the client has sent half a message, and waits to be killed; sets $victim
-half_way() {
-	SEED=$((${SEED:-0} + 1))
-	rm -f "$DIR/victim"
-	ip netns exec "$(ns client)" tests/sys/trains.py send 10.1.0.1 10.1.0.11 10.2.0.1 \
-		--count 300 --batch 20 --end half --seed $SEED "$@" >"$DIR/victim" 2>&1 3>&- &
-	victim=$!
-	eventually "$PATIENCE" grep half "$DIR/victim"
-}
-
 @test "a client is killed in the middle of a message: only that one is lost" {
 	routed
 	taker server 10.2.0.1
 	begin_others
 	for _ in 1 2 3; do
-		half_way
+		half_way 10.1.0.1
 		kill -9 $victim
 		eventually $BOUND no_conn 10.1.0.1
 	done
@@ -119,7 +109,7 @@ shows_unsafe() {
 	GIVE_UP=8 routed
 	taker server 10.2.0.1
 	begin_others
-	half_way
+	half_way 10.1.0.1
 	begin=$SECONDS
 	eventually 12 no_conn 10.1.0.1
 	if [ "$LNETX_BPF" = on ]; then # before the server gives up on the router
@@ -128,7 +118,7 @@ shows_unsafe() {
 		log_has r1 'nid=10.1.0.1@tcp1 .*unfinished on the fast path'
 	fi
 	kill -9 $victim
-	half_way
+	half_way 10.1.0.1
 	[ "$LNETX_BPF" = off ] || eventually "$PATIENCE" shows_unsafe
 	kill -9 $victim
 	end_others 600
@@ -139,7 +129,7 @@ shows_unsafe() {
 	routed "$PROBES"
 	taker server 10.2.0.1
 	begin_others
-	half_way
+	half_way 10.1.0.1
 	ip -n "$(ns lan1)" link set p-client nomaster
 	kill -9 $victim
 	eventually $BOUND no_conn 10.1.0.1
@@ -154,7 +144,7 @@ shows_unsafe() {
 	routed
 	taker server 10.2.0.1
 	begin_others
-	half_way
+	half_way 10.1.0.1
 	ip -n "$(ns lan1)" link set p-client nomaster
 	reset_conns client 10.1.0.11
 	kill -9 $victim

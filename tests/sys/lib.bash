@@ -365,6 +365,18 @@ trains() {
 	[ "$status" = 0 ]
 }
 
+# half_way ADDRESS: from that address of the client, 300 messages and half of one more, of 1 MiB,
+# have been sent to the server, over one connection; sets $victim, which waits to be killed
+half_way() {
+	SEED=$((${SEED:-0} + 1))
+	rm -f "$DIR/victim"
+	ip netns exec "$(ns client)" tests/sys/trains.py send "$1" 10.1.0.11 10.2.0.1 \
+		--count 300 --batch 20 --end half --seed $SEED >"$DIR/victim" 2>&1 3>&- &
+	# shellcheck disable=SC2034 # for the test
+	victim=$!
+	eventually "$PATIENCE" grep half "$DIR/victim"
+}
+
 # took COUNT: the takers have got COUNT messages in total, none of them bad
 took() {
 	local taken=("${takers[@]/%/.taken}")
@@ -495,6 +507,11 @@ pings() {
 # conns NODE: connections as "TYPE LOCAL REMOTE", sorted; count them with wc
 conns() {
 	lx "$1" -j conn show | jq -r '.conn[]? | "\(.type) \(.local) \(.remote)"' | sort
+}
+
+# no_conn ADDRESS: true if router r1 has no connection to it
+no_conn() {
+	! conns r1 | grep -F " $1:"
 }
 
 # stat_of NODE NAME: a counter
