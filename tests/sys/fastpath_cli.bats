@@ -156,15 +156,21 @@ routed_some() {
 	run -2 lx r1 trace nid 10.1.0.1@tcp1 type foo
 	writing
 	eventually "$PATIENCE" more_than stream lane_messages 500
-	on r1 timeout 1 "$LNETX_BIN/lnetx" -j trace type put nid 10.1.0.1@tcp1 >"$DIR/trace" 3>&- || true
-	jq -se 'length > 0 and all(.src == "10.1.0.1@tcp1" and .type == "put" and
+	eventually "$PATIENCE" traced '"lane":' -j trace type put nid 10.1.0.1@tcp1
+	jq -se 'all(.src == "10.1.0.1@tcp1" and .type == "put" and
 		(has("lane") or has("reason")))' "$DIR/trace"
 	jq -se 'any(has("lane") and .bytes == 65536 and .dst == "10.2.0.1@tcp2")' "$DIR/trace"
-	on r1 timeout 0.5 "$LNETX_BIN/lnetx" trace nid 10.9.9.9@tcp1 >"$DIR/none" 3>&- || true
-	[ ! -s "$DIR/none" ]
-	on r1 timeout 0.5 "$LNETX_BIN/lnetx" trace type ack >"$DIR/lines" 3>&- || true
-	grep -E '^[-0-9]+ [:0-9.]+  stream [0-9]+  10.2.0.1@tcp2 > 10.1.0.1@tcp1  ack 0  (lane [0-9]+|[a-z_]+)$' "$DIR/lines"
+	run ! traced . trace nid 10.9.9.9@tcp1
+	eventually "$PATIENCE" traced \
+		'^[-0-9]+ [:0-9.]+  stream [0-9]+  10.2.0.1@tcp2 > 10.1.0.1@tcp1  ack 0  (lane [0-9]+|[a-z_]+)$' \
+		trace type ack
 	ended_well
+}
+
+# traced REGEX ARGUMENT...: a second of what this prints, in $DIR/trace, has such a line
+traced() {
+	on r1 timeout 1 "$LNETX_BIN/lnetx" "${@:2}" >"$DIR/trace" 3>&- || true
+	grep -E "$1" "$DIR/trace"
 }
 
 @test "bpftool can read the trace from its map" {
@@ -182,10 +188,14 @@ routed_some() {
 	done
 	# shellcheck disable=SC2086 # value
 	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $value
-	timeout -s INT 1 nsenter -m -t "$pid" bpftool map event_pipe pinned "$pins/trace" \
-		>"$DIR/pipe" 3>&- || true
-	grep '^== @' "$DIR/pipe" >"$DIR/events"
+	eventually "$PATIENCE" piped "$pid" "$pins/trace"
 	ended_well
+}
+
+# piped PID MAP: a second of the trace has events
+piped() {
+	timeout -s INT 1 nsenter -m -t "$1" bpftool map event_pipe pinned "$2" >"$DIR/pipe" 3>&- || true
+	grep '^== @' "$DIR/pipe"
 }
 
 @test "LNet's counters include what the kernel forwarded" {

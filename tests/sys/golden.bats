@@ -479,7 +479,7 @@ is_held() {
 
 @test "lnetx fault: logged as a warning, and expires" {
 	node_of_faults
-	lx a fault add drop from '*@tcp' to '*' msg reply for 2s
+	lx a fault add drop from '*@tcp' to '*' msg reply for 6s
 	run lx a net show
 	[[ $output == *"1 rule of fault injection is active"* ]]
 	run ! ctl a ping --timeout 1 10.77.0.2@tcp
