@@ -74,7 +74,7 @@ enum lx_control_command {
 	LX_CONTROL_TRACE = 42, /* show: messages it sees, until the client closes */
 	LX_CONTROL_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
 	LX_CONTROL_SELFTEST = 44, /* show, change: struct lx_conf_selftest */
-	LX_CONTROL_ASK = 45, /* show: what a test node of LNet selftest answers: struct lx_control_ask */
+	LX_CONTROL_ASK = 45, /* show: the reply of a selftest node: struct lx_control_ask */
 };
 
 enum lx_control_error_attr {
@@ -177,7 +177,7 @@ struct lx_control_filter {
 	int64_t type; /* LX_MSG_*; LX_UNSET: all */
 };
 
-/* A console's request to a test node of LNet selftest (selftest.md 3), which lnetxd sends for it. */
+/* A console's request to a test node (selftest.md 3), which lnetxd sends for it. */
 struct lx_control_ask {
 	struct lx_nid nid; /* of the test node */
 	struct lx_nid console; /* with stamp: the session */

@@ -89,8 +89,9 @@ struct lx_conf_rule {
 	bool always; /* applies whatever the addresses */
 	/*
 	 * From a module parameter: if any address of the machine is in range, the rule applies with
-	 * all its interfaces, or else the first that is up. Otherwise, as in section "ip2nets": it
-	 * applies to interfaces with an address in range, unless an earlier rule applied to its net.
+	 * all its interfaces, or else the first that is up. Otherwise, as in section "ip2nets", it
+	 * applies to interfaces with an address in range, unless an earlier rule applied to its
+	 * net.
 	 */
 	bool legacy;
 	struct lx_conf_place at;

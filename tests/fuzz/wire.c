@@ -340,7 +340,7 @@ void wire_wait(struct wire *w, unsigned int seconds)
 	}
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------- */
 
 struct lx_nid wire_nid(const char *text)
 {
@@ -401,7 +401,7 @@ struct wire *wire_new(struct wire_input *in)
 	return w;
 }
 
-/* ---- what the fuzzer does ------------------------------------------------------------------------ */
+/* ---- what the fuzzer does ---------------------------------------------------------------- */
 
 void wire_deliver(struct wire *w, struct lx_core_ni *ni, const struct lx_hdr *hdr,
 		  const struct lx_nid *from, bool rdma_get)
@@ -489,7 +489,7 @@ void wire_answer(struct wire *w, struct lx_core_ni *ni, const struct lx_nid *fro
 	wire_deliver(w, ni, &hdr, from, false);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------- */
 
 static void assert_at_rest(struct wire *w)
 {

@@ -459,7 +459,7 @@ static void read_only(void **state)
 	munmap(p, BIG);
 }
 
-/* ---- events of the device ---------------------------------------------------------------------- */
+/* ---- events of the device ---------------------------------------------------------------- */
 
 /*
  * A completion queue with room for one really overruns: completions arrive while nobody polls,

@@ -250,7 +250,7 @@ static void test_old(void **state)
 	both(old);
 }
 
-/* ---- acknowledgements ---------------------------------------------------------------------------- */
+/* ---- acknowledgements -------------------------------------------------------------------- */
 
 static void acks(void)
 {
@@ -320,7 +320,7 @@ static void test_ack_for_socket(void **state)
 	both(ack_for_socket);
 }
 
-/* ---- timestamps -------------------------------------------------------------------------------- */
+/* ---- timestamps -------------------------------------------------------------------------- */
 
 static void timestamps(void)
 {
@@ -361,7 +361,7 @@ static void test_timestamps(void **state)
 	both(timestamps);
 }
 
-/* ---- interfaces ---------------------------------------------------------------------------------- */
+/* ---- interfaces -------------------------------------------------------------------------- */
 
 /* Addressed to another MAC address: ignored. */
 static void goes_by(const struct seg *in)
@@ -405,7 +405,7 @@ static void test_interface(void **state)
 	nothing_changed();
 }
 
-/* ---- lanes -------------------------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------------- */
 
 static void lane_refuses(const struct seg *in, enum lx_refusal why, int verdict)
 {

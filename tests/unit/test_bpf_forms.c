@@ -248,7 +248,7 @@ static void test_later_fragment(void **state)
 	assert_int_equal(s->packets, 0);
 }
 
-/* ---- urgent data ------------------------------------------------------------------------------- */
+/* ---- urgent data ------------------------------------------------------------------------- */
 
 static void urgent(void)
 {
@@ -276,7 +276,7 @@ static void test_urgent(void **state)
 	both(urgent);
 }
 
-/* ---- longer than a field can say ------------------------------------------------------------------ */
+/* ---- longer than a field can say --------------------------------------------------------- */
 
 static void test_big4(void **state)
 {
@@ -330,7 +330,7 @@ static void test_big6(void **state)
 	assert_int_equal(s->unframed, 0);
 }
 
-/* ---- no forms at all ------------------------------------------------------------------------------- */
+/* ---- no forms at all --------------------------------------------------------------------- */
 
 static void is_not_read(const struct frame *f, int verdict)
 {

@@ -579,7 +579,7 @@ static void gone_while_recovered(void **state)
 	lx_sim_run(sim, 10 * SEC);
 }
 
-/* ---- gateways ----------------------------------------------------------------------------------- */
+/* ---- gateways ---------------------------------------------------------------------------- */
 
 /* A route sets how much a fault costs its gateway; the other gateway is used at once. */
 static void gateways(void **state)

@@ -319,7 +319,7 @@ static void test_remote_nets(void **state)
 	}
 }
 
-/* ---- what is there, and what comes ------------------------------------------------------------- */
+/* ---- what is there, and what comes ------------------------------------------------------- */
 
 static void test_first_decides(void **state)
 {

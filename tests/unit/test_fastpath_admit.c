@@ -150,7 +150,7 @@ static enum fate slow_fate(const struct lx_hdr *hdr, int version)
 	return r < 0 ? REFUSED : lx_dest_of(&read.dst_nid)->n ? FORWARDED : OURS;
 }
 
-/* ---- all headers ------------------------------------------------------------------------------- */
+/* ---- all headers ------------------------------------------------------------------------- */
 
 static const uint32_t types[] = {
 	LX_MSG_ACK, LX_MSG_PUT, LX_MSG_GET, LX_MSG_REPLY, LX_MSG_HELLO, 5, 0x80000000, ~0u,

@@ -134,7 +134,7 @@ static void unmake_world(void)
 	}
 }
 
-/* ---- delivery, and the checks of invariant 1 -------------------------------------------------- */
+/* ---- delivery, and the checks of invariant 1 --------------------------------------------- */
 
 static void delivered(int who, unsigned int index)
 {
@@ -200,7 +200,7 @@ static void lane_parse(int l)
 	}
 }
 
-/* ---- what the programs do with a packet ---------------------------------------------------------- */
+/* ---- what the programs do with a packet -------------------------------------------------- */
 
 static void send_on_lane(int who, int l, __u64 target, const char *data, __u32 len)
 {
@@ -384,7 +384,7 @@ static void tell_sender(int who)
 		t->window_edge = window_edge;
 }
 
-/* ---- the actors ------------------------------------------------------------------------------------ */
+/* ---- the actors -------------------------------------------------------------------------- */
 
 /*
  * Changes headers of messages on a lane, where that could do harm. Other payload would only
@@ -593,7 +593,7 @@ static void cookies(int who)
 	}
 }
 
-/* ---- connections end ------------------------------------------------------------------------------ */
+/* ---- connections end --------------------------------------------------------------------- */
 
 static void forget_flight(int kind, int who)
 {

@@ -380,7 +380,7 @@ static void ni_goes(void **state)
 	}
 }
 
-/* ---- anything ---------------------------------------------------------------------------------- */
+/* ---- anything ---------------------------------------------------------------------------- */
 
 /* MDs come and go, everything is scarce, connections break: no byte is wrong. */
 static void all_sorts(void **state)

@@ -105,7 +105,7 @@ static void test_done_hello(void **state)
 	assert_int_equal(slowpath_done(), origin() + ALL);
 }
 
-/* ---- messages of lane 0 behind lanes ------------------------------------------------------------ */
+/* ---- messages of lane 0 behind lanes ----------------------------------------------------- */
 
 static void send_local(int fd)
 {
@@ -276,7 +276,7 @@ static void test_peer_number(void **state)
 	lx_env_unlock(env);
 }
 
-/* ---- where messages go ------------------------------------------------------------------------ */
+/* ---- where messages go ------------------------------------------------------------------- */
 
 /* Reports a policy change; returns how many destinations remain. */
 static unsigned int known_after(const char *nid, uint32_t net)
@@ -490,7 +490,7 @@ static void test_leave(void **state)
 	assert_true(eventually(stream_is_on, 5000));
 }
 
-/* ---- who has how many streams ------------------------------------------------------------------ */
+/* ---- who has how many streams ------------------------------------------------------------ */
 
 static unsigned int n_streams; /* wanted */
 

@@ -51,7 +51,7 @@ static void test_stop_growing(void **state)
 	in = out = NULL;
 }
 
-/* ---- senders that are far away ----------------------------------------------------------------- */
+/* ---- senders that are far away ----------------------------------------------------------- */
 
 /* Its messages go to lnetxd for a while, which does not query TCP for each of them. */
 static void test_far_asked(void **state)
@@ -77,7 +77,7 @@ static void test_far_asked(void **state)
 	assert_true(eventually(stream_is_on, 5000));
 }
 
-/* ---- senders that are held --------------------------------------------------------------------- */
+/* ---- senders that are held --------------------------------------------------------------- */
 
 static bool is_held(void)
 {

@@ -421,7 +421,7 @@ int lx_complete_lnetctl(char **words)
 {
 	const struct lx_option *value = NULL;
 	const struct lx_group *g = NULL;
-	const struct lx_lnetctl_cmd *v = NULL, *verbs = NULL; /* "fault drop" has verbs of its own */
+	const struct lx_lnetctl_cmd *v = NULL, *verbs = NULL; /* "fault drop" has its own verbs */
 	struct line l = { 0 };
 	bool instance = false;
 	int n = begin(&l, words);

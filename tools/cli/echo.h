@@ -11,8 +11,8 @@
  * @ret_mtu: the MTU of the interface on this way, in bytes; 0: not known
  * @ret_passed: the largest size tried that was answered; 0: none was. Sizes tried are the MTU, and
  *	if that is not answered usual smaller ones
- * Returns 0, -EOPNOTSUPP no IP below these NIDs, or -errno of the socket: without CAP_NET_RAW, or if
- * @own is in another network namespace.
+ * Returns 0, -EOPNOTSUPP no IP below these NIDs, or -errno of the socket: without CAP_NET_RAW, or
+ * if @own is in another network namespace.
  */
 int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned int *ret_mtu,
 		unsigned int *ret_passed);

@@ -440,7 +440,7 @@ const struct lx_lnetctl_cmd lx_lnetctl_delay_cmds[] = { KIND_CMDS(delay) };
 
 /* clang-format on */
 
-/* ---- lctl ------------------------------------------------------------------------------------- */
+/* ---- lctl -------------------------------------------------------------------------------- */
 
 static int lctl_list(struct lx_session *s, bool delay)
 {
@@ -524,7 +524,7 @@ int lx_lctl_main(int argc, char **argv)
 	return err >= LX_TOLD ? err - LX_TOLD : err ? 1 : 0;
 }
 
-/* ---- lnetx ------------------------------------------------------------------------------------ */
+/* ---- lnetx ------------------------------------------------------------------------------- */
 
 /* The kind of rules that a command is about. */
 static int take_kind(struct lx_session *s, const struct lx_args *a, bool *ret_delay)

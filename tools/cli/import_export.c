@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Export and import; see the header. An import is split into commands, as if
- * each had been typed: settings and selection policies first, because NIs
- * start with them, then NIs, routing, peers, and routes last, because a gateway can no longer be configured as a peer.
+ * Export and import; see the header. An import is split into commands, as if each had been typed:
+ * settings and selection policies first, because NIs start with them, then NIs, routing, peers,
+ * and routes last, because a gateway can no longer be configured as a peer.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -29,7 +29,7 @@ struct lx_rail {
 	unsigned int sent, answered;
 	uint32_t rtt_us[LX_RAIL_PINGS_MAX]; /* of the answered ones */
 	unsigned int mtu;     /* of our interface, bytes; 0: not known, or no IP below */
-	unsigned int passed;  /* the largest packet that was answered; 0: none was, so nothing is known */
+	unsigned int passed;  /* the largest packet answered; 0: none, so nothing is known */
 	char why[760];        /* why the last ping failed */
 
 	enum lx_rail_fault fault; /* by lx_rail_judge() */

@@ -132,7 +132,7 @@ static int dump(struct lx_rtnl *nl, uint16_t type, uint8_t family, size_t entry_
 	char buf[256];
 	int err;
 
-	/* All headers begin with the family, and a dump looks at nothing else. This is the longest. */
+	/* All headers begin with the family, the only field that a dump uses. This is the longest. */
 	*(uint8_t *)put_request(nl, buf, type, NLM_F_DUMP, sizeof(struct ifinfomsg)) = family;
 	err = exchange(nl, buf, on_entry, &d);
 	if (!err)

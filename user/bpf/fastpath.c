@@ -491,7 +491,7 @@ void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int stream)
 		poke_ack4(f, &s->key);
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------- */
 
 int lx_fastpath_fd(const struct lx_fastpath *f)
 {
@@ -506,7 +506,7 @@ void lx_fastpath_dispatch(struct lx_fastpath *f,
 	ring_buffer__consume(f->ring);
 }
 
-/* ---- tracing ----------------------------------------------------------------------------------- */
+/* ---- tracing ----------------------------------------------------------------------------- */
 
 #define TRACE_PAGES 64 /* per CPU, while tracing */
 

@@ -30,7 +30,7 @@ enum lx_field_type {
 	LX_FIELD_ENUM, /* an integer with names; written only */
 	LX_FIELD_NEST, /* a nested struct, described by sub; unset if nothing of it is written */
 	LX_FIELD_LIST, /* a nested array, with a count */
-	LX_FIELD_NIDS, /* struct lx_nid[] with a count; written only; shown as a mapping NID-0, ... */
+	LX_FIELD_NIDS, /* struct lx_nid[] with a count; write-only; shown as mapping NID-0, ... */
 	LX_FIELD_NAMED, /* int32_t[] with names known at run time; written only; hidden ones not */
 	LX_FIELD_TIME, /* int64_t, seconds since 1970; written only, as local time */
 	LX_FIELD_FIXED, /* no member: always the string names[0]; not on the wire */

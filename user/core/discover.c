@@ -505,7 +505,7 @@ static int send_push(struct lx_peer *peer)
 	return r;
 }
 
-/* ---- a push that arrives (lnet.md 12.4) -------------------------------------------------------- */
+/* ---- a push that arrives (lnet.md 12.4) -------------------------------------------------- */
 
 static void force_ping(struct lx_peer *peer)
 {
@@ -560,7 +560,7 @@ void lx_discover_push_all(struct lx_core *core)
 	}
 }
 
-/* ---- the state machine --------------------------------------------------------------------------- */
+/* ---- the state machine ------------------------------------------------------------------- */
 
 static void md_drop(struct lx_core *core, struct lx_handle *handle)
 {

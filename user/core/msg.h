@@ -50,7 +50,7 @@ struct lx_core_msg {
 	bool awaits;              /* expects an ACK or REPLY: its MD reserves one for that */
 	bool discovered;          /* has waited for discovery; is now sent whatever the outcome */
 	bool internal;            /* the core's own traffic; draining does not wait for it */
-	bool lnd_answered;        /* GET: the failure of the REPLY that the transport made was reported */
+	bool lnd_answered;        /* GET: the transport's own REPLY has failed, and that was reported */
 	struct lx_nid dst_param;  /* as given by the caller */
 	struct lx_nid src_param;  /* source NID that the caller asked for, or any */
 	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
@@ -109,7 +109,7 @@ void lx_msg_fail_peer(struct lx_peer_ni *pni);
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg);
 
-/* Whether messages to a NID stay inside: 0@lo, and own NIDs whose transport cannot connect to them. */
+/* Whether messages to a NID stay inside: 0@lo, and own NIDs to which the transport cannot connect. */
 bool lx_msg_stays_inside(struct lx_core *core, const struct lx_nid *nid);
 
 #endif

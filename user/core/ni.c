@@ -245,7 +245,7 @@ static void status_update(struct lx_core *core, struct lx_core_ni *ni)
 	else
 		lx_change_tell(core, LX_CHANGE_NI_DOWN, &ni->ni.nid, ni->ni.net,
 			       "interface=%s: %s", ni->ni.ifname, lx_down_str(&ni->down));
-	/* At once, as the ping that brings an NI back is answered before our information is rebuilt. */
+	/* At once: the ping that revives an NI is answered before our information is rebuilt. */
 	if (core->target.buffer)
 		lx_pinginfo_set_status(core->target.buffer->data, &ni->ni.nid, lx_ni_status(ni));
 	lx_change_own_info(core);

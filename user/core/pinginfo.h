@@ -36,7 +36,7 @@ size_t lx_pinginfo_size(const struct lx_pinginfo *info);
  */
 void lx_pinginfo_encode(const struct lx_pinginfo *info, void *buf);
 
-/* Changes the status of one NID in what lx_pinginfo_encode() has written; nothing if it is not there. */
+/* Changes the status of a NID in encoded information; does nothing if the NID is not there. */
 void lx_pinginfo_set_status(void *buf, const struct lx_nid *nid, uint32_t status);
 
 /**

@@ -131,7 +131,7 @@ struct lx_fp_run {
 	uint64_t una, high, packets, acks; /* high: of the first run's stream */
 	uint64_t since_ns;
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
-	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: the sender, once its stream has ended */
+	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: the sender of an ended stream */
 };
 
 /* Addresses that have left messages unfinished on lanes. */
@@ -153,7 +153,7 @@ struct lx_fp {
 	unsigned int open; /* handles */
 	unsigned int pace_ms; /* of the timer */
 	uint64_t peers_ns; /* when peers were last visited */
-	unsigned int n_changing; /* streams on HOLD, unframed or being taken over, at the last tick */
+	unsigned int n_changing; /* streams on HOLD, unframed or in takeover, at the last tick */
 	struct lx_fp_stream *stream;
 	struct lx_fp_conn **lane; /* NULL for a used entry: extents may still refer to it */
 	struct lx_fp_run *run;   /* by lane */

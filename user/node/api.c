@@ -351,7 +351,7 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 	return LOCKED(node, lx_credit_pools_resize(node->core, totals));
 }
 
-/* ---- state ------------------------------------------------------------------------------------ */
+/* ---- state ------------------------------------------------------------------------------- */
 
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
@@ -474,7 +474,7 @@ int lx_disconnect(struct lx_node *node, const struct lx_nid *nid)
 	return n;
 }
 
-/* ---- fault injection ---------------------------------------------------------------------------- */
+/* ---- fault injection --------------------------------------------------------------------- */
 
 int lx_fault_add(struct lx_node *node, const struct lx_fault_rule *rule)
 {
@@ -499,7 +499,7 @@ int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t 
 	return LOCKED(node, lx_fault_describe(node->core, ret_list, ret_n));
 }
 
-/* ---- tunables ----------------------------------------------------------------------------------- */
+/* ---- tunables ---------------------------------------------------------------------------- */
 
 /* Applies a new value to running NIs; on failure restores the old one. */
 static int retune(struct lx_node *node, const void *values)

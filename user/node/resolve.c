@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Resolves a configuration on this machine: rules and rails become NIs by its addresses; routes from
- * module parameters become routes, or make the node a router.
- * Called by check.c, node.c, apply.c, and programs. No state.
+ * Resolves a configuration on this machine: rules and rails become NIs by its addresses; routes
+ * from module parameters become routes, or make the node a router. Called by check.c, node.c,
+ * apply.c, and programs. No state.
  */
 #include <errno.h>
 #include <stdio.h>
