@@ -524,8 +524,10 @@ static void limit(void **state)
 	lx_health_set_peer(a->core, pni_of(a, B1), 900);
 	lx_sim_run(sim, 28 * SEC);
 	assert_true(in_recovery(a, B1));
+	assert_int_not_equal(pni_of(a, B1)->health.ping_count, 0);
 	lx_sim_run(sim, 5 * SEC);
 	assert_false(in_recovery(a, B1));
+	assert_int_equal(pni_of(a, B1)->health.ping_count, 0);
 	assert_true(pni_of(a, B1)->health.value < 900);
 	lx_sim_dead(sim, B1, false);
 }

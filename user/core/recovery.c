@@ -133,6 +133,7 @@ static void recover_peer(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	if (is_given_up(core, pni, lx_core_now(core))) {
 		lx_list_del(&pni->recovery.link);
+		pni->health.ping_count = 0;
 		return;
 	}
 	if (is_due(core, &pni->recovery, &pni->health.ping_count, &pni->health.next_ping))
