@@ -155,6 +155,20 @@ static void rates(void **state)
 	assert_int_equal(info(b).counts.acted, 10);
 }
 
+/* Of two messages the first, so that a single message can be seen to fail. */
+static void rate_two_begins_with_the_first(void **state)
+{
+	struct lx_fault_rule r = rule(false);
+
+	listen_on(5);
+	r.rate = 2;
+	for (int i = 0; i < 20; i++) {
+		add(b, &r);
+		assert_int_equal(puts_of(1, 5), 0);
+		del(b, false);
+	}
+}
+
 static void intervals(void **state)
 {
 	struct lx_fault_rule r = rule(false);
@@ -359,6 +373,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(drop_received), TEST(drop_sent), TEST(drop_all), TEST(rates),
+		TEST(rate_two_begins_with_the_first),
 		TEST(intervals),     TEST(selection), TEST(refused),  TEST(delays),
 		TEST(let_go),	     TEST(ni_stops),  TEST(held_too_long), TEST(watched),
 	};

@@ -97,6 +97,9 @@ int lx_fault_new(struct lx_core *core, const struct lx_fault_rule *conf)
 	lx_list_push(&core->faults.rules, &rule->link);
 	core->faults.n++;
 	begin_counting(core, rule);
+	/* "Every other one": a message and its resend are one failure and one success. */
+	if (r.rate == 2 && !r.delay)
+		rule->place = 0;
 	return 0;
 }
 
