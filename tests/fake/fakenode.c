@@ -319,10 +319,11 @@ int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, con
 		at++;
 	if (!fake_tcp_names[at])
 		return -EOPNOTSUPP;
+	if (value < 0 && strcmp(name, "tos"))
+		return -EINVAL;
 	for (size_t i = 0; i < node->s.n_nis; i++) {
 		if (ni_matches(&node->s.ni[i], &match)) {
-			if (value != LX_UNSET)
-				node->s.ni[i].lnd_tun.value[at] = value;
+			node->s.ni[i].lnd_tun.value[at] = value;
 			err = 0;
 		}
 	}

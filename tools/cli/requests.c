@@ -260,6 +260,15 @@ static int set_one(struct lx_session *s, const struct lx_args *a, enum lx_arg_id
 	return lx_session_do(s, LX_CTL_SET, LX_CTL_NET, req);
 }
 
+/* As scripts rely on it, -1 leaves the setting as it is. */
+static int set_unless_unset(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+			    const char *name, int64_t max, struct lx_control_set *req)
+{
+	if (a->v[id] && !strcmp(a->v[id], "-1"))
+		return 0;
+	return set_one(s, a, id, name, LX_UNSET, max, req);
+}
+
 int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_set req = { 0 };
@@ -277,9 +286,9 @@ int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = set_one(s, a, LX_ARG_HEALTH, "health", 0, 1000, &req);
 	if (!err)
-		err = set_one(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", LX_UNSET, 127, &req);
+		err = set_unless_unset(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", 127, &req);
 	if (!err)
-		err = set_one(s, a, LX_ARG_LND_TIMEOUT, "timeout", LX_UNSET, INT32_MAX, &req);
+		err = set_unless_unset(s, a, LX_ARG_LND_TIMEOUT, "timeout", INT32_MAX, &req);
 	if (!err)
 		err = set_one(s, a, LX_ARG_TOS, "tos", LX_UNSET, 255, &req);
 	if (!err)
