@@ -265,6 +265,8 @@ static void test_routes(void **state)
 	routes_of("tcp[1-3/2] 1 10.0.0.1@o2ib:7 10.0.0.2@o2ib\n# no; \n",
 		  "tcp1 10.0.0.1@o2ib 1 7;tcp3 10.0.0.1@o2ib 1 7;"
 		  "tcp1 10.0.0.2@o2ib 1 -1;tcp3 10.0.0.2@o2ib 1 -1;");
+	routes_of("o2ib 10.77.0.[1-2]; tcp9 2 10.77.0.3:4",
+		  "o2ib 10.77.0.1@tcp -1 -1;o2ib 10.77.0.2@tcp -1 -1;tcp9 10.77.0.3@tcp 2 4;");
 	routes_of("gni 255 fd00::1@tcp:4", "gni fd00::1@tcp 255 4;");
 	routes_of("", "");
 	refused(lx_modparam_routes, "tcp9 300 10.77.0.1@tcp", "300");
@@ -273,7 +275,8 @@ static void test_routes(void **state)
 	refused(lx_modparam_routes, "tcp9 2", "no gateway");
 	refused(lx_modparam_routes, "tcp 10.77.0.1@tcp", "must be on another net");
 	refused(lx_modparam_routes, "bogus 10.77.0.1@tcp", "not a net");
-	refused(lx_modparam_routes, "tcp9 10.77.0.1", "not a gateway's NID");
+	refused(lx_modparam_routes, "tcp9 x", "not a gateway's NID");
+	refused(lx_modparam_routes, "tcp9 fd00::1", "priority");
 	refused(lx_modparam_routes, "tcp9 10.77.0.1@tcp:x", "priority");
 	refused(lx_modparam_routes, "tcp[2-1] 10.77.0.1@tcp", "not a net");
 	refused(lx_modparam_routes, "tcp[70000] 10.77.0.1@tcp", "not a net");

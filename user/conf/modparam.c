@@ -377,7 +377,7 @@ static int add_route(struct lx_modparam *p, uint32_t net, const struct lx_nid *g
 /* A colon before the "@" belongs to an IPv6 address. */
 static int take_priority(struct lx_modparam *p, char *word, int64_t *ret_priority)
 {
-	char *at = strchr(word, '@'), *colon = at ? strchr(at, ':') : NULL;
+	char *at = strchr(word, '@'), *colon = strchr(at ? at : word, ':');
 	uint32_t priority;
 
 	*ret_priority = LX_UNSET;
@@ -394,13 +394,17 @@ static int gateways(struct lx_modparam *p, char *word, const uint32_t *net, size
 		    int32_t hop)
 {
 	struct lx_nid *nids LX_AUTO_FREE = NULL;
+	char name[256];
 	int64_t priority;
 	size_t n = 0;
 	int err = take_priority(p, word, &priority);
 
 	if (err)
 		return err;
-	if (!strchr(word, '@') || strchr(word, ' ') || lx_nid_expand(word, NIDS_MAX, &nids, &n))
+	/* An address alone is on tcp. */
+	if (snprintf(name, sizeof(name), "%s%s", word, strchr(word, '@') ? "" : "@tcp") >=
+		    (int)sizeof(name) ||
+	    strchr(name, ' ') || lx_nid_expand(name, NIDS_MAX, &nids, &n))
 		return fail(p, "\"%.60s\" is not a gateway's NID (10.0.0.[1-2]@tcp)", word);
 	for (size_t i = 0; !err && i < n_nets * n; i++)
 		err = add_route(p, net[i / n], &nids[i % n], hop, priority);
