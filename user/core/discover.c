@@ -76,15 +76,27 @@ static void data_set(struct lx_peer *peer, struct lx_pinginfo *info)
 	peer->state |= LX_PEER_DATA_PRESENT;
 }
 
-/* Moves the primary NID to the front of its net, and the net to the front of the peer. */
-static void primary_first(struct lx_peer *peer)
+static struct lx_peer_ni *ni_of(const struct lx_peer *peer, const struct lx_nid *nid)
 {
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &peer->primary);
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, nid);
 
-	if (!pni || lx_peer_of(pni) != peer) {
+	return pni && lx_peer_of(pni) == peer ? pni : NULL;
+}
+
+/*
+ * Moves the primary NID to the front of its net, and the net to the front of the peer. If it
+ * is locked, the NID that the peer itself calls primary.
+ */
+static void primary_first(struct lx_peer *peer, const struct lx_nid *reported)
+{
+	struct lx_peer_ni *pni = ni_of(peer, &peer->primary), *its_own = ni_of(peer, reported);
+
+	if (!pni) {
 		/* The peer could not take it: use another NID as primary. */
 		pni = lx_peer_first_ni(peer);
 		peer->primary = pni->nid;
+	} else if ((peer->state & LX_PEER_LOCK_PRIMARY) && its_own) {
+		pni = its_own;
 	}
 	lx_list_del(&pni->link);
 	lx_list_push(&pni->net->nis, &pni->link);
@@ -183,7 +195,7 @@ static void merge_nids(struct lx_peer *peer, const struct lx_pinginfo *info)
 	note_statuses(peer, info);
 	if (fresh) {
 		drop_unlisted(peer);
-		primary_first(peer);
+		primary_first(peer, lx_pinginfo_primary(info));
 	}
 	if (!lx_list_empty(&peer->routes))
 		lx_route_gateway_info(peer, info);

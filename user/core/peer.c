@@ -440,6 +440,20 @@ void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from)
 		lx_peer_discover(to);
 }
 
+static bool is_locked(const struct lx_peer *peer, const struct lx_nid *nid)
+{
+	return (peer->state & LX_PEER_LOCK_PRIMARY) && lx_nid_eq(&peer->primary, nid);
+}
+
+/*
+ * Configured peers keep their NIDs. A locked primary NID leaves with the whole peer only, and
+ * stays a primary NID.
+ */
+static bool may_give(const struct lx_peer *peer, const struct lx_nid *nid)
+{
+	return !(peer->state & LX_PEER_CONFIGURED) && (!is_locked(peer, nid) || peer->n_nis == 1);
+}
+
 int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 {
 	struct lx_core *core = peer->core;
@@ -449,7 +463,7 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 
 	if (other == peer)
 		return 0;
-	if (other && (other->state & LX_PEER_CONFIGURED))
+	if (other && !may_give(other, nid))
 		return -EEXIST;
 	net = peer_net_obtain(peer, lx_nid_net(nid));
 	if (!net)
@@ -465,8 +479,13 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 		}
 		lx_hash_add(&core->peer_nis, &pni->node, lx_nid_hash(nid));
 	}
-	if (other)
+	if (other) {
+		if (is_locked(other, nid) && !(peer->state & LX_PEER_LOCK_PRIMARY)) {
+			peer->primary = *nid;
+			peer->state |= LX_PEER_LOCK_PRIMARY;
+		}
 		peer_ni_detach(pni);
+	}
 	peer_ni_attach(pni, net);
 	if (other && !other->n_nis) {
 		lx_peer_absorb(peer, other);
@@ -552,14 +571,13 @@ void lx_peer_self_stop(struct lx_core *core)
 
 /* ---- configuration ----------------------------------------------------------------------------- */
 
-/* A NID may be moved away from peers that are not configured only. */
 static int nid_free_for(struct lx_core *core, const struct lx_nid *nid, struct lx_peer *peer)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 
 	if (lx_nid_is_any(nid) || nid->type == LX_NET_LO)
 		return -EINVAL;
-	if (pni && lx_peer_of(pni) != peer && (lx_peer_of(pni)->state & LX_PEER_CONFIGURED))
+	if (pni && lx_peer_of(pni) != peer && !may_give(lx_peer_of(pni), nid))
 		return -EEXIST;
 	return 0;
 }
