@@ -618,8 +618,8 @@ int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_ni
 	    unsigned int timeout_ms, lx_probe_fn fn, void *arg);
 
 /**
- * lx_discover - learn a peer's NIDs, and tell it ours (lnet.md 12)
- * @force: ask the peer, and push to it, even if it is discovered already
+ * lx_discover - ask a peer for its NIDs, and tell it ours if it does not know them (lnet.md 12)
+ * @force: tell it in any case
  * @fn: as for lx_ping(); the node's own timeouts apply
  * Returns 0, -ENOMEM, -ESHUTDOWN.
  */

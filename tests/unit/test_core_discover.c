@@ -107,6 +107,46 @@ static void both_learn(void **state)
 			 LX_PEER_MULTI_RAIL | LX_PEER_DISCOVERED | LX_PEER_NIDS_UPTODATE);
 }
 
+/* A peer that is known to the last NID must answer nevertheless. */
+static void a_known_peer_is_asked_again(void **state)
+{
+	struct lx_nid n = nid("10.0.0.2@tcp");
+	struct outcome o = { 0 };
+
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).status, 0);
+	lx_sim_dead(sim, "10.0.0.2@tcp", true);
+	lx_sim_dead(sim, "10.1.0.2@tcp1", true);
+	assert_int_equal(lx_probe_discover(a->core, &n, false, outcome_set, &o), 0);
+	lx_sim_run(sim, 200 * SEC);
+	assert_int_equal(o.calls, 1);
+	assert_true(o.status < 0);
+	/* With discovery off nobody is asked. */
+	a->core->tun.lnet_peer_discovery_disabled = 1;
+	peer_of(a, "10.0.0.2@tcp")->state |= LX_PEER_NIDS_UPTODATE;
+	peer_of(a, "10.0.0.2@tcp")->state &= ~LX_PEER_FORCE_PING;
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).status, 0);
+}
+
+/* A locked primary NID stays one when discovery finds that its peer has other NIDs. */
+static void locked_primary_survives_a_merge(void **state)
+{
+	const uint32_t locked = LX_PEER_MULTI_RAIL | LX_PEER_LOCK_PRIMARY;
+	struct lx_conf_peer conf = { .primary = nid("10.1.0.2@tcp1"),
+				     .multi_rail = true,
+				     .lock_primary = true };
+	struct lx_nid first = nid("10.0.0.2@tcp");
+	struct outcome o;
+
+	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	peer_of(a, "10.1.0.2@tcp1")->state = locked;
+	o = discover(a, "10.0.0.2@tcp", false);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(o.n_nis, 2);
+	assert_true(lx_nid_eq(&o.primary, &conf.primary) && lx_nid_eq(&o.nis[0], &first));
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->state,
+			 locked | LX_PEER_DISCOVERED | LX_PEER_NIDS_UPTODATE);
+}
+
 static void traffic_discovers_first(void **state)
 {
 	post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, 1);
@@ -335,6 +375,18 @@ static void other_nids_on_lo_are_nobodys(void **state)
 	assert_int_equal(ping(b, "0@lo", 1000).status, 0);
 }
 
+/* Without an NI that reaches itself the node answers by 0@lo, and is no peer. */
+static void discovery_of_lo_without_a_way_in(void **state)
+{
+	struct lx_nid own = nid("10.0.0.2@tcp");
+	struct outcome o;
+
+	lx_sim_run(sim, SEC);
+	o = discover(b, "0@lo", false);
+	assert_true(!o.status && o.n_nis == 2 && lx_nid_eq(&o.primary, &lx_nid_lo));
+	assert_null(lx_peer_ni_lookup(b->core, &own));
+}
+
 /* As on TCP: our own NID is a peer like any other, distinct from other nodes' NIDs. */
 static void own_nids_are_a_peer(void **state)
 {
@@ -344,7 +396,6 @@ static void own_nids_are_a_peer(void **state)
 	struct outcome o;
 
 	assert_int_equal(lx_probe_discover(b->core, &own, false, outcome_set, &o), -EINVAL);
-	assert_int_equal(lx_probe_discover(b->core, &lx_nid_lo, false, outcome_set, &o), -EINVAL);
 	lnd->connects_to_self = true;
 	/* Pings create a peer per NID and go through the transport, not 0@lo. */
 	assert_int_equal(ping(b, "10.0.0.2@tcp", 1000).status, 0);
@@ -549,7 +600,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-		T(both_learn), T(traffic_discovers_first), T(traffic_goes_on_if_discovery_fails),
+		T(both_learn), T(discovery_of_lo_without_a_way_in),
+		T(a_known_peer_is_asked_again),
+		T(locked_primary_survives_a_merge), T(traffic_discovers_first),
+		T(traffic_goes_on_if_discovery_fails),
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
 		T(configured_peer_stays), T(configured_peer_goes),

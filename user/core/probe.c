@@ -208,6 +208,15 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 
 /* ---- discovery ----------------------------------------------------------------------- */
 
+/* No NI can reach this node from outside: it answers, and becomes no peer. */
+static int ask_self(struct lx_core *core, lx_probe_end_fn fn, void *arg)
+{
+	const struct lx_id self = { lx_nid_lo, LX_PID_LUSTRE };
+
+	return lx_probe_ping(core, &self, NULL, core->tun.lnet_transaction_timeout * 1000, fn,
+			     arg);
+}
+
 int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
 		      lx_probe_end_fn fn, void *arg)
 {
@@ -220,7 +229,9 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 	/* By 0@lo this node is no peer of its own. */
 	if (nid->type == LX_NET_LO)
 		nid = lx_peer_self_nid(core);
-	if (!nid || lx_msg_stays_inside(core, nid))
+	if (!nid)
+		return ask_self(core, fn, arg);
+	if (lx_msg_stays_inside(core, nid))
 		return -EINVAL;
 	target.nid = *nid;
 	r = lx_peer_ni_obtain(core, nid, &pni);
@@ -230,10 +241,12 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 		return r;
 	peer = lx_peer_of(pni);
 	lx_list_append(&peer->waiters, &probe->waiter_link);
+	/* Ask it even if everything about it is known: the user wants to know if it answers. */
+	if (!core->tun.lnet_peer_discovery_disabled)
+		peer->state &= ~LX_PEER_NIDS_UPTODATE;
+	peer->state |= LX_PEER_REDISCOVER;
 	if (force)
 		peer->state |= LX_PEER_FORCE_PING | LX_PEER_FORCE_PUSH;
-	if (force || !(peer->state & LX_PEER_DISCOVERED) || !lx_peer_uptodate(peer))
-		peer->state |= LX_PEER_REDISCOVER;
 	lx_peer_discover(peer);
 	return 0;
 }
