@@ -205,6 +205,9 @@ struct lx_control_answer {
 	uint32_t brw_errors, ping_errors; /* of the session */
 	uint32_t rpc_errors, sent, rcvd, dropped, expired; /* RPCs, since the node started */
 	uint64_t bulk_get, bulk_put; /* bytes */
+	uint32_t running_ms; /* of the session */
+	uint32_t send_count, recv_count; /* LNet messages since the node started, and their bytes: */
+	uint64_t send_length, recv_length;
 };
 
 /* ---- what is shown, beyond info.h -------------------------------------------------- */

@@ -531,6 +531,11 @@ static const struct lx_field answer_fields[] = {
 	{ LX_FIELD_NUM(13, "expired", struct lx_control_answer, expired) },
 	{ LX_FIELD_NUM(14, "bulk_get", struct lx_control_answer, bulk_get) },
 	{ LX_FIELD_NUM(15, "bulk_put", struct lx_control_answer, bulk_put) },
+	{ LX_FIELD_NUM(16, "running_ms", struct lx_control_answer, running_ms) },
+	{ LX_FIELD_NUM(17, "send_count", struct lx_control_answer, send_count) },
+	{ LX_FIELD_NUM(18, "recv_count", struct lx_control_answer, recv_count) },
+	{ LX_FIELD_NUM(19, "send_length", struct lx_control_answer, send_length) },
+	{ LX_FIELD_NUM(20, "recv_length", struct lx_control_answer, recv_length) },
 	END
 };
 static const struct lx_schema answer = { "answer", sizeof(struct lx_control_answer),

@@ -59,6 +59,7 @@ static void take_session(const struct lx_lst_sid *sid, const char *name,
 static void take_counters(const struct lx_lst_msg *reply, struct lx_control_answer *answer)
 {
 	const struct lx_lst_rpc_counters *rpc = &reply->stat_reply.rpc;
+	const struct lx_lst_lnet_counters *lnet = &reply->stat_reply.lnet;
 
 	answer->brw_errors = reply->stat_reply.framework.brw_errors;
 	answer->ping_errors = reply->stat_reply.framework.ping_errors;
@@ -69,6 +70,11 @@ static void take_counters(const struct lx_lst_msg *reply, struct lx_control_answ
 	answer->expired = rpc->expired;
 	answer->bulk_get = rpc->bulk_get;
 	answer->bulk_put = rpc->bulk_put;
+	answer->running_ms = reply->stat_reply.framework.running_ms;
+	answer->send_count = lnet->send_count;
+	answer->recv_count = lnet->recv_count;
+	answer->send_length = lnet->send_length;
+	answer->recv_length = lnet->recv_length;
 }
 
 static void describe(const struct ask *a, struct lx_control_answer *answer)
