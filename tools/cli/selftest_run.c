@@ -532,29 +532,28 @@ static int parse(struct run *r, const struct lx_args *a)
 
 /* ---- the command -------------------------------------------------------------------------- */
 
-/* A session is named after a NID of its console: the first of ours with a 4-byte address. */
-static int find_console(struct run *r)
+int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid)
 {
 	json_t *nets, *net, *ni;
 	size_t i, j;
-	int err = lx_request_show_all(r->session, LX_CONTROL_NETS, &lx_control_nets, 1, &nets);
+	int err = lx_request_show_all(s, LX_CONTROL_NETS, &lx_control_nets, 1, &nets);
 
 	if (err)
 		return err;
-	r->console = lx_nid_any;
+	*ret_nid = lx_nid_any;
 	json_array_foreach (nets, i, net) {
 		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
 			const char *text = json_string_value(json_object_get(ni, "nid"));
 			struct lx_nid nid;
 
-			if (text && lx_nid_is_any(&r->console) && !lx_nid_parse(text, &nid) &&
+			if (text && lx_nid_is_any(ret_nid) && !lx_nid_parse(text, &nid) &&
 			    nid.type != LX_NET_LO && lx_nid_is_nid4(&nid))
-				r->console = nid;
+				*ret_nid = nid;
 		}
 	}
 	json_decref(nets);
-	return lx_nid_is_any(&r->console)
-		       ? lx_session_fail(r->session, -ENODEV, "this node has no NID with a 4-byte "
+	return lx_nid_is_any(ret_nid)
+		       ? lx_session_fail(s, -ENODEV, "this node has no NID with a 4-byte "
 					 "address, which LNet selftest needs; next: lnetx net add")
 		       : 0;
 }
@@ -562,7 +561,7 @@ static int find_console(struct run *r)
 static int go(struct run *r)
 {
 	struct timespec now;
-	int err = find_console(r);
+	int err = lx_selftest_find_console(r->session, &r->console);
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	r->stamp = now.tv_sec * 1000LL + now.tv_nsec / 1000000;

@@ -5,6 +5,12 @@
 
 #include "lnetx.h"
 
+/*
+ * A session is named after a NID of its console: the first of ours with a 4-byte address.
+ * Returns 0 or a negative errno with its reason; -ENODEV: there is none.
+ */
+int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid);
+
 int lx_selftest_run(struct lx_session *s, const struct lx_args *a);
 
 extern const struct lx_keyword lx_selftest_run_keywords[];
