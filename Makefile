@@ -236,10 +236,10 @@ $(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/libselftest.a $(B)/liblnetxctl.a $(
 	$(call link,-ljansson -lm)
 
 # One program, several grammars, chosen by its name.
-$(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml: $(B)/bin/lnetx
+$(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml $(B)/bin/lst: $(B)/bin/lnetx
 	$(Q)ln -sf lnetx $@
 
-programs: $(B)/bin/lnetxd $(B)/bin/lnetx $(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml
+programs: $(addprefix $(B)/bin/,lnetxd lnetx lnetctl lnet_legacy2yaml lst)
 
 MAN_PAGES := $(patsubst tools/dist/man/%.rst,$(B)/man/%,$(wildcard tools/dist/man/*.rst))
 
@@ -284,6 +284,11 @@ $(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
 		$(filter-out $(B)/tools/cli/main.o,$(call obj,$(CLI_SRCS))) \
 		$(B)/tests/libhelp.a $(B)/libselftest.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson -lm -Wl$(comma)--wrap=adjtimex)
+
+# What the console of LNet selftest remembers.
+$(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools/cli/console.c) \
+		$(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka -ljansson)
 
 # With failing allocations.
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
@@ -392,7 +397,8 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
 	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
 # link:target
-LINKS := lnetx:$(SBINDIR)/lnetctl lnetx:$(SBINDIR)/lnet_legacy2yaml lnetx:$(COMPLETIONDIR)/lnetctl $(SONAME):$(LIBDIR)/liblnetx.so \
+LINKS := $(foreach l,lnetctl lnet_legacy2yaml lst,lnetx:$(SBINDIR)/$(l)) \
+	lnetx:$(COMPLETIONDIR)/lnetctl lnetx:$(COMPLETIONDIR)/lst $(SONAME):$(LIBDIR)/liblnetx.so \
 	$(CTL_SONAME):$(LIBDIR)/liblnetxctl.so
 
 # Made anew each time: the directories in it may be other ones now.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* One program under several names: lnetx, lnetctl, lnet_legacy2yaml, lctl. */
+/* One program under several names: lnetx, lnetctl, lnet_legacy2yaml, lctl, lst. */
 #include <string.h>
 
 #include "fault.h"
 #include "legacy2yaml.h"
 #include "lnetctl.h"
 #include "lnetx.h"
+#include "lst.h"
 
 int main(int argc, char **argv)
 {
@@ -18,5 +19,7 @@ int main(int argc, char **argv)
 		return lx_legacy2yaml_main(argc, argv);
 	if (!strcmp(name, "lctl"))
 		return lx_lctl_main(argc, argv);
+	if (!strcmp(name, "lst"))
+		return lx_lst_main(argc, argv);
 	return lx_lnetx_main(argc, argv);
 }
