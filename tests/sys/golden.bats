@@ -89,7 +89,7 @@ random="lnetctl route show"
 
 # Recordings that no test compares yet, or that only show one machine's state.
 declare -gA waits=(
-	[lst]="lnet_selftest"
+	[lst]="sys/lst compares it"
 )
 compared="client router misc gateway ip2nets udsp health fault own-nid"
 

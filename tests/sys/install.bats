@@ -211,8 +211,8 @@ exports() {
 	local file
 
 	install_all
-	for file in sbin/lnetxd sbin/lnetx sbin/lnetctl share/man/man8/lnetxd.8 \
-		share/man/man8/lnetctl.8 share/man/man5/lnetx.conf.5 \
+	for file in sbin/lnetxd sbin/lnetx sbin/lnetctl sbin/lst share/man/man8/lnetxd.8 \
+		share/man/man8/lnetctl.8 share/man/man8/lst.8 share/man/man5/lnetx.conf.5 \
 		share/bash-completion/completions/lnetctl lib/systemd/system/lnetxd.service; do
 		[ -s "$USR/$file" ] || { echo "missing: $file"; false; }
 	done
