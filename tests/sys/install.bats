@@ -213,6 +213,7 @@ exports() {
 	install_all
 	for file in sbin/lnetxd sbin/lnetx sbin/lnetctl sbin/lst share/man/man8/lnetxd.8 \
 		share/man/man8/lnetctl.8 share/man/man8/lst.8 share/man/man5/lnetx.conf.5 \
+		share/man/man7/lnetx-tunables.7 \
 		share/bash-completion/completions/lnetctl lib/systemd/system/lnetxd.service; do
 		[ -s "$USR/$file" ] || { echo "missing: $file"; false; }
 	done
