@@ -281,6 +281,7 @@ static void one_world(void **state)
 		const struct lx_sim_knobs knobs = sim_plain;
 		uint64_t seed = rnd();
 
+		rnd_case("one_world", world);
 		n_ops = 0;
 		assert_int_equal(lx_sim_new(seed, &knobs, &sim), 0);
 		make_nodes();
@@ -300,6 +301,7 @@ static void one_world(void **state)
 		}
 		lx_sim_free(sim);
 	}
+	rnd_case(NULL, 0);
 	free(ops);
 	printf("one_world: 60 worlds, %lu operations: %lu answered, %lu failed; %lu messages forwarded\n",
 	       total_ops, total_answered, total_failed, total_forwarded);

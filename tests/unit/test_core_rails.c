@@ -592,8 +592,11 @@ static void rails_and_gateways(void **state)
 	unsigned long wanted = env ? strtoul(env, NULL, 10) : OPS_DEFAULT;
 	unsigned long worlds = 0;
 
-	for (; total < wanted; worlds++)
+	for (; total < wanted; worlds++) {
+		rnd_case("rails_and_gateways", worlds);
 		one_world();
+	}
+	rnd_case(NULL, 0);
 	printf("rails_and_gateways: %lu worlds, %lu operations: %lu succeeded, among them all %lu "
 	       "that had a path; %lu resends, %lu messages got through by them; %lu worlds stopped\n",
 	       worlds, total, total_ok, total_must, total_resent, total_saved, total_stopped);

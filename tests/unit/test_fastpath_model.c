@@ -962,8 +962,11 @@ static void random_worlds(void **state)
 	const char *rounds = getenv("LNETX_ROUNDS");
 	int n = rounds ? atoi(rounds) : 12;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		rnd_case("random_worlds", i);
 		one_world();
+	}
+	rnd_case(NULL, 0);
 	printf("random_worlds: %d worlds, %lu data packets (%lu mixed, %lu headers cut), "
 	       "%lu messages by lanes, %lu by the socket, unframed %lu times; "
 	       "%lu lanes (%lu shared, with %lu messages) and %lu streams died (%lu with lanes that "

@@ -448,6 +448,7 @@ static void learn(void)
 static void test_random(void **state)
 {
 	for (int round = 0; round < 6; round++) {
+		rnd_case("test_random", round);
 		begin();
 		if (rnd_below(2))
 			random_settings();
@@ -461,6 +462,7 @@ static void test_random(void **state)
 		restores(rnd_below(4) ? "--backup" : "");
 		stop();
 	}
+	rnd_case(NULL, 0);
 }
 
 int main(int argc, char **argv)

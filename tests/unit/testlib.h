@@ -20,7 +20,30 @@
 
 #define N_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static uint64_t rnd_state;
+static uint64_t rnd_state, rnd_seed;
+static struct {
+	const char *test; /* NULL: none */
+	unsigned long n;
+} rnd_now;
+
+static inline void rnd_tell(void)
+{
+	if (rnd_now.test)
+		printf("failed: case %lu of %s, LNETX_SEED=%llu\n", rnd_now.n, rnd_now.test,
+		       (unsigned long long)rnd_seed);
+}
+
+/*
+ * Call this before each case of a random test, and with NULL after the last one. A failure leaves
+ * the test, so that the case is told at the end of the program, or at the next test's first.
+ */
+static inline void rnd_case(const char *test, unsigned long n)
+{
+	if (test && n == 0)
+		rnd_tell();
+	rnd_now.test = test;
+	rnd_now.n = n;
+}
 
 /* Call this once, in main(). */
 static inline void rnd_init(void)
@@ -30,8 +53,10 @@ static inline void rnd_init(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	rnd_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)now.tv_sec << 30 ^ now.tv_nsec;
-	printf("seed: LNETX_SEED=%llu\n", (unsigned long long)rnd_state);
+	rnd_seed = rnd_state;
+	printf("seed: LNETX_SEED=%llu\n", (unsigned long long)rnd_seed);
 	fflush(stdout);
+	atexit(rnd_tell);
 }
 
 static inline uint64_t rnd(void)
