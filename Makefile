@@ -305,6 +305,10 @@ $(B)/tests/test_golden_health: $(B)/tests/golden/test_golden_health.o $(B)/tests
 		$(B)/liblnetx.a
 	$(call link,-lcmocka $(LIBBPF))
 
+$(B)/tests/test_golden_lst: $(B)/tests/golden/test_golden_lst.o $(call obj,$(GOLDEN_HELP_SRCS)) \
+		$(B)/tests/libhelp.a $(B)/libselftest.a $(B)/liblnetx.a
+	$(call link,-lcmocka $(LIBBPF))
+
 $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) $(B)/libselftest.a \
 		$(B)/liblnetx.a
 	$(call link,-lcmocka)

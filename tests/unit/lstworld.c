@@ -56,30 +56,43 @@ static struct lx_node *public_node(struct lx_sim_node *sim)
 	return node;
 }
 
+void lst_world_begin(const struct lx_sim_knobs *knobs)
+{
+	assert_int_equal(lx_sim_new(rnd(), knobs, &lst_sim), 0);
+	log_clear();
+	n_nodes = 0;
+	next_id = 1000;
+	memset(lst_node, 0, sizeof(lst_node));
+	ticking = true;
+	lx_sim_at(lst_sim, SEC, tick, NULL);
+}
+
+struct lst_node *lst_world_add(const char *const *nids, const struct lx_selftest_tunables *tun)
+{
+	struct lst_node *node = &lst_node[n_nodes];
+	const struct lx_selftest_ops ops = { may_console, note, now_ns, node };
+	struct lx_selftest_tunables defaults;
+
+	assert_true(n_nodes < LST_NODES_MAX);
+	lx_tunable_defaults(lx_selftest_tunable_table, &defaults);
+	node->sim = node_with(lst_sim, nids);
+	node->node = public_node(node->sim);
+	assert_int_equal(lx_selftest_new(node->node, tun ? tun : &defaults, &ops, &node->s), 0);
+	snprintf(node->nid, sizeof(node->nid), "%s", nids[0]);
+	n_nodes++;
+	return node;
+}
+
 void lst_world_new(const struct lx_sim_knobs *knobs, unsigned int n,
 		   const struct lx_selftest_tunables *tun)
 {
-	struct lx_selftest_tunables defaults;
 	char text[LX_NID_TEXT];
 
-	lx_tunable_defaults(lx_selftest_tunable_table, &defaults);
-	assert_int_equal(lx_sim_new(rnd(), knobs, &lst_sim), 0);
-	log_clear();
-	n_nodes = n;
-	next_id = 1000;
-	memset(lst_node, 0, sizeof(lst_node));
+	lst_world_begin(knobs);
 	for (unsigned int i = 0; i < n; i++) {
-		struct lst_node *node = &lst_node[i];
-		const struct lx_selftest_ops ops = { may_console, note, now_ns, node };
-
 		snprintf(text, sizeof(text), "10.0.0.%u@tcp", i + 1);
-		node->sim = NODE(lst_sim, text);
-		node->node = public_node(node->sim);
-		assert_int_equal(lx_selftest_new(node->node, tun ? tun : &defaults, &ops, &node->s),
-				 0);
+		lst_world_add((const char *const[]){ text, NULL }, tun);
 	}
-	ticking = true;
-	lx_sim_at(lst_sim, SEC, tick, NULL);
 }
 
 /* Nothing of the service is left on the node. */

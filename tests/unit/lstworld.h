@@ -18,6 +18,7 @@ struct lst_node {
 	unsigned int notes; /* lines for the log */
 	char note[300]; /* the latest */
 	const char *console; /* the only NID that may be one; NULL: all */
+	char nid[LX_NID_TEXT]; /* its first */
 };
 
 struct lst_console {
@@ -33,6 +34,11 @@ extern struct lst_node lst_node[LST_NODES_MAX];
 /* A network of @n nodes, 10.0.0.1@tcp and so on, with the service on all of them. */
 void lst_world_new(const struct lx_sim_knobs *knobs, unsigned int n,
 		   const struct lx_selftest_tunables *tun);
+
+/* The same step by step: a network, and a node with the service. @nids: NULL ends them */
+void lst_world_begin(const struct lx_sim_knobs *knobs);
+struct lst_node *lst_world_add(const char *const *nids, const struct lx_selftest_tunables *tun);
+
 /* Stops what is left; every MD, buffer and allocation must be back. */
 void lst_world_free(void);
 
