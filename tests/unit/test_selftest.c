@@ -649,11 +649,23 @@ static void console_vanishes_early(void **state)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
+/* A server part, in a batch of its own. */
+static int add_server_part(const struct lst_console *c, uint64_t batch)
+{
+	struct lx_lst_msg msg;
+
+	lx_lst_init(&msg, LX_LST_TEST_REQ, c->features);
+	msg.test.sid = c->sid;
+	msg.test.batch = batch;
+	msg.test.service = LX_LST_PING;
+	msg.test.loop = msg.test.concurrency = 1;
+	return lst_ask(c, A, LX_LST_TEST, &msg);
+}
+
 static void limits(void **state)
 {
 	struct lst_test test = { 1, LX_LST_PING, 1, 1024, .dests = { B, B, B, B, B, B } };
 	struct lst_console c;
-	struct lx_lst_msg msg;
 
 	lst_world_new(&sim_plain, 2, NULL);
 	c = begin();
@@ -662,22 +674,87 @@ static void limits(void **state)
 	assert_int_equal(lst_add(&c, A, &test), 0);
 	assert_int_equal(lst_add(&c, A, &test), ENOMEM);
 	assert_int_equal(lst_node[0].s->n_units, 2 * 6 * 1024);
-	/* Batches. */
-	lx_lst_init(&msg, LX_LST_TEST_REQ, c.features);
-	for (unsigned int i = 0; i < LX_LST_BATCHES_MAX + 1; i++) {
-		lx_lst_init(&msg, LX_LST_TEST_REQ, c.features);
-		msg.test.sid = c.sid;
-		msg.test.batch = 1 + i;
-		msg.test.service = LX_LST_PING;
-		msg.test.loop = msg.test.concurrency = 1;
-		assert_int_equal(lst_ask(&c, A, LX_LST_TEST, &msg),
-				 i < LX_LST_BATCHES_MAX ? 0 : ENOMEM);
-	}
+	for (unsigned int i = 0; i < LX_LST_BATCHES_MAX + 1; i++)
+		assert_int_equal(add_server_part(&c, 1 + i), i < LX_LST_BATCHES_MAX ? 0 : ENOMEM);
 	/* Ending the session frees everything. */
 	assert_int_equal(lst_remove(&c, A), 0);
 	assert_int_equal(lst_node[0].s->n_units, 0);
 	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
 	assert_int_equal(lst_add(&c, A, &test), 0);
+}
+
+/*
+ * A console takes the node over again and again, while requests of the sessions that end are stuck
+ * in a connection: what these hold counts until they have drained.
+ */
+static void sessions_that_do_not_drain(void **state)
+{
+	const struct lst_test test = { 1, LX_LST_PING, LX_LST_LOOP_FOREVER, 1, .dests = { B } };
+	struct lst_console c;
+	struct lx_selftest *s;
+	unsigned int i;
+
+	lst_world_new(&sim_plain, 2, NULL);
+	s = lst_node[0].s;
+	c = begin();
+	lx_sim_hold(lst_sim, A, B, true);
+	for (i = 0; i < 6; i++) {
+		c.sid.stamp++;
+		assert_int_equal(lst_make(&c, A, "again", true, NULL), 0);
+		if (lst_add(&c, A, &test))
+			break;
+		assert_int_equal(lst_batch(&c, A, 1, LX_LST_BATCH_RUN, 0, 0), 0);
+		for (unsigned int j = 0; j < 1000 && !add_server_part(&c, 2); j++)
+			;
+		for (unsigned int j = 0; j < 250 && !add_server_part(&c, 3 + j); j++)
+			;
+	}
+	assert_false(lx_list_empty(&s->zombies));
+	assert_int_equal(s->n_tests, LX_LST_TESTS_MAX);
+	assert_true(s->n_batches <= LX_LST_BATCHES_MAX && s->n_batches > 700);
+	assert_int_equal(add_server_part(&c, 2), ENOMEM);
+	lx_sim_hold(lst_sim, A, B, false);
+	lx_sim_run(lst_sim, 10 * SEC);
+	assert_true(lx_list_empty(&s->zombies));
+	assert_int_equal(lst_remove(&c, A), 0);
+	assert_int_equal(s->n_tests + s->n_batches + s->n_units, 0);
+}
+
+/* Requests whose bulk never comes: so many are kept, in the buffers that the tunable gives. */
+static void more_requests_than_served(void **state)
+{
+	static uint8_t out[LX_LST_MSG_BYTES];
+	struct lx_selftest_tunables tun;
+	struct lst_console c;
+	struct lx_lst_msg msg;
+	struct lx_selftest *s;
+
+	lx_tunable_defaults(lx_selftest_tunable_table, &tun);
+	tun.bulk_mib = 3;
+	lst_world_new(&sim_plain, 1, &tun);
+	s = lst_node[0].s;
+	c = lst_console("10.0.0.100@tcp", 1);
+	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
+	lx_lst_init(&msg, LX_LST_BRW_REQ, c.features);
+	msg.brw.bulkid = 77; /* that nobody has posted */
+	msg.brw.rw = LX_LST_WRITE;
+	msg.brw.length = LX_LST_BULK_MAX;
+	msg.brw.flags = LX_LST_CHECK_FULL;
+	lx_lst_encode(&msg, out);
+	for (unsigned int i = 0; i < LX_LST_SERVED_MAX + 5; i++) {
+		log_clear();
+		assert_int_equal(put(c.sim, mem(c.sim, out, sizeof(out), 1), false, A,
+				     LX_LST_PORTAL_TEST, LX_LST_BRW), 0);
+		lx_sim_run(lst_sim, MS);
+	}
+	assert_int_equal(s->n_served, LX_LST_SERVED_MAX);
+	assert_int_equal(s->rpc.dropped, 5);
+	assert_int_equal(s->pool.made, 3);
+	log_clear();
+	lx_sim_run(lst_sim, 90 * SEC);
+	assert_int_equal(s->n_served, 0);
+	assert_int_equal(s->pool.used, 0);
+	assert_true(s->pool.made <= 3);
 }
 
 /* With a single buffer, requests wait for it on either side, and none is lost. */
@@ -873,6 +950,8 @@ int main(void)
 		TEST(consoles_compete),
 		TEST(console_vanishes_early),
 		TEST(limits),
+		TEST(sessions_that_do_not_drain),
+		TEST(more_requests_than_served),
 		TEST(few_buffers),
 		TEST(lists_that_do_not_come),
 		TEST(switched_off),

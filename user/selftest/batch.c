@@ -53,7 +53,10 @@ static void unit_go(struct unit *u);
 
 static void test_free(struct test *test)
 {
-	test->batch->session->s->n_units -= test->n_units;
+	struct lx_selftest *s = test->batch->session->s;
+
+	s->n_units -= test->n_units;
+	s->n_tests--;
 	lx_list_del(&test->link);
 	free(test->unit);
 	free(test);
@@ -68,6 +71,7 @@ static void session_free(struct lx_lst_session *session)
 		lx_list_for_each_safe (test, tmp, &batch->tests, link)
 			test_free(test);
 		lx_list_del(&batch->link);
+		session->s->n_batches--;
 		free(batch);
 	}
 	lx_list_del(&session->link);
@@ -389,7 +393,7 @@ int lx_lst_batch_get(struct lx_lst_session *session, uint64_t id, struct lx_lst_
 	struct lx_lst_batch *batch = lx_lst_batch_lookup(session, id);
 
 	if (!batch) {
-		if (session->n_batches >= LX_LST_BATCHES_MAX)
+		if (session->s->n_batches >= LX_LST_BATCHES_MAX)
 			return -ENOMEM;
 		batch = calloc(1, sizeof(*batch));
 		if (!batch)
@@ -399,6 +403,7 @@ int lx_lst_batch_get(struct lx_lst_session *session, uint64_t id, struct lx_lst_
 		lx_list_init(&batch->tests);
 		lx_list_append(&session->batches, &batch->link);
 		session->n_batches++;
+		session->s->n_batches++;
 	}
 	*ret_batch = batch;
 	return 0;
@@ -411,13 +416,14 @@ int lx_lst_batch_add(struct lx_lst_batch *batch, const struct lx_lst_msg *reques
 	struct test *test;
 	int err;
 
-	if (session->n_tests >= LX_LST_TESTS_MAX)
+	if (session->s->n_tests >= LX_LST_TESTS_MAX)
 		return -ENOMEM;
 	err = test_new(batch, request, dests, len, &test);
 	if (err)
 		return err;
 	lx_list_append(&batch->tests, &test->link);
 	session->n_tests++;
+	session->s->n_tests++;
 	session->n_units += test->n_units;
 	session->s->n_units += test->n_units;
 	return 0;

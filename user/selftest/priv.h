@@ -20,9 +20,10 @@
 
 /* Limits on what consoles and clients make the service allocate, besides bulk buffers. */
 #define LX_LST_SERVED_MAX 8192 /* requests being served */
-#define LX_LST_BATCHES_MAX 1024 /* per session */
-#define LX_LST_TESTS_MAX 4096 /* per session */
-#define LX_LST_UNITS_MAX 16384 /* of all sessions, including zombies */
+/* Of all sessions, including zombies: */
+#define LX_LST_BATCHES_MAX 1024
+#define LX_LST_TESTS_MAX 4096
+#define LX_LST_UNITS_MAX 16384
 
 struct lx_selftest {
 	pthread_mutex_t lock;
@@ -45,7 +46,7 @@ struct lx_selftest {
 
 	struct lx_lst_session *session; /* NULL: none */
 	struct lx_list zombies; /* ended sessions whose tests have not drained */
-	unsigned int n_units;
+	unsigned int n_batches, n_tests, n_units; /* of all sessions */
 	struct lx_lst_rpc_counters rpc;
 	uint64_t refused;
 };
