@@ -275,7 +275,8 @@ $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/u
 	$(call link,-lcmocka)
 
 # The parts of the tools that compute and draw.
-$(B)/tests/test_fabric: $(B)/tests/unit/test_fabric.o $(call obj,tools/cli/rail.c tools/cli/matrix.c) \
+$(addprefix $(B)/tests/,test_fabric test_bandwidth): $(B)/tests/%: $(B)/tests/unit/%.o \
+		$(call obj,$(addprefix tools/cli/,rail.c matrix.c bandwidth.c)) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -lm)
 

@@ -54,6 +54,8 @@ static void test_completion(void **state)
 	offers("_lnetx", "net add net tcp p", 5, " peer_timeout peer_credits peer_buffer_credits ");
 	offers("_lnetx", "net add if l", 4, " lo ");
 	offers("_lnetx", "ping t", 2, " timeout ");
+	offers("_lnetx", "fabric check bandwidth \"\"", 4, " on off ");
+	offers("_lnetx", "fabric check pa", 3, " pairs ");
 	offers("_lnetctl", "r", 1, " route routing ");
 	offers("_lnetctl", "peer s", 2, " show set ");
 	offers("_lnetctl", "net add --p", 3,
@@ -122,6 +124,8 @@ static void test_completion_knows(void **state)
 	stop(NULL);
 	/* Without a daemon, keywords are still offered. */
 	offers("_lnetx", "ping t", 2, " timeout ");
+	offers("_lnetx", "fabric check bandwidth \"\"", 4, " on off ");
+	offers("_lnetx", "fabric check pa", 3, " pairs ");
 	offers("_lnetx", "peer show nid \"\"", 4, "  ");
 }
 

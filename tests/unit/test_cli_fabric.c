@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* lnetx fabric check on the fake node: its words, output and exit status. */
+/*
+ * lnetx fabric check on the fake node: its words, output and exit status. The fake node does not
+ * complete requests to test nodes, so bandwidths are off.
+ */
 #include "cliworld.h"
 
 static const char world[] =
@@ -24,31 +27,33 @@ static const char world[] =
 static void test_rails(void **state)
 {
 	start(world);
-	prints_in(3, "lnetx -j fabric check count 2 slow 1000000",
+	prints_in(3, "lnetx -j fabric check count 2 slow 1000000 bandwidth off",
 		  "{\"peer\":\"10.5.0.7@tcp5\",\"primary_nid\":\"10.0.0.7@tcp1\",\"gateways\":[],"
 		  "\"sent\":2,\"answered\":2,\"state\":\"well\",\"source\":\"10.5.0.1@tcp5\"");
-	prints_in(3, "lnetx -j fabric check 10.7.0.9@tcp7 slow 1000000",
+	prints_in(3, "lnetx -j fabric check 10.7.0.9@tcp7 slow 1000000 bandwidth off",
 		  "\"gateways\":[\"10.0.0.3@tcp1\"]");
-	prints_in(3, "lnetx fabric check 10.7.0.9@tcp7 slow 1000000", "2 rails of 2 nodes");
-	prints_in(3, "lnetx fabric check slow 1000000", "2 rails of 1 nodes");
-	prints_in(3, "lnetx fabric check 10.0.0.7@tcp1 10.5.0.7@tcp5 slow 1000000",
+	prints_in(3, "lnetx fabric check 10.7.0.9@tcp7 slow 1000000 bandwidth off",
+		  "2 rails of 2 nodes");
+	prints_in(3, "lnetx fabric check slow 1000000 bandwidth off", "2 rails of 1 nodes");
+	prints_in(3, "lnetx fabric check 10.0.0.7@tcp1 10.5.0.7@tcp5 slow 1000000 bandwidth off",
 		  "2 rails of 2 nodes");
 }
 
 static void test_faults(void **state)
 {
 	start(world);
-	prints_in(3, "lnetx fabric check slow 1000000",
+	prints_in(3, "lnetx fabric check slow 1000000 bandwidth off",
 		  "fault: 10.0.0.11@tcp1: this node's own NI is down since ");
-	prints_in(3, "lnetx fabric check slow 1000000",
+	prints_in(3, "lnetx fabric check slow 1000000 bandwidth off",
 		  "fault: 10.0.0.4@tcp1: its route to tcp8 is down");
-	prints_in(3, "lnetx fabric check 10.0.0.9@tcp1",
+	prints_in(3, "lnetx fabric check 10.0.0.9@tcp1 bandwidth off",
 		  "fault: 10.0.0.9@tcp1: No route to host: it is in another world; next: lnetx "
 		  "ping 10.0.0.9@tcp1 timeout 10\n");
-	prints_in(3, "lnetx fabric check 10.6.0.8@tcp6",
+	prints_in(3, "lnetx fabric check 10.6.0.8@tcp6 bandwidth off",
 		  "fault: 10.6.0.8@tcp6: no NI of ours that is up, and no route that is up, leads "
 		  "to its nets");
-	prints_in(3, "lnetx fabric check 10.0.0.9@tcp1", "not healthy: 3 faults on 1 rails");
+	prints_in(3, "lnetx fabric check 10.0.0.9@tcp1 bandwidth off",
+		  "not healthy: 3 faults on 1 rails");
 }
 
 static void test_words(void **state)
@@ -56,14 +61,21 @@ static void test_words(void **state)
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - {nid: 10.0.0.1@tcp1, status: up}\n"
 	      "ping:\n- primary nid: 10.0.0.7@tcp1\n  Multi-Rail: true\n  peer_ni:\n"
 	      "  - nid: 10.0.0.7@tcp1\n");
-	prints("lnetx fabric check", "nothing to check: this node knows no peers");
-	prints("lnetx fabric check 10.0.0.7@tcp1", "healthy: 1 rails of 1 nodes");
-	prints("lnetx -j fabric check 10.0.0.7@tcp1", "\"healthy\":true,\"complete\":true");
+	prints("lnetx fabric check bandwidth off", "nothing to check: this node knows no peers");
+	prints("lnetx fabric check 10.0.0.7@tcp1 bandwidth off", "healthy: 1 rails of 1 nodes");
+	prints("lnetx -j fabric check 10.0.0.7@tcp1 bandwidth off",
+	       "\"healthy\":true,\"complete\":true");
 	fails(2, "lnetx fabric check count 0", "count 0 is not in 1..100");
 	fails(2, "lnetx fabric check slow 1", "slow 1 is not in");
+	fails(2, "lnetx fabric check bandwidth maybe", "on or off is expected");
+	fails(2, "lnetx fabric check time 11s", "at most 10s");
+	fails(2, "lnetx fabric check size 2m", "up to 1m are expected");
+	fails(2, "lnetx fabric check low 100", "low 100 is not in 1..99");
+	fails(2, "lnetx fabric check pairs 0", "pairs 0 is not in");
 	fails(2, "lnetx fabric check 1@nosuch", "not a NID");
 	fails(2, "lnetx fabric check --count 3", "there is no option");
-	fails(1, "lnetx fabric check 10.0.0.7@tcp1 --svg /nonexistent/x.svg", "No such file");
+	fails(1, "lnetx fabric check 10.0.0.7@tcp1 bandwidth off --svg /nonexistent/x.svg",
+	      "No such file");
 	fails(1, "lnetx -n nosuch fabric check", "no lnetxd runs");
 }
 

@@ -119,7 +119,7 @@ static void test_lost(void **state)
 
 static void fill(struct lx_matrix *m)
 {
-	*m = (struct lx_matrix){ .title = "ms" };
+	*m = (struct lx_matrix){ .title = "ms", .decimals = 3 };
 	assert_int_equal(lx_matrix_row(m, "b"), 0);
 	assert_int_equal(lx_matrix_column(m, "own1"), 0);
 	lx_matrix_at(m, 0, 0)->value = 0.1;
@@ -140,7 +140,7 @@ static char *drawn(const struct lx_matrix *m, int how)
 	memset(text, 0, sizeof(text));
 	out = fmemopen(text, sizeof(text), "w");
 	if (how == 2)
-		lx_matrix_svg(out, m);
+		lx_matrix_svg(out, m, 1);
 	else
 		lx_matrix_draw(out, m, how);
 	fclose(out);
@@ -177,10 +177,62 @@ static void test_svg(void **state)
 	lx_matrix_free(&m);
 }
 
+/* Two in one picture: as wide as the wider one, the second below the first. */
+static void test_svg_two(void **state)
+{
+	struct lx_matrix m[2];
+	static char text[8192];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	fill(&m[0]);
+	fill(&m[1]);
+	m[1].title = "MiB/s";
+	lx_matrix_svg(out, m, 2);
+	fclose(out);
+	/* Of each two lines of heading, two rows, and a margin. */
+	assert_non_null(strstr(text, "width=\"232\" height=\"240\""));
+	assert_non_null(strstr(text, "y=\"18\" text-anchor=\"start\">ms<"));
+	assert_non_null(strstr(text, "y=\"138\" text-anchor=\"start\">MiB/s<"));
+	assert_string_equal(strstr(text, "</svg>"), "</svg>\n");
+	lx_matrix_free(&m[0]);
+	lx_matrix_free(&m[1]);
+}
+
+/* Many nodes: only the bars. */
+static void test_compact(void **state)
+{
+	struct lx_matrix m = {
+		.title = "MiB/s", .decimals = 1, .higher_is_better = true, .compact = true
+	};
+
+	for (int i = 0; i < 3; i++) {
+		char name[2] = { 'a' + i };
+
+		assert_int_equal(lx_matrix_row(&m, name), i);
+		assert_int_equal(lx_matrix_column(&m, name), i);
+	}
+	lx_matrix_at(&m, 0, 1)->value = 100;
+	lx_matrix_at(&m, 0, 2)->value = 90;
+	lx_matrix_at(&m, 1, 0)->value = 95;
+	/* Much the same, so all are full. */
+	assert_string_equal(drawn(&m, 0), "MiB/s, 90.0 to 100.0\n"
+					  "a   -  8  8\n"
+					  "b   8  -  -\n"
+					  "c   -  -  -\n");
+	lx_matrix_at(&m, 2, 1)->value = 10;
+	lx_matrix_at(&m, 2, 1)->bad = true;
+	lx_matrix_at(&m, 2, 0)->lost = true;
+	assert_string_equal(drawn(&m, 0), "MiB/s, 10.0 to 100.0\n"
+					  "a   -  8  8\n"
+					  "b   8  -  -\n"
+					  "c  !x !1  -\n");
+	lx_matrix_free(&m);
+}
+
 /* There is nothing to compare with. */
 static void test_drawing_one(void **state)
 {
-	struct lx_matrix m = { .title = "ms" };
+	struct lx_matrix m = { .title = "ms", .decimals = 3 };
 
 	assert_non_null(strstr(drawn(&m, 0), "ms\n"));
 	lx_matrix_row(&m, "b");
@@ -196,7 +248,8 @@ int main(void)
 		cmocka_unit_test(test_median),	cmocka_unit_test(test_slow),
 		cmocka_unit_test(test_kinds),	cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_drawing), cmocka_unit_test(test_svg),
-		cmocka_unit_test(test_drawing_one),
+		cmocka_unit_test(test_svg_two), cmocka_unit_test(test_drawing_one),
+		cmocka_unit_test(test_compact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

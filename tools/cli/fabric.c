@@ -51,7 +51,7 @@ add_fault(struct lx_fabric *f, const char *nid, const char *fmt, ...)
 	json_array_append_new(f->faults, json_pack("{ss, ss}", "nid", nid, "reason", text));
 }
 
-static bool stop(struct lx_fabric *f, const char *what, size_t done, size_t all)
+bool lx_fabric_step(struct lx_fabric *f, const char *what, size_t done, size_t all)
 {
 	f->stopped = f->stopped || (f->progress && f->progress(what, done, all));
 	return f->stopped;
@@ -294,7 +294,7 @@ static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 	json_t *list = json_array(), *discovered = json_array();
 	int err = -ETIMEDOUT;
 
-	for (int i = 0; err == -ETIMEDOUT && i < GIVE_UP && !stop(f, NULL, 0, 0); i++)
+	for (int i = 0; err == -ETIMEDOUT && i < GIVE_UP && !lx_fabric_step(f, NULL, 0, 0); i++)
 		err = lx_request_probe(f->session, &ping, false, false, list);
 	if (!err) {
 		err = lx_request_probe(f->session, &ping, true, true, discovered);
@@ -331,13 +331,14 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 		err = add_known(f);
 	if (err)
 		return err;
+	f->n_named = f->n_nodes;
 	each_ni(f, note_down, NULL);
 	note_routes(f);
 	/* It grows by the gateways. */
 	for (size_t i = 0; !err && i < f->n_nodes; i++) {
 		struct lx_nid nid = f->node[i];
 
-		if (stop(f, "nodes", i, f->n_nodes))
+		if (lx_fabric_step(f, "nodes", i, f->n_nodes))
 			break;
 		err = find_node(f, &nid);
 	}
@@ -392,7 +393,7 @@ static int ping_rail(struct lx_fabric *f, struct lx_rail *rail)
 
 		err = ping_once(f, rail);
 		failed = rail->answered > before ? 0 : failed + 1;
-		if (stop(f, NULL, 0, 0))
+		if (lx_fabric_step(f, NULL, 0, 0))
 			break;
 	}
 	return err;
@@ -407,7 +408,7 @@ int lx_fabric_ping(struct lx_fabric *f)
 
 		if (lx_nid_is_any(&rail->own))
 			continue; /* nothing to send from */
-		if (stop(f, "rails", i, f->n_rails)) {
+		if (lx_fabric_step(f, "rails", i, f->n_rails)) {
 			f->n_rails = i; /* the others were not looked at */
 			break;
 		}

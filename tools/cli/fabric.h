@@ -19,7 +19,7 @@ struct lx_fabric {
 
 	json_t *nets, *routes; /* of this node */
 	struct lx_nid *node; /* to check; any of their NIDs */
-	size_t n_nodes;
+	size_t n_nodes, n_named; /* first those that the user named, or that lnetxd knows */
 	struct lx_rail *rail;
 	size_t n_rails;
 	json_t *faults; /* beyond those of rails: {"nid", "reason"} */
@@ -32,6 +32,12 @@ struct lx_fabric {
  * Returns 0 or a negative errno with the reason in the session.
  */
 int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n);
+
+/*
+ * Shows progress, if @what is not NULL. Returns true if the rest is not to be done: Ctrl-C. Then
+ * f->stopped is set.
+ */
+bool lx_fabric_step(struct lx_fabric *f, const char *what, size_t done, size_t all);
 
 /* Pings each rail, with one message in flight at a time, and probes the MTU of direct ones. */
 int lx_fabric_ping(struct lx_fabric *f);

@@ -7,10 +7,23 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/selftest/wire.h"
 #include "fabric.h"
+#include "fabric_load.h"
 #include "interrupt.h"
 #include "lnetx.h"
 #include "matrix.h"
+#include "selftest_run.h"
+
+#define SMALL 8 /* nodes whose bandwidths are shown as figures */
+#define MIB (1024.0 * 1024.0)
+
+/* What is reported. */
+struct result {
+	struct lx_fabric *f;
+	struct lx_fabric_load *load; /* NULL: not asked for */
+	json_t *faults;
+};
 
 /* ---- progress, and its end ------------------------------------------------------------------ */
 
@@ -57,6 +70,28 @@ static bool fill_matrix(const struct lx_fabric *f, struct lx_matrix *m)
 	return true;
 }
 
+static bool fill_bandwidths(const struct lx_bandwidth *b, struct lx_matrix *m)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		if (lx_matrix_row(m, lx_nid_str(&b->node[i].nid)) < 0 ||
+		    lx_matrix_column(m, lx_nid_str(&b->node[i].nid)) < 0)
+			return false;
+	}
+	for (size_t from = 0; from < b->n; from++) {
+		for (size_t to = 0; to < b->n; to++) {
+			const struct lx_bandwidth_cell *from_to = lx_bandwidth_at(b, from, to);
+			struct lx_matrix_cell *cell = lx_matrix_at(m, from, to);
+
+			cell->lost = from_to->state == LX_BANDWIDTH_FAILED;
+			cell->bad = from_to->state == LX_BANDWIDTH_LOW;
+			if (cell->bad || from_to->state == LX_BANDWIDTH_WELL)
+				cell->value = from_to->rate / MIB;
+		}
+	}
+	m->compact = b->n > SMALL;
+	return true;
+}
+
 static bool is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -70,13 +105,13 @@ static bool is_utf8(void)
 	return false;
 }
 
-static int write_svg(struct lx_session *s, const struct lx_matrix *m, const char *path)
+static int write_svg(struct lx_session *s, const struct lx_matrix *m, size_t n, const char *path)
 {
 	FILE *out = fopen(path, "w");
 
 	if (!out)
 		return lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
-	lx_matrix_svg(out, m);
+	lx_matrix_svg(out, m, n);
 	if (fflush(out) || ferror(out)) {
 		fclose(out);
 		return lx_session_fail(s, -EIO, "%s: cannot be written", path);
@@ -126,16 +161,74 @@ static json_t *rail_json(const struct lx_rail *rail)
 	return row;
 }
 
-static void print_tree(const struct lx_fabric *f, const json_t *faults)
+static json_t *node_json(const struct lx_bandwidth_node *node)
 {
-	json_t *rails = json_array();
+	json_t *row =
+		json_pack("{ss, sf, sf, ss}", "nid", lx_nid_str(&node->nid), "sends_bytes_per_s",
+			  node->sends, "receives_bytes_per_s", node->receives, "state",
+			  node->sends_low || node->receives_low ? "low" : "well");
+
+	if (node->rails[0])
+		json_object_set_new(row, "rails", json_string(node->rails));
+	return row;
+}
+
+static json_t *pairs_json(const struct lx_bandwidth *b)
+{
+	json_t *pairs = json_array();
+
+	for (size_t from = 0; from < b->n; from++) {
+		for (size_t to = 0; to < b->n; to++) {
+			const struct lx_bandwidth_cell *cell = lx_bandwidth_at(b, from, to);
+
+			if (cell->state == LX_BANDWIDTH_NONE)
+				continue;
+			json_array_append_new(
+				pairs, json_pack("{ss, ss, sf, si, ss}", "from",
+						 lx_nid_str(&b->node[from].nid), "to",
+						 lx_nid_str(&b->node[to].nid), "bytes_per_s",
+						 cell->rate, "errors", (int)cell->errors, "state",
+						 lx_bandwidth_state_name(cell->state)));
+		}
+	}
+	return pairs;
+}
+
+/* Nodes without an answer, and others, by the same keys. */
+static json_t *left_out_json(const struct lx_fabric_load *load)
+{
+	json_t *list = json_deep_copy(load->left_out), *nid;
+	size_t i;
+
+	json_array_foreach (load->silent, i, nid)
+		json_array_append_new(list, json_pack("{sO, ss}", "nid", nid, "reason",
+						      "its selftest does not answer"));
+	return list;
+}
+
+static json_t *bandwidth_json(const struct lx_fabric_load *load)
+{
+	json_t *nodes = json_array();
+
+	for (size_t i = 0; i < load->b.n; i++)
+		json_array_append_new(nodes, node_json(&load->b.node[i]));
+	return json_pack("{sI, si, so, so, so}", "size", (json_int_t)load->size, "concurrency",
+			 (int)load->concurrency, "nodes", nodes, "pairs", pairs_json(&load->b),
+			 "left_out", left_out_json(load));
+}
+
+static void print_tree(const struct result *r)
+{
+	const struct lx_fabric *f = r->f;
+	json_t *rails = json_array(), *map;
 
 	for (size_t i = 0; i < f->n_rails; i++)
 		json_array_append_new(rails, rail_json(&f->rail[i]));
-	lx_lnetx_print("fabric",
-		       json_pack("{sb, sb, so, sO}", "healthy",
-				 !json_array_size(faults) && !f->stopped, "complete", !f->stopped,
-				 "rails", rails, "faults", faults));
+	map = json_pack("{sb, sb, so, sO}", "healthy", !json_array_size(r->faults) && !f->stopped,
+			"complete", !f->stopped, "rails", rails, "faults", r->faults);
+	if (r->load)
+		json_object_set_new(map, "bandwidth", bandwidth_json(r->load));
+	lx_lnetx_print("fabric", map);
 }
 
 /* ---- as text -------------------------------------------------------------------------------- */
@@ -155,16 +248,39 @@ static void print_mtu(const struct lx_fabric *f)
 		       silent > 1 ? "s" : "");
 }
 
-static void print_text(const struct lx_fabric *f, const struct lx_matrix *m, const json_t *faults)
+/* "NID, NID and N more" */
+static void print_some(const json_t *nids)
 {
-	json_t *fault;
-	size_t i, n = json_array_size(faults);
+	size_t i, n = json_array_size(nids), shown = n > SMALL ? SMALL : n;
 
-	if (m->n_columns)
-		lx_matrix_draw(stdout, m, is_utf8());
-	print_mtu(f);
-	json_array_foreach ((json_t *)faults, i, fault)
-		printf("fault: %s\n", json_string_value(json_object_get(fault, "text")));
+	for (i = 0; i < shown; i++)
+		printf("%s%s", i ? ", " : "", json_string_value(json_array_get(nids, i)));
+	if (shown < n)
+		printf(" and %zu more", n - shown);
+}
+
+/* Why there are fewer bandwidths than pairs of nodes. That is no fault. */
+static void print_left_out(const struct lx_fabric_load *load)
+{
+	json_t *row;
+	size_t i;
+
+	if (json_array_size(load->silent)) {
+		fputs("bandwidth: no selftest answers on ", stdout);
+		print_some(load->silent);
+		printf("; next, there: lnetx selftest on consoles %s (Lustre: modprobe "
+		       "lnet_selftest)\n",
+		       lx_nid_str(&load->console));
+	}
+	json_array_foreach (load->left_out, i, row)
+		printf("bandwidth: %s %s\n", json_string_value(json_object_get(row, "nid")),
+		       json_string_value(json_object_get(row, "reason")));
+	if (load->pairs < load->all_pairs)
+		printf("bandwidth: %zu of %zu pairs measured\n", load->pairs, load->all_pairs);
+}
+
+static void print_end(const struct lx_fabric *f, size_t n)
+{
 	if (f->stopped)
 		printf("interrupted after %zu rails of %zu nodes\n", f->n_rails, f->n_nodes);
 	else if (!f->n_rails)
@@ -174,6 +290,24 @@ static void print_text(const struct lx_fabric *f, const struct lx_matrix *m, con
 		       f->n_rails, f->n_nodes);
 	else
 		printf("healthy: %zu rails of %zu nodes\n", f->n_rails, f->n_nodes);
+}
+
+/* @m: latencies, bandwidths */
+static void print_text(const struct result *r, const struct lx_matrix m[2])
+{
+	json_t *fault;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (m[i].n_columns > i) /* one node alone is no matrix of nodes */
+			lx_matrix_draw(stdout, &m[i], is_utf8());
+	}
+	print_mtu(r->f);
+	if (r->load)
+		print_left_out(r->load);
+	json_array_foreach (r->faults, i, fault)
+		printf("fault: %s\n", json_string_value(json_object_get(fault, "text")));
+	print_end(r->f, json_array_size(r->faults));
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -186,8 +320,14 @@ static void add_text(json_t *fault)
 					 json_string_value(json_object_get(fault, "reason"))));
 }
 
+static void add_low(const struct lx_nid *nid, const char *reason, const char *text, void *list)
+{
+	json_array_append_new(list, json_pack("{ss, ss, ss}", "nid", lx_nid_str(nid), "reason",
+					      reason, "text", text));
+}
+
 /* All faults: NIs and routes first. */
-static json_t *list_faults(const struct lx_fabric *f)
+static json_t *list_faults(const struct lx_fabric *f, const struct lx_fabric_load *load)
 {
 	json_t *list = json_deep_copy(f->faults), *fault;
 	char text[1200];
@@ -204,28 +344,38 @@ static json_t *list_faults(const struct lx_fabric *f)
 						      lx_rail_fault_name(f->rail[i].fault), "text",
 						      text));
 	}
+	if (load)
+		lx_bandwidth_explain(&load->b, add_low, list);
 	return list;
 }
 
-static int report(struct lx_session *s, const struct lx_args *a, struct lx_fabric *f)
+static int report(struct lx_session *s, const struct lx_args *a, struct lx_fabric *f,
+		  struct lx_fabric_load *load)
 {
-	char title[100];
-	struct lx_matrix m = { .title = title };
-	json_t *faults = list_faults(f);
-	int r = f->stopped ? LX_EXIT_INTERRUPTED : json_array_size(faults) ? LX_EXIT_UNHEALTHY : 0;
+	char title[2][100];
+	struct lx_matrix m[2] = { { .title = title[0], .decimals = 3 },
+				  { .title = title[1], .decimals = 1, .higher_is_better = true } };
+	struct result result = { f, load, list_faults(f, load) };
+	int r = f->stopped			 ? LX_EXIT_INTERRUPTED
+		: json_array_size(result.faults) ? LX_EXIT_UNHEALTHY
+						 : 0;
 
-	snprintf(title, sizeof(title), "latency in ms, median of %u pings; peers' NIs by own NIs",
-		 f->count);
-	if (!fill_matrix(f, &m))
+	snprintf(title[0], sizeof(title[0]),
+		 "latency in ms, median of %u pings; peers' NIs by own NIs", f->count);
+	snprintf(title[1], sizeof(title[1]),
+		 "bandwidth in MiB/s; from each node (row) to each node");
+	if (!fill_matrix(f, &m[0]) || (load && !fill_bandwidths(&load->b, &m[1])))
 		r = lx_session_fail(s, -ENOMEM, "out of memory");
 	if (r >= 0 && lx_lnetx_as_tree())
-		print_tree(f, faults);
+		print_tree(&result);
 	else if (r >= 0)
-		print_text(f, &m, faults);
-	if (r >= 0 && a->v[LX_ARG_SVG] && write_svg(s, &m, a->v[LX_ARG_SVG]))
+		print_text(&result, m);
+	if (r >= 0 && a->v[LX_ARG_SVG] &&
+	    write_svg(s, m, m[1].n_columns > 1 ? 2 : 1, a->v[LX_ARG_SVG]))
 		r = s->error;
-	json_decref(faults);
-	lx_matrix_free(&m);
+	json_decref(result.faults);
+	lx_matrix_free(&m[0]);
+	lx_matrix_free(&m[1]);
 	return r;
 }
 
@@ -253,11 +403,58 @@ static int targets(struct lx_session *s, const struct lx_args *a, struct lx_nid 
 	return err;
 }
 
+static int measure(struct lx_fabric *f, int64_t slow)
+{
+	int err = 0;
+
+	if (!f->stopped)
+		err = lx_fabric_ping(f);
+	else
+		f->n_rails = 0; /* none was pinged */
+	if (!err)
+		lx_rail_judge(f->rail, f->n_rails, slow == LX_UNSET ? 4 : slow);
+	return err;
+}
+
+/* @ret_load: set unless the user does not want bandwidths; @ret_on: whether */
+static int parse_load(struct lx_session *s, const struct lx_args *a,
+		      struct lx_fabric_load *ret_load, bool *ret_on, int64_t *ret_low)
+{
+	const char *on = a->v[LX_ARG_BANDWIDTH] ? a->v[LX_ARG_BANDWIDTH] : "on";
+	int64_t concurrency, pairs, seconds;
+	int err;
+
+	if (strcmp(on, "on") && strcmp(on, "off"))
+		return lx_session_fail(s, -EINVAL, "bandwidth \"%s\": on or off is expected", on);
+	err = lx_selftest_parse_time(s, a->v[LX_ARG_TIME] ? a->v[LX_ARG_TIME] : "1s", &seconds);
+	if (!err && seconds > 10)
+		err = lx_session_fail(s, -EINVAL, "time: at most 10s for each direction of a pair");
+	if (!err)
+		err = lx_selftest_parse_size(s, a->v[LX_ARG_SIZE] ? a->v[LX_ARG_SIZE] : "1m",
+					     &ret_load->size);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_CONCURRENCY, "concurrency", 1, LX_LST_CONCURRENCY_MAX,
+				 &concurrency);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_PAIRS, "pairs", 1, 1000000, &pairs);
+	if (!err)
+		err = lx_arg_int(s, a, LX_ARG_LOW, "low", 1, 99, ret_low);
+	if (err)
+		return err;
+	ret_load->ms = seconds * 1000;
+	ret_load->concurrency = concurrency == LX_UNSET ? 8 : concurrency;
+	ret_load->max_pairs = pairs == LX_UNSET ? 256 : pairs;
+	*ret_on = !strcmp(on, "on");
+	return 0;
+}
+
 static int check(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_fabric f = { .session = s, .progress = progress };
 	struct lx_nid *nids LX_AUTO_FREE = NULL;
-	int64_t count, timeout, slow;
+	struct lx_fabric_load load = { 0 };
+	int64_t count, timeout, slow, low;
+	bool loads = false;
 	size_t n = 0;
 	int err;
 
@@ -267,6 +464,8 @@ static int check(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_SLOW, "slow", 2, 1000000, &slow);
 	if (!err)
+		err = parse_load(s, a, &load, &loads, &low);
+	if (!err)
 		err = targets(s, a, &nids, &n);
 	if (err)
 		return err;
@@ -274,15 +473,16 @@ static int check(struct lx_session *s, const struct lx_args *a)
 	f.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
 	lx_interrupt_catch();
 	err = lx_fabric_find(&f, nids, n);
-	if (!err && !f.stopped)
-		err = lx_fabric_ping(&f);
-	else if (!err)
-		f.n_rails = 0; /* none was pinged */
+	if (!err)
+		err = measure(&f, slow);
+	if (!err && loads && !f.stopped)
+		err = lx_fabric_load(&load, &f);
 	end_progress();
 	if (!err) {
-		lx_rail_judge(f.rail, f.n_rails, slow == LX_UNSET ? 4 : slow);
-		err = report(s, a, &f);
+		lx_bandwidth_judge(&load.b, (low == LX_UNSET ? 50 : low) / 100.0);
+		err = report(s, a, &f, loads ? &load : NULL);
 	}
+	lx_fabric_load_fini(&load);
 	lx_fabric_fini(&f);
 	return err;
 }
@@ -292,11 +492,14 @@ static int check(struct lx_session *s, const struct lx_args *a)
 static const struct lx_keyword check_keywords[] = {
 	{ "count", LX_ARG_COUNT, "N" }, { "timeout", LX_ARG_TIMEOUT, "S" },
 	{ "slow", LX_ARG_SLOW, "FACTOR" }, { "svg", LX_ARG_SVG, "FILE" },
-	{ "--svg", LX_ARG_SVG, "FILE" }, { NULL, 0, NULL }
+	{ "--svg", LX_ARG_SVG, "FILE" }, { "bandwidth", LX_ARG_BANDWIDTH, "on|off" },
+	{ "time", LX_ARG_TIME, "TIME" }, { "size", LX_ARG_SIZE, "SIZE" },
+	{ "concurrency", LX_ARG_CONCURRENCY, "N" }, { "pairs", LX_ARG_PAIRS, "N" },
+	{ "low", LX_ARG_LOW, "PERCENT" }, { NULL, 0, NULL }
 };
 
 const struct lx_command lx_fabric_commands[] = {
 	{ "check", check, check_keywords, "[NIDS...]",
-	  "ping every path to nodes, or to all known ones, and name those at fault" },
+	  "ping every path to nodes, or to all known ones, measure them, and name those at fault" },
 	{ NULL, NULL, NULL, NULL, NULL }
 };

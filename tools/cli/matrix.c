@@ -89,11 +89,12 @@ void lx_matrix_free(struct lx_matrix *m)
 
 struct scale {
 	double least, most;
+	int flat; /* the level if there is nothing to compare */
 };
 
 static struct scale scale_of(const struct lx_matrix *m)
 {
-	struct scale s = { 0, 0 };
+	struct scale s = { .flat = m->higher_is_better ? LEVELS - 1 : 0 };
 
 	for (size_t i = 0; i < m->n_rows * m->n_columns; i++) {
 		double v = m->cell[i].value;
@@ -108,13 +109,15 @@ static struct scale scale_of(const struct lx_matrix *m)
 	return s;
 }
 
-/* 0 .. LEVELS - 1. Within a factor of 2 everything is at the bottom: that is noise. */
+/* 0 .. LEVELS - 1. Within a factor of 2 everything is at the same level: that is noise. */
 static int level_of(struct scale s, double v)
 {
 	double span = log2(s.most / s.least);
 
-	if (v <= 0 || s.least <= 0 || span < 1)
+	if (v <= 0)
 		return 0;
+	if (span < 1)
+		return s.flat;
 	return (int)(log2(v / s.least) / span * (LEVELS - 1) + 0.5);
 }
 
@@ -131,19 +134,44 @@ static size_t widest(char (*name)[LX_MATRIX_NAME], size_t n)
 	return most;
 }
 
-static void draw_cell(FILE *out, const struct lx_matrix_cell *cell, struct scale s, bool blocks,
-		      int pad)
+static const char *bar_of(const struct lx_matrix_cell *cell, struct scale s, bool blocks)
 {
 	static const char *const bars[LEVELS] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	int level = level_of(s, cell->value);
+	static const char *const digits[LEVELS] = { "1", "2", "3", "4", "5", "6", "7", "8" };
 
+	return (blocks ? bars : digits)[level_of(s, cell->value)];
+}
+
+static void draw_cell(FILE *out, const struct lx_matrix *m, const struct lx_matrix_cell *cell,
+		      struct scale s, bool blocks, int pad)
+{
 	fprintf(out, "%*s", pad, "");
 	if (cell->value < 0)
 		fprintf(out, "%*s", CELL, cell->lost ? "!    lost   " : "-   ");
-	else if (blocks)
-		fprintf(out, "%c%*.3f %s ", cell->bad ? '!' : ' ', CELL - 4, cell->value, bars[level]);
 	else
-		fprintf(out, "%c%*.3f %d ", cell->bad ? '!' : ' ', CELL - 4, cell->value, level + 1);
+		fprintf(out, "%c%*.*f %s ", cell->bad ? '!' : ' ', CELL - 4, m->decimals,
+			cell->value, bar_of(cell, s, blocks));
+}
+
+static void draw_compact(FILE *out, const struct lx_matrix *m, bool blocks)
+{
+	int head = widest(m->row, m->n_rows);
+	struct scale s = scale_of(m);
+
+	fprintf(out, "%s, %.*f to %.*f\n", m->title, m->decimals, s.least, m->decimals, s.most);
+	for (size_t r = 0; r < m->n_rows; r++) {
+		fprintf(out, "%-*s ", head, m->row[r]);
+		for (size_t c = 0; c < m->n_columns; c++) {
+			const struct lx_matrix_cell *cell = lx_matrix_at(m, r, c);
+
+			if (cell->value < 0)
+				fputs(cell->lost ? " !x" : "  -", out);
+			else
+				fprintf(out, " %c%s", cell->bad ? '!' : ' ',
+					bar_of(cell, s, blocks));
+		}
+		fputc('\n', out);
+	}
 }
 
 void lx_matrix_draw(FILE *out, const struct lx_matrix *m, bool blocks)
@@ -151,6 +179,10 @@ void lx_matrix_draw(FILE *out, const struct lx_matrix *m, bool blocks)
 	int head = widest(m->row, m->n_rows), width = widest(m->column, m->n_columns);
 	struct scale s = scale_of(m);
 
+	if (m->compact) {
+		draw_compact(out, m, blocks);
+		return;
+	}
 	if (width < CELL)
 		width = CELL;
 	fprintf(out, "%s\n%*s", m->title, head, "");
@@ -160,7 +192,7 @@ void lx_matrix_draw(FILE *out, const struct lx_matrix *m, bool blocks)
 	for (size_t r = 0; r < m->n_rows; r++) {
 		fprintf(out, "%-*s", head, m->row[r]);
 		for (size_t c = 0; c < m->n_columns; c++)
-			draw_cell(out, lx_matrix_at(m, r, c), s, blocks, 2 + width - CELL);
+			draw_cell(out, m, lx_matrix_at(m, r, c), s, blocks, 2 + width - CELL);
 		fputc('\n', out);
 	}
 }
@@ -184,14 +216,15 @@ static void svg_text(FILE *out, int x, int y, const char *anchor, const char *te
 	fputs("</text>\n", out);
 }
 
-static void svg_cell(FILE *out, const struct lx_matrix_cell *cell, struct scale s, int x, int y)
+static void svg_cell(FILE *out, const struct lx_matrix *m, const struct lx_matrix_cell *cell,
+		     struct scale s, int x, int y)
 {
 	char text[32] = "-";
 	const char *stroke = cell->bad || cell->lost ? "#b00020" : "#ffffff";
 	int light = 92 - 6 * level_of(s, cell->value);
 
 	if (cell->value >= 0)
-		snprintf(text, sizeof(text), "%.3f", cell->value);
+		snprintf(text, sizeof(text), "%.*f", m->decimals, cell->value);
 	else if (cell->lost)
 		strcpy(text, "lost");
 	fprintf(out,
@@ -202,26 +235,61 @@ static void svg_cell(FILE *out, const struct lx_matrix_cell *cell, struct scale 
 	svg_text(out, x + SVG_WIDTH / 2, y + SVG_HEIGHT / 2 + 4, "middle", text);
 }
 
-void lx_matrix_svg(FILE *out, const struct lx_matrix *m)
-{
-	int left = widest(m->row, m->n_rows) * SVG_LETTER + 16, top = 2 * SVG_HEIGHT;
-	size_t names = widest(m->column, m->n_columns) * SVG_LETTER + 16;
-	int step = names > SVG_WIDTH ? names : SVG_WIDTH;
-	struct scale s = scale_of(m);
+struct svg_shape {
+	int left, top, step; /* of the cells, and from one column to the next */
+	int width, height;
+};
 
+static struct svg_shape svg_shape_of(const struct lx_matrix *m)
+{
+	size_t names = widest(m->column, m->n_columns) * SVG_LETTER + 16;
+	struct svg_shape s = { .left = widest(m->row, m->n_rows) * SVG_LETTER + 16,
+			       .top = 2 * SVG_HEIGHT,
+			       .step = names > SVG_WIDTH ? names : SVG_WIDTH };
+
+	s.width = s.left + m->n_columns * s.step + 8;
+	s.height = s.top + m->n_rows * SVG_HEIGHT + 8;
+	return s;
+}
+
+static void svg_matrix(FILE *out, const struct lx_matrix *m, int y)
+{
+	struct svg_shape shape = svg_shape_of(m);
+	struct scale s = scale_of(m);
+	int top = y + shape.top;
+
+	svg_text(out, 8, y + SVG_HEIGHT / 2 + 4, "start", m->title);
+	for (size_t c = 0; c < m->n_columns; c++)
+		svg_text(out, shape.left + c * shape.step + shape.step / 2, top - 8, "middle",
+			 m->column[c]);
+	for (size_t r = 0; r < m->n_rows; r++) {
+		svg_text(out, shape.left - 8, top + r * SVG_HEIGHT + SVG_HEIGHT / 2 + 4, "end",
+			 m->row[r]);
+		for (size_t c = 0; c < m->n_columns; c++)
+			svg_cell(out, m, lx_matrix_at(m, r, c), s,
+				 shape.left + c * shape.step + (shape.step - SVG_WIDTH) / 2,
+				 top + r * SVG_HEIGHT);
+	}
+}
+
+void lx_matrix_svg(FILE *out, const struct lx_matrix *m, size_t n)
+{
+	int width = 0, height = 0, y = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct svg_shape shape = svg_shape_of(&m[i]);
+
+		width = shape.width > width ? shape.width : width;
+		height += shape.height;
+	}
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 		"font-family=\"monospace\" font-size=\"12\">\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-		left + m->n_columns * step + 8, top + m->n_rows * SVG_HEIGHT + 8);
-	svg_text(out, 8, SVG_HEIGHT / 2 + 4, "start", m->title);
-	for (size_t c = 0; c < m->n_columns; c++)
-		svg_text(out, left + c * step + step / 2, top - 8, "middle", m->column[c]);
-	for (size_t r = 0; r < m->n_rows; r++) {
-		svg_text(out, left - 8, top + r * SVG_HEIGHT + SVG_HEIGHT / 2 + 4, "end", m->row[r]);
-		for (size_t c = 0; c < m->n_columns; c++)
-			svg_cell(out, lx_matrix_at(m, r, c), s,
-				 left + c * step + (step - SVG_WIDTH) / 2, top + r * SVG_HEIGHT);
+		width, height);
+	for (size_t i = 0; i < n; i++) {
+		svg_matrix(out, &m[i], y);
+		y += svg_shape_of(&m[i]).height;
 	}
 	fputs("</svg>\n", out);
 }

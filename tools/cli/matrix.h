@@ -17,6 +17,9 @@ struct lx_matrix_cell {
 /* Owner of its memory: freed with lx_matrix_free(). */
 struct lx_matrix {
 	const char *title;
+	int decimals; /* of a figure */
+	bool higher_is_better; /* then a matrix of much the same figures is full, not empty */
+	bool compact; /* in the terminal bars only, for columns in the order of the rows */
 	size_t n_rows, n_columns;
 	char (*row)[LX_MATRIX_NAME], (*column)[LX_MATRIX_NAME];
 	struct lx_matrix_cell *cell; /* row by row */
@@ -35,7 +38,7 @@ void lx_matrix_free(struct lx_matrix *m);
  */
 void lx_matrix_draw(FILE *out, const struct lx_matrix *m, bool blocks);
 
-/* The same as a picture. */
-void lx_matrix_svg(FILE *out, const struct lx_matrix *m);
+/* The same as a picture: @n matrices, one below the other. */
+void lx_matrix_svg(FILE *out, const struct lx_matrix *m, size_t n);
 
 #endif

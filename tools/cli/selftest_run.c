@@ -409,8 +409,7 @@ static int run_size(struct run *r, uint32_t size)
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-/* "4k", "1m" */
-static int parse_size(struct lx_session *s, const char *text, uint32_t *ret)
+int lx_selftest_parse_size(struct lx_session *s, const char *text, uint32_t *ret)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
@@ -436,13 +435,12 @@ static int parse_sizes(struct run *r, const char *list)
 	for (word = strtok_r(copy, ",", &save); !err && word; word = strtok_r(NULL, ",", &save)) {
 		if (r->n_sizes == SIZES_MAX)
 			return lx_session_fail(r->session, -EINVAL, "size: more than %d", SIZES_MAX);
-		err = parse_size(r->session, word, &r->size[r->n_sizes++]);
+		err = lx_selftest_parse_size(r->session, word, &r->size[r->n_sizes++]);
 	}
 	return err;
 }
 
-/* "10s", "2m", "10" */
-static int parse_time(struct lx_session *s, const char *text, int64_t *ret)
+int lx_selftest_parse_time(struct lx_session *s, const char *text, int64_t *ret)
 {
 	char *end;
 
@@ -510,7 +508,8 @@ static int parse(struct run *r, const struct lx_args *a)
 		err = lx_arg_int(s, a, LX_ARG_CONCURRENCY, "concurrency", 1, LX_LST_CONCURRENCY_MAX,
 				 &concurrency);
 	if (!err)
-		err = parse_time(s, a->v[LX_ARG_TIME] ? a->v[LX_ARG_TIME] : "10s", &r->seconds);
+		err = lx_selftest_parse_time(s, a->v[LX_ARG_TIME] ? a->v[LX_ARG_TIME] : "10s",
+					     &r->seconds);
 	if (!err)
 		err = parse_check(s, a->v[LX_ARG_CHECK] ? a->v[LX_ARG_CHECK] : "simple", &r->check);
 	if (!err && !!a->v[LX_ARG_READ] + !!a->v[LX_ARG_WRITE] + !!a->v[LX_ARG_PING] > 1)

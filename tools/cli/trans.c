@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Requests to many nodes; see the header. Each has a connection to lnetxd of its own, so that one
- * node that does not answer does not hold up the others. Called by lst*.c and keeper.c.
+ * node that does not answer does not hold up the others. Called by lst*.c, keeper.c and
+ * fabric_load.c.
  */
 #include <errno.h>
 #include <stdio.h>
