@@ -146,11 +146,12 @@ static int64_t run_stream(const struct lx_lane *lane, uint16_t number)
 /* Whose messages are under way: the first one's, and those behind, in their order. */
 static void describe_runs(const struct lx_lane *lane, uint16_t tail, struct lx_lane_info *info)
 {
-	uint16_t first = READ(lane->run_first), n = tail - first;
+	uint16_t first = READ(lane->run_first);
+	int16_t n = tail - first; /* not positive: the programs have gone on meanwhile */
 	size_t at = 0;
 
 	info->stream = run_stream(lane, first);
-	for (unsigned int i = 1; i < n && i < LX_LANE_RUNS && at < sizeof(info->behind); i++)
+	for (int i = 1; i < n && i < LX_LANE_RUNS && at < sizeof(info->behind); i++)
 		at += snprintf(info->behind + at, sizeof(info->behind) - at, "%s%lld", i > 1 ? "," : "",
 			       (long long)run_stream(lane, first + i));
 }
