@@ -19,6 +19,19 @@ setup() {
 	grep '^ok  .* good: 1 passed, 1 skipped' "$OUT"
 }
 
+@test "a suite that fails passes if a second run, in a fresh machine, does; the table says so" {
+	grep '^FAILED .* late: exit status 1' "$OUT"
+	grep '^ok  .* late: 1 passed, 0 skipped, .*, second run$' "$OUT"
+	grep '^late  *ok 1, second run$' "$OUT"
+	[ "$(grep -c '^FAILED .* failing:' "$OUT")" = 2 ]
+	grep 'failing.second.failed' "$OUT"
+}
+
+@test "what a kernel complains of gets no second run" {
+	[ "$(grep -c '^FAILED .* warning:' "$OUT")" = 1 ]
+	[ "$(grep -c '^FAILED .* panic:' "$OUT")" = 1 ]
+}
+
 @test "a suite that does not end has failed" {
 	grep '^FAILED .* hang: no end within' "$OUT"
 }
@@ -49,5 +62,5 @@ setup() {
 }
 
 @test "the last line has the result" {
-	[ "$(tail -1 "$OUT")" = "1 passed, 10 failed" ]
+	[ "$(tail -1 "$OUT")" = "2 passed, 10 failed" ]
 }
