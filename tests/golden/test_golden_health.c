@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Captures that go by the second, on virtual time: health, resends, recovery pings, response
- * time-outs. Two of our nodes take the places of A and B, with the health values and
- * the turns from which a capture begins. What users and admins did is done when they did it; each
- * PUT and GET must then leave in the captured order, by the captured pair of NIDs, at the
- * captured time. Health values are compared with those that were sampled on A
- * (lnetctl/health-2.17.0.txt of the captures).
+ * Captures in which timing matters, on virtual time: health, resends, recovery pings, response
+ * time-outs. Two of our nodes take the places of A and B, and start with the captured health
+ * values and turns. Users and admins act at the captured times; each PUT and GET must then leave
+ * in the captured order, by the captured pair of NIDs, at the captured time. Health values are
+ * compared with samples taken on A (lnetctl/health-2.17.0.txt of the captures).
  *
  * A Lustre node looks for overdue responses only every transaction_timeout / 2 (lnet.md 13.5),
- * ours every second. So what ours sends after n of them may be n times that early.
+ * ours every second. So after n overdue responses, ours may send n times that much earlier.
  */
 #include "../unit/simlib.h"
 
@@ -28,7 +27,7 @@
 
 #define TIMEOUT_S 10 /* lnet_transaction_timeout on A and B */
 #define NO_ANSWER -ETIMEDOUT /* lnetctl says EIO */
-#define TICK_MS 1100 /* of the monitor, and of what a guest in QEMU is late */
+#define TICK_MS 1100 /* of the monitor, plus the delay of a guest in QEMU */
 
 static const struct lx_sim_knobs like_tcp = {
 	.delay_min_ns = 500000,
@@ -46,7 +45,7 @@ static uint64_t zero_ns; /* when the capture begins */
 struct said {
 	unsigned int ms;
 	char text[2 * LX_NID_TEXT + 20]; /* "GET 10.77.0.1@tcp -> 10.77.0.2@tcp" */
-	unsigned long handle;            /* captured: of its MD, in the order of making */
+	unsigned long handle;            /* captured: of its MD; handles ascend */
 	unsigned int overdue;            /* ours: responses so far */
 };
 
@@ -63,8 +62,8 @@ static int by_handle(const void *x, const void *y)
 }
 
 /*
- * What one host said, of these types. In the order of the requests, as on a connection that is
- * stuck they come later than others.
+ * What one host sent, of these types, in the order of the requests: on a stuck connection messages
+ * arrive later than others.
  */
 static void load(const char *name, const char *types, const char *host1, const char *host2)
 {
@@ -152,7 +151,7 @@ static void differs(void)
 	fail_msg("our node sends otherwise");
 }
 
-/* The first @n of what was captured, in this order. */
+/* Ours must begin with the first @n captured messages, in order. */
 static void expect_first(unsigned int n)
 {
 	if (n_ours < n)
@@ -163,7 +162,7 @@ static void expect_first(unsigned int n)
 	}
 }
 
-/* All that was captured, and nothing else. */
+/* Ours must be what was captured, and nothing else. */
 static void expect_all(void)
 {
 	expect_first(n_captured);
@@ -176,7 +175,7 @@ static bool is_to(const struct said *r, const char *peer)
 	return !strcmp(strstr(r->text, "-> ") + 3, peer);
 }
 
-/* After the first @n, what was captured to one NID, in this order; ours may have gone on. */
+/* After the first @n, ours must have what was captured to one NID, in order; it may have more. */
 static void expect_to(const char *peer, unsigned int n)
 {
 	unsigned int at = n;
@@ -253,7 +252,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Begins a capture in which A's monitor is seen to run at @tick_ms. */
+/* Begins a capture in which A's monitor runs at @tick_ms. */
 static void begin(const char *name, struct lx_sim_node *node, const char *types,
 		  unsigned int tick_ms)
 {
@@ -266,7 +265,7 @@ static void begin(const char *name, struct lx_sim_node *node, const char *types,
 	lx_sim_watch(sim, on_sent);
 }
 
-/* These are next in turn on a node. */
+/* Sets which NIs and peer NIs are next in turn on a node. */
 static void turn(struct lx_sim_node *node, const char *own, const char *peer)
 {
 	static const char *const others[][2] = { { A1, A2 }, { A2, A1 }, { B1, B2 }, { B2, B1 } };
@@ -387,17 +386,17 @@ static void test_16d(void **state)
 	assert_int_equal(wait_probe(1100), -ETIMEDOUT);
 	expect_health(B1, 700, 2);
 	/*
-	 * Ours sees the answers to the second ping and to the first recovery ping overdue in
-	 * the same second, and so pings that NID before the user has asked for the discovery.
+	 * On ours, the answers to the second ping and to the first recovery ping are overdue in
+	 * the same second, so it pings that NID before the user asks for the discovery.
 	 */
 	expect_first(3);
 	expect_to(B1, 3);
 	expect_to(B2, 3);
 }
 
-/* ---- an interface of B's goes down ---------------------------------------------------------- */
+/* ---- an interface of B goes down ------------------------------------------------------------ */
 
-/* What B sends over it, and what is sent to it, is stuck in TCP. */
+/* Messages over this interface, in both directions, are stuck in TCP. */
 static void stuck(bool on)
 {
 	static const char *const a_nids[] = { A1, A2 };
@@ -410,7 +409,7 @@ static void stuck(bool on)
 	lx_sim_hold(sim, B2, A1, on);
 }
 
-/* B tells A once more what it has told before. */
+/* B repeats its last push to A. */
 static void push_again(void)
 {
 	struct lx_peer *peer = lx_peer_of(pni_of(b, A1));
@@ -421,9 +420,9 @@ static void push_again(void)
 }
 
 /*
- * When the interface was up again, B still said that its NI was down, for at least three
- * seconds, and pushed that again. Ours has seen the first overdue response 1.3 s earlier by then,
- * so all of this is moved by 1.9 s, into the time in which B's answer is not overdue.
+ * When the interface was up again, B still reported its NI as down, for at least three seconds,
+ * and pushed that again. Ours noticed the first overdue response 1.3 s earlier, so all of this is
+ * moved by 1.9 s, to a time when B's answer is not overdue.
  */
 static void test_16b_as_a(void **state)
 {
@@ -468,8 +467,8 @@ static void test_16b_as_a(void **state)
 }
 
 /*
- * B tells A by its other NI. When its interface is up again ours says so; the captured one
- * still said that it was down, for at least three seconds.
+ * B tells A through its other NI. When its interface is up again, ours says so at once; the
+ * captured node still reported it as down, for at least three seconds.
  */
 static void test_16b_as_b(void **state)
 {
@@ -492,8 +491,8 @@ static void test_16b_as_b(void **state)
 /* ---- simulated faults ----------------------------------------------------------------------- */
 
 /*
- * A user pings twice, under a rule that fails GETs to one NID of B's. Whose turn it is before is
- * seen from what follows: A's pings to itself take turns, too, and are not in the capture.
+ * A user pings twice, under a rule that fails GETs to one NID of B. The turns at the start follow
+ * from what comes later: A's pings to itself take turns, too, and are not in the capture.
  */
 struct section {
 	enum lx_hstatus hstatus;
@@ -580,8 +579,8 @@ static void peer_add(const char *primary, const char *other)
 }
 
 /*
- * What TCP reports is given by the test, at the time when the captured user saw it: that socklnd
- * reports it is shown by test_sock_hello.
+ * The test plays TCP, and reports errors when the captured user saw them; test_sock_dial shows that
+ * socklnd reports them.
  */
 static void test_16e(void **state)
 {
@@ -595,7 +594,7 @@ static void test_16e(void **state)
 	ping(B1, 19);
 	assert_int_equal(wait_probe(0), -ETIMEDOUT);
 	expect_values(900, 1000, 900);
-	/* Was never alive. */
+	/* It was never alive. */
 	assert_true(lx_list_empty(&a->core->recovery_peers));
 	assert_false(lx_list_empty(&a->core->recovery_nis));
 	ping(B1, 19);
@@ -627,7 +626,7 @@ static void test_16e(void **state)
 	assert_int_equal(stats->successful_resends, 1);
 	expect_all();
 
-	/* A lone NID: nothing to choose from, so it costs nothing. */
+	/* A lone NID: there is no choice, so it keeps its health. */
 	lx_sim_fail(sim, "10.77.0.250@tcp", LX_HSTATUS_REMOTE_DROPPED, -EHOSTUNREACH);
 	ping("10.77.0.250@tcp", 19);
 	assert_int_equal(wait_probe(0), -EHOSTUNREACH);
@@ -639,7 +638,7 @@ static void test_16e(void **state)
 #define G1 "10.77.0.2@tcp"
 #define G2 "10.77.0.3@tcp"
 
-/* How many GETs to each of three far NIDs went by each of two gateways. */
+/* Counts GETs to each of three far NIDs by each of two gateways. */
 static unsigned int by_gateway[3][2], by_gateway_captured[3][2];
 
 static void count(unsigned int counts[3][2], const char *gateway_addr, const char *dst)
@@ -692,8 +691,8 @@ static void policy(const char *dst, const char *gateway)
 }
 
 /*
- * Eight users ping a NID that nobody has, all at once, so which ping goes where is a race, but
- * not how many. No answer was overdue before the next group.
+ * Eight users ping a NID that nobody has, all at once: where each ping goes is a race, but not how
+ * many go where. No answer was overdue before the next group.
  */
 static void ping_by_gateways(const char *to)
 {
