@@ -152,3 +152,22 @@ pinged_twice() {
 route_is_down() {
 	! routes_up client
 }
+
+# bats test_tags=router
+@test "through two routers: each is checked directly, not by its far NI through the other" {
+	net_routed 2
+	start_routers 2
+	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1 10.1.0.12@tcp1; quick_yaml; } | config client
+	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.11@tcp2 10.2.0.12@tcp2; quick_yaml; } | config server
+	start client
+	start server
+	eventually "$PATIENCE" routes_up client
+	eventually "$PATIENCE" routes_up server
+	check client 0 10.2.0.1@tcp2
+	equal "$(rails)" "10.1.0.1@tcp1 10.1.0.11@tcp1 well
+10.1.0.1@tcp1 10.1.0.12@tcp1 well
+10.1.0.1@tcp1 10.2.0.1@tcp2 well"
+	# A router closes the connections of a node that sends it messages for its far NI.
+	run ! log_has r1 'illegal message'
+	run ! log_has r2 'illegal message'
+}

@@ -139,17 +139,12 @@ static int add_known(struct lx_fabric *f)
 	return err;
 }
 
-/* Gateways that LNet may use: both the route is up and one of our NIs is on their net. */
-static bool leads_to(struct lx_fabric *f, const json_t *route, uint32_t net,
-		     struct lx_nid *ret_gateway)
+static bool leads_to(const json_t *route, uint32_t net, struct lx_nid *ret_gateway)
 {
-	uint32_t to, via;
+	uint32_t to;
 
-	if (lx_net_parse(text_of(route, "net"), &to) || to != net ||
-	    !nid_of(route, "gateway", ret_gateway) || !is_up(route))
-		return false;
-	via = lx_nid_net(ret_gateway);
-	return each_ni(f, is_on_net, &via);
+	return !lx_net_parse(text_of(route, "net"), &to) && to == net &&
+	       nid_of(route, "gateway", ret_gateway);
 }
 
 static void note_routes(struct lx_fabric *f)
@@ -189,7 +184,10 @@ struct ends {
 	bool local; /* a net of ours */
 };
 
-/* A gateway is reached directly, or not at all: it refuses what it would have to send to itself. */
+/*
+ * Whether a gateway is the peer itself. LNet may choose it for a message to its own far NI; it
+ * refuses such a message, and closes the sender's connections. So the peer's far NIs are not pinged.
+ */
 static bool is_its_own(const struct ends *e, const struct lx_nid *gateway)
 {
 	struct lx_nid nid;
@@ -216,8 +214,11 @@ static int add_ends(struct lx_fabric *f, const json_t *ni, const struct lx_nid *
 	if (!is_up(ni) || (e->local && lx_nid_net(own) != net))
 		return 0;
 	json_array_foreach (f->routes, i, route) {
-		if (!e->local && leads_to(f, route, net, &gateway) &&
-		    lx_nid_net(&gateway) == lx_nid_net(own) && !is_its_own(e, &gateway) &&
+		if (e->local || !leads_to(route, net, &gateway))
+			continue;
+		if (is_its_own(e, &gateway))
+			return 0;
+		if (is_up(route) && lx_nid_net(&gateway) == lx_nid_net(own) &&
 		    rail.n_gateways < LX_RAIL_GATEWAYS_MAX)
 			rail.gateway[rail.n_gateways++] = gateway;
 	}
