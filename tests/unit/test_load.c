@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What lxload relies on when it reports that every byte is correct: its patterns, its record
- * of sequence numbers, its percentiles.
+ * of sequence numbers, its percentiles, and the turns of its messages.
  */
 #include "testlib.h"
 
@@ -10,6 +10,7 @@
 #include "../../tools/bench/hist.h"
 #include "../../tools/bench/pattern.h"
 #include "../../tools/bench/stream.h"
+#include "../../tools/bench/turn.h"
 
 static unsigned char buf[5000];
 
@@ -147,6 +148,33 @@ static void percentiles(void **state)
 	}
 }
 
+/*
+ * Each target gets the PUTs 0, 1, 2 and so on, and the GETs; where they are mixed, as many of one
+ * as of the other.
+ */
+static void turns(void **state)
+{
+	for (unsigned int round = 0; round < 200; round++) {
+		const struct lx_turns turns = { .train = 1 + rnd_below(20),
+						.n_targets = 1 + rnd_below(8),
+						.put = rnd_below(2),
+						.mixed = rnd_below(2) };
+		uint64_t next[8][2] = { 0 };
+
+		for (uint64_t seq = 0; seq < 5000; seq++) {
+			struct lx_turn turn = lx_turn_of(&turns, seq);
+			uint64_t *n = next[turn.target];
+
+			assert_int_equal(turn.target, seq / turns.train % turns.n_targets);
+			assert_int_equal(turn.number, n[turn.put]++);
+			if (turns.mixed)
+				assert_in_range(n[0] + 1 - n[1], 0, 2);
+			else
+				assert_int_equal(turn.put, turns.put);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +185,7 @@ int main(void)
 		cmocka_unit_test(stream_out_of_order),
 		cmocka_unit_test(stream_too_far),
 		cmocka_unit_test(percentiles),
+		cmocka_unit_test(turns),
 	};
 
 	rnd_init();

@@ -30,28 +30,13 @@
 
 static void on_event(const struct lx_event *event);
 
-static unsigned int target_of(const struct lx_slot *slot)
-{
-	const struct lx_options *opt = slot->client->opt;
-
-	return slot->seq / opt->train % opt->n_targets;
-}
-
-/* The message's number among those to its target. */
-static uint64_t number_of(const struct lx_slot *slot)
-{
-	const struct lx_options *opt = slot->client->opt;
-
-	return slot->seq / opt->train / opt->n_targets * opt->train + slot->seq % opt->train;
-}
-
 /* GETs read the source at different offsets. */
 static uint32_t source_offset(const struct lx_slot *slot)
 {
 	const struct lx_client *client = slot->client;
-	uint64_t room = client->source[target_of(slot)].len - client->opt->size;
+	uint64_t room = client->source[slot->turn.target].len - client->opt->size;
 
-	return (number_of(slot) * 40503 * 8) % (room + 1) / 8 * 8;
+	return (slot->turn.number * 40503 * 8) % (room + 1) / 8 * 8;
 }
 
 static void fill(struct lx_slot *slot)
@@ -59,9 +44,9 @@ static void fill(struct lx_slot *slot)
 	const struct lx_client *client = slot->client;
 	const struct lx_options *opt = client->opt;
 
-	if (!opt->verify || !client->put || !opt->size)
+	if (!opt->verify || !slot->turn.put || !opt->size)
 		return;
-	lx_pattern_fill(slot->buf, opt->size, lx_pattern_key(client->stream, number_of(slot)));
+	lx_pattern_fill(slot->buf, opt->size, lx_pattern_key(client->stream, slot->turn.number));
 	if (opt->damage && !((slot->seq + 1) % opt->damage))
 		((unsigned char *)slot->buf)[slot->seq % opt->size] ^= 0x10;
 }
@@ -77,17 +62,18 @@ static int send_slot(struct lx_slot *slot)
 		.handler = on_event,
 		.user = slot,
 	};
-	enum lx_load_kind kind = client->put ? LX_LOAD_PUT : LX_LOAD_GET;
-	uint64_t bits = lx_load_bits(kind, client->stream, number_of(slot));
-	const struct lx_id *target = &opt->target[target_of(slot)];
+	bool put = slot->turn.put;
+	enum lx_load_kind kind = put ? LX_LOAD_PUT : LX_LOAD_GET;
+	uint64_t bits = lx_load_bits(kind, client->stream, slot->turn.number);
+	const struct lx_id *target = &opt->target[slot->turn.target];
 	int r = 0;
 
 	if (!slot->md.cookie)
 		r = lx_md_bind(client->node, &desc, LX_RETAIN, &slot->md);
 	if (r)
 		return r;
-	slot->waits = opt->no_ack ? WAIT_SEND : WAIT_SEND | WAIT_ANSWER;
-	if (client->put)
+	slot->waits = put && opt->no_ack ? WAIT_SEND : WAIT_SEND | WAIT_ANSWER;
+	if (put)
 		return lx_put(client->node, NULL, slot->md, !opt->no_ack, target,
 			      LX_LOAD_PORTAL, bits, 0, 0);
 	return lx_get(client->node, NULL, slot->md, target, LX_LOAD_PORTAL, bits,
@@ -146,6 +132,7 @@ static void begin(struct lx_slot *slot)
 	slot->busy = true;
 	client->n_busy++;
 	slot->seq = client->next_seq++;
+	slot->turn = lx_turn_of(&client->turns, slot->seq);
 	fill(slot);
 	slot->started_ns = lx_load_now();
 	attempt(slot);
@@ -154,7 +141,7 @@ static void begin(struct lx_slot *slot)
 static void check_payload(struct lx_slot *slot)
 {
 	struct lx_client *client = slot->client;
-	uint64_t key = lx_pattern_at(client->source[target_of(slot)].key, source_offset(slot));
+	uint64_t key = lx_pattern_at(client->source[slot->turn.target].key, source_offset(slot));
 	size_t at = lx_pattern_check(slot->buf, client->opt->size, key);
 
 	if (at == client->opt->size)
@@ -168,9 +155,10 @@ static void done(struct lx_slot *slot)
 {
 	struct lx_client *client = slot->client;
 
-	if (client->opt->verify && !client->put)
+	if (client->opt->verify && !slot->turn.put)
 		check_payload(slot);
 	client->messages++;
+	client->puts += slot->turn.put;
 	client->bytes += client->opt->size;
 	if (client->measuring)
 		lx_hist_add(&client->hist, lx_load_now() - slot->started_ns);
@@ -344,7 +332,7 @@ static int call(struct lx_client *client, unsigned int target, enum lx_load_op o
 		.op = lx_le64(op),
 		.nonce = lx_le64(client->nonce),
 		.size = lx_le64(opt->size),
-		.verify = lx_le64(opt->verify && client->put),
+		.verify = lx_le64(opt->verify && client->turns.put),
 	};
 	struct timespec until;
 	int r;
@@ -451,7 +439,12 @@ int lx_client_new(const struct lx_options *opt, const struct lx_nid *nid,
 	if (!client)
 		return -ENOMEM;
 	client->opt = opt;
-	client->put = opt->verb == LX_VERB_PUT || opt->put;
+	client->turns = (struct lx_turns){
+		.train = opt->train,
+		.n_targets = opt->n_targets,
+		.put = opt->verb == LX_VERB_PUT || opt->put,
+		.mixed = opt->mixed,
+	};
 	pthread_mutex_init(&client->lock, NULL);
 	pthread_cond_init(&client->answered, NULL);
 	r = make_slots(client);

@@ -9,6 +9,7 @@
 
 #include "hist.h"
 #include "load.h"
+#include "turn.h"
 
 struct lx_client;
 
@@ -17,7 +18,8 @@ struct lx_slot {
 	struct lx_client *client;
 	void *buf;
 	struct lx_handle md; /* none: not bound */
-	uint64_t seq; /* of the client's messages; a target counts its own */
+	uint64_t seq; /* of the client's messages */
+	struct lx_turn turn;
 	uint64_t started_ns; /* of the first attempt */
 	uint64_t retry_ns; /* when to retry a failed one; 0: it has not failed */
 	unsigned int waits; /* events still due */
@@ -28,7 +30,7 @@ struct lx_slot {
 struct lx_client {
 	const struct lx_options *opt;
 	struct lx_node *node;
-	bool put; /* or get */
+	struct lx_turns turns;
 	uint32_t stream;
 	uint64_t nonce;
 	struct {
@@ -48,7 +50,7 @@ struct lx_client {
 	uint64_t next_seq;
 	uint64_t oldest; /* all messages before it are finished */
 	unsigned int n_busy, n_failed; /* slots */
-	uint64_t messages, bytes; /* done */
+	uint64_t messages, puts, bytes; /* done */
 	uint64_t attempts_failed, bad;
 	int last_error;
 	struct lx_hist hist;

@@ -31,6 +31,9 @@ one, all
         Contention: packets received by the router's interfaces are steered to one CPU, or
         to all. Reports the time per run of a program, runs per second, and packets per
         second dropped because another CPU had their stream locked.
+
+shares  Of the streams with large messages (ACKs are not): the percentage of bytes that
+        went by lanes, and of messages that went to lane 0 to keep the order.
 """
 import contextlib
 import json
@@ -48,6 +51,7 @@ FIELDS = {
     "one": ("ingress_ns", "ingress_per_s", "egress_ns", "egress_per_s", "taken_per_s"),
 }
 FIELDS["all"] = FIELDS["one"]
+FIELDS["shares"] = ("lane_percent", "order_percent")
 
 BPF_STATS = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
 SAMPLES = 20
@@ -67,7 +71,8 @@ class Cost:
 
     def measure(self, op, run):
         """Runs the client; returns its result, with FIELDS[op]."""
-        return {"cpu": self.cpu, "held": self.held, "one": self.one, "all": self.all}[op](run)
+        return {"cpu": self.cpu, "held": self.held, "one": self.one, "all": self.all,
+                "shares": self.shares}[op](run)
 
     # ---- CPU --------------------------------------------------------------------------
 
@@ -172,6 +177,23 @@ class Cost:
     def work_now(self):
         streams = {(s["stream"], s["remote"]): s["busy"] for s in self.show("stream", "show")}
         return time.monotonic(), self.programs(), streams
+
+    # ---- lanes and lane 0 -----------------------------------------------------------------
+
+    def shares(self, run):
+        r, (before, after) = self.sampled(run, 2, self.streams)
+        zero = (0, 0, 0, 0)
+        moved = [[b - a for a, b in zip(before.get(key, zero), now)] for key, now in after.items()]
+        bulk = [m for m in moved if m[0] >= max(m[2], 1) * self.size / 4]
+        total, by_lanes, messages, order = map(sum, zip(*bulk)) if bulk else zero
+        return r | {"lane_percent": 100 * by_lanes / total if total else 0,
+                    "order_percent": 100 * order / messages if messages else 0}
+
+    def streams(self):
+        """Stream -> bytes, those by lanes, messages, those to lane 0 to keep the order."""
+        return {(s["stream"], s["remote"]): (s["bytes"], s["lane_bytes"], s["messages"],
+                                             s["lane0"].get("order", 0))
+                for s in self.show("stream", "show")}
 
     # ---- how ----------------------------------------------------------------------------
 

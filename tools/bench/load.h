@@ -130,6 +130,7 @@ struct lx_options {
 	bool verify;
 	bool put; /* ping: with PUT and ACK instead of GET and REPLY */
 	bool no_ack;     /* PUTs are done when they are sent */
+	bool mixed; /* put: every second message is a GET */
 	struct lx_id pinged; /* put, get: pinged during the load; lx_nid_any: none */
 	unsigned int damage; /* corrupt every Nth message; 0: none */
 

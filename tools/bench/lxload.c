@@ -41,6 +41,7 @@ static const char usage_text[] =
 	"  -w, --warmup S         time before that, which does not count (default: 0)\n"
 	"  -V, --verify           check every byte; each message has a different pattern\n"
 	"  -p, --put              ping: PUT and ACK (default: GET and REPLY)\n"
+	"      --mix              put: fetch every second message\n"
 	"      --no-ack           put: do not request ACKs; losses show only at the end\n"
 	"      --ping NID         put and get: each client also pings a node, ten times a second\n"
 	"      --interval S       report progress every S seconds\n"
@@ -68,6 +69,7 @@ enum {
 	OPT_DAMAGE,
 	OPT_PING,
 	OPT_NO_ACK,
+	OPT_MIX,
 	OPT_BUFFERS,
 	OPT_BUFFER_SIZE,
 	OPT_TRAIN
@@ -89,6 +91,7 @@ static const struct option long_options[] = {
 	{ "verify", no_argument, NULL, 'V' },
 	{ "put", no_argument, NULL, 'p' },
 	{ "no-ack", no_argument, NULL, OPT_NO_ACK },
+	{ "mix", no_argument, NULL, OPT_MIX },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "ping", required_argument, NULL, OPT_PING },
@@ -234,6 +237,9 @@ static int load_option(int option, struct lx_options *opt)
 		return size("--buffer-size", optarg, 1u << 30, &opt->buffer_size);
 	case OPT_NO_ACK:
 		opt->no_ack = opt->verb == LX_VERB_PUT;
+		return 0;
+	case OPT_MIX:
+		opt->mixed = opt->verb == LX_VERB_PUT;
 		return 0;
 	case 'V':
 		opt->verify = true;

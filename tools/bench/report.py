@@ -12,6 +12,13 @@ REACH_CPU = 6
 STALL_US = 1e6
 REACH_BUSY_PING = 3
 
+
+def few(lanes, size=1 << 20, **more):
+    """Selects rows of case lanes."""
+    return {"bench": "lanes", "lanes": lanes, "size": size, "op": "put", "loss": (),
+            "slow_clients": 0} | more
+
+
 # The fast path: rows, the ratio of each, and its target, a minimum (ping: a maximum).
 REACH_FASTPATH = (
     ({"bench": "route", "clients": 1, "size": 65536}, "ratio_ip", 0.95),
@@ -23,13 +30,18 @@ REACH_FASTPATH = (
     ({"bench": "change", "train": 16}, "ratio_ip", 0.80),
     ({"bench": "change", "size": 65536, "train": 1}, "ratio_slow", 1.0),
     ({"bench": "change", "size": 4096}, "ratio_slow", 1.0),
-    ({"bench": "lanes", "lanes": 1, "size": 4096}, "ratio_ip", 0.85),
-    ({"bench": "lanes", "lanes": 1, "size": 65536}, "ratio_ip", 0.90),
-    ({"bench": "lanes", "lanes": 1, "size": 1 << 20}, "ratio_ip", 0.90),
-    ({"bench": "lanes", "lanes": 2, "size": 4096}, "ratio_ip", 0.85),
-    ({"bench": "lanes", "lanes": 2, "size": 65536}, "ratio_ip", 0.90),
-    ({"bench": "lanes", "lanes": 2, "size": 1 << 20}, "ratio_ip", 0.95),
-    ({"bench": "lanes", "lanes": 3}, "ratio_ip", 0.90),
+    (few(1, 4096), "ratio_ip", 0.85),
+    (few(1, 65536), "ratio_ip", 0.90),
+    (few(1, clients=8), "ratio_ip", 0.90),
+    (few(2, 4096), "ratio_ip", 0.85),
+    (few(2, 65536), "ratio_ip", 0.90),
+    (few(2), "ratio_ip", 0.95),
+    (few(3), "ratio_ip", 0.90),
+    (few(2, op="mix", rails=0), "ratio_ip", 0.85),
+    (few(2, op="mix", rails=4), "ratio_ip", 0.95),
+    (few(1, slow_clients=2), "ratio_alone", 0.90),
+    (few(1, loss=("behind", 2000)), "ratio_ip", 0.80),
+    (few(1, loss=("behind", 300)), "ratio_ip", 0.50),
     ({"bench": "loss", "loss": ("behind", 2000)}, "ratio_ip", 0.85),
     ({"bench": "loss", "loss": ("behind", 300)}, "ratio_ip", 0.60),
     ({"bench": "loss", "loss": ("front", 2000)}, "ratio_slow", 1.0),
@@ -77,11 +89,15 @@ def what_text(row):
     text = f"{row['clients']} to {row['servers']}, {size_text(row['size'])}"
     if row["bench"] == "change":
         text += f", {row['train']} to each in turn"
+    if row["op"] == "mix":
+        text += ", written, read"
     if row["bench"] == "lanes":
         text += f", {row['lanes']} lane{'s' * (row['lanes'] > 1)}"
+    if row["rails"]:
+        text += f", {row['rails']} rails"
     if row["loss"]:
         text += f", 1/{row['loss'][1]} lost {row['loss'][0]}"
-    if row["bench"] == "crowd":
+    if row["bench"] == "crowd" or row["slow_clients"]:
         text += f", {row['slow_clients']} slow ones beside them"
     if row["bench"] == "far":
         text += ", 20 ms away"
@@ -111,19 +127,23 @@ def print_fastpath(rows):
     if not done:
         return
     print("\nThe fast path. Gbit/s of payload (ping: median, us).\n")
-    print(f"  {'':44} |    ip   slow   fast |   fast/ip           fast/slow         | reach")
+    print(f"  {'':47} |    ip   slow   fast |   fast/ip           fast/slow         | "
+          "by lanes, order | reach")
     for row, name, bar in done:
         ping = row["bench"] == "ping"
         same = {k: row[k] for k in ("bench", "size", "clients", "op", "servers", "train", "loss",
-                                    "slow_clients", "lanes")}
+                                    "slow_clients", "lanes", "rails")}
         cells = {r["path"]: f"{r['p50_us']:5.1f}" if ping else gbits(r)
                  for r in select(rows, **same)}
         ratios = [spread_text(row, n) if row.get(n) else "-" for n in ("ratio_ip", "ratio_slow")]
         met = row[name] <= bar if ping else row[name] >= bar
+        shares = (f"{row['lane_percent']:4.0f} %  {row['order_percent']:5.1f} %"
+                  if "lane_percent" in row else "")
         alone = f" {spread_text(row, name)}" if name == "ratio_alone" else ""
-        print(f"  {('ping, routed' if ping else what_text(row)):44} | "
+        print(f"  {('ping, routed' if ping else what_text(row)):47} | "
               f"{'  '.join(cells.get(p, '    -') for p in ('ip', 'slow', 'fast'))} | "
-              f"{ratios[0]:17} {ratios[1]:17} | {name[6:]} {bar}: {verdict(met)}{alone}")
+              f"{ratios[0]:17} {ratios[1]:17} | {shares:15} | {name[6:]} {bar}: "
+              f"{verdict(met)}{alone}")
     print_fastpath_limits(rows)
 
 

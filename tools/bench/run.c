@@ -35,7 +35,7 @@ struct run {
 
 	/* sums */
 	struct sample all;
-	uint64_t failed, bad, lost;
+	uint64_t puts, failed, bad, lost;
 	int why_failed;
 	uint64_t received, again; /* by the server */
 	struct lx_hist hist;
@@ -207,6 +207,7 @@ static void settle(struct run *run)
 			run->why_failed = client->last_error;
 		run->bad += client->bad;
 		run->lost += client->n_busy;
+		run->puts += client->puts;
 		lx_hist_merge(&run->hist, &client->hist);
 		if (client->n_busy) {
 			run->error = client->last_error ? client->last_error : -ETIMEDOUT;
@@ -216,8 +217,7 @@ static void settle(struct run *run)
 	}
 	for (unsigned int i = 0; run->pinger && i < run->n; i++)
 		add_pings(run, &run->pinger[i]);
-	if (run->client[0]->put)
-		run->lost += run->all.messages - run->received;
+	run->lost += run->puts - run->received;
 }
 
 /* ---- the result --------------------------------------------------------------- */
@@ -225,6 +225,11 @@ static void settle(struct run *run)
 static double us(const struct lx_hist *hist, double percentile)
 {
 	return (double)lx_hist_percentile(hist, percentile) / 1e3;
+}
+
+static const char *op_name(const struct lx_options *opt)
+{
+	return opt->mixed ? "mix" : lx_load_verb_name(opt->verb);
 }
 
 static bool all_well(const struct run *run)
@@ -240,9 +245,9 @@ static void print_json(struct run *run)
 	printf("{\"op\": \"%s\", \"target\": \"%s\", \"clients\": %u, \"size\": %zu, "
 	       "\"inflight\": %u, \"seconds\": %.3f, \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64
 	       ", \"mbps\": %.1f, \"per_s\": %.0f, ",
-	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target[0].nid), run->n, opt->size,
-	       opt->inflight, s, run->end.messages - run->start.messages,
-	       run->end.bytes - run->start.bytes, mbps(&run->start, &run->end),
+	       op_name(opt), lx_nid_str(&opt->target[0].nid), run->n, opt->size, opt->inflight, s,
+	       run->end.messages - run->start.messages, run->end.bytes - run->start.bytes,
+	       mbps(&run->start, &run->end),
 	       s > 0 ? (double)(run->end.messages - run->start.messages) / s : 0);
 	printf("\"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f, "
 	       "\"messages_total\": %" PRIu64 ", \"bytes_total\": %" PRIu64
@@ -268,8 +273,8 @@ static void print_text(struct run *run)
 
 	printf("%s %s: %" PRIu64 " messages of %zu bytes in %.2f s from %u client%s: "
 	       "%.1f MB/s, %.0f messages/s\n",
-	       lx_load_verb_name(opt->verb), lx_nid_str(&opt->target[0].nid), messages, opt->size, s,
-	       run->n, run->n == 1 ? "" : "s", mbps(&run->start, &run->end) / 8,
+	       op_name(opt), lx_nid_str(&opt->target[0].nid), messages, opt->size, s, run->n,
+	       run->n == 1 ? "" : "s", mbps(&run->start, &run->end) / 8,
 	       s > 0 ? (double)messages / s : 0);
 	printf("time of a message: p50 %.1f us, p99 %.1f us, longest %.1f us\n", us(&run->hist, 50),
 	       us(&run->hist, 99), (double)run->hist.max / 1e3);
