@@ -40,6 +40,13 @@ declare -gA differs=(
 	["lnetctl peer set --nid 10.77.0.2@tcp --state 273"]="the peer is still there"
 	["lnetctl peer show -v 2 --nid 10.77.0.2@tcp | grep -E 'Multi|peer state'"]="the peer is still there"
 	["lnetctl debug"]="help is in our own words"
+	["lnetctl debug nidlist bogus"]="the complaint is in our own words"
+	["lnetctl service-id"]="the complaint is in our own words"
+	["lnetctl service-id extra"]=$strict
+	["lnetctl cpt-of-nid --ncpt 4 10.77.0.2@tcp 10.77.0.3@tcp"]=$strict
+	["lnetctl cpt-of-nid"]="the complaint is YAML"
+	["lnetctl stats"]="help is in our own words"
+	["lnetctl global"]="help is in our own words"
 	["lnetctl peer show --nid 10.77.0.3@tcp"]="nobody has watched it under its new name"
 	["lnetctl route add --net tcp9 --gateway 10.77.0.1@tcp"]="an own NID is refused"
 	["lnetctl route show -v --net tcp9"]="an own NID was refused"
@@ -415,6 +422,26 @@ known() {
 	golden misc "lnetctl net set --all --health 1000" \
 		"lnetctl peer show -v 3 --nid 10.77.0.2@tcp | grep -E 'nid|state|health value'"
 	golden misc "lnetctl peer set --all --health 1000" "lnetctl debug peer --nid bogus"
+}
+
+@test "debug nidlist, service-id, cpt-of-nid, stats, global" {
+	touch "$DIR/a.yaml"
+	start a
+	golden misc "lnetctl debug nidlist 10.77.0.[1-3]@tcp" "lnetctl cpt-of-nid"
+	golden misc "lnetctl stats reset" "lnetctl global"
+}
+
+@test "large NIDs: lnet configure --large and --all" {
+	node b c
+	link a eth0 10.77.0.1/24 b eth0 10.77.0.2/24
+	address a eth0 fd77::1/64
+	link a eth1 10.78.0.1/24 c eth0 10.78.0.2/24
+	spawn a
+	eventually "$PATIENCE" log_has a 'not configured'
+	golden misc "lnetctl lnet configure --all --large" "lnetctl net show" "# --- large NIDs"
+	golden misc "lnetctl ping fd77::1@tcp" "lnetctl ping fd77::1@tcp" "# --- large NIDs"
+	golden misc "lnetctl lnet configure --all" "lnetctl net show" "# --- large NIDs"
+	golden misc "lnetctl lnet configure --large" "lnetctl net show" "#eth1 has no global IPv6"
 }
 
 # node_of_faults: start nodes like those of the recording
