@@ -5,6 +5,8 @@
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
+# shellcheck source=tests/sys/selftest.bash
+source "$BATS_TEST_DIRNAME/selftest.bash"
 
 A=10.1.0.1@tcp
 B=10.1.0.2@tcp
@@ -20,23 +22,8 @@ teardown() {
 	net_end
 }
 
-tests_on() {
-	lx a selftest on consoles any
-	lx b selftest on consoles any
-}
-
-# in_session NODE: whether a console has it
-in_session() {
-	[ "$(lx "$1" -j selftest show | jq -r '.selftest[0].session // ""')" != "" ]
-}
-
-free_again() {
-	! in_session a
-	! in_session b
-}
-
 @test "each kind of test in each direction, from the node itself: rates, no errors, no session left" {
-	tests_on
+	tests_on a b
 	run -0 lx a -j selftest run --from $A --to $B --size 4k,1m --write --time 1s
 	echo "$output"
 	jq -e '.selftest | .complete and .errors == 0 and (.results | length) == 2' <<<"$output"
@@ -44,36 +31,33 @@ free_again() {
 	jq -e '.selftest.results[1] | .size == 1048576 and .nodes[0].role == "client" and
 		.nodes[0].rpc_per_s > 0 and .nodes[0].mean_ms > 0 and
 		.nodes[1].role == "server" and .nodes[1].rpc_per_s > 0' <<<"$output"
-	free_again
+	all_free a b
 	run -0 lx a -j selftest run from $B to $A size 64k read check full time 1s
 	jq -e '.selftest.results[0] | .test == "read" and .nodes[0].nid == "'$B'" and
 		.nodes[0].rpc_per_s > 0' <<<"$output"
 	run -0 lx a selftest run from $A to $B ping time 1s
 	[[ $output == *"ping, "*"$A"*"client"*"$B"*"server"* ]]
-	free_again
+	all_free a b
 }
 
 @test "refusals name the node, the reason and the next step" {
 	lx b selftest on consoles any
 	run -1 lx a selftest run from $A to $B time 1s
 	[[ $output == *"test node $A does not answer"*"lnetx selftest on"* ]]
-	free_again
+	all_free a b
 	lx a selftest on consoles 10.9.9.9@tcp
 	run -1 lx a selftest run from $A to $B time 1s
 	[[ $output == *"$A does not let this node be a console; next, there: lnetx selftest on consoles $A"* ]]
-	tests_on
+	tests_on a b
 	# In the session of somebody else.
-	lx b -j selftest run from $A to $B time 60s >"$DIR/other" 2>&1 &
-	other=$!
+	begin_test b from $A to $B ping time 600s
 	eventually "$PATIENCE" in_session b
 	run -1 lx a selftest run from $A to $B time 1s
 	[[ $output == *"is in session \"lnetx-"*"of console $B"*"force"* ]]
 	in_session b
 	run -0 lx a selftest run from $A to $B time 1s force
-	free_again
-	status=0
-	wait $other || status=$?
-	equal "$status" 1
+	all_free a b
+	test_ends 1
 	run -2 lx a selftest run to $B
 	run -2 lx a selftest run from $A to $A
 	run -2 lx a selftest run from $A to $B size 3
@@ -82,19 +66,11 @@ free_again() {
 }
 
 @test "Ctrl-C ends the session, and reports what was measured" {
-	tests_on
-	ip netns exec "$(ns a)" "$LNETX_BIN/lnetx" -j selftest run from $A to $B time 600s \
-		>"$DIR/out" 2>"$DIR/err" 3>&- &
-	pid=$!
-	eventually "$PATIENCE" busy
-	kill -TERM $pid
-	status=0
-	wait $pid || status=$?
-	equal "$status" 130
-	jq -e '.selftest.complete == false' "$DIR/out"
-	free_again
-}
-
-busy() {
-	[ "$(lx a -j selftest show | jq '.selftest[0].active_units // 0')" -gt 0 ]
+	tests_on a b
+	begin_test a from $A to $B time 600s
+	eventually "$PATIENCE" testing a
+	kill -TERM "$test_pid"
+	test_ends 130
+	jq -e '.selftest.complete == false' "$DIR/test.out"
+	all_free a b
 }
