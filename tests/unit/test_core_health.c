@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "../../user/core/fault.h"
 #include "../../user/core/health.h"
 #include "../../user/core/recovery.h"
 #include "../../user/core/select.h"
@@ -565,6 +566,25 @@ static void no_recovery_without_a_link(void **state)
 	assert_int_equal(mine->health.value, LX_HEALTH_MAX);
 }
 
+/* An NI that does not reach itself recovers by another one on its net. */
+static void recovered_by_another_ni(void **state)
+{
+	const struct lx_fault_rule rule = { .src = nid(A1), .dst = nid(A1), .local = lx_nid_any,
+					    .rate = 1,
+					    .hstatuses = 1u << LX_HSTATUS_LOCAL_ERROR };
+	struct lx_sim_knobs knobs = sim_plain;
+
+	lx_sim_free(sim);
+	knobs.connects_to_self = true; /* as TCP */
+	assert_int_equal(lx_sim_new(rnd(), &knobs, &sim), 0);
+	a = NODE(sim, A1, A2);
+	b = NODE(sim, B1, B2);
+	assert_int_equal(lx_fault_new(a->core, &rule), 0);
+	lx_health_set_ni(ni_of(a, A1), 900);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(ni_of(a, A1)->health.value, LX_HEALTH_MAX);
+}
+
 /* A NID may be deleted during its recovery. */
 static void gone_while_recovered(void **state)
 {
@@ -685,7 +705,7 @@ int main(void)
 		TEST(unanswered_ping),
 		TEST(limit),
 		TEST(never_alive),
-		TEST(no_recovery_without_a_link),
+		TEST(no_recovery_without_a_link), TEST(recovered_by_another_ni),
 		TEST(gone_while_recovered),
 		TEST(gateways),
 		TEST(lanes),

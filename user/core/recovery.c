@@ -2,9 +2,10 @@
 /*
  * See the header. Called by monitor.c each second; the queues are filled by health.c.
  *
- * A peer NI is pinged from the best of our NIs, an NI by the node itself. Health changes by
- * recovery pings as by any other message. Where the transport does not connect to itself a
- * ping of the node to itself does not pass through the NI: its answer raises the NI here.
+ * Both are pinged from the best of our NIs on their net, so that an NI that cannot reach itself
+ * recovers by another one. Health changes by recovery pings as by any other message. Where the
+ * transport does not connect to itself a ping of the node to itself does not pass through the
+ * NI: its answer raises the NI here.
  *
  *	queued ─1 s─▶ ping ──▶ answer    ─▶ back-off restarts; next_ping stays
  *	               ▲  └──▶ no answer ─▶ health drops
@@ -82,8 +83,7 @@ static int ping_send(struct lx_core *core, const struct lx_nid *nid, bool local,
 	md->internal = true;
 	md->as_given = true;
 	recovery->ping = md->handle;
-	r = lx_msg_get(core, local ? nid : NULL, md, &target, LX_PORTAL_RESERVED,
-		       LX_PING_MATCH_BITS, 0, true);
+	r = lx_msg_get(core, NULL, md, &target, LX_PORTAL_RESERVED, LX_PING_MATCH_BITS, 0, true);
 	if (r) {
 		lx_md_abandon(md);
 		free(ping);
