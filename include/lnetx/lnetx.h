@@ -208,6 +208,9 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 
 /**
  * lx_peer_add - configure a peer, or add NIDs to one (lnet.md 12.5)
+ *
+ * NIDs that only discovery has found leave the peer until it is discovered again.
+ *
  * Returns 0, -EINVAL, also if some NIDs are this node's and others not; -EEXIST a NID belongs to
  * another configured peer, -EPERM its Multi-Rail setting differs, -EBUSY it is a gateway:
  * configure the peer first, then its routes; -ENOMEM.

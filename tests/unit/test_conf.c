@@ -94,6 +94,7 @@ static const char whole[] = "net:\n"
 			    "      peer ni:\n"
 			    "        - nid: 10.77.0.3@tcp1\n"
 			    "          state: up\n"
+			    "        - nid: 0@lo\n" /* of the node's own peer */
 			    "        - nid: 10.77.1.[3-4]@tcp2\n"
 			    "    - primary nid: 6@gni\n"
 			    "global:\n"

@@ -387,6 +387,58 @@ static void discovery_of_lo_without_a_way_in(void **state)
 	assert_null(lx_peer_ni_lookup(b->core, &own));
 }
 
+/* The NIDs that a node shows of its first peer. */
+static void assert_nids(struct lx_sim_node *node, const char *want)
+{
+	struct lx_peer_info *list;
+	char text[500] = "";
+	size_t n;
+
+	assert_int_equal(lx_peer_describe_all(node->core, &list, &n), 0);
+	assert_true(n > 0);
+	for (size_t i = 0; i < list->n_nis; i++) {
+		strcat(text, lx_nid_str(&list->ni[i].nid));
+		strcat(text, " ");
+	}
+	assert_string_equal(text, want);
+	free(list);
+}
+
+/* 0@lo can be added and deleted as a peer, which changes nothing; it is no NID of a peer. */
+static void lo_is_always_a_peer(void **state)
+{
+	struct lx_nid lo = lx_nid_lo;
+	const struct lx_conf_peer self = { .primary = lx_nid_lo, .multi_rail = true };
+	const struct lx_conf_peer other = { .primary = nid("10.0.0.9@tcp"), .multi_rail = true,
+					    .nid = &lo, .n_nids = 1 };
+
+	assert_int_equal(lx_peer_configure(b->core, &self), 0);
+	assert_int_equal(lx_peer_configure(b->core, &other), -EINVAL);
+	assert_null(peer_of(b, "10.0.0.9@tcp"));
+	assert_int_equal(lx_peer_unconfigure(b->core, &self, false), 0);
+	assert_int_equal(ping(b, "0@lo", 1000).status, 0);
+}
+
+/*
+ * A peer that discovery has found is configured with the NIDs that are named, and no others:
+ * these come back when it is discovered again. A locked primary NID cannot be renamed.
+ */
+static void configuring_starts_over(void **state)
+{
+	const struct lx_conf_peer near = { .primary = nid("10.0.0.2@tcp"), .multi_rail = true };
+	const struct lx_conf_peer far = { .primary = nid("10.1.0.2@tcp1"), .multi_rail = true };
+
+	discover(a, "10.0.0.2@tcp", false);
+	peer_of(a, "10.0.0.2@tcp")->state |= LX_PEER_LOCK_PRIMARY;
+	assert_int_equal(lx_peer_configure(a->core, &far), -EEXIST);
+	assert_nids(a, "10.0.0.2@tcp 10.1.0.2@tcp1 ");
+	peer_of(a, "10.0.0.2@tcp")->state &= ~LX_PEER_LOCK_PRIMARY;
+	assert_int_equal(lx_peer_configure(a->core, &near), 0);
+	assert_nids(a, "10.0.0.2@tcp ");
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).n_nis, 2);
+	assert_nids(a, "10.0.0.2@tcp 10.1.0.2@tcp1 ");
+}
+
 /* As on TCP: our own NID is a peer like any other, distinct from other nodes' NIDs. */
 static void own_nids_are_a_peer(void **state)
 {
@@ -412,11 +464,19 @@ static void own_nids_are_a_peer(void **state)
 	assert_int_equal(discover(b, "10.1.0.2@tcp1", true).status, 0);
 	o = ping(b, "0@lo", 1000);
 	assert_true(o.multi_rail && lx_nid_eq(&o.primary, &own));
-	/* A configured peer of our own NIDs takes no NID of others, nor others one of ours. */
+	/* By 0@lo it was discovered, too, so it is shown with that NID. */
+	assert_nids(b, "10.0.0.2@tcp 0@lo 10.1.0.2@tcp1 ");
+	/* Configured, it starts over with that NID alone; the other one is free. */
 	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	assert_nids(b, "10.0.0.2@tcp ");
+	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	assert_int_equal(lx_peer_configure(b->core, &(struct lx_conf_peer){ .primary = own }),
+			 -EPERM);
+	/* A configured peer of our own NIDs takes no NID of others, nor others one of ours. */
 	conf.nid = &far;
 	conf.n_nids = 1;
 	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	assert_nids(b, "10.0.0.2@tcp 10.1.0.2@tcp1 ");
 	far = nid("10.0.0.77@tcp");
 	assert_int_equal(lx_peer_configure(b->core, &conf), -EINVAL);
 	conf.primary = nid("10.0.0.78@tcp");
@@ -608,7 +668,8 @@ int main(void)
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
 		T(configured_peer_stays), T(configured_peer_goes),
 		T(gateway_is_not_configured), T(ping_goes_from_its_source),
-		T(other_nids_on_lo_are_nobodys), T(own_nids_are_a_peer), T(ping_answers),
+		T(other_nids_on_lo_are_nobodys), T(lo_is_always_a_peer), T(own_nids_are_a_peer),
+		T(configuring_starts_over), T(ping_answers),
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),

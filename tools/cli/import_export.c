@@ -230,7 +230,7 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 	char text[LX_NID_TEXT];
 	struct lx_args a = { .v[LX_ARG_NID] = lx_nid_format(&peer->primary, text, sizeof(text)) };
 	json_t *list, *group, *nis, *ni;
-	size_t i, found = 0;
+	size_t i, found = 0, lo = 0;
 	bool same;
 
 	if (lx_request_show(s, LX_CONTROL_PEERS, &lx_control_peers, &a, 0, &list))
@@ -240,10 +240,11 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 	json_array_foreach (nis, i, ni) {
 		const char *nid = json_string_value(json_object_get(ni, "nid"));
 
+		lo += nid && !strcmp(nid, "0@lo"); /* not configured (lx_conf_peer) */
 		for (size_t j = 0; nid && j < peer->n_nids; j++)
 			found += !strcmp(nid, lx_nid_str(&peer->nid[j]));
 	}
-	same = found == peer->n_nids && json_array_size(nis) == found + 1 &&
+	same = found == peer->n_nids && json_array_size(nis) == found + lo + 1 &&
 	       json_is_true(json_object_get(group, "Multi-Rail")) == peer->multi_rail;
 	json_decref(list);
 	return same;

@@ -311,16 +311,21 @@ static int peer_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "peer ni", peer_ni_entry, arg);
 }
 
-/* An export lists the primary NID among the NIs, struct lx_conf_peer does not. */
-static void peer_drop_primary(struct lx_conf_peer *peer)
+/*
+ * An export lists the primary NID among the NIs, and 0@lo among those of the node itself;
+ * struct lx_conf_peer does not.
+ */
+static void peer_drop_implied(struct lx_conf_peer *peer)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < peer->n_nids; i++) {
-		if (!lx_nid_eq(&peer->nid[i], &peer->primary))
+		bool primary = lx_nid_eq(&peer->nid[i], &peer->primary);
+
+		peer->primary_listed |= primary;
+		if (!primary && !lx_nid_eq(&peer->nid[i], &lx_nid_lo))
 			peer->nid[kept++] = peer->nid[i];
 	}
-	peer->primary_listed = kept < peer->n_nids;
 	peer->n_nids = kept;
 }
 
@@ -339,7 +344,7 @@ static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	if (!err && lx_nid_eq(&s->peer.primary, &lx_nid_any))
 		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"primary nid\" in peer");
 	if (!lx_nid_eq(&s->peer.primary, &lx_nid_any) && !lx_conf_is_fatal(err)) {
-		peer_drop_primary(&s->peer);
+		peer_drop_implied(&s->peer);
 		more = lx_yaml_append(y, node, &s->conf->peer, &s->conf->n_peers, LX_YAML_ENTRIES,
 				      &s->peer, sizeof(s->peer));
 	}

@@ -435,6 +435,7 @@ void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from)
 
 	lx_list_splice(&to->pending, &from->pending);
 	lx_list_splice(&to->waiters, &from->waiters);
+	to->by_lo |= from->by_lo;
 	ANNOUNCE(to->core, merged, to, from);
 	if (waiting)
 		lx_peer_discover(to);
@@ -586,18 +587,18 @@ static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf
 			   struct lx_peer *peer)
 {
 	bool known = peer && (peer->state & LX_PEER_CONFIGURED);
+	bool named = known || (peer && (peer->state & LX_PEER_LOCK_PRIMARY));
+	bool multi_rail = peer && (peer->state & LX_PEER_MULTI_RAIL);
 	int r;
 
 	if (peer && !lx_list_empty(&peer->routes))
 		return -EBUSY; /* a gateway: its routes and discovery define it */
 	if (!conf->multi_rail && conf->n_nids)
 		return -EPERM; /* more NIDs make it Multi-Rail */
-	if (known && !lx_nid_eq(&peer->primary, &conf->primary))
+	if (named && !lx_nid_eq(&peer->primary, &conf->primary))
 		return -EEXIST;
-	if (known && !(peer->state & LX_PEER_MULTI_RAIL) && conf->n_nids)
+	if (known && multi_rail != conf->multi_rail)
 		return -EPERM;
-	if (known && !conf->n_nids)
-		return -EEXIST;
 	r = nid_free_for(core, &conf->primary, peer);
 	for (size_t i = 0; i < conf->n_nids && !r; i++) {
 		r = nid_free_for(core, &conf->nid[i], peer);
@@ -609,12 +610,48 @@ static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf
 	return r;
 }
 
+static struct lx_peer_ni *first_not_configured(const struct lx_peer *peer,
+						const struct lx_conf_peer *conf)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer) {
+		bool wanted = lx_nid_eq(&pni->nid, &conf->primary);
+
+		for (size_t i = 0; i < conf->n_nids && !wanted; i++)
+			wanted = lx_nid_eq(&pni->nid, &conf->nid[i]);
+		if (!wanted)
+			return pni;
+	}
+	return NULL;
+}
+
+/* What discovery has found goes, and comes back when the peer is discovered again. */
+static void start_over(struct lx_peer *peer, const struct lx_conf_peer *conf)
+{
+	struct lx_peer_ni *pni;
+
+	while ((pni = first_not_configured(peer, conf)))
+		lx_peer_drop_nid(pni);
+	peer->by_lo = false;
+	peer->state &= ~(LX_PEER_NIDS_UPTODATE | LX_PEER_MULTI_RAIL);
+}
+
+/* This node has its own peer by that name already, and always. */
+static bool is_own_lo(const struct lx_conf_peer *conf)
+{
+	return lx_nid_eq(&conf->primary, &lx_nid_lo) && !conf->n_nids;
+}
+
 int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf)
 {
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
 	int r;
 
+	if (is_own_lo(conf))
+		return 0;
 	r = configure_check(core, conf, peer);
 	if (r)
 		return r;
@@ -623,6 +660,8 @@ int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf)
 		if (r)
 			return r;
 		peer = lx_peer_of(pni);
+	} else if (!(peer->state & LX_PEER_CONFIGURED)) {
+		start_over(peer, conf);
 	}
 	peer->primary = conf->primary;
 	peer->state |= LX_PEER_CONFIGURED;
@@ -669,6 +708,8 @@ int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, b
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
 	bool whole = !conf->n_nids;
 
+	if (is_own_lo(conf))
+		return 0;
 	if (!peer)
 		return -ENOENT;
 	if (!lx_nid_eq(&peer->primary, &conf->primary))
@@ -754,7 +795,35 @@ static enum lx_alive alive_of(struct lx_core *core, const struct lx_peer_ni *pni
 	return lx_peer_ni_up(pni) ? LX_ALIVE_UP : LX_ALIVE_DOWN;
 }
 
-static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
+static void ni_describe(struct lx_core *core, const struct lx_peer_ni *pni,
+			struct lx_peer_ni_info *ret_info)
+{
+	*ret_info = (struct lx_peer_ni_info){
+		.nid = pni->nid,
+		.alive = pni == core->self ? LX_ALIVE_NA : alive_of(core, pni),
+		.tx_credits_max = pni->tx_max,
+		.tx_credits = lx_credit_now(pni->tx),
+		.tx_credits_min = pni->tx->min,
+		.tx_queued_bytes = pni->tx_queued_bytes,
+		.rtr_credits = lx_credit_now(pni->rtr),
+		.rtr_credits_min = pni->rtr->min,
+		/* As the reference counts: itself, and its list of remote NIs. */
+		.refs = pni->refs + 1 + !lx_net_lookup(core, pni->net->id),
+		.traffic = pni->traffic,
+		.health = pni->health,
+	};
+	lx_udsp_describe_peer_ni(pni, &ret_info->udsp);
+	if (ret_info->alive == LX_ALIVE_DOWN)
+		lx_down_describe(&pni->down, &ret_info->down);
+}
+
+static size_t n_shown(const struct lx_peer *peer, bool lo)
+{
+	return peer->n_nis + (lo && peer->by_lo && peer->core->self);
+}
+
+/* 0@lo stands behind the net that the peer was first known by. */
+static void peer_describe(struct lx_peer *peer, bool lo, struct lx_peer_info *ret_info,
 			  struct lx_peer_ni_info *ni)
 {
 	struct lx_peer_net *net;
@@ -765,28 +834,16 @@ static void peer_describe(struct lx_peer *peer, struct lx_peer_info *ret_info,
 		.multi_rail = peer->state & LX_PEER_MULTI_RAIL,
 		.lock_primary = peer->state & LX_PEER_LOCK_PRIMARY,
 		.state = peer->state,
-		.n_nis = peer->n_nis,
+		.n_nis = n_shown(peer, lo),
 		.ni = ni,
 	};
-	lx_peer_ni_for_each(net, pni, peer) {
-		*ni = (struct lx_peer_ni_info){
-			.nid = pni->nid,
-			.alive = alive_of(peer->core, pni),
-			.tx_credits_max = pni->tx_max,
-			.tx_credits = lx_credit_now(pni->tx),
-			.tx_credits_min = pni->tx->min,
-			.tx_queued_bytes = pni->tx_queued_bytes,
-			.rtr_credits = lx_credit_now(pni->rtr),
-			.rtr_credits_min = pni->rtr->min,
-			/* As the reference counts: itself, and its list of remote NIs. */
-			.refs = pni->refs + 1 + !lx_net_lookup(peer->core, net->id),
-			.traffic = pni->traffic,
-			.health = pni->health,
-		};
-		lx_udsp_describe_peer_ni(pni, &ni->udsp);
-		if (ni->alive == LX_ALIVE_DOWN)
-			lx_down_describe(&pni->down, &ni->down);
-		ni++;
+	lo = ret_info->n_nis > peer->n_nis;
+	lx_list_for_each(net, &peer->nets, link) {
+		lx_list_for_each(pni, &net->nis, link)
+			ni_describe(peer->core, pni, ni++);
+		if (lo)
+			ni_describe(peer->core, peer->core->self, ni++);
+		lo = false;
 	}
 }
 
@@ -799,7 +856,7 @@ int lx_peer_describe_all(struct lx_core *core, struct lx_peer_info **ret_list, s
 
 	lx_list_for_each(peer, &core->peers, link) {
 		n++;
-		n_nis += peer->n_nis;
+		n_nis += n_shown(peer, true);
 	}
 	list = calloc(1, n * sizeof(*list) + n_nis * sizeof(*ni) + 1);
 	if (!list)
@@ -807,22 +864,22 @@ int lx_peer_describe_all(struct lx_core *core, struct lx_peer_info **ret_list, s
 	ni = (struct lx_peer_ni_info *)(list + n);
 	n = 0;
 	lx_list_for_each(peer, &core->peers, link) {
-		peer_describe(peer, &list[n++], ni);
-		ni += peer->n_nis;
+		peer_describe(peer, true, &list[n], ni);
+		ni += list[n++].n_nis;
 	}
 	*ret_list = list;
 	*ret_n = n;
 	return 0;
 }
 
-int lx_peer_describe(struct lx_peer *peer, struct lx_peer_info **ret_info)
+int lx_peer_describe(struct lx_peer *peer, bool lo, struct lx_peer_info **ret_info)
 {
 	struct lx_peer_info *info =
-		calloc(1, sizeof(*info) + peer->n_nis * sizeof(info->ni[0]));
+		calloc(1, sizeof(*info) + n_shown(peer, lo) * sizeof(info->ni[0]));
 
 	if (!info)
 		return -ENOMEM;
-	peer_describe(peer, info, (struct lx_peer_ni_info *)(info + 1));
+	peer_describe(peer, lo, info, (struct lx_peer_ni_info *)(info + 1));
 	*ret_info = info;
 	return 0;
 }

@@ -80,6 +80,7 @@ struct lx_peer {
 	unsigned int n_nis;
 	unsigned int refs;
 	bool deleted;
+	bool by_lo;     /* this node, discovered as 0@lo, too: shown with that NID */
 	uint32_t state; /* enum lx_peer_state */
 	uint64_t send_seq;
 
@@ -212,6 +213,7 @@ void lx_peer_ni_set_down(struct lx_core *core, struct lx_peer_ni *pni, enum lx_d
 			 int error);
 
 int lx_peer_describe_all(struct lx_core *core, struct lx_peer_info **ret_list, size_t *ret_n);
-int lx_peer_describe(struct lx_peer *peer, struct lx_peer_info **ret_info);
+/* @lo: with 0@lo, if it was discovered by that name */
+int lx_peer_describe(struct lx_peer *peer, bool lo, struct lx_peer_info **ret_info);
 
 #endif

@@ -220,7 +220,7 @@ static int ask_self(struct lx_core *core, lx_probe_end_fn fn, void *arg)
 int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
 		      lx_probe_end_fn fn, void *arg)
 {
-	struct lx_id target = { .pid = LX_PID_LUSTRE };
+	struct lx_id target = { *nid, LX_PID_LUSTRE };
 	struct lx_peer_ni *pni;
 	struct lx_probe *probe;
 	struct lx_peer *peer;
@@ -233,7 +233,6 @@ int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force
 		return ask_self(core, fn, arg);
 	if (lx_msg_stays_inside(core, nid))
 		return -EINVAL;
-	target.nid = *nid;
 	r = lx_peer_ni_obtain(core, nid, &pni);
 	if (!r)
 		r = probe_new(core, &target, NULL, fn, arg, &probe);
@@ -255,8 +254,10 @@ void lx_probe_discovered(struct lx_peer *peer, struct lx_probe *probe, int statu
 {
 	struct lx_peer_info *info = NULL;
 
+	if (!status && probe->target.nid.type == LX_NET_LO)
+		peer->by_lo = true;
 	if (!status)
-		status = lx_peer_describe(peer, &info);
+		status = lx_peer_describe(peer, false, &info);
 	probe_end(probe, status, info);
 }
 

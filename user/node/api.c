@@ -383,7 +383,7 @@ int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_
 	lx_node_lock(node);
 	pni = lx_peer_ni_lookup(node->core, nid);
 	lx_count_refresh(node->core);
-	r = pni ? lx_peer_describe(lx_peer_of(pni), ret_peer) : -ENOENT;
+	r = pni ? lx_peer_describe(lx_peer_of(pni), true, ret_peer) : -ENOENT;
 	lx_node_unlock(node);
 	return r;
 }
