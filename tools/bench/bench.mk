@@ -3,7 +3,7 @@
 # The load generator, what it is compared with, and two targets to run as root:
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
-#			CASES=route,change,lanes,loss,crowd,far,busy,ping,node,cost,memory
+#			CASES=route,change,lanes,loss,crowd,far,busy,ping,node,selftest,cost,memory
 #	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
 YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)

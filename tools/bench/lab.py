@@ -127,12 +127,12 @@ class Lab:
                            f"{open(log.name).read().strip()}")
         return process
 
-    def daemon(self, ns, config, *args):
+    def daemon(self, ns, config, *args, cpu=()):
         """Starts an lnetxd with this YAML and waits until it answers."""
         path = os.path.join(self.dir, f"{ns}.yaml")
         with open(path, "w") as f:
             f.write(config)
-        process = self.start(ns, self.program("bin/lnetxd"), "-c", path, "--log-level", "notice",
+        process = self.start(ns, *cpu, self.program("bin/lnetxd"), "-c", path, "--log-level", "notice",
                              *args)
         until(lambda: self.lnetx(ns, "net", "show", check=False).returncode == 0,
               f"lnetxd in {ns} does not start", process)

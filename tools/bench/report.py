@@ -6,6 +6,7 @@ import platform
 REACH_RELAY = 1.0
 REACH_IP_1M = 0.45
 REACH_NODE = 0.85
+REACH_SELFTEST = 0.9
 REACH_PING = 1.6
 REACH_PEERS_MIB = 64
 REACH_CPU = 6
@@ -171,6 +172,15 @@ def print_node(rows):
               f"{verdict(row['ratio_iperf3'] >= REACH_NODE)}")
 
 
+def print_selftest(rows):
+    print("\nLNet selftest between two lnetxd, 1 MiB, 16 in flight, next to lxload's PUT and GET.\n")
+    for row in select(rows, bench="selftest", path="selftest"):
+        lxload = find(rows, bench="selftest", path="lxload", op=row["op"])
+        print(f"  {row['op']:5}  {gbits(row)} Gbit/s   lxload {gbits(lxload)}   ratio "
+              f"{spread_text(row, 'ratio_lxload')}   reach {REACH_SELFTEST}: "
+              f"{verdict(row['ratio_lxload'] >= REACH_SELFTEST)}")
+
+
 def print_ping(rows):
     yard = find(rows, bench="ping", path="tcp")
     print(f"\nOne empty message and its answer; the same bytes over raw TCP: "
@@ -249,7 +259,8 @@ def print_all(rows, memory, rounds, seconds):
     print(f"Medians of {rounds} rounds of {seconds:g} s a run (smallest-largest), "
           f"{os.cpu_count()} CPUs, Linux {platform.release()}, veth.")
     benches = {r["bench"] for r in rows}
-    for name, fn in (("route", print_route), ("node", print_node), ("ping", print_ping),
+    for name, fn in (("route", print_route), ("node", print_node),
+                     ("selftest", print_selftest), ("ping", print_ping),
                      ("busy", print_busy), ("cost", print_cost)):
         if name in benches:
             fn(rows)
