@@ -257,6 +257,17 @@ static void a_missing_route_is_logged(void **state)
 	assert_non_null(strstr(logged[0], "a message cannot be forwarded"));
 }
 
+/* The server goes after r1, the only router now, has forwarded to it. */
+static void lose_the_server(void)
+{
+	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	assert_true(exchange(10));
+	lx_count_reset(r1->core);
+	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+}
+
 /*
  * A message that a router accepts but cannot send on is a drop, of the router and of the next
  * hop.
@@ -267,12 +278,7 @@ static void failed_forward_is_a_drop(void **state)
 	struct lx_stats *stats = &r1->core->stats;
 	struct lx_peer_ni *pni;
 
-	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
-	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
-	lx_sim_run(sim, 5 * SEC);
-	assert_true(exchange(10));
-	lx_count_reset(r1->core);
-	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	lose_the_server();
 	for (int i = 0; i < 3; i++) {
 		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
 		lx_sim_run(sim, 10 * MS);
@@ -294,12 +300,7 @@ static void a_lost_neighbour_is_tried_once_a_second(void **state)
 
 	usual_pace(); /* s says nothing by itself */
 	tune(r1, "lnet_health_sensitivity", "0"); /* nor does r1 ping it */
-	lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any);
-	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
-	lx_sim_run(sim, 5 * SEC);
-	assert_true(exchange(10));
-	lx_count_reset(r1->core);
-	lx_sim_dead(sim, "10.1.0.1@tcp2", true);
+	lose_the_server();
 	for (int i = 0; i < 100; i++) {
 		put(a, mem(a, src, 10, 1), false, "10.1.0.1@tcp2", 5, 1);
 		lx_sim_run(sim, 50 * MS);

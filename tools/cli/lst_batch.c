@@ -65,6 +65,25 @@ static int add_batch(struct lx_lst *l, int argc, char **argv)
 	return 0;
 }
 
+/*
+ * Takes the last word of a verb, the batch or none, and begins. Returns 0, the name and the
+ * batch, or the exit status.
+ */
+static int begin_on_batch(struct lx_lst *l, int argc, char **argv, const char *failure,
+			  const char **ret_name, json_t **ret_batch)
+{
+	int err;
+
+	if (argc - optind > 1)
+		return LX_LST_EXIT_USAGE;
+	*ret_name = optind < argc ? argv[optind] : LX_CONSOLE_DEFAULT_BATCH;
+	err = lx_lst_begin(l, true);
+	if (err)
+		return lx_lst_error(l, err, "batch", failure);
+	*ret_batch = find(l, *ret_name);
+	return *ret_batch ? 0 : LX_LST_EXIT_FAILED;
+}
+
 /* ---- run, stop ------------------------------------------------------------------------ */
 
 static const struct option run_options[] = { { "timeout", required_argument, NULL, 't' }, { 0 } };
@@ -72,7 +91,7 @@ static const struct option stop_options[] = { { "force", no_argument, NULL, 'f' 
 
 static int run(struct lx_lst *l, int argc, char **argv)
 {
-	const char *name = LX_CONSOLE_DEFAULT_BATCH;
+	const char *name;
 	struct lx_trans t;
 	int64_t timeout = 0;
 	size_t failed;
@@ -85,16 +104,9 @@ static int run(struct lx_lst *l, int argc, char **argv)
 		if (!parse_timeout(&timeout))
 			return LX_LST_EXIT_FAILED;
 	}
-	if (argc - optind > 1)
-		return LX_LST_EXIT_USAGE;
-	if (optind < argc)
-		name = argv[optind];
-	err = lx_lst_begin(l, true);
+	err = begin_on_batch(l, argc, argv, "Failed to run batch", &name, &batch);
 	if (err)
-		return lx_lst_error(l, err, "batch", "Failed to run batch");
-	batch = find(l, name);
-	if (!batch)
-		return LX_LST_EXIT_FAILED;
+		return err;
 	begin_batch(l, &t, batch, LX_LST_BATCH_RUN, 0, timeout);
 	lx_lst_run(l, &t);
 	failed = lx_trans_failed(&t);
@@ -146,7 +158,7 @@ static int drain(struct lx_lst *l, const char *name)
 
 static int stop(struct lx_lst *l, int argc, char **argv)
 {
-	const char *name = LX_CONSOLE_DEFAULT_BATCH;
+	const char *name;
 	struct lx_trans t;
 	bool force = false;
 	size_t failed;
@@ -158,16 +170,9 @@ static int stop(struct lx_lst *l, int argc, char **argv)
 			return LX_LST_EXIT_USAGE;
 		force = true;
 	}
-	if (argc - optind > 1)
-		return LX_LST_EXIT_USAGE;
-	if (optind < argc)
-		name = argv[optind];
-	err = lx_lst_begin(l, true);
+	err = begin_on_batch(l, argc, argv, "Failed to stop batch", &name, &batch);
 	if (err)
-		return lx_lst_error(l, err, "batch", "Failed to stop batch");
-	batch = find(l, name);
-	if (!batch)
-		return LX_LST_EXIT_FAILED;
+		return err;
 	begin_batch(l, &t, batch, LX_LST_BATCH_STOP, 0, 0);
 	for (size_t i = 0; i < t.n; i++)
 		t.one[i].req.force = force;

@@ -76,20 +76,14 @@ static void data_set(struct lx_peer *peer, struct lx_pinginfo *info)
 	peer->state |= LX_PEER_DATA_PRESENT;
 }
 
-static struct lx_peer_ni *ni_of(const struct lx_peer *peer, const struct lx_nid *nid)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, nid);
-
-	return pni && lx_peer_of(pni) == peer ? pni : NULL;
-}
-
 /*
  * Moves the primary NID to the front of its net, and the net to the front of the peer. If it
  * is locked, the NID that the peer itself calls primary.
  */
 static void primary_first(struct lx_peer *peer, const struct lx_nid *reported)
 {
-	struct lx_peer_ni *pni = ni_of(peer, &peer->primary), *its_own = ni_of(peer, reported);
+	struct lx_peer_ni *pni = lx_peer_ni_of(peer, &peer->primary);
+	struct lx_peer_ni *its_own = lx_peer_ni_of(peer, reported);
 
 	if (!pni) {
 		/* The peer could not take it: use another NID as primary. */
@@ -145,9 +139,9 @@ static void note_statuses(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
 	peer->merges++;
 	for (uint32_t i = 0; i < info->n_nis; i++) {
-		struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &info->ni[i].nid);
+		struct lx_peer_ni *pni = lx_peer_ni_of(peer, &info->ni[i].nid);
 
-		if (!pni || lx_peer_of(pni) != peer)
+		if (!pni)
 			continue;
 		pni->listed = peer->merges;
 		if (info->ni[i].status == LX_NI_STATUS_UP)

@@ -33,6 +33,13 @@ struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *
 	return NULL;
 }
 
+struct lx_peer_ni *lx_peer_ni_of(const struct lx_peer *peer, const struct lx_nid *nid)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, nid);
+
+	return pni && lx_peer_of(pni) == peer ? pni : NULL;
+}
+
 struct lx_peer_net *lx_peer_net_lookup(struct lx_peer *peer, uint32_t id)
 {
 	struct lx_peer_net *net;
@@ -715,8 +722,7 @@ int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, b
 	if (!lx_nid_eq(&peer->primary, &conf->primary))
 		return -ENODEV;
 	for (size_t i = 0; i < conf->n_nids; i++) {
-		pni = lx_peer_ni_lookup(core, &conf->nid[i]);
-		if (!pni || lx_peer_of(pni) != peer)
+		if (!lx_peer_ni_of(peer, &conf->nid[i]))
 			return -ENOENT;
 		/* There is no peer without its primary NID. */
 		whole = whole || lx_nid_eq(&conf->nid[i], &peer->primary);

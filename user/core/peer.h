@@ -142,6 +142,8 @@ int lx_peer_self_start(struct lx_core *core);
 void lx_peer_self_stop(struct lx_core *core);
 
 struct lx_peer_ni *lx_peer_ni_lookup(struct lx_core *core, const struct lx_nid *nid);
+/* The same, if it is an NI of this peer. */
+struct lx_peer_ni *lx_peer_ni_of(const struct lx_peer *peer, const struct lx_nid *nid);
 struct lx_peer_net *lx_peer_net_lookup(struct lx_peer *peer, uint32_t net);
 
 /* Finds a peer NI, or creates it as a peer of its own. -ENOMEM, -ESHUTDOWN, -ENOBUFS too many. */
