@@ -53,7 +53,7 @@ rails() {
 	# For people.
 	# shellcheck disable=SC2086 # two words
 	LC_ALL=C.UTF-8 run -0 lx a fabric check $ANY_SPEED
-	[[ $output == *"10.2.0.2@tcp2"*"▁"*"healthy: 2 rails of 1 nodes"* ]]
+	[[ $output == *"10.2.0.2@tcp2"*[▁▂▃▄▅▆▇█]*"healthy: 2 rails of 1 nodes"* ]]
 }
 
 @test "a rail that is cut is named, with the one that is well" {

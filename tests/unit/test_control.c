@@ -312,6 +312,11 @@ static void test_refused(void **state)
 	refuse(&m, &lx_control_route_schema, -EPROTO, "hop: given twice");
 	begin(&m);
 	nest = mnl_attr_nest_start(m.nlh, 4);
+	mnl_attr_nest_end(m.nlh, mnl_attr_nest_start(m.nlh, 1)); /* an NI without a NID */
+	mnl_attr_nest_end(m.nlh, nest);
+	refuse(&m, &lx_control_peer_schema, -EPROTO, "nid: missing");
+	begin(&m);
+	nest = mnl_attr_nest_start(m.nlh, 4);
 	for (int i = 0; i <= LX_CONTROL_NIDS_MAX; i++) {
 		struct nlattr *one = mnl_attr_nest_start(m.nlh, 1);
 

@@ -37,7 +37,7 @@ enum lx_field_type {
 };
 
 enum lx_field_omit {
-	LX_OMIT_NEVER,
+	LX_OMIT_NEVER, /* a request must give it if it is a NID or a net */
 	LX_OMIT_UNSET, /* -1, "", any; also the default if a request lacks it */
 	LX_OMIT_ZERO,
 	LX_OMIT_ONE,
