@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../user/core/discover.h"
+#include "../../user/core/peerconf.h"
 #include "fuzz.h"
 #include "wire.h"
 
@@ -151,10 +152,10 @@ static void configure(struct scene *s)
 	conf.n_nids = how >> 5 & 1;
 	switch (how & 3) {
 	case 0:
-		lx_peer_configure(s->w->core, &conf);
+		lx_peerconf_add(s->w->core, &conf);
 		break;
 	case 1:
-		lx_peer_unconfigure(s->w->core, &conf, how & 4);
+		lx_peerconf_del(s->w->core, &conf, how & 4);
 		break;
 	case 2:
 		lx_route_new(s->w->core, &route);

@@ -575,7 +575,7 @@ static void peer_add(const char *primary, const char *other)
 		.primary = nid(primary), .multi_rail = true, .nid = &more, .n_nids = 1,
 	};
 
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 }
 
 /*

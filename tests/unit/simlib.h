@@ -15,6 +15,7 @@
 #include "../../user/core/monitor.h"
 #include "../../user/core/msg.h"
 #include "../../user/core/parse.h"
+#include "../../user/core/peerconf.h"
 
 #define MS 1000000ULL
 #define SEC LX_NSEC

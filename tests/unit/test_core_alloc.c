@@ -129,7 +129,7 @@ static void configuration(void **state)
 
 		left = ++n;
 		r = lx_route_new(a->core, &route);
-		p = lx_peer_configure(a->core, &peer);
+		p = lx_peerconf_add(a->core, &peer);
 		failed = has_failed();
 		assert_int_equal(r ? r : p, failed ? -ENOMEM : 0);
 		assert_int_equal(lx_route_describe_all(a->core, &list, &n_routes), 0);

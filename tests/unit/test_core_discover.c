@@ -137,7 +137,7 @@ static void locked_primary_survives_a_merge(void **state)
 	struct lx_nid first = nid("10.0.0.2@tcp");
 	struct outcome o;
 
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 	peer_of(a, "10.1.0.2@tcp1")->state = locked;
 	o = discover(a, "10.0.0.2@tcp", false);
 	assert_int_equal(o.status, 0);
@@ -256,21 +256,21 @@ static void configured_peer_stays(void **state)
 	};
 	struct outcome o;
 
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 	o = discover(a, "10.0.0.2@tcp", true);
 	assert_int_equal(o.n_nis, 3);
 	assert_int_equal(peer_of(a, "10.9.0.2@tcp9")->state & LX_PEER_CONFIGURED,
 			 LX_PEER_CONFIGURED);
 	/* A configured NID belongs to one peer. */
-	assert_int_equal(lx_peer_configure(a->core, &(struct lx_conf_peer){
+	assert_int_equal(lx_peerconf_add(a->core, &(struct lx_conf_peer){
 		.primary = extra, .multi_rail = true }), -EEXIST);
-	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
+	assert_int_equal(lx_peerconf_del(a->core, &(struct lx_conf_peer){
 		.primary = conf.primary, .nid = &extra, .n_nids = 1 }, false), 0);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
-	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
+	assert_int_equal(lx_peerconf_del(a->core, &(struct lx_conf_peer){
 		.primary = conf.primary }, false), 0);
 	assert_null(peer_of(a, "10.0.0.2@tcp"));
-	assert_int_equal(lx_peer_unconfigure(a->core, &(struct lx_conf_peer){
+	assert_int_equal(lx_peerconf_del(a->core, &(struct lx_conf_peer){
 		.primary = conf.primary }, false), -ENOENT);
 }
 
@@ -281,7 +281,7 @@ static int unconfigure(const char *primary, const char *one, bool force)
 		.primary = nid(primary), .nid = &n, .n_nids = one ? 1 : 0,
 	};
 
-	return lx_peer_unconfigure(a->core, &conf, force);
+	return lx_peerconf_del(a->core, &conf, force);
 }
 
 static void configured_peer_goes(void **state)
@@ -292,7 +292,7 @@ static void configured_peer_goes(void **state)
 	};
 
 	/* Found by its primary NID only; deleted with all its NIDs. */
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 	assert_int_equal(unconfigure("10.9.0.2@tcp9", NULL, false), -ENODEV);
 	assert_int_equal(unconfigure("10.9.0.1@tcp9", "10.9.0.3@tcp9", false), -ENOENT);
 	assert_int_equal(peer_of(a, "10.9.0.1@tcp9")->n_nis, 2);
@@ -302,7 +302,7 @@ static void configured_peer_goes(void **state)
 
 	/* A locked peer stays, with only its primary NID. */
 	conf.lock_primary = true;
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 	assert_int_equal(unconfigure("10.9.0.1@tcp9", NULL, false), 0);
 	assert_int_equal(peer_of(a, "10.9.0.1@tcp9")->n_nis, 1);
 	assert_null(peer_of(a, "10.9.0.2@tcp9"));
@@ -328,14 +328,14 @@ static void gateway_is_not_configured(void **state)
 	add_route(a, "tcp1", "10.0.0.2@tcp", LX_UNSET, 0);
 	discover(a, "10.0.0.2@tcp", true);
 	for (size_t i = 0; i < N_OF(refused); i++)
-		assert_int_equal(lx_peer_configure(a->core, &refused[i]), -EBUSY);
+		assert_int_equal(lx_peerconf_add(a->core, &refused[i]), -EBUSY);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
 	assert_null(peer_of(a, "10.0.0.99@tcp"));
 	/* Without routes it is an ordinary peer, and can become a gateway again. */
 	assert_int_equal(lx_route_delete(a->core, LX_NET(LX_NET_TCP, 1), &first.primary), 0);
-	assert_int_equal(lx_peer_configure(a->core, &first), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &first), 0);
 	add_route(a, "tcp1", "10.0.0.2@tcp", LX_UNSET, 0);
-	assert_int_equal(lx_peer_configure(a->core, &refused[0]), -EBUSY);
+	assert_int_equal(lx_peerconf_add(a->core, &refused[0]), -EBUSY);
 }
 
 /* A source that cannot reach the target is not replaced with another. */
@@ -412,10 +412,10 @@ static void lo_is_always_a_peer(void **state)
 	const struct lx_conf_peer other = { .primary = nid("10.0.0.9@tcp"), .multi_rail = true,
 					    .nid = &lo, .n_nids = 1 };
 
-	assert_int_equal(lx_peer_configure(b->core, &self), 0);
-	assert_int_equal(lx_peer_configure(b->core, &other), -EINVAL);
+	assert_int_equal(lx_peerconf_add(b->core, &self), 0);
+	assert_int_equal(lx_peerconf_add(b->core, &other), -EINVAL);
 	assert_null(peer_of(b, "10.0.0.9@tcp"));
-	assert_int_equal(lx_peer_unconfigure(b->core, &self, false), 0);
+	assert_int_equal(lx_peerconf_del(b->core, &self, false), 0);
 	assert_int_equal(ping(b, "0@lo", 1000).status, 0);
 }
 
@@ -430,10 +430,10 @@ static void configuring_starts_over(void **state)
 
 	discover(a, "10.0.0.2@tcp", false);
 	peer_of(a, "10.0.0.2@tcp")->state |= LX_PEER_LOCK_PRIMARY;
-	assert_int_equal(lx_peer_configure(a->core, &far), -EEXIST);
+	assert_int_equal(lx_peerconf_add(a->core, &far), -EEXIST);
 	assert_nids(a, "10.0.0.2@tcp 10.1.0.2@tcp1 ");
 	peer_of(a, "10.0.0.2@tcp")->state &= ~LX_PEER_LOCK_PRIMARY;
-	assert_int_equal(lx_peer_configure(a->core, &near), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &near), 0);
 	assert_nids(a, "10.0.0.2@tcp ");
 	assert_int_equal(discover(a, "10.0.0.2@tcp", false).n_nis, 2);
 	assert_nids(a, "10.0.0.2@tcp 10.1.0.2@tcp1 ");
@@ -467,21 +467,21 @@ static void own_nids_are_a_peer(void **state)
 	/* By 0@lo it was discovered, too, so it is shown with that NID. */
 	assert_nids(b, "10.0.0.2@tcp 0@lo 10.1.0.2@tcp1 ");
 	/* Configured, it starts over with that NID alone; the other one is free. */
-	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(b->core, &conf), 0);
 	assert_nids(b, "10.0.0.2@tcp ");
-	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
-	assert_int_equal(lx_peer_configure(b->core, &(struct lx_conf_peer){ .primary = own }),
+	assert_int_equal(lx_peerconf_add(b->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(b->core, &(struct lx_conf_peer){ .primary = own }),
 			 -EPERM);
 	/* A configured peer of our own NIDs takes no NID of others, nor others one of ours. */
 	conf.nid = &far;
 	conf.n_nids = 1;
-	assert_int_equal(lx_peer_configure(b->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(b->core, &conf), 0);
 	assert_nids(b, "10.0.0.2@tcp 10.1.0.2@tcp1 ");
 	far = nid("10.0.0.77@tcp");
-	assert_int_equal(lx_peer_configure(b->core, &conf), -EINVAL);
+	assert_int_equal(lx_peerconf_add(b->core, &conf), -EINVAL);
 	conf.primary = nid("10.0.0.78@tcp");
 	far = nid("10.1.0.2@tcp1");
-	assert_true(lx_peer_configure(b->core, &conf) < 0);
+	assert_true(lx_peerconf_add(b->core, &conf) < 0);
 }
 
 static void ping_answers(void **state)

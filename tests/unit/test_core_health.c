@@ -544,7 +544,7 @@ static void never_alive(void **state)
 	};
 
 	tune(a, "lnet_peer_discovery_disabled", "1");
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(put_to(B1), 0);
 	assert_int_equal(pni_of(a, "10.0.9.9@tcp")->health.dropped, 1);

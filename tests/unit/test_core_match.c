@@ -179,7 +179,7 @@ static void any_nid_of_the_peer_matches(void **state)
 		.primary = nid("10.0.0.9@tcp"), .multi_rail = true, .nid = &second, .n_nids = 1,
 	};
 
-	assert_int_equal(lx_peer_configure(n->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(n->core, &conf), 0);
 	post(n, 1, "10.1.0.9@tcp1", 5, 0, pool, 100, LX_MD_OP_PUT, 1);
 	assert_int_equal(match(1, 5, 10).result, LX_MATCH_OK);
 }

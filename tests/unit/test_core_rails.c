@@ -311,7 +311,7 @@ static void forget_peer(struct node *node)
 		.primary = nid(servers[rnd_below(n_servers)].nid[0]),
 	};
 
-	(void)lx_peer_unconfigure(node->sim->core, &conf, true); /* may be unknown, or itself */
+	(void)lx_peerconf_del(node->sim->core, &conf, true); /* may be unknown, or itself */
 }
 
 /*

@@ -170,8 +170,8 @@ static void gateway_is_forgotten(void **state)
 	size_t n;
 
 	add_route(a, "tcp7", "10.0.0.50@tcp1", LX_UNSET, 0);
-	assert_int_equal(lx_peer_unconfigure(a->core, &conf, false), -EBUSY);
-	assert_int_equal(lx_peer_unconfigure(a->core, &conf, true), 0);
+	assert_int_equal(lx_peerconf_del(a->core, &conf, false), -EBUSY);
+	assert_int_equal(lx_peerconf_del(a->core, &conf, true), 0);
 	assert_null(lx_rnet_lookup(a->core, LX_NET(2, 7)));
 	assert_int_equal(lx_route_describe_all(a->core, &routes, &n), 0);
 	assert_int_equal(n, 2);

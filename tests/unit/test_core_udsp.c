@@ -51,7 +51,7 @@ static void peer(const char *primary, const char *other)
 		more = nid(other);
 		conf.n_nids = 1;
 	}
-	assert_int_equal(lx_peer_configure(a->core, &conf), 0);
+	assert_int_equal(lx_peerconf_add(a->core, &conf), 0);
 }
 
 static struct lx_peer_ni *peer_ni(const char *text)

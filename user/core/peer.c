@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The table of peers. Owned by the core; traffic, configuration and discovery create
- * peers and move NIDs between them.
+ * The table of peers. Owned by the core; traffic, configuration (peerconf.c) and discovery
+ * create peers and move NIDs between them.
  *
  * Removal has two phases: a peer NI is unlinked from its peer and the table at once,
  * and freed with its last reference.
@@ -453,11 +453,7 @@ static bool is_locked(const struct lx_peer *peer, const struct lx_nid *nid)
 	return (peer->state & LX_PEER_LOCK_PRIMARY) && lx_nid_eq(&peer->primary, nid);
 }
 
-/*
- * Configured peers keep their NIDs. A locked primary NID leaves with the whole peer only, and
- * stays a primary NID.
- */
-static bool may_give(const struct lx_peer *peer, const struct lx_nid *nid)
+bool lx_peer_may_give(const struct lx_peer *peer, const struct lx_nid *nid)
 {
 	return !(peer->state & LX_PEER_CONFIGURED) && (!is_locked(peer, nid) || peer->n_nis == 1);
 }
@@ -471,7 +467,7 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 
 	if (other == peer)
 		return 0;
-	if (other && !may_give(other, nid))
+	if (other && !lx_peer_may_give(other, nid))
 		return -EEXIST;
 	net = peer_net_obtain(peer, lx_nid_net(nid));
 	if (!net)
@@ -575,170 +571,6 @@ void lx_peer_self_stop(struct lx_core *core)
 	peer_ni_detach(self);
 	free(self);
 	lx_peer_put(peer);
-}
-
-/* ---- configuration ----------------------------------------------------------------------------- */
-
-static int nid_free_for(struct lx_core *core, const struct lx_nid *nid, struct lx_peer *peer)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
-
-	if (lx_nid_is_any(nid) || nid->type == LX_NET_LO)
-		return -EINVAL;
-	if (pni && lx_peer_of(pni) != peer && !may_give(lx_peer_of(pni), nid))
-		return -EEXIST;
-	return 0;
-}
-
-static int configure_check(struct lx_core *core, const struct lx_conf_peer *conf,
-			   struct lx_peer *peer)
-{
-	bool known = peer && (peer->state & LX_PEER_CONFIGURED);
-	bool named = known || (peer && (peer->state & LX_PEER_LOCK_PRIMARY));
-	bool multi_rail = peer && (peer->state & LX_PEER_MULTI_RAIL);
-	int r;
-
-	if (peer && !lx_list_empty(&peer->routes))
-		return -EBUSY; /* a gateway: its routes and discovery define it */
-	if (!conf->multi_rail && conf->n_nids)
-		return -EPERM; /* more NIDs make it Multi-Rail */
-	if (named && !lx_nid_eq(&peer->primary, &conf->primary))
-		return -EEXIST;
-	if (known && multi_rail != conf->multi_rail)
-		return -EPERM;
-	r = nid_free_for(core, &conf->primary, peer);
-	for (size_t i = 0; i < conf->n_nids && !r; i++) {
-		r = nid_free_for(core, &conf->nid[i], peer);
-		/* All of them are ours, or none. */
-		if (lx_ni_is_local_nid(core, &conf->nid[i]) !=
-		    lx_ni_is_local_nid(core, &conf->primary))
-			r = -EINVAL;
-	}
-	return r;
-}
-
-static struct lx_peer_ni *first_not_configured(const struct lx_peer *peer,
-						const struct lx_conf_peer *conf)
-{
-	struct lx_peer_net *net;
-	struct lx_peer_ni *pni;
-
-	lx_peer_ni_for_each(net, pni, peer) {
-		bool wanted = lx_nid_eq(&pni->nid, &conf->primary);
-
-		for (size_t i = 0; i < conf->n_nids && !wanted; i++)
-			wanted = lx_nid_eq(&pni->nid, &conf->nid[i]);
-		if (!wanted)
-			return pni;
-	}
-	return NULL;
-}
-
-/* What discovery has found goes, and comes back when the peer is discovered again. */
-static void start_over(struct lx_peer *peer, const struct lx_conf_peer *conf)
-{
-	struct lx_peer_ni *pni;
-
-	while ((pni = first_not_configured(peer, conf)))
-		lx_peer_drop_nid(pni);
-	peer->by_lo = false;
-	peer->state &= ~(LX_PEER_NIDS_UPTODATE | LX_PEER_MULTI_RAIL);
-}
-
-/* This node has its own peer by that name already, and always. */
-static bool is_own_lo(const struct lx_conf_peer *conf)
-{
-	return lx_nid_eq(&conf->primary, &lx_nid_lo) && !conf->n_nids;
-}
-
-int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
-	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
-	int r;
-
-	if (is_own_lo(conf))
-		return 0;
-	r = configure_check(core, conf, peer);
-	if (r)
-		return r;
-	if (!peer) {
-		r = lx_peer_ni_obtain(core, &conf->primary, &pni);
-		if (r)
-			return r;
-		peer = lx_peer_of(pni);
-	} else if (!(peer->state & LX_PEER_CONFIGURED)) {
-		start_over(peer, conf);
-	}
-	peer->primary = conf->primary;
-	peer->state |= LX_PEER_CONFIGURED;
-	if (conf->multi_rail)
-		peer->state |= LX_PEER_MULTI_RAIL;
-	if (conf->lock_primary)
-		peer->state |= LX_PEER_LOCK_PRIMARY;
-	for (size_t i = 0; i < conf->n_nids && !r; i++)
-		r = lx_peer_take_nid(peer, &conf->nid[i]);
-	lx_peer_policy_changed(peer);
-	lx_change_tell(core, LX_CHANGE_PEER_CHANGED, &peer->primary, LX_NET_U32_ANY,
-		       "configured");
-	return r;
-}
-
-static struct lx_peer_ni *first_but_primary(const struct lx_peer *peer)
-{
-	struct lx_peer_net *net;
-	struct lx_peer_ni *pni;
-
-	lx_peer_ni_for_each(net, pni, peer) {
-		if (!lx_nid_eq(&pni->nid, &peer->primary))
-			return pni;
-	}
-	return NULL;
-}
-
-/* Deletes the peer; a locked primary NID stays, and all others go (control.md 1.3). */
-static void unconfigure_whole(struct lx_peer *peer, bool force)
-{
-	struct lx_peer_ni *pni;
-
-	if (!(peer->state & LX_PEER_LOCK_PRIMARY) || force) {
-		lx_peer_delete(peer);
-		return;
-	}
-	while ((pni = first_but_primary(peer)))
-		lx_peer_drop_nid(pni);
-}
-
-int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, bool force)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &conf->primary);
-	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
-	bool whole = !conf->n_nids;
-
-	if (is_own_lo(conf))
-		return 0;
-	if (!peer)
-		return -ENOENT;
-	if (!lx_nid_eq(&peer->primary, &conf->primary))
-		return -ENODEV;
-	for (size_t i = 0; i < conf->n_nids; i++) {
-		if (!lx_peer_ni_of(peer, &conf->nid[i]))
-			return -ENOENT;
-		/* There is no peer without its primary NID. */
-		whole = whole || lx_nid_eq(&conf->nid[i], &peer->primary);
-	}
-	if (whole && !lx_list_empty(&peer->routes) && !force)
-		return -EBUSY;
-	if (whole) {
-		unconfigure_whole(peer, force);
-		return 0;
-	}
-	for (size_t i = 0; i < conf->n_nids; i++) {
-		pni = lx_peer_ni_lookup(core, &conf->nid[i]);
-		if (pni)
-			lx_peer_drop_nid(pni);
-	}
-	return 0;
 }
 
 /* ---- status -------------------------------------------------------------------------------------- */

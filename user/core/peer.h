@@ -168,6 +168,11 @@ bool lx_peer_is_self(const struct lx_peer *peer);
 /* The first of our NIDs that this node can be a peer by (lnd.h, connects_to_self); NULL: none. */
 const struct lx_nid *lx_peer_self_nid(struct lx_core *core);
 
+/*
+ * Whether @peer may lose @nid to another peer. Configured peers keep their NIDs. A locked
+ * primary NID leaves with the whole peer only, and stays a primary NID.
+ */
+bool lx_peer_may_give(const struct lx_peer *peer, const struct lx_nid *nid);
 /* Moves @nid to @peer, from another peer that only traffic created. -EEXIST, -ENOMEM. */
 int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid);
 /* Removes a NID from its peer; a peer without NIDs is deleted. */
@@ -196,11 +201,7 @@ bool lx_peer_discovery_off(const struct lx_peer *peer);
 /* True if it lacks our present information. */
 bool lx_peer_needs_push(const struct lx_peer *peer);
 
-/* ---- configuration and status ------------------------------------------------ */
-
-/* Configuration (lnetx.h: lx_peer_add(), lx_peer_del()). */
-int lx_peer_configure(struct lx_core *core, const struct lx_conf_peer *conf);
-int lx_peer_unconfigure(struct lx_core *core, const struct lx_conf_peer *conf, bool force);
+/* ---- status ------------------------------------------------------------------ */
 
 /* A local net comes or goes: adjusts the credits of peer NIs on it, or removes them. */
 void lx_peer_net_up(struct lx_core *core, uint32_t net);

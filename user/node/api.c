@@ -12,6 +12,7 @@
 #include "../core/monitor.h"
 #include "../core/msg.h"
 #include "../core/parse.h"
+#include "../core/peerconf.h"
 #include "../core/reach.h"
 #include "../core/recovery.h"
 #include "../core/udsp.h"
@@ -269,12 +270,12 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
 {
-	return LOCKED(node, lx_peer_configure(node->core, peer));
+	return LOCKED(node, lx_peerconf_add(node->core, peer));
 }
 
 int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force)
 {
-	return LOCKED(node, lx_peer_unconfigure(node->core, peer, force));
+	return LOCKED(node, lx_peerconf_del(node->core, peer, force));
 }
 
 static int peer_set(struct lx_core *core, const struct lx_nid *nid, const char *name,
