@@ -10,6 +10,9 @@
  *	   │                             └────┘ not before a second has passed
  *	   └───────────────────────────────────────── last connection closed
  *
+ * As in the reference, every message tries to connect to a peer that is not there, and fails
+ * with its own attempt: one that comes back is found at once. The log says so ever more rarely.
+ *
  * The peer may send a request in any of these states. If both sides dial, the request from
  * the higher NID wins.
  */
@@ -23,6 +26,11 @@
 #define RACES_MAX 20
 /* Accepted requests whose connections are not established yet. */
 #define ACCEPTING_MAX 128
+/* Seconds between two lines about a peer that is not there: they double. */
+#define WARN_MIN_S 1
+#define WARN_MAX_S 600
+/* Seconds without an attempt after which its failures are forgotten. */
+#define FORGET_S 3600
 
 /* ---- look-up ------------------------------------------------------------------------ */
 
@@ -130,13 +138,44 @@ static size_t encode_params(struct lx_o2ib_conn *conn, uint8_t type, void *buf)
 	return m.nob;
 }
 
+/* Whether to log that the peer cannot be reached, for the first time or after a pause. */
+static bool may_warn(struct lx_o2ib_peer *peer)
+{
+	uint64_t now = lx_o2ib_now(peer->net);
+
+	if (now < peer->warn_at_ns)
+		return false;
+	peer->warn_pause_s *= 2;
+	if (peer->warn_pause_s < WARN_MIN_S)
+		peer->warn_pause_s = WARN_MIN_S;
+	if (peer->warn_pause_s > WARN_MAX_S)
+		peer->warn_pause_s = WARN_MAX_S;
+	peer->warn_at_ns = now + peer->warn_pause_s * LX_O2IB_SECOND;
+	return true;
+}
+
+/* It can be reached again. */
+static void forget_failures(struct lx_o2ib_peer *peer)
+{
+	if (peer->failures)
+		lx_info("ni=%s peer=%s reason=\"connected again\" failed=%u",
+			lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), peer->failures);
+	peer->failures = 0;
+	peer->warn_pause_s = 0;
+	peer->warn_at_ns = 0;
+}
+
 static void dial_failed(struct lx_o2ib_peer *peer, int error)
 {
 	if (peer_in_use(peer))
 		return; /* try again for the messages that wait */
-	lx_warn("ni=%s peer=%s reason=\"cannot connect: %s\" "
-		"action=\"messages to it fail, the next one tries again\"",
-		lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), strerror(-error));
+	peer->failures++;
+	peer->forget_at_ns = lx_o2ib_now(peer->net) + FORGET_S * LX_O2IB_SECOND;
+	if (may_warn(peer))
+		lx_warn("ni=%s peer=%s reason=\"cannot connect: %s\" failed=%u "
+			"action=\"messages to it fail, each tries again; no further line for %u s\"",
+			lx_nid_str(&peer->net->ni->nid), lx_nid_str(&peer->nid), strerror(-error),
+			peer->failures, peer->warn_pause_s);
 	peer_reset(peer);
 	fail_waiting(peer, error, lx_o2ib_connect_hstatus(error));
 	lx_lnd_peer_lost(peer->net->ni, &peer->nid, error);
@@ -219,6 +258,7 @@ void lx_o2ib_peer_conn_up(struct lx_o2ib_conn *conn)
 	peer->version = conn->version;
 	peer->tries = peer->races = 0;
 	peer->retry_at_ns = 0;
+	forget_failures(peer);
 	snprintf(change.text, sizeof(change.text), "o2ib: version %#x, queue depth %u",
 		 conn->version, conn->depth);
 	lx_lnd_change(net->ni, &change);
@@ -272,12 +312,19 @@ void lx_o2ib_peer_shutdown(struct lx_o2ib_peer *peer)
 	fail_waiting(peer, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 }
 
+static bool peer_unused(const struct lx_o2ib_peer *peer)
+{
+	if (peer_in_use(peer) || peer->retry_at_ns || !lx_list_empty(&peer->waiting))
+		return false;
+	return !peer->failures || peer->net->closing || lx_o2ib_now(peer->net) >= peer->forget_at_ns;
+}
+
 void lx_o2ib_peers_sweep(struct lx_o2ib_net *net)
 {
 	struct lx_o2ib_peer *peer, *tmp;
 
 	lx_list_for_each_safe (peer, tmp, &net->peers, link) {
-		if (peer_in_use(peer) || peer->retry_at_ns || !lx_list_empty(&peer->waiting))
+		if (!peer_unused(peer))
 			continue;
 		lx_lnd_peer_forget(&peer->shortcut);
 		lx_hash_del(&net->peer_hash, &peer->node);
@@ -402,7 +449,7 @@ void lx_o2ib_cm_rejected(struct lx_o2ib_conn *conn, enum lx_o2ib_cm_reject why,
 	if (why == LX_O2IB_CM_CONSUMER && lx_o2ib_rej_decode(pdata, len, &rej))
 		why = LX_O2IB_CM_OTHER;
 	again = try_again(conn, why, &rej);
-	if (!again && why == LX_O2IB_CM_CONSUMER && rej.why != LX_O2IB_REJ_RACE)
+	if (!again && why == LX_O2IB_CM_CONSUMER && rej.why != LX_O2IB_REJ_RACE && may_warn(peer))
 		lx_warn("ni=%s peer=%s reason=\"connection rejected: %s\" "
 			"next=\"compare the nets and tunables of both\"",
 			lx_nid_str(&net->ni->nid), lx_nid_str(&peer->nid),

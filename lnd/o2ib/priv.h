@@ -3,7 +3,8 @@
  * The objects of o2iblnd, and who owns whom.
  *
  *	net ────────── per NI
- *	 ├─ peer ───── per NID, while there is a connection, an attempt, or a waiting tx
+ *	 ├─ peer ───── per NID, while there is a connection, an attempt, or a waiting tx; an hour
+ *	 │             longer after a failed attempt
  *	 │   └─ tx waiting for a connection
  *	 └─ conn ───── per queue pair, from the attempt to the last reference
  *	     ├─ slab: receive buffers and send slots, one registration
@@ -274,6 +275,11 @@ struct lx_o2ib_peer {
 	uint16_t depth, max_frags; /* of the next attempt; lowered by rejects */
 	unsigned int tries, races;
 	uint64_t retry_at_ns; /* 0: no attempt is scheduled */
+	/* since the last connection */
+	unsigned int failures;
+	unsigned int warn_pause_s;
+	uint64_t warn_at_ns;   /* not before this is a failure logged */
+	uint64_t forget_at_ns; /* with failures: the peer is kept until then */
 };
 
 struct lx_o2ib_peer *lx_o2ib_peer_lookup(struct lx_o2ib_net *net, const struct lx_nid *nid);

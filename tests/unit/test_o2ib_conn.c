@@ -414,6 +414,101 @@ static void silent_peer(void **state)
 	put_one(a, b, B, BIG, BIG, true);
 }
 
+/* Lines in the log about the peer, by kind; what the log says of it last; when. */
+static struct {
+	unsigned int failed, rejected, back;
+	uint64_t at_ns;
+	char last[300];
+} said;
+
+static void listen_to_log(int level, const char *line, void *arg)
+{
+	if (!strstr(line, arg))
+		return;
+	said.failed += strstr(line, "cannot connect") != NULL;
+	said.rejected += strstr(line, "connection rejected") != NULL;
+	said.back += strstr(line, "connected again") != NULL;
+	said.at_ns = lx_lnd_now(net_of(a)->ni);
+	snprintf(said.last, sizeof(said.last), "%s", line);
+}
+
+/* A message to a peer that is not there fails by its own attempt. */
+static void put_fails(const char *to)
+{
+	log_clear();
+	assert_int_equal(put(a, mem(a, src, 1, 1), false, to, 20, 1), 0);
+	lx_sim_run(sim, SEC);
+	assert_true(the_event(LX_EVENT_SEND)->status < 0);
+}
+
+/* The log names a dead peer at once, then ever more rarely, and says when it is back. */
+static void dead_peer_in_log(void **state)
+{
+	uint64_t gap = 0, last = 0;
+
+	memset(&said, 0, sizeof(said));
+	lx_set_log(listen_to_log, "peer=" B);
+	lx_sim_ni_del(b, B);
+	for (unsigned int second = 0, lines = 0; second < 7200; second++) {
+		put_fails(B);
+		if (said.failed == lines)
+			continue;
+		assert_int_equal(said.failed, lines + 1);
+		/* Each pause is longer than the one before, up to the longest. */
+		assert_true(!lines++ || said.at_ns - last > gap || gap >= 600 * SEC);
+		gap = last ? said.at_ns - last : 0;
+		assert_true(gap <= 602 * SEC);
+		last = said.at_ns;
+		if (lines == 1)
+			assert_int_equal(second, 0);
+	}
+	assert_true(said.failed >= 18 && said.failed <= 22);
+	assert_int_equal(said.back, 0);
+	simib_ni_add(b, B, 8);
+	put_one(a, b, B, 10, 10, true);
+	put_one(a, b, B, 10, 10, true);
+	assert_int_equal(said.back, 1);
+	assert_non_null(strstr(said.last, "failed="));
+	assert_true(atoi(strstr(said.last, "failed=") + 7) >= 7200);
+	/* It starts anew. */
+	said.failed = 0;
+	lx_sim_ni_del(b, B);
+	lx_sim_run(sim, SEC);
+	put_fails(B);
+	assert_int_equal(said.failed, 1);
+	lx_set_log(NULL, NULL);
+}
+
+/* A reject is one line, with what to do, and no more of them than of other failures. */
+static void reject_in_log(void **state)
+{
+	memset(&said, 0, sizeof(said));
+	lx_set_log(listen_to_log, "peer=10.0.0.4@o2ib ");
+	assert_non_null(node_on("10.0.0.4@o2ib5", 8));
+	for (unsigned int second = 0; second < 60; second++)
+		put_fails("10.0.0.4@o2ib");
+	assert_true(simib_rejects[LX_O2IB_REJ_FATAL] >= 60);
+	assert_int_equal(said.failed, 0);
+	assert_true(said.rejected >= 5 && said.rejected <= 6);
+	assert_non_null(strstr(said.last, "next="));
+	lx_set_log(NULL, NULL);
+}
+
+/* A failure of long ago does not count; nor is its peer kept for ever. */
+static void dead_peer_forgotten(void **state)
+{
+	memset(&said, 0, sizeof(said));
+	lx_set_log(listen_to_log, "peer=10.0.0.9@o2ib ");
+	for (unsigned int i = 0; i < 10; i++)
+		put_fails("10.0.0.9@o2ib");
+	assert_int_equal(lx_o2ib_lnd.peers(net_of(a)->ni), 1);
+	lx_sim_run(sim, 3700 * SEC);
+	assert_int_equal(lx_o2ib_lnd.peers(net_of(a)->ni), 0);
+	put_fails("10.0.0.9@o2ib");
+	assert_non_null(strstr(said.last, "failed=1 "));
+	lx_set_log(NULL, NULL);
+}
+
 /* A peer vanishes in the middle: every operation ends, and ends once (the core checks). */
 static void peer_goes(void **state)
 {
@@ -548,7 +643,7 @@ int main(void)
 		T(no_listener),	  T(wrong_nid),	     T(two_nets),     T(stale),
 		T(stale_request), T(passive_checks), T(silent_peer),  T(peer_goes),
 		T(crowd),	  T(one_way),	     T(keepalive),    T(failures),
-		T(routed),
+		T(routed),	  T(dead_peer_in_log), T(reject_in_log), T(dead_peer_forgotten),
 	};
 
 	rnd_init();
