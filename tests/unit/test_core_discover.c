@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Discovery: what nodes learn about each other, and what false information can cause. */
 #include "simlib.h"
+#include "../../user/core/change.h"
 
 static struct lx_sim *sim;
 static struct lx_sim_node *a, *b;
@@ -609,6 +610,52 @@ static void bad_pushes_do_no_harm(void **state)
 	free(info);
 }
 
+static struct lx_hdr last_push;
+
+static void note_push(const struct lx_hdr *hdr, const struct lx_nid *next_hop)
+{
+	if (hdr->type == LX_MSG_PUT && lx_le32(hdr->cmd.put.portal) == LX_PORTAL_RESERVED)
+		last_push = *hdr;
+}
+
+/* What we push is what all others get from us: a peer must not write to it. */
+static void reply_to_a_push(void **state)
+{
+	struct lx_ping_info *own, lie = { .magic = LX_PING_MAGIC, .n_nis = 1000000 };
+	struct lx_core_msg *reply;
+	struct lx_core_ni *ni = ni_of(a, "10.0.0.1@tcp");
+	struct lx_md *data;
+
+	discover(a, "10.0.0.2@tcp", false);
+	lx_sim_watch(sim, note_push);
+	lx_sim_mute(sim, "10.0.0.2@tcp", true);
+	lx_change_own_info(a->core);
+	lx_sim_run(sim, SEC);
+	lx_sim_watch(sim, NULL);
+	assert_int_equal(last_push.type, LX_MSG_PUT);
+
+	data = lx_md_lookup(b->core, mem(b, &lie, sizeof(lie), LX_MD_UNLIMITED));
+	reply = lx_msg_new(b->core);
+	reply->response = true;
+	reply->m.deadline_ns = UINT64_MAX;
+	reply->m.hdr = (struct lx_hdr){ .type = LX_MSG_REPLY,
+					.dst_nid = last_push.src_nid,
+					.dst_pid = LX_PID_LUSTRE,
+					.src_pid = LX_PID_LUSTRE,
+					.payload_length = sizeof(lie),
+					.cmd.reply.dst_md = last_push.cmd.put.ack_md };
+	reply->m.payload = lx_md_payload(data, 0, sizeof(lie));
+	lx_msg_route(reply);
+	lx_sim_run(sim, SEC);
+	own = (void *)a->core->target.buffer->data;
+	assert_int_not_equal(own->n_nis, lie.n_nis);
+	/* With the lie in its place this would write far beyond it. */
+	lx_lnd_link(&ni->ni, LX_DOWN_CARRIER);
+	lx_lnd_link(&ni->ni, LX_DOWN_NO);
+	lx_sim_mute(sim, "10.0.0.2@tcp", false);
+	lx_md_retire(data);
+}
+
 /* Changing the status of one NI in an encoded buffer, in either form, changes nothing else. */
 static void status_changes_in_place(void **state)
 {
@@ -672,7 +719,7 @@ int main(void)
 		T(configuring_starts_over), T(ping_answers),
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
-		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
+		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm), T(reply_to_a_push),
 		T(status_changes_in_place),
 		T(peers_of_traffic_are_bounded),
 	};

@@ -300,31 +300,84 @@ static void failed_send(void **state)
 	lx_sim_dead(sim, DEAD, false);
 }
 
+/* B sends A a response that A's requests did not ask for. */
+static void respond(uint32_t type, struct lx_handle md, uint32_t length)
+{
+	struct lx_core_msg *msg = lx_msg_new(b->core);
+	struct lx_md *data = lx_md_lookup(b->core, mem(b, src, 100, LX_MD_UNLIMITED));
+
+	msg->response = true;
+	msg->m.deadline_ns = UINT64_MAX;
+	msg->m.hdr = (struct lx_hdr){ .type = type,
+				      .dst_nid = nid("10.0.0.1@tcp"),
+				      .dst_pid = LX_PID_LUSTRE,
+				      .src_pid = LX_PID_LUSTRE,
+				      .payload_length = length };
+	msg->m.payload = lx_md_payload(data, 0, length);
+	if (type == LX_MSG_REPLY)
+		lx_md_wire(lx_md_lookup(a->core, md), &msg->m.hdr.cmd.reply.dst_md);
+	else
+		lx_md_wire(lx_md_lookup(a->core, md), &msg->m.hdr.cmd.ack.dst_md);
+	lx_msg_route(msg);
+	lx_sim_run(sim, SEC);
+	lx_md_retire(data);
+	lx_sim_run(sim, SEC);
+}
+
 /* A response that was not requested, or comes too late, does not reach an MD. */
 static void unasked_response(void **state)
 {
 	struct lx_handle md = mem(a, dst, 100, LX_MD_UNLIMITED);
-	struct lx_core_msg *reply;
-	struct lx_nid nid_a = nid("10.0.0.1@tcp");
 
 	post(b, 5, NULL, 1, 0, src, 4096, LX_MD_OP_PUT, LX_MD_UNLIMITED);
 	assert_int_equal(put(a, md, false, "10.0.0.2@tcp", 5, 1), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
-	memset(dst, 'x', 100);
-	reply = lx_msg_new(b->core);
-	reply->response = true;
-	reply->m.deadline_ns = UINT64_MAX;
-	reply->m.hdr = (struct lx_hdr){ .type = LX_MSG_REPLY,
-					.dst_nid = nid_a,
-					.dst_pid = LX_PID_LUSTRE,
-					.src_pid = LX_PID_LUSTRE };
-	lx_md_wire(lx_md_lookup(a->core, md), &reply->m.hdr.cmd.reply.dst_md);
-	lx_msg_route(reply);
-	lx_sim_run(sim, SEC);
+	respond(LX_MSG_REPLY, md, 0);
 	assert_int_equal(a->core->stats.drops[LX_REASON_NO_HANDLE], 1);
-	assert_int_equal(n_events, 0);
+	assert_int_equal(count_events(LX_EVENT_REPLY), 0);
 	lx_md_retire(lx_md_lookup(a->core, md));
+}
+
+/* A REPLY to a PUT would overwrite what the PUT sends. The ACK is still awaited. */
+static void reply_to_a_put(void **state)
+{
+	struct lx_handle md = mem(a, dst, 100, 2);
+
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	memset(src, 'y', 100);
+	memset(dst, 'x', 100);
+	lx_sim_mute(sim, "10.0.0.2@tcp", true);
+	assert_int_equal(put(a, md, true, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	log_clear();
+	respond(LX_MSG_REPLY, md, 100);
+	assert_int_equal(dst[0], 'x');
+	assert_int_equal(a->core->stats.drops[LX_REASON_NO_HANDLE], 1);
+	assert_int_equal(count_events(LX_EVENT_REPLY), 0);
+	respond(LX_MSG_ACK, md, 0);
+	assert_int_equal(count_events(LX_EVENT_ACK), 1);
+	lx_sim_mute(sim, "10.0.0.2@tcp", false);
+}
+
+/* An ACK does not answer a GET, whose REPLY is still awaited. */
+static void ack_to_a_get(void **state)
+{
+	struct lx_handle md = mem(a, dst, 100, 2);
+
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	memset(src, 'y', 100);
+	memset(dst, 'x', 100);
+	lx_sim_mute(sim, "10.0.0.2@tcp", true);
+	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), 0);
+	lx_sim_run(sim, SEC);
+	log_clear();
+	respond(LX_MSG_ACK, md, 0);
+	assert_int_equal(count_events(LX_EVENT_ACK), 0);
+	respond(LX_MSG_REPLY, md, 100);
+	assert_int_equal(count_events(LX_EVENT_REPLY), 1);
+	assert_int_equal(dst[0], 'y');
+	lx_sim_mute(sim, "10.0.0.2@tcp", false);
 }
 
 static void lazy_portal_parks(void **state)
@@ -416,7 +469,7 @@ int main(void)
 		T(put_with_ack), T(put_without_ack), T(ack_disabled), T(get_reply),
 		T(get_longer_than_sink), T(get_too_long_is_dropped), T(loopback),
 		T(unreachable), T(dead_peer), T(bad_calls),
-		T(no_room_for_the_response), T(failed_send), T(unasked_response),
+		T(no_room_for_the_response), T(failed_send), T(unasked_response), T(reply_to_a_put), T(ack_to_a_get),
 		T(lazy_portal_parks),
 		T(unlink_busy_md), T(peer_credits_limit), T(big_iov),
 		cmocka_unit_test_setup_teardown(get_with_rdma, setup_rdma, teardown),

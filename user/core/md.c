@@ -115,31 +115,34 @@ void lx_md_wire(const struct lx_md *md, struct lx_wire_handle *ret_wire)
 	ret_wire->object_cookie = md->handle.cookie;
 }
 
-int lx_md_take_request(struct lx_md *md, bool response)
+int lx_md_take_request(struct lx_md *md, enum lx_response response)
 {
+	unsigned int reserved = md->awaited[LX_RESPONSE_ACK] + md->awaited[LX_RESPONSE_REPLY];
+	bool answered = response != LX_RESPONSE_NONE;
+
 	if (md->zombie || md->me || !md->threshold)
 		return -ENOENT;
-	if (md->threshold > 0 && (unsigned int)md->threshold < md->awaited + 1 + response)
+	if (md->threshold > 0 && (unsigned int)md->threshold < reserved + 1 + answered)
 		return -EINVAL;
 	if (md->threshold > 0)
 		md->threshold--;
-	md->awaited += response;
+	md->awaited[response] += answered;
 	return 0;
 }
 
-bool lx_md_take_response(struct lx_md *md)
+bool lx_md_take_response(struct lx_md *md, enum lx_response response)
 {
-	if (!md->awaited)
+	if (!md->awaited[response])
 		return false;
-	md->awaited--;
+	md->awaited[response]--;
 	if (md->threshold > 0)
 		md->threshold--;
 	return true;
 }
 
-void lx_md_expect_response(struct lx_md *md)
+void lx_md_expect_response(struct lx_md *md, enum lx_response response)
 {
-	md->awaited++;
+	md->awaited[response]++;
 	if (md->threshold >= 0)
 		md->threshold++;
 }

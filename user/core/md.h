@@ -17,6 +17,9 @@ struct lx_memory;
 struct lx_portal;
 struct lx_tracker;
 
+/* What answers a request (lnet.md 8). A PUT's MD is only read: no REPLY may be written to it. */
+enum lx_response { LX_RESPONSE_NONE, LX_RESPONSE_ACK, LX_RESPONSE_REPLY, LX_RESPONSES };
+
 /* Owner: core->mds. Messages that use its memory hold references. */
 struct lx_md {
 	struct lx_hash_node node;
@@ -27,7 +30,7 @@ struct lx_md {
 	size_t offset;               /* locally managed */
 	size_t max_size;
 	int threshold;
-	unsigned int awaited;        /* responses; each has one of the threshold reserved */
+	unsigned int awaited[LX_RESPONSES]; /* each has one of the threshold reserved */
 	unsigned int options;
 	enum lx_unlink unlink;
 	lx_event_fn handler;
@@ -72,16 +75,16 @@ void lx_md_wire(const struct lx_md *md, struct lx_wire_handle *ret_wire);
  * Returns 0; -ENOENT: the MD is unlinked, or attached to an ME; -EINVAL: the threshold is too
  * low: the response would find an MD that is exhausted or freed.
  */
-int lx_md_take_request(struct lx_md *md, bool response);
+int lx_md_take_request(struct lx_md *md, enum lx_response response);
 
 /*
  * Takes what was reserved for a response: it has arrived, or will not, because the request
- * was not sent. False: no response is awaited.
+ * was not sent. False: none is awaited.
  */
-bool lx_md_take_response(struct lx_md *md);
+bool lx_md_take_response(struct lx_md *md, enum lx_response response);
 
 /* Undoes lx_md_take_response(): the request is resent. */
-void lx_md_expect_response(struct lx_md *md);
+void lx_md_expect_response(struct lx_md *md, enum lx_response response);
 
 /* No operation can use it any more (lnet.md 6.1 step 1). */
 bool lx_md_exhausted(const struct lx_md *md);

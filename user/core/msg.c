@@ -172,7 +172,7 @@ static void end_pair(struct lx_core_msg *reply)
 	get->lnd_answered = !may_resend(get);
 	if (get->lnd_answered)
 		return;
-	lx_md_expect_response(reply->md);
+	lx_md_expect_response(reply->md, LX_RESPONSE_REPLY);
 	lx_md_put(reply->md, NULL);
 	reply->md = NULL;
 }
@@ -183,7 +183,7 @@ static void tell(struct lx_core_msg *msg)
 	/* A request that was not sent gets no response. */
 	if (msg->status && msg->awaits) {
 		lx_track_end(msg->md, NULL, NULL);
-		lx_md_take_response(msg->md);
+		lx_md_take_response(msg->md, msg->awaits);
 	}
 	lx_md_put(msg->md, &msg->event);
 	msg->md = NULL;
@@ -437,8 +437,8 @@ void lx_msg_route(struct lx_core_msg *msg)
 /* ---- requests ------------------------------------------------------------------------ */
 
 static int request_new(struct lx_core *core, const struct lx_nid *self, struct lx_md *md,
-		       const struct lx_id *target, uint32_t portal, bool awaits, bool internal,
-		       struct lx_core_msg **ret_msg)
+		       const struct lx_id *target, uint32_t portal, enum lx_response awaits,
+		       bool internal, struct lx_core_msg **ret_msg)
 {
 	struct lx_core_msg *msg;
 	int r;
@@ -488,7 +488,8 @@ int lx_msg_put(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	struct lx_hdr *hdr;
 	int r;
 
-	r = request_new(core, self, md, target, portal, ack, internal, &msg);
+	r = request_new(core, self, md, target, portal, ack ? LX_RESPONSE_ACK : LX_RESPONSE_NONE,
+			internal, &msg);
 	if (r)
 		return r;
 	hdr = &msg->m.hdr;
@@ -524,7 +525,7 @@ int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 	struct lx_hdr *hdr;
 	int r;
 
-	r = request_new(core, self, md, target, portal, true, internal, &msg);
+	r = request_new(core, self, md, target, portal, LX_RESPONSE_REPLY, internal, &msg);
 	if (r)
 		return r;
 	hdr = &msg->m.hdr;

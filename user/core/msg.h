@@ -47,7 +47,7 @@ struct lx_core_msg {
 
 	/* sending */
 	bool response;            /* ACK or REPLY */
-	bool awaits;              /* expects an ACK or REPLY: its MD reserves one for that */
+	enum lx_response awaits;  /* its MD reserves one for that */
 	bool discovered;          /* has waited for discovery; is now sent whatever the outcome */
 	bool internal;            /* the core's own traffic; draining does not wait for it */
 	bool lnd_answered;        /* GET: the transport's own REPLY has failed, and that was reported */

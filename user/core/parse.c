@@ -315,16 +315,17 @@ static enum outcome parse_request(struct lx_core_msg *msg)
 }
 
 /* The MD a response is for; NULL if it waits for none (lnet.md 8). */
-static struct lx_md *response_md(struct lx_core *core, const struct lx_wire_handle *wire)
+static struct lx_md *response_md(struct lx_core *core, const struct lx_wire_handle *wire,
+				 enum lx_response response)
 {
 	struct lx_md *md = lx_md_lookup_wire(core, wire);
 
-	return md && md->awaited ? md : NULL;
+	return md && md->awaited[response] ? md : NULL;
 }
 
-static void take_response(struct lx_core_msg *msg, struct lx_md *md)
+static void take_response(struct lx_core_msg *msg, struct lx_md *md, enum lx_response response)
 {
-	lx_md_take_response(md);
+	lx_md_take_response(md, response);
 	lx_md_get(md);
 	lx_track_end(md, msg->rxni, msg->rxpeer);
 }
@@ -332,7 +333,7 @@ static void take_response(struct lx_core_msg *msg, struct lx_md *md)
 static enum outcome parse_reply(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
-	struct lx_md *md = response_md(msg->core, &hdr->cmd.reply.dst_md);
+	struct lx_md *md = response_md(msg->core, &hdr->cmd.reply.dst_md, LX_RESPONSE_REPLY);
 	size_t mlength = hdr->payload_length;
 
 	if (!md)
@@ -342,7 +343,7 @@ static enum outcome parse_reply(struct lx_core_msg *msg)
 			return drop(msg, LX_REASON_TOO_LONG);
 		mlength = md->length;
 	}
-	take_response(msg, md);
+	take_response(msg, md, LX_RESPONSE_REPLY);
 	fill_event(msg, LX_EVENT_REPLY);
 	msg->event.rlength = hdr->payload_length;
 	msg->event.mlength = mlength;
@@ -353,14 +354,14 @@ static enum outcome parse_reply(struct lx_core_msg *msg)
 static enum outcome parse_ack(struct lx_core_msg *msg)
 {
 	const struct lx_hdr *hdr = &msg->m.hdr;
-	struct lx_md *md = response_md(msg->core, &hdr->cmd.ack.dst_md);
+	struct lx_md *md = response_md(msg->core, &hdr->cmd.ack.dst_md, LX_RESPONSE_ACK);
 
 	if (!md) {
 		/* Nobody waits for it any more. That is no error and is not counted. */
 		lx_msg_finish(msg, 0);
 		return DROPPED;
 	}
-	take_response(msg, md);
+	take_response(msg, md, LX_RESPONSE_ACK);
 	fill_event(msg, LX_EVENT_ACK);
 	msg->event.match_bits = lx_le64(hdr->cmd.ack.match_bits);
 	msg->event.mlength = lx_le32(hdr->cmd.ack.mlength);
@@ -570,7 +571,7 @@ struct lx_msg *lx_lnd_reply_msg(struct lx_ni *lni, struct lx_msg *m)
 	struct lx_core_ni *ni = lx_core_ni(lni);
 	struct lx_md *md = get->md;
 
-	if (!md || md->zombie || !md->awaited || !get->txpeer)
+	if (!md || md->zombie || !md->awaited[LX_RESPONSE_REPLY] || !get->txpeer)
 		return NULL;
 	reply = lx_msg_new(get->core);
 	if (!reply)
@@ -590,7 +591,7 @@ struct lx_msg *lx_lnd_reply_msg(struct lx_ni *lni, struct lx_msg *m)
 	reply->pair = get;
 	get->pair = reply;
 	reply->md = md;
-	lx_md_take_response(md);
+	lx_md_take_response(md, LX_RESPONSE_REPLY);
 	lx_md_get(md);
 	fill_event(reply, LX_EVENT_REPLY);
 	reply->event.rlength = reply->event.mlength = md->length;
