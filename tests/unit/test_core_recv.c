@@ -22,6 +22,7 @@ static struct {
 static unsigned int n_received, n_sent;
 static struct lx_hdr last_sent;
 static bool parsing;
+static bool recv_at_once; /* the payload is there: recv() completes the message */
 
 static int hand_startup(struct lx_ni *lni)
 {
@@ -49,6 +50,8 @@ static void hand_recv(struct lx_ni *lni, void *rx, struct lx_msg *msg)
 	assert_true(n_received < N_OF(received));
 	received[n_received].rx = rx;
 	received[n_received++].msg = msg;
+	if (recv_at_once && msg)
+		lx_lnd_finalize(msg, 0);
 }
 
 static const struct lx_lnd hand_lnd = {
@@ -131,6 +134,7 @@ static int setup(void **state)
 	assert_int_equal(lx_core_ni_start(router->core, &hand_lnd, NULL, &conf, &ni), 0);
 	make_router(router);
 	n_received = n_sent = 0;
+	recv_at_once = false;
 	log_clear();
 	return 0;
 }
@@ -342,6 +346,42 @@ static void ni_stops_while_messages_wait(void **state)
 	lx_lnd_finalize(msg[0], -ESHUTDOWN);
 }
 
+/*
+ * A message that fails with its net frees the buffer of one that wants to go to a new peer. The
+ * table of peers is full, but the peer whose messages are failing must not make room.
+ */
+static void net_stops_while_peers_are_many(void **state)
+{
+	struct lx_hdr first = put_to("10.1.0.1@tcp2", 100), second = put_to("10.1.0.9@tcp2", 100);
+	const int64_t one[LX_POOLS] = { 1, 1, 1 };
+	struct lx_nid next_hop = nid("10.1.0.1@tcp2"), other;
+	struct lx_core *core = router->core;
+	struct lx_peer_ni *pni, *dummy;
+	struct lx_msg *sent, *msg;
+	char text[32];
+
+	tune(router, "peers_max", "16");
+	assert_int_equal(lx_credit_pools_resize(core, one), 0);
+	assert_int_equal(lx_peer_ni_obtain(core, &next_hop, &pni), 0);
+	for (int i = 0; i < 8; i++)
+		lx_credit_take(pni->tx);
+	assert_int_equal(parse(&first, &rx[0], &sent), LX_RX_NOW);
+	assert_int_equal(parse(&second, &rx[1], &msg), LX_RX_LATER);
+	lx_lnd_finalize(sent, 0);
+	for (int i = 0; core->peer_nis.count < 16; i++) {
+		snprintf(text, sizeof(text), "10.0.1.%d@tcp1", i);
+		other = nid(text);
+		assert_int_equal(lx_peer_ni_obtain(core, &other, &dummy), 0);
+	}
+	recv_at_once = true;
+	lx_sim_ni_del(router, "10.1.0.11@tcp2");
+	assert_int_equal(n_received, 1);
+	assert_ptr_equal(received[0].rx, &rx[1]);
+	assert_ptr_equal(lx_peer_ni_lookup(core, &next_hop), pni);
+	for (int i = 0; i < 8; i++)
+		lx_credit_give(pni->tx);
+}
+
 /* ---- whose message it is ------------------------------------------------------------------ */
 
 /* With the shortcut the NID is not looked up, so any value will do. */
@@ -407,6 +447,7 @@ int main(void)
 		RECV_TEST(later_when_a_credit_comes),
 		RECV_TEST(later_when_a_buffer_comes),
 		RECV_TEST(ni_stops_while_messages_wait),
+		RECV_TEST(net_stops_while_peers_are_many),
 		RECV_TEST(peer_is_looked_up_once),
 		RECV_TEST(shortcuts_end_with_the_peer),
 	};

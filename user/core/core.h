@@ -72,6 +72,7 @@ struct lx_core {
 	const struct lx_peer_watcher *peer_watchers;
 	struct lx_peer_ni *self; /* 0@lo as a peer; in neither table */
 	uint32_t peer_seq;       /* the last peer's number */
+	unsigned int unreachables; /* walks that end messages of peers: none may be deleted */
 
 	struct lx_list udsps; /* of lx_udsp, in order; udsp.c */
 

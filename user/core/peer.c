@@ -170,9 +170,12 @@ void lx_peer_net_up(struct lx_core *core, uint32_t net)
 	each_on_net(core, net, peer_ni_limits);
 }
 
+/* Ends messages, and one that gets their buffer may go to a peer that is new: see make_room(). */
 static void peer_ni_unreachable(struct lx_core *core, struct lx_peer_ni *pni)
 {
+	core->unreachables++;
 	ANNOUNCE(core, unreachable, pni);
+	core->unreachables--;
 }
 
 void lx_peer_net_down(struct lx_core *core, uint32_t net)
@@ -384,7 +387,8 @@ bool lx_peer_idle(const struct lx_peer *peer)
 
 /*
  * Limits the number of peers created by traffic alone, because anybody can put any source
- * NID in a header: at the limit the oldest one without references makes room.
+ * NID in a header: at the limit the oldest one without references makes room. None does while
+ * somebody walks over peers and ends their messages.
  */
 static bool make_room(struct lx_core *core)
 {
@@ -392,6 +396,8 @@ static bool make_room(struct lx_core *core)
 
 	if (core->peer_nis.count < core->tun.peers_max)
 		return true;
+	if (core->unreachables)
+		return false;
 	lx_list_for_each(peer, &core->peers, link) {
 		if (lx_peer_idle(peer)) {
 			lx_peer_delete(peer);
