@@ -382,6 +382,67 @@ static void net_stops_while_peers_are_many(void **state)
 		lx_credit_give(pni->tx);
 }
 
+/* ---- the node's own portal ---------------------------------------------------------------- */
+
+static struct lx_hdr push_of(uint64_t bits)
+{
+	struct lx_hdr hdr = put_to("10.0.0.11@tcp1", 100);
+
+	hdr.cmd.put.portal = lx_le32(LX_PORTAL_RESERVED);
+	hdr.cmd.put.match_bits = lx_le64(bits);
+	return hdr;
+}
+
+/* A peer that stops in the middle of its push does not hold up those of others. */
+static void a_push_waits_for_nobody(void **state)
+{
+	struct lx_hdr hdr = push_of(LX_PING_MATCH_BITS);
+	struct lx_msg *msg[3];
+
+	assert_int_equal(parse(&hdr, &rx[0], &msg[0]), LX_RX_NOW);
+	lx_sim_run(sim, MS);
+	assert_int_equal(parse(&hdr, &rx[1], &msg[1]), LX_RX_NOW);
+	assert_ptr_not_equal(msg[0]->payload.iov->iov_base, msg[1]->payload.iov->iov_base);
+	lx_lnd_finalize(msg[1], 0);
+	lx_sim_run(sim, MS);
+	assert_int_equal(parse(&hdr, &rx[2], &msg[2]), LX_RX_NOW);
+	lx_lnd_finalize(msg[2], 0);
+	lx_lnd_finalize(msg[0], 0);
+}
+
+/* The memory for them is bounded; further ones wait. */
+static void pushes_are_bounded(void **state)
+{
+	struct lx_hdr hdr = push_of(LX_PING_MATCH_BITS);
+	struct lx_msg *msg[LX_PUSHES_MAX], *more;
+
+	for (unsigned int i = 0; i < LX_PUSHES_MAX; i++) {
+		assert_int_equal(parse(&hdr, &rx[0], &msg[i]), LX_RX_NOW);
+		lx_sim_run(sim, MS);
+	}
+	assert_int_equal(parse(&hdr, &rx[1], &more), LX_RX_LATER);
+	lx_sim_run(sim, MS);
+	assert_int_equal(n_received, 0);
+	lx_lnd_finalize(msg[0], 0);
+	lx_sim_run(sim, MS);
+	assert_int_equal(n_received, 1);
+	assert_ptr_equal(received[0].rx, &rx[1]);
+	lx_lnd_finalize(received[0].msg, 0);
+	for (unsigned int i = 1; i < LX_PUSHES_MAX; i++)
+		lx_lnd_finalize(msg[i], 0);
+}
+
+/* Waiting, it would stop the connection of a router for ever: no buffer will match. */
+static void no_push_at_all(void **state)
+{
+	struct lx_hdr hdr = push_of(LX_PING_MATCH_BITS + 1);
+	struct lx_msg *msg = (void *)rx;
+
+	assert_int_equal(parse(&hdr, rx, &msg), LX_RX_NOW);
+	assert_null(msg);
+	assert_int_equal(router->core->stats.drops[LX_REASON_NO_MATCH], 1);
+}
+
 /* ---- whose message it is ------------------------------------------------------------------ */
 
 /* With the shortcut the NID is not looked up, so any value will do. */
@@ -448,6 +509,9 @@ int main(void)
 		RECV_TEST(later_when_a_buffer_comes),
 		RECV_TEST(ni_stops_while_messages_wait),
 		RECV_TEST(net_stops_while_peers_are_many),
+		RECV_TEST(a_push_waits_for_nobody),
+		RECV_TEST(pushes_are_bounded),
+		RECV_TEST(no_push_at_all),
 		RECV_TEST(peer_is_looked_up_once),
 		RECV_TEST(shortcuts_end_with_the_peer),
 	};

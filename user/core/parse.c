@@ -249,6 +249,13 @@ static void answer_rdma_get(struct lx_core_msg *msg)
 	msg->sent_ns = lx_core_now(msg->core);
 }
 
+/* A push has taken the buffer for pushes: post another one before the next push. */
+static void note_push(struct lx_core *core)
+{
+	core->target.push_unposted = true;
+	lx_core_kick(core);
+}
+
 /* Finds the MD for a request. LX_MATCH_OK: the message can be received. */
 static enum lx_match_result deliver(struct lx_core_msg *msg)
 {
@@ -283,12 +290,27 @@ static enum lx_match_result deliver(struct lx_core_msg *msg)
 				  memcmp(&hdr->cmd.put.ack_md, &LX_WIRE_HANDLE_NONE,
 					 sizeof(hdr->cmd.put.ack_md));
 		receive_into(msg, md, offset, mlength);
+		if (match.portal == LX_PORTAL_RESERVED)
+			note_push(msg->core);
 		return LX_MATCH_OK;
 	}
 	receive_into(msg, md, 0, 0);
 	if (msg->rdma_get)
 		answer_rdma_get(msg);
 	return LX_MATCH_OK;
+}
+
+/*
+ * Whether an MD for it may come. What waits stops its connection, so on the node's own portal only
+ * pushes do: nothing else ever matches there.
+ */
+static bool may_wait(const struct lx_core_msg *msg, uint32_t portal)
+{
+	const struct lx_hdr *hdr = &msg->m.hdr;
+
+	return hdr->type == LX_MSG_PUT && msg->core->portal[portal].lazy &&
+	       (portal != LX_PORTAL_RESERVED ||
+		hdr->cmd.put.match_bits == lx_le64(LX_PING_MATCH_BITS));
 }
 
 static enum outcome parse_request(struct lx_core_msg *msg)
@@ -308,7 +330,7 @@ static enum outcome parse_request(struct lx_core_msg *msg)
 	case LX_MATCH_NONE:
 		break;
 	}
-	if (!put || !msg->core->portal[portal].lazy)
+	if (!may_wait(msg, portal))
 		return drop(msg, LX_REASON_NO_MATCH);
 	lx_portal_delay(&msg->core->portal[portal], msg);
 	return WAITS;

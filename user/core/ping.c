@@ -3,6 +3,10 @@
  * The ping target: our ping information for everybody to GET, and a buffer for
  * pushes (lnet.md 12.1). Both are ordinary MEs on portal 0.
  *
+ * A push takes its buffer with its header, and the next buffer is posted at once: a peer that
+ * stops in the middle of a push must not hold up the others' connections, on which their
+ * pushes wait.
+ *
  * The information is rebuilt, with the next sequence number, when its content
  * changes; replies being sent keep the old buffer alive.
  */
@@ -157,8 +161,23 @@ static void on_push(const struct lx_event *event)
 	if (!event->unlinked)
 		return;
 	lx_ping_buffer_put(buffer);
-	if (!core->stopping)
+	core->target.n_pushes--;
+	if (!core->stopping && core->target.push_unposted)
 		push_post(core);
+}
+
+/* The next buffer: the last one again if it is free and long enough. */
+static bool push_buffer_obtain(struct lx_core *core)
+{
+	struct lx_ping_target *target = &core->target;
+
+	if (target->push && target->push->refs == 1 && target->push->length >= target->push_bytes)
+		return true;
+	lx_ping_buffer_put(target->push);
+	target->push = lx_ping_buffer_new(target->push_bytes);
+	if (target->push)
+		target->push->owner = core;
+	return target->push;
 }
 
 static void push_post(struct lx_core *core)
@@ -171,19 +190,15 @@ static void push_post(struct lx_core *core)
 	};
 
 	target->push_unposted = true;
-	if (!target->push || target->push->length < target->push_bytes) {
-		lx_ping_buffer_put(target->push);
-		target->push = lx_ping_buffer_new(target->push_bytes);
-		if (!target->push)
-			return;
-		target->push->owner = core;
-	}
+	if (target->n_pushes >= LX_PUSHES_MAX || !push_buffer_obtain(core))
+		return;
 	desc.start = target->push->data;
 	desc.length = target->push->length;
 	desc.user = target->push;
 	if (attach(core, target->push, &desc, &target->push_me))
 		return;
 	target->push_unposted = false;
+	target->n_pushes++;
 	lx_parse_resume(core, &core->portal[LX_PORTAL_RESERVED]);
 }
 

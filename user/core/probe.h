@@ -19,6 +19,9 @@ struct lx_ping_buffer {
 };
 
 /* Our ping information, and where pushes arrive. One per core. */
+/* Most buffers for pushes, posted and in use: further pushes wait. */
+#define LX_PUSHES_MAX 256
+
 struct lx_ping_target {
 	uint32_t seqno;
 	struct lx_ping_buffer *buffer;  /* our information */
@@ -26,7 +29,8 @@ struct lx_ping_target {
 	struct lx_ping_buffer *push;    /* for the next push */
 	size_t push_bytes;              /* wanted size */
 	bool stale;                     /* lx_core_work() must rebuild and push it */
-	bool push_unposted;             /* could not be posted again: out of memory */
+	unsigned int n_pushes;          /* MDs for pushes: the posted one, and those in use */
+	bool push_unposted;             /* none is posted: lx_core_work() has to */
 };
 
 int lx_ping_target_start(struct lx_core *core);
