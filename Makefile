@@ -268,7 +268,7 @@ $(B)/tests/libfake.a: $(call obj,$(TEST_FAKE_SRCS))
 
 $(B)/tests/test_sock_%: $(B)/tests/unit/test_sock_%.o $(B)/tests/libhelp.a $(B)/tests/libfake.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
-	$(call link,-lcmocka $(LIBBPF))
+	$(call link,-lcmocka $(LIBBPF) -Wl$(comma)--wrap=clock_gettime)
 
 $(addprefix $(B)/tests/,test_o2ib_tx test_o2ib_peer): $(B)/tests/%: $(B)/tests/unit/%.o \
 		$(B)/tests/unit/fakeo2ib.o $(B)/tests/libhelp.a $(B)/liblnetx.a

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "../../lnd/sock/sock.h"
+#include "fakeclock.h"
 #include "fakecore.h"
 #include "testlib.h"
 
@@ -452,7 +453,7 @@ static bool wait_for(struct fake_node *node, bool (*ready)(void *arg), void *arg
 		lx_env_unlock(node->env);
 		if (ok || i >= ms)
 			return ok;
-		usleep(1000);
+		fake_clock_sleep();
 	}
 }
 
@@ -470,8 +471,8 @@ int fake_wait(struct fake_msg *msg, enum lx_hstatus *ret_hstatus)
 {
 	int status;
 
-	if (!wait_for(msg->node, msg_done, msg, 20000))
-		fail_msg("message not finalized within 20 s");
+	if (!wait_for(msg->node, msg_done, msg, 60000))
+		fail_msg("message not finalized within 60 s");
 	status = msg->status;
 	if (ret_hstatus)
 		*ret_hstatus = msg->hstatus;
@@ -555,7 +556,7 @@ bool fake_wait_conns(struct fake_node *node, unsigned int wanted, unsigned int m
 	for (unsigned int i = 0; fake_conns(node, NULL) != wanted; i++) {
 		if (i >= ms)
 			return false;
-		usleep(1000);
+		fake_clock_sleep();
 	}
 	return true;
 }
@@ -564,13 +565,13 @@ bool fake_wait_lost(struct fake_node *node, int error)
 {
 	int last = 0;
 
-	for (unsigned int i = 0; i < 5000; i++) {
+	for (unsigned int i = 0; i < 20000; i++) {
 		lx_env_lock(node->env);
 		last = node->lost_error;
 		lx_env_unlock(node->env);
 		if (last == error)
 			return true;
-		usleep(1000);
+		fake_clock_sleep();
 	}
 	print_message("peer lost: %s\n", strerror(-last));
 	return false;

@@ -83,6 +83,8 @@ bool lx_fastpath_is_short(const struct lx_fastpath *f)
 int lx_fastpath_grow(struct lx_fastpath *f)
 {
 	__atomic_store_n(&f->is_short, false, __ATOMIC_RELAXED);
+	while (!__atomic_load_n(&f->may_grow, __ATOMIC_RELAXED))
+		usleep(1000);
 	usleep(200000);
 	__atomic_fetch_add(&f->grown, 1, __ATOMIC_RELAXED);
 	return 0;

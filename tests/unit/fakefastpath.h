@@ -27,6 +27,7 @@ struct lx_fastpath {
 	unsigned int n_dests;
 	bool unfit; /* no connection is suitable for the programs */
 	bool is_short;      /* the tables need to grow */
+	bool may_grow;      /* until then, growing goes on */
 	unsigned int grown; /* how often they grew; each time takes a while */
 };
 

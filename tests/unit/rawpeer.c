@@ -11,7 +11,7 @@
 #include "rawpeer.h"
 #include "testlib.h"
 
-#define PATIENCE_MS 2000
+#define PATIENCE_MS 20000
 
 bool raw_private_net(void)
 {
@@ -94,7 +94,7 @@ void raw_write(int fd, const void *buf, size_t len)
 	ssize_t n;
 
 	while (len) {
-		assert_int_equal(poll(&pfd, 1, 5 * PATIENCE_MS), 1);
+		assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
 		n = send(fd, buf, len, MSG_NOSIGNAL);
 		if (n < 0 && errno == EAGAIN)
 			continue;
@@ -129,7 +129,7 @@ bool raw_closed(int fd, unsigned int ms)
 
 bool raw_closes(int fd)
 {
-	return raw_closed(fd, 10 * PATIENCE_MS);
+	return raw_closed(fd, PATIENCE_MS);
 }
 
 void raw_request(int fd, const struct lx_nid *target)

@@ -21,7 +21,7 @@ int raw_listen(const char *ip, uint16_t port);
 int raw_accept(int listener, unsigned int ms, uint16_t *ret_port);
 
 void raw_write(int fd, const void *buf, size_t len);
-/* Reads @len bytes; returns how many came before EOF, a reset or 2 s. */
+/* Reads @len bytes; returns how many came before EOF, a reset or 20 s. */
 size_t raw_read(int fd, void *buf, size_t len);
 /* True if the other side closes within @ms without sending another byte. */
 bool raw_closed(int fd, unsigned int ms);

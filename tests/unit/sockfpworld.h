@@ -15,6 +15,7 @@
 #include "../../lnd/sock/priv.h"
 #include "../../lnd/sock/sock.h"
 #include "../../user/fastpath/priv.h"
+#include "fakeclock.h"
 #include "fakecore.h"
 #include "fakefastpath.h"
 #include "rawpeer.h"
@@ -73,6 +74,7 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
+	fake_clock_run();
 	fake_free(in);
 	fake_free(out);
 	lx_env_lock(env);
@@ -170,8 +172,19 @@ static inline bool eventually(bool (*ready)(void), unsigned int ms)
 		lx_env_unlock(env);
 		if (is || i == ms)
 			return is;
-		usleep(1000);
+		fake_clock_sleep();
 	}
+}
+
+/* As raw_closed(), but a stopped clock goes on meanwhile. */
+static inline bool closed(int fd, unsigned int ms)
+{
+	for (unsigned int i = 0; i < ms; i++) {
+		if (raw_closed(fd, 0))
+			return true;
+		fake_clock_sleep();
+	}
+	return raw_closed(fd, 0);
 }
 
 /* ---- in place of the programs ------------------------------------------------------------- */
@@ -222,7 +235,7 @@ static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_
 static inline int sockfp_addresses(void)
 {
 	rnd_init();
-	alarm(120); /* an endless loop would hold the node lock */
+	alarm(300); /* an endless loop would hold the node lock */
 	return system("ip link add d0 type veth peer name d1 && ip addr add " IN_IP "/24 dev d0 && "
 		      "ip addr add " CLIENT_IP "/24 dev d0 && ip addr add " OUT_IP "/24 dev d0 && "
 		      "ip addr add " OTHER_IP "/24 dev d0 && "

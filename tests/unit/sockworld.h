@@ -11,6 +11,7 @@
 
 #include "../../lnd/sock/sock.h"
 #include "../../lnd/sock/tunables.h"
+#include "fakeclock.h"
 #include "fakecore.h"
 #include "rawpeer.h"
 #include "testlib.h"
@@ -47,7 +48,7 @@ static inline int setup(void **state)
 	lx_set_log(on_log, NULL);
 	lx_tunable_defaults(lx_sock_lnd.tunables, &lx_sock_tun);
 	lx_sock_tun.accept_port = lx_sock_tun.accept_port_bulk = PORT;
-	lx_sock_tun.accept_timeout = 1;
+	lx_sock_tun.accept_timeout = 60;
 	lx_sock_tun.min_reconnectms = 200;
 	assert_int_equal(lx_nid_parse(OUR_IP "@tcp", &ours), 0);
 	assert_int_equal(lx_nid_parse(LOW_IP "@tcp", &low), 0);
@@ -61,6 +62,7 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
+	fake_clock_run();
 	fake_free(node);
 	return 0;
 }
@@ -93,7 +95,7 @@ static inline struct raw_msg put_from(const struct lx_nid *src, size_t len)
 
 static inline void receive(size_t len)
 {
-	struct fake_msg *got = fake_receive(node, 5000);
+	struct fake_msg *got = fake_receive(node, 20000);
 
 	assert_non_null(got);
 	assert_int_equal(got->status, 0);
@@ -105,7 +107,7 @@ static inline void receive(size_t len)
 /* Expects one line in the log, and a node that still works. */
 static inline void expect_warning(const char *text)
 {
-	for (int i = 0; i < 3000 && !warnings(); i++)
+	for (int i = 0; i < 20000 && !warnings(); i++)
 		usleep(1000);
 	usleep(2000);
 	if (!strstr(last_warning, text))

@@ -43,7 +43,7 @@ static void exchange(struct fake_node *from, struct fake_node *to, const struct 
 	struct fake_msg *msg = fake_put(from, id, len), *got;
 
 	assert_int_equal(fake_wait(msg, NULL), 0);
-	got = fake_receive(to, 5000);
+	got = fake_receive(to, 20000);
 	assert_non_null(got);
 	assert_int_equal(got->status, 0);
 	assert_int_equal(got->len, len);
@@ -60,7 +60,7 @@ static void test_sizes(void **state)
 		exchange(a, b, &id_b, sizes[i]);
 		exchange(b, a, &id_a, sizes[i]);
 	}
-	assert_true(fake_wait_conns(a, 3, 1000));
+	assert_true(fake_wait_conns(a, 3, 20000));
 	assert_int_equal(fake_conns(a, "control"), 1);
 	assert_int_equal(fake_conns(a, "bulk_in"), 1);
 	assert_int_equal(fake_conns(a, "bulk_out"), 1);
@@ -132,13 +132,13 @@ static void test_no_memory_for_piped(void **state)
 	exchange(a, b, &id_b, LEN); /* brings the connections up */
 	rbuf->pipe[0] = file;
 	msg = fake_put_rbuf(a, &id_b, rbuf);
-	for (int i = 0; i < 5000 && !out_of_memory(a); i++)
+	for (int i = 0; i < 20000 && !out_of_memory(a); i++)
 		usleep(1000);
 	lx_env_lock(a->env);
 	rbuf->pipe[0] = pipe;
 	assert_false(msg->done);
 	lx_env_unlock(a->env);
-	got = fake_receive(b, 5000);
+	got = fake_receive(b, 20000);
 	assert_non_null(got);
 	assert_int_equal(got->status, 0);
 	assert_int_equal(got->len, LEN);
@@ -155,7 +155,7 @@ static void test_get(void **state)
 	for (size_t len = 0; len < 300000; len = len * 5 + 3) {
 		msg = fake_get(a, &id_b, len);
 		assert_int_equal(fake_wait(msg, NULL), 0);
-		got = fake_receive(a, 5000);
+		got = fake_receive(a, 20000);
 		assert_non_null(got);
 		assert_int_equal(got->hdr.type, LX_MSG_REPLY);
 		assert_int_equal(got->len, len);
@@ -179,8 +179,8 @@ static void flood(unsigned int n, size_t max)
 	}
 	for (unsigned int i = 0; i < 2 * n; i++)
 		assert_int_equal(fake_wait(out[i], NULL), 0);
-	assert_true(fake_wait_count(a, &a->n_received, n, 10000));
-	assert_true(fake_wait_count(b, &b->n_received, n, 10000));
+	assert_true(fake_wait_count(a, &a->n_received, n, 20000));
+	assert_true(fake_wait_count(b, &b->n_received, n, 20000));
 	for (unsigned int i = 0; i < n; i++) {
 		got = fake_receive(a, 0);
 		assert_true(fake_check(got));
@@ -213,14 +213,14 @@ static void test_hold(void **state)
 	b->hold = true;
 	for (size_t i = 0; i < N_OF(msg); i++)
 		msg[i] = fake_put(a, &id_b, i * 1000);
-	assert_true(fake_wait_count(b, &b->n_parsed, 1, 5000));
+	assert_true(fake_wait_count(b, &b->n_parsed, 1, 20000));
 	exchange(b, a, &id_a, 5000);
 	usleep(20000);
 	assert_true(b->n_parsed <= 3); /* one per connection */
 	for (size_t i = 0; i < N_OF(msg); i++) {
 		while (!fake_release(b))
 			usleep(1000);
-		got = fake_receive(b, 5000);
+		got = fake_receive(b, 20000);
 		assert_non_null(got);
 		assert_true(fake_check(got));
 		fake_msg_free(got);
@@ -236,7 +236,7 @@ static void test_truncate(void **state)
 	b->truncate = 1000;
 	for (size_t len = 500; len < 1000000; len *= 3) {
 		assert_int_equal(fake_wait(fake_put(a, &id_b, len), NULL), 0);
-		got = fake_receive(b, 5000);
+		got = fake_receive(b, 20000);
 		assert_non_null(got);
 		for (size_t i = 0; i < 500; i++)
 			assert_int_equal(got->buf[i], (uint8_t)(i * 31 + (i >> 8) * 7 + 5));
@@ -246,7 +246,7 @@ static void test_truncate(void **state)
 	b->discard = true;
 	for (size_t len = 500; len < 1000000; len *= 3)
 		assert_int_equal(fake_wait(fake_put(a, &id_b, len), NULL), 0);
-	assert_true(fake_wait_count(b, &b->n_parsed, 14, 5000));
+	assert_true(fake_wait_count(b, &b->n_parsed, 14, 20000));
 	b->discard = false;
 	exchange(a, b, &id_b, 5000);
 }
@@ -268,7 +268,7 @@ static void test_forward(void **state)
 	for (size_t i = 0; i < N_OF(msg); i++)
 		msg[i] = fake_put_via(a, &via, &far.nid, sizes[i % N_OF(sizes)]);
 	for (size_t i = 0; i < N_OF(msg); i++) {
-		got = fake_receive(b, 10000);
+		got = fake_receive(b, 20000);
 		assert_non_null(got);
 		assert_int_equal(got->status, 0);
 		assert_true(fake_check(got));
@@ -328,6 +328,7 @@ static void set_probes(int idle, int count)
 static void test_keepalive(void **state)
 {
 	exchange(a, b, &id_b, 10);
+	assert_true(fake_wait_conns(a, 3, 20000)); /* no attempt left that could time out */
 	probes(100, 30, 5, 5);
 	probes(50, 24, 5, 5);
 	probes(30, 4, 5, 5);
@@ -346,13 +347,13 @@ static void test_keepalive(void **state)
 static void test_disconnect(void **state)
 {
 	exchange(a, b, &id_b, 10);
-	assert_true(fake_wait_conns(a, 3, 2000));
+	assert_true(fake_wait_conns(a, 3, 20000));
 	lx_env_lock(a->env);
 	assert_int_equal(lx_sock_lnd.disconnect(&a->ni, &id_a.nid), 0);
 	assert_int_equal(lx_sock_lnd.disconnect(&a->ni, &id_b.nid), 3);
 	lx_env_unlock(a->env);
 	assert_int_equal(fake_conns(a, NULL), 0);
-	assert_true(fake_wait_conns(b, 0, 2000));
+	assert_true(fake_wait_conns(b, 0, 20000));
 	assert_int_equal(a->n_lost + b->n_lost, 0);
 	exchange(b, a, &id_a, 100000);
 }
@@ -366,7 +367,7 @@ static void test_shutdown_busy(void **state)
 	b->hold = true;
 	for (size_t i = 0; i < N_OF(msg); i++)
 		msg[i] = fake_put(a, &id_b, 1 << 20);
-	assert_true(fake_wait_count(b, &b->n_parsed, 1, 5000));
+	assert_true(fake_wait_count(b, &b->n_parsed, 1, 20000));
 	fake_shutdown(a);
 	for (size_t i = 0; i < N_OF(msg); i++) {
 		r = fake_wait(msg[i], NULL);
@@ -374,7 +375,7 @@ static void test_shutdown_busy(void **state)
 		failed += r != 0;
 	}
 	assert_true(failed > 0);
-	assert_true(fake_wait_conns(b, 0, 5000));
+	assert_true(fake_wait_conns(b, 0, 20000));
 }
 
 static void test_startup_errors(void **state)

@@ -38,7 +38,7 @@ static void accept_attempt(int listener, uint32_t type, unsigned int version, in
 {
 	struct lx_hello hello, answer;
 
-	*ret_fd = attempt(listener, 1500, &hello);
+	*ret_fd = attempt(listener, 20000, &hello);
 	assert_true(*ret_fd >= 0);
 	assert_int_equal(hello.ctype, type);
 	assert_int_equal(hello.version, version);
@@ -59,7 +59,7 @@ static void test_active(void **state)
 	free(got.payload);
 	accept_attempt(listener, LX_CTYPE_BULK_IN, LX_SOCK_V3, &fd[1]);
 	accept_attempt(listener, LX_CTYPE_BULK_OUT, LX_SOCK_V3, &fd[2]);
-	assert_true(fake_wait_conns(node, 3, 1000));
+	assert_true(fake_wait_conns(node, 3, 20000));
 	out[1] = fake_put(node, &id_low, 5000);
 	assert_true(raw_read_msg(fd[2], LX_SOCK_V3, &got));
 	assert_int_equal(got.hdr.payload_length, 5000);
@@ -102,7 +102,7 @@ static void decline_attempt(int listener, uint32_t type, unsigned int version,
 			    unsigned int answer_version)
 {
 	struct lx_hello hello, answer;
-	int fd = attempt(listener, 1500, &hello);
+	int fd = attempt(listener, 20000, &hello);
 
 	assert_true(fd >= 0);
 	assert_int_equal(hello.ctype, type);
@@ -162,7 +162,7 @@ static void test_downgrade(void **state)
 			continue;
 		}
 		out = fake_put(node, &id_low, 100);
-		fd = attempt(listener, 1500, &hello);
+		fd = attempt(listener, 20000, &hello);
 		assert_int_equal(hello.version, LX_SOCK_V3);
 		answer = answer_to(&hello);
 		answer.version = version;
@@ -177,7 +177,7 @@ static void test_downgrade(void **state)
 		close(fd);
 		close(listener);
 		/* the version is forgotten with the peer's last connection */
-		assert_true(fake_wait_conns(node, 0, 2000));
+		assert_true(fake_wait_conns(node, 0, 20000));
 		fake_free(node);
 		node = fake_new(OUR_IP "@tcp", 2, NULL);
 	}
@@ -207,7 +207,7 @@ static void test_older_after_settling(void **state)
 	settle(listener, fd);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
-	assert_true(fake_wait_conns(node, 0, 2000));
+	assert_true(fake_wait_conns(node, 0, 20000));
 	/* Nobody read the message: a reset, unless we see another connection's EOF first. */
 	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 	reboots++;
@@ -250,6 +250,7 @@ static void test_never_content(void **state)
 	int listener = raw_listen(LOW_IP, PORT);
 	struct fake_msg *out;
 
+	fake_clock_stop();
 	for (int i = 0; i < 2; i++) {
 		out = fake_put(node, &id_low, 100);
 		for (int j = 0; j < 3; j++, reboots++)
@@ -258,7 +259,7 @@ static void test_never_content(void **state)
 		assert_int_equal(fake_wait(out, NULL), -ESTALE);
 		expect_warning("its version");
 		assert_int_equal(fake_wait(fake_put(node, &id_low, 10), NULL), -EHOSTUNREACH);
-		usleep(i ? 0 : 250000); /* min_reconnectms */
+		fake_clock_go(250); /* min_reconnectms */
 	}
 	close(listener);
 }
@@ -271,7 +272,7 @@ static void test_other_version_accepted(void **state)
 	struct fake_msg *out = fake_put(node, &id_low, 100);
 	struct raw_msg got;
 
-	fd = attempt(listener, 1500, &hello);
+	fd = attempt(listener, 20000, &hello);
 	answer = answer_to(&hello);
 	answer.version = LX_SOCK_V2;
 	answer.flip = true;
@@ -291,7 +292,7 @@ static void failed_answer(const struct lx_hello *answer, const void *bytes, size
 	enum lx_hstatus hstatus;
 	struct lx_hello hello;
 
-	fd = attempt(listener, 1500, &hello);
+	fd = attempt(listener, 20000, &hello);
 	assert_true(fd >= 0);
 	if (answer)
 		raw_hello(fd, answer);
@@ -338,6 +339,7 @@ static void test_refused(void **state)
 {
 	enum lx_hstatus hstatus;
 
+	fake_clock_stop();
 	/* nobody listens */
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_DROPPED);
@@ -346,12 +348,12 @@ static void test_refused(void **state)
 	/* and we do not retry at once */
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -EHOSTUNREACH);
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_ERROR);
-	usleep(250000);
+	fake_clock_go(250);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
 	/* twice the delay now */
-	usleep(250000);
+	fake_clock_go(250);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -EHOSTUNREACH);
-	usleep(200000);
+	fake_clock_go(200);
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
 }
 
@@ -363,17 +365,18 @@ static void test_dead_answer(void **state)
 	struct lx_hello hello;
 	struct fake_msg *out = fake_put(node, &id_low, 100);
 
-	fd = attempt(listener, 1500, &hello);
+	fake_clock_stop();
+	fd = attempt(listener, 20000, &hello);
 	raw_write(fd, "\x63\x69\x72\x45\x03", 5);
 	close(fd);
 	assert_int_equal(fake_wait(out, &hstatus), -ECONNRESET);
 	assert_int_equal(hstatus, LX_HSTATUS_REMOTE_DROPPED);
-	usleep(300000);
+	fake_clock_go(300);
 	lx_env_lock(node->env);
 	lx_sock_lnd.set_tunable(&node->ni, LX_SOCK_NI_TIMEOUT, 1);
 	lx_env_unlock(node->env);
 	out = fake_put(node, &id_low, 100);
-	fd = attempt(listener, 1500, &hello);
+	fd = attempt(listener, 20000, &hello);
 	assert_int_equal(fake_wait(out, &hstatus), -ETIMEDOUT);
 	assert_int_equal(hstatus, LX_HSTATUS_NETWORK_TIMEOUT);
 	assert_true(fake_wait_lost(node, -ETIMEDOUT));
@@ -391,7 +394,7 @@ static void test_race_low(void **state)
 	struct fake_msg *out = fake_put(node, &id_low, 100);
 	struct raw_msg got;
 
-	theirs = attempt(listener, 1500, &hello);
+	theirs = attempt(listener, 20000, &hello);
 	fd = dial(LOW_IP);
 	assert_true(raw_handshake(fd, &mine, &answer));
 	assert_int_equal(answer.ctype, LX_CTYPE_NONE);
@@ -416,7 +419,7 @@ static void test_race_high(void **state)
 	struct lx_nid target;
 	struct raw_msg got;
 
-	theirs = raw_accept(listener, 1500, NULL);
+	theirs = raw_accept(listener, 20000, NULL);
 	assert_true(raw_read_request(theirs, &target) && raw_read_hello(theirs, &hello));
 	fd = dial(HIGH_IP);
 	assert_true(raw_handshake(fd, &mine, &answer));
@@ -430,7 +433,7 @@ static void test_race_high(void **state)
 	assert_true(raw_closes(theirs));
 	close(theirs);
 	/* a little later we dial the missing types */
-	theirs = raw_accept(listener, 1500, NULL);
+	theirs = raw_accept(listener, 20000, NULL);
 	assert_true(theirs >= 0);
 	assert_true(raw_read_request(theirs, &target) && raw_read_hello(theirs, &hello));
 	assert_int_equal(hello.ctype, LX_CTYPE_BULK_IN);
@@ -450,15 +453,16 @@ static void test_peer_rebooted_under_us(void **state)
 	assert_true(raw_read_msg(fd, LX_SOCK_V3, &got));
 	free(got.payload);
 	assert_int_equal(fake_wait(out, NULL), 0);
-	bulk = attempt(listener, 1500, &hello);
+	bulk = attempt(listener, 20000, &hello);
+	fake_clock_stop();
 	answer = answer_to(&hello);
 	answer.src_incarnation++;
 	raw_hello(bulk, &answer);
 	assert_true(raw_closes(bulk) && raw_closes(fd));
 	close(bulk);
 	close(fd);
-	/* from the first type again, at once */
-	bulk = attempt(listener, 500, &hello);
+	/* from the first type again, at once: no time passes */
+	bulk = attempt(listener, 20000, &hello);
 	assert_int_equal(hello.ctype, LX_CTYPE_CONTROL);
 	close(bulk);
 	close(listener);
@@ -470,7 +474,7 @@ static void test_shutdown_handshakes(void **state)
 	struct fake_msg *out = fake_put(node, &id_low, 100);
 	struct lx_hello hello;
 
-	fd[0] = attempt(listener, 1500, &hello);
+	fd[0] = attempt(listener, 20000, &hello);
 	fd[1] = dial(HIGH_IP);
 	fd[2] = dial(HIGH_IP);
 	raw_request(fd[2], &ours);

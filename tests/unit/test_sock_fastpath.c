@@ -42,7 +42,7 @@ static int stream_in_order(void)
 	int fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
 
 	send_puts(fd, 1, 0);
-	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(stream_is_on, 20000));
 	lx_env_lock(env);
 	fastpath->stream[0].slowpath_last = 1ull << 40;
 	lx_env_unlock(env);
@@ -71,7 +71,7 @@ static void test_done_queue(void **state)
 	 */
 	lx_sock_tun.tx_buffer_size = 2048;
 	to = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	from = stream_in_order();
 	send_puts(from, N, LEN);
 	while (n_read < ALL) {
@@ -79,7 +79,7 @@ static void test_done_queue(void **state)
 		check_slowpath_done(to, n_read);
 		n_read += raw_read(to, buf, ALL - n_read < sizeof(buf) ? ALL - n_read : sizeof(buf));
 	}
-	for (int i = 0; slowpath_done() < origin() + ALL && i < 2000; i++)
+	for (int i = 0; slowpath_done() < origin() + ALL && i < 20000; i++)
 		usleep(1000);
 	assert_int_equal(slowpath_done(), origin() + ALL);
 }
@@ -91,8 +91,8 @@ static void test_done_hello(void **state)
 	int to, from;
 
 	to = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, true);
-	assert_true(eventually(fp_is_there, 5000));
-	assert_true(fake_wait_conns(out, 1, 5000));
+	assert_true(eventually(fp_is_there, 20000));
+	assert_true(fake_wait_conns(out, 1, 20000));
 	from = stream_in_order();
 	send_puts(from, 1, 0);
 	for (int i = 0; i < 100; i++) {
@@ -100,7 +100,7 @@ static void test_done_hello(void **state)
 		assert_int_equal(slowpath_done(), 0);
 	}
 	cut_off(to, false);
-	for (int i = 0; slowpath_done() < origin() + ALL && i < 5000; i++)
+	for (int i = 0; slowpath_done() < origin() + ALL && i < 20000; i++)
 		usleep(1000);
 	assert_int_equal(slowpath_done(), origin() + ALL);
 }
@@ -130,7 +130,7 @@ static void send_for_far(int fd)
 
 static bool parsed(unsigned int n)
 {
-	return fake_wait_count(in, &in->n_parsed, n, 2000);
+	return fake_wait_count(in, &in->n_parsed, n, 20000);
 }
 
 /* True if exactly @n messages have been parsed, and no more for now. */
@@ -161,7 +161,7 @@ static void test_wait(void **state)
 	int fd;
 
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	fd = with_lane();
 	assert_true(parsed(1));
 	set_ring(0, extents, 2);
@@ -188,7 +188,7 @@ static void test_wait_for_later(void **state)
 	int fd;
 
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	fd = with_lane();
 	assert_true(parsed(1));
 	/* Our kernel acknowledged its run, which has left the ring. */
@@ -215,7 +215,7 @@ static void test_wait_unframed(void **state)
 	int fd;
 
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	fd = with_lane();
 	assert_true(parsed(1));
 	set_ring(0, extents, 2);
@@ -238,13 +238,13 @@ static bool sampled(void)
 /* The core hears of messages on lanes even if nobody reads counters. */
 static void test_life(void **state)
 {
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	stream_in_order();
 	lx_env_lock(env);
 	fastpath->stream[0].lane_types[LX_MSG_PUT] = 5;
 	fastpath->stream[0].src_net = LX_NET(LX_NET_TCP, 7);
 	lx_env_unlock(env);
-	assert_true(fake_wait_count(in, &in->n_offloaded, 5, 5000));
+	assert_true(fake_wait_count(in, &in->n_offloaded, 5, 20000));
 	assert_true(lx_nid_eq(&in->offloaded_from, &client));
 	assert_int_equal(in->offloaded_src_net, LX_NET(LX_NET_TCP, 7));
 	/* It requests a sample of a stream with some traffic. */
@@ -252,21 +252,26 @@ static void test_life(void **state)
 	lx_env_lock(env);
 	fastpath->stream[0].messages = 64;
 	lx_env_unlock(env);
-	assert_true(eventually(sampled, 5000));
+	assert_true(eventually(sampled, 20000));
 }
 
 /* ---- who is who ------------------------------------------------------------------------------ */
 
+static bool both_are_numbered(void)
+{
+	return fastpath->peer[0].node + fastpath->peer[1].node == 5 + 6;
+}
+
 /* The programs know which NIDs belong to one peer, also after a change. */
 static void test_peer_number(void **state)
 {
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	in->peer_number = 5;
 	out->peer_number = 6;
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	send_puts(stream_in_order(), 1, 0);
+	assert_true(eventually(both_are_numbered, 20000));
 	lx_env_lock(env);
-	assert_int_equal(fastpath->peer[0].node + fastpath->peer[1].node, 5 + 6);
 	in->peer_number = 6;
 	in->ni.lnd->policy_changed(&in->ni, &server, LX_NET_U32_ANY);
 	assert_int_equal(fastpath->peer[0].node + fastpath->peer[1].node, 5 + 6);
@@ -303,24 +308,24 @@ static void test_forget(void **state)
 {
 	int fd;
 
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	fd = stream_in_order(); /* with a message for the server */
 	send_for_far(fd);
-	assert_true(eventually(knows_two, 5000));
+	assert_true(eventually(knows_two, 20000));
 	assert_int_equal(known_after("10.2.0.99@tcp1", LX_NET_U32_ANY), 2);
 	assert_int_equal(known_after(NULL, LX_NET(LX_NET_TCP, 9)), 2);
 	assert_int_equal(known_after(NULL, LX_NET(LX_NET_TCP, 7)), 1);
 	send_for_far(fd);
-	assert_true(eventually(knows_two, 5000));
+	assert_true(eventually(knows_two, 20000));
 	assert_int_equal(known_after("10.7.0.1@tcp7", LX_NET_U32_ANY), 1);
 	send_for_far(fd);
-	assert_true(eventually(knows_two, 5000));
+	assert_true(eventually(knows_two, 20000));
 	/* One is this NID, the other is reached through it. */
 	assert_int_equal(known_after(SERVER_IP "@tcp1", LX_NET_U32_ANY), 0);
 	send_puts(fd, 1, 0);
 	send_for_far(fd);
-	assert_true(eventually(knows_two, 5000));
+	assert_true(eventually(knows_two, 20000));
 	assert_int_equal(known_after(NULL, LX_NET_U32_ANY), 0);
 }
 
@@ -340,12 +345,12 @@ static int three_on_lane(uint32_t unsent)
 	};
 	int lane;
 
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	lane = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
 	stream_in_order();
 	send_puts(fds[n_fds - 1], 1, 0);
-	assert_true(eventually(lane_is_live, 5000));
+	assert_true(eventually(lane_is_live, 20000));
 	begin_on_lane(0, 0, 588, 588 - unsent);
 	set_ring(0, extents, 4);
 	lane_has_acked(196);
@@ -359,7 +364,7 @@ static void test_lost(void **state)
 	int lane = three_on_lane(0);
 
 	assert_return_code(connect(lane, &nowhere, sizeof(nowhere)), errno); /* sends a reset */
-	assert_true(fake_wait_count(out, &out->n_dropped, 2, 5000));
+	assert_true(fake_wait_count(out, &out->n_dropped, 2, 20000));
 	assert_int_equal(out->lost.put, 1);
 	assert_int_equal(out->lost.get, 1);
 	assert_int_equal(out->lost_payload, 200);
@@ -371,7 +376,7 @@ static void test_lost(void **state)
 static void test_goodbye(void **state)
 {
 	shutdown(three_on_lane(40), SHUT_RDWR);
-	assert_true(fake_wait_count(out, &out->n_dropped, 1, 5000));
+	assert_true(fake_wait_count(out, &out->n_dropped, 1, 20000));
 	assert_int_equal(out->lost.put, 0);
 	assert_int_equal(out->lost.get, 1);
 	assert_int_equal(out->lost_payload, 0);
@@ -388,15 +393,15 @@ static void test_close_siblings(void **state)
 	struct lx_sock_msg garbage = { .type = 0x77 };
 	int first;
 
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	first = dialled(CLIENT_IP, &client, LX_CTYPE_CONTROL, false);
 	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
-	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(stream_is_on, 20000));
 	dialled(CLIENT_IP, &client, LX_CTYPE_BULK_IN, false);
-	assert_true(eventually(lane_is_live, 5000));
+	assert_true(eventually(lane_is_live, 20000));
 	begin_on_lane(0, 0, 1000, 500);
 	raw_write(first, &garbage, sizeof(garbage));
-	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_true(fake_wait_conns(in, 0, 20000));
 }
 
 static bool lane_is_back(void)
@@ -422,7 +427,7 @@ static void test_rate(void **state)
 	fastpath->lane[0].handovers += 100000;
 	fastpath->lane[0].waits[3] = 100;
 	lx_env_unlock(env);
-	assert_true(eventually(is_rated, 10000));
+	assert_true(eventually(is_rated, 20000));
 }
 
 /* A lane that was taken back ends normally: the programs shift its socket's numbers to the end. */
@@ -436,9 +441,9 @@ static void test_back_and_closed(void **state)
 	fastpath->lane[0].word &= ~((uint64_t)LX_LANE_BUSY << 32);
 	lx_sock_tun.fastpath = 0;
 	lx_env_unlock(env);
-	assert_true(eventually(lane_is_back, 5000));
+	assert_true(eventually(lane_is_back, 20000));
 	shutdown(lane, SHUT_RDWR);
-	assert_true(eventually(lane_is_gone, 5000));
+	assert_true(eventually(lane_is_gone, 20000));
 	lx_env_lock(env);
 	assert_int_equal(fastpath->lane[0].word & ~(0xffffull << (32 + LX_LANE_TAIL_SHIFT)), ours);
 	assert_int_equal(fastpath->lane[0].shift, 588);
@@ -446,6 +451,13 @@ static void test_back_and_closed(void **state)
 }
 
 /* ---- the fast path goes ---------------------------------------------------------------------- */
+
+static bool becomes_arrived(int fd, uint64_t n)
+{
+	for (int i = 0; arrived(fd, 0) < n && i < 20000; i++)
+		usleep(1000);
+	return arrived(fd, 0) == n;
+}
 
 /*
  * The accelerator is removed: streams and lanes end, since their sockets have not seen
@@ -458,36 +470,35 @@ static void test_leave(void **state)
 	uint64_t before;
 	int other, fd;
 
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	other = dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
 	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
-	assert_true(eventually(stream_is_on, 5000));
-	assert_true(eventually(lane_is_live, 5000));
+	assert_true(eventually(stream_is_on, 20000));
+	assert_true(eventually(lane_is_live, 20000));
+	assert_true(becomes_arrived(other, 24 + 72));
 	lx_env_lock(env);
 	lx_sock_set_offload(env, NULL);
 	assert_null(fp());
 	fake_fastpath_free(fastpath);
 	fastpath = next;
 	lx_env_unlock(env);
-	assert_true(fake_wait_conns(in, 0, 5000));
-	assert_true(fake_wait_conns(out, 1, 5000));
+	assert_true(fake_wait_conns(in, 0, 20000));
+	assert_true(fake_wait_conns(out, 1, 20000));
 	before = arrived(other, 0);
 
 	/* The slow path and existing connections continue. */
 	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 1, 0);
-	for (int i = 0; arrived(other, 0) < before + 24 + 72 && i < 5000; i++)
-		usleep(1000);
-	assert_int_equal(arrived(other, 0), before + 24 + 72);
+	assert_true(becomes_arrived(other, before + 24 + 72));
 	lx_env_lock(env);
 	assert_null(fp());
 	lx_fp_offload_init(&offload, fastpath);
 	lx_sock_set_offload(env, &offload.offload);
 	lx_env_unlock(env);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	send_puts(fd, 1, 0);
-	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(stream_is_on, 20000));
 }
 
 /* ---- who has how many streams ------------------------------------------------------------ */
@@ -506,7 +517,7 @@ static bool has_streams(void)
 static bool becomes_streams(unsigned int n)
 {
 	n_streams = n;
-	return eventually(has_streams, 5000);
+	return eventually(has_streams, 20000);
 }
 
 /* Connects from @ip with the invented NID 10.1.9.@number, and sends one message. */
@@ -541,11 +552,12 @@ static void test_share(void **state)
 	int fd[8];
 
 	limit_streams(8 * SHARE);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	for (unsigned int i = 0; i < N_OF(fd); i++)
+	for (unsigned int i = 0; i < N_OF(fd); i++) {
 		fd[i] = invented(CLIENT_IP, i);
-	assert_true(parsed(N_OF(fd)));
+		assert_true(parsed(i + 1)); /* the first ones get the streams */
+	}
 	assert_true(becomes_streams(SHARE));
 	assert_non_null(strstr(logged, "address=" CLIENT_IP));
 	invented(OTHER_IP, 20);
@@ -590,12 +602,13 @@ static void test_idle(void **state)
 	int fd, first;
 
 	limit_streams(1);
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	first = invented(CLIENT_IP, 1);
-	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(stream_is_on, 20000));
+	fake_clock_stop();
 	set_positions(1000, 3000, 2000);
-	sleep(6);
+	fake_clock_go(6000);
 	client.addr[3] = 9;
 	fd = dialled(OTHER_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 1, 0);
@@ -604,15 +617,15 @@ static void test_idle(void **state)
 	assert_false(eventually(other_has_it, 0));
 	assert_non_null(strstr(logged, "all of them are in use"));
 	set_positions(1000, 3000, 3000);
-	for (int i = 0; i < 50 && !eventually(other_has_it, 100); i++)
+	for (int i = 0; i < 200 && !eventually(other_has_it, 100); i++)
 		send_puts(fd, 1, 0);
 	assert_true(eventually(other_has_it, 0));
 	lx_env_lock(env);
 	assert_int_equal(fastpath->shift.index, 1000);
 	lx_env_unlock(env);
 	/* The other way round, without bytes on lanes. */
-	sleep(6);
-	for (int i = 0; i < 50 && !eventually(first_has_it, 100); i++)
+	fake_clock_go(6000);
+	for (int i = 0; i < 200 && !eventually(first_has_it, 100); i++)
 		send_puts(first, 1, 0);
 	assert_true(eventually(first_has_it, 0));
 	lx_env_lock(env);
@@ -635,14 +648,14 @@ static bool stream_is_listed(void)
 /* A connection that the programs cannot serve is listed, but yields its place at once. */
 static void test_unfit(void **state)
 {
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	limit_streams(1);
 	set_unfit(true);
 	invented(CLIENT_IP, 1);
 	assert_true(parsed(1));
 	assert_true(eventually(stream_is_listed, 0));
 	set_unfit(false);
-	for (int i = 0; i < 10 && !eventually(other_has_it, 100); i++)
+	for (int i = 0; i < 10 && !eventually(other_has_it, 2000); i++)
 		invented(OTHER_IP, 20 + i);
 	assert_true(eventually(other_has_it, 0));
 }

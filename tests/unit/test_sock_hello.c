@@ -40,7 +40,7 @@ static void passive_version(unsigned int version, bool flip)
 		free(got.payload);
 	}
 	close(fd);
-	assert_true(fake_wait_conns(node, 0, 2000));
+	assert_true(fake_wait_conns(node, 0, 20000));
 	assert_int_equal(node->n_lost, 0);
 }
 
@@ -133,6 +133,8 @@ static void test_silent(void **state)
 {
 	int fd[50], good;
 
+	fake_clock_stop();
+	lx_sock_tun.accept_timeout = 1;
 	for (size_t i = 0; i < N_OF(fd); i++) {
 		fd[i] = dial(LOW_IP);
 		if (i % 3 == 1)
@@ -141,6 +143,7 @@ static void test_silent(void **state)
 			raw_request(fd[i], &ours);
 	}
 	good = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	fake_clock_go(1100);
 	for (size_t i = 0; i < N_OF(fd); i++) {
 		assert_true(raw_closes(fd[i]));
 		close(fd[i]);
@@ -156,7 +159,6 @@ static void test_half_open_limit(void **state)
 	enum { N = 700 };
 	int *fd = calloc(N, sizeof(*fd)), good;
 
-	lx_sock_tun.accept_timeout = 60;
 	lx_sock_tun.accept = LX_SOCK_ACCEPT_ALL;
 	for (int i = 0; i < N; i++)
 		fd[i] = raw_dial(LOW_IP, false, OUR_IP, PORT);
@@ -224,7 +226,7 @@ static void test_hello_ips(void **state)
 		raw_put(fd, version, false, &msg);
 		receive(100);
 		close(fd);
-		assert_true(fake_wait_conns(node, 0, 2000));
+		assert_true(fake_wait_conns(node, 0, 20000));
 	}
 }
 
@@ -273,7 +275,7 @@ static void test_userspace(void **state)
 	assert_true(raw_handshake(fd, &hello, &answer));
 	assert_int_equal(answer.ctype, LX_CTYPE_CONTROL);
 	raw_put(fd, LX_SOCK_V3, false, &msg);
-	got = fake_receive(node, 2000);
+	got = fake_receive(node, 20000);
 	assert_non_null(got);
 	assert_true(lx_nid_eq(&got->from, &low));
 	assert_true(lx_nid_eq(&got->hdr.src_nid, &low));
@@ -287,7 +289,7 @@ static void test_userspace(void **state)
 	free(back.payload);
 	assert_int_equal(fake_wait(out, NULL), 0);
 	close(fd);
-	assert_true(fake_wait_conns(node, 0, 2000));
+	assert_true(fake_wait_conns(node, 0, 20000));
 	/* it is gone, and cannot be dialled */
 	assert_int_equal(fake_wait(fake_put(node, &id, 10), NULL), -EHOSTUNREACH);
 	assert_int_equal(node->n_lost, 0);

@@ -335,7 +335,7 @@ static void test_dial(void **state)
 
 static void expect_link(struct fake_node *node, unsigned int n, bool up)
 {
-	assert_true(fake_wait_count(node, &node->n_link, n, 2000));
+	assert_true(fake_wait_count(node, &node->n_link, n, 20000));
 	lx_env_lock(node->env);
 	assert_int_equal(node->n_link, n);
 	assert_int_equal(node->link_up, up);
@@ -348,8 +348,9 @@ static void test_link(void **state)
 	struct lx_env *env;
 
 	run("ip link add lxt0 type veth peer name lxt1 && ip addr add 10.9.8.7/24 dev lxt0 && "
-	    "ip link set lxt0 up && ip link set lxt1 up");
-	usleep(100000);
+	    "ip link set lxt0 up && ip link set lxt1 up && "
+	    "for i in $(seq 200); do ip link show lxt0 | grep -q 'state UP' && exit 0; sleep 0.1; done; "
+	    "exit 1");
 	assert_int_equal(lx_env_new(1, NULL, NULL, &env), 0);
 	assert_int_equal(fake_try(NULL, "lxt0", env, &node), 0);
 	assert_int_equal(node->ni.lnd_tun.value[LX_SOCK_NI_CONNS_PER_PEER], 2); /* 10 Gb/s */

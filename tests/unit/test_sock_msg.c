@@ -12,6 +12,7 @@
 
 #include "../../lnd/sock/priv.h"
 #include "../../lnd/sock/sock.h"
+#include "fakeclock.h"
 #include "fakecore.h"
 #include "rawpeer.h"
 #include "testlib.h"
@@ -49,6 +50,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	fake_clock_run();
 	fake_free(node);
 	if (control >= 0)
 		close(control);
@@ -76,8 +78,10 @@ static void connect_all(unsigned int version)
 	out = connected(version, LX_CTYPE_BULK_OUT);
 }
 
+/* In the test's time, which goes on only while it waits. */
 static void set_timeout(int seconds)
 {
+	fake_clock_stop();
 	lx_env_lock(node->env);
 	assert_int_equal(lx_sock_lnd.set_tunable(&node->ni, LX_SOCK_NI_TIMEOUT, seconds), 0);
 	lx_env_unlock(node->env);
@@ -103,7 +107,7 @@ static void send_put(int fd, unsigned int version, size_t len, uint64_t cookie)
 
 static void receive(size_t len)
 {
-	struct fake_msg *got = fake_receive(node, 5000);
+	struct fake_msg *got = fake_receive(node, 20000);
 
 	assert_non_null(got);
 	assert_int_equal(got->status, 0);
@@ -183,7 +187,7 @@ static void test_answer_dials(void **state)
 	control = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
 	send_put(control, LX_SOCK_V3, 20000, 9);
 	receive(20000);
-	in = raw_accept(listener, 1500, NULL);
+	in = raw_accept(listener, 20000, NULL);
 	assert_true(in >= 0);
 	assert_true(raw_read_request(in, &target) && raw_read_hello(in, &hello));
 	assert_int_equal(hello.ctype, LX_CTYPE_BULK_IN);
@@ -277,7 +281,7 @@ static void test_answer_unread(void **state)
 			lx_hdr_nid4_encode(&msg.hdr, (void *)(burst + at + 24));
 		}
 	} while (send_all(control, burst, sizeof(burst)));
-	assert_true(fake_wait_conns(node, 0, 3000));
+	assert_true(fake_wait_conns(node, 0, 20000));
 }
 
 /* ---- asking -------------------------------------------------------------------- */
@@ -505,7 +509,7 @@ static void csum_received(unsigned int version, size_t len, bool wrong)
 	msg.head.csum = csum_of(&msg, version == LX_SOCK_V2) ^ wrong;
 	raw_put(control, version, false, &msg);
 	free(msg.payload);
-	got = fake_receive(node, 5000);
+	got = fake_receive(node, 20000);
 	assert_non_null(got);
 	assert_int_equal(got->status, wrong ? -EIO : 0);
 	if (wrong)
@@ -515,7 +519,7 @@ static void csum_received(unsigned int version, size_t len, bool wrong)
 	close(in);
 	close(out);
 	control = in = out = -1;
-	assert_true(fake_wait_conns(node, 0, 2000));
+	assert_true(fake_wait_conns(node, 0, 20000));
 }
 
 static void test_csum_received(void **state)
@@ -572,19 +576,22 @@ static void test_stalled_sender(void **state)
 	struct raw_msg msg = put(100000, 0);
 	uint8_t wire[96 + 500];
 	struct fake_msg *got;
+	unsigned int parsed;
 
 	for (size_t part = 10; part < sizeof(wire); part += 200) {
 		connect_all(LX_SOCK_V3);
+		assert_true(fake_wait_conns(node, 3, 20000));
 		set_timeout(1);
 		memset(wire, 0, sizeof(wire));
 		msg.head.type = LX_SOCK_LNET;
 		memcpy(wire, &msg.head, 24);
 		lx_hdr_nid4_encode(&msg.hdr, (void *)(wire + 24));
 		raw_write(control, wire, part);
+		assert_true(fake_wait_conns(node, 0, 20000));
 		assert_true(raw_closes(control));
 		assert_true(raw_closes(in) && raw_closes(out));
-		got = fake_receive(node, 0);
 		if (part > 96) {
+			got = fake_receive(node, 20000);
 			assert_non_null(got);
 			assert_int_equal(got->status, -ETIMEDOUT);
 			assert_int_equal(got->hstatus, LX_HSTATUS_REMOTE_ERROR);
@@ -597,9 +604,12 @@ static void test_stalled_sender(void **state)
 	control = in = out = -1;
 	/* a message that waits for our core is not the sender's fault */
 	connect_all(LX_SOCK_V3);
+	parsed = node->n_parsed;
 	node->hold = true;
 	send_put(control, LX_SOCK_V3, 100, 0);
-	assert_false(raw_closed(control, 2500));
+	assert_true(fake_wait_count(node, &node->n_parsed, parsed + 1, 20000));
+	fake_clock_go(2500);
+	assert_false(raw_closed(control, 2500)); /* two ticks */
 	assert_true(fake_release(node));
 	receive(100);
 }
@@ -626,9 +636,19 @@ static void test_stalled_receiver(void **state)
 	assert_true(fake_wait_lost(node, -ETIMEDOUT));
 }
 
-/* Slow is not stalled. */
+static unsigned int n_done(struct fake_msg *const *msg, unsigned int n)
+{
+	unsigned int done = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		done += fake_is_done(msg[i]);
+	return done;
+}
+
+/* Slow is not stalled: each message takes most of the time limit, and all together far more. */
 static void test_slow_receiver(void **state)
 {
+	unsigned int done = 0, before;
 	struct fake_msg *msg[16];
 	char buf[100000];
 
@@ -642,6 +662,10 @@ static void test_slow_receiver(void **state)
 		assert_int_equal(raw_read(in, buf, part), part);
 		left -= part;
 		usleep(20000);
+		before = done;
+		done = n_done(msg, N_OF(msg));
+		if (done > before)
+			fake_clock_go(1500);
 	}
 	for (size_t i = 0; i < N_OF(msg); i++)
 		assert_int_equal(fake_wait(msg[i], NULL), 0);
@@ -659,7 +683,7 @@ static void test_waiting_too_long(void **state)
 	int listener = raw_listen(PEER_IP, PORT);
 
 	msg = fake_put(node, &id_peer, 10);
-	control = raw_accept(listener, 1000, NULL);
+	control = raw_accept(listener, 20000, NULL);
 	assert_int_equal(fake_wait(msg, &hstatus), -ETIMEDOUT);
 	assert_int_equal(hstatus, LX_HSTATUS_NETWORK_TIMEOUT);
 	close(listener);
@@ -681,7 +705,7 @@ static void test_half_message(void **state)
 	raw_write(out, wire, sizeof(wire));
 	close(out);
 	out = -1;
-	got = fake_receive(node, 2000);
+	got = fake_receive(node, 20000);
 	assert_non_null(got);
 	assert_int_equal(got->status, -EIO);
 	assert_int_equal(got->hstatus, LX_HSTATUS_REMOTE_ERROR);
@@ -698,14 +722,14 @@ static void test_closed_while_held(void **state)
 	connect_all(LX_SOCK_V3);
 	node->hold = true;
 	send_put(out, LX_SOCK_V3, 50000, 0);
-	assert_true(fake_wait_count(node, &node->n_parsed, 1, 2000));
+	assert_true(fake_wait_count(node, &node->n_parsed, 1, 20000));
 	close(out);
 	close(in);
 	out = in = -1;
-	assert_true(fake_wait_conns(node, 0, 2000));
+	assert_true(fake_wait_conns(node, 0, 20000));
 	usleep(10000);
 	assert_true(fake_release(node));
-	got = fake_receive(node, 2000);
+	got = fake_receive(node, 20000);
 	assert_non_null(got);
 	assert_int_equal(got->status, -EIO);
 	fake_msg_free(got);
@@ -748,12 +772,12 @@ static void test_garbage(void **state)
 			assert_true(errno == ECONNRESET || errno == EPIPE);
 		close(control);
 		control = -1;
-		assert_true(fake_wait_conns(node, 0, 2000));
+		assert_true(fake_wait_conns(node, 0, 20000));
 	}
 	connect_all(LX_SOCK_V3);
 	send_put(control, LX_SOCK_V3, 10, 0);
 	while (true) {
-		struct fake_msg *got = fake_receive(node, 2000);
+		struct fake_msg *got = fake_receive(node, 20000);
 
 		assert_non_null(got);
 		if (got->len == 10 && !got->status && fake_check(got)) {
@@ -774,18 +798,18 @@ static void test_ipv6(void **state)
 
 	for (size_t len = 10; len < 1 << 20; len *= 11) {
 		assert_int_equal(fake_wait(fake_put(a, &id_b, len), NULL), 0);
-		got = fake_receive(b, 5000);
+		got = fake_receive(b, 20000);
 		assert_non_null(got);
 		assert_true(fake_check(got));
 		assert_true(lx_nid_eq(&got->from, &id_a.nid));
 		fake_msg_free(got);
 		assert_int_equal(fake_wait(fake_put(b, &id_a, len), NULL), 0);
-		got = fake_receive(a, 5000);
+		got = fake_receive(a, 20000);
 		assert_non_null(got);
 		assert_true(fake_check(got));
 		fake_msg_free(got);
 	}
-	assert_true(fake_wait_conns(b, 3, 2000));
+	assert_true(fake_wait_conns(b, 3, 20000));
 	fake_free(a);
 	fake_free(b);
 }
@@ -821,15 +845,15 @@ static void test_turn_in_one_batch(void **state)
 	connect_all(LX_SOCK_V3);
 	fd[0] = (struct pollfd){ .fd = in, .events = POLLIN };
 	fd[1] = (struct pollfd){ .fd = connected(LX_SOCK_V3, LX_CTYPE_BULK_IN), .events = POLLIN };
-	assert_true(fake_wait_conns(node, 4, 5000));
+	assert_true(fake_wait_conns(node, 4, 20000));
 	lx_work_init(&turn.work, put_some);
 	lx_env_lock(node->env);
 	lx_loop_post(lx_env_loop(node->env, 0), &turn.work);
 	lx_env_unlock(node->env);
-	assert_true(fake_wait_count(node, &turn.n, N_OF(turn.msg), 5000));
+	assert_true(fake_wait_count(node, &turn.n, N_OF(turn.msg), 20000));
 	for (unsigned int i = 0; i < N_OF(turn.msg); i++)
 		assert_int_equal(fake_wait(turn.msg[i], NULL), 0);
-	assert_int_equal(poll(fd, 2, 5000), 1);
+	assert_int_equal(poll(fd, 2, 20000), 1);
 	for (unsigned int i = 0; i < N_OF(turn.msg); i++) {
 		assert_true(raw_read_msg(fd[0].revents ? fd[0].fd : fd[1].fd, LX_SOCK_V3, &got));
 		assert_int_equal(got.hdr.payload_length, 2048);

@@ -15,7 +15,7 @@ static int world(int timeout)
 {
 	int fd;
 
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	to_server = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
 	lx_env_lock(env);
@@ -23,15 +23,17 @@ static int world(int timeout)
 	lx_env_unlock(env);
 	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 1, 0);
-	assert_true(eventually(stream_is_on, 5000));
-	assert_true(eventually(lane_is_live, 5000));
+	assert_true(eventually(stream_is_on, 20000));
+	assert_true(eventually(lane_is_live, 20000));
+	fake_clock_stop();
 	return fd;
 }
 
-/* The daemon has noticed its progress. */
+/* The daemon has noticed its progress, and that of the lane. */
 static bool is_seen(void)
 {
-	return fp()->run[0].high == fastpath->stream[0].high;
+	return fp()->run[0].high == fastpath->stream[0].high &&
+	       fp()->run[0].una == fastpath->lane[0].una;
 }
 
 static bool no_lane_is_busy(void)
@@ -80,14 +82,15 @@ static void test_stalled_sender(void **state)
 
 	begin_on_lane(0, 0, 1000, 500);
 	lane_has_acked(500);
-	assert_false(raw_closed(fd, 1000));
-	assert_true(raw_closed(fd, 1000)); /* 3/4 of 2 s */
-	assert_true(raw_closed(to_server, 1000));
-	assert_true(fake_wait_conns(in, 0, 5000));
-	assert_true(has_logged("peer=12345-10.1.0.2@tcp"));
-	assert_true(eventually(tables_are_empty, 5000));
+	assert_true(eventually(is_seen, 20000));
+	assert_false(closed(fd, 1400));
+	assert_true(closed(fd, 20000)); /* 3/4 of 2 s */
+	assert_true(closed(to_server, 20000));
+	assert_true(fake_wait_conns(in, 0, 20000));
+	assert_true(has_logged("nothing received inside a message for 1 s"));
+	assert_true(eventually(tables_are_empty, 20000));
 	send_puts(dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false), 1, 0);
-	assert_true(eventually(stream_is_unsafe, 5000));
+	assert_true(eventually(stream_is_unsafe, 20000));
 }
 
 /* As long as the lane or the received bytes make progress, nobody is closed. */
@@ -97,17 +100,19 @@ static void test_slow_sender(void **state)
 
 	for (unsigned int i = 1; i < 6; i++) {
 		begin_on_lane(0, 0, 1000, 100 * i);
-		assert_false(raw_closed(fd, 400));
+		assert_true(eventually(is_seen, 20000));
+		assert_false(closed(fd, 400));
 	}
 	for (unsigned int i = 1; i < 6; i++) {
 		lane_has_acked(i);
-		assert_false(raw_closed(fd, 400));
+		assert_true(eventually(is_seen, 20000));
+		assert_false(closed(fd, 400));
 	}
 	lane_has_acked(500);
 	lx_env_lock(env);
 	fastpath->lane[0].word = 500; /* idle */
 	lx_env_unlock(env);
-	assert_false(raw_closed(fd, 1500));
+	assert_false(closed(fd, 1500));
 	assert_false(has_logged("unfinished"));
 }
 
@@ -117,15 +122,17 @@ static void test_silent_next_hop(void **state)
 	int fd = world(2);
 
 	begin_on_lane(0, 0, 1000, 500);
-	for (unsigned int i = 0; i < 10 && !raw_closed(to_server, 100); i++) {
+	assert_true(eventually(is_seen, 20000));
+	for (unsigned int i = 0; i < 10; i++) {
+		assert_false(closed(to_server, 100));
 		lx_env_lock(env);
 		fastpath->lane[0].packets++;
 		lx_env_unlock(env);
 	}
-	assert_true(raw_closed(to_server, 2000));
+	assert_true(closed(to_server, 20000));
 	assert_true(has_logged("reason=\"the peer has acknowledged nothing of a message for 1 s"));
-	assert_false(raw_closed(fd, 300));
-	assert_true(eventually(no_lane_is_busy, 1000));
+	assert_false(closed(fd, 300));
+	assert_true(eventually(no_lane_is_busy, 20000));
 }
 
 /* The sender closes in the middle of a message on the lane; @next: how long it gets no lanes. */
@@ -134,19 +141,19 @@ static void breaks_off(const char *next)
 	int fd = world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
-	assert_true(eventually(is_seen, 1000));
+	assert_true(eventually(is_seen, 20000));
 	close(fd);
 	n_fds--;
-	assert_true(fake_wait_conns(in, 0, 5000));
-	assert_true(raw_closed(to_server, 2000));
+	assert_true(fake_wait_conns(in, 0, 20000));
+	assert_true(closed(to_server, 20000));
 	lx_env_lock(env);
 	assert_non_null(strstr(logged, "nid=10.1.0.2@tcp next_hop=10.2.0.2@tcp1"));
 	lx_env_unlock(env);
 	assert_true(has_logged(next));
 	while (n_fds)
 		close(fds[--n_fds]);
-	assert_true(fake_wait_conns(out, 0, 5000));
-	assert_true(eventually(tables_are_empty, 5000));
+	assert_true(fake_wait_conns(out, 0, 20000));
+	assert_true(eventually(tables_are_empty, 20000));
 }
 
 /* Lets the time without lanes pass, or the last offence expire. */
@@ -177,15 +184,15 @@ static void test_other_nid(void **state)
 	int fd = world(50);
 
 	send_puts(dialled(CLIENT_IP, &claimed, LX_CTYPE_BULK_OUT, false), 1, 0);
-	assert_true(eventually(second_is_on, 5000));
+	assert_true(eventually(second_is_on, 20000));
 	assert_false(eventually(second_is_unsafe, 0));
 	begin_on_lane(0, 0, 1000, 500);
-	assert_true(eventually(is_seen, 1000));
+	assert_true(eventually(is_seen, 20000));
 	close(fd);
 	fds[n_fds - 2] = fds[n_fds - 1];
 	n_fds--;
-	assert_true(eventually(second_is_unsafe, 5000));
-	assert_true(fake_wait_conns(in, 1, 5000));
+	assert_true(eventually(second_is_unsafe, 20000));
+	assert_true(fake_wait_conns(in, 1, 20000));
 }
 
 /* Connections that we or the next hop close do not count against the sender. */
@@ -196,9 +203,9 @@ static void test_no_offence(void **state)
 	lx_env_lock(env);
 	lx_sock_lnd.disconnect(&in->ni, &client);
 	lx_env_unlock(env);
-	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_true(fake_wait_conns(in, 0, 20000));
 	assert_false(has_logged("unfinished"));
-	assert_true(fake_wait_conns(out, 1, 5000)); /* the lane with the message, not the other */
+	assert_true(fake_wait_conns(out, 1, 20000)); /* the lane with the message, not the other */
 }
 
 static void test_no_offence_silent(void **state)
@@ -206,14 +213,14 @@ static void test_no_offence_silent(void **state)
 	int fd = world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
-	assert_true(eventually(is_seen, 1000));
+	assert_true(eventually(is_seen, 20000));
 	lx_env_lock(env);
 	fastpath->lane[0].packets++;
 	lx_env_unlock(env);
-	usleep(1100000);
+	fake_clock_go(1100);
 	close(fd);
 	n_fds--;
-	assert_true(fake_wait_conns(in, 0, 5000));
+	assert_true(fake_wait_conns(in, 0, 20000));
 	assert_false(has_logged("unfinished"));
 }
 
@@ -228,7 +235,7 @@ static void test_left_with_gap(void **state)
 	lx_env_unlock(env);
 	close(fd);
 	n_fds--;
-	assert_true(raw_closed(to_server, 2000));
+	assert_true(closed(to_server, 20000));
 	assert_true(has_logged("no fast path for this sender for 60 s"));
 }
 
@@ -265,8 +272,8 @@ static void test_others_wait(void **state)
 
 	begin_on_lane(0, 0, 1000, 500);
 	another_behind();
-	assert_true(eventually(stream_is_slow, 2000));
-	assert_true(raw_closed(fd, 20000));
+	assert_true(eventually(stream_is_slow, 20000));
+	assert_true(closed(fd, 20000));
 	assert_true(has_logged("nothing received inside a message for 4 s"));
 }
 
@@ -280,7 +287,7 @@ static void test_others_wait_for_trickle(void **state)
 	lx_env_lock(env);
 	fastpath->lane[0].first_ns -= 9 * LX_SOCK_SECOND;
 	lx_env_unlock(env);
-	for (unsigned int i = 0; i < 100 && !raw_closed(fd, 50); i++) {
+	for (unsigned int i = 0; i < 400 && !closed(fd, 50); i++) {
 		lx_env_lock(env);
 		fastpath->stream[0].high++;
 		lx_env_unlock(env);
@@ -293,7 +300,7 @@ static void test_others_wait_for_next_hop(void **state)
 {
 	int fd = world(50), second = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
 
-	assert_true(eventually(second_lane_is_live, 5000));
+	assert_true(eventually(second_lane_is_live, 20000));
 	begin_on_lane(1, 0, 1000, 1000);
 	begin_on_lane(0, 0, 1000, 1500);
 	another_behind();
@@ -302,13 +309,13 @@ static void test_others_wait_for_next_hop(void **state)
 	fastpath->stream[0].extent[1] = (struct lx_extent){ .start = 1000, .len = 1000 };
 	fastpath->stream[0].tail = 2;
 	lx_env_unlock(env);
-	for (unsigned int i = 0; i < 100 && !raw_closed(second, 100); i++) {
+	for (unsigned int i = 0; i < 200 && !closed(second, 100); i++) {
 		lx_env_lock(env);
 		fastpath->lane[1].packets++;
 		lx_env_unlock(env);
 	}
 	assert_true(has_logged("others wait, and the peer has acknowledged nothing for 4 s"));
-	assert_false(raw_closed(fd, 100));
+	assert_false(closed(fd, 100));
 }
 
 int main(void)

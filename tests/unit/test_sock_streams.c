@@ -8,7 +8,7 @@
 
 static bool parsed(unsigned int n)
 {
-	return fake_wait_count(in, &in->n_parsed, n, 2000);
+	return fake_wait_count(in, &in->n_parsed, n, 20000);
 }
 
 /* Creates a framed stream and a lane to the server. */
@@ -16,13 +16,13 @@ static int with_lane(void)
 {
 	int fd;
 
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
 	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 2, 0);
-	assert_true(eventually(stream_is_on, 5000));
-	assert_true(eventually(lane_is_live, 5000));
+	assert_true(eventually(stream_is_on, 20000));
+	assert_true(eventually(lane_is_live, 20000));
 	return fd;
 }
 
@@ -39,12 +39,13 @@ static bool is_growing(void)
 /* The last NI stops while the tables grow: they are freed when both are done. */
 static void test_stop_growing(void **state)
 {
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	lx_env_lock(env);
 	fastpath->is_short = true;
 	lx_env_unlock(env);
-	assert_true(eventually(is_growing, 5000));
+	assert_true(eventually(is_growing, 20000));
 	assert_int_equal(grown(), 0);
+	__atomic_store_n(&fastpath->may_grow, true, __ATOMIC_RELAXED);
 	fake_free(in);
 	fake_free(out);
 	assert_int_equal(grown(), 1);
@@ -60,7 +61,7 @@ static void test_far_asked(void **state)
 	int fd;
 
 	tcpsays_rtt_us = 20000;
-	assert_true(eventually(fp_is_there, 5000));
+	assert_true(eventually(fp_is_there, 20000));
 	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
 	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
 	send_puts(fd, 1, LEN);
@@ -74,7 +75,7 @@ static void test_far_asked(void **state)
 	/* Now the sender is near. */
 	for (int i = 0; i < 1000 && !eventually(stream_is_on, 0); i++)
 		send_puts(fd, 1, LEN);
-	assert_true(eventually(stream_is_on, 5000));
+	assert_true(eventually(stream_is_on, 20000));
 }
 
 /* ---- senders that are held --------------------------------------------------------------- */
@@ -89,8 +90,6 @@ static bool is_released(void)
 	return !is_held();
 }
 
-static uint64_t since_ns; /* no later than the start of the hold */
-
 /*
  * Creates a held stream: all messages went to lane 0. Its sender's round trip time is @far_ms,
  * and it sent @left bytes less than what is framed.
@@ -100,9 +99,9 @@ static void held(unsigned int far_ms, uint64_t left)
 	struct lx_stream *s = &fastpath->stream[0];
 
 	with_lane();
-	assert_true(eventually(is_released, 5000));
+	assert_true(eventually(is_released, 20000));
+	fake_clock_stop();
 	lx_env_lock(env);
-	since_ns = lx_sock_now();
 	fp()->stream[0].far_ns = far_ms * LX_SOCK_MSEC;
 	fp()->stream[0].hold_after_ns = 0;
 	s->unframed = 0;
@@ -111,13 +110,13 @@ static void held(unsigned int far_ms, uint64_t left)
 	s->slowpath_last = 1ull << 40;
 	s->reasons[LX_LANE0_ORDER]++;
 	lx_env_unlock(env);
-	assert_true(eventually(is_held, 5000));
+	assert_true(eventually(is_held, 20000));
 }
 
-/* Whether it is held for at least @ms. On a slow machine the end may be seen late. */
+/* Whether it is held for at least @ms of the test's time. */
 static bool stays_held(unsigned int ms)
 {
-	return !eventually(is_released, ms) || lx_sock_now() - since_ns >= ms * LX_SOCK_MSEC;
+	return !eventually(is_released, ms);
 }
 
 /* As if the hold had just begun, for a minute. */
@@ -132,7 +131,6 @@ static void hold_lasts(void)
 static void goes_on(void)
 {
 	lx_env_lock(env);
-	since_ns = lx_sock_now();
 	fastpath->stream[0].high += 1000;
 	lx_env_unlock(env);
 }
@@ -142,7 +140,7 @@ static void test_stuck_near(void **state)
 {
 	held(0, 100000);
 	hold_lasts();
-	assert_true(eventually(is_released, 5000));
+	assert_true(eventually(is_released, 20000));
 }
 
 /* A distant sender gets two more round trips to continue, each time. */
@@ -152,7 +150,8 @@ static void test_stuck_far(void **state)
 	assert_true(stays_held(700));
 	goes_on();
 	assert_true(stays_held(700));
-	assert_true(eventually(is_released, 5000));
+	/* Sooner than any hold ends: that takes more than eight round trips. */
+	assert_true(eventually(is_released, 9000));
 }
 
 /* At the end of a message we hold a little longer, but not forever. */
@@ -163,7 +162,7 @@ static void test_held_near(void **state)
 	held(0, 0);
 	assert_true(stays_held(250));
 	/* The time runs from the beginning, whatever arrives. */
-	for (int i = 0; i < 250 && !released; i++) {
+	for (int i = 0; i < 500 && !released; i++) {
 		goes_on();
 		released = eventually(is_released, 20);
 	}
@@ -177,7 +176,7 @@ static void test_held_far(void **state)
 	assert_true(stays_held(1500));
 	goes_on();
 	assert_true(stays_held(1500));
-	assert_true(eventually(is_released, 5000));
+	assert_true(eventually(is_released, 20000));
 }
 
 /* All bytes up to the advertised edge have arrived, except for @left. */
@@ -199,7 +198,7 @@ static void test_go_on_early(void **state)
 	assert_true(stays_held(300));
 	hold_lasts();
 	comes_to_its_end(0);
-	assert_true(eventually(is_released, 5000));
+	assert_true(eventually(is_released, 20000));
 }
 
 /* From nearby they would come before we have sent what we have. */
