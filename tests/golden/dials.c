@@ -59,7 +59,7 @@ static struct wire *dial_before(struct run *run, const struct script *script,
 
 	len += lx_proto_hello_encode(&hello, buf + len);
 	wire_write(wire, buf, len);
-	for (int i = 0; i < 100 && !wire->n; i++)
+	for (int i = 0; i < 1500 && !wire->n; i++)
 		wires_poll(&run->wires, 20);
 	assert_int_equal(wire->n, 1);
 	assert_int_equal(wire->msg[0].m.hello.ctype, lx_proto_ctype_invert(hello.ctype));
@@ -122,7 +122,7 @@ static void dial_ours(struct run *run, struct script *script, const struct captu
 	bool pinged = false;
 
 	actor_dial(run, &src, &dst);
-	for (int i = 0; i < 200 && (!pinged || !script->wire[stream]); i++) {
+	for (int i = 0; i < 1500 && (!pinged || !script->wire[stream]); i++) {
 		wires_poll(&run->wires, 20);
 		dials_answer(run);
 		pinged = pinged || take_ping(run, s);

@@ -86,7 +86,7 @@ struct wire *wires_dial(struct wires *wires, const char *far, uint16_t far_port,
 	pfd.fd = lx_netif_dial(&dial, &privileged);
 	if (pfd.fd < 0)
 		fail_msg("%s:%u cannot dial %s: %s", far, far_port, node, strerror(-pfd.fd));
-	assert_int_equal(poll(&pfd, 1, 2000), 1);
+	assert_int_equal(poll(&pfd, 1, 30000), 1);
 	if (pfd.revents != POLLOUT)
 		fail_msg("%s refuses %s:%u", node, far, far_port);
 	return add(wires, pfd.fd, false);
@@ -98,7 +98,7 @@ void wire_write(struct wire *wire, const void *buf, size_t len)
 	ssize_t n;
 
 	while (len) {
-		assert_int_equal(poll(&pfd, 1, 5000), 1);
+		assert_int_equal(poll(&pfd, 1, 30000), 1);
 		n = send(wire->fd, buf, len, MSG_NOSIGNAL);
 		if (n < 0 && errno == EAGAIN)
 			continue;

@@ -143,7 +143,7 @@ void proc_daemon_start(struct proc_daemon *d, const char *state, const char *con
 	if (!d->pid)
 		exec_daemon(d, state ? state_path : NULL, args);
 	last = d->pid;
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 12000; i++) {
 		if (waitpid(d->pid, NULL, WNOHANG) == d->pid)
 			fail_msg("the daemon ended:\n%s", proc_read(d->log));
 		if (answers())
@@ -164,7 +164,7 @@ int proc_daemon_stop(struct proc_daemon *d)
 
 void proc_daemon_wait_log(const struct proc_daemon *d, const char *text)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 12000; i++) {
 		char *log = proc_read(d->log);
 		bool found = strstr(log, text);
 

@@ -14,6 +14,8 @@
 
 #include <lnetx/lnetx.h>
 
+#include "rawpeer.h"
+
 static struct lx_node *a, *b;
 static const char *yaml_fmt =
 	"net:\n"
@@ -88,7 +90,7 @@ static bool await(enum lx_event_type type, unsigned int n)
 	int r = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 10;
+	until.tv_sec += 60;
 	pthread_mutex_lock(&mutex);
 	while (seen[type] < n && !r)
 		r = pthread_cond_timedwait(&cond, &mutex, &until);
@@ -194,7 +196,7 @@ static void ping_and_discover(void **state)
 	struct lx_ni_info *nis;
 	size_t n;
 
-	assert_int_equal(lx_ping(a, &to, NULL, 5000, on_probe, &o), 0);
+	assert_int_equal(lx_ping(a, &to, NULL, 60000, on_probe, &o), 0);
 	wait_probe(&o);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(o.n_nis, 1);
@@ -229,7 +231,7 @@ static void from_handler(const struct lx_event *event)
 	assert_int_equal(lx_node_stop(node, 0), -EDEADLK);
 	assert_int_equal(lx_routing_stop(node, 0), -EDEADLK);
 	assert_int_equal(lx_net_del(node, &ni), -EDEADLK);
-	assert_int_equal(lx_ping(node, &to, NULL, 5000, on_probe, &in_handler), 0);
+	assert_int_equal(lx_ping(node, &to, NULL, 60000, on_probe, &in_handler), 0);
 }
 
 static void handlers_may_call(void **state)
@@ -268,7 +270,7 @@ static bool told(const bool *what)
 {
 	bool yes;
 
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 6000; i++) {
 		pthread_mutex_lock(&watched.lock);
 		yes = *what;
 		pthread_mutex_unlock(&watched.lock);
@@ -440,7 +442,7 @@ static void stop_drains(void **state)
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(lx_put(a, NULL, bound(a, src, sizeof(src), 1), false, &to, 4, 3, 0,
 					0), 0);
-	assert_int_equal(lx_node_stop(a, 10000), 0);
+	assert_int_equal(lx_node_stop(a, 60000), 0);
 	assert_true(await(LX_EVENT_SEND, 100));
 	pthread_mutex_lock(&mutex);
 	bad = failures;
@@ -470,7 +472,7 @@ static void router_stops_and_comes_back(void **state)
 	lx_node_free(a);
 	assert_int_equal(node_up("127.0.0.1", "routing: { enable: 1 }\n", &a), 0);
 	assert_int_equal(routing_of(a), LX_ROUTING_ON);
-	assert_int_equal(lx_ping(b, &to, NULL, 5000, on_probe, &o), 0);
+	assert_int_equal(lx_ping(b, &to, NULL, 60000, on_probe, &o), 0);
 	wait_probe(&o);
 	assert_int_equal(lx_neighbour_list(a, &list, &n), 0);
 	assert_int_equal(n, 1);
@@ -483,7 +485,7 @@ static void router_stops_and_comes_back(void **state)
 	lx_node_free(a);
 	assert_int_equal(node_up("127.0.0.1", "routing: { enable: 1 }\n", &a), 0);
 	assert_int_equal(lx_announce(a, &nid_b, 1), 0);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 6000; i++) {
 		usleep(10000);
 		assert_int_equal(lx_peer_find(b, &to.nid, &peer), 0);
 		n = peer->state & LX_PEER_ROUTER_ENABLED;
@@ -566,9 +568,11 @@ static void state_is_told(void **state)
 	lx_routing_get(a, &routing);
 	assert_int_equal(routing.state, LX_ROUTING_STARTING);
 	assert_int_equal(routing.pool[LX_POOL_SMALL].nbuffers, 4096);
-	lx_stats_get(a, &stats);
-	lx_stats_reset(a);
-	lx_stats_get(a, &stats);
+	/* Unless the node sends something just then, all by itself. */
+	for (int i = 0; i < 1000 && (!i || stats.send_count); i++) {
+		lx_stats_reset(a);
+		lx_stats_get(a, &stats);
+	}
 	assert_int_equal(stats.send_count, 0);
 	assert_int_equal(lx_tunable_write(a, "lnet", "lnet_retry_count", "7"), 0);
 	assert_int_equal(lx_tunable_write(a, "lnet", "lnet_retry_count", "-1"), -ERANGE);
@@ -607,7 +611,7 @@ static void apply_by_difference(void **state)
 	assert_int_equal(lx_route_list(a, &routes, &n), 0);
 	assert_int_equal(n, 2);
 	free(routes);
-	assert_int_equal(lx_ping(a, &to, NULL, 5000, on_probe, &o), 0);
+	assert_int_equal(lx_ping(a, &to, NULL, 60000, on_probe, &o), 0);
 	wait_probe(&o);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(lx_conn_list(a, &conns, &n_conns), 0);
@@ -652,7 +656,7 @@ static void same_again_changes_nothing(void **state)
 		 port());
 	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
 	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
-	assert_int_equal(lx_ping(a, &to, &source, 5000, on_probe, &o), 0);
+	assert_int_equal(lx_ping(a, &to, &source, 60000, on_probe, &o), 0);
 	wait_probe(&o);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
@@ -713,7 +717,7 @@ static bool listens(int at)
 
 static bool stops_listening(int at)
 {
-	for (int i = 0; i < 1000 && listens(at); i++)
+	for (int i = 0; i < 12000 && listens(at); i++)
 		usleep(5000);
 	return !listens(at);
 }
@@ -790,7 +794,7 @@ static int mute(const char *address)
 
 static void *stops_slowly(void *arg)
 {
-	assert_int_equal(lx_node_stop(a, 500), 0);
+	assert_int_equal(lx_node_stop(a, 5000), 0);
 	return NULL;
 }
 
@@ -826,6 +830,9 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		return free_in_handler();
+	/* With ports of our own, if we may. */
+	if (!geteuid() && !raw_private_net())
+		return 0;
 	rnd_init();
 	return cmocka_run_group_tests_name("node", tests, NULL, NULL);
 }
