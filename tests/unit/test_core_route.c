@@ -407,15 +407,22 @@ static void on_ping(int status, struct lx_peer_info *info, void *arg)
 	free(info);
 }
 
-static int ping(const char *to)
+/* @source: NULL for any */
+static int ping_from(const char *to, const char *source)
 {
 	struct lx_id target = { nid(to), LX_PID_LUSTRE };
+	struct lx_nid from = source ? nid(source) : lx_nid_any;
 
 	ping_status = 1;
-	if (lx_probe_ping(a->core, &target, NULL, 1000, on_ping, NULL))
+	if (lx_probe_ping(a->core, &target, &from, 1000, on_ping, NULL))
 		return -EINVAL;
 	lx_sim_run(sim, 3 * SEC);
 	return ping_status;
+}
+
+static int ping(const char *to)
+{
+	return ping_from(to, NULL);
 }
 
 /* "No route to host" has four causes; the reason must tell them apart. */
@@ -458,6 +465,32 @@ static void no_route_to_host_has_four_meanings(void **state)
 	lx_sim_dead(sim, "10.1.0.12@tcp2", false);
 }
 
+static uint64_t n_routed(void)
+{
+	return r1->core->stats.route_count + r2->core->stats.route_count;
+}
+
+/*
+ * A gateway's far NI. With any source a ping goes straight to the gateway's near NI. A given
+ * source fixes the net to leave by, and so a route: perhaps via the gateway itself, which does not
+ * take a message at another NI than it is for, or via another one, to which its answer has no
+ * route. Neither arrives, as in the reference (lnet.md 11.2).
+ */
+static void far_side_of_a_gateway(void **state)
+{
+	static const char *const far[] = { "10.1.0.11@tcp2", "10.1.0.12@tcp2" };
+	uint64_t before = n_routed();
+
+	for (unsigned int i = 0; i < 6; i++)
+		assert_int_equal(ping(far[i % 2]), 0);
+	assert_true(n_routed() == before);
+	for (unsigned int i = 0; i < 6; i++)
+		assert_int_equal(ping_from(far[i % 2], "10.0.0.1@tcp1"), -ETIMEDOUT);
+	assert_string_equal(why(far[0], "10.0.0.1@tcp1"),
+			    "it is a far NI of the gateway 10.0.0.11@tcp1: ask it at that NID, or "
+			    "without a source");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +510,7 @@ int main(void)
 		ROUTE_TEST(credits_outlive_the_fastpath),
 		ROUTE_TEST(gateway_heard_without_the_core),
 		ROUTE_TEST(switched_off_router_is_left_out),
+		ROUTE_TEST(far_side_of_a_gateway),
 		ROUTE_TEST(no_route_to_host_has_four_meanings),
 	};
 

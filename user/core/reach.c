@@ -95,6 +95,20 @@ static void explain_far(struct lx_core *core, uint32_t net, const struct lx_net 
 		explain_dead(rnet, from, t);
 }
 
+/* Whether it is an NI of a gateway of ours; it is not on a net of ours (lnet.md 11.2). */
+static bool explain_gateway(struct lx_core *core, const struct lx_nid *nid, struct text *t)
+{
+	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+	const struct lx_route *route =
+		pni ? lx_list_first(&lx_peer_of(pni)->routes, struct lx_route, gateway_link) : NULL;
+
+	if (!route || !lx_route_alive(route))
+		return false;
+	say(t, "it is a far NI of the gateway %s: ask it at that NID, or without a source",
+	    lx_nid_str(&route->nid));
+	return true;
+}
+
 void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
 		  char *buf, size_t size)
 {
@@ -116,6 +130,6 @@ void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct l
 				: "it is our own NID");
 	else if (ni ? lx_nid_net(source) == net : !!lx_net_lookup(core, net))
 		explain_neighbour(core, nid, &t);
-	else
+	else if (!ni || !explain_gateway(core, nid, &t))
 		explain_far(core, net, ni ? ni->net : NULL, &t);
 }
