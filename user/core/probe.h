@@ -18,10 +18,10 @@ struct lx_ping_buffer {
 	char data[] __attribute__((aligned(8)));
 };
 
-/* Our ping information, and where pushes arrive. One per core. */
 /* Most buffers for pushes, posted and in use: further pushes wait. */
 #define LX_PUSHES_MAX 256
 
+/* Our ping information, and where pushes arrive. One per core. */
 struct lx_ping_target {
 	uint32_t seqno;
 	struct lx_ping_buffer *buffer;  /* our information */
