@@ -48,6 +48,8 @@ static void fill(struct lx_lst_msg *msg, uint32_t type, uint32_t features, uint3
 	rnd_fill(msg->body, sizeof(msg->body));
 	if (type == LX_LST_TEST_REQ)
 		msg->test.service = service;
+	for (size_t i = 0; type == LX_LST_MAKE_SESSION_REQ && i < LX_LST_NAME; i++)
+		msg->make.name[i] = 'a' + rnd_below(26);
 }
 
 static void expect_both_orders(const struct lx_lst_msg *full)
@@ -113,6 +115,30 @@ static void params(void **state)
 	assert_int_equal(msg.test.params.bulk_pages.rw, 0x10002);
 	assert_int_equal(msg.test.params.bulk_pages.pages, 4096);
 	assert_int_equal(msg.test.params.bulk_pages.flags, 8);
+}
+
+/* Names end up in terminals: none may contain their control sequences. */
+static void unprintable_names(void **state)
+{
+	static const uint32_t types[] = { LX_LST_MAKE_SESSION_REQ, LX_LST_MAKE_SESSION_REQ + 1,
+					  LX_LST_DEBUG_REQ + 1, LX_LST_JOIN_REQ,
+					  LX_LST_JOIN_REQ + 1 };
+	uint8_t buf[LX_LST_MSG_BYTES];
+	struct lx_lst_msg msg;
+	char *name;
+
+	for (size_t i = 0; i < N_OF(types); i++) {
+		fill(&msg, types[i], 0, 0);
+		name = types[i] == LX_LST_MAKE_SESSION_REQ ? msg.make.name
+		       : types[i] == LX_LST_DEBUG_REQ + 1  ? msg.debug_reply.name
+		       : types[i] == LX_LST_JOIN_REQ	    ? msg.join.group
+							    : msg.make_reply.name;
+		strcpy(name, "a\033[2J\n\177\233 ~z");
+		lx_lst_encode(&msg, buf);
+		memset(&msg, 0, sizeof(msg));
+		assert_int_equal(lx_lst_decode(buf, sizeof(buf), &msg), 0);
+		assert_string_equal(name, "a?[2J??? ~z");
+	}
 }
 
 static void malformed(void **state)
@@ -205,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(example),  cmocka_unit_test(byte_orders),
 		cmocka_unit_test(params),   cmocka_unit_test(malformed),
+		cmocka_unit_test(unprintable_names),
 		cmocka_unit_test(services), cmocka_unit_test(destinations),
 	};
 

@@ -117,22 +117,31 @@ void lx_lst_encode(const struct lx_lst_msg *msg, void *ret_buf)
 	memcpy(ret_buf, &wire, sizeof(wire));
 }
 
-/* Names come from outside, and may lack the NUL. */
-static void end_names(struct lx_lst_msg *msg)
+/* It comes from outside, may lack the NUL, and ends up in terminals. */
+static void clean_name(char name[LX_LST_NAME])
+{
+	name[LX_LST_NAME - 1] = '\0';
+	for (; *name; name++) {
+		if (*name < ' ' || *name > '~')
+			*name = '?';
+	}
+}
+
+static void clean_names(struct lx_lst_msg *msg)
 {
 	switch (msg->type) {
 	case LX_LST_MAKE_SESSION_REQ:
-		msg->make.name[LX_LST_NAME - 1] = '\0';
+		clean_name(msg->make.name);
 		break;
 	case LX_LST_JOIN_REQ:
-		msg->join.group[LX_LST_NAME - 1] = '\0';
+		clean_name(msg->join.group);
 		break;
 	case LX_LST_MAKE_SESSION_REQ + 1:
 	case LX_LST_JOIN_REQ + 1:
-		msg->make_reply.name[LX_LST_NAME - 1] = '\0';
+		clean_name(msg->make_reply.name);
 		break;
 	case LX_LST_DEBUG_REQ + 1:
-		msg->debug_reply.name[LX_LST_NAME - 1] = '\0';
+		clean_name(msg->debug_reply.name);
 		break;
 	}
 }
@@ -151,7 +160,7 @@ int lx_lst_decode(const void *buf, size_t len, struct lx_lst_msg *ret_msg)
 		return -EPROTO;
 	memset(msg.reserved, 0, sizeof(msg.reserved));
 	walk_body(&msg, &msg);
-	end_names(&msg);
+	clean_names(&msg);
 	*ret_msg = msg;
 	return msg.version == LX_LST_VERSION ? 0 : -EPROTONOSUPPORT;
 }
