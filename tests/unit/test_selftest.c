@@ -751,10 +751,44 @@ static void more_requests_than_served(void **state)
 	assert_int_equal(s->rpc.dropped, 5);
 	assert_int_equal(s->pool.made, 3);
 	log_clear();
+	/* The console is still in charge. */
+	assert_int_equal(lst_stat(&c, A, &msg), 0);
+	assert_int_equal(lst_batch(&c, A, 1, LX_LST_BATCH_STOP, 0, 1), ENOENT);
 	lx_sim_run(lst_sim, 90 * SEC);
 	assert_int_equal(s->n_served, 0);
 	assert_int_equal(s->pool.used, 0);
 	assert_true(s->pool.made <= 3);
+}
+
+/*
+ * A request that stops in the middle keeps its buffer. Here it is a reference to the buffer's MD,
+ * as a message holds while it is received. Others must not wait for it, as all that comes by their
+ * connections would wait, too.
+ */
+static void requests_that_stop_in_the_middle(void **state)
+{
+	struct lx_md *held[2];
+	struct lst_console c;
+	struct lx_lst_msg msg;
+	struct lx_core *core;
+	struct lx_selftest *s;
+
+	lst_world_new(&sim_plain, 1, NULL);
+	s = lst_node[0].s;
+	core = lst_node[0].sim->core;
+	c = lst_console("10.0.0.100@tcp", 1);
+	for (int i = 0; i < 2; i++) {
+		held[i] = lx_md_lookup(core, s->inbox[1].buffer[i].port.md);
+		lx_md_get(held[i]);
+	}
+	for (unsigned int i = 0; i < 3 * LX_LST_INBOX_REQUESTS; i++) {
+		assert_int_equal(debug(&c, &msg), 0);
+		log_clear();
+	}
+	for (int i = 0; i < 2; i++)
+		lx_md_put(held[i], NULL);
+	lx_sim_run(lst_sim, SEC);
+	assert_int_equal(debug(&c, &msg), 0);
 }
 
 /* With a single buffer, requests wait for it on either side, and none is lost. */
@@ -952,6 +986,7 @@ int main(void)
 		TEST(limits),
 		TEST(sessions_that_do_not_drain),
 		TEST(more_requests_than_served),
+		TEST(requests_that_stop_in_the_middle),
 		TEST(few_buffers),
 		TEST(lists_that_do_not_come),
 		TEST(switched_off),

@@ -20,6 +20,7 @@
 
 /* Limits on what consoles and clients make the service allocate, besides bulk buffers. */
 #define LX_LST_SERVED_MAX 8192 /* requests being served */
+#define LX_LST_SERVED_CONSOLES 256 /* further ones, of consoles */
 /* Of all sessions, including zombies: */
 #define LX_LST_BATCHES_MAX 1024
 #define LX_LST_TESTS_MAX 4096

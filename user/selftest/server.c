@@ -253,10 +253,12 @@ static void refuse_console(struct lx_lst_rpc *rpc)
 
 /* ---- requests in ------------------------------------------------------------------------ */
 
+/* Some places are kept for consoles, so that others' requests do not shut them out. */
 static struct lx_lst_rpc *rpc_new(struct lx_selftest *s, const struct lx_event *event,
-				  const struct lx_lst_msg *request)
+				  const struct lx_lst_msg *request, bool console)
 {
-	struct lx_lst_rpc *rpc = s->n_served < LX_LST_SERVED_MAX ? calloc(1, sizeof(*rpc)) : NULL;
+	unsigned int places = LX_LST_SERVED_MAX + (console ? LX_LST_SERVED_CONSOLES : 0);
+	struct lx_lst_rpc *rpc = s->n_served < places ? calloc(1, sizeof(*rpc)) : NULL;
 
 	if (!rpc)
 		return NULL;
@@ -282,12 +284,13 @@ static bool is_request(const struct lx_event *event, const struct lx_lst_msg *ms
 
 static void receive(struct lx_selftest *s, const struct lx_event *event, const uint8_t *bytes)
 {
+	bool console = event->portal == LX_LST_PORTAL_FRAMEWORK && is_console(s, event);
 	struct lx_lst_rpc *rpc = NULL;
 	struct lx_lst_msg msg;
 	int err = lx_lst_decode(bytes, event->mlength, &msg);
 
 	if (err != -EPROTO && is_request(event, &msg))
-		rpc = rpc_new(s, event, &msg);
+		rpc = rpc_new(s, event, &msg, console);
 	if (!rpc) {
 		s->rpc.dropped++;
 		return;
@@ -297,7 +300,7 @@ static void receive(struct lx_selftest *s, const struct lx_event *event, const u
 		refuse(rpc, EPROTO);
 	else if (event->portal == LX_LST_PORTAL_TEST)
 		serve_test(rpc);
-	else if (is_console(s, event))
+	else if (console)
 		serve_framework(rpc, NULL);
 	else
 		refuse_console(rpc);
@@ -307,9 +310,33 @@ static void lend(struct lx_lst_request_buffer *b)
 {
 	const struct lx_id anyone = { lx_nid_any, LX_PID_ANY };
 
+	if (!b->memory)
+		b->memory = malloc(LX_LST_INBOX_REQUESTS * LX_LST_MSG_BYTES);
+	if (!b->memory)
+		return;
+	b->used = 0;
 	/* Ignore all bits: a request for an unknown service matches, and is dropped. */
 	lx_lst_port_post(&b->port, b->inbox->portal, &anyone, 0, ~0ULL, b->memory,
 			 LX_LST_INBOX_REQUESTS * LX_LST_MSG_BYTES, LX_MD_OP_PUT, LX_LST_MSG_BYTES);
+}
+
+static bool has_room(const struct lx_lst_request_buffer *b)
+{
+	return b->port.busy && b->used < LX_LST_INBOX_REQUESTS / 2;
+}
+
+static void lend_two(struct lx_lst_inbox *inbox)
+{
+	unsigned int lent = 0;
+
+	for (int i = 0; i < LX_LST_INBOX_BUFFERS; i++)
+		lent += has_room(&inbox->buffer[i]);
+	for (int i = 0; i < LX_LST_INBOX_BUFFERS && lent < 2; i++) {
+		if (inbox->buffer[i].port.busy)
+			continue;
+		lend(&inbox->buffer[i]);
+		lent += inbox->buffer[i].port.busy;
+	}
 }
 
 static void on_request(struct lx_lst_port *port, const struct lx_event *event, int status)
@@ -317,33 +344,31 @@ static void on_request(struct lx_lst_port *port, const struct lx_event *event, i
 	struct lx_lst_request_buffer *b = lx_container_of(port, struct lx_lst_request_buffer, port);
 	struct lx_selftest *s = port->s;
 
+	if (event->type == LX_EVENT_PUT && event->offset / LX_LST_MSG_BYTES >= b->used)
+		b->used = event->offset / LX_LST_MSG_BYTES + 1;
 	if (event->type == LX_EVENT_PUT && !status && !s->stopping)
 		receive(s, event, b->memory + event->offset);
-	if (!port->busy && !s->stopping)
-		lend(b);
+	if (!has_room(b) && !s->stopping)
+		lend_two(b->inbox);
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
 
 static int inbox_start(struct lx_selftest *s, struct lx_lst_inbox *inbox, uint32_t portal)
 {
-	int err = 0;
-
 	inbox->s = s;
 	inbox->portal = portal;
-	for (int i = 0; i < 2 && !err; i++) {
+	for (int i = 0; i < LX_LST_INBOX_BUFFERS; i++) {
 		struct lx_lst_request_buffer *b = &inbox->buffer[i];
 
 		b->inbox = inbox;
 		b->port.s = s;
 		b->port.fn = on_request;
-		b->memory = malloc(LX_LST_INBOX_REQUESTS * LX_LST_MSG_BYTES);
-		if (!b->memory)
-			return -ENOMEM;
-		lend(b);
-		err = b->port.busy ? 0 : -EPERM;
 	}
-	return err ? err : lx_portal_set_lazy(s->node, portal, true);
+	lend_two(inbox);
+	if (!inbox->buffer[1].port.busy)
+		return inbox->buffer[1].memory ? -EPERM : -ENOMEM;
+	return lx_portal_set_lazy(s->node, portal, true);
 }
 
 int lx_lst_server_start(struct lx_selftest *s)
@@ -369,8 +394,8 @@ void lx_lst_server_stop(struct lx_selftest *s)
 
 	for (int i = 0; i < 2; i++) {
 		lx_portal_set_lazy(s->node, LX_LST_PORTAL_TEST + i, false);
-		lx_lst_port_unlink(&s->inbox[i].buffer[0].port);
-		lx_lst_port_unlink(&s->inbox[i].buffer[1].port);
+		for (int k = 0; k < LX_LST_INBOX_BUFFERS; k++)
+			lx_lst_port_unlink(&s->inbox[i].buffer[k].port);
 	}
 	lx_list_for_each_safe (rpc, tmp, &s->served, link)
 		give_up(rpc);
@@ -379,8 +404,8 @@ void lx_lst_server_stop(struct lx_selftest *s)
 void lx_lst_server_fini(struct lx_selftest *s)
 {
 	for (int i = 0; i < 2; i++) {
-		free(s->inbox[i].buffer[0].memory);
-		free(s->inbox[i].buffer[1].memory);
+		for (int k = 0; k < LX_LST_INBOX_BUFFERS; k++)
+			free(s->inbox[i].buffer[k].memory);
 	}
 }
 
@@ -388,12 +413,8 @@ void lx_lst_server_tick(struct lx_selftest *s, uint64_t now_ns)
 {
 	struct lx_lst_rpc *rpc, *tmp;
 
-	for (int i = 0; i < 4; i++) {
-		struct lx_lst_request_buffer *b = &s->inbox[i / 2].buffer[i % 2];
-
-		if (!b->port.busy)
-			lend(b);
-	}
+	for (int i = 0; i < 2; i++)
+		lend_two(&s->inbox[i]);
 	lx_list_for_each_safe (rpc, tmp, &s->served, link) {
 		if (now_ns - rpc->since_ns >= s->tun.rpc_timeout * LX_LST_SECOND &&
 		    !rpc->given_up && !rpc->out.busy) {

@@ -11,10 +11,13 @@
 #include "wire.h"
 
 #define LX_LST_INBOX_REQUESTS 512 /* per buffer */
+#define LX_LST_INBOX_BUFFERS 16
 
 /*
- * The request buffers of a portal: two, each with room for many requests. When one is full, the
- * other takes over. Requests are copied out at once, so the full one is posted again at once.
+ * The request buffers of a portal, each with room for many requests. Two with much room are posted
+ * at any time; when one is full, the next takes over. Requests are copied out at once, so a full
+ * one is idle at once, unless a sender has stopped in the middle of a request: the others exist for
+ * that. Without a buffer, requests wait, and so does all that comes by their connections.
  */
 struct lx_lst_inbox {
 	struct lx_selftest *s;
@@ -22,8 +25,9 @@ struct lx_lst_inbox {
 	struct lx_lst_request_buffer {
 		struct lx_lst_port port;
 		struct lx_lst_inbox *inbox;
-		uint8_t *memory;
-	} buffer[2];
+		uint8_t *memory; /* NULL: not used yet */
+		unsigned int used; /* requests, as far as known */
+	} buffer[LX_LST_INBOX_BUFFERS];
 };
 
 /* Returns 0, or a negative errno; call lx_lst_server_stop() in both cases. */
@@ -35,7 +39,7 @@ void lx_lst_server_stop(struct lx_selftest *s);
 /* Frees the buffers. No port may be busy. */
 void lx_lst_server_fini(struct lx_selftest *s);
 
-/* Posts buffers again that could not be posted; drops requests that wait too long. */
+/* Posts buffers that could not be posted; drops requests that wait too long. */
 void lx_lst_server_tick(struct lx_selftest *s, uint64_t now_ns);
 
 #endif
