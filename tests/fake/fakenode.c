@@ -942,6 +942,7 @@ void lx_node_free(struct lx_node *node)
 {
 	if (!node)
 		return;
+	fake_messages_wait();
 	for (size_t i = 0; i < node->s.n_peers; i++)
 		free(node->s.peer[i].info.ni);
 	for (size_t i = 0; i < node->s.n_probes; i++)

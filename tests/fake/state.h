@@ -44,4 +44,7 @@ extern const char *const fake_tcp_names[];
 void fake_state_load(struct fake_state *state, const char *path,
 		     void (*set)(const char *module, const char *name, const char *value));
 
+/* Waits until all events of MDs have been delivered. */
+void fake_messages_wait(void);
+
 #endif

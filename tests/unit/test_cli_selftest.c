@@ -39,11 +39,21 @@ static void test_no_console(void **state)
 	      "no NID with a 4-byte address");
 }
 
+/* The most servers that a request to lnetxd has room for. The first node does not answer. */
+static void test_most_servers(void **state)
+{
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - {nid: 10.0.0.1@tcp1, status: up}\n");
+	for (int i = 0; i < 3; i++)
+		fails(1, "lnetx selftest run from 10.0.0.2@tcp1 to 10.0.1.[1-128]@tcp1",
+		      "test node 10.0.0.2@tcp1 does not answer: ");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_words),
 		TEST(test_no_console),
+		TEST(test_most_servers),
 	};
 	int failed;
 
