@@ -74,7 +74,7 @@ disconnected() {
 	eventually "$PATIENCE" has_conns a "1 1 1"
 	pings b 10.1.0.1@tcp
 	pings a 10.1.0.2@tcp
-	has_conns b "1 1 1"
+	eventually "$PATIENCE" has_conns b "1 1 1"
 }
 
 @test "accept=secure: a peer on an unprivileged port is refused without a byte" {

@@ -45,7 +45,7 @@ as() {
 
 @test "malformed input on the socket: refused, with a log line; others are served" {
 	tests/sys/nonsense.py "$LNETX_RUNDIR"/*.sock
-	log_has a malformed
+	eventually "$PATIENCE" log_has a malformed
 	pings a 10.1.0.2@tcp
 	ctl b net show
 }

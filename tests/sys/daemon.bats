@@ -223,8 +223,6 @@ sends_much() {
 }
 
 @test "SIGTERM with a silent peer: lnetxd still exits, and soon" {
-	local begin
-
 	net_two
 	{ nets_yaml tcp eth0; quick_yaml; } | config a
 	start a
@@ -232,9 +230,7 @@ sends_much() {
 	pings a 10.1.0.2@tcp
 	kill -STOP "${daemon_pid[b]}"
 	run ! ctl a ping --timeout 1 10.1.0.2@tcp
-	begin=$SECONDS
-	stop a
-	[ $((SECONDS - begin)) -lt 15 ]
+	stop a # fails after PATIENCE
 	kill -CONT "${daemon_pid[b]}"
 }
 
@@ -283,11 +279,11 @@ sends_much() {
 	eventually "$PATIENCE" log_has a \
 		'level=warning event="ni down" .*nid=10.1.0.1@tcp .*eth0.* next="peers are told, no'
 	equal "$(why_down a)" "its interface has no carrier"
-	equal "$(why_down b)" "its interface is switched off"
+	eventually "$PATIENCE" down_because b "its interface is switched off"
 	ip -n "$(ns b)" link set eth0 up
 	eventually "$PATIENCE" ni_is a up
 	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp '
-	equal "$(why_down a)" null
+	eventually "$PATIENCE" down_because a null
 	ip -n "$(ns a)" addr del 10.1.0.1/24 dev eth0
 	eventually "$PATIENCE" log_has a 'level=warning event="ni down" .*nid=10.1.0.1@tcp ' 2
 	equal "$(why_down a)" "its interface is gone, or has another address"
@@ -299,6 +295,10 @@ sends_much() {
 
 why_down() {
 	lx "$1" -j net show | jq -r '.net[] | .. | objects | select(.interfaces?) | .down_reason'
+}
+
+down_because() {
+	equal "$(why_down "$1")" "$2"
 }
 
 ni_is() {

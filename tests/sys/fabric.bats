@@ -24,7 +24,7 @@ check() {
 	shift 2
 
 	# shellcheck disable=SC2086 # two words
-	run --separate-stderr lx "$name" -j fabric check $ANY_SPEED timeout 5 "$@"
+	run --separate-stderr lx "$name" -j fabric check $ANY_SPEED timeout 15 "$@"
 	echo "$output"
 	equal "$status" "$expected"
 }
@@ -85,10 +85,10 @@ rails() {
 	jq -e '.fabric.rails[0] | .mtu == 9000 and .mtu_passed == 1500' <<<"$output"
 	on a ip link set eth0 mtu 1500
 	check a 0 10.1.0.2@tcp
-	# One of three answers, so never three in a row.
+	# One of three answers, so never three in a row. Others must not be late.
 	ctl a fault drop add --source '*@tcp' --dest '*@tcp' --rate 3 --message REPLY
 	# shellcheck disable=SC2086 # two words
-	run -3 --separate-stderr lx a -j fabric check $ANY_SPEED count 12 timeout 1
+	run -3 --separate-stderr lx a -j fabric check $ANY_SPEED count 12 timeout 3
 	equal "$(rails)" "10.1.0.1@tcp 10.1.0.2@tcp lossy"
 }
 

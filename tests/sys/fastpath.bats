@@ -56,6 +56,16 @@ most_by_lanes() {
 	[ "$lanes" -gt 100000 ] && [ $((2 * lanes)) -ge "$all" ]
 }
 
+# mostly VERB OPTION...: as moves, until most went by lanes; that may take several loads on a
+# machine that is busy with other things, since lanes are for senders who keep up
+mostly() {
+	for _ in 1 2 3 4 5 6; do
+		moves "$@"
+		! most_by_lanes || return 0
+	done
+	return 1
+}
+
 # Messages sent on any lane.
 messages_on_lanes() {
 	lx r1 -j lane show | jq '[.lane[].messages] | add // 0'
@@ -68,8 +78,7 @@ messages_on_lanes() {
 	start_server
 	warm_up
 	for size in 4k 64k 1m; do
-		moves put -s $size -t 2
-		most_by_lanes
+		mostly put -s $size -t 2
 		moves get -s $size -t 2
 	done
 	equal "$(fastpath_sum r1 lost)" 0
@@ -83,8 +92,7 @@ messages_on_lanes() {
 		fastpath_router $conns
 		start_server
 		warm_up
-		moves put -s 64k -t 2
-		most_by_lanes
+		mostly put -s 64k -t 2
 		moves get -s 1m -t 2
 		end_load server
 		stop r1
@@ -101,10 +109,20 @@ messages_on_lanes() {
 	moves put -s 64k -t 3
 	moves put -s 1m -t 2
 	moves get -s 64k -t 2
-	[ "$(lx r1 -j lane show | jq '[.lane[].handovers] | add')" -gt 100 ]
-	lx r1 -j lane show | jq -e '.lane | max_by(.handovers) |
-		.wait_p50_us > 0 and .wait_p99_us >= .wait_p50_us'
+	shared_lane_told
 	equal "$(stat_of r1 drop_count)" 0
+}
+
+# shared_lane_told: many messages followed others of another client, and waits are shown, which are
+# forgotten in a few seconds
+shared_lane_told() {
+	for _ in 1 2 3 4 5 6; do
+		[ "$(lx r1 -j lane show | jq '[.lane[].handovers] | add')" -le 100 ] ||
+			! lx r1 -j lane show | jq -e '.lane | max_by(.handovers) |
+				.wait_p50_us > 0 and .wait_p99_us >= .wait_p50_us' || return 0
+		moves put -s 64k -t 2
+	done
+	return 1
 }
 
 # cutting OPTION...: send a train; add up how often GSO packets and packets were split.
@@ -115,7 +133,7 @@ cutting() {
 }
 
 @test "trains for two servers: resegmented where targets change, split headers, every byte" {
-	local version resegmented=0 fragments=0
+	local version resegmented=0 fragments=0 sent=6100
 
 	fastpath_router 4
 	address server eth0 10.2.0.2/24
@@ -127,7 +145,14 @@ cutting() {
 		cutting --version $version --count 800 --train 16
 		cutting --version $version --count 500 --chop
 	done
-	eventually "$PATIENCE" took 6100
+	# How packets are put together is up to the machine.
+	for _ in 1 2 3 4 5; do
+		[ $resegmented = 0 ] || [ $fragments = 0 ] || [ "$(messages_on_lanes)" -le 200 ] || break
+		cutting --count 1500
+		cutting --count 500 --chop
+		sent=$((sent + 2000))
+	done
+	eventually "$PATIENCE" took "$sent"
 	[ "$(messages_on_lanes)" -gt 200 ]
 	[ $resegmented -gt 0 ]
 	[ $fragments -gt 0 ]
@@ -180,6 +205,12 @@ ipv6_yaml() {
 	for size in 64k 64k 4k 1m; do
 		load client fd71::1@tcp1 put $SERVER -r tcp2=fd71::11@tcp1 -s $size -t 2 \
 			>"$DIR/put.json"
+		all_arrived "$DIR/put.json"
+	done
+	# See mostly().
+	for _ in 1 2 3 4 5; do
+		! most_by_lanes || break
+		load client fd71::1@tcp1 put $SERVER -r tcp2=fd71::11@tcp1 -s 1m -t 2 >"$DIR/put.json"
 		all_arrived "$DIR/put.json"
 	done
 	most_by_lanes
@@ -283,7 +314,7 @@ is_lossy() {
 	[ "$(fastpath_sum r1 lane_messages)" -gt 0 ]
 	# At this loss rate the daemon takes over streams for a while.
 	begin_put 1m
-	eventually 4 is_lossy
+	eventually "$PATIENCE" is_lossy
 	end_put
 }
 
@@ -347,7 +378,7 @@ is_lossy() {
 	eventually "$PATIENCE" carries
 	stop r1 KILL
 	start r1
-	eventually "$PATIENCE" carries
+	eventually $((3 * PATIENCE)) carries
 	end_put
 	moves put -s 64k -t 1
 }
@@ -380,14 +411,13 @@ drops_are_counted() {
 	wait "${load_pid[server]}" || true
 	unset "load_pid[server]"
 	# At once, or, if the server had got everything, when it is sent again.
-	eventually "$PATIENCE" drops_are_counted r1
+	eventually $((2 * PATIENCE)) drops_are_counted r1
 	before=$(stat_of r1 route_count)
 	start_server
-	eventually "$PATIENCE" routes_on "$before"
+	eventually $((3 * PATIENCE)) routes_on "$before"
 	end_put
 	moves put -s 64k -t 2
-	moves put -s 64k -t 2
-	most_by_lanes
+	mostly put -s 64k -t 2
 }
 
 @test "a client is killed in the middle of a message: others go on" {
@@ -410,6 +440,5 @@ drops_are_counted() {
 	done
 	end_load client
 	all_arrived "$DIR/client.json"
-	moves put -s 1m -t 2
-	most_by_lanes
+	mostly put -s 1m -t 2
 }

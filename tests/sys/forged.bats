@@ -57,7 +57,7 @@ unharmed() {
 			on $name tests/sys/forge.py eth0 data $by 20
 		done
 	done
-	refused window 50
+	eventually "$PATIENCE" refused window 50
 	unharmed
 }
 
@@ -71,7 +71,7 @@ unharmed() {
 		on $name tests/sys/forge.py eth0 old 1000000 20
 		on $name tests/sys/forge.py eth0 old 100 20
 	done
-	refused timestamp 20
+	eventually "$PATIENCE" refused timestamp 20
 	unharmed
 }
 
@@ -108,6 +108,6 @@ from_behind() {
 	from_behind data 1000000000
 	from_behind ack 0
 	from_behind old 1000000
-	refused interface 40
+	eventually "$PATIENCE" refused interface 40
 	unharmed
 }

@@ -506,11 +506,11 @@ is_held() {
 
 @test "lnetx fault: logged as a warning, and expires" {
 	node_of_faults
-	lx a fault add drop from '*@tcp' to '*' msg reply for 6s
+	lx a fault add drop from '*@tcp' to '*' msg reply for 12s
 	run lx a net show
 	[[ $output == *"1 rule of fault injection is active"* ]]
 	run ! ctl a ping --timeout 1 10.77.0.2@tcp
-	eventually "$PATIENCE" ctl a ping --timeout 1 10.77.0.2@tcp
+	eventually $((3 * PATIENCE)) ctl a ping --timeout 5 10.77.0.2@tcp
 	[ "$(lx a -j fault show)" = '{"fault":[]}' ]
 	run lx a net show
 	[[ $output != *"fault injection"* ]]

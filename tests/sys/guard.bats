@@ -140,12 +140,16 @@ refusal() {
 	lx a guard deny 10.1.0.3
 	run -1 knock_from b 10.1.0.3 10.1.0.1 988 700
 	run -1 knock b 10.1.0.1 988 40002
-	equal "$(lx a -j guard show | jq -r '.guard.refusals[].source' | tr '\n' ' ')" '10.1.0.2 10.1.0.3 '
+	eventually "$PATIENCE" refuses_two
 	equal "$(refusal a 10.1.0.3 reason)" denied
 	run -0 lx a guard show
 	[[ $output == *'REFUSED'*'10.1.0.2  unprivileged '*'10.1.0.3  denied '* ]]
 	# All within a minute: one line so far.
 	equal "$(grep -c 'source=10' "$DIR/a.log")" 1
+}
+
+refuses_two() {
+	equal "$(lx a -j guard show | jq -r '.guard.refusals[].source' | tr '\n' ' ')" '10.1.0.2 10.1.0.3 '
 }
 
 @test "the guard follows the tunable accept, and is not attached without a rule" {

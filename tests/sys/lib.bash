@@ -206,17 +206,18 @@ route_yaml() {
 	done
 }
 
-# Short timers: seconds instead of minutes. All nodes of a test must agree: a router
+# Short timers: seconds instead of minutes, but long enough for a machine that stalls a process
+# for two or three. All nodes of a test must agree: a router
 # that nobody pings for longer than that considers a net lost.
 quick_yaml() {
 	printf 'tunables:\n    lnet: { '
-	printf 'alive_router_check_interval: 1, router_ping_timeout: 2, '
+	printf 'alive_router_check_interval: 1, router_ping_timeout: 5, '
 	printf 'lnet_transaction_timeout: %d, lnet_retry_count: 1 }\n' "$GIVE_UP"
 	printf '    tcp: { sock_timeout: %d%s }\n' "$GIVE_UP" "${1:+, $1}"
 }
 
 # The same as options of lxload; load and load_server add them.
-QUICK="--set lnet.alive_router_check_interval=1 --set lnet.router_ping_timeout=2
+QUICK="--set lnet.alive_router_check_interval=1 --set lnet.router_ping_timeout=5
 	--set lnet.lnet_transaction_timeout=$GIVE_UP --set lnet.lnet_retry_count=1
 	--set tcp.sock_timeout=$GIVE_UP"
 
@@ -501,7 +502,7 @@ pings() {
 	local name=$1
 	shift
 
-	ctl "$name" ping --timeout 5 "$@"
+	ctl "$name" ping --timeout 15 "$@"
 }
 
 # conns NODE: connections as "TYPE LOCAL REMOTE", sorted; count them with wc
@@ -520,7 +521,7 @@ stat_of() {
 }
 
 # routes_up NODE: true if all routes are up. A router advertises its NI as down while nobody on
-# that net has pinged it for 3 s (quick_yaml), so a route is up once both ends are running.
+# that net has pinged it for 6 s (quick_yaml), so a route is up once both ends are running.
 routes_up() {
 	lx "$1" -j route show | jq -e '[.route[].state] | all(. == "up")'
 }

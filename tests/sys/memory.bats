@@ -32,12 +32,15 @@ rss_kib() {
 	on client tests/sys/peer.py --net 1 idle 10.1.0.11 1000 "${from[@]}" \
 		>"$DIR/idle" 2>&1 3>&- &
 	eventually 60 grep '^ready' "$DIR/idle"
-	equal "$(lx r1 -j peer show | jq '.peer | length')" 1000
-	equal "$(conns r1 | wc -l)" 3000
+	eventually "$PATIENCE" has_idle_peers
 	echo "RSS: $(rss_kib r1) KiB"
 	[ "$(rss_kib r1)" -le $((64 << 10)) ]
 	# And it still answers quickly.
 	run -0 on server tests/sys/peer.py --net 2 ping 10.2.0.1 10.2.0.11
+}
+
+has_idle_peers() {
+	equal "$(lx r1 -j peer show | jq '.peer | length')" 1000 && equal "$(conns r1 | wc -l)" 3000
 }
 
 @test "a router's memory is bounded by its pools: it does not grow with traffic" {
@@ -46,11 +49,15 @@ rss_kib() {
 	start_routers
 	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
 	route_load 2
-	before=$(rss_kib r1)
-	route_load 4
-	after=$(rss_kib r1)
+	# Buffers get their memory with their first use, which may be late on a slow machine.
+	for _ in 1 2 3 4 5; do
+		before=$(rss_kib r1)
+		route_load 4
+		after=$(rss_kib r1)
+		echo "RSS: $before, then $after KiB"
+		[ "$after" -gt $((before + (8 << 10))) ] || break
+	done
 	fastpath_used r1
-	echo "RSS: $before, then $after KiB"
 	[ "$after" -le $((before + (8 << 10))) ]
 }
 

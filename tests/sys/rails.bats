@@ -95,7 +95,7 @@ pings() {
 	local failed=0 i
 
 	for ((i = 0; i < $3; i++)); do
-		lx "$1" ping "$2" timeout 3 >&2 || failed=$((failed + 1))
+		lx "$1" ping "$2" timeout 5 >&2 || failed=$((failed + 1))
 	done
 	echo $failed
 }

@@ -43,7 +43,7 @@ routed_by() {
 
 # takes_over ROUTER: what was in flight in the other is lost, then traffic goes on
 takes_over() {
-	eventually "$PATIENCE" routed_by "$1" $(($(stat_of "$1" route_count) + 1000))
+	eventually $((3 * PATIENCE)) routed_by "$1" $(($(stat_of "$1" route_count) + 1000))
 }
 
 @test "PUTs through two routers, one is killed: the other takes over, all arrive" {

@@ -35,12 +35,12 @@ measured() {
 	local kind=$1 sizes=$2
 	shift 2
 
-	run -0 lx client -j selftest run from $CLIENT to $SERVER "$kind" "$@" time 1s
+	run -0 lx client -j selftest run from $CLIENT to $SERVER "$kind" "$@" time 3s
 	echo "$output"
 	jq -e '.selftest | .complete and .errors == 0' <<<"$output"
 	jq -e --argjson n "$sizes" '.selftest.results | length == $n and
 		all(.nodes | length == 2 and all(.rpc_per_s > 0))' <<<"$output"
-	all_free client server
+	eventually "$PATIENCE" all_free client server
 }
 
 @test "pings, reads and writes through a router; every byte is checked" {
@@ -72,30 +72,30 @@ measured() {
 @test "a stranger is refused by name, however it gets there; the next step works" {
 	tests_on client
 	lx server selftest on consoles 10.9.9.9@tcp
-	run -1 lx client selftest run from $CLIENT to $SERVER time 1s
+	run -1 lx client selftest run from $CLIENT to $SERVER time 3s
 	[[ $output == *"$SERVER does not let this node be a console; next, there: lnetx selftest on consoles $CLIENT"* ]]
 	[ "$(selftest_of server refused)" -ge 1 ]
 	# Nothing was begun, and what had been is undone.
-	all_free client server
+	eventually "$PATIENCE" all_free client server
 	lx server selftest on consoles $CLIENT
 	measured write 1 size 64k
 	# The other way round nobody is allowed.
-	run -1 lx server selftest run from $CLIENT to $SERVER time 1s
+	run -1 lx server selftest run from $CLIENT to $SERVER time 3s
 	[[ $output == *"$SERVER does not let this node be a console"* ]]
-	all_free client server
+	eventually "$PATIENCE" all_free client server
 }
 
 @test "two consoles: the second finds both nodes busy, or takes them over" {
 	tests_on client server
 	begin_test client from $CLIENT to $SERVER ping time 600s
 	eventually "$PATIENCE" testing client
-	run -1 lx server selftest run from $SERVER to $CLIENT time 1s
+	run -1 lx server selftest run from $SERVER to $CLIENT time 3s
 	[[ $output == *"$SERVER is in session \"lnetx-$test_pid\" of console $CLIENT"*"force"* ]]
 	in_session client server
 	testing client
-	run -0 lx server -j selftest run from $SERVER to $CLIENT read size 64k force time 1s
+	run -0 lx server -j selftest run from $SERVER to $CLIENT read size 64k force time 3s
 	jq -e '.selftest | .complete and .errors == 0' <<<"$output"
 	# The first one is told, and leaves nothing behind.
 	test_ends 1
-	all_free client server
+	eventually "$PATIENCE" all_free client server
 }

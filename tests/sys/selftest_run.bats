@@ -24,39 +24,39 @@ teardown() {
 
 @test "each kind of test in each direction, from the node itself: rates, no errors, no session left" {
 	tests_on a b
-	run -0 lx a -j selftest run --from $A --to $B --size 4k,1m --write --time 1s
+	run -0 lx a -j selftest run --from $A --to $B --size 4k,1m --write --time 3s
 	echo "$output"
 	jq -e '.selftest | .complete and .errors == 0 and (.results | length) == 2' <<<"$output"
 	jq -e '.selftest.results | all(.test == "write" and .seconds > 0)' <<<"$output"
 	jq -e '.selftest.results[1] | .size == 1048576 and .nodes[0].role == "client" and
 		.nodes[0].rpc_per_s > 0 and .nodes[0].mean_ms > 0 and
 		.nodes[1].role == "server" and .nodes[1].rpc_per_s > 0' <<<"$output"
-	all_free a b
-	run -0 lx a -j selftest run from $B to $A size 64k read check full time 1s
+	eventually "$PATIENCE" all_free a b
+	run -0 lx a -j selftest run from $B to $A size 64k read check full time 3s
 	jq -e '.selftest.results[0] | .test == "read" and .nodes[0].nid == "'$B'" and
 		.nodes[0].rpc_per_s > 0' <<<"$output"
-	run -0 lx a selftest run from $A to $B ping time 1s
+	run -0 lx a selftest run from $A to $B ping time 3s
 	[[ $output == *"ping, "*"$A"*"client"*"$B"*"server"* ]]
-	all_free a b
+	eventually "$PATIENCE" all_free a b
 }
 
 @test "refusals name the node, the reason and the next step" {
 	lx b selftest on consoles any
-	run -1 lx a selftest run from $A to $B time 1s
+	run -1 lx a selftest run from $A to $B time 3s
 	[[ $output == *"test node $A does not answer"*"lnetx selftest on"* ]]
-	all_free a b
+	eventually "$PATIENCE" all_free a b
 	lx a selftest on consoles 10.9.9.9@tcp
-	run -1 lx a selftest run from $A to $B time 1s
+	run -1 lx a selftest run from $A to $B time 3s
 	[[ $output == *"$A does not let this node be a console; next, there: lnetx selftest on consoles $A"* ]]
 	tests_on a b
 	# In the session of somebody else.
 	begin_test b from $A to $B ping time 600s
 	eventually "$PATIENCE" in_session b
-	run -1 lx a selftest run from $A to $B time 1s
+	run -1 lx a selftest run from $A to $B time 3s
 	[[ $output == *"is in session \"lnetx-"*"of console $B"*"force"* ]]
 	in_session b
-	run -0 lx a selftest run from $A to $B time 1s force
-	all_free a b
+	run -0 lx a selftest run from $A to $B time 3s force
+	eventually "$PATIENCE" all_free a b
 	test_ends 1
 	run -2 lx a selftest run to $B
 	run -2 lx a selftest run from $A to $A
@@ -72,5 +72,5 @@ teardown() {
 	kill -TERM "$test_pid"
 	test_ends 130
 	jq -e '.selftest.complete == false' "$DIR/test.out"
-	all_free a b
+	eventually "$PATIENCE" all_free a b
 }
