@@ -382,6 +382,29 @@ static void net_stops_while_peers_are_many(void **state)
 		lx_credit_give(pni->tx);
 }
 
+/*
+ * The peer that a message to forward comes from is deleted while the message is received. It has
+ * the header of an earlier one, so it is asked whether it came from where its source is.
+ */
+static void sender_goes_while_its_message_comes(void **state)
+{
+	struct lx_hdr hdr = put_to("10.9.0.1@tcp9", 100);
+	struct lx_nid sender = neighbour().nid;
+	struct lx_msg *msg;
+
+	hdr.src_nid = nid("10.7.0.1@tcp7");
+	make_router(far);
+	add_route(router, "tcp9", "10.1.0.1@tcp2", LX_UNSET, 0);
+	add_route(router, "tcp7", "10.0.0.77@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(parse(&hdr, &rx[0], &msg), LX_RX_NOW);
+	lx_lnd_finalize(msg, 0);
+	assert_int_equal(parse(&hdr, &rx[1], &msg), LX_RX_NOW);
+	lx_peer_delete(lx_peer_of(lx_peer_ni_lookup(router->core, &sender)));
+	lx_lnd_finalize(msg, 0);
+	assert_int_equal(router->core->stats.loops, 0);
+}
+
 /* ---- the node's own portal ---------------------------------------------------------------- */
 
 static struct lx_hdr push_of(uint64_t bits)
@@ -509,6 +532,7 @@ int main(void)
 		RECV_TEST(later_when_a_buffer_comes),
 		RECV_TEST(ni_stops_while_messages_wait),
 		RECV_TEST(net_stops_while_peers_are_many),
+		RECV_TEST(sender_goes_while_its_message_comes),
 		RECV_TEST(a_push_waits_for_nobody),
 		RECV_TEST(pushes_are_bounded),
 		RECV_TEST(no_push_at_all),

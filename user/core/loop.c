@@ -50,7 +50,10 @@ static bool is_same_peer(struct lx_core *core, const struct lx_nid *nid,
 	return lx_nid_eq(nid, &pni->nid) || (known && pni->net && lx_peer_of(known) == lx_peer_of(pni));
 }
 
-/* True if we would answer the source through this peer, or have no route to it. */
+/*
+ * True if we would answer the source through this peer, or cannot tell: we have no route to the
+ * source, or the peer has lost this NID while the message was received.
+ */
 static bool is_towards_source(const struct lx_core_msg *msg)
 {
 	const struct lx_nid *src = &msg->m.hdr.src_nid;
@@ -59,7 +62,8 @@ static bool is_towards_source(const struct lx_core_msg *msg)
 
 	if (lx_net_lookup(core, net))
 		return is_same_peer(core, src, msg->rxpeer);
-	return !lx_rnet_lookup(core, net) || lx_route_is_through(lx_peer_of(msg->rxpeer), net);
+	return !lx_rnet_lookup(core, net) || !msg->rxpeer->net ||
+	       lx_route_is_through(lx_peer_of(msg->rxpeer), net);
 }
 
 static void remember(struct lx_loop_slot *slot, uint64_t print, uint64_t now,
