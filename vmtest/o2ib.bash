@@ -15,7 +15,7 @@
 # shellcheck source=tests/eventually.bash
 source tests/eventually.bash
 
-PATIENCE=${PATIENCE:-30}
+PATIENCE=${PATIENCE:-90}
 # The suites on one machine run under sanitizers; several emulated machines are slow enough.
 if [ "${VMTEST_VMS:-1}" = 1 ]; then
 	BIN=${LNETX_BIN:-build/asan/bin}

@@ -28,8 +28,8 @@ teardown() {
 @test "two nodes ping each other; net show, conn show; NIs come and go" {
 	nets_yaml 10.9.0.1@o2ib | daemon 1 a
 	nets_yaml 10.9.0.2@o2ib | daemon 1 b
-	ctl 1 a ping 10.9.0.2@o2ib
-	ctl 1 b ping 10.9.0.1@o2ib
+	ctl 1 a ping --timeout 30 10.9.0.2@o2ib
+	ctl 1 b ping --timeout 30 10.9.0.1@o2ib
 	run -0 ctl 1 a net show -v --net o2ib
 	[[ $output == *"peer_credits: 8"* && $output == *"peercredits_hiw: 4"* ]]
 	run -0 lx 1 a -j conn show
@@ -37,7 +37,7 @@ teardown() {
 	ctl 1 a net del --net o2ib
 	run ! ctl 1 b ping --timeout 3 10.9.0.1@o2ib
 	ctl 1 a net add --nid 10.9.0.1@o2ib
-	ctl 1 b ping 10.9.0.1@o2ib
+	ctl 1 b ping --timeout 30 10.9.0.1@o2ib
 	ctl 1 b discover 10.9.0.1@o2ib
 	stop 1 a
 	stop 1 b

@@ -26,7 +26,7 @@ teardown() {
 	run -0 lx a -j net show
 	[ "$(jq '[.net[] | select(.["net type"] == "o2ib")] | length' <<<"$output")" = 0 ]
 	run ! ctl a net add --net o2ib --if eth0
-	ctl a ping 10.1.0.1@tcp
+	pings a 10.1.0.1@tcp
 }
 
 @test "so is a configuration with such an NI" {

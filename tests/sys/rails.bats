@@ -58,7 +58,7 @@ knows() {
 	start a
 	start b
 	ctl a set discovery 0
-	run -0 ctl a ping 10.1.0.2@tcp
+	run -0 ctl a ping --timeout 15 10.1.0.2@tcp
 	knows a 10.1.0.2@tcp 10.1.0.2@tcp
 }
 
