@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # LNet selftest between nodes on tcp1 and tcp2, through a router: traffic, and consoles that
-# vanish, are not allowed, or compete. Tests that are cut off are pings: an aborted write's error
-# may come long after.
+# vanish, are not allowed, or compete.
 # bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash

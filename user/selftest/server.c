@@ -23,6 +23,7 @@ struct lx_lst_rpc {
 	struct lx_id from;
 	struct lx_nid self; /* the NID that the request was sent to */
 	struct lx_lst_msg request, reply;
+	struct lx_lst_sid sid; /* of the session when it came */
 	uint64_t since_ns;
 	bool complete; /* the bulk has arrived */
 	bool given_up;
@@ -42,13 +43,31 @@ static void rpc_free(struct lx_lst_rpc *rpc)
 	lx_lst_pool_put(&s->pool, buffer);
 }
 
+static struct lx_lst_sid present_sid(const struct lx_selftest *s)
+{
+	return s->session ? s->session->sid : LX_LST_SID_NONE;
+}
+
+/*
+ * Whether its failure counts. Not that of a test whose session has ended: the client has aborted
+ * its requests, which may come to light here only during somebody else's session.
+ */
+static bool counts(const struct lx_lst_rpc *rpc)
+{
+	const struct lx_lst_sid sid = present_sid(rpc->s);
+	uint32_t type = rpc->request.type;
+
+	return (type != LX_LST_BRW_REQ && type != LX_LST_PING_REQ) ||
+	       lx_lst_sid_eq(&sid, &rpc->sid);
+}
+
 /* ---- replies ------------------------------------------------------------------------ */
 
 static void on_out(struct lx_lst_port *port, const struct lx_event *event, int status)
 {
 	struct lx_lst_rpc *rpc = lx_container_of(port, struct lx_lst_rpc, out);
 
-	if (status)
+	if (status && counts(rpc))
 		rpc->s->rpc.errors++;
 	if (!port->busy)
 		rpc_free(rpc);
@@ -118,7 +137,8 @@ static void on_bulk(struct lx_lst_port *port, const struct lx_event *event, int 
 		bulk_done(rpc);
 		return;
 	}
-	s->rpc.errors++;
+	if (counts(rpc))
+		s->rpc.errors++;
 	rpc_free(rpc);
 }
 
@@ -266,6 +286,7 @@ static struct lx_lst_rpc *rpc_new(struct lx_selftest *s, const struct lx_event *
 	rpc->from = (struct lx_id){ event->source, event->initiator.pid };
 	rpc->self = event->target.nid;
 	rpc->request = *request;
+	rpc->sid = present_sid(s);
 	rpc->since_ns = lx_lst_service_now(s);
 	lx_lst_init(&rpc->reply, request->type + 1, LX_LST_FEATURES);
 	lx_list_append(&s->served, &rpc->link);
@@ -418,7 +439,8 @@ void lx_lst_server_tick(struct lx_selftest *s, uint64_t now_ns)
 	lx_list_for_each_safe (rpc, tmp, &s->served, link) {
 		if (now_ns - rpc->since_ns >= s->tun.rpc_timeout * LX_LST_SECOND &&
 		    !rpc->given_up && !rpc->out.busy) {
-			s->rpc.expired++;
+			if (counts(rpc))
+				s->rpc.expired++;
 			give_up(rpc);
 		}
 	}
