@@ -138,6 +138,22 @@ int get(struct lx_sim_node *node, struct lx_handle md, const char *from, uint32_
 			  false);
 }
 
+void respond(struct lx_sim *sim, struct lx_sim_node *node, const struct lx_hdr *hdr, void *payload)
+{
+	struct lx_core_msg *msg = lx_msg_new(node->core);
+	struct lx_md *data = lx_md_lookup(node->core, mem(node, payload, hdr->payload_length,
+							  LX_MD_UNLIMITED));
+
+	msg->response = true;
+	msg->m.deadline_ns = UINT64_MAX;
+	msg->m.hdr = *hdr;
+	msg->m.hdr.dst_pid = msg->m.hdr.src_pid = LX_PID_LUSTRE;
+	msg->m.payload = lx_md_payload(data, 0, hdr->payload_length);
+	lx_msg_route(msg);
+	lx_sim_run(sim, SEC);
+	lx_md_retire(data);
+}
+
 void add_route(struct lx_sim_node *node, const char *net, const char *gateway, int hop,
 	       int priority)
 {

@@ -52,6 +52,8 @@ int put(struct lx_sim_node *node, struct lx_handle md, bool ack, const char *to,
 	uint64_t bits);
 int get(struct lx_sim_node *node, struct lx_handle md, const char *from, uint32_t portal,
 	uint64_t bits);
+/* Sends an ACK or REPLY, asked for or not, with @hdr->payload_length bytes of @payload; waits 1 s. */
+void respond(struct lx_sim *sim, struct lx_sim_node *node, const struct lx_hdr *hdr, void *payload);
 
 void add_route(struct lx_sim_node *node, const char *net, const char *gateway, int hop,
 	       int priority);

@@ -622,9 +622,8 @@ static void note_push(const struct lx_hdr *hdr, const struct lx_nid *next_hop)
 static void reply_to_a_push(void **state)
 {
 	struct lx_ping_info *own, lie = { .magic = LX_PING_MAGIC, .n_nis = 1000000 };
-	struct lx_core_msg *reply;
 	struct lx_core_ni *ni = ni_of(a, "10.0.0.1@tcp");
-	struct lx_md *data;
+	struct lx_hdr hdr;
 
 	discover(a, "10.0.0.2@tcp", false);
 	lx_sim_watch(sim, note_push);
@@ -634,26 +633,16 @@ static void reply_to_a_push(void **state)
 	lx_sim_watch(sim, NULL);
 	assert_int_equal(last_push.type, LX_MSG_PUT);
 
-	data = lx_md_lookup(b->core, mem(b, &lie, sizeof(lie), LX_MD_UNLIMITED));
-	reply = lx_msg_new(b->core);
-	reply->response = true;
-	reply->m.deadline_ns = UINT64_MAX;
-	reply->m.hdr = (struct lx_hdr){ .type = LX_MSG_REPLY,
-					.dst_nid = last_push.src_nid,
-					.dst_pid = LX_PID_LUSTRE,
-					.src_pid = LX_PID_LUSTRE,
-					.payload_length = sizeof(lie),
-					.cmd.reply.dst_md = last_push.cmd.put.ack_md };
-	reply->m.payload = lx_md_payload(data, 0, sizeof(lie));
-	lx_msg_route(reply);
-	lx_sim_run(sim, SEC);
+	hdr = (struct lx_hdr){ .type = LX_MSG_REPLY, .dst_nid = last_push.src_nid,
+			       .payload_length = sizeof(lie),
+			       .cmd.reply.dst_md = last_push.cmd.put.ack_md };
+	respond(sim, b, &hdr, &lie);
 	own = (void *)a->core->target.buffer->data;
 	assert_int_not_equal(own->n_nis, lie.n_nis);
 	/* With the lie in its place this would write far beyond it. */
 	lx_lnd_link(&ni->ni, LX_DOWN_CARRIER);
 	lx_lnd_link(&ni->ni, LX_DOWN_NO);
 	lx_sim_mute(sim, "10.0.0.2@tcp", false);
-	lx_md_retire(data);
 }
 
 /* Changing the status of one NI in an encoded buffer, in either form, changes nothing else. */

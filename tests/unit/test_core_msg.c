@@ -301,26 +301,15 @@ static void failed_send(void **state)
 }
 
 /* B sends A a response that A's requests did not ask for. */
-static void respond(uint32_t type, struct lx_handle md, uint32_t length)
+static void answer(uint32_t type, struct lx_handle md, uint32_t length)
 {
-	struct lx_core_msg *msg = lx_msg_new(b->core);
-	struct lx_md *data = lx_md_lookup(b->core, mem(b, src, 100, LX_MD_UNLIMITED));
+	struct lx_hdr hdr = { .type = type, .dst_nid = nid("10.0.0.1@tcp"), .payload_length = length };
 
-	msg->response = true;
-	msg->m.deadline_ns = UINT64_MAX;
-	msg->m.hdr = (struct lx_hdr){ .type = type,
-				      .dst_nid = nid("10.0.0.1@tcp"),
-				      .dst_pid = LX_PID_LUSTRE,
-				      .src_pid = LX_PID_LUSTRE,
-				      .payload_length = length };
-	msg->m.payload = lx_md_payload(data, 0, length);
 	if (type == LX_MSG_REPLY)
-		lx_md_wire(lx_md_lookup(a->core, md), &msg->m.hdr.cmd.reply.dst_md);
+		lx_md_wire(lx_md_lookup(a->core, md), &hdr.cmd.reply.dst_md);
 	else
-		lx_md_wire(lx_md_lookup(a->core, md), &msg->m.hdr.cmd.ack.dst_md);
-	lx_msg_route(msg);
-	lx_sim_run(sim, SEC);
-	lx_md_retire(data);
+		lx_md_wire(lx_md_lookup(a->core, md), &hdr.cmd.ack.dst_md);
+	respond(sim, b, &hdr, src);
 	lx_sim_run(sim, SEC);
 }
 
@@ -333,10 +322,19 @@ static void unasked_response(void **state)
 	assert_int_equal(put(a, md, false, "10.0.0.2@tcp", 5, 1), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
-	respond(LX_MSG_REPLY, md, 0);
+	answer(LX_MSG_REPLY, md, 0);
 	assert_int_equal(a->core->stats.drops[LX_REASON_NO_HANDLE], 1);
 	assert_int_equal(count_events(LX_EVENT_REPLY), 0);
 	lx_md_retire(lx_md_lookup(a->core, md));
+}
+
+/* B itself answers nothing: only answer() does. */
+static void mute_b(void)
+{
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	memset(src, 'y', 100);
+	memset(dst, 'x', 100);
+	lx_sim_mute(sim, "10.0.0.2@tcp", true);
 }
 
 /* A REPLY to a PUT would overwrite what the PUT sends. The ACK is still awaited. */
@@ -344,18 +342,15 @@ static void reply_to_a_put(void **state)
 {
 	struct lx_handle md = mem(a, dst, 100, 2);
 
-	tune(a, "lnet_peer_discovery_disabled", "1");
-	memset(src, 'y', 100);
-	memset(dst, 'x', 100);
-	lx_sim_mute(sim, "10.0.0.2@tcp", true);
+	mute_b();
 	assert_int_equal(put(a, md, true, "10.0.0.2@tcp", 5, 1), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
-	respond(LX_MSG_REPLY, md, 100);
+	answer(LX_MSG_REPLY, md, 100);
 	assert_int_equal(dst[0], 'x');
 	assert_int_equal(a->core->stats.drops[LX_REASON_NO_HANDLE], 1);
 	assert_int_equal(count_events(LX_EVENT_REPLY), 0);
-	respond(LX_MSG_ACK, md, 0);
+	answer(LX_MSG_ACK, md, 0);
 	assert_int_equal(count_events(LX_EVENT_ACK), 1);
 	lx_sim_mute(sim, "10.0.0.2@tcp", false);
 }
@@ -365,16 +360,13 @@ static void ack_to_a_get(void **state)
 {
 	struct lx_handle md = mem(a, dst, 100, 2);
 
-	tune(a, "lnet_peer_discovery_disabled", "1");
-	memset(src, 'y', 100);
-	memset(dst, 'x', 100);
-	lx_sim_mute(sim, "10.0.0.2@tcp", true);
+	mute_b();
 	assert_int_equal(get(a, md, "10.0.0.2@tcp", 5, 1), 0);
 	lx_sim_run(sim, SEC);
 	log_clear();
-	respond(LX_MSG_ACK, md, 0);
+	answer(LX_MSG_ACK, md, 0);
 	assert_int_equal(count_events(LX_EVENT_ACK), 0);
-	respond(LX_MSG_REPLY, md, 100);
+	answer(LX_MSG_REPLY, md, 100);
 	assert_int_equal(count_events(LX_EVENT_REPLY), 1);
 	assert_int_equal(dst[0], 'y');
 	lx_sim_mute(sim, "10.0.0.2@tcp", false);
