@@ -128,6 +128,17 @@ static void test_request_bad(void **state)
 	expect_warning("closed before");
 }
 
+/* Whether it is closed in the end. What the node reads of it late gives it its time again. */
+static bool times_out(int fd)
+{
+	for (int ms = 0; ms < 20000; ms++) {
+		if (raw_closed(fd, 0))
+			return true;
+		fake_clock_sleep();
+	}
+	return false;
+}
+
 /* Silent connections time out, and do not block others before. */
 static void test_silent(void **state)
 {
@@ -143,9 +154,8 @@ static void test_silent(void **state)
 			raw_request(fd[i], &ours);
 	}
 	good = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
-	fake_clock_go(1100);
 	for (size_t i = 0; i < N_OF(fd); i++) {
-		assert_true(raw_closes(fd[i]));
+		assert_true(times_out(fd[i]));
 		close(fd[i]);
 	}
 	assert_false(raw_closed(good, 100));
