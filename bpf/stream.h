@@ -6,7 +6,7 @@
 #ifndef LX_BPF_STREAM_H
 #define LX_BPF_STREAM_H
 
-#include "xmit.h"
+#include "cut.h"
 
 /* ---- while it is not a stream ----------------------------------------------------------- */
 
@@ -123,7 +123,36 @@ struct lx_spreading {
 	struct lx_stream *s;
 	struct lx_scratch *w;
 	__u64 pos;
+	__u32 parts, reserved;
 };
+
+static long lx_spread_count(__u32 i, void *arg)
+{
+	struct lx_spreading *a = arg;
+
+	(void)i;
+	if (!lx_pos_before(a->pos, a->w->end))
+		return 1;
+	lx_run_at(a->w, a->w->index, a->pos, a->w->fragment.extent);
+	a->pos = a->w->fragment.end;
+	a->parts++;
+	return 0;
+}
+
+/* Whether a GSO packet is cut (cut.h), not resegmented. w->fragment is its first part. */
+LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
+{
+	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->fragment.end, .parts = 1 };
+	__u32 near = w->fragment.extent;
+
+	/* lx_stream_spread() has 16 bits for where a part starts. */
+	if (skb->len > LX_IP_MAX || lx_pos_diff(w->fragment.end, w->pos) < LX_CUT_MIN ||
+	    lx_pos_diff(w->end, w->fragment.end) < LX_CUT_MIN)
+		return 0;
+	bpf_loop(LX_CUT_PARTS, lx_spread_count, &a, 0);
+	w->fragment.extent = near;
+	return a.parts <= LX_CUT_PARTS;
+}
 
 static long lx_spread_one(__u32 i, void *arg)
 {
@@ -149,7 +178,7 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 	struct lx_spreading a = { .skb = skb, .s = s, .w = w, .pos = w->pos };
 	struct lx_settings *settings = lx_settings();
 
-	if (skb->gso_size) {
+	if (skb->gso_size && !lx_spread_cuts(skb, w)) {
 		LX_ADD(&s->resegmented, 1);
 		if (!settings || !settings->resegment_ifindex)
 			return LX_DROP;
@@ -254,6 +283,8 @@ LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
 	if (w->fragment.kind != LX_FRAGMENT_UP && w->fragment.kind != LX_FRAGMENT_LANE)
 		return LX_DROP;
 	w->data_at = lx_seg_payload(&w->g) + offset;
+	if (skb->gso_size && w->fragment.end - w->fragment.pos > skb->gso_size)
+		return lx_cut_xmit(skb, w, w->index);
 	return lx_fragment_xmit(skb, w, w->index);
 }
 

@@ -11,6 +11,8 @@
 
 static struct lx_flow *lx_flow_of(const struct lx_flow_key *key);
 
+#define LX_CUT_BLOCK 4096
+
 /* Working memory of a program: in a map, one per CPU and direction. */
 struct lx_scratch {
 	struct lx_seg g;
@@ -27,6 +29,7 @@ struct lx_scratch {
 	__u32 resegmented; /* part of a GSO packet: more parts for the same way follow */
 	__u32 heard;       /* it acknowledges new data of our socket */
 	struct lx_csum_block block;
+	__u8 cut[LX_CUT_BLOCK];
 };
 
 #define LX_GO_ON (-1) /* TCX_NEXT: to the next program, then up or out */

@@ -157,7 +157,9 @@ class Sender:
         self.args.count = self.number
 
     def size(self):
-        """Seed of a message's payload."""
+        """Of a message's payload."""
+        if self.args.min:
+            return self.rnd.randrange(self.args.min, self.args.max + 1)
         kind = self.rnd.randrange(8)
         return self.rnd.randrange(200 if kind < 3 else 5000 if kind < 6 else self.args.max + 1)
 
@@ -266,6 +268,7 @@ def main():
     p.add_argument("--batch", type=int, default=100, help="messages until all are acknowledged")
     p.add_argument("--pause", type=float, default=0.02, help="seconds, then")
     p.add_argument("--train", type=int, default=1)
+    p.add_argument("--min", type=int, default=0, help="0: many are small")
     p.add_argument("--max", type=int, default=100000)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--timeout", type=float, default=20)

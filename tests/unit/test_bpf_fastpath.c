@@ -387,19 +387,34 @@ static void test_bare(void **state)
 	both(bare);
 }
 
+/*
+ * Few parts are cut out of it: clones come in again (tests/sys/cut.bats, as here no packet is one of
+ * TCP to the kernel). With too little to cut off, or too many parts, it is resegmented.
+ */
 static void gso_packet(void)
 {
 	uint8_t bytes[1448];
-	uint32_t a = message(bytes, false, 0, 101);
-	struct seg in, out;
+	uint32_t a = message(bytes, false, 0, 101), n = a + message(bytes + a, true, 0, 50);
+	struct seg in = data_at(0, bytes, n), out;
 
-	in = data_at(0, bytes, a + message(bytes + a, true, 0, 50));
 	in.gso = 300;
-	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* no interface to resegment it */
 	settings->resegment_ifindex = 1;
+	assert_int_equal(run(&in, &s->key, false, &out), DROP);
+	assert_int_equal(s->resegmented, 0);
+	for (int i = 0; i < 3; i++)
+		n += message(bytes + n, i & 1, 0, 10);
+	in.len = n;
 	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
-	assert_int_equal(s->resegmented, 2);
-	assert_memory_equal(out.data, bytes, in.len);
+	assert_int_equal(out.mark, LX_MARK | LX_MARK_RESEGMENT);
+	assert_int_equal(s->resegmented, 1);
+	assert_memory_equal(out.data, bytes, n);
+	settings->resegment_ifindex = 0;
+	assert_int_equal(run(&in, &s->key, false, &out), DROP); /* no interface to resegment it */
+	settings->resegment_ifindex = 1;
+	in = data_at(n, bytes, a + 64);
+	in.gso = 300;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(s->resegmented, 3);
 }
 
 static void test_gso_packet(void **state)

@@ -129,17 +129,17 @@ static void shrinks(void)
 	is_part(in, 0, 500);
 	is_part(in, 500, 500);
 	is_part(in, 1000, n - 1000);
-	/* GSO packets whose segments fit pass unchanged; others are resegmented. */
-	settings->resegment_ifindex = 1;
+	/* GSO packets whose segments fit pass unchanged; others are split, too. */
 	in.mark = 0;
 	in.gso = 500;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
 	assert_int_equal(out.len, n);
 	in.gso = 501;
-	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
-	assert_int_equal(out.mark, LX_MARK | LX_MARK_RESEGMENT);
-	assert_int_equal(out.len, n);
+	assert_int_equal(run(&in, &s->key, false, &out), DROP);
+	is_part(in, 0, 500);
+	is_part(in, 1000, n - 1000);
+	assert_int_equal(s->resegmented, 0);
 }
 
 static void test_shrinks(void **state)

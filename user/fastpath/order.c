@@ -29,13 +29,13 @@
 #define BULKY 1024u
 #define ONE_WAY 256
 /*
- * A packet whose messages go different ways is cloned for each, and a GSO packet resegmented first.
- * With fewer bytes per clone than this, the slow path is cheaper.
+ * A packet whose messages go different ways is cloned for each, and a GSO packet with many of them
+ * resegmented first. With fewer bytes per clone than this, the slow path is cheaper.
  */
 #define COPY_WORTH (8u << 10)
 #define COPIES_MIN 1024
 #define COPIES_OF_RESEGMENT 32
-/* Senders of large messages are stopped between them instead: less to resegment. */
+/* Senders of large messages are stopped between them instead: less to cut off. */
 #define STOP_MEAN (256u << 10)
 #define STOP_COPIES 128
 #define STOP_NS LX_SOCK_SECOND
