@@ -103,11 +103,12 @@ fake_jobs() {
 		echo first >>ran'
 	script tests/sys/broken.bats <<<'echo broken >>ran; echo not ok 1; exit 1'
 	script tests/sys/leaky.bats <<<'echo leaky >>ran; echo not ok 1; echo "# LeakSanitizer: x"'
-	script build/asan/tests/test_x <<<'echo test_x >>ran; echo 1..1; echo not ok 1'
+	script build/asan/tests/test_x <<<'echo "test_x ${LNETX_SEED:-7}" >>ran
+		echo "seed: LNETX_SEED=${LNETX_SEED:-7}7"; echo 1..1; echo not ok 1'
 	PATH=$PWD/bin:$PATH
 }
 
-@test "a system test that fails runs once more, and the summary says so; others do not" {
+@test "a test that fails runs once more with its seed, and the summary says so; a leaky one does not" {
 	fake_jobs
 	run -0 tests/run sys/steady sys/first
 	[[ $output == *"not ok 1 once"*"again   sys/first "*"passed when run alone"* ]]
@@ -118,7 +119,7 @@ fake_jobs() {
 	run -1 tests/run sys/steady sys/first sys/broken sys/leaky asan/test_x
 	equal "$(grep -c '^again ' <<<"$output")" 1
 	equal "${lines[-1]}" "2 passed, 3 failed"
-	equal "$(sort ran | uniq -c | xargs)" "2 broken 2 first 1 leaky 1 steady 1 test_x"
+	equal "$(sort ran | uniq -c | xargs)" "2 broken 2 first 1 leaky 1 steady 1 test_x 7 1 test_x 77"
 	run -0 tests/run sys/steady
 	[[ $output != *again* ]]
 }
