@@ -388,8 +388,9 @@ static void test_bare(void **state)
 }
 
 /*
- * Few parts are cut out of it: clones come in again (tests/sys/cut.bats, as here no packet is one of
- * TCP to the kernel). With too little to cut off, or too many parts, it is resegmented.
+ * Few parts are cut out of it: clones come in again, for which see tests/sys/fastpath.bats, as here
+ * no packet is one of TCP to the kernel. With too little to cut off, or too many parts, it is
+ * resegmented.
  */
 static void gso_packet(void)
 {
