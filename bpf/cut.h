@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Cutting a GSO packet: a few large parts go different ways, and each is a GSO packet again.
+ * Parts of a packet become packets of their own. A part that fits a segment becomes one. A larger
+ * one is cut out of its GSO packet, and is a GSO packet again.
  *
  * The kernel forgets the segment size of a packet that a program shortens at its end, but not of
  * one that it shortens behind the IP header. So the bytes of a part are moved to the packet's end,
@@ -24,6 +25,8 @@
 #define LX_CUT_MIN 65
 /* bpf_skb_adjust_room() removes at most 4095 bytes. */
 #define LX_CUT_STEP 4000
+
+/* ---- a GSO packet -------------------------------------------------------------- */
 
 /* Moves @len bytes at @at by @by towards the packet's end. 0, or -1. */
 LX_GLOBAL int lx_cut_move(struct __sk_buff *skb, struct lx_scratch *w, __u32 at, __u32 len,
@@ -67,10 +70,10 @@ LX_GLOBAL int lx_cut_start(struct __sk_buff *skb, __u32 n)
 	return n ? -1 : 0;
 }
 
-/* Leaves only w->fragment, at w->data_at, behind room for TCP headers of @hlen bytes. 0, or -1. */
-LX_INLINE int lx_cut(struct __sk_buff *skb, struct lx_scratch *w, __u32 hlen)
+/* Leaves only w->fragment of a GSO packet behind TCP headers of @hlen bytes. 0, or -1. */
+LX_INLINE int lx_cut(struct __sk_buff *skb, struct lx_scratch *w, __u32 hlen, __u32 len)
 {
-	__u32 at = w->data_at, len = w->fragment.end - w->fragment.pos, behind;
+	__u32 at = w->data_at, behind;
 
 	if (w->g.l4 + hlen > at || skb->len < at + len)
 		return -1;
@@ -79,24 +82,126 @@ LX_INLINE int lx_cut(struct __sk_buff *skb, struct lx_scratch *w, __u32 hlen)
 		return -1;
 	at += behind;
 	w->data_at = w->g.l4 + hlen;
+	w->g.out.csum = lx_csum_fold(lx_csum_pseudo(w->g.out_l3, w->g.family, hlen + len));
 	return bpf_skb_pull_data(skb, at) || lx_cut_start(skb, at - w->data_at) ? -1 : 0;
 }
 
+/* ---- a segment ----------------------------------------------------------------- */
+
+struct lx_moving {
+	struct __sk_buff *skb;
+	__u32 from, to, len;
+	__u32 failed;
+	__u64 sum;
+};
+
+/* Written for the verifier, which wants every length checked. */
+static long lx_move_some(__u32 i, void *arg)
+{
+	struct lx_moving *m = arg;
+	__u32 at = i * 64, n;
+	__u8 bytes[64] = { 0 };
+
+	if (at >= m->len)
+		return 1;
+	n = m->len - at;
+	if (n > 64)
+		n = 64;
+	n = LX_LENGTH(n, 63);
+	if (bpf_skb_load_bytes(m->skb, m->from + at, bytes, n) ||
+	    (m->from != m->to &&
+	     bpf_skb_store_bytes(m->skb, m->to + at, bytes, n, BPF_F_RECOMPUTE_CSUM))) {
+		m->failed = 1;
+		return 1;
+	}
+	m->sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)bytes, 64, 0);
+	return 0;
+}
+
+/* Moves the payload behind its new headers, and trims the packet. */
+LX_INLINE int lx_move(struct __sk_buff *skb, __u32 from, __u32 to, __u32 len, __u64 *ret_sum)
+{
+	struct lx_moving m = { .skb = skb, .from = from, .to = to, .len = len };
+
+	bpf_loop(1024, lx_move_some, &m, 0);
+	*ret_sum = m.sum;
+	if (m.failed)
+		return -1;
+	return skb->len == to + len || !bpf_skb_change_tail(skb, to + len, 0) ? 0 : -1;
+}
+
+/* Leaves only w->fragment, in one segment, behind TCP headers of @hlen bytes. 0, or -1. */
+LX_INLINE int lx_cut_segment(struct __sk_buff *skb, struct lx_scratch *w, __u32 hlen, __u32 len)
+{
+	int partial = lx_csum_is_partial(skb);
+	struct lx_seg *g = &w->g;
+	__u64 sum = 0;
+
+	/* lx_move() only works towards the start: the headers must not grow. */
+	if (g->l4 + hlen > w->data_at || lx_move(skb, w->data_at, g->l4 + hlen, len, &sum))
+		return -1;
+	w->data_at = g->l4 + hlen;
+	g->out.csum = 0;
+	if (!partial)
+		sum += (__u32)bpf_csum_diff(0, 0, (__be32 *)&g->out, 60, 0);
+	else
+		sum = 0;
+	sum += lx_csum_pseudo(g->out_l3, g->family, hlen + len);
+	g->out.csum = partial ? lx_csum_fold(sum) : (__u16)~lx_csum_fold(sum);
+	return 0;
+}
+
+/* ---- either -------------------------------------------------------------------- */
+
+/* Makes the headers of w->fragment for our own socket. Returns the length of the TCP header. */
+LX_INLINE __u32 lx_make_up(struct lx_scratch *w, const struct lx_stream *s, __u32 len)
+{
+	struct lx_seg *g = &w->g;
+	__u32 hlen = sizeof(g->tcp) + (g->has_ts ? LX_TCP_TS_LEN : 0);
+
+	lx_seg_make_ip(g, g->key.remote, g->key.local, g->family, 0, hlen + len);
+	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
+	g->out.sport = g->tcp.sport;
+	g->out.dport = g->tcp.dport;
+	g->out.seq = lx_be32(lx_seq_of(w->fragment.target, s->base_seq));
+	g->out.ack = g->tcp.ack;
+	g->out.window = g->tcp.window;
+	if (g->has_ts) {
+		g->out_options[0] = lx_be32(LX_TCP_TS_START);
+		g->out_options[1] = lx_be32(g->tsval);
+		g->out_options[2] = lx_be32(g->tsecr);
+	}
+	return hlen;
+}
+
+/* The same for a lane. */
+LX_INLINE __u32 lx_make_lane(struct lx_scratch *w, const struct lx_lane *lane, __u32 len)
+{
+	struct lx_seg *g = &w->g;
+	__u32 hlen = sizeof(g->tcp) + (lane->options ? LX_TCP_TS_LEN : 0);
+
+	lx_seg_make_ip(g, lane->key.local, lane->key.remote, lane->family, lane->tos, hlen + len);
+	lx_seg_make_tcp(g, hlen, (g->tcp.flags & LX_TCP_PSH) | LX_TCP_ACK);
+	lx_make_lane_tcp(g, lane, w->fragment.target);
+	return hlen;
+}
+
 /*
- * Turns a GSO packet into one with only w->fragment, which starts at w->data_at. Returns a verdict.
- * What is for our own socket, which verifies checksums, is sent through the pair to get one.
+ * Turns the packet into one with only w->fragment, which starts at w->data_at. Returns a verdict.
+ * What is cut for our own socket, which verifies checksums, is sent through the pair to get one.
  */
-LX_GLOBAL int lx_cut_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
+LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
 	struct lx_stream *s = lx_stream_at(index);
 	struct lx_lane *lane = 0;
 	__u32 len, hlen;
-	int up;
+	int up, cut;
 
 	if (!w || !s)
 		return LX_DROP;
-	len = w->fragment.end - w->fragment.pos;
 	up = w->fragment.kind == LX_FRAGMENT_UP;
+	len = w->fragment.end - w->fragment.pos;
+	cut = skb->gso_size && len > skb->gso_size;
 	if (!up) {
 		lane = lx_lane_at(w->fragment.lane);
 		if (!lane)
@@ -105,15 +210,14 @@ LX_GLOBAL int lx_cut_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 ind
 			return lx_answer(skb, w, index);
 	}
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
-	if (lx_cut(skb, w, hlen))
+	if (cut ? lx_cut(skb, w, hlen, len) : lx_cut_segment(skb, w, hlen, len))
 		goto lost;
-	w->g.out.csum = lx_csum_fold(lx_csum_pseudo(w->g.out_l3, w->g.family, hlen + len));
-	if (lx_seg_store(skb, &w->g, w->g.family, hlen, 0))
+	if (lx_seg_store(skb, &w->g, w->g.family, hlen, BPF_F_RECOMPUTE_CSUM))
 		goto lost;
 	LX_ADD(&s->fragments, 1);
 	if (up) {
 		s->socket_sent = lx_pos_max(s->socket_sent, w->fragment.target + len);
-		return lx_join(skb, LX_MARK_JOIN_UP, s->ifindex);
+		return cut ? lx_join(skb, LX_MARK_JOIN_UP, s->ifindex) : lx_pass_up(skb, w, s);
 	}
 	if (lx_patch_fragment(skb, w, s))
 		goto lost;
@@ -121,6 +225,8 @@ LX_GLOBAL int lx_cut_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 ind
 	if (!lane)
 		goto lost;
 	lx_lane_sent(lane, w->fragment.lane, s, w->fragment.target + len);
+	if (!cut)
+		return lx_xmit_lane(skb, w, lane);
 	lane->resegment_ns = w->g.now_ns;
 	return lx_xmit(skb, lane->ifindex);
 lost:

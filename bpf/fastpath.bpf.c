@@ -14,7 +14,7 @@
  *	tcp.h       reading and writing segments
  *	accept.h    whether TCP would accept a segment
  *	xmit.h      packets that leave
- *	cut.h       parts of GSO packets
+ *	cut.h       parts of packets that leave
  *	stream.h    packets of streams
  *	arrival.h   acknowledged runs of a lane, ACKs for their senders
  *	next_hop.h  packets of lanes

@@ -117,35 +117,40 @@ LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_scratch *w)
 	w->heard = 0;
 }
 
-/* Parts of the packet go different ways: re-inject a clone for each part. */
+/* The parts of a packet that go different ways, one after the other. */
 struct lx_spreading {
 	struct __sk_buff *skb;
-	struct lx_stream *s;
 	struct lx_scratch *w;
 	__u64 pos;
 	__u32 parts, reserved;
 };
 
+/* Sets w->fragment to the part at a->pos, and goes on behind it. Returns 0 at the end. */
+LX_INLINE int lx_spread_next(struct lx_spreading *a)
+{
+	struct lx_scratch *w = a->w;
+
+	if (!lx_pos_before(a->pos, w->end))
+		return 0;
+	lx_run_at(w, w->index, a->pos, w->fragment.extent);
+	a->pos = w->fragment.end;
+	a->parts++;
+	return 1;
+}
+
 static long lx_spread_count(__u32 i, void *arg)
 {
-	struct lx_spreading *a = arg;
-
 	(void)i;
-	if (!lx_pos_before(a->pos, a->w->end))
-		return 1;
-	lx_run_at(a->w, a->w->index, a->pos, a->w->fragment.extent);
-	a->pos = a->w->fragment.end;
-	a->parts++;
-	return 0;
+	return !lx_spread_next(arg);
 }
 
 /* Whether a GSO packet is cut (cut.h), not resegmented. w->fragment is its first part. */
 LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
 {
-	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->fragment.end, .parts = 1 };
+	struct lx_spreading a = { .w = w, .pos = w->fragment.end, .parts = 1 };
 	__u32 near = w->fragment.extent;
 
-	/* lx_stream_spread() has 16 bits for where a part starts. */
+	/* lx_spread_one() has 16 bits for where a part starts. */
 	if (skb->len > LX_IP_MAX || lx_pos_diff(w->fragment.end, w->pos) < LX_CUT_MIN ||
 	    lx_pos_diff(w->end, w->fragment.end) < LX_CUT_MIN)
 		return 0;
@@ -154,28 +159,29 @@ LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
 	return a.parts <= LX_CUT_PARTS;
 }
 
+/* Re-injects a clone for a part. */
 static long lx_spread_one(__u32 i, void *arg)
 {
 	struct lx_spreading *a = arg;
 	struct lx_scratch *w = a->w;
+	__u32 offset = a->pos - w->pos;
 
-	if (!lx_pos_before(a->pos, w->end))
+	(void)i;
+	if (!lx_spread_next(a))
 		return 1;
-	lx_run_at(w, w->index, a->pos, w->fragment.extent);
 	if (w->fragment.kind == LX_FRAGMENT_LANE || w->fragment.kind == LX_FRAGMENT_UP) {
 		a->skb->mark = LX_MARK |
 			       (w->resegmented ? LX_MARK_RESEGMENT_FRAGMENT : LX_MARK_FRAGMENT) |
-			       ((__u32)(a->pos - w->pos) & 0xffff);
+			       (offset & 0xffff);
 		bpf_clone_redirect(a->skb, a->skb->ifindex, BPF_F_INGRESS);
 	}
-	a->pos = w->fragment.end;
 	return 0;
 }
 
 static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch *w,
 					struct lx_stream *s)
 {
-	struct lx_spreading a = { .skb = skb, .s = s, .w = w, .pos = w->pos };
+	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->pos };
 	struct lx_settings *settings = lx_settings();
 
 	if (skb->gso_size && !lx_spread_cuts(skb, w)) {
@@ -283,8 +289,6 @@ LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
 	if (w->fragment.kind != LX_FRAGMENT_UP && w->fragment.kind != LX_FRAGMENT_LANE)
 		return LX_DROP;
 	w->data_at = lx_seg_payload(&w->g) + offset;
-	if (skb->gso_size && w->fragment.end - w->fragment.pos > skb->gso_size)
-		return lx_cut_xmit(skb, w, w->index);
 	return lx_fragment_xmit(skb, w, w->index);
 }
 

@@ -56,14 +56,26 @@ most_by_lanes() {
 	[ "$lanes" -gt 100000 ] && [ $((2 * lanes)) -ge "$all" ]
 }
 
-# mostly VERB OPTION...: as moves, until most went by lanes; that may take several loads on a
-# machine that is busy with other things, since lanes are for senders who keep up
-mostly() {
+# loads_until CHECK VERB OPTION...: as moves, until the check succeeds; that may take several
+# loads on a machine that is busy with other things, since lanes are for senders who keep up
+loads_until() {
+	local check=$1
+	shift
+
 	for _ in 1 2 3 4 5 6; do
 		moves "$@"
-		! most_by_lanes || return 0
+		! "$check" || return 0
 	done
 	return 1
+}
+
+mostly() {
+	loads_until most_by_lanes "$@"
+}
+
+# 100 MB went by lanes.
+lanes_are_used() {
+	[ "$(fastpath_sum r1 diverted)" -gt 100000000 ]
 }
 
 # Messages sent on any lane.
@@ -244,7 +256,7 @@ ipv6_router() {
 			>"$DIR/put.json"
 		all_arrived "$DIR/put.json"
 	done
-	# See mostly().
+	# See loads_until().
 	for _ in 1 2 3 4 5; do
 		! most_by_lanes || break
 		load client fd71::1@tcp1 put $SERVER -r tcp2=fd71::11@tcp1 -s 1m -t 2 >"$DIR/put.json"
@@ -481,10 +493,5 @@ drops_are_counted() {
 	done
 	end_load client
 	all_arrived "$DIR/client.json"
-	# Lanes are used again. See mostly().
-	for _ in 1 2 3 4 5 6; do
-		moves put -s 1m -t 2
-		[ "$(fastpath_sum r1 diverted)" -le 100000000 ] || break
-	done
-	[ "$(fastpath_sum r1 diverted)" -gt 100000000 ]
+	loads_until lanes_are_used put -s 1m -t 2
 }
