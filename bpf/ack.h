@@ -18,6 +18,8 @@
 
 /* Not a usual message length, or the window would keep ending inside headers. */
 #define LX_WINDOW_AHEAD (3ull << 19)
+/* At least this: a message that finds no room takes lane 0, and nobody waits for ever. */
+#define LX_AHEAD_MIN (64ull << 10)
 /* How far an unframed sender may go beyond the known boundary. */
 #define LX_UNFRAMED_AHEAD (16ull << 10)
 /* A sender on HOLD gets the end of a message at once: this much, less than TCP's initial window. */
@@ -179,13 +181,93 @@ LX_INLINE __u64 lx_far_ahead(const struct lx_stream *s, __u32 index)
 	return room > (__s64)LX_WINDOW_AHEAD ? (__u64)room : LX_WINDOW_AHEAD;
 }
 
-/* @window_edge: our socket's right edge. */
-LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s, __u32 index, __u64 window_edge)
+/*
+ * How far a stream with large messages on a shared lane may go. TCP does not send into a window
+ * smaller than a segment: a sender that stopped just short of the end may go a bit further.
+ */
+LX_INLINE __u64 lx_grant_window_edge(const struct lx_stream *s)
 {
-	__u64 ahead = LX_WINDOW_AHEAD;
+	__s64 rest = lx_pos_diff(s->parse_next, s->high), room;
+	const struct lx_lane *lane;
 
+	if (s->grant == LX_GRANT_GIVEN) {
+		lane = lx_lane_at(s->grant_lane);
+		room = (lane ? lx_lane_room(lane) : 0) - lx_window_rounding(s);
+		if (room < s->mss)
+			room = s->mss;
+		return s->parse_next + (room < (__s64)s->grant_len ? room : s->grant_len);
+	}
+	return s->parse_next + (rest > 0 && rest < s->mss ? s->mss : 0);
+}
+
+/*
+ * Whether the window ends with the message being sent, or with the next one, if that has a grant.
+ * Asks for a grant if there is none.
+ */
+LX_INLINE int lx_grant_limits(struct lx_stream *s, __u32 index, __u64 now_ns)
+{
+	struct lx_lane *lane;
+
+	if (s->last_len < LX_GRANT_MIN || (s->flags & LX_STREAM_NO_LANES) ||
+	    ((s->flags & LX_STREAM_STOP) && s->next_hop_run < LX_GRANT_RUN))
+		return 0;
+	if (s->grant == LX_GRANT_NONE) {
+		lane = lx_lane_at(s->lane);
+		if (!lane || !lx_grant_is_needed(s, lane, now_ns))
+			return 0;
+		lx_grant_request(s, lane, index, now_ns);
+	}
+	return s->grant != LX_GRANT_NONE;
+}
+
+/* A message whose end does not fit into the next hop's window yet: as far as that goes. */
+LX_INLINE __u64 lx_lane_clip(struct lx_stream *s, __u64 window_edge)
+{
+	const struct lx_extent *last = lx_extent_at(s, s->tail - 1);
+	const struct lx_lane *lane;
+	__s64 beyond;
+
+	if (s->head == s->tail || !lx_extent_is_lane(last) || last->len < LX_GRANT_MIN)
+		return window_edge;
+	lane = lx_lane_at(last->lane);
+	if (!lane || lx_lane_is_gone(lane))
+		return window_edge;
+	beyond = lx_pos_diff(last->lane_start + last->len, lane->window_edge);
+	if (beyond <= 0)
+		return window_edge;
+	return lx_pos_min(window_edge, lx_extent_end(last) - beyond - lx_window_rounding(s));
+}
+
+/* How far ahead of a large message the window goes: no further than the lane takes. */
+LX_INLINE __u64 lx_near_ahead(const struct lx_stream *s)
+{
+	const struct lx_lane *lane;
+	__s64 room;
+
+	if (s->last_len < LX_GRANT_MIN)
+		return LX_WINDOW_AHEAD;
+	lane = lx_lane_at(s->lane);
+	if (!lane || lane->state != LX_LANE_LIVE)
+		return LX_WINDOW_AHEAD;
+	room = lx_lane_room(lane) - lx_window_rounding(s);
+	if (room >= (__s64)LX_WINDOW_AHEAD)
+		return LX_WINDOW_AHEAD;
+	return room > (__s64)LX_AHEAD_MIN ? (__u64)room : LX_AHEAD_MIN;
+}
+
+/* @window_edge: our socket's right edge. */
+LX_INLINE __u64 lx_framed_window_edge(struct lx_stream *s, __u32 index, __u64 window_edge,
+				      __u64 now_ns)
+{
+	__u64 ahead;
+
+	s->limited = 0;
 	if (s->flags & LX_STREAM_HOLD)
 		return lx_pos_min(window_edge, lx_held_window_edge(s));
+	if (!(s->flags & LX_STREAM_FAR) && lx_grant_limits(s, index, now_ns)) {
+		s->limited = 1;
+		return lx_pos_min(window_edge, lx_grant_window_edge(s));
+	}
 	if (s->flags & LX_STREAM_STOP)
 		return lx_pos_min(window_edge, lx_stop_window_edge(s));
 	if (s->flags & LX_STREAM_FAR) {
@@ -193,12 +275,14 @@ LX_INLINE __u64 lx_framed_window_edge(const struct lx_stream *s, __u32 index, __
 		if (lx_pos_before(s->slowpath_done, s->slowpath_last))
 			return window_edge;
 		ahead = lx_far_ahead(s, index);
+	} else {
+		ahead = lx_near_ahead(s);
 	}
 	return lx_pos_min(window_edge, s->parse_next + ahead);
 }
 
 /* Not inline: keeps its frame off the deepest call chain, which has 512 bytes on Linux 6.1. */
-static LX_NOINLINE void lx_window_edge_update(struct lx_stream *s, __u32 index)
+static LX_NOINLINE void lx_window_edge_update(struct lx_stream *s, __u32 index, __u64 now_ns)
 {
 	__u64 window_edge;
 
@@ -207,7 +291,8 @@ static LX_NOINLINE void lx_window_edge_update(struct lx_stream *s, __u32 index)
 	window_edge = s->socket_window_edge + s->diverted;
 
 	if (!s->unframed)
-		window_edge = lx_framed_window_edge(s, index, window_edge);
+		window_edge = lx_lane_clip(s, lx_framed_window_edge(s, index, window_edge,
+								    now_ns));
 	else if (!s->broken && !(s->flags & LX_STREAM_NO_LANES))
 		window_edge =
 			lx_pos_min(window_edge, s->boundary + s->diverted + LX_UNFRAMED_AHEAD);
@@ -361,7 +446,7 @@ static long lx_ack_build_once(__u32 i, void *arg)
 	prefix.tail = sacking.tail = LX_ACQUIRE(&s->tail);
 	bpf_loop(LX_STREAM_EXTENTS, lx_prefix_one, &prefix, 0);
 	lx_cookies_tell(s, c->index);
-	lx_window_edge_update(s, c->index);
+	lx_window_edge_update(s, c->index, c->now_ns);
 	if (s->acked != s->advertised_ack || s->head == prefix.tail)
 		s->progress_ns = c->now_ns;
 	c->adv->n_sack = 0;
@@ -370,14 +455,17 @@ static long lx_ack_build_once(__u32 i, void *arg)
 }
 
 /*
- * A window is advertised in units, rounded up. On HOLD the sender must not get beyond its message:
- * to make the edge exact, acknowledge a few bytes less.
+ * A window is advertised in units, rounded up. On HOLD, and without a grant, the sender must not
+ * get beyond its message: to make the edge exact, acknowledge a few bytes less. Not to a sender that
+ * repeats them: after a loss it may send nothing else until they are acknowledged.
  */
 LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
 {
 	__u32 unit = 1u << (s->wscale & 15);
 	__u64 ack = s->acked - (-(__u32)(s->window_edge - s->acked) & (unit - 1));
 
+	if (s->force || s->unframed || !((s->flags & LX_STREAM_HOLD) || s->limited))
+		return s->acked;
 	return lx_pos_before(ack, s->advertised_ack) ? s->acked : ack;
 }
 
@@ -390,7 +478,7 @@ LX_INLINE int lx_ack_build_entered(struct lx_ack_build_once *c)
 	int news;
 
 	bpf_loop(4, lx_ack_build_once, c, 0);
-	adv->ack = (s->flags & LX_STREAM_HOLD) && !s->unframed ? lx_held_ack(s) : s->acked;
+	adv->ack = lx_held_ack(s);
 	/* A FIN has a sequence number of its own. In unframed data, the last extent covers it. */
 	if (s->fin && !s->unframed && s->acked == s->parse_next &&
 	    lx_pos_before(s->acked - s->diverted, s->socket_una))

@@ -6,7 +6,7 @@
 #ifndef LX_BPF_ARRIVAL_H
 #define LX_BPF_ARRIVAL_H
 
-#include "lane.h"
+#include "grant.h"
 
 /* Sends an ACK to a stream's peer, in a clone of @packet or (@by_record) by the daemon. */
 static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record);
@@ -17,6 +17,8 @@ struct lx_arrival {
 	__u64 now_ns;
 	__u32 last;      /* stream of the last run removed; LX_LANE_OWNER: none */
 	__u32 by_record; /* the packet cannot become an ACK */
+	__u32 index;     /* of the lane */
+	__u32 reserved;
 };
 
 /*
@@ -66,11 +68,29 @@ static long lx_arrival_one(__u32 i, void *arg)
 	return 0;
 }
 
+/* Tells the next stream that waits that it may send, if there is room. */
+static long lx_arrival_grant(__u32 i, void *arg)
+{
+	struct lx_arrival *p = arg;
+	__u32 stream;
+	int more;
+
+	(void)i;
+	stream = lx_grant_next(p->lane, p->index, p->now_ns, &more);
+	if (stream != LX_LANE_OWNER) {
+		LX_ADD(&p->lane->grants, 1);
+		if (stream != p->last)
+			lx_stream_tell(p->packet, stream, p->by_record);
+	}
+	return !more;
+}
+
 /* Called inside the section; leaves it. */
 LX_INLINE void lx_arrival_entered(struct lx_arrival *p)
 {
 	p->lane->pop_again = 0;
 	bpf_loop(LX_LANE_RUNS, lx_arrival_one, p, 0);
+	bpf_loop(8, lx_arrival_grant, p, 0);
 	lx_leave(&p->lane->popping);
 }
 

@@ -7,6 +7,7 @@
  *	pos.h       sequence numbers and positions
  *	extent.h    which bytes of a stream went where
  *	lane.h      which stream owns which bytes of a lane; credits
+ *	grant.h     who may send the next large message to a shared lane
  *	parse.h     framing, choosing a lane for each message
  *	ack.h       the ACK for a sender
  *	fragment.h  parts of a packet, canonical headers

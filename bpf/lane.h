@@ -115,7 +115,7 @@ LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
  * Maximum bytes in flight where streams share a lane. More would only lengthen the next hop's
  * out-of-order queue, and a loss would delay more streams.
  */
-#define LX_LANE_SHARED_MAX (3u << 20)
+#define LX_LANE_SHARED_MAX (4u << 20)
 
 LX_INLINE struct lx_lane_run *lx_lane_run(struct lx_lane *lane, __u32 number)
 {
@@ -150,18 +150,24 @@ LX_INLINE int lx_lane_has(struct lx_lane *lane, __u32 me)
 	return 0;
 }
 
+/* Whether the first run takes too long; in an idle lane, none does. */
+LX_INLINE int lx_lane_is_slow(const struct lx_lane *lane, __u64 word, __u64 now_ns)
+{
+	return lx_lane_busy(word) && (__s64)(now_ns - lane->first_ns) > (__s64)LX_LANE_SLOW_NS;
+}
+
 /* Returns 0 if a message may queue behind what is on the lane, or the reason why not. */
 LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,
-					       __u32 len, __u64 now_ns)
+					       __u32 need, __u64 now_ns)
 {
 	if (lane->state != LX_LANE_LIVE || lx_lane_owner(word) == LX_LANE_OURS)
 		return LX_LANE0_NO_LANE;
 	if (!mine && lx_lane_busy(word) &&
 	    (lx_lane_n_runs(lane, word) >= LX_LANE_RUNS - 1 ||
-	     (__u32)word - (__u32)lane->una + len > LX_LANE_SHARED_MAX ||
-	     (__s64)(now_ns - lane->first_ns) > (__s64)LX_LANE_SLOW_NS))
+	     (__u32)word - (__u32)lane->una + need > LX_LANE_SHARED_MAX ||
+	     lx_lane_is_slow(lane, word, now_ns)))
 		return LX_LANE0_CROWDED;
-	if (lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) < (__s64)len)
+	if (lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) < (__s64)need)
 		return LX_LANE0_WINDOW;
 	return 0;
 }
@@ -199,18 +205,19 @@ LX_INLINE void lx_lane_waited(struct lx_lane *lane, __u32 number, __u64 now_ns)
 /**
  * lx_lane_take - reserve @len bytes of a lane for a message of stream @me
  * @from: its sender, in map "peers"
+ * @need: bytes that must fit into the next hop's window now
  * @now_ns: when the message arrived
  * Returns 0 and the lane position of the message, or the reason why not.
  */
 LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u32 from, __u32 len,
-					    __u64 now_ns, __u64 *ret_start)
+					    __u32 need, __u64 now_ns, __u64 *ret_start)
 {
 	int i;
 
 	for (i = 0; i < 4; i++) {
 		__u64 word = lane->word, una = lane->una, start = lx_lane_next(word, una);
 		int busy = lx_lane_busy(word), mine = busy && lx_lane_owner(word) == me;
-		enum lx_lane0_reason why = lx_lane_refuses(lane, word, mine, len, now_ns);
+		enum lx_lane0_reason why = lx_lane_refuses(lane, word, mine, need, now_ns);
 		__u16 tail = lx_lane_tail(word);
 
 		if (why)
@@ -223,9 +230,10 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 				lane->first_ns = now_ns;
 			if (!mine)
 				lx_lane_run_begin(lane, tail, start, me, from, now_ns);
-			if (busy && !mine)
+			if (busy && !mine) {
+				lane->shared_ns = now_ns;
 				LX_ADD(&lane->handovers, 1);
-			else if (!busy)
+			} else if (!busy)
 				LX_ADD(&lane->takes, 1);
 			LX_ADD(&lane->messages, 1);
 			LX_ADD(&lane->bytes, len);

@@ -84,11 +84,11 @@ static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
 }
 
 /* Tells all streams that have news except one, which it returns; LX_LANE_OWNER: none. */
-static LX_NOINLINE __u32 lx_lane_tell(struct __sk_buff *skb, struct lx_lane *lane, __u64 now_ns,
-				      __u32 by_record)
+static LX_NOINLINE __u32 lx_lane_tell(struct __sk_buff *skb, struct lx_lane *lane, __u32 index,
+				      __u64 now_ns, __u32 by_record)
 {
 	struct lx_arrival a = { .lane = lane, .packet = skb, .now_ns = now_ns,
-				.by_record = by_record };
+				.by_record = by_record, .index = index };
 	__u32 stream;
 
 	if (!lane)
@@ -149,7 +149,7 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	/* Our socket needs the packet: the daemon tells the streams instead. */
 	by_record = lane->probed || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una);
 	lane->probed = 0;
-	stream = news ? lx_lane_tell(skb, lane, g->now_ns, by_record) : LX_LANE_OWNER;
+	stream = news ? lx_lane_tell(skb, lane, w->index, g->now_ns, by_record) : LX_LANE_OWNER;
 	if (stream == LX_LANE_OWNER)
 		return lx_lane_up(skb, w, lane, una, next);
 	if (!by_record)

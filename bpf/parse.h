@@ -22,7 +22,7 @@
 #include "../include/internal/admit.h"
 
 #include "extent.h"
-#include "lane.h"
+#include "grant.h"
 
 /* The payload of a data packet. */
 struct lx_segment {
@@ -113,13 +113,34 @@ LX_INLINE int lx_lane_fits(const struct lx_lane *lane, const struct lx_stream *s
 	       (lane->version == LX_SOCK_V4) == (s->version == LX_SOCK_V4);
 }
 
+/* A window is advertised in units, rounded up: this much further at most. */
+LX_INLINE __u32 lx_window_rounding(const struct lx_stream *s)
+{
+	return (1u << (s->wscale & 15)) - 1;
+}
+
+/* Of a message's bytes, those that the sender may send before it hears from us. */
+LX_INLINE __u32 lx_choice_need(const struct lx_stream *s, __u32 len)
+{
+	__s64 ahead = lx_pos_diff(s->window_edge + lx_window_rounding(s), s->parse_next);
+
+	if (len < LX_GRANT_MIN || ahead >= (__s64)len)
+		return len;
+	return ahead < s->mss ? s->mss : (__u32)ahead;
+}
+
 /* Considers a lane on which the stream has no bytes: the one with the fewest in flight wins. */
-LX_INLINE void lx_choice_offer(struct lx_choice *c, struct lx_lane *lane, __u32 index, __u64 now_ns)
+LX_INLINE void lx_choice_offer(struct lx_choice *c, const struct lx_stream *s,
+			       struct lx_lane *lane, __u32 index)
 {
 	__u64 word = lane->word;
 	__u32 under_way = lx_lane_busy(word) ? (__u32)word - (__u32)lane->una : 0;
-	enum lx_lane0_reason why = lx_lane_refuses(lane, word, 0, c->len, now_ns);
+	enum lx_lane0_reason why = lx_lane_refuses(lane, word, 0, lx_choice_need(s, c->len),
+						   s->now_ns);
 
+	/* One more that wants it: those that have it must ask before they go on. */
+	if (why == LX_LANE0_CROWDED)
+		lane->shared_ns = s->now_ns;
 	if (c->lane != LX_NO_LANE && (why || under_way >= c->under_way))
 		return;
 	c->reason = why;
@@ -154,16 +175,17 @@ static long lx_choose_lane(__u32 i, void *arg)
 	if (ours)
 		c->lane = fits ? index : LX_NO_LANE;
 	else if (fits)
-		lx_choice_offer(c, lane, index, s->now_ns);
+		lx_choice_offer(c, s, lane, index);
 	return ours;
 }
 
 /* Reserves bytes for the message on the chosen lane. */
-LX_INLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
+static LX_NOINLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
 {
 	struct lx_lane *lane = lx_lane_at(c->lane);
 
-	c->reason = lane ? lx_lane_take(lane, c->index, s->peer, c->len, s->now_ns, &c->start)
+	c->reason = lane ? lx_lane_take(lane, c->index, s->peer, c->len,
+				      lx_choice_need(s, c->len), s->now_ns, &c->start)
 			 : LX_LANE0_NO_LANE;
 	if (c->reason) {
 		c->lane = LX_NO_LANE;
@@ -214,6 +236,21 @@ LX_INLINE int lx_is_sample(struct lx_stream *s, const struct lx_dest *dest)
 	return 1;
 }
 
+/* Where a stream waits that has had no lane to this next hop yet. */
+static LX_NOINLINE void lx_choice_prefer(const struct lx_choice *c, struct lx_stream *s)
+{
+	struct lx_fp_peer *next_hop = lx_fp_peer_at(c->next_hop);
+	struct lx_lane *lane = lx_lane_at(s->lane);
+	__u32 n;
+
+	s->next_hop_run++;
+	if (!next_hop || (lane && lane->next_hop == c->next_hop))
+		return;
+	s->next_hop_run = 0;
+	n = next_hop->n_lanes;
+	s->lane = n ? next_hop->lane[c->index % n & (LX_FP_PEER_LANES - 1)] : LX_NO_LANE;
+}
+
 /* Sets lane and start, or LX_NO_LANE and the reason. */
 LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 {
@@ -238,6 +275,7 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 	if (!dest->n)
 		return 0;
 	c->next_hop = dest->next_hop[c->index % dest->n & (LX_DEST_NEXT_HOPS - 1)];
+	lx_choice_prefer(c, s);
 	if (lx_admit_transit(&m->dst, s->net))
 		c->reason = LX_LANE0_MALFORMED;
 	else if (lx_is_way_back(s, c->next_hop))
@@ -417,6 +455,7 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		if (lane)
 			LX_ADD(&lane->types[m->type & (LX_LANE_TYPES - 1)], 1);
 	}
+	lx_grant_use(s);
 	s->messages++;
 	s->last_len = m->len;
 	s->have = 0;

@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 9u
+#define LX_ABI_VERSION 10u
 
 struct lx_abi {
 	__u32 magic;
@@ -159,6 +159,9 @@ LX_LAYOUT(struct lx_lane_run, 16);
 #define LX_LANE_WAITS 16
 #define LX_LANE_WAIT_SHIFT 13 /* the unit, in nanoseconds: 8.192 us */
 
+/* Streams that wait for a grant (bpf/grant.h). A power of two. */
+#define LX_LANE_WAITING 64
+
 struct lx_sack {
 	__u64 start, end;
 };
@@ -212,8 +215,13 @@ struct lx_lane {
 	__u32 run_begun[LX_LANE_RUNS]; /* B: when it began, in units of 2^LX_LANE_WAIT_SHIFT ns */
 	/* B, U: runs that were first after less than 2^i units; the daemon decays the counts */
 	__u32 waits[LX_LANE_WAITS];
+	__u64 shared_ns;  /* B: when a message last went behind another stream's, or wanted to */
+	__u32 granted;    /* B: bytes of grants that are not used yet */
+	__u32 waiting_first, waiting_tail; /* B: of waiting[]; they count, and wrap */
+	__u32 grants;     /* B: counter */
+	__u16 waiting[LX_LANE_WAITING]; /* B: streams that wait, plus 1; 0: being written */
 };
-LX_LAYOUT(struct lx_lane, 1072);
+LX_LAYOUT(struct lx_lane, 1224);
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
@@ -257,6 +265,14 @@ enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_COSTLY,  /* its packets must be cloned for several next hops */
 	LX_STREAM_ASIDE_LOSSY,   /* its packets get lost or reordered in front of us */
 	LX_STREAM_ASIDE_UNSAFE,  /* its sender left messages unfinished */
+};
+
+/* May the sender send its next large message (bpf/grant.h)? */
+enum lx_grant {
+	LX_GRANT_NONE,  /* it needs no grant, or has used it */
+	LX_GRANT_WAITS,
+	LX_GRANT_GIVEN,
+	LX_GRANT_ENDING, /* its bytes are being returned to the lane */
 };
 
 /* Cookies of messages that have arrived; the daemon answers them. */
@@ -347,19 +363,25 @@ struct lx_stream {
 	__u32 sample;     /* U: incremented to request a sample of messages to other routers */
 	__u32 sampled;    /* B: its value at the last sample */
 	__u32 last_len;   /* B: of the last message that was framed, all of it */
-	__u32 reserved;
+	__u32 grant;      /* B, U: enum lx_grant */
+	__u32 grant_lane; /* B: the lane that it waits for, or has it from; fixed meanwhile */
+	__u32 grant_len;  /* B: bytes; the same */
+	__u64 grant_ns;   /* B, U: since when it waits, or has it */
+	__u32 limited;    /* B: its window ends with a message */
+	__u32 next_hop_run; /* B; U while unframed: messages in a row for the same next hop */
+	__u64 grant_after_ns; /* U: it needs no grant before: it had nothing to send with one */
 	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
-LX_LAYOUT(struct lx_stream, 19944);
+LX_LAYOUT(struct lx_stream, 19976);
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \
 	X(LOCAL, "local", "for this node, or a NOOP") \
 	X(UNKNOWN, "unknown", "the destination is not in the destination table") \
 	X(NO_LANE, "no_lane", "the next hop has no lane") \
-	X(WINDOW, "window", "the next hop's window has no room for the whole message") \
+	X(WINDOW, "window", "the next hop's window has no room behind what is reserved") \
 	X(ORDER, "order", "an earlier message to that NID is still with the slow path") \
 	X(RING, "ring", "too many messages of the stream are in flight") \
 	X(EXTRAS, "extras", "the message has a checksum or brings a ZC-ACK") \

@@ -143,6 +143,8 @@ struct lx_lane_info {
 	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
 	int64_t stream; /* whose messages are in flight, or come first; -1: none */
 	char behind[LX_LANE_BEHIND_TEXT]; /* streams with messages behind those, "1,5" */
+	uint32_t waiting; /* streams that wait until they may send their next large message */
+	uint64_t grants;  /* given to streams that had waited */
 	uint64_t window; /* bytes that the next hop still accepts */
 	uint64_t unacked; /* bytes in flight */
 	uint64_t messages, bytes, takes, acks;

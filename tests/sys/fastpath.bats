@@ -119,10 +119,15 @@ messages_on_lanes() {
 	warm_up
 	moves put -s 4k -t 2
 	moves put -s 64k -t 3
-	moves put -s 1m -t 2
+	loads_until grants_are_given put -s 1m -t 2
 	moves get -s 64k -t 2
 	shared_lane_told
 	equal "$(stat_of r1 drop_count)" 0
+}
+
+# Clients with large messages have waited for their turn on a lane.
+grants_are_given() {
+	lx r1 -j lane show | jq -e '[.lane[].grants] | add > 10'
 }
 
 # shared_lane_told: many messages followed others of another client, and waits are shown, which are

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The model of test_fastpath_model.c: maps, segments in flight, receivers, messages. Only for it.
+ * The model of test_fastpath_model.c: maps, segments in flight, receivers, messages,
+ * and how it begins. Only for it.
  */
 #ifndef LX_TESTS_FPWORLD_H
 #define LX_TESTS_FPWORLD_H
@@ -8,6 +9,13 @@
 #include "testlib.h"
 
 #include <stdbool.h>
+
+/* Many of the model's messages need a grant; how many differs from world to world. */
+static unsigned int grant_min, grant_max, grant_spare;
+#define LX_GRANT_MIN grant_min
+#define LX_GRANT_MAX grant_max
+#define LX_GRANT_RUN 1
+#define LX_GRANT_SPARE grant_spare
 
 #include "../../bpf/ack.h"
 #include "../../bpf/arrival.h"
@@ -129,6 +137,7 @@ static __u64 lane_origin[LANES];
 static unsigned int mortality; /* of 1000 decisions of policy */
 static unsigned long n_dead_lanes, n_dead_streams, n_lost, n_dead_shared, n_survived, n_handovers;
 static unsigned int n_lanes, n_most;
+static unsigned long n_waited, n_given, n_used, n_expired, n_helped;
 
 static struct sender sender[STREAMS];
 static struct receiver lane_rx[LANES];
@@ -140,6 +149,8 @@ static unsigned int reorder, loss; /* of 1000 */
 static unsigned long n_reasons[LX_LANE0_COUNT];
 static unsigned long births;
 static int crowd; /* few lanes, and almost only messages that may use them */
+static int queueing; /* ... of which many wait for a grant, and little else happens to them */
+static __u32 lane_window; /* that next hops usually advertise */
 static int evil; /* senders retransmit with other contents */
 static int stubborn; /* ... a single segment until it is acknowledged: a window of one */
 
@@ -292,6 +303,124 @@ static void make_messages(struct sender *t, int index)
 		at += m->len;
 	}
 	t->message[t->n_messages].start = at;
+}
+
+/* ---- making a world ------------------------------------------------------------------------ */
+
+static __u64 stream_len(const struct sender *t)
+{
+	return t->message[t->n_messages].start;
+}
+
+/* Creates a new connection to a next hop, as lane @l. */
+static void make_lane(int l)
+{
+	struct lx_lane *t = &lane[l];
+	__u64 at = rnd_below(2) ? 0 : (1ull << 32) - rnd_below(BYTES);
+
+	lane_origin[l] = at;
+	lane_base[l] = about_to_wrap();
+	t->run_first = lx_lane_tail(t->word) + 1; /* as at a takeover, and at an end */
+	t->word = ((__u64)(t->run_first & 0xffff) << LX_LANE_TAIL_SHIFT | LX_LANE_OWNER) << 32 |
+		  (__u32)at;
+	t->popping = 0;
+	t->una = t->sent = at;
+	t->n_sack = 0;
+	t->state = LX_LANE_LIVE;
+	t->window_edge = at + 200 + rnd_below(lane_window / 3);
+	free(lane_rx[l].bytes);
+	free(lane_rx[l].got);
+	receiver_init(&lane_rx[l], (__u64)STREAMS * (BYTES + 70000), t->window_edge - at);
+}
+
+static void make_world(int number)
+{
+	int version = LX_SOCK_V3 + rnd_below(2);
+
+	memset(stream, 0, sizeof(stream));
+	memset(lane, 0, sizeof(lane));
+	memset(fp_peer, 0, sizeof(fp_peer));
+	memset(sender, 0, sizeof(sender));
+	memset(flight, 0, sizeof(flight));
+	mortality = rnd_below(3) ? 0 : rnd_below(15);
+	n_flight = 0;
+	now_ns = 1;
+	queueing = number % 4 == 1 || rnd_below(4) == 0;
+	crowd = queueing || rnd_below(3) == 0;
+	n_lanes = crowd ? 1 + rnd_below(3) : LANES;
+	grant_min = queueing ? 150 + rnd_below(300) : 500 + rnd_below(10000);
+	grant_max = queueing ? 1000 + rnd_below(10000) : 3000 + rnd_below(100000);
+	grant_spare = rnd_below(2) ? 0 : rnd_below(20000);
+	lane_window = queueing && rnd_below(2) ? 2000 + rnd_below(20000) : 200000;
+	evil = rnd_below(3) == 0;
+	stubborn = rnd_below(6) == 0;
+	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
+	loss = rnd_below(2) ? 0 : rnd_below(2) ? 5 : 80;
+	fp_peer[NEXT_HOPS].tx.now = fp_peer[NEXT_HOPS].rtr.now =
+		1 + rnd_below(rnd_below(3) ? 60 : 8);
+	for (int i = 0; i < NEXT_HOPS; i++) {
+		fp_peer[i].tx.now = fp_peer[i].tx.min =
+			1 + rnd_below(rnd_below(3) ? 60 : 8);
+		fp_peer[i].rtr.now = 8;
+		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i }, .routed = i && !crowd };
+	}
+	for (int i = 0; i < LANES; i++) {
+		int h = rnd_below(NEXT_HOPS);
+
+		/* In some worlds there are fewer lanes than streams. */
+		lane[i].state = LX_LANE_DEAD;
+		if (i >= (int)n_lanes && fp_peer[h].n_lanes)
+			continue;
+
+		lane[i].next_hop = h;
+		lane[i].version = version;
+		lane[i].mss = MSS;
+		fp_peer[h].lane[fp_peer[h].n_lanes++] = i;
+		make_lane(i);
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		struct sender *t = &sender[i];
+		struct lx_stream *s = &stream[i];
+
+		stream_base[i] = about_to_wrap();
+		s->state = LX_STREAM_ON;
+		s->version = version;
+		s->peer = NEXT_HOPS;
+		s->mss = MSS;
+		s->lane = LX_NO_LANE;
+		s->wscale = rnd_below(9);
+		s->flip = rnd_below(4) == 0;
+		make_messages(t, i);
+		receiver_init(&t->socket, BYTES + 70000, 3000 + rnd_below(60000));
+		t->socket.slack = (1 << s->wscale) - 1;
+		s->socket_window_edge = t->socket.window_edge;
+		s->window_edge = s->advertised_edge = t->window_edge = t->socket.window_edge;
+		t->wire_window_edge = t->window_edge;
+		/*
+		 * A takeover starts unframed, without diverted bytes; the slow path knows
+		 * boundary 0.
+		 */
+	}
+}
+
+static void unmake_world(void)
+{
+	for (int i = 0; i < FLIGHT; i++) {
+		if (flight[i].kind)
+			land(&flight[i]);
+	}
+	for (int i = 0; i < LANES; i++) {
+		free(lane_rx[i].bytes);
+		free(lane_rx[i].got);
+		lane_rx[i] = (struct receiver){ 0 };
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		free(sender[i].bytes);
+		free(sender[i].message);
+		free(sender[i].pending);
+		free(sender[i].socket.bytes);
+		free(sender[i].socket.got);
+	}
 }
 
 #endif

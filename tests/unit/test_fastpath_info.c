@@ -102,7 +102,7 @@ static void takes(__u32 who, __u64 now_ns)
 {
 	__u64 start;
 
-	assert_int_equal(lx_lane_take(&lane, who, 0, 100, now_ns, &start), 0);
+	assert_int_equal(lx_lane_take(&lane, who, 0, 100, 100, now_ns, &start), 0);
 }
 
 static void arrives(__u64 una, __u64 now_ns)
@@ -182,6 +182,18 @@ static void waits_are_told(void **state)
 	assert_int_equal(lane_told().handovers_per_s, 754);
 }
 
+static void waiting_streams_are_told(void **state)
+{
+	assert_int_equal(lane_told().waiting + lane_told().grants, 0);
+	lane.waiting_first = ~0u; /* they count, and wrap */
+	lane.waiting_tail = 2;
+	lane.grants = 5;
+	assert_int_equal(lane_told().waiting, 3);
+	assert_int_equal(lane_told().grants, 5);
+	lane.waiting_tail = lane.waiting_first - 1; /* changed between two looks */
+	assert_int_equal(lane_told().waiting, 0);
+}
+
 /* ---- streams ---------------------------------------------------------------------------- */
 
 static struct lx_stream_info stream_told(void)
@@ -230,6 +242,7 @@ int main(void)
 		cmocka_unit_test_setup(owners_in_their_order, begin),
 		cmocka_unit_test_setup(all_owners_fit, begin),
 		cmocka_unit_test_setup(nobody_is_behind, begin),
+		cmocka_unit_test_setup(waiting_streams_are_told, begin),
 		cmocka_unit_test_setup(waits_are_told, begin),
 		cmocka_unit_test_setup(why_not_by_a_lane, begin),
 	};

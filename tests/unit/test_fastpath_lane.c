@@ -68,7 +68,7 @@ static __u64 takes_at(__u32 stream, __u32 len, __u64 now_ns)
 {
 	__u64 start = 0;
 
-	assert_int_equal(lx_lane_take(first, stream, SENDER, len, now_ns, &start), 0);
+	assert_int_equal(lx_lane_take(first, stream, SENDER, len, len, now_ns, &start), 0);
 	return start;
 }
 
@@ -81,13 +81,13 @@ static void refuses(__u32 stream, __u32 len, enum lx_lane0_reason why, __u64 now
 {
 	__u64 start;
 
-	assert_int_equal(lx_lane_take(first, stream, SENDER, len, now_ns, &start), why);
+	assert_int_equal(lx_lane_take(first, stream, SENDER, len, len, now_ns, &start), why);
 }
 
 /* Acknowledges up to @una. Returns the stream to be told with this packet; told[]: the others. */
 static __u32 arrives(__u64 una, __u64 now_ns)
 {
-	struct lx_arrival a = { .lane = first, .now_ns = now_ns };
+	struct lx_arrival a = { .lane = first, .now_ns = now_ns, .index = 0 };
 
 	n_told = 0;
 	lx_lane_acked(first, 0, una, una + (1 << 20));
@@ -174,14 +174,17 @@ static void window_is_small(void **state)
 /* Alone, a stream may fill the window; shared, there is a limit. */
 static void much_in_flight(void **state)
 {
-	first->window_edge = 64 << 20;
-	takes(1, 8 << 20);
+	const __u64 edge = 8 * LX_LANE_SHARED_MAX;
+	const __u32 half = LX_LANE_SHARED_MAX / 2;
+
+	first->window_edge = edge;
+	takes(1, LX_LANE_SHARED_MAX);
 	refuses(2, 10, LX_LANE0_CROWDED, 0);
-	takes(1, 8 << 20);
-	arrives(16 << 20, 0);
-	first->window_edge = 64 << 20;
-	takes(1, 2 << 20);
-	takes(2, 1 << 20);
+	takes(1, half);
+	arrives(LX_LANE_SHARED_MAX + half, 0);
+	first->window_edge = edge;
+	takes(1, LX_LANE_SHARED_MAX - half);
+	takes(2, half);
 	refuses(3, 1, LX_LANE0_CROWDED, 0);
 }
 

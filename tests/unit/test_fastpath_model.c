@@ -22,118 +22,6 @@
  */
 #include "fpworld.h"
 
-/* ---- making a world ------------------------------------------------------------------------ */
-
-static __u64 stream_len(const struct sender *t)
-{
-	return t->message[t->n_messages].start;
-}
-
-/* Creates a new connection to a next hop, as lane @l. */
-static void make_lane(int l)
-{
-	struct lx_lane *t = &lane[l];
-	__u64 at = rnd_below(2) ? 0 : (1ull << 32) - rnd_below(BYTES);
-
-	lane_origin[l] = at;
-	lane_base[l] = about_to_wrap();
-	t->run_first = lx_lane_tail(t->word) + 1; /* as at a takeover, and at an end */
-	t->word = ((__u64)(t->run_first & 0xffff) << LX_LANE_TAIL_SHIFT | LX_LANE_OWNER) << 32 |
-		  (__u32)at;
-	t->popping = 0;
-	t->una = t->sent = at;
-	t->n_sack = 0;
-	t->state = LX_LANE_LIVE;
-	t->window_edge = at + 200 + rnd_below(70000);
-	free(lane_rx[l].bytes);
-	free(lane_rx[l].got);
-	receiver_init(&lane_rx[l], (__u64)STREAMS * (BYTES + 70000), t->window_edge - at);
-}
-
-static void make_world(void)
-{
-	int version = LX_SOCK_V3 + rnd_below(2);
-
-	memset(stream, 0, sizeof(stream));
-	memset(lane, 0, sizeof(lane));
-	memset(fp_peer, 0, sizeof(fp_peer));
-	memset(sender, 0, sizeof(sender));
-	memset(flight, 0, sizeof(flight));
-	mortality = rnd_below(3) ? 0 : rnd_below(15);
-	n_flight = 0;
-	now_ns = 1;
-	crowd = rnd_below(2);
-	n_lanes = crowd ? 1 + rnd_below(3) : LANES;
-	evil = rnd_below(3) == 0;
-	stubborn = rnd_below(6) == 0;
-	reorder = rnd_below(2) ? 0 : rnd_below(2) ? 20 : 1000;
-	loss = rnd_below(2) ? 0 : rnd_below(2) ? 5 : 80;
-	fp_peer[NEXT_HOPS].tx.now = fp_peer[NEXT_HOPS].rtr.now =
-		1 + rnd_below(rnd_below(3) ? 60 : 8);
-	for (int i = 0; i < NEXT_HOPS; i++) {
-		fp_peer[i].tx.now = fp_peer[i].tx.min =
-			1 + rnd_below(rnd_below(3) ? 60 : 8);
-		fp_peer[i].rtr.now = 8;
-		dest[i] = (struct lx_dest){ .n = 1, .next_hop = { i }, .routed = i && !crowd };
-	}
-	for (int i = 0; i < LANES; i++) {
-		int h = rnd_below(NEXT_HOPS);
-
-		/* In some worlds there are fewer lanes than streams. */
-		lane[i].state = LX_LANE_DEAD;
-		if (i >= (int)n_lanes && fp_peer[h].n_lanes)
-			continue;
-
-		lane[i].next_hop = h;
-		lane[i].version = version;
-		lane[i].mss = MSS;
-		fp_peer[h].lane[fp_peer[h].n_lanes++] = i;
-		make_lane(i);
-	}
-	for (int i = 0; i < STREAMS; i++) {
-		struct sender *t = &sender[i];
-		struct lx_stream *s = &stream[i];
-
-		stream_base[i] = about_to_wrap();
-		s->state = LX_STREAM_ON;
-		s->version = version;
-		s->peer = NEXT_HOPS;
-		s->mss = MSS;
-		s->wscale = rnd_below(9);
-		s->flip = rnd_below(4) == 0;
-		make_messages(t, i);
-		receiver_init(&t->socket, BYTES + 70000, 3000 + rnd_below(60000));
-		t->socket.slack = (1 << s->wscale) - 1;
-		s->socket_window_edge = t->socket.window_edge;
-		s->window_edge = s->advertised_edge = t->window_edge = t->socket.window_edge;
-		t->wire_window_edge = t->window_edge;
-		/*
-		 * A takeover starts unframed, without diverted bytes; the slow path knows
-		 * boundary 0.
-		 */
-	}
-}
-
-static void unmake_world(void)
-{
-	for (int i = 0; i < FLIGHT; i++) {
-		if (flight[i].kind)
-			land(&flight[i]);
-	}
-	for (int i = 0; i < LANES; i++) {
-		free(lane_rx[i].bytes);
-		free(lane_rx[i].got);
-		lane_rx[i] = (struct receiver){ 0 };
-	}
-	for (int i = 0; i < STREAMS; i++) {
-		free(sender[i].bytes);
-		free(sender[i].message);
-		free(sender[i].pending);
-		free(sender[i].socket.bytes);
-		free(sender[i].socket.got);
-	}
-}
-
 /* ---- delivery, and the checks of invariant 1 --------------------------------------------- */
 
 static void delivered(int who, unsigned int index)
@@ -280,6 +168,7 @@ static void send_saved(int who, struct lx_framing *f)
 
 static void on_data(int who, struct segment *seg)
 {
+	bool given = stream[who].grant == LX_GRANT_GIVEN;
 	struct lx_stream *s = &stream[who];
 	struct lx_segment in = { .packet = seg->data };
 	__u32 size = seg->end - seg->pos < MSS ? seg->end - seg->pos : MSS;
@@ -300,6 +189,7 @@ static void on_data(int who, struct segment *seg)
 		s->force = 1;
 	s->now_ns = now_ns;
 	assert_int_equal(lx_frame(&f), 0);
+	n_used += given && s->grant != LX_GRANT_GIVEN;
 	assert_true(s->tail - s->head < LX_STREAM_EXTENTS); /* 5 */
 	if (f.saved)
 		send_saved(who, &f);
@@ -361,10 +251,14 @@ static void tell_sender(int who)
 	struct sender *t = &sender[who];
 	struct lx_advertised adv;
 	__u64 window_edge;
+	__u32 grant;
 	int news;
 
+	grant = s->grant;
 	news = lx_ack_build(s, who, now_ns, &adv);
 	assert_true(news >= 0);
+	n_waited += !grant && s->grant == LX_GRANT_WAITS;
+	n_given += !grant && s->grant == LX_GRANT_GIVEN;
 	acked_up_to(who, adv.ack);
 	for (unsigned int i = 0; i < adv.n_sack; i++) {
 		assert_true(adv.sack[i].start > adv.ack);
@@ -458,7 +352,8 @@ static void lane_ack(int l)
 {
 	struct receiver *r = &lane_rx[l];
 	struct segment *seg;
-	__u64 window_edge = r->next + (rnd_below(4) ? 200000 : 200 + rnd_below(70000));
+	__u64 window_edge = r->next + (rnd_below(4) ? lane_window
+						    : 200 + rnd_below(lane_window / 3));
 
 	if (window_edge > r->window_edge)
 		r->window_edge = window_edge;
@@ -485,7 +380,8 @@ static void on_lane_ack(int l, const struct segment *seg)
 {
 	struct lx_lane *t = &lane[l];
 	__u64 una = over_wire(seg->ack, lane_base[l], t->una);
-	struct lx_arrival a = { .lane = t, .now_ns = now_ns };
+	struct lx_arrival a = { .lane = t, .now_ns = now_ns, .index = l };
+	__u32 grants = t->grants;
 
 	if (lx_pos_before(una, t->una))
 		return;
@@ -493,6 +389,7 @@ static void on_lane_ack(int l, const struct segment *seg)
 	t->n_sack = seg->n_sack;
 	lx_lane_acked(t, 0, una, una + (seg->window_edge - seg->ack));
 	lx_stream_tell(NULL, lx_arrival_note(&a), 0);
+	n_given += t->grants - grants;
 }
 
 /* Our own kernel: acknowledges contiguous bytes and advertises a window. */
@@ -593,6 +490,63 @@ static void cookies(int who)
 	}
 }
 
+/* ---- grants, as in user/fastpath/order.c ------------------------------------------------- */
+
+#define GRANT_UNUSED_NS 2000000ull
+/* There, 100 and 2 ms. */
+#define GRANT_WAIT_NS 5000000ull
+#define GRANT_IDLE_NS 500000ull
+
+static void grant_end(int who)
+{
+	struct lx_stream *s = &stream[who];
+
+	if (s->grant == LX_GRANT_GIVEN)
+		lane[s->grant_lane].granted -= s->grant_len;
+	s->grant = LX_GRANT_NONE;
+}
+
+static void grant_tick(int who)
+{
+	struct lx_stream *s = &stream[who];
+	__u64 since = now_ns - s->grant_ns;
+	struct lx_lane *t;
+
+	if (s->grant == LX_GRANT_GIVEN && since > GRANT_UNUSED_NS) {
+		s->grant_after_ns = now_ns + rnd_below(10000000);
+		grant_end(who);
+		n_expired++;
+	}
+	if (s->grant != LX_GRANT_WAITS)
+		return;
+	t = &lane[s->grant_lane];
+	if (lx_lane_is_slow(t, t->word, now_ns)) {
+		s->grant = LX_GRANT_NONE;
+		tell_sender(who);
+		return;
+	}
+	if (since <= (lx_lane_busy(t->word) || t->granted ? GRANT_WAIT_NS : GRANT_IDLE_NS))
+		return;
+	s->grant = LX_GRANT_GIVEN;
+	t->granted += s->grant_len;
+	s->grant_ns = now_ns;
+	n_helped++;
+	tell_sender(who);
+}
+
+/* What a lane has promised is what its streams may still send. */
+static void check_grants(void)
+{
+	__u32 granted[LANES] = { 0 };
+
+	for (int i = 0; i < STREAMS; i++) {
+		if (stream[i].grant == LX_GRANT_GIVEN)
+			granted[stream[i].grant_lane] += stream[i].grant_len;
+	}
+	for (int l = 0; l < LANES; l++)
+		assert_int_equal(lane[l].granted, granted[l]);
+}
+
 /* ---- connections end --------------------------------------------------------------------- */
 
 static void forget_flight(int kind, int who)
@@ -667,6 +621,10 @@ static void lane_dies(int l)
 			lose_messages(i, l);
 	}
 	t->word &= ~((__u64)LX_LANE_BUSY << 32);
+	for (int i = 0; i < STREAMS; i++) {
+		if (stream[i].grant_lane == (__u32)l)
+			grant_end(i);
+	}
 }
 
 /* Whether all of a stream's outstanding bytes on a lane have reached us. */
@@ -692,6 +650,7 @@ static void stream_dies(int who)
 	n_dead_streams++;
 	sender[who].dead = true;
 	stream[who].flags |= LX_STREAM_NO_LANES;
+	grant_end(who);
 	forget_flight(1, who);
 	forget_flight(4, who);
 	for (int l = 0; l < LANES; l++) {
@@ -747,6 +706,7 @@ static void policy(int who)
 	switch (rnd_below(400)) {
 	case 0:
 		s->flags |= LX_STREAM_NO_LANES;
+		grant_end(who);
 		break;
 	case 7:
 	case 8:
@@ -763,7 +723,7 @@ static void policy(int who)
 		s->flags &= ~LX_STREAM_STOP;
 		break;
 	case 14:
-		s->flags |= LX_STREAM_FAR;
+		s->flags |= queueing ? 0 : LX_STREAM_FAR;
 		break;
 	case 15:
 		s->flags &= ~LX_STREAM_FAR;
@@ -877,11 +837,11 @@ static void check_credits(void)
 	assert_int_equal(fp_peer[NEXT_HOPS].rtr.lanes, busy);
 }
 
-static void one_world(void)
+static void one_world(int number)
 {
 	unsigned long steps = 0;
 
-	make_world();
+	make_world(number);
 	check_credits();
 	while (!all_done()) {
 		bool losses = steps < 40000;
@@ -925,9 +885,11 @@ static void one_world(void)
 				policy(who);
 			else
 				stream[who].flags &= ~LX_STREAM_HOLD;
+			grant_tick(who);
 			orphans(rnd_below(LANES));
 			break;
 		}
+		check_grants();
 		if (steps % 64 == 0)
 			check_credits();
 	}
@@ -954,6 +916,10 @@ static void one_world(void)
 	while (n_flight)
 		network(false);
 	check_credits();
+	for (int i = 0; i < STREAMS; i++)
+		grant_end(i);
+	for (int l = 0; l < LANES; l++)
+		assert_int_equal(lane[l].granted, 0);
 	unmake_world();
 }
 
@@ -964,20 +930,23 @@ static void random_worlds(void **state)
 
 	for (int i = 0; i < n; i++) {
 		rnd_case("random_worlds", i);
-		one_world();
+		one_world(i);
 	}
 	rnd_case(NULL, 0);
 	printf("random_worlds: %d worlds, %lu data packets (%lu mixed, %lu headers cut), "
 	       "%lu messages by lanes, %lu by the socket, unframed %lu times; "
 	       "%lu lanes (%lu shared, with %lu messages) and %lu streams died (%lu with lanes that "
-	       "went on); %lu hand-overs, %u runs behind each other\n",
+	       "went on); %lu hand-overs, %u runs behind each other; grants: %lu waited for, %lu "
+	       "given, %lu by the daemon, %lu used, %lu expired\n",
 	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_unframed,
-	       n_dead_lanes, n_dead_shared, n_lost, n_dead_streams, n_survived, n_handovers, n_most);
+	       n_dead_lanes, n_dead_shared, n_lost, n_dead_streams, n_survived, n_handovers, n_most,
+	       n_waited, n_given, n_helped, n_used, n_expired);
 	for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
 		printf(" %s %lu", reason_name[k], n_reasons[k]);
 	putchar('\n');
 	assert_true(n_lane_messages > n_socket_messages / 10);
 	assert_true(n_handovers && n_most > 2);
+	assert_true(n_waited && n_given && n_helped && n_used && n_expired);
 }
 
 int main(void)

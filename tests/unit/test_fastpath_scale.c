@@ -158,6 +158,11 @@ static void lane0_header(int who)
 	h = message_at(who, t->current)->hop;
 	state->next_hop_run = h == state->next_hop ? state->next_hop_run + 1 : 0;
 	state->next_hop = h;
+	if (!stream[who].unframed)
+		return;
+	stream[who].last_len = message_at(who, t->current)->len;
+	if (stream[who].lane == LX_NO_LANE)
+		stream[who].lane = fp_peer[h].lane[who % CONNS];
 }
 
 /* Reads a bit of a stream. */
@@ -271,7 +276,7 @@ static void lane_ack(const struct event *e)
 {
 	struct lx_lane *t = &lane[e->who];
 	const struct receiver *r = &receiver[e->who];
-	struct lx_arrival a = { .lane = t, .now_ns = now_ns };
+	struct lx_arrival a = { .lane = t, .now_ns = now_ns, .index = e->who };
 
 	if (lx_pos_before(e->pos, t->una))
 		return;
@@ -509,9 +514,10 @@ static void make_sender(int i)
 	s->version = LX_SOCK_V3;
 	s->peer = HOPS + i;
 	s->mss = MSS;
+	s->lane = LX_NO_LANE;
 	s->wscale = WSCALE;
-	s->socket_window_edge = s->window_edge = s->advertised_edge = SOCKET_BUFFER;
-	sender[i].window_edge = 64 << 10;
+	s->socket_window_edge = SOCKET_BUFFER;
+	s->window_edge = s->advertised_edge = sender[i].window_edge = 64 << 10;
 	sender[i].latency_ns = 5000 + rnd_below(50000);
 	sender[i].hop = i % HOPS;
 	sender[i].left = pattern.train ? rnd_below(pattern.train) : 0;
@@ -642,7 +648,7 @@ static void nobody_starves(struct pattern p, unsigned int seconds, unsigned int 
 		best = n > best ? n : best;
 	}
 	print_world(all, worst, best);
-	assert_true(n_lane_messages && n_slow_messages);
+	assert_true(n_lane_messages); /* with grants, there may be none by lane 0 */
 	assert_true(100 * STREAMS * worst >= percent * all);
 }
 
@@ -671,13 +677,10 @@ static void all_sizes(void **state)
 	nobody_starves((struct pattern){ 4 << 10, 1 << 20, 4, HALF }, 1, THIRD);
 }
 
-/*
- * Who never lets a lane run dry keeps it: with large messages and full links there is no room for
- * another one within LX_LANE_SHARED_MAX. The others have what lane 0 gives them.
- */
+/* Grants keep a lane from being filled by whoever has it. */
 static void large_to_one(void **state)
 {
-	nobody_starves((struct pattern){ 1 << 20, 1 << 20, 0, HALF }, 1, 20);
+	nobody_starves((struct pattern){ 1 << 20, 1 << 20, 0, HALF }, 1, 50);
 }
 
 static void small_to_one(void **state)
@@ -688,7 +691,7 @@ static void small_to_one(void **state)
 /* A large router with one slow core: 30 of 160 Gbit/s. An even share of that is 0.19 of fair. */
 static void lane0_is_slow(void **state)
 {
-	nobody_starves((struct pattern){ 4 << 10, 1 << 20, 4, 3750 }, 1, 15);
+	nobody_starves((struct pattern){ 4 << 10, 1 << 20, 4, 3750 }, 1, 20);
 }
 
 /* ---- what a hand-over costs ---------------------------------------------------------- */
@@ -697,7 +700,7 @@ static void reserve(struct lx_lane *t, int who)
 {
 	__u64 start;
 
-	assert_int_equal(lx_lane_take(t, who, HOPS + who, 1000, now_ns, &start), 0);
+	assert_int_equal(lx_lane_take(t, who, HOPS + who, 1000, 1000, now_ns, &start), 0);
 }
 
 /* Taking a lane behind others, and leaving it, costs the same however many there are. */
@@ -764,11 +767,11 @@ static void memory_is_bounded(void **state)
 	const struct lx_lane *t = &lane[0];
 
 	assert_int_equal(sizeof(t->run) + sizeof(t->run_begun) + sizeof(t->waits), 704);
-	assert_int_equal(sizeof(*t), 1072);
+	assert_int_equal(sizeof(*t), 1224);
 	assert_int_equal(sizeof(struct lx_fp_run), 1208);
 	/* In blocks: of 256 lanes, of 64 streams. */
 	assert_true(LANES <= LX_LANE_BLOCK && STREAMS % LX_STREAM_BLOCK == 0);
-	assert_true(LX_LANE_BLOCK * sizeof(*t) < 270 << 10);
+	assert_true(LX_LANE_BLOCK * sizeof(*t) < 310 << 10);
 	assert_true(STREAMS * sizeof(stream[0]) < 5 << 20);
 }
 

@@ -172,6 +172,14 @@ static uint64_t lane_wait_us(const struct lx_lane *lane, unsigned int percent)
 	return 0;
 }
 
+/* The programs change both ends of the queue meanwhile. */
+static uint32_t lane_waiting(const struct lx_lane *lane)
+{
+	uint32_t first = READ(lane->waiting_first), n = READ(lane->waiting_tail) - first;
+
+	return n <= LX_LANE_WAITING ? n : 0;
+}
+
 static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx_lane *lane,
 			  struct lx_lane_info *ret_info)
 {
@@ -193,6 +201,8 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 		.bytes = READ(lane->bytes),
 		.takes = READ(lane->takes),
 		.acks = READ(lane->acks),
+		.waiting = lane_waiting(lane),
+		.grants = READ(lane->grants),
 		.handovers = READ(lane->handovers),
 		.handovers_per_s = READ(lane->handovers_per_s),
 		.wait_p50_us = lane_wait_us(lane, 50),

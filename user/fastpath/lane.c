@@ -363,6 +363,12 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 	lx_sock_conn_set_reset(conn->conn);
 	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_STREAMS)
 	{
+		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+
+		if (s->grant && s->grant_lane == (uint32_t)conn->lane) {
+			lx_fp_grant_end(fp, s);
+			lx_fastpath_poke_ack(fp->fastpath, i); /* it may have waited */
+		}
 		if (lx_fp_stream_is_open(fp, i) && lx_fp_lane_has(lane, i))
 			lane_lost(fp, conn, i);
 	}

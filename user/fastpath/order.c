@@ -49,8 +49,20 @@
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /* A slow sender gains little from lanes, and each attempt may cost others seconds. */
 #define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
-/* Room may be free soon, and another attempt is cheap. */
+/* Room may be free soon, and another attempt is cheap; sooner if nobody on the lane is slow. */
 #define YIELD_NS (500 * LX_SOCK_MSEC)
+#define YIELD_MIN_NS (50 * LX_SOCK_MSEC)
+/*
+ * A sender that does not use its grant by then has nothing to send, or is far away: it keeps others
+ * waiting. Unless it has sent so many messages since the last time, it goes without grants for a while,
+ * longer each time.
+ */
+#define GRANT_UNUSED_NS (5 * LX_SOCK_MSEC)
+#define GRANT_WORTH 8
+#define GRANT_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+/* Nobody waits longer; nor longer than IDLE for a lane on which nothing moves. */
+#define GRANT_WAIT_NS (100 * LX_SOCK_MSEC)
+#define GRANT_IDLE_NS (2 * LX_SOCK_MSEC)
 /* How often the core gets a message for another router, from streams with this many since. */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
@@ -136,7 +148,9 @@ static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH;
+	/* Large messages wait for their lane, so the next hold gains something. */
+	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH ||
+		     state->mean >= STOP_MEAN;
 
 	state->hold_pause_ns = worth ? LX_FP_HOLD_PAUSE_MIN_NS : 2 * state->hold_pause_ns;
 	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
@@ -236,16 +250,87 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 	state->aside_ns = until;
 }
 
+/* Nobody goes behind a run that is slow. */
+static bool lane_is_slow(const struct lx_lane *lane, uint64_t now)
+{
+	return lx_fp_lane_is_busy(lane) &&
+	       (int64_t)(now - __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE)) >
+		       (int64_t)LX_FP_LANE_SLOW_NS;
+}
+
 /* Large messages that find no room leave lanes to others for a while: each attempt is costly. */
 static void stream_yield(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s,
 			 uint64_t now)
 {
 	uint64_t crowded = s->reasons[LX_LANE0_CROWDED];
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, s->lane);
 
 	if (crowded != state->crowded_seen && state->mean >= STOP_MEAN && state->next_hop >= 0 &&
 	    lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes)
-		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED, now + YIELD_NS);
+		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED,
+				   now + (lane && !lane_is_slow(lane, now) ? YIELD_MIN_NS
+								       : YIELD_NS));
 	state->crowded_seen = crowded;
+}
+
+static bool grant_change(struct lx_stream *s, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&s->grant, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
+{
+	if (!grant_change(s, LX_GRANT_GIVEN, LX_GRANT_ENDING)) {
+		grant_change(s, LX_GRANT_WAITS, LX_GRANT_NONE);
+		return;
+	}
+	__atomic_sub_fetch(&lx_fastpath_lane(fp->fastpath, s->grant_lane)->granted, s->grant_len,
+			   __ATOMIC_RELAXED);
+	grant_change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
+}
+
+/*
+ * Ends grants that nobody uses, which keep others waiting. Usually an ACK of the next hop gives the
+ * next grant; we do so if there is none to come, and after a long wait.
+ */
+static void stream_grant(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
+	int64_t since = now - s->grant_ns;
+	struct lx_lane *lane;
+	bool idle;
+
+	if (grant == LX_GRANT_GIVEN && since > (int64_t)GRANT_UNUSED_NS) {
+		bool once = s->messages - state->messages_at_unused >= GRANT_WORTH;
+
+		state->messages_at_unused = s->messages;
+		state->grant_pause_ns = once			? 0
+					: state->grant_pause_ns ? 2 * state->grant_pause_ns
+								: GRANT_PAUSE_MIN_NS;
+		if (state->grant_pause_ns > ASIDE_MAX_NS)
+			state->grant_pause_ns = ASIDE_MAX_NS;
+		__atomic_store_n(&s->grant_after_ns, now + state->grant_pause_ns,
+				 __ATOMIC_RELAXED);
+		lx_fp_grant_end(fp, s);
+	}
+	if (grant != LX_GRANT_WAITS)
+		return;
+	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
+	if (lane_is_slow(lane, now)) {
+		if (grant_change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
+			lx_fastpath_poke_ack(fp->fastpath, index);
+		return;
+	}
+	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
+	if (since <= (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS) ||
+	    !grant_change(s, LX_GRANT_WAITS, LX_GRANT_GIVEN))
+		return;
+	__atomic_add_fetch(&lane->granted, s->grant_len, __ATOMIC_RELAXED);
+	s->grant_ns = now;
+	lx_fastpath_poke_ack(fp->fastpath, index);
 }
 
 static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
@@ -351,6 +436,8 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 		__atomic_or_fetch(&s->flags, LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
 	else
 		__atomic_and_fetch(&s->flags, ~LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
+	if (off)
+		lx_fp_grant_end(fp, s);
 	release(fp, index);
 	return !off;
 }
@@ -377,6 +464,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		lx_sock_conn_retry(conn->conn);
 	stream_window(fp, state, s);
 	stream_yield(fp, state, s, now);
+	stream_grant(fp, index, now);
 	stream_weigh(state, s);
 	stream_gaps(state, s, now);
 	stream_review(state, s, now);

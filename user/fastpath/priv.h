@@ -28,6 +28,8 @@
 #include "fastpath.h"
 
 #define LX_FP_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+/* A first run that takes longer is slow, as in bpf/lane.h. */
+#define LX_FP_LANE_SLOW_NS (20 * LX_SOCK_MSEC)
 
 /* A connection on which messages to route arrive, or to a neighbour. */
 struct lx_fp_conn {
@@ -107,6 +109,8 @@ struct lx_fp_stream {
 	uint64_t high_seen;        /* on HOLD: s->high, and since when */
 	uint64_t high_ns;
 	uint64_t high_held;        /* s->high when the HOLD of a sender far away began to count */
+	uint64_t grant_pause_ns; /* its last grant was not used: no more for so long */
+	uint64_t messages_at_unused; /* s->messages then */
 	uint64_t far_ns;           /* round trip time of a sender far away; 0: it is near */
 	int next_hop;              /* of its last message; -1: unknown */
 	unsigned int next_hop_run; /* messages in a row for that next hop */
@@ -362,7 +366,7 @@ static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int ind
 
 	if (state->conn->no_stream)
 		return true;
-	return s->state == LX_STREAM_ON && !state->hold_ns && !state->quiet_barrier &&
+	return s->state == LX_STREAM_ON && !state->hold_ns && !state->quiet_barrier && !s->grant &&
 	       !(s->flags & (LX_STREAM_HOLD | LX_STREAM_STOP)) && !state->conn->waits;
 }
 
@@ -405,6 +409,9 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 /* Keeps a stream off lanes until then, or longer if it already is. */
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
+
+/* The stream needs its grant no more, or waits no more for one. */
+void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s);
 
 /* Keeps a stream off lanes from now on, longer each time. */
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,

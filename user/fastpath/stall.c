@@ -27,8 +27,7 @@
 #define SHARED_NS (4 * LX_SOCK_SECOND)
 /* Others wait no longer than this for a message, even if it keeps trickling in. */
 #define TRICKLE_NS (10 * LX_SOCK_SECOND)
-/* A message is slow after this, as in bpf/lane.h; a sender after the second, or much longer. */
-#define SLOW_NS (20 * LX_SOCK_MSEC)
+/* A sender is slow after its second slow message, or a much slower one. */
 #define SLOW_AGAIN_NS LX_SOCK_SECOND
 #define SLOW_LONG_NS (200 * LX_SOCK_MSEC)
 
@@ -317,7 +316,7 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	struct lx_fp_stream *state = &fp->stream[stream];
 	int64_t ns = now - first_ns;
 
-	if (!lx_fp_lane_is_shared(lane) || s->aside || ns <= (int64_t)SLOW_NS ||
+	if (!lx_fp_lane_is_shared(lane) || s->aside || ns <= (int64_t)LX_FP_LANE_SLOW_NS ||
 	    is_whole(fp, stream, index))
 		return;
 	/* Once in a while may be chance: this machine, or the sender, had other work. */

@@ -80,6 +80,7 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 		s->flags = LX_STREAM_FAR;
 		state->far_ns = 1000ull * info.rtt_us;
 	}
+	s->lane = LX_NO_LANE;
 	s->version = conn->facts.version;
 	s->family = conn->facts.remote.sa.sa_family;
 	s->flip = conn->facts.flip;
@@ -226,6 +227,21 @@ static void note_next_hop(struct lx_fp_conn *conn, int next_hop)
 	state->next_hop = next_hop;
 }
 
+/* What the programs cannot know yet: when the stream begins to use lanes, it may have to wait. */
+static void prefer(const struct lx_fp_conn *conn, struct lx_stream *s, size_t len)
+{
+	const struct lx_fp_stream *state = &conn->fp->stream[conn->stream];
+	const struct lx_fp_peer *next_hop;
+
+	if (!s->unframed || state->next_hop < 0)
+		return;
+	s->last_len = len;
+	s->next_hop_run = state->next_hop_run;
+	next_hop = lx_fastpath_peer(conn->fp->fastpath, state->next_hop);
+	if (s->lane == LX_NO_LANE && next_hop->n_lanes)
+		s->lane = next_hop->lane[conn->stream % next_hop->n_lanes];
+}
+
 bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
 		   size_t len)
 {
@@ -258,6 +274,7 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 	dest = hdr ? lx_fp_dest_lookup(fp, &hdr->dst_nid) : NULL;
 	next_hop = dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1;
 	note_next_hop(conn, next_hop);
+	prefer(conn, s, len);
 	/* Order is per destination node, so messages for this node need not wait. */
 	if (!hdr || ours || s->state != LX_STREAM_ON)
 		return true;
@@ -271,6 +288,7 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 /* Frees the entry of a stream. Its messages on lanes are complete, and go on without it. */
 static void give(struct lx_fp *fp, unsigned int index)
 {
+	lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));
 	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_LANES)
 		lx_fp_lane_disown(lx_fastpath_lane(fp->fastpath, i), index);
 	lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
@@ -335,6 +353,7 @@ void lx_fp_stream_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 
 	s->flags |= LX_STREAM_NO_LANES;
 	lx_fp_count_conn(fp, conn);
+	lx_fp_grant_end(fp, s);
 	lx_fp_stream_leave(fp, conn);
 	conn->shift = s->diverted;
 }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Grants: who may send the next large message to a shared lane.
+ *
+ * A message reserves its bytes when its header arrives, but a lane takes only so much at a time.
+ * So the window of a stream with large messages ends where its message ends, until it has a
+ * grant for the next one:
+ *
+ *	        window computed, lane shared
+ *	NONE ─────────────────────────────────▶ WAITS, in the lane's queue
+ *	  ▲                                       │ an ACK of the next hop has made room;
+ *	  │ the next message is framed            ▼ or at once, if there is room
+ *	  └──────────────────────────────────── GIVEN: the window opens for a message like the last one
+ *
+ * The sender waits, with its data. The daemon ends grants that nobody uses, and waits that are too
+ * long (user/fastpath/order.c). A message that comes without a grant goes to the lane if there is
+ * room, or to lane 0.
+ */
+#ifndef LX_BPF_GRANT_H
+#define LX_BPF_GRANT_H
+
+#include "lane.h"
+
+/* Shorter messages need no grant: many of them fit. The model test sets its own values. */
+#ifndef LX_GRANT_MIN
+#define LX_GRANT_MIN (256u << 10)
+#endif
+/*
+ * Maximum bytes in flight and granted on a shared lane: two messages. More would only lengthen the
+ * next hop's queues, and close its window.
+ */
+#ifndef LX_GRANT_MAX
+#define LX_GRANT_MAX ((2u << 20) + 65536)
+#endif
+/* Room to spare behind that, for a message that needs no grant, or is longer than expected. */
+#ifndef LX_GRANT_SPARE
+#define LX_GRANT_SPARE ((1u << 20) + 4096)
+#endif
+/*
+ * Streams on STOP whose messages go now here, now there need no grant: nobody knows from which lane.
+ * All others need one from their first message on: whoever finds no room is long on lane 0.
+ */
+#ifndef LX_GRANT_RUN
+#define LX_GRANT_RUN 4
+#endif
+/* A lane is shared if a message went, or would have gone, behind another stream's this recently. */
+#define LX_SHARED_NS 1000000000ull
+
+LX_INLINE int lx_lane_is_shared(const struct lx_lane *lane, __u64 now_ns)
+{
+	return lane->shared_ns && (__s64)(now_ns - lane->shared_ns) < (__s64)LX_SHARED_NS;
+}
+
+/* Bytes that the next hop's window takes behind those reserved. */
+LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane)
+{
+	return lx_pos_diff(lane->window_edge, lx_lane_next(lane->word, lane->una));
+}
+
+LX_INLINE int lx_grant_fits(const struct lx_lane *lane, __u32 len)
+{
+	__u64 word = lane->word;
+	__u32 granted = lane->granted;
+	__u32 taken = granted + (lx_lane_busy(word) ? (__u32)word - (__u32)lane->una : 0);
+
+	if (!taken)
+		return 1;
+	return taken + len <= LX_GRANT_MAX &&
+	       lx_lane_room(lane) >= (__s64)(granted + len + LX_GRANT_SPARE);
+}
+
+/* Returns 0 if somebody else has changed the stream's state meanwhile. */
+LX_INLINE int lx_grant_give(struct lx_lane *lane, struct lx_stream *s, __u32 from, __u64 now_ns)
+{
+	__u32 len = s->grant_len;
+
+	LX_ADD(&lane->granted, len);
+	s->grant_ns = now_ns;
+	if (LX_CAS(&s->grant, from, LX_GRANT_GIVEN) == from)
+		return 1;
+	LX_ADD(&lane->granted, -len);
+	return 0;
+}
+
+/* The next message has been framed. While ENDING, nobody else changes it. */
+LX_INLINE void lx_grant_use(struct lx_stream *s)
+{
+	struct lx_lane *lane;
+
+	if (s->grant != LX_GRANT_GIVEN ||
+	    LX_CAS(&s->grant, LX_GRANT_GIVEN, LX_GRANT_ENDING) != LX_GRANT_GIVEN)
+		return;
+	lane = lx_lane_at(s->grant_lane);
+	if (lane)
+		LX_ADD(&lane->granted, -s->grant_len);
+	LX_CAS(&s->grant, LX_GRANT_ENDING, LX_GRANT_NONE);
+}
+
+/* Returns whether the stream needs a grant for its next message. */
+LX_INLINE int lx_grant_is_needed(const struct lx_stream *s, const struct lx_lane *lane,
+				 __u64 now_ns)
+{
+	return lane->state == LX_LANE_LIVE && (__s64)(now_ns - s->grant_after_ns) >= 0 &&
+	       (lx_lane_is_shared(lane, now_ns) || lx_lane_room(lane) < (__s64)s->last_len) &&
+	       !lx_lane_is_slow(lane, lane->word, now_ns);
+}
+
+/* Asks for a grant; only inside the section that builds the stream's ACK. */
+LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32 me, __u64 now_ns)
+{
+	__u32 at;
+
+	s->grant_lane = s->lane;
+	s->grant_len = s->last_len;
+	if (lane->waiting_first == lane->waiting_tail && lx_grant_fits(lane, s->grant_len)) {
+		lx_grant_give(lane, s, LX_GRANT_NONE, now_ns);
+		return;
+	}
+	if (lane->waiting_tail - lane->waiting_first >= LX_LANE_WAITING)
+		return;
+	s->grant_ns = now_ns;
+	if (LX_CAS(&s->grant, LX_GRANT_NONE, LX_GRANT_WAITS) != LX_GRANT_NONE)
+		return;
+	at = LX_ADD(&lane->waiting_tail, 1);
+	LX_OPAQUE(at);
+	lane->waiting[at & (LX_LANE_WAITING - 1)] = me + 1;
+}
+
+/*
+ * Gives the first in the queue its grant, inside the section that removes runs. Returns the stream,
+ * or LX_LANE_OWNER if nobody waits, or there is no room.
+ */
+LX_INLINE __u32 lx_grant_next(struct lx_lane *lane, __u32 index, __u64 now_ns, int *ret_more)
+{
+	__u32 first = lane->waiting_first, at = first, who;
+	struct lx_stream *s;
+
+	*ret_more = 0;
+	if (first == lane->waiting_tail)
+		return LX_LANE_OWNER;
+	LX_OPAQUE(at);
+	at &= LX_LANE_WAITING - 1;
+	who = lane->waiting[at];
+	if (!who--)
+		return LX_LANE_OWNER;
+	s = lx_stream_at(who);
+	if (s && s->grant == LX_GRANT_WAITS && s->grant_lane == index &&
+	    !lx_grant_fits(lane, s->grant_len))
+		return LX_LANE_OWNER;
+	lane->waiting[at] = 0;
+	lane->waiting_first = first + 1;
+	*ret_more = 1;
+	if (!s || s->grant_lane != index || !lx_grant_give(lane, s, LX_GRANT_WAITS, now_ns))
+		return LX_LANE_OWNER;
+	return who;
+}
+
+#endif
