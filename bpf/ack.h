@@ -176,8 +176,7 @@ LX_INLINE __u64 lx_far_ahead(const struct lx_stream *s, __u32 index)
 	word = lane->word;
 	if (lx_lane_owner(word) != index)
 		return LX_WINDOW_AHEAD;
-	room = lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) -
-	       (LX_PAYLOAD_MAX + lx_overhead(s->version));
+	room = lx_lane_room(lane, word) - (LX_PAYLOAD_MAX + lx_overhead(s->version));
 	return room > (__s64)LX_WINDOW_AHEAD ? (__u64)room : LX_WINDOW_AHEAD;
 }
 
@@ -192,7 +191,7 @@ LX_INLINE __u64 lx_grant_window_edge(const struct lx_stream *s)
 
 	if (s->grant == LX_GRANT_GIVEN) {
 		lane = lx_lane_at(s->grant_lane);
-		room = (lane ? lx_lane_room(lane) : 0) - lx_window_rounding(s);
+		room = (lane ? lx_lane_room(lane, lane->word) : 0) - lx_window_rounding(s);
 		if (room < s->mss)
 			room = s->mss;
 		return s->parse_next + (room < (__s64)s->grant_len ? room : s->grant_len);
@@ -249,7 +248,7 @@ LX_INLINE __u64 lx_near_ahead(const struct lx_stream *s)
 	lane = lx_lane_at(s->lane);
 	if (!lane || lane->state != LX_LANE_LIVE)
 		return LX_WINDOW_AHEAD;
-	room = lx_lane_room(lane) - lx_window_rounding(s);
+	room = lx_lane_room(lane, lane->word) - lx_window_rounding(s);
 	if (room >= (__s64)LX_WINDOW_AHEAD)
 		return LX_WINDOW_AHEAD;
 	return room > (__s64)LX_AHEAD_MIN ? (__u64)room : LX_AHEAD_MIN;

@@ -46,15 +46,9 @@
 /* A lane is shared if a message went, or would have gone, behind another stream's this recently. */
 #define LX_SHARED_NS 1000000000ull
 
-LX_INLINE int lx_lane_is_shared(const struct lx_lane *lane, __u64 now_ns)
+LX_INLINE int lx_lane_was_shared(const struct lx_lane *lane, __u64 now_ns)
 {
 	return lane->shared_ns && (__s64)(now_ns - lane->shared_ns) < (__s64)LX_SHARED_NS;
-}
-
-/* Bytes that the next hop's window takes behind those reserved. */
-LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane)
-{
-	return lx_pos_diff(lane->window_edge, lx_lane_next(lane->word, lane->una));
 }
 
 LX_INLINE int lx_grant_fits(const struct lx_lane *lane, __u32 len)
@@ -66,7 +60,7 @@ LX_INLINE int lx_grant_fits(const struct lx_lane *lane, __u32 len)
 	if (!taken)
 		return 1;
 	return taken + len <= LX_GRANT_MAX &&
-	       lx_lane_room(lane) >= (__s64)(granted + len + LX_GRANT_SPARE);
+	       lx_lane_room(lane, word) >= (__s64)(granted + len + LX_GRANT_SPARE);
 }
 
 /* Returns 0 if somebody else has changed the stream's state meanwhile. */
@@ -101,7 +95,7 @@ LX_INLINE int lx_grant_is_needed(const struct lx_stream *s, const struct lx_lane
 				 __u64 now_ns)
 {
 	return lane->state == LX_LANE_LIVE && (__s64)(now_ns - s->grant_after_ns) >= 0 &&
-	       (lx_lane_is_shared(lane, now_ns) || lx_lane_room(lane) < (__s64)s->last_len) &&
+	       (lx_lane_was_shared(lane, now_ns) || lx_lane_room(lane, lane->word) < (__s64)s->last_len) &&
 	       !lx_lane_is_slow(lane, lane->word, now_ns);
 }
 

@@ -107,6 +107,12 @@ LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
 	return lx_pos_of((__u32)word, 0, una);
 }
 
+/* Bytes that the next hop's window takes behind those reserved. */
+LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
+{
+	return lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una));
+}
+
 /* ---- runs ------------------------------------------------------------------------- */
 
 /* A first run that takes longer is slow: no other stream queues behind it. */
@@ -167,7 +173,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 	     (__u32)word - (__u32)lane->una + need > LX_LANE_SHARED_MAX ||
 	     lx_lane_is_slow(lane, word, now_ns)))
 		return LX_LANE0_CROWDED;
-	if (lx_pos_diff(lane->window_edge, lx_lane_next(word, lane->una)) < (__s64)need)
+	if (lx_lane_room(lane, word) < (__s64)need)
 		return LX_LANE0_WINDOW;
 	return 0;
 }
