@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 10u
+#define LX_ABI_VERSION 11u
 
 struct lx_abi {
 	__u32 magic;
@@ -260,11 +260,10 @@ enum lx_stream_flag { /* U */
 /* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
-	LX_STREAM_ASIDE_CROWDED, /* its large messages found no room on lanes */
-	LX_STREAM_ASIDE_SLOW,    /* others had to wait behind its messages */
-	LX_STREAM_ASIDE_COSTLY,  /* its packets must be cloned for several next hops */
-	LX_STREAM_ASIDE_LOSSY,   /* its packets get lost or reordered in front of us */
-	LX_STREAM_ASIDE_UNSAFE,  /* its sender left messages unfinished */
+	LX_STREAM_ASIDE_SLOW,   /* others had to wait behind its messages */
+	LX_STREAM_ASIDE_COSTLY, /* its packets must be cloned for several next hops */
+	LX_STREAM_ASIDE_LOSSY,  /* its packets get lost or reordered in front of us */
+	LX_STREAM_ASIDE_UNSAFE, /* its sender left messages unfinished */
 };
 
 /* May the sender send its next large message (bpf/grant.h)? */

@@ -215,7 +215,6 @@ static void why_not_by_a_lane(void **state)
 		enum lx_stream_shown shown;
 	} each[] = {
 		{ LX_STREAM_ASIDE_NO, LX_STREAM_SHOWN_OFF },
-		{ LX_STREAM_ASIDE_CROWDED, LX_STREAM_SHOWN_CROWDED },
 		{ LX_STREAM_ASIDE_SLOW, LX_STREAM_SHOWN_SLOW },
 		{ LX_STREAM_ASIDE_COSTLY, LX_STREAM_SHOWN_COSTLY },
 		{ LX_STREAM_ASIDE_LOSSY, LX_STREAM_SHOWN_LOSSY },

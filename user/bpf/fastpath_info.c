@@ -29,8 +29,6 @@ static void format_end(const uint8_t addr[16], __be16 port, char buf[LX_FLOW_TEX
 static enum lx_stream_shown stream_without_lanes(const struct lx_stream *s)
 {
 	switch (READ(s->aside)) {
-	case LX_STREAM_ASIDE_CROWDED:
-		return LX_STREAM_SHOWN_CROWDED;
 	case LX_STREAM_ASIDE_SLOW:
 		return LX_STREAM_SHOWN_SLOW;
 	case LX_STREAM_ASIDE_COSTLY:

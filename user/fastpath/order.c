@@ -49,9 +49,6 @@
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /* A slow sender gains little from lanes, and each attempt may cost others seconds. */
 #define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
-/* Room may be free soon, and another attempt is cheap; sooner if nobody on the lane is slow. */
-#define YIELD_NS (500 * LX_SOCK_MSEC)
-#define YIELD_MIN_NS (50 * LX_SOCK_MSEC)
 /*
  * A sender that does not use its grant by then has nothing to send, or is far away: it keeps others
  * waiting. Unless it has sent so many messages since the last time, it goes without grants for a while,
@@ -258,21 +255,6 @@ static bool lane_is_slow(const struct lx_lane *lane, uint64_t now)
 		       (int64_t)LX_FP_LANE_SLOW_NS;
 }
 
-/* Large messages that find no room leave lanes to others for a while: each attempt is costly. */
-static void stream_yield(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s,
-			 uint64_t now)
-{
-	uint64_t crowded = s->reasons[LX_LANE0_CROWDED];
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, s->lane);
-
-	if (crowded != state->crowded_seen && state->mean >= STOP_MEAN && state->next_hop >= 0 &&
-	    lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes)
-		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_CROWDED,
-				   now + (lane && !lane_is_slow(lane, now) ? YIELD_MIN_NS
-								       : YIELD_NS));
-	state->crowded_seen = crowded;
-}
-
 static bool grant_change(struct lx_stream *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->grant, &from, to, false, __ATOMIC_ACQ_REL,
@@ -463,7 +445,6 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (conn->waits)
 		lx_sock_conn_retry(conn->conn);
 	stream_window(fp, state, s);
-	stream_yield(fp, state, s, now);
 	stream_grant(fp, index, now);
 	stream_weigh(state, s);
 	stream_gaps(state, s, now);
