@@ -277,7 +277,44 @@ static void test_others_wait(void **state)
 	assert_true(has_logged("nothing received inside a message for 4 s"));
 }
 
-/* The same if bytes trickle in: it may not go on forever. */
+static uint64_t held_up_until;
+
+static bool is_noted(void)
+{
+	return fp()->stream[0].slow_ns >= held_up_until;
+}
+
+/* Others wait for the rest of a message, which then arrives. */
+static void hold_up(unsigned int ms)
+{
+	begin_on_lane(0, 0, 1000, 500);
+	another_behind();
+	held_up_until = lx_sock_now() + ms * LX_SOCK_MSEC;
+	fake_clock_go(ms);
+	assert_true(eventually(is_noted, 20000));
+	lx_env_lock(env);
+	fastpath->stream[0].high = 1000;
+	lx_env_unlock(env);
+	assert_true(eventually(is_seen, 20000));
+}
+
+/* A sender is slow if others wait for it often, not if they do so now and then. */
+static void test_now_and_then(void **state)
+{
+	world(50);
+	for (unsigned int i = 0; i < 12; i++) {
+		hold_up(60);
+		assert_false(eventually(stream_is_slow, 0));
+		fake_clock_go(800);
+	}
+	for (unsigned int i = 0; i < 12 && !eventually(stream_is_slow, 0); i++) {
+		hold_up(60);
+		fake_clock_go(20);
+	}
+	assert_true(eventually(stream_is_slow, 0));
+}
+
+/* As test_others_wait, but bytes trickle in: it may not go on forever. */
 static void test_others_wait_for_trickle(void **state)
 {
 	int fd = world(50);
@@ -330,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_offence_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_trickle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_next_hop, setup, teardown),
 	};

@@ -27,9 +27,12 @@
 #define SHARED_NS (4 * LX_SOCK_SECOND)
 /* Others wait no longer than this for a message, even if it keeps trickling in. */
 #define TRICKLE_NS (10 * LX_SOCK_SECOND)
-/* A sender is slow after its second slow message, or a much slower one. */
-#define SLOW_AGAIN_NS LX_SOCK_SECOND
-#define SLOW_LONG_NS (200 * LX_SOCK_MSEC)
+/*
+ * Others may have to wait for a sender beyond LX_FP_LANE_SLOW_NS a message for this share of the time,
+ * and for so long before it is called slow. Any busy machine holds up a message now and then.
+ */
+#define SLOW_SHARE 10
+#define SLOW_DEBT_NS (200 * LX_SOCK_MSEC)
 
 /* ---- offenders ------------------------------------------------------------------ */
 
@@ -314,17 +317,21 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
 	struct lx_fp_stream *state = &fp->stream[stream];
-	int64_t ns = now - first_ns;
+	int64_t ns = now - first_ns - LX_FP_LANE_SLOW_NS;
+	uint64_t since, paid;
 
-	if (!lx_fp_lane_is_shared(lane) || s->aside || ns <= (int64_t)LX_FP_LANE_SLOW_NS ||
-	    is_whole(fp, stream, index))
+	if (!lx_fp_lane_is_shared(lane) || s->aside || ns <= 0 || is_whole(fp, stream, index))
 		return;
-	/* Once in a while may be chance: this machine, or the sender, had other work. */
-	if (ns > (int64_t)SLOW_LONG_NS ||
-	    (first_ns != state->slow_first_ns && now < state->slow_ns + SLOW_AGAIN_NS))
-		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
-	state->slow_first_ns = first_ns;
+	/* While it has no lanes, it pays nothing back. */
+	since = state->slow_ns > state->aside_ns ? state->slow_ns : state->aside_ns;
+	paid = (now - since) / SLOW_SHARE;
+	state->slow_debt_ns -= paid < state->slow_debt_ns ? paid : state->slow_debt_ns;
+	state->slow_debt_ns += (uint64_t)ns < now - since ? (uint64_t)ns : now - since;
 	state->slow_ns = now;
+	if (state->slow_debt_ns < SLOW_DEBT_NS)
+		return;
+	state->slow_debt_ns = SLOW_DEBT_NS;
+	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
 }
 
 /*
