@@ -13,7 +13,7 @@
  *	  └──────────────────────────────────── GIVEN: the window opens for a message like the last one
  *
  * The sender waits, with its data. The daemon ends grants that nobody uses, and waits that are too
- * long (user/fastpath/order.c). A message that comes without a grant goes to the lane if there is
+ * long (user/fastpath/grant.c). A message that comes without a grant goes to the lane if there is
  * room, or to lane 0.
  */
 #ifndef LX_BPF_GRANT_H

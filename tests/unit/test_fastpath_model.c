@@ -490,7 +490,7 @@ static void cookies(int who)
 	}
 }
 
-/* ---- grants, as in user/fastpath/order.c ------------------------------------------------- */
+/* ---- grants, as in user/fastpath/grant.c ------------------------------------------------- */
 
 #define GRANT_UNUSED_NS 2000000ull
 /* There, 100 and 2 ms. */

@@ -156,6 +156,7 @@ static void lane0_header(int who)
 	t->boundary = t->read + message_at(who, t->current)->len;
 	stream[who].boundary = t->boundary;
 	h = message_at(who, t->current)->hop;
+	lx_fp_hops_add(&stream_conn[who].hops, &(struct lx_fp_dest){ .to = dest[h] });
 	state->next_hop_run = h == state->next_hop ? state->next_hop_run + 1 : 0;
 	state->next_hop = h;
 	if (!stream[who].unframed)

@@ -18,6 +18,13 @@ static uint64_t slowpath_done(void)
 	return pos;
 }
 
+static bool becomes_done(uint64_t pos)
+{
+	for (int i = 0; slowpath_done() < pos && i < 20000; i++)
+		usleep(1000);
+	return slowpath_done() == pos;
+}
+
 /* Bytes that the socket received: those read, and those still queued. */
 static uint64_t arrived(int fd, uint64_t n_read)
 {
@@ -79,9 +86,7 @@ static void test_done_queue(void **state)
 		check_slowpath_done(to, n_read);
 		n_read += raw_read(to, buf, ALL - n_read < sizeof(buf) ? ALL - n_read : sizeof(buf));
 	}
-	for (int i = 0; slowpath_done() < origin() + ALL && i < 20000; i++)
-		usleep(1000);
-	assert_int_equal(slowpath_done(), origin() + ALL);
+	assert_true(becomes_done(origin() + ALL));
 }
 
 /* Our HELLO is in flight, too, and does not count as message bytes. */
@@ -100,9 +105,66 @@ static void test_done_hello(void **state)
 		assert_int_equal(slowpath_done(), 0);
 	}
 	cut_off(to, false);
-	for (int i = 0; slowpath_done() < origin() + ALL && i < 20000; i++)
-		usleep(1000);
-	assert_int_equal(slowpath_done(), origin() + ALL);
+	assert_true(becomes_done(origin() + ALL));
+}
+
+static bool parsed(unsigned int n)
+{
+	return fake_wait_count(in, &in->n_parsed, n, 20000);
+}
+
+/* Sends a message for a node behind the server. */
+static void send_for_far(int fd)
+{
+	struct lx_nid near = server;
+
+	assert_int_equal(lx_nid_parse("10.7.0.1@tcp7", &server), 0);
+	send_puts(fd, 1, 0);
+	server = near;
+}
+
+static void forward_to(struct fake_node *node, const char *nid)
+{
+	lx_env_lock(env);
+	in->forward_to = node;
+	in->forward_id = fake_id(nid);
+	lx_env_unlock(env);
+}
+
+/*
+ * A next hop that acknowledges nothing holds up streams with messages for it, also if others to
+ * the same destination went elsewhere before; but no other streams.
+ */
+static void test_done_beside_stuck(void **state)
+{
+	enum { EACH = 24 + 72 };
+	struct lx_nid real = client;
+	int from, other, stuck;
+
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	assert_true(eventually(fp_is_there, 20000));
+	from = stream_in_order();
+	assert_true(becomes_done(origin() + EACH));
+	assert_int_equal(lx_nid_parse(OTHER_IP "@tcp", &client), 0);
+	other = dialled(OTHER_IP, &client, LX_CTYPE_BULK_OUT, false);
+	stuck = dialled(OTHER_IP, &client, LX_CTYPE_CONTROL, true);
+	assert_true(fake_wait_conns(in, 3, 20000));
+	forward_to(in, OTHER_IP "@tcp");
+	send_for_far(other);
+	assert_true(parsed(2));
+	client = real;
+	forward_to(out, SERVER_IP "@tcp1");
+	send_puts(from, 1, 0);
+	assert_true(becomes_done(origin() + 2 * EACH));
+	forward_to(in, OTHER_IP "@tcp");
+	send_puts(from, 1, 0);
+	assert_true(parsed(4));
+	for (int i = 0; i < 100; i++) {
+		usleep(3000);
+		assert_int_equal(slowpath_done(), origin() + 2 * EACH);
+	}
+	cut_off(stuck, false);
+	assert_true(becomes_done(origin() + 3 * EACH));
 }
 
 /* ---- messages of lane 0 behind lanes ----------------------------------------------------- */
@@ -116,21 +178,6 @@ static void send_local(int fd)
 					.type = LX_MSG_PUT } };
 
 	raw_put(fd, V, false, &msg);
-}
-
-/* Sends a message for a node behind the server. */
-static void send_for_far(int fd)
-{
-	struct lx_nid near = server;
-
-	assert_int_equal(lx_nid_parse("10.7.0.1@tcp7", &server), 0);
-	send_puts(fd, 1, 0);
-	server = near;
-}
-
-static bool parsed(unsigned int n)
-{
-	return fake_wait_count(in, &in->n_parsed, n, 20000);
 }
 
 /* True if exactly @n messages have been parsed, and no more for now. */
@@ -665,6 +712,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_done_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_done_hello, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_done_beside_stuck, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_for_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_unframed, setup, teardown),

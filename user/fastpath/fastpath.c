@@ -272,6 +272,7 @@ static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *ho
 	fp->host = host;
 	fp->loop = lx_env_loop(env, 0);
 	fp->fastpath = fastpath;
+	fp->begun_ns = lx_sock_now();
 	lx_list_init(&fp->dest_list);
 	lx_list_init(&fp->conns);
 	/* For the maximum: pages that are never touched take no memory. */

@@ -49,61 +49,11 @@
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /* A slow sender gains little from lanes, and each attempt may cost others seconds. */
 #define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
-/*
- * A sender that does not use its grant by then has nothing to send, or is far away: it keeps others
- * waiting. Unless it has sent so many messages since the last time, it goes without grants for a while,
- * longer each time.
- */
-#define GRANT_UNUSED_NS (5 * LX_SOCK_MSEC)
-#define GRANT_WORTH 8
-#define GRANT_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
-/* Nobody waits longer; nor longer than IDLE for a lane on which nothing moves. */
-#define GRANT_WAIT_NS (100 * LX_SOCK_MSEC)
-#define GRANT_IDLE_NS (2 * LX_SOCK_MSEC)
 /* How often the core gets a message for another router, from streams with this many since. */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
 
-/* ---- barriers: what was sent has arrived ---------------------------------------- */
-
-/*
- * A barrier marks what all connections to next hops had queued at one moment. It is down when the
- * next hops' TCP has acknowledged all of that. One at a time.
- */
-static int barrier_begin(struct lx_fp *fp)
-{
-	struct lx_fp_conn *conn = NULL;
-
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
-		if (lx_fp_conn_obtain_all(fp, fp->peer[i]))
-			return -ENOMEM;
-		while ((conn = lx_fp_conn_next(fp->peer[i], conn)))
-			lx_sock_tx_mark(conn->conn, &conn->barrier);
-	}
-	fp->barrier++;
-	return 0;
-}
-
-static bool barrier_is_down(struct lx_fp *fp)
-{
-	struct lx_fp_conn *conn = NULL;
-
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
-		while ((conn = lx_fp_conn_next(fp->peer[i], conn))) {
-			if (!lx_sock_tx_has_arrived(conn->conn, &conn->barrier))
-				return false;
-		}
-	}
-	return true;
-}
-
-void lx_fp_barrier_tick(struct lx_fp *fp)
-{
-	if (fp->barrier != fp->barrier_down && barrier_is_down(fp))
-		fp->barrier_down = fp->barrier;
-	if (fp->barrier == fp->barrier_down && fp->barrier_wanted)
-		fp->barrier_wanted = barrier_begin(fp); /* no memory: retry on the next tick */
-}
+/* ---- what has arrived ------------------------------------------------------------ */
 
 /*
  * Publishes up to where everything has been forwarded and acknowledged. Starts between two
@@ -114,7 +64,8 @@ static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, 
 	struct lx_fp_conn *conn = state->conn;
 	struct lx_sock_conn_rx rx;
 
-	if (state->quiet_barrier && (int32_t)(fp->barrier_down - state->quiet_barrier) >= 0) {
+	if (state->quiet_barrier &&
+	    lx_fp_hops_reached(fp, &state->quiet_hops, state->quiet_barrier)) {
 		__atomic_store_n(&s->slowpath_done, state->quiet_pos, __ATOMIC_RELEASE);
 		state->quiet_barrier = 0;
 	}
@@ -124,9 +75,15 @@ static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, 
 	if (!rx.quiet)
 		return;
 	state->quiet_pos = lx_fp_pos_now(conn, &rx);
-	/* The next barrier: the current one began too early. */
+	state->quiet_hops = conn->hops;
+	conn->hops.n = 0;
+	/* A message may have gone elsewhere than was expected when it came. */
+	if (conn->hops_changes != fp->changes)
+		state->quiet_hops.n = LX_FP_HOPS_ANY;
+	conn->hops_changes = fp->changes;
+	/* One that begins now or later: those under way began too early. */
 	state->quiet_barrier = fp->barrier + 1;
-	fp->barrier_wanted = true;
+	(void)lx_fp_hops_reached(fp, &state->quiet_hops, state->quiet_barrier);
 }
 
 /* ---- holding ---------------------------------------------------------------------- */
@@ -245,74 +202,6 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 		return;
 	__atomic_store_n(&s->aside, why, __ATOMIC_RELAXED);
 	state->aside_ns = until;
-}
-
-/* Nobody goes behind a run that is slow. */
-static bool lane_is_slow(const struct lx_lane *lane, uint64_t now)
-{
-	return lx_fp_lane_is_busy(lane) &&
-	       (int64_t)(now - __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE)) >
-		       (int64_t)LX_FP_LANE_SLOW_NS;
-}
-
-static bool grant_change(struct lx_stream *s, uint32_t from, uint32_t to)
-{
-	return __atomic_compare_exchange_n(&s->grant, &from, to, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
-}
-
-void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
-{
-	if (!grant_change(s, LX_GRANT_GIVEN, LX_GRANT_ENDING)) {
-		grant_change(s, LX_GRANT_WAITS, LX_GRANT_NONE);
-		return;
-	}
-	__atomic_sub_fetch(&lx_fastpath_lane(fp->fastpath, s->grant_lane)->granted, s->grant_len,
-			   __ATOMIC_RELAXED);
-	grant_change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
-}
-
-/*
- * Ends grants that nobody uses, which keep others waiting. Usually an ACK of the next hop gives the
- * next grant; we do so if there is none to come, and after a long wait.
- */
-static void stream_grant(struct lx_fp *fp, unsigned int index, uint64_t now)
-{
-	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
-	int64_t since = now - s->grant_ns;
-	struct lx_lane *lane;
-	bool idle;
-
-	if (grant == LX_GRANT_GIVEN && since > (int64_t)GRANT_UNUSED_NS) {
-		bool once = s->messages - state->messages_at_unused >= GRANT_WORTH;
-
-		state->messages_at_unused = s->messages;
-		state->grant_pause_ns = once			? 0
-					: state->grant_pause_ns ? 2 * state->grant_pause_ns
-								: GRANT_PAUSE_MIN_NS;
-		if (state->grant_pause_ns > ASIDE_MAX_NS)
-			state->grant_pause_ns = ASIDE_MAX_NS;
-		__atomic_store_n(&s->grant_after_ns, now + state->grant_pause_ns,
-				 __ATOMIC_RELAXED);
-		lx_fp_grant_end(fp, s);
-	}
-	if (grant != LX_GRANT_WAITS)
-		return;
-	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	if (lane_is_slow(lane, now)) {
-		if (grant_change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
-			lx_fastpath_poke_ack(fp->fastpath, index);
-		return;
-	}
-	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
-	if (since <= (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS) ||
-	    !grant_change(s, LX_GRANT_WAITS, LX_GRANT_GIVEN))
-		return;
-	__atomic_add_fetch(&lane->granted, s->grant_len, __ATOMIC_RELAXED);
-	s->grant_ns = now;
-	lx_fastpath_poke_ack(fp->fastpath, index);
 }
 
 static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
@@ -445,7 +334,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (conn->waits)
 		lx_sock_conn_retry(conn->conn);
 	stream_window(fp, state, s);
-	stream_grant(fp, index, now);
+	lx_fp_grant_tick(fp, index, now);
 	stream_weigh(state, s);
 	stream_gaps(state, s, now);
 	stream_review(state, s, now);

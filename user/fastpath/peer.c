@@ -95,6 +95,7 @@ int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer)
 
 static void forget(struct lx_fp *fp, struct lx_fp_dest *dest)
 {
+	fp->changes++;
 	lx_fastpath_dest_set(fp->fastpath, &dest->nid, NULL);
 	lx_hash_del(&fp->dests, &dest->node);
 	lx_list_del(&dest->link);
@@ -208,7 +209,10 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 	int next_hop;
 
 	dest = lx_fp_dest_lookup(fp, dst);
-	if (dest && (dest->to.n == LX_DEST_NEXT_HOPS || (peer && dest_has(dest, peer->index))))
+	if (dest && peer && dest_has(dest, peer->index))
+		return;
+	fp->changes += !!dest;
+	if (dest && dest->to.n == LX_DEST_NEXT_HOPS)
 		return;
 	next_hop = lx_fp_peer_obtain(fp, sock_peer);
 	if (next_hop < 0)

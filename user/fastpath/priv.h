@@ -8,6 +8,8 @@
  *	stream.c   connections on which messages to route arrive
  *	source.c   streams per address, idle streams
  *	order.c    streams changing between lane 0 and lanes
+ *	barrier.c  whether what lane 0 sent has arrived
+ *	grant.c    grants that nobody uses, and waits that are too long
  *	lane.c     connections on which the programs send
  *	stall.c    stalled messages on lanes, and their senders
  *	count.c    counters
@@ -31,6 +33,15 @@
 /* A first run that takes longer is slow, as in bpf/lane.h. */
 #define LX_FP_LANE_SLOW_NS (20 * LX_SOCK_MSEC)
 
+/* Next hops that messages may have gone to. */
+#define LX_FP_HOPS_MAX 16
+#define LX_FP_HOPS_ANY (LX_FP_HOPS_MAX + 1)
+
+struct lx_fp_hops {
+	uint16_t n; /* LX_FP_HOPS_ANY: any */
+	uint16_t index[LX_FP_HOPS_MAX];
+};
+
 /* A connection on which messages to route arrive, or to a neighbour. */
 struct lx_fp_conn {
 	struct lx_list link;       /* fp->conns */
@@ -49,7 +60,9 @@ struct lx_fp_conn {
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
 		uint64_t high, una;
 	} counted;
-	struct lx_sock_tx_mark barrier; /* order.c */
+	struct lx_sock_tx_mark barrier; /* barrier.c */
+	struct lx_fp_hops hops; /* of what it brought for lane 0 since the last barrier ... */
+	uint64_t hops_changes;  /* ... and fp->changes then */
 
 	/* as a lane */
 	enum {
@@ -72,6 +85,8 @@ struct lx_fp_neighbour {
 	unsigned int index; /* of the struct lx_fp_peer */
 	bool shared; /* the core knows it */
 	bool wide;   /* messages were too large for its lanes' windows */
+	uint64_t barrier, barrier_down; /* the last one begun, the last one down */
+	uint64_t barrier_wanted; /* at least this one */
 };
 
 /* An address that has streams. */
@@ -115,7 +130,8 @@ struct lx_fp_stream {
 	int next_hop;              /* of its last message; -1: unknown */
 	unsigned int next_hop_run; /* messages in a row for that next hop */
 	uint64_t quiet_pos;        /* everything before this has been sent ... */
-	uint32_t quiet_barrier;    /* ... and is acknowledged when this barrier is down; 0: none */
+	struct lx_fp_hops quiet_hops; /* ... to these next hops, */
+	uint64_t quiet_barrier;    /* and has arrived when this barrier is down there; 0: none */
 };
 
 struct lx_fp_dest {
@@ -174,13 +190,17 @@ struct lx_fp {
 	bool stopping;     /* release the host when the tables have grown */
 	int grow_error;
 	uint64_t grow_ns;  /* do not grow before */
-	uint32_t barrier, barrier_down; /* the last one begun, the last one down */
-	bool barrier_wanted;
+	uint64_t barrier;      /* the number for those that begin now */
+	uint64_t barrier_down; /* at all next hops, at least this one is */
+	uint64_t barrier_wanted; /* at all next hops, at least this one */
+	bool barriers;         /* some are wanted or under way */
+	uint64_t changes;      /* of known destinations' next hops */
 	struct lx_hash sources;
 	struct lx_ratelimit share_limit;
 	uint64_t evicted_ns; /* when idle streams of all addresses were last searched */
 	struct lx_hash dests;
 	struct lx_list dest_list;
+	uint64_t begun_ns; /* it has heard of all messages since */
 	int was_on; /* tunable fastpath, as of the last tick */
 	bool full; /* logged that all streams are used */
 };
@@ -403,19 +423,33 @@ void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source);
 
 /* ---- order.c */
 
-void lx_fp_barrier_tick(struct lx_fp *fp);
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 
 /* Keeps a stream off lanes until then, or longer if it already is. */
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
-/* The stream needs its grant no more, or waits no more for one. */
-void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s);
-
 /* Keeps a stream off lanes from now on, longer each time. */
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now);
+
+/* ---- barrier.c */
+
+/* Begins barriers that are wanted, if none is under way there, and finds out which are down. */
+void lx_fp_barrier_tick(struct lx_fp *fp);
+/* Adds where the core may send a message for @dest; NULL: nobody knows. */
+void lx_fp_hops_add(struct lx_fp_hops *hops, const struct lx_fp_dest *dest);
+/*
+ * Whether all that was sent to these next hops before a barrier has arrived. If not, it asks for
+ * the barrier.
+ */
+bool lx_fp_hops_reached(struct lx_fp *fp, const struct lx_fp_hops *hops, uint64_t barrier);
+
+/* ---- grant.c */
+
+/* The stream needs its grant no more, or waits no more for one. */
+void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s);
+void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 
 /* ---- stall.c */
 

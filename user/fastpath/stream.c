@@ -146,13 +146,13 @@ static bool window_is_open(struct lx_fp_conn *conn)
 	return lx_fp_window_is_open(&info);
 }
 
-static bool may_stream(struct lx_fp_conn *conn, const struct lx_hdr *hdr)
+static bool may_stream(struct lx_fp_conn *conn)
 {
 	if (!lx_fp_conn_on(conn) || conn->no_stream || conn->lane >= 0 ||
 	    conn->facts.version < LX_SOCK_V2 || conn->facts.loopback || conn->facts.ni_loopback ||
 	    conn->facts.userspace)
 		return false;
-	return !lx_sock_offload_is_local(conn->fp->host, &hdr->dst_nid) && window_is_open(conn);
+	return window_is_open(conn);
 }
 
 /* Whether a message on a lane is done: it has arrived, or never will. */
@@ -248,7 +248,7 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 	struct lx_fp_conn *conn = lx_fp_conn_obtain(state, sock_conn);
 	struct lx_sock_conn_rx rx;
 	struct lx_fp *fp = state;
-	const struct lx_fp_dest *dest;
+	const struct lx_fp_dest *dest = NULL;
 	struct lx_stream *s;
 	uint64_t start;
 	bool ours;
@@ -256,8 +256,13 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 
 	if (!conn)
 		return true;
+	ours = hdr && lx_sock_offload_is_local(fp->host, &hdr->dst_nid);
+	if (hdr && !ours) {
+		dest = lx_fp_dest_lookup(fp, &hdr->dst_nid);
+		lx_fp_hops_add(&conn->hops, dest);
+	}
 	if (conn->stream < 0) {
-		if (!hdr || !may_stream(conn, hdr))
+		if (!hdr || ours || !may_stream(conn))
 			return true;
 		stream_add(conn);
 		if (conn->stream < 0)
@@ -268,10 +273,8 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 	lx_sock_conn_rx(sock_conn, &rx);
 	start = lx_fp_pos_now(conn, &rx) - rx.have;
 	publish_boundary(conn, s, start + len);
-	ours = hdr && lx_sock_offload_is_local(fp->host, &hdr->dst_nid);
 	if (ours)
 		lx_fp_learn_local(fp, &hdr->dst_nid);
-	dest = hdr ? lx_fp_dest_lookup(fp, &hdr->dst_nid) : NULL;
 	next_hop = dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1;
 	note_next_hop(conn, next_hop);
 	prefer(conn, s, len);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Grants that nobody uses, and waits that are too long. The programs hand grants out
+ * (bpf/grant.h), mostly as the next hop acknowledges what is before them; there may be no ACK to
+ * come.
+ */
+#include "priv.h"
+
+/*
+ * A sender that does not use its grant by then has nothing to send, or is far away: it keeps others
+ * waiting. Unless it has sent so many messages since the last time, it goes without grants for a while,
+ * longer each time.
+ */
+#define GRANT_UNUSED_NS (5 * LX_SOCK_MSEC)
+#define GRANT_WORTH 8
+#define GRANT_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
+#define GRANT_PAUSE_MAX_NS (16 * LX_SOCK_SECOND)
+/* Nobody waits longer; nor longer than IDLE for a lane on which nothing moves. */
+#define GRANT_WAIT_NS (100 * LX_SOCK_MSEC)
+#define GRANT_IDLE_NS (2 * LX_SOCK_MSEC)
+
+static bool lane_is_slow(const struct lx_lane *lane, uint64_t now)
+{
+	return lx_fp_lane_is_busy(lane) &&
+	       (int64_t)(now - __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE)) >
+		       (int64_t)LX_FP_LANE_SLOW_NS;
+}
+
+static bool change(struct lx_stream *s, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&s->grant, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
+{
+	if (!change(s, LX_GRANT_GIVEN, LX_GRANT_ENDING)) {
+		change(s, LX_GRANT_WAITS, LX_GRANT_NONE);
+		return;
+	}
+	__atomic_sub_fetch(&lx_fastpath_lane(fp->fastpath, s->grant_lane)->granted, s->grant_len,
+			   __ATOMIC_RELAXED);
+	change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
+}
+
+void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_fp_stream *state = &fp->stream[index];
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
+	int64_t since = now - s->grant_ns;
+	struct lx_lane *lane;
+	bool idle;
+
+	if (grant == LX_GRANT_GIVEN && since > (int64_t)GRANT_UNUSED_NS) {
+		bool once = s->messages - state->messages_at_unused >= GRANT_WORTH;
+
+		state->messages_at_unused = s->messages;
+		state->grant_pause_ns = once			? 0
+					: state->grant_pause_ns ? 2 * state->grant_pause_ns
+								: GRANT_PAUSE_MIN_NS;
+		if (state->grant_pause_ns > GRANT_PAUSE_MAX_NS)
+			state->grant_pause_ns = GRANT_PAUSE_MAX_NS;
+		__atomic_store_n(&s->grant_after_ns, now + state->grant_pause_ns,
+				 __ATOMIC_RELAXED);
+		lx_fp_grant_end(fp, s);
+	}
+	if (grant != LX_GRANT_WAITS)
+		return;
+	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
+	if (lane_is_slow(lane, now)) {
+		if (change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
+			lx_fastpath_poke_ack(fp->fastpath, index);
+		return;
+	}
+	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
+	if (since <= (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS) ||
+	    !change(s, LX_GRANT_WAITS, LX_GRANT_GIVEN))
+		return;
+	__atomic_add_fetch(&lane->granted, s->grant_len, __ATOMIC_RELAXED);
+	s->grant_ns = now;
+	lx_fastpath_poke_ack(fp->fastpath, index);
+}
