@@ -113,6 +113,35 @@ static void held(unsigned int far_ms, uint64_t left)
 	assert_true(eventually(is_held, 20000));
 }
 
+/* Another stream's run has been first on the lane for so long. */
+static void lane_busy_for(uint64_t ns)
+{
+	struct lx_lane *l = &fastpath->lane[0];
+
+	lx_env_lock(env);
+	l->run[0] = (struct lx_lane_run){ .tag = LX_LANE_RUN, .stream = 63 };
+	l->word = (uint64_t)(LX_LANE_BUSY | 1 << LX_LANE_TAIL_SHIFT | 63) << 32 | 1000;
+	l->first_ns = lx_sock_now() - ns;
+	fastpath->stream[0].reasons[LX_LANE0_ORDER]++;
+	lx_env_unlock(env);
+}
+
+/* While nobody may go behind what is on its lanes, a hold would gain nothing. */
+static void test_not_held(void **state)
+{
+	held(0, 0);
+	assert_true(eventually(is_released, 20000));
+	lx_env_lock(env);
+	fp()->stream[0].hold_after_ns = 0;
+	lx_env_unlock(env);
+	for (int i = 0; i < 10; i++) {
+		lane_busy_for(LX_SOCK_SECOND);
+		assert_false(eventually(is_held, 20));
+	}
+	lane_busy_for(0);
+	assert_true(eventually(is_held, 20000));
+}
+
 /* Whether it is held for at least @ms of the test's time. */
 static bool stays_held(unsigned int ms)
 {
@@ -214,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_stop_growing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_far_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stuck_near, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stuck_far, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held_near, setup, teardown),

@@ -19,13 +19,6 @@
 #define GRANT_WAIT_NS (100 * LX_SOCK_MSEC)
 #define GRANT_IDLE_NS (2 * LX_SOCK_MSEC)
 
-static bool lane_is_slow(const struct lx_lane *lane, uint64_t now)
-{
-	return lx_fp_lane_is_busy(lane) &&
-	       (int64_t)(now - __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE)) >
-		       (int64_t)LX_FP_LANE_SLOW_NS;
-}
-
 static bool change(struct lx_stream *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->grant, &from, to, false, __ATOMIC_ACQ_REL,
@@ -68,7 +61,7 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (grant != LX_GRANT_WAITS)
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	if (lane_is_slow(lane, now)) {
+	if (lx_fp_lane_takes(lane, LX_FP_LANE_SLOW_NS, now)) {
 		if (change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
 			lx_fastpath_poke_ack(fp->fastpath, index);
 		return;

@@ -23,6 +23,8 @@
 /* From further away, nothing arrives before what we have has been forwarded. */
 #define EARLY_NS (10 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
+/* Nobody will go behind a message that is so late when a hold begins: the hold would gain nothing. */
+#define LANE_STALLED_NS (100 * LX_SOCK_MSEC)
 /* A hold was worth it if this many messages took lanes before the next one. */
 #define HOLD_WORTH 64
 /* A pause does not pay for smaller messages, unless they all go one way. */
@@ -116,9 +118,20 @@ static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
 }
 
 /* Whether the stream's messages could take a lane, but for the order. */
-static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state)
+static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state, uint64_t now)
 {
-	return state->next_hop >= 0 && lx_fastpath_peer(fp->fastpath, state->next_hop)->n_lanes;
+	const struct lx_fp_peer *next_hop;
+
+	if (state->next_hop < 0)
+		return false;
+	next_hop = lx_fastpath_peer(fp->fastpath, state->next_hop);
+	for (unsigned int i = 0; i < next_hop->n_lanes; i++) {
+		const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, next_hop->lane[i]);
+
+		if (!lx_fp_lane_takes(lane, LANE_STALLED_NS, now))
+			return true;
+	}
+	return false;
 }
 
 /* Whether pausing the sender may pay. */
@@ -181,7 +194,7 @@ static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 			       hold_is_stuck(fp, index, now)))
 		release(fp, index);
 	else if (!state->hold_ns && asked && pays(state, s) &&
-		 s->slowpath_last > s->slowpath_done && has_lanes(fp, state) &&
+		 s->slowpath_last > s->slowpath_done && has_lanes(fp, state, now) &&
 		 now >= state->hold_after_ns)
 		hold(fp, index, now);
 }
@@ -326,7 +339,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		    lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true))
 			lx_debug("stream=%u reason=\"its socket is gone\"", index);
 		else if (s->state == LX_STREAM_ON && stream_switch(fp, index, now) &&
-			 has_lanes(fp, state))
+			 has_lanes(fp, state, now))
 			hold(fp, index, now); /* at once: little is in flight yet */
 		fp->n_changing++;
 		return;

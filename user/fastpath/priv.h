@@ -224,6 +224,13 @@ static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;
 }
 
+/* Whether the first run has taken longer than that. */
+static inline bool lx_fp_lane_takes(const struct lx_lane *lane, uint64_t ns, uint64_t now)
+{
+	return lx_fp_lane_is_busy(lane) &&
+	       (int64_t)(now - __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE)) > (int64_t)ns;
+}
+
 static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
 {
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
