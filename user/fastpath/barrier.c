@@ -7,20 +7,18 @@
  * does not read holds up only streams with messages for it. A barrier's number is that of the
  * tick at which it began.
  */
-#include <errno.h>
-
 #include "priv.h"
 
-static int begin(struct lx_fp *fp, struct lx_fp_neighbour *peer)
+/* Without memory, the next tick tries again. */
+static void begin(struct lx_fp *fp, struct lx_fp_neighbour *peer)
 {
 	struct lx_fp_conn *conn = NULL;
 
 	if (lx_fp_conn_obtain_all(fp, peer))
-		return -ENOMEM;
+		return;
 	while ((conn = lx_fp_conn_next(peer, conn)))
 		lx_sock_tx_mark(conn->conn, &conn->barrier);
 	peer->barrier = fp->barrier;
-	return 0;
 }
 
 static bool is_down(const struct lx_fp_neighbour *peer)
@@ -42,9 +40,8 @@ static bool tick(struct lx_fp *fp, struct lx_fp_neighbour *peer)
 
 	if (peer->barrier != peer->barrier_down && is_down(peer))
 		peer->barrier_down = peer->barrier;
-	/* No memory: the next tick tries again. */
 	if (peer->barrier == peer->barrier_down && peer->barrier < wanted)
-		(void)begin(fp, peer);
+		begin(fp, peer);
 	return peer->barrier_down < wanted;
 }
 
@@ -69,9 +66,11 @@ void lx_fp_barrier_tick(struct lx_fp *fp)
 
 void lx_fp_hops_add(struct lx_fp_hops *hops, const struct lx_fp_dest *dest)
 {
-	if (!dest)
+	if (!dest) {
 		hops->n = LX_FP_HOPS_ANY;
-	for (unsigned int i = 0; dest && i < dest->to.n; i++) {
+		return;
+	}
+	for (unsigned int i = 0; i < dest->to.n; i++) {
 		unsigned int at = 0;
 
 		while (at < hops->n && at < LX_FP_HOPS_MAX &&

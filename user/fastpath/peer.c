@@ -211,7 +211,8 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 	dest = lx_fp_dest_lookup(fp, dst);
 	if (dest && peer && dest_has(dest, peer->index))
 		return;
-	fp->changes += !!dest;
+	if (dest)
+		fp->changes++;
 	if (dest && dest->to.n == LX_DEST_NEXT_HOPS)
 		return;
 	next_hop = lx_fp_peer_obtain(fp, sock_peer);

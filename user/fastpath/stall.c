@@ -352,9 +352,8 @@ static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned in
 static bool trickles(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
 
-	return lx_fp_lane_is_shared(lane) && (int64_t)(now - first_ns) > (int64_t)TRICKLE_NS &&
+	return lx_fp_lane_is_shared(lane) && lx_fp_lane_takes(lane, TRICKLE_NS, now) &&
 	       waits_for(fp, stream, index) == index && !is_whole(fp, stream, index);
 }
 
