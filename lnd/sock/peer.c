@@ -242,6 +242,22 @@ static void tell_change(const struct lx_sock_conn *conn, enum lx_change_type typ
 	lx_lnd_change(conn->net->ni, &change);
 }
 
+/*
+ * The peer is there: none of our NIs on its net need wait before dialling it. The core chooses
+ * among them, and messages would fail on those that do.
+ */
+static void end_backoff(const struct lx_sock_peer *peer)
+{
+	struct lx_sock_peer *same;
+	struct lx_sock_net *net;
+
+	lx_list_for_each (net, &peer->net->host->nets, link) {
+		same = lx_sock_peer_lookup(net, &peer->id);
+		if (same)
+			same->dial_interval_ns = 0;
+	}
+}
+
 void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 {
 	uint64_t now = lx_sock_now();
@@ -256,7 +272,7 @@ void lx_sock_peer_conn_up(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 	conn->rx.userspace = lx_sock_peer_is_userspace(peer);
 	peer->last_alive_ns = now;
 	peer->next_keepalive_ns = 0;
-	peer->dial_interval_ns = 0;
+	end_backoff(peer);
 	lx_list_append(&peer->conns, &conn->link);
 	lx_sock_conn_set_options(conn);
 	lx_sock_tx_setup(conn);

@@ -310,6 +310,32 @@ static void first_answer_is_up(void **state)
 	assert_int_equal(n_up, 1); /* the other net is still silent */
 }
 
+/*
+ * The clients of a router with two NIDs per net were all gone for so long that its NIs towards
+ * them are down, and the server knows it. The first message of a client brings the way back up.
+ */
+static void idle_router_is_up_at_the_first_message(void **state)
+{
+	static const char *const names[] = { "10.0.0.21@tcp1", "10.0.0.22@tcp1" };
+	struct lx_sim_node *g = NODE(sim, "10.0.0.21@tcp1", "10.0.0.22@tcp1", "10.1.0.21@tcp2",
+				     "10.1.0.22@tcp2");
+	struct lx_sim_node *b = NODE(sim, "10.1.0.5@tcp2"), *c = NODE(sim, "10.0.0.5@tcp1");
+	struct lx_id id = { .nid = nid("10.1.0.5@tcp2"), .pid = LX_PID_LUSTRE };
+	unsigned int n_up = 0;
+
+	make_router(g);
+	add_route(b, "tcp1", "10.1.0.21@tcp2", LX_UNSET, 0);
+	lx_sim_run(sim, 400 * SEC);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(lx_ni_status(ni_of(g, names[i])), LX_NI_STATUS_DOWN);
+	assert_int_equal(live_routes(b), 0);
+	add_route(c, "tcp2", "10.0.0.21@tcp1", LX_UNSET, 0);
+	assert_int_equal(lx_probe_ping(c->core, &id, NULL, 500, on_status, &n_up), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(n_up, 1);
+	assert_int_equal(live_routes(b), 1);
+}
+
 static void router_busy_without_the_core_is_up(void **state)
 {
 	struct lx_nid gone = nid("10.0.0.1@tcp1");
@@ -506,6 +532,7 @@ int main(void)
 		ROUTE_TEST(half_dead_router_is_left_out),
 		ROUTE_TEST(busy_router_is_up),
 		ROUTE_TEST(first_answer_is_up),
+		ROUTE_TEST(idle_router_is_up_at_the_first_message),
 		ROUTE_TEST(router_busy_without_the_core_is_up),
 		ROUTE_TEST(credits_outlive_the_fastpath),
 		ROUTE_TEST(gateway_heard_without_the_core),

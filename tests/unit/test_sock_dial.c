@@ -357,6 +357,42 @@ static void test_refused(void **state)
 	assert_int_equal(fake_wait(fake_put(node, &id_low, 10), &hstatus), -ECONNREFUSED);
 }
 
+/*
+ * A peer that was gone comes to one of our NIs: the others dial it again at once. With more than
+ * one NI on its net we choose among them, and a message must not fail for that.
+ */
+static void test_back_on_another_ni(void **state)
+{
+	struct fake_node *sibling = fake_new("127.0.0.6@tcp", 0, node->env);
+	struct fake_node *stranger = fake_new("127.0.0.7@tcp2", 0, node->env);
+	struct lx_id id_there = fake_id(LOW_IP "@tcp2");
+	int listener, fd, in, r[5];
+	struct fake_msg *out;
+
+	fake_clock_stop();
+	r[0] = fake_wait(fake_put(sibling, &id_low, 10), NULL);
+	r[1] = fake_wait(fake_put(sibling, &id_low, 10), NULL);
+	r[2] = fake_wait(fake_put(stranger, &id_there, 10), NULL);
+	listener = raw_listen(LOW_IP, PORT);
+	in = connected(LX_SOCK_V3, LX_CTYPE_CONTROL);
+	out = fake_put(sibling, &id_low, 10);
+	fd = raw_accept(listener, 5000, NULL);
+	close(fd);
+	r[3] = fake_wait(out, NULL);
+	/* Another net's NID is another host's, for all we know. */
+	r[4] = fake_wait(fake_put(stranger, &id_there, 10), NULL);
+	close(in);
+	close(listener);
+	fake_free(stranger);
+	fake_free(sibling);
+	assert_int_equal(r[0], -ECONNREFUSED);
+	assert_int_equal(r[1], -EHOSTUNREACH);
+	assert_int_equal(r[2], -ECONNREFUSED);
+	assert_true(fd >= 0);
+	assert_int_equal(r[3], -ECONNRESET);
+	assert_int_equal(r[4], -EHOSTUNREACH);
+}
+
 /* Hangs up in the middle of HELLO; or never answers. */
 static void test_dead_answer(void **state)
 {
@@ -504,6 +540,7 @@ int main(void)
 		TEST(test_other_version_accepted),
 		TEST(test_bad_answers),
 		TEST(test_refused),
+		TEST(test_back_on_another_ni),
 		TEST(test_dead_answer),
 		TEST(test_race_low),
 		TEST(test_race_high),
