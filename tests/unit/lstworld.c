@@ -292,3 +292,48 @@ void lst_drain(const struct lst_console *c, const char *to, uint64_t batch, unsi
 	}
 	assert_int_equal(active, 0);
 }
+
+void lst_expect_idle(const struct lst_node *node)
+{
+	assert_int_equal(node->s->n_units, 0);
+	assert_int_equal(node->s->n_served, 0);
+	assert_int_equal(node->s->pool.used, 0);
+	assert_int_equal(node->s->pool.waiting, 0);
+	assert_true(lx_list_empty(&node->s->clients));
+	assert_true(lx_list_empty(&node->s->zombies));
+}
+
+int lst_teardown(void **state)
+{
+	lst_world_free();
+	return 0;
+}
+
+struct lst_console lst_begin(void)
+{
+	struct lst_console c = lst_console("10.0.0.100@tcp", 1);
+
+	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
+	assert_int_equal(lst_make(&c, B, "s", false, NULL), 0);
+	return c;
+}
+
+int lst_debug(const struct lst_console *c, const char *to, struct lx_lst_msg *msg)
+{
+	lx_lst_init(msg, LX_LST_DEBUG_REQ, c->features);
+	return lst_ask(c, to, LX_LST_DEBUG, msg);
+}
+
+void lst_traffic(const struct lst_console *c, const struct lst_test *test)
+{
+	struct lx_lst_msg stat;
+
+	assert_int_equal(lst_add(c, A, test), 0);
+	assert_int_equal(lst_batch(c, A, test->batch, LX_LST_BATCH_RUN, 0, 0), 0);
+	lst_drain(c, A, test->batch, 600);
+	assert_int_equal(lst_stat(c, A, &stat), 0);
+	assert_int_equal(stat.stat_reply.framework.brw_errors, 0);
+	assert_int_equal(stat.stat_reply.framework.ping_errors, 0);
+	assert_int_equal(stat.stat_reply.framework.active_batches, 0);
+	assert_int_equal(stat.stat_reply.rpc.errors + stat.stat_reply.rpc.expired, 0);
+}

@@ -78,4 +78,16 @@ int lst_add(const struct lst_console *c, const char *to, const struct lst_test *
 /* Runs until the batch is no longer running; fails the test after @seconds. */
 void lst_drain(const struct lst_console *c, const char *to, uint64_t batch, unsigned int seconds);
 
+/* Asserts that nothing of a session is left. */
+void lst_expect_idle(const struct lst_node *node);
+int lst_teardown(void **state);
+
+/* The first two nodes, and a console with a session on both. */
+#define A "10.0.0.1@tcp"
+#define B "10.0.0.2@tcp"
+struct lst_console lst_begin(void);
+int lst_debug(const struct lst_console *c, const char *to, struct lx_lst_msg *msg);
+/* Adds a test to A and runs it to its end, which must be without an error. */
+void lst_traffic(const struct lst_console *c, const struct lst_test *test);
+
 #endif

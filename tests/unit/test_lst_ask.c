@@ -3,9 +3,7 @@
 #include "../../user/selftest/ask.h"
 #include "lstworld.h"
 
-#define A "10.0.0.1@tcp" /* asks */
-#define B "10.0.0.2@tcp"
-#define C "10.0.0.3@tcp"
+#define C "10.0.0.3@tcp" /* asked by A, as B is */
 
 struct answer {
 	unsigned int calls;

@@ -2,15 +2,6 @@
 /* What is left at a server of requests that their client has aborted, in virtual time. */
 #include "lstworld.h"
 
-#define A "10.0.0.1@tcp"
-#define B "10.0.0.2@tcp"
-
-static int teardown(void **state)
-{
-	lst_world_free();
-	return 0;
-}
-
 /*
  * The end of a session aborts its requests. A server may notice that of a write much later, when
  * the data does not come: no error of the next session.
@@ -30,9 +21,7 @@ static void aborted_write_counts_for_nobody(void **state)
 	struct lst_console c;
 
 	lst_world_new(&sim_plain, 2, NULL);
-	c = lst_console("10.0.0.100@tcp", 1);
-	assert_int_equal(lst_make(&c, A, "s", false, NULL), 0);
-	assert_int_equal(lst_make(&c, B, "s", false, NULL), 0);
+	c = lst_begin();
 	assert_int_equal(lst_add(&c, A, &before), 0);
 	assert_int_equal(lst_batch(&c, A, 2, LX_LST_BATCH_RUN, 0, 0), 0);
 	lst_drain(&c, A, 2, 5); /* A has discovered B */
@@ -57,7 +46,7 @@ static void aborted_write_counts_for_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(aborted_write_counts_for_nobody, teardown),
+		cmocka_unit_test_teardown(aborted_write_counts_for_nobody, lst_teardown),
 	};
 
 	rnd_init();
