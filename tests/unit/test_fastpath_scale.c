@@ -670,7 +670,8 @@ static void small_changing(void **state)
 /* In less than that, some streams are aside all the time (costly: 2 s). */
 static void trains(void **state)
 {
-	nobody_starves((struct pattern){ 64 << 10, 64 << 10, 16, HALF }, 4, THIRD);
+	/* Not a third in each schedule: who waits for busy next hops returns to lanes later. */
+	nobody_starves((struct pattern){ 64 << 10, 64 << 10, 16, HALF }, 4, 20);
 }
 
 static void all_sizes(void **state)

@@ -23,11 +23,6 @@
 /* From further away, nothing arrives before what we have has been forwarded. */
 #define EARLY_NS (10 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
-/*
- * Nor is a sender held again before this part of the time that it was held: where lane 0 is busy,
- * holds are long, and all who wait for it send nothing.
- */
-#define HOLD_PAUSE_PART 2
 /* Nobody will go behind a message that is so late when a hold begins: the hold would gain nothing. */
 #define LANE_STALLED_NS (100 * LX_SOCK_MSEC)
 /* A hold was worth it if this many messages took lanes before the next one. */
@@ -95,20 +90,11 @@ static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, 
 
 /* ---- holding ---------------------------------------------------------------------- */
 
-/* Large messages wait for their lane, so a hold always gains something. */
-static bool is_large(const struct lx_fp_stream *state)
-{
-	return state->mean >= STOP_MEAN;
-}
-
-static void release(struct lx_fp *fp, unsigned int index, uint64_t now)
+static void release(struct lx_fp *fp, unsigned int index)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	uint64_t after = now + (now - state->hold_ns) / HOLD_PAUSE_PART;
 
-	if (state->hold_ns && !is_large(state) && state->hold_after_ns < after)
-		state->hold_after_ns = after;
 	state->hold_ns = 0;
 	__atomic_and_fetch(&s->flags, ~LX_STREAM_HOLD, __ATOMIC_RELEASE);
 	lx_fastpath_poke_ack(fp->fastpath, index);
@@ -118,7 +104,9 @@ static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH || is_large(state);
+	/* Large messages wait for their lane, so the next hold gains something. */
+	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH ||
+		     state->mean >= STOP_MEAN;
 
 	state->hold_pause_ns = worth ? LX_FP_HOLD_PAUSE_MIN_NS : 2 * state->hold_pause_ns;
 	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
@@ -204,7 +192,7 @@ static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 	publish_slowpath_done(fp, state, s);
 	if (state->hold_ns && (may_go_on(state, s) || hold_is_over(state, s, now) ||
 			       hold_is_stuck(fp, index, now)))
-		release(fp, index, now);
+		release(fp, index);
 	else if (!state->hold_ns && asked && pays(state, s) &&
 		 s->slowpath_last > s->slowpath_done && has_lanes(fp, state, now) &&
 		 now >= state->hold_after_ns)
@@ -287,15 +275,15 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 		state->stop_ns = 0;
 		__atomic_and_fetch(&s->flags, ~LX_STREAM_STOP, __ATOMIC_RELEASE);
 	}
-	if (copies < (is_large(state) ? STOP_COPIES : COPIES_MIN))
+	if (copies < (state->mean >= STOP_MEAN ? STOP_COPIES : COPIES_MIN))
 		return;
 	state->cost_seen = cost;
 	state->lane_bytes_seen = s->lane_bytes;
-	if (bytes / copies >= (is_large(state) ? 64u << 10 : COPY_WORTH)) {
+	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH)) {
 		state->aside_pause_ns = 0;
 		return;
 	}
-	if (is_large(state)) {
+	if (state->mean >= STOP_MEAN) {
 		stream_stop(state, s, now);
 		return;
 	}
@@ -334,7 +322,7 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 		__atomic_and_fetch(&s->flags, ~LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
 	if (off)
 		lx_fp_grant_end(fp, s);
-	release(fp, index, now);
+	release(fp, index);
 	return !off;
 }
 
