@@ -151,8 +151,7 @@ LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
 	__u32 near = w->fragment.extent;
 
 	/* lx_spread_one() has 16 bits for where a part starts. */
-	if (skb->len > LX_IP_MAX || lx_pos_diff(w->fragment.end, w->pos) < LX_CUT_MIN ||
-	    lx_pos_diff(w->end, w->fragment.end) < LX_CUT_MIN)
+	if (skb->len > LX_IP_MAX)
 		return 0;
 	bpf_loop(LX_CUT_PARTS, lx_spread_count, &a, 0);
 	w->fragment.extent = near;
@@ -178,11 +177,18 @@ static long lx_spread_one(__u32 i, void *arg)
 	return 0;
 }
 
+#define LX_FIRST_PART (-2)
+
+/*
+ * Sends the parts of a packet. Returns a verdict, or LX_FIRST_PART if the packet itself is to become
+ * the first part, w->fragment. (It is the caller who calls lx_fragment_xmit(): the stack is small.)
+ */
 static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch *w,
 					struct lx_stream *s)
 {
-	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->pos };
+	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->fragment.end };
 	struct lx_settings *settings = lx_settings();
+	__u32 near = w->fragment.extent;
 
 	if (skb->gso_size && !lx_spread_cuts(skb, w)) {
 		LX_ADD(&s->resegmented, 1);
@@ -191,9 +197,18 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 		skb->mark = LX_MARK | LX_MARK_RESEGMENT;
 		return bpf_redirect(settings->resegment_ifindex, 0);
 	}
+	/* The packet itself becomes the ACK that the sender waits for, or else the first part. */
+	if (s->force || (s->flags & LX_STREAM_STOP)) {
+		a.pos = w->pos;
+		bpf_loop(128, lx_spread_one, &a, 0);
+		return lx_answer(skb, w, w->index);
+	}
 	bpf_loop(128, lx_spread_one, &a, 0);
-	/* The original becomes an ACK if the sender waits for one. */
-	return s->force || (s->flags & LX_STREAM_STOP) ? lx_answer(skb, w, w->index) : LX_DROP;
+	lx_run_at(w, w->index, w->pos, near);
+	w->data_at = lx_seg_payload(&w->g);
+	return w->fragment.kind == LX_FRAGMENT_LANE || w->fragment.kind == LX_FRAGMENT_UP
+		       ? LX_FIRST_PART
+		       : LX_DROP;
 }
 
 /* The whole packet goes up. */
@@ -244,6 +259,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 {
 	struct lx_segment in = { .pos = w->pos, .end = w->end, .size = w->size, .packet = skb };
 	struct lx_framing f = { .s = s, .seg = &in, .index = w->index, .odd = w->g.odd };
+	int verdict;
 
 	if (f.odd & LX_ODD_FRAGMENT)
 		f.rest = LX_IP_MAX;
@@ -269,9 +285,12 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 	lx_run_at(w, w->index, w->pos, f.near);
 	if (w->heard && !(lx_is_whole(w, s) && w->fragment.kind == LX_FRAGMENT_UP))
 		lx_stream_tell_up(skb, w);
-	if (!lx_is_whole(w, s))
-		return w->g.odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT) ?
-			       lx_stream_again(skb, w) : lx_stream_spread(skb, w, s);
+	if (!lx_is_whole(w, s)) {
+		if (w->g.odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT))
+			return lx_stream_again(skb, w);
+		verdict = lx_stream_spread(skb, w, s);
+		return verdict == LX_FIRST_PART ? lx_fragment_xmit(skb, w, w->index) : verdict;
+	}
 	LX_ADD(&s->bytes, w->g.len);
 	return w->fragment.kind == LX_FRAGMENT_UP ? lx_whole_up(skb, w, s)
 						  : lx_whole_to_lane(skb, w, w->index);
