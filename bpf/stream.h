@@ -180,8 +180,8 @@ static long lx_spread_one(__u32 i, void *arg)
 #define LX_FIRST_PART (-2)
 
 /*
- * Sends the parts of a packet. Returns a verdict, or LX_FIRST_PART if the packet itself is to become
- * the first part, w->fragment. (It is the caller who calls lx_fragment_xmit(): the stack is small.)
+ * Sends the parts of a packet. Returns a verdict, or LX_FIRST_PART if the packet itself is to
+ * become the first part, w->fragment. (The caller calls lx_fragment_xmit(): the stack is small.)
  */
 static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch *w,
 					struct lx_stream *s)

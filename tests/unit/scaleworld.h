@@ -41,7 +41,7 @@ static unsigned long n_atomic, n_look;
 #define PEERS (HOPS + STREAMS)
 
 #define MSS 1448
-#define CUT_PARTS 8
+#define CUT_PARTS 8 /* LX_CUT_PARTS in bpf/cut.h */
 #define PACKET (45 * MSS) /* GSO */
 #define WSCALE 7
 #define SEND_BUFFER (4u << 20)

@@ -634,7 +634,10 @@ static void print_world(__u64 all, __u64 worst, __u64 best)
 	putchar('\n');
 }
 
-/* The stream that gets least gets @percent of an even share at least. Over short times chance rules. */
+/*
+ * The stream that gets least gets @percent of an even share at least. Shares even out with time:
+ * over 1 s, large messages are too few.
+ */
 static void nobody_starves(struct pattern p, unsigned int seconds, unsigned int percent)
 {
 	__u64 all = 0, worst = ~0ull, best = 0;
