@@ -27,14 +27,14 @@
 #define LANE_STALLED_NS (100 * LX_SOCK_MSEC)
 /* A hold was worth it if this many messages took lanes before the next one. */
 #define HOLD_WORTH 64
-/* A pause does not pay for smaller messages, unless they all go one way. */
-#define BULKY 1024u
-#define ONE_WAY 256
+/* The mean until messages have been seen. */
+#define MEAN_FIRST 1024u
 /*
- * A packet whose messages go different ways is cloned for each, and a GSO packet with many of them
- * resegmented first. With fewer bytes per clone than this, the slow path is cheaper.
+ * A packet whose messages go different ways becomes a packet for each, and a GSO packet with many
+ * of them is resegmented first. With fewer bytes or messages for each, the slow path is cheaper.
  */
 #define COPY_WORTH (8u << 10)
+#define COPY_WORTH_MESSAGES 2
 #define COPIES_MIN 1024
 #define COPIES_OF_RESEGMENT 32
 /* Senders of large messages are stopped between them instead: less to cut off. */
@@ -134,12 +134,6 @@ static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state, uint64
 	return false;
 }
 
-/* Whether pausing the sender may pay. */
-static bool pays(const struct lx_fp_stream *state, const struct lx_stream *s)
-{
-	return s->unframed || state->mean >= BULKY || state->next_hop_run >= ONE_WAY;
-}
-
 /* Whether a sender on HOLD has stopped inside a message. */
 static bool hold_is_stuck(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
@@ -193,9 +187,8 @@ static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (state->hold_ns && (may_go_on(state, s) || hold_is_over(state, s, now) ||
 			       hold_is_stuck(fp, index, now)))
 		release(fp, index);
-	else if (!state->hold_ns && asked && pays(state, s) &&
-		 s->slowpath_last > s->slowpath_done && has_lanes(fp, state, now) &&
-		 now >= state->hold_after_ns)
+	else if (!state->hold_ns && asked && s->slowpath_last > s->slowpath_done &&
+		 has_lanes(fp, state, now) && now >= state->hold_after_ns)
 		hold(fp, index, now);
 }
 
@@ -223,7 +216,7 @@ static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
 
 	if (messages < 16 && state->messages_seen)
 		return;
-	state->mean = messages ? (s->parse_next - state->framed_seen) / messages : BULKY;
+	state->mean = messages ? (s->parse_next - state->framed_seen) / messages : MEAN_FIRST;
 	state->messages_seen = s->messages;
 	state->framed_seen = s->parse_next;
 }
@@ -270,6 +263,7 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 	uint64_t cost = COPIES_OF_RESEGMENT * s->resegmented + s->fragments;
 	uint64_t copies = cost - state->cost_seen;
 	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
+	uint64_t messages = s->lane_messages - state->lane_messages_seen;
 
 	if (state->stop_ns && now >= state->stop_ns) {
 		state->stop_ns = 0;
@@ -279,7 +273,9 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 		return;
 	state->cost_seen = cost;
 	state->lane_bytes_seen = s->lane_bytes;
-	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH)) {
+	state->lane_messages_seen = s->lane_messages;
+	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH) ||
+	    messages / copies >= COPY_WORTH_MESSAGES) {
 		state->aside_pause_ns = 0;
 		return;
 	}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Streams with small messages: when a sender is held, and when its messages stay on lane 0. */
+#include "sockfpworld.h"
+
+/* A LNet ACK. */
+#define EACH (24 + 72)
+
+/* So that our stream and lane get index 0. */
+static bool tables_are_empty(void)
+{
+	return !fastpath->taken[LX_FASTPATH_STREAMS] && !fastpath->taken[LX_FASTPATH_LANES];
+}
+
+static bool is_held(void)
+{
+	return fastpath->stream[0].flags & LX_STREAM_HOLD;
+}
+
+static bool knows_next_hop(void)
+{
+	return fp()->stream[0].next_hop >= 0;
+}
+
+static bool is_free(void)
+{
+	return !is_held() && !fp()->stream[0].hold_ns;
+}
+
+/* A framed stream of small messages that may use lanes, one of which is there. */
+static void world(void)
+{
+	struct lx_stream *s = &fastpath->stream[0];
+	int fd;
+
+	assert_true(eventually(fp_is_there, 20000));
+	assert_true(eventually(tables_are_empty, 20000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 20000));
+	assert_true(eventually(lane_is_live, 20000));
+	send_puts(fd, 1, 0);
+	assert_true(eventually(knows_next_hop, 20000));
+	lx_env_lock(env);
+	s->unframed = 0;
+	lx_env_unlock(env);
+	assert_true(eventually(is_free, 20000));
+	fake_clock_stop();
+}
+
+/* @n messages have come, @by_lanes of them went by lanes, which took @fragments cuts. */
+static void messages_came(unsigned int n, unsigned int by_lanes, unsigned int fragments)
+{
+	struct lx_stream *s = &fastpath->stream[0];
+
+	lx_env_lock(env);
+	s->messages += n;
+	s->parse_next += n * EACH;
+	s->high = s->acked = s->advertised_ack = s->parse_next;
+	s->lane_messages += by_lanes;
+	s->lane_bytes += by_lanes * EACH;
+	s->fragments += fragments;
+	s->reasons[LX_LANE0_ORDER] += n - by_lanes;
+	lx_env_unlock(env);
+}
+
+static bool they_are_small(void)
+{
+	return fp()->stream[0].mean == EACH;
+}
+
+static bool is_reviewed(void)
+{
+	return fastpath->stream[0].fragments - fp()->stream[0].cost_seen < 1024;
+}
+
+static bool is_costly(void)
+{
+	return fastpath->stream[0].aside == LX_STREAM_ASIDE_COSTLY;
+}
+
+/*
+ * Some of the messages are on lane 0, so those behind them are, too. Their moment without any would
+ * hardly ever come by itself, and each change from lanes to lane 0 waits for the lanes: so the
+ * sender is held, however small its messages are, and to however many next hops they go.
+ */
+static void test_small(void **state)
+{
+	world();
+	messages_came(1000, 1000, 0);
+	assert_true(eventually(they_are_small, 20000));
+	lx_env_lock(env);
+	fastpath->stream[0].slowpath_last = 1ull << 40;
+	lx_env_unlock(env);
+	assert_false(eventually(is_held, 0));
+	for (int i = 0; i < 50 && !eventually(is_held, 10); i++)
+		messages_came(16, 8, 0);
+	assert_true(eventually(is_held, 0));
+	assert_false(eventually(is_costly, 0));
+}
+
+/* Cutting pays if a cut serves at least two messages, however small they are. */
+static void test_costly(void **state)
+{
+	world();
+	messages_came(4096, 4096, 2048);
+	assert_true(eventually(is_reviewed, 20000));
+	assert_false(eventually(is_costly, 0));
+	messages_came(4096, 4096, 2049);
+	assert_true(eventually(is_reviewed, 20000));
+	assert_true(eventually(is_costly, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_small, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_costly, setup, teardown),
+	};
+
+	return SOCKFP_RUN(tests);
+}
