@@ -27,6 +27,12 @@ struct lx_fragment {
 	__u32 reserved;
 };
 
+/* Whether it is sent on at all. */
+LX_INLINE int lx_fragment_goes(const struct lx_fragment *p)
+{
+	return p->kind == LX_FRAGMENT_UP || p->kind == LX_FRAGMENT_LANE;
+}
+
 /* The fragment at @pos of a packet that ends at @end; @near: of lx_extent_find(). */
 LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 near,
 			      struct lx_fragment *ret_fragment)
@@ -105,7 +111,7 @@ LX_INLINE void lx_fragment_run(struct lx_stream *s, __u64 pos, __u64 end, __u32 
 	struct lx_run r = { .s = s, .p = ret_fragment, .end = end };
 
 	lx_fragment_at(s, pos, end, near, ret_fragment);
-	if (ret_fragment->kind != LX_FRAGMENT_UP && ret_fragment->kind != LX_FRAGMENT_LANE)
+	if (!lx_fragment_goes(ret_fragment))
 		return;
 	r.count = ret_fragment->extent;
 	r.tail = LX_ACQUIRE(&s->tail);

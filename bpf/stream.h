@@ -168,7 +168,7 @@ static long lx_spread_one(__u32 i, void *arg)
 	(void)i;
 	if (!lx_spread_next(a))
 		return 1;
-	if (w->fragment.kind == LX_FRAGMENT_LANE || w->fragment.kind == LX_FRAGMENT_UP) {
+	if (lx_fragment_goes(&w->fragment)) {
 		a->skb->mark = LX_MARK |
 			       (w->resegmented ? LX_MARK_RESEGMENT_FRAGMENT : LX_MARK_FRAGMENT) |
 			       (offset & 0xffff);
@@ -189,6 +189,7 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->fragment.end };
 	struct lx_settings *settings = lx_settings();
 	__u32 near = w->fragment.extent;
+	int answers;
 
 	if (skb->gso_size && !lx_spread_cuts(skb, w)) {
 		LX_ADD(&s->resegmented, 1);
@@ -198,17 +199,15 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 		return bpf_redirect(settings->resegment_ifindex, 0);
 	}
 	/* The packet itself becomes the ACK that the sender waits for, or else the first part. */
-	if (s->force || (s->flags & LX_STREAM_STOP)) {
+	answers = s->force || (s->flags & LX_STREAM_STOP);
+	if (answers)
 		a.pos = w->pos;
-		bpf_loop(128, lx_spread_one, &a, 0);
-		return lx_answer(skb, w, w->index);
-	}
 	bpf_loop(128, lx_spread_one, &a, 0);
+	if (answers)
+		return lx_answer(skb, w, w->index);
 	lx_run_at(w, w->index, w->pos, near);
 	w->data_at = lx_seg_payload(&w->g);
-	return w->fragment.kind == LX_FRAGMENT_LANE || w->fragment.kind == LX_FRAGMENT_UP
-		       ? LX_FIRST_PART
-		       : LX_DROP;
+	return lx_fragment_goes(&w->fragment) ? LX_FIRST_PART : LX_DROP;
 }
 
 /* The whole packet goes up. */
@@ -305,7 +304,7 @@ LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
 	if (offset >= w->g.len)
 		return LX_DROP;
 	lx_run_at(w, w->index, w->pos + offset, s->tail - 1);
-	if (w->fragment.kind != LX_FRAGMENT_UP && w->fragment.kind != LX_FRAGMENT_LANE)
+	if (!lx_fragment_goes(&w->fragment))
 		return LX_DROP;
 	w->data_at = lx_seg_payload(&w->g) + offset;
 	return lx_fragment_xmit(skb, w, w->index);
@@ -324,8 +323,7 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, st
 	if (n > LX_HEADER_MAX)
 		return LX_DROP;
 	lx_run_at(w, w->index, w->pos, s->tail - 2);
-	if (w->fragment.end != w->end ||
-	    (w->fragment.kind != LX_FRAGMENT_UP && w->fragment.kind != LX_FRAGMENT_LANE))
+	if (w->fragment.end != w->end || !lx_fragment_goes(&w->fragment))
 		return LX_DROP;
 	if (bpf_skb_change_tail(skb, at + n, 0) || bpf_skb_store_bytes(skb, at, s->saved, n, 0))
 		return LX_DROP;
