@@ -2,7 +2,7 @@
 /* Streams with small messages: when a sender is held, and when its messages stay on lane 0. */
 #include "sockfpworld.h"
 
-/* A LNet ACK. */
+/* An LNet ACK. */
 #define EACH (24 + 72)
 
 /* So that our stream and lane get index 0. */
