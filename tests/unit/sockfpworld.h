@@ -176,6 +176,21 @@ static inline bool eventually(bool (*ready)(void), unsigned int ms)
 	}
 }
 
+/* Creates a framed stream and a lane to the server. */
+static inline int stream_and_lane(void)
+{
+	int fd;
+
+	assert_true(eventually(fp_is_there, 20000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 2, 0);
+	assert_true(eventually(stream_is_on, 20000));
+	assert_true(eventually(lane_is_live, 20000));
+	return fd;
+}
+
 /* As raw_closed(), but a stopped clock goes on meanwhile. */
 static inline bool closed(int fd, unsigned int ms)
 {

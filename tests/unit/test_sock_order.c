@@ -5,12 +5,6 @@
 /* An LNet ACK. */
 #define EACH (24 + 72)
 
-/* So that our stream and lane get index 0. */
-static bool tables_are_empty(void)
-{
-	return !fastpath->taken[LX_FASTPATH_STREAMS] && !fastpath->taken[LX_FASTPATH_LANES];
-}
-
 static bool is_held(void)
 {
 	return fastpath->stream[0].flags & LX_STREAM_HOLD;
@@ -30,17 +24,8 @@ static bool is_free(void)
 static void world(void)
 {
 	struct lx_stream *s = &fastpath->stream[0];
-	int fd;
 
-	assert_true(eventually(fp_is_there, 20000));
-	assert_true(eventually(tables_are_empty, 20000));
-	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
-	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
-	send_puts(fd, 1, 0);
-	assert_true(eventually(stream_is_on, 20000));
-	assert_true(eventually(lane_is_live, 20000));
-	send_puts(fd, 1, 0);
+	send_puts(stream_and_lane(), 1, 0);
 	assert_true(eventually(knows_next_hop, 20000));
 	lx_env_lock(env);
 	s->unframed = 0;

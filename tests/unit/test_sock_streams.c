@@ -11,21 +11,6 @@ static bool parsed(unsigned int n)
 	return fake_wait_count(in, &in->n_parsed, n, 20000);
 }
 
-/* Creates a framed stream and a lane to the server. */
-static int with_lane(void)
-{
-	int fd;
-
-	assert_true(eventually(fp_is_there, 20000));
-	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
-	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
-	send_puts(fd, 2, 0);
-	assert_true(eventually(stream_is_on, 20000));
-	assert_true(eventually(lane_is_live, 20000));
-	return fd;
-}
-
 static unsigned int grown(void)
 {
 	return __atomic_load_n(&fastpath->grown, __ATOMIC_RELAXED);
@@ -98,7 +83,7 @@ static void held(unsigned int far_ms, uint64_t left)
 {
 	struct lx_stream *s = &fastpath->stream[0];
 
-	with_lane();
+	stream_and_lane();
 	assert_true(eventually(is_released, 20000));
 	fake_clock_stop();
 	lx_env_lock(env);

@@ -115,7 +115,7 @@ struct lx_fp_stream {
 	uint64_t aside_pause_ns;
 	uint64_t slow_ns, slow_debt_ns; /* when others last waited for it, and how long in all */
 	uint64_t cost_seen, lane_bytes_seen, lane_messages_seen; /* at the last review */
-	uint64_t window_seen;      /* at the last review */
+	uint64_t window_seen;      /* reasons[WINDOW] at the last tick */
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
 	uint64_t messages_seen, framed_seen; /* at the last review: s->messages, s->parse_next */
 	uint64_t mean;             /* recent mean message length, bytes */
