@@ -300,11 +300,18 @@ static LX_NOINLINE void lx_window_edge_update(struct lx_stream *s, __u32 index, 
 
 /* ---- what is missing -------------------------------------------------------------------- */
 
+/* The extents that SACK tells of. */
+enum lx_sack_reach {
+	LX_SACK_NONE,
+	LX_SACK_ONE_WAY, /* those that went the same way as the head */
+	LX_SACK_ALL,
+};
+
 struct lx_sacking {
 	struct lx_stream *s;
 	struct lx_advertised *adv;
 	__u32 tail;
-	__u32 reserved;
+	enum lx_sack_reach reach;
 };
 
 /* Adds a block. Blocks come in ascending order. */
@@ -358,6 +365,8 @@ static long lx_sack_extent(__u32 i, void *arg)
 
 	if (s->head + i == k->tail || k->adv->n_sack >= 3)
 		return 1;
+	if (k->reach == LX_SACK_ONE_WAY && extent->lane != lx_extent_at(s, s->head)->lane)
+		return 0;
 	if (lx_extent_is_lane(extent)) {
 		lane = lx_lane_at(extent->lane);
 		if (!lane)
@@ -383,32 +392,33 @@ static long lx_sack_extent(__u32 i, void *arg)
 }
 
 /*
- * How many extents to look at for SACK. Only the head, because a faster lane further on is no sign
- * of loss; more if the head's next byte never arrived here, or if nothing has moved for a while.
- * None behind another stream's run: that stream's bytes are what is missing.
+ * Which extents to look at for SACK. Those that went the same way as the head, because a faster
+ * lane further on is no sign of loss; all if the head's next byte never arrived here, or if nothing
+ * has moved for a while. None behind another stream's run: that stream's bytes are what is missing.
  */
-static LX_NOINLINE __u32 lx_sack_reach(struct lx_stream *s, __u32 index, __u32 tail,
-				       __u64 now_ns)
+static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 index, __u32 tail,
+						    __u64 now_ns)
 {
 	struct lx_extent *head;
 	struct lx_lane *lane;
 
 	if (!s)
-		return 0;
+		return LX_SACK_NONE;
 	head = lx_extent_at(s, s->head);
 	lane = lx_extent_is_lane(head) ? lx_lane_at(head->lane) : 0;
 	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lx_lane_waits(lane, index)))
-		return 0;
+		return LX_SACK_NONE;
 	if (now_ns - s->progress_ns > LX_STUCK_NS)
-		return LX_SACK_EXTENTS;
+		return LX_SACK_ALL;
 	if (!lx_extent_is_lane(head))
-		return lx_pos_before(s->socket_una, s->socket_sent) ? 1 : LX_SACK_EXTENTS;
+		return lx_pos_before(s->socket_una, s->socket_sent) ? LX_SACK_ONE_WAY
+								    : LX_SACK_ALL;
 	if (!lane || lx_lane_is_gone(lane))
-		return LX_SACK_EXTENTS;
+		return LX_SACK_ALL;
 	if ((__s64)(now_ns - lane->resegment_ns) < (__s64)LX_RESEGMENT_NS)
-		return 0;
+		return LX_SACK_NONE;
 	return lx_pos_before(lane->una, s->lane == head->lane ? s->lane_sent : lane->sent)
-		       ? 1 : LX_SACK_EXTENTS;
+		       ? LX_SACK_ONE_WAY : LX_SACK_ALL;
 }
 
 LX_INLINE __u32 lx_sack_digest(const struct lx_advertised *adv)
@@ -439,6 +449,7 @@ static long lx_ack_build_once(__u32 i, void *arg)
 	struct lx_stream *s = c->s;
 	struct lx_prefix prefix = { .s = s };
 	struct lx_sacking sacking = { .s = s, .adv = c->adv };
+	__u64 acked = s->acked;
 
 	(void)i;
 	s->ack_build_again = 0;
@@ -446,10 +457,12 @@ static long lx_ack_build_once(__u32 i, void *arg)
 	bpf_loop(LX_STREAM_EXTENTS, lx_prefix_one, &prefix, 0);
 	lx_cookies_tell(s, c->index);
 	lx_window_edge_update(s, c->index, c->now_ns);
-	if (s->acked != s->advertised_ack || s->head == prefix.tail)
+	if (s->acked != acked || s->head == prefix.tail)
 		s->progress_ns = c->now_ns;
 	c->adv->n_sack = 0;
-	bpf_loop(lx_sack_reach(s, c->index, prefix.tail, c->now_ns), lx_sack_extent, &sacking, 0);
+	sacking.reach = lx_sack_reach(s, c->index, prefix.tail, c->now_ns);
+	if (sacking.reach != LX_SACK_NONE)
+		bpf_loop(LX_SACK_EXTENTS, lx_sack_extent, &sacking, 0);
 	return !LX_ACQUIRE(&s->ack_build_again);
 }
 
