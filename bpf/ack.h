@@ -374,6 +374,9 @@ static long lx_sack_extent(__u32 i, void *arg)
 		blocks = lane->sack;
 		n = lx_lane_is_gone(lane) ? 0 : lane->n_sack; /* everything is done */
 	}
+	/* Nothing behind a gap: there may be many extents, so do not look for it. */
+	if (k->reach == LX_SACK_ONE_WAY && !n)
+		return 1;
 	done = lx_extent_done(s, extent);
 	if (i && done > 0)
 		lx_sack_add(k->adv, extent->start,
