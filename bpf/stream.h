@@ -270,7 +270,11 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 	}
 	if (lx_pos_before(w->pos, s->acked))
 		s->force = 1;
-	if (lx_frame(&f)) {
+	if (w->resegmented) {
+		/* Framed before; a part that ends inside a header would look like a repetition. */
+		f.near = s->tail - 1;
+		f.dirty = 1;
+	} else if (lx_frame(&f)) {
 		LX_ADD(&s->busy, 1);
 		return LX_DROP;
 	}

@@ -455,6 +455,7 @@ static void part(void)
 	s->ifindex = 5;
 	lane->ifindex = 6;
 	in = data_at(0, bytes, a);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT); /* framed before */
 	in.mark = LX_MARK | LX_MARK_RESEGMENT;
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* no interface to join them */
 	settings->join_ifindex = 1;
@@ -463,6 +464,7 @@ static void part(void)
 	is_on_lane(&out, 0);
 	joins(&out, on, REDIRECT, LX_MARK | LX_MARK_DONE);
 	in = data_at(a, bytes, message(bytes, true, 0, 50));
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	in.mark = LX_MARK | LX_MARK_RESEGMENT;
 	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
 	assert_int_equal(out.mark, up);
@@ -485,6 +487,39 @@ static void part(void)
 static void test_part(void **state)
 {
 	both(part);
+}
+
+/* A resegmented packet that ends inside a header: its last part is no repetition of the packet. */
+static void part_of_header(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = 0, at = 0, m;
+	struct seg in, out;
+
+	settings->resegment_ifindex = settings->join_ifindex = 1;
+	for (int i = 0; i < 9; i++) {
+		at = n;
+		n += message(bytes + n, i & 1, 0, 10);
+	}
+	m = message(bytes + n, false, 0, 50);
+	in = data_at(0, bytes, n + 30);
+	in.gso = 300;
+	assert_int_equal(run(&in, &s->key, false, &out), REDIRECT);
+	assert_int_equal(out.mark, LX_MARK | LX_MARK_RESEGMENT);
+	in = data_at(at, bytes + at, n + 30 - at);
+	in.mark = LX_MARK | LX_MARK_RESEGMENT;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(out.len, n - at);
+	assert_int_equal(s->n_unframed, 0);
+	in = data_at(n + 30, bytes + n + 30, m - 30);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	assert_int_equal(s->messages, 10);
+	assert_int_equal(s->n_unframed, 0);
+}
+
+static void test_part_of_header(void **state)
+{
+	both(part_of_header);
 }
 
 /* After an odd length the header's bytes are at odd offsets of the checksum. */
@@ -705,6 +740,7 @@ int main(void)
 		cmocka_unit_test(test_bare),
 		cmocka_unit_test(test_gso_packet),
 		cmocka_unit_test(test_part),
+		cmocka_unit_test(test_part_of_header),
 		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_other_contents),
 		cmocka_unit_test(test_gap),
