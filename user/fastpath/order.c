@@ -31,10 +31,11 @@
 #define MEAN_FIRST 1024u
 /*
  * A packet whose messages go different ways becomes a packet for each, and a GSO packet with many
- * of them is resegmented first. With fewer bytes or messages for each, the slow path is cheaper.
+ * of them is resegmented first. With fewer bytes for each, and more of them for a message, the slow
+ * path is cheaper.
  */
 #define COPY_WORTH (8u << 10)
-#define COPY_WORTH_MESSAGES 2
+#define COPIES_PER_MESSAGE 2
 #define COPIES_MIN 1024
 #define COPIES_OF_RESEGMENT 32
 /* Senders of large messages are stopped between them instead: less to cut off. */
@@ -275,7 +276,7 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 	state->lane_bytes_seen = s->lane_bytes;
 	state->lane_messages_seen = s->lane_messages;
 	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH) ||
-	    messages / copies >= COPY_WORTH_MESSAGES) {
+	    copies <= COPIES_PER_MESSAGE * messages) {
 		state->aside_pause_ns = 0;
 		return;
 	}
