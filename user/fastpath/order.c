@@ -50,6 +50,14 @@
 #define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
+/*
+ * Others may have to wait for a stream beyond LX_FP_LANE_SLOW_NS a message for this share of the
+ * time, and for so long before it is called slow. Any busy machine holds up a message now and then.
+ */
+#define SLOW_SHARE 10
+#define SLOW_DEBT_NS (200 * LX_SOCK_MSEC)
+/* So many messages behind one that is late: its sender has to wait. */
+#define LATE_BEHIND 16
 /* A slow sender gains little from lanes, and each attempt may cost others seconds. */
 #define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
 /* How often the core gets a message for another router, from streams with this many since. */
@@ -244,6 +252,42 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
 }
 
+void lx_fp_stream_waits(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns, uint64_t now)
+{
+	uint64_t since = state->slow_ns, paid;
+
+	/* While it has no lanes, it pays nothing back. */
+	if (since < state->aside_ns)
+		since = state->aside_ns;
+	paid = (now - since) / SLOW_SHARE;
+	state->slow_debt_ns -= paid < state->slow_debt_ns ? paid : state->slow_debt_ns;
+	state->slow_debt_ns += ns < now - since ? ns : now - since;
+	state->slow_ns = now;
+	if (state->slow_debt_ns < SLOW_DEBT_NS)
+		return;
+	state->slow_debt_ns = SLOW_DEBT_NS;
+	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
+}
+
+/*
+ * A sender hears of its messages in the order in which it sent them. One for a slow next hop holds
+ * up those for all others: they fill its congestion window, or look like a loss once they have
+ * arrived. On lane 0 we acknowledge small messages at once.
+ */
+static void stream_late(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
+{
+	uint64_t behind = s->messages - state->late_messages;
+	int64_t ns = now - state->late_ns - LX_FP_LANE_SLOW_NS;
+
+	if (s->unframed || s->aside || state->mean >= COPY_WORTH || s->acked >= state->late_pos) {
+		state->late_pos = s->parse_next;
+		state->late_messages = s->messages;
+		state->late_ns = now;
+	} else if (ns > 0 && behind >= LATE_BEHIND && s->next_hop_run < behind) {
+		lx_fp_stream_waits(state, s, ns, now);
+	}
+}
+
 static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
 	uint64_t bytes = s->lane_bytes - state->gaps_bytes_seen;
@@ -348,6 +392,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	stream_weigh(state, s);
 	stream_gaps(state, s, now);
 	stream_review(state, s, now);
+	stream_late(state, s, now);
 	stream_sample(state, s, now);
 	if (stream_switch(fp, index, now))
 		stream_order(fp, index, now);

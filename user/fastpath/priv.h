@@ -114,6 +114,7 @@ struct lx_fp_stream {
 	uint64_t aside_ns;         /* s->aside ends then */
 	uint64_t aside_pause_ns;
 	uint64_t slow_ns, slow_debt_ns; /* when others last waited for it, and how long in all */
+	uint64_t late_pos, late_ns, late_messages; /* what is watched: up to where, since when */
 	uint64_t cost_seen, lane_bytes_seen, lane_messages_seen; /* at the last review */
 	uint64_t window_seen;      /* reasons[WINDOW] at the last tick */
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
@@ -436,6 +437,9 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 /* Keeps a stream off lanes until then, or longer if it already is. */
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
+
+/* Others wait for the stream, @ns too long up to now: if that is often, it gets no lanes. */
+void lx_fp_stream_waits(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns, uint64_t now);
 
 /* Keeps a stream off lanes from now on, longer each time. */
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,

@@ -27,12 +27,6 @@
 #define SHARED_NS (4 * LX_SOCK_SECOND)
 /* Others wait no longer than this for a message, even if it keeps trickling in. */
 #define TRICKLE_NS (10 * LX_SOCK_SECOND)
-/*
- * Others may have to wait for a sender beyond LX_FP_LANE_SLOW_NS a message for this share of the time,
- * and for so long before it is called slow. Any busy machine holds up a message now and then.
- */
-#define SLOW_SHARE 10
-#define SLOW_DEBT_NS (200 * LX_SOCK_MSEC)
 
 /* ---- offenders ------------------------------------------------------------------ */
 
@@ -316,22 +310,10 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
-	struct lx_fp_stream *state = &fp->stream[stream];
 	int64_t ns = now - first_ns - LX_FP_LANE_SLOW_NS;
-	uint64_t since, paid;
 
-	if (!lx_fp_lane_is_shared(lane) || s->aside || ns <= 0 || is_whole(fp, stream, index))
-		return;
-	/* While it has no lanes, it pays nothing back. */
-	since = state->slow_ns > state->aside_ns ? state->slow_ns : state->aside_ns;
-	paid = (now - since) / SLOW_SHARE;
-	state->slow_debt_ns -= paid < state->slow_debt_ns ? paid : state->slow_debt_ns;
-	state->slow_debt_ns += (uint64_t)ns < now - since ? (uint64_t)ns : now - since;
-	state->slow_ns = now;
-	if (state->slow_debt_ns < SLOW_DEBT_NS)
-		return;
-	state->slow_debt_ns = SLOW_DEBT_NS;
-	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
+	if (lx_fp_lane_is_shared(lane) && !s->aside && ns > 0 && !is_whole(fp, stream, index))
+		lx_fp_stream_waits(&fp->stream[stream], s, ns, now);
 }
 
 /*
