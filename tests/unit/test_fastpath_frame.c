@@ -248,7 +248,7 @@ static __s64 ahead(void)
 	return lx_pos_diff(adv.window_edge, stream.parse_next);
 }
 
-/* Starts a message of 1 MiB on the lane; returns its length. */
+/* Starts a message on the lane; returns its length. */
 static __u32 begin_message_of(__u32 payload)
 {
 	char packet[200];
@@ -263,6 +263,7 @@ static __u32 begin_message_of(__u32 payload)
 	return len;
 }
 
+/* One of 1 MiB. */
 static __u32 begin_message(void)
 {
 	return begin_message_of(MIB);

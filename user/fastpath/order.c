@@ -56,8 +56,10 @@
  */
 #define SLOW_SHARE 10
 #define SLOW_DEBT_NS (200 * LX_SOCK_MSEC)
-/* So many messages behind one that is late: its sender has to wait. */
+/* So many messages behind one that is late: its sender has to wait. Longer ones fill our buffers.
+ */
 #define LATE_BEHIND 16
+#define LATE_MEAN (8u << 10)
 /* A slow sender gains little from lanes, and each attempt may cost others seconds. */
 #define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
 /* How often the core gets a message for another router, from streams with this many since. */
@@ -252,7 +254,7 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
 }
 
-void lx_fp_stream_waits(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns, uint64_t now)
+void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns, uint64_t now)
 {
 	uint64_t since = state->slow_ns, paid;
 
@@ -279,12 +281,12 @@ static void stream_late(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	uint64_t behind = s->messages - state->late_messages;
 	int64_t ns = now - state->late_ns - LX_FP_LANE_SLOW_NS;
 
-	if (s->unframed || s->aside || state->mean >= COPY_WORTH || s->acked >= state->late_pos) {
+	if (s->unframed || s->aside || state->mean >= LATE_MEAN || s->acked >= state->late_pos) {
 		state->late_pos = s->parse_next;
 		state->late_messages = s->messages;
 		state->late_ns = now;
 	} else if (ns > 0 && behind >= LATE_BEHIND && s->next_hop_run < behind) {
-		lx_fp_stream_waits(state, s, ns, now);
+		lx_fp_stream_delays(state, s, ns, now);
 	}
 }
 

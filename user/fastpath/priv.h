@@ -438,8 +438,9 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
-/* Others wait for the stream, @ns too long up to now: if that is often, it gets no lanes. */
-void lx_fp_stream_waits(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns, uint64_t now);
+/* It delays others, @ns too long up to now: if that is often, it gets no lanes for a while. */
+void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns,
+			 uint64_t now);
 
 /* Keeps a stream off lanes from now on, longer each time. */
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,

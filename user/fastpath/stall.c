@@ -313,7 +313,7 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	int64_t ns = now - first_ns - LX_FP_LANE_SLOW_NS;
 
 	if (lx_fp_lane_is_shared(lane) && !s->aside && ns > 0 && !is_whole(fp, stream, index))
-		lx_fp_stream_waits(&fp->stream[stream], s, ns, now);
+		lx_fp_stream_delays(&fp->stream[stream], s, ns, now);
 }
 
 /*
