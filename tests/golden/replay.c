@@ -313,6 +313,19 @@ static bool all_done(const struct run *run)
 	return true;
 }
 
+/* The last step may come before our node has dialled all that it dials to begin with. */
+static void settle(struct run *run)
+{
+	bool idle;
+
+	do {
+		idle = node_is_idle();
+		idle &= !wires_poll(&run->wires, 5);
+		collect_acks(run);
+		dials_answer(run);
+	} while (!idle);
+}
+
 static void play(struct run *run)
 {
 	uint64_t moved = now_ms(), tried = moved, patience = PATIENCE_MS;
@@ -345,6 +358,7 @@ static void play(struct run *run)
 		if (now_ms() - moved > patience)
 			stuck(run);
 	}
+	settle(run);
 	for (unsigned int i = 0; i < run->n_scripts; i++)
 		dials_remember(&run->script[i]);
 }

@@ -260,7 +260,7 @@ static void receive(struct wire *wire)
 	wire->closed = !n || errno != EAGAIN;
 }
 
-void wires_poll(struct wires *wires, int ms)
+bool wires_poll(struct wires *wires, int ms)
 {
 	struct pollfd pfd[N_OF(wires->wire) + N_OF(wires->listener)];
 	unsigned int n = wires->n;
@@ -274,7 +274,7 @@ void wires_poll(struct wires *wires, int ms)
 	for (unsigned int i = 0; i < wires->n_listeners; i++)
 		pfd[n + i] = (struct pollfd){ .fd = wires->listener[i], .events = POLLIN };
 	if (poll(pfd, n + wires->n_listeners, ms) <= 0)
-		return;
+		return false;
 	for (unsigned int i = 0; i < n; i++) {
 		if (pfd[i].revents)
 			receive(wires->wire[i]);
@@ -286,4 +286,5 @@ void wires_poll(struct wires *wires, int ms)
 		if (fd >= 0)
 			add(wires, fd, true);
 	}
+	return true;
 }

@@ -40,8 +40,8 @@ struct wires {
 void wires_listen(struct wires *wires, const char *far);
 /* Dials the node; the source port is @far_port. */
 struct wire *wires_dial(struct wires *wires, const char *far, uint16_t far_port, const char *node);
-/* Reads what has arrived, waiting up to @ms for it. */
-void wires_poll(struct wires *wires, int ms);
+/* Reads what has arrived, waiting up to @ms for it; false if nothing had. */
+bool wires_poll(struct wires *wires, int ms);
 void wire_write(struct wire *wire, const void *buf, size_t len);
 void wire_close(struct wire *wire);
 void wires_free(struct wires *wires);
