@@ -416,17 +416,15 @@ static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 i
 	lane = lx_extent_is_lane(head) ? lx_lane_at(head->lane) : 0;
 	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lx_lane_waits(lane, index)))
 		return LX_SACK_NONE;
-	if (now_ns - s->progress_ns > (head->len > s->mss ? LX_STUCK_NS : LX_STUCK_SMALL_NS))
+	if (!lx_frame_has_next(s) ||
+	    now_ns - s->progress_ns > (head->len > s->mss ? LX_STUCK_NS : LX_STUCK_SMALL_NS))
 		return LX_SACK_ALL;
 	if (!lx_extent_is_lane(head))
-		return lx_pos_before(s->socket_una, s->socket_sent) ? LX_SACK_ONE_WAY
-								    : LX_SACK_ALL;
+		return LX_SACK_ONE_WAY;
 	if (!lane || lx_lane_is_gone(lane))
 		return LX_SACK_ALL;
-	if ((__s64)(now_ns - lane->resegment_ns) < (__s64)LX_RESEGMENT_NS)
-		return LX_SACK_NONE;
-	return lx_pos_before(lane->una, s->lane == head->lane ? s->lane_sent : lane->sent)
-		       ? LX_SACK_ONE_WAY : LX_SACK_ALL;
+	return (__s64)(now_ns - lane->resegment_ns) < (__s64)LX_RESEGMENT_NS ? LX_SACK_NONE
+									     : LX_SACK_ONE_WAY;
 }
 
 LX_INLINE __u32 lx_sack_digest(const struct lx_advertised *adv)

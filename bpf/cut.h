@@ -241,11 +241,8 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	lane = lx_lane_at(w->fragment.lane); /* looked up again: some verifiers lose track of it */
 	if (!lane)
 		goto lost;
-	lx_lane_sent(lane, w->fragment.lane, s, w->fragment.target + len);
-	if (!cut)
-		return lx_xmit_lane(skb, w, lane);
-	lane->resegment_ns = w->g.now_ns;
-	return lx_xmit(skb, lane->ifindex);
+	lx_lane_sent(lane, w->fragment.target + len);
+	return cut ? lx_xmit(skb, lane->ifindex) : lx_xmit_lane(skb, w, lane);
 lost:
 	LX_ADD(&s->lost, 1);
 	return LX_DROP;

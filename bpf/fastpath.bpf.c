@@ -178,6 +178,18 @@ LX_INLINE int lx_is_for_us(const struct __sk_buff *skb)
 	return skb->pkt_type == PACKET_HOST || (skb->mark & LX_MARK_MASK) == LX_MARK;
 }
 
+/* Returns 1; 0: not TCP; -1: not in the form of a connection's packets. */
+static LX_NOINLINE int lx_read_in(struct __sk_buff *skb, struct lx_scratch *w)
+{
+	int read;
+
+	w->g.ours = 0;
+	read = lx_seg_read(skb, &w->g);
+	if (!read && lx_seg_may_be_tcp(skb, &w->g))
+		read = lx_seg_read_odd(skb, &w->g);
+	return read;
+}
+
 SEC("tc")
 int lnetx_ingress(struct __sk_buff *skb)
 {
@@ -192,12 +204,9 @@ int lnetx_ingress(struct __sk_buff *skb)
 		skb->mark = 0;
 		return LX_GO_ON;
 	}
-	w->g.ours = 0;
-	read = lx_seg_read(skb, &w->g);
+	read = lx_read_in(skb, w);
 	if (!read && lx_seg_is_icmp(skb, &w->g))
 		return lx_icmp_in(skb, w);
-	if (!read && lx_seg_may_be_tcp(skb, &w->g))
-		read = lx_seg_read_odd(skb, &w->g);
 	if (!read)
 		return LX_GO_ON;
 	flow = lx_flow_of(&w->g.key);
@@ -243,6 +252,33 @@ int lnetx_egress(struct __sk_buff *skb)
 	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_out(skb, w) : lx_lane_out(skb, w);
+}
+
+/*
+ * Clones that lnetx_ingress makes. They leave through the pair, to get here before anything else is
+ * sent; so do GSO packets to be resegmented.
+ */
+SEC("tc")
+int lnetx_part(struct __sk_buff *skb)
+{
+	__u32 which = 1, stream = skb->mark & 0xffff;
+	struct lx_scratch *w = bpf_map_lookup_elem(&scratch, &which);
+	struct lx_flow *flow;
+
+	if (lx_is_marked(skb, LX_MARK_RESEGMENT))
+		return LX_GO_ON;
+	if (!w || lx_read_in(skb, w) <= 0)
+		return LX_DROP;
+	flow = lx_flow_of(&w->g.key);
+	if (!flow)
+		return LX_DROP;
+	w->g.now_ns = bpf_ktime_get_ns();
+	w->index = flow->index;
+	if (lx_is_marked(skb, LX_MARK_TELL)) {
+		skb->mark = 0;
+		return lx_answer(skb, w, stream);
+	}
+	return flow->kind == LX_FLOW_STREAM ? lx_stream_part_out(skb, w) : LX_DROP;
 }
 
 /* After GRO: joined packets go where their parts would have gone. */

@@ -258,11 +258,9 @@ LX_INLINE int lx_lane_waits(struct lx_lane *lane, __u32 me)
 	return lx_lane_busy(lane->word) && lx_lane_run(lane, lane->run_first)->stream != me;
 }
 
-/* Records that a segment of a stream, ending at @end, leaves on lane @index. */
-LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u32 index, struct lx_stream *s, __u64 end)
+/* Records that a segment that ends at @end leaves on the lane. */
+LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u64 end)
 {
-	if (s->lane == index)
-		s->lane_sent = lx_pos_max(s->lane_sent, end);
 	lane->sent = lx_pos_max(lane->sent, end);
 	LX_ADD(&lane->packets, 1);
 }

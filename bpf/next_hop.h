@@ -80,7 +80,7 @@ static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
 		return;
 	}
 	skb->mark = LX_MARK | LX_MARK_TELL | (stream & 0xffff);
-	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	lx_clone_now(skb);
 }
 
 /* Tells all streams that have news except one, which it returns; LX_LANE_OWNER: none. */
@@ -124,11 +124,6 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	/* The socket answers a SYN with a challenge ACK. */
 	if (!lane || lane->state == LX_LANE_FREE || (g->flags & LX_TCP_SYN))
 		return LX_GO_ON;
-	if (lx_is_marked(skb, LX_MARK_TELL)) {
-		stream = skb->mark & 0xffff;
-		skb->mark = 0;
-		return lx_answer(skb, w, stream);
-	}
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS)
 		return lx_lane_shift_in(skb, w, lane);
 	why = lx_accept_packet(skb, g, &w->block, lane->ifindex);

@@ -191,9 +191,6 @@ static LX_NOINLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
 		c->lane = LX_NO_LANE;
 		return;
 	}
-	/* Another lane, or one whose positions have started again. */
-	if (s->lane != c->lane || lx_pos_before(c->start, s->lane_sent))
-		s->lane_sent = c->start;
 	s->lane = c->lane;
 }
 
@@ -518,6 +515,31 @@ LX_INLINE void lx_frame_again(struct lx_stream *s)
 		lx_unframed_enter(s, LX_LANE0_UNFRAMED);
 }
 
+/* Records what has arrived. What has been acknowledged has, too, if it was in no range. */
+LX_INLINE void lx_frame_arrived(struct lx_stream *s, __u64 pos, __u64 end)
+{
+	__u64 arrived = lx_pos_max(s->arrived, s->acked);
+
+	if (!lx_pos_before(arrived, pos)) {
+		arrived = lx_pos_max(arrived, end);
+	} else if (!lx_pos_before(arrived, s->early_end)) {
+		s->early_start = pos;
+		s->early_end = end;
+	} else if (!lx_pos_before(s->early_end, pos) && !lx_pos_before(end, s->early_start)) {
+		s->early_start = lx_pos_min(s->early_start, pos);
+		s->early_end = lx_pos_max(s->early_end, end);
+	}
+	s->arrived = lx_pos_before(arrived, s->early_start) ? arrived
+							    : lx_pos_max(arrived, s->early_end);
+}
+
+/* Whether the next byte to be acknowledged has arrived. */
+LX_INLINE int lx_frame_has_next(const struct lx_stream *s)
+{
+	return lx_pos_before(s->acked, s->arrived) ||
+	       (!lx_pos_before(s->acked, s->early_start) && lx_pos_before(s->acked, s->early_end));
+}
+
 /**
  * lx_frame - frame the payload of a data packet
  * @f: the caller sets s, seg, index, odd and rest; lx_frame() sets saved, dirty and near
@@ -534,6 +556,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
 	if (!f->odd)
 		lx_unframed_leave(s);
+	lx_frame_arrived(s, f->seg->pos, f->seg->end);
 	f->near = s->tail - 1;
 	/* A retransmission may have different contents. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);

@@ -106,23 +106,48 @@ LX_GLOBAL int lx_run_at(struct lx_scratch *w, __u32 index, __u64 pos, __u32 near
 }
 
 /*
+ * Sends a clone of the packet, to become what @mark says. For a lane it does so at once, before
+ * anything else is sent: it must not be overtaken by what comes in later.
+ */
+LX_INLINE void lx_stream_clone(struct __sk_buff *skb, __u32 mark, int up)
+{
+	skb->mark = LX_MARK | mark;
+	if (up)
+		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	else
+		lx_clone_now(skb);
+	skb->mark = 0;
+}
+
+/*
  * The peer acknowledges data of our socket in a packet for a lane: re-inject a clone without the
  * payload. Otherwise the socket would retransmit.
  */
 LX_INLINE void lx_stream_tell_up(struct __sk_buff *skb, struct lx_scratch *w)
 {
-	skb->mark = LX_MARK | LX_MARK_ACK;
-	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
-	skb->mark = 0;
+	lx_stream_clone(skb, LX_MARK_ACK, 1);
 	w->heard = 0;
 }
 
-/* The parts of a packet that go different ways, one after the other. */
+/*
+ * What a packet becomes whose parts go different ways. A part for our own socket would otherwise
+ * come in again, behind packets that are waiting to be received.
+ */
+enum lx_becomes {
+	LX_BECOMES_LAST, /* the last part that goes anywhere */
+	LX_BECOMES_UP,   /* the first part for our own socket */
+	LX_BECOMES_ACK,  /* the ACK that the sender waits for */
+};
+
+/* The parts of such a packet, one after the other. */
 struct lx_spreading {
 	struct __sk_buff *skb;
 	struct lx_scratch *w;
 	__u64 pos;
+	__u64 end;    /* behind that is at most a part of a header */
+	__u64 itself; /* where the part starts that the packet itself becomes */
 	__u32 parts, reserved;
+	enum lx_becomes becomes;
 };
 
 /* Sets w->fragment to the part at a->pos, and goes on behind it. Returns 0 at the end. */
@@ -158,38 +183,44 @@ LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
 	return a.parts <= LX_CUT_PARTS;
 }
 
-/* Re-injects a clone for a part. */
+/* Sends a clone for each part but the one that the packet itself becomes. */
 static long lx_spread_one(__u32 i, void *arg)
 {
 	struct lx_spreading *a = arg;
 	struct lx_scratch *w = a->w;
-	__u32 offset = a->pos - w->pos;
+	__u64 pos = a->pos;
+	int up;
 
 	(void)i;
 	if (!lx_spread_next(a))
 		return 1;
-	if (lx_fragment_goes(&w->fragment)) {
-		a->skb->mark = LX_MARK |
-			       (w->resegmented ? LX_MARK_RESEGMENT_FRAGMENT : LX_MARK_FRAGMENT) |
-			       (offset & 0xffff);
-		bpf_clone_redirect(a->skb, a->skb->ifindex, BPF_F_INGRESS);
+	up = w->fragment.kind == LX_FRAGMENT_UP;
+	if (a->becomes == LX_BECOMES_LAST && (up || !lx_pos_before(a->pos, a->end))) {
+		a->itself = pos;
+		if (up)
+			a->becomes = LX_BECOMES_UP;
+		return !up;
 	}
+	if (lx_fragment_goes(&w->fragment))
+		lx_stream_clone(a->skb,
+				(w->resegmented ? LX_MARK_RESEGMENT_FRAGMENT : LX_MARK_FRAGMENT) |
+					((__u32)(pos - w->pos) & 0xffff),
+				up);
 	return 0;
 }
 
-#define LX_FIRST_PART (-2)
+#define LX_BECOMES_PART (-2)
 
 /*
- * Sends the parts of a packet. Returns a verdict, or LX_FIRST_PART if the packet itself is to
- * become the first part, w->fragment. (The caller calls lx_fragment_xmit(): the stack is small.)
+ * Sends the parts of a packet, in order. Returns a verdict, or LX_BECOMES_PART: the packet is to
+ * become w->fragment. (The caller calls lx_fragment_xmit(): the stack is small.)
  */
 static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch *w,
 					struct lx_stream *s)
 {
-	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->fragment.end };
+	struct lx_spreading a = { .skb = skb, .w = w, .pos = w->pos, .itself = w->pos };
 	struct lx_settings *settings = lx_settings();
 	__u32 near = w->fragment.extent;
-	int answers;
 
 	if (skb->gso_size && !lx_spread_cuts(skb, w)) {
 		LX_ADD(&s->resegmented, 1);
@@ -198,16 +229,15 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 		skb->mark = LX_MARK | LX_MARK_RESEGMENT;
 		return bpf_redirect(settings->resegment_ifindex, 0);
 	}
-	/* The packet itself becomes the ACK that the sender waits for, or else the first part. */
-	answers = s->force || (s->flags & LX_STREAM_STOP);
-	if (answers)
-		a.pos = w->pos;
+	a.end = s->unframed ? w->end : lx_pos_min(w->end, s->parse_next);
+	if (s->force || (s->flags & LX_STREAM_STOP))
+		a.becomes = LX_BECOMES_ACK;
 	bpf_loop(128, lx_spread_one, &a, 0);
-	if (answers)
+	if (a.becomes == LX_BECOMES_ACK)
 		return lx_answer(skb, w, w->index);
-	lx_run_at(w, w->index, w->pos, near);
-	w->data_at = lx_seg_payload(&w->g);
-	return lx_fragment_goes(&w->fragment) ? LX_FIRST_PART : LX_DROP;
+	lx_run_at(w, w->index, a.itself, near);
+	w->data_at = lx_seg_payload(&w->g) + (__u32)(a.itself - w->pos);
+	return lx_fragment_goes(&w->fragment) ? LX_BECOMES_PART : LX_DROP;
 }
 
 /* The whole packet goes up. */
@@ -281,9 +311,8 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 	w->end += f.rest;
 	w->dirty = f.dirty;
 	if (f.saved) {
-		skb->mark = LX_MARK | LX_MARK_SAVED;
-		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
-		skb->mark = 0;
+		lx_run_at(w, w->index, s->saved_pos, f.near);
+		lx_stream_clone(skb, LX_MARK_SAVED, w->fragment.kind == LX_FRAGMENT_UP);
 	}
 	lx_run_at(w, w->index, w->pos, f.near);
 	if (w->heard && !(lx_is_whole(w, s) && w->fragment.kind == LX_FRAGMENT_UP))
@@ -292,7 +321,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 		if (w->g.odd & (LX_ODD_HEADERS | LX_ODD_FRAGMENT))
 			return lx_stream_again(skb, w);
 		verdict = lx_stream_spread(skb, w, s);
-		return verdict == LX_FIRST_PART ? lx_fragment_xmit(skb, w, w->index) : verdict;
+		return verdict == LX_BECOMES_PART ? lx_fragment_xmit(skb, w, w->index) : verdict;
 	}
 	LX_ADD(&s->bytes, w->g.len);
 	return w->fragment.kind == LX_FRAGMENT_UP ? lx_whole_up(skb, w, s)
@@ -333,6 +362,43 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, st
 		return LX_DROP;
 	w->data_at = at;
 	return lx_fragment_xmit(skb, w, w->index);
+}
+
+/* Sets what is known of the packet from its headers. Takes its mark off, and returns the kind. */
+LX_INLINE __u32 lx_stream_begin(struct __sk_buff *skb, struct lx_scratch *w,
+				const struct lx_stream *s)
+{
+	__u32 mark = skb->mark, kind = 0;
+
+	if ((mark & LX_MARK_MASK) == LX_MARK) {
+		kind = mark & LX_MARK_KIND;
+		skb->mark = 0;
+	}
+	w->pos = lx_pos_of(w->g.seq, s->base_seq, s->acked);
+	w->end = w->pos + w->g.len;
+	w->size = skb->gso_size ? skb->gso_size : w->g.len;
+	w->heard = 0;
+	w->resegmented = kind == LX_MARK_RESEGMENT || kind == LX_MARK_RESEGMENT_FRAGMENT;
+	return kind;
+}
+
+LX_INLINE int lx_stream_part(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s,
+			     __u32 kind, __u32 offset)
+{
+	return kind == LX_MARK_SAVED ? lx_stream_saved_in(skb, w, s)
+				     : lx_stream_fragment_in(skb, w, s, offset);
+}
+
+/* A clone on its way out (lx_clone_now()). */
+static LX_NOINLINE int lx_stream_part_out(struct __sk_buff *skb, struct lx_scratch *w)
+{
+	struct lx_stream *s = lx_stream_at(w->index);
+	__u32 offset = skb->mark & 0xffff, kind;
+
+	if (!s || s->state != LX_STREAM_ON)
+		return LX_DROP;
+	kind = lx_stream_begin(skb, w, s);
+	return lx_stream_part(skb, w, s, kind, offset);
 }
 
 /* A clone of a packet for a lane: its ACK is for our socket. */
@@ -407,30 +473,20 @@ LX_INLINE int lx_stream_new_in(struct __sk_buff *skb, struct lx_scratch *w, stru
 static LX_NOINLINE int lx_stream_in(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_stream *s = lx_stream_at(w->index);
-	struct lx_seg *g = &w->g;
-	__u32 mark = skb->mark, kind = 0;
+	__u32 offset = skb->mark & 0xffff, kind;
 
 	if (!s)
 		return LX_GO_ON;
 	if (s->state == LX_STREAM_FREE)
 		return lx_shift_in(skb, w, s->diverted);
-	w->pos = lx_pos_of(g->seq, s->base_seq, s->acked);
-	w->end = w->pos + g->len;
-	w->size = skb->gso_size ? skb->gso_size : g->len;
-	w->heard = 0;
-	if ((mark & LX_MARK_MASK) == LX_MARK) {
-		kind = mark & LX_MARK_KIND;
-		skb->mark = 0;
-	}
-	w->resegmented = kind == LX_MARK_RESEGMENT || kind == LX_MARK_RESEGMENT_FRAGMENT;
+	kind = lx_stream_begin(skb, w, s);
 	switch (kind) {
 	case 0:
 		return lx_stream_new_in(skb, w, s);
 	case LX_MARK_FRAGMENT:
 	case LX_MARK_RESEGMENT_FRAGMENT:
-		return lx_stream_fragment_in(skb, w, s, mark & 0xffff);
 	case LX_MARK_SAVED:
-		return lx_stream_saved_in(skb, w, s);
+		return lx_stream_part(skb, w, s, kind, offset);
 	case LX_MARK_ACK:
 		return lx_stream_ack_up(skb, w, s);
 	}

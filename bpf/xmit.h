@@ -66,6 +66,15 @@ LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
 	return bpf_redirect(settings->join_ifindex, 0);
 }
 
+/* A clone becomes what its mark says (program lnetx_part), and is sent, before this returns. */
+LX_INLINE void lx_clone_now(struct __sk_buff *skb)
+{
+	struct lx_settings *settings = lx_settings();
+
+	if (settings)
+		bpf_clone_redirect(skb, settings->resegment_ifindex, 0);
+}
+
 /* On a lane. */
 LX_INLINE int lx_xmit_lane(struct __sk_buff *skb, const struct lx_scratch *w, struct lx_lane *lane)
 {
@@ -297,8 +306,7 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		LX_ADD(&s->lost, 1);
 		return LX_DROP;
 	}
-	lx_lane_sent(lane, w->fragment.lane, s,
-		     w->fragment.target + (w->fragment.end - w->fragment.pos));
+	lx_lane_sent(lane, w->fragment.target + (w->fragment.end - w->fragment.pos));
 	return lx_xmit_lane(skb, w, lane);
 }
 

@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 11u
+#define LX_ABI_VERSION 12u
 
 struct lx_abi {
 	__u32 magic;
@@ -307,7 +307,9 @@ struct lx_stream {
 	__u64 slowpath_last; /* B: socket position after the last message that keeps its order */
 	/* B: the same by destination (lx_order_of()), and for unframed bytes */
 	__u64 slowpath_to[LX_STREAM_ORDERS], slowpath_all;
-	__u64 lane_sent;     /* B: highest position that this stream sent on the lane taken last */
+	__u64 arrived;       /* B: everything below has arrived here */
+	/* B: and this, beyond something missing; of several such ranges, the first. Or below arrived */
+	__u64 early_start, early_end;
 	__u64 now_ns;        /* B: when the last data packet arrived */
 	__u64 high;          /* B: highest stream position seen */
 	__u64 unframed_high; /* B: unframed: highest position passed up */
@@ -373,7 +375,7 @@ struct lx_stream {
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
-LX_LAYOUT(struct lx_stream, 19976);
+LX_LAYOUT(struct lx_stream, 19992);
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \

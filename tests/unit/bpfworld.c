@@ -241,13 +241,22 @@ int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint3
 		    .ctx_size_out = sizeof(ctx_out), .flags = run_flags);
 	const struct bpf_program *program = where == IN	   ? bpf->progs.lnetx_ingress
 					    : where == OUT ? bpf->progs.lnetx_egress
-							   : bpf->progs.lnetx_join;
+					    : where == PART ? bpf->progs.lnetx_part
+							    : bpf->progs.lnetx_join;
 
 	memset(ret_frame, 0, sizeof(*ret_frame));
 	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(program), &opts), 0);
 	ret_frame->len = opts.data_size_out;
 	*ret_mark = ctx_out.mark;
 	return (int)opts.retval;
+}
+
+static bool is_clone(const struct seg *g)
+{
+	uint32_t kind = g->mark & LX_MARK_KIND;
+
+	return kind == LX_MARK_FRAGMENT || kind == LX_MARK_RESEGMENT_FRAGMENT ||
+	       kind == LX_MARK_SAVED || kind == LX_MARK_TELL;
 }
 
 /* Runs a segment; @ret: the result, as a segment of @key in direction @out. */
@@ -258,7 +267,7 @@ int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct se
 	int verdict;
 
 	segment_write(in, &f);
-	verdict = run_frame(&f, in->out ? OUT : IN, in->mark, in->gso, &g, &mark);
+	verdict = run_frame(&f, in->out ? OUT : out && is_clone(in) ? PART : IN, in->mark, in->gso, &g, &mark);
 	/* No mark of ours may leave the programs. */
 	if (verdict == GO_ON)
 		assert_int_equal(mark, 0);

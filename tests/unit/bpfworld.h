@@ -49,11 +49,14 @@ struct lx_fp_peer *peer_at(int i);
 uint32_t message(uint8_t *at, bool ours, uint64_t cookie, uint32_t payload);
 
 /* Where a frame arrives. */
-enum run_where { IN, OUT, JOINED };
+enum run_where { IN, OUT, PART, JOINED };
 /* Runs a frame. Returns GO_ON, DROP or REDIRECT. */
 int run_frame(const struct frame *in, enum run_where where, uint32_t mark, uint32_t gso,
 	      struct frame *ret_frame, uint32_t *ret_mark);
-/* Runs a segment; @ret: the resulting segment of @key's connection, including its mark. */
+/*
+ * Runs a segment; @ret: the resulting segment of @key's connection, including its mark. A clone that
+ * is to leave (@out) is on its way out.
+ */
 int run(const struct seg *in, const struct lx_flow_key *key, bool out, struct seg *ret);
 
 /* Data from the peer, starting at a stream position. */

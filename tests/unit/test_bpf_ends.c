@@ -284,6 +284,7 @@ static void is_shifted(void)
 	assert_memory_equal(out.data, bytes, sizeof(bytes));
 	in.mark = LX_MARK | LX_MARK_FRAGMENT;
 	assert_int_equal(run(&in, &s->key, false, &out), DROP);
+	assert_int_equal(run(&in, &s->key, true, &out), DROP);
 
 	in = socket_ack(150, 900);
 	in.n_block = 1;

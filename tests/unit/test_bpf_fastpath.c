@@ -283,7 +283,7 @@ static void cut_header(void)
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 41);
 	assert_memory_equal(out.data, bytes + 41, n - 41);
-	/* The clone with the kept bytes comes in. */
+	/* The clone with the kept bytes, which left in front of it. */
 	in.mark = LX_MARK | LX_MARK_SAVED;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
@@ -340,24 +340,24 @@ static void fragments(void)
 	b = a + message(bytes + a, true, 0, 50);
 	c = b + message(bytes + b, false, 8, 77);
 	in = data_at(0, bytes, c);
-	/* Three ways: it becomes the first part, and a clone comes in for each of the others. */
+	/* Three ways: it becomes the part for our socket, and a clone each of the others. */
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-		is_on_lane(&out, 0);
-		assert_int_equal(out.len, a);
-		assert_memory_equal(out.data, bytes, a);
+		assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+		assert_int_equal(out.seq, STREAM_BASE);
+		assert_int_equal(out.len, b - a);
+		assert_memory_equal(out.data, bytes + a, b - a);
 		/* If the sender waits for an ACK, it becomes that, and all parts are clones. */
 		s->force = 1;
 		in.mark = 0;
 		assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 		is_ack(&out, 0);
-		in.mark = LX_MARK | LX_MARK_FRAGMENT;
+		in.mark = LX_MARK | LX_MARK_FRAGMENT | a;
 	}
-	in.mark = LX_MARK | LX_MARK_FRAGMENT | a;
-	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
-	assert_int_equal(out.seq, STREAM_BASE);
-	assert_int_equal(out.len, b - a);
-	assert_memory_equal(out.data, bytes + a, b - a);
+	in.mark = LX_MARK | LX_MARK_FRAGMENT;
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_int_equal(out.len, a);
+	assert_memory_equal(out.data, bytes, a);
 	in.mark = LX_MARK | LX_MARK_FRAGMENT | b;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, a);
@@ -407,12 +407,16 @@ static void gso_packet(void)
 
 	in.gso = 300;
 	settings->resegment_ifindex = 1;
+	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
+	assert_int_equal(out.len, n - a);
+	in.mark = LX_MARK | LX_MARK_FRAGMENT;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
 	assert_int_equal(out.len, a);
 	in.len = a + 64;
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	assert_int_equal(out.len, a);
+	in.mark = 0;
 	assert_int_equal(s->resegmented, 0);
 	for (int i = 0; i < 7; i++)
 		n += message(bytes + n, i & 1, 0, 10);

@@ -397,8 +397,8 @@ static __u32 two_messages(__u32 payload)
 	stream.flags = 0;
 	len = begin_message_of(payload);
 	begin_message_of(payload);
-	stream.high = 2ull * len;
-	lx_lane_sent(&lane, 0, &stream, 2ull * len);
+	stream.high = stream.arrived = 2ull * len;
+	lx_lane_sent(&lane, 2ull * len);
 	return len;
 }
 
@@ -451,6 +451,62 @@ static void gap_before_another_way(void **state)
 	}
 }
 
+/* A packet of a large message; only its end has to be known. */
+static void arrives(__u64 pos, __u64 end)
+{
+	struct lx_segment seg = { .pos = pos, .end = end };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	assert_int_equal(lx_frame(&f), 0);
+}
+
+/*
+ * What is told of the next message, which went another way and has arrived, while the first one has
+ * not: at once if that is because its next byte is not here, which another stream's bytes on its
+ * lane, or another lane's positions, must not hide.
+ */
+static void gap_in_front(void **state)
+{
+	struct lx_advertised adv;
+	__u32 len = two_messages(MIB);
+
+	stream.mss = 1448;
+	lx_extent_at(&stream, 1)->lane = LX_NO_LANE;
+	lx_extent_at(&stream, 1)->lane_start = 0;
+	stream.diverted = len;
+	stream.socket_una = stream.socket_sent = len;
+	stream.arrived = stream.early_end = stream.high = 0;
+	arrives(0, 100000);
+	arrives(200000, 300000);
+	lx_lane_acked(&lane, 0, 90000, 64 * MIB);
+	lane.sack[0] = (struct lx_sack){ 200000, 300000 };
+	lane.n_sack = 1;
+	(void)lx_ack_build(&stream, 0, GIB + 1, &adv);
+	assert_int_equal(adv.n_sack, 1); /* it has arrived here */
+	lx_lane_acked(&lane, 0, 100000, 64 * MIB);
+	(void)lx_ack_build(&stream, 0, GIB + 2, &adv);
+	assert_int_equal(adv.n_sack, 2);
+	assert_int_equal(adv.sack[1].start, len);
+	/* Two more gaps; the first one is filled, and what came behind it is known. */
+	arrives(400000, 500000);
+	arrives(600000, 700000);
+	arrives(100000, 200000);
+	assert_int_equal(stream.arrived, 300000);
+	arrives(300000, 400000);
+	lx_lane_acked(&lane, 0, 500000, 64 * MIB);
+	lane.n_sack = 0;
+	(void)lx_ack_build(&stream, 0, GIB + 3, &adv);
+	/* What has been acknowledged was here, whether it was noted or not. */
+	arrives(500000, 600000);
+	arrives(700000, 800000);
+	lx_lane_acked(&lane, 0, 750000, 64 * MIB);
+	(void)lx_ack_build(&stream, 0, GIB + 4, &adv);
+	assert_int_equal(adv.n_sack, 0);
+	assert_int_equal(stream.acked, 750000);
+	arrives(800000, len);
+	assert_int_equal(stream.arrived, len);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +524,7 @@ int main(void)
 		cmocka_unit_test(window_held_near),
 		cmocka_unit_test(gap_at_the_end),
 		cmocka_unit_test(gap_before_another_way),
+		cmocka_unit_test(gap_in_front),
 	};
 
 	rnd_init();

@@ -95,7 +95,7 @@ static void send_on_lane(int who, int l, __u64 target, const char *data, __u32 l
 	struct segment *seg;
 
 	assert_true(target + len <= lx_lane_next(lane[l].word, lane[l].una));
-	lx_lane_sent(&lane[l], l, &stream[who], target + len);
+	lx_lane_sent(&lane[l], target + len);
 	seg = fly(2, l);
 	if (!seg)
 		return;

@@ -224,7 +224,7 @@ static void send_up(int who, const struct lx_fragment *p)
 
 static void send_on_lane(int who, int l, __u64 target, __u32 len)
 {
-	lx_lane_sent(&lane[l], l, &stream[who], target + len);
+	lx_lane_sent(&lane[l], target + len);
 	at(through(&hop[l / CONNS].free_ns, len),
 	   (struct event){ .kind = AT_HOP, .who = l, .pos = target, .end = target + len });
 }

@@ -212,6 +212,9 @@ static int resegment_start(struct lx_fastpath *f)
 	if (!r)
 		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out,
 				  LX_BPF_HOOK_INGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_part, pair.in,
+				  LX_BPF_HOOK_EGRESS, 0);
 	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
 				     LX_BPF_HOOK_INGRESS, 0);
 }
