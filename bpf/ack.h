@@ -24,13 +24,6 @@
 #define LX_UNFRAMED_AHEAD (16ull << 10)
 /* A sender on HOLD gets the end of a message at once: this much, less than TCP's initial window. */
 #define LX_LAST_GO (12ull << 10)
-/* Without progress for this long, SACK looks at further extents. */
-#define LX_STUCK_NS 3000000ull
-/*
- * A message that was sent on in one segment: its next hop may just be far or slow, and then the
- * sender would take each one for a loss.
- */
-#define LX_STUCK_SMALL_NS 50000000ull
 /* How long parts of a GSO packet take to be joined again; other packets may overtake them. */
 #define LX_RESEGMENT_NS 1000000ull
 #define LX_SACK_EXTENTS 24
@@ -417,7 +410,7 @@ static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 i
 	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lx_lane_waits(lane, index)))
 		return LX_SACK_NONE;
 	if (!lx_frame_has_next(s) ||
-	    now_ns - s->progress_ns > (head->len > s->mss ? LX_STUCK_NS : LX_STUCK_SMALL_NS))
+	    now_ns - s->progress_ns > lx_stuck_ns(s, head))
 		return LX_SACK_ALL;
 	if (!lx_extent_is_lane(head))
 		return LX_SACK_ONE_WAY;

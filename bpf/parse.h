@@ -556,6 +556,8 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		s->mss = f->seg->size > 65535 ? 65535 : f->seg->size;
 	if (!f->odd)
 		lx_unframed_leave(s);
+	if (!lx_pos_before(s->acked, s->arrived))
+		s->progress_ns = s->now_ns; /* nothing was waiting to be acknowledged */
 	lx_frame_arrived(s, f->seg->pos, f->seg->end);
 	f->near = s->tail - 1;
 	/* A retransmission may have different contents. */

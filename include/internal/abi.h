@@ -335,7 +335,7 @@ struct lx_stream {
 	__u64 advertised_ack, advertised_edge;
 	__u32 advertised_sack; /* a digest */
 	__u32 force;      /* send an ACK even without news */
-	__u64 progress_ns;
+	__u64 progress_ns; /* B: when the acknowledged prefix last grew, or had something to wait for */
 	struct lx_tcp_ts tcp_ts;
 	__u64 asked_ns;   /* B: when a refused segment without data was last answered */
 	__u32 peer_acked; /* A, B: the peer's acknowledgement of what our socket sends */
@@ -376,6 +376,21 @@ struct lx_stream {
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
 LX_LAYOUT(struct lx_stream, 19992);
+
+/*
+ * How long the sender is not told of messages that went another way than the first one, @head,
+ * that is not acknowledged: they may just have been faster. A next hop may keep everybody waiting
+ * for some milliseconds, as its kernel acknowledges nothing while a process that has locked the
+ * socket does not get a CPU. And where a message was sent on in one segment, and
+ * its next hop is far away or slow, the sender would take each one for a loss.
+ */
+#define LX_STUCK_NS 10000000ull
+#define LX_STUCK_SMALL_NS 50000000ull
+
+LX_INLINE __u64 lx_stuck_ns(const struct lx_stream *s, const struct lx_extent *head)
+{
+	return head->len > s->mss ? LX_STUCK_NS : LX_STUCK_SMALL_NS;
+}
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \

@@ -451,6 +451,29 @@ static void gap_before_another_way(void **state)
 	}
 }
 
+/* The time counts from when there is something to wait for, not from the last ACK before a pause. */
+static void gap_after_a_pause(void **state)
+{
+	struct lx_advertised adv;
+	__u32 len;
+
+	far_world(64 * MIB);
+	stream.flags = 0;
+	stream.now_ns = GIB;
+	len = begin_message();
+	stream.now_ns += LX_STUCK_NS / 2;
+	begin_message();
+	lx_extent_at(&stream, 1)->lane = LX_NO_LANE;
+	lx_extent_at(&stream, 1)->lane_start = 0;
+	stream.diverted = len;
+	stream.socket_una = stream.socket_sent = len;
+	stream.high = stream.arrived = 2ull * len;
+	(void)lx_ack_build(&stream, 0, GIB + LX_STUCK_NS, &adv);
+	assert_int_equal(adv.n_sack, 0);
+	(void)lx_ack_build(&stream, 0, GIB + LX_STUCK_NS + 1, &adv);
+	assert_int_equal(adv.n_sack, 1);
+}
+
 /* A packet of a large message; only its end has to be known. */
 static void arrives(__u64 pos, __u64 end)
 {
@@ -524,6 +547,7 @@ int main(void)
 		cmocka_unit_test(window_held_near),
 		cmocka_unit_test(gap_at_the_end),
 		cmocka_unit_test(gap_before_another_way),
+		cmocka_unit_test(gap_after_a_pause),
 		cmocka_unit_test(gap_in_front),
 	};
 

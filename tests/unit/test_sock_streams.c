@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams of the fast path with distant senders, how long a sender is held, and a host that
- * stops while tables grow (sockfpworld.h).
+ * Streams of the fast path with distant senders, how long a sender is held, when it is told what it
+ * lost, and a host that stops while tables grow (sockfpworld.h).
  */
 #include "sockfpworld.h"
 #include "tcpsays.h"
@@ -223,6 +223,76 @@ static void test_go_on_near(void **state)
 	assert_true(stays_held(300));
 }
 
+/* ---- senders that are not told what they lost ---------------------------------------------- */
+
+static unsigned int told(void)
+{
+	unsigned int n;
+
+	lx_env_lock(env);
+	n = fastpath->pokes[0];
+	lx_env_unlock(env);
+	return n;
+}
+
+/* A message of @len bytes went to the lane just now, and is not acknowledged. */
+static void waits_for_ack(uint32_t len)
+{
+	struct lx_extent extent = { .len = len, .lane = 0 };
+	struct lx_stream *s = &fastpath->stream[0];
+
+	set_ring(1, &extent, 1);
+	lx_env_lock(env);
+	s->mss = 1448;
+	s->packets++; /* so it is active */
+	s->acked = 0;
+	s->high = s->parse_next = len;
+	s->progress_ns = lx_sock_now();
+	lx_env_unlock(env);
+}
+
+/*
+ * What went other ways may all have arrived, so that no packet could tell the sender of it when the
+ * time has come: then lnetxd does, once.
+ */
+static void stuck_with(uint32_t len, unsigned int ms)
+{
+	unsigned int before;
+
+	stream_and_lane();
+	assert_true(eventually(is_released, 20000));
+	fake_clock_stop();
+	for (int i = 0; i < 3; i++) {
+		waits_for_ack(len);
+		before = told();
+		for (unsigned int t = 0; t < ms - 2; t++)
+			fake_clock_sleep();
+		assert_int_equal(told(), before);
+		for (int t = 0; t < 200 && told() == before; t++)
+			fake_clock_sleep();
+		for (int t = 0; t < 200; t++)
+			fake_clock_sleep();
+		assert_int_equal(told(), before + 1);
+	}
+	lx_env_lock(env);
+	fastpath->stream[0].acked = len;
+	fastpath->stream[0].progress_ns++;
+	lx_env_unlock(env);
+	for (int t = 0; t < 200; t++)
+		fake_clock_sleep();
+	assert_int_equal(told(), before + 1);
+}
+
+static void test_told_if_stuck(void **state)
+{
+	stuck_with(65632, LX_STUCK_NS / LX_SOCK_MSEC);
+}
+
+static void test_told_if_stuck_small(void **state)
+{
+	stuck_with(96, LX_STUCK_SMALL_NS / LX_SOCK_MSEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +305,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_held_far, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_go_on_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_go_on_near, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_told_if_stuck, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_told_if_stuck_small, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -369,6 +369,23 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 	return !off;
 }
 
+/*
+ * If a stream has been stuck for long enough to tell SACK of messages that went another way, these
+ * may all have arrived: then no packet comes that could become the ACK.
+ */
+static void stream_stuck(struct lx_fp *fp, struct lx_fp_stream *state, unsigned int index,
+			 struct lx_stream *s, uint64_t now)
+{
+	uint64_t since = __atomic_load_n(&s->progress_ns, __ATOMIC_ACQUIRE);
+	const struct lx_extent *head = &s->extent[s->head % LX_STREAM_EXTENTS];
+
+	if (since == state->stuck_seen || s->acked >= s->high ||
+	    now <= since + lx_stuck_ns(s, head))
+		return;
+	state->stuck_seen = since;
+	lx_fastpath_poke_ack(fp->fastpath, index);
+}
+
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
@@ -391,6 +408,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		lx_sock_conn_retry(conn->conn);
 	stream_window(fp, state, s);
 	lx_fp_grant_tick(fp, index, now);
+	stream_stuck(fp, state, index, s, now);
 	stream_weigh(state, s);
 	stream_gaps(state, s, now);
 	stream_review(state, s, now);

@@ -126,6 +126,7 @@ struct lx_fp_stream {
 	uint64_t high_seen;        /* on HOLD: s->high, and since when */
 	uint64_t high_ns;
 	uint64_t high_held;        /* s->high when the HOLD of a sender far away began to count */
+	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
 	uint64_t grant_pause_ns; /* its last grant was not used: no more for so long */
 	uint64_t messages_at_unused; /* s->messages then */
 	uint64_t far_ns;           /* round trip time of a sender far away; 0: it is near */
