@@ -235,6 +235,12 @@ static unsigned int told(void)
 	return n;
 }
 
+static void time_passes(unsigned int ms)
+{
+	while (ms--)
+		fake_clock_sleep();
+}
+
 /* A message of @len bytes went to the lane just now, and is not acknowledged. */
 static void waits_for_ack(uint32_t len)
 {
@@ -265,21 +271,16 @@ static void stuck_with(uint32_t len, unsigned int ms)
 	for (int i = 0; i < 3; i++) {
 		waits_for_ack(len);
 		before = told();
-		for (unsigned int t = 0; t < ms - 2; t++)
-			fake_clock_sleep();
+		time_passes(ms - 2);
 		assert_int_equal(told(), before);
-		for (int t = 0; t < 200 && told() == before; t++)
-			fake_clock_sleep();
-		for (int t = 0; t < 200; t++)
-			fake_clock_sleep();
+		time_passes(200);
 		assert_int_equal(told(), before + 1);
 	}
 	lx_env_lock(env);
 	fastpath->stream[0].acked = len;
 	fastpath->stream[0].progress_ns++;
 	lx_env_unlock(env);
-	for (int t = 0; t < 200; t++)
-		fake_clock_sleep();
+	time_passes(200);
 	assert_int_equal(told(), before + 1);
 }
 
