@@ -115,8 +115,6 @@ LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
 
 /* ---- runs ------------------------------------------------------------------------- */
 
-/* A first run that takes longer is slow: no other stream queues behind it. */
-#define LX_LANE_SLOW_NS 20000000ull
 /*
  * Maximum bytes in flight where streams share a lane. More would only lengthen the next hop's
  * out-of-order queue, and a loss would delay more streams.

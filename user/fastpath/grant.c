@@ -61,7 +61,7 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (grant != LX_GRANT_WAITS)
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	if (lx_fp_lane_takes(lane, LX_FP_LANE_SLOW_NS, now)) {
+	if (lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now)) {
 		if (change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
 			lx_fastpath_poke_ack(fp->fastpath, index);
 		return;

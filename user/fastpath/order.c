@@ -51,9 +51,10 @@
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /*
- * Others may have to wait for a stream beyond LX_FP_LANE_SLOW_NS a message for this share of the
- * time, and for so long before it is called slow. Any busy machine holds up a message now and then.
+ * Others may have to wait for a stream, beyond FREE for each message, for this share of the time,
+ * and for so long before it is called slow. Any busy machine holds up a message now and then.
  */
+#define SLOW_FREE_NS (20 * LX_SOCK_MSEC)
 #define SLOW_SHARE 10
 #define SLOW_DEBT_NS (200 * LX_SOCK_MSEC)
 /* So many messages behind one that is late: its sender has to wait. Longer ones fill our buffers.
@@ -258,6 +259,9 @@ void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64
 {
 	uint64_t since = state->slow_ns, paid;
 
+	if (ns <= SLOW_FREE_NS)
+		return;
+	ns -= SLOW_FREE_NS;
 	/* While it has no lanes, it pays nothing back. */
 	if (since < state->aside_ns)
 		since = state->aside_ns;
@@ -279,14 +283,13 @@ void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64
 static void stream_late(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
 	uint64_t behind = s->messages - state->late_messages;
-	int64_t ns = now - state->late_ns - LX_FP_LANE_SLOW_NS;
 
 	if (s->unframed || s->aside || state->mean >= LATE_MEAN || s->acked >= state->late_pos) {
 		state->late_pos = s->parse_next;
 		state->late_messages = s->messages;
 		state->late_ns = now;
-	} else if (ns > 0 && behind >= LATE_BEHIND && s->next_hop_run < behind) {
-		lx_fp_stream_delays(state, s, ns, now);
+	} else if (behind >= LATE_BEHIND && s->next_hop_run < behind) {
+		lx_fp_stream_delays(state, s, now - state->late_ns, now);
 	}
 }
 

@@ -30,8 +30,6 @@
 #include "fastpath.h"
 
 #define LX_FP_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
-/* A first run that takes longer is slow, as in bpf/lane.h. */
-#define LX_FP_LANE_SLOW_NS (20 * LX_SOCK_MSEC)
 
 /* Next hops that messages may have gone to. */
 #define LX_FP_HOPS_MAX 16
@@ -439,7 +437,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
-/* It delays others, @ns too long up to now: if that is often, it gets no lanes for a while. */
+/* Others have waited @ns for it up to now: if it is that slow often, it gets no lanes for a while. */
 void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns,
 			 uint64_t now);
 

@@ -310,10 +310,10 @@ static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
-	int64_t ns = now - first_ns - LX_FP_LANE_SLOW_NS;
 
-	if (lx_fp_lane_is_shared(lane) && !s->aside && ns > 0 && !is_whole(fp, stream, index))
-		lx_fp_stream_delays(&fp->stream[stream], s, ns, now);
+	if (lx_fp_lane_is_shared(lane) && !s->aside && (int64_t)(now - first_ns) > 0 &&
+	    !is_whole(fp, stream, index))
+		lx_fp_stream_delays(&fp->stream[stream], s, now - first_ns, now);
 }
 
 /*
