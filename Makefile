@@ -355,14 +355,14 @@ KERNELS ?=
 SUITES ?=
 vmtest:
 	$(Q)tools/dist/deps build test vmtest
-	$(Q)$(MAKE) -s all bench-programs
-	$(Q)$(MAKE) -s SAN=asan unit programs bench-programs
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
 
 bench-o2ib:
 	$(Q)tools/dist/deps build bench vmtest
-	$(Q)$(MAKE) -s all bench-programs
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs
 	$(Q)vmtest/run -v $(or $(KERNELS:%=-k %),-k 6.12) --suites vmtest/bench.suites
 
 includes style:
@@ -396,6 +396,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	755:$(B)/$(CTL_SONAME):$(LIBDIR)/$(CTL_SONAME) \
 	644:$(B)/lnetxctl.pc:$(LIBDIR)/pkgconfig/lnetxctl.pc \
 	644:docs/library.md:$(DOCDIR)/library.md \
+	$(foreach l,$(wildcard LICENSES/*),644:$(l):$(DOCDIR)/$(notdir $(l))) \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/dist/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \

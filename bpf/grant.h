@@ -37,8 +37,9 @@
 #define LX_GRANT_SPARE ((1u << 20) + 4096)
 #endif
 /*
- * Streams on STOP whose messages go now here, now there need no grant: nobody knows from which lane.
- * All others need one from their first message on: whoever finds no room is long on lane 0.
+ * A stream on STOP that keeps changing its next hop needs no grant, as nobody knows which lane its
+ * next message needs. All others need one from their first message on: a message that finds no room
+ * keeps its stream on lane 0 for long.
  */
 #ifndef LX_GRANT_RUN
 #define LX_GRANT_RUN 4

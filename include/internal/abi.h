@@ -268,7 +268,7 @@ enum lx_stream_flag { /* U */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
 	LX_STREAM_ASIDE_SLOW,   /* others had to wait behind its messages, or for a next hop */
-	LX_STREAM_ASIDE_COSTLY, /* its packets must be cloned for several next hops */
+	LX_STREAM_ASIDE_COSTLY, /* its packets must be cut for several next hops */
 	LX_STREAM_ASIDE_LOSSY,  /* its packets get lost or reordered in front of us */
 	LX_STREAM_ASIDE_UNSAFE, /* its sender left messages unfinished */
 };

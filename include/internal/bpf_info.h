@@ -88,7 +88,7 @@ struct lx_bpf_info {
 	X(HELD, "hold") /* the sender runs dry, to change to lanes in order */ \
 	X(OFF, "off") /* all to lane 0: lnetx bpf off */ \
 	X(SLOW, "slow") /* all to lane 0 for a while: others had to wait behind its messages */ \
-	X(COSTLY, "costly") /* the same: its packets must be cloned for several next hops */ \
+	X(COSTLY, "costly") /* the same: its packets must be cut for several next hops */ \
 	X(LOSSY, "lossy") /* the same: its packets get lost or reordered in front of us */ \
 	X(UNSAFE, "unsafe") /* the same: its sender left messages unfinished */ \
 	X(BROKEN, "broken") /* not the socklnd protocol; all to lane 0 */ \

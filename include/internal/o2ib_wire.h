@@ -15,7 +15,6 @@
 #define LX_O2IB_V1 0x11
 #define LX_O2IB_V2 0x12
 
-#define LX_O2IB_SERVICE 987 /* port of RDMA CM's TCP port space */
 #define LX_O2IB_MSG_MAX 4096u
 #define LX_O2IB_FRAGS_MAX 257u
 #define LX_O2IB_DEPTH_V1 8

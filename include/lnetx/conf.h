@@ -60,7 +60,12 @@ struct lx_conf_lnd_setting {
  */
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type);
 
-/* What an errno of lx_net_add() means, and what to check next; NULL: use strerror(). */
+/**
+ * lx_conf_net_why - what an errno of lx_net_add() means, and what to check next
+ * @net: the net that was to be added
+ * @err: a negative errno
+ * A constant text; NULL: use strerror().
+ */
 const char *lx_conf_net_why(uint32_t net, int err);
 
 struct lx_conf_route {

@@ -156,8 +156,9 @@ int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
  * @ni: net, and an interface or a NID; LX_UNSET, not 0, requests a default. The NIs of a
  *	net share the first one's tunables
  * Returns 0, -EEXIST the NI exists, -ENODEV no such interface, -EADDRNOTAVAIL,
- * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range; with
- * rails, those of lx_net_add_rails().
+ * -EPROTONOSUPPORT no transport for this net type, -EINVAL a value out of range, -EADDRINUSE
+ * another process listens on its port, -ENOMEM, -ESHUTDOWN; with rails, those of
+ * lx_net_add_rails().
  */
 int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni);
 
@@ -176,7 +177,7 @@ int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *ni,
 /**
  * lx_net_del - take NIs down; their messages in flight end with -ESHUTDOWN
  * @ni: net, and ifname or nid to remove just one
- * Returns 0, or -ENOENT no such NI.
+ * Returns 0, -ENOENT no such NI, -EINVAL net "lo", which stays, -EDEADLK in a handler.
  */
 int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni);
 
@@ -332,7 +333,8 @@ int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t 
  * lx_tunable_write - set a module or global tunable
  * @module: "lnet" or a transport's name. All nodes of a process share the tunables of a
  *	transport
- * Returns 0, -ENOENT no such module or name, -EINVAL not a value, -ERANGE.
+ * Returns 0, -ENOENT no such module or name, -EINVAL not a value, -ERANGE; -EBUSY it
+ * cannot change while NIs are up, -EADDRINUSE another process listens on that port.
  */
 int lx_tunable_write(struct lx_node *node, const char *module, const char *name,
 		     const char *value);
@@ -616,6 +618,7 @@ typedef void (*lx_probe_fn)(int status, const struct lx_peer_info *info, void *a
  *	up to 5 s more, so that the reason becomes known.
  * @fn: called once if this returns 0. Status: 0, -ETIMEDOUT no answer, -EPROTO
  *	malformed answer; else why it could not be sent: -EHOSTUNREACH, ...
+ * Returns 0, -ENOMEM, -ESHUTDOWN.
  */
 int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
 	    unsigned int timeout_ms, lx_probe_fn fn, void *arg);

@@ -31,9 +31,9 @@
 	X(tag, rnr_retry_count, 6, 0, 7, NULL, "times a message without receive buffer is sent again") \
 	X(tag, keepalive, 100, 0, 86400, NULL, "seconds of silence after which a NOOP is sent; 0: never") \
 	X(tag, mr_cache_mb, 1024, 0, 1 << 20, NULL, \
-	  "MiB that stay registered for later messages, an NI; 0: each transfer registers anew") \
+	  "MiB that stay registered for later messages, per NI; 0: each transfer registers anew") \
 	X(tag, mr_cache_entries, 4096, 1, 1 << 20, NULL, \
-	  "registrations of memory that are kept, an NI") \
+	  "registrations of memory that are kept, per NI") \
 	X(tag, ib_mtu, 0, 0, 4096, NULL, "accepted without effect: the path's MTU is used") \
 	X(tag, concurrent_sends, 0, 0, 508, NULL, \
 	  "messages posted on a connection at a time; 0: peer_credits") \

@@ -7,7 +7,7 @@
  * ended a while ago. So a stranger costs memory only while it holds a connection.
  *
  * Which connection a message takes: socklnd.md 7. What waits for a connection is bounded:
- * LNet messages by credits, acknowledgements by NOOPS_MAX.
+ * LNet messages by credits, acknowledgements by LX_SOCK_NOOPS_MAX.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 #include "priv.h"
 
 #define IDLE_S 60
-#define NOOPS_MAX 1024
 
 /* ---- life ----------------------------------------------------------------- */
 
@@ -152,7 +151,7 @@ int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx)
 {
 	uint64_t latest = lx_sock_now() + lx_sock_net_timeout_ns(peer->net);
 
-	if (lx_sock_tx_is_noop(tx) && peer->n_noops == NOOPS_MAX)
+	if (lx_sock_tx_is_noop(tx) && peer->n_noops == LX_SOCK_NOOPS_MAX)
 		return -ENOBUFS;
 	peer->n_noops += lx_sock_tx_is_noop(tx);
 	if (!tx->deadline_ns || tx->deadline_ns > latest)

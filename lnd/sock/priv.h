@@ -189,6 +189,9 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 	return !tx->msg && !tx->batch;
 }
 
+/* Acknowledgements that may wait on a connection, or for one. */
+#define LX_SOCK_NOOPS_MAX 1024
+
 /* Queues a tx on a connection; it is sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
 /* Queues an acknowledgement, in a message if possible. -ENOMEM. */

@@ -72,10 +72,9 @@
 	X(tag, accept_timeout, 5, 1, 3600, NULL, \
 	  "seconds a connecting peer has for each part of its request") \
 	X(tag, fastpath, 1, 0, 1, lx_sock_switch_names, \
-	  "let programs in the kernel forward messages, where they are loaded; an own setting") \
+	  "let programs in the kernel forward messages, where they are loaded; lnetx only") \
 	X(tag, fastpath_streams, 4096, 0, 16384, NULL, \
-	  "connections that the kernel forwards messages of at most, 20 KiB of memory each; " \
-	  "an own setting")
+	  "most connections whose messages the kernel forwards, 20 KiB of memory each; lnetx only")
 
 LX_TUNABLE_STRUCT(lx_sock_tunables, LX_SOCK_TUNABLES);
 

@@ -31,7 +31,6 @@
 #define BATCH_IOV 512
 #define BATCH_TXS 128
 #define TURN_BYTES (4u << 20)
-#define NOOPS_MAX 1024
 
 /* ---- life of a tx --------------------------------------------------------- */
 
@@ -201,7 +200,7 @@ static void queue_noop(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 		return;
 	}
 	append(conn, tx);
-	if (++conn->n_noops > NOOPS_MAX)
+	if (++conn->n_noops > LX_SOCK_NOOPS_MAX)
 		lx_sock_conn_fail(conn, -EPROTO, LX_HSTATUS_LOCAL_ERROR,
 				  "it does not read the acknowledgements that it asks for");
 }

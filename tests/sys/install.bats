@@ -240,6 +240,52 @@ exports() {
 	[[ $(ctl a net show) == *"0@lo"* ]]
 }
 
+# admitted SET...: the system calls in these sets of systemd's
+admitted() {
+	local set
+
+	for set in "$@"; do
+		case $set in
+		@*)
+			# shellcheck disable=SC2046 # words
+			admitted $(systemd-analyze syscall-filter "$set" |
+				awk 'NR > 1 && $1 !~ /^#/ { print $1 }')
+			;;
+		*) echo "$set" ;;
+		esac
+	done
+}
+
+@test "the unit admits the system calls of a router with the fast path, a guard and a trace" {
+	local unit=tools/dist/systemd/lnetxd.service calls
+
+	net_routed
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml; } | config r1
+	ip netns exec "$(ns r1)" strace -D -f -c -U name -o "$DIR/calls" "$LNETX_RELEASE/bin/lnetxd" \
+		-c "$DIR/r1.yaml" >"$DIR/r1.log" 2>&1 3>&- &
+	daemon_pid[r1]=$!
+	eventually "$PATIENCE" is_running r1
+	fastpath_as_configured r1
+	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
+	begin_load client 10.1.0.1@tcp1 put 10.2.0.1@tcp2 -r tcp2=10.1.0.11@tcp1 -s 65536 -t 60
+	eventually "$PATIENCE" traced r1
+	end_load client
+	stop r1
+	eventually "$PATIENCE" grep '^total' "$DIR/calls"
+	calls=$(awk '/^[a-z0-9_]+$/ && $1 !~ /^(syscall|total)$/ { print $1 }' "$DIR/calls" | sort -u)
+	[[ $calls == *perf_event_open* ]]
+	# Others fail, as mounting a bpffs does anyway without the capability; they do not kill lnetxd.
+	grep -x SystemCallErrorNumber=EPERM "$unit"
+	# shellcheck disable=SC2046 # words
+	equal "$(admitted $(sed -n 's/^SystemCallFilter=//p' "$unit") mount | sort -u |
+		comm -13 - <(echo "$calls"))" ""
+}
+
+traced() {
+	on "$1" timeout 1 "$LNETX_BIN/lnetx" trace >"$DIR/trace" 3>&- || true
+	grep ' put ' "$DIR/trace"
+}
+
 # ---- the checks of the sources ---------------------------------------------------------
 
 @test "the arrow check finds forbidden includes and interface calls, with file and line" {

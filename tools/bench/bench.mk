@@ -24,7 +24,7 @@ bench-programs: $(B)/bin/lxload $(YARDSTICKS)
 
 bench:
 	$(Q)tools/dist/deps build bench
-	$(Q)$(MAKE) programs bench-programs
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs bench-programs
 	$(Q)tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick)

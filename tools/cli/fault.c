@@ -689,7 +689,7 @@ static const struct lx_keyword add_keywords[] = {
 	{ "from", LX_ARG_SOURCE, "NID" }, { "to", LX_ARG_DEST, "NID" },
 	{ "local", LX_ARG_LOCAL_NID, "NID" }, { "msg", LX_ARG_MESSAGE, "TYPE[,TYPE]" },
 	{ "portal", LX_ARG_PORTAL, "N[,N]" }, { "rate", LX_ARG_RATE, "N" },
-	{ "interval", LX_ARG_INTERVAL, "S" }, { "random", LX_ARG_RANDOM, NULL },
+	{ "interval", LX_ARG_INTERVAL, "TIME" }, { "random", LX_ARG_RANDOM, NULL },
 	{ "all", LX_ARG_DROP_ALL, NULL }, { "error", LX_ARG_ERROR, "NAME[,NAME]" },
 	{ "latency", LX_ARG_LATENCY, "TIME" }, { "for", LX_ARG_FOR, "TIME" }, END
 };

@@ -708,7 +708,7 @@ const struct lx_group lx_groups[] = {
 	{ "export", "write state or configuration as YAML", export_cmd, true },
 	{ "stats", "counters: show, reset", stats_cmds, false },
 	{ "global", "general settings: show", global_cmds, false },
-	{ "peer", "peers: add, del, show, list", peer_cmds, false },
+	{ "peer", "peers: add, del, show, list, set", peer_cmds, false },
 	{ "ping", "ask nodes for their NIDs", ping_cmd, true },
 	{ "discover", "learn all NIDs of nodes", discover_cmd, true },
 	{ "cpt-of-nid", "CPU partition of a NID", cpt_cmd, true },

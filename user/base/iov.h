@@ -7,16 +7,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* The sum of the lengths. */
-static inline size_t lx_iov_length(const struct iovec *iov, unsigned int n)
-{
-	size_t length = 0;
-
-	while (n--)
-		length += iov[n].iov_len;
-	return length;
-}
-
 /*
  * Takes the first fragment off [@offset, @offset + @length) of @iov and advances all four
  * past it. Returns false if there is none.

@@ -48,7 +48,8 @@
 	  "1: a gateway must be up on the far net too") \
 	X(tag, alive_router_check_interval, 60, 0, INT32_MAX, NULL, \
 	  "s between pings of a gateway; 0 = never") \
-	X(tag, router_ping_timeout, 50, 1, INT32_MAX, NULL, "s until a gateway's silence is death") \
+	X(tag, router_ping_timeout, 50, 1, INT32_MAX, NULL, \
+	  "s without an answer until a gateway counts as down") \
 	X(tag, router_sensitivity_percentage, 100, 0, 100, NULL, "deprecated; no effect") \
 	X(tag, local_nid_dist_zero, 1, 0, 1, NULL, "distance of an own NID: 1 = 0, 0 = 1") \
 	X(tag, router_start_delay, -1, -1, INT32_MAX, NULL, \
@@ -57,7 +58,7 @@
 	X(tag, enable_sysctl_setup, 0, 0, 1, NULL, \
 	  "1: lnetctl setup-sysctl makes Linux settings for large systems, 0: takes them back") \
 	X(tag, peers_max, 100000, 16, INT32_MAX, NULL, \
-	  "most peer NIDs that traffic alone may make known; an own limit")
+	  "most peer NIDs that traffic alone may make known; lnetx only")
 
 LX_TUNABLE_STRUCT(lx_core_tunables, LX_CORE_TUNABLES);
 

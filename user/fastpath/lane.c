@@ -8,7 +8,7 @@
 #include "priv.h"
 
 /*
- * A lane's window must have room for a whole message, so a connection becomes a lane when its
+ * A lane's window should have room for a whole message, so a connection becomes a lane when its
  * window is this large, or after WARM_NS. A connection that was never used is expected to carry
  * small messages; when larger ones come, we take the lane back and send on it ourselves until its
  * window has grown.

@@ -23,8 +23,6 @@
 /* From further away, nothing arrives before what we have has been forwarded. */
 #define EARLY_NS (10 * LX_SOCK_MSEC)
 #define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
-/* Nobody will go behind a message that is so late when a hold begins: the hold would gain nothing. */
-#define LANE_STALLED_NS (100 * LX_SOCK_MSEC)
 /* A hold was worth it if this many messages took lanes before the next one. */
 #define HOLD_WORTH 64
 /* The mean until messages have been seen. */
@@ -51,7 +49,7 @@
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /*
- * Others may have to wait for a stream, beyond FREE for each message, for this share of the time,
+ * Others may have to wait for a stream, beyond SLOW_FREE_NS for each message, for this share of the time,
  * and for so long before it is called slow. Any busy machine holds up a message now and then.
  */
 #define SLOW_FREE_NS (20 * LX_SOCK_MSEC)
@@ -129,7 +127,7 @@ static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
 	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
 }
 
-/* Whether the stream's messages could take a lane, but for the order. */
+/* Whether the stream's messages could take a lane, but for the order; else a hold gains nothing. */
 static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state, uint64_t now)
 {
 	const struct lx_fp_peer *next_hop;
@@ -140,7 +138,7 @@ static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state, uint64
 	for (unsigned int i = 0; i < next_hop->n_lanes; i++) {
 		const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, next_hop->lane[i]);
 
-		if (!lx_fp_lane_takes(lane, LANE_STALLED_NS, now))
+		if (!lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now))
 			return true;
 	}
 	return false;

@@ -20,7 +20,6 @@
 
 struct lx_loop {
 	struct lx_env *env;
-	unsigned int index;
 	uv_loop_t uv;
 	uv_async_t wake;
 	uv_prepare_t prepare;
@@ -85,29 +84,14 @@ void lx_env_wake(struct lx_env *env)
 	pthread_cond_broadcast(&env->cond);
 }
 
-unsigned int lx_env_loops(const struct lx_env *env)
-{
-	return env->n_loops;
-}
-
 struct lx_loop *lx_env_loop(struct lx_env *env, unsigned int i)
 {
 	return &env->loop[i % env->n_loops];
 }
 
-struct lx_env *lx_loop_env(struct lx_loop *loop)
-{
-	return loop->env;
-}
-
 uv_loop_t *lx_loop_uv(struct lx_loop *loop)
 {
 	return &loop->uv;
-}
-
-unsigned int lx_loop_index(const struct lx_loop *loop)
-{
-	return loop->index;
 }
 
 bool lx_loop_is_current(const struct lx_loop *loop)
@@ -249,7 +233,6 @@ static int loop_start(struct lx_env *env, unsigned int i)
 	int r;
 
 	loop->env = env;
-	loop->index = i;
 	lx_list_init(&loop->posted);
 	lx_list_init(&loop->last);
 	loop->scratch = malloc(LX_LOOP_SCRATCH);

@@ -68,13 +68,10 @@ void lx_env_wait(struct lx_env *env);
 int lx_env_wait_until(struct lx_env *env, uint64_t deadline_ns);
 void lx_env_wake(struct lx_env *env);
 
-unsigned int lx_env_loops(const struct lx_env *env);
 /* Loop @i modulo their number. Loop 0 is the one for listening and timers. */
 struct lx_loop *lx_env_loop(struct lx_env *env, unsigned int i);
 
-struct lx_env *lx_loop_env(struct lx_loop *loop);
 uv_loop_t *lx_loop_uv(struct lx_loop *loop);
-unsigned int lx_loop_index(const struct lx_loop *loop);
 
 /* True if the caller runs on this loop's thread. */
 bool lx_loop_is_current(const struct lx_loop *loop);

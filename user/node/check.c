@@ -7,16 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lnd/o2ib/o2ib.h"
-#include "../../lnd/sock/sock.h"
 #include "../base/cleanup.h"
 #include "../conf/check.h"
 #include "../io/netif.h"
 #include "node.h"
-
-static const struct lx_lnd *const transports[] = { &lx_sock_lnd, &lx_o2ib_lnd };
-
-#define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
 
 /* ---- conflicting settings --------------------------------------------------------------- */
 
@@ -65,8 +59,8 @@ static void check_conflicts(const struct lx_conf *conf, struct lx_conf_report *r
 	conflict = lx_core_tunables_conflict(&values.core);
 	if (conflict)
 		note_conflict(conf, "lnet", conflict, report);
-	for (size_t i = 0; i < N_TRANSPORTS; i++) {
-		const struct lx_lnd *lnd = transports[i];
+	for (size_t i = 0; i < LX_NODE_LNDS; i++) {
+		const struct lx_lnd *lnd = lx_node_lnds[i];
 
 		take_values(conf, lnd->name, lnd->tunables, &values);
 		conflict = lnd->conflict ? lnd->conflict(&values) : NULL;
@@ -153,11 +147,11 @@ static void check_machine(const struct lx_conf *conf, struct lx_conf_report *rep
 static void check_resolved(const struct lx_conf *conf, unsigned int flags,
 			   struct lx_conf_report *report)
 {
-	struct lx_conf_module modules[N_TRANSPORTS + 2] = { { "lnet", lx_core_tunables_table } };
+	struct lx_conf_module modules[LX_NODE_LNDS + 2] = { { "lnet", lx_core_tunables_table } };
 
-	for (size_t i = 0; i < N_TRANSPORTS; i++)
+	for (size_t i = 0; i < LX_NODE_LNDS; i++)
 		modules[i + 1] =
-			(struct lx_conf_module){ transports[i]->name, transports[i]->tunables };
+			(struct lx_conf_module){ lx_node_lnds[i]->name, lx_node_lnds[i]->tunables };
 	lx_conf_check(conf, modules, report);
 	check_conflicts(conf, report);
 	if (!(flags & LX_CHECK_FILE))

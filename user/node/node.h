@@ -79,6 +79,10 @@ static inline bool lx_node_must_not_wait(struct lx_node *node)
 
 /* transport.c */
 
+/* The transports that have connections. */
+#define LX_NODE_LNDS 2
+extern const struct lx_lnd *const lx_node_lnds[LX_NODE_LNDS];
+
 /* The transport for a net type, or NULL. */
 const struct lx_lnd *lx_node_lnd(uint8_t net_type);
 /* By module name; table and values of its tunables. False: no such module. */

@@ -6,15 +6,13 @@
 #include "../../lnd/sock/sock.h"
 #include "node.h"
 
-static const struct lx_lnd *const transports[] = { &lx_sock_lnd, &lx_o2ib_lnd };
-
-#define N_TRANSPORTS (sizeof(transports) / sizeof(transports[0]))
+const struct lx_lnd *const lx_node_lnds[LX_NODE_LNDS] = { &lx_sock_lnd, &lx_o2ib_lnd };
 
 const struct lx_lnd *lx_node_lnd(uint8_t net_type)
 {
-	for (unsigned int i = 0; i < N_TRANSPORTS; i++) {
-		if (transports[i]->net_type == net_type)
-			return transports[i];
+	for (unsigned int i = 0; i < LX_NODE_LNDS; i++) {
+		if (lx_node_lnds[i]->net_type == net_type)
+			return lx_node_lnds[i];
 	}
 	return NULL;
 }
@@ -27,11 +25,11 @@ bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tu
 		*ret_values = node ? &node->core->tun : NULL;
 		return true;
 	}
-	for (unsigned int i = 0; i < N_TRANSPORTS; i++) {
-		if (strcmp(transports[i]->name, module))
+	for (unsigned int i = 0; i < LX_NODE_LNDS; i++) {
+		if (strcmp(lx_node_lnds[i]->name, module))
 			continue;
-		*ret_table = transports[i]->tunables;
-		*ret_values = transports[i]->tunable_values;
+		*ret_table = lx_node_lnds[i]->tunables;
+		*ret_values = lx_node_lnds[i]->tunable_values;
 		return true;
 	}
 	return false;
