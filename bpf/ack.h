@@ -97,7 +97,7 @@ static long lx_prefix_one(__u32 i, void *arg)
 	done = lx_extent_done(s, extent);
 	if (done < 0)
 		done = 0;
-	if (done > (__s64)extent->len && !(last && s->unframed))
+	if (done > (__s64)extent->len && !lx_extent_is_open(s, s->head, p->tail))
 		done = extent->len;
 	s->acked = lx_pos_max(s->acked, extent->start + done);
 	if (!lx_extent_is_lane(extent))
@@ -356,7 +356,7 @@ static long lx_sack_extent(__u32 i, void *arg)
 	struct lx_stream *s = k->s;
 	struct lx_extent *extent = lx_extent_at(s, s->head + i);
 	const struct lx_sack *blocks = s->sack;
-	int open = s->unframed && s->head + i + 1 == k->tail;
+	int open = lx_extent_is_open(s, s->head + i, k->tail);
 	__u32 n = s->n_sack;
 	struct lx_lane *lane;
 	__s64 done;
@@ -409,8 +409,9 @@ static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 i
 	lane = lx_extent_is_lane(head) ? lx_lane_at(head->lane) : 0;
 	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lx_lane_waits(lane, index)))
 		return LX_SACK_NONE;
+	/* Another CPU may have seen progress since @now_ns. */
 	if (!lx_frame_has_next(s) ||
-	    now_ns - s->progress_ns > lx_stuck_ns(s, head))
+	    (__s64)(now_ns - s->progress_ns) > (__s64)lx_stuck_ns(s, head))
 		return LX_SACK_ALL;
 	if (!lx_extent_is_lane(head))
 		return LX_SACK_ONE_WAY;

@@ -104,13 +104,12 @@ LX_INLINE __u32 lx_arrival_note(struct lx_arrival *p)
 	struct lx_lane *lane = p->lane;
 	const struct lx_lane_run *run;
 	__u64 word;
+	int i;
 
 	p->last = LX_LANE_OWNER;
 	lane->pop_again = 1;
-	if (lx_try_enter(&lane->popping))
-		lx_arrival_entered(p);
-	/* Another CPU may have left its note after our last look. */
-	if (LX_ACQUIRE(&lane->pop_again) && lx_try_enter(&lane->popping))
+	/* Again if another CPU has left a note since our last look. */
+	for (i = 0; i < 4 && LX_ACQUIRE(&lane->pop_again) && lx_try_enter(&lane->popping); i++)
 		lx_arrival_entered(p);
 	word = lane->word;
 	run = lx_lane_run(lane, lane->run_first);

@@ -233,7 +233,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		goto lost;
 	LX_ADD(&s->fragments, 1);
 	if (up) {
-		s->socket_sent = lx_pos_max(s->socket_sent, w->fragment.target + len);
+		lx_pos_raise(&s->socket_sent, w->fragment.target + len);
 		return cut ? lx_join(skb, LX_MARK_JOIN_UP, s->ifindex) : lx_pass_up(skb, w, s);
 	}
 	if (lx_patch_fragment(skb, w, s))

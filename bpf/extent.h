@@ -34,6 +34,15 @@ LX_INLINE int lx_extent_is_lane(const struct lx_extent *extent)
 	return extent->lane != LX_NO_LANE;
 }
 
+/*
+ * Whether extent @count of a ring that ends at @tail has no end: the last one of an unframed stream.
+ * One on a lane always has one: the stream is marked before its new extent becomes visible.
+ */
+LX_INLINE int lx_extent_is_open(struct lx_stream *s, __u32 count, __u32 tail)
+{
+	return s->unframed && count + 1 == tail && !lx_extent_is_lane(lx_extent_at(s, count));
+}
+
 /* Appends an extent; there must be room. Its fields are written before it becomes visible. */
 LX_INLINE void lx_extent_push(struct lx_stream *s, __u64 start, __u32 len, __u16 lane,
 			      __u64 lane_start, __u64 cookie)

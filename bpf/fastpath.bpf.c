@@ -215,6 +215,9 @@ int lnetx_ingress(struct __sk_buff *skb)
 	/* Nothing in it can be trusted, or corrected for our socket. */
 	if (read < 0)
 		return LX_DROP;
+	/* A priority is not for where the packet goes next. */
+	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
+		return LX_DROP;
 	if (flow->kind == LX_FLOW_SHIFT)
 		return lx_shift_in(skb, w, flow->index);
 	w->g.now_ns = bpf_ktime_get_ns();

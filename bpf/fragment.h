@@ -61,7 +61,7 @@ LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 n
 		return;
 	}
 	extent = lx_extent_at(s, count);
-	open = s->unframed && count + 1 == s->tail;
+	open = lx_extent_is_open(s, count, s->tail);
 	limit = open ? end : lx_extent_end(extent);
 	p->end = lx_pos_min(end, limit);
 	p->target = extent->lane_start + (pos - extent->start);
@@ -95,7 +95,7 @@ static long lx_run_grow(__u32 i, void *arg)
 	if (extent->start != p->end || extent->lane != p->lane ||
 	    extent->lane_start != p->target + (p->end - p->pos))
 		return 1;
-	p->end = r->s->unframed && r->count + 1 == r->tail
+	p->end = lx_extent_is_open(r->s, r->count, r->tail)
 			 ? r->end
 			 : lx_pos_min(r->end, lx_extent_end(extent));
 	return 0;

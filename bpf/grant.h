@@ -100,25 +100,32 @@ LX_INLINE int lx_grant_is_needed(const struct lx_stream *s, const struct lx_lane
 	       !lx_lane_is_slow(lane, lane->word, now_ns);
 }
 
+/* Queues a stream at @tail. Returns 0 if the queue is full, or another CPU has taken the place. */
+LX_INLINE int lx_grant_queue(struct lx_lane *lane, __u32 tail, __u32 me)
+{
+	if (tail - lane->waiting_first >= LX_LANE_WAITING ||
+	    LX_CAS(&lane->waiting_tail, tail, tail + 1) != tail)
+		return 0;
+	LX_OPAQUE(tail);
+	lane->waiting[tail & (LX_LANE_WAITING - 1)] = me + 1;
+	return 1;
+}
+
 /* Asks for a grant; only inside the section that builds the stream's ACK. */
 LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32 me, __u64 now_ns)
 {
-	__u32 at;
+	__u32 tail = lane->waiting_tail;
 
 	s->grant_lane = s->lane;
 	s->grant_len = s->last_len;
-	if (lane->waiting_first == lane->waiting_tail && lx_grant_fits(lane, s->grant_len)) {
+	if (lane->waiting_first == tail && lx_grant_fits(lane, s->grant_len)) {
 		lx_grant_give(lane, s, LX_GRANT_NONE, now_ns);
 		return;
 	}
-	if (lane->waiting_tail - lane->waiting_first >= LX_LANE_WAITING)
-		return;
 	s->grant_ns = now_ns;
-	if (LX_CAS(&s->grant, LX_GRANT_NONE, LX_GRANT_WAITS) != LX_GRANT_NONE)
-		return;
-	at = LX_ADD(&lane->waiting_tail, 1);
-	LX_OPAQUE(at);
-	lane->waiting[at & (LX_LANE_WAITING - 1)] = me + 1;
+	if (LX_CAS(&s->grant, LX_GRANT_NONE, LX_GRANT_WAITS) == LX_GRANT_NONE &&
+	    !lx_grant_queue(lane, tail, me))
+		LX_CAS(&s->grant, LX_GRANT_WAITS, LX_GRANT_NONE); /* the next ACK asks again */
 }
 
 /*

@@ -259,7 +259,7 @@ LX_INLINE int lx_lane_waits(struct lx_lane *lane, __u32 me)
 /* Records that a segment that ends at @end leaves on the lane. */
 LX_INLINE void lx_lane_sent(struct lx_lane *lane, __u64 end)
 {
-	lane->sent = lx_pos_max(lane->sent, end);
+	lx_pos_raise(&lane->sent, end);
 	LX_ADD(&lane->packets, 1);
 }
 
@@ -276,8 +276,7 @@ LX_INLINE void lx_lane_acked(struct lx_lane *lane, __u32 seq, __u64 una, __u64 w
 		lane->window_edge = window_edge;
 		lane->window_edge_seq = seq;
 	}
-	if (lx_pos_before(lane->una, una))
-		lane->una = una;
+	lx_pos_raise(&lane->una, una);
 }
 
 #endif

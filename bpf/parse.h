@@ -277,6 +277,8 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_MALFORMED;
 	else if (lx_is_way_back(s, c->next_hop))
 		c->reason = LX_LANE0_LOOP;
+	else if (s->flags & LX_STREAM_NO_LANES) /* since the header began */
+		c->reason = LX_LANE0_POLICY;
 	else if (m->extras)
 		c->reason = LX_LANE0_EXTRAS;
 	else if (lx_order_waits(s, &m->dst))
@@ -459,6 +461,27 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 	return 0;
 }
 
+/*
+ * Keeps the first @len bytes of the header for lx_saved_pos(), on this CPU, while another one may
+ * replace them. Without length while they are being written; a new position before new bytes.
+ */
+LX_INLINE void lx_saved_put(struct lx_stream *s, __u32 len)
+{
+	LX_CAS(&s->saved_len, s->saved_len, 0);
+	LX_CAS(&s->saved_pos, s->saved_pos, s->parse_next);
+	__builtin_memcpy(s->saved, s->header, LX_HEADER_MAX);
+	LX_CAS(&s->saved_len, 0, len);
+}
+
+/* The position of saved bytes, and their number: 0, or they count if it is the same afterwards. */
+LX_INLINE __u64 lx_saved_pos(struct lx_stream *s, __u32 *ret_len)
+{
+	__u64 pos = LX_ACQUIRE(&s->saved_pos);
+
+	*ret_len = LX_ACQUIRE(&s->saved_len);
+	return pos;
+}
+
 static long lx_frame_one(__u32 i, void *arg)
 {
 	struct lx_framing *f = arg;
@@ -481,9 +504,8 @@ static long lx_frame_one(__u32 i, void *arg)
 	if (!r)
 		return 1;
 	if (before) {
-		__builtin_memcpy(s->saved, s->header, LX_HEADER_MAX);
-		s->saved_pos = s->parse_next;
-		s->saved_len = f->saved = before;
+		lx_saved_put(s, before);
+		f->saved = before;
 	}
 	lx_choose(&c, &m);
 	if (lx_message_place(f, &m, &c)) {

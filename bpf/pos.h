@@ -42,4 +42,17 @@ LX_INLINE __u64 lx_pos_min(__u64 a, __u64 b)
 	return lx_pos_before(a, b) ? a : b;
 }
 
+/* Raises a position that several CPUs raise. */
+LX_INLINE void lx_pos_raise(__u64 *pos, __u64 to)
+{
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		__u64 old = *pos;
+
+		if (!lx_pos_before(old, to) || LX_CAS(pos, old, to) == old)
+			return;
+	}
+}
+
 #endif

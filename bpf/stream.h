@@ -245,7 +245,7 @@ LX_INLINE int lx_whole_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx
 {
 	struct lx_seg *g = &w->g;
 
-	s->socket_sent = lx_pos_max(s->socket_sent, w->fragment.target + g->len);
+	lx_pos_raise(&s->socket_sent, w->fragment.target + g->len);
 	if (g->flags & LX_TCP_FIN)
 		s->fin = 1;
 	lx_seg_put_seq(skb, g, lx_seq_of(w->fragment.target, s->base_seq));
@@ -346,9 +346,9 @@ LX_INLINE int lx_stream_fragment_in(struct __sk_buff *skb, struct lx_scratch *w,
 /* A clone of the packet that completed a header: becomes the part that was held back. */
 LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
-	__u32 n = s->saved_len, at = lx_seg_payload(&w->g);
+	__u32 n, at = lx_seg_payload(&w->g);
 
-	w->pos = s->saved_pos;
+	w->pos = lx_saved_pos(s, &n);
 	w->end = w->pos + n;
 	if (!n)
 		return LX_DROP;
@@ -358,7 +358,8 @@ LX_INLINE int lx_stream_saved_in(struct __sk_buff *skb, struct lx_scratch *w, st
 	lx_run_at(w, w->index, w->pos, s->tail - 2);
 	if (w->fragment.end != w->end || !lx_fragment_goes(&w->fragment))
 		return LX_DROP;
-	if (bpf_skb_change_tail(skb, at + n, 0) || bpf_skb_store_bytes(skb, at, s->saved, n, 0))
+	if (bpf_skb_change_tail(skb, at + n, 0) || bpf_skb_store_bytes(skb, at, s->saved, n, 0) ||
+	    lx_saved_pos(s, &n) != w->pos)
 		return LX_DROP;
 	w->data_at = at;
 	return lx_fragment_xmit(skb, w, w->index);
@@ -465,7 +466,9 @@ LX_INLINE int lx_stream_new_in(struct __sk_buff *skb, struct lx_scratch *w, stru
 	if (why != LX_ACCEPTED)
 		return lx_stream_refuse(skb, w, s, why);
 	LX_ADD(&s->packets, 1);
-	w->heard = lx_stream_heard(s, g, w->pos);
+	/* The checksum of a fragment cannot be verified. */
+	if (!(g->odd & LX_ODD_FRAGMENT))
+		w->heard = lx_stream_heard(s, g, w->pos);
 	return lx_stream_accepted(skb, w, s);
 }
 

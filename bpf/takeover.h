@@ -52,11 +52,14 @@ LX_INLINE void lx_takeover_tcp_ts(struct lx_tcp_ts *tcp_ts, const struct tcp_soc
 LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx *tp, int on)
 {
 	__u64 received = tp->bytes_received, diverted = s->diverted;
+	__u32 base_seq = tp->rcv_nxt - (__u32)received;
+	/* Both were read while a packet came in, now or the first time: begin again. */
+	int torn = on && base_seq != s->base_seq;
 
-	s->base_seq = tp->rcv_nxt - (__u32)received;
+	s->base_seq = base_seq;
 	s->wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 	s->peer_wscale = BPF_CORE_READ_BITFIELD(tp, rx_opt.snd_wscale);
-	if (!on) {
+	if (!on || torn) {
 		s->high = s->acked = received + diverted;
 		s->socket_una = lx_pos_of(tp->rcv_wup, s->base_seq, received);
 		s->socket_window_edge = s->socket_una + tp->rcv_wnd;
@@ -64,7 +67,7 @@ LX_INLINE int lx_takeover_stream(struct lx_stream *s, const struct tcp_sock___lx
 		s->peer_acked = tp->snd_una;
 		s->window_max = tp->max_window;
 		s->state = LX_STREAM_TAKEOVER;
-		return LX_TAKEOVER_OK;
+		return torn ? LX_TAKEOVER_BUSY : LX_TAKEOVER_OK;
 	}
 	s->options = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) ? LX_TCP_TS_LEN : 0;
 	lx_takeover_tcp_ts(&s->tcp_ts, tp);

@@ -210,6 +210,12 @@ LX_INLINE __u32 lx_seg_read_ip6(struct __sk_buff *skb, struct lx_seg *g)
 	return lx_seg_len(skb, lx_be16(g->ip6.len), g->l4);
 }
 
+/* Whether it belongs to a VLAN. ID 0 is a priority, and the packet the interface's own. */
+LX_INLINE int lx_is_tagged(const struct __sk_buff *skb)
+{
+	return skb->vlan_present && (skb->vlan_tci & 0xfff);
+}
+
 /* Returns the length of the TCP segment, or 0 if it is not in the usual form. */
 LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 {
@@ -222,7 +228,7 @@ LX_INLINE __u32 lx_seg_read_ip(struct __sk_buff *skb, struct lx_seg *g)
 /* Whether the packet is ICMP, in the usual form. */
 LX_INLINE int lx_seg_is_icmp(struct __sk_buff *skb, const struct lx_seg *g)
 {
-	if (skb->vlan_present)
+	if (lx_is_tagged(skb))
 		return 0;
 	if (skb->protocol == lx_be16(ETH_P_IP))
 		return g->ip4.ver_ihl == 0x45 && g->ip4.proto == 1 &&
@@ -269,7 +275,7 @@ LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
 {
 	__u32 all;
 
-	if (skb->vlan_present)
+	if (lx_is_tagged(skb))
 		return 0;
 	all = lx_seg_read_ip(skb, g);
 	return all && lx_seg_read_tcp(skb, g, all);
@@ -278,7 +284,7 @@ LX_INLINE int lx_seg_read(struct __sk_buff *skb, struct lx_seg *g)
 /* Whether lx_seg_read_odd() should look at a packet that lx_seg_read() has refused. */
 LX_INLINE int lx_seg_may_be_tcp(struct __sk_buff *skb, const struct lx_seg *g)
 {
-	if (skb->vlan_present)
+	if (lx_is_tagged(skb))
 		return 0;
 	if (skb->protocol == lx_be16(ETH_P_IP))
 		return g->ip4.proto == 6;

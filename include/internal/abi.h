@@ -441,7 +441,7 @@ LX_LAYOUT(struct lx_takeover, 16);
 enum lx_takeover_result {
 	LX_TAKEOVER_OK,
 	LX_TAKEOVER_NO_SOCKET,
-	LX_TAKEOVER_BUSY,  /* the lane's socket has bytes in flight: try again */
+	LX_TAKEOVER_BUSY,  /* a lane's socket has bytes in flight, a stream's is receiving: try again */
 	LX_TAKEOVER_UNFIT, /* permanent; a stream's state says why */
 };
 

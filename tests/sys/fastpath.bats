@@ -353,6 +353,18 @@ is_lossy() {
 }
 
 # Switch ports where packets to and from the router come in.
+# Tagged with VLAN 0, packets are still those of the interface itself.
+@test "packets with an 802.1p priority go by lanes, too" {
+	ingress_program lan1 p-client priority
+	ingress_program lan2 p-server priority
+	fastpath_router 4
+	start_server
+	warm_up
+	mostly put -s 64k -t 2
+	moves get -s 1m -t 2
+	fastpath_used r1
+}
+
 @test "loss in front of the router" {
 	local every
 

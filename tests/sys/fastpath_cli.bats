@@ -346,6 +346,22 @@ routed_more() {
 	ended_well
 }
 
+@test "an interface whose index is too large for a mark gets no programs, and the reason is shown" {
+	ip -n "$(ns r1)" link del eth1
+	ip -n "$(ns r1)" link add eth1 index 70000 type veth peer name eth1 netns "$(ns server)"
+	ip -n "$(ns r1)" address add 10.2.0.11/24 dev eth1
+	ip -n "$(ns server)" address add 10.2.0.1/24 dev eth1
+	ip -n "$(ns r1)" link set eth1 up
+	ip -n "$(ns server)" link set eth1 up
+	router
+	jq -e '[.bpf.hooks[] | select(.set == "fastpath" and .interface == "eth1" and
+		(.reason // "" | test("index of eth1 is above 65535")))] | length == 1' "$DIR/bpf"
+	writing
+	eventually "$PATIENCE" routed_some
+	equal "$(total stream lane_messages)" 0
+	ended_well
+}
+
 # ours NODE: our interfaces, and interfaces with programs of the fast path
 ours() {
 	ip -n "$(ns "$1")" link | grep lnetx

@@ -196,16 +196,22 @@ static void fragments(void)
 	struct seg in = data_at(len, bytes, more), out;
 	struct frame whole, f, g;
 
+	uint32_t recent = s->tcp_ts.recent;
+
 	segment_write(&in, &whole);
 	f = whole;
 	cut_off(&f, 400);
+	/* Damaged, which nobody can know yet: the timestamp is not noted. */
+	f.bytes[14 + l3_len() + (v6 ? 8 : 0) + 24] ^= 0x40;
 	assert_int_equal(run_frame(&f, IN, 0, 0, &g, &mark), GO_ON);
 	assert_int_equal(g.len, f.len);
 	assert_int_equal(s->unframed, 1);
 	assert_true(s->unframed_high >= len + 65535);
 	assert_int_equal(s->high, len + 400 - 32);
+	assert_int_equal(s->tcp_ts.recent, recent);
 	/* Reassembled, it is correct, and has our socket's sequence number. */
 	memcpy(whole.bytes + 14 + l3_len(), g.bytes + g.len - 400, 400);
+	whole.bytes[14 + l3_len() + 24] ^= 0x40;
 	segment_read(&whole, v6, &s->key, false, &out);
 	assert_true(out.csum_ok);
 	assert_int_equal(out.seq, STREAM_BASE);

@@ -58,7 +58,7 @@ static void connected(void)
 }
 
 /* Runs the program. */
-static void takeover(bool on)
+static void takeover_returns(enum lx_takeover_result r, bool on)
 {
 	struct {
 		uint8_t ethernet[14];
@@ -68,7 +68,12 @@ static void takeover(bool on)
 
 	assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.lnetx_takeover), &opts),
 			 0);
-	assert_int_equal(opts.retval, LX_TAKEOVER_OK);
+	assert_int_equal(opts.retval, r);
+}
+
+static void takeover(bool on)
+{
+	takeover_returns(LX_TAKEOVER_OK, on);
 }
 
 static void becomes_a_stream(uint32_t diverted)
@@ -83,6 +88,11 @@ static void becomes_a_stream(uint32_t diverted)
 	assert_int_equal(s->state, LX_STREAM_TAKEOVER);
 	assert_int_equal(s->high, RECEIVED + (uint64_t)diverted);
 	assert_int_equal(s->acked, s->high);
+	/* The first time, it was read while something came in. */
+	s->base_seq += 77;
+	takeover_returns(LX_TAKEOVER_BUSY, true);
+	assert_int_equal(s->state, LX_STREAM_TAKEOVER);
+	assert_int_equal(s->high, RECEIVED + (uint64_t)diverted);
 	receive(AGAIN);
 	s->high += AGAIN; /* as the programs do */
 	takeover(true);

@@ -468,6 +468,9 @@ static void gap_after_a_pause(void **state)
 	stream.diverted = len;
 	stream.socket_una = stream.socket_sent = len;
 	stream.high = stream.arrived = 2ull * len;
+	/* Another CPU's clock was a bit behind when its packet came. */
+	(void)lx_ack_build(&stream, 0, GIB - 1, &adv);
+	assert_int_equal(adv.n_sack, 0);
 	(void)lx_ack_build(&stream, 0, GIB + LX_STUCK_NS, &adv);
 	assert_int_equal(adv.n_sack, 0);
 	(void)lx_ack_build(&stream, 0, GIB + LX_STUCK_NS + 1, &adv);
@@ -530,6 +533,72 @@ static void gap_in_front(void **state)
 	assert_int_equal(stream.arrived, len);
 }
 
+/* ---- two CPUs ------------------------------------------------------------------------- */
+
+/*
+ * Another CPU has marked the stream as unframed, and not yet added the extent without an end: the
+ * last one, on a lane that has acknowledged other streams' bytes behind it, ends where it did.
+ */
+static void marked_unframed(void **state)
+{
+	struct lx_advertised adv;
+	struct lx_fragment p;
+	__u32 len;
+
+	far_world(64 * MIB);
+	len = begin_message();
+	stream.high = stream.arrived = len;
+	lx_lane_sent(&lane, 4ull * len);
+	stream.unframed = 1;
+	lx_fragment_run(&stream, len - 10, len + 10, 0, &p);
+	assert_int_equal(p.kind, LX_FRAGMENT_LANE);
+	assert_int_equal(p.end, len);
+	lane.sack[0] = (struct lx_sack){ len - 10, 2ull * len };
+	lane.n_sack = 1;
+	lx_lane_acked(&lane, 0, len - 20, 64 * MIB);
+	assert_int_equal(lx_ack_build(&stream, 0, GIB, &adv), 1);
+	assert_int_equal(adv.sack[0].end, len);
+	lx_lane_acked(&lane, 0, 3ull * len, 64 * MIB);
+	assert_int_equal(lx_ack_build(&stream, 0, GIB, &adv), 1);
+	assert_int_equal(stream.acked, len);
+}
+
+/* The first part of a header, read while another CPU keeps that of another message. */
+static void saved_by_another(void **state)
+{
+	__u32 n;
+
+	world(LX_SOCK_V3);
+	stream.parse_next = 1000;
+	lx_saved_put(&stream, 40);
+	assert_int_equal(lx_saved_pos(&stream, &n), 1000);
+	assert_int_equal(n, 40);
+	stream.parse_next = 2000;
+	lx_saved_put(&stream, 40);
+	assert_int_not_equal(lx_saved_pos(&stream, &n), 1000);
+}
+
+/* The stream ends while a header comes in two parts: its message begins nothing on a lane. */
+static void no_lanes_inside_header(void **state)
+{
+	char packet[200];
+	struct lx_segment seg = { .end = 50, .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+	__u32 len = message(packet, 30);
+
+	world(LX_SOCK_V3);
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.have, 50);
+	stream.flags = LX_STREAM_NO_LANES;
+	seg.pos = 50;
+	seg.end = len;
+	seg.packet = packet + 50;
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.parse_next, len);
+	assert_int_equal(stream.lane_messages, 0);
+	assert_int_equal(stream.reasons[LX_LANE0_POLICY], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +618,9 @@ int main(void)
 		cmocka_unit_test(gap_before_another_way),
 		cmocka_unit_test(gap_after_a_pause),
 		cmocka_unit_test(gap_in_front),
+		cmocka_unit_test(marked_unframed),
+		cmocka_unit_test(saved_by_another),
+		cmocka_unit_test(no_lanes_inside_header),
 	};
 
 	rnd_init();

@@ -262,6 +262,33 @@ static void two_look(void **state)
 	check_credits(0);
 }
 
+/* Two ACKs, the older one noted later. */
+static void older_ack(void **state)
+{
+	takes(1, 1000);
+	lx_pos_raise(&first->una, 700);
+	lx_pos_raise(&first->una, 300);
+	assert_int_equal(first->una, 700);
+}
+
+/* ---- the queue for grants --------------------------------------------------------------- */
+
+/* Two CPUs find one place left in the queue: one of them gets it, and the queue is not stuck. */
+static void last_place(void **state)
+{
+	int more;
+
+	for (__u32 i = 0; i < LX_LANE_WAITING - 1; i++)
+		assert_true(lx_grant_queue(first, i, 1));
+	assert_true(lx_grant_queue(first, LX_LANE_WAITING - 1, 1));
+	assert_false(lx_grant_queue(first, LX_LANE_WAITING - 1, 2));
+	assert_false(lx_grant_queue(first, LX_LANE_WAITING, 2));
+	for (int i = 0; i < LX_LANE_WAITING; i++)
+		(void)lx_grant_next(first, 0, 1, &more);
+	assert_int_equal(first->waiting_first, LX_LANE_WAITING);
+	assert_int_equal(first->waiting_tail, LX_LANE_WAITING);
+}
+
 /* Not in use, or taken back by our socket. */
 static void of_no_use(void **state)
 {
@@ -327,6 +354,8 @@ int main(void)
 		cmocka_unit_test_setup(waits_are_counted, begin),
 		cmocka_unit_test_setup(run_is_being_written, begin),
 		cmocka_unit_test_setup(two_look, begin),
+		cmocka_unit_test_setup(older_ack, begin),
+		cmocka_unit_test_setup(last_place, begin),
 		cmocka_unit_test_setup(of_no_use, begin),
 		cmocka_unit_test_setup(fewest_bytes, begin),
 		cmocka_unit_test_setup(no_other_one, begin),

@@ -277,6 +277,19 @@ static void test_others_wait(void **state)
 	assert_true(has_logged("nothing received inside a message for 4 s"));
 }
 
+/* All has arrived, only the lane's runs are still to be removed: nobody is at fault. */
+static void test_done(void **state)
+{
+	int fd = world(5);
+
+	begin_on_lane(0, 0, 1000, 1000);
+	lx_env_lock(env);
+	fastpath->lane[0].una = (uint32_t)fastpath->lane[0].word;
+	lx_env_unlock(env);
+	assert_false(closed(fd, 8000));
+	assert_false(closed(to_server, 0));
+}
+
 static uint64_t held_up_until;
 
 static bool is_noted(void)
@@ -368,6 +381,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_done, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_trickle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_next_hop, setup, teardown),
 	};

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <netinet/ip.h>
-#include <netinet/ip6.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +15,7 @@
 #include "bpf.h"
 #include "fastpath.h"
 #include "iface.h"
+#include "poke.h"
 #include "resegment.h"
 #include "table.h"
 
@@ -178,18 +175,6 @@ static int on_record(void *arg, void *data, size_t size)
 	return 0;
 }
 
-static int raw_socket(int family)
-{
-	int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
-
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_MARK, &(int){ LX_MARK | LX_MARK_POKE_ACK },
-				  sizeof(int))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
 static int settings_write(struct lx_fastpath *f)
 {
 	uint32_t zero = 0;
@@ -226,10 +211,12 @@ static int start(struct lx_fastpath *f)
 	if (r)
 		return r;
 	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
-	f->raw4 = raw_socket(AF_INET);
-	f->raw6 = raw_socket(AF_INET6);
-	if (!f->ring || f->raw4 < 0)
-		return errno ? -errno : -ENOMEM;
+	f->raw4 = lx_poke_socket(AF_INET);
+	f->raw6 = lx_poke_socket(AF_INET6);
+	if (!f->ring)
+		return -errno;
+	if (f->raw4 < 0)
+		return f->raw4;
 	return resegment_start(f);
 }
 
@@ -433,65 +420,13 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 
 /* ---- poking the programs for an ACK ---------------------------------------------------------- */
 
-/*
- * Sends a dummy segment from the connection's ports: the program at the interface
- * turns it into an ACK. Losing one does no harm.
- */
-static void poke_ack4(struct lx_fastpath *f, const struct lx_flow_key *key)
-{
-	struct {
-		struct iphdr ip;
-		struct tcphdr tcp;
-	} p = { 0 };
-	struct sockaddr_in to = { .sin_family = AF_INET };
-
-	p.ip.version = 4;
-	p.ip.ihl = 5;
-	p.ip.ttl = 64;
-	p.ip.protocol = IPPROTO_TCP;
-	p.ip.frag_off = htons(IP_DF);
-	memcpy(&p.ip.saddr, key->local + 12, 4);
-	memcpy(&p.ip.daddr, key->remote + 12, 4);
-	p.tcp.source = key->local_port;
-	p.tcp.dest = key->remote_port;
-	p.tcp.doff = 5;
-	p.tcp.ack = 1;
-	to.sin_addr.s_addr = p.ip.daddr;
-	(void)!sendto(f->raw4, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to));
-}
-
-static void poke_ack6(struct lx_fastpath *f, const struct lx_flow_key *key)
-{
-	struct {
-		struct ip6_hdr ip;
-		struct tcphdr tcp;
-	} p = { 0 };
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
-
-	p.ip.ip6_flow = htonl(6u << 28);
-	p.ip.ip6_plen = htons(sizeof(p.tcp));
-	p.ip.ip6_nxt = IPPROTO_TCP;
-	p.ip.ip6_hlim = 64;
-	memcpy(&p.ip.ip6_src, key->local, 16);
-	memcpy(&p.ip.ip6_dst, key->remote, 16);
-	p.tcp.source = key->local_port;
-	p.tcp.dest = key->remote_port;
-	p.tcp.doff = 5;
-	p.tcp.ack = 1;
-	memcpy(&to.sin6_addr, key->remote, 16);
-	(void)!sendto(f->raw6, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to));
-}
-
 void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int stream)
 {
 	const struct lx_stream *s = lx_fastpath_stream(f, stream);
 
 	if (!s || s->state != LX_STREAM_ON)
 		return;
-	if (s->family == AF_INET6)
-		poke_ack6(f, &s->key);
-	else
-		poke_ack4(f, &s->key);
+	lx_poke(s->family == AF_INET6 ? f->raw6 : f->raw4, s->family, &s->key, s->ifindex);
 }
 
 /* ---- records ----------------------------------------------------------------------------- */

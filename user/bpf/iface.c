@@ -65,6 +65,10 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 	if (is_ethernet != 1)
 		return lx_explain(ret_reason, size, -EAFNOSUPPORT, "%s is not an Ethernet device",
 				  ifname);
+	if (lx_netif_index(ifname) > 0xffff) /* of a mark's 32 bits, 16 are for the index */
+		return lx_explain(ret_reason, size, -EOPNOTSUPP,
+				  "the index of %s is above 65535; create it again with a smaller "
+				  "one (ip link add index N)", ifname);
 	if (lx_netif_has_lro(ifname))
 		return lx_explain(ret_reason, size, -EOPNOTSUPP,
 				  "%s has large receive offload on; \"ethtool -K %s lro off\"",

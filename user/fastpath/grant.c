@@ -43,6 +43,7 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
 	int64_t since = now - s->grant_ns;
 	struct lx_lane *lane;
+	uint32_t len;
 	bool idle;
 
 	if (grant == LX_GRANT_GIVEN && since > (int64_t)GRANT_UNUSED_NS) {
@@ -67,10 +68,14 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		return;
 	}
 	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
-	if (since <= (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS) ||
-	    !change(s, LX_GRANT_WAITS, LX_GRANT_GIVEN))
+	if (since <= (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS))
 		return;
-	__atomic_add_fetch(&lane->granted, s->grant_len, __ATOMIC_RELAXED);
+	/* First: once it is given, the programs may use it, and ask for one of another length. */
+	len = s->grant_len;
+	__atomic_add_fetch(&lane->granted, len, __ATOMIC_RELAXED);
 	s->grant_ns = now;
-	lx_fastpath_poke_ack(fp->fastpath, index);
+	if (change(s, LX_GRANT_WAITS, LX_GRANT_GIVEN))
+		lx_fastpath_poke_ack(fp->fastpath, index);
+	else
+		__atomic_sub_fetch(&lane->granted, len, __ATOMIC_RELAXED);
 }

@@ -49,8 +49,8 @@
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /*
- * Others may have to wait for a stream, beyond SLOW_FREE_NS for each message, for this share of the time,
- * and for so long before it is called slow. Any busy machine holds up a message now and then.
+ * Others may have to wait for a stream, beyond SLOW_FREE_NS for each message, for this share of the
+ * time, and for so long before it is called slow. Any busy machine holds up a message now and then.
  */
 #define SLOW_FREE_NS (20 * LX_SOCK_MSEC)
 #define SLOW_SHARE 10
@@ -392,12 +392,16 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_fp_conn *conn = state->conn;
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	int r = 0;
 
 	if (conn->no_stream)
 		return;
 	if (s->state == LX_STREAM_TAKEOVER) {
-		if (now >= state->since_ns + TAKEOVER_NS &&
-		    lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true))
+		if (now >= state->since_ns + TAKEOVER_NS)
+			r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true);
+		if (r == -EAGAIN)
+			state->since_ns = now;
+		else if (r)
 			lx_debug("stream=%u reason=\"its socket is gone\"", index);
 		else if (s->state == LX_STREAM_ON && stream_switch(fp, index, now) &&
 			 has_lanes(fp, state, now))

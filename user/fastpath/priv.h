@@ -225,6 +225,13 @@ static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
 	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;
 }
 
+/* Whether all bytes have been acknowledged. */
+static inline bool lx_fp_lane_is_done(const struct lx_lane *lane)
+{
+	return (uint32_t)__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) ==
+	       (uint32_t)__atomic_load_n(&lane->una, __ATOMIC_ACQUIRE);
+}
+
 /* Whether the first run has taken longer than that. */
 static inline bool lx_fp_lane_takes(const struct lx_lane *lane, uint64_t ns, uint64_t now)
 {

@@ -280,11 +280,13 @@ void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
 void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_fp_sender *sender =
+		&fp->run[index].left_by[lx_fp_lane_first(lane) % LX_LANE_RUNS];
 
 	/* The next hop has later bytes, and waits for missing ones. */
-	if (lane->n_sack)
-		blame(fp, &fp->run[index].left_by[lx_fp_lane_first(lane) % LX_LANE_RUNS],
-		      fp->lane[index], lx_sock_now());
+	if (lane->n_sack && sender->nid.type)
+		blame(fp, sender, fp->lane[index], lx_sock_now());
+	*sender = (struct lx_fp_sender){ 0 };
 }
 
 /* ---- messages that stand still ------------------------------------------------------- */
@@ -347,6 +349,8 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	unsigned int other = waits_for(fp, stream, index);
 	bool shared = lx_fp_lane_is_shared(lane) && ns >= SHARED_NS;
 
+	if (lx_fp_lane_is_done(lane)) /* its runs go with the next ACK */
+		return;
 	if (next_hop_is_silent(&fp->run[index], lane, now)) {
 		if (ns >= limit)
 			stalled(fp->lane[index], "the peer has acknowledged nothing of a message",
