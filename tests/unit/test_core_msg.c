@@ -430,6 +430,86 @@ static void peer_credits_limit(void **state)
 				       struct lx_core_ni, link)->tx_credits_min, 256 - 8);
 }
 
+/* ---- messages that wait for a credit ------------------------------------------------ */
+
+#define SLOW "10.2.0.2@tcp2"
+
+static unsigned int n_handed;
+
+static void note_handed(const struct lx_hdr *hdr, const struct lx_nid *next_hop)
+{
+	n_handed += hdr->type == LX_MSG_PUT;
+}
+
+static void put_to_slow(void)
+{
+	assert_int_equal(put(a, mem(a, src, 100, 1), false, SLOW, 5, 1), 0);
+}
+
+/* The transport has a message for a peer, and keeps it; with these credits others wait. */
+static void make_slow(int peer_credits, int credits)
+{
+	log_clear();
+	n_handed = 0;
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	tune(a, "lnet_transaction_timeout", "10");
+	assert_int_equal(lx_sim_ni_add(a, "10.2.0.1@tcp2", peer_credits, credits), 0);
+	assert_int_equal(lx_sim_ni_add(b, SLOW, 8, 256), 0);
+	post(b, 5, NULL, 1, 0, dst, 100, LX_MD_OP_PUT | LX_MD_MANAGE_REMOTE, LX_MD_UNLIMITED);
+	lx_sim_hold(sim, "10.2.0.1@tcp2", SLOW, true);
+	lx_sim_watch(sim, note_handed);
+	put_to_slow();
+	assert_int_equal(n_handed, 1);
+}
+
+static void go_on(void)
+{
+	lx_sim_hold(sim, "10.2.0.1@tcp2", SLOW, false);
+	lx_sim_run(sim, SEC);
+}
+
+/* The one that expires had no credit that the next one could take. */
+static void expires(int peer_credits, int credits)
+{
+	make_slow(peer_credits, credits);
+	put_to_slow();
+	lx_sim_run(sim, 5 * SEC);
+	put_to_slow();
+	lx_sim_run(sim, 7 * SEC);
+	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
+	assert_int_equal(n_handed, 1);
+	go_on();
+	assert_int_equal(n_handed, 2);
+	assert_int_equal(count_events(LX_EVENT_PUT), 2);
+	assert_int_equal(count_events(LX_EVENT_SEND), 3);
+}
+
+static void expires_waiting_for_the_peers_credit(void **state)
+{
+	expires(1, 256);
+}
+
+static void expires_waiting_for_the_nis_credit(void **state)
+{
+	expires(8, 1);
+}
+
+static void peer_goes_while_messages_wait(void **state)
+{
+	make_slow(1, 256);
+	for (int i = 0; i < 4; i++)
+		put_to_slow();
+	lx_peer_delete(lx_peer_of(pni_of(a, SLOW)));
+	lx_sim_run(sim, 0);
+	assert_int_equal(n_handed, 1);
+	assert_int_equal(count_events(LX_EVENT_SEND), 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(event_log[i].status, -ESHUTDOWN);
+	go_on();
+	assert_int_equal(n_handed, 1);
+	assert_int_equal(event_log[n_events - 1].status, 0);
+}
+
 static void big_iov(void **state)
 {
 	struct iovec iov[LX_MD_IOV_MAX];
@@ -463,7 +543,8 @@ int main(void)
 		T(unreachable), T(dead_peer), T(bad_calls),
 		T(no_room_for_the_response), T(failed_send), T(unasked_response), T(reply_to_a_put), T(ack_to_a_get),
 		T(lazy_portal_parks),
-		T(unlink_busy_md), T(peer_credits_limit), T(big_iov),
+		T(unlink_busy_md), T(peer_credits_limit), T(expires_waiting_for_the_peers_credit),
+		T(expires_waiting_for_the_nis_credit), T(peer_goes_while_messages_wait), T(big_iov),
 		cmocka_unit_test_setup_teardown(get_with_rdma, setup_rdma, teardown),
 		cmocka_unit_test_setup_teardown(get_with_rdma_no_match, setup_rdma, teardown),
 	};

@@ -120,18 +120,23 @@ static void lazy(bool on)
 	lx_parse_lazy_set(router->core, &router->core->portal[5], on);
 }
 
-static int setup(void **state)
+static int start_ni(const char *text, struct lx_core_ni **ret_ni)
 {
 	struct lx_conf_ni conf = {
-		.nid = nid("10.0.0.11@tcp1"),
+		.nid = nid(text),
 		.tun = { LX_UNSET, 8, LX_UNSET, 256 },
 	};
 
 	conf.net = lx_nid_net(&conf.nid);
+	return lx_core_ni_start(router->core, &hand_lnd, NULL, &conf, ret_ni);
+}
+
+static int setup(void **state)
+{
 	assert_int_equal(lx_sim_new(rnd(), &sim_plain, &sim), 0);
 	router = NODE(sim, "10.1.0.11@tcp2");
 	far = NODE(sim, "10.1.0.1@tcp2");
-	assert_int_equal(lx_core_ni_start(router->core, &hand_lnd, NULL, &conf, &ni), 0);
+	assert_int_equal(start_ni("10.0.0.11@tcp1", &ni), 0);
 	make_router(router);
 	n_received = n_sent = 0;
 	recv_at_once = false;
@@ -346,6 +351,33 @@ static void ni_stops_while_messages_wait(void **state)
 	lx_lnd_finalize(msg[0], -ESHUTDOWN);
 }
 
+/* The one that goes with its NI had no credit that another one of the same peer could take. */
+static void ni_stops_while_others_wait_for_its_credit(void **state)
+{
+	struct lx_hdr hdr = put_to("10.1.0.1@tcp2", 100);
+	struct lx_core_ni *first = ni, *second;
+	struct lx_msg *msg[4];
+
+	assert_int_equal(start_ni("10.0.0.12@tcp1", &second), 0);
+	ni = second;
+	assert_int_equal(parse(&hdr, &rx[0], &msg[0]), LX_RX_NOW);
+	assert_int_equal(parse(&hdr, &rx[1], &msg[1]), LX_RX_NOW);
+	ni = first;
+	assert_int_equal(parse(&hdr, &rx[2], &msg[2]), LX_RX_LATER);
+	ni = second;
+	assert_int_equal(parse(&hdr, &rx[3], &msg[3]), LX_RX_LATER);
+	lx_core_ni_stop(router->core, first);
+	assert_int_equal(n_received, 1);
+	assert_ptr_equal(received[0].rx, &rx[2]);
+	assert_null(received[0].msg);
+	lx_lnd_finalize(msg[0], 0);
+	lx_sim_run(sim, 100 * MS);
+	assert_int_equal(n_received, 2);
+	assert_ptr_equal(received[1].rx, &rx[3]);
+	lx_lnd_finalize(received[1].msg, 0);
+	lx_lnd_finalize(msg[1], 0);
+}
+
 /*
  * A message that fails with its net frees the buffer of one that wants to go to a new peer. The
  * table of peers is full, but the peer whose messages are failing must not make room.
@@ -531,6 +563,7 @@ int main(void)
 		RECV_TEST(later_when_a_credit_comes),
 		RECV_TEST(later_when_a_buffer_comes),
 		RECV_TEST(ni_stops_while_messages_wait),
+		RECV_TEST(ni_stops_while_others_wait_for_its_credit),
 		RECV_TEST(net_stops_while_peers_are_many),
 		RECV_TEST(sender_goes_while_its_message_comes),
 		RECV_TEST(a_push_waits_for_nobody),

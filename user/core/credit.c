@@ -8,7 +8,8 @@
  *
  * A message that waits for its second credit keeps the first one. A returned credit goes to
  * the head of the queue; that message may end immediately (deadline, dead peer) and return
- * the credit again: hence the loops.
+ * the credit again: hence the loops. A waiting message is counted as if it had the credit that
+ * it took last. If it ends, there is none to hand on: lx_credit_stop_waiting() comes first.
  */
 #include <errno.h>
 
@@ -154,27 +155,42 @@ static void serve_tx(struct lx_peer_ni *peer)
 		transmit(next);
 }
 
+/* The same for a credit of the NI. */
+static void serve_ni(struct lx_core_ni *ni)
+{
+	struct lx_core_msg *next = lx_list_first(&ni->tx_queue, struct lx_core_msg, link);
+
+	if (!next)
+		return;
+	lx_list_del(&next->link);
+	transmit(next);
+}
+
+static bool give_ni_credit(struct lx_core_msg *msg)
+{
+	if (!msg->has_ni_credit)
+		return false;
+	msg->has_ni_credit = false;
+	msg->txni->tx_credits++;
+	return true;
+}
+
+static bool give_peer_credit(struct lx_core_msg *msg)
+{
+	if (!msg->has_peer_credit)
+		return false;
+	msg->has_peer_credit = false;
+	lx_credit_give(msg->txpeer->tx);
+	msg->txpeer->tx_queued_bytes -= lx_credit_weight(msg);
+	return true;
+}
+
 void lx_credit_return_tx(struct lx_core_msg *msg)
 {
-	struct lx_core_ni *ni = msg->txni;
-	struct lx_peer_ni *peer = msg->txpeer;
-	struct lx_core_msg *next;
-
-	if (msg->has_ni_credit) {
-		msg->has_ni_credit = false;
-		ni->tx_credits++;
-		next = lx_list_first(&ni->tx_queue, struct lx_core_msg, link);
-		if (next) {
-			lx_list_del(&next->link);
-			transmit(next);
-		}
-	}
-	if (msg->has_peer_credit) {
-		msg->has_peer_credit = false;
-		lx_credit_give(peer->tx);
-		peer->tx_queued_bytes -= lx_credit_weight(msg);
-		serve_tx(peer);
-	}
+	if (give_ni_credit(msg))
+		serve_ni(msg->txni);
+	if (give_peer_credit(msg))
+		serve_tx(msg->txpeer);
 }
 
 /* ---- forwarding -------------------------------------------------------------- */
@@ -277,27 +293,52 @@ static void serve_rtr(struct lx_peer_ni *peer)
 		receive(next);
 }
 
+static bool give_pool_credit(struct lx_core_msg *msg)
+{
+	if (!msg->has_pool_credit)
+		return false;
+	msg->has_pool_credit = false;
+	if (msg->rbuf)
+		lx_pool_give(msg->core, msg->pool, msg->rbuf);
+	else
+		msg->pool->credits++;
+	msg->rbuf = NULL;
+	return true;
+}
+
+static bool give_rtr_credit(struct lx_core_msg *msg)
+{
+	if (!msg->has_rtr_credit)
+		return false;
+	msg->has_rtr_credit = false;
+	if (msg->forwarding)
+		--*msg->forwarding;
+	msg->forwarding = NULL;
+	lx_credit_give(msg->rxpeer->rtr);
+	return true;
+}
+
 void lx_credit_return_rx(struct lx_core_msg *msg)
 {
-	struct lx_peer_ni *peer = msg->rxpeer;
-
-	if (msg->has_pool_credit) {
-		msg->has_pool_credit = false;
-		if (msg->rbuf)
-			lx_pool_give(msg->core, msg->pool, msg->rbuf);
-		else
-			msg->pool->credits++;
-		msg->rbuf = NULL;
+	if (give_pool_credit(msg))
 		serve_pool(msg->pool);
+	if (give_rtr_credit(msg))
+		serve_rtr(msg->rxpeer);
+}
+
+/* ---- both ---------------------------------------------------------------------------- */
+
+void lx_credit_stop_waiting(struct lx_core_msg *msg)
+{
+	lx_list_del(&msg->link);
+	if (msg->phase == LX_PHASE_TX_WAIT) {
+		if (!give_ni_credit(msg))
+			give_peer_credit(msg);
+	} else if (msg->phase == LX_PHASE_RX_WAIT) {
+		if (!give_pool_credit(msg))
+			give_rtr_credit(msg);
 	}
-	if (msg->has_rtr_credit) {
-		msg->has_rtr_credit = false;
-		if (msg->forwarding)
-			--*msg->forwarding;
-		msg->forwarding = NULL;
-		lx_credit_give(peer->rtr);
-		serve_rtr(peer);
-	}
+	msg->phase = LX_PHASE_NEW;
 }
 
 /* ---- with the fast path ------------------------------------------------------------- */

@@ -50,6 +50,12 @@ void lx_credit_return_tx(struct lx_core_msg *msg);
 bool lx_credit_recv(struct lx_core_msg *msg);
 void lx_credit_return_rx(struct lx_core_msg *msg);
 
+/*
+ * Takes a message that will be ended off the queue where it waits, for a credit or for something
+ * else. It is not counted as waiting any more; credits that it really has, it keeps.
+ */
+void lx_credit_stop_waiting(struct lx_core_msg *msg);
+
 /* Resizes the pools of router buffers to what the tunables say. -ENOMEM. */
 int lx_credit_pools_make(struct lx_core *core);
 /* Sets the tunables to @totals (LX_UNSET: unchanged) and resizes. -EINVAL, -ENOMEM. */

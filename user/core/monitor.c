@@ -288,7 +288,7 @@ static void expire_waiting(struct lx_core *core)
 		if ((msg->phase != LX_PHASE_PENDING && msg->phase != LX_PHASE_TX_WAIT) ||
 		    msg->m.routing || msg->m.deadline_ns > now)
 			continue;
-		lx_list_del(&msg->link);
+		lx_credit_stop_waiting(msg);
 		lx_list_append(&late, &msg->link);
 	}
 	lx_msg_fail_queue(&late, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);

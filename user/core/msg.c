@@ -259,7 +259,7 @@ void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatu
 	struct lx_core_msg *msg;
 
 	while ((msg = lx_list_first(queue, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
+		lx_credit_stop_waiting(msg);
 		msg->m.hstatus = hstatus;
 		lx_msg_finish(msg, status);
 	}

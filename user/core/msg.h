@@ -56,7 +56,7 @@ struct lx_core_msg {
 	struct lx_nid rtr_param;  /* the gateway a response must take, or any */
 	struct lx_core_ni *txni;
 	struct lx_peer_ni *txpeer; /* next hop */
-	bool has_peer_credit, has_ni_credit;
+	bool has_peer_credit, has_ni_credit; /* or waits for it */
 	uint64_t sent_ns;
 	unsigned int resends;
 	struct lx_avoid *avoid;   /* where earlier attempts failed; NULL: nowhere */
@@ -70,7 +70,7 @@ struct lx_core_msg {
 	bool rdma_get;
 	struct lx_pool *pool;
 	struct lx_rbuf *rbuf;
-	bool has_rtr_credit, has_pool_credit;
+	bool has_rtr_credit, has_pool_credit; /* or waits for it */
 	bool ack_wanted;
 	bool transit;              /* received to be forwarded: dropped if that fails */
 	enum lx_reason drop;       /* why it is dropped, if known */

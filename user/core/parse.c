@@ -55,7 +55,7 @@ void lx_parse_drop_waiting(struct lx_core_ni *ni)
 		if (msg->rxni != ni ||
 		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_DELAYED))
 			continue;
-		lx_list_del(&msg->link);
+		lx_credit_stop_waiting(msg);
 		lx_list_append(&doomed, &msg->link);
 	}
 	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
