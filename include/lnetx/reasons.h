@@ -26,7 +26,7 @@
 	X(NO_ROUTE, "no_route", "no live route to the destination net (lnet.md 10.4)") \
 	X(PEER_DEAD, "peer_dead", "the destination is known to be down (lnet.md 10.4)") \
 	X(LAZY_CLEARED, "lazy_cleared", "waited on a portal that is no longer lazy (lnet.md 6.1)") \
-	X(SHUTDOWN, "shutdown", "the NI or the node is going down") \
+	X(SHUTDOWN, "shutdown", "the NI, the node or the peer that it waits for is going") \
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)") \
 	X(BAD_NID, "bad_nid", "source or destination is not a node's NID; connection closed") \
 	X(LOOP, "loop", "the next hop is the peer it came from: routes point at each other") \

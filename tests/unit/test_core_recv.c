@@ -351,6 +351,35 @@ static void ni_stops_while_messages_wait(void **state)
 	lx_lnd_finalize(msg[0], -ESHUTDOWN);
 }
 
+/* So it is when their sender is deleted. Those that have a credit are forwarded. */
+static void sender_goes_while_messages_wait(void **state)
+{
+	struct lx_hdr hdr = put_to("10.1.0.1@tcp2", 100);
+	struct lx_rx_from from = neighbour();
+	unsigned int forwarding = 0;
+	struct lx_msg *msg[4];
+
+	post(far, 5, NULL, 7, 0, memory, 100, LX_MD_OP_PUT | LX_MD_MANAGE_REMOTE, 2);
+	from.forwarding = &forwarding;
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(parse_from(&hdr, &from, &rx[i], &msg[i]),
+				 i < 2 ? LX_RX_NOW : LX_RX_LATER);
+	lx_peer_delete(lx_peer_of(pni_of(router, "10.0.0.1@tcp1")));
+	assert_int_equal(n_received, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_ptr_equal(received[i].rx, &rx[i + 2]);
+		assert_null(received[i].msg);
+	}
+	assert_int_equal(router->core->stats.drops[LX_REASON_SHUTDOWN], 2);
+	assert_int_equal(forwarding, 2);
+	lx_lnd_finalize(msg[0], 0);
+	lx_lnd_finalize(msg[1], 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(n_received, 2);
+	assert_int_equal(forwarding, 0);
+	assert_int_equal(count_events(LX_EVENT_PUT), 2);
+}
+
 /* The one that goes with its NI had no credit that another one of the same peer could take. */
 static void ni_stops_while_others_wait_for_its_credit(void **state)
 {
@@ -563,6 +592,7 @@ int main(void)
 		RECV_TEST(later_when_a_credit_comes),
 		RECV_TEST(later_when_a_buffer_comes),
 		RECV_TEST(ni_stops_while_messages_wait),
+		RECV_TEST(sender_goes_while_messages_wait),
 		RECV_TEST(ni_stops_while_others_wait_for_its_credit),
 		RECV_TEST(net_stops_while_peers_are_many),
 		RECV_TEST(sender_goes_while_its_message_comes),

@@ -268,7 +268,7 @@ void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatu
 void lx_msg_fail_peer(struct lx_peer_ni *pni)
 {
 	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
-	lx_msg_fail_queue(&pni->rtr_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	lx_parse_drop_from(pni);
 }
 
 /* ---- the path --------------------------------------------------------------------- */

@@ -101,7 +101,7 @@ int lx_msg_get(struct lx_core *core, const struct lx_nid *self, struct lx_md *md
 /* Chooses a path for a message and sends it, or ends it if there is no path. */
 void lx_msg_route(struct lx_core_msg *msg);
 
-/* Ends all messages in a queue with @status. */
+/* Ends all messages in a queue with @status; none that a transport waits for (parse.h). */
 void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatus);
 
 /* The peer NI cannot be reached any more: ends the messages that wait for its credits. */

@@ -45,6 +45,16 @@ static void drop_waiting(struct lx_core_msg *msg, enum lx_reason reason)
 	drop(msg, reason);
 }
 
+static void drop_all(struct lx_list *doomed)
+{
+	struct lx_core_msg *msg;
+
+	while ((msg = lx_list_first(doomed, struct lx_core_msg, link))) {
+		lx_list_del(&msg->link);
+		drop_waiting(msg, LX_REASON_SHUTDOWN);
+	}
+}
+
 void lx_parse_drop_waiting(struct lx_core_ni *ni)
 {
 	struct lx_core_msg *msg, *tmp;
@@ -58,10 +68,20 @@ void lx_parse_drop_waiting(struct lx_core_ni *ni)
 		lx_credit_stop_waiting(msg);
 		lx_list_append(&doomed, &msg->link);
 	}
-	while ((msg = lx_list_first(&doomed, struct lx_core_msg, link))) {
-		lx_list_del(&msg->link);
-		drop_waiting(msg, LX_REASON_SHUTDOWN);
+	drop_all(&doomed);
+}
+
+void lx_parse_drop_from(struct lx_peer_ni *pni)
+{
+	struct lx_core_msg *msg;
+	struct lx_list doomed;
+
+	lx_list_init(&doomed);
+	while ((msg = lx_list_first(&pni->rtr_queue, struct lx_core_msg, link))) {
+		lx_credit_stop_waiting(msg);
+		lx_list_append(&doomed, &msg->link);
 	}
+	drop_all(&doomed);
 }
 
 /* ---- verdicts on the header alone (lnet.md 7.1, rows 1 to 8) ---------------------- */
