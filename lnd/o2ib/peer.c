@@ -475,6 +475,7 @@ struct request {
 	struct lx_o2ib_net *net;
 	void *handle;
 	struct lx_o2ib_msg m;
+	struct lx_nid src; /* of a request that check_request() has passed */
 	struct lx_o2ib_rej rej;
 };
 
@@ -513,6 +514,10 @@ static int check_request(struct request *req, struct lx_list *nets)
 		return LX_O2IB_REJ_STALE;
 	}
 	if (req->m.type != LX_O2IB_CONNREQ)
+		return LX_O2IB_REJ_FATAL;
+	/* The peer is a next hop, so it is on our net; the core has no credits for other NIDs. */
+	lx_nid_from_u64(req->m.src_nid, &req->src);
+	if (lx_nid_net(&req->src) != req->net->ni->net)
 		return LX_O2IB_REJ_FATAL;
 	return check_params(req);
 }
@@ -587,13 +592,11 @@ static int accept_request(struct request *req, struct lx_o2ib_peer *peer)
 static int take_request(struct request *req, struct lx_list *nets)
 {
 	struct lx_o2ib_peer *peer;
-	struct lx_nid nid;
 	int why = check_request(req, nets);
 
 	if (why)
 		return why;
-	lx_nid_from_u64(req->m.src_nid, &nid);
-	peer = peer_obtain(req->net, &nid);
+	peer = peer_obtain(req->net, &req->src);
 	if (!peer)
 		return LX_O2IB_REJ_RESOURCES;
 	why = check_peer(req, peer);

@@ -342,6 +342,8 @@ static const struct {
 	{ "wrong NID", LX_O2IB_REJ_FATAL, { .dst_nid = 5 }, 0 },
 	{ "stale", LX_O2IB_REJ_STALE, { .dst_incarnation = 5 }, 0 },
 	{ "type", LX_O2IB_REJ_FATAL, { .type = LX_O2IB_CONNACK }, 0 },
+	{ "a NID of another net", LX_O2IB_REJ_FATAL, { .src_nid = 0x0005000909090909ULL }, 0 },
+	{ "0@lo", LX_O2IB_REJ_FATAL, { .src_nid = 0x0009000000000000ULL }, 0 },
 	{ "depth", LX_O2IB_REJ_DEPTH, { .params = { 9, 257, 4096 } }, 0 },
 	{ "depth of V1",
 	  LX_O2IB_REJ_FATAL,
@@ -366,7 +368,7 @@ static void passive_checks(void **state)
 		m.version = m.version ? m.version : LX_O2IB_V2;
 		m.type = m.type ? m.type : LX_O2IB_CONNREQ;
 		m.dst_nid = m.dst_nid ? m.dst_nid : B_NID;
-		m.src_nid = 0x000500000a000100ULL + i;
+		m.src_nid = m.src_nid ? m.src_nid : 0x000500000a000100ULL + i;
 		m.src_incarnation = 4711;
 		m.nob = 56;
 		if (!m.params.max_frags)
