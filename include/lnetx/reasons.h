@@ -28,7 +28,7 @@
 	X(LAZY_CLEARED, "lazy_cleared", "waited on a portal that is no longer lazy (lnet.md 6.1)") \
 	X(SHUTDOWN, "shutdown", "the NI, the node or the peer that it waits for is going") \
 	X(DEADLINE, "deadline", "waited in a queue past its deadline (lnet.md 13.4)") \
-	X(BAD_NID, "bad_nid", "source or destination is not a node's NID; connection closed") \
+	X(BAD_NID, "bad_nid", "source, destination or previous hop cannot have this NID; connection closed") \
 	X(LOOP, "loop", "the next hop is the peer it came from: routes point at each other") \
 	X(SEND_FAILED, "send_failed", "not forwarded: no connection to the next hop, or it ended") \
 	X(FAULT, "fault", "a rule of fault injection says so (lnet.md 14; lnetx fault show)")

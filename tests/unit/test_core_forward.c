@@ -399,6 +399,23 @@ static void illegal_destinations_close(void **state)
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_TYPE], 1);
 }
 
+/* A router has no credits for previous hops on other nets: their messages would wait for ever. */
+static void previous_hop_on_another_net_closes(void **state)
+{
+	static const char *const hops[] = { "10.9.9.9@tcp9", "0@lo" };
+	struct lx_core_ni *ni = ni_of(r1, "10.0.0.11@tcp1");
+	struct lx_hdr hdr = { .src_nid = nid("10.9.9.9@tcp9"), .dst_nid = nid("10.1.0.1@tcp2"),
+			      .type = LX_MSG_PUT, .cmd.put.ack_md = LX_WIRE_HANDLE_NONE };
+	struct lx_msg *msg;
+
+	for (size_t i = 0; i < N_OF(hops); i++) {
+		struct lx_rx_from from = { .nid = nid(hops[i]) };
+
+		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), -EPROTO);
+	}
+	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_NID], N_OF(hops));
+}
+
 static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg)
 {
 	if (msg)
@@ -512,6 +529,7 @@ int main(void)
 		ROUTE_TEST(missing_return_route_is_local),
 		ROUTE_TEST(asymmetric_route_is_dropped),
 		ROUTE_TEST(illegal_destinations_close),
+		ROUTE_TEST(previous_hop_on_another_net_closes),
 		ROUTE_TEST(forwarding_is_counted),
 		ROUTE_TEST(buffers_are_a_limit),
 		ROUTE_TEST(resizing_under_load),

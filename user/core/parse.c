@@ -96,7 +96,7 @@ static enum verdict check_header(const struct lx_hdr *hdr, enum lx_reason *ret_r
 }
 
 static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr *hdr,
-				      bool rdma_get, enum lx_reason *ret_reason)
+				      const struct lx_rx_from *from, enum lx_reason *ret_reason)
 {
 	struct lx_core *core = ni->ni.core;
 
@@ -109,8 +109,13 @@ static enum verdict check_destination(struct lx_core_ni *ni, const struct lx_hdr
 		*ret_reason = LX_REASON_WRONG_NET;
 		return ILLEGAL;
 	}
-	if (rdma_get) {
+	if (from->rdma_get) {
 		*ret_reason = LX_REASON_RDMA_NOT_FOR_ME;
+		return ILLEGAL;
+	}
+	/* A previous hop on another net has no router credits: the message would wait for ever. */
+	if (lx_nid_net(&from->nid) != ni->ni.net) {
+		*ret_reason = LX_REASON_BAD_NID;
 		return ILLEGAL;
 	}
 	*ret_reason = LX_REASON_ROUTING_DISABLED;
@@ -548,7 +553,7 @@ int lx_lnd_parse(struct lx_ni *lni, const struct lx_hdr *hdr, const struct lx_rx
 	if (verdict == ACCEPT) {
 		if (is_ping(hdr) && !lx_ni_is_local_nid(core, &hdr->src_nid))
 			note_ni(ni);
-		verdict = check_destination(ni, hdr, from->rdma_get, &reason);
+		verdict = check_destination(ni, hdr, from, &reason);
 	}
 	if (verdict == ACCEPT && core->faults.n &&
 	    lx_fault_drops(core, hdr, &ni->ni.nid, false, NULL)) {
