@@ -135,14 +135,16 @@ static bool is_v1(const struct lx_o2ib_conn *conn)
 	return conn->version == LX_O2IB_V1;
 }
 
-/* From this many owed credits on, a NOOP returns them. */
+/* From this many owed credits on, a NOOP returns them; none is sent if none are owed. */
 static unsigned int high_water(const struct lx_o2ib_conn *conn)
 {
 	const struct lx_ni *ni = conn->net->ni;
+	unsigned int mark;
 
 	if (is_v1(conn))
 		return 7;
-	return conn->depth * ni->lnd_tun.value[LX_O2IB_NI_PEERCREDITS_HIW] / ni->tun.peer_credits;
+	mark = conn->depth * ni->lnd_tun.value[LX_O2IB_NI_PEERCREDITS_HIW] / ni->tun.peer_credits;
+	return mark ? mark : 1;
 }
 
 static bool keepalive_due(const struct lx_o2ib_conn *conn)

@@ -588,6 +588,33 @@ static void credits_v2(void **state)
 	assert_int_equal(n_ended, 20);
 }
 
+/*
+ * So few credits that the share of them from which a NOOP returns them would round down to none: a
+ * NOOP goes out for each message, and none goes out for nothing.
+ */
+static void least_depth(void **state)
+{
+	struct lx_o2ib_rej rej = { .version = LX_O2IB_V2, .why = LX_O2IB_REJ_DEPTH,
+				   .params = { 1, 257, 4096 } };
+
+	put(100);
+	say_no(LX_O2IB_CM_CONSUMER, &rej);
+	hand_connack(conn);
+	assert_int_equal(conn->depth, 1);
+	assert_int_equal(n_posted, 1);
+	complete_all();
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(n_posted, 0);
+		receive_put();
+		assert_int_equal(n_posted, 1);
+		assert_int_equal(posted[0].type, LX_O2IB_NOOP);
+		assert_int_equal(posted[0].credits, 1);
+		n_posted = 0;
+		lx_o2ib_sent(conn, posted[0].slot, true);
+	}
+	assert_int_equal(n_posted, 0);
+}
+
 /* Requests are also bounded by the buffers for their answers. */
 static void reservations(void **state)
 {
@@ -794,6 +821,7 @@ int main(void)
 		T(race_won),
 		cmocka_unit_test(faults),
 		T(credits_v2),
+		T(least_depth),
 		T(reservations),
 		T(reservation_back),
 		T(credits_v1),
