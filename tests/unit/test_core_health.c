@@ -300,6 +300,55 @@ static void rail_is_left(void **state)
 	assert_true(pni_of(a, B1)->traffic.io.send > sent + 4);
 }
 
+/*
+ * The transport loses an idle rail, and no message fails: without a fault nothing else would ever
+ * find out that the rail works again, as messages take the others.
+ */
+static void idle_rail_comes_back(void **state)
+{
+	struct lx_nid rail = nid(B2);
+	struct lx_peer_ni *pni;
+	uint64_t sent;
+
+	meet();
+	pni = pni_of(a, B2);
+	lx_sim_dead(sim, B2, true);
+	lx_lnd_peer_lost(&ni_of(a, A2)->ni, &rail, -ETIMEDOUT);
+	assert_false(lx_peer_ni_up(pni));
+	/* It is said again, after a ping that failed: only the ping costs health. */
+	lx_lnd_peer_lost(&ni_of(a, A2)->ni, &rail, -ETIMEDOUT);
+	assert_int_equal(pni->health.value, LX_HEALTH_MAX - 100);
+	lx_sim_run(sim, 2 * SEC);
+	assert_int_equal(pni->health.value, LX_HEALTH_MAX - 200);
+	assert_false(lx_peer_ni_up(pni));
+	lx_sim_dead(sim, B2, false);
+	lx_sim_run(sim, 10 * SEC);
+	assert_true(lx_peer_ni_up(pni));
+	assert_int_equal(pni->health.value, LX_HEALTH_MAX);
+	assert_false(in_recovery(a, B2));
+	sent = pni->traffic.io.send;
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(put_to(B1), 0);
+	assert_true(pni->traffic.io.send > sent + 2);
+}
+
+/* A peer with one NID needs no recovery: messages have no other choice. */
+static void lost_without_a_choice(void **state)
+{
+	struct lx_sim_node *c = NODE(sim, "10.0.0.3@tcp");
+	struct lx_nid only = nid("10.0.0.3@tcp");
+	struct lx_sim_node *was = b;
+
+	b = c;
+	assert_int_equal(put_to("10.0.0.3@tcp"), 0);
+	lx_lnd_peer_lost(&ni_of(a, A1)->ni, &only, -ETIMEDOUT);
+	assert_int_equal(pni_of(a, "10.0.0.3@tcp")->health.value, LX_HEALTH_MAX);
+	assert_false(in_recovery(a, "10.0.0.3@tcp"));
+	assert_int_equal(put_to("10.0.0.3@tcp"), 0);
+	assert_true(lx_peer_ni_up(pni_of(a, "10.0.0.3@tcp")));
+	b = was;
+}
+
 /* Silence: the response is overdue, which is the next hop's fault; one message is lost. */
 static void silent_rail_is_left(void **state)
 {
@@ -413,7 +462,8 @@ static void after_the_deadline(void **state)
 	lx_sim_dead(sim, B2, true);
 	lx_sim_run(sim, 25 * SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -EHOSTUNREACH);
-	assert_int_equal(pni_of(a, B1)->health.value + pni_of(a, B2)->health.value, 2000);
+	/* The rail is lost, as an idle one would be; the message costs nothing on top of that. */
+	assert_int_equal(pni_of(a, B1)->health.value + pni_of(a, B2)->health.value, 1900);
 	assert_int_equal(a->core->stats.resend_count, 0);
 	lx_sim_dead(sim, B1, false);
 	lx_sim_dead(sim, B2, false);
@@ -694,6 +744,8 @@ int main(void)
 		TEST(broken_reception),
 		TEST(all_rails_are_tried),
 		TEST(rail_is_left),
+		TEST(idle_rail_comes_back),
+		TEST(lost_without_a_choice),
 		TEST(silent_rail_is_left),
 		TEST(ping_leaves_a_silent_rail),
 		TEST(optimised_get_again),

@@ -309,5 +309,6 @@ void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
 	if (!pni || core->stopping || !core->tun.auto_down)
 		return;
 	lx_peer_ni_set_down(core, pni, LX_DOWN_LOST, error);
+	lx_health_lost_peer(core, pni);
 	lx_route_gateway_lost(core, pni, error);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * See the header. Called by msg.c and parse.c when a message ends, by track.c when a response
- * is overdue, by discover.c when a peer reports an NI down. Values are fields of NIs and
- * peer NIs; recovery.c serves the queues.
+ * is overdue, by discover.c when a peer reports an NI down, by core.c when a transport loses a
+ * peer NI. Values are fields of NIs and peer NIs; recovery.c serves the queues.
  */
 #include "change.h"
 #include "core.h"
@@ -156,6 +156,12 @@ static void peer_lower(struct lx_core *core, struct lx_peer_ni *pni, uint64_t n)
 void lx_health_lower_peer(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	peer_lower(core, pni, 1);
+}
+
+void lx_health_lost_peer(struct lx_core *core, struct lx_peer_ni *pni)
+{
+	if (pni->health.value == LX_HEALTH_MAX && pni->net && lx_peer_of(pni)->n_nis > 1)
+		peer_lower(core, pni, 1);
 }
 
 void lx_health_set_peer(struct lx_core *core, struct lx_peer_ni *pni, unsigned int value)

@@ -44,6 +44,12 @@ void lx_health_fault(struct lx_core *core, struct lx_core_ni *ni, struct lx_peer
 /* Lowers a peer NI without counting a failure. */
 void lx_health_lower_peer(struct lx_core *core, struct lx_peer_ni *pni);
 
+/*
+ * The transport lost a peer NI. If the peer has others this is a fault, unless a message that
+ * failed has already cost health: messages avoid it now, so recovery has to bring it back.
+ */
+void lx_health_lost_peer(struct lx_core *core, struct lx_peer_ni *pni);
+
 /* Raises an NI, when its recovery ping was answered. */
 void lx_health_raise_ni(struct lx_core_ni *ni);
 
