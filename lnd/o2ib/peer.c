@@ -165,6 +165,13 @@ static void forget_failures(struct lx_o2ib_peer *peer)
 	peer->warn_at_ns = 0;
 }
 
+/* If we closed its last connection, or the peer did so in order, it is not lost. */
+static void tell_lost(struct lx_o2ib_peer *peer, int error)
+{
+	if (error && error != -ECONNABORTED)
+		lx_lnd_peer_lost(peer->net->ni, &peer->nid, error);
+}
+
 static void dial_failed(struct lx_o2ib_peer *peer, int error)
 {
 	if (peer_in_use(peer))
@@ -178,7 +185,7 @@ static void dial_failed(struct lx_o2ib_peer *peer, int error)
 			peer->failures, peer->warn_pause_s);
 	peer_reset(peer);
 	fail_waiting(peer, error, lx_o2ib_connect_hstatus(error));
-	lx_lnd_peer_lost(peer->net->ni, &peer->nid, error);
+	tell_lost(peer, error);
 }
 
 static lx_o2ib_conn_closed_fn conn_closed;
@@ -282,7 +289,7 @@ static void conn_closed(struct lx_o2ib_peer *peer, int error, enum lx_hstatus hs
 	if (!lx_list_empty(&peer->waiting))
 		dial(peer);
 	else
-		lx_lnd_peer_lost(peer->net->ni, &peer->nid, error ? error : -ECONNRESET);
+		tell_lost(peer, error);
 }
 
 void lx_o2ib_peer_tick(struct lx_o2ib_peer *peer, uint64_t now)

@@ -36,6 +36,7 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
 
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
 {
+	hand.n_lost++;
 }
 
 void lx_lnd_stopped(struct lx_ni *ni)

@@ -20,6 +20,7 @@ struct hand {
 	struct lx_list nets; /* for lx_o2ib_cm_request() */
 	uint64_t now_ns;
 	unsigned int live_mrs;
+	unsigned int n_lost; /* calls of lx_lnd_peer_lost() */
 	bool stopped;
 };
 extern struct hand hand;

@@ -549,6 +549,26 @@ static void faults(void **state)
 	}
 }
 
+/* Only a peer whose connection failed is lost, not one that was disconnected by it or by us. */
+static void lost(void **state)
+{
+	connect_up(100);
+	complete_all();
+	lx_o2ib_cm_failed(conn, 0);
+	assert_int_equal(n_closed, 1);
+	assert_int_equal(hand.n_lost, 0);
+	connect_up(100);
+	complete_all();
+	assert_int_equal(lx_o2ib_lnd.disconnect(&hand.ni, NULL), 1);
+	assert_int_equal(hand.n_lost, 0);
+	connect_up(100);
+	lx_o2ib_sent(conn, posted[0].slot, false);
+	assert_int_equal(hand.n_lost, 1);
+	put(100);
+	lx_o2ib_cm_failed(conn, -EHOSTUNREACH);
+	assert_int_equal(hand.n_lost, 2);
+}
+
 /* ---- credits ----------------------------------------------------------------------------- */
 
 static void credits_v2(void **state)
@@ -820,6 +840,7 @@ int main(void)
 		T(race_lost),
 		T(race_won),
 		cmocka_unit_test(faults),
+		T(lost),
 		T(credits_v2),
 		T(least_depth),
 		T(reservations),
