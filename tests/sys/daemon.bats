@@ -216,6 +216,38 @@ reload() {
 	pings b 10.1.0.1@tcp
 }
 
+@test "a reload with an interface missing: all the rest is applied, and everybody is told so" {
+	net_two
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.2@tcp
+		echo 'selftest: { enable: 1, consoles: any }'; } | config a
+	start a
+	[[ $(ctl a route show) == *"net: tcp9"* ]]
+	equal "$(selftest_of a)" 1
+
+	{ nets_yaml tcp eth0 tcp5 eth5; echo 'selftest: { enable: 0 }'; } | config a
+	kill -HUP "${daemon_pid[a]}"
+	eventually "$PATIENCE" log_has a 'action="reloaded in part" reason=".*eth5: there is no such'
+	run ! log_has a 'configuration unchanged'
+	[[ $(ctl a route show) != *tcp9* ]]
+	equal "$(selftest_of a)" 0
+
+	run -1 on a "$LNETX_BIN/lnetx" daemon reload
+	[[ $output == *"a.yaml:"*"net tcp5 on eth5: there is no such interface"*"(the rest is applied"* ]]
+	log_has a 'command="config reload" client_uid=.* action="reloaded in part" reason=".*eth5'
+
+	# This is the configuration from now on.
+	ctl a lnet unconfigure
+	link a eth5 10.5.0.1/24 b eth5 10.5.0.2/24
+	ctl a lnet configure --all
+	[[ $(ctl a net show) == *10.5.0.1@tcp5* ]]
+	[[ $(ctl a route show) != *tcp9* ]]
+	equal "$(selftest_of a)" 0
+}
+
+selftest_of() {
+	lx "$1" -j selftest show | jq '.selftest[0].enable'
+}
+
 # ---- stop and death ---------------------------------------------------------------------
 
 sends_much() {

@@ -20,6 +20,7 @@
 #include "change.h"
 #include "config.h"
 #include "edit.h"
+#include "log.h"
 #include "monitor.h"
 #include "neighbours.h"
 #include "programs.h"
@@ -56,6 +57,7 @@ struct change {
 	struct lx_conf *conf; /* ours if not the daemon's */
 	struct lx_saved saved; /* of a stop: the node's tunables */
 	int error;
+	bool applied; /* of a reload: the file holds now, even if parts of it failed */
 	int64_t count; /* as in struct lx_edit */
 	char text[400];
 };
@@ -157,8 +159,10 @@ static int node_apply(struct change *c)
 	struct lx_conf *conf;
 	int err;
 
-	if (!c->node)
+	if (!c->node) {
+		c->applied = true;
 		return say(c, 0, "to be used by the next \"lnet configure --all\"");
+	}
 	err = lx_config_resolve(c->conf, c->daemon->large, &conf, &why);
 	if (err)
 		return explain_conf(c, err, &why);
@@ -166,11 +170,11 @@ static int node_apply(struct change *c)
 		routing_end(c); /* before anything it needs goes */
 	err = lx_node_apply(c->node, conf, LX_APPLY_DIFF, &why);
 	lx_conf_free(conf);
-	if (err)
-		return explain_conf(c, err, &why);
+	/* A failure does not undo or prevent the rest. */
+	c->applied = true;
 	lx_tester_configure(c->daemon->tester, &c->conf->selftest);
 	lx_tester_start(c->daemon->tester, c->node);
-	return 0;
+	return err ? explain_conf(c, err, &why) : 0;
 }
 
 static int run_edit(struct change *c)
@@ -250,28 +254,45 @@ static const char *verb_of(const struct kind *kind)
 	return kind->verb == NLM_F_CREATE ? "add" : kind->verb == NLM_F_REPLACE ? "set" : "del";
 }
 
-/* Logs a successful change and its author. A client that failed has got the reason. */
+static bool in_part(const struct change *c)
+{
+	return c->error && c->applied;
+}
+
+/* Logs a change and its author. A client that changed nothing has got the reason. */
 static void log_change(const struct change *c)
 {
-	char args[300];
+	char args[300], reason[sizeof(c->text)];
 
-	if (!c->pid || c->error)
+	if (!c->pid || (c->error && !c->applied))
 		return;
 	lx_schema_format(c->kind->schema, &c->req, args, sizeof(args));
-	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld", c->kind->object,
-		verb_of(c->kind), *args ? " " : "", args, c->uid, c->pid);
+	lx_daemon_log_unquoted(in_part(c) ? c->text : "", reason, sizeof(reason));
+	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld%s%s%s", c->kind->object,
+		verb_of(c->kind), *args ? " " : "", args, c->uid, c->pid,
+		*reason ? " action=\"reloaded in part\" reason=\"" : "", reason,
+		*reason ? "\"" : "");
+}
+
+static void tell_client(const struct change *c)
+{
+	char more[300] = "";
+
+	if (in_part(c))
+		snprintf(more, sizeof(more), " (the rest is applied; \"lnetxd -t -c %s\" lists all "
+			 "that is missing; then reload again)", c->daemon->config_file);
+	lx_client_count(c->client, c->count);
+	lx_client_reply(c->client, c->error, c->kind->object, "%s%s", c->text, more);
 }
 
 /* Sends the answer, and frees the change. */
 static void answer(struct change *c)
 {
 	log_change(c);
-	if (c->client) {
-		lx_client_count(c->client, c->count);
-		lx_client_reply(c->client, c->error, c->kind->object, "%s", c->text);
-	}
+	if (c->client)
+		tell_client(c);
 	if (c->done)
-		c->done(c->daemon, c->error, c->text);
+		c->done(c->daemon, c->error, c->applied, c->text);
 	change_free(c);
 }
 
@@ -367,12 +388,12 @@ static void finish(uv_work_t *work, int status)
 		lx_monitor_watch(d);
 		lx_neighbours_announce(d);
 	}
-	if (c->kind->run == node_apply && !c->error) {
+	if (c->applied) {
 		lx_conf_free(d->conf);
 		d->conf = c->conf;
 	}
 	/* After a reload there are none: the file has everything. */
-	if (c->saved.tunable || (c->kind->run == node_apply && !c->error)) {
+	if (c->saved.tunable || c->applied) {
 		lx_saved_clear(&d->saved);
 		d->saved = c->saved;
 	}

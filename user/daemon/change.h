@@ -17,9 +17,10 @@ void lx_change_request(struct lx_client *client, const void *attrs, size_t len);
 
 /*
  * Changes by the daemon itself; @done gets the outcome on the main thread. The text is ""
- * or a message, including the file's name.
+ * or a message, including the file's name. With @applied and an @error, a reload has applied
+ * what it could.
  */
-typedef void (*lx_change_fn)(struct lx_daemon *daemon, int error, const char *text);
+typedef void (*lx_change_fn)(struct lx_daemon *daemon, int error, bool applied, const char *text);
 
 /* Starts the node with the file's configuration, or without any. */
 int lx_change_start(struct lx_daemon *daemon, lx_change_fn done);

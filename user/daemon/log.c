@@ -71,6 +71,16 @@ int lx_daemon_log_level(const char *name)
 	return -EINVAL;
 }
 
+const char *lx_daemon_log_unquoted(const char *text, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", text);
+	for (char *p = buf; *p; p++) {
+		if (*p == '"')
+			*p = '\'';
+	}
+	return buf;
+}
+
 /* $JOURNAL_STREAM is "device:inode" of the journal's stream; is stderr that stream? */
 static bool is_journal(void)
 {

@@ -3,10 +3,15 @@
 #ifndef LX_DAEMON_LOG_H
 #define LX_DAEMON_LOG_H
 
+#include <stddef.h>
+
 /* Becomes the process's sink (lx_set_log()). @level: the least important syslog level shown. */
 void lx_daemon_log_start(int level);
 
 /* "error", "warning", "notice", "info", "debug" to a syslog level, or -EINVAL. */
 int lx_daemon_log_level(const char *name);
+
+/* Makes a text safe to be quoted in a line. Returns @buf. */
+const char *lx_daemon_log_unquoted(const char *text, char *buf, size_t size);
 
 #endif

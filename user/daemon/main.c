@@ -192,22 +192,11 @@ static int test_file(const char *path)
 	return EXIT_SUCCESS;
 }
 
-/* Makes a text safe to be quoted in a log line. */
-static const char *unquoted(const char *text, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s", text);
-	for (char *p = buf; *p; p++) {
-		if (*p == '"')
-			*p = '\'';
-	}
-	return buf;
-}
-
 static void log_mistake(const char *text, void *arg)
 {
 	char buf[LX_CONFIG_TEXT];
 
-	lx_err("action=exit reason=\"%s\"", unquoted(text, buf, sizeof(buf)));
+	lx_err("action=exit reason=\"%s\"", lx_daemon_log_unquoted(text, buf, sizeof(buf)));
 }
 
 /* ---- stop -------------------------------------------------------------------------- */
@@ -228,7 +217,7 @@ static void close_all(struct lx_daemon *d)
 	uv_close((uv_handle_t *)&lnetxd.interrupt, NULL);
 }
 
-static void on_stopped(struct lx_daemon *d, int error, const char *text)
+static void on_stopped(struct lx_daemon *d, int error, bool applied, const char *text)
 {
 	close_all(d);
 }
@@ -252,12 +241,12 @@ static void stop(int exit_status)
 
 /* ---- events ------------------------------------------------------------------------ */
 
-static void on_started(struct lx_daemon *d, int error, const char *text)
+static void on_started(struct lx_daemon *d, int error, bool applied, const char *text)
 {
 	char buf[400];
 
 	if (error) {
-		lx_err("action=exit reason=\"%s\"", unquoted(text, buf, sizeof(buf)));
+		lx_err("action=exit reason=\"%s\"", lx_daemon_log_unquoted(text, buf, sizeof(buf)));
 		stop(EXIT_FAILURE);
 		return;
 	}
@@ -265,12 +254,15 @@ static void on_started(struct lx_daemon *d, int error, const char *text)
 	lx_report_start(d);
 }
 
-static void on_reloaded(struct lx_daemon *d, int error, const char *text)
+static void on_reloaded(struct lx_daemon *d, int error, bool applied, const char *text)
 {
 	char buf[400];
 
-	unquoted(text, buf, sizeof(buf));
-	if (error)
+	lx_daemon_log_unquoted(text, buf, sizeof(buf));
+	if (error && applied)
+		lx_err("action=\"reloaded in part\" reason=\"%s\" next=\"lnetxd -t -c %s lists all "
+		       "that is missing; when it is there, reload again\"", buf, d->config_file);
+	else if (error)
 		lx_err("action=\"configuration unchanged\" reason=\"%s\"", buf);
 	else
 		lx_info("action=reloaded%s%s%s", *buf ? " reason=\"" : "", buf, *buf ? "\"" : "");
@@ -286,7 +278,7 @@ static void on_hup(uv_signal_t *signal, int number)
 	lx_notify_reloading();
 	err = lx_change_reload(&lnetxd.daemon, on_reloaded);
 	if (err)
-		on_reloaded(&lnetxd.daemon, err, strerror(-err));
+		on_reloaded(&lnetxd.daemon, err, false, strerror(-err));
 }
 
 static void on_term(uv_signal_t *signal, int number)
