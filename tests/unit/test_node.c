@@ -636,6 +636,126 @@ static void apply_by_difference(void **state)
 	free(conns);
 }
 
+/* "PRIMARY NID...; " of each configured peer */
+static const char *configured_peers(void)
+{
+	static char text[400];
+	struct lx_peer_info *peers;
+	size_t n, used = 0;
+
+	text[0] = '\0';
+	assert_int_equal(lx_peer_list(a, &peers, &n), 0);
+	for (size_t i = 0; i < n; i++) {
+		if (!(peers[i].state & LX_PEER_CONFIGURED))
+			continue;
+		used += snprintf(text + used, sizeof(text) - used, "%s",
+				 peers[i].multi_rail ? "" : "single ");
+		for (size_t j = 0; j < peers[i].n_nis; j++)
+			used += snprintf(text + used, sizeof(text) - used, "%s ",
+					 lx_nid_str(&peers[i].ni[j].nid));
+		used += snprintf(text + used, sizeof(text) - used, "; ");
+	}
+	free(peers);
+	return text;
+}
+
+static int apply_peers(const char *more, struct lx_conf_error *ret_err)
+{
+	struct lx_conf *conf;
+	char yaml[1024];
+	int r;
+
+	snprintf(yaml, sizeof(yaml), yaml_fmt, "127.0.0.1", port(), port(), 2, more);
+	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, ret_err), 0);
+	r = lx_node_apply(a, conf, LX_APPLY_DIFF, ret_err);
+	lx_conf_free(conf);
+	return r;
+}
+
+#define PEER(primary, nids)                                                                        \
+	"    - primary nid: " primary "\n      Multi-Rail: true\n      peer ni:\n"                    \
+	"        - nid: " primary "\n" nids
+#define NID(nid) "        - nid: " nid "\n"
+#define GATEWAY "127.0.0.77@tcp"
+
+static void peers_by_difference(void **state)
+{
+	static const struct {
+		const char *more, *want;
+	} steps[] = {
+		{ "peer:\n" PEER("10.0.0.1@tcp5", NID("10.0.0.2@tcp5") NID("10.0.0.1@tcp6")),
+		  "10.0.0.1@tcp5 10.0.0.2@tcp5 10.0.0.1@tcp6 ; " },
+		/* NIDs go, with the net of the last one. */
+		{ "peer:\n" PEER("10.0.0.1@tcp5", NID("10.0.0.2@tcp5")),
+		  "10.0.0.1@tcp5 10.0.0.2@tcp5 ; " },
+		{ "peer:\n" PEER("10.0.0.1@tcp5", ""), "10.0.0.1@tcp5 ; " },
+		{ "peer:\n" PEER("10.0.0.1@tcp5", NID("10.0.0.2@tcp5")),
+		  "10.0.0.1@tcp5 10.0.0.2@tcp5 ; " },
+		/* From one peer to another. */
+		{ "peer:\n" PEER("10.0.0.1@tcp5", "") PEER("10.0.0.3@tcp5", NID("10.0.0.2@tcp5")),
+		  "10.0.0.1@tcp5 ; 10.0.0.3@tcp5 10.0.0.2@tcp5 ; " },
+		/* A peer's primary NID, and another one in its place. */
+		{ "peer:\n" PEER("10.0.0.1@tcp5", NID("10.0.0.3@tcp5"))
+			  PEER("10.0.0.2@tcp5", ""),
+		  "10.0.0.1@tcp5 10.0.0.3@tcp5 ; 10.0.0.2@tcp5 ; " },
+		{ "peer:\n    - primary nid: 10.0.0.1@tcp5\n      Multi-Rail: false\n",
+		  "single 10.0.0.1@tcp5 ; " },
+		/* A gateway, until its last route goes. */
+		{ "peer:\n" PEER(GATEWAY, ""), GATEWAY " ; " },
+		{ "peer:\n" PEER(GATEWAY, "") "route:\n    - net: tcp5\n      gateway: " GATEWAY "\n",
+		  GATEWAY " ; " },
+		{ "", "" },
+	};
+	struct lx_conf_error err;
+
+	for (size_t i = 0; i < N_OF(steps); i++) {
+		print_message("step %zu\n", i);
+		assert_int_equal(apply_peers(steps[i].more, &err), 0);
+		assert_string_equal(configured_peers(), steps[i].want);
+	}
+}
+
+/* A configuration that gives a peer's NID to another one wins over what the peer says. */
+static void discovered_nids_by_difference(void **state)
+{
+	static const char *just_b = "peer:\n" PEER("127.0.0.2@tcp", "");
+	struct lx_id to = id("127.0.0.2@tcp");
+	struct lx_conf_ni second = { .net = LX_NET(LX_NET_TCP, 0), .nid = id("127.0.0.6@tcp").nid,
+				     .tun = { LX_UNSET, LX_UNSET, LX_UNSET, LX_UNSET } };
+	struct outcome o = { 0 };
+	struct lx_conf_error err;
+
+	assert_int_equal(lx_net_add(b, &second), 0);
+	assert_int_equal(apply_peers(just_b, &err), 0);
+	assert_int_equal(lx_discover(a, &to.nid, false, on_probe, &o), 0);
+	wait_probe(&o);
+	assert_int_equal(o.status, 0);
+	assert_string_equal(configured_peers(), "127.0.0.2@tcp 127.0.0.6@tcp ; ");
+	assert_int_equal(apply_peers(just_b, &err), 0);
+	assert_string_equal(configured_peers(), "127.0.0.2@tcp 127.0.0.6@tcp ; ");
+	assert_int_equal(apply_peers("peer:\n" PEER("127.0.0.2@tcp", "")
+					     PEER("127.0.0.6@tcp", ""), &err), 0);
+	assert_string_equal(configured_peers(), "127.0.0.2@tcp ; 127.0.0.6@tcp ; ");
+}
+
+/* What cannot be applied is an error, and names the peer. */
+static void peer_conflicts_with_a_gateway(void **state)
+{
+	static const char *route = "route:\n    - net: tcp5\n      gateway: " GATEWAY "\n";
+	struct lx_conf_error err;
+	char more[400];
+
+	snprintf(more, sizeof(more), "peer:\n%s%s", PEER(GATEWAY, NID("10.0.0.2@tcp6")), route);
+	assert_int_equal(apply_peers("peer:\n" PEER(GATEWAY, NID("10.0.0.2@tcp6")), &err), 0);
+	assert_int_equal(apply_peers(more, &err), 0);
+	assert_int_equal(apply_peers(more, &err), 0);
+	/* A gateway keeps its NIDs: routes and discovery define it. */
+	snprintf(more, sizeof(more), "peer:\n%s%s", PEER("10.0.0.3@tcp6", NID("10.0.0.2@tcp6")),
+		 route);
+	assert_int_equal(apply_peers(more, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "peer 10.0.0.3@tcp6"));
+}
+
 /* NIs of a net share the first one's tunables: those of a second one are no change. */
 static void same_again_changes_nothing(void **state)
 {
@@ -823,7 +943,8 @@ int main(int argc, char **argv)
 		T(put_and_get), T(ping_and_discover), T(handlers_may_call),
 		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(router_stops_and_comes_back),
 		T(watched_to_the_end),
-		T(state_is_told), T(apply_by_difference), T(same_again_changes_nothing),
+		T(state_is_told), T(apply_by_difference), T(peers_by_difference),
+		T(discovered_nids_by_difference), T(peer_conflicts_with_a_gateway), T(same_again_changes_nothing),
 		T(bad_configurations), T(listeners_follow), T(blocked_handler_is_told),
 		T(free_in_handler_is_told), T(stopped_twice_at_once),
 	};

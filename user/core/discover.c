@@ -161,7 +161,7 @@ static void drop_unlisted(struct lx_peer *peer)
 		bool last_of_net = false;
 
 		lx_list_for_each_safe(pni, next, &net->nis, link) {
-			if (pni->listed == peer->merges || peer->n_nis == 1)
+			if (lx_peer_ni_listed(pni) || peer->n_nis == 1)
 				continue;
 			if (peer->state & LX_PEER_CONFIGURED) {
 				lx_peer_ni_set_down(peer->core, pni, LX_DOWN_UNLISTED, 0);

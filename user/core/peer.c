@@ -333,6 +333,7 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 static void peer_ni_attach(struct lx_peer_ni *pni, struct lx_peer_net *net)
 {
 	pni->net = net;
+	pni->listed = 0; /* by this peer */
 	lx_list_append(&net->nis, &pni->link);
 	net->peer->n_nis++;
 }

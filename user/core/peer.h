@@ -54,7 +54,7 @@ struct lx_peer_ni {
 	bool prefers_nis, prefers_gateways; /* some policy says which */
 	uint64_t seq;
 	struct lx_lnd_peer *shortcuts; /* transports' pointers to this */
-	uint32_t listed;         /* equals lx_peer.merges: listed in the last information */
+	uint32_t listed;         /* lx_peer.merges as of the last information that listed it; or 0 */
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
 	struct lx_recovery recovery;
@@ -135,6 +135,12 @@ static inline struct lx_peer *lx_peer_of(const struct lx_peer_ni *pni)
 static inline bool lx_peer_ni_up(const struct lx_peer_ni *pni)
 {
 	return pni->status == LX_NI_STATUS_UP;
+}
+
+/* Whether its peer itself has listed it when it was last discovered. */
+static inline bool lx_peer_ni_listed(const struct lx_peer_ni *pni)
+{
+	return pni->listed && pni->listed == lx_peer_of(pni)->merges;
 }
 
 /* Creates 0@lo's peer for itself; not visible. -ENOMEM. */

@@ -345,22 +345,64 @@ static void routes_remove(struct apply *a)
 	} while (again);
 }
 
-static bool peer_wanted(const struct apply *a, const struct lx_peer *peer)
+/* The wanted peer that this one can become by adding and dropping NIDs; NULL: none. */
+static const struct lx_conf_peer *peer_wanted(const struct apply *a, const struct lx_peer *peer)
 {
+	bool multi_rail = peer->state & LX_PEER_MULTI_RAIL;
+
 	for (size_t i = 0; i < a->conf->n_peers; i++) {
 		if (lx_nid_eq(&a->conf->peer[i].primary, &peer->primary))
-			return true;
+			return a->conf->peer[i].multi_rail == multi_rail ? &a->conf->peer[i] : NULL;
 	}
-	return false;
+	return NULL;
 }
 
+static bool peer_lists(const struct lx_conf_peer *conf, const struct lx_nid *nid)
+{
+	bool lists = lx_nid_eq(&conf->primary, nid);
+
+	for (size_t i = 0; i < conf->n_nids && !lists; i++)
+		lists = lx_nid_eq(&conf->nid[i], nid);
+	return lists;
+}
+
+/* Discovery would only find again what the peer itself lists, unless another peer wants it. */
+static bool nid_found(const struct apply *a, const struct lx_peer_ni *pni)
+{
+	bool found = lx_peer_ni_listed(pni);
+
+	for (size_t i = 0; i < a->conf->n_peers && found; i++)
+		found = !peer_lists(&a->conf->peer[i], &pni->nid);
+	return found;
+}
+
+static struct lx_peer_ni *nid_unwanted(const struct apply *a, const struct lx_peer *peer,
+				       const struct lx_conf_peer *conf)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer) {
+		if (!peer_lists(conf, &pni->nid) && !nid_found(a, pni))
+			return pni;
+	}
+	return NULL;
+}
+
+/* Gateways stay as they are: their routes and discovery define them. */
 static void peers_remove(struct apply *a)
 {
+	const struct lx_conf_peer *wanted;
 	struct lx_peer *peer, *tmp;
+	struct lx_peer_ni *pni;
 
 	lx_list_for_each_safe(peer, tmp, &a->node->core->peers, link) {
-		if ((peer->state & LX_PEER_CONFIGURED) && !peer_wanted(a, peer) &&
-		    lx_list_empty(&peer->routes))
+		if (!(peer->state & LX_PEER_CONFIGURED) || !lx_list_empty(&peer->routes))
+			continue;
+		wanted = peer_wanted(a, peer);
+		while (wanted && (pni = nid_unwanted(a, peer, wanted)))
+			lx_peer_drop_nid(pni);
+		if (!wanted)
 			lx_peer_delete(peer);
 	}
 }
@@ -391,8 +433,8 @@ static void remove_unwanted(struct apply *a)
 	struct lx_core_ni *ni;
 
 	lx_node_lock(a->node);
+	routes_remove(a); /* may leave gateways that are ordinary peers */
 	peers_remove(a);
-	routes_remove(a);
 	while ((ni = ni_unwanted(a)))
 		lx_node_ni_stop(a->node, ni);
 	if (!udsps_wanted(a))
@@ -518,7 +560,7 @@ static void apply_peers(struct apply *a)
 			continue;
 		r = lx_peer_add(a->node, c);
 		/* -EBUSY: a gateway; discovery knows its NIDs. */
-		if ((r == -EEXIST || r == -EBUSY) && (a->flags & LX_APPLY_DIFF))
+		if (r == -EBUSY && (a->flags & LX_APPLY_DIFF))
 			continue;
 		failed(a, r, c->at, NULL, "peer %s", lx_nid_str(&c->primary));
 	}
