@@ -610,6 +610,122 @@ static void bad_pushes_do_no_harm(void **state)
 	free(info);
 }
 
+/* @n NIDs that a peer would list of itself; its first one is @first. */
+static size_t listing(const char *first, unsigned int n, unsigned char *raw)
+{
+	struct lx_pinginfo *info;
+	size_t size;
+
+	assert_int_equal(lx_pinginfo_new(n, &info), 0);
+	info->features = LX_PING_NI_STATUS | LX_PING_MULTI_RAIL | LX_PING_DISCOVERY;
+	info->seqno = 99;
+	info->n_nis = n;
+	info->ni[0] = (struct lx_pinginfo_ni){ nid(first), LX_NI_STATUS_UP };
+	for (unsigned int i = 1; i < n; i++) {
+		info->ni[i] = (struct lx_pinginfo_ni){ nid("10.7.0.0@tcp7"), LX_NI_STATUS_UP };
+		info->ni[i].nid.addr[3] = i;
+	}
+	size = lx_pinginfo_size(info);
+	lx_pinginfo_encode(info, raw);
+	free(info);
+	return size;
+}
+
+static unsigned int n_full;
+
+static void note_full(int level, const char *line, void *arg)
+{
+	if (strstr(line, "peers_max")) {
+		assert_non_null(strstr(line, "peer=10.0.0.2@tcp "));
+		n_full++;
+	}
+}
+
+/* A peer cannot list more NIDs than peers_max leaves room for. */
+static void listed_nids_are_bounded(void **state)
+{
+	unsigned char raw[64 * 16 + 32];
+	size_t size = listing("10.0.0.2@tcp", 64, raw);
+
+	discover(a, "10.0.0.2@tcp", false);
+	tune(a, "peers_max", "16");
+	n_full = 0;
+	lx_set_log(note_full, NULL);
+	push_raw(raw, size); /* too long for the buffer, which grows */
+	push_raw(raw, size);
+	/* The NID that it does not list any more has made room for the next time. */
+	assert_int_equal(a->core->peer_nis.count, 15);
+	push_raw(raw, size);
+	assert_int_equal(a->core->peer_nis.count, 16);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 16);
+	assert_int_equal(n_full, 1);
+	lx_set_log(NULL, NULL);
+	/* Discovery restores the truth; the first one makes the room for it. */
+	assert_int_equal(discover(a, "10.0.0.2@tcp", true).status, 0);
+	assert_int_equal(discover(a, "10.0.0.2@tcp", true).n_nis, 2);
+}
+
+static void fill_with_strangers(unsigned int n)
+{
+	struct lx_nid stranger = nid("10.0.5.0@tcp");
+	struct lx_peer_ni *pni;
+
+	while (a->core->peer_nis.count < n) {
+		stranger.addr[3]++;
+		assert_int_equal(lx_peer_ni_obtain(a->core, &stranger, &pni), 0);
+	}
+}
+
+/* Strangers make room for what a peer lists, as they do for each other. */
+static void strangers_make_room_for_listed_nids(void **state)
+{
+	tune(a, "peers_max", "16");
+	fill_with_strangers(16);
+	assert_int_equal(discover(a, "10.0.0.2@tcp", false).n_nis, 2);
+	assert_int_equal(a->core->peer_nis.count, 16);
+	assert_non_null(peer_of(a, "10.0.5.16@tcp"));
+}
+
+static void lowered_limit_is_reached_again(void **state)
+{
+	fill_with_strangers(60);
+	tune(a, "peers_max", "16");
+	discover(a, "10.0.0.2@tcp", false);
+	assert_int_equal(a->core->peer_nis.count, 16);
+}
+
+/* A push from a source that is no peer is ignored, though its ACK makes that source one. */
+static void push_of_a_stranger_is_ignored(void **state)
+{
+	unsigned char raw[512];
+	size_t size = listing("10.8.0.1@tcp8", 3, raw);
+	struct lx_rx_from from = { .nid = nid("10.0.0.2@tcp") };
+	struct lx_hdr hdr = {
+		.type = LX_MSG_PUT,
+		.src_nid = nid("10.8.0.1@tcp8"),
+		.dst_nid = nid("10.0.0.1@tcp"),
+		.src_pid = LX_PID_LUSTRE,
+		.dst_pid = LX_PID_LUSTRE,
+		.payload_length = size,
+		.cmd.put = { .portal = lx_le32(LX_PORTAL_RESERVED),
+			     .match_bits = lx_le64(LX_PING_MATCH_BITS) },
+	};
+	struct lx_msg *msg;
+
+	add_route(a, "tcp8", "10.0.0.2@tcp", LX_UNSET, 0);
+	lx_sim_run(sim, SEC);
+	assert_null(peer_of(a, "10.8.0.1@tcp8"));
+	assert_int_equal(lx_lnd_parse(&ni_of(a, "10.0.0.1@tcp")->ni, &hdr, &from, NULL, &msg),
+			 LX_RX_NOW);
+	assert_non_null(msg);
+	memcpy(msg->payload.iov[0].iov_base, raw, size);
+	lx_lnd_finalize(msg, 0);
+	lx_sim_run(sim, SEC);
+	assert_non_null(peer_of(a, "10.8.0.1@tcp8"));
+	assert_null(peer_of(a, "10.7.0.1@tcp7"));
+	assert_null(peer_of(a, "10.7.0.2@tcp7"));
+}
+
 static struct lx_hdr last_push;
 
 static void note_push(const struct lx_hdr *hdr, const struct lx_nid *next_hop)
@@ -709,6 +825,8 @@ int main(void)
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm), T(reply_to_a_push),
+		T(listed_nids_are_bounded), T(strangers_make_room_for_listed_nids),
+		T(lowered_limit_is_reached_again), T(push_of_a_stranger_is_ignored),
 		T(status_changes_in_place),
 		T(peers_of_traffic_are_bounded),
 	};

@@ -115,6 +115,7 @@ struct lx_core {
 	/* ping.c, discover.c, probe.c */
 	struct lx_ping_target target;
 	struct lx_list discover; /* peers queued for lx_discover_work() */
+	struct lx_ratelimit peers_full; /* by peer */
 	struct lx_list probes;
 
 	uint64_t next_second_ns; /* of the monitor */

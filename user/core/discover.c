@@ -105,14 +105,36 @@ static bool impossible(const struct lx_peer *peer, const struct lx_nid *nid)
 	       lx_ni_is_local_nid(peer->core, nid) != lx_peer_is_self(peer);
 }
 
+static void report_full(struct lx_peer *peer, unsigned int refused)
+{
+	struct lx_core *core = peer->core;
+	unsigned int missed;
+
+	if (!lx_ratelimit(&core->peers_full, lx_nid_hash(&peer->primary), lx_core_now(core),
+			  LX_RATELIMIT_MINUTE, &missed))
+		return;
+	lx_warn("peer=%s nids=%u refused=%u missed=%u reason=\"%lld peer NIDs are known (peers_max)\" "
+		"action=\"the other NIDs that it lists are ignored\"",
+		lx_nid_str(&peer->primary), peer->n_nis, refused, missed,
+		(long long)core->tun.peers_max);
+}
+
+/* Without room for one NID there is none for the next; those of other peers can still move. */
 static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
+	unsigned int refused = 0;
+
 	for (uint32_t i = 0; i < info->n_nis; i++) {
 		const struct lx_nid *nid = &info->ni[i].nid;
 		int r;
 
 		if (impossible(peer, nid))
 			continue;
+		if (!lx_peer_ni_lookup(peer->core, nid) &&
+		    (refused || !lx_peer_make_room(peer->core))) {
+			refused++;
+			continue;
+		}
 		r = lx_peer_take_nid(peer, nid);
 		if (r == -ENOMEM)
 			peer->state |= LX_PEER_FORCE_PING;
@@ -121,6 +143,8 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 				"action=\"configuration kept\"",
 				lx_nid_str(&peer->primary), lx_nid_str(nid));
 	}
+	if (refused)
+		report_full(peer, refused);
 }
 
 /*

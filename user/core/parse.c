@@ -235,7 +235,7 @@ static void answer_to(struct lx_core_msg *answer, const struct lx_core_msg *requ
 	};
 }
 
-static void send_ack(struct lx_core_msg *put)
+void lx_parse_ack(struct lx_core_msg *put)
 {
 	struct lx_core_msg *ack = lx_msg_new(put->core);
 
@@ -604,8 +604,6 @@ void lx_parse_received(struct lx_core_msg *msg)
 		/* The REPLY to an optimised GET has come only now. */
 		if (msg->m.hdr.type == LX_MSG_REPLY)
 			lx_track_end(msg->md, msg->rxni, msg->rxpeer);
-		if (msg->ack_wanted)
-			send_ack(msg);
 		lx_msg_finish(msg, 0);
 	}
 }

@@ -21,4 +21,7 @@ void lx_parse_held(struct lx_core_msg *msg);
 /* The transport has finished receiving (msg->status says how). */
 void lx_parse_received(struct lx_core_msg *msg);
 
+/* Acknowledges a PUT that was received, while it still has its path. */
+void lx_parse_ack(struct lx_core_msg *put);
+
 #endif

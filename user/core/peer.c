@@ -170,7 +170,7 @@ void lx_peer_net_up(struct lx_core *core, uint32_t net)
 	each_on_net(core, net, peer_ni_limits);
 }
 
-/* Ends messages, and one that gets their buffer may go to a peer that is new: see make_room(). */
+/* Ends messages, and one that gets their buffer may go to a new peer: see lx_peer_make_room(). */
 static void peer_ni_unreachable(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	core->unreachables++;
@@ -386,24 +386,20 @@ bool lx_peer_idle(const struct lx_peer *peer)
 	return true;
 }
 
-/*
- * Limits the number of peers created by traffic alone, because anybody can put any source
- * NID in a header: at the limit the oldest one without references makes room. None does while
- * somebody walks over peers and ends their messages.
- */
-static bool make_room(struct lx_core *core)
+bool lx_peer_make_room(struct lx_core *core)
 {
-	struct lx_peer *peer;
+	struct lx_peer *peer, *next;
 
 	if (core->peer_nis.count < core->tun.peers_max)
 		return true;
 	if (core->unreachables)
 		return false;
-	lx_list_for_each(peer, &core->peers, link) {
-		if (lx_peer_idle(peer)) {
-			lx_peer_delete(peer);
+	lx_list_for_each_safe(peer, next, &core->peers, link) {
+		if (!lx_peer_idle(peer))
+			continue;
+		lx_peer_delete(peer);
+		if (core->peer_nis.count < core->tun.peers_max)
 			return true;
-		}
 	}
 	return false;
 }
@@ -428,7 +424,7 @@ int lx_peer_ni_obtain(struct lx_core *core, const struct lx_nid *nid,
 		return -EHOSTUNREACH;
 	if (lx_nid_is_any(nid))
 		return -EINVAL;
-	if (!make_room(core))
+	if (!lx_peer_make_room(core))
 		return -ENOBUFS;
 	peer = peer_new(core, nid);
 	if (!peer)

@@ -186,6 +186,13 @@ void lx_peer_drop_nid(struct lx_peer_ni *pni);
 void lx_peer_delete(struct lx_peer *peer);
 /* True if deleting it would lose nothing but its entry. */
 bool lx_peer_idle(const struct lx_peer *peer);
+/*
+ * Limits the number of peer NIs that traffic alone creates, because anybody can put any source
+ * NID in a header and list any NID as its own: at the limit (peers_max) the oldest peers without
+ * references make room. None does while somebody walks over peers and ends their messages.
+ * False: there is no room for another one.
+ */
+bool lx_peer_make_room(struct lx_core *core);
 /* @from and @to are one node: whoever waits for @from's discovery waits for @to's. */
 void lx_peer_absorb(struct lx_peer *to, struct lx_peer *from);
 
