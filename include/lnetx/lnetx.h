@@ -231,7 +231,9 @@ int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool forc
  * lx_peer_set - set a value of peers by hand, for tests
  * @nid: of a peer NI; any: all peer NIs (health only)
  * @name: "health", 0 to 1000, of the peer NI, which then recovers (lnet.md 13.3); or "state",
- *	bits of enum lx_peer_state, of its peer
+ *	bits of enum lx_peer_state, of its peer. Those of a discovery under way stay as they are:
+ *	DISCOVERING, DATA_PRESENT, PING_SENT, PUSH_SENT, PING_FAILED, PUSH_FAILED, RTR_DISCOVERY,
+ *	MARK_DELETION
  * Returns 0, -ENOENT no such NID, -EOPNOTSUPP no such name, -ERANGE.
  */
 int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name, int64_t value);

@@ -217,6 +217,43 @@ static void ping_and_discover(void **state)
 	assert_true(o.status < 0);
 }
 
+static uint32_t state_of(const struct lx_nid *nid)
+{
+	struct lx_peer_info *peer;
+	uint32_t peer_state;
+
+	assert_int_equal(lx_peer_find(a, nid, &peer), 0);
+	peer_state = peer->state;
+	free(peer);
+	return peer_state;
+}
+
+/* Whatever state a peer is given by hand, its discovery ends and tells it our NIDs. */
+static void any_peer_state_may_be_set(void **state)
+{
+	const uint32_t settled = LX_PEER_MULTI_RAIL | LX_PEER_DISCOVERED | LX_PEER_NIDS_UPTODATE;
+	struct lx_id to = id("127.0.0.2@tcp");
+	struct outcome o = { 0 };
+
+	assert_int_equal(lx_discover(a, &to.nid, false, on_probe, &o), 0);
+	wait_probe(&o);
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		o.done = false;
+		assert_int_equal(lx_peer_set(a, &to.nid, "state", 1u << bit), 0);
+		assert_int_equal(lx_discover(a, &to.nid, true, on_probe, &o), 0);
+		wait_probe(&o);
+		assert_int_equal(o.status, 0);
+		assert_int_equal(state_of(&to.nid) & LX_PEER_DISCOVERING, 0);
+		/* The state that lets the peer vanish in 2.17. */
+		assert_int_equal(lx_peer_set(a, &to.nid, "state", 0), 0);
+		o.done = false;
+		assert_int_equal(lx_discover(a, &to.nid, true, on_probe, &o), 0);
+		wait_probe(&o);
+		assert_int_equal(o.status, 0);
+		assert_int_equal(state_of(&to.nid), settled);
+	}
+}
+
 /* Handlers may call the library, but not wait for themselves. */
 static struct outcome in_handler;
 
@@ -940,7 +977,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-		T(put_and_get), T(ping_and_discover), T(handlers_may_call),
+		T(put_and_get), T(ping_and_discover), T(any_peer_state_may_be_set),
+		T(handlers_may_call),
 		T(handlers_send_at_once), T(many_threads), T(stop_under_load), T(stop_drains), T(router_stops_and_comes_back),
 		T(watched_to_the_end),
 		T(state_is_told), T(apply_by_difference), T(peers_by_difference),

@@ -70,6 +70,12 @@ struct lx_peer_net {
 	uint64_t next_check_ns; /* gateways (lnet.md 10.3) */
 };
 
+/* State bits that belong to a step of discovery: only with what the step has made are they true. */
+#define LX_PEER_STEPS \
+	(LX_PEER_DISCOVERING | LX_PEER_DATA_PRESENT | LX_PEER_PING_SENT | LX_PEER_PUSH_SENT | \
+	 LX_PEER_PING_FAILED | LX_PEER_PUSH_FAILED | LX_PEER_RTR_DISCOVERY | \
+	 LX_PEER_MARK_DELETION)
+
 /* Owner: core->peers; discovery holds references. */
 struct lx_peer {
 	struct lx_list link;

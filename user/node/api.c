@@ -283,6 +283,7 @@ static int peer_set(struct lx_core *core, const struct lx_nid *nid, const char *
 {
 	bool health = !strcmp(name, "health");
 	struct lx_peer_ni *pni = NULL;
+	struct lx_peer *peer;
 
 	if (!health && strcmp(name, "state"))
 		return -EOPNOTSUPP;
@@ -295,10 +296,12 @@ static int peer_set(struct lx_core *core, const struct lx_nid *nid, const char *
 	pni = lx_peer_ni_lookup(core, nid);
 	if (!pni)
 		return -ENOENT;
-	if (health)
+	if (health) {
 		lx_health_set_peer(core, pni, value);
-	else
-		lx_peer_of(pni)->state = value;
+		return 0;
+	}
+	peer = lx_peer_of(pni);
+	peer->state = (peer->state & LX_PEER_STEPS) | (value & ~LX_PEER_STEPS);
 	return 0;
 }
 
