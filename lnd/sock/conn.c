@@ -27,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "../../user/io/tcpinfo.h"
 #include "priv.h"
 
 /* Maximum age of the backlog by which a connection is chosen. */
@@ -142,17 +143,41 @@ static void poll_update(struct lx_sock_conn *conn)
 		uv_poll_stop(&conn->poll);
 }
 
-/* An established connection has an error, or completions of zero-copy sends. */
-static void error_ready(struct lx_sock_conn *conn)
+static int socket_error(const struct lx_sock_conn *conn)
 {
 	socklen_t len = sizeof(int);
 	int error = 0;
 
 	getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	return error;
+}
+
+static void fail(struct lx_sock_conn *conn, int error)
+{
+	lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
+}
+
+/* An established connection has an error, or completions of zero-copy sends. */
+static void error_ready(struct lx_sock_conn *conn)
+{
+	int error = socket_error(conn);
+
 	if (error)
-		lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
+		fail(conn, error);
 	else
 		conn->ops->completions(conn);
+}
+
+bool lx_sock_conn_broken(struct lx_sock_conn *conn)
+{
+	struct lx_tcpinfo info;
+	int error;
+
+	if (!conn->rx_stopped || lx_tcpinfo_read(conn->fd, &info) || info.state != TCP_CLOSE)
+		return false;
+	error = socket_error(conn);
+	fail(conn, error ? error : ECONNRESET);
+	return true;
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)

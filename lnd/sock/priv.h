@@ -361,6 +361,13 @@ int lx_sock_conn_new(struct lx_sock_host *host, enum lx_sock_phase phase,
 /* Does @todo on the connection's own loop. */
 void lx_sock_conn_post(struct lx_sock_conn *conn, unsigned int todo);
 
+/*
+ * While a message waits for the core, input is not polled, nor errors: this looks for them, and
+ * fails a connection that was reset or whose keepalive failed. Not one that the peer has only
+ * closed: its message may be complete. If nobody is there any more, the keepalive will fail.
+ */
+bool lx_sock_conn_broken(struct lx_sock_conn *conn);
+
 /* Bytes that the peer's TCP has not acknowledged; a system call. */
 size_t lx_sock_conn_unsent(struct lx_sock_conn *conn);
 /* The same plus queued bytes, as of a few milliseconds ago. */

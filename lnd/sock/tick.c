@@ -62,12 +62,14 @@ static bool tx_progress(struct lx_sock_conn *conn, uint64_t now)
 	return progress || !(unsent + conn->queued_bytes);
 }
 
-/* Closes the connection and its siblings if it has been stuck for too long. */
-static bool conn_timed_out(struct lx_sock_conn *conn, uint64_t now)
+/* Closes the connection and its siblings if it is broken, or has been stuck for too long. */
+static bool conn_ended(struct lx_sock_conn *conn, uint64_t now)
 {
 	uint64_t timeout = lx_sock_net_timeout_ns(conn->net);
 	char reason[96];
 
+	if (lx_sock_conn_broken(conn))
+		return true;
 	if (conn->rx.since_ns && now >= conn->rx.since_ns + timeout &&
 	    conn->rx.state != LX_SOCK_RX_WAIT) {
 		snprintf(reason, sizeof(reason), "nothing received for %llu s inside a message",
@@ -119,7 +121,7 @@ static void tick_peer(struct lx_sock_peer *peer, uint64_t now)
 	keepalive(peer, now);
 	/* A failure closes several connections; leave the rest for the next tick. */
 	lx_list_for_each (conn, &peer->conns, link) {
-		if (conn_timed_out(conn, now))
+		if (conn_ended(conn, now))
 			return;
 	}
 	if (zc_timed_out(peer, now))

@@ -16,6 +16,7 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 	memset(&info, 0, sizeof(info));
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return -errno;
+	ret_info->state = info.tcpi_state;
 	ret_info->received = info.tcpi_bytes_received;
 	ret_info->window = info.tcpi_snd_wnd;
 	ret_info->own_window = info.tcpi_rcv_ssthresh;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct lx_tcpinfo {
+	uint8_t state;     /* TCP_ESTABLISHED etc., of netinet/tcp.h */
 	uint64_t received; /* payload bytes received in order, read or not */
 	uint32_t window;   /* advertised by the peer, bytes; 0 below Linux 5.4 */
 	uint32_t own_window; /* the largest we can advertise now, bytes */
