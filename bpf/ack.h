@@ -8,8 +8,9 @@
  * receive these.
  *
  * The window is what our socket would take if all further bytes went to it: a message goes to a
- * lane only if the next hop has room for what its sender may send of it. It is limited to LX_WINDOW_AHEAD beyond the
- * framed bytes or, for a sender far away, to the lane's window. Its right edge never shrinks.
+ * lane only if the next hop has room for what its sender may send of it. It is limited to
+ * LX_WINDOW_AHEAD beyond the framed bytes or, for a sender far away, to the lane's window. Its right
+ * edge never shrinks.
  */
 #ifndef LX_BPF_ACK_H
 #define LX_BPF_ACK_H

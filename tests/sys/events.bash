@@ -75,9 +75,9 @@ ends_within() {
 
 # ---- traffic of others, while one client is disturbed ----------------------------------------
 
-# begin_others: traffic from another client to the taker, until end_others
+# begin_others [ADDRESS]: traffic from another client to the taker there, until end_others
 begin_others() {
-	ip netns exec "$(ns other)" tests/sys/trains.py send 10.1.0.5 10.1.0.11 10.2.0.1 \
+	ip netns exec "$(ns other)" tests/sys/trains.py send 10.1.0.5 10.1.0.11 "${1:-10.2.0.1}" \
 		--count 1000000 --timeout $QUIET >"$DIR/others" 2>&1 3>&- &
 	others=$!
 }

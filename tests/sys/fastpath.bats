@@ -352,7 +352,6 @@ is_lossy() {
 	lx r1 -j stream show | jq -e 'any(.stream[]; .state == "lossy" and .gaps >= 4)'
 }
 
-# Switch ports where packets to and from the router come in.
 # Tagged with VLAN 0, packets are still those of the interface itself.
 @test "packets with an 802.1p priority go by lanes, too" {
 	ingress_program lan1 p-client priority
@@ -365,6 +364,7 @@ is_lossy() {
 	fastpath_used r1
 }
 
+# Switch ports where packets to and from the router come in.
 @test "loss in front of the router" {
 	local every
 

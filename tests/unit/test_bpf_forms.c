@@ -195,7 +195,6 @@ static void fragments(void)
 	uint32_t len = goes_by_lane(0, 0, 301, bytes), more = message(bytes, false, 5, 800), mark;
 	struct seg in = data_at(len, bytes, more), out;
 	struct frame whole, f, g;
-
 	uint32_t recent = s->tcp_ts.recent;
 
 	segment_write(&in, &whole);

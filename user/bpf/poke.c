@@ -26,8 +26,8 @@ int lx_poke_socket(int family)
 }
 
 /* @info: struct in_pktinfo or in6_pktinfo, which name the source and the interface. */
-static void send_segment(int fd, const struct iovec *iov, const struct sockaddr *to, socklen_t to_len,
-			 int level, int type, const void *info, size_t info_len)
+static void send_segment(int fd, const struct iovec *iov, const struct sockaddr *to,
+			 socklen_t to_len, int level, int type, const void *info, size_t info_len)
 {
 	union {
 		struct cmsghdr align;

@@ -47,6 +47,15 @@ static int add_check(struct lx_core *core, const struct lx_conf_peer *conf,
 	return r;
 }
 
+bool lx_peerconf_lists(const struct lx_conf_peer *conf, const struct lx_nid *nid)
+{
+	bool lists = lx_nid_eq(&conf->primary, nid);
+
+	for (size_t i = 0; i < conf->n_nids && !lists; i++)
+		lists = lx_nid_eq(&conf->nid[i], nid);
+	return lists;
+}
+
 static struct lx_peer_ni *first_not_configured(const struct lx_peer *peer,
 						const struct lx_conf_peer *conf)
 {
@@ -54,11 +63,7 @@ static struct lx_peer_ni *first_not_configured(const struct lx_peer *peer,
 	struct lx_peer_ni *pni;
 
 	lx_peer_ni_for_each(net, pni, peer) {
-		bool wanted = lx_nid_eq(&pni->nid, &conf->primary);
-
-		for (size_t i = 0; i < conf->n_nids && !wanted; i++)
-			wanted = lx_nid_eq(&pni->nid, &conf->nid[i]);
-		if (!wanted)
+		if (!lx_peerconf_lists(conf, &pni->nid))
 			return pni;
 	}
 	return NULL;

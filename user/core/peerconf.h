@@ -11,4 +11,7 @@ struct lx_core;
 int lx_peerconf_add(struct lx_core *core, const struct lx_conf_peer *conf);
 int lx_peerconf_del(struct lx_core *core, const struct lx_conf_peer *conf, bool force);
 
+/* Whether a configured peer has a NID, as its primary one or another. */
+bool lx_peerconf_lists(const struct lx_conf_peer *conf, const struct lx_nid *nid);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "../conf/import.h"
 #include "../core/monitor.h"
+#include "../core/peerconf.h"
 #include "../core/udsp.h"
 #include "node.h"
 
@@ -357,22 +358,13 @@ static const struct lx_conf_peer *peer_wanted(const struct apply *a, const struc
 	return NULL;
 }
 
-static bool peer_lists(const struct lx_conf_peer *conf, const struct lx_nid *nid)
-{
-	bool lists = lx_nid_eq(&conf->primary, nid);
-
-	for (size_t i = 0; i < conf->n_nids && !lists; i++)
-		lists = lx_nid_eq(&conf->nid[i], nid);
-	return lists;
-}
-
 /* Discovery would only find again what the peer itself lists, unless another peer wants it. */
 static bool nid_found(const struct apply *a, const struct lx_peer_ni *pni)
 {
 	bool found = lx_peer_ni_listed(pni);
 
 	for (size_t i = 0; i < a->conf->n_peers && found; i++)
-		found = !peer_lists(&a->conf->peer[i], &pni->nid);
+		found = !lx_peerconf_lists(&a->conf->peer[i], &pni->nid);
 	return found;
 }
 
@@ -383,7 +375,7 @@ static struct lx_peer_ni *nid_unwanted(const struct apply *a, const struct lx_pe
 	struct lx_peer_ni *pni;
 
 	lx_peer_ni_for_each(net, pni, peer) {
-		if (!peer_lists(conf, &pni->nid) && !nid_found(a, pni))
+		if (!lx_peerconf_lists(conf, &pni->nid) && !nid_found(a, pni))
 			return pni;
 	}
 	return NULL;
