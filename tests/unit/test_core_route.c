@@ -24,6 +24,27 @@ static void first_word_of_a_gateway(void **state)
 	assert_int_equal(live_routes(b), 1);
 }
 
+static int ping_status;
+
+static void on_ping(int status, struct lx_peer_info *info, void *arg)
+{
+	ping_status = status;
+	free(info);
+}
+
+/* @source: NULL for any */
+static int ping_by(struct lx_sim_node *node, const char *to, const char *source)
+{
+	struct lx_id target = { nid(to), LX_PID_LUSTRE };
+	struct lx_nid from = source ? nid(source) : lx_nid_any;
+
+	ping_status = 1;
+	if (lx_probe_ping(node->core, &target, &from, 1000, on_ping, NULL))
+		return -EINVAL;
+	lx_sim_run(sim, 3 * SEC);
+	return ping_status;
+}
+
 static void priority_and_hops_decide(void **state)
 {
 	uint64_t before;
@@ -158,6 +179,44 @@ static void two_nids_of_a_gateway_are_two_routes(void **state)
 		assert_int_equal(n, 1);
 		assert_true(lx_nid_eq(&r->gateway, &one));
 		assert_int_equal(lx_route_delete(b->core, LX_NET(2, 2), &two), 0);
+	}
+}
+
+/*
+ * A Multi-Rail gateway without discovery, on either side, is single NIDs again, and each route has
+ * the one it was given: the gateway's first NID is on the far net.
+ */
+static void gateway_without_discovery_is_single_nids(void **state)
+{
+	struct lx_sim_node *g = NODE(sim, "10.1.0.13@tcp2", "10.0.0.13@tcp1", "10.2.0.13@tcp3");
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1", "10.2.0.2@tcp3");
+	struct lx_sim_node *far = NODE(sim, "10.1.0.14@tcp2"), *off[] = { b, g };
+	const struct lx_route_info *r;
+	size_t n;
+
+	make_router(g);
+	quick(b);
+	add_route(far, "tcp1", "10.1.0.13@tcp2", LX_UNSET, 0);
+	add_route(far, "tcp3", "10.1.0.13@tcp2", LX_UNSET, 0);
+	add_route(b, "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+	add_route(b, "tcp2", "10.2.0.13@tcp3", LX_UNSET, 0);
+	add_route(b, "tcp9", "10.2.0.13@tcp3", 2, 0);
+	for (int i = 0; i < 2; i++) {
+		lx_sim_run(sim, 5 * SEC);
+		assert_int_equal(lx_peer_of(pni_of(b, "10.0.0.13@tcp1"))->n_nis, 3);
+		tune(off[i], "lnet_peer_discovery_disabled", "1");
+		lx_sim_run(sim, 5 * SEC);
+		assert_int_equal(lx_peer_of(pni_of(b, "10.0.0.13@tcp1"))->n_nis, 1);
+		assert_int_equal(lx_peer_of(pni_of(b, "10.2.0.13@tcp3"))->n_nis, 1);
+		r = routes_of(b, &n);
+		assert_int_equal(n, 3);
+		for (size_t j = 0; j < n; j++) {
+			assert_true(r[j].up);
+			assert_true(lx_nid_eq(&r[j].primary, &r[j].gateway));
+		}
+		for (int j = 0; j < 4; j++)
+			assert_int_equal(ping_by(b, "10.1.0.14@tcp2", NULL), 0);
+		tune(off[i], "lnet_peer_discovery_disabled", "0");
 	}
 }
 
@@ -425,25 +484,10 @@ static const char *why(const char *to, const char *source)
 	return text;
 }
 
-static int ping_status;
-
-static void on_ping(int status, struct lx_peer_info *info, void *arg)
-{
-	ping_status = status;
-	free(info);
-}
-
 /* @source: NULL for any */
 static int ping_from(const char *to, const char *source)
 {
-	struct lx_id target = { nid(to), LX_PID_LUSTRE };
-	struct lx_nid from = source ? nid(source) : lx_nid_any;
-
-	ping_status = 1;
-	if (lx_probe_ping(a->core, &target, &from, 1000, on_ping, NULL))
-		return -EINVAL;
-	lx_sim_run(sim, 3 * SEC);
-	return ping_status;
+	return ping_by(a, to, source);
 }
 
 static int ping(const char *to)
@@ -526,6 +570,7 @@ int main(void)
 		ROUTE_TEST(own_nid_is_no_gateway),
 		ROUTE_TEST(route_keeps_the_nid_it_was_given),
 		ROUTE_TEST(two_nids_of_a_gateway_are_two_routes),
+		ROUTE_TEST(gateway_without_discovery_is_single_nids),
 		ROUTE_TEST(gateway_is_forgotten),
 		ROUTE_TEST(dead_router_is_left_out),
 		ROUTE_TEST(dead_router_is_told_of),

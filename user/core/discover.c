@@ -285,19 +285,25 @@ static enum step merge(struct lx_peer *peer)
 	return STEP_AGAIN;
 }
 
-/* A peer that switched discovery off is a single NID again. */
+/*
+ * A peer that switched discovery off is a single NID again, and a gateway is one for each NID
+ * that routes name.
+ */
 static void renew(struct lx_peer *peer)
 {
-	struct lx_peer_ni *first = lx_peer_first_ni(peer);
+	struct lx_peer_ni *kept = lx_route_gateway_ni(peer);
 
+	if (!kept)
+		kept = lx_peer_first_ni(peer);
 	peer->merges++;
-	first->listed = peer->merges;
+	kept->listed = peer->merges;
 	drop_unlisted(peer);
-	peer->primary = first->nid;
+	peer->primary = kept->nid;
 	peer->seqno = peer->acked_seqno = 0;
 	peer->state &= LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED | LX_PEER_DISCOVERING |
 		       LX_PEER_DATA_PRESENT;
 	peer->state |= LX_PEER_NO_DISCOVERY | LX_PEER_NIDS_UPTODATE;
+	lx_route_gateway_split(peer);
 }
 
 /* ---- ping ---------------------------------------------------------------------------------- */

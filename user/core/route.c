@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/log.h"
 #include "change.h"
 #include "core.h"
 #include "credit.h"
@@ -126,6 +127,14 @@ static void gateway_begin(struct lx_peer *gateway, enum lx_down_why verdict)
 		lx_down_set(core, &gateway->down, verdict, 0, LX_NET_U32_ANY);
 }
 
+static void gateway_end_without_routes(struct lx_peer *gateway)
+{
+	if (!lx_list_empty(&gateway->routes))
+		return;
+	lx_list_del(&gateway->gateway_link);
+	gateway->state &= ~(LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED);
+}
+
 static void update(struct lx_route *route);
 
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
@@ -175,10 +184,7 @@ static void route_free(struct lx_core *core, struct lx_route *route)
 	lx_change_tell(core, LX_CHANGE_ROUTE_DEL, &route->nid, rnet->id, "%s", "");
 	lx_list_del(&route->link);
 	lx_list_del(&route->gateway_link);
-	if (lx_list_empty(&gateway->routes)) {
-		lx_list_del(&gateway->gateway_link);
-		gateway->state &= ~(LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED);
-	}
+	gateway_end_without_routes(gateway);
 	rnet_free_if_empty(rnet);
 	free(route);
 }
@@ -455,22 +461,56 @@ void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int err
 		lx_core_kick(core);
 }
 
+static void route_move(struct lx_route *route, struct lx_peer *to)
+{
+	struct lx_peer *from = route->gateway;
+
+	if (lx_list_empty(&to->routes)) {
+		lx_list_append(&to->core->gateways, &to->gateway_link);
+		to->alive = from->alive;
+		to->down = from->down;
+	}
+	lx_list_del(&route->gateway_link);
+	route->gateway = to;
+	lx_list_append(&to->routes, &route->gateway_link);
+	gateway_end_without_routes(from);
+}
+
 void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from)
 {
 	struct lx_route *route, *tmp;
 
-	if (lx_list_empty(&from->routes))
-		return;
-	lx_list_del(&from->gateway_link);
-	if (lx_list_empty(&to->routes)) {
-		lx_list_append(&from->core->gateways, &to->gateway_link);
-		to->alive = from->alive;
-		to->down = from->down;
+	lx_list_for_each_safe(route, tmp, &from->routes, gateway_link)
+		route_move(route, to);
+}
+
+struct lx_peer_ni *lx_route_gateway_ni(struct lx_peer *gateway)
+{
+	struct lx_route *route;
+
+	lx_list_for_each(route, &gateway->routes, gateway_link) {
+		struct lx_peer_ni *pni = lx_peer_ni_of(gateway, &route->nid);
+
+		if (pni)
+			return pni;
 	}
-	lx_list_for_each_safe(route, tmp, &from->routes, gateway_link) {
-		lx_list_del(&route->gateway_link);
-		route->gateway = to;
-		lx_list_append(&to->routes, &route->gateway_link);
+	return NULL;
+}
+
+void lx_route_gateway_split(struct lx_peer *gateway)
+{
+	struct lx_route *route, *tmp;
+	struct lx_peer_ni *pni;
+	int r;
+
+	lx_list_for_each_safe(route, tmp, &gateway->routes, gateway_link) {
+		r = lx_peer_ni_obtain(gateway->core, &route->nid, &pni);
+		if (r)
+			lx_warn("route=%s gateway=%s reason=\"%s\" action=\"route not used until the "
+				"gateway is discovered\"", lx_net_str(route->rnet->id),
+				lx_nid_str(&route->nid), strerror(-r));
+		else if (lx_peer_of(pni) != gateway)
+			route_move(route, lx_peer_of(pni));
 	}
 }
 

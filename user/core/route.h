@@ -88,6 +88,10 @@ void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint3
 void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error);
 /* Moves @from's routes to @to: they are the same node. */
 void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from);
+/* The gateway's NI that its first usable route names, or NULL: not every NI is a way to it. */
+struct lx_peer_ni *lx_route_gateway_ni(struct lx_peer *gateway);
+/* A gateway lost its other NIDs: moves each route to the peer that has the route's NID. */
+void lx_route_gateway_split(struct lx_peer *gateway);
 
 /* Reports routes that came up or went down since the last call. */
 void lx_route_report(struct lx_core *core);
