@@ -47,7 +47,7 @@ struct lx_conf_ni {
 	struct lx_conf_place rails_at;
 };
 
-/* A setting of an NI that only its transport understands ("lnd tunables"). */
+/* A setting of an NI: "tunables", or one that only its transport understands ("lnd tunables"). */
 struct lx_conf_lnd_setting {
 	const char *name;
 	int32_t min, max; /* LX_UNSET is always allowed */
@@ -59,6 +59,9 @@ struct lx_conf_lnd_setting {
  * no configurable transport for the type.
  */
 const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type);
+
+/* The ranges of struct lx_ni_tunables, in the order of its members; terminated by name NULL. */
+const struct lx_conf_lnd_setting *lx_conf_ni_settings(void);
 
 /**
  * lx_conf_net_why - what an errno of lx_net_add() means, and what to check next

@@ -334,8 +334,9 @@ int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t 
 /**
  * lx_tunable_write - set a module or global tunable
  * @module: "lnet" or a transport's name. All nodes of a process share the tunables of a
- *	transport
- * Returns 0, -ENOENT no such module or name, -EINVAL not a value, -ERANGE; -EBUSY it
+ *	transport, which return to their defaults with the last node
+ * Returns 0, -ENOENT no such module or name, -EINVAL not a value, or not beside another one
+ * (lx_node_check() tells which), -ERANGE; -EBUSY it
  * cannot change while NIs are up, -EADDRINUSE another process listens on that port.
  */
 int lx_tunable_write(struct lx_node *node, const char *module, const char *name,

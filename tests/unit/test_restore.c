@@ -342,6 +342,37 @@ static void test_gateway_was_down(void **state)
 	}
 }
 
+/* No file could have these. */
+static void test_out_of_range(void **state)
+{
+	begin();
+	assert_non_null(strstr(expect(234, "lnetctl net add --nid 127.20.1.1@tcp1 --peer-timeout "
+					   "86401")->err, "86401 is not in 0..86400"));
+	expect(234, "lnetctl net add --nid 127.20.1.1@tcp1 --credits 1048577");
+	ok("lnetctl net add --nid 127.20.1.1@tcp1 --peer-timeout 86400 --credits 1048576");
+	restores("--backup");
+	stop();
+}
+
+/* What was set at run time holds over a restart of LNet, until the file is read again. */
+static void test_selftest_setting(void **state)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s", proc_file("conf.yaml", "tunables: { tcp: "
+						     "{ accept: all, sock_timeout: 20 } }\n"));
+	start(path);
+	ok("lnetctl lnet unconfigure");
+	ok("lnetx selftest on consoles any");
+	ok("lnetctl lnet configure --all");
+	assert_non_null(strstr(expect(0, "lnetx -j selftest show")->out, "\"enable\":1"));
+	ok("lnetctl lnet unconfigure");
+	ok("lnetx daemon reload");
+	ok("lnetctl lnet configure --all");
+	assert_non_null(strstr(expect(0, "lnetx -j selftest show")->out, "\"enable\":0"));
+	stop();
+}
+
 static void random_nis(void)
 {
 	for (int net = 1; net <= 2; net++) {
@@ -476,6 +507,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_far_primary, kill_rest),
 		cmocka_unit_test_teardown(test_gateway_was_down, kill_rest),
+		cmocka_unit_test_teardown(test_out_of_range, kill_rest),
+		cmocka_unit_test_teardown(test_selftest_setting, kill_rest),
 		cmocka_unit_test_teardown(test_random, kill_rest),
 	};
 	int failed;

@@ -79,16 +79,33 @@ static int ni_tunable(struct lx_yaml *y, yaml_node_t *value, const char *name, i
 	return err;
 }
 
-#define NI_TUNABLE(name, min, max)                                                                 \
+/* The order of struct lx_ni_tunables. */
+enum { NI_PEER_TIMEOUT, NI_PEER_CREDITS, NI_PEER_BUFFER_CREDITS, NI_CREDITS };
+
+const struct lx_conf_lnd_setting *lx_conf_ni_settings(void)
+{
+	static const struct lx_conf_lnd_setting settings[] = {
+		[NI_PEER_TIMEOUT] = { "peer_timeout", 0, 86400 },
+		[NI_PEER_CREDITS] = { "peer_credits", 1, 1 << 20 },
+		[NI_PEER_BUFFER_CREDITS] = { "peer_buffer_credits", 0, 1 << 20 },
+		[NI_CREDITS] = { "credits", 1, 1 << 20 },
+		{ NULL, 0, 0 }
+	};
+
+	return settings;
+}
+
+#define NI_TUNABLE(name, index)                                                                    \
 	static int tun_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                    \
 	{                                                                                          \
+		const struct lx_conf_lnd_setting *set = &lx_conf_ni_settings()[index];             \
 		struct lx_conf_ni *ni = arg;                                                       \
-		return ni_tunable(y, value, #name, min, max, ni, &ni->tun.name);                   \
+		return ni_tunable(y, value, #name, set->min, set->max, ni, &ni->tun.name);         \
 	}
-NI_TUNABLE(peer_timeout, 0, 86400)
-NI_TUNABLE(peer_credits, 1, 1 << 20)
-NI_TUNABLE(peer_buffer_credits, 0, 1 << 20)
-NI_TUNABLE(credits, 1, 1 << 20)
+NI_TUNABLE(peer_timeout, NI_PEER_TIMEOUT)
+NI_TUNABLE(peer_credits, NI_PEER_CREDITS)
+NI_TUNABLE(peer_buffer_credits, NI_PEER_BUFFER_CREDITS)
+NI_TUNABLE(credits, NI_CREDITS)
 
 int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {

@@ -130,8 +130,8 @@ static struct lx_core_ni *ni_new(struct lx_core *core, const struct lx_lnd *lnd,
 	ni->ni.nid = conf->nid;
 	ni->by_nid = !lx_nid_is_any(&conf->nid);
 	memcpy(ni->ni.ifname, conf->ifname, sizeof(ni->ni.ifname));
-	ni->ni.tun = conf->tun;
-	ni->ni.lnd_tun = conf->lnd_tun;
+	ni->ni.tun = ni->given_tun = conf->tun;
+	ni->ni.lnd_tun = ni->given_lnd_tun = conf->lnd_tun;
 	ni->ni.dev_cpt = -1;
 	ni->ni.incarnation_ns = core->ops->wall(core->ops_arg);
 	return ni;
@@ -152,6 +152,8 @@ static bool take_net_tunables(const struct lx_net *net, struct lx_core_ni *ni)
 		other = other || (want[i] != LX_UNSET && want[i] != have[i]);
 		want[i] = have[i];
 	}
+	if (first)
+		ni->given_tun = first->given_tun;
 	return other;
 }
 

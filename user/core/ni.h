@@ -41,6 +41,9 @@ struct lx_core_ni {
 	enum lx_ni_state state;
 	unsigned int refs;
 	bool by_nid;        /* configured by its NID */
+	/* As given; ni.tun and ni.lnd_tun have what the transport chose or adjusted. */
+	struct lx_ni_tunables given_tun;
+	struct lx_lnd_tunables given_lnd_tun;
 	enum lx_down_why link_down; /* as the transport says */
 	bool silent;        /* router: nobody pinged us through it */
 	bool worn;          /* health dropped to 0 and is not yet full again */

@@ -117,8 +117,6 @@ static int node_start(struct change *c)
 	lx_conf_free(resolved);
 	if (err)
 		return explain_conf(c, err, &why);
-	if (c->conf)
-		lx_tester_configure(c->daemon->tester, &c->conf->selftest);
 	lx_tester_start(c->daemon->tester, c->node);
 	return 0;
 }
@@ -161,6 +159,7 @@ static int node_apply(struct change *c)
 
 	if (!c->node) {
 		c->applied = true;
+		lx_tester_configure(c->daemon->tester, &c->conf->selftest);
 		return say(c, 0, "to be used by the next \"lnet configure --all\"");
 	}
 	err = lx_config_resolve(c->conf, c->daemon->large, &conf, &why);

@@ -96,6 +96,20 @@ static int take_lnd_settings(struct lx_edit *e)
 	return 0;
 }
 
+/* What a file could not have, an export must not have. */
+static int check_ni_settings(struct lx_edit *e)
+{
+	const struct lx_conf_lnd_setting *set = lx_conf_ni_settings();
+	const int32_t *value = (const int32_t *)&e->req->net.ni.tun;
+
+	for (; set->name; set++, value++) {
+		if (*value != LX_UNSET && (*value < set->min || *value > set->max))
+			return say(e, -EINVAL, "%s %d is not in %d..%d", set->name, *value, set->min,
+				   set->max);
+	}
+	return 0;
+}
+
 static int rails_add(struct lx_edit *e)
 {
 	struct lx_conf_error why = { 0 };
@@ -124,6 +138,8 @@ int lx_edit_net_add(struct lx_edit *e)
 		return say(e, -EINVAL, "rails are addresses of one interface of a tcp net; give "
 				       "a tcp net, an interface, and no NID");
 	err = take_lnd_settings(e);
+	if (!err)
+		err = check_ni_settings(e);
 	if (err)
 		return err;
 	if (e->daemon->large)
@@ -488,8 +504,9 @@ int lx_edit_tunable_set(struct lx_edit *e)
 		return lx_edit_unknown_tunable(e->node, v->module, v->name, e->text, e->size);
 	case -EINVAL:
 		return say(e, err,
-			   "%s %s: \"%s\" is not a valid value; see \"lnetx tunable show %s %s\"",
-			   v->module, v->name, v->value, v->module, v->name);
+			   "%s %s: \"%s\" is not a valid value, or not beside the others that are "
+			   "set; see \"lnetx tunable show %s\"",
+			   v->module, v->name, v->value, v->module);
 	case -ERANGE:
 		return say(e, err, "%s %s: %s is out of range; see \"lnetx -s tunable show %s %s\"",
 			   v->module, v->name, v->value, v->module, v->name);

@@ -355,6 +355,8 @@ static void watch_signal(uv_signal_t *handle, uv_signal_cb fn, int number)
 
 static int start(struct lx_daemon *d, const struct options *o)
 {
+	if (d->conf)
+		lx_tester_configure(d->tester, &d->conf->selftest);
 	if (d->conf || o->configure)
 		return lx_change_start(d, on_started);
 	lx_notify("READY=1\nSTATUS=waiting for \"lnetctl lnet configure\"");

@@ -511,6 +511,12 @@ static int retune(struct lx_node *node, const void *values)
 	struct lx_core_ni *ni;
 	struct lx_net *net;
 
+	for (unsigned int i = 0; i < LX_NODE_LNDS; i++) {
+		const struct lx_lnd *lnd = lx_node_lnds[i];
+
+		if (lnd->tunable_values == values && lnd->conflict && lnd->conflict(values))
+			return -EINVAL;
+	}
 	lx_ni_for_each(net, ni, node->core) {
 		if (ni->state == LX_NI_UP && ni->ni.lnd->tunable_values == values)
 			return ni->ni.lnd->retune ? ni->ni.lnd->retune(&ni->ni) : 0;

@@ -165,7 +165,7 @@ static int lnd_tunable_index(const struct lx_lnd *lnd, const char *name)
 
 static int ni_set(struct lx_core_ni *ni, const char *name, int32_t value)
 {
-	int index = lnd_tunable_index(ni->ni.lnd, name);
+	int index = lnd_tunable_index(ni->ni.lnd, name), r;
 
 	if (!strcmp(name, "health")) {
 		if (value < 0 || value > LX_HEALTH_MAX)
@@ -177,7 +177,10 @@ static int ni_set(struct lx_core_ni *ni, const char *name, int32_t value)
 		return index;
 	if (!ni->ni.lnd->set_tunable)
 		return -EOPNOTSUPP;
-	return ni->ni.lnd->set_tunable(&ni->ni, index, value);
+	r = ni->ni.lnd->set_tunable(&ni->ni, index, value);
+	if (!r)
+		ni->given_lnd_tun.value[index] = value;
+	return r;
 }
 
 int lx_net_set(struct lx_node *node, uint32_t net_id, const struct lx_nid *nid, const char *name,
@@ -245,25 +248,26 @@ static const struct lx_conf_ni *first_of_net(const struct lx_conf *conf, uint32_
 	return &conf->ni[i];
 }
 
+/* A transport may have chosen another value than the one it was given: 0, or one out of range. */
+static bool values_differ(const int32_t *want, const int32_t *have, const int32_t *given, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (want[i] != LX_UNSET && want[i] != have[i] && want[i] != given[i])
+			return true;
+	}
+	return false;
+}
+
 /* True if a setting is given and differs from the present one. */
 static bool ni_differs(const struct apply *a, const struct lx_core_ni *ni,
 		       const struct lx_conf_ni *conf)
 {
 	const struct lx_ni_tunables *tun = &first_of_net(a->conf, conf->net)->tun;
-	const int32_t *want = (const int32_t *)tun, *have = (const int32_t *)&ni->ni.tun;
 
-	for (size_t i = 0; i < sizeof(*tun) / sizeof(int32_t); i++) {
-		if (want[i] != LX_UNSET && want[i] != have[i])
-			return true;
-	}
-	for (size_t i = 0; i < LX_LND_TUNABLES_MAX; i++) {
-		int32_t v = conf->lnd_tun.value[i];
-
-		/* 0 and unset leave the choice to the transport. */
-		if (v != LX_UNSET && v && v != ni->ni.lnd_tun.value[i])
-			return true;
-	}
-	return false;
+	return values_differ((const int32_t *)tun, (const int32_t *)&ni->ni.tun,
+			     (const int32_t *)&ni->given_tun, sizeof(*tun) / sizeof(int32_t)) ||
+	       values_differ(conf->lnd_tun.value, ni->ni.lnd_tun.value, ni->given_lnd_tun.value,
+			     LX_LND_TUNABLES_MAX);
 }
 
 /*
@@ -445,39 +449,62 @@ static const struct lx_conf_tunable *conf_tunable(const struct lx_conf *conf, co
 	return NULL;
 }
 
+/* Section "buffers" has it. */
+static bool is_given_as_buffers(const struct lx_conf *conf, const char *module, const char *name)
+{
+	static const char *const names[LX_POOLS] = {
+		[LX_POOL_TINY] = "tiny_router_buffers",
+		[LX_POOL_SMALL] = "small_router_buffers",
+		[LX_POOL_LARGE] = "large_router_buffers",
+	};
+
+	for (int i = 0; i < LX_POOLS && !strcmp(module, "lnet"); i++) {
+		if (!strcmp(names[i], name))
+			return conf->buffers[i] != LX_UNSET;
+	}
+	return false;
+}
+
 /* Tunables that are no longer in the file get their defaults. */
 static int tunable_default(const char *module, const struct lx_tunable *t, const char *value,
 			   void *arg)
 {
+	static const struct lx_conf_place nowhere;
 	struct apply *a = arg;
 	char text[32];
 
-	if (conf_tunable(a->conf, module, t->name))
+	if (conf_tunable(a->conf, module, t->name) ||
+	    is_given_as_buffers(a->conf, module, t->name))
 		return 0;
 	snprintf(text, sizeof(text), "%lld", (long long)t->def);
 	if (t->names)
 		snprintf(text, sizeof(text), "%s", t->names[t->def - t->min]);
 	if (strcmp(text, value))
-		lx_tunable_write(a->node, module, t->name, text);
+		failed(a, lx_tunable_write(a->node, module, t->name, text), nowhere, NULL,
+		       "%s: %s: \"%s\", the default", module, t->name, text);
 	return 0;
 }
 
-static void apply_tunables(struct apply *a)
+static void write_tunables(struct apply *a)
 {
 	if (a->flags & LX_APPLY_DIFF)
 		lx_tunable_each(a->node, tunable_default, a);
-	/* Twice, because a value may be valid only together with a later one. */
-	for (size_t i = 0; i < a->conf->n_tunables; i++) {
-		const struct lx_conf_tunable *c = &a->conf->tunable[i];
-
-		lx_tunable_write(a->node, c->module, c->name, c->value);
-	}
 	for (size_t i = 0; i < a->conf->n_tunables; i++) {
 		const struct lx_conf_tunable *c = &a->conf->tunable[i];
 
 		failed(a, lx_tunable_write(a->node, c->module, c->name, c->value), c->value_at,
 		       NULL, "%s: %s: \"%s\"", c->module, c->name, c->value);
 	}
+}
+
+/* Twice, because a value may be valid only together with a later one. */
+static void apply_tunables(struct apply *a)
+{
+	struct apply first = *a;
+
+	first.err = NULL;
+	write_tunables(&first);
+	write_tunables(a);
 }
 
 static void apply_nets(struct apply *a)

@@ -4,6 +4,7 @@
  * everything goes down in reverse order.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,7 +222,33 @@ static unsigned int loops_wanted(void)
 	return n < LOOPS_MAX ? n : LOOPS_MAX;
 }
 
-/* Transports' tunables are per process and determine the number of loops. */
+/*
+ * Transports' tunables are per process. They last as long as its nodes: what an earlier node was
+ * configured with is no setting of a later one.
+ */
+static pthread_mutex_t n_nodes_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int n_nodes;
+
+static void tunables_hold(void)
+{
+	pthread_mutex_lock(&n_nodes_lock);
+	n_nodes++;
+	pthread_mutex_unlock(&n_nodes_lock);
+}
+
+static void tunables_release(void)
+{
+	pthread_mutex_lock(&n_nodes_lock);
+	n_nodes--;
+	for (unsigned int i = 0; i < LX_NODE_LNDS && !n_nodes; i++) {
+		if (lx_node_lnds[i]->tunables)
+			lx_tunable_defaults(lx_node_lnds[i]->tunables,
+					    lx_node_lnds[i]->tunable_values);
+	}
+	pthread_mutex_unlock(&n_nodes_lock);
+}
+
+/* They determine the number of loops, so they come first. */
 static int transport_tunables(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 {
 	int r = lx_node_check(conf, ret_err);
@@ -282,13 +309,14 @@ int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
 
 	if (ret_err)
 		*ret_err = (struct lx_conf_error){ 0 };
+	tunables_hold();
 	if (conf)
 		r = transport_tunables(conf, ret_err);
-	if (r)
-		return r;
-	node = calloc(1, sizeof(*node));
-	if (!node)
-		return -ENOMEM;
+	node = r ? NULL : calloc(1, sizeof(*node));
+	if (!node) {
+		tunables_release();
+		return r ? r : -ENOMEM;
+	}
 	lx_node_calls_init(node);
 	lx_work_init(&node->work, on_work);
 	lx_work_init(&node->close_work, on_close);
@@ -424,6 +452,7 @@ void lx_node_free(struct lx_node *node)
 	lx_core_free(node->core);
 	lx_freelist_fini(&node->event_freelist);
 	free(node);
+	tunables_release();
 }
 
 void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg),
