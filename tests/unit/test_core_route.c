@@ -220,6 +220,56 @@ static void gateway_without_discovery_is_single_nids(void **state)
 	}
 }
 
+/* A new route has its gateway checked at once, also one that was checked a moment ago. */
+static void new_route_is_checked_at_once(void **state)
+{
+	struct lx_nid gateway = nid("10.0.0.11@tcp1");
+
+	usual_pace();
+	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
+	tune(a, "router_ping_timeout", "1");
+	lx_sim_run(sim, 70 * SEC);
+	assert_int_equal(live_routes(a), 1);
+	/* Repaired, and added again. */
+	assert_int_equal(lx_route_delete(a->core, LX_NET(2, 2), &gateway), 0);
+	lx_sim_dead(sim, "10.0.0.11@tcp1", false);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(live_routes(a), 2);
+	/* With another priority. */
+	assert_int_equal(lx_route_delete(a->core, LX_NET(2, 2), &gateway), 0);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 1);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(live_routes(a), 2);
+	/* A second one through it: only an answer says how far it is. */
+	assert_int_equal(lx_route_delete(a->core, LX_NET(2, 2), &lx_nid_any), 0);
+	add_route(a, "tcp9", "10.0.0.11@tcp1", 2, 0);
+	lx_sim_run(sim, 3 * SEC);
+	add_route(a, "tcp2", "10.0.0.11@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 3 * SEC);
+	assert_true(lx_route_lookup(a->core, LX_NET(2, 2), &gateway)->single_hop);
+	assert_int_equal(live_routes(a), 2);
+}
+
+/* Without discovery, and with one check for each gateway only. */
+static void new_route_is_checked_once(void **state)
+{
+	struct lx_sim_node *g = NODE(sim, "10.0.0.13@tcp1", "10.1.0.13@tcp2", "10.3.0.13@tcp3");
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1");
+
+	make_router(g);
+	tune(g, "lnet_peer_discovery_disabled", "1");
+	quick(b);
+	tune(b, "alive_router_check_interval", "0");
+	tune(b, "check_routers_before_use", "1");
+	add_route(b, "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(live_routes(b), 1);
+	add_route(b, "tcp3", "10.0.0.13@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(live_routes(b), 2);
+}
+
 /* Deleting a gateway's last NID deletes its routes. */
 static void gateway_is_forgotten(void **state)
 {
@@ -571,6 +621,8 @@ int main(void)
 		ROUTE_TEST(route_keeps_the_nid_it_was_given),
 		ROUTE_TEST(two_nids_of_a_gateway_are_two_routes),
 		ROUTE_TEST(gateway_without_discovery_is_single_nids),
+		ROUTE_TEST(new_route_is_checked_at_once),
+		ROUTE_TEST(new_route_is_checked_once),
 		ROUTE_TEST(gateway_is_forgotten),
 		ROUTE_TEST(dead_router_is_left_out),
 		ROUTE_TEST(dead_router_is_told_of),

@@ -135,6 +135,16 @@ static void gateway_end_without_routes(struct lx_peer *gateway)
 	gateway->state &= ~(LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED);
 }
 
+/* Within a second (monitor.c): what the last check said is not about a route that is new. */
+static void check_soon(struct lx_peer *gateway)
+{
+	struct lx_peer_net *net;
+
+	gateway->state &= ~LX_PEER_RTR_DISCOVERED;
+	lx_list_for_each(net, &gateway->nets, link)
+		net->next_check_ns = 0;
+}
+
 static void update(struct lx_route *route);
 
 int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
@@ -171,8 +181,8 @@ int lx_route_new(struct lx_core *core, const struct lx_conf_route *conf)
 	lx_list_append(&route->gateway->routes, &route->gateway_link);
 	insert_somewhere(core, rnet, route);
 	update(route);
+	check_soon(route->gateway);
 	lx_change_tell(core, LX_CHANGE_ROUTE_ADD, &route->nid, rnet->id, "%s", "");
-	/* lx_monitor checks the gateway within a second. */
 	return 0;
 }
 
