@@ -487,7 +487,32 @@ static void ni_goes(void **state)
 	assert_true(a->core->stats.successful_resends > 0);
 }
 
-/* The peer was deleted on purpose: nobody to resend to. */
+static void assert_own_nis_healthy(void)
+{
+	assert_int_equal(ni_of(a, A1)->health.value, LX_HEALTH_MAX);
+	assert_int_equal(ni_of(a, A2)->health.value, LX_HEALTH_MAX);
+	assert_int_equal(lx_ni_status(ni_of(a, A1)), LX_NI_STATUS_UP);
+	assert_int_equal(lx_ni_status(ni_of(a, A2)), LX_NI_STATUS_UP);
+}
+
+/* When a NID of a peer is removed, what waits for its credits moves to another one. */
+static void nid_goes(void **state)
+{
+	meet();
+	log_clear();
+	for (int i = 0; i < 60; i++) {
+		post(b, 5, NULL, 1, 0, dst, 16, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 16, 2), true, B1, 5, 1);
+	}
+	assert_false(lx_list_empty(&pni_of(a, B2)->tx_queue));
+	lx_peer_drop_nid(pni_of(a, B2));
+	assert_true(a->core->stats.resend_count > 0);
+	assert_own_nis_healthy();
+	lx_sim_run(sim, 100 * MS);
+	assert_int_equal(count_events(LX_EVENT_ACK), 60);
+}
+
+/* The peer was deleted on purpose: nobody to resend to, and no fault of our NIs. */
 static void peer_goes(void **state)
 {
 	meet();
@@ -497,6 +522,7 @@ static void peer_goes(void **state)
 		put(a, mem(a, src, 16, 1), false, B1, 5, 1);
 	lx_peer_delete(lx_peer_of(pni_of(a, B1)));
 	assert_int_equal(a->core->stats.resend_count, 0);
+	assert_own_nis_healthy();
 	lx_sim_run(sim, 3 * SEC);
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 10000;
 }
@@ -752,6 +778,7 @@ int main(void)
 		TEST(optimised_get_is_not_overdue),
 		TEST(after_the_deadline),
 		TEST(ni_goes),
+		TEST(nid_goes),
 		TEST(peer_goes),
 		TEST(back_off),
 		TEST(unanswered_ping),

@@ -270,7 +270,9 @@ void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatu
 
 void lx_msg_fail_peer(struct lx_peer_ni *pni)
 {
-	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
+	/* A NID that is gone is not the fault of our NI; that its net went down is. */
+	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN,
+			  pni->net ? LX_HSTATUS_LOCAL_ABORTED : LX_HSTATUS_REMOTE_DROPPED);
 	lx_parse_drop_from(pni);
 }
 
