@@ -220,6 +220,54 @@ static void gateway_without_discovery_is_single_nids(void **state)
 	}
 }
 
+/* A route goes where its NID goes, though its gateway keeps another one. */
+static void route_follows_its_nid(void **state)
+{
+	struct lx_nid near = nid("10.0.0.13@tcp1"), other = nid("10.1.0.99@tcp2");
+	const struct lx_nid spare = nid("10.0.0.14@tcp1");
+	const struct lx_conf_peer conf = { .primary = other, .multi_rail = true, .nid = &near,
+					   .n_nids = 1 };
+	struct lx_sim_node *g = NODE(sim, "10.0.0.13@tcp1", "10.1.0.13@tcp2");
+	struct lx_sim_node *b = NODE(sim, "10.0.0.2@tcp1");
+	struct lx_sim_node *standby = NODE(sim, "10.0.0.14@tcp1", "10.1.0.14@tcp2");
+	const struct lx_route_info *r;
+	size_t n;
+
+	make_router(g);
+	make_router(standby);
+	quick(b);
+	add_route(b, "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+	add_route(b, "tcp9", "10.0.0.13@tcp1", 2, 0);
+	lx_sim_run(sim, 3 * SEC);
+	/* An admin says that another peer has the NID. */
+	assert_int_equal(lx_peerconf_add(b->core, &conf), 0);
+	assert_true(lx_list_empty(&lx_peer_of(pni_of(b, "10.1.0.13@tcp2"))->routes));
+	r = routes_of(b, &n);
+	assert_true(lx_nid_eq(&r[0].primary, &other) && lx_nid_eq(&r[1].primary, &other));
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(live_routes(b), 2);
+	assert_int_equal(lx_peerconf_del(b->core, &conf, false), -EBUSY);
+	assert_int_equal(lx_route_delete(b->core, LX_NET_U32_ANY, &near), 0);
+	assert_int_equal(lx_peerconf_del(b->core, &(struct lx_conf_peer){ .primary = other },
+					 false), 0);
+
+	/* A standby takes the address over, and says so, from another address. */
+	add_route(b, "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(lx_probe_discover(b->core, &spare, false, on_ping, NULL), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(ping_status, 0);
+	lx_sim_ni_del(g, "10.0.0.13@tcp1");
+	lx_sim_fail_from(sim, "10.0.0.13@tcp1", LX_HSTATUS_LOCAL_DROPPED, -EIO);
+	assert_int_equal(lx_sim_ni_add(standby, "10.0.0.13@tcp1", 8, 256), 0);
+	lx_sim_run(sim, 10 * MS);
+	lx_sim_fail_from(sim, "10.0.0.13@tcp1", LX_HSTATUS_OK, 0);
+	lx_sim_run(sim, 5 * SEC);
+	r = routes_of(b, &n);
+	assert_true(r->up);
+	assert_true(lx_nid_eq(&r->primary, &spare) && lx_nid_eq(&r->gateway, &near));
+}
+
 /* A new route has its gateway checked at once, also one that was checked a moment ago. */
 static void new_route_is_checked_at_once(void **state)
 {
@@ -268,6 +316,19 @@ static void new_route_is_checked_once(void **state)
 	add_route(b, "tcp3", "10.0.0.13@tcp1", LX_UNSET, 0);
 	lx_sim_run(sim, 3 * SEC);
 	assert_int_equal(live_routes(b), 2);
+}
+
+/* No NID of a gateway can be deleted, whether routes name it or not. */
+static void gateway_keeps_its_nids(void **state)
+{
+	struct lx_nid near = nid("10.0.0.11@tcp1"), far = nid("10.1.0.11@tcp2");
+	struct lx_conf_peer conf = { .primary = near, .nid = &far, .n_nids = 1 };
+
+	assert_int_equal(lx_peer_of(pni_of(a, "10.0.0.11@tcp1"))->n_nis, 2);
+	assert_int_equal(lx_peerconf_del(a->core, &conf, false), -EBUSY);
+	assert_int_equal(lx_peer_of(pni_of(a, "10.0.0.11@tcp1"))->n_nis, 2);
+	assert_int_equal(lx_peerconf_del(a->core, &conf, true), 0);
+	assert_int_equal(lx_peer_of(pni_of(a, "10.0.0.11@tcp1"))->n_nis, 1);
 }
 
 /* Deleting a gateway's last NID deletes its routes. */
@@ -621,8 +682,10 @@ int main(void)
 		ROUTE_TEST(route_keeps_the_nid_it_was_given),
 		ROUTE_TEST(two_nids_of_a_gateway_are_two_routes),
 		ROUTE_TEST(gateway_without_discovery_is_single_nids),
+		ROUTE_TEST(route_follows_its_nid),
 		ROUTE_TEST(new_route_is_checked_at_once),
 		ROUTE_TEST(new_route_is_checked_once),
+		ROUTE_TEST(gateway_keeps_its_nids),
 		ROUTE_TEST(gateway_is_forgotten),
 		ROUTE_TEST(dead_router_is_left_out),
 		ROUTE_TEST(dead_router_is_told_of),

@@ -18,7 +18,8 @@
 
 static const struct lx_peer_watcher peer_watchers[] = {
 	{ .name = "discover", .deleted = lx_discover_cancel },
-	{ .name = "route", .deleted = lx_route_delete_through, .merged = lx_route_gateway_moved },
+	{ .name = "route", .deleted = lx_route_delete_through, .merged = lx_route_gateway_moved,
+	  .joined = lx_route_nid_moved },
 	{ .name = "announce", .merged = lx_announce_absorb },
 	{ .name = "msg", .unreachable = lx_msg_fail_peer },
 	{ 0 },

@@ -466,6 +466,7 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 	struct lx_core *core = peer->core;
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 	struct lx_peer *other = pni ? lx_peer_of(pni) : NULL;
+	bool known = other || peer->n_nis;
 	struct lx_peer_net *net;
 
 	if (other == peer)
@@ -498,6 +499,9 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 		lx_peer_absorb(peer, other);
 		lx_peer_delete(other);
 	}
+	/* A new peer, made by traffic, says nothing about who has the NID. */
+	if (known)
+		ANNOUNCE(core, joined, peer, nid);
 	return 0;
 }
 

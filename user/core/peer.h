@@ -125,6 +125,8 @@ struct lx_peer_watcher {
 	void (*deleted)(struct lx_peer *peer);
 	/* @from was found to be the same node as @to; it has no NIDs any more. */
 	void (*merged)(struct lx_peer *to, struct lx_peer *from);
+	/* The peer got this NID, as it or an admin says: whoever had it has it no more. */
+	void (*joined)(struct lx_peer *peer, const struct lx_nid *nid);
 	/* Nothing can be sent to this NID any more. */
 	void (*unreachable)(struct lx_peer_ni *pni);
 };

@@ -494,6 +494,22 @@ void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from)
 		route_move(route, to);
 }
 
+/* The gateway that lost the NID may have others left, or have told us before. */
+void lx_route_nid_moved(struct lx_peer *to, const struct lx_nid *nid)
+{
+	struct lx_core *core = to->core;
+	struct lx_route *route;
+	struct lx_rnet *rnet;
+
+	lx_list_for_each(rnet, &core->rnets, link) {
+		route = lx_route_lookup(core, rnet->id, nid);
+		if (!route || route->gateway == to)
+			continue;
+		route_move(route, to);
+		check_soon(to);
+	}
+}
+
 struct lx_peer_ni *lx_route_gateway_ni(struct lx_peer *gateway)
 {
 	struct lx_route *route;

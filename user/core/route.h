@@ -88,6 +88,8 @@ void lx_route_gateway_heard(struct lx_core *core, struct lx_peer *gateway, uint3
 void lx_route_gateway_lost(struct lx_core *core, struct lx_peer_ni *pni, int error);
 /* Moves @from's routes to @to: they are the same node. */
 void lx_route_gateway_moved(struct lx_peer *to, struct lx_peer *from);
+/* Moves the routes that name this NID to the peer that has it now. */
+void lx_route_nid_moved(struct lx_peer *to, const struct lx_nid *nid);
 /* The gateway's NI that its first usable route names, or NULL: not every NI is a way to it. */
 struct lx_peer_ni *lx_route_gateway_ni(struct lx_peer *gateway);
 /* A gateway lost its other NIDs: moves each route to the peer that has the route's NID. */
