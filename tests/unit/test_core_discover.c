@@ -230,18 +230,26 @@ static void discovery_off_here(void **state)
 
 static void discovery_off_there(void **state)
 {
+	uint32_t pushed_seqno;
 	struct outcome o;
 
 	discover(a, "10.0.0.2@tcp", false);
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
 	tune(b, "lnet_peer_discovery_disabled", "1");
 	lx_sim_run(sim, SEC);
-	/* B cannot push this change; the next discovery finds it. */
-	o = discover(a, "10.0.0.2@tcp", true);
-	assert_int_equal(o.status, 0);
+	/* This is the last change that B pushes. */
 	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 1);
 	assert_true(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_NO_DISCOVERY);
 	assert_false(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_MULTI_RAIL);
+	assert_true(lx_peer_uptodate(peer_of(b, "10.0.0.1@tcp")));
+	pushed_seqno = peer_of(a, "10.0.0.2@tcp")->seqno;
+	assert_int_equal(lx_sim_ni_add(b, "10.2.0.2@tcp2", 8, 256), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->seqno, pushed_seqno);
+	o = discover(a, "10.0.0.2@tcp", true);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(o.n_nis, 1);
+	lx_sim_ni_del(b, "10.2.0.2@tcp2");
 	tune(b, "lnet_peer_discovery_disabled", "0");
 	lx_sim_run(sim, SEC);
 	o = discover(a, "10.0.0.2@tcp", true);

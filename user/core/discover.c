@@ -596,6 +596,17 @@ void lx_discover_push_all(struct lx_core *core)
 	}
 }
 
+/* With it off lx_discover_push_all() leaves peers out, who would find out by a ping, if ever. */
+void lx_discover_switched_off(struct lx_core *core)
+{
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->peers, link) {
+		if (!lx_peer_discovery_off(peer))
+			peer->state |= LX_PEER_FORCE_PUSH;
+	}
+}
+
 /* ---- the state machine ------------------------------------------------------------------- */
 
 static void md_drop(struct lx_core *core, struct lx_handle *handle)
