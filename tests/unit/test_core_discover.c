@@ -639,6 +639,29 @@ static size_t listing(const char *first, unsigned int n, unsigned char *raw)
 	return size;
 }
 
+/* A push that comes while discovery is off here ends nothing, and is no discovery. */
+static void discovery_on_again(void **state)
+{
+	unsigned char raw[512];
+	size_t size = listing("10.0.0.2@tcp", 3, raw);
+
+	for (int i = 0; i < 2; i++) {
+		tune(a, "lnet_peer_discovery_disabled", "1");
+		assert_int_equal(ping(a, "10.0.0.2@tcp", 1000).status, 0);
+		/* First it is a single NID, and then one that was discovered. */
+		push_raw(raw, size);
+		assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 1 + i);
+		assert_int_equal(!(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_MULTI_RAIL), !i);
+		assert_null(peer_of(a, "10.7.0.1@tcp7"));
+		tune(a, "lnet_peer_discovery_disabled", "0");
+		post(b, 5, NULL, 1, 0, buf, 100, LX_MD_OP_PUT, 1);
+		assert_int_equal(put(a, mem(a, buf, 100, 2), true, "10.0.0.2@tcp", 5, 1), 0);
+		lx_sim_run(sim, SEC);
+		assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 2);
+		assert_true(lx_peer_uptodate(peer_of(a, "10.0.0.2@tcp")));
+	}
+}
+
 static unsigned int n_full;
 
 static void note_full(int level, const char *line, void *arg)
@@ -835,7 +858,7 @@ int main(void)
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm), T(reply_to_a_push),
 		T(listed_nids_are_bounded), T(strangers_make_room_for_listed_nids),
 		T(lowered_limit_is_reached_again), T(push_of_a_stranger_is_ignored),
-		T(status_changes_in_place),
+		T(discovery_on_again), T(status_changes_in_place),
 		T(peers_of_traffic_are_bounded),
 	};
 

@@ -294,10 +294,13 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 	}
 	if (!tun.lnet_health_sensitivity)
 		lx_health_off(core);
-	if (tun.lnet_peer_discovery_disabled && !core->tun.lnet_peer_discovery_disabled)
-		lx_discover_switched_off(core);
-	if (tun.lnet_peer_discovery_disabled != core->tun.lnet_peer_discovery_disabled)
+	if (tun.lnet_peer_discovery_disabled != core->tun.lnet_peer_discovery_disabled) {
+		if (tun.lnet_peer_discovery_disabled)
+			lx_discover_switched_off(core);
+		else
+			lx_discover_switched_on(core);
 		lx_change_own_info(core);
+	}
 	core->tun = tun;
 	return 0;
 }

@@ -37,15 +37,17 @@ static bool needs_ping(const struct lx_peer *peer)
 
 /* ---- a peer's information (lnet.md 12.3 - 12.5) ------------------------------------------ */
 
-/* Compares the DISCOVERY and MULTI_RAIL bits of an answer or a push with our state. */
-static void note_features(struct lx_peer *peer, uint32_t features)
+/*
+ * Compares the DISCOVERY and MULTI_RAIL bits of an answer or a push with our state. @off: our
+ * discovery is off; no matter for a push, after which the peer would never be discovered again.
+ */
+static void note_features(struct lx_peer *peer, uint32_t features, bool off)
 {
-	struct lx_core *core = peer->core;
-	bool local_off = core->tun.lnet_peer_discovery_disabled;
+	bool local_off = peer->core->tun.lnet_peer_discovery_disabled;
 	struct lx_peer_net *net;
 	struct lx_peer_ni *pni;
 
-	if (local_off || !(features & LX_PING_DISCOVERY)) {
+	if (off || !(features & LX_PING_DISCOVERY)) {
 		/* Its NIDs were learned by discovery: start over with the one we use. */
 		if (!(peer->state & (LX_PEER_CONFIGURED | LX_PEER_NO_DISCOVERY)) &&
 		    (peer->state & (LX_PEER_DISCOVERED | LX_PEER_MULTI_RAIL)))
@@ -62,7 +64,7 @@ static void note_features(struct lx_peer *peer, uint32_t features)
 				lx_nid_str(&peer->primary));
 	} else if (!(features & LX_PING_MULTI_RAIL)) {
 		peer->state &= ~LX_PEER_MULTI_RAIL;
-	} else if (!(peer->state & (LX_PEER_MULTI_RAIL | LX_PEER_NO_DISCOVERY))) {
+	} else if (!local_off && !(peer->state & (LX_PEER_MULTI_RAIL | LX_PEER_NO_DISCOVERY))) {
 		peer->state |= LX_PEER_MULTI_RAIL;
 		lx_peer_ni_for_each(net, pni, peer)
 			pni->preferred = lx_nid_any;
@@ -345,7 +347,7 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 		return;
 	}
 	peer->state &= ~LX_PEER_PING_SENT;
-	note_features(peer, info->features);
+	note_features(peer, info->features, peer->core->tun.lnet_peer_discovery_disabled);
 	peer->seqno = info->seqno;
 	data_set(peer, info);
 }
@@ -577,7 +579,7 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 		free(info);
 		return;
 	}
-	note_features(peer, info->features);
+	note_features(peer, info->features, false);
 	peer->seqno = info->seqno;
 	if ((peer->state & LX_PEER_DATA_PRESENT) && peer->data->seqno >= info->seqno)
 		free(info);
@@ -594,6 +596,15 @@ void lx_discover_push_all(struct lx_core *core)
 		if (lx_peer_needs_push(peer))
 			lx_peer_discover(peer);
 	}
+}
+
+/* What was learned meanwhile is that of single NIDs. */
+void lx_discover_switched_on(struct lx_core *core)
+{
+	struct lx_peer *peer;
+
+	lx_list_for_each(peer, &core->peers, link)
+		peer->state &= ~(LX_PEER_NO_DISCOVERY | LX_PEER_NIDS_UPTODATE);
 }
 
 /* With it off lx_discover_push_all() leaves peers out, who would find out by a ping, if ever. */

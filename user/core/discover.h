@@ -13,6 +13,8 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 void lx_discover_push_all(struct lx_core *core);
 /* Our discovery is about to be switched off: the next push goes to all who take it. */
 void lx_discover_switched_off(struct lx_core *core);
+/* It is on again: every peer is to be discovered again before we send to it. */
+void lx_discover_switched_on(struct lx_core *core);
 
 /* A peer goes: end its discovery with -ESHUTDOWN. */
 void lx_discover_cancel(struct lx_peer *peer);
