@@ -547,6 +547,30 @@ static void credits_outlive_the_fastpath(void **state)
 	lx_peer_ni_put(r1->core, pni);
 }
 
+static int shared;
+
+/* As the fast path, which is told of a policy and shares its credits again. */
+static void share_again(struct lx_ni *ni, const struct lx_nid *n, uint32_t net)
+{
+	static struct lx_credit tx, rtr;
+	struct lx_nid neighbour = nid("10.0.0.1@tcp1");
+
+	if (ni->core == r1->core && n && lx_nid_eq(n, &neighbour))
+		shared = lx_lnd_share_credits(ni, n, &tx, &rtr);
+}
+
+/* A peer NI that is being removed has no credits to share: the fast path asks again later. */
+static void removed_peer_shares_nothing(void **state)
+{
+	struct lx_lnd *lnd = (struct lx_lnd *)ni_of(r1, "10.0.0.11@tcp1")->ni.lnd;
+
+	shared = 1;
+	lnd->policy_changed = share_again;
+	lx_peer_delete(lx_peer_of(pni_of(r1, "10.0.0.1@tcp1")));
+	lnd->policy_changed = NULL;
+	assert_int_equal(shared, -ENOENT);
+}
+
 /* Messages from beyond a gateway that was given up: it is back. */
 static void gateway_heard_without_the_core(void **state)
 {
@@ -695,6 +719,7 @@ int main(void)
 		ROUTE_TEST(idle_router_is_up_at_the_first_message),
 		ROUTE_TEST(router_busy_without_the_core_is_up),
 		ROUTE_TEST(credits_outlive_the_fastpath),
+		ROUTE_TEST(removed_peer_shares_nothing),
 		ROUTE_TEST(gateway_heard_without_the_core),
 		ROUTE_TEST(switched_off_router_is_left_out),
 		ROUTE_TEST(far_side_of_a_gateway),

@@ -362,10 +362,11 @@ static void peer_ni_detach(struct lx_peer_ni *pni)
 static void peer_ni_remove(struct lx_core *core, struct lx_peer_ni *pni)
 {
 	pni->refs++;
+	unshare_credits(pni); /* later nobody could find it by its NID */
+	/* Transports that hear of it from peer_ni_detach() must not find it any more. */
+	lx_hash_del(&core->peer_nis, &pni->node);
 	peer_ni_detach(pni);
 	lx_list_del(&pni->recovery.link);
-	lx_hash_del(&core->peer_nis, &pni->node);
-	unshare_credits(pni); /* later nobody could find it by its NID */
 	peer_ni_unreachable(core, pni);
 	lx_peer_ni_put(core, pni);
 }
