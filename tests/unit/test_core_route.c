@@ -348,6 +348,36 @@ static void gateway_is_forgotten(void **state)
 	free(routes);
 }
 
+/* A Multi-Rail peer on two nets, both behind gateways: one way to it is enough. */
+static void net_without_live_routes_is_left_out(void **state)
+{
+	struct lx_sim_node *r3 = NODE(sim, "10.0.0.13@tcp1", "10.3.0.13@tcp3");
+	struct lx_sim_node *e = NODE(sim, "10.1.0.5@tcp2", "10.3.0.5@tcp3");
+	struct lx_nid first = nid("10.1.0.5@tcp2");
+
+	make_router(r3);
+	quick(r3);
+	quick(e);
+	add_route(a, "tcp3", "10.0.0.13@tcp1", LX_UNSET, 0);
+	add_route(e, "tcp1", "10.1.0.11@tcp2", LX_UNSET, 0);
+	add_route(e, "tcp1", "10.3.0.13@tcp3", LX_UNSET, 0);
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(lx_probe_discover(a->core, &first, false, on_ping, NULL), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(lx_peer_of(pni_of(a, "10.1.0.5@tcp2"))->n_nis, 2);
+	lx_sim_dead(sim, "10.0.0.13@tcp1", true);
+	lx_sim_dead(sim, "10.3.0.13@tcp3", true);
+	lx_sim_run(sim, 5 * SEC);
+	assert_string_not_equal(why_down(a, "10.0.0.13@tcp1"), "");
+	log_clear();
+	for (int i = 0; i < 10; i++) {
+		post(e, 5, NULL, 1, 0, dst, 10, LX_MD_OP_PUT, 1);
+		put(a, mem(a, src, 10, 2), true, "10.1.0.5@tcp2", 5, 1);
+		lx_sim_run(sim, SEC);
+	}
+	assert_int_equal(count_events(LX_EVENT_ACK), 10);
+}
+
 static void dead_router_is_left_out(void **state)
 {
 	lx_sim_dead(sim, "10.0.0.11@tcp1", true);
@@ -711,6 +741,7 @@ int main(void)
 		ROUTE_TEST(new_route_is_checked_once),
 		ROUTE_TEST(gateway_keeps_its_nids),
 		ROUTE_TEST(gateway_is_forgotten),
+		ROUTE_TEST(net_without_live_routes_is_left_out),
 		ROUTE_TEST(dead_router_is_left_out),
 		ROUTE_TEST(dead_router_is_told_of),
 		ROUTE_TEST(half_dead_router_is_left_out),

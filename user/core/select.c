@@ -95,6 +95,17 @@ static bool gateway_usable(const struct lx_peer_ni *pni)
 	return pni && !lx_list_empty(&lx_peer_of(pni)->routes);
 }
 
+static bool has_live_route(const struct lx_rnet *rnet)
+{
+	const struct lx_route *route;
+
+	lx_list_for_each(route, &rnet->routes, link) {
+		if (lx_route_alive(route))
+			return true;
+	}
+	return false;
+}
+
 static bool better_remote_net(struct lx_peer_net *a, struct lx_peer_net *b)
 {
 	LX_PREFER_MORE(lx_rank_peer_ni_health(lx_rank_best_peer_ni(a, NULL, NULL)),
@@ -103,13 +114,15 @@ static bool better_remote_net(struct lx_peer_net *a, struct lx_peer_net *b)
 	return a->seq < b->seq; /* 3 */
 }
 
-/* The net of a Multi-Rail peer to send to: the best that is reachable. */
+/* The net of a Multi-Rail peer to send to: the best with a live route. */
 static struct lx_peer_net *pick_remote_net(struct lx_core *core, struct lx_peer *peer)
 {
 	struct lx_peer_net *net, *best = NULL;
+	const struct lx_rnet *rnet;
 
 	lx_list_for_each(net, &peer->nets, link) {
-		if (lx_rnet_lookup(core, net->id) && (!best || better_remote_net(net, best)))
+		rnet = lx_rnet_lookup(core, net->id);
+		if (rnet && has_live_route(rnet) && (!best || better_remote_net(net, best)))
 			best = net;
 	}
 	return best;
