@@ -493,6 +493,38 @@ static void own_nids_are_a_peer(void **state)
 	assert_true(lx_peerconf_add(b->core, &conf) < 0);
 }
 
+/* A NID that was another node's, and is ours now, or the other way round, leaves the others. */
+static void own_nid_leaves_its_peer(void **state)
+{
+	struct lx_nid first = nid("10.0.0.2@tcp"), second = nid("10.1.0.2@tcp1");
+	struct lx_lnd *lnd = (struct lx_lnd *)lx_ni_lookup(b->core, &first)->ni.lnd;
+
+	discover(a, "10.0.0.2@tcp", false);
+	lx_sim_ni_del(b, "10.1.0.2@tcp1");
+	assert_ptr_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
+	assert_int_equal(lx_sim_ni_add(a, "10.1.0.2@tcp1", 8, 256), 0);
+	assert_ptr_not_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.2@tcp"));
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 1);
+	lx_sim_run(sim, SEC);
+	/* Own NIDs stay together with each other. */
+	lnd->connects_to_self = true;
+	first = nid("10.0.0.1@tcp");
+	assert_int_equal(discover(a, "0@lo", false).status, 0);
+	assert_int_equal(peer_of(a, "10.0.0.1@tcp")->n_nis, 2);
+	assert_ptr_equal(peer_of(a, "10.1.0.2@tcp1"), peer_of(a, "10.0.0.1@tcp"));
+	lx_sim_ni_del(a, "10.1.0.2@tcp1");
+	assert_null(lx_peer_ni_lookup(a->core, &second));
+	assert_int_equal(peer_of(a, "10.0.0.1@tcp")->n_nis, 1);
+	/* Nor does the last one stay with one that has left, whichever goes first. */
+	assert_int_equal(lx_sim_ni_add(a, "10.1.0.2@tcp1", 8, 256), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(discover(a, "0@lo", true).status, 0);
+	assert_int_equal(peer_of(a, "10.0.0.1@tcp")->n_nis, 2);
+	lx_sim_ni_del(a, "10.0.0.1@tcp");
+	assert_null(lx_peer_ni_lookup(a->core, &first));
+	assert_true(lx_peer_is_self(peer_of(a, "10.1.0.2@tcp1")));
+}
+
 static void ping_answers(void **state)
 {
 	struct outcome o = ping(a, "10.0.0.2@tcp", 1000);
@@ -852,7 +884,7 @@ int main(void)
 		T(configured_peer_stays), T(configured_peer_goes),
 		T(gateway_is_not_configured), T(ping_goes_from_its_source),
 		T(other_nids_on_lo_are_nobodys), T(lo_is_always_a_peer), T(own_nids_are_a_peer),
-		T(configuring_starts_over), T(ping_answers),
+		T(configuring_starts_over), T(own_nid_leaves_its_peer), T(ping_answers),
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm), T(reply_to_a_push),

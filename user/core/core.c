@@ -136,6 +136,7 @@ int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_e
 	/* A local net needs no route, and we cannot be our own gateway. */
 	lx_route_delete(core, conf->net, &lx_nid_any);
 	lx_route_delete_own(core, &ni->ni.nid);
+	lx_peer_own_nid_changed(core, &ni->ni.nid);
 	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, conf->net, "interface=%s%s",
 		       ni->ni.ifname, r ? " (its tunables are those of the net's first NI)" : "");
 	lx_change_own_info(core);
@@ -163,6 +164,7 @@ void lx_core_ni_stop(struct lx_core *core, struct lx_core_ni *ni)
 		lx_route_delete_over(core, net);
 		lx_peer_net_down(core, net);
 	}
+	lx_peer_own_nid_changed(core, &ni->ni.nid);
 	if (core->lo == ni)
 		core->lo = NULL;
 	lx_change_own_info(core);

@@ -536,6 +536,26 @@ bool lx_peer_is_self(const struct lx_peer *peer)
 	return lx_ni_is_local_nid(peer->core, &lx_peer_first_ni(peer)->nid);
 }
 
+static bool has_other_nid(const struct lx_peer *peer, const struct lx_nid *nid, bool own)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer) {
+		if (!lx_nid_eq(&pni->nid, nid) && lx_ni_is_local_nid(peer->core, &pni->nid) == own)
+			return true;
+	}
+	return false;
+}
+
+void lx_peer_own_nid_changed(struct lx_core *core, const struct lx_nid *nid)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
+
+	if (pni && has_other_nid(lx_peer_of(pni), nid, !lx_ni_is_local_nid(core, nid)))
+		lx_peer_drop_nid(pni);
+}
+
 const struct lx_nid *lx_peer_self_nid(struct lx_core *core)
 {
 	struct lx_core_ni *ni;

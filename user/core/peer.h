@@ -179,6 +179,9 @@ void lx_peer_primary_of(struct lx_core *core, const struct lx_nid *nid, struct l
 /* Whether a peer is this node, by one of its own NIDs; no other peer has one of these. */
 bool lx_peer_is_self(const struct lx_peer *peer);
 
+/* A NID became ours, or is no longer: it leaves a peer whose other NIDs are not, or still are. */
+void lx_peer_own_nid_changed(struct lx_core *core, const struct lx_nid *nid);
+
 /* The first of our NIDs that this node can be a peer by (lnd.h, connects_to_self); NULL: none. */
 const struct lx_nid *lx_peer_self_nid(struct lx_core *core);
 
