@@ -384,12 +384,18 @@ static void on_work(struct lx_work *work)
 	uv_poll_start(&listener->poll, UV_READABLE, on_connection);
 }
 
+static bool same_scope(const union lx_addr *a, const union lx_addr *b)
+{
+	return a->sa.sa_family != AF_INET6 || a->v6.sin6_scope_id == b->v6.sin6_scope_id;
+}
+
 static struct lx_sock_listener *lookup(struct lx_sock_host *host, const union lx_addr *addr)
 {
 	struct lx_sock_listener *listener;
 
 	lx_list_for_each (listener, &host->listeners, link) {
 		if (lx_addr_same_host(&listener->addr, addr) &&
+		    same_scope(&listener->addr, addr) &&
 		    lx_addr_port(&listener->addr) == lx_addr_port(addr))
 			return listener;
 	}

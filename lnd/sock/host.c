@@ -132,16 +132,34 @@ void lx_sock_host_hurry(struct lx_sock_host *host)
 
 /* ---- links ---------------------------------------------------------------- */
 
+static void replaced(struct lx_sock_net *net, const struct lx_netif *netif)
+{
+	lx_info("nid=%s interface=%s reason=\"the interface has been replaced\" "
+		"action=\"its connections that the kernel forwards for are closed\"",
+		lx_nid_str(&net->ni->nid), net->ni->ifname);
+	/* Back before we looked: whoever attached something to the old one has to hear of it. */
+	if (!net->link_down) {
+		net->link_down = LX_DOWN_INTERFACE;
+		lx_lnd_link(net->ni, net->link_down);
+	}
+	net->host->on_moved(net, netif);
+}
+
 static void check_link(struct lx_sock_net *net)
 {
 	enum lx_down_why why = LX_DOWN_NO;
 	struct lx_netif netif;
+	bool found = !lx_netif_by_addr(&net->addr, net->ni->ifname, &netif);
 
-	if (lx_netif_by_addr(&net->addr, net->ni->ifname, &netif))
+	if (!found)
 		why = LX_DOWN_ADDRESS;
 	else if (!netif.up)
 		why = netif.enabled ? LX_DOWN_CARRIER : LX_DOWN_INTERFACE;
-	if (net->closing || why == net->link_down)
+	if (net->closing)
+		return;
+	if (found && netif.index != net->netif.index)
+		replaced(net, &netif);
+	if (why == net->link_down)
 		return;
 	net->link_down = why;
 	lx_lnd_link(net->ni, why);
@@ -231,7 +249,8 @@ static void on_work(struct lx_work *work)
 		       host->tick_fast ? TICK_FAST_MS : TICK_MS);
 }
 
-static struct lx_sock_host *host_new(struct lx_env *env, lx_sock_tick_fn *on_tick_fn)
+static struct lx_sock_host *host_new(struct lx_env *env, lx_sock_tick_fn *on_tick_fn,
+				     lx_sock_moved_fn *on_moved)
 {
 	struct lx_sock_host *host = calloc(1, sizeof(*host));
 	int r;
@@ -240,6 +259,7 @@ static struct lx_sock_host *host_new(struct lx_env *env, lx_sock_tick_fn *on_tic
 		return NULL;
 	host->env = env;
 	host->on_tick = on_tick_fn;
+	host->on_moved = on_moved;
 	lx_list_init(&host->link);
 	lx_list_init(&host->nets);
 	lx_list_init(&host->listeners);
@@ -254,7 +274,8 @@ static struct lx_sock_host *host_new(struct lx_env *env, lx_sock_tick_fn *on_tic
 	return host;
 }
 
-int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick_fn)
+int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick_fn,
+		      lx_sock_moved_fn *on_moved)
 {
 	struct lx_sock_host *host, *found = NULL;
 
@@ -264,7 +285,7 @@ int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick_fn)
 			found = host;
 	}
 	if (!found) {
-		found = host_new(net->ni->env, on_tick_fn);
+		found = host_new(net->ni->env, on_tick_fn, on_moved);
 		if (found)
 			lx_list_append(&hosts, &found->link);
 	}

@@ -54,6 +54,12 @@ struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct l
 	return NULL;
 }
 
+void lx_sock_net_set_scope(const struct lx_sock_net *net, union lx_addr *addr)
+{
+	if (addr->sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr))
+		addr->v6.sin6_scope_id = net->netif.index;
+}
+
 uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net)
 {
 	int32_t seconds = net->ni->lnd_tun.value[LX_SOCK_NI_TIMEOUT];

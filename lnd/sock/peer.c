@@ -39,8 +39,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 	peer->net = net;
 	peer->id = *id;
 	lx_addr_init(&peer->addr, id->nid.addr, lx_nid_bytes(&id->nid) - 4, 0);
-	if (peer->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&peer->addr.v6.sin6_addr))
-		peer->addr.v6.sin6_scope_id = net->netif.index;
+	lx_sock_net_set_scope(net, &peer->addr);
 	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
 	peer->last_alive_ns = lx_sock_now();
 	lx_list_init(&peer->conns);

@@ -40,8 +40,12 @@
 
 /* ---- host (host.c) -------------------------------------------------------- */
 
+struct lx_sock_net;
+
 /* Time has passed. Returns true if something is due soon. */
 typedef bool lx_sock_tick_fn(struct lx_sock_host *host);
+/* The net's interface has been replaced by @netif, with the same address. */
+typedef void lx_sock_moved_fn(struct lx_sock_net *net, const struct lx_netif *netif);
 
 struct lx_sock_host {
 	struct lx_list link; /* in the list of hosts */
@@ -52,6 +56,7 @@ struct lx_sock_host {
 	struct lx_netwatch *watch;
 	uv_timer_t tick;
 	lx_sock_tick_fn *on_tick;
+	lx_sock_moved_fn *on_moved;
 	bool tick_open;     /* the timer has to be closed */
 	bool tick_fast;     /* something is due soon */
 	struct lx_work work; /* starts, re-arms and stops the timer; on loop 0 */
@@ -85,7 +90,7 @@ struct lx_sock_net {
 	struct lx_sock_host *host;
 	struct lx_ni *ni;
 	union lx_addr addr;   /* the NI's, with its scope */
-	struct lx_netif netif; /* at start-up */
+	struct lx_netif netif; /* when it was last found, or replaced */
 	struct lx_sock_listener *listener[2]; /* accept_port, accept_port_bulk */
 	struct lx_sock_listener *next_listener[2]; /* while they change */
 	struct lx_hash peer_hash;
@@ -97,7 +102,8 @@ struct lx_sock_net {
 };
 
 /* Finds the net's host, or makes it for the first net of a node. -ENOMEM. */
-int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick);
+int lx_sock_host_join(struct lx_sock_net *net, lx_sock_tick_fn *on_tick,
+		      lx_sock_moved_fn *on_moved);
 void lx_sock_host_leave(struct lx_sock_net *net);
 /* The loop for the next connection. */
 struct lx_loop *lx_sock_host_loop(struct lx_sock_host *host);
@@ -117,6 +123,8 @@ void lx_sock_net_hold(struct lx_sock_net *net);
 void lx_sock_net_release(struct lx_sock_net *net);
 /* The net with this NID; NULL if there is none, or it is stopping. */
 struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct lx_nid *nid);
+/* Link-local addresses are valid on the net's interface only. */
+void lx_sock_net_set_scope(const struct lx_sock_net *net, union lx_addr *addr);
 uint64_t lx_sock_net_timeout_ns(const struct lx_sock_net *net);
 unsigned int lx_sock_net_conns_per_peer(const struct lx_sock_net *net);
 

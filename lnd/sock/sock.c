@@ -118,9 +118,51 @@ static int resolve(struct lx_sock_net *net)
 	if (r)
 		return r;
 	net->addr = net->netif.addr;
-	if (net->addr.sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&net->addr.v6.sin6_addr))
-		net->addr.v6.sin6_scope_id = net->netif.index;
+	lx_sock_net_set_scope(net, &net->addr);
 	return 0;
+}
+
+static struct lx_sock_conn *first_moved(const struct lx_sock_peer *peer, bool all)
+{
+	struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (all || conn->offload)
+			return conn;
+	}
+	return NULL;
+}
+
+static void peer_moved(struct lx_sock_peer *peer, bool all)
+{
+	struct lx_sock_conn *conn;
+
+	lx_sock_net_set_scope(peer->net, &peer->addr);
+	if (all && peer->dialling)
+		lx_sock_conn_close(peer->dialling, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR);
+	/* Closing one may close others (lanes), so search the list again each time. */
+	while ((conn = first_moved(peer, all)))
+		lx_sock_conn_close(conn, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR);
+}
+
+/*
+ * TCP does not care which interface has the address, so most connections go on. What is offloaded
+ * would be sent to the old interface for ever, and link-local sockets are bound to it.
+ */
+static void net_moved(struct lx_sock_net *net, const struct lx_netif *netif)
+{
+	bool bound = net->addr.sa.sa_family == AF_INET6 &&
+		     IN6_IS_ADDR_LINKLOCAL(&net->addr.v6.sin6_addr);
+	struct lx_sock_peer *peer;
+
+	net->netif = *netif;
+	lx_sock_net_set_scope(net, &net->addr);
+	lx_list_for_each (peer, &net->peers, link)
+		peer_moved(peer, bound);
+	if (!bound)
+		return;
+	lx_sock_accept_stop(net);
+	(void)lx_sock_accept_start(net); /* it logs a failure */
 }
 
 /* Nothing holds the net any more. */
@@ -145,7 +187,7 @@ static int sock_startup(struct lx_ni *ni)
 	if (!r)
 		r = take_tunables(net);
 	if (!r)
-		r = lx_sock_host_join(net, lx_sock_tick);
+		r = lx_sock_host_join(net, lx_sock_tick, net_moved);
 	if (r) {
 		lx_sock_net_free(net);
 		return r;

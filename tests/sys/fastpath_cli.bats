@@ -375,6 +375,38 @@ nothing_of_ours() {
 		jq -e '.bpf.sets[] | select(.set == "fastpath") | (.loaded | not) and .reason != ""'
 }
 
+# Messages of connections that there are now.
+by_lanes_now() {
+	local before
+
+	before=$(total lane messages)
+	sleep 0.5
+	more_than lane messages $((before + 100))
+}
+
+# again NODE IF ADDRESS ROUTER-IF ROUTER-ADDRESS: the router's link is deleted and created again
+again() {
+	local before
+
+	before=$(on r1 cat "/sys/class/net/$4/ifindex")
+	ip -n "$(ns r1)" link del "$4"
+	link "$1" "$2" "$3" r1 "$4" "$5"
+	[ "$(on r1 cat "/sys/class/net/$4/ifindex")" != "$before" ]
+}
+
+@test "an interface that is deleted and created again under load has lanes again" {
+	router
+	writing
+	eventually "$PATIENCE" more_than stream lane_messages 100
+	again server eth0 10.2.0.1/24 eth1 10.2.0.11/24
+	eventually "$PATIENCE" log_has r1 'interface=eth1 reason="the interface has been replaced"'
+	eventually "$PATIENCE" by_lanes_now
+	again client eth0 10.1.0.1/24 eth0 10.1.0.11/24
+	eventually "$PATIENCE" log_has r1 'interface=eth0 reason="the interface has been replaced"'
+	eventually "$PATIENCE" by_lanes_now
+	end_load client || true # it has lost messages
+}
+
 @test "programs and interfaces of the fast path are there only while the node routes" {
 	local idle tracer
 

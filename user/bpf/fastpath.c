@@ -316,11 +316,23 @@ static void set_strict(struct lx_fastpath *f)
 	settings_write(f);
 }
 
-static int attach(struct lx_fastpath *f, const char *ifname)
+/* Interfaces that have been deleted; one that was created again has a new index. */
+static void forget_deleted(struct lx_fastpath *f)
+{
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		char ifname[IFNAMSIZ];
+
+		if (f->ifindex[i] && lx_netif_name(f->ifindex[i], ifname) == -ENODEV)
+			__atomic_store_n(&f->ifindex[i], 0, __ATOMIC_RELEASE);
+	}
+}
+
+/* @has_place: whether there may be one more interface. */
+static int attach(struct lx_fastpath *f, const char *ifname, bool has_place)
 {
 	const struct bpf_program *ingress = f->skeleton->progs.lnetx_ingress;
-	char reason[LX_BPF_TEXT];
-	int r = lx_iface_check(ifname, reason, sizeof(reason));
+	char reason[LX_BPF_TEXT] = "too many interfaces have programs";
+	int r = has_place ? lx_iface_check(ifname, reason, sizeof(reason)) : -ENOSPC;
 
 	if (r)
 		return lx_bpf_refuse(f->set, ingress, ifname, LX_BPF_HOOK_INGRESS, r, reason);
@@ -332,18 +344,17 @@ static int attach(struct lx_fastpath *f, const char *ifname)
 int lx_fastpath_attach(struct lx_fastpath *f, const char *ifname)
 {
 	unsigned int ifindex = lx_netif_index(ifname);
-	unsigned int *place = place_of(f, ifindex);
-	int r = attach(f, ifname);
+	unsigned int *place;
+	int r;
 
-	/* The programs stay for connections that use them; no new ones are added. */
-	if (r && place && ifindex)
-		__atomic_store_n(place, 0, __ATOMIC_RELEASE);
-	if (!r && !place)
+	forget_deleted(f);
+	place = place_of(f, ifindex);
+	if (!place)
 		place = place_of(f, 0);
-	if (!r && !place)
-		return -ENOSPC;
-	if (!r)
-		__atomic_store_n(place, ifindex, __ATOMIC_RELEASE);
+	r = attach(f, ifname, place);
+	/* If it fails, programs stay for connections that use them; no new ones are added. */
+	if (place)
+		__atomic_store_n(place, r ? 0 : ifindex, __ATOMIC_RELEASE);
 	set_strict(f);
 	return r;
 }

@@ -208,6 +208,7 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		lanes += lx_fp_is_lane(conn);
 	}
 	peer->wide = false;
+	lx_sock_peer_facts(peer->peer, &peer->facts); /* its interface may have been replaced */
 	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))
 		return;
 	while ((conn = lx_fp_conn_next(peer, conn))) {
