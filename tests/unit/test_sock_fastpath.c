@@ -275,6 +275,28 @@ static void test_wait_unframed(void **state)
 	assert_true(parsed(2));
 }
 
+static bool waits_for_barrier(void)
+{
+	return fp()->n_changing && fp()->stream[0].quiet_barrier;
+}
+
+static bool needs_no_ticks(void)
+{
+	return !fp()->n_changing && !fp()->stream[0].quiet_barrier;
+}
+
+/* A stream that is switched off while a barrier is under way. */
+static void test_off_during_barrier(void **state)
+{
+	assert_true(eventually(fp_is_there, 20000));
+	stream_in_order();
+	assert_true(eventually(waits_for_barrier, 20000));
+	lx_env_lock(env);
+	lx_sock_tun.fastpath = 0;
+	lx_env_unlock(env);
+	assert_true(eventually(needs_no_ticks, 2000));
+}
+
 /* ---- signs of life --------------------------------------------------------------------------- */
 
 static bool sampled(void)
@@ -716,6 +738,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_for_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_unframed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_off_during_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),

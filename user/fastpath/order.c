@@ -67,6 +67,16 @@
 
 /* ---- what has arrived ------------------------------------------------------------ */
 
+/* Publishes up to where everything has arrived, if there is a barrier for it. */
+static void publish_reached(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s)
+{
+	if (!state->quiet_barrier ||
+	    !lx_fp_hops_reached(fp, &state->quiet_hops, state->quiet_barrier))
+		return;
+	__atomic_store_n(&s->slowpath_done, state->quiet_pos, __ATOMIC_RELEASE);
+	state->quiet_barrier = 0;
+}
+
 /*
  * Publishes up to where everything has been forwarded and acknowledged. Starts between two
  * messages, when everything before has been sent.
@@ -76,11 +86,7 @@ static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, 
 	struct lx_fp_conn *conn = state->conn;
 	struct lx_sock_conn_rx rx;
 
-	if (state->quiet_barrier &&
-	    lx_fp_hops_reached(fp, &state->quiet_hops, state->quiet_barrier)) {
-		__atomic_store_n(&s->slowpath_done, state->quiet_pos, __ATOMIC_RELEASE);
-		state->quiet_barrier = 0;
-	}
+	publish_reached(fp, state, s);
 	if (state->quiet_barrier || s->slowpath_last <= s->slowpath_done)
 		return;
 	lx_sock_conn_rx(conn->conn, &rx);
@@ -421,6 +427,8 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	stream_sample(state, s, now);
 	if (stream_switch(fp, index, now))
 		stream_order(fp, index, now);
+	else
+		publish_reached(fp, state, s); /* and no further barrier: it needs no more ticks */
 	fp->n_changing += state->hold_ns || state->quiet_barrier ||
 			  (s->unframed && !(s->flags & LX_STREAM_NO_LANES));
 }
