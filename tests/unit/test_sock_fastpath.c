@@ -297,6 +297,24 @@ static void test_off_during_barrier(void **state)
 	assert_true(eventually(needs_no_ticks, 2000));
 }
 
+static bool any_lane(void)
+{
+	return fastpath->taken[LX_FASTPATH_LANES];
+}
+
+/* A peer sends messages to route on its connection for bulk to it, before that becomes a lane. */
+static void test_stream_is_no_lane(void **state)
+{
+	int fd;
+
+	assert_true(eventually(fp_is_there, 20000));
+	dialled(CLIENT_IP, &client, LX_CTYPE_CONTROL, false);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_IN, false);
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 20000));
+	assert_false(eventually(any_lane, 500));
+}
+
 /* ---- signs of life --------------------------------------------------------------------------- */
 
 static bool sampled(void)
@@ -739,6 +757,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wait_for_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_unframed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_off_during_barrier, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stream_is_no_lane, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),

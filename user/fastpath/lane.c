@@ -211,9 +211,10 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 	lx_sock_peer_facts(peer->peer, &peer->facts); /* its interface may have been replaced */
 	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))
 		return;
+	/* What is or was a stream has other sequence numbers than its socket already. */
 	while ((conn = lx_fp_conn_next(peer, conn))) {
 		if (conn->facts.ctype != LX_CTYPE_BULK_OUT || lx_fp_is_lane(conn) ||
-		    conn->facts.loopback || conn->no_stream)
+		    conn->facts.loopback || conn->no_stream || conn->stream >= 0 || conn->shift)
 			continue;
 		if (lanes + 1 >= bulk && !others)
 			return;
