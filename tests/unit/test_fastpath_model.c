@@ -520,7 +520,7 @@ static void grant_tick(int who)
 	if (s->grant != LX_GRANT_WAITS)
 		return;
 	t = &lane[s->grant_lane];
-	if (lx_lane_is_slow(t, t->word, now_ns)) {
+	if (t->state != LX_LANE_LIVE || lx_lane_is_slow(t, t->word, now_ns)) {
 		s->grant = LX_GRANT_NONE;
 		tell_sender(who);
 		return;

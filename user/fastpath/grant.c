@@ -36,15 +36,49 @@ void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
 	change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
 }
 
+/* What a wait for a grant becomes: WAITS, GIVEN, or NONE: its lane is not worth waiting for. */
+static uint32_t wait_becomes(struct lx_fp *fp, const struct lx_stream *s, uint64_t now)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
+	int64_t since = now - s->grant_ns;
+	bool idle;
+
+	if (lane->state != LX_LANE_LIVE || lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now))
+		return LX_GRANT_NONE;
+	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
+	return since > (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS) ? LX_GRANT_GIVEN
+								       : LX_GRANT_WAITS;
+}
+
+static void wait_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
+	uint32_t to;
+
+	/*
+	 * While ENDING the programs leave it alone. Before, they may give it, and it may be used, and
+	 * wait again, for another lane or length.
+	 */
+	if (wait_becomes(fp, s, now) == LX_GRANT_WAITS ||
+	    !change(s, LX_GRANT_WAITS, LX_GRANT_ENDING))
+		return;
+	to = wait_becomes(fp, s, now);
+	if (to == LX_GRANT_GIVEN) {
+		__atomic_add_fetch(&lx_fastpath_lane(fp->fastpath, s->grant_lane)->granted,
+				   s->grant_len, __ATOMIC_RELAXED);
+		s->grant_ns = now;
+	}
+	change(s, LX_GRANT_ENDING, to);
+	if (to != LX_GRANT_WAITS)
+		lx_fastpath_poke_ack(fp->fastpath, index);
+}
+
 void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
 	int64_t since = now - s->grant_ns;
-	struct lx_lane *lane;
-	uint32_t len;
-	bool idle;
 
 	if (grant == LX_GRANT_GIVEN && since > (int64_t)GRANT_UNUSED_NS) {
 		bool once = s->messages - state->messages_at_unused >= GRANT_WORTH;
@@ -59,23 +93,6 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 				 __ATOMIC_RELAXED);
 		lx_fp_grant_end(fp, s);
 	}
-	if (grant != LX_GRANT_WAITS)
-		return;
-	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	if (lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now)) {
-		if (change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
-			lx_fastpath_poke_ack(fp->fastpath, index);
-		return;
-	}
-	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
-	if (since <= (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS))
-		return;
-	/* First: once it is given, the programs may use it, and ask for one of another length. */
-	len = s->grant_len;
-	__atomic_add_fetch(&lane->granted, len, __ATOMIC_RELAXED);
-	s->grant_ns = now;
-	if (change(s, LX_GRANT_WAITS, LX_GRANT_GIVEN))
-		lx_fastpath_poke_ack(fp->fastpath, index);
-	else
-		__atomic_sub_fetch(&lane->granted, len, __ATOMIC_RELAXED);
+	if (grant == LX_GRANT_WAITS)
+		wait_tick(fp, index, now);
 }
