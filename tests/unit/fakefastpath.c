@@ -113,7 +113,8 @@ int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 		f->dest[i] = f->dest[--f->n_dests];
 	if (!dest || i < f->n_dests)
 		return 0;
-	assert_true(i < FAKE_DESTS);
+	if (i == FAKE_DESTS)
+		return -E2BIG;
 	f->dest[f->n_dests++] = *nid;
 	return 0;
 }

@@ -315,6 +315,52 @@ static void test_stream_is_no_lane(void **state)
 	assert_false(eventually(any_lane, 500));
 }
 
+/* ---- more destinations than there is room for ------------------------------------------------ */
+
+static bool knows(unsigned int number)
+{
+	struct lx_nid nid;
+	char text[32];
+
+	snprintf(text, sizeof(text), "10.9.0.%u@tcp9", number);
+	assert_int_equal(lx_nid_parse(text, &nid), 0);
+	return lx_fp_dest_lookup(fp(), &nid);
+}
+
+static bool learns(unsigned int number)
+{
+	struct lx_nid nid;
+	char text[32];
+
+	snprintf(text, sizeof(text), "10.9.0.%u@tcp9", number);
+	assert_int_equal(lx_nid_parse(text, &nid), 0);
+	lx_env_lock(env);
+	lx_fp_learn_local(fp(), &nid);
+	lx_env_unlock(env);
+	return knows(number);
+}
+
+/* The oldest make room, but not those that have just come; what finds no room changes nothing. */
+static void test_full_of_dests(void **state)
+{
+	uint64_t changes;
+
+	assert_true(eventually(fp_is_there, 20000));
+	fake_clock_stop();
+	for (unsigned int i = 1; i <= FAKE_DESTS; i++)
+		assert_true(learns(i));
+	changes = fp()->changes;
+	assert_false(learns(100));
+	fake_clock_go(1000);
+	assert_false(learns(100));
+	assert_int_equal(fastpath->n_dests, FAKE_DESTS);
+	assert_int_equal(fp()->changes, changes);
+	fake_clock_go(10000);
+	assert_true(learns(100));
+	assert_false(knows(1));
+	assert_true(fastpath->n_dests <= FAKE_DESTS);
+}
+
 /* ---- signs of life --------------------------------------------------------------------------- */
 
 static bool sampled(void)
@@ -758,6 +804,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wait_unframed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_off_during_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_is_no_lane, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_of_dests, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),

@@ -9,6 +9,14 @@
 #include "../io/tcpinfo.h"
 #include "priv.h"
 
+/*
+ * When the table of destinations is full, the oldest make room: so many at once, so often at most,
+ * and none that is younger. Each time streams have to wait for what lane 0 has sent.
+ */
+#define ROOM_DESTS 64
+#define ROOM_PAUSE_NS (100 * LX_SOCK_MSEC)
+#define ROOM_AGE_NS (10 * LX_SOCK_SECOND)
+
 /* ---- keys ------------------------------------------------------------------- */
 
 void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16])
@@ -93,13 +101,18 @@ int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer)
 	return index;
 }
 
+static void dest_free(struct lx_fp *fp, struct lx_fp_dest *dest)
+{
+	lx_hash_del(&fp->dests, &dest->node);
+	lx_list_del(&dest->link);
+	free(dest);
+}
+
 static void forget(struct lx_fp *fp, struct lx_fp_dest *dest)
 {
 	fp->changes++;
 	lx_fastpath_dest_set(fp->fastpath, &dest->nid, NULL);
-	lx_hash_del(&fp->dests, &dest->node);
-	lx_list_del(&dest->link);
-	free(dest);
+	dest_free(fp, dest);
 }
 
 /* Whether a policy change (policy_changed()) may affect the next hop of a destination. */
@@ -180,20 +193,54 @@ int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream)
 
 static struct lx_fp_dest *dest_add(struct lx_fp *fp, const struct lx_nid *nid)
 {
-	struct lx_fp_dest *dest = calloc(1, sizeof(*dest));
+	uint64_t now = lx_sock_now();
+	struct lx_fp_dest *dest;
 
+	if (fp->dests_full && now < fp->room_ns)
+		return NULL;
+	dest = calloc(1, sizeof(*dest));
 	if (!dest)
 		return NULL;
 	dest->nid = *nid;
+	dest->since_ns = now;
 	lx_hash_add(&fp->dests, &dest->node, lx_nid_hash(nid));
 	lx_list_append(&fp->dest_list, &dest->link);
 	return dest;
 }
 
-static void publish(struct lx_fp *fp, struct lx_fp_dest *dest)
+/* Whoever sends to many NIDs must not keep others off lanes. Forgotten ones are learned again. */
+static bool make_room(struct lx_fp *fp, uint64_t now)
 {
-	if (lx_fastpath_dest_set(fp->fastpath, &dest->nid, &dest->to))
+	struct lx_fp_dest *dest, *next;
+	unsigned int n = 0;
+
+	if (now < fp->room_ns)
+		return false;
+	fp->room_ns = now + ROOM_PAUSE_NS;
+	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
+		if (n == ROOM_DESTS || now < dest->since_ns + ROOM_AGE_NS)
+			break;
 		forget(fp, dest);
+		n++;
+	}
+	return n;
+}
+
+static int publish(struct lx_fp *fp, struct lx_fp_dest *dest)
+{
+	return lx_fastpath_dest_set(fp->fastpath, &dest->nid, &dest->to);
+}
+
+/* One that is not in the map yet: if it cannot be added, no stream has ever seen it. */
+static void publish_new(struct lx_fp *fp, struct lx_fp_dest *dest)
+{
+	int r = publish(fp, dest);
+
+	if (r && make_room(fp, dest->since_ns))
+		r = publish(fp, dest);
+	fp->dests_full = r;
+	if (r)
+		dest_free(fp, dest);
 }
 
 /*
@@ -207,8 +254,10 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 	struct lx_fp *fp = state;
 	struct lx_fp_dest *dest;
 	int next_hop;
+	bool is_new;
 
 	dest = lx_fp_dest_lookup(fp, dst);
+	is_new = !dest;
 	if (dest && peer && dest_has(dest, peer->index))
 		return;
 	if (dest)
@@ -224,7 +273,10 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 		return;
 	dest->to.next_hop[dest->to.n++] = next_hop;
 	dest->to.routed |= is_router;
-	publish(fp, dest);
+	if (is_new)
+		publish_new(fp, dest);
+	else if (publish(fp, dest))
+		forget(fp, dest);
 }
 
 void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst)
@@ -235,5 +287,5 @@ void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst)
 		return;
 	dest = dest_add(fp, dst);
 	if (dest)
-		publish(fp, dest);
+		publish_new(fp, dest);
 }

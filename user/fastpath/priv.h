@@ -140,6 +140,7 @@ struct lx_fp_dest {
 	struct lx_list link;
 	struct lx_nid nid;
 	struct lx_dest to; /* as in the map; n is 0 for our own NIDs */
+	uint64_t since_ns;
 };
 
 struct lx_fp_sender {
@@ -200,7 +201,9 @@ struct lx_fp {
 	struct lx_ratelimit share_limit;
 	uint64_t evicted_ns; /* when idle streams of all addresses were last searched */
 	struct lx_hash dests;
-	struct lx_list dest_list;
+	struct lx_list dest_list; /* oldest first */
+	bool dests_full;  /* the map had no room for the last one */
+	uint64_t room_ns; /* the oldest do not make room before */
 	uint64_t begun_ns; /* it has heard of all messages since */
 	int was_on; /* tunable fastpath, as of the last tick */
 	bool full; /* logged that all streams are used */
