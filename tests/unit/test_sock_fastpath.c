@@ -361,6 +361,22 @@ static void test_full_of_dests(void **state)
 	assert_true(fastpath->n_dests <= FAKE_DESTS);
 }
 
+static bool has_tos(void)
+{
+	return fastpath->stream[0].tos == 96 && fastpath->lane[0].tos == 32;
+}
+
+/* Changes of the setting reach existing streams and lanes. */
+static void test_tos(void **state)
+{
+	stream_and_lane();
+	lx_env_lock(env);
+	assert_int_equal(lx_sock_lnd.set_tunable(&in->ni, LX_SOCK_NI_TOS, 96), 0);
+	assert_int_equal(lx_sock_lnd.set_tunable(&out->ni, LX_SOCK_NI_TOS, 32), 0);
+	lx_env_unlock(env);
+	assert_true(eventually(has_tos, 2000));
+}
+
 /* ---- signs of life --------------------------------------------------------------------------- */
 
 static bool sampled(void)
@@ -805,6 +821,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_off_during_barrier, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_is_no_lane, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_of_dests, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tos, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),

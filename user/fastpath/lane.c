@@ -243,13 +243,14 @@ static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 	return conn->left_ns && now >= conn->left_ns + LEFT_NS;
 }
 
-/* The MSS may have changed. */
+/* The MSS may have changed, and the setting. */
 static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t now)
 {
 	if (now < conn->mss_ns)
 		return;
 	conn->mss_ns = now + MSS_NS;
 	__atomic_store_n(&lane->mss, lx_fp_mss_of(conn), __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->tos, lx_fp_tos_of(conn), __ATOMIC_RELAXED);
 }
 
 /* For "lnetx lane show": the rate of the last second, and the waits of the last few. */

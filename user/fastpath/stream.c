@@ -303,13 +303,14 @@ static void look(struct lx_fp *fp, uint64_t now)
 {
 	fp->look_ns = now;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
 		struct lx_fp_stream *state = &fp->stream[i];
 
 		if (!state->conn && now >= state->gone_ns + GONE_NS)
 			give(fp, i);
 		if (!state->conn || state->conn->closing)
 			continue;
+		__atomic_store_n(&s->tos, lx_fp_tos_of(state->conn), __ATOMIC_RELAXED);
 		/* Or their NI was switched on or off. */
 		if (lx_fp_conn_on(state->conn) == !!(s->flags & LX_STREAM_NO_LANES))
 			lx_fp_stream_wake(fp, i);
