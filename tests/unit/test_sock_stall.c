@@ -239,6 +239,19 @@ static void test_left_with_gap(void **state)
 	assert_true(has_logged("no fast path for this sender for 60 s"));
 }
 
+/* The same, but it was us who closed the connection. */
+static void test_no_offence_with_gap(void **state)
+{
+	world(50);
+	begin_on_lane(0, 0, 1000, 1000);
+	lx_env_lock(env);
+	fastpath->lane[0].n_sack = 1;
+	lx_sock_lnd.disconnect(&in->ni, &client);
+	lx_env_unlock(env);
+	assert_true(closed(to_server, 20000));
+	assert_false(has_logged("unfinished"));
+}
+
 /* ---- others wait ------------------------------------------------------------------ */
 
 static bool second_lane_is_live(void)
@@ -379,6 +392,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_offence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_offence_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left_with_gap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_offence_with_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_done, setup, teardown),

@@ -153,7 +153,7 @@ struct lx_fp_run {
 	uint64_t una, high, packets, acks; /* high: of the first run's stream */
 	uint64_t since_ns;
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
-	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: the sender of an ended stream */
+	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 };
 
 /* Addresses that have left messages unfinished on lanes. */

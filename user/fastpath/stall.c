@@ -253,9 +253,11 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t now = lx_sock_now();
-	struct lx_fp_sender sender;
+	bool ours = is_ours(lx_sock_conn_error(conn->conn));
+	struct lx_fp_sender sender = { 0 };
 
-	sender_of(conn, &sender);
+	if (!ours)
+		sender_of(conn, &sender);
 	for (unsigned int i = 0; i < LX_LANE_RUNS; i++) {
 		if (lane->run[i].stream == conn->stream)
 			run->left_by[i] = sender;
@@ -264,7 +266,7 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 		lx_fp_lane_disown(lane, conn->stream);
 		return;
 	}
-	if (!is_ours(lx_sock_conn_error(conn->conn)) && !next_hop_is_silent(run, lane, now))
+	if (!ours && !next_hop_is_silent(run, lane, now))
 		blame(fp, &sender, fp->lane[index], now);
 	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 }
