@@ -82,6 +82,30 @@ static void test_round_trip(void **state)
 	free(before);
 }
 
+/* A file keeps its content unless there is something to write, and is never quietly cut short. */
+static void test_failed_export(void **state)
+{
+	char path[200], lnetctl[300], lnetx[300], *now;
+
+	start(big_state);
+	snprintf(path, sizeof(path), "%s", proc_file("kept", "old\n"));
+	snprintf(lnetctl, sizeof(lnetctl), "lnetctl export --backup %s", path);
+	snprintf(lnetx, sizeof(lnetx), "lnetx export %s", path);
+	fails(234, "lnetctl export /dev/full", "/dev/full: No space left on device; it is incomplete");
+	fails(1, "lnetx export /dev/full", "/dev/full: No space left on device; it is incomplete");
+	prints_in(1, "lnetx -j export /dev/full", "it is incomplete");
+	fails(1, "lnetx export /nosuch/file", "/nosuch/file: No such file or directory");
+	ok("lnetctl lnet unconfigure");
+	fails(234, lnetctl, "errno: -100");
+	fails(1, lnetx, "LNet is not configured");
+	stop(NULL);
+	fails(234, lnetctl, "errno: ");
+	fails(1, lnetx, "no lnetxd runs");
+	now = proc_read(path);
+	assert_string_equal(now, "old\n");
+	free(now);
+}
+
 static void test_full_export_is_importable(void **state)
 {
 	char *full;
@@ -225,6 +249,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip),
+		TEST(test_failed_export),
 		TEST(test_full_export_is_importable),
 		TEST(test_import_peers),
 		TEST(test_import_refused),

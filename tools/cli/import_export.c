@@ -158,7 +158,7 @@ static int add_rest(struct lx_session *s, json_t *sections, bool backup, const j
 			backup ? LX_LEVEL_BACKUP : 0, tunables);
 }
 
-int lx_tools_export(struct lx_session *s, bool backup, json_t **ret_sections)
+static int collect(struct lx_session *s, bool backup, json_t **ret_sections)
 {
 	static const struct {
 		uint8_t command;
@@ -183,6 +183,41 @@ int lx_tools_export(struct lx_session *s, bool backup, json_t **ret_sections)
 		json_decref(sections);
 	else
 		*ret_sections = sections;
+	return err;
+}
+
+static int write_file(struct lx_session *s, const char *path, const json_t *sections,
+		      lx_export_fn print)
+{
+	FILE *out = fopen(path, "we");
+	bool bad;
+
+	if (!out)
+		return lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
+	errno = 0;
+	print(out, sections);
+	bad = ferror(out);
+	if (fclose(out) || bad) {
+		int err = errno ? -errno : -EIO;
+
+		return lx_session_fail(s, err, "%s: %s; it is incomplete", path, strerror(-err));
+	}
+	return 0;
+}
+
+/* Opening empties the file, which may be the only copy: not before all of its content is here. */
+int lx_tools_export(struct lx_session *s, bool backup, const char *path, lx_export_fn print)
+{
+	json_t *sections;
+	int err = collect(s, backup, &sections);
+
+	if (err)
+		return err;
+	if (path)
+		err = write_file(s, path, sections, print);
+	else
+		print(stdout, sections);
+	json_decref(sections);
 	return err;
 }
 

@@ -7,12 +7,15 @@
 
 #include "requests.h"
 
+/* Prints the sections of an export: "net", "route", ... */
+typedef void (*lx_export_fn)(FILE *out, const json_t *sections);
+
 /**
- * lx_tools_export - export the state, section by section
+ * lx_tools_export - export the state
  * @backup: only what an import needs
- * @ret_sections: "net", "route", ...; owned by the caller
+ * @path: the file, untouched if lnetxd refuses; NULL: standard output
  */
-int lx_tools_export(struct lx_session *s, bool backup, json_t **ret_sections);
+int lx_tools_export(struct lx_session *s, bool backup, const char *path, lx_export_fn print);
 
 /* As YAML, in the layouts of the reference. */
 void lx_tools_import_print(FILE *out, const json_t *sections);

@@ -323,21 +323,8 @@ static int set(struct lx_session *s, const struct lx_args *a)
 
 static int export(struct lx_session *s, const struct lx_args *a)
 {
-	const char *path = a->n_rest ? a->rest[0] : NULL;
-	FILE *out = path ? fopen(path, "w") : stdout;
-	json_t *sections;
-	int err;
-
-	if (!out)
-		return lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
-	err = lx_tools_export(s, a->v[LX_ARG_BACKUP], &sections);
-	if (!err) {
-		lx_tools_import_print(out, sections);
-		json_decref(sections);
-	}
-	if (path && fclose(out) && !err)
-		err = lx_session_fail(s, -errno, "%s: %s", path, strerror(errno));
-	return err;
+	return lx_tools_export(s, a->v[LX_ARG_BACKUP], a->n_rest ? a->rest[0] : NULL,
+			       lx_tools_import_print);
 }
 
 static void report(struct lx_session *s, enum lx_tools_import_mode mode, const char *object,

@@ -362,25 +362,19 @@ static int import(struct lx_session *s, const struct lx_args *a)
 	return err;
 }
 
+static void print_export(FILE *out, const json_t *sections)
+{
+	if (!lx_lnetx_format()->json)
+		lx_tools_import_print(out, sections);
+	else if (out == stdout)
+		lx_lnetx_print_map(json_incref((json_t *)sections));
+	else
+		lx_print_json(out, sections, lx_lnetx_format()->pretty);
+}
+
 static int export(struct lx_session *s, const struct lx_args *a)
 {
-	FILE *out = a->n_rest ? fopen(a->rest[0], "w") : stdout;
-	json_t *sections = NULL;
-	int err;
-
-	if (!out)
-		return lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
-	err = lx_tools_export(s, !a->v[LX_ARG_ALL], &sections);
-	if (!err && lx_lnetx_format()->json && out == stdout)
-		lx_lnetx_print_map(json_incref(sections));
-	else if (!err && lx_lnetx_format()->json)
-		lx_print_json(out, sections, lx_lnetx_format()->pretty);
-	else if (!err)
-		lx_tools_import_print(out, sections);
-	json_decref(sections);
-	if (a->n_rest && fclose(out) && !err)
-		err = lx_session_fail(s, -errno, "%s: %s", a->rest[0], strerror(errno));
-	return err;
+	return lx_tools_export(s, !a->v[LX_ARG_ALL], a->n_rest ? a->rest[0] : NULL, print_export);
 }
 
 /* ---- tables ----------------------------------------------------------------------- */
