@@ -57,6 +57,12 @@ static void test_net_refused(void **state)
 	fails(234, "lnetctl net add --net tcp1 --if eth1 --credits x", "a number is expected");
 	fails(234, "lnetctl net add --net tcp1 --if eth1 --cpt 0", "cpt");
 	fails(234, "lnetctl net add --net tcp1 --if ,", "interfaces");
+	fails(234, "lnetctl net add --net tcp1 --if ''", "interfaces \\\"\\\": names");
+	fails(234, "lnetctl net del --net tcp --if ''", "interfaces \\\"\\\": names");
+	/* None is added, or deleted, of a list with a mistake. */
+	fails(234, "lnetctl net add --net tcp1 --if eth1,,eth2", "errno: -22");
+	fails(234, "lnetctl net del --net tcp --if eth0,eth1[0", "errno: -22");
+	prints("lnetctl net show", "net type: tcp\n");
 	fails(234, "lnetctl net add --net tcp1 --nid 10.0.0.1@tcp1", "not both");
 	fails(234, "lnetctl net add --net kfi --if eth1", "no transport");
 	fails(234, "lnetctl net add --what x", "unrecognized option '--what'");

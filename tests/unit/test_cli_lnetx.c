@@ -61,6 +61,7 @@ static void test_lnetx_refused(void **state)
 	fails(2, "lnetx net -n", "--instance needs a value");
 	fails(2, "lnetx --what", "there is no option \"--what\"");
 	fails(2, "lnetx net add net tcp", "an interface are needed");
+	fails(2, "lnetx net add net tcp if ''", "interfaces \"\": names separated by commas");
 	fails(2, "lnetx ping", "give one or more NIDs");
 	fails(1, "lnetx route add net tcp5 via 10.0.0.1@tcp7", "add one first (lnetx net add)");
 	fails(1, "lnetx tunable set tcp nosuch 1", "module tcp has no tunable nosuch");

@@ -19,6 +19,7 @@ static void test_words(void **state)
 		{ "--size 4k,x", "size \"x\"" }, { "time 0", "time \"0\"" },
 		{ "time 5h", "time \"5h\"" }, { "check half", "check \"half\"" },
 		{ "read --ping", "give one of" }, { "ping size 4k", "a ping has no size" },
+		{ "size ''", "size \"\": " }, { "--size ,", "size \",\": " },
 		{ "concurrency 0", "not in 1..1024" }, { "size 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8",
 							 "more than 16" },
 	};

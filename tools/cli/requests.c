@@ -134,22 +134,20 @@ int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct
 	return err;
 }
 
-/* The next name of "eth0,eth1[0,1]"; false: none. Brackets contain CPU partitions. */
-static bool next_ifname(const char **list, char *name, size_t size, bool *ret_bad)
+/* The next name of "eth0,eth1[0,1]"; false: there is a mistake. Brackets contain CPU partitions. */
+static bool next_ifname(const char **list, char *name, size_t size)
 {
 	const char *p = *list;
 	size_t len = strcspn(p, ",[");
 
-	*ret_bad = !len || len >= size;
-	if (!*p || *ret_bad)
+	if (!len || len >= size)
 		return false;
 	memcpy(name, p, len);
 	name[len] = '\0';
 	p += len;
 	if (*p == '[') {
 		p = strchr(p, ']');
-		*ret_bad = !p || (p[1] && p[1] != ',');
-		if (*ret_bad)
+		if (!p || (p[1] && p[1] != ','))
 			return false;
 		p++;
 	}
@@ -159,19 +157,22 @@ static bool next_ifname(const char **list, char *name, size_t size, bool *ret_ba
 
 typedef int (*ni_fn)(struct lx_session *s, const struct lx_conf_ni *ni);
 
+/* The whole list is checked first: of one with a mistake, nothing is done. */
 static int each_interface(struct lx_session *s, const char *list, struct lx_conf_ni *ni, ni_fn fn)
 {
 	const char *left = list;
-	bool bad = false;
+	bool good = *list;
 	int err = 0;
 
-	while (!err && next_ifname(&left, ni->ifname, sizeof(ni->ifname), &bad))
+	while (good && *left)
+		good = next_ifname(&left, ni->ifname, sizeof(ni->ifname));
+	if (!good)
+		return lx_session_fail(s, -EINVAL,
+				       "interfaces \"%s\": names separated by commas are expected",
+				       list);
+	left = list;
+	while (!err && *left && next_ifname(&left, ni->ifname, sizeof(ni->ifname)))
 		err = fn(s, ni);
-	if (!err && bad && *left)
-		err = lx_session_fail(s, -EINVAL,
-				      "interfaces \"%s\": names separated by commas are "
-				      "expected",
-				      list);
 	return err;
 }
 

@@ -437,6 +437,9 @@ static int parse_sizes(struct run *r, const char *list)
 			return lx_session_fail(r->session, -EINVAL, "size: more than %d", SIZES_MAX);
 		err = lx_selftest_parse_size(r->session, word, &r->size[r->n_sizes++]);
 	}
+	if (!err && !r->n_sizes)
+		err = lx_session_fail(r->session, -EINVAL, "size \"%s\": one or more sizes are expected "
+				      "(4k,64k,1m)", list);
 	return err;
 }
 
