@@ -204,6 +204,25 @@ in_machine() {
 	[[ $output == *"is the machine's"* ]]
 }
 
+@test "setup-sysctl: values of several numbers" {
+	export LNETX_BIN
+	start a
+	lx a tunable set lnet enable_sysctl_setup 1
+	# shellcheck disable=SC2016 # the inner shell expands them
+	run -0 in_machine 'mount -t tmpfs none /etc
+		rmem=/proc/sys/net/ipv4/tcp_rmem old=$(cat /proc/sys/net/ipv4/tcp_rmem)
+		printf "net.ipv4.tcp_rmem = 4096\t131072  16777216 \n" >/etc/lnet-sysctl.conf
+		lnetctl setup-sysctl --dry-run
+		lnetctl setup-sysctl; xargs <$rmem
+		lnetctl setup-sysctl --dry-run
+		lnetctl setup-sysctl --undo; [ "$(cat $rmem)" = "$old" ]
+		printf "net.ipv4.tcp_rmem = 4096 131072;16777216\n" >/etc/lnet-sysctl.conf
+		! lnetctl setup-sysctl; [ "$(cat $rmem)" = "$old" ]'
+	set='sysctl -w net.ipv4.tcp_rmem="4096 131072 16777216"'
+	[[ $output == "$set"$'\n4096 131072 16777216\n'*"/etc/lnet-sysctl.conf, line 1"* ]]
+	[ "$(grep -c -F "$set" <<<"$output")" = 1 ]
+}
+
 # found TEXT: a finds a problem with it
 found() {
 	lx a -j doctor | jq -e --arg text "$1" '[.doctor.findings[] | select(.level == "problem" and

@@ -40,6 +40,22 @@ static void path_of(const char *key, char *buf, size_t size)
 		*p = *p == '.' ? '/' : *p;
 }
 
+/* Without blanks at its end, and one between its words: the kernel writes tabs. */
+static void tidy(char *text)
+{
+	char *to = text;
+
+	for (const char *p = text; *p; p++) {
+		if (!strchr(" \t\r\n", *p))
+			*to++ = *p;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	if (to > text && to[-1] == ' ')
+		to--;
+	*to = '\0';
+}
+
 static int read_text(const char *key, char *buf, size_t size)
 {
 	char path[160];
@@ -54,7 +70,9 @@ static int read_text(const char *key, char *buf, size_t size)
 	fclose(f);
 	if (!got)
 		return -EIO;
-	buf[strcspn(buf, "\n")] = '\0';
+	if (!strchr(buf, '\n') && strlen(buf) == size - 1)
+		return -EOVERFLOW; /* part of a value must not be saved, and put back */
+	tidy(buf);
 	return 0;
 }
 
@@ -92,12 +110,12 @@ int lx_sysctl_read(const char *key, long long *ret_value)
 
 /* ---- files of settings ------------------------------------------------------------- */
 
-/* A word of letters, digits, '_', '-', and '.' between others. */
-static bool is_word(const char *text)
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+/* Some of @chars, with '.' only between others. */
+static bool consists_of(const char *text, const char *chars)
 {
-	return *text && *text != '.' && !strstr(text, "..") &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") ==
-		       strlen(text);
+	return *text && *text != '.' && !strstr(text, "..") && !text[strspn(text, chars)];
 }
 
 static int parse_line(char *line, struct setting *ret_setting)
@@ -108,12 +126,10 @@ static int parse_line(char *line, struct setting *ret_setting)
 		return -EINVAL;
 	*eq = '\0';
 	value = eq + 1;
-	key += strspn(key, " \t");
-	key[strcspn(key, " \t")] = '\0';
-	value += strspn(value, " \t");
-	value[strcspn(value, " \t\r\n")] = '\0';
-	if (!is_word(key) || !is_word(value) || strlen(key) >= sizeof(ret_setting->key) ||
-	    strlen(value) >= sizeof(ret_setting->value))
+	tidy(key);
+	tidy(value);
+	if (!consists_of(key, LETTERS) || !consists_of(value, LETTERS " ") ||
+	    strlen(key) >= sizeof(ret_setting->key) || strlen(value) >= sizeof(ret_setting->value))
 		return -EINVAL;
 	strcpy(ret_setting->key, key);
 	strcpy(ret_setting->value, value);
@@ -231,7 +247,10 @@ static int set_all(struct lx_session *s, const struct setting *settings, int n, 
 
 	for (int i = 0; !err && i < n; i++) {
 		if (dry_run) {
-			printf("sysctl -w %s=%s\n", settings[i].key, settings[i].value);
+			const char *quote = strchr(settings[i].value, ' ') ? "\"" : "";
+
+			printf("sysctl -w %s=%s%s%s\n", settings[i].key, quote, settings[i].value,
+			       quote);
 			continue;
 		}
 		err = write_text(settings[i].key, settings[i].value);
