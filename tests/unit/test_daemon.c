@@ -738,6 +738,27 @@ static void test_too_many_clients(void **state)
 	run_soon("lnetx daemon");
 }
 
+/* Users who may do nothing take no places. */
+static void test_strangers(void **state)
+{
+	char buf[512];
+	int fd[60];
+
+	if (geteuid())
+		skip();
+	start(NULL, (const char *const[]){ "--configure", "--group", "users", NULL });
+	assert_int_equal(setegid(65534) | seteuid(65534), 0);
+	for (size_t i = 0; i < N_OF(fd); i++)
+		fd[i] = connect_raw();
+	assert_int_equal(seteuid(0) | setegid(0), 0);
+	assert_int_equal(proc_run_as(65534, 100, "lnetx daemon", NULL)->status, 0);
+	for (size_t i = 0; i < N_OF(fd); i++) {
+		assert_true(recv(fd[i], buf, sizeof(buf), 0) > 0); /* the reason */
+		assert_int_equal(recv(fd[i], buf, sizeof(buf), 0), 0);
+		close(fd[i]);
+	}
+}
+
 /* Out of descriptors: new clients are told so, and the daemon continues. */
 static void test_few_descriptors(void **state)
 {
@@ -863,6 +884,7 @@ int main(int argc, char **argv)
 		TEST(test_slow_reader),
 		TEST(test_long_list),
 		TEST(test_too_many_clients),
+		TEST(test_strangers),
 		TEST(test_few_descriptors),
 		TEST(test_leavers),
 		TEST(test_slow_monitor),

@@ -32,7 +32,7 @@ struct lx_client {
 	int fd;
 	long uid, pid;
 	unsigned long netns; /* its network namespace, as lx_netns_own(); 0: unknown */
-	bool may_read, may_write;
+	bool may_write; /* all may read */
 
 	uint32_t seq; /* of the request */
 	uint16_t flags;

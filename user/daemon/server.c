@@ -59,6 +59,7 @@ static bool in_group(const struct lx_server *s, int fd, gid_t primary)
 	return false;
 }
 
+/* Returns -EPERM for those who may do nothing. */
 static int identify(const struct lx_server *s, struct lx_client *c)
 {
 	struct ucred cred;
@@ -70,21 +71,21 @@ static int identify(const struct lx_server *s, struct lx_client *c)
 	c->pid = cred.pid;
 	c->netns = lx_netns_of_socket(c->fd);
 	c->may_write = cred.uid == 0 || cred.uid == geteuid();
-	c->may_read = c->may_write || in_group(s, c->fd, cred.gid);
-	return 0;
+	return c->may_write || in_group(s, c->fd, cred.gid) ? 0 : -EPERM;
 }
 
 /* ---- clients come and go ----------------------------------------------------------- */
 
-static void reject(int fd, const char *text)
+static void reject(int fd, int error, const char *text)
 {
 	_Alignas(8) char buf[512];
 	struct nlmsghdr *nlh = lx_dump_header(buf, NLMSG_ERROR, 0, 0);
 	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
 
 	memset(e, 0, sizeof(*e));
-	e->error = -EUSERS;
+	e->error = error;
 	mnl_attr_put_strz_check(nlh, sizeof(buf), LX_CONTROL_ERR_TEXT, text);
+	mnl_attr_put_strz_check(nlh, sizeof(buf), LX_CONTROL_ERR_OBJECT, "control");
 	send(fd, buf, nlh->nlmsg_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 }
@@ -95,6 +96,26 @@ static bool has_place(const struct lx_server *s, const struct lx_client *c)
 	unsigned int places = LX_CLIENTS_MAX - (c->may_write ? 0 : LX_CLIENTS_ROOT);
 
 	return lx_server_clients(s) < places;
+}
+
+/* At once, whatever they would ask for: kept, they could take the places of those who may. */
+static void reject_stranger(const struct lx_client *c)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		 "user %ld may not read the state or change it; root may do both, members of group "
+		 "\"%s\" may read",
+		 c->uid, c->daemon->group);
+	reject(c->fd, -EPERM, text);
+}
+
+static void reject_one_too_many(const struct lx_client *c)
+{
+	lx_warn("client_uid=%ld reason=\"too many control clients\" "
+		"action=\"connection refused\"",
+		c->uid);
+	reject(c->fd, -EUSERS, "too many clients are connected to lnetxd; try again later");
 }
 
 static int client_new(struct lx_server *s, int fd)
@@ -109,11 +130,11 @@ static int client_new(struct lx_server *s, int fd)
 	c->request = s->request;
 	c->count = LX_UNSET;
 	err = identify(s, c);
-	if (!err && !has_place(s, c)) {
-		lx_warn("client_uid=%ld reason=\"too many control clients\" "
-			"action=\"connection refused\"",
-			c->uid);
-		reject(fd, "too many clients are connected to lnetxd; try again later");
+	if (err == -EPERM || (!err && !has_place(s, c))) {
+		if (err)
+			reject_stranger(c);
+		else
+			reject_one_too_many(c);
 		free(c);
 		return 0;
 	}
@@ -132,7 +153,7 @@ static void turn_away(struct lx_server *s)
 	close(s->spare_fd);
 	fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0)
-		reject(fd, "lnetxd has no file descriptors left; see its LimitNOFILE");
+		reject(fd, -EUSERS, "lnetxd has no file descriptors left; see its LimitNOFILE");
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
