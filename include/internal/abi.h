@@ -278,7 +278,7 @@ enum lx_grant {
 	LX_GRANT_NONE,  /* it needs no grant, or has used it */
 	LX_GRANT_WAITS,
 	LX_GRANT_GIVEN,
-	LX_GRANT_ENDING, /* its bytes are being returned to the lane */
+	LX_GRANT_ENDING, /* the daemon has claimed it, to give it or to return its bytes to the lane */
 };
 
 /* Cookies of messages that have arrived; the daemon answers them. */
