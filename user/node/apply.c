@@ -569,6 +569,22 @@ static void apply_udsps(struct apply *a)
 	}
 }
 
+static int peer_add(struct apply *a, const struct lx_conf_peer *conf)
+{
+	struct lx_core *core = a->node->core;
+	int r;
+
+	lx_node_lock(a->node);
+	r = lx_peerconf_add(core, conf);
+	/* Since remove_unwanted(), a push may have given a NID back to the peer that had it. */
+	if (r == -EEXIST && (a->flags & LX_APPLY_DIFF)) {
+		peers_remove(a);
+		r = lx_peerconf_add(core, conf);
+	}
+	lx_node_unlock(a->node);
+	return r;
+}
+
 static void apply_peers(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_peers; i++) {
@@ -577,7 +593,7 @@ static void apply_peers(struct apply *a)
 
 		if (!lx_import_peer_says(a->conf, c))
 			continue;
-		r = lx_peer_add(a->node, c);
+		r = peer_add(a, c);
 		/* -EBUSY: a gateway; discovery knows its NIDs. */
 		if (r == -EBUSY && (a->flags & LX_APPLY_DIFF))
 			continue;
