@@ -47,7 +47,6 @@ declare -gA differs=(
 	["lnetctl cpt-of-nid"]="the complaint is YAML"
 	["lnetctl stats"]="help is in our own words"
 	["lnetctl global"]="help is in our own words"
-	["lnetctl peer show --nid 10.77.0.3@tcp"]="nobody has watched it under its new name"
 	["lnetctl route add --net tcp9 --gateway 10.77.0.1@tcp"]="an own NID is refused"
 	["lnetctl route show -v --net tcp9"]="an own NID was refused"
 	["lnetctl route add --net lo --gateway 10.77.0.3@tcp"]="another errno"

@@ -318,6 +318,19 @@ static void new_route_is_checked_once(void **state)
 	assert_int_equal(live_routes(b), 2);
 }
 
+/* No NID of a gateway can be deleted, whether routes name it or not. */
+static void gateway_keeps_its_nids(void **state)
+{
+	struct lx_nid near = nid("10.0.0.11@tcp1"), far = nid("10.1.0.11@tcp2");
+	struct lx_conf_peer conf = { .primary = near, .nid = &far, .n_nids = 1 };
+
+	assert_int_equal(lx_peer_of(pni_of(a, "10.0.0.11@tcp1"))->n_nis, 2);
+	assert_int_equal(lx_peerconf_del(a->core, &conf, false), -EBUSY);
+	assert_int_equal(lx_peer_of(pni_of(a, "10.0.0.11@tcp1"))->n_nis, 2);
+	assert_int_equal(lx_peerconf_del(a->core, &conf, true), 0);
+	assert_int_equal(lx_peer_of(pni_of(a, "10.0.0.11@tcp1"))->n_nis, 1);
+}
+
 /* Deleting a gateway's last NID deletes its routes. */
 static void gateway_is_forgotten(void **state)
 {
@@ -726,6 +739,7 @@ int main(void)
 		ROUTE_TEST(route_follows_its_nid),
 		ROUTE_TEST(new_route_is_checked_at_once),
 		ROUTE_TEST(new_route_is_checked_once),
+		ROUTE_TEST(gateway_keeps_its_nids),
 		ROUTE_TEST(gateway_is_forgotten),
 		ROUTE_TEST(net_without_live_routes_is_left_out),
 		ROUTE_TEST(dead_router_is_left_out),

@@ -162,7 +162,7 @@ int lx_peerconf_del(struct lx_core *core, const struct lx_conf_peer *conf, bool 
 		/* There is no peer without its primary NID. */
 		whole = whole || lx_nid_eq(&conf->nid[i], &peer->primary);
 	}
-	if (whole && !lx_list_empty(&peer->routes) && !force)
+	if (!lx_list_empty(&peer->routes) && !force)
 		return -EBUSY;
 	if (whole) {
 		del_whole(peer, force);
