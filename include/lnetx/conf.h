@@ -48,7 +48,7 @@ struct lx_conf_ni {
 };
 
 /* A setting of an NI: "tunables", or one that only its transport understands ("lnd tunables"). */
-struct lx_conf_lnd_setting {
+struct lx_conf_ni_setting {
 	const char *name;
 	int32_t min, max; /* LX_UNSET is always allowed */
 };
@@ -58,10 +58,10 @@ struct lx_conf_lnd_setting {
  * Terminated by name NULL; in the order of lx_lnd_tunables.value. NULL: this version has
  * no configurable transport for the type.
  */
-const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type);
+const struct lx_conf_ni_setting *lx_conf_lnd_settings(uint8_t net_type);
 
 /* The ranges of struct lx_ni_tunables, in the order of its members; terminated by name NULL. */
-const struct lx_conf_lnd_setting *lx_conf_ni_settings(void);
+const struct lx_conf_ni_setting *lx_conf_ni_settings(void);
 
 /**
  * lx_conf_net_why - what an errno of lx_net_add() means, and what to check next

@@ -737,7 +737,7 @@ static void test_lnd_settings(void **state)
 
 	assert_null(lx_conf_lnd_settings(LX_NET_KFI));
 	for (unsigned int i = 0; i < sizeof(lnds) / sizeof(lnds[0]); i++) {
-		const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(lnds[i]->net_type);
+		const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lnds[i]->net_type);
 		const char *const *names = lnds[i]->ni_tunables;
 
 		for (; set && set->name; set++, names++) {

@@ -26,19 +26,13 @@ static const char *yaml_fmt =
 	"    tcp: { accept_port: %d, accept_port_bulk: %d, accept: all, nscheds: %d }\n"
 	"%s";
 
-/* Parallel runs use different ports. */
-static int port(void)
-{
-	return 20000 + getpid() % 20000;
-}
-
 static int node_up(const char *address, const char *more, struct lx_node **ret_node)
 {
 	struct lx_conf_error err = { 0 };
 	char yaml[1024];
 	int r;
 
-	snprintf(yaml, sizeof(yaml), yaml_fmt, address, port(), port(), 2, more);
+	snprintf(yaml, sizeof(yaml), yaml_fmt, address, own_port(), own_port(), 2, more);
 	r = lx_node_new_yaml(yaml, strlen(yaml), &err, ret_node);
 	if (r)
 		printf("%d:%d: %s\n", err.line, err.column, err.text);
@@ -641,7 +635,7 @@ static void apply_by_difference(void **state)
 	size_t n, n_conns;
 
 	snprintf(yaml, sizeof(yaml), "%stunables:\n    tcp: { accept_port: %d, accept: all }\n", first,
-		 port());
+		 own_port());
 	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
 	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
 	lx_conf_free(conf);
@@ -656,7 +650,7 @@ static void apply_by_difference(void **state)
 	free(conns);
 
 	snprintf(yaml, sizeof(yaml), "%stunables:\n    tcp: { accept_port: %d, accept: all }\n",
-		 second, port());
+		 second, own_port());
 	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
 	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
 	lx_conf_free(conf);
@@ -702,7 +696,7 @@ static int apply_peers(const char *more, struct lx_conf_error *ret_err)
 	char yaml[1024];
 	int r;
 
-	snprintf(yaml, sizeof(yaml), yaml_fmt, "127.0.0.1", port(), port(), 2, more);
+	snprintf(yaml, sizeof(yaml), yaml_fmt, "127.0.0.1", own_port(), own_port(), 2, more);
 	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, ret_err), 0);
 	r = lx_node_apply(a, conf, LX_APPLY_DIFF, ret_err);
 	lx_conf_free(conf);
@@ -810,7 +804,7 @@ static void same_again_changes_nothing(void **state)
 	size_t n;
 
 	snprintf(yaml, sizeof(yaml), "%stunables:\n    tcp: { accept_port: %d, accept: all }\n", text,
-		 port());
+		 own_port());
 	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
 	assert_int_equal(lx_node_apply(a, conf, LX_APPLY_DIFF, &err), 0);
 	assert_int_equal(lx_ping(a, &to, &source, 60000, on_probe, &o), 0);
@@ -912,35 +906,35 @@ static void listeners_follow(void **state)
 {
 	int fd, now = -1, taken = taken_port(&fd);
 
-	assert_true(listens(port()));
-	assert_int_equal(write_port("accept_port_bulk", port() + 20000), 0);
-	assert_true(listens(port()) && listens(port() + 20000));
+	assert_true(listens(own_port()));
+	assert_int_equal(write_port("accept_port_bulk", own_port() + 20000), 0);
+	assert_true(listens(own_port()) && listens(own_port() + 20000));
 	/* The reference has them in module lnet. */
 	assert_int_equal(lx_tunable_write(a, "lnet", "accept_port_bulk", "0"), 0);
-	assert_true(stops_listening(port() + 20000));
-	assert_int_equal(write_port("accept_port_bulk", port() + 20000), 0);
+	assert_true(stops_listening(own_port() + 20000));
+	assert_int_equal(write_port("accept_port_bulk", own_port() + 20000), 0);
 	/* A port that is taken changes nothing. */
 	assert_int_equal(write_port("accept_port_bulk", taken), -EADDRINUSE);
 	lx_tunable_each(a, read_port, &now);
-	assert_int_equal(now, port() + 20000);
-	assert_true(listens(port() + 20000));
+	assert_int_equal(now, own_port() + 20000);
+	assert_true(listens(own_port() + 20000));
 	/* 0: follows accept_port. */
 	assert_int_equal(write_port("accept_port_bulk", 0), 0);
-	assert_true(stops_listening(port() + 20000) && listens(port()));
-	assert_int_equal(write_port("accept_port", port() + 20000), 0);
-	assert_true(listens(port() + 20000) && stops_listening(port()));
+	assert_true(stops_listening(own_port() + 20000) && listens(own_port()));
+	assert_int_equal(write_port("accept_port", own_port() + 20000), 0);
+	assert_true(listens(own_port() + 20000) && stops_listening(own_port()));
 	assert_int_equal(lx_tunable_write(a, "tcp", "accept", "none"), 0);
-	assert_true(stops_listening(port() + 20000));
+	assert_true(stops_listening(own_port() + 20000));
 	assert_int_equal(lx_tunable_write(a, "tcp", "accept", "all"), 0);
-	assert_true(listens(port() + 20000));
-	assert_int_equal(write_port("accept_port", port()), 0);
+	assert_true(listens(own_port() + 20000));
+	assert_int_equal(write_port("accept_port", own_port()), 0);
 	close(fd);
 }
 
 /* Accepts connections and never sends a byte. */
 static int mute(const char *address)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port()) };
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(own_port()) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	inet_pton(AF_INET, address, &sa.sin_addr);
@@ -966,9 +960,9 @@ static void stopped_twice_at_once(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, stops_slowly, NULL), 0);
 	while (lx_dist(a, &to.nid) != -ESHUTDOWN)
 		usleep(1000);
-	assert_true(listens(port()));
+	assert_true(listens(own_port()));
 	assert_int_equal(lx_node_stop(a, 0), 0);
-	assert_false(listens(port()));
+	assert_false(listens(own_port()));
 	pthread_join(thread, NULL);
 	close(fd);
 }

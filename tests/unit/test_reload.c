@@ -14,12 +14,6 @@
 static struct lx_node *node;
 static atomic_uint n_ni_adds;
 
-/* Parallel runs use different ports. */
-static int port(void)
-{
-	return 20000 + getpid() % 20000;
-}
-
 /* A configuration of one NI. */
 static struct lx_conf *conf_of(const char *ni, const char *tunables)
 {
@@ -48,7 +42,7 @@ static const char *usual(void)
 {
 	static char text[80];
 
-	snprintf(text, sizeof(text), "accept_port: %d, accept_port_bulk: %d", port(), port());
+	snprintf(text, sizeof(text), "accept_port: %d, accept_port_bulk: %d", own_port(), own_port());
 	return text;
 }
 

@@ -19,12 +19,6 @@ static struct proc_daemon lnetxd = { .program = "lnetxd" };
 static struct lx_node *gateway[GATEWAYS];
 static char text[1 << 16]; /* an export */
 
-/* Parallel runs use different ports. */
-static int port(void)
-{
-	return 20000 + getpid() % 20000;
-}
-
 static const struct proc_result *expect(int status, const char *line)
 {
 	const struct proc_result *r = proc_run(line);
@@ -67,7 +61,7 @@ static int gateway_up(int i)
 	snprintf(yaml + strlen(yaml), sizeof(yaml) - strlen(yaml),
 		 "routing: { enable: 1 }\ntunables:\n"
 		 "    tcp: { accept_port: %d, accept_port_bulk: %d, accept: all, nscheds: 1 }\n",
-		 port(), port());
+		 own_port(), own_port());
 	r = lx_node_new_yaml(yaml, strlen(yaml), &err, &gateway[i]);
 	if (r)
 		printf("%d:%d: %s\n", err.line, err.column, err.text);
@@ -120,8 +114,8 @@ static void begin(void)
 {
 	start(NULL);
 	ok("lnetx tunable set tcp accept all");
-	ok("lnetx tunable set tcp accept_port %d", port());
-	ok("lnetx tunable set tcp accept_port_bulk %d", port());
+	ok("lnetx tunable set tcp accept_port %d", own_port());
+	ok("lnetx tunable set tcp accept_port_bulk %d", own_port());
 	ok("lnetx tunable set tcp nscheds 1");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Included by most test programs: cmocka with its headers, random numbers with a printed seed
- * that can be set (LNETX_SEED=...), and bytes in hex.
+ * that can be set (LNETX_SEED=...), bytes in hex, and a port.
  */
 #ifndef LX_TESTS_TESTLIB_H
 #define LX_TESTS_TESTLIB_H
@@ -19,6 +19,12 @@
 #include <cmocka.h>
 
 #define N_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A TCP port for the nodes of this program: parallel runs use different ones. */
+static inline int own_port(void)
+{
+	return 20000 + getpid() % 20000;
+}
 
 static uint64_t rnd_state, rnd_seed;
 static struct {

@@ -46,7 +46,7 @@ void lx_request_init_ni(struct lx_conf_ni *ni)
 /* Settings of the transport are sent by name. */
 static void to_request(const struct lx_conf_ni *ni, struct lx_control_net *ret_req)
 {
-	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
+	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
 
 	memset(ret_req, 0, sizeof(*ret_req));
 	ret_req->ni = *ni;
@@ -81,7 +81,7 @@ int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 static int lnd_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 		       const char *name, struct lx_conf_ni *ni)
 {
-	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
+	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
 	int64_t value;
 	int at = 0, err;
 

@@ -39,16 +39,16 @@ struct walk {
 		   "and build it again without O2IB=0"
 #endif
 
-const struct lx_conf_lnd_setting *lx_conf_lnd_settings(uint8_t net_type)
+const struct lx_conf_ni_setting *lx_conf_lnd_settings(uint8_t net_type)
 {
-	static const struct lx_conf_lnd_setting tcp[] = { { "conns_per_peer", 0, 127 },
+	static const struct lx_conf_ni_setting tcp[] = { { "conns_per_peer", 0, 127 },
 							  { "timeout", 0, 86400 },
 							  { "tos", 0, 255 },
 							  { "fastpath", 0, 1 },
 							  { NULL, 0, 0 } };
 
 #ifdef LX_O2IB
-	static const struct lx_conf_lnd_setting o2ib[] = {
+	static const struct lx_conf_ni_setting o2ib[] = {
 		{ "peercredits_hiw", 0, 253 },	   { "concurrent_sends", 0, 508 },
 		{ "conns_per_peer", 1, 16 },	   { "map_on_demand", 0, 256 },
 		{ "fmr_pool_size", 0, INT32_MAX }, { "fmr_flush_trigger", 0, INT32_MAX },
@@ -82,9 +82,9 @@ static int ni_tunable(struct lx_yaml *y, yaml_node_t *value, const char *name, i
 /* The order of struct lx_ni_tunables. */
 enum { NI_PEER_TIMEOUT, NI_PEER_CREDITS, NI_PEER_BUFFER_CREDITS, NI_CREDITS };
 
-const struct lx_conf_lnd_setting *lx_conf_ni_settings(void)
+const struct lx_conf_ni_setting *lx_conf_ni_settings(void)
 {
-	static const struct lx_conf_lnd_setting settings[] = {
+	static const struct lx_conf_ni_setting settings[] = {
 		[NI_PEER_TIMEOUT] = { "peer_timeout", 0, 86400 },
 		[NI_PEER_CREDITS] = { "peer_credits", 1, 1 << 20 },
 		[NI_PEER_BUFFER_CREDITS] = { "peer_buffer_credits", 0, 1 << 20 },
@@ -98,7 +98,7 @@ const struct lx_conf_lnd_setting *lx_conf_ni_settings(void)
 #define NI_TUNABLE(name, index)                                                                    \
 	static int tun_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                    \
 	{                                                                                          \
-		const struct lx_conf_lnd_setting *set = &lx_conf_ni_settings()[index];             \
+		const struct lx_conf_ni_setting *set = &lx_conf_ni_settings()[index];             \
 		struct lx_conf_ni *ni = arg;                                                       \
 		return ni_tunable(y, value, #name, set->min, set->max, ni, &ni->tun.name);         \
 	}
@@ -122,7 +122,7 @@ int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni
 static int unknown_lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name,
 			       const struct lx_conf_ni *ni)
 {
-	const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
+	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
 	struct lx_suggest meant = lx_suggest(name);
 
 	for (; set && set->name; set++)
@@ -137,7 +137,7 @@ static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 		       void *arg)
 {
 	struct lx_conf_ni *ni = arg;
-	const struct lx_conf_lnd_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
+	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
 	int i = 0;
 
 	while (set && set[i].name && strcmp(set[i].name, name))

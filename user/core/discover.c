@@ -38,16 +38,16 @@ static bool needs_ping(const struct lx_peer *peer)
 /* ---- a peer's information (lnet.md 12.3 - 12.5) ------------------------------------------ */
 
 /*
- * Compares the DISCOVERY and MULTI_RAIL bits of an answer or a push with our state. @off: our
- * discovery is off; no matter for a push, after which the peer would never be discovered again.
+ * Compares the DISCOVERY and MULTI_RAIL bits of an answer or a push with our state. After a push
+ * nobody would discover the peer again: that our discovery is off says nothing about its NIDs.
  */
-static void note_features(struct lx_peer *peer, uint32_t features, bool off)
+static void note_features(struct lx_peer *peer, uint32_t features, bool pushed)
 {
 	bool local_off = peer->core->tun.lnet_peer_discovery_disabled;
 	struct lx_peer_net *net;
 	struct lx_peer_ni *pni;
 
-	if (off || !(features & LX_PING_DISCOVERY)) {
+	if ((local_off && !pushed) || !(features & LX_PING_DISCOVERY)) {
 		/* Its NIDs were learned by discovery: start over with the one we use. */
 		if (!(peer->state & (LX_PEER_CONFIGURED | LX_PEER_NO_DISCOVERY)) &&
 		    (peer->state & (LX_PEER_DISCOVERED | LX_PEER_MULTI_RAIL)))
@@ -347,7 +347,7 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 		return;
 	}
 	peer->state &= ~LX_PEER_PING_SENT;
-	note_features(peer, info->features, peer->core->tun.lnet_peer_discovery_disabled);
+	note_features(peer, info->features, false);
 	peer->seqno = info->seqno;
 	data_set(peer, info);
 }
@@ -579,7 +579,7 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 		free(info);
 		return;
 	}
-	note_features(peer, info->features, false);
+	note_features(peer, info->features, true);
 	peer->seqno = info->seqno;
 	if ((peer->state & LX_PEER_DATA_PRESENT) && peer->data->seqno >= info->seqno)
 		free(info);

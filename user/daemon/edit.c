@@ -72,25 +72,32 @@ static int explain_net_add(struct lx_edit *e, const char *name, int err)
 	return say(e, err, "cannot add NI %s: %s", name, why ? why : strerror(-err));
 }
 
+static int check_range(struct lx_edit *e, const struct lx_conf_ni_setting *set, int32_t value)
+{
+	if (value == LX_UNSET || (value >= set->min && value <= set->max))
+		return 0;
+	return say(e, -EINVAL, "%s %d is not in %d..%d", set->name, value, set->min, set->max);
+}
+
 /* Resolves settings by name, according to the net's type. */
 static int take_lnd_settings(struct lx_edit *e)
 {
 	struct lx_control_net *req = &e->req->net;
-	const struct lx_conf_lnd_setting *known = lx_conf_lnd_settings(lx_net_type(req->ni.net));
+	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(req->ni.net));
 
 	memset(&req->ni.lnd_tun, 0xff, sizeof(req->ni.lnd_tun)); /* -1 is LX_UNSET */
 	for (uint32_t i = 0; i < req->n_lnd; i++) {
 		const struct lx_control_lnd_value *v = &req->lnd[i];
-		int at = 0;
+		int at = 0, err;
 
 		while (known && known[at].name && strcmp(known[at].name, v->name))
 			at++;
 		if (!known || !known[at].name)
 			return say(e, -EOPNOTSUPP, "nets of type %s have no setting \"%s\"",
 				   lx_net_str(req->ni.net), v->name);
-		if (v->value != LX_UNSET && (v->value < known[at].min || v->value > known[at].max))
-			return say(e, -EINVAL, "%s %d is not in %d..%d", v->name, v->value,
-				   known[at].min, known[at].max);
+		err = check_range(e, &known[at], v->value);
+		if (err)
+			return err;
 		req->ni.lnd_tun.value[at] = v->value;
 	}
 	return 0;
@@ -99,15 +106,13 @@ static int take_lnd_settings(struct lx_edit *e)
 /* What a file could not have, an export must not have. */
 static int check_ni_settings(struct lx_edit *e)
 {
-	const struct lx_conf_lnd_setting *set = lx_conf_ni_settings();
+	const struct lx_conf_ni_setting *set = lx_conf_ni_settings();
 	const int32_t *value = (const int32_t *)&e->req->net.ni.tun;
+	int err = 0;
 
-	for (; set->name; set++, value++) {
-		if (*value != LX_UNSET && (*value < set->min || *value > set->max))
-			return say(e, -EINVAL, "%s %d is not in %d..%d", set->name, *value, set->min,
-				   set->max);
-	}
-	return 0;
+	while (!err && set->name)
+		err = check_range(e, set++, *value++);
+	return err;
 }
 
 static int rails_add(struct lx_edit *e)

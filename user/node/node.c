@@ -240,11 +240,8 @@ static void tunables_release(void)
 {
 	pthread_mutex_lock(&n_nodes_lock);
 	n_nodes--;
-	for (unsigned int i = 0; i < LX_NODE_LNDS && !n_nodes; i++) {
-		if (lx_node_lnds[i]->tunables)
-			lx_tunable_defaults(lx_node_lnds[i]->tunables,
-					    lx_node_lnds[i]->tunable_values);
-	}
+	for (unsigned int i = 0; i < LX_NODE_LNDS && !n_nodes; i++)
+		lx_tunable_defaults(lx_node_lnds[i]->tunables, lx_node_lnds[i]->tunable_values);
 	pthread_mutex_unlock(&n_nodes_lock);
 }
 
