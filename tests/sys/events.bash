@@ -91,7 +91,16 @@ end_others() {
 	wait "$others" || { cat "$DIR/others"; return 1; }
 	sent=$(awk '$1 == "sent" { print $2 }' "$DIR/others")
 	[ "$sent" -gt 500 ]
-	eventually "$PATIENCE" took $((sent + $1)) || { tail -n 3 "$DIR/10.2.0.1.taken"; return 1; }
+	eventually "$PATIENCE" took $((sent + $1 - $(reported_lost))) ||
+		{ tail -n 3 "$DIR/10.2.0.1.taken"; return 1; }
+}
+
+# reported_lost: how many messages of others the router has lost, and reported. A lane with half a
+# message is reset with all that the next hop has not acknowledged; on a busy machine, messages of
+# others that went before may be among that.
+reported_lost() {
+	sed -n 's/.* nid=10\.1\.0\.5@.* messages=\([0-9]*\) .*sent on has ended.*/\1/p' "$DIR/r1.log" |
+		awk '{ n += $1 } END { print n + 0 }'
 }
 
 # was_cut: check that the next hop got half a message, by a lane; impossible without the fast

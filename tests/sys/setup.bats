@@ -365,6 +365,8 @@ found_not() {
 	on a ip link add br1 type bridge
 	on a ip link set eth0 master br1
 	address a br1 10.7.0.1/24
+	# Linux takes up to a second to report the carrier; without one the NI is down, a problem.
+	eventually "$PATIENCE" on a grep -x up /sys/class/net/br1/operstate
 	ctl a net add --net tcp7 --if br1
 	ctl a net del --net tcp
 	run -0 in_machine 'lnetx doctor'
