@@ -257,6 +257,28 @@ static void discovery_off_there(void **state)
 	assert_true(o.multi_rail);
 }
 
+/* That it is off is pushed once, also to a peer that has to be pinged before other pushes. */
+static void discovery_off_is_told(void **state)
+{
+	discover(a, "10.0.0.2@tcp", false);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(lx_sim_ni_add(a, "10.1.0.1@tcp1", 8, 256), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(peer_of(b, "10.0.0.1@tcp")->n_nis, 2);
+	lx_sim_dead(sim, "10.0.0.2@tcp", true);
+	lx_sim_dead(sim, "10.1.0.2@tcp1", true);
+	assert_true(discover(a, "10.0.0.2@tcp", true).status);
+	lx_sim_run(sim, 60 * SEC);
+	lx_sim_dead(sim, "10.0.0.2@tcp", false);
+	lx_sim_dead(sim, "10.1.0.2@tcp1", false);
+	assert_true(peer_of(a, "10.0.0.2@tcp")->state & LX_PEER_FORCE_PING);
+	tune(a, "lnet_peer_discovery_disabled", "1");
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(peer_of(b, "10.0.0.1@tcp")->n_nis, 1);
+	assert_true(peer_of(b, "10.0.0.1@tcp")->state & LX_PEER_NO_DISCOVERY);
+	assert_int_equal(peer_of(a, "10.0.0.2@tcp")->n_nis, 1);
+}
+
 static void configured_peer_stays(void **state)
 {
 	struct lx_nid extra = nid("10.9.0.2@tcp9");
@@ -881,6 +903,7 @@ int main(void)
 		T(traffic_goes_on_if_discovery_fails),
 		T(change_is_pushed), T(primary_change_is_followed),
 		T(two_peers_turn_out_to_be_one), T(discovery_off_here), T(discovery_off_there),
+		T(discovery_off_is_told),
 		T(configured_peer_stays), T(configured_peer_goes),
 		T(gateway_is_not_configured), T(ping_goes_from_its_source),
 		T(other_nids_on_lo_are_nobodys), T(lo_is_always_a_peer), T(own_nids_are_a_peer),

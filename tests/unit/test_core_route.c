@@ -22,6 +22,13 @@ static void first_word_of_a_gateway(void **state)
 	assert_int_equal(live_routes(b), 1);
 	lx_sim_run(sim, 3 * SEC);
 	assert_int_equal(live_routes(b), 1);
+	/* Nor is it when discovery has been off. */
+	tune(b, "lnet_peer_discovery_disabled", "1");
+	lx_sim_run(sim, 90 * SEC);
+	tune(b, "lnet_peer_discovery_disabled", "0");
+	peer = lx_peer_of(lx_peer_ni_lookup(b->core, &gateway));
+	peer->state |= LX_PEER_MULTI_RAIL;
+	assert_int_equal(live_routes(b), 1);
 }
 
 static int ping_status;
@@ -266,6 +273,44 @@ static void route_follows_its_nid(void **state)
 	r = routes_of(b, &n);
 	assert_true(r->up);
 	assert_true(lx_nid_eq(&r->primary, &spare) && lx_nid_eq(&r->gateway, &near));
+}
+
+/*
+ * A gateway gives the NID up, and says so; then somebody else has it. The first message from there
+ * says nothing about that, but a discovery does, and so does an admin.
+ */
+static void route_follows_a_nid_given_up(void **state)
+{
+	struct lx_nid near = nid("10.0.0.13@tcp1"), far = nid("10.1.0.14@tcp2");
+	const struct lx_conf_peer conf = { .primary = near, .multi_rail = true, .nid = &far,
+					   .n_nids = 1 };
+	struct lx_sim_node *g = NODE(sim, "10.0.0.13@tcp1", "10.0.0.23@tcp1", "10.1.0.13@tcp2");
+	struct lx_sim_node *told = NODE(sim, "10.0.0.2@tcp1"), *asks = NODE(sim, "10.0.0.3@tcp1");
+	struct lx_sim_node *standby = NODE(sim, "10.0.0.14@tcp1", "10.1.0.14@tcp2");
+	struct lx_sim_node *b[] = { told, asks };
+	size_t n;
+
+	make_router(g);
+	make_router(standby);
+	for (int i = 0; i < 2; i++) {
+		quick(b[i]);
+		add_route(b[i], "tcp2", "10.0.0.13@tcp1", LX_UNSET, 0);
+	}
+	lx_sim_run(sim, 5 * SEC);
+	lx_sim_ni_del(g, "10.0.0.13@tcp1");
+	lx_sim_run(sim, 5 * SEC);
+	assert_int_equal(lx_sim_ni_add(standby, "10.0.0.13@tcp1", 8, 256), 0);
+	lx_sim_run(sim, SEC);
+	assert_int_equal(lx_peerconf_add(told->core, &conf), 0);
+	assert_int_equal(ping_by(standby, "10.0.0.3@tcp1", "10.0.0.13@tcp1"), 0);
+	assert_int_equal(lx_probe_discover(asks->core, &near, false, on_ping, NULL), 0);
+	lx_sim_run(sim, 5 * SEC);
+	for (int i = 0; i < 2; i++) {
+		assert_ptr_equal(lx_peer_of(pni_of(b[i], "10.0.0.13@tcp1")),
+				 lx_peer_of(pni_of(b[i], "10.1.0.14@tcp2")));
+		assert_true(lx_list_empty(&lx_peer_of(pni_of(b[i], "10.0.0.23@tcp1"))->routes));
+		assert_true(routes_of(b[i], &n)->up);
+	}
 }
 
 /* A new route has its gateway checked at once, also one that was checked a moment ago. */
@@ -737,6 +782,7 @@ int main(void)
 		ROUTE_TEST(two_nids_of_a_gateway_are_two_routes),
 		ROUTE_TEST(gateway_without_discovery_is_single_nids),
 		ROUTE_TEST(route_follows_its_nid),
+		ROUTE_TEST(route_follows_a_nid_given_up),
 		ROUTE_TEST(new_route_is_checked_at_once),
 		ROUTE_TEST(new_route_is_checked_once),
 		ROUTE_TEST(gateway_keeps_its_nids),

@@ -204,16 +204,15 @@ static void drop_unlisted(struct lx_peer *peer)
 
 static void merge_nids(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
-	bool fresh = !lx_peer_discovery_off(peer);
-
+	peer->fresh = !lx_peer_discovery_off(peer);
 	if (info->features & LX_PING_RTE_DISABLED)
 		peer->state &= ~LX_PEER_ROUTER_ENABLED;
 	else
 		peer->state |= LX_PEER_ROUTER_ENABLED;
-	if (fresh)
+	if (peer->fresh)
 		add_listed(peer, info);
 	note_statuses(peer, info);
-	if (fresh) {
+	if (peer->fresh) {
 		drop_unlisted(peer);
 		primary_first(peer, lx_pinginfo_primary(info));
 	}
@@ -300,6 +299,7 @@ static void renew(struct lx_peer *peer)
 	peer->merges++;
 	kept->listed = peer->merges;
 	drop_unlisted(peer);
+	peer->fresh = false;
 	peer->primary = kept->nid;
 	peer->seqno = peer->acked_seqno = 0;
 	peer->state &= LX_PEER_RTR_DISCOVERY | LX_PEER_RTR_DISCOVERED | LX_PEER_DISCOVERING |
@@ -629,15 +629,29 @@ static void md_drop(struct lx_core *core, struct lx_handle *handle)
 		lx_md_retire(md);
 }
 
+/* First it is told that our discovery is off, if it has not been: nothing will tell it later. */
+static enum step renew_step(struct lx_peer *peer)
+{
+	bool due = peer->core->tun.lnet_peer_discovery_disabled &&
+		   (peer->state & LX_PEER_FORCE_PUSH) && (peer->state & LX_PEER_MULTI_RAIL);
+
+	if (due && !(peer->state & LX_PEER_PUSH_SENT) && !send_push(peer))
+		return STEP_WAIT;
+	if (peer->core->tun.lnet_peer_discovery_disabled && (peer->state & LX_PEER_PUSH_SENT))
+		return STEP_WAIT;
+	if (peer->state & LX_PEER_PUSH_FAILED)
+		md_drop(peer->core, &peer->push_md);
+	renew(peer);
+	return STEP_AGAIN;
+}
+
 static enum step step(struct lx_peer *peer, int *ret_error)
 {
 	struct lx_core *core = peer->core;
 
 	*ret_error = 0;
-	if (peer->state & LX_PEER_MARK_DELETION) {
-		renew(peer);
-		return STEP_AGAIN;
-	}
+	if (peer->state & LX_PEER_MARK_DELETION)
+		return renew_step(peer);
 	if (peer->state & LX_PEER_DATA_PRESENT)
 		return merge(peer);
 	if (peer->state & LX_PEER_PING_FAILED) {

@@ -470,8 +470,10 @@ int lx_peer_take_nid(struct lx_peer *peer, const struct lx_nid *nid)
 	bool known = other || peer->n_nis;
 	struct lx_peer_net *net;
 
-	if (other == peer)
+	if (other == peer) {
+		ANNOUNCE(core, joined, peer, nid); /* traffic may have made the peer NI */
 		return 0;
+	}
 	if (other && !lx_peer_may_give(other, nid))
 		return -EEXIST;
 	net = peer_net_obtain(peer, lx_nid_net(nid));

@@ -103,6 +103,7 @@ struct lx_peer {
 	struct lx_list waiters;       /* of lx_probe that wait for its end */
 	struct lx_pinginfo *data;     /* with DATA_PRESENT */
 	uint32_t merges;
+	bool fresh;                   /* its peer NIs are those that it listed last */
 	uint32_t seqno;               /* of its information that we have */
 	uint32_t acked_seqno;         /* of our information that it has */
 	uint32_t pushed_seqno;        /* of our information being pushed */

@@ -111,6 +111,7 @@ int lx_peerconf_add(struct lx_core *core, const struct lx_conf_peer *conf)
 		peer->state |= LX_PEER_MULTI_RAIL;
 	if (conf->lock_primary)
 		peer->state |= LX_PEER_LOCK_PRIMARY;
+	r = lx_peer_take_nid(peer, &conf->primary);
 	for (size_t i = 0; i < conf->n_nids && !r; i++)
 		r = lx_peer_take_nid(peer, &conf->nid[i]);
 	lx_peer_policy_changed(peer);

@@ -316,7 +316,7 @@ static enum lx_down_why why_down(const struct lx_route *route)
 	if (!gateway->alive)
 		return gateway->down.why == LX_DOWN_NOT_ASKED ? LX_DOWN_NOT_ASKED : LX_DOWN_GATEWAY;
 	/* It may be known as Multi-Rail before anything else is. */
-	if (lx_peer_discovery_off(gateway) || !gateway->merges)
+	if (lx_peer_discovery_off(gateway) || !gateway->fresh)
 		return route->verdict;
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
 		return LX_DOWN_NOT_ROUTING;
