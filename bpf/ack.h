@@ -48,14 +48,19 @@ struct lx_advertised {
 LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *extent)
 {
 	struct lx_lane *lane;
+	__s64 here, done;
 
 	if (!lx_extent_is_lane(extent))
 		return lx_pos_diff(s->socket_una, extent->lane_start);
 	lane = lx_lane_at(extent->lane);
 	if (!lane)
 		return 0;
-	return lx_lane_is_gone(lane) ? lx_pos_diff(s->high, extent->start)
-				     : lx_pos_diff(lane->una, extent->lane_start);
+	here = lx_pos_diff(s->high, extent->start);
+	if (lx_lane_is_gone(lane))
+		return here;
+	/* A sender that is told of bytes it has not sent is stuck: TCP drops such ACKs. */
+	done = lx_pos_diff(lane->una, extent->lane_start);
+	return done < here ? done : here;
 }
 
 /* The message has arrived: the daemon answers its cookie. */

@@ -223,7 +223,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		lane = lx_lane_at(w->fragment.lane);
 		if (!lane)
 			return LX_DROP;
-		if (lx_lane_is_gone(lane))
+		if (lx_lane_is_past(lane, w->fragment.target + len))
 			return lx_answer(skb, w, index);
 	}
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
@@ -236,6 +236,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		lx_pos_raise(&s->socket_sent, w->fragment.target + len);
 		return cut ? lx_join(skb, LX_MARK_JOIN_UP, s->ifindex) : lx_pass_up(skb, w, s);
 	}
+	w->dirty = LX_DIRTY_BYTES; /* it may be a clone, without its framing */
 	if (lx_patch_fragment(skb, w, s))
 		goto lost;
 	lane = lx_lane_at(w->fragment.lane); /* looked up again: some verifiers lose track of it */

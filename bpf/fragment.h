@@ -2,9 +2,10 @@
 /*
  * Fragments: the parts of a packet that go to different places, and the changes that they need.
  *
- * Every byte of the socklnd header of a lane message is known, and its payload length was fixed
- * when its extent was created. Both are written over the packet's bytes, so a sender that
- * retransmits different bytes cannot break the framing of a lane.
+ * What was read of a header when its extent was created is written over the packet's bytes: the
+ * socklnd header, both NIDs, the type and the payload length. So a sender that repeats other bytes
+ * cannot break the framing of a lane, nor put a header there that was not checked. The next hop
+ * would take them: behind a hole, Linux replaces a segment by a later one that covers it.
  */
 #ifndef LX_BPF_FRAGMENT_H
 #define LX_BPF_FRAGMENT_H
@@ -139,15 +140,8 @@ LX_INLINE void lx_fragment_fit(struct lx_fragment *p, __u32 size)
 struct lx_patch {
 	__u64 pos;
 	__u32 len;
-	__u8 bytes[64]; /* at most 24 are used; room for masking offset and length separately */
+	__u8 bytes[128]; /* at most 40 are used; room for masking offset and length separately */
 };
-
-LX_INLINE __u64 lx_length_pos(const struct lx_extent *extent, __u32 version)
-{
-	return extent->start + sizeof(struct lx_sock_msg) +
-	       (version == LX_SOCK_V4 ? __builtin_offsetof(struct lx_hdr_nid16, payload_length)
-				      : __builtin_offsetof(struct lx_hdr_nid4, payload_length));
-}
 
 /* The socklnd header of a lane message. */
 LX_INLINE void lx_patch_header(const struct lx_extent *extent, struct lx_patch *ret_patch)
@@ -159,15 +153,26 @@ LX_INLINE void lx_patch_header(const struct lx_extent *extent, struct lx_patch *
 	__builtin_memcpy(ret_patch->bytes, &head, sizeof(head));
 }
 
-/* Its payload length. */
-LX_INLINE void lx_patch_length(const struct lx_extent *extent, __u32 version,
-			       struct lx_patch *ret_patch)
+/* Its NIDs. */
+LX_INLINE void lx_patch_nids(const struct lx_extent *extent, __u32 version,
+			     struct lx_patch *ret_patch)
 {
-	__le32 length = lx_le32(extent->len - lx_overhead(version));
+	ret_patch->pos = extent->start + sizeof(struct lx_sock_msg);
+	ret_patch->len = version == LX_SOCK_V4 ? __builtin_offsetof(struct lx_hdr_nid16, dst_pid)
+					       : __builtin_offsetof(struct lx_hdr_nid4, dst_pid);
+	__builtin_memcpy(ret_patch->bytes, extent->nids, sizeof(extent->nids));
+}
 
-	ret_patch->pos = lx_length_pos(extent, version);
-	ret_patch->len = sizeof(length);
-	__builtin_memcpy(ret_patch->bytes, &length, sizeof(length));
+/* Its type and payload length. */
+LX_INLINE void lx_patch_type(const struct lx_extent *extent, __u32 version,
+			     struct lx_patch *ret_patch)
+{
+	const __le32 words[] = { lx_le32(extent->type),
+				 lx_le32(extent->len - lx_overhead(version)) };
+
+	ret_patch->pos = extent->start + lx_header_len(version) - sizeof(words);
+	ret_patch->len = sizeof(words);
+	__builtin_memcpy(ret_patch->bytes, words, sizeof(words));
 }
 
 /*

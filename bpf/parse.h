@@ -299,6 +299,12 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 
 /* ---- messages -------------------------------------------------------------------------- */
 
+/* Why headers of lane messages in a packet must be rewritten. */
+enum lx_dirty {
+	LX_DIRTY_COOKIE = 1, /* the next hop must not answer it */
+	LX_DIRTY_BYTES = 2,  /* they may not be those that were read */
+};
+
 struct lx_framing {
 	struct lx_stream *s;
 	struct lx_segment *seg;
@@ -306,7 +312,7 @@ struct lx_framing {
 	__u32 odd;   /* not in the usual form: everything from here on goes to the socket */
 	__u32 rest;  /* bytes that may follow unseen, in other fragments */
 	__u32 saved; /* bytes of a held-back header: to be forwarded separately */
-	__u32 dirty; /* headers of lane messages in this packet need rewriting */
+	__u32 dirty; /* enum lx_dirty */
 	__u32 near;  /* the extent that the packet starts in, or the one before */
 };
 
@@ -438,11 +444,15 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 	} else {
 		struct lx_lane *lane = lx_lane_at(c->lane);
 
-		lx_extent_at(s, s->tail)->type = m->type & (LX_LANE_TYPES - 1);
+		struct lx_extent *extent = lx_extent_at(s, s->tail);
+
+		extent->type = m->type & (LX_LANE_TYPES - 1);
+		__builtin_memcpy(extent->nids, s->header + sizeof(struct lx_sock_msg),
+				 sizeof(extent->nids));
 		lx_extent_push(s, s->parse_next, m->len, c->lane, c->start, m->cookie);
 		if (m->cookie) {
 			LX_ADD(&s->cookies_due, 1);
-			f->dirty = 1;
+			f->dirty |= LX_DIRTY_COOKIE;
 		}
 		s->diverted += m->len;
 		s->parse_next += m->len;
@@ -582,8 +592,9 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		s->progress_ns = s->now_ns; /* nothing was waiting to be acknowledged */
 	lx_frame_arrived(s, f->seg->pos, f->seg->end);
 	f->near = s->tail - 1;
-	/* A retransmission may have different contents. */
-	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next);
+	/* A retransmission may have different contents, also that of a header's first part. */
+	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next + s->have) ? LX_DIRTY_BYTES
+										 : 0;
 	if (!s->unframed && lx_pos_before(s->parse_next, f->seg->end)) {
 		if (f->odd)
 			lx_unframed_enter(s, LX_LANE0_ODD);

@@ -303,7 +303,7 @@ LX_INLINE int lx_stream_data_in(struct __sk_buff *skb, struct lx_scratch *w, str
 	if (w->resegmented) {
 		/* Framed before; a part that ends inside a header would look like a repetition. */
 		f.near = s->tail - 1;
-		f.dirty = 1;
+		f.dirty = LX_DIRTY_BYTES;
 	} else if (lx_frame(&f)) {
 		LX_ADD(&s->busy, 1);
 		return LX_DROP;

@@ -197,6 +197,20 @@ LX_INLINE int lx_seg_read_jumbo(struct __sk_buff *skb, struct lx_seg *g)
 	return 1;
 }
 
+/*
+ * Whether an address stands for one of IPv4, as in the keys of IPv4 connections. No packet of IPv6
+ * may have one; it would count as one of theirs.
+ */
+LX_INLINE int lx_is_mapped(const __u8 *addr)
+{
+	__u64 high;
+	__be32 middle;
+
+	__builtin_memcpy(&high, addr, sizeof(high));
+	__builtin_memcpy(&middle, addr + sizeof(high), sizeof(middle));
+	return !high && middle == lx_be32(0xffff);
+}
+
 LX_INLINE __u32 lx_seg_read_ip6(struct __sk_buff *skb, struct lx_seg *g)
 {
 	if (bpf_skb_load_bytes(skb, ETH_HLEN, &g->ip6, sizeof(g->ip6)))
@@ -204,6 +218,8 @@ LX_INLINE __u32 lx_seg_read_ip6(struct __sk_buff *skb, struct lx_seg *g)
 	g->family = LX_AF_INET6;
 	g->l4 = ETH_HLEN + sizeof(g->ip6);
 	if (g->l3[0] >> 4 != 6 || (g->ip6.next != 6 && !lx_seg_read_jumbo(skb, g)))
+		return 0;
+	if (lx_is_mapped(g->ip6.src) || lx_is_mapped(g->ip6.dst))
 		return 0;
 	__builtin_memcpy(g->ours ? g->key.local : g->key.remote, g->ip6.src, 16);
 	__builtin_memcpy(g->ours ? g->key.remote : g->key.local, g->ip6.dst, 16);
@@ -324,7 +340,8 @@ LX_GLOBAL int lx_seg_read_odd(struct __sk_buff *skb, struct lx_seg *g)
 	    LX_PACKET_TCP_FRAGMENT)
 		return 0;
 	g->family = skb->protocol == lx_be16(ETH_P_IP) ? LX_AF_INET : LX_AF_INET6;
-	if (g->family == LX_AF_INET ? !lx_seg_ip4_is_right(skb, g) : g->l3[0] >> 4 != 6)
+	if (g->family == LX_AF_INET ? !lx_seg_ip4_is_right(skb, g)
+				    : g->l3[0] >> 4 != 6 || lx_is_mapped(p.src) || lx_is_mapped(p.dst))
 		return 0;
 	from = g->family == LX_AF_INET ? sizeof(g->ip4) : sizeof(g->ip6);
 	g->odd = (p.l4 > from ? LX_ODD_HEADERS : 0) | (p.fragment ? LX_ODD_FRAGMENT : 0);

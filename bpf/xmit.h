@@ -19,12 +19,12 @@ struct lx_scratch {
 	struct lx_advertised adv;
 	struct lx_fragment fragment;
 	struct lx_patch patch;
-	__u8 old[32];
+	__u8 old[64];
 	__u64 pos, end;    /* stream positions of the payload */
 	__u32 size;        /* of the segments in the packet */
 	__u32 reserved;
 	__u32 index;       /* of the stream or lane */
-	__u32 dirty;       /* lx_framing */
+	__u32 dirty;       /* enum lx_dirty */
 	__u32 data_at;     /* offset in the packet of fragment.pos */
 	__u32 resegmented; /* part of a GSO packet: more parts for the same way follow */
 	__u32 heard;       /* it acknowledges new data of our socket */
@@ -193,8 +193,8 @@ LX_INLINE int lx_apply(struct __sk_buff *skb, struct lx_scratch *w)
 		return 0;
 	at = w->data_at + (__u32)(w->patch.pos + skip - w->fragment.pos);
 	LX_OPAQUE(skip);
-	new = &w->patch.bytes[skip & 31];
-	n = LX_LENGTH(n, 31);
+	new = &w->patch.bytes[skip & 63];
+	n = LX_LENGTH(n, 63);
 	/* Equal bytes behind the patch cancel out in the checksum. */
 	__builtin_memcpy(w->old, new, sizeof(w->old));
 	if (bpf_skb_load_bytes(skb, at, w->old, n) || bpf_skb_store_bytes(skb, at, new, n, 0))
@@ -225,18 +225,22 @@ static long lx_patch_extent(__u32 i, void *arg)
 	extent = lx_extent_at(a->s, count);
 	if (!lx_pos_before(extent->start, a->w->fragment.end))
 		return 1;
+	if (!lx_pos_before(a->w->fragment.pos, extent->start + lx_header_len(a->s->version)))
+		return 0;
 	lx_patch_header(extent, &a->w->patch);
-	if (lx_apply(a->skb, a->w)) {
-		a->failed = 1;
+	a->failed = lx_apply(a->skb, a->w) != 0;
+	if (a->failed || a->w->dirty == LX_DIRTY_COOKIE)
+		return a->failed;
+	lx_patch_nids(extent, a->s->version, &a->w->patch);
+	a->failed = lx_apply(a->skb, a->w) != 0;
+	if (a->failed)
 		return 1;
-	}
-	lx_patch_length(extent, a->s->version, &a->w->patch);
-	if (lx_apply(a->skb, a->w))
-		a->failed = 1;
+	lx_patch_type(extent, a->s->version, &a->w->patch);
+	a->failed = lx_apply(a->skb, a->w) != 0;
 	return a->failed;
 }
 
-/* Writes canonical headers into a fragment for a lane. */
+/* Writes canonical headers into a fragment for a lane; the cookie only if the bytes are new. */
 LX_INLINE int lx_patch_fragment(struct __sk_buff *skb, struct lx_scratch *w, struct lx_stream *s)
 {
 	struct lx_patching a = { .skb = skb, .w = w, .s = s };
@@ -287,6 +291,12 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const str
 	return bpf_l4_csum_replace(skb, at, 0, pseudo, BPF_F_PSEUDO_HDR);
 }
 
+/* Whether a part for a lane that ends at @end is of no use to the next hop: the sender is answered. */
+LX_INLINE int lx_lane_is_past(const struct lx_lane *lane, __u64 end)
+{
+	return lx_lane_is_gone(lane) || !lx_pos_before(lane->una, end);
+}
+
 /* The whole packet is w->fragment, and goes to a lane. */
 LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
@@ -298,7 +308,7 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	lane = lx_lane_at(w->fragment.lane);
 	if (!lane)
 		return LX_DROP;
-	if (lx_lane_is_gone(lane))
+	if (lx_lane_is_past(lane, w->fragment.target + (w->fragment.end - w->fragment.pos)))
 		return lx_answer(skb, w, index);
 	w->data_at = lx_seg_payload(&w->g);
 	/* In this order: lx_retarget() writes back the checksum that was read. */

@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 12u
+#define LX_ABI_VERSION 13u
 
 struct lx_abi {
 	__u32 magic;
@@ -237,6 +237,8 @@ LX_LAYOUT(struct lx_lane, 1224);
 #define LX_HEADER_MAX 80      /* of a message: up to and including its payload length */
 #define LX_HEADER_ROOM 256    /* larger, because offset and length are masked separately */
 
+#define LX_HEADER_NIDS 40     /* bytes at most of both NIDs, which begin an LNet header */
+
 /* A message on a lane, or a run of bytes that went up to the socket. */
 struct lx_extent {
 	__u64 start;      /* stream position */
@@ -244,9 +246,11 @@ struct lx_extent {
 	__u64 cookie;     /* zero-copy request of the peer; 0: none */
 	__u32 len;
 	__u16 lane;       /* LX_NO_LANE: the socket */
-	__u16 type;       /* LX_MSG_* of a message on a lane */
+	/* of a message on a lane */
+	__u16 type;       /* LX_MSG_* */
+	__u8 nids[LX_HEADER_NIDS]; /* as they came: destination and source */
 };
-LX_LAYOUT(struct lx_extent, 32);
+LX_LAYOUT(struct lx_extent, 72);
 
 enum lx_stream_state {
 	LX_STREAM_FREE,
@@ -382,7 +386,7 @@ struct lx_stream {
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
-LX_LAYOUT(struct lx_stream, 19992);
+LX_LAYOUT(struct lx_stream, 40472);
 
 /*
  * How long the sender is not told of messages that went another way than the first one, @head,

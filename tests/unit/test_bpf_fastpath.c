@@ -300,6 +300,28 @@ static void test_cut_header(void **state)
 	both(cut_header);
 }
 
+/* The packet that completes a header also repeats its first part, with other bytes. */
+static void cut_header_changed(void)
+{
+	uint8_t bytes[1448], other[1448];
+	uint32_t n = message(bytes, false, 0, 300), cut = lx_header_len(s->version) - 1;
+	struct seg in = data_at(0, bytes, cut), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
+	memcpy(other, bytes, n);
+	memset(other, 0xee, 24);
+	memset(other + 24, 0xee, lx_overhead(s->version) == 96 ? 16 : 40);
+	in = data_at(0, other, n);
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	is_on_lane(&out, 0);
+	assert_memory_equal(out.data, bytes, n);
+}
+
+static void test_cut_header_changed(void **state)
+{
+	both(cut_header_changed);
+}
+
 /* A window that ends in a header is opened: nobody waits, and framing goes on. */
 static void window_in_header(void)
 {
@@ -557,8 +579,8 @@ static void other_contents(void)
 
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	memcpy(other, bytes, n);
-	memset(other, 0xee, 24);
-	memset(other + lx_header_len(s->version) - 4, 0x11, 4);
+	memset(other, 0xee, 24 + (lx_overhead(s->version) == 96 ? 16 : 40)); /* up to the pids */
+	memset(other + lx_header_len(s->version) - 8, 0x11, 8);
 	in = data_at(0, other, n);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	assert_memory_equal(out.data, bytes, n);
@@ -567,6 +589,45 @@ static void other_contents(void)
 static void test_other_contents(void **state)
 {
 	both(other_contents);
+}
+
+/* A next hop acknowledges what has been reserved, more than the sender has sent. */
+static void acks_too_much(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = message(bytes, false, 0, 1200);
+	struct seg in = data_at(0, bytes, 400), out;
+
+	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
+	in = lane_ack(n, 500);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, 400);
+	in = data_at(400, bytes + 400, n - 400);
+	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
+	is_ack(&out, n);
+}
+
+static void test_acks_too_much(void **state)
+{
+	both(acks_too_much);
+}
+
+/* Packets of IPv6 with mapped addresses are nobody's, whatever the keys of IPv4 look like. */
+static void test_mapped_addresses(void **state)
+{
+	uint8_t bytes[1448];
+	struct frame f, after;
+	uint32_t n, mark;
+	struct seg in;
+
+	world(false);
+	n = message(bytes, false, 0, 300);
+	in = data_at(0, bytes, n);
+	in.v6 = true;
+	segment_write(&in, &f);
+	assert_int_equal(run_frame(&f, IN, 0, 0, &after, &mark), GO_ON);
+	assert_int_equal(s->packets, 0);
+	assert_int_equal(s->parse_next, 0);
 }
 
 static void gap(void)
@@ -739,6 +800,9 @@ int main(void)
 		cmocka_unit_test(test_sack),
 		cmocka_unit_test(test_old),
 		cmocka_unit_test(test_cut_header),
+		cmocka_unit_test(test_cut_header_changed),
+		cmocka_unit_test(test_acks_too_much),
+		cmocka_unit_test(test_mapped_addresses),
 		cmocka_unit_test(test_window_in_header),
 		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_bare),

@@ -136,7 +136,9 @@ static void patch_fragment(struct lx_stream *s, const struct lx_fragment *p, cha
 			return;
 		lx_patch_header(extent, &patch);
 		apply_patch(&patch, p->pos, p->end, data);
-		lx_patch_length(extent, s->version, &patch);
+		lx_patch_nids(extent, s->version, &patch);
+		apply_patch(&patch, p->pos, p->end, data);
+		lx_patch_type(extent, s->version, &patch);
 		apply_patch(&patch, p->pos, p->end, data);
 	}
 }
@@ -281,8 +283,8 @@ static void tell_sender(int who)
 /* ---- the actors -------------------------------------------------------------------------- */
 
 /*
- * Changes headers of messages on a lane, where that could do harm. Other payload would only
- * confuse the sender itself, and what goes up to our socket is checked by the slow path.
+ * Changes headers of messages on a lane: all that is read of them. The rest, and other payload,
+ * would only confuse the sender itself, and what goes up to our socket is checked by the slow path.
  */
 static void confuse(int who, __u64 pos, __u64 end, char *data)
 {
@@ -290,7 +292,8 @@ static void confuse(int who, __u64 pos, __u64 end, char *data)
 
 	for (unsigned int k = 0; k < t->n_messages; k++) {
 		const struct message *m = &t->message[k];
-		__u32 length_at = 24 + (stream[who].version == LX_SOCK_V4 ? 52 : 28);
+		bool v4 = stream[who].version == LX_SOCK_V4;
+		__u32 pids_at = 24 + (v4 ? 40 : 16), type_at = 24 + (v4 ? 48 : 24);
 		struct lx_fragment p;
 
 		if (m->start >= end || m->start + m->len <= pos)
@@ -298,8 +301,8 @@ static void confuse(int who, __u64 pos, __u64 end, char *data)
 		lx_fragment_at(&stream[who], m->start, m->start + 1, 0, &p);
 		if (p.kind != LX_FRAGMENT_LANE)
 			continue;
-		for (__u32 i = 0; i < length_at + 4; i++) {
-			if ((i < 24 || i >= length_at) && m->start + i >= pos && m->start + i < end)
+		for (__u32 i = 0; i < type_at + 8; i++) {
+			if ((i < pids_at || i >= type_at) && m->start + i >= pos && m->start + i < end)
 				data[m->start + i - pos] = rnd();
 		}
 	}

@@ -776,7 +776,7 @@ static void memory_is_bounded(void **state)
 	/* In blocks: of 256 lanes, of 64 streams. */
 	assert_true(LANES <= LX_LANE_BLOCK && STREAMS % LX_STREAM_BLOCK == 0);
 	assert_true(LX_LANE_BLOCK * sizeof(*t) < 310 << 10);
-	assert_true(STREAMS * sizeof(stream[0]) < 5 << 20);
+	assert_true(STREAMS * sizeof(stream[0]) < 10 << 20);
 }
 
 int main(void)

@@ -48,7 +48,7 @@ bool lx_fastpath_is_attached(const struct lx_fastpath *fastpath, unsigned int if
  * returns it.
  */
 enum lx_fastpath_table {
-	LX_FASTPATH_STREAMS, /* at most LX_STREAMS_MAX; 20 KiB each */
+	LX_FASTPATH_STREAMS, /* at most LX_STREAMS_MAX; 40 KiB each */
 	LX_FASTPATH_LANES,   /* LX_LANES_MAX */
 	LX_FASTPATH_PEERS,    /* LX_PEERS_MAX */
 	LX_FASTPATH_TABLES
