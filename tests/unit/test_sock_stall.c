@@ -135,6 +135,24 @@ static void test_silent_next_hop(void **state)
 	assert_true(eventually(no_lane_is_busy, 20000));
 }
 
+/* Nothing is sent to the next hop, as its window is closed: not the sender's fault either. */
+static void test_closed_window(void **state)
+{
+	int fd = world(2);
+
+	begin_on_lane(0, 0, 1000000, 5000);
+	lane_has_acked(5000);
+	lx_env_lock(env);
+	fastpath->lane[0].window_edge = 5000 + fastpath->stream[0].mss - 1;
+	lx_env_unlock(env);
+	assert_true(eventually(is_seen, 20000));
+	assert_false(closed(to_server, 1400));
+	assert_true(closed(to_server, 20000));
+	assert_true(has_logged("reason=\"the peer has had no room for the rest of a message for 1 s"));
+	assert_false(closed(fd, 300));
+	assert_false(stream_is_unsafe());
+}
+
 /* The sender closes in the middle of a message on the lane; @next: how long it gets no lanes. */
 static void breaks_off(const char *next)
 {
@@ -387,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stalled_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent_next_hop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_closed_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_longer_each_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_nid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_offence, setup, teardown),

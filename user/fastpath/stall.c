@@ -121,6 +121,25 @@ static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane
 	       lane->acks == run->acks;
 }
 
+/* The sender has used up the next hop's window: it cannot go on. */
+static bool window_is_used_up(struct lx_fp *fp, unsigned int stream, unsigned int index)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+
+	for (; head != tail; head++) {
+		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
+
+		if (extent->lane == index && extent->start < s->high &&
+		    s->high < extent->start + extent->len)
+			return lane->window_edge <
+			       extent->lane_start + (s->high - extent->start) + s->mss;
+	}
+	return false;
+}
+
 /* ---- credits ------------------------------------------------------------------------- */
 
 /* As lx_fp_peer_credit_give() in bpf/lane.h. */
@@ -356,6 +375,10 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_
 	if (next_hop_is_silent(&fp->run[index], lane, now)) {
 		if (ns >= limit)
 			stalled(fp->lane[index], "the peer has acknowledged nothing of a message",
+				limit);
+	} else if (lx_fp_stream_is_open(fp, stream) && window_is_used_up(fp, stream, index)) {
+		if (ns >= limit)
+			stalled(fp->lane[index], "the peer has had no room for the rest of a message",
 				limit);
 	} else if (shared && other != index &&
 		   next_hop_is_silent(&fp->run[other],
