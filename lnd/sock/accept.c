@@ -402,7 +402,7 @@ static struct lx_sock_listener *lookup(struct lx_sock_host *host, const union lx
 	return NULL;
 }
 
-/* @otherwise: the consequence of a failure, for the log. */
+/* @otherwise: the consequence of a failure, for the log; NULL: not logged. */
 static int listen_on(struct lx_sock_net *net, uint16_t port, const char *otherwise,
 		     struct lx_sock_listener **ret_listener)
 {
@@ -424,9 +424,12 @@ static int listen_on(struct lx_sock_net *net, uint16_t port, const char *otherwi
 		int r = listener->fd;
 
 		free(listener);
-		lx_err("nid=%s listener=%s reason=\"%s\" action=\"%s%s\"",
-		       lx_nid_str(&net->ni->nid), lx_addr_str(&addr), strerror(-r), otherwise,
-		       r == -EACCES ? "; give it CAP_NET_BIND_SERVICE or another accept_port" : "");
+		if (otherwise)
+			lx_err("nid=%s listener=%s reason=\"%s\" action=\"%s%s\"",
+			       lx_nid_str(&net->ni->nid), lx_addr_str(&addr), strerror(-r),
+			       otherwise,
+			       r == -EACCES ? "; give it CAP_NET_BIND_SERVICE or another accept_port"
+					    : "");
 		return r;
 	}
 	listener->host = net->host;
@@ -472,9 +475,9 @@ static int obtain(struct lx_sock_net *net, const char *otherwise,
 	return r;
 }
 
-int lx_sock_accept_start(struct lx_sock_net *net)
+int lx_sock_accept_start(struct lx_sock_net *net, const char *otherwise)
 {
-	return obtain(net, "NI not started", net->listener);
+	return obtain(net, otherwise, net->listener);
 }
 
 void lx_sock_accept_stop(struct lx_sock_net *net)
@@ -499,6 +502,7 @@ int lx_sock_accept_follow(struct lx_sock_host *host)
 			release(net, net->listener);
 			memcpy(net->listener, net->next_listener, sizeof(net->listener));
 			memset(net->next_listener, 0, sizeof(net->next_listener));
+			net->deaf = false;
 		} else {
 			release(net, net->next_listener);
 		}

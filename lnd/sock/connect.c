@@ -155,6 +155,8 @@ static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, i
 		attempt(peer);
 	} else if (result > 0) {
 		declined(peer, result);
+	} else if (result == -ECONNABORTED) { /* by us: nobody is lost */
+		series_start(peer);
 	} else {
 		series_failed(peer, result, strerror(-result));
 	}

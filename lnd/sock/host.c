@@ -28,6 +28,7 @@ static struct lx_loop *main_loop(struct lx_sock_host *host)
 }
 
 static void end_if_done(struct lx_sock_host *host);
+static void check_link(struct lx_sock_net *net);
 
 /* ---- what connections are offloaded to --------------------------------------- */
 
@@ -108,11 +109,16 @@ static void on_tick(uv_timer_t *timer)
 {
 	struct lx_sock_host *host = timer->data;
 	struct lx_loop *loop = main_loop(host);
+	struct lx_sock_net *net;
 	bool busy;
 
 	lx_loop_enter(loop);
 	if (!host->stopping) {
 		tick_offload(host);
+		lx_list_for_each (net, &host->nets, link) {
+			if (net->deaf)
+				check_link(net);
+		}
 		busy = host->on_tick(host);
 		if (busy != host->tick_fast) {
 			host->tick_fast = busy;
@@ -159,6 +165,10 @@ static void check_link(struct lx_sock_net *net)
 		return;
 	if (found && netif.index != net->netif.index)
 		replaced(net, &netif);
+	else if (found && net->deaf)
+		net->deaf = lx_sock_accept_start(net, NULL) != 0;
+	if (net->deaf && !why)
+		why = LX_DOWN_ADDRESS;
 	if (why == net->link_down)
 		return;
 	net->link_down = why;

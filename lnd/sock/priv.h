@@ -98,6 +98,7 @@ struct lx_sock_net {
 	unsigned int pending; /* the NI, conns, listeners being closed */
 	void (*released)(struct lx_sock_net *net); /* nothing is pending any more */
 	bool closing;
+	bool deaf; /* could not listen on an interface that has been replaced; check_link() retries */
 	enum lx_down_why link_down; /* as reported last */
 };
 
@@ -136,7 +137,8 @@ static inline uint16_t lx_sock_bulk_port(void)
 					    : lx_sock_tun.accept_port;
 }
 
-int lx_sock_accept_start(struct lx_sock_net *net);
+/* @otherwise: the consequence of a failure, for the log; NULL: not logged. */
+int lx_sock_accept_start(struct lx_sock_net *net, const char *otherwise);
 void lx_sock_accept_stop(struct lx_sock_net *net);
 /* Makes all nets listen where the tunables say now; on error, nothing changes. */
 int lx_sock_accept_follow(struct lx_sock_host *host);

@@ -133,16 +133,17 @@ static struct lx_sock_conn *first_moved(const struct lx_sock_peer *peer, bool al
 	return NULL;
 }
 
+/* The NI works on, so it does not pay with its health for what is lost. */
 static void peer_moved(struct lx_sock_peer *peer, bool all)
 {
 	struct lx_sock_conn *conn;
 
 	lx_sock_net_set_scope(peer->net, &peer->addr);
 	if (all && peer->dialling)
-		lx_sock_conn_close(peer->dialling, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR);
+		lx_sock_conn_close(peer->dialling, -ECONNABORTED, LX_HSTATUS_REMOTE_DROPPED);
 	/* Closing one may close others (lanes), so search the list again each time. */
 	while ((conn = first_moved(peer, all)))
-		lx_sock_conn_close(conn, -ECONNABORTED, LX_HSTATUS_LOCAL_ERROR);
+		lx_sock_conn_close(conn, -ECONNABORTED, LX_HSTATUS_REMOTE_DROPPED);
 }
 
 /*
@@ -162,7 +163,8 @@ static void net_moved(struct lx_sock_net *net, const struct lx_netif *netif)
 	if (!bound)
 		return;
 	lx_sock_accept_stop(net);
-	(void)lx_sock_accept_start(net); /* it logs a failure */
+	/* The address is not usable until the kernel knows that nobody else has it. */
+	net->deaf = lx_sock_accept_start(net, "NI down until it can listen") != 0;
 }
 
 /* Nothing holds the net any more. */
@@ -193,7 +195,7 @@ static int sock_startup(struct lx_ni *ni)
 		return r;
 	}
 	ni->lnd_data = net;
-	r = lx_sock_accept_start(net);
+	r = lx_sock_accept_start(net, "NI not started");
 	if (!r)
 		return 0;
 	/* No lx_lnd_stopped() for an NI that did not come up. */

@@ -98,6 +98,32 @@ own_nids() {
 	equal "$(own_nids a)" "fd77::1@tcp"
 }
 
+# listening NODE ADDRESS: where its processes listen on an address, whatever the interface
+listening() {
+	on "$1" ss -Hltn "src [$2]:988" | awk '{ print $4 }'
+}
+
+@test "a link-local NI whose interface is deleted and created again listens again" {
+	link a v0 fe80::1/64 b v0 fe80::2/64
+	by_nid fe80::1@tcp | config a
+	by_nid fe80::2@tcp | config b
+	start a
+	start b
+	equal "$(listening a fe80::1)" "[fe80::1]%v0:988"
+	pings b fe80::1@tcp
+	ip -n "$(ns a)" link del v0
+	ip link add v0 netns "$(ns a)" type veth peer name v0 netns "$(ns b)"
+	# Not nodad: tentative, and nobody can listen there, until a second after it has a carrier.
+	ip -n "$(ns a)" addr add fe80::1/64 dev v0
+	eventually "$PATIENCE" log_has a 'nid=fe80::1@tcp .*action="NI down until it can listen"'
+	address b v0 fe80::2/64
+	ip -n "$(ns a)" link set v0 up
+	eventually "$PATIENCE" log_has a 'event="ni up" .*nid=fe80::1@tcp '
+	# Not before it listens.
+	equal "$(listening a fe80::1)" "[fe80::1]%v0:988"
+	eventually "$PATIENCE" pings b fe80::1@tcp
+}
+
 @test "bulk both ways" {
 	local size
 
