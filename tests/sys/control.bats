@@ -77,6 +77,20 @@ as() {
 	pings a 10.1.0.2@tcp
 }
 
+@test "an export with this node's own NIDs as a peer: lnetxd takes it, at start and in a reload" {
+	ctl a ping 10.1.0.1@tcp
+	ctl a discover 0@lo
+	ctl a export >"$DIR/whole.yaml"
+	[[ $(sed -n '/^peer:/,$p' "$DIR/whole.yaml") == *"primary nid: 10.1.0.1@tcp"* ]]
+	run -0 on a "$LNETX_BIN/lnetxd" -t -c "$DIR/whole.yaml"
+	stop a
+	cp "$DIR/whole.yaml" "$DIR/a.yaml"
+	start a
+	[[ $(ctl a peer show) == *"primary nid: 10.1.0.1@tcp"* ]]
+	run -0 lx a daemon reload
+	run -0 lx a ping 10.1.0.1@tcp
+}
+
 @test "monitor reports changes as they happen" {
 	on a "$LNETX_BIN/lnetx" -j monitor >"$DIR/changes" 3>&- &
 	# It may not be connected yet, so change until it reports.

@@ -70,7 +70,7 @@ checks() {
 		    tcp: { acept: all, min_reconnectms: 70000 }
 		    lnet: { portal_rotor: 1, portal_rotor: 2 }
 		peer:
-		    - { primary nid: 10.1.0.1@tcp }
+		    - { primary nid: 10.1.0.1@tcp, peer ni: [ { nid: 10.1.0.9@tcp } ] }
 	END
 	checks a 1
 	cut -d: -f2- <<<"$output" >"$DIR/told"
@@ -84,7 +84,7 @@ checks() {
 	grep '19:12: tcp: no tunable "acept"; did you mean accept?' "$DIR/told"
 	grep '19:24: tcp: min_reconnectms is greater than max_reconnectms' "$DIR/told"
 	grep '20:30: .*portal_rotor.*twice' "$DIR/told"
-	grep "22:22: peer 10.1.0.1@tcp: .* is this node's own" "$DIR/told"
+	grep "22:22: peer 10.1.0.1@tcp: 10.1.0.1@tcp is this node's own, and 10.1.0.9@tcp is not" "$DIR/told"
 	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
 	equal "${#lines[@]}" "$(wc -l <"$DIR/told")"
 	equal "$(sed 's/.*reason="[^:]*://; s/"$//' <<<"$output")" "$(tr '"' "'" <"$DIR/told")"

@@ -731,6 +731,8 @@ static void peers_by_difference(void **state)
 		  "10.0.0.1@tcp5 10.0.0.3@tcp5 ; 10.0.0.2@tcp5 ; " },
 		{ "peer:\n    - primary nid: 10.0.0.1@tcp5\n      Multi-Rail: false\n",
 		  "single 10.0.0.1@tcp5 ; " },
+		/* This node itself, as in an export after it has pinged its own NID. */
+		{ "peer:\n" PEER("127.0.0.1@tcp", ""), "127.0.0.1@tcp ; " },
 		/* A gateway, until its last route goes. */
 		{ "peer:\n" PEER(GATEWAY, ""), GATEWAY " ; " },
 		{ "peer:\n" PEER(GATEWAY, "") "route:\n    - net: tcp5\n      gateway: " GATEWAY "\n",
@@ -835,6 +837,10 @@ static void bad_configurations(void **state)
 		{ "net:\n    - net type: tcp\n      local NI(s):\n        - interfaces:\n"
 		  "              0: nosuch0\n", -ENODEV, 4 },
 		{ "route:\n    - net: tcp9\n      gateway: 10.0.0.1@tcp8\n", -EHOSTUNREACH, 2 },
+		{ "net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
+		  "peer:\n" PEER("127.0.0.1@tcp", NID("10.0.0.1@tcp")), -EINVAL, 6 },
+		{ "net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"
+		  "peer:\n" PEER("10.0.0.1@tcp", NID("127.0.0.1@tcp")), -EINVAL, 6 },
 	};
 
 	for (unsigned int i = 0; i < N_OF(bad); i++) {

@@ -106,7 +106,27 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 	}
 }
 
-/* A node cannot be its own gateway or peer. */
+/* All NIDs of a peer are ours, as of one that an export has, or none is; the core insists on it. */
+static void check_own_peer(const struct lx_conf *conf, const struct lx_nid *nids,
+			   const struct lx_conf_peer *p, struct lx_conf_report *report)
+{
+	const struct lx_nid *ours = NULL, *other = NULL;
+
+	for (size_t i = 0; i <= p->n_nids; i++) {
+		const struct lx_nid *nid = i ? &p->nid[i - 1] : &p->primary;
+
+		if (own(conf, nids, conf->n_nis, nid))
+			ours = nid;
+		else
+			other = nid;
+	}
+	if (ours && other)
+		lx_conf_note(report, -EINVAL, p->at,
+			     "peer %s: %s is this node's own, and %s is not",
+			     lx_nid_str(&p->primary), lx_nid_str(ours), lx_nid_str(other));
+}
+
+/* A node cannot be its own gateway, or a part of a peer. */
 static void check_own(const struct lx_conf *conf, const struct lx_nid *nids,
 		      struct lx_conf_report *report)
 {
@@ -118,17 +138,8 @@ static void check_own(const struct lx_conf *conf, const struct lx_nid *nids,
 				     "route to %s via %s: the gateway is this node itself",
 				     lx_net_str(r->net), lx_nid_str(&r->gateway));
 	}
-	for (size_t i = 0; i < conf->n_peers; i++) {
-		const struct lx_conf_peer *p = &conf->peer[i];
-		const struct lx_nid *nid =
-			own(conf, nids, conf->n_nis, &p->primary) ? &p->primary : NULL;
-
-		for (size_t j = 0; !nid && j < p->n_nids; j++)
-			nid = own(conf, nids, conf->n_nis, &p->nid[j]) ? &p->nid[j] : NULL;
-		if (nid)
-			lx_conf_note(report, -EINVAL, p->at, "peer %s: %s is this node's own",
-				     lx_nid_str(&p->primary), lx_nid_str(nid));
-	}
+	for (size_t i = 0; i < conf->n_peers; i++)
+		check_own_peer(conf, nids, &conf->peer[i], report);
 }
 
 static void check_machine(const struct lx_conf *conf, struct lx_conf_report *report)
