@@ -185,6 +185,11 @@ static void test_set(void **state)
 	prints("lnetctl global show", "lnd_timeout: 149\n");
 	ok("lnetctl set discovery 0");
 	prints("lnetctl global show", "discovery: 0\n");
+	/* As in a file. */
+	fails(195, "lnetctl set discovery 2", "discovery 2 is not in 0..1");
+	fails(195, "lnetctl set discovery 7", "add:\n    - discovery:\n          errno: -61\n");
+	fails(195, "lnetctl set discovery -1", "discovery -1 is not in 0..1");
+	prints("lnetctl global show", "discovery: 0\n");
 	prints("lnetctl set help", "transaction_timeout");
 }
 

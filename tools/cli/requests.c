@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Commands as requests to the daemon; see the header. Called by both grammars. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -748,6 +749,9 @@ int lx_request_global_set(struct lx_session *s, const char *key, int64_t value)
 		return lx_session_fail(s, -ENOENT, "%s cannot be set%s", key,
 				       g ? ": it follows from transaction_timeout and retry_count"
 					 : "");
+	/* lnetxd gets the opposite, and so could not refuse it. */
+	if (g->inverse && value != 0 && value != 1)
+		return lx_session_fail(s, -ERANGE, "%s %" PRId64 " is not in 0..1", key, value);
 	snprintf(text, sizeof(text), "%lld", (long long)(g->inverse ? !value : value));
 	return lx_request_tunable_set(s, "lnet", g->tunable, text);
 }
