@@ -206,12 +206,17 @@ static int split(char *line, char **words)
 static void exec_tool(uid_t uid, gid_t group, const char *line, const int fds[3])
 {
 	char copy[4096], program[300], *words[WORDS_MAX];
+	int n, out = fds[1];
 
 	snprintf(copy, sizeof(copy), "%s", line);
-	split(copy, words);
+	n = split(copy, words);
+	if (n && words[n - 1][0] == '>') {
+		out = open(words[n - 1] + 1, O_WRONLY);
+		words[n - 1] = NULL;
+	}
 	snprintf(program, sizeof(program), "%s", proc_path(words[0]));
 	for (int i = 0; i < 3; i++)
-		dup2(fds[i], i);
+		dup2(i == 1 ? out : fds[i], i);
 	if (uid && (setgroups(group ? 1 : 0, &group) < 0 || setgid(uid) < 0 || setuid(uid) < 0))
 		_exit(126);
 	execv(program, words);

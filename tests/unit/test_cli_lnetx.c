@@ -373,6 +373,25 @@ static void test_no_daemon(void **state)
 	fails(234, "lnetctl ping 10.0.0.1@tcp", "no lnetxd runs");
 }
 
+/* As on a full disk. */
+static void test_output_lost(void **state)
+{
+#define WHY ": cannot write the output: No space left on device\n"
+	start(NULL);
+	fails(1, "lnetx net show >/dev/full", "lnetx" WHY);
+	fails(1, "lnetx -j net show >/dev/full", "lnetx" WHY);
+	fails(1, "lnetx metrics >/dev/full", "lnetx" WHY);
+	fails(1, "lnetx export >/dev/full", "lnetx" WHY);
+	fails(1, "lnetx help >/dev/full", "lnetx" WHY);
+	fails(2, "lnetx -j nosuch >/dev/full", "lnetx" WHY);
+	fails(255, "lnetctl net show >/dev/full", "lnetctl" WHY);
+	fails(255, "lnetctl export >/dev/full", "lnetctl" WHY);
+	/* Line by line, so nothing is left to be written at the end. */
+	fails(255, "lst help >/dev/full", "lst" WHY);
+	ok("lnetctl export >/dev/null");
+#undef WHY
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +407,7 @@ int main(int argc, char **argv)
 		TEST(test_guard),
 		TEST(test_selftest),
 		TEST(test_no_daemon),
+		TEST(test_output_lost),
 	};
 	int failed;
 

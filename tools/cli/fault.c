@@ -519,7 +519,7 @@ int lx_lctl_main(int argc, char **argv)
 	lx_session_init(&s, NULL);
 	err = lctl_words(&s, argc - 1, argv + 1);
 	lx_session_fini(&s);
-	if (fflush(stdout) || ferror(stdout))
+	if (!lx_print_end("lctl"))
 		return 1;
 	return err >= LX_TOLD ? err - LX_TOLD : err ? 1 : 0;
 }

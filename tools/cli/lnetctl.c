@@ -14,6 +14,7 @@
 #include "fault.h"
 #include "lnetctl.h"
 #include "options.h"
+#include "print.h"
 #include "record.h"
 #include "words.h"
 
@@ -317,7 +318,7 @@ int lx_lnetctl_main(int argc, char **argv)
 	lx_lnetctl_cmds_init();
 	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);
 	lx_session_fini(&s);
-	if (fflush(stdout) || ferror(stdout))
-		status = status ? status : STATUS_USAGE;
+	if (!lx_print_end("lnetctl") && !status)
+		status = STATUS_USAGE;
 	return status;
 }

@@ -98,7 +98,7 @@ int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, si
 	else
 		print(row);
 	json_decref(row);
-	return fflush(stdout) ? -EPIPE : 0;
+	return fflush(stdout) ? -errno : 0;
 }
 
 /* ---- help ------------------------------------------------------------------------- */
@@ -387,8 +387,6 @@ static int run_command(struct line *l, const struct lx_lnetx_object *o, const st
 	/* With -j always print a document. */
 	if (format.json && !printed && !status)
 		lx_lnetx_print_map(json_object());
-	if (fflush(stdout) || ferror(stdout))
-		status = status ? status : LX_EXIT_REFUSED;
 	return status;
 }
 
@@ -441,13 +439,11 @@ static int run_object(struct line *l, const char *name)
 	return run_command(l, o, c);
 }
 
-int lx_lnetx_main(int argc, char **argv)
+static int run_line(int argc, char **argv)
 {
 	struct line l = { .word = argv + 1 };
 	char *word;
 
-	if (argc > 1 && !strcmp(argv[1], "--complete"))
-		return lx_complete_lnetx(argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "--list-commands")) {
 		list_words();
 		return 0;
@@ -467,4 +463,16 @@ int lx_lnetx_main(int argc, char **argv)
 		return complain("an object is expected; see \"lnetx help\"");
 	help(stderr);
 	return LX_EXIT_USAGE;
+}
+
+int lx_lnetx_main(int argc, char **argv)
+{
+	int status;
+
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return lx_complete_lnetx(argv + 2);
+	status = run_line(argc, argv);
+	if (!lx_print_end("lnetx") && !status)
+		status = LX_EXIT_REFUSED;
+	return status;
 }

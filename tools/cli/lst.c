@@ -8,6 +8,7 @@
 #include "../../user/base/cleanup.h"
 #include "lst.h"
 #include "lst_verb.h"
+#include "print.h"
 
 #define WORDS_MAX 256 /* in a line of standard input */
 
@@ -182,7 +183,5 @@ int lx_lst_main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--complete"))
 		return complete(argc - 2, argv + 2);
 	status = argc > 1 ? run(argc - 1, argv + 1) : run_lines();
-	if (fflush(stdout) || ferror(stdout))
-		return LX_LST_EXIT_FAILED;
-	return status;
+	return lx_print_end("lst") ? status : LX_LST_EXIT_FAILED;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Prints trees; see the header. Called by both grammars; owns nothing. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,4 +316,19 @@ void lx_print_table(FILE *out, const json_t *list, const struct lx_control_objec
 	for (size_t i = 0; i < t.n_rows * t.n; i++)
 		free(t.cell[i]);
 	free(t.cell);
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+bool lx_print_end(const char *program)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	/* The stream has forgotten why an earlier write failed; the next one fails, too. */
+	if (!errno && putchar('\n') != EOF)
+		fflush(stdout);
+	fprintf(stderr, "%s: cannot write the output: %s\n", program,
+		errno ? strerror(errno) : "a part of it is missing");
+	return false;
 }

@@ -37,6 +37,9 @@ void lx_print_json(FILE *out, const json_t *value, bool pretty);
 void lx_print_table(FILE *out, const json_t *list, const struct lx_control_object *object,
 		    bool wide);
 
+/* Ends standard output. False, with the reason on stderr: not all of it could be written. */
+bool lx_print_end(const char *program);
+
 /* A text with quotes escaped for YAML (@quote: ' or "). */
 void lx_print_quoted(FILE *out, const char *text, char quote);
 
