@@ -48,7 +48,20 @@ static void test_fault(void **state)
 	fails(2, "lnetx fault del", "or \"all\"");
 	ok("lnetx fault reset");
 	ok("lnetx fault del all");
-	fails(1, "lnetx fault del all", "no such");
+	fails(1, "lnetx fault del all", "there are no rules");
+	ok("lnetx fault add drop from 10.0.0.1@tcp");
+	ok("lnetx fault add drop from 10.0.0.2@tcp to 10.0.0.3@tcp");
+	ok("lnetx fault add delay from 10.0.0.1@tcp latency 1s");
+	ok("lnetx fault add delay to 10.0.0.3@tcp latency 1s");
+	fails(1, "lnetx fault del from 10.0.0.9@tcp", "no such rule, of either kind");
+	fails(2, "lnetx fault del all from 10.0.0.1@tcp", "not both");
+	/* Rules of both kinds, then of one. */
+	ok("lnetx fault del from 10.0.0.1@tcp");
+	prints_not("lnetx -j fault show", "10.0.0.1@tcp");
+	prints("lnetx -j fault show", "\"delay\",\"dst\":\"10.0.0.3@tcp\"");
+	prints("lnetx -j fault show", "\"drop\",\"src\":\"10.0.0.2@tcp\"");
+	ok("lnetx fault del to 10.0.0.3@tcp");
+	prints("lnetx -j fault show", "{\"fault\":[]}");
 	fails(1, "lnetx fault del drop from 10.0.0.1@tcp", "no such drop rule");
 }
 

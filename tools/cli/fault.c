@@ -597,6 +597,24 @@ static int lnetx_add(struct lx_session *s, const struct lx_args *a)
 	return send_rule(s, LX_CTL_ADD, &r, false);
 }
 
+/* It fails if neither kind has such a rule. */
+static int del_both(struct lx_session *s, struct lx_fault_rule *r, bool all)
+{
+	int drop = send_rule(s, LX_CTL_DEL, r, all), delay;
+
+	if (drop && drop != -ENOENT)
+		return drop;
+	r->delay = true;
+	delay = send_rule(s, LX_CTL_DEL, r, all);
+	if (delay != -ENOENT)
+		return delay;
+	if (!drop)
+		return 0;
+	return lx_session_fail(s, -ENOENT, all ? "there are no rules"
+					       : "there is no such rule, of either kind; see \"lnetx "
+						 "fault show\"");
+}
+
 static int lnetx_del(struct lx_session *s, const struct lx_args *a)
 {
 	bool bad_nid = false, both = !a->n_rest;
@@ -606,15 +624,12 @@ static int lnetx_del(struct lx_session *s, const struct lx_args *a)
 
 	if (err || !take_selection(s, a, &r, &bad_nid))
 		return -EINVAL;
-	if (both && !all)
-		return lx_session_fail(s, -EINVAL, "drop or delay is expected");
-	if (both && !a->v[LX_ARG_ALL])
-		return lx_session_fail(s, -EINVAL, "which rules? Give drop or delay, or \"all\"");
-	err = send_rule(s, LX_CTL_DEL, &r, all);
-	if (!both || (err && err != -ENOENT))
-		return err;
-	r.delay = true;
-	return send_rule(s, LX_CTL_DEL, &r, true) && err ? err : 0;
+	if (a->v[LX_ARG_ALL] && !all)
+		return lx_session_fail(s, -EINVAL, "give NIDs or \"all\", not both");
+	if (both && all && !a->v[LX_ARG_ALL])
+		return lx_session_fail(s, -EINVAL,
+				       "which rules? Give drop or delay, NIDs, or \"all\"");
+	return both ? del_both(s, &r, all) : send_rule(s, LX_CTL_DEL, &r, all);
 }
 
 static int lnetx_reset(struct lx_session *s, const struct lx_args *a)
