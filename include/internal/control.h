@@ -315,7 +315,10 @@ extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_
  */
 int lx_control_instance(const char *name, char *buf, size_t size);
 
-/* The instance's socket, below $LNETX_RUNDIR or LX_CONTROL_RUNDIR. -ENAMETOOLONG. */
+/* The directory of the sockets: $LNETX_RUNDIR or LX_CONTROL_RUNDIR. */
+const char *lx_control_rundir(void);
+
+/* The instance's socket there. -ENAMETOOLONG. */
 int lx_control_path(const char *instance, char *buf, size_t size);
 
 #endif

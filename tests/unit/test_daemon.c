@@ -89,7 +89,9 @@ static void test_options(void **state)
 		{ 1, "-t -c /nonexistent", "/nonexistent: cannot read it: No such file" },
 		{ 1, "-c /nonexistent", "/nonexistent: cannot read it" },
 		{ 1, "-t -c /", "/: cannot read it: Is a directory" },
+		{ 1, "-t -c /dev/zero", "/dev/zero: it is too long; at most 4 MiB are accepted" },
 	};
+	char *rundir = strdup(getenv("LNETX_RUNDIR"));
 
 	for (size_t i = 0; i < N_OF(cases); i++) {
 		char line[200];
@@ -98,6 +100,11 @@ static void test_options(void **state)
 		if (!strstr(run(cases[i].status, line)->err, cases[i].text))
 			fail_msg("lnetxd %s: no \"%s\"", cases[i].args, cases[i].text);
 	}
+	/* The directory that is used, not the usual one. */
+	setenv("LNETX_RUNDIR", "/nonexistent/run", 1);
+	assert_non_null(strstr(run(1, "lnetxd-fake")->err, "below /nonexistent/run: No such file"));
+	setenv("LNETX_RUNDIR", rundir, 1);
+	free(rundir);
 	assert_non_null(strstr(run(0, "lnetxd-fake --version")->out, "lnetxd "));
 	assert_non_null(strstr(run(0, "lnetxd-fake --help")->out, "--drain"));
 }

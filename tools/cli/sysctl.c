@@ -160,9 +160,7 @@ static int parse_file(const char *path, struct setting *settings, int *ret_line)
 
 static const char *run_path(const char *name, char *buf, size_t size)
 {
-	const char *dir = getenv("LNETX_RUNDIR");
-
-	snprintf(buf, size, "%s/%s", dir && *dir ? dir : LX_CONTROL_RUNDIR, name);
+	snprintf(buf, size, "%s/%s", lx_control_rundir(), name);
 	return buf;
 }
 

@@ -737,12 +737,16 @@ int lx_control_instance(const char *name, char *buf, size_t size)
 	return 0;
 }
 
-int lx_control_path(const char *instance, char *buf, size_t size)
+const char *lx_control_rundir(void)
 {
 	const char *dir = getenv("LNETX_RUNDIR");
 
-	if ((size_t)snprintf(buf, size, "%s/%s.sock", dir ? dir : LX_CONTROL_RUNDIR, instance) >=
-	    size)
+	return dir && *dir ? dir : LX_CONTROL_RUNDIR;
+}
+
+int lx_control_path(const char *instance, char *buf, size_t size)
+{
+	if ((size_t)snprintf(buf, size, "%s/%s.sock", lx_control_rundir(), instance) >= size)
 		return -ENAMETOOLONG;
 	return 0;
 }

@@ -16,7 +16,8 @@
 #include "../io/netif.h"
 #include "config.h"
 
-#define FILE_MAX (4u << 20)
+#define FILE_MIB 4 /* accepted, at most */
+#define FILE_MAX (FILE_MIB << 20)
 
 static int read_all(int fd, char **ret_text, size_t *ret_len)
 {
@@ -63,8 +64,12 @@ int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_co
 
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	err = fd < 0 ? -errno : read_all(fd, &text, &len);
-	if (err) {
+	if (err == -E2BIG)
+		snprintf(why.text, sizeof(why.text), "it is too long; at most %d MiB are accepted",
+			 FILE_MIB);
+	else if (err)
 		snprintf(why.text, sizeof(why.text), "cannot read it: %s", strerror(-err));
+	if (err) {
 		on_mistake(&why, &load);
 		return err;
 	}

@@ -340,7 +340,7 @@ static int open_control(struct lx_daemon *d)
 		       d->instance);
 	else if (err)
 		lx_err("instance=%s action=exit reason=\"no control socket below %s: %s\"",
-		       d->instance, LX_CONTROL_RUNDIR, strerror(-err));
+		       d->instance, lx_control_rundir(), strerror(-err));
 	else
 		lx_info("instance=%s control=%s version=%s", d->instance, lx_server_path(d->server),
 			LX_VERSION);
