@@ -289,6 +289,7 @@ static void test_permissions(void **state)
 	as_user(1, 100, "lnetx ping 10.0.0.1@tcp", "for root");
 	as_user(234, 100, "lnetctl lnet unconfigure", "errno: -1");
 	as_user(1, 0, "lnetx daemon", "members of group \"users\"");
+	assert_non_null(strstr(proc_run_as(65534, 0, "lnetx metrics", NULL)->out, "lnetx_up 0\n"));
 	prints("lnetx daemon", "yes");
 }
 
