@@ -62,6 +62,9 @@ static void test_net_refused(void **state)
 	/* None is added, or deleted, of a list with a mistake. */
 	fails(234, "lnetctl net add --net tcp1 --if eth1,,eth2", "errno: -22");
 	fails(234, "lnetctl net del --net tcp --if eth0,eth1[0", "errno: -22");
+	fails(234, "lnetctl net add --net tcp1 --if eth1,eth2,eth1", "eth1 is there twice");
+	fails(234, "lnetctl net add --net tcp1 --if eth1[0],eth1[1]", "eth1 is there twice");
+	fails(234, "lnetctl net del --net tcp --if eth0,eth0", "eth0 is there twice");
 	prints("lnetctl net show", "net type: tcp\n");
 	fails(234, "lnetctl net add --net tcp1 --nid 10.0.0.1@tcp1", "not both");
 	fails(234, "lnetctl net add --net kfi --if eth1", "no transport");
@@ -74,6 +77,16 @@ static void test_net_refused(void **state)
 	fails(234, "lnetctl net set --conns-per-peer 3", "errno: -22");
 	fails(234, "lnetctl net set --all --state 1", "unrecognized option '--state'");
 	fails(234, "lnetctl net set --all --conns-per-peer 128", "not in -1..127");
+	/* Of several settings, none is set if one is wrong; the type of the net is known. */
+	fails(2, "lnetx net set net tcp timeout 20 tos 300", "tos 300 is not in -1..255");
+	fails(234, "lnetctl net set --all --health 500 --conns-per-peer 128", "not in -1..127");
+	fails(2, "lnetx net set net tcp health 500 timeout 86401",
+	      "timeout 86401 is not in -1..86400");
+#ifdef LX_O2IB
+	fails(1, "lnetx net set nid 10.0.0.1@o2ib timeout 20 fastpath 0", "no setting fastpath");
+#endif
+	prints("lnetctl net show -v 2 --net tcp", "health value: 1000\n");
+	prints_not("lnetctl net show -v --net tcp", " timeout: 20\n");
 	prints_not("lnetctl net show", "tcp1");
 }
 

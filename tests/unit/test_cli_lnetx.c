@@ -317,7 +317,10 @@ static void test_guard(void **state)
 	fails(1, "lnetx guard ban 10.0.0.2@tcp", "no NI on net tcp");
 	fails(1, "lnetx guard deny 10.0.0.0/8", "guard is not loaded: switched off");
 	fails(1, "lnetx guard forget 10.0.0.0/8", "guard is not loaded");
-	fails(1, "lnetx guard deny 10.0.0.1/8", "without host bits");
+	fails(2, "lnetx guard deny 10.0.0.1/8", "without host bits");
+	/* All words are checked before the first one is sent. */
+	fails(2, "lnetx guard allow 10.2.0.0/16 bogus", "\"bogus\": an address or a prefix");
+	fails(2, "lnetx guard ban 10.0.0.2@tcp bogus", "nid \"bogus\"");
 	fails(1, "lnetx guard set rate 5", "guard is not loaded");
 	fails(1, "lnetx guard set rate 2000000", "not in 0..1000000");
 	fails(1, "lnetx guard set burst 5", "needs a rate");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/prefix.h"
 #include "lnetx.h"
 #include "print.h"
 
@@ -122,11 +123,24 @@ static void tell(const struct lx_session *s, const struct lx_nid *nid, json_t *l
 	json_array_append_new(list, entry);
 }
 
-/* Bans or unbans the NIDs of all words. */
+static int check_nids(struct lx_session *s, const struct lx_args *a)
+{
+	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "give one or more NIDs");
+
+	for (int i = 0; !err && i < a->n_rest; i++) {
+		struct lx_nid *nids LX_AUTO_FREE = NULL;
+		size_t n;
+
+		err = lx_arg_nids(s, a->rest[i], "nid", &nids, &n);
+	}
+	return err;
+}
+
+/* Bans or unbans the NIDs of all words, of which none may have a mistake. */
 static int ban_words(struct lx_session *s, const struct lx_args *a, enum lx_ctl_verb verb,
 		     json_t *list)
 {
-	int err = a->n_rest ? 0 : lx_session_fail(s, -EINVAL, "give one or more NIDs");
+	int err = check_nids(s, a);
 
 	for (int i = 0; !err && i < a->n_rest; i++) {
 		struct lx_nid *nids LX_AUTO_FREE = NULL;
@@ -171,17 +185,32 @@ static int unban(struct lx_session *s, const struct lx_args *a)
 	return ban_or_not(s, a, LX_CTL_DEL);
 }
 
+static int check_prefixes(struct lx_session *s, const struct lx_args *a)
+{
+	uint8_t addr[16];
+	uint32_t bits;
+
+	if (!a->n_rest)
+		return lx_session_fail(s, -EINVAL, "give one or more prefixes (10.1.0.0/16)");
+	for (int i = 0; i < a->n_rest; i++) {
+		if (lx_prefix_parse(a->rest[i], addr, &bits))
+			return lx_session_fail(s, -EINVAL,
+					       "\"%s\": an address or a prefix is expected, "
+					       "without host bits: 10.1.0.0/16",
+					       a->rest[i]);
+	}
+	return 0;
+}
+
+/* Nothing is done if one of them has a mistake. */
 static int prefix_words(struct lx_session *s, const struct lx_args *a, enum lx_ctl_verb verb,
 			enum lx_guard_action action)
 {
-	int err = a->n_rest ? 0
-			    : lx_session_fail(s, -EINVAL, "give one or more prefixes (10.1.0.0/16)");
+	int err = check_prefixes(s, a);
 
 	for (int i = 0; !err && i < a->n_rest; i++) {
 		struct lx_control_prefix req = { .action = action };
 
-		if (strlen(a->rest[i]) >= sizeof(req.prefix))
-			return lx_session_fail(s, -EINVAL, "\"%s\" is not a prefix", a->rest[i]);
 		strcpy(req.prefix, a->rest[i]); /* fits: just checked */
 		err = lx_session_do(s, verb, LX_CTL_PREFIX, &req);
 	}

@@ -158,20 +158,42 @@ static bool next_ifname(const char **list, char *name, size_t size)
 
 typedef int (*ni_fn)(struct lx_session *s, const struct lx_conf_ni *ni);
 
+/* True if a name is in the list, of good names, before @end. */
+static bool is_before(const char *list, const char *end, const char *name)
+{
+	char other[IF_NAMESIZE];
+
+	while (list < end && next_ifname(&list, other, sizeof(other)) && list < end) {
+		if (!strcmp(other, name))
+			return true;
+	}
+	return false;
+}
+
+static int check_interfaces(struct lx_session *s, const char *list)
+{
+	const char *left = list;
+	char name[IF_NAMESIZE];
+	bool good = *list;
+
+	while (good && *left) {
+		good = next_ifname(&left, name, sizeof(name));
+		if (good && is_before(list, left, name))
+			return lx_session_fail(s, -EINVAL, "interfaces \"%s\": %s is there twice",
+					       list, name);
+	}
+	return good ? 0
+		    : lx_session_fail(s, -EINVAL,
+				      "interfaces \"%s\": names separated by commas are expected",
+				      list);
+}
+
 /* The whole list is checked first: of one with a mistake, nothing is done. */
 static int each_interface(struct lx_session *s, const char *list, struct lx_conf_ni *ni, ni_fn fn)
 {
 	const char *left = list;
-	bool good = *list;
-	int err = 0;
+	int err = check_interfaces(s, list);
 
-	while (good && *left)
-		good = next_ifname(&left, ni->ifname, sizeof(ni->ifname));
-	if (!good)
-		return lx_session_fail(s, -EINVAL,
-				       "interfaces \"%s\": names separated by commas are expected",
-				       list);
-	left = list;
 	while (!err && *left && next_ifname(&left, ni->ifname, sizeof(ni->ifname)))
 		err = fn(s, ni);
 	return err;
@@ -246,56 +268,77 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 	return lx_request_del_ni(s, &ni);
 }
 
-static int set_one(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		   const char *name, int64_t min, int64_t max, struct lx_control_set *req)
-{
-	int64_t value;
-	int err;
+/* What "net set" sets, in this order. */
+static const struct ni_choice {
+	enum lx_arg_id id;
+	const char *name;
+	int64_t min, max; /* whatever the type of net */
+	bool of_lnd;
+	bool may_stay; /* as scripts rely on it, -1 leaves the setting as it is */
+} ni_choices[] = {
+	{ LX_ARG_HEALTH, "health", 0, 1000, false, false },
+	{ LX_ARG_CONNS_PER_PEER, "conns_per_peer", LX_UNSET, 127, true, true },
+	{ LX_ARG_LND_TIMEOUT, "timeout", LX_UNSET, INT32_MAX, true, true },
+	{ LX_ARG_TOS, "tos", LX_UNSET, 255, true, false },
+	{ LX_ARG_FASTPATH, "fastpath", LX_UNSET, 1, true, false },
+};
 
-	if (!a->v[id])
-		return 0;
-	err = lx_arg_int(s, a, id, name, min, max, &value);
-	if (err)
-		return err;
-	snprintf(req->name, sizeof(req->name), "%s", name);
-	req->value = value;
-	return lx_session_do(s, LX_CTL_SET, LX_CTL_NET, req);
+#define NI_CHOICES (sizeof(ni_choices) / sizeof(ni_choices[0]))
+
+/* The value is LX_UNSET if it is not given. @net: LX_NET_U32_ANY: of any type */
+static int take_choice(struct lx_session *s, const struct lx_args *a, const struct ni_choice *c,
+		       uint32_t net, int64_t *ret_value)
+{
+	const struct lx_conf_ni_setting *known =
+		c->of_lnd && net != LX_NET_U32_ANY ? lx_conf_lnd_settings(lx_net_type(net)) : NULL;
+	const bool typed = known;
+
+	while (known && known->name && strcmp(known->name, c->name))
+		known++;
+	if (a->v[c->id] && typed && !known->name)
+		return lx_session_fail(s, -EOPNOTSUPP, "nets of type %s have no setting %s",
+				       lx_net_str(net), c->name);
+	return lx_arg_int(s, a, c->id, c->name, c->min, typed ? known->max : c->max, ret_value);
 }
 
-/* As scripts rely on it, -1 leaves the setting as it is. */
-static int set_unless_unset(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-			    const char *name, int64_t max, struct lx_control_set *req)
+/* All values are checked first: if one is wrong, none is set. */
+static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_control_set *req)
 {
-	if (a->v[id] && !strcmp(a->v[id], "-1"))
-		return 0;
-	return set_one(s, a, id, name, LX_UNSET, max, req);
+	uint32_t net = lx_nid_is_any(&req->nid) ? req->net : lx_nid_net(&req->nid);
+	int64_t value[NI_CHOICES];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < NI_CHOICES; i++)
+		err = take_choice(s, a, &ni_choices[i], net, &value[i]);
+	for (size_t i = 0; !err && i < NI_CHOICES; i++) {
+		const struct ni_choice *c = &ni_choices[i];
+
+		if (!a->v[c->id] || (c->may_stay && value[i] == LX_UNSET))
+			continue;
+		snprintf(req->name, sizeof(req->name), "%s", c->name);
+		req->value = value[i];
+		err = lx_session_do(s, LX_CTL_SET, LX_CTL_NET, req);
+	}
+	return err;
 }
 
 int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_set req = { 0 };
+	bool any = false;
 	int err;
 
+	for (size_t i = 0; i < NI_CHOICES; i++)
+		any |= a->v[ni_choices[i].id] != NULL;
 	err = lx_arg_net(s, a, LX_ARG_NET, &req.net);
 	if (!err)
 		err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
 	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a net, a NID, or \"all\"");
-	if (!err && !a->v[LX_ARG_HEALTH] && !a->v[LX_ARG_CONNS_PER_PEER] &&
-	    !a->v[LX_ARG_LND_TIMEOUT] && !a->v[LX_ARG_TOS] && !a->v[LX_ARG_FASTPATH])
+	if (!err && !any)
 		err = lx_session_fail(s, -EINVAL,
 				      "give conns_per_peer, timeout, tos, fastpath or health");
-	if (!err)
-		err = set_one(s, a, LX_ARG_HEALTH, "health", 0, 1000, &req);
-	if (!err)
-		err = set_unless_unset(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", 127, &req);
-	if (!err)
-		err = set_unless_unset(s, a, LX_ARG_LND_TIMEOUT, "timeout", INT32_MAX, &req);
-	if (!err)
-		err = set_one(s, a, LX_ARG_TOS, "tos", LX_UNSET, 255, &req);
-	if (!err)
-		err = set_one(s, a, LX_ARG_FASTPATH, "fastpath", LX_UNSET, 1, &req);
-	return err;
+	return err ? err : set_choices(s, a, &req);
 }
 
 int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)

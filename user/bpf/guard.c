@@ -17,6 +17,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../base/prefix.h"
 #include "../io/netif.h"
 #include "bpf.h"
 #include "guard.h"
@@ -58,45 +59,9 @@ static bool is_mapped(const uint8_t addr[16])
 	return !memcmp(addr, mapped, sizeof(mapped));
 }
 
-/* True if all bits from @bits on are 0. */
-static bool is_tidy(const uint8_t addr[16], unsigned int bits)
-{
-	for (unsigned int i = bits; i < 128; i++) {
-		if (addr[i / 8] & 0x80 >> i % 8)
-			return false;
-	}
-	return true;
-}
-
 int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix)
 {
-	struct lx_guard_prefix p = { 0 };
-	char buf[LX_GUARD_PREFIX_TEXT], *slash, *end;
-	unsigned long bits, most = 128;
-
-	if (strlen(text) >= sizeof(buf))
-		return -EINVAL;
-	strcpy(buf, text);
-	slash = strchr(buf, '/');
-	if (slash)
-		*slash++ = '\0';
-	if (inet_pton(AF_INET, buf, p.addr + 12) == 1) {
-		memset(p.addr + 10, 0xff, 2);
-		most = 32;
-	} else if (inet_pton(AF_INET6, buf, p.addr) != 1) {
-		return -EINVAL;
-	}
-	bits = most;
-	if (slash) {
-		bits = strtoul(slash, &end, 10);
-		if (*slash < '0' || *slash > '9' || *end || bits > most)
-			return -EINVAL;
-	}
-	p.bits = (uint32_t)(bits + 128 - most);
-	if (!is_tidy(p.addr, p.bits))
-		return -EINVAL;
-	*ret_prefix = p;
-	return 0;
+	return lx_prefix_parse(text, ret_prefix->addr, &ret_prefix->bits);
 }
 
 static void format_address(const uint8_t addr[16], bool v4, char *buf, size_t size)
