@@ -166,7 +166,7 @@ static void check_link(struct lx_sock_net *net)
 	if (found && netif.index != net->netif.index)
 		replaced(net, &netif);
 	else if (found && net->deaf)
-		net->deaf = lx_sock_accept_start(net, NULL) != 0;
+		net->host->on_moved(net, &netif);
 	if (net->deaf && !why)
 		why = LX_DOWN_ADDRESS;
 	if (why == net->link_down)

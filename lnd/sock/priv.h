@@ -44,7 +44,7 @@ struct lx_sock_net;
 
 /* Time has passed. Returns true if something is due soon. */
 typedef bool lx_sock_tick_fn(struct lx_sock_host *host);
-/* The net's interface has been replaced by @netif, with the same address. */
+/* @netif has the net's address: it replaces the interface, or the net is deaf and should retry. */
 typedef void lx_sock_moved_fn(struct lx_sock_net *net, const struct lx_netif *netif);
 
 struct lx_sock_host {
@@ -98,7 +98,7 @@ struct lx_sock_net {
 	unsigned int pending; /* the NI, conns, listeners being closed */
 	void (*released)(struct lx_sock_net *net); /* nothing is pending any more */
 	bool closing;
-	bool deaf; /* could not listen on an interface that has been replaced; check_link() retries */
+	bool deaf; /* could not listen on an interface that has been replaced */
 	enum lx_down_why link_down; /* as reported last */
 };
 

@@ -156,6 +156,10 @@ static void net_moved(struct lx_sock_net *net, const struct lx_netif *netif)
 		     IN6_IS_ADDR_LINKLOCAL(&net->addr.v6.sin6_addr);
 	struct lx_sock_peer *peer;
 
+	if (net->deaf && netif->index == net->netif.index) {
+		net->deaf = lx_sock_accept_start(net, NULL) != 0;
+		return;
+	}
 	net->netif = *netif;
 	lx_sock_net_set_scope(net, &net->addr);
 	lx_list_for_each (peer, &net->peers, link)
