@@ -51,6 +51,19 @@ measured() {
 	equal "$(stat_of r1 drop_count)" 0
 }
 
+# Until the core has given up on discovering the NID, the request's buffers are in use: much longer.
+@test "a test node that is not there is reported in time" {
+	local begin
+
+	tests_on client
+	ctl client set transaction_timeout 40
+	begin=$SECONDS
+	run ! lx client selftest run from $CLIENT to 10.2.0.99@tcp2 ping time 1s
+	[[ $output == *"test node 10.2.0.99@tcp2 does not answer: Connection timed out"* ]]
+	[ $((SECONDS - begin)) -le 12 ] # each request of the run has 5 s
+	eventually "$PATIENCE" all_free client
+}
+
 @test "a console that vanishes: client and server end its session" {
 	tests_on client server
 	begin_test client from $CLIENT to $SERVER ping time 600s

@@ -27,14 +27,19 @@ static void destroy(struct lx_selftest *s)
 	free(lx_container_of(s, struct lx_lst_ask, s));
 }
 
-static void done(struct lx_lst_client *client)
+static void tell(struct lx_lst_ask *ask, int status, const struct lx_lst_msg *reply)
 {
-	struct lx_lst_ask *ask = lx_container_of(client, struct lx_lst_ask, client);
 	lx_lst_ask_fn fn = ask->fn;
 
 	ask->fn = NULL;
 	if (fn)
-		fn(client->status, client->status ? NULL : &client->reply, ask->arg);
+		fn(status, reply, ask->arg);
+}
+
+static void done(struct lx_lst_client *client)
+{
+	tell(lx_container_of(client, struct lx_lst_ask, client), client->status,
+	     client->status ? NULL : &client->reply);
 }
 
 /* Two per request, which a service on the same node never uses (selftest.md 1). */
@@ -93,6 +98,8 @@ void lx_lst_ask_give_up(struct lx_lst_ask *ask, int status)
 {
 	pthread_mutex_lock(&ask->s.lock);
 	lx_lst_client_abort(&ask->client, status);
+	/* Now, not when its buffers are free: its message may wait for a discovery for minutes. */
+	tell(ask, status, NULL);
 	lx_lst_service_unlock(&ask->s, false);
 }
 

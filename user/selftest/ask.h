@@ -16,7 +16,8 @@ struct lx_lst_ask;
  * lx_lst_ask_fn - called with the outcome
  * @status: 0, or a negative errno: there is no reply
  * @reply: valid during the call, if @status is 0; its own status is the test node's answer
- * Called once, on a thread of the node, with the request locked: it must not call back.
+ * Called once, on a thread of the node or by lx_lst_ask_give_up(), with the request locked: it must
+ * not call back.
  */
 typedef void (*lx_lst_ask_fn)(int status, const struct lx_lst_msg *reply, void *arg);
 
@@ -34,7 +35,7 @@ int lx_lst_ask_new(struct lx_node *node, const struct lx_id *to, enum lx_lst_ser
 		   struct lx_lst_msg *request, const struct lx_lst_dest *dests, uint32_t n_dests,
 		   lx_lst_ask_fn fn, void *arg, struct lx_lst_ask **ret_ask);
 
-/* Ends the request with @status; @fn is called soon, unless it already was. */
+/* Ends the request with @status: calls @fn, on this thread, unless it already was. */
 void lx_lst_ask_give_up(struct lx_lst_ask *ask, int status);
 
 /* Gives up if no reply came, without calling @fn, and frees it. NULL is fine. */
