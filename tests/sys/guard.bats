@@ -244,8 +244,9 @@ tc_mode() {
 	knock b 10.1.0.1 988 702
 	run -1 lx a guard forget 10.1.0.2
 	[[ $output == *"no prefix 10.1.0.2"* ]]
-	run -1 lx a guard deny 10.1.0.2/24
+	run -2 lx a guard deny 10.1.0.0/24 10.1.0.2/24
 	[[ $output == *"without host bits"* ]]
+	equal "$(lx a -j guard show | jq -c .guard.prefixes)" '[]'
 }
 
 @test "rate: a source has its burst and then waits; other sources do not" {

@@ -49,8 +49,8 @@ struct proc_result {
 
 /*
  * Runs a command line ("lnetctl net show -v 2"; quotes as in a shell; ">FILE" as the last
- * word: standard output). @input: its standard input, NULL: none. @uid: user, 0: unchanged. The result is static, valid
- * until the next call.
+ * word: standard output). @input: its standard input, NULL: none. @uid: user, 0: unchanged. The
+ * result is static, valid until the next call.
  */
 const struct proc_result *proc_run_as(uid_t uid, gid_t group, const char *line, const char *input);
 #define proc_run(line) proc_run_as(0, 0, line, NULL)

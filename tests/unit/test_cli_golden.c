@@ -74,6 +74,7 @@ static const struct difference differences[] = {
 	{ "lnetctl service-id", "the complaint is in our own words" },
 	{ "lnetctl nosuch", "the complaint is in our own words" },
 	{ "lnetctl set bogus", "the complaint is in our own words" },
+	{ "lnetctl set discovery 2", "nonsense is refused, not taken as something else" },
 	{ "lnetctl peer add --prim_nid 10.1.1.1@tcp1 --nid bad",
 	  "the reference says it a second time" },
 };

@@ -610,9 +610,10 @@ static int del_both(struct lx_session *s, struct lx_fault_rule *r, bool all)
 		return delay;
 	if (!drop)
 		return 0;
-	return lx_session_fail(s, -ENOENT, all ? "there are no rules"
-					       : "there is no such rule, of either kind; see \"lnetx "
-						 "fault show\"");
+	if (all)
+		return lx_session_fail(s, -ENOENT, "there are no rules");
+	return lx_session_fail(s, -ENOENT,
+			       "there is no such rule, of either kind; see \"lnetx fault show\"");
 }
 
 static int lnetx_del(struct lx_session *s, const struct lx_args *a)
