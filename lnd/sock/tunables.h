@@ -74,7 +74,7 @@
 	X(tag, fastpath, 1, 0, 1, lx_sock_switch_names, \
 	  "let programs in the kernel forward messages, where they are loaded; lnetx only") \
 	X(tag, fastpath_streams, 4096, 0, 16384, NULL, \
-	  "most connections whose messages the kernel forwards, 20 KiB of memory each; lnetx only")
+	  "most connections whose messages the kernel forwards, 40 KiB of memory each; lnetx only")
 
 LX_TUNABLE_STRUCT(lx_sock_tunables, LX_SOCK_TUNABLES);
 
