@@ -300,6 +300,12 @@ static void test_cut_header(void **state)
 	both(cut_header);
 }
 
+/* Bytes of both NIDs in a header. */
+static uint32_t nids_len(void)
+{
+	return s->version == LX_SOCK_V4 ? 40 : 16;
+}
+
 /* The packet that completes a header also repeats its first part, with other bytes. */
 static void cut_header_changed(void)
 {
@@ -309,8 +315,7 @@ static void cut_header_changed(void)
 
 	assert_int_equal(run(&in, &lane->key, true, &out), DROP); /* kept */
 	memcpy(other, bytes, n);
-	memset(other, 0xee, 24);
-	memset(other + 24, 0xee, lx_overhead(s->version) == 96 ? 16 : 40);
+	memset(other, 0xee, 24 + nids_len());
 	in = data_at(0, other, n);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	is_on_lane(&out, 0);
@@ -579,7 +584,7 @@ static void other_contents(void)
 
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
 	memcpy(other, bytes, n);
-	memset(other, 0xee, 24 + (lx_overhead(s->version) == 96 ? 16 : 40)); /* up to the pids */
+	memset(other, 0xee, 24 + nids_len()); /* up to the pids */
 	memset(other + lx_header_len(s->version) - 8, 0x11, 8);
 	in = data_at(0, other, n);
 	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);

@@ -632,12 +632,8 @@ static void md_drop(struct lx_core *core, struct lx_handle *handle)
 /* First it is told that our discovery is off, if it has not been: nothing will tell it later. */
 static enum step renew_step(struct lx_peer *peer)
 {
-	bool due = peer->core->tun.lnet_peer_discovery_disabled &&
-		   (peer->state & LX_PEER_FORCE_PUSH) && (peer->state & LX_PEER_MULTI_RAIL);
-
-	if (due && !(peer->state & LX_PEER_PUSH_SENT) && !send_push(peer))
-		return STEP_WAIT;
-	if (peer->core->tun.lnet_peer_discovery_disabled && (peer->state & LX_PEER_PUSH_SENT))
+	if (peer->core->tun.lnet_peer_discovery_disabled &&
+	    ((peer->state & LX_PEER_PUSH_SENT) || (lx_peer_needs_push(peer) && !send_push(peer))))
 		return STEP_WAIT;
 	if (peer->state & LX_PEER_PUSH_FAILED)
 		md_drop(peer->core, &peer->push_md);

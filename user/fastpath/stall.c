@@ -121,23 +121,33 @@ static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane
 	       lane->acks == run->acks;
 }
 
-/* The sender has used up the next hop's window: it cannot go on. */
-static bool window_is_used_up(struct lx_fp *fp, unsigned int stream, unsigned int index)
+/*
+ * The message on a lane of which bytes have not been here yet, or NULL. There is one at most, the
+ * stream's last: a message is placed when its header is here.
+ */
+static const struct lx_extent *unfinished(const struct lx_stream *s, unsigned int index)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
 
 	for (; head != tail; head++) {
 		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
 
-		if (extent->lane == index && extent->start < s->high &&
-		    s->high < extent->start + extent->len)
-			return lane->window_edge <
-			       extent->lane_start + (s->high - extent->start) + s->mss;
+		if (extent->lane == index && s->high < extent->start + extent->len)
+			return extent;
 	}
-	return false;
+	return NULL;
+}
+
+/* The sender has used up the next hop's window: it cannot go on. */
+static bool window_is_used_up(struct lx_fp *fp, unsigned int stream, unsigned int index)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	const struct lx_extent *extent = unfinished(s, index);
+
+	return extent && extent->start < s->high &&
+	       lane->window_edge < extent->lane_start + (s->high - extent->start) + s->mss;
 }
 
 /* ---- credits ------------------------------------------------------------------------- */
@@ -249,18 +259,10 @@ static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_se
 static bool is_whole(struct lx_fp *fp, unsigned int stream, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+	const struct lx_extent *extent =
+		unfinished(lx_fastpath_stream(fp->fastpath, stream), index);
 
-	for (; head != tail; head++) {
-		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
-
-		if (extent->lane == index && lane->una < extent->lane_start + extent->len &&
-		    s->high < extent->start + extent->len)
-			return false;
-	}
-	return true;
+	return !extent || lane->una >= extent->lane_start + extent->len;
 }
 
 /*
