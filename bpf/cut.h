@@ -13,9 +13,19 @@
  *
  * The packet is copied for that, which costs less than to resegment it: then each segment costs as
  * much as a whole packet.
+ *
+ * For the kernel, the TCP header is now that many bytes in front of where it is: helpers move what
+ * it knows of the IP header, but not of the TCP header. Newer kernels read the TCP header there
+ * when a GSO packet is sent, and drivers of cards that segment always have. So packets are cut only
+ * where they leave an interface of our own, behind that look. A GSO packet without a checksum, as
+ * they are then, is prepared before an interface gets it: the kernel goes through its headers, and
+ * notes anew where each is (skb_gso_segment()). The interface hands it on at once, to the one below
+ * it, where program lnetx_cut looks whether all is true now, and sends it.
  */
 #ifndef LX_BPF_CUT_H
 #define LX_BPF_CUT_H
+
+#include <bpf/bpf_core_read.h>
 
 #include "xmit.h"
 
@@ -55,7 +65,7 @@ LX_GLOBAL int lx_cut_move(struct __sk_buff *skb, struct lx_scratch *w, __u32 at,
  *
  * The kernel has noted where the TCP checksum is (CHECKSUM_PARTIAL), which is wrong afterwards. It
  * forgets that if bytes are removed when the place lies in front of the packet already: hence two
- * steps at least. When the packet is sent, the kernel notes the right place (tcp4_gso_segment()).
+ * steps at least.
  */
 LX_GLOBAL int lx_cut_start(struct __sk_buff *skb, __u32 n)
 {
@@ -101,6 +111,21 @@ LX_INLINE int lx_cut(struct __sk_buff *skb, struct lx_scratch *w, __u32 hlen, __
 	if (bpf_skb_pull_data(skb, n < LX_CUT_MIN ? at + LX_CUT_MIN : at))
 		return -1;
 	return n < LX_CUT_MIN ? lx_cut_few(skb, w, w->data_at, n) : lx_cut_start(skb, n);
+}
+
+struct sk_buff___lx {
+	__u16 transport_header, network_header;
+} __attribute__((preserve_access_index));
+
+/* Whether the kernel knows where the TCP header of a packet without IP options is. */
+LX_INLINE int lx_headers_are_true(struct __sk_buff *skb)
+{
+	const struct sk_buff___lx *known = (void *)skb; /* what the program's context really is */
+	__u32 ip = skb->protocol == lx_be16(ETH_P_IP) ? sizeof(struct lx_ip4_hdr)
+						      : sizeof(struct lx_ip6_hdr);
+
+	return (__u16)(BPF_CORE_READ(known, transport_header) -
+		       BPF_CORE_READ(known, network_header)) == ip;
 }
 
 /* ---- a segment ----------------------------------------------------------------- */
@@ -203,10 +228,26 @@ LX_INLINE __u32 lx_make_lane(struct lx_scratch *w, const struct lx_lane *lane, _
 	return hlen;
 }
 
-/*
- * Turns the packet into one with only w->fragment, which starts at w->data_at. Returns a verdict.
- * What is cut for our own socket, which verifies checksums, is sent through the pair to get one.
- */
+/* A packet that is to be cut goes where that may be done, to become its part there. */
+LX_INLINE int lx_cut_elsewhere(struct __sk_buff *skb, const struct lx_scratch *w)
+{
+	const struct lx_settings *settings = lx_settings();
+
+	if (!settings || !settings->cuts)
+		return LX_DROP;
+	skb->mark = LX_MARK | LX_MARK_FRAGMENT | ((w->data_at - lx_seg_payload(&w->g)) & 0xffff);
+	return bpf_redirect(settings->part_ifindex, 0);
+}
+
+/* A part that has been cut goes on to the interface below; see lnetx_cut and lnetx_join. */
+LX_INLINE int lx_cut_done(struct __sk_buff *skb, enum lx_mark_kind kind, __u32 ifindex)
+{
+	bpf_csum_level(skb, BPF_CSUM_LEVEL_RESET); /* so that the kernel prepares it */
+	skb->mark = LX_MARK | kind | (ifindex & 0xffff);
+	return LX_GO_ON;
+}
+
+/* Turns the packet into one with only w->fragment, which starts at w->data_at. Returns a verdict. */
 LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
 {
 	struct lx_stream *s = lx_stream_at(index);
@@ -226,6 +267,8 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		if (lx_lane_is_past(lane, w->fragment.target + len))
 			return lx_answer(skb, w, index);
 	}
+	if (cut && !w->may_cut)
+		return lx_cut_elsewhere(skb, w);
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
 	if (cut ? lx_cut(skb, w, hlen, len) : lx_cut_segment(skb, w, hlen, len))
 		goto lost;
@@ -234,7 +277,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	LX_ADD(&s->fragments, 1);
 	if (up) {
 		lx_pos_raise(&s->socket_sent, w->fragment.target + len);
-		return cut ? lx_join(skb, LX_MARK_JOIN_UP, s->ifindex) : lx_pass_up(skb, w, s);
+		return cut ? lx_cut_done(skb, LX_MARK_JOIN_UP, s->ifindex) : lx_pass_up(skb, w, s);
 	}
 	w->dirty = LX_DIRTY_BYTES; /* it may be a clone, without its framing */
 	if (lx_patch_fragment(skb, w, s))
@@ -243,7 +286,7 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	if (!lane)
 		goto lost;
 	lx_lane_sent(lane, w->fragment.target + len);
-	return cut ? lx_xmit(skb, lane->ifindex) : lx_xmit_lane(skb, w, lane);
+	return cut ? lx_cut_done(skb, LX_MARK_CUT, lane->ifindex) : lx_xmit_lane(skb, w, lane);
 lost:
 	LX_ADD(&s->lost, 1);
 	return LX_DROP;

@@ -222,6 +222,7 @@ int lnetx_ingress(struct __sk_buff *skb)
 		return lx_shift_in(skb, w, flow->index);
 	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
+	w->may_cut = 0;
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_in(skb, w) : lx_lane_in(skb, w);
 }
 
@@ -258,30 +259,49 @@ int lnetx_egress(struct __sk_buff *skb)
 }
 
 /*
- * Clones that lnetx_ingress makes. They leave through the pair, to get here before anything else is
- * sent; so do GSO packets to be resegmented.
+ * Clones that lnetx_ingress makes, and packets to be cut. They leave through an interface of our
+ * own, to get here before anything else is sent; so do, without that, packets to be resegmented.
  */
 SEC("tc")
 int lnetx_part(struct __sk_buff *skb)
 {
 	__u32 which = 1, stream = skb->mark & 0xffff;
 	struct lx_scratch *w = bpf_map_lookup_elem(&scratch, &which);
+	const struct lx_settings *settings = lx_settings();
 	struct lx_flow *flow;
 
 	if (lx_is_marked(skb, LX_MARK_RESEGMENT))
 		return LX_GO_ON;
-	if (!w || lx_read_in(skb, w) <= 0)
+	if (!w || !settings || lx_read_in(skb, w) <= 0)
 		return LX_DROP;
 	flow = lx_flow_of(&w->g.key);
 	if (!flow)
 		return LX_DROP;
 	w->g.now_ns = bpf_ktime_get_ns();
 	w->index = flow->index;
+	w->may_cut = settings->cuts;
 	if (lx_is_marked(skb, LX_MARK_TELL)) {
 		skb->mark = 0;
 		return lx_answer(skb, w, stream);
 	}
 	return flow->kind == LX_FLOW_STREAM ? lx_stream_part_out(skb, w) : LX_DROP;
+}
+
+/* Parts that have been cut, behind the interface that sets their headers anew. */
+SEC("tc")
+int lnetx_cut(struct __sk_buff *skb)
+{
+	struct lx_settings *settings = lx_settings();
+	__u32 ifindex = skb->mark & 0xffff;
+
+	if (!settings)
+		return LX_DROP;
+	if (skb->gso_size && !lx_headers_are_true(skb)) {
+		LX_ADD(&settings->untrue, 1);
+		settings->cuts = 0;
+		return LX_DROP;
+	}
+	return lx_is_marked(skb, LX_MARK_CUT) ? lx_xmit(skb, ifindex) : LX_GO_ON;
 }
 
 /* After GRO: joined packets go where their parts would have gone. */

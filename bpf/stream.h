@@ -111,9 +111,12 @@ LX_GLOBAL int lx_run_at(struct lx_scratch *w, __u32 index, __u64 pos, __u32 near
  */
 LX_INLINE void lx_stream_clone(struct __sk_buff *skb, __u32 mark, int up)
 {
+	__u32 ifindex = skb->ifindex;
+
+	LX_OPAQUE(ifindex); /* read here: verifiers want the context's own address */
 	skb->mark = LX_MARK | mark;
 	if (up)
-		bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+		bpf_clone_redirect(skb, ifindex, BPF_F_INGRESS);
 	else
 		lx_clone_now(skb);
 	skb->mark = 0;
@@ -173,10 +176,11 @@ static long lx_spread_count(__u32 i, void *arg)
 LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_spreading a = { .w = w, .pos = w->fragment.end, .parts = 1 };
+	struct lx_settings *settings = lx_settings();
 	__u32 near = w->fragment.extent;
 
 	/* lx_spread_one() has 16 bits for where a part starts. */
-	if (skb->len > LX_IP_MAX)
+	if (!settings || !settings->cuts || skb->len > LX_IP_MAX || w->g.jumbo)
 		return 0;
 	bpf_loop(LX_CUT_PARTS, lx_spread_count, &a, 0);
 	w->fragment.extent = near;

@@ -27,6 +27,8 @@ struct lx_scratch {
 	__u32 dirty;       /* enum lx_dirty */
 	__u32 data_at;     /* offset in the packet of fragment.pos */
 	__u32 resegmented; /* part of a GSO packet: more parts for the same way follow */
+	__u32 may_cut;     /* where the kernel sets the headers of what is cut anew (cut.h) */
+	__u32 reserved_too;
 	__u32 heard;       /* it acknowledges new data of our socket */
 	struct lx_csum_block block;
 	__u8 cut[LX_CUT_BLOCK];
@@ -72,7 +74,7 @@ LX_INLINE void lx_clone_now(struct __sk_buff *skb)
 	struct lx_settings *settings = lx_settings();
 
 	if (settings)
-		bpf_clone_redirect(skb, settings->resegment_ifindex, 0);
+		bpf_clone_redirect(skb, settings->part_ifindex, 0);
 }
 
 /* On a lane. */

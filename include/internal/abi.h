@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 13u
+#define LX_ABI_VERSION 14u
 
 struct lx_abi {
 	__u32 magic;
@@ -453,10 +453,13 @@ enum lx_takeover_result {
 struct lx_settings {
 	__u32 resegment_ifindex; /* of the interface that resegments GSO packets; 0: none */
 	__u32 join_ifindex; /* of the interface that joins packets that go the same way */
+	__u32 part_ifindex; /* of the interface at which clones become parts of packets */
+	__u32 cuts;   /* (U, B) parts longer than a segment can be cut there */
 	__u32 trace;  /* emit a struct lx_trace for each message */
 	__u32 strict; /* IPv4: packets count only on their connection's interface */
+	__u64 untrue; /* (B) parts dropped: the kernel had not set their headers anew */
 };
-LX_LAYOUT(struct lx_settings, 16);
+LX_LAYOUT(struct lx_settings, 32);
 
 /*
  * Marks of packets in transit between programs: LX_MARK | kind, and 16 bits of argument (#).
@@ -476,6 +479,7 @@ enum lx_mark_kind {
 	LX_MARK_JOIN_UP = 8 << 16, /* join with others, then receive on interface #, unchanged */
 	LX_MARK_ACK = 9 << 16,   /* make it, without its payload, an ACK for our socket */
 	LX_MARK_TELL = 10 << 16, /* from a next hop: make it an ACK for the peer of stream # */
+	LX_MARK_CUT = 11 << 16,  /* has been cut: send on interface # */
 };
 
 /* ---- tracing -------------------------------------------------------------------------------- */

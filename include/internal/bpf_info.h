@@ -67,6 +67,8 @@ struct lx_bpf_info {
 	bool fastpath; /* false: lnetx bpf off, tunable tcp fastpath */
 	char pins[LX_BPF_PATH]; /* where maps and programs are pinned; "": nowhere */
 	char reason[LX_BPF_TEXT]; /* why not pinned, or a remark about it */
+	/* Why the fast path resegments packets, which takes longer than to cut them; "": it cuts. */
+	char resegments[LX_BPF_TEXT];
 	uint64_t memory; /* of all objects */
 	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURES_MAX];

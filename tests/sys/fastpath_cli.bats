@@ -181,7 +181,8 @@ traced() {
 	eventually "$PATIENCE" more_than stream lane_messages 500
 	pins=$(jq -r .bpf.pins "$DIR/bpf")/fastpath pid=${daemon_pid[r1]}
 	for field in $(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
-		jq '.[0].formatted.value | .resegment_ifindex, .join_ifindex, 1, .strict'); do
+		jq '.[0].formatted.value | .resegment_ifindex, .join_ifindex, .part_ifindex, .cuts,
+			1, .strict, .untrue, 0'); do
 		for b in 0 8 16 24; do
 			value+=" $(((field >> b) & 255))"
 		done

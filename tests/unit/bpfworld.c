@@ -162,7 +162,7 @@ void world(bool ipv6)
 	memset(lane, 0, sizeof(*lane));
 	memset(peer_at(0), 0, sizeof(struct lx_fp_peer));
 	memset(peer_at(1), 0, sizeof(struct lx_fp_peer));
-	memset(settings, 0, sizeof(*settings));
+	*settings = (struct lx_settings){ .cuts = 1 };
 	s->state = LX_STREAM_ON;
 	s->version = lane->version = v6 ? LX_SOCK_V4 : LX_SOCK_V3;
 	s->family = lane->family = v6 ? AF_INET6 : AF_INET;

@@ -88,7 +88,7 @@ static void here(void)
 {
 	struct seg out;
 
-	settings->resegment_ifindex = if_nametoindex("seg0");
+	settings->part_ifindex = if_nametoindex("seg0");
 	lane->ifindex = if_nametoindex("out0");
 	while (leaves(&out))
 		;

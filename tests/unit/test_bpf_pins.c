@@ -334,8 +334,10 @@ static void two_instances(void)
 	assert_string_equal(again.in, one.in);
 	assert_int_not_equal(if_nametoindex(one.in), in);
 	assert_true(if_nametoindex(two.in) && if_nametoindex(two.out));
+	assert_int_equal(one.no_cut, 0);
+	assert_true(if_nametoindex(one.cut));
 	lx_resegment_del("one");
-	assert_false(if_nametoindex(one.in) || if_nametoindex(one.out));
+	assert_false(if_nametoindex(one.in) || if_nametoindex(one.out) || if_nametoindex(one.cut));
 	assert_true(if_nametoindex(two.in) && if_nametoindex(two.out));
 	lx_resegment_del("two");
 	lx_resegment_del("two");

@@ -39,6 +39,10 @@ static void print_status(const json_t *info)
 		puts("bpf       off: lnetxd runs with --no-bpf");
 	if (!json_is_true(json_object_get(info, "fastpath")))
 		puts("fast path off: \"lnetx bpf on\" lets the kernel forward messages again");
+	if (*text_of(info, "resegments"))
+		printf("cuts      off: %s\n"
+		       "          packets with messages for several next hops are resegmented, which "
+		       "takes longer\n", text_of(info, "resegments"));
 	printf("pins      %s\n", *pins ? pins : "none");
 	if (*text_of(info, "reason"))
 		printf("          %s\n", text_of(info, "reason"));

@@ -201,6 +201,10 @@ static void check_programs(struct doctor *d)
 			     "lnetxd forwards all messages itself, which is slower: %s",
 			     text_of(row, "reason"));
 	}
+	if (*text_of(info, "resegments"))
+		find(d, false, "fast path", "lnetx bpf status",
+		     "it resegments packets with messages for several next hops, which is slower "
+		     "than to cut them: %s", text_of(info, "resegments"));
 	json_array_foreach (json_object_get(info, "hooks"), i, row) {
 		if (*text_of(row, "reason"))
 			find(d, false, text_of(row, "interface"), "mend that, or leave it to lnetxd",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "fastpath.skel.h"
@@ -21,6 +22,8 @@
 
 #define NAME "fastpath"
 #define INTERFACES 64
+/* Why packets are not cut, after a part had wrong headers. */
+#define UNTRUE "this kernel does not note anew where the headers of a part are"
 
 struct lx_fastpath {
 	struct lx_bpf *bpf;
@@ -33,12 +36,21 @@ struct lx_fastpath {
 	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
 	void *arg;
 	int raw4, raw6; /* sockets for poking; -1 */
-	struct lx_settings settings; /* as in the map */
+	struct lx_settings *settings; /* the map */
+	char no_cuts[LX_BPF_TEXT]; /* why GSO packets are resegmented, not cut; "": they are cut */
 	struct perf_buffer *trace; /* NULL: nobody traces */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
 	void *trace_arg;
 	unsigned int ifindex[INTERFACES]; /* attached; written by one thread, read by others */
 };
+
+/* Why packets are not cut, "" if they are. */
+static const char *why_no_cuts(const struct lx_fastpath *f)
+{
+	bool untrue = f->settings && __atomic_load_n(&f->settings->untrue, __ATOMIC_RELAXED);
+
+	return untrue ? UNTRUE : f->no_cuts;
+}
 
 /* ---- tables that grow ---------------------------------------------------------------- */
 
@@ -128,6 +140,7 @@ void lx_fastpath_info(struct lx_fastpath *f, unsigned int streams_max, struct lx
 {
 	static const char *const name[] = { "streams", "lanes", "peers" };
 
+	snprintf(info->resegments, sizeof(info->resegments), "%s", why_no_cuts(f));
 	for (int i = 0; i < LX_FASTPATH_TABLES; i++) {
 		const struct lx_table *t = &f->table[i];
 
@@ -175,15 +188,39 @@ static int on_record(void *arg, void *data, size_t size)
 	return 0;
 }
 
-static int settings_write(struct lx_fastpath *f)
+static int settings_map(struct lx_fastpath *f)
 {
-	uint32_t zero = 0;
+	void *at = mmap(NULL, sizeof(*f->settings), PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(f->skeleton->maps.settings), 0);
 
-	return bpf_map__update_elem(f->skeleton->maps.settings, &zero, sizeof(zero), &f->settings,
-				    sizeof(f->settings), BPF_ANY);
+	if (at == MAP_FAILED)
+		return -errno;
+	f->settings = at;
+	return 0;
 }
 
-/* The pair that resegments GSO packets; without it those that need it are dropped. */
+int lx_fastpath_set_cuts(struct lx_fastpath *f, const char *why_not)
+{
+	if (!why_not && f->no_cuts[0])
+		return -EOPNOTSUPP;
+	f->settings->cuts = !why_not;
+	if (!why_not)
+		return 0;
+	snprintf(f->no_cuts, sizeof(f->no_cuts), "%s", why_not);
+	lx_warn("bpf=fastpath cuts=off reason=\"%s\" action=\"resegments packets with messages for "
+		"several next hops, which takes longer\"", why_no_cuts(f));
+	return 0;
+}
+
+static void no_macvlan(struct lx_fastpath *f, int err)
+{
+	char why[LX_BPF_TEXT];
+
+	snprintf(why, sizeof(why), "no macvlan interface can be created: %s", strerror(-err));
+	lx_fastpath_set_cuts(f, why);
+}
+
+/* The interfaces that take GSO packets apart; without the pair those that need it are dropped. */
 static int resegment_start(struct lx_fastpath *f)
 {
 	struct lx_resegment pair;
@@ -191,23 +228,31 @@ static int resegment_start(struct lx_fastpath *f)
 
 	if (r)
 		return r;
-	f->settings.resegment_ifindex = lx_netif_index(pair.in);
-	f->settings.join_ifindex = lx_netif_index(pair.out);
-	r = settings_write(f);
+	f->settings->resegment_ifindex = lx_netif_index(pair.in);
+	f->settings->join_ifindex = lx_netif_index(pair.out);
+	f->settings->part_ifindex = lx_netif_index(pair.no_cut ? pair.in : pair.cut);
+	r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out, LX_BPF_HOOK_INGRESS,
+			  0);
 	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out,
-				  LX_BPF_HOOK_INGRESS, 0);
-	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_part, pair.in,
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, pair.out,
 				  LX_BPF_HOOK_EGRESS, 0);
-	return r ? r : lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
-				     LX_BPF_HOOK_INGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_part,
+				  pair.no_cut ? pair.in : pair.cut, LX_BPF_HOOK_EGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
+				  LX_BPF_HOOK_INGRESS, 0);
+	if (!r && pair.no_cut)
+		no_macvlan(f, pair.no_cut);
+	return r;
 }
 
 static int start(struct lx_fastpath *f)
 {
-	int r = tables_start(f);
+	int r = settings_map(f);
 
+	if (!r)
+		r = tables_start(f);
 	if (r)
 		return r;
 	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
@@ -262,6 +307,16 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 	return r;
 }
 
+struct lx_bpf *lx_fastpath_owner(const struct lx_fastpath *f)
+{
+	return f->bpf;
+}
+
+int lx_fastpath_ingress(const struct lx_fastpath *f)
+{
+	return bpf_program__fd(f->skeleton->progs.lnetx_ingress);
+}
+
 void lx_fastpath_free(struct lx_fastpath *f)
 {
 	if (!f)
@@ -270,6 +325,8 @@ void lx_fastpath_free(struct lx_fastpath *f)
 		lx_table_fini(&f->table[i]);
 	ring_buffer__free(f->ring);
 	perf_buffer__free(f->trace);
+	if (f->settings)
+		munmap(f->settings, sizeof(*f->settings));
 	lx_bpf_unload(f->set, false);
 	lx_resegment_del(lx_bpf_instance(f->bpf));
 	if (f->raw4 >= 0)
@@ -310,10 +367,7 @@ static void set_strict(struct lx_fastpath *f)
 		if (f->ifindex[i] && !lx_netif_name(f->ifindex[i], ifname))
 			strict |= lx_iface_is_strict(ifname);
 	}
-	if (strict == f->settings.strict)
-		return;
-	f->settings.strict = strict;
-	settings_write(f);
+	__atomic_store_n(&f->settings->strict, strict, __ATOMIC_RELAXED);
 }
 
 /* Interfaces that have been deleted; one that was created again has a new index. */
@@ -479,25 +533,17 @@ static void on_trace_lost(void *arg, int cpu, unsigned long long lost)
 
 int lx_fastpath_trace_start(struct lx_fastpath *f)
 {
-	int r;
-
 	f->trace = perf_buffer__new(bpf_map__fd(f->skeleton->maps.trace), TRACE_PAGES, on_trace,
 				    on_trace_lost, f, NULL);
 	if (!f->trace)
 		return -errno;
-	f->settings.trace = 1;
-	r = settings_write(f);
-	if (r) {
-		lx_fastpath_trace_stop(f);
-		return r;
-	}
+	__atomic_store_n(&f->settings->trace, 1, __ATOMIC_RELAXED);
 	return perf_buffer__epoll_fd(f->trace);
 }
 
 void lx_fastpath_trace_stop(struct lx_fastpath *f)
 {
-	f->settings.trace = 0;
-	settings_write(f);
+	__atomic_store_n(&f->settings->trace, 0, __ATOMIC_RELAXED);
 	perf_buffer__free(f->trace);
 	f->trace = NULL;
 }

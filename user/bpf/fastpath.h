@@ -32,6 +32,17 @@ void lx_fastpath_clean(struct lx_bpf *bpf);
 int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath);
 void lx_fastpath_free(struct lx_fastpath *fastpath);
 
+/* What it was loaded by, and its program for what comes in: for trials (trial.h). */
+struct lx_bpf *lx_fastpath_owner(const struct lx_fastpath *fastpath);
+int lx_fastpath_ingress(const struct lx_fastpath *fastpath);
+
+/**
+ * lx_fastpath_set_cuts - whether GSO packets are cut (bpf/cut.h) or resegmented; at first the latter
+ * @why_not: NULL: cut them; else they are not for this reason, which is logged and kept
+ * Returns 0, or -EOPNOTSUPP: it was told why not before.
+ */
+int lx_fastpath_set_cuts(struct lx_fastpath *fastpath, const char *why_not);
+
 /**
  * lx_fastpath_attach - attach to an interface that has NIs; idempotent
  *

@@ -77,6 +77,7 @@ static const struct lx_field bpf_fields[] = {
 	{ LX_FIELD(2, "enabled", BOOL, struct lx_bpf_info, enabled) },
 	{ LX_FIELD(3, "pins", STR, struct lx_bpf_info, pins), UNSET },
 	{ LX_FIELD(4, "reason", STR, struct lx_bpf_info, reason), UNSET },
+	{ LX_FIELD(13, "resegments", STR, struct lx_bpf_info, resegments), UNSET },
 	{ LX_FIELD_NUM(5, "memory", struct lx_bpf_info, memory) },
 	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
 	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },

@@ -26,6 +26,7 @@
 #include "../bpf/bpf.h"
 #include "../bpf/fastpath.h"
 #include "../bpf/guard.h"
+#include "../bpf/trial.h"
 #include "../fastpath/fastpath.h"
 #include "../io/netif.h"
 #include "programs.h"
@@ -138,7 +139,7 @@ static bool routes(struct lx_node *node)
 void lx_programs_prepare(struct lx_programs *o)
 {
 	if (!o->fastpath && !o->next)
-		o->next_forwards = !lx_fastpath_new(o->bpf, &o->next);
+		o->next_forwards = !lx_fastpath_new(o->bpf, &o->next) && !lx_trial(o->next);
 }
 
 static void follow_routing(struct lx_programs *o, struct lx_node *node)
