@@ -27,6 +27,9 @@
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
+# Python leaves nothing in the tree, where root's files would stay after "sudo make demo".
+export PYTHONDONTWRITEBYTECODE := 1
+
 SHELL := /bin/bash
 VERSION := 0.1.0
 SONAME := liblnetx.so.0

@@ -78,6 +78,27 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	run -2 "$check" nosuch
 }
 
+@test "the style check passes over what git does not track, and names it" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p tests/__pycache__
+	cp "$BATS_TEST_DIRNAME/../check-style" tests
+	printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only\n' >tests/check-refs
+	chmod +x tests/check-refs
+	git init -q
+	git add tests
+	run -0 tests/check-style
+	equal "$output" ""
+	printf 'a\0b \n' >tests/__pycache__/lab.pyc
+	echo "TO""DO: call Ada" >notes
+	run -0 tests/check-style
+	equal "$output" 'not checked before "git add": notes tests/__pycache__/lab.pyc'
+	git add notes
+	run -1 tests/check-style
+	[[ $output == *"notes:1: no SPDX line"*"notes:1: unfinished"* ]]
+	rm -rf .git notes
+	run -0 tests/check-style
+}
+
 # script FILE <TEXT
 script() {
 	{ echo '#!/bin/sh'; cat; } >"$1"
