@@ -298,6 +298,12 @@ $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)
 
+# A libbpf that cannot, and an older kernel.
+$(B)/tests/test_bpf_open: $(B)/tests/unit/test_bpf_open.o $(B)/tests/libhelp.a \
+		$(B)/libfastpath.a $(B)/liblnetx.a
+	$(call link,-lcmocka $(LIBBPF) \
+		-Wl$(comma)--wrap=bpf_object__open_skeleton$(comma)--wrap=bpf_prog_load)
+
 $(B)/tests/test_cli_json: $(B)/tests/unit/test_cli_json.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 

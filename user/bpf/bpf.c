@@ -298,6 +298,22 @@ static int write_abi_version(struct lx_bpf_set *set, struct lx_abi abi)
 	return bpf_map__update_elem(map, &zero, sizeof(zero), &abi, sizeof(abi), BPF_ANY);
 }
 
+static int open_skeleton(struct lx_bpf_set *set, const struct lx_bpf_want *want, void *owner)
+{
+	char line[LX_BPF_TEXT] = "";
+	int err = -ENOMEM;
+
+	first_line = line;
+	set->skeleton = want->open(owner);
+	first_line = NULL;
+	if (set->skeleton)
+		return 0;
+	if (errno)
+		err = -errno;
+	return fail(set, err, "libbpf cannot open it: %s (%s)", strerror(-err),
+		    line[0] ? line : "no reason given");
+}
+
 static int load(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 {
 	char line[LX_BPF_TEXT] = "";
@@ -336,21 +352,30 @@ static void prepare_pins(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 		clean_set(set->bpf, set->dir);
 }
 
-static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want)
+static int try_load(struct lx_bpf_set *set, const struct lx_bpf_want *want, void *owner)
 {
-	int err;
+	int err = check_needs(set, want->need);
 
-	err = check_needs(set, want->need);
+	if (!err)
+		err = open_skeleton(set, want, owner);
 	if (err)
 		return err;
 	prepare_pins(set, want);
-	err = load(set, want);
+	return load(set, want);
+}
+
+static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want, void *owner)
+{
+	int err = try_load(set, want, owner);
+
 	if (err) {
 		/* If our programs do not load, do not leave the old ones running. */
-		if (set->dir[0])
+		if (set->bpf->pins[0] && !lx_pin_path(set->bpf->pins, set->name, set->dir))
 			clean_set(set->bpf, set->dir);
 		set->taken_over = false;
-		lx_warn("bpf=%s reason=\"%s\" action=\"runs without it\"", set->name, set->reason);
+		if (set->bpf->enabled)
+			lx_warn("bpf=%s reason=\"%s\" action=\"%s\"", set->name, set->reason,
+				want->otherwise);
 		return err;
 	}
 	set->loaded = true;
@@ -364,8 +389,8 @@ static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want)
 	return 0;
 }
 
-int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
-		struct bpf_object_skeleton *skeleton, struct lx_bpf_set **ret_set)
+int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want, void *owner,
+		struct lx_bpf_set **ret_set)
 {
 	struct lx_bpf_set *set = calloc(1, sizeof(*set));
 	int err;
@@ -374,11 +399,10 @@ int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
 		return -ENOMEM;
 	set->bpf = bpf;
 	set->name = want->name;
-	set->skeleton = skeleton;
 	lx_list_init(&set->hooks);
 	pthread_mutex_lock(&bpf->lock);
 	lx_list_append(&bpf->sets, &set->link);
-	err = load_locked(set, want);
+	err = load_locked(set, want, owner);
 	pthread_mutex_unlock(&bpf->lock);
 	*ret_set = set;
 	return err;

@@ -3,9 +3,8 @@
  * BPF of one lnetxd: kernel features, sets of programs and maps, and where they are
  * attached and pinned.
  *
- * A set comes from one object file. The owner of the set creates, opens and destroys
- * its skeleton; this file loads, pins and attaches. Maps are
- * pinned as <pins>/<set>/<map>, programs as prog_<name>, attachments as
+ * A set comes from one object file. The owner of the set opens its skeleton, when this file
+ * asks for it, and destroys it; this file loads, pins and attaches. Maps are pinned as <pins>/<set>/<map>, programs as prog_<name>, attachments as
  * link_<hook>_<interface>. Each set has a map "abi", an array of one struct lx_abi: a
  * set that finds an earlier daemon's pins takes over maps of its own ABI, and removes
  * others.
@@ -59,19 +58,26 @@ struct lx_bpf_want {
 	uint32_t need; /* LX_BPF_NEED(...) | ... */
 	bool keep;     /* useful to the next daemon; otherwise removed before loading */
 	struct lx_abi abi; /* magic, version and sizes must be equal to be taken over */
+	const char *otherwise; /* what happens if it is not loaded, for the log */
+	/*
+	 * Opens the skeleton, with maps configured; it outlives the set. Not called if the set
+	 * cannot be loaded anyway. NULL: failed, errno is set.
+	 */
+	struct bpf_object_skeleton *(*open)(void *owner);
 };
 
 /**
  * lx_bpf_load - load a set, with the state of the previous daemon if there is any
- * @skeleton: opened, with maps configured; outlives the set
+ * @owner: for @want->open()
  * @ret_set: set on failure, too, so that the reason can be shown
  *
  * Writes this process and the time to map "abi". Returns 0,
  * -EOPNOTSUPP switched off, or the kernel lacks a feature; -ENOMEM; or what loading
- * returned (-EACCES, -EINVAL, -E2BIG: refused by the verifier; -EPERM).
+ * returned (-EACCES, -EINVAL, -E2BIG: refused by the verifier; -EPERM). Unless switched off,
+ * the log says why, too.
  */
-int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want,
-		struct bpf_object_skeleton *skeleton, struct lx_bpf_set **ret_set);
+int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want, void *owner,
+		struct lx_bpf_set **ret_set);
 
 struct bpf_object;
 struct bpf_object *lx_bpf_object(const struct lx_bpf_set *set);

@@ -271,6 +271,14 @@ void lx_fastpath_clean(struct lx_bpf *bpf)
 	lx_resegment_del(lx_bpf_instance(bpf));
 }
 
+static struct bpf_object_skeleton *open_skeleton(void *owner)
+{
+	struct lx_fastpath *f = owner;
+
+	f->skeleton = fastpath_bpf__open();
+	return f->skeleton ? f->skeleton->skeleton : NULL;
+}
+
 int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 {
 	const struct lx_bpf_want want = {
@@ -284,6 +292,8 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 			 .streams_max = LX_STREAMS_MAX,
 			 .lanes_max = LX_LANES_MAX,
 			 .peers_max = LX_PEERS_MAX },
+		.otherwise = "lnetxd forwards all messages itself",
+		.open = open_skeleton,
 	};
 	struct lx_fastpath *f = calloc(1, sizeof(*f));
 	int r;
@@ -293,10 +303,9 @@ int lx_fastpath_new(struct lx_bpf *bpf, struct lx_fastpath **ret_fastpath)
 		return -ENOMEM;
 	f->bpf = bpf;
 	f->raw4 = f->raw6 = -1;
-	f->skeleton = fastpath_bpf__open();
-	if (!f->skeleton || tables_init(f))
+	if (tables_init(f))
 		return -ENOMEM;
-	r = lx_bpf_load(bpf, &want, f->skeleton->skeleton, &f->set);
+	r = lx_bpf_load(bpf, &want, f, &f->set);
 	f->loaded = !r;
 	if (r)
 		return r;

@@ -25,8 +25,9 @@
 #define SECOND 1000000000ULL
 
 struct lx_guard {
+	struct lx_bpf *bpf;
 	pthread_mutex_t lock; /* protects everything below */
-	struct guard_bpf *skeleton; /* NULL: could not be opened */
+	struct guard_bpf *skeleton; /* NULL: not opened */
 	struct lx_bpf_set *set;
 	bool loaded;
 	struct lx_guard_config config; /* as in the map */
@@ -130,6 +131,19 @@ static void take_over(struct lx_guard *g)
 		(unsigned long long)(g->config.interval_ns ? SECOND / g->config.interval_ns : 0));
 }
 
+static struct bpf_object_skeleton *open_skeleton(void *owner)
+{
+	struct lx_guard *g = owner;
+
+	g->skeleton = guard_bpf__open();
+	if (!g->skeleton)
+		return NULL;
+	/* Without it the program sees linear frames only, which is enough. */
+	if (!lx_bpf_has(g->bpf, LX_BPF_XDP_FRAGS))
+		bpf_program__set_flags(g->skeleton->progs.lnetx_guard, 0);
+	return g->skeleton->skeleton;
+}
+
 int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
 {
 	static const struct lx_bpf_want want = {
@@ -138,21 +152,20 @@ int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)
 			LX_BPF_NEED(TC) | LX_BPF_NEED(LPM_TRIE) | LX_BPF_NEED(LRU_HASH),
 		.keep = true,
 		.abi = { .magic = LX_GUARD_MAGIC, .version = LX_GUARD_VERSION },
+		.otherwise = "the acceptor alone refuses strangers; no bans, prefixes and rates",
+		.open = open_skeleton,
 	};
 	struct lx_guard *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return -ENOMEM;
+	g->bpf = bpf;
 	pthread_mutex_init(&g->lock, NULL);
-	g->skeleton = guard_bpf__open();
-	if (!g->skeleton) {
+	g->loaded = !lx_bpf_load(bpf, &want, g, &g->set);
+	if (!g->set) {
 		lx_guard_free(g);
 		return -ENOMEM;
 	}
-	/* Without it the program sees linear frames only, which is enough. */
-	if (!lx_bpf_has(bpf, LX_BPF_XDP_FRAGS))
-		bpf_program__set_flags(g->skeleton->progs.lnetx_guard, 0);
-	g->loaded = !lx_bpf_load(bpf, &want, g->skeleton->skeleton, &g->set);
 	if (g->loaded)
 		take_over(g);
 	*ret_guard = g;
@@ -502,7 +515,6 @@ int lx_guard_info(struct lx_guard *g, struct lx_guard_info *ret_info)
 	ret_info->loaded = g->loaded;
 	ret_info->active = g->attached > 0;
 	ret_info->mode = (uint32_t)c->mode;
-	ret_info->secure = c->secure;
 	if (c->interval_ns) {
 		ret_info->rate = (uint32_t)((SECOND + c->interval_ns / 2) / c->interval_ns);
 		ret_info->burst = (uint32_t)(c->burst_ns / c->interval_ns);
