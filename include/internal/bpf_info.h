@@ -158,12 +158,15 @@ struct lx_lane_info {
 
 /* ---- the guard --------------------------------------------------------------------- */
 
+#define LX_GUARD_ACCEPT_TEXT 16
+
 struct lx_guard_info {
 	bool loaded;
 	bool active; /* there are listeners or bans, and it is attached somewhere */
 	char reason[LX_BPF_TEXT]; /* why not */
 	uint32_t mode; /* enum lx_guard_mode */
-	bool secure; /* tunable tcp accept=secure */
+	char accept[LX_GUARD_ACCEPT_TEXT]; /* tunable tcp accept; "": no node */
+	bool secure; /* it is "secure" */
 	uint32_t rate, burst; /* SYNs per second and source; 0: no limit */
 	uint32_t sources; /* with a history, if there is a limit */
 	uint64_t count[LX_GUARD_COUNT]; /* packets, by enum lx_guard_verdict */

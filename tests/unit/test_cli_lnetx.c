@@ -33,12 +33,20 @@ static void test_lnetx_words(void **state)
 	ok("lnetx tunable set tcp accept all");
 	prints("lnetx tunable show tcp accept", "tcp     accept  all    secure   whom to accept\n");
 	prints("lnetx -s tunable show tcp accept", "none secure all");
+	/* The acceptor follows it, with a guard and without. */
+	prints("lnetx guard show", "accept    any source port\n");
+	ok("lnetx tunable set tcp accept none");
+	prints("lnetx guard show", "accept    none: no connections\n");
+	ok("lnetx tunable set tcp accept secure");
+	prints("lnetx guard show", "accept    secure: only privileged source ports\n");
+	prints("lnetx -j guard show", "\"accept\":\"secure\",\"secure\":true");
 	ok("lnetx net set all tos 7");
 	ok("lnetx net del net tcp1");
 	prints("lnetx export", "net type: tcp\n");
 	prints("lnetx daemon", "yes");
 	ok("lnetx daemon down");
 	prints("lnetx daemon", "no");
+	prints("lnetx guard show", "accept    nobody: LNet is not configured\n");
 	fails(1, "lnetx net", "LNet is not configured");
 	ok("lnetx daemon up");
 	ok("lnetx net");

@@ -17,9 +17,14 @@ static json_int_t number(const json_t *map, const char *key)
 	return json_integer_value(json_object_get(map, key));
 }
 
-static const char *accept_text(bool secure)
+/* @accept: as the tunable; NULL: there is no node. */
+static const char *accept_text(const char *accept, bool secure)
 {
-	return secure ? "secure: only privileged source ports" : "any source port";
+	if (secure)
+		return "secure: only privileged source ports";
+	if (!accept)
+		return "nobody: LNet is not configured";
+	return strcmp(accept, "none") ? "any source port" : "none: no connections";
 }
 
 static void print_guard(const json_t *guard)
@@ -37,7 +42,9 @@ static void print_guard(const json_t *guard)
 	printf("guard     %s%s%s\n", json_is_true(json_object_get(guard, "active")) ? "on" : "off",
 	       reason ? ": " : "", reason ? reason : "");
 	printf("mode      %s\n", json_string_value(json_object_get(guard, "mode")));
-	printf("accept    %s\n", accept_text(json_is_true(json_object_get(guard, "secure"))));
+	printf("accept    %s\n",
+	       accept_text(json_string_value(json_object_get(guard, "accept")),
+			   json_is_true(json_object_get(guard, "secure"))));
 	if (number(guard, "rate"))
 		printf("rate      %" JSON_INTEGER_FORMAT " connections a second and source, %"
 		       JSON_INTEGER_FORMAT " at once\n",

@@ -230,6 +230,7 @@ static const struct lx_field guard_fields[] = {
 	{ LX_FIELD(1, "active", BOOL, struct lx_guard_info, active) },
 	{ LX_FIELD(2, "reason", STR, struct lx_guard_info, reason), UNSET },
 	{ LX_FIELD(8, "mode", ENUM, struct lx_guard_info, mode), LX_FIELD_NAMES(mode_names) },
+	{ LX_FIELD(9, "accept", STR, struct lx_guard_info, accept), UNSET },
 	{ LX_FIELD(3, "secure", BOOL, struct lx_guard_info, secure) },
 	{ LX_FIELD_NUM(4, "rate", struct lx_guard_info, rate) },
 	{ LX_FIELD_NUM(5, "burst", struct lx_guard_info, burst), .omit = LX_OMIT_ZERO },

@@ -89,7 +89,8 @@ struct lx_guard *lx_programs_guard(const struct lx_programs *o)
 /* Tunables of module tcp. */
 struct settings {
 	uint16_t port, port_bulk;
-	bool secure, fastpath;
+	char accept[LX_GUARD_ACCEPT_TEXT];
+	bool fastpath;
 	uint32_t fastpath_streams;
 };
 
@@ -101,7 +102,7 @@ static int read_tunable(const char *module, const struct lx_tunable *t, const ch
 	if (strcmp(module, "tcp"))
 		return 0;
 	if (!strcmp(t->name, "accept"))
-		a->secure = !strcmp(value, "secure");
+		snprintf(a->accept, sizeof(a->accept), "%s", value);
 	else if (!strcmp(t->name, "fastpath"))
 		a->fastpath = !strcmp(value, "on");
 	else if (!strcmp(t->name, "fastpath_streams"))
@@ -111,6 +112,11 @@ static int read_tunable(const char *module, const struct lx_tunable *t, const ch
 	else if (!strcmp(t->name, "accept_port_bulk"))
 		a->port_bulk = (uint16_t)atoi(value); /* 0: same as accept_port */
 	return 0;
+}
+
+static bool is_secure(const struct settings *a)
+{
+	return !strcmp(a->accept, "secure");
 }
 
 /* False if the NI needs no guard. */
@@ -185,7 +191,7 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 	}
 	for (size_t i = 0; i < n; i++)
 		n_guarded += describe(&list[i], &a, &ni[n_guarded]);
-	lx_guard_place(o->guard, ni, n_guarded, a.secure);
+	lx_guard_place(o->guard, ni, n_guarded, is_secure(&a));
 	follow_routing(o, node);
 	fastpath = usable(o);
 	if (!node || !fastpath)
@@ -441,11 +447,17 @@ int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *re
 {
 	struct lx_guard_info *info = calloc(1, sizeof(*info));
 	int err = info ? lx_guard_info(d->programs->guard, info) : -ENOMEM;
+	struct settings tcp = { 0 };
 
 	if (err) {
 		free(info);
 		return err;
 	}
+	/* Not from the guard: the acceptor follows these without one, too. */
+	if (d->node)
+		lx_tunable_each(d->node, read_tunable, &tcp);
+	strcpy(info->accept, tcp.accept);
+	info->secure = is_secure(&tcp);
 	return lx_dump_new(&lx_control_guards, req->level, info, 1, sizeof(*info), ret_dump);
 }
 
