@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Builds, tests and installs lnetx. Targets marked with * need root, for network namespaces
-# or packages. All targets that build take V=, SAN=, CC=, WERROR= and O2IB=.
+# or packages. All targets that build take V=, SAN=, CC=, WERROR=, O2IB= and BPF=.
 #
 #	make              build everything, below build/
 #	make demo *       see it work, half a minute; KEEP=1 leaves it running
@@ -21,6 +21,8 @@
 #	CC=clang          another compiler; gcc and clang are supported
 #	WERROR=1          warnings are errors
 #	O2IB=0            without o2iblnd, and so without libibverbs and librdmacm
+#	BPF=0             without fast path and guard, and so without clang, bpftool and libbpf;
+#	                  programs and libraries only
 
 # Without make's built-in rules: looking for one for each header in the *.d files takes a
 # minute.
@@ -39,7 +41,9 @@ SAN ?=
 WERROR ?=
 O2IB ?= 1
 no_o2ib := $(if $(filter 0 no,$(O2IB)),-no-o2ib)
-B := build/$(or $(SAN),release)$(no_o2ib)
+BPF ?= 1
+no_bpf := $(if $(filter 0 no,$(BPF)),-no-bpf)
+B := build/$(or $(SAN),release)$(no_o2ib)$(no_bpf)
 
 PREFIX ?= /usr
 SBINDIR ?= $(PREFIX)/sbin
@@ -60,28 +64,36 @@ all: lib programs
 # ---- what it is built with ------------------------------------------------------
 
 LIBS := libuv libmnl yaml-0.1 zlib $(if $(no_o2ib),,libibverbs librdmacm)
+# With bpf_map__update_elem() and its kind.
+LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
 NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
-ifneq ($(shell $(PKG_CONFIG) --exists $(LIBS) libbpf jansson 2>/dev/null && echo found),found)
+found = $(filter found,$(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo found))
+ifeq ($(call found,$(LIBS) jansson $(if $(no_bpf),,libbpf)),)
 $(error Libraries to build with are missing. Next: sudo make deps)
 endif
+ifndef no_bpf
+ifeq ($(call found,libbpf >= $(LIBBPF_OLDEST)),)
+$(error libbpf is $(shell $(PKG_CONFIG) --modversion libbpf), and BPF needs $(LIBBPF_OLDEST). Next: a newer one, or make BPF=0)
+endif
 ifeq ($(and $(shell command -v $(BPF_CC)),$(shell command -v $(BPFTOOL))),)
-$(error clang or bpftool, which the BPF programs are built with, are missing. Next: sudo make deps)
+$(error clang or bpftool, which the BPF programs are built with, are missing. Next: sudo make deps, or make BPF=0)
+endif
 endif
 endif
 
 CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
-	$(shell $(PKG_CONFIG) --cflags $(LIBS) libbpf jansson 2>/dev/null)
+	$(shell $(PKG_CONFIG) --cflags $(LIBS) $(if $(no_bpf),,libbpf) jansson 2>/dev/null)
 LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
 	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -pthread
 # For the daemon, not the library.
-LIBBPF := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null)
+LIBBPF := $(if $(no_bpf),,$(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null))
 
 ifeq ($(SAN),asan)
 LX_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -104,7 +116,8 @@ LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
 else
 LX_CPPFLAGS += -DLX_O2IB
 endif
-FASTPATH_SRCS := $(wildcard user/fastpath/*.c user/bpf/*.c)
+FASTPATH_SRCS := $(if $(no_bpf),user/bpf/without.c,\
+	$(filter-out user/bpf/without.c,$(wildcard user/fastpath/*.c user/bpf/*.c)))
 # On the public API alone, in the daemon and the tools.
 SELFTEST_SRCS := $(wildcard user/selftest/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
@@ -177,8 +190,8 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
 # Compile after the skeletons exist; from then on the *.d files have the dependencies.
-$(call obj,$(wildcard user/bpf/*.c) $(wildcard tests/unit/test_bpf_*.c) \
-	tests/unit/bpfworld.c): | $(BPF_SKELETONS)
+$(if $(no_bpf),,$(call obj,$(wildcard user/bpf/*.c) $(wildcard tests/unit/test_bpf_*.c) \
+	tests/unit/bpfworld.c): | $(BPF_SKELETONS))
 
 bpf: $(BPF_SKELETONS)
 

@@ -20,7 +20,7 @@ $(YARDSTICKS): $(B)/bench/%: $(B)/tools/bench/%.o
 
 $(B)/tests/test_load: $(call obj,tools/bench/stream.c tools/bench/pattern.c)
 
-bench-programs: $(B)/bin/lxload $(YARDSTICKS)
+bench-programs: $(B)/bin/lxload $(if $(no_bpf),,$(YARDSTICKS))
 
 bench:
 	$(Q)tools/dist/deps build bench

@@ -411,11 +411,15 @@ int lx_programs_prefix_del(struct lx_programs *o, const struct lx_control_prefix
 /* ---- shows ------------------------------------------------------------------------- */
 
 /* Shows an unloaded fast path, with the reason. */
-static void add_unloaded(const struct lx_programs *o, struct lx_bpf_info *info)
+static void add_unloaded(struct lx_bpf_info *info)
 {
 	struct lx_bpf_set_info *set = &info->set[info->n_sets];
 
-	if (o->fastpath || info->n_sets == LX_BPF_SETS_MAX)
+	for (uint32_t i = 0; i < info->n_sets; i++) {
+		if (!strcmp(info->set[i].name, "fastpath"))
+			return;
+	}
+	if (info->n_sets == LX_BPF_SETS_MAX)
 		return;
 	set->name = "fastpath";
 	snprintf(set->reason, sizeof(set->reason), "%s",
@@ -436,7 +440,7 @@ int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 		lx_tunable_each(d->node, read_tunable, &tcp);
 	lx_bpf_info(d->programs->bpf, info);
 	info->fastpath = tcp.fastpath;
-	add_unloaded(d->programs, info);
+	add_unloaded(info);
 	if (d->programs->fastpath_loaded)
 		lx_fastpath_info(d->programs->fastpath, tcp.fastpath_streams, info);
 	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);
