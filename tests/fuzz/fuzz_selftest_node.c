@@ -259,7 +259,7 @@ static void request(struct scene *w)
 	fill(w, &msg);
 	msg.rpyid = 0x4000;
 	len = spoil(w, &msg);
-	transmit(w, how & 32 ? 50 + (how >> 6) : lx_lst_portal(services[which]), services[which], w->out,
+	transmit(w, how & 32 ? 50u + (how >> 6) : lx_lst_portal(services[which]), services[which], w->out,
 	     len, false);
 }
 
