@@ -25,7 +25,8 @@ static void print_lacks(const json_t *features)
 		printf("%-8s  %s: %s\n              for: %s\n", lacks++ ? "" : "lacks",
 		       text_of(f, "name"), text_of(f, "reason"), text_of(f, "help"));
 	}
-	if (!lacks)
+	/* Without BPF in the build nothing was probed. */
+	if (!lacks && json_array_size(features))
 		puts("lacks     nothing");
 }
 
