@@ -178,7 +178,7 @@ BPF_CPPFLAGS := -Iinclude $(addprefix -idirafter ,$(wildcard /usr/include/$(shel
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror)
 
-vpath %.bpf.c bpf tools/bench
+vpath %.bpf.c bpf tools/bench tests/sys
 
 build/bpf/%.bpf.o: %.bpf.c
 	$(call say,BPF,$<)
@@ -340,6 +340,14 @@ $(B)/tests/%: $(B)/tests/golden/%.o $(call obj,$(GOLDEN_HELP_SRCS) $(SIM_SRCS)) 
 $(B)/tests/%: $(B)/tests/rdma/%.o $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
+# Watches the packets of system tests.
+$(B)/tests/sys/packets.o: | build/bpf/packets.skel.h
+
+$(B)/tests/packets: $(B)/tests/sys/packets.o
+	$(call link,$(LIBBPF))
+
+sys-programs: $(B)/tests/packets
+
 $(B)/tests/libfuzz.a: $(call obj,$(FUZZ_HELP_SRCS))
 	$(archive)
 
@@ -377,7 +385,7 @@ KERNELS ?=
 SUITES ?=
 vmtest:
 	$(Q)tools/dist/deps build test vmtest
-	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
 	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
@@ -457,7 +465,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall clean
+.PHONY: all lib bpf programs man unit sys-programs captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.

@@ -43,6 +43,7 @@ LNETX_BPF=${LNETX_BPF:-on}
 GIVE_UP=${GIVE_UP:-10}
 
 declare -gA daemon_pid=() load_pid=()
+declare -ga flipped_at=()
 
 # ---- namespaces and links ------------------------------------------------------------------
 
@@ -163,6 +164,7 @@ net_end() {
 	for name in "${!load_pid[@]}"; do
 		end_load "$name" || status=1
 	done
+	packets_are_true || status=1
 	for name in "${!daemon_pid[@]}"; do
 		if [ -n "${BATS_ERROR_STATUS:-}" ] && [ "$BATS_ERROR_STATUS" != 0 ]; then
 			echo "# log of $name:"
@@ -250,6 +252,8 @@ spawn() {
 	shift
 
 	[ "$LNETX_BPF" = on ] || set -- "$@" --no-bpf
+	# Only routers have a fast path.
+	! grep -qs '^routing' "$DIR/$name.yaml" || [ "$LNETX_BPF" = off ] || watch_packets "$name"
 	ip netns exec "$(ns "$name")" "$LNETX_BIN/lnetxd" "$@" >>"$DIR/$name.log" 2>&1 3>&- &
 	daemon_pid[$name]=$!
 }
@@ -408,6 +412,8 @@ lossy() {
 # flipping NODE IF EVERY [FIRST LENGTH]: flip a bit in one in EVERY incoming TCP segments from now
 # on, anywhere or in those bytes of the TCP header. Needs sums_in_packets.
 flipping() {
+	DROPS_EXPECTED+=('TCP_CSUM at .*')
+	flipped_at+=("$1")
 	ingress_program "$1" "$2" flip -DEVERY="$3" -DFIRST="${4:-0}" -DLENGTH="${5:-0}"
 }
 
@@ -488,6 +494,50 @@ fastpath_sum() {
 			jq ".formatted.value | .$2")))
 	done
 	echo $sum
+}
+
+# Why, and where in the kernel, TCP packets may be dropped in any test: what the programs have made
+# another packet of, or answered; what comes for a connection that has ended, or waits for its end; the
+# parts of a packet that GRO joined, when it is freed; and copies for a sniffer that is too slow. A test may
+# add its own. "REASON at FUNCTION"
+DROPS_EXPECTED=(
+	'TC_(IN|E)GRESS at .*'
+	'NO_SOCKET at .*'
+	'NOT_SPECIFIED at tcp_v[46]_rcv'
+	'NOT_SPECIFIED at skb_release_data'
+	'PACKET_SOCK_ERROR at .*'
+)
+
+# watch_packets NODE: look at all packets of the test from now on
+watch_packets() {
+	[ ! "${packets_pid:-}" ] || return 0
+	# On the node, so that sweep ends it if the test is killed.
+	ip netns exec "$(ns "$1")" "$LNETX_RELEASE/tests/packets" "$(ns '')" \
+		>"$DIR/packets" 2>&1 3>&- &
+	packets_pid=$!
+	eventually "$PATIENCE" grep -E '^(ready|cannot)' "$DIR/packets" ||
+		{ cat "$DIR/packets"; return 1; }
+}
+
+# packets_are_true: all packets of the test had headers that agree with the kernel's notes about
+# them, and the kernel dropped none for a reason that is not expected. Ends watching.
+packets_are_true() {
+	local status=0 pid=${packets_pid:-} flipped
+
+	[ -n "$pid" ] || return 0
+	unset packets_pid
+	kill "$pid" || { cat "$DIR/packets"; return 1; }
+	wait "$pid" || status=$?
+	echo "# $(tail -n 1 "$DIR/packets")"
+	[ $status != 4 ] || return 0
+	grep -q '^looked at' "$DIR/packets" || { cat "$DIR/packets"; return 1; }
+	# A switch passes on what was flipped in front of it.
+	flipped=$(IFS='|' && echo "${flipped_at[*]:-nowhere}")
+	! grep '^wrong: ' "$DIR/packets" |
+		grep -vE ' packets (sent to|queued at|in the driver of) '"($flipped) " || status=1
+	! grep '^dropped: ' "$DIR/packets" |
+		grep -vE -e '^$' "${DROPS_EXPECTED[@]/#/-e^dropped: }" || status=1
+	return $status
 }
 
 # ---- waiting and asking -------------------------------------------------------------------------
