@@ -43,6 +43,7 @@ struct lx_bpf_hook_info {
 	const char *hook; /* xdp, ingress, egress */
 	const char *mode; /* native, generic, tcx, clsact, or none */
 	char reason[LX_BPF_TEXT]; /* mode none: why not attached */
+	uint64_t tx_dropped; /* by the interface, since the program was attached */
 };
 
 struct lx_bpf_object_info {
@@ -70,6 +71,7 @@ struct lx_bpf_info {
 	/* Why the fast path resegments packets, which takes longer than to cut them; "": it cuts. */
 	char resegments[LX_BPF_TEXT];
 	uint64_t memory; /* of all objects */
+	uint64_t tx_dropped; /* by interfaces of the fast path, since its programs were attached */
 	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURES_MAX];
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];

@@ -363,6 +363,25 @@ routed_more() {
 	ended_well
 }
 
+# The veth drops what is too large for its other end.
+@test "packets that were dropped on the way out are told" {
+	router
+	ip -n "$(ns server)" link set eth0 mtu 1000
+	for _ in 1 2 3; do
+		on r1 bash -c 'head -c 1300 /dev/zero >/dev/udp/10.2.0.1/9'
+	done
+	run -0 lx r1 -j bpf status
+	jq -e '.bpf | .tx_dropped >= 3 and
+		([.hooks[] | select(.interface == "eth1" and .set == "fastpath").tx_dropped >= 3] | all)' \
+		<<<"$output"
+	run -0 lx r1 bpf status
+	[[ $output == *"dropped   "*" packets on the way out"*" eth1 "* ]]
+	run lx r1 doctor
+	[[ $output == *eth1*"packets on the way out"* ]]
+	run -0 lx r1 metrics
+	[[ $output =~ lnetx_fastpath_tx_dropped_packets\ [1-9] ]]
+}
+
 # ours NODE: our interfaces, and interfaces with programs of the fast path
 ours() {
 	ip -n "$(ns "$1")" link | grep lnetx

@@ -14,6 +14,12 @@ static const char *text_of(const json_t *map, const char *key)
 	return text ? text : "";
 }
 
+bool lx_bpf_is_interface(const json_t *hook)
+{
+	return !strcmp(text_of(hook, "set"), "fastpath") &&
+	       !strcmp(text_of(hook, "hook"), "ingress");
+}
+
 static void print_lacks(const json_t *features)
 {
 	const json_t *f;
@@ -28,6 +34,26 @@ static void print_lacks(const json_t *features)
 	/* Without BPF in the build nothing was probed. */
 	if (!lacks && json_array_size(features))
 		puts("lacks     nothing");
+}
+
+/* Packets that never left, though a program or a socket sent them. */
+static void print_dropped(const json_t *info)
+{
+	json_int_t all = json_integer_value(json_object_get(info, "tx_dropped")), n;
+	const json_t *hook;
+	size_t i;
+
+	if (!all)
+		return;
+	printf("dropped   %" JSON_INTEGER_FORMAT
+	       " packets on the way out, since the programs were attached:",
+	       all);
+	json_array_foreach (json_object_get(info, "hooks"), i, hook) {
+		n = json_integer_value(json_object_get(hook, "tx_dropped"));
+		if (n && lx_bpf_is_interface(hook))
+			printf(" %s %" JSON_INTEGER_FORMAT, text_of(hook, "interface"), n);
+	}
+	putchar('\n');
 }
 
 static void print_status(const json_t *info)
@@ -49,6 +75,7 @@ static void print_status(const json_t *info)
 		printf("          %s\n", text_of(info, "reason"));
 	printf("memory    %" JSON_INTEGER_FORMAT " bytes\n",
 	       json_integer_value(json_object_get(info, "memory")));
+	print_dropped(info);
 	print_lacks(json_object_get(info, "features"));
 	putchar('\n');
 	lx_print_table(stdout, json_object_get(info, "sets"), &lx_control_bpf_sets, more);

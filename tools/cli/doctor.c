@@ -182,6 +182,21 @@ static bool is_router(struct doctor *d)
 	return on;
 }
 
+static void check_dropped(struct doctor *d, const json_t *hook)
+{
+	json_int_t n = json_integer_value(json_object_get(hook, "tx_dropped"));
+	const char *ifname = text_of(hook, "interface");
+	char next[100];
+
+	if (!n || !lx_bpf_is_interface(hook))
+		return;
+	snprintf(next, sizeof(next), "ip -s -s link show %s; if it goes on: lnetx bpf off, and report it",
+		 ifname);
+	find(d, false, ifname, next,
+	     "it dropped %" JSON_INTEGER_FORMAT " packets on the way out since the fast path is attached;"
+	     " TCP sends them again, later", n);
+}
+
 static void check_programs(struct doctor *d)
 {
 	json_t *list = list_of(d, LX_CONTROL_BPF, &lx_control_bpf), *info = json_array_get(list, 0);
@@ -209,6 +224,7 @@ static void check_programs(struct doctor *d)
 		if (*text_of(row, "reason"))
 			find(d, false, text_of(row, "interface"), "mend that, or leave it to lnetxd",
 			     "no program of %s here: %s", text_of(row, "set"), text_of(row, "reason"));
+		check_dropped(d, row);
 	}
 	json_decref(list);
 }

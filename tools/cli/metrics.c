@@ -120,6 +120,11 @@ static const struct metric routing_metrics[] = {
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
+static const struct metric bpf_metrics[] = {
+	{ "lnetx_fastpath_tx_dropped_packets", "packets that interfaces of the fast path dropped on the way out", GAUGE, "tx_dropped", NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
 static const struct metric fault_metrics[] = {
 	{ "lnetx_fault_rules", "active rules of fault injection", GAUGE, ROWS, NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
@@ -144,6 +149,7 @@ static const struct source sources[] = {
 	{ LX_CTL_NET, false, true, { { "nid", "nid" }, { "net", "net_type" }, { "interface", "interfaces.0" } }, ni_metrics },
 	{ LX_CTL_ROUTE, false, true, { { "net", "net" }, { "gateway", "gateway" } }, route_metrics },
 	{ LX_CTL_ROUTING, false, true, { { NULL, NULL } }, routing_metrics },
+	{ LX_CTL_BPF, false, true, { { NULL, NULL } }, bpf_metrics },
 	{ LX_CTL_FAULT, false, true, { { NULL, NULL } }, fault_metrics },
 	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } }, peer_metrics },
 };

@@ -648,7 +648,8 @@ static void add_hooks(struct lx_bpf_info *info, const struct lx_bpf_set *set)
 		*to = (struct lx_bpf_hook_info){ .set = set->name,
 						 .program = h->program,
 						 .hook = lx_hook_kind_name(h->kind),
-						 .mode = h->mode };
+						 .mode = h->mode,
+						 .tx_dropped = lx_hook_tx_dropped(h) };
 		strcpy(to->ifname, h->ifname);
 		strcpy(to->reason, h->reason);
 		info->n_hooks++;

@@ -97,6 +97,9 @@ struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *fastpath, unsigned int i
 void lx_fastpath_info(struct lx_fastpath *fastpath, unsigned int streams_max,
 		      struct lx_bpf_info *info);
 
+/* Adds up info->tx_dropped, by the hooks in @info. */
+void lx_fastpath_count_tx_dropped(struct lx_bpf_info *info);
+
 /*
  * Lists entries in use, for users; any thread. @ret_list: free() it. Returns 0 or
  * -ENOMEM.

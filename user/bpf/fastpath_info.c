@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The fast path's tables for users: "lnetx stream show" and "lnetx lane show". Reads
- * them while programs and daemon change them: each number is valid, but the numbers are
+ * The fast path for users: "lnetx stream show", "lnetx lane show", and drops for "lnetx bpf
+ * status". Reads tables while programs and daemon change them: each number is valid, but the numbers are
  * not a consistent snapshot.
  */
 #include <arpa/inet.h>
@@ -235,4 +235,18 @@ int lx_fastpath_lane_list(struct lx_fastpath *f, struct lx_lane_info **ret_list,
 	*ret_list = list;
 	*ret_n = n;
 	return 0;
+}
+
+/* ---- drops ------------------------------------------------------------------------- */
+
+/* Each interface counts once: all have a program at ingress, some also at egress. */
+void lx_fastpath_count_tx_dropped(struct lx_bpf_info *info)
+{
+	info->tx_dropped = 0;
+	for (uint32_t i = 0; i < info->n_hooks; i++) {
+		const struct lx_bpf_hook_info *h = &info->hook[i];
+
+		if (!strcmp(h->set, "fastpath") && !strcmp(h->hook, "ingress"))
+			info->tx_dropped += h->tx_dropped;
+	}
 }

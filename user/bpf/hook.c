@@ -143,6 +143,18 @@ static void explain(struct lx_hook *h, int err)
 			 strerror(-err));
 }
 
+static uint32_t tx_dropped(const struct lx_hook *h)
+{
+	uint32_t dropped = 0;
+
+	return lx_netif_tx_dropped(h->ifname, &dropped) ? h->tx_dropped : dropped;
+}
+
+uint64_t lx_hook_tx_dropped(const struct lx_hook *h)
+{
+	return strcmp(h->mode, "none") ? (uint32_t)(tx_dropped(h) - h->tx_dropped) : 0;
+}
+
 int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
 {
 	int err;
@@ -162,6 +174,7 @@ int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
 		explain(h, err);
 		return err;
 	}
+	h->tx_dropped = tx_dropped(h);
 	pin(h, dir);
 	return 0;
 }
@@ -224,6 +237,7 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 		lx_hook_detach(h);
 		return -ENOENT;
 	}
+	h->tx_dropped = tx_dropped(h);
 	h->tcx = kind != LX_BPF_HOOK_XDP;
 	h->mode = h->tcx ? "tcx" : xdp_mode(h->ifindex);
 	return 0;
@@ -249,6 +263,7 @@ static void find_on(const struct lx_netif_link *dev, uint32_t prog_id, struct lx
 			return;
 		*found = h;
 		snprintf(found->ifname, sizeof(found->ifname), "%s", dev->name);
+		found->tx_dropped = tx_dropped(found);
 		lx_list_append(hooks, &found->link);
 	}
 }

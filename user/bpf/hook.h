@@ -40,6 +40,7 @@ struct lx_hook {
 	int fd; /* of the link; -1: none */
 	char pin[LX_BPF_PATH]; /* of the link; "": none */
 	char reason[LX_BPF_TEXT]; /* why not attached */
+	uint32_t tx_dropped; /* the interface's counter when the program was attached */
 };
 
 const char *lx_hook_kind_name(enum lx_bpf_hook_kind kind);
@@ -54,6 +55,9 @@ int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir);
 
 /* Detaches, and removes the pin. */
 void lx_hook_detach(struct lx_hook *h);
+
+/* Packets that the interface dropped on the way out since the program was attached. */
+uint64_t lx_hook_tx_dropped(const struct lx_hook *h);
 
 /* Closes it without detaching what is pinned. */
 void lx_hook_close(struct lx_hook *h);

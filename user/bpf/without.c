@@ -15,6 +15,7 @@
 #include "bpf.h"
 #include "fastpath.h"
 #include "guard.h"
+#include "trial.h"
 
 #define REASON "built without BPF; install clang, bpftool and libbpf, and build without BPF=0"
 
@@ -85,7 +86,16 @@ void lx_fastpath_free(struct lx_fastpath *fastpath)
 {
 }
 
+void lx_fastpath_count_tx_dropped(struct lx_bpf_info *info)
+{
+}
+
 /* None of these is called, as there is no fast path. */
+
+int lx_trial(struct lx_fastpath *fastpath)
+{
+	return -EOPNOTSUPP;
+}
 
 int lx_fastpath_attach(struct lx_fastpath *fastpath, const char *ifname)
 {

@@ -42,6 +42,8 @@ static const struct lx_field hook_fields[] = {
 	{ LX_FIELD(4, "mode", STRP, struct lx_bpf_hook_info, mode), .col = "MODE" },
 	{ LX_FIELD(5, "program", STRP, struct lx_bpf_hook_info, program), .col = "PROGRAM" },
 	{ LX_FIELD(6, "reason", STR, struct lx_bpf_hook_info, reason), UNSET, .col = "WHY NOT" },
+	{ LX_FIELD_NUM(7, "tx_dropped", struct lx_bpf_hook_info, tx_dropped),
+	  .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema hook = { "hook", sizeof(struct lx_bpf_hook_info), hook_fields };
@@ -79,6 +81,7 @@ static const struct lx_field bpf_fields[] = {
 	{ LX_FIELD(4, "reason", STR, struct lx_bpf_info, reason), UNSET },
 	{ LX_FIELD(13, "resegments", STR, struct lx_bpf_info, resegments), UNSET },
 	{ LX_FIELD_NUM(5, "memory", struct lx_bpf_info, memory) },
+	{ LX_FIELD_NUM(12, "tx_dropped", struct lx_bpf_info, tx_dropped) },
 	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
 	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },
 	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },

@@ -441,6 +441,7 @@ int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 	lx_bpf_info(d->programs->bpf, info);
 	info->fastpath = tcp.fastpath;
 	add_unloaded(info);
+	lx_fastpath_count_tx_dropped(info);
 	if (d->programs->fastpath_loaded)
 		lx_fastpath_info(d->programs->fastpath, tcp.fastpath_streams, info);
 	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
+#include <linux/if_link.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
 #include <stdio.h>
@@ -329,6 +330,24 @@ int lx_netif_large(const char *name, union lx_addr *ret_addr)
 		return 0;
 	}
 	return -EADDRNOTAVAIL;
+}
+
+int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	const struct rtnl_link_stats *stats;
+
+	if (getifaddrs(&list))
+		return -errno;
+	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
+		if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != AF_PACKET || !ifa->ifa_data ||
+		    strcmp(ifa->ifa_name, name))
+			continue;
+		stats = ifa->ifa_data;
+		*ret_dropped = stats->tx_dropped + stats->tx_errors;
+		return 0;
+	}
+	return -ENODEV;
 }
 
 static unsigned int prefix_len(const struct sockaddr *mask)

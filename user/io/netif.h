@@ -121,6 +121,13 @@ int lx_netif_is_ethernet(const char *name);
 bool lx_netif_is_loopback(const char *name);
 bool lx_netif_has_lro(const char *name);
 
+/**
+ * lx_netif_tx_dropped - packets that an interface dropped instead of sending them, or failed to send
+ * Counted by the kernel since the interface exists, here modulo 2^32. Returns 0, -ENODEV: no such
+ * interface; or another errno.
+ */
+int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped);
+
 /* "virtio_net"; -errno: unknown. */
 int lx_netif_driver(const char *name, char *ret_driver, size_t size);
 
