@@ -255,9 +255,14 @@ def print_memory(rows):
         print(line)
 
 
+def kernel():
+    """Its full version: a distribution's release says little (6.1.0-56-amd64)."""
+    return f"Linux {platform.release()} {platform.version()}"
+
+
 def print_all(rows, memory, rounds, seconds):
     print(f"Medians of {rounds} rounds of {seconds:g} s a run (smallest-largest), "
-          f"{os.cpu_count()} CPUs, Linux {platform.release()}, veth.")
+          f"{os.cpu_count()} CPUs, veth.\n{kernel()}")
     benches = {r["bench"] for r in rows}
     for name, fn in (("route", print_route), ("node", print_node),
                      ("selftest", print_selftest), ("ping", print_ping),
