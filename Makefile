@@ -393,7 +393,7 @@ vmtest:
 bench-o2ib:
 	$(Q)tools/dist/deps build bench vmtest
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs
-	$(Q)vmtest/run -v $(or $(KERNELS:%=-k %),-k 6.12) --suites vmtest/bench.suites
+	$(Q)vmtest/run -v $(or $(KERNELS:%=-k %),-k $(shell vmtest/kernel -l | tail -n 1)) --suites vmtest/bench.suites
 
 includes style:
 	$(Q)tests/check-$@

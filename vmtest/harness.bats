@@ -6,7 +6,8 @@
 
 setup_file() {
 	cd "$BATS_TEST_DIRNAME/.." || return 1
-	vmtest/run -k "${KERNEL:-6.1}" --suites vmtest/harness/suites --skips vmtest/harness/skips \
+	export KERNEL=${KERNEL:-$(vmtest/kernel -l | head -n 1)}
+	vmtest/run -k "$KERNEL" --suites vmtest/harness/suites --skips vmtest/harness/skips \
 		>"$BATS_FILE_TMPDIR/out" || true
 	export OUT=$BATS_FILE_TMPDIR/out
 }
@@ -59,6 +60,10 @@ setup() {
 @test "a panic fails, and so does a reset" {
 	grep -E '^FAILED .* panic: kernel of machine 1: .*(panic|crash)' "$OUT"
 	grep '^FAILED .* reset: the machine went away' "$OUT"
+}
+
+@test "the table says which version of the kernel that was" {
+	grep -E "^$KERNEL: $KERNEL\.[^ ]+ #1 SMP .*Debian" "$OUT"
 }
 
 @test "the last line has the result" {
