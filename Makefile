@@ -388,7 +388,7 @@ vmtest:
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) SAN=asan unit programs bench-programs
 	$(Q)set -f; vmtest/run $(KERNELS:%=-k %) $(SUITES:%=-s %)
-	$(Q)$(if $(SUITES),,bats vmtest/harness.bats)
+	$(Q)$(if $(SUITES),,bats vmtest/kernel.bats vmtest/harness.bats)
 
 bench-o2ib:
 	$(Q)tools/dist/deps build bench vmtest
