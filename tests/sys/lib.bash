@@ -353,9 +353,9 @@ all_arrived() {
 		{ cat "$1"; return 1; }
 }
 
-# taker NODE ADDRESS: start a receiver of trains that checks every byte
+# taker NODE ADDRESS [NET]: start a receiver of trains that checks every byte
 taker() {
-	on "$1" tests/sys/trains.py --net 2 take "$2" >"$DIR/$2.taken" 2>&1 3>&- &
+	on "$1" tests/sys/trains.py --net "${3:-2}" take "$2" >"$DIR/$2.taken" 2>&1 3>&- &
 	eventually "$PATIENCE" grep ready "$DIR/$2.taken"
 	takers+=("$2")
 }

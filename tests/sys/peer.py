@@ -52,6 +52,10 @@ net = 0  # tcp0, tcp1, ...
 
 
 def nid_of(ip, num=None):
+    """As an integer; an IPv6 one in its large form, which few of the functions below take."""
+    if ":" in ip:
+        return (struct.pack(">BBH", 12, 2, net if num is None else num) +
+                socket.inet_pton(socket.AF_INET6, ip))
     return 2 << 48 | (net if num is None else num) << 32 | struct.unpack(">I", socket.inet_aton(ip))[0]
 
 
@@ -64,10 +68,14 @@ def nid_text(nid):
 
 def large(nid):
     """The 20-byte form of a NID."""
+    if isinstance(nid, bytes):
+        return nid
     return struct.pack(">BBHI12x", 0, nid >> 48, nid >> 32 & 0xFFFF, nid & 0xFFFFFFFF)
 
 
 def small(data):
+    if data[0]:
+        return data[:20]  # no small form
     _, net, num, addr = struct.unpack_from(">BBHI", data)
     return net << 48 | num << 32 | addr
 
@@ -159,6 +167,8 @@ class Conn:
 
 
 def ping_info(nid):
+    if isinstance(nid, bytes):
+        return struct.pack("<IIIIQII", PING_MAGIC, FEATURES, PID, 1, LO, 1, 0)
     return (struct.pack("<IIII", PING_MAGIC, FEATURES, PID, 2) + struct.pack("<QII", LO, 1, 0) +
             struct.pack("<QII", nid, STATUS_UP, 0))
 
@@ -168,11 +178,15 @@ def ping_nids(info):
     return [nid_text(struct.unpack_from("<Q", info, 16 + 16 * i)[0]) for i in range(n)]
 
 
+def family_of(ip):
+    return socket.AF_INET6 if ":" in ip else socket.AF_INET
+
+
 def dial(source, to, any_port=False):
     """Connects from a privileged port (or any), trying ports from the top down."""
     ports = [0] if any_port else range(1023, 511, -1)
     for port in ports:
-        sock = socket.socket()
+        sock = socket.socket(family_of(source))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((source, port))

@@ -16,6 +16,10 @@ trains.py send FROM ROUTER TO... [options]
     half: half of one more message follows, of 1 MiB; prints "half", and stays until it is
     killed. half-fin: both, without waiting. Prints "closed" when the router has closed
     the connection, or "open" after --timeout. pause: the other half follows after 5 s.
+    --cuts N: first, for each n from 1 to N a GSO packet with a message of two segments and
+    n bytes of others: the end of the message before; NOOPs, where that gives n; a message
+    behind it, where n is enough for one. With two nodes TO, the router cuts n bytes out.
+    Prints how many there were of each; fails if it cannot make the kernel send such a packet.
     get: a GET with a payload; any: a message without a source; both are illegal. Prints
     "closed" or "open", as above.
 
@@ -23,11 +27,13 @@ Each message has its sender, its number and the seed of its payload in its comma
 so that the other side can check every byte, and that none arrives twice.
 """
 import argparse
+import fcntl
 import random
 import selectors
 import signal
 import socket
 import struct
+import termios
 import threading
 import time
 
@@ -112,7 +118,8 @@ class Taker:
 
 def take(args):
     events = selectors.DefaultSelector()
-    listener = socket.create_server((args.ip, peer.PORT), backlog=128)
+    listener = socket.create_server((args.ip, peer.PORT), family=peer.family_of(args.ip),
+                                    backlog=128)
     events.register(listener, selectors.EVENT_READ)
     counts, seen = [0, 0, 0], set()
     peer.say("ready")
@@ -136,6 +143,27 @@ def take(args):
 
 
 # ---- sending
+
+
+class Watch:
+    """The packets that leave by a connection, before they are segmented."""
+
+    def __init__(self, sock):
+        self.port = struct.pack(">H", sock.getsockname()[1])
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+        self.sock.setblocking(False)
+
+    def saw(self, length):
+        """True if one has had that payload since the last call."""
+        seen = False
+        while True:
+            try:
+                packet, address = self.sock.recvfrom(1 << 17)
+            except BlockingIOError:
+                return seen
+            at = 40 if packet[0] >> 4 == 6 else 20
+            if address[2] == socket.PACKET_OUTGOING and packet[at:at + 2] == self.port:
+                seen |= len(packet) - at - (packet[at + 12] >> 4) * 4 == length
 
 
 class Sender:
@@ -170,7 +198,9 @@ class Sender:
         if self.rnd.randrange(2):
             cookie = self.number + 2  # 1 is no cookie
             self.due.add(cookie)
-        cmd = struct.pack(CMD, peer.NO_HANDLE, self.conn.me, self.number, length, seed)
+        me = self.conn.me
+        who = me if isinstance(me, int) else int.from_bytes(me[-8:], "big")
+        cmd = struct.pack(CMD, peer.NO_HANDLE, who, self.number, length, seed)
         hdr = struct.pack("<IIII", peer.PID, peer.PID, kind, length) + cmd
         dst = peer.nid_of(to, self.args.to_net)
         if self.args.version < 4:
@@ -207,6 +237,8 @@ class Sender:
                 self.due.discard(cookie)
 
     def run(self):
+        if self.args.cuts:
+            self.cuts()
         while self.number < self.args.count:
             n = min(self.args.batch, self.args.count - self.number)
             self.write(b"".join(self.message(self.size()) for _ in range(n)))
@@ -221,6 +253,59 @@ class Sender:
             self.half()
         elif not self.closed():
             raise SystemExit("the router did not close the connection")
+
+    def cuts(self):
+        """See --cuts."""
+        header = 24 + (72 if self.args.version < 4 else 96)
+        noop = struct.pack("<IIQQ", peer.NOOP, 0, 0, 0)
+        self.conn.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        watch = Watch(self.conn.sock)
+        mss = self.conn.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        large = 2 * mss - self.args.cuts - header
+
+        def before(n):
+            message = self.message(300)
+            self.all_sent(message[:-n])
+            time.sleep(self.wait)
+            return message[-n:] + self.message(large)
+
+        def noops(n):
+            return noop * (n // len(noop)) + self.message(large) if n % len(noop) == 0 else b""
+
+        def behind(n):
+            return self.message(large) + self.message(n - header) if n >= header else b""
+
+        for form in before, noops, behind:
+            done = sum(self.in_one_packet(form, n, watch) for n in range(1, self.args.cuts + 1))
+            peer.say("%d %s" % (done, form.__name__))
+
+    def in_one_packet(self, form, n, watch):
+        """
+        Sends what form(n) returns, until it left in one packet: a router may end the window with the
+        message being sent, for up to half a second. False if form(n) returns nothing.
+        """
+        deadline = time.monotonic() + self.args.timeout
+        self.wait = 0
+        while time.monotonic() < deadline:
+            data = form(n)
+            if not data:
+                return False
+            self.all_sent(data)
+            self.acknowledged()
+            if watch.saw(len(data)):
+                return True
+            self.wait = min(self.wait + 0.1, 1)
+            time.sleep(self.args.pause)
+        raise SystemExit("no packet of %d bytes, %s %d" % (len(data), form.__name__, n))
+
+    def all_sent(self, data):
+        """Sends it, and waits until it is acknowledged, so that what follows gets its own packet."""
+        self.conn.sock.sendall(data)
+        deadline = time.monotonic() + self.args.timeout
+        while struct.unpack("I", fcntl.ioctl(self.conn.sock, termios.TIOCOUTQ, b"    "))[0]:
+            if time.monotonic() > deadline:
+                raise SystemExit("not acknowledged: the end of message %d" % self.number)
+            time.sleep(0.001)
 
     def half(self):
         time.sleep(0.3)  # all is quiet, so it may take another path than those before
@@ -270,6 +355,7 @@ def main():
     p.add_argument("--train", type=int, default=1)
     p.add_argument("--min", type=int, default=0, help="0: many are small")
     p.add_argument("--max", type=int, default=100000)
+    p.add_argument("--cuts", type=int, default=0, metavar="N")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--timeout", type=float, default=20)
     p.add_argument("--chop", action="store_true")
