@@ -82,7 +82,8 @@ static void acceptor(struct cursor *c)
 	lx_proto_acc_decode(here(c), &target);
 	assert_true(lx_nid_is_valid(&target));
 	assert_int_equal(lx_proto_acc_encode(&target, again), len);
-	expect_same(c, again, len, "acceptor request");
+	if (!CAPTURES_FLIP) /* we send it in our own byte order only */
+		expect_same(c, again, len, "acceptor request");
 	add(c, MESSAGE_ACCEPTOR, len)->target = target;
 }
 
@@ -192,7 +193,7 @@ unsigned int messages_version(const char *name, const struct capture_stream *str
 static void stream_decode(const struct capture_stream *stream, unsigned int version,
 			  struct messages *messages)
 {
-	struct cursor c = { .stream = stream, .messages = messages };
+	struct cursor c = { .stream = stream, .messages = messages, .flip = CAPTURES_FLIP };
 
 	if (!stream->begun)
 		c.version = version;

@@ -10,6 +10,9 @@
 #include "../../lnd/sock/proto.h"
 #include "pcap.h"
 
+/* Captures are of little-endian hosts: whether their byte order is another one than ours. */
+#define CAPTURES_FLIP (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+
 enum message_kind { MESSAGE_ACCEPTOR, MESSAGE_HELLO, MESSAGE_NOOP, MESSAGE_LNET };
 
 struct message {

@@ -281,9 +281,11 @@ static void one_capture(void **state)
 	g->listing = open_file(*state, ".txt");
 	assert_int_equal(fread(data, 1, 24, file), 24);
 	while (fread(head, 1, 16, file) == 16) {
-		assert_true(head[2] <= sizeof(data));
-		assert_int_equal(fread(data, 1, head[2], file), head[2]);
-		frame(g, data, head[2]);
+		size_t len = lx_le32(head[2]);
+
+		assert_true(len <= sizeof(data));
+		assert_int_equal(fread(data, 1, len, file), len);
+		frame(g, data, len);
 	}
 	assert_null(listed(g, line, sizeof(line)));
 	printf("             %u messages, %u rejects\n", g->messages, g->rejects);

@@ -62,7 +62,7 @@ static void expect_message(struct seen *s, const struct message *m, uint32_t por
 
 	assert_int_equal(m->hdr.payload_length, LX_LST_MSG_BYTES);
 	assert_int_equal(lx_lst_decode(m->payload, m->hdr.payload_length, &msg), 0);
-	assert_false(lx_lst_flipped(&msg));
+	assert_int_equal(lx_lst_flipped(&msg), CAPTURES_FLIP);
 	expect_again(m, &msg);
 	assert_int_equal(msg.features & ~LX_LST_FEATURES, 0);
 	if (portal != LX_LST_PORTAL_DATA) {
