@@ -357,6 +357,9 @@ static bool same_payload(const struct message *m, const struct heard *h)
 		return same_bulk(bits_of(m), m->payload, h->payload, h->event.mlength);
 	if (captured.type != real.type)
 		return false;
+	/* Each in its sender's byte order. */
+	if (lx_lst_flipped(&captured) == CAPTURES_FLIP && !lx_lst_flipped(&real))
+		captured.magic = real.magic;
 	if (captured.type == LX_LST_STAT_REQ + 1)
 		return same_stat(&captured, real);
 	if (portal_of(m) == LX_LST_PORTAL_DATA)

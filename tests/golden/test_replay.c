@@ -216,6 +216,7 @@ static struct player {
 } players[N_OF(replays)];
 
 static size_t n_players, n_started;
+static const char *self; /* not /proc/self/exe, which may be qemu's */
 
 static void start(struct player *player)
 {
@@ -229,7 +230,7 @@ static void start(struct player *player)
 	dup2(fileno(player->said), STDOUT_FILENO);
 	dup2(fileno(player->said), STDERR_FILENO);
 	setenv("CMOCKA_MESSAGE_OUTPUT", "STDOUT", true);
-	execl("/proc/self/exe", "test_replay", player->replay->name, NULL);
+	execl(self, self, player->replay->name, NULL);
 	_exit(127);
 }
 
@@ -351,6 +352,7 @@ int main(int argc, char **argv)
 	static struct CMUnitTest tests[N_OF(replays) + 1];
 	size_t n = 0;
 
+	self = argv[0];
 	folder = captures_dir();
 	if (!can_play())
 		return skip_all("networks of its own need root or user namespaces");
