@@ -8,6 +8,7 @@
 #	make check *      all tests; T='asan/test_sock* sys/ipv6' some of them
 #	make bench *      measure; QUICK=1, CASES=route,node, ROUNDS=, SECONDS=
 #	make vmtest *     tests on other kernels, in QEMU; KERNELS='6.1 6.12' SUITES='o2ib'
+#	make cross-check * unit tests for arm64 and s390x, by qemu-user; T='test_core*'
 #	make bench-o2ib * compare o2iblnd with perftest, in QEMU
 #	make fuzz *       run each fuzz target for FUZZ_SECONDS=600
 #	make deps *       install build dependencies (Debian); other * targets do so, too
@@ -69,7 +70,7 @@ LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check
+NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 found = $(filter found,$(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo found))
@@ -376,6 +377,9 @@ deps:
 check:
 	$(Q)tests/run $(T)
 
+cross-check:
+	$(Q)tests/cross-check $(T)
+
 FUZZ_SECONDS ?= 600
 fuzz:
 	$(Q)tests/run -f $(FUZZ_SECONDS) 'fuzz/*'
@@ -465,7 +469,7 @@ uninstall:
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit sys-programs captures fuzzers deps check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall clean
+.PHONY: all lib bpf programs man unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.
