@@ -101,7 +101,7 @@ static void expect_dests(struct seen *s, const struct lx_lst_msg *test)
 		assert_int_equal(m->hdr.payload_length,
 				 lx_lst_dests_bytes(test->test.ndest, test->features));
 		assert_int_equal(
-			lx_lst_dest_get(m->payload, m->hdr.payload_length, 0, false, &dest), 0);
+			lx_lst_dest_get(m->payload, m->hdr.payload_length, 0, CAPTURES_FLIP, &dest), 0);
 		assert_int_equal(dest.pid, LX_PID_LUSTRE);
 		lx_nid_from_u64(dest.nid, &nid);
 		assert_int_equal(nid.type, LX_NET_TCP);

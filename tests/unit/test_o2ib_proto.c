@@ -220,6 +220,12 @@ static void malformed(void **state)
 	assert_int_equal(lx_o2ib_decode(buf, 48, &msg), -EPROTO);
 }
 
+/* The number of fragments, as a message of our byte order has it. */
+static void set_frags(uint8_t *buf, uint32_t n)
+{
+	memcpy(buf + 68, &n, sizeof(n));
+}
+
 static void fragments(void **state)
 {
 	uint8_t frags[2 * 12], buf[LX_O2IB_MSG_MAX];
@@ -238,11 +244,11 @@ static void fragments(void **state)
 	lx_o2ib_frag_get(&msg.desc, true, 1, &nob, &addr);
 	assert_true(nob == 5u << 24 && addr == 7ULL << 56);
 	assert_int_equal(lx_o2ib_desc_bytes(&msg.desc, false), 4101);
-	buf[68] = 0; /* none */
+	set_frags(buf, 0);
 	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
-	buf[68] = 2, buf[69] = 1; /* 258 */
+	set_frags(buf, 258);
 	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
-	buf[68] = 3, buf[69] = 0; /* more than its length allows */
+	set_frags(buf, 3); /* more than its length allows */
 	assert_int_equal(lx_o2ib_decode(buf, sizeof(buf), &msg), -EPROTO);
 }
 
