@@ -117,8 +117,9 @@ LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
 else
 LX_CPPFLAGS += -DLX_O2IB
 endif
-FASTPATH_SRCS := $(if $(no_bpf),user/bpf/without.c,\
-	$(filter-out user/bpf/without.c,$(wildcard user/fastpath/*.c user/bpf/*.c)))
+FASTPATH_SRCS := $(wildcard user/fastpath/*.c user/bpf/*.c)
+FASTPATH_SRCS := $(if $(no_bpf),$(filter %/without.c,$(FASTPATH_SRCS)),\
+	$(filter-out %/without.c,$(FASTPATH_SRCS)))
 # On the public API alone, in the daemon and the tools.
 SELFTEST_SRCS := $(wildcard user/selftest/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)

@@ -11,7 +11,6 @@
 
 #include "../base/log.h"
 #include "../base/prefix.h"
-#include "../fastpath/fastpath.h"
 #include "bpf.h"
 #include "fastpath.h"
 #include "guard.h"
@@ -131,10 +130,6 @@ void lx_fastpath_trace_stop(struct lx_fastpath *fastpath)
 void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
 			    void (*fn)(const struct lx_trace *t, uint64_t lost, void *arg),
 			    void *arg)
-{
-}
-
-void lx_fp_offload_init(struct lx_fp_offload *offload, struct lx_fastpath *fastpath)
 {
 }
 
