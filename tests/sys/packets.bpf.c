@@ -400,6 +400,17 @@ static __always_inline int is_ours(__u32 netns)
 	return bpf_map_lookup_elem(&namespaces, &netns) != 0;
 }
 
+/* Whether it is lnetxd's own interface of that kind: "lnetx-" and three letters (resegment.c). */
+static __always_inline int is_own(const struct net_device___lx *dev, const char kind[4])
+{
+	char name[16] = "";
+
+	bpf_probe_read_kernel_str(name, sizeof(name), dev->name);
+	return name[0] == 'l' && name[1] == 'n' && name[2] == 'e' && name[3] == 't' &&
+	       name[4] == 'x' && name[5] == '-' && name[6] == kind[0] && name[7] == kind[1] &&
+	       name[8] == kind[2];
+}
+
 static __always_inline int look(const struct sk_buff___lx *skb, const struct net_device___lx *dev,
 				enum packet_point point)
 {
@@ -433,9 +444,12 @@ int BPF_PROG(packet_entered, struct sk_buff___lx *skb)
 	return look(skb, skb->dev, PACKET_POINT_ENTRY);
 }
 
+/* Not where packets are cut: they have been, and are prepared for the driver next (bpf/cut.h). */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff___lx *skb)
 {
+	if (is_own(skb->dev, "cut"))
+		return 0;
 	return look(skb, skb->dev, PACKET_POINT_QUEUE);
 }
 
@@ -468,7 +482,8 @@ int BPF_PROG(packet_dropped, struct sk_buff___lx *skb, void *location, int reaso
 	if (!dev)
 		return 0;
 	key.netns = dev->nd_net.net->ns.inum;
-	if (!is_ours(key.netns) || !is_tcp(skb))
+	/* What lnetxd tries its programs out with goes up to nobody. */
+	if (!is_ours(key.netns) || is_own(dev, "try") || !is_tcp(skb))
 		return 0;
 	bpf_probe_read_kernel_str(r.ifname, sizeof(r.ifname), dev->name);
 	old = bpf_map_lookup_elem(&drops, &key);
