@@ -172,8 +172,11 @@ static long lx_spread_count(__u32 i, void *arg)
 	return !lx_spread_next(arg);
 }
 
-/* Whether a GSO packet is cut (cut.h), not resegmented. w->fragment is its first part. */
-LX_INLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
+/*
+ * Whether a GSO packet is cut (cut.h), not resegmented. w->fragment is its first part. Not inline,
+ * as what it needs would stay on the stack.
+ */
+static LX_NOINLINE int lx_spread_cuts(struct __sk_buff *skb, struct lx_scratch *w)
 {
 	struct lx_spreading a = { .w = w, .pos = w->fragment.end, .parts = 1 };
 	struct lx_settings *settings = lx_settings();
