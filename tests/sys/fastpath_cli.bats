@@ -415,6 +415,7 @@ again() {
 }
 
 @test "an interface that is deleted and created again under load has lanes again" {
+	links_change
 	router
 	writing
 	eventually "$PATIENCE" more_than stream lane_messages 100

@@ -498,15 +498,21 @@ fastpath_sum() {
 
 # Why, and where in the kernel, TCP packets may be dropped in any test: what the programs have made
 # another packet of, or answered; what comes for a connection that has ended, or waits for its end; the
-# parts of a packet that GRO joined, when it is freed; and copies for a sniffer that is too slow. A test may
-# add its own. "REASON at FUNCTION"
+# parts of a packet that GRO joined, when it is freed; copies for a sniffer that is too slow; and what a
+# switch that has forgotten an address sends to everybody. A test may add its own. "REASON at FUNCTION"
 DROPS_EXPECTED=(
 	'TC_(IN|E)GRESS at .*'
 	'NO_SOCKET at .*'
 	'NOT_SPECIFIED at tcp_v[46]_rcv'
 	'NOT_SPECIFIED at skb_release_data'
 	'PACKET_SOCK_ERROR at .*'
+	'OTHERHOST at .*'
 )
+
+# links_change: interfaces of routers go, or go down, while they send
+links_change() {
+	DROPS_EXPECTED+=('QDISC_DROP at __dev_queue_xmit' 'NOT_SPECIFIED at skb_do_redirect')
+}
 
 # watch_packets NODE: look at all packets of the test from now on
 watch_packets() {
