@@ -509,9 +509,12 @@ DROPS_EXPECTED=(
 	'OTHERHOST at .*'
 )
 
-# links_change: interfaces of routers go, or go down, while they send
+# links_change: while packets are under way, interfaces go down or away, get a smaller MTU, or another
+# MAC address
 links_change() {
-	DROPS_EXPECTED+=('QDISC_DROP at __dev_queue_xmit' 'NOT_SPECIFIED at skb_do_redirect')
+	DROPS_EXPECTED+=('QDISC_DROP at __dev_queue_xmit' 'NOT_SPECIFIED at skb_do_redirect'
+		'NOT_SPECIFIED at (__dev_forward_skb2|ip_fragment.*|br_.*)' 'DEV_READY at .*'
+		'NO_TX_TARGET at br_.*' 'PKT_TOO_BIG at ip_forward' 'NEIGH_.* at .*')
 }
 
 # watch_packets NODE: look at all packets of the test from now on

@@ -7,6 +7,7 @@
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
 source "$BATS_TEST_DIRNAME/events.bash"
+links_change
 
 # mtu LAN PEER INTERFACE BYTES: set it on the router's interface, the peer's and the switch
 # ports
