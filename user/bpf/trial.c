@@ -42,7 +42,7 @@
 #define ALL (FIRST + OURS + LAST)
 #define SEGMENT 1000
 #define HEADERS (ETH_HLEN + sizeof(struct iphdr) + sizeof(struct tcphdr))
-#define TRIES 4
+#define TRIES 12
 #define TRY_MS 250
 
 /* Sequence numbers of position 0, and what is expected of the sender and the next hop. */
