@@ -498,8 +498,9 @@ fastpath_sum() {
 
 # Why, and where in the kernel, TCP packets may be dropped in any test: what the programs have made
 # another packet of, or answered; what comes for a connection that has ended, or waits for its end; the
-# parts of a packet that GRO joined, when it is freed; copies for a sniffer that is too slow; and what a
-# switch that has forgotten an address sends to everybody. A test may add its own. "REASON at FUNCTION"
+# parts of a packet that GRO joined, when it is freed; copies for a sniffer that is too slow; what a
+# switch that has forgotten an address sends to everybody; and what is for a node that is not there, or has
+# another MAC address now. A test may add its own. "REASON at FUNCTION"
 DROPS_EXPECTED=(
 	'TC_(IN|E)GRESS at .*'
 	'NO_SOCKET at .*'
@@ -507,6 +508,7 @@ DROPS_EXPECTED=(
 	'NOT_SPECIFIED at skb_release_data'
 	'PACKET_SOCK_ERROR at .*'
 	'OTHERHOST at .*'
+	'NEIGH_.* at .*'
 )
 
 # links_change: while packets are under way, interfaces go down or away, get a smaller MTU, or another
@@ -514,7 +516,7 @@ DROPS_EXPECTED=(
 links_change() {
 	DROPS_EXPECTED+=('QDISC_DROP at __dev_queue_xmit' 'NOT_SPECIFIED at skb_do_redirect'
 		'NOT_SPECIFIED at (__dev_forward_skb2|ip_fragment.*|br_.*)' 'DEV_READY at .*'
-		'NO_TX_TARGET at br_.*' 'PKT_TOO_BIG at ip_forward' 'NEIGH_.* at .*')
+		'NO_TX_TARGET at br_.*' 'PKT_TOO_BIG at ip_forward')
 }
 
 # watch_packets NODE: look at all packets of the test from now on
