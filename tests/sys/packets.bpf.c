@@ -441,6 +441,9 @@ static __always_inline int look(const struct sk_buff___lx *skb, const struct net
 SEC("?fentry/__dev_queue_xmit")
 int BPF_PROG(packet_entered, struct sk_buff___lx *skb)
 {
+	/* LX_MARK_POKE_ACK: a skeleton, which a program fills in or drops (user/bpf/poke.c). */
+	if ((skb->mark & ~0xffffu) == 0x4c520000)
+		return 0;
 	return look(skb, skb->dev, PACKET_POINT_ENTRY);
 }
 
