@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
+# Nothing is ever written to it: to wait without a process for "sleep".
+exec {never}<> <(:)
+
 # eventually SECONDS COMMAND...: repeat until it succeeds; status 9 means that it never will
 eventually() {
 	local end=$((SECONDS + $1)) status
@@ -12,6 +15,6 @@ eventually() {
 			"$@"
 			return 1
 		fi
-		sleep 0.1
+		read -rt 0.1 -u "$never" || :
 	done
 }

@@ -42,7 +42,7 @@ teardown() {
 tagged() {
 	local node=$1 vlan=$3
 
-	ip -n "$(ns "$node")" link add link "$2" name "v$vlan" type vlan id "$vlan"
+	ip -n "$NS$node" link add link "$2" name "v$vlan" type vlan id "$vlan"
 	shift 3
 	address "$node" "v$vlan" "$@"
 }

@@ -26,7 +26,7 @@ setup() {
 	net_begin
 	net_routed
 	for i in $(seq $FIRST $((FIRST + CLIENTS - 1))); do
-		ip -n "$(ns client)" addr add "10.1.0.$i/24" dev eth0
+		ip -n "${NS}client" addr add "10.1.0.$i/24" dev eth0
 	done
 	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; echo 'tunables:'
 	  echo '    lnet: { alive_router_check_interval: 5, router_ping_timeout: 4 }'

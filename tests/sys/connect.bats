@@ -119,7 +119,7 @@ disconnected() {
 	{ nets_yaml tcp eth0; echo 'tunables:'; echo '    tcp: { accept: none }'; } | config a
 	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
 	mkdir -m 777 "$DIR/open"
-	LNETX_RUNDIR=$DIR/open ip netns exec "$(ns a)" setpriv --reuid=65534 --clear-groups \
+	LNETX_RUNDIR=$DIR/open ip netns exec "${NS}a" setpriv --reuid=65534 --clear-groups \
 		--inh-caps=-all --bounding-set=-all "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml" \
 		>"$DIR/a.log" 2>&1 3>&- &
 	daemon_pid[a]=$!

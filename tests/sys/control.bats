@@ -120,20 +120,20 @@ instance_of() {
 	instance=$(instance_of a)
 	stop b
 	run -234 ctl b net show
-	[[ $output == *"no lnetxd runs for instance $(instance_of b), of network namespace $(ns b)"* ]]
-	[[ $output == *"$instance (pid ${daemon_pid[a]}, network namespace $(ns a))"* ]]
+	[[ $output == *"no lnetxd runs for instance $(instance_of b), of network namespace ${NS}b"* ]]
+	[[ $output == *"$instance (pid ${daemon_pid[a]}, network namespace ${NS}a)"* ]]
 	run -1 lx b -n nosuch net show
 	[[ $output == *"no lnetxd runs for instance nosuch"*"$instance (pid "* ]]
 
 	# Run on b for an interface of b, it looks for the interface on a.
-	ip -n "$(ns b)" link add eth7 type veth peer name eth8
+	ip -n "${NS}b" link add eth7 type veth peer name eth8
 	export LNETX_INSTANCE=$instance
 	run -234 ctl b net add --net tcp7 --if eth7
 	[[ $output == *"errno: -100"*"eth7"*"no such interface"* ]]
-	[[ $output == *"lnetxd $instance (pid ${daemon_pid[a]}) is in network namespace $(ns a)"* ]]
-	[[ $output == *"this command in $(ns b)"* ]]
+	[[ $output == *"lnetxd $instance (pid ${daemon_pid[a]}) is in network namespace ${NS}a"* ]]
+	[[ $output == *"this command in ${NS}b"* ]]
 	run -234 ctl b net add --nid 10.9.9.9@tcp7
-	[[ $output == *"this command in $(ns b)"* ]]
+	[[ $output == *"this command in ${NS}b"* ]]
 	run -234 ctl a net add --net tcp7 --if eth7
 	[[ $output != *"this command"* ]]
 	unset LNETX_INSTANCE

@@ -297,7 +297,7 @@ sends_much() {
 	done
 	# The same without a FIN or a reset: a does not notice the death.
 	on a tc qdisc replace dev eth0 root tbf rate 1mbit burst 32k latency 1s
-	ip -n "$(ns b)" link set eth0 address 02:00:00:00:00:02
+	ip -n "${NS}b" link set eth0 address 02:00:00:00:00:02
 	pings b 10.1.0.1@tcp
 }
 
@@ -306,21 +306,21 @@ sends_much() {
 	start a
 	start b
 	pings a 10.1.0.2@tcp
-	ip -n "$(ns b)" link set eth0 down
+	ip -n "${NS}b" link set eth0 down
 	eventually "$PATIENCE" ni_is a down
 	eventually "$PATIENCE" log_has a \
 		'level=warning event="ni down" .*nid=10.1.0.1@tcp .*eth0.* next="peers are told, no'
 	equal "$(why_down a)" "its interface has no carrier"
 	eventually "$PATIENCE" down_because b "its interface is switched off"
-	ip -n "$(ns b)" link set eth0 up
+	ip -n "${NS}b" link set eth0 up
 	eventually "$PATIENCE" ni_is a up
 	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp '
 	eventually "$PATIENCE" down_because a null
-	ip -n "$(ns a)" addr del 10.1.0.1/24 dev eth0
+	ip -n "${NS}a" addr del 10.1.0.1/24 dev eth0
 	eventually "$PATIENCE" log_has a 'level=warning event="ni down" .*nid=10.1.0.1@tcp ' 2
 	equal "$(why_down a)" "its interface is gone, or has another address"
 	ctl a net show | grep -E '^ *down_since: 20[0-9-]+T[0-9:]+[+-][0-9]{4}$'
-	ip -n "$(ns a)" addr add 10.1.0.1/24 dev eth0
+	ip -n "${NS}a" addr add 10.1.0.1/24 dev eth0
 	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp ' 2
 	eventually "$PATIENCE" pings a 10.1.0.2@tcp
 }

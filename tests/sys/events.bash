@@ -77,7 +77,7 @@ ends_within() {
 
 # begin_others [ADDRESS]: traffic from another client to the taker there, until end_others
 begin_others() {
-	ip netns exec "$(ns other)" tests/sys/trains.py send 10.1.0.5 10.1.0.11 "${1:-10.2.0.1}" \
+	ip netns exec "${NS}other" tests/sys/trains.py send 10.1.0.5 10.1.0.11 "${1:-10.2.0.1}" \
 		--count 1000000 --timeout $QUIET >"$DIR/others" 2>&1 3>&- &
 	others=$!
 }

@@ -56,9 +56,8 @@ others_elsewhere() {
 	trains --count 300 --batch 20 --end pause
 	fastpath_used r1
 	end_others 301
-	# The takers never send: after 6 s without a message from tcp2 the router's NI there is
-	# down.
-	run ! grep level=warning <(grep -v 'event="ni down" net=tcp2' "$DIR/r1.log")
+	# The takers never send, and traffic may take some seconds to begin: NIs go down.
+	run ! grep level=warning <(grep -v 'event="ni down"' "$DIR/r1.log")
 }
 
 @test "half-closed in the middle of a message: only that one is lost" {
@@ -134,10 +133,10 @@ shows_unsafe() {
 	taker server 10.2.0.1
 	begin_others
 	half_way 10.1.0.1
-	ip -n "$(ns lan1)" link set p-client nomaster
+	ip -n "${NS}lan1" link set p-client nomaster
 	kill -9 $victim
 	eventually $BOUND no_conn 10.1.0.1
-	ip -n "$(ns lan1)" link set p-client master br0
+	ip -n "${NS}lan1" link set p-client master br0
 	trains --count 300
 	end_others 600
 }
@@ -149,10 +148,10 @@ shows_unsafe() {
 	taker server 10.2.0.1
 	begin_others
 	half_way 10.1.0.1
-	ip -n "$(ns lan1)" link set p-client nomaster
+	ip -n "${NS}lan1" link set p-client nomaster
 	reset_conns client 10.1.0.11
 	kill -9 $victim
-	ip -n "$(ns lan1)" link set p-client master br0
+	ip -n "${NS}lan1" link set p-client master br0
 	begin=$SECONDS
 	trains --count 300
 	[ $((SECONDS - begin)) -le $QUIET ]
@@ -165,10 +164,10 @@ shows_unsafe() {
 	begin_load other 10.1.0.5@tcp1 put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -t 300
 	goes_on
 	sleep 0.5
-	ip -n "$(ns lan1)" link set p-other nomaster
+	ip -n "${NS}lan1" link set p-other nomaster
 	eventually $BOUND no_conn 10.1.0.5
 	ends_within $QUIET
-	ip -n "$(ns lan1)" link set p-other master br0
+	ip -n "${NS}lan1" link set p-other master br0
 	ends_within $((3 * BOUND)) other
 }
 

@@ -111,7 +111,7 @@ rails() {
 	# Each ping takes a second, and there are a hundred.
 	pings a 10.1.0.2@tcp
 	ctl a fault delay add --source '*@tcp' --dest '*@tcp' --rate 1 --latency 1 --message REPLY
-	ip netns exec "$(ns a)" "$LNETX_BIN/lnetx" -j fabric check 10.1.0.2@tcp count 100 timeout 10 \
+	ip netns exec "${NS}a" "$LNETX_BIN/lnetx" -j fabric check 10.1.0.2@tcp count 100 timeout 10 \
 		>"$DIR/out" 2>"$DIR/err" 3>&- &
 	pid=$!
 	eventually "$PATIENCE" pinged_twice

@@ -129,7 +129,7 @@ $B $A well"
 
 @test "Ctrl-C ends the session, and reports what was measured" {
 	tests_on a b c
-	ip netns exec "$(ns a)" "$LNETX_BIN/lnetx" -j fabric check $B $C count 1 time 10s \
+	ip netns exec "${NS}a" "$LNETX_BIN/lnetx" -j fabric check $B $C count 1 time 10s \
 		>"$DIR/out" 2>"$DIR/err" 3>&- &
 	pid=$!
 	eventually "$PATIENCE" busy
@@ -153,7 +153,7 @@ survivors_free() {
 @test "a node that dies in the middle is named; the others are measured" {
 	tests_on a b c
 	# Long enough for the others to be still at it when it dies.
-	ip netns exec "$(ns a)" "$LNETX_BIN/lnetx" -j fabric check count 1 timeout 5 slow 1000000 \
+	ip netns exec "${NS}a" "$LNETX_BIN/lnetx" -j fabric check count 1 timeout 5 slow 1000000 \
 		low $LOW time 5s size 16k $B $C \
 		>"$DIR/out" 2>"$DIR/err" 3>&- &
 	pid=$!

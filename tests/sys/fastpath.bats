@@ -327,7 +327,7 @@ by_lanes_to() {
 
 # Both are in the programs' table, and both carry messages.
 by_both() {
-	bpf_tool -j map dump id "$(fastpath_map r1 dests)" |
+	bpftool -j map dump id "$(fastpath_map r1 dests)" |
 		jq -e 'any(.[].formatted.value; .n == 2)' &&
 		[ "$(by_lanes_to 10.2.0.12@tcp2)" -gt 50 ] &&
 		[ "$(by_lanes_to 10.2.0.13@tcp2)" -gt 50 ]
@@ -500,7 +500,7 @@ drops_are_counted() {
 	begin_put 64k
 	for i in 1 2 3; do
 		# shellcheck disable=SC2086 # options
-		ip netns exec "$(ns client)" "$LNETX_BIN/lxload" put $SERVER -n 10.1.0.2@tcp1 $QUICK \
+		ip netns exec "${NS}client" "$LNETX_BIN/lxload" put $SERVER -n 10.1.0.2@tcp1 $QUICK \
 			-r tcp2=10.1.0.11@tcp1 -s 1m -t 60 >"$DIR/other" 2>&1 3>&- &
 		other=$!
 		eventually "$PATIENCE" carries

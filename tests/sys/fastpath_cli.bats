@@ -348,12 +348,12 @@ routed_more() {
 }
 
 @test "an interface whose index is too large for a mark gets no programs, and the reason is shown" {
-	ip -n "$(ns r1)" link del eth1
-	ip -n "$(ns r1)" link add eth1 index 70000 type veth peer name eth1 netns "$(ns server)"
-	ip -n "$(ns r1)" address add 10.2.0.11/24 dev eth1
-	ip -n "$(ns server)" address add 10.2.0.1/24 dev eth1
-	ip -n "$(ns r1)" link set eth1 up
-	ip -n "$(ns server)" link set eth1 up
+	ip -n "${NS}r1" link del eth1
+	ip -n "${NS}r1" link add eth1 index 70000 type veth peer name eth1 netns "${NS}server"
+	ip -n "${NS}r1" address add 10.2.0.11/24 dev eth1
+	ip -n "${NS}server" address add 10.2.0.1/24 dev eth1
+	ip -n "${NS}r1" link set eth1 up
+	ip -n "${NS}server" link set eth1 up
 	router
 	jq -e '[.bpf.hooks[] | select(.set == "fastpath" and .interface == "eth1" and
 		(.reason // "" | test("index of eth1 is above 65535")))] | length == 1' "$DIR/bpf"
@@ -366,7 +366,7 @@ routed_more() {
 # The veth drops what is too large for its other end.
 @test "packets that were dropped on the way out are told" {
 	router
-	ip -n "$(ns server)" link set eth0 mtu 1000
+	ip -n "${NS}server" link set eth0 mtu 1000
 	for _ in 1 2 3; do
 		on r1 bash -c 'head -c 1300 /dev/zero >/dev/udp/10.2.0.1/9'
 	done
@@ -384,8 +384,8 @@ routed_more() {
 
 # ours NODE: our interfaces, and interfaces with programs of the fast path
 ours() {
-	ip -n "$(ns "$1")" link | grep lnetx
-	on "$1" env "PATH=$PATH:/usr/sbin" bpftool net | grep -E 'lnetx_(ingress|egress|join)'
+	ip -n "$NS$1" link | grep lnetx
+	on "$1" bpftool net | grep -E 'lnetx_(ingress|egress|join)'
 	lx "$1" -j bpf status | jq -r '.bpf.hooks[] | select(.set == "fastpath") | .interface'
 }
 
@@ -409,7 +409,7 @@ again() {
 	local before
 
 	before=$(on r1 cat "/sys/class/net/$4/ifindex")
-	ip -n "$(ns r1)" link del "$4"
+	ip -n "${NS}r1" link del "$4"
 	link "$1" "$2" "$3" r1 "$4" "$5"
 	[ "$(on r1 cat "/sys/class/net/$4/ifindex")" != "$before" ]
 }
@@ -461,7 +461,7 @@ again() {
 	# Leftovers of a killed router are removed by the next start, whether that routes or
 	# not.
 	stop r1 KILL
-	[[ $(ip -n "$(ns r1)" link) == *lnetx-seg* ]]
+	[[ $(ip -n "${NS}r1" link) == *lnetx-seg* ]]
 	start r1
 	nothing_of_ours r1
 }
@@ -488,8 +488,8 @@ table() {
 
 @test "a host that invents NIDs gets its share of streams, and others get theirs" {
 	router 'fastpath_streams: 64'
-	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
-	ip netns exec "$(ns client)" tests/sys/peer.py --net 1 flood 10.1.0.50 10.1.0.11 10.2.0.1 200 \
+	ip -n "${NS}client" addr add 10.1.0.50/24 dev eth0
+	ip netns exec "${NS}client" tests/sys/peer.py --net 1 flood 10.1.0.50 10.1.0.11 10.2.0.1 200 \
 		>"$DIR/flood" 2>&1 3>&- &
 	flood=$!
 	eventually "$PATIENCE" grep '^ready' "$DIR/flood"

@@ -24,7 +24,8 @@ start_here() {
 
 	[ -e "$DIR/$name.yaml" ] || nets_yaml tcp eth0 | config "$name"
 	bpffs
-	nsenter --net="/run/netns/$(ns "$name")" "$LNETX_BIN/lnetxd" -c "$DIR/$name.yaml" "$@" \
+	new_log "$name"
+	nsenter --net="/run/netns/$NS$name" "$LNETX_BIN/lnetxd" -c "$DIR/$name.yaml" "$@" \
 		>>"$DIR/$name.log" 2>&1 3>&- &
 	daemon_pid[$name]=$!
 	eventually "$PATIENCE" is_running "$name"
@@ -130,7 +131,7 @@ refusal() {
 
 @test "dropped sources are named: in the log once a minute, and by guard show" {
 	guarded
-	ip -n "$(ns b)" addr add 10.1.0.3/24 dev eth0
+	ip -n "${NS}b" addr add 10.1.0.3/24 dev eth0
 	equal "$(lx a -j guard show | jq -c .guard.refusals)" '[]'
 	run -1 knock b 10.1.0.1 988 40001
 	eventually "$PATIENCE" log_has a 'source=10.1.0.2 port=40001 syns=[0-9]* .*lnetx guard set accept all'
@@ -251,7 +252,7 @@ tc_mode() {
 
 @test "rate: a source has its burst and then waits; other sources do not" {
 	guarded
-	ip -n "$(ns b)" addr add 10.1.0.3/24 dev eth0
+	ip -n "${NS}b" addr add 10.1.0.3/24 dev eth0
 	lx a guard set rate 1 burst 2
 	knock_at_once b 10.1.0.1 988
 	eventually "$PATIENCE" counted a accepted 2
@@ -267,8 +268,8 @@ tc_mode() {
 }
 
 @test "IPv6 is guarded like IPv4" {
-	ip -n "$(ns a)" addr add fd00::1/64 dev eth0 nodad
-	ip -n "$(ns b)" addr add fd00::2/64 dev eth0 nodad
+	ip -n "${NS}a" addr add fd00::1/64 dev eth0 nodad
+	ip -n "${NS}b" addr add fd00::2/64 dev eth0 nodad
 	printf 'net:\n    - net type: tcp\n      local NI(s):\n        - nid: fd00::1@tcp\n' | config a
 	guarded
 	run -1 knock b fd00::1 988
@@ -282,7 +283,7 @@ tc_mode() {
 
 @test "the guard comes and goes with NIs; lo is never guarded" {
 	guarded
-	ip link add eth1 netns "$(ns a)" type veth peer name eth1 netns "$(ns b)"
+	ip link add eth1 netns "${NS}a" type veth peer name eth1 netns "${NS}b"
 	address a eth1 10.2.0.1/24
 	address b eth1 10.2.0.2/24
 	lx a net add net tcp1 if eth1
@@ -301,7 +302,7 @@ tc_mode() {
 @test "an interface that is deleted and created again is guarded again" {
 	guarded
 	first=$(on a cat /sys/class/net/eth0/ifindex)
-	ip -n "$(ns a)" link del eth0
+	ip -n "${NS}a" link del eth0
 	link a eth0 10.1.0.1/24 b eth0 10.1.0.2/24
 	[ "$(on a cat /sys/class/net/eth0/ifindex)" != "$first" ]
 	eventually "$PATIENCE" sees_packets a
@@ -343,11 +344,11 @@ sees_packets() {
 	pins=$(pins_of a)
 	stop a KILL
 	[ -e "$pins/fastpath" ]
-	[[ $(ip -n "$(ns a)" link) == *lnetx-seg* ]]
+	[[ $(ip -n "${NS}a" link) == *lnetx-seg* ]]
 	start_here a
 	log_has a 'fastpath reason="left by a lnetxd that has ended" action=removed'
 	[ ! -e "$pins/fastpath" ]
-	[[ $(ip -n "$(ns a)" link) != *lnetx-seg* ]]
+	[[ $(ip -n "${NS}a" link) != *lnetx-seg* ]]
 }
 
 @test "a clean exit keeps bans for the next start, and leaves nothing if there are none" {
@@ -389,7 +390,7 @@ sees_packets() {
 	printf '%s\n' 'int pass(void *ctx) { return 2; }' '__attribute__((section("license"))) char l[] = "GPL";' |
 		sed 's/^int/__attribute__((section("xdp"))) int/' >"$DIR/other.c"
 	clang -target bpf -O2 -c "$DIR/other.c" -o "$DIR/other.o"
-	ip -n "$(ns b)" link set dev eth0 xdpgeneric obj "$DIR/other.o" sec xdp 2>/dev/null ||
+	ip -n "${NS}b" link set dev eth0 xdpgeneric obj "$DIR/other.o" sec xdp 2>/dev/null ||
 		skip "this ip cannot attach XDP"
 	nets_yaml tcp eth0 | config b
 	start b

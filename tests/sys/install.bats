@@ -233,7 +233,7 @@ exports() {
 	run -1 grep -E '^(Condition|Assert)' "$unit"
 	command=$(sed -n 's/^ExecStart=//p' "$unit")
 	# shellcheck disable=SC2086 # a command and its arguments
-	ip netns exec "$(ns a)" ${command/\/etc\/lnetx.conf/$DIR/none.conf} >"$DIR/a.log" 2>&1 3>&- &
+	ip netns exec "${NS}a" ${command/\/etc\/lnetx.conf/$DIR/none.conf} >"$DIR/a.log" 2>&1 3>&- &
 	daemon_pid[a]=$!
 	eventually "$PATIENCE" log_has a 'reason="there is no .*none.conf" next="lnetctl lnet configure'
 	ctl a lnet configure
@@ -261,7 +261,7 @@ admitted() {
 
 	net_routed
 	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; quick_yaml; } | config r1
-	ip netns exec "$(ns r1)" strace -D -f -c -U name -o "$DIR/calls" "$LNETX_RELEASE/bin/lnetxd" \
+	ip netns exec "${NS}r1" strace -D -f -c -U name -o "$DIR/calls" "$LNETX_RELEASE/bin/lnetxd" \
 		-c "$DIR/r1.yaml" >"$DIR/r1.log" 2>&1 3>&- &
 	daemon_pid[r1]=$!
 	eventually "$PATIENCE" is_running r1

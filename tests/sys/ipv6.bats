@@ -92,7 +92,7 @@ own_nids() {
 	ctl a lnet configure --all --large
 	equal "$(own_nids a)" "fd77::1@tcp"
 	ctl a lnet unconfigure
-	ip -n "$(ns a)" addr del 10.1.0.1/24 dev eth0
+	ip -n "${NS}a" addr del 10.1.0.1/24 dev eth0
 	run ! ctl a lnet configure --all
 	ctl a lnet configure --all --large
 	equal "$(own_nids a)" "fd77::1@tcp"
@@ -111,13 +111,13 @@ listening() {
 	start b
 	equal "$(listening a fe80::1)" "[fe80::1]%v0:988"
 	pings b fe80::1@tcp
-	ip -n "$(ns a)" link del v0
-	ip link add v0 netns "$(ns a)" type veth peer name v0 netns "$(ns b)"
+	ip -n "${NS}a" link del v0
+	ip link add v0 netns "${NS}a" type veth peer name v0 netns "${NS}b"
 	# Not nodad: tentative, and nobody can listen there, until a second after it has a carrier.
-	ip -n "$(ns a)" addr add fe80::1/64 dev v0
+	ip -n "${NS}a" addr add fe80::1/64 dev v0
 	eventually "$PATIENCE" log_has a 'nid=fe80::1@tcp .*action="NI down until it can listen"'
 	address b v0 fe80::2/64
-	ip -n "$(ns a)" link set v0 up
+	ip -n "${NS}a" link set v0 up
 	eventually "$PATIENCE" log_has a 'event="ni up" .*nid=fe80::1@tcp '
 	# Not before it listens.
 	equal "$(listening a fe80::1)" "[fe80::1]%v0:988"

@@ -12,15 +12,15 @@ links_change
 # mtu LAN PEER INTERFACE BYTES: set it on the router's interface, the peer's and the switch
 # ports
 mtu() {
-	ip -n "$(ns r1)" link set "$3" mtu "$4"
-	ip -n "$(ns "$2")" link set eth0 mtu "$4"
-	ip -n "$(ns "$1")" link set p-r1 mtu "$4"
-	ip -n "$(ns "$1")" link set "p-$2" mtu "$4"
+	ip -n "${NS}r1" link set "$3" mtu "$4"
+	ip -n "$NS$2" link set eth0 mtu "$4"
+	ip -n "$NS$1" link set p-r1 mtu "$4"
+	ip -n "$NS$1" link set "p-$2" mtu "$4"
 }
 
 # A veth passes GSO packets whatever its MTU, so segment them as on a real link.
 cut_to_mtu() {
-	ip -n "$(ns r1)" link set eth1 gso_max_segs 1
+	ip -n "${NS}r1" link set eth1 gso_max_segs 1
 }
 
 @test "the MTU behind the router goes down and up" {
@@ -46,8 +46,8 @@ cut_to_mtu() {
 	mtu lan1 client eth0 9000
 	goes_on
 	# New connections now send larger segments than the other side accepts.
-	ip -n "$(ns other)" link set eth0 mtu 9000
-	ip -n "$(ns lan1)" link set p-other mtu 9000
+	ip -n "${NS}other" link set eth0 mtu 9000
+	ip -n "${NS}lan1" link set p-other mtu 9000
 	load other 10.1.0.5@tcp1 put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -t 1 >"$DIR/large"
 	all_arrived "$DIR/large"
 	ends_within $BOUND
@@ -69,7 +69,7 @@ small_server() {
 	cut_to_mtu
 	mtu lan1 client eth0 9000
 	mtu lan2 server eth1 9000
-	ip -n "$(ns server)" link set eth0 mtu 1500
+	ip -n "${NS}server" link set eth0 mtu 1500
 }
 
 # segments_fit: large segments occurred, and none was sent on lanes
@@ -95,12 +95,12 @@ segments_fit() {
 	mtu lan1 client eth0 9000
 	mtu lan2 server eth1 9000
 	begin_traffic
-	ip -n "$(ns server)" link set eth0 mtu 1500
+	ip -n "${NS}server" link set eth0 mtu 1500
 	goes_on
 	ends_within $BOUND
 	begin_client
 	goes_on
-	ip -n "$(ns server)" link set eth0 mtu 9000
+	ip -n "${NS}server" link set eth0 mtu 9000
 	goes_on $QUIET
 	ends_within $BOUND
 }
@@ -111,12 +111,12 @@ net_gateway() {
 	link client eth0 10.1.0.1/24 r1 eth0 10.1.0.11/24
 	link r1 eth1 10.2.0.11/24 gw eth0 10.2.0.254/24
 	link gw eth1 10.3.0.254/24 server eth0 10.3.0.1/24
-	ip -n "$(ns r1)" route add 10.3.0.0/24 via 10.2.0.254
+	ip -n "${NS}r1" route add 10.3.0.0/24 via 10.2.0.254
 	# It receives large segments, but sends none: those would be lost silently.
-	ip -n "$(ns server)" route add 10.2.0.0/24 via 10.3.0.254 mtu lock 1500 advmss 8960
+	ip -n "${NS}server" route add 10.2.0.0/24 via 10.3.0.254 mtu lock 1500 advmss 8960
 	on gw sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 	for link in client/eth0 r1/eth0 r1/eth1 gw/eth0 gw/eth1 server/eth0; do
-		ip -n "$(ns "${link%/*}")" link set "${link#*/}" mtu 9000
+		ip -n "$NS${link%/*}" link set "${link#*/}" mtu 9000
 	done
 }
 
@@ -131,7 +131,7 @@ net_gateway() {
 	eventually "$PATIENCE" routed_by r1 500
 	eventually "$PATIENCE" fastpath_used r1
 	warned=$(grep -c level=warning "$DIR/r1.log" || true)
-	ip -n "$(ns gw)" link set eth1 mtu 1500
+	ip -n "${NS}gw" link set eth1 mtu 1500
 	goes_on $QUIET
 	segments_fit
 	ends_within $QUIET
@@ -145,9 +145,9 @@ net_gateway() {
 	routed
 	begin_traffic
 	for dev in eth1 eth0; do
-		ip -n "$(ns r1)" link set $dev down
+		ip -n "${NS}r1" link set $dev down
 		sleep 1
-		ip -n "$(ns r1)" link set $dev up
+		ip -n "${NS}r1" link set $dev up
 		goes_on
 	done
 	ends_within $BOUND
@@ -157,14 +157,14 @@ net_gateway() {
 	routed
 	begin_traffic
 	for _ in {1..20}; do
-		ip -n "$(ns r1)" neigh flush dev eth1
-		ip -n "$(ns r1)" neigh flush dev eth0
+		ip -n "${NS}r1" neigh flush dev eth1
+		ip -n "${NS}r1" neigh flush dev eth0
 		sleep 0.05
 	done
 	goes_on $QUIET
 	for name in server client; do
 		on $name sh -c 'echo 1 >/proc/sys/net/ipv4/conf/eth0/arp_notify'
-		ip -n "$(ns $name)" link set eth0 address 02:00:00:00:00:99
+		ip -n "$NS$name" link set eth0 address 02:00:00:00:00:99
 		goes_on $QUIET
 	done
 	ends_within $BOUND

@@ -13,7 +13,7 @@ setup() {
 	net_begin
 	net_routed
 	start_routers
-	ip -n "$(ns client)" addr add 10.1.0.2/24 dev eth0
+	ip -n "${NS}client" addr add 10.1.0.2/24 dev eth0
 	lx r1 tunable set tcp accept_timeout 5
 }
 

@@ -26,7 +26,7 @@ rss_kib() {
 
 	start_routers
 	for i in $(seq 20 39); do
-		ip -n "$(ns client)" addr add "10.1.0.$i/24" dev eth0
+		ip -n "${NS}client" addr add "10.1.0.$i/24" dev eth0
 		from+=("10.1.0.$i")
 	done
 	on client tests/sys/peer.py --net 1 idle 10.1.0.11 1000 "${from[@]}" \

@@ -86,7 +86,7 @@ refused() {
 
 	nets_yaml tcp1 eth0 | config r1
 	start r1
-	ip netns exec "$(ns r1)" python3 -c 'import socket, time
+	ip netns exec "${NS}r1" python3 -c 'import socket, time
 s = socket.create_server(("10.2.0.13", 988))
 time.sleep(600)' 3>&- &
 	pid=$!

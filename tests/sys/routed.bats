@@ -92,9 +92,9 @@ gateway_is_up() {
 @test "several clients at a time through few buffers: queued, not lost" {
 	ctl r1 set large_buffers 4
 	ctl r1 set small_buffers 8
-	ip -n "$(ns client)" addr add 10.1.0.2/24 dev eth0
-	ip -n "$(ns client)" addr add 10.1.0.3/24 dev eth0
-	ip -n "$(ns client)" addr add 10.1.0.4/24 dev eth0
+	ip -n "${NS}client" addr add 10.1.0.2/24 dev eth0
+	ip -n "${NS}client" addr add 10.1.0.3/24 dev eth0
+	ip -n "${NS}client" addr add 10.1.0.4/24 dev eth0
 	load_server server $SERVER -r tcp1=10.2.0.11@tcp2
 	load client "10.1.0.[1-4]@tcp1" put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -N 50 \
 		>"$DIR/put.json"
@@ -117,7 +117,7 @@ gateway_is_up() {
 	run -1 lx client ping $SERVER
 	[[ $output == *"no route to tcp2 is up: 10.1.0.11@tcp1: its gateway does not route"* ]]
 	# Messages sent all the same are dropped.
-	ip -n "$(ns client)" addr add 10.1.0.50/24 dev eth0
+	ip -n "${NS}client" addr add 10.1.0.50/24 dev eth0
 	on client tests/sys/peer.py --net 1 stray 10.1.0.50 10.1.0.11 10.2.0.1
 	eventually "$PATIENCE" dropped routing_disabled
 	ctl r1 set routing 1

@@ -63,8 +63,8 @@ takes_over() {
 @test "a router that falls silent is noticed, too" {
 	begin_traffic put
 	# No FIN, no reset, no link down: removed from the switches.
-	ip -n "$(ns lan1)" link set p-r1 nomaster
-	ip -n "$(ns lan2)" link set p-r1 nomaster
+	ip -n "${NS}lan1" link set p-r1 nomaster
+	ip -n "${NS}lan2" link set p-r1 nomaster
 	takes_over r2
 	end_traffic
 }

@@ -47,7 +47,7 @@ begin_test() {
 	shift
 
 	# The process itself, without a shell around it, to receive signals.
-	ip netns exec "$(ns "$name")" "$LNETX_BIN/lnetx" -j selftest run "$@" \
+	ip netns exec "$NS$name" "$LNETX_BIN/lnetx" -j selftest run "$@" \
 		>"$DIR/test.out" 2>"$DIR/test.err" 3>&- &
 	test_pid=$!
 }

@@ -14,8 +14,8 @@ setup() {
 	node a b gw
 	switch lan
 	plug a eth0 10.1.0.1/24 lan
-	ip link add eth1 netns "$(ns a)" type veth peer name p-a1 netns "$(ns lan)"
-	ip -n "$(ns lan)" link set p-a1 master br0 up
+	ip link add eth1 netns "${NS}a" type veth peer name p-a1 netns "${NS}lan"
+	ip -n "${NS}lan" link set p-a1 master br0 up
 	address a eth1 10.1.0.3/24 fd00:1::3/64
 	plug b eth0 10.1.0.2/24 lan
 	plug gw eth0 10.1.0.254/24 lan
@@ -142,7 +142,7 @@ rules() {
 	run ! on b "$LNETX_BIN/lnetctl" --instance "$(basename "$LNETX_RUNDIR"/*.sock .sock)" \
 		setup-mrrouting 3>&-
 	[[ $output == *"errno: -18"* ]]
-	[[ $output == *"lnetxd is in network namespace $(ns a), this command in $(ns b)"* ]]
+	[[ $output == *"lnetxd is in network namespace ${NS}a, this command in ${NS}b"* ]]
 }
 
 # in_machine COMMAND: in a's network, with settings like a machine's, which other network namespaces
@@ -247,7 +247,7 @@ found() {
 	run -0 lx a doctor
 	[[ $output != *"problem  "* ]]
 
-	ip -n "$(ns a)" link set eth1 mtu 1400
+	ip -n "${NS}a" link set eth1 mtu 1400
 	run -0 lx a doctor
 	[[ $output == *"advice   10.1.0.3@tcp: the MTU of eth1 is 1400, that of eth0 1500"* ]]
 }
@@ -261,7 +261,7 @@ found() {
 	found "10.1.0.254@tcp"
 	found "by 1 rule"
 	lx a fault del all
-	ip -n "$(ns a)" link set eth0 down
+	ip -n "${NS}a" link set eth0 down
 	eventually "$PATIENCE" ni_is_down
 	run -3 lx a -j doctor
 	found "10.1.0.1@tcp the NI is down"

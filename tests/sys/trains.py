@@ -43,8 +43,13 @@ CMD = "<16sQIIQ"  # handle (none), who, number, length, seed
 MAX = 1 << 20
 
 
+# Payloads are parts of it, which is faster than new numbers for each.
+BYTES = random.Random(0).randbytes(4 << 20)
+
+
 def payload_of(seed, length):
-    return random.Random(seed).randbytes(length)
+    start = seed % (len(BYTES) - length)
+    return BYTES[start : start + length]
 
 
 # ---- taking
@@ -265,8 +270,8 @@ class Sender:
 
         def before(n):
             message = self.message(300)
-            self.all_sent(message[:-n])
-            time.sleep(self.wait)
+            # At once, and so in a packet of its own.
+            self.conn.sock.sendall(message[:-n])
             return message[-n:] + self.message(large)
 
         def noops(n):
@@ -285,7 +290,7 @@ class Sender:
         message being sent, for up to half a second. False if form(n) returns nothing.
         """
         deadline = time.monotonic() + self.args.timeout
-        self.wait = 0
+        wait = self.args.pause
         while time.monotonic() < deadline:
             data = form(n)
             if not data:
@@ -294,8 +299,8 @@ class Sender:
             self.acknowledged()
             if watch.saw(len(data)):
                 return True
-            self.wait = min(self.wait + 0.1, 1)
-            time.sleep(self.args.pause)
+            time.sleep(wait)
+            wait = min(wait + 0.1, 1)
         raise SystemExit("no packet of %d bytes, %s %d" % (len(data), form.__name__, n))
 
     def all_sent(self, data):
