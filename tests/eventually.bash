@@ -15,6 +15,6 @@ eventually() {
 			"$@"
 			return 1
 		fi
-		read -rt 0.1 -u "$never" || :
+		read -rt 0.2 -u "$never" || :
 	done
 }

@@ -115,7 +115,7 @@ fake_jobs() {
 	mkdir -p bin tests/unit tests/sys tools/dist build/asan/tests
 	touch ran tests/unit/test_x.c
 	cp "$run" tests/run
-	echo 'unit programs bench-programs all:' >Makefile
+	echo 'unit programs bench-programs sys-programs all:' >Makefile
 	script tools/dist/deps <<<true
 	script tests/sys/sweep <<<true
 	script bin/bats <<<'echo 1..1; exec "$2"'

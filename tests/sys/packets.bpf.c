@@ -24,6 +24,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "internal/abi.h"
 #include "packets.h"
 
 #define ARPHRD_ETHER 1
@@ -441,8 +442,8 @@ static __always_inline int look(const struct sk_buff___lx *skb, const struct net
 SEC("?fentry/__dev_queue_xmit")
 int BPF_PROG(packet_entered, struct sk_buff___lx *skb)
 {
-	/* LX_MARK_POKE_ACK: a skeleton, which a program fills in or drops (user/bpf/poke.c). */
-	if ((skb->mark & ~0xffffu) == 0x4c520000)
+	/* A skeleton, which a program fills in or drops (user/bpf/poke.c). */
+	if ((skb->mark & ~0xffffu) == (LX_MARK | LX_MARK_POKE_ACK))
 		return 0;
 	return look(skb, skb->dev, PACKET_POINT_ENTRY);
 }

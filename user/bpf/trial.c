@@ -62,6 +62,7 @@ struct lx_trial {
 	struct lx_hook hook;
 	int at_near, at_far; /* packet sockets; -1 */
 	int stream, lane, sender, next_hop; /* entries; -1 */
+	bool has_flow;
 	struct lx_nid ours, theirs;
 	struct {
 		struct virtio_net_hdr gso;
@@ -175,6 +176,7 @@ static int connections_open(struct lx_trial *t)
 		r = lx_fastpath_flow_add(t->fastpath,
 					 &lx_fastpath_stream(t->fastpath, t->stream)->key,
 					 LX_FLOW_STREAM, t->stream);
+	t->has_flow = !r;
 	return r;
 }
 
@@ -191,7 +193,7 @@ static void connections_close(struct lx_trial *t)
 {
 	struct lx_fastpath *f = t->fastpath;
 
-	if (t->stream >= 0)
+	if (t->has_flow)
 		lx_fastpath_flow_del(f, &lx_fastpath_stream(f, t->stream)->key);
 	lx_fastpath_dest_set(f, &t->ours, NULL);
 	lx_fastpath_dest_set(f, &t->theirs, NULL);
