@@ -180,7 +180,7 @@ traced() {
 	writing
 	eventually "$PATIENCE" more_than stream lane_messages 500
 	pins=$(jq -r .bpf.pins "$DIR/bpf")/fastpath pid=${daemon_pid[r1]}
-	for field in $(nsenter -m -t "$pid" bpftool -j map dump pinned "$pins/settings" |
+	for field in $(nsenter -m -r -t "$pid" bpftool -j map dump pinned "$pins/settings" |
 		jq '.[0].formatted.value | .resegment_ifindex, .join_ifindex, .part_ifindex, .cuts,
 			1, .strict, .untrue, 0'); do
 		for b in 0 8 16 24; do
@@ -188,14 +188,14 @@ traced() {
 		done
 	done
 	# shellcheck disable=SC2086 # value
-	nsenter -m -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $value
+	nsenter -m -r -t "$pid" bpftool map update pinned "$pins/settings" key 0 0 0 0 value $value
 	eventually "$PATIENCE" piped "$pid" "$pins/trace"
 	ended_well
 }
 
 # piped PID MAP: a second of the trace has events
 piped() {
-	timeout -s INT 1 nsenter -m -t "$1" bpftool map event_pipe pinned "$2" >"$DIR/pipe" 3>&- || true
+	timeout -s INT 1 nsenter -m -r -t "$1" bpftool map event_pipe pinned "$2" >"$DIR/pipe" 3>&- || true
 	grep '^== @' "$DIR/pipe"
 }
 
@@ -322,7 +322,7 @@ routed_more() {
 
 @test "a client with ECN: its streams say so, and everything arrives" {
 	router
-	on client sysctl -qw net.ipv4.tcp_ecn=1
+	on client sh -c "echo 1 >/proc/sys/net/ipv4/tcp_ecn"
 	writing
 	eventually "$PATIENCE" client_is ecn
 	routed_more 500
