@@ -203,6 +203,8 @@ with_gateway() {
 		    - net: tcp1
 		      gateway: 10.77.0.3@tcp
 	END
+	# Where the commands move the gateway to: silent, not unreachable, or it is down after 3 s.
+	ip -n "${NS}a" neigh add 10.77.0.50 lladdr 02:00:00:00:00:50 dev eth0
 	start a
 	eventually "$PATIENCE" ctl a peer show --nid 10.78.0.3@tcp1
 	golden gateway "lnetctl peer add --prim_nid 10.77.0.3@tcp" \
