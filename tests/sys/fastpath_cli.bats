@@ -322,7 +322,7 @@ routed_more() {
 
 @test "a client with ECN: its streams say so, and everything arrives" {
 	router
-	on client sh -c "echo 1 >/proc/sys/net/ipv4/tcp_ecn"
+	on client sysctl -qw net.ipv4.tcp_ecn=1
 	writing
 	eventually "$PATIENCE" client_is ecn
 	routed_more 500
