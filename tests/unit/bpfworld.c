@@ -10,6 +10,7 @@
 
 #include "testlib.h"
 
+#include "../../user/bpf/feature.h"
 #include "bpfworld.h"
 
 /* ---- the world ------------------------------------------------------------------------- */
@@ -55,9 +56,13 @@ static void *first_block(const struct bpf_map *table, const char *type, size_t e
 
 int kernel_open(void **state)
 {
+	struct lx_bpf_feature_info feature[LX_BPF_FEATURE_COUNT];
 	int r;
 
 	if (geteuid() || unshare(CLONE_NEWNET))
+		return 0;
+	lx_bpf_feature_probe(feature);
+	if (!feature[LX_BPF_LOOP].have) /* the newest one that the programs need */
 		return 0;
 	bpf = fastpath_bpf__open();
 	assert_non_null(bpf);

@@ -43,7 +43,7 @@ static int open_all(void **state)
 	snprintf(instance, sizeof(instance), "unit-trial-%d", (int)getpid());
 	interfaces = lx_resegment_names(instance);
 	assert_int_equal(lx_bpf_new(instance, true, &bpf), 0);
-	if (!lx_bpf_has(bpf, LX_BPF_LOAD) || !lx_bpf_pins(bpf)[0])
+	if (!lx_bpf_has(bpf, LX_BPF_LOAD) || !lx_bpf_has(bpf, LX_BPF_LOOP) || !lx_bpf_pins(bpf)[0])
 		return 0;
 	assert_int_equal(lx_fastpath_new(bpf, &fastpath), 0);
 	assert_int_equal(lx_trial(fastpath), 0);
