@@ -137,7 +137,8 @@ listening() {
 }
 
 # bats test_tags=router
-@test "a router between IPv6 and IPv4" {
+# Connections over IPv4 are of version 3, which has no room for NIDs with IPv6 addresses.
+@test "a router between IPv6 and IPv4: the sender hears that it cannot reach the other side" {
 	node r1
 	link r1 eth0 fd78::2/64 b eth1 fd78::1/64
 	link a eth1 10.2.0.1/24 r1 eth1 10.2.0.2/24
@@ -145,7 +146,6 @@ listening() {
 	start r1
 	fastpath_as_configured r1
 	load_server b fd78::1@tcp2 -r tcp1=fd78::2@tcp2
-	load a 10.2.0.1@tcp1 put fd78::1@tcp2 -r tcp2=10.2.0.2@tcp1 -s 64k -N 100 \
-		--timeout 10 >"$DIR/put.json" || cat "$DIR/put.json"
-	all_arrived "$DIR/put.json"
+	run ! load a 10.2.0.1@tcp1 put fd78::1@tcp2 -r tcp2=10.2.0.2@tcp1 -s 64k -N 100 --timeout 10
+	[[ $output == *"Address family not supported by protocol"* ]]
 }
