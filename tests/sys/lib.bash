@@ -299,16 +299,19 @@ sane() {
 	! grep -E -A 40 'Sanitizer|runtime error' "$1"
 }
 
-# ctl NODE ARGUMENT...: lnetctl, lx NODE ...: lnetx. Not checked for leaks, which takes longer than
-# most commands.
-ctl() {
+# tool NODE NAME ARGUMENT...: run a tool; not checked for leaks, which takes longer than most commands
+tool() {
 	ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 \
-		ip netns exec "$NS$1" "$LNETX_BIN/lnetctl" "${@:2}" 3>&-
+		ip netns exec "$NS$1" "$LNETX_BIN/$2" "${@:3}" 3>&-
+}
+
+# ctl NODE ARGUMENT...: lnetctl, lx NODE ...: lnetx
+ctl() {
+	tool "$1" lnetctl "${@:2}"
 }
 
 lx() {
-	ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 \
-		ip netns exec "$NS$1" "$LNETX_BIN/lnetx" "${@:2}" 3>&-
+	tool "$1" lnetx "${@:2}"
 }
 
 # ---- traffic ------------------------------------------------------------------------------------

@@ -41,15 +41,13 @@ import peer
 
 CMD = "<16sQIIQ"  # handle (none), who, number, length, seed
 MAX = 1 << 20
-
-
 # Payloads are parts of it, which is faster than new numbers for each.
 BYTES = random.Random(0).randbytes(4 << 20)
 
 
 def payload_of(seed, length):
     start = seed % (len(BYTES) - length)
-    return BYTES[start : start + length]
+    return BYTES[start:start + length]
 
 
 # ---- taking
