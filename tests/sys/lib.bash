@@ -361,6 +361,20 @@ load() {
 	on "$name" "$LNETX_BIN/lxload" "$verb" -V -j -n "$nid" $QUICK "$@" 3>&-
 }
 
+# jq ARGUMENT...: jq(1), in which "-e" refuses no input at all; 1.6 is content with it
+jq() {
+	local out
+
+	case $1 in
+	-e*)
+		out=$(command jq "$@") && [ -n "$out" ] && printf '%s\n' "$out"
+		;;
+	*)
+		command jq "$@"
+		;;
+	esac
+}
+
 # all_arrived FILE: true if the result says that nothing was lost or wrong
 all_arrived() {
 	jq -e '.ok and .verified and .bad == 0 and .lost == 0 and .messages_total > 0' "$1" ||
