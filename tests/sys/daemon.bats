@@ -267,17 +267,18 @@ sends_much() {
 }
 
 @test "kill -9 in the middle of a transfer: each of the peer's operations ends in time" {
-	local begin
+	local begin pid
 
 	net_two
 	load_server b 10.1.0.2@tcp
 	load a 10.1.0.1@tcp put 10.1.0.2@tcp -s 1m -t 60 --timeout 12 \
 		>"$DIR/put.json" 2>"$DIR/put.err" 3>&- &
+	pid=$!
 	eventually "$PATIENCE" sends_much
 	kill -9 "${load_pid[b]}"
 	begin=$SECONDS
 	unset 'load_pid[b]'
-	run ! wait $!
+	ends "$pid" 1
 	# transaction timeout 10 s, the tool waits 12 s
 	[ $((SECONDS - begin)) -lt 40 ]
 	jq -e '.ok == false' "$DIR/put.json"

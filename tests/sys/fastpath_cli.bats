@@ -449,7 +449,7 @@ again() {
 	# Switched off under load: the client waits until there is a router again.
 	lx r1 routing off
 	eventually "$PATIENCE" nothing_of_ours r1
-	run ! wait "$tracer"
+	ends "$tracer" 1
 	grep 'routing has been switched off' "$DIR/trace"
 	pings r1 10.1.0.1@tcp1
 	run -1 lx r1 trace

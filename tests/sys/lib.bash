@@ -352,6 +352,15 @@ end_load() {
 	[ $status = 0 ] || { cat "$DIR/$1.load"; return $status; }
 }
 
+# ends PID STATUS: wait for a process that the test has started. ("run wait" would ask a shell that
+# has no such child.)
+ends() {
+	local status=0
+
+	wait "$1" || status=$?
+	equal "$status" "$2"
+}
+
 # load NODE NID VERB TARGET [OPTION...]: send traffic and verify every byte; prints JSON
 load() {
 	local name=$1 nid=$2 verb=$3
