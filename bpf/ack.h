@@ -23,8 +23,6 @@
 #define LX_AHEAD_MIN (64ull << 10)
 /* How far an unframed sender may go beyond the known boundary. */
 #define LX_UNFRAMED_AHEAD (16ull << 10)
-/* A sender on HOLD gets the end of a message at once: this much, less than TCP's initial window. */
-#define LX_LAST_GO (12ull << 10)
 /* How long parts of a GSO packet take to be joined again; other packets may overtake them. */
 #define LX_RESEGMENT_NS 1000000ull
 #define LX_SACK_EXTENTS 24
@@ -121,50 +119,6 @@ static long lx_prefix_one(__u32 i, void *arg)
 /* ---- the window ---------------------------------------------------------------------- */
 
 /*
- * A sender far away already has a window beyond its current message when HOLD begins. It would stop
- * inside a later message, and learn a round trip later that it may finish it. So extend the window
- * to where that message ends if all are as long as the last one; if they are not, the hold goes on
- * as for others.
- */
-LX_INLINE __u64 lx_expected_edge(const struct lx_stream *s)
-{
-	__s64 ahead = lx_pos_diff(s->window_edge, s->parse_next);
-	__u32 len = s->last_len;
-
-	if (ahead <= 0 || !len)
-		return s->parse_next;
-	return s->parse_next + ((__u64)ahead + len - 1) / len * len;
-}
-
-/*
- * On HOLD, the sender may finish its current message, and no more. TCP does not send into a window
- * smaller than a segment, but it fills a larger window to the last byte if it can do so at
- * once. So stop the sender a bit before the end, then open the rest in one step.
- */
-LX_INLINE __u64 lx_held_window_edge(const struct lx_stream *s)
-{
-	__s64 rest = lx_pos_diff(s->parse_next, s->high);
-
-	if ((s->flags & LX_STREAM_FAR) && lx_pos_before(s->parse_next, s->window_edge))
-		return lx_expected_edge(s);
-	return s->parse_next - (rest > (__s64)LX_LAST_GO + s->mss ? LX_LAST_GO : 0);
-}
-
-/*
- * On STOP, only a small last packet of a message also contains the start of the next message, so
- * little has to be resegmented where the two go different ways.
- */
-LX_INLINE __u64 lx_stop_window_edge(const struct lx_stream *s)
-{
-	__s64 rest = lx_pos_diff(s->parse_next, s->high), last = 2 * s->mss;
-
-	if (rest > last + s->mss)
-		return s->parse_next - last;
-	/* Room for the segment in which the message ends, and one with the rest of a header. */
-	return lx_pos_max(s->parse_next, s->high) + s->mss;
-}
-
-/*
  * How far a sender far away may go beyond the framed bytes: as far as a message of any length that
  * starts there still fits on the stream's lane. A message that does not fit goes to lane 0,
  * and the stream with it for some time.
@@ -211,8 +165,7 @@ LX_INLINE int lx_grant_limits(struct lx_stream *s, __u32 index, __u64 now_ns)
 {
 	struct lx_lane *lane;
 
-	if (s->last_len < LX_GRANT_MIN || (s->flags & LX_STREAM_NO_LANES) ||
-	    ((s->flags & LX_STREAM_STOP) && s->next_hop_run < LX_GRANT_RUN))
+	if (s->last_len < LX_GRANT_MIN || (s->flags & LX_STREAM_NO_LANES))
 		return 0;
 	if (s->grant == LX_GRANT_NONE) {
 		lane = lx_lane_at(s->lane);
@@ -265,22 +218,11 @@ LX_INLINE __u64 lx_framed_window_edge(struct lx_stream *s, __u32 index, __u64 wi
 	__u64 ahead;
 
 	s->limited = 0;
-	if (s->flags & LX_STREAM_HOLD)
-		return lx_pos_min(window_edge, lx_held_window_edge(s));
 	if (!(s->flags & LX_STREAM_FAR) && lx_grant_limits(s, index, now_ns)) {
 		s->limited = 1;
 		return lx_pos_min(window_edge, lx_grant_window_edge(s));
 	}
-	if (s->flags & LX_STREAM_STOP)
-		return lx_pos_min(window_edge, lx_stop_window_edge(s));
-	if (s->flags & LX_STREAM_FAR) {
-		/* To keep the order, everything goes to our socket. */
-		if (lx_pos_before(s->slowpath_done, s->slowpath_last))
-			return window_edge;
-		ahead = lx_far_ahead(s, index);
-	} else {
-		ahead = lx_near_ahead(s);
-	}
+	ahead = s->flags & LX_STREAM_FAR ? lx_far_ahead(s, index) : lx_near_ahead(s);
 	return lx_pos_min(window_edge, s->parse_next + ahead);
 }
 
@@ -473,7 +415,7 @@ static long lx_ack_build_once(__u32 i, void *arg)
 }
 
 /*
- * A window is advertised in units, rounded up. On HOLD, and without a grant, the sender must not
+ * A window is advertised in units, rounded up. Without a grant, the sender must not
  * get beyond its message: to make the edge exact, acknowledge a few bytes less. Not to a sender that
  * repeats them: after a loss it may send nothing else until they are acknowledged.
  */
@@ -482,7 +424,7 @@ LX_INLINE __u64 lx_held_ack(const struct lx_stream *s)
 	__u32 unit = 1u << (s->wscale & 15);
 	__u64 ack = s->acked - (-(__u32)(s->window_edge - s->acked) & (unit - 1));
 
-	if (s->force || s->unframed || !((s->flags & LX_STREAM_HOLD) || s->limited))
+	if (s->force || s->unframed || !s->limited)
 		return s->acked;
 	return lx_pos_before(ack, s->advertised_ack) ? s->acked : ack;
 }

@@ -36,14 +36,6 @@
 #ifndef LX_GRANT_SPARE
 #define LX_GRANT_SPARE ((1u << 20) + 4096)
 #endif
-/*
- * A stream on STOP that keeps changing its next hop needs no grant, as nobody knows which lane its
- * next message needs. All others need one from their first message on: a message that finds no room
- * keeps its stream on lane 0 for long.
- */
-#ifndef LX_GRANT_RUN
-#define LX_GRANT_RUN 4
-#endif
 /* A lane is shared if a message went, or would have gone, behind another stream's this recently. */
 #define LX_SHARED_NS 1000000000ull
 

@@ -78,7 +78,6 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 		return;
 	last->len = boundary - last->start;
 	s->parse_next = boundary;
-	s->slowpath_last = s->slowpath_all = boundary - s->diverted;
 	s->have = 0;
 	LX_CAS(&s->unframed, 1, 0);
 }
@@ -129,13 +128,14 @@ LX_INLINE __u32 lx_choice_need(const struct lx_stream *s, __u32 len)
 	return ahead < s->mss ? s->mss : (__u32)ahead;
 }
 
-/* Considers a lane on which the stream has no bytes: the one with the fewest in flight wins. */
+/* Considers a lane: the one with the fewest bytes in flight wins. */
 LX_INLINE void lx_choice_offer(struct lx_choice *c, const struct lx_stream *s,
 			       struct lx_lane *lane, __u32 index)
 {
 	__u64 word = lane->word;
-	__u32 under_way = lx_lane_busy(word) ? (__u32)word - (__u32)lane->una : 0;
-	enum lx_lane0_reason why = lx_lane_refuses(lane, word, 0, lx_choice_need(s, c->len),
+	int busy = lx_lane_busy(word), mine = busy && lx_lane_owner(word) == c->index;
+	__u32 under_way = busy ? (__u32)word - (__u32)lane->una : 0;
+	enum lx_lane0_reason why = lx_lane_refuses(lane, word, mine, lx_choice_need(s, c->len),
 						   s->now_ns);
 
 	/* One more that wants it: those that have it must ask before they go on. */
@@ -150,14 +150,16 @@ LX_INLINE void lx_choice_offer(struct lx_choice *c, const struct lx_stream *s,
 	c->under_way = under_way;
 }
 
-/* Looks at the lane used last, which is nearly always right, then at the next hop's lanes. */
+/*
+ * Looks at the lane used last, then at the next hop's lanes. A stream with bytes on the former stays
+ * there while it has room: a packet whose messages go different ways has to be cut.
+ */
 static long lx_choose_lane(__u32 i, void *arg)
 {
 	struct lx_choice *c = *(struct lx_choice **)arg;
 	struct lx_stream *s = lx_stream_at(c->index);
 	struct lx_fp_peer *next_hop = lx_fp_peer_at(c->next_hop);
 	struct lx_lane *lane;
-	int fits, ours;
 	__u32 index;
 
 	if (!s || !next_hop || i > next_hop->n_lanes)
@@ -167,16 +169,11 @@ static long lx_choose_lane(__u32 i, void *arg)
 	lane = lx_lane_at(index);
 	if (!lane || lane->next_hop != c->next_hop || lane->state == LX_LANE_FREE)
 		return 0;
-	fits = lx_lane_fits(lane, s) && lane->mss >= s->mss;
-	ours = lx_lane_has(lane, c->index);
-	if (!fits && (ours || c->lane == LX_NO_LANE))
-		c->reason = lx_lane_fits(lane, s) ? LX_LANE0_MSS : LX_LANE0_FORM;
-	/* To keep the order, no other lane. */
-	if (ours)
-		c->lane = fits ? index : LX_NO_LANE;
-	else if (fits)
+	if (lx_lane_fits(lane, s) && lane->mss >= s->mss)
 		lx_choice_offer(c, s, lane, index);
-	return ours;
+	else if (c->lane == LX_NO_LANE)
+		c->reason = lx_lane_fits(lane, s) ? LX_LANE0_MSS : LX_LANE0_FORM;
+	return !i && c->lane == index && lx_lane_has(lane, c->index);
 }
 
 /* Reserves bytes for the message on the chosen lane. */
@@ -192,26 +189,6 @@ static LX_NOINLINE void lx_choice_take(struct lx_choice *c, struct lx_stream *s)
 		return;
 	}
 	s->lane = c->lane;
-}
-
-/*
- * Messages to one NID keep their order. This hash of the destination tells which messages must not
- * overtake each other; different NIDs may collide.
- */
-LX_INLINE __u32 lx_order_of(const struct lx_nid *dst)
-{
-	__u32 words[sizeof(*dst) / 4], h;
-
-	__builtin_memcpy(words, dst, sizeof(words));
-	h = words[0] ^ words[1] ^ words[2] ^ words[3] ^ words[4];
-	return (h ^ h >> 16 ^ h >> 8 ^ h >> 24) * 0x9e3779b1u >> 27 & (LX_STREAM_ORDERS - 1);
-}
-
-/* Whether the slow path still has an earlier message to this NID. */
-LX_INLINE int lx_order_waits(struct lx_stream *s, const struct lx_nid *dst)
-{
-	return lx_pos_before(s->slowpath_done, s->slowpath_all) ||
-	       lx_pos_before(s->slowpath_done, s->slowpath_to[lx_order_of(dst)]);
 }
 
 /* Not inline: that would cost stack in the deepest call chain. */
@@ -281,8 +258,6 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_POLICY;
 	else if (m->extras)
 		c->reason = LX_LANE0_EXTRAS;
-	else if (lx_order_waits(s, &m->dst))
-		c->reason = LX_LANE0_ORDER;
 	else if (!lx_extent_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
 		c->reason = LX_LANE0_RING;
 	else if (lx_is_sample(s, dest))
@@ -436,10 +411,6 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		if (!lx_extent_push_socket(s, m->len))
 			return -1;
 		s->parse_next += m->len;
-		if (!m->noop && c->reason != LX_LANE0_LOCAL) {
-			s->slowpath_last = s->parse_next - s->diverted;
-			s->slowpath_to[lx_order_of(&m->dst)] = s->slowpath_last;
-		}
 		LX_ADD(&s->reasons[c->reason & 15], 1);
 	} else {
 		struct lx_lane *lane = lx_lane_at(c->lane);
@@ -531,18 +502,11 @@ static long lx_frame_one(__u32 i, void *arg)
 /* Maximum number of messages in a packet: 64 KiB of NOOPs. */
 #define LX_FRAME_MAX 2800
 
-/* On HOLD the window ends with a message, so it is not what the sender waits for. */
-LX_INLINE int lx_window_ends_in_header(const struct lx_stream *s)
-{
-	return !(s->flags & LX_STREAM_HOLD) &&
-	       lx_pos_before(s->advertised_edge, s->parse_next + lx_header_len(s->version));
-}
-
 /* The sender has repeated the first part of a header, and nothing more. */
 LX_INLINE void lx_frame_again(struct lx_stream *s)
 {
-	if (lx_window_ends_in_header(s))
-		s->force = 1;
+	if (lx_pos_before(s->advertised_edge, s->parse_next + lx_header_len(s->version)))
+		s->force = 1; /* it waits for a larger window */
 	else
 		lx_unframed_enter(s, LX_LANE0_UNFRAMED);
 }

@@ -237,7 +237,7 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 		return bpf_redirect(settings->resegment_ifindex, 0);
 	}
 	a.end = s->unframed ? w->end : lx_pos_min(w->end, s->parse_next);
-	if (s->force || (s->flags & LX_STREAM_STOP))
+	if (s->force)
 		a.becomes = LX_BECOMES_ACK;
 	bpf_loop(128, lx_spread_one, &a, 0);
 	if (a.becomes == LX_BECOMES_ACK)

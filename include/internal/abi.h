@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 14u
+#define LX_ABI_VERSION 15u
 
 struct lx_abi {
 	__u32 magic;
@@ -233,7 +233,6 @@ LX_LAYOUT(struct lx_lane, 1224);
 /* ---- streams ---------------------------------------------------------------------------- */
 
 #define LX_STREAM_EXTENTS 512 /* a power of two */
-#define LX_STREAM_ORDERS 32   /* a power of two */
 #define LX_HEADER_MAX 80      /* of a message: up to and including its payload length */
 #define LX_HEADER_ROOM 256    /* larger, because offset and length are masked separately */
 
@@ -263,9 +262,7 @@ enum lx_stream_state {
 
 enum lx_stream_flag { /* U */
 	LX_STREAM_NO_LANES = 1, /* policy: everything to the socket */
-	LX_STREAM_HOLD = 2,     /* drain the sender: the window ends with its current message */
-	LX_STREAM_STOP = 4,     /* stop the sender briefly at the end of each large message */
-	LX_STREAM_FAR = 8,      /* the sender is far away: let it fill the lane's window */
+	LX_STREAM_FAR = 2,      /* the sender is far away: let it fill the lane's window */
 };
 
 /* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
@@ -305,9 +302,7 @@ struct lx_stream {
 	struct lx_flow_key key; /* U */
 	__u32 base_seq;   /* A: sequence number of position 0 */
 
-	/* published by the daemon while it reads; socket positions */
-	__u64 boundary;      /* U: a message begins here */
-	__u64 slowpath_done; /* U: all messages below are forwarded and acknowledged */
+	__u64 boundary;   /* U: a message begins here; a socket position */
 
 	/* receiving */
 	__u64 parse_next;    /* B: first byte that is not part of a known message */
@@ -315,9 +310,6 @@ struct lx_stream {
 	__u64 acked;         /* B: everything below has been acknowledged to the peer */
 	__u64 kacked;        /* B: of these, bytes of the socket */
 	__u64 window_edge;   /* B: right edge of the window advertised to the peer */
-	__u64 slowpath_last; /* B: socket position after the last message that keeps its order */
-	/* B: the same by destination (lx_order_of()), and for unframed bytes */
-	__u64 slowpath_to[LX_STREAM_ORDERS], slowpath_all;
 	__u64 arrived;       /* B: everything below has arrived here */
 	/* B: and this, beyond something missing; of several such ranges, the first. Or below arrived */
 	__u64 early_start, early_end;
@@ -386,7 +378,7 @@ struct lx_stream {
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
-LX_LAYOUT(struct lx_stream, 40472);
+LX_LAYOUT(struct lx_stream, 40192);
 
 /*
  * How long the sender is not told of messages that went another way than the first one, @head,
@@ -409,7 +401,6 @@ LX_INLINE __u64 lx_stuck_ns(const struct lx_stream *s, const struct lx_extent *h
 	X(UNKNOWN, "unknown", "the destination is not in the destination table") \
 	X(NO_LANE, "no_lane", "the next hop has no lane") \
 	X(WINDOW, "window", "the next hop's window has no room behind what is reserved") \
-	X(ORDER, "order", "an earlier message to that NID is still with the slow path") \
 	X(RING, "ring", "too many messages of the stream are in flight") \
 	X(EXTRAS, "extras", "the message has a checksum or brings a ZC-ACK") \
 	X(FORM, "form", "header form or options differ between the two sides") \

@@ -89,7 +89,6 @@ struct lx_bpf_info {
 	X(TAKEOVER, "takeover") /* about to begin: packets are only counted */ \
 	X(UNFRAMED, "unframed") /* all to lane 0, until a boundary is known */ \
 	X(FRAMED, "framed") /* each message goes its own way */ \
-	X(HELD, "hold") /* the sender runs dry, to change to lanes in order */ \
 	X(OFF, "off") /* all to lane 0: lnetx bpf off */ \
 	X(SLOW, "slow") /* all to lane 0 for a while: others had to wait behind its messages */ \
 	X(COSTLY, "costly") /* the same: its packets must be cut for several next hops */ \

@@ -119,11 +119,6 @@ struct lx_rx_from {
 	struct lx_nid nid; /* the previous hop, as the transport knows it */
 	struct lx_lnd_peer *peer; /* the shortcut for nid; NULL: none */
 	bool rdma_get;     /* a GET that carries a sink: the transport writes the answer to it */
-	/*
-	 * Counts the messages from here that are being forwarded, until their last
-	 * byte is sent; may be NULL. Valid until lx_lnd_forwarding_end().
-	 */
-	unsigned int *forwarding;
 };
 
 /* ---- the transport's table ---------------------------------------------- */
@@ -261,9 +256,6 @@ void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error);
 void lx_lnd_stopped(struct lx_ni *ni);
 
 /* ---- what a transport with a fast path calls --------------------------------- */
-
-/* A counter given to lx_lnd_parse() goes away: stop using it. */
-void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding);
 
 /**
  * lx_lnd_share_credits - move a neighbour's credits to memory shared with the fast path

@@ -381,8 +381,6 @@ static void conn_free(struct lx_sock_conn *conn)
 	struct lx_sock_host *host = conn->host;
 	struct lx_sock_net *net = conn->net;
 
-	if (conn->forwarding)
-		lx_lnd_forwarding_end(net->ni, &conn->forwarding);
 	lx_list_del(&conn->host_link);
 	lx_work_cancel(&conn->work);
 	lx_work_cancel(&conn->tx_work);

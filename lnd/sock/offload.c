@@ -89,8 +89,6 @@ void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *re
 		.consumed = rx->consumed,
 		.prefetched = rx->prefetched,
 		.have = rx->have,
-		.quiet = rx->state == LX_SOCK_RX_HEADER && !rx->have && !rx->stash &&
-			 !conn->forwarding,
 	};
 }
 
@@ -146,11 +144,6 @@ void lx_sock_conn_note_life(struct lx_sock_conn *conn, bool rx, bool tx)
 		conn->last_tx_ns = now;
 	if (rx || tx)
 		conn->peer->last_alive_ns = now;
-}
-
-void lx_sock_conn_retry(struct lx_sock_conn *conn)
-{
-	lx_sock_conn_post(conn, LX_SOCK_CONN_RX);
 }
 
 int lx_sock_conn_acknowledge(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk)

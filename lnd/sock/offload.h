@@ -47,14 +47,9 @@ struct lx_sock_offload_ops {
 	/* The host stops; all connections are closed. It waits for lx_sock_offload_end(). */
 	void (*host_stop)(void *state);
 
-	/*
-	 * A header has been read, of a message of @len bytes; @hdr is NULL for a NOOP. Returns
-	 * false if the message has to wait, because earlier ones of the peer are still in flight on
-	 * lanes. may_resume() is asked again after lx_sock_conn_retry().
-	 */
-	bool (*received)(void *state, struct lx_sock_conn *conn, const struct lx_hdr *hdr,
+	/* A header has been read, of a message of @len bytes; @hdr is NULL for a NOOP. */
+	void (*received)(void *state, struct lx_sock_conn *conn, const struct lx_hdr *hdr,
 			 size_t len);
-	bool (*may_resume)(void *state, struct lx_sock_conn *conn);
 
 	/* A message for @dst is being forwarded to @peer, which may be another router. */
 	void (*forwarding)(void *state, struct lx_sock_peer *peer, const struct lx_nid *dst,
@@ -147,13 +142,6 @@ struct lx_sock_conn_rx {
 	uint64_t consumed; /* bytes processed so far */
 	size_t prefetched; /* bytes after them that have been read off the socket */
 	unsigned int have; /* of consumed, bytes of an incomplete header */
-	bool quiet; /* between two messages, and all received messages have been forwarded */
-};
-
-/* All that was queued for sending at some moment, including messages already finalized. */
-struct lx_sock_tx_mark {
-	uint64_t number; /* of the last tx; 0: all have been sent */
-	uint64_t bytes;  /* then: tx_bytes at that moment */
 };
 
 void lx_sock_conn_facts(const struct lx_sock_conn *conn, struct lx_sock_conn_facts *ret_facts);
@@ -162,9 +150,6 @@ void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *re
 void *lx_sock_conn_state(const struct lx_sock_conn *conn);
 void lx_sock_conn_set_state(struct lx_sock_conn *conn, void *state);
 
-void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark);
-/* Whether the peer's TCP has acknowledged all of it. May take a system call. */
-bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *mark);
 /* Whether nothing is queued or unacknowledged. May take a system call. */
 bool lx_sock_conn_is_idle(struct lx_sock_conn *conn);
 /* Bytes written to its socket so far. */
@@ -180,8 +165,6 @@ void lx_sock_conn_reserve(struct lx_sock_conn *conn, bool on);
 void lx_sock_conn_set_reset(struct lx_sock_conn *conn);
 /* Bytes were received, or acknowledged, without the socket knowing. */
 void lx_sock_conn_note_life(struct lx_sock_conn *conn, bool rx, bool tx);
-/* A message that had to wait may be able to continue. */
-void lx_sock_conn_retry(struct lx_sock_conn *conn);
 /* Acknowledges a received zero-copy message. -ENOMEM, -ENOBUFS, -EHOSTUNREACH. */
 int lx_sock_conn_acknowledge(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
 

@@ -168,7 +168,6 @@ struct lx_sock_tx {
 	uint32_t room_at; /* batch: 1 + offset of the last header if it can take an ACK */
 	uint32_t zc_first, zc_count; /* the kernel's numbers of its sends */
 	uint32_t zc_open;            /* sends not yet completed */
-	uint64_t number;             /* in queueing order, from 1 */
 	size_t length, done;         /* bytes on the wire, bytes taken by the kernel */
 	uint64_t deadline_ns;        /* of waiting, or of the acknowledgement */
 	/* What is sent before the payload: both headers. In a batch, LX_SOCK_BATCH bytes. */
@@ -243,7 +242,7 @@ enum lx_sock_phase {
 
 enum lx_sock_rx_state {
 	LX_SOCK_RX_HEADER,
-	LX_SOCK_RX_WAIT, /* for recv(), or for the offload */
+	LX_SOCK_RX_WAIT, /* for recv() */
 	LX_SOCK_RX_PAYLOAD,
 	LX_SOCK_RX_SLOP,
 };
@@ -271,7 +270,6 @@ struct lx_sock_rx {
 	size_t stash_len, stash_at;
 	uint64_t consumed; /* bytes processed so far */
 	size_t prefetched; /* bytes after them that have been read off the socket */
-	bool waits;        /* RX_WAIT for earlier messages on lanes */
 	uint64_t since_ns; /* of the last byte, inside a message; 0: between messages */
 	uint8_t buf[LX_HELLO_MAX];
 };
@@ -345,7 +343,6 @@ struct lx_sock_conn {
 	struct lx_sock_tx *carrier; /* in queue: next to take a cookie (tx.c) */
 	struct lx_sock_tx *batch;   /* in queue: has room for small messages */
 	unsigned int n_noops;  /* in queue */
-	uint64_t n_queued;     /* txs so far */
 	size_t queued_bytes;
 	bool tx_busy;    /* a thread is sending */
 	bool tx_blocked; /* the socket is full */
@@ -358,7 +355,6 @@ struct lx_sock_conn {
 	uint64_t unsent_ns;
 	uint64_t unsent_from; /* tx_bytes then */
 	uint64_t tx_bytes, rx_bytes;
-	unsigned int forwarding; /* received messages not yet forwarded (counted by the core) */
 	uint32_t zc_next;   /* number of the next MSG_ZEROCOPY send */
 	uint8_t zc_copied;  /* times in a row that the kernel copied after all */
 	bool zc_on;
@@ -483,20 +479,13 @@ static inline void lx_sock_offload_stop(struct lx_sock_host *host)
 		host->offload->ops->host_stop(host->offload_state);
 }
 
-static inline bool lx_sock_offload_received(struct lx_sock_conn *conn, const struct lx_hdr *hdr,
+static inline void lx_sock_offload_received(struct lx_sock_conn *conn, const struct lx_hdr *hdr,
 					    size_t len)
 {
 	const struct lx_sock_host *host = conn->host;
 
-	return !host->offload ||
-	       host->offload->ops->received(host->offload_state, conn, hdr, len);
-}
-
-static inline bool lx_sock_offload_may_resume(struct lx_sock_conn *conn)
-{
-	const struct lx_sock_host *host = conn->host;
-
-	return !host->offload || host->offload->ops->may_resume(host->offload_state, conn);
+	if (host->offload)
+		host->offload->ops->received(host->offload_state, conn, hdr, len);
 }
 
 static inline void lx_sock_offload_forwarding(struct lx_sock_peer *peer, const struct lx_nid *dst,

@@ -239,7 +239,6 @@ static void parse(struct lx_sock_conn *conn, struct lx_hdr *hdr)
 	const struct lx_rx_from from = {
 		.nid = conn->peer->id.nid,
 		.peer = &conn->peer->shortcut,
-		.forwarding = &conn->forwarding,
 	};
 	struct lx_sock_rx *rx = &conn->rx;
 	struct lx_msg *msg;
@@ -275,18 +274,7 @@ static void lnet_done(struct lx_sock_conn *conn)
 		return;
 	decode(conn, &hdr);
 	rx->state = LX_SOCK_RX_WAIT;
-	rx->waits = !lx_sock_offload_received(conn, &hdr, conn->overhead + hdr.payload_length);
-	if (!rx->waits)
-		parse(conn, &hdr);
-}
-
-/* The earlier messages on lanes that it waited for have arrived. */
-static void lnet_wait_is_over(struct lx_sock_conn *conn)
-{
-	struct lx_hdr hdr;
-
-	conn->rx.waits = false;
-	decode(conn, &hdr);
+	lx_sock_offload_received(conn, &hdr, conn->overhead + hdr.payload_length);
 	parse(conn, &hdr);
 }
 
@@ -641,8 +629,6 @@ static void resume(struct lx_sock_conn *conn)
 	struct lx_sock_rx *rx = &conn->rx;
 	bool stopped = conn->rx_stopped;
 
-	if (rx->waits && lx_sock_offload_may_resume(conn))
-		lnet_wait_is_over(conn);
 	advance(conn);
 	if (rx->stash) {
 		rx->stash_at +=

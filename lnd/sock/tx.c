@@ -164,7 +164,6 @@ static void enqueue(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
 {
 	lx_list_append(&conn->queue, &tx->link);
 	tx->conn = conn;
-	tx->number = ++conn->n_queued;
 }
 
 static void append(struct lx_sock_conn *conn, struct lx_sock_tx *tx)
@@ -685,41 +684,6 @@ void lx_sock_tx_ready(struct lx_sock_conn *conn)
 {
 	conn->tx_blocked = false;
 	on_tx_work(&conn->tx_work);
-}
-
-/* ---- what has arrived ------------------------------------------------------ */
-
-/*
- * A byte count would not do: messages in a batch are finalized before they are sent, and a
- * queued NOOP may be merged into a message.
- */
-void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark)
-{
-	*ret_mark = (struct lx_sock_tx_mark){ .number = conn->n_queued, .bytes = conn->tx_bytes };
-}
-
-/* The kernel has taken all txs up to this number. */
-static bool is_sent(const struct lx_sock_conn *conn, uint64_t number)
-{
-	const struct lx_sock_tx *first = lx_list_first(&conn->sending, struct lx_sock_tx, link);
-
-	if (!first)
-		first = lx_list_first(&conn->queue, struct lx_sock_tx, link);
-	return !first || first->number > number;
-}
-
-bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *mark)
-{
-	if (mark->number) {
-		if (!is_sent(conn, mark->number))
-			return false;
-		mark->number = 0;
-		mark->bytes = conn->tx_bytes;
-	}
-	if (mark->bytes && conn->tx_bytes - lx_sock_conn_unsent(conn) < mark->bytes)
-		return false;
-	mark->bytes = 0;
-	return true;
 }
 
 /* ---- the end -------------------------------------------------------------- */

@@ -180,8 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			acked(what >> 3, n);
 			break;
 		case 1:
-			s.boundary = s.slowpath_done = s.socket_una;
-			s.flags = what >> 3 & 7;
+			s.boundary = s.socket_una;
+			s.flags = what >> 3 & 3;
 			break;
 		case 2:
 			if (lane[what >> 3 & 1].state != LX_LANE_DEAD)

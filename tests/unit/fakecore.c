@@ -323,10 +323,6 @@ uint64_t lx_lnd_now(struct lx_ni *ni)
 	return uv_hrtime();
 }
 
-void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding)
-{
-}
-
 int lx_lnd_share_credits(struct lx_ni *ni, const struct lx_nid *nid, struct lx_credit *tx,
 			 struct lx_credit *rtr)
 {

@@ -14,7 +14,6 @@
 static unsigned int grant_min, grant_max, grant_spare;
 #define LX_GRANT_MIN grant_min
 #define LX_GRANT_MAX grant_max
-#define LX_GRANT_RUN 1
 #define LX_GRANT_SPARE grant_spare
 
 #include "../../bpf/ack.h"
@@ -113,7 +112,7 @@ struct receiver {
 struct sender {
 	char *bytes;
 	struct message *message;
-	unsigned int n_messages, next_delivery[NEXT_HOPS];
+	unsigned int n_messages, first_due; /* all before have arrived, or are lost */
 	__u64 una, sent, window_edge;
 	__u32 wire_window_edge; /* from the last window field */
 	struct receiver socket;

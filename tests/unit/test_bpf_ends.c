@@ -17,7 +17,7 @@ static void malformed(void)
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(s->broken, 1);
 	assert_int_equal(s->reasons[LX_LANE0_MALFORMED], 1);
-	s->boundary = s->slowpath_done = 200;
+	s->boundary = 200;
 	in = data_at(200, bytes, message(bytes, false, 0, 10));
 	assert_int_equal(run(&in, &s->key, false, &out), GO_ON);
 	assert_int_equal(out.seq, STREAM_BASE + 200);

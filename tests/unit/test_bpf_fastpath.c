@@ -127,61 +127,6 @@ static uint64_t advertised_edge(const struct seg *g)
 	return (uint32_t)(g->ack - STREAM_BASE) + ((uint64_t)g->window << s->wscale);
 }
 
-/* On hold, the sender may complete its message, and not one byte more. */
-static void held(void)
-{
-	uint8_t bytes[1448];
-	uint32_t n = message(bytes, false, 0, 1200);
-	struct seg in = data_at(0, bytes, 700), out;
-
-	s->window_edge = s->advertised_edge = 700;
-	s->flags = LX_STREAM_HOLD;
-	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-	in = lane_ack(650, 600);
-	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_int_equal(advertised_edge(&out), n);
-	assert_true(out.ack - STREAM_BASE <= 650 && out.ack - STREAM_BASE > 650 - 128);
-	in = data_at(700, bytes + 700, n - 700);
-	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-	in = lane_ack(n, 600);
-	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_int_equal(out.ack, STREAM_BASE + n);
-	assert_int_equal(out.window, 0);
-}
-
-static void test_held(void **state)
-{
-	both(held);
-}
-
-/* Stopped, it may first send until shortly before the end, and then one segment more. */
-static void stopped(void)
-{
-	uint8_t bytes[1448];
-	struct seg in, out;
-	uint32_t n = 20000;
-	__le32 len = lx_le32(n - lx_overhead(s->version));
-
-	(void)message(bytes, false, 0, 1200);
-	memcpy(bytes + 24 + (v6 ? 52 : 28), &len, 4);
-	s->window_edge = s->advertised_edge = 1448;
-	s->flags = LX_STREAM_STOP;
-	in = data_at(0, bytes, 1448);
-	assert_int_equal(run(&in, &lane->key, true, &out), REDIRECT);
-	in = lane_ack(1448, 600);
-	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_in_range(advertised_edge(&out), n - 2 * s->mss, n - 2 * s->mss + 127);
-	s->high = n - 2 * s->mss;
-	in = lane_ack(2000, 600);
-	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
-	assert_in_range(advertised_edge(&out), n + s->mss, n + s->mss + 127);
-}
-
-static void test_stopped(void **state)
-{
-	both(stopped);
-}
-
 static void test_window(void **state)
 {
 	both(window);
@@ -651,11 +596,11 @@ static void gap(void)
 	assert_int_equal(out.seq, STREAM_BASE);
 	assert_int_equal(s->lane_messages, 0);
 	assert_int_equal(s->gaps, 1);
-	/* The daemon knows a boundary and has caught up: back to the lane. */
+	/* The daemon knows a boundary: back to the lane. */
 	in = socket_ack(2 * n, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
 	is_ack(&out, 2 * n);
-	s->boundary = s->slowpath_done = 2 * n;
+	s->boundary = 2 * n;
 	goes_by_lane(2 * n, 0, 100, bytes);
 	assert_int_equal(s->unframed, 0);
 }
@@ -712,7 +657,7 @@ static void long_ago(void)
 	lane->word = (__u64)LX_LANE_OWNER << 32 | (__u32)at;
 	s->parse_next = s->acked = s->advertised_ack = s->high = at + 7;
 	s->diverted = at;
-	s->socket_una = s->kacked = s->socket_sent = s->slowpath_done = s->slowpath_last = 7;
+	s->socket_una = s->kacked = s->socket_sent = 7;
 	s->window_edge = s->advertised_edge = WINDOW_EDGE + at;
 	n = goes_by_lane(at + 7, at, 123, bytes);
 	in = lane_ack(at + n, 600);
@@ -766,10 +711,8 @@ static void test_random(void **state)
 	for (int i = 0; i < n; i++) {
 		if (i % 50 == 0)
 			world(rnd_below(2));
-		if (s->unframed) {
-			s->boundary = s->slowpath_done = s->unframed_high - s->diverted;
-			s->slowpath_last = s->slowpath_done;
-		}
+		if (s->unframed)
+			s->boundary = s->unframed_high - s->diverted;
 		in = data_at(s->parse_next + (rnd_below(9) ? 0 : rnd_below(500)), bytes,
 			     message(bytes, rnd_below(4) == 0, rnd_below(2), rnd_below(300)));
 		if (rnd_below(3) == 0)
@@ -799,8 +742,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lane),
 		cmocka_unit_test(test_diverted),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_sack),
 		cmocka_unit_test(test_old),

@@ -128,7 +128,7 @@ static void options_with(uint32_t n)
 	/* Framing resumes when they are acknowledged. */
 	in = lane_ack(len, 600);
 	(void)run(&in, &s->key, true, &out);
-	s->boundary = s->slowpath_done = 2 * more;
+	s->boundary = 2 * more;
 	goes_by_lane(len + 2 * more, len, 77, bytes);
 }
 
@@ -267,7 +267,7 @@ static void urgent(void)
 	assert_int_equal(s->reasons[LX_LANE0_ODD], 1);
 	in = socket_ack(n, 900);
 	assert_int_equal(run(&in, &s->key, true, &out), GO_ON);
-	s->boundary = s->slowpath_done = n;
+	s->boundary = n;
 	goes_by_lane(n, 0, 100, bytes);
 	/* A lane has no urgent data. */
 	in = data_at(n, bytes, message(bytes, false, 0, 100));

@@ -416,43 +416,6 @@ static void previous_hop_on_another_net_closes(void **state)
 	assert_int_equal(r1->core->stats.drops[LX_REASON_BAD_NID], N_OF(hops));
 }
 
-static void recv_at_once(struct lx_ni *lni, void *rx, struct lx_msg *msg)
-{
-	if (msg)
-		lx_lnd_finalize(msg, 0);
-}
-
-/* The core keeps a transport's count of the messages of a connection that are being forwarded. */
-static void forwarding_is_counted(void **state)
-{
-	struct lx_nid near = nid("10.0.0.11@tcp1");
-	struct lx_core_ni *ni = lx_ni_lookup(r1->core, &near);
-	const struct lx_lnd *real = ni->ni.lnd;
-	struct lx_lnd lnd = *real;
-	unsigned int conn[2] = { 0, 0 };
-	struct lx_rx_from from = { .nid = nid("10.0.0.1@tcp1") };
-	struct lx_hdr hdr = { .src_nid = from.nid, .dst_nid = nid("10.1.0.1@tcp2"),
-			      .type = LX_MSG_PUT, .cmd.put.ack_md = LX_WIRE_HANDLE_NONE,
-			      .cmd.put.portal = lx_le32(5) };
-	struct lx_msg *msg;
-
-	lnd.recv = recv_at_once;
-	ni->ni.lnd = &lnd;
-	for (int i = 0; i < 8; i++) {
-		from.forwarding = &conn[i % 2];
-		assert_int_equal(lx_lnd_parse(&ni->ni, &hdr, &from, NULL, &msg), LX_RX_NOW);
-		recv_at_once(&ni->ni, NULL, msg);
-	}
-	ni->ni.lnd = real;
-	assert_int_equal(conn[0], 4);
-	assert_int_equal(conn[1], 4);
-	/* The second connection is freed; its messages are still forwarded. */
-	lx_lnd_forwarding_end(&ni->ni, &conn[1]);
-	lx_sim_run(sim, SEC);
-	assert_int_equal(conn[0], 0);
-	assert_int_equal(conn[1], 4);
-}
-
 static void buffers_are_a_limit(void **state)
 {
 	const int64_t few[LX_POOLS] = { 1, 1, 1 };
@@ -530,7 +493,6 @@ int main(void)
 		ROUTE_TEST(asymmetric_route_is_dropped),
 		ROUTE_TEST(illegal_destinations_close),
 		ROUTE_TEST(previous_hop_on_another_net_closes),
-		ROUTE_TEST(forwarding_is_counted),
 		ROUTE_TEST(buffers_are_a_limit),
 		ROUTE_TEST(resizing_under_load),
 		ROUTE_TEST(redirects_to_a_live_nid),

@@ -127,7 +127,7 @@ static void unframed_for(__u64 bytes)
 	assert_int_equal(stream.unframed, 1);
 	assert_int_equal(stream.tail - stream.head, 1); /* the past takes no room */
 	stream.flags = 0;
-	stream.boundary = stream.slowpath_done = bytes;
+	stream.boundary = bytes;
 	seg.pos = len + bytes;
 	seg.end = seg.pos + len;
 	assert_int_equal(lx_frame(&f), 0);
@@ -212,7 +212,7 @@ static bool gets_lane(struct lx_segment *seg)
 	return stream.lane_messages > before;
 }
 
-/* On request, the core sees one message, only of those for other routers, and in order. */
+/* On request, the core sees one message, only of those for other routers. */
 static void sampled(void **state)
 {
 	char packet[200];
@@ -227,9 +227,6 @@ static void sampled(void **state)
 			stream.sample++;
 			assert_int_equal(gets_lane(&seg), !routed);
 			assert_int_equal(stream.reasons[LX_LANE0_SAMPLE], routed ? n : 0);
-			assert_int_equal(gets_lane(&seg), !routed);
-			assert_int_equal(stream.reasons[LX_LANE0_ORDER], routed ? n : 0);
-			stream.slowpath_done = stream.slowpath_last;
 			assert_true(gets_lane(&seg));
 		}
 	}
@@ -330,62 +327,6 @@ static void window_of_socket(void **state)
 	assert_int_equal(ahead(), 3 * MIB); /* after what went by the lane */
 }
 
-/* While everything goes to a distant sender's socket to keep the order, that is the limit. */
-static void window_of_order(void **state)
-{
-	far_world(MIB);
-	stream.slowpath_last = 1;
-	stream.socket_window_edge = 5 * MIB;
-	assert_int_equal(ahead(), 5 * MIB);
-	stream.flags |= LX_STREAM_HOLD;
-	stream.window_edge = 0;
-	assert_int_equal(ahead(), 0);
-}
-
-/*
- * A distant sender on hold: the window ends where the messages in the advertised window end, if
- * all are as long as this one.
- */
-static void window_held_far(void **state)
-{
-	__u64 told, edge;
-	__u32 len;
-
-	far_world(64 * MIB);
-	len = begin_message();
-	(void)ahead();
-	told = stream.window_edge;
-	assert_true(told > stream.parse_next && told % len);
-	stream.flags |= LX_STREAM_HOLD;
-	(void)ahead();
-	edge = stream.window_edge;
-	assert_int_equal(edge, (told / len + 1) * len);
-	begin_message();
-	(void)ahead();
-	assert_int_equal(stream.window_edge, edge);
-	/* The last one is longer: it may end, but nothing after it. */
-	stream.parse_next = edge + 1000;
-	stream.high = edge;
-	assert_int_equal(ahead(), 0);
-}
-
-/* For a near sender it ends with the message, or at the edge advertised before. */
-static void window_held_near(void **state)
-{
-	__u64 told;
-
-	far_world(64 * MIB);
-	stream.flags = LX_STREAM_HOLD;
-	begin_message();
-	assert_int_equal(ahead(), -(__s64)LX_LAST_GO);
-	stream.flags = 0;
-	(void)ahead();
-	told = stream.window_edge;
-	stream.flags = LX_STREAM_HOLD;
-	(void)ahead();
-	assert_int_equal(stream.window_edge, told);
-}
-
 /* ---- what is missing ---------------------------------------------------------------- */
 
 /* Two messages, one behind the other, all of which has been sent on; returns their length. */
@@ -438,7 +379,8 @@ static void gap_before_another_way(void **state)
 		lx_extent_at(&stream, 1)->lane_start = 0;
 		stream.diverted = len;
 		stream.socket_una = stream.socket_sent = len;
-		stream.flags = exact ? LX_STREAM_HOLD : 0;
+		stream.grant = exact ? LX_GRANT_WAITS : LX_GRANT_NONE;
+		stream.last_len = MIB;
 		stream.wscale = 10;
 		lx_lane_acked(&lane, 0, len - len / 4, 64 * MIB);
 		for (__u64 ns = 1; ns <= 2 * stuck_ns; ns += stuck_ns / 4) {
@@ -611,9 +553,6 @@ int main(void)
 		cmocka_unit_test(window_of_full_lane),
 		cmocka_unit_test(window_of_lost_lane),
 		cmocka_unit_test(window_of_socket),
-		cmocka_unit_test(window_of_order),
-		cmocka_unit_test(window_held_far),
-		cmocka_unit_test(window_held_near),
 		cmocka_unit_test(gap_at_the_end),
 		cmocka_unit_test(gap_before_another_way),
 		cmocka_unit_test(gap_after_a_pause),

@@ -222,8 +222,6 @@ static void why_not_by_a_lane(void **state)
 	};
 
 	assert_int_equal(stream_told().state, LX_STREAM_SHOWN_FRAMED);
-	stream.flags = LX_STREAM_HOLD;
-	assert_int_equal(stream_told().state, LX_STREAM_SHOWN_HELD);
 	stream.flags = LX_STREAM_NO_LANES;
 	for (size_t i = 0; i < N_OF(each); i++) {
 		stream.aside = each[i].aside;

@@ -80,14 +80,11 @@ static bool lane0_has_work(int who)
 
 	if (t->read < t->boundary)
 		return t->socket_next > t->read;
-	stream_conn[who].waits = false;
 	if (t->up_first == t->up_tail || t->socket_next < up->start + lx_overhead(LX_SOCK_V3) ||
 	    t->n_buffered == BUFFERS)
 		return false;
 	assert_int_equal(up->start, t->read);
-	/* As in user/fastpath/stream.c: earlier messages on lanes come first. */
-	stream_conn[who].waits = stream[who].kacked < t->read + 1;
-	return !stream_conn[who].waits;
+	return true;
 }
 
 static void lane0_kick(void)
@@ -115,7 +112,6 @@ static void hop_go(int h)
 		__u32 len = message_at(p->who, p->message)->len;
 
 		t->n_out += len;
-		t->sent++;
 		sender[p->who].n_buffered--;
 		at(through(&t->free_ns, len),
 		   (struct event){ .kind = LANE0_ARRIVED, .who = p->who, .message = p->message });
@@ -129,7 +125,6 @@ static void lane0_arrived(const struct event *e)
 	delivered(e->who, e->message);
 	n_slow_messages++;
 	hop[h].n_out -= message_at(e->who, e->message)->len;
-	hop[h].arrived++;
 	hop_go(h);
 	lane0_kick();
 }
@@ -156,7 +151,6 @@ static void lane0_header(int who)
 	t->boundary = t->read + message_at(who, t->current)->len;
 	stream[who].boundary = t->boundary;
 	h = message_at(who, t->current)->hop;
-	lx_fp_hops_add(&stream_conn[who].hops, &(struct lx_fp_dest){ .to = dest[h] });
 	state->next_hop_run = h == state->next_hop ? state->next_hop_run + 1 : 0;
 	state->next_hop = h;
 	if (!stream[who].unframed)
@@ -286,7 +280,6 @@ static void lane_ack(const struct event *e)
 	memcpy(t->sack, r->early, t->n_sack * sizeof(t->sack[0]));
 	lx_lane_acked(t, 0, e->pos, e->pos + RECEIVE_BUFFER);
 	lx_stream_tell(NULL, lx_arrival_note(&a), 0);
-	lane0_kick();
 }
 
 /* ---- a packet of a stream ------------------------------------------------------------ */
@@ -362,7 +355,7 @@ static void on_data(struct event *e)
 	}
 }
 
-/* ---- the daemon's half: what order.c and stall.c ask for ----------------------------- */
+/* ---- the daemon's half: what review.c and stall.c ask for ---------------------------- */
 
 struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int i)
 {
@@ -408,42 +401,6 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 	return 0;
 }
 
-int lx_fp_conn_obtain_all(struct lx_fp *f, const struct lx_fp_neighbour *peer)
-{
-	return 0;
-}
-
-struct lx_fp_conn *lx_fp_conn_next(const struct lx_fp_neighbour *peer,
-				   const struct lx_fp_conn *conn)
-{
-	return conn ? NULL : &control[peer->index];
-}
-
-void lx_sock_tx_mark(const struct lx_sock_conn *conn, struct lx_sock_tx_mark *ret_mark)
-{
-	*ret_mark = (struct lx_sock_tx_mark){ .number = hop[conn->hop].sent };
-}
-
-bool lx_sock_tx_has_arrived(struct lx_sock_conn *conn, struct lx_sock_tx_mark *mark)
-{
-	return hop[conn->hop].arrived >= mark->number;
-}
-
-void lx_sock_conn_rx(const struct lx_sock_conn *conn, struct lx_sock_conn_rx *ret_rx)
-{
-	const struct sender *t = &sender[conn->who];
-
-	*ret_rx = (struct lx_sock_conn_rx){
-		.consumed = t->read,
-		.quiet = t->read == t->boundary && !t->n_buffered && !stream_conn[conn->who].waits,
-	};
-}
-
-void lx_sock_conn_retry(struct lx_sock_conn *conn)
-{
-	lane0_kick();
-}
-
 int lx_sock_conn_error(const struct lx_sock_conn *conn)
 {
 	return 0;
@@ -467,7 +424,6 @@ void lx_sock_conn_fail(struct lx_sock_conn *conn, int error, enum lx_hstatus hst
 
 static void tick(void)
 {
-	lx_fp_barrier_tick(fp);
 	fp->n_changing = 0;
 	for (unsigned int i = 0; i < STREAMS; i++) {
 		lx_fp_stream_tick(fp, i, now_ns);
@@ -476,7 +432,6 @@ static void tick(void)
 	}
 	for (int i = 0; i < LANES; i++)
 		lx_fp_lane_watch(fp, i, now_ns);
-	lx_fp_barrier_tick(fp);
 	at(now_ns + MS, (struct event){ .kind = TICK });
 }
 
@@ -486,8 +441,6 @@ static void make_next_hops(void)
 {
 	for (int h = 0; h < HOPS; h++) {
 		dest[h] = (struct lx_dest){ .n = 1, .next_hop = { h } };
-		control_sock[h] = (struct lx_sock_conn){ .who = -1, .hop = h };
-		control[h].conn = &control_sock[h];
 		neighbour[h].index = h;
 		fp->peer[h] = &neighbour[h];
 	}
@@ -525,9 +478,7 @@ static void make_sender(int i)
 	stream_sock[i] = (struct lx_sock_conn){ .who = i, .hop = -1 };
 	stream_conn[i] =
 		(struct lx_fp_conn){ .fp = fp, .conn = &stream_sock[i], .stream = i, .lane = -1 };
-	fp->stream[i] = (struct lx_fp_stream){ .conn = &stream_conn[i],
-					       .next_hop = -1,
-					       .hold_pause_ns = LX_FP_HOLD_PAUSE_MIN_NS };
+	fp->stream[i] = (struct lx_fp_stream){ .conn = &stream_conn[i], .next_hop = -1 };
 }
 
 static int begin(void **state)
@@ -670,7 +621,6 @@ static void small_changing(void **state)
 	nobody_starves((struct pattern){ 64 << 10, 64 << 10, 1, HALF }, 1, THIRD);
 }
 
-/* Between two holds a stream may be on lane 0 for 2 s. */
 static void trains(void **state)
 {
 	nobody_starves((struct pattern){ 64 << 10, 64 << 10, 16, HALF }, 8, THIRD);

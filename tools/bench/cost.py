@@ -33,7 +33,7 @@ one, all
         second dropped because another CPU had their stream locked.
 
 shares  Of the streams with large messages (ACKs are not): the percentage of bytes that
-        went by lanes, and of messages that went to lane 0 to keep the order.
+        went by lanes.
 """
 import contextlib
 import json
@@ -51,7 +51,7 @@ FIELDS = {
     "one": ("ingress_ns", "ingress_per_s", "egress_ns", "egress_per_s", "taken_per_s"),
 }
 FIELDS["all"] = FIELDS["one"]
-FIELDS["shares"] = ("lane_percent", "order_percent")
+FIELDS["shares"] = ("lane_percent",)
 
 BPF_STATS = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
 SAMPLES = 20
@@ -182,17 +182,15 @@ class Cost:
 
     def shares(self, run):
         r, (before, after) = self.sampled(run, 2, self.streams)
-        zero = (0, 0, 0, 0)
+        zero = (0, 0, 0)
         moved = [[b - a for a, b in zip(before.get(key, zero), now)] for key, now in after.items()]
         bulk = [m for m in moved if m[0] >= max(m[2], 1) * self.size / 4]
-        total, by_lanes, messages, order = map(sum, zip(*bulk)) if bulk else zero
-        return r | {"lane_percent": 100 * by_lanes / total if total else 0,
-                    "order_percent": 100 * order / messages if messages else 0}
+        total, by_lanes, _ = map(sum, zip(*bulk)) if bulk else zero
+        return r | {"lane_percent": 100 * by_lanes / total if total else 0}
 
     def streams(self):
-        """Stream -> bytes, those by lanes, messages, those to lane 0 to keep the order."""
-        return {(s["stream"], s["remote"]): (s["bytes"], s["lane_bytes"], s["messages"],
-                                             s["lane0"].get("order", 0))
+        """Stream -> bytes, those by lanes, messages."""
+        return {(s["stream"], s["remote"]): (s["bytes"], s["lane_bytes"], s["messages"])
                 for s in self.show("stream", "show")}
 
     # ---- how ----------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def print_fastpath(rows):
         return
     print("\nThe fast path. Gbit/s of payload (ping: median, us).\n")
     print(f"  {'':47} |    ip   slow   fast |   fast/ip           fast/slow         | "
-          "by lanes, order | reach")
+          "by lanes | reach")
     for row, name, bar in done:
         ping = row["bench"] == "ping"
         same = {k: row[k] for k in ("bench", "size", "clients", "op", "servers", "train", "loss",
@@ -139,12 +139,11 @@ def print_fastpath(rows):
                  for r in select(rows, **same)}
         ratios = [spread_text(row, n) if row.get(n) else "-" for n in ("ratio_ip", "ratio_slow")]
         met = row[name] <= bar if ping else row[name] >= bar
-        shares = (f"{row['lane_percent']:4.0f} %  {row['order_percent']:5.1f} %"
-                  if "lane_percent" in row else "")
+        shares = f"{row['lane_percent']:4.0f} %" if "lane_percent" in row else ""
         alone = f" {spread_text(row, name)}" if name == "ratio_alone" else ""
         print(f"  {('ping, routed' if ping else what_text(row)):47} | "
               f"{'  '.join(cells.get(p, '    -') for p in ('ip', 'slow', 'fast'))} | "
-              f"{ratios[0]:17} {ratios[1]:17} | {shares:15} | {name[6:]} {bar}: "
+              f"{ratios[0]:17} {ratios[1]:17} | {shares:8} | {name[6:]} {bar}: "
               f"{verdict(met)}{alone}")
     print_fastpath_limits(rows)
 

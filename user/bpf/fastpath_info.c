@@ -57,8 +57,6 @@ static enum lx_stream_shown stream_state(const struct lx_stream *s)
 		return LX_STREAM_SHOWN_BROKEN;
 	if (flags & LX_STREAM_NO_LANES)
 		return stream_without_lanes(s);
-	if (flags & LX_STREAM_HOLD)
-		return LX_STREAM_SHOWN_HELD;
 	return READ(s->unframed) ? LX_STREAM_SHOWN_UNFRAMED : LX_STREAM_SHOWN_FRAMED;
 }
 

@@ -239,8 +239,6 @@ bool lx_credit_recv(struct lx_core_msg *msg)
 
 	msg->pool = &msg->core->pool[lx_pool_class_of(msg->m.hdr.payload_length)];
 	msg->has_rtr_credit = true;
-	if (msg->forwarding)
-		++*msg->forwarding;
 	if (lx_credit_take(peer->rtr) < 0) {
 		wait_in(&peer->rtr_queue, msg);
 		return false;
@@ -311,9 +309,6 @@ static bool give_rtr_credit(struct lx_core_msg *msg)
 	if (!msg->has_rtr_credit)
 		return false;
 	msg->has_rtr_credit = false;
-	if (msg->forwarding)
-		--*msg->forwarding;
-	msg->forwarding = NULL;
 	lx_credit_give(msg->rxpeer->rtr);
 	return true;
 }
@@ -342,15 +337,3 @@ void lx_credit_stop_waiting(struct lx_core_msg *msg)
 }
 
 /* ---- with the fast path ------------------------------------------------------------- */
-
-void lx_lnd_forwarding_end(struct lx_ni *ni, const unsigned int *forwarding)
-{
-	struct lx_core_msg *msg;
-
-	if (!*forwarding)
-		return;
-	lx_list_for_each(msg, &ni->core->msgs, all) {
-		if (msg->forwarding == forwarding)
-			msg->forwarding = NULL;
-	}
-}

@@ -66,7 +66,6 @@ struct lx_core_msg {
 	struct lx_core_ni *rxni;
 	struct lx_peer_ni *rxpeer; /* previous hop */
 	void *rx;                  /* identifies it to the transport */
-	unsigned int *forwarding;  /* incremented while it is being forwarded; may be NULL */
 	bool rdma_get;
 	struct lx_pool *pool;
 	struct lx_rbuf *rbuf;

@@ -471,7 +471,6 @@ static struct lx_core_msg *incoming_new(struct lx_core_ni *ni, const struct lx_h
 	msg->m.routing = !lx_nid_eq(&hdr->dst_nid, &ni->ni.nid);
 	msg->rx = rx;
 	msg->rdma_get = from->rdma_get;
-	msg->forwarding = from->forwarding;
 	msg->rxni = ni;
 	lx_ni_get(ni);
 	msg->rxpeer = peer;

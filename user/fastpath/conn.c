@@ -18,9 +18,6 @@ struct lx_fp_conn *lx_fp_conn_obtain(struct lx_fp *fp, struct lx_sock_conn *sock
 	conn->conn = sock_conn;
 	conn->stream = conn->lane = -1;
 	lx_sock_conn_facts(sock_conn, &conn->facts);
-	conn->hops_changes = fp->changes;
-	if (conn->facts.up_ns <= fp->begun_ns)
-		conn->hops.n = LX_FP_HOPS_ANY;
 	lx_list_append(&fp->conns, &conn->link);
 	lx_sock_conn_set_state(sock_conn, conn);
 	return conn;

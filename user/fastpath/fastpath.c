@@ -7,7 +7,7 @@
 #include "priv.h"
 
 #define TICK_MS 5
-#define HELD_TICK_MS 1
+#define CHANGING_TICK_MS 1
 #define IDLE_TICK_MS 100
 #define GROW_PAUSE_NS LX_SOCK_SECOND
 
@@ -95,7 +95,7 @@ static void on_records(uv_poll_t *poll, int status, int events)
 
 static void set_pace(struct lx_fp *fp)
 {
-	unsigned int pace_ms = fp->n_changing					    ? HELD_TICK_MS
+	unsigned int pace_ms = fp->n_changing					    ? CHANGING_TICK_MS
 			       : lx_fastpath_used(fp->fastpath, LX_FASTPATH_STREAMS) ? TICK_MS
 										    : IDLE_TICK_MS;
 
@@ -272,7 +272,6 @@ static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *ho
 	fp->host = host;
 	fp->loop = lx_env_loop(env, 0);
 	fp->fastpath = fastpath;
-	fp->begun_ns = lx_sock_now();
 	lx_list_init(&fp->dest_list);
 	lx_list_init(&fp->conns);
 	/* For the maximum: pages that are never touched take no memory. */
@@ -298,7 +297,6 @@ static const struct lx_sock_offload_ops offload_ops = {
 	.host_start = host_start,
 	.host_stop = host_stop,
 	.received = lx_fp_message,
-	.may_resume = lx_fp_wait_is_over,
 	.forwarding = lx_fp_learn,
 	.policy_changed = lx_fp_forget,
 	.conn_closing = conn_closing,

@@ -11,7 +11,7 @@
 
 /*
  * When the table of destinations is full, the oldest make room: so many at once, so often at most,
- * and none that is younger. Each time streams have to wait for what lane 0 has sent.
+ * and none that is younger.
  */
 #define ROOM_DESTS 64
 #define ROOM_PAUSE_NS (100 * LX_SOCK_MSEC)
@@ -110,7 +110,6 @@ static void dest_free(struct lx_fp *fp, struct lx_fp_dest *dest)
 
 static void forget(struct lx_fp *fp, struct lx_fp_dest *dest)
 {
-	fp->changes++;
 	lx_fastpath_dest_set(fp->fastpath, &dest->nid, NULL);
 	dest_free(fp, dest);
 }
@@ -260,8 +259,6 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 	is_new = !dest;
 	if (dest && peer && dest_has(dest, peer->index))
 		return;
-	if (dest)
-		fp->changes++;
 	if (dest && dest->to.n == LX_DEST_NEXT_HOPS)
 		return;
 	next_hop = lx_fp_peer_obtain(fp, sock_peer);

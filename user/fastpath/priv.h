@@ -7,8 +7,7 @@
  *	peer.c     peers in the maps, destinations
  *	stream.c   connections on which messages to route arrive
  *	source.c   streams per address, idle streams
- *	order.c    streams changing between lane 0 and lanes
- *	barrier.c  whether what lane 0 sent has arrived
+ *	review.c   which streams use lanes
  *	grant.c    grants that nobody uses, and waits that are too long
  *	lane.c     connections on which the programs send
  *	stall.c    stalled messages on lanes, and their senders
@@ -29,17 +28,6 @@
 #include "../io/env.h"
 #include "fastpath.h"
 
-#define LX_FP_HOLD_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
-
-/* Next hops that messages may have gone to. */
-#define LX_FP_HOPS_MAX 16
-#define LX_FP_HOPS_ANY (LX_FP_HOPS_MAX + 1)
-
-struct lx_fp_hops {
-	uint16_t n; /* LX_FP_HOPS_ANY: any */
-	uint16_t index[LX_FP_HOPS_MAX];
-};
-
 /* A connection on which messages to route arrive, or to a neighbour. */
 struct lx_fp_conn {
 	struct lx_list link;       /* fp->conns */
@@ -52,15 +40,10 @@ struct lx_fp_conn {
 	struct lx_flow_key key; /* if it is or was a stream */
 	uint32_t shift;   /* if it was a stream: bytes that went by lanes, modulo 2^32 */
 	uint64_t look_pos; /* not a stream before its socket has received this much */
-	bool waits;       /* a message waits for earlier ones ... */
-	uint64_t wait_pos; /* ... on lanes; the position of its first byte */
 	struct { /* lane traffic that count.c has reported */
 		uint64_t received[LX_LANE_TYPES], sent[LX_LANE_TYPES], payload;
 		uint64_t high, una;
 	} counted;
-	struct lx_sock_tx_mark barrier; /* barrier.c */
-	struct lx_fp_hops hops; /* of what it brought for lane 0 since the last barrier ... */
-	uint64_t hops_changes;  /* ... and fp->changes then */
 
 	/* as a lane */
 	enum {
@@ -83,8 +66,6 @@ struct lx_fp_neighbour {
 	unsigned int index; /* of the struct lx_fp_peer */
 	bool shared; /* the core knows it */
 	bool wide;   /* messages were too large for its lanes' windows */
-	uint64_t barrier, barrier_down; /* the last one begun, the last one down */
-	uint64_t barrier_wanted; /* at least this one */
 };
 
 /* An address that has streams. */
@@ -105,10 +86,6 @@ struct lx_fp_stream {
 	uint64_t packets_seen;     /* s->packets, and when it last changed */
 	uint64_t busy_ns;
 	uint64_t pos_offset;       /* socket position minus rx.consumed */
-	uint64_t hold_ns;          /* since when on HOLD; 0: not */
-	uint64_t hold_after_ns;    /* no HOLD before */
-	uint64_t hold_pause_ns;
-	uint64_t lanes_at_hold;    /* s->lane_messages at the last HOLD */
 	uint64_t aside_ns;         /* s->aside ends then */
 	uint64_t aside_pause_ns;
 	uint64_t slow_ns, slow_debt_ns; /* when others last waited for it, and how long in all */
@@ -118,21 +95,12 @@ struct lx_fp_stream {
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
 	uint64_t messages_seen, framed_seen; /* at the last review: s->messages, s->parse_next */
 	uint64_t mean;             /* recent mean message length, bytes */
-	uint64_t stop_ns;          /* LX_STREAM_STOP at least until then; 0: not set */
-	uint64_t order_seen;       /* reasons[ORDER] at the last tick */
 	uint64_t sample_ns, sample_seen; /* when s->sample was incremented; s->messages then */
-	uint64_t high_seen;        /* on HOLD: s->high, and since when */
-	uint64_t high_ns;
-	uint64_t high_held;        /* s->high when the HOLD of a sender far away began to count */
 	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
 	uint64_t grant_pause_ns; /* its last grant was not used: no more for so long */
 	uint64_t messages_at_unused; /* s->messages then */
-	uint64_t far_ns;           /* round trip time of a sender far away; 0: it is near */
 	int next_hop;              /* of its last message; -1: unknown */
 	unsigned int next_hop_run; /* messages in a row for that next hop */
-	uint64_t quiet_pos;        /* everything before this has been sent ... */
-	struct lx_fp_hops quiet_hops; /* ... to these next hops, */
-	uint64_t quiet_barrier;    /* and has arrived when this barrier is down there; 0: none */
 };
 
 struct lx_fp_dest {
@@ -175,7 +143,7 @@ struct lx_fp {
 	unsigned int open; /* handles */
 	unsigned int pace_ms; /* of the timer */
 	uint64_t peers_ns; /* when peers were last visited */
-	unsigned int n_changing; /* streams on HOLD, unframed or in takeover, at the last tick */
+	unsigned int n_changing; /* streams unframed or in takeover, at the last tick */
 	struct lx_fp_stream *stream;
 	struct lx_fp_conn **lane; /* NULL for a used entry: extents may still refer to it */
 	struct lx_fp_run *run;   /* by lane */
@@ -192,11 +160,6 @@ struct lx_fp {
 	bool stopping;     /* release the host when the tables have grown */
 	int grow_error;
 	uint64_t grow_ns;  /* do not grow before */
-	uint64_t barrier;      /* the number for those that begin now */
-	uint64_t barrier_down; /* at all next hops, at least this one is */
-	uint64_t barrier_wanted; /* at all next hops, at least this one */
-	bool barriers;         /* some are wanted or under way */
-	uint64_t changes;      /* of known destinations' next hops */
 	struct lx_hash sources;
 	struct lx_ratelimit share_limit;
 	uint64_t evicted_ns; /* when idle streams of all addresses were last searched */
@@ -204,7 +167,6 @@ struct lx_fp {
 	struct lx_list dest_list; /* oldest first */
 	bool dests_full;  /* the map had no room for the last one */
 	uint64_t room_ns; /* the oldest do not make room before */
-	uint64_t begun_ns; /* it has heard of all messages since */
 	int was_on; /* tunable fastpath, as of the last tick */
 	bool full; /* logged that all streams are used */
 };
@@ -371,17 +333,16 @@ uint16_t lx_fp_mss_of(const struct lx_fp_conn *conn);
 void lx_fp_peer_share(struct lx_fp *fp, struct lx_fp_neighbour *peer);
 /* The index of a peer in the map, added if necessary; -EAGAIN, -ENOSPC. */
 int lx_fp_peer_obtain(struct lx_fp *fp, struct lx_sock_peer *sock_peer);
-/* Messages for a NID of this node stay here, whatever their order. */
+/* Messages for a NID of this node stay here. */
 void lx_fp_learn_local(struct lx_fp *fp, const struct lx_nid *dst);
 struct lx_fp_dest *lx_fp_dest_lookup(struct lx_fp *fp, const struct lx_nid *nid);
 /* The next hop for a stream's messages to a destination; -1: they are for this node. */
 int lx_fp_dest_next_hop(const struct lx_fp_dest *dest, unsigned int stream);
 
-/* ---- stream.c; the first two: ops */
+/* ---- stream.c; the first one: op */
 
-bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
+void lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
 		   size_t len);
-bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *sock_conn);
 
 /* Takes any number; false: no such stream, or its connection is being closed. */
 static inline bool lx_fp_stream_is_open(const struct lx_fp *fp, uint32_t index)
@@ -404,8 +365,7 @@ static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int ind
 
 	if (state->conn->no_stream)
 		return true;
-	return s->state == LX_STREAM_ON && !state->hold_ns && !state->quiet_barrier && !s->grant &&
-	       !(s->flags & (LX_STREAM_HOLD | LX_STREAM_STOP)) && !state->conn->waits;
+	return s->state == LX_STREAM_ON && !s->grant;
 }
 
 /* Visits a stream on each tick, for a while. */
@@ -439,7 +399,7 @@ void lx_fp_stream_ended(struct lx_fp *fp, struct lx_fp_conn *conn);
 /* An address has one stream less. */
 void lx_fp_source_put(struct lx_fp *fp, struct lx_fp_source *source);
 
-/* ---- order.c */
+/* ---- review.c */
 
 void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 
@@ -454,18 +414,6 @@ void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64
 /* Keeps a stream off lanes from now on, longer each time. */
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now);
-
-/* ---- barrier.c */
-
-/* Begins barriers that are wanted, if none is under way there, and finds out which are down. */
-void lx_fp_barrier_tick(struct lx_fp *fp);
-/* Adds where the core may send a message for @dest; NULL: nobody knows. */
-void lx_fp_hops_add(struct lx_fp_hops *hops, const struct lx_fp_dest *dest);
-/*
- * Whether all that was sent to these next hops before a barrier has arrived. If not, it asks for
- * the barrier.
- */
-bool lx_fp_hops_reached(struct lx_fp *fp, const struct lx_fp_hops *hops, uint64_t barrier);
 
 /* ---- grant.c */
 

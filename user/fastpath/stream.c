@@ -76,10 +76,8 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 	r = find_offset(conn, &state->pos_offset, &info);
 	if (r)
 		return r;
-	if (lx_fp_is_far(&info)) {
+	if (lx_fp_is_far(&info))
 		s->flags = LX_STREAM_FAR;
-		state->far_ns = 1000ull * info.rtt_us;
-	}
 	s->lane = LX_NO_LANE;
 	s->version = conn->facts.version;
 	s->family = conn->facts.remote.sa.sa_family;
@@ -127,7 +125,6 @@ static void stream_add(struct lx_fp_conn *conn)
 	if (state->since_ns < lx_fp_offender_until(fp, s->key.remote))
 		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_UNSAFE,
 				   lx_fp_offender_until(fp, s->key.remote));
-	state->hold_pause_ns = LX_FP_HOLD_PAUSE_MIN_NS;
 	state->next_hop = -1;
 	conn->stream = index;
 }
@@ -153,50 +150,6 @@ static bool may_stream(struct lx_fp_conn *conn)
 	    conn->facts.userspace)
 		return false;
 	return window_is_open(conn);
-}
-
-/* Whether a message on a lane is done: it has arrived, or never will. */
-static bool extent_is_done(struct lx_fp *fp, const struct lx_extent *extent)
-{
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, extent->lane);
-
-	return !lane || lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE ||
-	       __atomic_load_n(&lane->una, __ATOMIC_ACQUIRE) >= extent->lane_start + extent->len;
-}
-
-/*
- * Whether all lane messages before a socket position are done, that is, all extents before the one
- * with that position. The kernel acknowledges socket bytes at once, and the ring drops their extent
- * as soon as everything before it is done; so if it is not there, all extents are later ones.
- */
-static bool lanes_are_done(struct lx_fp *fp, struct lx_stream *s, uint64_t pos)
-{
-	bool unframed = __atomic_load_n(&s->unframed, __ATOMIC_ACQUIRE), done = true;
-	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
-
-	for (; head != tail; head++) {
-		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
-
-		if (extent->lane != LX_NO_LANE)
-			done = done && extent_is_done(fp, extent);
-		else if (pos < extent->lane_start)
-			return true;
-		else if (pos < extent->lane_start + extent->len || (unframed && head + 1 == tail))
-			return done;
-	}
-	return true;
-}
-
-bool lx_fp_wait_is_over(void *state, struct lx_sock_conn *sock_conn)
-{
-	struct lx_fp_conn *conn = lx_sock_conn_state(sock_conn);
-
-	if (!conn)
-		return true;
-	conn->waits = conn->stream >= 0 &&
-		      !lanes_are_done(state, lx_fp_stream_of(conn), conn->wait_pos);
-	return !conn->waits;
 }
 
 /* Tells the programs where the next message begins. */
@@ -242,7 +195,7 @@ static void prefer(const struct lx_fp_conn *conn, struct lx_stream *s, size_t le
 		s->lane = next_hop->lane[conn->stream % next_hop->n_lanes];
 }
 
-bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
+void lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,
 		   size_t len)
 {
 	struct lx_fp_conn *conn = lx_fp_conn_obtain(state, sock_conn);
@@ -250,40 +203,25 @@ bool lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 	struct lx_fp *fp = state;
 	const struct lx_fp_dest *dest = NULL;
 	struct lx_stream *s;
-	uint64_t start;
 	bool ours;
-	int next_hop;
 
 	if (!conn)
-		return true;
+		return;
 	ours = hdr && lx_sock_offload_is_local(fp->host, &hdr->dst_nid);
-	if (hdr && !ours) {
-		dest = lx_fp_dest_lookup(fp, &hdr->dst_nid);
-		lx_fp_hops_add(&conn->hops, dest);
-	}
-	if (conn->stream < 0) {
-		if (!hdr || ours || !may_stream(conn))
-			return true;
+	if (conn->stream < 0 && hdr && !ours && may_stream(conn))
 		stream_add(conn);
-		if (conn->stream < 0)
-			return true;
-	}
+	if (conn->stream < 0)
+		return;
 	s = lx_fp_stream_of(conn);
 	lx_fp_stream_wake(fp, conn->stream);
 	lx_sock_conn_rx(sock_conn, &rx);
-	start = lx_fp_pos_now(conn, &rx) - rx.have;
-	publish_boundary(conn, s, start + len);
+	publish_boundary(conn, s, lx_fp_pos_now(conn, &rx) - rx.have + len);
 	if (ours)
 		lx_fp_learn_local(fp, &hdr->dst_nid);
-	next_hop = dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1;
-	note_next_hop(conn, next_hop);
+	if (hdr && !ours)
+		dest = lx_fp_dest_lookup(fp, &hdr->dst_nid);
+	note_next_hop(conn, dest ? lx_fp_dest_next_hop(dest, conn->stream) : -1);
 	prefer(conn, s, len);
-	/* Order is per destination node, so messages for this node need not wait. */
-	if (!hdr || ours || s->state != LX_STREAM_ON)
-		return true;
-	conn->wait_pos = start;
-	conn->waits = !lanes_are_done(fp, s, start);
-	return !conn->waits;
 }
 
 /* ---- time ---------------------------------------------------------------------------- */
@@ -337,7 +275,6 @@ void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
 {
 	bool switched = fp->was_on != lx_sock_offload_on();
 
-	lx_fp_barrier_tick(fp);
 	fp->n_changing = 0;
 	fp->was_on = lx_sock_offload_on();
 	if (now >= fp->look_ns + LOOK_NS)
@@ -346,7 +283,6 @@ void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
 		if (switched || fp->active[i / 64] >> i % 64 & 1)
 			tick(fp, i, now);
 	}
-	lx_fp_barrier_tick(fp); /* start a requested one at once */
 }
 
 /* ---- its connection ends ------------------------------------------------------------- */

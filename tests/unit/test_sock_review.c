@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Streams with small messages: when a sender is held, and when its messages stay on lane 0. */
+/* Streams with small messages: when they stay on lane 0. */
 #include "sockfpworld.h"
 
 /* An LNet ACK. */
 #define EACH (24 + 72)
 
-static bool is_held(void)
-{
-	return fastpath->stream[0].flags & LX_STREAM_HOLD;
-}
-
 static bool knows_next_hop(void)
 {
 	return fp()->stream[0].next_hop >= 0;
-}
-
-static bool is_free(void)
-{
-	return !is_held() && !fp()->stream[0].hold_ns;
 }
 
 /* A framed stream of small messages that may use lanes, one of which is there. */
@@ -30,7 +20,6 @@ static void world(void)
 	lx_env_lock(env);
 	s->unframed = 0;
 	lx_env_unlock(env);
-	assert_true(eventually(is_free, 20000));
 	fake_clock_stop();
 }
 
@@ -46,13 +35,7 @@ static void messages_came(unsigned int n, unsigned int by_lanes, unsigned int fr
 	s->lane_messages += by_lanes;
 	s->lane_bytes += by_lanes * EACH;
 	s->fragments += fragments;
-	s->reasons[LX_LANE0_ORDER] += n - by_lanes;
 	lx_env_unlock(env);
-}
-
-static bool they_are_small(void)
-{
-	return fp()->stream[0].mean == EACH;
 }
 
 static bool is_reviewed(void)
@@ -63,26 +46,6 @@ static bool is_reviewed(void)
 static bool is_costly(void)
 {
 	return fastpath->stream[0].aside == LX_STREAM_ASIDE_COSTLY;
-}
-
-/*
- * Some of the messages are on lane 0, so those behind them are, too. Their moment without any would
- * hardly ever come by itself, and each change from lanes to lane 0 waits for the lanes: so the
- * sender is held, however small its messages are, and to however many next hops they go.
- */
-static void test_small(void **state)
-{
-	world();
-	messages_came(1000, 1000, 0);
-	assert_true(eventually(they_are_small, 20000));
-	lx_env_lock(env);
-	fastpath->stream[0].slowpath_last = 1ull << 40;
-	lx_env_unlock(env);
-	assert_false(eventually(is_held, 0));
-	for (int i = 0; i < 50 && !eventually(is_held, 10); i++)
-		messages_came(16, 8, 0);
-	assert_true(eventually(is_held, 0));
-	assert_false(eventually(is_costly, 0));
 }
 
 /* Cutting pays if there is a message for every two cuts, however small it is. */
@@ -141,7 +104,6 @@ static void test_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_small, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_costly, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 	};

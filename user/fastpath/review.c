@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams changing between lane 0 and lanes. While we have messages of a stream, later ones to the
- * same NIDs must not overtake them on a lane: the programs wait until we publish that ours have
- * arrived. Under continuous traffic that moment never comes by itself, so we create one: HOLD
- * makes the sender run dry.
+ * Which streams use lanes, looked at on each tick: who makes others wait, costs more than it gains, or
+ * loses packets, is kept on lane 0 for a while.
  */
 #include "priv.h"
 
 #define TAKEOVER_NS (5 * LX_SOCK_MSEC)
-/*
- * A sender on HOLD only waits for what we still have of it, so giving up gains little. From far
- * away it takes some round trips to finish its message.
- */
-#define HOLD_MAX_NS (400 * LX_SOCK_MSEC)
-#define HOLD_MAX_TRIPS 8
-/*
- * Inside a message the sender only stalls if it cannot finish it, or until it hears that it
- * may.
- */
-#define HOLD_STUCK_NS (5 * LX_SOCK_MSEC)
-#define HOLD_STUCK_TRIPS 2
-/* From further away, nothing arrives before what we have has been forwarded. */
-#define EARLY_NS (10 * LX_SOCK_MSEC)
-#define HOLD_PAUSE_MAX_NS (2 * LX_SOCK_SECOND)
-/* A hold was worth it if this many messages took lanes before the next one. */
-#define HOLD_WORTH 64
 /* The mean until messages have been seen. */
 #define MEAN_FIRST 1024u
 /*
@@ -36,10 +17,6 @@
 #define COPIES_PER_MESSAGE 2
 #define COPIES_MIN 1024
 #define COPIES_OF_RESEGMENT 32
-/* Senders of large messages are stopped between them instead: less to cut off. */
-#define STOP_MEAN (256u << 10)
-#define STOP_COPIES 128
-#define STOP_NS LX_SOCK_SECOND
 /*
  * With this much loss in front of us, our socket reports it sooner than a next hop further away
  * would; and each lost header costs a change to lane 0 and back.
@@ -64,149 +41,6 @@
 /* How often the core gets a message for another router, from streams with this many since. */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
-
-/* ---- what has arrived ------------------------------------------------------------ */
-
-/* Publishes up to where everything has arrived, if there is a barrier for it. */
-static void publish_reached(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s)
-{
-	if (!state->quiet_barrier ||
-	    !lx_fp_hops_reached(fp, &state->quiet_hops, state->quiet_barrier))
-		return;
-	__atomic_store_n(&s->slowpath_done, state->quiet_pos, __ATOMIC_RELEASE);
-	state->quiet_barrier = 0;
-}
-
-/*
- * Publishes up to where everything has been forwarded and acknowledged. Starts between two
- * messages, when everything before has been sent.
- */
-static void publish_slowpath_done(struct lx_fp *fp, struct lx_fp_stream *state, struct lx_stream *s)
-{
-	struct lx_fp_conn *conn = state->conn;
-	struct lx_sock_conn_rx rx;
-
-	publish_reached(fp, state, s);
-	if (state->quiet_barrier || s->slowpath_last <= s->slowpath_done)
-		return;
-	lx_sock_conn_rx(conn->conn, &rx);
-	if (!rx.quiet)
-		return;
-	state->quiet_pos = lx_fp_pos_now(conn, &rx);
-	state->quiet_hops = conn->hops;
-	conn->hops.n = 0;
-	/* A message may have gone elsewhere than was expected when it came. */
-	if (conn->hops_changes != fp->changes)
-		state->quiet_hops.n = LX_FP_HOPS_ANY;
-	conn->hops_changes = fp->changes;
-	/* One that begins now or later: those under way began too early. */
-	state->quiet_barrier = fp->barrier + 1;
-	(void)lx_fp_hops_reached(fp, &state->quiet_hops, state->quiet_barrier);
-}
-
-/* ---- holding ---------------------------------------------------------------------- */
-
-static void release(struct lx_fp *fp, unsigned int index)
-{
-	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-
-	state->hold_ns = 0;
-	__atomic_and_fetch(&s->flags, ~LX_STREAM_HOLD, __ATOMIC_RELEASE);
-	lx_fastpath_poke_ack(fp->fastpath, index);
-}
-
-static void hold(struct lx_fp *fp, unsigned int index, uint64_t now)
-{
-	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	/* Large messages wait for their lane, so the next hold gains something. */
-	bool worth = s->lane_messages - state->lanes_at_hold >= HOLD_WORTH ||
-		     state->mean >= STOP_MEAN;
-
-	state->hold_pause_ns = worth ? LX_FP_HOLD_PAUSE_MIN_NS : 2 * state->hold_pause_ns;
-	if (state->hold_pause_ns > HOLD_PAUSE_MAX_NS)
-		state->hold_pause_ns = HOLD_PAUSE_MAX_NS;
-	state->lanes_at_hold = s->lane_messages;
-	state->hold_ns = state->high_ns = now;
-	state->hold_after_ns = now + state->hold_pause_ns;
-	__atomic_or_fetch(&s->flags, LX_STREAM_HOLD, __ATOMIC_RELEASE);
-}
-
-/* Whether the stream's messages could take a lane, but for the order; else a hold gains nothing. */
-static bool has_lanes(struct lx_fp *fp, const struct lx_fp_stream *state, uint64_t now)
-{
-	const struct lx_fp_peer *next_hop;
-
-	if (state->next_hop < 0)
-		return false;
-	next_hop = lx_fastpath_peer(fp->fastpath, state->next_hop);
-	for (unsigned int i = 0; i < next_hop->n_lanes; i++) {
-		const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, next_hop->lane[i]);
-
-		if (!lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now))
-			return true;
-	}
-	return false;
-}
-
-/* Whether a sender on HOLD has stopped inside a message. */
-static bool hold_is_stuck(struct lx_fp *fp, unsigned int index, uint64_t now)
-{
-	struct lx_fp_stream *state = &fp->stream[index];
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-
-	if (s->high != state->high_seen || s->unframed || s->high >= s->parse_next) {
-		state->high_seen = s->high;
-		state->high_ns = now;
-	}
-	if (s->advertised_edge < s->parse_next)
-		lx_fastpath_poke_ack(fp->fastpath, index); /* maybe to its end now */
-	return now >= state->high_ns + HOLD_STUCK_NS + HOLD_STUCK_TRIPS * state->far_ns;
-}
-
-/*
- * Whether a sender on HOLD has waited too long. A sender far away first uses up the window
- * advertised before, and does not wait meanwhile.
- */
-static bool hold_is_over(struct lx_fp_stream *state, const struct lx_stream *s, uint64_t now)
-{
-	if (state->far_ns && s->high != state->high_held) {
-		state->high_held = s->high;
-		state->hold_ns = now;
-	}
-	return now >= state->hold_ns + HOLD_MAX_NS + HOLD_MAX_TRIPS * state->far_ns;
-}
-
-/*
- * Whether the sender may go on: everything we had has been forwarded. A sender far away may go on
- * once everything has arrived here: what it sends then arrives a round trip later.
- */
-static bool may_go_on(const struct lx_fp_stream *state, const struct lx_stream *s)
-{
-	if (s->unframed)
-		return false;
-	return s->slowpath_last <= s->slowpath_done ||
-	       (state->far_ns >= EARLY_NS && s->acked == s->parse_next && s->acked >= s->window_edge);
-}
-
-/* Only the order keeps messages on lane 0: find a moment to change over. */
-static void stream_order(struct lx_fp *fp, unsigned int index, uint64_t now)
-{
-	struct lx_fp_stream *state = &fp->stream[index];
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	uint64_t order = s->reasons[LX_LANE0_ORDER];
-	bool asked = order != state->order_seen || s->unframed;
-
-	state->order_seen = order;
-	publish_slowpath_done(fp, state, s);
-	if (state->hold_ns && (may_go_on(state, s) || hold_is_over(state, s, now) ||
-			       hold_is_stuck(fp, index, now)))
-		release(fp, index);
-	else if (!state->hold_ns && asked && s->slowpath_last > s->slowpath_done &&
-		 has_lanes(fp, state, now) && now >= state->hold_after_ns)
-		hold(fp, index, now);
-}
 
 static void stream_window(struct lx_fp *fp, struct lx_fp_stream *state, const struct lx_stream *s)
 {
@@ -235,13 +69,6 @@ static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
 	state->mean = messages ? (s->parse_next - state->framed_seen) / messages : MEAN_FIRST;
 	state->messages_seen = s->messages;
 	state->framed_seen = s->parse_next;
-}
-
-static void stream_stop(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
-{
-	if (!state->stop_ns)
-		__atomic_or_fetch(&s->flags, LX_STREAM_STOP, __ATOMIC_RELEASE);
-	state->stop_ns = now + STOP_NS;
 }
 
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
@@ -311,7 +138,7 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	state->gaps_bytes_seen = s->lane_bytes;
 }
 
-/* Messages that keep changing destination: stop the sender between them, or keep them here. */
+/* Whether cutting packets between messages that keep changing destination costs too much. */
 static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
 	uint64_t cost = COPIES_OF_RESEGMENT * s->resegmented + s->fragments;
@@ -319,22 +146,13 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
 	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
 	uint64_t messages = s->lane_messages - state->lane_messages_seen;
 
-	if (state->stop_ns && now >= state->stop_ns) {
-		state->stop_ns = 0;
-		__atomic_and_fetch(&s->flags, ~LX_STREAM_STOP, __ATOMIC_RELEASE);
-	}
-	if (copies < (state->mean >= STOP_MEAN ? STOP_COPIES : COPIES_MIN))
+	if (copies < COPIES_MIN)
 		return;
 	state->cost_seen = cost;
 	state->lane_bytes_seen = s->lane_bytes;
 	state->lane_messages_seen = s->lane_messages;
-	if (bytes / copies >= (state->mean >= STOP_MEAN ? 64u << 10 : COPY_WORTH) ||
-	    copies <= COPIES_PER_MESSAGE * messages) {
+	if (bytes / copies >= COPY_WORTH || copies <= COPIES_PER_MESSAGE * messages) {
 		state->aside_pause_ns = 0;
-		return;
-	}
-	if (state->mean >= STOP_MEAN) {
-		stream_stop(state, s, now);
 		return;
 	}
 	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_COSTLY, now);
@@ -353,8 +171,8 @@ static void stream_sample(struct lx_fp_stream *state, struct lx_stream *s, uint6
 	__atomic_store_n(&s->sample, s->sample + 1, __ATOMIC_RELAXED);
 }
 
-/* Applies the switches. Returns whether the stream may use lanes. */
-static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
+/* Applies the switches: whether the stream may use lanes. */
+static void stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
@@ -365,15 +183,14 @@ static bool stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 		__atomic_store_n(&s->aside, LX_STREAM_ASIDE_NO, __ATOMIC_RELAXED);
 	off = !on || s->aside;
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))
-		return !off;
+		return;
 	if (off)
 		__atomic_or_fetch(&s->flags, LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
 	else
 		__atomic_and_fetch(&s->flags, ~LX_STREAM_NO_LANES, __ATOMIC_RELEASE);
 	if (off)
 		lx_fp_grant_end(fp, s);
-	release(fp, index);
-	return !off;
+	lx_fastpath_poke_ack(fp->fastpath, index);
 }
 
 /*
@@ -409,14 +226,9 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 			state->since_ns = now;
 		else if (r)
 			lx_debug("stream=%u reason=\"its socket is gone\"", index);
-		else if (s->state == LX_STREAM_ON && stream_switch(fp, index, now) &&
-			 has_lanes(fp, state, now))
-			hold(fp, index, now); /* at once: little is in flight yet */
 		fp->n_changing++;
 		return;
 	}
-	if (conn->waits)
-		lx_sock_conn_retry(conn->conn);
 	stream_window(fp, state, s);
 	lx_fp_grant_tick(fp, index, now);
 	stream_stuck(fp, state, index, s, now);
@@ -425,10 +237,6 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	stream_review(state, s, now);
 	stream_late(state, s, now);
 	stream_sample(state, s, now);
-	if (stream_switch(fp, index, now))
-		stream_order(fp, index, now);
-	else
-		publish_reached(fp, state, s); /* and no further barrier: it needs no more ticks */
-	fp->n_changing += state->hold_ns || state->quiet_barrier ||
-			  (s->unframed && !(s->flags & LX_STREAM_NO_LANES));
+	stream_switch(fp, index, now);
+	fp->n_changing += s->unframed && !(s->flags & LX_STREAM_NO_LANES);
 }
