@@ -171,7 +171,7 @@ LX_INLINE int lx_grant_limits(struct lx_stream *s, __u32 index, __u64 now_ns)
 		lane = lx_lane_at(s->lane);
 		if (!lane || !lx_grant_is_needed(s, lane, now_ns))
 			return 0;
-		lx_grant_request(s, lane, index, now_ns);
+		lx_grant_request(s, lane, index);
 	}
 	return s->grant != LX_GRANT_NONE;
 }

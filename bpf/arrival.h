@@ -76,7 +76,7 @@ static long lx_arrival_grant(__u32 i, void *arg)
 	int more;
 
 	(void)i;
-	stream = lx_grant_next(p->lane, p->index, p->now_ns, &more);
+	stream = lx_grant_next(p->lane, p->index, &more);
 	if (stream != LX_LANE_OWNER) {
 		LX_ADD(&p->lane->grants, 1);
 		if (stream != p->last)

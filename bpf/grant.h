@@ -12,9 +12,11 @@
  *	  │ the next message is framed            ▼ or at once, if there is room
  *	  └──────────────────────────────────── GIVEN: the window opens for a message like the last one
  *
- * The sender waits, with its data. The daemon ends grants that nobody uses, and waits that are too
- * long (user/fastpath/grant.c). A message that comes without a grant goes to the lane if there is
- * room, or to lane 0.
+ * The sender waits, with its data. One that does not use its grant may have nothing to send: as soon
+ * as the lane has delivered what was before it, the next in the queue gets one beyond the maximum.
+ * So what counts as late is what the lane does, not a time. The daemon does the same where no ACK
+ * comes (user/fastpath/grant.c). A message that comes without a grant goes to the lane if
+ * there is room, or to lane 0.
  */
 #ifndef LX_BPF_GRANT_H
 #define LX_BPF_GRANT_H
@@ -36,12 +38,15 @@
 #ifndef LX_GRANT_SPARE
 #define LX_GRANT_SPARE ((1u << 20) + 4096)
 #endif
-/* A lane is shared if a message went, or would have gone, behind another stream's this recently. */
-#define LX_SHARED_NS 1000000000ull
+/*
+ * A lane is shared if a message went, or would have gone, behind another stream's within so many
+ * bytes.
+ */
+#define LX_SHARED_BYTES (64u << 20)
 
-LX_INLINE int lx_lane_was_shared(const struct lx_lane *lane, __u64 now_ns)
+LX_INLINE int lx_lane_was_shared(const struct lx_lane *lane)
 {
-	return lane->shared_ns && (__s64)(now_ns - lane->shared_ns) < (__s64)LX_SHARED_NS;
+	return lane->shared && lane->una - lane->shared_una < LX_SHARED_BYTES;
 }
 
 LX_INLINE int lx_grant_fits(const struct lx_lane *lane, __u32 len)
@@ -57,12 +62,12 @@ LX_INLINE int lx_grant_fits(const struct lx_lane *lane, __u32 len)
 }
 
 /* Returns 0 if somebody else has changed the stream's state meanwhile. */
-LX_INLINE int lx_grant_give(struct lx_lane *lane, struct lx_stream *s, __u32 from, __u64 now_ns)
+LX_INLINE int lx_grant_give(struct lx_lane *lane, struct lx_stream *s, __u32 from)
 {
 	__u32 len = s->grant_len;
 
 	LX_ADD(&lane->granted, len);
-	s->grant_ns = now_ns;
+	s->grant_una = lane->una;
 	if (LX_CAS(&s->grant, from, LX_GRANT_GIVEN) == from)
 		return 1;
 	LX_ADD(&lane->granted, -len);
@@ -87,8 +92,8 @@ LX_INLINE void lx_grant_use(struct lx_stream *s)
 LX_INLINE int lx_grant_is_needed(const struct lx_stream *s, const struct lx_lane *lane,
 				 __u64 now_ns)
 {
-	return lane->state == LX_LANE_LIVE && (__s64)(now_ns - s->grant_after_ns) >= 0 &&
-	       (lx_lane_was_shared(lane, now_ns) || lx_lane_room(lane, lane->word) < (__s64)s->last_len) &&
+	return lane->state == LX_LANE_LIVE &&
+	       (lx_lane_was_shared(lane) || lx_lane_room(lane, lane->word) < (__s64)s->last_len) &&
 	       !lx_lane_is_slow(lane, lane->word, now_ns);
 }
 
@@ -104,30 +109,30 @@ LX_INLINE int lx_grant_queue(struct lx_lane *lane, __u32 tail, __u32 me)
 }
 
 /* Asks for a grant; only inside the section that builds the stream's ACK. */
-LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32 me, __u64 now_ns)
+LX_INLINE void lx_grant_request(struct lx_stream *s, struct lx_lane *lane, __u32 me)
 {
 	__u32 tail = lane->waiting_tail;
 
 	s->grant_lane = s->lane;
 	s->grant_len = s->last_len;
 	if (lane->waiting_first == tail && lx_grant_fits(lane, s->grant_len)) {
-		lx_grant_give(lane, s, LX_GRANT_NONE, now_ns);
+		lx_grant_give(lane, s, LX_GRANT_NONE);
 		return;
 	}
-	s->grant_ns = now_ns;
 	if (LX_CAS(&s->grant, LX_GRANT_NONE, LX_GRANT_WAITS) == LX_GRANT_NONE &&
 	    !lx_grant_queue(lane, tail, me))
 		LX_CAS(&s->grant, LX_GRANT_WAITS, LX_GRANT_NONE); /* the next ACK asks again */
 }
 
 /*
- * Gives the first in the queue its grant, inside the section that removes runs. Returns the stream,
- * or LX_LANE_OWNER if nobody waits, or there is no room.
+ * Gives the first in the queue its grant, inside the section that removes runs: if there is room, or
+ * the lane is idle, as nobody uses those given. Returns the stream, or LX_LANE_OWNER: none.
  */
-LX_INLINE __u32 lx_grant_next(struct lx_lane *lane, __u32 index, __u64 now_ns, int *ret_more)
+LX_INLINE __u32 lx_grant_next(struct lx_lane *lane, __u32 index, int *ret_more)
 {
 	__u32 first = lane->waiting_first, at = first, who;
 	struct lx_stream *s;
+	int fits = 1;
 
 	*ret_more = 0;
 	if (first == lane->waiting_tail)
@@ -138,13 +143,14 @@ LX_INLINE __u32 lx_grant_next(struct lx_lane *lane, __u32 index, __u64 now_ns, i
 	if (!who--)
 		return LX_LANE_OWNER;
 	s = lx_stream_at(who);
-	if (s && s->grant == LX_GRANT_WAITS && s->grant_lane == index &&
-	    !lx_grant_fits(lane, s->grant_len))
+	if (s && s->grant == LX_GRANT_WAITS && s->grant_lane == index)
+		fits = lx_grant_fits(lane, s->grant_len);
+	if (!fits && lx_lane_busy(lane->word))
 		return LX_LANE_OWNER;
 	lane->waiting[at] = 0;
 	lane->waiting_first = first + 1;
-	*ret_more = 1;
-	if (!s || s->grant_lane != index || !lx_grant_give(lane, s, LX_GRANT_WAITS, now_ns))
+	*ret_more = fits;
+	if (!s || s->grant_lane != index || !lx_grant_give(lane, s, LX_GRANT_WAITS))
 		return LX_LANE_OWNER;
 	return who;
 }

@@ -51,7 +51,7 @@ LX_INLINE void lx_fp_peer_credit_give(struct lx_credit *credit)
 }
 
 /* @to: the lane's next hop; @from: the stream's sender. */
-LX_INLINE void lx_lane_credits_take(__u32 to, __u32 from)
+LX_GLOBAL int lx_lane_credits_take(__u32 to, __u32 from)
 {
 	struct lx_fp_peer *next = lx_fp_peer_at(to), *sender = lx_fp_peer_at(from);
 
@@ -59,9 +59,10 @@ LX_INLINE void lx_lane_credits_take(__u32 to, __u32 from)
 		lx_fp_peer_credit_take(&next->tx);
 	if (sender)
 		lx_fp_peer_credit_take(&sender->rtr);
+	return 0;
 }
 
-LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
+LX_GLOBAL int lx_lane_credits_give(__u32 to, __u32 from)
 {
 	struct lx_fp_peer *next = lx_fp_peer_at(to), *sender = lx_fp_peer_at(from);
 
@@ -69,6 +70,7 @@ LX_INLINE void lx_lane_credits_give(__u32 to, __u32 from)
 		lx_fp_peer_credit_give(&next->tx);
 	if (sender)
 		lx_fp_peer_credit_give(&sender->rtr);
+	return 0;
 }
 
 /* ---- the word -------------------------------------------------------------------- */
@@ -176,6 +178,13 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 	return 0;
 }
 
+/* A stream went, or would have gone, behind another's run. */
+LX_INLINE void lx_lane_share(struct lx_lane *lane)
+{
+	lane->shared_una = lane->una;
+	lane->shared = 1;
+}
+
 /* Fills in the entry of a new run, after its bytes have been reserved. */
 LX_INLINE void lx_lane_run_begin(struct lx_lane *lane, __u16 number, __u64 start, __u32 me,
 				 __u32 from, __u64 now_ns)
@@ -235,7 +244,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_take(struct lx_lane *lane, __u32 me, __u3
 			if (!mine)
 				lx_lane_run_begin(lane, tail, start, me, from, now_ns);
 			if (busy && !mine) {
-				lane->shared_ns = now_ns;
+				lx_lane_share(lane);
 				LX_ADD(&lane->handovers, 1);
 			} else if (!busy)
 				LX_ADD(&lane->takes, 1);

@@ -140,7 +140,7 @@ LX_INLINE void lx_choice_offer(struct lx_choice *c, const struct lx_stream *s,
 
 	/* One more that wants it: those that have it must ask before they go on. */
 	if (why == LX_LANE0_CROWDED)
-		lane->shared_ns = s->now_ns;
+		lx_lane_share(lane);
 	if (c->lane != LX_NO_LANE && (why || under_way >= c->under_way))
 		return;
 	c->reason = why;
@@ -266,9 +266,18 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_NO_LANE;
 	if (c->reason != LX_LANE0_NO_LANE)
 		return 0;
+	/* Had it another way than the one before it in the packet, that would have to be cut. */
+	if (s->full && s->full_hop == c->next_hop) {
+		c->reason = s->full;
+		return 0;
+	}
 	bpf_loop(LX_FP_PEER_LANES + 1, lx_choose_lane, &c, 0);
 	if (c->lane != LX_NO_LANE)
 		lx_choice_take(c, s);
+	if (c->reason == LX_LANE0_WINDOW || c->reason == LX_LANE0_CROWDED) {
+		s->full = c->reason;
+		s->full_hop = c->next_hop;
+	}
 	return 0;
 }
 
@@ -554,6 +563,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		lx_unframed_leave(s);
 	if (!lx_pos_before(s->acked, s->arrived))
 		s->progress_ns = s->now_ns; /* nothing was waiting to be acknowledged */
+	s->full = 0;
 	lx_frame_arrived(s, f->seg->pos, f->seg->end);
 	f->near = s->tail - 1;
 	/* A retransmission may have different contents, also that of a header's first part. */

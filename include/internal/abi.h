@@ -222,13 +222,15 @@ struct lx_lane {
 	__u32 run_begun[LX_LANE_RUNS]; /* B: when it began, in units of 2^LX_LANE_WAIT_SHIFT ns */
 	/* B, U: runs that were first after less than 2^i units; the daemon decays the counts */
 	__u32 waits[LX_LANE_WAITS];
-	__u64 shared_ns;  /* B: when a message last went behind another stream's, or wanted to */
+	__u64 shared_una; /* B: una when a message last went behind another stream's, or wanted to */
+	__u32 shared;     /* B: it has */
 	__u32 granted;    /* B: bytes of grants that are not used yet */
 	__u32 waiting_first, waiting_tail; /* B: of waiting[]; they count, and wrap */
 	__u32 grants;     /* B: counter */
+	__u32 reserved2;
 	__u16 waiting[LX_LANE_WAITING]; /* B: streams that wait, plus 1; 0: being written */
 };
-LX_LAYOUT(struct lx_lane, 1224);
+LX_LAYOUT(struct lx_lane, 1232);
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
@@ -370,10 +372,11 @@ struct lx_stream {
 	__u32 grant;      /* B, U: enum lx_grant */
 	__u32 grant_lane; /* B: the lane that it waits for, or has it from; fixed meanwhile */
 	__u32 grant_len;  /* B: bytes; the same */
-	__u64 grant_ns;   /* B, U: since when it waits, or has it */
+	__u64 grant_una;  /* B, U: if given: the lane's una then */
 	__u32 limited;    /* B: its window ends with a message */
 	__u32 next_hop_run; /* B; U while unframed: messages in a row for the same next hop */
-	__u64 grant_after_ns; /* U: it needs no grant before: it had nothing to send with one */
+	__u32 full;       /* B: in this packet, why lanes had no room: enum lx_lane0_reason; 0: they had */
+	__u32 full_hop;   /* B: the next hop */
 	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];

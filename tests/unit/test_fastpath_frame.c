@@ -541,6 +541,104 @@ static void no_lanes_inside_header(void **state)
 	assert_int_equal(stream.reasons[LX_LANE0_POLICY], 1);
 }
 
+/* ---- order: what may overtake what ---------------------------------------------------- */
+
+/* The ways of a message: with a checksum it is for our own socket. */
+enum { BY_LANE, BY_SOCKET };
+
+/* A message of the given way, and a ZC-ACK due if @cookie; returns where it ends. */
+static __u64 sends(__u64 pos, int way, __u64 cookie)
+{
+	static char packet[2000];
+	__u64 end = pos + message(packet, 1000);
+	struct lx_segment seg = { .pos = pos, .end = end, .size = 1448, .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+	const __u32 checksum = 1;
+
+	if (way == BY_SOCKET)
+		memcpy(packet + 4, &checksum, sizeof(checksum));
+	memcpy(packet + 8, &cookie, sizeof(cookie));
+	assert_int_equal(lx_frame(&f), 0);
+	return end;
+}
+
+static bool went_by_lane(__u32 message)
+{
+	return lx_extent_at(&stream, message)->lane == 0;
+}
+
+/* What the sender is told: everything below has arrived. */
+static __u64 told(void)
+{
+	struct lx_advertised adv;
+
+	assert_true(lx_ack_build(&stream, 0, 1, &adv) >= 0);
+	return adv.ack;
+}
+
+/* Messages of a stream overtake each other: none waits for one that goes another way. */
+static void messages_overtake(void **state)
+{
+	__u64 one = (world(LX_SOCK_V3), sends(0, BY_LANE, 0)), two = sends(one, BY_SOCKET, 0);
+	__u64 three = sends(two, BY_LANE, 0);
+
+	assert_true(went_by_lane(0) && !went_by_lane(1) && went_by_lane(2));
+	/* The second has arrived first, then the others: told in the order of the bytes. */
+	stream.socket_una = two - one;
+	assert_int_equal(told(), 0);
+	lx_lane_acked(&lane, 0, one + (three - two), 64 * MIB);
+	assert_int_equal(told(), three);
+}
+
+/* Without room on the lane, the next goes by the socket at once, and the one after that may return. */
+static void lane_0_carries_on(void **state)
+{
+	__u64 one = (world(LX_SOCK_V3), sends(0, BY_LANE, 0)), two, three;
+
+	lane.window_edge = one;
+	two = sends(one, BY_LANE, 0);
+	lane.window_edge = 64 * MIB;
+	three = sends(two, BY_LANE, 0);
+	assert_true(went_by_lane(0) && !went_by_lane(1) && went_by_lane(2));
+	assert_int_equal(stream.reasons[LX_LANE0_WINDOW], 1);
+	assert_int_equal(lx_extent_at(&stream, 2)->lane_start, one);
+	lx_lane_acked(&lane, 0, one + (three - two), 64 * MIB);
+	assert_int_equal(told(), one);
+	stream.socket_una = two - one;
+	assert_int_equal(told(), three);
+}
+
+/* Not so a ZC-ACK: it is sent when its message has arrived, and all those before it. */
+static void zc_acks_do_not(void **state)
+{
+	__u64 one = (world(LX_SOCK_V3), sends(0, BY_LANE, 7)), two = sends(one, BY_SOCKET, 0);
+	__u64 three = sends(two, BY_LANE, 8);
+
+	stream.socket_una = two - one;
+	assert_int_equal(told(), 0);
+	assert_int_equal(stream.cookie_tail, 0);
+	lx_lane_acked(&lane, 0, one - 1, 64 * MIB);
+	assert_int_equal(told(), one - 1);
+	assert_int_equal(stream.cookie_tail, 0);
+	lx_lane_acked(&lane, 0, one + (three - two), 64 * MIB);
+	assert_int_equal(told(), three);
+	assert_int_equal(stream.cookie_tail, 2);
+	assert_int_equal(stream.cookie[0], 7);
+	assert_int_equal(stream.cookie[1], 8);
+}
+
+/* Nor the end of the connection: not acknowledged before everything in front of it. */
+static void close_does_not(void **state)
+{
+	__u64 end = (world(LX_SOCK_V3), sends(0, BY_LANE, 0));
+
+	stream.fin = 1;
+	stream.socket_una = 1; /* our socket has the FIN */
+	assert_int_equal(told(), 0);
+	lx_lane_acked(&lane, 0, end, 64 * MIB);
+	assert_int_equal(told(), end + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +658,10 @@ int main(void)
 		cmocka_unit_test(marked_unframed),
 		cmocka_unit_test(saved_by_another),
 		cmocka_unit_test(no_lanes_inside_header),
+		cmocka_unit_test(messages_overtake),
+		cmocka_unit_test(lane_0_carries_on),
+		cmocka_unit_test(zc_acks_do_not),
+		cmocka_unit_test(close_does_not),
 	};
 
 	rnd_init();

@@ -284,7 +284,7 @@ static void last_place(void **state)
 	assert_false(lx_grant_queue(first, LX_LANE_WAITING - 1, 2));
 	assert_false(lx_grant_queue(first, LX_LANE_WAITING, 2));
 	for (int i = 0; i < LX_LANE_WAITING; i++)
-		(void)lx_grant_next(first, 0, 1, &more);
+		(void)lx_grant_next(first, 0, &more);
 	assert_int_equal(first->waiting_first, LX_LANE_WAITING);
 	assert_int_equal(first->waiting_tail, LX_LANE_WAITING);
 }
@@ -323,8 +323,8 @@ static void fewest_bytes(void **state)
 	assert_int_equal(lanes[1].handovers, 1);
 }
 
-/* While it has bytes on a lane, first or not, it uses no other, however idle. */
-static void no_other_one(void **state)
+/* While it has bytes on a lane that has room, first or not, it uses no other, however idle. */
+static void stays(void **state)
 {
 	lanes[1].state = LX_LANE_DRAIN;
 	assert_int_equal(chooses(0), 0);
@@ -337,8 +337,10 @@ static void no_other_one(void **state)
 	arrives(400, 0);
 	assert_int_equal(chooses(2), 0);
 	assert_int_equal(chooses(0), 1);
-	/* Without room anywhere it goes to lane 0, with a reason. */
+	/* Without room there it takes another; without room anywhere, lane 0. */
 	lanes[1].window_edge = 0;
+	assert_int_equal(chooses(0), 0);
+	lanes[0].window_edge = 0;
 	assert_int_equal(chooses(0), LX_NO_LANE);
 }
 
@@ -358,7 +360,7 @@ int main(void)
 		cmocka_unit_test_setup(last_place, begin),
 		cmocka_unit_test_setup(of_no_use, begin),
 		cmocka_unit_test_setup(fewest_bytes, begin),
-		cmocka_unit_test_setup(no_other_one, begin),
+		cmocka_unit_test_setup(stays, begin),
 	};
 
 	return cmocka_run_group_tests_name("fast path: lanes", tests, NULL, NULL);

@@ -482,11 +482,6 @@ static void cookies(int who)
 
 /* ---- grants, as in user/fastpath/grant.c ------------------------------------------------- */
 
-#define GRANT_UNUSED_NS 2000000ull
-/* There, 100 and 2 ms. */
-#define GRANT_WAIT_NS 5000000ull
-#define GRANT_IDLE_NS 500000ull
-
 static void grant_end(int who)
 {
 	struct lx_stream *s = &stream[who];
@@ -496,32 +491,51 @@ static void grant_end(int who)
 	s->grant = LX_GRANT_NONE;
 }
 
+/* How much may go by before a grant counts as late; 4 MiB there. */
+static __u64 late_bytes(void)
+{
+	return 2 * grant_max;
+}
+
 static void grant_tick(int who)
 {
 	struct lx_stream *s = &stream[who];
-	__u64 since = now_ns - s->grant_ns;
-	struct lx_lane *t;
+	const struct lx_lane *t = &lane[s->grant_lane];
 
-	if (s->grant == LX_GRANT_GIVEN && since > GRANT_UNUSED_NS) {
-		s->grant_after_ns = now_ns + rnd_below(10000000);
+	if (s->grant == LX_GRANT_GIVEN && t->una - s->grant_una > late_bytes()) {
 		grant_end(who);
 		n_expired++;
 	}
-	if (s->grant != LX_GRANT_WAITS)
-		return;
-	t = &lane[s->grant_lane];
-	if (t->state != LX_LANE_LIVE || lx_lane_is_slow(t, t->word, now_ns)) {
+	if (s->grant == LX_GRANT_WAITS &&
+	    (t->state != LX_LANE_LIVE || lx_lane_is_slow(t, t->word, now_ns))) {
 		s->grant = LX_GRANT_NONE;
+		tell_sender(who);
+	}
+}
+
+/* Gives the first that waits a grant if nothing has moved since the last look. */
+static void grant_lane_tick(int l)
+{
+	static __u64 idle_una[LANES];
+	struct lx_lane *t = &lane[l];
+	int idle = !lx_lane_busy(t->word), rests = idle && idle_una[l] == t->una;
+
+	idle_una[l] = idle ? t->una : ~0ull;
+	if (!rests || t->state != LX_LANE_LIVE)
+		return;
+	for (__u32 at = t->waiting_first; at != t->waiting_tail; at++) {
+		int who = t->waiting[at & (LX_LANE_WAITING - 1)] - 1;
+
+		if (sender[who].dead || stream[who].grant != LX_GRANT_WAITS ||
+		    stream[who].grant_lane != (__u32)l)
+			continue;
+		stream[who].grant = LX_GRANT_GIVEN;
+		stream[who].grant_una = t->una;
+		t->granted += stream[who].grant_len;
+		n_helped++;
 		tell_sender(who);
 		return;
 	}
-	if (since <= (lx_lane_busy(t->word) || t->granted ? GRANT_WAIT_NS : GRANT_IDLE_NS))
-		return;
-	s->grant = LX_GRANT_GIVEN;
-	t->granted += s->grant_len;
-	s->grant_ns = now_ns;
-	n_helped++;
-	tell_sender(who);
 }
 
 /* What a lane has promised is what its streams may still send. */
@@ -860,6 +874,7 @@ static void one_world(int number)
 			if (losses)
 				policy(who);
 			grant_tick(who);
+			grant_lane_tick(rnd_below(LANES));
 			orphans(rnd_below(LANES));
 			break;
 		}

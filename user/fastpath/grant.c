@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Grants that nobody uses, and waits that are too long. The programs hand grants out
- * (bpf/grant.h), mostly as the next hop acknowledges what is before them; there may be no ACK to
- * come.
+ * Grants where the programs cannot help: they hand them out as the next hop acknowledges something
+ * (bpf/grant.h), and on an idle lane there is nothing to acknowledge.
  */
 #include "priv.h"
 
-/*
- * A sender that does not use its grant by then has nothing to send, or is far away: it keeps others
- * waiting. Unless it has sent so many messages since the last time, it goes without grants for a while,
- * longer each time.
- */
-#define GRANT_UNUSED_NS (5 * LX_SOCK_MSEC)
-#define GRANT_WORTH 8
-#define GRANT_PAUSE_MIN_NS (20 * LX_SOCK_MSEC)
-#define GRANT_PAUSE_MAX_NS (16 * LX_SOCK_SECOND)
-/* Nobody waits longer; nor longer than IDLE for a lane on which nothing moves. */
-#define GRANT_WAIT_NS (100 * LX_SOCK_MSEC)
-#define GRANT_IDLE_NS (2 * LX_SOCK_MSEC)
+/* A grant is no longer reserved once so much of others has gone by. */
+#define GRANT_LATE_BYTES (4u << 20)
 
 static bool change(struct lx_stream *s, uint32_t from, uint32_t to)
 {
@@ -36,63 +25,67 @@ void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
 	change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
 }
 
-/* What a wait for a grant becomes: WAITS, GIVEN, or NONE: its lane is not worth waiting for. */
-static uint32_t wait_becomes(struct lx_fp *fp, const struct lx_stream *s, uint64_t now)
+/* While ENDING, the programs leave it alone. Before, it may be given, used, and wait elsewhere. */
+static bool give(struct lx_fp *fp, unsigned int index, struct lx_stream *s)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	int64_t since = now - s->grant_ns;
-	bool idle;
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 
-	if (lane->state != LX_LANE_LIVE || lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now))
-		return LX_GRANT_NONE;
-	idle = !lx_fp_lane_is_busy(lane) && !__atomic_load_n(&lane->granted, __ATOMIC_ACQUIRE);
-	return since > (int64_t)(idle ? GRANT_IDLE_NS : GRANT_WAIT_NS) ? LX_GRANT_GIVEN
-								       : LX_GRANT_WAITS;
+	if (!change(s, LX_GRANT_WAITS, LX_GRANT_ENDING))
+		return false;
+	if (s->grant_lane != index) {
+		change(s, LX_GRANT_ENDING, LX_GRANT_WAITS);
+		return false;
+	}
+	__atomic_add_fetch(&lane->granted, s->grant_len, __ATOMIC_RELAXED);
+	s->grant_una = lane->una;
+	change(s, LX_GRANT_ENDING, LX_GRANT_GIVEN);
+	return true;
 }
 
-static void wait_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
+/* The first that still waits. The programs remove it from the queue, as one that does not wait. */
+static void give_next(struct lx_fp *fp, unsigned int index)
 {
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
-	uint32_t to;
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	uint32_t at = __atomic_load_n(&lane->waiting_first, __ATOMIC_ACQUIRE);
+	uint32_t tail = __atomic_load_n(&lane->waiting_tail, __ATOMIC_ACQUIRE);
 
-	/*
-	 * While ENDING the programs leave it alone. Before, they may give it, and it may be used, and
-	 * wait again, for another lane or length.
-	 */
-	if (wait_becomes(fp, s, now) == LX_GRANT_WAITS ||
-	    !change(s, LX_GRANT_WAITS, LX_GRANT_ENDING))
-		return;
-	to = wait_becomes(fp, s, now);
-	if (to == LX_GRANT_GIVEN) {
-		__atomic_add_fetch(&lx_fastpath_lane(fp->fastpath, s->grant_lane)->granted,
-				   s->grant_len, __ATOMIC_RELAXED);
-		s->grant_ns = now;
+	for (; at != tail; at++) {
+		uint32_t who =
+			__atomic_load_n(&lane->waiting[at % LX_LANE_WAITING], __ATOMIC_ACQUIRE) - 1;
+
+		if (lx_fp_stream_is_open(fp, who) &&
+		    give(fp, index, lx_fastpath_stream(fp->fastpath, who))) {
+			lx_fastpath_poke_ack(fp->fastpath, who);
+			return;
+		}
 	}
-	change(s, LX_GRANT_ENDING, to);
-	if (to != LX_GRANT_WAITS)
-		lx_fastpath_poke_ack(fp->fastpath, index);
+}
+
+void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_fp_run *run = &fp->run[index];
+	bool idle = !lx_fp_lane_is_busy(lane), rests = idle && run->idle_una == lane->una;
+
+	run->idle_una = idle ? lane->una : UINT64_MAX;
+	if (rests && lane->state == LX_LANE_LIVE)
+		give_next(fp, index);
 }
 
 void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
-	struct lx_fp_stream *state = &fp->stream[index];
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	uint32_t grant = __atomic_load_n(&s->grant, __ATOMIC_ACQUIRE);
-	int64_t since = now - s->grant_ns;
+	const struct lx_lane *lane;
 
-	if (grant == LX_GRANT_GIVEN && since > (int64_t)GRANT_UNUSED_NS) {
-		bool once = s->messages - state->messages_at_unused >= GRANT_WORTH;
-
-		state->messages_at_unused = s->messages;
-		state->grant_pause_ns = once			? 0
-					: state->grant_pause_ns ? 2 * state->grant_pause_ns
-								: GRANT_PAUSE_MIN_NS;
-		if (state->grant_pause_ns > GRANT_PAUSE_MAX_NS)
-			state->grant_pause_ns = GRANT_PAUSE_MAX_NS;
-		__atomic_store_n(&s->grant_after_ns, now + state->grant_pause_ns,
-				 __ATOMIC_RELAXED);
+	if (!grant)
+		return;
+	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
+	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > GRANT_LATE_BYTES)
 		lx_fp_grant_end(fp, s);
-	}
-	if (grant == LX_GRANT_WAITS)
-		wait_tick(fp, index, now);
+	/* Not worth waiting for. */
+	else if (grant == LX_GRANT_WAITS &&
+		 (lane->state != LX_LANE_LIVE || lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now)) &&
+		 change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
+		lx_fastpath_poke_ack(fp->fastpath, index);
 }

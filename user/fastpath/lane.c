@@ -294,6 +294,7 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 		lane_measure(lane, conn, now);
 		lane_rate(lane, &fp->run[i], now);
 		lx_fp_lane_watch(fp, i, now);
+		lx_fp_grant_lane_tick(fp, i);
 	}
 }
 

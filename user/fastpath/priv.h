@@ -8,7 +8,7 @@
  *	stream.c   connections on which messages to route arrive
  *	source.c   streams per address, idle streams
  *	review.c   which streams use lanes
- *	grant.c    grants that nobody uses, and waits that are too long
+ *	grant.c    grants that nobody uses
  *	lane.c     connections on which the programs send
  *	stall.c    stalled messages on lanes, and their senders
  *	count.c    counters
@@ -97,8 +97,6 @@ struct lx_fp_stream {
 	uint64_t mean;             /* recent mean message length, bytes */
 	uint64_t sample_ns, sample_seen; /* when s->sample was incremented; s->messages then */
 	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
-	uint64_t grant_pause_ns; /* its last grant was not used: no more for so long */
-	uint64_t messages_at_unused; /* s->messages then */
 	int next_hop;              /* of its last message; -1: unknown */
 	unsigned int next_hop_run; /* messages in a row for that next hop */
 };
@@ -120,6 +118,7 @@ struct lx_fp_sender {
 struct lx_fp_run {
 	uint64_t una, high, packets, acks; /* high: of the first run's stream */
 	uint64_t since_ns;
+	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 };
@@ -365,7 +364,7 @@ static inline bool lx_fp_stream_is_calm(const struct lx_fp *fp, unsigned int ind
 
 	if (state->conn->no_stream)
 		return true;
-	return s->state == LX_STREAM_ON && !s->grant;
+	return s->state == LX_STREAM_ON && s->grant != LX_GRANT_WAITS;
 }
 
 /* Visits a stream on each tick, for a while. */
@@ -420,6 +419,8 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 /* The stream needs its grant no more, or waits no more for one. */
 void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s);
 void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
+/* Helps those that wait for a lane that rests. */
+void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index);
 
 /* ---- stall.c */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which streams use lanes, looked at on each tick: who makes others wait, costs more than it gains, or
- * loses packets, is kept on lane 0 for a while.
+ * Which streams use lanes, looked at on each tick: who makes others wait, costs more than it gains,
+ * or loses packets, is kept on lane 0 for a while.
  */
 #include "priv.h"
 
@@ -178,8 +178,7 @@ static void stream_switch(struct lx_fp *fp, unsigned int index, uint64_t now)
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, index);
 	bool on = lx_fp_conn_on(state->conn), off;
 
-	if (s->aside && (now >= state->aside_ns ||
-			 (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
+	if (s->aside && (now >= state->aside_ns || (!on && s->aside != LX_STREAM_ASIDE_UNSAFE)))
 		__atomic_store_n(&s->aside, LX_STREAM_ASIDE_NO, __ATOMIC_RELAXED);
 	off = !on || s->aside;
 	if (off == !!(s->flags & LX_STREAM_NO_LANES))

@@ -267,8 +267,10 @@ static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (state->conn && !state->conn->closing)
 		lx_fp_stream_tick(fp, index, now);
 	if (!state->conn || state->conn->closing ||
-	    (now >= state->busy_ns + CALM_NS && lx_fp_stream_is_calm(fp, index)))
+	    (now >= state->busy_ns + CALM_NS && lx_fp_stream_is_calm(fp, index))) {
+		lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));
 		fp->active[index / 64] &= ~(1ull << index % 64);
+	}
 }
 
 void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
