@@ -53,7 +53,7 @@ LX_INLINE int lx_grant_fits(const struct lx_lane *lane, __u32 len)
 {
 	__u64 word = lane->word;
 	__u32 granted = lane->granted;
-	__u32 taken = granted + (lx_lane_busy(word) ? (__u32)word - (__u32)lane->una : 0);
+	__u32 taken = granted + lx_lane_under_way(lane, word);
 
 	if (!taken)
 		return 1;

@@ -109,6 +109,12 @@ LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
 	return lx_pos_of((__u32)word, 0, una);
 }
 
+/* Bytes reserved and not acknowledged yet. */
+LX_INLINE __u32 lx_lane_under_way(const struct lx_lane *lane, __u64 word)
+{
+	return lx_lane_busy(word) ? (__u32)word - (__u32)lane->una : 0;
+}
+
 /* Bytes that the next hop's window takes behind those reserved. */
 LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
 {
@@ -170,7 +176,7 @@ LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64
 		return LX_LANE0_NO_LANE;
 	if (!mine && lx_lane_busy(word) &&
 	    (lx_lane_n_runs(lane, word) >= LX_LANE_RUNS - 1 ||
-	     (__u32)word - (__u32)lane->una + need > LX_LANE_SHARED_MAX ||
+	     lx_lane_under_way(lane, word) + need > LX_LANE_SHARED_MAX ||
 	     lx_lane_is_slow(lane, word, now_ns)))
 		return LX_LANE0_CROWDED;
 	if (lx_lane_room(lane, word) < (__s64)need)

@@ -134,7 +134,7 @@ LX_INLINE void lx_choice_offer(struct lx_choice *c, const struct lx_stream *s,
 {
 	__u64 word = lane->word;
 	int busy = lx_lane_busy(word), mine = busy && lx_lane_owner(word) == c->index;
-	__u32 under_way = busy ? (__u32)word - (__u32)lane->una : 0;
+	__u32 under_way = lx_lane_under_way(lane, word);
 	enum lx_lane0_reason why = lx_lane_refuses(lane, word, mine, lx_choice_need(s, c->len),
 						   s->now_ns);
 

@@ -162,7 +162,7 @@ LX_LAYOUT(struct lx_lane_run, 16);
 /*
  * Nobody goes behind a run that has been first for longer; messages go to lane 0 instead. A sender
  * that has to wait for a CPU may take tens of milliseconds; one that always does gets no lanes
- * (user/fastpath/order.c).
+ * (user/fastpath/review.c).
  */
 #define LX_LANE_SLOW_NS 100000000ull
 

@@ -16,7 +16,7 @@
 #include "msg.h"
 #include "route.h"
 
-/* Longer than the interval of samples of the fast path (SAMPLE_NS of user/fastpath/order.c). */
+/* Longer than the interval of samples of the fast path (SAMPLE_NS of user/fastpath/review.c). */
 #define KEEP_NS (4 * LX_NSEC)
 /* More than a message's resends over other gateways (lnet_retry_count). */
 #define RETURNS 4
