@@ -157,6 +157,35 @@ s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
 	pings a 10.1.0.2@tcp
 }
 
+# class_of NODE: the scheduling class of all threads, a line for each that there is
+class_of() {
+	chrt -a -p "${daemon_pid[$1]}" | sed -n 's/.*policy: //p' | sort -u
+}
+
+@test "lnetxd comes before other processes, unless it shall not, or may not" {
+	net_two
+	nets_yaml tcp eth0 | config a
+	start a
+	equal "$(class_of a)" SCHED_RR
+	jq -e '.daemon[0] | .realtime and .cpu_ms > 0 and has("waited_ms")' <<<"$(lx a -j daemon show)"
+	stop a
+	start a --no-realtime
+	equal "$(class_of a)" SCHED_OTHER
+	jq -e '.daemon[0].realtime == false' <<<"$(lx a -j daemon show)"
+	stop a
+	LAUNCH='chrt -b 0' start a
+	equal "$(class_of a)" SCHED_BATCH # as the service manager wanted
+	stop a
+	LAUNCH='prlimit --rtprio=0 setpriv --bounding-set -sys_nice' start a
+	equal "$(class_of a)" SCHED_OTHER
+	log_has a 'level=info scheduling=fair reason="no real-time priority: Operation not permitted"'
+	stop a
+	# Raising it takes CAP_SYS_RESOURCE.
+	prlimit --rtprio=1 true 2>/dev/null || return 0
+	LAUNCH='prlimit --rtprio=1 setpriv --bounding-set -sys_nice' start a
+	equal "$(class_of a)" SCHED_RR # as the unit has it
+}
+
 # ---- reload -------------------------------------------------------------------------
 
 @test "SIGHUP: what changed is applied, what did not keeps its connections" {

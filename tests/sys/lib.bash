@@ -235,7 +235,7 @@ start_routers() {
 	done
 }
 
-# start NODE [OPTION...]: start lnetxd with the node's config; wait until it runs
+# start NODE [OPTION...]: start lnetxd with the node's config, by $LAUNCH; wait until it runs
 start() {
 	local name=$1
 	shift
@@ -254,7 +254,8 @@ spawn() {
 	# Only routers have a fast path.
 	! grep -qs '^routing' "$DIR/$name.yaml" || [ "$LNETX_BPF" = off ] || watch_packets "$name"
 	new_log "$name"
-	ip netns exec "$NS$name" "$LNETX_BIN/lnetxd" "$@" >>"$DIR/$name.log" 2>&1 3>&- &
+	# shellcheck disable=SC2086 # words
+	ip netns exec "$NS$name" ${LAUNCH:-} "$LNETX_BIN/lnetxd" "$@" >>"$DIR/$name.log" 2>&1 3>&- &
 	daemon_pid[$name]=$!
 }
 

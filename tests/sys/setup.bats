@@ -381,6 +381,21 @@ found_not() {
 	found_not "fast path"
 }
 
+# starves NODE: its doctor says so
+starves() {
+	[[ $(lx "$1" doctor) == *"advice   CPU: lnetxd's threads waited for it for "*" %"*"next: let lnetxd come before other processes: lnetxd(8), CPU TIME"* ]]
+}
+
+@test "doctor: a router whose lnetxd waits for the CPU" {
+	{ nets_yaml tcp eth0; echo 'routing: { enable: 1 }'; } | config a
+	start a --no-realtime
+	taskset -a -p -c 0 "${daemon_pid[a]}"
+	# Linux leaves others a twentieth of the CPU.
+	chrt -r 9 taskset -c 0 timeout 20 bash -c 'while :; do :; done' 3>&- &
+	eventually 20 starves a
+	kill $!
+}
+
 @test "doctor: the fast path where it is loaded" {
 	{ nets_yaml tcp eth0; echo 'routing: { enable: 1 }'; } | config a
 	start a

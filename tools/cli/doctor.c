@@ -5,10 +5,13 @@
  * nothing.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/timex.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "../../user/base/cleanup.h"
 #include "lnetx.h"
@@ -16,6 +19,10 @@
 #include "rtnl.h"
 #include "rxqueue.h"
 #include "sysctl.h"
+
+#define CPU_MS 1000 /* to watch a router's CPUs for */
+#define WAITED_PERCENT 20
+#define INTERRUPTS_PERCENT 80
 
 /* A tcp NI, with the address and the interface that it has in Linux. */
 struct ni {
@@ -32,6 +39,8 @@ struct doctor {
 	struct ni *ni;
 	size_t n_nis;
 	unsigned int n_problems;
+	json_t *daemon; /* its status at the beginning */
+	int64_t began_ms;
 };
 
 static void fini(struct doctor *d)
@@ -43,6 +52,7 @@ static void fini(struct doctor *d)
 	free(d->ni);
 	json_decref(d->nets);
 	json_decref(d->findings);
+	json_decref(d->daemon);
 }
 
 static const char *text_of(const json_t *map, const char *key)
@@ -435,6 +445,52 @@ static void check_neighbours(struct doctor *d)
 	json_decref(peers);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The status of lnetxd, which the caller frees; NULL: it does not say. */
+static json_t *status_of(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_STATUS, &lx_control_statuses);
+	json_t *status = json_incref(json_array_get(list, 0));
+
+	json_decref(list);
+	return status;
+}
+
+static int64_t grown(const struct doctor *d, const json_t *status, const char *key)
+{
+	return json_integer_value(json_object_get(status, key)) -
+	       json_integer_value(json_object_get(d->daemon, key));
+}
+
+/* Over at least a second. */
+static void check_cpu(struct doctor *d)
+{
+	int64_t ms = now_ms() - d->began_ms, waited, interrupts;
+	json_t *status;
+
+	if (ms < CPU_MS)
+		usleep((CPU_MS - ms) * 1000);
+	status = status_of(d);
+	ms = now_ms() - d->began_ms;
+	waited = 100 * grown(d, status, "waited_ms") / ms;
+	interrupts = 100 * grown(d, status, "interrupts_ms") / (ms * sysconf(_SC_NPROCESSORS_ONLN));
+	if (status && d->daemon && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
+		find(d, false, "CPU",
+		     json_is_true(json_object_get(status, "realtime"))
+			     ? "more or faster CPUs, more receive queues, or another router"
+			     : "let lnetxd come before other processes: lnetxd(8), CPU TIME",
+		     "lnetxd's threads waited for it for %" PRId64 " %% of the time, and interrupts took "
+		     "%" PRId64 " %% of all CPUs", waited, interrupts);
+	json_decref(status);
+}
+
 static void check_clock(struct doctor *d)
 {
 	struct timex tx = { 0 };
@@ -458,6 +514,8 @@ static int load(struct doctor *d)
 		err = lx_mrroute_check_netns(d->session);
 	if (err)
 		return err;
+	d->began_ms = now_ms();
+	d->daemon = status_of(d);
 	d->findings = json_array();
 	err = lx_rtnl_new(&d->nl);
 	if (!err)
@@ -494,6 +552,8 @@ static void check(struct doctor *d)
 	check_buffer(d, "rx_buffer_size", "net.core.rmem_max");
 	check_neighbours(d);
 	check_clock(d);
+	if (router)
+		check_cpu(d);
 }
 
 static void print(const struct doctor *d)

@@ -53,6 +53,9 @@ static const struct metric daemon_metrics[] = {
 static const struct metric state_metrics[] = {
 	{ "lnetx_configured", "whether LNet is started", GAUGE, "configured", NULL, NULL },
 	{ "lnetx_uptime_seconds", "time since lnetxd started", GAUGE, "uptime_s", NULL, NULL },
+	{ "lnetx_cpu_milliseconds", "CPU time of lnetxd", COUNTER, "cpu_ms", NULL, NULL },
+	{ "lnetx_cpu_waited_milliseconds", "time that its threads were ready and waited for a CPU", COUNTER, "waited_ms", NULL, NULL },
+	{ "lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs", COUNTER, "interrupts_ms", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 

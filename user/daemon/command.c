@@ -19,6 +19,7 @@
 #include "probe.h"
 #include "programs.h"
 #include "server.h"
+#include "share.h"
 #include "tester.h"
 #include "trace.h"
 
@@ -213,6 +214,7 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 					      .uptime_s = time(NULL) - d->started,
 					      .configured = d->node != NULL,
 					      .clients = lx_server_clients(d->server) };
+	lx_share_fill(status);
 	return lx_dump_new(&lx_control_statuses, req->level, status, 1, sizeof(*status), ret_dump);
 }
 

@@ -30,6 +30,7 @@
 #include "refusals.h"
 #include "report.h"
 #include "server.h"
+#include "share.h"
 #include "tester.h"
 #include "trace.h"
 
@@ -41,7 +42,7 @@
 
 struct options {
 	const char *config, *instance, *group;
-	bool test, configure, missing_ok, no_bpf;
+	bool test, configure, missing_ok, no_bpf, no_realtime;
 	int level;
 	unsigned int drain_s;
 };
@@ -69,6 +70,7 @@ static const char usage_text[] =
 	"                         (default: 70)\n"
 	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
 	"  -B, --no-bpf           load no BPF programs; LNet works without them\n"
+	"  -R, --no-realtime      be scheduled as any process; on a busy router lnetxd may starve\n"
 	"  -f, --foreground       accepted and ignored; lnetxd always runs in the foreground\n"
 	"  -V, --version\n"
 	"  -h, --help\n";
@@ -128,6 +130,9 @@ static int parse_option(int opt, struct options *o)
 	case 'B':
 		o->no_bpf = true;
 		return 0;
+	case 'R':
+		o->no_realtime = true;
+		return 0;
 	case 'f':
 		return 0;
 	case 'V':
@@ -152,13 +157,14 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { "drain", required_argument, NULL, 'd' },
 					       { "log-level", required_argument, NULL, 'l' },
 					       { "no-bpf", no_argument, NULL, 'B' },
+					       { "no-realtime", no_argument, NULL, 'R' },
 					       { "foreground", no_argument, NULL, 'f' },
 					       { "version", no_argument, NULL, 'V' },
 					       { "help", no_argument, NULL, 'h' },
 					       { NULL, 0, NULL, 0 } };
 	int opt, err = 0;
 
-	while (!err && (opt = getopt_long(argc, argv, "c:mCtn:g:d:l:BfVh", table, NULL)) != -1)
+	while (!err && (opt = getopt_long(argc, argv, "c:mCtn:g:d:l:BRfVh", table, NULL)) != -1)
 		err = parse_option(opt, o);
 	if (!err && optind < argc)
 		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
@@ -376,6 +382,8 @@ static int run(const struct options *o)
 	int err;
 
 	lx_daemon_log_start(o->level);
+	if (!o->no_realtime)
+		lx_share_claim();
 	if (o->config && !may_be_missing(o) &&
 	    lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;

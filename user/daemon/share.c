@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* See the header. Called by main.c and command.c. */
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <internal/control.h>
+
+#include "../base/log.h"
+#include "share.h"
+
+#define NS_PER_MS 1000000
+
+void lx_share_claim(void)
+{
+	const struct sched_param param = { .sched_priority = sched_get_priority_min(SCHED_RR) };
+
+	/* A class of its own, and not one for each cgroup: nice values count within a cgroup. */
+	if (sched_getscheduler(0) != SCHED_OTHER || !sched_setscheduler(0, SCHED_RR, &param))
+		return;
+	lx_info("scheduling=fair reason=\"no real-time priority: %s\" next=\"on a busy router lnetxd may "
+		"starve: give it CAP_SYS_NICE or LimitRTPRIO=1\"", strerror(errno));
+}
+
+static uint64_t cpu_ms(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+	       (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+/* Nanoseconds: the second number of a thread's schedstat. */
+static uint64_t waited_ns(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	uint64_t ns = 0;
+
+	if (f && fscanf(f, "%*u %" SCNu64, &ns) != 1)
+		ns = 0;
+	if (f)
+		fclose(f);
+	return ns;
+}
+
+static uint64_t waited_ms(void)
+{
+	uint64_t ns = 0;
+	glob_t g;
+
+	if (glob("/proc/self/task/*/schedstat", GLOB_NOSORT, NULL, &g))
+		return 0;
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		ns += waited_ns(g.gl_pathv[i]);
+	globfree(&g);
+	return ns / NS_PER_MS;
+}
+
+static uint64_t interrupts_ms(void)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	uint64_t irq = 0, softirq = 0;
+
+	/* user, nice, system, idle, iowait come first */
+	if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &irq, &softirq) != 2)
+		irq = softirq = 0;
+	if (f)
+		fclose(f);
+	return (irq + softirq) * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+void lx_share_fill(struct lx_control_status *status)
+{
+	status->realtime = sched_getscheduler(0) == SCHED_RR;
+	status->cpu_ms = cpu_ms();
+	status->waited_ms = waited_ms();
+	status->interrupts_ms = interrupts_ms();
+}

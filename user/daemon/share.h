@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lnetxd's share of the CPUs. On a busy router interrupts and softirqs, in which the fast path's
+ * programs run, take nearly all of them, and what is left goes to all other processes alike. A
+ * router that answers no ping is taken for dead by its neighbours, so lnetxd comes before other
+ * processes, and before the kernel's threads for softirqs (ksoftirqd, threaded NAPI): it only
+ * consumes what those deliver, and sleeps when there is nothing.
+ */
+#ifndef LX_DAEMON_SHARE_H
+#define LX_DAEMON_SHARE_H
+
+struct lx_control_status;
+
+/*
+ * Puts the calling thread, and those that it will start, into the real-time class SCHED_RR with
+ * the least priority. Left alone are threads that are in another class than the usual one already,
+ * as the service manager wanted. Failures are logged; lnetxd works without. Ends with the process.
+ */
+void lx_share_claim(void);
+
+/* Fills in what the status says of it. What is not known is 0. */
+void lx_share_fill(struct lx_control_status *status);
+
+#endif
