@@ -154,7 +154,11 @@ static int socket_error(const struct lx_sock_conn *conn)
 
 static void fail(struct lx_sock_conn *conn, int error)
 {
-	lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
+	/* The peer has closed the connection, and reset what arrived after that: an end as any. */
+	if (error == EPIPE)
+		lx_sock_conn_fail(conn, 0, LX_HSTATUS_REMOTE_DROPPED, NULL);
+	else
+		lx_sock_conn_fail(conn, -error, lx_sock_conn_hstatus(-error), strerror(error));
 }
 
 /* An established connection has an error, or completions of zero-copy sends. */
