@@ -84,15 +84,17 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 
 /* ---- choosing ----------------------------------------------------------------------- */
 
-/* A message, from its header. */
+#define LX_MSG_NONE 0xffff /* in place of a type that is longer: no type has this number either */
+
+/* A message, from its header. The order costs the least stack. */
 struct lx_message {
 	__u32 len; /* with headers */
-	__u16 noop;
-	__u16 extras; /* it has a checksum, or brings a ZC-ACK for us */
-	__u32 type;   /* LX_MSG_* */
-	__u32 src_net;
+	__u8 noop;
+	__u8 extras; /* it has a checksum, or brings a ZC-ACK for us */
+	__u16 type;  /* LX_MSG_* */
 	__u64 cookie;
 	struct lx_nid dst;
+	__u32 src_net;
 };
 
 struct lx_choice {
@@ -293,11 +295,11 @@ struct lx_framing {
 	struct lx_stream *s;
 	struct lx_segment *seg;
 	__u32 index;
-	__u32 odd;   /* not in the usual form: everything from here on goes to the socket */
 	__u32 rest;  /* bytes that may follow unseen, in other fragments */
-	__u32 saved; /* bytes of a held-back header: to be forwarded separately */
-	__u32 dirty; /* enum lx_dirty */
 	__u32 near;  /* the extent that the packet starts in, or the one before */
+	__u16 saved; /* bytes of a held-back header: to be forwarded separately */
+	__u8 odd;    /* not in the usual form: everything from here on goes to the socket */
+	__u8 dirty;  /* enum lx_dirty */
 };
 
 LX_INLINE __u32 lx_get32(const __u8 *p, int flip)
@@ -352,7 +354,8 @@ LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_messag
 		length = lx_get32(lnet + __builtin_offsetof(struct lx_hdr_nid4, payload_length),
 				  0);
 	}
-	ret_m->type = lx_le32(type);
+	type = lx_le32(type);
+	ret_m->type = type > LX_MSG_NONE ? LX_MSG_NONE : type;
 	return lx_le32(length);
 }
 

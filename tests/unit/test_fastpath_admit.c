@@ -153,7 +153,7 @@ static enum fate slow_fate(const struct lx_hdr *hdr, int version)
 /* ---- all headers ------------------------------------------------------------------------- */
 
 static const uint32_t types[] = {
-	LX_MSG_ACK, LX_MSG_PUT, LX_MSG_GET, LX_MSG_REPLY, LX_MSG_HELLO, 5, 0x80000000, ~0u,
+	LX_MSG_ACK, LX_MSG_PUT, LX_MSG_GET, LX_MSG_REPLY, LX_MSG_HELLO, 5, 0xffff, 0x10001, 0x80000000, ~0u,
 };
 static const uint32_t lengths[] = {
 	0, 1, LX_PAYLOAD_MAX - 1, LX_PAYLOAD_MAX, LX_PAYLOAD_MAX + 1, 0x80000000, ~0u,
