@@ -550,7 +550,7 @@ DROPS_EXPECTED=(
 links_change() {
 	DROPS_EXPECTED+=('QDISC_DROP at __dev_queue_xmit' 'NOT_SPECIFIED at skb_do_redirect'
 		'NOT_SPECIFIED at (__dev_forward_skb2|ip_fragment.*|br_.*)' 'DEV_READY at .*'
-		'NO_TX_TARGET at br_.*' 'PKT_TOO_BIG at ip_forward')
+		'(NO_TX_TARGET|BRIDGE_INGRESS_STP_STATE) at br_.*' 'PKT_TOO_BIG at ip_forward')
 }
 
 # watch_packets NODE: look at all packets of the test from now on

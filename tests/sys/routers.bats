@@ -62,6 +62,7 @@ takes_over() {
 
 @test "a router that falls silent is noticed, too" {
 	begin_traffic put
+	links_change
 	# No FIN, no reset, no link down: removed from the switches.
 	ip -n "${NS}lan1" link set p-r1 nomaster
 	ip -n "${NS}lan2" link set p-r1 nomaster
