@@ -543,8 +543,6 @@ DROPS_EXPECTED=(
 	'PACKET_SOCK_ERROR at .*'
 	'OTHERHOST at .*'
 	'NEIGH_.* at .*'
-	# The trial's packet, if the pair has no queue yet (the kernel gives it one a little later).
-	'QDISC_DROP at __dev_queue_xmit: [1-3] packets, .* lnetx-seg[^ ]*, len 10554, mark 4c530000'
 )
 
 # links_change: while packets are under way, interfaces go down or away, get a smaller MTU, or another

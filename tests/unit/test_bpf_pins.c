@@ -3,10 +3,15 @@
  * What a daemon leaves pinned, and what the next one does with it. "Daemons" are child
  * processes that exit abruptly; skipped if BPF is not permitted.
  */
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -310,6 +315,32 @@ static void alias_of(const char *ifname, char *ret_alias, size_t size)
 	pclose(f);
 }
 
+static int packet_socket(unsigned int ifindex)
+{
+	struct sockaddr_ll addr = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL),
+				    .sll_ifindex = (int)ifindex };
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (void *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+/* Whether a packet arrives at the other end, at once. */
+static bool carries(unsigned int in, unsigned int out)
+{
+	char packet[100] = "";
+	int from = packet_socket(in), to = packet_socket(out);
+	struct pollfd p = { .fd = to, .events = POLLIN };
+	bool arrives;
+
+	assert_int_equal(send(from, packet, sizeof(packet), 0), sizeof(packet));
+	arrives = poll(&p, 1, 1000) > 0;
+	close(from);
+	close(to);
+	return arrives;
+}
+
 /* Two daemons in one network namespace, one of which restarts after a crash. */
 static void two_instances(void)
 {
@@ -323,6 +354,7 @@ static void two_instances(void)
 	in = if_nametoindex(one.in);
 	out = if_nametoindex(one.out);
 	assert_true(in && out);
+	assert_true(carries(in, out) && carries(out, in));
 	assert_int_equal(lx_resegment_add("two", &two), 0);
 	assert_string_not_equal(one.in, two.in);
 	assert_string_not_equal(one.out, two.out);

@@ -6,7 +6,9 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,8 +17,12 @@
 
 #define MTU 65535
 #define BUF 8192
+/* A worker of the kernel gives an interface its queue; on a busy machine that takes a while. */
+#define WAITS 200
+#define WAIT_MS 10
 
-static int ask(struct nlmsghdr *request)
+/* @fn: gets the answer; NULL: there is none */
+static int ask(struct nlmsghdr *request, mnl_cb_t fn, void *arg)
 {
 	struct mnl_socket *nl = mnl_socket_open(NETLINK_ROUTE);
 	char buf[BUF];
@@ -34,7 +40,7 @@ static int ask(struct nlmsghdr *request)
 		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
 		if (n < 0)
 			r = -errno;
-		else if (mnl_cb_run(buf, n, 1, mnl_socket_get_portid(nl), NULL, NULL) <= 0)
+		else if (mnl_cb_run(buf, n, 1, mnl_socket_get_portid(nl), fn, arg) <= 0)
 			break;
 	}
 	if (!r && n >= (ssize_t)sizeof(struct nlmsgerr) &&
@@ -77,7 +83,7 @@ int lx_link_add_veth(const char *name, const char *peer)
 	mnl_attr_nest_end(nlh, end);
 	mnl_attr_nest_end(nlh, data);
 	mnl_attr_nest_end(nlh, info);
-	return ask(nlh);
+	return ask(nlh, NULL, NULL);
 }
 
 int lx_link_add_macvlan(const char *name, const char *lower)
@@ -94,7 +100,7 @@ int lx_link_add_macvlan(const char *name, const char *lower)
 	mnl_attr_put_u32(nlh, IFLA_MACVLAN_MODE, MACVLAN_MODE_PRIVATE);
 	mnl_attr_nest_end(nlh, data);
 	mnl_attr_nest_end(nlh, info);
-	return ask(nlh);
+	return ask(nlh, NULL, NULL);
 }
 
 /* No address of its own, no neighbour discovery. */
@@ -122,7 +128,33 @@ int lx_link_up(const char *name, const char *alias)
 	no_ipv6(name);
 	ifi->ifi_flags = ifi->ifi_change = IFF_UP | IFF_NOARP;
 	mnl_attr_put_strz(nlh, IFLA_IFALIAS, alias);
-	return ask(nlh);
+	return ask(nlh, NULL, NULL);
+}
+
+static int note_queue(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *attr;
+	bool *has_queue = arg;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct ifinfomsg)) {
+		if (mnl_attr_get_type(attr) == IFLA_QDISC)
+			*has_queue = strcmp(mnl_attr_get_str(attr), "noop") != 0;
+	}
+	return MNL_CB_OK;
+}
+
+void lx_link_wait(const char *name)
+{
+	unsigned int ifindex = lx_netif_index(name);
+	bool has_queue = false;
+	char buf[BUF];
+
+	for (int i = 0; i < WAITS; i++) {
+		if (ask(request_of(buf, RTM_GETLINK, 0, ifindex), note_queue, &has_queue) ||
+		    has_queue)
+			return;
+		usleep(WAIT_MS * 1000);
+	}
 }
 
 void lx_link_del(const char *name)
@@ -131,5 +163,5 @@ void lx_link_del(const char *name)
 	char buf[BUF];
 
 	if (ifindex)
-		(void)ask(request_of(buf, RTM_DELLINK, 0, ifindex));
+		(void)ask(request_of(buf, RTM_DELLINK, 0, ifindex), NULL, NULL);
 }

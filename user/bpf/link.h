@@ -15,6 +15,12 @@ int lx_link_add_macvlan(const char *name, const char *lower);
 /* Switches it on, without ARP and IPv6. @alias: shown by "ip link". */
 int lx_link_up(const char *name, const char *alias);
 
+/*
+ * Waits until it has a queue, two seconds at most: a packet that is sent before is lost. A veth gets
+ * one some time after both ends are up.
+ */
+void lx_link_wait(const char *name);
+
 /* With the veth at its other end, and what is on top of either. None: does nothing. */
 void lx_link_del(const char *name);
 

@@ -71,6 +71,8 @@ int lx_resegment_add(const char *instance, struct lx_resegment *ret_pair)
 		lx_resegment_del(instance);
 		return r;
 	}
+	lx_link_wait(pair.in);
+	lx_link_wait(pair.out);
 	pair.no_cut = lx_link_add_macvlan(pair.cut, pair.out);
 	if (!pair.no_cut)
 		pair.no_cut = set_up(pair.cut, instance);

@@ -375,7 +375,13 @@ static int links_open(struct lx_trial *t, const char *instance)
 	r = lx_link_add_veth(t->near, t->far);
 	if (!r)
 		r = lx_link_up(t->near, alias);
-	return r ? r : lx_link_up(t->far, alias);
+	if (!r)
+		r = lx_link_up(t->far, alias);
+	if (r)
+		return r;
+	lx_link_wait(t->near);
+	lx_link_wait(t->far);
+	return 0;
 }
 
 static int hook_open(struct lx_trial *t)
