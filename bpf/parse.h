@@ -84,14 +84,12 @@ LX_INLINE void lx_unframed_leave(struct lx_stream *s)
 
 /* ---- choosing ----------------------------------------------------------------------- */
 
-#define LX_MSG_NONE 0xffff /* in place of a type that is longer: no type has this number either */
-
 /* A message, from its header. The order costs the least stack. */
 struct lx_message {
 	__u32 len; /* with headers */
 	__u8 noop;
 	__u8 extras; /* it has a checksum, or brings a ZC-ACK for us */
-	__u16 type;  /* LX_MSG_* */
+	__u16 type;  /* LX_MSG_*; LX_MSG_TYPES: none of them */
 	__u64 cookie;
 	struct lx_nid dst;
 	__u32 src_net;
@@ -355,7 +353,7 @@ LX_INLINE __u32 lx_header_read(const __u8 *lnet, __u32 version, struct lx_messag
 				  0);
 	}
 	type = lx_le32(type);
-	ret_m->type = type > LX_MSG_NONE ? LX_MSG_NONE : type;
+	ret_m->type = type < LX_MSG_TYPES ? type : LX_MSG_TYPES;
 	return lx_le32(length);
 }
 
