@@ -39,8 +39,6 @@ struct doctor {
 	struct ni *ni;
 	size_t n_nis;
 	unsigned int n_problems;
-	json_t *daemon; /* its status at the beginning */
-	int64_t began_ms;
 };
 
 static void fini(struct doctor *d)
@@ -52,7 +50,6 @@ static void fini(struct doctor *d)
 	free(d->ni);
 	json_decref(d->nets);
 	json_decref(d->findings);
-	json_decref(d->daemon);
 }
 
 static const char *text_of(const json_t *map, const char *key)
@@ -463,31 +460,32 @@ static json_t *status_of(struct doctor *d)
 	return status;
 }
 
-static int64_t grown(const struct doctor *d, const json_t *status, const char *key)
+static int64_t grown(const json_t *from, const json_t *to, const char *key)
 {
-	return json_integer_value(json_object_get(status, key)) -
-	       json_integer_value(json_object_get(d->daemon, key));
+	return json_integer_value(json_object_get(to, key)) -
+	       json_integer_value(json_object_get(from, key));
 }
 
-/* Over at least a second. */
+/* For a second. */
 static void check_cpu(struct doctor *d)
 {
-	int64_t ms = now_ms() - d->began_ms, waited, interrupts;
-	json_t *status;
+	json_t *before = status_of(d), *status;
+	int64_t ms = now_ms(), waited, interrupts;
 
-	if (ms < CPU_MS)
-		usleep((CPU_MS - ms) * 1000);
+	usleep(CPU_MS * 1000);
 	status = status_of(d);
-	ms = now_ms() - d->began_ms;
-	waited = 100 * grown(d, status, "waited_ms") / ms;
-	interrupts = 100 * grown(d, status, "interrupts_ms") / (ms * sysconf(_SC_NPROCESSORS_ONLN));
-	if (status && d->daemon && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
+	ms = now_ms() - ms;
+	waited = 100 * grown(before, status, "waited_ms") / ms;
+	interrupts = 100 * grown(before, status, "interrupts_ms") /
+		     (ms * sysconf(_SC_NPROCESSORS_ONLN));
+	if (before && status && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
 		find(d, false, "CPU",
 		     json_is_true(json_object_get(status, "realtime"))
 			     ? "more or faster CPUs, more receive queues, or another router"
 			     : "let lnetxd come before other processes: lnetxd(8), CPU TIME",
 		     "lnetxd's threads waited for it for %" PRId64 " %% of the time, and interrupts took "
 		     "%" PRId64 " %% of all CPUs", waited, interrupts);
+	json_decref(before);
 	json_decref(status);
 }
 
@@ -514,8 +512,6 @@ static int load(struct doctor *d)
 		err = lx_mrroute_check_netns(d->session);
 	if (err)
 		return err;
-	d->began_ms = now_ms();
-	d->daemon = status_of(d);
 	d->findings = json_array();
 	err = lx_rtnl_new(&d->nl);
 	if (!err)
