@@ -159,12 +159,14 @@ LX_LAYOUT(struct lx_lane_run, 16);
 #define LX_LANE_WAITS 16
 #define LX_LANE_WAIT_SHIFT 13 /* the unit, in nanoseconds: 8.192 us */
 
+/* Linux's TCP_RTO_MIN: a sender that has lost a packet may be silent for as long. */
+#define LX_RTO_MIN_NS 200000000ull
+
 /*
  * Nobody goes behind a run that has been first for longer; messages go to lane 0 instead. A sender
- * that has to wait for a CPU may take tens of milliseconds; one that always does gets no lanes
- * (user/fastpath/review.c).
+ * that always takes as long gets no lanes (user/fastpath/review.c).
  */
-#define LX_LANE_SLOW_NS 100000000ull
+#define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
 
 /* Streams that wait for a grant (bpf/grant.h). A power of two. */
 #define LX_LANE_WAITING 64

@@ -388,7 +388,7 @@ starves() {
 
 @test "doctor: a router whose lnetxd waits for the CPU" {
 	{ nets_yaml tcp eth0; echo 'routing: { enable: 1 }'; } | config a
-	start a --no-realtime
+	start a --no-priority
 	taskset -a -p -c 0 "${daemon_pid[a]}"
 	# Linux leaves others a twentieth of the CPU.
 	chrt -r 9 taskset -c 0 timeout 20 bash -c 'while :; do :; done' 3>&- &

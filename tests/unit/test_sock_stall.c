@@ -347,12 +347,12 @@ static void test_now_and_then(void **state)
 {
 	world(50);
 	for (unsigned int i = 0; i < 12; i++) {
-		hold_up(60);
+		hold_up(250);
 		assert_false(eventually(stream_is_slow, 0));
 		fake_clock_go(800);
 	}
 	for (unsigned int i = 0; i < 12 && !eventually(stream_is_slow, 0); i++) {
-		hold_up(60);
+		hold_up(400);
 		fake_clock_go(20);
 	}
 	assert_true(eventually(stream_is_slow, 0));

@@ -480,7 +480,7 @@ static void check_cpu(struct doctor *d)
 		     (ms * sysconf(_SC_NPROCESSORS_ONLN));
 	if (before && status && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
 		find(d, false, "CPU",
-		     json_is_true(json_object_get(status, "realtime"))
+		     json_is_true(json_object_get(status, "priority"))
 			     ? "more or faster CPUs, more receive queues, or another router"
 			     : "let lnetxd come before other processes: lnetxd(8), CPU TIME",
 		     "lnetxd's threads waited for it for %" PRId64 " %% of the time, and interrupts took "

@@ -455,7 +455,7 @@ static const struct lx_field status_fields[] = {
 	{ LX_FIELD(6, "config", STRP, struct lx_control_status, config), UNSET, .col = "FILE" },
 	{ LX_FIELD_NUM(7, "clients", struct lx_control_status, clients), .col = "CLIENTS",
 	  .wide = true },
-	{ LX_FIELD(8, "realtime", BOOL, struct lx_control_status, realtime), .col = "REALTIME",
+	{ LX_FIELD(8, "priority", BOOL, struct lx_control_status, priority), .col = "PRIORITY",
 	  .wide = true },
 	{ LX_FIELD_NUM(9, "cpu_ms", struct lx_control_status, cpu_ms), .col = "CPU", .wide = true },
 	{ LX_FIELD_NUM(10, "waited_ms", struct lx_control_status, waited_ms), .col = "WAITED",

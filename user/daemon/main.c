@@ -42,7 +42,7 @@
 
 struct options {
 	const char *config, *instance, *group;
-	bool test, configure, missing_ok, no_bpf, no_realtime;
+	bool test, configure, missing_ok, no_bpf, no_priority;
 	int level;
 	unsigned int drain_s;
 };
@@ -70,7 +70,7 @@ static const char usage_text[] =
 	"                         (default: 70)\n"
 	"  -l, --log-level LEVEL  error, warning, notice, info or debug (default: info)\n"
 	"  -B, --no-bpf           load no BPF programs; LNet works without them\n"
-	"  -R, --no-realtime      be scheduled as any process; on a busy router lnetxd may starve\n"
+	"  -P, --no-priority      be scheduled as any process; on a busy router lnetxd may starve\n"
 	"  -f, --foreground       accepted and ignored; lnetxd always runs in the foreground\n"
 	"  -V, --version\n"
 	"  -h, --help\n";
@@ -130,8 +130,8 @@ static int parse_option(int opt, struct options *o)
 	case 'B':
 		o->no_bpf = true;
 		return 0;
-	case 'R':
-		o->no_realtime = true;
+	case 'P':
+		o->no_priority = true;
 		return 0;
 	case 'f':
 		return 0;
@@ -157,7 +157,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { "drain", required_argument, NULL, 'd' },
 					       { "log-level", required_argument, NULL, 'l' },
 					       { "no-bpf", no_argument, NULL, 'B' },
-					       { "no-realtime", no_argument, NULL, 'R' },
+					       { "no-priority", no_argument, NULL, 'P' },
 					       { "foreground", no_argument, NULL, 'f' },
 					       { "version", no_argument, NULL, 'V' },
 					       { "help", no_argument, NULL, 'h' },
@@ -382,7 +382,7 @@ static int run(const struct options *o)
 	int err;
 
 	lx_daemon_log_start(o->level);
-	if (!o->no_realtime)
+	if (!o->no_priority)
 		lx_share_claim();
 	if (o->config && !may_be_missing(o) &&
 	    lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))

@@ -4,7 +4,8 @@
  * programs run, take nearly all of them, and what is left goes to all other processes alike. A
  * router that answers no ping is taken for dead by its neighbours, so lnetxd comes before other
  * processes, and before the kernel's threads for softirqs (ksoftirqd, threaded NAPI): it only
- * consumes what those deliver, and sleeps when there is nothing.
+ * consumes what those deliver, and sleeps when there is nothing. Its nice value counts within its
+ * cgroup; among cgroups CPUWeight does (lnetxd.service).
  */
 #ifndef LX_DAEMON_SHARE_H
 #define LX_DAEMON_SHARE_H
@@ -12,9 +13,9 @@
 struct lx_control_status;
 
 /*
- * Puts the calling thread, and those that it will start, into the real-time class SCHED_RR with
- * the least priority. Left alone are threads that are in another class than the usual one already,
- * as the service manager wanted. Failures are logged; lnetxd works without. Ends with the process.
+ * Gives the calling thread, and those that it will start, a low nice value. A scheduling class or
+ * nice value that is not the usual one is left alone, as the service manager wanted. Failures are
+ * logged; lnetxd works without. Ends with the process.
  */
 void lx_share_claim(void);
 

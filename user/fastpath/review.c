@@ -27,11 +27,11 @@
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
 /*
  * Others may have to wait for a stream, beyond SLOW_FREE_NS for each message, for this share of the
- * time, and for so long before it is called slow. Any busy machine holds up a message now and then.
+ * time, and for so long before it is called slow. A lost packet holds up a message now and then.
  */
-#define SLOW_FREE_NS (20 * LX_SOCK_MSEC)
+#define SLOW_FREE_NS LX_RTO_MIN_NS
 #define SLOW_SHARE 10
-#define SLOW_DEBT_NS (200 * LX_SOCK_MSEC)
+#define SLOW_DEBT_NS (5 * LX_RTO_MIN_NS)
 /* So many messages behind one that is late: its sender has to wait. Longer ones fill our buffers.
  */
 #define LATE_BEHIND 16
