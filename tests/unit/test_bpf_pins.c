@@ -7,10 +7,14 @@
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -341,6 +345,18 @@ static bool carries(unsigned int in, unsigned int out)
 	return arrives;
 }
 
+static unsigned int rx_queues(const char *ifname)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ifreq ifr = { .ifr_data = (void *)&channels };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
+	assert_int_equal(ioctl(fd, SIOCETHTOOL, &ifr), 0);
+	close(fd);
+	return channels.rx_count + channels.combined_count;
+}
+
 /* Two daemons in one network namespace, one of which restarts after a crash. */
 static void two_instances(void)
 {
@@ -355,6 +371,7 @@ static void two_instances(void)
 	out = if_nametoindex(one.out);
 	assert_true(in && out);
 	assert_true(carries(in, out) && carries(out, in));
+	assert_int_equal(rx_queues(one.in), sysconf(_SC_NPROCESSORS_CONF));
 	assert_int_equal(lx_resegment_add("two", &two), 0);
 	assert_string_not_equal(one.in, two.in);
 	assert_string_not_equal(one.out, two.out);

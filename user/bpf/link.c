@@ -63,6 +63,15 @@ static struct nlmsghdr *request_of(char *buf, uint16_t type, uint16_t flags, uns
 	return nlh;
 }
 
+/* A queue for each CPU, so that none waits for another to take packets off it. */
+static void put_queues(struct nlmsghdr *nlh)
+{
+	uint32_t n = sysconf(_SC_NPROCESSORS_CONF);
+
+	mnl_attr_put_u32(nlh, IFLA_NUM_TX_QUEUES, n);
+	mnl_attr_put_u32(nlh, IFLA_NUM_RX_QUEUES, n);
+}
+
 int lx_link_add_veth(const char *name, const char *peer)
 {
 	char buf[BUF];
@@ -72,6 +81,7 @@ int lx_link_add_veth(const char *name, const char *peer)
 
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
 	mnl_attr_put_u32(nlh, IFLA_MTU, MTU);
+	put_queues(nlh);
 	info = mnl_attr_nest_start(nlh, IFLA_LINKINFO);
 	mnl_attr_put_strz(nlh, IFLA_INFO_KIND, "veth");
 	data = mnl_attr_nest_start(nlh, IFLA_INFO_DATA);
@@ -80,6 +90,7 @@ int lx_link_add_veth(const char *name, const char *peer)
 	ifi->ifi_family = AF_UNSPEC;
 	mnl_attr_put_strz(nlh, IFLA_IFNAME, peer);
 	mnl_attr_put_u32(nlh, IFLA_MTU, MTU);
+	put_queues(nlh);
 	mnl_attr_nest_end(nlh, end);
 	mnl_attr_nest_end(nlh, data);
 	mnl_attr_nest_end(nlh, info);

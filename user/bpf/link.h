@@ -6,7 +6,10 @@
 #ifndef LX_BPF_LINK_H
 #define LX_BPF_LINK_H
 
-/* Both ends are down, so that their features can be changed before there is traffic. */
+/*
+ * With a queue for each CPU. Both ends are down, so that their features can be changed before there
+ * is traffic.
+ */
 int lx_link_add_veth(const char *name, const char *peer);
 
 /* On top of @lower. Frames for it are none: it only sends. */
