@@ -159,6 +159,7 @@ shows_unsafe() {
 }
 
 @test "a writing client loses its link: others do not notice, and it comes back" {
+	links_change
 	routed "$PROBES"
 	begin_traffic
 	begin_load other 10.1.0.5@tcp1 put $SERVER -r tcp2=10.1.0.11@tcp1 -s 1m -t 300

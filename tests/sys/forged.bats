@@ -69,7 +69,7 @@ unharmed() {
 	connections=$(conns r1)
 	for name in client server; do
 		on $name tests/sys/forge.py eth0 old 1000000 20
-		on $name tests/sys/forge.py eth0 old 100 20
+		on $name tests/sys/forge.py eth0 old 3000 20
 	done
 	eventually "$PATIENCE" refused timestamp 20
 	unharmed
