@@ -243,7 +243,7 @@ struct lx_control_status {
 	int64_t pid, uptime_s;
 	bool configured;
 	uint32_t clients;
-	bool priority; /* lnetxd comes before other processes, or has a scheduling class of its own */
+	bool priority; /* lnetxd comes before other processes */
 	uint64_t cpu_ms; /* CPU time of lnetxd */
 	uint64_t waited_ms; /* its threads were ready and waited for a CPU, all together */
 	uint64_t interrupts_ms; /* interrupts and softirqs of all CPUs of this machine, since its start */

@@ -178,6 +178,7 @@ nice_of() {
 	stop a
 	LAUNCH='nice -n 3' start a
 	equal "$(nice_of a)" "TS 3"
+	jq -e '.daemon[0].priority == false' <<<"$(lx a -j daemon show)"
 	stop a
 	LAUNCH='prlimit --nice=0 setpriv --bounding-set -sys_nice' start a
 	equal "$(nice_of a)" "TS 0"

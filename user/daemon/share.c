@@ -23,15 +23,17 @@
  */
 #define NICE (-15)
 
-/* Whether another class or nice value was set for us. */
-static bool is_set(void)
+static bool has_priority(void)
 {
-	return sched_getscheduler(0) != SCHED_OTHER || getpriority(PRIO_PROCESS, 0);
+	int class = sched_getscheduler(0);
+
+	return class == SCHED_RR || class == SCHED_FIFO || getpriority(PRIO_PROCESS, 0) < 0;
 }
 
 void lx_share_claim(void)
 {
-	if (is_set() || !setpriority(PRIO_PROCESS, 0, NICE))
+	if (sched_getscheduler(0) != SCHED_OTHER || getpriority(PRIO_PROCESS, 0) ||
+	    !setpriority(PRIO_PROCESS, 0, NICE))
 		return;
 	lx_info("nice=0 reason=\"%s\" next=\"on a busy router lnetxd may starve: give it CAP_SYS_NICE or "
 		"LimitNICE=%d\"", strerror(errno), NICE);
@@ -87,7 +89,7 @@ static uint64_t interrupts_ms(void)
 
 void lx_share_fill(struct lx_control_status *status)
 {
-	status->priority = is_set();
+	status->priority = has_priority();
 	status->cpu_ms = cpu_ms();
 	status->waited_ms = waited_ms();
 	status->interrupts_ms = interrupts_ms();
