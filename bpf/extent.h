@@ -6,6 +6,10 @@
  * Framing appends at the tail. Building an ACK removes complete extents at the head, but never the
  * last one, which may still grow. The last extent of an unframed stream has no end; when it becomes
  * too long, it is closed and a new one begins.
+ *
+ * Other readers hold nothing: a CPU that was interrupted may read an entry that is another message's
+ * by now. So they ask afterwards whether the extent is still there (lx_extent_is_gone()). An entry is
+ * reused only after the next one has been removed, too: if it is there, all that was read is its own.
  */
 #ifndef LX_BPF_EXTENT_H
 #define LX_BPF_EXTENT_H
@@ -22,6 +26,15 @@ LX_INLINE struct lx_extent *lx_extent_at(struct lx_stream *s, __u32 count)
 LX_INLINE int lx_extent_room(const struct lx_stream *s)
 {
 	return s->tail - s->head < LX_STREAM_EXTENTS - 1;
+}
+
+/*
+ * Whether extent @count has been removed, as its bytes are acknowledged: if so, what was read of it
+ * before does not count. The atomic operation keeps the reads in this order.
+ */
+LX_INLINE int lx_extent_is_gone(struct lx_stream *s, __u32 count)
+{
+	return (__s32)(count - LX_ACQUIRE(&s->head)) < 0;
 }
 
 LX_INLINE __u64 lx_extent_end(const struct lx_extent *extent)
@@ -112,7 +125,8 @@ LX_INLINE int lx_extent_has(struct lx_stream *s, __u32 count, __u32 tail, __u64 
  * @near: guess; this extent and the next are tried first
  * @ret_count: for lx_extent_at()
  * Extents cover everything from the head's start to parse_next without gaps.
- * Returns 1, or 0: the position is before the first extent.
+ * Returns 1, or 0: the position is before the first extent. If entries are reused meanwhile, it may
+ * find another extent; that one is gone.
  */
 LX_INLINE int lx_extent_find(struct lx_stream *s, __u64 pos, __u32 near, __u32 *ret_count)
 {

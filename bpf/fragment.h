@@ -69,6 +69,11 @@ LX_INLINE void lx_fragment_at(struct lx_stream *s, __u64 pos, __u64 end, __u32 n
 	p->extent = count;
 	p->lane = extent->lane;
 	p->kind = lx_extent_is_lane(extent) ? LX_FRAGMENT_LANE : LX_FRAGMENT_UP;
+	if (lx_extent_is_gone(s, count)) {
+		p->kind = LX_FRAGMENT_OLD;
+		p->end = end;
+		return;
+	}
 	/* The extent has just been closed, and framing has not gone on yet. */
 	if (!lx_pos_before(pos, p->end)) {
 		p->kind = LX_FRAGMENT_HELD;
@@ -88,6 +93,7 @@ static long lx_run_grow(__u32 i, void *arg)
 	struct lx_run *r = arg;
 	struct lx_fragment *p = r->p;
 	struct lx_extent *extent;
+	__u64 run_end;
 
 	(void)i;
 	if (!lx_pos_before(p->end, r->end) || ++r->count == r->tail)
@@ -96,9 +102,12 @@ static long lx_run_grow(__u32 i, void *arg)
 	if (extent->start != p->end || extent->lane != p->lane ||
 	    extent->lane_start != p->target + (p->end - p->pos))
 		return 1;
-	p->end = lx_extent_is_open(r->s, r->count, r->tail)
-			 ? r->end
-			 : lx_pos_min(r->end, lx_extent_end(extent));
+	run_end = lx_extent_is_open(r->s, r->count, r->tail)
+			  ? r->end
+			  : lx_pos_min(r->end, lx_extent_end(extent));
+	if (lx_extent_is_gone(r->s, r->count))
+		return 1;
+	p->end = run_end;
 	return 0;
 }
 

@@ -223,13 +223,17 @@ static long lx_patch_extent(__u32 i, void *arg)
 	struct lx_patching *a = arg;
 	__u32 count = a->w->fragment.extent + i;
 	struct lx_extent *extent;
+	__u64 start;
 
 	if (count == a->s->tail)
 		return 1;
 	extent = lx_extent_at(a->s, count);
-	if (!lx_pos_before(extent->start, a->w->fragment.end))
+	start = extent->start;
+	if (lx_extent_is_gone(a->s, count))
+		return 0; /* the next hop has it */
+	if (!lx_pos_before(start, a->w->fragment.end))
 		return 1;
-	if (!lx_pos_before(a->w->fragment.pos, extent->start + lx_header_len(a->s->version)))
+	if (!lx_pos_before(a->w->fragment.pos, start + lx_header_len(a->s->version)))
 		return 0;
 	lx_patch_header(extent, &a->w->patch);
 	a->failed = lx_apply(a->skb, a->w) != 0;
