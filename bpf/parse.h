@@ -45,7 +45,7 @@ LX_INLINE void lx_unframed_enter(struct lx_stream *s, enum lx_lane0_reason reaso
 	lx_extent_push(s, s->parse_next, 0, LX_NO_LANE, s->parse_next - s->diverted, 0);
 	s->have = 0;
 	s->n_unframed++;
-	LX_ADD(&s->reasons[reason & 15], 1);
+	LX_ADD(&s->reasons[reason & (LX_LANE0_ROOM - 1)], 1);
 	if (reason == LX_LANE0_MALFORMED)
 		s->broken = 1;
 }
@@ -89,6 +89,8 @@ struct lx_message {
 	__u32 len; /* with headers */
 	__u8 noop;
 	__u8 extras; /* it has a checksum, or brings a ZC-ACK for us */
+	__u8 begun;  /* its rest is still to come */
+	__u8 reserved;
 	__u16 type;  /* LX_MSG_*; LX_MSG_TYPES: none of them */
 	__u64 cookie;
 	struct lx_nid dst;
@@ -260,6 +262,8 @@ LX_GLOBAL int lx_choose(struct lx_choice *c, struct lx_message *m)
 		c->reason = LX_LANE0_EXTRAS;
 	else if (!lx_extent_room(s) || (m->cookie && s->cookies_due >= LX_STREAM_COOKIES))
 		c->reason = LX_LANE0_RING;
+	else if (m->begun && s->late)
+		c->reason = LX_LANE0_LATE;
 	else if (lx_is_sample(s, dest))
 		c->reason = LX_LANE0_SAMPLE;
 	else
@@ -421,7 +425,7 @@ LX_INLINE int lx_message_place(struct lx_framing *f, const struct lx_message *m,
 		if (!lx_extent_push_socket(s, m->len))
 			return -1;
 		s->parse_next += m->len;
-		LX_ADD(&s->reasons[c->reason & 15], 1);
+		LX_ADD(&s->reasons[c->reason & (LX_LANE0_ROOM - 1)], 1);
 	} else {
 		struct lx_lane *lane = lx_lane_at(c->lane);
 
@@ -498,6 +502,7 @@ static long lx_frame_one(__u32 i, void *arg)
 		lx_saved_put(s, before);
 		f->saved = before;
 	}
+	m.begun = lx_pos_before(f->seg->end, s->parse_next + m.len);
 	lx_choose(&c, &m);
 	if (lx_message_place(f, &m, &c)) {
 		/* The ring is full: treat the packet as lost. */
@@ -539,6 +544,35 @@ LX_INLINE void lx_frame_arrived(struct lx_stream *s, __u64 pos, __u64 end)
 							    : lx_pos_max(arrived, s->early_end);
 }
 
+/*
+ * Nobody is to wait on a lane for a message that comes slowly, and that cannot be known when it
+ * begins. So a stream of which one came late begins no further message on a lane until some have come
+ * in time. The time is that after which nobody goes behind a message any more.
+ */
+#define LX_LATE_MESSAGES 16
+
+/* The last message has been framed, and its rest is still to come. */
+LX_INLINE void lx_frame_begun(struct lx_stream *s)
+{
+	if (!s->begun_ns)
+		s->begun_ns = s->now_ns;
+	s->begun_end = s->parse_next;
+}
+
+/* Judges what had begun once all of it has arrived. */
+LX_INLINE void lx_frame_whole(struct lx_stream *s)
+{
+	__u64 since_ns = s->begun_ns;
+
+	if (!since_ns || lx_pos_before(lx_pos_max(s->arrived, s->acked), s->begun_end))
+		return;
+	s->begun_ns = 0;
+	if ((__s64)(s->now_ns - since_ns) > (__s64)LX_LANE_SLOW_NS)
+		s->late = LX_LATE_MESSAGES;
+	else if (s->late)
+		s->late--;
+}
+
 /* Whether the next byte to be acknowledged has arrived. */
 LX_INLINE int lx_frame_has_next(const struct lx_stream *s)
 {
@@ -566,6 +600,7 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 		s->progress_ns = s->now_ns; /* nothing was waiting to be acknowledged */
 	s->full = 0;
 	lx_frame_arrived(s, f->seg->pos, f->seg->end);
+	lx_frame_whole(s);
 	f->near = s->tail - 1;
 	/* A retransmission may have different contents, also that of a header's first part. */
 	f->dirty = s->flip || lx_pos_before(f->seg->pos, s->parse_next + s->have) ? LX_DIRTY_BYTES
@@ -581,6 +616,8 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 			lx_frame_again(s);
 		else
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
+		if (!s->unframed && lx_pos_before(f->seg->end, s->parse_next))
+			lx_frame_begun(s);
 	}
 	if (s->unframed) {
 		s->unframed_high = lx_pos_max(s->unframed_high, f->seg->end + f->rest);

@@ -270,6 +270,9 @@ enum lx_stream_flag { /* U */
 };
 
 /* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
+/* Reasons for lane 0 (below) that a stream can count. A power of two. */
+#define LX_LANE0_ROOM 32
+
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
 	LX_STREAM_ASIDE_SLOW,   /* others had to wait behind its messages, or for a next hop */
@@ -354,7 +357,7 @@ struct lx_stream {
 	__u64 lane_types[LX_LANE_TYPES]; /* of lane_messages */
 	__u64 resegmented, fragments, n_unframed, acks, busy, lost;
 	__u64 gaps; /* packets that arrived with something missing in front of them */
-	__u64 reasons[16]; /* why messages went to the socket: enum lx_lane0_reason */
+	__u64 reasons[LX_LANE0_ROOM]; /* why messages went to the socket: enum lx_lane0_reason */
 	__u64 refused[LX_REFUSALS_ROOM]; /* segments, by enum lx_refusal */
 
 	__u32 cookie_head; /* U: read up to here */
@@ -377,13 +380,17 @@ struct lx_stream {
 	__u64 grant_una;  /* B, U: if given: the lane's una then */
 	__u32 limited;    /* B: its window ends with a message */
 	__u32 next_hop_run; /* B; U while unframed: messages in a row for the same next hop */
+	__u64 begun_end;  /* B: end of the last message whose rest was still to come when it was framed, */
+	__u64 begun_ns;   /* B: and since when it is; 0: it has arrived, and all those before it */
+	__u32 late;       /* B: messages that must arrive in time until one may begin on a lane */
+	__u32 reserved;
 	__u32 full;       /* B: in this packet, why lanes had no room: enum lx_lane0_reason; 0: they had */
 	__u32 full_hop;   /* B: the next hop */
 	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
-LX_LAYOUT(struct lx_stream, 40192);
+LX_LAYOUT(struct lx_stream, 40344);
 
 /*
  * How long the sender is not told of messages that went another way than the first one, @head,
@@ -416,7 +423,8 @@ LX_INLINE __u64 lx_stuck_ns(const struct lx_stream *s, const struct lx_extent *h
 	X(LOOP, "loop", "the next hop is the peer it came from; the slow path drops it") \
 	X(MSS, "mss", "the sender's segments are larger than the next hop takes") \
 	X(SAMPLE, "sample", "a sample of messages to another router, to detect circles") \
-	X(CROWDED, "crowded", "on the next hop's lanes others are slow, or too many")
+	X(CROWDED, "crowded", "on the next hop's lanes others are slow, or too many") \
+	X(LATE, "late", "the rest of it is still to come, and that of an earlier one came late")
 
 enum lx_lane0_reason {
 #define LX_LANE0_ENUM_(NAME, name, help) LX_LANE0_##NAME,
@@ -424,7 +432,7 @@ enum lx_lane0_reason {
 #undef LX_LANE0_ENUM_
 	LX_LANE0_COUNT
 };
-_Static_assert(LX_LANE0_COUNT <= 16, "room in lx_stream.reasons");
+_Static_assert(LX_LANE0_COUNT <= LX_LANE0_ROOM, "room in lx_stream.reasons");
 
 /* ---- reading the kernel's socket ---------------------------------------------------------- */
 

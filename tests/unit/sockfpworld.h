@@ -234,7 +234,7 @@ static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_
 	s->extent[0] = (struct lx_extent){ .lane = lane, .len = all };
 	s->head = 0;
 	s->tail = 1;
-	s->high = len;
+	s->high = s->arrived = len;
 	l->run_first = 0;
 	l->run[0] = (struct lx_lane_run){ .tag = LX_LANE_RUN, .stream = stream, .from = s->peer };
 	l->word = (uint64_t)(LX_LANE_BUSY | 1 << LX_LANE_TAIL_SHIFT | stream) << 32 | all;

@@ -645,6 +645,71 @@ static void close_does_not(void **state)
 	assert_int_equal(told(), end + 1);
 }
 
+/* ---- messages whose rest is still to come --------------------------------------------- */
+
+#define PAYLOAD 100000u
+
+/* The next message comes: its first 1000 bytes now, the rest after @ns. By lane? */
+static bool comes_within(__u64 ns)
+{
+	static char packet[200];
+	__u64 start = stream.parse_next, by_lanes = stream.lane_messages;
+	struct lx_segment seg = { .pos = start, .end = start + 1000, .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+	__u32 len = message(packet, PAYLOAD);
+
+	assert_int_equal(lx_frame(&f), 0);
+	assert_int_equal(stream.parse_next, start + len);
+	stream.now_ns += ns;
+	seg = (struct lx_segment){ .pos = start + 1000, .end = start + len };
+	assert_int_equal(lx_frame(&f), 0);
+	stream.socket_una = stream.parse_next - stream.diverted;
+	lx_lane_acked(&lane, 0, stream.diverted, 64 * MIB);
+	assert_int_equal(told(), stream.parse_next);
+	return stream.lane_messages != by_lanes;
+}
+
+/* After one that was late, all that are still to come go to lane 0, until enough were in time. */
+static void comes_late(void **state)
+{
+	world(LX_SOCK_V3);
+	stream.now_ns = 1;
+	assert_true(comes_within(LX_LANE_SLOW_NS));
+	assert_true(comes_within(LX_LANE_SLOW_NS + 1));
+	for (int i = 0; i < LX_LATE_MESSAGES; i++) {
+		assert_false(comes_within(LX_LANE_SLOW_NS));
+		sends(stream.parse_next, BY_LANE, 0); /* all of it at once */
+	}
+	assert_true(comes_within(LX_LANE_SLOW_NS + 1));
+	assert_false(comes_within(LX_LANE_SLOW_NS + 1));
+	for (int i = 0; i < LX_LATE_MESSAGES; i++)
+		assert_false(comes_within(1));
+	assert_true(comes_within(1));
+	assert_int_equal(stream.reasons[LX_LANE0_LATE], 2 * LX_LATE_MESSAGES + 1);
+}
+
+/* A hole in the middle: it has not arrived, whatever has behind it. */
+static void comes_with_hole(void **state)
+{
+	static char packet[200];
+	__u32 len = message(packet, PAYLOAD);
+	struct lx_segment seg = { .end = 1000, .packet = packet };
+	struct lx_framing f = { .s = &stream, .seg = &seg };
+
+	world(LX_SOCK_V3);
+	stream.now_ns = 1;
+	assert_int_equal(lx_frame(&f), 0);
+	seg = (struct lx_segment){ .pos = 2000, .end = len };
+	assert_int_equal(lx_frame(&f), 0);
+	stream.now_ns += 2 * LX_LANE_SLOW_NS;
+	seg = (struct lx_segment){ .pos = 1000, .end = 1500 };
+	assert_int_equal(lx_frame(&f), 0);
+	assert_true(stream.begun_ns && !stream.late);
+	seg = (struct lx_segment){ .pos = 1500, .end = 2000 };
+	assert_int_equal(lx_frame(&f), 0);
+	assert_true(!stream.begun_ns && stream.late);
+}
+
 /* ---- another CPU reuses extents ---------------------------------------------------- */
 
 /* Messages of 100 bytes; four in a row are adjacent on the lane. */
@@ -724,6 +789,8 @@ int main(void)
 		cmocka_unit_test(lane_0_carries_on),
 		cmocka_unit_test(zc_acks_do_not),
 		cmocka_unit_test(close_does_not),
+		cmocka_unit_test(comes_late),
+		cmocka_unit_test(comes_with_hole),
 		cmocka_unit_test(extents_reused),
 	};
 

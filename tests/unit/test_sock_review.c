@@ -97,9 +97,9 @@ static void test_late(void **state)
 {
 	world();
 	assert_false(slow_after(0, false));
-	assert_false(slow_after(400, true));
-	assert_false(slow_after(150, false));
-	assert_true(slow_after(400, false));
+	assert_false(slow_after(500, true));
+	assert_false(slow_after(300, false));
+	assert_true(slow_after(500, false));
 }
 
 int main(void)

@@ -94,6 +94,7 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 {
 	int index = lx_fastpath_take(fp->fastpath, LX_FASTPATH_LANES, LX_LANES_MAX), r;
 	char name[LX_SOCK_NAME_TEXT];
+	uint64_t now = lx_sock_now();
 	struct lx_lane *lane;
 
 	if (index < 0)
@@ -123,7 +124,7 @@ static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int nex
 		return;
 	}
 	fp->lane[index] = conn;
-	fp->run[index] = (struct lx_fp_run){ .since_ns = lx_sock_now(), .rate_ns = lx_sock_now() };
+	fp->run[index] = (struct lx_fp_run){ .una_ns = now, .since_ns = now, .rate_ns = now };
 	conn->lane = index;
 }
 

@@ -88,7 +88,6 @@ struct lx_fp_stream {
 	uint64_t pos_offset;       /* socket position minus rx.consumed */
 	uint64_t aside_ns;         /* s->aside ends then */
 	uint64_t aside_pause_ns;
-	uint64_t slow_ns, slow_debt_ns; /* when others last waited for it, and how long in all */
 	uint64_t late_pos, late_ns, late_messages; /* what is watched: up to where, since when */
 	uint64_t cost_seen, lane_bytes_seen, lane_messages_seen; /* at the last review */
 	uint64_t window_seen;      /* reasons[WINDOW] at the last tick */
@@ -116,18 +115,24 @@ struct lx_fp_sender {
 
 /* What is in flight on a lane, as of its last progress. */
 struct lx_fp_run {
-	uint64_t una, high, packets, acks; /* high: of the first run's stream */
-	uint64_t since_ns;
+	uint64_t una, una_ns, packets; /* since when it is una; the lane's packets then */
+	uint64_t arrived;  /* of the first run's stream, without a gap */
+	uint64_t since_ns; /* when either last moved */
+	/* how long others have waited for the sender of the first run, as of the last look */
+	uint64_t owed_ns, seen_ns;
+	uint16_t seen_first;
+	bool owes; /* they did at the last look */
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
 };
 
-/* Addresses that have left messages unfinished on lanes. */
+/* Addresses that have left messages unfinished on lanes, or kept others waiting. */
 #define LX_FP_OFFENDERS 256
 
 struct lx_fp_offender {
 	uint8_t addr[16];
+	enum lx_stream_aside why; /* of its streams */
 	uint64_t pause_ns; /* 0: free */
 	uint64_t until_ns; /* no lanes before */
 };
@@ -406,10 +411,6 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
 void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			uint64_t until);
 
-/* Others have waited @ns for it up to now: if it is that slow often, it gets no lanes for a while. */
-void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns,
-			 uint64_t now);
-
 /* Keeps a stream off lanes from now on, longer each time. */
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now);
@@ -434,8 +435,8 @@ void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream);
 void lx_fp_lane_left(struct lx_fp *fp, unsigned int index);
 /* Closes the connections of the side at fault if a message on a lane has stalled too long. */
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
-/* When an address may use lanes again; 0, or in the past: now. */
-uint64_t lx_fp_offender_until(struct lx_fp *fp, const uint8_t addr[16]);
+/* Why, and until when, an address gets no lanes. NULL: it may use them. */
+const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now);
 
 /* ---- count.c; the first one: op */
 

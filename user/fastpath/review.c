@@ -25,19 +25,10 @@
 #define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
-/*
- * Others may have to wait for a stream, beyond SLOW_FREE_NS for each message, for this share of the
- * time, and for so long before it is called slow. A lost packet holds up a message now and then.
- */
-#define SLOW_FREE_NS LX_RTO_MIN_NS
-#define SLOW_SHARE 10
-#define SLOW_DEBT_NS (5 * LX_RTO_MIN_NS)
 /* So many messages behind one that is late: its sender has to wait. Longer ones fill our buffers.
  */
 #define LATE_BEHIND 16
 #define LATE_MEAN (8u << 10)
-/* A slow sender gains little from lanes, and each attempt may cost others seconds. */
-#define SLOW_MAX_NS (300 * LX_SOCK_SECOND)
 /* How often the core gets a message for another router, from streams with this many since. */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
@@ -74,36 +65,10 @@ static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now)
 {
-	bool slow = why == LX_STREAM_ASIDE_SLOW;
-	uint64_t max = slow ? SLOW_MAX_NS : ASIDE_MAX_NS;
-
-	/* Not slow for as long again: start over. */
-	if (slow && now >= state->aside_ns + state->aside_pause_ns)
-		state->aside_pause_ns = 0;
 	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
-	if (state->aside_pause_ns > max)
-		state->aside_pause_ns = max;
+	if (state->aside_pause_ns > ASIDE_MAX_NS)
+		state->aside_pause_ns = ASIDE_MAX_NS;
 	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
-}
-
-void lx_fp_stream_delays(struct lx_fp_stream *state, struct lx_stream *s, uint64_t ns, uint64_t now)
-{
-	uint64_t since = state->slow_ns, paid;
-
-	if (ns <= SLOW_FREE_NS)
-		return;
-	ns -= SLOW_FREE_NS;
-	/* While it has no lanes, it pays nothing back. */
-	if (since < state->aside_ns)
-		since = state->aside_ns;
-	paid = (now - since) / SLOW_SHARE;
-	state->slow_debt_ns -= paid < state->slow_debt_ns ? paid : state->slow_debt_ns;
-	state->slow_debt_ns += ns < now - since ? ns : now - since;
-	state->slow_ns = now;
-	if (state->slow_debt_ns < SLOW_DEBT_NS)
-		return;
-	state->slow_debt_ns = SLOW_DEBT_NS;
-	lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
 }
 
 /*
@@ -119,8 +84,9 @@ static void stream_late(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 		state->late_pos = s->parse_next;
 		state->late_messages = s->messages;
 		state->late_ns = now;
-	} else if (behind >= LATE_BEHIND && s->next_hop_run < behind) {
-		lx_fp_stream_delays(state, s, now - state->late_ns, now);
+	} else if (behind >= LATE_BEHIND && s->next_hop_run < behind &&
+		   now > state->late_ns + LX_LANE_SLOW_NS) {
+		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
 	}
 }
 

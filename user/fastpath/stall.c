@@ -9,8 +9,11 @@
  * made up.
  *
  * On a shared lane, the messages of others wait behind an unfinished one: the next hop's TCP has
- * their bytes, but cannot deliver them. So a slow sender is kept off lanes for a while, and a
- * stalled one gets less time than one that is alone.
+ * their bytes, but cannot deliver them. The time that they wait for its sender counts, whatever
+ * trickles in meanwhile: first the sender gets no more lanes, then its connection is closed.
+ *
+ * What has arrived is what has without a gap, and what the next hop has is what it has acknowledged.
+ * Bytes behind a hole, and ACKs that bring nothing, are no progress.
  */
 #include <errno.h>
 #include <sched.h>
@@ -19,14 +22,16 @@
 
 #include "priv.h"
 
-#define PAUSE_MIN_NS (60 * LX_SOCK_SECOND)
+/* Without lanes: who left a message unfinished, who kept others waiting, and at most. */
+#define UNSAFE_NS (60 * LX_SOCK_SECOND)
+#define SLOW_NS (4 * LX_SOCK_SECOND)
 #define PAUSE_MAX_NS (3600 * LX_SOCK_SECOND)
 /* A next hop that has been silent for this long may itself be at fault. */
 #define SILENT_NS LX_SOCK_SECOND
-/* Limit while others wait: longer than TCP takes to retransmit four times. */
-#define SHARED_NS (4 * LX_SOCK_SECOND)
-/* Others wait no longer than this for a message, even if it keeps trickling in. */
-#define TRICKLE_NS (10 * LX_SOCK_SECOND)
+/* Others wait no longer than this for a sender: TCP has retransmitted three times by then. */
+#define OTHERS_NS (10 * LX_RTO_MIN_NS)
+/* The daemon itself may have been away for longer: that does not count. */
+#define LOOK_MAX_NS (100 * LX_SOCK_MSEC)
 
 /* ---- offenders ------------------------------------------------------------------ */
 
@@ -53,47 +58,53 @@ static struct lx_fp_offender *offender_new(struct lx_fp *fp, const uint8_t addr[
 	return o;
 }
 
-uint64_t lx_fp_offender_until(struct lx_fp *fp, const uint8_t addr[16])
+const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now)
 {
 	const struct lx_fp_offender *o = offender_lookup(fp, addr);
 
-	return o ? o->until_ns : 0;
-}
-
-/* An offence is forgotten after as long again without another. Returns the new pause. */
-static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], uint64_t now)
-{
-	struct lx_fp_offender *o = offender_lookup(fp, addr);
-
-	if (!o)
-		o = offender_new(fp, addr);
-	if (now >= o->until_ns + o->pause_ns)
-		o->pause_ns = PAUSE_MIN_NS;
-	else if (now >= o->until_ns) /* else another lane of the same incident */
-		o->pause_ns = 2 * o->pause_ns < PAUSE_MAX_NS ? 2 * o->pause_ns : PAUSE_MAX_NS;
-	o->until_ns = now + o->pause_ns;
-	return o->pause_ns;
+	return o && now < o->until_ns ? o : NULL;
 }
 
 /* All streams of an address, whatever NIDs it claims; stream.c does so for later ones. */
-static void keep_off_lanes(struct lx_fp *fp, const uint8_t addr[16], uint64_t until)
+static void keep_off_lanes(struct lx_fp *fp, const struct lx_fp_offender *o)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
 		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
 
-		if (!fp->stream[i].conn || memcmp(s->key.remote, addr, 16))
+		if (!fp->stream[i].conn || memcmp(s->key.remote, o->addr, 16))
 			continue;
-		lx_fp_stream_aside(&fp->stream[i], s, LX_STREAM_ASIDE_UNSAFE, until);
+		lx_fp_stream_aside(&fp->stream[i], s, o->why, o->until_ns);
 		lx_fp_stream_wake(fp, i);
 	}
+}
+
+/* An offence is forgotten after as long again without another. Returns the new pause. */
+static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], enum lx_stream_aside why,
+		       uint64_t now)
+{
+	struct lx_fp_offender *o = offender_lookup(fp, addr);
+	uint64_t min_ns = why == LX_STREAM_ASIDE_UNSAFE ? UNSAFE_NS : SLOW_NS;
+
+	if (!o)
+		o = offender_new(fp, addr);
+	if (now >= o->until_ns || why == LX_STREAM_ASIDE_UNSAFE)
+		o->why = why;
+	if (now >= o->until_ns + o->pause_ns)
+		o->pause_ns = 0;
+	if (now >= o->until_ns) /* else another lane of the same incident */
+		o->pause_ns = 2 * o->pause_ns < PAUSE_MAX_NS ? 2 * o->pause_ns : PAUSE_MAX_NS;
+	if (o->pause_ns < min_ns)
+		o->pause_ns = min_ns;
+	o->until_ns = now + o->pause_ns;
+	keep_off_lanes(fp, o);
+	return o->pause_ns;
 }
 
 static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
 		  const struct lx_fp_conn *lane, uint64_t now)
 {
-	uint64_t pause_ns = offend(fp, sender->addr, now);
+	uint64_t pause_ns = offend(fp, sender->addr, LX_STREAM_ASIDE_UNSAFE, now);
 
-	keep_off_lanes(fp, sender->addr, now + pause_ns);
 	lx_warn("nid=%s next_hop=%s reason=\"it left a message unfinished on the fast path\" "
 		"action=\"its connection to the next hop is reset, which may close all of ours; "
 		"no fast path for this sender for %llu s\"",
@@ -103,51 +114,82 @@ static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
 
 /* ---- progress ---------------------------------------------------------------------- */
 
+/* Up to where everything of a stream has been here. */
+static uint64_t arrived(const struct lx_stream *s)
+{
+	uint64_t pos = __atomic_load_n(&s->arrived, __ATOMIC_ACQUIRE);
+	uint64_t acked = __atomic_load_n(&s->acked, __ATOMIC_ACQUIRE);
+
+	return pos > acked ? pos : acked;
+}
+
 static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 			  const struct lx_stream *s, uint64_t now)
 {
-	run->una = lane->una;
-	run->high = s ? s->high : 0;
-	run->packets = lane->packets;
-	run->acks = lane->acks;
+	if (lane->una != run->una || !s) {
+		run->una = lane->una;
+		run->una_ns = now;
+		run->packets = lane->packets;
+	}
+	run->arrived = s ? arrived(s) : 0;
 	run->since_ns = now;
 }
 
-/* Segments go out, and nothing comes back. */
+/* Segments go out, and nothing is acknowledged. */
 static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane *lane,
 			       uint64_t now)
 {
-	return now >= run->since_ns + SILENT_NS && lane->packets != run->packets &&
-	       lane->acks == run->acks;
+	return lane->una == run->una && now >= run->una_ns + SILENT_NS &&
+	       lane->packets != run->packets;
 }
 
 /*
- * The message on a lane of which bytes have not been here yet, or NULL. There is one at most, the
- * stream's last: a message is placed when its header is here.
+ * The first message on a lane that the next hop does not have, and of which bytes have not been here
+ * yet. false: there is none. What is read of an extent counts only if that is still there afterwards
+ * (bpf/extent.h).
  */
-static const struct lx_extent *unfinished(const struct lx_stream *s, unsigned int index)
+static bool unfinished(const struct lx_stream *s, const struct lx_lane *lane, unsigned int index,
+		       struct lx_extent *ret_extent)
 {
-	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+	uint32_t i = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
+	uint64_t here = arrived(s);
 
-	for (; head != tail; head++) {
-		const struct lx_extent *extent = &s->extent[head % LX_STREAM_EXTENTS];
-
-		if (extent->lane == index && s->high < extent->start + extent->len)
-			return extent;
+	for (; (int32_t)(tail - i) > 0; i++) {
+		*ret_extent = s->extent[i % LX_STREAM_EXTENTS];
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (ret_extent->lane == index && here < ret_extent->start + ret_extent->len &&
+		    lane->una < ret_extent->lane_start + ret_extent->len &&
+		    (int32_t)(i - __atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) >= 0)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-/* The sender has used up the next hop's window: it cannot go on. */
-static bool window_is_used_up(struct lx_fp *fp, unsigned int stream, unsigned int index)
+/* Whose turn it is in the unfinished message of a stream. */
+enum turn {
+	TURN_NONE,     /* all of it has been here */
+	TURN_SENDER,   /* the next hop has what has been here, and room for more */
+	TURN_NEXT_HOP, /* it has not acknowledged it yet */
+	TURN_WINDOW,   /* it has, and has no room for the rest */
+};
+
+static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	const struct lx_extent *extent = unfinished(s, index);
+	uint64_t pos = arrived(s), here, next;
+	struct lx_extent extent;
 
-	return extent && extent->start < s->high &&
-	       lane->window_edge < extent->lane_start + (s->high - extent->start) + s->mss;
+	if (!unfinished(s, lane, index, &extent))
+		return TURN_NONE;
+	here = extent.lane_start + (pos > extent.start ? pos - extent.start : 0);
+	next = here + s->mss;
+	if (next > extent.lane_start + extent.len)
+		next = extent.lane_start + extent.len;
+	if (lane->una < here)
+		return TURN_NEXT_HOP;
+	return lane->window_edge < next ? TURN_WINDOW : TURN_SENDER;
 }
 
 /* ---- credits ------------------------------------------------------------------------- */
@@ -253,19 +295,6 @@ static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_se
 }
 
 /*
- * Whether all unacknowledged bytes of a stream on a lane have been here. Once the stream has ended,
- * nobody retransmits what is lost behind us.
- */
-static bool is_whole(struct lx_fp *fp, unsigned int stream, unsigned int index)
-{
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	const struct lx_extent *extent =
-		unfinished(lx_fastpath_stream(fp->fastpath, stream), index);
-
-	return !extent || lane->una >= extent->lane_start + extent->len;
-}
-
-/*
  * If the stream has begun a message on this lane and not finished it, the next hop must drop the
  * message, and everything behind it.
  */
@@ -276,6 +305,7 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 	uint64_t now = lx_sock_now();
 	bool ours = is_ours(lx_sock_conn_error(conn->conn));
 	struct lx_fp_sender sender = { 0 };
+	struct lx_extent extent;
 
 	if (!ours)
 		sender_of(conn, &sender);
@@ -283,7 +313,8 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 		if (lane->run[i].stream == conn->stream)
 			run->left_by[i] = sender;
 	}
-	if (is_whole(fp, conn->stream, index)) {
+	/* What is lost behind us now, nobody retransmits: lane_is_stuck(). */
+	if (!unfinished(lx_fp_stream_of(conn), lane, index, &extent)) {
 		lx_fp_lane_disown(lane, conn->stream);
 		return;
 	}
@@ -329,18 +360,6 @@ static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
 	lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 }
 
-/* Keeps a stream off lanes for a while if others wait for the rest of its message. */
-static void yield(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
-{
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint64_t first_ns = __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE);
-
-	if (lx_fp_lane_is_shared(lane) && !s->aside && (int64_t)(now - first_ns) > 0 &&
-	    !is_whole(fp, stream, index))
-		lx_fp_stream_delays(&fp->stream[stream], s, now - first_ns, now);
-}
-
 /*
  * The lane of a stream's first unacknowledged byte; its last message is on lane @index. If these
  * differ, the sender may be unable to finish the message: its congestion window may be full until
@@ -350,47 +369,78 @@ static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned in
 {
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-	uint16_t lane = s->extent[head % LX_STREAM_EXTENTS].lane;
+	uint16_t lane = __atomic_load_n(&s->extent[head % LX_STREAM_EXTENTS].lane, __ATOMIC_ACQUIRE);
 
+	if (head != __atomic_load_n(&s->head, __ATOMIC_ACQUIRE))
+		return index;
 	return lane < LX_LANES_MAX && fp->lane[lane] ? lane : index;
 }
 
-/* Whether others have waited long enough for a message that keeps trickling in. */
-static bool trickles(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
+/* The sender's address gets no lanes for a while; its connection goes on. */
+static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
 {
-	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	struct lx_fp_conn *conn = fp->stream[stream].conn;
+	struct lx_fp_sender sender;
+	uint64_t pause_ns;
 
-	return lx_fp_lane_is_shared(lane) && lx_fp_lane_takes(lane, TRICKLE_NS, now) &&
-	       waits_for(fp, stream, index) == index && !is_whole(fp, stream, index);
+	if (lx_fp_stream_of(conn)->aside)
+		return;
+	sender_of(conn, &sender);
+	pause_ns = offend(fp, sender.addr, LX_STREAM_ASIDE_SLOW, now);
+	lx_info("nid=%s next_hop=%s reason=\"others had to wait for the rest of its message\" "
+		"action=\"no fast path for this sender for %llu s\"",
+		lx_nid_str(&sender.nid), lx_nid_str(&fp->lane[index]->facts.nid),
+		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
 }
 
-/* The first message of a lane has stalled for @ns: closes the connections at fault. */
-static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t ns, uint64_t now)
+/* Counts for how long others have waited for the sender of a lane's first message, and acts. */
+static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, enum turn turn,
+			uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	uint64_t limit = deadline_ns(fp->lane[index]);
-	unsigned int other = waits_for(fp, stream, index);
-	bool shared = lx_fp_lane_is_shared(lane) && ns >= SHARED_NS;
+	struct lx_fp_run *run = &fp->run[index];
+	uint64_t since_ns = now - run->seen_ns;
+	unsigned int other;
+
+	if (run->seen_first != lx_fp_lane_first(lane)) {
+		run->seen_first = lx_fp_lane_first(lane);
+		run->owed_ns = 0;
+	} else if (run->owes) {
+		run->owed_ns += since_ns < LOOK_MAX_NS ? since_ns : LOOK_MAX_NS;
+	}
+	run->seen_ns = now;
+	run->owes = turn == TURN_SENDER && lx_fp_lane_is_shared(lane);
+	if (!run->owes || run->owed_ns < LX_LANE_SLOW_NS)
+		return;
+	sender_is_slow(fp, index, stream, now);
+	if (run->owed_ns < OTHERS_NS)
+		return;
+	other = waits_for(fp, stream, index);
+	if (other != index &&
+	    next_hop_is_silent(&fp->run[other], lx_fastpath_lane(fp->fastpath, other), now)) {
+		run->owed_ns = 0; /* now it can go on */
+		stalled(fp->lane[other], "others wait, and the peer has acknowledged nothing",
+			OTHERS_NS);
+		return;
+	}
+	stalled(fp->stream[stream].conn, "others have waited for the rest of a message", OTHERS_NS);
+}
+
+/* The first message of a lane has stalled for as long as a peer may: closes the side at fault. */
+static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum turn turn,
+		  uint64_t limit, uint64_t now)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 
 	if (lx_fp_lane_is_done(lane)) /* its runs go with the next ACK */
 		return;
-	if (next_hop_is_silent(&fp->run[index], lane, now)) {
-		if (ns >= limit)
-			stalled(fp->lane[index], "the peer has acknowledged nothing of a message",
-				limit);
-	} else if (lx_fp_stream_is_open(fp, stream) && window_is_used_up(fp, stream, index)) {
-		if (ns >= limit)
-			stalled(fp->lane[index], "the peer has had no room for the rest of a message",
-				limit);
-	} else if (shared && other != index &&
-		   next_hop_is_silent(&fp->run[other],
-				      lx_fastpath_lane(fp->fastpath, other), now)) {
-		stalled(fp->lane[other], "others wait, and the peer has acknowledged nothing",
-			SHARED_NS);
-	} else if (lx_fp_stream_is_open(fp, stream) && (ns >= limit || (shared && other == index))) {
-		stalled(fp->stream[stream].conn, "nothing received inside a message",
-			ns < limit ? SHARED_NS : limit);
-	}
+	if (next_hop_is_silent(&fp->run[index], lane, now))
+		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
+	else if (turn == TURN_WINDOW)
+		stalled(fp->lane[index], "the peer has had no room for the rest of a message",
+			limit);
+	else
+		stalled(fp->stream[stream].conn, "nothing received inside a message", limit);
 }
 
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
@@ -398,19 +448,16 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	uint32_t first = lx_fp_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
+	uint64_t limit = deadline_ns(fp->lane[index]);
 	const struct lx_stream *s =
 		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
+	enum turn turn = TURN_NONE;
 
-	if (s && lx_fp_stream_is_open(fp, first)) {
-		yield(fp, index, first, now);
-		if (trickles(fp, index, first, now)) {
-			stalled(fp->stream[first].conn, "others have waited for the rest of a message",
-				TRICKLE_NS);
-			return;
-		}
-	}
-	if (!s || lane->una != run->una || s->high != run->high)
+	if (s && lx_fp_stream_is_open(fp, first))
+		turn = whose_turn(fp, first, index);
+	if (!s || lane->una != run->una || arrived(s) != run->arrived)
 		note_progress(run, lane, s, now);
-	else
-		still(fp, index, first, now - run->since_ns, now);
+	others_wait(fp, index, first, turn, now);
+	if (now >= run->since_ns + limit && lx_fp_stream_is_open(fp, first))
+		still(fp, index, first, turn, limit, now);
 }

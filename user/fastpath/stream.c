@@ -104,6 +104,7 @@ static int stream_begin(struct lx_fp_conn *conn, int index, int next_hop)
 static void stream_add(struct lx_fp_conn *conn)
 {
 	struct lx_fp *fp = conn->fp;
+	const struct lx_fp_offender *offender;
 	struct lx_fp_source *source;
 	int index = lx_fp_stream_take(fp, conn, &source), peer;
 	struct lx_fp_stream *state;
@@ -122,9 +123,9 @@ static void stream_add(struct lx_fp_conn *conn)
 	state->conn = conn;
 	state->source = source;
 	state->since_ns = state->busy_ns = lx_sock_now();
-	if (state->since_ns < lx_fp_offender_until(fp, s->key.remote))
-		lx_fp_stream_aside(state, s, LX_STREAM_ASIDE_UNSAFE,
-				   lx_fp_offender_until(fp, s->key.remote));
+	offender = lx_fp_offender(fp, s->key.remote, state->since_ns);
+	if (offender)
+		lx_fp_stream_aside(state, s, offender->why, offender->until_ns);
 	state->next_hop = -1;
 	conn->stream = index;
 }
