@@ -26,13 +26,13 @@ teardown() {
 	net_end
 }
 
-# routed [TUNABLE: VALUE]: client, r1, server, and another client; several lanes to each
+# routed [TUNABLE: VALUE [LANES]]: client, r1, server, and another client; several lanes to each
 routed() {
 	net_routed
 	node other
 	plug other eth0 10.1.0.5/24 lan1
-	start_routers 1 "conns_per_peer: 4${1:+, $1}"
-	QUICK="$QUICK --set tcp.conns_per_peer=4"
+	start_routers 1 "conns_per_peer: ${2:-4}${1:+, $1}"
+	QUICK="$QUICK --set tcp.conns_per_peer=${2:-4}"
 }
 
 # Without traffic, a dead peer is noticed after 3 s.

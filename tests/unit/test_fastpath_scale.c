@@ -724,7 +724,7 @@ static void memory_is_bounded(void **state)
 
 	assert_int_equal(sizeof(t->run) + sizeof(t->run_begun) + sizeof(t->waits), 704);
 	assert_int_equal(sizeof(*t), 1232);
-	assert_int_equal(sizeof(struct lx_fp_run), 1240);
+	assert_int_equal(sizeof(struct lx_fp_run), 1248);
 	/* In blocks: of 256 lanes, of 64 streams. */
 	assert_true(LANES <= LX_LANE_BLOCK && STREAMS % LX_STREAM_BLOCK == 0);
 	assert_true(LX_LANE_BLOCK * sizeof(*t) < 310 << 10);

@@ -332,6 +332,30 @@ static void test_others_wait_for_hole(void **state)
 	assert_true(has_logged("others have waited for the rest of a message for 2 s"));
 }
 
+/* All of it has been here, but not there, and its sender has no power: it is not asked for long. */
+static void test_others_wait_for_the_dead(void **state)
+{
+	int fd = world(50);
+
+	begin_on_lane(0, 0, 1000, 1000);
+	lane_has_acked(500);
+	another_behind();
+	lx_env_lock(env);
+	fastpath->lane[0].n_sack = 1;
+	lx_env_unlock(env);
+	assert_true(eventually(is_seen, 20000));
+	for (unsigned int i = 0; i < 60; i++) { /* one that lives repeats them */
+		fake_clock_go(50);
+		lx_env_lock(env);
+		fastpath->stream[0].packets++;
+		lx_env_unlock(env);
+	}
+	assert_false(closed(fd, 1000));
+	lane_has_acked(600);
+	assert_true(closed(fd, 20000));
+	assert_true(has_logged("others have waited for the rest of a message for 2 s"));
+}
+
 /* All of it has arrived, or the next hop does not take it: not the sender's fault, others or not. */
 static void test_others_wait_for_next_hop_itself(void **state)
 {
@@ -418,6 +442,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_offence_with_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_hole, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others_wait_for_the_dead, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_next_hop_itself, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_done, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others_wait_for_trickle, setup, teardown),

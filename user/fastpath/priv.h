@@ -115,7 +115,8 @@ struct lx_fp_sender {
 
 /* What is in flight on a lane, as of its last progress. */
 struct lx_fp_run {
-	uint64_t una, una_ns, packets; /* since when it is una; the lane's packets then */
+	uint64_t una, una_ns; /* and since when */
+	uint64_t packets, heard; /* then: packets of the lane, and of its first stream */
 	uint64_t arrived;  /* of the first run's stream, without a gap */
 	uint64_t since_ns; /* when either last moved */
 	/* how long others have waited for the sender of the first run, as of the last look */

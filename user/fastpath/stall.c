@@ -130,17 +130,10 @@ static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 		run->una = lane->una;
 		run->una_ns = now;
 		run->packets = lane->packets;
+		run->heard = s ? s->packets : 0;
 	}
 	run->arrived = s ? arrived(s) : 0;
 	run->since_ns = now;
-}
-
-/* Segments go out, and nothing is acknowledged. */
-static bool next_hop_is_silent(const struct lx_fp_run *run, const struct lx_lane *lane,
-			       uint64_t now)
-{
-	return lane->una == run->una && now >= run->una_ns + SILENT_NS &&
-	       lane->packets != run->packets;
 }
 
 /*
@@ -166,21 +159,32 @@ static bool unfinished(const struct lx_stream *s, const struct lx_lane *lane, un
 	return false;
 }
 
-/* Whose turn it is in the unfinished message of a stream. */
+/* The next hop misses bytes that have been here, and the sender does not repeat them. */
+static bool sender_is_gone(const struct lx_fp_run *run, const struct lx_lane *lane,
+			   const struct lx_stream *s, uint64_t now)
+{
+	return lane->n_sack && lane->una == run->una && s->packets == run->heard &&
+	       now >= run->una_ns + LX_LANE_SLOW_NS;
+}
+
+/* Whose turn it is in the first message of a lane. */
 enum turn {
 	TURN_NONE,     /* all of it has been here */
-	TURN_SENDER,   /* the next hop has what has been here, and room for more */
+	TURN_SENDER,   /* the next hop has what has been here, and room for more; or the above */
 	TURN_NEXT_HOP, /* it has not acknowledged it yet */
 	TURN_WINDOW,   /* it has, and has no room for the rest */
 };
 
-static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index)
+static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index,
+			    uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t pos = arrived(s), here, next;
 	struct lx_extent extent;
 
+	if (sender_is_gone(&fp->run[index], lane, s, now))
+		return TURN_SENDER;
 	if (!unfinished(s, lane, index, &extent))
 		return TURN_NONE;
 	here = extent.lane_start + (pos > extent.start ? pos - extent.start : 0);
@@ -190,6 +194,18 @@ static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int 
 	if (lane->una < here)
 		return TURN_NEXT_HOP;
 	return lane->window_edge < next ? TURN_WINDOW : TURN_SENDER;
+}
+
+/* Segments go out, nothing is acknowledged, and that is not the sender's fault. */
+static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t now)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+	const struct lx_fp_run *run = &fp->run[index];
+	uint32_t first = lx_fp_lane_first_stream(lane);
+
+	return lane->una == run->una && now >= run->una_ns + SILENT_NS &&
+	       lane->packets != run->packets &&
+	       (first >= LX_STREAMS_MAX || whose_turn(fp, first, index, now) != TURN_SENDER);
 }
 
 /* ---- credits ------------------------------------------------------------------------- */
@@ -318,7 +334,7 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 		lx_fp_lane_disown(lane, conn->stream);
 		return;
 	}
-	if (!ours && !next_hop_is_silent(run, lane, now))
+	if (!ours && !next_hop_is_silent(fp, index, now))
 		blame(fp, &sender, fp->lane[index], now);
 	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 }
@@ -416,8 +432,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 	if (run->owed_ns < OTHERS_NS)
 		return;
 	other = waits_for(fp, stream, index);
-	if (other != index &&
-	    next_hop_is_silent(&fp->run[other], lx_fastpath_lane(fp->fastpath, other), now)) {
+	if (other != index && next_hop_is_silent(fp, other, now)) {
 		run->owed_ns = 0; /* now it can go on */
 		stalled(fp->lane[other], "others wait, and the peer has acknowledged nothing",
 			OTHERS_NS);
@@ -434,7 +449,7 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum tu
 
 	if (lx_fp_lane_is_done(lane)) /* its runs go with the next ACK */
 		return;
-	if (next_hop_is_silent(&fp->run[index], lane, now))
+	if (next_hop_is_silent(fp, index, now))
 		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
 	else if (turn == TURN_WINDOW)
 		stalled(fp->lane[index], "the peer has had no room for the rest of a message",
@@ -454,7 +469,7 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 	enum turn turn = TURN_NONE;
 
 	if (s && lx_fp_stream_is_open(fp, first))
-		turn = whose_turn(fp, first, index);
+		turn = whose_turn(fp, first, index, now);
 	if (!s || lane->una != run->una || arrived(s) != run->arrived)
 		note_progress(run, lane, s, now);
 	others_wait(fp, index, first, turn, now);
