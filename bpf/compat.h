@@ -12,19 +12,12 @@
 #ifndef LX_BPF_COMPAT_H
 #define LX_BPF_COMPAT_H
 
-#include "../include/internal/abi.h"
-
-#define LX_CAS(ptr, old, new) __sync_val_compare_and_swap(ptr, old, new)
-#define LX_ADD(ptr, n) __sync_fetch_and_add(ptr, n)
-/* Reads a field that another CPU publishes, with acquire semantics. */
-#define LX_ACQUIRE(ptr) __sync_fetch_and_add(ptr, 0)
+#include "../include/internal/lanes.h"
 
 #ifdef __bpf__
 
 #include <bpf/bpf_helpers.h>
 
-/* Hides a value from the compiler's constant propagation, for the verifier. */
-#define LX_OPAQUE(x) asm volatile("" : "+r"(x))
 /* Bounds a length to 1..@mask + 1 in a form that every verifier understands. Not 0. */
 #define LX_LENGTH(n, mask)                                                                         \
 	({                                                                                         \
@@ -40,9 +33,6 @@
 
 #include <string.h>
 
-#ifndef LX_OPAQUE /* a test may let another CPU run here */
-#define LX_OPAQUE(x) ((void)(x))
-#endif
 #define LX_LENGTH(n, mask) (n)
 #define LX_NOINLINE
 #define LX_GLOBAL static

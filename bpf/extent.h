@@ -16,25 +16,9 @@
 
 #include "pos.h"
 
-LX_INLINE struct lx_extent *lx_extent_at(struct lx_stream *s, __u32 count)
-{
-	LX_OPAQUE(count);
-	count &= LX_STREAM_EXTENTS - 1;
-	return &s->extent[count];
-}
-
 LX_INLINE int lx_extent_room(const struct lx_stream *s)
 {
 	return s->tail - s->head < LX_STREAM_EXTENTS - 1;
-}
-
-/*
- * Whether extent @count has been removed, as its bytes are acknowledged: if so, what was read of it
- * before does not count. The atomic operation keeps the reads in this order.
- */
-LX_INLINE int lx_extent_is_gone(struct lx_stream *s, __u32 count)
-{
-	return (__s32)(count - LX_ACQUIRE(&s->head)) < 0;
 }
 
 LX_INLINE __u64 lx_extent_end(const struct lx_extent *extent)

@@ -74,18 +74,11 @@ LX_INLINE int lx_grant_give(struct lx_lane *lane, struct lx_stream *s, __u32 fro
 	return 0;
 }
 
-/* The next message has been framed. While ENDING, nobody else changes it. */
+/* The next message has been framed. */
 LX_INLINE void lx_grant_use(struct lx_stream *s)
 {
-	struct lx_lane *lane;
-
-	if (s->grant != LX_GRANT_GIVEN ||
-	    LX_CAS(&s->grant, LX_GRANT_GIVEN, LX_GRANT_ENDING) != LX_GRANT_GIVEN)
-		return;
-	lane = lx_lane_at(s->grant_lane);
-	if (lane)
-		LX_ADD(&lane->granted, -s->grant_len);
-	LX_CAS(&s->grant, LX_GRANT_ENDING, LX_GRANT_NONE);
+	if (s->grant == LX_GRANT_GIVEN)
+		lx_grant_end(s, lx_lane_at(s->grant_lane));
 }
 
 /* Returns whether the stream needs a grant for its next message. */

@@ -32,24 +32,6 @@
 
 /* ---- credits ------------------------------------------------------------------ */
 
-/* In this order, other CPUs may briefly see too many credits, never too few. */
-LX_INLINE void lx_fp_peer_credit_take(struct lx_credit *credit)
-{
-	__s32 now, min;
-
-	LX_ADD(&credit->lanes, 1);
-	now = LX_ADD(&credit->now, -1) - 1;
-	min = credit->min;
-	if (now < min)
-		LX_CAS(&credit->min, min, now);
-}
-
-LX_INLINE void lx_fp_peer_credit_give(struct lx_credit *credit)
-{
-	LX_ADD(&credit->now, 1);
-	LX_ADD(&credit->lanes, -1);
-}
-
 /* @to: the lane's next hop; @from: the stream's sender. */
 LX_GLOBAL int lx_lane_credits_take(__u32 to, __u32 from)
 {
@@ -74,34 +56,6 @@ LX_GLOBAL int lx_lane_credits_give(__u32 to, __u32 from)
 }
 
 /* ---- the word -------------------------------------------------------------------- */
-
-LX_INLINE __u32 lx_lane_owner(__u64 word)
-{
-	return (word >> 32) & LX_LANE_OWNER;
-}
-
-LX_INLINE int lx_lane_busy(__u64 word)
-{
-	return (word >> 32 & LX_LANE_BUSY) != 0;
-}
-
-LX_INLINE __u16 lx_lane_tail(__u64 word)
-{
-	return word >> (32 + LX_LANE_TAIL_SHIFT);
-}
-
-/* The word of a busy lane. */
-LX_INLINE __u64 lx_lane_word(__u32 owner, __u16 tail, __u64 next)
-{
-	return (__u64)(LX_LANE_BUSY | (__u32)tail << LX_LANE_TAIL_SHIFT | owner) << 32 |
-	       (__u32)next;
-}
-
-/* Its connection has ended; bytes in flight are lost. */
-LX_INLINE int lx_lane_is_gone(const struct lx_lane *lane)
-{
-	return lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE;
-}
 
 /* The position of the next byte; @una may be read before or after @word. */
 LX_INLINE __u64 lx_lane_next(__u64 word, __u64 una)
@@ -128,45 +82,6 @@ LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
  * out-of-order queue, and a loss would delay more streams.
  */
 #define LX_LANE_SHARED_MAX (4u << 20)
-
-LX_INLINE struct lx_lane_run *lx_lane_run(struct lx_lane *lane, __u32 number)
-{
-	LX_OPAQUE(number);
-	return &lane->run[number & (LX_LANE_RUNS - 1)];
-}
-
-/* The number of runs of a busy lane that are not fully acknowledged. */
-LX_INLINE __u16 lx_lane_n_runs(const struct lx_lane *lane, __u64 word)
-{
-	return lx_lane_tail(word) - (__u16)lane->run_first;
-}
-
-/* Whether a stream has unacknowledged bytes on the lane. */
-LX_INLINE int lx_lane_has(struct lx_lane *lane, __u32 me)
-{
-	__u64 word = lane->word;
-	__u16 first = lane->run_first, n;
-	const struct lx_lane_run *run;
-	__u32 i;
-
-	if (!lx_lane_busy(word))
-		return 0;
-	if (lx_lane_owner(word) == me)
-		return 1;
-	n = lx_lane_n_runs(lane, word);
-	for (i = 0; i < LX_LANE_RUNS && i < n; i++) {
-		run = lx_lane_run(lane, first + i);
-		if (run->stream == me && run->tag == (LX_LANE_RUN | (__u16)(first + i)))
-			return 1;
-	}
-	return 0;
-}
-
-/* Whether the first run takes too long; in an idle lane, none does. */
-LX_INLINE int lx_lane_is_slow(const struct lx_lane *lane, __u64 word, __u64 now_ns)
-{
-	return lx_lane_busy(word) && (__s64)(now_ns - lane->first_ns) > (__s64)LX_LANE_SLOW_NS;
-}
 
 /* Returns 0 if a message may queue behind what is on the lane, or the reason why not. */
 LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,

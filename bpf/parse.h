@@ -217,14 +217,12 @@ static LX_NOINLINE void lx_choice_prefer(const struct lx_choice *c, struct lx_st
 {
 	struct lx_fp_peer *next_hop = lx_fp_peer_at(c->next_hop);
 	struct lx_lane *lane = lx_lane_at(s->lane);
-	__u32 n;
 
 	s->next_hop_run++;
 	if (!next_hop || (lane && lane->next_hop == c->next_hop))
 		return;
 	s->next_hop_run = 0;
-	n = next_hop->n_lanes;
-	s->lane = n ? next_hop->lane[c->index % n & (LX_FP_PEER_LANES - 1)] : LX_NO_LANE;
+	s->lane = lx_lane_preferred(next_hop, c->index);
 }
 
 /* Sets lane and start, or LX_NO_LANE and the reason. */
@@ -526,10 +524,10 @@ LX_INLINE void lx_frame_again(struct lx_stream *s)
 		lx_unframed_enter(s, LX_LANE0_UNFRAMED);
 }
 
-/* Records what has arrived. What has been acknowledged has, too, if it was in no range. */
+/* Records what has arrived. */
 LX_INLINE void lx_frame_arrived(struct lx_stream *s, __u64 pos, __u64 end)
 {
-	__u64 arrived = lx_pos_max(s->arrived, s->acked);
+	__u64 arrived = lx_stream_arrived(s);
 
 	if (!lx_pos_before(arrived, pos)) {
 		arrived = lx_pos_max(arrived, end);
@@ -564,7 +562,7 @@ LX_INLINE void lx_frame_whole(struct lx_stream *s)
 {
 	__u64 since_ns = s->begun_ns;
 
-	if (!since_ns || lx_pos_before(lx_pos_max(s->arrived, s->acked), s->begun_end))
+	if (!since_ns || lx_pos_before(lx_stream_arrived(s), s->begun_end))
 		return;
 	s->begun_ns = 0;
 	if ((__s64)(s->now_ns - since_ns) > (__s64)LX_LANE_SLOW_NS)

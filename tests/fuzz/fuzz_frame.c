@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "../unit/fptables.h"
+
 #include "../../bpf/ack.h"
 #include "../../bpf/fragment.h"
 #include "fuzz.h"
@@ -21,20 +23,8 @@ static struct lx_lane lane[LANES];
 static struct lx_fp_peer fp_peer[2];
 static struct lx_dest dest;
 
-static struct lx_stream *lx_stream_at(__u32 index)
-{
-	return index ? NULL : &s;
-}
+FP_TABLES(&s, 1, lane, LANES, fp_peer, 2)
 
-static struct lx_lane *lx_lane_at(__u32 index)
-{
-	return index < LANES ? &lane[index] : NULL;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
-{
-	return index < 2 ? &fp_peer[index] : NULL;
-}
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {

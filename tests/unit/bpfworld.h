@@ -10,6 +10,8 @@
 #include "fastpath.skel.h"
 #include "segment.h"
 
+#include "fptables.h"
+
 #include "../../bpf/parse.h"
 
 #define STREAM_BASE 0xffffff00u
@@ -74,29 +76,14 @@ void is_ack(const struct seg *g, uint64_t pos);
 uint32_t goes_by_lane(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes);
 
 /* Not used: parse.h is included for its header sizes only. */
-static struct lx_stream *lx_stream_at(__u32 index)
-{
-	return NULL;
-}
+FP_TABLES(NULL, 0, NULL, 0, NULL, 0)
 
-static struct lx_lane *lx_lane_at(__u32 index)
-{
-	return NULL;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
-{
-	return NULL;
-}
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
 	return NULL;
 }
 
-static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
-{
-	return -1;
-}
+FP_NO_PACKETS
 
 #endif

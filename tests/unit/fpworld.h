@@ -16,6 +16,8 @@ static unsigned int grant_min, grant_max, grant_spare;
 #define LX_GRANT_MAX grant_max
 #define LX_GRANT_SPARE grant_spare
 
+#include "fptables.h"
+
 #include "../../bpf/ack.h"
 #include "../../bpf/arrival.h"
 #include "../../bpf/fragment.h"
@@ -34,20 +36,8 @@ static struct lx_lane lane[LANES];
 static struct lx_fp_peer fp_peer[NEXT_HOPS + 1]; /* the last one stands for the senders */
 static struct lx_dest dest[NEXT_HOPS];
 
-static struct lx_stream *lx_stream_at(__u32 i)
-{
-	return i < STREAMS ? &stream[i] : NULL;
-}
+FP_TABLES(stream, STREAMS, lane, LANES, fp_peer, NEXT_HOPS + 1)
 
-static struct lx_lane *lx_lane_at(__u32 i)
-{
-	return i < LANES ? &lane[i] : NULL;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
-{
-	return i <= NEXT_HOPS ? &fp_peer[i] : NULL;
-}
 
 /* 10.0.0.<next hop>@tcp; 10.0.1.0 is ours, all others are unknown. */
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
@@ -59,11 +49,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 	return nid->addr[3] < NEXT_HOPS ? &dest[nid->addr[3]] : NULL;
 }
 
-static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
-{
-	memcpy(to, (const char *)packet + at, len);
-	return 0;
-}
+FP_PACKETS
 
 static unsigned long n_cookie_records;
 

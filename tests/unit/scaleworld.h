@@ -21,7 +21,7 @@
 
 /* Counts what the logic does: atomic operations, and looks at entries of rings. */
 static unsigned long n_atomic, n_look;
-#include "../../bpf/compat.h"
+#include "fptables.h"
 #undef LX_CAS
 #undef LX_ADD
 #undef LX_OPAQUE
@@ -64,20 +64,8 @@ static struct lx_lane lane[LANES];
 static struct lx_fp_peer fp_peer[PEERS];
 static struct lx_dest dest[HOPS];
 
-static struct lx_stream *lx_stream_at(__u32 i)
-{
-	return i < STREAMS ? &stream[i] : NULL;
-}
+FP_TABLES(stream, STREAMS, lane, LANES, fp_peer, PEERS)
 
-static struct lx_lane *lx_lane_at(__u32 i)
-{
-	return i < LANES ? &lane[i] : NULL;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
-{
-	return i < PEERS ? &fp_peer[i] : NULL;
-}
 
 /* 10.0.0.<next hop>@tcp */
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)

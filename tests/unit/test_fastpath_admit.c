@@ -4,6 +4,7 @@
  * would close the connection, and must forward all others. Every destination that is not ours
  * has a lane.
  */
+#include "fptables.h"
 #include "simlib.h"
 
 #include "../../bpf/parse.h"
@@ -16,20 +17,8 @@ static struct lx_lane lane;
 static struct lx_fp_peer fp_peer[2];
 static const char *const ours[] = { "10.0.0.11@tcp1", "10.1.0.11@tcp2", "0@lo" };
 
-static struct lx_stream *lx_stream_at(__u32 index)
-{
-	return index ? NULL : &stream;
-}
+FP_TABLES(&stream, 1, &lane, 1, fp_peer, N_OF(fp_peer))
 
-static struct lx_lane *lx_lane_at(__u32 index)
-{
-	return index ? NULL : &lane;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
-{
-	return index < N_OF(fp_peer) ? &fp_peer[index] : NULL;
-}
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *dst)
 {
@@ -44,11 +33,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *dst)
 	return &next_hop;
 }
 
-static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
-{
-	memcpy(to, (const char *)packet + at, len);
-	return 0;
-}
+FP_PACKETS
 
 /* What happens to a message. */
 enum fate { FORWARDED, OURS, REFUSED };

@@ -13,6 +13,8 @@ static unsigned int other_cpu_at; /* counts down */
 
 #define LX_OPAQUE(x) (other_cpu && !other_cpu_at-- ? other_cpu() : (void)(x))
 
+#include "fptables.h"
+
 #include "../../bpf/ack.h"
 #include "../../bpf/fragment.h"
 
@@ -26,20 +28,8 @@ static struct lx_lane lane;
 static struct lx_fp_peer fp_peer[2]; /* the sender, the next hop */
 static struct lx_dest dest = { .n = 1, .next_hop = { 1 } };
 
-static struct lx_stream *lx_stream_at(__u32 index)
-{
-	return index ? NULL : &stream;
-}
+FP_TABLES(&stream, 1, &lane, 1, fp_peer, N_OF(fp_peer))
 
-static struct lx_lane *lx_lane_at(__u32 index)
-{
-	return index ? NULL : &lane;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 index)
-{
-	return index < N_OF(fp_peer) ? &fp_peer[index] : NULL;
-}
 
 /* Messages for any NID are forwarded. */
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
@@ -47,11 +37,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 	return &dest;
 }
 
-static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
-{
-	memcpy(to, (const char *)packet + at, len);
-	return 0;
-}
+FP_PACKETS
 
 static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 {

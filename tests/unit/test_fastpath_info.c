@@ -4,6 +4,7 @@
  * how long they waited, and why a stream does not use lanes.
  */
 #include "testlib.h"
+#include "fptables.h"
 
 #include "../../bpf/arrival.h"
 #include "../../bpf/parse.h"
@@ -13,20 +14,8 @@ static struct lx_stream stream;
 static struct lx_lane lane;
 static struct lx_fp_peer peer;
 
-static struct lx_stream *lx_stream_at(__u32 i)
-{
-	return i ? NULL : &stream;
-}
+FP_TABLES(&stream, 1, &lane, 1, &peer, 1)
 
-static struct lx_lane *lx_lane_at(__u32 i)
-{
-	return i ? NULL : &lane;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
-{
-	return i ? NULL : &peer;
-}
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
@@ -34,11 +23,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 	return NULL;
 }
 
-static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
-{
-	(void)packet, (void)at, (void)to, (void)len;
-	return -1;
-}
+FP_NO_PACKETS
 
 static void lx_stream_tell(void *packet, __u32 index, __u32 by_record)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Lanes shared by several streams: reserving bytes, ACKs, and CPUs that do both at once. */
 #include "testlib.h"
+#include "fptables.h"
 
 #include "../../bpf/arrival.h"
 #include "../../bpf/parse.h"
@@ -13,20 +14,8 @@ static struct lx_dest dest;
 static __u32 told[256];
 static unsigned int n_told;
 
-static struct lx_stream *lx_stream_at(__u32 i)
-{
-	return i < N_OF(stream) ? &stream[i] : NULL;
-}
+FP_TABLES(stream, N_OF(stream), lanes, N_OF(lanes), peer, PEERS)
 
-static struct lx_lane *lx_lane_at(__u32 i)
-{
-	return i < N_OF(lanes) ? &lanes[i] : NULL;
-}
-
-static struct lx_fp_peer *lx_fp_peer_at(__u32 i)
-{
-	return i < PEERS ? &peer[i] : NULL;
-}
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 {
@@ -34,11 +23,7 @@ static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
 	return &dest;
 }
 
-static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)
-{
-	(void)packet, (void)at, (void)to, (void)len;
-	return -1;
-}
+FP_NO_PACKETS
 
 static void lx_stream_tell(void *packet, __u32 stream, __u32 by_record)
 {

@@ -486,9 +486,8 @@ static void grant_end(int who)
 {
 	struct lx_stream *s = &stream[who];
 
-	if (s->grant == LX_GRANT_GIVEN)
-		lane[s->grant_lane].granted -= s->grant_len;
-	s->grant = LX_GRANT_NONE;
+	if (!lx_grant_end(s, &lane[s->grant_lane]))
+		s->grant = LX_GRANT_NONE;
 }
 
 /* How much may go by before a grant counts as late; 4 MiB there. */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <internal/lanes.h>
+
 #include "fastpath.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -133,10 +135,9 @@ static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
 /* The stream of a run; -1: it has ended, or is not there any more. */
 static int64_t run_stream(const struct lx_lane *lane, uint16_t number)
 {
-	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
-	uint16_t stream = READ(run->stream);
+	uint32_t stream = lx_lane_run_stream(lane, number);
 
-	return READ(run->tag) == (LX_LANE_RUN | number) && stream != LX_LANE_OWNER ? stream : -1;
+	return stream != LX_LANE_OWNER ? (int64_t)stream : -1;
 }
 
 /* Whose messages are under way: the first one's, and those behind, in their order. */
@@ -182,7 +183,7 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 	const struct lx_fp_peer *peer = lx_fastpath_peer(f, READ(lane->next_hop));
 	uint64_t una = READ(lane->una), window_edge = READ(lane->window_edge),
 		 word = READ(lane->word);
-	bool busy = word >> 32 & LX_LANE_BUSY;
+	bool busy = lx_lane_busy(word);
 	/* The word has only the low 32 bits of the next byte's position. */
 	int64_t unacked = (int32_t)((uint32_t)word - (uint32_t)una);
 	int64_t window = window_edge - una - unacked;
@@ -205,7 +206,7 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 		.wait_p99_us = lane_wait_us(lane, 99),
 	};
 	if (busy)
-		describe_runs(lane, word >> (32 + LX_LANE_TAIL_SHIFT), ret_info);
+		describe_runs(lane, lx_lane_tail(word), ret_info);
 	for (int i = 0; i < LX_REFUSALS_COUNT; i++)
 		ret_info->refused[i] = READ(lane->refused[i]);
 	format_end(lane->key.remote, lane->key.remote_port, ret_info->remote);

@@ -16,13 +16,8 @@ static bool change(struct lx_stream *s, uint32_t from, uint32_t to)
 
 void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s)
 {
-	if (!change(s, LX_GRANT_GIVEN, LX_GRANT_ENDING)) {
+	if (!lx_grant_end(s, lx_fastpath_lane(fp->fastpath, s->grant_lane)))
 		change(s, LX_GRANT_WAITS, LX_GRANT_NONE);
-		return;
-	}
-	__atomic_sub_fetch(&lx_fastpath_lane(fp->fastpath, s->grant_lane)->granted, s->grant_len,
-			   __ATOMIC_RELAXED);
-	change(s, LX_GRANT_ENDING, LX_GRANT_NONE);
 }
 
 /* While ENDING, the programs leave it alone. Before, it may be given, used, and wait elsewhere. */
@@ -65,7 +60,7 @@ void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
-	bool idle = !lx_fp_lane_is_busy(lane), rests = idle && run->idle_una == lane->una;
+	bool idle = !lx_lane_busy(LX_READ(lane->word)), rests = idle && run->idle_una == lane->una;
 
 	run->idle_una = idle ? lane->una : UINT64_MAX;
 	if (rests && lane->state == LX_LANE_LIVE)
@@ -85,7 +80,7 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 		lx_fp_grant_end(fp, s);
 	/* Not worth waiting for. */
 	else if (grant == LX_GRANT_WAITS &&
-		 (lane->state != LX_LANE_LIVE || lx_fp_lane_takes(lane, LX_LANE_SLOW_NS, now)) &&
+		 (lane->state != LX_LANE_LIVE || lx_lane_is_slow(lane, LX_READ(lane->word), now)) &&
 		 change(s, LX_GRANT_WAITS, LX_GRANT_NONE))
 		lx_fastpath_poke_ack(fp->fastpath, index);
 }

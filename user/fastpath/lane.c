@@ -164,7 +164,7 @@ static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t n
 		__atomic_store_n(&lane->state, LX_LANE_DRAIN, __ATOMIC_RELEASE);
 		conn->lane_state = LX_FP_LANE_WANTED;
 	}
-	if (lx_fp_lane_is_busy(lane) || (uint32_t)word != (uint32_t)lane->una)
+	if (lx_lane_busy(LX_READ(lane->word)) || (uint32_t)word != (uint32_t)lane->una)
 		return;
 	/* A program that is about to reserve bytes fails. */
 	ours = (word & ~((uint64_t)LX_LANE_OWNER << 32)) | (uint64_t)LX_LANE_OURS << 32;
@@ -233,8 +233,8 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 			  struct lx_fp_conn *conn, uint64_t now)
 {
-	bool waits = lx_fp_lane_is_busy(lane) &&
-		     !lx_fp_stream_is_open(fp, lx_fp_lane_first_stream(lane));
+	bool waits = lx_lane_busy(LX_READ(lane->word)) &&
+		     !lx_fp_stream_is_open(fp, lx_lane_first_stream(lane));
 
 	if (!waits)
 		conn->left_ns = 0;
@@ -311,7 +311,7 @@ static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 
-	return lx_sock_conn_error(conn->conn) || lx_fp_lane_is_shared(lane) ? lane->una
+	return lx_sock_conn_error(conn->conn) || lx_lane_is_shared(lane) ? lane->una
 									    : lane->sent;
 }
 
@@ -374,7 +374,7 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 			lx_fp_grant_end(fp, s);
 			lx_fastpath_poke_ack(fp->fastpath, i); /* it may have waited */
 		}
-		if (lx_fp_stream_is_open(fp, i) && lx_fp_lane_has(lane, i))
+		if (lx_fp_stream_is_open(fp, i) && lx_lane_has(lane, i))
 			lane_lost(fp, conn, i);
 	}
 	lx_fp_lane_end_runs(fp, lane);

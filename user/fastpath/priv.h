@@ -18,7 +18,7 @@
 #ifndef LX_FASTPATH_PRIV_H
 #define LX_FASTPATH_PRIV_H
 
-#include <internal/abi.h>
+#include <internal/lanes.h>
 #include <internal/sock_wire.h>
 
 #include "../base/hash.h"
@@ -121,7 +121,7 @@ struct lx_fp_run {
 	uint64_t since_ns; /* when either last moved */
 	/* how long others have waited for the sender of the first run, as of the last look */
 	uint64_t owed_ns, seen_ns;
-	uint16_t seen_first;
+	uint32_t seen_first;
 	bool owes; /* they did at the last look */
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
@@ -188,79 +188,6 @@ static inline struct lx_type_counts lx_fp_type_counts(const uint64_t n[LX_LANE_T
 					.put = n[LX_MSG_PUT],
 					.get = n[LX_MSG_GET],
 					.reply = n[LX_MSG_REPLY] };
-}
-
-static inline bool lx_fp_lane_is_busy(const struct lx_lane *lane)
-{
-	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32 & LX_LANE_BUSY) != 0;
-}
-
-/* Whether all bytes have been acknowledged. */
-static inline bool lx_fp_lane_is_done(const struct lx_lane *lane)
-{
-	return (uint32_t)__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) ==
-	       (uint32_t)__atomic_load_n(&lane->una, __ATOMIC_ACQUIRE);
-}
-
-/* Whether the first run has taken longer than that. */
-static inline bool lx_fp_lane_takes(const struct lx_lane *lane, uint64_t ns, uint64_t now)
-{
-	return lx_fp_lane_is_busy(lane) &&
-	       (int64_t)(now - __atomic_load_n(&lane->first_ns, __ATOMIC_ACQUIRE)) > (int64_t)ns;
-}
-
-static inline uint32_t lx_fp_lane_owner(const struct lx_lane *lane)
-{
-	return (__atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> 32) & LX_LANE_OWNER;
-}
-
-/* The number of the first run of a busy lane; lx_fp_lane_tail(): of the next run to come. */
-static inline uint16_t lx_fp_lane_first(const struct lx_lane *lane)
-{
-	return __atomic_load_n(&lane->run_first, __ATOMIC_ACQUIRE);
-}
-
-static inline uint16_t lx_fp_lane_tail(const struct lx_lane *lane)
-{
-	return __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE) >> (32 + LX_LANE_TAIL_SHIFT);
-}
-
-/* Whether there are further runs behind the first. */
-static inline bool lx_fp_lane_is_shared(const struct lx_lane *lane)
-{
-	return lx_fp_lane_is_busy(lane) &&
-	       (uint16_t)(lx_fp_lane_tail(lane) - lx_fp_lane_first(lane)) > 1;
-}
-
-/* The stream of a run; LX_LANE_OWNER: the stream has ended, or there is no such run. */
-static inline uint32_t lx_fp_lane_run_stream(const struct lx_lane *lane, uint16_t number)
-{
-	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
-	uint32_t stream = __atomic_load_n(&run->stream, __ATOMIC_ACQUIRE);
-
-	return __atomic_load_n(&run->tag, __ATOMIC_ACQUIRE) == (LX_LANE_RUN | number)
-		       ? stream : LX_LANE_OWNER;
-}
-
-/* The stream whose bytes the next hop acknowledges next; LX_LANE_OWNER: none. */
-static inline uint32_t lx_fp_lane_first_stream(const struct lx_lane *lane)
-{
-	return lx_fp_lane_is_busy(lane) ? lx_fp_lane_run_stream(lane, lx_fp_lane_first(lane))
-					: LX_LANE_OWNER;
-}
-
-/* Whether a stream has unacknowledged bytes on a lane. */
-static inline bool lx_fp_lane_has(const struct lx_lane *lane, uint32_t stream)
-{
-	uint16_t first = lx_fp_lane_first(lane), n = lx_fp_lane_tail(lane) - first;
-
-	if (!lx_fp_lane_is_busy(lane))
-		return false;
-	for (unsigned int i = 0; i < n && i < LX_LANE_RUNS; i++) {
-		if (lx_fp_lane_run_stream(lane, first + i) == stream)
-			return true;
-	}
-	return false;
 }
 
 /* ---- used by several files ---- */

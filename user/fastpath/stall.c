@@ -114,15 +114,6 @@ static void blame(struct lx_fp *fp, const struct lx_fp_sender *sender,
 
 /* ---- progress ---------------------------------------------------------------------- */
 
-/* Up to where everything of a stream has been here. */
-static uint64_t arrived(const struct lx_stream *s)
-{
-	uint64_t pos = __atomic_load_n(&s->arrived, __ATOMIC_ACQUIRE);
-	uint64_t acked = __atomic_load_n(&s->acked, __ATOMIC_ACQUIRE);
-
-	return pos > acked ? pos : acked;
-}
-
 static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 			  const struct lx_stream *s, uint64_t now)
 {
@@ -132,7 +123,7 @@ static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
 		run->packets = lane->packets;
 		run->heard = s ? s->packets : 0;
 	}
-	run->arrived = s ? arrived(s) : 0;
+	run->arrived = s ? lx_stream_arrived(s) : 0;
 	run->since_ns = now;
 }
 
@@ -146,7 +137,7 @@ static bool unfinished(const struct lx_stream *s, const struct lx_lane *lane, un
 {
 	uint32_t i = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
 	uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
-	uint64_t here = arrived(s);
+	uint64_t here = lx_stream_arrived(s);
 
 	for (; (int32_t)(tail - i) > 0; i++) {
 		*ret_extent = s->extent[i % LX_STREAM_EXTENTS];
@@ -180,7 +171,7 @@ static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int 
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint64_t pos = arrived(s), here, next;
+	uint64_t pos = lx_stream_arrived(s), here, next;
 	struct lx_extent extent;
 
 	if (sender_is_gone(&fp->run[index], lane, s, now))
@@ -201,7 +192,7 @@ static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t no
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	const struct lx_fp_run *run = &fp->run[index];
-	uint32_t first = lx_fp_lane_first_stream(lane);
+	uint32_t first = lx_lane_first_stream(lane);
 
 	return lane->una == run->una && now >= run->una_ns + SILENT_NS &&
 	       lane->packets != run->packets &&
@@ -209,13 +200,6 @@ static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t no
 }
 
 /* ---- credits ------------------------------------------------------------------------- */
-
-/* As lx_fp_peer_credit_give() in bpf/lane.h. */
-static void credit_give(struct lx_credit *credit)
-{
-	__atomic_add_fetch(&credit->now, 1, __ATOMIC_ACQ_REL);
-	__atomic_sub_fetch(&credit->lanes, 1, __ATOMIC_ACQ_REL);
-}
 
 /* Keeps programs from removing runs from now on; waits for one that is doing so. */
 static void stop_popping(struct lx_lane *lane)
@@ -250,29 +234,29 @@ void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane)
 	uint16_t tail, n;
 
 	/* Our socket has it: its sequence numbers depend on the word. */
-	if (lx_fp_lane_owner(lane) == LX_LANE_OURS)
+	if (lx_lane_owner(LX_READ(lane->word)) == LX_LANE_OURS)
 		return;
 	stop_popping(lane);
 	/* A new tail makes concurrent compare-and-swaps fail. */
 	word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
 	do {
-		tail = word >> (32 + LX_LANE_TAIL_SHIFT);
+		tail = lx_lane_tail(word);
 		none = (uint64_t)((uint32_t)(uint16_t)(tail + 1) << LX_LANE_TAIL_SHIFT |
 				  LX_LANE_OWNER)
 			       << 32 |
 		       (uint32_t)word;
 	} while (!__atomic_compare_exchange_n(&lane->word, &word, none, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
-	if (!(word >> 32 & LX_LANE_BUSY))
+	if (!lx_lane_busy(word))
 		return;
 	n = tail - (uint16_t)lane->run_first;
 	for (unsigned int i = 0; i < n && i < LX_LANE_RUNS; i++) {
 		const struct lx_lane_run *run = wait_for_run(lane, lane->run_first + i);
 		struct lx_fp_peer *from = run ? lx_fastpath_peer(fp->fastpath, run->from) : NULL;
 
-		credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
+		lx_fp_peer_credit_give(&lx_fastpath_peer(fp->fastpath, lane->next_hop)->tx);
 		if (from)
-			credit_give(&from->rtr);
+			lx_fp_peer_credit_give(&from->rtr);
 	}
 }
 
@@ -281,7 +265,7 @@ void lx_fp_lane_disown(struct lx_lane *lane, uint32_t stream)
 	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE);
 
 	/* The next stream at this index must start a run of its own. */
-	while ((word >> 32 & LX_LANE_OWNER) == stream &&
+	while (lx_lane_owner(word) == stream &&
 	       !__atomic_compare_exchange_n(&lane->word, &word,
 					    word | (uint64_t)LX_LANE_OWNER << 32, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -342,7 +326,7 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		if (fp->lane[i] && lx_fp_lane_has(lx_fastpath_lane(fp->fastpath, i), conn->stream))
+		if (fp->lane[i] && lx_lane_has(lx_fastpath_lane(fp->fastpath, i), conn->stream))
 			lane_leave(fp, conn, i);
 	}
 }
@@ -351,7 +335,7 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_sender *sender =
-		&fp->run[index].left_by[lx_fp_lane_first(lane) % LX_LANE_RUNS];
+		&fp->run[index].left_by[LX_READ(lane->run_first) % LX_LANE_RUNS];
 
 	/* The next hop has later bytes, and waits for missing ones. */
 	if (lane->n_sack && sender->nid.type)
@@ -418,14 +402,14 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 	uint64_t since_ns = now - run->seen_ns;
 	unsigned int other;
 
-	if (run->seen_first != lx_fp_lane_first(lane)) {
-		run->seen_first = lx_fp_lane_first(lane);
+	if (run->seen_first != LX_READ(lane->run_first)) {
+		run->seen_first = LX_READ(lane->run_first);
 		run->owed_ns = 0;
 	} else if (run->owes) {
 		run->owed_ns += since_ns < LOOK_MAX_NS ? since_ns : LOOK_MAX_NS;
 	}
 	run->seen_ns = now;
-	run->owes = turn == TURN_SENDER && lx_fp_lane_is_shared(lane);
+	run->owes = turn == TURN_SENDER && lx_lane_is_shared(lane);
 	if (!run->owes || run->owed_ns < LX_LANE_SLOW_NS)
 		return;
 	sender_is_slow(fp, index, stream, now);
@@ -447,7 +431,7 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum tu
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 
-	if (lx_fp_lane_is_done(lane)) /* its runs go with the next ACK */
+	if (lx_lane_is_done(lane)) /* its runs go with the next ACK */
 		return;
 	if (next_hop_is_silent(fp, index, now))
 		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
@@ -461,7 +445,7 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum tu
 void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	uint32_t first = lx_fp_lane_first_stream(lane);
+	uint32_t first = lx_lane_first_stream(lane);
 	struct lx_fp_run *run = &fp->run[index];
 	uint64_t limit = deadline_ns(fp->lane[index]);
 	const struct lx_stream *s =
@@ -470,7 +454,7 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 
 	if (s && lx_fp_stream_is_open(fp, first))
 		turn = whose_turn(fp, first, index, now);
-	if (!s || lane->una != run->una || arrived(s) != run->arrived)
+	if (!s || lane->una != run->una || lx_stream_arrived(s) != run->arrived)
 		note_progress(run, lane, s, now);
 	others_wait(fp, index, first, turn, now);
 	if (now >= run->since_ns + limit && lx_fp_stream_is_open(fp, first))

@@ -192,8 +192,8 @@ static void prefer(const struct lx_fp_conn *conn, struct lx_stream *s, size_t le
 	s->last_len = len;
 	s->next_hop_run = state->next_hop_run;
 	next_hop = lx_fastpath_peer(conn->fp->fastpath, state->next_hop);
-	if (s->lane == LX_NO_LANE && next_hop->n_lanes)
-		s->lane = next_hop->lane[conn->stream % next_hop->n_lanes];
+	if (s->lane == LX_NO_LANE)
+		s->lane = lx_lane_preferred(next_hop, conn->stream);
 }
 
 void lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_hdr *hdr,

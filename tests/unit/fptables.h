@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The fast path's tables for tests that compile its headers: arrays instead of maps. */
+#ifndef LX_TESTS_FPTABLES_H
+#define LX_TESTS_FPTABLES_H
+
+#include <stdbool.h>
+
+#include "../../bpf/compat.h"
+
+static inline bool fp_within(__u32 i, __u32 n)
+{
+	return i < n;
+}
+
+/* Arrays, and how many entries each has. The test has lx_dest_of() itself. */
+#define FP_TABLES(streams, n_streams, lanes, n_lanes, peers, n_peers)                      \
+	static struct lx_stream *lx_stream_at(__u32 i)                                     \
+	{                                                                                  \
+		return fp_within(i, n_streams) ? (struct lx_stream *)(streams) + i : NULL; \
+	}                                                                                  \
+	static struct lx_lane *lx_lane_at(__u32 i)                                         \
+	{                                                                                  \
+		return fp_within(i, n_lanes) ? (struct lx_lane *)(lanes) + i : NULL;       \
+	}                                                                                  \
+	static struct lx_fp_peer *lx_fp_peer_at(__u32 i)                                   \
+	{                                                                                  \
+		return fp_within(i, n_peers) ? (struct lx_fp_peer *)(peers) + i : NULL;    \
+	}
+
+/* For tests whose packets are not looked at. */
+#define FP_NO_PACKETS                                                                      \
+	static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)             \
+	{                                                                                  \
+		(void)packet, (void)at, (void)to, (void)len;                               \
+		return -1;                                                                 \
+	}
+
+/* For tests where a packet is its payload. */
+#define FP_PACKETS                                                                         \
+	static int lx_packet_load(void *packet, __u32 at, void *to, __u32 len)             \
+	{                                                                                  \
+		memcpy(to, (const char *)packet + at, len);                                \
+		return 0;                                                                  \
+	}
+
+#endif
