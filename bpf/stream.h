@@ -233,8 +233,7 @@ static LX_NOINLINE int lx_stream_spread(struct __sk_buff *skb, struct lx_scratch
 		LX_ADD(&s->resegmented, 1);
 		if (!settings || !settings->resegment_ifindex)
 			return LX_DROP;
-		skb->mark = LX_MARK | LX_MARK_RESEGMENT;
-		return bpf_redirect(settings->resegment_ifindex, 0);
+		return lx_to_pair(skb, LX_MARK_RESEGMENT, settings->resegment_ifindex);
 	}
 	a.end = s->unframed ? w->end : lx_pos_min(w->end, s->parse_next);
 	if (s->force)

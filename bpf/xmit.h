@@ -55,9 +55,19 @@ LX_INLINE int lx_xmit(struct __sk_buff *skb, __u32 ifindex)
 }
 
 /*
+ * Through the pair, in the queue of this CPU, which also takes the packets off it: another's, of 256
+ * packets, may be full while that CPU does something else.
+ */
+LX_INLINE int lx_to_pair(struct __sk_buff *skb, __u32 mark, __u32 ifindex)
+{
+	skb->mark = LX_MARK | mark;
+	skb->queue_mapping = bpf_get_smp_processor_id() + 1;
+	return bpf_redirect(ifindex, 0);
+}
+
+/*
  * Further on, each part of a GSO packet would cost as much as a whole one. So let the kernel's GRO
- * join parts that go the same way. In the queue of this CPU, which also takes them off it: another's,
- * of 256 packets, may be full while that CPU does something else.
+ * join parts that go the same way.
  */
 LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
 {
@@ -65,9 +75,7 @@ LX_INLINE int lx_join(struct __sk_buff *skb, __u32 kind, __u32 ifindex)
 
 	if (!settings || !settings->join_ifindex)
 		return LX_DROP;
-	skb->mark = LX_MARK | kind | (ifindex & 0xffff);
-	skb->queue_mapping = bpf_get_smp_processor_id() + 1;
-	return bpf_redirect(settings->join_ifindex, 0);
+	return lx_to_pair(skb, kind | (ifindex & 0xffff), settings->join_ifindex);
 }
 
 /* A clone becomes what its mark says (program lnetx_part), and is sent, before this returns. */

@@ -269,10 +269,10 @@ enum lx_stream_flag { /* U */
 	LX_STREAM_FAR = 2,      /* the sender is far away: let it fill the lane's window */
 };
 
-/* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
 /* Reasons for lane 0 (below) that a stream can count. A power of two. */
 #define LX_LANE0_ROOM 32
 
+/* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
 	LX_STREAM_ASIDE_SLOW,   /* others had to wait behind its messages, or for a next hop */

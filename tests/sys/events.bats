@@ -153,6 +153,7 @@ shows_unsafe() {
 	fi
 	sleep 2
 	kill -9 $victim
+	ip -n "${NS}lan1" link set p-client master br0
 	end_others 300
 	was_cut
 }

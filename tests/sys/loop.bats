@@ -89,6 +89,15 @@ sent_back() {
 	[ "$LNETX_BPF" = off ] || [ "$(sent_back r1)" -gt 1000 ]
 }
 
+# comes_to_rest NODE: it forwards nothing any more
+comes_to_rest() {
+	local n
+
+	n=$(stat_of "$1" route_count)
+	sleep 2
+	[ "$(stat_of "$1" route_count)" = "$n" ]
+}
+
 @test "a longer circle is found, logged and counted" {
 	# Neither knows that the other's NIDs are one peer's: as if there were a third router.
 	for r in r1 r2; do
@@ -107,7 +116,8 @@ sent_back() {
 	equal "$(grep -c 'in a circle' "$DIR/r1.log")" 1
 	grep 'first_from=10.1.0.1@tcp1 again_from=10.2.0.12@tcp2 next_hop=10.1.0.12@tcp1' "$DIR/r1.log"
 	[ "$(lx r1 -s -j stats show | jq .statistics.loops)" -ge 1 ]
-	# It ends with the route.
+	# It ends with the route. On the fast path each lap is acknowledged after the next one, so the
+	# lanes may have filled up before; then they are closed, and all laps are lost.
 	lx r2 route del net tcp9 via 10.2.0.11@tcp2
-	eventually "$PATIENCE" drops r2 no_route 3
+	eventually "$PATIENCE" comes_to_rest r1
 }
