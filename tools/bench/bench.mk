@@ -4,6 +4,7 @@
 #
 #	make bench	ROUNDS= SECONDS= QUICK=1 for a first look
 #			CASES=route,change,lanes,loss,crowd,far,busy,ping,node,selftest,cost,memory
+#			CASES=isolation: what neighbours of a failing node feel; CONNS=1,2,4
 #	make demo	KEEP=1 shows the fast path at work, too, and leaves it up
 
 YARDSTICKS := $(patsubst %,$(B)/bench/%,relay pingpong lossy delay softirq)
@@ -25,9 +26,11 @@ bench-programs: $(B)/bin/lxload $(if $(no_bpf),,$(YARDSTICKS))
 bench:
 	$(Q)tools/dist/deps build bench
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs bench-programs
-	$(Q)tools/bench/bench --programs $(B) --json build/bench.json \
+	$(Q)$(if $(filter isolation,$(CASES)),tools/bench/isolation --programs $(B) \
+		$(if $(CONNS),--conns $(CONNS)) $(if $(ROUNDS),--rounds $(ROUNDS)),\
+	tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
-		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick)
+		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick))
 
 demo:
 	$(Q)tools/dist/deps build demo
