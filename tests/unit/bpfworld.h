@@ -76,7 +76,7 @@ void is_ack(const struct seg *g, uint64_t pos);
 uint32_t goes_by_lane(uint64_t pos, uint64_t lane_pos, uint32_t payload, uint8_t *bytes);
 
 /* Not used: parse.h is included for its header sizes only. */
-FP_TABLES(NULL, 0, NULL, 0, NULL, 0)
+FP_NO_TABLES
 
 
 static struct lx_dest *lx_dest_of(const struct lx_nid *nid)
