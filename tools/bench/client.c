@@ -135,6 +135,7 @@ static void begin(struct lx_slot *slot)
 	slot->turn = lx_turn_of(&client->turns, slot->seq);
 	fill(slot);
 	slot->started_ns = lx_load_now();
+	slot->counts = client->measuring;
 	attempt(slot);
 }
 
@@ -160,7 +161,7 @@ static void done(struct lx_slot *slot)
 	client->messages++;
 	client->puts += slot->turn.put;
 	client->bytes += client->opt->size;
-	if (client->measuring)
+	if (slot->counts)
 		lx_hist_add(&client->hist, lx_load_now() - slot->started_ns);
 	slot->busy = false;
 	client->n_busy--;

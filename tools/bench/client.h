@@ -24,6 +24,7 @@ struct lx_slot {
 	uint64_t retry_ns; /* when to retry a failed one; 0: it has not failed */
 	unsigned int waits; /* events still due */
 	bool busy; /* has a message */
+	bool counts; /* it began while we measured, and however long it takes */
 	bool failed; /* this attempt has; waits until the MD is gone */
 };
 
