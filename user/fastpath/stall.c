@@ -132,7 +132,7 @@ static void note_progress(struct lx_fp_run *run, const struct lx_lane *lane,
  * yet. false: there is none. What is read of an extent counts only if that is still there afterwards
  * (bpf/extent.h).
  */
-static bool unfinished(const struct lx_stream *s, const struct lx_lane *lane, unsigned int index,
+static bool unfinished(struct lx_stream *s, const struct lx_lane *lane, unsigned int index,
 		       struct lx_extent *ret_extent)
 {
 	uint32_t i = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
@@ -140,11 +140,10 @@ static bool unfinished(const struct lx_stream *s, const struct lx_lane *lane, un
 	uint64_t here = lx_stream_arrived(s);
 
 	for (; (int32_t)(tail - i) > 0; i++) {
-		*ret_extent = s->extent[i % LX_STREAM_EXTENTS];
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		*ret_extent = *lx_extent_at(s, i);
 		if (ret_extent->lane == index && here < ret_extent->start + ret_extent->len &&
 		    lane->una < ret_extent->lane_start + ret_extent->len &&
-		    (int32_t)(i - __atomic_load_n(&s->head, __ATOMIC_ACQUIRE)) >= 0)
+		    !lx_extent_is_gone(s, i))
 			return true;
 	}
 	return false;
@@ -170,7 +169,7 @@ static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int 
 			    uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint64_t pos = lx_stream_arrived(s), here, next;
 	struct lx_extent extent;
 
@@ -218,7 +217,7 @@ static void stop_popping(struct lx_lane *lane)
 /* Waits for a program that has reserved bytes to fill in the run. */
 static const struct lx_lane_run *wait_for_run(const struct lx_lane *lane, uint16_t number)
 {
-	const struct lx_lane_run *run = &lane->run[number % LX_LANE_RUNS];
+	const struct lx_lane_run *run = lx_lane_run(lane, number);
 
 	for (int i = 0; i < 1000; i++) {
 		if (__atomic_load_n(&run->tag, __ATOMIC_ACQUIRE) == (LX_LANE_RUN | number))
@@ -249,7 +248,7 @@ void lx_fp_lane_end_runs(struct lx_fp *fp, struct lx_lane *lane)
 					      __ATOMIC_ACQUIRE));
 	if (!lx_lane_busy(word))
 		return;
-	n = tail - (uint16_t)lane->run_first;
+	n = lx_lane_n_runs(lane, word);
 	for (unsigned int i = 0; i < n && i < LX_LANE_RUNS; i++) {
 		const struct lx_lane_run *run = wait_for_run(lane, lane->run_first + i);
 		struct lx_fp_peer *from = run ? lx_fastpath_peer(fp->fastpath, run->from) : NULL;
@@ -367,11 +366,11 @@ static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
  */
 static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned int index)
 {
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
+	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
 	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-	uint16_t lane = __atomic_load_n(&s->extent[head % LX_STREAM_EXTENTS].lane, __ATOMIC_ACQUIRE);
+	uint16_t lane = LX_READ(lx_extent_at(s, head)->lane);
 
-	if (head != __atomic_load_n(&s->head, __ATOMIC_ACQUIRE))
+	if (lx_extent_is_gone(s, head))
 		return index;
 	return lane < LX_LANES_MAX && fp->lane[lane] ? lane : index;
 }
