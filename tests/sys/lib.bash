@@ -533,8 +533,9 @@ fastpath_sum() {
 # Why, and where in the kernel, TCP packets may be dropped in any test: what the programs have made
 # another packet of, or answered; what comes for a connection that has ended, or waits for its end; the
 # parts of a packet that GRO joined, when it is freed; copies for a sniffer that is too slow; what a
-# switch that has forgotten an address sends to everybody; and what is for a node that is not there, or has
-# another MAC address now. A test may add its own. "REASON at FUNCTION"
+# switch that has forgotten an address sends to everybody; what is for a node that is not there, or has
+# another MAC address now; and what comes in while a busy CPU's queue is full (net.core.netdev_max_backlog).
+# A test may add its own. "REASON at FUNCTION"
 DROPS_EXPECTED=(
 	'TC_(IN|E)GRESS at .*'
 	'NO_SOCKET at .*'
@@ -543,6 +544,7 @@ DROPS_EXPECTED=(
 	'PACKET_SOCK_ERROR at .*'
 	'OTHERHOST at .*'
 	'NEIGH_.* at .*'
+	'CPU_BACKLOG at enqueue_to_backlog'
 )
 
 # links_change: while packets are under way, interfaces go down or away, get a smaller MTU, or another
