@@ -3,9 +3,9 @@
  * The ACK for the sender of a stream: what has arrived, the window, and SACK blocks.
  *
  * The acknowledged prefix runs over the extents; each counts as far as the receiver of its bytes
- * has acknowledged them: a next hop's TCP, or our own socket's. So no byte is acknowledged that
- * only we have seen, except those whose connection to the next hop is gone: nobody will ever
- * receive these.
+ * has acknowledged them: a next hop's TCP, our own socket's, or our store (store.h). So no byte is
+ * acknowledged that nobody has, except those whose connection to the next hop is gone: nobody will
+ * ever receive these.
  *
  * The window is what our socket would take if all further bytes went to it: a message goes to a
  * lane only if the next hop has room for what its sender may send of it. It is limited to
@@ -41,7 +41,8 @@ struct lx_advertised {
 
 /*
  * How many bytes of an extent are done. Bytes on a lane that is gone will never arrive: the router
- * drops them as the slow path would, so they are done once they have been here.
+ * drops them as the slow path would, so they are done once they have been here. On a stored lane, the
+ * daemon has what was stored.
  */
 LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *extent)
 {
@@ -56,9 +57,17 @@ LX_INLINE __s64 lx_extent_done(struct lx_stream *s, const struct lx_extent *exte
 	here = lx_pos_diff(s->high, extent->start);
 	if (lx_lane_is_gone(lane))
 		return here;
-	/* A sender that is told of bytes it has not sent is stuck: TCP drops such ACKs. */
 	done = lx_pos_diff(lane->una, extent->lane_start);
+	if (lane->state == LX_LANE_STORED)
+		done = lx_pos_diff(lx_pos_max(extent->start + done, s->stored), extent->start);
+	/* A sender that is told of bytes it has not sent is stuck: TCP drops such ACKs. */
 	return done < here ? done : here;
+}
+
+/* The next byte to be stored. */
+LX_INLINE __u64 lx_store_from(const struct lx_stream *s)
+{
+	return lx_pos_max(s->acked, s->stored);
 }
 
 /* The message has arrived: the daemon answers its cookie. */
@@ -186,7 +195,7 @@ LX_INLINE __u64 lx_lane_clip(struct lx_stream *s, __u64 window_edge)
 	if (s->head == s->tail || !lx_extent_is_lane(last) || last->len < LX_GRANT_MIN)
 		return window_edge;
 	lane = lx_lane_at(last->lane);
-	if (!lane || lx_lane_is_gone(lane))
+	if (!lane || lx_lane_is_gone(lane) || lane->state == LX_LANE_STORED)
 		return window_edge;
 	beyond = lx_pos_diff(last->lane_start + last->len, lane->window_edge);
 	if (beyond <= 0)
@@ -318,7 +327,10 @@ static long lx_sack_extent(__u32 i, void *arg)
 		if (!lane)
 			return 1;
 		blocks = lane->sack;
-		n = lx_lane_is_gone(lane) ? 0 : lane->n_sack; /* everything is done */
+		n = lx_lane_is_gone(lane) /* everything is done */ ||
+				    lane->state == LX_LANE_STORED /* what lacks, we lack */
+			    ? 0
+			    : lane->n_sack;
 	}
 	/* Nothing behind a gap: there may be many extents, so do not look for it. */
 	if (k->reach == LX_SACK_ONE_WAY && !n)
@@ -355,7 +367,8 @@ static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 i
 		return LX_SACK_NONE;
 	head = lx_extent_at(s, s->head);
 	lane = lx_extent_is_lane(head) ? lx_lane_at(head->lane) : 0;
-	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lx_lane_waits(lane, index)))
+	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lane->state != LX_LANE_STORED &&
+				lx_lane_waits(lane, index)))
 		return LX_SACK_NONE;
 	/* Another CPU may have seen progress since @now_ns. */
 	if (!lx_frame_has_next(s) ||

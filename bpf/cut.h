@@ -259,16 +259,18 @@ LX_GLOBAL int lx_fragment_xmit(struct __sk_buff *skb, struct lx_scratch *w, __u3
 		return LX_DROP;
 	up = w->fragment.kind == LX_FRAGMENT_UP;
 	len = w->fragment.end - w->fragment.pos;
-	cut = skb->gso_size && len > skb->gso_size;
-	if (cut && !w->may_cut)
-		return lx_cut_elsewhere(skb, w);
 	if (!up) {
 		lane = lx_lane_at(w->fragment.lane);
 		if (!lane)
 			return LX_DROP;
-		if (lx_lane_is_past(lane, w->fragment.target + len))
+		if (lane->state == LX_LANE_STORED)
+			lx_store(skb, w, index);
+		if (lx_lane_keeps(lane, w->fragment.target + len))
 			return lx_answer(skb, w, index);
 	}
+	cut = skb->gso_size && len > skb->gso_size;
+	if (cut && !w->may_cut)
+		return lx_cut_elsewhere(skb, w);
 	hlen = up ? lx_make_up(w, s, len) : lx_make_lane(w, lane, len);
 	if (cut ? lx_cut(skb, w, hlen, len) : lx_cut_segment(skb, w, hlen, len))
 		goto lost;

@@ -14,6 +14,7 @@
  *	checksum.h  verifying checksums
  *	tcp.h       reading and writing segments
  *	accept.h    whether TCP would accept a segment
+ *	store.h     bytes for a next hop that does not take them
  *	xmit.h      packets that leave
  *	cut.h       parts of packets that leave
  *	stream.h    packets of streams
@@ -94,6 +95,12 @@ struct {
 	__uint(max_entries, 1 << 18);
 } records SEC(".maps");
 
+/* Bytes for lnetxd: struct lx_stored, and what follows. A full ring is no loss (store.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} stored SEC(".maps");
+
 /* For "lnetx trace", or bpftool map event_pipe. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
@@ -144,6 +151,12 @@ static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value)
 			       .time_ns = bpf_ktime_get_ns() };
 
 	return bpf_ringbuf_output(&records, &r, sizeof(r), 0) ? -1 : 0;
+}
+
+/* The bytes are behind @record. */
+static int lx_stored_emit(const struct lx_stored *record, __u32 len)
+{
+	return bpf_ringbuf_output(&stored, (void *)record, sizeof(*record) + len, 0) ? -1 : 0;
 }
 
 /* Not inline: keeps its frame off the deepest call chain. */

@@ -3,7 +3,9 @@
  * Packets of a lane: a connection to a next hop on which the programs send without its socket
  * knowing. As far as the socket knows, nothing has been sent since the takeover, at position 0.
  * After it gets the connection back (LX_LANE_SOCKET), its sequence numbers are shifted by what the
- * programs have sent.
+ * programs have sent. So are they while the lane is stored, and the socket sends what the programs
+ * would have sent. As the next hop may have got that from them already, an ACK tells the socket of
+ * nothing that it has not sent.
  */
 #ifndef LX_BPF_NEXT_HOP_H
 #define LX_BPF_NEXT_HOP_H
@@ -18,10 +20,12 @@ LX_INLINE int lx_lane_up(struct __sk_buff *skb, struct lx_scratch *w, struct lx_
 			 __u64 una, __u64 next)
 {
 	struct lx_seg *g = &w->g;
+	__u32 ack = lane->base_seq - lane->shift + (lx_pos_before(next, una) ? 1 : 0);
 
+	if (lane->state == LX_LANE_STORED)
+		ack = lx_seq_min(g->ack, lane->store_sent) - lane->store_shift;
 	if ((g->flags & LX_TCP_ACK) && !(g->flags & LX_TCP_RST))
-		lx_seg_put_ack(skb, g, lane->base_seq - lane->shift +
-					       (lx_pos_before(next, una) ? 1 : 0));
+		lx_seg_put_ack(skb, g, ack);
 	if (lx_seg_drop_blocks(skb, g))
 		return LX_DROP;
 	return LX_GO_ON;
@@ -142,7 +146,8 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 	LX_ADD(&lane->acks, 1);
 	news = lx_lane_note(lane, g, lx_pos_min(una, next), window_edge);
 	/* Our socket needs the packet: the daemon tells the streams instead. */
-	by_record = lane->probed || g->len || (g->flags & LX_TCP_FIN) || lx_pos_before(next, una);
+	by_record = lane->state == LX_LANE_STORED || lane->probed || g->len ||
+		    (g->flags & LX_TCP_FIN) || lx_pos_before(next, una);
 	lane->probed = 0;
 	stream = news ? lx_lane_tell(skb, lane, w->index, g->now_ns, by_record) : LX_LANE_OWNER;
 	if (stream == LX_LANE_OWNER)
@@ -154,6 +159,22 @@ static LX_NOINLINE int lx_lane_in(struct __sk_buff *skb, struct lx_scratch *w)
 }
 
 /* ---- going out --------------------------------------------------------------------------- */
+
+/* The socket sends what has been stored, and probes the next hop's window. */
+LX_INLINE int lx_lane_stored_out(struct __sk_buff *skb, struct lx_scratch *w, struct lx_lane *lane)
+{
+	struct lx_seg *g = &w->g;
+	__u32 end = g->seq + g->len + lane->store_shift;
+
+	lane->ack_seq = g->ack;
+	lane->window = g->window;
+	if ((__s32)(end - lane->store_sent) > 0)
+		lane->store_sent = end;
+	if (g->len)
+		lx_lane_sent(lane, lx_pos_of(end, lane->base_seq, lane->una));
+	lx_seg_put_seq(skb, g, g->seq + lane->store_shift);
+	return LX_GO_ON;
+}
 
 /* The socket's segments come after the bytes that the programs have sent. */
 static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
@@ -167,6 +188,8 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 		lx_seg_put_seq(skb, g, g->seq + lane->shift);
 		return LX_GO_ON;
 	}
+	if (lane->state == LX_LANE_STORED)
+		return lx_lane_stored_out(skb, w, lane);
 	/* The socket should have no data; data sent now could end up inside a message. */
 	if (g->len)
 		return LX_DROP;

@@ -218,10 +218,8 @@ static LX_NOINLINE void lx_choice_prefer(const struct lx_choice *c, struct lx_st
 	struct lx_fp_peer *next_hop = lx_fp_peer_at(c->next_hop);
 	struct lx_lane *lane = lx_lane_at(s->lane);
 
-	s->next_hop_run++;
 	if (!next_hop || (lane && lane->next_hop == c->next_hop))
 		return;
-	s->next_hop_run = 0;
 	s->lane = lx_lane_preferred(next_hop, c->index);
 }
 
@@ -475,6 +473,14 @@ LX_INLINE __u64 lx_saved_pos(struct lx_stream *s, __u32 *ret_len)
 	return pos;
 }
 
+/* A message has been framed, and its rest is still to come. */
+LX_INLINE void lx_frame_begun(struct lx_stream *s)
+{
+	if (!s->begun_ns)
+		s->begun_ns = s->now_ns;
+	s->begun_end = s->parse_next;
+}
+
 static long lx_frame_one(__u32 i, void *arg)
 {
 	struct lx_framing *f = arg;
@@ -508,6 +514,8 @@ static long lx_frame_one(__u32 i, void *arg)
 		f->saved = 0;
 		return 1;
 	}
+	if (m.begun)
+		lx_frame_begun(s);
 	lx_trace(f->seg->packet, s, &m, &c);
 	return 0;
 }
@@ -548,14 +556,6 @@ LX_INLINE void lx_frame_arrived(struct lx_stream *s, __u64 pos, __u64 end)
  * in time. The time is that after which nobody goes behind a message any more.
  */
 #define LX_LATE_MESSAGES 16
-
-/* The last message has been framed, and its rest is still to come. */
-LX_INLINE void lx_frame_begun(struct lx_stream *s)
-{
-	if (!s->begun_ns)
-		s->begun_ns = s->now_ns;
-	s->begun_end = s->parse_next;
-}
 
 /* Judges what had begun once all of it has arrived. */
 LX_INLINE void lx_frame_whole(struct lx_stream *s)
@@ -614,8 +614,6 @@ LX_INLINE int lx_frame(struct lx_framing *f)
 			lx_frame_again(s);
 		else
 			bpf_loop(LX_FRAME_MAX, lx_frame_one, f, 0);
-		if (!s->unframed && lx_pos_before(f->seg->end, s->parse_next))
-			lx_frame_begun(s);
 	}
 	if (s->unframed) {
 		s->unframed_high = lx_pos_max(s->unframed_high, f->seg->end + f->rest);

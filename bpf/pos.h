@@ -21,6 +21,16 @@ LX_INLINE __u32 lx_seq_of(__u64 pos, __u32 base_seq)
 	return base_seq + (__u32)pos;
 }
 
+LX_INLINE __u32 lx_seq_max(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) < 0 ? b : a;
+}
+
+LX_INLINE __u32 lx_seq_min(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) < 0 ? a : b;
+}
+
 /* a - b as a signed number. */
 LX_INLINE __s64 lx_pos_diff(__u64 a, __u64 b)
 {

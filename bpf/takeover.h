@@ -33,11 +33,6 @@ struct tcp_sock___lx {
 	__u8 tcp_usec_ts : 1; /* since 6.7 */
 } __attribute__((preserve_access_index));
 
-LX_INLINE __u32 lx_seq_max(__u32 a, __u32 b)
-{
-	return (__s32)(a - b) < 0 ? b : a;
-}
-
 LX_INLINE void lx_takeover_tcp_ts(struct lx_tcp_ts *tcp_ts, const struct tcp_sock___lx *tp)
 {
 	tcp_ts->offset = tp->tsoffset;

@@ -12,6 +12,7 @@
 static struct lx_flow *lx_flow_of(const struct lx_flow_key *key);
 
 #define LX_CUT_BLOCK 4096
+_Static_assert(LX_CUT_BLOCK == LX_STORED_MAX, "w->cut holds what is stored");
 
 /* Working memory of a program: in a map, one per CPU and direction. */
 struct lx_scratch {
@@ -31,6 +32,7 @@ struct lx_scratch {
 	__u32 reserved_too;
 	__u32 heard;       /* it acknowledges new data of our socket */
 	struct lx_csum_block block;
+	struct lx_stored stored; /* and its bytes: */
 	__u8 cut[LX_CUT_BLOCK];
 };
 
@@ -307,11 +309,14 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const str
 	return bpf_l4_csum_replace(skb, at, 0, pseudo, BPF_F_PSEUDO_HDR);
 }
 
-/* Whether a part for a lane that ends at @end is of no use to the next hop: the sender is answered. */
-LX_INLINE int lx_lane_is_past(const struct lx_lane *lane, __u64 end)
+/* Whether a part for a lane that ends at @end does not go on to the next hop: the sender is answered. */
+LX_INLINE int lx_lane_keeps(const struct lx_lane *lane, __u64 end)
 {
-	return lx_lane_is_gone(lane) || !lx_pos_before(lane->una, end);
+	return lx_lane_is_gone(lane) || lane->state == LX_LANE_STORED ||
+	       !lx_pos_before(lane->una, end);
 }
+
+#include "store.h"
 
 /* The whole packet is w->fragment, and goes to a lane. */
 LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u32 index)
@@ -324,9 +329,11 @@ LX_GLOBAL int lx_whole_to_lane(struct __sk_buff *skb, struct lx_scratch *w, __u3
 	lane = lx_lane_at(w->fragment.lane);
 	if (!lane)
 		return LX_DROP;
-	if (lx_lane_is_past(lane, w->fragment.target + (w->fragment.end - w->fragment.pos)))
-		return lx_answer(skb, w, index);
 	w->data_at = lx_seg_payload(&w->g);
+	if (lane->state == LX_LANE_STORED)
+		lx_store(skb, w, index);
+	if (lx_lane_keeps(lane, w->fragment.target + (w->fragment.end - w->fragment.pos)))
+		return lx_answer(skb, w, index);
 	/* In this order: lx_retarget() writes back the checksum that was read. */
 	if (lx_retarget(skb, w, lane) || (w->dirty && lx_patch_fragment(skb, w, s))) {
 		LX_ADD(&s->lost, 1);

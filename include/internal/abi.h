@@ -22,7 +22,7 @@
 #include <internal/sock_wire.h>
 
 #define LX_ABI_MAGIC 0x6c6e7478u /* "lntx" */
-#define LX_ABI_VERSION 15u
+#define LX_ABI_VERSION 16u
 
 struct lx_abi {
 	__u32 magic;
@@ -136,6 +136,8 @@ enum lx_lane_state {
 	LX_LANE_DRAIN,  /* takes no new messages; those on it are completed */
 	LX_LANE_DEAD,   /* its connection is being closed */
 	LX_LANE_SOCKET, /* taken back: our own socket sends on it */
+	/* Takes no new messages; what comes of those on it is stored, and our own socket sends it. */
+	LX_LANE_STORED,
 };
 
 /* Low 32 bits of lx_lane.word: position of the next byte. High 32: */
@@ -229,10 +231,14 @@ struct lx_lane {
 	__u32 granted;    /* B: bytes of grants that are not used yet */
 	__u32 waiting_first, waiting_tail; /* B: of waiting[]; they count, and wrap */
 	__u32 grants;     /* B: counter */
-	__u32 reserved2;
+	/* While stored. What the socket has sent ends with this sequence number of the connection, ... */
+	__u32 store_sent; /* B, U */
 	__u16 waiting[LX_LANE_WAITING]; /* B: streams that wait, plus 1; 0: being written */
+	__u32 store_shift; /* U: ... and the connection's sequence numbers minus those of the socket */
+	__u32 stores;     /* U: counter: how often it was stored */
+	__u64 stored;     /* U: counter: bytes */
 };
-LX_LAYOUT(struct lx_lane, 1232);
+LX_LAYOUT(struct lx_lane, 1248);
 
 /* ---- streams ---------------------------------------------------------------------------- */
 
@@ -275,7 +281,7 @@ enum lx_stream_flag { /* U */
 /* Why the daemon keeps a stream off lanes for a while (LX_STREAM_NO_LANES is set). */
 enum lx_stream_aside { /* U */
 	LX_STREAM_ASIDE_NO,
-	LX_STREAM_ASIDE_SLOW,   /* others had to wait behind its messages, or for a next hop */
+	LX_STREAM_ASIDE_SLOW,   /* others had to wait behind its messages */
 	LX_STREAM_ASIDE_COSTLY, /* its packets must be cut for several next hops */
 	LX_STREAM_ASIDE_LOSSY,  /* its packets get lost or reordered in front of us */
 	LX_STREAM_ASIDE_UNSAFE, /* its sender left messages unfinished */
@@ -379,18 +385,19 @@ struct lx_stream {
 	__u32 grant_len;  /* B: bytes; the same */
 	__u64 grant_una;  /* B, U: if given: the lane's una then */
 	__u32 limited;    /* B: its window ends with a message */
-	__u32 next_hop_run; /* B; U while unframed: messages in a row for the same next hop */
+	__u32 reserved;
 	__u64 begun_end;  /* B: end of the last message whose rest was still to come when it was framed, */
 	__u64 begun_ns;   /* B: and since when it is; 0: it has arrived, and all those before it */
 	__u32 late;       /* B: messages that must arrive in time until one may begin on a lane */
-	__u32 reserved;
+	__u32 storing;    /* B: a CPU is storing */
+	__u64 stored;     /* B: up to here, what is for stored lanes has been stored */
 	__u32 full;       /* B: in this packet, why lanes had no room: enum lx_lane0_reason; 0: they had */
 	__u32 full_hop;   /* B: the next hop */
 	__u8 header[LX_HEADER_ROOM]; /* incomplete header of the next message */
 	__u8 saved[LX_HEADER_ROOM];  /* header of the last such message, still to be sent */
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
-LX_LAYOUT(struct lx_stream, 40344);
+LX_LAYOUT(struct lx_stream, 40352);
 
 /*
  * How long the sender is not told of messages that went another way than the first one, @head,
@@ -507,6 +514,15 @@ enum lx_record_type {
 	LX_RECORD_POKE_ACK,    /* index: stream; news for its peer, but no packet to carry it */
 	LX_RECORD_MSS,         /* index: lane; a router on the path announced a smaller MTU */
 };
+
+/* Map "stored" has these, each with at most so many bytes behind it (bpf/store.h). */
+#define LX_STORED_MAX 4096
+struct lx_stored {
+	__u64 pos;  /* lane position of the first byte */
+	__u32 lane;
+	__u32 len;  /* bytes that follow */
+};
+LX_LAYOUT(struct lx_stored, 16);
 
 struct lx_record {
 	__u32 type;

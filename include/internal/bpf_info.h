@@ -72,6 +72,7 @@ struct lx_bpf_info {
 	char resegments[LX_BPF_TEXT];
 	uint64_t memory; /* of all objects */
 	uint64_t tx_dropped; /* by interfaces of the fast path, since its programs were attached */
+	uint64_t stores, stored_bytes; /* times that a next hop did not flow; what was stored then */
 	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURES_MAX];
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];
@@ -127,7 +128,8 @@ struct lx_stream_info {
 	X(BUSY, "busy") /* bytes are in flight, credits are taken */ \
 	X(DRAIN, "drain") /* takes no further message */ \
 	X(SOCKET, "socket") /* the daemon sends on it, until its window is large */ \
-	X(DEAD, "dead") /* its connection is being closed */
+	X(DEAD, "dead") /* its connection is being closed */ \
+	X(STORED, "stored") /* the next hop does not flow: the daemon sends what is under way */
 
 enum lx_lane_shown {
 #define LX_LANE_SHOWN_ENUM_(NAME, name) LX_LANE_SHOWN_##NAME,
@@ -147,6 +149,8 @@ struct lx_lane_info {
 	char behind[LX_LANE_BEHIND_TEXT]; /* streams with messages behind those, "1,5" */
 	uint32_t waiting; /* streams that wait until they may send their next large message */
 	uint64_t grants;  /* given to streams that had waited */
+	uint64_t stores;  /* times that the next hop did not flow */
+	uint64_t stored;  /* bytes that the daemon stored, and sent, then */
 	uint64_t window; /* bytes that the next hop still accepts */
 	uint64_t unacked; /* bytes in flight */
 	uint64_t messages, bytes, takes, acks;

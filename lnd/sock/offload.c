@@ -12,6 +12,11 @@ unsigned int lx_sock_offload_streams(void)
 	return lx_sock_tun.fastpath_streams;
 }
 
+unsigned int lx_sock_offload_store(void)
+{
+	return lx_sock_tun.fastpath_store;
+}
+
 bool lx_sock_offload_ni_on(const struct lx_ni *ni)
 {
 	return lx_sock_tun.fastpath && ni->lnd_tun.value[LX_SOCK_NI_FASTPATH];

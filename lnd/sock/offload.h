@@ -91,9 +91,10 @@ static inline bool lx_sock_offload_is_leaving(const struct lx_sock_offload *offl
 
 /* The offload has let go of the host. */
 void lx_sock_offload_end(struct lx_sock_host *host);
-/* Tunables fastpath and fastpath_streams. */
+/* Tunables fastpath, fastpath_streams and fastpath_store (MiB). */
 bool lx_sock_offload_on(void);
 unsigned int lx_sock_offload_streams(void);
+unsigned int lx_sock_offload_store(void);
 /* Whether connections of an NI may be offloaded: its own tunable and the global one. */
 bool lx_sock_offload_ni_on(const struct lx_ni *ni);
 /* Of the NI's packets; 0: not set. */

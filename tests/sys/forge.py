@@ -15,9 +15,11 @@ forge.py IF KIND BY COUNT [--print]
 forge.py IF send MAC
     which sends what it reads to a MAC address, through IF.
 """
+import errno
 import socket
 import struct
 import sys
+import time
 
 PORT = 988
 SYN, RST, ACK = 2, 4, 16
@@ -78,7 +80,15 @@ def send(dev, mac):
     own = sock.getsockname()[4]
     count = 0
     for line in sys.stdin:
-        sock.send(bytes.fromhex(mac.replace(":", "")) + own + bytes.fromhex(line.strip())[12:])
+        frame = bytes.fromhex(mac.replace(":", "")) + own + bytes.fromhex(line.strip())[12:]
+        while True:
+            try:
+                sock.send(frame)
+                break
+            except OSError as e:
+                if e.errno != errno.ENOBUFS:  # on a busy machine
+                    raise
+                time.sleep(0.01)
         count += 1
     if not count:
         raise SystemExit("nothing to send")

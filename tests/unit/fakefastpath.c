@@ -119,6 +119,10 @@ int lx_fastpath_dest_set(struct lx_fastpath *f, const struct lx_nid *nid,
 	return 0;
 }
 
+void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_t bytes)
+{
+}
+
 /* ---- asking, telling --------------------------------------------------------------- */
 
 int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int index, bool on)
@@ -151,10 +155,22 @@ int lx_fastpath_fd(const struct lx_fastpath *f)
 	return f->fd;
 }
 
-void lx_fastpath_dispatch(struct lx_fastpath *f,
-			  void (*fn)(const struct lx_record *record, void *arg), void *arg)
+void lx_fastpath_dispatch(struct lx_fastpath *f, const struct lx_fastpath_ops *ops, void *arg)
 {
 	uint64_t n;
 
 	(void)!read(f->fd, &n, sizeof(n));
+	for (; f->n_stored; f->n_stored--)
+		ops->stored(&f->stored[f->n_stored - 1].head, f->stored[f->n_stored - 1].bytes, arg);
+}
+
+void fake_fastpath_store(struct lx_fastpath *f, uint32_t lane, uint64_t pos, const void *bytes,
+			 uint32_t len)
+{
+	struct fake_stored *stored = &f->stored[f->n_stored++];
+
+	assert_true(f->n_stored <= FAKE_STORED && len <= sizeof(stored->bytes));
+	stored->head = (struct lx_stored){ .pos = pos, .lane = lane, .len = len };
+	memcpy(stored->bytes, bytes, len);
+	assert_int_equal(write(f->fd, &(uint64_t){ 1 }, 8), 8);
 }

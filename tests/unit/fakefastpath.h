@@ -15,6 +15,13 @@
 
 #define FAKE_PEERS (FAKE_STREAMS + FAKE_LANES)
 
+#define FAKE_STORED 8
+
+struct fake_stored {
+	struct lx_stored head;
+	uint8_t bytes[LX_STORED_MAX];
+};
+
 struct lx_fastpath {
 	struct lx_stream stream[FAKE_STREAMS];
 	struct lx_lane lane[FAKE_LANES];
@@ -29,10 +36,15 @@ struct lx_fastpath {
 	bool is_short;      /* the tables need to grow */
 	bool may_grow;      /* until then, growing goes on */
 	unsigned int grown; /* how often they grew; each time takes a while */
+	struct fake_stored stored[FAKE_STORED]; /* told of with the next record, last first */
+	unsigned int n_stored;
 };
 
 /* Every interface is attached; takeovers of streams and lanes succeed. */
 struct lx_fastpath *fake_fastpath_new(void);
+/* Tells of bytes for a stored lane; under the node lock. */
+void fake_fastpath_store(struct lx_fastpath *fastpath, uint32_t lane, uint64_t pos, const void *bytes,
+			 uint32_t len);
 /* Call it after freeing the environment that uses it. */
 void fake_fastpath_free(struct lx_fastpath *fastpath);
 

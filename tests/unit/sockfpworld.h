@@ -191,6 +191,27 @@ static inline int stream_and_lane(void)
 	return fd;
 }
 
+static int to_server; /* the server's end of lane 0 */
+
+/* The same with a timeout in seconds, and a clock that has stopped. */
+static inline int timed_world(int timeout)
+{
+	int fd;
+
+	assert_true(eventually(fp_is_there, 20000));
+	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
+	to_server = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	lx_env_lock(env);
+	assert_int_equal(lx_sock_lnd.set_tunable(&out->ni, LX_SOCK_NI_TIMEOUT, timeout), 0);
+	lx_env_unlock(env);
+	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
+	send_puts(fd, 1, 0);
+	assert_true(eventually(stream_is_on, 20000));
+	assert_true(eventually(lane_is_live, 20000));
+	fake_clock_stop();
+	return fd;
+}
+
 /* As raw_closed(), but a stopped clock goes on meanwhile. */
 static inline bool closed(int fd, unsigned int ms)
 {
@@ -240,6 +261,20 @@ static inline void begin_on_lane(unsigned int lane, unsigned int stream, uint32_
 	l->word = (uint64_t)(LX_LANE_BUSY | 1 << LX_LANE_TAIL_SHIFT | stream) << 32 | all;
 	l->sent = len;
 	l->una = 0;
+	lx_env_unlock(env);
+}
+
+/* Another stream's message of @len bytes follows on lane 0. */
+static inline void another_behind(uint32_t len)
+{
+	struct lx_lane *l = &fastpath->lane[0];
+
+	lx_env_lock(env);
+	l->run[1] = (struct lx_lane_run){ .start = (uint32_t)l->word, .tag = LX_LANE_RUN | 1,
+					  .stream = 63, .from = fastpath->stream[0].peer };
+	l->word = (uint64_t)(LX_LANE_BUSY | 2 << LX_LANE_TAIL_SHIFT | 63) << 32 |
+		  ((uint32_t)l->word + len);
+	l->first_ns = lx_sock_now();
 	lx_env_unlock(env);
 }
 

@@ -180,6 +180,13 @@ static void mtu_is_quoted(void)
 	lane->una = 500;
 	assert_int_equal(quoted(499), LANE_BASE + 499);
 	assert_int_equal(quoted(500), LANE_BASE - 77);
+	/* Stored: the socket has sent as far as 600. */
+	lane->state = LX_LANE_STORED;
+	lane->store_shift = 77 + 500;
+	lane->store_sent = LANE_BASE + 600;
+	assert_int_equal(quoted(550), LANE_BASE + 50 - 77);
+	assert_int_equal(quoted(700), LANE_BASE + 100 - 77);
+	lane->state = LX_LANE_LIVE;
 	/* The socket sends by itself. */
 	lane->word = (__u64)LX_LANE_OURS << 32;
 	assert_int_equal(quoted(500), LANE_BASE + 500 - 77);

@@ -164,6 +164,7 @@ static void test_values(void **state)
 	has(e, "lnetx_routing_enabled 1");
 	has(e, "lnetx_router_buffer_credits_min{pool=\"tiny\"} -3");
 	has(e, "lnetx_fastpath_tx_dropped_packets 0");
+	has(e, "lnetx_fastpath_stored_bytes_total 0");
 	has(e, "lnetx_fault_rules 2");
 	has(e, "lnetx_peer_up{nid=\"10.0.0.7@tcp1\",primary_nid=\"10.0.0.7@tcp1\"} 1");
 	/* Nothing is known of it. */

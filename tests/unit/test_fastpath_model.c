@@ -8,7 +8,7 @@
  *
  * Invariants on any schedule:
  * 1. a next hop gets whole messages, unchanged except for per-hop fields, none twice;
- * 2. a byte is not acknowledged to a sender before its receiver's TCP has it;
+ * 2. a byte is not acknowledged to a sender before its receiver's TCP has it, or the store;
  * 3. a window edge never shrinks, and everything sent within it is accepted;
  * 4. everything arrives in the end, lanes or not, whatever policy does meanwhile;
  * 5. no ring ever overflows; 6. credits: taken = returned + runs that have not arrived.
@@ -17,9 +17,9 @@
  * positions. Several streams have messages behind each other on a lane. Connections die: a next
  * hop's takes along the messages of all streams that have not arrived, a sender's the lanes it was
  * in a message on, and later those that lost something of it; new ones replace them, and the others
- * continue.
+ * continue. Lanes are stored, and are lanes again.
  */
-#include "fpworld.h"
+#include "fpstore.h"
 
 /* ---- delivery, and the checks of invariant 1 --------------------------------------------- */
 
@@ -152,6 +152,10 @@ static void send_saved(int who, struct lx_framing *f)
 	memcpy(data, s->saved, f->saved);
 	if (p.kind == LX_FRAGMENT_LANE && lx_lane_is_gone(&lane[p.lane])) {
 		tell_sender(who);
+	} else if (p.kind == LX_FRAGMENT_LANE && lane[p.lane].state == LX_LANE_STORED) {
+		patch_fragment(s, &p, data);
+		store_put(who, &p, data);
+		tell_sender(who);
 	} else if (p.kind == LX_FRAGMENT_LANE) {
 		patch_fragment(s, &p, data);
 		send_on_lane(who, p.lane, p.target, data, f->saved);
@@ -201,6 +205,10 @@ static void on_data(int who, struct segment *seg)
 		assert_true(lx_pos_before(pos, p.end));
 		if (p.kind == LX_FRAGMENT_LANE && lx_lane_is_gone(&lane[p.lane])) {
 			tell_sender(who);
+		} else if (p.kind == LX_FRAGMENT_LANE && lane[p.lane].state == LX_LANE_STORED) {
+			patch_fragment(s, &p, data);
+			store_put(who, &p, data);
+			tell_sender(who);
 		} else if (p.kind == LX_FRAGMENT_LANE) {
 			if (f.dirty)
 				patch_fragment(s, &p, data);
@@ -234,7 +242,8 @@ static void acked_up_to(int who, __u64 ack)
 		if (lx_extent_is_lane(extent) && lane[extent->lane].state == LX_LANE_DEAD)
 			assert_true(ack <= s->high);
 		else if (lx_extent_is_lane(extent))
-			assert_true(to - lane_origin[extent->lane] <= lane_rx[extent->lane].next);
+			assert_true(to - lane_origin[extent->lane] <= lane_rx[extent->lane].next ||
+				    store_has(extent->lane, to - 1 - lane_origin[extent->lane]));
 		else
 			assert_true(to <= sender[who].socket.next);
 	}
@@ -490,6 +499,14 @@ static void grant_end(int who)
 		s->grant = LX_GRANT_NONE;
 }
 
+static void grants_end(int l)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		if (stream[i].grant_lane == (__u32)l)
+			grant_end(i);
+	}
+}
+
 /* How much may go by before a grant counts as late; 4 MiB there. */
 static __u64 late_bytes(void)
 {
@@ -624,10 +641,8 @@ static void lane_dies(int l)
 			lose_messages(i, l);
 	}
 	t->word &= ~((__u64)LX_LANE_BUSY << 32);
-	for (int i = 0; i < STREAMS; i++) {
-		if (stream[i].grant_lane == (__u32)l)
-			grant_end(i);
-	}
+	grants_end(l);
+	store_dies(l);
 }
 
 /* Whether all of a stream's outstanding bytes on a lane have reached us. */
@@ -675,7 +690,8 @@ static void stream_dies(int who)
 /* Nobody retransmits lost bytes of a dead stream; others wait behind them. */
 static void orphans(int l)
 {
-	if (n_runs(l) && run_at(l, 0)->stream == LX_LANE_OWNER && rnd_below(200) == 0)
+	if (n_runs(l) && run_at(l, 0)->stream == LX_LANE_OWNER &&
+	    !store_has(l, lane[l].una - lane_origin[l]) && rnd_below(200) == 0)
 		lane_dies(l);
 }
 
@@ -727,6 +743,13 @@ static void policy(int who)
 		l = rnd_below(LANES);
 		if (lane[l].state == LX_LANE_LIVE)
 			lane[l].state = LX_LANE_DRAIN;
+		break;
+	case 11: /* a next hop does not flow */
+		l = rnd_below(n_lanes);
+		if (lane[l].state == LX_LANE_LIVE || lane[l].state == LX_LANE_DRAIN) {
+			store_begin(l);
+			grants_end(l);
+		}
 		break;
 	case 5:
 	case 6:
@@ -787,15 +810,20 @@ static void network(bool losses)
 
 static bool all_done(void)
 {
+	bool all_dead = true, stored = false;
+
+	for (int l = 0; l < LANES; l++)
+		stored |= lane[l].state == LX_LANE_STORED && n_runs(l);
 	for (int i = 0; i < STREAMS; i++) {
 		if (sender[i].dead)
 			continue;
+		all_dead = false;
 		if (sender[i].una < stream_len(&sender[i]) ||
 		    sender[i].first_pending < sender[i].n_pending ||
 		    sender[i].read < sender[i].socket.next)
 			return false;
 	}
-	return true;
+	return all_dead || !stored;
 }
 
 static void check_credits(void)
@@ -874,6 +902,7 @@ static void one_world(int number)
 				policy(who);
 			grant_tick(who);
 			grant_lane_tick(rnd_below(LANES));
+			store_tick(rnd_below(n_lanes));
 			orphans(rnd_below(LANES));
 			break;
 		}
@@ -906,8 +935,10 @@ static void one_world(int number)
 	check_credits();
 	for (int i = 0; i < STREAMS; i++)
 		grant_end(i);
-	for (int l = 0; l < LANES; l++)
+	for (int l = 0; l < LANES; l++) {
 		assert_int_equal(lane[l].granted, 0);
+		store_free(l);
+	}
 	unmake_world();
 }
 
@@ -915,7 +946,8 @@ static void one_world(int number)
 static bool all_seen(void)
 {
 	return n_lane_messages > n_socket_messages / 10 && n_handovers && n_most > 2 && n_waited &&
-	       n_given && n_helped && n_used && n_expired;
+	       n_given && n_helped && n_used && n_expired && n_stores && n_stored_bytes &&
+	       n_stored_lost;
 }
 
 static void random_worlds(void **state)
@@ -933,10 +965,11 @@ static void random_worlds(void **state)
 	       "%lu messages by lanes, %lu by the socket, unframed %lu times; "
 	       "%lu lanes (%lu shared, with %lu messages) and %lu streams died (%lu with lanes that "
 	       "went on); %lu hand-overs, %u runs behind each other; grants: %lu waited for, %lu "
-	       "given, %lu by the daemon, %lu used, %lu expired\n",
+	       "given, %lu by the daemon, %lu used, %lu expired; %lu lanes stored, %lu bytes, %lu "
+	       "messages lost with them\n",
 	       n, n_cases, n_mixed, n_held, n_lane_messages, n_socket_messages, n_unframed,
 	       n_dead_lanes, n_dead_shared, n_lost, n_dead_streams, n_survived, n_handovers, n_most,
-	       n_waited, n_given, n_helped, n_used, n_expired);
+	       n_waited, n_given, n_helped, n_used, n_expired, n_stores, n_stored_bytes, n_stored_lost);
 	for (unsigned int k = 0; k < LX_LANE0_COUNT; k++)
 		printf(" %s %lu", reason_name[k], n_reasons[k]);
 	putchar('\n');

@@ -60,53 +60,10 @@ static void test_costly(void **state)
 	assert_true(eventually(is_costly, 0));
 }
 
-static bool is_slow(void)
-{
-	return fastpath->stream[0].aside == LX_STREAM_ASIDE_SLOW;
-}
-
-/*
- * Every 10 ms, 16 messages come; all but those of the last @ms have arrived. Returns whether the
- * stream is called slow within 3 s.
- */
-static bool slow_after(unsigned int ms, bool one_next_hop)
-{
-	struct lx_stream *s = &fastpath->stream[0];
-	uint64_t behind = ms / 10 * 16 * EACH;
-
-	for (int i = 0; i < 300; i++) {
-		uint64_t acked = s->acked;
-
-		messages_came(16, 16, 0);
-		lx_env_lock(env);
-		s->acked = s->parse_next - behind > acked ? s->parse_next - behind : acked;
-		s->packets++;
-		s->next_hop_run = one_next_hop ? s->next_hop_run + 16 : 0;
-		lx_env_unlock(env);
-		if (eventually(is_slow, 10))
-			return true;
-	}
-	return false;
-}
-
-/*
- * A sender hears of its messages in the order in which it sent them: if those for one of several
- * next hops are late, all others wait.
- */
-static void test_late(void **state)
-{
-	world();
-	assert_false(slow_after(0, false));
-	assert_false(slow_after(500, true));
-	assert_false(slow_after(300, false));
-	assert_true(slow_after(500, false));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_costly, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 	};
 
 	return SOCKFP_RUN(tests);

@@ -2,31 +2,10 @@
 /* Messages that stall on lanes: whose fault it is, and what it costs that peer and others. */
 #include "sockfpworld.h"
 
-static int to_server; /* the server's end of lane 0 */
-
 /* So that our stream and lane get index 0. */
 static bool tables_are_empty(void)
 {
 	return !fastpath->taken[LX_FASTPATH_STREAMS] && !fastpath->taken[LX_FASTPATH_LANES];
-}
-
-/* Creates a framed stream and a lane to the server, with a timeout in seconds. */
-static int world(int timeout)
-{
-	int fd;
-
-	assert_true(eventually(fp_is_there, 20000));
-	dialled(SERVER_IP, &server, LX_CTYPE_CONTROL, false);
-	to_server = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
-	lx_env_lock(env);
-	assert_int_equal(lx_sock_lnd.set_tunable(&out->ni, LX_SOCK_NI_TIMEOUT, timeout), 0);
-	lx_env_unlock(env);
-	fd = dialled(CLIENT_IP, &client, LX_CTYPE_BULK_OUT, false);
-	send_puts(fd, 1, 0);
-	assert_true(eventually(stream_is_on, 20000));
-	assert_true(eventually(lane_is_live, 20000));
-	fake_clock_stop();
-	return fd;
 }
 
 /* The daemon has noticed its progress, and that of the lane. */
@@ -78,7 +57,7 @@ static bool has_logged(const char *text)
 /* The stalled sender is closed; its next connections get no lanes for a while. */
 static void test_stalled_sender(void **state)
 {
-	int fd = world(2);
+	int fd = timed_world(2);
 
 	begin_on_lane(0, 0, 1000, 500);
 	lane_has_acked(500);
@@ -96,7 +75,7 @@ static void test_stalled_sender(void **state)
 /* As long as the lane or the received bytes make progress, nobody is closed. */
 static void test_slow_sender(void **state)
 {
-	int fd = world(1);
+	int fd = timed_world(1);
 
 	for (unsigned int i = 1; i < 6; i++) {
 		begin_on_lane(0, 0, 1000, 100 * i);
@@ -119,7 +98,7 @@ static void test_slow_sender(void **state)
 /* Segments are sent to the next hop without an answer: not the sender's fault. */
 static void test_silent_next_hop(void **state)
 {
-	int fd = world(2);
+	int fd = timed_world(2);
 
 	begin_on_lane(0, 0, 1000, 500);
 	assert_true(eventually(is_seen, 20000));
@@ -138,7 +117,7 @@ static void test_silent_next_hop(void **state)
 /* Nothing is sent to the next hop, as its window is closed: not the sender's fault either. */
 static void test_closed_window(void **state)
 {
-	int fd = world(2);
+	int fd = timed_world(2);
 
 	begin_on_lane(0, 0, 1000000, 5000);
 	lane_has_acked(5000);
@@ -156,7 +135,7 @@ static void test_closed_window(void **state)
 /* The sender closes in the middle of a message on the lane; @next: how long it gets no lanes. */
 static void breaks_off(const char *next)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
 	assert_true(eventually(is_seen, 20000));
@@ -199,7 +178,7 @@ static void test_longer_each_time(void **state)
 /* Another NID is not another sender: the address gets no lanes on any connection. */
 static void test_other_nid(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	send_puts(dialled(CLIENT_IP, &claimed, LX_CTYPE_BULK_OUT, false), 1, 0);
 	assert_true(eventually(second_is_on, 20000));
@@ -216,7 +195,7 @@ static void test_other_nid(void **state)
 /* Connections that we or the next hop close do not count against the sender. */
 static void test_no_offence(void **state)
 {
-	world(50);
+	timed_world(50);
 	begin_on_lane(0, 0, 1000, 500);
 	lx_env_lock(env);
 	lx_sock_lnd.disconnect(&in->ni, &client);
@@ -228,7 +207,7 @@ static void test_no_offence(void **state)
 
 static void test_no_offence_silent(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
 	assert_true(eventually(is_seen, 20000));
@@ -245,7 +224,7 @@ static void test_no_offence_silent(void **state)
 /* All of it was forwarded, and a lost segment will never be resent. */
 static void test_left_with_gap(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 1000);
 	lx_env_lock(env);
@@ -260,7 +239,7 @@ static void test_left_with_gap(void **state)
 /* The same, but it was us who closed the connection. */
 static void test_no_offence_with_gap(void **state)
 {
-	world(50);
+	timed_world(50);
 	begin_on_lane(0, 0, 1000, 1000);
 	lx_env_lock(env);
 	fastpath->lane[0].n_sack = 1;
@@ -277,20 +256,6 @@ static bool second_lane_is_live(void)
 	return fastpath->lane[1].state == LX_LANE_LIVE;
 }
 
-/* Another stream's message follows the one from begin_on_lane(). */
-static void another_behind(void)
-{
-	struct lx_lane *l = &fastpath->lane[0];
-
-	lx_env_lock(env);
-	l->run[1] = (struct lx_lane_run){ .start = (uint32_t)l->word, .tag = LX_LANE_RUN | 1,
-					  .stream = 63, .from = fastpath->stream[0].peer };
-	l->word = (uint64_t)(LX_LANE_BUSY | 2 << LX_LANE_TAIL_SHIFT | 63) << 32 |
-		  ((uint32_t)l->word + 1000);
-	l->first_ns = lx_sock_now();
-	lx_env_unlock(env);
-}
-
 static bool stream_is_slow(void)
 {
 	return fastpath->stream[0].aside == LX_STREAM_ASIDE_SLOW;
@@ -299,11 +264,11 @@ static bool stream_is_slow(void)
 /* A stalled sender that others wait for gets no lanes, and is closed well before the timeout. */
 static void test_others_wait(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
 	lane_has_acked(500);
-	another_behind();
+	another_behind(1000);
 	assert_true(eventually(stream_is_slow, 20000));
 	assert_false(closed(fd, 1000));
 	assert_true(closed(fd, 20000));
@@ -316,11 +281,11 @@ static void test_others_wait(void **state)
 /* Bytes behind a hole have not arrived, however many there are; nor do ACKs count that bring nothing. */
 static void test_others_wait_for_hole(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000000, 500);
 	lane_has_acked(500);
-	another_behind();
+	another_behind(1000);
 	for (unsigned int i = 0; i < 100 && !closed(fd, 50); i++) {
 		lx_env_lock(env);
 		fastpath->stream[0].high += 500;
@@ -335,11 +300,11 @@ static void test_others_wait_for_hole(void **state)
 /* All of it has been here, but not there, and its sender has no power: it is not asked for long. */
 static void test_others_wait_for_the_dead(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 1000);
 	lane_has_acked(500);
-	another_behind();
+	another_behind(1000);
 	lx_env_lock(env);
 	fastpath->lane[0].n_sack = 1;
 	lx_env_unlock(env);
@@ -359,10 +324,10 @@ static void test_others_wait_for_the_dead(void **state)
 /* All of it has arrived, or the next hop does not take it: not the sender's fault, others or not. */
 static void test_others_wait_for_next_hop_itself(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
-	another_behind();
+	another_behind(1000);
 	assert_false(closed(fd, 5000));
 	lane_has_acked(500);
 	lx_env_lock(env);
@@ -375,7 +340,7 @@ static void test_others_wait_for_next_hop_itself(void **state)
 /* All has arrived, only the lane's runs are still to be removed: nobody is at fault. */
 static void test_done(void **state)
 {
-	int fd = world(5);
+	int fd = timed_world(5);
 
 	begin_on_lane(0, 0, 1000, 1000);
 	lx_env_lock(env);
@@ -388,11 +353,11 @@ static void test_done(void **state)
 /* As test_others_wait, but bytes trickle in: it may not go on forever. */
 static void test_others_wait_for_trickle(void **state)
 {
-	int fd = world(50);
+	int fd = timed_world(50);
 
 	begin_on_lane(0, 0, 1000, 500);
 	lane_has_acked(500);
-	another_behind();
+	another_behind(1000);
 	for (unsigned int i = 1; i < 100 && !closed(fd, 50); i++) {
 		lx_env_lock(env);
 		fastpath->stream[0].high = ++fastpath->stream[0].arrived;
@@ -405,12 +370,12 @@ static void test_others_wait_for_trickle(void **state)
 /* The sender cannot continue, since it waits for bytes on a lane to another, silent next hop. */
 static void test_others_wait_for_next_hop(void **state)
 {
-	int fd = world(50), second = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
+	int fd = timed_world(50), second = dialled(SERVER_IP, &server, LX_CTYPE_BULK_IN, false);
 
 	assert_true(eventually(second_lane_is_live, 20000));
 	begin_on_lane(1, 0, 1000, 1000);
 	begin_on_lane(0, 0, 1000, 1500);
-	another_behind();
+	another_behind(1000);
 	lx_env_lock(env);
 	fastpath->stream[0].extent[0] = (struct lx_extent){ .lane = 1, .len = 1000 };
 	fastpath->stream[0].extent[1] = (struct lx_extent){ .start = 1000, .len = 1000 };

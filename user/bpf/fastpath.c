@@ -32,8 +32,9 @@ struct lx_fastpath {
 	bool loaded;
 	struct lx_table table[LX_FASTPATH_TABLES];
 	uint32_t n_flows, n_dests; /* added and not removed */
+	uint64_t stores, stored_bytes; /* counters */
 	struct ring_buffer *ring;
-	void (*fn)(const struct lx_record *record, void *arg); /* while dispatching */
+	const struct lx_fastpath_ops *ops; /* while dispatching */
 	void *arg;
 	int raw4, raw6; /* sockets for poking; -1 */
 	struct lx_settings *settings; /* the map */
@@ -141,6 +142,8 @@ void lx_fastpath_info(struct lx_fastpath *f, unsigned int streams_max, struct lx
 	static const char *const name[] = { "streams", "lanes", "peers" };
 
 	snprintf(info->resegments, sizeof(info->resegments), "%s", why_no_cuts(f));
+	info->stores = __atomic_load_n(&f->stores, __ATOMIC_RELAXED);
+	info->stored_bytes = __atomic_load_n(&f->stored_bytes, __ATOMIC_RELAXED);
 	for (int i = 0; i < LX_FASTPATH_TABLES; i++) {
 		const struct lx_table *t = &f->table[i];
 
@@ -160,6 +163,12 @@ void lx_fastpath_info(struct lx_fastpath *f, unsigned int streams_max, struct lx
 		.name = "dests", .max = LX_DESTS_MAX,
 		.used = __atomic_load_n(&f->n_dests, __ATOMIC_RELAXED),
 	};
+}
+
+void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_t bytes)
+{
+	__atomic_fetch_add(&f->stores, lanes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&f->stored_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int index)
@@ -184,7 +193,17 @@ static int on_record(void *arg, void *data, size_t size)
 	struct lx_fastpath *f = arg;
 
 	if (size >= sizeof(struct lx_record))
-		f->fn(data, f->arg);
+		f->ops->record(data, f->arg);
+	return 0;
+}
+
+static int on_stored(void *arg, void *data, size_t size)
+{
+	struct lx_fastpath *f = arg;
+	const struct lx_stored *stored = data;
+
+	if (size >= sizeof(*stored) && size - sizeof(*stored) >= stored->len)
+		f->ops->stored(stored, stored + 1, f->arg);
 	return 0;
 }
 
@@ -258,7 +277,8 @@ static int start(struct lx_fastpath *f)
 	f->ring = ring_buffer__new(bpf_map__fd(f->skeleton->maps.records), on_record, f, NULL);
 	f->raw4 = lx_poke_socket(AF_INET);
 	f->raw6 = lx_poke_socket(AF_INET6);
-	if (!f->ring)
+	if (!f->ring ||
+	    ring_buffer__add(f->ring, bpf_map__fd(f->skeleton->maps.stored), on_stored, f))
 		return -errno;
 	if (f->raw4 < 0)
 		return f->raw4;
@@ -510,10 +530,9 @@ int lx_fastpath_fd(const struct lx_fastpath *f)
 	return ring_buffer__epoll_fd(f->ring);
 }
 
-void lx_fastpath_dispatch(struct lx_fastpath *f,
-			  void (*fn)(const struct lx_record *record, void *arg), void *arg)
+void lx_fastpath_dispatch(struct lx_fastpath *f, const struct lx_fastpath_ops *ops, void *arg)
 {
-	f->fn = fn;
+	f->ops = ops;
 	f->arg = arg;
 	ring_buffer__consume(f->ring);
 }

@@ -93,6 +93,9 @@ struct lx_stream *lx_fastpath_stream(struct lx_fastpath *fastpath, unsigned int 
 struct lx_lane *lx_fastpath_lane(struct lx_fastpath *fastpath, unsigned int index);
 struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *fastpath, unsigned int index);
 
+/* Counts, for users, lanes that are stored and bytes of them. */
+void lx_fastpath_count_stored(struct lx_fastpath *fastpath, unsigned int lanes, uint64_t bytes);
+
 /* Adds the tables' fill levels and memory to @info. @streams_max: the tunable. */
 void lx_fastpath_info(struct lx_fastpath *fastpath, unsigned int streams_max,
 		      struct lx_bpf_info *info);
@@ -142,9 +145,16 @@ void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
 /* Makes the programs send an ACK to a stream's peer, if there is news. */
 void lx_fastpath_poke_ack(struct lx_fastpath *fastpath, unsigned int stream);
 
-/* A descriptor that polls readable when there are records, and reading them. */
+/* What the programs tell: @arg is the caller's. */
+struct lx_fastpath_ops {
+	void (*record)(const struct lx_record *record, void *arg);
+	/* Bytes for a lane that is stored; valid until it returns. */
+	void (*stored)(const struct lx_stored *stored, const void *bytes, void *arg);
+};
+
+/* A descriptor that polls readable when there is something, and reading it. */
 int lx_fastpath_fd(const struct lx_fastpath *fastpath);
-void lx_fastpath_dispatch(struct lx_fastpath *fastpath,
-			  void (*fn)(const struct lx_record *record, void *arg), void *arg);
+void lx_fastpath_dispatch(struct lx_fastpath *fastpath, const struct lx_fastpath_ops *ops,
+			  void *arg);
 
 #endif

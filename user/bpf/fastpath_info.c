@@ -128,6 +128,8 @@ static enum lx_lane_shown lane_state(const struct lx_lane *lane, bool busy)
 		return LX_LANE_SHOWN_DRAIN;
 	case LX_LANE_SOCKET:
 		return LX_LANE_SHOWN_SOCKET;
+	case LX_LANE_STORED:
+		return LX_LANE_SHOWN_STORED;
 	}
 	return LX_LANE_SHOWN_DEAD;
 }
@@ -200,6 +202,8 @@ static void lane_describe(struct lx_fastpath *f, uint32_t index, const struct lx
 		.acks = READ(lane->acks),
 		.waiting = lane_waiting(lane),
 		.grants = READ(lane->grants),
+		.stores = READ(lane->stores),
+		.stored = READ(lane->stored),
 		.handovers = READ(lane->handovers),
 		.handovers_per_s = READ(lane->handovers_per_s),
 		.wait_p50_us = lane_wait_us(lane, 50),

@@ -444,8 +444,14 @@ static void ignore_record(const struct lx_record *record, void *arg)
 {
 }
 
+static void ignore_stored(const struct lx_stored *stored, const void *bytes, void *arg)
+{
+}
+
 int lx_trial(struct lx_fastpath *fastpath)
 {
+	static const struct lx_fastpath_ops ignore = { .record = ignore_record,
+						       .stored = ignore_stored };
 	struct lx_trial *t = NULL;
 	char why[LX_BPF_TEXT];
 	int r = lx_trial_new(fastpath, &t);
@@ -463,6 +469,6 @@ int lx_trial(struct lx_fastpath *fastpath)
 		lx_fastpath_set_cuts(fastpath, "in a trial, parts of a packet did not arrive");
 	}
 	lx_trial_free(t);
-	lx_fastpath_dispatch(fastpath, ignore_record, NULL);
+	lx_fastpath_dispatch(fastpath, &ignore, NULL);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Per-connection state: allocated on first use, freed when the connection closes. */
+/* Per-connection state: allocated on first use, freed when the connection closes; withdrawing lanes. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -60,4 +60,24 @@ int lx_fp_conn_obtain_all(struct lx_fp *fp, const struct lx_fp_neighbour *peer)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index)
+{
+	for (unsigned int i = 0; i < fp_peer->n_lanes; i++) {
+		if (fp_peer->lane[i] != index)
+			continue;
+		fp_peer->lane[i] = fp_peer->lane[fp_peer->n_lanes - 1];
+		__atomic_store_n(&fp_peer->n_lanes, fp_peer->n_lanes - 1, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+void lx_fp_lane_withdraw(struct lx_fp *fp, struct lx_fp_conn *conn, enum lx_lane_state state)
+{
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+
+	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
+	__atomic_store_n(&lane->state, state, __ATOMIC_SEQ_CST);
+	conn->lane_state = LX_FP_LANE_WANTED;
 }

@@ -83,11 +83,12 @@ static void on_record(const struct lx_record *record, void *arg)
 
 static void on_records(uv_poll_t *poll, int status, int events)
 {
+	static const struct lx_fastpath_ops ops = { .record = on_record, .stored = lx_fp_stored };
 	struct lx_fp *fp = poll->data;
 
 	lx_loop_enter(fp->loop);
 	if (fp->host)
-		lx_fastpath_dispatch(fp->fastpath, on_record, fp);
+		lx_fastpath_dispatch(fp->fastpath, &ops, fp);
 	lx_loop_leave(fp->loop);
 }
 

@@ -52,7 +52,7 @@ static void refer_all(struct lx_fp *fp)
 		uint32_t tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
 
 		for (; fp->stream[i].conn && head != tail; head++) {
-			uint16_t lane = s->extent[head % LX_STREAM_EXTENTS].lane;
+			uint16_t lane = lx_extent_at(s, head)->lane;
 
 			if (lane < LX_LANES_MAX)
 				fp->referred[lane / 64] |= 1ull << lane % 64;
@@ -77,17 +77,6 @@ static void peer_lane_add(struct lx_fp_peer *fp_peer, unsigned int index)
 {
 	fp_peer->lane[fp_peer->n_lanes] = index;
 	__atomic_store_n(&fp_peer->n_lanes, fp_peer->n_lanes + 1, __ATOMIC_RELEASE);
-}
-
-void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index)
-{
-	for (unsigned int i = 0; i < fp_peer->n_lanes; i++) {
-		if (fp_peer->lane[i] != index)
-			continue;
-		fp_peer->lane[i] = fp_peer->lane[fp_peer->n_lanes - 1];
-		__atomic_store_n(&fp_peer->n_lanes, fp_peer->n_lanes - 1, __ATOMIC_RELEASE);
-		return;
-	}
 }
 
 static void lane_add(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int next_hop)
@@ -158,23 +147,23 @@ static void lane_take_back(struct lx_fp *fp, struct lx_fp_conn *conn, uint64_t n
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
 	__u64 word = __atomic_load_n(&lane->word, __ATOMIC_ACQUIRE), ours;
+	struct lx_fp_run *run = &fp->run[conn->lane];
 
-	if (conn->lane_state == LX_FP_LANE_GIVEN) {
-		lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
-		__atomic_store_n(&lane->state, LX_LANE_DRAIN, __ATOMIC_RELEASE);
-		conn->lane_state = LX_FP_LANE_WANTED;
-	}
-	if (lx_lane_busy(LX_READ(lane->word)) || (uint32_t)word != (uint32_t)lane->una)
+	if (conn->lane_state == LX_FP_LANE_GIVEN)
+		lx_fp_lane_withdraw(fp, conn, LX_LANE_DRAIN);
+	if (lx_lane_busy(LX_READ(lane->word)) || (uint32_t)word != (uint32_t)lane->una ||
+	    (run->store && !lx_fp_store_is_done(run->store)))
 		return;
 	/* A program that is about to reserve bytes fails. */
 	ours = (word & ~((uint64_t)LX_LANE_OWNER << 32)) | (uint64_t)LX_LANE_OURS << 32;
 	if (!__atomic_compare_exchange_n(&lane->word, &word, ours, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return;
-	lane->shift += (uint32_t)word;
+	lane->shift = run->store ? lane->store_shift : lane->shift + (uint32_t)word;
 	__atomic_store_n(&lane->state, LX_LANE_SOCKET, __ATOMIC_RELEASE);
 	conn->lane_state = LX_FP_LANE_BACK;
-	conn->back_ns = now;
+	conn->back_ns = run->store ? 0 : now; /* flows again: it may be a lane at once */
+	lx_fp_store_free(run);
 }
 
 /* Whether a lane is switched off, or its window too small. */
@@ -234,7 +223,8 @@ static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 			  struct lx_fp_conn *conn, uint64_t now)
 {
 	bool waits = lx_lane_busy(LX_READ(lane->word)) &&
-		     !lx_fp_stream_is_open(fp, lx_lane_first_stream(lane));
+		     !lx_fp_stream_is_open(fp, lx_lane_first_stream(lane)) &&
+		     lx_fp_store_lacks(fp->run[conn->lane].store);
 
 	if (!waits)
 		conn->left_ns = 0;
@@ -315,45 +305,6 @@ static uint64_t forwarded_up_to(struct lx_fp *fp, const struct lx_fp_conn *conn)
 									    : lane->sent;
 }
 
-/* The messages on a lane that end after @forwarded, by type, and their total payload. */
-static struct lx_type_counts lost_messages(struct lx_fp *fp, unsigned int stream, int lane,
-					   uint64_t forwarded, uint64_t *ret_payload)
-{
-	const struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint64_t n[LX_LANE_TYPES] = { 0 };
-	size_t overhead = fp->stream[stream].conn->facts.overhead;
-
-	*ret_payload = 0;
-	for (uint32_t i = s->head; i != s->tail; i++) {
-		const struct lx_extent *extent = &s->extent[i % LX_STREAM_EXTENTS];
-
-		if (extent->lane != lane || forwarded >= extent->lane_start + extent->len)
-			continue;
-		n[extent->type % LX_LANE_TYPES]++;
-		*ret_payload += extent->len - overhead;
-	}
-	return lx_fp_type_counts(n);
-}
-
-/* Reports the messages that a stream has lost with a lane. */
-static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int stream)
-{
-	uint64_t payload;
-	struct lx_type_counts n = lost_messages(fp, stream, conn->lane, forwarded_up_to(fp, conn),
-						&payload);
-	uint64_t all = n.ack + n.put + n.get + n.reply;
-
-	lx_fastpath_poke_ack(fp->fastpath, stream);
-	if (!all)
-		return;
-	lx_lnd_lost(conn->facts.ni, &conn->facts.nid, &n, payload,
-		    lx_sock_conn_fault(conn->conn));
-	lx_warn("nid=%s next_hop=%s messages=%" PRIu64 " reason=\"the connection that they were "
-		"sent on has ended\" action=\"dropped; their senders time out or try again\"",
-		lx_nid_str(&fp->stream[stream].conn->facts.nid), lx_nid_str(&conn->facts.nid),
-		all);
-}
-
 /*
  * What the next hop has not acknowledged is lost, as it would be from our buffers. The streams go
  * on: their other messages take other lanes.
@@ -361,9 +312,18 @@ static void lane_lost(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int st
 void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, conn->lane);
+	struct lx_fp_run *run = &fp->run[conn->lane];
+	struct lx_fp_lost mine = { 0 };
+	struct lx_fp_lost *lost = run->store ? lx_fp_store_lost(run->store) : &mine;
 
+	/* Once the lane is dead, streams forget them; before, more may come. */
+	lx_fp_lost_note(fp, lost, conn->lane);
 	__atomic_store_n(&lane->state, LX_LANE_DEAD, __ATOMIC_SEQ_CST);
+	lx_fp_lost_note(fp, lost, conn->lane);
 	lx_fp_count_conn(fp, conn);
+	lx_fp_lost_report(conn, lost, forwarded_up_to(fp, conn));
+	lx_fp_lost_fini(&mine);
+	lx_fp_store_free(run);
 	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
 	lx_sock_conn_set_reset(conn->conn);
 	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_STREAMS)
@@ -375,7 +335,7 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 			lx_fastpath_poke_ack(fp->fastpath, i); /* it may have waited */
 		}
 		if (lx_fp_stream_is_open(fp, i) && lx_lane_has(lane, i))
-			lane_lost(fp, conn, i);
+			lx_fastpath_poke_ack(fp->fastpath, i);
 	}
 	lx_fp_lane_end_runs(fp, lane);
 }

@@ -11,6 +11,8 @@
  *	grant.c    grants that nobody uses
  *	lane.c     connections on which the programs send
  *	stall.c    stalled messages on lanes, and their senders
+ *	store.c    lanes whose next hop does not flow
+ *	lost.c     messages that are lost with a lane
  *	count.c    counters
  *
  * Everything is called with the node lock held.
@@ -88,16 +90,12 @@ struct lx_fp_stream {
 	uint64_t pos_offset;       /* socket position minus rx.consumed */
 	uint64_t aside_ns;         /* s->aside ends then */
 	uint64_t aside_pause_ns;
-	uint64_t late_pos, late_ns, late_messages; /* what is watched: up to where, since when */
 	uint64_t cost_seen, lane_bytes_seen, lane_messages_seen; /* at the last review */
 	uint64_t window_seen;      /* reasons[WINDOW] at the last tick */
 	uint64_t gaps_seen, gaps_bytes_seen; /* at the last review */
-	uint64_t messages_seen, framed_seen; /* at the last review: s->messages, s->parse_next */
-	uint64_t mean;             /* recent mean message length, bytes */
 	uint64_t sample_ns, sample_seen; /* when s->sample was incremented; s->messages then */
 	uint64_t stuck_seen;       /* s->progress_ns when the sender was last told what it lost */
 	int next_hop;              /* of its last message; -1: unknown */
-	unsigned int next_hop_run; /* messages in a row for that next hop */
 };
 
 struct lx_fp_dest {
@@ -126,6 +124,9 @@ struct lx_fp_run {
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
 	uint64_t handovers, rate_ns; /* lx_lane.handovers when the rate was last computed */
 	struct lx_fp_sender left_by[LX_LANE_RUNS]; /* by run: who ended its stream */
+	/* What the next hop should have acknowledged, for how long it has not, and ACKs until then. */
+	uint64_t mark, mark_ns, mark_acks, looked_ns;
+	struct lx_fp_store *store; /* NULL: the lane is not stored */
 };
 
 /* Addresses that have left messages unfinished on lanes, or kept others waiting. */
@@ -174,6 +175,7 @@ struct lx_fp {
 	uint64_t room_ns; /* the oldest do not make room before */
 	int was_on; /* tunable fastpath, as of the last tick */
 	bool full; /* logged that all streams are used */
+	uint64_t refused_ns; /* it is not logged before that nothing can be stored */
 };
 
 static inline struct lx_stream *lx_fp_stream_of(const struct lx_fp_conn *conn)
@@ -191,6 +193,14 @@ static inline struct lx_type_counts lx_fp_type_counts(const uint64_t n[LX_LANE_T
 }
 
 /* ---- used by several files ---- */
+
+/* The position behind all that has been reserved. */
+static inline uint64_t lx_fp_lane_next(const struct lx_lane *lane)
+{
+	uint64_t una = LX_READ(lane->una);
+
+	return una + (int32_t)((uint32_t)LX_READ(lane->word) - (uint32_t)una);
+}
 
 /*
  * Whether the kernel may forward messages that arrive or leave through an NI: not switched off, and
@@ -211,6 +221,8 @@ static inline bool lx_fp_conn_on(const struct lx_fp_conn *conn)
 #define LX_FP_ROUND_TICKS 20
 /* Entries visited per tick, plus a share of those beyond. */
 #define LX_FP_ROUND_MIN 64
+/* Between two visits to an entry of a small table, if the daemon is on time: two ticks. */
+#define LX_FP_LOOK_NS (10 * LX_SOCK_MSEC)
 
 /*
  * The next entry of a round; -1: enough for this tick. @left: 0 at the start of a tick; @at: kept
@@ -246,6 +258,10 @@ int lx_fp_conn_obtain_all(struct lx_fp *fp, const struct lx_fp_neighbour *peer);
  * shift its sequence numbers. 0, or -ENOMEM: it must stay a stream.
  */
 int lx_fp_flow_leave(struct lx_fp_conn *conn);
+/* Takes a lane off those that streams choose from. */
+void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index);
+/* It takes no new messages, and is taken back once all its bytes have been acknowledged. */
+void lx_fp_lane_withdraw(struct lx_fp *fp, struct lx_fp_conn *conn, enum lx_lane_state state);
 
 /* ---- peer.c; the first three: ops (offload.h) */
 
@@ -366,6 +382,47 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now);
 /* Why, and until when, an address gets no lanes. NULL: it may use them. */
 const struct lx_fp_offender *lx_fp_offender(struct lx_fp *fp, const uint8_t addr[16], uint64_t now);
 
+/* Whose turn it is in the first message of a lane. */
+enum lx_fp_turn {
+	LX_FP_TURN_NONE,     /* all of it has been here */
+	LX_FP_TURN_SENDER,   /* the next hop has what has been here, and room for more; or lacks the rest */
+	LX_FP_TURN_NEXT_HOP, /* it has not acknowledged it yet */
+	LX_FP_TURN_WINDOW,   /* it has, and has no room for the rest */
+};
+
+/* ---- lost.c */
+
+/* Messages on a lane; noted: 0 or the lane's una, and zeroes. */
+struct lx_fp_lost {
+	uint64_t noted; /* those that begin before this lane position */
+	struct lx_fp_lost_message *message;
+	size_t n, max;
+};
+
+/* Notes those that are on the lane and have not been noted. Without memory, some are not. */
+void lx_fp_lost_note(struct lx_fp *fp, struct lx_fp_lost *lost, unsigned int index);
+/* Counts and logs those that end after @forwarded, by sender: the lane's connection has ended. */
+void lx_fp_lost_report(const struct lx_fp_conn *lane, struct lx_fp_lost *lost, uint64_t forwarded);
+void lx_fp_lost_fini(struct lx_fp_lost *lost);
+
+/* ---- store.c */
+
+/*
+ * Stores a lane whose next hop does not flow, or lets its socket have it back if nothing is under way;
+ * goes on with one that is stored.
+ */
+void lx_fp_store_watch(struct lx_fp *fp, unsigned int index, enum lx_fp_turn turn, uint64_t now);
+/* struct lx_fastpath_ops: stored() */
+void lx_fp_stored(const struct lx_stored *stored, const void *bytes, void *arg);
+/* Whether it cannot go on: what the next hop needs next has not been stored. Also for NULL. */
+bool lx_fp_store_lacks(const struct lx_fp_store *store);
+/* Whether the next hop has got everything. */
+bool lx_fp_store_is_done(struct lx_fp_store *store);
+/* What is on the lane; owned by @store. */
+struct lx_fp_lost *lx_fp_store_lost(struct lx_fp_store *store);
+/* Frees it, if there is one. */
+void lx_fp_store_free(struct lx_fp_run *run);
+
 /* ---- count.c; the first one: op */
 
 void lx_fp_count(void *state, const struct lx_ni *ni);
@@ -381,7 +438,6 @@ static inline bool lx_fp_is_lane(const struct lx_fp_conn *conn)
 
 /* Hands connections of a next hop to the programs, and takes lanes back where necessary. */
 void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now);
-void lx_fp_peer_lane_del(struct lx_fp_peer *fp_peer, unsigned int index);
 /*
  * Visits some lanes: closes those that wait for a stream that has ended, watches and measures the
  * others, and frees entries of closed connections once no extent refers to them.

@@ -6,8 +6,6 @@
 #include "priv.h"
 
 #define TAKEOVER_NS (5 * LX_SOCK_MSEC)
-/* The mean until messages have been seen. */
-#define MEAN_FIRST 1024u
 /*
  * A packet whose messages go different ways becomes a packet for each, and a GSO packet with many
  * of them is resegmented first. With fewer bytes for each, and more of them for a message, the slow
@@ -25,10 +23,6 @@
 #define GAPS_MIN 4
 #define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
 #define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
-/* So many messages behind one that is late: its sender has to wait. Longer ones fill our buffers.
- */
-#define LATE_BEHIND 16
-#define LATE_MEAN (8u << 10)
 /* How often the core gets a message for another router, from streams with this many since. */
 #define SAMPLE_NS LX_SOCK_SECOND
 #define SAMPLE_MIN 64
@@ -51,17 +45,6 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 	state->aside_ns = until;
 }
 
-static void stream_weigh(struct lx_fp_stream *state, const struct lx_stream *s)
-{
-	uint64_t messages = s->messages - state->messages_seen;
-
-	if (messages < 16 && state->messages_seen)
-		return;
-	state->mean = messages ? (s->parse_next - state->framed_seen) / messages : MEAN_FIRST;
-	state->messages_seen = s->messages;
-	state->framed_seen = s->parse_next;
-}
-
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now)
 {
@@ -69,25 +52,6 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 	if (state->aside_pause_ns > ASIDE_MAX_NS)
 		state->aside_pause_ns = ASIDE_MAX_NS;
 	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
-}
-
-/*
- * A sender hears of its messages in the order in which it sent them. One for a slow next hop holds
- * up those for all others: they fill its congestion window, or look like a loss once they have
- * arrived. On lane 0 we acknowledge small messages at once.
- */
-static void stream_late(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
-{
-	uint64_t behind = s->messages - state->late_messages;
-
-	if (s->unframed || s->aside || state->mean >= LATE_MEAN || s->acked >= state->late_pos) {
-		state->late_pos = s->parse_next;
-		state->late_messages = s->messages;
-		state->late_ns = now;
-	} else if (behind >= LATE_BEHIND && s->next_hop_run < behind &&
-		   now > state->late_ns + LX_LANE_SLOW_NS) {
-		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_SLOW, now);
-	}
 }
 
 static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
@@ -166,7 +130,7 @@ static void stream_stuck(struct lx_fp *fp, struct lx_fp_stream *state, unsigned 
 			 struct lx_stream *s, uint64_t now)
 {
 	uint64_t since = __atomic_load_n(&s->progress_ns, __ATOMIC_ACQUIRE);
-	const struct lx_extent *head = &s->extent[s->head % LX_STREAM_EXTENTS];
+	const struct lx_extent *head = lx_extent_at(s, s->head);
 
 	if (since == state->stuck_seen || s->acked >= s->high ||
 	    now <= since + lx_stuck_ns(s, head))
@@ -197,10 +161,8 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	stream_window(fp, state, s);
 	lx_fp_grant_tick(fp, index, now);
 	stream_stuck(fp, state, index, s, now);
-	stream_weigh(state, s);
 	stream_gaps(state, s, now);
 	stream_review(state, s, now);
-	stream_late(state, s, now);
 	stream_sample(state, s, now);
 	stream_switch(fp, index, now);
 	fp->n_changing += s->unframed && !(s->flags & LX_STREAM_NO_LANES);

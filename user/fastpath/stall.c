@@ -157,16 +157,9 @@ static bool sender_is_gone(const struct lx_fp_run *run, const struct lx_lane *la
 	       now >= run->una_ns + LX_LANE_SLOW_NS;
 }
 
-/* Whose turn it is in the first message of a lane. */
-enum turn {
-	TURN_NONE,     /* all of it has been here */
-	TURN_SENDER,   /* the next hop has what has been here, and room for more; or the above */
-	TURN_NEXT_HOP, /* it has not acknowledged it yet */
-	TURN_WINDOW,   /* it has, and has no room for the rest */
-};
-
-static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index,
-			    uint64_t now)
+/* The next hop also lacks the rest if the sender is gone. */
+static enum lx_fp_turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int index,
+				  uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
@@ -174,16 +167,16 @@ static enum turn whose_turn(struct lx_fp *fp, unsigned int stream, unsigned int 
 	struct lx_extent extent;
 
 	if (sender_is_gone(&fp->run[index], lane, s, now))
-		return TURN_SENDER;
+		return LX_FP_TURN_SENDER;
 	if (!unfinished(s, lane, index, &extent))
-		return TURN_NONE;
+		return LX_FP_TURN_NONE;
 	here = extent.lane_start + (pos > extent.start ? pos - extent.start : 0);
 	next = here + s->mss;
 	if (next > extent.lane_start + extent.len)
 		next = extent.lane_start + extent.len;
 	if (lane->una < here)
-		return TURN_NEXT_HOP;
-	return lane->window_edge < next ? TURN_WINDOW : TURN_SENDER;
+		return LX_FP_TURN_NEXT_HOP;
+	return lane->window_edge < next ? LX_FP_TURN_WINDOW : LX_FP_TURN_SENDER;
 }
 
 /* Segments go out, nothing is acknowledged, and that is not the sender's fault. */
@@ -195,7 +188,7 @@ static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t no
 
 	return lane->una == run->una && now >= run->una_ns + SILENT_NS &&
 	       lane->packets != run->packets &&
-	       (first >= LX_STREAMS_MAX || whose_turn(fp, first, index, now) != TURN_SENDER);
+	       (first >= LX_STREAMS_MAX || whose_turn(fp, first, index, now) != LX_FP_TURN_SENDER);
 }
 
 /* ---- credits ------------------------------------------------------------------------- */
@@ -393,7 +386,7 @@ static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream
 }
 
 /* Counts for how long others have waited for the sender of a lane's first message, and acts. */
-static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, enum turn turn,
+static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
 			uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
@@ -408,7 +401,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 		run->owed_ns += since_ns < LOOK_MAX_NS ? since_ns : LOOK_MAX_NS;
 	}
 	run->seen_ns = now;
-	run->owes = turn == TURN_SENDER && lx_lane_is_shared(lane);
+	run->owes = turn == LX_FP_TURN_SENDER && lx_lane_is_shared(lane);
 	if (!run->owes || run->owed_ns < LX_LANE_SLOW_NS)
 		return;
 	sender_is_slow(fp, index, stream, now);
@@ -425,7 +418,7 @@ static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, e
 }
 
 /* The first message of a lane has stalled for as long as a peer may: closes the side at fault. */
-static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum turn turn,
+static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
 		  uint64_t limit, uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
@@ -434,7 +427,7 @@ static void still(struct lx_fp *fp, unsigned int index, uint32_t stream, enum tu
 		return;
 	if (next_hop_is_silent(fp, index, now))
 		stalled(fp->lane[index], "the peer has acknowledged nothing of a message", limit);
-	else if (turn == TURN_WINDOW)
+	else if (turn == LX_FP_TURN_WINDOW)
 		stalled(fp->lane[index], "the peer has had no room for the rest of a message",
 			limit);
 	else
@@ -449,12 +442,13 @@ void lx_fp_lane_watch(struct lx_fp *fp, unsigned int index, uint64_t now)
 	uint64_t limit = deadline_ns(fp->lane[index]);
 	const struct lx_stream *s =
 		first < LX_STREAMS_MAX ? lx_fastpath_stream(fp->fastpath, first) : NULL;
-	enum turn turn = TURN_NONE;
+	enum lx_fp_turn turn = LX_FP_TURN_NONE;
 
 	if (s && lx_fp_stream_is_open(fp, first))
 		turn = whose_turn(fp, first, index, now);
 	if (!s || lane->una != run->una || lx_stream_arrived(s) != run->arrived)
 		note_progress(run, lane, s, now);
+	lx_fp_store_watch(fp, index, turn, now);
 	others_wait(fp, index, first, turn, now);
 	if (now >= run->since_ns + limit && lx_fp_stream_is_open(fp, first))
 		still(fp, index, first, turn, limit, now);

@@ -177,7 +177,6 @@ static void note_next_hop(struct lx_fp_conn *conn, int next_hop)
 	    lx_fp_peer_is_back(lx_fastpath_peer(fastpath, next_hop),
 			       lx_fastpath_peer(fastpath, lx_fp_stream_of(conn)->peer)))
 		return;
-	state->next_hop_run = next_hop == state->next_hop ? state->next_hop_run + 1 : 0;
 	state->next_hop = next_hop;
 }
 
@@ -190,7 +189,6 @@ static void prefer(const struct lx_fp_conn *conn, struct lx_stream *s, size_t le
 	if (!s->unframed || state->next_hop < 0)
 		return;
 	s->last_len = len;
-	s->next_hop_run = state->next_hop_run;
 	next_hop = lx_fastpath_peer(conn->fp->fastpath, state->next_hop);
 	if (s->lane == LX_NO_LANE)
 		s->lane = lx_lane_preferred(next_hop, conn->stream);
