@@ -195,7 +195,7 @@ LX_INLINE __u64 lx_lane_clip(struct lx_stream *s, __u64 window_edge)
 	if (s->head == s->tail || !lx_extent_is_lane(last) || last->len < LX_GRANT_MIN)
 		return window_edge;
 	lane = lx_lane_at(last->lane);
-	if (!lane || lx_lane_is_gone(lane) || lane->state == LX_LANE_STORED)
+	if (!lane || lx_lane_is_off(lane))
 		return window_edge;
 	beyond = lx_pos_diff(last->lane_start + last->len, lane->window_edge);
 	if (beyond <= 0)
@@ -327,10 +327,7 @@ static long lx_sack_extent(__u32 i, void *arg)
 		if (!lane)
 			return 1;
 		blocks = lane->sack;
-		n = lx_lane_is_gone(lane) /* everything is done */ ||
-				    lane->state == LX_LANE_STORED /* what lacks, we lack */
-			    ? 0
-			    : lane->n_sack;
+		n = lx_lane_is_off(lane) ? 0 : lane->n_sack; /* done, or we lack what lacks */
 	}
 	/* Nothing behind a gap: there may be many extents, so do not look for it. */
 	if (k->reach == LX_SACK_ONE_WAY && !n)
@@ -367,8 +364,7 @@ static LX_NOINLINE enum lx_sack_reach lx_sack_reach(struct lx_stream *s, __u32 i
 		return LX_SACK_NONE;
 	head = lx_extent_at(s, s->head);
 	lane = lx_extent_is_lane(head) ? lx_lane_at(head->lane) : 0;
-	if (s->head == tail || (lane && !lx_lane_is_gone(lane) && lane->state != LX_LANE_STORED &&
-				lx_lane_waits(lane, index)))
+	if (s->head == tail || (lane && !lx_lane_is_off(lane) && lx_lane_waits(lane, index)))
 		return LX_SACK_NONE;
 	/* Another CPU may have seen progress since @now_ns. */
 	if (!lx_frame_has_next(s) ||

@@ -166,10 +166,7 @@ LX_INLINE int lx_lane_stored_out(struct __sk_buff *skb, struct lx_scratch *w, st
 	struct lx_seg *g = &w->g;
 	__u32 end = g->seq + g->len + lane->store_shift;
 
-	lane->ack_seq = g->ack;
-	lane->window = g->window;
-	if ((__s32)(end - lane->store_sent) > 0)
-		lane->store_sent = end;
+	lane->store_sent = lx_seq_max(lane->store_sent, end);
 	if (g->len)
 		lx_lane_sent(lane, lx_pos_of(end, lane->base_seq, lane->una));
 	lx_seg_put_seq(skb, g, g->seq + lane->store_shift);
@@ -188,13 +185,13 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 		lx_seg_put_seq(skb, g, g->seq + lane->shift);
 		return LX_GO_ON;
 	}
-	if (lane->state == LX_LANE_STORED)
-		return lx_lane_stored_out(skb, w, lane);
-	/* The socket should have no data; data sent now could end up inside a message. */
-	if (g->len)
+	/* Else the socket should have no data; data sent now could end up inside a message. */
+	if (g->len && lane->state != LX_LANE_STORED)
 		return LX_DROP;
 	lane->ack_seq = g->ack;
 	lane->window = g->window;
+	if (lane->state == LX_LANE_STORED)
+		return lx_lane_stored_out(skb, w, lane);
 	/*
 	 * A keepalive probe: the socket waits for an answer, and the next hop only answers if the
 	 * sequence number is one it has acknowledged.

@@ -312,8 +312,7 @@ LX_INLINE int lx_retarget(struct __sk_buff *skb, struct lx_scratch *w, const str
 /* Whether a part for a lane that ends at @end does not go on to the next hop: the sender is answered. */
 LX_INLINE int lx_lane_keeps(const struct lx_lane *lane, __u64 end)
 {
-	return lx_lane_is_gone(lane) || lane->state == LX_LANE_STORED ||
-	       !lx_pos_before(lane->una, end);
+	return lx_lane_is_off(lane) || !lx_pos_before(lane->una, end);
 }
 
 #include "store.h"

@@ -83,6 +83,12 @@ LX_INLINE int lx_lane_is_gone(const struct lx_lane *lane)
 	return lane->state == LX_LANE_DEAD || lane->state == LX_LANE_FREE;
 }
 
+/* The programs send nothing on it: it is gone, or the daemon sends what is on it. */
+LX_INLINE int lx_lane_is_off(const struct lx_lane *lane)
+{
+	return lx_lane_is_gone(lane) || lane->state == LX_LANE_STORED;
+}
+
 /* Whether all bytes have been acknowledged; the runs may still be there. */
 LX_INLINE int lx_lane_is_done(const struct lx_lane *lane)
 {

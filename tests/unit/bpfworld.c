@@ -303,6 +303,12 @@ struct seg lane_ack(uint64_t pos, uint16_t window)
 			     .window = window, .tsval = 700, .tsecr = 1 };
 }
 
+struct seg lane_data(uint32_t seq, const uint8_t *data, uint32_t len)
+{
+	return (struct seg){ .v6 = v6, .key = lane->key, .out = true, .seq = seq, .ack = LANE_ACK,
+			     .window = 5, .flags = ACK, .data = data, .len = len };
+}
+
 struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end)
 {
 	struct seg g = lane_ack(pos, window);

@@ -66,6 +66,8 @@ struct seg data_at(uint64_t pos, const uint8_t *data, uint32_t len);
 /* The next hop's acknowledgement of a lane position, our socket's of a socket position. */
 struct seg lane_ack(uint64_t pos, uint16_t window);
 struct seg socket_ack(uint64_t pos, uint16_t window);
+/* Data that our socket sends on the lane, with its own sequence number. */
+struct seg lane_data(uint32_t seq, const uint8_t *data, uint32_t len);
 /* The next hop's ACK with a SACK block of lane positions. */
 struct seg lane_sack(uint64_t pos, uint16_t window, uint64_t start, uint64_t end);
 

@@ -53,7 +53,7 @@ static void store_begin(int l)
 	}
 }
 
-/* A part for the lane, as in bpf/store.h. Returns whether the stream has something to tell. */
+/* A part for the lane, as in bpf/store.h. */
 static void store_put(int who, const struct lx_fragment *p, const char *data)
 {
 	struct lx_stream *s = &stream[who];

@@ -161,6 +161,11 @@ static inline bool lane_is_live(void)
 	return fastpath->lane[0].state == LX_LANE_LIVE;
 }
 
+static inline bool lane_is_back(void)
+{
+	return fastpath->lane[0].state == LX_LANE_SOCKET;
+}
+
 /* Evaluates @ready under the node lock. */
 static inline bool eventually(bool (*ready)(void), unsigned int ms)
 {

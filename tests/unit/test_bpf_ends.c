@@ -179,8 +179,7 @@ static void taken_back(void)
 	lane->shift = n;
 	lane->word = (__u64)LX_LANE_OURS << 32 | n;
 	lane->state = LX_LANE_SOCKET;
-	in = (struct seg){ .v6 = v6, .key = lane->key, .out = true, .seq = LANE_BASE,
-			   .ack = LANE_ACK, .window = 5, .flags = ACK, .data = bytes, .len = 99 };
+	in = lane_data(LANE_BASE, bytes, 99);
 	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
 	assert_int_equal(out.seq, LANE_BASE + n);
 	assert_int_equal(out.len, 99);

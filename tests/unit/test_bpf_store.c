@@ -154,8 +154,7 @@ static void socket_sends(void)
 
 	assert_int_equal(run(&in, &s->key, true, &out), REDIRECT);
 	store_lane();
-	in = (struct seg){ .v6 = v6, .key = lane->key, .out = true, .seq = LANE_BASE,
-			   .ack = LANE_ACK, .window = 5, .flags = ACK, .data = bytes, .len = 50 };
+	in = lane_data(LANE_BASE, bytes, 50);
 	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
 	assert_int_equal(out.seq, LANE_BASE + 100);
 	assert_int_equal(out.len, 50);
@@ -173,8 +172,7 @@ static void socket_sends(void)
 	/* The daemon skips that. */
 	lane->store_shift += 250;
 	lane->store_sent = LANE_BASE + 400;
-	in = (struct seg){ .v6 = v6, .key = lane->key, .out = true, .seq = LANE_BASE + 50,
-			   .ack = LANE_ACK, .window = 5, .flags = ACK, .data = bytes, .len = n - 400 };
+	in = lane_data(LANE_BASE + 50, bytes, n - 400);
 	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
 	assert_int_equal(out.seq, LANE_BASE + 400);
 	in = lane_ack(n, 600);

@@ -316,11 +316,6 @@ static void test_close_siblings(void **state)
 	assert_true(fake_wait_conns(in, 0, 20000));
 }
 
-static bool lane_is_back(void)
-{
-	return fastpath->lane[0].state == LX_LANE_SOCKET;
-}
-
 static bool lane_is_gone(void)
 {
 	return fastpath->lane[0].state == LX_LANE_FREE || fastpath->lane[0].state == LX_LANE_DEAD;

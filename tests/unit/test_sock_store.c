@@ -24,11 +24,6 @@ static bool lane_is_stored(void)
 	return fastpath->lane[0].state == LX_LANE_STORED;
 }
 
-static bool lane_is_back(void)
-{
-	return fastpath->lane[0].state == LX_LANE_SOCKET;
-}
-
 /* The programs have stored bytes. */
 static void store(uint32_t from, uint32_t to)
 {

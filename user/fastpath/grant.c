@@ -56,6 +56,21 @@ static void give_next(struct lx_fp *fp, unsigned int index)
 	}
 }
 
+void lx_fp_lane_tell(struct lx_fp *fp, unsigned int index)
+{
+	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
+		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
+		bool waits = s->grant && s->grant_lane == index;
+
+		if (waits)
+			lx_fp_grant_end(fp, s);
+		if (waits || (lx_fp_stream_is_open(fp, i) && lx_lane_has(lane, i)))
+			lx_fastpath_poke_ack(fp->fastpath, i);
+	}
+}
+
 void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);

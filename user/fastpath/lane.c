@@ -326,17 +326,7 @@ void lx_fp_lane_closing(struct lx_fp *fp, struct lx_fp_conn *conn)
 	lx_fp_store_free(run);
 	lx_fp_peer_lane_del(lx_fastpath_peer(fp->fastpath, lane->next_hop), conn->lane);
 	lx_sock_conn_set_reset(conn->conn);
-	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_STREAMS)
-	{
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
-
-		if (s->grant && s->grant_lane == (uint32_t)conn->lane) {
-			lx_fp_grant_end(fp, s);
-			lx_fastpath_poke_ack(fp->fastpath, i); /* it may have waited */
-		}
-		if (lx_fp_stream_is_open(fp, i) && lx_lane_has(lane, i))
-			lx_fastpath_poke_ack(fp->fastpath, i);
-	}
+	lx_fp_lane_tell(fp, conn->lane);
 	lx_fp_lane_end_runs(fp, lane);
 }
 

@@ -364,6 +364,11 @@ void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum l
 /* The stream needs its grant no more, or waits no more for one. */
 void lx_fp_grant_end(struct lx_fp *fp, struct lx_stream *s);
 void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
+/*
+ * Of a lane that takes nothing more: streams that wait for it look for another one, and those that have
+ * messages on it tell their senders what lacks.
+ */
+void lx_fp_lane_tell(struct lx_fp *fp, unsigned int index);
 /* Helps those that wait for a lane that rests. */
 void lx_fp_grant_lane_tick(struct lx_fp *fp, unsigned int index);
 
@@ -417,7 +422,7 @@ void lx_fp_stored(const struct lx_stored *stored, const void *bytes, void *arg);
 /* Whether it cannot go on: what the next hop needs next has not been stored. Also for NULL. */
 bool lx_fp_store_lacks(const struct lx_fp_store *store);
 /* Whether the next hop has got everything. */
-bool lx_fp_store_is_done(struct lx_fp_store *store);
+bool lx_fp_store_is_done(const struct lx_fp_store *store);
 /* What is on the lane; owned by @store. */
 struct lx_fp_lost *lx_fp_store_lost(struct lx_fp_store *store);
 /* Frees it, if there is one. */

@@ -213,20 +213,6 @@ static void refuse(struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t byt
 		lx_nid_str(&conn->facts.nid), (unsigned long long)bytes);
 }
 
-/* Streams that wait for the lane look for another one; those that are on it tell what lacks. */
-static void tell_streams(struct lx_fp *fp, unsigned int index)
-{
-	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
-		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
-		bool waits = s->grant && s->grant_lane == index;
-
-		if (waits)
-			lx_fp_grant_end(fp, s);
-		if (waits || lx_lane_has(lx_fastpath_lane(fp->fastpath, index), i))
-			lx_fastpath_poke_ack(fp->fastpath, i);
-	}
-}
-
 static void begin(struct lx_fp *fp, unsigned int index, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
@@ -250,7 +236,7 @@ static void begin(struct lx_fp *fp, unsigned int index, uint64_t now)
 	lane->stores++;
 	lx_fastpath_count_stored(fp->fastpath, 1, 0);
 	lx_fp_lost_note(fp, &store->lost, index);
-	tell_streams(fp, index);
+	lx_fp_lane_tell(fp, index);
 	lx_info("next_hop=%s lane=%u bytes=%llu reason=\"it has not acknowledged anything in time\" "
 		"action=\"what is under way is stored; lnetxd sends it, and new messages\"",
 		lx_nid_str(&conn->facts.nid), index, (unsigned long long)under_way);
@@ -335,11 +321,10 @@ bool lx_fp_store_lacks(const struct lx_fp_store *store)
 			  !(store->n_ranges && store->range[0].start <= store->next));
 }
 
-bool lx_fp_store_is_done(struct lx_fp_store *store)
+bool lx_fp_store_is_done(const struct lx_fp_store *store)
 {
 	const struct lx_lane *lane = lane_of(store);
 
-	feed(store);
 	return !store->n_ranges && store->next == LX_READ(lane->una) &&
 	       store->next == lx_fp_lane_next(lane) && lx_sock_conn_is_idle(store->conn->conn);
 }
