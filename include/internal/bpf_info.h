@@ -86,18 +86,14 @@ struct lx_bpf_info {
 #define LX_FLOW_TEXT 56 /* "[address]:port" */
 
 /* What the programs do with the messages of a stream. */
-#define LX_STREAM_SHOWN(X) \
-	X(TAKEOVER, "takeover") /* about to begin: packets are only counted */ \
-	X(UNFRAMED, "unframed") /* all to lane 0, until a boundary is known */ \
-	X(FRAMED, "framed") /* each message goes its own way */ \
-	X(OFF, "off") /* all to lane 0: lnetx bpf off */ \
-	X(SLOW, "slow") /* all to lane 0 for a while: others had to wait behind its messages */ \
-	X(COSTLY, "costly") /* the same: its packets must be cut for several next hops */ \
-	X(LOSSY, "lossy") /* the same: its packets get lost or reordered in front of us */ \
-	X(UNSAFE, "unsafe") /* the same: its sender left messages unfinished */ \
-	X(BROKEN, "broken") /* not the socklnd protocol; all to lane 0 */ \
-	X(ECN, "ecn") /* no fast path: the connection negotiated ECN */ \
-	X(CLOCK, "clock") /* no fast path: the connection has timestamps in microseconds */
+#define LX_STREAM_SHOWN(X)                                                                         \
+	X(TAKEOVER, "takeover") /* about to begin: packets are only counted */                     \
+	X(UNFRAMED, "unframed") /* all to lane 0, until a boundary is known */                     \
+	X(FRAMED, "framed") /* each message goes its own way */                                    \
+	X(OFF, "off") /* all to lane 0: lnetx bpf off */                                           \
+	X(ASIDE, "aside") /* all to lane 0 for a while */                                          \
+	X(BROKEN, "broken") /* not the socklnd protocol; all to lane 0 */                          \
+	X(UNSUPPORTED, "unsupported") /* the programs leave the connection alone */
 
 enum lx_stream_shown {
 #define LX_STREAM_SHOWN_ENUM_(NAME, name) LX_STREAM_SHOWN_##NAME,
@@ -106,9 +102,27 @@ enum lx_stream_shown {
 	LX_STREAM_SHOWN_COUNT
 };
 
+/* Why it is aside, or unsupported. */
+#define LX_STREAM_WHY(X)                                                                           \
+	X(NONE, "")                                                                                \
+	X(SLOW, "slow") /* others had to wait behind its messages */                               \
+	X(COSTLY, "costly") /* its packets must be cut for several next hops */                    \
+	X(LOSSY, "lossy") /* its packets get lost or reordered in front of us */                   \
+	X(UNSAFE, "unsafe") /* its sender left messages unfinished */                              \
+	X(ECN, "ecn") /* the connection negotiated ECN */                                          \
+	X(CLOCK, "clock") /* the connection has timestamps in microseconds */
+
+enum lx_stream_why {
+#define LX_STREAM_WHY_ENUM_(NAME, name) LX_STREAM_WHY_##NAME,
+	LX_STREAM_WHY(LX_STREAM_WHY_ENUM_)
+#undef LX_STREAM_WHY_ENUM_
+		LX_STREAM_WHY_COUNT
+};
+
 struct lx_stream_info {
 	uint32_t index;
 	uint32_t state;   /* enum lx_stream_shown */
+	uint32_t why; /* enum lx_stream_why */
 	struct lx_nid peer; /* the sender */
 	char remote[LX_FLOW_TEXT], local[LX_FLOW_TEXT];
 	uint64_t messages, lane_messages; /* without those that went up unframed */

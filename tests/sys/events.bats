@@ -107,7 +107,7 @@ others_elsewhere() {
 # shows_unsafe: the router does not trust the client's address with lanes
 shows_unsafe() {
 	lx r1 -j stream show |
-		jq -e 'any(.stream[]; .state == "unsafe" and (.remote | startswith("10.1.0.1:")))'
+		jq -e 'any(.stream[]; .why == "unsafe" and (.remote | startswith("10.1.0.1:")))'
 }
 
 @test "a client stalls in the middle of a message: it is closed first, and has no lanes then" {

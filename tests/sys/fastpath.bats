@@ -349,7 +349,7 @@ by_both() {
 }
 
 is_lossy() {
-	lx r1 -j stream show | jq -e 'any(.stream[]; .state == "lossy" and .gaps >= 4)'
+	lx r1 -j stream show | jq -e 'any(.stream[]; .why == "lossy" and .gaps >= 4)'
 }
 
 # Tagged with VLAN 0, packets are still those of the interface itself.

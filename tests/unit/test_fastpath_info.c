@@ -198,12 +198,13 @@ static void why_not_by_a_lane(void **state)
 	static const struct {
 		enum lx_stream_aside aside;
 		enum lx_stream_shown shown;
+		enum lx_stream_why why;
 	} each[] = {
-		{ LX_STREAM_ASIDE_NO, LX_STREAM_SHOWN_OFF },
-		{ LX_STREAM_ASIDE_SLOW, LX_STREAM_SHOWN_SLOW },
-		{ LX_STREAM_ASIDE_COSTLY, LX_STREAM_SHOWN_COSTLY },
-		{ LX_STREAM_ASIDE_LOSSY, LX_STREAM_SHOWN_LOSSY },
-		{ LX_STREAM_ASIDE_UNSAFE, LX_STREAM_SHOWN_UNSAFE },
+		{ LX_STREAM_ASIDE_NO, LX_STREAM_SHOWN_OFF, LX_STREAM_WHY_NONE },
+		{ LX_STREAM_ASIDE_SLOW, LX_STREAM_SHOWN_ASIDE, LX_STREAM_WHY_SLOW },
+		{ LX_STREAM_ASIDE_COSTLY, LX_STREAM_SHOWN_ASIDE, LX_STREAM_WHY_COSTLY },
+		{ LX_STREAM_ASIDE_LOSSY, LX_STREAM_SHOWN_ASIDE, LX_STREAM_WHY_LOSSY },
+		{ LX_STREAM_ASIDE_UNSAFE, LX_STREAM_SHOWN_ASIDE, LX_STREAM_WHY_UNSAFE },
 	};
 
 	assert_int_equal(stream_told().state, LX_STREAM_SHOWN_FRAMED);
@@ -211,7 +212,13 @@ static void why_not_by_a_lane(void **state)
 	for (size_t i = 0; i < N_OF(each); i++) {
 		stream.aside = each[i].aside;
 		assert_int_equal(stream_told().state, each[i].shown);
+		assert_int_equal(stream_told().why, each[i].why);
 	}
+	stream.state = LX_STREAM_ECN;
+	assert_int_equal(stream_told().state, LX_STREAM_SHOWN_UNSUPPORTED);
+	assert_int_equal(stream_told().why, LX_STREAM_WHY_ECN);
+	stream.state = LX_STREAM_CLOCK;
+	assert_int_equal(stream_told().why, LX_STREAM_WHY_CLOCK);
 	for (int i = 0; i < LX_LANE0_COUNT; i++)
 		stream.reasons[i] = 100 + i;
 	for (int i = 0; i < LX_LANE0_COUNT; i++)

@@ -28,48 +28,49 @@ static void format_end(const uint8_t addr[16], __be16 port, char buf[LX_FLOW_TEX
 
 /* ---- streams ----------------------------------------------------------------------- */
 
-static enum lx_stream_shown stream_without_lanes(const struct lx_stream *s)
-{
-	switch (READ(s->aside)) {
-	case LX_STREAM_ASIDE_SLOW:
-		return LX_STREAM_SHOWN_SLOW;
-	case LX_STREAM_ASIDE_COSTLY:
-		return LX_STREAM_SHOWN_COSTLY;
-	case LX_STREAM_ASIDE_LOSSY:
-		return LX_STREAM_SHOWN_LOSSY;
-	case LX_STREAM_ASIDE_UNSAFE:
-		return LX_STREAM_SHOWN_UNSAFE;
-	}
-	return LX_STREAM_SHOWN_OFF;
-}
-
 static enum lx_stream_shown stream_state(const struct lx_stream *s)
 {
-	uint32_t flags = READ(s->flags);
-
 	switch (READ(s->state)) {
 	case LX_STREAM_TAKEOVER:
 		return LX_STREAM_SHOWN_TAKEOVER;
 	case LX_STREAM_ECN:
-		return LX_STREAM_SHOWN_ECN;
 	case LX_STREAM_CLOCK:
-		return LX_STREAM_SHOWN_CLOCK;
+		return LX_STREAM_SHOWN_UNSUPPORTED;
 	}
 	if (READ(s->broken))
 		return LX_STREAM_SHOWN_BROKEN;
-	if (flags & LX_STREAM_NO_LANES)
-		return stream_without_lanes(s);
+	if (READ(s->flags) & LX_STREAM_NO_LANES)
+		return READ(s->aside) ? LX_STREAM_SHOWN_ASIDE : LX_STREAM_SHOWN_OFF;
 	return READ(s->unframed) ? LX_STREAM_SHOWN_UNFRAMED : LX_STREAM_SHOWN_FRAMED;
+}
+
+static enum lx_stream_why stream_why(const struct lx_stream *s, enum lx_stream_shown state)
+{
+	static const enum lx_stream_why aside[] = {
+		[LX_STREAM_ASIDE_SLOW] = LX_STREAM_WHY_SLOW,
+		[LX_STREAM_ASIDE_COSTLY] = LX_STREAM_WHY_COSTLY,
+		[LX_STREAM_ASIDE_LOSSY] = LX_STREAM_WHY_LOSSY,
+		[LX_STREAM_ASIDE_UNSAFE] = LX_STREAM_WHY_UNSAFE,
+	};
+	uint32_t why = READ(s->aside);
+
+	if (state == LX_STREAM_SHOWN_UNSUPPORTED)
+		return READ(s->state) == LX_STREAM_ECN ? LX_STREAM_WHY_ECN : LX_STREAM_WHY_CLOCK;
+	return state == LX_STREAM_SHOWN_ASIDE && why < sizeof(aside) / sizeof(aside[0])
+		       ? aside[why]
+		       : LX_STREAM_WHY_NONE;
 }
 
 static void stream_describe(struct lx_fastpath *f, uint32_t index, const struct lx_stream *s,
 			    struct lx_stream_info *ret_info)
 {
 	const struct lx_fp_peer *peer = lx_fastpath_peer(f, READ(s->peer));
+	enum lx_stream_shown state = stream_state(s);
 
 	*ret_info = (struct lx_stream_info){
 		.index = index,
-		.state = stream_state(s),
+		.state = state,
+		.why = stream_why(s, state),
 		.messages = READ(s->messages),
 		.lane_messages = READ(s->lane_messages),
 		.bytes = READ(s->unframed) ? READ(s->unframed_high) : READ(s->parse_next),

@@ -127,6 +127,7 @@ static const struct lx_schema lane_refused = { "refused", sizeof(struct lx_lane_
 
 #define NAME_(NAME, name) name,
 static const char *const stream_names[] = { LX_STREAM_SHOWN(NAME_) };
+static const char *const why_names[] = { LX_STREAM_WHY(NAME_) };
 static const char *const lane_names[] = { LX_LANE_SHOWN(NAME_) };
 
 static const struct lx_field stream_fields[] = {
@@ -136,6 +137,8 @@ static const struct lx_field stream_fields[] = {
 	{ LX_FIELD(4, "local", STR, struct lx_stream_info, local), .col = "LOCAL", .wide = true },
 	{ LX_FIELD(5, "state", ENUM, struct lx_stream_info, state),
 	  LX_FIELD_NAMES(stream_names), .col = "STATE" },
+	{ LX_FIELD(24, "why", ENUM, struct lx_stream_info, why), UNSET,
+	  LX_FIELD_NAMES(why_names), .col = "WHY" },
 	{ LX_FIELD_NUM(6, "messages", struct lx_stream_info, messages), .col = "MESSAGES" },
 	{ LX_FIELD_NUM(7, "lane_messages", struct lx_stream_info, lane_messages),
 	  .col = "BY LANES" },
