@@ -106,9 +106,6 @@ LX_INLINE int lx_stream_heard(struct lx_stream *s, const struct lx_seg *g, __u64
 	return 1;
 }
 
-/* Minimum time between answers to segments without data, or both sides could answer for ever. */
-#define LX_ASKED_NS 100000000ull
-
 /* Whether TCP would answer a refused segment: the peer may have missed our ACK. */
 LX_INLINE int lx_refusal_is_answered(struct lx_stream *s, const struct lx_seg *g, int refusal)
 {

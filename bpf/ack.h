@@ -17,16 +17,6 @@
 
 #include "parse.h"
 
-/* Not a usual message length, or the window would keep ending inside headers. */
-#define LX_WINDOW_AHEAD (3ull << 19)
-/* At least this: a message that finds no room takes lane 0, and nobody waits for ever. */
-#define LX_AHEAD_MIN (64ull << 10)
-/* How far an unframed sender may go beyond the known boundary. */
-#define LX_UNFRAMED_AHEAD (16ull << 10)
-/* How long parts of a GSO packet take to be joined again; other packets may overtake them. */
-#define LX_RESEGMENT_NS 1000000ull
-#define LX_SACK_EXTENTS 24
-
 /* Sends the daemon a record. Returns 0, or -1: the ring is full. */
 static int lx_record_emit(enum lx_record_type type, __u32 index, __u64 value);
 

@@ -23,27 +23,6 @@
 
 #include "lane.h"
 
-/* Shorter messages need no grant: many of them fit. The model test sets its own values. */
-#ifndef LX_GRANT_MIN
-#define LX_GRANT_MIN (256u << 10)
-#endif
-/*
- * Maximum bytes in flight and granted on a shared lane: two messages. More would only lengthen the
- * next hop's queues, and close its window.
- */
-#ifndef LX_GRANT_MAX
-#define LX_GRANT_MAX ((2u << 20) + 65536)
-#endif
-/* Room to spare behind that, for a message that needs no grant, or is longer than expected. */
-#ifndef LX_GRANT_SPARE
-#define LX_GRANT_SPARE ((1u << 20) + 4096)
-#endif
-/*
- * A lane is shared if a message went, or would have gone, behind another stream's within so many
- * bytes.
- */
-#define LX_SHARED_BYTES (64u << 20)
-
 LX_INLINE int lx_lane_was_shared(const struct lx_lane *lane)
 {
 	return lane->shared && lane->una - lane->shared_una < LX_SHARED_BYTES;

@@ -77,12 +77,6 @@ LX_INLINE __s64 lx_lane_room(const struct lx_lane *lane, __u64 word)
 
 /* ---- runs ------------------------------------------------------------------------- */
 
-/*
- * Maximum bytes in flight where streams share a lane. More would only lengthen the next hop's
- * out-of-order queue, and a loss would delay more streams.
- */
-#define LX_LANE_SHARED_MAX (4u << 20)
-
 /* Returns 0 if a message may queue behind what is on the lane, or the reason why not. */
 LX_INLINE enum lx_lane0_reason lx_lane_refuses(const struct lx_lane *lane, __u64 word, int mine,
 					       __u32 need, __u64 now_ns)

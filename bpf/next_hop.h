@@ -173,6 +173,17 @@ LX_INLINE int lx_lane_stored_out(struct __sk_buff *skb, struct lx_scratch *w, st
 	return LX_GO_ON;
 }
 
+/*
+ * Where the next hop takes a reset at once: at the byte that it expects. Elsewhere in its window it
+ * asks first (RFC 5961 3), but at most twice a second.
+ */
+LX_INLINE __u64 lx_lane_expects(const struct lx_lane *lane)
+{
+	return lane->n_sack || !lx_pos_before(lane->una, lane->sent)
+		       ? lane->una
+		       : lx_lane_next(lane->word, lane->una); /* it may have got what was sent */
+}
+
 /* The socket's segments come after the bytes that the programs have sent. */
 static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 {
@@ -183,6 +194,10 @@ static LX_NOINLINE int lx_lane_out(struct __sk_buff *skb, struct lx_scratch *w)
 		return LX_GO_ON;
 	if (lx_lane_owner(lane->word) == LX_LANE_OURS) {
 		lx_seg_put_seq(skb, g, g->seq + lane->shift);
+		return LX_GO_ON;
+	}
+	if (g->flags & LX_TCP_RST) {
+		lx_seg_put_seq(skb, g, lx_seq_of(lx_lane_expects(lane), lane->base_seq));
 		return LX_GO_ON;
 	}
 	/* Else the socket should have no data; data sent now could end up inside a message. */

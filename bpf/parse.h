@@ -550,13 +550,6 @@ LX_INLINE void lx_frame_arrived(struct lx_stream *s, __u64 pos, __u64 end)
 							    : lx_pos_max(arrived, s->early_end);
 }
 
-/*
- * Nobody is to wait on a lane for a message that comes slowly, and that cannot be known when it
- * begins. So a stream of which one came late begins no further message on a lane until some have come
- * in time. The time is that after which nobody goes behind a message any more.
- */
-#define LX_LATE_MESSAGES 16
-
 /* Judges what had begun once all of it has arrived. */
 LX_INLINE void lx_frame_whole(struct lx_stream *s)
 {

@@ -161,15 +161,6 @@ LX_LAYOUT(struct lx_lane_run, 16);
 #define LX_LANE_WAITS 16
 #define LX_LANE_WAIT_SHIFT 13 /* the unit, in nanoseconds: 8.192 us */
 
-/* Linux's TCP_RTO_MIN: a sender that has lost a packet may be silent for as long. */
-#define LX_RTO_MIN_NS 200000000ull
-
-/*
- * Nobody goes behind a run that has been first for longer; messages go to lane 0 instead. A sender
- * that always takes as long gets no lanes (user/fastpath/review.c).
- */
-#define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
-
 /* Streams that wait for a grant (bpf/grant.h). A power of two. */
 #define LX_LANE_WAITING 64
 
@@ -398,21 +389,6 @@ struct lx_stream {
 	struct lx_extent extent[LX_STREAM_EXTENTS];
 };
 LX_LAYOUT(struct lx_stream, 40352);
-
-/*
- * How long the sender is not told of messages that went another way than the first one, @head,
- * that is not acknowledged: they may just have been faster. A next hop may keep everybody waiting
- * for some milliseconds, as its kernel acknowledges nothing while a process that has locked the
- * socket does not get a CPU. And where a message was sent on in one segment, and
- * its next hop is far away or slow, the sender would take each one for a loss.
- */
-#define LX_STUCK_NS 10000000ull
-#define LX_STUCK_SMALL_NS 50000000ull
-
-LX_INLINE __u64 lx_stuck_ns(const struct lx_stream *s, const struct lx_extent *head)
-{
-	return head->len > s->mss ? LX_STUCK_NS : LX_STUCK_SMALL_NS;
-}
 
 /* Why a message goes to lane 0, our own socket. */
 #define LX_LANE0_REASONS(X) \

@@ -9,6 +9,7 @@
 #define LNETX_LANES_H
 
 #include "abi.h"
+#include "policy.h"
 
 /* ---- memory that both sides change --------------------------------------------------- */
 
@@ -189,6 +190,12 @@ LX_INLINE __u64 lx_stream_arrived(const struct lx_stream *s)
 	__u64 arrived = LX_READ(s->arrived), acked = LX_READ(s->acked);
 
 	return (__s64)(acked - arrived) > 0 ? acked : arrived;
+}
+
+/* How long a sender is told of nothing that went another way than @head, its first extent. */
+LX_INLINE __u64 lx_stuck_ns(const struct lx_stream *s, const struct lx_extent *head)
+{
+	return head->len > s->mss ? LX_STUCK_NS : LX_STUCK_SMALL_NS;
 }
 
 /* ---- grants ---------------------------------------------------------------------------------- */

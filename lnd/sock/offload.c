@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The functions that an offload may call (offload.h). */
+#include <errno.h>
+
 #include "priv.h"
 
 bool lx_sock_offload_on(void)
@@ -61,6 +63,27 @@ struct lx_sock_conn *lx_sock_peer_conn(const struct lx_sock_peer *peer,
 	const struct lx_list *next = conn ? conn->link.next : peer->conns.next;
 
 	return next == &peer->conns ? NULL : lx_container_of(next, struct lx_sock_conn, link);
+}
+
+void lx_sock_peer_hold(struct lx_sock_peer *peer, bool on)
+{
+	peer->held = on;
+	if (on || peer->closing)
+		return;
+	lx_sock_peer_send_waiting(peer);
+	if (!lx_list_empty(&peer->waiting))
+		lx_sock_connect_start(peer);
+	if (peer->dial == LX_SOCK_DIAL_IDLE)
+		lx_sock_peer_fail_waiting(peer, -EHOSTUNREACH, lx_sock_hstatus(-EHOSTUNREACH));
+}
+
+int lx_sock_peer_send_bytes(struct lx_sock_peer *peer, unsigned int version, const void *bytes,
+			    size_t len)
+{
+	struct lx_sock_conn *conn = lx_sock_peer_pick(peer, false, len, false);
+
+	return conn && conn->version == version ? lx_sock_tx_queue_bytes(conn, bytes, len)
+						: -EHOSTUNREACH;
 }
 
 /* ---- connections ------------------------------------------------------------- */

@@ -114,6 +114,17 @@ void lx_sock_peer_facts(const struct lx_sock_peer *peer, struct lx_sock_peer_fac
 /* A pointer that the offload may keep in a peer; NULL at first. */
 void *lx_sock_peer_state(const struct lx_sock_peer *peer);
 void lx_sock_peer_set_state(struct lx_sock_peer *peer, void *state);
+/*
+ * While set, messages to the peer wait as if it had no connection; acknowledgements are sent. Then
+ * they are sent, on connections that are there or on new ones.
+ */
+void lx_sock_peer_hold(struct lx_sock_peer *peer, bool on);
+/*
+ * Sends a message that is already as on the wire of a connection of @version, also while messages
+ * wait. -EHOSTUNREACH: no connection fits; -ENOMEM.
+ */
+int lx_sock_peer_send_bytes(struct lx_sock_peer *peer, unsigned int version, const void *bytes,
+			    size_t len);
 /* Its established connections: the one after @conn, or (NULL) the first. NULL: no more. */
 struct lx_sock_conn *lx_sock_peer_conn(const struct lx_sock_peer *peer,
 				       const struct lx_sock_conn *conn);

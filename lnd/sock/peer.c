@@ -171,6 +171,8 @@ static void flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 {
 	struct lx_sock_tx *tx, *next;
 
+	if (peer->held)
+		return;
 	lx_list_for_each_safe (tx, next, &peer->waiting, link) {
 		if (!fit(conn, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx), tx->nonblk))
 			continue;
@@ -178,6 +180,21 @@ static void flush(struct lx_sock_peer *peer, struct lx_sock_conn *conn)
 		lx_sock_tx_queue(conn, tx);
 		if (conn->closing)
 			return;
+	}
+}
+
+void lx_sock_peer_send_waiting(struct lx_sock_peer *peer)
+{
+	struct lx_sock_conn *conn;
+	struct lx_sock_tx *tx;
+
+	while ((tx = lx_list_first(&peer->waiting, struct lx_sock_tx, link))) {
+		conn = lx_sock_peer_pick(peer, lx_sock_tx_is_noop(tx), lx_sock_tx_payload(tx),
+					 tx->nonblk);
+		if (!conn)
+			break;
+		unwait(peer, tx);
+		lx_sock_tx_queue(conn, tx);
 	}
 }
 
@@ -291,7 +308,7 @@ void lx_sock_peer_conn_closed(struct lx_sock_conn *conn)
 		return;
 	peer->version = 0;
 	drop_noops(peer);
-	if (peer->dial != LX_SOCK_DIAL_IDLE)
+	if (peer->dial != LX_SOCK_DIAL_IDLE || peer->held)
 		return;
 	lx_sock_peer_fail_waiting(peer, error, conn->hstatus);
 	/* If we closed it, or the peer closed it in order, the peer is not lost. */

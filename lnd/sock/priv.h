@@ -203,6 +203,8 @@ static inline bool lx_sock_tx_is_noop(const struct lx_sock_tx *tx)
 
 /* Queues a tx on a connection; it is sent at the end of the turn. */
 void lx_sock_tx_queue(struct lx_sock_conn *conn, struct lx_sock_tx *tx);
+/* Queues bytes that are whole messages on the wire; none of them, or all. -ENOMEM. */
+int lx_sock_tx_queue_bytes(struct lx_sock_conn *conn, const void *bytes, size_t len);
 /* Queues an acknowledgement, in a message if possible. -ENOMEM. */
 int lx_sock_tx_queue_ack(struct lx_sock_conn *conn, uint64_t cookie, bool nonblk);
 /* The connection is established and may send. */
@@ -422,6 +424,7 @@ struct lx_sock_peer {
 	uint64_t next_cookie;
 	uint64_t picks; /* connections chosen so far */
 	void *offload;  /* the offload's state */
+	bool held; /* by the offload: messages wait */
 	bool closing;
 
 	/* connect record: of a peer that we have dialled */
@@ -455,6 +458,8 @@ struct lx_sock_conn *lx_sock_peer_pick(struct lx_sock_peer *peer, bool noop, siz
 struct lx_sock_conn *lx_sock_peer_batching(struct lx_sock_peer *peer, size_t payload);
 /* Makes a tx wait for a connection that fits it. -ENOBUFS: too many NOOPs wait. */
 int lx_sock_peer_wait(struct lx_sock_peer *peer, struct lx_sock_tx *tx);
+/* Queues what waits, as far as there are connections that fit. */
+void lx_sock_peer_send_waiting(struct lx_sock_peer *peer);
 /* No connection, no attempt, nothing waits: free it. */
 bool lx_sock_peer_unused(const struct lx_sock_peer *peer, uint64_t now);
 /* Ends the waiting txs whose deadline has passed. */

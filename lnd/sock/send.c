@@ -23,19 +23,28 @@ static bool unreachable(const struct lx_sock_peer *peer, const struct lx_sock_co
 	return !conn && peer->dial == LX_SOCK_DIAL_IDLE;
 }
 
+/* The connection for a message; dials if some are missing. NULL: it has to wait for one. */
+static struct lx_sock_conn *conn_for(struct lx_sock_peer *peer, size_t payload)
+{
+	struct lx_sock_conn *conn = lx_sock_peer_batching(peer, payload);
+
+	if (!conn) {
+		conn = lx_sock_peer_pick(peer, false, payload, false);
+		dial_missing(peer, conn);
+	}
+	return conn;
+}
+
 int lx_sock_send_msg(struct lx_sock_peer *peer, struct lx_msg *msg)
 {
-	struct lx_sock_conn *conn = lx_sock_peer_batching(peer, msg->payload.length);
+	struct lx_sock_conn *conn;
 	struct lx_sock_tx *tx;
 	int r;
 
 	if (msg->routing && !msg->slow)
 		lx_sock_offload_forwarding(peer, &msg->hdr.dst_nid, msg->target_is_router);
-	if (!conn) {
-		conn = lx_sock_peer_pick(peer, false, msg->payload.length, false);
-		dial_missing(peer, conn);
-	}
-	if (unreachable(peer, conn))
+	conn = peer->held ? NULL : conn_for(peer, msg->payload.length);
+	if (!peer->held && unreachable(peer, conn))
 		return -EHOSTUNREACH;
 	if (conn && lx_sock_tx_batch(conn, msg))
 		return 0;

@@ -358,6 +358,35 @@ static struct lx_sock_tx *batch_for(struct lx_sock_conn *conn, size_t len)
 	return tx;
 }
 
+int lx_sock_tx_queue_bytes(struct lx_sock_conn *conn, const void *bytes, size_t len)
+{
+	struct lx_sock_tx *tx;
+	struct lx_list parts;
+	size_t done = 0;
+
+	lx_list_init(&parts);
+	for (size_t n; done < len; done += n) {
+		n = len - done < LX_SOCK_BATCH ? len - done : LX_SOCK_BATCH;
+		tx = batch_new(conn->host);
+		if (!tx)
+			break;
+		memcpy(tx->wire, (const char *)bytes + done, n);
+		tx->length = tx->wire_len = n;
+		lx_list_append(&parts, &tx->link);
+	}
+	while ((tx = lx_list_first(&parts, struct lx_sock_tx, link))) {
+		if (done < len) {
+			lx_sock_tx_free(tx);
+			continue;
+		}
+		lx_list_del(&tx->link);
+		enqueue(conn, tx);
+		conn->queued_bytes += tx->length;
+	}
+	lx_sock_tx_kick(conn);
+	return done < len ? -ENOMEM : 0;
+}
+
 bool lx_sock_tx_batching(const struct lx_sock_conn *conn, size_t payload)
 {
 	return conn->batch && !conn->tx_blocked && !conn->tx_nomem && payload <= BATCH_PAYLOAD &&

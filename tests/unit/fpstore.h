@@ -14,9 +14,13 @@ static struct receiver store[LANES];
 static struct noted {
 	int who;
 	unsigned int message;
+	__u64 at; /* on the lane */
 } noted[LANES][STREAMS * LX_STREAM_EXTENTS];
 static unsigned int n_noted[LANES];
-static unsigned long n_stores, n_stored_bytes, n_stored_lost;
+/* By lane that ends inside a message, as in user/fastpath/cut.c: messages behind begin here; ~0:
+ * none. */
+static __u64 cut_from[LANES];
+static unsigned long n_stores, n_stored_bytes, n_stored_lost, n_cuts, n_elsewhere;
 
 static void store_free(int l)
 {
@@ -24,6 +28,7 @@ static void store_free(int l)
 	free(store[l].got);
 	store[l] = (struct receiver){ 0 };
 	n_noted[l] = 0;
+	cut_from[l] = ~0ull;
 }
 
 /* The message of a stream that begins at @start. */
@@ -46,9 +51,12 @@ static void store_begin(int l)
 		struct lx_stream *s = &stream[who];
 
 		for (__u32 c = s->head; !sender[who].dead && c != s->tail; c++) {
-			if (lx_extent_at(s, c)->lane == l)
-				noted[l][n_noted[l]++] = (struct noted){
-					who, message_at(who, lx_extent_at(s, c)->start) };
+			const struct lx_extent *extent = lx_extent_at(s, c);
+
+			if (extent->lane == l)
+				noted[l][n_noted[l]++] =
+					(struct noted){ who, message_at(who, extent->start),
+							extent->lane_start - lane_origin[l] };
 		}
 	}
 }
@@ -84,6 +92,8 @@ static void store_feed(int l)
 	__u64 at = lane[l].una - lane_origin[l], end, max = at + 1 + rnd_below(3000);
 	struct segment *seg;
 
+	if (cut_from[l] < max)
+		max = cut_from[l];
 	for (end = at; end < max && end < lane[l].window_edge - lane_origin[l] && store_has(l, end);)
 		end++;
 	seg = end > at ? fly(2, l) : NULL;
@@ -105,6 +115,54 @@ static void store_tick(int l)
 		return;
 	store_free(l);
 	lane[l].state = LX_LANE_LIVE;
+}
+
+static bool store_has_all(int l, __u64 at, __u32 len)
+{
+	while (len && store[l].got[at + len - 1])
+		len--;
+	return !len;
+}
+
+/* Messages that are behind the one that will not be finished, and complete, take another
+ * connection. */
+static bool send_elsewhere(int l)
+{
+	bool more = false;
+
+	for (unsigned int i = 0; i < n_noted[l]; i++) {
+		const struct noted *n = &noted[l][i];
+		struct message *m = &sender[n->who].message[n->message];
+
+		if (n->at < cut_from[l] || m->delivered)
+			continue;
+		if (!store_has_all(l, n->at, m->len)) {
+			more |= !sender[n->who].dead;
+			continue;
+		}
+		assert_memory_equal(store[l].bytes + n->at + 24,
+				    sender[n->who].bytes + m->start + 24, m->len - 24);
+		m->delivered = true;
+		n_elsewhere++;
+	}
+	return more;
+}
+
+/* Nobody has what lacks, and so the next hop never gets anything behind. */
+static void lane_cut(int l, __u64 from)
+{
+	if (lane[l].state != LX_LANE_STORED)
+		store_begin(l);
+	n_cuts++;
+	if (from - lane_origin[l] < cut_from[l])
+		cut_from[l] = from - lane_origin[l];
+}
+
+/* Whether a lane that ends inside a message has ended. */
+static bool cut_is_done(int l)
+{
+	return cut_from[l] != ~0ull && lane[l].una - lane_origin[l] >= cut_from[l] &&
+	       !send_elsewhere(l);
 }
 
 /* With the lane's connection, what the next hop has not got is lost, whoever has been told that it has. */

@@ -232,6 +232,31 @@ static void test_gone(void **state)
 	both(gone);
 }
 
+/* Our reset is at the byte that the next hop expects, or behind all that it may have got. */
+static void we_reset(void)
+{
+	uint8_t bytes[1448];
+	uint32_t n = goes_by_lane(0, 0, 500, bytes);
+	struct seg in = lane_data(LANE_BASE, bytes, 0), out;
+
+	in.flags = RST;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + n);
+	in = lane_sack(100, 600, 200, 300);
+	run(&in, &s->key, true, &out);
+	lane->state = LX_LANE_DEAD;
+	in = lane_data(LANE_BASE + 1000, bytes, 0); /* the socket has sent what was stored */
+	in.flags = RST;
+	assert_int_equal(run(&in, &lane->key, true, &out), GO_ON);
+	assert_int_equal(out.seq, LANE_BASE + 100);
+	assert_int_equal(out.flags, RST);
+}
+
+static void test_we_reset(void **state)
+{
+	both(we_reset);
+}
+
 /* After a gap they count as arrived, once, whatever the lane knew. */
 static void gone_behind_gap(void)
 {
@@ -333,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_other_direction),
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_we_reset),
 		cmocka_unit_test(test_gone_behind_gap),
 		cmocka_unit_test(test_shifted),
 	};

@@ -6,11 +6,6 @@
 
 #include "priv.h"
 
-#define TICK_MS 5
-#define CHANGING_TICK_MS 1
-#define IDLE_TICK_MS 100
-#define GROW_PAUSE_NS LX_SOCK_SECOND
-
 /* ---- connections end --------------------------------------------------------------- */
 
 static void conn_closing(void *state, struct lx_sock_conn *sock_conn)
@@ -96,9 +91,10 @@ static void on_records(uv_poll_t *poll, int status, int events)
 
 static void set_pace(struct lx_fp *fp)
 {
-	unsigned int pace_ms = fp->n_changing					    ? CHANGING_TICK_MS
-			       : lx_fastpath_used(fp->fastpath, LX_FASTPATH_STREAMS) ? TICK_MS
-										    : IDLE_TICK_MS;
+	unsigned int pace_ms = fp->n_changing ? LX_TICK_CHANGING_MS
+			       : lx_fastpath_used(fp->fastpath, LX_FASTPATH_STREAMS)
+				       ? LX_TICK_MS
+				       : LX_TICK_IDLE_MS;
 
 	if (pace_ms == fp->pace_ms)
 		return;
@@ -118,6 +114,7 @@ static void peers_tick(struct lx_fp *fp, uint64_t now)
 		lx_fp_peer_lanes(fp, fp->peer[i], now);
 	}
 	lx_fp_lanes_tick(fp, now);
+	lx_fp_holds_tick(fp, now);
 }
 
 static void fp_free(struct lx_fp *fp)
@@ -156,7 +153,7 @@ static void on_grown(uv_work_t *work, int status)
 	if (fp->stopping) {
 		host_end(fp);
 	} else if (fp->grow_error) {
-		fp->grow_ns = lx_sock_now() + GROW_PAUSE_NS;
+		fp->grow_ns = lx_sock_now() + LX_GROW_NS;
 		lx_warn("reason=\"no memory for more streams, lanes or next hops: %s\" "
 			"action=\"further connections are served without the kernel; tried again\"",
 			strerror(-fp->grow_error));
@@ -241,7 +238,7 @@ static void leave(struct lx_fp *fp)
 
 static void tick(struct lx_fp *fp, uint64_t now)
 {
-	if (now >= fp->peers_ns + (TICK_MS - 1) * LX_SOCK_MSEC)
+	if (now >= fp->peers_ns + (LX_TICK_MS - 1) * LX_SOCK_MSEC)
 		peers_tick(fp, now);
 	lx_fp_streams_tick(fp, now);
 	set_pace(fp);
@@ -287,7 +284,7 @@ static void *host_start(struct lx_sock_offload *offload, struct lx_sock_host *ho
 	}
 	fp->poll.data = fp->timer.data = fp;
 	uv_timer_init(lx_loop_uv(fp->loop), &fp->timer);
-	uv_timer_start(&fp->timer, on_timer, IDLE_TICK_MS, IDLE_TICK_MS);
+	uv_timer_start(&fp->timer, on_timer, LX_TICK_IDLE_MS, LX_TICK_IDLE_MS);
 	uv_poll_init(lx_loop_uv(fp->loop), &fp->poll, lx_fastpath_fd(fastpath));
 	uv_poll_start(&fp->poll, UV_READABLE, on_records);
 	fp->open = 2;

@@ -5,9 +5,6 @@
  */
 #include "priv.h"
 
-/* A grant is no longer reserved once so much of others has gone by. */
-#define GRANT_LATE_BYTES (4u << 20)
-
 static bool change(struct lx_stream *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->grant, &from, to, false, __ATOMIC_ACQ_REL,
@@ -91,7 +88,7 @@ void lx_fp_grant_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (!grant)
 		return;
 	lane = lx_fastpath_lane(fp->fastpath, s->grant_lane);
-	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > GRANT_LATE_BYTES)
+	if (grant == LX_GRANT_GIVEN && lane->una - s->grant_una > LX_GRANT_LATE)
 		lx_fp_grant_end(fp, s);
 	/* Not worth waiting for. */
 	else if (grant == LX_GRANT_WAITS &&

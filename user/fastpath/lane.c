@@ -7,31 +7,14 @@
 #include "../io/tcpinfo.h"
 #include "priv.h"
 
-/*
- * A lane's window should have room for a whole message, so a connection becomes a lane when its
- * window is this large, or after WARM_NS. A connection that was never used is expected to carry
- * small messages; when larger ones come, we take the lane back and send on it ourselves until its
- * window has grown.
- */
-#define WARM_WINDOW ((1u << 20) + (1u << 16))
-#define WARM_BYTES (16u << 20)
-#define WARM_NS (2 * LX_SOCK_SECOND)
-#define UNUSED_NS (50 * LX_SOCK_MSEC)
-/* Longer than a delayed ACK takes. */
-#define LEFT_NS (500 * LX_SOCK_MSEC)
-/* How often the MSS is read; at once after an ICMP message. */
-#define MSS_NS (250 * LX_SOCK_MSEC)
-/* How often rates are computed; waits decay by 1/WAITS_KEPT each time. */
-#define RATE_NS LX_SOCK_SECOND
-#define WAITS_KEPT 8
-
 /* A next hop opens its window after it has received a lot. */
 static bool is_wide(const struct lx_fp_conn *conn)
 {
 	struct lx_tcpinfo info;
 
 	return !lx_tcpinfo_read(conn->facts.fd, &info) &&
-	       (info.window >= WARM_WINDOW || lx_sock_conn_tx_bytes(conn->conn) >= WARM_BYTES);
+	       (info.window >= LX_WARM_WINDOW ||
+		lx_sock_conn_tx_bytes(conn->conn) >= LX_WARM_BYTES);
 }
 
 /* Whether waiting for a larger window is pointless. */
@@ -40,7 +23,7 @@ static bool is_due(const struct lx_fp_conn *conn, uint64_t now)
 	uint64_t since = conn->back_ns ? conn->back_ns : conn->facts.up_ns;
 	bool used = lx_sock_conn_tx_bytes(conn->conn) || conn->back_ns;
 
-	return now >= since + (used ? WARM_NS : UNUSED_NS);
+	return now >= since + (used ? LX_WARM_NS : LX_UNUSED_NS);
 }
 
 static void refer_all(struct lx_fp *fp)
@@ -198,6 +181,8 @@ void lx_fp_peer_lanes(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		lanes += lx_fp_is_lane(conn);
 	}
 	peer->wide = false;
+	if (peer->hold_ns)
+		return;
 	lx_sock_peer_facts(peer->peer, &peer->facts); /* its interface may have been replaced */
 	if (!lx_fp_on(fp, peer->facts.ni, peer->facts.ifindex))
 		return;
@@ -231,7 +216,7 @@ static bool lane_is_stuck(const struct lx_fp *fp, const struct lx_lane *lane,
 	else if (!conn->left_ns || conn->left_una != lane->una)
 		conn->left_ns = now;
 	conn->left_una = lane->una;
-	return conn->left_ns && now >= conn->left_ns + LEFT_NS;
+	return conn->left_ns && now >= conn->left_ns + LX_LEFT_NS;
 }
 
 /* The MSS may have changed, and the setting. */
@@ -239,7 +224,7 @@ static void lane_measure(struct lx_lane *lane, struct lx_fp_conn *conn, uint64_t
 {
 	if (now < conn->mss_ns)
 		return;
-	conn->mss_ns = now + MSS_NS;
+	conn->mss_ns = now + LX_MSS_NS;
 	__atomic_store_n(&lane->mss, lx_fp_mss_of(conn), __ATOMIC_RELAXED);
 	__atomic_store_n(&lane->tos, lx_fp_tos_of(conn), __ATOMIC_RELAXED);
 }
@@ -249,7 +234,7 @@ static void lane_rate(struct lx_lane *lane, struct lx_fp_run *run, uint64_t now)
 {
 	uint64_t handovers = __atomic_load_n(&lane->handovers, __ATOMIC_RELAXED);
 
-	if (now < run->rate_ns + RATE_NS)
+	if (now < run->rate_ns + LX_RATE_NS)
 		return;
 	__atomic_store_n(&lane->handovers_per_s,
 			 (handovers - run->handovers) * LX_SOCK_SECOND / (now - run->rate_ns),
@@ -259,7 +244,7 @@ static void lane_rate(struct lx_lane *lane, struct lx_fp_run *run, uint64_t now)
 	for (unsigned int i = 0; i < LX_LANE_WAITS; i++) {
 		uint32_t n = __atomic_load_n(&lane->waits[i], __ATOMIC_RELAXED);
 
-		__atomic_sub_fetch(&lane->waits[i], (n + WAITS_KEPT - 1) / WAITS_KEPT,
+		__atomic_sub_fetch(&lane->waits[i], (n + LX_WAITS_KEPT - 1) / LX_WAITS_KEPT,
 				   __ATOMIC_RELAXED);
 	}
 }
@@ -275,13 +260,10 @@ void lx_fp_lanes_tick(struct lx_fp *fp, uint64_t now)
 
 		if (!conn && !lane_is_referred(fp, i))
 			lx_fastpath_give(fp->fastpath, LX_FASTPATH_LANES, i);
-		if (!conn || conn->closing)
+		if (!conn || conn->closing || lx_fp_cut_tick(fp, i, now))
 			continue;
-		if (lane_is_stuck(fp, lane, conn, now)) {
+		if (lane_is_stuck(fp, lane, conn, now))
 			lx_fp_lane_left(fp, i);
-			lx_sock_conn_close(conn->conn, -ETIMEDOUT, LX_HSTATUS_REMOTE_TIMEOUT);
-			continue;
-		}
 		lane_measure(lane, conn, now);
 		lane_rate(lane, &fp->run[i], now);
 		lx_fp_lane_watch(fp, i, now);

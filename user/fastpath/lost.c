@@ -8,15 +8,8 @@
 
 #include "priv.h"
 
-struct lx_fp_lost_message {
-	uint64_t end; /* lane position */
-	uint32_t payload;
-	uint32_t type; /* LX_LANE_TYPES: reported */
-	struct lx_nid from;
-};
-
-static bool add(struct lx_fp_lost *lost, const struct lx_extent *extent, const struct lx_nid *from,
-		unsigned int overhead)
+static bool add(struct lx_fp_lost *lost, const struct lx_extent *extent,
+		const struct lx_fp_conn *conn)
 {
 	size_t max = lost->n ? 2 * lost->n : 64;
 	struct lx_fp_lost_message *list = lost->message;
@@ -29,10 +22,12 @@ static bool add(struct lx_fp_lost *lost, const struct lx_extent *extent, const s
 		lost->max = max;
 	}
 	list[lost->n++] = (struct lx_fp_lost_message){
+		.start = extent->lane_start,
 		.end = extent->lane_start + extent->len,
-		.payload = extent->len - overhead,
+		.payload = extent->len - conn->facts.overhead,
 		.type = extent->type % LX_LANE_TYPES,
-		.from = *from,
+		.stream = conn->stream,
+		.from = conn->facts.nid,
 	};
 	return true;
 }
@@ -54,8 +49,7 @@ void lx_fp_lost_note(struct lx_fp *fp, struct lx_fp_lost *lost, unsigned int ind
 			struct lx_extent extent = *lx_extent_at(s, at);
 
 			if (extent.lane == index && extent.lane_start >= from &&
-			    !lx_extent_is_gone(s, at) &&
-			    !add(lost, &extent, &conn->facts.nid, conn->facts.overhead))
+			    !lx_extent_is_gone(s, at) && !add(lost, &extent, conn))
 				return;
 		}
 	}

@@ -9,14 +9,6 @@
 #include "../io/tcpinfo.h"
 #include "priv.h"
 
-/*
- * When the table of destinations is full, the oldest make room: so many at once, so often at most,
- * and none that is younger.
- */
-#define ROOM_DESTS 64
-#define ROOM_PAUSE_NS (100 * LX_SOCK_MSEC)
-#define ROOM_AGE_NS (10 * LX_SOCK_SECOND)
-
 /* ---- keys ------------------------------------------------------------------- */
 
 void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16])
@@ -163,6 +155,7 @@ void lx_fp_peer_gone(void *state, struct lx_sock_peer *sock_peer)
 
 	if (!peer)
 		return;
+	lx_fp_release(fp, peer);
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
 		if (dest_has(dest, peer->index))
 			forget(fp, dest);
@@ -215,9 +208,9 @@ static bool make_room(struct lx_fp *fp, uint64_t now)
 
 	if (now < fp->room_ns)
 		return false;
-	fp->room_ns = now + ROOM_PAUSE_NS;
+	fp->room_ns = now + LX_SEARCH_NS;
 	lx_list_for_each_safe (dest, next, &fp->dest_list, link) {
-		if (n == ROOM_DESTS || now < dest->since_ns + ROOM_AGE_NS)
+		if (n == LX_ROOM_DESTS || now < dest->since_ns + LX_ROOM_AGE_NS)
 			break;
 		forget(fp, dest);
 		n++;

@@ -13,6 +13,7 @@
  *	stall.c    stalled messages on lanes, and their senders
  *	store.c    lanes whose next hop does not flow
  *	lost.c     messages that are lost with a lane
+ *	cut.c      lanes that end inside a message
  *	count.c    counters
  *
  * Everything is called with the node lock held.
@@ -68,6 +69,10 @@ struct lx_fp_neighbour {
 	unsigned int index; /* of the struct lx_fp_peer */
 	bool shared; /* the core knows it */
 	bool wide;   /* messages were too large for its lanes' windows */
+	/* cut.c: since when its messages wait (0: they do not), and when lanes were reset
+	 * meanwhile. */
+	uint64_t hold_ns, reset_ns;
+	uint64_t activity, quiet_ns; /* when something moved last */
 };
 
 /* An address that has streams. */
@@ -119,6 +124,7 @@ struct lx_fp_run {
 	uint64_t since_ns; /* when either last moved */
 	/* how long others have waited for the sender of the first run, as of the last look */
 	uint64_t owed_ns, seen_ns;
+	uint64_t silent_ns, seen_packets; /* of that, since its last packet */
 	uint32_t seen_first;
 	bool owes; /* they did at the last look */
 	uint64_t idle_una; /* una if it was idle at the last look; else ~0 */
@@ -127,10 +133,13 @@ struct lx_fp_run {
 	/* What the next hop should have acknowledged, for how long it has not, and ACKs until then. */
 	uint64_t mark, mark_ns, mark_acks, looked_ns;
 	struct lx_fp_store *store; /* NULL: the lane is not stored */
+	struct lx_fp_cut {
+		uint64_t since_ns; /* 0: it does not end inside a message */
+		uint64_t from; /* messages behind begin here or later: a lane position */
+		uint64_t hole; /* what nobody has */
+		bool ready; /* all of them are elsewhere */
+	} cut;
 };
-
-/* Addresses that have left messages unfinished on lanes, or kept others waiting. */
-#define LX_FP_OFFENDERS 256
 
 struct lx_fp_offender {
 	uint8_t addr[16];
@@ -153,9 +162,10 @@ struct lx_fp {
 	struct lx_fp_stream *stream;
 	struct lx_fp_conn **lane; /* NULL for a used entry: extents may still refer to it */
 	struct lx_fp_run *run;   /* by lane */
-	struct lx_fp_offender offender[LX_FP_OFFENDERS];
+	struct lx_fp_offender offender[LX_OFFENDERS];
 	struct lx_fp_neighbour **peer;
 	struct lx_list conns;
+	unsigned int n_held; /* next hops whose messages wait */
 	unsigned int peer_at, lane_at; /* where the next tick continues */
 	uint64_t look_ns;  /* when all streams were last visited */
 	uint64_t active[LX_STREAMS_MAX / 64]; /* bitmap of streams to visit on each tick */
@@ -217,13 +227,6 @@ static inline bool lx_fp_conn_on(const struct lx_fp_conn *conn)
 	return lx_fp_on(conn->fp, conn->facts.ni, conn->facts.ifindex);
 }
 
-/* A round through a table takes at most this many ticks. */
-#define LX_FP_ROUND_TICKS 20
-/* Entries visited per tick, plus a share of those beyond. */
-#define LX_FP_ROUND_MIN 64
-/* Between two visits to an entry of a small table, if the daemon is on time: two ticks. */
-#define LX_FP_LOOK_NS (10 * LX_SOCK_MSEC)
-
 /*
  * The next entry of a round; -1: enough for this tick. @left: 0 at the start of a tick; @at: kept
  * from tick to tick.
@@ -234,7 +237,7 @@ static inline int lx_fp_round(struct lx_fp *fp, enum lx_fastpath_table table, un
 	int i;
 
 	if (!*left)
-		*left = LX_FP_ROUND_MIN + lx_fastpath_used(fp->fastpath, table) / LX_FP_ROUND_TICKS;
+		*left = LX_ROUND_MIN + lx_fastpath_used(fp->fastpath, table) / LX_ROUND_TICKS;
 	i = --*left ? lx_fastpath_next(fp->fastpath, table, *at) : -1;
 	/* At the end of the table, the next tick starts over. */
 	if (i >= 0 || *left)
@@ -397,6 +400,14 @@ enum lx_fp_turn {
 
 /* ---- lost.c */
 
+struct lx_fp_lost_message {
+	uint64_t start, end; /* lane positions */
+	uint32_t payload;
+	uint32_t type; /* LX_LANE_TYPES: reported, or sent elsewhere */
+	uint32_t stream;
+	struct lx_nid from;
+};
+
 /* Messages on a lane; noted: 0 or the lane's una, and zeroes. */
 struct lx_fp_lost {
 	uint64_t noted; /* those that begin before this lane position */
@@ -417,6 +428,15 @@ void lx_fp_lost_fini(struct lx_fp_lost *lost);
  * goes on with one that is stored.
  */
 void lx_fp_store_watch(struct lx_fp *fp, unsigned int index, enum lx_fp_turn turn, uint64_t now);
+/*
+ * Stores a lane that is not stored, whatever it does. -ENOMEM, -ENOBUFS: no room within the budget,
+ * and that is logged.
+ */
+int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, uint64_t now);
+/* Nothing from @end on is sent by the lane's socket. */
+void lx_fp_store_limit(struct lx_fp_store *store, uint64_t end);
+/* The bytes from @start to @end, lane positions. NULL: not all of them have been stored. */
+const uint8_t *lx_fp_store_bytes(const struct lx_fp_store *store, uint64_t start, uint64_t end);
 /* struct lx_fastpath_ops: stored() */
 void lx_fp_stored(const struct lx_stored *stored, const void *bytes, void *arg);
 /* Whether it cannot go on: what the next hop needs next has not been stored. Also for NULL. */
@@ -427,6 +447,21 @@ bool lx_fp_store_is_done(const struct lx_fp_store *store);
 struct lx_fp_lost *lx_fp_store_lost(struct lx_fp_store *store);
 /* Frees it, if there is one. */
 void lx_fp_store_free(struct lx_fp_run *run);
+
+/* ---- cut.c */
+
+/*
+ * A lane has to end inside a message: nobody has what lacks at position @hole. Of messages that
+ * begin at
+ * @from or later, the next hop gets none on this lane.
+ */
+void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hole, uint64_t now);
+/* Goes on with it. false: the lane does not end, or not before what is in front has arrived. */
+bool lx_fp_cut_tick(struct lx_fp *fp, unsigned int index, uint64_t now);
+/* The messages of next hops that have lost their connections wait no more. */
+void lx_fp_holds_tick(struct lx_fp *fp, uint64_t now);
+/* Those of this one, if they do. */
+void lx_fp_release(struct lx_fp *fp, struct lx_fp_neighbour *peer);
 
 /* ---- count.c; the first one: op */
 

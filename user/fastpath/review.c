@@ -5,28 +5,6 @@
  */
 #include "priv.h"
 
-#define TAKEOVER_NS (5 * LX_SOCK_MSEC)
-/*
- * A packet whose messages go different ways becomes a packet for each, and a GSO packet with many
- * of them is resegmented first. With fewer bytes for each, and more of them for a message, the slow
- * path is cheaper.
- */
-#define COPY_WORTH (8u << 10)
-#define COPIES_PER_MESSAGE 2
-#define COPIES_MIN 1024
-#define COPIES_OF_RESEGMENT 32
-/*
- * With this much loss in front of us, our socket reports it sooner than a next hop further away
- * would; and each lost header costs a change to lane 0 and back.
- */
-#define GAP_WORTH (8u << 20)
-#define GAPS_MIN 4
-#define ASIDE_MIN_NS (2 * LX_SOCK_SECOND)
-#define ASIDE_MAX_NS (16 * LX_SOCK_SECOND)
-/* How often the core gets a message for another router, from streams with this many since. */
-#define SAMPLE_NS LX_SOCK_SECOND
-#define SAMPLE_MIN 64
-
 static void stream_window(struct lx_fp *fp, struct lx_fp_stream *state, const struct lx_stream *s)
 {
 	uint64_t window = s->reasons[LX_LANE0_WINDOW];
@@ -48,9 +26,9 @@ void lx_fp_stream_aside(struct lx_fp_stream *state, struct lx_stream *s, enum lx
 void lx_fp_stream_no_use(struct lx_fp_stream *state, struct lx_stream *s, enum lx_stream_aside why,
 			 uint64_t now)
 {
-	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : ASIDE_MIN_NS;
-	if (state->aside_pause_ns > ASIDE_MAX_NS)
-		state->aside_pause_ns = ASIDE_MAX_NS;
+	state->aside_pause_ns = state->aside_pause_ns ? 2 * state->aside_pause_ns : LX_ASIDE_MIN_NS;
+	if (state->aside_pause_ns > LX_ASIDE_MAX_NS)
+		state->aside_pause_ns = LX_ASIDE_MAX_NS;
 	lx_fp_stream_aside(state, s, why, now + state->aside_pause_ns);
 }
 
@@ -60,9 +38,9 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 	uint64_t gaps = s->gaps - state->gaps_seen;
 
 	/* Gaps without lanes say nothing about lanes. */
-	if (bytes && gaps < GAPS_MIN)
+	if (bytes && gaps < LX_GAPS_MIN)
 		return;
-	if (bytes && bytes / gaps < GAP_WORTH)
+	if (bytes && bytes / gaps < LX_GAP_WORTH)
 		lx_fp_stream_no_use(state, s, LX_STREAM_ASIDE_LOSSY, now);
 	state->gaps_seen = s->gaps;
 	state->gaps_bytes_seen = s->lane_bytes;
@@ -71,17 +49,17 @@ static void stream_gaps(struct lx_fp_stream *state, struct lx_stream *s, uint64_
 /* Whether cutting packets between messages that keep changing destination costs too much. */
 static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
-	uint64_t cost = COPIES_OF_RESEGMENT * s->resegmented + s->fragments;
+	uint64_t cost = LX_COPIES_OF_RESEGMENT * s->resegmented + s->fragments;
 	uint64_t copies = cost - state->cost_seen;
 	uint64_t bytes = s->lane_bytes - state->lane_bytes_seen;
 	uint64_t messages = s->lane_messages - state->lane_messages_seen;
 
-	if (copies < COPIES_MIN)
+	if (copies < LX_COPIES_MIN)
 		return;
 	state->cost_seen = cost;
 	state->lane_bytes_seen = s->lane_bytes;
 	state->lane_messages_seen = s->lane_messages;
-	if (bytes / copies >= COPY_WORTH || copies <= COPIES_PER_MESSAGE * messages) {
+	if (bytes / copies >= LX_COPY_WORTH || copies <= LX_COPIES_PER_MESSAGE * messages) {
 		state->aside_pause_ns = 0;
 		return;
 	}
@@ -94,7 +72,8 @@ static void stream_review(struct lx_fp_stream *state, struct lx_stream *s, uint6
  */
 static void stream_sample(struct lx_fp_stream *state, struct lx_stream *s, uint64_t now)
 {
-	if (now < state->sample_ns + SAMPLE_NS || s->messages < state->sample_seen + SAMPLE_MIN)
+	if (now < state->sample_ns + LX_SAMPLE_NS ||
+	    s->messages < state->sample_seen + LX_SAMPLE_MIN)
 		return;
 	state->sample_ns = now;
 	state->sample_seen = s->messages;
@@ -149,7 +128,7 @@ void lx_fp_stream_tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (conn->no_stream)
 		return;
 	if (s->state == LX_STREAM_TAKEOVER) {
-		if (now >= state->since_ns + TAKEOVER_NS)
+		if (now >= state->since_ns + LX_TAKEOVER_NS)
 			r = lx_fastpath_takeover(fp->fastpath, LX_FLOW_STREAM, index, true);
 		if (r == -EAGAIN)
 			state->since_ns = now;

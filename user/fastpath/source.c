@@ -11,10 +11,10 @@
 #include "priv.h"
 
 /* Streams per address, at least one. */
-#define SHARE(streams) ((streams) / 8 ? (streams) / 8 : 1)
-#define IDLE_NS (5 * LX_SOCK_SECOND)
-/* Between two searches for idle streams. */
-#define EVICT_PAUSE_NS (100 * LX_SOCK_MSEC)
+static unsigned int share_of(unsigned int streams)
+{
+	return streams / LX_SOURCE_SHARE ? streams / LX_SOURCE_SHARE : 1;
+}
 
 static uint64_t addr_hash(const uint8_t addr[16])
 {
@@ -107,7 +107,7 @@ static bool is_idle(const struct lx_fp *fp, unsigned int index, uint64_t now)
 	/* Only listed, not served. */
 	if (state->conn->no_stream)
 		return true;
-	return now >= state->busy_ns + IDLE_NS && lx_fp_stream_is_calm(fp, index);
+	return now >= state->busy_ns + LX_IDLE_NS && lx_fp_stream_is_calm(fp, index);
 }
 
 /* Evicts idle streams of @source; NULL: of all. */
@@ -151,12 +151,12 @@ static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
 			source->n_streams - 1);
 }
 
-/* Evicts idle streams of @source (NULL: of all), at most every EVICT_PAUSE_NS. */
+/* Evicts idle streams of @source (NULL: of all), at most every LX_SEARCH_NS. */
 static void make_room(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t *evicted_ns)
 {
 	uint64_t now = lx_sock_now();
 
-	if (now < *evicted_ns + EVICT_PAUSE_NS)
+	if (now < *evicted_ns + LX_SEARCH_NS)
 		return;
 	*evicted_ns = now;
 	evict(fp, source, now);
@@ -167,9 +167,9 @@ static int take(struct lx_fp *fp, struct lx_fp_source *source, const struct lx_f
 	unsigned int limit = lx_sock_offload_streams();
 	int index;
 
-	if (source->n_streams > SHARE(limit))
+	if (source->n_streams > share_of(limit))
 		make_room(fp, source, &source->evicted_ns);
-	if (source->n_streams > SHARE(limit)) {
+	if (source->n_streams > share_of(limit)) {
 		tell_share(fp, source, conn);
 		return -ENOSPC;
 	}

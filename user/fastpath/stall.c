@@ -22,22 +22,11 @@
 
 #include "priv.h"
 
-/* Without lanes: who left a message unfinished, who kept others waiting, and at most. */
-#define UNSAFE_NS (60 * LX_SOCK_SECOND)
-#define SLOW_NS (4 * LX_SOCK_SECOND)
-#define PAUSE_MAX_NS (3600 * LX_SOCK_SECOND)
-/* A next hop that has been silent for this long may itself be at fault. */
-#define SILENT_NS LX_SOCK_SECOND
-/* Others wait no longer than this for a sender: TCP has retransmitted three times by then. */
-#define OTHERS_NS (10 * LX_RTO_MIN_NS)
-/* The daemon itself may have been away for longer: that does not count. */
-#define LOOK_MAX_NS (100 * LX_SOCK_MSEC)
-
 /* ---- offenders ------------------------------------------------------------------ */
 
 static struct lx_fp_offender *offender_lookup(struct lx_fp *fp, const uint8_t addr[16])
 {
-	for (unsigned int i = 0; i < LX_FP_OFFENDERS; i++) {
+	for (unsigned int i = 0; i < LX_OFFENDERS; i++) {
 		if (fp->offender[i].pause_ns && !memcmp(fp->offender[i].addr, addr, 16))
 			return &fp->offender[i];
 	}
@@ -49,7 +38,7 @@ static struct lx_fp_offender *offender_new(struct lx_fp *fp, const uint8_t addr[
 {
 	struct lx_fp_offender *o = &fp->offender[0];
 
-	for (unsigned int i = 1; i < LX_FP_OFFENDERS; i++) {
+	for (unsigned int i = 1; i < LX_OFFENDERS; i++) {
 		if (fp->offender[i].until_ns < o->until_ns)
 			o = &fp->offender[i];
 	}
@@ -83,7 +72,7 @@ static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], enum lx_stream_
 		       uint64_t now)
 {
 	struct lx_fp_offender *o = offender_lookup(fp, addr);
-	uint64_t min_ns = why == LX_STREAM_ASIDE_UNSAFE ? UNSAFE_NS : SLOW_NS;
+	uint64_t min_ns = why == LX_STREAM_ASIDE_UNSAFE ? LX_UNSAFE_NS : LX_SLOW_NS;
 
 	if (!o)
 		o = offender_new(fp, addr);
@@ -92,7 +81,7 @@ static uint64_t offend(struct lx_fp *fp, const uint8_t addr[16], enum lx_stream_
 	if (now >= o->until_ns + o->pause_ns)
 		o->pause_ns = 0;
 	if (now >= o->until_ns) /* else another lane of the same incident */
-		o->pause_ns = 2 * o->pause_ns < PAUSE_MAX_NS ? 2 * o->pause_ns : PAUSE_MAX_NS;
+		o->pause_ns = 2 * o->pause_ns < LX_PAUSE_MAX_NS ? 2 * o->pause_ns : LX_PAUSE_MAX_NS;
 	if (o->pause_ns < min_ns)
 		o->pause_ns = min_ns;
 	o->until_ns = now + o->pause_ns;
@@ -186,7 +175,7 @@ static bool next_hop_is_silent(struct lx_fp *fp, unsigned int index, uint64_t no
 	const struct lx_fp_run *run = &fp->run[index];
 	uint32_t first = lx_lane_first_stream(lane);
 
-	return lane->una == run->una && now >= run->una_ns + SILENT_NS &&
+	return lane->una == run->una && now >= run->una_ns + LX_SILENT_NS &&
 	       lane->packets != run->packets &&
 	       (first >= LX_STREAMS_MAX || whose_turn(fp, first, index, now) != LX_FP_TURN_SENDER);
 }
@@ -286,15 +275,12 @@ static void sender_of(const struct lx_fp_conn *conn, struct lx_fp_sender *ret_se
 	memcpy(ret_sender->addr, lx_fp_stream_of(conn)->key.remote, sizeof(ret_sender->addr));
 }
 
-/*
- * If the stream has begun a message on this lane and not finished it, the next hop must drop the
- * message, and everything behind it.
- */
+/* If the stream has begun a message on this lane and not finished it, the lane ends inside it. */
 static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int index)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
-	uint64_t now = lx_sock_now();
+	uint64_t now = lx_sock_now(), here;
 	bool ours = is_ours(lx_sock_conn_error(conn->conn));
 	struct lx_fp_sender sender = { 0 };
 	struct lx_extent extent;
@@ -312,7 +298,9 @@ static void lane_leave(struct lx_fp *fp, struct lx_fp_conn *conn, unsigned int i
 	}
 	if (!ours && !next_hop_is_silent(fp, index, now))
 		blame(fp, &sender, fp->lane[index], now);
-	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
+	here = lx_stream_arrived(lx_fp_stream_of(conn));
+	lx_fp_cut(fp, index, extent.lane_start,
+		  extent.lane_start + (here > extent.start ? here - extent.start : 0), now);
 }
 
 void lx_fp_stream_leave(struct lx_fp *fp, struct lx_fp_conn *conn)
@@ -328,11 +316,14 @@ void lx_fp_lane_left(struct lx_fp *fp, unsigned int index)
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_sender *sender =
 		&fp->run[index].left_by[LX_READ(lane->run_first) % LX_LANE_RUNS];
+	uint64_t now = lx_sock_now();
 
 	/* The next hop has later bytes, and waits for missing ones. */
 	if (lane->n_sack && sender->nid.type)
-		blame(fp, sender, fp->lane[index], lx_sock_now());
+		blame(fp, sender, fp->lane[index], now);
 	*sender = (struct lx_fp_sender){ 0 };
+	/* If it says nothing, it may have got all of it. */
+	lx_fp_cut(fp, index, lane->n_sack ? lane->una : lx_fp_lane_next(lane), lane->una, now);
 }
 
 /* ---- messages that stand still ------------------------------------------------------- */
@@ -352,22 +343,6 @@ static void stalled(struct lx_fp_conn *conn, const char *what, uint64_t ns)
 	lx_sock_conn_fail(conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT, reason);
 }
 
-/*
- * The lane of a stream's first unacknowledged byte; its last message is on lane @index. If these
- * differ, the sender may be unable to finish the message: its congestion window may be full until
- * the other next hop acknowledges.
- */
-static unsigned int waits_for(struct lx_fp *fp, unsigned int stream, unsigned int index)
-{
-	struct lx_stream *s = lx_fastpath_stream(fp->fastpath, stream);
-	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-	uint16_t lane = LX_READ(lx_extent_at(s, head)->lane);
-
-	if (lx_extent_is_gone(s, head))
-		return index;
-	return lane < LX_LANES_MAX && fp->lane[lane] ? lane : index;
-}
-
 /* The sender's address gets no lanes for a while; its connection goes on. */
 static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream, uint64_t now)
 {
@@ -385,36 +360,49 @@ static void sender_is_slow(struct lx_fp *fp, unsigned int index, uint32_t stream
 		(unsigned long long)(pause_ns / LX_SOCK_SECOND));
 }
 
-/* Counts for how long others have waited for the sender of a lane's first message, and acts. */
+/* What has come from a stream's sender; it may have ended. */
+static uint64_t packets_of(struct lx_fp *fp, uint32_t stream)
+{
+	return lx_fp_stream_is_open(fp, stream) ? lx_fastpath_stream(fp->fastpath, stream)->packets
+						: 0;
+}
+
+/*
+ * Counts for how long others have waited for the sender of a lane's first message, and acts. While
+ * bytes trickle in, and are acknowledged, it is the sender that they wait for all the time.
+ */
 static void others_wait(struct lx_fp *fp, unsigned int index, uint32_t stream, enum lx_fp_turn turn,
 			uint64_t now)
 {
 	const struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_run *run = &fp->run[index];
-	uint64_t since_ns = now - run->seen_ns;
-	unsigned int other;
+	uint64_t since_ns = now - run->seen_ns, packets = packets_of(fp, stream);
 
+	if (since_ns > LX_LOOK_MAX_NS)
+		since_ns = LX_LOOK_MAX_NS;
 	if (run->seen_first != LX_READ(lane->run_first)) {
 		run->seen_first = LX_READ(lane->run_first);
-		run->owed_ns = 0;
+		run->owed_ns = run->silent_ns = 0;
 	} else if (run->owes) {
-		run->owed_ns += since_ns < LOOK_MAX_NS ? since_ns : LOOK_MAX_NS;
+		run->owed_ns += since_ns;
+		run->silent_ns = run->seen_packets == packets ? run->silent_ns + since_ns : 0;
 	}
 	run->seen_ns = now;
-	run->owes = turn == LX_FP_TURN_SENDER && lx_lane_is_shared(lane);
+	run->seen_packets = packets;
+	run->owes = lx_lane_is_shared(lane) &&
+		    (turn == LX_FP_TURN_SENDER ||
+		     (turn == LX_FP_TURN_NEXT_HOP && now < run->una_ns + LX_QUIET_NS));
+	if (run->owes && !run->store && run->owed_ns >= LX_STORE_NS)
+		lx_fp_store_begin(fp, index, "others wait for the rest of a message", now);
 	if (!run->owes || run->owed_ns < LX_LANE_SLOW_NS)
 		return;
 	sender_is_slow(fp, index, stream, now);
-	if (run->owed_ns < OTHERS_NS)
+	if (run->owed_ns < LX_OTHERS_NS && run->silent_ns < LX_SILENT_OTHERS_NS)
 		return;
-	other = waits_for(fp, stream, index);
-	if (other != index && next_hop_is_silent(fp, other, now)) {
-		run->owed_ns = 0; /* now it can go on */
-		stalled(fp->lane[other], "others wait, and the peer has acknowledged nothing",
-			OTHERS_NS);
-		return;
-	}
-	stalled(fp->stream[stream].conn, "others have waited for the rest of a message", OTHERS_NS);
+	lx_sock_conn_fail(fp->stream[stream].conn->conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT,
+			  run->owed_ns < LX_OTHERS_NS
+				  ? "it is silent, and others wait for the rest of a message"
+				  : "others have waited too long for the rest of a message");
 }
 
 /* The first message of a lane has stalled for as long as a peer may: closes the side at fault. */

@@ -26,16 +26,8 @@
 
 #include "priv.h"
 
-/*
- * A next hop that takes longer does not flow. Less than TCP's first timeout (200 ms): then the senders
- * repeat what we have not stored.
- */
-#define STORE_NS (150 * LX_SOCK_MSEC)
-/* Of the budget, one next hop gets at most a share of 1/8. */
-#define STORE_SHARE 8
 /* A run's bytes are stored in their order: so many ranges at most, and the socket's. */
 #define STORE_RANGES (LX_LANE_RUNS + 1)
-#define REFUSED_EVERY_NS (10 * LX_SOCK_SECOND)
 
 struct range {
 	uint64_t start, end; /* lane positions */
@@ -45,6 +37,7 @@ struct lx_fp_store {
 	struct lx_fp_conn *conn;
 	uint64_t base, end;  /* of bytes[], lane positions */
 	uint64_t next;       /* of what the socket takes next */
+	uint64_t limit; /* of what it may take */
 	uint8_t *bytes;
 	struct range range[STORE_RANGES]; /* stored and not sent yet, in order */
 	unsigned int n_ranges;
@@ -72,7 +65,7 @@ static bool budget_has(const struct lx_fp_store *mine, uint64_t bytes)
 		if (lane_of(store)->next_hop == lane_of(mine)->next_hop)
 			share += store->end - store->base;
 	}
-	return all <= budget && share <= budget / STORE_SHARE;
+	return all <= budget && share <= budget / LX_STORE_SHARE;
 }
 
 /* Makes room up to @end, within the budget. 0, -ENOMEM or -ENOBUFS. */
@@ -150,6 +143,7 @@ static void feed(struct lx_fp_store *store)
 {
 	uint64_t una = LX_READ(lane_of(store)->una);
 	const struct range *r = store->range;
+	uint64_t end;
 	ssize_t n = 1;
 
 	ranges_trim(store, una > store->next ? una : store->next);
@@ -157,9 +151,10 @@ static void feed(struct lx_fp_store *store)
 		return;
 	if (store->next < una)
 		skip(store, una);
-	while (n > 0 && store->n_ranges && r->start == store->next) {
+	while (n > 0 && store->n_ranges && r->start == store->next && store->next < store->limit) {
+		end = r->end < store->limit ? r->end : store->limit;
 		n = send(store->conn->facts.fd, store->bytes + (r->start - store->base),
-			 r->end - r->start, MSG_DONTWAIT | MSG_NOSIGNAL);
+			 end - r->start, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n > 0)
 			store->next += n; /* an error is found by whoever reads the socket */
 		ranges_trim(store, store->next);
@@ -207,27 +202,30 @@ static void refuse(struct lx_fp *fp, const struct lx_fp_conn *conn, uint64_t byt
 {
 	if (now < fp->refused_ns)
 		return;
-	fp->refused_ns = now + REFUSED_EVERY_NS;
+	fp->refused_ns = now + LX_REFUSED_NS;
 	lx_warn("next_hop=%s bytes=%llu reason=\"it does not take what is under way, and there is no "
 		"memory to store that (tunable fastpath_store)\" action=\"its senders wait\"",
 		lx_nid_str(&conn->facts.nid), (unsigned long long)bytes);
 }
 
-static void begin(struct lx_fp *fp, unsigned int index, uint64_t now)
+int lx_fp_store_begin(struct lx_fp *fp, unsigned int index, const char *reason, uint64_t now)
 {
 	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
 	struct lx_fp_store *store = calloc(1, sizeof(*store));
 	struct lx_fp_conn *conn = fp->lane[index];
 	uint64_t una = LX_READ(lane->una), under_way = lx_fp_lane_next(lane) - una;
+	int r = -ENOMEM;
 
 	if (store) {
 		store->conn = conn;
 		store->base = store->end = store->next = store->lost.noted = una;
+		store->limit = UINT64_MAX;
+		r = make_room(store, una + under_way);
 	}
-	if (!store || make_room(store, una + under_way)) {
+	if (r) {
 		free(store);
 		refuse(fp, conn, under_way, now);
-		return;
+		return r;
 	}
 	fp->run[index].store = store;
 	lane->store_shift = lane->shift + (uint32_t)una;
@@ -237,19 +235,34 @@ static void begin(struct lx_fp *fp, unsigned int index, uint64_t now)
 	lx_fastpath_count_stored(fp->fastpath, 1, 0);
 	lx_fp_lost_note(fp, &store->lost, index);
 	lx_fp_lane_tell(fp, index);
-	lx_info("next_hop=%s lane=%u bytes=%llu reason=\"it has not acknowledged anything in time\" "
+	lx_info("next_hop=%s lane=%u bytes=%llu reason=\"%s\" "
 		"action=\"what is under way is stored; lnetxd sends it, and new messages\"",
-		lx_nid_str(&conn->facts.nid), index, (unsigned long long)under_way);
+		lx_nid_str(&conn->facts.nid), index, (unsigned long long)under_way, reason);
+	return 0;
+}
+
+void lx_fp_store_limit(struct lx_fp_store *store, uint64_t end)
+{
+	store->limit = end;
+}
+
+const uint8_t *lx_fp_store_bytes(const struct lx_fp_store *store, uint64_t start, uint64_t end)
+{
+	for (unsigned int i = 0; i < store->n_ranges; i++) {
+		if (store->range[i].start <= start && end <= store->range[i].end)
+			return store->bytes + (start - store->base);
+	}
+	return NULL;
 }
 
 /* The longest time between two looks at a lane that counts: after more, the daemon was away. */
 static uint64_t look_max_ns(const struct lx_fp *fp)
 {
-	unsigned int rounds = lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) / LX_FP_ROUND_MIN;
+	unsigned int rounds = lx_fastpath_used(fp->fastpath, LX_FASTPATH_LANES) / LX_ROUND_MIN;
 
-	if (rounds > LX_FP_ROUND_TICKS)
-		rounds = LX_FP_ROUND_TICKS;
-	return (1 + rounds) * LX_FP_LOOK_NS;
+	if (rounds > LX_ROUND_TICKS)
+		rounds = LX_ROUND_TICKS;
+	return (1 + rounds) * LX_LOOK_NS;
 }
 
 /* With SACK, the next hop takes data, and tells a sender what it lacks. */
@@ -302,10 +315,10 @@ void lx_fp_store_watch(struct lx_fp *fp, unsigned int index, enum lx_fp_turn tur
 		return;
 	}
 	run->mark_ns += since;
-	if (run->mark_ns < STORE_NS)
+	if (run->mark_ns < LX_STORE_NS)
 		return;
 	if (busy)
-		begin(fp, index, now);
+		lx_fp_store_begin(fp, index, "it has not acknowledged anything in time", now);
 	else if (lane->state == LX_LANE_LIVE)
 		lx_fp_lane_withdraw(fp, fp->lane[index], LX_LANE_DRAIN);
 }

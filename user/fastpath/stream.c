@@ -12,20 +12,6 @@
 #include "../io/tcpinfo.h"
 #include "priv.h"
 
-/* How often calm streams are checked for packets, and how long a stream stays active. */
-#define LOOK_NS (100 * LX_SOCK_MSEC)
-#define CALM_NS (500 * LX_SOCK_MSEC)
-/* By then, no program still handles a packet of a stream that has ended. */
-#define GONE_NS (50 * LX_SOCK_MSEC)
-/* From further away, a sender needs a larger window than the programs usually offer (bpf/ack.h). */
-#define FAR_US 2000
-/* It becomes a stream after this much, enough for TCP to tune its window, ... */
-#define FAR_BYTES (16ull << 20)
-/* ... and once the window is larger than what the programs usually offer. */
-#define FAR_WINDOW (2u << 20)
-/* TCP is asked again after this much more. */
-#define LOOK_BYTES (256u << 10)
-
 /* Finds the socket position that corresponds to rx.consumed == 0. */
 static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset, struct lx_tcpinfo *ret_info)
 {
@@ -48,7 +34,7 @@ static int find_offset(struct lx_fp_conn *conn, uint64_t *ret_offset, struct lx_
 
 bool lx_fp_is_far(const struct lx_tcpinfo *info)
 {
-	return info->rtt_us >= FAR_US;
+	return info->rtt_us >= LX_FAR_US;
 }
 
 /*
@@ -59,7 +45,7 @@ bool lx_fp_is_far(const struct lx_tcpinfo *info)
 bool lx_fp_window_is_open(const struct lx_tcpinfo *info)
 {
 	return !lx_fp_is_far(info) ||
-	       (info->received >= FAR_BYTES && info->own_window >= FAR_WINDOW);
+	       (info->received >= LX_FAR_BYTES && info->own_window >= LX_FAR_WINDOW);
 }
 
 /* Makes the programs watch the connection; they still pass everything up. */
@@ -140,7 +126,7 @@ static bool window_is_open(struct lx_fp_conn *conn)
 	if (rx.consumed < conn->look_pos || lx_tcpinfo_read(conn->facts.fd, &info))
 		return false;
 	if (!lx_fp_window_is_open(&info))
-		conn->look_pos = rx.consumed + LOOK_BYTES;
+		conn->look_pos = rx.consumed + LX_FAR_LOOK_BYTES;
 	return lx_fp_window_is_open(&info);
 }
 
@@ -243,7 +229,7 @@ static void look(struct lx_fp *fp, uint64_t now)
 		struct lx_stream *s = lx_fastpath_stream(fp->fastpath, i);
 		struct lx_fp_stream *state = &fp->stream[i];
 
-		if (!state->conn && now >= state->gone_ns + GONE_NS)
+		if (!state->conn && now >= state->gone_ns + LX_SETTLE_NS)
 			give(fp, i);
 		if (!state->conn || state->conn->closing)
 			continue;
@@ -266,7 +252,7 @@ static void tick(struct lx_fp *fp, unsigned int index, uint64_t now)
 	if (state->conn && !state->conn->closing)
 		lx_fp_stream_tick(fp, index, now);
 	if (!state->conn || state->conn->closing ||
-	    (now >= state->busy_ns + CALM_NS && lx_fp_stream_is_calm(fp, index))) {
+	    (now >= state->busy_ns + LX_CALM_NS && lx_fp_stream_is_calm(fp, index))) {
 		lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));
 		fp->active[index / 64] &= ~(1ull << index % 64);
 	}
@@ -278,7 +264,7 @@ void lx_fp_streams_tick(struct lx_fp *fp, uint64_t now)
 
 	fp->n_changing = 0;
 	fp->was_on = lx_sock_offload_on();
-	if (now >= fp->look_ns + LOOK_NS)
+	if (now >= fp->look_ns + LX_CALM_LOOK_NS)
 		look(fp, now);
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_STREAMS) {
 		if (switched || fp->active[i / 64] >> i % 64 & 1)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The numbers by which the fast path decides, in programs and daemon: times in nanoseconds, sizes
+ * in bytes, unless their name says otherwise. docs/fastpath-policy.md tells which test or bench
+ * needs each. Sizes of tables are in abi.h.
+ *
+ * Compiles natively and for BPF.
+ */
+#ifndef LNETX_POLICY_H
+#define LNETX_POLICY_H
+
+#define LX_MS_NS 1000000ull
+#define LX_S_NS 1000000000ull
+
+/* Linux's TCP_RTO_MIN: a sender that has lost a packet may be silent for as long, then for twice as
+ * long. */
+#define LX_RTO_MIN_NS (200 * LX_MS_NS)
+
+/* ---- a lane that takes too long ----------------------------------------------------------- */
+
+/*
+ * A next hop that takes longer does not flow, nor does a sender for which others wait: what is
+ * under way is stored. Less than TCP's first timeout: then the senders repeat what we have not
+ * stored.
+ */
+#define LX_STORE_NS (LX_RTO_MIN_NS * 3 / 4)
+/* Of the budget, fastpath_store, one next hop gets a share of 1/8. */
+#define LX_STORE_SHARE 8
+/* Nobody goes behind a run that has been first for longer; a sender that takes as long is slow. */
+#define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
+/* A stream of which a message took as long begins none on a lane until so many have come in time.
+ */
+#define LX_LATE_MESSAGES 16
+/* Others wait no longer than this for a sender from which nothing comes: TCP has repeated twice,
+ * ... */
+#define LX_SILENT_OTHERS_NS (4 * LX_RTO_MIN_NS)
+/* ... and for any sender: three times. */
+#define LX_OTHERS_NS (8 * LX_RTO_MIN_NS)
+/* A next hop that has acknowledged nothing for this long may itself be at fault. */
+#define LX_SILENT_NS (5 * LX_RTO_MIN_NS)
+/* If the first run is of a stream that has ended, for this long: longer than a delayed ACK takes.
+ */
+#define LX_LEFT_NS (500 * LX_MS_NS)
+/* Without lanes: who left a message unfinished, who kept others waiting; doubled each time, up to
+ * this. */
+#define LX_UNSAFE_NS (60 * LX_S_NS)
+#define LX_SLOW_NS (4 * LX_S_NS)
+#define LX_PAUSE_MAX_NS (3600 * LX_S_NS)
+/* The daemon may have been away for longer: that counts for nobody. */
+#define LX_LOOK_MAX_NS (100 * LX_MS_NS)
+
+/* ---- a lane that ends inside a message ------------------------------------------------------ */
+
+/* By then, no program still handles a packet that it saw before the daemon changed something. */
+#define LX_SETTLE_NS (50 * LX_MS_NS)
+/* Senders repeat what they have behind: one timeout of TCP, or two. */
+#define LX_GATHER_NS (5 * LX_RTO_MIN_NS)
+/* Nothing has moved for so long: the next hop has nothing to send. It is waited for no longer than
+ * ... */
+#define LX_QUIET_NS (50 * LX_MS_NS)
+#define LX_HOLD_NS (2 * LX_RTO_MIN_NS)
+/* In which a next hop closes its other connections, if it does. */
+#define LX_CLOSE_NS (300 * LX_MS_NS)
+
+/* ---- sharing a lane ---------------------------------------------------------------------------
+ */
+
+/* In flight where streams share a lane. More would only lengthen the next hop's out-of-order queue.
+ */
+#define LX_LANE_SHARED_MAX (4u << 20)
+/* A lane is shared if one stream went, or would have gone, behind another within so many bytes. */
+#define LX_SHARED_BYTES (64u << 20)
+#ifndef LX_GRANT_MIN /* the model test has its own */
+/* Shorter messages need no grant: many of them fit. */
+#define LX_GRANT_MIN (256u << 10)
+/* In flight and granted on a shared lane: two messages. More would close the next hop's window. */
+#define LX_GRANT_MAX ((2u << 20) + 65536)
+/* Room to spare behind that, for a message that needs no grant, or is longer than expected. */
+#define LX_GRANT_SPARE ((1u << 20) + 4096)
+#endif
+/* A grant is no longer reserved once so much of others has gone by. */
+#define LX_GRANT_LATE (4u << 20)
+
+/* ---- what a sender is told
+ * ------------------------------------------------------------------------ */
+
+/* How far the window goes beyond what is framed. Not a usual length: it would keep ending inside
+ * headers. */
+#define LX_WINDOW_AHEAD (3ull << 19)
+/* At least this: a message that finds no room takes lane 0, and nobody waits for ever. */
+#define LX_AHEAD_MIN (64ull << 10)
+/* How far an unframed sender may go beyond the known boundary. */
+#define LX_UNFRAMED_AHEAD (16ull << 10)
+/* How long parts of a GSO packet take to be joined again; other packets may overtake them. */
+#define LX_RESEGMENT_NS LX_MS_NS
+/* Extents that SACK is looked for in. */
+#define LX_SACK_EXTENTS 24
+/*
+ * How long the sender is not told of messages that went another way than the first one that is not
+ * acknowledged: they may just have been faster. A next hop may keep everybody waiting for some
+ * milliseconds, as its kernel acknowledges nothing while a process that has locked the socket does
+ * not get a CPU; and where a message went on in one segment, longer.
+ */
+#define LX_STUCK_NS (10 * LX_MS_NS)
+#define LX_STUCK_SMALL_NS (50 * LX_MS_NS)
+/* Between answers to segments without data, or both sides could answer for ever. */
+#define LX_ASKED_NS (100 * LX_MS_NS)
+/* From further away, a sender needs a larger window than LX_WINDOW_AHEAD, ... */
+#define LX_FAR_US 2000
+/* ... becomes a stream after so much, enough for TCP to tune its window, ... */
+#define LX_FAR_BYTES (16ull << 20)
+/* ... and once the window is larger than that. TCP is asked again after so much more. */
+#define LX_FAR_WINDOW (2u << 20)
+#define LX_FAR_LOOK_BYTES (256u << 10)
+
+/* ---- which connections are lanes
+ * ------------------------------------------------------------------- */
+
+/*
+ * A lane's window should have room for a whole message: a connection becomes one when its window is
+ * this large, or it has carried so much, or after so long. One that was never used is expected to
+ * carry small messages, and need not wait.
+ */
+#define LX_WARM_WINDOW ((1u << 20) + (1u << 16))
+#define LX_WARM_BYTES (16u << 20)
+#define LX_WARM_NS (2 * LX_S_NS)
+#define LX_UNUSED_NS (50 * LX_MS_NS)
+
+/* ---- which streams use lanes
+ * -------------------------------------------------------------------------- */
+
+/* By then, the socket has told the programs its numbers. */
+#define LX_TAKEOVER_NS (5 * LX_MS_NS)
+/*
+ * A packet whose messages go different ways becomes a packet for each, and a GSO packet with many
+ * of them is resegmented, which costs as much as so many. With fewer bytes for each, more of them
+ * for a message, and so many of them between two looks, the slow path is cheaper.
+ */
+#define LX_COPY_WORTH (8u << 10)
+#define LX_COPIES_PER_MESSAGE 2
+#define LX_COPIES_MIN 1024
+#define LX_COPIES_OF_RESEGMENT 32
+/*
+ * With this much loss in front of us, a gap for so many bytes, our socket reports it sooner than a
+ * next hop further away would; and each lost header costs a change to lane 0 and back.
+ */
+#define LX_GAP_WORTH (8u << 20)
+#define LX_GAPS_MIN 4
+/* For how long either uses none: doubled each time. */
+#define LX_ASIDE_MIN_NS (2 * LX_S_NS)
+#define LX_ASIDE_MAX_NS (16 * LX_S_NS)
+/* How often the core gets a message for another router, from streams with this many since. */
+#define LX_SAMPLE_NS LX_S_NS
+#define LX_SAMPLE_MIN 64
+
+/* ---- full tables
+ * ------------------------------------------------------------------------------------------- */
+
+/* An address gets 1/8 of the streams, at least one; one that is idle for so long makes room. */
+#define LX_SOURCE_SHARE 8
+#define LX_IDLE_NS (5 * LX_S_NS)
+/* Destinations make room: so many at once, and none that is younger. */
+#define LX_ROOM_DESTS 64
+#define LX_ROOM_AGE_NS (10 * LX_S_NS)
+/* Between two searches of a full table; between two tries to make it larger. */
+#define LX_SEARCH_NS (100 * LX_MS_NS)
+#define LX_GROW_NS LX_S_NS
+/* Addresses whose offences are remembered. */
+#define LX_OFFENDERS 256
+
+/* ---- how often the daemon looks
+ * ------------------------------------------------------------------------------ */
+
+/* Its tick, in milliseconds: with streams, while one changes, without any. */
+#define LX_TICK_MS 5
+#define LX_TICK_CHANGING_MS 1
+#define LX_TICK_IDLE_MS 100
+/* A round through a table takes at most so many ticks; each visits so many entries, plus a share.
+ */
+#define LX_ROUND_TICKS 20
+#define LX_ROUND_MIN 64
+/* Between two visits to an entry of a small table: two ticks. */
+#define LX_LOOK_NS (2 * LX_TICK_MS * LX_MS_NS)
+/* Calm streams are looked at this often; one with packets is active for so long. */
+#define LX_CALM_LOOK_NS (100 * LX_MS_NS)
+#define LX_CALM_NS (500 * LX_MS_NS)
+/* A lane's MSS (at once after an ICMP message), and its rates; waits decay by 1/LX_WAITS_KEPT. */
+#define LX_MSS_NS (250 * LX_MS_NS)
+#define LX_RATE_NS LX_S_NS
+#define LX_WAITS_KEPT 8
+/* The log tells this often that nothing can be stored. */
+#define LX_REFUSED_NS (10 * LX_S_NS)
+
+#endif
