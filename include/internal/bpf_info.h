@@ -116,7 +116,7 @@ enum lx_stream_why {
 #define LX_STREAM_WHY_ENUM_(NAME, name) LX_STREAM_WHY_##NAME,
 	LX_STREAM_WHY(LX_STREAM_WHY_ENUM_)
 #undef LX_STREAM_WHY_ENUM_
-		LX_STREAM_WHY_COUNT
+	LX_STREAM_WHY_COUNT
 };
 
 struct lx_stream_info {

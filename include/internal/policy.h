@@ -12,11 +12,13 @@
 #define LX_MS_NS 1000000ull
 #define LX_S_NS 1000000000ull
 
-/* Linux's TCP_RTO_MIN: a sender that has lost a packet may be silent for as long, then for twice as
- * long. */
+/*
+ * Linux's TCP_RTO_MIN: a sender that has lost a packet may be silent for as long, then for twice
+ * as long.
+ */
 #define LX_RTO_MIN_NS (200 * LX_MS_NS)
 
-/* ---- a lane that takes too long ----------------------------------------------------------- */
+/* ---- a lane that takes too long ---------------------------------------------------------- */
 
 /*
  * A next hop that takes longer does not flow, nor does a sender for which others wait: what is
@@ -28,44 +30,40 @@
 #define LX_STORE_SHARE 8
 /* Nobody goes behind a run that has been first for longer; a sender that takes as long is slow. */
 #define LX_LANE_SLOW_NS (2 * LX_RTO_MIN_NS)
-/* A stream of which a message took as long begins none on a lane until so many have come in time.
- */
+/* A stream of which one took as long begins no message on a lane until so many came in time. */
 #define LX_LATE_MESSAGES 16
-/* Others wait no longer than this for a sender from which nothing comes: TCP has repeated twice,
- * ... */
+/* Others wait so long for a sender from which nothing comes: TCP has repeated twice, ... */
 #define LX_SILENT_OTHERS_NS (4 * LX_RTO_MIN_NS)
-/* ... and for any sender: three times. */
+/* ... and for any other: three times. */
 #define LX_OTHERS_NS (8 * LX_RTO_MIN_NS)
 /* A next hop that has acknowledged nothing for this long may itself be at fault. */
 #define LX_SILENT_NS (5 * LX_RTO_MIN_NS)
-/* If the first run is of a stream that has ended, for this long: longer than a delayed ACK takes.
- */
+/* The first run is of a stream that has ended, for longer than a delayed ACK takes. */
 #define LX_LEFT_NS (500 * LX_MS_NS)
-/* Without lanes: who left a message unfinished, who kept others waiting; doubled each time, up to
- * this. */
+/* Without lanes: who left a message unfinished, who kept others waiting; doubled each time. */
 #define LX_UNSAFE_NS (60 * LX_S_NS)
 #define LX_SLOW_NS (4 * LX_S_NS)
 #define LX_PAUSE_MAX_NS (3600 * LX_S_NS)
 /* The daemon may have been away for longer: that counts for nobody. */
 #define LX_LOOK_MAX_NS (100 * LX_MS_NS)
 
-/* ---- a lane that ends inside a message ------------------------------------------------------ */
+/* ---- a lane that ends inside a message --------------------------------------------------- */
 
 /* By then, no program still handles a packet that it saw before the daemon changed something. */
 #define LX_SETTLE_NS (50 * LX_MS_NS)
 /* Senders repeat what they have behind: one timeout of TCP, or two. */
 #define LX_GATHER_NS (5 * LX_RTO_MIN_NS)
-/* Nothing has moved for so long: the next hop has nothing to send. It is waited for no longer than
- * ... */
+/* Nothing has moved for so long: the next hop has nothing to send. At most, it is waited for ... */
 #define LX_QUIET_NS (50 * LX_MS_NS)
 #define LX_HOLD_NS (2 * LX_RTO_MIN_NS)
 /* In which a next hop closes its other connections, if it does. */
 #define LX_CLOSE_NS (300 * LX_MS_NS)
 
-/* ---- sharing a lane ---------------------------------------------------------------------------
- */
+/* ---- sharing a lane ---------------------------------------------------------------------- */
 
-/* In flight where streams share a lane. More would only lengthen the next hop's out-of-order queue.
+/*
+ * In flight where streams share a lane. More would only lengthen the next hop's out-of-order
+ * queue.
  */
 #define LX_LANE_SHARED_MAX (4u << 20)
 /* A lane is shared if one stream went, or would have gone, behind another within so many bytes. */
@@ -81,11 +79,12 @@
 /* A grant is no longer reserved once so much of others has gone by. */
 #define LX_GRANT_LATE (4u << 20)
 
-/* ---- what a sender is told
- * ------------------------------------------------------------------------ */
+/* ---- what a sender is told --------------------------------------------------------------- */
 
-/* How far the window goes beyond what is framed. Not a usual length: it would keep ending inside
- * headers. */
+/*
+ * How far the window goes beyond what is framed. Not a usual length: it would keep ending inside
+ * headers.
+ */
 #define LX_WINDOW_AHEAD (3ull << 19)
 /* At least this: a message that finds no room takes lane 0, and nobody waits for ever. */
 #define LX_AHEAD_MIN (64ull << 10)
@@ -113,8 +112,7 @@
 #define LX_FAR_WINDOW (2u << 20)
 #define LX_FAR_LOOK_BYTES (256u << 10)
 
-/* ---- which connections are lanes
- * ------------------------------------------------------------------- */
+/* ---- which connections are lanes --------------------------------------------------------- */
 
 /*
  * A lane's window should have room for a whole message: a connection becomes one when its window is
@@ -126,8 +124,7 @@
 #define LX_WARM_NS (2 * LX_S_NS)
 #define LX_UNUSED_NS (50 * LX_MS_NS)
 
-/* ---- which streams use lanes
- * -------------------------------------------------------------------------- */
+/* ---- which streams use lanes ------------------------------------------------------------- */
 
 /* By then, the socket has told the programs its numbers. */
 #define LX_TAKEOVER_NS (5 * LX_MS_NS)
@@ -153,8 +150,7 @@
 #define LX_SAMPLE_NS LX_S_NS
 #define LX_SAMPLE_MIN 64
 
-/* ---- full tables
- * ------------------------------------------------------------------------------------------- */
+/* ---- full tables ------------------------------------------------------------------------- */
 
 /* An address gets 1/8 of the streams, at least one; one that is idle for so long makes room. */
 #define LX_SOURCE_SHARE 8
@@ -168,14 +164,14 @@
 /* Addresses whose offences are remembered. */
 #define LX_OFFENDERS 256
 
-/* ---- how often the daemon looks
- * ------------------------------------------------------------------------------ */
+/* ---- how often the daemon looks ---------------------------------------------------------- */
 
 /* Its tick, in milliseconds: with streams, while one changes, without any. */
 #define LX_TICK_MS 5
 #define LX_TICK_CHANGING_MS 1
 #define LX_TICK_IDLE_MS 100
-/* A round through a table takes at most so many ticks; each visits so many entries, plus a share.
+/*
+ * A round through a table takes at most so many ticks; each visits so many entries, plus a share.
  */
 #define LX_ROUND_TICKS 20
 #define LX_ROUND_MIN 64

@@ -17,8 +17,7 @@ static struct noted {
 	__u64 at; /* on the lane */
 } noted[LANES][STREAMS * LX_STREAM_EXTENTS];
 static unsigned int n_noted[LANES];
-/* By lane that ends inside a message, as in user/fastpath/cut.c: messages behind begin here; ~0:
- * none. */
+/* By lane that ends inside a message (user/fastpath/cut.c): messages behind begin here; else ~0. */
 static __u64 cut_from[LANES];
 static unsigned long n_stores, n_stored_bytes, n_stored_lost, n_cuts, n_elsewhere;
 
@@ -124,8 +123,7 @@ static bool store_has_all(int l, __u64 at, __u32 len)
 	return !len;
 }
 
-/* Messages that are behind the one that will not be finished, and complete, take another
- * connection. */
+/* Complete messages behind the one that will not be finished take another connection. */
 static bool send_elsewhere(int l)
 {
 	bool more = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A router with many senders and next hops, in virtual time. Only for test_fastpath_scale.c.
+ * A router with many senders and next hops, in virtual time; for test_fastpath_scale.c and
+ * test_fastpath_faults.c. scalenet.h has what its parts do.
  *
  *	256 senders ── 10 Gbit/s each ── router ── 10 Gbit/s each ── 16 next hops
  *	                                   └── lane 0: one thread for all
@@ -34,9 +35,12 @@ static unsigned long n_atomic, n_look;
 #include "../../bpf/fragment.h"
 #include "../../user/fastpath/priv.h"
 
+#ifndef STREAMS
 #define STREAMS 256
 #define HOPS 16
 #define CONNS 3
+#define IN_FLIGHT 16 /* messages that a sender has under way; a power of two */
+#endif
 #define LANES (HOPS * CONNS)
 #define PEERS (HOPS + STREAMS)
 
@@ -47,11 +51,10 @@ static unsigned long n_atomic, n_look;
 #define SEND_BUFFER (4u << 20)
 #define RECEIVE_BUFFER (6u << 20)
 #define SOCKET_BUFFER (3u << 20)
-#define IN_FLIGHT 16 /* messages that a sender has under way */
 #define MESSAGES 2048 /* that are remembered, a power of two */
 #define BUFFERS 8 /* of the router, for each sender */
 
-#define LINK 1250u /* bytes a microsecond: 10 Gbit/s */
+#define LINK 1250000u /* bytes a millisecond: 10 Gbit/s */
 #define LANE0_MESSAGE_NS 2000
 #define RECV_MAX (128u << 10)
 #define MS 1000000ull
@@ -85,7 +88,8 @@ struct message {
 	__u64 start;
 	__u32 len;
 	int hop;
-	bool under_way;
+	bool under_way, elsewhere;
+	__u64 begun_ns;
 };
 
 /* A message whose first byte went up to lane 0. */
@@ -103,6 +107,9 @@ struct sender {
 	__u32 left; /* messages before the next change of the next hop */
 	int hop;
 	__u64 delivered; /* bytes, in the measured time */
+	__u32 link; /* bytes a millisecond */
+	bool dead;
+	__u64 hole; /* a byte that it never sends; 0: none */
 
 	/* lane 0 */
 	__u64 socket_next, read, boundary;
@@ -128,16 +135,20 @@ struct receiver {
 	unsigned int n_early;
 	struct placed *placed;
 	unsigned int first, tail;
+	unsigned int epoch; /* of its connection: packets of earlier ones are gone */
 };
 
 struct hop {
 	__u64 free_ns;
+	__u32 link; /* bytes a millisecond */
+	bool silent, held;
+	bool lies; /* takes nothing, and repeats its last ACK */
 	struct placed queue[STREAMS * BUFFERS]; /* lane 0: waits for room on it */
 	unsigned int first, tail;
 	__u32 n_out; /* bytes of these on their way */
 };
 
-enum kind { DATA, AT_HOP, LANE_ACK, ACK, DONE, LANE0_TURN, LANE0_ARRIVED, TICK };
+enum kind { DATA, AT_HOP, LANE_ACK, ACK, DONE, LANE0_TURN, LANE0_ARRIVED, TICK, ELSEWHERE };
 
 struct event {
 	__u64 ns, number;
@@ -217,11 +228,11 @@ static struct event next_event(void)
 }
 
 /* When the last of @len bytes is through a link that is busy until *@free_ns. */
-static __u64 through(__u64 *free_ns, __u32 len)
+static __u64 through(__u64 *free_ns, __u32 len, __u32 link)
 {
 	if (*free_ns < now_ns)
 		*free_ns = now_ns;
-	*free_ns += len * 1000ull / LINK;
+	*free_ns += len * MS / link;
 	return *free_ns;
 }
 
@@ -243,7 +254,7 @@ static void begin_message(int who)
 		t->left = pattern.train - 1;
 	}
 	assert_false(m->under_way); /* or the ring is too small */
-	m->under_way = true;
+	*m = (struct message){ .under_way = true, .begun_ns = now_ns };
 	m->start = t->end;
 	m->len = lx_overhead(LX_SOCK_V3) + (pattern.size_min << rnd_below(sizes));
 	m->hop = t->hop;
@@ -286,6 +297,8 @@ static int lx_packet_load(void *packet, __u32 offset, void *to, __u32 len)
 	return 0;
 }
 
+static void note_delay(int who, const struct message *m);
+
 /* A next hop has all of a message, once. */
 static void delivered(int who, unsigned int number)
 {
@@ -296,6 +309,7 @@ static void delivered(int who, unsigned int number)
 	m->under_way = false;
 	if (now_ns >= measured_from)
 		t->delivered += m->len;
+	note_delay(who, m);
 	at(now_ns + t->latency_ns, (struct event){ .kind = DONE, .who = who });
 }
 

@@ -27,7 +27,7 @@ bench:
 	$(Q)tools/dist/deps build bench
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs bench-programs
 	$(Q)$(if $(filter isolation,$(CASES)),tools/bench/isolation --programs $(B) \
-		$(if $(CONNS),--conns $(CONNS)) \
+		$(if $(CONNS),--conns $(CONNS)) $(if $(RAILS),--rails $(RAILS)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)),\
 	tools/bench/bench --programs $(B) --json build/bench.json \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Lanes that end inside a message: its sender is gone, and nobody has the rest of it. The next hop
- *has what is behind it, and cannot deliver that: the lane has to be reset. Before that,
+ * has what is behind it, and cannot deliver that: the lane has to be reset. Before that,
  *
- *	1. it is stored, so what others have behind comes from their senders. Each of these messages
- *	   that is there goes to the next hop on another connection. It cannot arrive twice: the
- *next hop never gets all of the one in front.
- *	2. the next hop's messages wait, until none is on its way to it or from it, or for
- *LX_HOLD_NS. For as soon as one connection ends inside a message, socklnd closes all that come from
- *that address, with what is queued there.
- *	3. the lane is reset. Messages wait until the other connections have been closed, too.
+ * - it is stored, so what others have behind comes from their senders. Each of these messages that
+ *   is there goes to the next hop on another connection. It cannot arrive twice: the next hop never
+ *   gets all of the one in front;
+ * - messages to the next hop wait, until none is on its way to it or from it, or for LX_HOLD_NS:
+ *   as soon as one connection ends inside a message, socklnd closes all that come from that
+ *   address, with what is queued there.
+ *
+ * After the reset they wait until the other connections have been closed, too.
  *
  *	 ────────┬─────────────┬──────────────┬──────────────────┬───────▶ lane position
  *	         │ M1     hole │ not sent any │ M2, M3 of others │
@@ -24,7 +25,7 @@ static struct lx_fp_neighbour *neighbour_of(struct lx_fp *fp, unsigned int index
 	return fp->peer[lx_fastpath_lane(fp->fastpath, index)->next_hop];
 }
 
-/* ---- 1. what is behind ------------------------------------------------------------ */
+/* ---- what is behind ------------------------------------------------------------ */
 
 /* Sends it if it has been stored. Returns whether it has been dealt with. */
 static bool send_elsewhere(struct lx_fp *fp, unsigned int index, const struct lx_fp_lost_message *m)
@@ -57,13 +58,12 @@ static bool gather(struct lx_fp *fp, unsigned int index)
 	}
 	if (n)
 		lx_info("next_hop=%s lane=%u messages=%u reason=\"they are behind one that its "
-			"sender "
-			"will not finish\" action=\"sent on another connection\"",
+			"sender will not finish\" action=\"sent on another connection\"",
 			lx_nid_str(&fp->lane[index]->facts.nid), index, n);
 	return more;
 }
 
-/* ---- 2. the next hop's messages wait ------------------------------------------------- */
+/* ---- the next hop's messages wait ------------------------------------------------- */
 
 /* Changes with everything that is sent to a next hop, acknowledged or received. */
 static uint64_t activity(struct lx_fp *fp, const struct lx_fp_neighbour *peer)
@@ -127,10 +127,14 @@ static bool is_quiet(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t no
 	return now >= peer->quiet_ns + LX_QUIET_NS || now >= peer->hold_ns + LX_HOLD_NS;
 }
 
-/* ---- 3. reset -------------------------------------------------------------------------- */
+/* ---- reset -------------------------------------------------------------------------- */
 
+/* Where the next hop waits: what was sent behind that does not count (lx_lane_expects()). */
 static void reset(struct lx_fp *fp, unsigned int index)
 {
+	struct lx_lane *lane = lx_fastpath_lane(fp->fastpath, index);
+
+	__atomic_store_n(&lane->sent, LX_READ(lane->una), __ATOMIC_RELEASE);
 	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 }
 
@@ -143,8 +147,7 @@ static bool is_ending(const struct lx_fp *fp, unsigned int index)
 /* Resets the lanes of a next hop that end, if all of them are ready. */
 static void reset_all(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now)
 {
-	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_LANES)
-	{
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
 		if (fp->lane[i] && !fp->lane[i]->closing && neighbour_of(fp, i) == peer &&
 		    is_ending(fp, i) && !fp->run[i].cut.ready)
 			return;
@@ -154,8 +157,7 @@ static void reset_all(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 	if (peer->reset_ns || !is_quiet(fp, peer, now))
 		return;
 	peer->reset_ns = now;
-	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_LANES)
-	{
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
 		if (fp->lane[i] && !fp->lane[i]->closing && neighbour_of(fp, i) == peer &&
 		    fp->run[i].cut.since_ns)
 			reset(fp, i);
@@ -187,8 +189,7 @@ void lx_fp_holds_tick(struct lx_fp *fp, uint64_t now)
 {
 	if (!fp->n_held)
 		return;
-	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_PEERS)
-	{
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_PEERS) {
 		struct lx_fp_neighbour *peer = fp->peer[i];
 		uint64_t until = peer->reset_ns ? peer->reset_ns + LX_CLOSE_NS
 						: peer->hold_ns + 2 * LX_HOLD_NS;

@@ -69,8 +69,7 @@ struct lx_fp_neighbour {
 	unsigned int index; /* of the struct lx_fp_peer */
 	bool shared; /* the core knows it */
 	bool wide;   /* messages were too large for its lanes' windows */
-	/* cut.c: since when its messages wait (0: they do not), and when lanes were reset
-	 * meanwhile. */
+	/* cut.c: since when its messages wait (0: they do not); when lanes were reset meanwhile. */
 	uint64_t hold_ns, reset_ns;
 	uint64_t activity, quiet_ns; /* when something moved last */
 };
@@ -452,8 +451,7 @@ void lx_fp_store_free(struct lx_fp_run *run);
 
 /*
  * A lane has to end inside a message: nobody has what lacks at position @hole. Of messages that
- * begin at
- * @from or later, the next hop gets none on this lane.
+ * begin at @from or later, the next hop gets none on this lane.
  */
 void lx_fp_cut(struct lx_fp *fp, unsigned int index, uint64_t from, uint64_t hole, uint64_t now);
 /* Goes on with it. false: the lane does not end, or not before what is in front has arrived. */

@@ -2,18 +2,18 @@
 /*
  * Stalled messages on lanes, and senders that are not trusted with lanes.
  *
- * Half a message on a lane costs all users of the next hop: socklnd closes all its connections to
- * an address when one of them ends, or stalls for its timeout, inside a message. So a stalled
- * message is ended before that, by closing the connections of the side at fault, and a sender that
- * left a message unfinished gets no lanes for a while, longer each time. Missing bytes are never
- * made up.
+ * socklnd closes all its connections to an address when one of them ends, or stalls for its
+ * timeout, inside a message. So a stalled message is ended before that, by closing the connections
+ * of the side at fault, and the lane is cut (cut.c). A sender that left a message unfinished gets
+ * no lanes for a while, longer each time. Missing bytes are never made up.
  *
  * On a shared lane, the messages of others wait behind an unfinished one: the next hop's TCP has
  * their bytes, but cannot deliver them. The time that they wait for its sender counts, whatever
- * trickles in meanwhile: first the sender gets no more lanes, then its connection is closed.
+ * trickles in meanwhile: first the lane is stored, then the sender gets no more lanes, then its
+ * connection is closed.
  *
- * What has arrived is what has without a gap, and what the next hop has is what it has acknowledged.
- * Bytes behind a hole, and ACKs that bring nothing, are no progress.
+ * What has arrived is what has without a gap, and what the next hop has is what it has
+ * acknowledged. Bytes behind a hole, and ACKs that bring nothing, are no progress.
  */
 #include <errno.h>
 #include <sched.h>

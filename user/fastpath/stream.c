@@ -215,7 +215,7 @@ void lx_fp_message(void *state, struct lx_sock_conn *sock_conn, const struct lx_
 static void give(struct lx_fp *fp, unsigned int index)
 {
 	lx_fp_grant_end(fp, lx_fastpath_stream(fp->fastpath, index));
-	lx_fastpath_for_each(i, fp->fastpath, LX_FASTPATH_LANES)
+	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES)
 		lx_fp_lane_disown(lx_fastpath_lane(fp->fastpath, i), index);
 	lx_fastpath_give(fp->fastpath, LX_FASTPATH_STREAMS, index);
 	fp->full = false;

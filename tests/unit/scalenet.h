@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What senders, links, lane 0 and next hops of scaleworld.h do, and the programs with their
+ * packets.
+ */
+#ifndef LX_TESTS_SCALENET_H
+#define LX_TESTS_SCALENET_H
+
+#include "scaleworld.h"
+
+/* The test's: a part of a message for a stored lane; the daemon's tick. */
+static void store_part(int who, const struct lx_fragment *p);
+static void tick(void);
+
+/* ---- senders ------------------------------------------------------------------------- */
+
+static void sender_send(int who)
+{
+	struct sender *t = &sender[who];
+
+	while (!t->dead) {
+		__u64 edge = lx_pos_min(t->window_edge, t->una + SEND_BUFFER);
+		__s64 room = lx_pos_diff(edge, t->sent), len;
+
+		while (t->end < t->sent + PACKET && t->n_begun - t->n_done < IN_FLIGHT)
+			begin_message(who);
+		len = t->end - t->sent;
+		/* TCP does not send less than a segment because of the window. */
+		if (room <= 0 || !len || (room < MSS && room < len))
+			return;
+		if (len > room)
+			len = room;
+		if (len > PACKET)
+			len = PACKET;
+		if (!t->hole || t->hole < t->sent || t->hole >= t->sent + len)
+			at(through(&t->free_ns, len, t->link) + t->latency_ns,
+			   (struct event){ .kind = DATA,
+					   .who = who,
+					   .pos = t->sent,
+					   .end = t->sent + len });
+		t->sent += len;
+	}
+}
+
+static void tell_sender(int who)
+{
+	struct lx_stream *s = &stream[who];
+	struct lx_advertised adv;
+	__u64 edge;
+
+	if (lx_ack_build(s, who, now_ns, &adv) <= 0)
+		return;
+	edge = adv.ack + ((__u64)lx_window_field(&adv, WSCALE) << WSCALE);
+	at(now_ns + sender[who].latency_ns,
+	   (struct event){ .kind = ACK, .who = who, .pos = adv.ack, .end = edge });
+}
+
+static void on_ack(const struct event *e)
+{
+	struct sender *t = &sender[e->who];
+
+	if (t->dead)
+		return;
+	t->una = lx_pos_max(t->una, e->pos);
+	t->sent = lx_pos_max(t->sent, t->una);
+	t->window_edge = lx_pos_max(t->window_edge, e->end);
+	sender_send(e->who);
+}
+
+/* Nothing acknowledged for long: starts again there, or asks for a window. */
+static void sender_timer(int who)
+{
+	struct sender *t = &sender[who];
+
+	if (t->una == t->una_seen && t->end > t->una && !t->dead) {
+		t->sent = t->una;
+		stream[who].force = 1;
+		tell_sender(who);
+		sender_send(who);
+	}
+	t->una_seen = t->una;
+}
+
+/* ---- lane 0 -------------------------------------------------------------------------- */
+
+/* Whether socklnd could go on reading a stream. */
+static bool lane0_has_work(int who)
+{
+	struct sender *t = &sender[who];
+	const struct up *up = &t->up[t->up_first % IN_FLIGHT];
+
+	if (t->read < t->boundary)
+		return t->socket_next > t->read;
+	if (t->up_first == t->up_tail || t->socket_next < up->start + lx_overhead(LX_SOCK_V3) ||
+	    t->n_buffered == BUFFERS)
+		return false;
+	assert_int_equal(up->start, t->read);
+	return true;
+}
+
+static void lane0_kick(void)
+{
+	if (lane0_busy)
+		return;
+	for (int i = 0; i < STREAMS; i++) {
+		int who = (lane0_at + i) % STREAMS;
+
+		if (!lane0_has_work(who))
+			continue;
+		lane0_busy = true;
+		lane0_at = who;
+		at(now_ns, (struct event){ .kind = LANE0_TURN, .who = who });
+		return;
+	}
+}
+
+static void hop_go(int h)
+{
+	struct hop *t = &hop[h];
+
+	while (t->n_out < SEND_BUFFER && t->first != t->tail && !t->held && !t->silent &&
+	       !t->lies) {
+		const struct placed *p = &t->queue[t->first++ % N_OF(t->queue)];
+		__u32 len = message_at(p->who, p->message)->len;
+
+		t->n_out += len;
+		sender[p->who].n_buffered--;
+		at(through(&t->free_ns, len, t->link),
+		   (struct event){ .kind = LANE0_ARRIVED, .who = p->who, .message = p->message });
+	}
+}
+
+static void lane0_arrived(const struct event *e)
+{
+	int h = message_at(e->who, e->message)->hop;
+
+	delivered(e->who, e->message);
+	n_slow_messages++;
+	hop[h].n_out -= message_at(e->who, e->message)->len;
+	hop_go(h);
+	lane0_kick();
+}
+
+static void lane0_forward(int who)
+{
+	struct sender *t = &sender[who];
+	int h = message_at(who, t->current)->hop;
+
+	hop[h].queue[hop[h].tail++ % N_OF(hop[h].queue)] =
+		(struct placed){ .who = who, .message = t->current };
+	hop_go(h);
+}
+
+/* As lx_fp_message(). */
+static void lane0_header(int who)
+{
+	struct sender *t = &sender[who];
+	struct lx_fp_stream *state = &fp->stream[who];
+	int h;
+
+	t->current = t->up[t->up_first++ % IN_FLIGHT].message;
+	t->n_buffered++;
+	t->boundary = t->read + message_at(who, t->current)->len;
+	stream[who].boundary = t->boundary;
+	h = message_at(who, t->current)->hop;
+	state->next_hop = h;
+	if (!stream[who].unframed)
+		return;
+	stream[who].last_len = message_at(who, t->current)->len;
+	if (stream[who].lane == LX_NO_LANE)
+		stream[who].lane = fp_peer[h].lane[who % CONNS];
+}
+
+/* Reads a bit of a stream. */
+static void lane0_turn(int who)
+{
+	struct sender *t = &sender[who];
+	__u64 ns = 0, n;
+
+	if (lane0_has_work(who)) {
+		if (t->read == t->boundary) {
+			lane0_header(who);
+			ns = LANE0_MESSAGE_NS;
+		}
+		n = lx_pos_min(t->boundary, t->socket_next) - t->read;
+		n = n > RECV_MAX ? RECV_MAX : n;
+		t->read += n;
+		ns += n * 1000 / pattern.lane0;
+		if (t->read == t->boundary)
+			lane0_forward(who);
+		stream[who].socket_window_edge = t->read + SOCKET_BUFFER;
+		tell_sender(who);
+	}
+	lane0_at = (who + 1) % STREAMS;
+	lane0_busy = false;
+	now_ns += ns; /* until it has done so */
+	lane0_kick();
+	now_ns -= ns;
+}
+
+/* Bytes of a stream go up. */
+static void send_up(int who, const struct lx_fragment *p)
+{
+	struct sender *t = &sender[who];
+	struct lx_stream *s = &stream[who];
+	__u64 end = p->target + (p->end - p->pos);
+
+	assert_true(p->target <= t->socket_next); /* links keep the order */
+	assert_true(end <= s->socket_window_edge + (1 << WSCALE));
+	if (t->n_up < message_of(who, p->pos))
+		t->n_up = message_of(who, p->pos);
+	for (; t->n_up < t->n_begun && message_at(who, t->n_up)->start < p->end; t->n_up++) {
+		const struct message *m = message_at(who, t->n_up);
+
+		if (m->start < p->pos)
+			continue;
+		assert_true(t->up_tail - t->up_first < IN_FLIGHT);
+		t->up[t->up_tail++ % IN_FLIGHT] =
+			(struct up){ p->target + (m->start - p->pos), t->n_up };
+	}
+	t->socket_next = lx_pos_max(t->socket_next, end);
+	s->socket_sent = lx_pos_max(s->socket_sent, end);
+	s->socket_una = t->socket_next;
+	tell_sender(who);
+	lane0_kick();
+}
+
+/* ---- lanes --------------------------------------------------------------------------- */
+
+/* [pos, end) goes to a lane's next hop. */
+static void hop_takes(int l, __u64 pos, __u64 end)
+{
+	at(through(&hop[l / CONNS].free_ns, end - pos, hop[l / CONNS].link),
+	   (struct event){ .kind = AT_HOP,
+			   .who = l,
+			   .pos = pos,
+			   .end = end,
+			   .message = receiver[l].epoch });
+}
+
+static void send_on_lane(int who, int l, __u64 target, __u32 len)
+{
+	if (lane[l].state == LX_LANE_STORED || lx_lane_is_gone(&lane[l]))
+		return; /* a program was just at it */
+	lx_lane_sent(&lane[l], target + len);
+	hop_takes(l, target, target + len);
+}
+
+/* Adds [pos, end) to what came early. */
+static void receiver_add(struct receiver *r, __u64 pos, __u64 end)
+{
+	unsigned int i = 0, k;
+
+	while (i < r->n_early && r->early[i].end < pos)
+		i++;
+	for (k = i; k < r->n_early && r->early[k].start <= end; k++) {
+		pos = lx_pos_min(pos, r->early[k].start);
+		end = lx_pos_max(end, r->early[k].end);
+	}
+	assert_true(r->n_early + 1 - (k - i) <= GAPS);
+	memmove(&r->early[i + 1], &r->early[k], (r->n_early - k) * sizeof(r->early[0]));
+	r->early[i] = (struct lx_sack){ pos, end };
+	r->n_early += 1 - (k - i);
+}
+
+static void at_hop(const struct event *e)
+{
+	struct receiver *r = &receiver[e->who];
+
+	if (hop[e->who / CONNS].silent || e->message != r->epoch)
+		return;
+	if (hop[e->who / CONNS].lies) {
+		at(now_ns + 10000,
+		   (struct event){
+			   .kind = LANE_ACK, .who = e->who, .pos = r->next, .message = r->epoch });
+		return;
+	}
+	assert_true(e->end <= r->next + RECEIVE_BUFFER);
+	if (e->end > r->next)
+		receiver_add(r, lx_pos_max(e->pos, r->next), e->end);
+	if (r->n_early && r->early[0].start == r->next) {
+		r->next = r->early[0].end;
+		memmove(r->early, r->early + 1, --r->n_early * sizeof(r->early[0]));
+	}
+	for (; r->first != r->tail && r->placed[r->first % PLACED].end <= r->next; r->first++) {
+		const struct placed *p = &r->placed[r->first % PLACED];
+
+		delivered(p->who, p->message);
+		n_lane_messages++;
+	}
+	at(now_ns + 10000,
+	   (struct event){ .kind = LANE_ACK, .who = e->who, .pos = r->next, .message = r->epoch });
+}
+
+static void lx_stream_tell(void *packet, __u32 index, __u32 by_record)
+{
+	(void)packet, (void)by_record;
+	if (index < STREAMS)
+		tell_sender(index);
+}
+
+static void lane_ack(const struct event *e)
+{
+	struct lx_lane *t = &lane[e->who];
+	const struct receiver *r = &receiver[e->who];
+	struct lx_arrival a = { .lane = t, .now_ns = now_ns, .index = e->who };
+
+	if (lx_pos_before(e->pos, t->una) || e->message != r->epoch || lx_lane_is_gone(t))
+		return;
+	t->acks++;
+	t->n_sack = r->n_early < 3 ? r->n_early : 3;
+	memcpy(t->sack, r->early, t->n_sack * sizeof(t->sack[0]));
+	lx_lane_acked(t, 0, e->pos, e->pos + RECEIVE_BUFFER);
+	lx_stream_tell(NULL, lx_arrival_note(&a), 0);
+}
+
+/* ---- a packet of a stream ------------------------------------------------------------ */
+
+/* Remembers which messages have been placed on lanes. */
+static void note_placed(int who, __u32 tail)
+{
+	const struct lx_stream *s = &stream[who];
+
+	for (; tail != s->tail; tail++) {
+		const struct lx_extent *x = &s->extent[tail % LX_STREAM_EXTENTS];
+		struct receiver *r;
+
+		if (x->lane == LX_NO_LANE)
+			continue;
+		r = &receiver[x->lane];
+		assert_true(r->tail - r->first < PLACED);
+		assert_true(message_at(who, message_of(who, x->start))->start == x->start);
+		r->placed[r->tail++ % PLACED] =
+			(struct placed){ x->lane_start + x->len, who, message_of(who, x->start) };
+	}
+}
+
+/* Part of a header, kept from an earlier packet. */
+static void send_saved(int who, const struct lx_framing *f)
+{
+	struct lx_stream *s = &stream[who];
+	struct lx_fragment p;
+
+	if (!f->saved)
+		return;
+	lx_fragment_at(s, s->saved_pos, s->saved_pos + s->saved_len, s->tail - 2, &p);
+	if (p.kind == LX_FRAGMENT_LANE && lane[p.lane].state == LX_LANE_STORED)
+		store_part(who, &p);
+	else if (p.kind == LX_FRAGMENT_LANE)
+		send_on_lane(who, p.lane, p.target, f->saved);
+	else if (p.kind == LX_FRAGMENT_UP)
+		send_up(who, &p);
+}
+
+static void on_data(struct event *e)
+{
+	struct lx_stream *s = &stream[e->who];
+	struct lx_segment in = { .pos = e->pos, .end = e->end, .size = MSS, .packet = e };
+	struct lx_framing f = { .s = s, .seg = &in, .index = e->who };
+	unsigned int ways = 0;
+	__u32 tail = s->tail, near;
+
+	if (sender[e->who].dead)
+		return;
+	s->packets++;
+	s->force |= lx_pos_before(e->pos, s->acked);
+	if (!lx_pos_before(s->acked, e->end)) {
+		tell_sender(e->who);
+		return;
+	}
+	s->now_ns = now_ns;
+	assert_int_equal(lx_frame(&f), 0);
+	note_placed(e->who, tail);
+	send_saved(e->who, &f);
+	near = f.near;
+	for (__u64 pos = e->pos; lx_pos_before(pos, e->end); ways++) {
+		struct lx_fragment p;
+
+		lx_fragment_run(s, pos, e->end, near, &p);
+		near = p.extent;
+		if (p.kind == LX_FRAGMENT_LANE && lane[p.lane].state == LX_LANE_STORED)
+			store_part(e->who, &p);
+		else if (p.kind == LX_FRAGMENT_LANE)
+			send_on_lane(e->who, p.lane, p.target, p.end - p.pos);
+		else if (p.kind == LX_FRAGMENT_UP)
+			send_up(e->who, &p);
+		pos = p.end;
+	}
+	if (ways > 1) {
+		s->resegmented += ways > CUT_PARTS && e->end - e->pos > MSS;
+		s->fragments += ways;
+		tell_sender(e->who);
+	}
+}
+
+/* ---- time --------------------------------------------------------------------------- */
+
+static void run_until(__u64 ns)
+{
+	while (now_ns < ns) {
+		struct event e = next_event();
+
+		now_ns = e.ns;
+		switch (e.kind) {
+		case DATA:
+			on_data(&e);
+			break;
+		case AT_HOP:
+			at_hop(&e);
+			break;
+		case LANE_ACK:
+			lane_ack(&e);
+			break;
+		case ACK:
+			on_ack(&e);
+			break;
+		case DONE:
+			sender[e.who].n_done++;
+			sender_send(e.who);
+			break;
+		case LANE0_TURN:
+			lane0_turn(e.who);
+			break;
+		case LANE0_ARRIVED:
+			lane0_arrived(&e);
+			break;
+		case TICK:
+			tick();
+			break;
+		case ELSEWHERE:
+			delivered(e.who, e.message);
+			break;
+		}
+	}
+}
+
+#endif
