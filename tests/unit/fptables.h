@@ -20,6 +20,21 @@
 		return i < (n_peers) ? &(peers)[i] : NULL;                                 \
 	}
 
+/* The same tables for the daemon's half: user/bpf/fastpath.h, which the test includes. */
+#define FP_DAEMON_TABLES                                                                           \
+	struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int i)                \
+	{                                                                                          \
+		return lx_stream_at(i);                                                            \
+	}                                                                                          \
+	struct lx_lane *lx_fastpath_lane(struct lx_fastpath *f, unsigned int i)                    \
+	{                                                                                          \
+		return lx_lane_at(i);                                                              \
+	}                                                                                          \
+	struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *f, unsigned int i)                 \
+	{                                                                                          \
+		return lx_fp_peer_at(i);                                                           \
+	}
+
 /* For tests that only need what the headers define. */
 #define FP_NO_TABLES                                                                       \
 	static struct lx_stream *lx_stream_at(__u32 i)                                     \

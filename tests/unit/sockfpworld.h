@@ -161,6 +161,16 @@ static inline bool lane_is_live(void)
 	return fastpath->lane[0].state == LX_LANE_LIVE;
 }
 
+static inline bool second_stream_is_on(void)
+{
+	return fastpath->stream[1].state == LX_STREAM_ON;
+}
+
+static inline bool lane_is_stored(void)
+{
+	return fastpath->lane[0].state == LX_LANE_STORED;
+}
+
 static inline bool lane_is_back(void)
 {
 	return fastpath->lane[0].state == LX_LANE_SOCKET;

@@ -224,43 +224,9 @@ static void lane_returns(int l)
  * ---- the daemon's half: what is not linked ----------------------------------------------------
  */
 
-int lx_fastpath_next(const struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int i)
-{
-	static const unsigned int n[] = { [LX_FASTPATH_STREAMS] = STREAMS,
-					  [LX_FASTPATH_LANES] = LANES,
-					  [LX_FASTPATH_PEERS] = HOPS };
-
-	return i < n[table] ? (int)i : -1;
-}
-
-unsigned int lx_fastpath_used(const struct lx_fastpath *f, enum lx_fastpath_table table)
-{
-	return table == LX_FASTPATH_LANES ? LANES : 0;
-}
-
-struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_stream_at(i);
-}
-
-struct lx_lane *lx_fastpath_lane(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_lane_at(i);
-}
-
-struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_fp_peer_at(i);
-}
-
 void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_t bytes)
 {
 	n_stores += lanes;
-}
-
-bool lx_fastpath_is_attached(const struct lx_fastpath *f, unsigned int ifindex)
-{
-	return true;
 }
 
 int lx_fastpath_take(struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int max)
@@ -282,11 +248,6 @@ void lx_fastpath_flow_del(struct lx_fastpath *f, const struct lx_flow_key *key)
 {
 }
 
-void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int index)
-{
-	tell_sender(index);
-}
-
 /* The daemon gives a connection to the programs again. */
 int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int l, bool on)
 {
@@ -302,11 +263,6 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 	t->word = (__u64)LX_LANE_OWNER << 32;
 	t->state = LX_LANE_LIVE;
 	return 0;
-}
-
-bool lx_sock_offload_ni_on(const struct lx_ni *ni)
-{
-	return true;
 }
 
 unsigned int lx_sock_offload_store(void)
@@ -329,16 +285,6 @@ bool lx_sock_conn_is_idle(struct lx_sock_conn *sock)
 int lx_sock_conn_error(const struct lx_sock_conn *conn)
 {
 	return -ETIMEDOUT;
-}
-
-enum lx_hstatus lx_sock_conn_fault(const struct lx_sock_conn *conn)
-{
-	return LX_HSTATUS_OK;
-}
-
-uint64_t lx_sock_conn_timeout_ns(const struct lx_sock_conn *conn)
-{
-	return 50 * LX_S_NS;
 }
 
 uint64_t lx_sock_conn_tx_bytes(const struct lx_sock_conn *conn)
@@ -484,26 +430,11 @@ static void tick(void)
 
 static int begin(void **state)
 {
-	memset(stream, 0, sizeof(stream));
-	memset(fp_peer, 0, sizeof(fp_peer));
-	memset(sender, 0, sizeof(sender));
-	memset(hop, 0, sizeof(hop));
-	memset(neighbour, 0, sizeof(neighbour));
 	memset(worst_ns, 0, sizeof(worst_ns));
 	memset(repeat_ns, 0, sizeof(repeat_ns));
-	n_heap = now_ns = lane0_at = 0;
 	n_delivered = n_lost_of_others = n_stores = n_cuts = n_elsewhere = n_bad = 0;
-	lane0_busy = false;
-	fp = calloc(1, sizeof(*fp));
-	offload.env = (void *)fp; /* it stays */
-	fp->offload = &offload;
-	fp->stream = calloc(STREAMS, sizeof(fp->stream[0]));
-	fp->lane = calloc(LANES, sizeof(fp->lane[0]));
-	fp->run = calloc(LANES, sizeof(fp->run[0]));
-	fp->peer = calloc(PEERS, sizeof(fp->peer[0]));
+	world_begin();
 	for (int h = 0; h < HOPS; h++) {
-		dest[h] = (struct lx_dest){ .n = 1, .next_hop = { h } };
-		hop[h].link = LINK;
 		neighbour[h] = (struct lx_fp_neighbour){ .peer = sock_peer[h], .index = h };
 		fp->peer[h] = &neighbour[h];
 		slow_sock[h] = (struct lx_sock_conn){ .who = -1, .hop = h };
@@ -514,8 +445,6 @@ static int begin(void **state)
 						    .facts.ctype = LX_CTYPE_CONTROL };
 	}
 	for (int l = 0; l < LANES; l++) {
-		free(receiver[l].placed);
-		receiver[l] = (struct receiver){ .placed = calloc(PLACED, sizeof(struct placed)) };
 		make_lane(l);
 	}
 	return 0;
@@ -525,34 +454,8 @@ static int end(void **state)
 {
 	for (int l = 0; l < LANES; l++)
 		lx_fp_store_free(&fp->run[l]);
-	free(fp->stream);
-	free(fp->lane);
-	free(fp->run);
-	free(fp->peer);
-	free(fp);
+	world_end();
 	return 0;
-}
-
-static void make_sender(int i)
-{
-	struct lx_stream *s = &stream[i];
-
-	s->state = LX_STREAM_ON;
-	s->version = LX_SOCK_V3;
-	s->peer = HOPS + i;
-	s->mss = MSS;
-	s->lane = LX_NO_LANE;
-	s->wscale = WSCALE;
-	s->socket_window_edge = SOCKET_BUFFER;
-	s->window_edge = s->advertised_edge = sender[i].window_edge = 64 << 10;
-	s->key.remote[15] = i;
-	sender[i].link = LINK;
-	sender[i].latency_ns = 5000 + rnd_below(50000);
-	sender[i].hop = i % HOPS;
-	stream_sock[i] = (struct lx_sock_conn){ .who = i, .hop = -1 };
-	stream_conn[i] =
-		(struct lx_fp_conn){ .fp = fp, .conn = &stream_sock[i], .stream = i, .lane = -1 };
-	fp->stream[i] = (struct lx_fp_stream){ .conn = &stream_conn[i], .next_hop = -1 };
 }
 
 /* Half a second with everybody well; then something fails, for five. */
@@ -560,11 +463,7 @@ static void run(struct pattern p, void (*fails)(void), void (*mended)(void))
 {
 	pattern = p;
 	measured_from = BEGIN / 2;
-	at(MS, (struct event){ .kind = TICK });
-	for (int i = 0; i < STREAMS; i++) {
-		make_sender(i);
-		sender_send(i);
-	}
+	senders_begin();
 	run_until(BEGIN + rnd_below(20 * MS));
 	fails();
 	run_until(BEGIN + 6 * LX_S_NS);

@@ -42,20 +42,7 @@ int lx_fastpath_next(const struct lx_fastpath *f, enum lx_fastpath_table table, 
 	return i ? -1 : 0;
 }
 
-struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_stream_at(i);
-}
-
-struct lx_lane *lx_fastpath_lane(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_lane_at(i);
-}
-
-struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_fp_peer_at(i);
-}
+FP_DAEMON_TABLES
 
 static int begin(void **state)
 {

@@ -8,47 +8,8 @@
 
 /* ---- the daemon's half: what review.c and stall.c ask for ---------------------------- */
 
-struct lx_stream *lx_fastpath_stream(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_stream_at(i);
-}
-
-struct lx_lane *lx_fastpath_lane(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_lane_at(i);
-}
-
-struct lx_fp_peer *lx_fastpath_peer(struct lx_fastpath *f, unsigned int i)
-{
-	return lx_fp_peer_at(i);
-}
-
-int lx_fastpath_next(const struct lx_fastpath *f, enum lx_fastpath_table table, unsigned int i)
-{
-	static const unsigned int n[] = { [LX_FASTPATH_STREAMS] = STREAMS,
-					  [LX_FASTPATH_LANES] = LANES,
-					  [LX_FASTPATH_PEERS] = HOPS };
-
-	return i < n[table] ? (int)i : -1;
-}
-
-unsigned int lx_fastpath_used(const struct lx_fastpath *f, enum lx_fastpath_table table)
-{
-	return table == LX_FASTPATH_LANES ? LANES : 0;
-}
-
 void lx_fastpath_count_stored(struct lx_fastpath *f, unsigned int lanes, uint64_t bytes)
 {
-}
-
-bool lx_fastpath_is_attached(const struct lx_fastpath *f, unsigned int ifindex)
-{
-	return true;
-}
-
-bool lx_sock_offload_ni_on(const struct lx_ni *ni)
-{
-	return true;
 }
 
 unsigned int lx_sock_offload_store(void)
@@ -71,11 +32,6 @@ void lx_fp_cut(struct lx_fp *f, unsigned int index, uint64_t from, uint64_t hole
 	fail_msg("a lane ends inside a message");
 }
 
-void lx_fastpath_poke_ack(struct lx_fastpath *f, unsigned int index)
-{
-	tell_sender(index);
-}
-
 int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned int index, bool on)
 {
 	return 0;
@@ -84,16 +40,6 @@ int lx_fastpath_takeover(struct lx_fastpath *f, enum lx_flow_kind kind, unsigned
 int lx_sock_conn_error(const struct lx_sock_conn *conn)
 {
 	return 0;
-}
-
-enum lx_hstatus lx_sock_conn_fault(const struct lx_sock_conn *conn)
-{
-	return LX_HSTATUS_OK;
-}
-
-uint64_t lx_sock_conn_timeout_ns(const struct lx_sock_conn *conn)
-{
-	return 50 * LX_SOCK_SECOND;
 }
 
 void lx_sock_conn_close(struct lx_sock_conn *conn, int error, enum lx_hstatus hstatus)
@@ -136,8 +82,6 @@ static void tick(void)
 static void make_next_hops(void)
 {
 	for (int h = 0; h < HOPS; h++) {
-		dest[h] = (struct lx_dest){ .n = 1, .next_hop = { h } };
-		hop[h].link = LINK;
 		neighbour[h].index = h;
 		fp->peer[h] = &neighbour[h];
 	}
@@ -152,73 +96,26 @@ static void make_next_hops(void)
 		lane_sock[l] = (struct lx_sock_conn){ .who = -1, .hop = l / CONNS };
 		lane_conn[l].conn = &lane_sock[l];
 		fp->lane[l] = &lane_conn[l];
-		receiver[l].placed = calloc(PLACED, sizeof(receiver[l].placed[0]));
-		assert_non_null(receiver[l].placed);
 	}
-}
-
-static void make_sender(int i)
-{
-	struct lx_stream *s = &stream[i];
-
-	s->state = LX_STREAM_ON;
-	s->version = LX_SOCK_V3;
-	s->peer = HOPS + i;
-	s->mss = MSS;
-	s->lane = LX_NO_LANE;
-	s->wscale = WSCALE;
-	s->socket_window_edge = SOCKET_BUFFER;
-	s->window_edge = s->advertised_edge = sender[i].window_edge = 64 << 10;
-	sender[i].link = LINK;
-	sender[i].latency_ns = 5000 + rnd_below(50000);
-	sender[i].hop = i % HOPS;
-	sender[i].left = pattern.train ? rnd_below(pattern.train) : 0;
-	stream_sock[i] = (struct lx_sock_conn){ .who = i, .hop = -1 };
-	stream_conn[i] =
-		(struct lx_fp_conn){ .fp = fp, .conn = &stream_sock[i], .stream = i, .lane = -1 };
-	fp->stream[i] = (struct lx_fp_stream){ .conn = &stream_conn[i], .next_hop = -1 };
 }
 
 static int begin(void **state)
 {
-	memset(stream, 0, sizeof(stream));
-	memset(fp_peer, 0, sizeof(fp_peer));
-	memset(sender, 0, sizeof(sender));
-	memset(receiver, 0, sizeof(receiver));
-	memset(hop, 0, sizeof(hop));
-	n_heap = now_ns = lane0_at = n_lane_messages = n_slow_messages = 0;
-	lane0_busy = false;
-	fp = calloc(1, sizeof(*fp));
-	offload.env = (void *)fp; /* it stays */
-	fp->offload = &offload;
-	fp->stream = calloc(STREAMS, sizeof(fp->stream[0]));
-	fp->lane = calloc(LANES, sizeof(fp->lane[0]));
-	fp->run = calloc(LANES, sizeof(fp->run[0]));
-	fp->peer = calloc(PEERS, sizeof(fp->peer[0]));
+	world_begin();
 	make_next_hops();
 	return 0;
 }
 
 static int end(void **state)
 {
-	for (int l = 0; l < LANES; l++)
-		free(receiver[l].placed);
-	free(fp->stream);
-	free(fp->lane);
-	free(fp->run);
-	free(fp->peer);
-	free(fp);
+	world_end();
 	return 0;
 }
 
 static void run(__u64 warm_ns, __u64 ns)
 {
 	measured_from = warm_ns;
-	at(MS, (struct event){ .kind = TICK });
-	for (unsigned int i = 0; i < STREAMS; i++) {
-		make_sender(i);
-		sender_send(i);
-	}
+	senders_begin();
 	run_until(warm_ns + ns);
 }
 

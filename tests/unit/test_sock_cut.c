@@ -12,11 +12,6 @@ static uint8_t bytes[SECOND];
 static int first, second; /* the senders' connections */
 static int control; /* the server's end of what is no lane */
 
-static bool second_is_on(void)
-{
-	return fastpath->stream[1].state == LX_STREAM_ON;
-}
-
 static bool is_being_cut(void)
 {
 	return fp()->run[0].cut.since_ns;
@@ -72,7 +67,7 @@ static void two_messages(bool in_front)
 	fake_clock_run();
 	second = dialled(OTHER_IP, &claimed, LX_CTYPE_BULK_OUT, false);
 	send_puts(second, 1, 0);
-	assert_true(eventually(second_is_on, 20000));
+	assert_true(eventually(second_stream_is_on, 20000));
 	fake_clock_stop();
 	fake_clock_go(50);
 	drain(control);

@@ -38,11 +38,6 @@ static bool second_is_unsafe(void)
 	return is_unsafe(1);
 }
 
-static bool second_is_on(void)
-{
-	return fastpath->stream[1].state == LX_STREAM_ON;
-}
-
 static bool has_logged(const char *text)
 {
 	bool has;
@@ -181,7 +176,7 @@ static void test_other_nid(void **state)
 	int fd = timed_world(50);
 
 	send_puts(dialled(CLIENT_IP, &claimed, LX_CTYPE_BULK_OUT, false), 1, 0);
-	assert_true(eventually(second_is_on, 20000));
+	assert_true(eventually(second_stream_is_on, 20000));
 	assert_false(eventually(second_is_unsafe, 0));
 	begin_on_lane(0, 0, 1000, 500);
 	assert_true(eventually(is_seen, 20000));
@@ -250,11 +245,6 @@ static void test_no_offence_with_gap(void **state)
 }
 
 /* ---- others wait ------------------------------------------------------------------ */
-
-static bool lane_is_stored(void)
-{
-	return fastpath->lane[0].state == LX_LANE_STORED;
-}
 
 static bool stream_is_slow(void)
 {

@@ -19,11 +19,6 @@ static int stored_world(void)
 	return fd;
 }
 
-static bool lane_is_stored(void)
-{
-	return fastpath->lane[0].state == LX_LANE_STORED;
-}
-
 /* The programs have stored bytes. */
 static void store(uint32_t from, uint32_t to)
 {

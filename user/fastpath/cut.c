@@ -138,18 +138,20 @@ static void reset(struct lx_fp *fp, unsigned int index)
 	lx_sock_conn_close(fp->lane[index]->conn, -ECONNRESET, LX_HSTATUS_REMOTE_DROPPED);
 }
 
-/* Whether a lane ends, or may have to. */
-static bool is_ending(const struct lx_fp *fp, unsigned int index)
+/* Whether a lane leads to a next hop, and ends or may have to. */
+static bool is_ending(struct lx_fp *fp, unsigned int index, const struct lx_fp_neighbour *peer)
 {
-	return fp->run[index].cut.since_ns || fp->lane[index]->left_ns;
+	const struct lx_fp_conn *conn = fp->lane[index];
+
+	return conn && !conn->closing && neighbour_of(fp, index) == peer &&
+	       (fp->run[index].cut.since_ns || conn->left_ns);
 }
 
 /* Resets the lanes of a next hop that end, if all of them are ready. */
 static void reset_all(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t now)
 {
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		if (fp->lane[i] && !fp->lane[i]->closing && neighbour_of(fp, i) == peer &&
-		    is_ending(fp, i) && !fp->run[i].cut.ready)
+		if (is_ending(fp, i, peer) && !fp->run[i].cut.ready)
 			return;
 	}
 	if (!peer->hold_ns)
@@ -158,8 +160,7 @@ static void reset_all(struct lx_fp *fp, struct lx_fp_neighbour *peer, uint64_t n
 		return;
 	peer->reset_ns = now;
 	lx_fastpath_for_each (i, fp->fastpath, LX_FASTPATH_LANES) {
-		if (fp->lane[i] && !fp->lane[i]->closing && neighbour_of(fp, i) == peer &&
-		    fp->run[i].cut.since_ns)
+		if (is_ending(fp, i, peer))
 			reset(fp, i);
 	}
 }
