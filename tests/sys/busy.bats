@@ -18,7 +18,7 @@ FIRST=21
 
 # An NI that receives nothing for the sum of the first two is considered down.
 # shellcheck disable=SC2034 # read by load
-QUICK="--set lnet.alive_router_check_interval=5 --set lnet.router_ping_timeout=4"
+QUICK="--set lnet.alive_router_check_interval=5 --set lnet.router_ping_timeout=8"
 
 setup() {
 	local i
@@ -29,7 +29,7 @@ setup() {
 		ip -n "${NS}client" addr add "10.1.0.$i/24" dev eth0
 	done
 	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; echo 'tunables:'
-	  echo '    lnet: { alive_router_check_interval: 5, router_ping_timeout: 4 }'
+	  echo '    lnet: { alive_router_check_interval: 5, router_ping_timeout: 8 }'
 	  echo '    tcp: { conns_per_peer: 9 }'; } | config r1
 	start r1
 	fastpath_as_configured r1

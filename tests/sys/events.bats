@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Connections that end, stall or return in the middle of messages. See events.bash.
-# bats file_tags=router
 # shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
@@ -60,6 +59,7 @@ others_elsewhere() {
 	run ! grep level=warning <(grep -v 'event="ni down"' "$DIR/r1.log")
 }
 
+# bats test_tags=router
 @test "half-closed in the middle of a message: only that one is lost" {
 	routed
 	taker server 10.2.0.1
@@ -91,6 +91,7 @@ others_elsewhere() {
 	run ! grep -E 'nid=10.(1.0.5|2.0.1)@' "$DIR/r1.log"
 }
 
+# bats test_tags=router
 @test "a client is killed in the middle of a message: only that one is lost" {
 	routed
 	taker server 10.2.0.1
@@ -191,6 +192,7 @@ shows_unsafe() {
 	ends_within $((3 * BOUND)) other
 }
 
+# bats test_tags=router
 @test "connections are reset on each side of the router" {
 	routed
 	begin_traffic

@@ -42,7 +42,7 @@ moves() {
 
 # Connections to a next hop become lanes once they are warm.
 warm_up() {
-	moves put -s 64k -t 3
+	moves put -s 64k -t 2
 }
 
 # At least half of the bytes went by lanes. A stream's counters are those of its last
@@ -91,7 +91,7 @@ messages_on_lanes() {
 	warm_up
 	for size in 4k 64k 1m; do
 		mostly put -s $size -t 2
-		moves get -s $size -t 2
+		moves get -s $size -t 1
 	done
 	equal "$(fastpath_sum r1 lost)" 0
 	equal "$(stat_of r1 drop_count)" 0
@@ -105,7 +105,7 @@ messages_on_lanes() {
 		start_server
 		warm_up
 		mostly put -s 64k -t 2
-		moves get -s 1m -t 2
+		moves get -s 1m -t 1
 		end_load server
 		stop r1
 	done
@@ -118,7 +118,7 @@ messages_on_lanes() {
 	start_server
 	warm_up
 	moves put -s 4k -t 2
-	moves put -s 64k -t 3
+	moves put -s 64k -t 2
 	loads_until grants_are_given put -s 1m -t 2
 	moves get -s 64k -t 2
 	shared_lane_told
@@ -373,8 +373,8 @@ is_lossy() {
 	warm_up
 	for every in 300 50; do
 		lossy lan1 p-client $every
-		moves put -s 64k -t 3
-		moves put -s 1m -t 3
+		moves put -s 64k -t 2
+		moves put -s 1m -t 2
 	done
 	[ "$(fastpath_sum r1 n_unframed)" -gt 1 ]
 	[ "$(fastpath_sum r1 lane_messages)" -gt 0 ]
@@ -413,8 +413,8 @@ is_lossy() {
 	for every in 300 50; do
 		lossy lan2 p-r1 $every
 		lossy lan2 p-server $every
-		moves put -s 64k -t 3
-		moves put -s 1m -t 3
+		moves put -s 64k -t 2
+		moves put -s 1m -t 2
 	done
 	[ "$(fastpath_sum r1 lane_messages)" -gt 0 ]
 }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Forged segments: those that our own TCP would reject change nothing. See events.bash.
-# bats file_tags=router
 # shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash

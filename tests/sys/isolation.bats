@@ -4,7 +4,6 @@
 # What the neighbours of a failing node feel: a client sends small messages to a server that goes
 # silent, and pings another one on the same connection. How long exactly they wait measures
 # tools/bench/isolation; here, that nothing is lost, and nobody waits for long. See events.bash.
-# bats file_tags=router
 # shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
@@ -61,6 +60,7 @@ no_lane_is_stored() {
 	lx r1 -j lane show | jq -e '[.lane[]? | select(.state == "stored")] == []'
 }
 
+# bats test_tags=router
 @test "a server falls silent and comes back: its client's other messages go on, nothing is lost" {
 	begins
 	sleep 3

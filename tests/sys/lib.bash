@@ -42,6 +42,10 @@ PATIENCE=${PATIENCE:-20}
 # off: all daemons run without BPF, and must give the same results.
 LNETX_BPF=${LNETX_BPF:-on}
 
+# For how many seconds a router that ends waits for its neighbours to go another way. Few tests are
+# about that; by default it takes 6 s with such short timers.
+DRAIN=${DRAIN:-1}
+
 # Seconds until a peer, and messages it has not answered, time out.
 GIVE_UP=${GIVE_UP:-10}
 
@@ -55,6 +59,10 @@ NS=lx-${LNETX_TEST_TAG:-t$PPID}-${BATS_TEST_NUMBER:-0}-
 
 net_begin() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
+	# bats follows each command for the line that failed, which took half of the CPU time of some
+	# tests. The lines of the test itself will do.
+	set +T
+	declare -ft "$BATS_TEST_NAME"
 	DIR=$BATS_TEST_TMPDIR
 	export LNETX_RUNDIR=$DIR/run
 	export LNETX_RT_TABLES=$DIR/rt_tables
@@ -250,6 +258,7 @@ spawn() {
 	local name=$1
 	shift
 
+	set -- --drain "$DRAIN" "$@"
 	[ "$LNETX_BPF" = on ] || set -- "$@" --no-bpf
 	# Only routers have a fast path.
 	! grep -qs '^routing' "$DIR/$name.yaml" || [ "$LNETX_BPF" = off ] || watch_packets "$name"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Links, MTUs, neighbours, addresses and routes that change under load. See events.bash.
-# bats file_tags=router
 # shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/events.bash
@@ -139,6 +138,7 @@ net_gateway() {
 	equal "$(grep -c level=warning "$DIR/r1.log" || true)" "$warned"
 }
 
+# bats test_tags=router
 @test "the router's interfaces go down and up" {
 	local dev
 

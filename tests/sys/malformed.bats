@@ -4,7 +4,6 @@
 # Malformed input from the network: the connection is closed, one line in the log names the
 # peer, and nobody else is disturbed - least of all the traffic of another peer, which is
 # verified meanwhile.
-# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -49,6 +48,7 @@ complained() {
 	[ "$(complaints '10\.1\.0\.1[^0-9]')" -gt "$1" ]
 }
 
+# bats test_tags=router
 @test "each kind of malformed input: closed, one line in the log, traffic unharmed" {
 	local kind before after
 

@@ -7,10 +7,11 @@
 #
 #	sudo RESTARTS=10 PAUSE=15 bats tests/sys/rolling.bats	with real pauses
 #
-# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
+
+DRAIN=70
 
 CLIENT=10.1.0.1@tcp1
 SERVER=10.2.0.1@tcp2
@@ -70,6 +71,7 @@ silent() {
 	equal "$(stat_of "$1" drop_count)" 0
 }
 
+# bats test_tags=router
 @test "routers restarted in turn: no message is lost, none is late" {
 	local i name began
 
@@ -90,6 +92,7 @@ silent() {
 	run ! grep -E 'level=(warning|error)' "$DIR/r1.log" "$DIR/r2.log"
 }
 
+# bats test_tags=router
 @test "routing is switched off, by command and by a reload: no message is lost, none is late" {
 	router r1
 	router r2

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # Two routers side by side; one of them fails under traffic.
-# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
+
+DRAIN=70
 
 CLIENT=10.1.0.1@tcp1
 SERVER=10.2.0.1@tcp2
@@ -53,6 +54,7 @@ takes_over() {
 	end_traffic
 }
 
+# bats test_tags=router
 @test "GETs through two routers, one is killed: the other takes over, all arrive" {
 	begin_traffic get
 	stop r2 KILL
@@ -70,6 +72,7 @@ takes_over() {
 	end_traffic
 }
 
+# bats test_tags=router
 @test "a router stops cleanly, and comes back" {
 	begin_traffic put
 	stop r1

@@ -3,7 +3,6 @@
 #
 # LNet selftest between nodes on tcp1 and tcp2, through a router: traffic, and consoles that
 # vanish, are not allowed, or compete.
-# bats file_tags=router
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
@@ -42,6 +41,7 @@ measured() {
 	eventually "$PATIENCE" all_free client server
 }
 
+# bats test_tags=router
 @test "pings, reads and writes through a router; every byte is checked" {
 	tests_on client server
 	measured ping 1

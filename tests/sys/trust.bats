@@ -3,7 +3,6 @@
 #
 # What a router does with packets damaged on the way, and with segments sent in a peer's name:
 # nothing that TCP would not do.
-# bats file_tags=router
 # shellcheck disable=SC2030,SC2031 # each test sets its own
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
@@ -112,6 +111,7 @@ many() {
 		"\(.sent_again) sent again, \(.mbps | round) Mbit/s"' "$DIR/$1.json" >&3
 }
 
+# bats test_tags=router
 @test "bits flipped everywhere: all data that arrives is right, as with packets lost everywhere" {
 	cables
 	load_server server 10.2.0.1@tcp2 -r tcp1=10.2.0.11@tcp2
