@@ -291,7 +291,10 @@ void lx_lnd_offloaded(struct lx_ni *ni, const struct lx_nid *nid,
 void lx_lnd_lost(struct lx_ni *ni, const struct lx_nid *next_hop, const struct lx_type_counts *n,
 		 uint64_t payload, enum lx_hstatus hstatus);
 
-/* The NI's link or address went away, with the reason, or came back (LX_DOWN_NO). */
+/*
+ * The NI's link or address went away, with the reason, or came back (LX_DOWN_NO). Also from
+ * startup(), if it is down already.
+ */
 void lx_lnd_link(struct lx_ni *ni, enum lx_down_why why);
 
 /* Reports a change to "lnetx monitor". */

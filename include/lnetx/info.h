@@ -50,6 +50,8 @@ struct lx_stats {
 #undef LX_STATS_FIELD_
 	uint64_t drops[LX_REASON_COUNT]; /* drop_count, by reason */
 	uint64_t loops; /* messages found to go round in a circle of routers */
+	uint64_t answer_bytes; /* memory of answers that are not sent yet, as of now */
+	uint64_t answer_waits; /* requests that had to wait for answers before them to be sent */
 };
 
 /* ---- what is down ------------------------------------------------------- */
@@ -216,6 +218,7 @@ struct lx_peer_ni_info {
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
 	struct lx_udsp_effect udsp;
+	uint64_t answer_bytes; /* memory of answers to it that are not sent yet */
 };
 
 struct lx_peer_info {

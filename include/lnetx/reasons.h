@@ -31,7 +31,8 @@
 	X(BAD_NID, "bad_nid", "source, destination or previous hop cannot have this NID; connection closed") \
 	X(LOOP, "loop", "the next hop is the peer it came from: routes point at each other") \
 	X(SEND_FAILED, "send_failed", "not forwarded: no connection to the next hop, or it ended") \
-	X(FAULT, "fault", "a rule of fault injection says so (lnet.md 14; lnetx fault show)")
+	X(FAULT, "fault", "a rule of fault injection says so (lnet.md 14; lnetx fault show)") \
+	X(ANSWERS, "answers", "a request: too many answers to its sender wait, and we wait for its answers")
 
 enum lx_reason {
 #define LX_REASON_ENUM_(NAME, name, help) LX_REASON_##NAME,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../user/io/netif.h"
+#include "../../user/io/poll.h"
 #include "verbs.h"
 
 #define TICK_MS 500
@@ -49,8 +50,8 @@ bool lx_o2ib_port_active(const struct lx_o2ib_port *port)
 	       attr.state == IBV_PORT_ACTIVE;
 }
 
-/* Reports to the nets if the link has changed. */
-static void look(struct lx_o2ib_port *port)
+/* Tells the nets if the link has changed. @starting: the kernel may not have noted a carrier. */
+static void look(struct lx_o2ib_port *port, bool starting)
 {
 	struct lx_o2ib_net *net;
 	enum lx_down_why down = LX_DOWN_NO;
@@ -63,7 +64,7 @@ static void look(struct lx_o2ib_port *port)
 	lx_addr_init(&addr, &port->addr, 4, 0);
 	if (lx_netif_by_addr(&addr, "", &netif))
 		down = LX_DOWN_ADDRESS;
-	else if (!netif.up)
+	else if (!netif.enabled || !(starting ? netif.carrier : netif.up))
 		down = netif.enabled ? LX_DOWN_CARRIER : LX_DOWN_INTERFACE;
 	else if (!lx_o2ib_port_active(port))
 		down = LX_DOWN_PORT;
@@ -87,7 +88,7 @@ static void on_link_change(void *arg)
 	struct lx_o2ib_port *port = arg;
 
 	lx_loop_enter(port->loop);
-	look(port);
+	look(port, false);
 	lx_loop_leave(port->loop);
 }
 
@@ -108,7 +109,7 @@ void lx_o2ib_port_lose(struct lx_o2ib_port *port, const char *reason)
 		       lx_nid_str(&net->ni->nid), reason);
 		lx_o2ib_net_lost(net, -ENODEV);
 	}
-	look(port);
+	look(port, false);
 }
 
 /* ---- events of the device ---------------------------------------------------------- */
@@ -125,7 +126,7 @@ static void device_changed(const struct lx_o2ib_port *from, bool broken)
 		if (broken)
 			lx_o2ib_port_lose(port, "its RDMA device has failed; see dmesg");
 		else
-			look(port);
+			look(port, false);
 	}
 	pthread_mutex_unlock(&ports_lock);
 }
@@ -205,6 +206,7 @@ static void on_async(uv_poll_t *poll, int status, int events)
 		ibv_ack_async_event(&ev);
 		device_event(port, &copy);
 	}
+	lx_poll_go_on(poll, status, UV_READABLE, on_async);
 	lx_loop_leave(port->loop);
 }
 
@@ -216,6 +218,7 @@ static void on_comp(uv_poll_t *poll, int status, int events)
 
 	lx_loop_enter(port->loop);
 	port->ops->comp_ready(port);
+	lx_poll_go_on(poll, status, UV_READABLE, on_comp);
 	lx_loop_leave(port->loop);
 }
 
@@ -225,6 +228,7 @@ static void on_cm(uv_poll_t *poll, int status, int events)
 
 	lx_loop_enter(port->loop);
 	port->ops->cm_ready(port);
+	lx_poll_go_on(poll, status, UV_READABLE, on_cm);
 	lx_loop_leave(port->loop);
 }
 
@@ -402,6 +406,8 @@ int lx_o2ib_port_open(struct lx_o2ib_net *net, const struct lx_o2ib_port_ops *op
 		return r;
 	net->port = found;
 	lx_list_append(&found->nets, &net->port_link);
+	look(found, true);
+	lx_lnd_link(net->ni, found->down);
 	return 0;
 }
 

@@ -179,6 +179,16 @@ static void net_released(struct lx_sock_net *net)
 	lx_sock_host_leave(net);
 }
 
+/* Later changes are host.c's. */
+static void start_link(struct lx_sock_net *net)
+{
+	if (!net->netif.enabled)
+		net->link_down = LX_DOWN_INTERFACE;
+	else if (!net->netif.carrier)
+		net->link_down = LX_DOWN_CARRIER;
+	lx_lnd_link(net->ni, net->link_down);
+}
+
 static int sock_startup(struct lx_ni *ni)
 {
 	struct lx_sock_net *net;
@@ -200,8 +210,10 @@ static int sock_startup(struct lx_ni *ni)
 	}
 	ni->lnd_data = net;
 	r = lx_sock_accept_start(net, "NI not started");
-	if (!r)
+	if (!r) {
+		start_link(net);
 		return 0;
+	}
 	/* No lx_lnd_stopped() for an NI that did not come up. */
 	net->ni = NULL;
 	ni->lnd_data = NULL;

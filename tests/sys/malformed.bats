@@ -83,6 +83,42 @@ complained() {
 	[ $((SECONDS - begin)) -le 60 ] # accept_timeout is longer
 }
 
+rss_kib() {
+	awk '$1 == "VmRSS:" { print $2 }' "/proc/${daemon_pid[$1]}/status"
+}
+
+owes() {
+	lx "$1" -j -s stats show | jq '.statistics.answer_bytes // 0'
+}
+
+owes_nothing() {
+	[ "$(owes r1)" = 0 ]
+}
+
+# The daemon answers pings itself, with and without the fast path.
+# bats test_tags=router
+@test "a client that asks and never reads: bounded, closed in time, and others do not notice" {
+	local before
+
+	ip -n "${NS}client" addr add 10.1.0.3/24 dev eth0
+	begin_traffic 25
+	before=$(rss_kib r1)
+	on client tests/sys/peer.py --net 1 greedy 10.1.0.1 10.1.0.11 >"$DIR/greedy" 2>&1 3>&- &
+	eventually 60 grep stuck "$DIR/greedy"
+	echo "# memory: $before, then $(rss_kib r1) KiB; answers: $(owes r1) bytes"
+	[ "$(owes r1)" -gt $((12 << 20)) ]
+	[ "$(owes r1)" -le $((16 << 20)) ]
+	# Gigabytes without a bound; a part of these is what the sanitizer keeps, and router buffers.
+	[ $(($(rss_kib r1) - before)) -lt $((192 << 10)) ]
+	log_has r1 'peer=10.1.0.1@tcp1 .*reason="it asks for more than it reads'
+	run -0 on client tests/sys/peer.py --net 1 ping 10.1.0.3 10.1.0.11
+	eventually $((3 * GIVE_UP)) grep closed "$DIR/greedy"
+	end_traffic
+	eventually "$PATIENCE" owes_nothing
+	[ "$(lx r1 -j -s stats show | jq '.statistics.answer_waits')" -ge 1 ]
+	[ "$(lx r1 -j stats show | jq '.statistics.drops.send_failed')" -ge 1 ]
+}
+
 @test "many silent connections: bounded, and others get in" {
 	DROPS_EXPECTED+=('TCP_LISTEN_OVERFLOW at .*')
 	stop r1

@@ -27,6 +27,7 @@ import errno
 import itertools
 import random
 import resource
+import select
 import socket
 import struct
 import sys
@@ -443,6 +444,25 @@ def idle(args):
     threading.Event().wait()
 
 
+def greedy(args):
+    """Pings as fast as it can, and never reads an answer."""
+    conn = established(args.source, args.to, args)
+    one = struct.pack("<QQIIII", conn.peer, conn.me, PID, PID, GET, 0) + struct.pack(
+        "<QQQIII", 1, 2, PING_BITS, 0, 0, 272).ljust(40, b"\0")
+    data = (struct.pack("<IIQQ", LNET, 0, 0, 0) + one) * 500
+    conn.sock.setblocking(False)
+    sent = 0
+    while sent < args.limit * len(data) // 500:
+        if not select.select([], [conn.sock], [], 3)[1]:
+            say("stuck")
+            break
+        sent += conn.sock.send(data[sent % len(data):])
+    poll = select.poll()
+    poll.register(conn.sock, 0)  # what poll() tells unasked
+    poll.poll()
+    say("closed")
+
+
 def flood(args):
     held = []
     for i in range(args.count):
@@ -488,6 +508,11 @@ def main():
     p.add_argument("count", type=int)
     p.add_argument("source", nargs="+")
     p.set_defaults(run=idle)
+    p = sub.add_parser("greedy")
+    p.add_argument("source")
+    p.add_argument("to")
+    p.add_argument("--limit", type=int, default=1000000)
+    p.set_defaults(run=greedy)
     p = sub.add_parser("flood")
     p.add_argument("source")
     p.add_argument("router")

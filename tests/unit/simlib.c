@@ -202,6 +202,8 @@ void assert_at_rest(struct lx_sim_node *node)
 			assert_int_equal(pni->tx_queued_bytes, 0);
 			assert_true(lx_list_empty(&pni->tx_queue));
 			assert_true(lx_list_empty(&pni->rtr_queue));
+			assert_true(lx_list_empty(&pni->request_queue));
+			assert_int_equal(pni->answer_bytes, 0);
 		}
 	}
 	for (unsigned int i = 0; i < LX_POOLS; i++) {

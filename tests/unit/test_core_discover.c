@@ -672,6 +672,42 @@ static void bad_pushes_do_no_harm(void **state)
 	free(info);
 }
 
+static unsigned int n_pings, n_malformed;
+
+static void note_malformed(int level, const char *line, void *arg)
+{
+	n_malformed += strstr(line, "malformed push") != NULL;
+}
+
+static void count_pings(const struct lx_hdr *hdr, const struct lx_nid *next_hop)
+{
+	n_pings += hdr->type == LX_MSG_GET;
+}
+
+/* Whatever it sends, one ping a second asks a peer what it meant, and one line a minute says so. */
+static void bad_pushes_are_asked_about_once_a_second(void **state)
+{
+	const struct lx_id target = id("10.0.0.1@tcp");
+	struct lx_handle md = mem(b, "bad", 3, LX_MD_UNLIMITED);
+
+	discover(a, "10.0.0.2@tcp", false);
+	n_pings = n_malformed = 0;
+	lx_set_log(note_malformed, NULL);
+	lx_sim_watch(sim, count_pings);
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(lx_msg_put(b->core, NULL, lx_md_lookup(b->core, md), false, &target,
+					    0, LX_PING_MATCH_BITS, 0, 0, false), 0);
+		lx_sim_run(sim, MS);
+		log_clear();
+	}
+	lx_sim_run(sim, 2 * SEC);
+	lx_sim_watch(sim, NULL);
+	lx_set_log(NULL, NULL);
+	assert_in_range(n_pings, 4, 7);
+	assert_int_equal(n_malformed, 1);
+	log_clear();
+}
+
 /* @n NIDs that a peer would list of itself; its first one is @first. */
 static size_t listing(const char *first, unsigned int n, unsigned char *raw)
 {
@@ -736,7 +772,8 @@ static void listed_nids_are_bounded(void **state)
 	tune(a, "peers_max", "16");
 	n_full = 0;
 	lx_set_log(note_full, NULL);
-	push_raw(raw, size); /* too long for the buffer, which grows */
+	push_raw(raw, size); /* too long for the buffer, which grows; it is pinged in a second */
+	lx_sim_run(sim, SEC);
 	push_raw(raw, size);
 	/* The NID that it does not list any more has made room for the next time. */
 	assert_int_equal(a->core->peer_nis.count, 15);
@@ -910,7 +947,8 @@ int main(void)
 		T(configuring_starts_over), T(own_nid_leaves_its_peer), T(ping_answers),
 		T(ping_ends_in_time),
 		T(ping_waits_for_the_reason),
-		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm), T(reply_to_a_push),
+		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
+		T(bad_pushes_are_asked_about_once_a_second), T(reply_to_a_push),
 		T(listed_nids_are_bounded), T(strangers_make_room_for_listed_nids),
 		T(lowered_limit_is_reached_again), T(push_of_a_stranger_is_ignored),
 		T(discovery_on_again), T(status_changes_in_place),

@@ -24,8 +24,11 @@ static struct lx_hdr last_sent;
 static bool parsing;
 static bool recv_at_once; /* the payload is there: recv() completes the message */
 
+static enum lx_down_why down_at_start;
+
 static int hand_startup(struct lx_ni *lni)
 {
+	lx_lnd_link(lni, down_at_start);
 	lni->tun.peer_timeout = 180;
 	lni->tun.peer_buffer_credits = 2;
 	return 0;
@@ -129,6 +132,37 @@ static int start_ni(const char *text, struct lx_core_ni **ret_ni)
 
 	conf.net = lx_nid_net(&conf.nid);
 	return lx_core_ni_start(router->core, &hand_lnd, NULL, &conf, ret_ni);
+}
+
+/* Its link is down when it starts: peers are told so from the first answer on. */
+static void ni_starts_down(void **state)
+{
+	const struct lx_nid other = nid("10.0.9.11@tcp9");
+	struct lx_core_ni *second;
+	struct lx_pinginfo *info;
+	unsigned int found = 0;
+	size_t need;
+
+	down_at_start = LX_DOWN_CARRIER;
+	assert_int_equal(start_ni("10.0.9.11@tcp9", &second), 0);
+	down_at_start = LX_DOWN_NO;
+	assert_int_equal(second->down.why, LX_DOWN_CARRIER);
+	assert_true(second->health.fatal);
+	lx_sim_run(sim, MS);
+	assert_int_equal(lx_pinginfo_decode(router->core->target.buffer->data,
+					    router->core->target.buffer->length, 100, &need, &info),
+			 0);
+	for (uint32_t i = 0; i < info->n_nis; i++) {
+		found += lx_nid_eq(&info->ni[i].nid, &other);
+		assert_int_equal(info->ni[i].status == LX_NI_STATUS_DOWN,
+				 lx_nid_eq(&info->ni[i].nid, &other));
+	}
+	assert_int_equal(found, 1);
+	free(info);
+	lx_lnd_link(&second->ni, LX_DOWN_NO);
+	assert_int_equal(second->down.why, LX_DOWN_NO);
+	assert_false(second->health.fatal);
+	lx_core_ni_stop(router->core, second);
 }
 
 static int setup(void **state)
@@ -597,6 +631,7 @@ int main(void)
 		RECV_TEST(no_push_at_all),
 		RECV_TEST(peer_is_looked_up_once),
 		RECV_TEST(shortcuts_end_with_the_peer),
+		RECV_TEST(ni_starts_down),
 	};
 
 	rnd_init();

@@ -79,6 +79,8 @@ static const struct metric stats_metrics[] = {
 	{ "lnetx_successful_resends", "messages that got through when sent again", COUNTER, "successful_resends", NULL, NULL },
 	{ "lnetx_failed_resends", "messages that did not", COUNTER, "failed_resends", NULL, NULL },
 	{ "lnetx_response_timeouts", "answers that did not come in time", COUNTER, "response_timeout_count", NULL, NULL },
+	{ "lnetx_answer_bytes", "memory of answers that are not sent yet", GAUGE, "answer_bytes", NULL, NULL },
+	{ "lnetx_answer_waits", "requests that waited until answers before them were sent", COUNTER, "answer_waits", NULL, NULL },
 	FAILURES("local_interrupt"),
 	FAILURES("local_dropped"),
 	FAILURES("local_aborted"),
@@ -354,7 +356,7 @@ static int metrics(struct lx_session *s, const struct lx_args *a)
 	char *text = NULL;
 	size_t size;
 	FILE *f;
-	int err = lx_ctl_new(s->instance, &ctl);
+	int err = lx_session_ctl_new(s->instance, &ctl);
 
 	if (err)
 		return lx_session_fail(s, err, "out of memory");

@@ -251,6 +251,8 @@ static const struct lx_field peer_ni_fields[] = {
 	{ LX_FIELD(17, "health stats", NEST, struct lx_peer_ni_info, health), .sub = &peer_health,
 	  .level = 2 },
 	DOWN(21, struct lx_peer_ni_info, 0),
+	{ LX_FIELD_NUM(24, "answer_bytes", struct lx_peer_ni_info, answer_bytes), OWN,
+	  .omit = LX_OMIT_ZERO, .col = "ANSWERS", .rare = true },
 	END
 };
 static const struct lx_schema peer_ni = { "peer NI", sizeof(struct lx_peer_ni_info),
@@ -328,7 +330,9 @@ enum {
 #define STATS_NUMBER_(name) STATS_##name,
 	LX_STATS(STATS_NUMBER_)
 	STATS_DROPS_,
-	STATS_LOOPS_
+	STATS_LOOPS_,
+	STATS_ANSWER_BYTES_,
+	STATS_ANSWER_WAITS_
 };
 
 #define DROP_FIELD_(NAME, name_, help) \
@@ -347,6 +351,10 @@ static const struct lx_field stats_fields[] = {
 	{ .key = "drops", .attr = STATS_DROPS_, .type = LX_FIELD_NEST, .offset = 0,
 	  .size = 0, .sub = &drops, OWN },
 	{ LX_FIELD_NUM(STATS_LOOPS_, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(STATS_ANSWER_BYTES_, "answer_bytes", struct lx_stats, answer_bytes), OWN,
+	  .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(STATS_ANSWER_WAITS_, "answer_waits", struct lx_stats, answer_waits), OWN,
+	  .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };

@@ -47,10 +47,12 @@ int lx_core_new(const struct lx_core_ops *ops, void *ops_arg, struct lx_core **r
 	lx_list_init(&core->recovery_nis);
 	lx_list_init(&core->recovery_peers);
 	lx_list_init(&core->discover);
+	lx_list_init(&core->pings_due);
 	lx_list_init(&core->probes);
 	lx_list_init(&core->memory);
 	lx_list_init(&core->announcements);
 	lx_fault_init(core);
+	lx_answers_init(core);
 	for (unsigned int i = 0; i < LX_POOLS; i++)
 		lx_list_init(&core->pool[i].queue);
 	for (unsigned int i = 0; i < LX_PORTALS; i++)
@@ -93,7 +95,7 @@ static void resume_held(struct lx_list *held)
 		if (msg->phase == LX_PHASE_HELD_TX)
 			lx_credit_transmit(msg);
 		else
-			lx_parse_held(msg);
+			lx_parse_again(msg);
 	}
 }
 
@@ -139,6 +141,7 @@ int lx_core_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_e
 	lx_peer_own_nid_changed(core, &ni->ni.nid);
 	lx_change_tell(core, LX_CHANGE_NI_ADD, &ni->ni.nid, conf->net, "interface=%s%s",
 		       ni->ni.ifname, r ? " (its tunables are those of the net's first NI)" : "");
+	lx_ni_started(core, ni);
 	lx_change_own_info(core);
 	if (ret_ni)
 		*ret_ni = ni;

@@ -18,6 +18,7 @@
 #include "../base/hash.h"
 #include "../base/list.h"
 #include "../base/ratelimit.h"
+#include "answer.h"
 #include "fault.h"
 #include "health.h"
 #include "loop.h"
@@ -111,10 +112,13 @@ struct lx_core {
 	struct lx_ratelimit no_route; /* by net */
 
 	struct lx_faults faults;
+	struct lx_answers answers;
 
 	/* ping.c, discover.c, probe.c */
 	struct lx_ping_target target;
 	struct lx_list discover; /* peers queued for lx_discover_work() */
+	struct lx_list pings_due; /* of lx_peer: their pushes could not be used; discover.c */
+	struct lx_ratelimit bad_push; /* by peer */
 	struct lx_ratelimit peers_full; /* by peer */
 	struct lx_list probes;
 

@@ -220,6 +220,7 @@ void lx_count_reset(struct lx_core *core)
 		.msgs_alloc = now.msgs_alloc,
 		.msgs_max = now.msgs_alloc,
 		.rst_alloc = now.rst_alloc,
+		.answer_bytes = now.answer_bytes,
 	};
 	lx_ni_for_each(net, ni, core) {
 		ni->traffic = (struct lx_traffic){ 0 };

@@ -545,10 +545,40 @@ static int send_push(struct lx_peer *peer)
 
 /* ---- a push that arrives (lnet.md 12.4) -------------------------------------------------- */
 
-static void force_ping(struct lx_peer *peer)
+/*
+ * Who sends pushes that cannot be used must not make us send as many pings, to whom he names: they
+ * are sent each second, one to a peer.
+ */
+#define PINGS_PER_SECOND 64
+
+static void ping_soon(struct lx_peer *peer)
 {
-	peer->state |= LX_PEER_FORCE_PING;
-	lx_peer_discover(peer);
+	if (lx_list_empty(&peer->ping_due_link))
+		lx_list_append(&peer->core->pings_due, &peer->ping_due_link);
+}
+
+static void report_malformed(struct lx_core *core, const struct lx_nid *from, int error)
+{
+	unsigned int missed;
+
+	if (lx_ratelimit(&core->bad_push, lx_nid_hash(from), lx_core_now(core), LX_RATELIMIT_MINUTE,
+			 &missed))
+		lx_warn("peer=%s missed=%u reason=\"malformed push (%s)\" action=\"pinging it\"",
+			lx_nid_str(from), missed, strerror(-error));
+}
+
+static void ping_due(struct lx_core *core)
+{
+	struct lx_peer *peer;
+
+	for (unsigned int i = 0; i < PINGS_PER_SECOND; i++) {
+		peer = lx_list_first(&core->pings_due, struct lx_peer, ping_due_link);
+		if (!peer)
+			return;
+		lx_list_del(&peer->ping_due_link);
+		peer->state |= LX_PEER_FORCE_PING;
+		lx_peer_discover(peer);
+	}
 }
 
 void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
@@ -568,11 +598,10 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 	if (r == -EMSGSIZE && core->target.push_bytes < need)
 		core->target.push_bytes = need;
 	if (r) {
-		if (r != -EMSGSIZE && !status)
-			lx_warn("peer=%s reason=\"malformed push (%s)\" action=\"pinging it\"",
-				lx_nid_str(from), strerror(-r));
 		free(info);
-		force_ping(peer);
+		if (r != -EMSGSIZE && !status)
+			report_malformed(core, from, r);
+		ping_soon(peer);
 		return;
 	}
 	if (!(info->features & LX_PING_MULTI_RAIL)) {
@@ -732,6 +761,7 @@ void lx_discover_cancel(struct lx_peer *peer)
 	struct lx_probe *probe;
 
 	lx_list_del(&peer->discover_link);
+	lx_list_del(&peer->ping_due_link);
 	peer->state &= ~(LX_PEER_DISCOVERING | LX_PEER_PING_SENT | LX_PEER_PUSH_SENT |
 			 LX_PEER_PING_FAILED | LX_PEER_PUSH_FAILED);
 	md_drop(peer->core, &peer->ping_md);
@@ -741,13 +771,14 @@ void lx_discover_cancel(struct lx_peer *peer)
 	lx_msg_fail_queue(&peer->pending, -ESHUTDOWN, LX_HSTATUS_LOCAL_ABORTED);
 }
 
-/* Ends overdue checks of gateways, sooner than the MD's tracker would. */
+/* Pings that are due; ends overdue checks of gateways, sooner than the MD's tracker would. */
 void lx_discover_tick(struct lx_core *core)
 {
 	uint64_t limit = (uint64_t)core->tun.router_ping_timeout * LX_NSEC;
 	uint64_t now = lx_core_now(core);
 	struct lx_peer *peer;
 
+	ping_due(core);
 	lx_list_for_each(peer, &core->gateways, gateway_link) {
 		if (!(peer->state & LX_PEER_RTR_DISCOVERY) || now - peer->sent_ns < limit)
 			continue;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../base/log.h"
+#include "answer.h"
 #include "core.h"
 #include "count.h"
 #include "credit.h"
@@ -204,7 +205,7 @@ static void msg_end(struct lx_core_msg *msg)
 		core->stats.failed_resends++;
 	else if (msg->resends)
 		core->stats.successful_resends++;
-	if (msg->status && (msg->transit || msg->drop))
+	if (msg->status && (msg->transit || msg->response || msg->drop))
 		lx_count_lost(msg);
 	if (msg->md)
 		tell(msg);
@@ -218,6 +219,7 @@ static void msg_end(struct lx_core_msg *msg)
 		lx_peer_ni_put(core, msg->rxpeer);
 	if (msg->rxni)
 		lx_ni_put(msg->rxni);
+	lx_answer_end(msg);
 	msg_free(msg);
 	/* lx_node_stop() waits for the core to be idle: let it check again. */
 	if (core->draining)
@@ -270,10 +272,11 @@ void lx_msg_fail_queue(struct lx_list *queue, int status, enum lx_hstatus hstatu
 
 void lx_msg_fail_peer(struct lx_peer_ni *pni)
 {
+	/* Before the answers that its requests wait for. */
+	lx_parse_drop_from(pni);
 	/* A NID that is gone is not the fault of our NI; that its net went down is. */
 	lx_msg_fail_queue(&pni->tx_queue, -ESHUTDOWN,
 			  pni->net ? LX_HSTATUS_LOCAL_ABORTED : LX_HSTATUS_REMOTE_DROPPED);
-	lx_parse_drop_from(pni);
 }
 
 /* ---- the path --------------------------------------------------------------------- */

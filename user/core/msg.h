@@ -30,6 +30,7 @@ enum lx_msg_phase {
 	LX_PHASE_TX_WAIT,   /* waits for a transmit credit */
 	LX_PHASE_TX,        /* owned by the transport, being sent */
 	LX_PHASE_RX_WAIT,   /* waits for a router credit or buffer */
+	LX_PHASE_ANSWER_WAIT, /* waits until we owe its sender fewer answers (answer.h) */
 	LX_PHASE_DELAYED,   /* delayed on a lazy portal */
 	LX_PHASE_HELD_TX,   /* held by a rule of fault injection, with its credits */
 	LX_PHASE_HELD_RX,   /* the same before it is received */
@@ -47,6 +48,7 @@ struct lx_core_msg {
 
 	/* sending */
 	bool response;            /* ACK or REPLY */
+	struct lx_peer_ni *asker; /* response: whom it counts for (answer.h) */
 	enum lx_response awaits;  /* its MD reserves one for that */
 	bool discovered;          /* has waited for discovery; is now sent whatever the outcome */
 	bool internal;            /* the core's own traffic; draining does not wait for it */

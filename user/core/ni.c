@@ -273,11 +273,17 @@ void lx_lnd_link(struct lx_ni *lni, enum lx_down_why why)
 {
 	struct lx_core_ni *ni = lx_core_ni(lni);
 
-	if (ni->state != LX_NI_UP)
+	if (ni->state != LX_NI_UP && ni->state != LX_NI_STARTING)
 		return;
 	ni->link_down = why;
 	ni->health.fatal = why != LX_DOWN_NO;
-	status_update(lni->core, ni);
+	if (ni->state == LX_NI_UP)
+		status_update(lni->core, ni);
+}
+
+void lx_ni_started(struct lx_core *core, struct lx_core_ni *ni)
+{
+	status_update(core, ni);
 }
 
 /* ---- upcalls of transports ----------------------------------------------------------------- */

@@ -82,6 +82,9 @@ bool lx_ni_is_local_nid(struct lx_core *core, const struct lx_nid *nid);
 int lx_ni_start(struct lx_core *core, const struct lx_lnd *lnd, struct lx_env *env,
 		const struct lx_conf_ni *conf, struct lx_core_ni **ret_ni);
 
+/* Another one, after others were told of it: its link may be down from the start. */
+void lx_ni_started(struct lx_core *core, struct lx_core_ni *ni);
+
 /* Steps of lx_core_ni_stop(): hide it from lookups. */
 void lx_ni_stop(struct lx_core_ni *ni);
 /* Removes it from its net, which goes with its last NI. Returns true if it was the last. */

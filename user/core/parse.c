@@ -15,6 +15,7 @@
 #include <internal/admit.h>
 
 #include "announce.h"
+#include "answer.h"
 #include "core.h"
 #include "count.h"
 #include "credit.h"
@@ -63,7 +64,8 @@ void lx_parse_drop_waiting(struct lx_core_ni *ni)
 	lx_list_init(&doomed);
 	lx_list_for_each_safe(msg, tmp, &ni->ni.core->msgs, all) {
 		if (msg->rxni != ni ||
-		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_DELAYED))
+		    (msg->phase != LX_PHASE_RX_WAIT && msg->phase != LX_PHASE_ANSWER_WAIT &&
+		     msg->phase != LX_PHASE_DELAYED))
 			continue;
 		lx_credit_stop_waiting(msg);
 		lx_list_append(&doomed, &msg->link);
@@ -71,16 +73,24 @@ void lx_parse_drop_waiting(struct lx_core_ni *ni)
 	drop_all(&doomed);
 }
 
-void lx_parse_drop_from(struct lx_peer_ni *pni)
+/* Takes the messages of a queue off it. */
+static void take_waiting(struct lx_list *queue, struct lx_list *doomed)
 {
 	struct lx_core_msg *msg;
+
+	while ((msg = lx_list_first(queue, struct lx_core_msg, link))) {
+		lx_credit_stop_waiting(msg);
+		lx_list_append(doomed, &msg->link);
+	}
+}
+
+void lx_parse_drop_from(struct lx_peer_ni *pni)
+{
 	struct lx_list doomed;
 
 	lx_list_init(&doomed);
-	while ((msg = lx_list_first(&pni->rtr_queue, struct lx_core_msg, link))) {
-		lx_credit_stop_waiting(msg);
-		lx_list_append(&doomed, &msg->link);
-	}
+	take_waiting(&pni->rtr_queue, &doomed);
+	take_waiting(&pni->request_queue, &doomed);
 	drop_all(&doomed);
 }
 
@@ -222,6 +232,7 @@ static void answer_to(struct lx_core_msg *answer, const struct lx_core_msg *requ
 		      const struct lx_hdr *hdr)
 {
 	answer->response = true;
+	lx_answer_begin(answer, request->rxpeer);
 	answer->src_param = hdr->dst_nid;
 	answer->dst_param = hdr->src_nid;
 	if (lx_nid_net(&hdr->src_nid) != lx_nid_net(&request->rxpeer->nid))
@@ -489,8 +500,17 @@ static enum outcome proceed(struct lx_core_msg *msg)
 	case LX_MSG_ACK:
 		return parse_ack(msg);
 	default:
-		return parse_request(msg);
+		break;
 	}
+	switch (lx_answer_room(msg)) {
+	case LX_ANSWER_ROOM:
+		break;
+	case LX_ANSWER_WAITS:
+		return WAITS;
+	case LX_ANSWER_NO_ROOM:
+		return drop(msg, LX_REASON_ANSWERS);
+	}
+	return parse_request(msg);
 }
 
 /* Notes what an accepted message tells about its sender, then finds its destination. */
@@ -515,7 +535,7 @@ static enum outcome take(struct lx_core_msg *msg)
 	return proceed(msg);
 }
 
-void lx_parse_held(struct lx_core_msg *msg)
+void lx_parse_again(struct lx_core_msg *msg)
 {
 	struct lx_ni *ni = &msg->rxni->ni;
 	void *rx = msg->rx;

@@ -8,15 +8,15 @@
 /* The NI is stopping: drops the messages received through it that still wait. */
 void lx_parse_drop_waiting(struct lx_core_ni *ni);
 
-/* The peer NI goes: drops the messages received from it that wait for its router credits. */
+/* The peer NI goes: drops the messages received from it that wait. */
 void lx_parse_drop_from(struct lx_peer_ni *pni);
 
 /* The portal has a new MD, or is not lazy any more: matches its delayed messages again. */
 void lx_parse_resume(struct lx_core *core, struct lx_portal *portal);
 void lx_parse_lazy_set(struct lx_core *core, struct lx_portal *portal, bool lazy);
 
-/* A message that was held as it arrived goes on. */
-void lx_parse_held(struct lx_core_msg *msg);
+/* A message that had to wait as it arrived, in no portal and no credit's queue, goes on. */
+void lx_parse_again(struct lx_core_msg *msg);
 
 /* The transport has finished receiving (msg->status says how). */
 void lx_parse_received(struct lx_core_msg *msg);

@@ -282,6 +282,7 @@ static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *prima
 	lx_list_init(&peer->gateway_link);
 	lx_list_init(&peer->routes);
 	lx_list_init(&peer->discover_link);
+	lx_list_init(&peer->ping_due_link);
 	lx_list_init(&peer->pending);
 	lx_list_init(&peer->waiters);
 	lx_list_append(&core->peers, &peer->link);
@@ -322,6 +323,7 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 	lx_list_init(&pni->link);
 	lx_list_init(&pni->tx_queue);
 	lx_list_init(&pni->rtr_queue);
+	lx_list_init(&pni->request_queue);
 	lx_list_init(&pni->recovery.link);
 	pni->tx = &pni->own_tx;
 	pni->rtr = &pni->own_rtr;
@@ -676,9 +678,10 @@ static void ni_describe(struct lx_core *core, const struct lx_peer_ni *pni,
 		.rtr_credits = lx_credit_now(pni->rtr),
 		.rtr_credits_min = pni->rtr->min,
 		/* As the reference counts: itself, and its list of remote NIs. */
-		.refs = pni->refs + 1 + !lx_net_lookup(core, pni->net->id),
+		.refs = pni->refs - pni->awaited + 1 + !lx_net_lookup(core, pni->net->id),
 		.traffic = pni->traffic,
 		.health = pni->health,
+		.answer_bytes = pni->answer_bytes,
 	};
 	lx_udsp_describe_peer_ni(pni, &ret_info->udsp);
 	if (ret_info->alive == LX_ALIVE_DOWN)

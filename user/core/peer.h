@@ -44,6 +44,9 @@ struct lx_peer_ni {
 	struct lx_credit *rtr, own_rtr; /* the same for router credits */
 	int32_t rtr_max;
 	struct lx_list rtr_queue; /* of lx_core_msg that wait for a router credit */
+	uint64_t answer_bytes;    /* that the answers which we owe it take (answer.h) */
+	struct lx_list request_queue; /* of its lx_core_msg that wait for these to end */
+	unsigned int awaited; /* answers that we wait for from it, each a reference (track.c) */
 
 	uint32_t status;         /* reported by its node or its transport; INVALID: unknown */
 	struct lx_cause down;    /* reason for LX_NI_STATUS_DOWN */
@@ -99,6 +102,7 @@ struct lx_peer {
 
 	/* discovery: discover.c */
 	struct lx_list discover_link; /* in core->discover */
+	struct lx_list ping_due_link; /* in core->pings_due */
 	struct lx_list pending;       /* of lx_core_msg that wait for its end */
 	struct lx_list waiters;       /* of lx_probe that wait for its end */
 	struct lx_pinginfo *data;     /* with DATA_PRESENT */

@@ -35,13 +35,25 @@ void lx_track_start(struct lx_core_msg *msg)
 		return; /* not tracked: the application has to notice a lost response itself */
 	tracker->md = msg->md;
 	tracker->request = msg->m.hdr.type;
-	tracker->next_hop = lx_nid_any;
 	tracker->sent_ns = lx_core_now(core);
 	tracker->deadline_ns =
 		tracker->sent_ns + (uint64_t)core->tun.lnet_transaction_timeout * LX_NSEC;
 	lx_list_append(&core->trackers, &tracker->link);
 	msg->md->tracker = tracker;
 	core->stats.rst_alloc++;
+}
+
+static void set_next_hop(struct lx_tracker *tracker, struct lx_peer_ni *next_hop)
+{
+	if (next_hop) {
+		lx_peer_ni_get(next_hop);
+		next_hop->awaited++;
+	}
+	if (tracker->next_hop) {
+		tracker->next_hop->awaited--;
+		lx_peer_ni_put(tracker->md->core, tracker->next_hop);
+	}
+	tracker->next_hop = next_hop;
 }
 
 void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *rxpeer)
@@ -57,16 +69,17 @@ void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *
 		lx_count_latency(get ? &rxni->traffic.get_rtt : &rxni->traffic.put_ack, nsec);
 		lx_count_latency(get ? &rxpeer->traffic.get_rtt : &rxpeer->traffic.put_ack, nsec);
 	}
+	set_next_hop(tracker, NULL);
 	md->tracker = NULL;
 	md->core->stats.rst_alloc--;
 	lx_list_del(&tracker->link);
 	free(tracker);
 }
 
-void lx_track_sent(struct lx_md *md, const struct lx_peer_ni *next_hop)
+void lx_track_sent(struct lx_md *md, struct lx_peer_ni *next_hop)
 {
 	if (md->tracker)
-		md->tracker->next_hop = next_hop->nid;
+		set_next_hop(md->tracker, next_hop);
 }
 
 void lx_track_overdue(struct lx_md *md)
@@ -77,8 +90,8 @@ void lx_track_overdue(struct lx_md *md)
 	if (!md->tracker)
 		return;
 	core->stats.response_timeout_count++;
-	next_hop = lx_peer_ni_lookup(core, &md->tracker->next_hop);
-	if (next_hop)
+	next_hop = md->tracker->next_hop;
+	if (next_hop && next_hop->net)
 		lx_health_lower_peer(core, next_hop);
 }
 

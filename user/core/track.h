@@ -13,7 +13,7 @@ struct lx_tracker {
 	struct lx_md *md;
 	uint64_t sent_ns, deadline_ns;
 	enum lx_msg_type request; /* GET or PUT */
-	struct lx_nid next_hop;   /* of the request; any: not sent yet */
+	struct lx_peer_ni *next_hop; /* of the request, held; NULL: not sent yet */
 };
 
 /* A GET, or a PUT with ACK, is being sent. An MD tracks one response at a time. */
@@ -22,7 +22,7 @@ void lx_track_start(struct lx_core_msg *msg);
 void lx_track_end(struct lx_md *md, struct lx_core_ni *rxni, struct lx_peer_ni *rxpeer);
 
 /* The request goes to this next hop, which is at fault if no response comes. */
-void lx_track_sent(struct lx_md *md, const struct lx_peer_ni *next_hop);
+void lx_track_sent(struct lx_md *md, struct lx_peer_ni *next_hop);
 /* The response is overdue: counts it and lowers the next hop. */
 void lx_track_overdue(struct lx_md *md);
 

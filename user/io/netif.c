@@ -19,6 +19,9 @@
 #include "../base/cleanup.h"
 #include "netif.h"
 
+/* IFF_LOWER_UP; its header, linux/if.h, cannot be included with net/if.h. */
+#define LOWER_UP (1u << 16)
+
 /* ---- addresses ------------------------------------------------------------ */
 
 void lx_addr_init(union lx_addr *addr, const void *bytes, unsigned int n_bytes, uint16_t port)
@@ -186,6 +189,7 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 	ret_netif->index = if_nametoindex(device);
 	ret_netif->enabled = ifa->ifa_flags & IFF_UP;
 	ret_netif->up = ret_netif->enabled && (ifa->ifa_flags & IFF_RUNNING);
+	ret_netif->carrier = ifa->ifa_flags & LOWER_UP;
 	ret_netif->loopback = ifa->ifa_flags & IFF_LOOPBACK;
 	if (ifa->ifa_addr->sa_family == AF_INET)
 		memcpy(&ret_netif->addr.v4, ifa->ifa_addr, sizeof(ret_netif->addr.v4));

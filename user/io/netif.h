@@ -48,7 +48,8 @@ struct lx_netif {
 	unsigned int index;
 	union lx_addr addr; /* port 0 */
 	bool enabled; /* administratively */
-	bool up; /* enabled, with carrier */
+	bool up; /* enabled, and the kernel has noted the carrier, which may take it a second */
+	bool carrier; /* the driver has one */
 	bool loopback;
 	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
 	unsigned int speed_mbps; /* 0: unknown */
