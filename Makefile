@@ -309,6 +309,11 @@ $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 
+# The daemon's log alone.
+$(B)/tests/test_daemon_log: $(B)/tests/unit/test_daemon_log.o $(B)/user/daemon/log.o \
+		$(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka)
+
 # With failing allocations.
 $(B)/tests/test_core_alloc: $(B)/tests/unit/test_core_alloc.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -Wl$(comma)--wrap=calloc$(comma)--wrap=malloc)

@@ -16,6 +16,8 @@
  *	dump:   messages of the object's schema with NLM_F_MULTI, many to a packet of
  *	        at most LX_CONTROL_PACKET bytes, then NLMSG_DONE (an int32_t: 0 or -errno)
  *	others: NLMSG_ERROR (struct nlmsgerr: 0 or -errno)
+ * Before that, if the answer takes long and the request has NLM_F_ACK: NLMSG_NOOP, at once and then
+ * every LX_CONTROL_ALIVE_MS, also between the rows of an endless dump.
  * In both, attributes LX_CONTROL_ERR_* follow the number: the reason for a failure, or
  * further results.
  *
@@ -38,6 +40,7 @@
 #define LX_CONTROL_VERSION 1
 #define LX_CONTROL_TYPE 0x6c78 /* "lx"; above the types netlink reserves */
 #define LX_CONTROL_PACKET (32u << 10)
+#define LX_CONTROL_ALIVE_MS 2000
 #define LX_CONTROL_RUNDIR "/run/lnetx"
 
 struct lx_control_hdr {

@@ -115,8 +115,10 @@ void lx_ctl_free(struct lx_ctl *ctl);
  * @ms: milliseconds in which nothing comes from lnetxd; -1: for ever, which is the default;
  *	0: lx_ctl_next() does not wait at all
  *
- * Pings and stopping a router take seconds. An lx_ctl_do() that has timed out may still
- * take effect. After lx_ctl_next() has, it may be called again.
+ * While lnetxd works on a request, it says so every two seconds, to those who wait with a limit:
+ * give a busy machine at least five. So a limit ends the wait for an lnetxd that hangs, not for
+ * what takes long, as a router's stop. An lx_ctl_do() that has timed out may still take effect.
+ * After lx_ctl_next() has, it may be called again.
  */
 void lx_ctl_set_timeout(struct lx_ctl *ctl, int ms);
 

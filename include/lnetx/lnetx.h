@@ -97,6 +97,13 @@ int lx_node_stop(struct lx_node *node, unsigned int drain_ms);
 void lx_node_free(struct lx_node *node);
 
 /**
+ * lx_node_alive - whether all threads of the node have turned since the last time
+ * For a watchdog: call it every few seconds. False once means little; false for half a minute, or
+ * a call that does not return, that a thread hangs, or a handler (lx_event_fn) on it.
+ */
+bool lx_node_alive(struct lx_node *node);
+
+/**
  * lx_node_apply - change a running node to match a configuration
  * @conf: the wanted state
  * @flags: LX_APPLY_*

@@ -613,6 +613,11 @@ int lx_routing_set(struct lx_node *node, bool enable)
 	return 0;
 }
 
+bool lx_node_alive(struct lx_node *node)
+{
+	return true;
+}
+
 int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 {
 	if (node->s.routing.state != LX_ROUTING_OFF)

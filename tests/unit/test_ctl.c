@@ -465,6 +465,37 @@ static void test_silence(void **state)
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_DEL, LX_CTL_STATS, NULL), 0);
 }
 
+static void add_noop(struct packet *p)
+{
+	end_message(p, message(p, NLMSG_NOOP));
+}
+
+/* An lnetxd that works on it says so; one that says nothing any more is named. */
+static void test_signs_of_life(void **state)
+{
+	struct answer *a = &fake.answer[0];
+	char pid[32];
+
+	add_noop(add_packet(a));
+	add_noop(add_packet(a));
+	a->stay = true;
+	add_noop(add_packet(&fake.answer[1]));
+	add_error(add_packet(&fake.answer[1]), 0, NULL, NULL);
+	start_serving();
+	lx_ctl_set_timeout(ctl, 50);
+	assert_int_equal(lx_ctl_do(ctl, LX_CTL_DEL, LX_CTL_STATS, NULL), -ETIMEDOUT);
+	snprintf(pid, sizeof(pid), "(pid %d)", (int)getpid());
+	is_why(-ETIMEDOUT, LX_CTL_FROM_CONNECTION, pid);
+	assert_true(((struct nlmsghdr *)fake.request.data)->nlmsg_flags & NLM_F_ACK);
+	assert_int_equal(lx_ctl_do(ctl, LX_CTL_DEL, LX_CTL_STATS, NULL), 0);
+	/* Who does not ask for them gets none. */
+	lx_ctl_free(ctl);
+	assert_int_equal(lx_ctl_new(fake.path, &ctl), 0);
+	add_error(add_packet(&fake.answer[2]), 0, NULL, NULL);
+	assert_int_equal(lx_ctl_do(ctl, LX_CTL_DEL, LX_CTL_STATS, NULL), 0);
+	assert_false(((struct nlmsghdr *)fake.request.data)->nlmsg_flags & NLM_F_ACK);
+}
+
 /* With an event loop: poll the descriptor, read until there is nothing. */
 static void test_poll(void **state)
 {
@@ -711,6 +742,7 @@ int main(void)
 		TEST(test_malformed),
 		TEST(test_mutated_rows),
 		TEST(test_silence),
+		TEST(test_signs_of_life),
 		TEST(test_poll),
 		TEST(test_busy),
 		TEST(test_absent),

@@ -334,6 +334,23 @@ static void test_notify(void **state)
 	close(fd);
 }
 
+/* It feeds the service manager's watchdog, in time, and only if that is ours. */
+static void test_watchdog(void **state)
+{
+	struct sockaddr_un sa;
+	int fd = notify_socket(&sa);
+
+	setenv("WATCHDOG_USEC", "600000", 1);
+	start(NULL, file_args(TWO_NETS));
+	assert_notified(fd, "READY=1\nSTATUS=");
+	for (int i = 0; i < 5; i++)
+		assert_notified(fd, "WATCHDOG=1");
+	stop(NULL);
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("NOTIFY_SOCKET");
+	close(fd);
+}
+
 static void test_journal(void **state)
 {
 	char text[100], *log, zone;
@@ -882,6 +899,7 @@ int main(int argc, char **argv)
 		TEST(test_starts_without),
 		TEST(test_reload),
 		TEST(test_notify),
+		TEST(test_watchdog),
 		TEST(test_journal),
 		TEST(test_stop),
 		TEST(test_one_of_a_name),

@@ -299,11 +299,9 @@ static void on_log(int level, const char *line, void *arg)
 
 static bool told(const bool *what)
 {
-	bool yes;
-
 	for (int i = 0; i < 6000; i++) {
 		pthread_mutex_lock(&watched.lock);
-		yes = *what;
+		bool yes = *what;
 		pthread_mutex_unlock(&watched.lock);
 		if (yes)
 			return true;
@@ -335,9 +333,14 @@ static void blocked_handler_is_told(void **state)
 	handle_with(blocks, a, NULL);
 	assert_true(told(&watched.waits));
 	assert_false(watched.returned);
+	lx_node_alive(a);
+	usleep(100000);
+	assert_false(lx_node_alive(a));
 	__atomic_store_n(&let_go, true, __ATOMIC_RELAXED);
 	assert_true(told(&watched.returned));
 	lx_set_log(NULL, NULL);
+	while (!lx_node_alive(a)) /* or the test's time limit */
+		usleep(10000);
 }
 
 static void frees_its_node(const struct lx_event *event)

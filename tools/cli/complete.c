@@ -262,8 +262,8 @@ static const void *find(const void *table, size_t size, const char *word)
 static void offer_options(const struct line *l)
 {
 	offer_choices(l,
-		      "-j --json -y --yaml -p --pretty -s --stats -n --instance -V --version -h "
-		      "--help",
+		      "-j --json -y --yaml -p --pretty -s --stats -n --instance -w --wait -V "
+		      "--version -h --help",
 		      " ");
 }
 

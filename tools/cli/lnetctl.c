@@ -288,33 +288,40 @@ static int interactive(struct lx_session *s)
 	return status;
 }
 
-/* Removes "--instance", wherever it is. The reference lacks it: it has one node per machine. */
-static const char *take_instance(int *argc, char **argv)
+/* Removes an option that the reference lacks, "@name VALUE", wherever it is. NULL: it is not there. */
+static const char *take_option(int *argc, char **argv, const char *name)
 {
-	const char *instance = NULL;
+	size_t len = strlen(name);
+	const char *value = NULL;
 	int kept = 1;
 
 	for (int i = 1; i < *argc; i++) {
-		if (!strncmp(argv[i], "--instance=", strlen("--instance=")))
-			instance = argv[i] + strlen("--instance=");
-		else if (!strcmp(argv[i], "--instance") && i + 1 < *argc)
-			instance = argv[++i];
+		if (!strncmp(argv[i], name, len) && argv[i][len] == '=')
+			value = argv[i] + len + 1;
+		else if (!strcmp(argv[i], name) && i + 1 < *argc)
+			value = argv[++i];
 		else
 			argv[kept++] = argv[i];
 	}
 	*argc = kept;
 	argv[kept] = NULL;
-	return instance;
+	return value;
 }
 
 int lx_lnetctl_main(int argc, char **argv)
 {
+	const char *wait;
 	struct lx_session s;
 	int status;
 
 	if (argc > 1 && !strcmp(argv[1], "--complete"))
 		return lx_complete_lnetctl(argv + 2);
-	lx_session_init(&s, take_instance(&argc, argv));
+	lx_session_init(&s, take_option(&argc, argv, "--instance"));
+	wait = take_option(&argc, argv, "--wait");
+	if (wait && !lx_session_set_wait(wait)) {
+		fprintf(stderr, "lnetctl: --wait: \"%s\" is no number of seconds\n", wait);
+		return STATUS_USAGE;
+	}
 	lx_lnetctl_cmds_init();
 	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);
 	lx_session_fini(&s);

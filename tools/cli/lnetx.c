@@ -111,6 +111,8 @@ static const char options_text[] =
 	"  -s, --stats           more columns, more counters\n"
 	"  -n, --instance NAME   which lnetxd (default: $LNETX_INSTANCE, or that of this network\n"
 	"                        namespace)\n"
+	"  -w, --wait SECONDS    give lnetxd up that gives no sign of life for so long (default: 10;\n"
+	"                        0: never)\n"
 	"  -V, --version\n"
 	"  -h, --help\n";
 
@@ -179,7 +181,7 @@ static const struct {
 	char letter;
 	const char *name;
 } options[] = { { 'j', "json" },     { 'y', "yaml" }, { 'p', "pretty" },  { 's', "stats" },
-		{ 'n', "instance" }, { 'h', "help" }, { 'V', "version" }, { 0, NULL } };
+		{ 'n', "instance" }, { 'w', "wait" }, { 'h', "help" }, { 'V', "version" }, { 0, NULL } };
 
 static void take_flag(struct line *l, char letter)
 {
@@ -192,14 +194,21 @@ static void take_flag(struct line *l, char letter)
 }
 
 /* @value: the rest of the same word; NULL: the value is the next word. */
-static void take_instance(struct line *l, const char *value)
+static void take_value(struct line *l, char letter, const char *value)
 {
 	if (!value && l->word[1])
 		value = *++l->word;
-	if (value)
+	if (letter == 'n') {
 		l->instance = value;
-	else
-		l->bad = "--instance";
+		l->bad = value ? l->bad : "--instance";
+	} else if (!value || !lx_session_set_wait(value)) {
+		l->bad = "--wait";
+	}
+}
+
+static bool has_value(char letter)
+{
+	return letter == 'n' || letter == 'w';
 }
 
 static char letter_of(const char *name, size_t len)
@@ -217,26 +226,26 @@ static bool take_long(struct line *l, const char *name)
 	const char *value = strchr(name, '=');
 	char letter = letter_of(name, value ? (size_t)(value - name) : strlen(name));
 
-	if (!letter || (value && letter != 'n'))
+	if (!letter || (value && !has_value(letter)))
 		return false;
-	if (letter == 'n')
-		take_instance(l, value ? value + 1 : NULL);
+	if (has_value(letter))
+		take_value(l, letter, value ? value + 1 : NULL);
 	else
 		take_flag(l, letter);
 	return true;
 }
 
-/* "-jp", "-nNAME", "-n NAME"; but not "-1". */
+/* "-jp", "-nNAME", "-n NAME", "-w5"; but not "-1". */
 static bool take_short(struct line *l, const char *letters)
 {
 	size_t flags = strspn(letters, "jypshV");
 
-	if (letters[flags] && letters[flags] != 'n')
+	if (letters[flags] && !has_value(letters[flags]))
 		return false;
 	for (size_t i = 0; i < flags; i++)
 		take_flag(l, letters[i]);
-	if (letters[flags] == 'n')
-		take_instance(l, letters[flags + 1] ? letters + flags + 1 : NULL);
+	if (letters[flags])
+		take_value(l, letters[flags], letters[flags + 1] ? letters + flags + 1 : NULL);
 	return true;
 }
 

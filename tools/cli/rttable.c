@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../user/base/cleanup.h"
 #include "rttable.h"
@@ -86,10 +87,24 @@ static void make_directories(const char *path)
 	}
 }
 
+/* Everybody who may read the file can lock it, for ever. */
+static int lock(int fd)
+{
+	for (int i = 0; i < 20; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		usleep(100000);
+	}
+	return -EBUSY;
+}
+
 int lx_rttable_number(const char *name, bool create, unsigned int *ret_number)
 {
 	const char *path = lx_rttable_path();
 	int fd LX_AUTO_CLOSE = -1;
+	int err;
 
 	if (search_all(name, ret_number))
 		return 0;
@@ -98,8 +113,11 @@ int lx_rttable_number(const char *name, bool create, unsigned int *ret_number)
 	make_directories(path);
 	/* Under a lock: another process may be about to take the same number. */
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+	if (fd < 0)
 		return -errno;
+	err = lock(fd);
+	if (err)
+		return err;
 	if (search_all(name, ret_number))
 		return 0;
 	return dprintf(fd, "%u %s\n", *ret_number, name) < 0 ? -errno : 1;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A tool's use of liblnetxctl; see the header. Used by both grammars. */
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../user/ctl/ctl.h"
@@ -14,6 +17,28 @@ void lx_session_init(struct lx_session *s, const char *instance)
 	memset(s, 0, sizeof(*s));
 	s->instance = instance;
 	s->count = LX_UNSET;
+}
+
+static int wait_ms = LX_SESSION_WAIT_S * 1000;
+
+bool lx_session_set_wait(const char *text)
+{
+	char *end;
+	unsigned long s = strtoul(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || *end || s > INT_MAX / 1000)
+		return false;
+	wait_ms = s ? (int)s * 1000 : -1;
+	return true;
+}
+
+int lx_session_ctl_new(const char *address, struct lx_ctl **ret_ctl)
+{
+	int err = lx_ctl_new(address, ret_ctl);
+
+	if (!err)
+		lx_ctl_set_timeout(*ret_ctl, wait_ms);
+	return err;
 }
 
 void lx_session_fini(struct lx_session *s)
@@ -58,7 +83,7 @@ static int begin(struct lx_session *s)
 	s->error = 0;
 	s->count = LX_UNSET;
 	s->text[0] = '\0';
-	if (!s->ctl && lx_ctl_new(s->instance, &s->ctl))
+	if (!s->ctl && lx_session_ctl_new(s->instance, &s->ctl))
 		return lx_session_fail(s, -ENOMEM, "out of memory");
 	return 0;
 }

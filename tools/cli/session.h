@@ -24,7 +24,16 @@ struct lx_session {
 /* Called with the attributes of each row of an answer. Non-zero ends it with that error. */
 typedef int (*lx_row_fn)(const void *attrs, size_t len, void *arg);
 
+/* Seconds without a sign of life after which lnetxd is given up, by default. */
+#define LX_SESSION_WAIT_S 10
+
 void lx_session_init(struct lx_session *s, const char *instance);
+
+/* For all sessions: "--wait" is @text, seconds; 0: for ever. False: it is no such number. */
+bool lx_session_set_wait(const char *text);
+
+/* A handle with that limit; otherwise as lx_ctl_new(). */
+int lx_session_ctl_new(const char *address, struct lx_ctl **ret_ctl);
 void lx_session_fini(struct lx_session *s);
 
 /* False: there is no connection to lnetxd, or no more. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../user/ctl/ctl.h"
+#include "session.h"
 #include "trans.h"
 #include "tree.h"
 
@@ -66,7 +67,7 @@ static void run_window(struct lx_trans_one *one, size_t n, const char *address)
 	struct lx_ctl *ctl[WINDOW] = { NULL };
 
 	for (size_t i = 0; i < n; i++) {
-		one[i].err = lx_ctl_new(address, &ctl[i]);
+		one[i].err = lx_session_ctl_new(address, &ctl[i]);
 		if (!one[i].err)
 			one[i].err = lx_ctl_send(ctl[i], LX_CONTROL_ASK, NLM_F_DUMP,
 						 &lx_control_ask_schema, &one[i].req);

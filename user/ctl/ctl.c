@@ -115,7 +115,8 @@ struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flag
 	lx_ctl_discard(ctl);
 	nlh = mnl_nlmsg_put_header(ctl->buf);
 	nlh->nlmsg_type = LX_CONTROL_TYPE;
-	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+	/* With signs of life only a silent lnetxd is given up, not a slow answer. */
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags | (ctl->timeout_ms > 0 ? NLM_F_ACK : 0);
 	nlh->nlmsg_seq = ++ctl->seq;
 	hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
 	hdr->command = command;
@@ -247,6 +248,20 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static int silent(struct lx_ctl *ctl)
+{
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+
+	getsockopt(ctl->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	return lx_ctl_fail(
+		ctl, LX_CTL_FROM_CONNECTION, -ETIMEDOUT,
+		"lnetxd%s%s (pid %d) has given no sign of life within %d ms; see its log, "
+		"and what it waits for: cat /proc/%d/stack",
+		ctl->address ? " " : "", ctl->address ? ctl->address : "", (int)cred.pid,
+		ctl->timeout_ms, (int)cred.pid);
+}
+
 /* Waits for a packet; returns 0 or -errno. */
 static int await(struct lx_ctl *ctl, int64_t deadline_ms)
 {
@@ -262,8 +277,7 @@ static int await(struct lx_ctl *ctl, int64_t deadline_ms)
 		return lost(ctl, -errno);
 	if (n)
 		return 0;
-	return lx_ctl_fail(ctl, LX_CTL_FROM_CONNECTION, -ETIMEDOUT,
-			   "lnetxd has not answered within %d ms", ctl->timeout_ms);
+	return silent(ctl);
 }
 
 static int receive_packet(struct lx_ctl *ctl)
@@ -299,14 +313,14 @@ int lx_ctl_receive(struct lx_ctl *ctl, const void **ret_attrs, size_t *ret_len)
 	if (!ctl->answering)
 		return ctl->why.error;
 	clear(ctl); /* e.g. of a timeout */
-	if (ctl->at >= ctl->got) {
-		err = receive_packet(ctl);
+	do {
+		err = ctl->at < ctl->got ? 0 : receive_packet(ctl);
 		if (err)
 			return err;
-	}
-	nlh = lx_schema_message(ctl->buf + ctl->at, ctl->got - ctl->at, 0);
-	if (!nlh)
-		return lost(ctl, -EPROTO);
-	ctl->at += MNL_ALIGN(nlh->nlmsg_len);
+		nlh = lx_schema_message(ctl->buf + ctl->at, ctl->got - ctl->at, 0);
+		if (!nlh)
+			return lost(ctl, -EPROTO);
+		ctl->at += MNL_ALIGN(nlh->nlmsg_len);
+	} while (nlh->nlmsg_type == NLMSG_NOOP);
 	return take_message(ctl, nlh, ret_attrs, ret_len);
 }

@@ -234,10 +234,28 @@ void lx_client_dump(struct lx_client *c, struct lx_dump *dump)
 	}
 }
 
+/* A sign of life, for a client that wants them, unless there is something to send anyway. */
+static void sign_of_life(struct lx_client *c)
+{
+	if (!(c->flags & NLM_F_ACK) || c->out_len || !packet(c))
+		return;
+	c->out_len = lx_dump_header(c->out, NLMSG_NOOP, 0, c->seq)->nlmsg_len;
+}
+
 void lx_client_wait(struct lx_client *c, struct lx_client **slot)
 {
 	*slot = c;
 	c->waiting = slot;
+	sign_of_life(c); /* sent at the end of its turn */
+}
+
+void lx_client_alive(struct lx_client *c)
+{
+	if (!c->waiting && !c->ring)
+		return;
+	sign_of_life(c);
+	if (!uv_is_closing((uv_handle_t *)&c->poll))
+		client_step(c);
 }
 
 void lx_client_kick(struct lx_client *c)

@@ -5,8 +5,14 @@
 
 #include <stddef.h>
 
-/* Becomes the process's sink (lx_set_log()). @level: the least important syslog level shown. */
+/*
+ * Becomes the process's sink (lx_set_log()), which never waits for who reads it. @level: the least
+ * important syslog level shown.
+ */
 void lx_daemon_log_start(int level);
+
+/* Before _exit(): waits, for a second at most, until all lines are written. exit() does it. */
+void lx_daemon_log_flush(void);
 
 /* "error", "warning", "notice", "info", "debug" to a syslog level, or -EINVAL. */
 int lx_daemon_log_level(const char *name);

@@ -51,6 +51,7 @@ static struct {
 	struct lx_daemon daemon;
 	uv_loop_t loop;
 	uv_signal_t hup, term, interrupt;
+	uv_timer_t watchdog;
 	bool stopping;
 	int exit_status;
 } lnetxd;
@@ -221,6 +222,13 @@ static void close_all(struct lx_daemon *d)
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
 	uv_close((uv_handle_t *)&lnetxd.interrupt, NULL);
+	uv_close((uv_handle_t *)&lnetxd.watchdog, NULL);
+}
+
+static void end_at_once(void)
+{
+	lx_daemon_log_flush();
+	_exit(EXIT_FAILURE);
 }
 
 static void on_stopped(struct lx_daemon *d, int error, bool applied, const char *text)
@@ -241,7 +249,7 @@ static void stop(int exit_status)
 	err = lx_change_stop(&lnetxd.daemon, on_stopped);
 	if (err) {
 		lx_err("reason=\"cannot stop cleanly: %s\"", strerror(-err));
-		_exit(EXIT_FAILURE);
+		end_at_once();
 	}
 }
 
@@ -291,11 +299,29 @@ static void on_term(uv_signal_t *signal, int number)
 {
 	if (lnetxd.stopping) {
 		lx_warn("action=\"exit without draining\" reason=\"second signal\"");
-		_exit(EXIT_FAILURE);
+		end_at_once();
 	}
 	lx_info("signal=%s action=\"stop, draining up to %u s\" next=\"a second signal ends it at "
 		"once\"", strsignal(number), lnetxd.daemon.drain_ms / 1000);
 	stop(EXIT_SUCCESS);
+}
+
+/* Only while this thread and the node's turn: if one hangs, the service manager restarts us. */
+static void on_watchdog(uv_timer_t *timer)
+{
+	struct lx_node *node = lnetxd.daemon.node;
+
+	if (!node || lx_node_alive(node))
+		lx_notify("WATCHDOG=1");
+}
+
+static void start_watchdog(void)
+{
+	unsigned int ms = lx_notify_watchdog_ms();
+
+	uv_timer_init(&lnetxd.loop, &lnetxd.watchdog);
+	if (ms)
+		uv_timer_start(&lnetxd.watchdog, on_watchdog, ms, ms);
 }
 
 /* ---- start ------------------------------------------------------------------------------------
@@ -399,6 +425,7 @@ static int run(const struct options *o)
 	watch_signal(&lnetxd.hup, on_hup, SIGHUP);
 	watch_signal(&lnetxd.term, on_term, SIGTERM);
 	watch_signal(&lnetxd.interrupt, on_term, SIGINT);
+	start_watchdog();
 	err = start(d, o);
 	if (err) {
 		lx_err("action=exit reason=\"%s\"", strerror(-err));

@@ -49,6 +49,16 @@ void lx_notify(const char *fmt, ...)
 	send_text(text, len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1);
 }
 
+/* Several times in its time-out: one turn that comes late is no hang. */
+unsigned int lx_notify_watchdog_ms(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtol(pid, NULL, 10) != getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) / 1000 / 6;
+}
+
 void lx_notify_reloading(void)
 {
 	struct timespec now;

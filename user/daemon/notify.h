@@ -8,4 +8,7 @@ void lx_notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "RELOADING=1", with the time stamp that the service manager requires. */
 void lx_notify_reloading(void);
 
+/* How often, in ms, the service manager's watchdog wants to hear "WATCHDOG=1"; 0: never. */
+unsigned int lx_notify_watchdog_ms(void);
+
 #endif

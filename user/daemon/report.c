@@ -103,15 +103,16 @@ void lx_report_change(struct lx_daemon *d, const struct lx_change *change)
 	char next[NEXT_TEXT];
 
 	if (change->type == LX_CHANGE_ROUTING) {
-		lx_info("routing=\"%s\"", change->text);
+		lx_log_state(LOG_INFO, "routing=\"%s\"", change->text);
 		return;
 	}
 	find_next(d->node, change, next);
-	lx_log(level_of(change->type), "event=\"%s\"%s%s%s%s%s%s%s%s%s%s", name_of(change->type),
-	       has_net ? " net=" : "", has_net ? lx_net_str(change->net) : "",
-	       has_nid ? " nid=" : "", has_nid ? lx_nid_str(&change->nid) : "",
-	       change->text[0] ? " reason=\"" : "", change->text, change->text[0] ? "\"" : "",
-	       next[0] ? " next=\"" : "", next, next[0] ? "\"" : "");
+	lx_log_state(level_of(change->type), "event=\"%s\"%s%s%s%s%s%s%s%s%s%s",
+		     name_of(change->type), has_net ? " net=" : "",
+		     has_net ? lx_net_str(change->net) : "", has_nid ? " nid=" : "",
+		     has_nid ? lx_nid_str(&change->nid) : "", change->text[0] ? " reason=\"" : "",
+		     change->text, change->text[0] ? "\"" : "", next[0] ? " next=\"" : "", next,
+		     next[0] ? "\"" : "");
 }
 
 static const char *routing_now(struct lx_node *node)
@@ -121,6 +122,17 @@ static const char *routing_now(struct lx_node *node)
 
 	lx_routing_get(node, &info);
 	return names[info.state];
+}
+
+/* An NI that was down before anybody watched changes. */
+static void report_down(struct lx_daemon *d, const struct lx_ni_info *ni)
+{
+	struct lx_change change = { .type = LX_CHANGE_NI_DOWN, .net = ni->net, .nid = ni->nid };
+
+	if (!ni->down.reason[0])
+		return;
+	snprintf(change.text, sizeof(change.text), "interface=%s: %s", ni->ifname, ni->down.reason);
+	lx_report_change(d, &change);
 }
 
 void lx_report_start(struct lx_daemon *d)
@@ -135,4 +147,6 @@ void lx_report_start(struct lx_daemon *d)
 		own += lx_net_type(nis[i].net) != LX_NET_LO;
 	lx_info("instance=%s state=running nis=%zu routes=%zu routing=%s", d->instance, own,
 		n_routes, routing_now(d->node));
+	for (size_t i = 0; i < n_nis; i++)
+		report_down(d, &nis[i]);
 }

@@ -21,6 +21,7 @@
 #include "../base/cleanup.h"
 #include "../base/log.h"
 #include "../base/netns.h"
+#include "../io/poll.h"
 #include "server.h"
 
 #define GROUPS_MAX 1024
@@ -33,6 +34,7 @@ struct lx_server {
 	int spare_fd; /* closed for a moment when descriptors run out */
 	bool polling;
 	uv_poll_t *poll; /* freed by the loop */
+	uv_timer_t *alive; /* runs while there are clients; the same */
 	struct lx_list clients;
 	gid_t gid;
 	bool has_gid;
@@ -118,6 +120,17 @@ static void reject_one_too_many(const struct lx_client *c)
 	reject(c->fd, -EUSERS, "too many clients are connected to lnetxd; try again later");
 }
 
+static void on_alive(uv_timer_t *timer)
+{
+	struct lx_server *s = timer->data;
+	struct lx_client *c, *next;
+
+	lx_list_for_each_safe (c, next, &s->clients, link)
+		lx_client_alive(c);
+	if (lx_list_empty(&s->clients))
+		uv_timer_stop(timer);
+}
+
 static int client_new(struct lx_server *s, int fd)
 {
 	struct lx_client *c = calloc(1, sizeof(*c));
@@ -142,6 +155,8 @@ static int client_new(struct lx_server *s, int fd)
 		err = lx_client_start(c, &s->clients);
 	if (err)
 		free(c);
+	else if (!uv_is_active((uv_handle_t *)s->alive))
+		uv_timer_start(s->alive, on_alive, LX_CONTROL_ALIVE_MS, LX_CONTROL_ALIVE_MS);
 	return err;
 }
 
@@ -163,6 +178,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	int err = fd < 0 ? -errno : client_new(s, fd);
 
+	lx_poll_go_on(poll, status, UV_READABLE, on_accept);
 	if (err == -EMFILE || err == -ENFILE)
 		turn_away(s);
 	if (!err || err == -EAGAIN || err == -ECONNABORTED || err == -EINTR)
@@ -191,8 +207,9 @@ static int take_lock(struct lx_server *s)
 	do {
 		if (s->lock_fd >= 0)
 			close(s->lock_fd);
-		s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-		if (s->lock_fd < 0)
+		/* Whoever may open it can lock it, and so block our next start. */
+		s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (s->lock_fd < 0 || fchmod(s->lock_fd, 0600) < 0)
 			return -errno;
 		if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0)
 			return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
@@ -250,12 +267,15 @@ static int watch(struct lx_server *s)
 	int err;
 
 	s->poll = calloc(1, sizeof(*s->poll));
-	if (!s->poll)
+	s->alive = calloc(1, sizeof(*s->alive));
+	if (!s->poll || !s->alive)
 		return -ENOMEM;
 	err = uv_poll_init(s->daemon->loop, s->poll, s->fd);
 	if (err)
 		return err;
 	s->polling = true;
+	uv_timer_init(s->daemon->loop, s->alive);
+	s->alive->data = s;
 	s->poll->data = s;
 	return uv_poll_start(s->poll, UV_READABLE, on_accept);
 }
@@ -307,10 +327,13 @@ void lx_server_free(struct lx_server *s)
 		return;
 	lx_list_for_each_safe (c, next, &s->clients, link)
 		lx_client_close(c);
-	if (s->polling)
+	if (s->polling) {
 		uv_close((uv_handle_t *)s->poll, free_handle);
-	else
+		uv_close((uv_handle_t *)s->alive, free_handle);
+	} else {
 		free(s->poll);
+		free(s->alive);
+	}
 	if (s->fd >= 0) {
 		unlink(s->sa.sun_path);
 		close(s->fd);

@@ -12,6 +12,7 @@
 
 #include "../control/schema.h"
 #include "../bpf/fastpath.h"
+#include "../io/poll.h"
 #include "programs.h"
 #include "ring.h"
 #include "trace.h"
@@ -84,6 +85,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	lx_fastpath_trace_read(lx_programs_fastpath(tracer->daemon->programs), on_message, tracer);
 	lx_list_for_each_safe (r, next, &tracer->rings, link)
 		lx_client_kick(r->client);
+	lx_poll_go_on(poll, status, UV_READABLE, on_readable);
 }
 
 static void on_closed(uv_handle_t *handle)

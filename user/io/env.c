@@ -28,6 +28,7 @@ struct lx_loop {
 	struct lx_list posted; /* of lx_work; node lock */
 	struct lx_list last; /* the same, for the end of the turn */
 	bool has_posted; /* one of them is not empty; may be read without the lock */
+	struct lx_work beat; /* queued: it has not turned since lx_env_alive() */
 	void *scratch;
 };
 
@@ -155,6 +156,21 @@ void lx_work_cancel(struct lx_work *work)
 	work->loop = NULL;
 }
 
+static void on_beat(struct lx_work *work)
+{
+}
+
+bool lx_env_alive(struct lx_env *env)
+{
+	for (unsigned int i = 0; i < env->n_loops; i++) {
+		if (env->loop[i].beat.loop)
+			return false;
+	}
+	for (unsigned int i = 0; i < env->n_loops; i++)
+		lx_loop_post(&env->loop[i], &env->loop[i].beat);
+	return true;
+}
+
 /* Runs posted work; what that posts is for the next round. */
 static void drain_round(struct lx_list *list)
 {
@@ -235,6 +251,7 @@ static int loop_start(struct lx_env *env, unsigned int i)
 	loop->env = env;
 	lx_list_init(&loop->posted);
 	lx_list_init(&loop->last);
+	lx_work_init(&loop->beat, on_beat);
 	loop->scratch = malloc(LX_LOOP_SCRATCH);
 	if (!loop->scratch)
 		return -ENOMEM;

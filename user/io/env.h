@@ -101,6 +101,10 @@ void lx_loop_post_last(struct lx_loop *loop, struct lx_work *work);
 /* Cancels work that has not started. The lock must be held. */
 void lx_work_cancel(struct lx_work *work);
 
+/* Whether every loop has run its work since the last call that returned true. The lock must be
+ * held. */
+bool lx_env_alive(struct lx_env *env);
+
 /* A buffer of LX_LOOP_SCRATCH bytes for the loop's thread, valid within one callback. */
 #define LX_LOOP_SCRATCH (256u << 10)
 void *lx_loop_scratch(struct lx_loop *loop);

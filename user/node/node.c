@@ -377,6 +377,16 @@ int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 	return r;
 }
 
+bool lx_node_alive(struct lx_node *node)
+{
+	bool alive;
+
+	lx_node_lock(node);
+	alive = lx_env_alive(node->env);
+	lx_node_unlock(node);
+	return alive;
+}
+
 static void drain(struct lx_node *node, unsigned int ms)
 {
 	uint64_t until = op_now(node) + (uint64_t)ms * (LX_NSEC / 1000);
