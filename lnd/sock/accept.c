@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../user/io/poll.h"
 #include "priv.h"
 
 #define HALF_OPEN_MAX 512
@@ -139,6 +140,8 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 		else
 			take(listener, fd, &remote);
 	}
+	if (!listener->paused && listener->users)
+		lx_poll_go_on(poll, status, UV_READABLE, on_connection);
 	lx_loop_leave(loop);
 }
 

@@ -287,6 +287,57 @@ sends_much() {
 	[ "$(on a cat /sys/class/net/eth0/statistics/tx_bytes)" -gt 20000000 ]
 }
 
+# unread_log NODE: start lnetxd with a log that is a pipe of one page, which nobody reads
+unread_log() {
+	mkfifo "$DIR/unread"
+	exec {unread}<>"$DIR/unread"
+	python3 -c "import fcntl; fcntl.fcntl($unread, fcntl.F_SETPIPE_SZ, 4096)"
+	ip netns exec "$NS$1" "$LNETX_BIN/lnetxd" --no-bpf -c "$DIR/$1.yaml" \
+		>"$DIR/$1.log" 2>"$DIR/unread" 3>&- &
+	daemon_pid[$1]=$!
+	eventually "$PATIENCE" lx "$1" daemon show
+}
+
+@test "a log that nobody reads stops nothing" {
+	local i
+
+	net_two
+	nets_yaml tcp eth0 | config a
+	unread_log a
+	# Each is logged; some 20 lines fill the pipe.
+	for i in {1..40}; do
+		lx a tunable set lnet lnet_retry_count $((i % 3))
+	done
+	start b
+	pings b 10.1.0.1@tcp
+	pings a 10.1.0.2@tcp
+	stop a
+	exec {unread}<&-
+}
+
+@test "an lnetxd that hangs is named, in time" {
+	local began
+
+	net_two
+	start a
+	kill -STOP "${daemon_pid[a]}"
+	began=$SECONDS
+	run -1 lx a -w 1 net show
+	[[ $output == *"(pid ${daemon_pid[a]}) has given no sign of life within 1000 ms"* ]]
+	run ! ctl a --wait 1 net show
+	[[ $output == *"(pid ${daemon_pid[a]}) has given no sign of life"* ]]
+	run -1 lx a --wait=1 metrics
+	[[ $output == *"lnetx_up 0"* ]]
+	[ $((SECONDS - began)) -lt 10 ]
+	kill -CONT "${daemon_pid[a]}"
+	# What takes long is not given up.
+	ip -n "${NS}a" neigh replace 10.1.0.7 lladdr 02:00:00:00:00:07 dev eth0
+	began=$SECONDS
+	run ! lx a -w 3 ping 10.1.0.7@tcp timeout 6
+	[[ $output != *"sign of life"* ]]
+	[ $((SECONDS - began)) -ge 5 ]
+}
+
 @test "SIGTERM with a silent peer: lnetxd still exits, and soon" {
 	net_two
 	{ nets_yaml tcp eth0; quick_yaml; } | config a
@@ -357,6 +408,38 @@ sends_much() {
 	ip -n "${NS}a" addr add 10.1.0.1/24 dev eth0
 	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp ' 2
 	eventually "$PATIENCE" pings a 10.1.0.2@tcp
+}
+
+@test "links that are down at the start" {
+	net_rails
+	nets_yaml tcp eth0 tcp1 eth1 | config a
+	nets_yaml tcp eth0 tcp1 eth1 | config b
+	ip -n "${NS}b" link set eth1 down
+	start a
+	start b
+	log_has a 'level=warning event="ni down" .*nid=10.2.0.1@tcp1 .*its interface has no carrier'
+	log_has b 'level=warning event="ni down" .*nid=10.2.0.2@tcp1 .*its interface is switched off'
+	ip -n "${NS}b" link set eth1 up
+	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.2.0.1@tcp1 '
+	eventually "$PATIENCE" pings a 10.2.0.2@tcp1
+}
+
+@test "a flood of link events, more than the kernel keeps for us: the next one is still noticed" {
+	net_two
+	ip -n "${NS}a" link add v0 type veth peer name v1
+	start a
+	start b
+	kill -STOP "${daemon_pid[a]}"
+	for _ in {1..1000}; do
+		echo link set v0 up
+		echo link set v0 down
+	done | ip -n "${NS}a" -batch -
+	kill -CONT "${daemon_pid[a]}"
+	pings b 10.1.0.1@tcp
+	ip -n "${NS}b" link set eth0 down
+	eventually "$PATIENCE" log_has a 'level=warning event="ni down" .*nid=10.1.0.1@tcp '
+	ip -n "${NS}b" link set eth0 up
+	eventually "$PATIENCE" log_has a 'level=info event="ni up" .*nid=10.1.0.1@tcp '
 }
 
 why_down() {

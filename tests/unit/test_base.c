@@ -256,13 +256,17 @@ static void log_levels(void **state)
 	assert_string_equal(got.last, "command=\"net add\"");
 	for (unsigned int i = 0; i < 1000; i++)
 		lx_info("peer=10.0.0.1@tcp n=%u", i);
-	lx_warn("event=\"ni down\"");
+	lx_warn("peer=10.0.0.1@tcp");
+	assert_string_equal(got.last, "peer=10.0.0.1@tcp");
+	for (unsigned int i = 0; i < 1000; i++)
+		lx_warn("peer=10.0.0.1@tcp n=%u", i);
+	lx_log_state(LOG_WARNING, "event=\"ni down\"");
 	assert_string_equal(got.last, "event=\"ni down\"");
 	wait_for_next_second();
 	/* The summary of suppressed lines has their level. */
 	lx_debug("after");
 	assert_string_equal(got.last, "after");
-	assert_int_equal(got.suppressed_levels, 1 << LOG_DEBUG | 1 << LOG_INFO);
+	assert_int_equal(got.suppressed_levels, 1 << LOG_DEBUG | 1 << LOG_INFO | 1 << LOG_WARNING);
 	lx_set_log(NULL, NULL);
 }
 

@@ -3,7 +3,8 @@
  * The log sink. A peer that misbehaves at line rate must not fill the
  * disk: beyond LINES_PER_SECOND, lines of a level are only counted, and the count is logged when
  * the next second begins. Each level has its own limit, so that debug lines,
- * which most sinks drop, never suppress others.
+ * which most sinks drop, never suppress others; and so have changes of state, which an admin must
+ * find among the noise.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -15,15 +16,16 @@
 #include "log.h"
 
 #define LINES_PER_SECOND 50
+#define STATES (LOG_DEBUG + 1)
 
 static struct {
 	pthread_mutex_t lock;
 	void (*fn)(int level, const char *line, void *arg);
 	void *arg;
 	time_t second;
-	struct {
+	struct budget {
 		unsigned int lines, suppressed;
-	} level[LOG_DEBUG + 1];
+	} of[LOG_DEBUG + 2]; /* of each level, and of changes of state */
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void lx_set_log(void (*fn)(int level, const char *line, void *arg), void *arg)
@@ -39,41 +41,56 @@ static void next_second(time_t second)
 	char text[64];
 
 	sink.second = second;
-	for (int level = 0; level <= LOG_DEBUG; level++) {
-		if (sink.level[level].suppressed) {
-			snprintf(text, sizeof(text), "suppressed=%u reason=\"too many lines\"",
-				 sink.level[level].suppressed);
-			sink.fn(level, text, sink.arg);
+	for (int i = 0; i <= STATES; i++) {
+		if (sink.of[i].suppressed) {
+			snprintf(text, sizeof(text), "suppressed=%u reason=\"too many %s\"",
+				 sink.of[i].suppressed, i == STATES ? "changes of state" : "lines");
+			sink.fn(i == STATES ? LOG_WARNING : i, text, sink.arg);
 		}
-		sink.level[level].lines = sink.level[level].suppressed = 0;
+		sink.of[i] = (struct budget){ 0 };
 	}
 }
 
 /* True if a line may be logged now; first logs how many were suppressed. */
-static bool admit(int level)
+static bool admit(int level, struct budget *budget)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (now.tv_sec != sink.second)
 		next_second(now.tv_sec);
-	if (sink.level[level].lines++ < LINES_PER_SECOND || level <= LOG_CRIT)
+	if (budget->lines++ < LINES_PER_SECOND || level <= LOG_CRIT)
 		return true;
-	sink.level[level].suppressed++;
+	budget->suppressed++;
 	return false;
+}
+
+static void log_line(int level, struct budget *budget, const char *fmt, va_list ap)
+{
+	char line[512];
+
+	pthread_mutex_lock(&sink.lock);
+	if (sink.fn && admit(level, budget)) {
+		vsnprintf(line, sizeof(line), fmt, ap);
+		sink.fn(level, line, sink.arg);
+	}
+	pthread_mutex_unlock(&sink.lock);
 }
 
 void lx_log(int level, const char *fmt, ...)
 {
-	char line[512];
 	va_list ap;
 
-	pthread_mutex_lock(&sink.lock);
-	if (sink.fn && admit(level)) {
-		va_start(ap, fmt);
-		vsnprintf(line, sizeof(line), fmt, ap);
-		va_end(ap);
-		sink.fn(level, line, sink.arg);
-	}
-	pthread_mutex_unlock(&sink.lock);
+	va_start(ap, fmt);
+	log_line(level, &sink.of[level], fmt, ap);
+	va_end(ap);
+}
+
+void lx_log_state(int level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_line(level, &sink.of[STATES], fmt, ap);
+	va_end(ap);
 }

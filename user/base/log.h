@@ -14,6 +14,9 @@
 
 void lx_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for a change of state: noise, of whatever level, does not suppress it. */
+void lx_log_state(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #define lx_err(...) lx_log(LOG_ERR, __VA_ARGS__)
 #define lx_warn(...) lx_log(LOG_WARNING, __VA_ARGS__)
 #define lx_info(...) lx_log(LOG_INFO, __VA_ARGS__)

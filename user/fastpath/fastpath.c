@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../io/poll.h"
 #include "priv.h"
 
 /* ---- connections end --------------------------------------------------------------- */
@@ -84,6 +85,7 @@ static void on_records(uv_poll_t *poll, int status, int events)
 	lx_loop_enter(fp->loop);
 	if (fp->host)
 		lx_fastpath_dispatch(fp->fastpath, &ops, fp);
+	lx_poll_go_on(poll, status, UV_READABLE, on_records);
 	lx_loop_leave(fp->loop);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "netwatch.h"
+#include "poll.h"
 
 struct lx_netwatch {
 	struct lx_loop *loop;
@@ -53,6 +54,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		}
 		break;
 	}
+	lx_poll_go_on(poll, status, UV_READABLE, on_readable);
 	if (changed)
 		watch->fn(watch->arg);
 }
