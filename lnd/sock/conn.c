@@ -321,6 +321,21 @@ void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
 	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, count);
 }
 
+void lx_sock_conn_ask(struct lx_sock_conn *conn)
+{
+	set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+	set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	set_option(conn, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms)
+{
+	struct lx_tcpinfo info;
+
+	return !lx_tcpinfo_read(conn->fd, &info) && info.quiet_ms < ms;
+}
+
 void lx_sock_conn_set_options(struct lx_sock_conn *conn)
 {
 	set_option(conn, IPPROTO_TCP, TCP_LINGER2, -1);

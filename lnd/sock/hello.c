@@ -16,8 +16,8 @@
  *	                   └─ no ─────▶ closed; perhaps tried again
  *
  * "no" is a positive errno: EALREADY: there is such a connection already; EPROTO: another
- * version; ESTALE: the peer has restarted. If two nodes dial each other at the same time,
- * the connection dialled by the one with the higher NID stays.
+ * version; ESTALE: the peer has restarted; EADDRINUSE: somebody else says so. If two nodes dial
+ * each other at the same time, the connection dialled by the one with the higher NID stays.
  */
 #include <errno.h>
 
@@ -30,6 +30,8 @@ const char *lx_sock_hello_why(int why)
 		return "duplicate, or both dialled at once";
 	case EPROTO:
 		return "the peer speaks another version";
+	case EADDRINUSE:
+		return "from another address than the peer's connections, which live";
 	default: /* ESTALE */
 		return "the peer restarted or changed its version";
 	}
@@ -74,6 +76,83 @@ static unsigned int duplicates(const struct lx_sock_conn *conn, const struct lx_
 }
 
 /*
+ * A HELLO with another incarnation or version means that the peer has restarted; its connections
+ * end. But anybody on the network can send one in its name. It counts if it comes from the address
+ * in the NID, or one that the peer is connected from. From elsewhere - the peer may have moved, or
+ * be behind NAT - it counts only if its connections are dead: they are asked, and when the peer
+ * tries again, we know.
+ */
+#define PROOF_S 4 /* until then whoever lives has answered one of the probes */
+#define DOUBT_S 15 /* without another such HELLO */
+
+static bool has_conn_from(const struct lx_sock_peer *peer, const union lx_addr *addr)
+{
+	const struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (lx_addr_same_host(&conn->remote, addr))
+			return true;
+	}
+	return false;
+}
+
+static bool was_heard(const struct lx_sock_peer *peer)
+{
+	const struct lx_sock_conn *conn;
+
+	lx_list_for_each (conn, &peer->conns, link) {
+		if (lx_sock_conn_heard(conn, (PROOF_S - 1) * 1000))
+			return true;
+	}
+	return false;
+}
+
+static bool may_replace(struct lx_sock_peer *peer, const struct lx_sock_conn *hello)
+{
+	uint64_t now = lx_sock_now();
+	struct lx_sock_conn *conn;
+
+	if (lx_list_empty(&peer->conns) || lx_addr_same_host(&hello->remote, &peer->addr) ||
+	    has_conn_from(peer, &hello->remote))
+		return true;
+	if (peer->doubted_ns && now >= peer->doubted_ns + PROOF_S * LX_SOCK_SECOND)
+		return !was_heard(peer);
+	if (peer->doubted_ns)
+		return false;
+	peer->doubted_ns = now;
+	lx_list_for_each (conn, &peer->conns, link)
+		lx_sock_conn_ask(conn);
+	return false;
+}
+
+void lx_sock_hello_tick(struct lx_sock_peer *peer, uint64_t now)
+{
+	struct lx_sock_conn *conn;
+
+	if (!peer->doubted_ns || now < peer->doubted_ns + DOUBT_S * LX_SOCK_SECOND)
+		return;
+	peer->doubted_ns = 0;
+	lx_list_for_each (conn, &peer->conns, link)
+		lx_sock_conn_set_keepalive(conn);
+}
+
+static void report_impostor(const struct lx_sock_conn *conn, const struct lx_sock_peer *peer)
+{
+	const struct lx_sock_conn *known = lx_list_first(&peer->conns, struct lx_sock_conn, link);
+	unsigned int missed;
+
+	if (!lx_ratelimit(&conn->host->impostors, lx_nid_hash(&peer->id.nid), lx_sock_now(),
+			  LX_RATELIMIT_MINUTE, &missed))
+		return;
+	lx_warn("peer=%s address=%s connected_from=%s missed=%u reason=\"a HELLO in its name, as "
+		"restarted, from another address than its connections, which live\" "
+		"action=\"connection declined\" next=\"find out who has that address; if the peer "
+		"has moved: lnetx disconnect %s\"",
+		lx_nid_str(&peer->id.nid), lx_addr_str(&conn->remote), lx_addr_str(&known->remote),
+		missed, lx_nid_str(&peer->id.nid));
+}
+
+/*
  * The peer has restarted, or changed its version. Closes its old connections; we dial with the
  * version of @hello next time, so that the peer need not decline the old one.
  */
@@ -86,6 +165,7 @@ static void replaced(struct lx_sock_peer *peer, const struct lx_sock_conn *hello
 		lx_sock_conn_close(conn, -ESTALE, LX_HSTATUS_LOCAL_ERROR);
 	peer->version = hello->version;
 	peer->incarnation = incarnation;
+	peer->doubted_ns = 0;
 }
 
 int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
@@ -104,6 +184,10 @@ int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
 		peer->incarnation = incarnation;
 	}
 	if (peer->version != conn->version || peer->incarnation != incarnation) {
+		if (!may_replace(peer, conn)) {
+			report_impostor(conn, peer);
+			return EADDRINUSE;
+		}
 		replaced(peer, conn, incarnation);
 		return ESTALE;
 	}

@@ -63,6 +63,7 @@ struct lx_sock_host {
 	bool stopping;
 	unsigned int next_loop;
 	struct lx_sock_net *last; /* gets lx_lnd_stopped() when the host is freed */
+	struct lx_ratelimit impostors; /* by NID; hello.c */
 	bool warned_port;   /* logged that source ports are not privileged */
 	struct lx_sock_offload *offload; /* NULL: none, or not yet */
 	void *offload_state;             /* of host_start() */
@@ -385,6 +386,10 @@ size_t lx_sock_conn_backlog(struct lx_sock_conn *conn);
 void lx_sock_conn_set_options(struct lx_sock_conn *conn);
 void lx_sock_conn_set_tos(struct lx_sock_conn *conn);
 void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn);
+/* Asks at once, and then each second, whether the peer lives; the kernel ends it after three. */
+void lx_sock_conn_ask(struct lx_sock_conn *conn);
+/* Whether the peer was heard in the last @ms. */
+bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms);
 
 /* Reads into rx.buf until it has @need bytes. 1: done; 0: later; -ECONNRESET: EOF; -errno. */
 int lx_sock_conn_read(struct lx_sock_conn *conn, unsigned int need);
@@ -417,6 +422,7 @@ struct lx_sock_peer {
 	union lx_addr addr;   /* where it would be dialled; port 0 */
 	unsigned int version; /* 0: none agreed */
 	uint64_t incarnation;
+	uint64_t doubted_ns; /* since when its connections are asked if they live; 0: they are not */
 	struct lx_list conns;
 	struct lx_list waiting; /* txs without a connection */
 	unsigned int n_noops;   /* of these, NOOPs */
@@ -551,10 +557,12 @@ int lx_sock_hello_read(struct lx_sock_conn *conn, struct lx_hello *ret_hello,
 		       const char **ret_reason);
 /*
  * Whether to keep the connection (4.3). @answer: the peer's, on the active side: 0, EALREADY,
- * EPROTO. Returns 0: yes; EALREADY, EPROTO, ESTALE: no; -ESTALE: the NI is stopping.
+ * EPROTO. Returns 0: yes; EALREADY, EPROTO, ESTALE, EADDRINUSE: no; -ESTALE: the NI is stopping.
  */
 int lx_sock_hello_admit(struct lx_sock_conn *conn, struct lx_sock_peer *peer,
 			uint64_t incarnation, int answer);
+/* Some time after it was doubted that the peer lives: it does, or nobody asks any more. */
+void lx_sock_hello_tick(struct lx_sock_peer *peer, uint64_t now);
 /* What a positive errno of lx_sock_hello_admit() means. */
 const char *lx_sock_hello_why(int why);
 

@@ -119,6 +119,7 @@ static void tick_peer(struct lx_sock_peer *peer, uint64_t now)
 		return;
 	}
 	keepalive(peer, now);
+	lx_sock_hello_tick(peer, now);
 	/* A failure closes several connections; leave the rest for the next tick. */
 	lx_list_for_each (conn, &peer->conns, link) {
 		if (conn_ended(conn, now))

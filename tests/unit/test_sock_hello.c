@@ -3,6 +3,8 @@
  * socklnd against a scripted peer that dials us: connection setup in all versions and both byte
  * orders, every reason to refuse one, and malformed input.
  */
+#include <linux/filter.h>
+
 #include "sockworld.h"
 
 static void passive_version(unsigned int version, bool flip)
@@ -348,6 +350,100 @@ static void test_rebooted(void **state)
 	close(fd);
 }
 
+/* As @hello, from that address: the answer's type, or NONE if it was declined. */
+static uint32_t says_hello(const char *from, const struct lx_hello *hello, int *ret_fd)
+{
+	struct lx_hello answer;
+
+	*ret_fd = dial(from);
+	assert_true(raw_handshake(*ret_fd, hello, &answer));
+	if (answer.ctype == LX_CTYPE_NONE) {
+		assert_true(raw_closes(*ret_fd));
+		close(*ret_fd);
+	}
+	return answer.ctype;
+}
+
+/* Says no more: not even its TCP answers. */
+static void fall_silent(int fd)
+{
+	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog prog = { 1, &none };
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)), 0);
+}
+
+/* Who has another address cannot end the connections of a peer that lives. */
+static void test_impostor(void **state)
+{
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_BULK_IN);
+	int control = connected(LX_SOCK_V3, LX_CTYPE_CONTROL), fd;
+	struct raw_msg msg = put_from(&low, 100);
+
+	for (int i = 0; i < 12; i++) {
+		hello.src_incarnation++;
+		hello.version = i % 2 ? LX_SOCK_V3 : LX_SOCK_V2;
+		assert_int_equal(says_hello(HIGH_IP, &hello, &fd), LX_CTYPE_NONE);
+		usleep(500000);
+	}
+	raw_put(control, LX_SOCK_V3, false, &msg);
+	receive(100);
+	expect_warning("connected_from=" LOW_IP);
+	/* It itself may. */
+	assert_int_equal(says_hello(LOW_IP, &hello, &fd), LX_CTYPE_NONE);
+	assert_true(raw_closes(control));
+	close(control);
+	assert_int_equal(says_hello(LOW_IP, &hello, &fd), LX_CTYPE_BULK_OUT);
+	close(fd);
+}
+
+/* A peer may have other addresses, several of them, and restart there. */
+static void test_other_addresses(void **state)
+{
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_BULK_IN);
+	int one, other, fd;
+
+	assert_int_equal(says_hello(HIGH_IP, &hello, &one), LX_CTYPE_BULK_OUT);
+	assert_int_equal(says_hello("127.0.0.3", &hello, &other), LX_CTYPE_BULK_OUT);
+	assert_int_equal(fake_conns(node, NULL), 2);
+	hello.src_incarnation++;
+	assert_int_equal(says_hello(HIGH_IP, &hello, &fd), LX_CTYPE_NONE);
+	assert_true(raw_closes(one) && raw_closes(other));
+	close(one);
+	close(other);
+	assert_int_equal(says_hello(HIGH_IP, &hello, &fd), LX_CTYPE_BULK_OUT);
+	close(fd);
+	/* One of them is the address in its NID: whoever else was first has to give way to it. */
+	assert_true(fake_wait_conns(node, 0, 20000));
+	assert_int_equal(says_hello(HIGH_IP, &hello, &one), LX_CTYPE_BULK_OUT);
+	hello.src_incarnation++;
+	assert_int_equal(says_hello(LOW_IP, &hello, &fd), LX_CTYPE_NONE);
+	assert_int_equal(says_hello(LOW_IP, &hello, &fd), LX_CTYPE_BULK_OUT);
+	assert_true(raw_closes(one));
+	close(one);
+	close(fd);
+	assert_int_equal(warnings(), 0);
+}
+
+/* It restarts with another address, while its old connections are dead, or are not answered. */
+static void test_moved(void **state)
+{
+	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_CONTROL);
+	int old = connected(LX_SOCK_V3, LX_CTYPE_CONTROL), fd, tries = 0;
+
+	if (rnd_below(2)) /* something is under way to it, and stays there */
+		fake_put(node, &id_low, 100000);
+	fall_silent(old);
+	hello.src_incarnation++;
+	while (says_hello("127.0.0.3", &hello, &fd) == LX_CTYPE_NONE) {
+		assert_true(tries++ < 30);
+		usleep(500000);
+	}
+	assert_true(tries >= 4);
+	close(old);
+	close(fd);
+}
+
 static void test_version_changed(void **state)
 {
 	struct lx_hello hello = raw_hello_of(LX_SOCK_V2, &low, &ours, LX_CTYPE_BULK_IN), answer;
@@ -379,6 +475,9 @@ int main(void)
 		TEST(test_duplicate),
 		TEST(test_rebooted),
 		TEST(test_version_changed),
+		TEST(test_impostor),
+		TEST(test_other_addresses),
+		TEST(test_moved),
 	};
 
 	rnd_init();

@@ -20,6 +20,9 @@ int lx_tcpinfo_read(int fd, struct lx_tcpinfo *ret_info)
 	ret_info->received = info.tcpi_bytes_received;
 	ret_info->window = info.tcpi_snd_wnd;
 	ret_info->own_window = info.tcpi_rcv_ssthresh;
+	ret_info->quiet_ms = info.tcpi_last_ack_recv < info.tcpi_last_data_recv
+				     ? info.tcpi_last_ack_recv
+				     : info.tcpi_last_data_recv;
 	ret_info->rtt_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
 	return 0;
 }

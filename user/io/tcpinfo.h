@@ -10,6 +10,7 @@ struct lx_tcpinfo {
 	uint64_t received; /* payload bytes received in order, read or not */
 	uint32_t window;   /* advertised by the peer, bytes; 0 below Linux 5.4 */
 	uint32_t own_window; /* the largest we can advertise now, bytes */
+	uint32_t quiet_ms; /* since the last segment of the peer that the socket has got */
 	uint32_t rtt_us;   /* recent minimum round trip time; 0: unknown */
 };
 
