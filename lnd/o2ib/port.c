@@ -407,7 +407,8 @@ int lx_o2ib_port_open(struct lx_o2ib_net *net, const struct lx_o2ib_port_ops *op
 	net->port = found;
 	lx_list_append(&found->nets, &net->port_link);
 	look(found, true);
-	lx_lnd_link(net->ni, found->down);
+	if (found->down)
+		lx_lnd_link(net->ni, found->down);
 	return 0;
 }
 

@@ -186,7 +186,8 @@ static void start_link(struct lx_sock_net *net)
 		net->link_down = LX_DOWN_INTERFACE;
 	else if (!net->netif.carrier)
 		net->link_down = LX_DOWN_CARRIER;
-	lx_lnd_link(net->ni, net->link_down);
+	if (net->link_down)
+		lx_lnd_link(net->ni, net->link_down);
 }
 
 static int sock_startup(struct lx_ni *ni)

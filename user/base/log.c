@@ -25,6 +25,7 @@ static struct {
 	time_t second;
 	struct budget {
 		unsigned int lines, suppressed;
+		int level; /* the most important one suppressed */
 	} of[LOG_DEBUG + 2]; /* of each level, and of changes of state */
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -45,7 +46,7 @@ static void next_second(time_t second)
 		if (sink.of[i].suppressed) {
 			snprintf(text, sizeof(text), "suppressed=%u reason=\"too many %s\"",
 				 sink.of[i].suppressed, i == STATES ? "changes of state" : "lines");
-			sink.fn(i == STATES ? LOG_WARNING : i, text, sink.arg);
+			sink.fn(sink.of[i].level, text, sink.arg);
 		}
 		sink.of[i] = (struct budget){ 0 };
 	}
@@ -61,7 +62,8 @@ static bool admit(int level, struct budget *budget)
 		next_second(now.tv_sec);
 	if (budget->lines++ < LINES_PER_SECOND || level <= LOG_CRIT)
 		return true;
-	budget->suppressed++;
+	if (!budget->suppressed++ || level < budget->level)
+		budget->level = level;
 	return false;
 }
 

@@ -351,10 +351,8 @@ static const struct lx_field stats_fields[] = {
 	{ .key = "drops", .attr = STATS_DROPS_, .type = LX_FIELD_NEST, .offset = 0,
 	  .size = 0, .sub = &drops, OWN },
 	{ LX_FIELD_NUM(STATS_LOOPS_, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(STATS_ANSWER_BYTES_, "answer_bytes", struct lx_stats, answer_bytes), OWN,
-	  .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(STATS_ANSWER_WAITS_, "answer_waits", struct lx_stats, answer_waits), OWN,
-	  .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(STATS_ANSWER_BYTES_, "answer_bytes", struct lx_stats, answer_bytes), OWN },
+	{ LX_FIELD_NUM(STATS_ANSWER_WAITS_, "answer_waits", struct lx_stats, answer_waits), OWN },
 	END
 };
 static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };
