@@ -54,7 +54,7 @@ bool lx_o2ib_port_active(const struct lx_o2ib_port *port)
 static void look(struct lx_o2ib_port *port, bool starting)
 {
 	struct lx_o2ib_net *net;
-	enum lx_down_why down = LX_DOWN_NO;
+	enum lx_down_why down;
 	bool was_down;
 	struct lx_netif netif;
 	union lx_addr addr;
@@ -64,9 +64,9 @@ static void look(struct lx_o2ib_port *port, bool starting)
 	lx_addr_init(&addr, &port->addr, 4, 0);
 	if (lx_netif_by_addr(&addr, "", &netif))
 		down = LX_DOWN_ADDRESS;
-	else if (!netif.enabled || !(starting ? netif.carrier : netif.up))
-		down = netif.enabled ? LX_DOWN_CARRIER : LX_DOWN_INTERFACE;
-	else if (!lx_o2ib_port_active(port))
+	else
+		down = lx_netif_down(&netif, starting);
+	if (!down && !lx_o2ib_port_active(port))
 		down = LX_DOWN_PORT;
 	if (down == port->down)
 		return;

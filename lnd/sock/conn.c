@@ -296,6 +296,13 @@ static void set_option(struct lx_sock_conn *conn, int level, int option, int val
 			 strerror(errno));
 }
 
+static void set_probes(struct lx_sock_conn *conn, int idle, int every, int count)
+{
+	set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+	set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, every);
+	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, count);
+}
+
 /*
  * We have to notice a dead peer before those who wait for it give up their connections to
  * us. So all probes together take less than the timeout, whatever the tunables say.
@@ -316,17 +323,13 @@ void lx_sock_conn_set_keepalive(struct lx_sock_conn *conn)
 		every = most > count ? (most - 1) / count : 1;
 	if (idle > most - every * count)
 		idle = most > every * count ? most - every * count : 1;
-	set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, idle);
-	set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, every);
-	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, count);
+	set_probes(conn, idle, every, count);
 }
 
 void lx_sock_conn_ask(struct lx_sock_conn *conn)
 {
-	set_option(conn, IPPROTO_TCP, TCP_KEEPIDLE, 1);
-	set_option(conn, IPPROTO_TCP, TCP_KEEPINTVL, 1);
-	set_option(conn, IPPROTO_TCP, TCP_KEEPCNT, 3);
 	set_option(conn, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_probes(conn, 1, 1, 3);
 }
 
 bool lx_sock_conn_heard(const struct lx_sock_conn *conn, uint32_t ms)

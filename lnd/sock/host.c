@@ -153,14 +153,11 @@ static void replaced(struct lx_sock_net *net, const struct lx_netif *netif)
 
 static void check_link(struct lx_sock_net *net)
 {
-	enum lx_down_why why = LX_DOWN_NO;
+	enum lx_down_why why;
 	struct lx_netif netif;
 	bool found = !lx_netif_by_addr(&net->addr, net->ni->ifname, &netif);
 
-	if (!found)
-		why = LX_DOWN_ADDRESS;
-	else if (!netif.up)
-		why = netif.enabled ? LX_DOWN_CARRIER : LX_DOWN_INTERFACE;
+	why = found ? lx_netif_down(&netif, false) : LX_DOWN_ADDRESS;
 	if (net->closing)
 		return;
 	if (found && netif.index != net->netif.index)

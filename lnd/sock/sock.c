@@ -182,10 +182,7 @@ static void net_released(struct lx_sock_net *net)
 /* Later changes are host.c's. */
 static void start_link(struct lx_sock_net *net)
 {
-	if (!net->netif.enabled)
-		net->link_down = LX_DOWN_INTERFACE;
-	else if (!net->netif.carrier)
-		net->link_down = LX_DOWN_CARRIER;
+	net->link_down = lx_netif_down(&net->netif, true);
 	if (net->link_down)
 		lx_lnd_link(net->ni, net->link_down);
 }

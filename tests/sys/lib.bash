@@ -626,6 +626,11 @@ stat_of() {
 	ctl "$1" stats show | awk -v key="$2:" '$1 == key { print $2 }'
 }
 
+# rss_kib NODE: the memory of its lnetxd
+rss_kib() {
+	awk '$1 == "VmRSS:" { print $2 }' "/proc/${daemon_pid[$1]}/status"
+}
+
 # routes_up NODE: true if all routes are up. A router advertises its NI as down while nobody on
 # that net has pinged it for 6 s (quick_yaml), so a route is up once both ends are running.
 routes_up() {

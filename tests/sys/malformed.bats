@@ -83,10 +83,6 @@ complained() {
 	[ $((SECONDS - begin)) -le 60 ] # accept_timeout is longer
 }
 
-rss_kib() {
-	awk '$1 == "VmRSS:" { print $2 }' "/proc/${daemon_pid[$1]}/status"
-}
-
 owes() {
 	lx "$1" -j -s stats show | jq '.statistics.answer_bytes // 0'
 }

@@ -17,10 +17,6 @@ teardown() {
 	net_end
 }
 
-rss_kib() {
-	awk '$1 == "VmRSS:" { print $2 }' "/proc/${daemon_pid[$1]}/status"
-}
-
 @test "a thousand idle peers with three connections each: at most 64 MiB" {
 	local i from=()
 

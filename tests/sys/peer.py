@@ -143,14 +143,17 @@ class Conn:
 
     # ---- messages
 
-    def send(self, kind, cmd, payload=b""):
+    def message(self, kind, cmd, payload=b""):
         hdr = struct.pack("<IIII", PID, PID, kind, len(payload)) + cmd.ljust(40, b"\0")
         if self.version < 4:
             hdr = struct.pack("<QQ", self.peer, self.me) + hdr
         else:
             hdr = large(self.peer) + large(self.me) + hdr
         head = b"" if self.version == 1 else struct.pack(self.order + "IIQQ", LNET, 0, 0, 0)
-        self.sock.sendall(head + hdr + payload)
+        return head + hdr + payload
+
+    def send(self, kind, cmd, payload=b""):
+        self.sock.sendall(self.message(kind, cmd, payload))
 
     def recv(self):
         """The next message: type, command, payload. Acknowledges zero-copy requests."""
@@ -268,10 +271,14 @@ def serve(args):
         threading.Thread(target=one, args=(sock,), daemon=True).start()
 
 
+def ping_cmd(handle):
+    return handle + struct.pack("<QIII", PING_BITS, 0, 0, 272)
+
+
 def pinged(conn):
     """Pings; returns the NIDs of the answer."""
     handle = struct.pack("<QQ", 1, 2)
-    conn.send(GET, handle + struct.pack("<QIII", PING_BITS, 0, 0, 272))
+    conn.send(GET, ping_cmd(handle))
     kind, cmd, payload = conn.recv()
     if kind != REPLY or cmd[:16] != handle:
         raise SystemExit("%s instead of the REPLY" % NAMES[kind])
@@ -447,9 +454,7 @@ def idle(args):
 def greedy(args):
     """Pings as fast as it can, and never reads an answer."""
     conn = established(args.source, args.to, args)
-    one = struct.pack("<QQIIII", conn.peer, conn.me, PID, PID, GET, 0) + struct.pack(
-        "<QQQIII", 1, 2, PING_BITS, 0, 0, 272).ljust(40, b"\0")
-    data = (struct.pack("<IIQQ", LNET, 0, 0, 0) + one) * 500
+    data = conn.message(GET, ping_cmd(struct.pack("<QQ", 1, 2))) * 500
     conn.sock.setblocking(False)
     sent = 0
     while sent < args.limit * len(data) // 500:

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. */
-#include <string.h>
-
 #include "../base/log.h"
 #include "answer.h"
 #include "core.h"
+#include "msg.h"
 #include "parse.h"
 
 /* The payload is memory of the application, or of the node, whether it is sent or not. */
@@ -33,9 +32,7 @@ static bool wants_answer(const struct lx_core_msg *request)
 
 	if (request->rxni->ni.lnd->no_credits)
 		return false;
-	return hdr->type == LX_MSG_GET ||
-	       (hdr->type == LX_MSG_PUT &&
-		memcmp(&hdr->cmd.put.ack_md, &LX_WIRE_HANDLE_NONE, sizeof(hdr->cmd.put.ack_md)));
+	return hdr->type == LX_MSG_GET || (hdr->type == LX_MSG_PUT && lx_msg_asks_ack(hdr));
 }
 
 static void report_full(struct lx_core *core, const struct lx_peer_ni *asker, bool waits)

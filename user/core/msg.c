@@ -58,6 +58,11 @@ bool lx_msg_is_reserved(const struct lx_core_msg *msg)
 	       (hdr->type == LX_MSG_GET && lx_le32(hdr->cmd.get.portal) == LX_PORTAL_RESERVED);
 }
 
+bool lx_msg_asks_ack(const struct lx_hdr *put)
+{
+	return memcmp(&put->cmd.put.ack_md, &LX_WIRE_HANDLE_NONE, sizeof(put->cmd.put.ack_md));
+}
+
 /* ---- resending (lnet.md 13.2) ---------------------------------------------------- */
 
 /* Whether there may be another path (lnet.md 13.2). */

@@ -110,6 +110,9 @@ void lx_msg_fail_peer(struct lx_peer_ni *pni);
 
 bool lx_msg_is_reserved(const struct lx_core_msg *msg);
 
+/* Whether the header of a PUT asks for an ACK. */
+bool lx_msg_asks_ack(const struct lx_hdr *put);
+
 /* Whether messages to a NID stay inside: 0@lo, and own NIDs to which the transport cannot connect. */
 bool lx_msg_stays_inside(struct lx_core *core, const struct lx_nid *nid);
 

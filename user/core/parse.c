@@ -322,9 +322,7 @@ static enum lx_match_result deliver(struct lx_core_msg *msg)
 	msg->event.mlength = mlength;
 	if (put) {
 		msg->event.hdr_data = hdr->cmd.put.hdr_data;
-		msg->ack_wanted = !(md->options & LX_MD_ACK_DISABLE) &&
-				  memcmp(&hdr->cmd.put.ack_md, &LX_WIRE_HANDLE_NONE,
-					 sizeof(hdr->cmd.put.ack_md));
+		msg->ack_wanted = !(md->options & LX_MD_ACK_DISABLE) && lx_msg_asks_ack(hdr);
 		receive_into(msg, md, offset, mlength);
 		if (match.portal == LX_PORTAL_RESERVED)
 			note_push(msg->core);

@@ -254,8 +254,7 @@ void lx_client_alive(struct lx_client *c)
 	if (!c->waiting && !c->ring)
 		return;
 	sign_of_life(c);
-	if (!uv_is_closing((uv_handle_t *)&c->poll))
-		client_step(c);
+	lx_client_kick(c);
 }
 
 void lx_client_kick(struct lx_client *c)

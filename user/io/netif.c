@@ -256,6 +256,13 @@ int lx_netif_links(struct lx_netif_link **ret_list, size_t *ret_n)
 	return 0;
 }
 
+enum lx_down_why lx_netif_down(const struct lx_netif *netif, bool starting)
+{
+	if (!netif->enabled)
+		return LX_DOWN_INTERFACE;
+	return (starting ? netif->carrier : netif->up) ? LX_DOWN_NO : LX_DOWN_CARRIER;
+}
+
 int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;

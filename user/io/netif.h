@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include <lnetx/info.h>
+
 /* ---- addresses ------------------------------------------------------------ */
 
 union lx_addr {
@@ -54,6 +56,12 @@ struct lx_netif {
 	bool offload; /* scatter/gather and checksums in hardware: zero copy may pay */
 	unsigned int speed_mbps; /* 0: unknown */
 };
+
+/*
+ * Why an NI with this interface is down: LX_DOWN_INTERFACE, LX_DOWN_CARRIER; LX_DOWN_NO. @starting: the
+ * kernel may not have noted the carrier yet.
+ */
+enum lx_down_why lx_netif_down(const struct lx_netif *netif, bool starting);
 
 /**
  * lx_netif_by_name - an interface and its first address
