@@ -77,6 +77,62 @@ static void say(struct run *run, struct script *script, const struct step *step)
 	free(copy);
 }
 
+/* The last push of a far host so far. */
+static const struct message *last_push(const struct script *script)
+{
+	for (unsigned int i = script->at; i-- > 0;) {
+		const struct step *step = &script->step[i];
+
+		if (!step->ours && step->m && step->m->kind == MESSAGE_LNET &&
+		    script_is_push(step->m))
+			return step->m;
+	}
+	return NULL;
+}
+
+static void answer_ping(struct wire *wire, const struct message *ping, const struct message *push)
+{
+	struct lx_hdr hdr = {
+		.dst_nid = ping->hdr.src_nid,
+		.dst_pid = ping->hdr.src_pid,
+		.src_nid = ping->hdr.dst_nid,
+		.src_pid = ping->hdr.dst_pid,
+		.type = LX_MSG_REPLY,
+		.payload_length = push->hdr.payload_length,
+		.cmd.reply.dst_md = ping->hdr.cmd.get.return_md,
+	};
+	uint8_t *copy = malloc(push->len);
+
+	assert_non_null(copy);
+	assert_int_equal(push->version, LX_SOCK_V3);
+	memcpy(copy, push->stream->data + push->offset, push->len);
+	lx_hdr_nid4_encode(&hdr, (void *)(copy + sizeof(struct lx_sock_msg)));
+	wire_write(wire, copy, push->len);
+	free(copy);
+}
+
+/*
+ * A push makes the captured node join two peers; ours first asks both whether they are one
+ * (discover.c). They answer what was pushed.
+ */
+static void answer_pings(struct run *run, const struct script *script)
+{
+	const struct message *push = last_push(script);
+
+	for (unsigned int i = 0; push && i < run->wires.n; i++) {
+		struct wire *wire = run->wires.wire[i];
+
+		for (unsigned int j = 0; j < wire->n; j++) {
+			struct wire_msg *w = &wire->msg[j];
+
+			if (w->taken || w->m.kind != MESSAGE_LNET || !script_is_ping(&w->m))
+				continue;
+			answer_ping(wire, &w->m, push);
+			w->taken = true;
+		}
+	}
+}
+
 /* ---- what our node says ------------------------------------------------------ */
 
 /* Collects acknowledged cookies as a set, however they were merged. */
@@ -313,6 +369,14 @@ static bool all_done(const struct run *run)
 	return true;
 }
 
+static void look(struct run *run)
+{
+	collect_acks(run);
+	dials_answer(run);
+	if (run->replay->asks_pushers)
+		answer_pings(run, &run->script[0]);
+}
+
 /* The last step may come before our node has dialled all that it dials to begin with. */
 static void settle(struct run *run)
 {
@@ -321,8 +385,7 @@ static void settle(struct run *run)
 	do {
 		idle = node_is_idle();
 		idle &= !wires_poll(&run->wires, 5);
-		collect_acks(run);
-		dials_answer(run);
+		look(run);
 	} while (!idle);
 }
 
@@ -338,8 +401,7 @@ static void play(struct run *run)
 		bool progress = false;
 
 		wires_poll(&run->wires, 5);
-		collect_acks(run);
-		dials_answer(run);
+		look(run);
 		for (unsigned int i = 0; i < run->n_scripts; i++) {
 			while (advance(run, &run->script[i]))
 				progress = true;

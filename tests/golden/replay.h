@@ -28,6 +28,7 @@ struct replay {
 	int keepalive;                      /* s; 0: default, and captured ones are skipped */
 	const char *nids[3];                /* our node's, in order; others as in the captures */
 	bool no_discovery;                  /* was done before: our node knows its peers */
+	bool asks_pushers;                  /* our node does, and they answer what they pushed */
 	bool no_carrier;                    /* the interface with our first NID has none */
 	const char *drops;                  /* our NID, or "*": a rule drops GETs to it */
 	const char *conf;                   /* our node's peers and routes, as YAML */

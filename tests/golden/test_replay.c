@@ -48,6 +48,7 @@ static const char *folder;
 		AS("B", title, .capture = { title }, __VA_ARGS__)
 #define AFTER(before, title)                                                                       \
 	AS("A", title, .capture = { before, title }), AS("B", title, .capture = { before, title })
+#define ADDED(host, title, before, ...) AS(host, title, .capture = { before, title }, __VA_ARGS__)
 
 /* A router's two sides are two captures. */
 #define SIDE1(title) title "-side1"
@@ -128,8 +129,10 @@ static const struct replay replays[] = {
 	AFTER(PINGED, "05a-tcp-v3-discover-1nid"),
 	BOTH(RAILS),
 	AFTER(RAILS, "05c-multirail-push-net-del"),
-	AFTER(RAILS_DEL, "05d-multirail-push-net-add"),
-	AFTER(RAILS_ADD, "05e-multirail-lst-write-64k-x4"),
+	ADDED("A", "05d-multirail-push-net-add", RAILS_DEL),
+	ADDED("B", "05d-multirail-push-net-add", RAILS_DEL, .asks_pushers = true),
+	ADDED("A", "05e-multirail-lst-write-64k-x4", RAILS_ADD),
+	ADDED("B", "05e-multirail-lst-write-64k-x4", RAILS_ADD, .asks_pushers = true),
 	AS("A", "05f-conns-per-peer-2-vs-1", .capture = { "05f-conns-per-peer-2-vs-1" },
 	   .conns_per_peer = 2),
 	AS("B", "05f-conns-per-peer-2-vs-1", .capture = { "05f-conns-per-peer-2-vs-1" }),

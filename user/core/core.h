@@ -118,6 +118,7 @@ struct lx_core {
 	struct lx_ping_target target;
 	struct lx_list discover; /* peers queued for lx_discover_work() */
 	struct lx_list pings_due; /* of lx_peer: their pushes could not be used; discover.c */
+	unsigned int n_asked; /* pings that others made us send since the last second */
 	struct lx_ratelimit bad_push; /* by peer */
 	struct lx_ratelimit peers_full; /* by peer */
 	struct lx_list probes;

@@ -35,6 +35,40 @@ static bool needs_ping(const struct lx_peer *peer)
 	return (peer->state & LX_PEER_FORCE_PING) || !(peer->state & LX_PEER_NIDS_UPTODATE);
 }
 
+/*
+ * Others can make us ping a peer: by pushes that cannot be used, and by claims to its NIDs. Not more
+ * than once a second for one peer, nor more than some in all.
+ */
+#define ASKS_PER_SECOND 64
+
+static void ask(struct lx_peer *peer)
+{
+	struct lx_core *core = peer->core;
+	uint64_t now = lx_core_now(core);
+
+	if (now < peer->ask_ns || core->n_asked >= ASKS_PER_SECOND) {
+		if (lx_list_empty(&peer->ping_due_link))
+			lx_list_append(&core->pings_due, &peer->ping_due_link);
+		return;
+	}
+	lx_list_del(&peer->ping_due_link);
+	core->n_asked++;
+	peer->ask_ns = now + LX_NSEC;
+	peer->state |= LX_PEER_FORCE_PING;
+	lx_peer_discover(peer);
+}
+
+static void ask_due(struct lx_core *core)
+{
+	struct lx_peer *peer, *next;
+
+	core->n_asked = 0;
+	lx_list_for_each_safe(peer, next, &core->pings_due, ping_due_link) {
+		if (core->n_asked < ASKS_PER_SECOND)
+			ask(peer);
+	}
+}
+
 /* ---- a peer's information (lnet.md 12.3 - 12.5) ------------------------------------------ */
 
 /*
@@ -71,10 +105,12 @@ static void note_features(struct lx_peer *peer, uint32_t features, bool pushed)
 	}
 }
 
-static void data_set(struct lx_peer *peer, struct lx_pinginfo *info)
+static void data_set(struct lx_peer *peer, struct lx_pinginfo *info, bool asked)
 {
 	free(peer->data);
 	peer->data = info;
+	peer->data_asked = asked;
+	peer->data_waited = false;
 	peer->state |= LX_PEER_DATA_PRESENT;
 }
 
@@ -107,6 +143,91 @@ static bool impossible(const struct lx_peer *peer, const struct lx_nid *nid)
 	       lx_ni_is_local_nid(peer->core, nid) != lx_peer_is_self(peer);
 }
 
+/*
+ * NIDs that another peer has. That a peer lists one is its word alone, and a push may come from
+ * anybody. So the NID moves if the peer lists it in the answer to a ping, and the NID itself has said,
+ * in such an answer, that its node's primary NID is one of that peer. Both are asked. If its owner does
+ * not answer, and the NID has not been heard for as long as ends a peer, or never, it moves, too.
+ */
+#define GONE_S 180 /* the default of peer_timeout */
+
+static bool is_gone(const struct lx_peer_ni *pni)
+{
+	struct lx_core *core = lx_peer_of(pni)->core;
+
+	return (lx_peer_of(pni)->state & LX_PEER_REDISCOVER) &&
+	       (!pni->last_alive_ns ||
+		lx_core_now(core) - pni->last_alive_ns >= GONE_S * LX_NSEC);
+}
+
+static bool may_move(const struct lx_peer *peer, const struct lx_peer_ni *pni)
+{
+	return is_gone(pni) ||
+	       (lx_peer_ni_of(peer, &pni->claimed_by) && lx_peer_ni_of(peer, &pni->agrees));
+}
+
+static void report_moved(const struct lx_peer *peer, const struct lx_peer_ni *pni)
+{
+	if (is_gone(pni))
+		lx_info("peer=%s nid=%s reason=\"it lists this NID of peer %s, which does not answer any "
+			"more\" action=\"the NID is its\"",
+			lx_nid_str(&peer->primary), lx_nid_str(&pni->nid),
+			lx_nid_str(&lx_peer_of(pni)->primary));
+}
+
+/* @peer says that it is @other: whether that one says so, too. */
+static bool is_one_with(const struct lx_peer *peer, const struct lx_peer *other)
+{
+	struct lx_peer_net *net;
+	struct lx_peer_ni *pni;
+
+	lx_peer_ni_for_each(net, pni, peer) {
+		if (lx_peer_ni_of(other, &pni->agrees) && lx_peer_ni_of(other, &pni->claimed_by))
+			return true;
+	}
+	return false;
+}
+
+/* A NID in @peer's information that another peer has, and that does not move yet: asks both. */
+static void contest(struct lx_peer *peer, struct lx_peer *owner)
+{
+	if (!peer->data_asked)
+		ask(peer);
+	else if (!peer->data_waited && lx_list_empty(&peer->claim_link) &&
+		 lx_list_empty(&owner->claim_link))
+		lx_list_append(&owner->claimants, &peer->claim_link);
+	ask(owner);
+}
+
+/* Looks at all NIDs that others have. True: the information has to wait until one is asked. */
+static bool contested(struct lx_peer *peer, const struct lx_pinginfo *info)
+{
+	for (uint32_t i = 0; i < info->n_nis; i++) {
+		struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &info->ni[i].nid);
+
+		if (!pni || lx_peer_of(pni) == peer ||
+		    !lx_peer_may_give(lx_peer_of(pni), &pni->nid))
+			continue;
+		if (peer->data_asked)
+			pni->claimed_by = peer->primary;
+		if (!may_move(peer, pni) && !is_one_with(peer, lx_peer_of(pni)))
+			contest(peer, lx_peer_of(pni));
+	}
+	return !lx_list_empty(&peer->claim_link);
+}
+
+/* Its discovery has ended: those who claim its NIDs go on. */
+static void release_claimants(struct lx_peer *owner)
+{
+	struct lx_peer *peer;
+
+	while ((peer = lx_list_first(&owner->claimants, struct lx_peer, claim_link))) {
+		lx_list_del(&peer->claim_link);
+		peer->data_waited = true;
+		lx_peer_discover(peer);
+	}
+}
+
 static void report_full(struct lx_peer *peer, unsigned int refused)
 {
 	struct lx_core *core = peer->core;
@@ -125,6 +246,7 @@ static void report_full(struct lx_peer *peer, unsigned int refused)
 static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 {
 	unsigned int refused = 0;
+	struct lx_peer_ni *pni;
 
 	for (uint32_t i = 0; i < info->n_nis; i++) {
 		const struct lx_nid *nid = &info->ni[i].nid;
@@ -132,10 +254,15 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 
 		if (impossible(peer, nid))
 			continue;
-		if (!lx_peer_ni_lookup(peer->core, nid) &&
-		    (refused || !lx_peer_make_room(peer->core))) {
+		pni = lx_peer_ni_lookup(peer->core, nid);
+		if (!pni && (refused || !lx_peer_make_room(peer->core))) {
 			refused++;
 			continue;
+		}
+		if (pni && lx_peer_of(pni) != peer && lx_peer_may_give(lx_peer_of(pni), nid)) {
+			if (!may_move(peer, pni))
+				continue;
+			report_moved(peer, pni);
 		}
 		r = lx_peer_take_nid(peer, nid);
 		if (r == -ENOMEM)
@@ -233,7 +360,7 @@ static void hand_over(struct lx_peer *from, struct lx_peer *to, struct lx_pingin
 	if ((to->state & LX_PEER_DATA_PRESENT) && to->data->seqno >= info->seqno)
 		free(info);
 	else
-		data_set(to, info);
+		data_set(to, info, true);
 	to->state &= ~(LX_PEER_FORCE_PING | LX_PEER_PING_FAILED);
 	to->seqno = to->data->seqno;
 	lx_peer_absorb(to, from);
@@ -262,6 +389,9 @@ static enum step merge(struct lx_peer *peer)
 	uint32_t before = fingerprint(peer);
 	struct lx_peer_ni *pni;
 
+	if (!lx_list_empty(&peer->claim_link) ||
+	    (!lx_peer_discovery_off(peer) && contested(peer, info)))
+		return STEP_WAIT;
 	peer->data = NULL;
 	peer->state &= ~LX_PEER_DATA_PRESENT;
 	peer->state |= LX_PEER_NIDS_UPTODATE;
@@ -271,8 +401,12 @@ static enum step merge(struct lx_peer *peer)
 	}
 	pni = lx_peer_ni_lookup(core, primary);
 	if (renames && pni && lx_peer_of(pni) != peer) {
-		hand_over(peer, lx_peer_of(pni), info);
-		return STEP_END;
+		if (is_one_with(peer, lx_peer_of(pni)) || is_gone(pni)) {
+			hand_over(peer, lx_peer_of(pni), info);
+			return STEP_END;
+		}
+		free(info); /* so far only it says so */
+		return STEP_AGAIN;
 	}
 	if (renames)
 		peer->primary = *primary;
@@ -317,6 +451,32 @@ static void ping_failed(struct lx_peer *peer, int error)
 	peer->ping_error = error;
 }
 
+/* The NID that has answered says which node it belongs to. */
+static void note_agreement(struct lx_peer *peer, const struct lx_nid *source,
+			   const struct lx_pinginfo *info)
+{
+	struct lx_peer_ni *pni = lx_peer_ni_of(peer, source);
+	const struct lx_nid *primary = lx_pinginfo_primary(info);
+
+	if (pni && primary)
+		pni->agrees = *primary;
+}
+
+/*
+ * Any node can write another one's NID as source. What comes from the peer's own NIDs, or by a
+ * gateway to its net, is from it.
+ */
+static bool is_from(const struct lx_peer *peer, const struct lx_event *event)
+{
+	struct lx_peer_ni *sender = lx_peer_ni_lookup(peer->core, &event->sender);
+
+	if (event->sender.type == LX_NET_LO)
+		return true;
+	return sender &&
+	       (lx_peer_of(sender) == peer ||
+		lx_route_is_through(lx_peer_of(sender), lx_nid_net(&event->source)));
+}
+
 static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, const void *data)
 {
 	struct lx_core *core = peer->core;
@@ -349,7 +509,9 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 	peer->state &= ~LX_PEER_PING_SENT;
 	note_features(peer, info->features, false);
 	peer->seqno = info->seqno;
-	data_set(peer, info);
+	if (is_from(peer, event))
+		note_agreement(peer, &event->source, info);
+	data_set(peer, info, is_from(peer, event));
 }
 
 /* False for an event of an abandoned request. */
@@ -545,46 +707,20 @@ static int send_push(struct lx_peer *peer)
 
 /* ---- a push that arrives (lnet.md 12.4) -------------------------------------------------- */
 
-/*
- * Who sends pushes that cannot be used must not make us send as many pings, to whom he names: they
- * are sent each second, one to a peer.
- */
-#define PINGS_PER_SECOND 64
-
-static void ping_soon(struct lx_peer *peer)
-{
-	if (lx_list_empty(&peer->ping_due_link))
-		lx_list_append(&peer->core->pings_due, &peer->ping_due_link);
-}
-
-static void report_malformed(struct lx_core *core, const struct lx_nid *from, int error)
+static void report_bad(struct lx_core *core, const struct lx_event *push, const char *why)
 {
 	unsigned int missed;
 
-	if (lx_ratelimit(&core->bad_push, lx_nid_hash(from), lx_core_now(core), LX_RATELIMIT_MINUTE,
-			 &missed))
-		lx_warn("peer=%s missed=%u reason=\"malformed push (%s)\" action=\"pinging it\"",
-			lx_nid_str(from), missed, strerror(-error));
+	if (lx_ratelimit(&core->bad_push, lx_nid_hash(&push->sender), lx_core_now(core),
+			 LX_RATELIMIT_MINUTE, &missed))
+		lx_warn("peer=%s from=%s missed=%u reason=\"%s\" action=\"pinging the peer\"",
+			lx_nid_str(&push->source), lx_nid_str(&push->sender), missed, why);
 }
 
-static void ping_due(struct lx_core *core)
+void lx_discover_pushed(struct lx_core *core, const struct lx_event *event, int status,
+			const void *data)
 {
-	struct lx_peer *peer;
-
-	for (unsigned int i = 0; i < PINGS_PER_SECOND; i++) {
-		peer = lx_list_first(&core->pings_due, struct lx_peer, ping_due_link);
-		if (!peer)
-			return;
-		lx_list_del(&peer->ping_due_link);
-		peer->state |= LX_PEER_FORCE_PING;
-		lx_peer_discover(peer);
-	}
-}
-
-void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
-			const void *data, size_t length)
-{
-	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, from);
+	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, &event->source);
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
 	struct lx_pinginfo *info = NULL;
 	size_t need = 0;
@@ -592,7 +728,12 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 
 	if (!peer)
 		return;
-	r = lx_pinginfo_decode(data, length, core->tun.lnet_interfaces_max, &need, &info);
+	if (!is_from(peer, event)) {
+		report_bad(core, event, "push of another node in its name");
+		ask(peer);
+		return;
+	}
+	r = lx_pinginfo_decode(data, event->mlength, core->tun.lnet_interfaces_max, &need, &info);
 	if (status && status != -EMSGSIZE)
 		r = status;
 	if (r == -EMSGSIZE && core->target.push_bytes < need)
@@ -600,8 +741,8 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 	if (r) {
 		free(info);
 		if (r != -EMSGSIZE && !status)
-			report_malformed(core, from, r);
-		ping_soon(peer);
+			report_bad(core, event, "malformed push");
+		ask(peer);
 		return;
 	}
 	if (!(info->features & LX_PING_MULTI_RAIL)) {
@@ -613,7 +754,7 @@ void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int sta
 	if ((peer->state & LX_PEER_DATA_PRESENT) && peer->data->seqno >= info->seqno)
 		free(info);
 	else
-		data_set(peer, info);
+		data_set(peer, info, false);
 	lx_peer_discover(peer);
 }
 
@@ -726,6 +867,7 @@ static void release(struct lx_peer *peer, int error)
 
 static void end(struct lx_peer *peer, int error)
 {
+	release_claimants(peer);
 	peer->state &= ~LX_PEER_DISCOVERING;
 	if (error) {
 		peer->state |= LX_PEER_REDISCOVER;
@@ -762,6 +904,8 @@ void lx_discover_cancel(struct lx_peer *peer)
 
 	lx_list_del(&peer->discover_link);
 	lx_list_del(&peer->ping_due_link);
+	lx_list_del(&peer->claim_link);
+	release_claimants(peer);
 	peer->state &= ~(LX_PEER_DISCOVERING | LX_PEER_PING_SENT | LX_PEER_PUSH_SENT |
 			 LX_PEER_PING_FAILED | LX_PEER_PUSH_FAILED);
 	md_drop(peer->core, &peer->ping_md);
@@ -778,7 +922,7 @@ void lx_discover_tick(struct lx_core *core)
 	uint64_t now = lx_core_now(core);
 	struct lx_peer *peer;
 
-	ping_due(core);
+	ask_due(core);
 	lx_list_for_each(peer, &core->gateways, gateway_link) {
 		if (!(peer->state & LX_PEER_RTR_DISCOVERY) || now - peer->sent_ns < limit)
 			continue;

@@ -5,9 +5,9 @@
 
 #include "msg.h"
 
-/* A push arrived; @from: the source NID on the wire. */
-void lx_discover_pushed(struct lx_core *core, const struct lx_nid *from, int status,
-			const void *data, size_t length);
+/* A push arrived. */
+void lx_discover_pushed(struct lx_core *core, const struct lx_event *event, int status,
+			const void *data);
 
 /* Our own information changed: push it to the peers that know us. */
 void lx_discover_push_all(struct lx_core *core);

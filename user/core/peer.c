@@ -283,6 +283,8 @@ static struct lx_peer *peer_new(struct lx_core *core, const struct lx_nid *prima
 	lx_list_init(&peer->routes);
 	lx_list_init(&peer->discover_link);
 	lx_list_init(&peer->ping_due_link);
+	lx_list_init(&peer->claimants);
+	lx_list_init(&peer->claim_link);
 	lx_list_init(&peer->pending);
 	lx_list_init(&peer->waiters);
 	lx_list_append(&core->peers, &peer->link);
@@ -313,7 +315,7 @@ static struct lx_peer_ni *peer_ni_new(struct lx_core *core, const struct lx_nid 
 	if (!pni)
 		return NULL;
 	pni->nid = *nid;
-	pni->preferred = lx_nid_any;
+	pni->preferred = pni->claimed_by = pni->agrees = lx_nid_any;
 	pni->status = LX_NI_STATUS_UP;
 	if (core->tun.check_routers_before_use) {
 		pni->status = LX_NI_STATUS_DOWN;

@@ -57,6 +57,11 @@ struct lx_peer_ni {
 	bool prefers_nis, prefers_gateways; /* some policy says which */
 	uint64_t seq;
 	struct lx_lnd_peer *shortcuts; /* transports' pointers to this */
+	/*
+	 * Primary NIDs of peers: the one that lists it, and the one that it says its node has, both by
+	 * the answer to a ping. To another peer it moves if they are the same (discover.c).
+	 */
+	struct lx_nid claimed_by, agrees;
 	uint32_t listed;         /* lx_peer.merges as of the last information that listed it; or 0 */
 	struct lx_traffic traffic;
 	struct lx_peer_health health;
@@ -103,9 +108,14 @@ struct lx_peer {
 	/* discovery: discover.c */
 	struct lx_list discover_link; /* in core->discover */
 	struct lx_list ping_due_link; /* in core->pings_due */
+	uint64_t ask_ns;              /* not before may others make us ping it */
+	struct lx_list claimants;     /* of lx_peer whose data waits for the end of its discovery ... */
+	struct lx_list claim_link;    /* ... by this */
 	struct lx_list pending;       /* of lx_core_msg that wait for its end */
 	struct lx_list waiters;       /* of lx_probe that wait for its end */
 	struct lx_pinginfo *data;     /* with DATA_PRESENT */
+	bool data_asked;              /* it is the answer to a ping; anybody can push in its name */
+	bool data_waited;             /* it has waited for owners of NIDs in it */
 	uint32_t merges;
 	bool fresh;                   /* its peer NIs are those that it listed last */
 	uint32_t seqno;               /* of its information that we have */

@@ -155,9 +155,9 @@ static void on_push(const struct lx_event *event)
 	struct lx_core *core = buffer->owner;
 
 	if (event->type == LX_EVENT_PUT)
-		lx_discover_pushed(core, &event->source,
+		lx_discover_pushed(core, event,
 				   event->rlength > event->mlength ? -EMSGSIZE : event->status,
-				   buffer->data, event->mlength);
+				   buffer->data);
 	if (!event->unlinked)
 		return;
 	lx_ping_buffer_put(buffer);
