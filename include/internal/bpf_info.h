@@ -34,7 +34,7 @@ struct lx_bpf_set_info {
 	const char *name;
 	bool loaded;
 	bool taken_over; /* with the state of the previous daemon */
-	char reason[LX_BPF_TEXT]; /* why not loaded */
+	char reason[LX_BPF_TEXT]; /* why not loaded; or why of no use, as others removed it */
 };
 
 struct lx_bpf_hook_info {
@@ -43,6 +43,7 @@ struct lx_bpf_hook_info {
 	const char *hook; /* xdp, ingress, egress */
 	const char *mode; /* native, generic, tcx, clsact, or none */
 	char reason[LX_BPF_TEXT]; /* mode none: why not attached */
+	uint32_t removed; /* times that others removed it, in the last ten minutes */
 	uint64_t tx_dropped; /* by the interface, since the program was attached */
 };
 
@@ -73,6 +74,8 @@ struct lx_bpf_info {
 	uint64_t memory; /* of all objects */
 	uint64_t tx_dropped; /* by interfaces of the fast path, since its programs were attached */
 	uint64_t stores, stored_bytes; /* times that a next hop did not flow; what was stored then */
+	uint64_t n_removed; /* attachments and pins that others removed, since lnetxd started */
+	uint32_t n_missing; /* hooks without their program */
 	uint32_t n_features, n_sets, n_hooks, n_objects, n_tables;
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURES_MAX];
 	struct lx_bpf_set_info set[LX_BPF_SETS_MAX];

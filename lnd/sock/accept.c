@@ -60,42 +60,60 @@ static void leave_listener(struct lx_sock_conn *conn)
 	conn->listener = NULL;
 }
 
-/* Key of the log's rate limit; addresses with the same hash share it. */
-static uint64_t key_of(const union lx_addr *addr)
+/* Key of the log's rate limit; what has the same hash shares it. */
+static uint64_t key_of(const union lx_addr *addr, const char *reason)
 {
+	uint64_t key = lx_hash_bytes(reason, strlen(reason));
+
 	if (addr->sa.sa_family == AF_INET)
-		return addr->v4.sin_addr.s_addr;
-	return lx_hash_bytes(&addr->v6.sin6_addr, sizeof(addr->v6.sin6_addr));
+		return key ^ addr->v4.sin_addr.s_addr;
+	return key ^ lx_hash_bytes(&addr->v6.sin6_addr, sizeof(addr->v6.sin6_addr));
+}
+
+/*
+ * Whether a connection that is closed before it is up has its line in the log: who dials again and
+ * again, scans ports, or checks the health of the service, does not fill it.
+ */
+static bool is_told(struct lx_sock_listener *listener, const union lx_addr *remote,
+		    const char *reason, unsigned int *ret_connections)
+{
+	bool told = lx_ratelimit(&listener->refused_log, key_of(remote, reason), lx_sock_now(),
+				 LX_RATELIMIT_MINUTE, ret_connections);
+
+	++*ret_connections;
+	return told;
 }
 
 static bool refused(struct lx_sock_listener *listener, const union lx_addr *remote)
 {
-	unsigned int missed;
+	static const char reason[] = "source port is not privileged";
+	unsigned int n;
 
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_NONE)
 		return true;
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_ALL ||
 	    lx_addr_port(remote) <= LX_SOCK_PRIVILEGED_PORT_MAX)
 		return false;
-	/* A refused peer dials again and again. */
-	if (lx_ratelimit(&listener->refused_log, key_of(remote), lx_sock_now(), LX_RATELIMIT_MINUTE,
-			 &missed))
-		lx_warn("address=%s listener=%s connections=%u "
-			"reason=\"source port is not privileged\" "
+	if (is_told(listener, remote, reason, &n))
+		lx_warn("address=%s listener=%s connections=%u reason=\"%s\" "
 			"action=\"connection refused; accept=all would accept it\"",
-			lx_addr_str(remote), lx_addr_str(&listener->addr), missed + 1);
+			lx_addr_str(remote), lx_addr_str(&listener->addr), n, reason);
 	return true;
 }
 
 static void take(struct lx_sock_listener *listener, int fd, const union lx_addr *remote)
 {
+	static const char reason[] = "too many connections without HELLO";
 	struct lx_sock_conn *oldest;
+	unsigned int n;
 
 	if (listener->n_half_open >= HALF_OPEN_MAX) {
 		oldest = lx_list_first(&listener->half_open, struct lx_sock_conn, link);
-		lx_warn("address=%s listener=%s reason=\"too many connections without HELLO\" "
-			"action=\"closed the oldest\"",
-			lx_addr_str(&oldest->remote), lx_addr_str(&listener->addr));
+		if (is_told(listener, &oldest->remote, reason, &n))
+			lx_warn("address=%s listener=%s connections=%u reason=\"%s\" "
+				"action=\"closed the oldest\"",
+				lx_addr_str(&oldest->remote), lx_addr_str(&listener->addr), n,
+				reason);
 		lx_sock_conn_close(oldest, -ETIMEDOUT, LX_HSTATUS_LOCAL_ERROR);
 	}
 	if (half_open_new(listener, fd, remote)) {
@@ -108,11 +126,14 @@ static void take(struct lx_sock_listener *listener, int fd, const union lx_addr 
 /* Out of descriptors, the socket stays readable. Do not spin: try again with the next tick. */
 static void pause_accept(struct lx_sock_listener *listener, int error)
 {
+	unsigned int missed;
+
 	uv_poll_stop(&listener->poll);
 	listener->paused = true;
-	lx_err("listener=%s reason=\"accept: %s\" action=\"peers wait; raise the limit of open "
-	       "files\"",
-	       lx_addr_str(&listener->addr), strerror(error));
+	if (lx_ratelimit(&listener->paused_log, error, lx_sock_now(), LX_RATELIMIT_MINUTE, &missed))
+		lx_err("listener=%s missed=%u reason=\"accept: %s\" action=\"peers wait; raise the "
+		       "limit of open files\"",
+		       lx_addr_str(&listener->addr), missed, strerror(error));
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -162,9 +183,11 @@ void lx_sock_accept_tick(struct lx_sock_host *host)
 static void refuse(struct lx_sock_conn *conn, int error, const char *reason)
 {
 	char name[LX_SOCK_NAME_TEXT];
+	unsigned int n;
 
-	lx_warn("%s reason=\"%s\" action=\"connection closed\"",
-		lx_sock_conn_name(conn, name, sizeof(name)), reason);
+	if (is_told(conn->listener, &conn->remote, reason, &n))
+		lx_warn("%s connections=%u reason=\"%s\" action=\"connection closed\"",
+			lx_sock_conn_name(conn, name, sizeof(name)), n, reason);
 	lx_sock_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
 

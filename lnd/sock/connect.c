@@ -59,6 +59,13 @@ static bool one_of_each(const struct lx_sock_peer *peer)
 
 /* ---- series --------------------------------------------------------------- */
 
+static const char *reason_of(int error)
+{
+	if (error == -EADDRINUSE)
+		return "all source ports from 512 to 1023 to it are in use; see ss -tan";
+	return strerror(-error);
+}
+
 static void series_start(struct lx_sock_peer *peer)
 {
 	peer->dial_deadline_ns = lx_sock_now() + lx_sock_net_timeout_ns(peer->net);
@@ -102,7 +109,7 @@ static void attempt(struct lx_sock_peer *peer)
 	if (!r)
 		r = dial(peer, type, &peer->dialling);
 	if (r)
-		series_failed(peer, r, strerror(-r));
+		series_failed(peer, r, reason_of(r));
 }
 
 static void again_later(struct lx_sock_peer *peer)
@@ -158,7 +165,7 @@ static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, i
 	} else if (result == -ECONNABORTED) { /* by us: nobody is lost */
 		series_start(peer);
 	} else {
-		series_failed(peer, result, strerror(-result));
+		series_failed(peer, result, reason_of(result));
 	}
 }
 

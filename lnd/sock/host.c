@@ -151,11 +151,24 @@ static void replaced(struct lx_sock_net *net, const struct lx_netif *netif)
 	net->host->on_moved(net, netif);
 }
 
+/* Finds the interface by its name and address; or by its index, if it has another name now. */
+static bool find_netif(struct lx_sock_net *net, struct lx_netif *ret_netif)
+{
+	if (!lx_netif_by_addr(&net->addr, net->ni->ifname, ret_netif))
+		return true;
+	if (lx_netif_by_addr(&net->addr, "", ret_netif) || ret_netif->index != net->netif.index)
+		return false;
+	lx_info("nid=%s interface=%s reason=\"the interface %s has this name now\"",
+		lx_nid_str(&net->ni->nid), ret_netif->name, net->ni->ifname);
+	strcpy(net->ni->ifname, ret_netif->name);
+	return true;
+}
+
 static void check_link(struct lx_sock_net *net)
 {
 	enum lx_down_why why;
 	struct lx_netif netif;
-	bool found = !lx_netif_by_addr(&net->addr, net->ni->ifname, &netif);
+	bool found = find_netif(net, &netif);
 
 	why = found ? lx_netif_down(&netif, false) : LX_DOWN_ADDRESS;
 	if (net->closing)

@@ -82,7 +82,8 @@ struct lx_sock_listener {
 	struct lx_work work; /* start, stop; on loop 0 */
 	struct lx_list half_open; /* conns before the end of HELLO, oldest first */
 	unsigned int n_half_open;
-	struct lx_ratelimit refused_log; /* by address */
+	struct lx_ratelimit refused_log; /* by address and reason */
+	struct lx_ratelimit paused_log;
 	struct lx_sock_net *waiter; /* held until this is closed */
 };
 

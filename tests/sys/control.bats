@@ -43,6 +43,30 @@ as() {
 	[[ $(ctl a net show) == *10.2.0.1@tcp* ]]
 }
 
+late() {
+	on b setpriv --reuid=65534 --regid=7777 --clear-groups --inh-caps=-all \
+		"$LNETX_BIN/lnetctl" net show 3>&-
+}
+
+@test "a group that is created after the start of lnetxd may read" {
+	stop b
+	cp /etc/group "$DIR/group"
+	start b -g lnetx-late
+	nsenter -m -t "${daemon_pid[b]}" mount --bind "$DIR/group" /etc/group
+	run ! late
+	echo "lnetx-late:x:7777:" >>"$DIR/group"
+	eventually "$PATIENCE" late
+}
+
+@test "without threads or /proc lnetxd says why it ends" {
+	run ! on a setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1 \
+		"$LNETX_RELEASE/bin/lnetxd" -n x
+	[[ $output == *"cannot create 8 threads"*TasksMax* ]]
+	# shellcheck disable=SC2016 # for the shell inside
+	run ! on a unshare -m sh -c 'mount -t tmpfs none /proc && exec "$0"' "$LNETX_RELEASE/bin/lnetxd"
+	[[ $output == *"cannot read /proc/self/ns/net"*"lnetxd -n NAME"* ]]
+}
+
 @test "malformed input on the socket: refused, with a log line; others are served" {
 	tests/sys/nonsense.py "$LNETX_RUNDIR"/*.sock
 	eventually "$PATIENCE" log_has a malformed

@@ -51,6 +51,7 @@ GIVE_UP=${GIVE_UP:-10}
 
 declare -gA daemon_pid=() load_pid=() old_lines=()
 declare -ga flipped_at=()
+declare -ga WRONG_EXPECTED=() # of the lines "wrong: ..." of packets
 
 # ---- namespaces and links ------------------------------------------------------------------
 
@@ -590,7 +591,8 @@ packets_are_true() {
 	# A switch passes on what was flipped in front of it.
 	flipped=$(IFS='|' && echo "${flipped_at[*]:-nowhere}")
 	! grep '^wrong: ' "$DIR/packets" |
-		grep -vE ' packets (sent to|queued at|in the driver of) '"($flipped) " || status=1
+		grep -vE ' packets (sent to|queued at|in the driver of) '"($flipped) " |
+		grep -vE -e '^$' "${WRONG_EXPECTED[@]/#/-e^wrong: }" || status=1
 	! grep '^dropped: ' "$DIR/packets" |
 		grep -vE -e '^$' "${DROPS_EXPECTED[@]/#/-e^dropped: }" || status=1
 	return $status

@@ -204,6 +204,18 @@ static void check_dropped(struct doctor *d, const json_t *hook)
 	     " TCP sends them again, later", n);
 }
 
+/* Those that are missing have a reason; these have been put back. */
+static void check_removed(struct doctor *d, const json_t *hook)
+{
+	json_int_t n = json_integer_value(json_object_get(hook, "removed"));
+
+	if (n && !*text_of(hook, "reason"))
+		find(d, false, text_of(hook, "interface"),
+		     "find out who does it: bpftool net, tc monitor",
+		     "another program or an admin removed the program of %s %" JSON_INTEGER_FORMAT
+		     " times in the last ten minutes; it was put back", text_of(hook, "set"), n);
+}
+
 static void check_programs(struct doctor *d)
 {
 	json_t *list = list_of(d, LX_CONTROL_BPF, &lx_control_bpf), *info = json_array_get(list, 0);
@@ -215,11 +227,13 @@ static void check_programs(struct doctor *d)
 		find(d, false, "fast path", "lnetx bpf on",
 		     "it is switched off, so lnetxd forwards all messages itself, which is slower");
 	json_array_foreach (json_object_get(info, "sets"), i, row) {
-		if (!json_is_true(json_object_get(row, "loaded")) &&
-		    !strcmp(text_of(row, "set"), "fastpath"))
+		bool loaded = json_is_true(json_object_get(row, "loaded"));
+
+		if (*text_of(row, "reason") && !strcmp(text_of(row, "set"), "fastpath"))
 			find(d, false, "fast path",
-			     enabled ? "lnetx bpf status says what the kernel lacks"
-				     : "start lnetxd without --no-bpf",
+			     loaded    ? "lnetx bpf on, when nobody removes its programs any more"
+			     : enabled ? "lnetx bpf status says what the kernel lacks"
+				       : "start lnetxd without --no-bpf",
 			     "lnetxd forwards all messages itself, which is slower: %s",
 			     text_of(row, "reason"));
 	}
@@ -231,6 +245,7 @@ static void check_programs(struct doctor *d)
 		if (*text_of(row, "reason"))
 			find(d, false, text_of(row, "interface"), "mend that, or leave it to lnetxd",
 			     "no program of %s here: %s", text_of(row, "set"), text_of(row, "reason"));
+		check_removed(d, row);
 		check_dropped(d, row);
 	}
 	json_decref(list);

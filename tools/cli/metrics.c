@@ -127,6 +127,8 @@ static const struct metric routing_metrics[] = {
 
 static const struct metric bpf_metrics[] = {
 	{ "lnetx_fastpath_tx_dropped_packets", "packets that interfaces of the fast path dropped on the way out", GAUGE, "tx_dropped", NULL, NULL },
+	{ "lnetx_bpf_missing_programs", "places at interfaces without the program that belongs there", GAUGE, "missing", NULL, NULL },
+	{ "lnetx_bpf_removed", "programs, pins and interfaces of lnetxd that others removed", COUNTER, "removed", NULL, NULL },
 	{ "lnetx_fastpath_stores", "times that a next hop did not take what was under way, and lnetxd stored that", COUNTER, "stores", NULL, NULL },
 	{ "lnetx_fastpath_stored_bytes", "what lnetxd stored then", COUNTER, "stored_bytes", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }

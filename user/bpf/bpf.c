@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ struct lx_bpf {
 	char instance[LX_BPF_TEXT];
 	char pins[LX_BPF_PATH];
 	char pins_note[LX_BPF_TEXT];
+	uint64_t n_removed; /* what others removed */
 	struct lx_bpf_feature_info feature[LX_BPF_FEATURE_COUNT];
 	pthread_mutex_t lock; /* protects the sets and their contents */
 	struct lx_list sets;
@@ -40,8 +42,11 @@ struct lx_bpf_set {
 	bool loaded, taken_over;
 	char dir[LX_BPF_PATH]; /* of its pins; "": none */
 	char reason[LX_BPF_TEXT];
+	const char *otherwise; /* of its lx_bpf_want */
+	struct lx_removals pins_removed;
 	struct lx_list hooks;
 };
+
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap);
 
@@ -287,14 +292,12 @@ static void adopt_hooks(struct lx_bpf_set *set)
 static int write_abi_version(struct lx_bpf_set *set, struct lx_abi abi)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(*set->skeleton->obj, "abi");
-	struct timespec now;
 	uint32_t zero = 0;
 
 	if (!map)
 		return -EINVAL;
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	abi.pid = (uint32_t)getpid();
-	abi.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	abi.started_ns = lx_removal_now();
 	return bpf_map__update_elem(map, &zero, sizeof(zero), &abi, sizeof(abi), BPF_ANY);
 }
 
@@ -399,6 +402,7 @@ int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want, void *owner,
 		return -ENOMEM;
 	set->bpf = bpf;
 	set->name = want->name;
+	set->otherwise = want->otherwise;
 	lx_list_init(&set->hooks);
 	pthread_mutex_lock(&bpf->lock);
 	lx_list_append(&bpf->sets, &set->link);
@@ -442,20 +446,34 @@ static void hook_free(struct lx_hook *h)
 	free(h);
 }
 
-/* The interface may have gone and been recreated. */
+/* Forgets hooks of interfaces that are gone. True: others have a new name. */
+static bool refresh(struct lx_bpf_set *set)
+{
+	char before[IF_NAMESIZE];
+	struct lx_hook *h, *next;
+	bool renamed = false;
+
+	lx_list_for_each_safe (h, next, &set->hooks, link) {
+		strcpy(before, h->ifname);
+		if (lx_hook_rename(h)) {
+			renamed |= strcmp(before, h->ifname) != 0;
+			continue;
+		}
+		lx_hook_detach(h);
+		hook_free(h);
+	}
+	return renamed;
+}
+
 static struct lx_hook *hook_of(struct lx_bpf_set *set, const char *ifname,
 			       enum lx_bpf_hook_kind kind)
 {
 	struct lx_hook *h;
 
+	refresh(set);
 	lx_list_for_each (h, &set->hooks, link) {
-		if (h->kind != kind || strcmp(h->ifname, ifname))
-			continue;
-		if (lx_hook_valid(h))
+		if (h->kind == kind && !strcmp(h->ifname, ifname))
 			return h;
-		lx_hook_detach(h);
-		hook_free(h);
-		return NULL;
 	}
 	return NULL;
 }
@@ -478,6 +496,53 @@ static int hook_new(struct lx_bpf_set *set, const char *ifname, enum lx_bpf_hook
 	return 0;
 }
 
+static bool is_attached(const struct lx_hook *h)
+{
+	return h->program && strcmp(h->mode, "none");
+}
+
+/* What happens about something that others removed, of LX_BPF_TEXT bytes. */
+static void explain_removal(const struct lx_bpf_set *set, const struct lx_removals *r, char *text)
+{
+	if (r->n >= LX_REMOVALS_MAX)
+		snprintf(text, LX_BPF_TEXT,
+			 "another program or an admin removed it %u times; %s; find out who did "
+			 "(bpftool net, tc monitor), then: lnetx bpf on",
+			 r->n, set->otherwise);
+	else
+		snprintf(text, LX_BPF_TEXT,
+			 "another program or an admin removed it, %u of %u times; it is put back%s",
+			 r->n, LX_REMOVALS_MAX, r->n > 1 ? " in some seconds" : "");
+}
+
+/* @hook: "" for an interface itself; @text: of LX_BPF_TEXT bytes, why it is missing */
+static void note_removal(struct lx_bpf_set *set, struct lx_removals *r, const char *ifname,
+			 const char *hook, char *text)
+{
+	lx_removal_note(r, lx_removal_now());
+	set->bpf->n_removed++;
+	explain_removal(set, r, text);
+	lx_warn("bpf=%s interface=%s%s%s removed=%u reason=\"%s\"", set->name, ifname,
+		*hook ? " hook=" : "", hook, r->n, text);
+	if (r->n >= LX_REMOVALS_MAX)
+		snprintf(set->reason, sizeof(set->reason), "%.16s %.8s: %.210s", ifname, hook, text);
+}
+
+static void note_removed(struct lx_bpf_set *set, struct lx_hook *h)
+{
+	lx_hook_removed(h);
+	note_removal(set, &h->removals, h->ifname, lx_hook_kind_name(h->kind), h->reason);
+}
+
+void lx_bpf_removed(struct lx_bpf_set *set, struct lx_removals *removals, const char *ifname)
+{
+	char text[LX_BPF_TEXT];
+
+	pthread_mutex_lock(&set->bpf->lock);
+	note_removal(set, removals, ifname, "", text);
+	pthread_mutex_unlock(&set->bpf->lock);
+}
+
 static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *program,
 			 const char *ifname, enum lx_bpf_hook_kind kind, unsigned int flags)
 {
@@ -488,16 +553,19 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 
 	if (!set->loaded)
 		return -EOPNOTSUPP;
-	if (h && h->program && strcmp(h->mode, "none")) {
+	if (h && is_attached(h)) {
 		h->reason[0] = '\0';
-		return 0;
+		if (lx_hook_holds(h))
+			return 0;
+		note_removed(set, h);
 	}
 	if (!lx_netif_index(ifname))
 		return -ENODEV;
-	err = h ? 0 : hook_new(set, ifname, kind, &h);
+	err = h ? lx_removal_may_return(&h->removals, lx_removal_now())
+		: hook_new(set, ifname, kind, &h);
 	if (err)
 		return err;
-	told = h->reason[0];
+	told = h->reason[0] && !h->removals.n;
 	h->program = name;
 	h->flags = flags;
 	err = lx_hook_attach(h, bpf_program__fd(program), set->dir);
@@ -580,6 +648,101 @@ void lx_bpf_unload(struct lx_bpf_set *set, bool keep)
 	free(set);
 }
 
+/* ---- what others remove ------------------------------------------------------------- */
+
+static bool is_pinned(const struct lx_bpf_set *set)
+{
+	const struct lx_hook *h;
+	char path[LX_BPF_PATH];
+
+	lx_list_for_each (h, &set->hooks, link) {
+		if (h->pin[0] && access(h->pin, F_OK))
+			return false;
+	}
+	return lx_pin_path(set->dir, "abi", path) || !access(path, F_OK);
+}
+
+static void pin_maps(const struct lx_bpf_set *set)
+{
+	char path[LX_BPF_PATH];
+	struct bpf_map *map;
+
+	bpf_object__for_each_map (map, *set->skeleton->obj) {
+		if (!bpf_map__is_internal(map) && !lx_pin_path(set->dir, bpf_map__name(map), path) &&
+		    access(path, F_OK) && bpf_obj_pin(bpf_map__fd(map), path))
+			lx_debug("pin=%s reason=\"%s\"", path, strerror(errno));
+	}
+}
+
+static void look_at_pins(struct lx_bpf_set *set)
+{
+	struct lx_bpf *bpf = set->bpf;
+	struct lx_hook *h;
+
+	if (!set->dir[0] || is_pinned(set))
+		return;
+	lx_removal_note(&set->pins_removed, lx_removal_now());
+	bpf->n_removed++;
+	lx_warn("pins=%s removed=%u reason=\"another program or an admin removed them\" action=\"%s\"",
+		set->dir, set->pins_removed.n,
+		set->pins_removed.n < LX_REMOVALS_MAX
+			? "pinned again"
+			: "left so: the next lnetxd cannot take over what is in the kernel");
+	if (set->pins_removed.n >= LX_REMOVALS_MAX ||
+	    lx_pin_open(bpf->instance, bpf->pins, bpf->pins_note) ||
+	    lx_pin_path(bpf->pins, set->name, set->dir) ||
+	    (mkdir(set->dir, 0700) && errno != EEXIST)) {
+		set->dir[0] = '\0';
+		return;
+	}
+	pin_maps(set);
+	pin_programs(set);
+	lx_list_for_each (h, &set->hooks, link)
+		lx_hook_pin(h, set->dir);
+}
+
+/* True if it can be put back now. */
+static bool look_at_hook(struct lx_bpf_set *set, struct lx_hook *h)
+{
+	if (is_attached(h) && !lx_hook_holds(h))
+		note_removed(set, h);
+	return !is_attached(h) && lx_removal_due(&h->removals, lx_removal_now());
+}
+
+bool lx_bpf_look(struct lx_bpf *bpf)
+{
+	struct lx_bpf_set *set;
+	struct lx_hook *h;
+	bool due = false;
+
+	pthread_mutex_lock(&bpf->lock);
+	lx_list_for_each (set, &bpf->sets, link) {
+		if (!set->loaded)
+			continue;
+		due |= refresh(set);
+		look_at_pins(set);
+		lx_list_for_each (h, &set->hooks, link)
+			due |= look_at_hook(set, h);
+	}
+	pthread_mutex_unlock(&bpf->lock);
+	return due;
+}
+
+void lx_bpf_retry(struct lx_bpf *bpf)
+{
+	struct lx_bpf_set *set;
+	struct lx_hook *h;
+
+	pthread_mutex_lock(&bpf->lock);
+	lx_list_for_each (set, &bpf->sets, link) {
+		if (set->loaded)
+			set->reason[0] = '\0';
+		lx_list_for_each (h, &set->hooks, link)
+			h->removals = (struct lx_removals){ 0 };
+	}
+	pthread_mutex_unlock(&bpf->lock);
+}
+
 /* ---- telling ----------------------------------------------------------------------- */
 
 /* "memlock:" of a descriptor: bytes that the kernel holds for it. */
@@ -649,10 +812,12 @@ static void add_hooks(struct lx_bpf_info *info, const struct lx_bpf_set *set)
 						 .program = h->program,
 						 .hook = lx_hook_kind_name(h->kind),
 						 .mode = h->mode,
+						 .removed = lx_removals(&h->removals, lx_removal_now()),
 						 .tx_dropped = lx_hook_tx_dropped(h) };
 		strcpy(to->ifname, h->ifname);
 		strcpy(to->reason, h->reason);
 		info->n_hooks++;
+		info->n_missing += !is_attached(h);
 	}
 }
 
@@ -671,6 +836,7 @@ void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 	ret_info->n_features = LX_BPF_FEATURE_COUNT;
 	memcpy(ret_info->feature, bpf->feature, sizeof(bpf->feature));
 	pthread_mutex_lock(&bpf->lock);
+	ret_info->n_removed = bpf->n_removed;
 	lx_list_for_each (set, &bpf->sets, link) {
 		struct lx_bpf_set_info *to = &ret_info->set[ret_info->n_sets];
 

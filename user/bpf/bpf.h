@@ -85,7 +85,7 @@ struct bpf_object *lx_bpf_object(const struct lx_bpf_set *set);
 /* Pins a map that was created later, if there are pins; removed with the others. */
 void lx_bpf_pin(struct lx_bpf_set *set, int fd, const char *name);
 
-/* Why the set is not loaded, or "". */
+/* Why the set is not loaded, or of no use; or "". */
 const char *lx_bpf_reason(const struct lx_bpf_set *set);
 bool lx_bpf_taken_over(const struct lx_bpf_set *set);
 
@@ -94,7 +94,8 @@ bool lx_bpf_taken_over(const struct lx_bpf_set *set);
  * @flags: LX_BPF_NATIVE, ...
  * Idempotent: does nothing if it is attached already; an attachment of an earlier daemon
  * gets the new program, without a gap. Returns 0, -ENODEV, -EBUSY another
- * program is there, -ENOMEM, or another -errno; the reason is in lx_bpf_info().
+ * program is there, -EAGAIN others removed it, try again after lx_bpf_look() is true, -ECANCELED they
+ * did so too often (removal.h), -ENOMEM, or another -errno; the reason is in lx_bpf_info().
  */
 int lx_bpf_attach(struct lx_bpf_set *set, const struct bpf_program *program, const char *ifname,
 		  enum lx_bpf_hook_kind kind, unsigned int flags);
@@ -114,6 +115,19 @@ int lx_bpf_refuse(struct lx_bpf_set *set, const struct bpf_program *program, con
  */
 void lx_bpf_detach(struct lx_bpf_set *set, bool (*wanted)(const struct lx_hook *h, void *arg),
 		   void *arg);
+
+/**
+ * lx_bpf_look - look whether others removed attachments or pins
+ * Says so in the log, and pins again. True: attachments are missing, and may be put back now, or an
+ * interface has a new name: attach again. Takes some microseconds for each attachment; call it about twice a second.
+ */
+bool lx_bpf_look(struct lx_bpf *bpf);
+
+/* The same for an interface of our own, which others removed: counts it, and says so. */
+void lx_bpf_removed(struct lx_bpf_set *set, struct lx_removals *removals, const char *ifname);
+
+/* An admin wants what was removed too often to be tried again. */
+void lx_bpf_retry(struct lx_bpf *bpf);
 
 /**
  * lx_bpf_unload - detach and unload a set; NULL is fine

@@ -38,6 +38,8 @@ struct lx_fastpath {
 	void *arg;
 	int raw4, raw6; /* sockets for poking; -1 */
 	struct lx_settings *settings; /* the map */
+	struct lx_removals pair_removed; /* the interfaces of resegment.h */
+	bool pair_missing;
 	char no_cuts[LX_BPF_TEXT]; /* why GSO packets are resegmented, not cut; "": they are cut */
 	struct perf_buffer *trace; /* NULL: nobody traces */
 	void (*trace_fn)(const struct lx_trace *t, uint64_t lost, void *arg); /* while reading */
@@ -239,7 +241,28 @@ static void no_macvlan(struct lx_fastpath *f, int err)
 	lx_fastpath_set_cuts(f, why);
 }
 
-/* The interfaces that take GSO packets apart; without the pair those that need it are dropped. */
+/* To the interfaces that take GSO packets apart. */
+static int resegment_attach(struct lx_fastpath *f)
+{
+	struct lx_resegment pair = lx_resegment_names(lx_bpf_instance(f->bpf));
+	bool no_cut = f->settings->part_ifindex == f->settings->resegment_ifindex;
+	int r;
+
+	r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out, LX_BPF_HOOK_INGRESS,
+			  0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, pair.out,
+				  LX_BPF_HOOK_EGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_part,
+				  no_cut ? pair.in : pair.cut, LX_BPF_HOOK_EGRESS, 0);
+	if (!r)
+		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
+				  LX_BPF_HOOK_INGRESS, 0);
+	return r;
+}
+
+/* Without the pair GSO packets that need it are dropped. */
 static int resegment_start(struct lx_fastpath *f)
 {
 	struct lx_resegment pair;
@@ -250,20 +273,49 @@ static int resegment_start(struct lx_fastpath *f)
 	f->settings->resegment_ifindex = lx_netif_index(pair.in);
 	f->settings->join_ifindex = lx_netif_index(pair.out);
 	f->settings->part_ifindex = lx_netif_index(pair.no_cut ? pair.in : pair.cut);
-	r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_ingress, pair.out, LX_BPF_HOOK_INGRESS,
-			  0);
-	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_cut, pair.out,
-				  LX_BPF_HOOK_EGRESS, 0);
-	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_part,
-				  pair.no_cut ? pair.in : pair.cut, LX_BPF_HOOK_EGRESS, 0);
-	if (!r)
-		r = lx_bpf_attach(f->set, f->skeleton->progs.lnetx_join, pair.in,
-				  LX_BPF_HOOK_INGRESS, 0);
-	if (!r && pair.no_cut)
+	r = resegment_attach(f);
+	if (!r && pair.no_cut && !f->no_cuts[0])
 		no_macvlan(f, pair.no_cut);
 	return r;
+}
+
+/* ---- what others remove -------------------------------------------------------------- */
+
+static bool pair_holds(const struct lx_fastpath *f)
+{
+	struct lx_resegment pair = lx_resegment_names(lx_bpf_instance(f->bpf));
+
+	return lx_netif_index(pair.in) == f->settings->resegment_ifindex &&
+	       lx_netif_index(pair.out) == f->settings->join_ifindex &&
+	       lx_resegment_holds(lx_bpf_instance(f->bpf));
+}
+
+bool lx_fastpath_look(const struct lx_fastpath *f)
+{
+	return !pair_holds(f) &&
+	       (!f->pair_missing || lx_removal_due(&f->pair_removed, lx_removal_now()));
+}
+
+int lx_fastpath_mend(struct lx_fastpath *f)
+{
+	int r;
+
+	if (pair_holds(f))
+		return resegment_attach(f);
+	if (!f->pair_missing)
+		lx_bpf_removed(f->set, &f->pair_removed,
+			       lx_resegment_names(lx_bpf_instance(f->bpf)).in);
+	f->pair_missing = true;
+	r = lx_removal_may_return(&f->pair_removed, lx_removal_now());
+	if (!r)
+		r = resegment_start(f);
+	f->pair_missing = r;
+	return r;
+}
+
+void lx_fastpath_retry(struct lx_fastpath *f)
+{
+	f->pair_removed = (struct lx_removals){ 0 };
 }
 
 static int start(struct lx_fastpath *f)

@@ -231,14 +231,19 @@ static int attach_xdp(struct lx_guard *g, const char *ifname, unsigned int flags
 
 static int attach(struct lx_guard *g, const char *ifname)
 {
+	int err;
+
 	switch (g->config.mode) {
 	case LX_GUARD_NATIVE:
 		return attach_xdp(g, ifname, LX_BPF_NATIVE);
 	case LX_GUARD_GENERIC:
 		return attach_xdp(g, ifname, LX_BPF_GENERIC);
 	case LX_GUARD_AUTO:
-		if (!is_costly(ifname) && !attach_xdp(g, ifname, LX_BPF_NATIVE | LX_BPF_TRY))
-			return 0;
+		err = is_costly(ifname) ? -EOPNOTSUPP
+					: attach_xdp(g, ifname, LX_BPF_NATIVE | LX_BPF_TRY);
+		/* If others removed it, it will be back, or they do not want it. */
+		if (!err || err == -EAGAIN || err == -ECANCELED)
+			return err;
 	}
 	return lx_bpf_attach(g->set, g->skeleton->progs.lnetx_guard_tc, ifname,
 			     LX_BPF_HOOK_INGRESS, LX_BPF_FIRST);

@@ -118,7 +118,7 @@ static void pin_name(const struct lx_hook *h, char *buf, size_t size)
 	snprintf(buf, size, "link_%s_%s", kind_names[h->kind], h->ifname);
 }
 
-static void pin(struct lx_hook *h, const char *dir)
+void lx_hook_pin(struct lx_hook *h, const char *dir)
 {
 	char name[IF_NAMESIZE + 24];
 
@@ -155,6 +155,15 @@ uint64_t lx_hook_tx_dropped(const struct lx_hook *h)
 	return strcmp(h->mode, "none") ? (uint32_t)(tx_dropped(h) - h->tx_dropped) : 0;
 }
 
+/* 0: unknown. */
+static uint32_t prog_id(int prog_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+}
+
 int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
 {
 	int err;
@@ -162,6 +171,7 @@ int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
 	h->reason[0] = '\0';
 	if (h->fd >= 0) {
 		err = bpf_link_update(h->fd, prog_fd, NULL);
+		h->prog_id = prog_id(prog_fd);
 		if (!err)
 			return 0;
 		lx_hook_detach(h);
@@ -175,7 +185,8 @@ int lx_hook_attach(struct lx_hook *h, int prog_fd, const char *dir)
 		return err;
 	}
 	h->tx_dropped = tx_dropped(h);
-	pin(h, dir);
+	h->prog_id = prog_id(prog_fd);
+	lx_hook_pin(h, dir);
 	return 0;
 }
 
@@ -200,21 +211,54 @@ void lx_hook_detach(struct lx_hook *h)
 	lx_hook_close(h);
 }
 
-bool lx_hook_valid(const struct lx_hook *h)
-{
-	return lx_netif_index(h->ifname) == h->ifindex;
-}
+/* ---- what others do to it ---------------------------------------------------------- */
 
-/* ---- taking over ------------------------------------------------------------------- */
-
-static unsigned int link_ifindex(int fd)
+/* Fills in the program's ID. 0: it is not attached any more. */
+static unsigned int link_ifindex(int fd, uint32_t *ret_prog_id)
 {
 	struct bpf_link_info info = { 0 };
 	uint32_t len = sizeof(info);
 
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return 0;
+	*ret_prog_id = info.prog_id;
 	/* tcx has its index where XDP has it; older headers lack tcx. */
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.xdp.ifindex;
+	return info.xdp.ifindex;
 }
+
+static bool clsact_holds(const struct lx_hook *h)
+{
+	struct bpf_tc_hook hook = tc_hook(h);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = TC_HANDLE, .priority = tc_priority(h));
+
+	return !bpf_tc_query(&hook, &opts) && opts.prog_id == h->prog_id;
+}
+
+bool lx_hook_holds(const struct lx_hook *h)
+{
+	uint32_t id = 0;
+
+	if (h->fd < 0)
+		return clsact_holds(h);
+	return link_ifindex(h->fd, &id) == h->ifindex && id == h->prog_id;
+}
+
+void lx_hook_removed(struct lx_hook *h)
+{
+	bool clsact = h->fd < 0;
+
+	/* What others attached in our place is theirs. */
+	if (clsact)
+		h->mode = "none";
+	lx_hook_detach(h);
+}
+
+bool lx_hook_rename(struct lx_hook *h)
+{
+	return lx_netif_name(h->ifindex, h->ifname) != -ENODEV;
+}
+
+/* ---- taking over ------------------------------------------------------------------- */
 
 int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 {
@@ -231,7 +275,7 @@ int lx_hook_adopt(struct lx_hook *h, const char *dir, const char *name)
 	if (kind == LX_BPF_HOOK_KINDS || lx_pin_path(dir, name, path))
 		return -ENOENT;
 	*h = (struct lx_hook){ .kind = kind, .fd = bpf_obj_get(path), .mode = "none" };
-	h->ifindex = h->fd < 0 ? 0 : link_ifindex(h->fd);
+	h->ifindex = h->fd < 0 ? 0 : link_ifindex(h->fd, &h->prog_id);
 	strcpy(h->pin, path);
 	if (!h->ifindex || lx_netif_name(h->ifindex, h->ifname)) {
 		lx_hook_detach(h);

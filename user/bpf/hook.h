@@ -10,6 +10,7 @@
 #include <internal/bpf_info.h>
 
 #include "../base/list.h"
+#include "removal.h"
 
 /* The header of the system may be older than the kernel. */
 #define LX_BPF_TCX_INGRESS 46
@@ -33,13 +34,15 @@ struct lx_hook {
 	enum lx_bpf_hook_kind kind;
 	unsigned int flags;
 	unsigned int ifindex;
-	char ifname[IF_NAMESIZE];
+	char ifname[IF_NAMESIZE]; /* lx_hook_rename() */
 	const char *program; /* NULL: taken over, still the previous daemon's program */
 	const char *mode; /* as shown */
 	bool tcx; /* for traffic control: tcx, not clsact */
 	int fd; /* of the link; -1: none */
 	char pin[LX_BPF_PATH]; /* of the link; "": none */
 	char reason[LX_BPF_TEXT]; /* why not attached */
+	uint32_t prog_id; /* of what we attached */
+	struct lx_removals removals; /* by others */
 	uint32_t tx_dropped; /* the interface's counter when the program was attached */
 };
 
@@ -62,8 +65,17 @@ uint64_t lx_hook_tx_dropped(const struct lx_hook *h);
 /* Closes it without detaching what is pinned. */
 void lx_hook_close(struct lx_hook *h);
 
-/* True if its interface is still the same. */
-bool lx_hook_valid(const struct lx_hook *h);
+/* Whether a hook that we attached is attached still: others may have removed it, or replaced it. */
+bool lx_hook_holds(const struct lx_hook *h);
+
+/* Another program or an admin removed it: gives up what is left of it. */
+void lx_hook_removed(struct lx_hook *h);
+
+/* Gives it its interface's present name. False: the interface is gone. */
+bool lx_hook_rename(struct lx_hook *h);
+
+/* Pins its link in @dir, if it has one; in place of an old pin. */
+void lx_hook_pin(struct lx_hook *h, const char *dir);
 
 /**
  * lx_hook_adopt - fill a hook from a pin left by a daemon

@@ -56,6 +56,14 @@ static int prepare(const char *ifname, const char *instance, bool gro)
 	return r ? r : set_up(ifname, instance);
 }
 
+bool lx_resegment_holds(const char *instance)
+{
+	struct lx_resegment pair = lx_resegment_names(instance);
+
+	return lx_netif_is_up(pair.in) && lx_netif_is_up(pair.out) && !lx_netif_tso(pair.in) &&
+	       !lx_netif_tso(pair.out);
+}
+
 int lx_resegment_add(const char *instance, struct lx_resegment *ret_pair)
 {
 	struct lx_resegment pair = lx_resegment_names(instance);

@@ -15,6 +15,7 @@
 #define LX_BPF_RESEGMENT_H
 
 #include <net/if.h>
+#include <stdbool.h>
 
 struct lx_resegment {
 	char in[IF_NAMESIZE], out[IF_NAMESIZE];
@@ -35,6 +36,9 @@ struct lx_resegment lx_resegment_names(const char *instance);
  * Returns 0, or -errno. A kernel without macvlan is no failure.
  */
 int lx_resegment_add(const char *instance, struct lx_resegment *ret_pair);
+
+/* Whether others left the pair as it was created. */
+bool lx_resegment_holds(const char *instance);
 
 /* Removes the interfaces of an instance, if any, even those left by a crashed daemon. */
 void lx_resegment_del(const char *instance);

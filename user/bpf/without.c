@@ -52,6 +52,15 @@ void lx_bpf_free(struct lx_bpf *bpf)
 	free(bpf);
 }
 
+bool lx_bpf_look(struct lx_bpf *bpf)
+{
+	return false;
+}
+
+void lx_bpf_retry(struct lx_bpf *bpf)
+{
+}
+
 void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 {
 	static const char *const sets[] = { "guard", "fastpath" };
@@ -72,6 +81,20 @@ void lx_bpf_info(struct lx_bpf *bpf, struct lx_bpf_info *ret_info)
 /* ---- the fast path ----------------------------------------------------------------- */
 
 void lx_fastpath_clean(struct lx_bpf *bpf)
+{
+}
+
+bool lx_fastpath_look(const struct lx_fastpath *fastpath)
+{
+	return false;
+}
+
+int lx_fastpath_mend(struct lx_fastpath *fastpath)
+{
+	return 0;
+}
+
+void lx_fastpath_retry(struct lx_fastpath *fastpath)
 {
 }
 

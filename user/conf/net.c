@@ -423,7 +423,8 @@ const char *lx_conf_net_why(uint32_t net, int err)
 	case -ENODEV:
 		return "there is no such interface; see \"ip link\"";
 	case -EADDRNOTAVAIL:
-		return "no usable address; see \"ip address\"";
+		return "no usable address, or IPv6 still checks it for duplicates (\"tentative\"); "
+		       "see \"ip address\"";
 	case -EADDRINUSE:
 		return o2ib ? "another program, or ko2iblnd, has its service; see \"rdma resource "
 			      "show cm_id\", or set tunable service of o2ib" :

@@ -44,6 +44,7 @@ static const struct lx_field hook_fields[] = {
 	{ LX_FIELD(6, "reason", STR, struct lx_bpf_hook_info, reason), UNSET, .col = "WHY NOT" },
 	{ LX_FIELD_NUM(7, "tx_dropped", struct lx_bpf_hook_info, tx_dropped),
 	  .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(8, "removed", struct lx_bpf_hook_info, removed), .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema hook = { "hook", sizeof(struct lx_bpf_hook_info), hook_fields };
@@ -84,6 +85,8 @@ static const struct lx_field bpf_fields[] = {
 	{ LX_FIELD_NUM(12, "tx_dropped", struct lx_bpf_info, tx_dropped) },
 	{ LX_FIELD_NUM(14, "stores", struct lx_bpf_info, stores) },
 	{ LX_FIELD_NUM(15, "stored_bytes", struct lx_bpf_info, stored_bytes) },
+	{ LX_FIELD_NUM(16, "removed", struct lx_bpf_info, n_removed) },
+	{ LX_FIELD_NUM(17, "missing", struct lx_bpf_info, n_missing) },
 	{ LIST(6, "features", feature, n_features, LX_BPF_FEATURES_MAX, feature) },
 	{ LIST(7, "sets", set, n_sets, LX_BPF_SETS_MAX, set) },
 	{ LIST(8, "hooks", hook, n_hooks, LX_BPF_HOOKS_MAX, hook) },

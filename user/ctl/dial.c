@@ -124,6 +124,10 @@ int lx_dial(const char *address, int timeout_ms, char *ret_text, size_t text_siz
 	char path[PATH_SIZE], instance[LX_INSTANCE_TEXT] = "";
 	int err = is_path ? 0 : lx_control_instance(address, instance, sizeof(instance));
 
+	if (err && err != -EINVAL)
+		return lx_explain(ret_text, text_size, err,
+				  "cannot read /proc/self/ns/net: %s; mount /proc, or name the instance "
+				  "(-n NAME)", strerror(-err));
 	if (err)
 		return lx_explain(ret_text, text_size, err,
 				  "instance \"%s\": letters, digits, '_', '.' and '-' are "

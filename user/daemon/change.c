@@ -176,6 +176,11 @@ static int node_apply(struct change *c)
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
+static int change_nothing(struct change *c)
+{
+	return 0;
+}
+
 static int run_edit(struct change *c)
 {
 	struct lx_edit edit = { .daemon = c->daemon,
@@ -229,8 +234,9 @@ static const struct kind kinds[] = {
 };
 /* clang-format on */
 
-/* Precedes each stop; not a client's request. */
+/* Not clients' requests: what precedes each stop; and nothing but what follows each change. */
 static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
+static const struct kind no_change = { .object = "programs", .run = change_nothing };
 
 /* ---- the queue ------------------------------------------------------------------ */
 
@@ -537,11 +543,14 @@ static void follow_interfaces(struct lx_daemon *d)
 {
 	struct change *c;
 
-	if (!d->node || d->changes->stopped ||
-	    change_new(d, find_kind(LX_CONTROL_GUARD, NLM_F_REPLACE), &c))
-		return;
-	c->req.guard = (struct lx_control_guard){ LX_UNSET, LX_UNSET, LX_UNSET };
-	enqueue(c);
+	if (d->node && !d->changes->stopped && !change_new(d, &no_change, &c))
+		enqueue(c);
+}
+
+void lx_change_look(struct lx_daemon *d)
+{
+	if (!d->changes->running && lx_programs_look(d->programs))
+		follow_interfaces(d);
 }
 
 void lx_change_follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n)

@@ -502,6 +502,8 @@ int lx_edit_tunable_set(struct lx_edit *e)
 	const struct lx_control_tunable_value *v = &e->req->value;
 	int err = lx_tunable_write(e->node, v->module, v->name, v->value);
 
+	if (!err && !strcmp(v->module, "tcp") && !strcmp(v->name, "fastpath"))
+		lx_programs_retry(e->daemon->programs);
 	switch (err) {
 	case 0:
 		return 0;

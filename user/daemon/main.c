@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static struct {
 	struct lx_daemon daemon;
 	uv_loop_t loop;
 	uv_signal_t hup, term, interrupt;
-	uv_timer_t watchdog;
+	uv_timer_t watchdog, look;
 	bool stopping;
 	int exit_status;
 } lnetxd;
@@ -223,6 +224,7 @@ static void close_all(struct lx_daemon *d)
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
 	uv_close((uv_handle_t *)&lnetxd.interrupt, NULL);
 	uv_close((uv_handle_t *)&lnetxd.watchdog, NULL);
+	uv_close((uv_handle_t *)&lnetxd.look, NULL);
 }
 
 static void end_at_once(void)
@@ -324,6 +326,20 @@ static void start_watchdog(void)
 		uv_timer_start(&lnetxd.watchdog, on_watchdog, ms, ms);
 }
 
+#define LOOK_MS 500
+#define THREADS 8 /* that libuv and the node create soon after */
+
+static void on_look(uv_timer_t *timer)
+{
+	lx_change_look(&lnetxd.daemon);
+}
+
+static void start_look(void)
+{
+	uv_timer_init(&lnetxd.loop, &lnetxd.look);
+	uv_timer_start(&lnetxd.look, on_look, LOOK_MS, LOOK_MS);
+}
+
 /* ---- start ------------------------------------------------------------------------------------
  */
 
@@ -331,9 +347,14 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 {
 	int err = lx_control_instance(o->instance, d->instance, sizeof(d->instance));
 
-	if (err) {
+	if (err == -EINVAL) {
 		lx_err("instance=%s reason=\"not a name of letters, digits, '_', '.' and '-'\"",
-		       o->instance ? o->instance : "?");
+		       o->instance ? o->instance : getenv("LNETX_INSTANCE"));
+		return err;
+	}
+	if (err) {
+		lx_err("reason=\"cannot read /proc/self/ns/net: %s\" next=\"mount /proc, or name the "
+		       "instance: lnetxd -n NAME\"", strerror(-err));
 		return err;
 	}
 	d->loop = &lnetxd.loop;
@@ -402,6 +423,27 @@ static int start(struct lx_daemon *d, const struct options *o)
 	return 0;
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* libuv ends a process that gets no thread from the system, without a word. */
+static int has_threads(void)
+{
+	pthread_t thread[THREADS];
+	int n = 0, err = 0;
+
+	while (n < THREADS && !(err = -pthread_create(&thread[n], NULL, nothing, NULL)))
+		n++;
+	while (n > 0)
+		pthread_join(thread[--n], NULL);
+	if (err)
+		lx_err("action=exit reason=\"cannot create %d threads: %s\" next=\"raise TasksMax of the "
+		       "unit, or the limit of processes (ulimit -u)\"", THREADS, strerror(-err));
+	return err;
+}
+
 static int run(const struct options *o)
 {
 	struct lx_daemon *d = &lnetxd.daemon;
@@ -413,7 +455,7 @@ static int run(const struct options *o)
 	if (o->config && !may_be_missing(o) &&
 	    lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
-	if (init_daemon(d, o) || open_control(d))
+	if (init_daemon(d, o) || has_threads() || open_control(d))
 		return EXIT_FAILURE; /* the process ends: no other cleanup is needed */
 	err = lx_programs_new(d, !o->no_bpf, &d->programs);
 	if (!err)
@@ -426,6 +468,7 @@ static int run(const struct options *o)
 	watch_signal(&lnetxd.term, on_term, SIGTERM);
 	watch_signal(&lnetxd.interrupt, on_term, SIGINT);
 	start_watchdog();
+	start_look();
 	err = start(d, o);
 	if (err) {
 		lx_err("action=exit reason=\"%s\"", strerror(-err));

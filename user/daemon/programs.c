@@ -171,6 +171,16 @@ static struct lx_fastpath *usable(const struct lx_programs *o)
 	return o->fastpath_loaded && !o->unwanted ? o->fastpath : NULL;
 }
 
+/* Attaches it to the interfaces of the NIs. False: others have removed it too often. */
+static bool attach(struct lx_fastpath *fastpath, const struct lx_guard_ni *ni, size_t n)
+{
+	bool holds = lx_fastpath_mend(fastpath) != -ECANCELED;
+
+	for (size_t i = 0; i < n; i++)
+		holds &= lx_fastpath_attach(fastpath, ni[i].ifname) != -ECANCELED;
+	return holds;
+}
+
 void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 {
 	struct lx_ni_info *list LX_AUTO_FREE = NULL;
@@ -196,11 +206,27 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 	fastpath = usable(o);
 	if (!node || !fastpath)
 		return;
-	for (size_t i = 0; i < n_guarded; i++)
-		lx_fastpath_attach(fastpath, ni[i].ifname);
+	if (!attach(fastpath, ni, n_guarded)) {
+		lx_node_set_offload(node, NULL);
+		return;
+	}
 	if (o->offload.fastpath != fastpath)
 		lx_fp_offload_init(&o->offload, fastpath);
 	lx_node_set_offload(node, &o->offload.offload);
+}
+
+bool lx_programs_look(struct lx_programs *o)
+{
+	bool due = lx_bpf_look(o->bpf);
+
+	return due || (o->fastpath_loaded && lx_fastpath_look(o->fastpath));
+}
+
+void lx_programs_retry(struct lx_programs *o)
+{
+	lx_bpf_retry(o->bpf);
+	if (o->fastpath_loaded)
+		lx_fastpath_retry(o->fastpath);
 }
 
 bool lx_programs_leaves(const struct lx_programs *o)

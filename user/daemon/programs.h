@@ -26,6 +26,14 @@ void lx_programs_prepare(struct lx_programs *programs);
 void lx_programs_follow(struct lx_programs *programs, struct lx_node *node);
 void lx_programs_settle(struct lx_programs *programs);
 
+/*
+ * Looks whether others removed from the kernel what is ours. True: lx_programs_follow() would put
+ * something back. Main thread, while no change is running.
+ */
+bool lx_programs_look(struct lx_programs *programs);
+/* An admin wants what is not put back any more to be tried again. On the worker, before it follows. */
+void lx_programs_retry(struct lx_programs *programs);
+
 /* lx_programs_settle() will unload the fast path: do not use it any more. Main thread. */
 bool lx_programs_leaves(const struct lx_programs *programs);
 

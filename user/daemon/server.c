@@ -25,6 +25,7 @@
 #include "server.h"
 
 #define GROUPS_MAX 1024
+#define GROUP_PAUSE_NS 10000000000ULL
 
 struct lx_server {
 	struct lx_daemon *daemon;
@@ -38,6 +39,7 @@ struct lx_server {
 	struct lx_list clients;
 	gid_t gid;
 	bool has_gid;
+	uint64_t group_ns; /* not before is the group looked up again */
 	lx_client_request_fn request;
 };
 
@@ -61,8 +63,63 @@ static bool in_group(const struct lx_server *s, int fd, gid_t primary)
 	return false;
 }
 
+static bool find_group(const char *name, gid_t *ret_gid)
+{
+	char buf[16384];
+	struct group gr, *found;
+
+	if (!name || getgrnam_r(name, &gr, buf, sizeof(buf), &found) || !found)
+		return false;
+	*ret_gid = gr.gr_gid;
+	return true;
+}
+
+/* It may be in a directory that takes its time, so not on this thread. */
+struct group_search {
+	uv_work_t work;
+	struct lx_daemon *daemon;
+	gid_t gid;
+	bool found;
+};
+
+static void search_group(uv_work_t *work)
+{
+	struct group_search *search = work->data;
+
+	search->found = find_group(search->daemon->group, &search->gid);
+}
+
+static void on_group(uv_work_t *work, int status)
+{
+	struct group_search *search = work->data;
+	struct lx_server *s = search->daemon->server;
+
+	if (s && search->found) {
+		s->has_gid = true;
+		s->gid = search->gid;
+	}
+	free(search);
+}
+
+/* The group may have been created after us. For the next client: this one is refused. */
+static void find_group_again(struct lx_server *s)
+{
+	struct group_search *search;
+
+	if (s->has_gid || !s->daemon->group || uv_hrtime() < s->group_ns)
+		return;
+	s->group_ns = uv_hrtime() + GROUP_PAUSE_NS;
+	search = calloc(1, sizeof(*search));
+	if (!search)
+		return;
+	search->work.data = search;
+	search->daemon = s->daemon;
+	if (uv_queue_work(s->daemon->loop, &search->work, search_group, on_group))
+		free(search);
+}
+
 /* Returns -EPERM for those who may do nothing. */
-static int identify(const struct lx_server *s, struct lx_client *c)
+static int identify(struct lx_server *s, struct lx_client *c)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -73,7 +130,10 @@ static int identify(const struct lx_server *s, struct lx_client *c)
 	c->pid = cred.pid;
 	c->netns = lx_netns_of_socket(c->fd);
 	c->may_write = cred.uid == 0 || cred.uid == geteuid();
-	return c->may_write || in_group(s, c->fd, cred.gid) ? 0 : -EPERM;
+	if (c->may_write || in_group(s, c->fd, cred.gid))
+		return 0;
+	find_group_again(s);
+	return -EPERM;
 }
 
 /* ---- clients come and go ----------------------------------------------------------- */
@@ -252,16 +312,6 @@ static int make_paths(struct lx_server *s, const char *instance)
 	return err;
 }
 
-static void find_group(struct lx_server *s, const char *name)
-{
-	char buf[16384];
-	struct group gr, *found;
-
-	s->has_gid = name && !getgrnam_r(name, &gr, buf, sizeof(buf), &found) && found;
-	if (s->has_gid)
-		s->gid = gr.gr_gid;
-}
-
 static int watch(struct lx_server *s)
 {
 	int err;
@@ -293,7 +343,7 @@ int lx_server_new(struct lx_daemon *daemon, const char *group, lx_client_request
 	s->fd = s->lock_fd = -1;
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lx_list_init(&s->clients);
-	find_group(s, group);
+	s->has_gid = find_group(group, &s->gid);
 	err = make_paths(s, daemon->instance);
 	if (!err)
 		err = take_lock(s);

@@ -176,7 +176,7 @@ struct lx_fp {
 	int grow_error;
 	uint64_t grow_ns;  /* do not grow before */
 	struct lx_hash sources;
-	struct lx_ratelimit share_limit;
+	struct lx_ratelimit full_limit, share_limit;
 	uint64_t evicted_ns; /* when idle streams of all addresses were last searched */
 	struct lx_hash dests;
 	struct lx_list dest_list; /* oldest first */

@@ -130,10 +130,12 @@ static void evict(struct lx_fp *fp, const struct lx_fp_source *source, uint64_t 
 
 static void tell_full(struct lx_fp *fp)
 {
-	if (!fp->full)
-		lx_warn("streams=%lld reason=\"all of them are in use\" action=\"further "
+	unsigned int missed;
+
+	if (!fp->full && lx_ratelimit(&fp->full_limit, 0, lx_sock_now(), LX_RATELIMIT_MINUTE, &missed))
+		lx_warn("streams=%lld missed=%u reason=\"all of them are in use\" action=\"further "
 			"connections are served without the kernel\" next=\"tunable fastpath_streams\"",
-			(long long)lx_sock_offload_streams());
+			(long long)lx_sock_offload_streams(), missed);
 	fp->full = true;
 }
 
@@ -143,7 +145,7 @@ static void tell_share(struct lx_fp *fp, const struct lx_fp_source *source,
 	unsigned int missed;
 
 	if (lx_ratelimit(&fp->share_limit, addr_hash(source->addr), lx_sock_now(),
-			 60 * LX_SOCK_SECOND, &missed))
+			 LX_RATELIMIT_MINUTE, &missed))
 		lx_warn("nid=%s address=%s streams=%u reason=\"this host has its share of them\" "
 			"action=\"its further connections are served without the kernel\" "
 			"next=\"tunable fastpath_streams\"",

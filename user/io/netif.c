@@ -156,6 +156,18 @@ int lx_netif_driver(const char *name, char *ret_driver, size_t size)
 	return err;
 }
 
+bool lx_netif_is_up(const char *name)
+{
+	struct ifreq ifr = { 0 };
+
+	return !ask(name, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_UP;
+}
+
+bool lx_netif_tso(const char *name)
+{
+	return ethtool_value(name, ETHTOOL_GTSO);
+}
+
 static int set_feature(const char *name, __u32 cmd, bool on)
 {
 	struct ethtool_value value = { .cmd = cmd, .data = on };

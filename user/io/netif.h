@@ -140,6 +140,10 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped);
 /* "virtio_net"; -errno: unknown. */
 int lx_netif_driver(const char *name, char *ret_driver, size_t size);
 
+/* False also for interfaces that do not exist: whether it is switched on; whether it segments. */
+bool lx_netif_is_up(const char *name);
+bool lx_netif_tso(const char *name);
+
 /* Switch offloads: segmentation when sending, joining when receiving. 0 or -errno. */
 int lx_netif_set_tso(const char *name, bool on);
 int lx_netif_set_gro(const char *name, bool on);
