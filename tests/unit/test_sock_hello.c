@@ -3,7 +3,9 @@
  * socklnd against a scripted peer that dials us: connection setup in all versions and both byte
  * orders, every reason to refuse one, and malformed input.
  */
+#include <fcntl.h>
 #include <linux/filter.h>
+#include <sys/resource.h>
 
 #include "sockworld.h"
 
@@ -276,6 +278,27 @@ static void test_secure(void **state)
 	expect_warning("connections=1 reason=\"source port is not privileged\"");
 }
 
+/* Without a descriptor for it a peer waits; the log says so once. */
+static void test_no_descriptors(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY); /* the lowest that is free */
+	struct rlimit limit, low_limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low_limit = limit;
+	low_limit.rlim_cur = fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low_limit), 0);
+	close(fd);
+	assert_int_equal(raw_dial(LOW_IP, false, OUR_IP, PORT), fd);
+	expect_warning("accept: Too many open files");
+	sleep(1);
+	assert_int_equal(warnings(), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(raw_closes(fd));
+	close(fd);
+	expect_warning("source port is not privileged");
+}
+
 /* From an unprivileged port the address counts, not the NID in the HELLO. */
 static void test_userspace(void **state)
 {
@@ -474,6 +497,7 @@ int main(void)
 		TEST(test_hello_ips),
 		TEST(test_unknown_version),
 		TEST(test_secure),
+		TEST(test_no_descriptors),
 		TEST(test_userspace),
 		TEST(test_duplicate),
 		TEST(test_rebooted),

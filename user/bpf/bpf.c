@@ -47,7 +47,6 @@ struct lx_bpf_set {
 	struct lx_list hooks;
 };
 
-
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap);
 
 /* Removes a set's pins, and detaches programs attached without one. */
@@ -421,10 +420,10 @@ void lx_bpf_pin(struct lx_bpf_set *set, int fd, const char *name)
 {
 	char path[LX_BPF_PATH];
 
-	if (!set->dir[0] || lx_pin_path(set->dir, name, path))
-		return;
-	if (bpf_obj_pin(fd, path))
+	pthread_mutex_lock(&set->bpf->lock);
+	if (set->dir[0] && !lx_pin_path(set->dir, name, path) && bpf_obj_pin(fd, path))
 		lx_debug("pin=%s reason=\"%s\"", path, strerror(errno));
+	pthread_mutex_unlock(&set->bpf->lock);
 }
 
 const char *lx_bpf_reason(const struct lx_bpf_set *set)
