@@ -456,9 +456,10 @@ static void test_moved(void **state)
 {
 	struct lx_hello hello = raw_hello_of(LX_SOCK_V3, &low, &ours, LX_CTYPE_CONTROL);
 	int old = connected(LX_SOCK_V3, LX_CTYPE_CONTROL), fd, tries = 0;
+	struct fake_msg *out = NULL;
 
 	if (rnd_below(2)) /* something is under way to it, and stays there */
-		fake_put(node, &id_low, 100000);
+		out = fake_put(node, &id_low, 100000);
 	fall_silent(old);
 	hello.src_incarnation++;
 	while (says_hello("127.0.0.3", &hello, &fd) == LX_CTYPE_NONE) {
@@ -466,6 +467,8 @@ static void test_moved(void **state)
 		usleep(500000);
 	}
 	assert_true(tries >= 4);
+	if (out) /* lost with the old connection, or there before */
+		(void)fake_wait(out, NULL);
 	close(old);
 	close(fd);
 }
