@@ -334,7 +334,19 @@ static void test_notify(void **state)
 	close(fd);
 }
 
-/* It feeds the service manager's watchdog, in time, and only if that is ours. */
+/* The start may take longer than the watchdog's time. */
+static void skip_until_ready(int fd)
+{
+	char buf[512];
+	ssize_t len;
+
+	do {
+		len = recv(fd, buf, sizeof(buf) - 1, 0);
+		assert_true(len > 0);
+	} while (strncmp(buf, "READY=1\nSTATUS=", strlen("READY=1\nSTATUS=")));
+}
+
+/* It feeds the service manager's watchdog, in time, and does not wait for one that does not read. */
 static void test_watchdog(void **state)
 {
 	struct sockaddr_un sa;
@@ -342,9 +354,14 @@ static void test_watchdog(void **state)
 
 	setenv("WATCHDOG_USEC", "600000", 1);
 	start(NULL, file_args(TWO_NETS));
-	assert_notified(fd, "READY=1\nSTATUS=");
+	skip_until_ready(fd);
 	for (int i = 0; i < 5; i++)
 		assert_notified(fd, "WATCHDOG=1");
+	stop(NULL);
+	setenv("WATCHDOG_USEC", "6000", 1);
+	start(NULL, file_args(TWO_NETS));
+	sleep(2); /* more than fits into its socket */
+	run(0, "lnetx daemon show");
 	stop(NULL);
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("NOTIFY_SOCKET");

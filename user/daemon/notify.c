@@ -33,7 +33,8 @@ static void send_text(const char *text, size_t len)
 		sa.sun_path[0] = '\0'; /* the abstract name space */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
-		sendto(fd, text, len, MSG_NOSIGNAL, (struct sockaddr *)&sa,
+		/* Nor does a service manager that has stopped reading stop us. */
+		sendto(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&sa,
 		       offsetof(struct sockaddr_un, sun_path) + path_len);
 }
 
