@@ -191,6 +191,14 @@ static void refuse(struct lx_sock_conn *conn, int error, const char *reason)
 	lx_sock_conn_close(conn, error, LX_HSTATUS_LOCAL_ERROR);
 }
 
+void lx_sock_accept_expire(struct lx_sock_conn *conn)
+{
+	refuse(conn, -ETIMEDOUT,
+	       conn->phase == LX_SOCK_ACCEPT
+		       ? "no complete acceptor request within the time allowed"
+		       : "no complete HELLO within the time allowed");
+}
+
 static void hello_ready(struct lx_sock_conn *conn, int events);
 
 static const struct lx_sock_conn_ops hello_ops = {

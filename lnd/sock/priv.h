@@ -145,6 +145,8 @@ void lx_sock_accept_stop(struct lx_sock_net *net);
 /* Makes all nets listen where the tunables say now; on error, nothing changes. */
 int lx_sock_accept_follow(struct lx_sock_host *host);
 void lx_sock_accept_tick(struct lx_sock_host *host);
+/* An accepted connection takes too long to come up. */
+void lx_sock_accept_expire(struct lx_sock_conn *conn);
 
 /* ---- transmission --------------------------------------------------------- */
 

@@ -13,7 +13,6 @@
 static bool tick_conns(struct lx_sock_host *host, uint64_t now)
 {
 	struct lx_sock_conn *conn;
-	char name[LX_SOCK_NAME_TEXT];
 	bool busy = false;
 
 	lx_list_for_each (conn, &host->conns, host_link) {
@@ -22,12 +21,10 @@ static bool tick_conns(struct lx_sock_host *host, uint64_t now)
 		busy = true;
 		if (now < conn->deadline_ns)
 			continue;
-		if (!conn->active)
-			lx_warn("%s reason=\"no complete %s within the time allowed\" "
-				"action=\"connection closed\"",
-				lx_sock_conn_name(conn, name, sizeof(name)),
-				conn->phase == LX_SOCK_ACCEPT ? "acceptor request" : "HELLO");
-		lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
+		if (conn->active)
+			lx_sock_conn_close(conn, -ETIMEDOUT, LX_HSTATUS_NETWORK_TIMEOUT);
+		else
+			lx_sock_accept_expire(conn);
 	}
 	return busy;
 }
