@@ -4,6 +4,7 @@
 #define LX_TESTS_SOCKWORLD_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ static struct lx_nid ours, low, high;
 static struct lx_id id_low;
 static unsigned int n_warnings;
 static char last_warning[512];
+static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER; /* protects it */
 static uint64_t reboots; /* of the scripted peer, when it answers */
 
 static inline void on_log(int level, const char *line, void *arg)
@@ -34,7 +36,9 @@ static inline void on_log(int level, const char *line, void *arg)
 		printf("   <%d> %s\n", level, line);
 	if (level > LOG_WARNING || !strncmp(line, "suppressed", 10))
 		return;
+	pthread_mutex_lock(&last_lock);
 	snprintf(last_warning, sizeof(last_warning), "%s", line);
+	pthread_mutex_unlock(&last_lock);
 	__atomic_add_fetch(&n_warnings, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -107,11 +111,16 @@ static inline void receive(size_t len)
 /* Expects one line in the log, and a node that still works. */
 static inline void expect_warning(const char *text)
 {
+	char line[sizeof(last_warning)];
+
 	for (int i = 0; i < 20000 && !warnings(); i++)
 		usleep(1000);
 	usleep(2000);
-	if (!strstr(last_warning, text))
-		fail_msg("\"%s\" not in: %s", text, last_warning);
+	pthread_mutex_lock(&last_lock);
+	strcpy(line, last_warning);
+	pthread_mutex_unlock(&last_lock);
+	if (!strstr(line, text))
+		fail_msg("\"%s\" not in: %s", text, line);
 	assert_int_equal(warnings(), 1);
 	__atomic_store_n(&n_warnings, 0, __ATOMIC_SEQ_CST);
 }
