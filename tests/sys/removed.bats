@@ -78,7 +78,7 @@ ended_well() {
 	done
 	log_has r1 'interface=eth1 hook=egress removed='
 	run -0 lx r1 metrics
-	[[ $output =~ lnetx_bpf_removed_total\ [4-9] && $output == *"lnetx_bpf_missing_programs 0"* ]]
+	[[ $output =~ lnetx_bpf_removed_total\ ([4-9]|[1-9][0-9]) && $output == *"lnetx_bpf_missing_programs 0"* ]]
 	run lx r1 doctor
 	[[ $output == *"removed the program of fastpath"* ]]
 	ended_well
