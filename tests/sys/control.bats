@@ -58,6 +58,14 @@ late() {
 	eventually "$PATIENCE" late
 }
 
+@test "an IPv6 address that is still tentative is called so" {
+	on a sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0 net.ipv6.conf.eth0.accept_dad=1
+	on a ip addr add fd00:9::1/64 dev eth0
+	run ! lx a net add nid fd00:9::1@tcp9
+	[[ $output == *tentative* ]]
+	eventually "$PATIENCE" lx a net add nid fd00:9::1@tcp9
+}
+
 @test "without threads or /proc lnetxd says why it ends" {
 	run ! on a setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1 \
 		"$LNETX_RELEASE/bin/lnetxd" -n x
