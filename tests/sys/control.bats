@@ -58,6 +58,21 @@ late() {
 	eventually "$PATIENCE" late
 }
 
+@test "the lock file is for root alone, also one that was there before" {
+	local lock
+
+	for lock in "$LNETX_RUNDIR"/*.lock; do
+		equal "$(stat -c %a "$lock")" 600
+	done
+	stop a
+	stop b
+	touch "$lock"
+	chmod 644 "$lock"
+	start a -g daemon
+	start b
+	equal "$(stat -c %a "$lock")" 600
+}
+
 @test "an IPv6 address that is still tentative is called so" {
 	on a sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0 net.ipv6.conf.eth0.accept_dad=1
 	on a ip addr add fd00:9::1/64 dev eth0
