@@ -245,11 +245,7 @@ bool lx_hook_holds(const struct lx_hook *h)
 
 void lx_hook_removed(struct lx_hook *h)
 {
-	bool clsact = h->fd < 0;
-
-	/* What others attached in our place is theirs. */
-	if (clsact)
-		h->mode = "none";
+	h->mode = "none"; /* what others attached in our place is theirs */
 	lx_hook_detach(h);
 }
 

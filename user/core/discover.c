@@ -160,6 +160,12 @@ static bool is_gone(const struct lx_peer_ni *pni)
 		lx_core_now(core) - pni->last_alive_ns >= GONE_S * LX_NSEC);
 }
 
+/* Another peer has it, and not as an admin configured it. */
+static bool is_of_another(const struct lx_peer *peer, const struct lx_peer_ni *pni)
+{
+	return lx_peer_of(pni) != peer && lx_peer_may_give(lx_peer_of(pni), &pni->nid);
+}
+
 static bool may_move(const struct lx_peer *peer, const struct lx_peer_ni *pni)
 {
 	return is_gone(pni) ||
@@ -205,8 +211,7 @@ static bool contested(struct lx_peer *peer, const struct lx_pinginfo *info)
 	for (uint32_t i = 0; i < info->n_nis; i++) {
 		struct lx_peer_ni *pni = lx_peer_ni_lookup(peer->core, &info->ni[i].nid);
 
-		if (!pni || lx_peer_of(pni) == peer ||
-		    !lx_peer_may_give(lx_peer_of(pni), &pni->nid))
+		if (!pni || !is_of_another(peer, pni))
 			continue;
 		if (peer->data_asked)
 			pni->claimed_by = peer->primary;
@@ -259,7 +264,7 @@ static void add_listed(struct lx_peer *peer, const struct lx_pinginfo *info)
 			refused++;
 			continue;
 		}
-		if (pni && lx_peer_of(pni) != peer && lx_peer_may_give(lx_peer_of(pni), nid)) {
+		if (pni && is_of_another(peer, pni)) {
 			if (!may_move(peer, pni))
 				continue;
 			report_moved(peer, pni);
@@ -481,6 +486,7 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 {
 	struct lx_core *core = peer->core;
 	struct lx_pinginfo *info;
+	bool proven = is_from(peer, event);
 	size_t need = 0;
 	int r;
 
@@ -509,9 +515,9 @@ static void on_ping_reply(struct lx_peer *peer, const struct lx_event *event, co
 	peer->state &= ~LX_PEER_PING_SENT;
 	note_features(peer, info->features, false);
 	peer->seqno = info->seqno;
-	if (is_from(peer, event))
+	if (proven)
 		note_agreement(peer, &event->source, info);
-	data_set(peer, info, is_from(peer, event));
+	data_set(peer, info, proven);
 }
 
 /* False for an event of an abandoned request. */
