@@ -135,8 +135,7 @@ compare() {
 	[ "$2" != 0 ] || [[ $1 == *--timeout* ]] ||
 		command=${1/#lnetctl ping /lnetctl ping --timeout 15 }
 	# NID patterns are not file name patterns.
-	got=$(on a env PATH="$LNETX_BIN:$DIR/bin:$PATH" ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" \
-		bash -f -c "$command" 2>&1 3>&- | masked
+	got=$(on a env PATH="$LNETX_TOOLS:$DIR/bin:$PATH" bash -f -c "$command" 2>&1 3>&- | masked
 		exit "${PIPESTATUS[0]}") ||
 		status=$?
 	# The reference may fail silently; ours may give a reason.
@@ -393,7 +392,7 @@ two_rails() {
 	# The same file as a configuration: at start, and at reload.
 	cat "$DIR/export" >"$DIR/a.yaml"
 	ctl a udsp del --all
-	on a "$LNETX_BIN/lnetx" daemon reload
+	lx a daemon reload
 	ctl a udsp show | diff - "$DIR/udsp"
 	# Without an index it is appended; without an action a pair stays a pair.
 	run -0 ctl a import <<<$'udsp:\n    - src: tcp7\n      dst: tcp8\n'
@@ -464,7 +463,7 @@ node_of_faults() {
 	# A recovery ping one second after a dropped answer would be counted, too.
 	ctl a set health_sensitivity 0
 	mkdir "$DIR/bin"
-	ln -s "$LNETX_BIN/lnetx" "$DIR/bin/lctl"
+	ln -s "$LNETX_TOOLS/lnetx" "$DIR/bin/lctl"
 }
 
 # The reference ignores options that it does not know, and then adds the rule; and it lacks one

@@ -136,10 +136,10 @@ rules() {
 	start a -g nogroup
 	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
 	run -243 on a setpriv --reuid=65534 --regid=nogroup --clear-groups --inh-caps=-all \
-		"$LNETX_BIN/lnetctl" setup-mrrouting 3>&-
+		"$LNETX_TOOLS/lnetctl" setup-mrrouting 3>&-
 	[[ $output == *"setup-mrrouting"* ]]
 	[[ $output == *"errno: -13"* ]]
-	run ! on b "$LNETX_BIN/lnetctl" --instance "$(basename "$LNETX_RUNDIR"/*.sock .sock)" \
+	run ! on b "$LNETX_TOOLS/lnetctl" --instance "$(basename "$LNETX_RUNDIR"/*.sock .sock)" \
 		setup-mrrouting 3>&-
 	[[ $output == *"errno: -18"* ]]
 	[[ $output == *"lnetxd is in network namespace ${NS}a, this command in ${NS}b"* ]]
@@ -162,13 +162,13 @@ in_machine() {
 		echo 0-39 >/sys/devices/system/cpu/online
 		cd /
 		values() { cat /proc/sys/net/ipv*/neigh/default/gc_thresh*; }
-		lnetctl() { "$LNETX_BIN/lnetctl" "$@"; }
-		lnetx() { "$LNETX_BIN/lnetx" "$@"; }
+		lnetctl() { "$LNETX_TOOLS/lnetctl" "$@"; }
+		lnetx() { "$LNETX_TOOLS/lnetx" "$@"; }
 		'"$1" 3>&-
 }
 
 @test "setup-sysctl: what the tunable allows, and back" {
-	export LNETX_BIN
+	export LNETX_TOOLS
 	start a
 	run -0 in_machine 'lnetctl setup-sysctl; values; lnetx tunable set lnet enable_sysctl_setup 1
 		lnetctl setup-sysctl --dry-run; values; lnetctl setup-sysctl; values
@@ -184,7 +184,7 @@ in_machine() {
 }
 
 @test "setup-sysctl: the file's values, its mistakes, and undo" {
-	export LNETX_BIN
+	export LNETX_TOOLS
 	start a
 	lx a tunable set lnet enable_sysctl_setup 1
 	run -0 in_machine 'mount -t tmpfs none /etc
@@ -205,7 +205,7 @@ in_machine() {
 }
 
 @test "setup-sysctl: values of several numbers" {
-	export LNETX_BIN
+	export LNETX_TOOLS
 	start a
 	lx a tunable set lnet enable_sysctl_setup 1
 	# shellcheck disable=SC2016 # the inner shell expands them
@@ -268,7 +268,7 @@ found() {
 	lx a daemon down
 	run -1 lx a doctor
 	# An lnetxd elsewhere knows other interfaces.
-	run -1 on b "$LNETX_BIN/lnetx" -n "$(basename "$LNETX_RUNDIR"/*.sock .sock)" doctor 3>&-
+	run -1 on b "$LNETX_TOOLS/lnetx" -n "$(basename "$LNETX_RUNDIR"/*.sock .sock)" doctor 3>&-
 }
 
 # found_not TEXT: a finds nothing of the kind
@@ -317,7 +317,7 @@ found_not() {
 }
 
 @test "doctor: room for neighbours in Linux, IPv4 and IPv6" {
-	export LNETX_BIN
+	export LNETX_TOOLS
 	nets_yaml tcp eth0 | config a
 	start a
 	# Neither an own NID nor one behind a gateway is a neighbour.
@@ -337,7 +337,7 @@ found_not() {
 }
 
 @test "doctor: socket buffers that Linux makes smaller" {
-	export LNETX_BIN
+	export LNETX_TOOLS
 	nets_yaml tcp eth0 | config a
 	start a
 	lx a tunable set tcp tx_buffer_size 212992
@@ -353,7 +353,7 @@ found_not() {
 @test "doctor: a router's receive queues and fast path" {
 	local queue=/sys/class/net/eth0/queues/rx-0/rps_cpus
 
-	export LNETX_BIN
+	export LNETX_TOOLS
 	{ nets_yaml tcp eth0; echo 'routing: { enable: 1 }'; } | config a
 	start a --no-bpf
 	run -0 in_machine 'lnetx doctor'

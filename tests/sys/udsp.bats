@@ -25,7 +25,7 @@ teardown() {
 
 # gets NODE NID: GETs that an NI sent
 gets() {
-	on "$1" "$LNETX_BIN/lnetx" -j net show nid "$2" | python3 -c '
+	on "$1" "$LNETX_TOOLS/lnetx" -j net show nid "$2" | python3 -c '
 import json, sys
 nets = json.load(sys.stdin)["net"]
 print(nets[0]["local_ni"][0]["sent_stats"]["get"] if nets else 0)'
@@ -44,27 +44,27 @@ pings() {
 @test "a priority keeps traffic on one rail, until it is removed" {
 	pings 10
 	[ "$over" = "5 5" ]
-	on a "$LNETX_BIN/lnetx" udsp add src 10.2.0.1@tcp priority 0
+	on a "$LNETX_TOOLS/lnetx" udsp add src 10.2.0.1@tcp priority 0
 	pings 10
 	[ "$over" = "0 10" ]
 	# The preferred rail goes and returns: the policy applies to the new NI.
-	on a "$LNETX_BIN/lnetx" net del net tcp if eth1
+	on a "$LNETX_TOOLS/lnetx" net del net tcp if eth1
 	pings 4
 	[ "$over" = "4 0" ]
-	on a "$LNETX_BIN/lnetx" net add net tcp if eth1
+	on a "$LNETX_TOOLS/lnetx" net add net tcp if eth1
 	pings 4
 	[ "$over" = "0 4" ]
-	on a "$LNETX_BIN/lnetx" udsp del all
+	on a "$LNETX_TOOLS/lnetx" udsp del all
 	pings 10
 	[ "${over% *}" -ge 5 ]
 }
 
 @test "pairs keep each rail to itself" {
-	on a "$LNETX_BIN/lnetx" udsp add src 10.1.0.1@tcp dst '10.1.0.*@tcp'
-	on a "$LNETX_BIN/lnetx" udsp add src 10.2.0.1@tcp dst '10.2.0.*@tcp'
+	on a "$LNETX_TOOLS/lnetx" udsp add src 10.1.0.1@tcp dst '10.1.0.*@tcp'
+	on a "$LNETX_TOOLS/lnetx" udsp add src 10.2.0.1@tcp dst '10.2.0.*@tcp'
 	pings 10
 	[ "$over" = "5 5" ]
-	run -0 on a "$LNETX_BIN/lnetx" -j peer show nid 10.1.0.2@tcp
+	run -0 on a "$LNETX_TOOLS/lnetx" -j peer show nid 10.1.0.2@tcp
 	python3 - "$output" <<-'END'
 		import json, sys
 		for ni in json.loads(sys.argv[1])["peer"][0]["peer_ni"]:
@@ -75,22 +75,22 @@ pings() {
 }
 
 @test "lnetx udsp: tables, JSON, and what is refused" {
-	on a "$LNETX_BIN/lnetx" udsp add src tcp1 priority 3
-	on a "$LNETX_BIN/lnetx" udsp add dst 'fd00::1@tcp' rte 10.1.0.9@tcp index 0
-	run -0 on a "$LNETX_BIN/lnetx" udsp
+	on a "$LNETX_TOOLS/lnetx" udsp add src tcp1 priority 3
+	on a "$LNETX_TOOLS/lnetx" udsp add dst 'fd00::1@tcp' rte 10.1.0.9@tcp index 0
+	run -0 on a "$LNETX_TOOLS/lnetx" udsp
 	[ "${lines[0]}" = "INDEX  SRC   DST          RTE           PRIORITY" ]
 	[ "${lines[1]}" = "    0  -     fd00::1@tcp  10.1.0.9@tcp         -" ]
 	[ "${lines[2]}" = "    1  tcp1  -            -                    3" ]
-	run -0 on a "$LNETX_BIN/lnetx" -j udsp show index 1
+	run -0 on a "$LNETX_TOOLS/lnetx" -j udsp show index 1
 	[ "$output" = '{"udsp":[{"idx":1,"src":"tcp1","action":{"priority":3}}]}' ]
-	run -1 on a "$LNETX_BIN/lnetx" udsp add src 10.1.0@tcp
+	run -1 on a "$LNETX_TOOLS/lnetx" udsp add src 10.1.0@tcp
 	[[ $output == *'src "10.1.0@tcp" is neither a net'*'nor a range of NIDs'* ]]
-	run -1 on a "$LNETX_BIN/lnetx" udsp add src tcp rte tcp
+	run -1 on a "$LNETX_TOOLS/lnetx" udsp add src tcp rte tcp
 	[[ $output == *"do not go together"* ]]
-	run -1 on a "$LNETX_BIN/lnetx" udsp add src tcp1 priority 3
+	run -1 on a "$LNETX_TOOLS/lnetx" udsp add src tcp1 priority 3
 	[[ $output == *"is there already"* ]]
-	run -1 on a "$LNETX_BIN/lnetx" udsp del index 7
+	run -1 on a "$LNETX_TOOLS/lnetx" udsp del index 7
 	[[ $output == *"there is no policy 7"* ]]
-	run -2 on a "$LNETX_BIN/lnetx" udsp del
-	run -2 on a "$LNETX_BIN/lnetx" udsp add src tcp priority 4294967295
+	run -2 on a "$LNETX_TOOLS/lnetx" udsp del
+	run -2 on a "$LNETX_TOOLS/lnetx" udsp add src tcp priority 4294967295
 }
