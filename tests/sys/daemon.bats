@@ -249,7 +249,15 @@ reload() {
 	pings b 10.1.0.1@tcp
 }
 
-@test "a reload with an interface missing: all the rest is applied, and everybody is told so" {
+# reload_fails NODE TEXT: by command; nothing has changed but the log
+reload_fails() {
+	run -1 on "$1" "$LNETX_BIN/lnetx" daemon reload
+	[[ $output == *"$2"* && $output != *"is applied"* ]]
+	[[ $(ctl "$1" route show) == *"net: tcp9"* ]]
+	equal "$(selftest_of "$1")" 1
+}
+
+@test "a reload is all or nothing: a missing interface is a mistake like others" {
 	net_two
 	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.2@tcp
 		echo 'selftest: { enable: 1, consoles: any }'; } | config a
@@ -258,19 +266,51 @@ reload() {
 	equal "$(selftest_of a)" 1
 
 	{ nets_yaml tcp eth0 tcp5 eth5; echo 'selftest: { enable: 0 }'; } | config a
+	reload_fails a "a.yaml:9:18: net tcp5 on eth5: there is no such interface"
 	kill -HUP "${daemon_pid[a]}"
-	eventually "$PATIENCE" log_has a 'action="reloaded in part" reason=".*eth5: there is no such'
+	eventually "$PATIENCE" log_has a 'action="configuration unchanged" reason=".*eth5: there is no such'
+	reload_fails a "a.yaml:9:18: net tcp5 on eth5: there is no such interface"
+	echo 'route: [ { net: tcp5, gateway: 10.1.0.2@tcp } ]' >>"$DIR/a.yaml"
+	reload_fails a "the first of 2 mistakes"
+	sed -i '$d' "$DIR/a.yaml"
+
+	# When it is there, the same file is taken.
+	link a eth5 10.5.0.1/24 b eth5 10.5.0.2/24
+	on a "$LNETX_BIN/lnetx" daemon reload
+	[[ $(ctl a net show) == *10.5.0.1@tcp5* ]]
+	[[ $(ctl a route show) != *tcp9* ]]
+	equal "$(selftest_of a)" 0
+}
+
+# Only binding shows that a port is taken.
+@test "a reload that meets a port in use: all the rest is applied, and everybody is told so" {
+	local holder
+
+	net_two
+	link a eth5 10.5.0.1/24 b eth5 10.5.0.2/24
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.2@tcp
+		echo 'selftest: { enable: 1, consoles: any }'; } | config a
+	start a
+	ip netns exec "${NS}a" python3 -c 'import socket, time
+s = socket.create_server(("10.5.0.1", 988)); time.sleep(60)' 3>&- &
+	holder=$!
+	eventually "$PATIENCE" on a bash -c '</dev/tcp/10.5.0.1/988'
+
+	{ nets_yaml tcp eth0 tcp5 eth5; echo 'selftest: { enable: 0 }'; } | config a
+	kill -HUP "${daemon_pid[a]}"
+	eventually "$PATIENCE" log_has a 'action="reloaded in part" reason=".*eth5: another program'
 	run ! log_has a 'configuration unchanged'
 	[[ $(ctl a route show) != *tcp9* ]]
 	equal "$(selftest_of a)" 0
 
 	run -1 on a "$LNETX_BIN/lnetx" daemon reload
-	[[ $output == *"a.yaml:"*"net tcp5 on eth5: there is no such interface"*"(the rest is applied"* ]]
+	[[ $output == *"a.yaml:"*"net tcp5 on eth5: another program listens"*"(the rest is applied"* ]]
 	log_has a 'command="config reload" client_uid=.* action="reloaded in part" reason=".*eth5'
 
 	# This is the configuration from now on.
 	ctl a lnet unconfigure
-	link a eth5 10.5.0.1/24 b eth5 10.5.0.2/24
+	kill "$holder"
+	wait "$holder" || true
 	ctl a lnet configure --all
 	[[ $(ctl a net show) == *10.5.0.1@tcp5* ]]
 	[[ $(ctl a route show) != *tcp9* ]]

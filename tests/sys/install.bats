@@ -224,8 +224,8 @@ exports() {
 	equal "$(find "$USR" -type f -o -type l)" ""
 }
 
-@test "the unit starts without a configuration file, as the README says" {
-	local unit=$USR/lib/systemd/system/lnetxd.service command
+@test "the unit starts without a configuration file, as the README says; its reload tells the result" {
+	local unit=$USR/lib/systemd/system/lnetxd.service command reload
 
 	install_all
 	net_begin
@@ -238,6 +238,17 @@ exports() {
 	eventually "$PATIENCE" log_has a 'reason="there is no .*none.conf" next="lnetctl lnet configure'
 	ctl a lnet configure
 	[[ $(ctl a net show) == *"0@lo"* ]]
+
+	reload=$(sed -n 's/^ExecReload=//p' "$unit")
+	equal "$reload" "$USR/sbin/lnetx daemon reload"
+	nets_yaml tcp eth9 >"$DIR/none.conf"
+	# shellcheck disable=SC2086 # a command and its arguments
+	run -1 on a $reload
+	[[ $output == *"none.conf:5:18: net tcp on eth9: there is no such interface"* ]]
+	nets_yaml tcp lo >"$DIR/none.conf"
+	# shellcheck disable=SC2086
+	on a $reload
+	[[ $(ctl a net show) == *"127.0.0.1@tcp"* ]]
 }
 
 # admitted SET...: the system calls in these sets of systemd's

@@ -281,11 +281,10 @@ static void log_change(const struct change *c)
 
 static void tell_client(const struct change *c)
 {
-	char more[300] = "";
+	char more[80] = "";
 
 	if (in_part(c))
-		snprintf(more, sizeof(more), " (the rest is applied; \"lnetxd -t -c %s\" lists all "
-			 "that is missing; then reload again)", c->daemon->config_file);
+		strcpy(more, " (the rest is applied; mend this, then reload again)");
 	lx_client_count(c->client, c->count);
 	lx_client_reply(c->client, c->error, c->kind->object, "%s%s", c->text, more);
 }
@@ -343,8 +342,7 @@ static bool begin_reload(struct change *c)
 		c->error = say(c, -ENOENT, "lnetxd was started without a configuration file");
 		return false;
 	}
-	/* Do not refuse the rest because an interface is missing for a moment. */
-	c->error = lx_config_load(file, LX_CHECK_FILE, &c->conf, on_mistake, &m);
+	c->error = lx_config_load(file, &c->conf, on_mistake, &m);
 	used = strlen(c->text);
 	if (m.n > 1)
 		snprintf(c->text + used, sizeof(c->text) - used,

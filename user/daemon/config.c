@@ -52,8 +52,7 @@ static void on_mistake(const struct lx_conf_error *err, void *arg)
 	load->fn(lx_config_error(load->path, err, text, sizeof(text)), load->arg);
 }
 
-int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_conf, lx_config_fn fn,
-		   void *arg)
+int lx_config_load(const char *path, struct lx_conf **ret_conf, lx_config_fn fn, void *arg)
 {
 	struct load load = { .path = path, .fn = fn, .arg = arg };
 	struct lx_conf_error why = { 0 };
@@ -73,7 +72,7 @@ int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_co
 		on_mistake(&why, &load);
 		return err;
 	}
-	err = lx_node_check_yaml(text, len, flags, on_mistake, &load);
+	err = lx_node_check_yaml(text, len, 0, on_mistake, &load);
 	if (err)
 		return err;
 	err = lx_conf_parse(text, len, ret_conf, &why);

@@ -12,12 +12,10 @@ typedef void (*lx_config_fn)(const char *text, void *arg);
 
 /**
  * lx_config_load - read, check and parse a file
- * @flags: LX_CHECK_*
  * @fn: called for each mistake
  * Returns 0, -errno of opening or reading, or of the first mistake.
  */
-int lx_config_load(const char *path, unsigned int flags, struct lx_conf **ret_conf, lx_config_fn fn,
-		   void *arg);
+int lx_config_load(const char *path, struct lx_conf **ret_conf, lx_config_fn fn, void *arg);
 
 /* "FILE:LINE:COL: text", without numbers if there are none. Returns @buf. */
 const char *lx_config_error(const char *path, const struct lx_conf_error *err, char *buf,

@@ -193,7 +193,7 @@ static int test_file(const char *path)
 {
 	struct lx_conf *conf = NULL;
 
-	if (lx_config_load(path, 0, &conf, print_mistake, NULL))
+	if (lx_config_load(path, &conf, print_mistake, NULL))
 		return EXIT_FAILURE;
 	lx_conf_free(conf);
 	puts("ok");
@@ -276,8 +276,8 @@ static void on_reloaded(struct lx_daemon *d, int error, bool applied, const char
 
 	lx_daemon_log_unquoted(text, buf, sizeof(buf));
 	if (error && applied)
-		lx_err("action=\"reloaded in part\" reason=\"%s\" next=\"lnetxd -t -c %s lists all "
-		       "that is missing; when it is there, reload again\"", buf, d->config_file);
+		lx_err("action=\"reloaded in part\" reason=\"%s\" next=\"mend this, then reload "
+		       "again\"", buf);
 	else if (error)
 		lx_err("action=\"configuration unchanged\" reason=\"%s\"", buf);
 	else
@@ -453,7 +453,7 @@ static int run(const struct options *o)
 	if (!o->no_priority)
 		lx_share_claim();
 	if (o->config && !may_be_missing(o) &&
-	    lx_config_load(o->config, 0, &d->conf, log_mistake, NULL))
+	    lx_config_load(o->config, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
 	if (init_daemon(d, o) || has_threads() || open_control(d))
 		return EXIT_FAILURE; /* the process ends: no other cleanup is needed */
