@@ -96,15 +96,56 @@ static void a_stop_ends_when_its_time_is_over(void **state)
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 }
 
-/* A dead user never says that it is done: the stop waits for it, but not for long. */
+/* A dead user never says that it is done, but its machine refuses connections. */
 static void a_stop_does_not_wait_for_the_dead(void **state)
 {
 	usual_pace();
 	keep_sending(SEC, 50 * MS);
 	lx_sim_ni_del(a, "10.0.0.1@tcp1");
 	lx_monitor_route_stop(r1->core, 70 * SEC);
-	lx_sim_run(sim, 9 * SEC);
+	lx_sim_run(sim, SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+}
+
+/* All are gone in the middle of messages, and neither refuse them nor take them. */
+static void a_stop_does_not_wait_for_messages_to_the_silent(void **state)
+{
+	usual_pace();
+	keep_sending(SEC, 50 * MS);
+	lx_sim_hold(sim, "10.1.0.11@tcp2", "10.1.0.1@tcp2", true);
+	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
+	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, SEC);
+	assert_false(lx_core_idle(r1->core));
+	lx_sim_mute(sim, "10.0.0.11@tcp1", true);
+	lx_sim_mute(sim, "10.1.0.11@tcp2", true);
+	lx_monitor_route_stop(r1->core, 70 * SEC);
+	lx_sim_run(sim, 4 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	lx_sim_run(sim, 3 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
+	assert_true(lx_core_idle(r1->core)); /* nor does what follows the stop of routing */
+	lx_sim_mute(sim, "10.0.0.11@tcp1", false);
+	lx_sim_mute(sim, "10.1.0.11@tcp2", false);
+	lx_sim_hold(sim, "10.1.0.11@tcp2", "10.1.0.1@tcp2", false);
+}
+
+/* As long as a neighbour is there, its messages are: a slow one is waited for. */
+static void a_stop_waits_for_messages_to_the_slow(void **state)
+{
+	usual_pace();
+	keep_sending(SEC, 50 * MS);
+	lx_sim_hold(sim, "10.1.0.11@tcp2", "10.1.0.1@tcp2", true);
+	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
+	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
+	lx_sim_run(sim, SEC);
+	assert_false(lx_core_idle(r1->core));
+	lx_monitor_route_stop(r1->core, 70 * SEC);
+	lx_sim_run(sim, 20 * SEC);
+	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	lx_sim_hold(sim, "10.1.0.11@tcp2", "10.1.0.1@tcp2", false);
 	lx_sim_run(sim, 4 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 }
@@ -223,6 +264,8 @@ int main(void)
 		ROUTE_TEST(a_stop_has_time_whatever_the_start_takes),
 		ROUTE_TEST(a_stop_ends_when_its_time_is_over),
 		ROUTE_TEST(a_stop_does_not_wait_for_the_dead),
+		ROUTE_TEST(a_stop_does_not_wait_for_messages_to_the_silent),
+		ROUTE_TEST(a_stop_waits_for_messages_to_the_slow),
 		ROUTE_TEST(a_router_that_comes_back_is_used_at_once),
 		ROUTE_TEST(a_neighbour_that_comes_up_later_is_reached),
 		ROUTE_TEST(announcing_is_bounded),

@@ -28,7 +28,7 @@
 #define RETRY_NS (5 * LX_NSEC)
 #define QUEUE_MAX 8192
 #define SENDING_NS (2 * LX_NSEC)
-#define ANSWER_NS (10 * LX_NSEC) /* without an answer for so long, the node is not there */
+#define ANSWER_NS (5 * LX_NSEC) /* without an answer for so long, the node is not there */
 
 /* A neighbour to be told. Owner: core->announcements. */
 struct announcement {
@@ -89,19 +89,21 @@ static bool is_told(const struct lx_peer *peer)
 	       (peer->acked_seqno >= wanted && !lx_peer_discovery_off(peer));
 }
 
-static bool is_silent(const struct lx_peer *peer, uint64_t now)
+bool lx_announce_is_gone(const struct lx_peer *peer)
 {
-	uint64_t since = peer->core->routing_since_ns;
+	uint64_t since = peer->core->routing_end_ns, now = lx_core_now(peer->core);
 	struct lx_peer_net *net;
 	struct lx_peer_ni *pni;
+	bool lost = true;
 
-	if (now - since < ANSWER_NS)
+	if (!since || !is_user(peer, now))
 		return false;
 	lx_peer_ni_for_each(net, pni, peer) {
 		if (pni->last_alive_ns >= since)
 			return false;
+		lost &= pni->down.why == LX_DOWN_LOST;
 	}
-	return true;
+	return lost || now - since >= ANSWER_NS;
 }
 
 void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users)
@@ -116,7 +118,7 @@ void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users
 
 		if (sending && !users.sending++ && !users.untold)
 			users.nid = peer->primary;
-		if (is_user(peer, now) && !is_told(peer) && !is_silent(peer, now) &&
+		if (is_user(peer, now) && !is_told(peer) && !lx_announce_is_gone(peer) &&
 		    !users.untold++)
 			users.nid = peer->primary;
 	}
@@ -244,7 +246,7 @@ static void add_untold(struct lx_core *core)
 		return;
 	lx_list_for_each(peer, &core->peers, link) {
 		nid = neighbour_nid(peer);
-		if (nid && is_user(peer, now) && !is_told(peer) && !is_silent(peer, now) &&
+		if (nid && is_user(peer, now) && !is_told(peer) && !lx_announce_is_gone(peer) &&
 		    lx_announce_add(core, nid))
 			return;
 	}

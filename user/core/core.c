@@ -182,7 +182,7 @@ bool lx_core_idle(const struct lx_core *core)
 	struct lx_core_msg *msg;
 
 	lx_list_for_each(msg, &core->msgs, all) {
-		if (!msg->internal && msg->phase != LX_PHASE_DELAYED)
+		if (!msg->internal && msg->phase != LX_PHASE_DELAYED && lx_monitor_awaits(msg))
 			return false;
 	}
 	lx_list_for_each(tracker, &core->trackers, link) {

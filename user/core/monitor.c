@@ -120,6 +120,10 @@ static void routing_changed(struct lx_core *core, enum lx_routing_state state)
 		lx_announce_begin(core);
 	core->routing = state;
 	core->routing_since_ns = lx_core_now(core);
+	if (state == LX_ROUTING_STOPPING)
+		core->routing_end_ns = core->routing_since_ns;
+	else if (state != LX_ROUTING_OFF)
+		core->routing_end_ns = 0;
 }
 
 __attribute__((format(printf, 2, 3))) static void report(struct lx_core *core, const char *fmt, ...)
@@ -172,7 +176,28 @@ static void routing_end(struct lx_core *core)
 		report(core, "off");
 }
 
-/* Messages on lanes hold their neighbours' credits; the core sees nothing else of them. */
+static bool is_gone(const struct lx_peer_ni *pni)
+{
+	return pni && pni->net && lx_announce_is_gone(lx_peer_of(pni));
+}
+
+bool lx_monitor_awaits(const struct lx_core_msg *msg)
+{
+	return !msg->transit || (!is_gone(msg->txpeer) && !is_gone(msg->rxpeer));
+}
+
+static bool forwarded_all(const struct lx_core *core)
+{
+	struct lx_core_msg *msg;
+
+	lx_list_for_each(msg, &core->msgs, all) {
+		if (msg->transit && lx_monitor_awaits(msg))
+			return false;
+	}
+	return true;
+}
+
+/* Messages on lanes hold their senders' credits; the core sees nothing else of them. */
 static bool lanes_idle(const struct lx_core *core)
 {
 	struct lx_peer_net *net;
@@ -180,6 +205,8 @@ static bool lanes_idle(const struct lx_core *core)
 	struct lx_peer *peer;
 
 	lx_list_for_each(peer, &core->peers, link) {
+		if (lx_announce_is_gone(peer))
+			continue;
 		lx_peer_ni_for_each(net, pni, peer) {
 			if (__atomic_load_n(&pni->rtr->lanes, __ATOMIC_ACQUIRE))
 				return false;
@@ -195,7 +222,7 @@ static void stopping_step(struct lx_core *core, uint64_t now)
 
 	lx_announce_users(core, &users);
 	if (!left || (now - core->routing_since_ns >= QUIET_NS && !users.untold && !users.sending &&
-		      lx_pool_idle(core) && lanes_idle(core))) {
+		      forwarded_all(core) && lanes_idle(core))) {
 		routing_end(core);
 		return;
 	}

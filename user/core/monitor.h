@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct lx_core;
+struct lx_core_msg;
 
 void lx_monitor_second(struct lx_core *core);
 
@@ -25,5 +26,11 @@ void lx_monitor_route_stop(struct lx_core *core, uint64_t limit_ns);
 
 /* Seconds until routing is on (STARTING) or off (STOPPING), at most; else 0. */
 unsigned int lx_monitor_route_left(struct lx_core *core);
+
+/*
+ * A stop waits for this message. Not for one on its way through this node to, or from, a
+ * neighbour that is gone (announce.h): it would wait for its transport's time-out.
+ */
+bool lx_monitor_awaits(const struct lx_core_msg *msg);
 
 #endif

@@ -155,15 +155,6 @@ void lx_pool_give(struct lx_core *core, struct lx_pool *pool, struct lx_rbuf *rb
 	pool->credits++;
 }
 
-bool lx_pool_idle(const struct lx_core *core)
-{
-	for (unsigned int i = 0; i < LX_POOLS; i++) {
-		if (core->pool[i].n_free != core->pool[i].made)
-			return false;
-	}
-	return true;
-}
-
 void lx_pool_describe(struct lx_core *core, struct lx_routing_info *ret_info)
 {
 	*ret_info = (struct lx_routing_info){ .state = core->routing, .pools = core->pools_made };

@@ -35,9 +35,6 @@ void lx_pool_free_all(struct lx_core *core);
 struct lx_rbuf *lx_pool_take(struct lx_pool *pool);
 void lx_pool_give(struct lx_core *core, struct lx_pool *pool, struct lx_rbuf *rbuf);
 
-/* True if all buffers are idle: nothing is being forwarded. */
-bool lx_pool_idle(const struct lx_core *core);
-
 void lx_pool_describe(struct lx_core *core, struct lx_routing_info *ret_info);
 
 #endif
