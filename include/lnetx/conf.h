@@ -173,6 +173,11 @@ struct lx_conf {
 	struct lx_conf_udsp *udsp; /* in the order of the file */
 	size_t n_udsps;
 	struct lx_conf_selftest selftest;
+	/*
+	 * Keys of the YAML that mean something to a version of the reference, and nothing here, with
+	 * their lines, as a text for people. NULL: there were none.
+	 */
+	char *ignored;
 };
 
 struct lx_conf_error {
@@ -186,7 +191,8 @@ struct lx_conf_error {
  * @ret_conf: the caller's, to be freed with lx_conf_free()
  * @ret_err: filled on failure: where, what, and what was expected
  *
- * Output-only keys of an export (statistics, state, ...) are accepted and ignored.
+ * Output-only keys of an export (statistics, state, ...) are accepted and ignored; settings
+ * without a meaning here are accepted and named in the configuration's @ignored.
  * Returns 0, -EINVAL: see @ret_err; -EOPNOTSUPP: a section that this
  * version does not implement, see @ret_err; -E2BIG; -ENOMEM.
  */

@@ -105,14 +105,18 @@ static void check_tunable(const struct lx_conf_tunable *c, const struct lx_conf_
 	}
 }
 
-/* A setting may be given in "global" and as a tunable, but not with different values. */
+/*
+ * A setting may be given in "global" and as a tunable, but not with different values. If sections
+ * are repeated, the last value counts, as in the reference.
+ */
 static void check_global(const struct lx_conf *conf, const struct lx_conf_tunable *c,
 			 struct lx_conf_report *report)
 {
 	for (size_t i = 0; i < conf->n_tunables; i++) {
 		const struct lx_conf_tunable *other = &conf->tunable[i];
 
-		if (!strcmp(c->module, other->module) && !strcmp(c->name, other->name) &&
+		if (!other->global && !strcmp(c->module, other->module) &&
+		    !strcmp(c->name, other->name) &&
 		    strcmp(c->value, other->value))
 			lx_conf_note(report, -EEXIST, c->at,
 				     "%s: line %d sets %s of %s to another value", name_of(c),

@@ -70,6 +70,7 @@ void lx_conf_free(struct lx_conf *conf)
 	free(conf->peer);
 	free(conf->tunable);
 	free(conf->udsp);
+	free(conf->ignored);
 	free(conf);
 }
 
@@ -166,6 +167,8 @@ static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "type", NULL },
 						   { "down_since", NULL },
 						   { "down_reason", NULL },
+						   { "seq_no", lx_yaml_ignored },
+						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
 	struct section *s = arg;
 	int err, more = 0;
@@ -195,7 +198,7 @@ static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf *conf = ((struct section *)arg)->conf;
-	int err = lx_yaml_int32(y, value, "enable", 0, LX_ROUTING_STARTING, &conf->routing);
+	int err = lx_yaml_enable(y, value, LX_ROUTING_STARTING, &conf->routing);
 
 	conf->routing_at = lx_yaml_at(value);
 	if (!err)
@@ -208,6 +211,8 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	static const struct lx_yaml_key keys[] = { { "enable", routing_enable },
 						   { "seconds_left", NULL },
 						   { "cpt[0]", NULL },
+						   { "seq_no", lx_yaml_ignored },
+						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
 
 	/* An export of a reference node has an entry for each of its CPTs. */
@@ -226,6 +231,8 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 
 static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
+	if (value->type == YAML_SCALAR_NODE && !lx_yaml_null(value)) /* "routing: 1" */
+		return routing_enable(y, value, arg);
 	return lx_yaml_seq(y, value, "routing", routing_entry, arg);
 }
 
@@ -244,6 +251,7 @@ static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	static const struct lx_yaml_key keys[] = { { "tiny", buffers_tiny },
 						   { "small", buffers_small },
 						   { "large", buffers_large },
+						   { "seq_no", lx_yaml_ignored },
 						   { NULL, NULL } };
 
 	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "buffers", keys, arg);
@@ -295,6 +303,9 @@ static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "min_rtr_credits", NULL },
 						   { "refcount", NULL },
 						   { "statistics", NULL },
+						   { "send_count", NULL }, /* 2.10 */
+						   { "recv_count", NULL },
+						   { "drop_count", NULL },
 						   { "sent_stats", NULL },
 						   { "received_stats", NULL },
 						   { "dropped_stats", NULL },
@@ -334,7 +345,8 @@ static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 	static const struct lx_yaml_key keys[] = {
 		{ "primary nid", peer_primary }, { "Multi-Rail", peer_multi_rail },
 		{ "peer ni", peer_nis },	 { "lock_prim", peer_lock },
-		{ "peer state", NULL },		 { NULL, NULL }
+		{ "peer state", NULL },		 { "seq_no", lx_yaml_ignored },
+		{ "detail", lx_yaml_ignored },	 { NULL, NULL }
 	};
 	struct section *s = arg;
 	int err, more = 1; /* not taken */
@@ -408,6 +420,8 @@ static int global_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 
 	if (lx_global_lookup(name))
 		return global_value(y, key, value, name, arg);
+	if (!strcmp(name, "seq_no"))
+		return lx_yaml_ignore(y, key);
 	for (const struct lx_global *g = lx_globals; g->key; g++)
 		lx_suggest_offer(&meant, g->key);
 	return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in global; %s%s%s", name,
@@ -427,9 +441,11 @@ static int numa_range(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int section_numa(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	static const struct lx_yaml_key keys[] = { { "range", numa_range }, { NULL, NULL } };
+	static const struct lx_yaml_key keys[] = { { "range", numa_range },
+						   { "seq_no", lx_yaml_ignored },
+						   { NULL, NULL } };
 
-	return lx_yaml_map(y, value, "numa", keys, arg);
+	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "numa", keys, arg);
 }
 
 static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
@@ -472,8 +488,7 @@ static int section_udsp(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int selftest_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_yaml_int32(y, value, "enable", 0, 1,
-			     &((struct section *)arg)->conf->selftest.enable);
+	return lx_yaml_enable(y, value, 1, &((struct section *)arg)->conf->selftest.enable);
 }
 
 static int selftest_consoles(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -561,7 +576,12 @@ static int read_all(struct lx_conf *conf, const char *yaml, size_t len,
 	if (err)
 		return err;
 	if (lx_yaml_root(&y) && !lx_yaml_null(lx_yaml_root(&y)))
-		err = lx_yaml_map(&y, lx_yaml_root(&y), "the file", sections, &s);
+		err = lx_yaml_sections(&y, sections, &s);
+	if (!lx_conf_is_fatal(err) && y.ignored[0]) {
+		conf->ignored = strdup(y.ignored);
+		if (!conf->ignored)
+			err = lx_yaml_fail(&y, NULL, -ENOMEM, "out of memory");
+	}
 	lx_yaml_close(&y);
 	return err;
 }

@@ -136,6 +136,7 @@ static int read_rule(struct lx_yaml *y, yaml_node_t *node, struct walk *w)
 						    { "tunables", lx_yaml_pass },
 						    { "lnd tunables", lx_yaml_pass },
 						    { "CPT", NULL },
+						    { "seq_no", lx_yaml_ignored },
 						    { NULL, NULL } };
 	static const struct lx_yaml_key second[] = { { "net-spec", NULL },
 						     { "interfaces", interfaces },
@@ -143,6 +144,7 @@ static int read_rule(struct lx_yaml *y, yaml_node_t *node, struct walk *w)
 						     { "tunables", tunables },
 						     { "lnd tunables", lnd_tunables },
 						     { "CPT", NULL },
+						     { "seq_no", NULL },
 						     { NULL, NULL } };
 	int err = lx_yaml_map(y, node, "ip2nets", first, w);
 

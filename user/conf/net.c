@@ -27,7 +27,7 @@ struct walk {
 	struct lx_conf_ni ni;
 	struct named *named; /* of the NI's entry */
 	size_t n_named;
-	bool has_nis;
+	bool has_nis, has_list; /* the net has NIs, has a key for them */
 };
 
 #ifdef LX_O2IB
@@ -107,51 +107,6 @@ NI_TUNABLE(peer_credits, NI_PEER_CREDITS)
 NI_TUNABLE(peer_buffer_credits, NI_PEER_BUFFER_CREDITS)
 NI_TUNABLE(credits, NI_CREDITS)
 
-int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
-{
-	static const struct lx_yaml_key keys[] = { { "peer_timeout", tun_peer_timeout },
-						   { "peer_credits", tun_peer_credits },
-						   { "peer_buffer_credits",
-						     tun_peer_buffer_credits },
-						   { "credits", tun_credits },
-						   { NULL, NULL } };
-
-	return lx_yaml_map(y, value, "tunables", keys, ni);
-}
-
-static int unknown_lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name,
-			       const struct lx_conf_ni *ni)
-{
-	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
-	struct lx_suggest meant = lx_suggest(name);
-
-	for (; set && set->name; set++)
-		lx_suggest_offer(&meant, set->name);
-	return lx_yaml_fail(y, key, -EINVAL,
-			    "invalid key \"%.40s\" in lnd tunables of net type %s%s%s%s", name,
-			    lx_net_str(ni->net), meant.best ? "; did you mean \"" : "",
-			    meant.best ? meant.best : "", meant.best ? "\"?" : "");
-}
-
-static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
-		       void *arg)
-{
-	struct lx_conf_ni *ni = arg;
-	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
-	int i = 0;
-
-	while (set && set[i].name && strcmp(set[i].name, name))
-		i++;
-	if (!set || !set[i].name)
-		return unknown_lnd_tunable(y, key, name, ni);
-	return lx_yaml_int32(y, value, name, LX_UNSET, set[i].max, &ni->lnd_tun.value[i]);
-}
-
-int lx_conf_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
-{
-	return lx_yaml_pairs(y, value, "lnd tunables", lnd_tunable, ni);
-}
-
 /* "0", "0-3" or "0-6/2"; advances *text past it. */
 static bool cpt_item(const char **text, unsigned long *ret_last)
 {
@@ -219,6 +174,91 @@ static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 		return lx_yaml_fail(y, value, -EINVAL,
 				    "invalid value for \"CPT\": an empty list; [0], [0,2-4], ...");
 	return lx_yaml_seq(y, value, "CPT", cpt_text, arg);
+}
+
+/* What versions of the reference have as "lnd tunables", of any transport. */
+#define LND_SETTINGS(X)                                                                            \
+	X("peercredits_hiw")                                                                       \
+	X("map_on_demand")                                                                         \
+	X("concurrent_sends")                                                                      \
+	X("fmr_pool_size")                                                                         \
+	X("fmr_flush_trigger")                                                                     \
+	X("fmr_cache")                                                                             \
+	X("ntx")                                                                                   \
+	X("conns_per_peer")                                                                        \
+	X("timeout")                                                                               \
+	X("tos")                                                                                   \
+	X("prov_major_version")                                                                    \
+	X("prov_minor_version")                                                                    \
+	X("auth_key")                                                                              \
+	X("traffic_class")                                                                         \
+	X("traffic_class_num")                                                                     \
+	X("nqps")
+
+int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
+{
+#define IGNORED_(name) { name, lx_yaml_ignored },
+	static const struct lx_yaml_key keys[] = { { "peer_timeout", tun_peer_timeout },
+						   { "peer_credits", tun_peer_credits },
+						   { "peer_buffer_credits",
+						     tun_peer_buffer_credits },
+						   { "credits", tun_credits },
+						   { "CPT", cpt },
+						   LND_SETTINGS(IGNORED_) { NULL, NULL } };
+#undef IGNORED_
+
+	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "tunables", keys, ni);
+}
+
+/* Settings of another transport, or of "tunables". */
+static bool is_known_setting(const char *name)
+{
+#define NAME_(name) name,
+	static const char *const names[] = { LND_SETTINGS(NAME_) };
+#undef NAME_
+	const struct lx_conf_ni_setting *set = lx_conf_ni_settings();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(names[i], name))
+			return true;
+	}
+	while (set->name && strcmp(set->name, name))
+		set++;
+	return set->name;
+}
+
+static int unknown_lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name,
+			       const struct lx_conf_ni *ni)
+{
+	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
+	struct lx_suggest meant = lx_suggest(name);
+
+	for (; set && set->name; set++)
+		lx_suggest_offer(&meant, set->name);
+	return lx_yaml_fail(y, key, -EINVAL,
+			    "invalid key \"%.40s\" in lnd tunables of net type %s%s%s%s", name,
+			    lx_net_str(ni->net), meant.best ? "; did you mean \"" : "",
+			    meant.best ? meant.best : "", meant.best ? "\"?" : "");
+}
+
+static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+		       void *arg)
+{
+	struct lx_conf_ni *ni = arg;
+	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
+	int i = 0;
+
+	while (set && set[i].name && strcmp(set[i].name, name))
+		i++;
+	if (!set || !set[i].name)
+		return is_known_setting(name) ? lx_yaml_ignore(y, key)
+					      : unknown_lnd_tunable(y, key, name, ni);
+	return lx_yaml_int32(y, value, name, LX_UNSET, set[i].max, &ni->lnd_tun.value[i]);
+}
+
+int lx_conf_ni_lnd_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
+{
+	return lx_yaml_null(value) ? 0 : lx_yaml_pairs(y, value, "lnd tunables", lnd_tunable, ni);
 }
 
 static int add_ifname(struct lx_yaml *y, const yaml_node_t *value, struct walk *s,
@@ -346,6 +386,7 @@ static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "tunables", ni_tun },
 						   { "lnd tunables", ni_lnd_tun },
 						   { "CPT", cpt },
+						   { "tcp bonding", lx_yaml_ignored },
 						   { "status", NULL },
 						   { "statistics", NULL },
 						   { "sent_stats", NULL },
@@ -373,6 +414,7 @@ static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 
 static int net_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
+	((struct walk *)arg)->has_list = true;
 	return lx_yaml_seq(y, value, "local NI(s)", ni_entry, arg);
 }
 
@@ -461,6 +503,17 @@ void lx_conf_ni_init(struct lx_conf_ni *ni)
 	memset(&ni->lnd_tun, 0xff, sizeof(ni->lnd_tun));
 }
 
+/* A net alone, as lnet_legacy2yaml writes "networks=tcp": its NI is on the first interface up. */
+static int add_first_up(struct lx_yaml *y, const yaml_node_t *node, struct walk *s)
+{
+	struct lx_conf_rule rule = { .ni = s->net, .always = true, .at = lx_yaml_at(node) };
+
+	if (lx_net_type(s->net.net) == LX_NET_LO)
+		return 0; /* always there */
+	return lx_yaml_append(y, node, &s->conf->rule, &s->conf->n_rules, LX_YAML_ENTRIES, &rule,
+			      sizeof(rule));
+}
+
 /*
  * Three walks: keys come in any order, but the NIs need to know the net's type, and
  * inherit from the net's own settings.
@@ -476,12 +529,14 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						    { "CPT", cpt },
 						    { "status", NULL },
 						    { "nid", NULL },
+						    { "seq_no", lx_yaml_ignored },
+						    { "detail", lx_yaml_ignored },
 						    { NULL, NULL } };
 	static const struct lx_yaml_key second[] = {
 		{ "net type", NULL },	{ "net", NULL },	 { "local NI(s)", NULL },
 		{ "interfaces", NULL }, { "tunables", net_tun }, { "lnd tunables", net_lnd_tun },
 		{ "CPT", NULL },	{ "status", NULL },	 { "nid", NULL },
-		{ NULL, NULL }
+		{ "seq_no", NULL },	{ "detail", NULL },	 { NULL, NULL }
 	};
 	static const struct lx_yaml_key third[] = { { "net type", NULL },
 						    { "net", NULL },
@@ -492,13 +547,15 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						    { "CPT", NULL },
 						    { "status", NULL },
 						    { "nid", NULL },
+						    { "seq_no", NULL },
+						    { "detail", NULL },
 						    { NULL, NULL } };
 	static const struct lx_yaml_key *const walks[] = { first, second, third };
 	struct walk *s = arg;
 	int ret = 0;
 
 	lx_conf_ni_init(&s->net);
-	s->has_nis = false;
+	s->has_nis = s->has_list = false;
 	for (int i = 0; i < 3; i++) {
 		int err = lx_yaml_map(y, node, "net", walks[i], s);
 
@@ -512,7 +569,9 @@ static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 		return ret ? ret
 			   : lx_yaml_fail(y, node, -EINVAL, "no value for \"net type\" in net");
 	}
-	if (!ret && !s->has_nis)
+	if (!ret && !s->has_nis && !s->has_list)
+		ret = add_first_up(y, node, s);
+	else if (!ret && !s->has_nis)
 		ret = lx_yaml_fail(y, node, -EINVAL, "no value for \"local NI(s)\" of net %s",
 				   lx_net_str(s->net.net));
 	return ret;

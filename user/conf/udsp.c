@@ -18,6 +18,8 @@ static int take_text(struct lx_yaml *y, yaml_node_t *value, const char *what, ch
 
 	if (!text)
 		return -EINVAL;
+	if (!strcmp(text, "NA")) /* 2.15 prints it where a policy has none */
+		return 0;
 	if (strlen(text) >= LX_UDSP_TEXT)
 		return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"%s\": too long", what);
 	strcpy(buf, text); /* fits: just checked */

@@ -38,6 +38,23 @@ int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return 0;
 }
 
+int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg)
+{
+	return 0;
+}
+
+int lx_yaml_ignore(struct lx_yaml *y, const yaml_node_t *key)
+{
+	size_t used = strlen(y->ignored);
+	char name[60];
+
+	snprintf(name, sizeof(name), "\"%.40s\" (line", (char *)key->data.scalar.value);
+	if (!strstr(y->ignored, name))
+		snprintf(y->ignored + used, sizeof(y->ignored) - used, "%s%s %d)",
+			 used ? ", " : "", name, lx_yaml_at(key).line);
+	return 0;
+}
+
 /* An error of the parser: not YAML at all. */
 static int parser_error(struct lx_yaml *y, const yaml_parser_t *parser)
 {
@@ -100,13 +117,13 @@ static int note_twice(struct lx_yaml *y, const yaml_node_t *map)
 	return 0;
 }
 
-/* Checks all mappings, even those that are not read. */
+/* Checks all mappings, even those that are not read. Only sections may be repeated. */
 static int check_twice(struct lx_yaml *y)
 {
 	int err = 0;
 
 	for (yaml_node_t *node = y->doc.nodes.start; !err && node < y->doc.nodes.top; node++) {
-		if (node->type == YAML_MAPPING_NODE)
+		if (node->type == YAML_MAPPING_NODE && node != lx_yaml_root(y))
 			err = note_twice(y, node);
 	}
 	return err;
@@ -204,21 +221,42 @@ int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, in
 	return 0;
 }
 
-int lx_yaml_bool(struct lx_yaml *y, const yaml_node_t *node, const char *what, bool *ret_value)
+static bool is_truth(const char *text, bool *ret_value)
 {
 	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcasecmp(text, words[i])) {
+			*ret_value = i & 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+int lx_yaml_bool(struct lx_yaml *y, const yaml_node_t *node, const char *what, bool *ret_value)
+{
 	const char *text = lx_yaml_text(y, node, what);
 
 	if (!text)
 		return -EINVAL;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!strcasecmp(text, words[i])) {
-			*ret_value = i & 1;
-			return 0;
-		}
-	}
+	if (is_truth(text, ret_value))
+		return 0;
 	return lx_yaml_fail(y, node, -EINVAL, "invalid value for \"%s\": \"%.40s\"; true or false",
 			    what, text);
+}
+
+int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *ret_value)
+{
+	const char *text = lx_yaml_text(y, value, "enable");
+	bool on;
+
+	if (!text)
+		return -EINVAL;
+	if (!is_truth(text, &on))
+		return lx_yaml_int32(y, value, "enable", 0, max, ret_value);
+	*ret_value = on;
+	return 0;
 }
 
 static int step(struct lx_yaml *y, const yaml_node_t *node)
@@ -242,7 +280,7 @@ static void list_keys(const struct lx_yaml_key *keys, const char *name, char *bu
 	}
 	used = snprintf(buf, size, "known: ");
 	for (; keys->key; keys++) {
-		if (!keys->fn)
+		if (!keys->fn || keys->fn == lx_yaml_ignored)
 			continue;
 		if (used + strlen(keys->key) + 3 >= size)
 			return;
@@ -297,15 +335,22 @@ struct map_walk {
 	const char *what;
 	const struct lx_yaml_key *keys;
 	uint64_t seen; /* of the first 64 keys */
+	bool repeats; /* keys may be given again */
 	void *arg;
 };
+
+/* True for functions that any number of a table's keys may have. */
+static bool is_common(const struct lx_yaml_key *k)
+{
+	return !k->fn || k->fn == lx_yaml_pass || k->fn == lx_yaml_ignored;
+}
 
 /* An earlier key that is another spelling of the same, or NULL. */
 static const char *same_before(const struct map_walk *w, const struct lx_yaml_key *known)
 {
 	for (const struct lx_yaml_key *k = w->keys; k->key; k++) {
 		if (w->seen & 1ULL << (k - w->keys) &&
-		    (k == known || (k->fn == known->fn && k->fn && k->fn != lx_yaml_pass)))
+		    (k == known || (k->fn == known->fn && !is_common(k))))
 			return k->key;
 	}
 	return NULL;
@@ -316,7 +361,7 @@ static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_
 {
 	struct map_walk *w = arg;
 	const struct lx_yaml_key *known = find_key(w->keys, name);
-	const char *before = known ? same_before(w, known) : NULL;
+	const char *before = known && !w->repeats ? same_before(w, known) : NULL;
 	char list[160];
 
 	if (!known) {
@@ -329,6 +374,8 @@ static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_
 				    "invalid key \"%.40s\": \"%s\" given twice in one %s", name,
 				    before, w->what);
 	w->seen |= 1ULL << (known - w->keys);
+	if (known->fn == lx_yaml_ignored)
+		return lx_yaml_ignore(y, key);
 	return known->fn ? known->fn(y, value, w->arg) : 0;
 }
 
@@ -338,6 +385,13 @@ int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const char *what,
 	struct map_walk w = { .what = what, .keys = keys, .arg = arg };
 
 	return lx_yaml_pairs(y, node, what, map_pair, &w);
+}
+
+int lx_yaml_sections(struct lx_yaml *y, const struct lx_yaml_key *sections, void *arg)
+{
+	struct map_walk w = { .what = "the file", .keys = sections, .repeats = true, .arg = arg };
+
+	return lx_yaml_pairs(y, lx_yaml_root(y), w.what, map_pair, &w);
 }
 
 int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,

@@ -27,16 +27,18 @@
 #define LX_YAML_NIDS LX_CONTROL_NIDS_MAX /* in one text or peer */
 #define LX_YAML_ENTRIES 65536 /* of a section */
 #define LX_YAML_STEPS (1u << 20) /* entries visited; aliases can make many from few bytes */
+#define LX_YAML_IGNORED 600 /* bytes of the text that names ignored keys */
 
 struct lx_yaml {
 	yaml_document_t doc;
 	struct lx_conf_report *report;
 	unsigned int steps;
+	char ignored[LX_YAML_IGNORED]; /* "ntx (line 3), ..."; "" if there are none */
 };
 
 struct lx_yaml_key {
 	const char *key;
-	/* Returns 0 or the error of lx_yaml_fail(). NULL: ignore the value. */
+	/* Returns 0 or the error of lx_yaml_fail(). NULL: only ever printed, so ignore it. */
 	int (*fn)(struct lx_yaml *y, yaml_node_t *value, void *arg);
 };
 
@@ -58,6 +60,12 @@ struct lx_conf_place lx_yaml_at(const yaml_node_t *node);
 /* For keys that another walk over the same mapping reads. */
 int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg);
 
+/* The function of a key that has a meaning elsewhere, and none here: see lx_yaml_ignore(). */
+int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg);
+
+/* Names a key in y->ignored, once. Returns 0. */
+int lx_yaml_ignore(struct lx_yaml *y, const yaml_node_t *key);
+
 /* Records an error at a node (NULL: no place). Returns @error. */
 int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -72,11 +80,17 @@ int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, in
 		int64_t max, int64_t *ret_value);
 int lx_yaml_bool(struct lx_yaml *y, const yaml_node_t *node, const char *what, bool *ret_value);
 
+/* "enable": 0..@max, or a word of lx_yaml_bool(). */
+int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *ret_value);
+
 /* Walks a mapping by @keys (terminated by key NULL); @what: its name. -EINVAL. */
 int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		const struct lx_yaml_key *keys, void *arg);
 
-/* The same for arbitrary keys: calls @fn for each pair. */
+/* The same for the sections at the top, which may be repeated: files are concatenated. */
+int lx_yaml_sections(struct lx_yaml *y, const struct lx_yaml_key *sections, void *arg);
+
+/* The same as lx_yaml_map() for arbitrary keys: calls @fn for each pair. */
 int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		  int (*fn)(struct lx_yaml *y, yaml_node_t *key, const char *name,
 			    yaml_node_t *value, void *arg),
