@@ -12,7 +12,7 @@
 #	make bench-o2ib * compare o2iblnd with perftest, in QEMU
 #	make fuzz *       run each fuzz target for FUZZ_SECONDS=600
 #	make deps *       install build dependencies (Debian); other * targets do so, too
-#	make install *    DESTDIR= PREFIX=/usr
+#	make install *    DESTDIR= PREFIX=/usr; LUSTRE_NAMES=0 without links such as lnetctl
 #	make uninstall *, make clean
 #	make style        check the sources; so do make includes, circles, format-check
 #	make help         print this
@@ -48,6 +48,7 @@ B := build/$(or $(SAN),release)$(no_o2ib)$(no_bpf)
 
 PREFIX ?= /usr
 SBINDIR ?= $(PREFIX)/sbin
+LIBEXECDIR ?= $(PREFIX)/libexec
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
@@ -253,11 +254,13 @@ $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a \
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/libselftest.a $(B)/liblnetxctl.a $(B)/liblnetx.a
 	$(call link,-ljansson -lm)
 
-# One program, several grammars, chosen by its name.
-$(B)/bin/lnetctl $(B)/bin/lnet_legacy2yaml $(B)/bin/lst: $(B)/bin/lnetx
+# One program, several grammars, chosen by its name. These names are Lustre's, too.
+NAMES := lnetctl lctl lst lnet_legacy2yaml
+
+$(addprefix $(B)/bin/,$(NAMES)): $(B)/bin/lnetx
 	$(Q)ln -sf lnetx $@
 
-programs: $(addprefix $(B)/bin/,lnetxd lnetx lnetctl lnet_legacy2yaml lst)
+programs: $(addprefix $(B)/bin/,lnetxd lnetx $(NAMES))
 
 MAN_PAGES := $(patsubst tools/dist/man/%.rst,$(B)/man/%,$(wildcard tools/dist/man/*.rst))
 
@@ -426,6 +429,9 @@ include tools/bench/bench.mk
 
 # ---- install -----------------------------------------------------------------------------
 
+# Pages of programs with Lustre's names are installed as lnetx-NAME.8.
+NAMED_PAGES := $(filter $(NAMES:%=$(B)/man/%.8),$(MAN_PAGES))
+our_page = $(if $(filter $(1),$(NAMED_PAGES)),lnetx-)$(notdir $(1))
 # mode:file:target
 FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	755:$(B)/bin/lnetx:$(SBINDIR)/lnetx \
@@ -439,13 +445,22 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	$(foreach l,$(wildcard LICENSES/*),644:$(l):$(DOCDIR)/$(notdir $(l))) \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/dist/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
-	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(lastword $(subst ., ,$(m)))/$(notdir $(m))) \
+	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(call our_page,$(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
 	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
 # link:target
-LINKS := $(foreach l,lnetctl lnet_legacy2yaml lst,lnetx:$(SBINDIR)/$(l)) \
-	lnetx:$(COMPLETIONDIR)/lnetctl lnetx:$(COMPLETIONDIR)/lst $(SONAME):$(LIBDIR)/liblnetx.so \
-	$(CTL_SONAME):$(LIBDIR)/liblnetxctl.so
+LINKS := $(SONAME):$(LIBDIR)/liblnetx.so $(CTL_SONAME):$(LIBDIR)/liblnetxctl.so
+# The same programs under Lustre's names, in a directory of their own: for a PATH.
+NAMES_DIR := $(LIBEXECDIR)/lnetx
+# Links where nothing else stands: programs, pages, completions, and Lustre's unit, which others
+# are ordered after.
+COMPLETED := $(shell sed -n 's/^complete -F .* //p' tools/dist/completion/lnetx.bash)
+LUSTRE_NAMES ?= 1
+LUSTRE_LINKS := $(if $(filter-out 0 no,$(LUSTRE_NAMES)), \
+	$(foreach n,$(NAMES),lnetx:$(DESTDIR)$(SBINDIR)/$(n)) \
+	$(foreach m,$(notdir $(NAMED_PAGES)),lnetx-$(m):$(DESTDIR)$(MANDIR)/man8/$(m)) \
+	$(foreach n,$(filter $(NAMES),$(COMPLETED)),lnetx:$(DESTDIR)$(COMPLETIONDIR)/$(n)) \
+	lnetxd.service:$(DESTDIR)$(UNITDIR)/lnet.service)
 
 # Made anew each time: the directories in it may be other ones now.
 fill_pc = sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
@@ -466,9 +481,15 @@ install: all man $(B)/lnetx.pc $(B)/lnetxctl.pc $(B)/lnetxd.service
 		install -D -m "$$mode" "$$from" "$(DESTDIR)$$to" || exit 1; \
 	done
 	$(Q)for f in $(LINKS); do ln -sf "$${f%:*}" "$(DESTDIR)$${f#*:}" || exit 1; done
+	$(Q)mkdir -p "$(DESTDIR)$(NAMES_DIR)" && for n in $(NAMES); do \
+		ln -srf "$(DESTDIR)$(SBINDIR)/lnetx" "$(DESTDIR)$(NAMES_DIR)/$$n" || exit 1; \
+	done
+	@tools/dist/names -i "$(NAMES_DIR)" $(LUSTRE_LINKS)
 
 uninstall:
+	@tools/dist/names -u "$(NAMES_DIR)" $(LUSTRE_LINKS)
 	$(Q)for f in $(FILES) $(LINKS); do rm -f "$(DESTDIR)$${f##*:}"; done
+	$(Q)rm -rf "$(DESTDIR)$(NAMES_DIR)"
 	$(Q)rmdir "$(DESTDIR)$(INCLUDEDIR)/lnetx" "$(DESTDIR)$(DOCDIR)/spec" "$(DESTDIR)$(DOCDIR)" \
 		2>/dev/null || true
 

@@ -214,14 +214,59 @@ exports() {
 	for file in sbin/lnetxd sbin/lnetx sbin/lnetctl sbin/lst share/man/man8/lnetxd.8 \
 		share/man/man8/lnetctl.8 share/man/man8/lst.8 share/man/man5/lnetx.conf.5 \
 		share/man/man7/lnetx-tunables.7 \
-		share/bash-completion/completions/lnetctl lib/systemd/system/lnetxd.service; do
+		share/bash-completion/completions/lnetctl lib/systemd/system/lnetxd.service \
+		sbin/lctl libexec/lnetx/lnetctl lib/systemd/system/lnet.service; do
 		[ -s "$USR/$file" ] || { echo "missing: $file"; false; }
 	done
 	grep -q "^ExecStart=$USR/sbin/lnetxd " "$USR/lib/systemd/system/lnetxd.service"
 	"$USR/sbin/lnetxd" --version
 	"$USR/sbin/lnetctl" --list-commands
+	"$USR/libexec/lnetx/lnetctl" --list-commands
 	make -s uninstall B="$LNETX_RELEASE" PREFIX="$USR"
 	equal "$(find "$USR" -type f -o -type l)" ""
+}
+
+# As left by Lustre: each under a name that is ours, too, and one that is compressed.
+lustre_files() {
+	local file
+
+	for file in sbin/lnetctl share/man/man8/lst.8.gz share/bash-completion/completions/lst \
+		lib/systemd/system/lnet.service; do
+		install -D <(echo Lustre) "$USR/$file"
+	done
+	ln -s /opt/lustre/lctl "$USR/sbin/lctl"
+}
+
+lustre_stands() {
+	equal "$(grep -rlx Lustre "$USR" | sort)" "$USR/lib/systemd/system/lnet.service
+$USR/sbin/lnetctl
+$USR/share/bash-completion/completions/lst
+$USR/share/man/man8/lst.8.gz"
+	equal "$(readlink "$USR/sbin/lctl")" /opt/lustre/lctl
+}
+
+@test "an install beside Lustre replaces nothing of it, says so, and uninstall removes only ours" {
+	local man=$USR/share/man/man8
+
+	lustre_files
+	# From an lnetx before 0.2.
+	ln -s lnetx "$USR/sbin/lst"
+	touch -h -d 2020-01-01 "$USR/sbin/lst"
+	echo '.TH "LNETCTL" 8 "" "" "lnetx"' >"$man/lnetctl.8"
+	install_all
+	lustre_stands
+	grep -x "links to lnetx:.* $USR/sbin/lst .*" "$DIR/make.log"
+	grep -x "left as they are, not from lnetx: $USR/sbin/lnetctl $USR/sbin/lctl .*lnet.service" \
+		"$DIR/make.log"
+	equal "$(tail -n 1 "$DIR/make.log")" "lnetx's own programs of these names are in \
+$USR/libexec/lnetx. Next: PATH=$USR/libexec/lnetx:\$PATH, to use them"
+	[ "$(stat -c %Y "$USR/sbin/lst")" -gt "$(date -d 2021-01-01 +%s)" ]
+	equal "$(readlink "$man/lnetctl.8")" lnetx-lnetctl.8
+	[ ! -e "$man/lst.8" ]
+	"$USR/libexec/lnetx/lnetctl" --list-commands
+	make -s uninstall B="$LNETX_RELEASE" PREFIX="$USR"
+	lustre_stands
+	equal "$(find "$USR" -type f -o -type l | wc -l)" 5
 }
 
 @test "the unit starts without a configuration file, as the README says; its reload tells the result" {

@@ -33,6 +33,18 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 	grep -A 1 '^demo:' tools/bench/bench.mk | grep -q 'tools/dist/deps build demo$'
 }
 
+@test "the demo says that it needs root before it builds" {
+	local dir=$BATS_TEST_TMPDIR
+
+	mkdir "$dir/bin"
+	printf '#!/bin/sh\necho 1000\n' >"$dir/bin/id"
+	chmod +x "$dir/bin/id"
+	PATH=$dir/bin:$PATH run ! env -u MAKEFLAGS make demo B="$dir/b"
+	equal "${lines[0]}" "only root can make network namespaces. Next: sudo make demo"
+	[[ $output != *building* ]]
+	[ ! -e "$dir/b" ]
+}
+
 @test "progress prints one line while it builds, and the compiler's output if that fails" {
 	local object=user/base/nid.o dir=$BATS_TEST_TMPDIR/b
 

@@ -23,7 +23,12 @@ $(B)/tests/test_load: $(call obj,tools/bench/stream.c tools/bench/pattern.c)
 
 bench-programs: $(B)/bin/lxload $(if $(no_bpf),,$(YARDSTICKS))
 
-bench:
+# Before anything is built.
+need-root:
+	@[ "$$(id -u)" = 0 ] || { echo "only root can make network namespaces. Next:" \
+		"sudo make $(MAKECMDGOALS)" >&2; exit 1; }
+
+bench: need-root
 	$(Q)tools/dist/deps build bench
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs bench-programs
 	$(Q)$(if $(filter isolation,$(CASES)),tools/bench/isolation --programs $(B) \
@@ -33,9 +38,9 @@ bench:
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CASES),--cases $(CASES)) $(if $(filter-out 0,$(QUICK)),--quick))
 
-demo:
+demo: need-root
 	$(Q)tools/dist/deps build demo
 	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) programs $(B)/bin/lxload
 	$(Q)tools/bench/demo --programs $(B) $(if $(filter-out 0,$(KEEP)),--keep)
 
-.PHONY: bench-programs bench demo
+.PHONY: bench-programs need-root bench demo
