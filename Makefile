@@ -53,6 +53,7 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 DOCDIR ?= $(PREFIX)/share/doc/lnetx
 
@@ -75,7 +76,7 @@ NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo benc
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 found = $(filter found,$(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo found))
-ifeq ($(call found,$(LIBS) jansson $(if $(no_bpf),,libbpf)),)
+ifeq ($(call found,$(LIBS) jansson libcap-ng $(if $(no_bpf),,libbpf)),)
 $(error Libraries to build with are missing. Next: sudo make deps)
 endif
 ifndef no_bpf
@@ -94,8 +95,9 @@ LX_CPPFLAGS := -Iinclude -Ibuild/bpf -D_GNU_SOURCE -DLX_VERSION='"$(VERSION)"' \
 LX_CFLAGS := -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes -Wvla \
 	-fvisibility=hidden -fPIC -pthread $(if $(WERROR),-Werror)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null) -pthread
-# For the daemon, not the library.
+# For the daemon, not the library: BPF, and capabilities.
 LIBBPF := $(if $(no_bpf),,$(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null))
+LIBCAP := $(shell $(PKG_CONFIG) --libs libcap-ng 2>/dev/null)
 
 ifeq ($(SAN),asan)
 LX_CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -249,7 +251,7 @@ lib: $(addprefix $(B)/,liblnetx.a liblnetx.so liblnetxctl.a liblnetxctl.so)
 
 $(B)/bin/lnetxd: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS)) $(B)/libselftest.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
-	$(call link,$(LIBBPF))
+	$(call link,$(LIBBPF) $(LIBCAP))
 
 $(B)/bin/lnetx: $(call obj,$(CLI_SRCS)) $(B)/libselftest.a $(B)/liblnetxctl.a $(B)/liblnetx.a
 	$(call link,-ljansson -lm)
@@ -276,7 +278,7 @@ man: $(MAN_PAGES)
 # The daemon on a fake node, so that the output of the tools can be compared.
 $(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libselftest.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
-	$(call link,$(LIBBPF))
+	$(call link,$(LIBBPF) $(LIBCAP))
 
 # In archives, so that a test links only what it uses.
 $(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS) \
@@ -444,6 +446,7 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:docs/library.md:$(DOCDIR)/library.md \
 	$(foreach l,$(wildcard LICENSES/*),644:$(l):$(DOCDIR)/$(notdir $(l))) \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
+	644:tools/dist/systemd/lnetx.sysusers:$(SYSUSERSDIR)/lnetx.conf \
 	644:tools/dist/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(call our_page,$(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \

@@ -117,7 +117,7 @@ disconnected() {
 @test "no root: an unprivileged port and one warning, if the other side admits it" {
 	tuned b accept: all
 	{ nets_yaml tcp eth0; echo 'tunables:'; echo '    tcp: { accept: none }'; } | config a
-	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
+	let_in
 	mkdir -m 777 "$DIR/open"
 	LNETX_RUNDIR=$DIR/open ip netns exec "${NS}a" setpriv --reuid=65534 --clear-groups \
 		--inh-caps=-all --bounding-set=-all "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml" \

@@ -10,8 +10,7 @@ source "$BATS_TEST_DIRNAME/lib.bash"
 setup() {
 	net_begin
 	net_rails
-	# Other users must reach the socket, below the directories of this test.
-	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
+	let_in # to the socket
 	nets_yaml tcp eth0,eth1 | config a
 	start a -g daemon
 	start b

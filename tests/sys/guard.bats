@@ -16,28 +16,6 @@ teardown() {
 	net_end
 }
 
-# start_here NODE [OPTION...]: like start, but lnetxd sees the test's /sys, so that its pins
-# survive it. "ip netns exec" would mount a private one.
-start_here() {
-	local name=$1
-	shift
-
-	[ -e "$DIR/$name.yaml" ] || nets_yaml tcp eth0 | config "$name"
-	bpffs
-	new_log "$name"
-	nsenter --net="/run/netns/$NS$name" "$LNETX_BIN/lnetxd" -c "$DIR/$name.yaml" "$@" \
-		>>"$DIR/$name.log" 2>&1 3>&- &
-	daemon_pid[$name]=$!
-	eventually "$PATIENCE" is_running "$name"
-}
-
-bpffs() {
-	(
-		flock 9
-		[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || mount -t bpf bpf /sys/fs/bpf
-	) 9>"/run/lx-bpffs.lock"
-}
-
 guarded() {
 	start a "$@"
 	[ "$(lx a -j bpf status | jq '.bpf.sets[0].loaded')" = true ] ||

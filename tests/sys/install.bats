@@ -296,6 +296,18 @@ $USR/libexec/lnetx. Next: PATH=$USR/libexec/lnetx:\$PATH, to use them"
 	[[ $(ctl a net show) == *"127.0.0.1@tcp"* ]]
 }
 
+@test "the unit exposes little of the machine, and its user is created" {
+	local unit=tools/dist/systemd/lnetxd.service
+
+	run -0 systemd-analyze security --offline=true --threshold=26 "$unit"
+	equal "$(sed -n 's/^AmbientCapabilities=//p' "$unit")" "$(sed -n 's/^CapabilityBoundingSet=//p' "$unit")"
+	install_all
+	mkdir "$DIR/etc"
+	run -0 systemd-sysusers --root="$DIR" - <"$USR/lib/sysusers.d/lnetx.conf"
+	equal "$(cut -d: -f1,7 "$DIR/etc/passwd") $(cut -d: -f1 "$DIR/etc/group")" \
+		"$(sed -n 's/^User=//p' "$unit"):/usr/sbin/nologin lnetx"
+}
+
 # admitted SET...: the system calls in these sets of systemd's
 admitted() {
 	local set

@@ -45,6 +45,9 @@ PATIENCE=${PATIENCE:-20}
 # off: all daemons run without BPF, and must give the same results.
 LNETX_BPF=${LNETX_BPF:-on}
 
+# Whom daemons that root starts go on as; default: root.
+LNETX_USER=${LNETX_USER:-}
+
 # For how many seconds a router that ends waits for its neighbours to go another way. Few tests are
 # about that; by default it takes 6 s with such short timers.
 DRAIN=${DRAIN:-1}
@@ -264,12 +267,41 @@ spawn() {
 
 	set -- --drain "$DRAIN" "$@"
 	[ "$LNETX_BPF" = on ] || set -- "$@" --no-bpf
+	[ ! "$LNETX_USER" ] || { set -- "$@" --user "$LNETX_USER"; let_in; }
 	# Only routers have a fast path.
 	! grep -qs '^routing' "$DIR/$name.yaml" || [ "$LNETX_BPF" = off ] || watch_packets "$name"
 	new_log "$name"
 	# shellcheck disable=SC2086 # words
 	ip netns exec "$NS$name" ${LAUNCH:-} "$LNETX_BIN/lnetxd" "$@" >>"$DIR/$name.log" 2>&1 3>&- &
 	daemon_pid[$name]=$!
+}
+
+# start_here NODE [OPTION...]: like start, but lnetxd sees the test's /sys, so that its pins
+# survive it. "ip netns exec" would mount a private one.
+start_here() {
+	local name=$1
+	shift
+
+	[ -e "$DIR/$name.yaml" ] || nets_yaml tcp eth0 | config "$name"
+	[ ! "$LNETX_USER" ] || { set -- "$@" --user "$LNETX_USER"; let_in; }
+	bpffs
+	new_log "$name"
+	nsenter --net="/run/netns/$NS$name" "$LNETX_BIN/lnetxd" -c "$DIR/$name.yaml" "$@" \
+		>>"$DIR/$name.log" 2>&1 3>&- &
+	daemon_pid[$name]=$!
+	eventually "$PATIENCE" is_running "$name"
+}
+
+bpffs() {
+	(
+		flock 9
+		[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || mount -t bpf -o mode=0700 bpf /sys/fs/bpf
+	) 9>"/run/lx-bpffs.lock"
+}
+
+# let_in: other users may go through the directories of this test
+let_in() {
+	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
 }
 
 # new_log NODE: what its log has so far is of an lnetxd that has ended

@@ -134,7 +134,7 @@ rules() {
 
 @test "without privileges, from elsewhere: the reason" {
 	start a -g nogroup
-	chmod 711 "$DIR" "$DIR/.." "$DIR/../.." "$DIR/../../.."
+	let_in
 	run -243 on a setpriv --reuid=65534 --regid=nogroup --clear-groups --inh-caps=-all \
 		"$LNETX_TOOLS/lnetctl" setup-mrrouting 3>&-
 	[[ $output == *"setup-mrrouting"* ]]

@@ -7,7 +7,9 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -18,9 +20,11 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../base/owner.h"
 #include "pin.h"
 
 #define STANDARD "/sys/fs/bpf"
+#define OURS STANDARD "/lnetx"
 #define OF_INIT "/proc/1/root/sys/fs/bpf"
 
 #ifndef SO_NETNS_COOKIE
@@ -45,7 +49,7 @@ static bool is_of_init(const char *path, const char *of_init)
 /* The first existing place; NULL: none. */
 static const char *look(void)
 {
-	if (is_bpffs(STANDARD))
+	if (is_bpffs(STANDARD) || is_bpffs(OURS))
 		return STANDARD;
 	return is_bpffs(OF_INIT) ? OF_INIT : NULL;
 }
@@ -192,6 +196,53 @@ void lx_pin_forget(const char *instance, void (*set)(const char *dir, void *arg)
 	if (set)
 		each_folder(dir, set, arg);
 	lx_pin_clean(dir);
+}
+
+/*
+ * What this process mounts is not for others, and what they mount later is still seen. In a chroot the
+ * root is no mount.
+ */
+static bool is_apart(void)
+{
+	return !unshare(CLONE_NEWNS) && (!mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) ||
+					 !mount(NULL, STANDARD, NULL, MS_SLAVE, NULL));
+}
+
+/* Puts an empty place with nothing but the directory above the bpffs. */
+static int hide_others(const char *all)
+{
+	int dir LX_AUTO_CLOSE = -1;
+	char path[40];
+
+	if (!is_apart())
+		return -errno;
+	dir = open(all, O_PATH | O_DIRECTORY | O_CLOEXEC); /* in this namespace */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (dir < 0 || mount("lnetx", STANDARD, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755") ||
+	    mkdir(OURS, 0700) || mount(path, OURS, NULL, MS_BIND, NULL))
+		return -errno;
+	return 0;
+}
+
+int lx_pin_give(uid_t uid, gid_t gid, char ret_note[LX_BPF_TEXT])
+{
+	char all[LX_BPF_PATH];
+	const char *root;
+	struct stat st;
+	int err = find_bpffs(&root, ret_note);
+
+	if (err)
+		return err;
+	err = lx_pin_path(root, "lnetx", all);
+	if (!err)
+		err = lx_owner_give(all, 0700, uid, gid);
+	if (!err && stat(root, &st))
+		err = -errno;
+	if (!err && !(st.st_mode & S_IXOTH))
+		err = hide_others(all);
+	if (err)
+		snprintf(ret_note, LX_BPF_TEXT, "cannot give away %s/lnetx: %s", root, strerror(-err));
+	return err;
 }
 
 int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[LX_BPF_TEXT])

@@ -14,6 +14,7 @@
 #include "bpf.h"
 #include "fastpath.h"
 #include "guard.h"
+#include "pin.h"
 #include "trial.h"
 
 #define REASON "built without BPF; install clang, bpftool and libbpf, and build without BPF=0"
@@ -50,6 +51,11 @@ int lx_bpf_new(const char *instance, bool enabled, struct lx_bpf **ret_bpf)
 void lx_bpf_free(struct lx_bpf *bpf)
 {
 	free(bpf);
+}
+
+int lx_pin_give(uid_t uid, gid_t gid, char ret_note[LX_BPF_TEXT])
+{
+	return 0;
 }
 
 bool lx_bpf_look(struct lx_bpf *bpf)

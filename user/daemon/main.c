@@ -2,7 +2,7 @@
 /*
  * lnetxd: an LNet node as a service. This file has the order of start and stop:
  *
- *	options, log ─▶ file read ─▶ control socket ─▶ BPF ─▶ node up ─▶ READY ─▶ loop
+ *	options, log ─▶ not root ─▶ file read ─▶ control socket ─▶ BPF ─▶ node up ─▶ READY ─▶ loop
  *	                                                           │ SIGHUP: reload
  *	exit ◀─ all closed ◀─ node stopped, drained ◀─ STOPPING ◀──┘ SIGTERM, SIGINT
  */
@@ -34,6 +34,7 @@
 #include "share.h"
 #include "tester.h"
 #include "trace.h"
+#include "user.h"
 
 /* Neighbours without discovery check their gateways once in 60 s. */
 #define DRAIN_SECONDS 70
@@ -42,7 +43,7 @@
 #define STOP_SECONDS 15
 
 struct options {
-	const char *config, *instance, *group;
+	const char *config, *instance, *group, *user;
 	bool test, configure, missing_ok, no_bpf, no_priority;
 	int level;
 	unsigned int drain_s;
@@ -67,6 +68,7 @@ static const char usage_text[] =
 	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong\n"
 	"  -n, --instance NAME    name of the control socket (default: $LNETX_INSTANCE, or one\n"
 	"                         per network namespace)\n"
+	"  -u, --user NAME        go on as this user, without root's rights\n"
 	"  -g, --group NAME       members may read the state (default: lnetx)\n"
 	"  -d, --drain SECONDS    on exit, forward and drain messages for at most this long\n"
 	"                         (default: 70)\n"
@@ -122,6 +124,9 @@ static int parse_option(int opt, struct options *o)
 	case 'n':
 		o->instance = optarg;
 		return 0;
+	case 'u':
+		o->user = optarg;
+		return 0;
 	case 'g':
 		o->group = optarg;
 		return 0;
@@ -155,6 +160,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { "configure", no_argument, NULL, 'C' },
 					       { "test", no_argument, NULL, 't' },
 					       { "instance", required_argument, NULL, 'n' },
+					       { "user", required_argument, NULL, 'u' },
 					       { "group", required_argument, NULL, 'g' },
 					       { "drain", required_argument, NULL, 'd' },
 					       { "log-level", required_argument, NULL, 'l' },
@@ -166,7 +172,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 					       { NULL, 0, NULL, 0 } };
 	int opt, err = 0;
 
-	while (!err && (opt = getopt_long(argc, argv, "c:mCtn:g:d:l:BRfVh", table, NULL)) != -1)
+	while (!err && (opt = getopt_long(argc, argv, "c:mCtn:u:g:d:l:BPfVh", table, NULL)) != -1)
 		err = parse_option(opt, o);
 	if (!err && optind < argc)
 		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
@@ -452,6 +458,8 @@ static int run(const struct options *o)
 	lx_daemon_log_start(o->level);
 	if (!o->no_priority)
 		lx_share_claim();
+	if (o->user && lx_user_become(o->user))
+		return EXIT_FAILURE;
 	if (o->config && !may_be_missing(o) &&
 	    lx_config_load(o->config, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;

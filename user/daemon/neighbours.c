@@ -84,7 +84,7 @@ static bool grow(struct lx_neighbours *nb, size_t more)
 
 /* ---- the file ------------------------------------------------------------------------ */
 
-static const char *state_dir(char *buf, size_t size)
+const char *lx_neighbours_dir(char *buf, size_t size)
 {
 	const char *dir = getenv("STATE_DIRECTORY"); /* systemd's; the first of several */
 
@@ -107,7 +107,7 @@ static bool make_path(struct lx_node *node, char *path, size_t size)
 	for (size_t i = 0; i < n; i++) {
 		if (lx_net_type(list[i].net) == LX_NET_LO)
 			continue;
-		snprintf(path, size, "%s/%s.neighbours", state_dir(dir, sizeof(dir)),
+		snprintf(path, size, "%s/%s.neighbours", lx_neighbours_dir(dir, sizeof(dir)),
 			 lx_nid_str(&list[i].nid));
 		return true;
 	}
@@ -140,7 +140,7 @@ static int write_file(const struct lx_neighbours *nb)
 	int err = 0;
 	FILE *f;
 
-	state_dir(dir, sizeof(dir));
+	lx_neighbours_dir(dir, sizeof(dir));
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	snprintf(path, sizeof(path), "%s.new", nb->path);

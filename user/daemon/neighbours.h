@@ -15,6 +15,9 @@
 int lx_neighbours_new(struct lx_daemon *daemon, struct lx_neighbours **ret_neighbours);
 void lx_neighbours_free(struct lx_neighbours *neighbours);
 
+/* The directory of the file. Returns @buf. */
+const char *lx_neighbours_dir(char *buf, size_t size);
+
 /* The node routes, or will, or has a new NI: notify the neighbours in the file. */
 void lx_neighbours_announce(struct lx_daemon *daemon);
 
