@@ -314,9 +314,9 @@ $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 
-# The daemon's log alone.
-$(B)/tests/test_daemon_log: $(B)/tests/unit/test_daemon_log.o $(B)/user/daemon/log.o \
-		$(B)/tests/libhelp.a $(B)/liblnetx.a
+# Parts of the daemon alone.
+$(addprefix $(B)/tests/test_daemon_,log report): $(B)/tests/test_daemon_%: \
+		$(B)/tests/unit/test_daemon_%.o $(B)/user/daemon/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 # With failing allocations.

@@ -249,8 +249,12 @@ struct lx_msg *lx_lnd_reply_msg(struct lx_ni *ni, struct lx_msg *get);
 /* Sets the length of an optimised GET's answer; call it before finalizing. */
 void lx_lnd_reply_length(struct lx_msg *reply, size_t length);
 
-/* The transport lost a peer: no connection, and it is not connecting. */
-void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error);
+/*
+ * The transport lost a peer: no connection, and it is not connecting. @why: LX_DOWN_LOST, or what
+ * the transport knows better.
+ */
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
+		      int error);
 
 /* Last act of shutdown(): nothing of the transport touches the NI any more. */
 void lx_lnd_stopped(struct lx_ni *ni);

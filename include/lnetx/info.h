@@ -74,7 +74,11 @@ struct lx_stats {
 	X(NOT_ROUTING, "its gateway does not route: routing is off there, or just starting") \
 	X(NEAR_NET, "its gateway has no NI that is up on") \
 	X(FAR_NET, "its gateway has no NI that is up on the far net,") \
-	X(HEALTH, "its health has dropped to 0 and is not yet back at 1000")
+	X(HEALTH, "its health has dropped to 0 and is not yet back at 1000") \
+	X(HUNG_UP, "it closes our connections unanswered: " \
+		   "it has no NI with this NID (wrong net?), or refuses this node") \
+	X(UNPRIVILEGED, "it closes our connections unanswered: our source ports are above 1023 " \
+			"(it needs accept=all)")
 
 enum lx_down_why {
 #define LX_DOWN_ENUM_(NAME, text) LX_DOWN_##NAME,

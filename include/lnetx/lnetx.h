@@ -653,10 +653,11 @@ int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_p
  *	or which live gateways lead to it
  * @size: of @buf; LX_REACH_TEXT is enough for two gateways
  *
- * For a probe or a message that has just failed: -EHOSTUNREACH covers all of these.
+ * For a probe or a message that has just failed: -EHOSTUNREACH covers all of these. Returns the
+ * error of the last connection to a neighbour, which says more than that, or 0.
  */
-void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
-		      char *buf, size_t size);
+int lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
+		     char *buf, size_t size);
 
 /**
  * lx_dist - distance of a NID (lnet.md 15)

@@ -169,7 +169,7 @@ static void forget_failures(struct lx_o2ib_peer *peer)
 static void tell_lost(struct lx_o2ib_peer *peer, int error)
 {
 	if (error && error != -ECONNABORTED)
-		lx_lnd_peer_lost(peer->net->ni, &peer->nid, error);
+		lx_lnd_peer_lost(peer->net->ni, &peer->nid, LX_DOWN_LOST, error);
 }
 
 static void dial_failed(struct lx_o2ib_peer *peer, int error)

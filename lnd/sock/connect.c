@@ -72,7 +72,29 @@ static void series_start(struct lx_sock_peer *peer)
 	attempt(peer);
 }
 
-static void series_failed(struct lx_sock_peer *peer, int error, const char *reason)
+/*
+ * A node whose acceptor has no NI with the NID that we ask for closes the connection without a
+ * word, and so does one that refuses our source port.
+ */
+static enum lx_down_why why_failed(const struct lx_sock_conn *conn, int error)
+{
+	if (conn->phase != LX_SOCK_HELLO || conn->rx.have ||
+	    (error != -ECONNRESET && error != -EPIPE))
+		return LX_DOWN_LOST;
+	return conn->unprivileged ? LX_DOWN_UNPRIVILEGED : LX_DOWN_HUNG_UP;
+}
+
+static const char *next_step(enum lx_down_why why)
+{
+	if (why == LX_DOWN_UNPRIVILEGED)
+		return " next=\"give this process CAP_NET_BIND_SERVICE, or set accept=all there\"";
+	if (why == LX_DOWN_HUNG_UP)
+		return " next=\"there: has it this NID, or one on another net; what does its log say?\"";
+	return "";
+}
+
+static void series_failed(struct lx_sock_peer *peer, int error, enum lx_down_why why,
+			  const char *reason)
 {
 	uint64_t min = lx_sock_tun.min_reconnectms * LX_SOCK_MSEC;
 	uint64_t max = lx_sock_tun.max_reconnectms * LX_SOCK_MSEC;
@@ -86,12 +108,12 @@ static void series_failed(struct lx_sock_peer *peer, int error, const char *reas
 	peer->dial_at_ns = lx_sock_now() + interval;
 	peer->dial = LX_SOCK_DIAL_IDLE;
 	lx_warn("peer=%s nid=%s reason=\"cannot connect: %s\" action=\"messages to it fail; no new "
-		"attempt for %llu ms\"",
+		"attempt for %llu ms\"%s",
 		lx_nid_str(&peer->id.nid), lx_nid_str(&peer->net->ni->nid), reason,
-		(unsigned long long)(interval / LX_SOCK_MSEC));
+		(unsigned long long)(interval / LX_SOCK_MSEC), next_step(why));
 	lx_sock_peer_fail_waiting(peer, error, lx_sock_hstatus(error));
 	if (lx_list_empty(&peer->conns))
-		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, error);
+		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, why, error);
 }
 
 static void attempt(struct lx_sock_peer *peer)
@@ -109,7 +131,7 @@ static void attempt(struct lx_sock_peer *peer)
 	if (!r)
 		r = dial(peer, type, &peer->dialling);
 	if (r)
-		series_failed(peer, r, reason_of(r));
+		series_failed(peer, r, LX_DOWN_LOST, reason_of(r));
 }
 
 static void again_later(struct lx_sock_peer *peer)
@@ -141,7 +163,7 @@ static void declined(struct lx_sock_peer *peer, int why)
 	} else {
 		snprintf(reason, sizeof(reason), "declined %d times, last: %s", RETRIES_MAX,
 			 lx_sock_hello_why(why));
-		series_failed(peer, why == EALREADY ? -ECONNREFUSED : -why, reason);
+		series_failed(peer, why == EALREADY ? -ECONNREFUSED : -why, LX_DOWN_LOST, reason);
 	}
 }
 
@@ -151,6 +173,8 @@ static void declined(struct lx_sock_peer *peer, int why)
  */
 static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, int result)
 {
+	enum lx_down_why why;
+
 	if (peer->dialling != conn)
 		return;
 	peer->dialling = NULL;
@@ -165,7 +189,10 @@ static void attempt_done(struct lx_sock_peer *peer, struct lx_sock_conn *conn, i
 	} else if (result == -ECONNABORTED) { /* by us: nobody is lost */
 		series_start(peer);
 	} else {
-		series_failed(peer, result, reason_of(result));
+		why = why_failed(conn, result);
+		series_failed(peer, result, why,
+			      why == LX_DOWN_LOST ? reason_of(result)
+						  : "it closed the connection unanswered");
 	}
 }
 
@@ -232,6 +259,7 @@ static void open_socket(struct lx_sock_conn *conn)
 		lx_sock_conn_close(conn, conn->fd, lx_sock_hstatus(conn->fd));
 		return;
 	}
+	conn->unprivileged = !privileged;
 	if (!privileged && !host->warned_port) {
 		host->warned_port = true;
 		lx_warn("nid=%s reason=\"no permission for source ports below 1024\" "
@@ -309,6 +337,8 @@ static void hello_ready(struct lx_sock_conn *conn, int events)
 
 	if (r > 0)
 		hello_done(conn, &hello);
+	else if (r < 0 && why_failed(conn, r) != LX_DOWN_LOST)
+		lx_sock_conn_close(conn, r, LX_HSTATUS_LOCAL_ERROR); /* attempt_done() says it */
 	else if (r < 0)
 		reject(conn, r == -EPROTONOSUPPORT ? -EPROTO : r, reason);
 }

@@ -314,5 +314,5 @@ void lx_sock_peer_conn_closed(struct lx_sock_conn *conn)
 	/* If we closed it, or the peer closed it in order, the peer is not lost. */
 	if (conn->error && conn->error != -ESHUTDOWN && conn->error != -ECONNABORTED &&
 	    !peer->closing && !lx_sock_peer_is_userspace(peer))
-		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, conn->error);
+		lx_lnd_peer_lost(peer->net->ni, &peer->id.nid, LX_DOWN_LOST, conn->error);
 }

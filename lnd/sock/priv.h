@@ -322,6 +322,7 @@ struct lx_sock_conn {
 	int poll_events;
 	bool poll_open;
 	bool active;        /* dialled by us */
+	bool unprivileged;  /* by us, from a port that the peer may refuse */
 	bool loopback;      /* both ends have the same address */
 	bool flip;          /* the peer has the other byte order */
 	bool closing;

@@ -789,10 +789,11 @@ struct answer {
 	struct lx_peer_info info;
 };
 
-void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
-		      char *buf, size_t size)
+int lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
+		     char *buf, size_t size)
 {
 	snprintf(buf, size, "it is in another world");
+	return 0;
 }
 
 /* A thread of its own delivers answers, as on a real node. */

@@ -219,7 +219,7 @@ static void change(struct scene *s)
 		lx_lnd_link(&s->ni[what >> 7]->ni, what & 32 ? LX_DOWN_NO : LX_DOWN_CARRIER);
 		break;
 	case 1:
-		lx_lnd_peer_lost(&s->ni[0]->ni, &who, -ECONNRESET);
+		lx_lnd_peer_lost(&s->ni[0]->ni, &who, LX_DOWN_LOST, -ECONNRESET);
 		break;
 	case 2:
 		lx_route_delete(s->w->core, route.net, &route.gateway);

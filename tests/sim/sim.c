@@ -266,7 +266,7 @@ static void conn_deliver(void *arg)
 
 		conn_break(conn, to ? -ECONNRESET : -EHOSTUNREACH, LX_HSTATUS_REMOTE_DROPPED);
 		if (sender && !to)
-			lx_lnd_peer_lost(sender, &conn->to, -EHOSTUNREACH);
+			lx_lnd_peer_lost(sender, &conn->to, LX_DOWN_LOST, -EHOSTUNREACH);
 		return;
 	}
 	/* An optimised GET ends with its answer; if that is lost, the sender notices. */

@@ -97,6 +97,10 @@ checks() {
 	grep '7:28: 10.2.0.1@tcp is given twice; first in line 6' "$DIR/told"
 	grep '10:16: net tcp1 on 10.9.9.9@tcp1: no usable address' "$DIR/told"
 	grep '12:14: route to tcp1: the net is local' "$DIR/told"
+	# An interface and a NID: which of them is wrong.
+	sed -i 's/nid: 10.9.9.9@tcp1/{ nid: 10.9.9.9@tcp1, interfaces: { 0: eth0 } }/' "$DIR/a.yaml"
+	checks a 1
+	grep 'net tcp1 on eth0 with 10.9.9.9@tcp1: no usable address' <<<"$output"
 	grep '13:29: route to tcp3 via 10.1.0.2@tcp4: .*net tcp4 (nets: tcp, tcp1)' "$DIR/told"
 	grep '14:29: route to tcp3 via 10.1.0.1@tcp: the gateway is this node itself' "$DIR/told"
 }

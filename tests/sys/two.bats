@@ -62,6 +62,20 @@ all_types() {
 	pings a 10.1.0.2@tcp
 }
 
+@test "a node on another net, and one without LNet: the reason is shown, also until it is dialled again" {
+	lx a net add net tcp7 if eth0
+	for _ in 1 2; do
+		run -1 lx a ping 10.1.0.2@tcp7
+		[[ $output == *"10.1.0.2@tcp7: Connection reset by peer: it is a direct neighbour: it closes our connections unanswered: it has no NI with this NID"* ]]
+	done
+	log_has b 'it asked for 10.1.0.2@tcp7, which is not a NID of this node'
+	stop b
+	for _ in 1 2; do
+		run -1 lx a ping 10.1.0.2@tcp
+		[[ $output == *"10.1.0.2@tcp: Connection refused: it is a direct neighbour: no connection to it: Connection refused"* ]]
+	done
+}
+
 @test "counters count, and can be reset" {
 	pings a 10.1.0.2@tcp
 	[ "$(stat_of a send_count)" -gt 0 ]

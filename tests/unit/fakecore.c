@@ -289,10 +289,12 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
 {
 }
 
-void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
+		      int error)
 {
 	node_of(ni)->n_lost++;
 	node_of(ni)->lost_error = error;
+	node_of(ni)->lost_why = why;
 	lx_env_wake(ni->env);
 }
 

@@ -59,6 +59,7 @@ struct fake_node {
 	unsigned int n_dropped;
 	uint32_t offloaded_src_net;
 	int lost_error;
+	enum lx_down_why lost_why;
 	bool link_up, stopped;
 	bool keep; /* received messages are kept for the test */
 };

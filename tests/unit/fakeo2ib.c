@@ -34,7 +34,8 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
 	hand_core.reply_length(length);
 }
 
-void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
+		      int error)
 {
 	hand.n_lost++;
 }

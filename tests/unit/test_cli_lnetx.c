@@ -78,6 +78,9 @@ static void test_lnetx_refused(void **state)
 	fails(2, "lnetx -n a/b net", "instance \"a/b\"");
 	fails(2, "lnetx ro", "\"ro\" is ambiguous: route routing\n");
 	prints("lnetx net help", "lnetx net add [net NET] [if IF[,IF]]");
+	/* Words that must be there are not in brackets. */
+	prints("lnetx help route add", "lnetx route add net NET via NIDS [hop N] [priority N]");
+	prints("lnetx help route del", "lnetx route del net NET [via NIDS]");
 	prints("lnetx --help", "objects:");
 	prints("lnetx -V", "lnetx ");
 }

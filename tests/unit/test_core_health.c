@@ -313,10 +313,10 @@ static void idle_rail_comes_back(void **state)
 	meet();
 	pni = pni_of(a, B2);
 	lx_sim_dead(sim, B2, true);
-	lx_lnd_peer_lost(&ni_of(a, A2)->ni, &rail, -ETIMEDOUT);
+	lx_lnd_peer_lost(&ni_of(a, A2)->ni, &rail, LX_DOWN_LOST, -ETIMEDOUT);
 	assert_false(lx_peer_ni_up(pni));
 	/* It is said again, after a ping that failed: only the ping costs health. */
-	lx_lnd_peer_lost(&ni_of(a, A2)->ni, &rail, -ETIMEDOUT);
+	lx_lnd_peer_lost(&ni_of(a, A2)->ni, &rail, LX_DOWN_LOST, -ETIMEDOUT);
 	assert_int_equal(pni->health.value, LX_HEALTH_MAX - 100);
 	lx_sim_run(sim, 2 * SEC);
 	assert_int_equal(pni->health.value, LX_HEALTH_MAX - 200);
@@ -341,7 +341,7 @@ static void lost_without_a_choice(void **state)
 
 	b = c;
 	assert_int_equal(put_to("10.0.0.3@tcp"), 0);
-	lx_lnd_peer_lost(&ni_of(a, A1)->ni, &only, -ETIMEDOUT);
+	lx_lnd_peer_lost(&ni_of(a, A1)->ni, &only, LX_DOWN_LOST, -ETIMEDOUT);
 	assert_int_equal(pni_of(a, "10.0.0.3@tcp")->health.value, LX_HEALTH_MAX);
 	assert_false(in_recovery(a, "10.0.0.3@tcp"));
 	assert_int_equal(put_to("10.0.0.3@tcp"), 0);

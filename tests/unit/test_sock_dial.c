@@ -393,6 +393,35 @@ static void test_back_on_another_ni(void **state)
 	assert_int_equal(r[4], -EHOSTUNREACH);
 }
 
+/*
+ * Hangs up instead of a HELLO, as a node without the NID that we ask for (10d-tcp-wrong-nid-reject
+ * in tests/golden/captures): that is told apart from a connection that breaks.
+ */
+static void test_hung_up(void **state)
+{
+	int listener = raw_listen(LOW_IP, PORT), fd;
+	struct lx_hello hello;
+	struct fake_msg *out;
+
+	fake_clock_stop();
+	out = fake_put(node, &id_low, 100);
+	fd = attempt(listener, 20000, &hello);
+	close(fd);
+	assert_int_equal(fake_wait(out, NULL), -ECONNRESET);
+	assert_true(fake_wait_lost(node, -ECONNRESET));
+	assert_int_equal(node->lost_why, LX_DOWN_HUNG_UP);
+	assert_int_equal(warnings(), 1);
+	fake_clock_go(300);
+	out = fake_put(node, &id_low, 100);
+	fd = attempt(listener, 20000, &hello);
+	raw_write(fd, "\x63\x69\x72\x45\x03", 5);
+	close(fd);
+	assert_int_equal(fake_wait(out, NULL), -ECONNRESET);
+	assert_true(fake_wait_lost(node, -ECONNRESET));
+	assert_int_equal(node->lost_why, LX_DOWN_LOST);
+	close(listener);
+}
+
 /* Hangs up in the middle of HELLO; or never answers. */
 static void test_dead_answer(void **state)
 {
@@ -541,6 +570,7 @@ int main(void)
 		TEST(test_bad_answers),
 		TEST(test_refused),
 		TEST(test_back_on_another_ni),
+		TEST(test_hung_up),
 		TEST(test_dead_answer),
 		TEST(test_race_low),
 		TEST(test_race_high),

@@ -134,6 +134,24 @@ static bool is_verbless(const struct lx_lnetx_object *o)
 	return !strcmp(o->name, o->command->name);
 }
 
+/* Whether a command is refused without a keyword whatever else it is given. */
+static bool is_required(const struct lx_command *c, const struct lx_keyword *k)
+{
+	if (c->fn == lx_request_route_add)
+		return k->id == LX_ARG_NET || k->id == LX_ARG_GATEWAY;
+	return c->fn == lx_request_route_del && k->id == LX_ARG_NET;
+}
+
+static void keyword_help(FILE *out, const struct lx_command *c, const struct lx_keyword *k)
+{
+	bool required = is_required(c, k);
+
+	fprintf(out, " %s%s", required ? "" : "[", k->name);
+	if (k->value)
+		fprintf(out, " %s", k->value);
+	fputs(required ? "" : "]", out);
+}
+
 static void command_help(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
 	fprintf(out, "lnetx %s", o->name);
@@ -143,7 +161,7 @@ static void command_help(FILE *out, const struct lx_lnetx_object *o, const struc
 		fprintf(out, " %s", c->rest);
 	for (const struct lx_keyword *k = c->keyword; k && k->name; k++) {
 		if (!lx_keyword_is_alias(c, k))
-			fprintf(out, k->value ? " [%s %s]" : " [%s]", k->name, k->value);
+			keyword_help(out, c, k);
 	}
 	fprintf(out, "\n\t%s\n", c->help);
 }

@@ -77,7 +77,8 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 	if (n)
 		return lx_explain(
 			ret_reason, size, -EOPNOTSUPP,
-			"there are %u IPsec policies (ip xfrm policy), which it would bypass", n);
+			"IPsec policies are set (ip xfrm policy lists %u), which it would bypass",
+			n);
 	return 0;
 }
 

@@ -312,14 +312,16 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 /* ---- upcalls of transports ----------------------------------------------------------- */
 
-void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, int error)
+void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
+		      int error)
 {
 	struct lx_core *core = ni->core;
 	struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 
 	if (!pni || core->stopping || !core->tun.auto_down)
 		return;
-	lx_peer_ni_set_down(core, pni, LX_DOWN_LOST, error);
+	pni->reached = false;
+	lx_peer_ni_set_down(core, pni, why, error);
 	lx_health_lost_peer(core, pni);
 	lx_route_gateway_lost(core, pni, error);
 }

@@ -30,7 +30,7 @@ static bool is_dead(const struct lx_core_msg *msg)
 	if (msg->txni->ni.tun.peer_timeout <= 0 || peer->status != LX_NI_STATUS_DOWN ||
 	    (msg->m.target.pid & LX_PID_USERFLAG))
 		return false;
-	if (peer->down.why != LX_DOWN_LOST || now < peer->try_ns)
+	if (!lx_down_is_lost(&peer->down) || now < peer->try_ns)
 		return true;
 	peer->try_ns = now + LX_NSEC;
 	return false;

@@ -22,6 +22,13 @@ void lx_down_set(struct lx_core *core, struct lx_cause *cause, enum lx_down_why 
 		 uint32_t net);
 void lx_down_clear(struct lx_cause *cause);
 
+/* A transport has no connection to it. */
+static inline bool lx_down_is_lost(const struct lx_cause *cause)
+{
+	return cause->why == LX_DOWN_LOST || cause->why == LX_DOWN_HUNG_UP ||
+	       cause->why == LX_DOWN_UNPRIVILEGED;
+}
+
 /* As a sentence; "" if it is up. Returns @buf. */
 const char *lx_down_text(const struct lx_cause *cause, char *buf, size_t size);
 void lx_down_describe(const struct lx_cause *cause, struct lx_down *ret_down);

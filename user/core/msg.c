@@ -153,8 +153,10 @@ static void account(struct lx_core_msg *msg)
 		lx_count_sent(msg);
 		lx_health_ok(msg->txni, NULL);
 		/* It was lost, and this message has tried (credit.c). */
-		if (msg->m.routing && msg->txpeer->down.why == LX_DOWN_LOST)
+		if (msg->m.routing && lx_down_is_lost(&msg->txpeer->down))
 			lx_peer_ni_set_up(msg->core, msg->txpeer);
+		if (msg->txpeer)
+			msg->txpeer->reached = true;
 	} else if (msg->status && late) {
 		lx_count_fault(msg->core, msg->txni, msg->txpeer, msg->m.hstatus, 1);
 	} else if (msg->status) {

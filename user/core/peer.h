@@ -50,6 +50,7 @@ struct lx_peer_ni {
 
 	uint32_t status;         /* reported by its node or its transport; INVALID: unknown */
 	struct lx_cause down;    /* reason for LX_NI_STATUS_DOWN */
+	bool reached;            /* lost: a message has left for it since; it has a connection */
 	uint64_t try_ns;         /* lost: not before this may another forwarded message try */
 	uint64_t last_alive_ns;
 	struct lx_nid preferred; /* local NID a non-Multi-Rail peer knows us by, or any */

@@ -26,15 +26,17 @@ static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char
 	t->len += strlen(t->buf + t->len);
 }
 
-static void explain_neighbour(struct lx_core *core, const struct lx_nid *nid, struct text *t)
+/* Returns why there is no connection to it, or 0. */
+static int explain_neighbour(struct lx_core *core, const struct lx_nid *nid, struct text *t)
 {
 	const struct lx_peer_ni *pni = lx_peer_ni_lookup(core, nid);
 
-	if (pni && !lx_peer_ni_up(pni))
-		say(t, "it is a direct neighbour: %s",
-		    lx_down_str(&pni->down));
-	else
+	if (!pni || lx_peer_ni_up(pni)) {
 		say(t, "it is a direct neighbour");
+		return 0;
+	}
+	say(t, "it is a direct neighbour: %s", lx_down_str(&pni->down));
+	return lx_down_is_lost(&pni->down) ? pni->down.error : 0;
 }
 
 /* The route is up as far as we can see, which is up to the gateways. */
@@ -109,8 +111,8 @@ static bool explain_gateway(struct lx_core *core, const struct lx_nid *nid, stru
 	return true;
 }
 
-void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
-		  char *buf, size_t size)
+int lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
+		 char *buf, size_t size)
 {
 	uint32_t net = lx_nid_net(nid);
 	struct text t = { buf, size, 0 };
@@ -121,7 +123,7 @@ void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct l
 		ni = lx_ni_lookup(core, source);
 		if (!ni) {
 			say(&t, "the source, %s, is not one of our NIDs", lx_nid_str(source));
-			return;
+			return 0;
 		}
 	}
 	if (lx_ni_is_local_nid(core, nid))
@@ -129,7 +131,8 @@ void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct l
 				? "it is our own NID, but the source is on another net"
 				: "it is our own NID");
 	else if (ni ? lx_nid_net(source) == net : !!lx_net_lookup(core, net))
-		explain_neighbour(core, nid, &t);
+		return explain_neighbour(core, nid, &t);
 	else if (!ni || !explain_gateway(core, nid, &t))
 		explain_far(core, net, ni ? ni->net : NULL, &t);
+	return 0;
 }

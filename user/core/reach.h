@@ -8,7 +8,7 @@
 struct lx_core;
 
 /* As lx_reach_explain() of lnetx.h. */
-void lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
-		  char *buf, size_t size);
+int lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
+		 char *buf, size_t size);
 
 #endif

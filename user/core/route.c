@@ -308,6 +308,14 @@ static bool must_be_on_net(const struct lx_route *route)
 	       (route->hops == 1 || (route->hops == LX_UNSET && route->single_hop));
 }
 
+/* Why there is no connection to the NID that the route names; NULL: there may be one. */
+static const struct lx_cause *lost_of(const struct lx_route *route)
+{
+	const struct lx_peer_ni *pni = lx_peer_ni_of(route->gateway, &route->nid);
+
+	return pni && lx_down_is_lost(&pni->down) ? &pni->down : NULL;
+}
+
 /* LX_DOWN_NO: it is alive. */
 static enum lx_down_why why_down(const struct lx_route *route)
 {
@@ -321,7 +329,7 @@ static enum lx_down_why why_down(const struct lx_route *route)
 	if (!(gateway->state & LX_PEER_ROUTER_ENABLED))
 		return LX_DOWN_NOT_ROUTING;
 	if (!gateway_net_alive(gateway, route->local_net))
-		return LX_DOWN_NEAR_NET;
+		return lost_of(route) ? LX_DOWN_GATEWAY_LOST : LX_DOWN_NEAR_NET;
 	if (must_be_on_net(route) && !gateway_net_alive(gateway, route->rnet->id))
 		return LX_DOWN_FAR_NET;
 	return LX_DOWN_NO;
@@ -339,10 +347,13 @@ static void cause_of(const struct lx_route *route, struct lx_cause *ret_cause)
 	uint32_t net = why == LX_DOWN_NEAR_NET	? route->local_net
 		       : why == LX_DOWN_FAR_NET ? route->rnet->id
 						: LX_NET_U32_ANY;
-	int error = why == LX_DOWN_GATEWAY	  ? route->gateway->down.error
-		    : why == LX_DOWN_GATEWAY_LOST ? route->verdict_error
-						  : 0;
+	const struct lx_cause *lost = lost_of(route);
+	int error = 0;
 
+	if (why == LX_DOWN_GATEWAY)
+		error = lost ? lost->error : route->gateway->down.error;
+	else if (why == LX_DOWN_GATEWAY_LOST)
+		error = lost ? lost->error : route->verdict_error;
 	*ret_cause = route->down;
 	if (why)
 		lx_down_set(route->gateway->core, ret_cause, why, error, net);
@@ -364,8 +375,10 @@ void lx_route_describe_down(const struct lx_route *route, struct lx_down *ret_do
 	net = lx_peer_net_lookup(route->gateway, cause.net);
 	if (!net)
 		return;
-	/* Take the cause from one of its NIDs on that net. */
-	pni = lx_list_first(&net->nis, struct lx_peer_ni, link);
+	/* The cause of one of its NIDs on that net; if it is there, of that in the route. */
+	pni = lx_peer_ni_of(route->gateway, &route->nid);
+	if (!pni || pni->net != net)
+		pni = lx_list_first(&net->nis, struct lx_peer_ni, link);
 	used = strlen(ret_down->reason);
 	snprintf(ret_down->reason + used, sizeof(ret_down->reason) - used, ": %s",
 		 lx_down_str(&pni->down));
@@ -423,9 +436,14 @@ void lx_route_gateway_checked(struct lx_peer *gateway, int error)
 		return;
 	}
 	lx_down_set(gateway->core, &gateway->down, LX_DOWN_CHECK, error, LX_NET_U32_ANY);
-	/* Only its answer describes its NIs on other nets: without one they are down. */
-	lx_peer_ni_for_each(net, pni, gateway)
-		lx_peer_ni_set_down(gateway->core, pni, LX_DOWN_CHECK, error);
+	/*
+	 * Only its answer describes its NIs on other nets: without one they are down. Those without
+	 * a connection keep their own reason; @error may be that of another.
+	 */
+	lx_peer_ni_for_each(net, pni, gateway) {
+		if (!lx_down_is_lost(&pni->down) || pni->reached)
+			lx_peer_ni_set_down(gateway->core, pni, LX_DOWN_CHECK, error);
+	}
 	lx_list_for_each(route, &gateway->routes, gateway_link) {
 		route->verdict = LX_DOWN_GATEWAY_LOST;
 		route->verdict_error = error;

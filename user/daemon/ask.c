@@ -106,9 +106,10 @@ static void refuse(struct ask *a, int err)
 {
 	struct lx_node *node = a->client->daemon->node;
 	char hop[LX_REACH_TEXT] = "";
+	int lost = node ? lx_reach_explain(node, &a->nid, NULL, hop, sizeof(hop)) : 0;
 
-	if (node)
-		lx_reach_explain(node, &a->nid, NULL, hop, sizeof(hop));
+	if (err == -EHOSTUNREACH && lost)
+		err = lost;
 	lx_client_reply(a->client, err, "ask", "test node %s does not answer: %s%s%s; next: lnetx ping %s, "
 			"and is its selftest on (lnetx selftest on; Lustre: modprobe lnet_selftest)",
 			lx_nid_str(&a->nid), strerror(-err), *hop ? ": " : "", hop,

@@ -32,10 +32,13 @@ __attribute__((format(printf, 3, 4))) static int say(struct lx_edit *e, int erro
 
 /* ---- nets -------------------------------------------------------------------------- */
 
+#define NAME_TEXT (LX_NID_TEXT + IFNAMSIZ + 4)
+
 static const char *ni_name(const struct lx_conf_ni *ni, char *buf, size_t size)
 {
 	if (!lx_nid_eq(&ni->nid, &lx_nid_any))
-		snprintf(buf, size, "%s", lx_nid_str(&ni->nid));
+		snprintf(buf, size, "%s%s%s", lx_nid_str(&ni->nid), ni->ifname[0] ? " on " : "",
+			 ni->ifname);
 	else if (ni->ifname[0])
 		snprintf(buf, size, "%s on %s", lx_net_str(ni->net), ni->ifname);
 	else
@@ -62,7 +65,7 @@ static int explain_place(struct lx_edit *e, const char *what, const char *why, i
 static int explain_net_add(struct lx_edit *e, const char *name, int err)
 {
 	const char *why = lx_conf_net_why(e->req->net.ni.net, err);
-	char what[LX_NID_TEXT + 4];
+	char what[NAME_TEXT + 4];
 
 	if (err == -EEXIST)
 		return say(e, err, "NI %s exists already", name);
@@ -129,7 +132,7 @@ int lx_edit_net_add(struct lx_edit *e)
 {
 	struct lx_conf_ni *ni = &e->req->net.ni;
 	bool by_nid = !lx_nid_eq(&ni->nid, &lx_nid_any);
-	char name[LX_NID_TEXT];
+	char name[NAME_TEXT];
 	int err;
 
 	if (by_nid && ni->net == LX_NET_U32_ANY)
@@ -158,7 +161,7 @@ int lx_edit_net_add(struct lx_edit *e)
 int lx_edit_net_del(struct lx_edit *e)
 {
 	struct lx_conf_ni *ni = &e->req->net.ni;
-	char name[LX_NID_TEXT];
+	char name[NAME_TEXT];
 	int err;
 
 	if (ni->net == LX_NET_U32_ANY && !lx_nid_eq(&ni->nid, &lx_nid_any))

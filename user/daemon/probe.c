@@ -67,15 +67,19 @@ static void refuse(struct lx_client *client, const struct lx_nid *nid, bool disc
 			discover ? "discover" : "ping", lx_nid_str(nid), strerror(-err));
 }
 
-/* "No route to host" may come from our routes, a gateway or a neighbour: explain which. */
+/*
+ * "No route to host" may come from our routes, a gateway or a neighbour: explain which. It is also
+ * what a message gets until a neighbour is dialled again: then say why the last attempt failed.
+ */
 static void refuse_with_hop(struct probe *p, int err)
 {
 	struct lx_node *node = p->client->daemon->node;
 	const char *what = p->discover ? "discover" : "ping";
 	char hop[LX_REACH_TEXT] = "";
+	int lost = node ? lx_reach_explain(node, &p->nid, &p->source, hop, sizeof(hop)) : 0;
 
-	if (node)
-		lx_reach_explain(node, &p->nid, &p->source, hop, sizeof(hop));
+	if (err == -EHOSTUNREACH && lost)
+		err = lost;
 	lx_client_reply(p->client, err, what, "failed to %s %s: %s%s%s", what, lx_nid_str(&p->nid),
 			strerror(-err), *hop ? ": " : "", hop);
 }

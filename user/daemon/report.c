@@ -49,16 +49,20 @@ static void after_route_down(struct lx_node *node, const struct lx_change *chang
 	struct lx_route_info *list LX_AUTO_FREE = NULL;
 	const struct lx_route_info *other = NULL;
 	size_t n = 0, up = 0;
+	bool back = false;
 
 	if (lx_route_list(node, &list, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if (list[i].net != change->net || !list[i].up)
 			continue;
+		back |= lx_nid_eq(&list[i].gateway, &change->nid);
 		other = &list[i];
 		up++;
 	}
-	if (up)
+	if (back)
+		snprintf(next, NEXT_TEXT, "by now it is up again");
+	else if (up)
 		snprintf(next, NEXT_TEXT, "messages to %s go by %s%s", net,
 			 lx_nid_str(&other->gateway), up > 1 ? " and others" : "");
 	else
@@ -70,15 +74,20 @@ static void after_ni_down(struct lx_node *node, const struct lx_change *change, 
 	const char *net = lx_net_str(lx_nid_net(&change->nid));
 	struct lx_ni_info *list LX_AUTO_FREE = NULL;
 	const struct lx_ni_info *other = NULL;
+	bool back = false;
 	size_t n = 0;
 
 	if (lx_ni_list(node, &list, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (list[i].net == lx_nid_net(&change->nid) && list[i].up)
-			other = &list[i];
+		if (list[i].net != lx_nid_net(&change->nid) || !list[i].up)
+			continue;
+		back |= lx_nid_eq(&list[i].nid, &change->nid);
+		other = &list[i];
 	}
-	if (other)
+	if (back)
+		snprintf(next, NEXT_TEXT, "by now it is up again");
+	else if (other)
 		snprintf(next, NEXT_TEXT, "peers are told, messages go by %s",
 			 lx_nid_str(&other->nid));
 	else

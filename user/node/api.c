@@ -236,12 +236,10 @@ int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_p
 	return r;
 }
 
-void lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
-		      char *buf, size_t size)
+int lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
+		     char *buf, size_t size)
 {
-	lx_node_lock(node);
-	lx_reach_why(node->core, nid, source, buf, size);
-	lx_node_unlock(node);
+	return LOCKED(node, lx_reach_why(node->core, nid, source, buf, size));
 }
 
 int lx_dist(struct lx_node *node, const struct lx_nid *nid)

@@ -511,13 +511,14 @@ static void apply_nets(struct apply *a)
 {
 	for (size_t i = 0; i < a->conf->n_nis; i++) {
 		const struct lx_conf_ni *c = &a->conf->ni[i];
+		char place[LX_CONF_PLACE_TEXT];
 		int r = lx_net_add(a->node, c);
 		const char *why = lx_conf_net_why(c->net, r);
 
 		if (r == -EEXIST && (a->flags & LX_APPLY_DIFF))
 			continue;
 		failed(a, r, c->at, why, "net %s on %s", lx_net_str(c->net),
-		       c->ifname[0] ? c->ifname : lx_nid_str(&c->nid));
+		       lx_conf_ni_place(c, place, sizeof(place)));
 	}
 }
 

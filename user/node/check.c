@@ -88,6 +88,7 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 	for (size_t i = 0; i < conf->n_nis; i++) {
 		const struct lx_conf_ni *ni = &conf->ni[i];
 		const struct lx_conf_place *first;
+		char place[LX_CONF_PLACE_TEXT];
 		int r = lx_conf_ni_nid(ni, &nids[i]);
 
 		if (r) {
@@ -95,7 +96,7 @@ static void check_nis(const struct lx_conf *conf, struct lx_nid *nids,
 
 			nids[i] = lx_nid_any;
 			lx_conf_note(report, r, ni->at, "net %s on %s: %s", lx_net_str(ni->net),
-				     ni->ifname[0] ? ni->ifname : lx_nid_str(&ni->nid),
+				     lx_conf_ni_place(ni, place, sizeof(place)),
 				     why ? why : strerror(-r));
 			continue;
 		}

@@ -93,6 +93,9 @@ bool lx_node_module(struct lx_node *node, const char *module, const struct lx_tu
 
 /* The NID that an NI would have; or an errno of user/io/netif.h. */
 int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid);
+/* Where an NI is to be, for people: its interface, its NID, or both. Returns @buf. */
+#define LX_CONF_PLACE_TEXT (LX_NID_TEXT + IFNAMSIZ + 8)
+const char *lx_conf_ni_place(const struct lx_conf_ni *ni, char *buf, size_t size);
 /* Whether lx_conf_resolve() would change nothing. */
 bool lx_conf_is_resolved(const struct lx_conf *conf);
 

@@ -187,6 +187,15 @@ static int resolve_nis(const struct lx_conf *conf, struct lx_conf *copy,
 
 /* ---- routes ----------------------------------------------------------------------------- */
 
+const char *lx_conf_ni_place(const struct lx_conf_ni *ni, char *buf, size_t size)
+{
+	bool by_nid = !lx_nid_is_any(&ni->nid);
+
+	snprintf(buf, size, "%s%s%s", ni->ifname, by_nid && ni->ifname[0] ? " with " : "",
+		 by_nid ? lx_nid_str(&ni->nid) : "");
+	return buf;
+}
+
 /* The NID that a transport would give the NI. */
 int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
 {
