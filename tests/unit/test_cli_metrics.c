@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * "lnetx metrics": every line by the grammar of OpenMetrics (and of Prometheus' older text format, as
- * far as they agree), and every metric by docs/metrics.md.
+ * "lnetx metrics": every line by the grammar of Prometheus' text format or of OpenMetrics, which
+ * name a counter differently in comments, and every metric by docs/metrics.md. Where promtool is
+ * installed, it says the same.
  */
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <internal/control.h>
+#include <libmnl/libmnl.h>
+
 #include "cliworld.h"
 
 #define NAMES_MAX 128
@@ -30,8 +38,15 @@ struct exposition {
 	char type[NAMES_MAX][16];
 	char *series[SERIES_MAX];
 	size_t n_families, n_series;
-	bool ended;
+	bool openmetrics, ended;
 };
+
+static bool ends_in_total(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 6 && !strcmp(name + len - 6, "_total");
+}
 
 static const char *name_end(const char *p)
 {
@@ -59,7 +74,7 @@ static void check_comment(struct exposition *e, const char *line)
 	char name[64], text[16];
 	int used = 0;
 
-	if (!strcmp(line, "# EOF")) {
+	if (e->openmetrics && !strcmp(line, "# EOF")) {
 		e->ended = true;
 	} else if (sscanf(line, "# HELP %63[a-z_] %n", name, &used) == 1 && used && line[used]) {
 		for (size_t i = 0; i < e->n_families; i++)
@@ -69,9 +84,11 @@ static void check_comment(struct exposition *e, const char *line)
 	} else if (sscanf(line, "# TYPE %63[a-z_] %15[a-z]%n", name, text, &used) == 2 && !line[used]) {
 		assert_string_equal(name, e->family[e->n_families - 1]);
 		assert_true(!strcmp(text, "gauge") || !strcmp(text, "counter"));
+		if (ends_in_total(name) != (!e->openmetrics && !strcmp(text, "counter")))
+			fail_msg("%s is no name of a %s here", name, text);
 		strcpy(e->type[e->n_families - 1], text);
 	} else {
-		fail_msg("\"%s\" is no comment of OpenMetrics", line);
+		fail_msg("\"%s\" is no comment of this format", line);
 	}
 }
 
@@ -80,12 +97,11 @@ static void check_sample(struct exposition *e, const char *line)
 {
 	const char *end = name_end(line), *family = e->family[e->n_families - 1];
 	bool counter = !strcmp(e->type[e->n_families - 1], "counter");
-	size_t len = strlen(family);
-	char *rest;
+	char name[80], *rest;
 
-	if (strncmp(line, family, len) || strncmp(line + len, counter ? "_total" : "", end - line - len))
+	snprintf(name, sizeof(name), "%s%s", family, counter && e->openmetrics ? "_total" : "");
+	if ((size_t)(end - line) != strlen(name) || strncmp(line, name, end - line))
 		fail_msg("\"%s\" is not of family %s", line, family);
-	assert_int_equal(end - line, len + (counter ? strlen("_total") : 0));
 	if (*end == '{')
 		end = labels_end(end + 1);
 	if (!end || *end != ' ')
@@ -106,6 +122,7 @@ static struct exposition *parse(const char *command, int status)
 	struct exposition *e = calloc(1, sizeof(*e));
 	char *text = strdup(expect(status, command)->out), *save;
 
+	e->openmetrics = strstr(command, "openmetrics");
 	assert_int_equal(text[strlen(text) - 1], '\n');
 	assert_null(strstr(text, "\n\n"));
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -115,7 +132,7 @@ static struct exposition *parse(const char *command, int status)
 		else
 			check_sample(e, line);
 	}
-	assert_true(e->ended);
+	assert_int_equal(e->ended, e->openmetrics);
 	free(text);
 	return e;
 }
@@ -151,6 +168,7 @@ static void test_values(void **state)
 	ok("lnetx fault add drop from * to * rate 1000");
 	e = parse("lnetx metrics peers", 0);
 	has(e, "lnetx_up 1");
+	has(e, "lnetx_version_mismatch 0");
 	has(e, "lnetx_configured 1");
 	has(e, "lnetx_sent_messages_total 55");
 	has(e, "lnetx_failures_total{status=\"local_timeout\"} 2");
@@ -170,6 +188,9 @@ static void test_values(void **state)
 	/* Nothing is known of it. */
 	assert_false(says(e, "lnetx_peer_up{nid=\"10.0.0.8@tcp1\",primary_nid=\"10.0.0.7@tcp1\"} 0"));
 	has(e, "lnetx_peer_health{nid=\"10.0.0.8@tcp1\",primary_nid=\"10.0.0.7@tcp1\"} 900");
+	/* It is always up, and carries what the node sends itself. */
+	for (size_t i = 0; i < e->n_series; i++)
+		assert_null(strstr(e->series[i], "0@lo"));
 	release(e);
 	/* There may be very many. */
 	e = parse("lnetx metrics", 0);
@@ -177,6 +198,48 @@ static void test_values(void **state)
 		assert_null(strstr(e->family[i], "_peer_"));
 	release(e);
 	prints("lnetx -j metrics", "{\"metrics\":\"# HELP lnetx_up ");
+}
+
+/* The same samples in both formats. */
+static void test_formats(void **state)
+{
+	struct exposition *text, *open;
+	size_t counters = 0;
+
+	start(world);
+	text = parse("lnetx metrics peers", 0);
+	open = parse("lnetx metrics peers openmetrics", 0);
+	assert_int_equal(text->n_series, open->n_series);
+	assert_int_equal(text->n_families, open->n_families);
+	for (size_t i = 0; i < text->n_series; i++)
+		assert_int_equal(name_end(text->series[i]) - text->series[i],
+				 name_end(open->series[i]) - open->series[i]);
+	has(open, "lnetx_sent_messages_total 55");
+	for (size_t i = 0; i < text->n_families; i++)
+		counters += ends_in_total(text->family[i]);
+	assert_true(counters > 20);
+	release(text);
+	release(open);
+}
+
+/* It takes all; of milliseconds, whose names are promised, it says that seconds would be better. */
+static void test_promtool(void **state)
+{
+	char line[300], advice[300];
+	FILE *f;
+
+	if (system("command -v promtool >/dev/null"))
+		skip();
+	start(world);
+	snprintf(line, sizeof(line), "promtool check metrics <%s 2>&1",
+		 proc_file("lnetx.prom", expect(0, "lnetx metrics peers")->out));
+	f = popen(line, "r");
+	assert_non_null(f);
+	while (fgets(advice, sizeof(advice), f)) {
+		if (!strstr(advice, "_milliseconds_total use base unit"))
+			fail_msg("promtool: %s", advice);
+	}
+	pclose(f);
 }
 
 /* LNet is stopped; lnetxd is gone. */
@@ -198,6 +261,51 @@ static void test_down(void **state)
 	fails(1, "lnetx metrics", "lnetxd");
 }
 
+/* Answers one request as an lnetxd of another version would. */
+static void play_other_version(int listener)
+{
+	_Alignas(8) char buf[LX_CONTROL_PACKET];
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct lx_control_hdr *hdr = mnl_nlmsg_put_extra_header(nlh, sizeof(*hdr));
+	char request[1000];
+	int fd = accept(listener, NULL, NULL);
+
+	nlh->nlmsg_type = LX_CONTROL_TYPE;
+	hdr->version = LX_CONTROL_VERSION + 1;
+	if (recv(fd, request, sizeof(request), 0) <= 0 ||
+	    send(fd, buf, nlh->nlmsg_len, MSG_NOSIGNAL) != (ssize_t)nlh->nlmsg_len)
+		_exit(1);
+	recv(fd, request, sizeof(request), 0);
+	_exit(0);
+}
+
+/* Nothing is known of the node, but it is not lnetxd that has to be started. */
+static void test_version_mismatch(void **state)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0), status;
+	struct exposition *e;
+	char line[200];
+	pid_t pid;
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/other.sock", proc_dir());
+	assert_int_equal(bind(listener, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	pid = fork();
+	if (!pid)
+		play_other_version(listener);
+	snprintf(line, sizeof(line), "lnetx -n %s metrics", sa.sun_path);
+	e = parse(line, 1);
+	has(e, "lnetx_up 0");
+	has(e, "lnetx_version_mismatch 1");
+	assert_int_equal(e->n_series, 2);
+	release(e);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(listener);
+	unlink(sa.sun_path);
+}
+
 /* docs/metrics.md has a row for each: | `lnetx_up` | gauge | labels | meaning | */
 static void test_documented(void **state)
 {
@@ -208,8 +316,7 @@ static void test_documented(void **state)
 	start(world);
 	e = parse("lnetx metrics peers", 0);
 	for (size_t i = 0; i < e->n_families; i++) {
-		snprintf(row, sizeof(row), "\n| `%s%s` | %s |", e->family[i],
-			 strcmp(e->type[i], "counter") ? "" : "_total", e->type[i]);
+		snprintf(row, sizeof(row), "\n| `%s` | %s |", e->family[i], e->type[i]);
 		if (!strstr(page, row))
 			fail_msg("docs/metrics.md has no row \"%s\"", row + 1);
 	}
@@ -224,7 +331,10 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_values),
+		TEST(test_formats),
+		TEST(test_promtool),
 		TEST(test_down),
+		TEST(test_version_mismatch),
 		TEST(test_documented),
 	};
 	int failed;

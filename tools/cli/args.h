@@ -92,6 +92,7 @@ enum lx_arg_id {
 	LX_ARG_READ,
 	LX_ARG_WRITE,
 	LX_ARG_PING,
+	LX_ARG_OPENMETRICS,
 	LX_ARG_KFI, /* settings of a transport that lnetx does not have */
 	LX_ARGS
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * "lnetx metrics": the state and counters of lnetxd for monitoring systems, in the text format of
- * OpenMetrics. A user of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md,
- * which a test compares with the tables here.
+ * Prometheus (0.0.4), which the textfile collector of node_exporter reads, or of OpenMetrics. A user
+ * of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md, which a test
+ * compares with the tables here.
  *
- * Metrics are gauges and counters only, and have no timestamps, so that Prometheus' older text
- * format, which the textfile collector of node_exporter reads, takes them, too.
+ * Metrics are gauges and counters only, and have no timestamps. So the formats agree, except on the
+ * end, and on the name of a counter in comments: Prometheus wants that of its samples, and takes the
+ * samples for untyped otherwise; OpenMetrics wants it without "_total", and refuses the rest.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +25,7 @@
 enum kind { GAUGE, COUNTER };
 
 struct metric {
-	const char *name, *help;
+	const char *name, *help; /* a counter's without "_total" */
 	enum kind kind;
 	const char *path; /* of a number, or of a state: "up" is 1; NULL: always 1; ROWS: how many */
 	const char *label; /* a label of its own, name="value"; NULL: none */
@@ -190,12 +192,17 @@ static void print_label(FILE *f, const char **sep, const char *name, const char 
 	*sep = ",";
 }
 
+static const char *total(enum kind kind)
+{
+	return kind == COUNTER ? "_total" : "";
+}
+
 static void add_sample(FILE *f, const struct source *src, const struct metric *m,
 		       const struct lx_ctl_row *row, const char *key, int64_t value)
 {
 	const char *sep = "{", *text;
 
-	fprintf(f, "%s%s", m->name, m->kind == COUNTER ? "_total" : "");
+	fprintf(f, "%s%s", m->name, total(m->kind));
 	for (const struct label *l = src->label; l->name; l++) {
 		text = lx_ctl_text(row, l->path);
 		print_label(f, &sep, l->name, text ? text : "");
@@ -240,6 +247,12 @@ static void add_row(FILE *f, const struct source *src, const struct metric *m,
 	}
 }
 
+/* What is asked for, and where it goes. */
+struct output {
+	FILE *file;
+	bool peers, openmetrics;
+};
+
 /* ---- an object --------------------------------------------------------------------- */
 
 static int open_all(const struct source *src, struct samples *s)
@@ -261,7 +274,16 @@ static void close_all(struct samples *s)
 	}
 }
 
-static void print_metrics(FILE *out, const struct source *src, const struct samples *s)
+static void print_head(FILE *out, const struct metric *m, bool openmetrics)
+{
+	const char *suffix = openmetrics ? "" : total(m->kind);
+
+	fprintf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", m->name, suffix, m->help, m->name, suffix,
+		m->kind == COUNTER ? "counter" : "gauge");
+}
+
+static void print_metrics(const struct output *out, const struct source *src,
+			  const struct samples *s)
 {
 	const char *last = "";
 
@@ -271,11 +293,18 @@ static void print_metrics(FILE *out, const struct source *src, const struct samp
 		if (!s[i].size)
 			continue;
 		if (strcmp(m->name, last))
-			fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
-				m->kind == COUNTER ? "counter" : "gauge");
+			print_head(out->file, m, out->openmetrics);
 		last = m->name;
-		fputs(s[i].text, out);
+		fputs(s[i].text, out->file);
 	}
+}
+
+/* 0@lo is always up, and its messages count as the node's. */
+static bool is_loopback(const struct lx_ctl_row *row)
+{
+	const char *nid = lx_ctl_text(row, "nid");
+
+	return nid && !strcmp(nid, "0@lo");
 }
 
 static int read_rows(struct lx_ctl *ctl, const struct source *src, const struct samples *s)
@@ -287,6 +316,8 @@ static int read_rows(struct lx_ctl *ctl, const struct source *src, const struct 
 	if (more)
 		return more;
 	while ((more = lx_ctl_next(ctl, &row)) == 1) {
+		if (is_loopback(&row))
+			continue;
 		for (size_t i = 0; src->metric[i].name; i++)
 			add_row(s[i].file, src, &src->metric[i], &row);
 		n++;
@@ -298,7 +329,7 @@ static int read_rows(struct lx_ctl *ctl, const struct source *src, const struct 
 	return more;
 }
 
-static int collect(struct lx_ctl *ctl, const struct source *src, FILE *out)
+static int collect(struct lx_ctl *ctl, const struct source *src, const struct output *out)
 {
 	struct samples s[METRICS_MAX] = { 0 };
 	int err = open_all(src, s);
@@ -324,13 +355,13 @@ static int is_configured(struct lx_ctl *ctl, bool *ret_configured)
 	return more < 0 ? more : 0;
 }
 
-static int collect_all(struct lx_ctl *ctl, bool peers, FILE *out)
+static int collect_all(struct lx_ctl *ctl, const struct output *out)
 {
 	bool configured;
 	int err = is_configured(ctl, &configured);
 
 	for (size_t i = 0; !err && i < N_SOURCES; i++) {
-		if ((peers || !sources[i].peers) && (configured || !sources[i].configured))
+		if ((out->peers || !sources[i].peers) && (configured || !sources[i].configured))
 			err = collect(ctl, &sources[i], out);
 	}
 	return err;
@@ -338,37 +369,61 @@ static int collect_all(struct lx_ctl *ctl, bool peers, FILE *out)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static void print_all(const char *text, bool up)
+static void add_gauge(FILE *f, const struct metric *m, int64_t value)
 {
-	char *all LX_AUTO_FREE = NULL;
-
-	if (asprintf(&all, "# HELP lnetx_up whether lnetxd answers\n# TYPE lnetx_up gauge\n"
-			   "lnetx_up %d\n%s# EOF\n", up, up ? text : "") < 0)
-		all = NULL;
-	else if (lx_lnetx_as_tree() && up)
-		lx_lnetx_print("metrics", json_string(all));
-	else if (!lx_lnetx_as_tree())
-		fputs(all, stdout);
+	print_head(f, m, false);
+	fprintf(f, "%s %" PRId64 "\n", m->name, value);
 }
 
-/* Without an answer only that is printed: a file with old values would look healthy. */
-static int metrics(struct lx_session *s, const struct lx_args *a)
+/* Without an answer nothing is known of the node: old values would look healthy. */
+static int collect_text(struct lx_ctl *ctl, const struct output *out)
 {
-	struct lx_ctl *ctl;
+	static const struct metric up = { .name = "lnetx_up", .help = "whether lnetxd answers" };
+	static const struct metric mismatch = {
+		.name = "lnetx_version_mismatch",
+		.help = "whether lnetxd and lnetx speak other versions of the control protocol",
+	};
 	char *text = NULL;
 	size_t size;
-	FILE *f;
+	struct output all = *out;
+	int err;
+
+	all.file = open_memstream(&text, &size);
+	if (!all.file)
+		return -ENOMEM;
+	err = collect_all(ctl, &all);
+	fclose(all.file);
+	add_gauge(out->file, &up, !err);
+	if (!err || err == -EPROTONOSUPPORT)
+		add_gauge(out->file, &mismatch, err == -EPROTONOSUPPORT);
+	if (!err)
+		fputs(text, out->file);
+	if (out->openmetrics)
+		fputs("# EOF\n", out->file);
+	free(text);
+	return err;
+}
+
+static int metrics(struct lx_session *s, const struct lx_args *a)
+{
+	struct output out = { .peers = a->v[LX_ARG_PEER], .openmetrics = a->v[LX_ARG_OPENMETRICS] };
+	char *text = NULL;
+	struct lx_ctl *ctl;
+	size_t size;
 	int err = lx_session_ctl_new(s->instance, &ctl);
 
 	if (err)
 		return lx_session_fail(s, err, "out of memory");
-	f = open_memstream(&text, &size);
-	err = f ? collect_all(ctl, a->v[LX_ARG_PEER], f) : -ENOMEM;
-	if (f)
-		fclose(f);
+	out.file = open_memstream(&text, &size);
+	err = out.file ? collect_text(ctl, &out) : -ENOMEM;
+	if (out.file)
+		fclose(out.file);
 	if (err)
 		lx_session_fail(s, err, "%s", *lx_ctl_why(ctl)->text ? lx_ctl_why(ctl)->text : strerror(-err));
-	print_all(text, !err);
+	if (!lx_lnetx_as_tree())
+		fputs(text ? text : "", stdout);
+	else if (!err)
+		lx_lnetx_print("metrics", json_string(text));
 	free(text);
 	lx_ctl_free(ctl);
 	return err;
@@ -376,10 +431,10 @@ static int metrics(struct lx_session *s, const struct lx_args *a)
 
 /* clang-format off */
 static const struct lx_keyword metrics_keywords[] = {
-	{ "peers", LX_ARG_PEER, NULL }, { NULL, 0, NULL }
+	{ "peers", LX_ARG_PEER, NULL }, { "openmetrics", LX_ARG_OPENMETRICS, NULL }, { NULL, 0, NULL }
 };
 const struct lx_command lx_metrics_commands[] = {
-	{ "metrics", metrics, metrics_keywords, NULL, "state and counters for monitoring systems (OpenMetrics); \"peers\": of each peer, too" },
+	{ "metrics", metrics, metrics_keywords, NULL, "state and counters for Prometheus and node_exporter; \"peers\": of each peer, too; \"openmetrics\": in that format" },
 	{ NULL, NULL, NULL, NULL, NULL }
 };
 /* clang-format on */
