@@ -158,6 +158,11 @@ static void test_section(void **state)
 		  "tcp3 eth0, tcp3 eth1" },
 		{ "- net-spec: tcp4\n  interfaces: {0: eth0}\n  ip-range: {0: 10.99.*.*}", "-2" },
 		{ "- net-spec: tcp4\n  interfaces: {0: eth9}\n  ip-range: {0: 10.77.*.*}", "-2" },
+		/* All of its interfaces have to match. */
+		{ "- net-spec: tcp4\n  interfaces: {0: eth0, 1: eth9}\n  ip-range: {0: 10.77.*.*}", "-2" },
+		{ "- net-spec: tcp4\n  interfaces: {0: eth0, 1: eth1}\n  ip-range: {0: 10.77.*.*}\n"
+		  "- net-spec: tcp4\n  interfaces: {0: eth0}\n  ip-range: {0: 10.77.*.*}",
+		  "tcp4 eth0" },
 		{ "- net-spec: tcp4", "tcp4 eth0" },
 		{ "- net-spec: tcp4\n  interfaces: {0: eth1}", "tcp4 eth1" },
 		{ "- net-spec: tcp1\n  ip-range: {0: 10.78.*.*}", "tcp1 eth1" },

@@ -141,31 +141,42 @@ static int apply_legacy(const struct lx_conf_rule *rule, const struct machine *m
 	return ifname ? add(r, rule, ifname) : -ENODEV;
 }
 
-static bool is_named(const struct lx_conf_rule *rule, const char *ifname)
+/* With an address in range; @ifname NULL: any that is up. */
+static int add_in_range(const struct lx_conf_rule *rule, const struct machine *m,
+			const char *ifname, struct result *r, bool *ret_any)
 {
-	for (size_t i = 0; i < rule->n_ifnames; i++) {
-		if (!strcmp(rule->ifname[i], ifname))
-			return true;
+	int err = 0;
+
+	*ret_any = false;
+	for (size_t i = 0; !err && i < m->n; i++) {
+		const struct lx_conf_addr *addr = &m->addr[i];
+
+		if (!in_range(rule, addr) || (ifname ? strcmp(ifname, addr->ifname) : !addr->up))
+			continue;
+		*ret_any = true;
+		err = add(r, rule, addr->ifname);
 	}
-	return !rule->n_ifnames;
+	return err;
 }
 
-/* Adds NIs on interfaces whose addresses are in range, in the order of their names. */
+/*
+ * Adds NIs on interfaces whose addresses are in range, in the order of their names. If the rule
+ * names interfaces, it applies only if all of them match.
+ */
 static int apply_by_address(const struct lx_conf_rule *rule, const struct machine *m,
 			    struct result *r)
 {
-	size_t n = rule->n_ifnames ? rule->n_ifnames : 1;
+	size_t before = r->n;
+	bool any;
 	int err = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		for (size_t j = 0; !err && j < m->n; j++) {
-			const struct lx_conf_addr *addr = &m->addr[j];
-
-			if (!in_range(rule, addr) || !is_named(rule, addr->ifname) ||
-			    (rule->n_ifnames && strcmp(rule->ifname[i], addr->ifname)) ||
-			    (!rule->n_ifnames && !addr->up))
-				continue;
-			err = add(r, rule, addr->ifname);
+	if (!rule->n_ifnames)
+		return add_in_range(rule, m, NULL, r, &any);
+	for (size_t i = 0; !err && i < rule->n_ifnames; i++) {
+		err = add_in_range(rule, m, rule->ifname[i], r, &any);
+		if (!any) {
+			r->n = before;
+			break;
 		}
 	}
 	return err;
