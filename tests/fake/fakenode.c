@@ -592,11 +592,12 @@ int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gatewa
 /* ---- routing, counters, connections -----------------------------------------------------------
  */
 
+static const uint32_t default_buffers[LX_POOLS] = { 512, 4096, 256 };
+
 int lx_routing_set(struct lx_node *node, bool enable)
 {
 	struct lx_routing_info *r = &node->s.routing;
-	static const uint32_t pages[LX_POOLS] = { 0, 1, 256 },
-			      buffers[LX_POOLS] = { 512, 4096, 256 };
+	static const uint32_t pages[LX_POOLS] = { 0, 1, 256 };
 
 	if (r->state == LX_ROUTING_STOPPING)
 		return -EBUSY;
@@ -605,7 +606,7 @@ int lx_routing_set(struct lx_node *node, bool enable)
 		   : r->state == LX_ROUTING_ON ? LX_ROUTING_STOPPING
 					       : r->state;
 	for (int i = 0; i < LX_POOLS && enable && !r->pools; i++) {
-		uint32_t n = r->pool[i].nbuffers ? r->pool[i].nbuffers : buffers[i];
+		uint32_t n = r->pool[i].nbuffers ? r->pool[i].nbuffers : default_buffers[i];
 
 		r->pool[i] = (struct lx_pool_info){ pages[i], n, n, n };
 	}
@@ -651,11 +652,11 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 	struct lx_routing_info *r = &node->s.routing;
 
 	for (int i = 0; i < LX_POOLS; i++) {
-		if (totals[i] == 0)
-			return -EINVAL;
-		if (totals[i] == LX_UNSET || totals[i] == r->pool[i].nbuffers)
+		int64_t n = totals[i] ? totals[i] : default_buffers[i];
+
+		if (n == LX_UNSET || n == r->pool[i].nbuffers)
 			continue;
-		r->pool[i].nbuffers = r->pool[i].credits = r->pool[i].mincredits = totals[i];
+		r->pool[i].nbuffers = r->pool[i].credits = r->pool[i].mincredits = n;
 	}
 	return 0;
 }

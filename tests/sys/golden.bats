@@ -24,11 +24,8 @@ declare -gA differs=(
 	["lnetctl set discovery 2"]=$strict
 	["lnetctl set discovery -1"]=$strict
 	["lnetctl set routing 2"]="the complaint is in our own words"
-	["lnetctl set tiny_buffers 0"]=$strict
-	["lnetctl set large_buffers -1"]=$strict
 	["lnetctl set lnd_timeout 10"]="the complaint is in our own words"
 	["lnetctl set retry_count"]="the complaint is in our own words"
-	["lnetctl set retry_count 1 2"]=$strict
 	["lnetctl net set --nid 10.77.0.1@tcp --health 1001"]=$strict
 	["lnetctl net set --nid 10.77.0.1@tcp --health -1"]=$strict
 	["lnetctl net set --nid 10.77.0.99@tcp --health 5"]=$strict
@@ -55,7 +52,6 @@ declare -gA differs=(
 	["lnetctl route add --net bogus --gateway 10.77.0.3@tcp"]="another errno"
 	["lnetctl route add --net tcp9"]="the complaint is YAML"
 	["lnetctl route add --gateway 10.77.0.3@tcp"]="the complaint is YAML"
-	["lnetctl route add --net tcp9 --gateway 10.77.0.3@tcp --priority -1"]=$strict
 	["lnetctl route add --net tcp9 --gateway 10.77.0.3@tcp --priority x"]=$strict
 )
 differs+=(["lnetctl net show -v | grep -A30 10.77.0.3 | grep -E 'nid|credits'"]="an option is not ignored"
@@ -110,9 +106,9 @@ teardown() {
 	net_end
 }
 
-# Masks what is not compared.
+# Masks what is not compared, and what ours says of words that the reference takes no notice of.
 masked() {
-	sed 's/descr: .*/descr:/'
+	sed 's/descr: .*/descr:/; /^lnetctl: .* is not expected here: ignored/d'
 }
 
 # Counters, latencies and credits belong to one run: of listings full of them, only the effects

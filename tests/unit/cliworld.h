@@ -44,6 +44,16 @@ static inline void ok(const char *line)
 		fail_msg("$ %s\nsucceeds, with a complaint: %s", line, r->err);
 }
 
+/* Succeeds, with this on stderr. Returns what it prints. */
+static inline const char *warns(const char *line, const char *text)
+{
+	const struct proc_result *r = expect(0, line);
+
+	if (!strstr(r->err, text))
+		fail_msg("$ %s\n%sdoes not have \"%s\"", line, r->err, text);
+	return r->out;
+}
+
 static inline char *output_of(const char *line)
 {
 	return strdup(expect(0, line)->out);

@@ -33,6 +33,15 @@ int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 	return 0;
 }
 
+int lx_arg_int_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		     const char *name, int64_t min, int64_t max, int64_t *ret_value)
+{
+	*ret_value = LX_UNSET;
+	if (a->v[id] && !strcmp(a->v[id], "-1"))
+		return 0;
+	return lx_arg_int(s, a, id, name, min, max, ret_value);
+}
+
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net)
 {
 	*ret_net = LX_NET_U32_ANY;
@@ -115,9 +124,6 @@ int lx_arg_cpt(struct lx_session *s, const char *text)
 {
 	char why[160];
 
-	if (text[0] != '[')
-		return lx_session_fail(s, -EINVAL,
-				       "cpt \"%s\": a list in brackets is expected ([0,1])", text);
 	if (lx_conf_cpt(text, why, sizeof(why)))
 		return lx_session_fail(s, -EINVAL, "cpt %s", why);
 	return 0;

@@ -110,6 +110,10 @@ struct lx_args {
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       int64_t min, int64_t max, int64_t *ret_value);
 
+/* The same; "-1", which scripts give for what they do not want to set, counts as not given. */
+int lx_arg_int_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		     const char *name, int64_t min, int64_t max, int64_t *ret_value);
+
 /* A net, or LX_NET_U32_ANY. -ENOENT: no such net (the errno of the reference's tools). */
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net);
 
@@ -124,7 +128,7 @@ int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 int lx_arg_nids(struct lx_session *s, const char *text, const char *name, struct lx_nid **ret_nids,
 		size_t *ret_n);
 
-/* Checks a list of CPU partitions, "[0,2-3]"; it has no effect here. -EINVAL. */
+/* Checks a list of CPU partitions, "[0,2-3]" or "0"; it has no effect here. -EINVAL. */
 int lx_arg_cpt(struct lx_session *s, const char *text);
 
 /* Takes the rails of a new NI, if there are any. -EINVAL, -EOPNOTSUPP. */

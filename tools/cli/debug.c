@@ -111,6 +111,11 @@ static int nidlist(struct lx_session *s, const struct lx_args *a)
 		fputs("lnetctl: give a list of NIDs\n", stderr);
 		return LX_TOLD + STATUS_INVALID;
 	}
+	if (a->n_rest > 2) {
+		fprintf(stderr, "lnetctl: \"%s\" is not expected: a list with spaces needs quotes\n",
+			a->rest[2]);
+		return LX_TOLD + STATUS_INVALID;
+	}
 	if (text && lx_nid_parse(text, &nid)) {
 		fprintf(stderr, "lnetctl: \"%s\" is not a NID\n", text);
 		return LX_TOLD + STATUS_INVALID;
@@ -143,6 +148,6 @@ const struct lx_lnetctl_cmd lx_lnetctl_debug_cmds[] = {
 	{ "peer", peer, "checks the NID and prints nothing; see \"peer show --verbose 4\"",
 	  peer_options, LX_ERROR_OLD, "debug", "peer", NULL, 0 },
 	{ "nidlist", nidlist, "show how a list of NIDs is parsed, and whether a NID is in it: LIST [NID]",
-	  NULL, LX_ERROR_RECORD, "show", "nidlist", NULL, 2 },
+	  NULL, LX_ERROR_RECORD, "show", "nidlist", NULL, LX_CONTROL_NIDS_MAX },
 	{ NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 }
 };

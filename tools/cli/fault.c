@@ -430,9 +430,10 @@ static const struct lx_option del_options[] = {
 	  "fault", NULL, 0 }, \
 	{ "reset", kind##_reset, "set counters of " #kind " rules to 0", NULL, LX_ERROR_RECORD, \
 	  "reset", "fault", NULL, 0 }, \
-	{ "show", kind##_show, "show " #kind " rules", NULL, LX_ERROR_RECORD, "show", "fault", \
-	  NULL, 0 }, \
-	{ "list", kind##_show, "the same", NULL, LX_ERROR_RECORD, "show", "fault", NULL, 0 }, \
+	{ "show", kind##_show, "show " #kind " rules", lx_lnetctl_show_options, LX_ERROR_RECORD, \
+	  "show", "fault", NULL, 0 }, \
+	{ "list", kind##_show, "the same", lx_lnetctl_show_options, LX_ERROR_RECORD, "show", \
+	  "fault", NULL, 0 }, \
 	NO_CMD
 
 const struct lx_lnetctl_cmd lx_lnetctl_drop_cmds[] = { KIND_CMDS(drop) };

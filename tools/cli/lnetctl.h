@@ -38,7 +38,7 @@ struct lx_lnetctl_cmd {
 	uint8_t style;
 	const char *op, *object; /* of the error record: "add", "net" */
 	int (*map_error)(int err); /* to the errno that the reference has; or NULL */
-	unsigned int max_rest; /* words without option that may follow */
+	unsigned int max_rest; /* words without option that may follow; more are ignored */
 };
 
 struct lx_group {
@@ -53,6 +53,9 @@ extern const struct lx_group lx_groups[]; /* ended by name NULL */
 /* The verbs of groups that have a file of their own; ended by name NULL. */
 extern const struct lx_lnetctl_cmd lx_lnetctl_udsp_cmds[], lx_lnetctl_debug_cmds[],
 	lx_lnetctl_mrrouting_cmd[], lx_lnetctl_sysctl_cmd[];
+
+/* Of shows without options in the reference: "-v" of any level, and others are ignored. */
+extern const struct lx_option lx_lnetctl_show_options[];
 
 /* Fills in the tables derived from others ("set"); call it first. */
 void lx_lnetctl_cmds_init(void);

@@ -539,9 +539,14 @@ static const struct lx_lnetctl_cmd route_cmds[] = {
 	NO_CMD
 };
 
+const struct lx_option lx_lnetctl_show_options[] = {
+	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "there is no more" },
+	NO_OPTION
+};
+
 static const struct lx_lnetctl_cmd routing_cmds[] = {
-	{ "show", show_routing, "show router buffers and whether routing is on", NULL, OLD, "show",
-	  "routing", NULL, 0 },
+	{ "show", show_routing, "show router buffers and whether routing is on",
+	  lx_lnetctl_show_options, OLD, "show", "routing", NULL, 0 },
 	NO_CMD
 };
 
@@ -577,28 +582,24 @@ static const struct lx_lnetctl_cmd peer_cmds[] = {
 	  NULL, 0 },
 	{ "show", show_peer, "show peers and their NIDs", peer_show_options, RECORD, "show", "peer",
 	  NULL, 0 },
-	{ "list", list_peers, "show primary NIDs", NULL, RECORD, "show", "peer", NULL, 0 },
+	{ "list", list_peers, "show primary NIDs", lx_lnetctl_show_options, RECORD, "show", "peer",
+	  NULL, 0 },
 	{ "set", peer_set, "set health or state of a peer", peer_set_options, OLD, "net", "set",
 	  peer_set_errno, 0 },
 	NO_CMD
 };
 
 static const struct lx_lnetctl_cmd stats_cmds[] = {
-	{ "show", show_stats, "show the counters of the node", NULL, OLD, "show", "statistics",
-	  NULL, 0 },
+	{ "show", show_stats, "show the counters of the node", lx_lnetctl_show_options, OLD,
+	  "show", "statistics", NULL, 0 },
 	{ "reset", lx_request_stats_reset, "set the counters to 0", NULL, OLD, "reset",
 	  "statistics", NULL, 0 },
 	NO_CMD
 };
 
-static const struct lx_option global_options[] = {
-	{ "verbose", 'v', LEVEL, LX_ARG_VERBOSE, "there is no more" },
-	NO_OPTION
-};
-
 static const struct lx_lnetctl_cmd global_cmds[] = {
-	{ "show", show_global, "show general settings", global_options, OLD, "show", "global", NULL,
-	  0 },
+	{ "show", show_global, "show general settings", lx_lnetctl_show_options, OLD, "show",
+	  "global", NULL, 0 },
 	NO_CMD
 };
 
@@ -674,11 +675,11 @@ static const struct lx_lnetctl_cmd service_id_cmd[] = {
 
 /* tiny, small, large, routing; then the general settings; then the end. */
 static struct lx_lnetctl_cmd set_cmds[40] = {
-	{ "tiny_buffers", set, "router buffers for messages without payload, more than 0", NULL,
+	{ "tiny_buffers", set, "router buffers for messages without payload; 0: default", NULL,
 	  OLD, "add", "buf", NULL, 1 },
-	{ "small_buffers", set, "router buffers for payload up to a page, more than 0", NULL, OLD,
+	{ "small_buffers", set, "router buffers for payload up to a page; 0: default", NULL, OLD,
 	  "add", "buf", NULL, 1 },
-	{ "large_buffers", set, "router buffers for payload up to 1 MiB, more than 0", NULL, OLD,
+	{ "large_buffers", set, "router buffers for payload up to 1 MiB; 0: default", NULL, OLD,
 	  "add", "buf", NULL, 1 },
 	{ "routing", set, "0: off, 1: forward messages between nets", NULL, OLD, "add", "routing",
 	  NULL, 1 },

@@ -52,6 +52,53 @@ static const struct lx_option *option_of(const struct lx_option *options, int op
 	return NULL;
 }
 
+/* Names have hyphens or underscores; either is understood for the other. */
+static bool same_letter(char a, char b)
+{
+	return a == b || (a == '_' && b == '-') || (a == '-' && b == '_');
+}
+
+/* Spells "--name", "--name=value" or a start of the name as the table does. */
+static void mend_name(char *word, const struct lx_option *options)
+{
+	size_t len, same;
+
+	if (strncmp(word, "--", 2))
+		return;
+	word += 2;
+	len = strcspn(word, "=");
+	for (const struct lx_option *o = options; o->name; o++) {
+		for (same = 0; same < len && same_letter(word[same], o->name[same]); same++)
+			;
+		if (same == len) {
+			memcpy(word, o->name, len);
+			return;
+		}
+	}
+}
+
+/* Hyphens and dashes that word processors make of "-": U+2010..2015, and the minus sign. */
+static bool has_odd_dash(const char *word)
+{
+	return (!strncmp(word, "\xe2\x80", 2) && word[2] >= '\x90' && word[2] <= '\x95') ||
+	       !strncmp(word, "\xe2\x88\x92", 3);
+}
+
+/* Scripts rely on it that the reference takes no notice of such words. */
+static void tell_ignored(const char *word)
+{
+	fprintf(stderr, "lnetctl: \"%s\" is not expected here: ignored%s\n", word,
+		has_odd_dash(word) ? "; its first character only looks like \"-\"" : "");
+}
+
+/* An option that the verb does not have. */
+static void tell_ignored_option(char **argv)
+{
+	char letter[] = { '-', (char)optopt, '\0' };
+
+	tell_ignored(optopt ? letter : argv[optind - 1]);
+}
+
 /* "-v" alone is level 1; a number after it is its value. */
 static const char *level_value(int argc, char **argv)
 {
@@ -94,15 +141,24 @@ static const char *value_of(const struct lx_option *o, const char *before, int a
 
 int lx_options_parse(int argc, char **argv, const struct lx_lnetctl_cmd *v, struct lx_args *a)
 {
+	/* The reference's shows without options do not look at what follows. */
+	const bool any = v->option == lx_lnetctl_show_options;
 	struct getopt_tables t;
 	int opt;
 
 	make_tables(v->option, &t);
+	for (int i = 1; v->option && i < argc; i++)
+		mend_name(argv[i], v->option);
 	argv[0] = "lnetctl"; /* for error messages */
 	optind = 0; /* restart */
+	opterr = !any;
 	while (v->option && (opt = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
 		const struct lx_option *o = option_of(v->option, opt);
 
+		if (opt == '?' && any) {
+			tell_ignored_option(argv);
+			continue;
+		}
 		if (opt == '?')
 			return -EINVAL;
 		if (!o)
@@ -116,9 +172,9 @@ int lx_options_parse(int argc, char **argv, const struct lx_lnetctl_cmd *v, stru
 	a->n_rest = v->option ? argc - optind : argc - 1;
 	if (!v->option && a->n_rest && !strcmp(a->rest[0], "-h"))
 		return 1;
-	if (a->n_rest > (int)v->max_rest) {
-		fprintf(stderr, "lnetctl: \"%s\" is not expected here\n", a->rest[v->max_rest]);
-		return -EINVAL;
-	}
+	for (int i = v->max_rest; i < a->n_rest; i++)
+		tell_ignored(a->rest[i]);
+	if (a->n_rest > (int)v->max_rest)
+		a->n_rest = v->max_rest;
 	return 0;
 }

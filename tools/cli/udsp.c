@@ -135,6 +135,7 @@ static const struct lx_option del_options[] = {
 
 static const struct lx_option show_options[] = {
 	{ "idx", 'i', LX_OPTION_VALUE, LX_ARG_INDEX, "only this one" },
+	{ "verbose", 'v', LX_OPTION_LEVEL, LX_ARG_VERBOSE, "there is no more" },
 	{ NULL, 0, 0, 0, NULL }
 };
 
