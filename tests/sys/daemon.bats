@@ -194,6 +194,32 @@ nice_of() {
 	equal "$(nice_of a)" "TS -15"
 }
 
+# told NODE TEXT COMMAND...: the command fails with this text
+told() {
+	local out
+
+	! out=$(lx "$1" "${@:3}" 2>&1) && [[ $out == *"$2"* ]]
+}
+
+@test "while lnetxd loads its BPF programs, commands are told so" {
+	net_two
+	nets_yaml tcp eth0 | config a
+	# The first use of BPF takes a minute, or until strace ends.
+	LAUNCH="strace -D -f -o /dev/null -e trace=bpf -e inject=bpf:delay_enter=60000000:when=1" \
+		spawn a -c "$DIR/a.yaml"
+	eventually "$PATIENCE" told a "starting: loading BPF programs" net show
+	told a "starting: loading BPF programs" bpf status
+	told a "starting: loading BPF programs" guard show
+	told a "starting: loading BPF programs" ping 10.1.0.2@tcp
+	equal "$(lx a -j daemon show | jq '.daemon[0].configured')" false
+	run ! log_has a 'not configured'
+	# Without strace it goes on.
+	kill -KILL "$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/${daemon_pid[a]}/status")"
+	eventually "$PATIENCE" is_running a
+	[[ $(ctl a net show) == *10.1.0.1@tcp* ]]
+	equal "$(lx a -j bpf status | jq '.bpf.sets[0].loaded')" true
+}
+
 # ---- reload -------------------------------------------------------------------------
 
 @test "SIGHUP: what changed is applied, what did not keeps its connections" {

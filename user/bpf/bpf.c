@@ -366,7 +366,7 @@ static int try_load(struct lx_bpf_set *set, const struct lx_bpf_want *want, void
 	return load(set, want);
 }
 
-static int load_locked(struct lx_bpf_set *set, const struct lx_bpf_want *want, void *owner)
+static int load_or_clean(struct lx_bpf_set *set, const struct lx_bpf_want *want, void *owner)
 {
 	int err = try_load(set, want, owner);
 
@@ -403,9 +403,10 @@ int lx_bpf_load(struct lx_bpf *bpf, const struct lx_bpf_want *want, void *owner,
 	set->name = want->name;
 	set->otherwise = want->otherwise;
 	lx_list_init(&set->hooks);
+	/* Loading takes a while, and nobody who looks at the other sets shall wait for it. */
+	err = load_or_clean(set, want, owner);
 	pthread_mutex_lock(&bpf->lock);
 	lx_list_append(&bpf->sets, &set->link);
-	err = load_locked(set, want, owner);
 	pthread_mutex_unlock(&bpf->lock);
 	*ret_set = set;
 	return err;

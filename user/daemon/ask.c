@@ -11,6 +11,7 @@
 #include "../control/schema.h"
 #include "../selftest/ask.h"
 #include "ask.h"
+#include "change.h"
 
 #define TIMEOUT_MAX_MS 300000
 
@@ -271,7 +272,7 @@ void lx_ask_request(struct lx_client *client, const void *attrs, size_t len)
 	if (!err)
 		err = check(req, text, sizeof(text));
 	if (!err && !d->node)
-		err = -ENETDOWN;
+		err = lx_change_no_node(d, text, sizeof(text));
 	if (!err) {
 		a->asks = d->asks;
 		a->nid = req->nid;

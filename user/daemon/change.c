@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/explain.h"
 #include "../base/log.h"
 #include "../control/schema.h"
 #include "change.h"
@@ -176,6 +177,11 @@ static int node_apply(struct change *c)
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
+static int load_programs(struct change *c)
+{
+	return lx_programs_load(c->daemon->programs);
+}
+
 static int change_nothing(struct change *c)
 {
 	return 0;
@@ -234,7 +240,8 @@ static const struct kind kinds[] = {
 };
 /* clang-format on */
 
-/* Not clients' requests: what precedes each stop; and nothing but what follows each change. */
+/* Not clients' requests: what precedes each start and stop; nothing but what follows a change. */
+static const struct kind load = { .object = "programs", .run = load_programs, .without_node = true };
 static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
 static const struct kind no_change = { .object = "programs", .run = change_nothing };
 
@@ -287,6 +294,23 @@ static void tell_client(const struct change *c)
 		strcpy(more, " (the rest is applied; mend this, then reload again)");
 	lx_client_count(c->client, c->count);
 	lx_client_reply(c->client, c->error, c->kind->object, "%s%s", c->text, more);
+}
+
+int lx_change_no_node(struct lx_daemon *d, char *text, size_t size)
+{
+	const struct change *c = d->changes->running;
+
+	if (lx_programs_are_loading(d->programs))
+		return lx_explain(text, size, -ENETDOWN,
+				  "starting: loading BPF programs; try again in some seconds");
+	if (c && c->kind->run == node_start)
+		return lx_explain(text, size, -ENETDOWN,
+				  "starting: the nets come up; try again in some seconds");
+	if (c && c->kind->run == node_stop)
+		return lx_explain(text, size, -ENETDOWN, "LNet is stopping");
+	return lx_explain(text, size, -ENETDOWN,
+			  "LNet is not configured in this lnetxd; start it with "
+			  "\"lnetctl lnet configure\" (lnetx daemon up)");
 }
 
 /* Sends the answer, and frees the change. */
@@ -363,9 +387,7 @@ static bool begin(struct change *c)
 		d->node = NULL; /* nothing new may start with it */
 	if (c->node || c->kind->without_node)
 		return true;
-	c->error = say(c, -ENETDOWN,
-		       "LNet is not configured in this lnetxd; start it with "
-		       "\"lnetctl lnet configure\" (lnetx daemon up)");
+	c->error = lx_change_no_node(d, c->text, sizeof(c->text));
 	return false;
 }
 
@@ -374,7 +396,9 @@ static void run(uv_work_t *work)
 	struct change *c = lx_container_of(work, struct change, work);
 
 	c->error = c->kind->run(c);
-	lx_programs_follow(c->daemon->programs, c->node);
+	/* What an earlier daemon left attached stays until there is a node. */
+	if (c->kind != &load)
+		lx_programs_follow(c->daemon->programs, c->node);
 }
 
 static void finish(uv_work_t *work, int status)
@@ -512,10 +536,11 @@ void lx_change_request(struct lx_client *client, const void *attrs, size_t len)
 	enqueue(c);
 }
 
-static int own_change(struct lx_daemon *d, uint8_t command, uint16_t flags, lx_change_fn done)
+static int own_change(struct lx_daemon *d, const struct kind *kind, uint16_t flags,
+		      lx_change_fn done)
 {
 	struct change *c;
-	int err = change_new(d, find_kind(command, flags & (NLM_F_CREATE | NLM_F_REPLACE)), &c);
+	int err = change_new(d, kind, &c);
 
 	if (err)
 		return err;
@@ -525,15 +550,21 @@ static int own_change(struct lx_daemon *d, uint8_t command, uint16_t flags, lx_c
 	return 0;
 }
 
+int lx_change_load(struct lx_daemon *d, lx_change_fn done)
+{
+	return own_change(d, &load, 0, done);
+}
+
 /* Without a file only the node: nobody requested the net that "--all" would choose. */
 int lx_change_start(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, LX_CONTROL_CONFIGURE, NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
+	return own_change(d, find_kind(LX_CONTROL_CONFIGURE, NLM_F_CREATE),
+			  NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
 }
 
 int lx_change_reload(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, LX_CONTROL_RELOAD, NLM_F_REPLACE, done);
+	return own_change(d, find_kind(LX_CONTROL_RELOAD, NLM_F_REPLACE), NLM_F_REPLACE, done);
 }
 
 /* BPF programs follow the interfaces. */
@@ -579,7 +610,7 @@ int lx_change_stop(struct lx_daemon *d, lx_change_fn done)
 		c->error = say(c, -ESHUTDOWN, "lnetxd is stopping");
 		answer(c);
 	}
-	return own_change(d, LX_CONTROL_CONFIGURE, 0, done);
+	return own_change(d, find_kind(LX_CONTROL_CONFIGURE, 0), 0, done);
 }
 
 int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes)

@@ -12,6 +12,9 @@ int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes);
 /* No change may be running: lx_change_stop() was the last one. NULL is fine. */
 void lx_changes_free(struct lx_changes *changes);
 
+/* Says why there is no node now, and what to do. Returns -ENETDOWN. Main thread. */
+int lx_change_no_node(struct lx_daemon *daemon, char *text, size_t size);
+
 /* A client's request to change something; answered when it is done. */
 void lx_change_request(struct lx_client *client, const void *attrs, size_t len);
 
@@ -22,6 +25,8 @@ void lx_change_request(struct lx_client *client, const void *attrs, size_t len);
  */
 typedef void (*lx_change_fn)(struct lx_daemon *daemon, int error, bool applied, const char *text);
 
+/* Loads the BPF programs; the first change of all. */
+int lx_change_load(struct lx_daemon *daemon, lx_change_fn done);
 /* Starts the node with the file's configuration, or without any. */
 int lx_change_start(struct lx_daemon *daemon, lx_change_fn done);
 /* Reads the file again and applies it to the node. */

@@ -301,27 +301,27 @@ static const struct show {
 	uint8_t command;
 	const char *object;
 	show_fn fn;
-	bool without_node;
-} shows[] = { { LX_CONTROL_NETS, "net", show_nets, false },
-	      { LX_CONTROL_PEERS, "peer", show_peers, false },
-	      { LX_CONTROL_ROUTES, "route", show_routes, false },
-	      { LX_CONTROL_RECOVERY, "recovery", show_recovery, false },
-	      { LX_CONTROL_UDSP, "udsp", show_udsps, false },
-	      { LX_CONTROL_CONNS, "conn", show_conns, false },
-	      { LX_CONTROL_FAULT, "fault", show_faults, false },
-	      { LX_CONTROL_ROUTING, "routing", show_routing, false },
-	      { LX_CONTROL_STATS, "statistics", show_stats, false },
-	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, false },
-	      { LX_CONTROL_STATUS, "daemon", show_status, true },
-	      { LX_CONTROL_SELFTEST, "selftest", show_selftest, true },
-	      { LX_CONTROL_BPF, "bpf", lx_programs_show_bpf, true },
-	      { LX_CONTROL_GUARD, "guard", lx_programs_show_guard, true },
-	      { LX_CONTROL_BANS, "ban", lx_programs_show_bans, true },
-	      { LX_CONTROL_PREFIXES, "prefix", lx_programs_show_prefixes, true },
-	      { LX_CONTROL_REFUSALS, "refusal", lx_programs_show_refusals, true },
-	      { LX_CONTROL_STREAMS, "stream", lx_programs_show_streams, true },
-	      { LX_CONTROL_LANES, "lane", lx_programs_show_lanes, true },
-	      { 0, NULL, NULL, false } };
+	enum { NOTHING, NODE, PROGRAMS } needs;
+} shows[] = { { LX_CONTROL_NETS, "net", show_nets, NODE },
+	      { LX_CONTROL_PEERS, "peer", show_peers, NODE },
+	      { LX_CONTROL_ROUTES, "route", show_routes, NODE },
+	      { LX_CONTROL_RECOVERY, "recovery", show_recovery, NODE },
+	      { LX_CONTROL_UDSP, "udsp", show_udsps, NODE },
+	      { LX_CONTROL_CONNS, "conn", show_conns, NODE },
+	      { LX_CONTROL_FAULT, "fault", show_faults, NODE },
+	      { LX_CONTROL_ROUTING, "routing", show_routing, NODE },
+	      { LX_CONTROL_STATS, "statistics", show_stats, NODE },
+	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, NODE },
+	      { LX_CONTROL_STATUS, "daemon", show_status, NOTHING },
+	      { LX_CONTROL_SELFTEST, "selftest", show_selftest, NOTHING },
+	      { LX_CONTROL_BPF, "bpf", lx_programs_show_bpf, PROGRAMS },
+	      { LX_CONTROL_GUARD, "guard", lx_programs_show_guard, PROGRAMS },
+	      { LX_CONTROL_BANS, "ban", lx_programs_show_bans, PROGRAMS },
+	      { LX_CONTROL_PREFIXES, "prefix", lx_programs_show_prefixes, PROGRAMS },
+	      { LX_CONTROL_REFUSALS, "refusal", lx_programs_show_refusals, PROGRAMS },
+	      { LX_CONTROL_STREAMS, "stream", lx_programs_show_streams, PROGRAMS },
+	      { LX_CONTROL_LANES, "lane", lx_programs_show_lanes, PROGRAMS },
+	      { 0, NULL, NULL, NOTHING } };
 
 static void monitor(struct lx_client *c)
 {
@@ -348,11 +348,9 @@ static void show(struct lx_client *c, const void *attrs, size_t len)
 		return;
 	}
 	err = lx_schema_get(attrs, len, &lx_control_show_schema, &req, text, sizeof(text));
-	if (!err && !d->node && !s->without_node) {
-		err = -ENETDOWN;
-		strcpy(text, "LNet is not configured in this lnetxd; start it with "
-			     "\"lnetctl lnet configure\" (lnetx daemon up)");
-	}
+	if (!err && ((s->needs == NODE && !d->node) ||
+		     (s->needs == PROGRAMS && !lx_programs_are_ready(d->programs))))
+		err = lx_change_no_node(d, text, sizeof(text));
 	if (!err) {
 		err = s->fn(d, &req, &dump);
 		if (err == -ENOENT && s->command == LX_CONTROL_TUNABLES)

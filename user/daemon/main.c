@@ -2,9 +2,11 @@
 /*
  * lnetxd: an LNet node as a service. This file has the order of start and stop:
  *
- *	options, log ─▶ not root ─▶ file read ─▶ control socket ─▶ BPF ─▶ node up ─▶ READY ─▶ loop
- *	                                                           │ SIGHUP: reload
- *	exit ◀─ all closed ◀─ node stopped, drained ◀─ STOPPING ◀──┘ SIGTERM, SIGINT
+ *	options, log ─▶ not root ─▶ file read ─▶ control socket ─▶ loop: BPF ─▶ node up ─▶ READY
+ *	                                                                   │ SIGHUP: reload
+ *	exit ◀─ all closed ◀─ node stopped, drained ◀─ STOPPING ◀──────────┘ SIGTERM, SIGINT
+ *
+ * BPF and the node are the first changes (change.c): meanwhile clients get answers.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -54,6 +56,7 @@ static struct {
 	uv_loop_t loop;
 	uv_signal_t hup, term, interrupt;
 	uv_timer_t watchdog, look;
+	bool waits; /* for "lnetctl lnet configure" */
 	bool stopping;
 	int exit_status;
 } lnetxd;
@@ -263,10 +266,39 @@ static void stop(int exit_status)
 
 /* ---- events ------------------------------------------------------------------------ */
 
+/* There is nothing to start LNet with. */
+static void tell_waiting(const struct lx_daemon *d)
+{
+	lx_notify("READY=1\nSTATUS=waiting for \"lnetctl lnet configure\"");
+	if (d->config_file)
+		lx_info("instance=%s state=\"not configured\" reason=\"there is no %s\" "
+			"next=\"lnetctl lnet configure; or write that file and restart lnetxd\"",
+			d->instance, d->config_file);
+	else
+		lx_info("instance=%s state=\"not configured\" next=\"lnetctl lnet configure\"",
+			d->instance);
+}
+
+static void on_loaded(struct lx_daemon *d, int error, bool applied, const char *text)
+{
+	if (lnetxd.stopping)
+		return;
+	if (!error)
+		error = lx_refusals_new(d, &d->refusals);
+	if (error) {
+		lx_err("action=exit reason=\"%s\"", strerror(-error));
+		stop(EXIT_FAILURE);
+	} else if (lnetxd.waits) {
+		tell_waiting(d);
+	}
+}
+
 static void on_started(struct lx_daemon *d, int error, bool applied, const char *text)
 {
 	char buf[400];
 
+	if (lnetxd.stopping)
+		return;
 	if (error) {
 		lx_err("action=exit reason=\"%s\"", lx_daemon_log_unquoted(text, buf, sizeof(buf)));
 		stop(EXIT_FAILURE);
@@ -414,19 +446,13 @@ static void watch_signal(uv_signal_t *handle, uv_signal_cb fn, int number)
 
 static int start(struct lx_daemon *d, const struct options *o)
 {
+	int err;
+
+	lnetxd.waits = !d->conf && !o->configure;
 	if (d->conf)
 		lx_tester_configure(d->tester, &d->conf->selftest);
-	if (d->conf || o->configure)
-		return lx_change_start(d, on_started);
-	lx_notify("READY=1\nSTATUS=waiting for \"lnetctl lnet configure\"");
-	if (o->config)
-		lx_info("instance=%s state=\"not configured\" reason=\"there is no %s\" "
-			"next=\"lnetctl lnet configure; or write that file and restart lnetxd\"",
-			d->instance, o->config);
-	else
-		lx_info("instance=%s state=\"not configured\" next=\"lnetctl lnet configure\"",
-			d->instance);
-	return 0;
+	err = lx_change_load(d, on_loaded);
+	return err || lnetxd.waits ? err : lx_change_start(d, on_started);
 }
 
 static void *nothing(void *arg)
@@ -466,8 +492,6 @@ static int run(const struct options *o)
 	if (init_daemon(d, o) || has_threads() || open_control(d))
 		return EXIT_FAILURE; /* the process ends: no other cleanup is needed */
 	err = lx_programs_new(d, !o->no_bpf, &d->programs);
-	if (!err)
-		err = lx_refusals_new(d, &d->refusals);
 	if (err) {
 		lx_err("action=exit reason=\"%s\"", strerror(-err));
 		return EXIT_FAILURE;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../control/schema.h"
+#include "change.h"
 #include "probe.h"
 
 #define TIMEOUT_MAX_MS 3600000
@@ -63,8 +64,13 @@ static void on_result(int status, const struct lx_peer_info *info, void *arg)
 
 static void refuse(struct lx_client *client, const struct lx_nid *nid, bool discover, int err)
 {
-	lx_client_reply(client, err, discover ? "discover" : "ping", "failed to %s %s: %s",
-			discover ? "discover" : "ping", lx_nid_str(nid), strerror(-err));
+	char why[200] = "";
+
+	if (err == -ENETDOWN)
+		lx_change_no_node(client->daemon, why, sizeof(why));
+	lx_client_reply(client, err, discover ? "discover" : "ping", "failed to %s %s: %s%s%s",
+			discover ? "discover" : "ping", lx_nid_str(nid), strerror(-err),
+			*why ? ": " : "", why);
 }
 
 /*

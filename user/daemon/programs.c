@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <net/if.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,10 @@
 #include "programs.h"
 
 struct lx_programs {
+	char instance[LX_INSTANCE_TEXT];
+	bool enabled;
+	atomic_bool ready; /* lx_programs_load() has set @bpf and @guard */
+	atomic_bool loading;
 	struct lx_bpf *bpf;
 	struct lx_guard *guard;
 	struct lx_fastpath *fastpath; /* NULL: the node does not route */
@@ -46,21 +51,37 @@ struct lx_programs {
 int lx_programs_new(struct lx_daemon *daemon, bool enabled, struct lx_programs **ret_programs)
 {
 	struct lx_programs *o = calloc(1, sizeof(*o));
-	int err;
 
 	if (!o)
 		return -ENOMEM;
-	err = lx_bpf_new(daemon->instance, enabled, &o->bpf);
+	strcpy(o->instance, daemon->instance);
+	o->enabled = enabled;
+	o->loading = true; /* soon */
+	*ret_programs = o;
+	return 0;
+}
+
+int lx_programs_load(struct lx_programs *o)
+{
+	int err = lx_bpf_new(o->instance, o->enabled, &o->bpf);
+
 	if (!err)
 		err = lx_guard_new(o->bpf, &o->guard);
 	if (!err)
 		lx_fastpath_clean(o->bpf);
-	if (err) {
-		lx_programs_free(o);
-		return err;
-	}
-	*ret_programs = o;
-	return 0;
+	o->ready = !err;
+	o->loading = false;
+	return err;
+}
+
+bool lx_programs_are_ready(const struct lx_programs *o)
+{
+	return o->ready;
+}
+
+bool lx_programs_are_loading(const struct lx_programs *o)
+{
+	return o->loading;
 }
 
 void lx_programs_free(struct lx_programs *o)
@@ -81,7 +102,7 @@ struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *o)
 
 struct lx_guard *lx_programs_guard(const struct lx_programs *o)
 {
-	return o->guard;
+	return o->ready ? o->guard : NULL;
 }
 
 /* ---- following the node ------------------------------------------------------------- */
@@ -144,8 +165,11 @@ static bool routes(struct lx_node *node)
 /* If it fails the slow path does everything; "lnetx bpf status" says why. */
 void lx_programs_prepare(struct lx_programs *o)
 {
-	if (!o->fastpath && !o->next)
-		o->next_forwards = !lx_fastpath_new(o->bpf, &o->next) && !lx_trial(o->next);
+	if (o->fastpath || o->next)
+		return;
+	o->loading = true;
+	o->next_forwards = !lx_fastpath_new(o->bpf, &o->next) && !lx_trial(o->next);
+	o->loading = false;
 }
 
 static void follow_routing(struct lx_programs *o, struct lx_node *node)
@@ -189,6 +213,8 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 	size_t n = 0, n_guarded = 0;
 	struct lx_fastpath *fastpath;
 
+	if (!o->ready)
+		return;
 	if (node) {
 		int err = lx_ni_list(node, &list, &n);
 
@@ -217,7 +243,7 @@ void lx_programs_follow(struct lx_programs *o, struct lx_node *node)
 
 bool lx_programs_look(struct lx_programs *o)
 {
-	bool due = lx_bpf_look(o->bpf);
+	bool due = o->ready && lx_bpf_look(o->bpf);
 
 	return due || (o->fastpath_loaded && lx_fastpath_look(o->fastpath));
 }

@@ -7,14 +7,25 @@
 #include "dump.h"
 
 /**
- * lx_programs_new - probe the kernel and load the guard
- * @enabled: false: load nothing; only remove what an earlier daemon left
- * We must own the control socket already: then nobody else uses our pins. A kernel without
- * BPF is not an error. Returns 0 or -ENOMEM.
+ * lx_programs_new - nothing is loaded yet
+ * @enabled: false: nothing ever will be; only what an earlier daemon left is removed
+ * Returns 0 or -ENOMEM.
  */
 int lx_programs_new(struct lx_daemon *daemon, bool enabled, struct lx_programs **ret_programs);
 /* The node must be gone. NULL is fine. */
 void lx_programs_free(struct lx_programs *programs);
+
+/**
+ * lx_programs_load - probe the kernel and load the guard
+ * On the worker, as the first change of all. We must own the control socket already: then nobody else uses
+ * our pins. A kernel without BPF is not an error. Returns 0 or -ENOMEM.
+ */
+int lx_programs_load(struct lx_programs *programs);
+
+/* Done: what changes or shows the programs may be called. Any thread. */
+bool lx_programs_are_ready(const struct lx_programs *programs);
+/* The worker loads some, or will: that takes a second, on a busy machine many. Any thread. */
+bool lx_programs_are_loading(const struct lx_programs *programs);
 
 /* Loads the fast path's programs for a node that will route. On the worker. */
 void lx_programs_prepare(struct lx_programs *programs);
@@ -40,7 +51,7 @@ bool lx_programs_leaves(const struct lx_programs *programs);
 /* The fast path; NULL: not loaded. Main thread. */
 struct lx_fastpath *lx_programs_fastpath(const struct lx_programs *programs);
 
-/* Loaded or not. */
+/* Loaded or not; NULL: not ready. */
 struct lx_guard *lx_programs_guard(const struct lx_programs *programs);
 
 /* Requests of commands GUARD, BANS and PREFIXES; @node may be NULL. */
