@@ -43,7 +43,7 @@ void lx_announce_users(struct lx_core *core, struct lx_announce_users *ret_users
 
 /*
  * A user of this router that, since the stop of routing began, refuses connections or has been
- * silent for 5 s, although it was told: what is still on its way to it or from it is not waited for.
+ * silent for 5 s, although it was told: what is on its way to it or from it is not waited for.
  */
 bool lx_announce_is_gone(const struct lx_peer *peer);
 

@@ -83,7 +83,7 @@ struct lx_core {
 	enum lx_routing_state routing;
 	uint64_t routing_since_ns;
 	uint64_t routing_until_ns; /* STOPPING: deadline */
-	uint64_t routing_end_ns;   /* its stop began; 0: it has not, or routing was switched on since */
+	uint64_t routing_end_ns;   /* its last stop began; 0: none since it was switched on */
 	uint64_t routing_report_ns; /* STOPPING: time of the last progress report */
 	struct lx_pool pool[LX_POOLS];
 	bool pools_made;

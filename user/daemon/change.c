@@ -241,7 +241,8 @@ static const struct kind kinds[] = {
 /* clang-format on */
 
 /* Not clients' requests: what precedes each start and stop; nothing but what follows a change. */
-static const struct kind load = { .object = "programs", .run = load_programs, .without_node = true };
+static const struct kind load = { .object = "programs", .run = load_programs,
+				  .without_node = true };
 static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
 static const struct kind no_change = { .object = "programs", .run = change_nothing };
 

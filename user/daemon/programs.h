@@ -17,8 +17,8 @@ void lx_programs_free(struct lx_programs *programs);
 
 /**
  * lx_programs_load - probe the kernel and load the guard
- * On the worker, as the first change of all. We must own the control socket already: then nobody else uses
- * our pins. A kernel without BPF is not an error. Returns 0 or -ENOMEM.
+ * On the worker, as the first change of all. We must own the control socket already: then nobody
+ * else uses our pins. A kernel without BPF is not an error. Returns 0 or -ENOMEM.
  */
 int lx_programs_load(struct lx_programs *programs);
 
