@@ -292,6 +292,26 @@ found_not() {
 	found_not "its health"
 }
 
+# sends_nowhere FILE: a sends to a net without route, while FILE exists
+sends_nowhere() {
+	while [ -e "$1" ]; do lx a ping 10.9.0.1@tcp9 || true; done >"$DIR/lost" 2>&1
+}
+
+@test "doctor: a neighbour of a router that is gone; messages without a route, while there are any" {
+	nets_yaml tcp eth0 | config a
+	start a
+	lx a routing on
+	run -1 lx a ping 10.1.0.2@tcp
+	run lx a doctor
+	[[ $output == *"advice   10.1.0.2@tcp: this NID of a peer is down: no connection to it: Connection refused"* ]]
+	touch "$DIR/sending"
+	sends_nowhere "$DIR/sending" 3>&- &
+	eventually "$PATIENCE" found "there was no route for"
+	rm "$DIR/sending"
+	wait $!
+	found_not "there was no route for"
+}
+
 @test "doctor: rp_filter of interfaces on one subnet" {
 	local all=net.ipv4.conf.all key
 

@@ -20,7 +20,8 @@
 #include "rxqueue.h"
 #include "sysctl.h"
 
-#define CPU_MS 1000 /* to watch a router's CPUs for */
+#define WATCH_MS 1000 /* to see what grows */
+#define DOWN_MAX 8 /* peers that are named */
 #define WAITED_PERCENT 20
 #define INTERRUPTS_PERCENT 80
 
@@ -126,6 +127,40 @@ static void check_routes(struct doctor *d)
 							    : "no reason is known");
 	}
 	json_decref(list);
+}
+
+static bool is_found(const struct doctor *d, const char *about)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (d->findings, i, one) {
+		if (!strcmp(text_of(one, "about"), about))
+			return true;
+	}
+	return false;
+}
+
+/* A router's neighbours, and gateways, that are not there; they may be switched off on purpose. */
+static void check_peers(struct doctor *d, const json_t *peers)
+{
+	const json_t *peer, *row;
+	unsigned int n = 0;
+	size_t i, j;
+
+	json_array_foreach ((json_t *)peers, i, peer) {
+		json_array_foreach (json_object_get(peer, lx_control_peers.rows), j, row) {
+			const char *reason = text_of(row, "down_reason"), *nid = text_of(row, "nid");
+
+			if (!*reason || is_found(d, nid) || n++ >= DOWN_MAX)
+				continue;
+			find(d, false, nid, "lnetx ping it; if it should be there: look at that node",
+			     "this NID of a peer is down: %s", reason);
+		}
+	}
+	if (n > DOWN_MAX)
+		find(d, false, "lnetxd", "lnetx peer show", "%u more NIDs of peers are down",
+		     n - DOWN_MAX);
 }
 
 static void check_recovery(struct doctor *d)
@@ -448,13 +483,10 @@ static void check_table(struct doctor *d, const char *table, long long n)
 	     key);
 }
 
-static void check_neighbours(struct doctor *d)
+static void check_neighbours(struct doctor *d, const json_t *peers)
 {
-	json_t *peers = list_of(d, LX_CONTROL_PEERS, &lx_control_peers);
-
 	check_table(d, "ipv4", count_neighbours(d, peers, AF_INET));
 	check_table(d, "ipv6", count_neighbours(d, peers, AF_INET6));
-	json_decref(peers);
 }
 
 static int64_t now_ms(void)
@@ -481,18 +513,12 @@ static int64_t grown(const json_t *from, const json_t *to, const char *key)
 	       json_integer_value(json_object_get(from, key));
 }
 
-/* For a second. */
-static void check_cpu(struct doctor *d)
+static void check_cpu(struct doctor *d, const json_t *before, const json_t *status, int64_t ms)
 {
-	json_t *before = status_of(d), *status;
-	int64_t ms = now_ms(), waited, interrupts;
+	int64_t waited = 100 * grown(before, status, "waited_ms") / ms;
+	int64_t interrupts = 100 * grown(before, status, "interrupts_ms") /
+			     (ms * sysconf(_SC_NPROCESSORS_ONLN));
 
-	usleep(CPU_MS * 1000);
-	status = status_of(d);
-	ms = now_ms() - ms;
-	waited = 100 * grown(before, status, "waited_ms") / ms;
-	interrupts = 100 * grown(before, status, "interrupts_ms") /
-		     (ms * sysconf(_SC_NPROCESSORS_ONLN));
 	if (before && status && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
 		find(d, false, "CPU",
 		     json_is_true(json_object_get(status, "priority"))
@@ -500,8 +526,62 @@ static void check_cpu(struct doctor *d)
 			     : "let lnetxd come before other processes: lnetxd(8), CPU TIME",
 		     "lnetxd's threads waited for it for %" PRId64 " %% of the time, and interrupts took "
 		     "%" PRId64 " %% of all CPUs", waited, interrupts);
-	json_decref(before);
+}
+
+/* NULL: lnetxd does not say. */
+static json_t *counters_of(struct doctor *d)
+{
+	json_t *map;
+
+	return lx_request_stats(d->session, LX_LEVEL_OWN, &map) ? NULL : map;
+}
+
+/* Messages that are lost now; what was lost some time ago needs nobody. */
+static void check_counters(struct doctor *d, const json_t *before, const json_t *after)
+{
+	const json_t *were = json_object_get(before, "drops"), *n;
+	int64_t unsent = grown(before, after, "local_no_route_count");
+	const char *reason;
+
+	if (unsent)
+		find(d, true, "routes", "lnetx route show; the log names the nets",
+		     "there was no route for %" PRId64 " messages in the last second", unsent);
+	json_object_foreach (json_object_get(after, "drops"), reason, n) {
+		int64_t more = json_integer_value(n) -
+			       json_integer_value(json_object_get(were, reason));
+
+		if (more)
+			find(d, false, "drops", "lnetx -s stats show; lnetx(8) and the log say why",
+			     "%" PRId64 " messages were dropped in the last second: %s", more, reason);
+	}
+}
+
+/* A node that never lost a message, and does not forward any, is not watched. */
+static bool has_lost(const json_t *counters)
+{
+	return json_integer_value(json_object_get(counters, "local_no_route_count")) ||
+	       json_object_size(json_object_get(counters, "drops"));
+}
+
+static void watch(struct doctor *d, bool router)
+{
+	json_t *status = status_of(d), *counters = counters_of(d), *status_then, *counters_then;
+	int64_t ms = now_ms();
+
+	if (router || has_lost(counters)) {
+		usleep(WATCH_MS * 1000);
+		status_then = status_of(d);
+		ms = now_ms() - ms;
+		counters_then = counters_of(d);
+		if (router)
+			check_cpu(d, status, status_then, ms);
+		if (counters && counters_then)
+			check_counters(d, counters, counters_then);
+		json_decref(status_then);
+		json_decref(counters_then);
+	}
 	json_decref(status);
+	json_decref(counters);
 }
 
 static void check_clock(struct doctor *d)
@@ -545,10 +625,12 @@ static int load(struct doctor *d)
 
 static void check(struct doctor *d)
 {
+	json_t *peers = list_of(d, LX_CONTROL_PEERS, &lx_control_peers);
 	bool router = is_router(d);
 
 	check_nis(d);
 	check_routes(d);
+	check_peers(d, peers);
 	check_recovery(d);
 	check_faults(d);
 	for (size_t i = 0; i < d->n_nis; i++) {
@@ -561,10 +643,10 @@ static void check(struct doctor *d)
 		check_programs(d);
 	check_buffer(d, "tx_buffer_size", "net.core.wmem_max");
 	check_buffer(d, "rx_buffer_size", "net.core.rmem_max");
-	check_neighbours(d);
+	check_neighbours(d, peers);
 	check_clock(d);
-	if (router)
-		check_cpu(d);
+	watch(d, router);
+	json_decref(peers);
 }
 
 static void print(const struct doctor *d)
