@@ -337,7 +337,7 @@ routed_more() {
 	router
 	jq -e '[.bpf.hooks[] | select(.set == "fastpath" and (.reason // "" | test("IPsec")))] |
 		length == 2' "$DIR/bpf"
-	log_has r1 'interface=eth0 .*IPsec policies are set (ip xfrm policy lists 1)'
+	log_has r1 'interface=eth0 .*IPsec policies are set \(ip xfrm policy lists 1\)'
 	writing
 	eventually "$PATIENCE" routed_some
 	equal "$(total stream messages)" 0
