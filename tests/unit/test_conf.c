@@ -289,6 +289,10 @@ static void test_acceptor(void **state)
 	assert_string_equal(conf->tunable[0].name, "accept_port_bulk");
 	assert_string_equal(conf->tunable[1].module, "lnet");
 	lx_conf_free(conf);
+	conf = parse("tunables: { ksocklnd: { sock_timeout: 9 }, ko2iblnd: { timeout: 9 } }");
+	assert_string_equal(conf->tunable[0].module, "tcp");
+	assert_string_equal(conf->tunable[1].module, "o2ib");
+	lx_conf_free(conf);
 }
 
 /* A section without a value is empty. */

@@ -461,5 +461,9 @@ const char *lx_modparam_module(const char *module, const char *name)
 {
 	bool of_acceptor = !strncmp(name, "accept", strlen("accept"));
 
+	if (!strcmp(module, "ksocklnd"))
+		return "tcp";
+	if (!strcmp(module, "ko2iblnd"))
+		return "o2ib";
 	return of_acceptor && !strcmp(module, "lnet") ? "tcp" : module;
 }

@@ -23,7 +23,10 @@ int lx_modparam_ip2nets(struct lx_modparam *p, const char *text);
 int lx_modparam_routes(struct lx_modparam *p, const char *text);
 int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
 
-/* The module here that has a tunable: the acceptor's are lnet's in the reference, tcp's here. */
+/*
+ * The module here that has a tunable of a module of the reference: ksocklnd is tcp, ko2iblnd is o2ib,
+ * and the acceptor's, which are lnet's there, are tcp's.
+ */
 const char *lx_modparam_module(const char *module, const char *name);
 
 #endif
