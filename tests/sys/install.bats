@@ -277,14 +277,15 @@ $USR/libexec/lnetx. Next: PATH=$USR/libexec/lnetx:\$PATH, to use them"
 	node a
 	run -1 grep -E '^(Condition|Assert)' "$unit"
 	command=$(sed -n 's/^ExecStart=//p' "$unit")
+	command=${command/\/etc\/lnetx.conf/$DIR/none.conf}
 	# shellcheck disable=SC2086 # a command and its arguments
-	ip netns exec "${NS}a" ${command/\/etc\/lnetx.conf/$DIR/none.conf} >"$DIR/a.log" 2>&1 3>&- &
+	ip netns exec "${NS}a" ${command/\/etc\/lnet.conf/$DIR/neither.conf} >"$DIR/a.log" 2>&1 3>&- &
 	daemon_pid[a]=$!
 	eventually "$PATIENCE" log_has a 'reason="there is no .*none.conf" next="lnetctl lnet configure'
 	ctl a lnet configure
 	[[ $(ctl a net show) == *"0@lo"* ]]
 
-	reload=$(sed -n 's/^ExecReload=//p' "$unit")
+	reload=$(sed -n 's/^ExecReload=+//p' "$unit")
 	equal "$reload" "$USR/sbin/lnetx daemon reload"
 	nets_yaml tcp eth9 >"$DIR/none.conf"
 	# shellcheck disable=SC2086 # a command and its arguments

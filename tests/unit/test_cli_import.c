@@ -175,6 +175,32 @@ static void test_import_refused(void **state)
 	fails(234, "lnetctl import /nonexistent", "No such file");
 }
 
+/* All mistakes, as "lnetxd -t"; and what is ignored, which is none. */
+static void test_import_names_all(void **state)
+{
+	const struct proc_result *r;
+	char line[300];
+
+	start(NULL);
+	snprintf(line, sizeof(line), "lnetctl import %s",
+		 proc_file("bad", "route:\n- {net: tcp5, gateway: nobody}\nfoobar:\n"
+				  "global:\n  discovery: 2\n"));
+	fails(234, line, "bad:2:24: invalid value for");
+	fails(234, line, "bad:3:1: invalid key");
+	fails(234, line, "bad:5:14: invalid value for");
+	snprintf(line, sizeof(line), "lnetctl import %s",
+		 proc_file("old", "net:\n- net type: tcp1\n  local NI(s):\n"
+				  "  - interfaces: {0: eth0}\n    tcp bonding: 0\n"
+				  "    lnd tunables:\n    tunables:\n"
+				  "net:\n- net type: tcp2\n  local NI(s):\n"
+				  "  - interfaces: {0: eth1}\n    tcp bonding: 0\n"));
+	r = expect(0, line);
+	assert_string_equal(r->out, "");
+	assert_non_null(strstr(r->err, "old: ignored: \"tcp bonding\" (line 5)\n"));
+	prints("lnetctl net show", "net type: tcp1\n");
+	prints("lnetctl net show", "net type: tcp2\n");
+}
+
 static void test_import_show_exec(void **state)
 {
 	const struct proc_result *r;
@@ -253,6 +279,7 @@ int main(int argc, char **argv)
 		TEST(test_full_export_is_importable),
 		TEST(test_import_peers),
 		TEST(test_import_refused),
+		TEST(test_import_names_all),
 		TEST(test_import_show_exec),
 		TEST(test_probes),
 	};

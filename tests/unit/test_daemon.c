@@ -293,6 +293,34 @@ static void test_reload(void **state)
 	assert_true(shows("lnetctl net show", "net type: tcp1"));
 }
 
+/* The first file that exists, at the start and at each reload; and what it has in vain. */
+static void test_two_files(void **state)
+{
+	char best[200], line[300];
+
+	snprintf(best, sizeof(best), "%s/best.yaml", proc_dir());
+	start(NULL, (const char *const[]){ "-c", best, "-c",
+					   proc_file("conf.yaml", "net:\n- net type: tcp2\n  seq_no: 1\n"
+								  "  interfaces: {0: eth0}\n"),
+					   NULL });
+	assert_log("best.yaml\"");
+	assert_log("conf.yaml reason=\"there is no ");
+	assert_log("ignored=\"'seq_no' (line 3)\"");
+	assert_true(shows("lnetctl net show", "net type: tcp2"));
+	proc_file("best.yaml", "net:\n- net type: tcp3\n  detail: 1\n  interfaces: {0: eth0}\n");
+	run(0, "lnetx daemon reload");
+	assert_log("ignored=\"'detail' (line 3)\"");
+	assert_true(shows("lnetctl net show", "net type: tcp3"));
+	assert_true(shows("lnetx daemon show", "best.yaml"));
+	snprintf(line, sizeof(line), "lnetxd-fake -t -c %s", best);
+	assert_non_null(strstr(run(0, line)->err, "best.yaml: ignored: \"detail\" (line 3)"));
+	unlink(best);
+	/* None: the first is the one to write. */
+	snprintf(line, sizeof(line), "lnetxd-fake -c %s -c %s/none", best, proc_dir());
+	assert_non_null(strstr(run(1, line)->err, "best.yaml: cannot read it"));
+	run(2, "lnetxd-fake -c a -c a -c a -c a -c a");
+}
+
 /* ---- service manager, log, socket -------------------------------------------------- */
 
 static int notify_socket(struct sockaddr_un *sa)
@@ -915,6 +943,7 @@ int main(int argc, char **argv)
 		TEST(test_start_fails),
 		TEST(test_starts_without),
 		TEST(test_reload),
+		TEST(test_two_files),
 		TEST(test_notify),
 		TEST(test_watchdog),
 		TEST(test_journal),

@@ -13,6 +13,7 @@
 #include <lnetx/lnetx.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/conf/check.h"
 #include "../../user/conf/global.h"
 #include "../../user/conf/import.h"
 #include "import_export.h"
@@ -243,6 +244,7 @@ void lx_tools_import_print(FILE *out, const json_t *sections)
 struct import {
 	struct lx_session *s;
 	enum lx_tools_import_mode mode;
+	const char *name; /* of the file */
 	lx_report_fn report;
 	lx_output_fn output;
 	void *arg;
@@ -512,31 +514,72 @@ static int resolve(struct lx_conf **conf, struct lx_conf_error *why)
 	return 0;
 }
 
-static int do_conf(struct import *im, const char *text, size_t len, struct lx_conf_error *why)
+/* Reports all mistakes, in the order of the file. Returns the first one's errno, or 0. */
+static int tell_mistakes(struct import *im, struct lx_conf_report *mistakes)
 {
-	struct lx_conf *conf = NULL;
-	int err = lx_conf_parse(text, len, &conf, why);
+	lx_conf_report_sort(mistakes);
+	for (size_t i = 0; i < mistakes->n; i++) {
+		const struct lx_conf_error *what = &mistakes->list[i].what;
 
-	if (!err)
-		err = resolve(&conf, why);
-	if (!err && im->mode == LX_TOOLS_IMPORT_ADD)
-		add_conf(im, conf);
-	else if (!err)
-		del_conf(im, conf);
-	lx_conf_free(conf);
+		lx_session_fail(im->s, mistakes->list[i].error, "%s:%d:%d: %s", im->name,
+				what->line, what->column, what->text);
+		im->report(im->s, im->mode, "import", im->arg);
+	}
+	return lx_conf_report_end(mistakes, NULL);
+}
+
+static int read_conf(struct import *im, const char *text, size_t len, struct lx_conf **ret_conf)
+{
+	struct lx_conf_report mistakes = { 0 };
+	struct lx_conf_error why = { 0 };
+	struct lx_conf *conf = NULL;
+	int err = lx_conf_read(text, len, &mistakes, &conf);
+
+	if (!err && !mistakes.n) {
+		if (conf->ignored)
+			fprintf(stderr, "%s: ignored: %s\n", im->name, conf->ignored);
+		err = resolve(&conf, &why);
+	}
+	if (err && !mistakes.n)
+		lx_conf_note(&mistakes, err, (struct lx_conf_place){ why.line, why.column }, "%s",
+			     why.text);
+	err = tell_mistakes(im, &mistakes);
+	if (err)
+		lx_conf_free(conf);
+	else
+		*ret_conf = conf;
 	return err;
 }
 
-static int do_import(struct import *im, const char *text, size_t len, struct lx_conf_error *why)
+static int do_conf(struct import *im, const char *text, size_t len)
 {
+	struct lx_conf *conf;
+	int err = read_conf(im, text, len, &conf);
+
+	if (err)
+		return err;
+	if (im->mode == LX_TOOLS_IMPORT_ADD)
+		add_conf(im, conf);
+	else
+		del_conf(im, conf);
+	lx_conf_free(conf);
+	return 0;
+}
+
+static int do_import(struct import *im, const char *text, size_t len)
+{
+	struct lx_conf_error why = { 0 };
 	struct lx_import what = { 0 };
 	int err;
 
 	if (im->mode == LX_TOOLS_IMPORT_ADD || im->mode == LX_TOOLS_IMPORT_DEL)
-		return do_conf(im, text, len, why);
-	err = lx_import_scan(text, len, &what, why);
-	if (err)
+		return do_conf(im, text, len);
+	err = lx_import_scan(text, len, &what, &why);
+	if (err) {
+		lx_session_fail(im->s, err, "%s:%d:%d: %s", im->name, why.line, why.column, why.text);
+		im->report(im->s, im->mode, "import", im->arg);
 		return err;
+	}
 	if (im->mode == LX_TOOLS_IMPORT_SHOW)
 		show_sections(im, what.sections);
 	else
@@ -548,19 +591,15 @@ static int do_import(struct import *im, const char *text, size_t len, struct lx_
 int lx_tools_import(struct lx_session *s, const char *path, enum lx_tools_import_mode mode,
 		    lx_report_fn report, lx_output_fn output, void *arg)
 {
-	struct import im = { .s = s, .mode = mode, .report = report, .output = output, .arg = arg };
-	struct lx_conf_error why = { 0 };
+	struct import im = { .s = s, .mode = mode, .name = path ? path : "standard input",
+			     .report = report, .output = output, .arg = arg };
 	char *text LX_AUTO_FREE = NULL;
 	size_t len = 0;
 	int err = read_input(s, path, &text, &len);
 
-	if (!err) {
-		err = do_import(&im, text, len, &why);
-		if (err)
-			lx_session_fail(s, err, "%s:%d:%d: %s", path ? path : "standard input",
-					why.line, why.column, why.text);
-	}
 	if (err)
 		report(s, mode, "import", arg);
+	else
+		err = do_import(&im, text, len);
 	return err ? err : im.first;
 }

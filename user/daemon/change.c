@@ -359,7 +359,7 @@ static void on_mistake(const char *text, void *arg)
 
 static bool begin_reload(struct change *c)
 {
-	const char *file = c->daemon->config_file;
+	const char *file = lx_config_choose(&c->daemon->config_files);
 	struct mistakes m = { .change = c };
 	size_t used;
 
@@ -367,11 +367,14 @@ static bool begin_reload(struct change *c)
 		c->error = say(c, -ENOENT, "lnetxd was started without a configuration file");
 		return false;
 	}
+	c->daemon->config_file = file;
 	c->error = lx_config_load(file, &c->conf, on_mistake, &m);
 	used = strlen(c->text);
 	if (m.n > 1)
 		snprintf(c->text + used, sizeof(c->text) - used,
 			 " (the first of %u mistakes; \"lnetxd -t -c %s\" lists all)", m.n, file);
+	if (!c->error)
+		lx_config_log_ignored(file, c->conf);
 	return !c->error;
 }
 

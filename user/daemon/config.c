@@ -9,15 +9,40 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <lnetx/lnetx.h>
 
 #include "../base/cleanup.h"
+#include "../base/log.h"
 #include "../io/netif.h"
 #include "config.h"
+#include "log.h"
 
 #define FILE_MIB 4 /* accepted, at most */
 #define FILE_MAX (FILE_MIB << 20)
+
+const char *lx_config_choose(const struct lx_config_files *files)
+{
+	for (unsigned int i = 0; i < files->n; i++) {
+		if (access(files->path[i], F_OK) && errno == ENOENT)
+			continue;
+		if (i)
+			lx_info("config=%s reason=\"there is no %s\"", files->path[i],
+				files->path[0]);
+		return files->path[i];
+	}
+	return files->path[0];
+}
+
+void lx_config_log_ignored(const char *path, const struct lx_conf *conf)
+{
+	char text[1000];
+
+	if (conf->ignored)
+		lx_warn("config=%s ignored=\"%s\" reason=\"no meaning in lnetx; see lnetx.conf(5)\"",
+			path, lx_daemon_log_unquoted(conf->ignored, text, sizeof(text)));
+}
 
 static int read_all(int fd, char **ret_text, size_t *ret_len)
 {

@@ -6,9 +6,22 @@
 #include <lnetx/conf.h>
 
 #define LX_CONFIG_TEXT 400 /* of a mistake, including the file's name */
+#define LX_CONFIG_FILES 4
+
+/* Where the configuration may be, best first. */
+struct lx_config_files {
+	const char *path[LX_CONFIG_FILES];
+	unsigned int n;
+};
 
 /* Called for each mistake: "FILE:LINE:COL: text". */
 typedef void (*lx_config_fn)(const char *text, void *arg);
+
+/* The first file that exists, else the first; NULL: there are none. Logs it if it is another one. */
+const char *lx_config_choose(const struct lx_config_files *files);
+
+/* Logs the keys of the file that mean nothing here, if there are any. */
+void lx_config_log_ignored(const char *path, const struct lx_conf *conf);
 
 /**
  * lx_config_load - read, check and parse a file

@@ -28,6 +28,7 @@
 #include <lnetx/lnetx.h>
 
 #include "../base/list.h"
+#include "config.h"
 #include "saved.h"
 
 struct lx_server;
@@ -44,7 +45,8 @@ struct lx_tester;
 struct lx_daemon {
 	uv_loop_t *loop;
 	char instance[LX_INSTANCE_TEXT];
-	const char *config_file; /* or NULL */
+	struct lx_config_files config_files;
+	const char *config_file; /* the one that was read last, or would be; or NULL */
 	const char *group; /* its members may read the state */
 	struct lx_conf *conf; /* the last valid content of the file, or NULL */
 	struct lx_node *node; /* NULL: not configured, or being started or stopped */

@@ -45,7 +45,8 @@
 #define STOP_SECONDS 15
 
 struct options {
-	const char *config, *instance, *group, *user;
+	struct lx_config_files config;
+	const char *instance, *group, *user;
 	bool test, configure, missing_ok, no_bpf, no_priority;
 	int level;
 	unsigned int drain_s;
@@ -65,7 +66,8 @@ static const char usage_text[] =
 	"usage: lnetxd [-c FILE] [-n INSTANCE] [options]\n"
 	"       lnetxd -t -c FILE\n"
 	"\n"
-	"  -c, --config FILE      read this configuration and start LNet with it\n"
+	"  -c, --config FILE      read this configuration and start LNet with it; given more than\n"
+	"                         once, the first FILE that exists\n"
 	"  -m, --missing-ok       if there is no FILE, wait for \"lnetctl lnet configure\"\n"
 	"  -C, --configure        start LNet even without a file\n"
 	"  -t, --test             only check the file: \"ok\", or FILE:LINE:COL: what is wrong\n"
@@ -108,13 +110,20 @@ static int parse_level(const char *text, int *ret_level)
 	return 0;
 }
 
+static int add_config(const char *path, struct lx_config_files *files)
+{
+	if (files->n == LX_CONFIG_FILES)
+		return usage_error("--config", path, "at most 4 files are expected");
+	files->path[files->n++] = path;
+	return 0;
+}
+
 /* Returns 0, 1: nothing more to do, or -EINVAL. */
 static int parse_option(int opt, struct options *o)
 {
 	switch (opt) {
 	case 'c':
-		o->config = optarg;
-		return 0;
+		return add_config(optarg, &o->config);
 	case 'm':
 		o->missing_ok = true;
 		return 0;
@@ -179,7 +188,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		err = parse_option(opt, o);
 	if (!err && optind < argc)
 		err = usage_error("argument", argv[optind], "not expected; try \"lnetxd --help\"");
-	if (!err && o->test && !o->config) {
+	if (!err && o->test && !o->config.n) {
 		fputs("lnetxd: --test needs a file: lnetxd -t -c FILE\n", stderr);
 		err = -EINVAL;
 	}
@@ -195,7 +204,7 @@ static void print_mistake(const char *text, void *arg)
 
 static bool may_be_missing(const struct options *o)
 {
-	return o->missing_ok && access(o->config, F_OK) && errno == ENOENT;
+	return o->missing_ok && access(lnetxd.daemon.config_file, F_OK) && errno == ENOENT;
 }
 
 static int test_file(const char *path)
@@ -204,6 +213,8 @@ static int test_file(const char *path)
 
 	if (lx_config_load(path, &conf, print_mistake, NULL))
 		return EXIT_FAILURE;
+	if (conf->ignored)
+		fprintf(stderr, "%s: ignored: %s\n", path, conf->ignored);
 	lx_conf_free(conf);
 	puts("ok");
 	return EXIT_SUCCESS;
@@ -396,7 +407,6 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 		return err;
 	}
 	d->loop = &lnetxd.loop;
-	d->config_file = o->config;
 	d->group = o->group;
 	d->drain_ms = o->drain_s * 1000;
 	d->started = time(NULL);
@@ -486,9 +496,13 @@ static int run(const struct options *o)
 		lx_share_claim();
 	if (o->user && lx_user_become(o->user))
 		return EXIT_FAILURE;
-	if (o->config && !may_be_missing(o) &&
-	    lx_config_load(o->config, &d->conf, log_mistake, NULL))
+	d->config_files = o->config;
+	d->config_file = lx_config_choose(&o->config);
+	if (d->config_file && !may_be_missing(o) &&
+	    lx_config_load(d->config_file, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
+	if (d->conf)
+		lx_config_log_ignored(d->config_file, d->conf);
 	if (init_daemon(d, o) || has_threads() || open_control(d))
 		return EXIT_FAILURE; /* the process ends: no other cleanup is needed */
 	err = lx_programs_new(d, !o->no_bpf, &d->programs);
@@ -525,6 +539,6 @@ int main(int argc, char **argv)
 		return err > 0 ? EXIT_SUCCESS : 2;
 	signal(SIGPIPE, SIG_IGN);
 	if (o.test)
-		return test_file(o.config);
+		return test_file(lx_config_choose(&o.config));
 	return run(&o);
 }
