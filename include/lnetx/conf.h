@@ -174,8 +174,8 @@ struct lx_conf {
 	size_t n_udsps;
 	struct lx_conf_selftest selftest;
 	/*
-	 * Keys of the YAML that mean something to a version of the reference, and nothing here, with
-	 * their lines, as a text for people. NULL: there were none.
+	 * Keys of the YAML that mean something to a version of the reference, and nothing here,
+	 * with their lines, as a text for people. NULL: there were none.
 	 */
 	char *ignored;
 };

@@ -576,7 +576,8 @@ static int do_import(struct import *im, const char *text, size_t len)
 		return do_conf(im, text, len);
 	err = lx_import_scan(text, len, &what, &why);
 	if (err) {
-		lx_session_fail(im->s, err, "%s:%d:%d: %s", im->name, why.line, why.column, why.text);
+		lx_session_fail(im->s, err, "%s:%d:%d: %s", im->name, why.line, why.column,
+				why.text);
 		im->report(im->s, im->mode, "import", im->arg);
 		return err;
 	}

@@ -24,8 +24,8 @@ int lx_modparam_routes(struct lx_modparam *p, const char *text);
 int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
 
 /*
- * The module here that has a tunable of a module of the reference: ksocklnd is tcp, ko2iblnd is o2ib,
- * and the acceptor's, which are lnet's there, are tcp's.
+ * The module here that has a tunable of a module of the reference: ksocklnd is tcp, ko2iblnd is
+ * o2ib, and the acceptor's, which are lnet's there, are tcp's.
  */
 const char *lx_modparam_module(const char *module, const char *name);
 

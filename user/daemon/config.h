@@ -17,7 +17,7 @@ struct lx_config_files {
 /* Called for each mistake: "FILE:LINE:COL: text". */
 typedef void (*lx_config_fn)(const char *text, void *arg);
 
-/* The first file that exists, else the first; NULL: there are none. Logs it if it is another one. */
+/* The first file that exists, else the first; NULL: there are none. Logs one that is not first. */
 const char *lx_config_choose(const struct lx_config_files *files);
 
 /* Logs the keys of the file that mean nothing here, if there are any. */
