@@ -448,6 +448,8 @@ FILES := 755:$(B)/bin/lnetxd:$(SBINDIR)/lnetxd \
 	644:$(B)/lnetxd.service:$(UNITDIR)/lnetxd.service \
 	644:tools/dist/systemd/lnetx.sysusers:$(SYSUSERSDIR)/lnetx.conf \
 	644:tools/dist/completion/lnetx.bash:$(COMPLETIONDIR)/lnetx \
+	755:tools/dist/ocf/lnetxd:$(PREFIX)/lib/ocf/resource.d/lnetx/lnetxd \
+	644:tools/dist/sos/lnetx.py:$(PREFIX)/share/lnetx/sos/lnetx.py \
 	$(foreach m,$(MAN_PAGES),644:$(m):$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(call our_page,$(m))) \
 	$(foreach h,$(PUBLIC_HEADERS),644:$(h):$(INCLUDEDIR)/lnetx/$(notdir $(h))) \
 	$(foreach d,$(wildcard docs/spec/*.md),644:$(d):$(DOCDIR)/spec/$(notdir $(d)))
