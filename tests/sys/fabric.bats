@@ -43,7 +43,7 @@ rails() {
 	equal "$(rails)" "10.1.0.1@tcp 10.1.0.2@tcp well
 10.2.0.1@tcp2 10.2.0.2@tcp2 well"
 	jq -e '.fabric | .healthy and .complete and .faults == []' <<<"$output"
-	jq -e '.fabric.rails | all(.sent == 3 and .answered == 3 and .rtt_us.min > 0 and
+	jq -e '.fabric.rails | all(.measured == 1 and .sent == 3 and .answered == 3 and .rtt_us.min > 0 and
 		.rtt_us.min <= .rtt_us.median and .rtt_us.median <= .rtt_us.max)' <<<"$output"
 	jq -e '.fabric.rails | all(.mtu == 1500 and .mtu_passed == 1500)' <<<"$output"
 	grep -q '10.2.0.2@tcp2</text>' "$DIR/matrix.svg"
@@ -90,6 +90,8 @@ rails() {
 	# shellcheck disable=SC2086 # two words
 	run -3 --separate-stderr lx a -j fabric check $ANY_SPEED count 12 timeout 3
 	equal "$(rails)" "10.1.0.1@tcp 10.1.0.2@tcp lossy"
+	# It is no fault because of one bad moment.
+	jq -e '.fabric.rails[0].measured == 2' <<<"$output"
 }
 
 @test "nobody there: the reason and the next step" {

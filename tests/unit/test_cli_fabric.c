@@ -56,6 +56,43 @@ static void test_faults(void **state)
 		  "not healthy: 3 faults on 1 rails");
 }
 
+/*
+ * Peers that lnetxd knows, but has never heard of, are listed apart: they are not there yet, or are
+ * remembered. One that has sent something is at fault, and so is one that the user names.
+ */
+static void test_silent(void **state)
+{
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - {nid: 10.0.0.1@tcp1, status: up}\n"
+	      "peer:\n- primary nid: 10.0.0.9@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - {nid: 10.0.0.9@tcp1, state: NA}\n"
+	      "manage:\n- ping:\n  errno: -113\n  descr: '10.0.0.9@tcp1'\n");
+	prints("lnetx fabric check bandwidth off",
+	       "silent: 10.0.0.9@tcp1: nothing has come from it since lnetxd started: No route");
+	prints("lnetx fabric check bandwidth off", "healthy: 0 rails of 1 nodes");
+	prints("lnetx -j fabric check bandwidth off", "\"silent\":[{\"nid\":\"10.0.0.9@tcp1\",");
+	prints_in(3, "lnetx fabric check 10.0.0.9@tcp1 bandwidth off",
+		  "fault: 10.0.0.9@tcp1: No route");
+	stop(NULL);
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - {nid: 10.0.0.1@tcp1, status: up}\n"
+	      "peer:\n- primary nid: 10.0.0.9@tcp1\n  Multi-Rail: true\n  peer ni:\n"
+	      "  - {nid: 10.0.0.9@tcp1, state: NA, statistics: {recv_count: 7}}\n"
+	      "manage:\n- ping:\n  errno: -113\n  descr: '10.0.0.9@tcp1'\n");
+	prints_in(3, "lnetx fabric check bandwidth off", "fault: 10.0.0.9@tcp1: No route");
+}
+
+/* Who may read the state, but not ping, learns that; no node is at fault. */
+static void test_permission(void **state)
+{
+	const struct proc_result *r;
+
+	if (geteuid())
+		skip();
+	start(world);
+	r = proc_run_as(65534, 100, "lnetx fabric check 10.0.0.7@tcp1 bandwidth off", NULL);
+	if (r->status != 1 || *r->out || !strstr(r->err, "for root"))
+		fail_msg("status %d, not 1: %s%s", r->status, r->out, r->err);
+}
+
 static void test_words(void **state)
 {
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - {nid: 10.0.0.1@tcp1, status: up}\n"
@@ -84,6 +121,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rails),
 		TEST(test_faults),
+		TEST(test_silent),
+		TEST(test_permission),
 		TEST(test_words),
 	};
 	int failed;

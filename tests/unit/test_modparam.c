@@ -159,7 +159,8 @@ static void test_section(void **state)
 		{ "- net-spec: tcp4\n  interfaces: {0: eth0}\n  ip-range: {0: 10.99.*.*}", "-2" },
 		{ "- net-spec: tcp4\n  interfaces: {0: eth9}\n  ip-range: {0: 10.77.*.*}", "-2" },
 		/* All of its interfaces have to match. */
-		{ "- net-spec: tcp4\n  interfaces: {0: eth0, 1: eth9}\n  ip-range: {0: 10.77.*.*}", "-2" },
+		{ "- net-spec: tcp4\n  interfaces: {0: eth0, 1: eth9}\n  ip-range: {0: 10.77.*.*}",
+		  "-2" },
 		{ "- net-spec: tcp4\n  interfaces: {0: eth0, 1: eth1}\n  ip-range: {0: 10.77.*.*}\n"
 		  "- net-spec: tcp4\n  interfaces: {0: eth0}\n  ip-range: {0: 10.77.*.*}",
 		  "tcp4 eth0" },

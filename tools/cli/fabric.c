@@ -51,6 +51,18 @@ add_fault(struct lx_fabric *f, const char *nid, const char *fmt, ...)
 	json_array_append_new(f->faults, json_pack("{ss, ss}", "nid", nid, "reason", text));
 }
 
+static void add_silent(struct lx_fabric *f, const struct lx_nid *nid)
+{
+	json_array_append_new(f->silent, json_pack("{ss, ss}", "nid", lx_nid_str(nid), "reason",
+						   reason_of(f->session->text)));
+}
+
+/* The check itself cannot go on: lnetxd is gone, or refuses this user. */
+static bool is_hopeless(struct lx_fabric *f, int err)
+{
+	return err == -EPERM || err == -EACCES || !lx_session_connected(f->session);
+}
+
 bool lx_fabric_step(struct lx_fabric *f, const char *what, size_t done, size_t all)
 {
 	f->stopped = f->stopped || (f->progress && f->progress(what, done, all));
@@ -122,6 +134,19 @@ static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 	return 0;
 }
 
+static bool is_heard(const json_t *peer)
+{
+	json_t *ni, *statistics;
+	size_t i;
+
+	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni) {
+		statistics = json_object_get(ni, "statistics");
+		if (json_integer_value(json_object_get(statistics, "recv_count")))
+			return true;
+	}
+	return false;
+}
+
 static int add_known(struct lx_fabric *f)
 {
 	json_t *list, *peer;
@@ -132,8 +157,11 @@ static int add_known(struct lx_fabric *f)
 	if (err)
 		return err;
 	json_array_foreach (list, i, peer) {
-		if (!err && nid_of(peer, "primary nid", &nid))
-			err = add_node(f, &nid);
+		if (err || !nid_of(peer, "primary nid", &nid))
+			continue;
+		err = add_node(f, &nid);
+		if (!is_heard(peer))
+			json_object_set_new(f->unheard, lx_nid_str(&nid), json_true());
 	}
 	json_decref(list);
 	return err;
@@ -299,7 +327,7 @@ static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 		err = lx_request_probe(f->session, &ping, false, false, list);
 	if (!err) {
 		err = lx_request_probe(f->session, &ping, true, true, discovered);
-		if (err && lx_session_connected(f->session)) {
+		if (err && !is_hopeless(f, err)) {
 			add_fault(f, lx_nid_str(nid), "it answers pings, but discovery fails: %s; "
 				  "next: lnetx discover %s force",
 				  reason_of(f->session->text), lx_nid_str(nid));
@@ -308,7 +336,10 @@ static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 		if (!err)
 			err = add_peer(f, nid, json_array_get(json_array_size(discovered) ? discovered
 											 : list, 0));
-	} else if (lx_session_connected(f->session)) {
+	} else if (!is_hopeless(f, err) && json_object_get(f->unheard, lx_nid_str(nid))) {
+		add_silent(f, nid);
+		err = 0;
+	} else if (!is_hopeless(f, err)) {
 		err = add_dead(f, nid);
 	}
 	json_decref(list);
@@ -321,6 +352,8 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 	int err;
 
 	f->faults = json_array();
+	f->silent = json_array();
+	f->unheard = json_object();
 	err = lx_request_show_all(f->session, LX_CONTROL_NETS, &lx_control_nets, LX_LEVEL_OWN,
 				  &f->nets);
 	if (!err)
@@ -370,8 +403,8 @@ static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 	rail->sent++;
 	if (!err)
 		rail->rtt_us[rail->answered++] = us < UINT32_MAX ? us : UINT32_MAX;
-	else if (!lx_session_connected(f->session))
-		return err; /* of lnetxd, not of this rail */
+	else if (is_hopeless(f, err))
+		return err;
 	else
 		snprintf(rail->why, sizeof(rail->why), "%s; next: lnetx ping %s source %s timeout 10",
 			 reason_of(f->session->text), lx_nid_str(&rail->peer),
@@ -383,7 +416,11 @@ static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 static int ping_rail(struct lx_fabric *f, struct lx_rail *rail)
 {
 	unsigned int failed = 0;
-	int err = ping_once(f, rail);
+	int err;
+
+	rail->measured++;
+	rail->sent = rail->answered = 0;
+	err = ping_once(f, rail);
 
 	if (!err && rail->answered)
 		rail->sent = rail->answered = 0;
@@ -400,7 +437,7 @@ static int ping_rail(struct lx_fabric *f, struct lx_rail *rail)
 	return err;
 }
 
-int lx_fabric_ping(struct lx_fabric *f)
+static int ping_all(struct lx_fabric *f)
 {
 	int err = 0;
 
@@ -420,8 +457,44 @@ int lx_fabric_ping(struct lx_fabric *f)
 	return err;
 }
 
+/*
+ * What happened once may have been anything: a busy moment, a connection that broke. A node without
+ * a rail of ours was pinged GIVE_UP times already.
+ */
+static int ping_suspects(struct lx_fabric *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < f->n_rails; i++) {
+		struct lx_rail *rail = &f->rail[i], before = *rail;
+
+		if (lx_fabric_step(f, "rails again", i, f->n_rails))
+			break;
+		if (lx_nid_is_any(&rail->own) || rail->fault == LX_RAIL_WELL ||
+		    rail->fault == LX_RAIL_MTU)
+			continue;
+		err = ping_rail(f, rail);
+		if (f->stopped)
+			*rail = before; /* the second time is not complete */
+	}
+	return err;
+}
+
+int lx_fabric_ping(struct lx_fabric *f, double slow_factor)
+{
+	int err = ping_all(f);
+
+	if (!err && lx_rail_judge(f->rail, f->n_rails, slow_factor)) {
+		err = ping_suspects(f);
+		lx_rail_judge(f->rail, f->n_rails, slow_factor);
+	}
+	return err;
+}
+
 void lx_fabric_fini(struct lx_fabric *f)
 {
+	json_decref(f->silent);
+	json_decref(f->unheard);
 	json_decref(f->nets);
 	json_decref(f->routes);
 	json_decref(f->faults);

@@ -19,10 +19,16 @@ struct lx_fabric {
 
 	json_t *nets, *routes; /* of this node */
 	struct lx_nid *node; /* to check; any of their NIDs */
+	json_t *unheard; /* {NID: true}: peers of lnetxd from which nothing has come */
 	size_t n_nodes, n_named; /* first those that the user named, or that lnetxd knows */
 	struct lx_rail *rail;
 	size_t n_rails;
 	json_t *faults; /* beyond those of rails: {"nid", "reason"} */
+	/*
+	 * Peers that lnetxd knows, but that have never sent it anything: configured, or remembered
+	 * from before it started. That they do not answer is no fault: {"nid", "reason"}.
+	 */
+	json_t *silent;
 	bool stopped; /* before all was done */
 };
 
@@ -39,8 +45,11 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n);
  */
 bool lx_fabric_step(struct lx_fabric *f, const char *what, size_t done, size_t all);
 
-/* Pings each rail, with one message in flight at a time, and probes the MTU of direct ones. */
-int lx_fabric_ping(struct lx_fabric *f);
+/*
+ * Pings each rail, with one message in flight at a time, and probes the MTU of direct ones. Judges
+ * them: those that seem to be at fault are pinged a second time, which counts (lx_rail_judge()).
+ */
+int lx_fabric_ping(struct lx_fabric *f, double slow_factor);
 
 void lx_fabric_fini(struct lx_fabric *f);
 

@@ -154,6 +154,7 @@ static json_t *rail_json(const struct lx_rail *rail)
 		json_object_set_new(row, "source", json_string(lx_nid_str(&rail->own)));
 	if (rail->answered)
 		json_object_set_new(row, "rtt_us", rtt_json(rail));
+	json_object_set_new(row, "measured", json_integer(rail->measured));
 	if (rail->passed) {
 		json_object_set_new(row, "mtu", json_integer(rail->mtu));
 		json_object_set_new(row, "mtu_passed", json_integer(rail->passed));
@@ -226,6 +227,7 @@ static void print_tree(const struct result *r)
 		json_array_append_new(rails, rail_json(&f->rail[i]));
 	map = json_pack("{sb, sb, so, sO}", "healthy", !json_array_size(r->faults) && !f->stopped,
 			"complete", !f->stopped, "rails", rails, "faults", r->faults);
+	json_object_set(map, "silent", f->silent);
 	if (r->load)
 		json_object_set_new(map, "bandwidth", bandwidth_json(r->load));
 	lx_lnetx_print("fabric", map);
@@ -279,11 +281,23 @@ static void print_left_out(const struct lx_fabric_load *load)
 		printf("bandwidth: %zu of %zu pairs measured\n", load->pairs, load->all_pairs);
 }
 
+/* Who never answered, apart: it may be long gone, or not there yet. */
+static void print_silent(const struct lx_fabric *f)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (f->silent, i, row)
+		printf("silent: %s: nothing has come from it since lnetxd started: %s\n",
+		       json_string_value(json_object_get(row, "nid")),
+		       json_string_value(json_object_get(row, "reason")));
+}
+
 static void print_end(const struct lx_fabric *f, size_t n)
 {
 	if (f->stopped)
 		printf("interrupted after %zu rails of %zu nodes\n", f->n_rails, f->n_nodes);
-	else if (!f->n_rails)
+	else if (!f->n_nodes)
 		puts("nothing to check: this node knows no peers; give their NIDs");
 	else if (n)
 		printf("not healthy: %zu fault%s on %zu rails of %zu nodes\n", n, n > 1 ? "s" : "",
@@ -307,6 +321,7 @@ static void print_text(const struct result *r, const struct lx_matrix m[2])
 		print_left_out(r->load);
 	json_array_foreach (r->faults, i, fault)
 		printf("fault: %s\n", json_string_value(json_object_get(fault, "text")));
+	print_silent(r->f);
 	print_end(r->f, json_array_size(r->faults));
 }
 
@@ -405,15 +420,10 @@ static int targets(struct lx_session *s, const struct lx_args *a, struct lx_nid 
 
 static int measure(struct lx_fabric *f, int64_t slow)
 {
-	int err = 0;
-
 	if (!f->stopped)
-		err = lx_fabric_ping(f);
-	else
-		f->n_rails = 0; /* none was pinged */
-	if (!err)
-		lx_rail_judge(f->rail, f->n_rails, slow == LX_UNSET ? 4 : slow);
-	return err;
+		return lx_fabric_ping(f, slow == LX_UNSET ? 4 : slow);
+	f->n_rails = 0; /* none was pinged */
+	return 0;
 }
 
 /* @ret_load: set unless the user does not want bandwidths; @ret_on: whether */
@@ -472,6 +482,7 @@ static int check(struct lx_session *s, const struct lx_args *a)
 	f.count = count == LX_UNSET ? 5 : count;
 	f.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
 	lx_interrupt_catch();
+	load.low = (low == LX_UNSET ? 50 : low) / 100.0;
 	err = lx_fabric_find(&f, nids, n);
 	if (!err)
 		err = measure(&f, slow);
@@ -479,7 +490,7 @@ static int check(struct lx_session *s, const struct lx_args *a)
 		err = lx_fabric_load(&load, &f);
 	end_progress();
 	if (!err) {
-		lx_bandwidth_judge(&load.b, (low == LX_UNSET ? 50 : low) / 100.0);
+		lx_bandwidth_judge(&load.b, load.low);
 		err = report(s, a, &f, loads ? &load : NULL);
 	}
 	lx_fabric_load_fini(&load);

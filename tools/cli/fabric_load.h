@@ -16,6 +16,7 @@ struct lx_fabric_load {
 	unsigned int ms; /* of traffic, for each direction of a pair */
 	uint32_t size, concurrency; /* of requests: bytes, and how many at a time */
 	size_t max_pairs;
+	double low; /* below this share of what is expected a pair is measured a second time */
 
 	struct lx_bandwidth b; /* of the nodes that take part */
 	struct lx_nid console; /* this node, as they know it */

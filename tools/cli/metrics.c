@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * "lnetx metrics": the state and counters of lnetxd for monitoring systems, in the text format of
- * Prometheus (0.0.4), which the textfile collector of node_exporter reads, or of OpenMetrics. A user
- * of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md, which a test
+ * Prometheus (0.0.4), which the textfile collector of node_exporter reads, or of OpenMetrics. A
+ * user of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md, which a test
  * compares with the tables here.
  *
  * Metrics are gauges and counters only, and have no timestamps. So the formats agree, except on the
- * end, and on the name of a counter in comments: Prometheus wants that of its samples, and takes the
- * samples for untyped otherwise; OpenMetrics wants it without "_total", and refuses the rest.
+ * end, and on the name of a counter in comments: Prometheus wants that of its samples, and takes
+ * the samples for untyped otherwise; OpenMetrics wants it without "_total", and refuses the rest.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -26,7 +26,8 @@ struct lx_rail {
 	unsigned int n_gateways; /* that LNet may choose from; 0: a direct rail */
 	struct lx_nid gateway[LX_RAIL_GATEWAYS_MAX];
 
-	unsigned int sent, answered;
+	unsigned int measured; /* times; 2: the first time it seemed to be at fault */
+	unsigned int sent, answered; /* the last time */
 	uint32_t rtt_us[LX_RAIL_PINGS_MAX]; /* of the answered ones */
 	unsigned int mtu;     /* of our interface, bytes; 0: not known, or no IP below */
 	unsigned int passed;  /* the largest packet answered; 0: none, so nothing is known */
