@@ -78,6 +78,7 @@ enum lx_control_command {
 	LX_CONTROL_REFUSALS = 43, /* show: sources whose SYNs the guard dropped */
 	LX_CONTROL_SELFTEST = 44, /* show, change: struct lx_conf_selftest */
 	LX_CONTROL_ASK = 45, /* show: the reply of a selftest node: struct lx_control_ask */
+	LX_CONTROL_COLUMNS = 46, /* show: lines of the file @name of /proc/sys/lnet */
 };
 
 enum lx_control_error_attr {
@@ -97,7 +98,7 @@ struct lx_control_show {
 	struct lx_nid gateway;
 	int32_t hop; /* -1: any */
 	int64_t priority; /* -1: any */
-	char name[40]; /* of a tunable; "": all */
+	char name[40]; /* of a tunable, "": all; of a file of columns */
 	char module[8];
 	uint8_t level; /* LX_LEVEL_* */
 	int32_t index; /* of a selection policy; -1: any */
@@ -252,6 +253,11 @@ struct lx_control_status {
 	uint64_t interrupts_ms; /* interrupts and softirqs of all CPUs of this machine, since its start */
 };
 
+/* A line of a file in /proc/sys/lnet, without its end. */
+struct lx_control_line {
+	char text[256];
+};
+
 struct lx_control_selftest_info {
 	struct lx_conf_selftest conf; /* with its defaults */
 	char session[32]; /* "": none */
@@ -292,7 +298,7 @@ extern const struct lx_control_object lx_control_nets, lx_control_peers, lx_cont
 	lx_control_udsps, lx_control_recovery, lx_control_conns, lx_control_pings,
 	lx_control_routing_info, lx_control_stats, lx_control_tunables, lx_control_events,
 	lx_control_statuses, lx_control_faults, lx_control_selftests,
-	lx_control_answers;
+	lx_control_answers, lx_control_columns;
 
 /* "bpf status" and its lists; the fast path's tables; the guard's. */
 extern const struct lx_control_object lx_control_bpf, lx_control_bpf_features, lx_control_bpf_sets,

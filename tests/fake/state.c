@@ -234,6 +234,7 @@ static void load_routes(struct fake_state *s, yaml_node_t *routes)
 
 		route->health_sensitivity = 1;
 		load_struct(lx_control_routes.row, node_at(*i), route, NULL, NULL);
+		route->primary = route->gateway;
 	}
 }
 

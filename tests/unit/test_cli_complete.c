@@ -178,6 +178,7 @@ static void test_manual(void **state)
 	documented("lnetx --list-commands", "tools/dist/man/lnetx.8.rst");
 	documented("lnetctl --list-commands", "tools/dist/man/lnetctl.8.rst");
 	documented("lst --list-commands", "tools/dist/man/lst.8.rst");
+	documented("lctl --list-commands", "tools/dist/man/lctl.8.rst");
 	for (char *p = help; (p = strstr(p, ", --")); p++) {
 		char option[40] = "";
 

@@ -485,7 +485,7 @@ static int lctl_command(struct lx_session *s, const char *verb, bool delay, int 
 	while (cmd->name && strcmp(cmd->name, verb))
 		cmd++;
 	if (!cmd->name || lx_options_parse(argc, argv, cmd, &a))
-		return wrong(1, "lctl: %s %s: not understood; see lnetctl(8)", argv[0], verb);
+		return wrong(1, "lctl: %s %s: not understood; see lctl(8)", argv[0], verb);
 	if (!strcmp(verb, "add"))
 		return add(s, &a, &lctl, delay);
 	if (!strcmp(verb, "del"))
@@ -493,36 +493,22 @@ static int lctl_command(struct lx_session *s, const char *verb, bool delay, int 
 	return !strcmp(verb, "reset") ? reset(s, &lctl, delay) : lctl_list(s, delay);
 }
 
-/* "net_drop_add ..." or "net_drop add ..."; argv[0] is the first word. */
-static int lctl_words(struct lx_session *s, int argc, char **argv)
+bool lx_fault_is_lctl(const char *word)
 {
-	static const char *const kinds[] = { "net_drop", "net_delay" };
-
-	for (int delay = 0; argc && delay < 2; delay++) {
-		size_t len = strlen(kinds[delay]);
-
-		if (strncmp(argv[0], kinds[delay], len))
-			continue;
-		if (argv[0][len] == '_')
-			return lctl_command(s, argv[0] + len + 1, delay, argc, argv);
-		if (!argv[0][len] && argc > 1)
-			return lctl_command(s, argv[1], delay, argc - 1, argv + 1);
-	}
-	return wrong(1, "lctl: lnetx has its net_drop_* and net_delay_* (add, del, reset, list); see "
-			"lnetctl(8) for the rest");
+	return !strncmp(word, "net_drop", 8) || !strncmp(word, "net_delay", 9);
 }
 
-int lx_lctl_main(int argc, char **argv)
+int lx_fault_lctl(struct lx_session *s, int argc, char **argv)
 {
-	struct lx_session s;
-	int err;
+	bool delay = argv[0][4] == 'd' && argv[0][5] == 'e';
+	const char *verb = argv[0] + strlen(delay ? "net_delay" : "net_drop");
+	int status;
 
-	lx_session_init(&s, NULL);
-	err = lctl_words(&s, argc - 1, argv + 1);
-	lx_session_fini(&s);
-	if (!lx_print_end("lctl"))
-		return 1;
-	return err >= LX_TOLD ? err - LX_TOLD : err ? 1 : 0;
+	if (!*verb && argc > 1)
+		status = lctl_command(s, argv[1], delay, argc - 1, argv + 1);
+	else
+		status = lctl_command(s, *verb == '_' ? verb + 1 : verb, delay, argc, argv);
+	return status >= LX_TOLD ? status - LX_TOLD : status ? 1 : 0;
 }
 
 /* ---- lnetx ------------------------------------------------------------------------------- */

@@ -20,7 +20,10 @@ static inline const struct lx_lnetctl_cmd *lx_fault_verbs(const char *group, con
 	return strcmp(verb, "delay") ? lx_lnetctl_drop_cmds : lx_lnetctl_delay_cmds;
 }
 
-/* The program when it is called lctl: net_drop_add and the like. */
-int lx_lctl_main(int argc, char **argv);
+/* A word of lctl about rules: "net_drop_add", "net_delay" (with the verb as the next word), ... */
+bool lx_fault_is_lctl(const char *word);
+
+/* Runs such a command; @argv begins with that word. Returns the exit status. */
+int lx_fault_lctl(struct lx_session *s, int argc, char **argv);
 
 #endif

@@ -8,17 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "complete.h"
 #include "fault.h"
+#include "input.h"
 #include "lnetctl.h"
 #include "options.h"
 #include "print.h"
 #include "record.h"
 #include "words.h"
 
-#define WORDS_MAX 64
 #define STATUS_USAGE 255
 #define STATUS_REFUSED 234 /* -EINVAL, as an exit status */
 
@@ -233,59 +232,11 @@ static int run_words(struct lx_session *s, int argc, char **argv)
 	return g ? run_group(s, g, argc, argv) : STATUS_USAGE;
 }
 
-/* ---- commands from the input -------------------------------------------------------- */
+/* ---- the program ---------------------------------------------------------------------- */
 
-/* Splits a line into words, in place; quotes protect spaces. Returns their number. */
-static int split(char *line, char **words, int max)
+static int run_line(void *arg, int argc, char **argv)
 {
-	char *p = line, *to;
-	int n = 0;
-
-	while (n < max) {
-		p += strspn(p, " \t\n");
-		if (!*p || *p == '#')
-			break;
-		words[n++] = to = p;
-		for (char quote = 0; *p && (quote || !strchr(" \t\n", *p)); p++) {
-			if (quote ? *p == quote : *p == '"' || *p == '\'')
-				quote = quote ? 0 : *p;
-			else
-				*to++ = *p;
-		}
-		if (*p)
-			p++;
-		*to = '\0';
-	}
-	return n;
-}
-
-/* Returns the status of the last command that failed, 0 if none did. */
-static int interactive(struct lx_session *s)
-{
-	bool prompt = isatty(STDIN_FILENO);
-	char *words[WORDS_MAX + 1];
-	int n, one, status = 0;
-	char *line = NULL;
-	size_t size = 0;
-
-	for (;;) {
-		if (prompt) {
-			fputs("lnetctl> ", stdout);
-			fflush(stdout);
-		}
-		if (getline(&line, &size, stdin) < 0)
-			break;
-		n = split(line, words, WORDS_MAX);
-		words[n] = NULL;
-		if (n && (!strcmp(words[0], "quit") || !strcmp(words[0], "exit")))
-			break;
-		one = n ? run_words(s, n, words) : 0;
-		if (one)
-			status = one;
-		fflush(stdout);
-	}
-	free(line);
-	return status;
+	return run_words(arg, argc, argv);
 }
 
 /* Removes an option that the reference lacks, "@name VALUE", wherever it is. NULL: it is not there. */
@@ -323,7 +274,8 @@ int lx_lnetctl_main(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	lx_lnetctl_cmds_init();
-	status = argc > 1 ? run_words(&s, argc - 1, argv + 1) : interactive(&s);
+	status = argc > 1 ? run_words(&s, argc - 1, argv + 1)
+			  : lx_input_run("lnetctl> ", run_line, &s);
 	lx_session_fini(&s);
 	if (!lx_print_end("lnetctl") && !status)
 		status = STATUS_USAGE;

@@ -2,7 +2,7 @@
 /* One program under several names: lnetx, lnetctl, lnet_legacy2yaml, lctl, lst. */
 #include <string.h>
 
-#include "fault.h"
+#include "lctl.h"
 #include "legacy2yaml.h"
 #include "lnetctl.h"
 #include "lnetx.h"

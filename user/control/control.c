@@ -555,6 +555,14 @@ static const struct lx_schema answer = { "answer", sizeof(struct lx_control_answ
 					 answer_fields };
 const struct lx_control_object lx_control_answers = { "answer", NULL, NULL, &answer };
 
+static const struct lx_field line_fields[] = {
+	{ LX_FIELD(1, "line", STR, struct lx_control_line, text) },
+	END
+};
+static const struct lx_schema line = { "line", sizeof(struct lx_control_line), line_fields };
+
+const struct lx_control_object lx_control_columns = { "columns", NULL, NULL, &line };
+
 /* ---- requests ---------------------------------------------------------------------- */
 
 #define SCHEMA(name, text, type) \

@@ -58,7 +58,10 @@
 	X(tag, enable_sysctl_setup, 0, 0, 1, NULL, \
 	  "1: lnetctl setup-sysctl makes Linux settings for large systems, 0: takes them back") \
 	X(tag, peers_max, 100000, 16, INT32_MAX, NULL, \
-	  "most peer NIDs that traffic alone may make known; lnetx only")
+	  "most peer NIDs that traffic alone may make known; lnetx only") \
+	X(tag, procfiles_interval, 0, 0, 3600, NULL, \
+	  "s between writings of lnetxd's files in the form of /proc/sys/lnet; 0 = no files; " \
+	  "lnetx only")
 
 LX_TUNABLE_STRUCT(lx_core_tunables, LX_CORE_TUNABLES);
 

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/cleanup.h"
 #include "../control/schema.h"
 #include "ask.h"
 #include "change.h"
+#include "columns.h"
 #include "command.h"
 #include "edit.h"
 #include "monitor.h"
@@ -218,6 +220,41 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 	return lx_dump_new(&lx_control_statuses, req->level, status, 1, sizeof(*status), ret_dump);
 }
 
+/* ---- the reference's files ---------------------------------------------------------- */
+
+/* Splits a text, at the ends of its lines. */
+static int to_lines(char *text, struct lx_control_line **ret_line, size_t *ret_n)
+{
+	struct lx_control_line *line;
+	size_t n = 0;
+	char *save;
+
+	for (const char *p = text; *p; p++)
+		n += *p == '\n';
+	line = calloc(n + 1, sizeof(*line));
+	if (!line)
+		return -ENOMEM;
+	*ret_n = 0;
+	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+		snprintf(line[(*ret_n)++].text, sizeof(line->text), "%s", p);
+	*ret_line = line;
+	return 0;
+}
+
+static int show_columns(struct lx_daemon *d, const struct lx_control_show *req,
+			struct lx_dump **ret_dump)
+{
+	struct lx_control_line *line;
+	char *text LX_AUTO_FREE = NULL;
+	size_t n;
+	int err = lx_columns_text(d->node, req->name, &text);
+
+	if (!err)
+		err = to_lines(text, &line, &n);
+	return err ? err
+		   : lx_dump_new(&lx_control_columns, req->level, line, n, sizeof(*line), ret_dump);
+}
+
 /* ---- tunables ---------------------------------------------------------------------- */
 
 /* The entry, with the strings it points to. */
@@ -312,6 +349,7 @@ static const struct show {
 	      { LX_CONTROL_ROUTING, "routing", show_routing, NODE },
 	      { LX_CONTROL_STATS, "statistics", show_stats, NODE },
 	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, NODE },
+	      { LX_CONTROL_COLUMNS, "columns", show_columns, NODE },
 	      { LX_CONTROL_STATUS, "daemon", show_status, NOTHING },
 	      { LX_CONTROL_SELFTEST, "selftest", show_selftest, NOTHING },
 	      { LX_CONTROL_BPF, "bpf", lx_programs_show_bpf, PROGRAMS },

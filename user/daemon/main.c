@@ -29,6 +29,7 @@
 #include "neighbours.h"
 #include "notify.h"
 #include "probe.h"
+#include "procfiles.h"
 #include "programs.h"
 #include "refusals.h"
 #include "report.h"
@@ -239,6 +240,7 @@ static void close_all(struct lx_daemon *d)
 	lx_neighbours_free(d->neighbours);
 	lx_refusals_free(d->refusals);
 	lx_tester_close(d->tester);
+	lx_procfiles_end();
 	d->server = NULL;
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);
@@ -381,6 +383,7 @@ static void start_watchdog(void)
 static void on_look(uv_timer_t *timer)
 {
 	lx_change_look(&lnetxd.daemon);
+	lx_procfiles_look(&lnetxd.daemon);
 }
 
 static void start_look(void)
