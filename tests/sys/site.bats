@@ -56,26 +56,38 @@ agent() {
 	END
 }
 
-# sos ARGUMENT...: with our plugin, and lnetx where sos looks for commands, in a mount namespace of its own
-sos() {
-	# shellcheck disable=SC2016 # expanded there
-	on a env PYTHONPATH="$DIR" PYTHONDONTWRITEBYTECODE=1 sh -c '
-		mount -t tmpfs tmpfs /usr/local/sbin && ln -s "$0" /usr/local/sbin/lnetx &&
-		exec /usr/bin/python3 /usr/bin/sos "$@"' "$LNETX_BIN/lnetx" "$@" 3>&-
+# plugin_commands: what the plugin asks sos to run, a line each; of sos itself only names stand in
+plugin_commands() {
+	PYTHONPATH=tools/dist/sos python3 - <<-'END'
+		import sys, types
+		class Plugin:
+		    def add_copy_spec(self, paths): pass
+		    def add_journal(self, units): pass
+		    def add_cmd_output(self, commands):
+		        print(*([commands] if isinstance(commands, str) else commands), sep="\n")
+		kinds = ("DebianPlugin", "IndependentPlugin", "RedHatPlugin", "UbuntuPlugin")
+		plugins = types.ModuleType("sos.report.plugins")
+		plugins.Plugin = Plugin
+		for kind in kinds:
+		    setattr(plugins, kind, type(kind, (), {}))
+		sys.modules.update({"sos": plugins, "sos.report": plugins, "sos.report.plugins": plugins})
+		from lnetx import Lnetx
+		Lnetx().setup()
+	END
 }
 
-@test "sos report has the state of each lnetxd" {
-	local report
+@test "sos report asks each lnetxd for what it understands" {
+	local command n=0
 
-	cp -r /usr/lib/python3/dist-packages/sos "$DIR"
-	cp tools/dist/sos/lnetx.py "$DIR/sos/report/plugins"
 	start a -n one
-	mkdir "$DIR/out"
-	sos report --batch -o lnetx --tmp-dir "$DIR/out" >"$DIR/sos.log" 2>&1 || { cat "$DIR/sos.log"; false; }
-	report=$(tar -xOf "$DIR"/out/*.tar.xz --wildcards '*/lnetx_-n_one_-s_net_show')
-	[[ $report == *127.0.0.1@tcp* ]]
-	tar -tf "$DIR"/out/*.tar.xz >"$DIR/files"
-	grep 'lnetx_-n_one_metrics_peers$' "$DIR/files"
-	# Each command was understood.
-	run -1 grep -E '^(Try|usage)' <(tar -xOf "$DIR"/out/*.tar.xz --wildcards '*/lnetx_-n_one_*')
+	plugin_commands >"$DIR/commands"
+	grep -x 'lnetx -n one metrics peers' "$DIR/commands"
+	while read -r command; do
+		# shellcheck disable=SC2086 # words
+		run on a $command 3>&- </dev/null
+		[[ $status != 2 && $output != *Try* ]]
+		[[ $command != *"net show" || $output == *127.0.0.1@tcp* ]]
+		n=$((n + 1))
+	done < <(grep '^lnetx ' "$DIR/commands")
+	[ $n -gt 10 ]
 }

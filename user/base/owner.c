@@ -21,7 +21,7 @@ static int give_one(const FTSENT *e, uid_t uid, gid_t gid)
 	}
 	if (st->st_uid == uid || (!S_ISDIR(st->st_mode) && st->st_nlink > 1))
 		return 0;
-	return lchown(e->fts_path, uid, gid) && errno != ENOENT ? -errno : 0;
+	return lchown(e->fts_accpath, uid, gid) && errno != ENOENT ? -errno : 0;
 }
 
 int lx_owner_give(const char *dir, mode_t mode, uid_t uid, gid_t gid)
@@ -33,7 +33,11 @@ int lx_owner_give(const char *dir, mode_t mode, uid_t uid, gid_t gid)
 
 	if (mkdir(dir, mode) && errno != EEXIST)
 		return -errno;
-	all = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+	/*
+	 * fts enters each directory, and checks that it is the one it has seen. By paths, who owns the
+	 * directory could put a symbolic link there meanwhile, and get somebody else's files.
+	 */
+	all = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
 	if (!all)
 		return -errno;
 	while (!err && (e = fts_read(all)))
