@@ -489,6 +489,8 @@ install: all man $(B)/lnetx.pc $(B)/lnetxctl.pc $(B)/lnetxd.service
 	$(Q)mkdir -p "$(DESTDIR)$(NAMES_DIR)" && for n in $(NAMES); do \
 		ln -srf "$(DESTDIR)$(SBINDIR)/lnetx" "$(DESTDIR)$(NAMES_DIR)/$$n" || exit 1; \
 	done
+	@[ "$(DESTDIR)" ] || getent passwd lnetx >/dev/null || echo "there is no user lnetx yet," \
+		"whom lnetxd.service runs as. Next: systemd-sysusers"
 	@tools/dist/names -i "$(NAMES_DIR)" $(LUSTRE_LINKS)
 
 uninstall:
