@@ -200,6 +200,45 @@ static void test_many_ignored(void **state)
 	lx_conf_free(conf);
 }
 
+/* Module parameters that have no meaning here, under both names of their modules. */
+static void test_parameters(void **state)
+{
+	static const char yaml[] =
+		"tunables:\n"
+		"  lnet: {config_on_load: 1, use_tcp_bonding: 1, rnet_htable_size: 128,\n"
+		"         live_router_check_interval: 60, dead_router_check_interval: 60,\n"
+		"         cpu_npartitions: 2, cpu_pattern: \"0[0,1]\", libcfs_debug: 0,\n"
+		"         router_ping_timeout: 40}\n"
+		"  libcfs: {cpu_npartitions: 2, libcfs_debug_mb: 64}\n"
+		"  ksocklnd: {backoff_init: 3, backoff_max: 3, protocol: 3, credits: 512}\n"
+		"  ko2iblnd: {ipif_name: ib0, ntx: 2048}\n"
+		"  o2ib: {ipif_name: ib1}\n";
+	static const char unknown[] = "tunables: {lnet: {ipif_name: ib0}}\n";
+	char *what LX_AUTO_FREE = NULL;
+	struct lx_conf_error err;
+	struct lx_conf *conf;
+	size_t size;
+	FILE *out = open_memstream(&what, &size);
+
+	assert_int_equal(lx_node_check_yaml(yaml, strlen(yaml), LX_CHECK_FILE, print_mistake,
+					    "parameters"), 0);
+	assert_int_equal(lx_conf_parse(yaml, strlen(yaml), &conf, &err), 0);
+	describe(out, conf);
+	fclose(out);
+	assert_string_equal(what, "router_ping_timeout=40; credits=512; ntx=2048; ");
+	assert_string_equal(conf->ignored,
+			    "\"config_on_load\" (line 2), \"use_tcp_bonding\" (line 2), "
+			    "\"rnet_htable_size\" (line 2), \"live_router_check_interval\" (line 3), "
+			    "\"dead_router_check_interval\" (line 3), \"cpu_npartitions\" (line 4), "
+			    "\"cpu_pattern\" (line 4), \"libcfs_debug\" (line 4), "
+			    "\"libcfs_debug_mb\" (line 6), \"backoff_init\" (line 7), "
+			    "\"backoff_max\" (line 7), \"protocol\" (line 7), "
+			    "\"ipif_name\" (line 8)");
+	lx_conf_free(conf);
+	assert_int_equal(lx_node_check_yaml(unknown, strlen(unknown), LX_CHECK_FILE, print_mistake,
+					    "unknown"), -ENOENT);
+}
+
 /* What is unknown to every version stays a mistake, and mistakes leave nothing behind. */
 static void test_unknown(void **state)
 {
@@ -220,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_many_ignored),
+		cmocka_unit_test(test_parameters),
 		cmocka_unit_test(test_unknown),
 	};
 

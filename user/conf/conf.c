@@ -459,6 +459,8 @@ static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, y
 
 	if (err != -ENOENT)
 		return err;
+	if (lx_modparam_ignored(s->module, name))
+		return lx_yaml_ignore(y, key);
 	text = lx_yaml_text(y, value, name);
 	return text ? add_tunable(y, key, s, &t, lx_modparam_module(s->module, name), name, text)
 		    : -EINVAL;

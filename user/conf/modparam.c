@@ -19,6 +19,13 @@
 #define ENTRIES_MAX 4096
 #define WORDS_MAX 256 /* of an entry */
 #define NIDS_MAX 4096 /* of a word */
+/* Debugging and CPU partitions; of lnet since libcfs became a part of it. */
+#define LIBCFS_PARAMETERS                                                                          \
+	"cpu_npartitions", "cpu_pattern", "libcfs_subsystem_debug", "libcfs_debug",                \
+		"libcfs_debug_mb", "libcfs_subsystem_printk", "libcfs_printk",                     \
+		"libcfs_console_ratelimit", "libcfs_console_max_delay",                            \
+		"libcfs_console_min_delay", "libcfs_console_backoff", "libcfs_panic_on_lbug",      \
+		"libcfs_debug_file_path", "libcfs_debug_raw_pointers"
 
 __attribute__((format(printf, 2, 3))) static int fail(struct lx_modparam *p, const char *fmt, ...)
 {
@@ -466,4 +473,29 @@ const char *lx_modparam_module(const char *module, const char *name)
 	if (!strcmp(module, "ko2iblnd"))
 		return "o2ib";
 	return of_acceptor && !strcmp(module, "lnet") ? "tcp" : module;
+}
+
+bool lx_modparam_ignored(const char *module, const char *name)
+{
+	static const struct {
+		const char *module;
+		const char *name[24]; /* NULL ends them */
+	} table[] = {
+		{ "lnet",
+		  { "config_on_load", "use_tcp_bonding", "rnet_htable_size",
+		    "live_router_check_interval", "dead_router_check_interval", LIBCFS_PARAMETERS } },
+		{ "libcfs", { LIBCFS_PARAMETERS } },
+		{ "tcp", { "backoff_init", "backoff_max", "protocol" } },
+		{ "o2ib", { "ipif_name" } },
+	};
+	const char *const *names = NULL;
+
+	module = lx_modparam_module(module, name);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!strcmp(table[i].module, module))
+			names = table[i].name;
+	}
+	while (names && *names && strcmp(*names, name))
+		names++;
+	return names && *names;
 }

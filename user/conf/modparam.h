@@ -29,4 +29,7 @@ int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
  */
 const char *lx_modparam_module(const char *module, const char *name);
 
+/* True for a parameter of a module of the reference that has no meaning here. */
+bool lx_modparam_ignored(const char *module, const char *name);
+
 #endif
