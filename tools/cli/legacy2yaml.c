@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lnet_legacy2yaml: converts the module parameters "networks", "ip2nets" and "routes" to the
- * YAML that "lnetctl import" reads. Keeps texts as written, including ranges, but refuses
- * what an import would refuse. Layout and exit statuses are the reference's.
+ * lnet_legacy2yaml: converts module parameters to the YAML that "lnetctl import" reads. Keeps
+ * texts as written, including ranges, but refuses what an import would refuse. Layout and exit
+ * statuses are the reference's, which knows "networks", "ip2nets" and "routes"; other options
+ * become routing and tunables, and a note names what is left out.
  *
- * Collects the texts of the three parameters from all sources, then writes them
- * in this order, so that a mistake does not leave partial output.
+ * Collects the texts of the parameters from all sources, then writes them section by section,
+ * so that a mistake does not leave partial output.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -19,9 +20,14 @@
 
 #include <lnetx/nid.h>
 
+#include "../../lnd/o2ib/tunables.h"
+#include "../../lnd/sock/tunables.h"
 #include "../../user/base/cleanup.h"
+#include "../../user/conf/modparam.h"
 #include "../../user/conf/rule.h"
+#include "../../user/core/tunables.h"
 #include "legacy2yaml.h"
+#include "modprobe.h"
 
 #define STATUS_USAGE 1
 #define STATUS_WRONG 2
@@ -40,10 +46,25 @@ struct text {
 	size_t len;
 };
 
+/* Another parameter. */
+struct option_text {
+	char *module, *name, *value;
+};
+
+/* A rule of ip2nets: one net of an entry. Its texts are parts of that, or @merged. */
+struct rule_text {
+	uint32_t net;
+	const char *name, *interfaces, *patterns; /* interfaces: NULL if not given */
+};
+
 struct convert {
 	struct text in[N_PARAMS];
 	struct text out;
-	const char *source; /* for error messages; NULL: the command line */
+	struct option_text *option; /* in order: the last one of a name counts */
+	size_t n_options;
+	struct rule_text *rule;
+	size_t n_rules;
+	const char *source; /* for error messages; NULL: none, or many */
 	int default_hop; /* 0: none */
 	bool failed;
 };
@@ -63,6 +84,17 @@ static void complain(struct convert *c, const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	c->failed = true;
+}
+
+/* Adds an element of zeros to an array. */
+static void *grow(void *array, size_t *n, size_t size)
+{
+	char *grown = reallocarray(*(void **)array, *n + 1, size);
+
+	if (!grown)
+		return NULL;
+	*(void **)array = grown;
+	return memset(grown + (*n)++ * size, 0, size);
 }
 
 /* ---- words ---------------------------------------------------------------------------- */
@@ -111,6 +143,7 @@ static void put_scalar(FILE *out, const char *text)
 /* ---- nets: "tcp0(eth0,eth1)[0]" ----------------------------------------------------------- */
 
 struct net_text {
+	uint32_t net;
 	char *name, *interfaces, *cpts; /* NULL: not given */
 };
 
@@ -118,7 +151,6 @@ struct net_text {
 static bool cut_net(char *spec, struct net_text *ret)
 {
 	char *end;
-	uint32_t net;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->name = spec;
@@ -140,7 +172,7 @@ static bool cut_net(char *spec, struct net_text *ret)
 	} else if (*spec) {
 		return false;
 	}
-	return !lx_net_parse(ret->name, &net);
+	return !lx_net_parse(ret->name, &ret->net);
 }
 
 /* "0: eth0", one per line; an interface keeps its CPU partitions. */
@@ -220,46 +252,114 @@ static void put_patterns(struct convert *c, char *words)
 	}
 }
 
+static void put_rule(struct convert *c, const struct rule_text *r)
+{
+	LX_AUTO_FREE char *interfaces = r->interfaces ? strdup(r->interfaces) : NULL;
+	LX_AUTO_FREE char *words = strdup(r->patterns);
+
+	fprintf(c->out.file, "  - net-spec: %s\n", r->name);
+	if (interfaces) {
+		fputs("    interfaces:\n", c->out.file);
+		if (!put_interfaces(c->out.file, interfaces, 9)) {
+			complain(c, "Invalid network specification in rule \"%s(%s) %s\"", r->name,
+				 r->interfaces, r->patterns);
+			return;
+		}
+	}
+	put_patterns(c, words);
+}
+
+/* Adds the pieces of @more that are not in @list yet. */
+static char *join(char *list, const char *more, const char *separators)
+{
+	LX_AUTO_FREE char *pieces = strdup(more);
+	char *left = pieces, *piece;
+
+	while ((piece = next_piece(&left, separators))) {
+		LX_AUTO_FREE char *copy = strdup(list);
+		char *others = copy, *other, *longer;
+
+		while ((other = next_piece(&others, separators)) && strcmp(other, piece))
+			;
+		if (other || asprintf(&longer, "%s%s%c", list, piece, *separators) < 0)
+			continue;
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+/*
+ * "tcp(eth0) A; tcp(eth1) B" make two NIs on a machine with addresses in both, but in the section
+ * the first rule of a net that applies is the last. So a rule with all interfaces goes before
+ * them; if one does not match it does not apply, and those of the parameter do.
+ */
+static void put_merged(struct convert *c, size_t first)
+{
+	const struct rule_text *r = &c->rule[first];
+	LX_AUTO_FREE char *interfaces = strdup(""), *patterns = strdup("");
+	size_t rules = 0;
+
+	for (size_t i = 0; i < c->n_rules; i++) {
+		size_t before = strlen(interfaces);
+
+		if (c->rule[i].net != r->net || !c->rule[i].interfaces)
+			continue;
+		if (i < first)
+			return; /* not the first one */
+		interfaces = join(interfaces, c->rule[i].interfaces, ",");
+		patterns = join(patterns, c->rule[i].patterns, SPACE);
+		rules += strlen(interfaces) > before;
+	}
+	if (rules < 2)
+		return;
+	interfaces[strlen(interfaces) - 1] = '\0'; /* the last comma */
+	put_rule(c, &(struct rule_text){ r->net, r->name, interfaces, patterns });
+	if (rules > 2)
+		lx_modprobe_note("net %s has %zu rules with different interfaces: a machine to which "
+				 "some of them apply, but not all, gets the interfaces of the "
+				 "first; see section \"ip2nets\" of lnetx.conf(5)",
+				 r->name, rules);
+}
+
 /* One rule for each net of the list, with the same addresses. */
-static void put_rule(struct convert *c, char *entry)
+static void take_entry(struct convert *c, char *entry)
 {
 	LX_AUTO_FREE char *whole = strdup(entry);
 	char *nets = next_piece(&entry, SPACE), *spec;
 
 	if (!entry || !entry[strspn(entry, SPACE)]) {
-		complain(c, "rule \"%s\" has no IP pattern; \"NET PATTERN ...\" is expected", whole);
+		complain(c, "rule \"%s\" has no IP pattern; \"NET PATTERN ...\" is expected",
+			 whole);
 		return;
 	}
 	while (!c->failed && (spec = next_piece(&nets, ","))) {
-		LX_AUTO_FREE char *words = strdup(entry);
+		struct rule_text *r = grow(&c->rule, &c->n_rules, sizeof(*r));
 		struct net_text net;
-		bool ok = cut_net(spec, &net);
 
-		fprintf(c->out.file, "  - net-spec: %s\n", net.name);
-		if (ok && net.interfaces) {
-			fputs("    interfaces:\n", c->out.file);
-			ok = put_interfaces(c->out.file, net.interfaces, 9);
+		if (!r || !cut_net(spec, &net)) {
+			complain(c, "Invalid network specification in rule \"%s\"", whole);
+			return;
 		}
 		free(net.cpts);
-		if (ok)
-			put_patterns(c, words);
-		else
-			complain(c, "Invalid network specification in rule \"%s\"", whole);
+		*r = (struct rule_text){ net.net, net.name, net.interfaces, entry };
 	}
 }
 
 static void put_ip2nets(struct convert *c, char *text)
 {
-	bool first = true;
 	char *entry;
 
 	while (!c->failed && (entry = next_entry(&text))) {
-		if (!*entry)
-			continue;
-		if (first)
-			fputs("ip2nets:\n", c->out.file);
-		first = false;
-		put_rule(c, entry);
+		if (*entry)
+			take_entry(c, entry);
+	}
+	if (c->n_rules)
+		fputs("ip2nets:\n", c->out.file);
+	for (size_t i = 0; i < c->n_rules && !c->failed; i++) {
+		if (c->rule[i].interfaces)
+			put_merged(c, i);
+		put_rule(c, &c->rule[i]);
 	}
 }
 
@@ -392,6 +492,112 @@ static void put_routes(struct convert *c, char *text)
 	}
 }
 
+/* ---- other options: forwarding, and tunables ---------------------------------------------- */
+
+#define NAME_(tag, name, def, min, max, names, help) #name,
+static const struct module {
+	const char *name;
+	const char *const *tunables;
+} modules[] = {
+	{ "lnet", (const char *const[]){ LX_CORE_TUNABLES(NAME_, ) NULL } },
+	{ "tcp", (const char *const[]){ LX_SOCK_TUNABLES(NAME_, ) NULL } },
+	{ "o2ib", (const char *const[]){ LX_O2IB_TUNABLES(NAME_, ) NULL } },
+	{ NULL, NULL },
+};
+#undef NAME_
+
+/* The module here that has the tunable; NULL: there is none. */
+static const struct module *module_of(const struct option_text *o)
+{
+	const char *name = lx_modparam_module(o->module, o->name);
+	const struct module *m = modules;
+	const char *const *t;
+
+	while (m->name && strcmp(m->name, name))
+		m++;
+	if (!m->name)
+		return NULL;
+	for (t = m->tunables; *t && strcmp(*t, o->name);)
+		t++;
+	return *t ? m : NULL;
+}
+
+/* True if a later option has the same name, and so is the one that counts. */
+static bool is_overruled(const struct convert *c, size_t i)
+{
+	const struct option_text *o = &c->option[i];
+
+	for (const struct option_text *later = o + 1; later < c->option + c->n_options; later++) {
+		if (!strcmp(o->name, later->name) &&
+		    !strcmp(lx_modparam_module(o->module, o->name),
+			    lx_modparam_module(later->module, later->name)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_forwarding(const struct option_text *o)
+{
+	return !strcmp(o->module, "lnet") && !strcmp(o->name, "forwarding");
+}
+
+static void put_routing(struct convert *c)
+{
+	for (size_t i = 0; i < c->n_options; i++) {
+		const struct option_text *o = &c->option[i];
+		bool on = !strcmp(o->value, "enabled");
+
+		if (!is_forwarding(o) || is_overruled(c, i))
+			continue;
+		if (on || !strcmp(o->value, "disabled"))
+			fprintf(c->out.file, "routing:\n    enable: %d\n", on);
+		else if (*o->value)
+			lx_modprobe_note("left out: lnet forwarding=%s: \"enabled\" or "
+					 "\"disabled\" is expected",
+					 o->value);
+	}
+}
+
+/* Why an option is left out; NULL: it is not. */
+static const char *why_not(const struct option_text *o)
+{
+	if (lx_modparam_ignored(o->module, o->name))
+		return "it has no meaning in lnetx";
+	if (!module_of(o))
+		return "lnetx does not know it; see \"lnetx tunable show\"";
+	if (!*o->value || o->value[strspn(o->value, LX_MODPROBE_NAME)])
+		return "a number or a word is expected";
+	return NULL;
+}
+
+static void put_tunables(struct convert *c)
+{
+	const char *section = "tunables:\n";
+
+	for (const struct module *m = modules; m->name; m++) {
+		bool first = true;
+
+		for (size_t i = 0; i < c->n_options; i++) {
+			const struct option_text *o = &c->option[i];
+
+			if (module_of(o) != m || why_not(o) || is_overruled(c, i))
+				continue;
+			if (first)
+				fprintf(c->out.file, "%s    %s:\n", section, m->name);
+			section = "";
+			first = false;
+			fprintf(c->out.file, "        %s: %s\n", o->name, o->value);
+		}
+	}
+	for (size_t i = 0; i < c->n_options; i++) {
+		const struct option_text *o = &c->option[i];
+
+		if (!is_forwarding(o) && why_not(o))
+			lx_modprobe_note("left out: %s %s=%s: %s", o->module, o->name, o->value,
+					 why_not(o));
+	}
+}
+
 /* ---- sources ------------------------------------------------------------------------------ */
 
 static void add(struct convert *c, enum param param, const char *text, size_t len)
@@ -399,83 +605,45 @@ static void add(struct convert *c, enum param param, const char *text, size_t le
 	fprintf(c->in[param].file, "%.*s%s", (int)len, text, param == NETWORKS ? "," : "\n");
 }
 
-/* Finds "NAME=" as a separate word; returns what follows the "=". NULL: not found. */
-static const char *find_param(const char *text, const char *name)
+static void take_option(void *arg, const char *module, const char *name, size_t name_len,
+			const char *value, size_t len)
 {
-	size_t len = strlen(name);
-
-	for (const char *p = text; (p = strstr(p, name)); p += len) {
-		if (p[len] == '=' && (p == text || strchr(SPACE "'\"", p[-1])))
-			return p + len + 1;
-	}
-	return NULL;
-}
-
-/* The length of an unquoted value: to the next "name=" or the end; of networks one word. */
-static size_t bare_length(const char *value, enum param param)
-{
-	size_t len = strcspn(value, param == NETWORKS ? SPACE ";'\"" : "\n'\"");
-	const char *p = memchr(value, '=', len);
-
-	if (!p)
-		return len;
-	while (p > value && !isspace((unsigned char)p[-1]))
-		p--;
-	return p - value;
-}
-
-/* Takes the parameters in a line of options, or on a command line. False: there are none. */
-static bool take_params(struct convert *c, const char *text)
-{
-	bool any = false;
+	struct convert *c = arg;
+	struct option_text *o;
 
 	for (int i = 0; i < N_PARAMS; i++) {
-		const char *value = text;
-
-		while ((value = find_param(value, param_names[i]))) {
-			const char *end = NULL;
-
-			any = true;
-			if (*value == '"' || *value == '\'')
-				end = strchr(value + 1, *value);
-			if (end)
-				add(c, i, value + 1, end - value - 1);
-			else
-				add(c, i, value, bare_length(value, i));
-			value = end ? end + 1 : value;
+		if (!strcmp(module, "lnet") && strlen(param_names[i]) == name_len &&
+		    !strncmp(name, param_names[i], name_len)) {
+			add(c, i, value, len);
+			return;
 		}
 	}
-	return any;
+	o = grow(&c->option, &c->n_options, sizeof(*o));
+	if (!o) {
+		complain(c, "out of memory");
+		return;
+	}
+	o->module = strdup(module);
+	o->name = strndup(name, name_len);
+	o->value = strndup(value, len);
+}
+
+static void take_options(struct convert *c, const char *text, bool file)
+{
+	struct lx_modprobe_quote open;
+
+	if (lx_modprobe_read(text, file, take_option, c, &open))
+		complain(c, "line %d, column %d: the quote %c is not closed", open.line,
+			 open.column, open.quote);
 }
 
 /* Takes arguments without an option: parameters by name, or rules of ip2nets. */
 static void take_inline(struct convert *c, const char *text)
 {
-	if (!take_params(c, text))
+	if (lx_modprobe_has_options(text))
+		take_options(c, text, false);
+	else
 		add(c, IP2NETS, text, strlen(text));
-}
-
-/* Takes "options lnet ..." from a modprobe file; "\" at the end of a line continues it. */
-static void take_modprobe(struct convert *c, char *text)
-{
-	char *line, *p;
-
-	for (p = text; (p = strstr(p, "\\\n"));)
-		p[0] = p[1] = ' ';
-	while ((line = strsep(&text, "\n"))) {
-		line += strspn(line, SPACE);
-		if (strncmp(line, "options", 7) || !strchr(SPACE, line[7]))
-			continue;
-		line += 7;
-		line += strspn(line, SPACE);
-		if (!strncmp(line, "lnet", 4) && line[4] && strchr(SPACE, line[4]))
-			take_params(c, line + 4);
-		else if (*line && !c->failed)
-			fprintf(stderr,
-				"lnet_legacy2yaml: note: left out: options %s (see \"lnetx tunable "
-				"show\")\n",
-				line);
-	}
 }
 
 static char *read_stream(FILE *file)
@@ -519,11 +687,11 @@ static bool has_input(bool other_sources)
 static const char usage[] =
 	"usage: lnet_legacy2yaml [OPTION]... [PARAMETERS]\n"
 	"\n"
-	"Writes the module parameters networks, ip2nets and routes as YAML for \"lnetctl import\".\n"
+	"Writes module parameters (networks, ip2nets, routes, ...) as YAML for \"lnetctl import\".\n"
 	"PARAMETERS: 'options lnet networks=\"...\" routes=\"...\"', or rules of ip2nets alone; without\n"
 	"them the standard input.\n"
 	"\n"
-	"  -m, --modprobe FILE      take the options of lnet in a file of modprobe's\n"
+	"  -m, --modprobe FILE      take the options of LNet in a file of modprobe's\n"
 	"  -i, --ip2nets FILE       take rules of ip2nets from a file\n"
 	"  -r, --routes FILE        take routes from a file\n"
 	"  -n, --networks FILE      take networks from a file\n"
@@ -604,11 +772,13 @@ static void read_files(struct convert *c, const struct job *job)
 			if (job->file[i].kind != *kind)
 				continue;
 			text = read_path(c, job->file[i].path);
+			c->source = job->file[i].path;
 			if (text && *kind == 'm')
-				take_modprobe(c, text);
+				take_options(c, text, true);
 			else if (text)
 				add(c, *kind == 'i' ? IP2NETS : *kind == 'r' ? ROUTES : NETWORKS, text,
 				    strlen(text));
+			c->source = NULL;
 		}
 	}
 }
@@ -640,6 +810,7 @@ static int convert(struct convert *c, const struct job *job)
 {
 	static void (*const put[])(struct convert *c, char *text) = { put_networks, put_ip2nets,
 								       put_routes };
+	bool has_lists;
 
 	read_files(c, job);
 	if (job->text) {
@@ -647,20 +818,27 @@ static int convert(struct convert *c, const struct job *job)
 	} else if (has_input(job->n_files)) {
 		LX_AUTO_FREE char *text = read_stream(stdin);
 
+		c->source = "standard input";
 		if (text)
 			take_inline(c, text);
+		c->source = NULL;
 	}
 	for (int i = 0; i < N_PARAMS; i++)
 		fflush(c->in[i].file);
 	if (c->failed)
 		return STATUS_WRONG;
-	if (!has_data(c)) {
+	has_lists = has_data(c);
+	for (int i = 0; i < N_PARAMS && !c->failed; i++)
+		put[i](c, c->in[i].s);
+	if (!c->failed) {
+		put_routing(c);
+		put_tunables(c);
+	}
+	fflush(c->out.file);
+	if (!c->failed && !c->out.len && !has_lists) {
 		complain(c, "no ip2nets, routes, or networks data; see --help");
 		return STATUS_USAGE;
 	}
-	for (int i = 0; i < N_PARAMS && !c->failed; i++)
-		put[i](c, c->in[i].s);
-	fflush(c->out.file);
 	return c->failed ? STATUS_WRONG : write_out(c, job->output);
 }
 
@@ -693,5 +871,12 @@ int lx_legacy2yaml_main(int argc, char **argv)
 	for (int i = 0; i < N_PARAMS; i++)
 		text_close(&c.in[i]);
 	text_close(&c.out);
+	for (size_t i = 0; i < c.n_options; i++) {
+		free(c.option[i].module);
+		free(c.option[i].name);
+		free(c.option[i].value);
+	}
+	free(c.option);
+	free(c.rule);
 	return status;
 }
