@@ -172,6 +172,7 @@ static const struct call on_a_node[] = {
 	{ "typing errors", "lctl help", 0, "^list_nids +\\[all\\]" },
 	{ "boot scripts", "lctl network down", 0, "^LNET ready to unload$" },
 	{ "boot scripts", "lctl list_nids", 1, "LNet is not configured" },
+	{ "boot scripts", "lnetctl net show", 234, "LNet stack down" },
 	{ "boot scripts", "lctl net configure", 0, "^LNET configured" },
 };
 /* clang-format on */

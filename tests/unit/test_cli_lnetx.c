@@ -48,6 +48,8 @@ static void test_lnetx_words(void **state)
 	prints("lnetx daemon", "no");
 	prints("lnetx guard show", "accept    nobody: LNet is not configured\n");
 	fails(1, "lnetx net", "LNet is not configured");
+	fails(234, "lnetctl net show", "errno: -100\n      descr: ! \"LNet stack down");
+	fails(234, "lnetctl net add --net tcp --if eth0", "LNet stack down");
 	ok("lnetx daemon up");
 	ok("lnetx net");
 	fails(1, "lnetx daemon reload", "without a configuration file");
@@ -293,10 +295,12 @@ static void test_permissions(void **state)
 	if (geteuid())
 		skip();
 	start(NULL);
-	as_user(1, 0, "lnetx net", "user 65534 may not read the state");
+	as_user(1, 0, "lnetx net", "Operation not permitted: user 65534 may not read the state");
+	as_user(234, 0, "lnetctl net show", "Operation not permitted");
 	as_user(0, 100, "lnetx net", "0@lo"); /* group: users */
 	as_user(0, 100, "lnetctl stats show", "send_count");
-	as_user(1, 100, "lnetx net add net tcp if eth0", "user 65534 may not do this");
+	as_user(1, 100, "lnetx net add net tcp if eth0",
+		"Operation not permitted: user 65534 may not do this");
 	as_user(1, 100, "lnetx ping 10.0.0.1@tcp", "for root");
 	as_user(234, 100, "lnetctl lnet unconfigure", "errno: -1");
 	as_user(1, 0, "lnetx daemon", "members of group \"users\"");

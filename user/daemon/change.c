@@ -309,8 +309,9 @@ int lx_change_no_node(struct lx_daemon *d, char *text, size_t size)
 				  "starting: the nets come up; try again in some seconds");
 	if (c && c->kind->run == node_stop)
 		return lx_explain(text, size, -ENETDOWN, "LNet is stopping");
+	/* The first words are the reference's, which scripts look for. */
 	return lx_explain(text, size, -ENETDOWN,
-			  "LNet is not configured in this lnetxd; start it with "
+			  "LNet stack down: LNet is not configured in this lnetxd; start it with "
 			  "\"lnetctl lnet configure\" (lnetx daemon up)");
 }
 

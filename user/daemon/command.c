@@ -412,8 +412,9 @@ void lx_command(struct lx_client *c, const void *attrs, size_t len)
 	/* Probes make a node send messages and remember peers, traces slow it down: not read-only. */
 	if (!is_show && !c->may_write)
 		lx_client_reply(c, -EPERM, "control",
-				"user %ld may not do this; changes, probes and traces are for root",
-				c->uid);
+				"%s: user %ld may not do this; changes, probes and traces are for "
+				"root",
+				strerror(EPERM), c->uid);
 	else if (c->command == LX_CONTROL_PING)
 		lx_probe_request(c, attrs, len);
 	else if (c->command == LX_CONTROL_ASK)

@@ -166,9 +166,9 @@ static void reject_stranger(const struct lx_client *c)
 	char text[200];
 
 	snprintf(text, sizeof(text),
-		 "user %ld may not read the state or change it; root may do both, members of group "
-		 "\"%s\" may read",
-		 c->uid, c->daemon->group);
+		 "%s: user %ld may not read the state or change it; root may do both, members of "
+		 "group \"%s\" may read",
+		 strerror(EPERM), c->uid, c->daemon->group);
 	reject(c->fd, -EPERM, text);
 }
 
