@@ -99,18 +99,29 @@ static void a_stop_ends_when_its_time_is_over(void **state)
 /* A dead user never says that it is done, but its machine refuses connections. */
 static void a_stop_does_not_wait_for_the_dead(void **state)
 {
+	static const enum lx_down_why whys[] = { LX_DOWN_LOST, LX_DOWN_UNPRIVILEGED,
+						 LX_DOWN_HUNG_UP };
+	const struct lx_nid dead = nid("10.0.0.1@tcp1");
+	struct lx_peer_ni *pni;
+
 	usual_pace();
 	keep_sending(SEC, 50 * MS);
 	lx_sim_ni_del(a, "10.0.0.1@tcp1");
 	lx_monitor_route_stop(r1->core, 70 * SEC);
 	lx_sim_run(sim, SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);
+	/* Whatever the transport knows of why there is no connection. */
+	pni = lx_peer_ni_lookup(r1->core, &dead);
+	for (size_t i = 0; i < sizeof(whys) / sizeof(whys[0]); i++) {
+		pni->down.why = whys[i];
+		assert_true(lx_announce_is_gone(lx_peer_of(pni)));
+	}
 	lx_sim_run(sim, 3 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_OFF);
 }
 
-/* All are gone in the middle of messages, and neither refuse them nor take them. */
-static void a_stop_does_not_wait_for_messages_to_the_silent(void **state)
+/* Two messages wait in r1, as the link to their target takes none. */
+static void messages_are_held(void)
 {
 	usual_pace();
 	keep_sending(SEC, 50 * MS);
@@ -119,6 +130,12 @@ static void a_stop_does_not_wait_for_messages_to_the_silent(void **state)
 	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
 	lx_sim_run(sim, SEC);
 	assert_false(lx_core_idle(r1->core));
+}
+
+/* All are gone in the middle of messages, and neither refuse them nor take them. */
+static void a_stop_does_not_wait_for_messages_to_the_silent(void **state)
+{
+	messages_are_held();
 	lx_sim_mute(sim, "10.0.0.11@tcp1", true);
 	lx_sim_mute(sim, "10.1.0.11@tcp2", true);
 	lx_monitor_route_stop(r1->core, 70 * SEC);
@@ -135,13 +152,7 @@ static void a_stop_does_not_wait_for_messages_to_the_silent(void **state)
 /* As long as a neighbour is there, its messages are: a slow one is waited for. */
 static void a_stop_waits_for_messages_to_the_slow(void **state)
 {
-	usual_pace();
-	keep_sending(SEC, 50 * MS);
-	lx_sim_hold(sim, "10.1.0.11@tcp2", "10.1.0.1@tcp2", true);
-	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
-	put(a, mem(a, src, 100, 2), true, "10.1.0.1@tcp2", 5, 1);
-	lx_sim_run(sim, SEC);
-	assert_false(lx_core_idle(r1->core));
+	messages_are_held();
 	lx_monitor_route_stop(r1->core, 70 * SEC);
 	lx_sim_run(sim, 20 * SEC);
 	assert_int_equal(r1->core->routing, LX_ROUTING_STOPPING);

@@ -101,7 +101,7 @@ bool lx_announce_is_gone(const struct lx_peer *peer)
 	lx_peer_ni_for_each(net, pni, peer) {
 		if (pni->last_alive_ns >= since)
 			return false;
-		lost &= pni->down.why == LX_DOWN_LOST;
+		lost &= lx_down_is_lost(&pni->down);
 	}
 	return lost || now - since >= ANSWER_NS;
 }
