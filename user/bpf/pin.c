@@ -218,7 +218,8 @@ static int hide_others(const char *all)
 		return -errno;
 	dir = open(all, O_PATH | O_DIRECTORY | O_CLOEXEC); /* in this namespace */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
-	if (dir < 0 || mount("lnetx", STANDARD, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755") ||
+	if (dir < 0 ||
+	    mount("lnetx", STANDARD, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755") ||
 	    mkdir(OURS, 0700) || mount(path, OURS, NULL, MS_BIND, NULL))
 		return -errno;
 	return 0;
@@ -241,7 +242,8 @@ int lx_pin_give(uid_t uid, gid_t gid, char ret_note[LX_BPF_TEXT])
 	if (!err && !(st.st_mode & S_IXOTH))
 		err = hide_others(all);
 	if (err)
-		snprintf(ret_note, LX_BPF_TEXT, "cannot give away %s/lnetx: %s", root, strerror(-err));
+		snprintf(ret_note, LX_BPF_TEXT, "cannot give away %s/lnetx: %s", root,
+			 strerror(-err));
 	return err;
 }
 

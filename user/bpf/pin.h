@@ -3,7 +3,8 @@
  * Where pins are: files that keep programs, maps and attachments alive, and show them
  * to bpftool, below <bpffs>/lnetx/<instance>/.
  *
- * An lnetxd of another user than root sees only lnetx/ of the usual place (lnetxd.service, lx_pin_give()).
+ * An lnetxd of another user than root sees only lnetx/ of the usual place (lnetxd.service,
+ * lx_pin_give()).
  *
  * Each mount of a bpffs is a separate file system, and "ip netns exec" gives a program a
  * /sys without the usual one. So pins go to the first of these that exists:
@@ -36,9 +37,9 @@ int lx_pin_open(const char *instance, char ret_dir[LX_BPF_PATH], char ret_note[L
  * lx_pin_give - let another user have the pins, before this process becomes that user
  * @ret_note: why there will be none
  *
- * Makes <bpffs>/lnetx theirs, with what is there. Where only root may enter the bpffs, as systemd mounts
- * it, this process then sees nothing else of it, in a mount namespace of its own; paths stay the
- * same. Returns 0 or -errno.
+ * Makes <bpffs>/lnetx theirs, with what is there. Where only root may enter the bpffs, as systemd
+ * mounts it, this process then sees nothing else of it, in a mount namespace of its own; paths stay
+ * the same. Returns 0 or -errno.
  */
 int lx_pin_give(uid_t uid, gid_t gid, char ret_note[LX_BPF_TEXT]);
 
