@@ -201,11 +201,11 @@ cutting() {
 	# A short train may end before the first reason is counted, so send several.
 	for round in 1 2 3 4 5 6; do
 		trains --version 4 --count 1500
-		[ "$(fastpath_sum r1 'reasons[6]')" = 0 ] || break
+		[ "$(fastpath_sum r1 reasons 6)" = 0 ] || break
 	done
 	eventually "$PATIENCE" took $((1500 * round))
 	equal "$(fastpath_sum r1 lane_messages)" 0
-	[ "$(fastpath_sum r1 'reasons[6]')" -gt 0 ]
+	[ "$(fastpath_sum r1 reasons 6)" -gt 0 ]
 }
 
 @test "without BPF: the same" {
@@ -500,7 +500,7 @@ drops_are_counted() {
 	begin_put 64k
 	for i in 1 2 3; do
 		# shellcheck disable=SC2086 # options
-		ip netns exec "${NS}client" "$LNETX_BIN/lxload" put $SERVER -n 10.1.0.2@tcp1 $QUICK \
+		ip netns exec "${NS}client" "$LNETX_LOAD/lxload" put $SERVER -n 10.1.0.2@tcp1 $QUICK \
 			-r tcp2=10.1.0.11@tcp1 -s 1m -t 60 >"$DIR/other" 2>&1 3>&- &
 		other=$!
 		eventually "$PATIENCE" carries

@@ -5,6 +5,7 @@
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/sys/lib.bash
 source "$BATS_TEST_DIRNAME/lib.bash"
+LNETX_LOAD=$LNETX_BIN
 
 setup() {
 	net_begin
