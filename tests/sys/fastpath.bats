@@ -170,6 +170,7 @@ cutting() {
 		sent=$((sent + 2000))
 	done
 	eventually "$PATIENCE" took "$sent"
+	echo "# $resegmented resegmented, $fragments split"
 	[ "$(messages_on_lanes)" -gt 200 ]
 	[ $resegmented -gt 0 ]
 	[ $fragments -gt 0 ]

@@ -68,7 +68,7 @@ complained() {
 	fastpath_used r1
 	# Each is counted once, under its own reason.
 	equal "$(lx r1 -j stats show | jq -c '.statistics.drops | del(.[] | select(. == 0))')" \
-		'{"bad_type":1,"bad_length":3,"misrouted":1,"no_match":1}'
+		'{"bad_length":3,"bad_type":1,"misrouted":1,"no_match":1}'
 	equal "$(stat_of r1 drop_count)" 6
 }
 
