@@ -93,6 +93,7 @@ time.sleep(600)' 3>&- &
 	eventually "$PATIENCE" on r1 sh -c 'ss -Hltn "src 10.2.0.13:988" | grep .'
 	refused '10.2.0.13@tcp2: another program listens' if eth1 rails 4
 	kill $pid
+	wait $pid || :
 	lx r1 net add net tcp2 if eth1 rails 4
 	equal "$(nids)" "$RAILS"
 }
