@@ -315,7 +315,7 @@ $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools
 	$(call link,-lcmocka -ljansson)
 
 # Parts of the daemon alone.
-$(addprefix $(B)/tests/test_daemon_,log report): $(B)/tests/test_daemon_%: \
+$(addprefix $(B)/tests/test_daemon_,difference log report): $(B)/tests/test_daemon_%: \
 		$(B)/tests/unit/test_daemon_%.o $(B)/user/daemon/%.o $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 

@@ -262,6 +262,27 @@ reload() {
 	eventually "$PATIENCE" log_has "$1" 'action=reloaded' $((done_before + 1))
 }
 
+@test "the log of a reload: what changed, and what was set by command" {
+	net_rails
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.2@tcp; } | config a
+	start a
+	ctl a net add --net tcp1 --if eth1
+	ctl a set retry_count 3
+	ctl a peer add --prim_nid 10.1.0.7@tcp
+	{ nets_yaml tcp eth0; route_yaml tcp8 10.1.0.2@tcp; } | config a
+	reload a
+	log_has a 'level=warning reload="NI 10.2.0.1@tcp1 on eth1: removed" reason="it was added by command, and is lost" next='
+	log_has a 'level=warning reload="peer 10.1.0.7@tcp: removed" reason="it was added by command, and is lost"'
+	log_has a 'level=warning reload="tunable lnet lnet_retry_count: 3 -> 2" reason="3 was set by command, and is lost"'
+	log_has a 'level=info reload="route to tcp8 through 10.1.0.2@tcp: added"$'
+	log_has a 'level=info reload="route to tcp9 through 10.1.0.2@tcp: removed"$'
+	equal "$(grep -c ' reload=' "$DIR/a.log")" 5
+
+	# The file has not changed: nothing to say.
+	reload a
+	equal "$(grep -c ' reload=' "$DIR/a.log")" 5
+}
+
 @test "SIGHUP with a bad file: the error is logged, nothing changes" {
 	net_two
 	start a

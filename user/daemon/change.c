@@ -20,6 +20,7 @@
 #include "../control/schema.h"
 #include "change.h"
 #include "config.h"
+#include "difference.h"
 #include "edit.h"
 #include "log.h"
 #include "monitor.h"
@@ -69,6 +70,7 @@ struct lx_changes {
 	struct change *running;
 	bool stopped;
 	uint64_t stop_by_ns; /* of uv_hrtime(): the deadline of a stop in progress */
+	struct lx_facts read; /* the node as the file, or its start, has made it; the worker's */
 };
 
 /* Sets the text of an error, or of a remark on success. Returns @error. */
@@ -94,12 +96,28 @@ static int explain_conf(struct change *c, int err, const struct lx_conf_error *w
 	return err;
 }
 
+/* What the node has from now on is set by command; without memory nothing is known of it. */
+static void remember(struct change *c, struct lx_facts *facts)
+{
+	struct lx_facts *read = &c->daemon->changes->read;
+
+	lx_facts_clear(read);
+	*read = *facts;
+}
+
+static void take_facts(struct change *c, struct lx_facts *ret_facts)
+{
+	if (lx_facts_take(c->node, c->daemon->tester, ret_facts))
+		lx_warn("reason=\"out of memory\" action=\"the next reload does not log what changed\"");
+}
+
 /* NLM_F_EXCL: only the settings of a configuration, without NIs, routes and peers. */
 static int node_start(struct change *c)
 {
 	struct lx_conf_error why = { 0 };
 	struct lx_conf conf = { .routing = LX_UNSET, .buffers = { LX_UNSET, LX_UNSET, LX_UNSET } };
 	struct lx_conf *resolved = NULL;
+	struct lx_facts facts = { .n = 0 };
 	int err = 0;
 
 	if (c->conf && !(c->flags & NLM_F_EXCL)) {
@@ -119,6 +137,8 @@ static int node_start(struct change *c)
 	if (err)
 		return explain_conf(c, err, &why);
 	lx_tester_start(c->daemon->tester, c->node);
+	take_facts(c, &facts);
+	remember(c, &facts);
 	return 0;
 }
 
@@ -152,8 +172,20 @@ static int node_stop(struct change *c)
 	return 0;
 }
 
+static void log_changes(struct change *c, struct lx_facts *before)
+{
+	struct lx_facts after = { .n = 0 };
+
+	take_facts(c, &after);
+	if (before->list && after.list)
+		lx_facts_log_changes(&c->daemon->changes->read, before, &after);
+	lx_facts_clear(before);
+	remember(c, &after);
+}
+
 static int node_apply(struct change *c)
 {
+	struct lx_facts before = { .n = 0 };
 	struct lx_conf_error why = { 0 };
 	struct lx_conf *conf;
 	int err;
@@ -166,6 +198,7 @@ static int node_apply(struct change *c)
 	err = lx_config_resolve(c->conf, c->daemon->large, &conf, &why);
 	if (err)
 		return explain_conf(c, err, &why);
+	take_facts(c, &before);
 	if (conf->routing != 1)
 		routing_end(c); /* before anything it needs goes */
 	err = lx_node_apply(c->node, conf, LX_APPLY_DIFF, &why);
@@ -174,6 +207,7 @@ static int node_apply(struct change *c)
 	c->applied = true;
 	lx_tester_configure(c->daemon->tester, &c->conf->selftest);
 	lx_tester_start(c->daemon->tester, c->node);
+	log_changes(c, &before);
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
@@ -631,5 +665,7 @@ int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes)
 
 void lx_changes_free(struct lx_changes *changes)
 {
+	if (changes)
+		lx_facts_clear(&changes->read);
 	free(changes);
 }

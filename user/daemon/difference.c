@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What a reload changes; see the header. Called by change.c, on the worker. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lnetx/lnetx.h>
+
+#include "../base/cleanup.h"
+#include "../base/log.h"
+#include "difference.h"
+#include "tester.h"
+
+#define LINES_MAX 40 /* the log takes 50 a second */
+
+/* ---- a list ------------------------------------------------------------------------- */
+
+/* Room for one more; NULL: out of memory. */
+static struct lx_fact *grow(struct lx_facts *f)
+{
+	struct lx_fact *grown;
+
+	if (f->n == f->room) {
+		f->room = f->room ? 2 * f->room : 128;
+		grown = realloc(f->list, f->room * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		f->list = grown;
+	}
+	return &f->list[f->n];
+}
+
+__attribute__((format(printf, 4, 5))) static int add(struct lx_facts *f, const char *what,
+						     const char *setting, const char *fmt, ...)
+{
+	struct lx_fact *fact = grow(f);
+	va_list ap;
+
+	if (!fact)
+		return -ENOMEM;
+	*fact = (struct lx_fact){ .what = strdup(what) };
+	snprintf(fact->setting, sizeof(fact->setting), "%s", setting);
+	va_start(ap, fmt);
+	vsnprintf(fact->value, sizeof(fact->value), fmt, ap);
+	va_end(ap);
+	f->n += fact->what != NULL;
+	return fact->what ? 0 : -ENOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct lx_fact *x = a, *y = b;
+	int order = strcmp(x->what, y->what);
+
+	return order ? order : strcmp(x->setting, y->setting);
+}
+
+void lx_facts_clear(struct lx_facts *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->list[i].what);
+	free(f->list);
+	*f = (struct lx_facts){ .n = 0 };
+}
+
+/* ---- the node ------------------------------------------------------------------------ */
+
+static int take_ni(struct lx_facts *f, const struct lx_ni_info *ni)
+{
+	const struct {
+		const char *name;
+		int32_t value;
+	} settings[] = { { "peer_timeout", ni->tun.peer_timeout },
+			 { "peer_credits", ni->tun.peer_credits },
+			 { "peer_buffer_credits", ni->tun.peer_buffer_credits },
+			 { "credits", ni->tun.credits } };
+	char what[LX_NID_TEXT + IFNAMSIZ + 16];
+	int err;
+
+	if (lx_net_type(ni->net) == LX_NET_LO)
+		return 0;
+	snprintf(what, sizeof(what), "NI %s on %s", lx_nid_str(&ni->nid), ni->ifname);
+	err = add(f, what, "", "%s", "");
+	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(settings[0]); i++)
+		err = add(f, what, settings[i].name, "%d", settings[i].value);
+	for (int i = 0; !err && ni->lnd_tunable_names && ni->lnd_tunable_names[i]; i++) {
+		if (ni->lnd_tun.value[i] != LX_LND_TUNABLE_HIDDEN)
+			err = add(f, what, ni->lnd_tunable_names[i], "%d", ni->lnd_tun.value[i]);
+	}
+	return err;
+}
+
+static int take_nis(struct lx_facts *f, struct lx_node *node)
+{
+	struct lx_ni_info *list LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_ni_list(node, &list, &n);
+
+	for (size_t i = 0; !err && i < n; i++)
+		err = take_ni(f, &list[i]);
+	return err;
+}
+
+static int take_routes(struct lx_facts *f, struct lx_node *node)
+{
+	struct lx_route_info *list LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_route_list(node, &list, &n);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct lx_route_info *r = &list[i];
+		char what[LX_NID_TEXT + 64];
+
+		snprintf(what, sizeof(what), "route to %s through %s", lx_net_str(r->net),
+			 lx_nid_str(&r->gateway));
+		err = add(f, what, "", "%s", "");
+		if (!err)
+			err = add(f, what, "hop", "%d", r->hop);
+		if (!err)
+			err = add(f, what, "priority", "%u", r->priority);
+		if (!err)
+			err = add(f, what, "health_sensitivity", "%d", r->health_sensitivity);
+	}
+	return err;
+}
+
+/* Only what is configured: traffic and discovery change the rest. */
+static int take_peers(struct lx_facts *f, struct lx_node *node)
+{
+	struct lx_peer_info *list LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_peer_list(node, &list, &n);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		char what[LX_NID_TEXT + 16], nid[LX_NID_TEXT + 8];
+
+		if (!(list[i].state & LX_PEER_CONFIGURED))
+			continue;
+		snprintf(what, sizeof(what), "peer %s", lx_nid_str(&list[i].primary));
+		err = add(f, what, "", "%s", "");
+		if (!err)
+			err = add(f, what, "Multi-Rail", "%d", list[i].multi_rail);
+		for (uint32_t j = 0; !err && j < list[i].n_nis; j++) {
+			snprintf(nid, sizeof(nid), "NID %s", lx_nid_str(&list[i].ni[j].nid));
+			err = add(f, what, nid, "%s", "");
+		}
+	}
+	return err;
+}
+
+static int take_policies(struct lx_facts *f, struct lx_node *node)
+{
+	struct lx_conf_udsp *list LX_AUTO_FREE = NULL;
+	size_t n = 0;
+	int err = lx_udsp_list(node, &list, &n);
+
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct lx_conf_udsp *u = &list[i];
+		char what[3 * LX_UDSP_TEXT + 40];
+
+		snprintf(what, sizeof(what), "selection policy%s%s%s%s%s%s", *u->src ? " src " : "",
+			 u->src, *u->dst ? " dst " : "", u->dst, *u->rte ? " rte " : "", u->rte);
+		err = add(f, what, "", "%s", "");
+		if (!err)
+			err = add(f, what, "priority", "%" PRId64, u->priority);
+		if (!err)
+			err = add(f, what, "place", "%d", u->index);
+	}
+	return err;
+}
+
+struct walk {
+	struct lx_facts *facts;
+	int err;
+};
+
+static int take_tunable(const char *module, const struct lx_tunable *t, const char *value,
+			void *arg)
+{
+	struct walk *w = arg;
+	char what[80];
+
+	snprintf(what, sizeof(what), "tunable %s %s", module, t->name);
+	w->err = add(w->facts, what, "", "%s", value);
+	return w->err;
+}
+
+static int take_rest(struct lx_facts *f, struct lx_node *node, struct lx_tester *tester)
+{
+	struct lx_control_selftest_info test = { .console = lx_nid_any };
+	struct walk w = { .facts = f };
+	struct lx_routing_info routing;
+	bool on;
+
+	lx_routing_get(node, &routing);
+	on = routing.state == LX_ROUTING_ON || routing.state == LX_ROUTING_STARTING;
+	lx_tester_describe(tester, &test);
+	w.err = add(f, "routing", "", "%s", on ? "on" : "off");
+	if (!w.err)
+		w.err = add(f, "selftest", "", "%s", test.conf.enable ? "on" : "off");
+	if (!w.err) /* as much as has room */
+		w.err = add(f, "selftest", "consoles", "%.60s",
+			    *test.conf.consoles ? test.conf.consoles : "-");
+	if (!w.err)
+		lx_tunable_each(node, take_tunable, &w);
+	return w.err;
+}
+
+int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts)
+{
+	struct lx_facts f = { .n = 0 };
+	int err = take_nis(&f, node);
+
+	if (!err)
+		err = take_routes(&f, node);
+	if (!err)
+		err = take_peers(&f, node);
+	if (!err)
+		err = take_policies(&f, node);
+	if (!err)
+		err = take_rest(&f, node, tester);
+	if (err) {
+		lx_facts_clear(&f);
+		return err;
+	}
+	qsort(f.list, f.n, sizeof(*f.list), by_name);
+	*ret_facts = f;
+	return 0;
+}
+
+/* ---- the log -------------------------------------------------------------------------- */
+
+static const struct lx_fact *find(const struct lx_facts *f, const char *what, const char *setting)
+{
+	struct lx_fact key = { .what = (char *)what };
+
+	snprintf(key.setting, sizeof(key.setting), "%s", setting);
+	return f->n ? bsearch(&key, f->list, f->n, sizeof(key), by_name) : NULL;
+}
+
+/* What lost its value, or is there in spite of a command; "": no command had a part in it. */
+static const char *by_command(const struct lx_fact *read, const struct lx_fact *before,
+			      char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (before && !read)
+		snprintf(buf, size, "it was added by command, and is lost");
+	else if (before && strcmp(before->value, read->value))
+		snprintf(buf, size, "%s was set by command, and is lost", before->value);
+	else if (!before && read)
+		snprintf(buf, size, "it was removed by command, and is back");
+	return buf;
+}
+
+static void log_change(const struct lx_facts *read, const struct lx_fact *before,
+		       const struct lx_fact *after)
+{
+	const struct lx_fact *any = before ? before : after;
+	char reason[128], change[2 * sizeof(any->value) + 8];
+
+	if (read->list)
+		by_command(find(read, any->what, any->setting), before, reason, sizeof(reason));
+	else
+		reason[0] = '\0';
+	if (before && after)
+		snprintf(change, sizeof(change), "%s -> %s", before->value, after->value);
+	else
+		snprintf(change, sizeof(change), "%s", before ? "removed" : "added");
+	lx_log_state(before && *reason ? LOG_WARNING : LOG_INFO,
+		     "reload=\"%.200s: %s%s%s\"%s%s%s%s", any->what, any->setting,
+		     *any->setting ? " " : "", change, *reason ? " reason=\"" : "", reason,
+		     *reason ? "\"" : "",
+		     before && *reason ? " next=\"write it into the file, if it is to stay\"" : "");
+}
+
+/* The settings of what came or went say nothing more. */
+static bool is_worth_a_line(const struct lx_facts *before, const struct lx_facts *after,
+			    const struct lx_fact *any)
+{
+	return !*any->setting || (find(before, any->what, "") && find(after, any->what, ""));
+}
+
+void lx_facts_log_changes(const struct lx_facts *read, const struct lx_facts *before,
+			  const struct lx_facts *after)
+{
+	unsigned int lines = 0;
+
+	for (size_t i = 0, j = 0; i < before->n || j < after->n;) {
+		const struct lx_fact *x = i < before->n ? &before->list[i] : NULL;
+		const struct lx_fact *y = j < after->n ? &after->list[j] : NULL;
+		int order = !x ? 1 : !y ? -1 : by_name(x, y);
+
+		i += order <= 0;
+		j += order >= 0;
+		x = order <= 0 ? x : NULL;
+		y = order >= 0 ? y : NULL;
+		if ((x && y && !strcmp(x->value, y->value)) ||
+		    !is_worth_a_line(before, after, x ? x : y) || lines++ >= LINES_MAX)
+			continue;
+		log_change(read, x, y);
+	}
+	if (lines > LINES_MAX)
+		lx_log_state(LOG_WARNING, "reload=\"%u more changes\" next=\"lnetx export\"",
+			     lines - LINES_MAX);
+}

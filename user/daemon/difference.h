@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a reload changes: the configuration of a running node as a list of facts, compared with
+ * the list after the reload, and with the list as of the last time the file was read. What is not
+ * as it was then, somebody has set by command.
+ */
+#ifndef LX_DAEMON_DIFFERENCE_H
+#define LX_DAEMON_DIFFERENCE_H
+
+#include <stddef.h>
+
+struct lx_node;
+struct lx_tester;
+
+/* "route to tcp2 through 10.0.0.1@tcp" has the setting "hop" with the value "2". */
+struct lx_fact {
+	char *what;
+	char setting[64]; /* "": that there is such a thing */
+	char value[64]; /* "": there is nothing but that */
+};
+
+struct lx_facts {
+	struct lx_fact *list; /* sorted; NULL: not known */
+	size_t n, room;
+};
+
+/* Returns 0 or -ENOMEM. */
+int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts);
+void lx_facts_clear(struct lx_facts *facts);
+
+/**
+ * lx_facts_log_changes - log what a reload has changed, a line each
+ * @read: as of the last time the file was read
+ * Warns of what was set by command, and is lost.
+ */
+void lx_facts_log_changes(const struct lx_facts *read, const struct lx_facts *before,
+			  const struct lx_facts *after);
+
+#endif
