@@ -146,6 +146,18 @@ int lx_conf_resolve(const struct lx_conf *conf, struct lx_conf **ret_conf,
 		    struct lx_conf_error *ret_err);
 
 /**
+ * lx_conf_part - the same, without what waits for an interface or an address
+ * @ret_now: what this machine can have now, resolved; without entries for the node itself as a
+ *	peer if anything is missing
+ * @ret_later: the NIs that are missing, and routes through gateways on their nets: part it again
+ *	later, and give lx_node_apply() what is there then; to be freed with lx_conf_free().
+ *	NULL: nothing is missing
+ * Returns 0, or an error of lx_conf_resolve(); then there is nothing to free.
+ */
+int lx_conf_part(const struct lx_conf *conf, struct lx_conf **ret_now, struct lx_conf **ret_later,
+		 struct lx_conf_error *ret_err);
+
+/**
  * lx_node_check_yaml - report every mistake in a YAML configuration
  * @len: bytes of @yaml; at most 4 MiB
  * @flags: LX_CHECK_*
@@ -155,6 +167,7 @@ int lx_conf_resolve(const struct lx_conf *conf, struct lx_conf **ret_conf,
 int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
 		       void (*fn)(const struct lx_conf_error *err, void *arg), void *arg);
 #define LX_CHECK_FILE 1u /* the file alone: ignore this machine's interfaces */
+#define LX_CHECK_PART 2u /* NIs that are missing are no mistakes, unless all of them are */
 
 /* ---- configuration, piece by piece ---------------------------------------- */
 

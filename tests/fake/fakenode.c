@@ -177,6 +177,14 @@ int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 	return lx_conf_report_end(&report, ret_err);
 }
 
+/* Nothing is missing here. */
+int lx_conf_part(const struct lx_conf *conf, struct lx_conf **ret_now, struct lx_conf **ret_later,
+		 struct lx_conf_error *ret_err)
+{
+	*ret_later = NULL;
+	return lx_conf_resolve(conf, ret_now, ret_err);
+}
+
 int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
 		       void (*fn)(const struct lx_conf_error *err, void *arg), void *arg)
 {

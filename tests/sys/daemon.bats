@@ -105,7 +105,7 @@ checks() {
 	grep '14:29: route to tcp3 via 10.1.0.1@tcp: the gateway is this node itself' "$DIR/told"
 }
 
-@test "a bad file, or a missing interface: it does not start, and says why in one line" {
+@test "a bad file, or no interface at all: it does not start, and says why in one line" {
 	node a
 	printf 'nets: {}\n' | config a
 	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
@@ -124,6 +124,54 @@ s = socket.create_server(("127.0.0.1", 988)); time.sleep(60)' 3>&- &
 	run -1 on a "$LNETX_BIN/lnetxd" -c "$DIR/a.yaml"
 	kill $!
 	[[ $output == *"a.yaml:5:18: net tcp on lo: another program listens on its port"* ]]
+}
+
+# is_missing NODE TEXT: what lnetxd runs without
+is_missing() {
+	[[ $(lx "$1" -j daemon show | jq -r '.daemon[0].missing // ""') == "$2"* ]]
+	[[ -n $2 || $(lx "$1" -j daemon show) != *missing* ]]
+}
+
+@test "a missing interface at the start: the other NIs come up, and this one when it is there" {
+	local text="net tcp5 on eth5: there is no such interface"
+
+	net_two
+	{ nets_yaml tcp eth0 tcp5 eth5; route_yaml tcp9 10.5.0.2@tcp5; } | config a
+	checks a 1
+	[[ $output == *"a.yaml:"[0-9]*"$text"* ]]
+	start a
+	start b
+	pings a 10.1.0.2@tcp
+	log_has a "level=error config=.*a.yaml:9 action=\"started without this NI\" reason=\"$text"
+	[[ $(ctl a route show) != *tcp9* ]]
+	is_missing a "$text"
+	[[ $(lx a net show 2>&1) == *"runs without NIs of its file: $text"* ]]
+	run lx a doctor
+	[[ $output == *"problem"*"runs without NIs of its file: $text"* ]]
+
+	# It comes up with its route; neither was set by command, nor is lost with a reload.
+	link a eth5 10.5.0.1/24 b eth5 10.5.0.2/24
+	eventually "$PATIENCE" log_has a 'interface=eth5 action="brought up the NI that was missing"'
+	[[ $(ctl a net show) == *10.5.0.1@tcp5* ]]
+	[[ $(ctl a route show) == *"net: tcp9"* ]]
+	is_missing a ""
+	nets_yaml tcp eth0 | config a
+	lx a daemon reload
+	log_has a 'reload="NI 10.5.0.1@tcp5 on eth5: removed"$'
+	run ! log_has a 'by command'
+}
+
+@test "a missing interface at the start, and a reload before it is there: the file counts" {
+	net_two
+	nets_yaml tcp eth0 tcp5 eth5 | config a
+	start a
+	run -1 lx a daemon reload
+	is_missing a "net tcp5 on eth5: there is no such interface"
+	nets_yaml tcp eth0 | config a
+	lx a daemon reload
+	is_missing a ""
+	link a eth5 10.5.0.1/24 b eth5 10.5.0.2/24
+	[[ $(ctl a net show) != *tcp5* ]]
 }
 
 @test "a file that may be missing: lnetxd waits, and loads it when it is there" {

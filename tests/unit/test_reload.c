@@ -212,12 +212,56 @@ static void tunables_end_with_the_node(void **state)
 	assert_string_equal(tcp_tunable("sock_timeout"), "50");
 }
 
+#define PARTED                                                                                     \
+	"net:\n    - net type: tcp\n      local NI(s):\n        - nid: 127.0.0.1@tcp\n"             \
+	"    - net type: tcp1\n      local NI(s):\n        - nid: 192.0.2.9@tcp1\n"                \
+	"    - net type: tcp2\n      local NI(s):\n"                                               \
+	"        - interfaces: { 0: nosuch }\n          rails: 2\n"                                \
+	"route:\n    - { net: tcp8, gateway: 127.0.0.8@tcp }\n"                                     \
+	"    - { net: tcp9, gateway: 192.0.2.1@tcp1 }\n"                                            \
+	"peer:\n    - primary nid: 127.0.0.1@tcp\n      Multi-Rail: true\n"                         \
+	"      peer ni:\n        - nid: 127.0.0.1@tcp\n        - nid: 192.0.2.9@tcp1\n"             \
+	"    - primary nid: 127.0.0.7@tcp\n      Multi-Rail: false\n"
+
+/* NIs without an interface or an address wait, with their routes; and nothing else does. */
+static void parted(void **state)
+{
+	struct lx_conf_error err = { 0 };
+	struct lx_conf *conf, *now, *later;
+
+	assert_int_equal(lx_conf_parse(PARTED, strlen(PARTED), &conf, &err), 0);
+	assert_int_equal(lx_node_check(conf, &err), -ENODEV);
+	assert_int_equal(lx_node_check_yaml(PARTED, strlen(PARTED), LX_CHECK_PART, NULL, NULL), 0);
+	assert_int_equal(lx_conf_part(conf, &now, &later, &err), 0);
+	assert_int_equal(now->n_nis, 1);
+	assert_int_equal(now->n_routes, 1);
+	assert_int_equal(now->route[0].net, LX_NET(LX_NET_TCP, 8));
+	/* The entry for the node itself would look like a mistake. */
+	assert_int_equal(now->n_peers, 1);
+	assert_int_equal(lx_node_check(now, &err), 0);
+	assert_int_equal(later->n_nis, 2);
+	assert_int_equal(later->n_routes, 1);
+	assert_int_equal(later->route[0].net, LX_NET(LX_NET_TCP, 9));
+	lx_conf_free(now);
+	lx_conf_free(conf);
+
+	/* Still not there. */
+	conf = later;
+	assert_int_equal(lx_conf_part(conf, &now, &later, &err), 0);
+	assert_int_equal(now->n_nis, 0);
+	assert_int_equal(later->n_nis, 2);
+	lx_conf_free(now);
+	lx_conf_free(later);
+	lx_conf_free(conf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		T(zero_is_a_setting), T(same_choice_is_no_change), T(default_that_fails_is_told),
 		T(values_that_conflict_are_refused), T(tunables_end_with_the_node),
+		cmocka_unit_test(parted),
 	};
 
 	/* With ports of our own, if we may. */

@@ -88,6 +88,16 @@ static json_t *list_of(struct doctor *d, uint8_t command, const struct lx_contro
 	return lx_request_show_all(d->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
 }
 
+/* The status of lnetxd, which the caller frees; NULL: it does not say. */
+static json_t *status_of(struct doctor *d)
+{
+	json_t *list = list_of(d, LX_CONTROL_STATUS, &lx_control_statuses);
+	json_t *status = json_incref(json_array_get(list, 0));
+
+	json_decref(list);
+	return status;
+}
+
 static void check_ni(struct doctor *d, const json_t *ni)
 {
 	const char *reason = text_of(ni, "down_reason");
@@ -100,6 +110,7 @@ static void check_ni(struct doctor *d, const json_t *ni)
 
 static void check_nis(struct doctor *d)
 {
+	json_t *status = status_of(d);
 	const json_t *net, *ni;
 	size_t i, j, n = 0;
 
@@ -109,6 +120,10 @@ static void check_nis(struct doctor *d)
 			n += strcmp(text_of(ni, "nid"), "0@lo") != 0;
 		}
 	}
+	if (*text_of(status, "missing"))
+		find(d, true, "lnetxd", "mend that, and it comes up by itself; or correct the file and reload",
+		     "it runs without NIs of its file: %s", text_of(status, "missing"));
+	json_decref(status);
 	if (!n)
 		find(d, true, "lnetxd", "lnetctl lnet configure --all, or lnetx net add",
 		     "it has no NI, so nobody can reach this node");
@@ -495,16 +510,6 @@ static int64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* The status of lnetxd, which the caller frees; NULL: it does not say. */
-static json_t *status_of(struct doctor *d)
-{
-	json_t *list = list_of(d, LX_CONTROL_STATUS, &lx_control_statuses);
-	json_t *status = json_incref(json_array_get(list, 0));
-
-	json_decref(list);
-	return status;
 }
 
 static int64_t grown(const json_t *from, const json_t *to, const char *key)

@@ -40,9 +40,27 @@ int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
 	return lx_lnetx_show(s, &(struct lx_args){ 0 }, command, object);
 }
 
+/* NIs of the file that wait for an interface; they have no row. */
+static void tell_missing(struct lx_session *s)
+{
+	const char *missing;
+	json_t *list;
+
+	if (lx_request_show_all(s, LX_CONTROL_STATUS, &lx_control_statuses, LX_LEVEL_OWN, &list))
+		return;
+	missing = json_string_value(json_object_get(json_array_get(list, 0), "missing"));
+	if (missing && *missing)
+		fprintf(stderr, "lnetx: lnetxd runs without NIs of its file: %s\n", missing);
+	json_decref(list);
+}
+
 static int show_nets(struct lx_session *s, const struct lx_args *a)
 {
-	return lx_lnetx_show(s, a, LX_CONTROL_NETS, &lx_control_nets);
+	int err = lx_lnetx_show(s, a, LX_CONTROL_NETS, &lx_control_nets);
+
+	if (!err && !lx_lnetx_as_tree())
+		tell_missing(s);
+	return err;
 }
 
 static int show_routes(struct lx_session *s, const struct lx_args *a)

@@ -468,6 +468,8 @@ static const struct lx_field status_fields[] = {
 	  .wide = true },
 	{ LX_FIELD_NUM(11, "interrupts_ms", struct lx_control_status, interrupts_ms),
 	  .col = "INTERRUPTS", .wide = true },
+	{ LX_FIELD(12, "missing", STR, struct lx_control_status, missing), UNSET, .col = "MISSING",
+	  .rare = true },
 	END
 };
 #define SELFTEST_FIELDS(t, m) \

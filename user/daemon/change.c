@@ -57,6 +57,7 @@ struct change {
 	union lx_edit_request req;
 	struct lx_node *node; /* to work on; of a start: the new one */
 	struct lx_conf *conf; /* ours if not the daemon's */
+	struct lx_conf *later; /* of it, what waits for an interface; NULL: nothing */
 	struct lx_saved saved; /* of a stop: the node's tunables */
 	int error;
 	bool applied; /* of a reload: the file holds now, even if parts of it failed */
@@ -111,6 +112,35 @@ static void take_facts(struct change *c, struct lx_facts *ret_facts)
 		lx_warn("reason=\"out of memory\" action=\"the next reload does not log what changed\"");
 }
 
+/* What is missing comes later, but something has to come now. */
+static int resolve_start(struct change *c, struct lx_conf **ret_conf, struct lx_conf_error *ret_why)
+{
+	struct lx_daemon *d = c->daemon;
+	int err = lx_config_resolve(c->conf, d->large, ret_conf, &c->later, ret_why);
+
+	if (err || !c->later || (*ret_conf)->n_nis)
+		return err;
+	lx_conf_free(*ret_conf);
+	lx_conf_free(c->later);
+	c->later = NULL;
+	/* lx_node_new() says what is missing. */
+	return lx_config_resolve(c->conf, d->large, ret_conf, NULL, ret_why);
+}
+
+static void log_missing(struct change *c)
+{
+	struct lx_conf_error why;
+	char text[sizeof(why.text)];
+
+	for (size_t i = 0; c->later && i < c->later->n_nis; i++) {
+		if (lx_config_lacks(&c->later->ni[i], c->daemon->large, &why))
+			lx_err("config=%s:%d action=\"started without this NI\" reason=\"%s\" "
+			       "next=\"mend that: it comes up by itself; or correct the file and reload\"",
+			       c->daemon->config_file ? c->daemon->config_file : "-", why.line,
+			       lx_daemon_log_unquoted(why.text, text, sizeof(text)));
+	}
+}
+
 /* NLM_F_EXCL: only the settings of a configuration, without NIs, routes and peers. */
 static int node_start(struct change *c)
 {
@@ -121,7 +151,7 @@ static int node_start(struct change *c)
 	int err = 0;
 
 	if (c->conf && !(c->flags & NLM_F_EXCL)) {
-		err = lx_config_resolve(c->conf, c->daemon->large, &resolved, &why);
+		err = resolve_start(c, &resolved, &why);
 		conf = err ? conf : *resolved;
 	} else if (c->conf) {
 		conf.tunable = c->conf->tunable;
@@ -134,8 +164,12 @@ static int node_start(struct change *c)
 	if (!err)
 		err = lx_node_new(&conf, &why, &c->node);
 	lx_conf_free(resolved);
-	if (err)
+	if (err) {
+		lx_conf_free(c->later);
+		c->later = NULL;
 		return explain_conf(c, err, &why);
+	}
+	log_missing(c);
 	lx_tester_start(c->daemon->tester, c->node);
 	take_facts(c, &facts);
 	remember(c, &facts);
@@ -195,7 +229,7 @@ static int node_apply(struct change *c)
 		lx_tester_configure(c->daemon->tester, &c->conf->selftest);
 		return say(c, 0, "to be used by the next \"lnet configure --all\"");
 	}
-	err = lx_config_resolve(c->conf, c->daemon->large, &conf, &why);
+	err = lx_config_resolve(c->conf, c->daemon->large, &conf, NULL, &why);
 	if (err)
 		return explain_conf(c, err, &why);
 	take_facts(c, &before);
@@ -208,6 +242,31 @@ static int node_apply(struct change *c)
 	lx_tester_configure(c->daemon->tester, &c->conf->selftest);
 	lx_tester_start(c->daemon->tester, c->node);
 	log_changes(c, &before);
+	return err ? explain_conf(c, err, &why) : 0;
+}
+
+/* Interfaces that were missing at the start are there. */
+static int node_complete(struct change *c)
+{
+	struct lx_facts before = { .n = 0 }, after = { .n = 0 };
+	struct lx_daemon *d = c->daemon;
+	struct lx_conf_error why = { 0 };
+	struct lx_conf *now;
+	int err = lx_config_resolve(d->later, d->large, &now, &c->later, &why);
+
+	if (err)
+		return explain_conf(c, err, &why);
+	take_facts(c, &before);
+	err = lx_node_apply(c->node, now, 0, &why);
+	take_facts(c, &after);
+	lx_facts_learn(&d->changes->read, &before, &after);
+	lx_facts_clear(&before);
+	lx_facts_clear(&after);
+	for (size_t i = 0; !err && i < now->n_nis; i++)
+		lx_info("config=%s:%d net=%s interface=%s action=\"brought up the NI that was missing\"",
+			d->config_file, now->ni[i].at.line, lx_net_str(now->ni[i].net),
+			now->ni[i].ifname);
+	lx_conf_free(now);
 	return err ? explain_conf(c, err, &why) : 0;
 }
 
@@ -278,6 +337,7 @@ static const struct kind kinds[] = {
 static const struct kind load = { .object = "programs", .run = load_programs,
 				  .without_node = true };
 static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
+static const struct kind complete = { .object = "lnet", .run = node_complete };
 static const struct kind no_change = { .object = "programs", .run = change_nothing };
 
 /* ---- the queue ------------------------------------------------------------------ */
@@ -403,7 +463,7 @@ static bool begin_reload(struct change *c)
 		return false;
 	}
 	c->daemon->config_file = file;
-	c->error = lx_config_load(file, &c->conf, on_mistake, &m);
+	c->error = lx_config_load(file, false, &c->conf, on_mistake, &m);
 	used = strlen(c->text);
 	if (m.n > 1)
 		snprintf(c->text + used, sizeof(c->text) - used,
@@ -457,6 +517,12 @@ static void finish(uv_work_t *work, int status)
 	if (c->applied) {
 		lx_conf_free(d->conf);
 		d->conf = c->conf;
+	}
+	/* After a stop or a reload: nothing. */
+	if (c->applied || c->kind->run == node_start || c->kind->run == node_complete ||
+	    c->kind->run == node_stop) {
+		lx_conf_free(d->later);
+		d->later = c->later;
 	}
 	/* After a reload there are none: the file has everything. */
 	if (c->saved.tunable || c->applied) {
@@ -615,8 +681,31 @@ static void follow_interfaces(struct lx_daemon *d)
 		enqueue(c);
 }
 
+static void on_completed(struct lx_daemon *d, int error, bool applied, const char *text)
+{
+	char buf[400];
+
+	if (error && error != -EEXIST) /* an admin was faster */
+		lx_err("action=\"the NI that was missing is not brought up\" reason=\"%s\" "
+		       "next=\"mend this; lnetx net add\"",
+		       lx_daemon_log_unquoted(text, buf, sizeof(buf)));
+}
+
+static bool can_complete(const struct lx_daemon *d)
+{
+	struct lx_conf_error why;
+
+	for (size_t i = 0; d->node && d->later && i < d->later->n_nis; i++) {
+		if (!lx_config_lacks(&d->later->ni[i], d->large, &why))
+			return true;
+	}
+	return false;
+}
+
 void lx_change_look(struct lx_daemon *d)
 {
+	if (!d->changes->running && !d->changes->stopped && can_complete(d))
+		own_change(d, &complete, 0, on_completed);
 	if (!d->changes->running && lx_programs_look(d->programs))
 		follow_interfaces(d);
 }

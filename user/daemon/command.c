@@ -202,6 +202,18 @@ static int show_stats(struct lx_daemon *d, const struct lx_control_show *req,
 	return lx_dump_new(&lx_control_stats, req->level, stats, 1, sizeof(*stats), ret_dump);
 }
 
+static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
+{
+	struct lx_conf_error why;
+	size_t used = 0;
+
+	for (size_t i = 0; d->later && i < d->later->n_nis && used < size; i++) {
+		if (lx_config_lacks(&d->later->ni[i], d->large, &why))
+			used += snprintf(buf + used, size - used, "%s%s", used ? "; " : "",
+					 why.text);
+	}
+}
+
 static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 		       struct lx_dump **ret_dump)
 {
@@ -217,6 +229,7 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 					      .configured = d->node != NULL,
 					      .clients = lx_server_clients(d->server) };
 	lx_share_fill(status);
+	fill_missing(d, status->missing, sizeof(status->missing));
 	return lx_dump_new(&lx_control_statuses, req->level, status, 1, sizeof(*status), ret_dump);
 }
 

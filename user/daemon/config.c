@@ -77,7 +77,20 @@ static void on_mistake(const struct lx_conf_error *err, void *arg)
 	load->fn(lx_config_error(load->path, err, text, sizeof(text)), load->arg);
 }
 
-int lx_config_load(const char *path, struct lx_conf **ret_conf, lx_config_fn fn, void *arg)
+static void ignore_mistake(const struct lx_conf_error *err, void *arg)
+{
+}
+
+/* A start that cannot be lists all mistakes, what is missing included. */
+static int check(const char *text, size_t len, bool start, struct load *load)
+{
+	if (start && !lx_node_check_yaml(text, len, LX_CHECK_PART, ignore_mistake, NULL))
+		return 0;
+	return lx_node_check_yaml(text, len, 0, on_mistake, load);
+}
+
+int lx_config_load(const char *path, bool start, struct lx_conf **ret_conf, lx_config_fn fn,
+		   void *arg)
 {
 	struct load load = { .path = path, .fn = fn, .arg = arg };
 	struct lx_conf_error why = { 0 };
@@ -97,7 +110,7 @@ int lx_config_load(const char *path, struct lx_conf **ret_conf, lx_config_fn fn,
 		on_mistake(&why, &load);
 		return err;
 	}
-	err = lx_node_check_yaml(text, len, 0, on_mistake, &load);
+	err = check(text, len, start, &load);
 	if (err)
 		return err;
 	err = lx_conf_parse(text, len, ret_conf, &why);
@@ -165,32 +178,42 @@ void lx_config_large_nid(struct lx_conf_ni *ni)
 }
 
 /* Rails have the family of their first NID, so that must be known before they are resolved. */
-static int resolve_large(const struct lx_conf *conf, struct lx_conf **ret_conf,
-			 struct lx_conf_error *ret_err)
+static int with_large(const struct lx_conf *conf, struct lx_conf *ret_large)
 {
-	struct lx_conf large = *conf;
-	int err;
-
-	large.ni = calloc(conf->n_nis + 1, sizeof(*large.ni));
-	if (!large.ni)
+	*ret_large = *conf;
+	ret_large->ni = calloc(conf->n_nis + 1, sizeof(*ret_large->ni));
+	if (!ret_large->ni)
 		return -ENOMEM;
 	for (size_t i = 0; i < conf->n_nis; i++) {
-		large.ni[i] = conf->ni[i];
-		lx_config_large_nid(&large.ni[i]);
+		ret_large->ni[i] = conf->ni[i];
+		lx_config_large_nid(&ret_large->ni[i]);
 	}
-	err = lx_conf_resolve(&large, ret_conf, ret_err);
-	free(large.ni);
-	return err;
+	return 0;
 }
 
 int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **ret_conf,
-		      struct lx_conf_error *ret_err)
+		      struct lx_conf **ret_later, struct lx_conf_error *ret_err)
 {
-	int err = large ? resolve_large(conf, ret_conf, ret_err)
-			: lx_conf_resolve(conf, ret_conf, ret_err);
+	struct lx_conf from = *conf;
+	int err = large ? with_large(conf, &from) : 0;
 
+	if (!err)
+		err = ret_later ? lx_conf_part(&from, ret_conf, ret_later, ret_err)
+				: lx_conf_resolve(&from, ret_conf, ret_err);
+	if (from.ni != conf->ni)
+		free(from.ni);
 	/* The NIs of rules. */
 	for (size_t i = 0; !err && large && i < (*ret_conf)->n_nis; i++)
 		lx_config_large_nid(&(*ret_conf)->ni[i]);
 	return err == -ENOENT ? -EINVAL : err;
+}
+
+bool lx_config_lacks(const struct lx_conf_ni *ni, bool large, struct lx_conf_error *ret_why)
+{
+	struct lx_conf_ni copy = *ni;
+	struct lx_conf one = { .ni = &copy, .n_nis = 1, .routing = LX_UNSET };
+
+	if (large)
+		lx_config_large_nid(&copy);
+	return lx_node_check(&one, ret_why);
 }

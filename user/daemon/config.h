@@ -25,10 +25,12 @@ void lx_config_log_ignored(const char *path, const struct lx_conf *conf);
 
 /**
  * lx_config_load - read, check and parse a file
+ * @start: an NI whose interface or address is missing is no mistake, unless all are
  * @fn: called for each mistake
  * Returns 0, -errno of opening or reading, or of the first mistake.
  */
-int lx_config_load(const char *path, struct lx_conf **ret_conf, lx_config_fn fn, void *arg);
+int lx_config_load(const char *path, bool start, struct lx_conf **ret_conf, lx_config_fn fn,
+		   void *arg);
 
 /* "FILE:LINE:COL: text", without numbers if there are none. Returns @buf. */
 const char *lx_config_error(const char *path, const struct lx_conf_error *err, char *buf,
@@ -48,9 +50,13 @@ void lx_config_large_nid(struct lx_conf_ni *ni);
  * lx_config_resolve - a configuration on this machine
  * @large: interfaces stand for their IPv6 address
  * @ret_conf: to be freed with lx_conf_free()
+ * @ret_later: what waits for an interface or an address (lx_conf_part()); NULL: that is a mistake
  * Returns 0, -EINVAL no rule of it applies, or what lx_conf_resolve() does.
  */
 int lx_config_resolve(const struct lx_conf *conf, bool large, struct lx_conf **ret_conf,
-		      struct lx_conf_error *ret_err);
+		      struct lx_conf **ret_later, struct lx_conf_error *ret_err);
+
+/* Why an NI cannot come up: "net tcp5 on eth5: there is no such interface". False: it can. */
+bool lx_config_lacks(const struct lx_conf_ni *ni, bool large, struct lx_conf_error *ret_why);
 
 #endif

@@ -49,6 +49,7 @@ struct lx_daemon {
 	const char *config_file; /* the one that was read last, or would be; or NULL */
 	const char *group; /* its members may read the state */
 	struct lx_conf *conf; /* the last valid content of the file, or NULL */
+	struct lx_conf *later; /* of it, what waits for an interface; NULL: nothing */
 	struct lx_node *node; /* NULL: not configured, or being started or stopped */
 	bool large; /* interfaces stand for their IPv6 address */
 	struct lx_saved saved; /* tunables of the previous node */

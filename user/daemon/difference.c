@@ -242,6 +242,22 @@ static const struct lx_fact *find(const struct lx_facts *f, const char *what, co
 	return f->n ? bsearch(&key, f->list, f->n, sizeof(key), by_name) : NULL;
 }
 
+int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
+		   const struct lx_facts *after)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < after->n; i++) {
+		const struct lx_fact *f = &after->list[i];
+
+		if (!find(before, f->what, f->setting))
+			err = add(read, f->what, f->setting, "%s", f->value);
+	}
+	if (read->n)
+		qsort(read->list, read->n, sizeof(*read->list), by_name);
+	return err;
+}
+
 /* What lost its value, or is there in spite of a command; "": no command had a part in it. */
 static const char *by_command(const struct lx_fact *read, const struct lx_fact *before,
 			      char *buf, size_t size)

@@ -28,6 +28,10 @@ struct lx_facts {
 int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts);
 void lx_facts_clear(struct lx_facts *facts);
 
+/* What is in @after and not in @before is now as read from the file, too. -ENOMEM. */
+int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
+		   const struct lx_facts *after);
+
 /**
  * lx_facts_log_changes - log what a reload has changed, a line each
  * @read: as of the last time the file was read

@@ -212,7 +212,7 @@ static int test_file(const char *path)
 {
 	struct lx_conf *conf = NULL;
 
-	if (lx_config_load(path, &conf, print_mistake, NULL))
+	if (lx_config_load(path, false, &conf, print_mistake, NULL))
 		return EXIT_FAILURE;
 	if (conf->ignored)
 		fprintf(stderr, "%s: ignored: %s\n", path, conf->ignored);
@@ -317,7 +317,7 @@ static void on_started(struct lx_daemon *d, int error, bool applied, const char 
 		stop(EXIT_FAILURE);
 		return;
 	}
-	lx_notify("READY=1\nSTATUS=LNet runs");
+	lx_notify("READY=1\nSTATUS=LNet runs%s", d->later ? ", NIs are missing" : "");
 	lx_report_start(d);
 }
 
@@ -502,7 +502,7 @@ static int run(const struct options *o)
 	d->config_files = o->config;
 	d->config_file = lx_config_choose(&o->config);
 	if (d->config_file && !may_be_missing(o) &&
-	    lx_config_load(d->config_file, &d->conf, log_mistake, NULL))
+	    lx_config_load(d->config_file, true, &d->conf, log_mistake, NULL))
 		return EXIT_FAILURE;
 	if (d->conf)
 		lx_config_log_ignored(d->config_file, d->conf);
@@ -529,6 +529,7 @@ static int run(const struct options *o)
 	lx_tester_free(d->tester);
 	lx_programs_free(d->programs);
 	lx_conf_free(d->conf);
+	lx_conf_free(d->later);
 	lx_saved_clear(&d->saved);
 	return lnetxd.exit_status;
 }

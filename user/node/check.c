@@ -170,6 +170,22 @@ static void check_resolved(const struct lx_conf *conf, unsigned int flags,
 		check_machine(conf, report);
 }
 
+/* True if it has checked what is there; false: all is there, or nothing. */
+static bool check_part(const struct lx_conf *conf, struct lx_conf_report *report)
+{
+	struct lx_conf *now, *later;
+	bool some;
+
+	if (lx_conf_part(conf, &now, &later, NULL))
+		return false;
+	some = later && now->n_nis;
+	if (some)
+		check_resolved(now, 0, report);
+	lx_conf_free(now);
+	lx_conf_free(later);
+	return some;
+}
+
 /* The NIs of rules, and the routes that follow, depend on this machine. */
 static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf_report *report)
 {
@@ -177,6 +193,8 @@ static void check(const struct lx_conf *conf, unsigned int flags, struct lx_conf
 	struct lx_conf *resolved;
 	int r;
 
+	if ((flags & LX_CHECK_PART) && check_part(conf, report))
+		return;
 	if ((flags & LX_CHECK_FILE) || lx_conf_is_resolved(conf)) {
 		check_resolved(conf, flags, report);
 		return;
