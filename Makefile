@@ -307,7 +307,8 @@ $(addprefix $(B)/tests/,test_fabric test_bandwidth): $(B)/tests/%: $(B)/tests/un
 $(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
 		$(filter-out $(B)/tools/cli/main.o,$(call obj,$(CLI_SRCS))) \
 		$(B)/tests/libhelp.a $(B)/libselftest.a $(B)/liblnetx.a
-	$(call link,-lcmocka -ljansson -lm -Wl$(comma)--wrap=adjtimex)
+	$(call link,-lcmocka -ljansson -lm \
+		-Wl$(comma)--wrap=adjtimex$(comma)--wrap=lx_request_show_all)
 
 # What the console of LNet selftest remembers.
 $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools/cli/console.c) \

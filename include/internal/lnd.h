@@ -256,6 +256,9 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length);
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
 		      int error);
 
+/* The transport refused a connection because anybody on that machine could have made it. */
+void lx_lnd_refused_port(struct lx_ni *ni);
+
 /* Last act of shutdown(): nothing of the transport touches the NI any more. */
 void lx_lnd_stopped(struct lx_ni *ni);
 

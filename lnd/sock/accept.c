@@ -84,6 +84,18 @@ static bool is_told(struct lx_sock_listener *listener, const union lx_addr *remo
 	return told;
 }
 
+static void count_refused(const struct lx_sock_listener *listener)
+{
+	struct lx_sock_net *net;
+
+	lx_list_for_each (net, &listener->host->nets, link) {
+		if (net->listener[0] == listener || net->listener[1] == listener) {
+			lx_lnd_refused_port(net->ni);
+			return;
+		}
+	}
+}
+
 static bool refused(struct lx_sock_listener *listener, const union lx_addr *remote)
 {
 	static const char reason[] = "source port is not privileged";
@@ -94,6 +106,7 @@ static bool refused(struct lx_sock_listener *listener, const union lx_addr *remo
 	if (lx_sock_tun.accept == LX_SOCK_ACCEPT_ALL ||
 	    lx_addr_port(remote) <= LX_SOCK_PRIVILEGED_PORT_MAX)
 		return false;
+	count_refused(listener);
 	if (is_told(listener, remote, reason, &n))
 		lx_warn("address=%s listener=%s connections=%u reason=\"%s\" "
 			"action=\"connection refused; accept=all would accept it\"",

@@ -312,6 +312,73 @@ sends_nowhere() {
 	found_not "there was no route for"
 }
 
+# advises NODE TEXT: its doctor has this advice
+advises() {
+	[[ $(lx "$1" doctor) == *"advice   $2"* ]]
+}
+
+@test "doctor: a node that LNet does not reach: who else answers there" {
+	{ nets_yaml tcp eth0; route_yaml tcp9 10.1.0.2@tcp; quick_yaml; } | config a
+	start a
+	eventually "$PATIENCE" route_is_down
+	advises a "10.1.0.2@tcp: its machine is on, and nothing listens on port 988: no LNet runs there"
+	# Connections to its port get no answer, not even that nobody listens there.
+	on b ip rule add from 10.1.0.2 ipproto tcp blackhole
+	advises a "10.1.0.2@tcp: it answers ICMP, but not port 988: a firewall, or its guard, drops"
+	on b ip link set eth0 down
+	advises a "10.1.0.2@tcp: it answers neither port 988 nor ICMP"
+}
+
+@test "doctor: source ports above 1023, at both ends, with a guard and without" {
+	local ports='tunables: { tcp: { accept_port: 7988, accept_port_bulk: 7988 } }'
+	local launch="setpriv --bounding-set -net_bind_service --inh-caps -net_bind_service"
+
+	{ nets_yaml tcp eth0; echo "$ports"; } | config a
+	{ nets_yaml tcp eth0; echo "$ports"; } | config b
+	LAUNCH=$launch start a
+	start b --no-bpf
+	lx a routing on # it watches its neighbours
+	run -1 lx a ping 10.1.0.2@tcp timeout 2
+	advises a "10.1.0.2@tcp: this NID of a peer is down: it closes our connections unanswered: our source ports are above 1023"
+	advises b "lnetxd: 1 connections from source ports above 1023 were refused, as accept is secure"
+	stop b
+	start b
+	[[ $(lx b bpf status) == *guard*loaded* ]] || return 0
+	run -124 on a timeout 0.2 bash -c '</dev/tcp/10.1.0.2/7988'
+	advises b "10.1.0.1: its connections are dropped: its source ports are above 1023, and accept is secure"
+}
+
+@test "another machine has an NI's address: the log at the start, and doctor; IPv4 and IPv6" {
+	local text="another machine, with MAC address 02:00:00:00:00:99, has its address, too"
+
+	ip -n "${NS}b" link set eth0 address 02:00:00:00:00:99
+	nets_yaml tcp eth0 | config a
+	start a
+	run -0 lx a doctor
+	[[ $output != *"has its address"* ]]
+	stop a
+	on b sysctl -q -w net.ipv6.conf.eth0.accept_dad=0
+	ip -n "${NS}b" address add 10.1.0.1/24 dev eth0
+	ip -n "${NS}b" address add fd00:1::3/64 dev eth0 nodad
+	# Another interface of its own that answers for the address is none.
+	{ nets_yaml tcp eth0
+		printf '    - net type: tcp6\n      local NI(s): [ { nid: fd00:1::3@tcp6 } ]\n'; } | config a
+	start a
+	eventually "$PATIENCE" log_has a "level=error nid=10.1.0.1@tcp interface=eth0 reason=\"$text"
+	eventually "$PATIENCE" log_has a "level=error nid=fd00:1::3@tcp6 interface=eth1 reason=\"$text"
+	run -3 lx a doctor
+	[[ $output == *"problem  10.1.0.1@tcp: another machine has its address, too: the one with MAC address 02:00:00:00:00:99 on eth0"* ]]
+	[[ $output == *"problem  fd00:1::3@tcp6: another machine has its address, too: the one with MAC address 02:00:00:00:00:99 on eth1"* ]]
+}
+
+@test "doctor: a table of peers that is full" {
+	nets_yaml tcp eth0 | config a
+	start a
+	lx a tunable set lnet peers_max 16
+	ctl a peer add --prim_nid '10.1.0.10@tcp' --nid '10.1.0.[11-25]@tcp'
+	advises a "peers: the table is full: 16 of 16 are in use"
+}
+
 @test "doctor: rp_filter of interfaces on one subnet" {
 	local all=net.ipv4.conf.all key
 

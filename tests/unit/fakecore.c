@@ -289,6 +289,10 @@ void lx_lnd_reply_length(struct lx_msg *reply, size_t length)
 {
 }
 
+void lx_lnd_refused_port(struct lx_ni *ni)
+{
+}
+
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
 		      int error)
 {

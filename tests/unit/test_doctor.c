@@ -10,6 +10,8 @@
 
 #include "../../tools/cli/lnetx.h"
 #include "../../tools/cli/rxqueue.h"
+#include "../../tools/cli/requests.h"
+#include "../../user/daemon/clocks.h"
 #include "cliworld.h"
 
 static struct timex machine;
@@ -21,6 +23,28 @@ int __wrap_adjtimex(struct timex *tx)
 {
 	*tx = machine;
 	return machine_state;
+}
+
+/* That the clock of lnetxd's machine was set since it started. */
+static int64_t jump_s;
+
+int __real_lx_request_show_all(struct lx_session *s, uint8_t command,
+			       const struct lx_control_object *object, unsigned int level,
+			       json_t **ret_list);
+int __wrap_lx_request_show_all(struct lx_session *s, uint8_t command,
+			       const struct lx_control_object *object, unsigned int level,
+			       json_t **ret_list);
+
+int __wrap_lx_request_show_all(struct lx_session *s, uint8_t command,
+			       const struct lx_control_object *object, unsigned int level,
+			       json_t **ret_list)
+{
+	int err = __real_lx_request_show_all(s, command, object, level, ret_list);
+
+	if (!err && command == LX_CONTROL_STATUS && jump_s)
+		json_object_set_new(json_array_get(*ret_list, 0), "clock_jump_s",
+				    json_integer(jump_s));
+	return err;
 }
 
 /* What "lnetx doctor" prints; freed by the caller. */
@@ -61,6 +85,21 @@ static bool ails(int state, int status)
 	return found;
 }
 
+static bool jumped(int64_t by_s, const char *part)
+{
+	char *text;
+	bool found;
+
+	machine = (struct timex){ 0 };
+	machine_state = TIME_OK;
+	jump_s = by_s;
+	text = doctor();
+	jump_s = 0;
+	found = strstr(text, part);
+	free(text);
+	return found;
+}
+
 static void test_clock(void **state)
 {
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n");
@@ -71,6 +110,29 @@ static void test_clock(void **state)
 	assert_true(ails(TIME_OK, STA_UNSYNC));
 	/* Without the right to ask, nothing is known. */
 	assert_false(ails(-1, 0));
+}
+
+/* Set by hand or by a first answer of NTP; what NTP corrects bit by bit is no jump. */
+static void test_clock_jump(void **state)
+{
+	struct lx_clocks from = { 1000000000000, 5000000000 }, to = from;
+
+	to.boot_ns += 7900000000;
+	to.wall_ns += 7900000000;
+	assert_int_equal(lx_clocks_passed_s(&from, &to), 7);
+	assert_int_equal(lx_clocks_jump_s(&from, &to), 0);
+	to.wall_ns += 900000000;
+	assert_int_equal(lx_clocks_jump_s(&from, &to), 0);
+	to.wall_ns += 3600000000000;
+	assert_int_equal(lx_clocks_jump_s(&from, &to), 3600);
+	to.wall_ns -= 7200000000000;
+	assert_int_equal(lx_clocks_jump_s(&from, &to), -3599);
+
+	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 192.0.2.1@tcp1\n    status: up\n");
+	assert_false(jumped(0, "clock"));
+	assert_false(jumped(4, "clock"));
+	assert_true(jumped(3600, "clock: somebody set this machine's clock forward by 3600 s"));
+	assert_true(jumped(-5, "clock: somebody set this machine's clock back by 5 s"));
 }
 
 /* As the kernel reads it: groups of 32 bits. */
@@ -98,6 +160,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_clock),
+		TEST(test_clock_jump),
 		cmocka_unit_test(test_cpu_mask),
 	};
 	int failed;

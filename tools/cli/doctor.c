@@ -14,14 +14,19 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/io/duplicate.h"
 #include "lnetx.h"
 #include "mrroute.h"
+#include "reach.h"
 #include "rtnl.h"
 #include "rxqueue.h"
 #include "sysctl.h"
 
 #define WATCH_MS 1000 /* to see what grows */
 #define DOWN_MAX 8 /* peers that are named */
+#define REACH_MAX 4 /* that are asked, which takes up to two seconds each */
+#define RECENT_S 600 /* refusals */
+#define CLOCK_JUMP_S 5
 #define WAITED_PERCENT 20
 #define INTERRUPTS_PERCENT 80
 
@@ -40,6 +45,8 @@ struct doctor {
 	struct ni *ni;
 	size_t n_nis;
 	unsigned int n_problems;
+	struct lx_nid lost[REACH_MAX]; /* nodes that LNet does not reach */
+	unsigned int n_lost;
 };
 
 static void fini(struct doctor *d)
@@ -129,17 +136,32 @@ static void check_nis(struct doctor *d)
 		     "it has no NI, so nobody can reach this node");
 }
 
+static void is_lost(struct doctor *d, const char *text)
+{
+	struct lx_nid nid;
+
+	if (d->n_lost == REACH_MAX || lx_nid_parse(text, &nid))
+		return;
+	for (unsigned int i = 0; i < d->n_lost; i++) {
+		if (lx_nid_eq(&d->lost[i], &nid))
+			return;
+	}
+	d->lost[d->n_lost++] = nid;
+}
+
 static void check_routes(struct doctor *d)
 {
 	json_t *list = list_of(d, LX_CONTROL_ROUTES, &lx_control_routes), *route;
 	size_t i;
 
 	json_array_foreach (list, i, route) {
-		if (!strcmp(text_of(route, "state"), "down"))
-			find(d, true, text_of(route, "gateway"), "lnetx ping the gateway; then look there",
-			     "the route to %s is down: %s", text_of(route, "net"),
-			     *text_of(route, "down_reason") ? text_of(route, "down_reason")
-							    : "no reason is known");
+		if (strcmp(text_of(route, "state"), "down"))
+			continue;
+		is_lost(d, text_of(route, "gateway"));
+		find(d, true, text_of(route, "gateway"), "lnetx ping the gateway; then look there",
+		     "the route to %s is down: %s", text_of(route, "net"),
+		     *text_of(route, "down_reason") ? text_of(route, "down_reason")
+						    : "no reason is known");
 	}
 	json_decref(list);
 }
@@ -167,6 +189,8 @@ static void check_peers(struct doctor *d, const json_t *peers)
 		json_array_foreach (json_object_get(peer, lx_control_peers.rows), j, row) {
 			const char *reason = text_of(row, "down_reason"), *nid = text_of(row, "nid");
 
+			if (*reason)
+				is_lost(d, nid);
 			if (!*reason || is_found(d, nid) || n++ >= DOWN_MAX)
 				continue;
 			find(d, false, nid, "lnetx ping it; if it should be there: look at that node",
@@ -183,10 +207,13 @@ static void check_recovery(struct doctor *d)
 	json_t *list = list_of(d, LX_CONTROL_RECOVERY, &lx_control_recovery), *row;
 	size_t i;
 
-	json_array_foreach (list, i, row)
+	json_array_foreach (list, i, row) {
+		if (!strcmp(text_of(row, "kind"), "peer"))
+			is_lost(d, text_of(row, "nid"));
 		find(d, false, text_of(row, "nid"), "lnetx -s net show, lnetx -s peer show: which failures",
 		     "its health is %" JSON_INTEGER_FORMAT " of 1000, and it is avoided until pings raise it",
 		     json_integer_value(json_object_get(row, "health value")));
+	}
 	json_decref(list);
 }
 
@@ -200,10 +227,10 @@ static void check_faults(struct doctor *d)
 		     n == 1 ? "" : "s");
 }
 
-/* Bytes; 0: the system's default. */
-static long long tunable(struct doctor *d, const char *name)
+/* Of bytes, 0 is the system's default. */
+static long long tunable(struct doctor *d, char *module, const char *name)
 {
-	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "tcp",
+	const struct lx_args which = { .v = { [LX_ARG_MODULE] = module,
 					      [LX_ARG_NAME] = (char *)name } };
 	long long value = 0;
 	json_t *list;
@@ -216,10 +243,63 @@ static long long tunable(struct doctor *d, const char *name)
 	return value;
 }
 
+/* Where LNet does not get an answer, who does? */
+static void check_reach(struct doctor *d, const struct lx_nid *nid, uint16_t port)
+{
+	struct lx_reach reach;
+	const char *about;
+
+	if (lx_reach_look(nid, port, &reach) || !reach.tcp)
+		return;
+	about = lx_nid_str(nid);
+	if (reach.tcp == -ECONNREFUSED)
+		find(d, false, about, "start LNet there",
+		     "its machine is on, and nothing listens on port %u: no LNet runs there", port);
+	else if (reach.icmp > 0)
+		find(d, false, about,
+		     "the firewalls of both and between them; there: lnetx guard show",
+		     "it answers ICMP, but not port %u: a firewall, or its guard, drops our connections",
+		     port);
+	else if (!reach.icmp)
+		find(d, false, about, "is that machine on? ip route get its address",
+		     "it answers neither port %u nor ICMP", port);
+}
+
+static void check_lost(struct doctor *d)
+{
+	long long port = d->n_lost ? tunable(d, "tcp", "accept_port") : 0;
+
+	for (unsigned int i = 0; i < d->n_lost; i++)
+		check_reach(d, &d->lost[i], port);
+}
+
+/* Who sees only a time-out, and cannot know why. */
+static void check_refused(struct doctor *d, const json_t *counters)
+{
+	json_int_t n = json_integer_value(json_object_get(counters, "refused_ports"));
+	json_t *list = list_of(d, LX_CONTROL_REFUSALS, &lx_control_refusals), *row;
+	static const char next[] = "there: CAP_NET_BIND_SERVICE for its LNet; or here: lnetx guard set "
+				   "accept all";
+	size_t i;
+
+	json_array_foreach (list, i, row) {
+		if (strcmp(text_of(row, "reason"), "unprivileged") || i >= DOWN_MAX ||
+		    json_integer_value(json_object_get(row, "age_s")) > RECENT_S)
+			continue;
+		find(d, false, text_of(row, "source"), next,
+		     "its connections are dropped: its source ports are above 1023, and accept is secure");
+	}
+	json_decref(list);
+	if (n)
+		find(d, false, "lnetxd", next,
+		     "%" JSON_INTEGER_FORMAT " connections from source ports above 1023 were refused, as "
+		     "accept is secure; the log names the addresses", n);
+}
+
 static void check_buffer(struct doctor *d, const char *name, const char *key)
 {
 	char next[120];
-	long long wanted = tunable(d, name), most;
+	long long wanted = tunable(d, "tcp", name), most;
 
 	if (!wanted || lx_sysctl_read(key, &most) || most >= wanted)
 		return;
@@ -266,6 +346,28 @@ static void check_removed(struct doctor *d, const json_t *hook)
 		     " times in the last ten minutes; it was put back", text_of(hook, "set"), n);
 }
 
+static void check_room(struct doctor *d, const char *what, long long used, long long most,
+		       const char *next)
+{
+	if (most && used >= most)
+		find(d, false, what, next, "the table is full: %lld of %lld are in use", used, most);
+}
+
+/* What finds no place there is forwarded by lnetxd itself. */
+static void check_tables(struct doctor *d, const json_t *info)
+{
+	const json_t *row;
+	char what[80];
+	size_t i;
+
+	json_array_foreach (json_object_get(info, "tables"), i, row) {
+		snprintf(what, sizeof(what), "fast path, %s", text_of(row, "table"));
+		check_room(d, what, json_integer_value(json_object_get(row, "used")),
+			   json_integer_value(json_object_get(row, "max")),
+			   "lnetx tunable show tcp: fastpath_streams; the rest is slower, not lost");
+	}
+}
+
 static void check_programs(struct doctor *d)
 {
 	json_t *list = list_of(d, LX_CONTROL_BPF, &lx_control_bpf), *info = json_array_get(list, 0);
@@ -298,6 +400,7 @@ static void check_programs(struct doctor *d)
 		check_removed(d, row);
 		check_dropped(d, row);
 	}
+	check_tables(d, info);
 	json_decref(list);
 }
 
@@ -436,6 +539,18 @@ static void check_subnet(struct doctor *d, const struct ni *ni)
 		     "arrive at the other", name, other->link->name);
 }
 
+static void check_duplicate(struct doctor *d, const struct ni *ni)
+{
+	union lx_addr addr;
+	char mac[LX_MAC_TEXT];
+
+	lx_addr_init(&addr, ni->addr->ip.bytes, lx_rtnl_ip_len(&ni->addr->ip), 0);
+	if (lx_duplicate_find(&addr, mac) > 0)
+		find(d, true, ni->nid, "find that machine, at the switch; one of the two needs another address",
+		     "another machine has its address, too: the one with MAC address %s on %s", mac,
+		     ni->link->name);
+}
+
 static void check_mtu(struct doctor *d, const struct ni *ni)
 {
 	for (const struct ni *other = d->ni; other < ni; other++) {
@@ -504,6 +619,19 @@ static void check_neighbours(struct doctor *d, const json_t *peers)
 	check_table(d, "ipv6", count_neighbours(d, peers, AF_INET6));
 }
 
+/* Peers that are idle make room for others; those that are not keep them out. */
+static void check_peers_max(struct doctor *d, const json_t *peers)
+{
+	const json_t *peer;
+	long long n = 0;
+	size_t i;
+
+	json_array_foreach ((json_t *)peers, i, peer)
+		n += json_array_size(json_object_get(peer, lx_control_peers.rows));
+	check_room(d, "peers", n, tunable(d, "lnet", "peers_max"),
+		   "lnetx peer show: are these all yours? lnetx tunable set lnet peers_max N");
+}
+
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -568,11 +696,24 @@ static bool has_lost(const json_t *counters)
 	       json_object_size(json_object_get(counters, "drops"));
 }
 
+/* Times in logs, and of what was measured, do not fit together. */
+static void check_jump(struct doctor *d, const json_t *status)
+{
+	json_int_t jump = json_integer_value(json_object_get(status, "clock_jump_s"));
+
+	if (jump >= CLOCK_JUMP_S || jump <= -CLOCK_JUMP_S)
+		find(d, false, "clock", "what set it? times in the log before and after do not compare",
+		     "somebody set this machine's clock %s by %" JSON_INTEGER_FORMAT " s since lnetxd started",
+		     jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
+}
+
 static void watch(struct doctor *d, bool router)
 {
 	json_t *status = status_of(d), *counters = counters_of(d), *status_then, *counters_then;
 	int64_t ms = now_ms();
 
+	check_jump(d, status);
+	check_refused(d, counters);
 	if (router || has_lost(counters)) {
 		usleep(WATCH_MS * 1000);
 		status_then = status_of(d);
@@ -641,6 +782,7 @@ static void check(struct doctor *d)
 	for (size_t i = 0; i < d->n_nis; i++) {
 		check_subnet(d, &d->ni[i]);
 		check_mtu(d, &d->ni[i]);
+		check_duplicate(d, &d->ni[i]);
 		if (router)
 			check_queues(d, &d->ni[i]);
 	}
@@ -650,6 +792,8 @@ static void check(struct doctor *d)
 	check_buffer(d, "rx_buffer_size", "net.core.rmem_max");
 	check_neighbours(d, peers);
 	check_clock(d);
+	check_lost(d);
+	check_peers_max(d, peers);
 	watch(d, router);
 	json_decref(peers);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Probes the MTU of a path; see the header. Called by fabric.c. */
+/* Probes a path, and its MTU; see the header. Called by fabric.c and reach.c. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/icmp6.h>
@@ -18,6 +18,7 @@
 #define WAIT_MS 300
 #define TRIES 3 /* the first one may wait for ARP */
 #define MTU_MAX 65536
+#define SMALL 100
 
 union address {
 	struct sockaddr sa;
@@ -156,7 +157,7 @@ static bool passes(struct echo *e, unsigned int size)
 int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned int *ret_mtu,
 		unsigned int *ret_passed)
 {
-	static const unsigned int usual[] = { 9000, 4092, 2044, 1500, 1400, 1280, 576, 100 };
+	static const unsigned int usual[] = { 9000, 4092, 2044, 1500, 1400, 1280, 576, SMALL };
 	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
 	union address from, to;
 	int fd LX_AUTO_CLOSE = -1;
@@ -184,4 +185,21 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 			*ret_passed = usual[i];
 	}
 	return 0;
+}
+
+int lx_echo_answers(const struct lx_nid *peer)
+{
+	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
+	union address any = { 0 }, to;
+	int fd LX_AUTO_CLOSE = -1;
+
+	if (!e)
+		return -ENOMEM;
+	if (!address_of(peer, &to))
+		return -EOPNOTSUPP;
+	any.sa.sa_family = to.sa.sa_family;
+	e->v6 = to.sa.sa_family == AF_INET6;
+	e->id = getpid();
+	fd = e->fd = open_socket(&any, &to, e->v6);
+	return fd < 0 ? fd : passes(e, SMALL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which packets get from one NI to another: ICMP echoes that may not be fragmented. */
+/* Which packets get from one NI to another: ICMP echoes, which may not be fragmented. */
 #ifndef LX_TOOLS_ECHO_H
 #define LX_TOOLS_ECHO_H
 
@@ -16,5 +16,8 @@
  */
 int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned int *ret_mtu,
 		unsigned int *ret_passed);
+
+/* 1: a peer answers an echo request; 0: it does not, in about a second; or -errno as above. */
+int lx_echo_answers(const struct lx_nid *peer);
 
 #endif

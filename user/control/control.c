@@ -332,7 +332,8 @@ enum {
 	STATS_DROPS_,
 	STATS_LOOPS_,
 	STATS_ANSWER_BYTES_,
-	STATS_ANSWER_WAITS_
+	STATS_ANSWER_WAITS_,
+	STATS_REFUSED_PORTS_
 };
 
 #define DROP_FIELD_(NAME, name_, help) \
@@ -353,6 +354,8 @@ static const struct lx_field stats_fields[] = {
 	{ LX_FIELD_NUM(STATS_LOOPS_, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },
 	{ LX_FIELD_NUM(STATS_ANSWER_BYTES_, "answer_bytes", struct lx_stats, answer_bytes), OWN },
 	{ LX_FIELD_NUM(STATS_ANSWER_WAITS_, "answer_waits", struct lx_stats, answer_waits), OWN },
+	{ LX_FIELD_NUM(STATS_REFUSED_PORTS_, "refused_ports", struct lx_stats, refused_ports), OWN,
+	  .omit = LX_OMIT_ZERO },
 	END
 };
 static const struct lx_schema stats = { "statistics", sizeof(struct lx_stats), stats_fields };
@@ -468,6 +471,8 @@ static const struct lx_field status_fields[] = {
 	  .wide = true },
 	{ LX_FIELD_NUM(11, "interrupts_ms", struct lx_control_status, interrupts_ms),
 	  .col = "INTERRUPTS", .wide = true },
+	{ LX_FIELD_NUM(13, "clock_jump_s", struct lx_control_status, clock_jump_s),
+	  .omit = LX_OMIT_ZERO },
 	{ LX_FIELD(12, "missing", STR, struct lx_control_status, missing), UNSET, .col = "MISSING",
 	  .rare = true },
 	END

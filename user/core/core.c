@@ -312,6 +312,11 @@ int lx_core_tunable_set(struct lx_core *core, const char *name, const char *valu
 
 /* ---- upcalls of transports ----------------------------------------------------------- */
 
+void lx_lnd_refused_port(struct lx_ni *ni)
+{
+	ni->core->stats.refused_ports++;
+}
+
 void lx_lnd_peer_lost(struct lx_ni *ni, const struct lx_nid *nid, enum lx_down_why why,
 		      int error)
 {

@@ -21,6 +21,7 @@
 #include "change.h"
 #include "config.h"
 #include "difference.h"
+#include "duplicate.h"
 #include "edit.h"
 #include "log.h"
 #include "monitor.h"
@@ -513,6 +514,7 @@ static void finish(uv_work_t *work, int status)
 		d->node = c->node;
 		lx_monitor_watch(d);
 		lx_neighbours_announce(d);
+		lx_duplicates_look(d);
 	}
 	if (c->applied) {
 		lx_conf_free(d->conf);
@@ -712,14 +714,17 @@ void lx_change_look(struct lx_daemon *d)
 
 void lx_change_follow(struct lx_daemon *d, const struct lx_control_event *event, unsigned int n)
 {
-	bool interfaces = false, routing = false;
+	bool interfaces = false, routing = false, addresses = false;
 
 	for (unsigned int i = 0; i < n; i++) {
 		enum lx_change_type type = event[i].change.type;
 
 		interfaces |= type == LX_CHANGE_NI_UP || type == LX_CHANGE_ROUTING;
 		routing |= type == LX_CHANGE_ROUTING || type == LX_CHANGE_NI_ADD;
+		addresses |= type == LX_CHANGE_NI_UP || type == LX_CHANGE_NI_ADD;
 	}
+	if (addresses)
+		lx_duplicates_look(d);
 	if (interfaces)
 		follow_interfaces(d);
 	if (routing) {

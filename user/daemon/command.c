@@ -218,6 +218,7 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 		       struct lx_dump **ret_dump)
 {
 	struct lx_control_status *status = calloc(1, sizeof(*status));
+	struct lx_clocks now = lx_clocks_now();
 
 	if (!status)
 		return -ENOMEM;
@@ -225,7 +226,8 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 					      .instance = d->instance,
 					      .config = d->config_file,
 					      .pid = getpid(),
-					      .uptime_s = time(NULL) - d->started,
+					      .uptime_s = lx_clocks_passed_s(&d->started, &now),
+					      .clock_jump_s = lx_clocks_jump_s(&d->started, &now),
 					      .configured = d->node != NULL,
 					      .clients = lx_server_clients(d->server) };
 	lx_share_fill(status);

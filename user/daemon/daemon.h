@@ -28,6 +28,7 @@
 #include <lnetx/lnetx.h>
 
 #include "../base/list.h"
+#include "clocks.h"
 #include "config.h"
 #include "saved.h"
 
@@ -54,7 +55,7 @@ struct lx_daemon {
 	bool large; /* interfaces stand for their IPv6 address */
 	struct lx_saved saved; /* tunables of the previous node */
 	unsigned int drain_ms;
-	time_t started;
+	struct lx_clocks started;
 
 	struct lx_server *server;
 	struct lx_changes *changes;

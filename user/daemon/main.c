@@ -412,7 +412,7 @@ static int init_daemon(struct lx_daemon *d, const struct options *o)
 	d->loop = &lnetxd.loop;
 	d->group = o->group;
 	d->drain_ms = o->drain_s * 1000;
-	d->started = time(NULL);
+	d->started = lx_clocks_now();
 	err = uv_loop_init(d->loop);
 	if (!err)
 		err = lx_changes_new(d, &d->changes);

@@ -141,6 +141,17 @@ int lx_netif_is_ethernet(const char *name)
 	return err ? err : ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
 }
 
+int lx_netif_mac(const char *name, uint8_t ret_mac[6])
+{
+	struct ifreq ifr = { 0 };
+	int err = ask(name, SIOCGIFHWADDR, &ifr);
+
+	if (err || ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER)
+		return err ? err : -ENODEV;
+	memcpy(ret_mac, ifr.ifr_hwaddr.sa_data, 6);
+	return 0;
+}
+
 bool lx_netif_has_lro(const char *name)
 {
 	return ethtool_value(name, ETHTOOL_GFLAGS) & ETH_FLAG_LRO;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * How long lnetxd runs, and whether somebody set the wall clock meanwhile. NTP that only makes it
+ * run faster or slower does so with both clocks.
+ */
+#ifndef LX_DAEMON_CLOCKS_H
+#define LX_DAEMON_CLOCKS_H
+
+#include <stdint.h>
+#include <time.h>
+
+struct lx_clocks {
+	int64_t wall_ns, boot_ns; /* boot: goes on while the machine is suspended, is never set */
+};
+
+static inline struct lx_clocks lx_clocks_now(void)
+{
+	struct timespec wall, boot;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (struct lx_clocks){ wall.tv_sec * 1000000000LL + wall.tv_nsec,
+				   boot.tv_sec * 1000000000LL + boot.tv_nsec };
+}
+
+static inline int64_t lx_clocks_passed_s(const struct lx_clocks *from, const struct lx_clocks *to)
+{
+	return (to->boot_ns - from->boot_ns) / 1000000000;
+}
+
+/* By how much the wall clock was set forward; below 0: back. Less than a second is 0. */
+static inline int64_t lx_clocks_jump_s(const struct lx_clocks *from, const struct lx_clocks *to)
+{
+	return ((to->wall_ns - from->wall_ns) - (to->boot_ns - from->boot_ns)) / 1000000000;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Another machine with an address of ours: messages for us arrive there, by turns. Asked for as
+ * RFC 5227 (ARP) and RFC 4862 (ND) have it, by a probe that changes nobody's tables.
+ */
+#ifndef LX_IO_DUPLICATE_H
+#define LX_IO_DUPLICATE_H
+
+#include "netif.h"
+
+#define LX_MAC_TEXT 18 /* "02:00:5e:10:00:01" */
+
+/**
+ * lx_duplicate_find - look for another machine with an address
+ * @addr: an address of this machine
+ * @ret_mac: of the other one
+ * Takes 0.4 s if there is none. Returns 1, 0: nobody answers; -EOPNOTSUPP: not on Ethernet, or
+ * -errno of the address or the socket: -EPERM without CAP_NET_RAW.
+ */
+int lx_duplicate_find(const union lx_addr *addr, char ret_mac[LX_MAC_TEXT]);
+
+#endif
