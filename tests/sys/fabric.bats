@@ -94,6 +94,30 @@ rails() {
 	jq -e '.fabric.rails[0].measured == 2' <<<"$output"
 }
 
+@test "a bad moment is no fault: what seems to be at fault is measured again" {
+	net_two
+	start a
+	start b
+	# Each ping takes a second; one of those of the rail, after all discovery, is lost.
+	pings a 10.1.0.2@tcp
+	ctl a fault delay add --source '*@tcp' --dest '*@tcp' --rate 1 --latency 1 --message REPLY
+	ip netns exec "${NS}a" "$LNETX_BIN/lnetx" -j fabric check slow 1000000 bandwidth off count 5 \
+		timeout 4 10.1.0.2@tcp >"$DIR/out" 3>&- &
+	pid=$!
+	eventually "$PATIENCE" pinged_twice
+	ctl a fault drop add --source '*@tcp' --dest '*@tcp' --rate 1 --message REPLY
+	eventually "$PATIENCE" has_dropped
+	lx a fault del all
+	wait $pid
+	output=$(<"$DIR/out")
+	equal "$(rails)" "10.1.0.1@tcp 10.1.0.2@tcp well"
+	jq -e '.fabric | .faults == [] and .rails[0].measured == 2' <<<"$output"
+}
+
+has_dropped() {
+	lx a -j fault show | jq -e '[.. | objects | select(.type == "drop") | .acted_on] | add >= 1'
+}
+
 @test "nobody there: the reason and the next step" {
 	net_two
 	start a
@@ -172,4 +196,21 @@ route_is_down() {
 	# A router closes the connections of a node that sends it messages for its far NI.
 	run ! log_has r1 'illegal message'
 	run ! log_has r2 'illegal message'
+}
+
+@test "an answer that comes by another router is named, and no fault" {
+	net_routed 2
+	start_routers 2
+	{ nets_yaml tcp1 eth0; route_yaml tcp2 10.1.0.11@tcp1; quick_yaml; } | config client
+	{ nets_yaml tcp2 eth0; route_yaml tcp1 10.2.0.12@tcp2; quick_yaml; } | config server
+	start client
+	start server
+	eventually "$PATIENCE" routes_up client
+	eventually "$PATIENCE" routes_up server
+	check client 0 10.2.0.1@tcp2
+	equal "$(jq -r '.fabric.rails[] | select(.answers_by) | "\(.peer) \(.answers_by)"' <<<"$output")" \
+		"10.2.0.1@tcp2 10.1.0.12@tcp1"
+	# shellcheck disable=SC2086 # two words
+	run -0 lx client fabric check $ANY_SPEED timeout 15 10.2.0.1@tcp2
+	[[ $output == *"asymmetric: 10.2.0.1@tcp2 from 10.1.0.1@tcp1: pings go by 10.1.0.11@tcp1, answers come by 10.1.0.12@tcp1"* ]]
 }

@@ -115,6 +115,8 @@ $C $B well"
 	check 0 $B $C
 	equal "$(pairs)" "$A $B well
 $B $A well"
+	# One request, to find out; nobody can ask first.
+	equal "$(no_match c)" 1
 	equal "$(left_out)" "$C its selftest does not answer"
 	lx c selftest on consoles 10.9.9.9@tcp
 	check 0 $B $C
@@ -122,9 +124,20 @@ $B $A well"
 	# Nobody else: there is nothing to measure, and that is no fault.
 	lx a selftest off
 	lx b selftest off
-	run -0 --separate-stderr lx a fabric check count 1 timeout 5 slow 1000000 $B
+	run -0 --separate-stderr lx a fabric check count 1 timeout 5 slow 1000000 $B bandwidth on
 	[[ $output == *"bandwidth: no selftest answers on $A, $B; next, there: lnetx selftest on consoles $A (Lustre: modprobe lnet_selftest)"*"healthy: 1 rails of 1 nodes"* ]]
 	[[ $output != *"from each node"* ]]
+	# Nobody here uses the selftest: nobody is asked.
+	before=$(no_match b)
+	check 0 $B $C
+	jq -e '.fabric | has("bandwidth") | not' <<<"$output"
+	equal "$(no_match b)" "$before"
+	equal "$(no_match c)" 1
+}
+
+# no_match NODE: messages for which it had no service
+no_match() {
+	lx "$1" -j stats show | jq '[.. | .drops? // empty] | .[0].no_match // 0'
 }
 
 @test "Ctrl-C ends the session, and reports what was measured" {

@@ -203,6 +203,7 @@ static struct lx_rail *add_rail(struct lx_fabric *f, const struct lx_nid *own,
 	grown->own = *own;
 	grown->peer = *peer;
 	grown->primary = *primary;
+	grown->answers_by = lx_nid_any;
 	return grown;
 }
 
@@ -412,12 +413,93 @@ static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 	return 0;
 }
 
+/* ---- the way back --------------------------------------------------------------------------- */
+
+/* What came from a peer, by any of its NIs. */
+static json_int_t received(const json_t *peer)
+{
+	json_int_t n = 0;
+	json_t *ni;
+	size_t i;
+
+	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni)
+		n += json_integer_value(
+			json_object_get(json_object_get(ni, "statistics"), "recv_count"));
+	return n;
+}
+
+static bool is_on_rail(const json_t *peer, const struct lx_rail *rail)
+{
+	struct lx_nid nid;
+	json_t *ni;
+	size_t i;
+
+	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni) {
+		for (unsigned int j = 0; nid_of(ni, "nid", &nid) && j < rail->n_gateways; j++) {
+			if (lx_nid_eq(&nid, &rail->gateway[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* {primary NID: received}; NULL: lnetxd does not say. */
+static json_t *received_from_all(struct lx_fabric *f, json_t **ret_peers)
+{
+	json_t *map = json_object(), *peer;
+	size_t i;
+
+	if (lx_request_show_all(f->session, LX_CONTROL_PEERS, &lx_control_peers, 1, ret_peers)) {
+		*ret_peers = NULL;
+		return map;
+	}
+	json_array_foreach (*ret_peers, i, peer)
+		json_object_set_new(map, text_of(peer, "primary nid"), json_integer(received(peer)));
+	return map;
+}
+
+/*
+ * Messages count for the neighbour that they come from. If fewer came from the rail's gateways
+ * than there were answers, some came by another router: the peer has another route to us.
+ */
+static void find_way_back(struct lx_fabric *f, struct lx_rail *rail, const json_t *before)
+{
+	json_t *peers, *after = received_from_all(f, &peers), *peer;
+	json_int_t by_rail = 0, most = 0;
+	struct lx_nid nid;
+	size_t i;
+
+	rail->answers_by = lx_nid_any;
+	json_array_foreach (peers, i, peer) {
+		const char *name = text_of(peer, "primary nid");
+		json_int_t more = json_integer_value(json_object_get(after, name)) -
+				  json_integer_value(json_object_get(before, name));
+
+		if (is_on_rail(peer, rail)) {
+			by_rail += more;
+		} else if (more > most && nid_of(peer, "primary nid", &nid)) {
+			most = more;
+			rail->answers_by = nid;
+		}
+	}
+	if (by_rail >= rail->answered)
+		rail->answers_by = lx_nid_any;
+	json_decref(after);
+	json_decref(peers);
+}
+
+/* ---- a rail --------------------------------------------------------------------------------- */
+
 /* The first ping may have to connect, so it does not count as a measurement. */
 static int ping_rail(struct lx_fabric *f, struct lx_rail *rail)
 {
+	json_t *before = NULL, *peers = NULL;
 	unsigned int failed = 0;
 	int err;
 
+	if (rail->n_gateways)
+		before = received_from_all(f, &peers);
+	json_decref(peers);
 	rail->measured++;
 	rail->sent = rail->answered = 0;
 	err = ping_once(f, rail);
@@ -434,6 +516,9 @@ static int ping_rail(struct lx_fabric *f, struct lx_rail *rail)
 		if (lx_fabric_step(f, NULL, 0, 0))
 			break;
 	}
+	if (before && !err && rail->answered)
+		find_way_back(f, rail, before);
+	json_decref(before);
 	return err;
 }
 

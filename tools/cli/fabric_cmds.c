@@ -13,6 +13,7 @@
 #include "interrupt.h"
 #include "lnetx.h"
 #include "matrix.h"
+#include "requests.h"
 #include "selftest_run.h"
 
 #define SMALL 8 /* nodes whose bandwidths are shown as figures */
@@ -154,6 +155,8 @@ static json_t *rail_json(const struct lx_rail *rail)
 		json_object_set_new(row, "source", json_string(lx_nid_str(&rail->own)));
 	if (rail->answered)
 		json_object_set_new(row, "rtt_us", rtt_json(rail));
+	if (!lx_nid_is_any(&rail->answers_by))
+		json_object_set_new(row, "answers_by", json_string(lx_nid_str(&rail->answers_by)));
 	json_object_set_new(row, "measured", json_integer(rail->measured));
 	if (rail->passed) {
 		json_object_set_new(row, "mtu", json_integer(rail->mtu));
@@ -281,6 +284,22 @@ static void print_left_out(const struct lx_fabric_load *load)
 		printf("bandwidth: %zu of %zu pairs measured\n", load->pairs, load->all_pairs);
 }
 
+/* Lustre allows it, unless drop_asym_route says otherwise; but half of a way is then unwatched. */
+static void print_asymmetric(const struct lx_fabric *f)
+{
+	for (size_t i = 0; i < f->n_rails; i++) {
+		const struct lx_rail *rail = &f->rail[i];
+
+		if (lx_nid_is_any(&rail->answers_by))
+			continue;
+		printf("asymmetric: %s from %s: pings go by %s%s, answers come by %s; next, there: "
+		       "lnetx route show\n",
+		       lx_nid_str(&rail->peer), lx_nid_str(&rail->own),
+		       lx_nid_str(&rail->gateway[0]), rail->n_gateways > 1 ? " and others" : "",
+		       lx_nid_str(&rail->answers_by));
+	}
+}
+
 /* Who never answered, apart: it may be long gone, or not there yet. */
 static void print_silent(const struct lx_fabric *f)
 {
@@ -321,6 +340,7 @@ static void print_text(const struct result *r, const struct lx_matrix m[2])
 		print_left_out(r->load);
 	json_array_foreach (r->faults, i, fault)
 		printf("fault: %s\n", json_string_value(json_object_get(fault, "text")));
+	print_asymmetric(r->f);
 	print_silent(r->f);
 	print_end(r->f, json_array_size(r->faults));
 }
@@ -426,15 +446,35 @@ static int measure(struct lx_fabric *f, int64_t slow)
 	return 0;
 }
 
-/* @ret_load: set unless the user does not want bandwidths; @ret_on: whether */
-static int parse_load(struct lx_session *s, const struct lx_args *a,
-		      struct lx_fabric_load *ret_load, bool *ret_on, int64_t *ret_low)
+/*
+ * Nodes cannot be asked whether they have a selftest: one that has none drops the request, and
+ * counts it (no_match). So nobody gets one unless the user says so, or uses the selftest here.
+ */
+static int wants_load(struct lx_session *s, const char *word, bool *ret_on)
 {
-	const char *on = a->v[LX_ARG_BANDWIDTH] ? a->v[LX_ARG_BANDWIDTH] : "on";
-	int64_t concurrency, pairs, seconds;
+	json_t *list;
 	int err;
 
-	if (strcmp(on, "on") && strcmp(on, "off"))
+	*ret_on = word && !strcmp(word, "on");
+	if (word)
+		return 0;
+	err = lx_request_show_all(s, LX_CONTROL_SELFTEST, &lx_control_selftests, LX_LEVEL_OWN,
+				  &list);
+	if (err)
+		return err;
+	*ret_on = json_integer_value(json_object_get(json_array_get(list, 0), "enable")) == 1;
+	json_decref(list);
+	return 0;
+}
+
+static int parse_load(struct lx_session *s, const struct lx_args *a,
+		      struct lx_fabric_load *ret_load, int64_t *ret_low)
+{
+	int64_t concurrency, pairs, seconds;
+	const char *on = a->v[LX_ARG_BANDWIDTH];
+	int err;
+
+	if (on && strcmp(on, "on") && strcmp(on, "off"))
 		return lx_session_fail(s, -EINVAL, "bandwidth \"%s\": on or off is expected", on);
 	err = lx_selftest_parse_time(s, a->v[LX_ARG_TIME] ? a->v[LX_ARG_TIME] : "1s", &seconds);
 	if (!err && seconds > 10)
@@ -454,7 +494,6 @@ static int parse_load(struct lx_session *s, const struct lx_args *a,
 	ret_load->ms = seconds * 1000;
 	ret_load->concurrency = concurrency == LX_UNSET ? 8 : concurrency;
 	ret_load->max_pairs = pairs == LX_UNSET ? 256 : pairs;
-	*ret_on = !strcmp(on, "on");
 	return 0;
 }
 
@@ -474,9 +513,11 @@ static int check(struct lx_session *s, const struct lx_args *a)
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_SLOW, "slow", 2, 1000000, &slow);
 	if (!err)
-		err = parse_load(s, a, &load, &loads, &low);
+		err = parse_load(s, a, &load, &low);
 	if (!err)
 		err = targets(s, a, &nids, &n);
+	if (!err)
+		err = wants_load(s, a->v[LX_ARG_BANDWIDTH], &loads);
 	if (err)
 		return err;
 	f.count = count == LX_UNSET ? 5 : count;

@@ -282,8 +282,11 @@ static int join(struct load *l, size_t first)
 	for (size_t i = 0; !err && i < n; i++) {
 		struct load_node *node = &l->node[first + i];
 
-		/* Who does not answer in time may have it all the same, and is told to leave. */
-		node->joined = !t.one[i].status;
+		/*
+		 * Who does not answer in time may have it all the same, until it ends by itself. It
+		 * is not told to leave: where there is no selftest, that would be a second drop.
+		 */
+		node->joined = !t.one[i].err && !t.one[i].status;
 		node->gone = t.one[i].err || t.one[i].status;
 		node->heard_s = now_s();
 		if (node->gone)

@@ -31,6 +31,8 @@ struct lx_rail {
 	uint32_t rtt_us[LX_RAIL_PINGS_MAX]; /* of the answered ones */
 	unsigned int mtu;     /* of our interface, bytes; 0: not known, or no IP below */
 	unsigned int passed;  /* the largest packet answered; 0: none, so nothing is known */
+	/* The gateway that answers came by, if none of the above; any: as the pings went. */
+	struct lx_nid answers_by;
 	char why[760];        /* why the last ping failed */
 
 	enum lx_rail_fault fault; /* by lx_rail_judge() */
