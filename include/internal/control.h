@@ -251,7 +251,7 @@ struct lx_control_status {
 	uint64_t cpu_ms; /* CPU time of lnetxd */
 	uint64_t waited_ms; /* its threads were ready and waited for a CPU, all together */
 	uint64_t interrupts_ms; /* interrupts and softirqs of all CPUs of this machine, since its start */
-	int64_t clock_jump_s; /* the wall clock was set forward since lnetxd started; below 0: back */
+	int64_t clock_jump_s; /* the wall clock was set forward since the start; below 0: back */
 	char missing[400]; /* NIs of the file that wait for an interface, and why; "": none */
 };
 

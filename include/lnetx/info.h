@@ -52,7 +52,7 @@ struct lx_stats {
 	uint64_t loops; /* messages found to go round in a circle of routers */
 	uint64_t answer_bytes; /* memory of answers that are not sent yet, as of now */
 	uint64_t answer_waits; /* requests that had to wait for answers before them to be sent */
-	uint64_t refused_ports; /* connections refused for a source port above 1023 (accept=secure) */
+	uint64_t refused_ports; /* connections from ports above 1023 refused (accept=secure) */
 };
 
 /* ---- what is down ------------------------------------------------------- */

@@ -208,8 +208,8 @@ static void lost_by_command(void **state)
 		"and is lost\" next=\"write it into the file, if it is to stay\"\n"
 		"reload=\"route to tcp9 through 10.0.0.9@tcp: added\" reason=\"it was removed by "
 		"command, and is back\"\n"
-		"! reload=\"tunable tcp sock_timeout: 60 -> 50\" reason=\"60 was set by command, and "
-		"is lost\" next=\"write it into the file, if it is to stay\"\n");
+		"! reload=\"tunable tcp sock_timeout: 60 -> 50\" reason=\"60 was set by command, "
+		"and is lost\" next=\"write it into the file, if it is to stay\"\n");
 }
 
 /* A command that the file now agrees with is nothing lost. */

@@ -454,7 +454,8 @@ static json_t *received_from_all(struct lx_fabric *f, json_t **ret_peers)
 		return map;
 	}
 	json_array_foreach (*ret_peers, i, peer)
-		json_object_set_new(map, text_of(peer, "primary nid"), json_integer(received(peer)));
+		json_object_set_new(map, text_of(peer, "primary nid"),
+				    json_integer(received(peer)));
 	return map;
 }
 

@@ -110,7 +110,8 @@ static void remember(struct change *c, struct lx_facts *facts)
 static void take_facts(struct change *c, struct lx_facts *ret_facts)
 {
 	if (lx_facts_take(c->node, c->daemon->tester, ret_facts))
-		lx_warn("reason=\"out of memory\" action=\"the next reload does not log what changed\"");
+		lx_warn("reason=\"out of memory\" "
+			"action=\"the next reload does not log what changed\"");
 }
 
 /* What is missing comes later, but something has to come now. */
@@ -136,7 +137,8 @@ static void log_missing(struct change *c)
 	for (size_t i = 0; c->later && i < c->later->n_nis; i++) {
 		if (lx_config_lacks(&c->later->ni[i], c->daemon->large, &why))
 			lx_err("config=%s:%d action=\"started without this NI\" reason=\"%s\" "
-			       "next=\"mend that: it comes up by itself; or correct the file and reload\"",
+			       "next=\"mend that: it comes up by itself; or correct the file and "
+			       "reload\"",
 			       c->daemon->config_file ? c->daemon->config_file : "-", why.line,
 			       lx_daemon_log_unquoted(why.text, text, sizeof(text)));
 	}
@@ -264,7 +266,8 @@ static int node_complete(struct change *c)
 	lx_facts_clear(&before);
 	lx_facts_clear(&after);
 	for (size_t i = 0; !err && i < now->n_nis; i++)
-		lx_info("config=%s:%d net=%s interface=%s action=\"brought up the NI that was missing\"",
+		lx_info("config=%s:%d net=%s interface=%s "
+			"action=\"brought up the NI that was missing\"",
 			d->config_file, now->ni[i].at.line, lx_net_str(now->ni[i].net),
 			now->ni[i].ifname);
 	lx_conf_free(now);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Logs other machines with our addresses; see the header. Called by change.c. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../base/log.h"
@@ -13,6 +14,7 @@ struct look {
 };
 
 static bool is_looking;
+static atomic_bool is_ending;
 
 static void look_for(const struct lx_ni_info *ni)
 {
@@ -25,7 +27,8 @@ static void look_for(const struct lx_ni_info *ni)
 	if (lx_duplicate_find(&addr, mac) > 0)
 		lx_err("nid=%s interface=%s reason=\"another machine, with MAC address %s, has its "
 		       "address, too\" action=\"messages for this node arrive there, by turns\" "
-		       "next=\"find that one, at the switch, and give one of the two another address\"",
+		       "next=\"find that one, at the switch, and give one of the two another "
+		       "address\"",
 		       lx_nid_str(&ni->nid), ni->ifname, mac);
 }
 
@@ -33,7 +36,7 @@ static void run(uv_work_t *work)
 {
 	struct look *l = lx_container_of(work, struct look, work);
 
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n && !atomic_load(&is_ending); i++)
 		look_for(&l->ni[i]);
 }
 
@@ -44,6 +47,11 @@ static void done(uv_work_t *work, int status)
 	is_looking = false;
 	free(l->ni);
 	free(l);
+}
+
+void lx_duplicates_end(void)
+{
+	atomic_store(&is_ending, true);
 }
 
 void lx_duplicates_look(struct lx_daemon *d)

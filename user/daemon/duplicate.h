@@ -11,4 +11,7 @@
  */
 void lx_duplicates_look(struct lx_daemon *daemon);
 
+/* The daemon ends: what is being looked for does not hold it up. */
+void lx_duplicates_end(void);
+
 #endif

@@ -24,6 +24,7 @@
 #include "command.h"
 #include "config.h"
 #include "daemon.h"
+#include "duplicate.h"
 #include "log.h"
 #include "monitor.h"
 #include "neighbours.h"
@@ -241,6 +242,7 @@ static void close_all(struct lx_daemon *d)
 	lx_refusals_free(d->refusals);
 	lx_tester_close(d->tester);
 	lx_procfiles_end();
+	lx_duplicates_end();
 	d->server = NULL;
 	uv_close((uv_handle_t *)&lnetxd.hup, NULL);
 	uv_close((uv_handle_t *)&lnetxd.term, NULL);

@@ -189,8 +189,8 @@ int lx_duplicate_find(const union lx_addr *addr, char ret_mac[LX_MAC_TEXT])
 			r = 1;
 	}
 	if (r > 0)
-		snprintf(ret_mac, LX_MAC_TEXT, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-			 mac[3], mac[4], mac[5]);
+		snprintf(ret_mac, LX_MAC_TEXT, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1],
+			 mac[2], mac[3], mac[4], mac[5]);
 	if (p.fd >= 0)
 		close(p.fd);
 	return r;
