@@ -14,6 +14,8 @@
 #	make deps *       install build dependencies (Debian); other * targets do so, too
 #	make install *    DESTDIR= PREFIX=/usr; LUSTRE_NAMES=0 without links such as lnetctl
 #	make uninstall *, make clean
+#	make package      Debian packages, in build/package; package-rpm: others
+#	make package-check *  install, upgrade and remove them in roots of Debian 12 and 13
 #	make style        check the sources; so do make includes, circles, format-check
 #	make help         print this
 #
@@ -72,7 +74,8 @@ LIBBPF_OLDEST := 0.8
 PKG_CONFIG ?= pkg-config
 BPF_CC ?= clang
 BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool) bpftool)
-NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check
+NEED_NO_LIBS := deps captures check cross-check fuzz vmtest bench-o2ib demo bench clean uninstall includes style help format-check \
+	package package-rpm package-check
 
 ifneq ($(filter-out $(NEED_NO_LIBS),$(or $(MAKECMDGOALS),all)),)
 found = $(filter found,$(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo found))
@@ -501,10 +504,21 @@ uninstall:
 	$(Q)rmdir "$(DESTDIR)$(INCLUDEDIR)/lnetx" "$(DESTDIR)$(DOCDIR)/spec" "$(DESTDIR)$(DOCDIR)" \
 		2>/dev/null || true
 
+# ---- packages ----------------------------------------------------------------------------
+
+package package-rpm:
+	$(Q)tools/dist/deps build man package
+	$(Q)tools/dist/package $(if $(filter %-rpm,$@),rpm,deb)
+
+package-check: package
+	$(Q)tools/dist/deps build man test package
+	+$(Q)V=$(V) tools/dist/progress -j$$(nproc) all bench-programs sys-programs
+	$(Q)bats tests/package/package.bats
+
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall clean
+.PHONY: all lib bpf programs man unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall package package-rpm package-check clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.
