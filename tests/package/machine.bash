@@ -63,6 +63,7 @@ root() {
 mount_root() {
 	local dir=$DIR/machine-$1
 
+	rm -rf "$dir"
 	mkdir -p "$dir"/{upper,work,root,bpf}
 	mount -t overlay -o "lowerdir=$ROOTS/$2,upperdir=$dir/upper,workdir=$dir/work" overlay \
 		"$dir/root"

@@ -3,7 +3,7 @@
 #
 # The Debian packages in clean roots of Debian 12 and 13: installed, upgraded while traffic flows,
 # beside Lustre's, removed and purged. After "make package"; it needs a mirror, so it is not part of
-# make check.
+# make check. $SUITES are some of them.
 bats_require_minimum_version 1.5.0
 LNETX_BIN=${LNETX_BIN:-$PWD/build/release/bin}
 # shellcheck source=tests/sys/lib.bash
@@ -67,14 +67,18 @@ config_of() {
 	equal "$output" ""
 }
 
+# only SUITE: of what this run is about
+only() {
+	[[ " $SUITES " == *" $1 "* ]] || skip "not in SUITES"
+}
+
 # From a clean machine to a clean machine, as the README has it.
 lifecycle() {
-	local suite=$1
-
+	only "$1"
 	node a b
 	link a eth0 10.1.0.1/24 b eth0 10.1.0.2/24
 	start b
-	boot a "$suite"
+	boot a "$1"
 	apt a satisfy "$(dpkg-deb -f "build/package/lnetx_${VERSION}_"*.deb Depends)"
 	files a >"$DIR/before"
 
@@ -121,4 +125,201 @@ lifecycle() {
 
 @test "Debian 13: installed, used, removed, installed again, purged: nothing remains" {
 	lifecycle trixie
+}
+
+# ---- an upgrade under load -------------------------------------------------------------------
+
+CLIENT=10.1.0.1@tcp1
+SERVER=10.2.0.1@tcp2
+# Seconds that a message may take: less than any timer that would come to its rescue.
+LONGEST=20
+
+# router NODE SUITE
+router() {
+	boot "$@"
+	apt "$1" install {lnetx,lnetx-lustre-names}="$VERSION"
+	{ nets_yaml tcp1 eth0 tcp2 eth1; echo 'routing: { enable: 1 }'; } | config_of "$1"
+	inside "$1" systemctl enable --now lnetxd
+	active "$1"
+}
+
+# routes ROUTER N: it has forwarded that many messages
+routes() {
+	[ "$(inside "$1" lnetctl stats show | awk '$1 == "route_count:" { print $2 }')" -gt "$2" ]
+}
+
+# fastpath_of ROUTER
+fastpath_of() {
+	inside "$1" lnetx -j bpf status | jq '.bpf.sets[] | select(.set == "fastpath").loaded'
+}
+
+# upgrade ROUTER: it is another process then, and used again well before the 60 s of a gateway's check
+# shellcheck disable=SC2016 # dpkg-query's own
+upgrade() {
+	local pid fastpath began=$SECONDS
+
+	pid=$(lnetxds "$1")
+	fastpath=$(fastpath_of "$1")
+	apt "$1" install lnetx lnetx-lustre-names
+	[[ $(inside "$1" dpkg-query -W -f '${Status} ${Version}' lnetx) == *' installed '$NEXT ]]
+	active "$1"
+	[ "$(lnetxds "$1")" != "$pid" ]
+	eventually 30 routes "$1" 100
+	equal "$(fastpath_of "$1")" "$fastpath"
+	echo "# $1 was back after $((SECONDS - began)) s, its fast path loaded: $fastpath"
+}
+
+@test "two routers are upgraded while traffic flows through them: no message is lost, none is late" {
+	local node machines=()
+	# shellcheck disable=SC2034 # read by load: default timers
+	local QUICK=
+
+	read -ra machines <<<"$SUITES"
+	net_routed 2
+	router r1 "${machines[0]}"
+	router r2 "${machines[-1]}"
+	load_server server $SERVER -r tcp1=10.2.0.11@tcp2 -r tcp1=10.2.0.12@tcp2
+	begin_load client $CLIENT put $SERVER -r tcp2=10.1.0.11@tcp1 -r tcp2=10.1.0.12@tcp1 -s 64k -t 3000
+	for node in r1 r2; do
+		eventually "$PATIENCE" routes $node 100
+	done
+	upgrade r1
+	upgrade r2
+	end_load client
+	all_arrived "$DIR/client.json"
+	jq -e ".sent_again == 0 and .max_us <= $LONGEST * 1e6" "$DIR/client.json" ||
+		{ cat "$DIR/client.json"; return 1; }
+}
+
+# ---- beside Lustre ---------------------------------------------------------------------------
+
+# lustre_package NODE: one that has some of Lustre's files
+lustre_package() {
+	local dir=$DIR/lustre file
+
+	mkdir -p "$dir/DEBIAN"
+	printf '%s\n' 'Package: lustre-client-utils' 'Version: 2.15' 'Architecture: all' \
+		'Maintainer: nobody <nobody@example.org>' 'Description: a test' >"$dir/DEBIAN/control"
+	for file in usr/sbin/lnetctl usr/sbin/lctl usr/share/man/man8/lnetctl.8.gz \
+		usr/share/man/man8/lst.8.gz lib/systemd/system/lnet.service; do
+		install -D -m 755 <(echo Lustre) "$dir/$file"
+	done
+	dpkg-deb --root-owner-group -b "$dir" "$DIR/lustre.deb" >/dev/null
+	inside "$1" sh -c 'cat >/tmp/lustre.deb' <"$DIR/lustre.deb"
+}
+
+# lustre_stands NODE
+lustre_stands() {
+	equal "$(inside "$1" dpkg --verify lustre-client-utils)" ""
+	equal "$(inside "$1" grep -lx Lustre /usr/sbin/lnetctl /usr/sbin/lctl \
+		/usr/share/man/man8/lnetctl.8.gz /usr/share/man/man8/lst.8.gz \
+		/lib/systemd/system/lnet.service | wc -l)" 5
+}
+
+# ours_are NODE PATH...: lnetx's
+ours_are() {
+	local path
+
+	for path in "${@:2}"; do
+		[[ $(inside "$1" readlink -f "$path") == */lnetx* ]] || { echo "not lnetx's: $path"; return 1; }
+	done
+}
+
+beside_lustre() {
+	only "$1"
+	node a
+	boot a "$1"
+	lustre_package a
+	apt a install {lnetx,lnetx-lustre-names}="$VERSION"
+	ours_are a /usr/sbin/{lnetctl,lctl,lst,lnet_legacy2yaml} /usr/share/man/man8/{lnetctl,lst}.8.gz \
+		/usr/share/bash-completion/completions/{lnetctl,lst} /usr/lib/systemd/system/lnet.service
+	# Lustre comes later, goes, and is there before.
+	inside a dpkg -i /tmp/lustre.deb
+	lustre_stands a
+	ours_are a /usr/sbin/{lst,lnet_legacy2yaml}
+	apt a purge lustre-client-utils
+	ours_are a /usr/sbin/{lnetctl,lctl,lst,lnet_legacy2yaml} /usr/share/man/man8/{lnetctl,lst}.8.gz \
+		/usr/lib/systemd/system/lnet.service
+	apt a purge lnetx-lustre-names
+	run ! inside a ls /usr/sbin/{lnetctl,lctl,lst} /usr/lib/systemd/system/lnet.service
+	inside a dpkg -i /tmp/lustre.deb
+	apt a install lnetx-lustre-names="$VERSION"
+	grep 'lnetctl is not from lnetx, and stays as it is' "$DIR/a.apt"
+	lustre_stands a
+	ours_are a /usr/sbin/{lst,lnet_legacy2yaml}
+	apt a purge lnetx lnetx-lustre-names
+	lustre_stands a
+	run ! inside a ls /usr/sbin/lst
+}
+
+@test "Debian 12: of Lustre's packages nothing is replaced, whichever comes first" {
+	beside_lustre bookworm
+}
+
+@test "Debian 13: of Lustre's packages nothing is replaced, whichever comes first" {
+	beside_lustre trixie
+}
+
+# ---- without systemd, and the libraries -------------------------------------------------------
+
+# in_container SUITE <SCRIPT: of sh, in a root in which no systemd runs
+in_container() {
+	node a
+	mount_root a "$1"
+	{ echo 'set -e; export DEBIAN_FRONTEND=noninteractive'; cat; } >"$DIR/machine-a/root/script"
+	(nspawn a sh /script) >"$DIR/a.out" 2>&1 3>&- || { cat "$DIR/a.out"; return 1; }
+}
+
+stopped_on_removal() {
+	in_container "$1" <<'END'
+apt-get -q -y --no-install-recommends install lnetx
+[ ! -d /run/systemd/system ]
+lnetxd -C --user lnetx & one=$!
+lnetxd -C -n other & other=$!
+until lnetx daemon show && lnetx -n other daemon show; do sleep 0.2; done
+apt-get -q -y remove lnetx
+[ ! -e /proc/$one/exe ] && [ ! -e /proc/$other/exe ]
+# Not killed.
+wait $one
+wait $other
+apt-get -q -y purge lnetx
+[ ! -e /run/lnetx ]
+END
+}
+
+@test "without systemd a removal stops all lnetxds" {
+	local suite
+
+	for suite in $SUITES; do
+		stopped_on_removal "$suite"
+		machines_end
+		net_end
+	done
+}
+
+example() {
+	in_container "$1" <<'END'
+apt-get -q -y --no-install-recommends install liblnetx-dev gcc libc6-dev pkg-config
+cd /tmp
+cp /usr/share/doc/liblnetx-dev/examples/*.c .
+cc putget.c -o putget $(pkg-config --cflags --libs lnetx) -pthread
+cc putget.c -o static -Wl,-Bstatic -llnetx -Wl,-Bdynamic $(pkg-config --static --libs lnetx) -pthread
+cc watch.c -o watch $(pkg-config --cflags --libs lnetxctl)
+ldd putget | grep "/lib/$(gcc -print-multiarch)/liblnetx.so.0"
+ldd watch | grep "/lib/$(gcc -print-multiarch)/liblnetxctl.so.0"
+./putget 127.0.0.1 &
+until ./putget 127.0.0.2 127.0.0.1 'hello, LNet'; do sleep 0.2; done
+kill $!
+END
+	grep 'got back: hello, LNet' "$DIR/a.out"
+}
+
+@test "programs are built with liblnetx-dev, and work" {
+	local suite
+
+	for suite in $SUITES; do
+		example "$suite"
+		machines_end
+		net_end
+	done
 }
