@@ -70,7 +70,8 @@ mount_root() {
 	mount -t bpf bpf "$dir/bpf"
 }
 
-# nspawn NODE OPTION|COMMAND...: in its root and network namespace. With what lnetxd's unit asks for.
+# nspawn NODE OPTION|COMMAND...: in its root and network namespace, with the rights that the unit
+# asks for
 nspawn() {
 	local dir=$DIR/machine-$1 keep_unit=--keep-unit
 
