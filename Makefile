@@ -14,8 +14,8 @@
 #	make deps *       install build dependencies (Debian); other * targets do so, too
 #	make install *    DESTDIR= PREFIX=/usr; LUSTRE_NAMES=0 without links such as lnetctl
 #	make uninstall *, make clean
-#	make package      Debian packages, in build/package; package-rpm: others
-#	make package-check *  install, upgrade and remove them in roots of Debian 12 and 13
+#	make package      Debian packages, in build/package; RHEL's and SLES': make package-rpm
+#	make package-check *  install, upgrade, remove them in clean Debian 12 and 13; SUITES=trixie
 #	make style        check the sources; so do make includes, circles, format-check
 #	make help         print this
 #
@@ -506,9 +506,13 @@ uninstall:
 
 # ---- packages ----------------------------------------------------------------------------
 
-package package-rpm:
+package:
 	$(Q)tools/dist/deps build man package
-	$(Q)tools/dist/package $(if $(filter %-rpm,$@),rpm,deb)
+	$(Q)tools/dist/package deb
+
+package-rpm:
+	$(Q)tools/dist/deps build man package
+	$(Q)tools/dist/package rpm
 
 package-check: package
 	$(Q)tools/dist/deps build man test package

@@ -64,9 +64,9 @@ mount_root() {
 	local dir=$DIR/machine-$1
 
 	rm -rf "$dir"
-	mkdir -p "$dir"/{upper,work,root,bpf}
+	mkdir -p "$dir"/{upper,work,top,bpf}
 	mount -t overlay -o "lowerdir=$ROOTS/$2,upperdir=$dir/upper,workdir=$dir/work" overlay \
-		"$dir/root"
+		"$dir/top"
 	mount -t bpf bpf "$dir/bpf"
 }
 
@@ -79,7 +79,7 @@ nspawn() {
 	[ ! -d /run/systemd/system ] || keep_unit=
 	# shellcheck disable=SC2086 # or none
 	SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec systemd-nspawn --quiet --register=no $keep_unit \
-		--directory="$dir/root" --machine="$NS$1" --hostname="$1" \
+		--directory="$dir/top" --machine="$NS$1" --hostname="$1" \
 		--network-namespace-path="/run/netns/$NS$1" --bind="$dir/bpf:/sys/fs/bpf" \
 		--capability=CAP_NET_ADMIN,CAP_NET_RAW,CAP_BPF,CAP_PERFMON,CAP_SYS_NICE \
 		--system-call-filter='bpf perf_event_open' --console=pipe --link-journal=no \
@@ -129,7 +129,7 @@ machines_end() {
 		pkill -KILL -P "${machine_pid[$name]}" || :
 		wait "${machine_pid[$name]}" || :
 	done
-	for dir in "$DIR"/machine-*/{root,bpf}; do
+	for dir in "$DIR"/machine-*/{top,bpf}; do
 		! mountpoint -q "$dir" || eventually "$PATIENCE" umount "$dir"
 	done
 }

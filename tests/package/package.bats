@@ -20,7 +20,7 @@ setup_file() {
 
 	[ "$(id -u)" = 0 ] || return 0
 	for suite in $SUITES; do
-		root "$suite" $NEXT gcc libc6-dev pkg-config >"$BATS_FILE_TMPDIR/$suite.log" 2>&1 ||
+		root "$suite" $NEXT gcc libc6-dev pkg-config rpm >"$BATS_FILE_TMPDIR/$suite.log" 2>&1 ||
 			{ tail "$BATS_FILE_TMPDIR/$suite.log"; return 1; }
 	done
 }
@@ -132,6 +132,30 @@ lifecycle() {
 
 @test "Debian 13: installed, used, removed, installed again, purged: nothing remains" {
 	lifecycle trixie
+}
+
+# Their dependencies have names that Debian does not know.
+@test "what rpm runs when it installs and removes the packages, on Debian" {
+	local file
+
+	node a
+	boot a "${SUITES%% *}"
+	apt a install rpm
+	apt a satisfy "$(dpkg-deb -f "build/package/lnetx_${VERSION}_"*.deb Depends)"
+	for file in build/package/lnetx-*.rpm; do
+		inside a sh -c "cat >/tmp/${file##*/}" <"$file"
+	done
+	inside a sh -c 'rpm -i --nodeps /tmp/*.rpm'
+	is a ActiveState inactive
+	inside a systemctl start lnetxd
+	active a
+	inside a lnetctl lnet configure
+	equal "$(inside a systemctl show -P Id lnet.service)" lnetxd.service
+	inside a lnetxd -C -n other </dev/null >"$DIR/other.log" 2>&1 &
+	eventually "$PATIENCE" inside a lnetx -n other daemon show
+	inside a rpm -e lnetx lnetx-lustre-names
+	run -1 lnetxds a
+	run ! inside a ls /usr/sbin/lnetctl /usr/lib/systemd/system/lnet.service
 }
 
 # ---- an upgrade under load -------------------------------------------------------------------
@@ -274,7 +298,7 @@ beside_lustre() {
 in_container() {
 	node a
 	mount_root a "$1"
-	{ echo 'set -e; export DEBIAN_FRONTEND=noninteractive'; cat; } >"$DIR/machine-a/root/script"
+	{ echo 'set -e; export DEBIAN_FRONTEND=noninteractive'; cat; } >"$DIR/machine-a/top/script"
 	(nspawn a sh /script) >"$DIR/a.out" 2>&1 3>&- || { cat "$DIR/a.out"; return 1; }
 }
 
