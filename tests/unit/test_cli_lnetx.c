@@ -235,14 +235,20 @@ static void test_routing_left(void **state)
 
 	start("net:\n- net type: tcp1\n  local NI(s):\n  - nid: 10.0.0.1@tcp1\n    status: up\n"
 	      "routing:\n- cpt[0]:\n    tiny: {npages: 0, nbuffers: 1, credits: 1, mincredits: 1}\n"
-	      "- enable: 2\n  seconds_left: 57\n");
+	      "- enable: 0\n  phase: stopping\n  seconds_left: 57\n");
 	prints("lnetx routing", "routing stopping, 57 s left\ntiny ");
+	prints("lnetx -j routing", "{\"routing\":{\"enable\":0,\"phase\":\"stopping\",");
 	prints("lnetx -j routing", "\"seconds_left\":57");
-	prints("lnetctl routing show", "    - enable: 2\n      seconds_left: 57\n");
+	prints("lnetctl routing show",
+	       "    - enable: 0\n      phase: stopping\n      seconds_left: 57\n");
+	prints("lnetctl export", "      phase: stopping\n");
+	prints("lnetctl export --backup", "routing:\n    enable: 0\n");
+	prints_not("lnetctl export --backup", "phase");
 	prints_not("lnetctl export --backup", "seconds_left");
 	fails(240, "lnetctl set routing 1", "for at most 57 s more; wait until");
 	snprintf(line, sizeof(line), "lnetxd -t -c %s",
-		 proc_file("starts.yaml", "routing:\n    - enable: 3\n      seconds_left: 57\n"));
+		 proc_file("starts.yaml", "routing:\n    - enable: 1\n      phase: starting\n"
+					   "      seconds_left: 57\n"));
 	ok(line);
 }
 

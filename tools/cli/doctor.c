@@ -317,7 +317,8 @@ static void check_buffer(struct doctor *d, const char *name, const char *key)
 static bool is_router(struct doctor *d)
 {
 	json_t *list = list_of(d, LX_CONTROL_ROUTING, &lx_control_routing_info);
-	bool on = json_integer_value(json_object_get(json_array_get(list, 0), "enable")) == 1;
+	const json_t *info = json_array_get(list, 0);
+	bool on = json_integer_value(json_object_get(info, "enable")) && !json_object_get(info, "phase");
 
 	json_decref(list);
 	return on;

@@ -131,12 +131,11 @@ static int show_stats(struct lx_session *s, const struct lx_args *a)
 	return 0;
 }
 
-static const char *routing_name(const json_t *enable)
+static const char *routing_name(const json_t *info)
 {
-	static const char *const names[] = { "off", "on", "stopping", "starting" };
-	json_int_t state = json_integer_value(enable);
+	const char *phase = json_string_value(json_object_get(info, "phase"));
 
-	return state >= 0 && state < 4 ? names[state] : "?";
+	return phase ? phase : json_integer_value(json_object_get(info, "enable")) ? "on" : "off";
 }
 
 static void print_routing(const json_t *info)
@@ -144,7 +143,7 @@ static void print_routing(const json_t *info)
 	const json_t *pool, *count, *left = json_object_get(info, "seconds_left");
 	const char *name, *key;
 
-	printf("routing %s", info ? routing_name(json_object_get(info, "enable")) : "off");
+	printf("routing %s", routing_name(info));
 	if (left)
 		printf(", %" JSON_INTEGER_FORMAT " s left", json_integer_value(left));
 	putchar('\n');

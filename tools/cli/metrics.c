@@ -120,7 +120,7 @@ static const struct metric route_metrics[] = {
 #define POOLS(name, help, path) \
 	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), POOL(name, help, path, "large")
 static const struct metric routing_metrics[] = {
-	{ "lnetx_routing_enabled", "whether the node routes", GAUGE, "enable", NULL, NULL },
+	{ "lnetx_routing_enabled", "whether routing is switched on", GAUGE, "enable", NULL, NULL },
 	POOLS("lnetx_router_buffers", "router buffers", "nbuffers"),
 	POOLS("lnetx_router_buffer_credits", "buffers that are free; negative: messages that wait for one", "credits"),
 	POOLS("lnetx_router_buffer_credits_min", "the least that were free", "mincredits"),

@@ -819,9 +819,26 @@ static json_t *buffer_totals(const json_t *info)
 	return totals;
 }
 
+/* What is no pool goes from @info into the result; how far a change is, is no configuration. */
+static json_t *take_enable(json_t *info, bool backup)
+{
+	json_t *enable = json_object(), *value;
+	const char *key;
+	void *tmp;
+
+	json_object_foreach_safe (info, tmp, key, value) {
+		if (json_is_object(value))
+			continue;
+		if (!backup || !strcmp(key, "enable"))
+			json_object_set(enable, key, value);
+		json_object_del(info, key);
+	}
+	return enable;
+}
+
 int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 {
-	json_t *list, *info, *map, *enable, *left;
+	json_t *list, *info, *map, *enable;
 	int err = lx_request_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
 				      &list);
 
@@ -832,12 +849,7 @@ int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 	if (info) {
 		json_t *totals = buffer_totals(info);
 
-		enable = json_pack("{sO}", "enable", json_object_get(info, "enable"));
-		json_object_del(info, "enable");
-		left = json_object_get(info, "seconds_left");
-		if (left && !backup)
-			json_object_set(enable, "seconds_left", left);
-		json_object_del(info, "seconds_left");
+		enable = take_enable(info, backup);
 		if (backup)
 			json_object_set_new(map, "routing", enable);
 		else

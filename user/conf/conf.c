@@ -194,7 +194,7 @@ static int section_route(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 /* ---- routing, buffers -------------------------------------------------------------- */
 
-/* 2 and 3 are stopping and starting, in an export during a change. */
+/* 2 and 3 were stopping and starting, in an export of 0.1 during a change. */
 static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf *conf = ((struct section *)arg)->conf;
@@ -209,6 +209,7 @@ static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "enable", routing_enable },
+						   { "phase", NULL },
 						   { "seconds_left", NULL },
 						   { "cpt[0]", NULL },
 						   { "seq_no", lx_yaml_ignored },

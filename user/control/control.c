@@ -311,8 +311,13 @@ static const struct lx_field pool_fields[] = {
 };
 static const struct lx_schema pool = { "pool", sizeof(struct lx_pool_info), pool_fields };
 
+/* While neighbours are told that routing starts or stops; none otherwise. */
+static const char *const routing_phases[] = { "", "", "stopping", "starting" };
+
 static const struct lx_field routing_fields[] = {
-	{ LX_FIELD_NUM(1, "enable", struct lx_routing_info, state) },
+	{ LX_FIELD_NUM(1, "enable", struct lx_routing_info, state), .mask = 1 },
+	{ LX_FIELD(6, "phase", ENUM, struct lx_routing_info, state), UNSET,
+	  LX_FIELD_NAMES(routing_phases) },
 	{ LX_FIELD(2, "tiny", NEST, struct lx_routing_info, pool[LX_POOL_TINY]), .sub = &pool },
 	{ LX_FIELD(3, "small", NEST, struct lx_routing_info, pool[LX_POOL_SMALL]), .sub = &pool },
 	{ LX_FIELD(4, "large", NEST, struct lx_routing_info, pool[LX_POOL_LARGE]), .sub = &pool },

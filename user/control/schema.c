@@ -193,10 +193,12 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 {
 	const void *p = (const char *)obj + f->offset;
 	char text[LX_ID_TEXT];
+	int64_t value;
 
 	switch ((enum lx_field_type)f->type) {
 	case LX_FIELD_INT:
-		return omitted_int(f, load(p, f)) || put_int(nlh, size, f->attr, load(p, f));
+		value = f->mask ? load(p, f) & f->mask : load(p, f);
+		return omitted_int(f, value) || put_int(nlh, size, f->attr, value);
 	case LX_FIELD_BOOL:
 		return omitted_int(f, *(const bool *)p) ||
 		       put_int(nlh, size, f->attr, *(const bool *)p);

@@ -54,6 +54,7 @@ struct lx_field {
 	bool wide; /* a column only with -s */
 	bool rare; /* a column only if some value is not 0 */
 	const char *col; /* heading in tables; NULL: not in tables */
+	uint8_t mask; /* INT: show these bits only; 0: all */
 	uint16_t offset, size;
 	const struct lx_schema *sub;
 	const char *const *names; /* ENUM, or INT of a request: by value; FIXED: one */

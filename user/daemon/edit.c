@@ -411,7 +411,7 @@ static int explain_busy(struct lx_edit *e)
 	lx_routing_get(e->node, &info);
 	return say(e, -EBUSY,
 		   "routing is stopping, for at most %u s more; wait until \"lnetx routing show\" "
-		   "says \"routing off\" (lnetctl: \"enable: 0\")", info.seconds_left);
+		   "says \"routing off\" (lnetctl: no \"phase\")", info.seconds_left);
 }
 
 int lx_edit_routing_set(struct lx_edit *e)
