@@ -132,7 +132,7 @@ struct lx_control_peer {
 
 struct lx_control_ping {
 	struct lx_nid nid, source; /* source any: the node chooses */
-	uint32_t timeout_ms;
+	uint32_t timeout_ms; /* 0: as lx_ping() */
 };
 
 struct lx_control_udsp {

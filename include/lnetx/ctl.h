@@ -249,7 +249,8 @@ int lx_ctl_tunable_set(struct lx_ctl *ctl, const char *module, const char *name,
 /**
  * lx_ctl_ping - does a node answer?
  * @timeout_ms: for its answer; at least 1
- * Returns 0, -ETIMEDOUT or -EHOSTUNREACH from lnetxd; or -errno as above.
+ * Returns 0, -ETIMEDOUT, -ETIME not even sent in time, or -EHOSTUNREACH from lnetxd; or -errno as
+ * above.
  */
 int lx_ctl_ping(struct lx_ctl *ctl, const char *nid, int timeout_ms);
 

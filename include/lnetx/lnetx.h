@@ -637,10 +637,10 @@ typedef void (*lx_probe_fn)(int status, const struct lx_peer_info *info, void *a
 /**
  * lx_ping - ask a node, known or not, for its NIDs (lnet.md 12)
  * @source: local NID to ask from, or NULL
- * @timeout_ms: > 0, for the answer. A request that has not even been sent by then gets
+ * @timeout_ms: for the answer. 0: 1 s, and a request that has not even been sent by then gets
  *	up to 5 s more, so that the reason becomes known.
- * @fn: called once if this returns 0. Status: 0, -ETIMEDOUT no answer, -EPROTO
- *	malformed answer; else why it could not be sent: -EHOSTUNREACH, ...
+ * @fn: called once if this returns 0. Status: 0, -ETIMEDOUT no answer, -ETIME not even sent in
+ *	@timeout_ms, -EPROTO malformed answer; else why it could not be sent: -EHOSTUNREACH, ...
  * Returns 0, -ENOMEM, -ESHUTDOWN.
  */
 int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,

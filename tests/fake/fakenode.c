@@ -816,7 +816,14 @@ static void *deliver(void *arg)
 	return NULL;
 }
 
-static int probe(struct lx_node *node, const struct lx_nid *nid, lx_probe_fn fn, void *arg)
+/* That a neighbour cannot be reached becomes known after 3 s: ARP. */
+static bool is_too_soon(int status, unsigned int timeout_ms)
+{
+	return status == -EHOSTUNREACH && timeout_ms && timeout_ms < 3000;
+}
+
+static int probe(struct lx_node *node, const struct lx_nid *nid, unsigned int timeout_ms,
+		 lx_probe_fn fn, void *arg)
 {
 	struct answer *a = calloc(1, sizeof(*a));
 	pthread_t thread;
@@ -835,6 +842,8 @@ static int probe(struct lx_node *node, const struct lx_nid *nid, lx_probe_fn fn,
 			a->status = 0;
 		}
 	}
+	if (is_too_soon(a->status, timeout_ms))
+		a->status = -ETIME;
 	pthread_create(&thread, NULL, deliver, a);
 	pthread_detach(thread);
 	return 0;
@@ -843,13 +852,13 @@ static int probe(struct lx_node *node, const struct lx_nid *nid, lx_probe_fn fn,
 int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
 	    unsigned int timeout_ms, lx_probe_fn fn, void *arg)
 {
-	return probe(node, &target->nid, fn, arg);
+	return probe(node, &target->nid, timeout_ms, fn, arg);
 }
 
 int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_probe_fn fn,
 		void *arg)
 {
-	return probe(node, nid, fn, arg);
+	return probe(node, nid, 0, fn, arg);
 }
 
 /* ---- life

@@ -260,6 +260,13 @@ static void test_probes(void **state)
 			    "  peer_ni:\n  - nid: 10.0.0.7@tcp\n  - nid: 10.0.1.7@tcp1\n"
 			    "manage:\n- ping:\n  errno: -5\n"
 			    "  descr: ! 'failed to ping 10.0.0.9@tcp: Input/output error'\n");
+	/* A request that cannot be sent tells why, if it has the time to find out. */
+	prints_in(255, "lnetctl ping 10.0.0.8@tcp", "  errno: -113\n");
+	prints_in(255, "lnetctl ping --timeout 3 10.0.0.8@tcp", "  errno: -113\n");
+	prints_in(255, "lnetctl ping --timeout 1 10.0.0.8@tcp",
+		  "  errno: -110\n  descr: ! 'failed to ping 10.0.0.8@tcp: Connection timed out");
+	fails(1, "lnetx ping 10.0.0.8@tcp timeout 1", "10.0.0.8@tcp: Connection timed out: it is");
+	prints_in(1, "lctl ping 10.0.0.8@tcp 1", "Connection timed out");
 	fails(234, "lnetctl ping nosuchhost.invalid@tcp", "manage:\n-     ping:\n      errno: -22");
 	fails(234, "lnetctl ping", "errno: -22");
 	fails(234, "lnetctl ping --timeout 0 10.0.0.7@tcp", "timeout 0");

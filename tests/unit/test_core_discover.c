@@ -569,6 +569,7 @@ static void ping_ends_in_time(void **state)
 }
 
 /* A request that is still queued at the timeout: wait a little, to report the reason. */
+/* Without a time-out of its own it waits, so that the reason becomes known. */
 static void ping_waits_for_the_reason(void **state)
 {
 	struct lx_id dead = id("10.0.0.3@tcp"), slow = id("10.0.0.2@tcp");
@@ -576,7 +577,7 @@ static void ping_waits_for_the_reason(void **state)
 
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 3 * SEC;
 	lx_sim_dead(sim, "10.0.0.3@tcp", true);
-	assert_int_equal(lx_probe_ping(a->core, &dead, NULL, 1000, outcome_set, &o), 0);
+	assert_int_equal(lx_probe_ping(a->core, &dead, NULL, 0, outcome_set, &o), 0);
 	lx_sim_run(sim, 2 * SEC);
 	assert_int_equal(o.calls, 0);
 	lx_sim_run(sim, 2 * SEC);
@@ -585,17 +586,38 @@ static void ping_waits_for_the_reason(void **state)
 
 	/* It is sent late, and the answer comes too late; or it is never sent. */
 	o = (struct outcome){ 0 };
-	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 1000, outcome_set, &o), 0);
+	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 0, outcome_set, &o), 0);
 	lx_sim_run(sim, 4 * SEC);
 	assert_int_equal(o.status, -ETIMEDOUT);
 	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 20 * SEC;
-	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 1000, outcome_set, &o2), 0);
+	assert_int_equal(lx_probe_ping(a->core, &slow, NULL, 0, outcome_set, &o2), 0);
 	lx_sim_run(sim, 7 * SEC);
 	assert_int_equal(o2.calls, 1);
 	assert_int_equal(o2.status, -ETIMEDOUT);
 	lx_sim_run(sim, 60 * SEC);
 	assert_int_equal(o.calls, 1);
 	assert_int_equal(o2.calls, 1);
+}
+
+static void ping_ends_in_its_time(void **state)
+{
+	struct lx_id dead = id("10.0.0.3@tcp");
+	struct outcome o = { 0 };
+
+	lx_sim_knobs(sim)->delay_min_ns = lx_sim_knobs(sim)->delay_max_ns = 3 * SEC;
+	lx_sim_dead(sim, "10.0.0.3@tcp", true);
+	assert_int_equal(lx_probe_ping(a->core, &dead, NULL, 1000, outcome_set, &o), 0);
+	lx_sim_run(sim, SEC - 1);
+	assert_int_equal(o.calls, 0);
+	lx_sim_run(sim, 1);
+	assert_int_equal(o.calls, 1);
+	assert_int_equal(o.status, -ETIME);
+	lx_sim_run(sim, 60 * SEC);
+	assert_int_equal(o.calls, 1);
+	/* There is time for the reason. */
+	assert_int_equal(lx_probe_ping(a->core, &dead, NULL, 4000, outcome_set, &o), 0);
+	lx_sim_run(sim, 4 * SEC);
+	assert_int_equal(o.status, -EHOSTUNREACH);
 }
 
 static void ping_grows_its_buffer(void **state)
@@ -946,7 +968,7 @@ int main(void)
 		T(other_nids_on_lo_are_nobodys), T(lo_is_always_a_peer), T(own_nids_are_a_peer),
 		T(configuring_starts_over), T(own_nid_leaves_its_peer), T(ping_answers),
 		T(ping_ends_in_time),
-		T(ping_waits_for_the_reason),
+		T(ping_waits_for_the_reason), T(ping_ends_in_its_time),
 		T(ping_grows_its_buffer), T(ipv6_nids_are_told), T(bad_pushes_do_no_harm),
 		T(bad_pushes_are_asked_about_once_a_second), T(reply_to_a_push),
 		T(listed_nids_are_bounded), T(strangers_make_room_for_listed_nids),

@@ -301,8 +301,8 @@ static int reach(struct lx_client *client, unsigned int target)
 	client->call_error = 0;
 	while (!client->reached && lx_load_now() < end && !lx_load_stopping()) {
 		pthread_mutex_unlock(&client->lock);
-		r = lx_ping(client->node, &opt->target[target], NULL, CALL_AGAIN_NS / 1000000,
-			    on_pinged, client);
+		/* Its time is not limited, so that it tells why there is no answer. */
+		r = lx_ping(client->node, &opt->target[target], NULL, 0, on_pinged, client);
 		deadline(CALL_AGAIN_NS, &until);
 		pthread_mutex_lock(&client->lock);
 		if (r)

@@ -320,7 +320,7 @@ static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t 
 static int find_node(struct lx_fabric *f, const struct lx_nid *nid)
 {
 	struct lx_control_ping ping = { .nid = *nid, .source = lx_nid_any,
-					.timeout_ms = f->timeout_ms };
+					.timeout_ms = f->ping_ms };
 	json_t *list = json_array(), *discovered = json_array();
 	int err = -ETIMEDOUT;
 
@@ -394,7 +394,7 @@ static int64_t now_us(void)
 static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 {
 	struct lx_control_ping ping = { .nid = rail->peer, .source = rail->own,
-					.timeout_ms = f->timeout_ms };
+					.timeout_ms = f->ping_ms };
 	json_t *list = json_array();
 	int64_t begin = now_us();
 	int err = lx_request_probe(f->session, &ping, false, false, list);

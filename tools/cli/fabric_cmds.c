@@ -521,7 +521,8 @@ static int check(struct lx_session *s, const struct lx_args *a)
 	if (err)
 		return err;
 	f.count = count == LX_UNSET ? 5 : count;
-	f.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
+	f.ping_ms = timeout == LX_UNSET ? 0 : timeout * 1000;
+	f.ask_ms = f.ping_ms ? f.ping_ms : 1000;
 	lx_interrupt_catch();
 	load.low = (low == LX_UNSET ? 50 : low) / 100.0;
 	err = lx_fabric_find(&f, nids, n);

@@ -274,7 +274,7 @@ static int join(struct load *l, size_t first)
 		struct lx_control_ask *req = &t.one[t.n].req;
 
 		*req = request(l, first + t.n, LX_LST_MAKE_SESSION);
-		req->timeout_ms = l->f->timeout_ms;
+		req->timeout_ms = l->f->ask_ms;
 		snprintf(req->name, sizeof(req->name), "lnetx-fabric-%d", (int)getpid());
 	}
 	if (!err)
@@ -309,7 +309,7 @@ static void leave(struct load *l)
 				continue;
 			t.one[t.n].req = request(l, i, LX_LST_REMOVE_SESSION);
 			if (l->node[i].gone)
-				t.one[t.n].req.timeout_ms = l->f->timeout_ms;
+				t.one[t.n].req.timeout_ms = l->f->ask_ms;
 			t.n++;
 		}
 		trans_run(l, &t);

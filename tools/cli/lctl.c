@@ -156,7 +156,7 @@ static int list_nids(struct lctl *l, int argc, char **argv)
 static int ping(struct lctl *l, int argc, char **argv)
 {
 	json_t *answers = json_array(), *nis, *ni;
-	struct lx_control_ping req = { .source = lx_nid_any, .timeout_ms = 1000 };
+	struct lx_control_ping req = { .source = lx_nid_any };
 	const char *nid = argc > 1 ? argv[1] : "";
 	long seconds = argc > 2 ? atol(argv[2]) : 0;
 	size_t i;

@@ -181,16 +181,20 @@ struct probes {
 	json_t *failed;
 };
 
-/* The reference's ping reports every missing answer as an I/O error. */
+/*
+ * The reference's ping reports every missing answer as an I/O error. A request that was not even
+ * sent in time is timed out; the reference waits until it knows why.
+ */
 static void note_failure(struct probes *p, const struct lx_session *s, const struct lx_nid *nid)
 {
 	bool silent = !p->discover && s->error == -ETIMEDOUT;
+	int error = silent ? -EIO : s->error == -ETIME ? -ETIMEDOUT : s->error;
 	char text[512];
 
 	if (silent)
 		snprintf(text, sizeof(text), "failed to ping %s: %s", lx_nid_str(nid),
 			 strerror(EIO));
-	json_array_append_new(p->failed, json_pack("{si, ss}", "errno", silent ? -EIO : s->error,
+	json_array_append_new(p->failed, json_pack("{si, ss}", "errno", error,
 						   "descr", silent ? text : s->text));
 }
 

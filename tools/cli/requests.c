@@ -727,7 +727,7 @@ int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_requ
 	if (!err && !a->n_rest)
 		err = lx_session_fail(s, -EINVAL, "give one or more NIDs");
 	if (!err)
-		ping.timeout_ms = timeout == LX_UNSET ? 1000 : timeout * 1000;
+		ping.timeout_ms = timeout == LX_UNSET ? 0 : timeout * 1000;
 	for (int i = 0; !err && i < a->n_rest; i++) {
 		struct lx_nid *nids LX_AUTO_FREE = NULL;
 		size_t n = 0;

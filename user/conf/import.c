@@ -74,7 +74,7 @@ static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	if (value->type == YAML_SCALAR_NODE)
 		return probe_nid(y, value, s);
 	s->probe.source = lx_nid_any;
-	s->probe.timeout_ms = 1000;
+	s->probe.timeout_ms = 0;
 	s->has_nids = false;
 	err = lx_yaml_map(y, value, what, first, s);
 	if (!err)
@@ -86,9 +86,7 @@ static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int section_probe(struct lx_yaml *y, yaml_node_t *value, struct scan *s, bool discover)
 {
-	s->probe = (struct lx_import_probe){ .discover = discover,
-					     .source = lx_nid_any,
-					     .timeout_ms = 1000 };
+	s->probe = (struct lx_import_probe){ .discover = discover, .source = lx_nid_any };
 	if (value->type == YAML_SCALAR_NODE && !lx_yaml_null(value))
 		return probe_entry(y, value, s);
 	return lx_yaml_seq(y, value, discover ? "discover" : "ping", probe_entry, s);

@@ -11,9 +11,11 @@
 #include "track.h"
 
 /*
- * How long a ping that has timed out waits for the transport's error if its request has not
- * been sent yet: "no route to host" says more than "no answer", and ARP takes 3 s for it.
+ * A ping without a time-out of its own waits for the answer, and longer for the transport's error
+ * if its request has not been sent by then: "no route to host" says more than "no answer", and
+ * ARP takes 3 s for it.
  */
+#define ANSWER_NS LX_NSEC
 #define UNSENT_GRACE_NS (5 * LX_NSEC)
 
 static int probe_new(struct lx_core *core, const struct lx_id *target,
@@ -195,7 +197,9 @@ int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct
 	r = probe_new(core, target, source, fn, arg, &probe);
 	if (r)
 		return r;
-	probe->deadline_ns = lx_core_now(core) + (uint64_t)timeout_ms * (LX_NSEC / 1000);
+	probe->deadline_ns = lx_core_now(core) +
+			     (timeout_ms ? (uint64_t)timeout_ms * (LX_NSEC / 1000) : ANSWER_NS);
+	probe->patient = !timeout_ms;
 	r = ping_send(probe, LX_PING_INFO_MIN);
 	if (r) {
 		lx_list_del(&probe->link);
@@ -275,25 +279,19 @@ uint64_t lx_probe_deadline(const struct lx_core *core)
 	return first;
 }
 
-/* Ignores answers from now on. True if the request has not been sent yet. */
-static bool wait_for_send(struct lx_probe *probe)
-{
-	struct lx_md *md = lx_md_lookup(probe->core, probe->md);
-
-	if (!md || !md->refs)
-		return false;
-	probe->deadline_ns += UNSENT_GRACE_NS;
-	lx_md_retire(md);
-	return true;
-}
-
 static void overdue(struct lx_probe *probe)
 {
 	struct lx_md *md = lx_md_lookup(probe->core, probe->md);
+	bool unsent = md && md->refs;
 
+	if (unsent && probe->patient) {
+		probe->deadline_ns += UNSENT_GRACE_NS;
+		lx_md_retire(md); /* an answer would be too late */
+		return;
+	}
 	if (md)
 		lx_track_overdue(md);
-	probe_end(probe, -ETIMEDOUT, NULL);
+	probe_end(probe, unsent ? -ETIME : -ETIMEDOUT, NULL);
 }
 
 void lx_probe_tick(struct lx_core *core)
@@ -302,7 +300,7 @@ void lx_probe_tick(struct lx_core *core)
 	struct lx_probe *probe, *tmp;
 
 	lx_list_for_each_safe(probe, tmp, &core->probes, link) {
-		if (probe->deadline_ns <= now && !wait_for_send(probe))
+		if (probe->deadline_ns <= now)
 			overdue(probe);
 	}
 }

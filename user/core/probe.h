@@ -60,6 +60,7 @@ struct lx_probe {
 	struct lx_ping_buffer *buffer;
 	struct lx_handle md;
 	uint64_t deadline_ns;
+	bool patient; /* it waits for the reason why its request cannot be sent */
 	lx_probe_end_fn fn;
 	void *arg;
 };

@@ -87,7 +87,7 @@ static void refuse_with_hop(struct probe *p, int err)
 	if (err == -EHOSTUNREACH && lost)
 		err = lost;
 	lx_client_reply(p->client, err, what, "failed to %s %s: %s%s%s", what, lx_nid_str(&p->nid),
-			strerror(-err), *hop ? ": " : "", hop);
+			strerror(err == -ETIME ? ETIMEDOUT : -err), *hop ? ": " : "", hop);
 }
 
 static void answer(struct probe *p)
@@ -157,8 +157,8 @@ void lx_probe_request(struct lx_client *client, const void *attrs, size_t len)
 	p->source = req.source;
 	p->discover = discover;
 	p->level = 0;
-	if (!req.timeout_ms || req.timeout_ms > TIMEOUT_MAX_MS)
-		req.timeout_ms = 1000;
+	if (req.timeout_ms > TIMEOUT_MAX_MS)
+		req.timeout_ms = 0;
 	lx_client_wait(client, &p->client);
 	if (discover)
 		err = lx_discover(d->node, &req.nid, force, on_result, p);
