@@ -478,6 +478,10 @@ static void expires(int peer_credits, int credits)
 	lx_sim_run(sim, 7 * SEC);
 	assert_int_equal(the_event(LX_EVENT_SEND)->status, -ETIMEDOUT);
 	assert_int_equal(n_handed, 1);
+	assert_int_equal(pni_of(a, SLOW)->traffic.dropped.put, 1);
+	assert_int_equal(ni_of(a, "10.2.0.1@tcp2")->traffic.dropped.put, 1);
+	assert_int_equal(a->core->stats.drops[LX_REASON_DEADLINE], 1);
+	assert_int_equal(a->core->stats.drop_count, 1);
 	go_on();
 	assert_int_equal(n_handed, 2);
 	assert_int_equal(count_events(LX_EVENT_PUT), 2);
@@ -492,6 +496,19 @@ static void expires_waiting_for_the_peers_credit(void **state)
 static void expires_waiting_for_the_nis_credit(void **state)
 {
 	expires(8, 1);
+}
+
+/* Between two looks at what has expired. */
+static void expires_before_its_credit_comes(void **state)
+{
+	make_slow(1, 256);
+	lx_sim_run(sim, 300 * MS);
+	put_to_slow();
+	lx_sim_run(sim, 10 * SEC + 10 * MS);
+	go_on();
+	assert_int_equal(n_handed, 1);
+	assert_int_equal(pni_of(a, SLOW)->traffic.dropped.put, 1);
+	assert_int_equal(a->core->stats.drops[LX_REASON_DEADLINE], 1);
 }
 
 static void peer_goes_while_messages_wait(void **state)
@@ -544,7 +561,8 @@ int main(void)
 		T(no_room_for_the_response), T(failed_send), T(unasked_response), T(reply_to_a_put), T(ack_to_a_get),
 		T(lazy_portal_parks),
 		T(unlink_busy_md), T(peer_credits_limit), T(expires_waiting_for_the_peers_credit),
-		T(expires_waiting_for_the_nis_credit), T(peer_goes_while_messages_wait), T(big_iov),
+		T(expires_waiting_for_the_nis_credit), T(expires_before_its_credit_comes),
+		T(peer_goes_while_messages_wait), T(big_iov),
 		cmocka_unit_test_setup_teardown(get_with_rdma, setup_rdma, teardown),
 		cmocka_unit_test_setup_teardown(get_with_rdma_no_match, setup_rdma, teardown),
 	};

@@ -24,8 +24,9 @@ void lx_count_sent(struct lx_core_msg *msg);
 void lx_count_fault(struct lx_core *core, struct lx_core_ni *ni, struct lx_peer_ni *pni,
 		    enum lx_hstatus hstatus, uint64_t n);
 /*
- * A message to forward, or an answer, that could not be sent counts as dropped. Called
- * when it is finalized, whatever the reason, and so once.
+ * A message to forward, or an answer, that could not be sent counts as dropped; so does one that
+ * waited for a credit past its deadline. Called when it is finalized, whatever the reason, and so
+ * once.
  */
 void lx_count_lost(struct lx_core_msg *msg);
 

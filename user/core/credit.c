@@ -48,6 +48,7 @@ static int late_check(struct lx_core_msg *msg)
 	/* A router does not know the deadlines of messages it forwards (lnet.md 13.4). */
 	if (!msg->m.routing && msg->m.deadline_ns < lx_core_now(core)) {
 		msg->m.hstatus = LX_HSTATUS_NETWORK_TIMEOUT;
+		msg->drop = LX_REASON_DEADLINE;
 		return -ETIMEDOUT;
 	}
 	if (msg->m.routing && is_dead(msg)) {

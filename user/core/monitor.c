@@ -315,6 +315,8 @@ static void expire_waiting(struct lx_core *core)
 		if ((msg->phase != LX_PHASE_PENDING && msg->phase != LX_PHASE_TX_WAIT) ||
 		    msg->m.routing || msg->m.deadline_ns > now)
 			continue;
+		if (msg->phase == LX_PHASE_TX_WAIT)
+			msg->drop = LX_REASON_DEADLINE;
 		lx_credit_stop_waiting(msg);
 		lx_list_append(&late, &msg->link);
 	}
