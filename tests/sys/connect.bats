@@ -141,6 +141,19 @@ on_ports() {
 		$1 != "control" && !index($0, bulk) { bad = 1 } END { exit bad || NR < 3 }'
 }
 
+@test "a node pings itself: lctl lists one connection on its bulk port, and four in all" {
+	tuned a conns_per_peer: 1, accept_port_bulk: 989
+	pings a 10.1.0.1@tcp
+	# The ends of one CONTROL and one bulk connection, each with the other end's port.
+	eventually "$PATIENCE" listed 4 10.1.0.1@tcp
+	listed 1 :989
+}
+
+# listed NUMBER TEXT: so many lines of node a's "conn_list" have the text
+listed() {
+	[ "$(printf 'network tcp\nconn_list\n' | tool a lctl | grep -c "$2")" = "$1" ]
+}
+
 @test "ports change while NIs are up; bulk uses the control port by default" {
 	tuned a accept_port: 7988
 	tuned b accept_port: 7988
