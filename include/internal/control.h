@@ -113,6 +113,7 @@ struct lx_control_net {
 	struct lx_conf_ni ni; /* without lnd_tun */
 	uint32_t n_lnd;
 	struct lx_control_lnd_value lnd[LX_LND_TUNABLES_MAX];
+	bool check; /* add nothing: only say whether there is such an interface or address */
 };
 
 /* One setting of an NI (nid), of a net's NIs (net), or of all (neither); or of peers. */

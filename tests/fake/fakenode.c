@@ -169,11 +169,21 @@ static void check(const struct lx_conf *conf, struct lx_conf_report *report)
 	lx_conf_check(conf, modules, report);
 }
 
+/* This machine has eth0, eth1, ... */
+static bool is_missing(const char *ifname)
+{
+	return ifname[0] && strncmp(ifname, "eth", 3);
+}
+
 int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
 {
 	struct lx_conf_report report = { 0 };
 
 	check(conf, &report);
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		if (is_missing(conf->ni[i].ifname))
+			lx_conf_note(&report, -ENODEV, conf->ni[i].at, "it is missing");
+	}
 	return lx_conf_report_end(&report, ret_err);
 }
 
@@ -268,7 +278,7 @@ int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni)
 
 	if (lx_net_type(ni->net) != LX_NET_TCP)
 		return -EPROTONOSUPPORT;
-	if (ni->ifname[0] && strncmp(ni->ifname, "eth", 3))
+	if (is_missing(ni->ifname))
 		return -ENODEV;
 	for (size_t i = 0; i < s->n_nis; i++) {
 		if (s->ni[i].net == ni->net &&

@@ -242,6 +242,11 @@ no_nets() {
 	no_nets
 	golden ip2nets 'lnetctl net add --ip2net "tcp(eth0) 10.77.0.3" --peer-credits 16' \
 		"lnetctl net show"
+	# If one interface is missing, none is added.
+	no_nets
+	run -234 ctl a net add --ip2net "tcp1(eth0),tcp2(nosuch0) 10.77.*.*"
+	[[ $output == *"cannot add NI tcp2 on nosuch0: there is no such interface"* ]]
+	[[ $(ctl a net show) != *tcp* ]]
 }
 
 # each_block TEXT FIRST LAST FUNCTION: call it with command, status and output of each command

@@ -176,6 +176,20 @@ static void test_import_refused(void **state)
 }
 
 /* All mistakes, as "lnetxd -t"; and what is ignored, which is none. */
+/* Nothing is done if one of several interfaces is missing. */
+static void test_missing_interface(void **state)
+{
+	start(NULL);
+	import_fails("tunables: { lnet: { lnet_retry_count: 5 } }\n"
+		     "net:\n- net type: tcp\n  local NI(s):\n  - interfaces: {0: eth0}\n"
+		     "  - interfaces: {0: nosuch0}\n  - interfaces: {0: nosuch1}\n"
+		     "routing: { enable: 1 }\n",
+		     "nosuch1: there is no such interface");
+	prints_not("lnetctl net show", "tcp");
+	prints_not("lnetctl export", "retry_count: 5");
+	prints("lnetx routing", "routing off");
+}
+
 static void test_import_names_all(void **state)
 {
 	const struct proc_result *r;
@@ -286,6 +300,7 @@ int main(int argc, char **argv)
 		TEST(test_full_export_is_importable),
 		TEST(test_import_peers),
 		TEST(test_import_refused),
+		TEST(test_missing_interface),
 		TEST(test_import_names_all),
 		TEST(test_import_show_exec),
 		TEST(test_probes),

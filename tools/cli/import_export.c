@@ -315,11 +315,27 @@ static void set_tunables(struct import *im, const struct lx_conf *conf)
 	}
 }
 
+/* Of a file with an interface that is missing, nothing is done. */
+static bool is_anything_missing(struct import *im, const struct lx_conf *conf)
+{
+	bool missing = false;
+
+	for (size_t i = 0; i < conf->n_nis; i++) {
+		int err = lx_request_check_ni(im->s, &conf->ni[i]);
+
+		missing |= err;
+		outcome(im, err, lx_control_nets.yaml);
+	}
+	return missing;
+}
+
 static void add_conf(struct import *im, const struct lx_conf *conf)
 {
 	struct lx_session *s = im->s;
 	bool has_buffers = false;
 
+	if (is_anything_missing(im, conf))
+		return;
 	set_tunables(im, conf);
 	for (size_t i = 0; i < conf->n_udsps; i++)
 		outcome(im, lx_request_add_udsp(s, &conf->udsp[i]), lx_control_udsps.yaml);

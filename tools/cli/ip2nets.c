@@ -7,10 +7,13 @@
 
 #include "requests.h"
 
+/* If an interface is missing, none. */
 static int add_all(struct lx_session *s, const struct lx_args *a, const struct lx_conf *nis)
 {
 	int err = 0;
 
+	for (size_t i = 0; !err && i < nis->n_nis; i++)
+		err = lx_request_check_ni(s, &nis->ni[i]);
 	for (size_t i = 0; !err && i < nis->n_nis; i++) {
 		struct lx_conf_ni ni = nis->ni[i];
 

@@ -70,6 +70,17 @@ int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	return lx_session_do(s, LX_CTL_ADD, LX_CTL_NET, &req);
 }
 
+int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni)
+{
+	struct lx_control_net req;
+	int err;
+
+	to_request(ni, &req);
+	req.check = true;
+	err = lx_session_do(s, LX_CTL_ADD, LX_CTL_NET, &req);
+	return err == -ENODEV || err == -EADDRNOTAVAIL ? err : 0;
+}
+
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 {
 	struct lx_control_net req;

@@ -40,6 +40,8 @@ int lx_request_nets_add(struct lx_session *s, const struct lx_args *a);
 /* Parts of a configuration; also used by the import. */
 int lx_request_add_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni);
+/* Before several are added: is the interface or address of one missing? 0 otherwise. */
+int lx_request_check_ni(struct lx_session *s, const struct lx_conf_ni *ni);
 int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route);
 int lx_request_del_route(struct lx_session *s, const struct lx_conf_route *route);
 int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS]);

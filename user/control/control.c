@@ -610,6 +610,7 @@ static const struct lx_field net_fields[] = {
 	{ LX_FIELD(10, "tunables", NEST, struct lx_control_net, ni.tun), .sub = &ni_tunables },
 	{ LX_FIELD(11, "lnd tunables", LIST, struct lx_control_net, lnd), .sub = &lnd_value,
 	  .count_offset = offsetof(struct lx_control_net, n_lnd), .max = LX_LND_TUNABLES_MAX },
+	{ LX_FIELD(12, "check", BOOL, struct lx_control_net, check), .omit = LX_OMIT_ZERO },
 	END
 };
 SCHEMA(net, "net", struct lx_control_net);

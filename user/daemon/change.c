@@ -370,12 +370,17 @@ static bool in_part(const struct change *c)
 	return c->error && c->applied;
 }
 
+static bool is_check(const struct change *c)
+{
+	return c->kind->edit == lx_edit_net_add && c->req.net.check;
+}
+
 /* Logs a change and its author. A client that changed nothing has got the reason. */
 static void log_change(const struct change *c)
 {
 	char args[300], reason[sizeof(c->text)];
 
-	if (!c->pid || (c->error && !c->applied))
+	if (!c->pid || (c->error && !c->applied) || is_check(c))
 		return;
 	lx_schema_format(c->kind->schema, &c->req, args, sizeof(args));
 	lx_daemon_log_unquoted(in_part(c) ? c->text : "", reason, sizeof(reason));

@@ -118,6 +118,15 @@ static int check_ni_settings(struct lx_edit *e)
 	return err;
 }
 
+static int check_place(struct lx_edit *e)
+{
+	const struct lx_conf conf = { .ni = &e->req->net.ni, .n_nis = 1 };
+	char name[NAME_TEXT];
+	int err = lx_node_check(&conf, NULL);
+
+	return err ? explain_net_add(e, ni_name(conf.ni, name, sizeof(name)), err) : 0;
+}
+
 static int rails_add(struct lx_edit *e)
 {
 	struct lx_conf_error why = { 0 };
@@ -152,6 +161,8 @@ int lx_edit_net_add(struct lx_edit *e)
 		return err;
 	if (e->daemon->large)
 		lx_config_large_nid(ni);
+	if (e->req->net.check)
+		return check_place(e);
 	if (ni->rails[0])
 		return rails_add(e);
 	err = lx_net_add(e->node, ni);
