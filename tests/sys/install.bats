@@ -214,7 +214,7 @@ exports() {
 	for file in sbin/lnetxd sbin/lnetx sbin/lnetctl sbin/lst share/man/man8/lnetxd.8 \
 		share/man/man8/lnetctl.8 share/man/man8/lst.8 share/man/man5/lnetx.conf.5 \
 		share/man/man7/lnetx-tunables.7 \
-		share/bash-completion/completions/lnetctl lib/systemd/system/lnetxd.service \
+		share/bash-completion/completions/{lnetctl,lctl,lst} lib/systemd/system/lnetxd.service \
 		sbin/lctl libexec/lnetx/lnetctl lib/systemd/system/lnet.service; do
 		[ -s "$USR/$file" ] || { echo "missing: $file"; false; }
 	done

@@ -75,6 +75,12 @@ static void test_completion(void **state)
 	offers("_lnetctl", "fault drop add --loc", 4, " --local_nid ");
 	offers("_lnetctl", "fault drop add -m g", 5, " get ");
 	offers("_lnetctl", "fault delay add --lat", 4, " --latency ");
+	offers("_lctl", "l", 1, " list_nids list_param lustre_build_version ");
+	offers("_lctl", "network \"\"", 2, " up down tcp ");
+	offers("_lctl", "list_nids a", 2, " all ");
+	offers("_lctl", "get_param -n ni", 3, " nis ");
+	offers("_lctl", "net_drop a", 2, " add ");
+	offers("_lctl", "--net tcp conn", 3, " conn_list ");
 }
 
 /* Completes NIDs, nets and interfaces of this node and its peers, and values. */
@@ -97,6 +103,8 @@ static void test_completion_knows(void **state)
 	offers("_lnetx", "net del nid \"\"", 4, " 10.0.0.1@tcp1 ");
 	offers("_lnetx", "route show net \"\"", 4, " tcp1 tcp7 tcp ");
 	offers("_lnetctl", "ping 10.9", 2, " 10.9.0.5@tcp9 ");
+	offers("_lctl", "ping 10.9", 2, " 10.9.0.5@tcp9 ");
+	offers("_lctl", "--net tcp", 2, " tcp1 tcp7 tcp ");
 	offers("_lnetctl", "route del --gateway 10.0.0.3", 4, " 10.0.0.3@tcp1 ");
 	offers("_lnetctl", "ping --source 10", 3, " 10.0.0.1@tcp1 ");
 	offers("_lnetctl", "peer del --prim_nid \"\"", 4, " 10.0.0.5@tcp1 ");

@@ -478,3 +478,24 @@ int lx_complete_lnetctl(char **words)
 	lx_session_fini(&l.session);
 	return 0;
 }
+
+/* ---- for other grammars ------------------------------------------------------------------ */
+
+static void with_session(const char *word, void (*offer_all)(struct line *l))
+{
+	struct line l = { .word = word };
+
+	lx_session_init(&l.session, NULL);
+	offer_all(&l);
+	lx_session_fini(&l.session);
+}
+
+void lx_complete_nets(const char *word)
+{
+	with_session(word, offer_nets);
+}
+
+void lx_complete_nids(const char *word)
+{
+	with_session(word, offer_nids);
+}

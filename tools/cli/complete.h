@@ -16,4 +16,8 @@
 int lx_complete_lnetx(char **words); /* terminated by NULL */
 int lx_complete_lnetctl(char **words);
 
+/* Parts of them, for other grammars: what may stand for NET or NID and begins with @word. */
+void lx_complete_nets(const char *word);
+void lx_complete_nids(const char *word);
+
 #endif

@@ -3,6 +3,7 @@
  * The program when called as lctl: a thin grammar, of words by position, over the requests of
  * lnetctl. Output is what the reference prints (control.md 8, 9), as scripts cut it into words.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/io/netif.h"
+#include "complete.h"
 #include "fault.h"
 #include "input.h"
 #include "lctl.h"
@@ -673,11 +675,69 @@ static int run_words(void *arg, int argc, char **argv)
 	return STATUS_FAILED;
 }
 
+/* ---- completion ----------------------------------------------------------------------- */
+
+static void offer(const char *word, const char *candidate)
+{
+	if (!strncmp(candidate, word, strlen(word)))
+		puts(candidate);
+}
+
+/* One of "up|down|NET", "[-n] NAME [NAME ...]", ...: a word, or what stands for words. */
+static void offer_arg(const char *word, const char *arg)
+{
+	if (!strcmp(arg, "NET"))
+		lx_complete_nets(word);
+	else if (!strcmp(arg, "NID"))
+		lx_complete_nids(word);
+	else if (!isupper((unsigned char)arg[0]))
+		offer(word, arg);
+	for (size_t i = 0; !strcmp(arg, "NAME") && i < PARAMETERS; i++)
+		offer(word, parameters[i].name);
+}
+
+static void offer_args(const char *word, const char *args)
+{
+	char copy[80], *save, *last = "";
+
+	snprintf(copy, sizeof(copy), "%s", args);
+	for (char *arg = strtok_r(copy, " |[].", &save); arg; arg = strtok_r(NULL, " |[].", &save)) {
+		if (strcmp(arg, last))
+			offer_arg(word, arg);
+		last = arg;
+	}
+}
+
+/* Candidates for the last of the words, one per line. "--net NET" may precede the command. */
+static int complete(int n, char **words)
+{
+	const char *word = n ? words[n - 1] : "";
+	const struct command *c;
+	size_t found;
+
+	if (n > 2 && !strcmp(words[0], "--net"))
+		return complete(n - 2, words + 2);
+	if (n == 2 && !strcmp(words[0], "--net")) {
+		lx_complete_nets(word);
+	} else if (n > 1) {
+		c = lx_words_find(commands, sizeof(*c), words[0], &found);
+		if (found == 1)
+			offer_args(word, c->args);
+	} else {
+		for (c = commands; c->name; c++)
+			offer(word, c->name);
+		offer(word, "--net");
+	}
+	return 0;
+}
+
 int lx_lctl_main(int argc, char **argv)
 {
 	struct lctl l = { .net = "" };
 	int status;
 
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return complete(argc - 2, argv + 2);
 	lx_session_init(&l.s, NULL);
 	status = argc > 1 ? run_words(&l, argc - 1, argv + 1)
 			  : lx_input_run("lctl > ", run_words, &l);

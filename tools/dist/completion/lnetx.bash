@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # shellcheck shell=bash
 #
-# Completion for lnetx, lnetctl and lst. The programs themselves know what may come next
+# Completion for lnetx, lnetctl, lctl and lst. The programs themselves know what may come next
 # ("--complete"): words from their tables; NIDs, nets and settings from the running lnetxd.
 
 _lnetx_complete() {
@@ -34,8 +34,10 @@ _lnetx_complete() {
 
 _lnetx() { _lnetx_complete; }
 _lnetctl() { _lnetx_complete; }
+_lctl() { _lnetx_complete; }
 _lst() { _lnetx_complete; }
 
 complete -F _lnetx lnetx
 complete -F _lnetctl lnetctl
+complete -F _lctl lctl
 complete -F _lst lst
