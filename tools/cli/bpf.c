@@ -4,20 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json.h"
 #include "lnetx.h"
 #include "print.h"
 
-static const char *text_of(const json_t *map, const char *key)
-{
-	const char *text = json_string_value(json_object_get(map, key));
-
-	return text ? text : "";
-}
-
 bool lx_bpf_is_interface(const json_t *hook)
 {
-	return !strcmp(text_of(hook, "set"), "fastpath") &&
-	       !strcmp(text_of(hook, "hook"), "ingress");
+	return !strcmp(lx_json_text(hook, "set"), "fastpath") &&
+	       !strcmp(lx_json_text(hook, "hook"), "ingress");
 }
 
 static void print_lacks(const json_t *features)
@@ -29,7 +23,7 @@ static void print_lacks(const json_t *features)
 		if (json_is_true(json_object_get(f, "have")))
 			continue;
 		printf("%-8s  %s: %s\n              for: %s\n", lacks++ ? "" : "lacks",
-		       text_of(f, "name"), text_of(f, "reason"), text_of(f, "help"));
+		       lx_json_text(f, "name"), lx_json_text(f, "reason"), lx_json_text(f, "help"));
 	}
 	/* Without BPF in the build nothing was probed. */
 	if (!lacks && json_array_size(features))
@@ -39,7 +33,7 @@ static void print_lacks(const json_t *features)
 /* Packets that never left, though a program or a socket sent them. */
 static void print_dropped(const json_t *info)
 {
-	json_int_t all = json_integer_value(json_object_get(info, "tx_dropped")), n;
+	json_int_t all = lx_json_int(info, "tx_dropped"), n;
 	const json_t *hook;
 	size_t i;
 
@@ -49,9 +43,9 @@ static void print_dropped(const json_t *info)
 	       " packets on the way out, since the programs were attached:",
 	       all);
 	json_array_foreach (json_object_get(info, "hooks"), i, hook) {
-		n = json_integer_value(json_object_get(hook, "tx_dropped"));
+		n = lx_json_int(hook, "tx_dropped");
 		if (n && lx_bpf_is_interface(hook))
-			printf(" %s %" JSON_INTEGER_FORMAT, text_of(hook, "interface"), n);
+			printf(" %s %" JSON_INTEGER_FORMAT, lx_json_text(hook, "interface"), n);
 	}
 	putchar('\n');
 }
@@ -59,22 +53,23 @@ static void print_dropped(const json_t *info)
 static void print_status(const json_t *info)
 {
 	bool more = lx_lnetx_format()->more;
-	const char *pins = text_of(info, "pins");
+	const char *pins = lx_json_text(info, "pins");
 
-	printf("kernel    %s\n", text_of(info, "kernel"));
+	printf("kernel    %s\n", lx_json_text(info, "kernel"));
 	if (!json_is_true(json_object_get(info, "enabled")))
 		puts("bpf       off: lnetxd runs with --no-bpf");
 	if (!json_is_true(json_object_get(info, "fastpath")))
 		puts("fast path off: \"lnetx bpf on\" lets the kernel forward messages again");
-	if (*text_of(info, "resegments"))
+	if (*lx_json_text(info, "resegments"))
 		printf("cuts      off: %s\n"
-		       "          packets with messages for several next hops are resegmented, which "
-		       "takes longer\n", text_of(info, "resegments"));
+		       "          packets with messages for several next hops are resegmented, "
+		       "which "
+		       "takes longer\n",
+		       lx_json_text(info, "resegments"));
 	printf("pins      %s\n", *pins ? pins : "none");
-	if (*text_of(info, "reason"))
-		printf("          %s\n", text_of(info, "reason"));
-	printf("memory    %" JSON_INTEGER_FORMAT " bytes\n",
-	       json_integer_value(json_object_get(info, "memory")));
+	if (*lx_json_text(info, "reason"))
+		printf("          %s\n", lx_json_text(info, "reason"));
+	printf("memory    %" JSON_INTEGER_FORMAT " bytes\n", lx_json_int(info, "memory"));
 	print_dropped(info);
 	print_lacks(json_object_get(info, "features"));
 	putchar('\n');
@@ -133,15 +128,15 @@ static int warn_not_loaded(struct lx_session *s)
 	if (err)
 		return err;
 	json_array_foreach (json_object_get(info, "sets"), i, set) {
-		if (strcmp(text_of(set, "set"), "fastpath") ||
+		if (strcmp(lx_json_text(set, "set"), "fastpath") ||
 		    json_is_true(json_object_get(set, "loaded")))
 			continue;
 		if (lx_lnetx_as_tree())
 			lx_lnetx_print("warning", json_sprintf("on, but not loaded: %s",
-							       text_of(set, "reason")));
+							       lx_json_text(set, "reason")));
 		else
 			fprintf(stderr, "lnetx: on, but not loaded: %s; see \"lnetx bpf status\"\n",
-				text_of(set, "reason"));
+				lx_json_text(set, "reason"));
 	}
 	json_decref(info);
 	return 0;

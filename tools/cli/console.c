@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "console.h"
+#include "json.h"
 
 #define NODE_TIMEOUT 100 /* of nodes that do not tell theirs (selftest.md 4) */
 
@@ -27,17 +28,12 @@ json_t *lx_console_new(const char *name, uint32_t key, const char *console, int6
 	return c;
 }
 
-static int64_t number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
 /* ---- nodes ---------------------------------------------------------------------------- */
 
 enum lx_console_state lx_console_node(const json_t *console, const char *nid)
 {
 	const json_t *node = json_object_get(json_object_get(console, "nodes"), nid);
-	int64_t state = number(node, "state");
+	int64_t state = lx_json_int(node, "state");
 
 	return node && state >= 0 && state < LX_CONSOLE_STATES ? state : LX_CONSOLE_UNKNOWN;
 }
@@ -95,7 +91,7 @@ json_t *lx_console_due(const json_t *console, int64_t now)
 
 	json_object_foreach (json_object_get(console, "nodes"), nid, node) {
 		if (lx_console_node(console, nid) == LX_CONSOLE_ACTIVE &&
-		    now - number(node, "heard") >= number(node, "timeout") / 2)
+		    now - lx_json_int(node, "heard") >= lx_json_int(node, "timeout") / 2)
 			json_array_append_new(due, json_string(nid));
 	}
 	return due;
@@ -103,7 +99,7 @@ json_t *lx_console_due(const json_t *console, int64_t now)
 
 bool lx_console_expired(const json_t *console, int64_t now)
 {
-	return now - number(console, "used") > number(console, "timeout");
+	return now - lx_json_int(console, "used") > lx_json_int(console, "timeout");
 }
 
 /* ---- groups --------------------------------------------------------------------------- */

@@ -15,20 +15,14 @@
 
 #include "echo.h"
 #include "fabric.h"
+#include "json.h"
 #include "requests.h"
 
 #define GIVE_UP 3 /* unanswered pings in a row */
 
-static const char *text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text ? text : "";
-}
-
 static bool nid_of(const json_t *row, const char *key, struct lx_nid *ret)
 {
-	return lx_nid_parse(text_of(row, key), ret) == 0;
+	return lx_nid_parse(lx_json_text(row, key), ret) == 0;
 }
 
 /* Without "failed to ping NID: ". */
@@ -92,14 +86,15 @@ static int each_ni(struct lx_fabric *f, ni_fn fn, void *arg)
 
 static bool is_up(const json_t *row)
 {
-	return !strcmp(text_of(row, "status"), "up") || !strcmp(text_of(row, "state"), "up");
+	return !strcmp(lx_json_text(row, "status"), "up") ||
+	       !strcmp(lx_json_text(row, "state"), "up");
 }
 
 static int note_down(struct lx_fabric *f, const json_t *ni, const struct lx_nid *nid, void *arg)
 {
 	if (!is_up(ni))
 		add_fault(f, lx_nid_str(nid), "this node's own NI is down since %s: %s",
-			  text_of(ni, "down_since"), text_of(ni, "down_reason"));
+			  lx_json_text(ni, "down_since"), lx_json_text(ni, "down_reason"));
 	return 0;
 }
 
@@ -141,7 +136,7 @@ static bool is_heard(const json_t *peer)
 
 	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni) {
 		statistics = json_object_get(ni, "statistics");
-		if (json_integer_value(json_object_get(statistics, "recv_count")))
+		if (lx_json_int(statistics, "recv_count"))
 			return true;
 	}
 	return false;
@@ -171,7 +166,7 @@ static bool leads_to(const json_t *route, uint32_t net, struct lx_nid *ret_gatew
 {
 	uint32_t to;
 
-	return !lx_net_parse(text_of(route, "net"), &to) && to == net &&
+	return !lx_net_parse(lx_json_text(route, "net"), &to) && to == net &&
 	       nid_of(route, "gateway", ret_gateway);
 }
 
@@ -182,9 +177,10 @@ static void note_routes(struct lx_fabric *f)
 
 	json_array_foreach (f->routes, i, route) {
 		if (!is_up(route))
-			add_fault(f, text_of(route, "gateway"), "its route to %s is down since %s: %s",
-				  text_of(route, "net"), text_of(route, "down_since"),
-				  text_of(route, "down_reason"));
+			add_fault(f, lx_json_text(route, "gateway"),
+				  "its route to %s is down since %s: %s",
+				  lx_json_text(route, "net"), lx_json_text(route, "down_since"),
+				  lx_json_text(route, "down_reason"));
 	}
 }
 
@@ -454,7 +450,7 @@ static json_t *received_from_all(struct lx_fabric *f, json_t **ret_peers)
 		return map;
 	}
 	json_array_foreach (*ret_peers, i, peer)
-		json_object_set_new(map, text_of(peer, "primary nid"),
+		json_object_set_new(map, lx_json_text(peer, "primary nid"),
 				    json_integer(received(peer)));
 	return map;
 }
@@ -472,9 +468,8 @@ static void find_way_back(struct lx_fabric *f, struct lx_rail *rail, const json_
 
 	rail->answers_by = lx_nid_any;
 	json_array_foreach (peers, i, peer) {
-		const char *name = text_of(peer, "primary nid");
-		json_int_t more = json_integer_value(json_object_get(after, name)) -
-				  json_integer_value(json_object_get(before, name));
+		const char *name = lx_json_text(peer, "primary nid");
+		json_int_t more = lx_json_int(after, name) - lx_json_int(before, name);
 
 		if (is_on_rail(peer, rail)) {
 			by_rail += more;

@@ -6,6 +6,7 @@
 
 #include <lnetx/wire.h>
 
+#include "json.h"
 #include "lnetx.h"
 
 static int show_streams(struct lx_session *s, const struct lx_args *a)
@@ -32,30 +33,18 @@ const struct lx_command lx_lane_commands[] = {
 
 /* ---- trace ------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text ? text : "";
-}
-
-static json_int_t number_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 static void print_message(const json_t *row)
 {
 	const json_t *lane = json_object_get(row, "lane");
 
 	lx_lnetx_print_time(row, "messages");
 	printf("stream %" JSON_INTEGER_FORMAT "  %s > %s  %s %" JSON_INTEGER_FORMAT "  ",
-	       number_of(row, "stream"), text_of(row, "src"), text_of(row, "dst"),
-	       text_of(row, "type"), number_of(row, "bytes"));
+	       lx_json_int(row, "stream"), lx_json_text(row, "src"), lx_json_text(row, "dst"),
+	       lx_json_text(row, "type"), lx_json_int(row, "bytes"));
 	if (lane)
 		printf("lane %" JSON_INTEGER_FORMAT "\n", json_integer_value(lane));
 	else
-		printf("%s\n", text_of(row, "reason"));
+		printf("%s\n", lx_json_text(row, "reason"));
 }
 
 static int on_message(const void *attrs, size_t len, void *arg)

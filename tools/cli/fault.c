@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "fault.h"
+#include "json.h"
 #include "lnetx.h"
 #include "options.h"
 #include "print.h"
@@ -297,11 +298,6 @@ static int rules_of(struct lx_session *s, bool delay, json_t **ret_list)
 	return 0;
 }
 
-static json_int_t number(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 /* A NID that was not given is any; @any is how the reference prints that. */
 static const char *nid_text(const json_t *row, const char *key, const char *any)
 {
@@ -324,22 +320,22 @@ static json_t *fault_row(const json_t *row, bool delay)
 	json_object_set(map, "rule_type", json_object_get(row, "type"));
 	json_object_set_new(map, "fa_src", json_string(nid_text(row, "src", "*")));
 	json_object_set_new(map, "fa_dst", json_string(nid_text(row, "dst", "*")));
-	snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)number(row, "portals"));
+	snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)lx_json_int(row, "portals"));
 	json_object_set_new(map, "fa_ptl_mask", json_string(text));
-	snprintf(text, sizeof(text), "0x%x", (unsigned int)number(row, "messages"));
+	snprintf(text, sizeof(text), "0x%x", (unsigned int)lx_json_int(row, "messages"));
 	json_object_set_new(map, "fa_msg_mask", json_string(text));
-	if (number(row, "rate"))
-		put(map, delay ? "la_rate" : "da_rate", number(row, "rate"));
+	if (lx_json_int(row, "rate"))
+		put(map, delay ? "la_rate" : "da_rate", lx_json_int(row, "rate"));
 	else
-		put(map, delay ? "la_interval" : "da_interval", number(row, "interval_s"));
+		put(map, delay ? "la_interval" : "da_interval", lx_json_int(row, "interval_s"));
 	if (delay)
-		put(map, "la_latency", number(row, "latency_ms") / 1000);
-	put(map, delay ? "ls_delayed" : "ds_dropped", number(row, "acted_on"));
-	put(map, "fs_count", number(row, "matched"));
-	put(map, "fs_put", number(row, "put"));
-	put(map, "fs_ack", number(row, "ack"));
-	put(map, "fs_get", number(row, "get"));
-	put(map, "fs_reply", number(row, "reply"));
+		put(map, "la_latency", lx_json_int(row, "latency_ms") / 1000);
+	put(map, delay ? "ls_delayed" : "ds_dropped", lx_json_int(row, "acted_on"));
+	put(map, "fs_count", lx_json_int(row, "matched"));
+	put(map, "fs_put", lx_json_int(row, "put"));
+	put(map, "fs_ack", lx_json_int(row, "ack"));
+	put(map, "fs_get", lx_json_int(row, "get"));
+	put(map, "fs_reply", lx_json_int(row, "reply"));
 	return map;
 }
 
@@ -458,19 +454,19 @@ static int lctl_list(struct lx_session *s, bool delay)
 		printf("0@<0:0>->0@<0:0> (1/0 | 0%s) ptl 0, msg 0, 0/0, PUT 0, ACK 0, GET 0, REP 0\n",
 		       delay ? ", latency 0" : "");
 	json_array_foreach (list, i, row) {
-		uint64_t portals = number(row, "portals");
+		uint64_t portals = lx_json_int(row, "portals");
 
 		printf("%s->%s (1/%d | %d", nid_text(row, "src", "0.0.0.0@tcp"),
-		       nid_text(row, "dst", "0.0.0.0@tcp"), (int)number(row, "rate"),
-		       (int)number(row, "interval_s"));
+		       nid_text(row, "dst", "0.0.0.0@tcp"), (int)lx_json_int(row, "rate"),
+		       (int)lx_json_int(row, "interval_s"));
 		if (delay)
-			printf(", latency %d", (int)number(row, "latency_ms") / 1000);
+			printf(", latency %d", (int)lx_json_int(row, "latency_ms") / 1000);
 		printf(portals ? ") ptl 0x%" PRIx64 ", msg %x, " : ") ptl %" PRIx64 ", msg %x, ",
-		       portals, (unsigned int)number(row, "messages"));
-		printf("%d/%d, PUT %d, ACK %d, GET %d, REP %d\n", (int)number(row, "acted_on"),
-		       (int)number(row, "matched"), (int)number(row, "put"),
-		       (int)number(row, "ack"), (int)number(row, "get"),
-		       (int)number(row, "reply"));
+		       portals, (unsigned int)lx_json_int(row, "messages"));
+		printf("%d/%d, PUT %d, ACK %d, GET %d, REP %d\n", (int)lx_json_int(row, "acted_on"),
+		       (int)lx_json_int(row, "matched"), (int)lx_json_int(row, "put"),
+		       (int)lx_json_int(row, "ack"), (int)lx_json_int(row, "get"),
+		       (int)lx_json_int(row, "reply"));
 	}
 	printf("found total %zu\n", n);
 	json_decref(list);
@@ -648,12 +644,12 @@ static void humanize(json_t *row)
 	static const struct hstatus_name messages[] = { { 0, "ack" }, { 1, "put" }, { 2, "get" },
 							 { 3, "reply" } };
 	static const char *const nids[] = { "src", "dst", "local" };
-	uint32_t mask = number(row, "messages");
+	uint32_t mask = lx_json_int(row, "messages");
 	char text[LX_NET_TEXT + 2];
 	struct lx_nid nid;
 
 	name_bits(row, "messages", mask, messages, 4);
-	name_bits(row, "health_errors", number(row, "health_errors"), hstatus_names,
+	name_bits(row, "health_errors", lx_json_int(row, "health_errors"), hstatus_names,
 		  sizeof(hstatus_names) / sizeof(hstatus_names[0]));
 	for (int i = 0; i < 3; i++) {
 		const char *old = nid_text(row, nids[i], i < 2 ? "*" : NULL);

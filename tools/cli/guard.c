@@ -7,15 +7,11 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/prefix.h"
+#include "json.h"
 #include "lnetx.h"
 #include "print.h"
 
 /* ---- show -------------------------------------------------------------------------- */
-
-static json_int_t number(const json_t *map, const char *key)
-{
-	return json_integer_value(json_object_get(map, key));
-}
 
 /* @accept: as the tunable; NULL: there is no node. */
 static const char *accept_text(const char *accept, bool secure)
@@ -45,15 +41,15 @@ static void print_guard(const json_t *guard)
 	printf("accept    %s\n",
 	       accept_text(json_string_value(json_object_get(guard, "accept")),
 			   json_is_true(json_object_get(guard, "secure"))));
-	if (number(guard, "rate"))
-		printf("rate      %" JSON_INTEGER_FORMAT " connections a second and source, %"
-		       JSON_INTEGER_FORMAT " at once\n",
-		       number(guard, "rate"), number(guard, "burst"));
+	if (lx_json_int(guard, "rate"))
+		printf("rate      %" JSON_INTEGER_FORMAT
+		       " connections a second and source, %" JSON_INTEGER_FORMAT " at once\n",
+		       lx_json_int(guard, "rate"), lx_json_int(guard, "burst"));
 	else
 		puts("rate      no limit");
 	for (size_t i = 0; i < sizeof(verdict) / sizeof(verdict[0]); i++)
-		printf("%12" JSON_INTEGER_FORMAT "  %-12s  %s\n", number(packets, verdict[i].name),
-		       verdict[i].name, verdict[i].help);
+		printf("%12" JSON_INTEGER_FORMAT "  %-12s  %s\n",
+		       lx_json_int(packets, verdict[i].name), verdict[i].name, verdict[i].help);
 }
 
 static void print_rows(json_t *list, const struct lx_control_object *object)

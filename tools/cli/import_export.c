@@ -17,18 +17,12 @@
 #include "../../user/conf/global.h"
 #include "../../user/conf/import.h"
 #include "import_export.h"
+#include "json.h"
 #include "print.h"
 
 #define FILE_MAX (4u << 20)
 
 /* ---- export ------------------------------------------------------------------------ */
-
-static const char *text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text ? text : "";
-}
 
 /* The default timeout of a net's NIs. */
 static int64_t timeout_of(const json_t *tunables, const char *net)
@@ -42,11 +36,11 @@ static int64_t timeout_of(const json_t *tunables, const char *net)
 		return LX_UNSET;
 	type = lx_net_str(LX_NET(lx_net_type(id), 0));
 	json_array_foreach ((json_t *)tunables, i, row) {
-		const char *name = text_of(row, "name");
+		const char *name = lx_json_text(row, "name");
 
-		if (!strcmp(text_of(row, "module"), type) &&
+		if (!strcmp(lx_json_text(row, "module"), type) &&
 		    (!strcmp(name, "sock_timeout") || !strcmp(name, "timeout")))
-			return strtoll(text_of(row, "value"), NULL, 10);
+			return strtoll(lx_json_text(row, "value"), NULL, 10);
 	}
 	return LX_UNSET;
 }
@@ -58,11 +52,11 @@ static void drop_derived(json_t *nets, const json_t *tunables)
 	size_t i, j;
 
 	json_array_foreach (nets, i, net) {
-		int64_t timeout = timeout_of(tunables, text_of(net, "net type"));
+		int64_t timeout = timeout_of(tunables, lx_json_text(net, "net type"));
 
 		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, ni) {
 			settings = json_object_get(ni, "lnd tunables");
-			if (json_integer_value(json_object_get(settings, "timeout")) == timeout)
+			if (lx_json_int(settings, "timeout") == timeout)
 				json_object_del(settings, "timeout");
 		}
 	}
@@ -88,15 +82,15 @@ static void add_tunables(json_t *sections, const json_t *tunables)
 	size_t i;
 
 	json_array_foreach ((json_t *)tunables, i, row) {
-		const char *name = text_of(row, "name");
+		const char *name = lx_json_text(row, "name");
 
-		if (is_told(text_of(row, "module"), name, has_buffers) ||
-		    !strcmp(text_of(row, "value"), text_of(row, "default")))
+		if (is_told(lx_json_text(row, "module"), name, has_buffers) ||
+		    !strcmp(lx_json_text(row, "value"), lx_json_text(row, "default")))
 			continue;
-		module = json_object_get(modules, text_of(row, "module"));
+		module = json_object_get(modules, lx_json_text(row, "module"));
 		if (!module) {
 			module = json_object();
-			json_object_set_new(modules, text_of(row, "module"), module);
+			json_object_set_new(modules, lx_json_text(row, "module"), module);
 		}
 		json_object_set(module, name, json_object_get(row, "value"));
 	}
@@ -132,7 +126,7 @@ static int add_selftest(struct lx_session *s, json_t *sections)
 	if (err)
 		return err;
 	row = json_array_get(list, 0);
-	if (row && json_integer_value(json_object_get(row, "enable")))
+	if (row && lx_json_int(row, "enable"))
 		json_object_set(sections, lx_control_selftests.yaml, row);
 	json_decref(list);
 	return 0;

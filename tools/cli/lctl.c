@@ -16,6 +16,7 @@
 #include "complete.h"
 #include "fault.h"
 #include "input.h"
+#include "json.h"
 #include "lctl.h"
 #include "print.h"
 #include "requests.h"
@@ -53,18 +54,6 @@ static int misused(const char *name)
 
 	fprintf(stderr, "usage: lctl %s %s\n", c->name, c->args);
 	return STATUS_FAILED;
-}
-
-static const char *text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text ? text : "";
-}
-
-static json_int_t number_of(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
 }
 
 /* ---- the node ---------------------------------------------------------------------- */
@@ -140,8 +129,8 @@ static int print_nid(struct lctl *l, const json_t *ni, void *arg)
 {
 	const bool *all = arg;
 
-	if (*all || strcmp(text_of(ni, "nid"), "0@lo"))
-		puts(text_of(ni, "nid"));
+	if (*all || strcmp(lx_json_text(ni, "nid"), "0@lo"))
+		puts(lx_json_text(ni, "nid"));
 	return 0;
 }
 
@@ -182,7 +171,7 @@ static int ping(struct lctl *l, int argc, char **argv)
 		puts(PID_PREFIX "0@lo");
 		nis = json_object_get(json_array_get(answers, 0), lx_control_pings.rows);
 		json_array_foreach (nis, i, ni)
-			puts(text_of(ni, "nid"));
+			puts(lx_json_text(ni, "nid"));
 	}
 	json_decref(answers);
 	return err ? STATUS_FAILED : 0;
@@ -196,7 +185,7 @@ struct distance {
 
 static int closer_by_ni(struct lctl *l, const json_t *ni, void *arg)
 {
-	const char *own = text_of(ni, "nid"), *at = strchr(own, '@');
+	const char *own = lx_json_text(ni, "nid"), *at = strchr(own, '@');
 	struct distance *d = arg;
 
 	if (!strcmp(own, d->nid))
@@ -213,9 +202,9 @@ static unsigned int hops_by_route(const json_t *routes, const char *net)
 	size_t i;
 
 	json_array_foreach ((json_t *)routes, i, r) {
-		json_int_t hops = number_of(r, "hop");
+		json_int_t hops = lx_json_int(r, "hop");
 
-		if (strcmp(text_of(r, "net"), net) || strcmp(text_of(r, "state"), "up"))
+		if (strcmp(lx_json_text(r, "net"), net) || strcmp(lx_json_text(r, "state"), "up"))
 			continue;
 		hops = hops < 1 ? 1 : hops;
 		if (hops + 1 < best)
@@ -273,9 +262,9 @@ static int route_list(struct lctl *l, int argc, char **argv)
 	if (lx_request_show_all(&l->s, LX_CONTROL_ROUTES, &lx_control_routes, LX_LEVEL_OWN, &list))
 		return failed(l);
 	json_array_foreach (list, i, r)
-		printf("net %18s hops %d gw %32s %s pri %u\n", text_of(r, "net"),
-		       (int)number_of(r, "hop"), text_of(r, "gateway"), text_of(r, "state"),
-		       (unsigned int)number_of(r, "priority"));
+		printf("net %18s hops %d gw %32s %s pri %u\n", lx_json_text(r, "net"),
+		       (int)lx_json_int(r, "hop"), lx_json_text(r, "gateway"),
+		       lx_json_text(r, "state"), (unsigned int)lx_json_int(r, "priority"));
 	json_decref(list);
 	return 0;
 }
@@ -308,7 +297,7 @@ static json_t *conns(struct lctl *l, const char *command)
 	}
 	mine = json_array();
 	json_array_foreach (list, i, c) {
-		if (is_on_net(l, text_of(c, "nid")))
+		if (is_on_net(l, lx_json_text(c, "nid")))
 			json_array_append(mine, c);
 	}
 	json_decref(list);
@@ -341,19 +330,19 @@ static int conn_list(struct lctl *l, int argc, char **argv)
 	if (!list)
 		return STATUS_FAILED;
 	json_array_foreach (list, i, c) {
-		const char *local = text_of(c, "local"), *remote = text_of(c, "remote");
+		const char *local = lx_json_text(c, "local"), *remote = lx_json_text(c, "remote");
 		const char *letter = "?";
 
 		for (size_t t = 0; t < sizeof(letters) / sizeof(letters[0]); t++) {
-			if (!strcmp(letters[t].type, text_of(c, "type")))
+			if (!strcmp(letters[t].type, lx_json_text(c, "type")))
 				letter = letters[t].letter;
 		}
 		if (is_tcp(l))
-			printf("%-20s %s[0]%.*s->%.*s:%s 0/0 nonagle\n", text_of(c, "peer"), letter,
-			       address_len(local), local, address_len(remote), remote,
+			printf("%-20s %s[0]%.*s->%.*s:%s 0/0 nonagle\n", lx_json_text(c, "peer"),
+			       letter, address_len(local), local, address_len(remote), remote,
 			       port_of(remote));
 		else
-			printf("%s\n", text_of(c, "peer"));
+			printf("%s\n", lx_json_text(c, "peer"));
 	}
 	if (!json_array_size(list))
 		puts("<no connections>");
@@ -367,7 +356,7 @@ static size_t conns_to(const json_t *list, const char *peer)
 	json_t *c;
 
 	json_array_foreach ((json_t *)list, i, c)
-		n += !strcmp(text_of(c, "peer"), peer);
+		n += !strcmp(lx_json_text(c, "peer"), peer);
 	return n;
 }
 
@@ -378,8 +367,8 @@ static int peer_list(struct lctl *l, int argc, char **argv)
 	size_t i;
 
 	json_array_foreach (list, i, c) {
-		const char *local = text_of(c, "local"), *remote = text_of(c, "remote");
-		const char *peer = text_of(c, "peer");
+		const char *local = lx_json_text(c, "local"), *remote = lx_json_text(c, "remote");
+		const char *peer = lx_json_text(c, "peer");
 
 		if (json_object_get(seen, peer))
 			continue;
@@ -423,7 +412,7 @@ static const char *mask_of(const char *address, char *buf, size_t size)
 
 static int print_interface(struct lctl *l, const json_t *ni, void *arg)
 {
-	const char *nid = text_of(ni, "nid");
+	const char *nid = lx_json_text(ni, "nid");
 	size_t *n = arg;
 	char address[LX_NID_TEXT], mask[32];
 
@@ -432,7 +421,7 @@ static int print_interface(struct lctl *l, const json_t *ni, void *arg)
 	++*n;
 	snprintf(address, sizeof(address), "%.*s", (int)strcspn(nid, "@"), nid);
 	printf("%s: (%s/%s) npeer %d nroute 0\n", address, address,
-	       mask_of(address, mask, sizeof(mask)), (int)number_of(ni, "peers"));
+	       mask_of(address, mask, sizeof(mask)), (int)lx_json_int(ni, "peers"));
 	return 0;
 }
 
@@ -505,7 +494,7 @@ static int print_parameter(struct lctl *l, const struct parameter *p, bool names
 	if (names)
 		printf("%s=%s", p->name, json_array_size(lines) > 1 ? "\n" : "");
 	json_array_foreach (lines, i, line)
-		puts(text_of(line, "line"));
+		puts(lx_json_text(line, "line"));
 	json_decref(lines);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "import_export.h"
+#include "json.h"
 #include "lnetx.h"
 #include "print.h"
 #include "requests.h"
@@ -135,7 +136,7 @@ static const char *routing_name(const json_t *info)
 {
 	const char *phase = json_string_value(json_object_get(info, "phase"));
 
-	return phase ? phase : json_integer_value(json_object_get(info, "enable")) ? "on" : "off";
+	return phase ? phase : lx_json_int(info, "enable") ? "on" : "off";
 }
 
 static void print_routing(const json_t *info)
@@ -296,25 +297,18 @@ static int discover(struct lx_session *s, const struct lx_args *a)
 
 /* ---- monitor ---------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *row, const char *key)
-{
-	const char *text = json_string_value(json_object_get(row, key));
-
-	return text ? text : "";
-}
-
 static void print_event(const json_t *row)
 {
 	lx_lnetx_print_time(row, "changes");
-	printf("%-12s", text_of(row, "change"));
+	printf("%-12s", lx_json_text(row, "change"));
 	/* An NI's NID includes its net. */
-	if (!strncmp(text_of(row, "change"), "route", strlen("route")))
-		printf(" %s via", text_of(row, "net"));
+	if (!strncmp(lx_json_text(row, "change"), "route", strlen("route")))
+		printf(" %s via", lx_json_text(row, "net"));
 	else if (!json_object_get(row, "nid"))
-		printf(" %s", text_of(row, "net"));
+		printf(" %s", lx_json_text(row, "net"));
 	if (json_object_get(row, "nid"))
-		printf(" %s", text_of(row, "nid"));
-	printf("%s%s\n", *text_of(row, "text") ? "  " : "", text_of(row, "text"));
+		printf(" %s", lx_json_text(row, "nid"));
+	printf("%s%s\n", *lx_json_text(row, "text") ? "  " : "", lx_json_text(row, "text"));
 }
 
 static int on_event(const void *attrs, size_t len, void *arg)

@@ -21,6 +21,7 @@
 #include "../../user/base/cleanup.h"
 #include "../../user/selftest/wire.h"
 #include "interrupt.h"
+#include "json.h"
 #include "selftest_run.h"
 #include "tree.h"
 
@@ -83,11 +84,6 @@ static struct lx_control_ask request(const struct run *r, const struct node *n, 
 					.batch = r->batch };
 }
 
-static int64_t number(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 /* @ret_row: the answer, to be freed by the caller. Returns a negative errno with its reason. */
 static int ask(struct run *r, const struct lx_control_ask *req, const char *what, json_t **ret_row)
 {
@@ -99,8 +95,8 @@ static int ask(struct run *r, const struct lx_control_ask *req, const char *what
 	if (!err && !row)
 		return lx_session_fail(r->session, -EPROTO, "lnetxd sent no answer of %s",
 				       lx_nid_str(&req->nid));
-	if (!err && number(row, "status")) {
-		err = -(int)number(row, "status");
+	if (!err && lx_json_int(row, "status")) {
+		err = -(int)lx_json_int(row, "status");
 		lx_session_fail(r->session, err, "%s refuses to %s: %s", lx_nid_str(&req->nid),
 				what, strerror(-err));
 	}
@@ -178,10 +174,10 @@ static int count(struct run *r, struct node *n, struct counters *ret)
 	int err = ask(r, &req, "show its counters", &row);
 
 	if (!err) {
-		ret->requests = number(row, n->client ? "sent" : "rcvd");
-		ret->errors = number(row, "brw_errors") + number(row, "ping_errors") +
-			      number(row, "rpc_errors") + number(row, "expired") +
-			      number(row, "dropped");
+		ret->requests = lx_json_int(row, n->client ? "sent" : "rcvd");
+		ret->errors = lx_json_int(row, "brw_errors") + lx_json_int(row, "ping_errors") +
+			      lx_json_int(row, "rpc_errors") + lx_json_int(row, "expired") +
+			      lx_json_int(row, "dropped");
 	}
 	json_decref(row);
 	return err;
@@ -308,7 +304,7 @@ static int batch_op(struct run *r, struct node *n, uint32_t op, bool force, int6
 	req.force = force;
 	err = ask(r, &req, op == LX_LST_BATCH_RUN ? "run the tests" : "stop the tests", &row);
 	if (ret_active)
-		*ret_active = number(row, "active");
+		*ret_active = lx_json_int(row, "active");
 	json_decref(row);
 	return err;
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The parts of "lnetx doctor": doctor.c asks lnetxd, doctor_host.c looks at Linux. */
+#ifndef LX_TOOLS_DOCTOR_H
+#define LX_TOOLS_DOCTOR_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "rtnl.h"
+#include "session.h"
+
+#define LX_DOCTOR_REACH_MAX 4 /* nodes that are asked, which takes up to two seconds each */
+
+/* A tcp NI, with the address and the interface that it has in Linux. */
+struct lx_doctor_ni {
+	const char *nid, *net;
+	const struct lx_rtnl_addr *addr;
+	const struct lx_rtnl_link *link;
+};
+
+struct lx_doctor_host {
+	struct lx_rtnl *nl;
+	struct lx_rtnl_list links, addrs, rules;
+	struct lx_doctor_ni *ni;
+	size_t n_nis;
+};
+
+struct lx_doctor {
+	struct lx_session *session;
+	struct lx_doctor_host host;
+	json_t *nets, *findings;
+	unsigned int n_problems;
+	struct lx_nid lost[LX_DOCTOR_REACH_MAX]; /* nodes that LNet does not reach */
+	unsigned int n_lost;
+};
+
+/* A finding. @next: a command, or what else to do */
+__attribute__((format(printf, 5, 6))) void lx_doctor_find(struct lx_doctor *d, bool problem,
+							  const char *about, const char *next,
+							  const char *fmt, ...);
+
+/* The value of a tunable; 0 if lnetxd does not say. */
+long long lx_doctor_tunable(struct lx_doctor *d, char *module, const char *name);
+
+/* Reads what Linux has, of the NIs in d->nets. Returns 0 or -errno; lx_doctor_host_fini() frees. */
+int lx_doctor_host_load(struct lx_doctor *d);
+void lx_doctor_host_fini(struct lx_doctor_host *host);
+
+/* Looks for problems. @peers: as lnetxd shows them; @router: this node routes */
+void lx_doctor_host(struct lx_doctor *d, const json_t *peers, bool router);
+
+#endif

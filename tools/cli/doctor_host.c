@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What "lnetx doctor" finds in Linux: interfaces, addresses, routing rules, sysctls, the clock.
+ * Called by doctor.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include "../../user/io/duplicate.h"
+#include "doctor.h"
+#include "json.h"
+#include "rxqueue.h"
+#include "sysctl.h"
+
+#define PROBED_MAX 8 /* NIs whose addresses are asked for, which takes half a second each */
+
+/* ---- NIs as Linux has them --------------------------------------------------------- */
+
+/* The IP address in a NID; family 0: it has none. */
+static struct lx_rtnl_ip ip_of(const char *text)
+{
+	struct lx_rtnl_ip ip = { 0 };
+	struct lx_nid nid;
+
+	if (lx_nid_parse(text, &nid) || nid.type != LX_NET_TCP)
+		return ip;
+	ip.family = lx_nid_bytes(&nid) == 8 ? AF_INET : AF_INET6;
+	memcpy(ip.bytes, nid.addr, lx_rtnl_ip_len(&ip));
+	return ip;
+}
+
+static const struct lx_rtnl_addr *addr_of(const struct lx_doctor *d, const char *text)
+{
+	const struct lx_rtnl_addr *addr = d->host.addrs.entry;
+	struct lx_rtnl_ip ip = ip_of(text);
+
+	for (size_t i = 0; ip.family && i < d->host.addrs.n; i++) {
+		if (lx_rtnl_ip_eq(&addr[i].ip, &ip))
+			return &addr[i];
+	}
+	return NULL;
+}
+
+static const struct lx_rtnl_link *link_of(const struct lx_doctor *d,
+					  const struct lx_rtnl_addr *addr)
+{
+	const struct lx_rtnl_link *link = d->host.links.entry;
+
+	for (size_t i = 0; addr && i < d->host.links.n; i++) {
+		if (link[i].index == addr->ifindex)
+			return &link[i];
+	}
+	return NULL;
+}
+
+static int list_nis(struct lx_doctor *d)
+{
+	const json_t *net, *row;
+	size_t i, j, n = 0;
+
+	json_array_foreach (d->nets, i, net)
+		n += json_array_size(json_object_get(net, lx_control_nets.rows));
+	d->host.ni = calloc(n + 1, sizeof(*d->host.ni));
+	if (!d->host.ni)
+		return -ENOMEM;
+	json_array_foreach (d->nets, i, net) {
+		json_array_foreach (json_object_get(net, lx_control_nets.rows), j, row) {
+			struct lx_doctor_ni *ni = &d->host.ni[d->host.n_nis];
+
+			ni->net = lx_json_text(net, "net type");
+			ni->nid = lx_json_text(row, "nid");
+			ni->addr = addr_of(d, ni->nid);
+			ni->link = link_of(d, ni->addr);
+			d->host.n_nis += ni->link != NULL;
+		}
+	}
+	return 0;
+}
+
+/* Another NI on another interface, with an address on the same subnet. NULL: none. */
+static const struct lx_doctor_ni *neighbour_of(const struct lx_doctor *d,
+					       const struct lx_doctor_ni *ni)
+{
+	for (size_t i = 0; i < d->host.n_nis; i++) {
+		if (d->host.ni[i].link != ni->link &&
+		    d->host.ni[i].addr->prefix_len == ni->addr->prefix_len &&
+		    lx_rtnl_ip_shares(&d->host.ni[i].addr->ip, &ni->addr->ip, ni->addr->prefix_len))
+			return &d->host.ni[i];
+	}
+	return NULL;
+}
+
+static bool has_rule(const struct lx_doctor *d, const struct lx_doctor_ni *ni)
+{
+	const struct lx_rtnl_rule *rule = d->host.rules.entry;
+
+	for (size_t i = 0; i < d->host.rules.n; i++) {
+		if (lx_rtnl_ip_shares(&rule[i].src, &ni->addr->ip, rule[i].prefix_len))
+			return true;
+	}
+	return false;
+}
+
+/* The larger of the interface's setting and that for all counts. */
+static long long conf_of(const struct lx_doctor_ni *ni, const char *name)
+{
+	long long own = 0, all = 0;
+	char key[96];
+
+	/* Between slashes the dots of a VLAN's name are none. */
+	snprintf(key, sizeof(key), "net/ipv4/conf/%s/%s", ni->link->name, name);
+	if (lx_sysctl_read(key, &own))
+		own = 0;
+	snprintf(key, sizeof(key), "net.ipv4.conf.all.%s", name);
+	if (lx_sysctl_read(key, &all))
+		all = 0;
+	return own > all ? own : all;
+}
+
+static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
+{
+	const struct lx_doctor_ni *other = neighbour_of(d, ni);
+	const char *name = ni->link->name;
+
+	if (!other)
+		return;
+	if (!has_rule(d, ni))
+		lx_doctor_find(d, true, ni->nid, "lnetctl setup-mrrouting",
+			       "%s is on one subnet with %s (%s), and no routing rule says that "
+			       "packets from it "
+			       "leave by %s",
+			       name, other->link->name, other->nid, name);
+	if (!has_rule(d, ni) && ni->addr->ip.family == AF_INET && conf_of(ni, "rp_filter") == 1)
+		lx_doctor_find(
+			d, true, ni->nid,
+			"lnetctl setup-mrrouting, or sysctl -w net.ipv4.conf.all.rp_filter=2",
+			"rp_filter of %s is 1: Linux drops what arrives there from hosts that it "
+			"reaches by %s",
+			name, other->link->name);
+	if (ni->addr->ip.family == AF_INET &&
+	    (!conf_of(ni, "arp_ignore") || conf_of(ni, "arp_announce") < 2))
+		lx_doctor_find(
+			d, true, ni->nid,
+			"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
+			"%s also answers ARP requests for the address of %s, so that messages for "
+			"one "
+			"arrive at the other",
+			name, other->link->name);
+}
+
+static void check_duplicate(struct lx_doctor *d, const struct lx_doctor_ni *ni)
+{
+	union lx_addr addr;
+	char mac[LX_MAC_TEXT];
+
+	lx_addr_init(&addr, ni->addr->ip.bytes, lx_rtnl_ip_len(&ni->addr->ip), 0);
+	if (lx_duplicate_find(&addr, mac) > 0)
+		lx_doctor_find(
+			d, true, ni->nid,
+			"find that machine, at the switch; one of the two needs another address",
+			"another machine has its address, too: the one with MAC address %s on %s",
+			mac, ni->link->name);
+}
+
+static void check_mtu(struct lx_doctor *d, const struct lx_doctor_ni *ni)
+{
+	for (const struct lx_doctor_ni *other = d->host.ni; other < ni; other++) {
+		if (!strcmp(other->net, ni->net) && other->link->mtu != ni->link->mtu) {
+			lx_doctor_find(d, false, ni->nid,
+				       "the same MTU on all interfaces and switches of a net",
+				       "the MTU of %s is %u, that of %s %u", ni->link->name,
+				       ni->link->mtu, other->link->name, other->link->mtu);
+			return;
+		}
+	}
+}
+
+/* A node on a subnet of this machine; others are reached by a gateway, which is the neighbour. */
+static bool is_neighbour(const struct lx_doctor *d, const struct lx_rtnl_ip *ip)
+{
+	const struct lx_rtnl_addr *addr = d->host.addrs.entry;
+	bool shares = false;
+
+	for (size_t i = 0; i < d->host.addrs.n; i++) {
+		if (lx_rtnl_ip_eq(&addr[i].ip, ip))
+			return false;
+		shares |= lx_rtnl_ip_shares(&addr[i].ip, ip, addr[i].prefix_len);
+	}
+	return shares;
+}
+
+static long long count_neighbours(const struct lx_doctor *d, const json_t *peers, uint8_t family)
+{
+	const json_t *peer, *row;
+	long long n = 0;
+	size_t i, j;
+
+	json_array_foreach ((json_t *)peers, i, peer) {
+		json_array_foreach (json_object_get(peer, lx_control_peers.rows), j, row) {
+			struct lx_rtnl_ip ip = ip_of(lx_json_text(row, "nid"));
+
+			n += ip.family == family && is_neighbour(d, &ip);
+		}
+	}
+	return n;
+}
+
+/* Entries are dropped at will above the second threshold; above the third new ones fail. */
+static void check_table(struct lx_doctor *d, const char *table, long long n)
+{
+	char key[64], next[160];
+	long long most;
+
+	snprintf(key, sizeof(key), "net.%s.neigh.default.gc_thresh2", table);
+	if (lx_sysctl_read(key, &most) || n <= most)
+		return;
+	if (n <= atoll(LX_SYSCTL_NEIGHBOURS))
+		snprintf(next, sizeof(next),
+			 "lnetx tunable set lnet enable_sysctl_setup 1; "
+			 "lnetctl setup-sysctl");
+	else
+		snprintf(next, sizeof(next),
+			 "sysctl -w %s=%lld net.%s.neigh.default.gc_thresh3=%lld", key, 2 * n,
+			 table, 4 * n);
+	lx_doctor_find(
+		d, true, "neighbour table", next,
+		"this node has %lld peer NIDs on its subnets, Linux keeps %lld neighbours (%s)", n,
+		most, key);
+}
+
+static void check_neighbours(struct lx_doctor *d, const json_t *peers)
+{
+	check_table(d, "ipv4", count_neighbours(d, peers, AF_INET));
+	check_table(d, "ipv6", count_neighbours(d, peers, AF_INET6));
+}
+
+static void check_queues(struct lx_doctor *d, const struct lx_doctor_ni *ni)
+{
+	char ifname[IFNAMSIZ], file[128], mask[256], next[512];
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (cpus < 2 || !lx_rxqueue_lone(ni->link->name, ifname, file, sizeof(file)))
+		return;
+	snprintf(next, sizeof(next), "echo %s >%s", lx_rxqueue_mask(cpus, mask, sizeof(mask)),
+		 file);
+	lx_doctor_find(d, false, ifname, next,
+		       "it has one receive queue and no RPS: one CPU handles all its packets");
+}
+
+static void check_buffer(struct lx_doctor *d, const char *name, const char *key)
+{
+	char next[120];
+	long long wanted = lx_doctor_tunable(d, "tcp", name), most;
+
+	if (!wanted || lx_sysctl_read(key, &most) || most >= wanted)
+		return;
+	snprintf(next, sizeof(next), "sysctl -w %s=%lld", key, wanted);
+	lx_doctor_find(d, true, name, next,
+		       "%s is %lld, so that sockets get less than the %lld bytes asked for", key,
+		       most, wanted);
+}
+
+static void check_clock(struct lx_doctor *d)
+{
+	struct timex tx = { 0 };
+
+	int state = adjtimex(&tx);
+
+	if (state == TIME_ERROR || (state >= 0 && tx.status & STA_UNSYNC))
+		lx_doctor_find(d, false, "clock", "chrony, or another client of NTP",
+			       "nothing keeps this machine's clock right: times in logs of two "
+			       "nodes do not compare");
+}
+
+/* ---- all of it --------------------------------------------------------------------- */
+
+int lx_doctor_host_load(struct lx_doctor *d)
+{
+	struct lx_doctor_host *h = &d->host;
+	struct lx_rtnl_list v6 = { 0 };
+	int err = lx_rtnl_new(&h->nl);
+
+	if (!err)
+		err = lx_rtnl_links(h->nl, &h->links);
+	if (!err)
+		err = lx_rtnl_addrs(h->nl, &h->addrs);
+	if (!err)
+		err = lx_rtnl_rules(h->nl, AF_INET, &h->rules);
+	if (!err && !lx_rtnl_rules(h->nl, AF_INET6, &v6))
+		err = lx_rtnl_join(&h->rules, &v6);
+	return err ? err : list_nis(d);
+}
+
+void lx_doctor_host_fini(struct lx_doctor_host *h)
+{
+	lx_rtnl_free(h->nl);
+	free(h->links.entry);
+	free(h->addrs.entry);
+	free(h->rules.entry);
+	free(h->ni);
+}
+
+void lx_doctor_host(struct lx_doctor *d, const json_t *peers, bool router)
+{
+	for (size_t i = 0; i < d->host.n_nis; i++) {
+		const struct lx_doctor_ni *ni = &d->host.ni[i];
+
+		check_subnet(d, ni);
+		check_mtu(d, ni);
+		if (i < PROBED_MAX)
+			check_duplicate(d, ni);
+		if (router)
+			check_queues(d, ni);
+	}
+	check_buffer(d, "tx_buffer_size", "net.core.wmem_max");
+	check_buffer(d, "rx_buffer_size", "net.core.rmem_max");
+	check_neighbours(d, peers);
+	check_clock(d);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Values in JSON objects. Owns nothing. */
+#ifndef LX_TOOLS_JSON_H
+#define LX_TOOLS_JSON_H
+
+#include <jansson.h>
+
+/* A text of @map, which keeps it; "" if it has none. */
+static inline const char *lx_json_text(const json_t *map, const char *key)
+{
+	const char *text = json_string_value(json_object_get(map, key));
+
+	return text ? text : "";
+}
+
+/* An integer of @map; 0 if it has none. */
+static inline json_int_t lx_json_int(const json_t *map, const char *key)
+{
+	return json_integer_value(json_object_get(map, key));
+}
+
+#endif
