@@ -448,7 +448,7 @@ known() {
 	spawn a
 	eventually "$PATIENCE" log_has a 'not configured'
 	golden misc "lnetctl lnet configure --all --large" "lnetctl net show" "# --- large NIDs"
-	golden misc "lnetctl ping fd77::1@tcp" "lnetctl ping fd77::1@tcp" "# --- large NIDs"
+	golden misc "lctl list_nids" "lnetctl ping fd77::1@tcp" "# --- large NIDs"
 	golden misc "lnetctl lnet configure --all" "lnetctl net show" "# --- large NIDs"
 	golden misc "lnetctl lnet configure --large" "lnetctl net show" "#eth1 has no global IPv6"
 }
@@ -548,6 +548,7 @@ is_held() {
 	golden own-nid "lnetctl discover 10.77.0.3@tcp" "lnetctl discover 10.77.0.3@tcp"
 	golden own-nid "lnetctl discover 10.78.0.3@tcp1" "$shown"
 	golden own-nid "lnetctl ping --source 10.77.0.3@tcp 10.77.0.3@tcp" "$shown"
+	golden own-nid "lctl ping 10.77.0.3@tcp" "lctl list_nids"
 	golden own-nid "lnetctl peer add --prim_nid 10.77.0.3@tcp" \
 		"lnetctl peer add --prim_nid 10.77.0.98@tcp --nid 0@lo"
 	# Where one NID is refused, the reference deletes the peer; ours is as before.

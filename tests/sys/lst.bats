@@ -149,6 +149,14 @@ golden() {
 	# The client sends, the server receives.
 	lst run b
 	eventually "$PATIENCE" client_sends
+	# As lst.sh and lst-survey of Lustre call it, and the words that these take from it.
+	run -0 lst stat --count 1 --delay 1 --bw "" s
+	equal "$(awk '/^\[(R|W)\]/ { n++; bad += $3 !~ /^[0-9.]+$/ } END { print n + 0, bad + 0 }' \
+		<<<"$output")" "2 0"
+	run -0 lst stat --count 1 --delay 1 --rate --bw s
+	equal "$(grep -cE '^\[[RW]\]' <<<"$output")" 4
+	run -0 lst show_error --session s c
+	equal "$(awk '/error nodes in/ { print $2 }' <<<"$output")" $'0\n0'
 }
 
 client_sends() {

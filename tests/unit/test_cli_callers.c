@@ -115,6 +115,21 @@ static const struct call on_a_node[] = {
 	{ "lst.sh", "lnetctl discover 10.0.0.2@tcp", 0, "^discover:$" },
 	{ "lst.sh", "lnetctl discover 10.0.0.2@tcp 10.0.0.77@tcp", 255, "errno: -" },
 	{ "lst.sh", "lctl mark 'Start LST ping'", 0, NULL },
+	{ "lst.sh", "lctl mark 'lst stop brw_ping'", 0, NULL },
+	/* With LST_SESSION; what needs test nodes is in tests/sys/lst.bats. */
+	{ "lst.sh", "lst new_session lnet_session", 0,
+	  "^SESSION: lnet_session FEATURES: 1 TIMEOUT: 300 FORCE: No$" },
+	{ "lst.sh", "lst add_group servers 10.0.0.77@tcp", 254,
+	  "^create session RPC failed on 12345-10\\.0\\.0\\.77@tcp: " },
+	{ "lst.sh", "lst add_batch brw_rw", 0, NULL },
+	{ "lst.sh", "lst add_test --batch brw_rw --concurrency 16 --from clients --to servers "
+	  "--distribute 1:2 --loop 9 brw read size=1m check=simple off=0", 255,
+	  "^Can't find test in current session$" },
+	{ "lst.sh", "lst stat --count 1 --delay 1 --bw --mbs clients servers", 255,
+	  "^Can't find stat in current session$" },
+	{ "lst.sh", "lst run brw_rw", 0, "^brw_rw is running now$" },
+	{ "lst.sh", "lst stop brw_rw", 0, "^Batch is stopped$" },
+	{ "lst.sh", "lst end_session", 0, NULL },
 	{ "lst.sh", "lctl list_nids", 0, "^10\\.0\\.0\\.1@tcp$" },
 	{ "CSI drivers", "lctl list_nids all", 0, "^0@lo$" },
 	{ "boot scripts", "lctl network up", 0, "^LNET configured" },
@@ -180,6 +195,7 @@ static const struct call on_a_node[] = {
 static void test_node(void **state)
 {
 	start(node);
+	setenv("LST_SESSION", "7", 1);
 	make_calls(on_a_node, N_OF(on_a_node), 0);
 }
 

@@ -264,11 +264,25 @@ static bool has_any(const struct sample *s, int n)
 	return false;
 }
 
+/* lst.sh of Lustre leaves an empty word where it has no option. Returns how many are left. */
+static int drop_empty(char **names, int n)
+{
+	int left = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (*names[i])
+			names[left++] = names[i];
+	}
+	return left;
+}
+
 static int stat_groups(struct lx_lst *l, int argc, char **argv)
 {
 	struct view st = { .delay = 5, .count = -1 };
-	int err = parse_stat(&st, argc, argv), result = 0, n = argc - optind;
-	struct sample *s = err ? NULL : calloc(n, sizeof(*s));
+	int err = parse_stat(&st, argc, argv), result = 0;
+	char **names = argv + optind;
+	int n = drop_empty(names, argc - optind);
+	struct sample *s = err ? NULL : calloc(n + 1, sizeof(*s));
 
 	if (err || !s)
 		return err ? err : LX_LST_EXIT_FAILED;
@@ -278,7 +292,7 @@ static int stat_groups(struct lx_lst *l, int argc, char **argv)
 			break;
 		if (i)
 			sleep(st.delay);
-		err = look(l, &st, argv + optind, n, s);
+		err = look(l, &st, names, n, s);
 		result = err ? err : result;
 		if (err && !has_any(s, n))
 			break; /* nobody is left to ask */
