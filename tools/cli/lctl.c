@@ -27,6 +27,7 @@
 #define STATUS_NO_PARAMETER 2 /* ENOENT */
 #define PING_SECONDS_MAX 120
 #define PID_PREFIX "12345-"
+#define PING_FAILED "failed to ping "
 
 struct lctl {
 	struct lx_session s;
@@ -166,7 +167,10 @@ static int ping(struct lctl *l, int argc, char **argv)
 	if (!err)
 		err = lx_request_probe(&l->s, &req, false, false, answers);
 	if (err) {
-		printf("failed to ping %s: %s\n", argv[1], l->s.text);
+		/* lnetxd's reasons begin so, the tool's own do not. */
+		if (strncmp(l->s.text, PING_FAILED, strlen(PING_FAILED)))
+			printf(PING_FAILED "%s: ", argv[1]);
+		puts(l->s.text);
 	} else {
 		puts(PID_PREFIX "0@lo");
 		nis = json_object_get(json_array_get(answers, 0), lx_control_pings.rows);
