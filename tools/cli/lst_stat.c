@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "lst_verb.h"
 
 /* The nodes of a group, or of a list of IDs; a new array. NULL: neither. */
@@ -117,11 +118,6 @@ static int parse_stat(struct view *s, int argc, char **argv)
 	return optind == argc ? LX_LST_EXIT_USAGE : 0;
 }
 
-static int64_t number(const json_t *row, const char *key)
-{
-	return json_integer_value(json_object_get(row, key));
-}
-
 /* Of one counter, per second: over the nodes that answered both times. False: there are none. */
 static bool rates(const struct sample *s, const char *key, double ret_rate[3])
 {
@@ -134,8 +130,8 @@ static bool rates(const struct sample *s, const char *key, double ret_rate[3])
 	json_object_foreach (s->now, nid, now) {
 		const json_t *before = json_object_get(s->before, nid);
 		/* Counts and milliseconds are of 32 bits and wrap around. */
-		uint32_t ms = number(now, "running_ms") - number(before, "running_ms");
-		int64_t diff = number(now, key) - number(before, key);
+		uint32_t ms = lx_json_int(now, "running_ms") - lx_json_int(before, "running_ms");
+		int64_t diff = lx_json_int(now, key) - lx_json_int(before, key);
 		double rate;
 
 		if (!before || !ms)
