@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -30,23 +29,7 @@ static void fini(struct lx_doctor *d)
 {
 	lx_doctor_host_fini(&d->host);
 	json_decref(d->nets);
-	json_decref(d->findings);
-}
-
-/* ---- findings ---------------------------------------------------------------------- */
-
-void lx_doctor_find(struct lx_doctor *d, bool problem, const char *about, const char *next,
-		    const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	json_array_append_new(d->findings,
-			      json_pack("{ss, ss, so, ss}", "level", problem ? "problem" : "advice",
-					"about", about, "reason", json_vsprintf(fmt, ap), "next",
-					next));
-	va_end(ap);
-	d->n_problems += problem;
+	json_decref(d->found.list);
 }
 
 /* ---- from lnetxd ------------------------------------------------------------------- */
@@ -75,9 +58,10 @@ static void check_ni(struct lx_doctor *d, const json_t *ni)
 
 	if (strcmp(lx_json_text(ni, "status"), "down"))
 		return;
-	lx_doctor_find(d, true, lx_json_text(ni, "nid"), "mend that; the NI comes up by itself",
-		       "the NI is down%s%s, and its messages take other NIs or fail",
-		       *reason ? ": " : "", reason);
+	lx_findings_add(&d->found, true, lx_json_text(ni, "nid"),
+			"mend that; the NI comes up by itself",
+			"the NI is down%s%s, and its messages take other NIs or fail",
+			*reason ? ": " : "", reason);
 }
 
 static void check_nis(struct lx_doctor *d)
@@ -93,14 +77,15 @@ static void check_nis(struct lx_doctor *d)
 		}
 	}
 	if (*lx_json_text(status, "missing"))
-		lx_doctor_find(
-			d, true, "lnetxd",
+		lx_findings_add(
+			&d->found, true, "lnetxd",
 			"mend that, and it comes up by itself; or correct the file and reload",
 			"it runs without NIs of its file: %s", lx_json_text(status, "missing"));
 	json_decref(status);
 	if (!n)
-		lx_doctor_find(d, true, "lnetxd", "lnetctl lnet configure --all, or lnetx net add",
-			       "it has no NI, so nobody can reach this node");
+		lx_findings_add(&d->found, true, "lnetxd",
+				"lnetctl lnet configure --all, or lnetx net add",
+				"it has no NI, so nobody can reach this node");
 }
 
 static void is_lost(struct lx_doctor *d, const char *text)
@@ -125,12 +110,12 @@ static void check_routes(struct lx_doctor *d)
 		if (strcmp(lx_json_text(route, "state"), "down"))
 			continue;
 		is_lost(d, lx_json_text(route, "gateway"));
-		lx_doctor_find(d, true, lx_json_text(route, "gateway"),
-			       "lnetx ping the gateway; then look there",
-			       "the route to %s is down: %s", lx_json_text(route, "net"),
-			       *lx_json_text(route, "down_reason")
-				       ? lx_json_text(route, "down_reason")
-				       : "no reason is known");
+		lx_findings_add(&d->found, true, lx_json_text(route, "gateway"),
+				"lnetx ping the gateway; then look there",
+				"the route to %s is down: %s", lx_json_text(route, "net"),
+				*lx_json_text(route, "down_reason")
+					? lx_json_text(route, "down_reason")
+					: "no reason is known");
 	}
 	json_decref(list);
 }
@@ -140,7 +125,7 @@ static bool is_found(const struct lx_doctor *d, const char *about)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach (d->findings, i, one) {
+	json_array_foreach (d->found.list, i, one) {
 		if (!strcmp(lx_json_text(one, "about"), about))
 			return true;
 	}
@@ -163,14 +148,14 @@ static void check_peers(struct lx_doctor *d, const json_t *peers)
 				is_lost(d, nid);
 			if (!*reason || is_found(d, nid) || n++ >= DOWN_MAX)
 				continue;
-			lx_doctor_find(d, false, nid,
-				       "lnetx ping it; if it should be there: look at that node",
-				       "this NID of a peer is down: %s", reason);
+			lx_findings_add(&d->found, false, nid,
+					"lnetx ping it; if it should be there: look at that node",
+					"this NID of a peer is down: %s", reason);
 		}
 	}
 	if (n > DOWN_MAX)
-		lx_doctor_find(d, false, "lnetxd", "lnetx peer show",
-			       "%u more NIDs of peers are down", n - DOWN_MAX);
+		lx_findings_add(&d->found, false, "lnetxd", "lnetx peer show",
+				"%u more NIDs of peers are down", n - DOWN_MAX);
 }
 
 static void check_recovery(struct lx_doctor *d)
@@ -181,11 +166,11 @@ static void check_recovery(struct lx_doctor *d)
 	json_array_foreach (list, i, row) {
 		if (!strcmp(lx_json_text(row, "kind"), "peer"))
 			is_lost(d, lx_json_text(row, "nid"));
-		lx_doctor_find(d, false, lx_json_text(row, "nid"),
-			       "lnetx -s net show, lnetx -s peer show: which failures",
-			       "its health is %" JSON_INTEGER_FORMAT
-			       " of 1000, and it is avoided until pings raise it",
-			       lx_json_int(row, "health value"));
+		lx_findings_add(&d->found, false, lx_json_text(row, "nid"),
+				"lnetx -s net show, lnetx -s peer show: which failures",
+				"its health is %" JSON_INTEGER_FORMAT
+				" of 1000, and it is avoided until pings raise it",
+				lx_json_int(row, "health value"));
 	}
 	json_decref(list);
 }
@@ -195,25 +180,9 @@ static void check_faults(struct lx_doctor *d)
 	unsigned int n = lx_request_fault_count(d->session);
 
 	if (n)
-		lx_doctor_find(d, true, "lnetxd", "lnetx fault show; lnetx fault del all",
-			       "fault injection drops or delays messages on purpose, by %u rule%s",
-			       n, n == 1 ? "" : "s");
-}
-
-/* Of bytes, 0 is the system's default. */
-long long lx_doctor_tunable(struct lx_doctor *d, char *module, const char *name)
-{
-	const struct lx_args which = { .v = { [LX_ARG_MODULE] = module,
-					      [LX_ARG_NAME] = (char *)name } };
-	long long value = 0;
-	json_t *list;
-
-	if (lx_request_show(d->session, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
-			    LX_LEVEL_OWN, &list))
-		return 0;
-	value = strtoll(lx_json_text(json_array_get(list, 0), "value"), NULL, 10);
-	json_decref(list);
-	return value;
+		lx_findings_add(&d->found, true, "lnetxd", "lnetx fault show; lnetx fault del all",
+				"fault injection drops or delays messages on purpose, by %u rule%s",
+				n, n == 1 ? "" : "s");
 }
 
 /* Where LNet does not get an answer, who does? */
@@ -226,26 +195,29 @@ static void check_reach(struct lx_doctor *d, const struct lx_nid *nid, uint16_t 
 		return;
 	about = lx_nid_str(nid);
 	if (reach.tcp == -ECONNREFUSED)
-		lx_doctor_find(
-			d, false, about, "start LNet there",
+		lx_findings_add(
+			&d->found, false, about, "start LNet there",
 			"its machine is on, and nothing listens on port %u: no LNet runs there",
 			port);
 	else if (reach.icmp > 0)
-		lx_doctor_find(
-			d, false, about,
+		lx_findings_add(
+			&d->found, false, about,
 			"the firewalls of both and between them; there: lnetx guard show",
 			"it answers ICMP, but not port %u: a firewall, or its guard, drops our "
 			"connections",
 			port);
 	else if (!reach.icmp)
-		lx_doctor_find(d, false, about, "is that machine on? ip route get its address",
-			       "it answers neither port %u nor ICMP", port);
+		lx_findings_add(&d->found, false, about,
+				"is that machine on? ip route get its address",
+				"it answers neither port %u nor ICMP", port);
 }
 
 static void check_lost(struct lx_doctor *d)
 {
-	long long port = d->n_lost ? lx_doctor_tunable(d, "tcp", "accept_port") : 0;
+	int64_t port;
 
+	if (!d->n_lost || lx_request_tunable(d->session, "tcp", "accept_port", &port))
+		return;
 	for (unsigned int i = 0; i < d->n_lost; i++)
 		check_reach(d, &d->lost[i], port);
 }
@@ -263,18 +235,18 @@ static void check_refused(struct lx_doctor *d, const json_t *counters)
 		if (strcmp(lx_json_text(row, "reason"), "unprivileged") || i >= DOWN_MAX ||
 		    lx_json_int(row, "age_s") > RECENT_S)
 			continue;
-		lx_doctor_find(d, false, lx_json_text(row, "source"), next,
-			       "its connections are dropped: its source ports are above 1023, and "
-			       "accept is "
-			       "secure");
+		lx_findings_add(&d->found, false, lx_json_text(row, "source"), next,
+				"its connections are dropped: its source ports are above 1023, and "
+				"accept is "
+				"secure");
 	}
 	json_decref(list);
 	if (n)
-		lx_doctor_find(d, false, "lnetxd", next,
-			       "%" JSON_INTEGER_FORMAT
-			       " connections from source ports above 1023 were "
-			       "refused, as accept is secure; the log names the addresses",
-			       n);
+		lx_findings_add(&d->found, false, "lnetxd", next,
+				"%" JSON_INTEGER_FORMAT
+				" connections from source ports above 1023 were "
+				"refused, as accept is secure; the log names the addresses",
+				n);
 }
 
 /* ---- the fast path ----------------------------------------------------------------- */
@@ -299,11 +271,11 @@ static void check_dropped(struct lx_doctor *d, const json_t *hook)
 		return;
 	snprintf(next, sizeof(next), "ip -s -s link show %s; if it goes on: lnetx bpf off, and report it",
 		 ifname);
-	lx_doctor_find(d, false, ifname, next,
-		       "it dropped %" JSON_INTEGER_FORMAT
-		       " packets on the way out since the fast path is attached;"
-		       " TCP sends them again, later",
-		       n);
+	lx_findings_add(&d->found, false, ifname, next,
+			"it dropped %" JSON_INTEGER_FORMAT
+			" packets on the way out since the fast path is attached;"
+			" TCP sends them again, later",
+			n);
 }
 
 /* Those that are missing have a reason; these have been put back. */
@@ -312,20 +284,20 @@ static void check_removed(struct lx_doctor *d, const json_t *hook)
 	json_int_t n = lx_json_int(hook, "removed");
 
 	if (n && !*lx_json_text(hook, "reason"))
-		lx_doctor_find(d, false, lx_json_text(hook, "interface"),
-			       "find out who does it: bpftool net, tc monitor",
-			       "another program or an admin removed the program of %s "
-			       "%" JSON_INTEGER_FORMAT
-			       " times in the last ten minutes; it was put back",
-			       lx_json_text(hook, "set"), n);
+		lx_findings_add(&d->found, false, lx_json_text(hook, "interface"),
+				"find out who does it: bpftool net, tc monitor",
+				"another program or an admin removed the program of %s "
+				"%" JSON_INTEGER_FORMAT
+				" times in the last ten minutes; it was put back",
+				lx_json_text(hook, "set"), n);
 }
 
 static void check_room(struct lx_doctor *d, const char *what, long long used, long long most,
 		       const char *next)
 {
 	if (most && used >= most)
-		lx_doctor_find(d, false, what, next, "the table is full: %lld of %lld are in use",
-			       used, most);
+		lx_findings_add(&d->found, false, what, next,
+				"the table is full: %lld of %lld are in use", used, most);
 }
 
 /* What finds no place there is forwarded by lnetxd itself. */
@@ -351,15 +323,15 @@ static void check_programs(struct lx_doctor *d)
 	size_t i;
 
 	if (info && enabled && !json_is_true(json_object_get(info, "fastpath")))
-		lx_doctor_find(d, false, "fast path", "lnetx bpf on",
-			       "it is switched off, so lnetxd forwards all messages itself, which "
-			       "is slower");
+		lx_findings_add(&d->found, false, "fast path", "lnetx bpf on",
+				"it is switched off, so lnetxd forwards all messages itself, which "
+				"is slower");
 	json_array_foreach (json_object_get(info, "sets"), i, row) {
 		bool loaded = json_is_true(json_object_get(row, "loaded"));
 
 		if (*lx_json_text(row, "reason") && !strcmp(lx_json_text(row, "set"), "fastpath"))
-			lx_doctor_find(
-				d, false, "fast path",
+			lx_findings_add(
+				&d->found, false, "fast path",
 				loaded ? "lnetx bpf on, when nobody removes its programs any more"
 				: enabled ? "lnetx bpf status says what the kernel lacks"
 					  : "start lnetxd without --no-bpf",
@@ -367,17 +339,17 @@ static void check_programs(struct lx_doctor *d)
 				lx_json_text(row, "reason"));
 	}
 	if (*lx_json_text(info, "resegments"))
-		lx_doctor_find(d, false, "fast path", "lnetx bpf status",
-			       "it resegments packets with messages for several next hops, which "
-			       "is slower "
-			       "than to cut them: %s",
-			       lx_json_text(info, "resegments"));
+		lx_findings_add(&d->found, false, "fast path", "lnetx bpf status",
+				"it resegments packets with messages for several next hops, which "
+				"is slower "
+				"than to cut them: %s",
+				lx_json_text(info, "resegments"));
 	json_array_foreach (json_object_get(info, "hooks"), i, row) {
 		if (*lx_json_text(row, "reason"))
-			lx_doctor_find(d, false, lx_json_text(row, "interface"),
-				       "mend that, or leave it to lnetxd",
-				       "no program of %s here: %s", lx_json_text(row, "set"),
-				       lx_json_text(row, "reason"));
+			lx_findings_add(&d->found, false, lx_json_text(row, "interface"),
+					"mend that, or leave it to lnetxd",
+					"no program of %s here: %s", lx_json_text(row, "set"),
+					lx_json_text(row, "reason"));
 		check_removed(d, row);
 		check_dropped(d, row);
 	}
@@ -391,12 +363,14 @@ static void check_programs(struct lx_doctor *d)
 static void check_peers_max(struct lx_doctor *d, const json_t *peers)
 {
 	const json_t *peer;
+	int64_t most = 0;
 	long long n = 0;
 	size_t i;
 
 	json_array_foreach ((json_t *)peers, i, peer)
 		n += json_array_size(json_object_get(peer, lx_control_peers.rows));
-	check_room(d, "peers", n, lx_doctor_tunable(d, "lnet", "peers_max"),
+	lx_request_tunable(d->session, "lnet", "peers_max", &most);
+	check_room(d, "peers", n, most,
 		   "lnetx peer show: are these all yours? lnetx tunable set lnet peers_max N");
 }
 
@@ -420,8 +394,8 @@ static void check_cpu(struct lx_doctor *d, const json_t *before, const json_t *s
 			     (ms * sysconf(_SC_NPROCESSORS_ONLN));
 
 	if (before && status && (waited >= WAITED_PERCENT || interrupts >= INTERRUPTS_PERCENT))
-		lx_doctor_find(
-			d, false, "CPU",
+		lx_findings_add(
+			&d->found, false, "CPU",
 			json_is_true(json_object_get(status, "priority"))
 				? "more or faster CPUs, more receive queues, or another router"
 				: "let lnetxd come before other processes: lnetxd(8), CPU TIME",
@@ -447,17 +421,17 @@ static void check_counters(struct lx_doctor *d, const json_t *before, const json
 	const char *reason;
 
 	if (unsent)
-		lx_doctor_find(d, true, "routes", "lnetx route show; the log names the nets",
-			       "there was no route for %" PRId64 " messages in the last second",
-			       unsent);
+		lx_findings_add(
+			&d->found, true, "routes", "lnetx route show; the log names the nets",
+			"there was no route for %" PRId64 " messages in the last second", unsent);
 	json_object_foreach (json_object_get(after, "drops"), reason, n) {
 		int64_t more = json_integer_value(n) - lx_json_int(were, reason);
 
 		if (more)
-			lx_doctor_find(d, false, "drops",
-				       "lnetx -s stats show; lnetx(8) and the log say why",
-				       "%" PRId64 " messages were dropped in the last second: %s",
-				       more, reason);
+			lx_findings_add(&d->found, false, "drops",
+					"lnetx -s stats show; lnetx(8) and the log say why",
+					"%" PRId64 " messages were dropped in the last second: %s",
+					more, reason);
 	}
 }
 
@@ -474,11 +448,11 @@ static void check_jump(struct lx_doctor *d, const json_t *status)
 	json_int_t jump = lx_json_int(status, "clock_jump_s");
 
 	if (jump >= CLOCK_JUMP_S || jump <= -CLOCK_JUMP_S)
-		lx_doctor_find(d, false, "clock",
-			       "what set it? times in the log before and after do not compare",
-			       "somebody set this machine's clock %s by %" JSON_INTEGER_FORMAT
-			       " s since lnetxd started",
-			       jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
+		lx_findings_add(&d->found, false, "clock",
+				"what set it? times in the log before and after do not compare",
+				"somebody set this machine's clock %s by %" JSON_INTEGER_FORMAT
+				" s since lnetxd started",
+				jump > 0 ? "forward" : "back", jump > 0 ? jump : -jump);
 }
 
 static void watch(struct lx_doctor *d, bool router)
@@ -515,7 +489,7 @@ static int load(struct lx_doctor *d)
 		err = lx_mrroute_check_netns(d->session);
 	if (err)
 		return err;
-	d->findings = json_array();
+	d->found.list = json_array();
 	err = lx_doctor_host_load(d);
 	return err ? lx_session_fail(d->session, err, "cannot look at this machine: %s", strerror(-err))
 		   : 0;
@@ -545,12 +519,13 @@ static void print(const struct lx_doctor *d)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach (d->findings, i, one)
+	json_array_foreach (d->found.list, i, one)
 		printf("%-7s  %s: %s\n         next: %s\n", lx_json_text(one, "level"),
 		       lx_json_text(one, "about"), lx_json_text(one, "reason"),
 		       lx_json_text(one, "next"));
-	if (d->n_problems)
-		printf("not healthy: %u problem%s\n", d->n_problems, d->n_problems == 1 ? "" : "s");
+	if (d->found.n_problems)
+		printf("not healthy: %u problem%s\n", d->found.n_problems,
+		       d->found.n_problems == 1 ? "" : "s");
 	else
 		puts("healthy");
 }
@@ -565,11 +540,11 @@ static int doctor(struct lx_session *s, const struct lx_args *a)
 	check(&d);
 	s->text[0] = '\0'; /* of questions without an answer */
 	if (lx_lnetx_as_tree())
-		lx_lnetx_print("doctor", json_pack("{sb, sO}", "healthy", !d.n_problems, "findings",
-						   d.findings));
+		lx_lnetx_print("doctor", json_pack("{sb, sO}", "healthy", !d.found.n_problems,
+						   "findings", d.found.list));
 	else
 		print(&d);
-	return d.n_problems ? LX_EXIT_UNHEALTHY : 0;
+	return d.found.n_problems ? LX_EXIT_UNHEALTHY : 0;
 }
 
 /* clang-format off */

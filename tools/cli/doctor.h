@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "findings.h"
 #include "rtnl.h"
 #include "session.h"
 
@@ -28,19 +29,11 @@ struct lx_doctor_host {
 struct lx_doctor {
 	struct lx_session *session;
 	struct lx_doctor_host host;
-	json_t *nets, *findings;
-	unsigned int n_problems;
+	struct lx_findings found;
+	json_t *nets;
 	struct lx_nid lost[LX_DOCTOR_REACH_MAX]; /* nodes that LNet does not reach */
 	unsigned int n_lost;
 };
-
-/* A finding. @next: a command, or what else to do */
-__attribute__((format(printf, 5, 6))) void lx_doctor_find(struct lx_doctor *d, bool problem,
-							  const char *about, const char *next,
-							  const char *fmt, ...);
-
-/* The value of a tunable; 0 if lnetxd does not say. */
-long long lx_doctor_tunable(struct lx_doctor *d, char *module, const char *name);
 
 /* Reads what Linux has, of the NIs in d->nets. Returns 0 or -errno; lx_doctor_host_fini() frees. */
 int lx_doctor_host_load(struct lx_doctor *d);

@@ -4,6 +4,7 @@
  * Called by doctor.c.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,22 +130,22 @@ static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 	if (!other)
 		return;
 	if (!has_rule(d, ni))
-		lx_doctor_find(d, true, ni->nid, "lnetctl setup-mrrouting",
-			       "%s is on one subnet with %s (%s), and no routing rule says that "
-			       "packets from it "
-			       "leave by %s",
-			       name, other->link->name, other->nid, name);
+		lx_findings_add(&d->found, true, ni->nid, "lnetctl setup-mrrouting",
+				"%s is on one subnet with %s (%s), and no routing rule says that "
+				"packets from it "
+				"leave by %s",
+				name, other->link->name, other->nid, name);
 	if (!has_rule(d, ni) && ni->addr->ip.family == AF_INET && conf_of(ni, "rp_filter") == 1)
-		lx_doctor_find(
-			d, true, ni->nid,
+		lx_findings_add(
+			&d->found, true, ni->nid,
 			"lnetctl setup-mrrouting, or sysctl -w net.ipv4.conf.all.rp_filter=2",
 			"rp_filter of %s is 1: Linux drops what arrives there from hosts that it "
 			"reaches by %s",
 			name, other->link->name);
 	if (ni->addr->ip.family == AF_INET &&
 	    (!conf_of(ni, "arp_ignore") || conf_of(ni, "arp_announce") < 2))
-		lx_doctor_find(
-			d, true, ni->nid,
+		lx_findings_add(
+			&d->found, true, ni->nid,
 			"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
 			"%s also answers ARP requests for the address of %s, so that messages for "
 			"one "
@@ -159,8 +160,8 @@ static void check_duplicate(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 
 	lx_addr_init(&addr, ni->addr->ip.bytes, lx_rtnl_ip_len(&ni->addr->ip), 0);
 	if (lx_duplicate_find(&addr, mac) > 0)
-		lx_doctor_find(
-			d, true, ni->nid,
+		lx_findings_add(
+			&d->found, true, ni->nid,
 			"find that machine, at the switch; one of the two needs another address",
 			"another machine has its address, too: the one with MAC address %s on %s",
 			mac, ni->link->name);
@@ -170,10 +171,10 @@ static void check_mtu(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
 	for (const struct lx_doctor_ni *other = d->host.ni; other < ni; other++) {
 		if (!strcmp(other->net, ni->net) && other->link->mtu != ni->link->mtu) {
-			lx_doctor_find(d, false, ni->nid,
-				       "the same MTU on all interfaces and switches of a net",
-				       "the MTU of %s is %u, that of %s %u", ni->link->name,
-				       ni->link->mtu, other->link->name, other->link->mtu);
+			lx_findings_add(&d->found, false, ni->nid,
+					"the same MTU on all interfaces and switches of a net",
+					"the MTU of %s is %u, that of %s %u", ni->link->name,
+					ni->link->mtu, other->link->name, other->link->mtu);
 			return;
 		}
 	}
@@ -226,8 +227,8 @@ static void check_table(struct lx_doctor *d, const char *table, long long n)
 		snprintf(next, sizeof(next),
 			 "sysctl -w %s=%lld net.%s.neigh.default.gc_thresh3=%lld", key, 2 * n,
 			 table, 4 * n);
-	lx_doctor_find(
-		d, true, "neighbour table", next,
+	lx_findings_add(
+		&d->found, true, "neighbour table", next,
 		"this node has %lld peer NIDs on its subnets, Linux keeps %lld neighbours (%s)", n,
 		most, key);
 }
@@ -247,21 +248,25 @@ static void check_queues(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 		return;
 	snprintf(next, sizeof(next), "echo %s >%s", lx_rxqueue_mask(cpus, mask, sizeof(mask)),
 		 file);
-	lx_doctor_find(d, false, ifname, next,
-		       "it has one receive queue and no RPS: one CPU handles all its packets");
+	lx_findings_add(&d->found, false, ifname, next,
+			"it has one receive queue and no RPS: one CPU handles all its packets");
 }
 
 static void check_buffer(struct lx_doctor *d, const char *name, const char *key)
 {
 	char next[120];
-	long long wanted = lx_doctor_tunable(d, "tcp", name), most;
+	int64_t wanted;
+	long long most;
 
+	if (lx_request_tunable(d->session, "tcp", name, &wanted))
+		return;
+	/* 0: the system's default. */
 	if (!wanted || lx_sysctl_read(key, &most) || most >= wanted)
 		return;
-	snprintf(next, sizeof(next), "sysctl -w %s=%lld", key, wanted);
-	lx_doctor_find(d, true, name, next,
-		       "%s is %lld, so that sockets get less than the %lld bytes asked for", key,
-		       most, wanted);
+	snprintf(next, sizeof(next), "sysctl -w %s=%" PRId64, key, wanted);
+	lx_findings_add(&d->found, true, name, next,
+			"%s is %lld, so that sockets get less than the %" PRId64 " bytes asked for",
+			key, most, wanted);
 }
 
 static void check_clock(struct lx_doctor *d)
@@ -271,9 +276,9 @@ static void check_clock(struct lx_doctor *d)
 	int state = adjtimex(&tx);
 
 	if (state == TIME_ERROR || (state >= 0 && tx.status & STA_UNSYNC))
-		lx_doctor_find(d, false, "clock", "chrony, or another client of NTP",
-			       "nothing keeps this machine's clock right: times in logs of two "
-			       "nodes do not compare");
+		lx_findings_add(&d->found, false, "clock", "chrony, or another client of NTP",
+				"nothing keeps this machine's clock right: times in logs of two "
+				"nodes do not compare");
 }
 
 /* ---- all of it --------------------------------------------------------------------- */

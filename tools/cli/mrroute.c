@@ -389,9 +389,11 @@ int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
 {
 	struct setup m LX_CLEANUP(fini) = { .session = s, .dry_run = a->v[LX_ARG_DRY_RUN] };
 	json_t *nets = NULL;
-	bool skipped = false;
-	int err = a->v[LX_ARG_UNDO] ? 0 : lx_request_tunable_on(s, "tcp", "skip_mr_route_setup", &skipped);
+	int64_t skipped = 0;
+	int err = 0;
 
+	if (!a->v[LX_ARG_UNDO])
+		err = lx_request_tunable(s, "tcp", "skip_mr_route_setup", &skipped);
 	if (err || skipped)
 		return err;
 	if (!a->v[LX_ARG_UNDO])

@@ -9,6 +9,7 @@
 #include "../../user/base/cleanup.h"
 #include "../../user/control/schema.h"
 #include "../../user/conf/global.h"
+#include "json.h"
 #include "requests.h"
 #include "tree.h"
 
@@ -873,18 +874,17 @@ int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 	return 0;
 }
 
-int lx_request_tunable_on(struct lx_session *s, const char *module, const char *name, bool *ret_on)
+int lx_request_tunable(struct lx_session *s, const char *module, const char *name,
+		       int64_t *ret_value)
 {
 	const struct lx_args which = { .v = { [LX_ARG_MODULE] = module, [LX_ARG_NAME] = name } };
-	const char *value;
 	json_t *list;
 	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
 				  LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
-	value = json_string_value(json_object_get(json_array_get(list, 0), "value"));
-	*ret_on = value && strcmp(value, "0");
+	*ret_value = strtoll(lx_json_text(json_array_get(list, 0), "value"), NULL, 10);
 	json_decref(list);
 	return 0;
 }

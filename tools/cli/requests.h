@@ -99,7 +99,8 @@ int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct
 /* Initializes an NI with default settings. */
 void lx_request_init_ni(struct lx_conf_ni *ni);
 
-/* Whether a tunable of lnetxd is not 0; one that does not exist is off. 0 or a recorded -errno. */
-int lx_request_tunable_on(struct lx_session *s, const char *module, const char *name, bool *ret_on);
+/* A tunable of lnetxd that is a number; 0 if there is none. Returns 0 or a recorded -errno. */
+int lx_request_tunable(struct lx_session *s, const char *module, const char *name,
+		       int64_t *ret_value);
 
 #endif

@@ -301,9 +301,12 @@ static int restore(struct lx_session *s, bool dry_run)
 
 int lx_sysctl_setup(struct lx_session *s, const struct lx_args *a)
 {
-	bool enabled = false, dry_run = a->v[LX_ARG_DRY_RUN];
-	int err = a->v[LX_ARG_UNDO] ? 0 : lx_request_tunable_on(s, "lnet", "enable_sysctl_setup", &enabled);
+	bool dry_run = a->v[LX_ARG_DRY_RUN];
+	int64_t enabled = 0;
+	int err = 0;
 
+	if (!a->v[LX_ARG_UNDO])
+		err = lx_request_tunable(s, "lnet", "enable_sysctl_setup", &enabled);
 	if (err)
 		return err;
 	if (!enabled && !a->v[LX_ARG_UNDO])
