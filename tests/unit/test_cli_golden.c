@@ -67,7 +67,8 @@ static void mask(char *text)
 /* The reference shows 2 while routing stops, which scripts take for true. */
 static void stopping(const char *want, char *got)
 {
-	static const char theirs[] = "- enable: 2\n", ours[] = "- enable: 0\n      phase: stopping\n";
+	static const char theirs[] = "- enable: 2\n";
+	static const char ours[] = "- enable: 0\n      phase: stopping\n";
 	char *g = strstr(got, ours);
 
 	if (!g || !strstr(want, theirs))

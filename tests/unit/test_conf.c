@@ -276,7 +276,8 @@ static void test_shown_keys(void **state)
 	all_known(lx_control_peers.row, "peer:\n  - primary nid: 1@tcp\n    peer ni:\n      - ");
 	all_known(lx_control_routes.row, "route:\n  - ");
 	/* lnetctl prints them, after "enable". */
-	lx_conf_free(parse("routing:\n    - enable: 1\n      phase: starting\n      seconds_left: 57\n"));
+	lx_conf_free(parse("routing:\n    - enable: 1\n      phase: starting\n"
+			   "      seconds_left: 57\n"));
 }
 
 /* Parameters that the reference has in another module. */

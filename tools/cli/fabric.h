@@ -13,7 +13,7 @@
 
 struct lx_fabric {
 	struct lx_session *session;
-	unsigned int count, ping_ms; /* pings per rail, and how long to wait for each; 0: as "ping" */
+	unsigned int count, ping_ms; /* pings per rail, and time for each; 0: as for "ping" */
 	unsigned int ask_ms; /* how long to wait for a test node */
 	/* Told before each rail is pinged, and each node looked up; true: stop. */
 	bool (*progress)(const char *what, size_t done, size_t all);

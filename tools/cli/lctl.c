@@ -691,10 +691,11 @@ static void offer_arg(const char *word, const char *arg)
 
 static void offer_args(const char *word, const char *args)
 {
-	char copy[80], *save, *last = "";
+	static const char between[] = " |[].";
+	char copy[80], *save, *arg, *last = "";
 
 	snprintf(copy, sizeof(copy), "%s", args);
-	for (char *arg = strtok_r(copy, " |[].", &save); arg; arg = strtok_r(NULL, " |[].", &save)) {
+	for (arg = strtok_r(copy, between, &save); arg; arg = strtok_r(NULL, between, &save)) {
 		if (strcmp(arg, last))
 			offer_arg(word, arg);
 		last = arg;
