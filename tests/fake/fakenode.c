@@ -718,13 +718,16 @@ static int copy_list(const void *from, size_t n, size_t size, void **ret_list, s
 /* 0@lo is always first, even if the state file lacks it. */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
-	for (size_t i = 0; i < node->s.n_nis; i++) {
-		struct lx_ni_info *ni = &node->s.ni[i];
+	int err = copy_list(node->s.ni, node->s.n_nis, sizeof(node->s.ni[0]), (void **)ret_list,
+			    ret_n);
+
+	/* In the copy: other threads have theirs. */
+	for (size_t i = 0; i < *ret_n; i++) {
+		struct lx_ni_info *ni = &(*ret_list)[i];
 
 		ni->given = lx_nid_is_nid4(&ni->nid) ? lx_nid_any : ni->nid;
 	}
-	return copy_list(node->s.ni, node->s.n_nis, sizeof(node->s.ni[0]), (void **)ret_list,
-			 ret_n);
+	return err;
 }
 
 void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_nid *ret_primary)
@@ -742,10 +745,12 @@ int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t 
 
 int lx_udsp_list(struct lx_node *node, struct lx_conf_udsp **ret_list, size_t *ret_n)
 {
-	for (size_t i = 0; i < node->s.n_udsps; i++)
-		node->s.udsp[i].index = i;
-	return copy_list(node->s.udsp, node->s.n_udsps, sizeof(node->s.udsp[0]),
-			 (void **)ret_list, ret_n);
+	int err = copy_list(node->s.udsp, node->s.n_udsps, sizeof(node->s.udsp[0]),
+			    (void **)ret_list, ret_n);
+
+	for (size_t i = 0; i < *ret_n; i++)
+		(*ret_list)[i].index = i;
+	return err;
 }
 
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n)
