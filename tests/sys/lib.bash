@@ -505,7 +505,8 @@ lossy() {
 # flipping NODE IF EVERY [FIRST LENGTH]: flip a bit in one in EVERY incoming TCP segments from now
 # on, anywhere or in those bytes of the TCP header. Needs sums_in_packets.
 flipping() {
-	DROPS_EXPECTED+=('TCP_CSUM at .*')
+	# The length of the TCP header may be flipped, too.
+	DROPS_EXPECTED+=('TCP_CSUM at .*' 'PKT_TOO_SMALL at tcp_v4_rcv')
 	flipped_at+=("$1")
 	ingress_program "$1" "$2" flip -DEVERY="$3" -DFIRST="${4:-0}" -DLENGTH="${5:-0}"
 }
