@@ -409,8 +409,6 @@ by_lanes_now() {
 again() {
 	local before
 
-	# What is sent on a link while it is deleted.
-	DROPS_EXPECTED+=('NOT_SPECIFIED at veth_xmit')
 	before=$(on r1 cat "/sys/class/net/$4/ifindex")
 	ip -n "${NS}r1" link del "$4"
 	link "$1" "$2" "$3" r1 "$4" "$5"

@@ -587,7 +587,8 @@ fastpath_sum() {
 # another packet of, or answered; what comes for a connection that has ended, or waits for its end; the
 # parts of a packet that GRO joined, when it is freed; copies for a sniffer that is too slow; what a
 # switch that has forgotten an address sends to everybody; what is for a node that is not there, or has
-# another MAC address now; and what comes in while a busy CPU's queue is full (net.core.netdev_max_backlog).
+# another MAC address now; and what comes in while the queue of a busy CPU (net.core.netdev_max_backlog)
+# or of a veth that joins segments (256 packets) is full, or is sent while its other end is deleted.
 # A test may add its own. "REASON at FUNCTION"
 DROPS_EXPECTED=(
 	'TC_(IN|E)GRESS at .*'
@@ -598,6 +599,7 @@ DROPS_EXPECTED=(
 	'OTHERHOST at .*'
 	'NEIGH_.* at .*'
 	'CPU_BACKLOG at enqueue_to_backlog'
+	'NOT_SPECIFIED at veth_xmit'
 )
 
 # links_change: while packets are under way, interfaces go down or away, get a smaller MTU, or another
