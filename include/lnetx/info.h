@@ -34,18 +34,19 @@ struct lx_traffic {
 	struct lx_latency put_egress, get_rtt, put_ack;
 };
 
-/* Global counters, in the order of control.md 3.5. */
+/* X(number in messages, name): global counters, in the order of control.md 3.5 */
 #define LX_STATS(X) \
-	X(msgs_alloc) X(msgs_max) X(rst_alloc) X(errors) X(send_count) X(resend_count) \
-	X(response_timeout_count) X(local_interrupt_count) X(local_dropped_count) \
-	X(local_aborted_count) X(local_no_route_count) X(local_timeout_count) \
-	X(local_error_count) X(remote_dropped_count) X(remote_error_count) \
-	X(remote_timeout_count) X(network_timeout_count) X(failed_resends) \
-	X(successful_resends) X(recv_count) X(route_count) X(drop_count) X(send_length) \
-	X(recv_length) X(route_length) X(drop_length)
+	X(2, msgs_alloc) X(3, msgs_max) X(4, rst_alloc) X(5, errors) X(6, send_count) \
+	X(7, resend_count) X(8, response_timeout_count) X(9, local_interrupt_count) \
+	X(10, local_dropped_count) X(11, local_aborted_count) X(12, local_no_route_count) \
+	X(13, local_timeout_count) X(14, local_error_count) X(15, remote_dropped_count) \
+	X(16, remote_error_count) X(17, remote_timeout_count) X(18, network_timeout_count) \
+	X(19, failed_resends) X(20, successful_resends) X(21, recv_count) X(22, route_count) \
+	X(23, drop_count) X(24, send_length) X(25, recv_length) X(26, route_length) \
+	X(27, drop_length)
 
 struct lx_stats {
-#define LX_STATS_FIELD_(name) uint64_t name;
+#define LX_STATS_FIELD_(number, name) uint64_t name;
 	LX_STATS(LX_STATS_FIELD_)
 #undef LX_STATS_FIELD_
 	uint64_t drops[LX_REASON_COUNT]; /* drop_count, by reason */

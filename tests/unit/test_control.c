@@ -232,26 +232,103 @@ static void check_numbers(const struct lx_schema *group, const struct lx_schema 
 	}
 }
 
+static const struct lx_control_object *const objects[] = {
+	&lx_control_nets,	 &lx_control_peers,	   &lx_control_routes,
+	&lx_control_udsps,	 &lx_control_recovery,	   &lx_control_conns,
+	&lx_control_pings,	 &lx_control_routing_info, &lx_control_stats,
+	&lx_control_tunables,	 &lx_control_events,	   &lx_control_statuses,
+	&lx_control_faults,	 &lx_control_selftests,	   &lx_control_answers,
+	&lx_control_columns,	 &lx_control_bpf,	   &lx_control_bpf_features,
+	&lx_control_bpf_sets,	 &lx_control_bpf_hooks,	   &lx_control_bpf_tables,
+	&lx_control_bpf_objects, &lx_control_streams,	   &lx_control_lanes,
+	&lx_control_traces,	 &lx_control_guards,	   &lx_control_bans,
+	&lx_control_prefixes,	 &lx_control_refusals
+};
+
+/* clang-format off */
+#define REQUEST(name) { "request " #name, &lx_control_##name##_schema }
+static const struct {
+	const char *name;
+	const struct lx_schema *schema;
+} requests[] = {
+	REQUEST(show), REQUEST(net), REQUEST(set), REQUEST(route), REQUEST(peer), REQUEST(udsp),
+	REQUEST(udsp_del), REQUEST(ping), REQUEST(fault), REQUEST(selftest), REQUEST(routing),
+	REQUEST(buffers), REQUEST(disconnect), REQUEST(value), REQUEST(guard), REQUEST(ban),
+	REQUEST(prefix), REQUEST(filter), REQUEST(ask),
+};
+/* clang-format on */
+
 static void test_numbers(void **state)
 {
-	static const struct lx_control_object *const objects[] = {
-		&lx_control_nets,    &lx_control_peers,	   &lx_control_routes,
-		&lx_control_conns,   &lx_control_pings,	   &lx_control_routing_info,
-		&lx_control_stats,   &lx_control_tunables, &lx_control_events,
-		&lx_control_statuses
-	};
-	static const struct lx_schema *const requests[] = {
-		&lx_control_show_schema,       &lx_control_net_schema,
-		&lx_control_set_schema,	       &lx_control_route_schema,
-		&lx_control_peer_schema,       &lx_control_ping_schema,
-		&lx_control_routing_schema,    &lx_control_buffers_schema,
-		&lx_control_disconnect_schema, &lx_control_value_schema
-	};
-
 	for (size_t i = 0; i < N_OF(objects); i++)
 		check_numbers(objects[i]->group, objects[i]->row);
 	for (size_t i = 0; i < N_OF(requests); i++)
-		check_numbers(NULL, requests[i]);
+		check_numbers(NULL, requests[i].schema);
+}
+
+/* A line for each field: the keys that lead to it, and its number. */
+static void list_numbers(FILE *out, const char *path, const struct lx_schema *schema)
+{
+	char below[200];
+
+	for (const struct lx_field *f = schema ? schema->field : NULL; f && f->key; f++) {
+		snprintf(below, sizeof(below), "%s.%s", path, f->key);
+		if (f->attr)
+			fprintf(out, "%s %u\n", below, f->attr);
+		if (f->sub)
+			list_numbers(out, below, f->sub);
+	}
+}
+
+/* True if @text has a line that begins as @line, up to its end. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t len = strcspn(line, "\n");
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		if (!strncmp(text, line, len) && text[len] == '\n')
+			return true;
+	}
+	return false;
+}
+
+/* Prints the lines of @text that @other lacks. Returns their number. */
+static unsigned int missing_lines(const char *text, const char *other, const char *what)
+{
+	unsigned int n = 0;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		if (*text == '#' || *text == '\n' || has_line(other, text))
+			continue;
+		print_error("%s: %.*s\n", what, (int)strcspn(text, "\n"), text);
+		n++;
+	}
+	return n;
+}
+
+/* A number that has been in a release keeps its meaning: other programs speak this protocol. */
+static void test_frozen_numbers(void **state)
+{
+	static char file[64 << 10];
+	FILE *in = fopen("tests/golden/control.numbers", "r");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(in);
+	file[fread(file, 1, sizeof(file) - 1, in)] = '\0';
+	fclose(in);
+	for (size_t i = 0; i < N_OF(objects); i++) {
+		list_numbers(out, objects[i]->yaml, objects[i]->group);
+		list_numbers(out, objects[i]->yaml, objects[i]->row);
+	}
+	for (size_t i = 0; i < N_OF(requests); i++)
+		list_numbers(out, requests[i].name, requests[i].schema);
+	fclose(out);
+	assert_int_equal(missing_lines(text, file, "new, not yet in tests/golden/control.numbers") +
+				 missing_lines(file, text, "gone, or has another number"),
+			 0);
+	free(text);
 }
 
 /* ---- hostile requests -------------------------------------------------------------- */
@@ -425,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_frozen_numbers),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_message_length),

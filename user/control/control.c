@@ -330,17 +330,6 @@ static const struct lx_schema routing = { "routing", sizeof(struct lx_routing_in
 
 /* ---- statistics -------------------------------------------------------------------- */
 
-enum {
-	STATS_HDR_ = 1, /* the reference's numbers begin at 2 */
-#define STATS_NUMBER_(name) STATS_##name,
-	LX_STATS(STATS_NUMBER_)
-	STATS_DROPS_,
-	STATS_LOOPS_,
-	STATS_ANSWER_BYTES_,
-	STATS_ANSWER_WAITS_,
-	STATS_REFUSED_PORTS_
-};
-
 #define DROP_FIELD_(NAME, name_, help) \
 	{ LX_FIELD_NUM(LX_REASON_##NAME + 1, name_, struct lx_stats, drops[LX_REASON_##NAME]), \
 	  .omit = LX_OMIT_ZERO },
@@ -350,16 +339,16 @@ static const struct lx_field drops_fields[] = {
 };
 static const struct lx_schema drops = { "drops", sizeof(struct lx_stats), drops_fields };
 
-#define STATS_FIELD_(name) { LX_FIELD_NUM(STATS_##name, #name, struct lx_stats, name) },
+#define STATS_FIELD_(n, name) { LX_FIELD_NUM(n, #name, struct lx_stats, name) },
 static const struct lx_field stats_fields[] = {
 	LX_STATS(STATS_FIELD_)
 	/* Offset 0: the sub-schema describes the drops array of the same struct. */
-	{ .key = "drops", .attr = STATS_DROPS_, .type = LX_FIELD_NEST, .offset = 0,
+	{ .key = "drops", .attr = 28, .type = LX_FIELD_NEST, .offset = 0,
 	  .size = 0, .sub = &drops, OWN },
-	{ LX_FIELD_NUM(STATS_LOOPS_, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },
-	{ LX_FIELD_NUM(STATS_ANSWER_BYTES_, "answer_bytes", struct lx_stats, answer_bytes), OWN },
-	{ LX_FIELD_NUM(STATS_ANSWER_WAITS_, "answer_waits", struct lx_stats, answer_waits), OWN },
-	{ LX_FIELD_NUM(STATS_REFUSED_PORTS_, "refused_ports", struct lx_stats, refused_ports), OWN,
+	{ LX_FIELD_NUM(29, "loops", struct lx_stats, loops), OWN, .omit = LX_OMIT_ZERO },
+	{ LX_FIELD_NUM(30, "answer_bytes", struct lx_stats, answer_bytes), OWN },
+	{ LX_FIELD_NUM(31, "answer_waits", struct lx_stats, answer_waits), OWN },
+	{ LX_FIELD_NUM(32, "refused_ports", struct lx_stats, refused_ports), OWN,
 	  .omit = LX_OMIT_ZERO },
 	END
 };
