@@ -117,7 +117,7 @@ endif
 # ---- sources -----------------------------------------------------------------------
 
 LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
-	lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
+	lnd/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
 ifdef no_o2ib
 LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
 else

@@ -23,19 +23,7 @@ struct lx_o2ib_tunables lx_o2ib_tun;
 static const struct lx_tunable tunable_table[] =
 	LX_TUNABLE_TABLE(lx_o2ib_tunables, LX_O2IB_TUNABLES);
 
-static const char *const ni_tunable_names[] = {
-	[LX_O2IB_NI_PEERCREDITS_HIW] = "peercredits_hiw",
-	[LX_O2IB_NI_CONCURRENT_SENDS] = "concurrent_sends",
-	[LX_O2IB_NI_CONNS_PER_PEER] = "conns_per_peer",
-	[LX_O2IB_NI_MAP_ON_DEMAND] = "map_on_demand",
-	[LX_O2IB_NI_FMR_POOL_SIZE] = "fmr_pool_size",
-	[LX_O2IB_NI_FMR_FLUSH_TRIGGER] = "fmr_flush_trigger",
-	[LX_O2IB_NI_FMR_CACHE] = "fmr_cache",
-	[LX_O2IB_NI_NTX] = "ntx",
-	[LX_O2IB_NI_TIMEOUT] = "timeout",
-	[LX_O2IB_NI_TOS] = "tos",
-	NULL,
-};
+static const char *const ni_setting_names[] = LX_NI_SETTING_NAMES(LX_O2IB_NI_SETTINGS);
 
 /* The tunables have their defaults before main(). */
 __attribute__((constructor)) static void set_defaults(void)
@@ -385,7 +373,7 @@ const struct lx_lnd lx_o2ib_lnd = {
 	.can_rdma_get = true,
 	.tunables = tunable_table,
 	.tunable_values = &lx_o2ib_tun,
-	.ni_tunables = ni_tunable_names,
+	.ni_tunables = ni_setting_names,
 	.startup = o2ib_startup,
 	.shutdown = o2ib_shutdown,
 	.send = o2ib_send,

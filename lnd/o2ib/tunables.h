@@ -6,6 +6,7 @@
 #ifndef LX_O2IB_TUNABLES_H
 #define LX_O2IB_TUNABLES_H
 
+#include <internal/ni_setting.h>
 #include <lnetx/tunable.h>
 
 #define LX_O2IB_TUNABLES(X, tag) \
@@ -53,18 +54,19 @@ LX_TUNABLE_STRUCT(lx_o2ib_tunables, LX_O2IB_TUNABLES);
 /* Global, like module parameters. Read under the node lock. */
 extern struct lx_o2ib_tunables lx_o2ib_tun;
 
-/* Index into struct lx_lnd_tunables. */
-enum lx_o2ib_ni_tunable {
-	LX_O2IB_NI_PEERCREDITS_HIW,
-	LX_O2IB_NI_CONCURRENT_SENDS,
-	LX_O2IB_NI_CONNS_PER_PEER,
-	LX_O2IB_NI_MAP_ON_DEMAND,
-	LX_O2IB_NI_FMR_POOL_SIZE,
-	LX_O2IB_NI_FMR_FLUSH_TRIGGER,
-	LX_O2IB_NI_FMR_CACHE,
-	LX_O2IB_NI_NTX,
-	LX_O2IB_NI_TIMEOUT,
-	LX_O2IB_NI_TOS,
-};
+/* Settings of an NI (ni_setting.h). */
+#define LX_O2IB_NI_SETTINGS(X, tag) \
+	X(tag, PEERCREDITS_HIW, peercredits_hiw, 0, 253) \
+	X(tag, CONCURRENT_SENDS, concurrent_sends, 0, 508) \
+	X(tag, CONNS_PER_PEER, conns_per_peer, 1, 16) \
+	X(tag, MAP_ON_DEMAND, map_on_demand, 0, 256) \
+	X(tag, FMR_POOL_SIZE, fmr_pool_size, 0, INT32_MAX) \
+	X(tag, FMR_FLUSH_TRIGGER, fmr_flush_trigger, 0, INT32_MAX) \
+	X(tag, FMR_CACHE, fmr_cache, 0, 1) \
+	X(tag, NTX, ntx, 1, INT32_MAX) \
+	X(tag, TIMEOUT, timeout, 1, 86400) \
+	X(tag, TOS, tos, 0, 255)
+
+enum lx_o2ib_ni_setting { LX_O2IB_NI_SETTINGS(LX_NI_SETTING_INDEX, LX_O2IB_NI_) };
 
 #endif

@@ -23,13 +23,7 @@ struct lx_sock_tunables lx_sock_tun;
 static const struct lx_tunable tunable_table[] =
 	LX_TUNABLE_TABLE(lx_sock_tunables, LX_SOCK_TUNABLES);
 
-static const char *const ni_tunable_names[] = {
-	[LX_SOCK_NI_CONNS_PER_PEER] = "conns_per_peer",
-	[LX_SOCK_NI_TIMEOUT] = "timeout",
-	[LX_SOCK_NI_TOS] = "tos",
-	[LX_SOCK_NI_FASTPATH] = "fastpath",
-	NULL,
-};
+static const char *const ni_setting_names[] = LX_NI_SETTING_NAMES(LX_SOCK_NI_SETTINGS);
 
 /* The tunables have their defaults before main(). */
 __attribute__((constructor)) static void set_defaults(void)
@@ -56,25 +50,13 @@ static void take_default(int32_t *value, int64_t def)
 		*value = def;
 }
 
-static bool in_range(int32_t value, int32_t min, int32_t max)
+static bool ni_setting_valid(unsigned int index, int32_t value)
 {
-	return value >= min && value <= max;
-}
+	const struct lx_conf_ni_setting *set = &lx_conf_lnd_settings(LX_NET_TCP)[index];
 
-static bool ni_tunable_valid(unsigned int index, int32_t value)
-{
-	switch (index) {
-	case LX_SOCK_NI_CONNS_PER_PEER:
-		return in_range(value, 0, 127);
-	case LX_SOCK_NI_TIMEOUT:
-		return in_range(value, 0, 86400);
-	case LX_SOCK_NI_TOS:
-		return in_range(value, -1, 255);
-	case LX_SOCK_NI_FASTPATH:
-		return value == LX_LND_TUNABLE_HIDDEN || in_range(value, 0, 1);
-	default:
-		return false;
-	}
+	return (value >= set->min && value <= set->max) ||
+	       (index == LX_SOCK_NI_TOS && value == LX_UNSET) ||
+	       (index == LX_SOCK_NI_FASTPATH && value == LX_LND_TUNABLE_HIDDEN);
 }
 
 static int take_tunables(struct lx_sock_net *net)
@@ -90,8 +72,8 @@ static int take_tunables(struct lx_sock_net *net)
 	take_default(&tun[LX_SOCK_NI_TIMEOUT], lx_sock_tun.sock_timeout);
 	take_default(&tun[LX_SOCK_NI_TOS], lx_sock_tun.tos);
 	take_default(&tun[LX_SOCK_NI_FASTPATH], LX_LND_TUNABLE_HIDDEN);
-	for (unsigned int i = 0; ni_tunable_names[i]; i++) {
-		if (!ni_tunable_valid(i, tun[i]))
+	for (unsigned int i = 0; ni_setting_names[i]; i++) {
+		if (!ni_setting_valid(i, tun[i]))
 			return -EINVAL;
 	}
 	if (!tun[LX_SOCK_NI_CONNS_PER_PEER])
@@ -311,7 +293,7 @@ static int sock_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 
 	if (index == LX_SOCK_NI_FASTPATH)
 		take_default(&value, LX_LND_TUNABLE_HIDDEN);
-	if (!ni_tunable_valid(index, value))
+	if (!ni_setting_valid(index, value))
 		return -EINVAL;
 	if (index == LX_SOCK_NI_CONNS_PER_PEER && !value)
 		value = lx_proto_auto_conns(net->netif.speed_mbps);
@@ -414,7 +396,7 @@ const struct lx_lnd lx_sock_lnd = {
 	.tunables = tunable_table,
 	.tunable_values = &lx_sock_tun,
 	.conflict = tunables_conflict,
-	.ni_tunables = ni_tunable_names,
+	.ni_tunables = ni_setting_names,
 	.startup = sock_startup,
 	.shutdown = sock_shutdown,
 	.send = sock_send,

@@ -7,6 +7,7 @@
 #ifndef LX_SOCK_TUNABLES_H
 #define LX_SOCK_TUNABLES_H
 
+#include <internal/ni_setting.h>
 #include <lnetx/tunable.h>
 
 #define LX_SOCK_TUNABLES(X, tag) \
@@ -90,13 +91,14 @@ enum lx_sock_accept {
 /* Global, like module parameters. Read under the node lock. */
 extern struct lx_sock_tunables lx_sock_tun;
 
-/* Index into struct lx_lnd_tunables. */
-enum lx_sock_ni_tunable {
-	LX_SOCK_NI_CONNS_PER_PEER,
-	LX_SOCK_NI_TIMEOUT,
-	LX_SOCK_NI_TOS,
-	LX_SOCK_NI_FASTPATH, /* hidden: as tunable fastpath; 0: not with this NI */
-};
+/* Settings of an NI (ni_setting.h). */
+#define LX_SOCK_NI_SETTINGS(X, tag) \
+	X(tag, CONNS_PER_PEER, conns_per_peer, 0, 127) \
+	X(tag, TIMEOUT, timeout, 0, 86400) \
+	X(tag, TOS, tos, 0, 255) \
+	X(tag, FASTPATH, fastpath, 0, 1) /* hidden: as tunable fastpath; 0: not with this NI */
+
+enum lx_sock_ni_setting { LX_SOCK_NI_SETTINGS(LX_NI_SETTING_INDEX, LX_SOCK_NI_) };
 
 /* Longer than any payload: zero copy is off. */
 #define LX_SOCK_ZC_OFF ((16 << 20) + 1)

@@ -6,6 +6,7 @@
 #ifndef LX_TOOLS_ARGS_H
 #define LX_TOOLS_ARGS_H
 
+#include "ni_words.h"
 #include "session.h"
 
 enum lx_arg_id {
@@ -17,14 +18,9 @@ enum lx_arg_id {
 	LX_ARG_HOP,
 	LX_ARG_PRIORITY,
 	LX_ARG_SENSITIVITY,
-	LX_ARG_PEER_TIMEOUT,
-	LX_ARG_PEER_CREDITS,
-	LX_ARG_PEER_BUFFER_CREDITS,
-	LX_ARG_CREDITS,
-	LX_ARG_CONNS_PER_PEER,
-	LX_ARG_LND_TIMEOUT,
-	LX_ARG_TOS,
-	LX_ARG_FASTPATH,
+#define LX_NI_WORD_ARG_(NAME, name, value) LX_ARG_##NAME,
+	LX_NI_WORDS(LX_NI_WORD_ARG_)
+#undef LX_NI_WORD_ARG_
 	LX_ARG_CPT,
 	LX_ARG_PRIMARY,
 	LX_ARG_TIMEOUT,

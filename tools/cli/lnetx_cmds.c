@@ -398,14 +398,12 @@ static int export(struct lx_session *s, const struct lx_args *a)
 static const struct lx_keyword net_filter[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, END
 };
+#define NI_WORD_(NAME, name, value) { #name, LX_ARG_##NAME, value },
 static const struct lx_keyword net_add[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
 	{ "dev", LX_ARG_IF, "IF[,IF]" }, { "rails", LX_ARG_RAILS, "N|ADDRS" },
-	{ "nid", LX_ARG_NID, "NID" }, { "peer_timeout", LX_ARG_PEER_TIMEOUT, "S" }, { "peer_credits", LX_ARG_PEER_CREDITS, "N" },
-	{ "peer_buffer_credits", LX_ARG_PEER_BUFFER_CREDITS, "N" },
-	{ "credits", LX_ARG_CREDITS, "N" }, { "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" },
-	{ "timeout", LX_ARG_LND_TIMEOUT, "S" }, { "tos", LX_ARG_TOS, "N" },
-	{ "fastpath", LX_ARG_FASTPATH, "0|1" }, { "ip2nets", LX_ARG_IP2NETS, "RULES" }, END
+	{ "nid", LX_ARG_NID, "NID" }, LX_NI_WORDS(NI_WORD_)
+	{ "ip2nets", LX_ARG_IP2NETS, "RULES" }, END
 };
 static const struct lx_keyword net_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "if", LX_ARG_IF, "IF[,IF]" },
@@ -414,8 +412,7 @@ static const struct lx_keyword net_del[] = {
 };
 static const struct lx_keyword net_set[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "nid", LX_ARG_NID, "NID" }, { "all", LX_ARG_ALL, NULL },
-	{ "conns_per_peer", LX_ARG_CONNS_PER_PEER, "N" }, { "timeout", LX_ARG_LND_TIMEOUT, "S" },
-	{ "tos", LX_ARG_TOS, "N" }, { "fastpath", LX_ARG_FASTPATH, "0|1" },
+	LX_NI_LIVE_WORDS(NI_WORD_)
 	{ "health", LX_ARG_HEALTH, "0..1000" }, END
 };
 static const struct lx_command net_commands[] = {

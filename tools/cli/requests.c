@@ -90,58 +90,62 @@ int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	return lx_session_do(s, LX_CTL_DEL, LX_CTL_NET, &req);
 }
 
-/* Parses a setting that only some transports have. */
-static int lnd_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		       const char *name, struct lx_conf_ni *ni)
+/* The place of a setting in its table, or -1. */
+static int place_of(const struct lx_conf_ni_setting *set, const char *name)
 {
-	const struct lx_conf_ni_setting *known = lx_conf_lnd_settings(lx_net_type(ni->net));
-	int64_t value;
-	int at = 0, err;
-
-	if (!a->v[id])
-		return 0;
-	while (known && known[at].name && strcmp(known[at].name, name))
-		at++;
-	if (!known || !known[at].name)
-		return lx_session_fail(s, -EOPNOTSUPP, "nets of type %s have no setting %s",
-				       lx_net_str(ni->net), name);
-	err = lx_arg_int(s, a, id, name, LX_UNSET, known[at].max, &value);
-	if (!err)
-		ni->lnd_tun.value[at] = value;
-	return err;
+	for (int i = 0; set && set[i].name; i++) {
+		if (!strcmp(set[i].name, name))
+			return i;
+	}
+	return -1;
 }
 
-static int ni_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		      const char *name, int32_t *ret_value)
+/* The same for a setting of the transport, which must have it. */
+static int lnd_place(struct lx_session *s, uint32_t net, const char *name, int *ret_at)
 {
-	int64_t value;
-	int err = lx_arg_int(s, a, id, name, LX_UNSET, INT32_MAX, &value);
+	*ret_at = place_of(lx_conf_lnd_settings(lx_net_type(net)), name);
+	if (*ret_at >= 0)
+		return 0;
+	return lx_session_fail(s, -EOPNOTSUPP, "nets of type %s have no setting %s",
+			       lx_net_str(net), name);
+}
 
+static const struct {
+	enum lx_arg_id id;
+	const char *name;
+} ni_words[] = {
+#define NI_WORD_(NAME, name_, value) { LX_ARG_##NAME, #name_ },
+	LX_NI_WORDS(NI_WORD_)
+#undef NI_WORD_
+};
+
+static int take_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+			const char *name, struct lx_conf_ni *ni)
+{
+	int at = place_of(lx_conf_ni_settings(), name), err = 0;
+	int32_t *to = (int32_t *)&ni->tun; /* lnetxd knows the ranges of these */
+	int64_t value, max = INT32_MAX;
+
+	if (at < 0) {
+		err = lnd_place(s, ni->net, name, &at);
+		to = ni->lnd_tun.value;
+		max = err ? 0 : lx_conf_lnd_settings(lx_net_type(ni->net))[at].max;
+	}
 	if (!err)
-		*ret_value = value;
+		err = lx_arg_int(s, a, id, name, LX_UNSET, max, &value);
+	if (!err)
+		to[at] = value;
 	return err;
 }
 
 int lx_request_ni_settings(struct lx_session *s, const struct lx_args *a, struct lx_conf_ni *ni)
 {
-	int err;
+	int err = 0;
 
-	err = ni_setting(s, a, LX_ARG_PEER_TIMEOUT, "peer_timeout", &ni->tun.peer_timeout);
-	if (!err)
-		err = ni_setting(s, a, LX_ARG_PEER_CREDITS, "peer_credits", &ni->tun.peer_credits);
-	if (!err)
-		err = ni_setting(s, a, LX_ARG_PEER_BUFFER_CREDITS, "peer_buffer_credits",
-				 &ni->tun.peer_buffer_credits);
-	if (!err)
-		err = ni_setting(s, a, LX_ARG_CREDITS, "credits", &ni->tun.credits);
-	if (!err)
-		err = lnd_setting(s, a, LX_ARG_CONNS_PER_PEER, "conns_per_peer", ni);
-	if (!err)
-		err = lnd_setting(s, a, LX_ARG_LND_TIMEOUT, "timeout", ni);
-	if (!err)
-		err = lnd_setting(s, a, LX_ARG_TOS, "tos", ni);
-	if (!err)
-		err = lnd_setting(s, a, LX_ARG_FASTPATH, "fastpath", ni);
+	for (size_t i = 0; !err && i < sizeof(ni_words) / sizeof(ni_words[0]); i++) {
+		if (a->v[ni_words[i].id])
+			err = take_setting(s, a, ni_words[i].id, ni_words[i].name, ni);
+	}
 	if (!err && a->v[LX_ARG_CPT])
 		err = lx_arg_cpt(s, a->v[LX_ARG_CPT]);
 	return err;
@@ -284,33 +288,53 @@ int lx_request_net_del(struct lx_session *s, const struct lx_args *a)
 static const struct ni_choice {
 	enum lx_arg_id id;
 	const char *name;
-	int64_t min, max; /* whatever the type of net */
-	bool of_lnd;
-	bool may_stay; /* as scripts rely on it, -1 leaves the setting as it is */
-} ni_choices[] = {
-	{ LX_ARG_HEALTH, "health", 0, 1000, false, false },
-	{ LX_ARG_CONNS_PER_PEER, "conns_per_peer", LX_UNSET, 127, true, true },
-	{ LX_ARG_LND_TIMEOUT, "timeout", LX_UNSET, INT32_MAX, true, true },
-	{ LX_ARG_TOS, "tos", LX_UNSET, 255, true, false },
-	{ LX_ARG_FASTPATH, "fastpath", LX_UNSET, 1, true, false },
+} ni_choices[] = { { LX_ARG_HEALTH, "health" },
+#define NI_CHOICE_(NAME, name_, value) { LX_ARG_##NAME, #name_ },
+		   LX_NI_LIVE_WORDS(NI_CHOICE_)
+#undef NI_CHOICE_
 };
 
 #define NI_CHOICES (sizeof(ni_choices) / sizeof(ni_choices[0]))
+
+/* As scripts rely on it, -1 leaves these as they are. */
+static bool may_stay(enum lx_arg_id id)
+{
+	return id == LX_ARG_CONNS_PER_PEER || id == LX_ARG_LND_TIMEOUT;
+}
+
+/* The largest value that NIs of some type of net take. */
+static int32_t largest(const char *name)
+{
+	static const uint8_t types[] = { LX_NET_TCP, LX_NET_O2IB };
+	int32_t most = 0;
+
+	for (size_t i = 0; i < sizeof(types); i++) {
+		const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(types[i]);
+		int at = place_of(set, name);
+
+		if (at >= 0 && set[at].max > most)
+			most = set[at].max;
+	}
+	return most;
+}
 
 /* The value is LX_UNSET if it is not given. @net: LX_NET_U32_ANY: of any type */
 static int take_choice(struct lx_session *s, const struct lx_args *a, const struct ni_choice *c,
 		       uint32_t net, int64_t *ret_value)
 {
 	const struct lx_conf_ni_setting *known =
-		c->of_lnd && net != LX_NET_U32_ANY ? lx_conf_lnd_settings(lx_net_type(net)) : NULL;
-	const bool typed = known;
+		net == LX_NET_U32_ANY ? NULL : lx_conf_lnd_settings(lx_net_type(net));
+	int at, err;
 
-	while (known && known->name && strcmp(known->name, c->name))
-		known++;
-	if (a->v[c->id] && typed && !known->name)
-		return lx_session_fail(s, -EOPNOTSUPP, "nets of type %s have no setting %s",
-				       lx_net_str(net), c->name);
-	return lx_arg_int(s, a, c->id, c->name, c->min, typed ? known->max : c->max, ret_value);
+	*ret_value = LX_UNSET;
+	if (!a->v[c->id])
+		return 0;
+	if (c->id == LX_ARG_HEALTH)
+		return lx_arg_int(s, a, c->id, c->name, 0, 1000, ret_value);
+	if (!known)
+		return lx_arg_int(s, a, c->id, c->name, LX_UNSET, largest(c->name), ret_value);
+	err = lnd_place(s, net, c->name, &at);
+	return err ? err : lx_arg_int(s, a, c->id, c->name, LX_UNSET, known[at].max, ret_value);
 }
 
 /* All values are checked first: if one is wrong, none is set. */
@@ -325,7 +349,7 @@ static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_
 	for (size_t i = 0; !err && i < NI_CHOICES; i++) {
 		const struct ni_choice *c = &ni_choices[i];
 
-		if (!a->v[c->id] || (c->may_stay && value[i] == LX_UNSET))
+		if (!a->v[c->id] || (may_stay(c->id) && value[i] == LX_UNSET))
 			continue;
 		snprintf(req->name, sizeof(req->name), "%s", c->name);
 		req->value = value[i];

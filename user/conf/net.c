@@ -39,30 +39,6 @@ struct walk {
 		   "and build it again without O2IB=0"
 #endif
 
-const struct lx_conf_ni_setting *lx_conf_lnd_settings(uint8_t net_type)
-{
-	static const struct lx_conf_ni_setting tcp[] = { { "conns_per_peer", 0, 127 },
-							  { "timeout", 0, 86400 },
-							  { "tos", 0, 255 },
-							  { "fastpath", 0, 1 },
-							  { NULL, 0, 0 } };
-
-#ifdef LX_O2IB
-	static const struct lx_conf_ni_setting o2ib[] = {
-		{ "peercredits_hiw", 0, 253 },	   { "concurrent_sends", 0, 508 },
-		{ "conns_per_peer", 1, 16 },	   { "map_on_demand", 0, 256 },
-		{ "fmr_pool_size", 0, INT32_MAX }, { "fmr_flush_trigger", 0, INT32_MAX },
-		{ "fmr_cache", 0, 1 },		   { "ntx", 1, INT32_MAX },
-		{ "timeout", 1, 86400 },	   { "tos", 0, 255 },
-		{ NULL, 0, 0 }
-	};
-
-	if (net_type == LX_NET_O2IB)
-		return o2ib;
-#endif
-	return net_type == LX_NET_TCP ? tcp : NULL;
-}
-
 /* 0@lo has none of them; an export shows zeros there. */
 static int ni_tunable(struct lx_yaml *y, yaml_node_t *value, const char *name, int32_t min,
 		      int32_t max, const struct lx_conf_ni *ni, int32_t *ret_value)
@@ -79,33 +55,30 @@ static int ni_tunable(struct lx_yaml *y, yaml_node_t *value, const char *name, i
 	return err;
 }
 
-/* The order of struct lx_ni_tunables. */
-enum { NI_PEER_TIMEOUT, NI_PEER_CREDITS, NI_PEER_BUFFER_CREDITS, NI_CREDITS };
+/* In the order of struct lx_ni_tunables. */
+#define NI_TUNABLES(X)                                                                             \
+	X(peer_timeout, 0, 86400)                                                                  \
+	X(peer_credits, 1, 1 << 20)                                                                \
+	X(peer_buffer_credits, 0, 1 << 20)                                                         \
+	X(credits, 1, 1 << 20)
 
 const struct lx_conf_ni_setting *lx_conf_ni_settings(void)
 {
-	static const struct lx_conf_ni_setting settings[] = {
-		[NI_PEER_TIMEOUT] = { "peer_timeout", 0, 86400 },
-		[NI_PEER_CREDITS] = { "peer_credits", 1, 1 << 20 },
-		[NI_PEER_BUFFER_CREDITS] = { "peer_buffer_credits", 0, 1 << 20 },
-		[NI_CREDITS] = { "credits", 1, 1 << 20 },
-		{ NULL, 0, 0 }
-	};
+#define SETTING_(name, min, max) { #name, min, max },
+	static const struct lx_conf_ni_setting settings[] = { NI_TUNABLES(SETTING_){ NULL, 0, 0 } };
+#undef SETTING_
 
 	return settings;
 }
 
-#define NI_TUNABLE(name, index)                                                                    \
+#define NI_TUNABLE_(name, min, max)                                                                \
 	static int tun_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                    \
 	{                                                                                          \
-		const struct lx_conf_ni_setting *set = &lx_conf_ni_settings()[index];             \
 		struct lx_conf_ni *ni = arg;                                                       \
-		return ni_tunable(y, value, #name, set->min, set->max, ni, &ni->tun.name);         \
+		return ni_tunable(y, value, #name, min, max, ni, &ni->tun.name);                   \
 	}
-NI_TUNABLE(peer_timeout, NI_PEER_TIMEOUT)
-NI_TUNABLE(peer_credits, NI_PEER_CREDITS)
-NI_TUNABLE(peer_buffer_credits, NI_PEER_BUFFER_CREDITS)
-NI_TUNABLE(credits, NI_CREDITS)
+NI_TUNABLES(NI_TUNABLE_)
+#undef NI_TUNABLE_
 
 /* "0", "0-3" or "0-6/2"; advances *text past it. */
 static bool cpt_item(const char **text, unsigned long *ret_last)
@@ -198,14 +171,11 @@ static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {
 #define IGNORED_(name) { name, lx_yaml_ignored },
-	static const struct lx_yaml_key keys[] = { { "peer_timeout", tun_peer_timeout },
-						   { "peer_credits", tun_peer_credits },
-						   { "peer_buffer_credits",
-						     tun_peer_buffer_credits },
-						   { "credits", tun_credits },
-						   { "CPT", cpt },
-						   LND_SETTINGS(IGNORED_) { NULL, NULL } };
+#define TUNABLE_(name, min, max) { #name, tun_##name },
+	static const struct lx_yaml_key keys[] = { NI_TUNABLES(TUNABLE_){ "CPT", cpt },
+						   LND_SETTINGS(IGNORED_){ NULL, NULL } };
 #undef IGNORED_
+#undef TUNABLE_
 
 	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "tunables", keys, ni);
 }
