@@ -71,10 +71,12 @@ const struct lx_conf_ni_setting *lx_conf_ni_settings(void);
  */
 const char *lx_conf_net_why(uint32_t net, int err);
 
+#define LX_HOP_MAX 255 /* of a route */
+
 struct lx_conf_route {
 	uint32_t net;
 	struct lx_nid gateway;
-	int32_t hop;      /* 1..255, or LX_UNSET */
+	int32_t hop;      /* 1..LX_HOP_MAX, or LX_UNSET */
 	int64_t priority; /* 0 best, or LX_UNSET */
 	int32_t health_sensitivity; /* or LX_UNSET */
 	/*

@@ -370,7 +370,7 @@ static void test_refused(void **state)
 	refuse(&m, &lx_control_route_schema, -EPROTO, "hop: not a number");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 3, 1ULL << 31);
-	refuse(&m, &lx_control_route_schema, -EINVAL, "hop: 2147483648 is out of range");
+	refuse(&m, &lx_control_route_schema, -EINVAL, "hop: 2147483648 is not in 1..255");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 2, 2);
 	refuse(&m, &lx_control_peer_schema, -EINVAL, "Multi-Rail: 2 is out of range");
@@ -405,6 +405,45 @@ static void test_refused(void **state)
 }
 
 /* A valid message with any byte removed or changed is decoded or refused. */
+/* What lnetxd says to one number as a field's value; "": it takes it. */
+static const char *answer_to(const struct lx_schema *schema, const struct lx_field *f,
+			     int64_t value)
+{
+	static struct lx_control_peer obj; /* the largest */
+	static char text[200];
+	struct message m;
+
+	begin(&m);
+	mnl_attr_put_u64(m.nlh, f->attr, (uint64_t)value);
+	finish(&m);
+	text[0] = '\0';
+	lx_schema_get(m.attrs, m.len, schema, &obj, text, sizeof(text));
+	return text;
+}
+
+/* A field's range holds for all requests, whoever sends them. */
+static void test_ranges(void **state)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < N_OF(requests); i++) {
+		for (const struct lx_field *f = requests[i].schema->field; f->key; f++) {
+			if (!f->low && !f->high)
+				continue;
+			n++;
+			assert_string_equal(answer_to(requests[i].schema, f, f->low), "");
+			assert_string_equal(answer_to(requests[i].schema, f, f->high), "");
+			assert_non_null(
+				strstr(answer_to(requests[i].schema, f, f->high + 1), "is not in"));
+			/* -1 means that it is not given. */
+			if (f->low != 0 || f->omit != LX_OMIT_UNSET)
+				assert_non_null(strstr(answer_to(requests[i].schema, f, f->low - 1),
+						       "is not in"));
+		}
+	}
+	assert_true(n > 10);
+}
+
 static void test_damaged(void **state)
 {
 	struct lx_control_peer *peer = calloc(1, sizeof(*peer)), *got = malloc(sizeof(*got));
@@ -504,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_frozen_numbers),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_message_length),
 		cmocka_unit_test(test_instance),

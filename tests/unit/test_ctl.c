@@ -580,7 +580,7 @@ static void test_bad_arguments(void **state)
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "two", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "1x", "a number is expected");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999", "99999999999 is out of range");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999", "99999999999 is not in 1..255");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999999999999", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", "nosuch", "net: cannot be \"nosuch\"");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "gateway", "*", "gateway: cannot be \"*\"");

@@ -10,6 +10,7 @@
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/cpt.h"
 #include "../../user/conf/rails.h"
+#include "../../user/control/schema.h"
 #include "args.h"
 
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
@@ -33,13 +34,21 @@ int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 	return 0;
 }
 
-int lx_arg_int_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		     const char *name, int64_t min, int64_t max, int64_t *ret_value)
+int lx_arg_field(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		 const struct lx_schema *schema, const char *key, int64_t *ret_value)
+{
+	const struct lx_field *f = lx_schema_field(schema, key);
+
+	return lx_arg_int(s, a, id, key, f->low, f->high, ret_value);
+}
+
+int lx_arg_field_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		       const struct lx_schema *schema, const char *key, int64_t *ret_value)
 {
 	*ret_value = LX_UNSET;
 	if (a->v[id] && !strcmp(a->v[id], "-1"))
 		return 0;
-	return lx_arg_int(s, a, id, name, min, max, ret_value);
+	return lx_arg_field(s, a, id, schema, key, ret_value);
 }
 
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net)

@@ -106,9 +106,13 @@ struct lx_args {
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       int64_t min, int64_t max, int64_t *ret_value);
 
+/* The same for a field of a request, which has its range. @key: of the field */
+int lx_arg_field(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		 const struct lx_schema *schema, const char *key, int64_t *ret_value);
+
 /* The same; "-1", which scripts give for what they do not want to set, counts as not given. */
-int lx_arg_int_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		     const char *name, int64_t min, int64_t max, int64_t *ret_value);
+int lx_arg_field_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
+		       const struct lx_schema *schema, const char *key, int64_t *ret_value);
 
 /* A net, or LX_NET_U32_ANY. -ENOENT: no such net (the errno of the reference's tools). */
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net);

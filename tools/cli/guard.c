@@ -255,10 +255,11 @@ static int parse_mode(struct lx_session *s, const char *text, int64_t *ret_mode)
 static int set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_guard req;
-	int err = lx_arg_int(s, a, LX_ARG_RATE, "rate", 0, INT32_MAX, &req.rate);
+	int err = lx_arg_field(s, a, LX_ARG_RATE, &lx_control_guard_schema, "rate", &req.rate);
 
 	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_BURST, "burst", 1, INT32_MAX, &req.burst);
+		err = lx_arg_field(s, a, LX_ARG_BURST, &lx_control_guard_schema, "burst",
+				   &req.burst);
 	if (!err)
 		err = parse_mode(s, a->v[LX_ARG_MODE], &req.mode);
 	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST] &&

@@ -377,7 +377,7 @@ static void put_route(struct convert *c, const struct route_text *r, const char 
 	long hop = r->hop < 0 && c->default_hop ? c->default_hop : r->hop;
 	size_t n;
 
-	if (r->hop != -1 && (r->hop < 1 || r->hop > 255)) {
+	if (r->hop != -1 && (r->hop < 1 || r->hop > LX_HOP_MAX)) {
 		complain(c, "hopcount %ld is out of range 1-255 in route \"%s\"", r->hop, whole);
 		return;
 	}
@@ -725,7 +725,7 @@ static void take_hop(struct convert *c, int argc, char **argv)
 
 	if (optind < argc && is_number(argv[optind], &hop))
 		optind++;
-	if (hop < 1 || hop > 255)
+	if (hop < 1 || hop > LX_HOP_MAX)
 		complain(c, "--default-hop %ld is out of range 1-255", hop);
 	c->default_hop = hop;
 }

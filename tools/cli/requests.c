@@ -408,13 +408,13 @@ static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_
 	r->gateway = lx_nid_any;
 	err = lx_arg_net(s, a, LX_ARG_NET, &r->net);
 	if (!err)
-		err = lx_arg_int_given(s, a, LX_ARG_HOP, "hop", 1, 255, &hop);
+		err = lx_arg_field_given(s, a, LX_ARG_HOP, &lx_control_route_schema, "hop", &hop);
 	if (!err)
-		err = lx_arg_int_given(s, a, LX_ARG_PRIORITY, "priority", 0, UINT32_MAX,
-				       &r->priority);
+		err = lx_arg_field_given(s, a, LX_ARG_PRIORITY, &lx_control_route_schema,
+					 "priority", &r->priority);
 	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_SENSITIVITY, "health_sensitivity", 1, INT32_MAX,
-				 &sensitivity);
+		err = lx_arg_field(s, a, LX_ARG_SENSITIVITY, &lx_control_route_schema,
+				   "health_sensitivity", &sensitivity);
 	if (err)
 		return err;
 	r->hop = hop;
@@ -585,13 +585,14 @@ int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 	int64_t totals[LX_POOLS];
 	int err;
 
-	err = lx_arg_int_given(s, a, LX_ARG_TINY, "tiny", 0, INT32_MAX, &totals[LX_POOL_TINY]);
+	err = lx_arg_field_given(s, a, LX_ARG_TINY, &lx_control_buffers_schema, "tiny",
+				 &totals[LX_POOL_TINY]);
 	if (!err)
-		err = lx_arg_int_given(s, a, LX_ARG_SMALL, "small", 0, INT32_MAX,
-				       &totals[LX_POOL_SMALL]);
+		err = lx_arg_field_given(s, a, LX_ARG_SMALL, &lx_control_buffers_schema, "small",
+					 &totals[LX_POOL_SMALL]);
 	if (!err)
-		err = lx_arg_int_given(s, a, LX_ARG_LARGE, "large", 0, INT32_MAX,
-				       &totals[LX_POOL_LARGE]);
+		err = lx_arg_field_given(s, a, LX_ARG_LARGE, &lx_control_buffers_schema, "large",
+					 &totals[LX_POOL_LARGE]);
 	return err ? err : lx_request_set_buffers(s, totals);
 }
 
@@ -689,10 +690,10 @@ int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_contr
 	if (!err)
 		err = lx_arg_nid(s, a, LX_ARG_GATEWAY, "gateway", &req.gateway);
 	if (!err)
-		err = lx_arg_int_given(s, a, LX_ARG_HOP, "hop", 1, 255, &hop);
+		err = lx_arg_field_given(s, a, LX_ARG_HOP, &lx_control_route_schema, "hop", &hop);
 	if (!err)
-		err = lx_arg_int_given(s, a, LX_ARG_PRIORITY, "priority", 0, UINT32_MAX,
-				       &req.priority);
+		err = lx_arg_field_given(s, a, LX_ARG_PRIORITY, &lx_control_route_schema,
+					 "priority", &req.priority);
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_INDEX, "index", LX_UNSET, INT32_MAX, &index);
 	if (err)

@@ -24,14 +24,14 @@ static int on(struct lx_session *s, const struct lx_args *a)
 				       sizeof(req.consoles) - 1);
 	if (consoles)
 		strcpy(req.consoles, consoles);
-	err = lx_arg_int(s, a, LX_ARG_SESSION_TIMEOUT, "session_timeout", 1,
-			 LX_SELFTEST_SESSION_MAX, &req.session_timeout);
+	err = lx_arg_field(s, a, LX_ARG_SESSION_TIMEOUT, &lx_control_selftest_schema,
+			   "session_timeout", &req.session_timeout);
 	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_RPC_TIMEOUT, "rpc_timeout", 1, LX_SELFTEST_RPC_MAX,
-				 &req.rpc_timeout);
+		err = lx_arg_field(s, a, LX_ARG_RPC_TIMEOUT, &lx_control_selftest_schema,
+				   "rpc_timeout", &req.rpc_timeout);
 	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_BULK_MIB, "bulk_mib", 1, LX_SELFTEST_BULK_MAX,
-				 &req.bulk_mib);
+		err = lx_arg_field(s, a, LX_ARG_BULK_MIB, &lx_control_selftest_schema, "bulk_mib",
+				   &req.bulk_mib);
 	return err ? err : lx_request_selftest(s, &req);
 }
 

@@ -103,11 +103,11 @@ static int route_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int route_hop(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf_route *route = &((struct section *)arg)->route;
-	int err = lx_yaml_int32(y, value, "hop", LX_UNSET, 255, &route->hop);
+	int err = lx_yaml_int32(y, value, "hop", LX_UNSET, LX_HOP_MAX, &route->hop);
 
 	if (!err && !route->hop)
 		err = lx_yaml_fail(y, value, -EINVAL,
-				   "invalid value for \"hop\": 0 is not in 1..255");
+				   "invalid value for \"hop\": 0 is not in 1..%d", LX_HOP_MAX);
 	return err;
 }
 

@@ -431,8 +431,9 @@ static int routes_entry(struct lx_modparam *p, char *entry)
 	err = expand_nets(p, word[0], net, sizeof(net) / sizeof(net[0]), &n_nets);
 	if (err)
 		return err;
-	if (digits && (lx_number_parse(word[1], strlen(word[1]), 10, 255, &hop) || !hop))
-		return fail(p, "route to %s: hops \"%.20s\" are not in 1..255", word[0], word[1]);
+	if (digits && (lx_number_parse(word[1], strlen(word[1]), 10, LX_HOP_MAX, &hop) || !hop))
+		return fail(p, "route to %s: hops \"%.20s\" are not in 1..%d", word[0], word[1],
+			    LX_HOP_MAX);
 	first += digits;
 	if (first >= n)
 		return fail(p, "route to %s: there is no gateway", word[0]);

@@ -20,6 +20,7 @@
 #define END { 0 }
 #define UNSET .omit = LX_OMIT_UNSET
 #define BACKUP .backup = true
+#define RANGE(min, max) LX_FIELD_RANGE(min, max)
 #define OWN .level = LX_LEVEL_OWN
 
 static const char *const up_names[] = { "down", "up" };
@@ -475,9 +476,12 @@ static const struct lx_field status_fields[] = {
 	{ LX_FIELD_NUM(1, "enable", t, m enable), UNSET, .backup = true, .col = "ON" }, \
 	{ LX_FIELD(2, "consoles", STR, t, m consoles), UNSET, .backup = true, \
 	  .col = "CONSOLES" }, \
-	{ LX_FIELD_NUM(3, "session_timeout", t, m session_timeout), UNSET, .backup = true }, \
-	{ LX_FIELD_NUM(4, "rpc_timeout", t, m rpc_timeout), UNSET, .backup = true }, \
-	{ LX_FIELD_NUM(5, "bulk_mib", t, m bulk_mib), UNSET, .backup = true }
+	{ LX_FIELD_NUM(3, "session_timeout", t, m session_timeout), UNSET, .backup = true, \
+	  RANGE(1, LX_SELFTEST_SESSION_MAX) }, \
+	{ LX_FIELD_NUM(4, "rpc_timeout", t, m rpc_timeout), UNSET, .backup = true, \
+	  RANGE(1, LX_SELFTEST_RPC_MAX) }, \
+	{ LX_FIELD_NUM(5, "bulk_mib", t, m bulk_mib), UNSET, .backup = true, \
+	  RANGE(1, LX_SELFTEST_BULK_MAX) }
 
 #define SELFTEST_INFO(n, name) LX_FIELD_NUM(n, #name, struct lx_control_selftest_info, name)
 static const struct lx_field selftest_info_fields[] = {
@@ -648,9 +652,11 @@ SCHEMA(ask, "ask", struct lx_control_ask);
 static const struct lx_field route_request_fields[] = {
 	{ LX_FIELD(1, "net", NET, struct lx_conf_route, net), UNSET },
 	{ LX_FIELD(2, "gateway", NID, struct lx_conf_route, gateway), UNSET },
-	{ LX_FIELD_NUM(3, "hop", struct lx_conf_route, hop), UNSET },
-	{ LX_FIELD_NUM(4, "priority", struct lx_conf_route, priority), UNSET },
-	{ LX_FIELD_NUM(5, "health_sensitivity", struct lx_conf_route, health_sensitivity), UNSET },
+	{ LX_FIELD_NUM(3, "hop", struct lx_conf_route, hop), UNSET, RANGE(1, LX_HOP_MAX) },
+	{ LX_FIELD_NUM(4, "priority", struct lx_conf_route, priority), UNSET,
+	  RANGE(0, UINT32_MAX) },
+	{ LX_FIELD_NUM(5, "health_sensitivity", struct lx_conf_route, health_sensitivity), UNSET,
+	  RANGE(1, INT32_MAX) },
 	END
 };
 const struct lx_schema lx_control_route_schema = { "route", sizeof(struct lx_conf_route),
@@ -711,9 +717,12 @@ const struct lx_schema lx_control_routing_schema = { "routing", sizeof(struct lx
 						     routing_request_fields };
 
 static const struct lx_field buffers_fields[] = {
-	{ LX_FIELD_NUM(2, "tiny", struct lx_control_buffers, total[LX_POOL_TINY]), UNSET },
-	{ LX_FIELD_NUM(3, "small", struct lx_control_buffers, total[LX_POOL_SMALL]), UNSET },
-	{ LX_FIELD_NUM(4, "large", struct lx_control_buffers, total[LX_POOL_LARGE]), UNSET },
+	{ LX_FIELD_NUM(2, "tiny", struct lx_control_buffers, total[LX_POOL_TINY]), UNSET,
+	  RANGE(0, INT32_MAX) },
+	{ LX_FIELD_NUM(3, "small", struct lx_control_buffers, total[LX_POOL_SMALL]), UNSET,
+	  RANGE(0, INT32_MAX) },
+	{ LX_FIELD_NUM(4, "large", struct lx_control_buffers, total[LX_POOL_LARGE]), UNSET,
+	  RANGE(0, INT32_MAX) },
 	END
 };
 SCHEMA(buffers, "buffers", struct lx_control_buffers);

@@ -310,8 +310,10 @@ const struct lx_control_object lx_control_refusals = { "refusal", NULL, NULL, &r
 							      name##_request_fields }
 
 static const struct lx_field guard_request_fields[] = {
-	{ LX_FIELD_NUM(1, "rate", struct lx_control_guard, rate), UNSET },
-	{ LX_FIELD_NUM(2, "burst", struct lx_control_guard, burst), UNSET },
+	{ LX_FIELD_NUM(1, "rate", struct lx_control_guard, rate), UNSET,
+	  LX_FIELD_RANGE(0, INT32_MAX) },
+	{ LX_FIELD_NUM(2, "burst", struct lx_control_guard, burst), UNSET,
+	  LX_FIELD_RANGE(1, INT32_MAX) },
 	{ LX_FIELD_NUM(3, "mode", struct lx_control_guard, mode), UNSET,
 	  LX_FIELD_NAMES(mode_names) },
 	END

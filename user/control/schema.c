@@ -343,6 +343,21 @@ static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, c
 	return 0;
 }
 
+const struct lx_field *lx_schema_field(const struct lx_schema *schema, const char *key)
+{
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		if (!strcmp(f->key, key))
+			return f;
+	}
+	return NULL;
+}
+
+static bool in_range(const struct lx_field *f, int64_t value)
+{
+	return (!f->low && !f->high) || (value >= f->low && value <= f->high) ||
+	       (f->omit == LX_OMIT_UNSET && value == LX_UNSET);
+}
+
 static int get_int(const struct nlattr *a, const struct lx_field *f, void *p, char *text,
 		   size_t text_size)
 {
@@ -351,6 +366,9 @@ static int get_int(const struct nlattr *a, const struct lx_field *f, void *p, ch
 	if (mnl_attr_get_payload_len(a) != sizeof(value))
 		return lx_explain(text, text_size, -EPROTO, "%s: not a number", f->key);
 	value = (int64_t)mnl_attr_get_u64(a);
+	if (!in_range(f, value))
+		return lx_explain(text, text_size, -EINVAL, "%s: %lld is not in %lld..%lld", f->key,
+				  (long long)value, (long long)f->low, (long long)f->high);
 	if (f->type == LX_FIELD_BOOL && (value == 0 || value == 1))
 		*(bool *)p = value;
 	else if (f->type == LX_FIELD_BOOL || store(p, f, value) < 0)

@@ -56,6 +56,7 @@ struct lx_field {
 	const char *col; /* heading in tables; NULL: not in tables */
 	uint8_t mask; /* INT: show these bits only; 0: all */
 	uint16_t offset, size;
+	int64_t low, high; /* INT of a request: what it may be, if set; both 0: what fits */
 	const struct lx_schema *sub;
 	const char *const *names; /* ENUM, or INT of a request: by value; FIXED: one */
 	uint16_t n_names;
@@ -74,6 +75,7 @@ struct lx_schema {
 #define LX_FIELD(n, k, kind, t, m)                                                                 \
 	.attr = (n), .key = (k), .type = LX_FIELD_##kind, LX_FIELD_AT_(t, m)
 #define LX_FIELD_NUM(n, k, t, m) LX_FIELD(n, k, INT, t, m), .sgn = (__typeof__(((t *)0)->m))-1 < 1
+#define LX_FIELD_RANGE(min, max) .low = (min), .high = (max)
 /* For an ENUM: an array, which need not have all values. */
 #define LX_FIELD_NAMES(array) .names = (array), .n_names = sizeof(array) / sizeof((array)[0])
 
@@ -101,6 +103,9 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
  * Omits defaults. Returns @buf, truncated if it is too small.
  */
 char *lx_schema_format(const struct lx_schema *schema, const void *obj, char *buf, size_t size);
+
+/* The field with a key, or NULL. */
+const struct lx_field *lx_schema_field(const struct lx_schema *schema, const char *key);
 
 /* The (first) attribute of a number, or NULL. */
 const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr);

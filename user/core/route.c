@@ -68,7 +68,7 @@ static int route_check(struct lx_core *core, const struct lx_conf_route *conf)
 		return -EINVAL;
 	if (lx_ni_is_local_nid(core, &conf->gateway))
 		return -ELOOP;
-	if (conf->hop != LX_UNSET && (conf->hop < 1 || conf->hop > 255))
+	if (conf->hop != LX_UNSET && (conf->hop < 1 || conf->hop > LX_HOP_MAX))
 		return -EINVAL;
 	if (conf->priority != LX_UNSET && (conf->priority < 0 || conf->priority > UINT32_MAX))
 		return -EINVAL;

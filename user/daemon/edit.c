@@ -261,9 +261,6 @@ int lx_edit_route_add(struct lx_edit *e)
 
 	if (r->net == LX_NET_U32_ANY || lx_nid_eq(&r->gateway, &lx_nid_any))
 		return say(e, -EINVAL, "a route needs a net and a gateway");
-	if (r->hop != LX_UNSET && (r->hop < 1 || r->hop > 255))
-		return say(e, -EINVAL, "route to %s: hop %d is not in 1..255", lx_net_str(r->net),
-			   r->hop);
 	err = lx_route_add(e->node, r);
 	switch (err) {
 	case 0:
