@@ -34,21 +34,35 @@ static struct lx_fact *grow(struct lx_facts *f)
 	return &f->list[f->n];
 }
 
-__attribute__((format(printf, 4, 5))) static int add(struct lx_facts *f, const char *what,
-						     const char *setting, const char *fmt, ...)
+/* A list that grows. After an error nothing is added. */
+struct taker {
+	struct lx_facts facts;
+	int err;
+};
+
+__attribute__((format(printf, 4, 5))) static void add(struct taker *t, const char *what,
+						      const char *setting, const char *fmt, ...)
 {
-	struct lx_fact *fact = grow(f);
+	struct lx_fact *fact = t->err ? NULL : grow(&t->facts);
 	va_list ap;
 
-	if (!fact)
-		return -ENOMEM;
-	*fact = (struct lx_fact){ .what = strdup(what) };
+	if (fact)
+		*fact = (struct lx_fact){ .what = strdup(what) };
+	if (!fact || !fact->what) {
+		t->err = -ENOMEM;
+		return;
+	}
 	snprintf(fact->setting, sizeof(fact->setting), "%s", setting);
 	va_start(ap, fmt);
 	vsnprintf(fact->value, sizeof(fact->value), fmt, ap);
 	va_end(ap);
-	f->n += fact->what != NULL;
-	return fact->what ? 0 : -ENOMEM;
+	t->facts.n++;
+}
+
+/* That there is such a thing; its settings follow. */
+static void add_thing(struct taker *t, const char *what)
+{
+	add(t, what, "", "%s", "");
 }
 
 static int by_name(const void *a, const void *b)
@@ -69,166 +83,143 @@ void lx_facts_clear(struct lx_facts *f)
 
 /* ---- the node ------------------------------------------------------------------------ */
 
-static int take_ni(struct lx_facts *f, const struct lx_ni_info *ni)
+static void take_ni(struct taker *t, const struct lx_ni_info *ni)
 {
-	const struct {
-		const char *name;
-		int32_t value;
-	} settings[] = { { "peer_timeout", ni->tun.peer_timeout },
-			 { "peer_credits", ni->tun.peer_credits },
-			 { "peer_buffer_credits", ni->tun.peer_buffer_credits },
-			 { "credits", ni->tun.credits } };
+	const struct lx_conf_ni_setting *set = lx_conf_ni_settings();
+	const int32_t *value = (const int32_t *)&ni->tun; /* in their order */
 	char what[LX_NID_TEXT + IFNAMSIZ + 16];
-	int err;
 
 	if (lx_net_type(ni->net) == LX_NET_LO)
-		return 0;
+		return;
 	snprintf(what, sizeof(what), "NI %s on %s", lx_nid_str(&ni->nid), ni->ifname);
-	err = add(f, what, "", "%s", "");
-	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(settings[0]); i++)
-		err = add(f, what, settings[i].name, "%d", settings[i].value);
-	for (int i = 0; !err && ni->lnd_tunable_names && ni->lnd_tunable_names[i]; i++) {
+	add_thing(t, what);
+	for (; set->name; set++)
+		add(t, what, set->name, "%d", *value++);
+	for (int i = 0; ni->lnd_tunable_names && ni->lnd_tunable_names[i]; i++) {
 		if (ni->lnd_tun.value[i] != LX_LND_TUNABLE_HIDDEN)
-			err = add(f, what, ni->lnd_tunable_names[i], "%d", ni->lnd_tun.value[i]);
+			add(t, what, ni->lnd_tunable_names[i], "%d", ni->lnd_tun.value[i]);
 	}
-	return err;
 }
 
-static int take_nis(struct lx_facts *f, struct lx_node *node)
+static void take_nis(struct taker *t, struct lx_node *node)
 {
 	struct lx_ni_info *list LX_AUTO_FREE = NULL;
 	size_t n = 0;
-	int err = lx_ni_list(node, &list, &n);
 
-	for (size_t i = 0; !err && i < n; i++)
-		err = take_ni(f, &list[i]);
-	return err;
+	t->err = lx_ni_list(node, &list, &n);
+	for (size_t i = 0; !t->err && i < n; i++)
+		take_ni(t, &list[i]);
 }
 
-static int take_routes(struct lx_facts *f, struct lx_node *node)
+static void take_routes(struct taker *t, struct lx_node *node)
 {
 	struct lx_route_info *list LX_AUTO_FREE = NULL;
 	size_t n = 0;
-	int err = lx_route_list(node, &list, &n);
 
-	for (size_t i = 0; !err && i < n; i++) {
+	t->err = lx_route_list(node, &list, &n);
+	for (size_t i = 0; !t->err && i < n; i++) {
 		const struct lx_route_info *r = &list[i];
 		char what[LX_NID_TEXT + 64];
 
 		snprintf(what, sizeof(what), "route to %s through %s", lx_net_str(r->net),
 			 lx_nid_str(&r->gateway));
-		err = add(f, what, "", "%s", "");
-		if (!err)
-			err = add(f, what, "hop", "%d", r->hop);
-		if (!err)
-			err = add(f, what, "priority", "%u", r->priority);
-		if (!err)
-			err = add(f, what, "health_sensitivity", "%d", r->health_sensitivity);
+		add_thing(t, what);
+		add(t, what, "hop", "%d", r->hop);
+		add(t, what, "priority", "%u", r->priority);
+		add(t, what, "health_sensitivity", "%d", r->health_sensitivity);
 	}
-	return err;
 }
 
 /* Only what is configured: traffic and discovery change the rest. */
-static int take_peers(struct lx_facts *f, struct lx_node *node)
+static void take_peers(struct taker *t, struct lx_node *node)
 {
 	struct lx_peer_info *list LX_AUTO_FREE = NULL;
 	size_t n = 0;
-	int err = lx_peer_list(node, &list, &n);
 
-	for (size_t i = 0; !err && i < n; i++) {
+	t->err = lx_peer_list(node, &list, &n);
+	for (size_t i = 0; !t->err && i < n; i++) {
 		char what[LX_NID_TEXT + 16], nid[LX_NID_TEXT + 8];
 
 		if (!(list[i].state & LX_PEER_CONFIGURED))
 			continue;
 		snprintf(what, sizeof(what), "peer %s", lx_nid_str(&list[i].primary));
-		err = add(f, what, "", "%s", "");
-		if (!err)
-			err = add(f, what, "Multi-Rail", "%d", list[i].multi_rail);
-		for (uint32_t j = 0; !err && j < list[i].n_nis; j++) {
+		add_thing(t, what);
+		add(t, what, "Multi-Rail", "%d", list[i].multi_rail);
+		for (uint32_t j = 0; j < list[i].n_nis; j++) {
 			snprintf(nid, sizeof(nid), "NID %s", lx_nid_str(&list[i].ni[j].nid));
-			err = add(f, what, nid, "%s", "");
+			add(t, what, nid, "%s", "");
 		}
 	}
-	return err;
 }
 
-static int take_policies(struct lx_facts *f, struct lx_node *node)
+static void take_policies(struct taker *t, struct lx_node *node)
 {
 	struct lx_conf_udsp *list LX_AUTO_FREE = NULL;
 	size_t n = 0;
-	int err = lx_udsp_list(node, &list, &n);
 
-	for (size_t i = 0; !err && i < n; i++) {
+	t->err = lx_udsp_list(node, &list, &n);
+	for (size_t i = 0; !t->err && i < n; i++) {
 		const struct lx_conf_udsp *u = &list[i];
 		char what[3 * LX_UDSP_TEXT + 40];
 
 		snprintf(what, sizeof(what), "selection policy%s%s%s%s%s%s", *u->src ? " src " : "",
 			 u->src, *u->dst ? " dst " : "", u->dst, *u->rte ? " rte " : "", u->rte);
-		err = add(f, what, "", "%s", "");
-		if (!err)
-			err = add(f, what, "priority", "%" PRId64, u->priority);
-		if (!err)
-			err = add(f, what, "place", "%d", u->index);
+		add_thing(t, what);
+		add(t, what, "priority", "%" PRId64, u->priority);
+		add(t, what, "place", "%d", u->index);
 	}
-	return err;
 }
 
-struct walk {
-	struct lx_facts *facts;
-	int err;
-};
-
-static int take_tunable(const char *module, const struct lx_tunable *t, const char *value,
+static int take_tunable(const char *module, const struct lx_tunable *tunable, const char *value,
 			void *arg)
 {
-	struct walk *w = arg;
+	struct taker *t = arg;
 	char what[80];
 
-	snprintf(what, sizeof(what), "tunable %s %s", module, t->name);
-	w->err = add(w->facts, what, "", "%s", value);
-	return w->err;
+	snprintf(what, sizeof(what), "tunable %s %s", module, tunable->name);
+	add(t, what, "", "%s", value);
+	return t->err;
 }
 
-static int take_rest(struct lx_facts *f, struct lx_node *node, struct lx_tester *tester)
+static void take_rest(struct taker *t, struct lx_node *node, struct lx_tester *tester)
 {
 	struct lx_control_selftest_info test = { .console = lx_nid_any };
-	struct walk w = { .facts = f };
 	struct lx_routing_info routing;
 	bool on;
 
 	lx_routing_get(node, &routing);
 	on = routing.state == LX_ROUTING_ON || routing.state == LX_ROUTING_STARTING;
 	lx_tester_describe(tester, &test);
-	w.err = add(f, "routing", "", "%s", on ? "on" : "off");
-	if (!w.err)
-		w.err = add(f, "selftest", "", "%s", test.conf.enable ? "on" : "off");
-	if (!w.err) /* as much as has room */
-		w.err = add(f, "selftest", "consoles", "%.60s",
-			    *test.conf.consoles ? test.conf.consoles : "-");
-	if (!w.err)
-		lx_tunable_each(node, take_tunable, &w);
-	return w.err;
+	add(t, "routing", "", "%s", on ? "on" : "off");
+	add(t, "selftest", "", "%s", test.conf.enable ? "on" : "off");
+	/* As much as has room. */
+	add(t, "selftest", "consoles", "%.60s", *test.conf.consoles ? test.conf.consoles : "-");
+	lx_tunable_each(node, take_tunable, t);
+}
+
+static void sort(struct lx_facts *f)
+{
+	if (f->n)
+		qsort(f->list, f->n, sizeof(*f->list), by_name);
 }
 
 int lx_facts_take(struct lx_node *node, struct lx_tester *tester, struct lx_facts *ret_facts)
 {
-	struct lx_facts f = { .n = 0 };
-	int err = take_nis(&f, node);
+	static void (*const lists[])(struct taker *t, struct lx_node *node) = {
+		take_nis, take_routes, take_peers, take_policies
+	};
+	struct taker t = { .err = 0 };
 
-	if (!err)
-		err = take_routes(&f, node);
-	if (!err)
-		err = take_peers(&f, node);
-	if (!err)
-		err = take_policies(&f, node);
-	if (!err)
-		err = take_rest(&f, node, tester);
-	if (err) {
-		lx_facts_clear(&f);
-		return err;
+	for (size_t i = 0; !t.err && i < sizeof(lists) / sizeof(lists[0]); i++)
+		lists[i](&t, node);
+	if (!t.err)
+		take_rest(&t, node, tester);
+	if (t.err) {
+		lx_facts_clear(&t.facts);
+		return t.err;
 	}
-	qsort(f.list, f.n, sizeof(*f.list), by_name);
-	*ret_facts = f;
+	sort(&t.facts);
+	*ret_facts = t.facts;
 	return 0;
 }
 
@@ -245,17 +236,17 @@ static const struct lx_fact *find(const struct lx_facts *f, const char *what, co
 int lx_facts_learn(struct lx_facts *read, const struct lx_facts *before,
 		   const struct lx_facts *after)
 {
-	int err = 0;
+	struct taker t = { .facts = *read };
 
-	for (size_t i = 0; !err && i < after->n; i++) {
+	for (size_t i = 0; i < after->n; i++) {
 		const struct lx_fact *f = &after->list[i];
 
 		if (!find(before, f->what, f->setting))
-			err = add(read, f->what, f->setting, "%s", f->value);
+			add(&t, f->what, f->setting, "%s", f->value);
 	}
-	if (read->n)
-		qsort(read->list, read->n, sizeof(*read->list), by_name);
-	return err;
+	sort(&t.facts);
+	*read = t.facts;
+	return t.err;
 }
 
 /* What lost its value, or is there in spite of a command; "": no command had a part in it. */
