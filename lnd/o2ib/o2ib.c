@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../user/base/setting.h"
 #include "../../user/io/netif.h"
 #include "o2ib.h"
 #include "priv.h"
@@ -272,16 +273,15 @@ void lx_o2ib_tick(struct lx_o2ib_net *net)
 
 static int o2ib_set_tunable(struct lx_ni *ni, unsigned int index, int32_t value)
 {
-	int32_t min = index == LX_O2IB_NI_TOS ? -1 : 1;
-	int32_t max = index == LX_O2IB_NI_CONNS_PER_PEER ? 16 :
-		      index == LX_O2IB_NI_TOS		 ? 255 :
-							   86400;
+	/* Not lx_conf_lnd_settings(), which has none of this transport in a build without RDMA. */
+	static const struct lx_conf_ni_setting set[] = LX_NI_SETTING_TABLE(LX_O2IB_NI_SETTINGS);
 
 	switch (index) {
 	case LX_O2IB_NI_CONNS_PER_PEER:
 	case LX_O2IB_NI_TIMEOUT:
 	case LX_O2IB_NI_TOS:
-		if (value < min || value > max)
+		if (!lx_setting_fits(&set[index], value) &&
+		    !(index == LX_O2IB_NI_TOS && value == LX_UNSET))
 			return -EINVAL;
 		ni->lnd_tun.value[index] = value;
 		return 0;

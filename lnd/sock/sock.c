@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 
+#include "../../user/base/setting.h"
 #include "priv.h"
 #include "sock.h"
 
@@ -54,7 +55,7 @@ static bool ni_setting_valid(unsigned int index, int32_t value)
 {
 	const struct lx_conf_ni_setting *set = &lx_conf_lnd_settings(LX_NET_TCP)[index];
 
-	return (value >= set->min && value <= set->max) ||
+	return lx_setting_fits(set, value) ||
 	       (index == LX_SOCK_NI_TOS && value == LX_UNSET) ||
 	       (index == LX_SOCK_NI_FASTPATH && value == LX_LND_TUNABLE_HIDDEN);
 }

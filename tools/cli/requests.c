@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/setting.h"
 #include "../../user/control/schema.h"
 #include "../../user/conf/global.h"
 #include "json.h"
@@ -90,20 +91,10 @@ int lx_request_del_ni(struct lx_session *s, const struct lx_conf_ni *ni)
 	return lx_session_do(s, LX_CTL_DEL, LX_CTL_NET, &req);
 }
 
-/* The place of a setting in its table, or -1. */
-static int place_of(const struct lx_conf_ni_setting *set, const char *name)
-{
-	for (int i = 0; set && set[i].name; i++) {
-		if (!strcmp(set[i].name, name))
-			return i;
-	}
-	return -1;
-}
-
-/* The same for a setting of the transport, which must have it. */
+/* The place of a setting of the transport, which must have it. */
 static int lnd_place(struct lx_session *s, uint32_t net, const char *name, int *ret_at)
 {
-	*ret_at = place_of(lx_conf_lnd_settings(lx_net_type(net)), name);
+	*ret_at = lx_setting_find(lx_conf_lnd_settings(lx_net_type(net)), name);
 	if (*ret_at >= 0)
 		return 0;
 	return lx_session_fail(s, -EOPNOTSUPP, "nets of type %s have no setting %s",
@@ -122,7 +113,7 @@ static const struct {
 static int take_setting(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 			const char *name, struct lx_conf_ni *ni)
 {
-	int at = place_of(lx_conf_ni_settings(), name), err = 0;
+	int at = lx_setting_find(lx_conf_ni_settings(), name), err = 0;
 	int32_t *to = (int32_t *)&ni->tun; /* lnetxd knows the ranges of these */
 	int64_t value, max = INT32_MAX;
 
@@ -310,7 +301,7 @@ static int32_t largest(const char *name)
 
 	for (size_t i = 0; i < sizeof(types); i++) {
 		const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(types[i]);
-		int at = place_of(set, name);
+		int at = lx_setting_find(set, name);
 
 		if (at >= 0 && set[at].max > most)
 			most = set[at].max;

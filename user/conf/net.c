@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/setting.h"
 #include "../base/suggest.h"
 #include "cpt.h"
 #include "net.h"
@@ -186,15 +187,12 @@ static bool is_known_setting(const char *name)
 #define NAME_(name) name,
 	static const char *const names[] = { LND_SETTINGS(NAME_) };
 #undef NAME_
-	const struct lx_conf_ni_setting *set = lx_conf_ni_settings();
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(names[i], name))
 			return true;
 	}
-	while (set->name && strcmp(set->name, name))
-		set++;
-	return set->name;
+	return lx_setting_find(lx_conf_ni_settings(), name) >= 0;
 }
 
 static int unknown_lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name,
@@ -216,11 +214,9 @@ static int lnd_tunable(struct lx_yaml *y, yaml_node_t *key, const char *name, ya
 {
 	struct lx_conf_ni *ni = arg;
 	const struct lx_conf_ni_setting *set = lx_conf_lnd_settings(lx_net_type(ni->net));
-	int i = 0;
+	int i = lx_setting_find(set, name);
 
-	while (set && set[i].name && strcmp(set[i].name, name))
-		i++;
-	if (!set || !set[i].name)
+	if (i < 0)
 		return is_known_setting(name) ? lx_yaml_ignore(y, key)
 					      : unknown_lnd_tunable(y, key, name, ni);
 	return lx_yaml_int32(y, value, name, LX_UNSET, set[i].max, &ni->lnd_tun.value[i]);

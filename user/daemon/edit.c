@@ -13,6 +13,7 @@
 
 #include "../base/netns.h"
 #include "../base/policy.h"
+#include "../base/setting.h"
 #include "../base/suggest.h"
 #include "config.h"
 #include "edit.h"
@@ -77,7 +78,7 @@ static int explain_net_add(struct lx_edit *e, const char *name, int err)
 
 static int check_range(struct lx_edit *e, const struct lx_conf_ni_setting *set, int32_t value)
 {
-	if (value == LX_UNSET || (value >= set->min && value <= set->max))
+	if (value == LX_UNSET || lx_setting_fits(set, value))
 		return 0;
 	return say(e, -EINVAL, "%s %d is not in %d..%d", set->name, value, set->min, set->max);
 }
@@ -91,11 +92,9 @@ static int take_lnd_settings(struct lx_edit *e)
 	memset(&req->ni.lnd_tun, 0xff, sizeof(req->ni.lnd_tun)); /* -1 is LX_UNSET */
 	for (uint32_t i = 0; i < req->n_lnd; i++) {
 		const struct lx_control_lnd_value *v = &req->lnd[i];
-		int at = 0, err;
+		int at = lx_setting_find(known, v->name), err;
 
-		while (known && known[at].name && strcmp(known[at].name, v->name))
-			at++;
-		if (!known || !known[at].name)
+		if (at < 0)
 			return say(e, -EOPNOTSUPP, "nets of type %s have no setting \"%s\"",
 				   lx_net_str(req->ni.net), v->name);
 		err = check_range(e, &known[at], v->value);
