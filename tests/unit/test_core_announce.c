@@ -4,6 +4,7 @@
 
 #include "../../user/core/announce.h"
 #include "../../user/core/count.h"
+#include "../../user/core/recovery.h"
 
 /* Replaces a with a node without discovery that checks its gateways every @interval s. */
 static void become_deaf(const char *interval)
@@ -207,6 +208,24 @@ static void a_router_that_comes_back_is_used_at_once(void **state)
 	assert_null(lx_peer_ni_lookup(r1->core, &gone));
 }
 
+/* A recovery ping asks for the same as a check, and its sender learns nothing from the answer. */
+static void a_recovery_ping_is_no_check(void **state)
+{
+	struct lx_nid router = nid("10.0.0.11@tcp1");
+	struct lx_peer_ni *pni;
+
+	restart_r1();
+	pni = lx_peer_ni_lookup(a->core, &router);
+	announce(r1, "10.0.0.1@tcp1");
+	assert_int_equal(lx_monitor_route(r1->core, true, true), 0);
+	lx_core_work(r1->core); /* its new information */
+	pni->health.next_ping = 0;
+	lx_recovery_tick(a->core);
+	lx_sim_run(sim, 1500 * MS);
+	assert_int_equal(pni->health.ping_count, 0); /* it was answered */
+	assert_int_equal(live_routes(a), 2);
+}
+
 /* An announcement that comes too early does not cut its neighbour off until that sends something. */
 static void a_neighbour_that_comes_up_later_is_reached(void **state)
 {
@@ -278,6 +297,7 @@ int main(void)
 		ROUTE_TEST(a_stop_does_not_wait_for_messages_to_the_silent),
 		ROUTE_TEST(a_stop_waits_for_messages_to_the_slow),
 		ROUTE_TEST(a_router_that_comes_back_is_used_at_once),
+		ROUTE_TEST(a_recovery_ping_is_no_check),
 		ROUTE_TEST(a_neighbour_that_comes_up_later_is_reached),
 		ROUTE_TEST(announcing_is_bounded),
 		ROUTE_TEST(neighbours_are_known),

@@ -13,7 +13,8 @@
  *	                                           ▲ PER_ROUND/s    │ no answer
  *	                                           └── RETRY_NS ◀───┴─▶ given up
  *
- * A neighbour without discovery ignores pushes; it finds out when it checks its gateways.
+ * A neighbour without discovery ignores pushes; it finds out when it checks its gateways. A fetch
+ * may be a recovery ping, from whose answer nobody learns: it does not end an announcement.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -81,12 +82,14 @@ static bool is_user(const struct lx_peer *peer, uint64_t now)
 	return used_ns(peer) && now - used_ns(peer) <= s * LX_NSEC;
 }
 
+static bool has_acked(const struct lx_peer *peer)
+{
+	return peer->acked_seqno >= peer->core->announced_seqno && !lx_peer_discovery_off(peer);
+}
+
 static bool is_told(const struct lx_peer *peer)
 {
-	uint32_t wanted = peer->core->announced_seqno;
-
-	return peer->asked_seqno >= wanted ||
-	       (peer->acked_seqno >= wanted && !lx_peer_discovery_off(peer));
+	return peer->asked_seqno >= peer->core->announced_seqno || has_acked(peer);
 }
 
 bool lx_announce_is_gone(const struct lx_peer *peer)
@@ -218,7 +221,7 @@ static bool tell(struct lx_core *core, struct announcement *a)
 	struct lx_peer *peer = pni ? lx_peer_of(pni) : NULL;
 	bool deaf = peer && (peer->state & LX_PEER_DISCOVERED) && lx_peer_discovery_off(peer);
 
-	if (a->tries == TRIES || deaf || (peer && is_told(peer))) {
+	if (a->tries == TRIES || deaf || (peer && has_acked(peer))) {
 		give_up(core, a);
 		return false;
 	}
