@@ -116,7 +116,8 @@ endif
 
 # ---- sources -----------------------------------------------------------------------
 
-LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/conf/*.c user/node/*.c \
+LIB_SRCS := $(wildcard user/base/*.c user/io/*.c user/core/*.c user/schema/*.c user/conf/*.c \
+	user/node/*.c \
 	lnd/*.c lnd/lo/*.c lnd/sock/*.c lnd/o2ib/*.c)
 ifdef no_o2ib
 LIB_SRCS := $(filter-out lnd/o2ib/verbs.c lnd/o2ib/port.c,$(LIB_SRCS))
@@ -130,9 +131,9 @@ FASTPATH_SRCS := $(if $(no_bpf),$(filter %/without.c,$(FASTPATH_SRCS)),\
 SELFTEST_SRCS := $(wildcard user/selftest/*.c)
 SIM_SRCS := $(wildcard tests/sim/*.c)
 # Messages between daemon and tools: in both, not in liblnetx.
-CONTROL_SRCS := $(wildcard user/control/*.c)
+CONTROL_SRCS := user/ctl/codec.c user/ctl/path.c
 # liblnetxctl: the client's side, with what it needs of user/base.
-CTL_SRCS := $(wildcard user/ctl/*.c) $(CONTROL_SRCS) \
+CTL_SRCS := $(wildcard user/ctl/*.c user/schema/*.c) \
 	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
 CLI_SRCS := $(wildcard tools/cli/*.c)
@@ -284,8 +285,7 @@ $(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) 
 	$(call link,$(LIBBPF) $(LIBCAP))
 
 # In archives, so that a test links only what it uses.
-$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(CONTROL_SRCS) \
-		$(wildcard user/ctl/*.c))
+$(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(wildcard user/ctl/*.c))
 	$(archive)
 
 # Fakes.

@@ -284,7 +284,7 @@ struct lx_control_selftest_info {
 #define LX_LEVEL_OWN 9
 #define LX_LEVEL_BACKUP 255
 
-struct lx_schema; /* user/control/schema.h */
+struct lx_schema; /* user/schema/schema.h */
 
 /*
  * How an object is shown: one line of "yaml:" holds a list of groups, each with

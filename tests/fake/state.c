@@ -13,7 +13,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/conf/global.h"
 #include "state.h"
 

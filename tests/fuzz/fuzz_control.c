@@ -9,7 +9,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/ctl/row.h"
 #include "fuzz.h"
 

@@ -15,7 +15,7 @@
 
 #include "../../lnd/o2ib/o2ib.h"
 #include "../../lnd/sock/sock.h"
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/conf/check.h"
 #include "../../user/conf/global.h"
 #include "../../user/conf/import.h"

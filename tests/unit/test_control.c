@@ -5,7 +5,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "testlib.h"
 
 struct message {
@@ -352,10 +352,10 @@ static void test_refused(void **state)
 
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 1, "nonet");
-	refuse(&m, &lx_control_route_schema, -EINVAL, "net: cannot be \"nonet\"");
+	refuse(&m, &lx_control_route_schema, -EINVAL, "net: \"nonet\" is not a net");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 2, "1.2.3@tcp");
-	refuse(&m, &lx_control_route_schema, -EINVAL, "gateway: cannot be");
+	refuse(&m, &lx_control_route_schema, -EINVAL, "is not a NID (10.0.0.1@tcp, ...)");
 	begin(&m);
 	mnl_attr_put(m.nlh, 2, 3, "abc"); /* no NUL */
 	refuse(&m, &lx_control_route_schema, -EPROTO, "gateway: not a string");
@@ -373,16 +373,16 @@ static void test_refused(void **state)
 	refuse(&m, &lx_control_route_schema, -EINVAL, "hop: 2147483648 is not in 1..255");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 2, 2);
-	refuse(&m, &lx_control_peer_schema, -EINVAL, "Multi-Rail: 2 is out of range");
+	refuse(&m, &lx_control_peer_schema, -EINVAL, "Multi-Rail: 2 is not in 0..1");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 99, 2);
 	refuse(&m, &lx_control_peer_schema, -EOPNOTSUPP, "unknown attribute 99");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 6, "a_name_that_is_longer_than_any_tunable_has");
-	refuse(&m, &lx_control_show_schema, -EINVAL, "name: cannot be");
+	refuse(&m, &lx_control_show_schema, -EINVAL, "is too long");
 	begin(&m);
 	mnl_attr_put_strz(m.nlh, 2, "*");
-	refuse(&m, &lx_control_route_schema, -EINVAL, "gateway: cannot be \"*\"");
+	refuse(&m, &lx_control_route_schema, -EINVAL, "gateway: \"*\" is not a NID");
 	begin(&m);
 	mnl_attr_put_u64(m.nlh, 3, 1);
 	mnl_attr_put_u64(m.nlh, 3, 2);

@@ -11,7 +11,7 @@
 
 #include <lnetx/ctl.h>
 
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/ctl/args.h"
 #include "../../user/ctl/row.h"
 #include "testlib.h"
@@ -582,8 +582,8 @@ static void test_bad_arguments(void **state)
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "1x", "a number is expected");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999", "99999999999 is not in 1..255");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999999999999", "a number is expected");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", "nosuch", "net: cannot be \"nosuch\"");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "gateway", "*", "gateway: cannot be \"*\"");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", "nosuch", "net: \"nosuch\" is not a net");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "gateway", "*", "gateway: \"*\" is not a NID");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", NULL, "no value");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net.x", "tcp", "no such argument");
 	refused(LX_CTL_ADD, LX_CTL_NET, "tunables", "8", "no such argument");
@@ -591,7 +591,7 @@ static void test_bad_arguments(void **state)
 	refused(LX_CTL_ADD, LX_CTL_NET, "lnd_tunables", "8", "the element's name is missing");
 	refused(LX_CTL_ADD, LX_CTL_PEER, "peer_ni.x", "1@tcp", "its elements have no names");
 	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "yes", "\"true\" or \"false\"");
-	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "2", "out of range");
+	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "2", "2 is not in 0..1");
 	refused(LX_CTL_ADD, LX_CTL_NODE, "all", "yes", "\"true\" or \"false\"");
 	refused(LX_CTL_SET, LX_CTL_GUARD, "mode", "magic", "a number is expected");
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_ROUTE, twice), -EINVAL);

@@ -8,7 +8,7 @@
 #include <lnetx/ctl.h>
 
 #include "../../user/base/key.h"
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/ctl/request.h"
 #include "cliworld.h"
 

@@ -16,7 +16,7 @@
 
 #include <internal/control.h>
 
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "proc.h"
 #include "testlib.h"
 

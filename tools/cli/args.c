@@ -10,7 +10,7 @@
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/cpt.h"
 #include "../../user/conf/rails.h"
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "args.h"
 
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,

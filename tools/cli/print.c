@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../user/base/key.h"
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "print.h"
 
 /* ---- YAML -------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/setting.h"
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/conf/global.h"
 #include "json.h"
 #include "requests.h"

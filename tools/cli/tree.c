@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../user/control/schema.h"
+#include "../../user/ctl/codec.h"
 #include "../../user/ctl/row.h"
 #include "tree.h"
 

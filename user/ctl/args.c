@@ -10,7 +10,7 @@
 #include "../base/cleanup.h"
 #include "../base/key.h"
 #include "../base/suggest.h"
-#include "../control/schema.h"
+#include "codec.h"
 #include "args.h"
 
 /* An argument; within a nest, its key without the outer parts. */

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../control/schema.h"
+#include "codec.h"
 #include "ctl.h"
 #include "dial.h"
 

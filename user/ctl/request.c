@@ -10,7 +10,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/key.h"
-#include "../control/schema.h"
+#include "codec.h"
 #include "args.h"
 #include "ctl.h"
 #include "request.h"

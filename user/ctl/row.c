@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../base/key.h"
-#include "../control/schema.h"
+#include "codec.h"
 #include "row.h"
 
 /* The form of a row's attributes. */

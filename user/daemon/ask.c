@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../control/schema.h"
+#include "../ctl/codec.h"
 #include "../selftest/ask.h"
 #include "ask.h"
 #include "change.h"

@@ -17,7 +17,7 @@
 #include "../base/cleanup.h"
 #include "../base/explain.h"
 #include "../base/log.h"
-#include "../control/schema.h"
+#include "../ctl/codec.h"
 #include "change.h"
 #include "config.h"
 #include "difference.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../base/log.h"
-#include "../control/schema.h"
+#include "../ctl/codec.h"
 #include "client.h"
 #include "ring.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
-#include "../control/schema.h"
+#include "../ctl/codec.h"
 #include "ask.h"
 #include "change.h"
 #include "columns.h"

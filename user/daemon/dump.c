@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../control/schema.h"
+#include "../ctl/codec.h"
 #include "dump.h"
 
 int lx_dump_new(const struct lx_control_object *object, unsigned int level, void *list, size_t n,

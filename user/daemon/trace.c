@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../control/schema.h"
+#include "../ctl/codec.h"
 #include "../bpf/fastpath.h"
 #include "../io/poll.h"
 #include "programs.h"

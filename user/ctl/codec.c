@@ -5,7 +5,6 @@
  * attacker.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,52 +13,7 @@
 #include <lnetx/nid.h>
 
 #include "../base/explain.h"
-#include "schema.h"
-
-/* ---- integers of any width in a struct --------------------------------------------- */
-
-static int64_t load(const void *p, const struct lx_field *f)
-{
-	switch (f->size) {
-	case 1:
-		return f->sgn ? *(const int8_t *)p : *(const uint8_t *)p;
-	case 2:
-		return f->sgn ? *(const int16_t *)p : *(const uint16_t *)p;
-	case 4:
-		return f->sgn ? (int64_t) * (const int32_t *)p : (int64_t) * (const uint32_t *)p;
-	default:
-		return *(const int64_t *)p;
-	}
-}
-
-/* Returns 0, or -EINVAL if the value does not fit. */
-static int store(void *p, const struct lx_field *f, int64_t value)
-{
-	unsigned int bits = f->size * 8;
-
-	if (bits < 64) {
-		int64_t min = f->sgn ? -(1LL << (bits - 1)) : 0;
-		int64_t max = f->sgn ? (1LL << (bits - 1)) - 1 : (1LL << bits) - 1;
-
-		if (value < min || value > max)
-			return -EINVAL;
-	}
-	switch (f->size) {
-	case 1:
-		*(uint8_t *)p = value;
-		break;
-	case 2:
-		*(uint16_t *)p = value;
-		break;
-	case 4:
-		*(uint32_t *)p = value;
-		break;
-	default:
-		*(int64_t *)p = value;
-		break;
-	}
-	return 0;
-}
+#include "codec.h"
 
 /* ---- writing ----------------------------------------------------------------------- */
 
@@ -68,12 +22,6 @@ static bool wanted(const struct lx_field *f, unsigned int level)
 	if (f->type == LX_FIELD_FIXED)
 		return false;
 	return level == LX_LEVEL_BACKUP ? f->backup : f->level <= level;
-}
-
-static bool omitted_int(const struct lx_field *f, int64_t value)
-{
-	return (f->omit == LX_OMIT_UNSET && value == LX_UNSET) ||
-	       (f->omit == LX_OMIT_ZERO && !value) || (f->omit == LX_OMIT_ONE && value == 1);
 }
 
 static bool put_int(struct nlmsghdr *nlh, size_t size, uint16_t attr, int64_t value)
@@ -193,33 +141,27 @@ static bool put_field(struct nlmsghdr *nlh, size_t size, const struct lx_field *
 {
 	const void *p = (const char *)obj + f->offset;
 	char text[LX_ID_TEXT];
-	int64_t value;
 
+	if (f->omit != LX_OMIT_NEVER && !lx_field_is_set(f, p))
+		return true;
 	switch ((enum lx_field_type)f->type) {
 	case LX_FIELD_INT:
-		value = f->mask ? load(p, f) & f->mask : load(p, f);
-		return omitted_int(f, value) || put_int(nlh, size, f->attr, value);
 	case LX_FIELD_BOOL:
-		return omitted_int(f, *(const bool *)p) ||
-		       put_int(nlh, size, f->attr, *(const bool *)p);
+		return put_int(nlh, size, f->attr, lx_field_load(f, p));
 	case LX_FIELD_STR:
 	case LX_FIELD_IFACE:
 		return put_text(nlh, size, f, p);
 	case LX_FIELD_STRP:
 		return put_text(nlh, size, f, *(const char *const *)p);
 	case LX_FIELD_NID:
-		if (f->omit == LX_OMIT_UNSET && lx_nid_eq(p, &lx_nid_any))
-			return true;
 		return put_text(nlh, size, f, lx_nid_format(p, text, sizeof(text)));
 	case LX_FIELD_NET:
-		if (f->omit == LX_OMIT_UNSET && *(const uint32_t *)p == LX_NET_U32_ANY)
-			return true;
 		return put_text(nlh, size, f,
 				lx_net_format(*(const uint32_t *)p, text, sizeof(text)));
 	case LX_FIELD_ID:
 		return put_text(nlh, size, f, lx_id_format(p, text, sizeof(text)));
 	case LX_FIELD_ENUM:
-		return put_text(nlh, size, f, enum_name(f, load(p, f)));
+		return put_text(nlh, size, f, enum_name(f, lx_field_load(f, p)));
 	case LX_FIELD_NEST:
 		return put_nest(nlh, size, f->attr, f->sub, p, level, f->omit != LX_OMIT_UNSET);
 	case LX_FIELD_NIDS:
@@ -294,87 +236,21 @@ const char *lx_schema_text(const struct nlattr *attr)
 	return len && memchr(text, '\0', len) == text + len - 1 ? text : NULL;
 }
 
-static void set_default(const struct lx_field *f, void *obj)
+static int get_value(const struct nlattr *a, const struct lx_field *f, void *p, char *text,
+		     size_t text_size)
 {
-	char *p = (char *)obj + f->offset;
+	bool number = f->type == LX_FIELD_INT || f->type == LX_FIELD_BOOL;
+	const char *value = number ? NULL : lx_schema_text(a);
+	char why[160];
+	int err;
 
-	switch (f->type) {
-	case LX_FIELD_INT:
-		store(p, f, f->omit == LX_OMIT_UNSET ? LX_UNSET : f->omit == LX_OMIT_ONE);
-		break;
-	case LX_FIELD_BOOL:
-		*(bool *)p = f->omit == LX_OMIT_ONE;
-		break;
-	case LX_FIELD_NID:
-		*(struct lx_nid *)p = lx_nid_any;
-		break;
-	case LX_FIELD_NET:
-		*(uint32_t *)p = LX_NET_U32_ANY;
-		break;
-	case LX_FIELD_NEST:
-		for (const struct lx_field *s = f->sub->field; s->key; s++)
-			set_default(s, p);
-		break;
-	default:
-		break;
-	}
-}
-
-static int get_text(const struct nlattr *a, const struct lx_field *f, void *p, char *text,
-		    size_t text_size)
-{
-	const char *value = lx_schema_text(a);
-	int err = 0;
-
-	if (!value)
-		return lx_explain(text, text_size, -EPROTO, "%s: not a string", f->key);
-	/* "Any" is expressed by omission. */
-	if (f->type == LX_FIELD_NID)
-		err = lx_nid_parse(value, p) || lx_nid_eq(p, &lx_nid_any) ? -EINVAL : 0;
-	else if (f->type == LX_FIELD_NET)
-		err = lx_net_parse(value, p);
-	else if (strlen(value) >= f->size)
-		err = -EINVAL;
-	else
-		strcpy(p, value); /* fits: just checked */
-	if (err)
-		return lx_explain(text, text_size, -EINVAL, "%s: cannot be \"%.80s\"", f->key,
-				  value);
-	return 0;
-}
-
-const struct lx_field *lx_schema_field(const struct lx_schema *schema, const char *key)
-{
-	for (const struct lx_field *f = schema->field; f->key; f++) {
-		if (!strcmp(f->key, key))
-			return f;
-	}
-	return NULL;
-}
-
-static bool in_range(const struct lx_field *f, int64_t value)
-{
-	return (!f->low && !f->high) || (value >= f->low && value <= f->high) ||
-	       (f->omit == LX_OMIT_UNSET && value == LX_UNSET);
-}
-
-static int get_int(const struct nlattr *a, const struct lx_field *f, void *p, char *text,
-		   size_t text_size)
-{
-	int64_t value;
-
-	if (mnl_attr_get_payload_len(a) != sizeof(value))
+	if (number && mnl_attr_get_payload_len(a) != sizeof(int64_t))
 		return lx_explain(text, text_size, -EPROTO, "%s: not a number", f->key);
-	value = (int64_t)mnl_attr_get_u64(a);
-	if (!in_range(f, value))
-		return lx_explain(text, text_size, -EINVAL, "%s: %lld is not in %lld..%lld", f->key,
-				  (long long)value, (long long)f->low, (long long)f->high);
-	if (f->type == LX_FIELD_BOOL && (value == 0 || value == 1))
-		*(bool *)p = value;
-	else if (f->type == LX_FIELD_BOOL || store(p, f, value) < 0)
-		return lx_explain(text, text_size, -EINVAL, "%s: %lld is out of range", f->key,
-				  (long long)value);
-	return 0;
+	if (!number && !value)
+		return lx_explain(text, text_size, -EPROTO, "%s: not a string", f->key);
+	err = number ? lx_field_store(f, p, (int64_t)mnl_attr_get_u64(a), why, sizeof(why))
+		     : lx_field_store_text(f, p, value, why, sizeof(why));
+	return err ? lx_explain(text, text_size, err, "%s: %s", f->key, why) : 0;
 }
 
 static int get_list(const struct nlattr *list, const struct lx_field *f, void *obj, char *text,
@@ -408,12 +284,11 @@ static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj
 	switch (f->type) {
 	case LX_FIELD_INT:
 	case LX_FIELD_BOOL:
-		return get_int(a, f, p, text, text_size);
 	case LX_FIELD_STR:
 	case LX_FIELD_IFACE:
 	case LX_FIELD_NID:
 	case LX_FIELD_NET:
-		return get_text(a, f, p, text, text_size);
+		return get_value(a, f, p, text, text_size);
 	case LX_FIELD_NEST:
 		return lx_schema_get(mnl_attr_get_payload(a), mnl_attr_get_payload_len(a), f->sub,
 				     p, text, text_size);
@@ -437,9 +312,7 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 	uint64_t seen[4] = { 0 }; /* attribute numbers */
 	int rest, err;
 
-	memset(obj, 0, schema->size);
-	for (f = schema->field; f->key; f++)
-		set_default(f, obj);
+	lx_schema_init(schema, obj);
 	for_each_attr (a, attrs, (int)len, rest) {
 		for (f = schema->field; f->key && f->attr != mnl_attr_get_type(a); f++)
 			;
@@ -462,118 +335,4 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 			return lx_explain(ret_text, text_size, -EPROTO, "%s: missing", f->key);
 	}
 	return 0;
-}
-
-/* ---- as text ----------------------------------------------------------------------- */
-
-struct text {
-	char *buf;
-	size_t size, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
-{
-	size_t room = t->size - t->used;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->buf + t->used, room, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		t->used += (size_t)n < room ? (size_t)n : room - 1;
-}
-
-/* A client's text: nothing in it may look like another line or key. */
-static void add_text(struct text *t, const char *text)
-{
-	for (; *text; text++)
-		add(t, "%c", *text > ' ' && *text != '"' && *text != '=' ? *text : '_');
-}
-
-/* False if it has its default value. */
-static bool says_something(const struct lx_field *f, const void *p)
-{
-	switch (f->type) {
-	case LX_FIELD_INT:
-		return !omitted_int(f, load(p, f));
-	case LX_FIELD_BOOL:
-		return *(const bool *)p;
-	case LX_FIELD_STR:
-	case LX_FIELD_IFACE:
-		return *(const char *)p;
-	case LX_FIELD_NID:
-		return !lx_nid_eq(p, &lx_nid_any);
-	case LX_FIELD_NET:
-		return *(const uint32_t *)p != LX_NET_U32_ANY;
-	}
-	return false;
-}
-
-static void format_value(struct text *t, const struct lx_field *f, const void *p)
-{
-	char nid[LX_NID_TEXT];
-
-	switch (f->type) {
-	case LX_FIELD_INT:
-		add(t, "%lld", (long long)load(p, f));
-		break;
-	case LX_FIELD_BOOL:
-		add(t, "%s", *(const bool *)p ? "true" : "false");
-		break;
-	case LX_FIELD_STR:
-	case LX_FIELD_IFACE:
-		add_text(t, p);
-		break;
-	case LX_FIELD_NID:
-		add(t, "%s", lx_nid_format(p, nid, sizeof(nid)));
-		break;
-	case LX_FIELD_NET:
-		add(t, "%s", lx_net_format(*(const uint32_t *)p, nid, sizeof(nid)));
-		break;
-	}
-}
-
-/* "nid,nid" or "name:value,name:value". */
-static void format_list(struct text *t, const struct lx_field *list, const void *obj)
-{
-	uint32_t n = *(const uint32_t *)((const char *)obj + list->count_offset);
-	const char *element = (const char *)obj + list->offset;
-
-	for (uint32_t i = 0; i < n && i < list->max; i++, element += list->sub->size) {
-		for (const struct lx_field *f = list->sub->field; f->key; f++) {
-			add(t, "%s", f != list->sub->field ? ":" : i ? "," : "");
-			format_value(t, f, element + f->offset);
-		}
-	}
-}
-
-static void format_fields(struct text *t, const struct lx_schema *schema, const void *obj)
-{
-	for (const struct lx_field *f = schema->field; f->key; f++) {
-		const void *p = (const char *)obj + f->offset;
-		bool list = f->type == LX_FIELD_LIST;
-
-		if (f->type == LX_FIELD_NEST)
-			format_fields(t, f->sub, p);
-		else if (list ? *(const uint32_t *)((const char *)obj + f->count_offset)
-			      : says_something(f, p)) {
-			add(t, "%s", t->used ? " " : "");
-			add_text(t, f->key);
-			add(t, "=");
-			if (list)
-				format_list(t, f, obj);
-			else
-				format_value(t, f, p);
-		}
-	}
-}
-
-char *lx_schema_format(const struct lx_schema *schema, const void *obj, char *buf, size_t size)
-{
-	struct text t = { .buf = buf, .size = size };
-
-	buf[0] = '\0';
-	format_fields(&t, schema, obj);
-	return buf;
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Structs as netlink attributes, by tables.
+ * What users see of a node, and change, by tables.
  *
- * A schema lists the fields of a struct: attribute number, key as users see it,
- * type, and when to show it. The daemon encodes messages by it, the CLI decodes and
- * prints them, and both check requests. The tables for control messages are in
- * control.c.
- *
- * On the wire: integers are 64 bits in host order, strings (including NIDs and nets)
- * are NUL-terminated, nests and lists are nested attributes.
+ * A schema lists the fields of a struct: key as users see it, type, range, when to show it, and
+ * its number in messages. By it a configuration is read (user/conf), messages are written and read
+ * (user/ctl/codec.h), commands are parsed and answers printed (tools/cli). The tables are in
+ * objects.c.
  */
-#ifndef LX_BASE_SCHEMA_H
-#define LX_BASE_SCHEMA_H
+#ifndef LX_SCHEMA_SCHEMA_H
+#define LX_SCHEMA_SCHEMA_H
 
-#include <libmnl/libmnl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,24 +75,28 @@ struct lx_schema {
 /* For an ENUM: an array, which need not have all values. */
 #define LX_FIELD_NAMES(array) .names = (array), .n_names = sizeof(array) / sizeof((array)[0])
 
-/**
- * lx_schema_put - append a struct's fields to a message
- * @size: of the buffer that starts at @nlh
- * @level: which fields (control.h)
- * Returns 0, -EMSGSIZE: no room; the message is unchanged.
- */
-int lx_schema_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,
-		  const void *obj, unsigned int level);
+/* Sets all members that have fields to their defaults, the others to 0. */
+void lx_schema_init(const struct lx_schema *schema, void *obj);
+
+/* An integer of any width. @p: the member */
+int64_t lx_field_load(const struct lx_field *f, const void *p);
 
 /**
- * lx_schema_get - fill a struct from untrusted attributes
- * @ret_text: on failure, what is wrong
- *
- * Missing fields get their defaults. Returns 0, -EPROTO malformed, -EINVAL a value
- * that does not fit, -EOPNOTSUPP an attribute that this version does not know.
+ * lx_field_store - set an integer or a boolean
+ * @why: on failure, the reason, as in "300 is not in 1..255"
+ * Returns 0, or -EINVAL: not in the field's range.
  */
-int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
-		  char *ret_text, size_t text_size);
+int lx_field_store(const struct lx_field *f, void *p, int64_t value, char *why, size_t size);
+
+/* The same for a NID, a net or a string. */
+int lx_field_store_text(const struct lx_field *f, void *p, const char *text, char *why,
+			size_t size);
+
+/* What it may be; LX_OMIT_UNSET also allows LX_UNSET. */
+void lx_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high);
+
+/* False if it has its default value. */
+bool lx_field_is_set(const struct lx_field *f, const void *p);
 
 /**
  * lx_schema_format - a request's arguments, for the log: "net=tcp9 gateway=10.0.0.1@tcp hop=2"
@@ -106,23 +106,5 @@ char *lx_schema_format(const struct lx_schema *schema, const void *obj, char *bu
 
 /* The field with a key, or NULL. */
 const struct lx_field *lx_schema_field(const struct lx_schema *schema, const char *key);
-
-/* The (first) attribute of a number, or NULL. */
-const struct nlattr *lx_schema_find(const void *attrs, size_t len, uint8_t attr);
-
-/* A string attribute's value; NULL: not a string. */
-const char *lx_schema_text(const struct nlattr *attr);
-
-/**
- * lx_schema_message - the message at the start of a receive buffer
- * @len: bytes received
- * @hdr: bytes of its fixed header
- * Unlike mnl_nlmsg_ok(), this does not take a length of 2 GiB or more for a negative one.
- * Returns NULL unless a complete message with its headers is there.
- */
-const struct nlmsghdr *lx_schema_message(const void *buf, size_t len, size_t hdr);
-
-/* A message's attributes, after a fixed header of @hdr bytes. */
-const void *lx_schema_attrs(const struct nlmsghdr *nlh, size_t hdr, size_t *ret_len);
 
 #endif

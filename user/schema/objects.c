@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The control protocol's tables (the fields of each object and request, their names
- * and when they are shown) and the path of the socket. Used by the daemon and the
- * CLI; owns nothing.
+ * The objects that users see: the fields of each and of the requests for it, their names and when
+ * they are shown. Owns nothing.
  *
  * Keys and their order are the reference's (control.md 3) where it has them. Names of
  * shown fields are defined here only.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <internal/control.h>
 
-#include "../base/netns.h"
 #include "schema.h"
 
-#define END { 0 }
+#define END                                                                                        \
+	{                                                                                          \
+		0                                                                                  \
+	}
 #define UNSET .omit = LX_OMIT_UNSET
 #define BACKUP .backup = true
 #define RANGE(min, max) LX_FIELD_RANGE(min, max)
@@ -742,43 +738,3 @@ static const struct lx_field value_fields[] = {
 SCHEMA(value, "tunable", struct lx_control_tunable_value);
 
 /* clang-format on */
-
-/* ---- where the socket is ----------------------------------------------------------- */
-
-static bool instance_ok(const char *name)
-{
-	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				  "0123456789_.-");
-
-	return len && !name[len] && len < LX_INSTANCE_TEXT && name[0] != '.';
-}
-
-int lx_control_instance(const char *name, char *buf, size_t size)
-{
-	unsigned long netns = lx_netns_own();
-
-	if (!name)
-		name = getenv("LNETX_INSTANCE");
-	if (name && !instance_ok(name))
-		return -EINVAL;
-	if (name)
-		return (size_t)snprintf(buf, size, "%s", name) < size ? 0 : -EINVAL;
-	if (!netns)
-		return -errno;
-	snprintf(buf, size, "net-%lu", netns);
-	return 0;
-}
-
-const char *lx_control_rundir(void)
-{
-	const char *dir = getenv("LNETX_RUNDIR");
-
-	return dir && *dir ? dir : LX_CONTROL_RUNDIR;
-}
-
-int lx_control_path(const char *instance, char *buf, size_t size)
-{
-	if ((size_t)snprintf(buf, size, "%s/%s.sock", lx_control_rundir(), instance) >= size)
-		return -ENAMETOOLONG;
-	return 0;
-}

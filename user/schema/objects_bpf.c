@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The control protocol's tables for BPF and the guard; those for LNet are in control.c. */
+/* The control protocol's tables for BPF and the guard; those for LNet are in objects.c. */
 #include <internal/control.h>
 
 #include "schema.h"
 
-#define END { 0 }
+#define END                                                                                        \
+	{                                                                                          \
+		0                                                                                  \
+	}
 #define UNSET .omit = LX_OMIT_UNSET
-#define LIST(n, k, member, count, most, schema) \
-	LX_FIELD(n, k, LIST, struct lx_bpf_info, member), .sub = &schema, \
-	.count_offset = offsetof(struct lx_bpf_info, count), .max = most
+#define LIST(n, k, member, count, most, schema)                                                    \
+	LX_FIELD(n, k, LIST, struct lx_bpf_info, member),                                          \
+		.sub = &schema, .count_offset = offsetof(struct lx_bpf_info, count), .max = most
 
 /* clang-format off */
 
