@@ -383,7 +383,7 @@ static const struct bad bads[] = {
 	{ "routing: 4\n", -EINVAL, 1, 10, "is not in 0..3" },
 	{ "routing:\n  enable: 5\n", -EINVAL, 2, 11, "is not in 0..3" },
 	{ "buffers: { huge: 1 }\n", -EINVAL, 1, 12, "known: tiny, small, large" },
-	{ "buffers: { large: 2000000 }\n", -EINVAL, 1, 19, "is not in -1..1048576" },
+	{ "buffers: { large: 2000000 }\n", -EINVAL, 1, 19, "is not in 0..1048576" },
 	{ "peer:\n  - Multi-Rail: true\n", -EINVAL, 2, 5, "primary nid" },
 	{ "peer:\n  - primary nid: 9.9.9.9@tcp\n    Multi-Rail: Foobar\n", -EINVAL, 3, 17,
 	  "\"Foobar\"" },

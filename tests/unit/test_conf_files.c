@@ -196,7 +196,7 @@ static void test_many_ignored(void **state)
 					   " tcp bonding: 0}], seq_no: %d}\n", i, i);
 	assert_int_equal(lx_conf_parse(yaml, len, &conf, &err), 0);
 	assert_int_equal(conf->n_nis, 5000);
-	assert_string_equal(conf->ignored, "\"seq_no\" (line 2), \"tcp bonding\" (line 2)");
+	assert_string_equal(conf->ignored, "\"tcp bonding\" (line 2), \"seq_no\" (line 2)");
 	lx_conf_free(conf);
 }
 

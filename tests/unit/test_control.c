@@ -52,7 +52,7 @@ static void test_net(void **state)
 	net.ni.net = LX_NET(LX_NET_TCP, 3);
 	net.ni.nid = nid_of("fd00::1@tcp3");
 	strcpy(net.ni.ifname, "eth0");
-	net.ni.tun = (struct lx_ni_tunables){ 180, -1, 0, INT32_MAX };
+	net.ni.tun = (struct lx_ni_tunables){ 180, -1, 0, 1 << 20 };
 	net.n_lnd = 2;
 	strcpy(net.lnd[0].name, "tos");
 	net.lnd[0].value = -1;

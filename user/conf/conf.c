@@ -4,8 +4,8 @@
  * without "--backup", and files written by admins. Called by the daemon, by
  * lx_node_new_yaml() and by the CLI's import; owns no state.
  *
- * One table of keys per mapping. Keys without a function are status in an export:
- * counters, states. All other unknown keys are errors.
+ * What a mapping has is described by the schema of its object; here are the keys that need
+ * more than that. Status in an export, counters and states, is ignored. All other keys are errors.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,12 +46,8 @@ int lx_conf_new(struct lx_conf **ret_conf)
 	if (!conf)
 		return -ENOMEM;
 	conf->routing = LX_UNSET;
-	conf->selftest.enable = LX_UNSET;
-	conf->selftest.session_timeout = LX_UNSET;
-	conf->selftest.rpc_timeout = LX_UNSET;
-	conf->selftest.bulk_mib = LX_UNSET;
-	for (int i = 0; i < LX_POOLS; i++)
-		conf->buffers[i] = LX_UNSET;
+	lx_schema_init(&lx_control_selftest_schema, &conf->selftest);
+	lx_schema_init(&lx_control_buffers_schema, conf->buffers);
 	*ret_conf = conf;
 	return 0;
 }
@@ -92,37 +88,6 @@ static int section_ip2nets(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 /* ---- route ------------------------------------------------------------------------- */
 
-static int route_net(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	struct lx_conf_route *route = &((struct section *)arg)->route;
-
-	route->net_at = lx_yaml_at(value);
-	return lx_yaml_net(y, value, "net", &route->net);
-}
-
-static int route_hop(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	struct lx_conf_route *route = &((struct section *)arg)->route;
-	int err = lx_yaml_int32(y, value, "hop", LX_UNSET, LX_HOP_MAX, &route->hop);
-
-	if (!err && !route->hop)
-		err = lx_yaml_fail(y, value, -EINVAL,
-				   "invalid value for \"hop\": 0 is not in 1..%d", LX_HOP_MAX);
-	return err;
-}
-
-static int route_priority(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return lx_yaml_int(y, value, "priority", LX_UNSET, UINT32_MAX,
-			   &((struct section *)arg)->route.priority);
-}
-
-static int route_sensitivity(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return lx_yaml_int32(y, value, "health_sensitivity", LX_UNSET, INT32_MAX,
-			     &((struct section *)arg)->route.health_sensitivity);
-}
-
 static int route_gateway(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct section *s = arg;
@@ -157,28 +122,19 @@ static int add_routes(struct lx_yaml *y, yaml_node_t *node, struct section *s)
 
 static int route_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
-	static const struct lx_yaml_key keys[] = { { "net", route_net },
-						   { "gateway", route_gateway },
-						   { "hop", route_hop },
-						   { "hop-count", route_hop },
-						   { "priority", route_priority },
-						   { "health_sensitivity", route_sensitivity },
-						   { "state", NULL },
-						   { "type", NULL },
-						   { "down_since", NULL },
-						   { "down_reason", NULL },
+	static const struct lx_yaml_key keys[] = { { "gateway", route_gateway },
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "route", keys, &lx_control_route_schema,
+						    &lx_control_routes };
 	struct section *s = arg;
 	int err, more = 0;
 
-	s->route = (struct lx_conf_route){ .net = LX_NET_U32_ANY,
-					   .hop = LX_UNSET,
-					   .priority = LX_UNSET,
-					   .health_sensitivity = LX_UNSET };
+	lx_schema_init(shape.schema, &s->route);
 	s->gateways = NULL;
-	err = lx_yaml_map(y, node, "route", keys, s);
+	err = lx_yaml_map(y, node, &shape, &s->route, s);
+	s->route.net_at = lx_yaml_place(y, node, "net");
 	if (!err && (s->route.net == LX_NET_U32_ANY || !s->gateways))
 		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"%s\" in route",
 				   s->gateways ? "net" : "gateway");
@@ -209,12 +165,12 @@ static int routing_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "enable", routing_enable },
-						   { "phase", NULL },
-						   { "seconds_left", NULL },
 						   { "cpt[0]", NULL },
 						   { "seq_no", lx_yaml_ignored },
 						   { "detail", lx_yaml_ignored },
 						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "routing", keys, NULL,
+						    &lx_control_routing_info };
 
 	/* An export of a reference node has an entry for each of its CPTs. */
 	if (node->type == YAML_MAPPING_NODE &&
@@ -227,7 +183,7 @@ static int routing_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 		     !strncmp((char *)key->data.scalar.value, "cpt_", 4)))
 			return 0;
 	}
-	return lx_yaml_map(y, node, "routing", keys, arg);
+	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
 
 static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -237,46 +193,16 @@ static int section_routing(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_seq(y, value, "routing", routing_entry, arg);
 }
 
-#define BUFFERS(name, CLASS, max)                                                                  \
-	static int buffers_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                \
-	{                                                                                          \
-		struct lx_conf *conf = ((struct section *)arg)->conf;                              \
-		return lx_yaml_int(y, value, #name, LX_UNSET, max, &conf->buffers[CLASS]);         \
-	}
-BUFFERS(tiny, LX_POOL_TINY, LX_BUFFERS_MAX)
-BUFFERS(small, LX_POOL_SMALL, LX_BUFFERS_MAX)
-BUFFERS(large, LX_POOL_LARGE, LX_BUFFERS_LARGE_MAX)
-
 static int section_buffers(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	static const struct lx_yaml_key keys[] = { { "tiny", buffers_tiny },
-						   { "small", buffers_small },
-						   { "large", buffers_large },
-						   { "seq_no", lx_yaml_ignored },
-						   { NULL, NULL } };
+	static const struct lx_yaml_key keys[] = { { "seq_no", lx_yaml_ignored }, { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "buffers", keys, &lx_control_buffers_schema,
+						    NULL };
 
-	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "buffers", keys, arg);
+	return lx_yaml_map(y, value, &shape, ((struct section *)arg)->conf->buffers, arg);
 }
 
 /* ---- peer -------------------------------------------------------------------------- */
-
-static int peer_primary(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	struct lx_conf_peer *peer = &((struct section *)arg)->peer;
-
-	peer->at = lx_yaml_at(value);
-	return lx_yaml_nid(y, value, "primary nid", &peer->primary);
-}
-
-static int peer_multi_rail(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return lx_yaml_bool(y, value, "Multi-Rail", &((struct section *)arg)->peer.multi_rail);
-}
-
-static int peer_lock(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return lx_yaml_bool(y, value, "lock_prim", &((struct section *)arg)->peer.lock_primary);
-}
 
 static int peer_ni_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
@@ -294,28 +220,13 @@ static int peer_ni_nid(struct lx_yaml *y, yaml_node_t *value, void *arg)
 static int peer_ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "nid", peer_ni_nid },
-						   { "udsp info", NULL },
-						   { "state", NULL },
-						   { "max_ni_tx_credits", NULL },
-						   { "available_tx_credits", NULL },
-						   { "min_tx_credits", NULL },
-						   { "tx_q_num_of_buf", NULL },
-						   { "available_rtr_credits", NULL },
-						   { "min_rtr_credits", NULL },
-						   { "refcount", NULL },
-						   { "statistics", NULL },
 						   { "send_count", NULL }, /* 2.10 */
 						   { "recv_count", NULL },
 						   { "drop_count", NULL },
-						   { "sent_stats", NULL },
-						   { "received_stats", NULL },
-						   { "dropped_stats", NULL },
-						   { "down_since", NULL },
-						   { "down_reason", NULL },
-						   { "health stats", NULL },
 						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "peer ni", keys, NULL, &lx_control_peers };
 
-	return lx_yaml_map(y, node, "peer ni", keys, arg);
+	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
 
 static int peer_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
@@ -343,20 +254,26 @@ static void peer_drop_implied(struct lx_conf_peer *peer)
 
 static int peer_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
-	static const struct lx_yaml_key keys[] = {
-		{ "primary nid", peer_primary }, { "Multi-Rail", peer_multi_rail },
-		{ "peer ni", peer_nis },	 { "lock_prim", peer_lock },
-		{ "peer state", NULL },		 { "seq_no", lx_yaml_ignored },
-		{ "detail", lx_yaml_ignored },	 { NULL, NULL }
-	};
+	static const struct lx_yaml_key keys[] = { { "peer ni", peer_nis },
+						   { "seq_no", lx_yaml_ignored },
+						   { "detail", lx_yaml_ignored },
+						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "peer", keys, &lx_control_peer_schema,
+						    &lx_control_peers };
+	struct lx_control_peer given;
 	struct section *s = arg;
 	int err, more = 1; /* not taken */
 
-	s->peer = (struct lx_conf_peer){ .primary = lx_nid_any, .multi_rail = true };
-	err = lx_yaml_map(y, node, "peer", keys, s);
-	if (!err && lx_nid_eq(&s->peer.primary, &lx_nid_any))
+	lx_schema_init(shape.schema, &given);
+	given.multi_rail = true;
+	s->peer = (struct lx_conf_peer){ .at = lx_yaml_place(y, node, "primary nid") };
+	err = lx_yaml_map(y, node, &shape, &given, s);
+	s->peer.primary = given.primary;
+	s->peer.multi_rail = given.multi_rail;
+	s->peer.lock_primary = given.lock_primary;
+	if (!err && lx_nid_is_any(&given.primary))
 		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"primary nid\" in peer");
-	if (!lx_nid_eq(&s->peer.primary, &lx_nid_any) && !lx_conf_is_fatal(err)) {
+	if (!lx_nid_is_any(&given.primary) && !lx_conf_is_fatal(err)) {
 		peer_drop_implied(&s->peer);
 		more = lx_yaml_append(y, node, &s->conf->peer, &s->conf->n_peers, LX_YAML_ENTRIES,
 				      &s->peer, sizeof(s->peer));
@@ -445,8 +362,9 @@ static int section_numa(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	static const struct lx_yaml_key keys[] = { { "range", numa_range },
 						   { "seq_no", lx_yaml_ignored },
 						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "numa", keys, NULL, NULL };
 
-	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "numa", keys, arg);
+	return lx_yaml_map(y, value, &shape, NULL, arg);
 }
 
 static int tunable_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
@@ -489,11 +407,6 @@ static int section_udsp(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 /* ---- selftest ---------------------------------------------------------------------- */
 
-static int selftest_enable(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return lx_yaml_enable(y, value, 1, &((struct section *)arg)->conf->selftest.enable);
-}
-
 static int selftest_consoles(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf_selftest *selftest = &((struct section *)arg)->conf->selftest;
@@ -517,26 +430,14 @@ static int selftest_consoles(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return 0;
 }
 
-#define SELFTEST(name, max)                                                                        \
-	static int selftest_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)               \
-	{                                                                                          \
-		struct lx_conf *conf = ((struct section *)arg)->conf;                              \
-		return lx_yaml_int(y, value, #name, 1, max, &conf->selftest.name);                 \
-	}
-SELFTEST(session_timeout, LX_SELFTEST_SESSION_MAX)
-SELFTEST(rpc_timeout, LX_SELFTEST_RPC_MAX)
-SELFTEST(bulk_mib, LX_SELFTEST_BULK_MAX)
-
 static int section_selftest(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	static const struct lx_yaml_key keys[] = { { "enable", selftest_enable },
-						   { "consoles", selftest_consoles },
-						   { "session_timeout", selftest_session_timeout },
-						   { "rpc_timeout", selftest_rpc_timeout },
-						   { "bulk_mib", selftest_bulk_mib },
+	static const struct lx_yaml_key keys[] = { { "consoles", selftest_consoles },
 						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "selftest", keys, &lx_control_selftest_schema,
+						    NULL };
 	struct lx_conf *conf = ((struct section *)arg)->conf;
-	int err = lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "selftest", keys, arg);
+	int err = lx_yaml_map(y, value, &shape, &conf->selftest, arg);
 
 	if (!err && conf->selftest.enable == 1 && !conf->selftest.consoles[0])
 		err = lx_yaml_fail(

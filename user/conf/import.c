@@ -51,24 +51,21 @@ static int probe_source(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_yaml_nid(y, value, "source", &((struct scan *)arg)->probe.source);
 }
 
-/* Two walks: NIDs last, wherever they are, because the other keys apply to all of them. */
+/* NIDs last, because the other keys apply to all of them. */
 static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	static const struct lx_yaml_key first[] = {
-		{ "nids", lx_yaml_pass },   { "timeout", probe_timeout },
-		{ "source", probe_source }, { "nid", NULL },
-		{ "primary nid", NULL },    { "Multi-Rail", NULL },
-		{ "peer_ni", NULL },	    { "rtt_us", NULL },
-		{ "error", NULL },	    { NULL, NULL }
-	};
-	static const struct lx_yaml_key second[] = {
-		{ "nids", probe_nids }, { "nid", probe_nid }, { "primary nid", probe_nid },
-		{ "timeout", NULL },	{ "source", NULL },   { "Multi-Rail", NULL },
-		{ "peer_ni", NULL },	{ "rtt_us", NULL },   { "error", NULL },
-		{ NULL, NULL }
-	};
+	static const struct lx_yaml_key keys[] = { { "timeout", probe_timeout },
+						   { "source", probe_source },
+						   { "nids", probe_nids },
+						   { "nid", probe_nid },
+						   { "primary nid", probe_nid },
+						   { "peer_ni", NULL },
+						   { "rtt_us", NULL },
+						   { "error", NULL },
+						   { NULL, NULL } };
 	struct scan *s = arg;
-	const char *what = s->probe.discover ? "discover" : "ping";
+	const struct lx_yaml_shape shape = { s->probe.discover ? "discover" : "ping", keys, NULL,
+					     &lx_control_pings };
 	int err;
 
 	if (value->type == YAML_SCALAR_NODE)
@@ -76,11 +73,9 @@ static int probe_entry(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	s->probe.source = lx_nid_any;
 	s->probe.timeout_ms = 0;
 	s->has_nids = false;
-	err = lx_yaml_map(y, value, what, first, s);
-	if (!err)
-		err = lx_yaml_map(y, value, what, second, s);
+	err = lx_yaml_map(y, value, &shape, NULL, s);
 	if (!err && !s->has_nids)
-		err = lx_yaml_fail(y, value, -EINVAL, "no value for \"nids\" in %s", what);
+		err = lx_yaml_fail(y, value, -EINVAL, "no value for \"nids\" in %s", shape.what);
 	return err;
 }
 

@@ -71,9 +71,10 @@ struct walk {
 static int net_spec(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	struct lx_conf_rule *rule = &((struct walk *)arg)->rule;
-	int err = lx_conf_net_type(y, value, "net-spec", &rule->ni.net);
+	int err;
 
 	rule->at = rule->ni.at = lx_yaml_at(value);
+	err = lx_conf_net_type(y, value, "net-spec", &rule->ni.net);
 	if (!err && lx_net_type(rule->ni.net) == LX_NET_LO)
 		err = lx_yaml_fail(y, value, -EINVAL, "net lo is always there");
 	return err;
@@ -127,40 +128,23 @@ static int lnd_tunables(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->rule.ni);
 }
 
-/* Two walks, because settings depend on the net. */
-static int read_rule(struct lx_yaml *y, yaml_node_t *node, struct walk *w)
-{
-	static const struct lx_yaml_key first[] = { { "net-spec", net_spec },
-						    { "interfaces", lx_yaml_pass },
-						    { "ip-range", lx_yaml_pass },
-						    { "tunables", lx_yaml_pass },
-						    { "lnd tunables", lx_yaml_pass },
-						    { "CPT", NULL },
-						    { "seq_no", lx_yaml_ignored },
-						    { NULL, NULL } };
-	static const struct lx_yaml_key second[] = { { "net-spec", NULL },
-						     { "interfaces", interfaces },
-						     { "ip-range", ranges },
-						     { "tunables", tunables },
-						     { "lnd tunables", lnd_tunables },
-						     { "CPT", NULL },
-						     { "seq_no", NULL },
-						     { NULL, NULL } };
-	int err = lx_yaml_map(y, node, "ip2nets", first, w);
-
-	if (!err && w->rule.ni.net == LX_NET_U32_ANY)
-		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"net-spec\" in ip2nets");
-	return err ? err : lx_yaml_map(y, node, "ip2nets", second, w);
-}
-
 static int entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
+	static const struct lx_yaml_key keys[] = {
+		{ "net-spec", net_spec },	  { "interfaces", interfaces },
+		{ "ip-range", ranges },		  { "tunables", tunables },
+		{ "lnd tunables", lnd_tunables }, { "CPT", NULL },
+		{ "seq_no", lx_yaml_ignored },	  { NULL, NULL }
+	};
+	static const struct lx_yaml_shape shape = { "ip2nets", keys, NULL, NULL };
 	struct walk w = { .conf = arg };
 	int err;
 
 	lx_conf_ni_init(&w.rule.ni);
-	err = read_rule(y, node, &w);
+	err = lx_yaml_map(y, node, &shape, NULL, &w);
 	w.rule.always = !w.rule.n_ranges;
+	if (!w.rule.at.line)
+		err = lx_yaml_fail(y, node, -EINVAL, "no value for \"net-spec\" in ip2nets");
 	if (!err)
 		err = lx_yaml_append(y, node, &w.conf->rule, &w.conf->n_rules, LX_YAML_ENTRIES,
 				     &w.rule, sizeof(w.rule));

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <internal/ni_setting.h>
+
 #include "../base/setting.h"
 #include "../base/suggest.h"
 #include "cpt.h"
@@ -40,46 +42,15 @@ struct walk {
 		   "and build it again without O2IB=0"
 #endif
 
-/* 0@lo has none of them; an export shows zeros there. */
-static int ni_tunable(struct lx_yaml *y, yaml_node_t *value, const char *name, int32_t min,
-		      int32_t max, const struct lx_conf_ni *ni, int32_t *ret_value)
-{
-	int err;
-
-	if (lx_net_type(ni->net) == LX_NET_LO)
-		return 0;
-	err = lx_yaml_int32(y, value, name, LX_UNSET, max, ret_value);
-	if (!err && *ret_value != LX_UNSET && *ret_value < min)
-		err = lx_yaml_fail(y, value, -EINVAL,
-				   "invalid value for \"%s\": %d is not in %d..%d", name,
-				   *ret_value, min, max);
-	return err;
-}
-
-/* In the order of struct lx_ni_tunables. */
-#define NI_TUNABLES(X)                                                                             \
-	X(peer_timeout, 0, 86400)                                                                  \
-	X(peer_credits, 1, 1 << 20)                                                                \
-	X(peer_buffer_credits, 0, 1 << 20)                                                         \
-	X(credits, 1, 1 << 20)
-
 const struct lx_conf_ni_setting *lx_conf_ni_settings(void)
 {
-#define SETTING_(name, min, max) { #name, min, max },
-	static const struct lx_conf_ni_setting settings[] = { NI_TUNABLES(SETTING_){ NULL, 0, 0 } };
+#define SETTING_(number, name, min, max) { #name, min, max },
+	static const struct lx_conf_ni_setting settings[] = { LX_NI_TUNABLES(SETTING_){ NULL, 0,
+											0 } };
 #undef SETTING_
 
 	return settings;
 }
-
-#define NI_TUNABLE_(name, min, max)                                                                \
-	static int tun_##name(struct lx_yaml *y, yaml_node_t *value, void *arg)                    \
-	{                                                                                          \
-		struct lx_conf_ni *ni = arg;                                                       \
-		return ni_tunable(y, value, #name, min, max, ni, &ni->tun.name);                   \
-	}
-NI_TUNABLES(NI_TUNABLE_)
-#undef NI_TUNABLE_
 
 /* "0", "0-3" or "0-6/2"; advances *text past it. */
 static bool cpt_item(const char **text, unsigned long *ret_last)
@@ -169,16 +140,17 @@ static int cpt(struct lx_yaml *y, yaml_node_t *value, void *arg)
 	X("traffic_class_num")                                                                     \
 	X("nqps")
 
+/* 0@lo has none of them; an export shows zeros there. */
 int lx_conf_ni_tunables(struct lx_yaml *y, yaml_node_t *value, struct lx_conf_ni *ni)
 {
 #define IGNORED_(name) { name, lx_yaml_ignored },
-#define TUNABLE_(name, min, max) { #name, tun_##name },
-	static const struct lx_yaml_key keys[] = { NI_TUNABLES(TUNABLE_){ "CPT", cpt },
+	static const struct lx_yaml_key keys[] = { { "CPT", cpt },
 						   LND_SETTINGS(IGNORED_){ NULL, NULL } };
 #undef IGNORED_
-#undef TUNABLE_
+	static const struct lx_yaml_shape shape = { "tunables", keys, &lx_control_ni_tunables,
+						    NULL };
 
-	return lx_yaml_null(value) ? 0 : lx_yaml_map(y, value, "tunables", keys, ni);
+	return lx_net_type(ni->net) == LX_NET_LO ? 0 : lx_yaml_map(y, value, &shape, &ni->tun, ni);
 }
 
 /* Settings of another transport, or of "tunables". */
@@ -344,7 +316,24 @@ static int add_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s, int err
 	return err ? err : more;
 }
 
-static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
+/* One NI for each interface that @read finds, or for the NID. */
+static int read_nis(struct lx_yaml *y, yaml_node_t *node, struct walk *s,
+		    int (*read)(struct lx_yaml *y, yaml_node_t *node, void *arg))
+{
+	int err;
+
+	s->has_nis = true;
+	s->ni = s->net;
+	s->n_named = 0;
+	err = read(y, node, s);
+	if (!lx_conf_is_fatal(err))
+		err = add_nis(y, node, s, err);
+	free(s->named);
+	s->named = NULL;
+	return err;
+}
+
+static int ni_keys(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
 	static const struct lx_yaml_key keys[] = { { "nid", ni_nid },
 						   { "interfaces", ni_interfaces },
@@ -353,52 +342,33 @@ static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 						   { "lnd tunables", ni_lnd_tun },
 						   { "CPT", cpt },
 						   { "tcp bonding", lx_yaml_ignored },
-						   { "status", NULL },
-						   { "statistics", NULL },
-						   { "sent_stats", NULL },
-						   { "received_stats", NULL },
-						   { "dropped_stats", NULL },
-						   { "down_since", NULL },
-						   { "down_reason", NULL },
-						   { "health stats", NULL },
-						   { "udsp info", NULL },
-						   { "dev cpt", NULL },
 						   { NULL, NULL } };
-	struct walk *s = arg;
-	int err;
+	static const struct lx_yaml_shape shape = { "local NI(s)", keys, NULL, &lx_control_nets };
 
-	s->has_nis = true;
-	s->ni = s->net;
-	s->n_named = 0;
-	err = lx_yaml_map(y, node, "local NI(s)", keys, s);
-	if (!lx_conf_is_fatal(err))
-		err = add_nis(y, node, s, err);
-	free(s->named);
-	s->named = NULL;
-	return err;
+	return lx_yaml_map(y, node, &shape, NULL, arg);
 }
 
+static int ni_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
+{
+	return read_nis(y, node, arg, ni_keys);
+}
+
+/* Without the net's type the settings of its NIs are unknown. */
 static int net_nis(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	((struct walk *)arg)->has_list = true;
-	return lx_yaml_seq(y, value, "local NI(s)", ni_entry, arg);
+	struct walk *s = arg;
+
+	s->has_list = true;
+	return s->net.net == LX_NET_U32_ANY ? 0
+					    : lx_yaml_seq(y, value, "local NI(s)", ni_entry, arg);
 }
 
 /* "interfaces" of the net itself, in old files: one NI each. */
 static int net_interfaces(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	struct walk *s = arg;
-	int err;
-
-	s->has_nis = true;
-	s->ni = s->net;
-	s->n_named = 0;
-	err = ni_interfaces(y, value, s);
-	if (!lx_conf_is_fatal(err))
-		err = add_nis(y, value, s, err);
-	free(s->named);
-	s->named = NULL;
-	return err;
+	return ((struct walk *)arg)->net.net == LX_NET_U32_ANY
+		       ? 0
+		       : read_nis(y, value, arg, ni_interfaces);
 }
 
 int lx_conf_net_type(struct lx_yaml *y, yaml_node_t *value, const char *key, uint32_t *ret_net)
@@ -457,7 +427,9 @@ static int net_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 
 static int net_lnd_tun(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
-	return lx_conf_ni_lnd_tunables(y, value, &((struct walk *)arg)->net);
+	struct lx_conf_ni *net = &((struct walk *)arg)->net;
+
+	return net->net == LX_NET_U32_ANY ? 0 : lx_conf_ni_lnd_tunables(y, value, net);
 }
 
 void lx_conf_ni_init(struct lx_conf_ni *ni)
@@ -480,67 +452,35 @@ static int add_first_up(struct lx_yaml *y, const yaml_node_t *node, struct walk 
 			      sizeof(rule));
 }
 
-/*
- * Three walks: keys come in any order, but the NIs need to know the net's type, and
- * inherit from the net's own settings.
- */
 static int net_entry(struct lx_yaml *y, yaml_node_t *node, void *arg)
 {
-	static const struct lx_yaml_key first[] = { { "net type", net_type },
-						    { "net", net_type },
-						    { "local NI(s)", lx_yaml_pass },
-						    { "interfaces", lx_yaml_pass },
-						    { "tunables", lx_yaml_pass },
-						    { "lnd tunables", lx_yaml_pass },
-						    { "CPT", cpt },
-						    { "status", NULL },
-						    { "nid", NULL },
-						    { "seq_no", lx_yaml_ignored },
-						    { "detail", lx_yaml_ignored },
-						    { NULL, NULL } };
-	static const struct lx_yaml_key second[] = {
-		{ "net type", NULL },	{ "net", NULL },	 { "local NI(s)", NULL },
-		{ "interfaces", NULL }, { "tunables", net_tun }, { "lnd tunables", net_lnd_tun },
-		{ "CPT", NULL },	{ "status", NULL },	 { "nid", NULL },
-		{ "seq_no", NULL },	{ "detail", NULL },	 { NULL, NULL }
-	};
-	static const struct lx_yaml_key third[] = { { "net type", NULL },
-						    { "net", NULL },
-						    { "local NI(s)", net_nis },
-						    { "interfaces", net_interfaces },
-						    { "tunables", NULL },
-						    { "lnd tunables", NULL },
-						    { "CPT", NULL },
-						    { "status", NULL },
-						    { "nid", NULL },
-						    { "seq_no", NULL },
-						    { "detail", NULL },
-						    { NULL, NULL } };
-	static const struct lx_yaml_key *const walks[] = { first, second, third };
+	/* The NIs inherit the net's own settings, which depend on its type. */
+	static const struct lx_yaml_key keys[] = { { "net type", net_type },
+						   { "net", net_type },
+						   { "tunables", net_tun },
+						   { "lnd tunables", net_lnd_tun },
+						   { "CPT", cpt },
+						   { "local NI(s)", net_nis },
+						   { "interfaces", net_interfaces },
+						   { "seq_no", lx_yaml_ignored },
+						   { "detail", lx_yaml_ignored },
+						   { NULL, NULL } };
+	static const struct lx_yaml_shape shape = { "net", keys, NULL, &lx_control_nets };
 	struct walk *s = arg;
-	int ret = 0;
+	int err;
 
 	lx_conf_ni_init(&s->net);
 	s->has_nis = s->has_list = false;
-	for (int i = 0; i < 3; i++) {
-		int err = lx_yaml_map(y, node, "net", walks[i], s);
-
-		if (!ret)
-			ret = err;
-		if (lx_conf_is_fatal(err))
-			return err;
-		if (s->net.net != LX_NET_U32_ANY)
-			continue;
-		/* Without it the settings of its NIs are unknown. */
-		return ret ? ret
-			   : lx_yaml_fail(y, node, -EINVAL, "no value for \"net type\" in net");
-	}
-	if (!ret && !s->has_nis && !s->has_list)
-		ret = add_first_up(y, node, s);
-	else if (!ret && !s->has_nis)
-		ret = lx_yaml_fail(y, node, -EINVAL, "no value for \"local NI(s)\" of net %s",
-				   lx_net_str(s->net.net));
-	return ret;
+	err = lx_yaml_map(y, node, &shape, NULL, s);
+	if (err)
+		return err;
+	if (s->net.net == LX_NET_U32_ANY)
+		return lx_yaml_fail(y, node, -EINVAL, "no value for \"net type\" in net");
+	if (!s->has_nis && !s->has_list)
+		return add_first_up(y, node, s);
+	return s->has_nis ? 0
+			  : lx_yaml_fail(y, node, -EINVAL, "no value for \"local NI(s)\" of net %s",
+					 lx_net_str(s->net.net));
 }
 
 int lx_conf_net(struct lx_yaml *y, yaml_node_t *value, struct lx_conf *conf)

@@ -33,11 +33,6 @@ int lx_yaml_fail(struct lx_yaml *y, const yaml_node_t *node, int error, const ch
 			    "%s", text);
 }
 
-int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg)
-{
-	return 0;
-}
-
 int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg)
 {
 	return 0;
@@ -266,36 +261,6 @@ static int step(struct lx_yaml *y, const yaml_node_t *node)
 	return 0;
 }
 
-/* "did you mean net?", or else "known: net, gateway, ...", as many as fit. */
-static void list_keys(const struct lx_yaml_key *keys, const char *name, char *buf, size_t size)
-{
-	struct lx_suggest meant = lx_suggest(name);
-	size_t used = 0;
-
-	for (const struct lx_yaml_key *k = keys; k->key; k++)
-		lx_suggest_offer(&meant, k->key);
-	if (meant.best) {
-		snprintf(buf, size, "did you mean \"%s\"?", meant.best);
-		return;
-	}
-	used = snprintf(buf, size, "known: ");
-	for (; keys->key; keys++) {
-		if (!keys->fn || keys->fn == lx_yaml_ignored)
-			continue;
-		if (used + strlen(keys->key) + 3 >= size)
-			return;
-		used += snprintf(buf + used, size - used, "%s%s",
-				 used > strlen("known: ") ? ", " : "", keys->key);
-	}
-}
-
-static const struct lx_yaml_key *find_key(const struct lx_yaml_key *keys, const char *name)
-{
-	while (keys->key && !lx_key_is(keys->key, name))
-		keys++;
-	return keys->key ? keys : NULL;
-}
-
 /* Keeps the first error of a walk; true: continue. */
 static bool goes_on(int err, int *ret)
 {
@@ -331,67 +296,213 @@ int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
 	return ret;
 }
 
-struct map_walk {
-	const char *what;
-	const struct lx_yaml_key *keys;
-	uint64_t seen; /* of the first 64 keys */
-	bool repeats; /* keys may be given again */
-	void *arg;
+/* ---- mappings by tables ------------------------------------------------------------ */
+
+#define MOST 32 /* keys of a table, and fields of a schema */
+
+/* The value of each key and field; of ignored keys the key itself. NULL: not given. */
+struct found {
+	yaml_node_t *key[MOST], *field[MOST];
 };
 
-/* True for functions that any number of a table's keys may have. */
-static bool is_common(const struct lx_yaml_key *k)
+static const struct lx_yaml_key no_keys[] = { { NULL, NULL } };
+static const struct lx_field no_fields[] = { { .key = NULL } };
+
+static const struct lx_yaml_key *keys_of(const struct lx_yaml_shape *s)
 {
-	return !k->fn || k->fn == lx_yaml_pass || k->fn == lx_yaml_ignored;
+	return s->key ? s->key : no_keys;
 }
 
-/* An earlier key that is another spelling of the same, or NULL. */
-static const char *same_before(const struct map_walk *w, const struct lx_yaml_key *known)
+static const struct lx_field *fields_of(const struct lx_schema *schema)
 {
-	for (const struct lx_yaml_key *k = w->keys; k->key; k++) {
-		if (w->seen & 1ULL << (k - w->keys) &&
-		    (k == known || (k->fn == known->fn && !is_common(k))))
-			return k->key;
-	}
-	return NULL;
+	return schema ? schema->field : no_fields;
 }
+
+static bool is_read(const struct lx_yaml_key *k)
+{
+	return k->fn && k->fn != lx_yaml_ignored;
+}
+
+static void list_key(const char *key, char *buf, size_t size)
+{
+	size_t used = strlen(buf);
+
+	if (used + strlen(key) + 3 < size)
+		snprintf(buf + used, size - used, "%s%s", buf[used - 1] == ' ' ? "" : ", ", key);
+}
+
+/* "did you mean net?", or else "known: net, gateway, ...", as many as fit. */
+static int unknown_key(struct lx_yaml *y, const yaml_node_t *key, const char *name,
+		       const struct lx_yaml_shape *s)
+{
+	struct lx_suggest meant = lx_suggest(name);
+	char known[160] = "known: ";
+
+	for (const struct lx_field *f = fields_of(s->schema); f->key; f++) {
+		lx_suggest_offer(&meant, f->key);
+		list_key(f->key, known, sizeof(known));
+	}
+	for (const struct lx_yaml_key *k = keys_of(s); k->key; k++) {
+		lx_suggest_offer(&meant, k->key);
+		if (is_read(k))
+			list_key(k->key, known, sizeof(known));
+	}
+	if (meant.best)
+		snprintf(known, sizeof(known), "did you mean \"%s\"?", meant.best);
+	return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in %s; %s", name, s->what,
+			    known);
+}
+
+static bool is_shown(const struct lx_control_object *object, const char *name)
+{
+	const struct lx_schema *part[] = { object ? object->group : NULL,
+					   object ? object->row : NULL };
+
+	for (int i = 0; i < 2; i++) {
+		for (const struct lx_field *f = fields_of(part[i]); f->key; f++) {
+			if (lx_key_is(f->key, name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int twice(struct lx_yaml *y, const yaml_node_t *key, const char *name, const char *before,
+		 const struct lx_yaml_shape *s)
+{
+	return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\": \"%s\" given twice in one %s",
+			    name, before, s->what);
+}
+
+/* Remembers the value of a key with a function; another spelling has the same function. */
+static int take_key(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+		    const struct lx_yaml_shape *s, size_t at, struct found *found)
+{
+	for (size_t i = 0; s->key[i].key; i++) {
+		if (found->key[i] &&
+		    (i == at || (s->key[i].fn == s->key[at].fn && is_read(&s->key[at]))))
+			return twice(y, key, name, s->key[i].key, s);
+	}
+	found->key[at] = s->key[at].fn == lx_yaml_ignored ? key : value;
+	return 0;
+}
+
+struct map_walk {
+	const struct lx_yaml_shape *shape;
+	struct found found;
+};
 
 static int map_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
 		    void *arg)
 {
 	struct map_walk *w = arg;
-	const struct lx_yaml_key *known = find_key(w->keys, name);
-	const char *before = known && !w->repeats ? same_before(w, known) : NULL;
-	char list[160];
+	const struct lx_yaml_key *keys = keys_of(w->shape);
+	const struct lx_field *fields = fields_of(w->shape->schema);
 
-	if (!known) {
-		list_keys(w->keys, name, list, sizeof(list));
-		return lx_yaml_fail(y, key, -EINVAL, "invalid key \"%.40s\" in %s; %s", name,
-				    w->what, list);
+	for (size_t i = 0; keys[i].key; i++) {
+		if (lx_key_is(keys[i].key, name))
+			return take_key(y, key, name, value, w->shape, i, &w->found);
 	}
-	if (before)
-		return lx_yaml_fail(y, key, -EINVAL,
-				    "invalid key \"%.40s\": \"%s\" given twice in one %s", name,
-				    before, w->what);
-	w->seen |= 1ULL << (known - w->keys);
-	if (known->fn == lx_yaml_ignored)
-		return lx_yaml_ignore(y, key);
-	return known->fn ? known->fn(y, value, w->arg) : 0;
+	for (size_t i = 0; fields[i].key; i++) {
+		if (fields[i].command || (!lx_key_is(fields[i].key, name) &&
+					  !(fields[i].alias && lx_key_is(fields[i].alias, name))))
+			continue;
+		if (w->found.field[i])
+			return twice(y, key, name, fields[i].key, w->shape);
+		w->found.field[i] = value;
+		return 0;
+	}
+	return is_shown(w->shape->shown, name) ? 0 : unknown_key(y, key, name, w->shape);
 }
 
-int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const char *what,
-		const struct lx_yaml_key *keys, void *arg)
+static int read_field(struct lx_yaml *y, yaml_node_t *value, const struct lx_field *f, void *obj)
 {
-	struct map_walk w = { .what = what, .keys = keys, .arg = arg };
+	const struct lx_yaml_shape inside = { .what = f->key, .schema = f->sub };
+	void *p = (char *)obj + f->offset;
+	int64_t low, high, number;
+	const char *text;
+	char why[160];
+	bool on;
+	int err;
 
-	return lx_yaml_pairs(y, node, what, map_pair, &w);
+	if (f->type == LX_FIELD_NEST)
+		return lx_yaml_map(y, value, &inside, p, NULL);
+	text = lx_yaml_text(y, value, f->key);
+	if (!text)
+		return -EINVAL;
+	if (f->type != LX_FIELD_INT && f->type != LX_FIELD_BOOL) {
+		err = lx_field_store_text(f, p, text, why, sizeof(why));
+	} else {
+		lx_field_range(f, &low, &high);
+		if (!low && high == 1 && is_truth(text, &on))
+			number = on;
+		else if (f->type == LX_FIELD_BOOL)
+			return lx_yaml_bool(y, value, f->key, &on);
+		else if (lx_yaml_int(y, value, f->key, INT64_MIN, INT64_MAX, &number))
+			return -EINVAL;
+		err = lx_field_store(f, p, number, why, sizeof(why));
+	}
+	return err ? lx_yaml_fail(y, value, err, "invalid value for \"%s\": %s", f->key, why) : 0;
 }
 
-int lx_yaml_sections(struct lx_yaml *y, const struct lx_yaml_key *sections, void *arg)
+int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const struct lx_yaml_shape *shape, void *obj,
+		void *arg)
 {
-	struct map_walk w = { .what = "the file", .keys = sections, .repeats = true, .arg = arg };
+	struct map_walk w = { .shape = shape };
+	const struct lx_yaml_key *keys = keys_of(shape);
+	const struct lx_field *fields = fields_of(shape->schema);
+	int err, ret;
 
-	return lx_yaml_pairs(y, lx_yaml_root(y), w.what, map_pair, &w);
+	if (lx_yaml_null(node))
+		return 0;
+	ret = err = lx_yaml_pairs(y, node, shape->what, map_pair, &w);
+	for (size_t i = 0; !lx_conf_is_fatal(err) && keys[i].key; i++) {
+		err = !w.found.key[i] || !keys[i].fn ? 0
+		      : is_read(&keys[i])	     ? keys[i].fn(y, w.found.key[i], arg)
+						     : lx_yaml_ignore(y, w.found.key[i]);
+		goes_on(err, &ret);
+	}
+	for (size_t i = 0; !lx_conf_is_fatal(err) && fields[i].key; i++) {
+		err = w.found.field[i] ? read_field(y, w.found.field[i], &fields[i], obj) : 0;
+		goes_on(err, &ret);
+	}
+	return ret;
+}
+
+struct lx_conf_place lx_yaml_place(struct lx_yaml *y, const yaml_node_t *map, const char *key)
+{
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start;
+	     map->type == YAML_MAPPING_NODE && p < map->data.mapping.pairs.top; p++) {
+		const yaml_node_t *k = yaml_document_get_node(&y->doc, p->key);
+
+		if (k->type == YAML_SCALAR_NODE && lx_key_is(key, (char *)k->data.scalar.value))
+			return lx_yaml_at(yaml_document_get_node(&y->doc, p->value));
+	}
+	return lx_yaml_at(map);
+}
+
+struct sections {
+	const struct lx_yaml_shape shape;
+	void *arg;
+};
+
+static int section_pair(struct lx_yaml *y, yaml_node_t *key, const char *name, yaml_node_t *value,
+			void *arg)
+{
+	struct sections *s = arg;
+
+	for (const struct lx_yaml_key *k = s->shape.key; k->key; k++) {
+		if (lx_key_is(k->key, name))
+			return k->fn ? k->fn(y, value, s->arg) : 0;
+	}
+	return unknown_key(y, key, name, &s->shape);
+}
+
+int lx_yaml_sections(struct lx_yaml *y, const struct lx_yaml_key *keys, void *arg)
+{
+	struct sections s = { { .what = "the file", .key = keys }, arg };
+
+	return lx_yaml_pairs(y, lx_yaml_root(y), s.shape.what, section_pair, &s);
 }
 
 int lx_yaml_seq(struct lx_yaml *y, yaml_node_t *node, const char *what,

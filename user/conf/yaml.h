@@ -2,8 +2,8 @@
 /*
  * Reads YAML by tables of keys, with errors that say where and what.
  *
- * A table drives the walk over a mapping: each key has a function for its value, or none if
- * it is only ever printed and must be ignored. The depth follows the tables, so no
+ * Tables drive the walk over a mapping: keys with functions, the fields of a schema, and those of
+ * what is only ever printed, which are ignored. The depth follows the tables, so no
  * input can make the walk recurse. Keys may also have their JSON form ("local_ni" for
  * "local NI(s)").
  *
@@ -20,6 +20,7 @@
 #include <internal/control.h>
 #include <lnetx/conf.h>
 
+#include "../schema/schema.h"
 #include "report.h"
 
 #define LX_YAML_MAX (4u << 20) /* bytes of input */
@@ -57,9 +58,6 @@ yaml_node_t *lx_yaml_root(struct lx_yaml *y);
 /* Where a node begins. */
 struct lx_conf_place lx_yaml_at(const yaml_node_t *node);
 
-/* For keys that another walk over the same mapping reads. */
-int lx_yaml_pass(struct lx_yaml *y, yaml_node_t *value, void *arg);
-
 /* The function of a key that has a meaning elsewhere, and none here: see lx_yaml_ignore(). */
 int lx_yaml_ignored(struct lx_yaml *y, yaml_node_t *value, void *arg);
 
@@ -83,14 +81,33 @@ int lx_yaml_bool(struct lx_yaml *y, const yaml_node_t *node, const char *what, b
 /* "enable": 0..@max, or a word of lx_yaml_bool(). */
 int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *ret_value);
 
-/* Walks a mapping by @keys (terminated by key NULL); @what: its name. -EINVAL. */
-int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const char *what,
-		const struct lx_yaml_key *keys, void *arg);
+/* What a mapping may have. */
+struct lx_yaml_shape {
+	const char *what; /* its name */
+	const struct lx_yaml_key *key; /* terminated by key NULL; or NULL */
+	const struct lx_schema *schema; /* fields of what is read; or NULL */
+	/* What is only ever printed, and so ignored: an object's fields; or NULL. */
+	const struct lx_control_object *shown;
+};
 
-/* The same for the sections at the top, which may be repeated: files are concatenated. */
+/**
+ * lx_yaml_map - read a mapping; no value counts as an empty one
+ * @obj: gets the schema's fields; the others stay as they are
+ * @arg: of the keys' functions
+ *
+ * Values are read in the order of the table of keys, whatever their order in the file: what others
+ * depend on comes first. Fields come last. -EINVAL.
+ */
+int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const struct lx_yaml_shape *shape, void *obj,
+		void *arg);
+
+/* Where the value of a mapping's key begins; without the key, where the mapping does. */
+struct lx_conf_place lx_yaml_place(struct lx_yaml *y, const yaml_node_t *map, const char *key);
+
+/* The sections at the top, which may be repeated: files are concatenated. */
 int lx_yaml_sections(struct lx_yaml *y, const struct lx_yaml_key *sections, void *arg);
 
-/* The same as lx_yaml_map() for arbitrary keys: calls @fn for each pair. */
+/* Calls @fn for each pair of a mapping, in the order of the file. */
 int lx_yaml_pairs(struct lx_yaml *y, yaml_node_t *node, const char *what,
 		  int (*fn)(struct lx_yaml *y, yaml_node_t *key, const char *name,
 			    yaml_node_t *value, void *arg),

@@ -105,18 +105,6 @@ static int take_lnd_settings(struct lx_edit *e)
 	return 0;
 }
 
-/* What a file could not have, an export must not have. */
-static int check_ni_settings(struct lx_edit *e)
-{
-	const struct lx_conf_ni_setting *set = lx_conf_ni_settings();
-	const int32_t *value = (const int32_t *)&e->req->net.ni.tun;
-	int err = 0;
-
-	while (!err && set->name)
-		err = check_range(e, set++, *value++);
-	return err;
-}
-
 static int check_place(struct lx_edit *e)
 {
 	const struct lx_conf conf = { .ni = &e->req->net.ni, .n_nis = 1 };
@@ -154,8 +142,6 @@ int lx_edit_net_add(struct lx_edit *e)
 		return say(e, -EINVAL, "rails are addresses of one interface of a tcp net; give "
 				       "a tcp net, an interface, and no NID");
 	err = take_lnd_settings(e);
-	if (!err)
-		err = check_ni_settings(e);
 	if (err)
 		return err;
 	if (e->daemon->large)

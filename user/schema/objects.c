@@ -7,6 +7,7 @@
  * shown fields are defined here only.
  */
 #include <internal/control.h>
+#include <internal/ni_setting.h>
 
 #include "schema.h"
 
@@ -79,7 +80,7 @@ static const struct lx_schema udsp_effect = { "udsp info", sizeof(struct lx_udsp
 
 static const struct lx_field udsp_action_fields[] = {
 	{ .key = "priority", .attr = 1, .type = LX_FIELD_INT, .offset = 0, .size = sizeof(int64_t),
-	  .sgn = true, UNSET, .col = "PRIORITY" },
+	  .sgn = true, UNSET, RANGE(0, UINT32_MAX), .col = "PRIORITY" },
 	END
 };
 static const struct lx_schema udsp_action = { "action", sizeof(int64_t), udsp_action_fields };
@@ -121,15 +122,13 @@ static const struct lx_field ni_health_fields[] = {
 static const struct lx_schema ni_health = { "health stats", sizeof(struct lx_ni_health),
 					    ni_health_fields };
 
+#define NI_TUNABLE_(n, name, min, max) \
+	{ LX_FIELD_NUM(n, #name, struct lx_ni_tunables, name), UNSET, RANGE(min, max) },
 static const struct lx_field ni_tunables_fields[] = {
-	{ LX_FIELD_NUM(1, "peer_timeout", struct lx_ni_tunables, peer_timeout), UNSET },
-	{ LX_FIELD_NUM(2, "peer_credits", struct lx_ni_tunables, peer_credits), UNSET },
-	{ LX_FIELD_NUM(3, "peer_buffer_credits", struct lx_ni_tunables, peer_buffer_credits),
-	  UNSET },
-	{ LX_FIELD_NUM(4, "credits", struct lx_ni_tunables, credits), UNSET },
+	LX_NI_TUNABLES(NI_TUNABLE_)
 	END
 };
-static const struct lx_schema ni_tunables = { "tunables", sizeof(struct lx_ni_tunables),
+const struct lx_schema lx_control_ni_tunables = { "tunables", sizeof(struct lx_ni_tunables),
 					      ni_tunables_fields };
 
 static const struct lx_field net_group_fields[] = {
@@ -160,7 +159,7 @@ static const struct lx_field ni_fields[] = {
 	  .level = 2 },
 	{ LX_FIELD(9, "health stats", NEST, struct lx_ni_info, health), .sub = &ni_health,
 	  .level = 2 },
-	{ LX_FIELD(10, "tunables", NEST, struct lx_ni_info, tun), .sub = &ni_tunables, .level = 1,
+	{ LX_FIELD(10, "tunables", NEST, struct lx_ni_info, tun), .sub = &lx_control_ni_tunables, .level = 1,
 	  BACKUP },
 	{ LX_FIELD(11, "lnd tunables", NAMED, struct lx_ni_info, lnd_tun.value), .level = 1, BACKUP,
 	  .names_offset = offsetof(struct lx_ni_info, lnd_tunable_names) },
@@ -469,7 +468,8 @@ static const struct lx_field status_fields[] = {
 	END
 };
 #define SELFTEST_FIELDS(t, m) \
-	{ LX_FIELD_NUM(1, "enable", t, m enable), UNSET, .backup = true, .col = "ON" }, \
+	{ LX_FIELD_NUM(1, "enable", t, m enable), UNSET, RANGE(0, 1), .backup = true, \
+	  .col = "ON" }, \
 	{ LX_FIELD(2, "consoles", STR, t, m consoles), UNSET, .backup = true, \
 	  .col = "CONSOLES" }, \
 	{ LX_FIELD_NUM(3, "session_timeout", t, m session_timeout), UNSET, .backup = true, \
@@ -596,10 +596,11 @@ static const struct lx_field net_fields[] = {
 	{ LX_FIELD(2, "nid", NID, struct lx_control_net, ni.nid), UNSET },
 	{ LX_FIELD(4, "interfaces", IFACE, struct lx_control_net, ni.ifname), UNSET },
 	{ LX_FIELD(5, "rails", STR, struct lx_control_net, ni.rails), UNSET },
-	{ LX_FIELD(10, "tunables", NEST, struct lx_control_net, ni.tun), .sub = &ni_tunables },
+	{ LX_FIELD(10, "tunables", NEST, struct lx_control_net, ni.tun), .sub = &lx_control_ni_tunables },
 	{ LX_FIELD(11, "lnd tunables", LIST, struct lx_control_net, lnd), .sub = &lnd_value,
 	  .count_offset = offsetof(struct lx_control_net, n_lnd), .max = LX_LND_TUNABLES_MAX },
-	{ LX_FIELD(12, "check", BOOL, struct lx_control_net, check), .omit = LX_OMIT_ZERO },
+	{ LX_FIELD(12, "check", BOOL, struct lx_control_net, check), .omit = LX_OMIT_ZERO,
+	  .command = true },
 	END
 };
 SCHEMA(net, "net", struct lx_control_net);
@@ -648,7 +649,8 @@ SCHEMA(ask, "ask", struct lx_control_ask);
 static const struct lx_field route_request_fields[] = {
 	{ LX_FIELD(1, "net", NET, struct lx_conf_route, net), UNSET },
 	{ LX_FIELD(2, "gateway", NID, struct lx_conf_route, gateway), UNSET },
-	{ LX_FIELD_NUM(3, "hop", struct lx_conf_route, hop), UNSET, RANGE(1, LX_HOP_MAX) },
+	{ LX_FIELD_NUM(3, "hop", struct lx_conf_route, hop), .alias = "hop-count", UNSET,
+	  RANGE(1, LX_HOP_MAX) },
 	{ LX_FIELD_NUM(4, "priority", struct lx_conf_route, priority), UNSET,
 	  RANGE(0, UINT32_MAX) },
 	{ LX_FIELD_NUM(5, "health_sensitivity", struct lx_conf_route, health_sensitivity), UNSET,
@@ -671,7 +673,7 @@ static const struct lx_field peer_fields[] = {
 	{ LX_FIELD(4, "peer ni", LIST, struct lx_control_peer, nid), .sub = &nid,
 	  .count_offset = offsetof(struct lx_control_peer, n_nids), .max = LX_CONTROL_NIDS_MAX },
 	{ LX_FIELD(20, "lock_prim", BOOL, struct lx_control_peer, lock_primary) },
-	{ LX_FIELD(21, "force", BOOL, struct lx_control_peer, force) },
+	{ LX_FIELD(21, "force", BOOL, struct lx_control_peer, force), .command = true },
 	END
 };
 SCHEMA(peer, "peer", struct lx_control_peer);
@@ -714,11 +716,11 @@ const struct lx_schema lx_control_routing_schema = { "routing", sizeof(struct lx
 
 static const struct lx_field buffers_fields[] = {
 	{ LX_FIELD_NUM(2, "tiny", struct lx_control_buffers, total[LX_POOL_TINY]), UNSET,
-	  RANGE(0, INT32_MAX) },
+	  RANGE(0, LX_BUFFERS_MAX) },
 	{ LX_FIELD_NUM(3, "small", struct lx_control_buffers, total[LX_POOL_SMALL]), UNSET,
-	  RANGE(0, INT32_MAX) },
+	  RANGE(0, LX_BUFFERS_MAX) },
 	{ LX_FIELD_NUM(4, "large", struct lx_control_buffers, total[LX_POOL_LARGE]), UNSET,
-	  RANGE(0, INT32_MAX) },
+	  RANGE(0, LX_BUFFERS_LARGE_MAX) },
 	END
 };
 SCHEMA(buffers, "buffers", struct lx_control_buffers);

@@ -41,11 +41,13 @@ enum lx_field_omit {
 
 struct lx_field {
 	const char *key;
+	const char *alias; /* another key in files */
 	uint8_t attr; /* from 1, unique in the message or nest */
 	uint8_t type;
 	uint8_t omit;
 	uint8_t level; /* shown from this level on (control.h) */
 	bool backup; /* part of a configuration */
+	bool command; /* of a request only: not in files */
 	bool sgn; /* of an integer */
 	bool wide; /* a column only with -s */
 	bool rare; /* a column only if some value is not 0 */
