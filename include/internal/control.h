@@ -218,7 +218,8 @@ struct lx_control_answer {
 /* ---- what is shown, beyond info.h -------------------------------------------------- */
 
 struct lx_control_tunable {
-	const char *module, *name, *value, *def, *choices, *help;
+	const char *module, *name, *help;
+	char value[32], def[32], choices[96];
 	int64_t min, max;
 };
 
@@ -317,7 +318,7 @@ extern const struct lx_schema lx_control_show_schema, lx_control_net_schema, lx_
 	lx_control_selftest_schema, lx_control_routing_schema, lx_control_buffers_schema,
 	lx_control_disconnect_schema, lx_control_value_schema, lx_control_guard_schema,
 	lx_control_ban_schema, lx_control_prefix_schema, lx_control_filter_schema,
-	lx_control_ask_schema, lx_control_ni_tunables;
+	lx_control_ask_schema, lx_control_nothing_schema, lx_control_ni_tunables;
 
 /* ---- where the socket is ----------------------------------------------------------- */
 

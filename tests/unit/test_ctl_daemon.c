@@ -9,7 +9,7 @@
 
 #include "../../user/base/key.h"
 #include "../../user/ctl/codec.h"
-#include "../../user/ctl/request.h"
+#include "../../user/schema/requests.h"
 #include "cliworld.h"
 
 static struct lx_ctl *ctl;
@@ -76,7 +76,7 @@ static unsigned int rows(enum lx_ctl_object object)
 
 static void test_every_show(void **state)
 {
-	for (const struct lx_ctl_request *r = lx_ctl_requests; r->schema; r++) {
+	for (const struct lx_request *r = lx_requests; r->object < LX_CTL_OBJECT_COUNT && r->schema; r++) {
 		unsigned int n;
 
 		if (r->verb != LX_CTL_SHOW || r->object == LX_CTL_PING || r->object == LX_CTL_EVENT ||
@@ -257,7 +257,7 @@ static void test_documented(void **state)
 {
 	char *page = proc_read("docs/library.md");
 
-	for (const struct lx_ctl_request *r = lx_ctl_requests; r->schema; r++) {
+	for (const struct lx_request *r = lx_requests; r->object < LX_CTL_OBJECT_COUNT && r->schema; r++) {
 		char request[60], *line;
 
 		if (r->schema == &lx_control_show_schema)
@@ -275,7 +275,7 @@ static void test_documented(void **state)
 			for (const struct lx_field *s = f->sub->field; s->key; s++)
 				has_key(line, f->key, s->key);
 		}
-		for (const struct lx_ctl_flag *w = r->words; w && w->key; w++)
+		for (const struct lx_flag *w = r->words; w && w->key; w++)
 			has_key(line, "", w->key);
 	}
 	for (const struct lx_field *f = lx_control_show_schema.field; f->key; f++)

@@ -120,19 +120,19 @@ static void refuse(struct ask *a, int err)
 static void answer(struct ask *a)
 {
 	struct lx_control_answer *row;
+	struct lx_rows rows;
 	struct lx_dump *dump;
 	int err = a->status;
 
 	if (!a->client)
 		return;
 	if (!err) {
-		row = calloc(1, sizeof(*row));
+		row = lx_rows_one(&rows, sizeof(*row));
 		err = row ? 0 : -ENOMEM;
 		if (row)
 			describe(a, row);
 		if (row)
-			err = lx_dump_new(&lx_control_answers, LX_LEVEL_OWN, row, 1, sizeof(*row),
-					  &dump);
+			err = lx_dump_new(&lx_control_answers, LX_LEVEL_OWN, &rows, &dump);
 	}
 	if (err)
 		refuse(a, err);

@@ -34,12 +34,9 @@
 
 struct change;
 
-/* A kind of change: its request, and the function for it. */
+/* A kind of change: the request for it, and its function. */
 struct kind {
-	uint8_t command;
-	uint16_t verb; /* NLM_F_CREATE, NLM_F_REPLACE or 0 */
-	const char *object;
-	const struct lx_schema *schema;
+	uint8_t object, verb; /* enum lx_ctl_object, enum lx_ctl_verb */
 	int (*run)(struct change *c);
 	int (*edit)(struct lx_edit *edit); /* of run_edit() */
 	bool without_node; /* works without a configured node */
@@ -299,50 +296,51 @@ static int run_edit(struct change *c)
 	return err;
 }
 
-static const struct lx_field no_fields[] = { { .key = NULL } };
-static const struct lx_schema nothing = { "request", 0, no_fields };
-
 /* clang-format off */
+#define EDIT(object, verb, edit) { LX_CTL_##object, LX_CTL_##verb, run_edit, edit, false }
+#define EDIT_ALWAYS(object, verb, edit) { LX_CTL_##object, LX_CTL_##verb, run_edit, edit, true }
 static const struct kind kinds[] = {
-	{ LX_CONTROL_CONFIGURE, NLM_F_CREATE, "lnet", &nothing, node_start, NULL, true },
-	{ LX_CONTROL_CONFIGURE, 0, "lnet", &nothing, node_stop, NULL, true },
-	{ LX_CONTROL_RELOAD, NLM_F_REPLACE, "config", &nothing, node_apply, NULL, true },
-#define EDIT(COMMAND, VERB, object, schema, edit, without_node) \
-	{ LX_CONTROL_##COMMAND, VERB, object, schema, run_edit, lx_edit_##edit, without_node }
-	EDIT(NETS, NLM_F_CREATE, "net", &lx_control_net_schema, net_add, false),
-	EDIT(NETS, 0, "net", &lx_control_net_schema, net_del, false),
-	EDIT(NETS, NLM_F_REPLACE, "net", &lx_control_set_schema, net_set, false),
-	EDIT(ROUTES, NLM_F_CREATE, "route", &lx_control_route_schema, route_add, false),
-	EDIT(ROUTES, 0, "route", &lx_control_route_schema, route_del, false),
-	EDIT(PEERS, NLM_F_CREATE, "peer", &lx_control_peer_schema, peer_add, false),
-	EDIT(PEERS, 0, "peer", &lx_control_peer_schema, peer_del, false),
-	EDIT(PEERS, NLM_F_REPLACE, "peer", &lx_control_set_schema, peer_set, false),
-	EDIT(UDSP, NLM_F_CREATE, "udsp", &lx_control_udsp_schema, udsp_add, false),
-	EDIT(UDSP, 0, "udsp", &lx_control_udsp_del_schema, udsp_del, false),
-	EDIT(FAULT, NLM_F_CREATE, "fault", &lx_control_fault_schema, fault_add, false),
-	EDIT(FAULT, 0, "fault", &lx_control_fault_schema, fault_del, false),
-	EDIT(FAULT, NLM_F_REPLACE, "fault", &lx_control_fault_schema, fault_reset, false),
-	EDIT(ROUTING, NLM_F_REPLACE, "routing", &lx_control_routing_schema, routing_set, false),
-	EDIT(BUFFERS, NLM_F_REPLACE, "buffers", &lx_control_buffers_schema, buffers_set, false),
-	EDIT(STATS, 0, "statistics", &nothing, stats_reset, false),
-	EDIT(CONNS, 0, "conn", &lx_control_disconnect_schema, disconnect, false),
-	EDIT(TUNABLES, NLM_F_REPLACE, "tunable", &lx_control_value_schema, tunable_set, false),
-	EDIT(SELFTEST, NLM_F_REPLACE, "selftest", &lx_control_selftest_schema, selftest_set, true),
-	EDIT(GUARD, NLM_F_REPLACE, "guard", &lx_control_guard_schema, guard_set, true),
-	EDIT(BANS, NLM_F_CREATE, "ban", &lx_control_ban_schema, ban_add, true),
-	EDIT(BANS, 0, "ban", &lx_control_ban_schema, ban_del, true),
-	EDIT(PREFIXES, NLM_F_CREATE, "prefix", &lx_control_prefix_schema, prefix_add, true),
-	EDIT(PREFIXES, 0, "prefix", &lx_control_prefix_schema, prefix_del, true),
-	{ 0, 0, NULL, NULL, NULL, NULL, false }
+	{ LX_CTL_NODE, LX_CTL_ADD, node_start, NULL, true },
+	{ LX_CTL_NODE, LX_CTL_DEL, node_stop, NULL, true },
+	{ LX_CTL_CONFIG, LX_CTL_SET, node_apply, NULL, true },
+	EDIT(NET, ADD, lx_edit_net_add),
+	EDIT(NET, DEL, lx_edit_net_del),
+	EDIT(NET, SET, lx_edit_net_set),
+	EDIT(ROUTE, ADD, lx_edit_route_add),
+	EDIT(ROUTE, DEL, lx_edit_route_del),
+	EDIT(PEER, ADD, lx_edit_peer_add),
+	EDIT(PEER, DEL, lx_edit_peer_del),
+	EDIT(PEER, SET, lx_edit_peer_set),
+	EDIT(UDSP, ADD, lx_edit_udsp_add),
+	EDIT(UDSP, DEL, lx_edit_udsp_del),
+	EDIT(FAULT, ADD, lx_edit_fault_add),
+	EDIT(FAULT, DEL, lx_edit_fault_del),
+	EDIT(FAULT, SET, lx_edit_fault_reset),
+	EDIT(ROUTING, SET, lx_edit_routing_set),
+	EDIT(BUFFERS, SET, lx_edit_buffers_set),
+	EDIT(STATS, DEL, lx_edit_stats_reset),
+	EDIT(CONN, DEL, lx_edit_disconnect),
+	EDIT(TUNABLE, SET, lx_edit_tunable_set),
+	EDIT_ALWAYS(SELFTEST, SET, lx_edit_selftest_set),
+	EDIT_ALWAYS(GUARD, SET, lx_edit_guard_set),
+	EDIT_ALWAYS(BAN, ADD, lx_edit_ban_add),
+	EDIT_ALWAYS(BAN, DEL, lx_edit_ban_del),
+	EDIT_ALWAYS(PREFIX, ADD, lx_edit_prefix_add),
+	EDIT_ALWAYS(PREFIX, DEL, lx_edit_prefix_del),
 };
 /* clang-format on */
 
 /* Not clients' requests: what precedes each start and stop; nothing but what follows a change. */
-static const struct kind load = { .object = "programs", .run = load_programs,
-				  .without_node = true };
-static const struct kind end_of_routing = { .object = "routing", .run = routing_end };
-static const struct kind complete = { .object = "lnet", .run = node_complete };
-static const struct kind no_change = { .object = "programs", .run = change_nothing };
+static const struct kind load = { .run = load_programs, .without_node = true };
+static const struct kind end_of_routing = { .run = routing_end };
+static const struct kind complete = { .run = node_complete };
+static const struct kind no_change = { .run = change_nothing };
+
+/* Its name in answers and in the log; the node's is the reference's. */
+static const char *name_of(const struct kind *kind)
+{
+	return kind->object == LX_CTL_NODE ? "lnet" : lx_ctl_object_name(kind->object);
+}
 
 /* ---- the queue ------------------------------------------------------------------ */
 
@@ -362,7 +360,7 @@ static const char *verb_of(const struct kind *kind)
 		       kind->run == node_stop  ? "unconfigure" : "reload";
 	if (kind->edit == lx_edit_stats_reset)
 		return "reset";
-	return kind->verb == NLM_F_CREATE ? "add" : kind->verb == NLM_F_REPLACE ? "set" : "del";
+	return kind->verb == LX_CTL_ADD ? "add" : kind->verb == LX_CTL_SET ? "set" : "del";
 }
 
 static bool in_part(const struct change *c)
@@ -382,9 +380,10 @@ static void log_change(const struct change *c)
 
 	if (!c->pid || (c->error && !c->applied) || is_check(c))
 		return;
-	lx_schema_format(c->kind->schema, &c->req, args, sizeof(args));
+	lx_schema_format(lx_request_find(c->kind->object, c->kind->verb)->schema, &c->req, args,
+			 sizeof(args));
 	lx_daemon_log_unquoted(in_part(c) ? c->text : "", reason, sizeof(reason));
-	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld%s%s%s", c->kind->object,
+	lx_info("command=\"%s %s\"%s%s client_uid=%ld client_pid=%ld%s%s%s", name_of(c->kind),
 		verb_of(c->kind), *args ? " " : "", args, c->uid, c->pid,
 		*reason ? " action=\"reloaded in part\" reason=\"" : "", reason,
 		*reason ? "\"" : "");
@@ -397,7 +396,7 @@ static void tell_client(const struct change *c)
 	if (in_part(c))
 		strcpy(more, " (the rest is applied; mend this, then reload again)");
 	lx_client_count(c->client, c->count);
-	lx_client_reply(c->client, c->error, c->kind->object, "%s%s", c->text, more);
+	lx_client_reply(c->client, c->error, name_of(c->kind), "%s%s", c->text, more);
 }
 
 int lx_change_no_node(struct lx_daemon *d, char *text, size_t size)
@@ -566,13 +565,13 @@ static void start_next(struct lx_daemon *d)
 	}
 }
 
-static const struct kind *find_kind(uint8_t command, uint16_t verb)
+static const struct kind *find_kind(unsigned int object, unsigned int verb)
 {
-	const struct kind *k = kinds;
-
-	while (k->object && (k->command != command || k->verb != verb))
-		k++;
-	return k->object ? k : NULL;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].object == object && kinds[i].verb == verb)
+			return &kinds[i];
+	}
+	return NULL;
 }
 
 static int change_new(struct lx_daemon *d, const struct kind *kind, struct change **ret_change)
@@ -613,33 +612,26 @@ static void enqueue(struct change *c)
 	start_next(c->daemon);
 }
 
-void lx_change_request(struct lx_client *client, const void *attrs, size_t len)
+void lx_change_request(struct lx_client *client, const struct lx_request *request,
+		       const void *attrs, size_t len)
 {
 	struct lx_daemon *d = client->daemon;
-	const struct kind *kind =
-		find_kind(client->command, client->flags & (NLM_F_CREATE | NLM_F_REPLACE));
+	const struct kind *kind = find_kind(request->object, request->verb);
 	char text[200] = "";
 	struct change *c = NULL;
 	int err;
 
-	if (!kind) {
-		lx_client_reply(client, -EOPNOTSUPP, "control",
-				"this lnetxd does not know command %u "
-				"with flags 0x%x",
-				client->command, client->flags);
-		return;
-	}
 	if (d->changes->stopped || d->changes->length >= QUEUE_MAX) {
-		lx_client_reply(client, d->changes->stopped ? -ESHUTDOWN : -EBUSY, kind->object,
+		lx_client_reply(client, d->changes->stopped ? -ESHUTDOWN : -EBUSY, name_of(kind),
 				d->changes->stopped ? "lnetxd is stopping"
 						    : "too many changes are waiting; try again");
 		return;
 	}
 	err = change_new(d, kind, &c);
 	if (!err)
-		err = lx_schema_get(attrs, len, kind->schema, &c->req, text, sizeof(text));
+		err = lx_schema_get(attrs, len, request->schema, &c->req, text, sizeof(text));
 	if (err) {
-		lx_client_reply(client, err, kind->object, "%s", *text ? text : strerror(-err));
+		lx_client_reply(client, err, name_of(kind), "%s", *text ? text : strerror(-err));
 		free(c);
 		return;
 	}
@@ -673,13 +665,13 @@ int lx_change_load(struct lx_daemon *d, lx_change_fn done)
 /* Without a file only the node: nobody requested the net that "--all" would choose. */
 int lx_change_start(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, find_kind(LX_CONTROL_CONFIGURE, NLM_F_CREATE),
+	return own_change(d, find_kind(LX_CTL_NODE, LX_CTL_ADD),
 			  NLM_F_CREATE | (d->conf ? 0 : NLM_F_EXCL), done);
 }
 
 int lx_change_reload(struct lx_daemon *d, lx_change_fn done)
 {
-	return own_change(d, find_kind(LX_CONTROL_RELOAD, NLM_F_REPLACE), NLM_F_REPLACE, done);
+	return own_change(d, find_kind(LX_CTL_CONFIG, LX_CTL_SET), NLM_F_REPLACE, done);
 }
 
 /* BPF programs follow the interfaces. */
@@ -751,7 +743,7 @@ int lx_change_stop(struct lx_daemon *d, lx_change_fn done)
 		c->error = say(c, -ESHUTDOWN, "lnetxd is stopping");
 		answer(c);
 	}
-	return own_change(d, find_kind(LX_CONTROL_CONFIGURE, 0), 0, done);
+	return own_change(d, find_kind(LX_CTL_NODE, LX_CTL_DEL), 0, done);
 }
 
 int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes)

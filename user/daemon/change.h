@@ -6,6 +6,7 @@
 #ifndef LX_DAEMON_CHANGE_H
 #define LX_DAEMON_CHANGE_H
 
+#include "../schema/requests.h"
 #include "client.h"
 
 int lx_changes_new(struct lx_daemon *daemon, struct lx_changes **ret_changes);
@@ -16,7 +17,8 @@ void lx_changes_free(struct lx_changes *changes);
 int lx_change_no_node(struct lx_daemon *daemon, char *text, size_t size);
 
 /* A client's request to change something; answered when it is done. */
-void lx_change_request(struct lx_client *client, const void *attrs, size_t len);
+void lx_change_request(struct lx_client *client, const struct lx_request *request,
+		       const void *attrs, size_t len);
 
 /*
  * Changes by the daemon itself; @done gets the outcome on the main thread. The text is ""

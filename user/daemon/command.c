@@ -25,9 +25,7 @@
 #include "tester.h"
 #include "trace.h"
 
-/* Creates the dump for one kind of show. Returns 0 or -errno. */
-typedef int (*show_fn)(struct lx_daemon *d, const struct lx_control_show *req,
-		       struct lx_dump **ret_dump);
+/* ---- nets, peers, routes ----------------------------------------------------------- */
 
 static bool is_any(const struct lx_nid *nid)
 {
@@ -36,10 +34,42 @@ static bool is_any(const struct lx_nid *nid)
 
 /* ---- nets, peers, routes ----------------------------------------------------------- */
 
-static bool keep_ni(const void *element, const void *arg)
+/* Each gets the rows of an object: an array, as the object's schema describes it. */
+
+#define LIST(fn, type, get)                                                                        \
+	static int fn(struct lx_daemon *d, const struct lx_control_show *req,                      \
+		      struct lx_rows *rows)                                                        \
+	{                                                                                          \
+		type *list = NULL;                                                                 \
+		int err = get(d->node, &list, &rows->n);                                           \
+                                                                                                   \
+		rows->list = list;                                                                 \
+		return err;                                                                        \
+	}
+LIST(list_nis, struct lx_ni_info, lx_ni_list)
+LIST(list_routes, struct lx_route_info, lx_route_list)
+LIST(list_udsps, struct lx_conf_udsp, lx_udsp_list)
+LIST(list_conns, struct lx_conn_info, lx_conn_list)
+LIST(list_recovery, struct lx_recovery_info, lx_recovery_list)
+LIST(list_faults, struct lx_fault_info, lx_fault_list)
+
+static int list_peers(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
+{
+	struct lx_peer_info *list = NULL;
+	int err = is_any(&req->nid) ? lx_peer_list(d->node, &list, &rows->n)
+				    : lx_peer_find(d->node, &req->nid, &list);
+
+	if (!is_any(&req->nid))
+		rows->n = 1;
+	rows->list = list;
+	return err;
+}
+
+/* Which of them a request is for; the others are left out. */
+
+static bool keep_ni(struct lx_daemon *d, const struct lx_control_show *req, const void *element)
 {
 	const struct lx_ni_info *ni = element;
-	const struct lx_control_show *req = arg;
 
 	if (req->level == LX_LEVEL_BACKUP && lx_net_type(ni->net) == LX_NET_LO)
 		return false;
@@ -47,159 +77,57 @@ static bool keep_ni(const void *element, const void *arg)
 	       (is_any(&req->nid) || lx_nid_eq(&req->nid, &ni->nid));
 }
 
-static int show_nets(struct lx_daemon *d, const struct lx_control_show *req,
-		     struct lx_dump **ret_dump)
-{
-	struct lx_ni_info *list;
-	size_t n;
-	int err = lx_ni_list(d->node, &list, &n);
-
-	if (!err)
-		err = lx_dump_new(&lx_control_nets, req->level, list, n, sizeof(*list), ret_dump);
-	if (!err)
-		lx_dump_filter(*ret_dump, keep_ni, req);
-	return err;
-}
-
-static int show_peers(struct lx_daemon *d, const struct lx_control_show *req,
-		      struct lx_dump **ret_dump)
-{
-	struct lx_peer_info *list;
-	size_t n = 1;
-	int err;
-
-	if (is_any(&req->nid))
-		err = lx_peer_list(d->node, &list, &n);
-	else
-		err = lx_peer_find(d->node, &req->nid, &list);
-	return err ? err
-		   : lx_dump_new(&lx_control_peers, req->level, list, n, sizeof(*list), ret_dump);
-}
-
-/* Which routes to show; a gateway may be given by any of its NIDs. */
-struct route_filter {
-	const struct lx_control_show *req;
-	struct lx_nid primary; /* of the node that has req->gateway */
-};
-
-static bool keep_route(const void *element, const void *arg)
+/* A gateway may be given by any of its NIDs. */
+static bool keep_route(struct lx_daemon *d, const struct lx_control_show *req, const void *element)
 {
 	const struct lx_route_info *r = element;
-	const struct route_filter *f = arg;
-	const struct lx_control_show *req = f->req;
+	struct lx_nid primary;
 
-	return (req->net == LX_NET_U32_ANY || req->net == r->net) &&
-	       (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway) ||
-		lx_nid_eq(&f->primary, &r->primary)) &&
-	       (req->hop == LX_UNSET || req->hop == r->hop) &&
-	       (req->priority == LX_UNSET || req->priority == r->priority);
+	if ((req->net != LX_NET_U32_ANY && req->net != r->net) ||
+	    (req->hop != LX_UNSET && req->hop != r->hop) ||
+	    (req->priority != LX_UNSET && req->priority != r->priority))
+		return false;
+	if (is_any(&req->gateway) || lx_nid_eq(&req->gateway, &r->gateway))
+		return true;
+	lx_primary_nid(d->node, &req->gateway, &primary);
+	return lx_nid_eq(&primary, &r->primary);
 }
 
-static int show_routes(struct lx_daemon *d, const struct lx_control_show *req,
-		       struct lx_dump **ret_dump)
+static bool keep_udsp(struct lx_daemon *d, const struct lx_control_show *req, const void *element)
 {
-	struct route_filter filter = { .req = req };
-	struct lx_route_info *list;
-	size_t n;
-	int err = lx_route_list(d->node, &list, &n);
-
-	lx_primary_nid(d->node, &req->gateway, &filter.primary);
-	if (!err)
-		err = lx_dump_new(&lx_control_routes, req->level, list, n, sizeof(*list), ret_dump);
-	if (!err)
-		lx_dump_filter(*ret_dump, keep_route, &filter);
-	return err;
-}
-
-static bool keep_udsp(const void *element, const void *arg)
-{
-	const struct lx_control_show *req = arg;
-
 	return req->index == LX_UNSET || req->index == ((const struct lx_conf_udsp *)element)->index;
-}
-
-static int show_udsps(struct lx_daemon *d, const struct lx_control_show *req,
-		      struct lx_dump **ret_dump)
-{
-	struct lx_conf_udsp *list;
-	size_t n;
-	int err = lx_udsp_list(d->node, &list, &n);
-
-	if (!err)
-		err = lx_dump_new(&lx_control_udsps, req->level, list, n, sizeof(*list), ret_dump);
-	if (!err)
-		lx_dump_filter(*ret_dump, keep_udsp, req);
-	return err;
-}
-
-static int show_conns(struct lx_daemon *d, const struct lx_control_show *req,
-		      struct lx_dump **ret_dump)
-{
-	struct lx_conn_info *list;
-	size_t n;
-	int err = lx_conn_list(d->node, &list, &n);
-
-	return err ? err
-		   : lx_dump_new(&lx_control_conns, req->level, list, n, sizeof(*list), ret_dump);
-}
-
-static int show_selftest(struct lx_daemon *d, const struct lx_control_show *req,
-			 struct lx_dump **ret_dump)
-{
-	struct lx_control_selftest_info *info = calloc(1, sizeof(*info));
-
-	if (!info)
-		return -ENOMEM;
-	lx_tester_describe(d->tester, info);
-	return lx_dump_new(&lx_control_selftests, req->level, info, 1, sizeof(*info), ret_dump);
-}
-
-static int show_recovery(struct lx_daemon *d, const struct lx_control_show *req,
-			 struct lx_dump **ret_dump)
-{
-	struct lx_recovery_info *list;
-	size_t n;
-	int err = lx_recovery_list(d->node, &list, &n);
-
-	return err ? err
-		   : lx_dump_new(&lx_control_recovery, req->level, list, n, sizeof(*list),
-				 ret_dump);
-}
-
-static int show_faults(struct lx_daemon *d, const struct lx_control_show *req,
-		       struct lx_dump **ret_dump)
-{
-	struct lx_fault_info *list;
-	size_t n;
-	int err = lx_fault_list(d->node, &list, &n);
-
-	return err ? err
-		   : lx_dump_new(&lx_control_faults, req->level, list, n, sizeof(*list), ret_dump);
 }
 
 /* ---- single values ----------------------------------------------------------------- */
 
-static int show_routing(struct lx_daemon *d, const struct lx_control_show *req,
-			struct lx_dump **ret_dump)
+static int get_selftest(struct lx_daemon *d, const struct lx_control_show *req,
+			struct lx_rows *rows)
 {
-	struct lx_routing_info *info = calloc(1, sizeof(*info));
+	struct lx_control_selftest_info *info = lx_rows_one(rows, sizeof(*info));
+
+	if (info)
+		lx_tester_describe(d->tester, info);
+	return info ? 0 : -ENOMEM;
+}
+
+static int get_routing(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
+{
+	struct lx_routing_info *info = lx_rows_one(rows, sizeof(*info));
 
 	if (!info)
 		return -ENOMEM;
 	lx_routing_get(d->node, info);
-	return lx_dump_new(&lx_control_routing_info, req->level, info, info->pools, sizeof(*info),
-			   ret_dump);
+	rows->n = info->pools;
+	return 0;
 }
 
-static int show_stats(struct lx_daemon *d, const struct lx_control_show *req,
-		      struct lx_dump **ret_dump)
+static int get_stats(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
 {
-	struct lx_stats *stats = calloc(1, sizeof(*stats));
+	struct lx_stats *stats = lx_rows_one(rows, sizeof(*stats));
 
-	if (!stats)
-		return -ENOMEM;
-	lx_stats_get(d->node, stats);
-	return lx_dump_new(&lx_control_stats, req->level, stats, 1, sizeof(*stats), ret_dump);
+	if (stats)
+		lx_stats_get(d->node, stats);
+	return stats ? 0 : -ENOMEM;
 }
 
 static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
@@ -214,10 +142,9 @@ static void fill_missing(const struct lx_daemon *d, char *buf, size_t size)
 	}
 }
 
-static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
-		       struct lx_dump **ret_dump)
+static int get_status(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)
 {
-	struct lx_control_status *status = calloc(1, sizeof(*status));
+	struct lx_control_status *status = lx_rows_one(rows, sizeof(*status));
 	struct lx_clocks now = lx_clocks_now();
 
 	if (!status)
@@ -232,56 +159,37 @@ static int show_status(struct lx_daemon *d, const struct lx_control_show *req,
 					      .clients = lx_server_clients(d->server) };
 	lx_share_fill(status);
 	fill_missing(d, status->missing, sizeof(status->missing));
-	return lx_dump_new(&lx_control_statuses, req->level, status, 1, sizeof(*status), ret_dump);
+	return 0;
 }
 
 /* ---- the reference's files ---------------------------------------------------------- */
 
-/* Splits a text, at the ends of its lines. */
-static int to_lines(char *text, struct lx_control_line **ret_line, size_t *ret_n)
+/* A row for each line. */
+static int list_columns(struct lx_daemon *d, const struct lx_control_show *req,
+			struct lx_rows *rows)
 {
+	char *text LX_AUTO_FREE = NULL, *save;
+	int err = lx_columns_text(d->node, req->name, &text);
 	struct lx_control_line *line;
 	size_t n = 0;
-	char *save;
 
+	if (err)
+		return err;
 	for (const char *p = text; *p; p++)
 		n += *p == '\n';
-	line = calloc(n + 1, sizeof(*line));
+	rows->list = line = calloc(n + 1, sizeof(*line));
 	if (!line)
 		return -ENOMEM;
-	*ret_n = 0;
 	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
-		snprintf(line[(*ret_n)++].text, sizeof(line->text), "%s", p);
-	*ret_line = line;
+		snprintf(line[rows->n++].text, sizeof(line->text), "%s", p);
 	return 0;
-}
-
-static int show_columns(struct lx_daemon *d, const struct lx_control_show *req,
-			struct lx_dump **ret_dump)
-{
-	struct lx_control_line *line;
-	char *text LX_AUTO_FREE = NULL;
-	size_t n;
-	int err = lx_columns_text(d->node, req->name, &text);
-
-	if (!err)
-		err = to_lines(text, &line, &n);
-	return err ? err
-		   : lx_dump_new(&lx_control_columns, req->level, line, n, sizeof(*line), ret_dump);
 }
 
 /* ---- tunables ---------------------------------------------------------------------- */
 
-/* The entry, with the strings it points to. */
-struct tunable_row {
-	struct lx_control_tunable t;
-	char value[32], def[32], choices[96];
-};
-
 struct tunable_walk {
 	const struct lx_control_show *req;
-	struct tunable_row *row;
-	size_t n;
+	struct lx_rows *rows;
 	int err;
 };
 
@@ -289,7 +197,6 @@ static void list_choices(const struct lx_tunable *t, char *buf, size_t size)
 {
 	size_t used = 0;
 
-	buf[0] = '\0';
 	for (int i = 0; t->names && t->names[i] && used < size; i++)
 		used += snprintf(buf + used, size - used, "%s%s", i ? " " : "", t->names[i]);
 }
@@ -306,20 +213,20 @@ static void format_default(const struct lx_tunable *t, char *buf, size_t size)
 static int add_tunable(const char *module, const struct lx_tunable *t, const char *value, void *arg)
 {
 	struct tunable_walk *w = arg;
-	struct tunable_row *grown, *row;
+	struct lx_control_tunable *grown, *row;
 
 	if ((w->req->module[0] && strcmp(w->req->module, module)) ||
 	    (w->req->name[0] && strcmp(w->req->name, t->name)))
 		return 0;
-	grown = realloc(w->row, (w->n + 1) * sizeof(*grown));
+	grown = realloc(w->rows->list, (w->rows->n + 1) * sizeof(*grown));
 	if (!grown) {
 		w->err = -ENOMEM;
 		return 1;
 	}
-	w->row = grown;
-	row = &grown[w->n++];
-	/* Names and help are in static tables; the rest is copied. */
-	row->t = (struct lx_control_tunable){
+	w->rows->list = grown;
+	row = &grown[w->rows->n++];
+	/* Names and help are in static tables. */
+	*row = (struct lx_control_tunable){
 		.module = module, .name = t->name, .help = t->help, .min = t->min, .max = t->max
 	};
 	snprintf(row->value, sizeof(row->value), "%s", value);
@@ -328,53 +235,101 @@ static int add_tunable(const char *module, const struct lx_tunable *t, const cha
 	return 0;
 }
 
-static int show_tunables(struct lx_daemon *d, const struct lx_control_show *req,
-			 struct lx_dump **ret_dump)
+static int list_tunables(struct lx_daemon *d, const struct lx_control_show *req,
+			 struct lx_rows *rows)
 {
-	struct tunable_walk w = { .req = req };
+	struct tunable_walk w = { .req = req, .rows = rows };
 
 	lx_tunable_each(d->node, add_tunable, &w);
-	if (w.err || !w.n) {
-		free(w.row);
-		return w.err ? w.err : -ENOENT;
-	}
-	for (size_t i = 0; i < w.n; i++) {
-		w.row[i].t.value = w.row[i].value;
-		w.row[i].t.def = w.row[i].def;
-		w.row[i].t.choices = w.row[i].choices;
-	}
-	return lx_dump_new(&lx_control_tunables, req->level, w.row, w.n, sizeof(*w.row), ret_dump);
+	return w.err || rows->n ? w.err : -ENOENT;
 }
 
-/* ---- dispatch -----------------------------------------------------------------------------------
- */
+/* ---- dispatch ---------------------------------------------------------------------- */
 
 static const struct show {
-	uint8_t command;
-	const char *object;
-	show_fn fn;
+	uint8_t object; /* enum lx_ctl_object */
 	enum { NOTHING, NODE, PROGRAMS } needs;
-} shows[] = { { LX_CONTROL_NETS, "net", show_nets, NODE },
-	      { LX_CONTROL_PEERS, "peer", show_peers, NODE },
-	      { LX_CONTROL_ROUTES, "route", show_routes, NODE },
-	      { LX_CONTROL_RECOVERY, "recovery", show_recovery, NODE },
-	      { LX_CONTROL_UDSP, "udsp", show_udsps, NODE },
-	      { LX_CONTROL_CONNS, "conn", show_conns, NODE },
-	      { LX_CONTROL_FAULT, "fault", show_faults, NODE },
-	      { LX_CONTROL_ROUTING, "routing", show_routing, NODE },
-	      { LX_CONTROL_STATS, "statistics", show_stats, NODE },
-	      { LX_CONTROL_TUNABLES, "tunable", show_tunables, NODE },
-	      { LX_CONTROL_COLUMNS, "columns", show_columns, NODE },
-	      { LX_CONTROL_STATUS, "daemon", show_status, NOTHING },
-	      { LX_CONTROL_SELFTEST, "selftest", show_selftest, NOTHING },
-	      { LX_CONTROL_BPF, "bpf", lx_programs_show_bpf, PROGRAMS },
-	      { LX_CONTROL_GUARD, "guard", lx_programs_show_guard, PROGRAMS },
-	      { LX_CONTROL_BANS, "ban", lx_programs_show_bans, PROGRAMS },
-	      { LX_CONTROL_PREFIXES, "prefix", lx_programs_show_prefixes, PROGRAMS },
-	      { LX_CONTROL_REFUSALS, "refusal", lx_programs_show_refusals, PROGRAMS },
-	      { LX_CONTROL_STREAMS, "stream", lx_programs_show_streams, PROGRAMS },
-	      { LX_CONTROL_LANES, "lane", lx_programs_show_lanes, PROGRAMS },
-	      { 0, NULL, NULL, NOTHING } };
+	int (*get)(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows);
+	bool (*keep)(struct lx_daemon *d, const struct lx_control_show *req, const void *row);
+} shows[] = { { LX_CTL_NET, NODE, list_nis, keep_ni },
+	      { LX_CTL_PEER, NODE, list_peers, NULL },
+	      { LX_CTL_ROUTE, NODE, list_routes, keep_route },
+	      { LX_CTL_RECOVERY, NODE, list_recovery, NULL },
+	      { LX_CTL_UDSP, NODE, list_udsps, keep_udsp },
+	      { LX_CTL_CONN, NODE, list_conns, NULL },
+	      { LX_CTL_FAULT, NODE, list_faults, NULL },
+	      { LX_CTL_ROUTING, NODE, get_routing, NULL },
+	      { LX_CTL_STATS, NODE, get_stats, NULL },
+	      { LX_CTL_TUNABLE, NODE, list_tunables, NULL },
+	      { LX_CTL_COLUMNS, NODE, list_columns, NULL },
+	      { LX_CTL_DAEMON, NOTHING, get_status, NULL },
+	      { LX_CTL_SELFTEST, NOTHING, get_selftest, NULL },
+	      { LX_CTL_BPF, PROGRAMS, lx_programs_show_bpf, NULL },
+	      { LX_CTL_GUARD, PROGRAMS, lx_programs_show_guard, NULL },
+	      { LX_CTL_BAN, PROGRAMS, lx_programs_show_bans, NULL },
+	      { LX_CTL_PREFIX, PROGRAMS, lx_programs_show_prefixes, NULL },
+	      { LX_CTL_REFUSAL, PROGRAMS, lx_programs_show_refusals, NULL },
+	      { LX_CTL_STREAM, PROGRAMS, lx_programs_show_streams, NULL },
+	      { LX_CTL_LANE, PROGRAMS, lx_programs_show_lanes, NULL } };
+
+static void explain(struct lx_daemon *d, const struct lx_request *request,
+		    const struct lx_control_show *req, int err, char *text, size_t size)
+{
+	if (err == -ENOENT && request->object == LX_CTL_TUNABLE)
+		lx_edit_unknown_tunable(d->node, req->module, req->name, text, size);
+	else
+		snprintf(text, size, "%s%s%s", is_any(&req->nid) ? "" : lx_nid_str(&req->nid),
+			 is_any(&req->nid) ? "" : ": ", strerror(-err));
+}
+
+static int get_rows(struct lx_daemon *d, const struct show *s, const struct lx_control_show *req,
+		    size_t size, struct lx_rows *rows)
+{
+	int err = s->get(d, req, rows);
+	size_t kept = 0;
+	char *row;
+
+	for (size_t i = 0; !err && s->keep && i < rows->n; i++) {
+		row = (char *)rows->list + i * size;
+		if (s->keep(d, req, row))
+			memmove((char *)rows->list + size * kept++, row, size);
+	}
+	if (s->keep)
+		rows->n = kept;
+	return err;
+}
+
+static void show(struct lx_client *c, const struct lx_request *request, const void *attrs,
+		 size_t len)
+{
+	struct lx_daemon *d = c->daemon;
+	const struct show *s = shows;
+	struct lx_rows rows = { 0 };
+	struct lx_control_show req;
+	struct lx_dump *dump = NULL;
+	char text[200];
+	int err;
+
+	while (s->object != request->object)
+		s++;
+	err = lx_schema_get(attrs, len, request->schema, &req, text, sizeof(text));
+	if (!err && ((s->needs == NODE && !d->node) ||
+		     (s->needs == PROGRAMS && !lx_programs_are_ready(d->programs))))
+		err = lx_change_no_node(d, text, sizeof(text));
+	if (!err) {
+		err = get_rows(d, s, &req, lx_dump_size(request->shown), &rows);
+		if (err)
+			free(rows.list);
+		else
+			err = lx_dump_new(request->shown, req.level, &rows, &dump);
+		if (err)
+			explain(d, request, &req, err, text, sizeof(text));
+	}
+	if (err)
+		lx_client_reply(c, err, request->shown->yaml, "%s", text);
+	else
+		lx_client_dump(c, dump);
+}
 
 static void monitor(struct lx_client *c)
 {
@@ -384,62 +339,29 @@ static void monitor(struct lx_client *c)
 		lx_client_reply(c, err, "event", "%s", strerror(-err));
 }
 
-static void show(struct lx_client *c, const void *attrs, size_t len)
-{
-	struct lx_daemon *d = c->daemon;
-	const struct show *s = shows;
-	struct lx_control_show req;
-	struct lx_dump *dump;
-	char text[200];
-	int err;
-
-	while (s->object && s->command != c->command)
-		s++;
-	if (!s->object) {
-		lx_client_reply(c, -EOPNOTSUPP, "control",
-				"this lnetxd has nothing to show for command %u", c->command);
-		return;
-	}
-	err = lx_schema_get(attrs, len, &lx_control_show_schema, &req, text, sizeof(text));
-	if (!err && ((s->needs == NODE && !d->node) ||
-		     (s->needs == PROGRAMS && !lx_programs_are_ready(d->programs))))
-		err = lx_change_no_node(d, text, sizeof(text));
-	if (!err) {
-		err = s->fn(d, &req, &dump);
-		if (err == -ENOENT && s->command == LX_CONTROL_TUNABLES)
-			lx_edit_unknown_tunable(d->node, req.module, req.name, text, sizeof(text));
-		else if (err)
-			snprintf(text, sizeof(text), "%s%s%s",
-				 is_any(&req.nid) ? "" : lx_nid_str(&req.nid),
-				 is_any(&req.nid) ? "" : ": ", strerror(-err));
-	}
-	if (err)
-		lx_client_reply(c, err, s->object, "%s", text);
-	else
-		lx_client_dump(c, dump);
-}
-
 void lx_command(struct lx_client *c, const void *attrs, size_t len)
 {
-	bool is_show = (c->flags & NLM_F_DUMP) == NLM_F_DUMP && c->command != LX_CONTROL_PING &&
-		       c->command != LX_CONTROL_TRACE && c->command != LX_CONTROL_ASK;
+	const struct lx_request *request = lx_request_of(c->command, c->flags);
 
-	/* Probes make a node send messages and remember peers, traces slow it down: not read-only. */
-	if (!is_show && !c->may_write)
+	if (!request)
+		lx_client_reply(c, -EOPNOTSUPP, "control",
+				"this lnetxd does not know command %u with flags 0x%x", c->command,
+				c->flags);
+	else if (!request->all_users && !c->may_write)
 		lx_client_reply(c, -EPERM, "control",
 				"%s: user %ld may not do this; changes, probes and traces are for "
 				"root",
 				strerror(EPERM), c->uid);
-	else if (c->command == LX_CONTROL_PING)
+	else if (request->verb != LX_CTL_SHOW)
+		lx_change_request(c, request, attrs, len);
+	else if (request->object == LX_CTL_PING || request->object == LX_CTL_DISCOVER)
 		lx_probe_request(c, attrs, len);
-	else if (c->command == LX_CONTROL_ASK)
+	else if (request->object == LX_CTL_ASK)
 		lx_ask_request(c, attrs, len);
-	else if (c->command == LX_CONTROL_TRACE)
+	else if (request->object == LX_CTL_TRACE)
 		lx_trace_request(c, attrs, len);
-	else if (c->command == LX_CONTROL_MONITOR && is_show)
+	else if (request->object == LX_CTL_EVENT)
 		monitor(c);
-	else if (is_show)
-		show(c, attrs, len);
 	else
-		lx_change_request(c, attrs, len);
+		show(c, request, attrs, len);
 }

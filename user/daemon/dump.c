@@ -12,20 +12,30 @@
 #include "../ctl/codec.h"
 #include "dump.h"
 
-int lx_dump_new(const struct lx_control_object *object, unsigned int level, void *list, size_t n,
-		size_t size, struct lx_dump **ret_dump)
+size_t lx_dump_size(const struct lx_control_object *object)
+{
+	return (object->group ? object->group : object->row)->size;
+}
+
+void *lx_rows_one(struct lx_rows *rows, size_t size)
+{
+	rows->n = 1;
+	rows->list = calloc(1, size);
+	return rows->list;
+}
+
+int lx_dump_new(const struct lx_control_object *object, unsigned int level,
+		const struct lx_rows *rows, struct lx_dump **ret_dump)
 {
 	struct lx_dump *dump = calloc(1, sizeof(*dump));
 
 	if (!dump) {
-		free(list);
+		free(rows->list);
 		return -ENOMEM;
 	}
 	dump->object = object;
 	dump->level = level;
-	dump->list = list;
-	dump->n = n;
-	dump->size = size;
+	dump->rows = *rows;
 	*ret_dump = dump;
 	return 0;
 }
@@ -34,25 +44,8 @@ void lx_dump_free(struct lx_dump *dump)
 {
 	if (!dump)
 		return;
-	free(dump->list);
+	free(dump->rows.list);
 	free(dump);
-}
-
-void lx_dump_filter(struct lx_dump *dump, bool (*keep)(const void *element, const void *arg),
-		    const void *arg)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < dump->n; i++) {
-		char *element = dump->list + i * dump->size;
-
-		if (!keep(element, arg))
-			continue;
-		if (kept != i)
-			memcpy(dump->list + kept * dump->size, element, dump->size);
-		kept++;
-	}
-	dump->n = kept;
 }
 
 struct nlmsghdr *lx_dump_header(void *buf, uint16_t type, uint16_t flags, uint32_t seq)
@@ -90,13 +83,18 @@ static bool has_rows_of_peers(const struct lx_dump *dump)
 	return dump->object == &lx_control_peers || dump->object == &lx_control_pings;
 }
 
+static const void *element_of(const struct lx_dump *dump)
+{
+	return (const char *)dump->rows.list + dump->next * lx_dump_size(dump->object);
+}
+
 /* The next row with its group; false at the end. A peer without NIs is a row, too. */
 static bool current_row(const struct lx_dump *dump, const void **ret_group, const void **ret_row)
 {
-	const void *element = dump->list + dump->next * dump->size;
+	const void *element = element_of(dump);
 	const struct lx_peer_info *peer = element;
 
-	if (dump->next >= dump->n)
+	if (dump->next >= dump->rows.n)
 		return false;
 	*ret_group = dump->object->group ? element : NULL;
 	*ret_row = element;
@@ -107,8 +105,7 @@ static bool current_row(const struct lx_dump *dump, const void **ret_group, cons
 
 static void advance(struct lx_dump *dump)
 {
-	const struct lx_peer_info *peer =
-		(const struct lx_peer_info *)(dump->list + dump->next * dump->size);
+	const struct lx_peer_info *peer = element_of(dump);
 
 	if (has_rows_of_peers(dump) && ++dump->next_ni < peer->n_nis)
 		return;

@@ -8,11 +8,16 @@
 
 #include "daemon.h"
 
+/* An array of what an object's schema describes; of peers struct lx_peer_info. */
+struct lx_rows {
+	void *list; /* malloc'd */
+	size_t n;
+};
+
 struct lx_dump {
 	const struct lx_control_object *object;
 	unsigned int level;
-	char *list; /* malloc'd; elements, or of peers struct lx_peer_info */
-	size_t n, size;
+	struct lx_rows rows;
 	size_t next, next_ni; /* the next row to write */
 	uint32_t seq;
 	uint8_t command;
@@ -20,18 +25,19 @@ struct lx_dump {
 };
 
 /**
- * lx_dump_new - create a dump of an array
- * @list: owned by the dump from now on, even on failure; free()d with it
- * @n: elements of @size bytes
+ * lx_dump_new - create a dump
+ * @rows: owned by the dump from now on, even on failure
  * Returns 0 or -ENOMEM.
  */
-int lx_dump_new(const struct lx_control_object *object, unsigned int level, void *list, size_t n,
-		size_t size, struct lx_dump **ret_dump);
+int lx_dump_new(const struct lx_control_object *object, unsigned int level,
+		const struct lx_rows *rows, struct lx_dump **ret_dump);
 void lx_dump_free(struct lx_dump *dump);
 
-/* Removes the elements for which @keep returns false. */
-void lx_dump_filter(struct lx_dump *dump, bool (*keep)(const void *element, const void *arg),
-		    const void *arg);
+/* Bytes of an element. */
+size_t lx_dump_size(const struct lx_control_object *object);
+
+/* A single element, zeroed; NULL: out of memory. */
+void *lx_rows_one(struct lx_rows *rows, size_t size);
 
 /* Fills a packet of LX_CONTROL_PACKET bytes. Returns its length; 0: nothing left. */
 size_t lx_dump_fill(struct lx_dump *dump, void *packet);

@@ -98,7 +98,8 @@ static void answer(struct probe *p)
 	if (!p->client)
 		return;
 	if (!err) {
-		err = lx_dump_new(&lx_control_pings, p->level, p->info, 1, sizeof(*p->info), &dump);
+		err = lx_dump_new(&lx_control_pings, p->level, &(struct lx_rows){ p->info, 1 },
+				  &dump);
 		p->info = NULL;
 	}
 	if (err)

@@ -481,9 +481,9 @@ static void add_unloaded(struct lx_bpf_info *info)
 }
 
 int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
-			 struct lx_dump **ret_dump)
+			 struct lx_rows *rows)
 {
-	struct lx_bpf_info *info = calloc(1, sizeof(*info));
+	struct lx_bpf_info *info = lx_rows_one(rows, sizeof(*info));
 	struct settings tcp = { .fastpath = true };
 
 	if (!info)
@@ -496,84 +496,50 @@ int lx_programs_show_bpf(struct lx_daemon *d, const struct lx_control_show *req,
 	lx_fastpath_count_tx_dropped(info);
 	if (d->programs->fastpath_loaded)
 		lx_fastpath_info(d->programs->fastpath, tcp.fastpath_streams, info);
-	return lx_dump_new(&lx_control_bpf, req->level, info, 1, sizeof(*info), ret_dump);
+	return 0;
 }
 
 int lx_programs_show_guard(struct lx_daemon *d, const struct lx_control_show *req,
-			   struct lx_dump **ret_dump)
+			   struct lx_rows *rows)
 {
-	struct lx_guard_info *info = calloc(1, sizeof(*info));
+	struct lx_guard_info *info = lx_rows_one(rows, sizeof(*info));
 	int err = info ? lx_guard_info(d->programs->guard, info) : -ENOMEM;
 	struct settings tcp = { 0 };
 
-	if (err) {
-		free(info);
+	if (err)
 		return err;
-	}
 	/* Not from the guard: the acceptor follows these without one, too. */
 	if (d->node)
 		lx_tunable_each(d->node, read_tunable, &tcp);
 	strcpy(info->accept, tcp.accept);
 	info->secure = is_secure(&tcp);
-	return lx_dump_new(&lx_control_guards, req->level, info, 1, sizeof(*info), ret_dump);
+	return 0;
 }
 
-int lx_programs_show_bans(struct lx_daemon *d, const struct lx_control_show *req,
-			  struct lx_dump **ret_dump)
-{
-	struct lx_guard_ban_info *list;
-	size_t n;
-	int err = lx_guard_bans(d->programs->guard, &list, &n);
-
-	return err ? err
-		   : lx_dump_new(&lx_control_bans, req->level, list, n, sizeof(*list), ret_dump);
-}
-
-int lx_programs_show_prefixes(struct lx_daemon *d, const struct lx_control_show *req,
-			      struct lx_dump **ret_dump)
-{
-	struct lx_guard_prefix_info *list;
-	size_t n;
-	int err = lx_guard_prefixes(d->programs->guard, &list, &n);
-
-	return err ? err
-		   : lx_dump_new(&lx_control_prefixes, req->level, list, n, sizeof(*list),
-				 ret_dump);
-}
-
-int lx_programs_show_refusals(struct lx_daemon *d, const struct lx_control_show *req,
-			      struct lx_dump **ret_dump)
-{
-	struct lx_guard_refusal_info *list;
-	size_t n;
-	int err = lx_guard_refusals(d->programs->guard, &list, &n);
-
-	return err ? err
-		   : lx_dump_new(&lx_control_refusals, req->level, list, n, sizeof(*list),
-				 ret_dump);
-}
+#define GUARD_LIST(fn, type, get)                                                                  \
+	int fn(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)       \
+	{                                                                                          \
+		type *list = NULL;                                                                 \
+		int err = get(d->programs->guard, &list, &rows->n);                                \
+                                                                                                   \
+		rows->list = list;                                                                 \
+		return err;                                                                        \
+	}
+GUARD_LIST(lx_programs_show_bans, struct lx_guard_ban_info, lx_guard_bans)
+GUARD_LIST(lx_programs_show_prefixes, struct lx_guard_prefix_info, lx_guard_prefixes)
+GUARD_LIST(lx_programs_show_refusals, struct lx_guard_refusal_info, lx_guard_refusals)
 
 /* Not loaded: nothing to show; "lnetx bpf status" says why. */
-int lx_programs_show_streams(struct lx_daemon *d, const struct lx_control_show *req,
-			     struct lx_dump **ret_dump)
-{
-	struct lx_stream_info *list = NULL;
-	size_t n = 0;
-	int err = d->programs->fastpath_loaded ?
-			  lx_fastpath_stream_list(d->programs->fastpath, &list, &n) : 0;
-
-	return err ? err
-		   : lx_dump_new(&lx_control_streams, req->level, list, n, sizeof(*list), ret_dump);
-}
-
-int lx_programs_show_lanes(struct lx_daemon *d, const struct lx_control_show *req,
-			   struct lx_dump **ret_dump)
-{
-	struct lx_lane_info *list = NULL;
-	size_t n = 0;
-	int err = d->programs->fastpath_loaded ?
-			  lx_fastpath_lane_list(d->programs->fastpath, &list, &n) : 0;
-
-	return err ? err
-		   : lx_dump_new(&lx_control_lanes, req->level, list, n, sizeof(*list), ret_dump);
-}
+#define FASTPATH_LIST(fn, type, get)                                                               \
+	int fn(struct lx_daemon *d, const struct lx_control_show *req, struct lx_rows *rows)       \
+	{                                                                                          \
+		type *list = NULL;                                                                 \
+		int err = d->programs->fastpath_loaded                                             \
+				  ? get(d->programs->fastpath, &list, &rows->n)                    \
+				  : 0;                                                             \
+                                                                                                   \
+		rows->list = list;                                                                 \
+		return err;                                                                        \
+	}
+FASTPATH_LIST(lx_programs_show_streams, struct lx_stream_info, lx_fastpath_stream_list)
+FASTPATH_LIST(lx_programs_show_lanes, struct lx_lane_info, lx_fastpath_lane_list)

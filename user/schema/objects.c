@@ -417,11 +417,11 @@ static const struct lx_schema conn = { "conn", sizeof(struct lx_conn_info), conn
 static const struct lx_field tunable_fields[] = {
 	{ LX_FIELD(1, "module", STRP, struct lx_control_tunable, module), .col = "MODULE" },
 	{ LX_FIELD(2, "name", STRP, struct lx_control_tunable, name), .col = "NAME" },
-	{ LX_FIELD(3, "value", STRP, struct lx_control_tunable, value), .col = "VALUE" },
-	{ LX_FIELD(4, "default", STRP, struct lx_control_tunable, def), .col = "DEFAULT" },
+	{ LX_FIELD(3, "value", STR, struct lx_control_tunable, value), .col = "VALUE" },
+	{ LX_FIELD(4, "default", STR, struct lx_control_tunable, def), .col = "DEFAULT" },
 	{ LX_FIELD_NUM(5, "min", struct lx_control_tunable, min), .col = "MIN", .wide = true },
 	{ LX_FIELD_NUM(6, "max", struct lx_control_tunable, max), .col = "MAX", .wide = true },
-	{ LX_FIELD(7, "choices", STRP, struct lx_control_tunable, choices), UNSET,
+	{ LX_FIELD(7, "choices", STR, struct lx_control_tunable, choices), UNSET,
 	  .col = "CHOICES", .wide = true },
 	{ LX_FIELD(8, "help", STRP, struct lx_control_tunable, help), .col = "MEANING" },
 	END
