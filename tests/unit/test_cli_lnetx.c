@@ -331,7 +331,7 @@ static void test_guard(void **state)
 	prints("lnetx -j stream", "{\"stream\":[]}");
 	prints("lnetx -j lane show", "{\"lane\":[]}");
 	fails(1, "lnetx trace", "the fast path is not loaded");
-	fails(2, "lnetx trace type foo", "put, get, ack or reply");
+	fails(2, "lnetx trace type foo", "ack, put, get, reply or hello");
 	fails(2, "lnetx trace nid foo", "foo");
 	prints("lnetx guard", "off: switched off: lnetxd runs with --no-bpf");
 	prints("lnetx -j guard show", "\"bans\":[]");

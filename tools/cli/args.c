@@ -13,42 +13,32 @@
 #include "../../user/ctl/codec.h"
 #include "args.h"
 
+static int parse_number(struct lx_session *s, const char *name, const char *text,
+			int64_t *ret_value)
+{
+	char *end;
+
+	errno = 0;
+	*ret_value = strtoll(text, &end, 0);
+	if (end == text || *end)
+		return lx_session_fail(s, -EINVAL, "%s \"%s\": a number is expected", name, text);
+	return 0;
+}
+
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       int64_t min, int64_t max, int64_t *ret_value)
 {
 	const char *text = a->v[id];
-	long long value;
-	char *end;
+	int err;
 
 	*ret_value = LX_UNSET;
 	if (!text)
 		return 0;
-	errno = 0;
-	value = strtoll(text, &end, 0);
-	if (end == text || *end)
-		return lx_session_fail(s, -EINVAL, "%s \"%s\": a number is expected", name, text);
-	if (errno || value < min || value > max)
-		return lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, name,
-				       text, min, max);
-	*ret_value = value;
-	return 0;
-}
-
-int lx_arg_field(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		 const struct lx_schema *schema, const char *key, int64_t *ret_value)
-{
-	const struct lx_field *f = lx_schema_field(schema, key);
-
-	return lx_arg_int(s, a, id, key, f->low, f->high, ret_value);
-}
-
-int lx_arg_field_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		       const struct lx_schema *schema, const char *key, int64_t *ret_value)
-{
-	*ret_value = LX_UNSET;
-	if (a->v[id] && !strcmp(a->v[id], "-1"))
-		return 0;
-	return lx_arg_field(s, a, id, schema, key, ret_value);
+	err = parse_number(s, name, text, ret_value);
+	if (!err && (errno || *ret_value < min || *ret_value > max))
+		err = lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, name,
+				      text, min, max);
+	return err;
 }
 
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net)
@@ -94,6 +84,121 @@ int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 				       name, a->v[id]);
 	return 0;
 }
+
+/* ---- by a request's schema ----------------------------------------------------------- */
+
+/* The key of the field that an argument is for. */
+static const struct arg_key {
+	enum lx_arg_id id;
+	const char *key;
+	bool unset; /* -1 counts as not given, as scripts give it */
+} keys[] = { { LX_ARG_NET, "net", false },
+	     { LX_ARG_NET, "net type", false },
+	     { LX_ARG_NID, "nid", false },
+	     { LX_ARG_GATEWAY, "gateway", false },
+	     { LX_ARG_HOP, "hop", true },
+	     { LX_ARG_PRIORITY, "priority", true },
+	     { LX_ARG_SENSITIVITY, "health_sensitivity", false },
+	     { LX_ARG_INDEX, "index", true },
+	     { LX_ARG_MODULE, "module", false },
+	     { LX_ARG_NAME, "name", false },
+	     { LX_ARG_SOURCE, "source", false },
+	     { LX_ARG_TINY, "tiny", true },
+	     { LX_ARG_SMALL, "small", true },
+	     { LX_ARG_LARGE, "large", true },
+	     { LX_ARG_RATE, "rate", false },
+	     { LX_ARG_BURST, "burst", false },
+	     { LX_ARG_MODE, "mode", false },
+	     { LX_ARG_TYPE, "type", false },
+	     { LX_ARG_CONSOLES, "consoles", false },
+	     { LX_ARG_SESSION_TIMEOUT, "session_timeout", false },
+	     { LX_ARG_RPC_TIMEOUT, "rpc_timeout", false },
+	     { LX_ARG_BULK_MIB, "bulk_mib", false } };
+
+/* NULL: it is not given, or no argument is for the field. */
+static const struct arg_key *find_key(const struct lx_args *a, const struct lx_field *f)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (!strcmp(keys[i].key, f->key) && a->v[keys[i].id])
+			return &keys[i];
+	}
+	return NULL;
+}
+
+/* "auto, native or tc is expected" */
+static int unknown_name(struct lx_session *s, const struct lx_field *f, const char *text)
+{
+	char names[120] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < f->n_names && used < sizeof(names); i++) {
+		if (f->names[i])
+			used += snprintf(names + used, sizeof(names) - used, "%s%s",
+					 !used		      ? ""
+					 : i + 1 < f->n_names ? ", "
+							      : " or ",
+					 f->names[i]);
+	}
+	return lx_session_fail(s, -EINVAL, "%s \"%s\": %s is expected", f->key, text, names);
+}
+
+static int take_number(struct lx_session *s, const struct lx_field *f, const char *text, bool unset,
+		       void *p)
+{
+	int64_t value, low, high;
+	char why[80];
+	int err;
+
+	for (int i = 0; i < f->n_names; i++) {
+		if (f->names[i] && !strcmp(f->names[i], text))
+			return lx_field_store(f, p, i, why, sizeof(why));
+	}
+	if (f->n_names)
+		return unknown_name(s, f, text);
+	err = parse_number(s, f->key, text, &value);
+	if (err || (unset && value == LX_UNSET))
+		return err;
+	lx_field_range(f, &low, &high);
+	if (value < low || lx_field_store(f, p, value, why, sizeof(why)))
+		err = lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, f->key,
+				      text, low, high);
+	return err;
+}
+
+static int take_field(struct lx_session *s, const struct lx_args *a, const struct arg_key *k,
+		      const struct lx_field *f, void *p)
+{
+	char why[160];
+
+	switch (f->type) {
+	case LX_FIELD_NID:
+		return lx_arg_nid(s, a, k->id, f->key, p);
+	case LX_FIELD_NET:
+		return lx_arg_net(s, a, k->id, p);
+	case LX_FIELD_INT:
+		return take_number(s, f, a->v[k->id], k->unset, p);
+	}
+	if (lx_field_store_text(f, p, a->v[k->id], why, sizeof(why)))
+		return lx_session_fail(s, -EINVAL, "%s %s", f->key, why);
+	return 0;
+}
+
+int lx_args_take(struct lx_session *s, const struct lx_args *a, const struct lx_schema *schema,
+		 void *obj)
+{
+	int err = 0;
+
+	lx_schema_init(schema, obj);
+	for (const struct lx_field *f = schema->field; !err && f->key; f++) {
+		const struct arg_key *k = find_key(a, f);
+
+		if (k)
+			err = take_field(s, a, k, f, (char *)obj + f->offset);
+	}
+	return err;
+}
+
+/* ---- lists ----------------------------------------------------------------------------- */
 
 static int resolve_one(const char *text, struct lx_nid **ret_nids, size_t *ret_n)
 {

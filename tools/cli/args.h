@@ -106,20 +106,19 @@ struct lx_args {
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       int64_t min, int64_t max, int64_t *ret_value);
 
-/* The same for a field of a request, which has its range. @key: of the field */
-int lx_arg_field(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		 const struct lx_schema *schema, const char *key, int64_t *ret_value);
-
-/* The same; "-1", which scripts give for what they do not want to set, counts as not given. */
-int lx_arg_field_given(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
-		       const struct lx_schema *schema, const char *key, int64_t *ret_value);
-
 /* A net, or LX_NET_U32_ANY. -ENOENT: no such net (the errno of the reference's tools). */
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net);
 
 /* A NID, or lx_nid_any. -EINVAL. */
 int lx_arg_nid(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       struct lx_nid *ret_nid);
+
+/*
+ * A request's struct: the fields for which there are arguments, and defaults. -1 counts as not
+ * given where scripts give it for what they do not want to set. -EINVAL, -ENOENT as above.
+ */
+int lx_args_take(struct lx_session *s, const struct lx_args *a, const struct lx_schema *schema,
+		 void *obj);
 
 /*
  * NIDs from a list with ranges (lx_nid_expand()), free()d by the caller; host names

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* "lnetx stream", "lnetx lane", "lnetx trace": the messages that the kernel forwards. */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <lnetx/wire.h>
 
 #include "json.h"
 #include "lnetx.h"
@@ -52,31 +48,13 @@ static int on_message(const void *attrs, size_t len, void *arg)
 	return lx_lnetx_event(&lx_control_traces, attrs, len, print_message);
 }
 
-static int parse_type(struct lx_session *s, const char *text, int64_t *ret_type)
-{
-	static const char *const names[] = { [LX_MSG_ACK] = "ack", [LX_MSG_PUT] = "put",
-					     [LX_MSG_GET] = "get", [LX_MSG_REPLY] = "reply" };
-
-	*ret_type = LX_UNSET;
-	for (int i = 0; text && i <= LX_MSG_REPLY; i++) {
-		if (!strcmp(text, names[i]))
-			*ret_type = i;
-	}
-	if (!text || *ret_type != LX_UNSET)
-		return 0;
-	return lx_session_fail(s, -EINVAL, "type \"%s\": put, get, ack or reply is expected", text);
-}
-
 static int trace(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_filter req;
-	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+	int err = lx_args_take(s, a, &lx_control_filter_schema, &req);
 
-	if (!err)
-		err = parse_type(s, a->v[LX_ARG_TYPE], &req.type);
-	if (!err)
-		err = lx_session_read(s, LX_CTL_SHOW, LX_CTL_TRACE, &req, NULL, on_message, NULL);
-	return err;
+	return err ? err
+		   : lx_session_read(s, LX_CTL_SHOW, LX_CTL_TRACE, &req, NULL, on_message, NULL);
 }
 
 static const struct lx_keyword trace_keywords[] = {

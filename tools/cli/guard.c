@@ -235,33 +235,12 @@ static int forget(struct lx_session *s, const struct lx_args *a)
 	return prefix_words(s, a, LX_CTL_DEL, 0);
 }
 
-/* A mode by its name, or LX_UNSET. */
-static int parse_mode(struct lx_session *s, const char *text, int64_t *ret_mode)
-{
-	static const char *const names[LX_GUARD_MODES] = { "auto", "native", "generic", "tc" };
-
-	*ret_mode = LX_UNSET;
-	for (int i = 0; text && i < LX_GUARD_MODES; i++) {
-		if (!strcmp(text, names[i]))
-			*ret_mode = i;
-	}
-	if (!text || *ret_mode != LX_UNSET)
-		return 0;
-	return lx_session_fail(s, -EINVAL, "mode \"%s\": auto, native, generic or tc is expected",
-			       text);
-}
-
 /* The acceptor makes the same check: one tunable for both. */
 static int set(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_guard req;
-	int err = lx_arg_field(s, a, LX_ARG_RATE, &lx_control_guard_schema, "rate", &req.rate);
+	int err = lx_args_take(s, a, &lx_control_guard_schema, &req);
 
-	if (!err)
-		err = lx_arg_field(s, a, LX_ARG_BURST, &lx_control_guard_schema, "burst",
-				   &req.burst);
-	if (!err)
-		err = parse_mode(s, a->v[LX_ARG_MODE], &req.mode);
 	if (!err && !a->v[LX_ARG_ACCEPT] && !a->v[LX_ARG_RATE] && !a->v[LX_ARG_BURST] &&
 	    !a->v[LX_ARG_MODE])
 		err = lx_session_fail(s, -EINVAL, "nothing to set; see \"lnetx guard help\"");

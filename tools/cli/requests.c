@@ -351,15 +351,13 @@ static int set_choices(struct lx_session *s, const struct lx_args *a, struct lx_
 
 int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_set req = { 0 };
+	struct lx_control_set req;
 	bool any = false;
 	int err;
 
 	for (size_t i = 0; i < NI_CHOICES; i++)
 		any |= a->v[ni_choices[i].id] != NULL;
-	err = lx_arg_net(s, a, LX_ARG_NET, &req.net);
-	if (!err)
-		err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+	err = lx_args_take(s, a, &lx_control_set_schema, &req);
 	if (!err && !a->v[LX_ARG_NET] && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a net, a NID, or \"all\"");
 	if (!err && !any)
@@ -370,9 +368,9 @@ int lx_request_net_set(struct lx_session *s, const struct lx_args *a)
 
 int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_control_set req = { .net = LX_NET_U32_ANY };
+	struct lx_control_set req;
 	bool health = a->v[LX_ARG_HEALTH];
-	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+	int err = lx_args_take(s, a, &lx_control_set_schema, &req);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID of a peer, or \"all\"");
@@ -390,29 +388,17 @@ int lx_request_peer_set(struct lx_session *s, const struct lx_args *a)
 
 /* ---- routes ------------------------------------------------------------------------ */
 
+/* Without the gateway, which may be several. */
 static int parse_route(struct lx_session *s, const struct lx_args *a, struct lx_conf_route *r)
 {
-	int64_t hop, sensitivity;
+	struct lx_args without = *a;
 	int err;
 
-	memset(r, 0, sizeof(*r));
-	r->gateway = lx_nid_any;
-	err = lx_arg_net(s, a, LX_ARG_NET, &r->net);
-	if (!err)
-		err = lx_arg_field_given(s, a, LX_ARG_HOP, &lx_control_route_schema, "hop", &hop);
-	if (!err)
-		err = lx_arg_field_given(s, a, LX_ARG_PRIORITY, &lx_control_route_schema,
-					 "priority", &r->priority);
-	if (!err)
-		err = lx_arg_field(s, a, LX_ARG_SENSITIVITY, &lx_control_route_schema,
-				   "health_sensitivity", &sensitivity);
-	if (err)
-		return err;
-	r->hop = hop;
-	r->health_sensitivity = sensitivity;
-	if (r->net == LX_NET_U32_ANY)
-		return lx_session_fail(s, -EINVAL, "a route needs a net");
-	return 0;
+	without.v[LX_ARG_GATEWAY] = NULL;
+	err = lx_args_take(s, &without, &lx_control_route_schema, r);
+	if (!err && r->net == LX_NET_U32_ANY)
+		err = lx_session_fail(s, -EINVAL, "a route needs a net");
+	return err;
 }
 
 int lx_request_add_route(struct lx_session *s, const struct lx_conf_route *route)
@@ -573,18 +559,10 @@ int lx_request_set_buffers(struct lx_session *s, const int64_t totals[LX_POOLS])
 
 int lx_request_buffers(struct lx_session *s, const struct lx_args *a)
 {
-	int64_t totals[LX_POOLS];
-	int err;
+	struct lx_control_buffers req;
+	int err = lx_args_take(s, a, &lx_control_buffers_schema, &req);
 
-	err = lx_arg_field_given(s, a, LX_ARG_TINY, &lx_control_buffers_schema, "tiny",
-				 &totals[LX_POOL_TINY]);
-	if (!err)
-		err = lx_arg_field_given(s, a, LX_ARG_SMALL, &lx_control_buffers_schema, "small",
-					 &totals[LX_POOL_SMALL]);
-	if (!err)
-		err = lx_arg_field_given(s, a, LX_ARG_LARGE, &lx_control_buffers_schema, "large",
-					 &totals[LX_POOL_LARGE]);
-	return err ? err : lx_request_set_buffers(s, totals);
+	return err ? err : lx_session_do(s, LX_CTL_SET, LX_CTL_BUFFERS, &req);
 }
 
 int lx_request_stats_reset(struct lx_session *s, const struct lx_args *a)
@@ -600,7 +578,7 @@ int lx_request_selftest(struct lx_session *s, const struct lx_conf_selftest *req
 int lx_request_disconnect(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_control_disconnect req;
-	int err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
+	int err = lx_args_take(s, a, &lx_control_disconnect_schema, &req);
 
 	if (!err && !a->v[LX_ARG_NID] && !a->v[LX_ARG_ALL])
 		err = lx_session_fail(s, -EINVAL, "give a NID, or \"all\"");
@@ -613,14 +591,12 @@ int lx_request_tunable_set(struct lx_session *s, const char *module, const char 
 {
 	struct lx_control_tunable_value req;
 
-	if (strlen(module) >= sizeof(req.module) || strlen(name) >= sizeof(req.name) ||
-	    strlen(value) >= sizeof(req.value))
+	if ((size_t)snprintf(req.module, sizeof(req.module), "%s", module) >= sizeof(req.module) ||
+	    (size_t)snprintf(req.name, sizeof(req.name), "%s", name) >= sizeof(req.name) ||
+	    (size_t)snprintf(req.value, sizeof(req.value), "%s", value) >= sizeof(req.value))
 		return lx_session_fail(s, -ENOENT,
 				       "no tunable has a name or value as long as \"%s %s %s\"",
 				       module, name, value);
-	strcpy(req.module, module); /* all fit: just checked */
-	strcpy(req.name, name);
-	strcpy(req.value, value);
 	return lx_session_do(s, LX_CTL_SET, LX_CTL_TUNABLE, &req);
 }
 
@@ -656,56 +632,21 @@ static int show(struct lx_session *s, uint8_t command, const struct lx_control_o
 	return err;
 }
 
-static void init_show(struct lx_control_show *req, unsigned int level)
-{
-	memset(req, 0, sizeof(*req));
-	req->net = LX_NET_U32_ANY;
-	req->nid = req->gateway = lx_nid_any;
-	req->hop = LX_UNSET;
-	req->priority = LX_UNSET;
-	req->index = LX_UNSET;
-	req->level = level;
-}
-
 int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
 		    const struct lx_args *a, unsigned int level, json_t **ret_list)
 {
 	struct lx_control_show req;
-	int64_t hop, index;
-	int err;
+	int err = lx_args_take(s, a, &lx_control_show_schema, &req);
 
-	init_show(&req, level);
-	err = lx_arg_net(s, a, LX_ARG_NET, &req.net);
-	if (!err)
-		err = lx_arg_nid(s, a, LX_ARG_NID, "nid", &req.nid);
-	if (!err)
-		err = lx_arg_nid(s, a, LX_ARG_GATEWAY, "gateway", &req.gateway);
-	if (!err)
-		err = lx_arg_field_given(s, a, LX_ARG_HOP, &lx_control_route_schema, "hop", &hop);
-	if (!err)
-		err = lx_arg_field_given(s, a, LX_ARG_PRIORITY, &lx_control_route_schema,
-					 "priority", &req.priority);
-	if (!err)
-		err = lx_arg_int(s, a, LX_ARG_INDEX, "index", LX_UNSET, INT32_MAX, &index);
-	if (err)
-		return err;
-	req.index = index;
-	req.hop = hop;
-	if (a->v[LX_ARG_MODULE])
-		snprintf(req.module, sizeof(req.module), "%s", a->v[LX_ARG_MODULE]);
-	if (a->v[LX_ARG_NAME])
-		snprintf(req.name, sizeof(req.name), "%s", a->v[LX_ARG_NAME]);
-	return show(s, command, object, &req, ret_list);
+	req.level = level;
+	return err ? err : show(s, command, object, &req, ret_list);
 }
 
 int lx_request_show_all(struct lx_session *s, uint8_t command,
 			const struct lx_control_object *object, unsigned int level,
 			json_t **ret_list)
 {
-	struct lx_control_show req;
-
-	init_show(&req, level);
-	return show(s, command, object, &req, ret_list);
+	return lx_request_show(s, command, object, &(struct lx_args){ 0 }, level, ret_list);
 }
 
 unsigned int lx_request_fault_count(struct lx_session *s)
@@ -749,7 +690,7 @@ int lx_request_probe_each(struct lx_session *s, const struct lx_args *a, lx_requ
 	int64_t timeout;
 	int err;
 
-	err = lx_arg_nid(s, a, LX_ARG_SOURCE, "source", &ping.source);
+	err = lx_args_take(s, a, &lx_control_ping_schema, &ping);
 	if (!err)
 		err = lx_arg_int(s, a, LX_ARG_TIMEOUT, "timeout", 1, 3600, &timeout);
 	if (!err && !a->n_rest)
@@ -789,13 +730,11 @@ static int64_t tunable_value(const json_t *list, const char *name)
 
 int lx_request_globals(struct lx_session *s, json_t **ret_map)
 {
-	struct lx_control_show req;
+	const struct lx_args lnet = { .v = { [LX_ARG_MODULE] = "lnet" } };
 	json_t *list, *map;
-	int err;
+	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &lnet, LX_LEVEL_OWN,
+				  &list);
 
-	init_show(&req, LX_LEVEL_OWN);
-	strcpy(req.module, "lnet");
-	err = show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &req, &list);
 	if (err)
 		return err;
 	map = json_object();

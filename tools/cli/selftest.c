@@ -15,24 +15,11 @@ static int show(struct lx_session *s, const struct lx_args *a)
 
 static int on(struct lx_session *s, const struct lx_args *a)
 {
-	struct lx_conf_selftest req = { .enable = 1 };
-	const char *consoles = a->v[LX_ARG_CONSOLES];
-	int err;
+	struct lx_conf_selftest req;
+	int err = lx_args_take(s, a, &lx_control_selftest_schema, &req);
 
-	if (consoles && strlen(consoles) >= sizeof(req.consoles))
-		return lx_session_fail(s, -EINVAL, "consoles: more than %zu characters",
-				       sizeof(req.consoles) - 1);
-	if (consoles)
-		strcpy(req.consoles, consoles);
-	err = lx_arg_field(s, a, LX_ARG_SESSION_TIMEOUT, &lx_control_selftest_schema,
-			   "session_timeout", &req.session_timeout);
-	if (!err)
-		err = lx_arg_field(s, a, LX_ARG_RPC_TIMEOUT, &lx_control_selftest_schema,
-				   "rpc_timeout", &req.rpc_timeout);
-	if (!err)
-		err = lx_arg_field(s, a, LX_ARG_BULK_MIB, &lx_control_selftest_schema, "bulk_mib",
-				   &req.bulk_mib);
-	return err ? err : lx_request_selftest(s, &req);
+	req.enable = 1;
+	return err ? err : lx_session_do(s, LX_CTL_SET, LX_CTL_SELFTEST, &req);
 }
 
 static int off(struct lx_session *s, const struct lx_args *a)
@@ -44,7 +31,7 @@ static int off(struct lx_session *s, const struct lx_args *a)
 		.bulk_mib = LX_UNSET,
 	};
 
-	return lx_request_selftest(s, &req);
+	return lx_session_do(s, LX_CTL_SET, LX_CTL_SELFTEST, &req);
 }
 
 static const struct lx_keyword on_keywords[] = {
