@@ -155,7 +155,7 @@ const struct lx_ctl_error *lx_ctl_why(const struct lx_ctl *ctl);
 /*
  * An argument. Keys are those of lnetctl or of "lnetx -j" ("net type", net_type); keys within keys
  * are joined by dots ("tunables.peer_credits"), and a list is its key several times. Values are
- * NIDs and nets as text, numbers in decimal or 0x, true or false, names of values.
+ * NIDs and nets as text, numbers (8, 0x8, 010), true or false, names of values.
  */
 struct lx_ctl_arg {
 	const char *key; /* NULL: the end */

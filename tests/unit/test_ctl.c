@@ -577,11 +577,12 @@ static void test_bad_arguments(void **state)
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hops", "1", "did you mean \"hop\"?");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "colour", "1", "known: net, gateway, hop");
 	refused(LX_CTL_DEL, LX_CTL_STATS, "all", "true", "known: none");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "two", "a number is expected");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "", "a number is expected");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "1x", "a number is expected");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "two", "\"two\" is not a number");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "", "\"\" is not a number");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "1x", "\"1x\" is not a number");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999", "99999999999 is not in 1..255");
-	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999999999999", "a number is expected");
+	refused(LX_CTL_ADD, LX_CTL_ROUTE, "hop", "99999999999999999999",
+		"99999999999999999999 is not in 1..255");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", "nosuch", "net: \"nosuch\" is not a net");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "gateway", "*", "gateway: \"*\" is not a NID");
 	refused(LX_CTL_ADD, LX_CTL_ROUTE, "net", NULL, "no value");
@@ -590,10 +591,10 @@ static void test_bad_arguments(void **state)
 	refused(LX_CTL_ADD, LX_CTL_NET, "tunables.credit", "8", "did you mean");
 	refused(LX_CTL_ADD, LX_CTL_NET, "lnd_tunables", "8", "the element's name is missing");
 	refused(LX_CTL_ADD, LX_CTL_PEER, "peer_ni.x", "1@tcp", "its elements have no names");
-	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "yes", "\"true\" or \"false\"");
-	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "2", "2 is not in 0..1");
+	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "maybe", "\"maybe\" is not true or false");
+	refused(LX_CTL_ADD, LX_CTL_PEER, "Multi-Rail", "2", "\"2\" is not true or false");
 	refused(LX_CTL_ADD, LX_CTL_NODE, "all", "yes", "\"true\" or \"false\"");
-	refused(LX_CTL_SET, LX_CTL_GUARD, "mode", "magic", "a number is expected");
+	refused(LX_CTL_SET, LX_CTL_GUARD, "mode", "magic", "native, generic or tc is expected");
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_ROUTE, twice), -EINVAL);
 	is_why(-EINVAL, LX_CTL_FROM_CALLER, "given twice");
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_STATS, NULL), -EINVAL);
@@ -648,7 +649,7 @@ static void test_net_arguments(void **state)
 	got(LX_CONTROL_NETS, NLM_F_CREATE, &lx_control_net_schema, &net);
 	assert_int_equal(net.ni.net, LX_NET(LX_NET_TCP, 3));
 	assert_string_equal(net.ni.ifname, "eth0");
-	assert_int_equal(net.ni.tun.peer_credits, 10);
+	assert_int_equal(net.ni.tun.peer_credits, 8);
 	assert_int_equal(net.ni.tun.credits, 256);
 	assert_int_equal(net.ni.tun.peer_timeout, -1);
 	assert_int_equal(net.n_lnd, 2);
@@ -721,8 +722,6 @@ static void test_too_many(void **state)
 
 	for (int i = 0; i < 2000; i++)
 		args[i] = (struct lx_ctl_arg){ "peer_ni", "10.0.0.1@tcp" };
-	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_PEER, args), -EMSGSIZE);
-	args[200].key = NULL;
 	assert_int_equal(lx_ctl_do(ctl, LX_CTL_ADD, LX_CTL_PEER, args), -EINVAL);
 	is_why(-EINVAL, LX_CTL_FROM_CALLER, "more than 128");
 	assert_string_equal(lx_ctl_why(ctl)->word, "peer_ni");

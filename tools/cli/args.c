@@ -125,60 +125,23 @@ static const struct arg_key *find_key(const struct lx_args *a, const struct lx_f
 	return NULL;
 }
 
-/* "auto, native or tc is expected" */
-static int unknown_name(struct lx_session *s, const struct lx_field *f, const char *text)
-{
-	char names[120] = "";
-	size_t used = 0;
-
-	for (int i = 0; i < f->n_names && used < sizeof(names); i++) {
-		if (f->names[i])
-			used += snprintf(names + used, sizeof(names) - used, "%s%s",
-					 !used		      ? ""
-					 : i + 1 < f->n_names ? ", "
-							      : " or ",
-					 f->names[i]);
-	}
-	return lx_session_fail(s, -EINVAL, "%s \"%s\": %s is expected", f->key, text, names);
-}
-
-static int take_number(struct lx_session *s, const struct lx_field *f, const char *text, bool unset,
-		       void *p)
-{
-	int64_t value, low, high;
-	char why[80];
-	int err;
-
-	for (int i = 0; i < f->n_names; i++) {
-		if (f->names[i] && !strcmp(f->names[i], text))
-			return lx_field_store(f, p, i, why, sizeof(why));
-	}
-	if (f->n_names)
-		return unknown_name(s, f, text);
-	err = parse_number(s, f->key, text, &value);
-	if (err || (unset && value == LX_UNSET))
-		return err;
-	lx_field_range(f, &low, &high);
-	if (value < low || lx_field_store(f, p, value, why, sizeof(why)))
-		err = lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, f->key,
-				      text, low, high);
-	return err;
-}
-
 static int take_field(struct lx_session *s, const struct lx_args *a, const struct arg_key *k,
 		      const struct lx_field *f, void *p)
 {
-	char why[160];
+	const char *text = a->v[k->id];
+	bool unset = f->omit == LX_OMIT_UNSET && !strcmp(text, "-1");
+	int64_t low, high;
+	char why[200];
 
-	switch (f->type) {
-	case LX_FIELD_NID:
+	if (f->type == LX_FIELD_NID)
 		return lx_arg_nid(s, a, k->id, f->key, p);
-	case LX_FIELD_NET:
+	if (f->type == LX_FIELD_NET)
 		return lx_arg_net(s, a, k->id, p);
-	case LX_FIELD_INT:
-		return take_number(s, f, a->v[k->id], k->unset, p);
-	}
-	if (lx_field_store_text(f, p, a->v[k->id], why, sizeof(why)))
+	lx_field_range(f, &low, &high);
+	if (unset && !k->unset)
+		return lx_session_fail(s, -EINVAL, "%s -1 is not in %" PRId64 "..%" PRId64, f->key,
+				       low, high);
+	if (lx_field_parse(f, p, text, why, sizeof(why)))
 		return lx_session_fail(s, -EINVAL, "%s %s", f->key, why);
 	return 0;
 }

@@ -216,31 +216,6 @@ int lx_yaml_int(struct lx_yaml *y, const yaml_node_t *node, const char *what, in
 	return 0;
 }
 
-static bool is_truth(const char *text, bool *ret_value)
-{
-	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!strcasecmp(text, words[i])) {
-			*ret_value = i & 1;
-			return true;
-		}
-	}
-	return false;
-}
-
-int lx_yaml_bool(struct lx_yaml *y, const yaml_node_t *node, const char *what, bool *ret_value)
-{
-	const char *text = lx_yaml_text(y, node, what);
-
-	if (!text)
-		return -EINVAL;
-	if (is_truth(text, ret_value))
-		return 0;
-	return lx_yaml_fail(y, node, -EINVAL, "invalid value for \"%s\": \"%.40s\"; true or false",
-			    what, text);
-}
-
 int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *ret_value)
 {
 	const char *text = lx_yaml_text(y, value, "enable");
@@ -248,7 +223,7 @@ int lx_yaml_enable(struct lx_yaml *y, yaml_node_t *value, int32_t max, int32_t *
 
 	if (!text)
 		return -EINVAL;
-	if (!is_truth(text, &on))
+	if (!lx_field_is_truth(text, &on))
 		return lx_yaml_int32(y, value, "enable", 0, max, ret_value);
 	*ret_value = on;
 	return 0;
@@ -419,30 +394,17 @@ static int read_field(struct lx_yaml *y, yaml_node_t *value, const struct lx_fie
 {
 	const struct lx_yaml_shape inside = { .what = f->key, .schema = f->sub };
 	void *p = (char *)obj + f->offset;
-	int64_t low, high, number;
 	const char *text;
 	char why[160];
-	bool on;
-	int err;
 
 	if (f->type == LX_FIELD_NEST)
 		return lx_yaml_map(y, value, &inside, p, NULL);
 	text = lx_yaml_text(y, value, f->key);
 	if (!text)
 		return -EINVAL;
-	if (f->type != LX_FIELD_INT && f->type != LX_FIELD_BOOL) {
-		err = lx_field_store_text(f, p, text, why, sizeof(why));
-	} else {
-		lx_field_range(f, &low, &high);
-		if (!low && high == 1 && is_truth(text, &on))
-			number = on;
-		else if (f->type == LX_FIELD_BOOL)
-			return lx_yaml_bool(y, value, f->key, &on);
-		else if (lx_yaml_int(y, value, f->key, INT64_MIN, INT64_MAX, &number))
-			return -EINVAL;
-		err = lx_field_store(f, p, number, why, sizeof(why));
-	}
-	return err ? lx_yaml_fail(y, value, err, "invalid value for \"%s\": %s", f->key, why) : 0;
+	if (!lx_field_parse(f, p, text, why, sizeof(why)))
+		return 0;
+	return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"%s\": %s", f->key, why);
 }
 
 int lx_yaml_map(struct lx_yaml *y, yaml_node_t *node, const struct lx_yaml_shape *shape, void *obj,

@@ -1,208 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Encodes arguments as attributes by a schema; see the header. Called by request.c. No state. */
+/* Arguments as structs by a schema; see the header. Called by request.c. No state. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../base/cleanup.h"
 #include "../base/key.h"
 #include "../base/suggest.h"
-#include "codec.h"
 #include "args.h"
 
-/* An argument; within a nest, its key without the outer parts. */
-struct word {
-	const char *key, *value;
-	const char *whole; /* the whole key, for messages */
-	bool used;
-};
-
-struct writer {
-	struct nlmsghdr *nlh;
-	size_t size;
+struct taker {
 	struct lx_ctl_args_error *why;
+	const char *word; /* the whole key of the argument at hand, and its value */
+	const char *value;
+	const void **seen; /* members that are set */
+	size_t n_seen;
 };
 
-__attribute__((format(printf, 4, 5))) static int wrong(struct writer *w, const char *word,
-							int error, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int wrong(struct taker *t, int error, const char *fmt,
+						       ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(w->why->text, sizeof(w->why->text), fmt, ap);
+	vsnprintf(t->why->text, sizeof(t->why->text), fmt, ap);
 	va_end(ap);
-	snprintf(w->why->word, sizeof(w->why->word), "%s", word);
+	snprintf(t->why->word, sizeof(t->why->word), "%s", t->word);
 	return error;
 }
 
-static int too_long(struct writer *w)
+static int unknown(struct taker *t, const struct lx_schema *schema, const char *word)
 {
-	return wrong(w, "", -EMSGSIZE, "the request is too long");
-}
-
-/* Whether @word is for the field, or (*ret_rest set) for a field inside it. */
-static bool is_for(const struct word *word, const struct lx_field *f, const char **ret_rest)
-{
-	size_t len = strcspn(word->key, ".");
-	char head[64];
-
-	if (len >= sizeof(head))
-		return false;
-	memcpy(head, word->key, len);
-	head[len] = '\0';
-	*ret_rest = word->key[len] ? word->key + len + 1 : NULL;
-	return lx_key_is(f->key, head);
-}
-
-/* ---- single values ----------------------------------------------------------------- */
-
-static bool named_value(const struct lx_field *f, const char *text, int64_t *ret_value)
-{
-	for (int i = 0; i < f->n_names; i++) {
-		if (f->names[i] && !strcmp(f->names[i], text)) {
-			*ret_value = i;
-			return true;
-		}
-	}
-	if (f->type != LX_FIELD_BOOL || (strcmp(text, "true") && strcmp(text, "false")))
-		return false;
-	*ret_value = *text == 't';
-	return true;
-}
-
-/* "-1", "10", "0x100"; "010" is ten. */
-static bool number_value(const char *text, int64_t *ret_value)
-{
-	int base = strncasecmp(text + (*text == '-'), "0x", 2) ? 10 : 16;
-	char *end;
-
-	errno = 0;
-	*ret_value = *text == '-' ? strtoll(text, &end, base) : (int64_t)strtoull(text, &end, base);
-	return !errno && end != text && !*end;
-}
-
-static int put_number(struct writer *w, const struct lx_field *f, const struct word *word)
-{
-	int64_t value;
-
-	if (!named_value(f, word->value, &value) && !number_value(word->value, &value))
-		return wrong(w, word->whole, -EINVAL, "%s \"%.80s\": %s is expected", word->whole,
-			     word->value,
-			     f->type == LX_FIELD_BOOL ? "\"true\" or \"false\"" : "a number");
-	return mnl_attr_put_u64_check(w->nlh, w->size, f->attr, (uint64_t)value) ? 0 : too_long(w);
-}
-
-static int put_value(struct writer *w, const struct lx_field *f, const struct word *word)
-{
-	if (f->type == LX_FIELD_INT || f->type == LX_FIELD_BOOL)
-		return put_number(w, f, word);
-	return mnl_attr_put_strz_check(w->nlh, w->size, f->attr, word->value) ? 0 : too_long(w);
-}
-
-/* An element of a list: its value, or its name and its value. */
-static int put_element(struct writer *w, const struct lx_field *f, const struct word *word,
-		       const char *rest)
-{
-	const struct lx_field *value = &f->sub->field[rest ? 1 : 0];
-	struct nlattr *nest = mnl_attr_nest_start_check(w->nlh, w->size, 1);
-	int err;
-
-	if (!nest)
-		return too_long(w);
-	if (!value->key || (!rest && value[1].key))
-		return wrong(w, word->whole, -EINVAL, "%s: %s", word->whole,
-			     rest ? "its elements have no names"
-				  : "the element's name is missing: KEY.NAME");
-	if (rest && !mnl_attr_put_strz_check(w->nlh, w->size, f->sub->field[0].attr, rest))
-		return too_long(w);
-	err = put_value(w, value, word);
-	mnl_attr_nest_end(w->nlh, nest);
-	return err;
-}
-
-/* ---- fields ------------------------------------------------------------------------ */
-
-static int put_fields(struct writer *w, const struct lx_schema *schema, struct word *words,
-		      size_t n, bool check);
-
-static int put_nest(struct writer *w, const struct lx_field *f, struct word *words, size_t n)
-{
-	struct word *in LX_AUTO_FREE = calloc(n, sizeof(*in));
-	struct nlattr *nest;
-	size_t n_in = 0;
-	int err;
-
-	if (!in)
-		return -ENOMEM;
-	nest = mnl_attr_nest_start_check(w->nlh, w->size, f->attr);
-	if (!nest)
-		return too_long(w);
-	for (size_t i = 0; i < n; i++) {
-		const char *rest;
-
-		if (!is_for(&words[i], f, &rest))
-			continue;
-		words[i].used = true;
-		in[n_in] = words[i];
-		in[n_in].used = false;
-		in[n_in++].key = rest ? rest : "";
-	}
-	err = put_fields(w, f->sub, in, n_in, false);
-	mnl_attr_nest_end(w->nlh, nest);
-	return err;
-}
-
-static int put_list(struct writer *w, const struct lx_field *f, struct word *words, size_t n)
-{
-	struct nlattr *nest = mnl_attr_nest_start_check(w->nlh, w->size, f->attr);
-	int err = nest ? 0 : too_long(w);
-
-	for (size_t i = 0; !err && i < n; i++) {
-		const char *rest;
-
-		if (!is_for(&words[i], f, &rest))
-			continue;
-		words[i].used = true;
-		err = put_element(w, f, &words[i], rest);
-	}
-	if (nest)
-		mnl_attr_nest_end(w->nlh, nest);
-	return err;
-}
-
-/* All words for one field. *ret_first: the first of them; NULL: none. */
-static int put_field(struct writer *w, const struct lx_field *f, struct word *words, size_t n,
-		     const struct word **ret_first)
-{
-	const char *rest = NULL, *ignored;
-	size_t at = 0;
-
-	while (at < n && !is_for(&words[at], f, &rest))
-		at++;
-	*ret_first = at < n ? &words[at] : NULL;
-	if (at == n)
-		return 0;
-	if (f->type == LX_FIELD_NEST)
-		return put_nest(w, f, words + at, n - at);
-	if (f->type == LX_FIELD_LIST)
-		return put_list(w, f, words + at, n - at);
-	if (rest)
-		return 0; /* unknown, as nobody uses it */
-	words[at].used = true;
-	for (size_t i = at + 1; i < n; i++) {
-		if (is_for(&words[i], f, &ignored))
-			return wrong(w, words[i].whole, -EINVAL, "%s: given twice",
-				     words[i].whole);
-	}
-	return put_value(w, f, &words[at]);
-}
-
-static int unknown(struct writer *w, const struct lx_schema *schema, const struct word *word)
-{
-	struct lx_suggest meant = lx_suggest(word->key);
+	struct lx_suggest meant = lx_suggest(word);
 	char known[200] = "", key[64];
 	size_t used = 0;
 
@@ -213,48 +44,96 @@ static int unknown(struct writer *w, const struct lx_schema *schema, const struc
 					 used ? ", " : "", lx_key_snake(f->key, key, sizeof(key)));
 	}
 	if (meant.best)
-		return wrong(w, word->whole, -EINVAL, "%s: no such argument; did you mean \"%s\"?",
-			     word->whole, lx_key_snake(meant.best, key, sizeof(key)));
-	return wrong(w, word->whole, -EINVAL, "%s: no such argument; known: %s", word->whole,
+		return wrong(t, -EINVAL, "%s: no such argument; did you mean \"%s\"?", t->word,
+			     lx_key_snake(meant.best, key, sizeof(key)));
+	return wrong(t, -EINVAL, "%s: no such argument; known: %s", t->word,
 		     *known ? known : "none");
 }
 
-/* Reads the attributes back as lnetxd will, so that both apply the same rules. */
-static int check_written(struct writer *w, const struct lx_schema *schema, const char *word)
+static int take_value(struct taker *t, const struct lx_field *f, void *p)
 {
-	void *obj LX_AUTO_FREE = calloc(1, schema->size ? schema->size : 1);
-	const void *attrs;
-	size_t len;
+	char why[200];
 
-	if (!obj)
-		return -ENOMEM;
-	attrs = lx_schema_attrs(w->nlh, sizeof(struct lx_control_hdr), &len);
-	if (!lx_schema_get(attrs, len, schema, obj, w->why->text, sizeof(w->why->text)))
+	for (size_t i = 0; i < t->n_seen; i++) {
+		if (t->seen[i] == p)
+			return wrong(t, -EINVAL, "%s: given twice", t->word);
+	}
+	t->seen[t->n_seen++] = p;
+	if (!lx_field_parse(f, p, t->value, why, sizeof(why)))
 		return 0;
-	snprintf(w->why->word, sizeof(w->why->word), "%s", word);
-	return -EINVAL;
+	return wrong(t, -EINVAL, "%s: %s", t->word, why);
 }
 
-static int put_fields(struct writer *w, const struct lx_schema *schema, struct word *words,
-		      size_t n, bool check)
+/* An element of a list: its value, or its name and its value. */
+static int take_element(struct taker *t, const struct lx_field *list, void *obj, const char *name)
+{
+	const struct lx_field *value = &list->sub->field[name ? 1 : 0];
+	uint32_t *n = (uint32_t *)((char *)obj + list->count_offset);
+	char *element = (char *)obj + list->offset + *n * list->sub->size;
+	char why[200];
+
+	if (!value->key || (!name && value[1].key))
+		return wrong(t, -EINVAL, "%s: %s", t->word,
+			     name ? "its elements have no names"
+				  : "the element's name is missing: KEY.NAME");
+	if (*n == list->max)
+		return wrong(t, -EINVAL, "%s: more than %u", t->word, list->max);
+	++*n;
+	lx_schema_init(list->sub, element);
+	if (name && lx_field_store_text(list->sub->field, element + list->sub->field->offset, name,
+					why, sizeof(why)))
+		return wrong(t, -EINVAL, "%s: %s", t->word, why);
+	return take_value(t, value, element + value->offset);
+}
+
+/* @key: within nests, without the outer parts */
+static int take(struct taker *t, const struct lx_schema *schema, void *obj, const char *key)
+{
+	size_t len = strcspn(key, ".");
+	const char *rest = key[len] ? key + len + 1 : NULL;
+	char head[64] = "";
+
+	if (len < sizeof(head))
+		memcpy(head, key, len);
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		void *p = (char *)obj + f->offset;
+
+		if (!lx_key_is(f->key, head))
+			continue;
+		if (f->type == LX_FIELD_NEST && rest)
+			return take(t, f->sub, p, rest);
+		if (f->type == LX_FIELD_LIST)
+			return take_element(t, f, obj, rest);
+		if (f->type != LX_FIELD_NEST && !rest)
+			return take_value(t, f, p);
+	}
+	return unknown(t, schema, key);
+}
+
+static bool has(const struct lx_ctl_arg *args, const char *key)
+{
+	for (; args && args->key; args++) {
+		if (lx_key_is(key, args->key))
+			return true;
+	}
+	return false;
+}
+
+static int take_all(struct taker *t, const struct lx_schema *schema, void *obj,
+		    const struct lx_ctl_arg *args, const struct lx_ctl_arg *but)
 {
 	int err = 0;
 
-	for (const struct lx_field *f = schema->field; !err && f->key; f++) {
-		const struct word *first;
-
-		err = put_field(w, f, words, n, &first);
-		if (!err && first && check)
-			err = check_written(w, schema, first->whole);
-	}
-	for (size_t i = 0; !err && i < n; i++) {
-		if (!words[i].used)
-			err = unknown(w, schema, &words[i]);
+	for (; !err && args && args->key; args++) {
+		t->word = args->key;
+		t->value = args->value;
+		if (!args->value)
+			err = wrong(t, -EINVAL, "%s: no value", args->key);
+		else if (!has(but, args->key))
+			err = take(t, schema, obj, args->key);
 	}
 	return err;
 }
-
-/* ---- the whole ----------------------------------------------------------------------- */
 
 static size_t count(const struct lx_ctl_arg *args)
 {
@@ -265,37 +144,20 @@ static size_t count(const struct lx_ctl_arg *args)
 	return n;
 }
 
-static bool has(const struct word *words, size_t n, const char *key)
+int lx_ctl_args_take(const struct lx_schema *schema, const struct lx_ctl_arg *args,
+		     const struct lx_ctl_arg *given, void *obj, struct lx_ctl_args_error *why)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (lx_key_is(key, words[i].key))
-			return true;
-	}
-	return false;
-}
-
-int lx_ctl_args_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,
-		    const struct lx_ctl_arg *args, const struct lx_ctl_arg *given,
-		    struct lx_ctl_args_error *why)
-{
-	struct writer w = { .nlh = nlh, .size = size, .why = why };
-	size_t n = count(args), n_given = count(given);
-	struct word *words LX_AUTO_FREE = calloc(n + n_given + 1, sizeof(*words));
+	const void **seen LX_AUTO_FREE = calloc(count(args) + count(given) + 1, sizeof(*seen));
+	struct taker t = { .why = why, .word = "", .seen = seen };
+	int err;
 
 	memset(why, 0, sizeof(*why));
-	if (!words)
-		return wrong(&w, "", -ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++) {
-		if (!args[i].value)
-			return wrong(&w, args[i].key, -EINVAL, "%s: no value", args[i].key);
-		words[i] = (struct word){ args[i].key, args[i].value, args[i].key, false };
-	}
-	for (size_t i = 0; i < n_given; i++) {
-		if (!has(words, n, given[i].key)) {
-			words[n] = (struct word){ given[i].key, given[i].value, given[i].key,
-						  false };
-			n++;
-		}
-	}
-	return put_fields(&w, schema, words, n, true);
+	if (!seen)
+		return wrong(&t, -ENOMEM, "out of memory");
+	lx_schema_init(schema, obj);
+	err = take_all(&t, schema, obj, args, NULL);
+	if (!err)
+		err = take_all(&t, schema, obj, given, args);
+	t.word = err ? NULL : lx_schema_missing(schema, obj);
+	return t.word ? wrong(&t, -EINVAL, "%s: missing", t.word) : err;
 }

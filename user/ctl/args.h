@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Encodes a request's arguments, which are texts, as attributes of its schema. */
+/* A request's arguments, which are texts, as the struct that its schema describes. */
 #ifndef LX_CTL_ARGS_H
 #define LX_CTL_ARGS_H
 
-#include <linux/netlink.h>
-
-#include <internal/control.h>
 #include <lnetx/ctl.h>
+
+#include "../schema/schema.h"
 
 struct lx_ctl_args_error {
 	char word[64]; /* the key that is wrong; "" if none is */
@@ -14,16 +13,14 @@ struct lx_ctl_args_error {
 };
 
 /**
- * lx_ctl_args_put - append arguments to a message
- * @size: of the buffer that starts at @nlh
+ * lx_ctl_args_take - fill a request's struct
  * @args: ends with a NULL key; may be NULL
  * @given: defaults for arguments that are not in @args; of the same form
+ * @obj: what @schema describes; set as a whole
  *
- * Checks them as lnetxd does. Returns 0, -EINVAL: @why says which one is wrong, -EMSGSIZE,
- * -ENOMEM.
+ * Returns 0, -EINVAL: @why says which one is wrong, -ENOMEM.
  */
-int lx_ctl_args_put(struct nlmsghdr *nlh, size_t size, const struct lx_schema *schema,
-		    const struct lx_ctl_arg *args, const struct lx_ctl_arg *given,
-		    struct lx_ctl_args_error *why);
+int lx_ctl_args_take(const struct lx_schema *schema, const struct lx_ctl_arg *args,
+		     const struct lx_ctl_arg *given, void *obj, struct lx_ctl_args_error *why);
 
 #endif

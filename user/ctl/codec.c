@@ -298,18 +298,13 @@ static int get_field(const struct nlattr *a, const struct lx_field *f, void *obj
 	return lx_explain(text, text_size, -EOPNOTSUPP, "%s: read-only", f->key);
 }
 
-/* A NID or net for which "any" means nothing has no default. */
-static bool required(const struct lx_field *f)
-{
-	return (f->type == LX_FIELD_NID || f->type == LX_FIELD_NET) && f->omit != LX_OMIT_UNSET;
-}
-
 int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema, void *obj,
 		  char *ret_text, size_t text_size)
 {
 	const struct lx_field *f;
 	const struct nlattr *a;
 	uint64_t seen[4] = { 0 }; /* attribute numbers */
+	const char *missing;
 	int rest, err;
 
 	lx_schema_init(schema, obj);
@@ -330,9 +325,6 @@ int lx_schema_get(const void *attrs, size_t len, const struct lx_schema *schema,
 	}
 	if (rest > 0)
 		return lx_explain(ret_text, text_size, -EPROTO, "%s: truncated", schema->name);
-	for (f = schema->field; f->key; f++) {
-		if (required(f) && !(seen[f->attr / 64] & 1ULL << f->attr % 64))
-			return lx_explain(ret_text, text_size, -EPROTO, "%s: missing", f->key);
-	}
-	return 0;
+	missing = lx_schema_missing(schema, obj);
+	return missing ? lx_explain(ret_text, text_size, -EPROTO, "%s: missing", missing) : 0;
 }

@@ -107,7 +107,7 @@ static int lost(struct lx_ctl *ctl, int err)
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flags)
+static struct nlmsghdr *begin(struct lx_ctl *ctl, uint8_t command, uint16_t flags)
 {
 	struct nlmsghdr *nlh;
 	struct lx_control_hdr *hdr;
@@ -148,7 +148,7 @@ static int reach(struct lx_ctl *ctl)
 	return 0;
 }
 
-int lx_ctl_finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh)
+static int finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh)
 {
 	int err = reach(ctl);
 	ssize_t sent;
@@ -169,11 +169,11 @@ int lx_ctl_finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh)
 int lx_ctl_send(struct lx_ctl *ctl, uint8_t command, uint16_t flags, const struct lx_schema *schema,
 		const void *obj)
 {
-	struct nlmsghdr *nlh = lx_ctl_begin(ctl, command, flags);
+	struct nlmsghdr *nlh = begin(ctl, command, flags);
 
 	if (schema && lx_schema_put(nlh, sizeof(ctl->buf), schema, obj, LX_LEVEL_OWN) < 0)
 		return lx_ctl_fail(ctl, LX_CTL_FROM_CALLER, -EMSGSIZE, "the request is too long");
-	return lx_ctl_finish(ctl, nlh);
+	return finish(ctl, nlh);
 }
 
 /* ---- answers ----------------------------------------------------------------------- */

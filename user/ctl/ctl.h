@@ -45,13 +45,6 @@ void lx_ctl_close(struct lx_ctl *ctl);
 int lx_ctl_send(struct lx_ctl *ctl, uint8_t command, uint16_t flags, const struct lx_schema *schema,
 		const void *obj);
 
-/*
- * The same in two steps; the caller appends arguments to the message in ctl->buf in between.
- * Beginning discards the rest of the previous answer.
- */
-struct nlmsghdr *lx_ctl_begin(struct lx_ctl *ctl, uint8_t command, uint16_t flags);
-int lx_ctl_finish(struct lx_ctl *ctl, const struct nlmsghdr *nlh);
-
 /**
  * lx_ctl_receive - the next row of the answer
  * @ret_attrs: its attributes, @ret_len bytes; valid until the next call

@@ -71,18 +71,10 @@ static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object
 }
 
 /* The level of detail that a request asks for. */
-static unsigned int level_of(const struct lx_request *r, const struct nlmsghdr *nlh)
+static unsigned int level_of(const struct lx_request *r, const void *obj)
 {
-	struct lx_control_show req;
-	const void *attrs;
-	char text[80];
-	size_t len;
-
-	if (r->schema != &lx_control_show_schema)
-		return LX_LEVEL_OWN;
-	attrs = lx_schema_attrs(nlh, sizeof(struct lx_control_hdr), &len);
-	lx_schema_get(attrs, len, r->schema, &req, text, sizeof(text)); /* checked before */
-	return req.level;
+	return r->schema == &lx_control_show_schema ? ((const struct lx_control_show *)obj)->level
+						    : LX_LEVEL_OWN;
 }
 
 int lx_ctl_start(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
@@ -92,8 +84,8 @@ int lx_ctl_start(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object o
 		(unsigned int)object < LX_CTL_OBJECT_COUNT ? lx_request_find(object, verb) : NULL;
 	struct lx_ctl_args_error why = { "", "" };
 	struct lx_ctl_arg *rest LX_AUTO_FREE = NULL;
+	void *obj LX_AUTO_FREE = NULL;
 	uint16_t flags = r ? r->flags : 0;
-	struct nlmsghdr *nlh;
 	size_t n = 0;
 	int err;
 
@@ -101,16 +93,18 @@ int lx_ctl_start(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object o
 		return no_such(ctl, verb, object);
 	while (args && args[n].key)
 		n++;
+	lx_ctl_discard(ctl);
 	rest = calloc(n + 1, sizeof(*rest));
-	err = rest ? take_flags(r, args, rest, &flags, &why) : -ENOMEM;
-	nlh = lx_ctl_begin(ctl, r->command, flags);
+	obj = calloc(1, r->schema->size + 1);
+	err = rest && obj ? take_flags(r, args, rest, &flags, &why) : -ENOMEM;
 	if (!err)
-		err = lx_ctl_args_put(nlh, sizeof(ctl->buf), r->schema, rest, r->given, &why);
+		err = lx_ctl_args_take(r->schema, rest, r->given, obj, &why);
 	if (err)
 		return refuse(ctl, err, lx_ctl_object_name(object), &why);
+	err = lx_ctl_send(ctl, r->command, flags, r->schema, obj);
 	ctl->shown = r->shown;
-	ctl->level = level_of(r, nlh);
-	return lx_ctl_finish(ctl, nlh);
+	ctl->level = level_of(r, obj);
+	return err;
 }
 
 static bool is_true(const struct lx_ctl_arg *words, const char *key)

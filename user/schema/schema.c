@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <internal/control.h>
 
@@ -98,6 +100,68 @@ int lx_field_store_text(const struct lx_field *f, void *p, const char *text, cha
 	return 0;
 }
 
+bool lx_field_is_truth(const char *text, bool *ret_value)
+{
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcasecmp(text, words[i])) {
+			*ret_value = i & 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "\"foo\": auto, native or tc is expected" */
+static int unknown_name(const struct lx_field *f, const char *text, char *why, size_t size)
+{
+	char names[120] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < f->n_names && used < sizeof(names); i++) {
+		if (f->names[i])
+			used += snprintf(names + used, sizeof(names) - used, "%s%s",
+					 !used		      ? ""
+					 : i + 1 < f->n_names ? ", "
+							      : " or ",
+					 f->names[i]);
+	}
+	return lx_explain(why, size, -EINVAL, "\"%.40s\": %s is expected", text, names);
+}
+
+static int parse_number(const struct lx_field *f, void *p, const char *text, char *why, size_t size)
+{
+	int64_t low, high, value;
+	char *end;
+	bool on;
+
+	lx_field_range(f, &low, &high);
+	if (!low && high == 1 && lx_field_is_truth(text, &on))
+		return lx_field_store(f, p, on, why, size);
+	errno = 0;
+	value = *text == '-' ? strtoll(text, &end, 0) : (int64_t)strtoull(text, &end, 0);
+	if (f->type == LX_FIELD_BOOL)
+		return lx_explain(why, size, -EINVAL, "\"%.40s\" is not true or false", text);
+	if (end == text || *end)
+		return lx_explain(why, size, -EINVAL, "\"%.40s\" is not a number", text);
+	if (errno || (value < 0 && *text != '-' && high != INT64_MAX))
+		return lx_explain(why, size, -EINVAL, "%.40s is not in %lld..%lld", text,
+				  (long long)low, (long long)high);
+	return lx_field_store(f, p, value, why, size);
+}
+
+int lx_field_parse(const struct lx_field *f, void *p, const char *text, char *why, size_t size)
+{
+	if (f->type != LX_FIELD_INT && f->type != LX_FIELD_BOOL)
+		return lx_field_store_text(f, p, text, why, size);
+	for (int i = 0; i < f->n_names; i++) {
+		if (f->names[i] && !strcmp(f->names[i], text))
+			return lx_field_store(f, p, i, why, size);
+	}
+	return f->n_names ? unknown_name(f, text, why, size) : parse_number(f, p, text, why, size);
+}
+
 static int64_t default_of(const struct lx_field *f)
 {
 	return f->omit == LX_OMIT_UNSET ? LX_UNSET : f->omit == LX_OMIT_ONE;
@@ -143,6 +207,16 @@ bool lx_field_is_set(const struct lx_field *f, const void *p)
 		return *(const uint32_t *)p != LX_NET_U32_ANY;
 	}
 	return true;
+}
+
+const char *lx_schema_missing(const struct lx_schema *schema, const void *obj)
+{
+	for (const struct lx_field *f = schema->field; f->key; f++) {
+		if ((f->type == LX_FIELD_NID || f->type == LX_FIELD_NET) &&
+		    f->omit == LX_OMIT_NEVER && !lx_field_is_set(f, (const char *)obj + f->offset))
+			return f->key;
+	}
+	return NULL;
 }
 
 /* ---- as text ----------------------------------------------------------------------- */

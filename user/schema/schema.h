@@ -80,6 +80,9 @@ struct lx_schema {
 /* Sets all members that have fields to their defaults, the others to 0. */
 void lx_schema_init(const struct lx_schema *schema, void *obj);
 
+/* The key of a field that has no default, a NID or a net, and is not set; or NULL. */
+const char *lx_schema_missing(const struct lx_schema *schema, const void *obj);
+
 /* An integer of any width. @p: the member */
 int64_t lx_field_load(const struct lx_field *f, const void *p);
 
@@ -93,6 +96,16 @@ int lx_field_store(const struct lx_field *f, void *p, int64_t value, char *why, 
 /* The same for a NID, a net or a string. */
 int lx_field_store_text(const struct lx_field *f, void *p, const char *text, char *why,
 			size_t size);
+
+/**
+ * lx_field_parse - set a member from what a user wrote
+ * Names of values, "true" or "off" for what is 0 or 1, numbers (decimal, 0x, octal with a 0), NIDs,
+ * nets, strings. @why, result: as above
+ */
+int lx_field_parse(const struct lx_field *f, void *p, const char *text, char *why, size_t size);
+
+/* "true", "off", "0", ...: whether a text is one of these, and which. */
+bool lx_field_is_truth(const char *text, bool *ret_value);
 
 /* What it may be; LX_OMIT_UNSET also allows LX_UNSET. */
 void lx_field_range(const struct lx_field *f, int64_t *ret_low, int64_t *ret_high);
