@@ -313,6 +313,11 @@ $(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
 	$(call link,-lcmocka -ljansson -lm \
 		-Wl$(comma)--wrap=adjtimex$(comma)--wrap=lx_request_show_all)
 
+# The tools' arguments, beside the other ways to say the same.
+$(B)/tests/test_schema: $(B)/tests/unit/test_schema.o \
+		$(call obj,$(addprefix tools/cli/,args.c session.c)) $(B)/tests/libhelp.a $(B)/liblnetx.a
+	$(call link,-lcmocka)
+
 # What the console of LNet selftest remembers.
 $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools/cli/console.c) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
