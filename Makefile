@@ -279,10 +279,11 @@ man: $(MAN_PAGES)
 
 # ---- tests -----------------------------------------------------------------------------
 
-# The daemon on a fake node, so that the output of the tools can be compared.
+# The daemon on a fake node, so that the output of the tools can be compared. What tests/fake
+# defines takes the place of the library's.
 $(B)/tests/lnetxd-fake: $(call obj,$(DAEMON_SRCS) $(CONTROL_SRCS) $(FAKE_SRCS)) $(B)/libselftest.a \
 		$(B)/libfastpath.a $(B)/liblnetx.a
-	$(call link,$(LIBBPF) $(LIBCAP))
+	$(call link,$(LIBBPF) $(LIBCAP) -Wl$(comma)-z$(comma)muldefs -Wl$(comma)--wrap=lx_node_stop)
 
 # In archives, so that a test links only what it uses.
 $(B)/tests/libhelp.a: $(call obj,$(TEST_HELP_SRCS) $(SIM_SRCS) $(wildcard user/ctl/*.c))

@@ -1,56 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The functions of lnetx.h that a daemon needs, on a node that exists in tables only:
- * for tests of daemon and tools. It accepts configuration and shows it; pings are
- * answered from a list. Its initial state is $FAKENODE_STATE (state.h) if
- * lnetxd is started with --configure, otherwise it is empty.
+ * A node without a network, for tests of daemon and tools: a real one (liblnetx), except that its
+ * NIs, peers, routes, router buffers and connections exist in tables only, and that pings are
+ * answered from a list. The functions here take the place of the library's (Makefile). The tables
+ * are filled from $FAKENODE_STATE (state.h) once, then by requests.
  *
  * It behaves like a real node where a tool can tell: defaults, duplicates, missing
  * interfaces (only names beginning with "eth" exist), gateways without a local net.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <internal/offload.h>
-#include <lnetx/lnetx.h>
-
 #include "../../user/base/log.h"
-#include "../../user/base/policy.h"
-#include "../../user/conf/check.h"
-#include "../../user/core/tunables.h"
+#include "../../user/core/core.h"
+#include "../../user/core/probe.h"
+#include "../../user/core/reach.h"
+#include "../../user/io/netif.h"
+#include "../../user/node/node.h"
 #include "state.h"
 
-#define TCP_TUNABLES(X, tag)                                                                       \
-	X(tag, sock_timeout, 50, 0, 86400, NULL, "seconds")                                        \
-	X(tag, accept, 1, 0, 2, accept_names, "whom to accept")                                    \
-	X(tag, accept_port, 988, 1, 65535, NULL, "port")                                           \
-	X(tag, skip_mr_route_setup, 1, 0, 1, NULL, "1: leave the routes of the tests' machine alone")  \
-	X(tag, fastpath, 1, 0, 1, switch_names, "whether the kernel forwards")
-static const char *const accept_names[] = { "none", "secure", "all", NULL };
-static const char *const switch_names[] = { "off", "on", NULL };
-#define O2IB_TUNABLES(X, tag) X(tag, service, 987, 1, 65535, NULL, "port")
-LX_TUNABLE_STRUCT(tcp_tunables, TCP_TUNABLES);
-LX_TUNABLE_STRUCT(o2ib_tunables, O2IB_TUNABLES);
-static const struct lx_tunable tcp_table[] = LX_TUNABLE_TABLE(tcp_tunables, TCP_TUNABLES);
-static const struct lx_tunable o2ib_table[] = LX_TUNABLE_TABLE(o2ib_tunables, O2IB_TUNABLES);
-static const struct lx_tunable lnet_table[] = LX_TUNABLE_TABLE(lx_core_tunables, LX_CORE_TUNABLES);
+/* Of the only node. Used by the daemon's main thread; its lock protects what others see, too. */
+static struct fake_state state;
 
-struct lx_node {
-	struct fake_state s;
-	struct lx_core_tunables lnet;
-	struct tcp_tunables tcp;
-	struct o2ib_tunables o2ib;
-	void (*watch)(const struct lx_change *, void *);
-	void *watch_arg;
-	unsigned int next_addr;
-};
-
-static struct lx_node *loading;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Drops the elements for which @gone holds, where @it points to one. How many. */
+#define DROP(array, n, it, gone)                                                                   \
+	({                                                                                         \
+		size_t all_ = (n), kept_ = 0;                                                      \
+                                                                                                   \
+		for (size_t i_ = 0; i_ < all_; i_++) {                                             \
+			const __typeof__(*(array)) *it = &(array)[i_];                             \
+                                                                                                   \
+			if (!(gone))                                                               \
+				(array)[kept_++] = *it;                                            \
+		}                                                                                  \
+		(n) = kept_;                                                                       \
+		all_ - kept_;                                                                      \
+	})
 
 static void tell(struct lx_node *node, enum lx_change_type type, const struct lx_nid *nid,
 		 uint32_t net, const char *text)
@@ -62,152 +50,51 @@ static void tell(struct lx_node *node, enum lx_change_type type, const struct lx
 		node->watch(&change, node->watch_arg);
 }
 
-/* ---- fault injection --------------------------------------------------------------- */
+/* ---- the machine: eth0, eth1, ... with four addresses each ------------------------------- */
 
-int lx_fault_add(struct lx_node *node, const struct lx_fault_rule *rule)
-{
-	struct lx_fault_info info = { .rule = *rule, .left_s = rule->for_s };
-
-	if (!info.rule.messages)
-		info.rule.messages = LX_FAULT_MESSAGES;
-	if (rule->portals)
-		info.rule.messages &= LX_FAULT_PUT | LX_FAULT_GET;
-	if (!info.rule.messages)
-		return -EINVAL;
-	memmove(&node->s.fault[1], node->s.fault, node->s.n_faults++ * sizeof(info));
-	node->s.fault[0] = info;
-	return 0;
-}
-
-int lx_fault_del(struct lx_node *node, bool delay, const struct lx_nid *src,
-		 const struct lx_nid *dst)
-{
-	size_t kept = 0, n = node->s.n_faults;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct lx_fault_rule *r = &node->s.fault[i].rule;
-
-		if (r->delay != delay || (!lx_nid_is_any(src) && !lx_nid_eq(src, &r->src)) ||
-		    (!lx_nid_is_any(dst) && !lx_nid_eq(dst, &r->dst)))
-			node->s.fault[kept++] = node->s.fault[i];
-	}
-	node->s.n_faults = kept;
-	return kept < n ? (int)(n - kept) : -ENOENT;
-}
-
-void lx_fault_clear(struct lx_node *node, bool delay)
-{
-	for (size_t i = 0; i < node->s.n_faults; i++)
-		memset(&node->s.fault[i].counts, 0, sizeof(node->s.fault[i].counts));
-}
-
-int lx_fault_list(struct lx_node *node, struct lx_fault_info **ret_list, size_t *ret_n)
-{
-	*ret_n = node->s.n_faults;
-	*ret_list = calloc(*ret_n + 1, sizeof(**ret_list));
-	if (!*ret_list)
-		return -ENOMEM;
-	memcpy(*ret_list, node->s.fault, *ret_n * sizeof(**ret_list));
-	return 0;
-}
-
-/* ---- tunables ---------------------------------------------------------------------- */
-
-static const struct lx_tunable *find_tunable(const char *module, const char *name,
-					     struct lx_node *node, void **ret_values)
-{
-	bool lnet = !strcmp(module, "lnet");
-
-	if (!lnet && strcmp(module, "tcp"))
-		return NULL;
-	if (node)
-		*ret_values = lnet ? (void *)&node->lnet : (void *)&node->tcp;
-	return lx_tunable_lookup(lnet ? lnet_table : tcp_table, name);
-}
-
-int lx_tunable_write(struct lx_node *node, const char *module, const char *name, const char *value)
-{
-	struct lx_core_tunables old = node->lnet;
-	void *values;
-	const struct lx_tunable *t = find_tunable(module, name, node, &values);
-	int err = t ? lx_tunable_set(t, values, value) : -ENOENT;
-
-	if (!err && node->lnet.lnet_transaction_timeout <= node->lnet.lnet_retry_count) {
-		node->lnet = old;
-		err = -ERANGE;
-	}
-	return err;
-}
-
-static void each(const char *module, const struct lx_tunable *table, const void *values,
-		 int (*fn)(const char *, const struct lx_tunable *, const char *, void *),
-		 void *arg)
-{
-	char text[32];
-
-	for (const struct lx_tunable *t = table; t->name; t++)
-		fn(module, t, lx_tunable_format(t, values, text, sizeof(text)), arg);
-}
-
-void lx_tunable_each(struct lx_node *node,
-		     int (*fn)(const char *module, const struct lx_tunable *t, const char *value,
-			       void *arg),
-		     void *arg)
-{
-	each("lnet", lnet_table, &node->lnet, fn, arg);
-	each("tcp", tcp_table, &node->tcp, fn, arg);
-	if (getenv("FAKENODE_O2IB"))
-		each("o2ib", o2ib_table, &node->o2ib, fn, arg);
-}
-
-static void check(const struct lx_conf *conf, struct lx_conf_report *report)
-{
-	static const struct lx_conf_module modules[] = { { "lnet", lnet_table },
-							 { "tcp", tcp_table },
-							 { NULL, NULL } };
-
-	lx_conf_check(conf, modules, report);
-}
-
-/* This machine has eth0, eth1, ... */
 static bool is_missing(const char *ifname)
 {
 	return ifname[0] && strncmp(ifname, "eth", 3);
 }
 
-int lx_node_check(const struct lx_conf *conf, struct lx_conf_error *ret_err)
+static void fill_addr(unsigned int eth, unsigned int i, union lx_addr *ret_addr)
 {
-	struct lx_conf_report report = { 0 };
+	lx_addr_init(ret_addr, (uint8_t[]){ 10, 0, eth, i + 1 }, 4, 0);
+}
 
-	check(conf, &report);
-	for (size_t i = 0; i < conf->n_nis; i++) {
-		if (is_missing(conf->ni[i].ifname))
-			lx_conf_note(&report, -ENODEV, conf->ni[i].at, "it is missing");
+unsigned int lx_netif_index(const char *name)
+{
+	return is_missing(name) ? 0 : atoi(name + 3) + 1;
+}
+
+int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif)
+{
+	*ret_netif =
+		(struct lx_netif){ .addr = *addr, .enabled = true, .up = true, .carrier = true };
+	snprintf(ret_netif->name, IFNAMSIZ, "%s", name[0] ? name : "eth9");
+	return is_missing(name) ? -ENODEV : 0;
+}
+
+int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
+{
+	union lx_addr addr;
+
+	fill_addr(atoi(name + 3), 0, &addr);
+	return lx_netif_by_addr(&addr, name, ret_netif);
+}
+
+int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n)
+{
+	struct lx_netif_addr *list = calloc(16, sizeof(*list));
+
+	for (unsigned int i = 0; i < 16; i++) {
+		list[i].enabled = true;
+		snprintf(list[i].name, IFNAMSIZ, "eth%u", i / 4);
+		fill_addr(i / 4, i % 4, &list[i].addr);
 	}
-	return lx_conf_report_end(&report, ret_err);
-}
-
-/* Nothing is missing here. */
-int lx_conf_part(const struct lx_conf *conf, struct lx_conf **ret_now, struct lx_conf **ret_later,
-		 struct lx_conf_error *ret_err)
-{
-	*ret_later = NULL;
-	return lx_conf_resolve(conf, ret_now, ret_err);
-}
-
-int lx_node_check_yaml(const char *yaml, size_t len, unsigned int flags,
-		       void (*fn)(const struct lx_conf_error *err, void *arg), void *arg)
-{
-	struct lx_conf_report report = { 0 };
-	struct lx_conf *conf = NULL;
-
-	if (!lx_conf_read(yaml, len, &report, &conf))
-		check(conf, &report);
-	lx_conf_free(conf);
-	lx_conf_report_sort(&report);
-	for (size_t i = 0; i < report.n; i++)
-		fn(&report.list[i].what, arg);
-	return lx_conf_report_end(&report, NULL);
+	*ret_list = list;
+	*ret_n = 16;
+	return 0;
 }
 
 /* ---- NIs --------------------------------------------------------------------------- */
@@ -222,7 +109,8 @@ static void fill_ni(struct lx_ni_info *info, const struct lx_conf_ni *ni)
 	*info = (struct lx_ni_info){
 		.nid = ni->nid, .net = ni->net, .up = true, .dev_cpt = -1, .alive_s = LX_UNSET
 	};
-	memcpy(info->ifname, ni->ifname, IFNAMSIZ);
+	info->given = lx_nid_is_nid4(&ni->nid) ? lx_nid_any : ni->nid;
+	snprintf(info->ifname, IFNAMSIZ, "%s", ni->ifname[0] ? ni->ifname : "eth9");
 	info->health.value = 1000;
 	info->tun.peer_timeout = or_default(ni->tun.peer_timeout, 180);
 	info->tun.peer_credits = or_default(ni->tun.peer_credits, 8);
@@ -235,59 +123,36 @@ static void fill_ni(struct lx_ni_info *info, const struct lx_conf_ni *ni)
 	info->lnd_tun.value[2] = ni->lnd_tun.value[2];
 }
 
-static void make_nid(struct lx_node *node, struct lx_ni_info *info)
+int lx_net_add(struct lx_node *node, const struct lx_conf_ni *conf)
 {
-	char text[LX_NID_TEXT];
+	struct lx_conf_ni ni = *conf;
+	int err = lx_conf_ni_nid(conf, &ni.nid);
 
-	if (lx_nid_eq(&info->nid, &lx_nid_any)) {
-		snprintf(text, sizeof(text), "10.0.0.%u@%s", ++node->next_addr,
-			 lx_net_str(info->net));
-		lx_nid_parse(text, &info->nid);
+	if (lx_net_type(ni.net) != LX_NET_TCP)
+		return -EPROTONOSUPPORT;
+	if (err)
+		return err;
+	for (size_t i = 0; i < state.n_nis; i++) {
+		if (lx_nid_eq(&state.ni[i].nid, &ni.nid))
+			return -EEXIST;
 	}
-	if (!info->ifname[0])
-		snprintf(info->ifname, IFNAMSIZ, "eth%u", node->next_addr);
+	fill_ni(&state.ni[state.n_nis++], &ni);
+	tell(node, LX_CHANGE_NI_ADD, &ni.nid, LX_NET_U32_ANY, "added");
+	return 0;
 }
 
-static void add_ni(struct lx_node *node, const struct lx_conf_ni *ni)
-{
-	struct lx_ni_info *info = &node->s.ni[node->s.n_nis++];
-
-	fill_ni(info, ni);
-	make_nid(node, info);
-	tell(node, LX_CHANGE_NI_ADD, &info->nid, LX_NET_U32_ANY, "added");
-}
-
-/* Every interface has four addresses. */
 int lx_net_add_rails(struct lx_node *node, const struct lx_conf_ni *ni,
 		     struct lx_conf_error *ret_err)
 {
-	int n = atoi(ni->rails);
+	struct lx_conf one = { .ni = (struct lx_conf_ni *)ni, .n_nis = 1 }, *nis;
+	int err = lx_conf_resolve(&one, &nis, ret_err);
 
-	if (n > 4)
-		snprintf(ret_err->text, sizeof(ret_err->text), "rails %d: the interface has 4", n);
-	if (n > 4)
-		return -EADDRNOTAVAIL;
-	while (n-- > 0)
-		add_ni(node, ni);
-	return 0;
-}
-
-int lx_net_add(struct lx_node *node, const struct lx_conf_ni *ni)
-{
-	struct fake_state *s = &node->s;
-
-	if (lx_net_type(ni->net) != LX_NET_TCP)
-		return -EPROTONOSUPPORT;
-	if (is_missing(ni->ifname))
-		return -ENODEV;
-	for (size_t i = 0; i < s->n_nis; i++) {
-		if (s->ni[i].net == ni->net &&
-		    (lx_nid_eq(&s->ni[i].nid, &ni->nid) ||
-		     (ni->ifname[0] && !strcmp(s->ni[i].ifname, ni->ifname))))
-			return -EEXIST;
-	}
-	add_ni(node, ni);
-	return 0;
+	if (err)
+		return err;
+	for (size_t i = 0; i < nis->n_nis && !err; i++)
+		err = lx_net_add(node, &nis->ni[i]);
+	lx_conf_free(nis);
+	return err;
 }
 
 static bool ni_matches(const struct lx_ni_info *info, const struct lx_conf_ni *ni)
@@ -298,60 +163,40 @@ static bool ni_matches(const struct lx_ni_info *info, const struct lx_conf_ni *n
 
 int lx_net_del(struct lx_node *node, const struct lx_conf_ni *ni)
 {
-	struct fake_state *s = &node->s;
-	size_t kept = 0, n = s->n_nis;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!ni_matches(&s->ni[i], ni))
-			s->ni[kept++] = s->ni[i];
-	}
-	s->n_nis = kept;
-	return kept < n ? 0 : -ENOENT;
-}
-
-static int set_health(struct lx_node *node, const struct lx_conf_ni *match, int32_t value)
-{
-	int err = -ENOENT;
-
-	if (value < 0 || value > 1000)
-		return -ERANGE;
-	for (size_t i = 0; i < node->s.n_nis; i++) {
-		if (!ni_matches(&node->s.ni[i], match))
-			continue;
-		node->s.ni[i].health.value = value;
-		node->s.ni[i].up = value;
-		err = 0;
-	}
-	return err;
+	return DROP(state.ni, state.n_nis, it, ni_matches(it, ni)) ? 0 : -ENOENT;
 }
 
 int lx_net_set(struct lx_node *node, uint32_t net, const struct lx_nid *nid, const char *name,
 	       int32_t value)
 {
-	struct lx_conf_ni match = { .net = net, .nid = *nid };
+	const struct lx_conf_ni match = { .net = net, .nid = *nid };
+	bool health = !strcmp(name, "health");
 	int at = 0, err = -ENOENT;
 
-	if (!strcmp(name, "health"))
-		return set_health(node, &match, value);
 	while (fake_tcp_names[at] && strcmp(fake_tcp_names[at], name))
 		at++;
-	if (!fake_tcp_names[at])
+	if (!health && !fake_tcp_names[at])
 		return -EOPNOTSUPP;
 	if (value < 0 && strcmp(name, "tos"))
 		return -EINVAL;
-	for (size_t i = 0; i < node->s.n_nis; i++) {
-		if (ni_matches(&node->s.ni[i], &match)) {
-			node->s.ni[i].lnd_tun.value[at] = value;
-			err = 0;
-		}
+	for (size_t i = 0; i < state.n_nis; i++) {
+		struct lx_ni_info *info = &state.ni[i];
+
+		if (!ni_matches(info, &match))
+			continue;
+		if (!health)
+			info->lnd_tun.value[at] = value;
+		else
+			info->up = (info->health.value = value);
+		err = 0;
 	}
 	return err;
 }
 
-static bool has_net(const struct lx_node *node, uint32_t net)
+static bool has_net(uint32_t net)
 {
-	for (size_t i = 0; i < node->s.n_nis; i++) {
-		if (node->s.ni[i].net == net)
+	for (size_t i = 0; i < state.n_nis; i++) {
+		if (state.ni[i].net == net)
 			return true;
 	}
 	return false;
@@ -359,66 +204,78 @@ static bool has_net(const struct lx_node *node, uint32_t net)
 
 /* ---- peers, routes ----------------------------------------------------------------- */
 
-static struct fake_peer *find_peer(struct lx_node *node, const struct lx_nid *nid)
+static bool has_nid(const struct lx_peer_info *p, const struct lx_nid *nid)
 {
-	for (size_t i = 0; i < node->s.n_peers; i++) {
-		struct fake_peer *p = &node->s.peer[i];
+	for (uint32_t i = 0; i < p->n_nis; i++) {
+		if (lx_nid_eq(&p->ni[i].nid, nid))
+			return true;
+	}
+	return false;
+}
 
-		for (uint32_t j = 0; j < p->info.n_nis; j++) {
-			if (lx_nid_eq(&p->info.ni[j].nid, nid))
-				return p;
-		}
+static struct lx_peer_info *find_peer(const struct lx_nid *nid)
+{
+	for (size_t i = 0; i < state.n_peers; i++) {
+		if (has_nid(&state.peer[i], nid))
+			return &state.peer[i];
 	}
 	return NULL;
 }
 
-static void peer_add_nid(struct fake_peer *p, const struct lx_nid *nid)
+static void peer_add_nid(struct lx_peer_info *p, const struct lx_nid *nid)
 {
-	for (uint32_t i = 0; i < p->info.n_nis; i++) {
-		if (lx_nid_eq(&p->info.ni[i].nid, nid))
-			return;
-	}
-	p->info.ni[p->info.n_nis] = (struct lx_peer_ni_info){ .nid = *nid };
-	p->info.ni[p->info.n_nis++].health.value = 1000;
+	if (!has_nid(p, nid))
+		p->ni[p->n_nis++] = (struct lx_peer_ni_info){ .nid = *nid, .health.value = 1000 };
 }
 
-static struct fake_peer *make_peer(struct lx_node *node, const struct lx_nid *nid)
+static struct lx_peer_info *make_peer(struct lx_node *node, const struct lx_nid *nid)
 {
-	struct fake_peer *p = find_peer(node, nid);
+	struct lx_peer_info *p = find_peer(nid);
 
 	if (p)
 		return p;
-	p = &node->s.peer[node->s.n_peers++];
-	memset(p, 0, sizeof(*p));
-	p->info.primary = *nid;
-	p->info.ni = calloc(256, sizeof(*p->info.ni));
+	p = &state.peer[state.n_peers++];
+	*p = (struct lx_peer_info){ .primary = *nid, .ni = calloc(FAKE_PEER_NIS, sizeof(*p->ni)) };
 	peer_add_nid(p, nid);
 	tell(node, LX_CHANGE_PEER_ADD, nid, LX_NET_U32_ANY, "");
 	return p;
 }
 
+static bool is_configured(const struct lx_peer_info *p)
+{
+	return p && p->state & LX_PEER_CONFIGURED;
+}
+
+static bool is_gateway(const struct lx_peer_info *p)
+{
+	for (size_t i = 0; i < state.n_routes && p; i++) {
+		if (has_nid(p, &state.route[i].gateway))
+			return true;
+	}
+	return false;
+}
+
 int lx_peer_add(struct lx_node *node, const struct lx_conf_peer *peer)
 {
-	struct fake_peer *p = find_peer(node, &peer->primary);
+	struct lx_peer_info *p = find_peer(&peer->primary);
 
-	if (p && p->gateway)
+	if (is_gateway(p))
 		return -EBUSY;
 	if (!peer->multi_rail && peer->n_nids)
 		return -EPERM;
-	if (p && p->configured && !peer->n_nids)
+	if (is_configured(p) && !peer->n_nids)
 		return -EEXIST;
 	for (size_t i = 0; i < peer->n_nids; i++) {
-		struct fake_peer *other = find_peer(node, &peer->nid[i]);
+		const struct lx_peer_info *other = find_peer(&peer->nid[i]);
 
-		if (other && other != p && other->configured)
+		if (other != p && is_configured(other))
 			return -EEXIST;
 	}
 	p = make_peer(node, &peer->primary);
-	p->configured = true;
-	p->info.multi_rail = peer->multi_rail;
-	p->info.lock_primary |= peer->lock_primary;
-	p->info.state |= LX_PEER_CONFIGURED | (peer->multi_rail ? LX_PEER_MULTI_RAIL : 0) |
-			 (peer->lock_primary ? LX_PEER_LOCK_PRIMARY : 0);
+	p->multi_rail = peer->multi_rail;
+	p->lock_primary |= peer->lock_primary;
+	p->state |= LX_PEER_CONFIGURED | (peer->multi_rail ? LX_PEER_MULTI_RAIL : 0) |
+		    (peer->lock_primary ? LX_PEER_LOCK_PRIMARY : 0);
 	for (size_t i = 0; i < peer->n_nids; i++)
 		peer_add_nid(p, &peer->nid[i]);
 	return 0;
@@ -433,8 +290,8 @@ int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name
 		return -EOPNOTSUPP;
 	if (value < 0 || (health && value > 1000))
 		return -ERANGE;
-	for (size_t i = 0; i < node->s.n_peers; i++) {
-		struct lx_peer_info *p = &node->s.peer[i].info;
+	for (size_t i = 0; i < state.n_peers; i++) {
+		struct lx_peer_info *p = &state.peer[i];
 
 		for (uint32_t j = 0; j < p->n_nis; j++) {
 			if (!all && !lx_nid_eq(&p->ni[j].nid, nid))
@@ -449,172 +306,111 @@ int lx_peer_set(struct lx_node *node, const struct lx_nid *nid, const char *name
 	return err;
 }
 
+static void note_recovery(struct lx_recovery_info *list, size_t *n,
+			  const struct lx_recovery_info *info)
+{
+	if (info->value < 1000)
+		list[(*n)++] = *info;
+}
+
 /* Our NIs first, then peer NIs. */
 int lx_recovery_list(struct lx_node *node, struct lx_recovery_info **ret_list, size_t *ret_n)
 {
 	struct lx_recovery_info *list = calloc(512, sizeof(*list));
 	size_t n = 0;
 
-	for (size_t i = 0; i < node->s.n_nis; i++) {
-		const struct lx_ni_info *ni = &node->s.ni[i];
+	for (size_t i = 0; i < state.n_nis; i++) {
+		const struct lx_ni_info *ni = &state.ni[i];
 
-		if (ni->ifname[0] && ni->health.value < 1000)
-			list[n++] = (struct lx_recovery_info){ .nid = ni->nid,
-							       .value = ni->health.value,
-							       .next_ping_s = 1 };
+		if (ni->ifname[0])
+			note_recovery(list, &n,
+				      &(struct lx_recovery_info){ .nid = ni->nid,
+								  .value = ni->health.value,
+								  .next_ping_s = 1 });
 	}
-	for (size_t i = 0; i < node->s.n_peers; i++) {
-		const struct lx_peer_info *p = &node->s.peer[i].info;
+	for (size_t i = 0; i < state.n_peers; i++) {
+		const struct lx_peer_info *p = &state.peer[i];
 
-		for (uint32_t j = 0; j < p->n_nis; j++) {
-			if (p->ni[j].health.value < 1000)
-				list[n++] = (struct lx_recovery_info){
-					.nid = p->ni[j].nid,
-					.peer = true,
-					.value = p->ni[j].health.value,
-					.ping_count = 3,
-					.next_ping_s = 8,
-				};
-		}
+		for (uint32_t j = 0; j < p->n_nis; j++)
+			note_recovery(list, &n,
+				      &(struct lx_recovery_info){ .nid = p->ni[j].nid,
+								  .peer = true,
+								  .value = p->ni[j].health.value,
+								  .ping_count = 3,
+								  .next_ping_s = 8 });
 	}
 	*ret_list = list;
 	*ret_n = n;
 	return 0;
 }
 
-static void delete_peer(struct lx_node *node, struct fake_peer *p)
-{
-	size_t at = p - node->s.peer;
-
-	free(p->info.ni);
-	memmove(p, p + 1, (node->s.n_peers - at - 1) * sizeof(*p));
-	node->s.n_peers--;
-}
-
-static void peer_del_nid(struct fake_peer *p, const struct lx_nid *nid)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < p->info.n_nis; i++) {
-		if (!lx_nid_eq(&p->info.ni[i].nid, nid))
-			p->info.ni[kept++] = p->info.ni[i];
-	}
-	p->info.n_nis = kept;
-}
-
 int lx_peer_del(struct lx_node *node, const struct lx_conf_peer *peer, bool force)
 {
-	struct fake_peer *p = find_peer(node, &peer->primary);
+	struct lx_peer_info *p = find_peer(&peer->primary);
 
-	if (!p || !lx_nid_eq(&p->info.primary, &peer->primary))
+	if (!p || !lx_nid_eq(&p->primary, &peer->primary))
 		return -ENOENT;
-	if (p->gateway && !force)
+	if (is_gateway(p) && !force)
 		return -EBUSY;
 	for (size_t i = 0; i < peer->n_nids; i++) {
-		if (find_peer(node, &peer->nid[i]) != p)
+		if (find_peer(&peer->nid[i]) != p)
 			return -ENOENT;
 	}
 	for (size_t i = 0; i < peer->n_nids; i++)
-		peer_del_nid(p, &peer->nid[i]);
-	if (!peer->n_nids || !p->info.n_nis)
-		delete_peer(node, p);
+		DROP(p->ni, p->n_nis, it, lx_nid_eq(&it->nid, &peer->nid[i]));
+	if (peer->n_nids && p->n_nis)
+		return 0;
+	free(p->ni);
+	DROP(state.peer, state.n_peers, it, it == p);
 	return 0;
 }
 
-int lx_udsp_add(struct lx_node *node, const struct lx_conf_udsp *udsp)
+static bool route_matches(const struct lx_route_info *info, uint32_t net,
+			  const struct lx_nid *gateway)
 {
-	struct fake_state *s = &node->s;
-	struct lx_conf_udsp as_shown = *udsp;
-	struct lx_policy policy;
-	size_t at = s->n_udsps;
-	char why[200];
-
-	if (lx_policy_parse(udsp, &policy, why, sizeof(why)))
-		return -EINVAL;
-	lx_policy_format(&policy, &as_shown);
-	for (size_t i = 0; i < s->n_udsps; i++) {
-		if (!strcmp(s->udsp[i].src, as_shown.src) && !strcmp(s->udsp[i].dst, as_shown.dst) &&
-		    !strcmp(s->udsp[i].rte, as_shown.rte))
-			return -EALREADY;
-	}
-	if (udsp->index >= 0 && (size_t)udsp->index < at)
-		at = udsp->index;
-	memmove(&s->udsp[at + 1], &s->udsp[at], (s->n_udsps++ - at) * sizeof(as_shown));
-	s->udsp[at] = as_shown;
-	return 0;
-}
-
-int lx_udsp_del(struct lx_node *node, int32_t index)
-{
-	struct fake_state *s = &node->s;
-
-	if (index == LX_UNSET)
-		s->n_udsps = 0;
-	else if (index < 0 || (size_t)index >= s->n_udsps)
-		return -ENOENT;
-	else
-		memmove(&s->udsp[index], &s->udsp[index + 1],
-			(--s->n_udsps - index) * sizeof(s->udsp[0]));
-	return 0;
+	return info->net == net && (lx_nid_is_any(gateway) || lx_nid_eq(gateway, &info->gateway));
 }
 
 int lx_route_add(struct lx_node *node, const struct lx_conf_route *route)
 {
-	struct fake_state *s = &node->s;
 	uint32_t via = lx_nid_net(&route->gateway);
 
 	if (via == route->net)
 		return -EINVAL;
-	if (has_net(node, route->net))
+	if (has_net(route->net))
 		return -EEXIST;
-	if (!has_net(node, via))
+	if (!has_net(via))
 		return -EHOSTUNREACH;
-	for (size_t i = 0; i < s->n_routes; i++) {
-		if (s->route[i].net == route->net &&
-		    lx_nid_eq(&s->route[i].gateway, &route->gateway))
+	for (size_t i = 0; i < state.n_routes; i++) {
+		if (route_matches(&state.route[i], route->net, &route->gateway))
 			return -EEXIST;
 	}
-	s->route[s->n_routes++] = (struct lx_route_info){
+	state.route[state.n_routes++] = (struct lx_route_info){
 		.net = route->net,
 		.gateway = route->gateway,
-		.primary = make_peer(node, &route->gateway)->info.primary,
+		.primary = make_peer(node, &route->gateway)->primary,
 		.hop = route->hop,
 		.priority = route->priority == LX_UNSET ? 0 : route->priority,
 		.health_sensitivity = or_default(route->health_sensitivity, 1),
 		.up = true,
 		.multi_hop = route->hop > 1,
 	};
-	make_peer(node, &route->gateway)->gateway = true;
 	tell(node, LX_CHANGE_ROUTE_ADD, &route->gateway, route->net, "");
 	return 0;
 }
 
 int lx_route_del(struct lx_node *node, uint32_t net, const struct lx_nid *gateway)
 {
-	struct fake_state *s = &node->s;
-	size_t kept = 0, n = s->n_routes;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s->route[i].net != net ||
-		    (!lx_nid_eq(gateway, &lx_nid_any) && !lx_nid_eq(gateway, &s->route[i].gateway)))
-			s->route[kept++] = s->route[i];
-	}
-	s->n_routes = kept;
-	for (size_t i = 0; i < s->n_peers; i++)
-		s->peer[i].gateway = false;
-	for (size_t i = 0; i < kept; i++)
-		make_peer(node, &s->route[i].gateway)->gateway = true;
-	return kept < n ? 0 : -ENOENT;
+	return DROP(state.route, state.n_routes, it, route_matches(it, net, gateway)) ? 0 : -ENOENT;
 }
 
-/* ---- routing, counters, connections -----------------------------------------------------------
- */
+/* ---- routing, counters, connections -------------------------------------------------- */
 
 static const uint32_t default_buffers[LX_POOLS] = { 512, 4096, 256 };
 
 int lx_routing_set(struct lx_node *node, bool enable)
 {
-	struct lx_routing_info *r = &node->s.routing;
+	struct lx_routing_info *r = &state.routing;
 	static const uint32_t pages[LX_POOLS] = { 0, 1, 256 };
 
 	if (r->state == LX_ROUTING_STOPPING)
@@ -632,29 +428,24 @@ int lx_routing_set(struct lx_node *node, bool enable)
 	return 0;
 }
 
-bool lx_node_alive(struct lx_node *node)
-{
-	return true;
-}
-
 int lx_routing_stop(struct lx_node *node, unsigned int limit_ms)
 {
-	if (node->s.routing.state != LX_ROUTING_OFF)
+	if (state.routing.state != LX_ROUTING_OFF)
 		lx_info("fakenode=\"stopped routing\" limit_ms=%u", limit_ms);
-	pthread_mutex_lock(&lock);
-	node->s.routing.state = LX_ROUTING_OFF;
-	pthread_mutex_unlock(&lock);
+	lx_node_lock(node);
+	state.routing.state = LX_ROUTING_OFF;
+	lx_node_unlock(node);
 	return 0;
 }
 
 /* All peers use this router, each one last seen a minute later than the previous. */
 int lx_neighbour_list(struct lx_node *node, struct lx_neighbour_info **ret_list, size_t *ret_n)
 {
-	*ret_list = calloc(node->s.n_peers + 1, sizeof(**ret_list));
-	for (size_t i = 0; i < node->s.n_peers; i++)
-		(*ret_list)[i] = (struct lx_neighbour_info){ .nid = node->s.peer[i].info.primary,
+	*ret_list = calloc(state.n_peers + 1, sizeof(**ret_list));
+	for (size_t i = 0; i < state.n_peers; i++)
+		(*ret_list)[i] = (struct lx_neighbour_info){ .nid = state.peer[i].primary,
 							     .idle_s = 60 * i };
-	*ret_n = node->s.n_peers;
+	*ret_n = state.n_peers;
 	return 0;
 }
 
@@ -667,7 +458,7 @@ int lx_announce(struct lx_node *node, const struct lx_nid *nid, size_t n)
 
 int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 {
-	struct lx_routing_info *r = &node->s.routing;
+	struct lx_routing_info *r = &state.routing;
 
 	for (int i = 0; i < LX_POOLS; i++) {
 		int64_t n = totals[i] ? totals[i] : default_buffers[i];
@@ -681,96 +472,75 @@ int lx_buffers_set(struct lx_node *node, const int64_t totals[LX_POOLS])
 
 void lx_routing_get(struct lx_node *node, struct lx_routing_info *ret_info)
 {
-	pthread_mutex_lock(&lock);
-	*ret_info = node->s.routing;
-	pthread_mutex_unlock(&lock);
+	lx_node_lock(node);
+	*ret_info = state.routing;
+	lx_node_unlock(node);
 }
 
 void lx_stats_get(struct lx_node *node, struct lx_stats *ret_stats)
 {
-	*ret_stats = node->s.stats;
+	*ret_stats = state.stats;
 }
 
 void lx_stats_reset(struct lx_node *node)
 {
-	memset(&node->s.stats, 0, sizeof(node->s.stats));
+	memset(&state.stats, 0, sizeof(state.stats));
 }
 
 int lx_disconnect(struct lx_node *node, const struct lx_nid *nid)
 {
-	int n = node->s.n_conns;
+	int n = state.n_conns;
 
-	node->s.n_conns = 0;
+	state.n_conns = 0;
 	return n;
 }
 
-/* ---- lists
- * ---------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------ */
 
-static int copy_list(const void *from, size_t n, size_t size, void **ret_list, size_t *ret_n)
+static int copy_list(const void *from, size_t n, size_t size, void *ret_list, size_t *ret_n)
 {
-	*ret_list = malloc(n * size + 1);
-	memcpy(*ret_list, from, n * size);
+	void *list = malloc(n * size + 1);
+
+	memcpy(list, from, n * size);
+	*(void **)ret_list = list;
 	*ret_n = n;
 	return 0;
 }
 
-/* 0@lo is always first, even if the state file lacks it. */
 int lx_ni_list(struct lx_node *node, struct lx_ni_info **ret_list, size_t *ret_n)
 {
-	int err = copy_list(node->s.ni, node->s.n_nis, sizeof(node->s.ni[0]), (void **)ret_list,
-			    ret_n);
-
-	/* In the copy: other threads have theirs. */
-	for (size_t i = 0; i < *ret_n; i++) {
-		struct lx_ni_info *ni = &(*ret_list)[i];
-
-		ni->given = lx_nid_is_nid4(&ni->nid) ? lx_nid_any : ni->nid;
-	}
-	return err;
-}
-
-void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_nid *ret_primary)
-{
-	struct fake_peer *p = find_peer(node, nid);
-
-	*ret_primary = p ? p->info.primary : *nid;
+	return copy_list(state.ni, state.n_nis, sizeof(state.ni[0]), ret_list, ret_n);
 }
 
 int lx_route_list(struct lx_node *node, struct lx_route_info **ret_list, size_t *ret_n)
 {
-	return copy_list(node->s.route, node->s.n_routes, sizeof(node->s.route[0]),
-			 (void **)ret_list, ret_n);
-}
-
-int lx_udsp_list(struct lx_node *node, struct lx_conf_udsp **ret_list, size_t *ret_n)
-{
-	int err = copy_list(node->s.udsp, node->s.n_udsps, sizeof(node->s.udsp[0]),
-			    (void **)ret_list, ret_n);
-
-	for (size_t i = 0; i < *ret_n; i++)
-		(*ret_list)[i].index = i;
-	return err;
+	return copy_list(state.route, state.n_routes, sizeof(state.route[0]), ret_list, ret_n);
 }
 
 int lx_conn_list(struct lx_node *node, struct lx_conn_info **ret_list, size_t *ret_n)
 {
-	return copy_list(node->s.conn, node->s.n_conns, sizeof(node->s.conn[0]), (void **)ret_list,
-			 ret_n);
+	return copy_list(state.conn, state.n_conns, sizeof(state.conn[0]), ret_list, ret_n);
 }
 
-static int copy_peers(struct fake_peer *first, size_t n, struct lx_peer_info **ret_list)
+void lx_primary_nid(struct lx_node *node, const struct lx_nid *nid, struct lx_nid *ret_primary)
+{
+	const struct lx_peer_info *p = find_peer(nid);
+
+	*ret_primary = p ? p->primary : *nid;
+}
+
+static int copy_peers(const struct lx_peer_info *first, size_t n, struct lx_peer_info **ret_list)
 {
 	struct lx_peer_info *list;
 	struct lx_peer_ni_info *ni;
 	size_t n_nis = 0;
 
 	for (size_t i = 0; i < n; i++)
-		n_nis += first[i].info.n_nis;
+		n_nis += first[i].n_nis;
 	list = malloc(n * sizeof(*list) + n_nis * sizeof(*ni) + 1);
 	ni = (struct lx_peer_ni_info *)(list + n);
 	for (size_t i = 0; i < n; i++) {
-		list[i] = first[i].info;
+		list[i] = first[i];
 		memcpy(ni, list[i].ni, list[i].n_nis * sizeof(*ni));
 		list[i].ni = ni;
 		ni += list[i].n_nis;
@@ -781,122 +551,82 @@ static int copy_peers(struct fake_peer *first, size_t n, struct lx_peer_info **r
 
 int lx_peer_list(struct lx_node *node, struct lx_peer_info **ret_list, size_t *ret_n)
 {
-	*ret_n = node->s.n_peers;
-	return copy_peers(node->s.peer, node->s.n_peers, ret_list);
+	*ret_n = state.n_peers;
+	return copy_peers(state.peer, state.n_peers, ret_list);
 }
 
 int lx_peer_find(struct lx_node *node, const struct lx_nid *nid, struct lx_peer_info **ret_peer)
 {
-	struct fake_peer *p = find_peer(node, nid);
+	const struct lx_peer_info *p = find_peer(nid);
 
 	return p ? copy_peers(p, 1, ret_peer) : -ENOENT;
 }
 
-void lx_node_watch(struct lx_node *node, void (*fn)(const struct lx_change *, void *arg), void *arg)
-{
-	node->watch = fn;
-	node->watch_arg = arg;
-}
+/* ---- probes: the core's, which the library ends on a thread of the node ------------------- */
 
-/* A fake node has no connections. */
-void lx_node_set_offload(struct lx_node *node, struct lx_sock_offload *offload)
-{
-}
-
-/* ---- probes
- * ------------------------------------------------------------------------------------------- */
-
-struct answer {
-	lx_probe_fn fn;
-	void *arg;
-	int status;
-	struct lx_peer_info info;
-};
-
-int lx_reach_explain(struct lx_node *node, const struct lx_nid *nid, const struct lx_nid *source,
-		     char *buf, size_t size)
+int lx_reach_why(struct lx_core *core, const struct lx_nid *nid, const struct lx_nid *source,
+		 char *buf, size_t size)
 {
 	snprintf(buf, size, "it is in another world");
 	return 0;
 }
 
-/* A thread of its own delivers answers, as on a real node. */
-static void *deliver(void *arg)
+/* The answer for a NID: an error, or 0 and information; NULL: nobody is there. */
+static const struct fake_probe *find_probe(const struct lx_nid *nid)
 {
-	struct answer *a = arg;
+	for (size_t i = state.n_probes; i-- > 0;) {
+		const struct fake_probe *p = &state.probe[i];
 
-	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	a->fn(a->status, a->status ? NULL : &a->info, a->arg);
-	free(a);
+		if ((p->error && strstr(p->text, lx_nid_str(nid))) || has_nid(&p->info, nid))
+			return p;
+	}
 	return NULL;
 }
 
-/* That a neighbour cannot be reached becomes known after 3 s: ARP. */
-static bool is_too_soon(int status, unsigned int timeout_ms)
+int lx_probe_ping(struct lx_core *core, const struct lx_id *target, const struct lx_nid *source,
+		  unsigned int timeout_ms, lx_probe_end_fn fn, void *arg)
 {
-	return status == -EHOSTUNREACH && timeout_ms && timeout_ms < 3000;
-}
+	const struct fake_probe *p = find_probe(&target->nid);
+	struct lx_peer_info *info = NULL;
+	int status = p ? p->error : -EHOSTUNREACH;
 
-static int probe(struct lx_node *node, const struct lx_nid *nid, unsigned int timeout_ms,
-		 lx_probe_fn fn, void *arg)
-{
-	struct answer *a = calloc(1, sizeof(*a));
-	pthread_t thread;
-
-	*a = (struct answer){ .fn = fn, .arg = arg, .status = -EHOSTUNREACH };
-	for (size_t i = 0; i < node->s.n_probes; i++) {
-		const struct fake_probe *p = &node->s.probe[i];
-		uint32_t j = 0;
-
-		if (p->error && strstr(p->text, lx_nid_str(nid)))
-			a->status = p->error;
-		while (j < p->info.n_nis && !lx_nid_eq(&p->info.ni[j].nid, nid))
-			j++;
-		if (j < p->info.n_nis) {
-			a->info = p->info;
-			a->status = 0;
-		}
-	}
-	if (is_too_soon(a->status, timeout_ms))
-		a->status = -ETIME;
-	pthread_create(&thread, NULL, deliver, a);
-	pthread_detach(thread);
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	/* That a neighbour cannot be reached becomes known after 3 s: ARP. */
+	if (status == -EHOSTUNREACH && timeout_ms && timeout_ms < 3000)
+		status = -ETIME;
+	if (!status)
+		copy_peers(&p->info, 1, &info);
+	fn(status, info, arg);
 	return 0;
 }
 
-int lx_ping(struct lx_node *node, const struct lx_id *target, const struct lx_nid *source,
-	    unsigned int timeout_ms, lx_probe_fn fn, void *arg)
+int lx_probe_discover(struct lx_core *core, const struct lx_nid *nid, bool force,
+		      lx_probe_end_fn fn, void *arg)
 {
-	return probe(node, &target->nid, timeout_ms, fn, arg);
+	return lx_probe_ping(core, &(struct lx_id){ .nid = *nid }, &lx_nid_any, 0, fn, arg);
 }
 
-int lx_discover(struct lx_node *node, const struct lx_nid *nid, bool force, lx_probe_fn fn,
-		void *arg)
-{
-	return probe(node, nid, 0, fn, arg);
-}
+/* ---- life -------------------------------------------------------------------------------- */
 
-/* ---- life
- * ------------------------------------------------------------------------------------------------
- */
+struct apply {
+	unsigned int flags;
+	int result;
+	struct lx_conf_error *err;
+};
 
-static void set_loaded(const char *module, const char *name, const char *value)
+static void tried(struct apply *a, int err, struct lx_conf_place at, const char *what)
 {
-	lx_tunable_write(loading, module, name, value);
-}
-
-static void note(struct lx_conf_error *err, struct lx_conf_place at, int error, const char *what)
-{
-	memset(err, 0, sizeof(*err));
-	err->line = at.line;
-	err->column = at.column;
-	snprintf(err->text, sizeof(err->text), "%s: %s", what, strerror(-error));
+	if (!err || a->result || (err == -EEXIST && a->flags & LX_APPLY_DIFF))
+		return;
+	a->result = err;
+	*a->err = (struct lx_conf_error){ .line = at.line, .column = at.column };
+	snprintf(a->err->text, sizeof(a->err->text), "%s: %s", what, strerror(-err));
 }
 
 static void diff(struct lx_node *node, const struct lx_conf *conf)
 {
-	for (size_t i = node->s.n_nis; i-- > 0;) {
-		struct lx_ni_info *info = &node->s.ni[i];
+	for (size_t i = state.n_nis; i-- > 0;) {
+		struct lx_ni_info *info = &state.ni[i];
 		bool wanted = lx_net_type(info->net) == LX_NET_LO;
 
 		for (size_t j = 0; j < conf->n_nis; j++)
@@ -907,84 +637,62 @@ static void diff(struct lx_node *node, const struct lx_conf *conf)
 	}
 }
 
+/* The state of a new node: the file's, but only once; empty after a restart. */
+static void start(struct lx_node *node)
+{
+	const char *path = getenv("FAKENODE_STATE");
+	static bool loaded;
+
+	for (size_t i = 0; i < state.n_peers; i++)
+		free(state.peer[i].ni);
+	for (size_t i = 0; i < state.n_probes; i++)
+		free(state.probe[i].info.ni);
+	memset(&state, 0, sizeof(state));
+	fake_transports_init();
+	if (path && !loaded)
+		fake_state_load(&state, node, path);
+	else
+		state.ni[state.n_nis++] = (struct lx_ni_info){ .nid = lx_nid_lo,
+							       .net = lx_nid_net(&lx_nid_lo),
+							       .up = true,
+							       .alive_s = LX_UNSET };
+	loaded = true;
+}
+
 int lx_node_apply(struct lx_node *node, const struct lx_conf *conf, unsigned int flags,
 		  struct lx_conf_error *ret_err)
 {
-	int first = 0, err;
+	struct apply a = { .flags = flags, .err = ret_err };
 
-#define TRY(call, at, what)                                                                        \
-	do {                                                                                       \
-		err = (call);                                                                      \
-		if (err && !(err == -EEXIST && flags & LX_APPLY_DIFF) && !first) {                 \
-			first = err;                                                               \
-			note(ret_err, at, err, what);                                              \
-		}                                                                                  \
-	} while (0)
-	for (size_t i = 0; i < conf->n_tunables; i++)
-		TRY(lx_tunable_write(node, conf->tunable[i].module, conf->tunable[i].name,
-				     conf->tunable[i].value),
-		    conf->tunable[i].at, "tunable");
+	if (flags & LX_APPLY_START)
+		start(node);
+	for (size_t i = 0; i < conf->n_tunables; i++) {
+		const struct lx_conf_tunable *t = &conf->tunable[i];
+
+		tried(&a, lx_tunable_write(node, t->module, t->name, t->value), t->at, "tunable");
+	}
 	if (flags & LX_APPLY_DIFF)
 		diff(node, conf);
 	for (size_t i = 0; i < conf->n_udsps; i++)
-		TRY(lx_udsp_add(node, &conf->udsp[i]), conf->udsp[i].at, "udsp");
+		tried(&a, lx_udsp_add(node, &conf->udsp[i]), conf->udsp[i].at, "udsp");
 	for (size_t i = 0; i < conf->n_nis; i++)
-		TRY(lx_net_add(node, &conf->ni[i]), conf->ni[i].at, "net");
+		tried(&a, lx_net_add(node, &conf->ni[i]), conf->ni[i].at, "net");
 	for (size_t i = 0; i < conf->n_routes; i++)
-		TRY(lx_route_add(node, &conf->route[i]), conf->route[i].at, "route");
+		tried(&a, lx_route_add(node, &conf->route[i]), conf->route[i].at, "route");
 	for (size_t i = 0; i < conf->n_peers; i++)
-		TRY(lx_peer_add(node, &conf->peer[i]), conf->peer[i].at, "peer");
+		tried(&a, lx_peer_add(node, &conf->peer[i]), conf->peer[i].at, "peer");
 	if (conf->routing != LX_UNSET)
-		TRY(lx_routing_set(node, conf->routing), conf->routing_at, "routing");
-	TRY(lx_buffers_set(node, conf->buffers), conf->routing_at, "buffers");
-	return first;
+		tried(&a, lx_routing_set(node, conf->routing), conf->routing_at, "routing");
+	tried(&a, lx_buffers_set(node, conf->buffers), conf->routing_at, "buffers");
+	return a.result;
 }
 
-int lx_node_new(const struct lx_conf *conf, struct lx_conf_error *ret_err,
-		struct lx_node **ret_node)
-{
-	struct lx_node *node = calloc(1, sizeof(*node));
-	const char *state = getenv("FAKENODE_STATE");
-	static bool loaded;
-	int err = 0;
+/* As the log shows it. */
+int __wrap_lx_node_stop(struct lx_node *node, unsigned int drain_ms);
+int __real_lx_node_stop(struct lx_node *node, unsigned int drain_ms);
 
-	lx_tunable_defaults(lnet_table, &node->lnet);
-	lx_tunable_defaults(tcp_table, &node->tcp);
-	lx_tunable_defaults(o2ib_table, &node->o2ib);
-	pthread_mutex_lock(&lock);
-	loading = node;
-	if (state && !loaded)
-		fake_state_load(&node->s, state, set_loaded);
-	else
-		node->s.ni[node->s.n_nis++] = (struct lx_ni_info){ .nid = lx_nid_lo,
-								   .net = lx_nid_net(&lx_nid_lo),
-								   .up = true,
-								   .alive_s = LX_UNSET };
-	loaded = true; /* once only: empty after a restart */
-	pthread_mutex_unlock(&lock);
-	if (conf)
-		err = lx_node_apply(node, conf, 0, ret_err);
-	if (err)
-		lx_node_free(node);
-	else
-		*ret_node = node;
-	return err;
-}
-
-int lx_node_stop(struct lx_node *node, unsigned int drain_ms)
+int __wrap_lx_node_stop(struct lx_node *node, unsigned int drain_ms)
 {
 	lx_info("fakenode=stopped drain_ms=%u", drain_ms);
-	return 0;
-}
-
-void lx_node_free(struct lx_node *node)
-{
-	if (!node)
-		return;
-	fake_messages_wait();
-	for (size_t i = 0; i < node->s.n_peers; i++)
-		free(node->s.peer[i].info.ni);
-	for (size_t i = 0; i < node->s.n_probes; i++)
-		free(node->s.probe[i].info.ni);
-	free(node);
+	return __real_lx_node_stop(node, drain_ms);
 }

@@ -201,6 +201,7 @@ static void load_nets(struct fake_state *s, yaml_node_t *nets)
 			*ni = (struct lx_ni_info){ .alive_s = LX_UNSET };
 			load_struct(lx_control_nets.group, net, ni, "local NI(s)", NULL);
 			load_struct(lx_control_nets.row, node_at(*j), ni, NULL, NULL);
+			ni->given = lx_nid_is_nid4(&ni->nid) ? lx_nid_any : ni->nid;
 		}
 	}
 }
@@ -208,7 +209,7 @@ static void load_nets(struct fake_state *s, yaml_node_t *nets)
 static struct lx_peer_ni_info *load_peer_nis(yaml_node_t *list, const struct lx_schema *schema,
 					     uint32_t *ret_n)
 {
-	struct lx_peer_ni_info *ni = calloc(256, sizeof(*ni));
+	struct lx_peer_ni_info *ni = calloc(FAKE_PEER_NIS, sizeof(*ni));
 
 	*ret_n = 0;
 	FOR_EACH_ITEM (i, list)
@@ -219,7 +220,7 @@ static struct lx_peer_ni_info *load_peer_nis(yaml_node_t *list, const struct lx_
 static void load_peers(struct fake_state *s, yaml_node_t *peers)
 {
 	FOR_EACH_ITEM (i, peers) {
-		struct lx_peer_info *info = &s->peer[s->n_peers++].info;
+		struct lx_peer_info *info = &s->peer[s->n_peers++];
 
 		load_struct(lx_control_peers.group, node_at(*i), info, "peer ni", NULL);
 		info->ni = load_peer_nis(value_of(node_at(*i), "peer ni"), lx_control_peers.row,
@@ -242,10 +243,10 @@ static void load_routes(struct fake_state *s, yaml_node_t *routes)
 static void load_peer_list(struct fake_state *s, yaml_node_t *peers)
 {
 	FOR_EACH_ITEM (i, peers) {
-		struct lx_peer_info *info = &s->peer[s->n_peers++].info;
+		struct lx_peer_info *info = &s->peer[s->n_peers++];
 
 		lx_nid_parse(text_of(value_of(node_at(*i), "nid")), &info->primary);
-		info->ni = calloc(256, sizeof(*info->ni));
+		info->ni = calloc(FAKE_PEER_NIS, sizeof(*info->ni));
 		info->ni[0].nid = info->primary;
 		info->n_nis = 1;
 	}
@@ -280,23 +281,33 @@ static void load_routing(struct fake_state *s, yaml_node_t *list)
 	}
 }
 
-static void load_globals(yaml_node_t *map,
-			 void (*set)(const char *module, const char *name, const char *value))
+static void load_globals(struct lx_node *node, yaml_node_t *map)
 {
 	FOR_EACH_PAIR (p, map) {
-		const struct lx_global *g =
-			lx_global_lookup(text_of(node_at(p->key)));
+		const struct lx_global *g = lx_global_lookup(text_of(node_at(p->key)));
 		const char *value = text_of(node_at(p->value));
 
 		if (!g)
 			DIE("unknown global %s", text_of(node_at(p->key)));
 		if (g->tunable)
-			set("lnet", g->tunable, !g->inverse ? value : atoi(value) ? "0" : "1");
+			lx_tunable_write(node, "lnet", g->tunable,
+					 !g->inverse ? value : atoi(value) ? "0" : "1");
 	}
 }
 
-static void load_section(struct fake_state *s, const char *key, yaml_node_t *value,
-			 void (*set)(const char *, const char *, const char *))
+static void load_udsps(struct lx_node *node, yaml_node_t *list)
+{
+	FOR_EACH_ITEM (i, list) {
+		struct lx_conf_udsp udsp = { .index = LX_UNSET };
+
+		load_struct(lx_control_udsps.row, node_at(*i), &udsp, NULL, NULL);
+		if (lx_udsp_add(node, &udsp))
+			DIE("selection policy %d", udsp.index);
+	}
+}
+
+static void load_section(struct fake_state *s, struct lx_node *node, const char *key,
+			 yaml_node_t *value)
 {
 	if (!strcmp(key, "net"))
 		load_nets(s, value);
@@ -311,23 +322,20 @@ static void load_section(struct fake_state *s, const char *key, yaml_node_t *val
 			load_struct(lx_control_conns.row, node_at(*i), &s->conn[s->n_conns++], NULL,
 				    NULL);
 	else if (!strcmp(key, "udsp"))
-		FOR_EACH_ITEM (i, value)
-			load_struct(lx_control_udsps.row, node_at(*i), &s->udsp[s->n_udsps++], NULL,
-				    NULL);
+		load_udsps(node, value);
 	else if (!strcmp(key, "statistics"))
 		load_struct(lx_control_stats.row, value, &s->stats, NULL, NULL);
 	else if (!strcmp(key, "routing"))
 		load_routing(s, value);
 	else if (!strcmp(key, "global"))
-		load_globals(value, set);
+		load_globals(node, value);
 	else if (!strcmp(key, "ping") || !strcmp(key, "discover") || !strcmp(key, "manage"))
 		load_probes(s, value);
 	else if (strcmp(key, "buffers")) /* totals of "routing:" */
 		DIE("unknown section %s", key);
 }
 
-void fake_state_load(struct fake_state *s, const char *path,
-		     void (*set)(const char *module, const char *name, const char *value))
+void fake_state_load(struct fake_state *s, struct lx_node *node, const char *path)
 {
 	FILE *file = fopen(path, "r");
 	yaml_parser_t parser;
@@ -342,7 +350,7 @@ void fake_state_load(struct fake_state *s, const char *path,
 	root = yaml_document_get_root_node(&doc);
 	if (root)
 		FOR_EACH_PAIR (p, root)
-			load_section(s, text_of(node_at(p->key)), node_at(p->value), set);
+			load_section(s, node, text_of(node_at(p->key)), node_at(p->value));
 	yaml_document_delete(&doc);
 	yaml_parser_delete(&parser);
 	fclose(file);

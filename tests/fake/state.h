@@ -8,10 +8,7 @@
 
 #include <lnetx/lnetx.h>
 
-struct fake_peer {
-	struct lx_peer_info info; /* its ni points to our array */
-	bool configured, locked, gateway;
-};
+#define FAKE_PEER_NIS 256
 
 struct fake_probe {
 	int error; /* the answer for this NID; or 0 and */
@@ -22,29 +19,27 @@ struct fake_probe {
 struct fake_state {
 	struct lx_ni_info ni[64];
 	size_t n_nis;
-	struct fake_peer peer[256];
+	struct lx_peer_info peer[256]; /* with FAKE_PEER_NIS each */
 	size_t n_peers;
 	struct lx_route_info route[4000];
 	size_t n_routes;
-	struct lx_conf_udsp udsp[64];
-	size_t n_udsps;
 	struct lx_conn_info conn[64];
 	size_t n_conns;
 	struct fake_probe probe[16];
 	size_t n_probes;
 	struct lx_stats stats;
 	struct lx_routing_info routing;
-	struct lx_fault_info fault[16];
-	size_t n_faults;
 };
 
 extern const char *const fake_tcp_names[];
 
-/* Fills @state and sets tunables ("global:") by calling @set. Exits on a bad file. */
-void fake_state_load(struct fake_state *state, const char *path,
-		     void (*set)(const char *module, const char *name, const char *value));
+/*
+ * Fills @state; and sets tunables ("global:"), selection policies of @node. Exits on a bad
+ * file.
+ */
+void fake_state_load(struct fake_state *state, struct lx_node *node, const char *path);
 
-/* Waits until all events of MDs have been delivered. */
-void fake_messages_wait(void);
+/* Before tunables are shown (transport.c). */
+void fake_transports_init(void);
 
 #endif

@@ -110,7 +110,8 @@ static void test_rails(void **state)
 	fails(2, "lnetx net add nid 10.2.0.9@tcp2 rails 2", "no NID");
 	fails(1, "lnetx net add net o2ib if eth0 rails 2", "only NIs of tcp nets");
 	fails(2, "lnetx net add rails 2 ip2nets 'tcp 192.0.2.1'", "give only the rules");
-	fails(1, "lnetx net add net tcp2 if eth0 rails 5", "cannot add NIs: rails 5: the interface");
+	fails(1, "lnetx net add net tcp2 if eth0 rails 5",
+	      "cannot add NIs: net tcp2 on eth0: rails 5: the interface");
 	prints_not("lnetx net show", "tcp2");
 	ok("lnetx net add net tcp2 if eth0 rails 3");
 	prints("lnetx -j net show net tcp2", "\"nid\":\"10.0.0.3@tcp2\"");

@@ -241,7 +241,8 @@ static void test_start_fails(void **state)
 		 proc_file("conf.yaml", "net:\n- net type: tcp\n  local NI(s):\n"
 					"  - interfaces: {0: nosuch}\n"));
 	r = run(1, line);
-	assert_non_null(strstr(r->err, "conf.yaml:4:21: net: No such device"));
+	assert_non_null(
+		strstr(r->err, "conf.yaml:4:21: net tcp on nosuch: there is no such interface"));
 	assert_non_null(strstr(r->err, "level=error action=exit"));
 }
 
