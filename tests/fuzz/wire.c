@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lnd/lo/lo.h"
 #include "../../user/base/iov.h"
 #include "../../user/io/rbuf.h"
 #include "wire.h"
@@ -23,12 +22,6 @@ struct wire_rx {
 	bool rdma_get;
 	bool received; /* the core has said where to receive it */
 	struct lx_msg *msg;
-};
-
-struct wire_told {
-	struct lx_list link;
-	lx_event_fn fn;
-	struct lx_event event;
 };
 
 /* ---- input ------------------------------------------------------------------------ */
@@ -252,92 +245,21 @@ static void wire_shutdown(struct lx_ni *ni)
 
 /* ---- the core's surroundings ---------------------------------------------------------------- */
 
-static uint64_t op_now(void *arg)
-{
-	struct wire *w = arg;
-
-	return w->now_ns;
-}
-
-static uint64_t op_random(void *arg)
-{
-	struct wire *w = arg;
-
-	return ++w->seq * 0x9e3779b97f4a7c15ULL;
-}
-
-static void op_kick(void *arg)
-{
-	struct wire *w = arg;
-
-	w->kicked = true;
-}
-
-static void op_event(lx_event_fn fn, const struct lx_event *event, void *arg)
-{
-	struct wire *w = arg;
-	struct wire_told *told = malloc(sizeof(*told));
-
-	assert(told);
-	told->fn = fn;
-	told->event = *event;
-	lx_list_append(&w->told, &told->link);
-}
-
-static void op_change(const struct lx_change *change, void *arg)
+static void on_change(struct lx_sim_node *node, const struct lx_change *change)
 {
 	assert(memchr(change->text, 0, sizeof(change->text)));
-}
-
-static void op_ni_stopped(struct lx_ni *ni, void *arg)
-{
-}
-
-static const struct lx_core_ops wire_ops = {
-	.now = op_now,
-	.wall = op_now,
-	.random = op_random,
-	.kick = op_kick,
-	.event = op_event,
-	.change = op_change,
-	.ni_stopped = op_ni_stopped,
-	.rbuf_new = lx_rbuf_new,
-	.rbuf_free = lx_rbuf_free,
-	.rbuf_reset = lx_rbuf_reset,
-};
-
-static void tell(struct wire *w)
-{
-	struct wire_told *told;
-
-	while ((told = lx_list_first(&w->told, struct wire_told, link))) {
-		lx_list_del(&told->link);
-		assert(told->event.status <= 0);
-		w->n_events++;
-		told->fn(&told->event);
-		free(told);
-	}
 }
 
 void wire_settle(struct wire *w)
 {
 	/* Deferred work may queue more work, but not forever. */
-	for (unsigned int i = 0; w->kicked; i++) {
-		assert(i < 1000);
-		w->kicked = false;
-		lx_core_work(w->core);
-	}
-	tell(w);
+	for (unsigned int i = 0; lx_sim_step(w->sim, lx_sim_now(w->sim)); i++)
+		assert(i < 10000);
 }
 
 void wire_wait(struct wire *w, unsigned int seconds)
 {
-	for (; seconds; seconds--) {
-		w->now_ns += LX_NSEC;
-		if (lx_core_deadline(w->core) <= w->now_ns)
-			lx_core_tick(w->core);
-		wire_settle(w);
-	}
+	lx_sim_run(w->sim, seconds * LX_NSEC);
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -373,11 +295,12 @@ struct lx_core_ni *wire_ni(struct wire *w, const char *nid)
 
 struct wire *wire_new(struct wire_input *in)
 {
+	const struct lx_sim_knobs knobs = { 0 };
 	struct wire *w = calloc(1, sizeof(*w));
+	struct lx_sim_node *node;
 
 	assert(w);
 	w->in = in;
-	w->now_ns = 1000 * LX_NSEC;
 	w->lnd = (struct lx_lnd){
 		.name = "wire",
 		.net_type = LX_NET_TCP,
@@ -388,9 +311,10 @@ struct wire *wire_new(struct wire_input *in)
 	};
 	lx_list_init(&w->out);
 	lx_list_init(&w->rx);
-	lx_list_init(&w->told);
-	if (lx_core_new(&wire_ops, w, &w->core) || lx_core_start(w->core, &lx_lo_lnd))
+	if (lx_sim_new(1, &knobs, &w->sim) || lx_sim_node_new(w->sim, &node))
 		abort();
+	node->change = on_change;
+	w->core = node->core;
 	wire_tune(w, "lnet_retry_count", "1");
 	wire_tune(w, "lnet_transaction_timeout", "5");
 	wire_tune(w, "alive_router_check_interval", "3");
@@ -527,9 +451,6 @@ static void assert_at_rest(struct wire *w)
 
 void wire_free(struct wire *w)
 {
-	struct lx_core_ni *ni;
-	struct lx_net *net;
-
 	wire_settle(w);
 	w->closing = true;
 	end_all(w, NULL, -EHOSTUNREACH);
@@ -539,18 +460,9 @@ void wire_free(struct wire *w)
 		end_all(w, NULL, -EHOSTUNREACH);
 	}
 	assert_at_rest(w);
-	lx_core_stop(w->core);
-	while ((net = lx_list_first(&w->core->nets, struct lx_net, link))) {
-		ni = lx_list_first(&net->nis, struct lx_core_ni, link);
-		lx_core_ni_stop(w->core, ni);
-	}
-	tell(w);
-	lx_md_free_all(w->core);
-	tell(w);
+	lx_sim_free(w->sim);
 	/* recv() was called for each parsed message. */
 	assert(lx_list_empty(&w->rx));
 	assert(lx_list_empty(&w->out));
-	lx_core_free(w->core);
-	tell(w);
 	free(w);
 }

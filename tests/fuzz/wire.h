@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A core on a transport that the fuzzer plays: the input decides what arrives, when a payload
- * is complete, when a message is sent and with what result. Checks the rules of internal/lnd.h:
- * one recv() for each message parsed, no write beyond the memory offered, every credit returned
- * in the end.
+ * A node of tests/sim on a transport that the fuzzer plays: the input decides what arrives, when a
+ * payload is complete, when a message is sent and with what result. Checks the rules of
+ * internal/lnd.h: one recv() for each message parsed, no write beyond the memory offered, every
+ * credit returned in the end.
  */
 #ifndef LX_FUZZ_WIRE_H
 #define LX_FUZZ_WIRE_H
 
 #include "../../user/core/core.h"
 #include "../../user/core/msg.h"
+#include "../sim/sim.h"
 
 /* ---- input: bytes that make decisions; 0 when used up ------------------------------ */
 
@@ -28,18 +29,15 @@ void wire_bytes(struct wire_input *in, void *buf, size_t len);
 
 struct wire {
 	struct wire_input *in;
+	struct lx_sim *sim;
 	struct lx_core *core;
 	struct lx_lnd lnd;
-	uint64_t now_ns, seq;
-	bool kicked;
 	bool at_once;  /* sends and receives complete within the call */
 	bool closing;  /* nothing arrives any more, and sends fail */
 	struct lx_list out; /* of wire_out: sent, not finalized */
 	struct lx_list rx;  /* of wire_rx: parsed, not finalized */
-	struct lx_list told; /* events for the application */
 	struct lx_hdr asked[WIRE_ASKED]; /* latest requests sent */
 	unsigned int n_asked;
-	unsigned int n_events;
 };
 
 struct wire *wire_new(struct wire_input *in);

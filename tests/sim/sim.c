@@ -698,6 +698,7 @@ static bool do_event(struct lx_sim *sim)
 	if (!told)
 		return false;
 	lx_list_del(&told->link);
+	assert(told->event.status <= 0);
 	told->fn(&told->event);
 	free(told);
 	return true;
