@@ -12,7 +12,6 @@
 
 #include "../../user/core/core.h"
 #include "../../user/core/portal.h"
-#include "../../user/node/node.h"
 #include "../../user/selftest/priv.h"
 #include "../sim/sim.h"
 #include "fuzz.h"
@@ -68,28 +67,11 @@ static void service_start(struct scene *w)
 		abort();
 }
 
-/* The public functions on a core of the simulation: they need no more than its lock. */
-static struct lx_node *public_node(struct lx_sim_node *sim)
-{
-	struct lx_node *node = calloc(1, sizeof(*node));
-
-	if (!node || lx_env_new(0, NULL, NULL, &node->env))
-		abort();
-	node->core = sim->core;
-	return node;
-}
-
-static void public_free(struct lx_node *node)
-{
-	lx_env_free(node->env);
-	free(node);
-}
-
 static struct lx_node *node_new(struct scene *w, const char *nid, struct lx_sim_node **ret_sim)
 {
 	if (lx_sim_node_new(w->sim, ret_sim) || lx_sim_ni_add(*ret_sim, nid, 8, 256))
 		abort();
-	return public_node(*ret_sim);
+	return lx_sim_public_new(*ret_sim);
 }
 
 /* The steps are counted, not the time: an endless test takes as many as it gets. */
@@ -382,8 +364,8 @@ static void scene_end(struct scene *w)
 	for (uint32_t portal = LX_LST_PORTAL_TEST; portal <= LX_LST_PORTAL_DATA; portal++)
 		assert(!w->sim_us->core->portal[portal].n_mes);
 	lx_sim_free(w->sim);
-	public_free(w->us);
-	public_free(w->peer);
+	lx_sim_public_free(w->us);
+	lx_sim_public_free(w->peer);
 	free(w);
 }
 

@@ -43,6 +43,13 @@ void lx_sim_free(struct lx_sim *sim);
 
 int lx_sim_node_new(struct lx_sim *sim, struct lx_sim_node **ret_node);
 
+/*
+ * A node for the library's public functions on it (public.c): they need no more than its lock. Free
+ * it after the sim.
+ */
+struct lx_node *lx_sim_public_new(struct lx_sim_node *node);
+void lx_sim_public_free(struct lx_node *node);
+
 /* Gives a node an NI by NID text ("10.0.0.1@tcp"). Returns what lx_core_ni_start() does. */
 int lx_sim_ni_add(struct lx_sim_node *node, const char *nid, int peer_credits, int credits);
 void lx_sim_ni_del(struct lx_sim_node *node, const char *nid);

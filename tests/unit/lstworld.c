@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "../../user/node/node.h"
-
 struct lx_sim *lst_sim;
 struct lst_node lst_node[LST_NODES_MAX];
 static unsigned int n_nodes;
@@ -45,17 +43,6 @@ static void tick(void *arg)
 		lx_sim_at(lst_sim, SEC, tick, NULL);
 }
 
-/* The public functions on a core of the simulation: they need no more than its lock. */
-static struct lx_node *public_node(struct lx_sim_node *sim)
-{
-	struct lx_node *node = calloc(1, sizeof(*node));
-
-	assert_non_null(node);
-	assert_int_equal(lx_env_new(0, NULL, NULL, &node->env), 0);
-	node->core = sim->core;
-	return node;
-}
-
 void lst_world_begin(const struct lx_sim_knobs *knobs)
 {
 	assert_int_equal(lx_sim_new(rnd(), knobs, &lst_sim), 0);
@@ -76,7 +63,7 @@ struct lst_node *lst_world_add(const char *const *nids, const struct lx_selftest
 	assert_true(n_nodes < LST_NODES_MAX);
 	lx_tunable_defaults(lx_selftest_tunable_table, &defaults);
 	node->sim = node_with(lst_sim, nids);
-	node->node = public_node(node->sim);
+	node->node = lx_sim_public_new(node->sim);
 	assert_int_equal(lx_selftest_new(node->node, tun ? tun : &defaults, &ops, &node->s), 0);
 	snprintf(node->nid, sizeof(node->nid), "%s", nids[0]);
 	n_nodes++;
@@ -113,10 +100,8 @@ void lst_world_free(void)
 	for (unsigned int i = 0; i < n_nodes; i++)
 		expect_nothing(&lst_node[i]);
 	lx_sim_free(lst_sim);
-	for (unsigned int i = 0; i < n_nodes; i++) {
-		lx_env_free(lst_node[i].node->env);
-		free(lst_node[i].node);
-	}
+	for (unsigned int i = 0; i < n_nodes; i++)
+		lx_sim_public_free(lst_node[i].node);
 }
 
 struct lx_sim_node *lst_peer(const char *nid_text)
