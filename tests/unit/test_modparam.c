@@ -303,6 +303,20 @@ static void test_forwarding(void **state)
 	lx_conf_free(p.conf);
 }
 
+/* As many words as there is room for, of which only the last applies. */
+static void test_many_words(void **state)
+{
+	char text[LX_MODPARAM_TEXT] = "tcp";
+
+	for (int i = 0; i < 400; i++)
+		strcat(text, " 9.9.9.9");
+	nis_of(lx_modparam_ip2nets, strcat(text, " 10.77.0.3"), "tcp eth0");
+	strcpy(text, "tcp9");
+	for (int i = 0; i < 300; i++)
+		strcat(text, " 1.1.1.1@tcp");
+	refused(lx_modparam_routes, strcat(text, " x"), "not a gateway's NID");
+}
+
 static void test_too_long(void **state)
 {
 	char text[LX_MODPARAM_TEXT + 1];
@@ -325,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_section_mistakes),
 		cmocka_unit_test(test_routes),
 		cmocka_unit_test(test_forwarding),
+		cmocka_unit_test_setup(test_many_words, setup),
 		cmocka_unit_test(test_too_long),
 	};
 

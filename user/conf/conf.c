@@ -520,10 +520,9 @@ int lx_conf_parse_ip2nets(const char *text, struct lx_conf **ret_conf,
 		*ret_conf = p.conf;
 		return 0;
 	}
-	snprintf(ret_err->text, sizeof(ret_err->text), "ip2nets: %s",
-		 err == -ENOMEM ? "out of memory" : err == -E2BIG ? "too many entries" : p.why);
+	snprintf(ret_err->text, sizeof(ret_err->text), "ip2nets: %s", p.why);
 	lx_conf_free(p.conf);
-	return err == -E2BIG ? -EINVAL : err;
+	return err;
 }
 
 int lx_conf_parse(const char *yaml, size_t len, struct lx_conf **ret_conf,

@@ -52,11 +52,6 @@ int lx_conf_modparam(struct lx_yaml *y, yaml_node_t *value, const char *name,
 	if (params[i].makes_nis && both_given(conf, name))
 		return lx_yaml_fail(y, value, -EINVAL, "give \"networks\" or \"ip2nets\", not both");
 	err = params[i].fn(&p, text);
-	if (err == -ENOMEM)
-		return lx_yaml_fail(y, value, err, "out of memory");
-	if (err == -E2BIG)
-		return lx_yaml_fail(y, value, -EINVAL, "invalid value for \"%s\": too many entries",
-				    name);
 	return err ? lx_yaml_fail(y, value, err, "invalid value for \"%s\": %s", name, p.why) : 0;
 }
 

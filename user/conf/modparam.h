@@ -11,17 +11,51 @@
 
 #define LX_MODPARAM_TEXT 4096 /* maximum length of a parameter, with its NUL */
 
+/* A net of "networks", or of an entry of "ip2nets". Lists of texts end with NULL. */
+struct lx_modparam_net {
+	uint32_t net;
+	const char *name; /* as written */
+	const char *cpts; /* "[0,1]"; NULL: not given */
+	char **interface; /* each with its CPU partitions: "eth0[1]"; NULL: not given */
+	char **pattern; /* not checked; NULL: of "networks" */
+};
+
+#define LX_MODPARAM_NETS 256 /* of a route */
+
+/* The nets of an entry of "routes", and one of its gateways or ranges of gateways. */
+struct lx_modparam_route {
+	const char *nets, *gateway; /* as written; @gateway always has its net */
+	uint32_t net[LX_MODPARAM_NETS];
+	size_t n_nets;
+	const struct lx_nid *nid;
+	size_t n_nids;
+	int32_t hop; /* LX_UNSET: not given */
+	int64_t priority; /* LX_UNSET: not given */
+};
+
 struct lx_modparam {
 	struct lx_conf *conf; /* gets the results */
 	struct lx_conf_place at; /* of the text, for the results */
+	/* Get nets and routes in place of @conf, if set. Each returns 0 or lx_modparam_fail(). */
+	int (*net)(struct lx_modparam *p, const struct lx_modparam_net *net);
+	int (*route)(struct lx_modparam *p, const struct lx_modparam_route *route);
+	void *arg; /* theirs */
+	size_t first; /* private: the first rule of this text, or net */
 	char why[200]; /* set to the error */
 };
 
-/* Each returns 0, -EINVAL with p->why, -E2BIG too many entries, or -ENOMEM. */
+/* Each returns 0, -EINVAL or -ENOMEM, with p->why. */
 int lx_modparam_networks(struct lx_modparam *p, const char *text);
 int lx_modparam_ip2nets(struct lx_modparam *p, const char *text);
 int lx_modparam_routes(struct lx_modparam *p, const char *text);
 int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
+
+/* The next entry of "ip2nets" or "routes" without its comment, cut out of *@text; NULL: none. */
+char *lx_modparam_entry(char **text);
+
+/* Sets p->why. Returns -EINVAL. */
+int lx_modparam_fail(struct lx_modparam *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /*
  * The module here that has a tunable of a module of the reference: ksocklnd is tcp, ko2iblnd is
