@@ -98,6 +98,7 @@ struct lx_args {
 	char **rest; /* words without a keyword or option */
 	int n_rest;
 	const char *verb; /* the command's own name */
+	enum lx_ctl_object shows; /* of lnetx: what lx_lnetx_show() shows */
 };
 
 /* Each parses one argument. @name: as the user knows it. Records errors in @s. */

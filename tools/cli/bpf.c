@@ -91,7 +91,7 @@ static void print_status(const json_t *info)
 static int get_info(struct lx_session *s, json_t **ret_info)
 {
 	json_t *list;
-	int err = lx_request_show_all(s, LX_CONTROL_BPF, &lx_control_bpf, LX_LEVEL_OWN, &list);
+	int err = lx_request_show_all(s, LX_CTL_BPF, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;

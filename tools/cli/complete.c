@@ -93,11 +93,11 @@ static void offer_instances(const struct line *l)
 
 /* ---- from lnetxd ---------------------------------------------------------------------- */
 
-static json_t *all_of(struct line *l, uint8_t command, const struct lx_control_object *object)
+static json_t *all_of(struct line *l, enum lx_ctl_object object)
 {
 	json_t *list;
 
-	return lx_request_show_all(&l->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
+	return lx_request_show_all(&l->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
 }
 
 static void add(json_t *set, const json_t *map, const char *key)
@@ -109,16 +109,15 @@ static void add(json_t *set, const json_t *map, const char *key)
 }
 
 /* Adds a key of all rows, in groups or not. */
-static void add_rows(struct line *l, json_t *set, uint8_t command,
-		     const struct lx_control_object *object, const char *key)
+static void add_rows(struct line *l, json_t *set, enum lx_ctl_object object, const char *key)
 {
-	json_t *list = all_of(l, command, object), *group, *row;
+	const char *rows = lx_request_find(object, LX_CTL_SHOW)->shown->rows;
+	json_t *list = all_of(l, object), *group, *row;
 	size_t i, j;
 
 	json_array_foreach (list, i, group) {
 		add(set, group, key);
-		json_array_foreach (object->rows ? json_object_get(group, object->rows) : NULL, j,
-				    row)
+		json_array_foreach (rows ? json_object_get(group, rows) : NULL, j, row)
 			add(set, row, key);
 	}
 	json_decref(list);
@@ -138,8 +137,8 @@ static void offer_nets(struct line *l)
 {
 	json_t *set = json_object();
 
-	add_rows(l, set, LX_CONTROL_NETS, &lx_control_nets, "net type");
-	add_rows(l, set, LX_CONTROL_ROUTES, &lx_control_routes, "net");
+	add_rows(l, set, LX_CTL_NET, "net type");
+	add_rows(l, set, LX_CTL_ROUTE, "net");
 	json_object_set_new(set, "tcp", json_true());
 	json_object_del(set, "lo");
 	offer_set(l, set);
@@ -150,7 +149,7 @@ static void offer_own_nids(struct line *l)
 	json_t *set = json_object();
 
 	as_list(l);
-	add_rows(l, set, LX_CONTROL_NETS, &lx_control_nets, "nid");
+	add_rows(l, set, LX_CTL_NET, "nid");
 	offer_set(l, set);
 }
 
@@ -159,15 +158,15 @@ static void offer_nids(struct line *l)
 	json_t *set = json_object();
 
 	as_list(l);
-	add_rows(l, set, LX_CONTROL_PEERS, &lx_control_peers, "nid");
-	add_rows(l, set, LX_CONTROL_ROUTES, &lx_control_routes, "gateway");
+	add_rows(l, set, LX_CTL_PEER, "nid");
+	add_rows(l, set, LX_CTL_ROUTE, "gateway");
 	offer_set(l, set);
 }
 
 /* Completes module, name and value, one after the other. */
 static void offer_tunables(struct line *l, bool values)
 {
-	json_t *list = all_of(l, LX_CONTROL_TUNABLES, &lx_control_tunables), *row;
+	json_t *list = all_of(l, LX_CTL_TUNABLE), *row;
 	json_t *set = json_object();
 	size_t i;
 
@@ -277,9 +276,9 @@ static void offer_rest(struct line *l, const struct lx_command *c)
 	else if (strstr(c->rest, "MODULE"))
 		offer_tunables(l, strstr(c->rest, "VALUE"));
 	else if (!strcmp(c->name, "unban"))
-		add_rows(l, set, LX_CONTROL_BANS, &lx_control_bans, "nid");
+		add_rows(l, set, LX_CTL_BAN, "nid");
 	else if (strstr(c->rest, "PREFIX"))
-		add_rows(l, set, LX_CONTROL_PREFIXES, &lx_control_prefixes, "prefix");
+		add_rows(l, set, LX_CTL_PREFIX, "prefix");
 	else if (strstr(c->rest, "NID"))
 		offer_nids(l);
 	else if (strchr(c->rest, '|') && !l->n_rest)
@@ -377,7 +376,7 @@ static void offer_setting(struct line *l, const char *name)
 		offer_choices(l, "0 1", " ");
 		return;
 	}
-	list = g && g->tunable ? all_of(l, LX_CONTROL_TUNABLES, &lx_control_tunables) : NULL;
+	list = g && g->tunable ? all_of(l, LX_CTL_TUNABLE) : NULL;
 	json_array_foreach (list, i, row) {
 		json_int_t min = json_integer_value(json_object_get(row, "min"));
 		json_int_t max = json_integer_value(json_object_get(row, "max"));

@@ -24,8 +24,7 @@ static int recovery(struct lx_session *s, const struct lx_args *a)
 
 	if (of_peers == !!a->v[LX_ARG_LOCAL])
 		return lx_session_fail(s, -EINVAL, "give --local or --peer");
-	err = lx_request_show(s, LX_CONTROL_RECOVERY, &lx_control_recovery, &(struct lx_args){ 0 },
-			      LX_LEVEL_OWN, &list);
+	err = lx_request_show(s, LX_CTL_RECOVERY, &(struct lx_args){ 0 }, LX_LEVEL_OWN, &list);
 	if (err)
 		return err;
 	map = json_object();

@@ -35,17 +35,17 @@ static void fini(struct lx_doctor *d)
 /* ---- from lnetxd ------------------------------------------------------------------- */
 
 /* NULL: lnetxd does not say, so there is nothing to find. */
-static json_t *list_of(struct lx_doctor *d, uint8_t command, const struct lx_control_object *object)
+static json_t *list_of(struct lx_doctor *d, enum lx_ctl_object object)
 {
 	json_t *list;
 
-	return lx_request_show_all(d->session, command, object, LX_LEVEL_OWN, &list) ? NULL : list;
+	return lx_request_show_all(d->session, object, LX_LEVEL_OWN, &list) ? NULL : list;
 }
 
 /* The status of lnetxd, which the caller frees; NULL: it does not say. */
 static json_t *status_of(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CONTROL_STATUS, &lx_control_statuses);
+	json_t *list = list_of(d, LX_CTL_DAEMON);
 	json_t *status = json_incref(json_array_get(list, 0));
 
 	json_decref(list);
@@ -103,7 +103,7 @@ static void is_lost(struct lx_doctor *d, const char *text)
 
 static void check_routes(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CONTROL_ROUTES, &lx_control_routes), *route;
+	json_t *list = list_of(d, LX_CTL_ROUTE), *route;
 	size_t i;
 
 	json_array_foreach (list, i, route) {
@@ -160,7 +160,7 @@ static void check_peers(struct lx_doctor *d, const json_t *peers)
 
 static void check_recovery(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CONTROL_RECOVERY, &lx_control_recovery), *row;
+	json_t *list = list_of(d, LX_CTL_RECOVERY), *row;
 	size_t i;
 
 	json_array_foreach (list, i, row) {
@@ -226,7 +226,7 @@ static void check_lost(struct lx_doctor *d)
 static void check_refused(struct lx_doctor *d, const json_t *counters)
 {
 	json_int_t n = lx_json_int(counters, "refused_ports");
-	json_t *list = list_of(d, LX_CONTROL_REFUSALS, &lx_control_refusals), *row;
+	json_t *list = list_of(d, LX_CTL_REFUSAL), *row;
 	static const char next[] = "there: CAP_NET_BIND_SERVICE for its LNet; or here: lnetx guard "
 				   "set accept all";
 	size_t i;
@@ -253,7 +253,7 @@ static void check_refused(struct lx_doctor *d, const json_t *counters)
 
 static bool is_router(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CONTROL_ROUTING, &lx_control_routing_info);
+	json_t *list = list_of(d, LX_CTL_ROUTING);
 	const json_t *info = json_array_get(list, 0);
 	bool on = lx_json_int(info, "enable") && !json_object_get(info, "phase");
 
@@ -317,7 +317,7 @@ static void check_tables(struct lx_doctor *d, const json_t *info)
 
 static void check_programs(struct lx_doctor *d)
 {
-	json_t *list = list_of(d, LX_CONTROL_BPF, &lx_control_bpf), *info = json_array_get(list, 0);
+	json_t *list = list_of(d, LX_CTL_BPF), *info = json_array_get(list, 0);
 	bool enabled = json_is_true(json_object_get(info, "enabled"));
 	const json_t *row;
 	size_t i;
@@ -482,8 +482,7 @@ static void watch(struct lx_doctor *d, bool router)
 
 static int load(struct lx_doctor *d)
 {
-	int err = lx_request_show_all(d->session, LX_CONTROL_NETS, &lx_control_nets, LX_LEVEL_OWN,
-				      &d->nets);
+	int err = lx_request_show_all(d->session, LX_CTL_NET, LX_LEVEL_OWN, &d->nets);
 
 	if (!err)
 		err = lx_mrroute_check_netns(d->session);
@@ -497,7 +496,7 @@ static int load(struct lx_doctor *d)
 
 static void check(struct lx_doctor *d)
 {
-	json_t *peers = list_of(d, LX_CONTROL_PEERS, &lx_control_peers);
+	json_t *peers = list_of(d, LX_CTL_PEER);
 	bool router = is_router(d);
 
 	check_nis(d);

@@ -147,7 +147,7 @@ static int add_known(struct lx_fabric *f)
 	json_t *list, *peer;
 	struct lx_nid nid;
 	size_t i;
-	int err = lx_request_show_all(f->session, LX_CONTROL_PEERS, &lx_control_peers, 1, &list);
+	int err = lx_request_show_all(f->session, LX_CTL_PEER, 1, &list);
 
 	if (err)
 		return err;
@@ -351,11 +351,9 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 	f->faults = json_array();
 	f->silent = json_array();
 	f->unheard = json_object();
-	err = lx_request_show_all(f->session, LX_CONTROL_NETS, &lx_control_nets, LX_LEVEL_OWN,
-				  &f->nets);
+	err = lx_request_show_all(f->session, LX_CTL_NET, LX_LEVEL_OWN, &f->nets);
 	if (!err)
-		err = lx_request_show_all(f->session, LX_CONTROL_ROUTES, &lx_control_routes,
-					  LX_LEVEL_OWN, &f->routes);
+		err = lx_request_show_all(f->session, LX_CTL_ROUTE, LX_LEVEL_OWN, &f->routes);
 	for (size_t i = 0; !err && i < n; i++)
 		err = add_node(f, &nids[i]);
 	if (!err && !nids)
@@ -445,7 +443,7 @@ static json_t *received_from_all(struct lx_fabric *f, json_t **ret_peers)
 	json_t *map = json_object(), *peer;
 	size_t i;
 
-	if (lx_request_show_all(f->session, LX_CONTROL_PEERS, &lx_control_peers, 1, ret_peers)) {
+	if (lx_request_show_all(f->session, LX_CTL_PEER, 1, ret_peers)) {
 		*ret_peers = NULL;
 		return map;
 	}

@@ -458,8 +458,7 @@ static int wants_load(struct lx_session *s, const char *word, bool *ret_on)
 	*ret_on = word && !strcmp(word, "on");
 	if (word)
 		return 0;
-	err = lx_request_show_all(s, LX_CONTROL_SELFTEST, &lx_control_selftests, LX_LEVEL_OWN,
-				  &list);
+	err = lx_request_show_all(s, LX_CTL_SELFTEST, LX_LEVEL_OWN, &list);
 	if (err)
 		return err;
 	*ret_on = json_integer_value(json_object_get(json_array_get(list, 0), "enable")) == 1;

@@ -448,8 +448,7 @@ static json_t *count_rails(struct load *l, const struct run *r)
 	size_t i;
 
 	a.v[LX_ARG_NID] = peer ? lx_nid_str(&peer->primary) : NULL;
-	if (!peer ||
-	    lx_request_show(l->f->session, LX_CONTROL_PEERS, &lx_control_peers, &a, 1, &list)) {
+	if (!peer || lx_request_show(l->f->session, LX_CTL_PEER, &a, 1, &list)) {
 		json_decref(counts);
 		return NULL;
 	}

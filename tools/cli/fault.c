@@ -285,7 +285,7 @@ static int rules_of(struct lx_session *s, bool delay, json_t **ret_list)
 {
 	json_t *all, *row;
 	size_t i;
-	int err = lx_request_show_all(s, LX_CONTROL_FAULT, &lx_control_faults, LX_LEVEL_OWN, &all);
+	int err = lx_request_show_all(s, LX_CTL_FAULT, LX_LEVEL_OWN, &all);
 
 	if (err)
 		return err;
@@ -667,7 +667,7 @@ static int lnetx_show(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list, *row;
 	size_t i;
-	int err = lx_request_show_all(s, LX_CONTROL_FAULT, &lx_control_faults, LX_LEVEL_OWN, &list);
+	int err = lx_request_show_all(s, LX_CTL_FAULT, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;

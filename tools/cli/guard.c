@@ -64,8 +64,7 @@ static void print_rows(json_t *list, const struct lx_control_object *object)
 /* Latest first; a table has only the first ones unless all are requested. */
 static int show_refusals(struct lx_session *s, json_t **ret_list)
 {
-	int err = lx_request_show_all(s, LX_CONTROL_REFUSALS, &lx_control_refusals, LX_LEVEL_OWN,
-				      ret_list);
+	int err = lx_request_show_all(s, LX_CTL_REFUSAL, LX_LEVEL_OWN, ret_list);
 
 	while (!err && !lx_lnetx_as_tree() && !lx_lnetx_format()->more &&
 	       json_array_size(*ret_list) > REFUSALS_SHOWN)
@@ -76,15 +75,12 @@ static int show_refusals(struct lx_session *s, json_t **ret_list)
 static int show(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *guards = NULL, *bans = NULL, *prefixes = NULL, *refusals = NULL, *guard;
-	int err = lx_request_show_all(s, LX_CONTROL_GUARD, &lx_control_guards, LX_LEVEL_OWN,
-				     &guards);
+	int err = lx_request_show_all(s, LX_CTL_GUARD, LX_LEVEL_OWN, &guards);
 
 	if (!err)
-		err = lx_request_show_all(s, LX_CONTROL_BANS, &lx_control_bans, LX_LEVEL_OWN,
-					  &bans);
+		err = lx_request_show_all(s, LX_CTL_BAN, LX_LEVEL_OWN, &bans);
 	if (!err)
-		err = lx_request_show_all(s, LX_CONTROL_PREFIXES, &lx_control_prefixes,
-					  LX_LEVEL_OWN, &prefixes);
+		err = lx_request_show_all(s, LX_CTL_PREFIX, LX_LEVEL_OWN, &prefixes);
 	if (!err)
 		err = show_refusals(s, &refusals);
 	guard = err ? NULL : json_array_get(guards, 0);

@@ -99,19 +99,18 @@ static void add_tunables(json_t *sections, const json_t *tunables)
 	json_decref(modules);
 }
 
-static int add_list(struct lx_session *s, json_t *sections, uint8_t command,
-		    const struct lx_control_object *object, unsigned int level,
-		    const json_t *tunables)
+static int add_list(struct lx_session *s, json_t *sections, enum lx_ctl_object object,
+		    unsigned int level, const json_t *tunables)
 {
 	json_t *list;
-	int err = lx_request_show_all(s, command, object, level, &list);
+	int err = lx_request_show_all(s, object, level, &list);
 
 	if (err)
 		return err;
-	if (object == &lx_control_nets && level == LX_LEVEL_BACKUP)
+	if (object == LX_CTL_NET && level == LX_LEVEL_BACKUP)
 		drop_derived(list, tunables);
 	if (json_array_size(list))
-		json_object_set(sections, object->yaml, list);
+		json_object_set(sections, lx_ctl_object_name(object), list);
 	json_decref(list);
 	return 0;
 }
@@ -120,8 +119,7 @@ static int add_list(struct lx_session *s, json_t *sections, uint8_t command,
 static int add_selftest(struct lx_session *s, json_t *sections)
 {
 	json_t *list, *row;
-	int err = lx_request_show_all(s, LX_CONTROL_SELFTEST, &lx_control_selftests,
-				      LX_LEVEL_BACKUP, &list);
+	int err = lx_request_show_all(s, LX_CTL_SELFTEST, LX_LEVEL_BACKUP, &list);
 
 	if (err)
 		return err;
@@ -149,27 +147,24 @@ static int add_rest(struct lx_session *s, json_t *sections, bool backup, const j
 	err = add_selftest(s, sections);
 	if (err)
 		return err;
-	return add_list(s, sections, LX_CONTROL_UDSP, &lx_control_udsps,
-			backup ? LX_LEVEL_BACKUP : 0, tunables);
+	return add_list(s, sections, LX_CTL_UDSP, backup ? LX_LEVEL_BACKUP : 0, tunables);
 }
 
 static int collect(struct lx_session *s, bool backup, json_t **ret_sections)
 {
 	static const struct {
-		uint8_t command;
-		const struct lx_control_object *object;
+		enum lx_ctl_object object;
 		unsigned int level;
 	} parts[] = {
-		{ LX_CONTROL_NETS, &lx_control_nets, 2 },
-		{ LX_CONTROL_ROUTES, &lx_control_routes, 2 },
-		{ LX_CONTROL_PEERS, &lx_control_peers, 3 },
+		{ LX_CTL_NET, 2 },
+		{ LX_CTL_ROUTE, 2 },
+		{ LX_CTL_PEER, 3 },
 	};
 	json_t *sections = json_object(), *tunables = NULL;
-	int err = lx_request_show_all(s, LX_CONTROL_TUNABLES, &lx_control_tunables, LX_LEVEL_OWN,
-				      &tunables);
+	int err = lx_request_show_all(s, LX_CTL_TUNABLE, LX_LEVEL_OWN, &tunables);
 
 	for (int i = 0; i < 3 && !err; i++)
-		err = add_list(s, sections, parts[i].command, parts[i].object,
+		err = add_list(s, sections, parts[i].object,
 			       backup ? LX_LEVEL_BACKUP : parts[i].level, tunables);
 	if (!err)
 		err = add_rest(s, sections, backup, tunables);
@@ -264,7 +259,7 @@ static bool peer_is_so(struct lx_session *s, const struct lx_conf_peer *peer)
 	size_t i, found = 0, lo = 0;
 	bool same;
 
-	if (lx_request_show(s, LX_CONTROL_PEERS, &lx_control_peers, &a, 0, &list))
+	if (lx_request_show(s, LX_CTL_PEER, &a, 0, &list))
 		return false;
 	group = json_array_get(list, 0);
 	nis = json_object_get(group, lx_control_peers.rows);
@@ -356,8 +351,7 @@ static void reset_tunables(struct import *im, const struct lx_conf *conf)
 {
 	json_t *list, *row;
 	size_t j;
-	int err = lx_request_show_all(im->s, LX_CONTROL_TUNABLES, &lx_control_tunables,
-				      LX_LEVEL_OWN, &list);
+	int err = lx_request_show_all(im->s, LX_CTL_TUNABLE, LX_LEVEL_OWN, &list);
 
 	outcome(im, err, "global");
 	for (size_t i = 0; !err && i < conf->n_tunables; i++) {
@@ -400,14 +394,14 @@ static void del_conf(struct import *im, const struct lx_conf *conf)
 		reset_tunables(im, conf);
 }
 
-static void show_list(struct import *im, uint8_t command, const struct lx_control_object *object)
+static void show_list(struct import *im, enum lx_ctl_object object)
 {
 	json_t *list;
-	int err = lx_request_show_all(im->s, command, object, 0, &list);
+	int err = lx_request_show_all(im->s, object, 0, &list);
 
-	outcome(im, err, object->yaml);
+	outcome(im, err, lx_ctl_object_name(object));
 	if (!err)
-		im->output(object->yaml, list, im->arg);
+		im->output(lx_ctl_object_name(object), list, im->arg);
 }
 
 static void show_routing(struct import *im)
@@ -447,17 +441,17 @@ static void show_globals(struct import *im)
 static void show_sections(struct import *im, uint32_t sections)
 {
 	if (sections & (1u << LX_IMPORT_NET | 1u << LX_IMPORT_IP2NETS))
-		show_list(im, LX_CONTROL_NETS, &lx_control_nets);
+		show_list(im, LX_CTL_NET);
 	if (sections & 1u << LX_IMPORT_ROUTE)
-		show_list(im, LX_CONTROL_ROUTES, &lx_control_routes);
+		show_list(im, LX_CTL_ROUTE);
 	if (sections & 1u << LX_IMPORT_PEER)
-		show_list(im, LX_CONTROL_PEERS, &lx_control_peers);
+		show_list(im, LX_CTL_PEER);
 	if (sections & (1u << LX_IMPORT_ROUTING | 1u << LX_IMPORT_BUFFERS))
 		show_routing(im);
 	if (sections & 1u << LX_IMPORT_STATISTICS)
 		show_stats(im);
 	if (sections & 1u << LX_IMPORT_UDSP)
-		show_list(im, LX_CONTROL_UDSP, &lx_control_udsps);
+		show_list(im, LX_CTL_UDSP);
 	if (sections & (1u << LX_IMPORT_GLOBAL | 1u << LX_IMPORT_NUMA))
 		show_globals(im);
 }

@@ -114,7 +114,7 @@ static int each_ni(struct lctl *l, int (*fn)(struct lctl *l, const json_t *ni, v
 	int status = 0;
 	size_t i, j;
 
-	if (lx_request_show_all(&l->s, LX_CONTROL_NETS, &lx_control_nets, LX_LEVEL_OWN, &list))
+	if (lx_request_show_all(&l->s, LX_CTL_NET, LX_LEVEL_OWN, &list))
 		return failed(l);
 	json_array_foreach (list, i, group) {
 		json_array_foreach (json_object_get(group, lx_control_nets.rows), j, ni) {
@@ -226,8 +226,7 @@ static int which_nid(struct lctl *l, int argc, char **argv)
 
 	if (argc < 2)
 		return misused(argv[0]);
-	if (lx_request_show_all(&l->s, LX_CONTROL_ROUTES, &lx_control_routes, LX_LEVEL_OWN,
-				&routes))
+	if (lx_request_show_all(&l->s, LX_CTL_ROUTE, LX_LEVEL_OWN, &routes))
 		return failed(l);
 	for (int i = 1; !status && i < argc; i++) {
 		const char *at = strchr(argv[i], '@');
@@ -263,7 +262,7 @@ static int route_list(struct lctl *l, int argc, char **argv)
 	json_t *list, *r;
 	size_t i;
 
-	if (lx_request_show_all(&l->s, LX_CONTROL_ROUTES, &lx_control_routes, LX_LEVEL_OWN, &list))
+	if (lx_request_show_all(&l->s, LX_CTL_ROUTE, LX_LEVEL_OWN, &list))
 		return failed(l);
 	json_array_foreach (list, i, r)
 		printf("net %18s hops %d gw %32s %s pri %u\n", lx_json_text(r, "net"),
@@ -295,7 +294,7 @@ static json_t *conns(struct lctl *l, const char *command)
 		fprintf(stderr, "lctl: of which net? Next: lctl --net tcp %s\n", command);
 		return NULL;
 	}
-	if (lx_request_show_all(&l->s, LX_CONTROL_CONNS, &lx_control_conns, LX_LEVEL_OWN, &list)) {
+	if (lx_request_show_all(&l->s, LX_CTL_CONN, LX_LEVEL_OWN, &list)) {
 		failed(l);
 		return NULL;
 	}
@@ -460,25 +459,15 @@ static const struct parameter {
 
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
-static int add_line(const void *attrs, size_t len, void *arg)
-{
-	return lx_tree_add(arg, &lx_control_columns, attrs, len, LX_LEVEL_OWN);
-}
-
 /* The lines of a parameter, a new array. */
 static int read_parameter(struct lctl *l, const struct parameter *p, json_t **ret_lines)
 {
-	struct lx_control_show req = { .net = LX_NET_U32_ANY, .hop = LX_UNSET, .priority = LX_UNSET,
-				       .index = LX_UNSET, .level = LX_LEVEL_OWN };
+	const struct lx_args which = { .v = { [LX_ARG_NAME] = p->name } };
 
-	*ret_lines = json_array();
-	if (p->fixed) {
-		json_array_append_new(*ret_lines, json_pack("{ss}", "line", p->fixed));
-		return 0;
-	}
-	req.nid = req.gateway = lx_nid_any;
-	snprintf(req.name, sizeof(req.name), "%s", p->name);
-	return lx_session_show(&l->s, LX_CONTROL_COLUMNS, &req, add_line, *ret_lines);
+	if (!p->fixed)
+		return lx_request_show(&l->s, LX_CTL_COLUMNS, &which, LX_LEVEL_OWN, ret_lines);
+	*ret_lines = json_pack("[{ss}]", "line", p->fixed);
+	return 0;
 }
 
 static int print_parameter(struct lctl *l, const struct parameter *p, bool names, bool values)

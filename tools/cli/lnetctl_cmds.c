@@ -43,7 +43,7 @@ static void print(const char *key, json_t *value, const struct lx_layout *layout
 static int show_net(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_NETS, &lx_control_nets, a, level_of(a), &list);
+	int err = lx_request_show(s, LX_CTL_NET, a, level_of(a), &list);
 
 	if (!err && !json_array_size(list)) {
 		json_decref(list);
@@ -58,7 +58,7 @@ static int show_net(struct lx_session *s, const struct lx_args *a)
 static int show_route(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_ROUTES, &lx_control_routes, a, level_of(a), &list);
+	int err = lx_request_show(s, LX_CTL_ROUTE, a, level_of(a), &list);
 
 	if (!err)
 		print(lx_control_routes.yaml, list, &lx_layout_wide);
@@ -80,7 +80,7 @@ static int show_routing(struct lx_session *s, const struct lx_args *a)
 static int show_peer(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_PEERS, &lx_control_peers, a, level_of(a), &list);
+	int err = lx_request_show(s, LX_CTL_PEER, a, level_of(a), &list);
 
 	if (!err)
 		print(lx_control_peers.yaml, list, &lx_layout_wide);
@@ -91,7 +91,7 @@ static int list_peers(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list, *names, *group;
 	size_t i;
-	int err = lx_request_show(s, LX_CONTROL_PEERS, &lx_control_peers, a, 0, &list);
+	int err = lx_request_show(s, LX_CTL_PEER, a, 0, &list);
 
 	if (err)
 		return err;
@@ -154,8 +154,7 @@ static int service_id(struct lx_session *s, const struct lx_args *a)
 	const struct lx_args which = { .v = { [LX_ARG_MODULE] = "o2ib", [LX_ARG_NAME] = "service" } };
 	char text[24] = "";
 	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
-				  LX_LEVEL_OWN, &list);
+	int err = lx_request_show(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list);
 	const char *port = err ? NULL : json_string_value(json_object_get(json_array_get(list, 0),
 									   "value"));
 

@@ -392,7 +392,7 @@ static void warn_of_faults(struct lx_session *s, const struct lx_lnetx_object *o
 
 static int run_command(struct line *l, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
-	struct lx_args a = { .verb = c->name };
+	struct lx_args a = { .verb = c->name, .shows = o->shows };
 	struct lx_session s;
 	int status = parse_words(l, o, c, &a);
 

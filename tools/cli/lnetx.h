@@ -41,6 +41,7 @@ struct lx_lnetx_object {
 	const char *name;
 	const struct lx_command *command; /* ended by name NULL; the first one is the default */
 	const char *help;
+	enum lx_ctl_object shows; /* what lx_lnetx_show() shows, if it is one of the commands */
 };
 
 /* All of them (lnetx_cmds.c); ended by name NULL. */
@@ -77,11 +78,8 @@ void lx_lnetx_print_time(const json_t *row, const char *what);
 int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, size_t len,
 		   void (*print)(const json_t *row));
 
-/* Shows an object in the chosen format: the rows that the command's words select, or all. */
-int lx_lnetx_show(struct lx_session *s, const struct lx_args *a, uint8_t command,
-		  const struct lx_control_object *object);
-int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
-		      const struct lx_control_object *object);
+/* Shows the command's object in the chosen format: the rows that its words select, or all. */
+int lx_lnetx_show(struct lx_session *s, const struct lx_args *a);
 
 int lx_lnetx_main(int argc, char **argv);
 

@@ -18,27 +18,21 @@
 
 /* ---- shows ------------------------------------------------------------------------ */
 
-int lx_lnetx_show(struct lx_session *s, const struct lx_args *a, uint8_t command,
-		  const struct lx_control_object *object)
+int lx_lnetx_show(struct lx_session *s, const struct lx_args *a)
 {
+	const struct lx_control_object *shown = lx_request_find(a->shows, LX_CTL_SHOW)->shown;
 	json_t *list;
-	int err = lx_request_show(s, command, object, a, LX_LEVEL_OWN, &list);
+	int err = lx_request_show(s, a->shows, a, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
 	if (lx_lnetx_as_tree()) {
-		lx_lnetx_print(object->yaml, list);
+		lx_lnetx_print(shown->yaml, list);
 		return 0;
 	}
-	lx_print_table(stdout, list, object, lx_lnetx_format()->more);
+	lx_print_table(stdout, list, shown, lx_lnetx_format()->more);
 	json_decref(list);
 	return 0;
-}
-
-int lx_lnetx_show_all(struct lx_session *s, uint8_t command,
-		      const struct lx_control_object *object)
-{
-	return lx_lnetx_show(s, &(struct lx_args){ 0 }, command, object);
 }
 
 /* NIs of the file that wait for an interface; they have no row. */
@@ -47,7 +41,7 @@ static void tell_missing(struct lx_session *s)
 	const char *missing;
 	json_t *list;
 
-	if (lx_request_show_all(s, LX_CONTROL_STATUS, &lx_control_statuses, LX_LEVEL_OWN, &list))
+	if (lx_request_show_all(s, LX_CTL_DAEMON, LX_LEVEL_OWN, &list))
 		return;
 	missing = json_string_value(json_object_get(json_array_get(list, 0), "missing"));
 	if (missing && *missing)
@@ -57,36 +51,11 @@ static void tell_missing(struct lx_session *s)
 
 static int show_nets(struct lx_session *s, const struct lx_args *a)
 {
-	int err = lx_lnetx_show(s, a, LX_CONTROL_NETS, &lx_control_nets);
+	int err = lx_lnetx_show(s, a);
 
 	if (!err && !lx_lnetx_as_tree())
 		tell_missing(s);
 	return err;
-}
-
-static int show_routes(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_ROUTES, &lx_control_routes);
-}
-
-static int show_peers(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_PEERS, &lx_control_peers);
-}
-
-static int show_recovery(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_RECOVERY, &lx_control_recovery);
-}
-
-static int show_conns(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_CONNS, &lx_control_conns);
-}
-
-static int show_daemon(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_STATUS, &lx_control_statuses);
 }
 
 /* Words without keyword: a module, or a module and a name. */
@@ -98,7 +67,7 @@ static int show_tunables(struct lx_session *s, const struct lx_args *a)
 		named.v[LX_ARG_MODULE] = a->rest[0];
 	if (a->n_rest > 1)
 		named.v[LX_ARG_NAME] = a->rest[1];
-	return lx_lnetx_show(s, &named, LX_CONTROL_TUNABLES, &lx_control_tunables);
+	return lx_lnetx_show(s, &named);
 }
 
 /* One line per counter; those that are 0 only with -s. */
@@ -161,8 +130,7 @@ static void print_routing(const json_t *info)
 static int show_routing(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list, *info;
-	int err = lx_request_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
-				      &list);
+	int err = lx_request_show_all(s, LX_CTL_ROUTING, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
@@ -436,7 +404,7 @@ static const struct lx_keyword route_del[] = {
 	{ "net", LX_ARG_NET, "NET" }, { "via", LX_ARG_GATEWAY, "NIDS" }, END
 };
 static const struct lx_command route_commands[] = {
-	{ "show", show_routes, route_filter, NULL, "routes" },
+	{ "show", lx_lnetx_show, route_filter, NULL, "routes" },
 	{ "add", lx_request_route_add, route_add, NULL,
 	  "a route to a net by one or more gateways" },
 	{ "del", lx_request_route_del, route_del, NULL, "a route, or all to a net" },
@@ -469,7 +437,7 @@ static const struct lx_keyword peer_set[] = {
 	{ "health", LX_ARG_HEALTH, "0..1000" }, { "state", LX_ARG_STATE, "BITS" }, END
 };
 static const struct lx_command peer_commands[] = {
-	{ "show", show_peers, peer_filter, NULL, "peers and their NIDs" },
+	{ "show", lx_lnetx_show, peer_filter, NULL, "peers and their NIDs" },
 	{ "add", lx_request_peer_add, peer_add, NULL, "a peer, or NIDs of it" },
 	{ "del", lx_request_peer_del, peer_del, NULL, "a peer, or NIDs of it" },
 	{ "set", lx_request_peer_set, peer_set, NULL, "health of its NIDs, or its state" },
@@ -477,13 +445,13 @@ static const struct lx_command peer_commands[] = {
 };
 
 static const struct lx_command recovery_commands[] = {
-	{ "show", show_recovery, NULL, NULL, "NIs below full health, and when they are pinged" },
+	{ "show", lx_lnetx_show, NULL, NULL, "NIs below full health, and when they are pinged" },
 	NO_COMMAND
 };
 
 static const struct lx_keyword all_keyword[] = { { "all", LX_ARG_ALL, NULL }, END };
 static const struct lx_command conn_commands[] = {
-	{ "show", show_conns, NULL, NULL, "connections of the transports" },
+	{ "show", lx_lnetx_show, NULL, NULL, "connections of the transports" },
 	{ "del", disconnect, all_keyword, "[NID]", "close connections to a peer, or all" },
 	NO_COMMAND
 };
@@ -539,7 +507,7 @@ static const struct lx_keyword up_keywords[] = {
 	{ "all", LX_ARG_ALL, NULL }, { "large", LX_ARG_LARGE_NIDS, NULL }, END
 };
 static const struct lx_command daemon_commands[] = {
-	{ "show", show_daemon, NULL, NULL, "the running lnetxd" },
+	{ "show", lx_lnetx_show, NULL, NULL, "the running lnetxd" },
 	{ "up", lx_request_up, up_keywords, NULL, "start LNet; \"all\": with the NIs of its file" },
 	{ "down", lx_request_down, NULL, NULL, "stop LNet; lnetxd keeps running" },
 	{ "reload", lx_request_reload, NULL, NULL, "read the file again, apply the differences" },
@@ -547,33 +515,33 @@ static const struct lx_command daemon_commands[] = {
 };
 
 const struct lx_lnetx_object lx_lnetx_cmds[] = {
-	{ "net", net_commands, "nets and NIs" },
-	{ "route", route_commands, "routes to other nets" },
-	{ "routing", routing_commands, "forwarding between nets" },
-	{ "peer", peer_commands, "other nodes" },
-	{ "recovery", recovery_commands, "NIDs below full health, and their recovery" },
-	{ "udsp", lx_udsp_commands, "selection policies: which NIs and routers come first" },
-	{ "conn", conn_commands, "connections" },
-	{ "stats", stats_commands, "counters of the node" },
-	{ "tunable", tunable_commands, "settings of LNet and its transports" },
-	{ "ping", ping_commands, "ask nodes for their NIDs" },
-	{ "discover", discover_commands, "learn all NIDs of nodes" },
-	{ "fabric", lx_fabric_commands, "check all paths to other nodes" },
-	{ "monitor", monitor_commands, "changes as they happen" },
-	{ "import", import_commands, "configure from YAML" },
-	{ "export", export_commands, "the configuration as YAML" },
-	{ "disconnect", disconnect_commands, "close connections" },
-	{ "guard", lx_guard_commands, "who may connect, and who is banned" },
-	{ "bpf", lx_bpf_commands, "programs in the kernel" },
-	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards" },
-	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on" },
-	{ "trace", lx_trace_commands, "messages as the kernel sees them" },
-	{ "fault", lx_fault_commands, "drop or delay messages on purpose, for tests" },
-	{ "doctor", lx_doctor_commands, "what is wrong with this node, and what to do" },
-	{ "metrics", lx_metrics_commands, "state and counters for monitoring systems" },
-	{ "selftest", lx_selftest_commands, "LNet selftest: obey consoles (lst) of other nodes" },
-	{ "daemon", daemon_commands, "lnetxd itself" },
-	{ NULL, NULL, NULL }
+	{ "net", net_commands, "nets and NIs", LX_CTL_NET },
+	{ "route", route_commands, "routes to other nets", LX_CTL_ROUTE },
+	{ "routing", routing_commands, "forwarding between nets", LX_CTL_ROUTING },
+	{ "peer", peer_commands, "other nodes", LX_CTL_PEER },
+	{ "recovery", recovery_commands, "NIDs below full health, and their recovery", LX_CTL_RECOVERY },
+	{ "udsp", lx_udsp_commands, "selection policies: which NIs and routers come first", LX_CTL_UDSP },
+	{ "conn", conn_commands, "connections", LX_CTL_CONN },
+	{ "stats", stats_commands, "counters of the node", LX_CTL_STATS },
+	{ "tunable", tunable_commands, "settings of LNet and its transports", LX_CTL_TUNABLE },
+	{ "ping", ping_commands, "ask nodes for their NIDs", LX_CTL_DAEMON },
+	{ "discover", discover_commands, "learn all NIDs of nodes", LX_CTL_DAEMON },
+	{ "fabric", lx_fabric_commands, "check all paths to other nodes", LX_CTL_DAEMON },
+	{ "monitor", monitor_commands, "changes as they happen", LX_CTL_DAEMON },
+	{ "import", import_commands, "configure from YAML", LX_CTL_DAEMON },
+	{ "export", export_commands, "the configuration as YAML", LX_CTL_DAEMON },
+	{ "disconnect", disconnect_commands, "close connections", LX_CTL_DAEMON },
+	{ "guard", lx_guard_commands, "who may connect, and who is banned", LX_CTL_GUARD },
+	{ "bpf", lx_bpf_commands, "programs in the kernel", LX_CTL_BPF },
+	{ "stream", lx_stream_commands, "connections whose messages the kernel forwards", LX_CTL_STREAM },
+	{ "lane", lx_lane_commands, "connections to next hops that the kernel sends on", LX_CTL_LANE },
+	{ "trace", lx_trace_commands, "messages as the kernel sees them", LX_CTL_DAEMON },
+	{ "fault", lx_fault_commands, "drop or delay messages on purpose, for tests", LX_CTL_FAULT },
+	{ "doctor", lx_doctor_commands, "what is wrong with this node, and what to do", LX_CTL_DAEMON },
+	{ "metrics", lx_metrics_commands, "state and counters for monitoring systems", LX_CTL_DAEMON },
+	{ "selftest", lx_selftest_commands, "LNet selftest: obey consoles (lst) of other nodes", LX_CTL_SELFTEST },
+	{ "daemon", daemon_commands, "lnetxd itself", LX_CTL_DAEMON },
+	{ NULL, NULL, NULL, 0 }
 };
 
 /* clang-format on */

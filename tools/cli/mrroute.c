@@ -397,8 +397,7 @@ int lx_mrroute_setup(struct lx_session *s, const struct lx_args *a)
 	if (err || skipped)
 		return err;
 	if (!a->v[LX_ARG_UNDO])
-		err = lx_request_show(s, LX_CONTROL_NETS, &lx_control_nets, &(struct lx_args){ 0 }, 0,
-				      &nets);
+		err = lx_request_show(s, LX_CTL_NET, &(struct lx_args){ 0 }, 0, &nets);
 	if (!err)
 		err = lx_mrroute_check_netns(s);
 	if (!err)

@@ -8,7 +8,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/setting.h"
-#include "../../user/ctl/codec.h"
+#include "../../user/schema/schema.h"
 #include "../../user/conf/global.h"
 #include "json.h"
 #include "requests.h"
@@ -616,15 +616,18 @@ static int add_row(const void *attrs, size_t len, void *arg)
 	return lx_tree_add(w->list, w->object, attrs, len, w->level);
 }
 
-static int show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
-		const struct lx_control_show *req, json_t **ret_list)
+int lx_request_show(struct lx_session *s, unsigned int object, const struct lx_args *a,
+		    unsigned int level, json_t **ret_list)
 {
-	struct show_walk w = { .object = object, .level = req->level, .list = json_array() };
-	int err;
+	const struct lx_request *r = lx_request_find(object, LX_CTL_SHOW);
+	struct show_walk w = { .object = r->shown, .level = level, .list = json_array() };
+	struct lx_control_show req;
+	int err = w.list ? lx_args_take(s, a, r->schema, &req)
+			 : lx_session_fail(s, -ENOMEM, "out of memory");
 
-	if (!w.list)
-		return lx_session_fail(s, -ENOMEM, "out of memory");
-	err = lx_session_show(s, command, req, add_row, &w);
+	req.level = level;
+	if (!err)
+		err = lx_session_read(s, LX_CTL_SHOW, object, &req, NULL, add_row, &w);
 	if (err)
 		json_decref(w.list);
 	else
@@ -632,21 +635,10 @@ static int show(struct lx_session *s, uint8_t command, const struct lx_control_o
 	return err;
 }
 
-int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
-		    const struct lx_args *a, unsigned int level, json_t **ret_list)
-{
-	struct lx_control_show req;
-	int err = lx_args_take(s, a, &lx_control_show_schema, &req);
-
-	req.level = level;
-	return err ? err : show(s, command, object, &req, ret_list);
-}
-
-int lx_request_show_all(struct lx_session *s, uint8_t command,
-			const struct lx_control_object *object, unsigned int level,
+int lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
 			json_t **ret_list)
 {
-	return lx_request_show(s, command, object, &(struct lx_args){ 0 }, level, ret_list);
+	return lx_request_show(s, object, &(struct lx_args){ 0 }, level, ret_list);
 }
 
 unsigned int lx_request_fault_count(struct lx_session *s)
@@ -654,7 +646,7 @@ unsigned int lx_request_fault_count(struct lx_session *s)
 	unsigned int n = 0;
 	json_t *list;
 
-	if (lx_request_show_all(s, LX_CONTROL_FAULT, &lx_control_faults, LX_LEVEL_OWN, &list))
+	if (lx_request_show_all(s, LX_CTL_FAULT, LX_LEVEL_OWN, &list))
 		return 0;
 	n = json_array_size(list);
 	json_decref(list);
@@ -664,7 +656,7 @@ unsigned int lx_request_fault_count(struct lx_session *s)
 int lx_request_stats(struct lx_session *s, unsigned int level, json_t **ret_map)
 {
 	json_t *list;
-	int err = lx_request_show_all(s, LX_CONTROL_STATS, &lx_control_stats, level, &list);
+	int err = lx_request_show_all(s, LX_CTL_STATS, level, &list);
 
 	if (err)
 		return err;
@@ -732,8 +724,7 @@ int lx_request_globals(struct lx_session *s, json_t **ret_map)
 {
 	const struct lx_args lnet = { .v = { [LX_ARG_MODULE] = "lnet" } };
 	json_t *list, *map;
-	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &lnet, LX_LEVEL_OWN,
-				  &list);
+	int err = lx_request_show(s, LX_CTL_TUNABLE, &lnet, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
@@ -806,8 +797,7 @@ static json_t *take_enable(json_t *info, bool backup)
 int lx_request_routing_show(struct lx_session *s, bool backup, json_t **ret_map)
 {
 	json_t *list, *info, *map, *enable;
-	int err = lx_request_show_all(s, LX_CONTROL_ROUTING, &lx_control_routing_info, LX_LEVEL_OWN,
-				      &list);
+	int err = lx_request_show_all(s, LX_CTL_ROUTING, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;
@@ -834,8 +824,7 @@ int lx_request_tunable(struct lx_session *s, const char *module, const char *nam
 {
 	const struct lx_args which = { .v = { [LX_ARG_MODULE] = module, [LX_ARG_NAME] = name } };
 	json_t *list;
-	int err = lx_request_show(s, LX_CONTROL_TUNABLES, &lx_control_tunables, &which,
-				  LX_LEVEL_OWN, &list);
+	int err = lx_request_show(s, LX_CTL_TUNABLE, &which, LX_LEVEL_OWN, &list);
 
 	if (err)
 		return err;

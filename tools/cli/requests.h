@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "../../user/schema/requests.h"
 #include "args.h"
 
 typedef int (*lx_request_fn)(struct lx_session *s, const struct lx_args *a);
@@ -55,15 +56,15 @@ int lx_request_del_udsp_at(struct lx_session *s, int32_t index);
 int lx_request_del_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp);
 
 /**
- * lx_request_show - list an object, filtered by net, nid, gateway, ...
+ * lx_request_show - list an object (enum lx_ctl_object, or of user/schema/requests.h), filtered by
+ *	net, nid, gateway, ...
  * @ret_list: a JSON array; owned by the caller
  */
-int lx_request_show(struct lx_session *s, uint8_t command, const struct lx_control_object *object,
-		    const struct lx_args *a, unsigned int level, json_t **ret_list);
+int lx_request_show(struct lx_session *s, unsigned int object, const struct lx_args *a,
+		    unsigned int level, json_t **ret_list);
 
 /* The same without filter. */
-int lx_request_show_all(struct lx_session *s, uint8_t command,
-			const struct lx_control_object *object, unsigned int level,
+int lx_request_show_all(struct lx_session *s, unsigned int object, unsigned int level,
 			json_t **ret_list);
 
 /* The number of fault injection rules; 0 if it is unknown, too. */

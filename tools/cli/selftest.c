@@ -8,11 +8,6 @@
 #include "requests.h"
 #include "selftest_run.h"
 
-static int show(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_SELFTEST, &lx_control_selftests);
-}
-
 static int on(struct lx_session *s, const struct lx_args *a)
 {
 	struct lx_conf_selftest req;
@@ -43,7 +38,7 @@ static const struct lx_keyword on_keywords[] = {
 };
 
 const struct lx_command lx_selftest_commands[] = {
-	{ "show", show, NULL, NULL, "who may order tests, and what is going on" },
+	{ "show", lx_lnetx_show, NULL, NULL, "who may order tests, and what is going on" },
 	{ "on", on, on_keywords, NULL,
 	  "let consoles (lst) use this node: it makes traffic for them" },
 	{ "off", off, NULL, NULL, "end the session, and obey nobody" },

@@ -534,7 +534,7 @@ int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid)
 {
 	json_t *nets, *net, *ni;
 	size_t i, j;
-	int err = lx_request_show_all(s, LX_CONTROL_NETS, &lx_control_nets, 1, &nets);
+	int err = lx_request_show_all(s, LX_CTL_NET, 1, &nets);
 
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
 
 #include "../../user/ctl/ctl.h"
 #include "../../user/ctl/request.h"
+#include "../../user/schema/requests.h"
 #include "session.h"
 
 void lx_session_init(struct lx_session *s, const char *instance)
@@ -106,13 +107,12 @@ static int read_answer(struct lx_session *s, int sent, lx_row_fn fn, void *arg)
 	return take_outcome(s);
 }
 
-int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
-		  const void *obj)
+int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object, const void *obj)
 {
 	return lx_session_read(s, verb, object, obj, NULL, NULL, NULL);
 }
 
-int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object,
 		    const void *obj, const struct lx_ctl_arg *words, lx_row_fn fn, void *arg)
 {
 	int err = begin(s);
@@ -121,23 +121,7 @@ int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_obj
 		   : read_answer(s, lx_ctl_start_with(s->ctl, verb, object, obj, words), fn, arg);
 }
 
-int lx_session_show(struct lx_session *s, uint8_t command, const struct lx_control_show *req,
-		    lx_row_fn fn, void *arg)
-{
-	int err = begin(s);
-
-	return err ? err
-		   : read_answer(s, lx_ctl_send(s->ctl, command, NLM_F_DUMP,
-						&lx_control_show_schema, req),
-				 fn, arg);
-}
-
 int lx_session_ask(struct lx_session *s, const struct lx_control_ask *req, lx_row_fn fn, void *arg)
 {
-	int err = begin(s);
-
-	return err ? err
-		   : read_answer(s, lx_ctl_send(s->ctl, LX_CONTROL_ASK, NLM_F_DUMP,
-						&lx_control_ask_schema, req),
-				 fn, arg);
+	return lx_session_read(s, LX_CTL_SHOW, LX_CTL_ASK, req, NULL, fn, arg);
 }

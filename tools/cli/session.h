@@ -45,16 +45,12 @@ bool lx_session_connected(const struct lx_session *s);
  */
 
 /* @obj: the request's struct of internal/control.h; NULL: it has no arguments */
-int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object,
 		  const void *obj);
 
 /* The same with flags (@words, or NULL), and @fn for each row, or NULL. */
-int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, enum lx_ctl_object object,
+int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object,
 		    const void *obj, const struct lx_ctl_arg *words, lx_row_fn fn, void *arg);
-
-/* Shows an object. @command: LX_CONTROL_* */
-int lx_session_show(struct lx_session *s, uint8_t command, const struct lx_control_show *req,
-		    lx_row_fn fn, void *arg);
 
 /* Makes a test node of LNet selftest answer, by lnetxd; @fn gets one lx_control_answers. */
 int lx_session_ask(struct lx_session *s, const struct lx_control_ask *req, lx_row_fn fn, void *arg);

@@ -97,7 +97,7 @@ static int ctl_del(struct lx_session *s, const struct lx_args *a)
 static int ctl_show(struct lx_session *s, const struct lx_args *a)
 {
 	json_t *list, *map;
-	int err = lx_request_show(s, LX_CONTROL_UDSP, &lx_control_udsps, a, 0, &list);
+	int err = lx_request_show(s, LX_CTL_UDSP, a, 0, &list);
 
 	if (err)
 		return err;
@@ -169,11 +169,6 @@ static int own_del(struct lx_session *s, const struct lx_args *a)
 	return err ? err : lx_request_del_udsp_at(s, index);
 }
 
-static int own_show(struct lx_session *s, const struct lx_args *a)
-{
-	return lx_lnetx_show(s, a, LX_CONTROL_UDSP, &lx_control_udsps);
-}
-
 static const struct lx_keyword add_keywords[] = {
 	{ "src", LX_ARG_SRC, "NIDS" },	{ "dst", LX_ARG_DST, "NIDS" },
 	{ "rte", LX_ARG_RTE, "NIDS" },	{ "priority", LX_ARG_PRIORITY, "N" },
@@ -186,7 +181,7 @@ static const struct lx_keyword show_keywords[] = { { "index", LX_ARG_INDEX, "N" 
 						   { NULL, 0, NULL } };
 
 const struct lx_command lx_udsp_commands[] = {
-	{ "show", own_show, show_keywords, NULL, "selection policies" },
+	{ "show", lx_lnetx_show, show_keywords, NULL, "selection policies" },
 	{ "add", own_add, add_keywords, NULL, "a policy: src, dst, src and dst, or dst and rte" },
 	{ "del", own_del, del_keywords, NULL, "a policy, or all" },
 	{ NULL, NULL, NULL, NULL, NULL }

@@ -38,7 +38,7 @@ int lx_request_del_udsp(struct lx_session *s, const struct lx_conf_udsp *udsp)
 	if (err)
 		return lx_session_fail(s, err, "%s", why);
 	lx_policy_format(&policy, &as_shown);
-	err = lx_request_show_all(s, LX_CONTROL_UDSP, &lx_control_udsps, LX_LEVEL_OWN, &list);
+	err = lx_request_show_all(s, LX_CTL_UDSP, LX_LEVEL_OWN, &list);
 	if (err)
 		return err;
 	json_array_foreach (list, i, row) {

@@ -56,7 +56,7 @@ static int take_flags(const struct lx_request *r, const struct lx_ctl_arg *args,
 	return 0;
 }
 
-static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object)
+static int no_such(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int object)
 {
 	const char *name = lx_ctl_object_name(object);
 
@@ -114,7 +114,7 @@ static bool is_true(const struct lx_ctl_arg *words, const char *key)
 	return words && words->key && !strcmp(words->value, "true");
 }
 
-int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
+int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int object,
 		      const void *obj, const struct lx_ctl_arg *words)
 {
 	const struct lx_request *r = lx_request_find(object, verb);

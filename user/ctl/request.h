@@ -10,7 +10,7 @@
  * @obj: what the request's schema describes; NULL: no arguments
  * @words: arguments that are flags, as for lx_ctl_start(); may be NULL
  */
-int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, enum lx_ctl_object object,
+int lx_ctl_start_with(struct lx_ctl *ctl, enum lx_ctl_verb verb, unsigned int object,
 		      const void *obj, const struct lx_ctl_arg *words);
 
 #endif
