@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
 #include "cpt.h"
 #include "modparam.h"
 #include "net.h"
@@ -33,33 +34,9 @@ int lx_modparam_fail(struct lx_modparam *p, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* Adds an element to an array that grows like that of lx_yaml_append(). NULL: out of memory. */
-static void *grow(void *array, size_t *n, size_t size)
-{
-	char *grown = *(void **)array;
-
-	if (!(*n & (*n - 1))) /* full: sizes are powers of 2 */
-		grown = realloc(grown, size * (*n ? *n * 2 : 1));
-	if (!grown)
-		return NULL;
-	*(void **)array = grown;
-	memset(grown + *n * size, 0, size);
-	return grown + (*n)++ * size;
-}
-
 /* ---- parts of a text ------------------------------------------------------------------- */
 
-char *lx_modparam_entry(char **text)
-{
-	char *entry = strsep(text, ";\n");
-
-	if (entry)
-		entry[strcspn(entry, "#")] = '\0';
-	return entry;
-}
-
-/* The part of *@text up to one of @separators outside brackets, trimmed; NULL: none. */
-static char *next_part(char **text, const char *separators)
+char *lx_modparam_part(char **text, const char *separators)
 {
 	char *part = *text, *end;
 	int depth = 0;
@@ -76,13 +53,22 @@ static char *next_part(char **text, const char *separators)
 	return part;
 }
 
+char *lx_modparam_entry(char **text)
+{
+	char *entry = strsep(text, ";\n");
+
+	if (entry)
+		entry[strcspn(entry, "#")] = '\0';
+	return lx_modparam_part(&entry, "");
+}
+
 /* The parts, ended by NULL; no empty ones between spaces. NULL: out of memory. */
 static char **split(char *text, const char *separators)
 {
 	char **part = calloc(strlen(text) + 2, sizeof(*part)), *one;
 	size_t n = 0;
 
-	while (part && (one = next_part(&text, separators))) {
+	while (part && (one = lx_modparam_part(&text, separators))) {
 		if (*one || *separators == ',')
 			part[n++] = one;
 	}
@@ -133,7 +119,7 @@ static int add_interface(struct lx_modparam *p, struct lx_conf_rule *rule, const
 							r->ifname[i], lx_net_str(r->ni.net));
 		}
 	}
-	name = grow(&rule->ifname, &rule->n_ifnames, sizeof(*name));
+	name = lx_grow(&rule->ifname, &rule->n_ifnames, sizeof(*name));
 	if (!name)
 		return -ENOMEM;
 	memcpy(*name, word, len);
@@ -142,7 +128,7 @@ static int add_interface(struct lx_modparam *p, struct lx_conf_rule *rule, const
 
 static int add_range(struct lx_modparam *p, struct lx_conf_rule *rule, const char *word)
 {
-	struct lx_iprange *range = grow(&rule->range, &rule->n_ranges, sizeof(*range));
+	struct lx_iprange *range = lx_grow(&rule->range, &rule->n_ranges, sizeof(*range));
 
 	if (!range)
 		return -ENOMEM;
@@ -167,7 +153,7 @@ static int add_rule(struct lx_modparam *p, const struct lx_modparam_net *net)
 		return lx_modparam_fail(p, "too many entries");
 	if (net->pattern)
 		p->first = p->conf->n_rules;
-	rule = grow(&p->conf->rule, &p->conf->n_rules, sizeof(*rule));
+	rule = lx_grow(&p->conf->rule, &p->conf->n_rules, sizeof(*rule));
 	if (!rule)
 		return -ENOMEM;
 	lx_conf_ni_init(&rule->ni);
@@ -185,13 +171,6 @@ static int add_rule(struct lx_modparam *p, const struct lx_modparam_net *net)
 }
 
 /* ---- "networks" and "ip2nets" ---------------------------------------------------------- */
-
-static int net_of(struct lx_modparam *p, const char *name, uint32_t *ret_net)
-{
-	if (lx_net_parse(name, ret_net) < 0 || *ret_net == LX_NET_U32_ANY)
-		return lx_modparam_fail(p, "\"%.40s\" is not a net (tcp, tcp1, o2ib, ...)", name);
-	return 0;
-}
 
 /* "(eth0,eth1[0])". Advances *@text past it. */
 static int interfaces(struct lx_modparam *p, char **text, char ***ret_interface)
@@ -222,14 +201,15 @@ static int net_spec(struct lx_modparam *p, char *spec, char **pattern)
 	char **interface LX_AUTO_FREE = NULL, *rest = spec + strcspn(spec, "([" SPACE);
 	char name[LX_NET_TEXT];
 	struct lx_modparam_net net = { .name = name, .pattern = pattern };
-	int err;
+	int err = 0;
 
 	if (rest == spec || rest - spec >= (ptrdiff_t)sizeof(name))
 		return lx_modparam_fail(p, "\"%.40s\": a net is expected", spec);
 	snprintf(name, sizeof(name), "%.*s", (int)(rest - spec), spec);
 	rest += strspn(rest, SPACE);
-	err = net_of(p, name, &net.net);
-	if (!err && *rest == '(')
+	if (lx_net_parse(name, &net.net))
+		return lx_modparam_fail(p, "\"%s\" is not a net (tcp, tcp1, o2ib, ...)", name);
+	if (*rest == '(')
 		err = interfaces(p, &rest, &interface);
 	if (err)
 		return err;
@@ -238,8 +218,8 @@ static int net_spec(struct lx_modparam *p, char *spec, char **pattern)
 		net.cpts = rest;
 		rest += strcspn(rest, "]");
 		if (!*rest)
-			return lx_modparam_fail(p, "\"%.40s\": the list of CPU partitions has no end",
-						net.cpts);
+			return lx_modparam_fail(
+				p, "\"%.40s\": the list of CPU partitions has no end", net.cpts);
 		rest++;
 	}
 	if (*rest)
@@ -252,7 +232,7 @@ static int net_list(struct lx_modparam *p, char *list, char **pattern)
 	char *spec;
 	int err = 0;
 
-	while (!err && (spec = next_part(&list, ",")))
+	while (!err && (spec = lx_modparam_part(&list, ",")))
 		err = net_spec(p, spec, pattern);
 	return err;
 }
@@ -285,63 +265,43 @@ int lx_modparam_ip2nets(struct lx_modparam *p, const char *text)
 
 /* ---- "routes": "net [hops] gateway[:priority] ..." ------------------------------------- */
 
-/* The nets of "tcp1" or "tcp[1-3,5]". */
-static int expand_nets(struct lx_modparam *p, struct lx_modparam_route *r)
+static int add_route(struct lx_modparam *p, uint32_t net, const struct lx_nid *gateway,
+		     const struct lx_modparam_route *r)
 {
-	size_t prefix = strcspn(r->nets, "["), len;
-	const char *at = r->nets + prefix;
-	char name[LX_NET_TEXT];
-	struct lx_span span;
+	struct lx_conf_route *route;
 
-	if (!*at) {
-		r->n_nets = 1;
-		return net_of(p, r->nets, r->net);
-	}
-	do {
-		at++;
-		len = strcspn(at, ",]");
-		if (lx_span_parse(at, len, 65535, &span) || prefix >= sizeof(name) - 6)
-			return lx_modparam_fail(p, "\"%.40s\" is not a net", r->nets);
-		for (uint32_t i = span.first; i <= span.last; i += span.stride) {
-			snprintf(name, sizeof(name), "%.*s%u", (int)prefix, r->nets, i);
-			if (r->n_nets >= LX_MODPARAM_NETS)
-				return lx_modparam_fail(p, "\"%.40s\": too many nets", r->nets);
-			if (net_of(p, name, &r->net[r->n_nets++]))
-				return -EINVAL;
-		}
-		at += len;
-	} while (*at == ',');
-	return strcmp(at, "]") ? lx_modparam_fail(p, "\"%.40s\" is not a net", r->nets) : 0;
+	if (lx_nid_net(gateway) == net || gateway->type == LX_NET_LO ||
+	    lx_net_type(net) == LX_NET_LO)
+		return lx_modparam_fail(p, "route to %s via %s: the gateway must be on another net",
+					lx_net_str(net), lx_nid_str(gateway));
+	if (p->conf->n_routes >= ENTRIES_MAX)
+		return lx_modparam_fail(p, "too many entries");
+	route = lx_grow(&p->conf->route, &p->conf->n_routes, sizeof(*route));
+	if (!route)
+		return -ENOMEM;
+	*route = (struct lx_conf_route){ .net = net,
+					 .gateway = *gateway,
+					 .hop = r->hop,
+					 .priority = r->priority,
+					 .health_sensitivity = LX_UNSET,
+					 .legacy = true,
+					 .at = p->at,
+					 .net_at = p->at };
+	return 0;
 }
 
-/* All gateways of all nets. */
+/* To all nets by all gateways. */
 static int add_routes(struct lx_modparam *p, const struct lx_modparam_route *r)
 {
-	for (size_t i = 0; i < r->n_nets * r->n_nids; i++) {
-		const struct lx_nid *gateway = &r->nid[i % r->n_nids];
-		uint32_t net = r->net[i / r->n_nids];
-		struct lx_conf_route *route;
+	int err = 0;
 
-		if (lx_nid_net(gateway) == net || gateway->type == LX_NET_LO ||
-		    lx_net_type(net) == LX_NET_LO)
-			return lx_modparam_fail(
-				p, "route to %s via %s: the gateway must be on another net",
-				lx_net_str(net), lx_nid_str(gateway));
-		if (p->conf->n_routes >= ENTRIES_MAX)
-			return lx_modparam_fail(p, "too many entries");
-		route = grow(&p->conf->route, &p->conf->n_routes, sizeof(*route));
-		if (!route)
-			return -ENOMEM;
-		*route = (struct lx_conf_route){ .net = net,
-						 .gateway = *gateway,
-						 .hop = r->hop,
-						 .priority = r->priority,
-						 .health_sensitivity = LX_UNSET,
-						 .legacy = true,
-						 .at = p->at,
-						 .net_at = p->at };
+	for (const struct lx_span *s = r->nets.span; s < r->nets.span + r->nets.n_nums; s++) {
+		for (uint32_t num = s->first; num <= s->last; num += s->stride) {
+			for (size_t i = 0; !err && i < r->n_nids; i++)
+				err = add_route(p, LX_NET(r->nets.type, num), &r->nid[i], r);
+		}
 	}
-	return 0;
+	return err;
 }
 
 /* A colon before the "@" belongs to an IPv6 address; an address alone is on tcp. */
@@ -372,16 +332,18 @@ static int routes_entry(struct lx_modparam *p, char *entry)
 	char **words LX_AUTO_FREE = split(entry, SPACE), **word = words;
 	struct lx_modparam_route r = { .hop = LX_UNSET };
 	uint32_t hop;
-	int err;
+	int err = 0;
 
 	if (!words)
 		return -ENOMEM;
 	if (!*word)
 		return 0;
-	r.nets = *word++;
-	err = expand_nets(p, &r);
-	if (err)
-		return err;
+	r.net = *word++;
+	if (lx_nid_range_parse(r.net, &r.nets) || r.nets.form != LX_NID_RANGE_NET)
+		return lx_modparam_fail(p, "\"%.40s\" is not a net (tcp, tcp1, tcp[1-3], ...)",
+					r.net);
+	if (!r.nets.n_nums) /* "tcp" */
+		r.nets.span[r.nets.n_nums++] = (struct lx_span){ .stride = 1 };
 	if (*word && !(*word)[strspn(*word, "0123456789")]) {
 		if (lx_number_parse(*word, strlen(*word), 10, LX_HOP_MAX, &hop) || !hop)
 			return lx_modparam_fail(p, "hopcount %.20s is out of range 1..%d", *word,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Parses the reference's module parameters "networks", "ip2nets", "routes" and
- * "forwarding" (control.md 7) into a configuration, and knows where others belong. Called by
- * conf.c and user/node; no state.
+ * "forwarding" (control.md 7) into a configuration, or for tools into the texts as written, and knows
+ * where others belong. Called by conf.c, user/node and lnet_legacy2yaml; no state.
  */
 #ifndef LX_CONF_MODPARAM_H
 #define LX_CONF_MODPARAM_H
 
 #include <lnetx/conf.h>
+
+#include "../base/nidrange.h"
 
 #define LX_MODPARAM_TEXT 4096 /* maximum length of a parameter, with its NUL */
 
@@ -20,14 +22,11 @@ struct lx_modparam_net {
 	char **pattern; /* not checked; NULL: of "networks" */
 };
 
-#define LX_MODPARAM_NETS 256 /* of a route */
-
 /* The nets of an entry of "routes", and one of its gateways or ranges of gateways. */
 struct lx_modparam_route {
-	const char *nets, *gateway; /* as written; @gateway always has its net */
-	uint32_t net[LX_MODPARAM_NETS];
-	size_t n_nets;
-	const struct lx_nid *nid;
+	const char *net, *gateway; /* as written; @gateway always has its net */
+	struct lx_nid_range nets; /* at least one span of numbers */
+	const struct lx_nid *nid; /* all gateways */
 	size_t n_nids;
 	int32_t hop; /* LX_UNSET: not given */
 	int64_t priority; /* LX_UNSET: not given */
@@ -50,7 +49,11 @@ int lx_modparam_ip2nets(struct lx_modparam *p, const char *text);
 int lx_modparam_routes(struct lx_modparam *p, const char *text);
 int lx_modparam_forwarding(struct lx_modparam *p, const char *text);
 
-/* The next entry of "ip2nets" or "routes" without its comment, cut out of *@text; NULL: none. */
+/*
+ * Cut the next part out of *@text and advance it: up to one of the separators outside brackets,
+ * or an entry of "ip2nets" or "routes" without its comment. Without space around it; NULL: none.
+ */
+char *lx_modparam_part(char **text, const char *separators);
 char *lx_modparam_entry(char **text);
 
 /* Sets p->why. Returns -EINVAL. */

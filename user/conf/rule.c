@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/grow.h"
 #include "rule.h"
 
 int lx_iprange_parse(const char *text, struct lx_iprange *ret_range)
@@ -80,18 +81,16 @@ static bool has_ni(const struct result *r, uint32_t net, const char *ifname)
 
 static int add(struct result *r, const struct lx_conf_rule *rule, const char *ifname)
 {
-	struct lx_conf_ni *grown;
+	struct lx_conf_ni *ni;
 
 	if (has_ni(r, rule->ni.net, ifname))
 		return 0;
-	grown = realloc(r->ni, (r->n + 1) * sizeof(*grown));
-	if (!grown)
+	ni = lx_grow(&r->ni, &r->n, sizeof(*ni));
+	if (!ni)
 		return -ENOMEM;
-	r->ni = grown;
-	grown[r->n] = rule->ni;
-	grown[r->n].at = rule->at;
-	memcpy(grown[r->n].ifname, ifname, IF_NAMESIZE);
-	r->n++;
+	*ni = rule->ni;
+	ni->at = rule->at;
+	memcpy(ni->ifname, ifname, IF_NAMESIZE);
 	return 0;
 }
 

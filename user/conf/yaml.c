@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "../base/cleanup.h"
+#include "../base/grow.h"
 #include "../base/key.h"
 #include "../base/suggest.h"
 #include "yaml.h"
@@ -519,17 +520,14 @@ int lx_yaml_values(struct lx_yaml *y, yaml_node_t *node, const char *what,
 int lx_yaml_append(struct lx_yaml *y, const yaml_node_t *node, void *array, size_t *n, size_t max,
 		   const void *element, size_t size)
 {
-	void *grown = *(void **)array;
+	void *place;
 
 	if (*n >= max)
 		return lx_yaml_fail(y, node, -EINVAL, "more than %zu entries", max);
-	if (!(*n & (*n - 1))) /* full: sizes are powers of 2 */
-		grown = realloc(grown, size * (*n ? *n * 2 : 1));
-	if (!grown)
+	place = lx_grow(array, n, size);
+	if (!place)
 		return lx_yaml_fail(y, node, -ENOMEM, "out of memory");
-	*(void **)array = grown;
-	memcpy((char *)grown + *n * size, element, size);
-	++*n;
+	memcpy(place, element, size);
 	return 0;
 }
 
