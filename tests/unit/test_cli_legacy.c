@@ -86,6 +86,9 @@ static void test_routes(void **state)
 	converts("\"routes='tcp7: { gateway: 10.3.3.[6-12]@tcp, priority: 20, hop: 8 }'\"",
 		 "route:\n  - net: tcp7\n    gateway: 10.3.3.[6-12]@tcp\n    hop: 8\n"
 		 "    priority: 20\n");
+	/* A gateway without a net is on tcp. */
+	converts("\"routes='tcp1 10.0.0.[1-2]'\"",
+		 "route:\n  - net: tcp1\n    gateway: 10.0.0.[1-2]@tcp\n");
 	converts("--default-hop 3 \"routes='tcp5: { gateway: 10.5.5.5@tcp0 }; tcp6 fd00::1@tcp:4'\"",
 		 "route:\n  - net: tcp5\n    gateway: 10.5.5.5@tcp0\n    hop: 3\n"
 		 "  - net: tcp6\n    gateway: fd00::1@tcp\n    hop: 3\n    priority: 4\n");
@@ -93,6 +96,8 @@ static void test_routes(void **state)
 
 static void test_networks(void **state)
 {
+	converts("'networks=tcp(@if)'", "net:\n-     net type: tcp\n      local NI(s):\n"
+					"      -     interfaces:\n                  0: \"@if\"\n");
 	converts("'options lnet networks=tcp'", "net:\n-     net type: tcp\n");
 	converts("'options lnet networks=tcp0(eth0),tcp1(eth1,eth2)[0]'",
 		 "net:\n"
@@ -297,6 +302,9 @@ static void test_refused(void **state)
 	wrong(2, "'networks=bogus(eth0)'", "Invalid network specification");
 	wrong(2, "'tcp0(eth0) 10.0.0.* tcp1(eth1) 192.168.1.*'",
 	      "Multiple network rules must be separated");
+	wrong(2, "\"routes='bogus 10.0.0.1@tcp'\"", "\"bogus\" is not a net");
+	wrong(2, "\"routes='tcp1 10.0.0.1@tcp:4294967296'\"", "no priority after the colon");
+	wrong(2, "\"routes='tcp1: { gateway: 10.0.0.1@tcp, hop }'\"", "is expected");
 	wrong(2, "--default-hop 256 \"routes='tcp0 10.0.0.1@o2ib0'\"", "out of range");
 	wrong(2, "-i /nonexistent", "No such file");
 	fails(2, "lnet_legacy2yaml --bogus", "usage:");

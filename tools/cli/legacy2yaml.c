@@ -5,12 +5,13 @@
  * statuses are the reference's, which knows "networks", "ip2nets" and "routes"; other options
  * become routing and tunables, and a note names what is left out.
  *
- * Collects the texts of the parameters from all sources, then writes them section by section,
- * so that a mistake does not leave partial output.
+ * Collects the sections from all sources, then writes them, so that a mistake does not leave
+ * partial output.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,65 +19,52 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <lnetx/nid.h>
-
 #include "../../lnd/o2ib/tunables.h"
 #include "../../lnd/sock/tunables.h"
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/modparam.h"
 #include "../../user/conf/rule.h"
 #include "../../user/core/tunables.h"
+#include "json.h"
 #include "legacy2yaml.h"
 #include "modprobe.h"
+#include "print.h"
 
 #define STATUS_USAGE 1
 #define STATUS_WRONG 2
-#define FILE_MAX (4u << 20)
-#define NIDS_MAX 4096
+#define PROGRAM "lnet_legacy2yaml"
 #define SPACE " \t\r\v\f\n"
 
-enum param { NETWORKS, IP2NETS, ROUTES, N_PARAMS };
+enum list { NETWORKS, IP2NETS, ROUTES, LISTS };
 
-static const char *const param_names[] = { "networks", "ip2nets", "routes" };
-
-/* A growing text. */
-struct text {
-	FILE *file;
-	char *s;
-	size_t len;
-};
-
-/* Another parameter. */
-struct option_text {
-	char *module, *name, *value;
-};
-
-/* A rule of ip2nets: one net of an entry. Its texts are parts of that, or @merged. */
-struct rule_text {
-	uint32_t net;
-	const char *name, *interfaces, *patterns; /* interfaces: NULL if not given */
+static const struct {
+	const char *name, *entry;
+	int (*parse)(struct lx_modparam *p, const char *text);
+} lists[] = {
+	{ "networks", "Invalid network specification", lx_modparam_networks },
+	{ "ip2nets", "rule", lx_modparam_ip2nets },
+	{ "routes", "route", lx_modparam_routes },
 };
 
 struct convert {
-	struct text in[N_PARAMS];
-	struct text out;
-	struct option_text *option; /* in order: the last one of a name counts */
-	size_t n_options;
-	struct rule_text *rule;
-	size_t n_rules;
+	struct lx_modparam p;
+	struct lx_conf conf; /* gets "forwarding" */
+	json_t *doc; /* the sections */
+	json_t *merged; /* by net: see merge() */
+	json_t *files; /* by kind, an option's letter, in the order in which they are taken */
 	const char *source; /* for error messages; NULL: none, or many */
-	int default_hop; /* 0: none */
-	bool failed;
+	const char *output; /* a file; or NULL */
+	char *text; /* as given without an option; or NULL */
+	int default_hop; /* LX_UNSET: none */
+	bool has_gateway; /* the route at hand */
+	bool has_lists, failed;
 };
 
-static void complain(struct convert *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void complain(struct convert *c, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void complain(struct convert *c, const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("lnet_legacy2yaml: error: ", stderr);
+	fputs(PROGRAM ": error: ", stderr);
 	if (c->source)
 		fprintf(stderr, "%s: ", c->source);
 	va_start(ap, fmt);
@@ -86,207 +74,59 @@ static void complain(struct convert *c, const char *fmt, ...)
 	c->failed = true;
 }
 
-/* Adds an element of zeros to an array. */
-static void *grow(void *array, size_t *n, size_t size)
-{
-	char *grown = reallocarray(*(void **)array, *n + 1, size);
+/* ---- nets and rules -------------------------------------------------------------------- */
 
-	if (!grown)
-		return NULL;
-	*(void **)array = grown;
-	return memset(grown + (*n)++ * size, 0, size);
+static int keep(struct convert *c, const char *section, json_t *row)
+{
+	return json_array_append_new(json_object_get(c->doc, section), row) ? -ENOMEM : 0;
 }
 
-/* ---- words ---------------------------------------------------------------------------- */
-
-/* The next part of *@text up to one of @separators outside brackets, trimmed; or NULL. */
-static char *next_piece(char **text, const char *separators)
+static void add_text(json_t *map, json_t *text)
 {
-	char *piece = *text, *p = piece, *end;
-	int depth = 0;
+	char key[24];
 
-	if (!p)
-		return NULL;
-	for (; *p && (depth > 0 || !strchr(separators, *p)); p++)
-		depth += (strchr("([{", *p) != NULL) - (strchr(")]}", *p) != NULL);
-	*text = *p ? p + 1 : NULL;
-	*p = '\0';
-	piece += strspn(piece, SPACE);
-	for (end = piece + strlen(piece); end > piece && isspace((unsigned char)end[-1]);)
-		*--end = '\0';
-	return piece;
+	snprintf(key, sizeof(key), "%zu", json_object_size(map));
+	json_object_set_new(map, key, text);
 }
 
-/* The same without comments. An entry ends with its line even inside an unclosed bracket. */
-static char *next_entry(char **text)
+/* "0: eth0", ...; NULL if there are none. */
+static json_t *numbered(char *const *text)
 {
-	char *entry = *text, *end;
+	json_t *map = text ? json_object() : NULL;
 
-	if (!entry)
-		return NULL;
-	end = entry + strcspn(entry, ";\n");
-	*text = *end ? end + 1 : NULL;
-	*end = '\0';
-	entry[strcspn(entry, "#")] = '\0';
-	entry = next_piece(&entry, "");
-	return entry;
+	for (; text && *text; text++)
+		add_text(map, json_string_nocheck(*text));
+	return map;
 }
 
-/* Quotes a scalar that YAML would take for something else. */
-static void put_scalar(FILE *out, const char *text)
+static int take_network(struct lx_modparam *p, const struct lx_modparam_net *net)
 {
-	bool quote = strchr("*[{&!|>%@`", *text) || !*text;
+	json_t *cpts = net->cpts ? json_string_nocheck(net->cpts) : NULL;
 
-	fprintf(out, quote ? "\"%s\"\n" : "%s\n", text);
+	if (!net->interface)
+		return keep(p->arg, "net",
+			    json_pack("{s:s s:o*}", "net type", net->name, "CPT", cpts));
+	return keep(p->arg, "net",
+		    json_pack("{s:s s:[{s:o s:o*}]}", "net type", net->name, "local NI(s)",
+			      "interfaces", numbered(net->interface), "CPT", cpts));
 }
 
-/* ---- nets: "tcp0(eth0,eth1)[0]" ----------------------------------------------------------- */
-
-struct net_text {
-	uint32_t net;
-	char *name, *interfaces, *cpts; /* NULL: not given */
-};
-
-/* Splits @spec. The list ends with the bracket at the end of @spec. */
-static bool cut_net(char *spec, struct net_text *ret)
+/* Adds the texts of @rule that @merged lacks. True if there are any. */
+static bool join(const char *key, json_t *merged, json_t *rule)
 {
-	char *end;
+	json_t *mine = json_object_get(merged, key), *text, *other;
+	size_t before = json_object_size(mine);
+	const char *i, *j;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->name = spec;
-	spec += strcspn(spec, "([");
-	if (*spec == '(') {
-		end = strchr(spec, ')');
-		if (!end || end == spec + 1)
-			return false;
-		*spec = *end = '\0';
-		ret->interfaces = spec + 1;
-		spec = end + 1;
+	json_object_foreach (json_object_get(rule, key), i, text) {
+		bool found = false;
+
+		json_object_foreach (mine, j, other)
+			found |= json_equal(text, other);
+		if (!found)
+			add_text(mine, json_incref(text));
 	}
-	if (*spec == '[') {
-		end = strchr(spec, ']');
-		if (!end || end[1])
-			return false;
-		ret->cpts = strndup(spec, end + 1 - spec);
-		*spec = '\0';
-	} else if (*spec) {
-		return false;
-	}
-	return !lx_net_parse(ret->name, &ret->net);
-}
-
-/* "0: eth0", one per line; an interface keeps its CPU partitions. */
-static bool put_interfaces(FILE *out, char *list, int indent)
-{
-	char *name;
-	int n = 0;
-
-	while ((name = next_piece(&list, ","))) {
-		if (!*name || strcspn(name, "([" SPACE) >= IF_NAMESIZE || strpbrk(name, "()" SPACE))
-			return false;
-		fprintf(out, "%*s%d: %s\n", indent, "", n++, name);
-	}
-	return true;
-}
-
-static void put_network(struct convert *c, char *spec)
-{
-	LX_AUTO_FREE char *whole = strdup(spec);
-	FILE *out = c->out.file;
-	struct net_text net;
-	bool ok = cut_net(spec, &net);
-
-	if (ok) {
-		fprintf(out, "-     net type: %s\n", net.name);
-		if (net.interfaces) {
-			fputs("      local NI(s):\n      -     interfaces:\n", out);
-			ok = put_interfaces(out, net.interfaces, 18);
-		}
-		if (net.interfaces && net.cpts)
-			fprintf(out, "            CPT: \"%s\"\n", net.cpts);
-		else if (net.cpts)
-			fprintf(out, "      CPT: \"%s\"\n", net.cpts);
-	}
-	if (!ok)
-		complain(c, "Invalid network specification \"%s\"; tcp, tcp0(eth0), ... is expected",
-			 whole);
-	free(net.cpts);
-}
-
-static void put_networks(struct convert *c, char *text)
-{
-	bool first = true;
-	char *spec;
-
-	while (!c->failed && (spec = next_piece(&text, ",;\n"))) {
-		if (!*spec)
-			continue;
-		if (first)
-			fputs("net:\n", c->out.file);
-		first = false;
-		put_network(c, spec);
-	}
-}
-
-/* ---- ip2nets: "tcp0(eth0) 10.0.0.* ..." ----------------------------------------------------- */
-
-static void put_patterns(struct convert *c, char *words)
-{
-	struct lx_iprange range;
-	char *word;
-	int n = 0;
-
-	fputs("    ip-range:\n", c->out.file);
-	while (!c->failed && (word = next_piece(&words, SPACE))) {
-		if (!*word)
-			continue;
-		if (isalpha((unsigned char)*word) && !strchr(word, ':'))
-			complain(c,
-				 "\"%s\" looks like another net. Multiple network rules must be "
-				 "separated by a semicolon or a new line",
-				 word);
-		else if (lx_iprange_parse(word, &range))
-			complain(c, "Invalid IP pattern \"%s\"; 10.0.[1-3].* is expected", word);
-		fprintf(c->out.file, "         %d: ", n++);
-		put_scalar(c->out.file, word);
-	}
-}
-
-static void put_rule(struct convert *c, const struct rule_text *r)
-{
-	LX_AUTO_FREE char *interfaces = r->interfaces ? strdup(r->interfaces) : NULL;
-	LX_AUTO_FREE char *words = strdup(r->patterns);
-
-	fprintf(c->out.file, "  - net-spec: %s\n", r->name);
-	if (interfaces) {
-		fputs("    interfaces:\n", c->out.file);
-		if (!put_interfaces(c->out.file, interfaces, 9)) {
-			complain(c, "Invalid network specification in rule \"%s(%s) %s\"", r->name,
-				 r->interfaces, r->patterns);
-			return;
-		}
-	}
-	put_patterns(c, words);
-}
-
-/* Adds the pieces of @more that are not in @list yet. */
-static char *join(char *list, const char *more, const char *separators)
-{
-	LX_AUTO_FREE char *pieces = strdup(more);
-	char *left = pieces, *piece;
-
-	while ((piece = next_piece(&left, separators))) {
-		LX_AUTO_FREE char *copy = strdup(list);
-		char *others = copy, *other, *longer;
-
-		while ((other = next_piece(&others, separators)) && strcmp(other, piece))
-			;
-		if (other || asprintf(&longer, "%s%s%c", list, piece, *separators) < 0)
-			continue;
-		free(list);
-		list = longer;
-	}
-	return list;
+	return json_object_size(mine) > before;
 }
 
 /*
@@ -294,338 +134,203 @@ static char *join(char *list, const char *more, const char *separators)
  * the first rule of a net that applies is the last. So a rule with all interfaces goes before
  * them; if one does not match it does not apply, and those of the parameter do.
  */
-static void put_merged(struct convert *c, size_t first)
+static void merge(struct convert *c, const char *net, json_t *rule)
 {
-	const struct rule_text *r = &c->rule[first];
-	LX_AUTO_FREE char *interfaces = strdup(""), *patterns = strdup("");
-	size_t rules = 0;
+	json_t *m = json_object_get(c->merged, net), *all = json_object_get(m, "all");
+	bool differs = join("interfaces", all, rule);
 
-	for (size_t i = 0; i < c->n_rules; i++) {
-		size_t before = strlen(interfaces);
+	join("ip-range", all, rule);
+	if (!m)
+		json_object_set_new(c->merged, net,
+				    json_pack("{s:o s:O s:i}", "all", json_deep_copy(rule), "first",
+					      rule, "rules", 1));
+	else if (differs)
+		json_object_set_new(m, "rules", json_integer(lx_json_int(m, "rules") + 1));
+}
 
-		if (c->rule[i].net != r->net || !c->rule[i].interfaces)
+static void put_merged(struct convert *c)
+{
+	json_t *rules = json_object_get(c->doc, "ip2nets"), *m;
+	const char *net;
+
+	json_object_foreach (c->merged, net, m) {
+		int n = (int)lx_json_int(m, "rules");
+		size_t at = 0;
+
+		if (n < 2)
 			continue;
-		if (i < first)
-			return; /* not the first one */
-		interfaces = join(interfaces, c->rule[i].interfaces, ",");
-		patterns = join(patterns, c->rule[i].patterns, SPACE);
-		rules += strlen(interfaces) > before;
-	}
-	if (rules < 2)
-		return;
-	interfaces[strlen(interfaces) - 1] = '\0'; /* the last comma */
-	put_rule(c, &(struct rule_text){ r->net, r->name, interfaces, patterns });
-	if (rules > 2)
-		lx_modprobe_note("net %s has %zu rules with different interfaces: a machine to which "
-				 "some of them apply, but not all, gets the interfaces of the "
-				 "first; see section \"ip2nets\" of lnetx.conf(5)",
-				 r->name, rules);
-}
-
-/* One rule for each net of the list, with the same addresses. */
-static void take_entry(struct convert *c, char *entry)
-{
-	LX_AUTO_FREE char *whole = strdup(entry);
-	char *nets = next_piece(&entry, SPACE), *spec;
-
-	if (!entry || !entry[strspn(entry, SPACE)]) {
-		complain(c, "rule \"%s\" has no IP pattern; \"NET PATTERN ...\" is expected",
-			 whole);
-		return;
-	}
-	while (!c->failed && (spec = next_piece(&nets, ","))) {
-		struct rule_text *r = grow(&c->rule, &c->n_rules, sizeof(*r));
-		struct net_text net;
-
-		if (!r || !cut_net(spec, &net)) {
-			complain(c, "Invalid network specification in rule \"%s\"", whole);
-			return;
-		}
-		free(net.cpts);
-		*r = (struct rule_text){ net.net, net.name, net.interfaces, entry };
+		while (json_array_get(rules, at) != json_object_get(m, "first"))
+			at++;
+		json_array_insert(rules, at, json_object_get(m, "all"));
+		if (n > 2)
+			lx_modprobe_note("net %s has %d rules with different interfaces: a machine "
+					 "to which some of them apply, but not all, gets the "
+					 "interfaces of the first; see section \"ip2nets\" of "
+					 "lnetx.conf(5)",
+					 net, n);
 	}
 }
 
-static void put_ip2nets(struct convert *c, char *text)
+static int take_rule(struct lx_modparam *p, const struct lx_modparam_net *net)
 {
-	char *entry;
+	struct lx_iprange range;
+	json_t *rule;
 
-	while (!c->failed && (entry = next_entry(&text))) {
-		if (*entry)
-			take_entry(c, entry);
+	if (!*net->pattern)
+		return lx_modparam_fail(p, "no IP pattern; \"NET PATTERN ...\" is expected");
+	for (char **word = net->pattern; *word; word++) {
+		if (isalpha((unsigned char)**word) && !strchr(*word, ':'))
+			return lx_modparam_fail(
+				p,
+				"\"%.60s\" looks like another net. Multiple network rules must be "
+				"separated by a semicolon or a new line",
+				*word);
+		if (lx_iprange_parse(*word, &range))
+			return lx_modparam_fail(
+				p, "Invalid IP pattern \"%.60s\"; 10.0.[1-3].* is expected", *word);
 	}
-	if (c->n_rules)
-		fputs("ip2nets:\n", c->out.file);
-	for (size_t i = 0; i < c->n_rules && !c->failed; i++) {
-		if (c->rule[i].interfaces)
-			put_merged(c, i);
-		put_rule(c, &c->rule[i]);
-	}
+	rule = json_pack("{s:s s:o* s:o}", "net-spec", net->name, "interfaces",
+			 numbered(net->interface), "ip-range", numbered(net->pattern));
+	if (net->interface)
+		merge(p->arg, lx_net_str(net->net), rule);
+	return keep(p->arg, "ip2nets", rule);
 }
 
-/* ---- routes: "net [hops] gateway[:priority]", "net: { gateway: ..., hop: ... }" ------------ */
-
-struct route_text {
-	char *net, *gateway;
-	long hop, priority; /* -1: not given */
-};
-
-static void put_route(struct convert *c, const struct route_text *r, const char *whole)
+static int take_net(struct lx_modparam *p, const struct lx_modparam_net *net)
 {
-	LX_AUTO_FREE struct lx_nid *nids = NULL;
-	FILE *out = c->out.file;
-	long hop = r->hop < 0 && c->default_hop ? c->default_hop : r->hop;
-	size_t n;
-
-	if (r->hop != -1 && (r->hop < 1 || r->hop > LX_HOP_MAX)) {
-		complain(c, "hopcount %ld is out of range 1-255 in route \"%s\"", r->hop, whole);
-		return;
-	}
-	if (!strchr(r->gateway, '@') || lx_nid_expand(r->gateway, NIDS_MAX, &nids, &n)) {
-		complain(c, "\"%s\" is not a gateway's NID in route \"%s\"", r->gateway, whole);
-		return;
-	}
-	fprintf(out, "  - net: %s\n    gateway: ", r->net);
-	put_scalar(out, r->gateway);
-	if (hop > 0)
-		fprintf(out, "    hop: %ld\n", hop);
-	if (r->priority >= 0)
-		fprintf(out, "    priority: %ld\n", r->priority);
+	return net->pattern ? take_rule(p, net) : take_network(p, net);
 }
 
-static bool is_number(const char *text, long *ret)
-{
-	char *end;
-	long number;
+/* ---- routes ---------------------------------------------------------------------------- */
 
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno)
-		return false;
-	*ret = number;
-	return true;
+static json_t *number(int64_t value)
+{
+	return value == LX_UNSET ? NULL : json_integer(value);
 }
 
-/* "net: { gateway: ... }": keys in any order. */
-static void named_route(struct convert *c, char *net, char *rest, const char *whole)
+static int take_route(struct lx_modparam *p, const struct lx_modparam_route *r)
 {
-	struct route_text r = { .net = net, .hop = -1, .priority = -1 };
-	char *end = strrchr(rest, '}'), *pair, *value;
-	bool ok = end && !end[1 + strspn(end + 1, SPACE)];
+	struct convert *c = p->arg;
 
+	if (c->has_gateway)
+		return lx_modparam_fail(p, "multiple gateway specifications found; separate routes "
+					   "by semicolons, or give a range of NIDs");
+	c->has_gateway = true;
+	return keep(c, "route",
+		    json_pack("{s:s s:s s:o* s:o*}", "net", r->net, "gateway", r->gateway, "hop",
+			      number(r->hop == LX_UNSET ? c->default_hop : r->hop), "priority",
+			      number(r->priority)));
+}
+
+/* "net: { gateway: ... }", with keys in any order, which the parameter itself cannot have. */
+static int named_route(struct lx_modparam *p, const char *entry)
+{
+	LX_AUTO_FREE char *net = strdup(entry), *plain = NULL;
+	const char *hop = "", *gateway = NULL, *priority = NULL;
+	char *left = strchr(net, '{'), *end = strrchr(left, '}'), *pair;
+	bool ok = end && !*lx_modparam_part(&(char *){ end + 1 }, "");
+
+	*left++ = '\0';
 	net[strcspn(net, ":")] = '\0';
 	if (ok)
 		*end = '\0';
-	for (rest++; ok && (pair = next_piece(&rest, ","));) {
-		value = strchr(pair, ':');
-		if (!value)
-			break;
-		*value++ = '\0';
-		value += strspn(value, SPACE);
-		if (!strcmp(pair, "gateway"))
-			r.gateway = value;
-		else if (!strcmp(pair, "hop"))
-			ok = is_number(value, &r.hop);
-		else if (!strcmp(pair, "priority"))
-			ok = is_number(value, &r.priority);
-		else
-			ok = false;
-	}
-	if (ok && r.gateway)
-		put_route(c, &r, whole);
-	else
-		complain(c, "route \"%s\": \"NET: { gateway: NID, hop: N, priority: N }\" is expected",
-			 whole);
-}
+	while (ok && (pair = lx_modparam_part(&left, ","))) {
+		const char *key = lx_modparam_part(&pair, ":");
+		const char **value = !strcmp(key, "gateway")	? &gateway
+				     : !strcmp(key, "hop")	? &hop
+				     : !strcmp(key, "priority") ? &priority
+								: NULL;
 
-static void plain_route(struct convert *c, char *net, char *rest, const char *whole)
-{
-	struct route_text r = { .net = net, .hop = -1, .priority = -1 };
-	char *word, *colon;
-
-	while ((word = next_piece(&rest, SPACE))) {
-		if (!*word)
+		if (!*key)
 			continue;
-		if (r.gateway) {
-			complain(c,
-				 "multiple gateway specifications found in route \"%s\"; separate "
-				 "routes by semicolons, or give a range of NIDs",
-				 whole);
-			return;
-		}
-		if (r.hop >= 0 || !is_number(word, &r.hop))
-			r.gateway = word;
+		ok = value && pair;
+		if (ok)
+			*value = lx_modparam_part(&pair, "");
 	}
-	if (!r.gateway) {
-		complain(c, "route \"%s\" is not complete; \"NET [HOPS] GATEWAY\" is expected",
-			 whole);
-		return;
-	}
-	/* A colon before the "@" belongs to an IPv6 address. */
-	colon = strchr(r.gateway, '@');
-	colon = colon ? strchr(colon, ':') : NULL;
-	if (colon && is_number(colon + 1, &r.priority))
-		*colon = '\0';
-	put_route(c, &r, whole);
+	if (!ok || !gateway)
+		return lx_modparam_fail(
+			p, "\"NET: { gateway: NID, hop: N, priority: N }\" is expected");
+	if (asprintf(&plain, "%s %s %s%s%s", net, hop, gateway, priority ? ":" : "",
+		     priority ? priority : "") < 0)
+		return -ENOMEM;
+	return lx_modparam_routes(p, plain);
 }
 
-static void put_routes(struct convert *c, char *text)
-{
-	bool first = true;
-	char *entry, *net;
+/* ---- options --------------------------------------------------------------------------- */
 
-	while (!c->failed && (entry = next_entry(&text))) {
-		LX_AUTO_FREE char *whole = strdup(entry);
-		char *rest = entry;
+static void take_list(struct convert *c, enum list list, char *text)
+{
+	char *entry;
+
+	c->has_lists |= text[strspn(text, SPACE ",")];
+	while (!c->failed && (entry = list == NETWORKS ? lx_modparam_part(&text, ",;\n")
+						       : lx_modparam_entry(&text))) {
+		bool is_named = list == ROUTES && strchr(entry, '{');
 
 		if (!*entry)
 			continue;
-		if (first)
-			fputs("route:\n", c->out.file);
-		first = false;
-		net = next_piece(&rest, SPACE);
-		rest = rest ? rest + strspn(rest, SPACE) : NULL;
-		if (rest && *rest == '{')
-			named_route(c, net, rest, whole);
-		else
-			plain_route(c, net, rest, whole);
+		c->has_gateway = false;
+		if (is_named ? named_route(&c->p, entry) : lists[list].parse(&c->p, entry))
+			complain(c, "%s \"%s\": %s", lists[list].entry, entry, c->p.why);
 	}
 }
 
-/* ---- other options: forwarding, and tunables ---------------------------------------------- */
-
-#define NAME_(tag, name, def, min, max, names, help) #name,
-static const struct module {
-	const char *name;
-	const char *const *tunables;
-} modules[] = {
-	{ "lnet", (const char *const[]){ LX_CORE_TUNABLES(NAME_, ) NULL } },
-	{ "tcp", (const char *const[]){ LX_SOCK_TUNABLES(NAME_, ) NULL } },
-	{ "o2ib", (const char *const[]){ LX_O2IB_TUNABLES(NAME_, ) NULL } },
-	{ NULL, NULL },
-};
-#undef NAME_
-
-/* The module here that has the tunable; NULL: there is none. */
-static const struct module *module_of(const struct option_text *o)
+static void take_forwarding(struct convert *c, const char *value)
 {
-	const char *name = lx_modparam_module(o->module, o->name);
-	const struct module *m = modules;
-	const char *const *t;
-
-	while (m->name && strcmp(m->name, name))
-		m++;
-	if (!m->name)
-		return NULL;
-	for (t = m->tunables; *t && strcmp(*t, o->name);)
-		t++;
-	return *t ? m : NULL;
+	c->conf.routing = LX_UNSET;
+	if (lx_modparam_forwarding(&c->p, value))
+		lx_modprobe_note("left out: lnet forwarding=%s: %s", value, c->p.why);
+	json_object_set_new(c->doc, "routing",
+			    json_pack("{s:o*}", "enable", number(c->conf.routing)));
 }
 
-/* True if a later option has the same name, and so is the one that counts. */
-static bool is_overruled(const struct convert *c, size_t i)
+static bool is_known(const char *module, const char *name)
 {
-	const struct option_text *o = &c->option[i];
+#define NAME_(module, name, ...) #module "." #name,
+	static const char *const known[] = { LX_CORE_TUNABLES(NAME_, lnet) LX_SOCK_TUNABLES(
+		NAME_, tcp) LX_O2IB_TUNABLES(NAME_, o2ib) NULL };
+#undef NAME_
+	size_t len = strlen(module);
 
-	for (const struct option_text *later = o + 1; later < c->option + c->n_options; later++) {
-		if (!strcmp(o->name, later->name) &&
-		    !strcmp(lx_modparam_module(o->module, o->name),
-			    lx_modparam_module(later->module, later->name)))
+	for (const char *const *k = known; *k; k++) {
+		if (!strncmp(*k, module, len) && (*k)[len] == '.' && !strcmp(*k + len + 1, name))
 			return true;
 	}
 	return false;
 }
 
-static bool is_forwarding(const struct option_text *o)
+static void take_tunable(struct convert *c, const char *module, const char *name, const char *value)
 {
-	return !strcmp(o->module, "lnet") && !strcmp(o->name, "forwarding");
-}
+	const char *mine = lx_modparam_module(module, name), *why = NULL;
+	json_t *tunables = json_object_get(json_object_get(c->doc, "tunables"), mine);
 
-static void put_routing(struct convert *c)
-{
-	for (size_t i = 0; i < c->n_options; i++) {
-		const struct option_text *o = &c->option[i];
-		bool on = !strcmp(o->value, "enabled");
-
-		if (!is_forwarding(o) || is_overruled(c, i))
-			continue;
-		if (on || !strcmp(o->value, "disabled"))
-			fprintf(c->out.file, "routing:\n    enable: %d\n", on);
-		else if (*o->value)
-			lx_modprobe_note("left out: lnet forwarding=%s: \"enabled\" or "
-					 "\"disabled\" is expected",
-					 o->value);
-	}
-}
-
-/* Why an option is left out; NULL: it is not. */
-static const char *why_not(const struct option_text *o)
-{
-	if (lx_modparam_ignored(o->module, o->name))
-		return "it has no meaning in lnetx";
-	if (!module_of(o))
-		return "lnetx does not know it; see \"lnetx tunable show\"";
-	if (!*o->value || o->value[strspn(o->value, LX_MODPROBE_NAME)])
-		return "a number or a word is expected";
-	return NULL;
-}
-
-static void put_tunables(struct convert *c)
-{
-	const char *section = "tunables:\n";
-
-	for (const struct module *m = modules; m->name; m++) {
-		bool first = true;
-
-		for (size_t i = 0; i < c->n_options; i++) {
-			const struct option_text *o = &c->option[i];
-
-			if (module_of(o) != m || why_not(o) || is_overruled(c, i))
-				continue;
-			if (first)
-				fprintf(c->out.file, "%s    %s:\n", section, m->name);
-			section = "";
-			first = false;
-			fprintf(c->out.file, "        %s: %s\n", o->name, o->value);
-		}
-	}
-	for (size_t i = 0; i < c->n_options; i++) {
-		const struct option_text *o = &c->option[i];
-
-		if (!is_forwarding(o) && why_not(o))
-			lx_modprobe_note("left out: %s %s=%s: %s", o->module, o->name, o->value,
-					 why_not(o));
-	}
-}
-
-/* ---- sources ------------------------------------------------------------------------------ */
-
-static void add(struct convert *c, enum param param, const char *text, size_t len)
-{
-	fprintf(c->in[param].file, "%.*s%s", (int)len, text, param == NETWORKS ? "," : "\n");
-}
-
-static void take_option(void *arg, const char *module, const char *name, size_t name_len,
-			const char *value, size_t len)
-{
-	struct convert *c = arg;
-	struct option_text *o;
-
-	for (int i = 0; i < N_PARAMS; i++) {
-		if (!strcmp(module, "lnet") && strlen(param_names[i]) == name_len &&
-		    !strncmp(name, param_names[i], name_len)) {
-			add(c, i, value, len);
-			return;
-		}
-	}
-	o = grow(&c->option, &c->n_options, sizeof(*o));
-	if (!o) {
-		complain(c, "out of memory");
+	if (lx_modparam_ignored(module, name))
+		why = "it has no meaning in lnetx";
+	else if (!is_known(mine, name))
+		why = "lnetx does not know it; see \"lnetx tunable show\"";
+	else if (!*value || value[strspn(value, LX_MODPROBE_NAME)])
+		why = "a number or a word is expected";
+	if (why) {
+		lx_modprobe_note("left out: %s %s=%s: %s", module, name, value, why);
 		return;
 	}
-	o->module = strdup(module);
-	o->name = strndup(name, name_len);
-	o->value = strndup(value, len);
+	json_object_del(tunables, name); /* the last one counts, in its place */
+	json_object_set_new(tunables, name, json_string(value));
+}
+
+static void take_option(void *arg, const char *module, const char *name, char *value)
+{
+	bool of_lnet = !strcmp(module, "lnet");
+	int list = 0;
+
+	while (list < LISTS && strcmp(name, lists[list].name))
+		list++;
+	if (of_lnet && list < LISTS)
+		take_list(arg, list, value);
+	else if (of_lnet && !strcmp(name, "forwarding"))
+		take_forwarding(arg, value);
+	else
+		take_tunable(arg, module, name, value);
 }
 
 static void take_options(struct convert *c, const char *text, bool file)
@@ -638,38 +343,38 @@ static void take_options(struct convert *c, const char *text, bool file)
 }
 
 /* Takes arguments without an option: parameters by name, or rules of ip2nets. */
-static void take_inline(struct convert *c, const char *text)
+static void take_inline(struct convert *c, char *text)
 {
 	if (lx_modprobe_has_options(text))
 		take_options(c, text, false);
 	else
-		add(c, IP2NETS, text, strlen(text));
+		take_list(c, IP2NETS, text);
 }
 
-static char *read_stream(FILE *file)
+/* ---- sources --------------------------------------------------------------------------- */
+
+/* Takes a file of a kind: an option's letter; 0: standard input. */
+static void take_file(struct convert *c, int kind, const char *path)
 {
-	char *text = malloc(FILE_MAX + 1);
-	size_t len = text ? fread(text, 1, FILE_MAX, file) : 0;
+	FILE *file = kind ? fopen(path, "re") : stdin;
+	LX_AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	bool any = file && getdelim(&text, &size, '\0', file) >= 0;
 
-	if (text)
-		text[len] = '\0';
-	if (text && ferror(file)) {
-		free(text);
-		text = NULL;
-	}
-	return text;
-}
-
-static char *read_path(struct convert *c, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char *text = file ? read_stream(file) : NULL;
-
-	if (!text)
+	if (!file || ferror(file))
 		complain(c, "cannot read %s: %s", path, strerror(errno));
-	if (file)
+	if (file && kind)
 		fclose(file);
-	return text;
+	if (!any)
+		return;
+	c->source = path;
+	if (kind == 'm')
+		take_options(c, text, true);
+	else if (kind)
+		take_list(c, kind == 'i' ? IP2NETS : kind == 'r' ? ROUTES : NETWORKS, text);
+	else
+		take_inline(c, text);
+	c->source = NULL;
 }
 
 /* True if standard input has something to read. */
@@ -682,7 +387,7 @@ static bool has_input(bool other_sources)
 	return !other_sources || S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode);
 }
 
-/* ---- the program -------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------- */
 
 static const char usage[] =
 	"usage: lnet_legacy2yaml [OPTION]... [PARAMETERS]\n"
@@ -699,16 +404,6 @@ static const char usage[] =
 	"      --default-hop [N]    hops of routes that have none (1)\n"
 	"  -h, --help               this\n";
 
-struct job {
-	struct {
-		int kind;
-		const char *path;
-	} file[64];
-	int n_files;
-	const char *output;
-	char *text; /* as given without an option; or NULL */
-};
-
 static const struct option longs[] = { { "modprobe", required_argument, NULL, 'm' },
 				       { "ip2nets", required_argument, NULL, 'i' },
 				       { "routes", required_argument, NULL, 'r' },
@@ -721,26 +416,24 @@ static const struct option longs[] = { { "modprobe", required_argument, NULL, 'm
 /* A number may follow as a separate word. */
 static void take_hop(struct convert *c, int argc, char **argv)
 {
-	long hop = 1;
+	const char *word = optind < argc ? argv[optind] : "";
+	uint32_t hop = 1;
 
-	if (optind < argc && is_number(argv[optind], &hop))
+	if (!lx_number_parse(word, strlen(word), 10, UINT32_MAX, &hop))
 		optind++;
 	if (hop < 1 || hop > LX_HOP_MAX)
-		complain(c, "--default-hop %ld is out of range 1-255", hop);
-	c->default_hop = hop;
+		complain(c, "--default-hop %u is out of range 1-255", hop);
+	c->default_hop = (int)hop;
 }
 
 /* Returns 0, or the exit status plus 1. */
-static int parse_args(struct convert *c, struct job *job, int argc, char **argv)
+static int parse_args(struct convert *c, int argc, char **argv)
 {
 	int opt;
 
-	argv[0] = "lnet_legacy2yaml";
+	argv[0] = PROGRAM;
 	/* In order, so that a number after --default-hop is not taken for a parameter. */
-	while (optind < argc) {
-		opt = getopt_long(argc, argv, "-m:i:r:n:o:h", longs, NULL);
-		if (opt < 0)
-			break;
+	while (optind < argc && (opt = getopt_long(argc, argv, "-m:i:r:n:o:h", longs, NULL)) >= 0) {
 		if (opt == 'h') {
 			fputs(usage, stdout);
 			return 1;
@@ -748,13 +441,11 @@ static int parse_args(struct convert *c, struct job *job, int argc, char **argv)
 		if (opt == 'd') {
 			take_hop(c, argc, argv);
 		} else if (opt == 'o') {
-			job->output = optarg;
-		} else if (opt == 1 && !job->text) {
-			job->text = optarg;
-		} else if (opt != 1 && opt != '?' && job->n_files < 64) {
-			job->file[job->n_files].kind = opt;
-			job->file[job->n_files++].path = optarg;
-		} else {
+			c->output = optarg;
+		} else if (opt == 1 && !c->text) {
+			c->text = optarg;
+		} else if (json_array_append_new(json_object_get(c->files, (char[]){ opt, 0 }),
+						 json_string_nocheck(optarg))) {
 			fputs(usage, stderr);
 			return STATUS_WRONG + 1;
 		}
@@ -762,121 +453,83 @@ static int parse_args(struct convert *c, struct job *job, int argc, char **argv)
 	return 0;
 }
 
-/* In the order of kinds, not of options. */
-static void read_files(struct convert *c, const struct job *job)
+static void take_all(struct convert *c)
 {
-	for (const char *kind = "mirn"; *kind; kind++) {
-		for (int i = 0; i < job->n_files && !c->failed; i++) {
-			LX_AUTO_FREE char *text = NULL;
+	bool any = c->text;
+	json_t *list, *path;
+	const char *kind;
+	size_t i;
 
-			if (job->file[i].kind != *kind)
-				continue;
-			text = read_path(c, job->file[i].path);
-			c->source = job->file[i].path;
-			if (text && *kind == 'm')
-				take_options(c, text, true);
-			else if (text)
-				add(c, *kind == 'i' ? IP2NETS : *kind == 'r' ? ROUTES : NETWORKS, text,
-				    strlen(text));
-			c->source = NULL;
+	json_object_foreach (c->files, kind, list) {
+		json_array_foreach (list, i, path) {
+			any = true;
+			if (!c->failed)
+				take_file(c, *kind, json_string_value(path));
 		}
 	}
+	if (c->text && !c->failed)
+		take_inline(c, c->text);
+	else if (!c->failed && has_input(any))
+		take_file(c, 0, "standard input");
 }
 
-static bool has_data(const struct convert *c)
+static int convert(struct convert *c)
 {
-	for (int i = 0; i < N_PARAMS; i++) {
-		if (c->in[i].s[strspn(c->in[i].s, SPACE ",")])
-			return true;
-	}
-	return false;
-}
+	static const struct lx_layout rows = { .map = 5, .dash = 2, .item = 2 };
+	json_t *tunables = json_object_get(c->doc, "tunables"), *value;
+	const char *name;
+	void *next;
 
-static int write_out(struct convert *c, const char *path)
-{
-	FILE *file = path ? fopen(path, "we") : stdout;
-	bool ok = file && fwrite(c->out.s, 1, c->out.len, file) == c->out.len;
-
-	if (file && path)
-		ok &= !fclose(file);
-	else if (file)
-		ok &= !fflush(file);
-	if (!ok)
-		complain(c, "cannot write %s: %s", path ? path : "the output", strerror(errno));
-	return ok ? 0 : STATUS_WRONG;
-}
-
-static int convert(struct convert *c, const struct job *job)
-{
-	static void (*const put[])(struct convert *c, char *text) = { put_networks, put_ip2nets,
-								       put_routes };
-	bool has_lists;
-
-	read_files(c, job);
-	if (job->text) {
-		take_inline(c, job->text);
-	} else if (has_input(job->n_files)) {
-		LX_AUTO_FREE char *text = read_stream(stdin);
-
-		c->source = "standard input";
-		if (text)
-			take_inline(c, text);
-		c->source = NULL;
-	}
-	for (int i = 0; i < N_PARAMS; i++)
-		fflush(c->in[i].file);
+	take_all(c);
 	if (c->failed)
 		return STATUS_WRONG;
-	has_lists = has_data(c);
-	for (int i = 0; i < N_PARAMS && !c->failed; i++)
-		put[i](c, c->in[i].s);
-	if (!c->failed) {
-		put_routing(c);
-		put_tunables(c);
+	put_merged(c);
+	json_object_foreach_safe (tunables, next, name, value) {
+		if (!json_object_size(value))
+			json_object_del(tunables, name);
 	}
-	fflush(c->out.file);
-	if (!c->failed && !c->out.len && !has_lists) {
+	json_object_foreach_safe (c->doc, next, name, value) {
+		if (!json_object_size(value) && !json_array_size(value))
+			json_object_del(c->doc, name);
+	}
+	if (!c->has_lists && !json_object_size(c->doc)) {
 		complain(c, "no ip2nets, routes, or networks data; see --help");
 		return STATUS_USAGE;
 	}
-	return c->failed ? STATUS_WRONG : write_out(c, job->output);
-}
+	if (c->output && !freopen(c->output, "we", stdout)) {
+		complain(c, "cannot write %s: %s", c->output, strerror(errno));
+		return STATUS_WRONG;
+	}
+	json_object_foreach (c->doc, name, value) {
+		json_t *section = json_pack("{s:O}", name, value);
 
-static bool text_open(struct text *t)
-{
-	t->file = open_memstream(&t->s, &t->len);
-	return t->file;
-}
-
-static void text_close(struct text *t)
-{
-	if (t->file)
-		fclose(t->file);
-	free(t->s);
+		lx_print_yaml(stdout, section,
+			      json_is_object(value) ? &lx_layout_four
+			      : strcmp(name, "net") ? &rows
+						    : &lx_layout_wide);
+		json_decref(section);
+	}
+	return lx_print_end(PROGRAM) ? 0 : STATUS_WRONG;
 }
 
 int lx_legacy2yaml_main(int argc, char **argv)
 {
-	struct convert c = { 0 };
-	struct job job = { 0 };
-	bool ok = text_open(&c.out);
+	struct convert c = { .default_hop = LX_UNSET };
 	int status;
 
-	for (int i = 0; i < N_PARAMS; i++)
-		ok &= text_open(&c.in[i]);
-	if (!ok)
+	c.p = (struct lx_modparam){
+		.conf = &c.conf, .net = take_net, .route = take_route, .arg = &c
+	};
+	c.doc = json_pack("{s:[] s:[] s:[] s:{} s:{s:{} s:{} s:{}}}", "net", "ip2nets", "route",
+			  "routing", "tunables", "lnet", "tcp", "o2ib");
+	c.files = json_pack("{s:[] s:[] s:[] s:[]}", "m", "i", "r", "n");
+	c.merged = json_object();
+	if (!c.doc || !c.files || !c.merged)
 		complain(&c, "out of memory");
-	status = ok ? parse_args(&c, &job, argc, argv) : STATUS_WRONG + 1;
-	status = status ? status - 1 : c.failed ? STATUS_WRONG : convert(&c, &job);
-	for (int i = 0; i < N_PARAMS; i++)
-		text_close(&c.in[i]);
-	text_close(&c.out);
-	for (size_t i = 0; i < c.n_options; i++) {
-		free(c.option[i].module);
-		free(c.option[i].name);
-		free(c.option[i].value);
-	}
-	free(c.option);
-	free(c.rule);
+	status = parse_args(&c, argc, argv);
+	status = status ? status - 1 : c.failed ? STATUS_WRONG : convert(&c);
+	json_decref(c.merged);
+	json_decref(c.files);
+	json_decref(c.doc);
 	return status;
 }

@@ -52,8 +52,9 @@ static size_t bare_length(const char *name, const char *value)
 /* Takes "NAME=VALUE". Returns what follows it. */
 static const char *take_option(struct words *w, const char *name)
 {
-	size_t name_len = strcspn(name, "="), len;
-	const char *value = name + name_len + 1, *end = NULL;
+	const char *value = name + strcspn(name, "=") + 1, *end = NULL;
+	LX_AUTO_FREE char *own_name = strndup(name, value - 1 - name), *own_value = NULL;
+	size_t len;
 
 	if (*value == '"' || *value == '\'') {
 		end = strchr(value + 1, *value);
@@ -64,7 +65,8 @@ static const char *take_option(struct words *w, const char *name)
 		value++;
 	}
 	len = end ? (size_t)(end - value) : bare_length(name, value);
-	w->fn(w->arg, w->module, name, name_len, value, len);
+	own_value = strndup(value, len);
+	w->fn(w->arg, w->module, own_name, own_value);
 	return end ? end + 1 : value + len;
 }
 

@@ -4,7 +4,6 @@
 #define LX_CLI_MODPROBE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define LX_MODPROBE_NAME /* characters of names */                                                 \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -16,8 +15,7 @@ struct lx_modprobe_quote {
 };
 
 /* Gets "NAME=VALUE" of a module, without quotes. */
-typedef void lx_modprobe_fn(void *arg, const char *module, const char *name, size_t name_len,
-			    const char *value, size_t len);
+typedef void lx_modprobe_fn(void *arg, const char *module, const char *name, char *value);
 
 /* Writes a note to standard error: what is left out. */
 void lx_modprobe_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
