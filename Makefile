@@ -136,7 +136,7 @@ CONTROL_SRCS := user/ctl/codec.c user/ctl/path.c
 CTL_SRCS := $(wildcard user/ctl/*.c user/schema/*.c) \
 	$(addprefix user/base/,explain.c key.c netns.c nid.c octets.c suggest.c)
 DAEMON_SRCS := $(wildcard user/daemon/*.c)
-CLI_SRCS := $(wildcard tools/cli/*.c)
+CLI_SRCS := $(wildcard tools/cli/*.c tools/host/*.c)
 FAKE_SRCS := $(wildcard tests/fake/*.c)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
 TEST_FAKE_SRCS := $(wildcard tests/unit/fake*.c)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "../../tools/cli/lnetx.h"
-#include "../../tools/cli/rxqueue.h"
 #include "../../tools/cli/requests.h"
+#include "../../tools/host/rxqueue.h"
 #include "../../user/daemon/clocks.h"
 #include "cliworld.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "echo.h"
+#include "../host/echo.h"
 #include "fabric.h"
 #include "json.h"
 #include "requests.h"

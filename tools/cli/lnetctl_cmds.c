@@ -10,9 +10,9 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/conf/global.h"
+#include "../host/mrroute.h"
 #include "import_export.h"
 #include "lnetctl.h"
-#include "mrroute.h"
 #include "print.h"
 #include "record.h"
 

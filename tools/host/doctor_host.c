@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "../../user/io/duplicate.h"
+#include "../cli/json.h"
 #include "doctor.h"
-#include "json.h"
 #include "rxqueue.h"
 #include "sysctl.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
-#include "lnetctl.h"
+#include "../cli/lnetctl.h"
 #include "sysctl.h"
 
 #define SETTINGS_MAX 64

@@ -6,9 +6,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "../cli/session.h"
 #include "findings.h"
 #include "rtnl.h"
-#include "session.h"
 
 #define LX_DOCTOR_REACH_MAX 4 /* nodes that are asked, which takes up to two seconds each */
 

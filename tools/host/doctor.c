@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../cli/json.h"
+#include "../cli/lnetx.h"
 #include "doctor.h"
-#include "json.h"
-#include "lnetx.h"
 #include "mrroute.h"
 #include "reach.h"
 

@@ -10,7 +10,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/netns.h"
-#include "lnetctl.h"
+#include "../cli/lnetctl.h"
 #include "mrroute.h"
 #include "rtnl.h"
 #include "rttable.h"
