@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See iface.h. Called by fastpath.c whenever the daemon attaches interfaces. */
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/netlink.h>
 #include <linux/xfrm.h>
 #include <net/if.h>
@@ -13,44 +12,30 @@
 #include "../base/cleanup.h"
 #include "../base/explain.h"
 #include "../io/netif.h"
+#include "../io/netlink.h"
 #include "iface.h"
 
 /* ---- IPsec ------------------------------------------------------------------------- */
 
 static int on_policies(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct nlattr *attr;
+	const struct nlattr *info = lx_netlink_attr(nlh, sizeof(uint32_t), XFRMA_SPD_INFO);
 
-	mnl_attr_for_each (attr, nlh, sizeof(uint32_t)) {
-		if (mnl_attr_get_type(attr) == XFRMA_SPD_INFO &&
-		    mnl_attr_get_payload_len(attr) >= sizeof(struct xfrmu_spdinfo))
-			memcpy(arg, mnl_attr_get_payload(attr), sizeof(struct xfrmu_spdinfo));
-	}
-	return MNL_CB_STOP;
+	if (info && mnl_attr_get_payload_len(info) >= sizeof(struct xfrmu_spdinfo))
+		memcpy(arg, mnl_attr_get_payload(info), sizeof(struct xfrmu_spdinfo));
+	return MNL_CB_OK;
 }
 
-/* A kernel without IPsec has none, and does not answer. */
+/* A kernel without IPsec has none, and no such bus. */
 static unsigned int n_policies(void)
 {
-	struct mnl_socket *nl = mnl_socket_open2(NETLINK_XFRM, SOCK_CLOEXEC);
 	struct xfrmu_spdinfo info = { 0 };
-	struct nlmsghdr *nlh;
-	char buf[512];
-	ssize_t n = -1;
+	union lx_netlink_request request;
 
-	if (!nl)
-		return 0;
-	nlh = mnl_nlmsg_put_header(buf);
-	nlh->nlmsg_type = XFRM_MSG_GETSPDINFO;
-	nlh->nlmsg_flags = NLM_F_REQUEST;
-	nlh->nlmsg_seq = 1;
-	*(uint32_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(uint32_t)) = ~0u;
-	if (!mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) &&
-	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) >= 0)
-		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
-	if (n > 0)
-		mnl_cb_run(buf, n, 1, mnl_socket_get_portid(nl), on_policies, &info);
-	mnl_socket_close(nl);
+	lx_netlink_ask(NETLINK_XFRM,
+		       lx_netlink_request(&request, XFRM_MSG_GETSPDINFO, 0, &(uint32_t){ ~0u },
+					  sizeof(uint32_t)),
+		       on_policies, &info);
 	return info.incnt + info.outcnt;
 }
 

@@ -4,10 +4,10 @@
  * the first NI comes up, freed with the last.
  */
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
+#include "netlink.h"
 #include "netwatch.h"
 #include "poll.h"
 
@@ -83,13 +83,9 @@ int lx_netwatch_new(struct lx_loop *loop, void (*fn)(void *arg), void *arg,
 	watch->fn = fn;
 	watch->arg = arg;
 	lx_work_init(&watch->start, on_start);
-	watch->nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (!watch->nl ||
-	    mnl_socket_bind(watch->nl, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
-			    MNL_SOCKET_AUTOPID) < 0) {
-		r = -errno;
-		if (watch->nl)
-			mnl_socket_close(watch->nl);
+	r = lx_netlink_open(NETLINK_ROUTE, SOCK_NONBLOCK,
+			    RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR, &watch->nl);
+	if (r) {
 		free(watch);
 		return r;
 	}
