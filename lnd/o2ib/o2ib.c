@@ -85,7 +85,6 @@ static int resolve(struct lx_o2ib_net *net)
 {
 	struct lx_ni *ni = net->ni;
 	struct lx_netif netif;
-	union lx_addr addr;
 	int r;
 
 	if (!lx_nid_is_any(&ni->nid) && !lx_nid_is_nid4(&ni->nid))
@@ -99,8 +98,7 @@ static int resolve(struct lx_o2ib_net *net)
 		if (r)
 			return r;
 	} else if (ni->env) {
-		lx_addr_init(&addr, ni->nid.addr, 4, 0);
-		r = lx_netif_by_addr(&addr, ni->ifname, &netif);
+		r = lx_netif_by_nid(&ni->nid, ni->ifname, &netif);
 		if (r)
 			return r;
 		memcpy(ni->ifname, netif.name, sizeof(ni->ifname));

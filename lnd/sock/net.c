@@ -56,7 +56,7 @@ struct lx_sock_net *lx_sock_net_lookup(struct lx_sock_host *host, const struct l
 
 void lx_sock_net_set_scope(const struct lx_sock_net *net, union lx_addr *addr)
 {
-	if (addr->sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr))
+	if (lx_addr_is_link_local(addr))
 		addr->v6.sin6_scope_id = net->netif.index;
 }
 

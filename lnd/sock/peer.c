@@ -38,7 +38,7 @@ int lx_sock_peer_new(struct lx_sock_net *net, const struct lx_id *id,
 		return -ENOMEM;
 	peer->net = net;
 	peer->id = *id;
-	lx_addr_init(&peer->addr, id->nid.addr, lx_nid_bytes(&id->nid) - 4, 0);
+	lx_addr_of_nid(&peer->addr, &id->nid, 0);
 	lx_sock_net_set_scope(net, &peer->addr);
 	peer->next_cookie = LX_SOCK_COOKIE_FIRST;
 	peer->last_alive_ns = lx_sock_now();

@@ -93,8 +93,7 @@ static int resolve(struct lx_sock_net *net)
 		if (!r)
 			r = lx_nid_from_sockaddr(ni->net, &net->netif.addr.sa, &ni->nid);
 	} else {
-		lx_addr_init(&net->addr, ni->nid.addr, lx_nid_bytes(&ni->nid) - 4, 0);
-		r = lx_netif_by_addr(&net->addr, ni->ifname, &net->netif);
+		r = lx_netif_by_nid(&ni->nid, ni->ifname, &net->netif);
 		if (!r)
 			memcpy(ni->ifname, net->netif.name, sizeof(ni->ifname));
 	}
@@ -135,8 +134,7 @@ static void peer_moved(struct lx_sock_peer *peer, bool all)
  */
 static void net_moved(struct lx_sock_net *net, const struct lx_netif *netif)
 {
-	bool bound = net->addr.sa.sa_family == AF_INET6 &&
-		     IN6_IS_ADDR_LINKLOCAL(&net->addr.v6.sin6_addr);
+	bool bound = lx_addr_is_link_local(&net->addr);
 	struct lx_sock_peer *peer;
 
 	if (net->deaf && netif->index == net->netif.index) {

@@ -229,6 +229,15 @@ found() {
 		([.about, .reason, .next] | join(" ") | contains($text)))] | length > 0'
 }
 
+@test "lctl interface_list: the mask of an NI's own address; IPv6" {
+	on a ip addr add 10.1.0.10/16 dev eth0
+	{ nets_yaml tcp eth0
+		printf '    - net type: tcp6\n      local NI(s): [ { nid: fd00:1::3@tcp6 } ]\n'; } | config a
+	start a
+	[[ $(tool a lctl --net tcp interface_list) == "10.1.0.1: (10.1.0.1/255.255.255.0) "* ]]
+	[[ $(tool a lctl --net tcp6 interface_list) == "fd00:1::3: (fd00:1::3/64) "* ]]
+}
+
 @test "doctor: one interface is healthy; several on a subnet are not, until they are set up" {
 	start a
 	start b

@@ -390,25 +390,20 @@ static int peer_list(struct lctl *l, int argc, char **argv)
 }
 
 /* "255.255.255.0"; the reference knows IPv4 only, an IPv6 prefix is shown as its length. */
-static const char *mask_of(const char *address, char *buf, size_t size)
+static const char *mask_of(const char *text, char *buf, size_t size)
 {
-	struct lx_netif_addr *list LX_AUTO_FREE = NULL;
-	size_t n = 0;
+	struct lx_netif netif = { 0 };
+	struct lx_nid nid;
+	uint32_t mask;
 
-	snprintf(buf, size, "?");
-	lx_netif_addrs(&list, &n);
-	for (size_t i = 0; i < n; i++) {
-		unsigned int len = list[i].prefix_len;
-		uint32_t mask = len ? ~0u << (32 - (len < 32 ? len : 32)) : 0;
-		const char *own = lx_addr_str(&list[i].addr);
-
-		if (strncmp(own, address, strlen(address)))
-			continue;
-		if (strchr(address, ':'))
-			snprintf(buf, size, "%u", len);
-		else
-			snprintf(buf, size, "%u.%u.%u.%u", mask >> 24, mask >> 16 & 255,
-				 mask >> 8 & 255, mask & 255);
+	if (lx_nid_parse(text, &nid) || lx_netif_by_nid(&nid, "", &netif)) {
+		snprintf(buf, size, "?");
+	} else if (!lx_nid_is_nid4(&nid)) {
+		snprintf(buf, size, "%u", netif.prefix_len);
+	} else {
+		mask = netif.prefix_len ? ~0u << (32 - netif.prefix_len) : 0;
+		snprintf(buf, size, "%u.%u.%u.%u", mask >> 24, mask >> 16 & 255, mask >> 8 & 255,
+			 mask & 255);
 	}
 	return buf;
 }
@@ -424,7 +419,7 @@ static int print_interface(struct lctl *l, const json_t *ni, void *arg)
 	++*n;
 	snprintf(address, sizeof(address), "%.*s", (int)strcspn(nid, "@"), nid);
 	printf("%s: (%s/%s) npeer %d nroute 0\n", address, address,
-	       mask_of(address, mask, sizeof(mask)), (int)lx_json_int(ni, "peers"));
+	       mask_of(nid, mask, sizeof(mask)), (int)lx_json_int(ni, "peers"));
 	return 0;
 }
 

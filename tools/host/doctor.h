@@ -15,13 +15,13 @@
 /* A tcp NI, with the address and the interface that it has in Linux. */
 struct lx_doctor_ni {
 	const char *nid, *net;
-	const struct lx_rtnl_addr *addr;
-	const struct lx_rtnl_link *link;
+	struct lx_netif netif;
 };
 
 struct lx_doctor_host {
-	struct lx_rtnl *nl;
-	struct lx_rtnl_list links, addrs, rules;
+	struct lx_rtnl_list rules;
+	struct lx_netif *addr; /* all of them */
+	size_t n_addrs;
 	struct lx_doctor_ni *ni;
 	size_t n_nis;
 };

@@ -13,6 +13,7 @@
 
 #include "../../user/io/duplicate.h"
 #include "../cli/json.h"
+#include "device.h"
 #include "doctor.h"
 #include "rxqueue.h"
 #include "sysctl.h"
@@ -20,43 +21,6 @@
 #define PROBED_MAX 8 /* NIs whose addresses are asked for, which takes half a second each */
 
 /* ---- NIs as Linux has them --------------------------------------------------------- */
-
-/* The IP address in a NID; family 0: it has none. */
-static struct lx_rtnl_ip ip_of(const char *text)
-{
-	struct lx_rtnl_ip ip = { 0 };
-	struct lx_nid nid;
-
-	if (lx_nid_parse(text, &nid) || nid.type != LX_NET_TCP)
-		return ip;
-	ip.family = lx_nid_bytes(&nid) == 8 ? AF_INET : AF_INET6;
-	memcpy(ip.bytes, nid.addr, lx_rtnl_ip_len(&ip));
-	return ip;
-}
-
-static const struct lx_rtnl_addr *addr_of(const struct lx_doctor *d, const char *text)
-{
-	const struct lx_rtnl_addr *addr = d->host.addrs.entry;
-	struct lx_rtnl_ip ip = ip_of(text);
-
-	for (size_t i = 0; ip.family && i < d->host.addrs.n; i++) {
-		if (lx_rtnl_ip_eq(&addr[i].ip, &ip))
-			return &addr[i];
-	}
-	return NULL;
-}
-
-static const struct lx_rtnl_link *link_of(const struct lx_doctor *d,
-					  const struct lx_rtnl_addr *addr)
-{
-	const struct lx_rtnl_link *link = d->host.links.entry;
-
-	for (size_t i = 0; addr && i < d->host.links.n; i++) {
-		if (link[i].index == addr->ifindex)
-			return &link[i];
-	}
-	return NULL;
-}
 
 static int list_nis(struct lx_doctor *d)
 {
@@ -74,9 +38,7 @@ static int list_nis(struct lx_doctor *d)
 
 			ni->net = lx_json_text(net, "net type");
 			ni->nid = lx_json_text(row, "nid");
-			ni->addr = addr_of(d, ni->nid);
-			ni->link = link_of(d, ni->addr);
-			d->host.n_nis += ni->link != NULL;
+			d->host.n_nis += !lx_device_of(ni->nid, &ni->netif);
 		}
 	}
 	return 0;
@@ -87,9 +49,10 @@ static const struct lx_doctor_ni *neighbour_of(const struct lx_doctor *d,
 					       const struct lx_doctor_ni *ni)
 {
 	for (size_t i = 0; i < d->host.n_nis; i++) {
-		if (d->host.ni[i].link != ni->link &&
-		    d->host.ni[i].addr->prefix_len == ni->addr->prefix_len &&
-		    lx_rtnl_ip_shares(&d->host.ni[i].addr->ip, &ni->addr->ip, ni->addr->prefix_len))
+		const struct lx_netif *other = &d->host.ni[i].netif;
+
+		if (other->index != ni->netif.index && other->prefix_len == ni->netif.prefix_len &&
+		    lx_addr_shares(&other->addr, &ni->netif.addr, ni->netif.prefix_len))
 			return &d->host.ni[i];
 	}
 	return NULL;
@@ -100,7 +63,7 @@ static bool has_rule(const struct lx_doctor *d, const struct lx_doctor_ni *ni)
 	const struct lx_rtnl_rule *rule = d->host.rules.entry;
 
 	for (size_t i = 0; i < d->host.rules.n; i++) {
-		if (lx_rtnl_ip_shares(&rule[i].src, &ni->addr->ip, rule[i].prefix_len))
+		if (lx_addr_shares(&rule[i].src, &ni->netif.addr, rule[i].prefix_len))
 			return true;
 	}
 	return false;
@@ -113,7 +76,7 @@ static long long conf_of(const struct lx_doctor_ni *ni, const char *name)
 	char key[96];
 
 	/* Between slashes the dots of a VLAN's name are none. */
-	snprintf(key, sizeof(key), "net/ipv4/conf/%s/%s", ni->link->name, name);
+	snprintf(key, sizeof(key), "net/ipv4/conf/%s/%s", ni->netif.name, name);
 	if (lx_sysctl_read(key, &own))
 		own = 0;
 	snprintf(key, sizeof(key), "net.ipv4.conf.all.%s", name);
@@ -125,7 +88,7 @@ static long long conf_of(const struct lx_doctor_ni *ni, const char *name)
 static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
 	const struct lx_doctor_ni *other = neighbour_of(d, ni);
-	const char *name = ni->link->name;
+	const char *name = ni->netif.name;
 
 	if (!other)
 		return;
@@ -134,15 +97,16 @@ static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 				"%s is on one subnet with %s (%s), and no routing rule says that "
 				"packets from it "
 				"leave by %s",
-				name, other->link->name, other->nid, name);
-	if (!has_rule(d, ni) && ni->addr->ip.family == AF_INET && conf_of(ni, "rp_filter") == 1)
+				name, other->netif.name, other->nid, name);
+	if (!has_rule(d, ni) && ni->netif.addr.sa.sa_family == AF_INET &&
+	    conf_of(ni, "rp_filter") == 1)
 		lx_findings_add(
 			&d->found, true, ni->nid,
 			"lnetctl setup-mrrouting, or sysctl -w net.ipv4.conf.all.rp_filter=2",
 			"rp_filter of %s is 1: Linux drops what arrives there from hosts that it "
 			"reaches by %s",
-			name, other->link->name);
-	if (ni->addr->ip.family == AF_INET &&
+			name, other->netif.name);
+	if (ni->netif.addr.sa.sa_family == AF_INET &&
 	    (!conf_of(ni, "arp_ignore") || conf_of(ni, "arp_announce") < 2))
 		lx_findings_add(
 			&d->found, true, ni->nid,
@@ -150,51 +114,52 @@ static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 			"%s also answers ARP requests for the address of %s, so that messages for "
 			"one "
 			"arrive at the other",
-			name, other->link->name);
+			name, other->netif.name);
 }
 
 static void check_duplicate(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
-	union lx_addr addr;
 	char mac[LX_MAC_TEXT];
+	struct lx_nid nid;
 
-	lx_addr_init(&addr, ni->addr->ip.bytes, lx_rtnl_ip_len(&ni->addr->ip), 0);
-	if (lx_duplicate_find(&addr, mac) > 0)
+	if (!lx_nid_parse(ni->nid, &nid) && lx_duplicate_find(&nid, mac) > 0)
 		lx_findings_add(
 			&d->found, true, ni->nid,
 			"find that machine, at the switch; one of the two needs another address",
 			"another machine has its address, too: the one with MAC address %s on %s",
-			mac, ni->link->name);
+			mac, ni->netif.name);
 }
 
 static void check_mtu(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
 	for (const struct lx_doctor_ni *other = d->host.ni; other < ni; other++) {
-		if (!strcmp(other->net, ni->net) && other->link->mtu != ni->link->mtu) {
+		if (!strcmp(other->net, ni->net) && other->netif.mtu != ni->netif.mtu) {
 			lx_findings_add(&d->found, false, ni->nid,
 					"the same MTU on all interfaces and switches of a net",
-					"the MTU of %s is %u, that of %s %u", ni->link->name,
-					ni->link->mtu, other->link->name, other->link->mtu);
+					"the MTU of %s is %u, that of %s %u", ni->netif.name,
+					ni->netif.mtu, other->netif.name, other->netif.mtu);
 			return;
 		}
 	}
 }
 
 /* A node on a subnet of this machine; others are reached by a gateway, which is the neighbour. */
-static bool is_neighbour(const struct lx_doctor *d, const struct lx_rtnl_ip *ip)
+static bool is_neighbour(const struct lx_doctor *d, const union lx_addr *addr)
 {
-	const struct lx_rtnl_addr *addr = d->host.addrs.entry;
 	bool shares = false;
 
-	for (size_t i = 0; i < d->host.addrs.n; i++) {
-		if (lx_rtnl_ip_eq(&addr[i].ip, ip))
+	for (size_t i = 0; i < d->host.n_addrs; i++) {
+		const struct lx_netif *own = &d->host.addr[i];
+
+		if (lx_addr_same_host(&own->addr, addr))
 			return false;
-		shares |= lx_rtnl_ip_shares(&addr[i].ip, ip, addr[i].prefix_len);
+		shares |= lx_addr_shares(&own->addr, addr, own->prefix_len);
 	}
 	return shares;
 }
 
-static long long count_neighbours(const struct lx_doctor *d, const json_t *peers, uint8_t family)
+static long long count_neighbours(const struct lx_doctor *d, const json_t *peers,
+				  sa_family_t family)
 {
 	const json_t *peer, *row;
 	long long n = 0;
@@ -202,9 +167,10 @@ static long long count_neighbours(const struct lx_doctor *d, const json_t *peers
 
 	json_array_foreach ((json_t *)peers, i, peer) {
 		json_array_foreach (json_object_get(peer, lx_control_peers.rows), j, row) {
-			struct lx_rtnl_ip ip = ip_of(lx_json_text(row, "nid"));
+			union lx_addr addr;
 
-			n += ip.family == family && is_neighbour(d, &ip);
+			n += !lx_device_addr(lx_json_text(row, "nid"), &addr) &&
+			     addr.sa.sa_family == family && is_neighbour(d, &addr);
 		}
 	}
 	return n;
@@ -244,7 +210,7 @@ static void check_queues(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 	char ifname[IFNAMSIZ], file[128], mask[256], next[512];
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (cpus < 2 || !lx_rxqueue_lone(ni->link->name, ifname, file, sizeof(file)))
+	if (cpus < 2 || !lx_rxqueue_lone(ni->netif.name, ifname, file, sizeof(file)))
 		return;
 	snprintf(next, sizeof(next), "echo %s >%s", lx_rxqueue_mask(cpus, mask, sizeof(mask)),
 		 file);
@@ -286,26 +252,17 @@ static void check_clock(struct lx_doctor *d)
 int lx_doctor_host_load(struct lx_doctor *d)
 {
 	struct lx_doctor_host *h = &d->host;
-	struct lx_rtnl_list v6 = { 0 };
-	int err = lx_rtnl_new(&h->nl);
+	int err = lx_netif_addrs(&h->addr, &h->n_addrs);
 
 	if (!err)
-		err = lx_rtnl_links(h->nl, &h->links);
-	if (!err)
-		err = lx_rtnl_addrs(h->nl, &h->addrs);
-	if (!err)
-		err = lx_rtnl_rules(h->nl, AF_INET, &h->rules);
-	if (!err && !lx_rtnl_rules(h->nl, AF_INET6, &v6))
-		err = lx_rtnl_join(&h->rules, &v6);
+		err = lx_rtnl_rules(&h->rules);
 	return err ? err : list_nis(d);
 }
 
 void lx_doctor_host_fini(struct lx_doctor_host *h)
 {
-	lx_rtnl_free(h->nl);
-	free(h->links.entry);
-	free(h->addrs.entry);
 	free(h->rules.entry);
+	free(h->addr);
 	free(h->ni);
 }
 

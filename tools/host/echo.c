@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Probes a path, and its MTU; see the header. Called by fabric.c and reach.c. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip.h>
@@ -13,18 +12,13 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/io/netif.h"
 #include "echo.h"
 
 #define WAIT_MS 300
 #define TRIES 3 /* the first one may wait for ARP */
 #define MTU_MAX 65536
 #define SMALL 100
-
-union address {
-	struct sockaddr sa;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-};
 
 struct echo {
 	int fd;
@@ -33,30 +27,7 @@ struct echo {
 	_Alignas(8) char packet[MTU_MAX];
 };
 
-/* Without a port; false: no IP address in it. */
-static bool address_of(const struct lx_nid *nid, union address *ret)
-{
-	char text[LX_NID_TEXT], *at;
-
-	memset(ret, 0, sizeof(*ret));
-	lx_nid_format(nid, text, sizeof(text));
-	at = strrchr(text, '@');
-	if (lx_net_type(lx_nid_net(nid)) != LX_NET_TCP || !at)
-		return false;
-	*at = '\0';
-	if (inet_pton(AF_INET, text, &ret->in.sin_addr) == 1)
-		ret->sa.sa_family = AF_INET;
-	else if (inet_pton(AF_INET6, text, &ret->in6.sin6_addr) == 1)
-		ret->sa.sa_family = AF_INET6;
-	return ret->sa.sa_family;
-}
-
-static socklen_t size_of(const union address *a)
-{
-	return a->sa.sa_family == AF_INET6 ? sizeof(a->in6) : sizeof(a->in);
-}
-
-static int open_socket(const union address *own, const union address *peer, bool v6)
+static int open_socket(const union lx_addr *own, const union lx_addr *peer, bool v6)
 {
 	int fd = socket(own->sa.sa_family, SOCK_RAW | SOCK_CLOEXEC,
 			v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
@@ -64,7 +35,7 @@ static int open_socket(const union address *own, const union address *peer, bool
 
 	if (fd < 0)
 		return -errno;
-	if (!bind(fd, &own->sa, size_of(own)) && !connect(fd, &peer->sa, size_of(peer)) &&
+	if (!bind(fd, &own->sa, lx_addr_len(own)) && !connect(fd, &peer->sa, lx_addr_len(peer)) &&
 	    !setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
 			v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe, sizeof(probe)))
 		return fd;
@@ -159,14 +130,16 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 {
 	static const unsigned int usual[] = { 9000, 4092, 2044, 1500, 1400, 1280, 576, SMALL };
 	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
-	union address from, to;
+	union lx_addr from, to;
 	int fd LX_AUTO_CLOSE = -1;
 	unsigned int mtu;
 
 	*ret_mtu = *ret_passed = 0;
 	if (!e)
 		return -ENOMEM;
-	if (!address_of(own, &from) || !address_of(peer, &to) ||
+	lx_addr_of_nid(&from, own, 0);
+	lx_addr_of_nid(&to, peer, 0);
+	if (own->type != LX_NET_TCP || peer->type != LX_NET_TCP ||
 	    from.sa.sa_family != to.sa.sa_family)
 		return -EOPNOTSUPP;
 	e->v6 = from.sa.sa_family == AF_INET6;
@@ -190,14 +163,15 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 int lx_echo_answers(const struct lx_nid *peer)
 {
 	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
-	union address any = { 0 }, to;
+	union lx_addr any, to;
 	int fd LX_AUTO_CLOSE = -1;
 
 	if (!e)
 		return -ENOMEM;
-	if (!address_of(peer, &to))
+	if (peer->type != LX_NET_TCP)
 		return -EOPNOTSUPP;
-	any.sa.sa_family = to.sa.sa_family;
+	lx_addr_of_nid(&to, peer, 0);
+	any = (union lx_addr){ .v6.sin6_family = to.sa.sa_family };
 	e->v6 = to.sa.sa_family == AF_INET6;
 	e->id = getpid();
 	fd = e->fd = open_socket(&any, &to, e->v6);

@@ -1,105 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. Called by "lnetctl setup-mrrouting" and "lnetctl net add". */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "../../user/base/cleanup.h"
 #include "../../user/base/netns.h"
+#include "../cli/json.h"
 #include "../cli/lnetctl.h"
+#include "device.h"
 #include "mrroute.h"
 #include "rtnl.h"
 #include "rttable.h"
 
 struct setup {
 	struct lx_session *session;
-	struct lx_rtnl *nl;
 	bool dry_run;
-	unsigned int *table; /* of each link; 0: not yet known */
-	unsigned int n_new; /* tables that a dry run would have named */
-	struct lx_rtnl_list links, addrs, routes, rules;
+	struct lx_rtnl_list routes, rules;
+	struct lx_rtnl_list named; /* interface indexes: their tables a dry run would name */
 };
 
 static void fini(struct setup *m)
 {
-	lx_rtnl_free(m->nl);
-	free(m->table);
-	free(m->links.entry);
-	free(m->addrs.entry);
 	free(m->routes.entry);
 	free(m->rules.entry);
+	free(m->named.entry);
 }
 
 /* ---- what is there ----------------------------------------------------------------- */
 
-static int load_family(struct setup *m, uint8_t family)
-{
-	struct lx_rtnl_list list;
-	int err = lx_rtnl_routes(m->nl, family, &list);
-
-	if (!err)
-		err = lx_rtnl_join(&m->routes, &list);
-	if (!err)
-		err = lx_rtnl_rules(m->nl, family, &list);
-	return err ? err : lx_rtnl_join(&m->rules, &list);
-}
-
 static int load(struct setup *m)
 {
-	int err = lx_rtnl_new(&m->nl);
+	int err = lx_rtnl_routes(&m->routes);
 
 	if (!err)
-		err = lx_rtnl_links(m->nl, &m->links);
-	if (!err) {
-		m->table = calloc(m->links.n + 1, sizeof(*m->table));
-		err = m->table ? 0 : -ENOMEM;
-	}
-	if (!err)
-		err = lx_rtnl_addrs(m->nl, &m->addrs);
-	if (!err)
-		err = load_family(m, AF_INET);
-	if (!err) {
-		err = load_family(m, AF_INET6);
-		if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP)
-			err = 0; /* a kernel without IPv6 */
-	}
+		err = lx_rtnl_rules(&m->rules);
 	return err ? lx_session_fail(m->session, err, "cannot list this machine's routes: %s",
 				     strerror(-err))
 		   : 0;
 }
 
-/* links.n: it has just gone. */
-static size_t link_at(const struct setup *m, unsigned int index)
+static const char *link_name(unsigned int index, char buf[IFNAMSIZ])
 {
-	const struct lx_rtnl_link *link = m->links.entry;
-	size_t i = 0;
-
-	while (i < m->links.n && link[i].index != index)
-		i++;
-	return i;
-}
-
-static const char *link_name(const struct setup *m, unsigned int index)
-{
-	const struct lx_rtnl_link *link = m->links.entry;
-	size_t i = link_at(m, index);
-
-	return i < m->links.n ? link[i].name : "?";
-}
-
-static const struct lx_rtnl_addr *find_addr(const struct setup *m, const struct lx_rtnl_ip *ip)
-{
-	const struct lx_rtnl_addr *addr = m->addrs.entry;
-
-	for (size_t i = 0; i < m->addrs.n; i++) {
-		if (lx_rtnl_ip_eq(&addr[i].ip, ip))
-			return &addr[i];
-	}
-	return NULL;
+	return lx_netif_name(index, buf) ? "?" : buf; /* it has just gone */
 }
 
 /* ---- changes ----------------------------------------------------------------------- */
@@ -113,58 +60,69 @@ static int explain(const struct setup *m, int err, const char *what)
 			       strerror(-err));
 }
 
+static const char *option_of(sa_family_t family)
+{
+	return family == AF_INET6 ? "-6 " : "";
+}
+
+#define WORD 64
+
+/* " via 10.0.0.1"; "" for none. */
+static const char *word(const char *before, const union lx_addr *addr, char buf[WORD])
+{
+	char host[INET6_ADDRSTRLEN];
+
+	if (!addr->sa.sa_family)
+		return "";
+	snprintf(buf, WORD, "%s%s", before, lx_addr_host(addr, host, sizeof(host)));
+	return buf;
+}
+
 static int change_route(struct setup *m, bool add, const struct lx_rtnl_route *r)
 {
-	char ip[3][LX_RTNL_IP_TEXT], len[16] = "", text[256];
-	uint8_t family = r->dst.family ? r->dst.family : r->gateway.family;
+	char dst[WORD] = "default", via[WORD], src[WORD], len[16] = "", name[IFNAMSIZ], text[256];
 	int err;
 
-	if (r->dst.family)
+	if (*word("", &r->dst, dst))
 		snprintf(len, sizeof(len), "/%u", r->prefix_len);
-	snprintf(text, sizeof(text), "ip %sroute %s %s%s%s%s dev %s%s%s table %u protocol %d",
-		 family == AF_INET6 ? "-6 " : "", add ? "add" : "del", lx_rtnl_ip_format(&r->dst, ip[0]),
-		 len, r->gateway.family ? " via " : "",
-		 r->gateway.family ? lx_rtnl_ip_format(&r->gateway, ip[1]) : "",
-		 link_name(m, r->ifindex), r->src.family ? " src " : "",
-		 r->src.family ? lx_rtnl_ip_format(&r->src, ip[2]) : "", r->table, r->protocol);
+	snprintf(text, sizeof(text), "ip %sroute %s %s%s%s dev %s%s table %u protocol %d",
+		 option_of(lx_rtnl_route_family(r)), add ? "add" : "del", dst, len,
+		 word(" via ", &r->gateway, via), link_name(r->ifindex, name),
+		 word(" src ", &r->src, src), r->table, r->protocol);
 	if (m->dry_run) {
 		puts(text);
 		return 0;
 	}
-	err = lx_rtnl_change_route(m->nl, add, r);
-	if (err == (add ? -EEXIST : -ESRCH))
-		return 0;
-	return err ? explain(m, err, text) : 0;
+	err = lx_rtnl_change_route(add, r);
+	return !err || err == (add ? -EEXIST : -ESRCH) ? 0 : explain(m, err, text);
 }
 
 static int change_rule(struct setup *m, bool add, const struct lx_rtnl_rule *r)
 {
-	char ip[LX_RTNL_IP_TEXT], text[160];
+	char from[WORD], text[160];
 	int err;
 
-	snprintf(text, sizeof(text), "ip %srule %s from %s table %u protocol %d",
-		 r->src.family == AF_INET6 ? "-6 " : "", add ? "add" : "del",
-		 lx_rtnl_ip_format(&r->src, ip), r->table, r->protocol);
+	snprintf(text, sizeof(text), "ip %srule %s%s table %u protocol %d",
+		 option_of(r->src.sa.sa_family), add ? "add" : "del",
+		 word(" from ", &r->src, from), r->table, r->protocol);
 	if (m->dry_run) {
 		puts(text);
 		return 0;
 	}
-	err = lx_rtnl_change_rule(m->nl, add, r);
-	if (err == (add ? -EEXIST : -ENOENT))
-		return 0;
-	return err ? explain(m, err, text) : 0;
+	err = lx_rtnl_change_rule(add, r);
+	return !err || err == (add ? -EEXIST : -ENOENT) ? 0 : explain(m, err, text);
 }
 
 /* What was learnt by way of another interface would still be used. */
-static int flush(struct setup *m, unsigned int ifindex)
+static int flush(struct setup *m, const struct lx_netif *netif)
 {
 	int err;
 
 	if (m->dry_run) {
-		printf("ip neigh flush dev %s\n", link_name(m, ifindex));
+		printf("ip neigh flush dev %s\n", netif->name);
 		return 0;
 	}
-	err = lx_rtnl_flush_neighbours(m->nl, ifindex);
+	err = lx_rtnl_flush_neighbours(netif->index);
 	return err ? explain(m, err, "ip neigh flush") : 0;
 }
 
@@ -173,10 +131,12 @@ static int remove_ours(struct setup *m, bool all)
 {
 	const struct lx_rtnl_route *route = m->routes.entry;
 	const struct lx_rtnl_rule *rule = m->rules.entry;
+	struct lx_netif netif;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < m->rules.n; i++) {
-		if (rule[i].protocol == LX_MRROUTE_PROTOCOL && (all || !find_addr(m, &rule[i].src)))
+		if (rule[i].protocol == LX_MRROUTE_PROTOCOL &&
+		    (all || lx_netif_by_addr(&rule[i].src, "", &netif)))
 			err = change_rule(m, false, &rule[i]);
 	}
 	for (size_t i = 0; all && !err && i < m->routes.n; i++) {
@@ -194,8 +154,9 @@ static const struct lx_rtnl_route *find_route(const struct setup *m, const struc
 
 	for (size_t i = 0; i < m->routes.n; i++) {
 		if (route[i].table == r->table && route[i].ifindex == r->ifindex &&
-		    route[i].prefix_len == r->prefix_len && lx_rtnl_ip_eq(&route[i].dst, &r->dst) &&
-		    lx_rtnl_ip_eq(&route[i].gateway, &r->gateway))
+		    route[i].prefix_len == r->prefix_len &&
+		    lx_addr_same_host(&route[i].dst, &r->dst) &&
+		    lx_addr_same_host(&route[i].gateway, &r->gateway))
 			return &route[i];
 	}
 	return NULL;
@@ -206,39 +167,27 @@ static bool has_rule(const struct setup *m, const struct lx_rtnl_rule *r)
 	const struct lx_rtnl_rule *rule = m->rules.entry;
 
 	for (size_t i = 0; i < m->rules.n; i++) {
-		if (rule[i].table == r->table && lx_rtnl_ip_eq(&rule[i].src, &r->src))
+		if (rule[i].table == r->table && lx_addr_same_host(&rule[i].src, &r->src))
 			return true;
 	}
 	return false;
 }
 
 /* Somebody else's routes of this family in the table: it is set up already. */
-static bool is_foreign(const struct setup *m, unsigned int table, uint8_t family)
+static bool is_foreign(const struct setup *m, unsigned int table, sa_family_t family)
 {
 	const struct lx_rtnl_route *route = m->routes.entry;
 
 	for (size_t i = 0; i < m->routes.n; i++) {
-		const struct lx_rtnl_ip *ip = route[i].dst.family ? &route[i].dst : &route[i].gateway;
-
 		/* fe80::/64 and ff00::/8 appear in the tables of VRFs by themselves. */
-		if (route[i].table == table && ip->family == family &&
+		if (route[i].table == table && lx_rtnl_route_family(&route[i]) == family &&
 		    route[i].protocol != LX_MRROUTE_PROTOCOL && route[i].protocol != RTPROT_KERNEL)
 			return true;
 	}
 	return false;
 }
 
-/* Keeps a route that was planned, for the next NI on the same interface. */
-static int keep(struct lx_rtnl_list *list, const void *entry, size_t size)
-{
-	struct lx_rtnl_list one = { .entry = malloc(size), .n = 1, .size = size };
-
-	if (!one.entry)
-		return -ENOMEM;
-	memcpy(one.entry, entry, size);
-	return lx_rtnl_join(list, &one);
-}
-
+/* What was planned is kept, for the next NI on the same interface. */
 static int want_route(struct setup *m, const struct lx_rtnl_route *r, bool *ret_changed)
 {
 	int err;
@@ -247,11 +196,11 @@ static int want_route(struct setup *m, const struct lx_rtnl_route *r, bool *ret_
 		return 0;
 	*ret_changed = true;
 	err = change_route(m, true, r);
-	return err ? err : keep(&m->routes, r, sizeof(*r));
+	return err ? err : lx_rtnl_list_add(&m->routes, r, sizeof(*r));
 }
 
 /* The default routes by this interface whose gateway is on the address's subnet. */
-static int want_gateways(struct setup *m, const struct lx_rtnl_addr *addr, unsigned int table,
+static int want_gateways(struct setup *m, const struct lx_netif *ni, unsigned int table,
 			 bool *ret_changed)
 {
 	int err = 0;
@@ -259,23 +208,23 @@ static int want_gateways(struct setup *m, const struct lx_rtnl_addr *addr, unsig
 	for (size_t i = 0; !err && i < m->routes.n; i++) {
 		struct lx_rtnl_route r = ((struct lx_rtnl_route *)m->routes.entry)[i];
 
-		if (r.table != RT_TABLE_MAIN || r.dst.family || r.ifindex != addr->ifindex ||
-		    r.gateway.family != addr->ip.family ||
-		    !lx_rtnl_ip_shares(&r.gateway, &addr->ip, addr->prefix_len))
+		if (r.table != RT_TABLE_MAIN || r.dst.sa.sa_family || r.ifindex != ni->index ||
+		    !lx_addr_shares(&r.gateway, &ni->addr, ni->prefix_len))
 			continue;
 		r.table = table;
 		r.protocol = LX_MRROUTE_PROTOCOL;
-		r.src.family = 0;
+		r.src.sa.sa_family = 0;
 		err = want_route(m, &r, ret_changed);
 	}
 	return err;
 }
 
-static int want_rule(struct setup *m, const struct lx_rtnl_addr *addr, unsigned int table,
+static int want_rule(struct setup *m, const struct lx_netif *ni, unsigned int table,
 		     bool *ret_changed)
 {
-	const struct lx_rtnl_rule rule = { .src = addr->ip,
-					   .prefix_len = 8 * lx_rtnl_ip_len(&addr->ip),
+	bool v4 = ni->addr.sa.sa_family == AF_INET;
+	const struct lx_rtnl_rule rule = { .src = ni->addr,
+					   .prefix_len = v4 ? 32 : 128,
 					   .table = table,
 					   .protocol = LX_MRROUTE_PROTOCOL };
 	int err;
@@ -284,72 +233,75 @@ static int want_rule(struct setup *m, const struct lx_rtnl_addr *addr, unsigned 
 		return 0;
 	*ret_changed = true;
 	err = change_rule(m, true, &rule);
-	return err ? err : keep(&m->rules, &rule, sizeof(rule));
+	return err ? err : lx_rtnl_list_add(&m->rules, &rule, sizeof(rule));
 }
 
 /* The table of an interface, which gets a number the first time. */
-static int table_of(struct setup *m, unsigned int ifindex, unsigned int *ret_table)
+static int table_of(struct setup *m, const struct lx_netif *ni, unsigned int *ret_table)
 {
-	const char *name = link_name(m, ifindex);
-	unsigned int *table = &m->table[link_at(m, ifindex)];
-	int r = *table ? 0 : lx_rttable_number(name, !m->dry_run, table);
+	int r = lx_rttable_number(ni->name, !m->dry_run, ret_table);
+	const unsigned int *named = m->named.entry;
+	size_t i = 0;
 
 	if (r < 0)
 		return lx_session_fail(m->session, r,
-				       "cannot name a routing table \"%s\" in %s: %s", name,
+				       "cannot name a routing table \"%s\" in %s: %s", ni->name,
 				       lx_rttable_path(), strerror(-r));
-	if (r && m->dry_run)
-		*table += m->n_new++;
-	*ret_table = *table;
-	return 0;
+	if (!r || !m->dry_run)
+		return 0;
+	while (i < m->named.n && named[i] != ni->index)
+		i++;
+	*ret_table += i;
+	return i < m->named.n ? 0 : lx_rtnl_list_add(&m->named, &ni->index, sizeof(ni->index));
 }
 
-static int setup_addr(struct setup *m, const struct lx_rtnl_addr *addr)
+/* The net of an address: without the bits that follow the prefix. */
+static union lx_addr net_of(const struct lx_netif *ni)
 {
-	struct lx_rtnl_route subnet = { .dst = lx_rtnl_ip_prefix(&addr->ip, addr->prefix_len),
-					.src = addr->ip,
-					.prefix_len = addr->prefix_len,
-					.ifindex = addr->ifindex,
+	union lx_addr net = ni->addr;
+	unsigned int n;
+	uint8_t *bytes = (uint8_t *)lx_addr_bytes(&net, &n);
+
+	for (unsigned int i = ni->prefix_len; i < 8 * n; i++)
+		bytes[i / 8] &= ~(0x80 >> i % 8);
+	return net;
+}
+
+static int setup_addr(struct setup *m, const struct lx_netif *ni)
+{
+	struct lx_rtnl_route subnet = { .dst = net_of(ni),
+					.src = ni->addr,
+					.prefix_len = ni->prefix_len,
+					.ifindex = ni->index,
 					.protocol = LX_MRROUTE_PROTOCOL };
 	bool changed = false;
-	int err = table_of(m, addr->ifindex, &subnet.table);
+	int err = table_of(m, ni, &subnet.table);
 
 	if (err)
 		return err;
-	if (is_foreign(m, subnet.table, addr->ip.family))
+	if (is_foreign(m, subnet.table, ni->addr.sa.sa_family))
 		return 0;
 	err = want_route(m, &subnet, &changed);
 	if (!err)
-		err = want_gateways(m, addr, subnet.table, &changed);
+		err = want_gateways(m, ni, subnet.table, &changed);
 	if (!err)
-		err = want_rule(m, addr, subnet.table, &changed);
+		err = want_rule(m, ni, subnet.table, &changed);
 	if (!err && changed)
-		err = flush(m, addr->ifindex);
+		err = flush(m, ni);
 	return err;
 }
 
-/* All addresses of the loopback interface leave by it anyway. */
-static bool is_loopback(const struct lx_rtnl_ip *ip)
-{
-	static const uint8_t ip6[] = { [15] = 1 };
-
-	return ip->family == AF_INET ? ip->bytes[0] == 127 : !memcmp(ip->bytes, ip6, sizeof(ip6));
-}
-
-/* An NI of tcp; interfaces that others took away are left to lnetxd. */
+/*
+ * An NI of tcp; interfaces that others took away are left to lnetxd. What comes from the loopback
+ * interface leaves by it anyway.
+ */
 static int setup_ni(struct setup *m, const json_t *ni)
 {
-	const char *text = json_string_value(json_object_get(ni, "nid"));
-	const struct lx_rtnl_addr *addr;
-	struct lx_rtnl_ip ip = { 0 };
-	struct lx_nid nid;
+	struct lx_netif netif;
 
-	if (!text || lx_nid_parse(text, &nid) || nid.type != LX_NET_TCP)
+	if (lx_device_of(lx_json_text(ni, "nid"), &netif) || netif.loopback)
 		return 0;
-	ip.family = lx_nid_bytes(&nid) == 8 ? AF_INET : AF_INET6;
-	memcpy(ip.bytes, nid.addr, lx_rtnl_ip_len(&ip));
-	addr = find_addr(m, &ip);
-	return addr && !is_loopback(&ip) ? setup_addr(m, addr) : 0;
+	return setup_addr(m, &netif);
 }
 
 static int setup_nets(struct setup *m, const json_t *nets)

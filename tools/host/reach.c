@@ -16,7 +16,7 @@
 
 static int try_tcp(const struct lx_nid *nid, uint16_t port)
 {
-	union lx_addr local = { .sa.sa_family = AF_UNSPEC }, remote;
+	union lx_addr local, remote;
 	struct lx_netif_dial dial = { .local = &local, .remote = &remote,
 				      .port_first = PORT_FIRST, .port_last = PORT_LAST };
 	struct pollfd p = { .events = POLLOUT };
@@ -25,8 +25,8 @@ static int try_tcp(const struct lx_nid *nid, uint16_t port)
 	bool privileged;
 	int error = 0;
 
-	lx_addr_init(&remote, nid->addr, lx_nid_bytes(nid) - 4, port);
-	lx_addr_init(&local, (const uint8_t[16]){ 0 }, lx_nid_bytes(nid) - 4, 0);
+	lx_addr_of_nid(&remote, nid, port);
+	local = (union lx_addr){ .v6.sin6_family = remote.sa.sa_family };
 	fd = p.fd = lx_netif_dial(&dial, &privileged);
 	if (fd < 0)
 		return fd;

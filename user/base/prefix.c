@@ -2,7 +2,6 @@
 /* Parses prefixes; see the header. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,4 +47,11 @@ int lx_prefix_parse(const char *text, uint8_t ret_addr[16], uint32_t *ret_bits)
 	memcpy(ret_addr, addr, sizeof(addr));
 	*ret_bits = bits;
 	return 0;
+}
+
+bool lx_prefix_shares(const uint8_t *a, const uint8_t *b, unsigned int bits)
+{
+	unsigned int bytes = bits / 8, rest = bits % 8;
+
+	return !memcmp(a, b, bytes) && (!rest || !((a[bytes] ^ b[bytes]) >> (8 - rest)));
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../base/grow.h"
+#include "../base/prefix.h"
 #include "rule.h"
 
 int lx_iprange_parse(const char *text, struct lx_iprange *ret_range)
@@ -36,14 +37,11 @@ int lx_iprange_parse(const char *text, struct lx_iprange *ret_range)
 
 bool lx_iprange_match(const struct lx_iprange *range, bool v6, const uint8_t *addr)
 {
-	unsigned int bytes = range->prefix_len / 8, bits = range->prefix_len % 8;
-
 	if (range->v6 != v6)
 		return false;
 	if (!v6)
 		return lx_octets_match(&range->octets, addr);
-	return !memcmp(range->prefix, addr, bytes) &&
-	       (!bits || !((range->prefix[bytes] ^ addr[bytes]) >> (8 - bits)));
+	return lx_prefix_shares(range->prefix, addr, range->prefix_len);
 }
 
 /* ---- application -------------------------------------------------------------------- */

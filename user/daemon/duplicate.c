@@ -19,12 +19,8 @@ static atomic_bool is_ending;
 static void look_for(const struct lx_ni_info *ni)
 {
 	char mac[LX_MAC_TEXT];
-	union lx_addr addr;
 
-	if (lx_net_type(ni->net) != LX_NET_TCP)
-		return;
-	lx_addr_init(&addr, ni->nid.addr, lx_nid_bytes(&ni->nid) - 4, 0);
-	if (lx_duplicate_find(&addr, mac) > 0)
+	if (lx_duplicate_find(&ni->nid, mac) > 0)
 		lx_err("nid=%s interface=%s reason=\"another machine, with MAC address %s, has its "
 		       "address, too\" action=\"messages for this node arrive there, by turns\" "
 		       "next=\"find that one, at the switch, and give one of the two another "

@@ -33,21 +33,26 @@ struct solicit {
 /* A packet socket on the interface that has an address. */
 struct probe {
 	int fd;
-	const union lx_addr *addr;
+	union lx_addr addr;
 	struct sockaddr_ll own;
 };
 
-static int open_probe(struct probe *p)
+static bool is_v6(const struct probe *p)
 {
-	bool v6 = p->addr->sa.sa_family == AF_INET6;
+	return p->addr.sa.sa_family == AF_INET6;
+}
+
+static int open_probe(struct probe *p, const struct lx_nid *nid)
+{
 	socklen_t len = sizeof(p->own);
 	struct lx_netif netif;
-	int r = lx_netif_by_addr(p->addr, "", &netif);
+	int r = nid->type == LX_NET_TCP ? lx_netif_by_nid(nid, "", &netif) : -EOPNOTSUPP;
 
 	if (r)
 		return r;
+	p->addr = netif.addr;
 	p->own = (struct sockaddr_ll){ .sll_family = AF_PACKET,
-				       .sll_protocol = htons(v6 ? ETH_P_IPV6 : ETH_P_ARP),
+				       .sll_protocol = htons(is_v6(p) ? ETH_P_IPV6 : ETH_P_ARP),
 				       .sll_ifindex = netif.index };
 	p->fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&p->own, sizeof(p->own)) ||
@@ -76,7 +81,7 @@ static bool ask_arp(const struct probe *p)
 				  .ar_op = htons(ARPOP_REQUEST) } };
 
 	memcpy(arp.sender_mac, p->own.sll_addr, 6);
-	memcpy(arp.target, &p->addr->v4.sin_addr, 4);
+	memcpy(arp.target, &p->addr.v4.sin_addr, 4);
 	return send_to(p, all, &arp, sizeof(arp));
 }
 
@@ -95,14 +100,14 @@ static bool ask_nd(const struct probe *p)
 				     .ip6_nxt = IPPROTO_ICMPV6,
 				     .ip6_hlim = 255 },
 			     .ns = { .nd_ns_type = ND_NEIGHBOR_SOLICIT,
-				     .nd_ns_target = p->addr->v6.sin6_addr } };
+				     .nd_ns_target = p->addr.v6.sin6_addr } };
 	uint8_t mac[6] = { 0x33, 0x33, 0xff };
 	uint32_t sum = sizeof(s.ns) + IPPROTO_ICMPV6;
 
 	s.ip.ip6_vfc = 6 << 4; /* in a union with the length */
 	inet_pton(AF_INET6, "ff02::1:ff00:0", &s.ip.ip6_dst);
-	memcpy(&s.ip.ip6_dst.s6_addr[13], &p->addr->v6.sin6_addr.s6_addr[13], 3);
-	memcpy(&mac[3], &p->addr->v6.sin6_addr.s6_addr[13], 3);
+	memcpy(&s.ip.ip6_dst.s6_addr[13], &p->addr.v6.sin6_addr.s6_addr[13], 3);
+	memcpy(&mac[3], &p->addr.v6.sin6_addr.s6_addr[13], 3);
 	add(&sum, &s.ip.ip6_dst, 16);
 	add(&sum, &s.ns, sizeof(s.ns));
 	while (sum >> 16)
@@ -118,12 +123,12 @@ static bool claims(const struct probe *p, const void *packet, size_t len)
 	const struct ip6_hdr *ip = packet;
 	const struct nd_neighbor_advert *na = (const void *)(ip + 1);
 
-	if (p->addr->sa.sa_family == AF_INET)
+	if (!is_v6(p))
 		return len >= sizeof(*arp) && arp->h.ar_pro == htons(ETH_P_IP) &&
-		       !memcmp(arp->sender, &p->addr->v4.sin_addr, 4);
+		       !memcmp(arp->sender, &p->addr.v4.sin_addr, 4);
 	return len >= sizeof(*ip) + sizeof(*na) && ip->ip6_nxt == IPPROTO_ICMPV6 &&
 	       na->nd_na_type == ND_NEIGHBOR_ADVERT &&
-	       !memcmp(&na->nd_na_target, &p->addr->v6.sin6_addr, 16);
+	       !memcmp(&na->nd_na_target, &p->addr.v6.sin6_addr, 16);
 }
 
 /* Another interface of ours on the same LAN answers, too. */
@@ -174,16 +179,14 @@ static bool is_claimed(const struct probe *p, uint8_t ret_mac[6])
 	return false;
 }
 
-int lx_duplicate_find(const union lx_addr *addr, char ret_mac[LX_MAC_TEXT])
+int lx_duplicate_find(const struct lx_nid *nid, char ret_mac[LX_MAC_TEXT])
 {
-	struct probe p = { .fd = -1, .addr = addr };
-	int r = open_probe(&p);
+	struct probe p = { .fd = -1 };
+	int r = open_probe(&p, nid);
 	uint8_t mac[6] = { 0 };
 
 	for (int i = 0; !r && i < TRIES; i++) {
-		bool sent = addr->sa.sa_family == AF_INET6 ? ask_nd(&p) : ask_arp(&p);
-
-		if (!sent)
+		if (!(is_v6(&p) ? ask_nd(&p) : ask_arp(&p)))
 			r = -errno;
 		else if (is_claimed(&p, mac))
 			r = 1;

@@ -12,11 +12,11 @@
 
 /**
  * lx_duplicate_find - look for another machine with an address
- * @addr: an address of this machine
+ * @nid: an NI of this machine
  * @ret_mac: of the other one
- * Takes 0.4 s if there is none. Returns 1, 0: nobody answers; -EOPNOTSUPP: not on Ethernet, or
+ * Takes 0.4 s if there is none. Returns 1, 0: nobody answers; -EOPNOTSUPP: not TCP on Ethernet, or
  * -errno of the address or the socket: -EPERM without CAP_NET_RAW.
  */
-int lx_duplicate_find(const union lx_addr *addr, char ret_mac[LX_MAC_TEXT]);
+int lx_duplicate_find(const struct lx_nid *nid, char ret_mac[LX_MAC_TEXT]);
 
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/prefix.h"
 #include "netif.h"
 
 /* IFF_LOWER_UP; its header, linux/if.h, cannot be included with net/if.h. */
@@ -55,28 +56,57 @@ void lx_addr_set_port(union lx_addr *addr, uint16_t port)
 		addr->v6.sin6_port = htons(port);
 }
 
+void lx_addr_of_nid(union lx_addr *addr, const struct lx_nid *nid, uint16_t port)
+{
+	lx_addr_init(addr, nid->addr, lx_nid_is_nid4(nid) ? 4 : 16, port);
+}
+
+const uint8_t *lx_addr_bytes(const union lx_addr *addr, unsigned int *ret_n)
+{
+	*ret_n = addr->sa.sa_family == AF_INET ? 4 : addr->sa.sa_family == AF_INET6 ? 16 : 0;
+	return *ret_n == 4 ? (const uint8_t *)&addr->v4.sin_addr : addr->v6.sin6_addr.s6_addr;
+}
+
+bool lx_addr_shares(const union lx_addr *a, const union lx_addr *b, unsigned int bits)
+{
+	unsigned int n;
+
+	return a->sa.sa_family == b->sa.sa_family &&
+	       lx_prefix_shares(lx_addr_bytes(a, &n), lx_addr_bytes(b, &n), bits);
+}
+
 bool lx_addr_same_host(const union lx_addr *a, const union lx_addr *b)
 {
-	if (a->sa.sa_family != b->sa.sa_family)
-		return false;
-	if (a->sa.sa_family == AF_INET)
-		return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
-	return !memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof(a->v6.sin6_addr));
+	unsigned int n;
+
+	lx_addr_bytes(a, &n);
+	return lx_addr_shares(a, b, 8 * n);
+}
+
+bool lx_addr_is_link_local(const union lx_addr *addr)
+{
+	return addr->sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr);
+}
+
+const char *lx_addr_host(const union lx_addr *addr, char *buf, size_t size)
+{
+	unsigned int n;
+
+	if (!inet_ntop(addr->sa.sa_family, lx_addr_bytes(addr, &n), buf, size))
+		snprintf(buf, size, "?");
+	return buf;
 }
 
 const char *lx_addr_format(const union lx_addr *addr, char *buf, size_t size)
 {
 	char host[INET6_ADDRSTRLEN];
+	bool v6 = addr->sa.sa_family == AF_INET6;
 
-	if (addr->sa.sa_family == AF_INET) {
-		inet_ntop(AF_INET, &addr->v4.sin_addr, host, sizeof(host));
-		snprintf(buf, size, "%s:%u", host, lx_addr_port(addr));
-	} else if (addr->sa.sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &addr->v6.sin6_addr, host, sizeof(host));
-		snprintf(buf, size, "[%s]:%u", host, lx_addr_port(addr));
-	} else {
-		snprintf(buf, size, "?");
-	}
+	lx_addr_host(addr, host, sizeof(host));
+	if (v6 || addr->sa.sa_family == AF_INET)
+		snprintf(buf, size, v6 ? "[%s]:%u" : "%s:%u", host, lx_addr_port(addr));
+	else
+		snprintf(buf, size, "%s", host);
 	return buf;
 }
 
@@ -202,8 +232,26 @@ static void device_name(const char *name, char device[IFNAMSIZ])
 	device[strcspn(device, ":")] = '\0';
 }
 
+static unsigned int mtu_of(const char *name)
+{
+	struct ifreq ifr = { 0 };
+
+	return ask(name, SIOCGIFMTU, &ifr) ? 0 : ifr.ifr_mtu;
+}
+
+static unsigned int prefix_len(const struct sockaddr *mask)
+{
+	unsigned int n = 0, bits = 0;
+	const uint8_t *bytes = mask ? lx_addr_bytes((const union lx_addr *)mask, &n) : NULL;
+
+	for (unsigned int i = 0; i < n; i++)
+		bits += __builtin_popcount(bytes[i]);
+	return bits;
+}
+
 static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 {
+	const union lx_addr *addr = (const union lx_addr *)ifa->ifa_addr;
 	char device[IFNAMSIZ];
 
 	memset(ret_netif, 0, sizeof(*ret_netif));
@@ -214,10 +262,9 @@ static void fill(const struct ifaddrs *ifa, struct lx_netif *ret_netif)
 	ret_netif->up = ret_netif->enabled && (ifa->ifa_flags & IFF_RUNNING);
 	ret_netif->carrier = ifa->ifa_flags & LOWER_UP;
 	ret_netif->loopback = ifa->ifa_flags & IFF_LOOPBACK;
-	if (ifa->ifa_addr->sa_family == AF_INET)
-		memcpy(&ret_netif->addr.v4, ifa->ifa_addr, sizeof(ret_netif->addr.v4));
-	else
-		memcpy(&ret_netif->addr.v6, ifa->ifa_addr, sizeof(ret_netif->addr.v6));
+	memcpy(&ret_netif->addr, addr, lx_addr_len(addr));
+	ret_netif->prefix_len = prefix_len(ifa->ifa_netmask);
+	ret_netif->mtu = mtu_of(device);
 	ret_netif->speed_mbps = ethtool_speed(device);
 	ret_netif->offload =
 		ethtool_value(device, ETHTOOL_GSG) && ethtool_value(device, ETHTOOL_GTXCSUM);
@@ -234,9 +281,7 @@ static int rank(const struct sockaddr *sa)
 		return RANK_IPV4;
 	if (sa->sa_family != AF_INET6)
 		return RANK_NONE;
-	return IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)sa)->sin6_addr)
-		       ? RANK_LINK_LOCAL
-		       : RANK_GLOBAL;
+	return lx_addr_is_link_local((const union lx_addr *)sa) ? RANK_LINK_LOCAL : RANK_GLOBAL;
 }
 
 unsigned int lx_netif_index(const char *name)
@@ -334,6 +379,14 @@ int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_neti
 	return 0;
 }
 
+int lx_netif_by_nid(const struct lx_nid *nid, const char *name, struct lx_netif *ret_netif)
+{
+	union lx_addr addr;
+
+	lx_addr_of_nid(&addr, nid, 0);
+	return lx_netif_by_addr(&addr, name, ret_netif);
+}
+
 int lx_netif_first(int family, char ret_name[IFNAMSIZ])
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
@@ -384,23 +437,10 @@ int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)
 	return -ENODEV;
 }
 
-static unsigned int prefix_len(const struct sockaddr *mask)
-{
-	const union lx_addr *addr = (const union lx_addr *)mask;
-	const uint8_t *bytes = mask && mask->sa_family == AF_INET6
-				       ? addr->v6.sin6_addr.s6_addr
-				       : (const uint8_t *)&addr->v4.sin_addr;
-	unsigned int n = !mask ? 0 : mask->sa_family == AF_INET6 ? 16 : 4, bits = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		bits += __builtin_popcount(bytes[i]);
-	return bits;
-}
-
-int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n)
+int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *ifaddrs = NULL;
-	struct lx_netif_addr *list;
+	struct lx_netif *list;
 	size_t n = 0;
 
 	if (getifaddrs(&ifaddrs))
@@ -410,26 +450,12 @@ int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n)
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	n = 0;
+	*ret_n = 0;
 	for (const struct ifaddrs *ifa = ifaddrs; ifa; ifa = ifa->ifa_next) {
-		struct lx_netif_addr *at = &list[n];
-
-		if (rank(ifa->ifa_addr) < RANK_GLOBAL || strlen(ifa->ifa_name) >= IFNAMSIZ)
-			continue;
-		strcpy(at->name, ifa->ifa_name); /* fits: just checked */
-		if (ifa->ifa_addr->sa_family == AF_INET)
-			lx_addr_init(&at->addr,
-				     &((struct sockaddr_in *)ifa->ifa_addr)->sin_addr, 4, 0);
-		else
-			lx_addr_init(&at->addr,
-				     &((struct sockaddr_in6 *)ifa->ifa_addr)->sin6_addr, 16, 0);
-		at->prefix_len = prefix_len(ifa->ifa_netmask);
-		at->enabled = ifa->ifa_flags & IFF_UP;
-		at->loopback = ifa->ifa_flags & IFF_LOOPBACK;
-		n++;
+		if (rank(ifa->ifa_addr))
+			fill(ifa, &list[(*ret_n)++]);
 	}
 	*ret_list = list;
-	*ret_n = n;
 	return 0;
 }
 

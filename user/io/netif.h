@@ -28,12 +28,22 @@ union lx_addr {
 /* An address from its bytes, 4 or 16 in network order. */
 void lx_addr_init(union lx_addr *addr, const void *bytes, unsigned int n_bytes, uint16_t port);
 
+void lx_addr_of_nid(union lx_addr *addr, const struct lx_nid *nid, uint16_t port);
+
+/* The address alone, in network order: 4 bytes, 16, or none. */
+const uint8_t *lx_addr_bytes(const union lx_addr *addr, unsigned int *ret_n);
+
 socklen_t lx_addr_len(const union lx_addr *addr);
 uint16_t lx_addr_port(const union lx_addr *addr);
 void lx_addr_set_port(union lx_addr *addr, uint16_t port);
 
-/* Ignores ports. */
+/* Whether the first bits are the same. Ignores ports, as do the next. */
+bool lx_addr_shares(const union lx_addr *a, const union lx_addr *b, unsigned int bits);
 bool lx_addr_same_host(const union lx_addr *a, const union lx_addr *b);
+bool lx_addr_is_link_local(const union lx_addr *addr); /* IPv6 */
+
+/* "10.0.0.1", "fd00::1"; "?": it is none. Returns @buf. */
+const char *lx_addr_host(const union lx_addr *addr, char *buf, size_t size);
 
 /* "10.0.0.1:988", "[fd00::1]:988". Returns @buf. */
 const char *lx_addr_format(const union lx_addr *addr, char *buf, size_t size);
@@ -49,6 +59,8 @@ struct lx_netif {
 	char name[IFNAMSIZ]; /* as requested; may be an alias ("eth0:1") */
 	unsigned int index;
 	union lx_addr addr; /* port 0 */
+	unsigned int prefix_len; /* of the address */
+	unsigned int mtu;
 	bool enabled; /* administratively */
 	bool up; /* enabled, and the kernel has noted the carrier, which may take it a second */
 	bool carrier; /* the driver has one */
@@ -90,20 +102,15 @@ int lx_netif_first(int family, char ret_name[IFNAMSIZ]);
 /* Its first IPv6 address that is not link-local. 0, -EADDRNOTAVAIL; or as above. */
 int lx_netif_large(const char *name, union lx_addr *ret_addr);
 
-/* An address of an interface. */
-struct lx_netif_addr {
-	char name[IFNAMSIZ];
-	union lx_addr addr; /* port 0 */
-	unsigned int prefix_len;
-	bool enabled, loopback;
-};
+/* As lx_netif_by_addr(). */
+int lx_netif_by_nid(const struct lx_nid *nid, const char *name, struct lx_netif *ret_netif);
 
 /**
- * lx_netif_addrs - all addresses that a transport could use, but link-local ones
+ * lx_netif_addrs - all IP addresses, each with its interface
  * @ret_list: to be freed
  * Returns 0, -ENOMEM or another errno of getifaddrs().
  */
-int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n);
+int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n);
 
 /* 0: no such interface. */
 unsigned int lx_netif_index(const char *name);

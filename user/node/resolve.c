@@ -65,7 +65,7 @@ static int copy_rest(const struct lx_conf *conf, struct lx_conf *copy)
 
 static int machine_addrs(struct lx_conf_addr **ret_list, size_t *ret_n)
 {
-	struct lx_netif_addr *from LX_AUTO_FREE = NULL;
+	struct lx_netif *from LX_AUTO_FREE = NULL;
 	struct lx_conf_addr *list;
 	size_t n;
 	int r = lx_netif_addrs(&from, &n);
@@ -78,16 +78,16 @@ static int machine_addrs(struct lx_conf_addr **ret_list, size_t *ret_n)
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct lx_conf_addr *at = &list[*ret_n];
+		const uint8_t *bytes;
+		unsigned int len;
 
-		if (from[i].loopback)
+		if (from[i].loopback || lx_addr_is_link_local(&from[i].addr))
 			continue;
 		memcpy(at->ifname, from[i].name, sizeof(at->ifname));
 		at->v6 = from[i].addr.sa.sa_family == AF_INET6;
 		at->up = from[i].enabled;
-		if (at->v6)
-			memcpy(at->addr, &from[i].addr.v6.sin6_addr, 16);
-		else
-			memcpy(at->addr, &from[i].addr.v4.sin_addr, 4);
+		bytes = lx_addr_bytes(&from[i].addr, &len);
+		memcpy(at->addr, bytes, len);
 		++*ret_n;
 	}
 	*ret_list = list;
@@ -200,13 +200,11 @@ const char *lx_conf_ni_place(const struct lx_conf_ni *ni, char *buf, size_t size
 int lx_conf_ni_nid(const struct lx_conf_ni *ni, struct lx_nid *ret_nid)
 {
 	struct lx_netif netif;
-	union lx_addr addr;
 	int r;
 
 	if (!lx_nid_is_any(&ni->nid)) {
 		*ret_nid = ni->nid;
-		lx_addr_init(&addr, ni->nid.addr, lx_nid_bytes(&ni->nid) - 4, 0);
-		return lx_netif_by_addr(&addr, ni->ifname, &netif);
+		return lx_netif_by_nid(&ni->nid, ni->ifname, &netif);
 	}
 	r = lx_netif_by_name(ni->ifname, &netif);
 	return r ? r : lx_nid_from_sockaddr(ni->net, &netif.addr.sa, ret_nid);
