@@ -11,10 +11,9 @@
 #ifndef LX_SOCK_OFFLOAD_H
 #define LX_SOCK_OFFLOAD_H
 
-#include <time.h>
-
 #include <internal/lnd.h>
 
+#include "../../user/base/clock.h"
 #include "../../user/base/list.h"
 #include "../../user/io/netif.h"
 
@@ -27,10 +26,7 @@
  */
 static inline uint64_t lx_sock_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec * LX_SOCK_SECOND + now.tv_nsec;
+	return lx_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 struct lx_env;

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../../user/base/clock.h"
 #include "../host/echo.h"
 #include "fabric.h"
 #include "json.h"
@@ -376,23 +376,15 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 
 /* ---- pings ---------------------------------------------------------------------------------- */
 
-static int64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
-}
-
 /* Returns 0 also if there is no answer. */
 static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 {
 	struct lx_control_ping ping = { .nid = rail->peer, .source = rail->own,
 					.timeout_ms = f->ping_ms };
 	json_t *list = json_array();
-	int64_t begin = now_us();
+	int64_t begin = lx_clock_ns(CLOCK_MONOTONIC) / 1000;
 	int err = lx_request_probe(f->session, &ping, false, false, list);
-	int64_t us = now_us() - begin;
+	int64_t us = lx_clock_ns(CLOCK_MONOTONIC) / 1000 - begin;
 
 	json_decref(list);
 	rail->sent++;

@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/clock.h"
 #include "../cli/json.h"
 #include "../cli/lnetx.h"
 #include "doctor.h"
@@ -374,14 +374,6 @@ static void check_peers_max(struct lx_doctor *d, const json_t *peers)
 		   "lnetx peer show: are these all yours? lnetx tunable set lnet peers_max N");
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int64_t grown(const json_t *from, const json_t *to, const char *key)
 {
 	return lx_json_int(to, key) - lx_json_int(from, key);
@@ -458,14 +450,14 @@ static void check_jump(struct lx_doctor *d, const json_t *status)
 static void watch(struct lx_doctor *d, bool router)
 {
 	json_t *status = status_of(d), *counters = counters_of(d), *status_then, *counters_then;
-	int64_t ms = now_ms();
+	int64_t ms = lx_clock_ms();
 
 	check_jump(d, status);
 	check_refused(d, counters);
 	if (router || has_lost(counters)) {
 		usleep(WATCH_MS * 1000);
 		status_then = status_of(d);
-		ms = now_ms() - ms;
+		ms = lx_clock_ms() - ms;
 		counters_then = counters_of(d);
 		if (router)
 			check_cpu(d, status, status_then, ms);

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "../../user/base/clock.h"
 #include "../../user/io/netif.h"
 #include "echo.h"
 
@@ -93,20 +93,12 @@ static bool is_answer(const struct echo *e, ssize_t len)
 	       h->un.echo.sequence == e->seq;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 static bool answered(struct echo *e)
 {
-	int64_t end = now_ms() + WAIT_MS, left = WAIT_MS;
+	int64_t end = lx_clock_ms() + WAIT_MS, left = WAIT_MS;
 
 	/* Even if we were not running all the while, it may be there. */
-	for (; left >= 0; left = end - now_ms()) {
+	for (; left >= 0; left = end - lx_clock_ms()) {
 		struct pollfd p = { .fd = e->fd, .events = POLLIN };
 
 		if (poll(&p, 1, left) > 0 && is_answer(e, recv(e->fd, e->packet, sizeof(e->packet),

@@ -296,7 +296,7 @@ static int write_abi_version(struct lx_bpf_set *set, struct lx_abi abi)
 	if (!map)
 		return -EINVAL;
 	abi.pid = (uint32_t)getpid();
-	abi.started_ns = lx_removal_now();
+	abi.started_ns = lx_clock_ns(CLOCK_MONOTONIC);
 	return bpf_map__update_elem(map, &zero, sizeof(zero), &abi, sizeof(abi), BPF_ANY);
 }
 
@@ -519,7 +519,7 @@ static void explain_removal(const struct lx_bpf_set *set, const struct lx_remova
 static void note_removal(struct lx_bpf_set *set, struct lx_removals *r, const char *ifname,
 			 const char *hook, char *text)
 {
-	lx_removal_note(r, lx_removal_now());
+	lx_removal_note(r, lx_clock_ns(CLOCK_MONOTONIC));
 	set->bpf->n_removed++;
 	explain_removal(set, r, text);
 	lx_warn("bpf=%s interface=%s%s%s removed=%u reason=\"%s\"", set->name, ifname,
@@ -561,7 +561,7 @@ static int attach_locked(struct lx_bpf_set *set, const struct bpf_program *progr
 	}
 	if (!lx_netif_index(ifname))
 		return -ENODEV;
-	err = h ? lx_removal_may_return(&h->removals, lx_removal_now())
+	err = h ? lx_removal_may_return(&h->removals, lx_clock_ns(CLOCK_MONOTONIC))
 		: hook_new(set, ifname, kind, &h);
 	if (err)
 		return err;
@@ -681,7 +681,7 @@ static void look_at_pins(struct lx_bpf_set *set)
 
 	if (!set->dir[0] || is_pinned(set))
 		return;
-	lx_removal_note(&set->pins_removed, lx_removal_now());
+	lx_removal_note(&set->pins_removed, lx_clock_ns(CLOCK_MONOTONIC));
 	bpf->n_removed++;
 	lx_warn("pins=%s removed=%u reason=\"another program or an admin removed them\" action=\"%s\"",
 		set->dir, set->pins_removed.n,
@@ -706,7 +706,7 @@ static bool look_at_hook(struct lx_bpf_set *set, struct lx_hook *h)
 {
 	if (is_attached(h) && !lx_hook_holds(h))
 		note_removed(set, h);
-	return !is_attached(h) && lx_removal_due(&h->removals, lx_removal_now());
+	return !is_attached(h) && lx_removal_due(&h->removals, lx_clock_ns(CLOCK_MONOTONIC));
 }
 
 bool lx_bpf_look(struct lx_bpf *bpf)
@@ -808,12 +808,14 @@ static void add_hooks(struct lx_bpf_info *info, const struct lx_bpf_set *set)
 
 		if (info->n_hooks == LX_BPF_HOOKS_MAX)
 			return;
-		*to = (struct lx_bpf_hook_info){ .set = set->name,
-						 .program = h->program,
-						 .hook = lx_hook_kind_name(h->kind),
-						 .mode = h->mode,
-						 .removed = lx_removals(&h->removals, lx_removal_now()),
-						 .tx_dropped = lx_hook_tx_dropped(h) };
+		*to = (struct lx_bpf_hook_info){
+			.set = set->name,
+			.program = h->program,
+			.hook = lx_hook_kind_name(h->kind),
+			.mode = h->mode,
+			.removed = lx_removals(&h->removals, lx_clock_ns(CLOCK_MONOTONIC)),
+			.tx_dropped = lx_hook_tx_dropped(h)
+		};
 		strcpy(to->ifname, h->ifname);
 		strcpy(to->reason, h->reason);
 		info->n_hooks++;

@@ -293,7 +293,7 @@ static bool pair_holds(const struct lx_fastpath *f)
 bool lx_fastpath_look(const struct lx_fastpath *f)
 {
 	return !pair_holds(f) &&
-	       (!f->pair_missing || lx_removal_due(&f->pair_removed, lx_removal_now()));
+	       (!f->pair_missing || lx_removal_due(&f->pair_removed, lx_clock_ns(CLOCK_MONOTONIC)));
 }
 
 int lx_fastpath_mend(struct lx_fastpath *f)
@@ -306,7 +306,7 @@ int lx_fastpath_mend(struct lx_fastpath *f)
 		lx_bpf_removed(f->set, &f->pair_removed,
 			       lx_resegment_names(lx_bpf_instance(f->bpf)).in);
 	f->pair_missing = true;
-	r = lx_removal_may_return(&f->pair_removed, lx_removal_now());
+	r = lx_removal_may_return(&f->pair_removed, lx_clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = resegment_start(f);
 	f->pair_missing = r;

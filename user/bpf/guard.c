@@ -16,6 +16,7 @@
 #include "guard.skel.h"
 
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/prefix.h"
 #include "../io/netif.h"
@@ -630,19 +631,11 @@ static void describe_refusal(const struct lx_guard_address *key, const struct lx
 	info->age_s = r->last_ns < now_ns ? (int64_t)((now_ns - r->last_ns) / SECOND) : 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 int lx_guard_refusals(struct lx_guard *g, struct lx_guard_refusal_info **ret_list, size_t *ret_n)
 {
 	const struct bpf_map *map = g->loaded ? g->skeleton->maps.refusals : NULL;
 	struct lx_guard_refusal_info *list = calloc(LX_GUARD_REFUSALS_MAX, sizeof(*list));
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = lx_clock_ns(CLOCK_MONOTONIC);
 	struct lx_guard_address key;
 	struct lx_guard_refusal refusal;
 	void *last = NULL;

@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "../base/clock.h"
 
 #define LX_REMOVALS_MAX 4
 #define LX_REMOVALS_S 600 /* they count for so long */
@@ -22,14 +23,6 @@ struct lx_removals {
 	unsigned int n;
 	uint64_t last_ns, again_ns; /* when it was noticed last; when it may be put back */
 };
-
-static inline uint64_t lx_removal_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Those that count. */
 static inline unsigned int lx_removals(const struct lx_removals *r, uint64_t now_ns)

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "codec.h"
+#include "../base/clock.h"
 #include "ctl.h"
 #include "dial.h"
 
@@ -240,14 +240,6 @@ static int take_message(struct lx_ctl *ctl, const struct nlmsghdr *nlh, const vo
 	return 1;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int silent(struct lx_ctl *ctl)
 {
 	struct ucred cred = { 0 };
@@ -269,7 +261,7 @@ static int await(struct lx_ctl *ctl, int64_t deadline_ms)
 	int n;
 
 	do {
-		int64_t left = deadline_ms - now_ms();
+		int64_t left = deadline_ms - lx_clock_ms();
 
 		n = poll(&p, 1, ctl->timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
 	} while (n < 0 && errno == EINTR);
@@ -282,7 +274,7 @@ static int await(struct lx_ctl *ctl, int64_t deadline_ms)
 
 static int receive_packet(struct lx_ctl *ctl)
 {
-	int64_t deadline = ctl->timeout_ms < 0 ? 0 : now_ms() + ctl->timeout_ms;
+	int64_t deadline = ctl->timeout_ms < 0 ? 0 : lx_clock_ms() + ctl->timeout_ms;
 
 	for (;;) {
 		int err = await(ctl, deadline);

@@ -7,7 +7,8 @@
 #define LX_DAEMON_CLOCKS_H
 
 #include <stdint.h>
-#include <time.h>
+
+#include "../base/clock.h"
 
 struct lx_clocks {
 	int64_t wall_ns, boot_ns; /* boot: goes on while the machine is suspended, is never set */
@@ -15,12 +16,7 @@ struct lx_clocks {
 
 static inline struct lx_clocks lx_clocks_now(void)
 {
-	struct timespec wall, boot;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (struct lx_clocks){ wall.tv_sec * 1000000000LL + wall.tv_nsec,
-				   boot.tv_sec * 1000000000LL + boot.tv_nsec };
+	return (struct lx_clocks){ lx_clock_ns(CLOCK_REALTIME), lx_clock_ns(CLOCK_BOOTTIME) };
 }
 
 static inline int64_t lx_clocks_passed_s(const struct lx_clocks *from, const struct lx_clocks *to)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "monitor.h"
 #include "report.h"
 #include "ring.h"
@@ -31,14 +32,6 @@ struct lx_monitor {
 	struct lx_control_event half[2][INBOX];
 };
 
-static int64_t wall_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* On a thread of the node. */
 static void on_change(const struct lx_change *change, void *arg)
 {
@@ -48,9 +41,10 @@ static void on_change(const struct lx_change *change, void *arg)
 	if (m->n == INBOX) {
 		m->lost++;
 	} else {
-		m->inbox[m->n++] = (struct lx_control_event){ .mark.time_us = wall_us(),
-							      .mark.lost = m->lost,
-							      .change = *change };
+		m->inbox[m->n++] = (struct lx_control_event){
+			.mark = { .time_us = lx_clock_ns(CLOCK_REALTIME) / 1000, .lost = m->lost },
+			.change = *change,
+		};
 		m->lost = 0;
 	}
 	pthread_mutex_unlock(&m->lock);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "notify.h"
 
 static void send_text(const char *text, size_t len)
@@ -62,9 +62,6 @@ unsigned int lx_notify_watchdog_ms(void)
 
 void lx_notify_reloading(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	lx_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=reading the configuration again",
-		  (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+		  (long long)lx_clock_ns(CLOCK_MONOTONIC) / 1000);
 }

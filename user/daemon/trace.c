@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../ctl/codec.h"
+#include "../base/clock.h"
 #include "../bpf/fastpath.h"
 #include "../io/poll.h"
 #include "programs.h"
@@ -24,14 +25,6 @@ struct lx_tracer {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
 	uint64_t lost;
 };
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static bool wanted(const struct lx_control_filter *filter, const struct lx_control_trace *event)
 {
@@ -81,7 +74,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	struct lx_tracer *tracer = poll->data;
 	struct lx_ring *r, *next;
 
-	tracer->wall_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	tracer->wall_offset_ns = lx_clock_ns(CLOCK_REALTIME) - lx_clock_ns(CLOCK_MONOTONIC);
 	lx_fastpath_trace_read(lx_programs_fastpath(tracer->daemon->programs), on_message, tracer);
 	lx_list_for_each_safe (r, next, &tracer->rings, link)
 		lx_client_kick(r->client);

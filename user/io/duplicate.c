@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "duplicate.h"
 
 #define TRIES 2
@@ -147,21 +147,13 @@ static bool is_own(const uint8_t mac[6])
 	return false;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 static bool is_claimed(const struct probe *p, uint8_t ret_mac[6])
 {
-	int64_t end = now_ms() + WAIT_MS, left = WAIT_MS;
+	int64_t end = lx_clock_ms() + WAIT_MS, left = WAIT_MS;
 	struct sockaddr_ll from;
 	_Alignas(8) char packet[256];
 
-	for (; left >= 0; left = end - now_ms()) {
+	for (; left >= 0; left = end - lx_clock_ms()) {
 		struct pollfd poll_fd = { .fd = p->fd, .events = POLLIN };
 		socklen_t size = sizeof(from);
 		ssize_t len;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <internal/offload.h>
@@ -17,6 +16,7 @@
 #include "../../lnd/lo/lo.h"
 #include "../../lnd/sock/offload.h"
 #include "../../lnd/sock/sock.h"
+#include "../base/clock.h"
 #include "../core/monitor.h"
 #include "../io/rbuf.h"
 #include "node.h"
@@ -24,14 +24,6 @@
 #define LOOPS_MAX 16u
 
 /* ---- the core's ops ----------------------------------------------------------------- */
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (uint64_t)now.tv_sec * LX_NSEC + now.tv_nsec;
-}
 
 static uint64_t op_now(void *arg)
 {
@@ -42,7 +34,7 @@ static uint64_t op_now(void *arg)
 
 static uint64_t op_wall(void *arg)
 {
-	return clock_ns(CLOCK_REALTIME);
+	return lx_clock_ns(CLOCK_REALTIME);
 }
 
 static uint64_t op_random(void *arg)
@@ -50,7 +42,7 @@ static uint64_t op_random(void *arg)
 	uint64_t value = 0;
 
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
-		value = clock_ns(CLOCK_MONOTONIC);
+		value = lx_clock_ns(CLOCK_MONOTONIC);
 	return value;
 }
 
