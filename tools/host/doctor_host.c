@@ -69,22 +69,6 @@ static bool has_rule(const struct lx_doctor *d, const struct lx_doctor_ni *ni)
 	return false;
 }
 
-/* The larger of the interface's setting and that for all counts. */
-static long long conf_of(const struct lx_doctor_ni *ni, const char *name)
-{
-	long long own = 0, all = 0;
-	char key[96];
-
-	/* Between slashes the dots of a VLAN's name are none. */
-	snprintf(key, sizeof(key), "net/ipv4/conf/%s/%s", ni->netif.name, name);
-	if (lx_sysctl_read(key, &own))
-		own = 0;
-	snprintf(key, sizeof(key), "net.ipv4.conf.all.%s", name);
-	if (lx_sysctl_read(key, &all))
-		all = 0;
-	return own > all ? own : all;
-}
-
 static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 {
 	const struct lx_doctor_ni *other = neighbour_of(d, ni);
@@ -99,7 +83,7 @@ static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 				"leave by %s",
 				name, other->netif.name, other->nid, name);
 	if (!has_rule(d, ni) && ni->netif.addr.sa.sa_family == AF_INET &&
-	    conf_of(ni, "rp_filter") == 1)
+	    lx_netif_conf(name, "rp_filter") == 1)
 		lx_findings_add(
 			&d->found, true, ni->nid,
 			"lnetctl setup-mrrouting, or sysctl -w net.ipv4.conf.all.rp_filter=2",
@@ -107,7 +91,7 @@ static void check_subnet(struct lx_doctor *d, const struct lx_doctor_ni *ni)
 			"reaches by %s",
 			name, other->netif.name);
 	if (ni->netif.addr.sa.sa_family == AF_INET &&
-	    (!conf_of(ni, "arp_ignore") || conf_of(ni, "arp_announce") < 2))
+	    (!lx_netif_conf(name, "arp_ignore") || lx_netif_conf(name, "arp_announce") < 2))
 		lx_findings_add(
 			&d->found, true, ni->nid,
 			"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",

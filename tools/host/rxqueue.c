@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../user/base/line.h"
 #include "rxqueue.h"
 
 #define CLASS_NET "/sys/class/net/"
@@ -13,13 +14,9 @@
 
 static bool is_zero(const char *file)
 {
-	char mask[4096] = "";
-	FILE *f = fopen(file, "re");
-	bool got = f && fgets(mask, sizeof(mask), f);
+	char mask[4096];
 
-	if (f)
-		fclose(f);
-	return got && strspn(mask, "0,\n") == strlen(mask);
+	return !lx_line_read(mask, sizeof(mask), "%s", file) && !mask[strspn(mask, "0,")];
 }
 
 static bool has_one_queue(const char *ifname, char *ret_file, size_t size)

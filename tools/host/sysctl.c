@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../user/base/cleanup.h"
+#include "../../user/base/line.h"
 #include "../cli/lnetctl.h"
 #include "sysctl.h"
 
@@ -31,13 +31,14 @@ static const struct setting built_in[] = {
 /* ---- /proc/sys --------------------------------------------------------------------- */
 
 /* As for sysctl(8), the first separator says which one it is: '.' or '/'. */
-static void path_of(const char *key, char *buf, size_t size)
+static const char *path_of(const char *key, char *buf, size_t size)
 {
 	bool dots = key[strcspn(key, "./")] == '.';
 
 	snprintf(buf, size, "/proc/sys/%s", key);
 	for (char *p = buf + strlen("/proc/sys/"); dots && *p; p++)
 		*p = *p == '.' ? '/' : *p;
+	return buf;
 }
 
 /* Without blanks at its end, and one between its words: the kernel writes tabs. */
@@ -56,41 +57,22 @@ static void tidy(char *text)
 	*to = '\0';
 }
 
+/* -EOVERFLOW: part of a value must not be saved, and put back. */
 static int read_text(const char *key, char *buf, size_t size)
 {
 	char path[160];
-	FILE *f;
-	bool got;
+	int err = lx_line_read(buf, size, "%s", path_of(key, path, sizeof(path)));
 
-	path_of(key, path, sizeof(path));
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	got = fgets(buf, size, f);
-	fclose(f);
-	if (!got)
-		return -EIO;
-	if (!strchr(buf, '\n') && strlen(buf) == size - 1)
-		return -EOVERFLOW; /* part of a value must not be saved, and put back */
-	tidy(buf);
-	return 0;
+	if (!err)
+		tidy(buf);
+	return err;
 }
 
 static int write_text(const char *key, const char *value)
 {
 	char path[160];
-	int err = 0;
-	FILE *f;
 
-	path_of(key, path, sizeof(path));
-	f = fopen(path, "we");
-	if (!f)
-		return -errno;
-	if (fprintf(f, "%s\n", value) < 0)
-		err = -errno;
-	if (fclose(f) && !err)
-		err = -errno;
-	return err;
+	return lx_line_write(value, "%s", path_of(key, path, sizeof(path)));
 }
 
 int lx_sysctl_read(const char *key, long long *ret_value)

@@ -446,7 +446,7 @@ static void set_strict(struct lx_fastpath *f)
 		char ifname[IFNAMSIZ];
 
 		if (f->ifindex[i] && !lx_netif_name(f->ifindex[i], ifname))
-			strict |= lx_iface_is_strict(ifname);
+			strict |= lx_netif_conf(ifname, "rp_filter") == 1; /* 2 is loose */
 	}
 	__atomic_store_n(&f->settings->strict, strict, __ATOMIC_RELAXED);
 }

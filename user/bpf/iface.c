@@ -3,19 +3,13 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/xfrm.h>
-#include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "../base/cleanup.h"
 #include "../base/explain.h"
 #include "../io/netif.h"
 #include "../io/netlink.h"
 #include "iface.h"
-
-/* ---- IPsec ------------------------------------------------------------------------- */
 
 static int on_policies(const struct nlmsghdr *nlh, void *arg)
 {
@@ -65,30 +59,4 @@ int lx_iface_check(const char *ifname, char *ret_reason, size_t size)
 			"IPsec policies are set (ip xfrm policy lists %u), which it would bypass",
 			n);
 	return 0;
-}
-
-/* ---- rp_filter --------------------------------------------------------------------- */
-
-static int rp_filter(const char *name)
-{
-	char path[96];
-	int value = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/rp_filter", name);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &value) != 1)
-		value = 0;
-	fclose(f);
-	return value;
-}
-
-/* The maximum of the two settings counts; 2 is loose. */
-bool lx_iface_is_strict(const char *ifname)
-{
-	int own = rp_filter(ifname), all = rp_filter("all");
-
-	return (own > all ? own : all) == 1;
 }

@@ -7,7 +7,6 @@
 #ifndef LX_BPF_IFACE_H
 #define LX_BPF_IFACE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -17,8 +16,5 @@
  * headers, or the namespace has IPsec policies; or another -errno.
  */
 int lx_iface_check(const char *ifname, char *ret_reason, size_t size);
-
-/* True if IPv4 packets on the wrong interface are dropped (rp_filter 1). */
-bool lx_iface_is_strict(const char *ifname);
 
 #endif

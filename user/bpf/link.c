@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../base/line.h"
 #include "../io/netif.h"
 #include "../io/netlink.h"
 #include "link.h"
@@ -80,29 +78,14 @@ int lx_link_add_macvlan(const char *name, const char *lower)
 	return ask(nlh);
 }
 
-/* No address of its own, no neighbour discovery. */
-static void no_ipv6(const char *name)
-{
-	char path[96];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/disable_ipv6", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	/* If it fails there is just some noise. */
-	if (write(fd, "1", 1) < 0)
-		(void)errno;
-	close(fd);
-}
-
 int lx_link_up(const char *name, const char *alias)
 {
 	union lx_netlink_request request;
 	struct nlmsghdr *nlh = request_of(&request, RTM_NEWLINK, 0, lx_netif_index(name));
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 
-	no_ipv6(name);
+	/* No address of its own, no neighbour discovery. If it fails there is just some noise. */
+	(void)lx_line_write("1", "/proc/sys/net/ipv6/conf/%s/disable_ipv6", name);
 	ifi->ifi_flags = ifi->ifi_change = IFF_UP | IFF_NOARP;
 	mnl_attr_put_strz(nlh, IFLA_IFALIAS, alias);
 	return ask(nlh);

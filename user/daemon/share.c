@@ -12,6 +12,7 @@
 
 #include <internal/control.h>
 
+#include "../base/line.h"
 #include "../base/log.h"
 #include "share.h"
 
@@ -51,13 +52,11 @@ static uint64_t cpu_ms(void)
 /* Nanoseconds: the second number of a thread's schedstat. */
 static uint64_t waited_ns(const char *path)
 {
-	FILE *f = fopen(path, "re");
 	uint64_t ns = 0;
+	char line[128];
 
-	if (f && fscanf(f, "%*u %" SCNu64, &ns) != 1)
-		ns = 0;
-	if (f)
-		fclose(f);
+	if (!lx_line_read(line, sizeof(line), "%s", path))
+		sscanf(line, "%*u %" SCNu64, &ns);
 	return ns;
 }
 
@@ -76,14 +75,12 @@ static uint64_t waited_ms(void)
 
 static uint64_t interrupts_ms(void)
 {
-	FILE *f = fopen("/proc/stat", "re");
 	uint64_t irq = 0, softirq = 0;
+	char line[256];
 
 	/* user, nice, system, idle, iowait come first */
-	if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &irq, &softirq) != 2)
-		irq = softirq = 0;
-	if (f)
-		fclose(f);
+	if (!lx_line_read(line, sizeof(line), "/proc/stat"))
+		sscanf(line, "cpu %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &irq, &softirq);
 	return (irq + softirq) * 1000 / sysconf(_SC_CLK_TCK);
 }
 

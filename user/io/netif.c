@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../base/cleanup.h"
+#include "../base/line.h"
 #include "../base/prefix.h"
 #include "netif.h"
 
@@ -195,6 +196,22 @@ int lx_netif_driver(const char *name, char *ret_driver, size_t size)
 	if (!err)
 		snprintf(ret_driver, size, "%.*s", (int)sizeof(drv.driver), drv.driver);
 	return err;
+}
+
+static int conf_of(const char *name, const char *key)
+{
+	char text[24];
+
+	return lx_line_read(text, sizeof(text), "/proc/sys/net/ipv4/conf/%s/%s", name, key)
+		       ? 0
+		       : atoi(text);
+}
+
+int lx_netif_conf(const char *name, const char *key)
+{
+	int own = conf_of(name, key), all = conf_of("all", key);
+
+	return own > all ? own : all;
 }
 
 bool lx_netif_is_up(const char *name)

@@ -147,6 +147,12 @@ bool lx_netif_has_lro(const char *name);
  */
 int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped);
 
+/*
+ * A setting of net.ipv4.conf: of that for the interface and that for all the larger one counts. 0
+ * also if there is none.
+ */
+int lx_netif_conf(const char *name, const char *key);
+
 /* "virtio_net"; -errno: unknown. */
 int lx_netif_driver(const char *name, char *ret_driver, size_t size);
 
