@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../user/base/checksum.h"
 #include "../../user/base/cleanup.h"
 #include "../../user/base/clock.h"
 #include "../../user/io/netif.h"
@@ -27,14 +28,18 @@ struct echo {
 	_Alignas(8) char packet[MTU_MAX];
 };
 
-static int open_socket(const union lx_addr *own, const union lx_addr *peer, bool v6)
+static int open_socket(struct echo *e, const union lx_addr *own, const union lx_addr *peer)
 {
+	bool v6 = own->sa.sa_family == AF_INET6;
 	int fd = socket(own->sa.sa_family, SOCK_RAW | SOCK_CLOEXEC,
 			v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 	int probe = v6 ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE, err;
 
 	if (fd < 0)
 		return -errno;
+	e->fd = fd;
+	e->v6 = v6;
+	e->id = getpid();
 	if (!bind(fd, &own->sa, lx_addr_len(own)) && !connect(fd, &peer->sa, lx_addr_len(peer)) &&
 	    !setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
 			v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe, sizeof(probe)))
@@ -55,17 +60,6 @@ static unsigned int mtu_of(int fd, bool v6)
 	return mtu > 0 ? mtu : 0;
 }
 
-static uint16_t checksum(const char *data, size_t len)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < len; i++)
-		sum += i & 1 ? (uint8_t)data[i] : (uint8_t)data[i] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return htons(~sum);
-}
-
 /* An IP packet of @size bytes in all. */
 static bool send_echo(struct echo *e, unsigned int size)
 {
@@ -78,7 +72,7 @@ static bool send_echo(struct echo *e, unsigned int size)
 	h->un.echo.id = e->id;
 	h->un.echo.sequence = ++e->seq;
 	if (!e->v6)
-		h->checksum = checksum(e->packet, len);
+		h->checksum = ~lx_checksum_add(e->packet, len, 0);
 	return send(e->fd, e->packet, len, 0) == (ssize_t)len;
 }
 
@@ -134,9 +128,7 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 	if (own->type != LX_NET_TCP || peer->type != LX_NET_TCP ||
 	    from.sa.sa_family != to.sa.sa_family)
 		return -EOPNOTSUPP;
-	e->v6 = from.sa.sa_family == AF_INET6;
-	e->id = getpid();
-	fd = e->fd = open_socket(&from, &to, e->v6);
+	fd = open_socket(e, &from, &to);
 	if (fd < 0)
 		return fd;
 	mtu = mtu_of(fd, e->v6);
@@ -164,8 +156,6 @@ int lx_echo_answers(const struct lx_nid *peer)
 		return -EOPNOTSUPP;
 	lx_addr_of_nid(&to, peer, 0);
 	any = (union lx_addr){ .v6.sin6_family = to.sa.sa_family };
-	e->v6 = to.sa.sa_family == AF_INET6;
-	e->id = getpid();
-	fd = e->fd = open_socket(&any, &to, e->v6);
+	fd = open_socket(e, &any, &to);
 	return fd < 0 ? fd : passes(e, SMALL);
 }

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../base/checksum.h"
 #include "../base/log.h"
 #include "../io/netif.h"
 #include "bpf.h"
@@ -224,17 +225,6 @@ static uint8_t *message(uint8_t *at, const struct lx_nid *to, uint32_t len)
 	return at + len;
 }
 
-static uint16_t sum(const void *at, size_t len, uint32_t from)
-{
-	const uint8_t *bytes = at;
-
-	for (size_t i = 0; i < len; i += 2)
-		from += bytes[i] << 8 | bytes[i + 1];
-	while (from >> 16)
-		from = (from & 0xffff) + (from >> 16);
-	return htons(from);
-}
-
 static void packet_init(struct lx_trial *t, const uint8_t mac[ETH_ALEN])
 {
 	struct ethhdr eth = { .h_proto = htons(ETH_P_IP) };
@@ -249,9 +239,9 @@ static void packet_init(struct lx_trial *t, const uint8_t mac[ETH_ALEN])
 	memcpy(eth.h_dest, mac, ETH_ALEN);
 	memcpy(&ip.saddr, sender_addr, 4);
 	memcpy(&ip.daddr, sender_our_addr, 4);
-	ip.check = ~sum(&ip, sizeof(ip), 0);
+	ip.check = ~lx_checksum_add(&ip, sizeof(ip), 0);
 	/* Only of the pseudo header: whoever sends the segments completes it. */
-	tcp.check = sum(&ip.saddr, 8, IPPROTO_TCP + sizeof(tcp) + ALL);
+	tcp.check = lx_checksum_add(&ip.saddr, 8, IPPROTO_TCP + sizeof(tcp) + ALL);
 	memcpy(at, &eth, sizeof(eth));
 	memcpy(at + ETH_HLEN, &ip, sizeof(ip));
 	memcpy(at + ETH_HLEN + sizeof(ip), &tcp, sizeof(tcp));

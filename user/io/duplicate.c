@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/cleanup.h"
+#include "../base/checksum.h"
 #include "../base/clock.h"
 #include "duplicate.h"
 
@@ -85,14 +85,6 @@ static bool ask_arp(const struct probe *p)
 	return send_to(p, all, &arp, sizeof(arp));
 }
 
-static void add(uint32_t *sum, const void *data, size_t len)
-{
-	const uint8_t *at = data;
-
-	for (size_t i = 0; i < len; i++)
-		*sum += i & 1 ? at[i] : at[i] << 8;
-}
-
 /* To the multicast group of all that have an address with these last three bytes. */
 static bool ask_nd(const struct probe *p)
 {
@@ -102,17 +94,15 @@ static bool ask_nd(const struct probe *p)
 			     .ns = { .nd_ns_type = ND_NEIGHBOR_SOLICIT,
 				     .nd_ns_target = p->addr.v6.sin6_addr } };
 	uint8_t mac[6] = { 0x33, 0x33, 0xff };
-	uint32_t sum = sizeof(s.ns) + IPPROTO_ICMPV6;
 
 	s.ip.ip6_vfc = 6 << 4; /* in a union with the length */
 	inet_pton(AF_INET6, "ff02::1:ff00:0", &s.ip.ip6_dst);
 	memcpy(&s.ip.ip6_dst.s6_addr[13], &p->addr.v6.sin6_addr.s6_addr[13], 3);
 	memcpy(&mac[3], &p->addr.v6.sin6_addr.s6_addr[13], 3);
-	add(&sum, &s.ip.ip6_dst, 16);
-	add(&sum, &s.ns, sizeof(s.ns));
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	s.ns.nd_ns_cksum = htons(~sum);
+	/* Of the pseudo header, too, in which the source is 0. */
+	s.ns.nd_ns_cksum = ~lx_checksum_add((const char *)&s + offsetof(struct solicit, ip.ip6_dst),
+					    sizeof(s.ip.ip6_dst) + sizeof(s.ns),
+					    sizeof(s.ns) + IPPROTO_ICMPV6);
 	return send_to(p, mac, &s, sizeof(s));
 }
 
@@ -131,22 +121,6 @@ static bool claims(const struct probe *p, const void *packet, size_t len)
 	       !memcmp(&na->nd_na_target, &p->addr.v6.sin6_addr, 16);
 }
 
-/* Another interface of ours on the same LAN answers, too. */
-static bool is_own(const uint8_t mac[6])
-{
-	struct lx_netif_link *list LX_AUTO_FREE = NULL;
-	uint8_t own[6];
-	size_t n = 0;
-
-	if (lx_netif_links(&list, &n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!lx_netif_mac(list[i].name, own) && !memcmp(own, mac, 6))
-			return true;
-	}
-	return false;
-}
-
 static bool is_claimed(const struct probe *p, uint8_t ret_mac[6])
 {
 	int64_t end = lx_clock_ms() + WAIT_MS, left = WAIT_MS;
@@ -163,7 +137,7 @@ static bool is_claimed(const struct probe *p, uint8_t ret_mac[6])
 		len = recvfrom(p->fd, packet, sizeof(packet), MSG_DONTWAIT,
 			       (struct sockaddr *)&from, &size);
 		if (len <= 0 || from.sll_pkttype == PACKET_OUTGOING || !claims(p, packet, len) ||
-		    is_own(from.sll_addr))
+		    lx_netif_has_mac(from.sll_addr)) /* of ours, on the same LAN */
 			continue;
 		memcpy(ret_mac, from.sll_addr, 6);
 		return true;

@@ -11,6 +11,7 @@
 #include <linux/if_link.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
+#include <netpacket/packet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -170,17 +171,6 @@ int lx_netif_is_ethernet(const char *name)
 	int err = ask(name, SIOCGIFHWADDR, &ifr);
 
 	return err ? err : ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER;
-}
-
-int lx_netif_mac(const char *name, uint8_t ret_mac[6])
-{
-	struct ifreq ifr = { 0 };
-	int err = ask(name, SIOCGIFHWADDR, &ifr);
-
-	if (err || ifr.ifr_hwaddr.sa_family != ARPHRD_ETHER)
-		return err ? err : -ENODEV;
-	memcpy(ret_mac, ifr.ifr_hwaddr.sa_data, 6);
-	return 0;
 }
 
 bool lx_netif_has_lro(const char *name)
@@ -434,6 +424,22 @@ int lx_netif_large(const char *name, union lx_addr *ret_addr)
 		return 0;
 	}
 	return -EADDRNOTAVAIL;
+}
+
+bool lx_netif_has_mac(const uint8_t mac[6])
+{
+	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (const struct ifaddrs *ifa = list; ifa && !found; ifa = ifa->ifa_next) {
+		const struct sockaddr_ll *ll = (const void *)ifa->ifa_addr;
+
+		found = ll && ll->sll_family == AF_PACKET && ll->sll_halen == 6 &&
+			!memcmp(ll->sll_addr, mac, 6);
+	}
+	return found;
 }
 
 int lx_netif_tx_dropped(const char *name, uint32_t *ret_dropped)

@@ -133,8 +133,8 @@ int lx_netif_links(struct lx_netif_link **ret_list, size_t *ret_n);
 /* 1 or 0; -ENODEV: no such interface; or another errno. */
 int lx_netif_is_ethernet(const char *name);
 
-/* Its MAC address. 0, -ENODEV: no such interface, or not Ethernet; or another errno. */
-int lx_netif_mac(const char *name, uint8_t ret_mac[6]);
+/* Whether an interface of this machine has a MAC address. */
+bool lx_netif_has_mac(const uint8_t mac[6]);
 
 /* False also for interfaces that do not exist. */
 bool lx_netif_is_loopback(const char *name);
