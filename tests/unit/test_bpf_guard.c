@@ -13,6 +13,7 @@
 #include "testlib.h"
 
 #include "../../bpf/guard.h"
+#include "../../user/base/prefix.h"
 #include "../../user/bpf/bpf.h"
 #include "../../user/bpf/guard.h"
 
@@ -85,7 +86,7 @@ static void address(const char *text, uint8_t addr[16])
 {
 	struct lx_guard_prefix prefix;
 
-	assert_int_equal(lx_guard_parse(text, &prefix), 0);
+	assert_int_equal(lx_prefix_parse(text, prefix.addr, &prefix.bits), 0);
 	memcpy(addr, prefix.addr, 16);
 }
 
@@ -135,7 +136,9 @@ static void add_ban(const char *nid_text)
 
 static void add_prefix(const char *text, enum lx_guard_action action)
 {
-	assert_int_equal(lx_guard_parse(text, &prefixes[n_prefixes]), 0);
+	struct lx_guard_prefix *prefix = &prefixes[n_prefixes];
+
+	assert_int_equal(lx_prefix_parse(text, prefix->addr, &prefix->bits), 0);
 	rules[n_prefixes] = (struct lx_guard_rule){ .action = action };
 	if (guard)
 		assert_int_equal(lx_guard_prefix_set(guard, &prefixes[n_prefixes], action), 0);
@@ -554,11 +557,11 @@ static void test_prefix_texts(void **state)
 	char text[LX_GUARD_PREFIX_TEXT];
 
 	for (size_t i = 0; i < N_OF(good); i++) {
-		assert_int_equal(lx_guard_parse(good[i][0], &prefix), 0);
+		assert_int_equal(lx_prefix_parse(good[i][0], prefix.addr, &prefix.bits), 0);
 		assert_string_equal(lx_guard_format(&prefix, text), good[i][1]);
 	}
 	for (size_t i = 0; i < N_OF(bad); i++)
-		assert_int_equal(lx_guard_parse(bad[i], &prefix), -EINVAL);
+		assert_int_equal(lx_prefix_parse(bad[i], prefix.addr, &prefix.bits), -EINVAL);
 }
 
 static void test_lists(void **state)

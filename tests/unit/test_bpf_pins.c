@@ -21,6 +21,7 @@
 
 #include "testlib.h"
 
+#include "../../user/base/prefix.h"
 #include "../../user/bpf/bpf.h"
 #include "../../user/bpf/guard.h"
 #include "../../user/bpf/pin.h"
@@ -87,7 +88,7 @@ static void leave_rules(void)
 	begin(&d, true);
 	ban(&d, "10.1.0.2@tcp");
 	ban(&d, "10.1.0.3@tcp");
-	assert_int_equal(lx_guard_parse("10.2.0.0/16", &prefix), 0);
+	assert_int_equal(lx_prefix_parse("10.2.0.0/16", prefix.addr, &prefix.bits), 0);
 	assert_int_equal(lx_guard_prefix_set(d.guard, &prefix, LX_GUARD_DENY), 0);
 	assert_int_equal(lx_guard_rate(d.guard, 7, 70), 0);
 	assert_int_equal(lx_guard_mode(d.guard, LX_GUARD_TC), 0);

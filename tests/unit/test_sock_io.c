@@ -216,6 +216,49 @@ static void test_addr(void **state)
 	assert_false(lx_addr_same_host(&a, &b));
 }
 
+static void addr_of(const char *nid, union lx_addr *ret_addr)
+{
+	struct lx_nid parsed;
+
+	assert_int_equal(lx_nid_parse(nid, &parsed), 0);
+	lx_addr_of_nid(ret_addr, &parsed, 988);
+}
+
+static void test_addr_bits(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		unsigned int bits;
+		bool shares;
+	} pairs[] = {
+		{ "10.1.2.3@tcp", "10.1.2.2@tcp", 31, true },
+		{ "10.1.2.3@tcp", "10.1.2.2@tcp", 32, false },
+		{ "10.1.2.3@tcp", "138.1.2.3@tcp", 0, true },
+		{ "10.1.2.3@tcp", "138.1.2.3@tcp", 1, false },
+		{ "10.1.2.3@tcp", "fd77::9@tcp", 0, false },
+		{ "fd77::9@tcp", "fd77::8@tcp", 127, true },
+		{ "fd77::9@tcp", "fd77::8@tcp", 128, false },
+	};
+	uint8_t mapped[16];
+	union lx_addr a, b;
+	char text[46];
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		addr_of(pairs[i].a, &a);
+		addr_of(pairs[i].b, &b);
+		assert_int_equal(lx_addr_shares(&a, &b, pairs[i].bits), pairs[i].shares);
+		lx_addr_map(&a, mapped);
+		lx_addr_unmap(&b, mapped, 988);
+		assert_string_equal(lx_addr_str(&b), lx_addr_str(&a));
+	}
+	assert_string_equal(lx_addr_host(&a, text, sizeof(text)), "fd77::9");
+	assert_false(lx_addr_is_link_local(&a));
+	addr_of("fe80::1@tcp", &a);
+	assert_true(lx_addr_is_link_local(&a));
+	a.sa.sa_family = 0;
+	assert_string_equal(lx_addr_str(&a), "?");
+}
+
 static void test_netif(void **state)
 {
 	uint8_t v4[4] = { 10, 9, 8, 7 }, other[4] = { 10, 9, 8, 8 };
@@ -435,7 +478,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rbuf),	    cmocka_unit_test(test_rbuf_short),
 		cmocka_unit_test(test_rbuf_slab),   cmocka_unit_test(test_rbuf_threads),
-		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_netif),
+		cmocka_unit_test(test_addr),	    cmocka_unit_test(test_addr_bits),
+		cmocka_unit_test(test_netif),
 		cmocka_unit_test(test_netif_links), cmocka_unit_test(test_netif_features),
 		cmocka_unit_test(test_dial),	    cmocka_unit_test_setup(test_link, setup),
 		cmocka_unit_test_setup(test_short_life, setup),

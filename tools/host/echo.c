@@ -28,24 +28,33 @@ struct echo {
 	_Alignas(8) char packet[MTU_MAX];
 };
 
-static int open_socket(struct echo *e, const union lx_addr *own, const union lx_addr *peer)
+/* @own: NULL: any. Returns the descriptor, in @e, too; -EOPNOTSUPP: not tcp, or of two families. */
+static int open_socket(struct echo *e, const struct lx_nid *own, const struct lx_nid *peer)
 {
-	bool v6 = own->sa.sa_family == AF_INET6;
-	int fd = socket(own->sa.sa_family, SOCK_RAW | SOCK_CLOEXEC,
-			v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
-	int probe = v6 ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE, err;
+	union lx_addr from, to;
+	int probe, err;
 
-	if (fd < 0)
-		return -errno;
-	e->fd = fd;
-	e->v6 = v6;
+	lx_addr_of_nid(&to, peer, 0);
+	from = (union lx_addr){ .v6.sin6_family = to.sa.sa_family };
+	if (own)
+		lx_addr_of_nid(&from, own, 0);
+	if ((own && own->type != LX_NET_TCP) || peer->type != LX_NET_TCP ||
+	    from.sa.sa_family != to.sa.sa_family)
+		return -EOPNOTSUPP;
+	e->v6 = to.sa.sa_family == AF_INET6;
 	e->id = getpid();
-	if (!bind(fd, &own->sa, lx_addr_len(own)) && !connect(fd, &peer->sa, lx_addr_len(peer)) &&
-	    !setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
-			v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe, sizeof(probe)))
-		return fd;
+	e->fd = socket(to.sa.sa_family, SOCK_RAW | SOCK_CLOEXEC,
+		       e->v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+	if (e->fd < 0)
+		return -errno;
+	probe = e->v6 ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE;
+	if (!bind(e->fd, &from.sa, lx_addr_len(&from)) &&
+	    !connect(e->fd, &to.sa, lx_addr_len(&to)) &&
+	    !setsockopt(e->fd, e->v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+			e->v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &probe, sizeof(probe)))
+		return e->fd;
 	err = -errno;
-	close(fd);
+	close(e->fd);
 	return err;
 }
 
@@ -116,19 +125,13 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 {
 	static const unsigned int usual[] = { 9000, 4092, 2044, 1500, 1400, 1280, 576, SMALL };
 	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
-	union lx_addr from, to;
 	int fd LX_AUTO_CLOSE = -1;
 	unsigned int mtu;
 
 	*ret_mtu = *ret_passed = 0;
 	if (!e)
 		return -ENOMEM;
-	lx_addr_of_nid(&from, own, 0);
-	lx_addr_of_nid(&to, peer, 0);
-	if (own->type != LX_NET_TCP || peer->type != LX_NET_TCP ||
-	    from.sa.sa_family != to.sa.sa_family)
-		return -EOPNOTSUPP;
-	fd = open_socket(e, &from, &to);
+	fd = open_socket(e, own, peer);
 	if (fd < 0)
 		return fd;
 	mtu = mtu_of(fd, e->v6);
@@ -147,15 +150,10 @@ int lx_echo_mtu(const struct lx_nid *own, const struct lx_nid *peer, unsigned in
 int lx_echo_answers(const struct lx_nid *peer)
 {
 	struct echo *e LX_AUTO_FREE = calloc(1, sizeof(*e));
-	union lx_addr any, to;
 	int fd LX_AUTO_CLOSE = -1;
 
 	if (!e)
 		return -ENOMEM;
-	if (peer->type != LX_NET_TCP)
-		return -EOPNOTSUPP;
-	lx_addr_of_nid(&to, peer, 0);
-	any = (union lx_addr){ .v6.sin6_family = to.sa.sa_family };
-	fd = open_socket(e, &any, &to);
+	fd = open_socket(e, NULL, peer);
 	return fd < 0 ? fd : passes(e, SMALL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* See the header. Called by "lnetctl setup-mrrouting" and "lnetctl net add". */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>

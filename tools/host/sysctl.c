@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../user/base/line.h"
@@ -66,13 +65,6 @@ static int read_text(const char *key, char *buf, size_t size)
 	if (!err)
 		tidy(buf);
 	return err;
-}
-
-static int write_text(const char *key, const char *value)
-{
-	char path[160];
-
-	return lx_line_write(value, "%s", path_of(key, path, sizeof(path)));
 }
 
 int lx_sysctl_read(const char *key, long long *ret_value)
@@ -223,6 +215,7 @@ static int drop_done(struct lx_session *s, struct setting *settings, int *n, boo
 
 static int set_all(struct lx_session *s, const struct setting *settings, int n, bool dry_run)
 {
+	char path[160];
 	int err = 0;
 
 	for (int i = 0; !err && i < n; i++) {
@@ -233,7 +226,8 @@ static int set_all(struct lx_session *s, const struct setting *settings, int n, 
 			       quote);
 			continue;
 		}
-		err = write_text(settings[i].key, settings[i].value);
+		path_of(settings[i].key, path, sizeof(path));
+		err = lx_line_write(settings[i].value, "%s", path);
 		if (err)
 			explain(s, &settings[i], err);
 	}

@@ -12,18 +12,17 @@
 
 #include <internal/lanes.h>
 
+#include "../io/netif.h"
 #include "fastpath.h"
 
 #define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 
-static void format_end(const uint8_t addr[16], __be16 port, char buf[LX_FLOW_TEXT])
+static void format_end(const uint8_t mapped[16], __be16 port, char buf[LX_FLOW_TEXT])
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	char text[INET6_ADDRSTRLEN];
-	bool v4 = !memcmp(addr, mapped, sizeof(mapped));
+	union lx_addr addr;
 
-	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? addr + 12 : addr, text, sizeof(text));
-	snprintf(buf, LX_FLOW_TEXT, v4 ? "%s:%u" : "[%s]:%u", text, ntohs(port));
+	lx_addr_unmap(&addr, mapped, ntohs(port));
+	lx_addr_format(&addr, buf, LX_FLOW_TEXT);
 }
 
 /* ---- streams ----------------------------------------------------------------------- */

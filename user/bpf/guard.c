@@ -18,7 +18,6 @@
 #include "../base/cleanup.h"
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../base/prefix.h"
 #include "../io/netif.h"
 #include "bpf.h"
 #include "guard.h"
@@ -42,42 +41,24 @@ struct lx_guard {
 
 int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16])
 {
+	union lx_addr addr;
+
 	if (nid->type != LX_NET_TCP)
 		return -EAFNOSUPPORT;
-	if (nid->size == LX_NID_SIZE16) {
-		memcpy(ret_addr, nid->addr, 16);
-		return 0;
-	}
-	memset(ret_addr, 0, 10);
-	memset(ret_addr + 10, 0xff, 2);
-	memcpy(ret_addr + 12, nid->addr, 4);
+	lx_addr_of_nid(&addr, nid, 0);
+	lx_addr_map(&addr, ret_addr);
 	return 0;
 }
 
-static bool is_mapped(const uint8_t addr[16])
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(addr, mapped, sizeof(mapped));
-}
-
-int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix)
-{
-	return lx_prefix_parse(text, ret_prefix->addr, &ret_prefix->bits);
-}
-
-static void format_address(const uint8_t addr[16], bool v4, char *buf, size_t size)
-{
-	inet_ntop(v4 ? AF_INET : AF_INET6, addr + (v4 ? 12 : 0), buf, (socklen_t)size);
-}
-
+/* A prefix of a mapped address has all the bits that map it. */
 const char *lx_guard_format(const struct lx_guard_prefix *prefix, char *buf)
 {
-	bool v4 = is_mapped(prefix->addr) && prefix->bits >= 96;
-	char addr[INET6_ADDRSTRLEN];
+	char host[INET6_ADDRSTRLEN];
+	union lx_addr addr;
 
-	format_address(prefix->addr, v4, addr, sizeof(addr));
-	snprintf(buf, LX_GUARD_PREFIX_TEXT, "%s/%u", addr, prefix->bits - (v4 ? 96 : 0));
+	lx_addr_unmap(&addr, prefix->addr, 0);
+	snprintf(buf, LX_GUARD_PREFIX_TEXT, "%s/%u", lx_addr_host(&addr, host, sizeof(host)),
+		 prefix->bits - (addr.sa.sa_family == AF_INET ? 96 : 0));
 	return buf;
 }
 
@@ -621,8 +602,10 @@ static void describe_refusal(const struct lx_guard_address *key, const struct lx
 			     uint64_t now_ns, struct lx_guard_refusal_info *ret_info)
 {
 	struct lx_guard_refusal_info *info = ret_info;
+	union lx_addr addr;
 
-	format_address(key->addr, is_mapped(key->addr), info->source, sizeof(info->source));
+	lx_addr_unmap(&addr, key->addr, 0);
+	lx_addr_host(&addr, info->source, sizeof(info->source));
 	info->verdict = r->verdict;
 	info->port = ntohs(r->sport);
 	info->syns = r->syns;

@@ -33,14 +33,7 @@ struct lx_guard_ni {
 /* The address of a NID on a TCP net, IPv4 mapped. -EAFNOSUPPORT: another type of net. */
 int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16]);
 
-/**
- * lx_guard_parse - parse a prefix
- * @text: "10.1.0.0/16", "fd00::/8"; without "/n" a single address
- * Returns 0, or -EINVAL, also if bits beyond the prefix are set.
- */
-int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix);
-
-/* The inverse. Returns @buf, of LX_GUARD_PREFIX_TEXT bytes. */
+/* "10.1.0.0/16": the inverse of lx_prefix_parse(). Returns @buf, of LX_GUARD_PREFIX_TEXT bytes. */
 const char *lx_guard_format(const struct lx_guard_prefix *prefix, char *buf);
 
 /**

@@ -4,7 +4,6 @@
 #include <linux/netlink.h>
 #include <linux/xfrm.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "../base/explain.h"
 #include "../io/netif.h"

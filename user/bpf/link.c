@@ -5,7 +5,6 @@
 #include <net/if.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../base/line.h"

@@ -20,6 +20,7 @@
 
 #include "../base/cleanup.h"
 #include "../base/log.h"
+#include "../base/netns.h"
 #include "../base/owner.h"
 #include "pin.h"
 
@@ -141,11 +142,10 @@ static uint64_t netns(void)
 	int fd LX_AUTO_CLOSE = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint64_t cookie;
 	socklen_t len = sizeof(cookie);
-	struct stat st;
 
 	if (fd >= 0 && !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len))
 		return cookie;
-	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino; /* before 5.14 */
+	return lx_netns_own(); /* before 5.14 */
 }
 
 /* Takes ownership of the directory. */

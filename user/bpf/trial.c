@@ -82,9 +82,10 @@ static const uint8_t hop_addr[4] = { 192, 0, 2, 2 }, hop_our_addr[4] = { 192, 0,
 
 static void map(uint8_t to[16], const uint8_t addr[4])
 {
-	memset(to, 0, 10);
-	memset(to + 10, 0xff, 2);
-	memcpy(to + 12, addr, 4);
+	union lx_addr from;
+
+	lx_addr_init(&from, addr, 4, 0);
+	lx_addr_map(&from, to);
 }
 
 static struct lx_nid nid_of(const uint8_t addr[4])

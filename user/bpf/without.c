@@ -10,7 +10,6 @@
 #include <sys/utsname.h>
 
 #include "../base/log.h"
-#include "../base/prefix.h"
 #include "bpf.h"
 #include "fastpath.h"
 #include "guard.h"
@@ -168,11 +167,6 @@ void lx_fastpath_trace_read(struct lx_fastpath *fastpath,
 int lx_guard_addr(const struct lx_nid *nid, uint8_t ret_addr[16])
 {
 	return -EAFNOSUPPORT;
-}
-
-int lx_guard_parse(const char *text, struct lx_guard_prefix *ret_prefix)
-{
-	return lx_prefix_parse(text, ret_prefix->addr, &ret_prefix->bits);
 }
 
 int lx_guard_new(struct lx_bpf *bpf, struct lx_guard **ret_guard)

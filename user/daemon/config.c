@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <lnetx/lnetx.h>
@@ -143,6 +142,7 @@ static void init_ni(struct lx_conf_ni *ni)
 
 int lx_config_default(bool large, struct lx_conf **ret_conf)
 {
+	struct lx_netif netif;
 	struct lx_conf *conf;
 	int err;
 
@@ -155,13 +155,14 @@ int lx_config_default(bool large, struct lx_conf **ret_conf)
 		return -ENOMEM;
 	}
 	init_ni(conf->ni);
-	err = lx_netif_first(AF_INET, conf->ni->ifname);
+	err = lx_netif_first(AF_INET, NULL, &netif);
 	if (err == -ENODEV && large)
-		err = lx_netif_first(AF_INET6, conf->ni->ifname);
+		err = lx_netif_first(AF_INET6, NULL, &netif);
 	if (err) {
 		lx_conf_free(conf);
 		return err;
 	}
+	strcpy(conf->ni->ifname, netif.name);
 	conf->n_nis = 1;
 	*ret_conf = conf;
 	return 0;
@@ -170,11 +171,11 @@ int lx_config_default(bool large, struct lx_conf **ret_conf)
 /* Only for tcp: other transports do not support IPv6 addresses. */
 void lx_config_large_nid(struct lx_conf_ni *ni)
 {
-	union lx_addr addr;
+	struct lx_netif netif;
 
 	if (lx_net_type(ni->net) == LX_NET_TCP && ni->ifname[0] &&
-	    lx_nid_eq(&ni->nid, &lx_nid_any) && !lx_netif_large(ni->ifname, &addr))
-		lx_nid_from_sockaddr(ni->net, &addr.sa, &ni->nid);
+	    lx_nid_eq(&ni->nid, &lx_nid_any) && !lx_netif_first(AF_INET6, ni->ifname, &netif))
+		lx_nid_from_sockaddr(ni->net, &netif.addr.sa, &ni->nid);
 }
 
 /* Rails have the family of their first NID, so that must be known before they are resolved. */

@@ -24,6 +24,7 @@
 #include "../base/cleanup.h"
 #include "../base/explain.h"
 #include "../base/log.h"
+#include "../base/prefix.h"
 #include "../bpf/bpf.h"
 #include "../bpf/fastpath.h"
 #include "../bpf/guard.h"
@@ -419,7 +420,7 @@ int lx_programs_unban(struct lx_programs *o, const struct lx_control_ban *req, c
 static int parse_prefix(const struct lx_control_prefix *req, struct lx_guard_prefix *ret_prefix,
 			char *text, size_t size)
 {
-	if (!lx_guard_parse(req->prefix, ret_prefix))
+	if (!lx_prefix_parse(req->prefix, ret_prefix->addr, &ret_prefix->bits))
 		return 0;
 	return lx_explain(
 		text, size, -EINVAL,

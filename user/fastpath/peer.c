@@ -11,17 +11,6 @@
 
 /* ---- keys ------------------------------------------------------------------- */
 
-void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16])
-{
-	memset(ret_addr, 0, 16);
-	if (addr->sa.sa_family == AF_INET6) {
-		memcpy(ret_addr, &addr->v6.sin6_addr, 16);
-		return;
-	}
-	ret_addr[10] = ret_addr[11] = 0xff;
-	memcpy(ret_addr + 12, &addr->v4.sin_addr, 4);
-}
-
 void lx_fp_key_of(struct lx_fp_conn *conn, struct lx_flow_key *ret_key)
 {
 	union lx_addr local;
@@ -29,8 +18,8 @@ void lx_fp_key_of(struct lx_fp_conn *conn, struct lx_flow_key *ret_key)
 
 	if (getsockname(conn->facts.fd, &local.sa, &len))
 		local = conn->facts.local;
-	lx_fp_addr_of(&conn->facts.remote, ret_key->remote);
-	lx_fp_addr_of(&local, ret_key->local);
+	lx_addr_map(&conn->facts.remote, ret_key->remote);
+	lx_addr_map(&local, ret_key->local);
 	ret_key->remote_port = htons(lx_addr_port(&conn->facts.remote));
 	ret_key->local_port = htons(lx_addr_port(&local));
 }

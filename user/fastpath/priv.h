@@ -274,7 +274,6 @@ void lx_fp_learn(void *state, struct lx_sock_peer *sock_peer, const struct lx_ni
 void lx_fp_forget(void *state, const struct lx_nid *nid, uint32_t net);
 void lx_fp_peer_gone(void *state, struct lx_sock_peer *sock_peer);
 
-void lx_fp_addr_of(const union lx_addr *addr, uint8_t ret_addr[16]);
 void lx_fp_key_of(struct lx_fp_conn *conn, struct lx_flow_key *ret_key);
 uint8_t lx_fp_tos_of(const struct lx_fp_conn *conn);
 /* The largest payload of a segment to the peer; usually also that of its own segments. */

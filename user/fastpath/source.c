@@ -190,7 +190,7 @@ int lx_fp_stream_take(struct lx_fp *fp, const struct lx_fp_conn *conn,
 	uint8_t addr[16];
 	int index;
 
-	lx_fp_addr_of(&conn->facts.remote, addr);
+	lx_addr_map(&conn->facts.remote, addr);
 	source = source_obtain(fp, addr);
 	if (!source)
 		return -ENOMEM;

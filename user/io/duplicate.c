@@ -9,7 +9,6 @@
 #include <netpacket/packet.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -45,17 +45,15 @@ socklen_t lx_addr_len(const union lx_addr *addr)
 	return addr->sa.sa_family == AF_INET ? sizeof(addr->v4) : sizeof(addr->v6);
 }
 
+/* That of IPv6 is in the same place. */
 uint16_t lx_addr_port(const union lx_addr *addr)
 {
-	return ntohs(addr->sa.sa_family == AF_INET ? addr->v4.sin_port : addr->v6.sin6_port);
+	return ntohs(addr->v4.sin_port);
 }
 
 void lx_addr_set_port(union lx_addr *addr, uint16_t port)
 {
-	if (addr->sa.sa_family == AF_INET)
-		addr->v4.sin_port = htons(port);
-	else
-		addr->v6.sin6_port = htons(port);
+	addr->v4.sin_port = htons(port);
 }
 
 void lx_addr_of_nid(union lx_addr *addr, const struct lx_nid *nid, uint16_t port)
@@ -67,6 +65,24 @@ const uint8_t *lx_addr_bytes(const union lx_addr *addr, unsigned int *ret_n)
 {
 	*ret_n = addr->sa.sa_family == AF_INET ? 4 : addr->sa.sa_family == AF_INET6 ? 16 : 0;
 	return *ret_n == 4 ? (const uint8_t *)&addr->v4.sin_addr : addr->v6.sin6_addr.s6_addr;
+}
+
+void lx_addr_map(const union lx_addr *addr, uint8_t ret_mapped[16])
+{
+	unsigned int n;
+	const uint8_t *bytes = lx_addr_bytes(addr, &n);
+
+	memset(ret_mapped, 0, 10);
+	memset(ret_mapped + 10, 0xff, 2);
+	memcpy(ret_mapped + 16 - n, bytes, n);
+}
+
+void lx_addr_unmap(union lx_addr *addr, const uint8_t mapped[16], uint16_t port)
+{
+	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
+	unsigned int at = memcmp(mapped, v4, sizeof(v4)) ? 0 : sizeof(v4);
+
+	lx_addr_init(addr, mapped + at, 16 - at, port);
 }
 
 bool lx_addr_shares(const union lx_addr *a, const union lx_addr *b, unsigned int bits)
@@ -158,11 +174,21 @@ static unsigned int ethtool_speed(const char *name)
 	return speed == (__u32)SPEED_UNKNOWN ? 0 : speed;
 }
 
-bool lx_netif_is_loopback(const char *name)
+static unsigned int flags_of(const char *name)
 {
 	struct ifreq ifr = { 0 };
 
-	return !ask(name, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_LOOPBACK;
+	return ask(name, SIOCGIFFLAGS, &ifr) ? 0 : ifr.ifr_flags;
+}
+
+bool lx_netif_is_loopback(const char *name)
+{
+	return flags_of(name) & IFF_LOOPBACK;
+}
+
+bool lx_netif_is_up(const char *name)
+{
+	return flags_of(name) & IFF_UP;
 }
 
 int lx_netif_is_ethernet(const char *name)
@@ -202,13 +228,6 @@ int lx_netif_conf(const char *name, const char *key)
 	int own = conf_of(name, key), all = conf_of("all", key);
 
 	return own > all ? own : all;
-}
-
-bool lx_netif_is_up(const char *name)
-{
-	struct ifreq ifr = { 0 };
-
-	return !ask(name, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_UP;
 }
 
 bool lx_netif_tso(const char *name)
@@ -362,22 +381,22 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
-	const struct ifaddrs *best = NULL;
+	const struct ifaddrs *best = NULL, *lo = NULL;
 
 	if (getifaddrs(&list))
 		return -errno;
 	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
-		if (rank(ifa->ifa_addr) && (!name[0] || !strcmp(ifa->ifa_name, name)) &&
-		    lx_addr_same_host(addr, (const union lx_addr *)ifa->ifa_addr))
+		if (!rank(ifa->ifa_addr) || (name[0] && strcmp(ifa->ifa_name, name)))
+			continue;
+		if (lx_addr_same_host(addr, (const union lx_addr *)ifa->ifa_addr))
 			best = ifa;
+		else if (!lo && ifa->ifa_flags & IFF_LOOPBACK && rank(ifa->ifa_addr) == RANK_IPV4)
+			lo = ifa;
 	}
 	/* All of 127.0.0.0/8 is ours, but the list has a single address of it. */
-	for (const struct ifaddrs *ifa = list; ifa && !best; ifa = ifa->ifa_next) {
-		if (addr->sa.sa_family == AF_INET && (ifa->ifa_flags & IFF_LOOPBACK) &&
-		    ntohl(addr->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET &&
-		    (!name[0] || !strcmp(ifa->ifa_name, name)) && rank(ifa->ifa_addr) == RANK_IPV4)
-			best = ifa;
-	}
+	if (!best && addr->sa.sa_family == AF_INET &&
+	    ntohl(addr->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+		best = lo;
 	if (!best)
 		return -EADDRNOTAVAIL;
 	fill(best, ret_netif);
@@ -394,36 +413,23 @@ int lx_netif_by_nid(const struct lx_nid *nid, const char *name, struct lx_netif 
 	return lx_netif_by_addr(&addr, name, ret_netif);
 }
 
-int lx_netif_first(int family, char ret_name[IFNAMSIZ])
+int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif)
 {
 	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
+	bool wanted;
 
 	if (getifaddrs(&list))
 		return -errno;
 	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
-		if (rank(ifa->ifa_addr) < RANK_GLOBAL || ifa->ifa_addr->sa_family != family ||
-		    !(ifa->ifa_flags & IFF_UP) || ifa->ifa_flags & IFF_LOOPBACK ||
-		    strlen(ifa->ifa_name) >= IFNAMSIZ)
+		wanted = name ? !strcmp(ifa->ifa_name, name)
+			      : (ifa->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP;
+		if (!wanted || rank(ifa->ifa_addr) < RANK_GLOBAL ||
+		    ifa->ifa_addr->sa_family != family)
 			continue;
-		strcpy(ret_name, ifa->ifa_name);
+		fill(ifa, ret_netif);
 		return 0;
 	}
-	return -ENODEV;
-}
-
-int lx_netif_large(const char *name, union lx_addr *ret_addr)
-{
-	LX_CLEANUP(free_ifaddrs) struct ifaddrs *list = NULL;
-
-	if (getifaddrs(&list))
-		return -errno;
-	for (const struct ifaddrs *ifa = list; ifa; ifa = ifa->ifa_next) {
-		if (strcmp(ifa->ifa_name, name) || rank(ifa->ifa_addr) != RANK_GLOBAL)
-			continue;
-		ret_addr->v6 = *(const struct sockaddr_in6 *)ifa->ifa_addr;
-		return 0;
-	}
-	return -EADDRNOTAVAIL;
+	return name ? -EADDRNOTAVAIL : -ENODEV;
 }
 
 bool lx_netif_has_mac(const uint8_t mac[6])

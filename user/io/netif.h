@@ -33,6 +33,10 @@ void lx_addr_of_nid(union lx_addr *addr, const struct lx_nid *nid, uint16_t port
 /* The address alone, in network order: 4 bytes, 16, or none. */
 const uint8_t *lx_addr_bytes(const union lx_addr *addr, unsigned int *ret_n);
 
+/* IPv6, or IPv4 mapped: as the programs in the kernel have addresses. */
+void lx_addr_map(const union lx_addr *addr, uint8_t ret_mapped[16]);
+void lx_addr_unmap(union lx_addr *addr, const uint8_t mapped[16], uint16_t port);
+
 socklen_t lx_addr_len(const union lx_addr *addr);
 uint16_t lx_addr_port(const union lx_addr *addr);
 void lx_addr_set_port(union lx_addr *addr, uint16_t port);
@@ -93,14 +97,11 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif);
 int lx_netif_by_addr(const union lx_addr *addr, const char *name, struct lx_netif *ret_netif);
 
 /**
- * lx_netif_first - the first interface, not loopback, that is up and has an address
- * @family: of the address; IPv6 link-local addresses do not count
- * Returns 0, -ENODEV: there is none; or another errno of getifaddrs().
+ * lx_netif_first - the first address of a family; IPv6 link-local ones do not count
+ * @name: on this interface; NULL: on any that is up, but loopback
+ * Returns 0, -EADDRNOTAVAIL, -ENODEV: there is none; or another errno of getifaddrs().
  */
-int lx_netif_first(int family, char ret_name[IFNAMSIZ]);
-
-/* Its first IPv6 address that is not link-local. 0, -EADDRNOTAVAIL; or as above. */
-int lx_netif_large(const char *name, union lx_addr *ret_addr);
+int lx_netif_first(int family, const char *name, struct lx_netif *ret_netif);
 
 /* As lx_netif_by_addr(). */
 int lx_netif_by_nid(const struct lx_nid *nid, const char *name, struct lx_netif *ret_netif);

@@ -22,38 +22,15 @@ struct lx_netwatch {
 	void *arg;
 };
 
-static int on_message(const struct nlmsghdr *nlh, void *data)
-{
-	switch (nlh->nlmsg_type) {
-	case RTM_NEWLINK:
-	case RTM_DELLINK:
-	case RTM_NEWADDR:
-	case RTM_DELADDR:
-		*(bool *)data = true;
-	}
-	return MNL_CB_OK;
-}
-
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
 	struct lx_netwatch *watch = poll->data;
 	char buf[8192];
 	bool changed = status < 0;
-	ssize_t n;
 
-	for (;;) {
-		n = mnl_socket_recvfrom(watch->nl, buf, sizeof(buf));
-		if (n > 0) {
-			mnl_cb_run(buf, n, 0, 0, on_message, &changed);
-			continue;
-		}
-		/* ENOBUFS: messages were lost, so anything may have changed. */
-		if (n < 0 && errno == ENOBUFS) {
-			changed = true;
-			continue;
-		}
-		break;
-	}
+	/* ENOBUFS: messages were lost, so anything may have changed. */
+	while (mnl_socket_recvfrom(watch->nl, buf, sizeof(buf)) > 0 || errno == ENOBUFS)
+		changed = true;
 	lx_poll_go_on(poll, status, UV_READABLE, on_readable);
 	if (changed)
 		watch->fn(watch->arg);
