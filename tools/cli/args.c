@@ -12,18 +12,7 @@
 #include "../../user/conf/rails.h"
 #include "../../user/ctl/codec.h"
 #include "args.h"
-
-static int parse_number(struct lx_session *s, const char *name, const char *text,
-			int64_t *ret_value)
-{
-	char *end;
-
-	errno = 0;
-	*ret_value = strtoll(text, &end, 0);
-	if (end == text || *end)
-		return lx_session_fail(s, -EINVAL, "%s \"%s\": a number is expected", name, text);
-	return 0;
-}
+#include "quantity.h"
 
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       int64_t min, int64_t max, int64_t *ret_value)
@@ -32,13 +21,27 @@ int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 	int err;
 
 	*ret_value = LX_UNSET;
-	if (!text)
+	err = text ? lx_quantity_number(text, 0, min, max, ret_value) : 0;
+	if (err == -EINVAL)
+		return lx_session_fail(s, err, "%s \"%s\": a number is expected", name, text);
+	if (err)
+		return lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, name,
+				       text, min, max);
+	return 0;
+}
+
+int lx_arg_time(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+		int64_t min_ms, int64_t max_ms, int64_t *ret_ms)
+{
+	const char *text = a->v[id];
+
+	*ret_ms = LX_UNSET;
+	if (!text || lx_quantity(text, lx_quantity_ms, min_ms, max_ms, ret_ms))
 		return 0;
-	err = parse_number(s, name, text, ret_value);
-	if (!err && (errno || *ret_value < min || *ret_value > max))
-		err = lx_session_fail(s, -EINVAL, "%s %s is not in %" PRId64 "..%" PRId64, name,
-				      text, min, max);
-	return err;
+	return lx_session_fail(s, -EINVAL,
+			       "%s \"%s\": %gs to %" PRId64
+			       "s is expected (500ms, 2s, 5m, 1h)",
+			       name, text, min_ms / 1000.0, max_ms / 1000);
 }
 
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net)

@@ -107,6 +107,10 @@ struct lx_args {
 int lx_arg_int(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
 	       int64_t min, int64_t max, int64_t *ret_value);
 
+/* A time, or LX_UNSET. */
+int lx_arg_time(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, const char *name,
+		int64_t min_ms, int64_t max_ms, int64_t *ret_ms);
+
 /* A net, or LX_NET_U32_ANY. -ENOENT: no such net (the errno of the reference's tools). */
 int lx_arg_net(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id, uint32_t *ret_net);
 

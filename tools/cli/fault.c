@@ -17,6 +17,7 @@
 #include "lnetx.h"
 #include "options.h"
 #include "print.h"
+#include "quantity.h"
 
 #define STATUS_WRONG 255
 #define STATUS_LIST 22 /* of lctl's lists, always */
@@ -82,23 +83,18 @@ static uint32_t hstatus_bits(const char *name)
 /* 0 where there is none, or no number. */
 static uint32_t number_of(const char *text)
 {
-	unsigned long value;
-	char *end;
+	int64_t value;
 
-	if (!text || *text < '0' || *text > '9')
-		return 0;
-	value = strtoul(text, &end, 0);
-	return *end || value > INT32_MAX ? 0 : value;
+	return text && !lx_quantity_number(text, 0, 0, INT32_MAX, &value) ? value : 0;
 }
 
 static bool take_portals(struct lx_session *s, const char *list, struct lx_fault_rule *r)
 {
-	char word[24], *end;
+	char word[24];
+	int64_t portal;
 
 	while (list && next_word(&list, word, sizeof(word))) {
-		unsigned long portal = strtoul(word, &end, 0);
-
-		if (*end || end == word || portal >= 64) {
+		if (lx_quantity_number(word, 0, 0, 63, &portal)) {
 			lx_session_fail(s, -EINVAL, "invalid portal: %s", word);
 			return false;
 		}
@@ -520,34 +516,14 @@ static int take_kind(struct lx_session *s, const struct lx_args *a, bool *ret_de
 	return lx_session_fail(s, -EINVAL, "\"%s\": drop or delay is expected", kind);
 }
 
-/* "2", "2s", "500ms", "5m" into units of @unit_ms. 0: malformed or too large. */
-static uint32_t duration(const char *text, unsigned int unit_ms)
-{
-	static const struct {
-		const char *name;
-		double ms;
-	} units[] = { { "", 1000 }, { "s", 1000 }, { "ms", 1 }, { "m", 60000 }, { "h", 3600000 } };
-	char *end;
-	double value = strtod(text, &end);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		double n = value * units[i].ms / unit_ms;
-
-		if (end != text && !strcmp(units[i].name, end) && n >= 1 && n <= INT32_MAX)
-			return n;
-	}
-	return 0;
-}
-
 static int take_duration(struct lx_session *s, const struct lx_args *a, enum lx_arg_id id,
 			 const char *name, unsigned int unit_ms, uint32_t *ret)
 {
-	if (!a->v[id])
-		return 0;
-	*ret = duration(a->v[id], unit_ms);
-	return *ret ? 0
-		    : lx_session_fail(s, -EINVAL, "%s \"%s\": 500ms, 2s, 5m, 1h, ... is expected",
-				      name, a->v[id]);
+	int64_t ms;
+	int err = lx_arg_time(s, a, id, name, unit_ms, (int64_t)INT32_MAX * unit_ms, &ms);
+
+	*ret = ms == LX_UNSET ? 0 : ms / unit_ms;
+	return err;
 }
 
 static int lnetx_add(struct lx_session *s, const struct lx_args *a)

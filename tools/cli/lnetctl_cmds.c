@@ -14,6 +14,7 @@
 #include "import_export.h"
 #include "lnetctl.h"
 #include "print.h"
+#include "quantity.h"
 #include "record.h"
 
 #define STATUS_PROBE_FAILED 255
@@ -295,15 +296,12 @@ static int set_buffers(struct lx_session *s, const char *key, const char *value)
 static int set(struct lx_session *s, const struct lx_args *a)
 {
 	const char *key = a->verb, *text = a->rest[0];
-	long long value;
-	char *end;
+	int64_t value;
 	int err;
 
 	if (!a->n_rest)
 		return lx_session_fail(s, -EINVAL, "%s needs a value", key);
-	errno = 0;
-	value = strtoll(text, &end, 0);
-	if (end == text || *end || errno) {
+	if (lx_quantity_number(text, 0, INT64_MIN, INT64_MAX, &value)) {
 		lx_session_fail(s, -1, "%s \"%s\": a number is expected", key, text);
 		lx_record_print_old("parser", "set", -1, s->text);
 		return TOLD(255);

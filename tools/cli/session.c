@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A tool's use of liblnetxctl; see the header. Used by both grammars. */
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 #include "../../user/ctl/ctl.h"
 #include "../../user/ctl/request.h"
 #include "../../user/schema/requests.h"
+#include "quantity.h"
 #include "session.h"
 
 void lx_session_init(struct lx_session *s, const char *instance)
@@ -24,10 +24,9 @@ static int wait_ms = LX_SESSION_WAIT_S * 1000;
 
 bool lx_session_set_wait(const char *text)
 {
-	char *end;
-	unsigned long s = strtoul(text, &end, 10);
+	int64_t s;
 
-	if (!isdigit((unsigned char)*text) || *end || s > INT_MAX / 1000)
+	if (lx_quantity_number(text, 10, 0, INT_MAX / 1000, &s))
 		return false;
 	wait_ms = s ? (int)s * 1000 : -1;
 	return true;
