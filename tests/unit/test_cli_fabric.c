@@ -105,7 +105,7 @@ static void test_words(void **state)
 	fails(2, "lnetx fabric check count 0", "count 0 is not in 1..100");
 	fails(2, "lnetx fabric check slow 1", "slow 1 is not in");
 	fails(2, "lnetx fabric check bandwidth maybe", "on or off is expected");
-	fails(2, "lnetx fabric check time 11s", "at most 10s");
+	fails(2, "lnetx fabric check time 11s", "1s to 10s");
 	fails(2, "lnetx fabric check size 2m", "up to 1m are expected");
 	fails(2, "lnetx fabric check low 100", "low 100 is not in 1..99");
 	fails(2, "lnetx fabric check pairs 0", "pairs 0 is not in");

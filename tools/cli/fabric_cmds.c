@@ -469,15 +469,14 @@ static int wants_load(struct lx_session *s, const char *word, bool *ret_on)
 static int parse_load(struct lx_session *s, const struct lx_args *a,
 		      struct lx_fabric_load *ret_load, int64_t *ret_low)
 {
-	int64_t concurrency, pairs, seconds;
+	int64_t concurrency, pairs, ms;
 	const char *on = a->v[LX_ARG_BANDWIDTH];
 	int err;
 
 	if (on && strcmp(on, "on") && strcmp(on, "off"))
 		return lx_session_fail(s, -EINVAL, "bandwidth \"%s\": on or off is expected", on);
-	err = lx_selftest_parse_time(s, a->v[LX_ARG_TIME] ? a->v[LX_ARG_TIME] : "1s", &seconds);
-	if (!err && seconds > 10)
-		err = lx_session_fail(s, -EINVAL, "time: at most 10s for each direction of a pair");
+	/* For each direction of a pair. */
+	err = lx_arg_time(s, a, LX_ARG_TIME, "time", 1000, 10000, &ms);
 	if (!err)
 		err = lx_selftest_parse_size(s, a->v[LX_ARG_SIZE] ? a->v[LX_ARG_SIZE] : "1m",
 					     &ret_load->size);
@@ -490,7 +489,7 @@ static int parse_load(struct lx_session *s, const struct lx_args *a,
 		err = lx_arg_int(s, a, LX_ARG_LOW, "low", 1, 99, ret_low);
 	if (err)
 		return err;
-	ret_load->ms = seconds * 1000;
+	ret_load->ms = ms == LX_UNSET ? 1000 : ms;
 	ret_load->concurrency = concurrency == LX_UNSET ? 8 : concurrency;
 	ret_load->max_pairs = pairs == LX_UNSET ? 256 : pairs;
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "../../user/base/cleanup.h"
 #include "lst_verb.h"
+#include "quantity.h"
 
 struct test {
 	const char *batch, *from, *to, *type;
@@ -21,17 +22,12 @@ struct test {
 /* "4K", "1M", "512" */
 static bool parse_bytes(const char *text, uint32_t *ret_bytes)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
+	int64_t bytes;
 
-	if (end == text || text[0] == '-' || value > LX_LST_BULK_MAX)
+	if (!lx_quantity(text, lx_quantity_bytes, 0, LX_LST_BULK_MAX, &bytes))
 		return false;
-	if (*end == 'k' || *end == 'K')
-		value *= 1024, end++;
-	else if (*end == 'm' || *end == 'M')
-		value *= 1024 * 1024, end++;
-	*ret_bytes = value;
-	return !*end && value <= LX_LST_BULK_MAX;
+	*ret_bytes = bytes;
+	return true;
 }
 
 static bool parse_check(const char *text, uint32_t *ret_check)

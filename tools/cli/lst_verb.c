@@ -10,6 +10,7 @@
 #include "../../user/base/cleanup.h"
 #include "../../user/ctl/dial.h"
 #include "lst_verb.h"
+#include "quantity.h"
 
 #define NIDS_MAX 4096 /* in one list of IDs */
 
@@ -90,15 +91,7 @@ int lx_lst_option(int argc, char **argv, const struct option *options)
 
 bool lx_lst_number(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
-	char *end;
-	long long value;
-
-	errno = 0;
-	value = strtoll(text, &end, 10);
-	if (end == text || *end || errno || value < min || value > max)
-		return false;
-	*ret_value = value;
-	return true;
+	return !lx_quantity_number(text, 10, min, max, ret_value);
 }
 
 bool lx_lst_name_fits(const char *name)

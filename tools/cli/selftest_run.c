@@ -22,6 +22,7 @@
 #include "../../user/selftest/wire.h"
 #include "interrupt.h"
 #include "json.h"
+#include "quantity.h"
 #include "selftest_run.h"
 #include "tree.h"
 
@@ -407,14 +408,9 @@ static int run_size(struct run *r, uint32_t size)
 
 int lx_selftest_parse_size(struct lx_session *s, const char *text, uint32_t *ret)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
+	int64_t value;
 
-	if (*end == 'k' || *end == 'K')
-		value *= 1024, end++;
-	else if (*end == 'm' || *end == 'M')
-		value *= 1024 * 1024, end++;
-	if (*end || end == text || !value || value > LX_LST_BULK_MAX || value % 8)
+	if (!lx_quantity(text, lx_quantity_bytes, 8, LX_LST_BULK_MAX, &value) || value % 8)
 		return lx_session_fail(s, -EINVAL, "size \"%s\": multiples of 8 up to 1m are expected "
 				       "(4k,64k,1m)", text);
 	*ret = value;
@@ -437,20 +433,6 @@ static int parse_sizes(struct run *r, const char *list)
 		err = lx_session_fail(r->session, -EINVAL, "size \"%s\": one or more sizes are expected "
 				      "(4k,64k,1m)", list);
 	return err;
-}
-
-int lx_selftest_parse_time(struct lx_session *s, const char *text, int64_t *ret)
-{
-	char *end;
-
-	*ret = strtol(text, &end, 10);
-	if (end != text && *end == 'm')
-		*ret *= 60, end++;
-	else if (end != text && *end == 's')
-		end++;
-	if (end == text || *end || *ret < 1 || *ret > 86400)
-		return lx_session_fail(s, -EINVAL, "time \"%s\": 1s to 1440m is expected", text);
-	return 0;
 }
 
 static int parse_check(struct lx_session *s, const char *text, uint32_t *ret)
@@ -497,7 +479,7 @@ static int add_nodes(struct run *r, const char *list, const char *what, bool cli
 static int parse(struct run *r, const struct lx_args *a)
 {
 	struct lx_session *s = r->session;
-	int64_t concurrency;
+	int64_t concurrency, ms = LX_UNSET;
 	int err = add_nodes(r, a->v[LX_ARG_SRC], "from", true);
 
 	r->n_clients = r->n_nodes;
@@ -507,8 +489,8 @@ static int parse(struct run *r, const struct lx_args *a)
 		err = lx_arg_int(s, a, LX_ARG_CONCURRENCY, "concurrency", 1, LX_LST_CONCURRENCY_MAX,
 				 &concurrency);
 	if (!err)
-		err = lx_selftest_parse_time(s, a->v[LX_ARG_TIME] ? a->v[LX_ARG_TIME] : "10s",
-					     &r->seconds);
+		err = lx_arg_time(s, a, LX_ARG_TIME, "time", 1000, 86400000, &ms);
+	r->seconds = ms == LX_UNSET ? 10 : ms / 1000;
 	if (!err)
 		err = parse_check(s, a->v[LX_ARG_CHECK] ? a->v[LX_ARG_CHECK] : "simple", &r->check);
 	if (!err && !!a->v[LX_ARG_READ] + !!a->v[LX_ARG_WRITE] + !!a->v[LX_ARG_PING] > 1)

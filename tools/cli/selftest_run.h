@@ -14,9 +14,6 @@ int lx_selftest_find_console(struct lx_session *s, struct lx_nid *ret_nid);
 /* Words of a test; -EINVAL with its reason. "4k", "1m": up to LX_LST_BULK_MAX */
 int lx_selftest_parse_size(struct lx_session *s, const char *text, uint32_t *ret);
 
-/* "10s", "2m", "10": seconds */
-int lx_selftest_parse_time(struct lx_session *s, const char *text, int64_t *ret);
-
 int lx_selftest_run(struct lx_session *s, const struct lx_args *a);
 
 extern const struct lx_keyword lx_selftest_run_keywords[];
