@@ -120,10 +120,10 @@ static void test_many_slow(void **state)
 	matrix(4, (double[]){ 0, 90, 20, 20, /* */ 90, 0, 20, 20, /* */ 20, 20, 0, 20, /* */
 			      20, 20, 20, 0 });
 	lx_bandwidth_judge(&b, 0.5);
-	assert_false(b.node[0].sends_low || b.node[0].receives_low);
-	assert_false(b.node[1].sends_low || b.node[1].receives_low);
-	assert_true(b.node[2].sends_low && b.node[2].receives_low);
-	assert_true(b.node[3].sends_low && b.node[3].receives_low);
+	assert_false(b.node[0].low[LX_BANDWIDTH_SENDS] || b.node[0].low[LX_BANDWIDTH_RECEIVES]);
+	assert_false(b.node[1].low[LX_BANDWIDTH_SENDS] || b.node[1].low[LX_BANDWIDTH_RECEIVES]);
+	assert_true(b.node[2].low[LX_BANDWIDTH_SENDS] && b.node[2].low[LX_BANDWIDTH_RECEIVES]);
+	assert_true(b.node[3].low[LX_BANDWIDTH_SENDS] && b.node[3].low[LX_BANDWIDTH_RECEIVES]);
 }
 
 /* Both ends are fast with others. */
@@ -179,8 +179,8 @@ static void test_gaps(void **state)
 	matrix(4, (double[]){ 0, 100, 0, 0, /* */ 100, 0, 0, 0, /* */ 0, 0, 0, 10, /* */
 			      0, 0, 10, 0 });
 	lx_bandwidth_judge(&b, 0.5);
-	assert_true(b.node[2].sends_low && b.node[3].sends_low);
-	assert_false(b.node[0].sends_low || b.node[0].receives_low);
+	assert_true(b.node[2].low[LX_BANDWIDTH_SENDS] && b.node[3].low[LX_BANDWIDTH_SENDS]);
+	assert_false(b.node[0].low[LX_BANDWIDTH_SENDS] || b.node[0].low[LX_BANDWIDTH_RECEIVES]);
 	matrix(4, NULL);
 	judged(0.5, "");
 	matrix(0, NULL);

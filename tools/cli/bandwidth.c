@@ -81,62 +81,39 @@ static double median_of(double *value, size_t n)
 	return none < n ? value[none + (n - none) / 2] : 0;
 }
 
-static double usual(const struct lx_bandwidth *b, bool sends)
-{
-	double *value = calloc(b->n + 1, sizeof(*value)), median;
-
-	for (size_t i = 0; value && i < b->n; i++)
-		value[i] = sends ? b->node[i].sends : b->node[i].receives;
-	median = value ? median_of(value, b->n) : 0;
-	free(value);
-	return median;
-}
-
 static bool has_rate(const struct lx_bandwidth_cell *cell)
 {
 	return cell->state == LX_BANDWIDTH_WELL || cell->state == LX_BANDWIDTH_LOW;
 }
 
-static double best_sent(const struct lx_bandwidth *b, size_t from)
-{
-	double best = 0;
-
-	for (size_t to = 0; to < b->n; to++) {
-		const struct lx_bandwidth_cell *cell = lx_bandwidth_at(b, from, to);
-
-		if (has_rate(cell) && cell->rate > best)
-			best = cell->rate;
-	}
-	return best;
-}
-
 /* @all: what slow senders sent says nothing about a receiver, unless there are no others */
-static double best_received(const struct lx_bandwidth *b, size_t to, bool all)
+static double best(const struct lx_bandwidth *b, size_t node, enum lx_bandwidth_way way, bool all)
 {
 	double best = 0;
 
-	for (size_t from = 0; from < b->n; from++) {
+	for (size_t i = 0; i < b->n; i++) {
+		bool sends = way == LX_BANDWIDTH_SENDS;
+		size_t from = sends ? node : i, to = sends ? i : node;
 		const struct lx_bandwidth_cell *cell = lx_bandwidth_at(b, from, to);
 
-		if (has_rate(cell) && cell->rate > best && (all || !b->node[from].sends_low))
+		if (has_rate(cell) && cell->rate > best &&
+		    (all || !b->node[from].low[LX_BANDWIDTH_SENDS]))
 			best = cell->rate;
 	}
 	return best;
 }
 
-static void judge_nodes(struct lx_bandwidth *b)
+static void judge_nodes(struct lx_bandwidth *b, enum lx_bandwidth_way way)
 {
-	for (size_t i = 0; i < b->n; i++)
-		b->node[i].sends = best_sent(b, i);
-	b->sends = usual(b, true);
+	double *value = calloc(b->n + 1, sizeof(*value));
+
+	for (size_t i = 0; value && i < b->n; i++)
+		b->node[i].best[way] = value[i] = best(b, i, way, false);
+	b->median[way] = value ? median_of(value, b->n) : 0;
+	free(value);
 	for (size_t i = 0; i < b->n && b->n > 2; i++)
-		b->node[i].sends_low = b->node[i].sends > 0 && b->node[i].sends < b->low * b->sends;
-	for (size_t i = 0; i < b->n; i++)
-		b->node[i].receives = best_received(b, i, false);
-	b->receives = usual(b, false);
-	for (size_t i = 0; i < b->n && b->n > 2; i++)
-		b->node[i].receives_low =
-			b->node[i].receives > 0 && b->node[i].receives < b->low * b->receives;
+		b->node[i].low[way] =
+			b->node[i].best[way] > 0 && b->node[i].best[way] < b->low * b->median[way];
 }
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
@@ -144,14 +121,15 @@ static void judge_nodes(struct lx_bandwidth *b)
 static double expected(const struct lx_bandwidth *b, size_t from, size_t to)
 {
 	const struct lx_bandwidth_cell *back = lx_bandwidth_at(b, to, from);
-	double sent = b->node[from].sends, received = best_received(b, to, true);
+	double sent = b->node[from].best[LX_BANDWIDTH_SENDS];
+	double received = best(b, to, LX_BANDWIDTH_RECEIVES, true);
 
 	if (b->n == 2)
 		return has_rate(back) ? back->rate : 0;
-	if (b->node[from].sends_low)
-		return b->sends;
-	if (b->node[to].receives_low)
-		return b->receives;
+	if (b->node[from].low[LX_BANDWIDTH_SENDS])
+		return b->median[LX_BANDWIDTH_SENDS];
+	if (b->node[to].low[LX_BANDWIDTH_RECEIVES])
+		return b->median[LX_BANDWIDTH_RECEIVES];
 	return sent < received ? sent : received;
 }
 
@@ -159,8 +137,9 @@ void lx_bandwidth_judge(struct lx_bandwidth *b, double low)
 {
 	b->low = low;
 	for (size_t i = 0; i < b->n; i++)
-		b->node[i].sends_low = b->node[i].receives_low = false;
-	judge_nodes(b);
+		memset(b->node[i].low, 0, sizeof(b->node[i].low));
+	judge_nodes(b, LX_BANDWIDTH_SENDS);
+	judge_nodes(b, LX_BANDWIDTH_RECEIVES);
 	for (size_t from = 0; from < b->n; from++) {
 		for (size_t to = 0; to < b->n; to++) {
 			struct lx_bandwidth_cell *cell = lx_bandwidth_at(b, from, to);
@@ -209,18 +188,19 @@ static void tell_node(struct words *w, size_t i)
 {
 	const struct lx_bandwidth_node *node = &w->b->node[i];
 
-	if (!node->sends_low && !node->receives_low)
+	for (int way = LX_BANDWIDTH_SENDS; way >= 0; way--) {
+		if (!node->low[way])
+			continue;
+		if (*w->text)
+			add(w, ";");
+		else
+			add(w, "%s:", lx_nid_str(&node->nid));
+		add(w, " %s %.1f MiB/s at best, %.0f %% of the median of all nodes (%.1f MiB/s)",
+		    way == LX_BANDWIDTH_SENDS ? "sends" : "receives", node->best[way] / MIB,
+		    100 * node->best[way] / w->b->median[way], w->b->median[way] / MIB);
+	}
+	if (!*w->text)
 		return;
-	add(w, "%s:", lx_nid_str(&node->nid));
-	if (node->sends_low)
-		add(w, " sends %.1f MiB/s at best, %.0f %% of the median of all nodes (%.1f MiB/s)",
-		    node->sends / MIB, 100 * node->sends / w->b->sends, w->b->sends / MIB);
-	if (node->receives_low)
-		add(w,
-		    "%s receives %.1f MiB/s at best, %.0f %% of the median of all nodes "
-		    "(%.1f MiB/s)",
-		    node->sends_low ? ";" : "", node->receives / MIB,
-		    100 * node->receives / w->b->receives, w->b->receives / MIB);
 	add_rails(w, i);
 	tell(w, i, "low");
 }
@@ -231,8 +211,8 @@ static bool is_bad(const struct lx_bandwidth *b, size_t from, size_t to)
 	const struct lx_bandwidth_cell *cell = lx_bandwidth_at(b, from, to);
 
 	return cell->state == LX_BANDWIDTH_FAILED ||
-	       (cell->state == LX_BANDWIDTH_LOW && !b->node[from].sends_low &&
-		!b->node[to].receives_low);
+	       (cell->state == LX_BANDWIDTH_LOW && !b->node[from].low[LX_BANDWIDTH_SENDS] &&
+		!b->node[to].low[LX_BANDWIDTH_RECEIVES]);
 }
 
 /* More than half of what was measured in a row (@sent), or in a column. */

@@ -31,18 +31,21 @@ struct lx_bandwidth_cell {
 	double expected; /* judged: what the rate is compared with; 0: nothing */
 };
 
+enum lx_bandwidth_way { LX_BANDWIDTH_RECEIVES, LX_BANDWIDTH_SENDS, LX_BANDWIDTH_WAYS };
+
 struct lx_bandwidth_node {
 	struct lx_nid nid;
 	char rails[200]; /* what is known about its rails: "one of its ..."; "": nothing */
-	double sends, receives; /* judged: bytes per second with its best partner; 0: not known */
-	bool sends_low, receives_low; /* judged */
+	/* Judged: bytes per second with its best partner; 0: not known. */
+	double best[LX_BANDWIDTH_WAYS];
+	bool low[LX_BANDWIDTH_WAYS];
 };
 
 struct lx_bandwidth {
 	size_t n;
 	struct lx_bandwidth_node *node;
 	struct lx_bandwidth_cell *cell; /* from node to node, row by row */
-	double sends, receives; /* judged: the medians of the nodes' */
+	double median[LX_BANDWIDTH_WAYS]; /* judged: of the nodes' best */
 	double low;
 };
 

@@ -11,6 +11,7 @@
 #include "fabric.h"
 #include "fabric_load.h"
 #include "interrupt.h"
+#include "json.h"
 #include "lnetx.h"
 #include "matrix.h"
 #include "requests.h"
@@ -167,10 +168,11 @@ static json_t *rail_json(const struct lx_rail *rail)
 
 static json_t *node_json(const struct lx_bandwidth_node *node)
 {
-	json_t *row =
-		json_pack("{ss, sf, sf, ss}", "nid", lx_nid_str(&node->nid), "sends_bytes_per_s",
-			  node->sends, "receives_bytes_per_s", node->receives, "state",
-			  node->sends_low || node->receives_low ? "low" : "well");
+	json_t *row = json_pack(
+		"{ss, sf, sf, ss}", "nid", lx_nid_str(&node->nid), "sends_bytes_per_s",
+		node->best[LX_BANDWIDTH_SENDS], "receives_bytes_per_s",
+		node->best[LX_BANDWIDTH_RECEIVES], "state",
+		node->low[LX_BANDWIDTH_SENDS] || node->low[LX_BANDWIDTH_RECEIVES] ? "low" : "well");
 
 	if (node->rails[0])
 		json_object_set_new(row, "rails", json_string(node->rails));
@@ -387,18 +389,20 @@ static json_t *list_faults(const struct lx_fabric *f, const struct lx_fabric_loa
 static int report(struct lx_session *s, const struct lx_args *a, struct lx_fabric *f,
 		  struct lx_fabric_load *load)
 {
-	char title[2][100];
-	struct lx_matrix m[2] = { { .title = title[0], .decimals = 3 },
-				  { .title = title[1], .decimals = 1, .higher_is_better = true } };
+	char title[100];
+	struct lx_matrix m[2] = {
+		{ .title = title, .decimals = 3 },
+		{ .title = "bandwidth in MiB/s; from each node (row) to each node",
+		  .decimals = 1,
+		  .higher_is_better = true },
+	};
 	struct result result = { f, load, list_faults(f, load) };
 	int r = f->stopped			 ? LX_EXIT_INTERRUPTED
 		: json_array_size(result.faults) ? LX_EXIT_UNHEALTHY
 						 : 0;
 
-	snprintf(title[0], sizeof(title[0]),
-		 "latency in ms, median of %u pings; peers' NIs by own NIs", f->count);
-	snprintf(title[1], sizeof(title[1]),
-		 "bandwidth in MiB/s; from each node (row) to each node");
+	snprintf(title, sizeof(title), "latency in ms, median of %u pings; peers' NIs by own NIs",
+		 f->count);
 	if (!fill_matrix(f, &m[0]) || (load && !fill_bandwidths(&load->b, &m[1])))
 		r = lx_session_fail(s, -ENOMEM, "out of memory");
 	if (r >= 0 && lx_lnetx_as_tree())
@@ -461,7 +465,7 @@ static int wants_load(struct lx_session *s, const char *word, bool *ret_on)
 	err = lx_request_show_all(s, LX_CTL_SELFTEST, LX_LEVEL_OWN, &list);
 	if (err)
 		return err;
-	*ret_on = json_integer_value(json_object_get(json_array_get(list, 0), "enable")) == 1;
+	*ret_on = lx_json_int(json_array_get(list, 0), "enable") == 1;
 	json_decref(list);
 	return 0;
 }
