@@ -11,26 +11,6 @@
 
 /* ---- contents --------------------------------------------------------------------------- */
 
-static int find(char (*name)[LX_MATRIX_NAME], size_t n, const char *wanted)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!strncmp(name[i], wanted, LX_MATRIX_NAME - 1))
-			return i;
-	}
-	return -1;
-}
-
-static bool add_name(char (**names)[LX_MATRIX_NAME], size_t n, const char *name)
-{
-	void *grown = realloc(*names, (n + 1) * LX_MATRIX_NAME);
-
-	if (!grown)
-		return false;
-	*names = grown;
-	snprintf((*names)[n], LX_MATRIX_NAME, "%s", name);
-	return true;
-}
-
 /* Makes room for another shape; new cells have no value. */
 static bool reshape(struct lx_matrix *m, size_t rows, size_t columns)
 {
@@ -51,26 +31,32 @@ static bool reshape(struct lx_matrix *m, size_t rows, size_t columns)
 	return true;
 }
 
+/* The index of a name, added at the end if it is new. */
+static int name_at(struct lx_matrix *m, const char *name, bool column)
+{
+	char(**names)[LX_MATRIX_NAME] = column ? &m->column : &m->row, (*grown)[LX_MATRIX_NAME];
+	size_t n = column ? m->n_columns : m->n_rows;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!strncmp((*names)[i], name, LX_MATRIX_NAME - 1))
+			return i;
+	}
+	grown = realloc(*names, (n + 1) * LX_MATRIX_NAME);
+	if (!grown)
+		return -1;
+	*names = grown;
+	snprintf(grown[n], LX_MATRIX_NAME, "%s", name);
+	return reshape(m, m->n_rows + !column, m->n_columns + column) ? (int)n : -1;
+}
+
 int lx_matrix_row(struct lx_matrix *m, const char *name)
 {
-	int at = find(m->row, m->n_rows, name);
-
-	if (at >= 0)
-		return at;
-	if (!add_name(&m->row, m->n_rows, name) || !reshape(m, m->n_rows + 1, m->n_columns))
-		return -1;
-	return m->n_rows - 1;
+	return name_at(m, name, false);
 }
 
 int lx_matrix_column(struct lx_matrix *m, const char *name)
 {
-	int at = find(m->column, m->n_columns, name);
-
-	if (at >= 0)
-		return at;
-	if (!add_name(&m->column, m->n_columns, name) || !reshape(m, m->n_rows, m->n_columns + 1))
-		return -1;
-	return m->n_columns - 1;
+	return name_at(m, name, true);
 }
 
 struct lx_matrix_cell *lx_matrix_at(const struct lx_matrix *m, size_t row, size_t column)
