@@ -232,7 +232,8 @@ heard_since() {
 
 @test "without its process there is no session" {
 	lst new_session s
-	kill -KILL "$(jq .keeper "$LNETX_RUNDIR"/*.lst)"
+	# Its process saves the file each second.
+	kill -KILL "$(flock "$LNETX_RUNDIR"/*.lst jq .keeper "$LNETX_RUNDIR"/*.lst)"
 	eventually "$PATIENCE" no_session
 	lst new_session s
 	lst add_group g 10.77.0.2@tcp
