@@ -319,8 +319,9 @@ $(B)/tests/test_schema: $(B)/tests/unit/test_schema.o \
 		$(call obj,$(addprefix tools/cli/,args.c session.c)) $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
-# What the console of LNet selftest remembers.
-$(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o $(call obj,tools/cli/console.c) \
+# What the console of LNet selftest remembers, and computes.
+$(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o \
+		$(call obj,$(addprefix tools/cli/,console.c session.c trans.c tree.c)) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 

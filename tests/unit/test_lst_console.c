@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the console of LNet selftest remembers, on virtual time: nodes, groups, batches. */
+/*
+ * What the console of LNet selftest remembers, on virtual time: nodes, groups, batches; and what it
+ * makes of counters.
+ */
 #include <errno.h>
 #include <jansson.h>
 
 #include "../../tools/cli/console.h"
+#include "../../tools/cli/trans.h"
 #include "testlib.h"
 
 #define A "10.0.0.1@tcp"
@@ -198,13 +202,50 @@ static void test_dests(void **state)
 	}
 }
 
+static json_t *counters(double at_s, json_int_t running_ms, json_int_t sent, json_int_t bytes)
+{
+	return json_pack("{sf, sI, sI, sI, sI}", "at_s", at_s, "running_ms", running_ms, "sent",
+			 sent, "send_length", bytes, "expired", sent / 100);
+}
+
+static void rate(json_t *begin, json_t *now, double seconds, double sent)
+{
+	assert_true(lx_trans_seconds(begin, now) == seconds);
+	assert_true(lx_trans_rate(begin, now, "sent") == sent);
+	json_decref(begin);
+	json_decref(now);
+}
+
+/* Between two counts: by the node's clock, unless it is far from ours; counts are of 32 bits. */
+static void test_rates(void **state)
+{
+	json_t *begin = counters(10, 0, 100, 1LL << 40), *now = counters(12, 1, 700, 3LL << 40);
+
+	assert_true(lx_trans_grown(begin, now, "send_length") == 2LL << 40);
+	assert_int_equal(lx_trans_errors(begin, now), 6);
+	rate(begin, now, 2, 300);
+	rate(counters(10, 5000, 0, 0), counters(12, 7500, 500, 0), 2.5, 200);
+	rate(counters(10, UINT32_MAX - 999, UINT32_MAX, 0), counters(12, 1000, 399, 0), 2, 200);
+	/* Its session began again. */
+	rate(counters(10, 90000, 0, 0), counters(12, 1000, 500, 0), 2, 250);
+	rate(counters(10, 0, 0, 0), counters(10, 0, 0, 0), 0, 0);
+}
+
+static void test_check_words(void **state)
+{
+	assert_int_equal(lx_trans_check("none"), LX_LST_CHECK_NONE);
+	assert_int_equal(lx_trans_check("full"), LX_LST_CHECK_FULL);
+	assert_int_equal(lx_trans_check(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_session), cmocka_unit_test(test_due),
 		cmocka_unit_test(test_states),	cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_batches), cmocka_unit_test(test_dests),
-		cmocka_unit_test(test_judge),
+		cmocka_unit_test(test_judge),	cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_check_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

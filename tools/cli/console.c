@@ -38,6 +38,28 @@ enum lx_console_state lx_console_node(const json_t *console, const char *nid)
 	return node && state >= 0 && state < LX_CONSOLE_STATES ? state : LX_CONSOLE_UNKNOWN;
 }
 
+json_t *lx_console_nodes(const json_t *console)
+{
+	json_t *all = json_array(), *node;
+	const char *nid;
+
+	json_object_foreach (json_object_get(console, "nodes"), nid, node)
+		json_array_append_new(all, json_string(nid));
+	return all;
+}
+
+json_t *lx_console_active(const json_t *console, const json_t *nids)
+{
+	json_t *active = json_array(), *nid;
+	size_t i;
+
+	json_array_foreach (nids, i, nid) {
+		if (lx_console_node(console, json_string_value(nid)) == LX_CONSOLE_ACTIVE)
+			json_array_append(active, nid);
+	}
+	return active;
+}
+
 void lx_console_heard(json_t *console, const char *nid, enum lx_console_state state,
 		      int64_t timeout, int64_t now)
 {
@@ -53,22 +75,15 @@ void lx_console_heard(json_t *console, const char *nid, enum lx_console_state st
 		json_object_set_new(node, "timeout", json_integer(timeout));
 }
 
-static bool same(const json_t *a, const char *key, const json_t *b, const char *key_b)
-{
-	const char *x = json_string_value(json_object_get(a, key));
-	const char *y = json_string_value(json_object_get(b, key_b));
-
-	return x && y && !strcmp(x, y);
-}
-
 enum lx_console_state lx_console_judge(const json_t *console, const json_t *answer)
 {
-	const char *name = json_string_value(json_object_get(answer, "session"));
+	const char *name = lx_json_text(answer, "session"), *of = lx_json_text(answer, "console");
 
 	/* Without a session the console is none, and its name empty. */
-	if (!json_object_get(answer, "console") && (!name || !*name))
+	if (!*of && !*name)
 		return LX_CONSOLE_UNKNOWN;
-	return same(console, "name", answer, "session") && same(console, "console", answer, "console")
+	return !strcmp(lx_json_text(console, "name"), name) &&
+			       !strcmp(lx_json_text(console, "console"), of)
 		       ? LX_CONSOLE_ACTIVE
 		       : LX_CONSOLE_BUSY;
 }
@@ -110,9 +125,7 @@ json_t *lx_console_find(const json_t *list, const char *name)
 	size_t i;
 
 	json_array_foreach (list, i, object) {
-		const char *its = json_string_value(json_object_get(object, "name"));
-
-		if (its && !strcmp(its, name))
+		if (!strcmp(lx_json_text(object, "name"), name))
 			return object;
 	}
 	return NULL;
@@ -140,10 +153,8 @@ bool lx_console_group_busy(const json_t *console, const char *name)
 
 	json_array_foreach (json_object_get(console, "batches"), i, batch) {
 		json_array_foreach (json_object_get(batch, "tests"), j, test) {
-			const char *from = json_string_value(json_object_get(test, "from"));
-			const char *to = json_string_value(json_object_get(test, "to"));
-
-			if ((from && !strcmp(from, name)) || (to && !strcmp(to, name)))
+			if (!strcmp(lx_json_text(test, "from"), name) ||
+			    !strcmp(lx_json_text(test, "to"), name))
 				return true;
 		}
 	}
@@ -158,10 +169,8 @@ int lx_console_group_del(json_t *console, const char *name)
 	if (lx_console_group_busy(console, name))
 		return -EBUSY;
 	json_array_foreach (groups, i, group) {
-		if (!strcmp(json_string_value(json_object_get(group, "name")), name)) {
-			json_array_remove(groups, i);
-			return 0;
-		}
+		if (!strcmp(lx_json_text(group, "name"), name))
+			return json_array_remove(groups, i);
 	}
 	return -ENOENT;
 }
@@ -200,7 +209,8 @@ void lx_console_sweep(json_t *console, json_t **ret_gone)
 	json_object_foreach_safe (nodes, next, nid, node) {
 		if (is_in_a_group(console, nid))
 			continue;
-		json_array_append_new(*ret_gone, json_string(nid));
+		if (lx_console_node(console, nid) == LX_CONSOLE_ACTIVE)
+			json_array_append_new(*ret_gone, json_string(nid));
 		json_object_del(nodes, nid);
 	}
 }

@@ -31,6 +31,10 @@ enum lx_console_state {
 	LX_CONSOLE_STATES,
 };
 
+/* All states but active, as a set: 1 << state. */
+#define LX_CONSOLE_INVALID                                                                         \
+	(1u << LX_CONSOLE_BUSY | 1u << LX_CONSOLE_DOWN | 1u << LX_CONSOLE_UNKNOWN)
+
 /* "Active"; its name in options: "active" */
 const char *lx_console_state_name(enum lx_console_state state);
 
@@ -42,6 +46,12 @@ json_t *lx_console_new(const char *name, uint32_t key, const char *console, int6
 
 /* @nid: as text. LX_CONSOLE_UNKNOWN: it is not in the session, too. */
 enum lx_console_state lx_console_node(const json_t *console, const char *nid);
+
+/* The NIDs of all nodes; a new array. */
+json_t *lx_console_nodes(const json_t *console);
+
+/* Of @nids those that are active; a new array. */
+json_t *lx_console_active(const json_t *console, const json_t *nids);
 
 /* Sets a node's state; it is added if it is new. @timeout: of its session, 0: as before */
 void lx_console_heard(json_t *console, const char *nid, enum lx_console_state state,
@@ -80,7 +90,7 @@ int lx_console_group_del(json_t *console, const char *name);
 /* The array has this text. */
 bool lx_console_has(const json_t *list, const char *text);
 
-/* Forgets nodes that are in no group any more. @ret_gone: their NIDs; a new array */
+/* Forgets nodes that are in no group any more. @ret_gone: those that were active; a new array */
 void lx_console_sweep(json_t *console, json_t **ret_gone);
 
 /* ---- batches -------------------------------------------------------------------------- */

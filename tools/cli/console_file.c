@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "console_file.h"
+#include "json.h"
 
 int64_t lx_console_now(void)
 {
@@ -105,7 +106,7 @@ int lx_console_file_keep(struct lx_console_file *f)
 /* It is the keeper: it has the lock, or there would be no session. And it saves nothing now. */
 void lx_console_file_drop(struct lx_console_file *f)
 {
-	pid_t pid = json_integer_value(json_object_get(f->console, "keeper"));
+	pid_t pid = lx_json_int(f->console, "keeper");
 
 	if (pid > 1)
 		kill(pid, SIGTERM);

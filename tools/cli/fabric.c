@@ -17,6 +17,7 @@
 #include "fabric.h"
 #include "json.h"
 #include "requests.h"
+#include "trans.h"
 
 #define GIVE_UP 3 /* unanswered pings in a row */
 
@@ -65,10 +66,7 @@ bool lx_fabric_step(struct lx_fabric *f, const char *what, size_t done, size_t a
 
 /* ---- this node ------------------------------------------------------------------------------ */
 
-/* Calls @fn for each NI except 0@lo, until it returns non-zero; returns that. */
-typedef int (*ni_fn)(struct lx_fabric *f, const json_t *ni, const struct lx_nid *nid, void *arg);
-
-static int each_ni(struct lx_fabric *f, ni_fn fn, void *arg)
+int lx_fabric_each_ni(struct lx_fabric *f, lx_fabric_ni_fn fn, void *arg)
 {
 	json_t *net, *ni;
 	struct lx_nid nid;
@@ -119,7 +117,7 @@ static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 		if (lx_nid_eq(&f->node[i], nid))
 			return 0;
 	}
-	if (nid->type == LX_NET_LO || each_ni(f, is_nid, (void *)nid))
+	if (nid->type == LX_NET_LO || lx_fabric_each_ni(f, is_nid, (void *)nid))
 		return 0;
 	grown = realloc(f->node, (f->n_nodes + 1) * sizeof(*grown));
 	if (!grown)
@@ -129,17 +127,16 @@ static int add_node(struct lx_fabric *f, const struct lx_nid *nid)
 	return 0;
 }
 
-static bool is_heard(const json_t *peer)
+/* What came from a peer, by any of its NIs. */
+static json_int_t received(const json_t *peer)
 {
-	json_t *ni, *statistics;
+	json_int_t n = 0;
+	json_t *ni;
 	size_t i;
 
-	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni) {
-		statistics = json_object_get(ni, "statistics");
-		if (lx_json_int(statistics, "recv_count"))
-			return true;
-	}
-	return false;
+	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni)
+		n += lx_json_int(json_object_get(ni, "statistics"), "recv_count");
+	return n;
 }
 
 static int add_known(struct lx_fabric *f)
@@ -155,7 +152,7 @@ static int add_known(struct lx_fabric *f)
 		if (err || !nid_of(peer, "primary nid", &nid))
 			continue;
 		err = add_node(f, &nid);
-		if (!is_heard(peer))
+		if (!received(peer))
 			json_object_set_new(f->unheard, lx_nid_str(&nid), json_true());
 	}
 	json_decref(list);
@@ -191,8 +188,10 @@ static struct lx_rail *add_rail(struct lx_fabric *f, const struct lx_nid *own,
 {
 	struct lx_rail *grown = realloc(f->rail, (f->n_rails + 1) * sizeof(*grown));
 
-	if (!grown)
+	if (!grown) {
+		lx_session_fail(f->session, -ENOMEM, "out of memory");
 		return NULL;
+	}
 	f->rail = grown;
 	grown = &f->rail[f->n_rails++];
 	memset(grown, 0, sizeof(*grown));
@@ -255,7 +254,7 @@ static int add_ends(struct lx_fabric *f, const json_t *ni, const struct lx_nid *
 	}
 	new = add_rail(f, own, e->peer, e->primary);
 	if (!new)
-		return lx_session_fail(f->session, -ENOMEM, "out of memory");
+		return -ENOMEM;
 	new->n_gateways = rail.n_gateways;
 	memcpy(new->gateway, rail.gateway, sizeof(rail.gateway));
 	return 0;
@@ -276,7 +275,7 @@ static int add_dead(struct lx_fabric *f, const struct lx_nid *nid)
 	struct lx_rail *rail = add_rail(f, &lx_nid_any, nid, nid);
 
 	if (!rail)
-		return lx_session_fail(f->session, -ENOMEM, "out of memory");
+		return -ENOMEM;
 	rail->sent = 1;
 	snprintf(rail->why, sizeof(rail->why), "%s; next: lnetx ping %s timeout 10",
 		 reason_of(f->session->text), lx_nid_str(nid));
@@ -301,8 +300,8 @@ static int add_peer(struct lx_fabric *f, const struct lx_nid *nid, const json_t 
 		if (err || !nid_of(row, "nid", &its) || its.type == LX_NET_LO)
 			continue;
 		net = lx_nid_net(&its);
-		ends.local = each_ni(f, is_on_net, &net);
-		err = each_ni(f, add_ends, &ends);
+		ends.local = lx_fabric_each_ni(f, is_on_net, &net);
+		err = lx_fabric_each_ni(f, add_ends, &ends);
 	}
 	if (!err && f->n_rails == before) {
 		lx_session_fail(f->session, -EHOSTUNREACH,
@@ -361,7 +360,7 @@ int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n)
 	if (err)
 		return err;
 	f->n_named = f->n_nodes;
-	each_ni(f, note_down, NULL);
+	lx_fabric_each_ni(f, note_down, NULL);
 	note_routes(f);
 	/* It grows by the gateways. */
 	for (size_t i = 0; !err && i < f->n_nodes; i++) {
@@ -400,19 +399,6 @@ static int ping_once(struct lx_fabric *f, struct lx_rail *rail)
 }
 
 /* ---- the way back --------------------------------------------------------------------------- */
-
-/* What came from a peer, by any of its NIs. */
-static json_int_t received(const json_t *peer)
-{
-	json_int_t n = 0;
-	json_t *ni;
-	size_t i;
-
-	json_array_foreach (json_object_get(peer, lx_control_peers.rows), i, ni)
-		n += json_integer_value(
-			json_object_get(json_object_get(ni, "statistics"), "recv_count"));
-	return n;
-}
 
 static bool is_on_rail(const json_t *peer, const struct lx_rail *rail)
 {

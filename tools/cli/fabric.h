@@ -40,6 +40,11 @@ struct lx_fabric {
  */
 int lx_fabric_find(struct lx_fabric *f, const struct lx_nid *nids, size_t n);
 
+/* Calls @fn for each NI of this node except 0@lo, until it returns non-zero; returns that. */
+typedef int (*lx_fabric_ni_fn)(struct lx_fabric *f, const json_t *ni, const struct lx_nid *nid,
+			       void *arg);
+int lx_fabric_each_ni(struct lx_fabric *f, lx_fabric_ni_fn fn, void *arg);
+
 /*
  * Shows progress, if @what is not NULL. Returns true if the rest is not to be done: Ctrl-C. Then
  * f->stopped is set.

@@ -6,39 +6,43 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "keeper.h"
 #include "trans.h"
 
-size_t lx_keeper_leave(const json_t *console, const char *socket, int64_t timeout_s)
+void lx_keeper_leave(const json_t *console, const char *socket, const json_t *nids)
 {
-	json_t *nodes = json_object_get(console, "nodes"), *node, *active = json_array();
 	struct lx_trans t;
-	const char *nid;
-	size_t failed;
 
-	json_object_foreach (nodes, nid, node) {
-		if (lx_console_node(console, nid) == LX_CONSOLE_ACTIVE)
-			json_array_append_new(active, json_string(nid));
-	}
-	if (!lx_trans_new(&t, console, active, LX_LST_REMOVE_SESSION, timeout_s))
-		lx_trans_run(&t, socket);
-	failed = lx_trans_failed(&t);
+	lx_trans_of(&t, socket, console, nids, 0);
+	lx_trans_ask(&t, LX_LST_REMOVE_SESSION);
 	lx_trans_free(&t);
+}
+
+static void leave_all(const json_t *console, const char *socket)
+{
+	json_t *all = lx_console_nodes(console), *active = lx_console_active(console, all);
+
+	lx_keeper_leave(console, socket, active);
 	json_decref(active);
-	return failed;
+	json_decref(all);
+}
+
+void lx_keeper_end(struct lx_console_file *f)
+{
+	leave_all(f->console, f->socket);
+	lx_console_file_drop(f);
 }
 
 static bool is_mine(const struct lx_console_file *f, pid_t self)
 {
-	return json_integer_value(json_object_get(f->console, "keeper")) == self;
+	return lx_json_int(f->console, "keeper") == self;
 }
 
 /* What the nodes said; one with another session than ours does not have ours any more. */
 static void note(struct lx_console_file *f, const struct lx_trans *t)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		const struct lx_trans_one *one = &t->one[i];
-
+	lx_trans_for_each (one, t) {
 		if (lx_console_node(f->console, one->nid) == LX_CONSOLE_ACTIVE)
 			lx_console_heard(f->console, one->nid,
 					 one->err ? LX_CONSOLE_DOWN
@@ -52,11 +56,12 @@ static int look_after(struct lx_console_file *f, const char *socket, pid_t self)
 {
 	json_t *due = lx_console_due(f->console, lx_console_now());
 	struct lx_trans t;
-	int err = lx_trans_new(&t, f->console, due, LX_LST_DEBUG, 0);
+	int err = 0;
 
+	lx_trans_of(&t, socket, f->console, due, 0);
 	lx_console_file_close(f);
-	if (!err && t.n) {
-		lx_trans_run(&t, socket);
+	if (t.n) {
+		lx_trans_ask(&t, LX_LST_DEBUG);
 		err = lx_console_file_open(f, socket);
 		if (!err && is_mine(f, self))
 			note(f, &t);
@@ -80,7 +85,7 @@ static void keep(const char *socket)
 			return;
 		}
 		if (lx_console_expired(f.console, lx_console_now())) {
-			lx_keeper_leave(f.console, socket, 0);
+			leave_all(f.console, socket);
 			json_decref(f.console);
 			f.console = NULL;
 			lx_console_file_close(&f);

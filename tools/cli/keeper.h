@@ -15,7 +15,10 @@
  */
 int lx_keeper_start(struct lx_console_file *f);
 
-/* Ends the session on all nodes that have it, as far as they answer. Returns how many failed. */
-size_t lx_keeper_leave(const json_t *console, const char *socket, int64_t timeout_s);
+/* Ends the session on nodes, as far as they answer. */
+void lx_keeper_leave(const json_t *console, const char *socket, const json_t *nids);
+
+/* Ends the session of @f: on all its nodes, its keeper, and here. */
+void lx_keeper_end(struct lx_console_file *f);
 
 #endif

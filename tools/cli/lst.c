@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../user/base/cleanup.h"
+#include "json.h"
 #include "lst.h"
 #include "lst_verb.h"
 #include "print.h"
@@ -18,13 +19,17 @@ static const struct lx_lst_verb *const tables[] = { lx_lst_session_verbs, lx_lst
 
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 
+/* For each verb, in the order of the tables. */
+#define FOR_EACH_VERB(v)                                                                           \
+	for (size_t i = 0; i < N_TABLES; i++)                                                      \
+		for (const struct lx_lst_verb *v = tables[i]; v->name; v++)
+
 static const struct lx_lst_verb *find(const char *name)
 {
-	for (size_t i = 0; i < N_TABLES; i++) {
-		for (const struct lx_lst_verb *v = tables[i]; v->name; v++) {
-			if (!strcmp(v->name, name))
-				return v;
-		}
+	FOR_EACH_VERB(v)
+	{
+		if (!strcmp(v->name, name))
+			return v;
 	}
 	return NULL;
 }
@@ -45,10 +50,8 @@ static void list_verb(const char *name, const char *help)
 
 static int list_verbs(bool help)
 {
-	for (size_t i = 0; i < N_TABLES; i++) {
-		for (const struct lx_lst_verb *v = tables[i]; v->name; v++)
-			list_verb(v->name, help ? v->help : NULL);
-	}
+	FOR_EACH_VERB(v)
+	list_verb(v->name, help ? v->help : NULL);
 	list_verb("help", help ? "list the commands, or show one's usage" : NULL);
 	return 0;
 }
@@ -79,13 +82,7 @@ static int run(int argc, char **argv)
 	if (!v)
 		return unknown(argv[0]);
 	status = lx_lst_find_daemon(&l);
-	if (status)
-		return status;
-	optind = 0; /* getopt_long() starts again */
-	status = v->fn(&l, argc, argv);
-	if (status == LX_LST_EXIT_USAGE)
-		fprintf(stderr, "Usage: lst %s\n", v->usage);
-	return status;
+	return status ? status : lx_lst_do(&l, v, argc, argv);
 }
 
 /* Without a verb: one in each line. The status of each is forgotten, as in the reference. */
@@ -125,7 +122,7 @@ static void offer(const char *word, const char *candidate)
 static void offer_names(const json_t *list, const char *word)
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
-		offer(word, json_string_value(json_object_get(json_array_get(list, i), "name")));
+		offer(word, lx_json_text(json_array_get(list, i), "name"));
 }
 
 /* Groups and batches: most words of a verb are one. */
@@ -149,14 +146,12 @@ static int complete(int n, char **words)
 	const struct lx_lst_verb *v = n > 1 ? find(words[0]) : NULL;
 
 	if (n <= 1) {
-		for (size_t i = 0; i < N_TABLES; i++) {
-			for (const struct lx_lst_verb *t = tables[i]; t->name; t++)
-				offer(word, t->name);
-		}
+		FOR_EACH_VERB(t)
+		offer(word, t->name);
 		offer(word, "help");
 		return 0;
 	}
-	for (const struct option *o = v ? v->option : NULL; o && o->name; o++) {
+	for (const struct lx_lst_option *o = v ? v->option : NULL; o && o->name; o++) {
 		char text[40];
 
 		snprintf(text, sizeof(text), "--%s", o->name);

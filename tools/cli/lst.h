@@ -3,13 +3,13 @@
  * The program when called as lst: a console of LNet selftest with the grammar, output and exit
  * statuses of the reference's.
  *
- *	lst.c                        words, help, completion
+ *	lst.c                        verbs, help, completion
  *	 └▶ lst_session.c, lst_group.c, lst_batch.c, lst_test.c, lst_stat.c   verbs
  *	     ├▶ keeper.c             the process that keeps the session alive
- *	     └▶ lst_verb.c           the session between commands
+ *	     └▶ lst_verb.c           words of a verb, the session between commands
  *	         ├▶ console_file.c   where it is kept
  *	         │   └▶ console.c    what is kept: pure
- *	         └▶ trans.c          requests to many nodes, by lnetxd
+ *	         └▶ trans.c          the engine: requests to many nodes, by lnetxd
  */
 #ifndef LX_TOOLS_LST_H
 #define LX_TOOLS_LST_H

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What the verbs of "lst" share; see the header. */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "../../user/base/cleanup.h"
 #include "../../user/ctl/dial.h"
+#include "json.h"
 #include "lst_verb.h"
 #include "quantity.h"
 
 #define NIDS_MAX 4096 /* in one list of IDs */
+#define OPTIONS_MAX 16
 
 int lx_lst_find_daemon(struct lx_lst *l)
 {
@@ -41,7 +45,7 @@ int lx_lst_begin(struct lx_lst *l, bool keyed)
 		return -ESRCH;
 	if (l->key)
 		lx_lst_number(l->key, 0, UINT32_MAX, &key);
-	if (keyed && key != json_integer_value(json_object_get(l->file.console, "key")))
+	if (keyed && key != lx_json_int(l->file.console, "key"))
 		return -EACCES;
 	json_object_set_new(l->file.console, "used", json_integer(lx_console_now()));
 	return 0;
@@ -56,7 +60,14 @@ void lx_lst_end(struct lx_lst *l)
 			strerror(-err));
 }
 
-int lx_lst_error(struct lx_lst *l, int err, const char *what, const char *failed)
+int lx_lst_begin_after(struct lx_lst *l, int64_t seconds)
+{
+	lx_lst_end(l);
+	sleep(seconds);
+	return lx_lst_begin(l, true);
+}
+
+void lx_lst_error(const struct lx_lst *l, int err, const char *what, const char *failed)
 {
 	switch (-err) {
 	case ESRCH:
@@ -80,13 +91,6 @@ int lx_lst_error(struct lx_lst *l, int err, const char *what, const char *failed
 	default:
 		fprintf(stderr, "%s: %s\n", failed, strerror(-err));
 	}
-	lx_lst_end(l);
-	return LX_LST_EXIT_FAILED;
-}
-
-int lx_lst_option(int argc, char **argv, const struct option *options)
-{
-	return getopt_long(argc, argv, "", options, NULL);
 }
 
 bool lx_lst_number(const char *text, int64_t min, int64_t max, int64_t *ret_value)
@@ -94,13 +98,70 @@ bool lx_lst_number(const char *text, int64_t min, int64_t max, int64_t *ret_valu
 	return !lx_quantity_number(text, 10, min, max, ret_value);
 }
 
-bool lx_lst_name_fits(const char *name)
+/* ---- words ------------------------------------------------------------------------------ */
+
+static int take_option(struct lx_lst *l, const struct lx_lst_verb *v, int letter)
 {
-	if (strlen(name) < LX_LST_NAME)
-		return true;
-	fprintf(stderr, "Name size is limited to %d\n", LX_LST_NAME - 1);
-	return false;
+	const struct lx_lst_option *o = v->option;
+
+	while (o->name && o->letter != letter)
+		o++;
+	if (!o->name)
+		return LX_LST_EXIT_USAGE;
+	l->text[letter] = optarg ? optarg : "";
+	if (o->choice) {
+		l->choice = letter;
+		l->n_choices++;
+	}
+	if (!o->max || lx_lst_number(optarg, o->min, o->max, &l->number[letter]))
+		return 0;
+	if (!v->wrong)
+		return LX_LST_EXIT_USAGE;
+	fprintf(stderr, "%s\n", v->wrong);
+	return LX_LST_EXIT_FAILED;
 }
+
+static int parse(struct lx_lst *l, const struct lx_lst_verb *v, int argc, char **argv)
+{
+	struct option options[OPTIONS_MAX] = { 0 };
+	const struct lx_lst_option *o = v->option;
+	int letter, err = 0;
+
+	optind = !o; /* 0: getopt_long() starts again */
+	for (int i = 0; o && o->name; i++, o++) {
+		options[i] = (struct option){ o->name, o->valued, NULL, o->letter };
+		l->number[(int)o->letter] = o->number;
+	}
+	while (!err && v->option && (letter = getopt_long(argc, argv, "", options, NULL)) != -1)
+		err = take_option(l, v, letter);
+	l->word = argv + optind;
+	l->n_words = argc - optind;
+	if (!err && (l->n_words < v->min || (v->max && l->n_words > v->max)))
+		err = LX_LST_EXIT_USAGE;
+	if (!err && v->named && l->n_words && strlen(l->word[0]) >= LX_LST_NAME) {
+		fprintf(stderr, "Name size is limited to %d\n", LX_LST_NAME - 1);
+		err = LX_LST_EXIT_FAILED;
+	}
+	return err;
+}
+
+int lx_lst_do(struct lx_lst *l, const struct lx_lst_verb *v, int argc, char **argv)
+{
+	int status = parse(l, v, argc, argv);
+
+	if (!status)
+		status = v->fn(l);
+	if (status < 0) {
+		lx_lst_error(l, status, l->what ? l->what : v->what, v->failed);
+		status = LX_LST_EXIT_FAILED;
+	}
+	lx_lst_end(l);
+	if (status == LX_LST_EXIT_USAGE)
+		fprintf(stderr, "Usage: lst %s\n", v->usage);
+	return !status && l->failed ? LX_LST_EXIT_NODES : status;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------ */
 
 static bool are_nid4(const struct lx_nid *nids, size_t n)
 {
@@ -132,31 +193,61 @@ json_t *lx_lst_nids(const char *ids)
 	return list;
 }
 
-void lx_lst_run(struct lx_lst *l, struct lx_trans *t)
+size_t lx_lst_note(struct lx_lst *l, const struct lx_trans *t, const char *what)
 {
-	lx_trans_run(t, l->socket);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct lx_trans_one *one = &t->one[i];
-		enum lx_console_state state = lx_console_node(l->file.console, one->nid);
+	size_t failed = 0;
 
+	lx_trans_for_each (one, t) {
 		/* A node that has ended the session, or has another one, says so. */
-		if (state == LX_CONSOLE_ACTIVE)
+		if (lx_console_node(l->file.console, one->nid) == LX_CONSOLE_ACTIVE)
 			lx_console_heard(l->file.console, one->nid,
 					 one->err                ? LX_CONSOLE_DOWN
 					 : one->status == ESRCH  ? LX_CONSOLE_UNKNOWN
 								 : LX_CONSOLE_ACTIVE,
 					 0, lx_console_now());
+		failed += one->failed;
+		if (what && one->failed)
+			fprintf(stderr, "%s%s%s failed on 12345-%s: %s\n",
+				one->err ? "" : "operation ", what, one->err ? " RPC" : "",
+				one->nid, strerror(one->err ? -one->err : one->status));
 	}
+	return failed;
 }
 
-json_t *lx_lst_active(const struct lx_lst *l, const json_t *nids)
+size_t lx_lst_list(const struct lx_lst *l, const char *objects)
 {
-	json_t *active = json_array(), *nid;
+	json_t *object;
 	size_t i;
 
+	json_array_foreach (json_object_get(l->file.console, objects), i, object)
+		printf("%zu) %s\n", i + 1, lx_json_text(object, "name"));
+	return i;
+}
+
+size_t lx_lst_list_nodes(const struct lx_lst *l, const json_t *nids, unsigned int states)
+{
+	size_t i, n = 0;
+	json_t *nid;
+
 	json_array_foreach (nids, i, nid) {
-		if (lx_console_node(l->file.console, json_string_value(nid)) == LX_CONSOLE_ACTIVE)
-			json_array_append(active, nid);
+		enum lx_console_state state =
+			lx_console_node(l->file.console, json_string_value(nid));
+
+		if (!(states >> state & 1))
+			continue;
+		printf("\t12345-%s: %s\n", json_string_value(nid), lx_console_state_name(state));
+		n++;
 	}
-	return active;
+	return n;
+}
+
+void lx_lst_list_counts(const struct lx_lst *l, const char *begin, const json_t *nids,
+			const char *end)
+{
+	unsigned int n[LX_CONSOLE_STATES];
+
+	lx_console_count(l->file.console, nids, n);
+	printf("%s\t%u\t%u\t%u\t%u\t%zu%s%s\n", begin, n[LX_CONSOLE_ACTIVE], n[LX_CONSOLE_BUSY],
+	       n[LX_CONSOLE_DOWN], n[LX_CONSOLE_UNKNOWN], json_array_size(nids), end ? "\t" : "",
+	       end ? end : "");
 }
