@@ -9,7 +9,6 @@
 
 #include "../../user/ctl/ctl.h"
 #include "../../user/ctl/request.h"
-#include "../../user/schema/requests.h"
 #include "quantity.h"
 #include "session.h"
 
@@ -118,9 +117,4 @@ int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, unsigned int ob
 
 	return err ? err
 		   : read_answer(s, lx_ctl_start_with(s->ctl, verb, object, obj, words), fn, arg);
-}
-
-int lx_session_ask(struct lx_session *s, const struct lx_control_ask *req, lx_row_fn fn, void *arg)
-{
-	return lx_session_read(s, LX_CTL_SHOW, LX_CTL_ASK, req, NULL, fn, arg);
 }

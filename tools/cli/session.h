@@ -52,9 +52,6 @@ int lx_session_do(struct lx_session *s, enum lx_ctl_verb verb, unsigned int obje
 int lx_session_read(struct lx_session *s, enum lx_ctl_verb verb, unsigned int object,
 		    const void *obj, const struct lx_ctl_arg *words, lx_row_fn fn, void *arg);
 
-/* Makes a test node of LNet selftest answer, by lnetxd; @fn gets one lx_control_answers. */
-int lx_session_ask(struct lx_session *s, const struct lx_control_ask *req, lx_row_fn fn, void *arg);
-
 /* Records an error of the tool itself. Returns @error. */
 int lx_session_fail(struct lx_session *s, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
