@@ -83,9 +83,9 @@ int lx_netif_by_name(const char *name, struct lx_netif *ret_netif)
 	return lx_netif_by_addr(&addr, name, ret_netif);
 }
 
-int lx_netif_addrs(struct lx_netif_addr **ret_list, size_t *ret_n)
+int lx_netif_addrs(struct lx_netif **ret_list, size_t *ret_n)
 {
-	struct lx_netif_addr *list = calloc(16, sizeof(*list));
+	struct lx_netif *list = calloc(16, sizeof(*list));
 
 	for (unsigned int i = 0; i < 16; i++) {
 		list[i].enabled = true;
