@@ -152,7 +152,7 @@ static void keyword_help(FILE *out, const struct lx_command *c, const struct lx_
 	fputs(required ? "" : "]", out);
 }
 
-static void command_help(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c)
+void lx_lnetx_syntax(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c)
 {
 	fprintf(out, "lnetx %s", o->name);
 	if (!is_verbless(o))
@@ -163,6 +163,11 @@ static void command_help(FILE *out, const struct lx_lnetx_object *o, const struc
 		if (!lx_keyword_is_alias(c, k))
 			keyword_help(out, c, k);
 	}
+}
+
+static void command_help(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c)
+{
+	lx_lnetx_syntax(out, o, c);
 	fprintf(out, "\n\t%s\n", c->help);
 }
 

@@ -81,6 +81,9 @@ int lx_lnetx_event(const struct lx_control_object *object, const void *attrs, si
 /* Shows the command's object in the chosen format: the rows that its words select, or all. */
 int lx_lnetx_show(struct lx_session *s, const struct lx_args *a);
 
+/* Prints what may stand on the line of a command: for help, and for the manual. */
+void lx_lnetx_syntax(FILE *out, const struct lx_lnetx_object *o, const struct lx_command *c);
+
 int lx_lnetx_main(int argc, char **argv);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * "lnetx metrics": the state and counters of lnetxd for monitoring systems, in the text format of
  * Prometheus (0.0.4), which the textfile collector of node_exporter reads, or of OpenMetrics. A
- * user of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md, which a test
- * compares with the tables here.
+ * user of liblnetxctl: each metric is a field of a row. What they mean: docs/metrics.md, whose
+ * table comes from those here.
  *
  * Metrics are gauges and counters only, and have no timestamps. So the formats agree, except on the
  * end, and on the name of a counter in comments: Prometheus wants that of its samples, and takes
@@ -17,72 +17,55 @@
 
 #include "../../user/base/cleanup.h"
 #include "lnetx.h"
+#include "metrics.h"
 
-#define LABELS_MAX 3
 #define METRICS_MAX 32 /* of an object */
-#define ROWS "#"
-
-enum kind { GAUGE, COUNTER };
-
-struct metric {
-	const char *name, *help; /* a counter's without "_total" */
-	enum kind kind;
-	const char *path; /* of a number, or of a state: "up" is 1; NULL: always 1; ROWS: how many */
-	const char *label; /* a label of its own, name="value"; NULL: none */
-	const char *each; /* the path is a map: the name of a label with its keys; or NULL */
-};
-
-struct label {
-	const char *name, *path;
-};
-
-/* The rows of an object. Metrics of one name are next to each other. */
-struct source {
-	enum lx_ctl_object object;
-	bool peers; /* only if asked for: there may be very many */
-	bool configured; /* LNet has to be started */
-	struct label label[LABELS_MAX + 1];
-	const struct metric *metric;
-};
+#define ROWS "#" /* a path: how many rows there are */
 
 /* clang-format off */
 
-static const struct metric daemon_metrics[] = {
-	{ "lnetx_build_info", "version of lnetxd, as a label", GAUGE, NULL, NULL, NULL },
+const struct lx_metric lx_metrics_always[] = {
+	{ "lnetx_up", "whether lnetxd answers", LX_GAUGE, NULL, NULL, NULL },
+	{ "lnetx_version_mismatch", "whether lnetxd and lnetx speak other versions of the control protocol", LX_GAUGE, NULL, NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct metric state_metrics[] = {
-	{ "lnetx_configured", "whether LNet is started", GAUGE, "configured", NULL, NULL },
-	{ "lnetx_uptime_seconds", "time since lnetxd started", GAUGE, "uptime_s", NULL, NULL },
-	{ "lnetx_cpu_milliseconds", "CPU time of lnetxd", COUNTER, "cpu_ms", NULL, NULL },
-	{ "lnetx_cpu_waited_milliseconds", "time that its threads were ready and waited for a CPU", COUNTER, "waited_ms", NULL, NULL },
-	{ "lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs", COUNTER, "interrupts_ms", NULL, NULL },
+static const struct lx_metric daemon_metrics[] = {
+	{ "lnetx_build_info", "version of lnetxd, as a label", LX_GAUGE, NULL, NULL, NULL },
+	{ NULL, NULL, 0, NULL, NULL, NULL }
+};
+
+static const struct lx_metric state_metrics[] = {
+	{ "lnetx_configured", "whether LNet is started", LX_GAUGE, "configured", NULL, NULL },
+	{ "lnetx_uptime_seconds", "time since lnetxd started", LX_GAUGE, "uptime_s", NULL, NULL },
+	{ "lnetx_cpu_milliseconds", "CPU time of lnetxd", LX_COUNTER, "cpu_ms", NULL, NULL },
+	{ "lnetx_cpu_waited_milliseconds", "time that its threads were ready and waited for a CPU", LX_COUNTER, "waited_ms", NULL, NULL },
+	{ "lnetx_interrupts_milliseconds", "interrupts and softirqs of all CPUs", LX_COUNTER, "interrupts_ms", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
 #define FAILURES(status) \
-	{ "lnetx_failures", "messages that failed, by health status", COUNTER, status "_count", \
+	{ "lnetx_failures", "messages that failed, by health status", LX_COUNTER, status "_count", \
 	  "status=\"" status "\"", NULL }
-static const struct metric stats_metrics[] = {
-	{ "lnetx_messages", "messages in progress", GAUGE, "msgs_alloc", NULL, NULL },
-	{ "lnetx_messages_max", "most messages that were in progress at a time", GAUGE, "msgs_max", NULL, NULL },
-	{ "lnetx_responses_awaited", "answers that are waited for", GAUGE, "rst_alloc", NULL, NULL },
-	{ "lnetx_errors", "errors", COUNTER, "errors", NULL, NULL },
-	{ "lnetx_sent_messages", "messages sent", COUNTER, "send_count", NULL, NULL },
-	{ "lnetx_received_messages", "messages received", COUNTER, "recv_count", NULL, NULL },
-	{ "lnetx_routed_messages", "messages forwarded", COUNTER, "route_count", NULL, NULL },
-	{ "lnetx_dropped_messages", "messages dropped", COUNTER, "drop_count", NULL, NULL },
-	{ "lnetx_sent_bytes", "payload sent", COUNTER, "send_length", NULL, NULL },
-	{ "lnetx_received_bytes", "payload received", COUNTER, "recv_length", NULL, NULL },
-	{ "lnetx_routed_bytes", "payload forwarded", COUNTER, "route_length", NULL, NULL },
-	{ "lnetx_dropped_bytes", "payload dropped", COUNTER, "drop_length", NULL, NULL },
-	{ "lnetx_resent_messages", "messages sent again", COUNTER, "resend_count", NULL, NULL },
-	{ "lnetx_successful_resends", "messages that got through when sent again", COUNTER, "successful_resends", NULL, NULL },
-	{ "lnetx_failed_resends", "messages that did not", COUNTER, "failed_resends", NULL, NULL },
-	{ "lnetx_response_timeouts", "answers that did not come in time", COUNTER, "response_timeout_count", NULL, NULL },
-	{ "lnetx_answer_bytes", "memory of answers that are not sent yet", GAUGE, "answer_bytes", NULL, NULL },
-	{ "lnetx_answer_waits", "requests that waited until answers before them were sent", COUNTER, "answer_waits", NULL, NULL },
+static const struct lx_metric stats_metrics[] = {
+	{ "lnetx_messages", "messages in progress", LX_GAUGE, "msgs_alloc", NULL, NULL },
+	{ "lnetx_messages_max", "most messages that were in progress at a time", LX_GAUGE, "msgs_max", NULL, NULL },
+	{ "lnetx_responses_awaited", "answers that are waited for", LX_GAUGE, "rst_alloc", NULL, NULL },
+	{ "lnetx_errors", "errors", LX_COUNTER, "errors", NULL, NULL },
+	{ "lnetx_sent_messages", "messages sent", LX_COUNTER, "send_count", NULL, NULL },
+	{ "lnetx_received_messages", "messages received", LX_COUNTER, "recv_count", NULL, NULL },
+	{ "lnetx_routed_messages", "messages forwarded", LX_COUNTER, "route_count", NULL, NULL },
+	{ "lnetx_dropped_messages", "messages dropped", LX_COUNTER, "drop_count", NULL, NULL },
+	{ "lnetx_sent_bytes", "payload sent", LX_COUNTER, "send_length", NULL, NULL },
+	{ "lnetx_received_bytes", "payload received", LX_COUNTER, "recv_length", NULL, NULL },
+	{ "lnetx_routed_bytes", "payload forwarded", LX_COUNTER, "route_length", NULL, NULL },
+	{ "lnetx_dropped_bytes", "payload dropped", LX_COUNTER, "drop_length", NULL, NULL },
+	{ "lnetx_resent_messages", "messages sent again", LX_COUNTER, "resend_count", NULL, NULL },
+	{ "lnetx_successful_resends", "messages that got through when sent again", LX_COUNTER, "successful_resends", NULL, NULL },
+	{ "lnetx_failed_resends", "messages that did not", LX_COUNTER, "failed_resends", NULL, NULL },
+	{ "lnetx_response_timeouts", "answers that did not come in time", LX_COUNTER, "response_timeout_count", NULL, NULL },
+	{ "lnetx_answer_bytes", "memory of answers that are not sent yet", LX_GAUGE, "answer_bytes", NULL, NULL },
+	{ "lnetx_answer_waits", "requests that waited until answers before them were sent", LX_COUNTER, "answer_waits", NULL, NULL },
 	FAILURES("local_interrupt"),
 	FAILURES("local_dropped"),
 	FAILURES("local_aborted"),
@@ -93,67 +76,67 @@ static const struct metric stats_metrics[] = {
 	FAILURES("remote_error"),
 	FAILURES("remote_timeout"),
 	FAILURES("network_timeout"),
-	{ "lnetx_drops", "messages dropped, by reason", COUNTER, "drops", NULL, "reason" },
+	{ "lnetx_drops", "messages dropped, by reason", LX_COUNTER, "drops", NULL, "reason" },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct metric ni_metrics[] = {
-	{ "lnetx_ni_up", "whether the NI is up", GAUGE, "status", NULL, NULL },
-	{ "lnetx_ni_health", "health of the NI, 0 to 1000", GAUGE, "health_stats.health_value", NULL, NULL },
-	{ "lnetx_ni_sent_messages", "messages sent by the NI", COUNTER, "statistics.send_count", NULL, NULL },
-	{ "lnetx_ni_received_messages", "messages received by the NI", COUNTER, "statistics.recv_count", NULL, NULL },
-	{ "lnetx_ni_dropped_messages", "messages dropped by the NI", COUNTER, "statistics.drop_count", NULL, NULL },
-	{ "lnetx_ni_tx_credits", "messages that the NI may send now; negative: that wait", GAUGE, "tx_credits", NULL, NULL },
-	{ "lnetx_ni_tx_credits_min", "the least that they were", GAUGE, "tx_credits_min", NULL, NULL },
-	{ "lnetx_ni_peers", "peers reached by the NI's net", GAUGE, "peers", NULL, NULL },
-	{ "lnetx_ni_connections", "connections of the NI", GAUGE, "conns", NULL, NULL },
+static const struct lx_metric ni_metrics[] = {
+	{ "lnetx_ni_up", "whether the NI is up", LX_GAUGE, "status", NULL, NULL },
+	{ "lnetx_ni_health", "health of the NI, 0 to 1000", LX_GAUGE, "health_stats.health_value", NULL, NULL },
+	{ "lnetx_ni_sent_messages", "messages sent by the NI", LX_COUNTER, "statistics.send_count", NULL, NULL },
+	{ "lnetx_ni_received_messages", "messages received by the NI", LX_COUNTER, "statistics.recv_count", NULL, NULL },
+	{ "lnetx_ni_dropped_messages", "messages dropped by the NI", LX_COUNTER, "statistics.drop_count", NULL, NULL },
+	{ "lnetx_ni_tx_credits", "messages that the NI may send now; negative: those waiting", LX_GAUGE, "tx_credits", NULL, NULL },
+	{ "lnetx_ni_tx_credits_min", "the least that they were", LX_GAUGE, "tx_credits_min", NULL, NULL },
+	{ "lnetx_ni_peers", "peer NIs on its net", LX_GAUGE, "peers", NULL, NULL },
+	{ "lnetx_ni_connections", "connections of the NI", LX_GAUGE, "conns", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct metric route_metrics[] = {
-	{ "lnetx_route_up", "whether the route is up", GAUGE, "state", NULL, NULL },
+static const struct lx_metric route_metrics[] = {
+	{ "lnetx_route_up", "whether the route is up", LX_GAUGE, "state", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
 #define POOL(name, help, path, pool) \
-	{ name, help, GAUGE, pool "." path, "pool=\"" pool "\"", NULL }
+	{ name, help, LX_GAUGE, pool "." path, "pool=\"" pool "\"", NULL }
 #define POOLS(name, help, path) \
 	POOL(name, help, path, "tiny"), POOL(name, help, path, "small"), POOL(name, help, path, "large")
-static const struct metric routing_metrics[] = {
-	{ "lnetx_routing_enabled", "whether routing is switched on", GAUGE, "enable", NULL, NULL },
+static const struct lx_metric routing_metrics[] = {
+	{ "lnetx_routing_enabled", "whether routing is switched on", LX_GAUGE, "enable", NULL, NULL },
 	POOLS("lnetx_router_buffers", "router buffers", "nbuffers"),
 	POOLS("lnetx_router_buffer_credits", "buffers that are free; negative: messages that wait for one", "credits"),
 	POOLS("lnetx_router_buffer_credits_min", "the least that were free", "mincredits"),
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct metric bpf_metrics[] = {
-	{ "lnetx_fastpath_tx_dropped_packets", "packets that interfaces of the fast path dropped on the way out", GAUGE, "tx_dropped", NULL, NULL },
-	{ "lnetx_bpf_missing_programs", "places at interfaces without the program that belongs there", GAUGE, "missing", NULL, NULL },
-	{ "lnetx_bpf_removed", "programs, pins and interfaces of lnetxd that others removed", COUNTER, "removed", NULL, NULL },
-	{ "lnetx_fastpath_stores", "times that a next hop did not take what was under way, and lnetxd stored that", COUNTER, "stores", NULL, NULL },
-	{ "lnetx_fastpath_stored_bytes", "what lnetxd stored then", COUNTER, "stored_bytes", NULL, NULL },
+static const struct lx_metric bpf_metrics[] = {
+	{ "lnetx_fastpath_tx_dropped_packets", "packets that interfaces of the fast path dropped on the way out", LX_GAUGE, "tx_dropped", NULL, NULL },
+	{ "lnetx_bpf_missing_programs", "places at interfaces without the program that belongs there", LX_GAUGE, "missing", NULL, NULL },
+	{ "lnetx_bpf_removed", "programs, pins and interfaces of lnetxd that others removed", LX_COUNTER, "removed", NULL, NULL },
+	{ "lnetx_fastpath_stores", "times that a next hop did not take what was under way, and lnetxd stored that", LX_COUNTER, "stores", NULL, NULL },
+	{ "lnetx_fastpath_stored_bytes", "what lnetxd stored then", LX_COUNTER, "stored_bytes", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct metric fault_metrics[] = {
-	{ "lnetx_fault_rules", "active rules of fault injection", GAUGE, ROWS, NULL, NULL },
+static const struct lx_metric fault_metrics[] = {
+	{ "lnetx_fault_rules", "active rules of fault injection", LX_GAUGE, ROWS, NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct metric peer_metrics[] = {
-	{ "lnetx_peer_up", "whether the peer NI is up, as far as known", GAUGE, "state", NULL, NULL },
-	{ "lnetx_peer_health", "health of the peer NI, 0 to 1000", GAUGE, "health_stats.health_value", NULL, NULL },
-	{ "lnetx_peer_sent_messages", "messages sent to the peer NI", COUNTER, "statistics.send_count", NULL, NULL },
-	{ "lnetx_peer_received_messages", "messages received from it", COUNTER, "statistics.recv_count", NULL, NULL },
-	{ "lnetx_peer_dropped_messages", "messages to or from it that were dropped", COUNTER, "statistics.drop_count", NULL, NULL },
-	{ "lnetx_peer_tx_credits", "messages that may be sent to it now; negative: that wait", GAUGE, "available_tx_credits", NULL, NULL },
-	{ "lnetx_peer_tx_credits_min", "the least that they were", GAUGE, "min_tx_credits", NULL, NULL },
-	{ "lnetx_peer_tx_queued_bytes", "payload that waits for it", GAUGE, "tx_q_num_of_buf", NULL, NULL },
+static const struct lx_metric peer_metrics[] = {
+	{ "lnetx_peer_up", "whether the peer NI is up, as far as known", LX_GAUGE, "state", NULL, NULL },
+	{ "lnetx_peer_health", "health of the peer NI, 0 to 1000", LX_GAUGE, "health_stats.health_value", NULL, NULL },
+	{ "lnetx_peer_sent_messages", "messages sent to the peer NI", LX_COUNTER, "statistics.send_count", NULL, NULL },
+	{ "lnetx_peer_received_messages", "messages received from it", LX_COUNTER, "statistics.recv_count", NULL, NULL },
+	{ "lnetx_peer_dropped_messages", "messages to or from it that were dropped", LX_COUNTER, "statistics.drop_count", NULL, NULL },
+	{ "lnetx_peer_tx_credits", "messages that may be sent to it now; negative: those waiting", LX_GAUGE, "available_tx_credits", NULL, NULL },
+	{ "lnetx_peer_tx_credits_min", "the least that they were", LX_GAUGE, "min_tx_credits", NULL, NULL },
+	{ "lnetx_peer_tx_queued_bytes", "payload that waits for it", LX_GAUGE, "tx_q_num_of_buf", NULL, NULL },
 	{ NULL, NULL, 0, NULL, NULL, NULL }
 };
 
-static const struct source sources[] = {
+const struct lx_metric_source lx_metric_sources[] = {
 	{ LX_CTL_DAEMON, false, false, { { "version", "version" } }, daemon_metrics },
 	{ LX_CTL_DAEMON, false, false, { { NULL, NULL } }, state_metrics },
 	{ LX_CTL_STATS, false, true, { { NULL, NULL } }, stats_metrics },
@@ -163,11 +146,10 @@ static const struct source sources[] = {
 	{ LX_CTL_BPF, false, true, { { NULL, NULL } }, bpf_metrics },
 	{ LX_CTL_FAULT, false, true, { { NULL, NULL } }, fault_metrics },
 	{ LX_CTL_PEER, true, true, { { "nid", "nid" }, { "primary_nid", "primary_nid" } }, peer_metrics },
+	{ 0 }
 };
 
 /* clang-format on */
-
-#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 /* ---- samples ----------------------------------------------------------------------- */
 
@@ -192,18 +174,18 @@ static void print_label(FILE *f, const char **sep, const char *name, const char 
 	*sep = ",";
 }
 
-static const char *total(enum kind kind)
+static const char *total(enum lx_metric_kind kind)
 {
-	return kind == COUNTER ? "_total" : "";
+	return kind == LX_COUNTER ? "_total" : "";
 }
 
-static void add_sample(FILE *f, const struct source *src, const struct metric *m,
+static void add_sample(FILE *f, const struct lx_metric_source *src, const struct lx_metric *m,
 		       const struct lx_ctl_row *row, const char *key, int64_t value)
 {
 	const char *sep = "{", *text;
 
 	fprintf(f, "%s%s", m->name, total(m->kind));
-	for (const struct label *l = src->label; l->name; l++) {
+	for (const struct lx_metric_label *l = src->label; l->name; l++) {
 		text = lx_ctl_text(row, l->path);
 		print_label(f, &sep, l->name, text ? text : "");
 	}
@@ -216,12 +198,12 @@ static void add_sample(FILE *f, const struct source *src, const struct metric *m
 	fprintf(f, "%s %" PRId64 "\n", *sep == ',' ? "}" : "", value);
 }
 
-static bool is_count(const struct metric *m)
+static bool is_count(const struct lx_metric *m)
 {
 	return m->path && !strcmp(m->path, ROWS);
 }
 
-static void add_row(FILE *f, const struct source *src, const struct metric *m,
+static void add_row(FILE *f, const struct lx_metric_source *src, const struct lx_metric *m,
 		    const struct lx_ctl_row *row)
 {
 	struct lx_ctl_value value = { .type = LX_CTL_NONE }, one;
@@ -255,7 +237,7 @@ struct output {
 
 /* ---- an object --------------------------------------------------------------------- */
 
-static int open_all(const struct source *src, struct samples *s)
+static int open_all(const struct lx_metric_source *src, struct samples *s)
 {
 	for (size_t i = 0; src->metric[i].name; i++) {
 		s[i].file = open_memstream(&s[i].text, &s[i].size);
@@ -274,21 +256,21 @@ static void close_all(struct samples *s)
 	}
 }
 
-static void print_head(FILE *out, const struct metric *m, bool openmetrics)
+static void print_head(FILE *out, const struct lx_metric *m, bool openmetrics)
 {
 	const char *suffix = openmetrics ? "" : total(m->kind);
 
 	fprintf(out, "# HELP %s%s %s\n# TYPE %s%s %s\n", m->name, suffix, m->help, m->name, suffix,
-		m->kind == COUNTER ? "counter" : "gauge");
+		m->kind == LX_COUNTER ? "counter" : "gauge");
 }
 
-static void print_metrics(const struct output *out, const struct source *src,
+static void print_metrics(const struct output *out, const struct lx_metric_source *src,
 			  const struct samples *s)
 {
 	const char *last = "";
 
 	for (size_t i = 0; src->metric[i].name; i++) {
-		const struct metric *m = &src->metric[i];
+		const struct lx_metric *m = &src->metric[i];
 
 		if (!s[i].size)
 			continue;
@@ -307,7 +289,8 @@ static bool is_loopback(const struct lx_ctl_row *row)
 	return nid && !strcmp(nid, "0@lo");
 }
 
-static int read_rows(struct lx_ctl *ctl, const struct source *src, const struct samples *s)
+static int read_rows(struct lx_ctl *ctl, const struct lx_metric_source *src,
+		     const struct samples *s)
 {
 	struct lx_ctl_row row;
 	int64_t n = 0;
@@ -329,7 +312,7 @@ static int read_rows(struct lx_ctl *ctl, const struct source *src, const struct 
 	return more;
 }
 
-static int collect(struct lx_ctl *ctl, const struct source *src, const struct output *out)
+static int collect(struct lx_ctl *ctl, const struct lx_metric_source *src, const struct output *out)
 {
 	struct samples s[METRICS_MAX] = { 0 };
 	int err = open_all(src, s);
@@ -360,16 +343,16 @@ static int collect_all(struct lx_ctl *ctl, const struct output *out)
 	bool configured;
 	int err = is_configured(ctl, &configured);
 
-	for (size_t i = 0; !err && i < N_SOURCES; i++) {
-		if ((out->peers || !sources[i].peers) && (configured || !sources[i].configured))
-			err = collect(ctl, &sources[i], out);
+	for (const struct lx_metric_source *src = lx_metric_sources; !err && src->metric; src++) {
+		if ((out->peers || !src->peers) && (configured || !src->configured))
+			err = collect(ctl, src, out);
 	}
 	return err;
 }
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static void add_gauge(FILE *f, const struct metric *m, int64_t value)
+static void add_gauge(FILE *f, const struct lx_metric *m, int64_t value)
 {
 	print_head(f, m, false);
 	fprintf(f, "%s %" PRId64 "\n", m->name, value);
@@ -378,11 +361,6 @@ static void add_gauge(FILE *f, const struct metric *m, int64_t value)
 /* Without an answer nothing is known of the node: old values would look healthy. */
 static int collect_text(struct lx_ctl *ctl, const struct output *out)
 {
-	static const struct metric up = { .name = "lnetx_up", .help = "whether lnetxd answers" };
-	static const struct metric mismatch = {
-		.name = "lnetx_version_mismatch",
-		.help = "whether lnetxd and lnetx speak other versions of the control protocol",
-	};
 	char *text = NULL;
 	size_t size;
 	struct output all = *out;
@@ -393,9 +371,9 @@ static int collect_text(struct lx_ctl *ctl, const struct output *out)
 		return -ENOMEM;
 	err = collect_all(ctl, &all);
 	fclose(all.file);
-	add_gauge(out->file, &up, !err);
+	add_gauge(out->file, &lx_metrics_always[0], !err);
 	if (!err || err == -EPROTONOSUPPORT)
-		add_gauge(out->file, &mismatch, err == -EPROTONOSUPPORT);
+		add_gauge(out->file, &lx_metrics_always[1], err == -EPROTONOSUPPORT);
 	if (!err)
 		fputs(text, out->file);
 	if (out->openmetrics)
