@@ -17,6 +17,7 @@
 #	make package      Debian packages, in build/package; RHEL's and SLES': make package-rpm
 #	make package-check *  install, upgrade, remove them in clean Debian 12 and 13; SUITES=trixie
 #	make style        check the sources; so do make includes, circles, format-check
+#	make reference    renew the parts of the manual that come from tables
 #	make help         print this
 #
 #	V=1               show commands
@@ -277,6 +278,14 @@ $(B)/man/%: tools/dist/man/%.rst
 
 man: $(MAN_PAGES)
 
+# Writes the parts of the manual that come from tables.
+$(B)/reference: $(B)/tools/dist/reference.o $(filter-out $(B)/tools/cli/main.o,$(call obj,$(CLI_SRCS))) \
+		$(B)/libselftest.a $(B)/liblnetxctl.a $(B)/liblnetx.a
+	$(call link,-ljansson -lm)
+
+reference: $(B)/reference
+	$(Q)$<
+
 # ---- tests -----------------------------------------------------------------------------
 
 # The daemon on a fake node, so that the output of the tools can be compared. What tests/fake
@@ -529,7 +538,7 @@ package-check: package
 clean:
 	rm -rf build
 
-.PHONY: all lib bpf programs man unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall package package-rpm package-check clean
+.PHONY: all lib bpf programs man reference unit sys-programs captures fuzzers deps check cross-check fuzz vmtest bench-o2ib includes style circles stack format-check help always install uninstall package package-rpm package-check clean
 .PRECIOUS: $(B)/%.o build/bpf/%.bpf.o
 
 # Made along with the objects; no search for rules that could make them.

@@ -183,8 +183,6 @@ static void test_manual(void **state)
 {
 	char *text = proc_read("tools/dist/man/lnetxd.8.rst"), *help = output_of("lnetxd-fake --help");
 
-	documented("lnetx --list-commands", "tools/dist/man/lnetx.8.rst");
-	documented("lnetctl --list-commands", "tools/dist/man/lnetctl.8.rst");
 	documented("lst --list-commands", "tools/dist/man/lst.8.rst");
 	documented("lctl --list-commands", "tools/dist/man/lctl.8.rst");
 	for (char *p = help; (p = strstr(p, ", --")); p++) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * liblnetxctl against lnetxd on a fake node: every object is shown, changed and followed. Also
- * checks that docs/library.md has every request with its arguments.
- */
+/* liblnetxctl against lnetxd on a fake node: every object is shown, changed and followed. */
 #include <errno.h>
 
 #include <lnetx/ctl.h>
@@ -220,69 +217,6 @@ static void test_none(void **state)
 	lx_ctl_free(other);
 }
 
-/* ---- documentation ----------------------------------------------------------------- */
-
-static const char *const verbs[] = { "show", "add", "del", "set" };
-
-/* The line of the table that begins "| `net` add, `net` del |". */
-static char *line_of(char *page, const char *request)
-{
-	static char line[1000];
-	char *at;
-
-	for (char *p = page; (at = strstr(p, request)); p = at + 1) {
-		char *begin = at;
-
-		while (begin > page && begin[-1] != '\n')
-			begin--;
-		if (strncmp(begin, "| `", 3))
-			continue;
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(begin, "\n"), begin);
-		return line;
-	}
-	return NULL;
-}
-
-static void has_key(const char *line, const char *prefix, const char *key)
-{
-	char snake[64], quoted[80];
-
-	lx_key_snake(key, snake, sizeof(snake));
-	snprintf(quoted, sizeof(quoted), "%s%s", *prefix ? "." : "`", snake);
-	if (!strstr(line, quoted))
-		fail_msg("docs/library.md: %s is not in %s", quoted, line);
-}
-
-static void test_documented(void **state)
-{
-	char *page = proc_read("docs/library.md");
-
-	for (const struct lx_request *r = lx_requests; r->object < LX_CTL_OBJECT_COUNT && r->schema; r++) {
-		char request[60], *line;
-
-		if (r->schema == &lx_control_show_schema)
-			continue;
-		snprintf(request, sizeof(request), "`%s` %s", lx_ctl_object_name(r->object),
-			 verbs[r->verb]);
-		line = line_of(page, request);
-		if (!line)
-			fail_msg("docs/library.md: no line for %s", request);
-		for (const struct lx_field *f = r->schema->field; f->key; f++) {
-			if (f->type != LX_FIELD_NEST) {
-				has_key(line, "", f->key);
-				continue;
-			}
-			for (const struct lx_field *s = f->sub->field; s->key; s++)
-				has_key(line, f->key, s->key);
-		}
-		for (const struct lx_flag *w = r->words; w && w->key; w++)
-			has_key(line, "", w->key);
-	}
-	for (const struct lx_field *f = lx_control_show_schema.field; f->key; f++)
-		has_key(page, "", f->key);
-	free(page);
-}
-
 int main(int argc, char **argv)
 {
 #define WITH_DAEMON(f) cmocka_unit_test_setup_teardown(f, begin, finish)
@@ -290,7 +224,6 @@ int main(int argc, char **argv)
 		WITH_DAEMON(test_every_show), WITH_DAEMON(test_changes),
 		WITH_DAEMON(test_shorthand),  WITH_DAEMON(test_like_json),
 		WITH_DAEMON(test_follow),     WITH_DAEMON(test_none),
-		cmocka_unit_test(test_documented),
 	};
 	int failed;
 

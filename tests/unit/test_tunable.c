@@ -3,13 +3,8 @@
 #include "testlib.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include <lnetx/tunable.h>
-
-#include "../../lnd/o2ib/o2ib.h"
-#include "../../lnd/sock/sock.h"
-#include "../../user/core/tunables.h"
 
 static const char *const modes[] = { "none", "secure", "all", NULL };
 static const char *const from_minus_one[] = { "unset", "off", "on", NULL };
@@ -181,64 +176,11 @@ static void round_trips(void **state)
 	}
 }
 
-/* ---- the manual -------------------------------------------------------------------- */
-
-/* "name (default; range)" and what it does, each on one line. */
-static void entry_of(const struct lx_tunable *t, char *buf, size_t size)
-{
-	char def[32];
-	int64_t value = t->def;
-	struct lx_tunable alone = *t;
-	size_t used;
-
-	alone.offset = 0;
-	lx_tunable_format(&alone, &value, def, sizeof(def));
-	used = snprintf(buf, size, "%s (%s; ", t->name, def);
-	for (int i = 0; t->names && t->names[i]; i++)
-		used += snprintf(buf + used, size - used, "%s%s", i ? ", " : "", t->names[i]);
-	if (!t->names)
-		used += snprintf(buf + used, size - used, "%" PRId64 "..%" PRId64, t->min, t->max);
-	snprintf(buf + used, size - used, ")\n  %s\n", t->help);
-}
-
-/* lnetx-tunables(7) has each, in the order of the table; if not, this prints what it should have. */
-static void manual(void **state)
-{
-	const struct {
-		const char *module;
-		const struct lx_tunable *table;
-	} modules[] = { { "lnet", lx_core_tunables_table },
-			{ "tcp", lx_sock_lnd.tunables },
-			{ "o2ib", lx_o2ib_lnd.tunables } };
-	char *page = calloc(1, 1 << 16), entry[600];
-	FILE *f = fopen("tools/dist/man/lnetx-tunables.7.rst", "r");
-	const char *at = page;
-	int missing = 0;
-
-	assert_non_null(f);
-	assert_true(fread(page, 1, (1 << 16) - 1, f) > 0);
-	fclose(f);
-	for (size_t i = 0; i < N_OF(modules); i++) {
-		for (const struct lx_tunable *t = modules[i].table; t->name; t++) {
-			const char *found;
-
-			entry_of(t, entry, sizeof(entry));
-			found = strstr(at, entry);
-			if (!found)
-				printf("# %s\n%s", modules[i].module, entry);
-			missing += !found;
-			at = found ? found : at;
-		}
-	}
-	free(page);
-	assert_int_equal(missing, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lookup), cmocka_unit_test(defaults),	 cmocka_unit_test(set),
-		cmocka_unit_test(format), cmocka_unit_test(round_trips), cmocka_unit_test(manual),
+		cmocka_unit_test(format), cmocka_unit_test(round_trips),
 	};
 
 	rnd_init();

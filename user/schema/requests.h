@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What can be asked of lnetxd: by it liblnetxctl sends requests, and lnetxd knows them. Tests
- * compare the documentation with it.
+ * What can be asked of lnetxd: by it liblnetxctl sends requests, and lnetxd knows them.
+ * The table in docs/library.md comes from it.
  */
 #ifndef LX_SCHEMA_REQUESTS_H
 #define LX_SCHEMA_REQUESTS_H
