@@ -325,12 +325,12 @@ $(B)/tests/test_doctor: $(B)/tests/unit/test_doctor.o \
 
 # The tools' arguments, beside the other ways to say the same.
 $(B)/tests/test_schema: $(B)/tests/unit/test_schema.o \
-		$(call obj,$(addprefix tools/cli/,args.c session.c)) $(B)/tests/libhelp.a $(B)/liblnetx.a
+		$(call obj,$(addprefix tools/cli/,args.c quantity.c session.c)) $(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka)
 
 # What the console of LNet selftest remembers, and computes.
 $(B)/tests/test_lst_console: $(B)/tests/unit/test_lst_console.o \
-		$(call obj,$(addprefix tools/cli/,console.c session.c trans.c tree.c)) \
+		$(call obj,$(addprefix tools/cli/,console.c quantity.c session.c trans.c tree.c)) \
 		$(B)/tests/libhelp.a $(B)/liblnetx.a
 	$(call link,-lcmocka -ljansson)
 
